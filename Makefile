@@ -1,0 +1,103 @@
+# The ways to build and check the repository; `make help` lists them.
+#
+# `make test` needs Go and nothing else. Where another target needs a program
+# that is missing, it installs it by apt when it may, and says so when not.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+# How long each fuzz target runs in `make fuzz` and in `make check`.
+FUZZTIME ?= 10s
+CHECK_FUZZTIME ?= 5s
+
+# Arguments for `make bench-lang`, such as BENCH="-rounds 9 -engines ql,lua5.4".
+BENCH ?=
+
+# The linters live in a module of their own, so that the product's go.mod names
+# only what the product is made of.
+TOOL := go tool -modfile=$(CURDIR)/tools/go.mod
+
+# Modules beside the main one; `./...` does not reach into them.
+BESIDE := bench/lang
+
+.PHONY: help
+help: ## list the targets
+	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS=$$'\t' read -r name what; do \
+		printf '  make %-12s %s\n' "$$name" "$$what"; done
+
+.PHONY: build
+build: ## build the program into bin/ql
+	CGO_ENABLED=0 go build -trimpath -o bin/ql ./cmd/ql
+
+.PHONY: test
+test: ## run all tests, afresh
+	go test -count=1 ./...
+
+.PHONY: check
+check: check-fmt vet lint vuln race check-beside check-fuzz ## everything that must hold besides the tests
+
+# Tests named TestPromise… check what the documentation promises in numbers.
+# They run a small count in `make test`, and the promised one when QL_PROMISES=1
+# is in the environment.
+.PHONY: promises
+promises: ## check the documented promises at their full counts
+	QL_PROMISES=1 go test -count=1 -timeout 60m -run Promise -v ./...
+
+.PHONY: fmt
+fmt: ## format the Go code
+	gofmt -w .
+
+.PHONY: check-fmt
+check-fmt:
+	@unformatted=$$(gofmt -l .); \
+	if [[ -n $$unformatted ]]; then \
+		echo "these files are not formatted (make fmt does it):"; echo "$$unformatted"; exit 1; fi
+
+.PHONY: vet
+vet:
+	go vet ./...
+
+.PHONY: lint
+lint: ## run the linters of .golangci.yml
+	$(TOOL) golangci-lint run ./...
+	@for module in $(BESIDE); do (cd "$$module" && \
+		$(TOOL) golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
+
+.PHONY: vuln
+vuln: ## look for known vulnerabilities that the code can reach
+	tools/vuln
+
+# The race detector needs a C compiler. It makes everything many times slower,
+# so the long property tests run their -short versions under it.
+.PHONY: race
+race: ## run the tests under the race detector
+	tools/need gcc build-essential
+	CGO_ENABLED=1 go test -race -short -count=1 ./...
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (10s)
+	tools/fuzz $(FUZZTIME)
+
+.PHONY: check-fuzz
+check-fuzz:
+	tools/fuzz $(CHECK_FUZZTIME)
+
+.PHONY: check-beside
+check-beside:
+	@for module in $(BESIDE); do (cd "$$module" && go vet ./... && go test -count=1 ./...); done
+
+.PHONY: bench-lang
+bench-lang: ## measure the language beside its peers (arguments: BENCH="…")
+	-tools/need lua5.4 lua5.4
+	cd bench/lang && go run . $(BENCH)
+
+.PHONY: tidy
+tidy: ## bring go.mod and go.sum of every module up to date
+	go mod tidy
+	@for module in $(BESIDE); do (cd "$$module" && go mod tidy); done
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin

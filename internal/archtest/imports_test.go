@@ -1,0 +1,194 @@
+package archtest
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"testing"
+)
+
+// layer says what a package may import besides the standard library, which
+// TestWalls is about.
+type layer struct {
+	pkg     string   // a path below the module; a star stands for one part
+	imports []string // of the module, in the same form
+	others  []string // modules of others
+}
+
+// language is what the service may use of the language.
+var language = []string{
+	"lang", "lang/source", "lang/syntax", "lang/format", "lang/value", "lang/bytecode",
+	"lang/lib", "lang/resolve", "lang/compile", "lang/vm",
+}
+
+// layers has a row for every package, earlier layers first. The language never
+// imports the service; the machine never sees a tree, so that a paused job needs
+// no source; a resource never imports another.
+var layers = []layer{
+	{pkg: "lang/source"},
+	{pkg: "lang/syntax", imports: []string{"lang/source"}},
+	{pkg: "lang/format", imports: []string{"lang/source", "lang/syntax"}},
+	{pkg: "lang/value"},
+	{pkg: "lang/bytecode", imports: []string{"lang/source", "lang/value"}},
+	{pkg: "lang/lib", imports: []string{"lang/value"}, others: []string{"golang.org/x/text"}},
+	{pkg: "lang/resolve", imports: []string{"lang/source", "lang/syntax", "lang/bytecode", "lang/value", "lang/lib"}},
+	{pkg: "lang/compile", imports: []string{"lang/source", "lang/syntax", "lang/resolve", "lang/bytecode", "lang/value", "lang/lib"}},
+	{pkg: "lang/vm", imports: []string{"lang/source", "lang/bytecode", "lang/value", "lang/lib"}},
+	{pkg: "lang", imports: []string{"lang/source", "lang/syntax", "lang/format", "lang/value", "lang/bytecode", "lang/lib", "lang/resolve", "lang/compile"}},
+	{pkg: "lang/langtest", imports: language},
+
+	{pkg: "internal/fault"},
+	{pkg: "internal/form", imports: []string{"internal/fault", "lang/bytecode", "lang/value"}},
+	{pkg: "internal/password", imports: []string{"internal/fault"}, others: []string{"golang.org/x/crypto"}},
+	{pkg: "internal/render", imports: []string{"internal/fault", "lang/value"}},
+	{pkg: "internal/engine", imports: append([]string{"internal/fault", "internal/form", "internal/password", "internal/render"}, language...), others: []string{"github.com/google/uuid"}},
+	{pkg: "internal/resource/*", imports: []string{"internal/engine", "internal/fault", "lang/value"}},
+	{
+		pkg:     "internal/resource/databases",
+		imports: []string{"internal/engine", "internal/fault", "internal/resource/databases/sqlite", "lang/bytecode", "lang/value"},
+		others:  []string{"modernc.org/sqlite"},
+	},
+	{pkg: "internal/resource/databases/sqlite", others: []string{"modernc.org/libc", "modernc.org/sqlite"}},
+	{pkg: "internal/resource/sessions", imports: []string{"internal/engine", "internal/fault", "lang/value"}, others: []string{"modernc.org/sqlite"}},
+	{
+		pkg:     "internal/cli",
+		imports: append([]string{"internal/engine", "internal/resource/*", "internal/form", "internal/password", "internal/render", "internal/fault"}, language...),
+		others:  []string{"github.com/alecthomas/kong"},
+	},
+	{pkg: "cmd/ql", imports: []string{"internal/cli"}},
+}
+
+// testsOnly are the packages that hold nothing but tests, so nobody imports
+// them and they may import anybody.
+var testsOnly = []string{"internal/archtest", "e2e"}
+
+// TestImportDirections checks every import of the module against layers. Tests
+// may import what they like, except that those of the language know nothing of
+// the service either.
+func TestImportDirections(t *testing.T) {
+	for _, p := range loadTree(t) {
+		complain(t, checkImports(p, layers, testsOnly))
+	}
+}
+
+func checkImports(p goPackage, layers []layer, testsOnly []string) []string {
+	if matches(p.path, testsOnly) {
+		if p.testOnly() {
+			return nil
+		}
+		return []string{p.path + " is for tests only, and has other files"}
+	}
+	row, ok := rowOf(p.path, layers)
+	if !ok {
+		return []string{p.path + " is in no row of the layers: add one, with what it may import"}
+	}
+	var complaints []string
+	for _, f := range p.files {
+		for _, imported := range f.imports {
+			if !mayImport(row, f, imported) {
+				complaints = append(complaints, fmt.Sprintf("%s may not import %s", path.Join(p.path, f.name), imported))
+			}
+		}
+	}
+	return complaints
+}
+
+// rowOf finds the row of a package; one that names it goes before a star.
+func rowOf(pkg string, layers []layer) (layer, bool) {
+	for _, row := range layers {
+		if row.pkg == pkg {
+			return row, true
+		}
+	}
+	for _, row := range layers {
+		if matches(pkg, []string{row.pkg}) {
+			return row, true
+		}
+	}
+	return layer{}, false
+}
+
+func mayImport(row layer, f goFile, imported string) bool {
+	if isStandard(imported) {
+		return true
+	}
+	below, isOwn := own(imported)
+	if f.test {
+		return !isOwn || !isLanguage(row.pkg) || isLanguage(below)
+	}
+	if isOwn {
+		return matches(below, row.imports)
+	}
+	for _, other := range row.others {
+		if imported == other || strings.HasPrefix(imported, other+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func isLanguage(pkg string) bool {
+	return pkg == "lang" || strings.HasPrefix(pkg, "lang/")
+}
+
+func TestCheckImports(t *testing.T) {
+	rows := []layer{
+		{pkg: "lang/seed"},
+		{pkg: "lang/tree", imports: []string{"lang/seed"}, others: []string{"example.com/soil"}},
+		{pkg: "internal/plot/*", imports: []string{"lang/tree"}},
+		{pkg: "internal/plot/shed", imports: []string{"lang/seed"}},
+		{pkg: "internal/gate", imports: []string{"internal/plot/*"}},
+	}
+	tests := []struct {
+		name string
+		pkg  goPackage
+		want []string
+	}{
+		{"standard library", goPackage{"lang/seed", []goFile{{name: "a.go", imports: []string{"fmt", "go/ast"}}}}, nil},
+		{"allowed", goPackage{"lang/tree", []goFile{{name: "a.go", imports: []string{"ql/lang/seed"}}}}, nil},
+		{"allowed by a star", goPackage{"internal/gate", []goFile{{name: "a.go", imports: []string{"ql/internal/plot/pond"}}}}, nil},
+		{"allowed module", goPackage{"lang/tree", []goFile{{name: "a.go", imports: []string{"example.com/soil/wet"}}}}, nil},
+		{
+			"backwards", goPackage{"lang/seed", []goFile{{name: "a.go", imports: []string{"ql/lang/tree"}}}},
+			[]string{"lang/seed/a.go may not import ql/lang/tree"},
+		},
+		{
+			"sibling", goPackage{"internal/plot/pond", []goFile{{name: "a.go", imports: []string{"ql/internal/plot/shed"}}}},
+			[]string{"internal/plot/pond/a.go may not import ql/internal/plot/shed"},
+		},
+		{
+			"its own row goes before a star", goPackage{"internal/plot/shed", []goFile{{name: "a.go", imports: []string{"ql/lang/seed", "ql/lang/tree"}}}},
+			[]string{"internal/plot/shed/a.go may not import ql/lang/tree"},
+		},
+		{
+			"another module", goPackage{"lang/seed", []goFile{{name: "a.go", imports: []string{"example.com/soil"}}}},
+			[]string{"lang/seed/a.go may not import example.com/soil"},
+		},
+		{
+			"a module of like name", goPackage{"lang/tree", []goFile{{name: "a.go", imports: []string{"example.com/soils"}}}},
+			[]string{"lang/tree/a.go may not import example.com/soils"},
+		},
+		{
+			"no row", goPackage{"lang/weed", []goFile{{name: "a.go"}}},
+			[]string{"lang/weed is in no row of the layers: add one, with what it may import"},
+		},
+		{"tests import later layers and modules", goPackage{"lang/seed", []goFile{
+			{name: "a_test.go", test: true, imports: []string{"ql/lang/tree", "example.com/cmp"}},
+		}}, nil},
+		{
+			"tests of the language do not import the service",
+			goPackage{"lang/seed", []goFile{{name: "a_test.go", test: true, imports: []string{"ql/internal/gate"}}}},
+			[]string{"lang/seed/a_test.go may not import ql/internal/gate"},
+		},
+		{"tests only", goPackage{"e2e", []goFile{{name: "a_test.go", test: true, imports: []string{"ql/internal/gate"}}}}, nil},
+		{
+			"not tests only", goPackage{"e2e", []goFile{{name: "a.go"}}},
+			[]string{"e2e is for tests only, and has other files"},
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			wantComplaints(t, checkImports(test.pkg, rows, []string{"e2e"}), test.want)
+		})
+	}
+}
