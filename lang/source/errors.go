@@ -1,0 +1,137 @@
+package source
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Error is one thing wrong with a script, found before it runs.
+type Error struct {
+	File    string // "" for the script itself
+	Line    int
+	Column  int
+	Width   int // code points that the caret underlines, at least 1
+	Message string
+	Source  string // the text of the line, for the caret
+}
+
+// Error gives "line:column: message", with the file in front for an INCLUDE.
+func (e *Error) Error() string {
+	if e.File != "" {
+		return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)
+	}
+	return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Message)
+}
+
+// Caret renders the error with its source line and a caret below it:
+//
+//	3:6: ?nmae is never set; ?name is
+//	    EMIT ?nmae
+//	         ^~~~~
+//
+// name, when not empty, stands for the script itself.
+func (e *Error) Caret(name string) string {
+	var b strings.Builder
+	switch {
+	case e.File != "":
+		b.WriteString(e.File + ":")
+	case name != "":
+		b.WriteString(name + ":")
+	}
+	fmt.Fprintf(&b, "%d:%d: %s\n", e.Line, e.Column, e.Message)
+	if e.Source == "" {
+		return b.String()
+	}
+	b.WriteString("    " + printable(e.Source) + "\n    ")
+	col := 1
+	for _, r := range e.Source {
+		if col >= e.Column {
+			break
+		}
+		if r == '\t' {
+			b.WriteByte('\t')
+		} else {
+			b.WriteByte(' ')
+		}
+		col++
+	}
+	b.WriteByte('^')
+	width := max(1, min(e.Width, utf8.RuneCountInString(e.Source)-e.Column+1))
+	b.WriteString(strings.Repeat("~", width-1))
+	b.WriteByte('\n')
+	return b.String()
+}
+
+// printable keeps a terminal safe from control characters in a script.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\t' && (unicode.IsControl(r) || r == utf8.RuneError) {
+			return '\uFFFD'
+		}
+		return r
+	}, s)
+}
+
+// Errors is a list of errors that is itself an error.
+type Errors []*Error
+
+// Add appends an error at pos that spans to end (NoPos: one character).
+func (l *Errors) Add(f *File, pos, end Pos, format string, args ...any) {
+	line, col := f.Position(pos)
+	text := f.LineText(line)
+	width := 1
+	if end > pos && int(end) <= len(f.Text) {
+		span := f.Text[pos:end]
+		if i := strings.IndexByte(span, '\n'); i >= 0 {
+			span = span[:i]
+		}
+		width = max(1, utf8.RuneCountInString(span))
+	}
+	*l = append(*l, &Error{File: f.Name, Line: line, Column: col, Width: width,
+		Message: fmt.Sprintf(format, args...), Source: text})
+}
+
+// Sort orders the errors by file and position, keeping one error a position.
+func (l *Errors) Sort() {
+	s := *l
+	sort.SliceStable(s, func(i, j int) bool {
+		a, b := s[i], s[j]
+		if a.File != b.File {
+			return a.File < b.File
+		}
+		if a.Line != b.Line {
+			return a.Line < b.Line
+		}
+		return a.Column < b.Column
+	})
+	out := s[:0]
+	for _, e := range s {
+		if n := len(out); n > 0 && out[n-1].File == e.File && out[n-1].Line == e.Line && out[n-1].Column == e.Column {
+			continue
+		}
+		out = append(out, e)
+	}
+	*l = out
+}
+
+// Err returns the list as an error, or nil when it is empty.
+func (l Errors) Err() error {
+	if len(l) == 0 {
+		return nil
+	}
+	return l
+}
+
+// Error gives the first error and how many follow.
+func (l Errors) Error() string {
+	switch len(l) {
+	case 0:
+		return "no errors"
+	case 1:
+		return l[0].Error()
+	}
+	return fmt.Sprintf("%s (and %d more)", l[0].Error(), len(l)-1)
+}
