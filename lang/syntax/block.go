@@ -1,0 +1,239 @@
+package syntax
+
+import (
+	"strings"
+
+	"ql/lang/source"
+)
+
+// opener is the statement whose block is being read.
+type opener struct {
+	verb    word
+	start   source.Pos // of the verb
+	indent  int        // of the verb's line
+	accepts word       // ELSE or CATCH, where this block may end with it
+	braces  bool       // opened with "{" by habit, and so closed with "}"
+}
+
+// script reads all statements of a text.
+func (p *parser) script() (list []Stmt) {
+	defer func() {
+		switch r := recover(); r.(type) {
+		case nil:
+		case stop:
+			list = p.takeStmts(0)
+		default:
+			panic(r)
+		}
+	}()
+	p.skip()
+	for {
+		p.statements()
+		if p.tok.kind == tEOF {
+			p.next()
+			p.checkLineCalls()
+			return p.takeStmts(0)
+		}
+		p.strayWord()
+	}
+}
+
+// wholeExpr reads a text that is one expression.
+func (p *parser) wholeExpr() (x Expr) {
+	defer func() {
+		switch r := recover(); r.(type) {
+		case nil, stop, unwind:
+		default:
+			panic(r)
+		}
+	}()
+	p.skip()
+	x = p.expr()
+	if p.tok.kind != tEOF {
+		p.expected("the end of the expression", "")
+	}
+	p.next()
+	return x
+}
+
+// statements reads statements onto p.stmts up to the end of the block.
+func (p *parser) statements() {
+	for !p.statementRun() {
+	}
+}
+
+// statementRun reads statements until the block ends or, with false, until one
+// of them is broken.
+func (p *parser) statementRun() (done bool) {
+	m := p.mark()
+	defer p.recoverAt(&m, wNone)
+	for {
+		if p.tok.kind == tSemi {
+			p.next()
+			continue
+		}
+		if p.atBlockEnd() {
+			return true
+		}
+		m.start = p.tok.start
+		if p.tok.line {
+			p.indent = p.column(p.tok.start)
+		}
+		verb := p.tok.word
+		s := p.statement()
+		if p.last.start != m.start { // statements inside it came last
+			p.last = lastStmt{verb: verb, start: m.start}
+		}
+		p.last.stop = p.prevStop
+		if s != nil {
+			p.stmts = append(p.stmts, s)
+		}
+		m.stmts = len(p.stmts)
+	}
+}
+
+// takeStmts copies out the statements from base on.
+func (p *parser) takeStmts(base int) []Stmt {
+	if base >= len(p.stmts) {
+		return nil
+	}
+	list := make([]Stmt, len(p.stmts)-base)
+	copy(list, p.stmts[base:])
+	clear(p.stmts[base:])
+	p.stmts = p.stmts[:base]
+	return list
+}
+
+// column returns the offset of pos in its line.
+func (p *parser) column(pos source.Pos) int {
+	return int(pos) - 1 - strings.LastIndexByte(p.src[:pos], '\n')
+}
+
+// atBlockEnd says whether the current token ends the block being read.
+func (p *parser) atBlockEnd() bool {
+	switch p.tok.kind {
+	case tEOF:
+		return true
+	case tWord:
+		switch p.tok.word {
+		case wElse, wCatch:
+			return true
+		case wEnd:
+			return !p.peek(1).is(wSession)
+		case wNone:
+			return p.foreignBlockWord() != wNone
+		}
+	case tRBrace:
+		return p.inBraces()
+	}
+	return false
+}
+
+// inBraces says whether a block of ours was opened with "{", by habit.
+func (p *parser) inBraces() bool {
+	return len(p.blocks) > 0 && p.blocks[len(p.blocks)-1].braces
+}
+
+// block reads the statements of a block up to the word that ends it.
+func (p *parser) block(open opener) *Block {
+	p.enter()
+	p.blocks = append(p.blocks, open)
+	b := &Block{Span: Span{Start: p.prevStop}}
+	base := len(p.stmts)
+	p.statements()
+	for !p.endsBlock(&open) {
+		p.strayWord()
+		p.statements()
+	}
+	b.Stmts = p.takeStmts(base)
+	b.Stop = p.tok.start
+	p.blocks = p.blocks[:len(p.blocks)-1]
+	p.leave()
+	return b
+}
+
+// endsBlock says whether the current token, which may end some block, ends this
+// one: its own END, ELSE or CATCH, or one that an outer block waits for.
+func (p *parser) endsBlock(open *opener) bool {
+	if p.tok.kind != tWord {
+		return true
+	}
+	w := p.tok.word
+	if w == wNone {
+		w = p.foreignBlockWord()
+	}
+	if w == wEnd || w == open.accepts {
+		return true
+	}
+	for i := range p.blocks {
+		if p.blocks[i].accepts == w {
+			return true
+		}
+	}
+	return false
+}
+
+// end takes the END of a statement with blocks.
+func (p *parser) end(open opener) {
+	switch {
+	case p.is(wEnd):
+		p.noteLateEnd(open)
+		p.next()
+		p.endWithVerb(open)
+	case p.tok.kind == tRBrace && open.braces:
+		p.next()
+	case p.tok.kind == tWord && p.tok.word == wNone && p.foreignBlockWord() == wEnd:
+		p.errorAt(p.tok.start, p.tok.stop, "write END instead of %s: every block ends with END", p.text(&p.tok))
+		p.skip()
+	case p.tok.kind == tEOF:
+		p.missingEnd(open)
+		p.prevStop = p.tok.start // the statement reaches as far as its block
+	default:
+		p.errorAt(open.start, open.start+source.Pos(len(open.verb.String())),
+			"this %s has no END: %s on line %d comes first", open.verb, p.describe(&p.tok), p.file.Line(p.tok.start))
+		p.prevStop = p.tok.start
+	}
+}
+
+// noteLateEnd remembers a block whose END stands further left than its opening
+// line, under an outer block: most likely its own END is missing.
+func (p *parser) noteLateEnd(open opener) {
+	if !p.tok.line || p.lateEnd != nil {
+		return
+	}
+	column := p.column(p.tok.start)
+	if column >= open.indent {
+		return
+	}
+	for i := range p.blocks {
+		if p.blocks[i].indent == column {
+			p.lateEnd = &open
+			return
+		}
+	}
+}
+
+// missingEnd reports that the script ends inside a block. It is said once: for
+// the block that most likely lacks its END.
+func (p *parser) missingEnd(open opener) {
+	if p.endMissed {
+		return
+	}
+	p.endMissed = true
+	if p.tok.err != errNone {
+		p.reportScan(&p.tok)
+		return
+	}
+	if w := p.swallowed; w.word != wNone {
+		p.errorAt(w.pos, w.pos+source.Pos(len(w.word.String())), "this SQL has no end: put ; before %s", w.word)
+		return
+	}
+	if p.lateEnd != nil {
+		open = *p.lateEnd
+	}
+	hint := ""
+	if before := strings.TrimRight(p.src[:open.start], " \t"); len(before) >= 3 && equalFold(before[len(before)-3:], "END") {
+		hint = "; END alone closes a block, without " + open.verb.String() + " behind it"
+	}
+	p.errorAt(open.start, open.start+source.Pos(len(open.verb.String())), "this %s has no END%s", open.verb, hint)
+}

@@ -1,0 +1,169 @@
+package syntax
+
+import "ql/lang/source"
+
+func (p *parser) confirm(start source.Pos) Stmt {
+	s := &Confirm{Message: p.object(wConfirm)}
+	if p.is(wWithin) {
+		s.Within = p.clauseDuration(nil)
+	}
+	s.Result = p.result()
+	s.Span = p.span(start)
+	return s
+}
+
+func (p *parser) wait(start source.Pos) Stmt {
+	if p.got(wUntil) {
+		x := p.expr()
+		return &Wait{Span: p.span(start), Until: x}
+	}
+	if !p.startsExpr() {
+		p.missingObject(wWait)
+	}
+	d := p.duration()
+	return &Wait{Span: p.span(start), Duration: d}
+}
+
+func (p *parser) read(start source.Pos) Stmt {
+	s := &Read{Path: p.object(wRead)}
+	for {
+		switch {
+		case p.is(wAs):
+			p.once(s.Format != NoFormat)
+			p.next()
+			s.Format = p.format()
+		case p.is(wOptional):
+			p.once(s.Optional)
+			p.next()
+			s.Optional = true
+		default:
+			s.Result = p.needResult(wRead, `READ "/a.json" SET ?name`)
+			s.Span = p.span(start)
+			return s
+		}
+	}
+}
+
+func (p *parser) write(start source.Pos) Stmt {
+	s := &Write{Value: p.object(wWrite)}
+	if p.got(wAs) {
+		s.Format = p.format()
+	}
+	p.need(wTo, `WRITE value TO "/a.txt"`)
+	s.Path = p.expr()
+	s.Span = p.span(start)
+	return s
+}
+
+func (p *parser) list(start source.Pos) Stmt {
+	path := p.object(wList)
+	result := p.needResult(wList, `LIST "/folder" SET ?files`)
+	return &List{p.span(start), path, result}
+}
+
+func (p *parser) copyStmt(start source.Pos) Stmt {
+	s := &Copy{From: p.object(wCopy)}
+	if p.got(wOn) {
+		s.FromOn = p.expr()
+	}
+	p.need(wTo, `COPY "/a" TO "/b"`)
+	s.To = p.expr()
+	if p.got(wOn) {
+		s.ToOn = p.expr()
+	}
+	s.Span = p.span(start)
+	return s
+}
+
+func (p *parser) move(start source.Pos) Stmt {
+	from := p.object(wMove)
+	p.need(wTo, `MOVE "/a" TO "/b"`)
+	to := p.expr()
+	return &Move{p.span(start), from, to}
+}
+
+func (p *parser) share(start source.Pos) Stmt {
+	s := &Share{Path: p.object(wShare)}
+	for p.tok.kind == tWord {
+		switch p.tok.word {
+		case wTimes:
+			s.Times = p.clauseExpr(s.Times)
+			continue
+		case wUnlimited:
+			p.once(s.Unlimited)
+			p.next()
+			s.Unlimited = true
+			continue
+		case wFor:
+			s.For = p.clauseDuration(s.For)
+			continue
+		case wNamed:
+			s.Named = p.clauseExpr(s.Named)
+			continue
+		}
+		break
+	}
+	s.Result = p.needResult(wShare, `SHARE "/a.pdf" SET ?url`)
+	s.Span = p.span(start)
+	return s
+}
+
+func (p *parser) render(start source.Pos) Stmt {
+	s := &Render{Path: p.object(wRender)}
+	if p.got(wUsing) {
+		s.Using = p.expr()
+	}
+	s.Span = p.span(start)
+	return s
+}
+
+func (p *parser) fetch(start source.Pos) Stmt {
+	s := &Fetch{URL: p.object(wFetch)}
+	for p.tok.kind == tWord {
+		switch p.tok.word {
+		case wMethod:
+			s.Method = p.clauseExpr(s.Method)
+			continue
+		case wHeaders:
+			s.Headers = p.clauseExpr(s.Headers)
+			continue
+		case wQuery:
+			s.Query = p.clauseExpr(s.Query)
+			continue
+		case wBody:
+			s.Body = p.clauseExpr(s.Body)
+			continue
+		case wTimeout:
+			s.Timeout = p.clauseDuration(s.Timeout)
+			continue
+		}
+		break
+	}
+	s.Result = p.result()
+	s.Span = p.span(start)
+	return s
+}
+
+func (p *parser) run(start source.Pos) Stmt {
+	s := &Run{Command: p.object(wRun)}
+	for p.tok.kind == tWord {
+		switch p.tok.word {
+		case wOn:
+			s.On = p.clauseExpr(s.On)
+			continue
+		case wInput:
+			s.Input = p.clauseExpr(s.Input)
+			continue
+		case wTimeout:
+			s.Timeout = p.clauseDuration(s.Timeout)
+			continue
+		}
+		break
+	}
+	if s.On == nil {
+		p.expected("ON and the name of a machine", `RUN "command" ON "machine"`)
+	}
+	s.Result = p.result()
+	s.Span = p.span(start)
+	return s
+}

@@ -1,0 +1,533 @@
+package syntax
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"ql/lang/source"
+)
+
+// Levels of binding, loosest first.
+const (
+	levelOr = iota + 1
+	levelAnd
+	levelNot
+	levelCompare
+	levelSum
+	levelProduct
+	levelDefault
+)
+
+// operator is a binary operator and how tightly it binds; level 0 is none.
+type operator struct {
+	level uint8
+	op    Op
+}
+
+var kindOps = [...]operator{
+	tEq: {levelCompare, OpEq}, tNe: {levelCompare, OpNe},
+	tLt: {levelCompare, OpLt}, tLe: {levelCompare, OpLe},
+	tGt: {levelCompare, OpGt}, tGe: {levelCompare, OpGe},
+	tPlus: {levelSum, OpAdd}, tMinus: {levelSum, OpSub},
+	tStar: {levelProduct, OpMul}, tSlash: {levelProduct, OpDiv}, tPercent: {levelProduct, OpMod},
+	tSemi: {},
+}
+
+var wordOps = [wordCount]operator{
+	wOr: {levelOr, OpOr}, wAnd: {levelAnd, OpAnd},
+	wIn: {levelCompare, OpIn}, wIs: {levelCompare, OpEq},
+	wDiv: {levelProduct, OpIntDiv}, wDefault: {levelDefault, OpDefault},
+}
+
+// operator returns the binary operator that the current token is.
+func (p *parser) operator() operator {
+	if p.tok.kind != tWord {
+		return kindOps[p.tok.kind]
+	}
+	if p.tok.word == wNot && p.peek(1).is(wIn) {
+		return operator{levelCompare, OpNotIn}
+	}
+	return wordOps[p.tok.word]
+}
+
+// expr reads an expression.
+func (p *parser) expr() Expr { return p.binary(levelOr) }
+
+// sum reads an expression without comparisons and logic.
+func (p *parser) sum() Expr { return p.binary(levelSum) }
+
+// binary reads operands joined by operators that bind at least as tightly as
+// the level.
+func (p *parser) binary(level uint8) Expr {
+	var x Expr
+	if p.is(wNot) && level <= levelNot {
+		x = p.not()
+	} else {
+		x = p.unary()
+	}
+	links := 0
+	for {
+		o := p.operator()
+		if o.level < level || o.level == 0 {
+			return x
+		}
+		p.chain(&links)
+		if o.level == levelCompare {
+			x = p.comparison(x, o.op)
+			continue
+		}
+		pos := p.tok.start
+		p.next()
+		y := p.binary(o.level + 1)
+		x = &Binary{Span{x.Pos(), y.End()}, o.op, pos, x, y}
+	}
+}
+
+func (p *parser) not() Expr {
+	start := p.tok.start
+	p.enter()
+	p.next()
+	x := p.binary(levelNot)
+	p.leave()
+	return &Unary{Span{start, x.End()}, OpNot, x}
+}
+
+// comparison reads the operator and the right side of x compared with y.
+func (p *parser) comparison(x Expr, op Op) Expr {
+	pos := p.tok.start
+	if p.is(wIs) {
+		p.next()
+		not := p.got(wNot)
+		if !p.got(wNull) {
+			p.badIs(not)
+		}
+		x = &IsNull{Span{x.Pos(), p.prevStop}, x, not}
+	} else {
+		if op == OpNotIn {
+			p.next()
+		}
+		p.next()
+		y := p.sum()
+		x = &Binary{Span{x.Pos(), y.End()}, op, pos, x, y}
+	}
+	if p.operator().level == levelCompare {
+		p.chainedComparison(x)
+	}
+	return x
+}
+
+// unary reads -x or an operand.
+func (p *parser) unary() Expr {
+	if p.tok.kind != tMinus {
+		return p.postfix()
+	}
+	start := p.tok.start
+	p.enter()
+	p.next()
+	x := p.unary()
+	p.leave()
+	return &Unary{Span{start, x.End()}, OpNeg, x}
+}
+
+// postfix reads an operand with accesses.
+func (p *parser) postfix() Expr {
+	x := p.primary()
+	links := 0
+	for {
+		switch p.tok.kind {
+		case tDot:
+			p.chain(&links)
+			p.next()
+			name := p.fieldName()
+			x = &FieldAccess{Span{x.Pos(), p.prevStop}, x, name}
+		case tLBrack:
+			p.chain(&links)
+			i := p.index()
+			x = &Index{Span{x.Pos(), p.prevStop}, x, i}
+		default:
+			return x
+		}
+	}
+}
+
+// fieldName takes the WORD after ".": any word.
+func (p *parser) fieldName() string {
+	if p.tok.kind != tWord {
+		p.badField()
+	}
+	name := p.text(&p.tok)
+	p.next()
+	return name
+}
+
+// index reads [expr].
+func (p *parser) index() Expr {
+	open := p.tok.start
+	p.enter()
+	p.next()
+	if p.tok.kind == tRBrack {
+		p.fail(p.tok.start, p.tok.stop, "the index is missing between [ and ]: to add to a list write APPEND value TO ?list")
+	}
+	i := p.expr()
+	p.closing(tRBrack, open, "]")
+	p.leave()
+	return i
+}
+
+// closing takes the closing bracket of the one at open.
+func (p *parser) closing(k kind, open source.Pos, what string) {
+	if p.tok.kind != k {
+		p.notClosed(open, what)
+	}
+	p.next()
+}
+
+// startsExpr says whether the current token can start an expression.
+func (p *parser) startsExpr() bool {
+	switch p.tok.kind {
+	case tVar, tGlobal, tNumber, tText, tTextHead, tLParen, tLBrack, tLBrace, tMinus:
+		return true
+	case tWord:
+		switch p.tok.word {
+		case wNull, wTrue, wFalse, wNot, wCase:
+			return true
+		case wHTML:
+			return p.peek(1).isText()
+		}
+		return p.tok.word.canName() && p.peek(1).kind == tLParen
+	}
+	return false
+}
+
+// primary reads an operand.
+func (p *parser) primary() Expr {
+	start := p.tok.start
+	switch p.tok.kind {
+	case tVar:
+		return p.variable()
+	case tNumber:
+		return p.number()
+	case tText, tTextHead:
+		return p.textLit(false)
+	case tGlobal:
+		return p.global()
+	case tLParen:
+		p.enter()
+		p.next()
+		x := p.expr()
+		p.closing(tRParen, start, ")")
+		p.leave()
+		return &Paren{p.span(start), x}
+	case tLBrack:
+		return p.listLit()
+	case tLBrace:
+		return p.mapLit()
+	case tWord:
+		switch p.tok.word {
+		case wNull:
+			p.next()
+			return &Null{p.span(start)}
+		case wTrue, wFalse:
+			value := p.tok.word == wTrue
+			p.next()
+			return &Bool{p.span(start), value}
+		case wHTML:
+			if p.peek(1).isText() {
+				p.next()
+				t := p.textLit(true)
+				t.Start = start
+				return t
+			}
+		case wCase:
+			return p.caseExpr()
+		case wFunction:
+			p.notLambda()
+			fallthrough
+		default:
+			if p.tok.word.canName() && p.peek(1).kind == tLParen {
+				return p.call()
+			}
+		}
+	}
+	p.badOperand()
+	return nil
+}
+
+func (p *parser) number() Expr {
+	raw := p.text(&p.tok)
+	n := &Number{Span: Span{p.tok.start, p.tok.stop}, Raw: raw}
+	if !n.decode() {
+		p.tok.fail(errNumberRange, p.tok.start)
+	}
+	p.next()
+	return n
+}
+
+// decode sets the value of a literal; false means that no number is so large.
+func (n *Number) decode() bool {
+	if v, ok := smallInt(n.Raw); ok {
+		n.IsInt, n.Int = true, v
+		return true
+	}
+	digits := strings.ReplaceAll(n.Raw, "_", "")
+	if v, err := strconv.ParseInt(digits, 10, 64); err == nil {
+		n.IsInt, n.Int = true, v
+		return true
+	}
+	v, err := strconv.ParseFloat(digits, 64)
+	const exact = 1 << 53
+	switch {
+	case math.IsInf(v, 0):
+		return false
+	case err != nil: // the scanner has reported a letter in the number
+		n.IsInt = true
+	case v == math.Trunc(v) && v < exact:
+		n.IsInt, n.Int = true, int64(v)
+	default:
+		n.Float = v
+	}
+	return true
+}
+
+// smallInt reads a literal of up to 18 plain digits.
+func smallInt(s string) (v int64, ok bool) {
+	if len(s) > 18 {
+		return 0, false
+	}
+	for i := 0; i < len(s); i++ {
+		d := s[i] - '0'
+		if d > 9 {
+			return 0, false
+		}
+		v = v*10 + int64(d)
+	}
+	return v, true
+}
+
+// globalName takes a GLOBAL and checks its name.
+func (p *parser) globalName() *Global {
+	name := p.src[p.tok.start+1 : p.tok.stop]
+	known, ok := lookupGlobal(name)
+	if !ok {
+		p.badGlobal(name)
+	}
+	g := &Global{Span: Span{p.tok.start, p.tok.stop}, Name: known}
+	p.next()
+	return g
+}
+
+func lookupGlobal(name string) (string, bool) {
+	for _, g := range globals {
+		if equalFold(name, g) {
+			return g, true
+		}
+	}
+	return strings.ToUpper(name), false
+}
+
+func (p *parser) global() *Global {
+	g := p.globalName()
+	if p.tok.kind == tLParen {
+		p.globalArg(g)
+	}
+	return g
+}
+
+// globalArg reads the brackets after a global.
+func (p *parser) globalArg(g *Global) {
+	open := p.tok.start
+	p.enter()
+	p.next()
+	g.Parens = true
+	if p.tok.kind != tRParen {
+		g.Arg = p.expr()
+	}
+	p.closing(tRParen, open, ")")
+	p.leave()
+	g.Stop = p.prevStop
+}
+
+// call reads name(args); the caller has seen the name and the bracket.
+func (p *parser) call() *Call {
+	start := p.tok.start
+	c := &Call{Name: p.text(&p.tok)}
+	p.enter()
+	p.next()
+	open := p.tok.start
+	p.next()
+	base := len(p.exprs)
+	for p.tok.kind != tRParen {
+		p.pushExpr(p.arg())
+		if p.tok.kind != tComma {
+			break
+		}
+		p.next()
+		if p.tok.kind == tRParen {
+			p.errorAt(p.tok.start, p.tok.stop, "no comma stands after the last argument")
+		}
+	}
+	p.closing(tRParen, open, "a comma or )")
+	c.Args = p.takeExprs(base)
+	c.Span = p.span(start)
+	p.leave()
+	return c
+}
+
+// arg reads an argument: an expression or a lambda.
+func (p *parser) arg() Expr {
+	switch p.tok.kind {
+	case tVar:
+		if p.peek(1).kind == tArrow {
+			start := p.tok.start
+			return p.lambda(start, []*Var{p.variable()}, false)
+		}
+	case tLParen:
+		if p.peek(1).kind != tVar {
+			break
+		}
+		after := p.peek(2).kind
+		if after == tComma || after == tRParen && p.peek(3).kind == tArrow {
+			return p.lambdaParams()
+		}
+	}
+	return p.expr()
+}
+
+func (p *parser) lambdaParams() Expr {
+	start := p.tok.start
+	p.next()
+	var params []*Var
+	var names nameSet
+	for {
+		v := p.variable()
+		if !names.add(v.Name) {
+			p.errorAt(v.Start, v.Stop, "the parameter ?%s is written twice", v.Name)
+		}
+		params = append(params, v)
+		if p.tok.kind != tComma {
+			break
+		}
+		p.next()
+	}
+	p.closing(tRParen, start, "a comma or )")
+	return p.lambda(start, params, true)
+}
+
+func (p *parser) lambda(start source.Pos, params []*Var, parens bool) Expr {
+	if p.tok.kind != tArrow {
+		p.expected("-> after the parameters", "(?a, ?b) -> ?a + ?b")
+	}
+	p.enter()
+	p.next()
+	body := p.expr()
+	p.leave()
+	return &Lambda{Span{start, body.End()}, params, parens, body}
+}
+
+func (p *parser) caseExpr() Expr {
+	start := p.tok.start
+	c := &Case{}
+	p.enter()
+	p.cases++
+	p.next()
+	if !p.is(wWhen) {
+		p.badCase()
+	}
+	for p.got(wWhen) {
+		var w When
+		w.Cond = p.expr()
+		p.need(wThen, "CASE WHEN condition THEN a ELSE b END")
+		w.Then = p.expr()
+		c.Whens = append(c.Whens, w)
+	}
+	if p.got(wElse) {
+		c.Else = p.expr()
+	}
+	if !p.got(wEnd) {
+		p.noCaseEnd(start, c.Else != nil)
+	}
+	p.cases--
+	p.leave()
+	c.Span = p.span(start)
+	return c
+}
+
+func (p *parser) listLit() Expr {
+	start := p.tok.start
+	p.enter()
+	p.next()
+	base := len(p.exprs)
+	for p.tok.kind != tRBrack {
+		p.pushExpr(p.expr())
+		if p.tok.kind != tComma {
+			break
+		}
+		p.next()
+	}
+	p.closing(tRBrack, start, "a comma or ]")
+	items := p.takeExprs(base)
+	p.leave()
+	return &ListLit{p.span(start), items}
+}
+
+func (p *parser) mapLit() Expr {
+	start := p.tok.start
+	p.enter()
+	p.next()
+	var entries []Entry
+	var keys nameSet
+	for p.tok.kind != tRBrace {
+		e := p.entry()
+		if e.Quoted == nil || !e.Quoted.HasInsertion() {
+			if !keys.add(e.Key) {
+				p.errorAt(e.Start, e.Stop, "the key %q is written twice", e.Key)
+			}
+		}
+		entries = append(entries, e)
+		if p.tok.kind != tComma {
+			break
+		}
+		p.next()
+	}
+	p.closing(tRBrace, start, "a comma or }")
+	p.leave()
+	return &MapLit{p.span(start), entries}
+}
+
+func (p *parser) entry() Entry {
+	start := p.tok.start
+	var e Entry
+	switch {
+	case p.tok.kind == tWord && p.tok.err == errNone:
+		e.Key = p.text(&p.tok)
+		p.next()
+	case p.tok.isText():
+		e.Quoted = p.textLit(false)
+		e.Key = e.Quoted.Plain()
+	default:
+		p.badKey()
+	}
+	if p.tok.kind != tColon {
+		p.noColon(e.Key)
+	}
+	p.next()
+	e.Value = p.expr()
+	e.Span = p.span(start)
+	return e
+}
+
+// pushExpr adds an expression to the list under construction.
+func (p *parser) pushExpr(x Expr) { p.exprs = append(p.exprs, x) }
+
+// takeExprs copies out the expressions from base on.
+func (p *parser) takeExprs(base int) []Expr {
+	if base >= len(p.exprs) {
+		return nil
+	}
+	list := make([]Expr, len(p.exprs)-base)
+	copy(list, p.exprs[base:])
+	clear(p.exprs[base:])
+	p.exprs = p.exprs[:base]
+	return list
+}

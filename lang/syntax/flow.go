@@ -1,0 +1,342 @@
+package syntax
+
+import (
+	"strings"
+
+	"ql/lang/source"
+)
+
+func (p *parser) open(verb word, start source.Pos) opener {
+	return opener{verb: verb, start: start, indent: p.indent}
+}
+
+func (p *parser) ifStmt(start source.Pos) Stmt {
+	s := &If{}
+	open := p.open(wIf, start)
+	branch := start
+	for {
+		b := Branch{Span: Span{Start: branch}}
+		ok := p.guard(wThen, func() { b.Cond = p.object(wIf) })
+		p.opening(&open, wThen, ok)
+		open.accepts = wElse
+		b.Body = p.block(open)
+		b.Stop = b.Body.Stop
+		s.Branches = append(s.Branches, b)
+		if p.tok.kind == tRBrace && open.braces && p.peek(1).is(wElse) {
+			p.next()
+		}
+		if p.tok.kind == tWord && p.tok.word == wNone && p.foreignBlockWord() == wElse {
+			p.errorAt(p.tok.start, p.tok.stop, "write ELSE IF instead of %s", p.text(&p.tok))
+			branch = p.tok.start
+			p.skip()
+			continue
+		}
+		if !p.got(wElse) {
+			break
+		}
+		if p.is(wIf) && !p.tok.line {
+			branch = p.tok.start
+			p.next()
+			continue
+		}
+		p.openingBrace(&open)
+		open.accepts = wNone
+		s.Else = p.block(open)
+		break
+	}
+	p.end(open)
+	s.Span = p.span(start)
+	return s
+}
+
+func (p *parser) forStmt(start source.Pos) Stmt {
+	open := p.open(wFor, start)
+	in := &ForIn{}
+	rng := &ForRange{}
+	ok := p.guard(wDo, func() { p.forHeader(start, in, rng) })
+	p.opening(&open, wDo, ok)
+	p.loops++
+	body := p.block(open)
+	p.loops--
+	p.end(open)
+	if rng.Var != nil {
+		rng.Body, rng.Span = body, p.span(start)
+		return rng
+	}
+	in.Body, in.Span = body, p.span(start)
+	return in
+}
+
+func (p *parser) forHeader(start source.Pos, in *ForIn, rng *ForRange) {
+	if p.tok.kind != tVar {
+		p.badFor(start)
+	}
+	in.Value = p.variable()
+	switch {
+	case p.tok.kind == tComma:
+		p.next()
+		in.Key = in.Value
+		in.Value = p.variable()
+		p.need(wIn, "FOR ?key, ?value IN ?map DO … END")
+	case p.got(wFrom):
+		p.forRange(in.Value, rng)
+		return
+	case p.got(wIn):
+	default:
+		if p.badForIn(in.Value) {
+			p.forRange(in.Value, rng)
+			return
+		}
+	}
+	in.Seq = p.expr()
+}
+
+func (p *parser) forRange(v *Var, rng *ForRange) {
+	rng.Var = v
+	rng.From = p.expr()
+	p.need(wTo, "FOR ?i FROM 1 TO 10 DO … END")
+	rng.To = p.expr()
+	if p.got(wStep) {
+		rng.Step = p.expr()
+	}
+}
+
+func (p *parser) whileStmt(start source.Pos) Stmt {
+	s := &While{}
+	open := p.open(wWhile, start)
+	ok := p.guard(wDo, func() { s.Cond = p.object(wWhile) })
+	p.opening(&open, wDo, ok)
+	p.loops++
+	s.Body = p.block(open)
+	p.loops--
+	p.end(open)
+	s.Span = p.span(start)
+	return s
+}
+
+func (p *parser) needLoop(start source.Pos, verb word) {
+	if p.loops == 0 {
+		p.errorAt(start, p.prevStop, "%s stands outside a loop: it belongs into FOR or WHILE", verb)
+	}
+}
+
+func (p *parser) tryStmt(start source.Pos) Stmt {
+	s := &Try{}
+	open := p.open(wTry, start)
+	p.openingBrace(&open)
+	open.accepts = wCatch
+	s.Body = p.block(open)
+	if p.tok.kind == tRBrace && open.braces && p.peek(1).is(wCatch) {
+		p.next()
+	}
+	if !p.catchWord(open) {
+		s.Span = p.span(start)
+		return s
+	}
+	p.catchVar(s)
+	p.openingBrace(&open)
+	open.accepts = wNone
+	s.Catch = p.block(open)
+	p.end(open)
+	s.Span = p.span(start)
+	return s
+}
+
+func (p *parser) transaction(start source.Pos) Stmt {
+	open := p.open(wTransaction, start)
+	p.openingBrace(&open)
+	body := p.block(open)
+	p.end(open)
+	return &Transaction{p.span(start), body}
+}
+
+func (p *parser) returnStmt(start source.Pos) Stmt {
+	s := &Return{}
+	if !p.inDefine {
+		p.errorAt(start, p.prevStop, "RETURN stands outside a function: to end the script write STOP, to answer EMIT")
+	}
+	if p.startsExpr() || p.strayOperand() {
+		s.Value = p.expr()
+	}
+	s.Span = p.span(start)
+	return s
+}
+
+func (p *parser) callStmt(start source.Pos) Stmt {
+	if p.tok.kind != tWord || !p.tok.word.canName() {
+		p.expected("the name of a function", "CALL name(…)")
+	}
+	if p.peek(1).kind != tLParen {
+		name := p.text(&p.tok)
+		p.fail(p.tok.start, p.tok.stop, "the arguments are missing: CALL %s()", name)
+	}
+	call := p.call()
+	return &CallStmt{p.span(start), call}
+}
+
+func (p *parser) failStmt(start source.Pos) Stmt {
+	s := &Fail{Value: p.object(wFail)}
+	if p.got(wCode) {
+		s.Code = p.expr()
+	}
+	s.Span = p.span(start)
+	return s
+}
+
+func (p *parser) define(start source.Pos) Stmt {
+	s := &Define{NamePos: p.tok.start}
+	open := p.open(wDefine, start)
+	if len(p.blocks) > 0 {
+		p.errorAt(start, p.prevStop, "DEFINE stands at the top level of a script, not inside %s", p.blocks[len(p.blocks)-1].verb)
+	}
+	p.guard(wNone, func() { p.defineHeader(s) })
+	p.openingBrace(&open)
+	loops, inDefine := p.loops, p.inDefine
+	p.loops, p.inDefine = 0, true
+	s.Body = p.block(open)
+	p.loops, p.inDefine = loops, inDefine
+	p.end(open)
+	s.Span = p.span(start)
+	return s
+}
+
+func (p *parser) defineHeader(s *Define) {
+	if p.tok.kind != tWord {
+		p.expected("the name of the function", "DEFINE name(?a, ?b) … END")
+	}
+	s.Name, s.NamePos = p.text(&p.tok), p.tok.start
+	if !p.tok.word.canName() {
+		p.errorAt(p.tok.start, p.tok.stop, "%s has a meaning of its own and cannot name a function", p.tok.word)
+	}
+	p.next()
+	if p.tok.kind != tLParen {
+		p.expected("(", "DEFINE "+s.Name+"() … END")
+	}
+	p.next()
+	var names nameSet
+	for p.tok.kind != tRParen {
+		var param Param
+		if p.tok.kind == tVar {
+			param.Var = p.variable()
+		} else {
+			param.Var = p.badParam()
+		}
+		if !names.add(param.Var.Name) {
+			p.errorAt(param.Var.Start, param.Var.Stop, "the parameter ?%s is written twice", param.Var.Name)
+		}
+		if p.tok.kind == tEq {
+			p.errorAt(p.tok.start, p.tok.stop, "write DEFAULT instead of =: ?%s DEFAULT value", param.Var.Name)
+			p.tok.kind, p.tok.word = tWord, wDefault
+		}
+		if p.got(wDefault) {
+			param.Default = p.unary()
+			p.needConstant(param.Default)
+		} else if n := len(s.Params); n > 0 && s.Params[n-1].Default != nil {
+			p.errorAt(param.Var.Start, param.Var.Stop, "?%s needs a DEFAULT too: the parameter before it has one", param.Var.Name)
+		}
+		s.Params = append(s.Params, param)
+		if p.tok.kind != tComma {
+			break
+		}
+		p.next()
+		if p.tok.kind == tRParen {
+			p.errorAt(p.tok.start, p.tok.stop, "no comma stands after the last parameter")
+		}
+	}
+	if p.tok.kind != tRParen {
+		p.expected("a comma or ) after the parameter", "")
+	}
+	p.next()
+}
+
+// needConstant refuses a default that would have to be computed.
+func (p *parser) needConstant(x Expr) {
+	switch x := x.(type) {
+	case *Number, *Null, *Bool:
+		return
+	case *Text:
+		if !x.HasInsertion() {
+			return
+		}
+	case *Unary:
+		if _, ok := x.X.(*Number); ok && x.Op == OpNeg {
+			return
+		}
+	case *ListLit:
+		for _, item := range x.Items {
+			p.needConstant(item)
+		}
+		return
+	case *MapLit:
+		for _, e := range x.Entries {
+			if e.Quoted != nil && e.Quoted.HasInsertion() {
+				p.needConstant(e.Quoted)
+			}
+			p.needConstant(e.Value)
+		}
+		return
+	}
+	p.errorAt(x.Pos(), x.End(), "a parameter's default is a constant: a number, a text without insertions, NULL, TRUE, FALSE, or a list or map of them")
+}
+
+func (p *parser) include(start source.Pos) Stmt {
+	if len(p.blocks) > 0 {
+		p.errorAt(start, p.prevStop, "INCLUDE stands at the top level of a script, not inside %s", p.blocks[len(p.blocks)-1].verb)
+	}
+	if !p.tok.isText() {
+		p.expected("the path of a file", `INCLUDE "/lib/tax.ql"`)
+	}
+	path := p.textLit(false)
+	switch plain := path.Plain(); {
+	case path.HasInsertion():
+		p.errorAt(path.Start, path.Stop, "the path of INCLUDE is fixed: insertions do not work in it")
+	case !strings.HasPrefix(plain, "/"):
+		p.errorAt(path.Start, path.Stop, `the path of INCLUDE starts with /: INCLUDE "/%s"`, strings.TrimPrefix(plain, "./"))
+	}
+	return &Include{p.span(start), path}
+}
+
+// opening takes THEN or DO. After a broken header nothing more is said where it
+// is missing.
+func (p *parser) opening(open *opener, w word, ok bool) {
+	switch {
+	case p.got(w):
+		p.openingBrace(open)
+	case ok:
+		p.badOpening(open, w)
+	case p.tok.kind == tLBrace:
+		open.braces = true
+		p.skip()
+	}
+}
+
+// nameSet finds names that are written twice, in linear time.
+type nameSet struct {
+	few  []string
+	many map[string]bool
+}
+
+// add reports whether the name is new.
+func (s *nameSet) add(name string) bool {
+	const small = 8
+	if s.many == nil && len(s.few) < small {
+		for _, n := range s.few {
+			if n == name {
+				return false
+			}
+		}
+		s.few = append(s.few, name)
+		return true
+	}
+	if s.many == nil {
+		s.many = make(map[string]bool)
+		for _, n := range s.few {
+			s.many[n] = true
+		}
+	}
+	if s.many[name] {
+		return false
+	}
+	s.many[name] = true
+	return true
+}

@@ -1,0 +1,1 @@
+EMIT "Hello, " + (!GET('name') DEFAULT "stranger") + "!"

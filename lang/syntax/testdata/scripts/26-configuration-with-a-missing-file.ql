@@ -1,0 +1,3 @@
+READ "/config.json" OPTIONAL SET ?cfg
+SET ?rate AS ?cfg.rate DEFAULT 0.19
+EMIT ?rate

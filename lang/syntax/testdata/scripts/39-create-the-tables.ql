@@ -1,0 +1,10 @@
+CREATE TABLE IF NOT EXISTS posts (
+  id INTEGER PRIMARY KEY,
+  title TEXT NOT NULL,
+  read INTEGER DEFAULT 0,
+  share TEXT
+);
+CREATE TRIGGER IF NOT EXISTS stamp AFTER INSERT ON posts BEGIN
+  UPDATE posts SET title = TRIM(title) WHERE id = NEW.id;
+END;
+EMIT "ready"

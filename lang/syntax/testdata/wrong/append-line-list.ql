@@ -1,0 +1,1 @@
+APPEND LINE "a" TO ?list

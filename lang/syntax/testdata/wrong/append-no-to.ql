@@ -1,0 +1,1 @@
+APPEND 1 ?list

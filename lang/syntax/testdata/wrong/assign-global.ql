@@ -1,0 +1,1 @@
+SET !SESSION.user AS 1

@@ -1,0 +1,1 @@
+?order.items[0].name = "a"

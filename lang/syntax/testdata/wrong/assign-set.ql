@@ -1,0 +1,2 @@
+SET ?x = 1
+EMIT ?x

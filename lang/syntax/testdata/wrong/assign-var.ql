@@ -1,0 +1,2 @@
+var name = "Ada";
+EMIT ?name

@@ -1,0 +1,1 @@
+IF !done THEN EMIT "x" END

@@ -1,0 +1,1 @@
+IF !?a THEN EMIT "x" END

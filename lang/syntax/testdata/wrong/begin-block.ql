@@ -1,0 +1,4 @@
+IF ?a THEN BEGIN
+  EMIT "a"
+END
+EMIT "b"

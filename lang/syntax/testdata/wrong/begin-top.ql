@@ -1,0 +1,3 @@
+BEGIN
+  UPDATE t SET a = 1;
+END

@@ -1,0 +1,1 @@
+IF ?a THEN BREAK END

@@ -1,0 +1,3 @@
+DEFINE note(?x) EMIT ?x END
+note(1)
+EMIT "ok"

@@ -1,0 +1,1 @@
+EMIT CASE WHEN ?x "a" END

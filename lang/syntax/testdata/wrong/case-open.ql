@@ -1,0 +1,2 @@
+EMIT CASE WHEN ?x THEN "a"
+EMIT 2

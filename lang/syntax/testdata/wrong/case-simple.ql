@@ -1,0 +1,1 @@
+EMIT CASE ?x WHEN 1 THEN "a" END

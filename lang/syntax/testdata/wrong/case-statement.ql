@@ -1,0 +1,1 @@
+CASE WHEN ?x THEN 1 END

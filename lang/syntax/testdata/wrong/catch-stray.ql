@@ -1,0 +1,4 @@
+EMIT 1
+CATCH ?e
+  EMIT 2
+END

@@ -1,0 +1,1 @@
+IF 1 < ?x < 3 THEN EMIT "x" END

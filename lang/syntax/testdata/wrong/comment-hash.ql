@@ -1,0 +1,2 @@
+# says hello
+EMIT "hello"

@@ -1,0 +1,3 @@
+EMIT "a"
+/* never closed
+EMIT "b"

@@ -1,0 +1,3 @@
+// says hello
+EMIT "hello" // to you
+EMIT "bye"

@@ -1,0 +1,1 @@
+CONFIRM Delete

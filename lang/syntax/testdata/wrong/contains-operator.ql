@@ -1,0 +1,1 @@
+IF ?x CONTAINS "a" THEN EMIT 1 END

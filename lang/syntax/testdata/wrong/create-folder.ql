@@ -1,0 +1,1 @@
+CREATE FOLDER "/a"

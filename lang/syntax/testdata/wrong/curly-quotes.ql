@@ -1,0 +1,2 @@
+EMIT “Hello”
+EMIT ‘you’

@@ -1,0 +1,3 @@
+IF ?a THEN
+  DEFINE f() RETURN 1 END
+END

@@ -1,0 +1,3 @@
+DEFINE f
+  RETURN 1
+END

@@ -1,0 +1,1 @@
+DEFINE f(?a DEFAULT ?b) RETURN 1 END

@@ -1,0 +1,1 @@
+DEFINE f(?a = 1) RETURN ?a END

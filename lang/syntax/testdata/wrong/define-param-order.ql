@@ -1,0 +1,1 @@
+DEFINE f(?a DEFAULT 1, ?b) RETURN 1 END

@@ -1,0 +1,1 @@
+DEFINE f(?a, ?a) RETURN 1 END

@@ -1,0 +1,1 @@
+DEFINE f(a, b) RETURN 1 END

@@ -1,0 +1,1 @@
+DEFINE select(?x) RETURN ?x END

@@ -1,0 +1,5 @@
+IF ?a THEN
+  EMIT "a"
+ELIF ?b THEN
+  EMIT "b"
+END

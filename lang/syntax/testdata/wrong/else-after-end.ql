@@ -1,0 +1,7 @@
+IF ?a THEN
+  EMIT "a"
+END
+ELSE
+  EMIT "b"
+END
+EMIT "c"

@@ -1,0 +1,7 @@
+IF ?a THEN
+  EMIT "a"
+ELSEIF ?b THEN
+  EMIT "b"
+ELSE
+  EMIT "c"
+END

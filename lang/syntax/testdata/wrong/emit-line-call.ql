@@ -1,0 +1,2 @@
+DEFINE line(?x) RETURN ?x END
+EMIT line("a")

@@ -1,0 +1,2 @@
+SET ?x AS 1
+EMIT

@@ -1,0 +1,2 @@
+EMIT
+SET ?x AS 1

@@ -1,0 +1,3 @@
+FOR ?x IN ?l DO
+  EMIT ?x
+END FOR

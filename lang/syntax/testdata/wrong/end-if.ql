@@ -1,0 +1,4 @@
+IF ?a THEN
+  EMIT "a"
+END IF
+EMIT "b"

@@ -1,0 +1,3 @@
+EMIT "a"
+END
+EMIT "b"

@@ -1,0 +1,6 @@
+TRY
+  EMIT 1
+CATCH ?e
+  EMIT 2
+END TRY
+EMIT 3

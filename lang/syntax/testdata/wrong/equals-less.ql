@@ -1,0 +1,1 @@
+IF ?a =< 1 THEN EMIT "x" END

@@ -1,0 +1,1 @@
+FETCH "https://a.example" SET ?r TIMEOUT 5 SECONDS

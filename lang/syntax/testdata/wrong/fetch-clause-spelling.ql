@@ -1,0 +1,1 @@
+FETCH "https://a.example" METOD "POST" SET ?r

@@ -1,0 +1,1 @@
+FETCH "https://a.example" METHOD "GET" METHOD "POST" SET ?r

@@ -1,0 +1,1 @@
+FETCH "https://a.example" LIMIT 5 SET ?r

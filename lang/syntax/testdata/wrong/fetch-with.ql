@@ -1,0 +1,1 @@
+FETCH "https://a.example" WITH {a: 1} SET ?r

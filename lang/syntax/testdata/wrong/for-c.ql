@@ -1,0 +1,4 @@
+for (i = 0; i < 3; i++) {
+  EMIT ?i
+}
+EMIT "done"

@@ -1,0 +1,3 @@
+FOR EACH ?x IN ?list DO
+  EMIT ?x
+END

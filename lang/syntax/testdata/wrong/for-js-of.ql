@@ -1,0 +1,1 @@
+FOR ?x OF ?list DO EMIT ?x END

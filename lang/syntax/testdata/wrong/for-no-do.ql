@@ -1,0 +1,4 @@
+FOR ?x IN ?list
+  EMIT ?x
+END
+EMIT "ok"

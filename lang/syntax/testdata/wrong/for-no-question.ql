@@ -1,0 +1,3 @@
+FOR x IN ?list DO
+  EMIT ?x
+END

@@ -1,0 +1,3 @@
+FOR ?i FROM 1 DO
+  EMIT ?i
+END

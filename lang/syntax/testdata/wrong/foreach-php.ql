@@ -1,0 +1,3 @@
+foreach ($list as $x) {
+  EMIT $x
+}

@@ -1,0 +1,3 @@
+FOREACH ?x IN ?list DO
+  EMIT ?x
+END

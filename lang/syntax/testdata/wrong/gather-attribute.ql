@@ -1,0 +1,3 @@
+GATHER "Join" FIELDS
+  name TEXT REQIRED
+SET ?f

@@ -1,0 +1,1 @@
+GATHER "Join" FIELDS name TEXT, name EMAIL SET ?f

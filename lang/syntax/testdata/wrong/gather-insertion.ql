@@ -1,0 +1,1 @@
+GATHER "Rate {?p.name}" SET ?f

@@ -1,0 +1,5 @@
+GATHER "Join" FIELDS
+  name STRING,
+  age INTEGER
+SET ?f
+EMIT 1

@@ -1,0 +1,4 @@
+GATHER "Join" FIELDS
+  name TXET,
+  age INTEGER
+SET ?f

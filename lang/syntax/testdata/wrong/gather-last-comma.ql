@@ -1,0 +1,5 @@
+GATHER "Join" FIELDS
+  name TEXT,
+  age INTEGER,
+WITHIN 1 DAY
+SET ?f

@@ -1,0 +1,4 @@
+GATHER "Join" FIELDS
+  name TEXT REQUIRED
+  age INTEGER
+SET ?f

@@ -1,0 +1,1 @@
+GATHER "Join" FIELDS name, age INTEGER SET ?f

@@ -1,0 +1,2 @@
+GATHER "Join" FIELDS name TEXT
+EMIT 1

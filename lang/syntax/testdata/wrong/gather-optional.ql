@@ -1,0 +1,3 @@
+GATHER "Join" FIELDS
+  name TEXT OPTIONAL
+SET ?f

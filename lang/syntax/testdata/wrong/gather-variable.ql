@@ -1,0 +1,1 @@
+GATHER ?fields SET ?f

@@ -1,0 +1,1 @@
+SET ?t AS IF ?a THEN 1 ELSE 2 END

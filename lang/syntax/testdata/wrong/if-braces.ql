@@ -1,0 +1,6 @@
+IF ?a > 1 {
+  EMIT "a"
+} else {
+  EMIT "b"
+}
+EMIT "go on"

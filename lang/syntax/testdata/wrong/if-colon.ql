@@ -1,0 +1,3 @@
+IF ?a > 1:
+  EMIT "a"
+END

@@ -1,0 +1,3 @@
+IF ?a DO
+  EMIT "a"
+END

@@ -1,0 +1,1 @@
+IF THEN EMIT "a" END

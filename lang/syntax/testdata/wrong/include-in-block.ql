@@ -1,0 +1,3 @@
+IF ?a THEN
+  INCLUDE "/a.ql"
+END

@@ -1,0 +1,1 @@
+INCLUDE "/lib/{?name}.ql"

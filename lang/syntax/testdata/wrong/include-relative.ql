@@ -1,0 +1,1 @@
+INCLUDE "lib/tax.ql"

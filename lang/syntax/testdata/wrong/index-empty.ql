@@ -1,0 +1,1 @@
+SET ?list[] AS 1

@@ -1,0 +1,1 @@
+INSERT ?x INTO ?list

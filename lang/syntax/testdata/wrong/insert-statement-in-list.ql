@@ -1,0 +1,1 @@
+SET ?x AS [EMIT 1]

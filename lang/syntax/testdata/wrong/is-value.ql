@@ -1,0 +1,1 @@
+IF ?x IS 5 THEN EMIT 1 END

@@ -1,0 +1,1 @@
+EMIT MAP(?l, ?x => ?x)

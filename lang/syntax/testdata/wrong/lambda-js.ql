@@ -1,0 +1,1 @@
+EMIT MAP(?l, function(x) { return x })

@@ -1,0 +1,1 @@
+IF ?x LIKE "a%" THEN EMIT 1 END

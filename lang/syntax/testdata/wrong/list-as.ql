@@ -1,0 +1,1 @@
+LIST "/a" AS ?files

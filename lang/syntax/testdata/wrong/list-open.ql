@@ -1,0 +1,2 @@
+SET ?l AS [1, 2
+EMIT ?l

@@ -1,0 +1,2 @@
+SET ?m AS {a: 1, b: 2
+EMIT ?m

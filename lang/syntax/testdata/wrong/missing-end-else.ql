@@ -1,0 +1,6 @@
+IF ?a THEN
+  FOR ?x IN ?list DO
+    EMIT ?x
+ELSE
+  EMIT "b"
+END

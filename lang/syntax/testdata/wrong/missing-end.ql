@@ -1,0 +1,3 @@
+SET ?a AS 1
+IF ?a > 1 THEN
+  EMIT "a"

@@ -1,0 +1,1 @@
+IF ?a > 1 EMIT "a" END

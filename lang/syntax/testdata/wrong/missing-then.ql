@@ -1,0 +1,4 @@
+IF ?a > 1
+  EMIT "a"
+END
+EMIT "b"

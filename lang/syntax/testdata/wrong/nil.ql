@@ -1,0 +1,1 @@
+IF ?x = nil THEN EMIT "x" END

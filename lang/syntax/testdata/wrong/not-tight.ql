@@ -1,0 +1,1 @@
+EMIT 1 + NOT ?x

@@ -1,0 +1,1 @@
+EMIT ?a ?? "none"

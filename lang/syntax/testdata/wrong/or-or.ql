@@ -1,0 +1,1 @@
+IF ?a || ?b THEN EMIT "x" END

@@ -1,0 +1,1 @@
+SET "a" AS 1 OF !GET

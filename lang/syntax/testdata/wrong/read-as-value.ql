@@ -1,0 +1,2 @@
+SET ?t AS READ "/a.txt"
+EMIT ?t

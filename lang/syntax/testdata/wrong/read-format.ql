@@ -1,0 +1,1 @@
+READ "/a.txt" AS JSNO SET ?x

@@ -1,0 +1,1 @@
+READ "/a.txt" INTO ?x

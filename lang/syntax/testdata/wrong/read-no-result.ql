@@ -1,0 +1,2 @@
+READ "/a.txt"
+EMIT 1

@@ -1,0 +1,1 @@
+READ "/a.txt" SET ?x AS JSON

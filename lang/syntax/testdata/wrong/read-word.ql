@@ -1,0 +1,1 @@
+READ config SET ?x

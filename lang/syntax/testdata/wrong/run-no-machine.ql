@@ -1,0 +1,1 @@
+RUN "ls" SET ?out

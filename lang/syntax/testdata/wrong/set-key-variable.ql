@@ -1,0 +1,1 @@
+SET ?k AS 1 OF ?m

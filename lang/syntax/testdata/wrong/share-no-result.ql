@@ -1,0 +1,2 @@
+SHARE "/a.pdf" FOR 7 DAYS
+EMIT 1

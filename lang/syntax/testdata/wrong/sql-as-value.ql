@@ -1,0 +1,2 @@
+SET ?n AS SELECT COUNT(*) FROM t
+EMIT ?n

@@ -1,0 +1,2 @@
+SELECT COUNT(* FROM t;
+EMIT 1

@@ -1,0 +1,1 @@
+SELECT * FROM t SET ?rows ORDER BY a

@@ -1,0 +1,2 @@
+SELECT 1 /* oops
+EMIT 2

@@ -1,0 +1,2 @@
+SELECT * FROM t WHERE name = '{?name}';
+EMIT 1

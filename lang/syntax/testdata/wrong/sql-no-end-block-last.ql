@@ -1,0 +1,3 @@
+IF ?a THEN
+  DELETE FROM t
+END

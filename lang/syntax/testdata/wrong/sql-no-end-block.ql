@@ -1,0 +1,4 @@
+IF ?a THEN
+  DELETE FROM t
+END
+EMIT "done"

@@ -1,0 +1,2 @@
+SELECT a FROM t
+IF ?x > 1 THEN EMIT "y" END

@@ -1,0 +1,1 @@
+IF ?a THEN DELETE FROM t END

@@ -1,0 +1,2 @@
+UPDATE t SET a = 1
+SET "status" AS 200 OF !RESPONSE

@@ -1,0 +1,2 @@
+SELECT * FROM t
+SET ?x AS 1

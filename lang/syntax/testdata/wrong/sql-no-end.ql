@@ -1,0 +1,2 @@
+SELECT * FROM t
+EMIT "done"

@@ -1,0 +1,1 @@
+UPDATE t SET ?column = 1;

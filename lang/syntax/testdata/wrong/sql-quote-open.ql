@@ -1,0 +1,2 @@
+SELECT * FROM t WHERE a = 'x;
+EMIT 1

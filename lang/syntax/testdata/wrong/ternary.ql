@@ -1,0 +1,1 @@
+EMIT ?a > 1 ? "many" : "one"

@@ -1,0 +1,2 @@
+EMIT 'it's'
+EMIT 1

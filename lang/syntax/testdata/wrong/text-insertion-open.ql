@@ -1,0 +1,2 @@
+EMIT "Hello {?name"
+EMIT "bye"

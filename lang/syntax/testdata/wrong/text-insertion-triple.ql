@@ -1,0 +1,4 @@
+EMIT """
+  Hello {?name!
+  """
+EMIT "bye"

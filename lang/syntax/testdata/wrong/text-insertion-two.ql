@@ -1,0 +1,2 @@
+EMIT "Hello {?first ?last}"
+EMIT "bye"

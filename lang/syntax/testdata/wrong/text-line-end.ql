@@ -1,0 +1,2 @@
+EMIT "hello
+EMIT "you"

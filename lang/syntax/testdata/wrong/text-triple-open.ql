@@ -1,0 +1,3 @@
+EMIT "a"
+EMIT """
+hello

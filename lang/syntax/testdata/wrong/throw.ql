@@ -1,0 +1,1 @@
+THROW "no"

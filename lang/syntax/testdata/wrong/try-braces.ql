@@ -1,0 +1,6 @@
+try {
+  EMIT 1
+} catch (e) {
+  EMIT 2
+}
+EMIT 3

@@ -1,0 +1,5 @@
+TRY
+  EMIT 1
+CATCH err
+  EMIT 2
+END

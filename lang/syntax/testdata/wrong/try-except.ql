@@ -1,0 +1,5 @@
+TRY
+  EMIT 1
+EXCEPT Exception AS e:
+  EMIT 2
+END

@@ -1,0 +1,5 @@
+TRY
+  EMIT 1
+FINALLY
+  EMIT 2
+END

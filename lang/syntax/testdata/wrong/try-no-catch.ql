@@ -1,0 +1,4 @@
+TRY
+  EMIT 1
+END
+EMIT 2

@@ -1,0 +1,1 @@
+SETT ?x AS 1

@@ -1,0 +1,2 @@
+EMTI "hello"
+EMIT 1

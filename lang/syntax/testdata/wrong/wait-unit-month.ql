@@ -1,0 +1,1 @@
+WAIT 2 MONTHS

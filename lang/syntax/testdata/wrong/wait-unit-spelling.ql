@@ -1,0 +1,1 @@
+WAIT 10 MINTES

@@ -1,0 +1,4 @@
+WHILE (?i < 3) {
+  SET ?i AS ?i + 1
+}
+EMIT ?i

@@ -1,0 +1,3 @@
+WHILE ?a THEN
+  EMIT "a"
+END
