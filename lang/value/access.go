@@ -1,0 +1,286 @@
+package value
+
+import "math"
+
+// Index returns v[key]. A missing key or index, and any access on null, is
+// null. The result still belongs to v: Share it to keep it.
+func Index(v, key Value) (Value, *Error) {
+	switch v.Kind() {
+	case KindNull:
+		return Null, nil
+	case KindList:
+		l := v.List()
+		if key.p == tagInt {
+			i := int64(key.n)
+			if i < 0 {
+				i += int64(l.Len())
+			}
+			if i < 0 || i >= int64(l.Len()) {
+				return Null, nil
+			}
+			return l.At(int(i)), nil
+		}
+		return Null, listKeyError(key)
+	case KindMap:
+		if key.IsText() {
+			e, _ := v.Map().Get(key.Str())
+			return e, nil
+		}
+		return Null, mapKeyError(key)
+	}
+	return Null, noAccess(v, key)
+}
+
+// Field returns v.name, as Index does.
+func Field(v Value, name string) (Value, *Error) {
+	if v.IsMap() {
+		e, _ := v.Map().Get(name)
+		return e, nil
+	}
+	if v.IsNull() {
+		return Null, nil
+	}
+	return Null, fieldError(v, name)
+}
+
+func listKeyError(key Value) *Error {
+	if key.IsText() {
+		return fieldError(Value{}, key.Str())
+	}
+	if key.IsNumber() {
+		return Errorf(WrongKind, "a list has whole numbers as indexes, not %s", AppendNumber(nil, key))
+	}
+	return Errorf(WrongKind, "the index of a list is a whole number, not %s", Describe(key))
+}
+
+func mapKeyError(key Value) *Error {
+	if key.IsNumber() {
+		return Errorf(WrongKind, "the keys of a map are texts, not %s: TEXT(…) makes a text", Describe(key))
+	}
+	return Errorf(WrongKind, "the keys of a map are texts, not %s", Describe(key))
+}
+
+// fieldError explains .name on something that is no map; a zero v stands for a
+// list.
+func fieldError(v Value, name string) *Error {
+	switch v.Kind() {
+	case KindNull, KindList:
+		switch name {
+		case "length", "size", "count", "Length", "len":
+			return Errorf(WrongKind, "a list has no field %q: COUNT(?list) counts its elements", name)
+		}
+		return Errorf(WrongKind, "a list has no field %s: take an element first, as in ?list[0].%s, or go through it with FOR", Quote(name), name)
+	case KindText:
+		if name == "length" || name == "size" {
+			return Errorf(WrongKind, "a text has no field %q: LENGTH(?text) counts its characters", name)
+		}
+		return Errorf(WrongKind, "a text has no field %s: FROM_JSON(…) makes a map of JSON text", Quote(name))
+	}
+	return Errorf(WrongKind, "%s has no field %s", Describe(v), Quote(name))
+}
+
+func noAccess(v, key Value) *Error {
+	if v.IsText() && key.IsNumber() {
+		return Errorf(WrongKind, "a text has no index: SUBSTRING(?text, %s, 1) gives one character", AppendNumber(nil, key))
+	}
+	if key.IsText() {
+		return fieldError(v, key.Str())
+	}
+	return Errorf(WrongKind, "%s has no elements", Describe(v))
+}
+
+// unshare makes *v a container that may be written to.
+func unshare(m *Meter, v *Value) {
+	h := (*header)(v.p)
+	if h.flags&flagShared == 0 {
+		return
+	}
+	if h.kind == KindList {
+		*v = v.List().Clone(m).Value()
+	} else {
+		*v = v.Map().Clone(m).Value()
+	}
+}
+
+// SetIndex sets (*v)[key] to x, copying *v first where it is shared. A null
+// becomes a map for a text key; an index must exist.
+func SetIndex(m *Meter, v *Value, key, x Value) *Error {
+	if v.p == nil {
+		if err := becomeMap(m, v, key); err != nil {
+			return err
+		}
+	}
+	switch (*header)(v.p).kind {
+	case KindList:
+		i, err := listPlace(v.List(), key)
+		if err != nil {
+			return err
+		}
+		unshare(m, v)
+		v.List().Set(m, i, x)
+		return nil
+	case KindMap:
+		if !key.IsText() {
+			return mapKeyError(key)
+		}
+		unshare(m, v)
+		v.Map().Set(m, key, x)
+		return nil
+	}
+	return noAccess(*v, key)
+}
+
+func becomeMap(m *Meter, v *Value, key Value) *Error {
+	if !key.IsText() {
+		return Errorf(BadIndex, "there is no list here yet: SET ?list AS [] starts one, APPEND … TO ?list adds to it")
+	}
+	*v = NewMap(m, 0).Value()
+	return nil
+}
+
+// listPlace returns the place that an existing index names.
+func listPlace(l *List, key Value) (int, *Error) {
+	if key.p != tagInt {
+		return 0, listKeyError(key)
+	}
+	i := int64(key.n)
+	if i < 0 {
+		i += int64(l.Len())
+	}
+	if i < 0 || i >= int64(l.Len()) {
+		if l.Len() == 0 {
+			return 0, Errorf(BadIndex, "the list is empty and has no index %d: APPEND … TO ?list adds an element", int64(key.n))
+		}
+		return 0, Errorf(BadIndex, "the list has no index %d, only 0 to %d: APPEND … TO ?list adds an element", int64(key.n), l.Len()-1)
+	}
+	return int(i), nil
+}
+
+// place returns the place of v[key] for writing below it, having unshared v
+// and made missing maps.
+func place(m *Meter, v *Value, key Value) (*Value, *Error) {
+	if v.p == nil {
+		if err := becomeMap(m, v, key); err != nil {
+			return nil, err
+		}
+	}
+	switch (*header)(v.p).kind {
+	case KindList:
+		i, err := listPlace(v.List(), key)
+		if err != nil {
+			return nil, err
+		}
+		unshare(m, v)
+		l := v.List()
+		if l.tag != nil {
+			return nil, noAccess(l.At(i), key)
+		}
+		return &l.vals[i], nil
+	case KindMap:
+		if !key.IsText() {
+			return nil, mapKeyError(key)
+		}
+		unshare(m, v)
+		t := v.Map()
+		i := t.find(key.Str())
+		if i < 0 {
+			t.Set(m, key, Null)
+			i = len(t.entries) - 1
+		}
+		return &t.entries[i].val, nil
+	}
+	return nil, noAccess(*v, key)
+}
+
+// descend walks from v along keys for writing, calls write with the last
+// place, and lifts the heights of what it passed.
+func descend(m *Meter, v *Value, keys []Value, write func(*Value) *Error) *Error {
+	if len(keys) == 0 {
+		return write(v)
+	}
+	p, err := place(m, v, keys[0])
+	if err != nil {
+		return err
+	}
+	if err := descend(m, p, keys[1:], write); err != nil {
+		return err
+	}
+	if p.IsContainer() {
+		h := (*header)(v.p)
+		if up := (*header)(p.p).height; up >= h.height {
+			m.nest(uint16(min(int(up)+1, math.MaxUint16)))
+			h.height = up + 1
+		}
+	}
+	return nil
+}
+
+// SetPath sets v[keys[0]]…[keys[n-1]] to x, making missing maps on its way.
+func SetPath(m *Meter, v *Value, keys []Value, x Value) *Error {
+	last := keys[len(keys)-1]
+	return descend(m, v, keys[:len(keys)-1], func(p *Value) *Error {
+		return SetIndex(m, p, last, x)
+	})
+}
+
+// AppendAt appends x to the list at v[keys…]; null becomes a list.
+func AppendAt(m *Meter, v *Value, keys []Value, x Value) *Error {
+	return descend(m, v, keys, func(p *Value) *Error { return AppendTo(m, p, x) })
+}
+
+// AppendTo appends x to *v, copying *v first where it is shared. A null
+// becomes a list.
+func AppendTo(m *Meter, v *Value, x Value) *Error {
+	if v.p == nil {
+		*v = NewList(m, 0).Value()
+	}
+	if !v.IsList() {
+		return Errorf(WrongKind, "APPEND adds to a list, not to %s", Describe(*v))
+	}
+	unshare(m, v)
+	v.List().Append(m, x)
+	return nil
+}
+
+// RemovePath removes v[keys[0]]…[keys[n-1]]; what is not there stays away.
+func RemovePath(m *Meter, v *Value, keys []Value) *Error {
+	at := *v
+	for _, k := range keys[:len(keys)-1] {
+		var err *Error
+		if at, err = Index(at, k); err != nil {
+			return err
+		}
+	}
+	last := keys[len(keys)-1]
+	switch at.Kind() {
+	case KindNull:
+		return nil
+	case KindMap:
+		if !last.IsText() {
+			return mapKeyError(last)
+		}
+		if !at.Map().Has(last.Str()) {
+			return nil
+		}
+	case KindList:
+		i, err := listPlace(at.List(), last)
+		if err != nil {
+			if err.Code == BadIndex {
+				return nil
+			}
+			return err
+		}
+		last = Int(int64(i))
+	default:
+		return noAccess(at, last)
+	}
+	return descend(m, v, keys[:len(keys)-1], func(p *Value) *Error {
+		unshare(m, p)
+		if p.IsMap() {
+			p.Map().Remove(m, last.Str())
+		} else {
+			p.List().Remove(m, int(last.Int64()))
+		}
+		return nil
+	})
+}

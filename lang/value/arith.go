@@ -1,0 +1,214 @@
+package value
+
+import (
+	"math"
+	"math/bits"
+)
+
+// SetInt makes *v the integer i. The tag is written only where it changes:
+// a store of a pointer costs more than a look.
+func (v *Value) SetInt(i int64) {
+	if v.p != tagInt {
+		v.p = tagInt
+	}
+	v.n = uint64(i)
+}
+
+// SetFloat makes *v the float f, which must be finite and not a whole number
+// below 2^53.
+func (v *Value) SetFloat(f float64) {
+	if v.p != tagFloat {
+		v.p = tagFloat
+	}
+	v.n = math.Float64bits(f)
+}
+
+// SetBool makes *v the boolean b.
+func (v *Value) SetBool(b bool) {
+	if v.p != tagBool {
+		v.p = tagBool
+	}
+	v.n = 0
+	if b {
+		v.n = 1
+	}
+}
+
+func number(f float64) (Value, *Error) {
+	v, ok := Number(f)
+	if !ok {
+		return Null, Errorf(NumberRange, "the result is too large for a number")
+	}
+	return v, nil
+}
+
+// Add returns a + b: the sum of numbers; texts, lists or bytes joined; maps
+// merged, the right one winning. The containers of a and b end up shared.
+func Add(m *Meter, a, b Value) (Value, *Error) {
+	ka, kb := a.Kind(), b.Kind()
+	if a.IsNumber() && b.IsNumber() {
+		if ka == KindInt && kb == KindInt {
+			x, y := int64(a.n), int64(b.n)
+			if s := x + y; (s^x)&(s^y) >= 0 {
+				return Int(s), nil
+			}
+		}
+		return number(a.Float() + b.Float())
+	}
+	if ka == kb {
+		switch ka {
+		case KindText, KindBytes:
+			return Concat(m, a, b), nil
+		case KindList:
+			x, y := a.List(), b.List()
+			l := x.copyFor(m, y.Len())
+			l.Extend(m, y)
+			return l.Value(), nil
+		case KindMap:
+			return MergeInto(m, a.Map().Clone(m), b.Map()), nil
+		}
+	}
+	switch {
+	case a.IsNull() || b.IsNull():
+		return Null, Errorf(WrongKind, "cannot add %s and %s: null has no value; DEFAULT gives it one", Describe(a), Describe(b))
+	case ka == KindText || kb == KindText:
+		return Null, Errorf(WrongKind, "cannot add %s and %s: NUMBER(?a) + 1 adds numbers, \"{?a}1\" joins texts", Describe(a), Describe(b))
+	case ka == KindList || kb == KindList:
+		return Null, Errorf(WrongKind, "cannot add %s and %s: ?list + [?x] joins two lists", Describe(a), Describe(b))
+	}
+	return Null, Errorf(WrongKind, "cannot add %s and %s", Describe(a), Describe(b))
+}
+
+// copyFor returns an unshared copy of l with room for n more elements.
+func (l *List) copyFor(m *Meter, n int) *List {
+	m.Count(l.Len() + n)
+	c := l.Clone(m)
+	if c.tag != nil && n > 0 {
+		m.Alloc((l.Len() + n) * 8)
+		w := make([]uint64, l.Len(), l.Len()+n)
+		copy(w, c.words)
+		c.words = w
+	}
+	return c
+}
+
+// MergeInto sets all entries of b in t, which must not be shared, and returns
+// it as a value.
+func MergeInto(m *Meter, t, b *Map) Value {
+	m.Work(b.Len())
+	for k, v := range b.All {
+		t.Set(m, k, v.Share())
+	}
+	return t.Value()
+}
+
+// wrongOperands is the error of arithmetic on anything but numbers.
+func wrongOperands(verb string, a, b Value) *Error {
+	hint := ""
+	switch {
+	case a.IsNull() || b.IsNull():
+		hint = ": null has no value; DEFAULT gives it one"
+	case a.IsText() || b.IsText():
+		hint = ": NUMBER(…) makes a number of a text"
+	}
+	return Errorf(WrongKind, "cannot %s %s and %s%s", verb, Describe(a), Describe(b), hint)
+}
+
+// Sub returns a - b.
+func Sub(a, b Value) (Value, *Error) {
+	if a.p == tagInt && b.p == tagInt {
+		x, y := int64(a.n), int64(b.n)
+		if s := x - y; (x^y)&(x^s) >= 0 {
+			return Int(s), nil
+		}
+	} else if !a.IsNumber() || !b.IsNumber() {
+		return Null, wrongOperands("subtract", a, b)
+	}
+	return number(a.Float() - b.Float())
+}
+
+// Mul returns a * b.
+func Mul(a, b Value) (Value, *Error) {
+	if a.p == tagInt && b.p == tagInt {
+		x, y := int64(a.n), int64(b.n)
+		hi, lo := bits.Mul64(magnitude(x), magnitude(y))
+		if hi == 0 && lo <= math.MaxInt64 {
+			return Int(x * y), nil
+		}
+	} else if !a.IsNumber() || !b.IsNumber() {
+		return Null, wrongOperands("multiply", a, b)
+	}
+	return number(a.Float() * b.Float())
+}
+
+func magnitude(x int64) uint64 {
+	if x < 0 {
+		return uint64(-x)
+	}
+	return uint64(x)
+}
+
+// Div returns a / b: exact where it can be.
+func Div(a, b Value) (Value, *Error) {
+	if !a.IsNumber() || !b.IsNumber() {
+		return Null, wrongOperands("divide", a, b)
+	}
+	if b.p == tagInt {
+		if b.n == 0 {
+			return Null, Errorf(DivisionByZero, "cannot divide %s by zero", AppendNumber(nil, a))
+		}
+		if a.p == tagInt {
+			x, y := int64(a.n), int64(b.n)
+			if !(x == math.MinInt64 && y == -1) && x%y == 0 {
+				return Int(x / y), nil
+			}
+		}
+	}
+	return number(a.Float() / b.Float())
+}
+
+// IntDiv returns a DIV b, cut towards zero; both must be whole.
+func IntDiv(a, b Value) (Value, *Error) {
+	if a.p != tagInt || b.p != tagInt {
+		return Null, wantWhole("DIV", a, b)
+	}
+	if b.n == 0 {
+		return Null, Errorf(DivisionByZero, "cannot divide %s by zero", AppendNumber(nil, a))
+	}
+	if int64(a.n) == math.MinInt64 && int64(b.n) == -1 {
+		return number(-float64(math.MinInt64))
+	}
+	return Int(int64(a.n) / int64(b.n)), nil
+}
+
+// Mod returns a % b, with the sign of a; both must be whole.
+func Mod(a, b Value) (Value, *Error) {
+	if a.p != tagInt || b.p != tagInt {
+		return Null, wantWhole("%", a, b)
+	}
+	if b.n == 0 {
+		return Null, Errorf(DivisionByZero, "cannot divide %s by zero", AppendNumber(nil, a))
+	}
+	if int64(b.n) == -1 {
+		return Int(0), nil
+	}
+	return Int(int64(a.n) % int64(b.n)), nil
+}
+
+func wantWhole(op string, a, b Value) *Error {
+	if a.IsNumber() && b.IsNumber() {
+		return Errorf(WrongKind, "%s takes whole numbers, not %s and %s: FLOOR(…) or ROUND(…) makes one", op, AppendNumber(nil, a), AppendNumber(nil, b))
+	}
+	return wrongOperands("divide", a, b)
+}
+
+// Neg returns -a.
+func Neg(a Value) (Value, *Error) {
+	switch {
+	case a.p == tagInt && int64(a.n) != math.MinInt64:
+		return Int(-int64(a.n)), nil
+	case a.IsNumber():
+		return number(-a.Float())
+	}
+	return Null, Errorf(WrongKind, "- takes a number, not %s", Describe(a))
+}

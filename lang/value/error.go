@@ -1,0 +1,72 @@
+package value
+
+import (
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+)
+
+// Error is an error that a script may catch: a code to decide by and a message
+// to read.
+type Error struct {
+	Code    string
+	Message string
+	// Data, where not null, is the whole error map that FAIL raises again.
+	Data Value
+}
+
+// Errorf returns an Error.
+func Errorf(code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
+// The codes that values themselves raise.
+const (
+	WrongKind      = "wrong_kind"
+	NumberRange    = "number_range"
+	DivisionByZero = "division_by_zero"
+	NotANumber     = "not_a_number"
+	BadIndex       = "bad_index"
+	BadArgument    = "bad_argument"
+	BadJSON        = "bad_json"
+	BadCSV         = "bad_csv"
+	BadTime        = "bad_time"
+	BadPattern     = "bad_pattern"
+)
+
+// Describe names v for an error message: its kind with an article, and for
+// short scalars the value itself.
+func Describe(v Value) string {
+	switch v.Kind() {
+	case KindNull:
+		return "null"
+	case KindBool, KindInt, KindFloat:
+		return "the " + v.Kind().String() + " " + string(AppendText(nil, v))
+	case KindText:
+		return "the text " + Quote(v.Str())
+	case KindBytes:
+		return "bytes"
+	case KindList:
+		return fmt.Sprintf("a list of %d", v.List().Len())
+	}
+	return fmt.Sprintf("a map of %d", v.Map().Len())
+}
+
+// Quote quotes s for an error message, shortened and with control characters
+// escaped.
+func Quote(s string) string {
+	const most = 40
+	if utf8.RuneCountInString(s) > most {
+		n := 0
+		for i := range s {
+			if n == most {
+				return strconv.Quote(s[:i] + "…")
+			}
+			n++
+		}
+	}
+	return strconv.Quote(s)
+}

@@ -1,0 +1,335 @@
+package value
+
+import (
+	"math"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// ParseJSON reads one JSON document, charging m. It is strict: UTF-8, no
+// duplicate keys, nothing after the document; numbers beyond the range of
+// floats are refused.
+func ParseJSON(m *Meter, s string) (Value, *Error) {
+	if !utf8.ValidString(s) {
+		return Null, Errorf(BadJSON, "this is not JSON: it is not valid UTF-8")
+	}
+	m.Work(len(s) / 8)
+	p := jsonParser{m: m, s: s, deepest: 1000}
+	if m != nil {
+		p.deepest = m.Nesting
+	}
+	p.space()
+	v := p.value(0)
+	if p.err == nil {
+		p.space()
+		if p.i < len(p.s) {
+			p.fail("text after the end of the document")
+		}
+	}
+	if p.err != nil {
+		return Null, p.err
+	}
+	return v, nil
+}
+
+type jsonParser struct {
+	m       *Meter
+	s       string
+	i       int
+	deepest int
+	err     *Error
+}
+
+func (p *jsonParser) fail(what string) Value {
+	if p.err == nil {
+		line, col := 1, 1
+		for _, c := range p.s[:min(p.i, len(p.s))] {
+			if c == '\n' {
+				line, col = line+1, 1
+			} else {
+				col++
+			}
+		}
+		p.err = Errorf(BadJSON, "this is not JSON: %s at line %d, column %d", what, line, col)
+	}
+	return Null
+}
+
+func (p *jsonParser) space() {
+	for p.i < len(p.s) {
+		switch p.s[p.i] {
+		case ' ', '\t', '\n', '\r':
+			p.i++
+		default:
+			return
+		}
+	}
+}
+
+// found names what stands at the current place.
+func (p *jsonParser) found() string {
+	if p.i >= len(p.s) {
+		return "the end of the text"
+	}
+	r, _ := utf8.DecodeRuneInString(p.s[p.i:])
+	return strconv.QuoteRune(r)
+}
+
+func (p *jsonParser) value(depth int) Value {
+	if p.i >= len(p.s) {
+		return p.fail("a value is missing, found the end of the text")
+	}
+	switch c := p.s[p.i]; c {
+	case '{':
+		return p.object(depth + 1)
+	case '[':
+		return p.array(depth + 1)
+	case '"':
+		return p.text()
+	case 't':
+		return p.word("true", True)
+	case 'f':
+		return p.word("false", False)
+	case 'n':
+		return p.word("null", Null)
+	default:
+		if c == '-' || c >= '0' && c <= '9' {
+			return p.number()
+		}
+	}
+	return p.fail("a value is missing, found " + p.found())
+}
+
+func (p *jsonParser) word(w string, v Value) Value {
+	if len(p.s)-p.i >= len(w) && p.s[p.i:p.i+len(w)] == w {
+		p.i += len(w)
+		return v
+	}
+	return p.fail("a value is missing, found " + p.found())
+}
+
+func (p *jsonParser) deep(depth int) bool {
+	if depth <= p.deepest {
+		return false
+	}
+	if p.m != nil {
+		p.m.nest(uint16(min(depth, math.MaxUint16)))
+	}
+	p.fail("it is nested too deeply")
+	return true
+}
+
+func (p *jsonParser) array(depth int) Value {
+	if p.deep(depth) {
+		return Null
+	}
+	p.i++
+	l := NewList(p.m, 0)
+	p.space()
+	if p.i < len(p.s) && p.s[p.i] == ']' {
+		p.i++
+		return l.Value()
+	}
+	for {
+		p.space()
+		v := p.value(depth)
+		if p.err != nil {
+			return Null
+		}
+		l.Append(p.m, v)
+		p.space()
+		if p.i < len(p.s) && p.s[p.i] == ',' {
+			p.i++
+			continue
+		}
+		if p.i < len(p.s) && p.s[p.i] == ']' {
+			p.i++
+			return l.Value()
+		}
+		return p.fail("expected , or ], found " + p.found())
+	}
+}
+
+func (p *jsonParser) object(depth int) Value {
+	if p.deep(depth) {
+		return Null
+	}
+	p.i++
+	t := NewMap(p.m, 0)
+	p.space()
+	if p.i < len(p.s) && p.s[p.i] == '}' {
+		p.i++
+		return t.Value()
+	}
+	for {
+		p.space()
+		if p.i >= len(p.s) || p.s[p.i] != '"' {
+			return p.fail("a key in quotes is missing, found " + p.found())
+		}
+		at := p.i
+		k := p.text()
+		if p.err != nil {
+			return Null
+		}
+		if t.Has(k.Str()) {
+			p.i = at
+			return p.fail("the key " + Quote(k.Str()) + " stands there twice")
+		}
+		p.space()
+		if p.i >= len(p.s) || p.s[p.i] != ':' {
+			return p.fail("expected : after a key, found " + p.found())
+		}
+		p.i++
+		p.space()
+		v := p.value(depth)
+		if p.err != nil {
+			return Null
+		}
+		t.Set(p.m, k, v)
+		p.space()
+		if p.i < len(p.s) && p.s[p.i] == ',' {
+			p.i++
+			continue
+		}
+		if p.i < len(p.s) && p.s[p.i] == '}' {
+			p.i++
+			return t.Value()
+		}
+		return p.fail("expected , or }, found " + p.found())
+	}
+}
+
+func (p *jsonParser) text() Value {
+	start := p.i + 1
+	escapes := 0
+	i := start
+	for ; i < len(p.s) && p.s[i] != '"'; i++ {
+		switch c := p.s[i]; {
+		case c == '\\':
+			escapes++
+			i++
+		case c < 0x20:
+			p.i = i
+			return p.fail("a control character inside quotes")
+		}
+	}
+	if i >= len(p.s) {
+		p.i = len(p.s)
+		return p.fail("a text has no closing quote")
+	}
+	p.i = i + 1
+	raw := p.s[start:i]
+	p.m.Size(len(raw))
+	p.m.Alloc(BlockSize(len(raw)))
+	if escapes == 0 {
+		return Text(raw)
+	}
+	buf := make([]byte, 0, len(raw))
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' {
+			buf = append(buf, raw[i])
+			continue
+		}
+		i++
+		switch raw[i] {
+		case '"', '\\', '/':
+			buf = append(buf, raw[i])
+		case 'n':
+			buf = append(buf, '\n')
+		case 't':
+			buf = append(buf, '\t')
+		case 'r':
+			buf = append(buf, '\r')
+		case 'b':
+			buf = append(buf, '\b')
+		case 'f':
+			buf = append(buf, '\f')
+		case 'u':
+			r, ok := hex4(raw, i+1)
+			if !ok {
+				p.i = start + i - 1
+				return p.fail(`\u needs four hexadecimal digits`)
+			}
+			i += 4
+			if utf16.IsSurrogate(r) {
+				low := rune(0)
+				if i+2 < len(raw) && raw[i+1] == '\\' && raw[i+2] == 'u' {
+					low, _ = hex4(raw, i+3)
+				}
+				if r = utf16.DecodeRune(r, low); r == utf8.RuneError {
+					p.i = start + i - 5
+					return p.fail("half of a surrogate pair")
+				}
+				i += 6
+			}
+			buf = utf8.AppendRune(buf, r)
+		default:
+			p.i = start + i - 1
+			return p.fail(`an unknown escape \` + string(rune(raw[i])))
+		}
+	}
+	return TextOf(buf)
+}
+
+func hex4(s string, i int) (rune, bool) {
+	if i+4 > len(s) {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(s[i:i+4], 16, 16)
+	return rune(n), err == nil && s[i] != '+'
+}
+
+func (p *jsonParser) number() Value {
+	start := p.i
+	digits := func() int {
+		n := 0
+		for p.i < len(p.s) && p.s[p.i] >= '0' && p.s[p.i] <= '9' {
+			p.i++
+			n++
+		}
+		return n
+	}
+	if p.s[p.i] == '-' {
+		p.i++
+	}
+	first := p.i
+	n := digits()
+	if n == 0 || n > 1 && p.s[first] == '0' {
+		p.i = start
+		return p.fail("a number is malformed")
+	}
+	whole := true
+	if p.i < len(p.s) && p.s[p.i] == '.' {
+		whole = false
+		p.i++
+		if digits() == 0 {
+			p.i = start
+			return p.fail("a number is malformed")
+		}
+	}
+	if p.i < len(p.s) && (p.s[p.i] == 'e' || p.s[p.i] == 'E') {
+		whole = false
+		p.i++
+		if p.i < len(p.s) && (p.s[p.i] == '+' || p.s[p.i] == '-') {
+			p.i++
+		}
+		if digits() == 0 {
+			p.i = start
+			return p.fail("a number is malformed")
+		}
+	}
+	raw := p.s[start:p.i]
+	if whole {
+		if i, err := strconv.ParseInt(raw, 10, 64); err == nil {
+			return Int(i)
+		}
+	}
+	f, err := strconv.ParseFloat(raw, 64)
+	if err != nil {
+		p.i = start
+		return p.fail("a number is out of range")
+	}
+	v, _ := Number(f)
+	return v
+}

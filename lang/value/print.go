@@ -1,0 +1,211 @@
+package value
+
+import (
+	"encoding/base64"
+	"math"
+	"strconv"
+	"unicode/utf8"
+)
+
+// AppendText appends v as EMIT and insertions write it: texts and bytes as
+// they are, numbers in their shortest form, lists and maps as compact JSON,
+// null as nothing.
+func AppendText(dst []byte, v Value) []byte {
+	switch v.Kind() {
+	case KindNull:
+		return dst
+	case KindText, KindBytes:
+		return append(dst, v.Str()...)
+	}
+	return AppendJSON(dst, v)
+}
+
+// AppendNumber appends a number in its shortest form.
+func AppendNumber(dst []byte, v Value) []byte {
+	if v.p == tagInt {
+		return strconv.AppendInt(dst, int64(v.n), 10)
+	}
+	f := v.Float64()
+	if a := math.Abs(f); a < 1e-6 || a >= 1e21 {
+		dst = strconv.AppendFloat(dst, f, 'e', -1, 64)
+		// 1e-09 is written 1e-9.
+		if n := len(dst); n >= 4 && dst[n-4] == 'e' && dst[n-2] == '0' {
+			dst[n-2] = dst[n-1]
+			dst = dst[:n-1]
+		}
+		return dst
+	}
+	return strconv.AppendFloat(dst, f, 'f', -1, 64)
+}
+
+// AppendJSON appends v as compact JSON; bytes become base64 text.
+func AppendJSON(dst []byte, v Value) []byte {
+	switch v.Kind() {
+	case KindNull:
+		return append(dst, "null"...)
+	case KindBool:
+		return strconv.AppendBool(dst, v.n != 0)
+	case KindInt, KindFloat:
+		return AppendNumber(dst, v)
+	case KindText:
+		return AppendQuoted(dst, v.Str())
+	case KindBytes:
+		dst = append(dst, '"')
+		dst = base64.StdEncoding.AppendEncode(dst, v.Raw())
+		return append(dst, '"')
+	case KindList:
+		l := v.List()
+		dst = append(dst, '[')
+		for i := range l.Len() {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = AppendJSON(dst, l.At(i))
+		}
+		return append(dst, ']')
+	}
+	dst = append(dst, '{')
+	first := true
+	for k, e := range v.Map().All {
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = AppendQuoted(dst, k.Str())
+		dst = append(dst, ':')
+		dst = AppendJSON(dst, e)
+	}
+	return append(dst, '}')
+}
+
+const hexDigits = "0123456789abcdef"
+
+// AppendQuoted appends s as a JSON string. Only what JSON must escape is
+// escaped, and U+2028 and U+2029, which break JavaScript.
+func AppendQuoted(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= 0x20 && c != '"' && c != '\\' && c < utf8.RuneSelf {
+			i++
+			continue
+		}
+		if c >= utf8.RuneSelf {
+			r, n := utf8.DecodeRuneInString(s[i:])
+			switch {
+			case r == utf8.RuneError && n == 1:
+				dst = append(dst, s[start:i]...)
+				dst = append(dst, `\ufffd`...)
+			case r == '\u2028' || r == '\u2029':
+				dst = append(dst, s[start:i]...)
+				dst = append(dst, `\u202`...)
+				dst = append(dst, hexDigits[r&0xF])
+			default:
+				i += n
+				continue
+			}
+			i += n
+			start = i
+			continue
+		}
+		dst = append(dst, s[start:i]...)
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\n':
+			dst = append(dst, `\n`...)
+		case '\t':
+			dst = append(dst, `\t`...)
+		case '\r':
+			dst = append(dst, `\r`...)
+		case '\b':
+			dst = append(dst, `\b`...)
+		case '\f':
+			dst = append(dst, `\f`...)
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xF])
+		}
+		i++
+		start = i
+	}
+	dst = append(dst, s[start:]...)
+	return append(dst, '"')
+}
+
+// JSONSize returns the length of v as JSON without making it, charging m for
+// the walk: to be asked before room is allocated.
+func JSONSize(m *Meter, v Value) int {
+	switch v.Kind() {
+	case KindNull:
+		return 4
+	case KindBool:
+		return 5 - int(v.n)
+	case KindInt, KindFloat:
+		var buf [32]byte
+		return len(AppendNumber(buf[:0], v))
+	case KindText:
+		m.WorkBytes(int(v.n))
+		return quotedSize(v.Str())
+	case KindBytes:
+		return 2 + base64.StdEncoding.EncodedLen(int(v.n))
+	case KindList:
+		l := v.List()
+		m.Work(l.Len())
+		n := 2 + max(0, l.Len()-1)
+		for i := range l.Len() {
+			n += JSONSize(m, l.At(i))
+		}
+		return n
+	}
+	t := v.Map()
+	m.Work(t.Len() * 2)
+	n := 2 + max(0, 2*t.Len()-1)
+	for k, e := range t.All {
+		n += quotedSize(k.Str()) + JSONSize(m, e)
+	}
+	return n
+}
+
+func quotedSize(s string) int {
+	n := len(s) + 2
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"' || c == '\\' || c == '\n' || c == '\t' || c == '\r' || c == '\b' || c == '\f':
+			n++
+		case c < 0x20:
+			n += 5
+		case c == 0xE2 && i+2 < len(s) && s[i+1] == 0x80 && (s[i+2] == 0xA8 || s[i+2] == 0xA9):
+			n += 3
+		}
+	}
+	return n
+}
+
+// TextSize returns the length of v as AppendText writes it.
+func TextSize(m *Meter, v Value) int {
+	switch v.Kind() {
+	case KindNull:
+		return 0
+	case KindText, KindBytes:
+		return int(v.n)
+	}
+	return JSONSize(m, v)
+}
+
+// ToText returns v as the text that an insertion writes. Bytes that are not
+// UTF-8 have no text.
+func ToText(m *Meter, v Value) (Value, *Error) {
+	switch v.Kind() {
+	case KindText:
+		return v, nil
+	case KindBytes:
+		if !utf8.ValidString(v.Str()) {
+			return Null, Errorf(WrongKind, "these bytes are no UTF-8 text: BASE64(…) or HEX(…) writes any bytes as text")
+		}
+	}
+	n := TextSize(m, v)
+	b := NewBuilder(m, KindText, n)
+	AppendText(b.Rest(n)[:0], v)
+	return b.Value(), nil
+}

@@ -1,0 +1,68 @@
+package value
+
+import "unsafe"
+
+// Walker visits everything that a set of roots holds, each container and each
+// block once. It remembers what it has seen in the visited things themselves:
+// their header holds their place in its table, and the table says whether that
+// is really theirs.
+type Walker struct {
+	m     *Meter
+	seen  []unsafe.Pointer
+	bytes int64
+}
+
+// NewWalker returns a walker that charges m a unit of fuel for each visit.
+func NewWalker(m *Meter) *Walker { return &Walker{m: m} }
+
+// Bytes returns the size of all that was visited so far.
+func (w *Walker) Bytes() int64 { return w.bytes }
+
+// first reports whether h is visited for the first time, and enters it.
+func (w *Walker) first(h *header) bool {
+	p := unsafe.Pointer(h)
+	if int(h.id) < len(w.seen) && w.seen[h.id] == p {
+		return false
+	}
+	h.id = uint32(len(w.seen))
+	w.seen = append(w.seen, p)
+	return true
+}
+
+// Visit adds v and all below it.
+func (w *Walker) Visit(v Value) {
+	if v.p == nil || scalar(v.p) {
+		return
+	}
+	h := (*header)(v.p)
+	if h.flags&flagStatic != 0 || !w.first(h) {
+		return
+	}
+	w.m.Work(1)
+	switch h.kind {
+	case KindText, KindBytes:
+		w.bytes += int64(blockSize + (*block)(v.p).cap)
+	case KindList:
+		l := (*List)(v.p)
+		w.bytes += int64(l.size())
+		for _, e := range l.vals {
+			w.Visit(e)
+		}
+	case KindMap:
+		t := (*Map)(v.p)
+		w.bytes += int64(t.size())
+		for i := range t.entries {
+			if e := &t.entries[i]; e.keyP != nil {
+				w.Visit(e.key())
+				w.Visit(e.val)
+			}
+		}
+	}
+}
+
+// SizeOf returns the bytes that v holds, shared parts counted once.
+func SizeOf(v Value) int64 {
+	w := NewWalker(nil)
+	w.Visit(v)
+	return w.Bytes()
+}
