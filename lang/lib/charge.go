@@ -1,0 +1,208 @@
+package lib
+
+import (
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"ql/lang/value"
+)
+
+// part is how much of a text is worked through between two charges.
+const part = 64 << 10
+
+// scanned charges for n bytes that are looked at one by one.
+func (c *Call) scanned(n int) { c.Meter.Work(n/8 + 1) }
+
+// pieces yields s in parts that end between two characters, each charged
+// before it is handed out.
+func (c *Call) pieces(s string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for len(s) > 0 {
+			n := len(s)
+			if n > part {
+				n = part
+				for n > part-utf8.UTFMax && !utf8.RuneStart(s[n]) {
+					n--
+				}
+			}
+			c.scanned(n)
+			if !yield(s[:n]) {
+				return
+			}
+			s = s[n:]
+		}
+	}
+}
+
+// chunks calls f for [0, n) in parts of at most size, charging cost units of
+// fuel for every 64 bytes.
+func (c *Call) chunks(n, size, cost int, f func(from, to int)) {
+	for from := 0; from < n; from += size {
+		to := min(n, from+size)
+		c.Meter.Work((to-from)*cost/64 + 1)
+		f(from, to)
+	}
+}
+
+// characters counts the code points of s.
+func (c *Call) characters(s string) int {
+	n := 0
+	for p := range c.pieces(s) {
+		n += utf8.RuneCountInString(p)
+	}
+	return n
+}
+
+// offset returns where in s code point n starts, len(s) past the last.
+func (c *Call) offset(s string, n int64) int {
+	at := 0
+	for p := range c.pieces(s) {
+		k := int64(utf8.RuneCountInString(p))
+		if k <= n {
+			n -= k
+			at += len(p)
+			continue
+		}
+		for i := range p {
+			if n == 0 {
+				return at + i
+			}
+			n--
+		}
+	}
+	return at
+}
+
+// index is strings.Index, charged.
+func (c *Call) index(s, sub string) int {
+	step := max(part, len(sub))
+	for at := 0; ; at += step {
+		end := min(len(s), at+step+len(sub))
+		if i := strings.Index(s[at:end], sub); i >= 0 {
+			c.scanned(i)
+			return at + i
+		}
+		c.scanned(end - at)
+		if end == len(s) {
+			return -1
+		}
+	}
+}
+
+// mostBytes is the longest text there may be without a meter.
+const mostBytes = 1 << 30
+
+// size checks the length of a text to be made.
+func (c *Call) size(n int64) int {
+	if n > mostBytes || n < 0 {
+		most := int64(mostBytes)
+		if c.Meter != nil {
+			most = int64(c.Meter.Text)
+		}
+		panic(&value.Limit{Name: "value_size", Max: most})
+	}
+	c.Meter.Size(int(n))
+	return int(n)
+}
+
+// elements checks the length of a list to be made.
+func (c *Call) elements(n uint64) int {
+	if n > mostBytes {
+		most := int64(mostBytes)
+		if c.Meter != nil {
+			most = int64(c.Meter.Elements)
+		}
+		panic(&value.Limit{Name: "elements", Max: most})
+	}
+	c.Meter.Count(int(n))
+	return int(n)
+}
+
+// times returns a*b for a, b ≥ 0, or the largest integer where that is less.
+func times(a, b int64) int64 {
+	if a != 0 && b > math.MaxInt64/a {
+		return math.MaxInt64
+	}
+	return a * b
+}
+
+// text returns a copy of s as a value.
+func (c *Call) text(s string) value.Value {
+	if s == "" {
+		return value.Text("")
+	}
+	b := value.NewBuilder(c.Meter, value.KindText, len(s))
+	b.Add(s)
+	return b.Value()
+}
+
+// buffer collects a text whose length is not known beforehand. Room is charged
+// before it is made.
+type buffer struct {
+	c *Call
+	b []byte
+}
+
+func (t *buffer) room(n int) {
+	need := len(t.b) + n
+	if need <= cap(t.b) {
+		return
+	}
+	t.c.size(int64(need))
+	to := max(need, 2*cap(t.b), 64)
+	t.c.Meter.Alloc(to)
+	t.c.Meter.WorkBytes(to)
+	b := make([]byte, len(t.b), to)
+	copy(b, t.b)
+	t.b = b
+}
+
+func (t *buffer) add(s string) {
+	t.room(len(s))
+	t.b = append(t.b, s...)
+}
+
+func (t *buffer) addByte(b byte) {
+	t.room(1)
+	t.b = append(t.b, b)
+}
+
+func (t *buffer) addRune(r rune) {
+	t.room(utf8.UTFMax)
+	t.b = utf8.AppendRune(t.b, r)
+}
+
+// addValue adds v as an insertion writes it.
+func (t *buffer) addValue(v value.Value) *value.Error {
+	if err := t.c.printable(v); err != nil {
+		return err
+	}
+	n := value.TextSize(t.c.Meter, v)
+	t.room(n)
+	t.c.Meter.WorkBytes(n)
+	t.b = value.AppendText(t.b, v)
+	return nil
+}
+
+// printable refuses bytes that are no text.
+func (c *Call) printable(v value.Value) *value.Error {
+	if v.Kind() != value.KindBytes {
+		return nil
+	}
+	c.scanned(len(v.Str()))
+	if !utf8.ValidString(v.Str()) {
+		return value.Errorf(value.WrongKind, "these bytes are no UTF-8 text: BASE64(…) or HEX(…) writes any bytes as text")
+	}
+	return nil
+}
+
+// value returns what was collected.
+func (t *buffer) value() value.Value {
+	if len(t.b) == 0 {
+		return value.Text("")
+	}
+	b := value.NewBuilder(t.c.Meter, value.KindText, len(t.b))
+	copy(b.Rest(len(t.b)), t.b)
+	return b.Value()
+}

@@ -1,0 +1,105 @@
+// Package lib is the language's library of functions: pure Go functions over
+// values, each with the line of documentation and the example that the
+// reference shows. What a function allocates or reads is charged to the meter
+// of its call. Functions that take a lambda are compiled to loops by package
+// compile; functions whose result is not computed (NOW, RANDOM, …) are
+// answered by the host. Both are listed here, without a Go function.
+package lib
+
+import (
+	"slices"
+	"strings"
+
+	"ql/lang/value"
+)
+
+// Call is the context of one call of a built-in.
+type Call struct {
+	Meter    *value.Meter
+	Patterns *Patterns
+}
+
+// Func computes a built-in. Its arguments are borrowed: whatever container of
+// theirs ends up in the result must be Shared. Errors are *value.Error; limits
+// are raised by the meter.
+type Func func(c *Call, args []value.Value) (value.Value, error)
+
+// Loop says how a built-in uses its lambda. The loop itself is compiled; for
+// SORT_BY and GROUP_BY it computes the list of keys, and Fn then takes
+// (list, keys).
+type Loop uint8
+
+// The loops.
+const (
+	NoLoop Loop = iota
+	LoopMap
+	LoopFilter
+	LoopReduce
+	LoopSortBy
+	LoopGroupBy
+	LoopAny
+	LoopAll
+)
+
+// Builtin describes one function of the library.
+type Builtin struct {
+	Name     string
+	Min, Max int  // arguments; Max -1: any number
+	Fn       Func // nil where the host answers or the loop is all
+	Host     bool // the host answers
+	Loop     Loop
+	// Signature, Summary, Example and Result make the line of the reference:
+	// EMIT of Example prints Result.
+	Signature string
+	Summary   string
+	Example   string
+	Result    string
+	Group     string // Text, Patterns, Numbers, Lists, Maps, Kinds, Formats, Hashing, Time
+}
+
+// Lookup returns the number of the built-in of that name, in any case.
+func Lookup(name string) (int, bool) {
+	i, ok := byName[strings.ToUpper(name)]
+	return i, ok
+}
+
+// At returns the built-in of that number.
+func At(i int) *Builtin { return &all[i] }
+
+// Len returns how many there are. Numbers are not stable between releases:
+// compiled programs name built-ins by name.
+func Len() int { return len(all) }
+
+// Reference returns all functions, group by group, in the order in which the
+// reference shows them.
+func Reference() []Builtin { return slices.Clone(all) }
+
+// all holds the groups one after the other.
+var all = slices.Concat(
+	group("Text", textFunctions),
+	group("Patterns", patternFunctions),
+	group("Numbers", numberFunctions),
+	group("Lists", listFunctions),
+	group("Maps", mapFunctions),
+	group("Kinds", kindFunctions),
+	group("Formats", formatFunctions),
+	group("Hashing", hashFunctions),
+	group("Time", timeFunctions),
+)
+
+// group returns the functions as those of the group of that name.
+func group(name string, functions []Builtin) []Builtin {
+	fs := slices.Clone(functions)
+	for i := range fs {
+		fs[i].Group = name
+	}
+	return fs
+}
+
+var byName = func() map[string]int {
+	m := make(map[string]int, len(all))
+	for i := range all {
+		m[all[i].Name] = i
+	}
+	return m
+}()

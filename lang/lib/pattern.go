@@ -1,0 +1,167 @@
+package lib
+
+import (
+	"ql/lang/value"
+)
+
+var patternFunctions = []Builtin{
+	{Name: "MATCHES", Min: 2, Max: 2, Fn: needs(2, matches),
+		Signature: "MATCHES(text, pattern)", Summary: "Whether the pattern, a regular expression (RE2), matches somewhere in the text; ^ and $ stand for its start and end.",
+		Example: `MATCHES("order 4711", '\d{4}$')`, Result: "true"},
+	{Name: "FIND", Min: 2, Max: 2, Fn: needs(2, find),
+		Signature: "FIND(text, pattern)", Summary: "The first match as {match, start, groups, names}: its text, its first character counted from 0, and what its groups took, by order and by name. Null where nothing matches.",
+		Example: `FIND("order 4711", '(\w+) (?P<id>\d+)').names.id`, Result: "4711"},
+	{Name: "FIND_ALL", Min: 2, Max: 2, Fn: needs(2, findAll),
+		Signature: "FIND_ALL(text, pattern)", Summary: "The list of all matches, each as FIND gives it.",
+		Example: `COLUMN(FIND_ALL("a1 b22", '\d+'), "match")`, Result: `["1","22"]`},
+	{Name: "REPLACE_PATTERN", Min: 3, Max: 3, Fn: needs(3, replacePattern),
+		Signature: "REPLACE_PATTERN(text, pattern, replacement)", Summary: "The text with every match replaced; $1 or ${name} in the replacement is what that group took, $0 the whole match, $$ a dollar sign.",
+		Example: `REPLACE_PATTERN("2026-06-01", '(\d+)-(\d+)-(\d+)', "$3.$2.$1")`, Result: "01.06.2026"},
+	{Name: "SPLIT_PATTERN", Min: 2, Max: 2, Fn: needs(2, splitPattern),
+		Signature: "SPLIT_PATTERN(text, pattern)", Summary: "The list of the parts between the matches. An empty text has no parts.",
+		Example: `SPLIT_PATTERN("a, b;c", '[,;]\s*')`, Result: `["a","b","c"]`},
+	{Name: "ESCAPE_PATTERN", Min: 1, Max: 1, Fn: needs(1, escapePattern),
+		Signature: "ESCAPE_PATTERN(text)", Summary: "A pattern that matches just this text: for texts from outside that become a part of a pattern.",
+		Example: `ESCAPE_PATTERN("1+1")`, Result: `1\+1`},
+}
+
+// Keys of FIND's map.
+var (
+	keyMatch  = value.Text("match").Freeze()
+	keyStart  = value.Text("start").Freeze()
+	keyGroups = value.Text("groups").Freeze()
+	keyNames  = value.Text("names").Freeze()
+)
+
+func matches(c *Call, args []value.Value) (value.Value, error) {
+	in := read(c, "MATCHES", args)
+	s, p := in.text(0, "the text"), in.pattern(1)
+	if in.err != nil {
+		return value.Null, in.err
+	}
+	return value.Bool(c.search(p, s, false) != nil), nil
+}
+
+func find(c *Call, args []value.Value) (value.Value, error) {
+	in := read(c, "FIND", args)
+	s, p := in.text(0, "the text"), in.pattern(1)
+	if in.err != nil {
+		return value.Null, in.err
+	}
+	at := c.search(p, s, true)
+	if at == nil {
+		return value.Null, nil
+	}
+	return c.match(p, s, at, c.characters(s[:at[0]])), nil
+}
+
+// match returns the map of one match, which starts at the given character.
+func (c *Call) match(p *pattern, s string, at []int, start int) value.Value {
+	c.Meter.Work(30 + 10*len(p.groups))
+	groups, names := value.NewList(c.Meter, len(p.groups)), value.NewMap(c.Meter, 0)
+	for i, name := range p.groups {
+		v := value.Null
+		if from, to := at[2*i+2], at[2*i+3]; from >= 0 {
+			v = c.text(s[from:to])
+		}
+		groups.Append(c.Meter, v)
+		if !name.IsNull() {
+			names.Set(c.Meter, name, v)
+		}
+	}
+	t := value.NewMap(c.Meter, 4)
+	t.Set(c.Meter, keyMatch, c.text(s[at[0]:at[1]]))
+	t.Set(c.Meter, keyStart, value.Int(int64(start)))
+	t.Set(c.Meter, keyGroups, groups.Value())
+	t.Set(c.Meter, keyNames, names.Value())
+	return t.Value()
+}
+
+func findAll(c *Call, args []value.Value) (value.Value, error) {
+	in := read(c, "FIND_ALL", args)
+	s, p := in.text(0, "the text"), in.everywhere(1)
+	if in.err != nil {
+		return value.Null, in.err
+	}
+	l := value.NewList(c.Meter, 0)
+	counted, characters := 0, 0
+	for at := range c.matches(p, s) {
+		characters += c.characters(s[counted:at[0]])
+		counted = at[0]
+		l.Append(c.Meter, c.match(p, s, at, characters))
+	}
+	return l.Value(), nil
+}
+
+func splitPattern(c *Call, args []value.Value) (value.Value, error) {
+	in := read(c, "SPLIT_PATTERN", args)
+	s, p := in.text(0, "the text"), in.everywhere(1)
+	if in.err != nil {
+		return value.Null, in.err
+	}
+	l := value.NewList(c.Meter, 0)
+	if s == "" {
+		return l.Value(), nil
+	}
+	from := 0
+	for at := range c.matches(p, s) {
+		// An empty match cuts between two characters, not at the ends.
+		if at[1] == at[0] && (at[0] == 0 || at[0] == len(s)) {
+			continue
+		}
+		l.Append(c.Meter, c.text(s[from:at[0]]))
+		from = at[1]
+	}
+	l.Append(c.Meter, c.text(s[from:]))
+	return l.Value(), nil
+}
+
+func replacePattern(c *Call, args []value.Value) (value.Value, error) {
+	in := read(c, "REPLACE_PATTERN", args)
+	s, p, to := in.text(0, "the text"), in.everywhere(1), in.text(2, "the replacement")
+	if in.err != nil {
+		return value.Null, in.err
+	}
+	parts := in.replacement(p, to)
+	if in.err != nil {
+		return value.Null, in.err
+	}
+	out := buffer{c: c}
+	from := 0
+	for at := range c.matches(p, s) {
+		out.add(s[from:at[0]])
+		from = at[1]
+		for _, r := range parts {
+			c.Meter.Work(2)
+			if r.group < 0 {
+				out.add(r.text)
+			} else if i, j := at[2*r.group], at[2*r.group+1]; i >= 0 {
+				c.Meter.WorkBytes(j - i)
+				out.add(s[i:j])
+			}
+		}
+	}
+	if from == 0 && len(out.b) == 0 {
+		return args[0], nil
+	}
+	out.add(s[from:])
+	return out.value(), nil
+}
+
+// escapePattern puts a backslash before what has a meaning in patterns.
+func escapePattern(c *Call, args []value.Value) (value.Value, error) {
+	in := read(c, "ESCAPE_PATTERN", args)
+	in.text(0, "")
+	if in.err != nil {
+		return value.Null, in.err
+	}
+	return patternEscapes.escape(c, args[0]), nil
+}
+
+var patternEscapes = func() *escapes {
+	var e escapes
+	for _, b := range []byte(`\.+*?()|[]{}^$`) {
+		e[b] = `\` + string(rune(b))
+	}
+	return &e
+}()

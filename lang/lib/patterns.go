@@ -1,0 +1,257 @@
+package lib
+
+import (
+	"container/list"
+	"errors"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"ql/lang/value"
+)
+
+// Patterns keeps compiled patterns for all runs of a process: so many of them
+// at most, the ones used last, and no more memory than that number of ordinary
+// patterns takes. A nil *Patterns keeps none.
+type Patterns struct {
+	mu         sync.Mutex
+	byText     map[string]*list.Element // of *pattern
+	order      *list.List               // the one used last in front
+	maxEntries int
+	weight     int
+}
+
+// ordinaryWeight is what a pattern may weigh, in bytes, on average.
+const ordinaryWeight = 8 << 10
+
+// NewPatterns returns an empty cache for so many patterns.
+func NewPatterns(maxEntries int) *Patterns {
+	return &Patterns{byText: make(map[string]*list.Element), order: list.New(), maxEntries: maxEntries}
+}
+
+func (ps *Patterns) get(text string) *pattern {
+	if ps == nil {
+		return nil
+	}
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	e := ps.byText[text]
+	if e == nil {
+		return nil
+	}
+	ps.order.MoveToFront(e)
+	return e.Value.(*pattern)
+}
+
+func (ps *Patterns) put(p *pattern) {
+	if ps == nil {
+		return
+	}
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if ps.byText[p.text] != nil {
+		return
+	}
+	ps.byText[p.text] = ps.order.PushFront(p)
+	ps.weight += p.weight
+	for ps.order.Len() > ps.maxEntries || ps.weight > ps.maxEntries*ordinaryWeight {
+		last := ps.order.Remove(ps.order.Back()).(*pattern)
+		delete(ps.byText, last.text)
+		ps.weight -= last.weight
+	}
+}
+
+// pattern is a compiled regular expression.
+type pattern struct {
+	text   string
+	re     *regexp.Regexp
+	insts  int           // instructions of its program
+	groups []value.Value // their names, null for those without
+	prefix string        // what each match starts with
+	weight int           // bytes, about
+	// compileWork is the fuel that compiling takes.
+	compileWork int
+
+	// next finds a match that starts behind the first character, which it
+	// takes as what stands before: group 1 is the match.
+	// Made when first needed.
+	next     atomic.Pointer[regexp.Regexp]
+	nextText string
+}
+
+const (
+	// mostGroups and mostInsts bound what the regexp package holds while it
+	// matches: for every instruction the places of all groups.
+	mostGroups = 100
+	mostInsts  = 10_000
+	// mostFolded is how many wide ranges, such as [а-я], may stand in a
+	// pattern that ignores case: the regexp package walks all of Unicode for
+	// each.
+	mostFolded = 8
+)
+
+// pattern reads a pattern.
+func (in *input) pattern(i int) *pattern {
+	s := in.text(i, "the pattern")
+	if in.err != nil {
+		return nil
+	}
+	in.Meter.Work(10 + len(s)/8)
+	most := patternBounds(in.Meter).Pattern
+	if len(s) > most {
+		panic(&value.Limit{Name: "pattern_size", Max: int64(most)})
+	}
+	if p := in.Patterns.get(s); p != nil {
+		return p
+	}
+	p := in.compile(strings.Clone(s))
+	if in.err != nil {
+		return nil
+	}
+	in.Patterns.put(p)
+	return p
+}
+
+// everywhere reads a pattern of which all matches are wanted.
+func (in *input) everywhere(i int) *pattern {
+	p := in.pattern(i)
+	if in.err != nil || p.next.Load() != nil {
+		return p
+	}
+	in.Meter.Work(p.compileWork)
+	next, err := regexp.Compile(`\A(?s:.)(?s:.*?)(` + p.nextText + `)`)
+	if err != nil {
+		in.badPattern(p.text, err)
+		return nil
+	}
+	p.next.Store(next)
+	return p
+}
+
+// patternBounds returns the limits of patterns, those of the largest plan where
+// there is no meter.
+func patternBounds(m *value.Meter) value.Bounds {
+	if m == nil {
+		return value.Bounds{Pattern: 4 << 10, PatternCost: 1e9}
+	}
+	return m.Bounds
+}
+
+func (in *input) compile(text string) *pattern {
+	classes := strings.Count(text, `\p`) + strings.Count(text, `\P`) + strings.Count(text, "[^")
+	folded := foldedRanges(text)
+	if folded > mostFolded {
+		in.fail(value.BadPattern, "cannot use %s: of ranges like [а-я], beyond English letters, at most %d may stand in a pattern that ignores case", value.Quote(text), mostFolded)
+		return nil
+	}
+	in.Meter.Alloc(100*len(text) + 14_000*(classes+folded))
+	work := 200 + 60*len(text) + 3000*classes + 700_000*folded
+	in.Meter.Work(work)
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		in.badPattern(text, err)
+		return nil
+	}
+	if tree.MaxCap() > mostGroups {
+		in.fail(value.BadPattern, "cannot use %s: a pattern has at most %d groups; (?:…) groups without counting", value.Quote(text), mostGroups)
+		return nil
+	}
+	size := programSize(tree)
+	if size > mostInsts {
+		panic(&value.Limit{Name: "pattern_cost", Max: patternBounds(in.Meter).PatternCost})
+	}
+	in.Meter.Alloc(500 * size)
+	in.Meter.Work(30 * size)
+	p := &pattern{text: text, nextText: tree.String(), compileWork: work + 30*size, weight: 1000 + 500*size + 14_000*(classes+folded)}
+	for _, name := range tree.CapNames()[1:] {
+		v := value.Null
+		if name != "" {
+			v = value.Text(name).Freeze()
+		}
+		p.groups = append(p.groups, v)
+	}
+	prog, err := syntax.Compile(tree.Simplify())
+	if err == nil {
+		p.insts = len(prog.Inst)
+		p.re, err = regexp.Compile(text)
+	}
+	if err != nil {
+		in.badPattern(text, err)
+		return nil
+	}
+	p.prefix, _ = p.re.LiteralPrefix()
+	return p
+}
+
+func (in *input) badPattern(text string, err error) {
+	var e *syntax.Error
+	if !errors.As(err, &e) {
+		in.fail(value.BadPattern, "cannot read the pattern %s", value.Quote(text))
+		return
+	}
+	hint := ""
+	if e.Code == syntax.ErrInvalidPerlOp || e.Code == syntax.ErrInvalidEscape {
+		hint = "; patterns are RE2: without look-ahead, look-behind and back-references"
+	}
+	in.fail(value.BadPattern, "cannot read the pattern %s: %s in %s%s", value.Quote(text), e.Code, value.Quote(e.Expr), hint)
+}
+
+// programSize returns about how many instructions tree compiles to, repeats
+// written out.
+func programSize(tree *syntax.Regexp) int {
+	const enough = 1 << 30
+	n := 0
+	for _, sub := range tree.Sub {
+		n = min(enough, n+programSize(sub))
+	}
+	switch tree.Op {
+	case syntax.OpLiteral:
+		return len(tree.Rune)
+	case syntax.OpRepeat:
+		// x{2,} is xx+, x{2,4} is xx(x(x)?)?
+		most := tree.Max
+		if most < 0 {
+			most = tree.Min + 1
+		}
+		return min(enough, (n+1)*most+1)
+	case syntax.OpConcat:
+		return n
+	case syntax.OpCapture, syntax.OpAlternate:
+		return n + len(tree.Sub) + 1
+	}
+	return n + 1
+}
+
+// foldedRanges returns how many ranges of a pattern that ignores case may reach
+// beyond ASCII, at most.
+func foldedRanges(text string) int {
+	if !ignoresCase(text) {
+		return 0
+	}
+	n := 0
+	for i := range len(text) - 1 {
+		// A range ends with an ASCII letter or digit as it is, or with
+		// something that may be wider.
+		if b := text[i+1]; text[i] == '-' && (b == '\\' || b >= 0x80) {
+			n++
+		}
+	}
+	return n
+}
+
+// ignoresCase reports whether the flag i stands in one of the flags of text.
+func ignoresCase(text string) bool {
+	for rest := text; ; {
+		_, after, ok := strings.Cut(rest, "(?")
+		if !ok {
+			return false
+		}
+		flags := strings.IndexFunc(after, func(r rune) bool { return !strings.ContainsRune("imsU-", r) })
+		if flags > 0 && strings.Contains(after[:flags], "i") {
+			return true
+		}
+		rest = after
+	}
+}
