@@ -1,0 +1,134 @@
+package bytecode
+
+import (
+	"crypto/sha256"
+	"sort"
+	"sync"
+
+	"ql/lang/value"
+)
+
+// Version is the version of the language and of the bytecode. A program runs
+// only on a machine that knows its version.
+const Version = 1
+
+// Program is a compiled script. It is immutable: any number of machines may
+// run it at once.
+type Program struct {
+	Hash       [sha256.Size]byte // over version, text and includes
+	Files      []string          // names: "" for the script itself, then each INCLUDE
+	Funcs      []*Func           // 0 is the script's top level
+	Consts     []value.Value     // frozen
+	Templates  []Template
+	Statements []Statement
+	Steps      []Step
+	Sites      []Site
+	Builtins   []string // names of the built-ins used, by number
+	// UsesSession says that START SESSION stands somewhere in it.
+	UsesSession bool
+	// Pauses says that GATHER, CONFIRM or WAIT stands somewhere in it.
+	Pauses bool
+	// Bytes is an estimate of what the program holds in memory.
+	Bytes int
+
+	once   sync.Once
+	linked any
+}
+
+// Linked returns what link makes of the program, made once: the machine's own
+// view of it, such as its built-ins looked up by name.
+func (p *Program) Linked(link func(*Program) any) any {
+	p.once.Do(func() { p.linked = link(p) })
+	return p.linked
+}
+
+// Func is a function of a program, or its top level. It has its code twice:
+// once with an OpStep before every statement, and once with counts only at the
+// ends of blocks, for the steps that the trace no longer shows one by one.
+type Func struct {
+	Name   string
+	File   int
+	Params int
+	Regs   int // registers that a frame needs
+	Traced Code
+	Fast   Code // empty where it can never be reached
+	// DBReg holds the caller's database where the function has a USE
+	// DATABASE, or is -1.
+	DBReg int
+}
+
+// Code is one version of a function's instructions.
+type Code struct {
+	Instrs   []Instr
+	Height   []uint8 // for each instruction: how many registers are in use before it
+	Marks    []Mark  // sorted by PC
+	Handlers []Handler
+	// Loops lists where each loop body starts, in source order: place i of the
+	// traced code is place i of the fast code.
+	Loops []int32
+}
+
+// Mark ties instructions, from PC up to the next mark's, to a place in the
+// script.
+type Mark struct {
+	PC      int32
+	Line    int32
+	Column  int32
+	Step    int32 // number in Program.Steps, -1 before the first
+	Pending int32 // steps begun in this block that are not counted yet
+}
+
+// At returns the mark of pc.
+func (c *Code) At(pc int) Mark {
+	i := sort.Search(len(c.Marks), func(i int) bool { return int(c.Marks[i].PC) > pc })
+	if i == 0 {
+		return Mark{Step: -1}
+	}
+	return c.Marks[i-1]
+}
+
+// Handler catches the errors of instructions [From, To): the error goes to
+// register Reg and the machine to Target. Inner handlers stand first.
+type Handler struct {
+	From, To, Target int32
+	Reg              uint8
+	Height           uint8 // registers in use at Target
+	// Transaction says that it only rolls back and raises again.
+	Transaction bool
+}
+
+// Step is what the trace says of a statement.
+type Step struct {
+	Name  string
+	Class Class
+	Line  int32
+}
+
+// Site is one place in a program at which the machine asks its host.
+type Site struct {
+	Effect    Effect
+	Args      uint8
+	Step      int32 // the statement
+	Statement int32 // number in Program.Statements for SQL
+}
+
+// CommitSite is the number of the site that every program has for a STOP that
+// must commit a transaction of a calling function first.
+const CommitSite = 0
+
+// Template is a text with insertions: Texts has one more piece than there are
+// insertions.
+type Template struct {
+	Texts []string
+	Mode  TemplateMode
+}
+
+// TemplateMode says how insertions are written.
+type TemplateMode uint8
+
+// The modes.
+const (
+	PlainTemplate TemplateMode = iota
+	HTMLTemplate               // escaped for HTML
+	ShellTemplate              // each one quoted argument of a shell
+)

@@ -1,0 +1,381 @@
+// Package compile makes bytecode of a resolved script. It decides which value
+// stands in which register, turns lambdas into loops, and ties every
+// instruction to its place in the text. It runs nothing.
+package compile
+
+import (
+	"crypto/sha256"
+	"fmt"
+
+	"ql/lang/bytecode"
+	"ql/lang/lib"
+	"ql/lang/resolve"
+	"ql/lang/source"
+	"ql/lang/syntax"
+	"ql/lang/value"
+)
+
+// Compile makes a program of a script whose names are tied without errors.
+func Compile(res *resolve.Result, hash [sha256.Size]byte) (*bytecode.Program, source.Errors) {
+	c := &compiler{
+		res:      res,
+		prog:     &bytecode.Program{Hash: hash, UsesSession: res.UsesSession, Pauses: res.Pauses},
+		ints:     map[int64]int32{},
+		texts:    map[string]int32{},
+		builtins: map[int]int32{},
+	}
+	for _, f := range res.Files {
+		c.prog.Files = append(c.prog.Files, f.Name)
+	}
+	c.prog.Sites = append(c.prog.Sites, bytecode.Site{Effect: bytecode.TxCommit, Step: -1})
+	for _, f := range res.Funcs {
+		c.function(f)
+		if len(c.errs) > 0 {
+			c.errs.Sort()
+			return nil, c.errs
+		}
+	}
+	c.prog.Bytes = size(c.prog)
+	return c.prog, nil
+}
+
+type compiler struct {
+	res      *resolve.Result
+	prog     *bytecode.Program
+	errs     source.Errors
+	ints     map[int64]int32
+	texts    map[string]int32
+	builtins map[int]int32
+}
+
+// tables is how far each table of the program has been filled. A function's
+// two versions are made by the same walk, so that the second finds the entries
+// of the first in the same order.
+type tables struct{ steps, sites, templates, statements int }
+
+func (c *compiler) function(f *resolve.Func) {
+	out := &bytecode.Func{Name: f.Name, File: f.File, Params: len(f.Params), DBReg: -1}
+	c.prog.Funcs = append(c.prog.Funcs, out)
+	start := tables{len(c.prog.Steps), len(c.prog.Sites), len(c.prog.Templates), len(c.prog.Statements)}
+	t := c.version(f, out, &out.Traced, false, start)
+	// The top level is left only once: without loops its fast version would
+	// never be reached.
+	if f.Define != nil || f.HasLoops {
+		t.regs = max(t.regs, c.version(f, out, &out.Fast, true, start).regs)
+	}
+	out.Regs = t.regs
+}
+
+func (c *compiler) version(f *resolve.Func, out *bytecode.Func, code *bytecode.Code, fast bool, at tables) *fn {
+	g := &fn{c: c, f: f, out: out, code: code, fast: fast, file: c.res.Files[f.File], at: at, step: -1}
+	g.body()
+	return g
+}
+
+// constant returns the number of v in the pool.
+func (c *compiler) constant(v value.Value) int32 {
+	switch v.Kind() {
+	case value.KindInt:
+		if i, ok := c.ints[v.Int64()]; ok {
+			return i
+		}
+		c.ints[v.Int64()] = int32(len(c.prog.Consts))
+	case value.KindText:
+		return c.text(v.Str())
+	}
+	c.prog.Consts = append(c.prog.Consts, v.Freeze())
+	return int32(len(c.prog.Consts) - 1)
+}
+
+func (c *compiler) text(s string) int32 {
+	if i, ok := c.texts[s]; ok {
+		return i
+	}
+	i := int32(len(c.prog.Consts))
+	c.texts[s] = i
+	c.prog.Consts = append(c.prog.Consts, value.Text(s).Freeze())
+	return i
+}
+
+func (c *compiler) builtin(i int) int32 {
+	if n, ok := c.builtins[i]; ok {
+		return n
+	}
+	n := int32(len(c.prog.Builtins))
+	c.builtins[i] = n
+	c.prog.Builtins = append(c.prog.Builtins, lib.At(i).Name)
+	return n
+}
+
+// size estimates the bytes of a program.
+func size(p *bytecode.Program) int {
+	n := 512 + 64*len(p.Steps) + 24*len(p.Sites)
+	for _, f := range p.Funcs {
+		for _, c := range []*bytecode.Code{&f.Traced, &f.Fast} {
+			n += 256 + 9*len(c.Instrs) + 20*len(c.Marks) + 16*len(c.Handlers)
+		}
+	}
+	for _, k := range p.Consts {
+		n += 16
+		switch k.Kind() {
+		case value.KindText, value.KindBytes:
+			n += value.BlockSize(len(k.Str()))
+		case value.KindList, value.KindMap:
+			n += 4 * value.JSONSize(nil, k)
+		}
+	}
+	for _, t := range p.Templates {
+		for _, s := range t.Texts {
+			n += 16 + len(s)
+		}
+	}
+	for _, s := range p.Statements {
+		for _, t := range s.Texts {
+			n += 24 + len(t)
+		}
+	}
+	return n
+}
+
+// Registers of a frame. Variables that find no place among the near ones stand
+// in a list in the register after them.
+const (
+	nearVars = 150
+	maxRegs  = 250
+	maxArgs  = 90
+)
+
+// fn is a function being compiled, in one of its versions.
+type fn struct {
+	c    *compiler
+	f    *resolve.Func
+	out  *bytecode.Func
+	code *bytecode.Code
+	file *source.File
+	fast bool
+	at   tables
+
+	first int // the first register that is no variable
+	next  int // the next free register
+	regs  int // the most that were in use
+	deep  bool
+
+	pos     source.Pos
+	lastPos source.Pos // of the last mark
+	step    int32
+	pending int // steps begun in this block and not yet counted
+
+	loops  []*loop
+	scopes []scope // lambda parameters
+	txs    int     // TRANSACTIONs around the statement
+}
+
+// scope ties a lambda's parameter to its register.
+type scope struct {
+	name string
+	reg  uint8
+}
+
+// loop is a loop around the statement being compiled.
+type loop struct {
+	breaks    []int
+	continues []skip
+	txs       int // TRANSACTIONs around the loop
+}
+
+// skip is a jump to a loop's end, with the steps pending there.
+type skip struct{ pc, pending int }
+
+func (g *fn) body() {
+	n := len(g.f.Vars)
+	near := min(n, nearVars)
+	g.first = near
+	g.next = near
+	g.regs = near
+	if n > nearVars {
+		list := g.temp()
+		g.emit(bytecode.OpNewList, list, 0, 0, int32(n-nearVars))
+		null := g.temp()
+		g.emit(bytecode.OpLoadNull, null, 0, 0, 0)
+		for range n - nearVars {
+			g.emit(bytecode.OpPush, list, null, 0, 0)
+		}
+		g.free(int(null))
+		g.first = g.next
+	}
+	g.clearVars()
+	if g.f.UsesDB && g.f.Define != nil {
+		db := g.temp()
+		g.out.DBReg = int(db)
+		g.emit(bytecode.OpSaveDB, db, 0, 0, 0)
+		g.first = g.next
+	}
+	g.stmts(g.f.Body)
+	if g.f.Define == nil {
+		g.emit(bytecode.OpHalt, 0, 0, g.takeSteps(), 0)
+		return
+	}
+	t := g.temp()
+	g.emit(bytecode.OpLoadNull, t, 0, 0, 0)
+	g.ret(t)
+}
+
+// clearVars makes null of each variable that may be read before it is set.
+// Parameters are always set.
+func (g *fn) clearVars() {
+	set := map[string]bool{}
+	for _, p := range g.f.Params {
+		set[p.Var.Name] = true
+	}
+	set = assignedFirst(g.f.Body, set)
+	for i := len(g.f.Params); i < min(len(g.f.Vars), nearVars); {
+		if set[g.f.Vars[i]] {
+			i++
+			continue
+		}
+		j := i
+		for j+1 < min(len(g.f.Vars), nearVars) && !set[g.f.Vars[j+1]] {
+			j++
+		}
+		g.emit(bytecode.OpLoadNull, uint8(i), uint8(j-i), 0, 0)
+		i = j + 1
+	}
+}
+
+// assignedFirst adds to set the variables that plain SETs at the start of a
+// body give a value, before anything could read them or fail.
+func assignedFirst(body []syntax.Stmt, set map[string]bool) map[string]bool {
+	for _, s := range body {
+		a, ok := s.(*syntax.Set)
+		if !ok || len(a.Target.Path) > 0 || !isPlain(a.Value) {
+			return set
+		}
+		set[a.Target.Var.Name] = true
+	}
+	return set
+}
+
+// isPlain reports whether an expression is a literal: it reads no variable and
+// cannot fail.
+func isPlain(e syntax.Expr) bool {
+	switch e := e.(type) {
+	case *syntax.Number, *syntax.Null, *syntax.Bool:
+		return true
+	case *syntax.Text:
+		return plainText(e)
+	case *syntax.ListLit:
+		return len(e.Items) == 0
+	case *syntax.MapLit:
+		return len(e.Entries) == 0
+	case *syntax.Unary:
+		_, ok := e.X.(*syntax.Number)
+		return ok && e.Op == syntax.OpNeg
+	}
+	return false
+}
+
+// temp takes the next free register.
+func (g *fn) temp() uint8 {
+	if g.next >= maxRegs {
+		if !g.deep {
+			g.deep = true
+			g.c.errs.Add(g.file, g.pos, g.pos+1, "this expression holds too many values at once: SET a part of it to a variable first")
+		}
+		return maxRegs
+	}
+	r := g.next
+	g.next++
+	g.regs = max(g.regs, g.next)
+	return uint8(r)
+}
+
+// free gives back all registers from n on.
+func (g *fn) free(n int) { g.next = n }
+
+// emit appends an instruction and returns its place.
+func (g *fn) emit(op bytecode.Op, a, b, c uint8, imm int32) int {
+	pc := len(g.code.Instrs)
+	if n := len(g.code.Marks); n == 0 || g.moved(&g.code.Marks[n-1]) {
+		line, col := g.file.Position(g.pos)
+		g.code.Marks = append(g.code.Marks, bytecode.Mark{PC: int32(pc), Line: int32(line), Column: int32(col), Step: g.step, Pending: int32(g.pending)})
+		g.lastPos = g.pos
+	}
+	g.code.Instrs = append(g.code.Instrs, bytecode.Instr{Op: op, A: a, B: b, C: c, Imm: imm})
+	g.code.Height = append(g.code.Height, uint8(g.next))
+	return pc
+}
+
+// moved reports whether the place in the text has changed since the last mark.
+func (g *fn) moved(m *bytecode.Mark) bool {
+	return g.lastPos != g.pos || m.Step != g.step || m.Pending != int32(g.pending)
+}
+
+// here returns the place of the next instruction.
+func (g *fn) here() int { return len(g.code.Instrs) }
+
+// patch makes the jumps go to the next instruction.
+func (g *fn) patch(jumps ...int) {
+	for _, pc := range jumps {
+		g.code.Instrs[pc].Imm = int32(g.here())
+	}
+}
+
+// begin starts a statement: a step of its own in the traced version, one more
+// pending in the fast one.
+func (g *fn) begin(n syntax.Node, name string, class bytecode.Class) {
+	g.pos = n.Pos()
+	if !g.fast {
+		line := g.file.Line(n.Pos())
+		g.c.prog.Steps = append(g.c.prog.Steps, bytecode.Step{Name: name, Class: class, Line: int32(line)})
+	}
+	g.step = int32(g.at.steps)
+	g.at.steps++
+	if g.fast {
+		if g.pending >= 100 { // jumps carry a signed byte of them
+			g.flush()
+		}
+		g.pending++
+		return
+	}
+	g.emit(bytecode.OpStep, 0, 0, 0, g.step)
+}
+
+// takeSteps hands the pending steps to an instruction's C.
+func (g *fn) takeSteps() uint8 {
+	if g.pending > 127 {
+		g.flush()
+	}
+	n := g.pending
+	g.pending = 0
+	return uint8(n)
+}
+
+// flush counts the pending steps with an instruction of their own: before
+// places that are reached from elsewhere.
+func (g *fn) flush() {
+	if g.pending > 0 {
+		n := g.pending
+		g.pending = 0
+		g.emit(bytecode.OpSteps, 0, 0, 0, int32(n))
+	}
+}
+
+// site returns the number of a new site.
+func (g *fn) site(s bytecode.Site) int32 {
+	s.Step = g.step
+	if !g.fast {
+		g.c.prog.Sites = append(g.c.prog.Sites, s)
+	}
+	g.at.sites++
+	return int32(g.at.sites - 1)
+}
+
+// effect asks the host: arguments stand from register a on, the result comes
+// to a.
+func (g *fn) effect(e bytecode.Effect, a uint8, args int) {
+	g.emit(bytecode.OpEffect, a, 0, 0, g.site(bytecode.Site{Effect: e, Args: uint8(args)}))
+}
+
+func (g *fn) errorf(n syntax.Node, format string, args ...any) {
+	g.c.errs.Add(g.file, n.Pos(), n.End(), "%s", fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,223 @@
+package compile
+
+import (
+	"ql/lang/bytecode"
+	"ql/lang/syntax"
+	"ql/lang/value"
+)
+
+// arg puts one argument of an effect into a register.
+type arg func(r uint8)
+
+// val is the value of an expression, null where it is left out.
+func (g *fn) val(e syntax.Expr) arg {
+	return func(r uint8) {
+		if isNil(e) {
+			g.emit(bytecode.OpLoadNull, r, 0, 0, 0)
+			return
+		}
+		g.borrow(e, r)
+	}
+}
+
+// constant is a fixed value.
+func (g *fn) constant(v value.Value) arg {
+	return func(r uint8) { g.load(v, r) }
+}
+
+// seconds is a duration, null where it is left out.
+func (g *fn) seconds(d *syntax.Duration) arg {
+	return func(r uint8) {
+		if d == nil {
+			g.emit(bytecode.OpLoadNull, r, 0, 0, 0)
+			return
+		}
+		x := g.left(d.Amount, r)
+		g.pos = d.Pos()
+		g.emit(bytecode.OpSeconds, r, x, 0, int32(d.Unit))
+	}
+}
+
+// perform compiles a statement that is one effect and returns the register of
+// its result.
+func (g *fn) perform(s syntax.Stmt, name string, effect bytecode.Effect, args ...arg) uint8 {
+	g.begin(s, name, effect.Info().Class)
+	base := g.temp()
+	for i, a := range args {
+		r := base
+		if i > 0 {
+			r = g.temp()
+		}
+		a(r)
+	}
+	g.pos = s.Pos()
+	g.effect(effect, base, len(args))
+	return base
+}
+
+var formatNames = [...]value.Value{
+	syntax.NoFormat: value.Null, syntax.FormatText: value.Text("text").Freeze(), syntax.FormatJSON: value.Text("json").Freeze(),
+	syntax.FormatCSV: value.Text("csv").Freeze(), syntax.FormatLines: value.Text("lines").Freeze(), syntax.FormatBytes: value.Text("bytes").Freeze(),
+}
+
+func (g *fn) effectStmt(s syntax.Stmt) {
+	switch s := s.(type) {
+	case *farStore:
+		g.pos = s.v.Pos()
+		g.setFar(s.v.Name, s.r, true)
+	case *syntax.StartSession:
+		g.perform(s, "START SESSION", bytecode.SessionStart)
+	case *syntax.EndSession:
+		g.perform(s, "END SESSION", bytecode.SessionEnd)
+	case *syntax.Confirm:
+		r := g.perform(s, "CONFIRM", bytecode.Confirm, g.val(s.Message), g.seconds(s.Within))
+		if s.Result == nil {
+			g.emit(bytecode.OpDecline, r, 0, 0, 0)
+			return
+		}
+		g.store(s.Result, r)
+	case *syntax.Gather:
+		g.store(s.Result, g.perform(s, "GATHER", bytecode.Gather, g.val(form(s)), g.seconds(s.Within)))
+	case *syntax.Wait:
+		if s.Until != nil {
+			g.perform(s, "WAIT", bytecode.WaitUntil, g.val(s.Until))
+			return
+		}
+		g.perform(s, "WAIT", bytecode.Wait, g.seconds(s.Duration))
+	case *syntax.Read:
+		g.store(s.Result, g.perform(s, "READ", bytecode.FileRead, g.val(s.Path), g.constant(formatNames[s.Format]), g.constant(value.Bool(s.Optional))))
+	case *syntax.Write:
+		g.perform(s, "WRITE", bytecode.FileWrite, g.val(s.Path), g.val(s.Value), g.constant(formatNames[s.Format]))
+	case *syntax.AppendFile:
+		g.perform(s, "APPEND", bytecode.FileAppend, g.val(s.Path), g.val(s.Value), g.constant(value.Bool(s.Line)))
+	case *syntax.List:
+		g.store(s.Result, g.perform(s, "LIST", bytecode.FileList, g.val(s.Path)))
+	case *syntax.Copy:
+		if s.FromOn != nil || s.ToOn != nil {
+			g.perform(s, "COPY", bytecode.MachineCopy, g.val(s.From), g.val(s.FromOn), g.val(s.To), g.val(s.ToOn))
+			return
+		}
+		g.perform(s, "COPY", bytecode.FileCopy, g.val(s.From), g.val(s.To))
+	case *syntax.Move:
+		g.perform(s, "MOVE", bytecode.FileMove, g.val(s.From), g.val(s.To))
+	case *syntax.Remove:
+		g.perform(s, "REMOVE", bytecode.FileRemove, g.val(s.Path))
+	case *syntax.Share:
+		g.store(s.Result, g.perform(s, "SHARE", bytecode.Share, g.val(s.Path), g.val(s.Times), g.constant(value.Bool(s.Unlimited)), g.seconds(s.For), g.val(s.Named)))
+	case *syntax.Unshare:
+		g.perform(s, "UNSHARE", bytecode.Unshare, g.val(s.URL))
+	case *syntax.Use:
+		g.begin(s, "USE DATABASE", bytecode.Db)
+		r := g.operand(s.Name)
+		g.pos = s.Name.Pos()
+		g.emit(bytecode.OpUse, r, 0, 0, 0)
+	case *syntax.Render:
+		r := g.perform(s, "RENDER", bytecode.Render, g.val(s.Path), g.val(s.Using))
+		g.emit(bytecode.OpEmit, r, 1, 0, 0)
+	case *syntax.Fetch:
+		g.store(s.Result, g.perform(s, "FETCH", bytecode.Fetch, g.val(s.URL), g.val(s.Method), g.val(s.Headers), g.val(s.Query), g.val(s.Body), g.seconds(s.Timeout)))
+	case *syntax.Run:
+		g.store(s.Result, g.perform(s, "RUN", bytecode.Run, g.command(s.Command), g.val(s.On), g.val(s.Input), g.seconds(s.Timeout)))
+	case *syntax.SQL:
+		g.sql(s)
+	}
+}
+
+// command is RUN's: in a text each insertion becomes one quoted argument.
+func (g *fn) command(e syntax.Expr) arg {
+	t, ok := e.(*syntax.Text)
+	if !ok || plainText(t) {
+		return g.val(e)
+	}
+	return func(r uint8) {
+		mark := g.next
+		g.template(t, r, bytecode.ShellTemplate)
+		g.free(mark)
+	}
+}
+
+var sqlModes = [...]bytecode.SQLMode{
+	syntax.SQLNone: bytecode.SQLEmit, syntax.SQLRows: bytecode.SQLRows,
+	syntax.SQLRow: bytecode.SQLRow, syntax.SQLValue: bytecode.SQLValue,
+}
+
+func (g *fn) sql(s *syntax.SQL) {
+	st := bytecode.Statement{Head: s.Head, Mode: sqlModes[s.Mode]}
+	g.begin(s, s.Head, bytecode.Db)
+	text := ""
+	base := g.temp()
+	n := 0
+	for _, p := range s.Parts {
+		if p.Param == nil {
+			text += p.Text
+			continue
+		}
+		st.Texts = append(st.Texts, text)
+		st.InList = append(st.InList, p.InList)
+		text = ""
+		r := base
+		if n > 0 {
+			r = g.temp()
+		}
+		g.borrow(p.Param, r)
+		n++
+	}
+	st.Texts = append(st.Texts, text)
+	if n > maxArgs {
+		g.errorf(s, "a SQL statement takes at most %d parameters: bind a list or split the statement", maxArgs)
+	}
+	if !g.fast {
+		g.c.prog.Statements = append(g.c.prog.Statements, st)
+	}
+	g.pos = s.Pos()
+	g.emit(bytecode.OpEffect, base, 0, 0, g.site(bytecode.Site{Effect: bytecode.SQL, Args: uint8(n), Statement: int32(g.at.statements)}))
+	g.at.statements++
+	if s.Result == nil {
+		g.emit(bytecode.OpEmitRows, base, 0, 0, 0)
+		return
+	}
+	g.store(s.Result, base)
+}
+
+var fieldKinds = [...]string{
+	syntax.FieldText: "text", syntax.FieldLongText: "long_text", syntax.FieldEmail: "email", syntax.FieldURL: "url",
+	syntax.FieldPhone: "phone", syntax.FieldSecret: "secret", syntax.FieldNumber: "number", syntax.FieldInteger: "integer",
+	syntax.FieldBoolean: "boolean", syntax.FieldDate: "date", syntax.FieldTime: "time", syntax.FieldFile: "file",
+	syntax.FieldChoice: "choice", syntax.FieldChoices: "choices",
+}
+
+// form writes a GATHER's form as the map that its host gets.
+func form(s *syntax.Gather) syntax.Expr {
+	at := s.Span
+	text := func(v string) syntax.Expr {
+		return &syntax.Text{Span: at, Quote: syntax.SingleQuote, Parts: []syntax.TextPart{{Span: at, Plain: v}}}
+	}
+	fields := &syntax.ListLit{Span: at}
+	for _, f := range s.Fields {
+		m := &syntax.MapLit{Span: f.Span}
+		put := func(key string, v syntax.Expr) {
+			if !isNil(v) {
+				m.Entries = append(m.Entries, syntax.Entry{Span: f.Span, Key: key, Value: v})
+			}
+		}
+		put("name", text(f.Name))
+		put("kind", text(fieldKinds[f.Kind]))
+		put("required", &syntax.Bool{Span: f.Span, Value: f.Required})
+		put("choices", f.Choices)
+		put("min", f.Min)
+		put("max", f.Max)
+		put("default", f.Default)
+		put("label", f.Label)
+		put("help", f.Help)
+		put("pattern", f.Pattern)
+		fields.Items = append(fields.Items, m)
+	}
+	title := s.Title
+	if isNil(title) {
+		title = &syntax.Null{Span: at}
+	}
+	return &syntax.MapLit{Span: at, Entries: []syntax.Entry{
+		{Span: at, Key: "title", Value: title},
+		{Span: at, Key: "fields", Value: fields},
+	}}
+}

@@ -1,0 +1,293 @@
+package compile
+
+import (
+	"ql/lang/bytecode"
+	"ql/lang/syntax"
+)
+
+func (g *fn) ifStmt(s *syntax.If) {
+	falls := false // some branch goes on after the END
+	for _, b := range s.Branches {
+		falls = falls || !ends(b.Body)
+	}
+	var toEnd []int
+	for i, b := range s.Branches {
+		g.begin(b, "IF", bytecode.Cpu)
+		last := i == len(s.Branches)-1 && s.Else == nil
+		if last && falls {
+			g.flush() // the way past the IF meets the way through it
+		}
+		no := g.jump(b.Cond, false)
+		pending := g.pending
+		g.block(b.Body)
+		switch {
+		case last:
+			if falls {
+				g.flush()
+			}
+		case !ends(b.Body):
+			toEnd = append(toEnd, g.emit(bytecode.OpJump, 0, 0, g.takeSteps(), 0))
+		}
+		g.patch(no...)
+		if !last || !falls {
+			g.pending = pending
+		}
+	}
+	if s.Else != nil {
+		g.block(s.Else)
+		if len(toEnd) > 0 {
+			g.flush()
+		}
+	}
+	g.patch(toEnd...)
+}
+
+// loopBody compiles the statements of a loop. entry is the instruction that
+// jumps to the loop's end, or -1; before are the steps pending there. On
+// return the next instruction is the one that decides on another round, and
+// the steps of a round are pending.
+func (g *fn) loopBody(b *syntax.Block, entry, before int) (l *loop, body int) {
+	l = &loop{txs: g.txs}
+	g.loops = append(g.loops, l)
+	body = g.here()
+	g.code.Loops = append(g.code.Loops, int32(body))
+	g.block(b)
+	g.loops = g.loops[:len(g.loops)-1]
+	if entry >= 0 {
+		l.continues = append(l.continues, skip{entry, before})
+	}
+	for _, c := range l.continues {
+		g.patch(c.pc)
+		g.code.Instrs[c.pc].C = uint8(int8(c.pending - g.pending))
+	}
+	return l, body
+}
+
+func (g *fn) while(s *syntax.While) {
+	g.pos = s.Pos()
+	cond := g.hoist(s.Cond)
+	before := g.pending
+	g.pending = 0
+	entry := g.emit(bytecode.OpJump, 0, 0, 0, 0)
+	l, body := g.loopBody(s.Body, entry, before)
+	g.begin(s, "WHILE", bytecode.Cpu)
+	if !g.loopCompare(cond, body) {
+		exits := g.jump(cond.expr, false)
+		pending := g.pending
+		g.emit(bytecode.OpLoop, 0, 0, g.takeSteps(), int32(body))
+		g.patch(exits...)
+		g.pending = pending
+		g.flush()
+	}
+	g.patch(l.breaks...)
+}
+
+// hoisted is a loop's condition; where it is an order, a constant side stands
+// in a register of its own for the time of the loop.
+type hoisted struct {
+	expr   syntax.Expr
+	binary *syntax.Binary
+	x, y   int // registers of constants, -1
+}
+
+func (g *fn) hoist(e syntax.Expr) hoisted {
+	h := hoisted{expr: e, x: -1, y: -1}
+	b, ok := unparen(e).(*syntax.Binary)
+	if !ok {
+		return h
+	}
+	switch b.Op {
+	case syntax.OpLt, syntax.OpLe, syntax.OpGt, syntax.OpGe:
+	default:
+		return h
+	}
+	h.binary = b
+	for _, side := range []struct {
+		e   syntax.Expr
+		reg *int
+	}{{b.X, &h.x}, {b.Y, &h.y}} {
+		if v, ok := constOf(side.e); ok {
+			r := g.temp()
+			g.load(v, r)
+			*side.reg = int(r)
+		}
+	}
+	return h
+}
+
+// loopCompare closes a loop with a comparing jump, where its condition is one.
+func (g *fn) loopCompare(h hoisted, body int) bool {
+	if h.binary == nil {
+		return false
+	}
+	mark := g.next
+	side := func(e syntax.Expr, reg int) uint8 {
+		if reg >= 0 {
+			return uint8(reg)
+		}
+		return g.operand(e)
+	}
+	a := side(h.binary.X, h.x)
+	b := side(h.binary.Y, h.y)
+	op := bytecode.OpLoopLt
+	switch h.binary.Op {
+	case syntax.OpLe:
+		op = bytecode.OpLoopLe
+	case syntax.OpGt:
+		a, b = b, a
+	case syntax.OpGe:
+		op = bytecode.OpLoopLe
+		a, b = b, a
+	}
+	g.pos = h.binary.OpPos
+	g.emit(op, a, b, g.takeSteps(), int32(body))
+	g.free(mark)
+	return true
+}
+
+func (g *fn) forRange(s *syntax.ForRange) {
+	g.begin(s, "FOR", bytecode.Cpu)
+	base := g.temp()
+	g.into(s.From, base)
+	g.into(s.To, g.temp())
+	step := g.temp()
+	if s.Step != nil {
+		g.into(s.Step, step)
+	} else {
+		g.emit(bytecode.OpLoadI, step, 0, 0, 1)
+	}
+	v, far := g.loopVar(s.Var)
+	g.pos = s.Pos()
+	prep := g.emit(bytecode.OpForPrep, base, v, g.takeSteps(), 0)
+	l, body := g.loopBody(g.withVar(s.Body, s.Var, v, far), -1, 0)
+	g.pos = s.Pos()
+	g.emit(bytecode.OpForLoop, base, v, g.takeSteps(), int32(body))
+	g.patch(prep)
+	g.patch(l.breaks...)
+}
+
+func (g *fn) forIn(s *syntax.ForIn) {
+	g.begin(s, "FOR", bytecode.Cpu)
+	base := g.temp()
+	g.into(s.Seq, base)
+	g.temp() // the place in it
+	v, far := g.loopVar(s.Value)
+	stmts := g.withVar(s.Body, s.Value, v, far)
+	var k uint8
+	if s.Key != nil {
+		var farKey bool
+		k, farKey = g.loopVar(s.Key)
+		stmts = g.withVar(stmts, s.Key, k, farKey)
+	}
+	g.pos = s.Seq.Pos()
+	before := g.pending
+	g.pending = 0
+	prep := g.emit(bytecode.OpIterPrep, base, 0, 0, 0)
+	if s.Key == nil {
+		l, body := g.loopBody(stmts, prep, before)
+		g.pos = s.Pos()
+		g.emit(bytecode.OpIterNext, base, v, g.takeSteps(), int32(body))
+		g.patch(l.breaks...)
+		return
+	}
+	// No room for steps in the two-variable form: they are counted before it.
+	g.code.Instrs[prep].C = uint8(before)
+	l, body := g.loopBody(stmts, -1, 0)
+	g.flush()
+	g.patch(prep)
+	g.pos = s.Pos()
+	g.emit(bytecode.OpIterNext2, base, v, k, int32(body))
+	g.patch(l.breaks...)
+}
+
+// loopVar returns the register that a loop writes its variable to: a temporary
+// one for a far variable.
+func (g *fn) loopVar(v *syntax.Var) (r uint8, far bool) {
+	if r, ok := g.variable(v.Name); ok {
+		return r, false
+	}
+	r = g.temp()
+	g.emit(bytecode.OpLoadNull, r, 0, 0, 0)
+	return r, true
+}
+
+// withVar returns a loop's body, in front of it the storing of a far variable.
+func (g *fn) withVar(b *syntax.Block, v *syntax.Var, r uint8, far bool) *syntax.Block {
+	if !far {
+		return b
+	}
+	return &syntax.Block{Span: b.Span, Stmts: append([]syntax.Stmt{&farStore{Break: syntax.Break{Span: v.Span}, v: v, r: r}}, b.Stmts...)}
+}
+
+// farStore is a statement of our own making: it stores a loop's variable. It
+// embeds a statement to be one.
+type farStore struct {
+	syntax.Break
+	v *syntax.Var
+	r uint8
+}
+
+func (g *fn) try(s *syntax.Try) {
+	mark := g.next
+	from := g.here()
+	g.block(s.Body)
+	to := g.here()
+	end := g.emit(bytecode.OpJump, 0, 0, g.takeSteps(), 0)
+	g.free(mark)
+	r, near := uint8(0), false
+	if s.Err != nil {
+		r, near = g.variable(s.Err.Name)
+	}
+	height := g.next
+	if !near {
+		r = g.temp()
+	}
+	g.handler(from, to, r, height, false)
+	if s.Err != nil && !near {
+		g.setFar(s.Err.Name, r, true)
+	}
+	g.free(mark)
+	g.block(s.Catch)
+	g.flush()
+	g.patch(end)
+}
+
+// handler enters a handler for [from, to) that goes on at the next
+// instruction.
+func (g *fn) handler(from, to int, r uint8, height int, tx bool) {
+	if from == to {
+		return
+	}
+	g.code.Handlers = append(g.code.Handlers, bytecode.Handler{From: int32(from), To: int32(to), Target: int32(g.here()), Reg: r, Height: uint8(height), Transaction: tx})
+}
+
+func (g *fn) transaction(s *syntax.Transaction) {
+	g.begin(s, "TRANSACTION", bytecode.Db)
+	mark := g.next
+	g.effect(bytecode.TxBegin, g.temp(), 0)
+	g.free(mark)
+	g.txs++
+	from := g.here()
+	g.block(s.Body)
+	g.pos = s.Pos()
+	g.commitDown(g.txs - 1)
+	to := g.here()
+	end := g.emit(bytecode.OpJump, 0, 0, g.takeSteps(), 0)
+	g.txs--
+	height := g.next
+	r := g.temp()
+	g.handler(from, to, r, height, true)
+	g.effect(bytecode.TxRollback, g.temp(), 0)
+	g.emit(bytecode.OpRaise, r, 0, 0, 0)
+	g.free(mark)
+	g.patch(end)
+}
+
+// commitDown commits until only n transactions are around.
+func (g *fn) commitDown(n int) {
+	if g.txs > n {
+		t := g.temp()
+		g.effect(bytecode.TxCommit, t, 0)
+		g.free(int(t))
+	}
+}

@@ -1,0 +1,141 @@
+package resolve
+
+import (
+	"fmt"
+	"strings"
+
+	"ql/lang/lib"
+	"ql/lang/source"
+	"ql/lang/syntax"
+)
+
+// call checks a call in an expression.
+func (r *resolver) call(c *syntax.Call) {
+	if i, ok := r.res.Lookup(c.Name); ok {
+		r.defined(c, r.res.Funcs[i])
+		return
+	}
+	if i, ok := lib.Lookup(c.Name); ok {
+		r.builtin(c, lib.At(i))
+		return
+	}
+	r.errorf(c, "there is no function %s%s", c.Name, r.suggest(c.Name))
+	r.arguments(c)
+}
+
+func (r *resolver) defined(c *syntax.Call, f *Func) {
+	if need, most := f.Required(), len(f.Params); len(c.Args) < need || len(c.Args) > most {
+		r.errorf(c, "%s takes %s, here are %d", f.Name, argumentCount(need, most), len(c.Args))
+	}
+	for _, a := range c.Args {
+		if l, ok := a.(*syntax.Lambda); ok {
+			r.errorf(l, "a lambda is no value: only MAP, FILTER, REDUCE, SORT_BY, GROUP_BY, ANY and ALL take one")
+			continue
+		}
+		r.expr(a)
+	}
+}
+
+func (r *resolver) builtin(c *syntax.Call, b *lib.Builtin) {
+	if len(c.Args) < b.Min || b.Max >= 0 && len(c.Args) > b.Max {
+		r.errorf(c, "%s takes %s, here are %d: %s", b.Name, argumentCount(b.Min, b.Max), len(c.Args), b.Signature)
+		r.arguments(c)
+		return
+	}
+	for i, a := range c.Args {
+		l, isLambda := a.(*syntax.Lambda)
+		switch {
+		case b.Loop != lib.NoLoop && i == 1:
+			if !isLambda {
+				r.errorf(a, "the second argument of %s is a lambda, as in %s(?list, %s)", b.Name, b.Name, lambdaExample(b.Loop))
+				r.expr(a)
+				continue
+			}
+			r.lambdaParams(b, l)
+			r.lambda(l)
+		case isLambda:
+			r.errorf(l, "%s takes no lambda here: %s", b.Name, b.Signature)
+		default:
+			r.expr(a)
+		}
+	}
+}
+
+func lambdaExample(l lib.Loop) string {
+	if l == lib.LoopReduce {
+		return "(?sum, ?x) -> ?sum + ?x"
+	}
+	return "?x -> ?x.name"
+}
+
+// lambdaParams checks how many parameters a lambda has: (sum, element[, index])
+// for REDUCE, (element[, index]) for the rest.
+func (r *resolver) lambdaParams(b *lib.Builtin, l *syntax.Lambda) {
+	low, high, what := 1, 2, "the element and, if wanted, its index"
+	if b.Loop == lib.LoopReduce {
+		low, high, what = 2, 3, "the result so far, the element and, if wanted, its index"
+	}
+	if len(l.Params) < low || len(l.Params) > high {
+		r.errorf(l, "the lambda of %s takes %s", b.Name, what)
+	}
+}
+
+func argumentCount(low, high int) string {
+	switch {
+	case high < 0:
+		return fmt.Sprintf("at least %s", plural(low, "argument"))
+	case low == high:
+		return plural(low, "argument")
+	}
+	return fmt.Sprintf("%d to %s", low, plural(high, "argument"))
+}
+
+func plural(n int, word string) string {
+	switch n {
+	case 0:
+		return "no " + word + "s"
+	case 1:
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
+// habits are the names that other languages have for functions of ours.
+var habits = map[string]string{
+	"LEN":    "LENGTH counts a text's characters, COUNT a list's elements",
+	"STRLEN": "LENGTH", "SIZE": "COUNT", "SIZEOF": "COUNT",
+	"STR": "TEXT", "STRING": "TEXT", "TOSTRING": "TEXT", "TO_STRING": "TEXT",
+	"INT": "NUMBER", "FLOAT": "NUMBER", "INTVAL": "NUMBER", "PARSEINT": "NUMBER", "PARSEFLOAT": "NUMBER", "TO_NUMBER": "NUMBER", "CAST": "NUMBER or TEXT",
+	"BOOL": "BOOLEAN", "TYPEOF": "TYPE", "GETTYPE": "TYPE",
+	"STRTOUPPER": "UPPER", "TOUPPERCASE": "UPPER", "UCASE": "UPPER", "STRTOLOWER": "LOWER", "TOLOWERCASE": "LOWER", "LCASE": "LOWER",
+	"SUBSTR": "SUBSTRING", "INDEXOF": "POSITION for texts, INDEX_OF for lists", "STRPOS": "POSITION", "INSTR": "POSITION",
+	"EXPLODE": "SPLIT", "IMPLODE": "JOIN", "CONCAT": "+ joins texts and lists", "STR_REPLACE": "REPLACE", "SPRINTF": "insertions, as in \"{?name}\"", "FORMAT": "insertions, as in \"{?name}\"",
+	"PUSH": "APPEND … TO ?list", "ARRAY_PUSH": "APPEND … TO ?list", "IN_ARRAY": "IN", "ARRAY_KEYS": "KEYS", "ARRAY_VALUES": "VALUES", "ARRAY_MAP": "MAP", "ARRAY_FILTER": "FILTER",
+	"JSON_ENCODE": "TO_JSON", "JSON_DECODE": "FROM_JSON", "STRINGIFY": "TO_JSON",
+	"NVL": "DEFAULT, as in ?x DEFAULT 0", "COALESCE": "DEFAULT, as in ?a DEFAULT ?b", "IFNULL": "DEFAULT, as in ?x DEFAULT 0", "ISNULL": "IS NULL", "IS_NULL": "IS NULL", "ISSET": "IS NOT NULL",
+	"IF": "CASE WHEN … THEN … ELSE … END", "IIF": "CASE WHEN … THEN … ELSE … END",
+	"AVG": "AVERAGE", "MEAN": "AVERAGE", "POW": "POWER", "CEILING": "CEIL", "RAND": "RANDOM", "MOD": "%",
+	"DATE": "FORMAT_TIME", "STRFTIME": "FORMAT_TIME", "TIME": "NOW", "GETDATE": "NOW", "CURRENT_TIMESTAMP": "NOW", "DATEADD": "ADD_TIME", "DATEDIFF": "DIFFERENCE",
+	"HTMLSPECIALCHARS": "HTML_ESCAPE", "URLENCODE": "URL_ENCODE", "ENCODEURICOMPONENT": "URL_ENCODE", "BASE64_ENCODE": "BASE64", "BASE64_DECODE": "FROM_BASE64",
+	"PRINT": "EMIT", "ECHO": "EMIT", "SLEEP": "WAIT 1 SECOND", "EXIT": "STOP", "DIE": "FAIL",
+	"DISTINCT": "UNIQUE", "SORTED": "SORT", "USORT": "SORT_BY", "RANDOM_INT": "RANDOM(1, 6)", "PREG_MATCH": "MATCHES or FIND", "REGEX": "MATCHES",
+	"PASSWORD_VERIFY": "PASSWORD_MATCHES", "MD5": "SHA256", "SHA1": "SHA256", "HASH": "SHA256",
+}
+
+// suggest says what a wrong function name may have been meant to be.
+func (r *resolver) suggest(name string) string {
+	if h, ok := habits[strings.ToUpper(name)]; ok {
+		return ": here it is " + h
+	}
+	var names []string
+	for _, f := range r.res.Funcs[1:] {
+		names = append(names, f.Name)
+	}
+	for i := range lib.Len() {
+		names = append(names, lib.At(i).Name)
+	}
+	if near := source.Nearest(name, names); near != "" {
+		return "; there is " + near
+	}
+	return ": DEFINE makes one"
+}

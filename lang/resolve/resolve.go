@@ -1,0 +1,552 @@
+// Package resolve ties the names of a parsed script to what they mean: each
+// variable to its function, each call to a DEFINE or a built-in. It finds the
+// mistakes that need no run: names that are never set, calls that cannot fit,
+// statements out of place. It makes no code.
+package resolve
+
+import (
+	"strings"
+
+	"ql/lang/lib"
+	"ql/lang/source"
+	"ql/lang/syntax"
+)
+
+// Result is a script with its names tied.
+type Result struct {
+	Files []*source.File
+	Funcs []*Func // 0 is the script's top level
+	// UsesSession and Pauses are as in a program.
+	UsesSession bool
+	Pauses      bool
+	byName      map[string]int
+}
+
+// Func is a DEFINE or the top level.
+type Func struct {
+	Name     string
+	Define   *syntax.Define // nil for the top level
+	File     int            // number in Result.Files
+	Params   []syntax.Param
+	Body     []syntax.Stmt
+	Vars     []string // parameters first, then in order of appearance
+	slots    map[string]int
+	UsesDB   bool // has a USE DATABASE
+	HasLoops bool
+}
+
+// Slot returns the number of a variable of the function.
+func (f *Func) Slot(name string) int { return f.slots[name] }
+
+// Required returns how many parameters have no default.
+func (f *Func) Required() int {
+	n := 0
+	for n < len(f.Params) && f.Params[n].Default == nil {
+		n++
+	}
+	return n
+}
+
+// Lookup returns the number of the DEFINEd function of that name.
+func (r *Result) Lookup(name string) (int, bool) {
+	i, ok := r.byName[strings.ToLower(name)]
+	return i, ok
+}
+
+// Resolve ties the names of a script and its includes, in the order they were
+// taken.
+func Resolve(main *syntax.Script, includes []*syntax.Script) (*Result, source.Errors) {
+	r := &resolver{res: &Result{byName: map[string]int{}}}
+	top := &Func{File: 0, slots: map[string]int{}}
+	r.res.Files = append(r.res.Files, main.File)
+	r.res.Funcs = append(r.res.Funcs, top)
+	for _, s := range main.Statements {
+		switch s := s.(type) {
+		case *syntax.Define:
+			r.define(0, s)
+		case *syntax.Include:
+		default:
+			top.Body = append(top.Body, s)
+		}
+	}
+	for i, inc := range includes {
+		r.res.Files = append(r.res.Files, inc.File)
+		for _, s := range inc.Statements {
+			switch s := s.(type) {
+			case *syntax.Define:
+				r.define(i+1, s)
+			case *syntax.Include:
+			default:
+				r.file = inc.File
+				r.errorf(s, "an included file holds only DEFINE and INCLUDE: move this statement into a DEFINE")
+			}
+		}
+	}
+	for _, f := range r.res.Funcs {
+		r.function(f)
+	}
+	r.errs.Sort()
+	return r.res, r.errs
+}
+
+type resolver struct {
+	res  *Result
+	errs source.Errors
+	file *source.File
+	fn   *Func
+
+	loops   int      // depth of loops around the statement
+	tx      int      // depth of TRANSACTION around the statement
+	txLoop  int      // loops at the TRANSACTION's start
+	lambdas []string // parameters of the lambdas around the expression
+	unset   map[string]bool
+}
+
+func (r *resolver) errorf(n syntax.Node, format string, args ...any) {
+	r.errs.Add(r.file, n.Pos(), n.End(), format, args...)
+}
+
+func (r *resolver) define(file int, d *syntax.Define) {
+	r.file = r.res.Files[file]
+	key := strings.ToLower(d.Name)
+	if i, ok := r.res.byName[key]; ok {
+		old := r.res.Funcs[i]
+		line := r.res.Files[old.File].Line(old.Define.NamePos)
+		where := ""
+		if old.File != file {
+			where = " of " + r.res.Files[old.File].Name
+		}
+		r.errs.Add(r.file, d.NamePos, d.NamePos+source.Pos(len(d.Name)), "the function %s is defined twice: line %d%s has it already", d.Name, line, where)
+		return
+	}
+	f := &Func{Name: d.Name, Define: d, File: file, Params: d.Params, slots: map[string]int{}}
+	if d.Body != nil {
+		f.Body = d.Body.Stmts
+	}
+	r.res.byName[key] = len(r.res.Funcs)
+	r.res.Funcs = append(r.res.Funcs, f)
+}
+
+func (r *resolver) function(f *Func) {
+	r.fn, r.file = f, r.res.Files[f.File]
+	r.loops, r.tx, r.lambdas = 0, 0, nil
+	r.unset = map[string]bool{}
+	for _, p := range f.Params {
+		if _, ok := f.slots[p.Var.Name]; ok {
+			r.errorf(p.Var, "the parameter ?%s stands there twice", p.Var.Name)
+			continue
+		}
+		r.declare(p.Var.Name)
+	}
+	r.collect(f.Body)
+	r.stmts(f.Body)
+}
+
+func (r *resolver) declare(name string) {
+	if _, ok := r.fn.slots[name]; !ok {
+		r.fn.slots[name] = len(r.fn.Vars)
+		r.fn.Vars = append(r.fn.Vars, name)
+	}
+}
+
+func (r *resolver) declareVar(v *syntax.Var) {
+	if v != nil {
+		r.declare(v.Name)
+	}
+}
+
+// collect finds all variables that the statements set.
+func (r *resolver) collect(stmts []syntax.Stmt) {
+	for _, s := range stmts {
+		switch s := s.(type) {
+		case *syntax.Set:
+			r.declareVar(s.Target.Var)
+		case *syntax.SetKey:
+			if t, ok := s.Place.(*syntax.Target); ok {
+				r.declareVar(t.Var)
+			}
+		case *syntax.Append:
+			r.declareVar(s.Target.Var)
+		case *syntax.If:
+			for _, b := range s.Branches {
+				r.collect(b.Body.Stmts)
+			}
+			r.collectBlock(s.Else)
+		case *syntax.ForIn:
+			r.fn.HasLoops = true
+			r.declareVar(s.Key)
+			r.declareVar(s.Value)
+			r.collectBlock(s.Body)
+		case *syntax.ForRange:
+			r.fn.HasLoops = true
+			r.declareVar(s.Var)
+			r.collectBlock(s.Body)
+		case *syntax.While:
+			r.fn.HasLoops = true
+			r.collectBlock(s.Body)
+		case *syntax.Try:
+			r.collectBlock(s.Body)
+			r.declareVar(s.Err)
+			r.collectBlock(s.Catch)
+		case *syntax.Transaction:
+			r.collectBlock(s.Body)
+		case *syntax.Confirm:
+			r.declareVar(s.Result)
+		case *syntax.Gather:
+			r.declareVar(s.Result)
+		case *syntax.Read:
+			r.declareVar(s.Result)
+		case *syntax.List:
+			r.declareVar(s.Result)
+		case *syntax.Share:
+			r.declareVar(s.Result)
+		case *syntax.Fetch:
+			r.declareVar(s.Result)
+		case *syntax.Run:
+			r.declareVar(s.Result)
+		case *syntax.SQL:
+			r.declareVar(s.Result)
+		case *syntax.Use:
+			r.fn.UsesDB = true
+		}
+	}
+}
+
+func (r *resolver) collectBlock(b *syntax.Block) {
+	if b != nil {
+		r.collect(b.Stmts)
+	}
+}
+
+func (r *resolver) block(b *syntax.Block) {
+	if b != nil {
+		r.stmts(b.Stmts)
+	}
+}
+
+func (r *resolver) loop(b *syntax.Block) {
+	r.loops++
+	r.block(b)
+	r.loops--
+}
+
+func (r *resolver) stmts(stmts []syntax.Stmt) {
+	for _, s := range stmts {
+		r.stmt(s)
+	}
+}
+
+// inTransaction refuses statements that a rollback could not undo.
+func (r *resolver) inTransaction(s syntax.Stmt, what string) {
+	if r.tx > 0 {
+		r.errorf(s, "%s cannot stand inside a TRANSACTION, where only SQL and computation run: move it before or after", what)
+	}
+}
+
+func (r *resolver) stmt(s syntax.Stmt) {
+	switch s := s.(type) {
+	case *syntax.Emit:
+		r.exprs(s.Args...)
+	case *syntax.Set:
+		r.exprs(s.Value)
+		r.target(s.Target)
+	case *syntax.SetKey:
+		r.exprs(s.Key, s.Value)
+		r.place(s, s.Place)
+	case *syntax.Unset:
+		r.target(s.Target)
+	case *syntax.UnsetKey:
+		r.exprs(s.Key)
+		r.place(s, s.Place)
+	case *syntax.Append:
+		r.exprs(s.Value)
+		r.target(s.Target)
+	case *syntax.AppendFile:
+		r.inTransaction(s, "APPEND TO FILE")
+		r.exprs(s.Value, s.Path)
+	case *syntax.If:
+		for _, b := range s.Branches {
+			r.exprs(b.Cond)
+			r.block(b.Body)
+		}
+		r.block(s.Else)
+	case *syntax.ForIn:
+		r.exprs(s.Seq)
+		r.loop(s.Body)
+	case *syntax.ForRange:
+		r.exprs(s.From, s.To, s.Step)
+		r.loop(s.Body)
+	case *syntax.While:
+		r.exprs(s.Cond)
+		r.loop(s.Body)
+	case *syntax.Break:
+		r.inLoop(s, "BREAK")
+	case *syntax.Continue:
+		r.inLoop(s, "CONTINUE")
+	case *syntax.Stop:
+	case *syntax.Return:
+		if r.fn.Define == nil {
+			r.errorf(s, "RETURN stands outside a DEFINE: STOP ends the script")
+		}
+		r.exprs(s.Value)
+	case *syntax.CallStmt:
+		r.callStmt(s)
+	case *syntax.Try:
+		r.block(s.Body)
+		r.block(s.Catch)
+	case *syntax.Fail:
+		r.exprs(s.Value, s.Code)
+	case *syntax.Transaction:
+		if r.tx > 0 {
+			r.errorf(s, "a TRANSACTION cannot stand inside another: one END commits it all")
+		}
+		r.tx++
+		r.block(s.Body)
+		r.tx--
+	case *syntax.SQL:
+		for _, p := range s.Parts {
+			r.exprs(p.Param)
+		}
+	default:
+		r.effect(s)
+	}
+}
+
+// effect checks the statements that reach into the world.
+func (r *resolver) effect(s syntax.Stmt) {
+	switch s := s.(type) {
+	case *syntax.StartSession:
+		r.res.UsesSession = true
+		r.inTransaction(s, "START SESSION")
+	case *syntax.EndSession:
+		r.inTransaction(s, "END SESSION")
+	case *syntax.Confirm:
+		r.res.Pauses = true
+		r.inTransaction(s, "CONFIRM")
+		r.exprs(s.Message)
+		r.duration(s.Within)
+	case *syntax.Gather:
+		r.res.Pauses = true
+		r.inTransaction(s, "GATHER")
+		r.gather(s)
+	case *syntax.Wait:
+		r.res.Pauses = true
+		r.inTransaction(s, "WAIT")
+		r.exprs(s.Until)
+		r.duration(s.Duration)
+	case *syntax.Read:
+		r.inTransaction(s, "READ")
+		r.exprs(s.Path)
+	case *syntax.Write:
+		r.inTransaction(s, "WRITE")
+		r.exprs(s.Value, s.Path)
+	case *syntax.List:
+		r.inTransaction(s, "LIST")
+		r.exprs(s.Path)
+	case *syntax.Copy:
+		r.inTransaction(s, "COPY")
+		r.exprs(s.From, s.FromOn, s.To, s.ToOn)
+	case *syntax.Move:
+		r.inTransaction(s, "MOVE")
+		r.exprs(s.From, s.To)
+	case *syntax.Remove:
+		r.inTransaction(s, "REMOVE")
+		r.exprs(s.Path)
+	case *syntax.Share:
+		r.inTransaction(s, "SHARE")
+		r.exprs(s.Path, s.Times, s.Named)
+		r.duration(s.For)
+		if s.Times != nil && s.Unlimited {
+			r.errorf(s.Times, "SHARE takes TIMES or UNLIMITED, not both")
+		}
+	case *syntax.Unshare:
+		r.inTransaction(s, "UNSHARE")
+		r.exprs(s.URL)
+	case *syntax.Use:
+		r.inTransaction(s, "USE DATABASE")
+		r.exprs(s.Name)
+	case *syntax.Render:
+		r.inTransaction(s, "RENDER")
+		r.exprs(s.Path, s.Using)
+	case *syntax.Fetch:
+		r.inTransaction(s, "FETCH")
+		r.exprs(s.URL, s.Method, s.Headers, s.Query, s.Body)
+		r.duration(s.Timeout)
+	case *syntax.Run:
+		r.inTransaction(s, "RUN")
+		r.exprs(s.Command, s.On, s.Input)
+		r.duration(s.Timeout)
+	}
+}
+
+func (r *resolver) inLoop(s syntax.Stmt, word string) {
+	if r.loops == 0 {
+		r.errorf(s, "%s stands outside a loop: it belongs inside FOR or WHILE", word)
+	}
+}
+
+func (r *resolver) gather(s *syntax.Gather) {
+	r.exprs(s.Title)
+	seen := map[string]bool{}
+	for _, f := range s.Fields {
+		if seen[f.Name] {
+			r.errorf(f, "the field %s stands in this form twice", f.Name)
+		}
+		seen[f.Name] = true
+		r.exprs(f.Choices, f.Min, f.Max, f.Default, f.Label, f.Help, f.Pattern)
+	}
+	r.duration(s.Within)
+}
+
+func (r *resolver) duration(d *syntax.Duration) {
+	if d != nil {
+		r.exprs(d.Amount)
+	}
+}
+
+func (r *resolver) target(t *syntax.Target) {
+	r.use(t.Var)
+	for _, a := range t.Path {
+		r.exprs(a.Index)
+	}
+}
+
+func (r *resolver) place(s syntax.Stmt, p syntax.Place) {
+	switch p := p.(type) {
+	case *syntax.Target:
+		r.target(p)
+	case *syntax.Global:
+		switch p.Name {
+		case "SESSION":
+			r.inTransaction(s, "SET … OF !SESSION")
+		case "RESPONSE", "COOKIE":
+		default:
+			r.errorf(p, "!%s can only be read: what a script may set is !SESSION, !RESPONSE and !COOKIE", p.Name)
+		}
+	}
+}
+
+// use checks that a variable is set somewhere in its function.
+func (r *resolver) use(v *syntax.Var) {
+	for i := len(r.lambdas) - 1; i >= 0; i-- {
+		if r.lambdas[i] == v.Name {
+			return
+		}
+	}
+	if _, ok := r.fn.slots[v.Name]; ok {
+		return
+	}
+	if r.unset[v.Name] {
+		return
+	}
+	r.unset[v.Name] = true
+	names := append(append([]string(nil), r.fn.Vars...), r.lambdas...)
+	where := ""
+	if r.fn.Define != nil {
+		where = " in " + r.fn.Name
+	}
+	if near := source.Nearest(v.Name, names); near != "" {
+		r.errorf(v, "?%s is never set%s; ?%s is", v.Name, where, near)
+		return
+	}
+	if r.fn.Define != nil {
+		if _, ok := r.res.Funcs[0].slots[v.Name]; ok || r.setAtTop(v.Name) {
+			r.errorf(v, "?%s is never set in %s: a function sees its parameters and its own variables only, so pass it as a parameter", v.Name, r.fn.Name)
+			return
+		}
+	}
+	r.errorf(v, "?%s is never set%s: SET ?%s AS … sets it", v.Name, where, v.Name)
+}
+
+// setAtTop reports whether the top level sets the variable; its variables are
+// known, since it is resolved first.
+func (r *resolver) setAtTop(name string) bool {
+	_, ok := r.res.Funcs[0].slots[name]
+	return ok
+}
+
+func (r *resolver) exprs(list ...syntax.Expr) {
+	for _, e := range list {
+		r.expr(e)
+	}
+}
+
+func (r *resolver) expr(e syntax.Expr) {
+	switch e := e.(type) {
+	case nil:
+	case *syntax.Text:
+		if e == nil {
+			return
+		}
+		for _, p := range e.Parts {
+			r.expr(p.Insert)
+		}
+	case *syntax.Var:
+		r.use(e)
+	case *syntax.Global:
+		r.expr(e.Arg)
+	case *syntax.Call:
+		r.call(e)
+	case *syntax.Lambda:
+		r.errorf(e, "a lambda stands only as an argument of MAP, FILTER, REDUCE, SORT_BY, GROUP_BY, ANY or ALL")
+	case *syntax.Case:
+		for _, w := range e.Whens {
+			r.exprs(w.Cond, w.Then)
+		}
+		r.expr(e.Else)
+	case *syntax.ListLit:
+		r.exprs(e.Items...)
+	case *syntax.MapLit:
+		for _, m := range e.Entries {
+			r.expr(m.Value)
+		}
+	case *syntax.Paren:
+		r.expr(e.X)
+	case *syntax.Unary:
+		r.expr(e.X)
+	case *syntax.Binary:
+		r.exprs(e.X, e.Y)
+	case *syntax.IsNull:
+		r.expr(e.X)
+	case *syntax.FieldAccess:
+		r.expr(e.X)
+	case *syntax.Index:
+		r.exprs(e.X, e.I)
+	}
+}
+
+func (r *resolver) callStmt(s *syntax.CallStmt) {
+	if _, ok := r.res.Lookup(s.Call.Name); !ok {
+		if _, ok := lib.Lookup(s.Call.Name); ok {
+			r.errorf(s.Call, "CALL is for functions that DEFINE makes; %s gives a value: SET ?x AS %s(…)", strings.ToUpper(s.Call.Name), strings.ToUpper(s.Call.Name))
+			r.arguments(s.Call)
+			return
+		}
+	}
+	r.call(s.Call)
+}
+
+// arguments resolves the arguments of a call that is wrong already.
+func (r *resolver) arguments(c *syntax.Call) {
+	for _, a := range c.Args {
+		if l, ok := a.(*syntax.Lambda); ok {
+			r.lambda(l)
+		} else {
+			r.expr(a)
+		}
+	}
+}
+
+func (r *resolver) lambda(l *syntax.Lambda) {
+	n := len(r.lambdas)
+	for i, p := range l.Params {
+		for _, q := range l.Params[:i] {
+			if p.Name == q.Name {
+				r.errorf(p, "the parameter ?%s stands there twice", p.Name)
+			}
+		}
+		r.lambdas = append(r.lambdas, p.Name)
+	}
+	r.expr(l.Body)
+	r.lambdas = r.lambdas[:n]
+}
