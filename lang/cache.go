@@ -1,0 +1,123 @@
+package lang
+
+import (
+	"container/list"
+	"crypto/sha256"
+	"sync"
+
+	"ql/lang/bytecode"
+)
+
+// Cache keeps compiled programs up to a number of bytes, the longest unused
+// going first. It is safe for concurrent use. Programs hold nothing of an
+// account, and a program with includes is found only by whoever includes the
+// same texts; so accounts may share one Cache.
+type Cache struct {
+	mu       sync.Mutex
+	max      int
+	bytes    int
+	programs map[[sha256.Size]byte]*list.Element
+	// includes remembers which files a text included when it was last
+	// compiled, by the hash of the text.
+	includes map[[sha256.Size]byte][]string
+	order    *list.List // newest first
+}
+
+type cached struct {
+	key  [sha256.Size]byte // identity of the program
+	text [sha256.Size]byte // hash of the script's text
+	prog *bytecode.Program
+	size int
+}
+
+// NewCache returns a cache that holds at most max bytes of programs.
+func NewCache(max int) *Cache {
+	return &Cache{max: max, programs: map[[sha256.Size]byte]*list.Element{},
+		includes: map[[sha256.Size]byte][]string{}, order: list.New()}
+}
+
+// Compile returns the program of a script, compiling it where it is not in the
+// cache. Scripts with errors are not kept.
+func (c *Cache) Compile(text string, o Options) (*bytecode.Program, error) {
+	hash := sha256.Sum256([]byte(text))
+	c.mu.Lock()
+	paths, known := c.includes[hash]
+	c.mu.Unlock()
+	if known {
+		if files, ok := readAll(paths, o); ok {
+			if p := c.get(identity(text, files)); p != nil {
+				return p, nil
+			}
+		}
+	}
+	p, files, err := compileScript(text, o)
+	if err != nil {
+		return nil, err
+	}
+	c.put(hash, p, files, len(text))
+	return p, nil
+}
+
+// readAll reads the files that a text included before. Whether they are still
+// the ones it includes is told by the identity they give.
+func readAll(paths []string, o Options) ([]file, bool) {
+	var files []file
+	for _, path := range paths {
+		if o.Include == nil {
+			return nil, false
+		}
+		text, err := o.Include(path)
+		if err != nil {
+			return nil, false
+		}
+		files = append(files, file{path, sha256.Sum256([]byte(text))})
+	}
+	return files, true
+}
+
+func (c *Cache) get(key [sha256.Size]byte) *bytecode.Program {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.programs[key]
+	if !ok {
+		return nil
+	}
+	c.order.MoveToFront(e)
+	return e.Value.(*cached).prog
+}
+
+func (c *Cache) put(text [sha256.Size]byte, p *bytecode.Program, files []file, length int) {
+	size := p.Bytes + length
+	if size > c.max {
+		return
+	}
+	var paths []string
+	for _, f := range files {
+		paths = append(paths, f.path)
+		size += len(f.path) + 48
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.includes[text] = paths
+	if e, ok := c.programs[p.Hash]; ok {
+		c.order.MoveToFront(e)
+		return
+	}
+	c.programs[p.Hash] = c.order.PushFront(&cached{key: p.Hash, text: text, prog: p, size: size})
+	c.bytes += size
+	for c.bytes > c.max {
+		last := c.order.Back()
+		x := last.Value.(*cached)
+		c.order.Remove(last)
+		delete(c.programs, x.key)
+		delete(c.includes, x.text)
+		c.bytes -= x.size
+	}
+}
+
+// Len returns how many programs the cache holds.
+func (c *Cache) Len() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.programs)
+}

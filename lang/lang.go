@@ -1,0 +1,134 @@
+// Package lang makes programs of script texts: it parses a script and all it
+// includes, ties their names and compiles them, and keeps what it compiled in
+// a Cache. Running them is package vm's.
+package lang
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"strings"
+
+	"ql/lang/bytecode"
+	"ql/lang/compile"
+	"ql/lang/resolve"
+	"ql/lang/source"
+	"ql/lang/syntax"
+)
+
+// Options say how a script is compiled. The zero value refuses INCLUDE.
+type Options struct {
+	// Include returns the text of an included file of the script's account.
+	Include func(path string) (string, error)
+}
+
+// maxIncludes bounds how many files a script may include.
+const maxIncludes = 100
+
+// Compile makes a program of a script. The error is a source.Errors with
+// everything found.
+func Compile(text string, o Options) (*bytecode.Program, error) {
+	p, _, err := compileScript(text, o)
+	return p, err
+}
+
+// Check returns the errors of a script, or nil.
+func Check(text string, o Options) source.Errors {
+	_, _, err := compileScript(text, o)
+	errs, _ := err.(source.Errors)
+	return errs
+}
+
+// file is an included file: its path and the hash of its text.
+type file struct {
+	path string
+	hash [sha256.Size]byte
+}
+
+func compileScript(text string, o Options) (*bytecode.Program, []file, error) {
+	main := source.NewFile("", text)
+	script, errs := syntax.Parse(main)
+	l := loader{read: o.Include, seen: map[string]bool{}, errs: errs}
+	l.includes(script)
+	if len(l.errs) > 0 {
+		l.errs.Sort()
+		return nil, nil, l.errs
+	}
+	res, errs := resolve.Resolve(script, l.scripts)
+	if len(errs) > 0 {
+		return nil, nil, errs
+	}
+	p, errs := compile.Compile(res, identity(text, l.files))
+	if len(errs) > 0 {
+		return nil, nil, errs
+	}
+	return p, l.files, nil
+}
+
+// loader reads and parses the files that a script includes, each once.
+type loader struct {
+	read    func(string) (string, error)
+	seen    map[string]bool
+	scripts []*syntax.Script
+	files   []file
+	errs    source.Errors
+}
+
+func (l *loader) includes(s *syntax.Script) {
+	for _, st := range s.Statements {
+		inc, ok := st.(*syntax.Include)
+		if !ok || inc.Path == nil {
+			continue
+		}
+		path := plain(inc.Path)
+		if l.seen[path] {
+			continue
+		}
+		l.seen[path] = true
+		if len(l.files) == maxIncludes {
+			l.errs.Add(s.File, inc.Pos(), inc.End(), "a script includes at most %d files", maxIncludes)
+			return
+		}
+		if l.read == nil {
+			l.errs.Add(s.File, inc.Pos(), inc.End(), "there are no files to INCLUDE from here")
+			continue
+		}
+		text, err := l.read(path)
+		if err != nil {
+			l.errs.Add(s.File, inc.Path.Pos(), inc.Path.End(), "cannot include %s: %s", path, err)
+			continue
+		}
+		l.files = append(l.files, file{path, sha256.Sum256([]byte(text))})
+		script, errs := syntax.Parse(source.NewFile(path, text))
+		l.errs = append(l.errs, errs...)
+		l.scripts = append(l.scripts, script)
+		l.includes(script)
+	}
+}
+
+func plain(t *syntax.Text) string {
+	var b strings.Builder
+	for _, p := range t.Parts {
+		b.WriteString(p.Plain)
+	}
+	return b.String()
+}
+
+// identity is what tells programs apart: the language's version, the text, and
+// each include's path and text.
+func identity(text string, files []file) [sha256.Size]byte {
+	h := sha256.New()
+	var n [8]byte
+	put := func(s string) {
+		binary.LittleEndian.PutUint64(n[:], uint64(len(s)))
+		h.Write(n[:])
+		h.Write([]byte(s))
+	}
+	binary.LittleEndian.PutUint64(n[:], bytecode.Version)
+	h.Write(n[:])
+	put(text)
+	for _, f := range files {
+		put(f.path)
+		h.Write(f.hash[:])
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}

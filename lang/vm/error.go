@@ -1,0 +1,231 @@
+package vm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"ql/lang/bytecode"
+	"ql/lang/value"
+)
+
+// Error is why a run failed.
+type Error struct {
+	Code    string
+	Message string
+	File    string // "" for the script itself
+	Line    int
+	Column  int
+	Step    string
+	Limit   *value.Limit // for limit_exceeded
+	Stack   []Place      // the calls that led there, innermost first
+	cause   error
+}
+
+// Place is a call on the way to an error.
+type Place struct {
+	Function string
+	File     string
+	Line     int
+}
+
+// Error gives the message with its place.
+func (e *Error) Error() string {
+	if e.File != "" {
+		return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)
+	}
+	return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Message)
+}
+
+// Unwrap returns what the host reported, for its log.
+func (e *Error) Unwrap() error { return e.cause }
+
+// here returns the mark of the current instruction.
+func (m *Machine) here() bytecode.Mark { return code(m.fn, m.fast).At(m.pc - 1) }
+
+// errorAt returns an error at the current instruction.
+func (m *Machine) errorAt(c, message string) *Error {
+	mark := m.here()
+	e := &Error{Code: c, Message: message, File: m.prog.Files[m.fn.File], Line: int(mark.Line), Column: int(mark.Column)}
+	if mark.Step >= 0 {
+		e.Step = m.prog.Steps[mark.Step].Name
+	}
+	fn := m.fn
+	for i := len(m.frames) - 1; i >= 0 && len(e.Stack) < 20; i-- {
+		f := &m.frames[i]
+		at := code(f.fn, f.fast).At(int(f.pc) - 1)
+		e.Stack = append(e.Stack, Place{Function: fn.Name, File: m.prog.Files[f.fn.File], Line: int(at.Line)})
+		fn = f.fn
+	}
+	return e
+}
+
+func (m *Machine) limitError(l *value.Limit) *Error {
+	c, message := "limit_exceeded", l.Error()
+	if l.Name == "time" && errors.Is(l.Cause, context.Canceled) {
+		c, message = "cancelled", "the run was cancelled"
+	}
+	e := m.errorAt(c, message)
+	e.Limit = l
+	e.cause = l.Cause
+	return e
+}
+
+// fail ends the run.
+func (m *Machine) fail(e *Error) {
+	m.trace.failed(m, 0)
+	m.countAll()
+	m.status, m.err = Failed, e
+}
+
+// countPending counts the steps of the current block that have begun.
+func (m *Machine) countPending() { m.steps += int64(m.here().Pending) }
+
+// raise unwinds to the TRY that catches err and reports whether there is one;
+// otherwise the run has failed.
+func (m *Machine) raise(err *value.Error) bool {
+	e := m.errorAt(err.Code, err.Message)
+	if err.Data.IsMap() {
+		again(e, err.Data.Map())
+	}
+	depth := len(m.frames)
+	fn, pc, base, fast := m.fn, m.pc-1, m.base, m.fast
+	for {
+		if h := handlerOf(code(fn, fast), pc); h != nil {
+			m.trace.failed(m, depth)
+			m.unwindTo(depth, fn, base, fast)
+			m.pc = int(h.Target)
+			m.meter.Work(10)
+			m.stack[base+int(h.Reg)] = m.errorMap(e, err.Data)
+			return true
+		}
+		if depth == 0 {
+			m.trace.failed(m, 0)
+			m.countAll()
+			m.status, m.err = Failed, e
+			return false
+		}
+		depth--
+		f := &m.frames[depth]
+		fn, pc, base, fast = f.fn, int(f.pc)-1, int(f.base), f.fast
+	}
+}
+
+func handlerOf(c *bytecode.Code, pc int) *bytecode.Handler {
+	for i := range c.Handlers {
+		if h := &c.Handlers[i]; int(h.From) <= pc && pc < int(h.To) {
+			return h
+		}
+	}
+	return nil
+}
+
+// unwindTo leaves the functions above the frame at depth, counting the steps
+// that they had begun.
+func (m *Machine) unwindTo(depth int, fn *bytecode.Func, base int, fast bool) {
+	m.countPending()
+	if len(m.frames) > depth {
+		m.restoreDB(m.fn, m.base)
+	}
+	for i := len(m.frames) - 1; i >= depth; i-- {
+		f := &m.frames[i]
+		m.steps += int64(code(f.fn, f.fast).At(int(f.pc) - 1).Pending)
+		if i > depth {
+			m.restoreDB(f.fn, int(f.base))
+		}
+	}
+	m.frames = m.frames[:depth]
+	m.fn, m.base, m.fast = fn, base, fast
+}
+
+// restoreDB gives a function's caller its database back.
+func (m *Machine) restoreDB(fn *bytecode.Func, base int) {
+	if fn.DBReg >= 0 {
+		m.db = m.stack[base+fn.DBReg]
+	}
+}
+
+// countAll counts the steps begun in all frames, for a run that ends here.
+func (m *Machine) countAll() {
+	m.countPending()
+	for i := range m.frames {
+		f := &m.frames[i]
+		m.steps += int64(code(f.fn, f.fast).At(int(f.pc) - 1).Pending)
+	}
+}
+
+// errorMap makes the value that CATCH takes.
+func (m *Machine) errorMap(e *Error, data value.Value) value.Value {
+	if data.IsMap() {
+		return data.Share()
+	}
+	t := value.NewMap(&m.meter, 6)
+	text := func(s string) value.Value {
+		if s == "" {
+			return value.Null
+		}
+		m.meter.Alloc(value.BlockSize(len(s)))
+		return value.Text(s)
+	}
+	for _, x := range []struct {
+		key string
+		v   value.Value
+	}{
+		{"code", text(e.Code)}, {"message", text(e.Message)}, {"line", value.Int(int64(e.Line))},
+		{"column", value.Int(int64(e.Column))}, {"step", text(e.Step)}, {"file", text(e.File)},
+	} {
+		t.Set(&m.meter, text(x.key), x.v)
+	}
+	return t.Value()
+}
+
+// again takes over what an error map says, for FAIL ?err.
+func again(e *Error, t *value.Map) {
+	text := func(key string, to *string) {
+		if v, _ := t.Get(key); v.IsText() {
+			*to = v.Str()
+		}
+	}
+	whole := func(key string, to *int) {
+		if v, _ := t.Get(key); v.IsInt() {
+			*to = int(v.Int64())
+		}
+	}
+	text("code", &e.Code)
+	text("message", &e.Message)
+	text("step", &e.Step)
+	if v, ok := t.Get("file"); ok && v.IsNull() {
+		e.File = ""
+	}
+	text("file", &e.File)
+	whole("line", &e.Line)
+	whole("column", &e.Column)
+}
+
+// failure makes the error that FAIL raises of its operands.
+func failure(v, c value.Value, hasCode bool) *value.Error {
+	if v.IsMap() {
+		t := v.Map()
+		msg, _ := t.Get("message")
+		if !msg.IsText() {
+			return value.Errorf(value.WrongKind, "FAIL takes a text or a caught error; this map has no message")
+		}
+		e := &value.Error{Code: "script_failed", Message: msg.Str(), Data: v}
+		if c, _ := t.Get("code"); c.IsText() {
+			e.Code = c.Str()
+		}
+		return e
+	}
+	text, err := value.ToText(nil, v)
+	if err != nil || v.IsContainer() || v.IsNull() {
+		return value.Errorf(value.WrongKind, "FAIL takes a text or a caught error, not %s", value.Describe(v))
+	}
+	e := &value.Error{Code: "script_failed", Message: text.Str()}
+	if hasCode {
+		if !c.IsText() || c.Str() == "" {
+			return value.Errorf(value.WrongKind, "CODE takes a text, not %s", value.Describe(c))
+		}
+		e.Code = c.Str()
+	}
+	return e
+}

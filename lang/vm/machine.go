@@ -1,0 +1,436 @@
+// Package vm runs programs. A Machine's whole state is data of its own: frames
+// and registers on its stack, values without references to the host. So it can
+// stop at any effect, hand it to its host, be stored, and go on elsewhere. It
+// knows neither the syntax nor what effects do.
+package vm
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"ql/lang/bytecode"
+	"ql/lang/lib"
+	"ql/lang/value"
+)
+
+// Limits are what a run may use at most.
+type Limits struct {
+	value.Bounds
+	Fuel       int64 // about 100 million a second
+	Memory     int64 // bytes of live values
+	CallDepth  int
+	Output     int // bytes
+	TraceFirst int // steps shown from the start
+	TraceLast  int // steps with an effect or an error shown after them
+}
+
+// Free, Standard and Unlimited are the limits of the plans.
+func Free() Limits {
+	return Limits{
+		Bounds: value.Bounds{Text: 1 << 20, Elements: 100_000, Nesting: 64, Pattern: 256, PatternCost: 1e7},
+		Fuel:   100e6, Memory: 16 << 20, CallDepth: 200, Output: 256 << 10, TraceFirst: 100, TraceLast: 100,
+	}
+}
+
+// Standard returns the limits of the plan standard.
+func Standard() Limits {
+	return Limits{
+		Bounds: value.Bounds{Text: 8 << 20, Elements: 1_000_000, Nesting: 200, Pattern: 1 << 10, PatternCost: 1e8},
+		Fuel:   500e6, Memory: 64 << 20, CallDepth: 2_000, Output: 8 << 20, TraceFirst: 500, TraceLast: 500,
+	}
+}
+
+// Unlimited returns the limits of the plan unlimited.
+func Unlimited() Limits {
+	return Limits{
+		Bounds: value.Bounds{Text: 64 << 20, Elements: 10_000_000, Nesting: 1_000, Pattern: 4 << 10, PatternCost: 1e9},
+		Fuel:   6_000e6, Memory: 512 << 20, CallDepth: 20_000, Output: 256 << 20, TraceFirst: 500, TraceLast: 500,
+	}
+}
+
+// Input is the request data that a script may read; null is an empty map.
+type Input struct{ Get, Post, Cookie, Request value.Value }
+
+// Status says where a machine stands.
+type Status uint8
+
+// The states.
+const (
+	Ready    Status = iota // Run goes on
+	Pending                // the host owes the result of an effect
+	Done                   // ended well
+	Declined               // ended at a declined CONFIRM
+	Failed                 // ended with Err
+)
+
+// Machine runs one program once. It is not safe for concurrent use.
+type Machine struct {
+	prog  *bytecode.Program
+	link  *linked
+	meter value.Meter
+
+	stack  []value.Value
+	frames []frame
+	// The current frame; while the loop runs, its own copies are ahead.
+	fn   *bytecode.Func
+	pc   int // after the current instruction
+	base int
+	fast bool
+
+	status  Status
+	site    int32 // the effect asked for
+	reg     int   // the register of its arguments and result, absolute
+	effect  Effect
+	seq     int64
+	err     *Error
+	out     []byte
+	globals [bytecode.GlobalCount]value.Value
+	db      value.Value
+	tx      int // 1 + frames below the open TRANSACTION, 0 without one
+
+	limits Limits
+	trace  trace
+	steps  int64 // statements begun, as far as counted
+	ctx    context.Context
+	call   lib.Call
+}
+
+// frame is a caller that waits for its callee.
+type frame struct {
+	fn   *bytecode.Func
+	pc   int32
+	base int32
+	fast bool
+}
+
+// linked is a program's built-ins, looked up.
+type linked struct{ builtins []lib.Func }
+
+func link(p *bytecode.Program) any {
+	l := &linked{builtins: make([]lib.Func, len(p.Builtins))}
+	for i, name := range p.Builtins {
+		n, ok := lib.Lookup(name)
+		if !ok {
+			return errors.New("the program uses " + name + ", which this version does not have")
+		}
+		l.builtins[i] = lib.At(n).Fn
+	}
+	return l
+}
+
+// window is how many registers an instruction can reach.
+const window = 256
+
+var pool = sync.Pool{New: func() any {
+	m := &Machine{stack: make([]value.Value, window+64)}
+	m.meter.Measure = m.measure
+	m.meter.Check = m.check
+	return m
+}}
+
+// patterns are the compiled patterns of all machines: they hold nothing of a
+// run.
+var patterns = lib.NewPatterns(1024)
+
+// New returns a machine at the start of a program.
+func New(p *bytecode.Program, l Limits, in Input) *Machine {
+	m := pool.Get().(*Machine)
+	m.start(p, l)
+	m.globals[bytecode.GlobalGet] = in.Get
+	m.globals[bytecode.GlobalPost] = in.Post
+	m.globals[bytecode.GlobalCookie] = in.Cookie
+	m.globals[bytecode.GlobalRequest] = in.Request
+	for _, g := range m.globals {
+		g.Share()
+	}
+	return m
+}
+
+// start makes a clean machine ready for a program.
+func (m *Machine) start(p *bytecode.Program, l Limits) {
+	m.prog = p
+	switch l := p.Linked(link).(type) {
+	case *linked:
+		m.link = l
+	case error:
+		m.link = &linked{}
+		m.status, m.err = Failed, &Error{Code: "internal", Message: l.Error()}
+	}
+	m.limits = l
+	m.meter.Bounds = l.Bounds
+	m.meter.TotalFuel, m.meter.Fuel, m.meter.Reserve = l.Fuel, 0, l.Fuel
+	m.meter.Memory, m.meter.Free = l.Memory, l.Memory
+	m.meter.End()
+	m.call = lib.Call{Meter: &m.meter, Patterns: patterns}
+	m.fn = p.Funcs[0]
+	m.trace.wake()
+}
+
+// Release gives the machine's memory back for another run. The machine, its
+// output and its values must not be used after it.
+func (m *Machine) Release() {
+	if len(m.stack) > 1<<14 {
+		m.stack = make([]value.Value, window+64)
+	} else {
+		clear(m.stack)
+	}
+	if cap(m.out) > 1<<16 {
+		m.out = nil
+	}
+	*m = Machine{
+		stack: m.stack, frames: m.frames[:0], out: m.out[:0],
+		meter: value.Meter{Measure: m.meter.Measure, Check: m.meter.Check},
+		trace: trace{first: m.trace.first[:0], open: m.trace.open[:0], last: m.trace.last[:0]},
+	}
+	pool.Put(m)
+}
+
+// Run runs the program until it ends or asks for an effect. The context ends
+// it early.
+func (m *Machine) Run(ctx context.Context) (s Status) {
+	if m.status != Ready {
+		return m.status
+	}
+	m.trace.wake()
+	m.ctx = ctx
+	defer func() {
+		m.ctx = nil
+		if e := recover(); e != nil {
+			l, ok := e.(*value.Limit)
+			if !ok {
+				panic(e)
+			}
+			m.fail(m.limitError(l))
+			s = m.status
+		}
+	}()
+	if l := m.check(); l != nil {
+		m.fail(m.limitError(l))
+		return m.status
+	}
+	m.run()
+	return m.status
+}
+
+// check tells whether the context has ended.
+func (m *Machine) check() *value.Limit {
+	if m.ctx == nil {
+		return nil
+	}
+	if err := m.ctx.Err(); err != nil {
+		return &value.Limit{Name: "time", Cause: context.Cause(m.ctx)}
+	}
+	return nil
+}
+
+// Effect is what a machine asks its host for.
+type Effect struct {
+	Kind      bytecode.Effect
+	Args      []value.Value
+	Statement *bytecode.Statement // SQL
+	Database  string              // SQL and TxBegin; "" where none was named
+	Savepoint bool                // SQL: inside a TRY inside the TRANSACTION
+	Seq       int64               // 1 for the first effect of the run, and so on
+	Step      string
+	Line      int
+}
+
+// Effect returns the effect asked for while the status is Pending. Its
+// arguments belong to the machine.
+func (m *Machine) Effect() *Effect { return &m.effect }
+
+// ask stops at the effect of a site whose arguments stand from register a on.
+func (m *Machine) ask(site int32, a uint8) *value.Error {
+	s := &m.prog.Sites[site]
+	info := s.Effect.Info()
+	if m.tx > 0 && !info.InTransaction {
+		name := "a nested TRANSACTION"
+		if s.Effect != bytecode.TxBegin && s.Step >= 0 {
+			name = m.prog.Steps[s.Step].Name
+		}
+		return value.Errorf("in_transaction", "%s cannot run inside a TRANSACTION, where only SQL and computation run", name)
+	}
+	m.site = site
+	m.reg = m.base + int(a)
+	m.seq++
+	m.status = Pending
+	m.present()
+	if !info.Inner {
+		m.trace.effect(m, s.Step)
+	}
+	return nil
+}
+
+// present fills in the effect from the state.
+func (m *Machine) present() {
+	s := &m.prog.Sites[m.site]
+	e := Effect{Kind: s.Effect, Args: m.stack[m.reg : m.reg+int(s.Args)], Seq: m.seq}
+	if s.Step >= 0 {
+		e.Step = m.prog.Steps[s.Step].Name
+		e.Line = int(m.prog.Steps[s.Step].Line)
+	}
+	switch s.Effect {
+	case bytecode.SQL:
+		e.Statement = &m.prog.Statements[s.Statement]
+		e.Savepoint = m.tx > 0 && m.inTry()
+		e.Database = m.database()
+	case bytecode.TxBegin:
+		e.Database = m.database()
+	}
+	m.effect = e
+}
+
+func (m *Machine) database() string {
+	if m.db.IsText() {
+		return m.db.Str()
+	}
+	return ""
+}
+
+// inTry reports whether a TRY stands between here and the open TRANSACTION.
+func (m *Machine) inTry() bool {
+	fn, pc, fast := m.fn, m.pc-1, m.fast
+	for i := len(m.frames); ; i-- {
+		for _, h := range code(fn, fast).Handlers {
+			if !h.Transaction && int(h.From) <= pc && pc < int(h.To) {
+				return true
+			}
+		}
+		if i < m.tx {
+			return false
+		}
+		f := &m.frames[i-1]
+		fn, pc, fast = f.fn, int(f.pc)-1, f.fast
+	}
+}
+
+func code(f *bytecode.Func, fast bool) *bytecode.Code {
+	if fast {
+		return &f.Fast
+	}
+	return &f.Traced
+}
+
+// Resume gives the machine the result of the effect it asked for. The value
+// becomes the machine's.
+func (m *Machine) Resume(v value.Value) {
+	m.settle(func() *value.Error {
+		w := value.NewWalker(&m.meter)
+		w.Visit(v)
+		m.meter.Alloc(int(w.Bytes()))
+		m.stack[m.reg] = v
+		switch m.effect.Kind {
+		case bytecode.TxBegin:
+			m.tx = len(m.frames) + 1
+		case bytecode.TxCommit, bytecode.TxRollback:
+			m.tx = 0
+		}
+		return nil
+	})
+}
+
+// ResumeError tells the machine that its effect failed: a *value.Error is an
+// error that the script may catch, a *value.Limit ends the run as that limit,
+// anything else ends it as an internal error.
+func (m *Machine) ResumeError(err error) {
+	m.settle(func() *value.Error {
+		if m.effect.Kind == bytecode.TxRollback {
+			m.tx = 0
+		}
+		var e *value.Error
+		var l *value.Limit
+		switch {
+		case errors.As(err, &e):
+			return e
+		case errors.As(err, &l):
+			panic(l)
+		}
+		m.fail(m.errorAt("internal", "something went wrong inside the service"))
+		m.err.cause = err
+		return nil
+	})
+}
+
+// settle ends the wait for an effect.
+func (m *Machine) settle(result func() *value.Error) {
+	if m.status != Pending {
+		return
+	}
+	m.status = Ready
+	m.trace.wake()
+	defer func() {
+		m.effect = Effect{}
+		if e := recover(); e != nil {
+			l, ok := e.(*value.Limit)
+			if !ok {
+				panic(e)
+			}
+			m.fail(m.limitError(l))
+		}
+	}()
+	if err := result(); err != nil {
+		if !m.raise(err) {
+			return
+		}
+	} else if m.status == Ready {
+		m.trace.settled(m)
+	}
+}
+
+// Output returns what the script has emitted so far.
+func (m *Machine) Output() []byte { return m.out }
+
+// Err returns why the run failed, or nil.
+func (m *Machine) Err() *Error { return m.err }
+
+// Fuel returns the fuel used so far.
+func (m *Machine) Fuel() int64 { return m.meter.Used() }
+
+// Status returns where the machine stands.
+func (m *Machine) Status() Status { return m.status }
+
+// Response returns what the script set OF !RESPONSE, a map or null.
+func (m *Machine) Response() value.Value { return m.globals[bytecode.GlobalResponse] }
+
+// Cookies returns what the script set OF !COOKIE, a map or null.
+func (m *Machine) Cookies() value.Value { return m.globals[bytecode.GlobalCookiesSet] }
+
+// Meter returns a meter under which the host may make the result of the effect
+// asked for: it ends at the script's memory limit, but charges the script
+// nothing. What the result really costs is charged by Resume, the same each
+// time the run is repeated.
+func (m *Machine) Meter() *value.Meter {
+	s := &value.Meter{Bounds: m.limits.Bounds, Memory: m.limits.Memory, Free: m.meter.Free,
+		Fuel: 1 << 62, TotalFuel: 1 << 62}
+	s.Measure = func() int64 { return m.live(nil) }
+	s.Begin()
+	return s
+}
+
+// measure returns the bytes of all live values, charging for the walk.
+func (m *Machine) measure() int64 { return m.live(&m.meter) }
+
+func (m *Machine) live(charge *value.Meter) int64 {
+	w := value.NewWalker(charge)
+	for _, v := range m.stack[:m.height()] {
+		w.Visit(v)
+	}
+	for _, v := range m.globals {
+		w.Visit(v)
+	}
+	w.Visit(m.db)
+	return w.Bytes()
+}
+
+// height returns how much of the stack is in use.
+func (m *Machine) height() int {
+	if m.status == Pending {
+		return m.reg + int(m.prog.Sites[m.site].Args)
+	}
+	c := code(m.fn, m.fast)
+	if m.pc == 0 {
+		return m.base + m.fn.Params
+	}
+	return m.base + int(c.Height[m.pc-1])
+}

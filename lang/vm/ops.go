@@ -1,0 +1,365 @@
+package vm
+
+import (
+	"html"
+	"math"
+	"slices"
+	"strings"
+
+	"ql/lang/bytecode"
+	"ql/lang/value"
+)
+
+// immediate returns the 16-bit number of a comparing jump.
+func immediate(in bytecode.Instr) value.Value {
+	return value.Int(int64(int16(uint16(in.B) | uint16(in.C)<<8)))
+}
+
+// holds tells whether a comparing jump with a constant is taken.
+func holds(op bytecode.Op, c int) bool {
+	switch op {
+	case bytecode.OpJLtK:
+		return c < 0
+	case bytecode.OpJGeK:
+		return c >= 0
+	case bytecode.OpJLeK:
+		return c <= 0
+	}
+	return c > 0
+}
+
+// valueOperand returns the value that a path is set to.
+func valueOperand(r *[window]value.Value, in bytecode.Instr) value.Value {
+	v := r[uint8(in.Imm)]
+	if in.Imm>>8 == 1 {
+		v.Share()
+	}
+	return v
+}
+
+// fastLoop returns the place in the fast code of the loop whose body starts at
+// pc of the traced code, or -1.
+func fastLoop(fn *bytecode.Func, pc int) int {
+	i, ok := slices.BinarySearch(fn.Traced.Loops, int32(pc))
+	if !ok {
+		return -1
+	}
+	return int(fn.Fast.Loops[i])
+}
+
+// add is + beyond the quick cases. Adding to a list that is the target itself
+// and nobody else's happens in place: SET ?l AS ?l + [x] costs what it adds.
+func (m *Machine) add(dst, x, y *value.Value) *value.Error {
+	if dst == x && x.IsList() && y.IsList() && !x.Shared() {
+		x.List().Extend(&m.meter, y.List())
+		return nil
+	}
+	v, err := value.Add(&m.meter, *x, *y)
+	if err == nil {
+		*dst = v
+	}
+	return err
+}
+
+// forPrep readies a counting loop: the start in r[a], the number of rounds
+// after the first in r[a+1], the step in r[a+2]. It reports whether there is a
+// first round.
+func forPrep(r *[window]value.Value, a uint8) (bool, *value.Error) {
+	from, to, step := r[a], r[a+1], r[a+2]
+	for _, x := range []struct {
+		name string
+		v    value.Value
+	}{{"FROM", from}, {"TO", to}, {"STEP", step}} {
+		if !x.v.IsNumber() {
+			return false, value.Errorf(value.WrongKind, "%s takes a number, not %s", x.name, value.Describe(x.v))
+		}
+	}
+	if step.IsInt() && step.Int64() == 0 {
+		return false, value.Errorf(value.BadArgument, "STEP 0 would never end")
+	}
+	if from.IsInt() && to.IsInt() && step.IsInt() {
+		i, j, s := from.Int64(), to.Int64(), step.Int64()
+		if s > 0 && i > j || s < 0 && i < j {
+			return false, nil
+		}
+		var n uint64
+		if s > 0 {
+			n = (uint64(j) - uint64(i)) / uint64(s)
+		} else {
+			n = (uint64(i) - uint64(j)) / (uint64(-(s + 1)) + 1)
+		}
+		r[a+1] = value.Int(int64(min(n, math.MaxInt64)))
+		return true, nil
+	}
+	f, t, s := from.Float(), to.Float(), step.Float()
+	if s > 0 && f > t || s < 0 && f < t {
+		return false, nil
+	}
+	// A little slack, so that FROM 0 TO 1 STEP 0.1 has its eleventh round.
+	n := math.Floor((t-f)/s + 1e-9)
+	if !(n < 1<<62) {
+		return false, value.Errorf(value.NumberRange, "FOR would need more rounds than can be counted")
+	}
+	r[a+1] = value.Int(int64(n))
+	r[a+2] = value.ListOf(value.Int(int64(n)), from, step)
+	return true, nil
+}
+
+// forNext sets the variable of a loop over broken numbers to start + i × step,
+// which does not gather rounding errors. r[a+2] holds [rounds, start, step].
+func forNext(r *[window]value.Value, a, b uint8) {
+	if !r[a+2].IsList() || r[a+2].List().Len() != 3 {
+		return // no program gets here
+	}
+	l := r[a+2].List()
+	i := l.At(0).Int64() - r[a+1].Int64()
+	v, _ := value.Number(l.At(1).Float() + float64(i)*l.At(2).Float())
+	r[a] = v
+	r[b] = v
+}
+
+func iterPrep(v value.Value, listsOnly bool) *value.Error {
+	switch v.Kind() {
+	case value.KindNull, value.KindList:
+		return nil
+	case value.KindMap:
+		if !listsOnly {
+			return nil
+		}
+		return value.Errorf(value.WrongKind, "this takes a list, not %s: ENTRIES(?map) makes a list of {key, value}", value.Describe(v))
+	case value.KindText:
+		if listsOnly {
+			return value.Errorf(value.WrongKind, "this takes a list, not %s: SPLIT(?text, \",\") makes one", value.Describe(v))
+		}
+		return value.Errorf(value.WrongKind, "FOR goes through a list or a map, not %s: SPLIT(?text, \",\") makes a list", value.Describe(v))
+	case value.KindInt:
+		if !listsOnly {
+			return value.Errorf(value.WrongKind, "FOR goes through a list or a map, not %s: FOR ?i FROM 1 TO 10 counts", value.Describe(v))
+		}
+	}
+	if listsOnly {
+		return value.Errorf(value.WrongKind, "this takes a list, not %s", value.Describe(v))
+	}
+	return value.Errorf(value.WrongKind, "FOR goes through a list or a map, not %s", value.Describe(v))
+}
+
+// iterNext moves on in a list or map; at is the place of the next element.
+func iterNext(c value.Value, at, v, key *value.Value) bool {
+	switch c.Kind() {
+	case value.KindList:
+		l, i := c.List(), at.Int64()
+		if uint64(i) >= uint64(l.Len()) {
+			return false
+		}
+		if !l.LoadPacked(i, v) {
+			*v = l.At(int(i)).Share()
+		}
+		if key != nil {
+			key.SetInt(i)
+		}
+		at.SetInt(i + 1)
+		return true
+	case value.KindMap:
+		n, k, e := c.Map().Next(max(0, int(at.Int64())))
+		if n < 0 {
+			return false
+		}
+		*v = e.Share()
+		if key != nil {
+			*key = k
+		}
+		at.SetInt(int64(n + 1))
+		return true
+	}
+	return false
+}
+
+// deep ends the run when calls are nested too deeply or fuel is out.
+func (m *Machine) deep() {
+	if len(m.frames) >= m.limits.CallDepth {
+		panic(&value.Limit{Name: "call_depth", Max: int64(m.limits.CallDepth)})
+	}
+	m.meter.Refill()
+}
+
+// growStack makes room for n registers.
+func (m *Machine) growStack(n int) {
+	s := make([]value.Value, n+n/2)
+	copy(s, m.stack)
+	m.stack = s
+}
+
+func (m *Machine) builtin(i int32, args []value.Value) (value.Value, *value.Error) {
+	m.meter.Begin()
+	m.meter.Work(2)
+	v, err := m.link.builtins[i](&m.call, args)
+	m.meter.End()
+	if err != nil {
+		if e, ok := err.(*value.Error); ok {
+			return value.Null, e
+		}
+		return value.Null, value.Errorf("internal", "something went wrong inside the service")
+	}
+	return v, nil
+}
+
+// end ends the run well.
+func (m *Machine) end(steps uint8, s Status) {
+	m.steps += int64(int8(steps))
+	if s == Declined {
+		m.countAll()
+	}
+	m.trace.close(m.trace.now(), 0, stepOk)
+	m.status = s
+	if m.meter.Fuel -= int64(m.pc); m.meter.Fuel < 0 {
+		m.meter.Refill()
+	}
+}
+
+// commitFirst asks for the commit of the open TRANSACTION before a STOP.
+func (m *Machine) commitFirst() {
+	m.site = bytecode.CommitSite
+	m.reg = m.base + m.fn.Regs
+	if m.reg >= len(m.stack) {
+		m.growStack(m.reg + 1)
+	}
+	m.seq++
+	m.status = Pending
+	m.present()
+}
+
+// emit appends values to the output.
+func (m *Machine) emit(args []value.Value, line bool) {
+	for _, v := range args {
+		switch v.Kind() {
+		case value.KindText, value.KindBytes:
+			s := v.Str()
+			m.room(len(s))
+			m.meter.WorkBytes(len(s))
+			m.out = append(m.out, s...)
+		case value.KindList, value.KindMap:
+			m.room(value.JSONSize(&m.meter, v))
+			m.out = value.AppendJSON(m.out, v)
+		case value.KindNull:
+		default:
+			n := len(m.out)
+			m.out = value.AppendText(m.out, v)
+			m.shorten(n)
+		}
+	}
+	if line {
+		m.room(1)
+		m.out = append(m.out, '\n')
+	}
+}
+
+// shorten takes back what was just emitted where it went over the limit.
+func (m *Machine) shorten(n int) {
+	if len(m.out) > m.limits.Output {
+		m.out = m.out[:n]
+		panic(&value.Limit{Name: "output", Max: int64(m.limits.Output)})
+	}
+}
+
+// room checks that n more bytes may be emitted.
+func (m *Machine) room(n int) {
+	if n > m.limits.Output-len(m.out) {
+		panic(&value.Limit{Name: "output", Max: int64(m.limits.Output)})
+	}
+}
+
+// emitJSON emits rows that no SET took.
+func (m *Machine) emitJSON(v value.Value) {
+	m.room(value.JSONSize(&m.meter, v) + 1)
+	m.out = append(value.AppendJSON(m.out, v), '\n')
+}
+
+// text puts a template together.
+func (m *Machine) text(t *bytecode.Template, args []value.Value) (value.Value, *value.Error) {
+	if t.Mode != bytecode.PlainTemplate {
+		return m.quotedText(t, args)
+	}
+	var sizes [16]int
+	at := sizes[:0]
+	total := 0
+	for _, s := range t.Texts {
+		total += len(s)
+	}
+	for _, v := range args {
+		if v.Kind() == value.KindBytes {
+			if _, err := value.ToText(nil, v); err != nil {
+				return value.Null, err
+			}
+		}
+		n := value.TextSize(&m.meter, v)
+		at = append(at, n)
+		total += n
+	}
+	b := value.NewBuilder(&m.meter, value.KindText, total)
+	for i, v := range args {
+		b.Add(t.Texts[i])
+		value.AppendText(b.Rest(at[i])[:0], v)
+	}
+	b.Add(t.Texts[len(args)])
+	return b.Value(), nil
+}
+
+// quotedText is text for HTML and for shells, whose insertions are escaped.
+func (m *Machine) quotedText(t *bytecode.Template, args []value.Value) (value.Value, *value.Error) {
+	parts := make([]string, len(args))
+	total := 0
+	for _, s := range t.Texts {
+		total += len(s)
+	}
+	for i, v := range args {
+		text, err := value.ToText(&m.meter, v)
+		if err != nil {
+			return value.Null, err
+		}
+		m.meter.Alloc(2 * len(text.Str()))
+		if t.Mode == bytecode.HTMLTemplate {
+			parts[i] = html.EscapeString(text.Str())
+		} else {
+			parts[i] = shellQuote(text.Str())
+		}
+		total += len(parts[i])
+	}
+	b := value.NewBuilder(&m.meter, value.KindText, total)
+	for i, p := range parts {
+		b.Add(t.Texts[i])
+		b.Add(p)
+	}
+	b.Add(t.Texts[len(parts)])
+	return b.Value(), nil
+}
+
+// shellQuote makes one argument of s for a POSIX shell.
+func shellQuote(s string) string {
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+func (m *Machine) use(v value.Value) *value.Error {
+	if !v.IsText() || v.Str() == "" {
+		return value.Errorf(value.WrongKind, "USE DATABASE takes the name of a database, not %s", value.Describe(v))
+	}
+	if m.tx > 0 {
+		return value.Errorf("in_transaction", "USE DATABASE cannot run inside a TRANSACTION, which belongs to one database")
+	}
+	m.db = v
+	return nil
+}
+
+// seconds makes a duration of an amount and its unit.
+func seconds(v value.Value, unit int32) (value.Value, *value.Error) {
+	if !v.IsNumber() {
+		return value.Null, value.Errorf(value.WrongKind, "a duration takes a number, not %s", value.Describe(v))
+	}
+	if v.Float() < 0 {
+		return value.Null, value.Errorf(value.BadArgument, "a duration cannot be negative, as %s is", value.AppendNumber(nil, v))
+	}
+	s, err := value.Mul(v, value.Int(int64(unit)))
+	if err == nil && s.Float() > 100*366*86400 {
+		return value.Null, value.Errorf(value.NumberRange, "a duration is at most 100 years")
+	}
+	return s, err
+}

@@ -1,0 +1,297 @@
+package vm
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"ql/lang/bytecode"
+	"ql/lang/value"
+)
+
+// A snapshot is
+//
+//	magic "QLS" and a format byte
+//	32 bytes: the hash of the program
+//	the state: numbers as varints, values as package value encodes them
+//	16 bytes: the start of the SHA-256 over all that
+//
+// The output is not in it, only its length: it is the job's to keep.
+const (
+	magic        = "QLS\x01"
+	checksumSize = 16
+)
+
+// Snapshot returns the state of a machine that stands at an effect or at its
+// start. The output is kept apart: Restore wants it back.
+func (m *Machine) Snapshot() ([]byte, error) {
+	if m.status != Pending && (m.status != Ready || m.pc != 0 || len(m.frames) > 0) {
+		return nil, errors.New("a machine can be stored only at an effect or before it has run")
+	}
+	b := m.encode(true)
+	sum := sha256.Sum256(b)
+	return append(b, sum[:checksumSize]...), nil
+}
+
+// StateHash returns a hash over the state, times left out: two machines that
+// have done the same have the same.
+func (m *Machine) StateHash() [sha256.Size]byte { return sha256.Sum256(m.encode(false)) }
+
+func (m *Machine) encode(times bool) []byte {
+	b := make([]byte, 0, 512)
+	b = append(b, magic...)
+	b = append(b, m.prog.Hash[:]...)
+	e := value.NewEncoder(b)
+	l := &m.limits
+	for _, n := range []int64{int64(l.Text), int64(l.Elements), int64(l.Nesting), int64(l.Pattern), l.PatternCost,
+		l.Fuel, l.Memory, int64(l.CallDepth), int64(l.Output), int64(l.TraceFirst), int64(l.TraceLast)} {
+		e.Int(n)
+	}
+	// How the fuel is split tells only when the clock was last looked at.
+	e.Int(m.meter.Fuel + m.meter.Reserve)
+	e.Int(m.meter.Free)
+	e.Byte(byte(m.status))
+	e.Int(m.seq)
+	e.Int(m.steps)
+	e.Uint(uint64(m.tx))
+	e.Uint(uint64(len(m.out)))
+	e.Uint(uint64(m.site))
+	e.Uint(uint64(m.reg))
+	e.Uint(uint64(len(m.frames)))
+	for i := range m.frames {
+		f := &m.frames[i]
+		m.encodeFrame(e, f.fn, int(f.pc), int(f.base), f.fast)
+	}
+	m.encodeFrame(e, m.fn, m.pc, m.base, m.fast)
+	h := m.height()
+	e.Uint(uint64(h))
+	for _, v := range m.stack[:h] {
+		e.Value(v)
+	}
+	for _, v := range m.globals {
+		e.Value(v)
+	}
+	e.Value(m.db)
+	m.trace.encode(e, times)
+	return e.Bytes()
+}
+
+func (m *Machine) encodeFrame(e *value.Encoder, fn *bytecode.Func, pc, base int, fast bool) {
+	n := 0
+	for m.prog.Funcs[n] != fn {
+		n++
+	}
+	e.Uint(uint64(n))
+	e.Uint(uint64(pc))
+	e.Uint(uint64(base))
+	e.Byte(flag(fast))
+}
+
+func flag(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Errors of Restore.
+var (
+	ErrCorrupt      = value.ErrCorrupt
+	ErrVersion      = errors.New("the stored state is of a version that this one does not know")
+	ErrOtherProgram = errors.New("the stored state belongs to another program")
+)
+
+// Restore returns a machine that goes on where the one that gave the snapshot
+// stopped. output is what that one had emitted, or more.
+func Restore(p *bytecode.Program, snapshot, output []byte) (*Machine, error) {
+	if len(snapshot) < len(magic)+sha256.Size+checksumSize || !bytes.HasPrefix(snapshot, []byte(magic[:3])) {
+		return nil, ErrCorrupt
+	}
+	body := snapshot[:len(snapshot)-checksumSize]
+	sum := sha256.Sum256(body)
+	if !bytes.Equal(sum[:checksumSize], snapshot[len(body):]) {
+		return nil, ErrCorrupt
+	}
+	if body[3] != magic[3] {
+		return nil, ErrVersion
+	}
+	if !bytes.Equal(body[len(magic):len(magic)+sha256.Size], p.Hash[:]) {
+		return nil, ErrOtherProgram
+	}
+	m := pool.Get().(*Machine)
+	if err := m.decode(p, body[len(magic)+sha256.Size:], output); err != nil {
+		m.frames = m.frames[:0]
+		m.Release()
+		return nil, err
+	}
+	return m, nil
+}
+
+func (m *Machine) decode(p *bytecode.Program, body, output []byte) error {
+	d := value.NewDecoder(body, 0)
+	var l Limits
+	for _, n := range []*int{&l.Text, &l.Elements, &l.Nesting, &l.Pattern} {
+		*n = int(d.Int())
+	}
+	l.PatternCost, l.Fuel, l.Memory = d.Int(), d.Int(), d.Int()
+	for _, n := range []*int{&l.CallDepth, &l.Output, &l.TraceFirst, &l.TraceLast} {
+		*n = int(d.Int())
+	}
+	if d.Err() != nil || l.Memory < 0 || l.Fuel < 0 || l.CallDepth < 0 || l.TraceFirst < 0 || l.TraceLast < 0 {
+		return ErrCorrupt
+	}
+	m.start(p, l)
+	if m.status == Failed {
+		return fmt.Errorf("%w: %s", ErrVersion, m.err.Message)
+	}
+	d.Grant(l.Memory + 1<<20)
+	left := d.Int()
+	if left < 0 || left > l.Fuel {
+		return ErrCorrupt
+	}
+	m.meter.Fuel, m.meter.Reserve = 0, left
+	m.meter.Free = d.Int()
+	m.status = Status(d.Byte())
+	m.seq, m.steps = d.Int(), d.Int()
+	m.tx = int(d.Uint())
+	n := d.Uint()
+	if d.Err() != nil || m.meter.Free < 0 || m.meter.Free > l.Memory || m.status > Pending || n > uint64(len(output)) {
+		return ErrCorrupt
+	}
+	m.out = append(m.out[:0], output[:n]...)
+	m.site = int32(d.Below(len(p.Sites)))
+	m.reg = int(d.Uint())
+	depth := d.Count()
+	if depth > l.CallDepth {
+		return ErrCorrupt
+	}
+	last := 0
+	for range depth {
+		f := m.decodeFrame(d, &last)
+		m.frames = append(m.frames, f)
+	}
+	f := m.decodeFrame(d, &last)
+	m.fn, m.pc, m.base, m.fast = f.fn, int(f.pc), int(f.base), f.fast
+	h := d.Count()
+	if d.Err() != nil || m.tx > len(m.frames)+1 || m.status == Pending && m.reg != m.base+pendingReg(m, f) {
+		return ErrCorrupt
+	}
+	if h != m.height() {
+		return ErrCorrupt
+	}
+	if need := max(h, m.base+window); need > len(m.stack) {
+		m.growStack(need)
+	}
+	for i := range h {
+		m.stack[i] = d.Value()
+	}
+	for i := range m.globals {
+		m.globals[i] = d.Value()
+		if g := m.globals[i]; !g.IsNull() && !g.IsMap() {
+			return ErrCorrupt
+		}
+	}
+	if m.db = d.Value(); !m.db.IsNull() && !m.db.IsText() {
+		return ErrCorrupt
+	}
+	m.trace.decode(d, p, l)
+	if d.Err() != nil || d.Rest() != 0 {
+		return ErrCorrupt
+	}
+	if m.status == Pending {
+		m.present()
+	}
+	return nil
+}
+
+// pendingReg returns where in its frame the effect asked for has its
+// arguments.
+func pendingReg(m *Machine, f frame) int {
+	if m.site == bytecode.CommitSite {
+		return f.fn.Regs
+	}
+	if f.pc == 0 {
+		return -1
+	}
+	in := code(f.fn, f.fast).Instrs[f.pc-1]
+	if in.Op != bytecode.OpEffect || in.Imm != m.site {
+		return -1
+	}
+	return int(in.A)
+}
+
+// decodeFrame reads a frame; bases never go down.
+func (m *Machine) decodeFrame(d *value.Decoder, last *int) frame {
+	fn := m.prog.Funcs[d.Below(len(m.prog.Funcs))]
+	pc, base, fast := d.Uint(), d.Uint(), d.Byte()
+	if fast > 1 || pc > uint64(len(code(fn, fast == 1).Instrs)) || base < uint64(*last) || base > uint64(*last)+window {
+		d.Fail()
+		return frame{fn: m.prog.Funcs[0]}
+	}
+	*last = int(base)
+	return frame{fn: fn, pc: int32(pc), base: int32(base), fast: fast == 1}
+}
+
+func (t *trace) encode(e *value.Encoder, times bool) {
+	span := func(d time.Duration) {
+		if times {
+			e.Int(int64(d))
+		}
+	}
+	span(t.now())
+	list := func(l []entry) {
+		e.Uint(uint64(len(l)))
+		for i := range l {
+			x := &l[i]
+			e.Uint(uint64(x.step))
+			e.Uint(uint64(x.depth))
+			e.Byte(byte(x.status)<<1 | flag(x.open))
+			span(x.start)
+			span(x.duration)
+		}
+	}
+	list(t.first)
+	list(t.last)
+	e.Uint(uint64(t.at))
+	e.Byte(flag(t.late))
+	e.Uint(uint64(len(t.open)))
+	for _, i := range t.open {
+		e.Uint(uint64(i))
+	}
+}
+
+func (t *trace) decode(d *value.Decoder, p *bytecode.Program, l Limits) {
+	t.start, t.before = time.Time{}, time.Duration(d.Int())
+	list := func(to []entry, limit int) []entry {
+		n := d.Count()
+		if n > limit {
+			d.Fail()
+		}
+		for range n {
+			x := entry{step: int32(d.Below(len(p.Steps))), depth: int32(d.Below(1 << 30))}
+			b := d.Byte()
+			x.status, x.open = stepStatus(b>>1), b&1 == 1
+			x.start, x.duration = time.Duration(d.Int()), time.Duration(d.Int())
+			if d.Err() != nil || int(x.status) >= len(statusNames) {
+				d.Fail()
+				return nil
+			}
+			to = append(to, x)
+		}
+		return to
+	}
+	t.first = list(t.first[:0], l.TraceFirst)
+	t.last = list(t.last[:0], l.TraceLast)
+	if t.at = int(d.Uint()); t.at != 0 && t.at >= len(t.last) {
+		d.Fail()
+	}
+	b := d.Byte()
+	if t.late = b == 1; b > 1 || t.late && len(t.last) == 0 {
+		d.Fail()
+	}
+	for range d.Count() {
+		t.open = append(t.open, int32(d.Below(len(t.first))))
+	}
+}

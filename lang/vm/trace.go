@@ -1,0 +1,219 @@
+package vm
+
+import (
+	"time"
+
+	"ql/lang/bytecode"
+)
+
+// TraceStep is one entry of the trace.
+type TraceStep struct {
+	Step     string
+	Status   string // Ok, Error, Paused, Declined
+	Class    string
+	Line     int
+	Start    time.Duration // since the run began
+	Duration time.Duration
+}
+
+type stepStatus uint8
+
+const (
+	stepOk stepStatus = iota
+	stepError
+	stepPaused
+	stepDeclined
+)
+
+var statusNames = [...]string{"Ok", "Error", "Paused", "Declined"}
+
+// entry is a step that the trace keeps.
+type entry struct {
+	step     int32
+	depth    int32
+	status   stepStatus
+	open     bool
+	start    time.Duration
+	duration time.Duration
+}
+
+// trace keeps the first steps, and of the later ones the last with an effect
+// or an error.
+type trace struct {
+	// The clock shows before plus the time since start, which is zero while it
+	// stands.
+	start  time.Time
+	before time.Duration
+	first  []entry
+	open   []int32 // steps of first under way, outermost first
+	last   []entry // a ring once it is full
+	at     int     // where the ring's oldest entry stands
+	// late says that the effect asked for stands in last, at its newest entry.
+	late bool
+}
+
+func (t *trace) now() time.Duration {
+	if t.start.IsZero() {
+		return t.before
+	}
+	return t.before + time.Since(t.start)
+}
+
+// wake starts the clock of a machine that was restored.
+func (t *trace) wake() {
+	if t.start.IsZero() {
+		t.start = time.Now()
+	}
+}
+
+// begin records the start of a statement; the trace has room.
+func (t *trace) begin(step int32, depth int) {
+	now := t.now()
+	t.close(now, depth, stepOk)
+	t.open = append(t.open, int32(len(t.first)))
+	t.first = append(t.first, entry{step: step, depth: int32(depth), open: true, start: now})
+}
+
+// close ends all open steps at depth or deeper.
+func (t *trace) close(now time.Duration, depth int, s stepStatus) {
+	for n := len(t.open); n > 0; n-- {
+		e := &t.first[t.open[n-1]]
+		if int(e.depth) < depth {
+			return
+		}
+		e.duration = now - e.start
+		e.status = s
+		e.open = false
+		t.open = t.open[:n-1]
+	}
+}
+
+// push adds an entry after the first ones.
+func (t *trace) push(e entry, limit int) {
+	switch {
+	case limit <= 0:
+	case len(t.last) < limit:
+		t.last = append(t.last, e)
+	default:
+		t.last[t.at] = e
+		t.at = (t.at + 1) % limit
+	}
+}
+
+// newest returns the newest entry after the first ones.
+func (t *trace) newest() *entry {
+	if len(t.last) == 0 {
+		return nil
+	}
+	return &t.last[(t.at+len(t.last)-1)%len(t.last)]
+}
+
+// effect records that a statement asks its host for something.
+func (t *trace) effect(m *Machine, step int32) {
+	t.late = false
+	if step < 0 {
+		return
+	}
+	if n := len(t.open); n > 0 && t.first[t.open[n-1]].step == step && !m.fast {
+		return // it is among the first
+	}
+	t.push(entry{step: step, depth: int32(len(m.frames)), open: true, start: t.now()}, m.limits.TraceLast)
+	t.late = m.limits.TraceLast > 0
+}
+
+// settled records that an effect ended well.
+func (t *trace) settled(m *Machine) {
+	status := stepOk
+	if m.effect.Kind == bytecode.Confirm && !m.stack[m.reg].Truthy() {
+		status = stepDeclined
+	}
+	if t.late {
+		if e := t.newest(); e != nil && e.open {
+			e.duration = t.now() - e.start
+			e.status = status
+			e.open = false
+		}
+		t.late = false
+		return
+	}
+	if n := len(t.open); n > 0 {
+		e := &t.first[t.open[n-1]]
+		if e.status == stepPaused {
+			e.status = stepOk
+		}
+		if status == stepDeclined {
+			e.status = status
+			e.duration = t.now() - e.start
+			e.open = false
+			t.open = t.open[:n-1]
+		}
+	}
+}
+
+// failed records that the statements under way at depth or deeper failed.
+func (t *trace) failed(m *Machine, depth int) {
+	now := t.now()
+	n := len(t.open)
+	covered := n > 0 && !m.fast && t.first[t.open[n-1]].step == m.here().Step
+	t.close(now, depth, stepError)
+	if t.late {
+		if e := t.newest(); e != nil && e.open {
+			e.duration = now - e.start
+			e.status = stepError
+			e.open = false
+		}
+		t.late = false
+		return
+	}
+	if step := m.here().Step; !covered && step >= 0 {
+		t.push(entry{step: step, status: stepError, start: now}, m.limits.TraceLast)
+	}
+}
+
+// MarkPaused shows the statement that waits for a person as paused.
+func (m *Machine) MarkPaused() {
+	t := &m.trace
+	if t.late {
+		t.newest().status = stepPaused
+		return
+	}
+	if n := len(t.open); n > 0 {
+		t.first[t.open[n-1]].status = stepPaused
+	}
+}
+
+// Trace returns the steps that the trace keeps, and how many it left out.
+func (m *Machine) Trace() (steps []TraceStep, dropped int64) {
+	t := &m.trace
+	now := t.now()
+	show := func(e *entry) {
+		s := &m.prog.Steps[e.step]
+		d := e.duration
+		if e.open {
+			d = now - e.start
+		}
+		steps = append(steps, TraceStep{Step: s.Name, Status: statusNames[e.status], Class: s.Class.String(),
+			Line: int(s.Line), Start: e.start, Duration: d})
+	}
+	steps = make([]TraceStep, 0, len(t.first)+len(t.last))
+	for i := range t.first {
+		show(&t.first[i])
+	}
+	for i := range t.last {
+		show(&t.last[(t.at+i)%len(t.last)])
+	}
+	return steps, max(0, m.Steps()-int64(len(steps)))
+}
+
+// Steps returns how many statements have begun.
+func (m *Machine) Steps() int64 {
+	n := m.steps
+	if m.status == Ready || m.status == Pending {
+		n += int64(m.here().Pending)
+		for i := range m.frames {
+			f := &m.frames[i]
+			n += int64(code(f.fn, f.fast).At(int(f.pc) - 1).Pending)
+		}
+	}
+	return n
+}
