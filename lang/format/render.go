@@ -1,0 +1,245 @@
+package format
+
+import "strings"
+
+// maxWidth is the column that a line should not pass.
+const maxWidth = 100
+
+// renderer lays docs out as text. Spaces and line ends are held back until
+// something follows them, so that no line ends in a blank.
+type renderer struct {
+	buf       strings.Builder
+	column    int
+	lineStart bool // nothing stands on this line; its indentation is not written yet
+	indent    int  // of this line
+	space     int  // so many spaces are due before the next token
+	endLine   bool // the line must end before the next token
+	opened    bool // the last token was an opening bracket
+}
+
+// job is a doc to render with its indentation.
+type job struct {
+	indent int
+	flat   bool
+	doc    doc
+}
+
+// render prints d with lines that begin in it at the given indentation.
+func (r *renderer) render(base int, d doc) {
+	r.run(job{base, false, d})
+}
+
+// onLine is d printed on one line.
+func onLine(d doc) string {
+	var r renderer
+	r.run(job{0, true, d})
+	return r.buf.String()
+}
+
+func (r *renderer) run(first job) {
+	todo := []job{first}
+	for len(todo) > 0 {
+		j := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		switch d := j.doc.(type) {
+		case text:
+			r.write(j.indent, string(d))
+		case raw:
+			r.write(j.indent, string(d))
+		case lines:
+			r.writeLines(j.indent, d)
+		case remark:
+			r.comment(j.indent, d)
+		case space:
+			r.space = max(r.space, 1)
+		case tab:
+			r.space = 1
+			if !j.flat {
+				r.space = d.spaces
+			}
+		case line:
+			switch {
+			case !j.flat:
+				r.newline(j.indent)
+			case d.spaced:
+				r.space = 1
+			}
+		case hard:
+			r.newline(j.indent)
+		case concat:
+			for i := len(d) - 1; i >= 0; i-- {
+				todo = append(todo, job{j.indent, j.flat, d[i]})
+			}
+		case nest:
+			todo = append(todo, job{j.indent + d.by, j.flat, d.doc})
+		case group:
+			flat := j.flat || !d.broken && r.fits(job{j.indent, true, d.doc}, todo)
+			todo = append(todo, job{j.indent, flat, d.doc})
+		case hug:
+			todo = append(todo, r.choose(j, d, todo))
+		}
+	}
+}
+
+// choose picks the layout of a call: on one line, with only the last argument
+// broken, or one argument a line.
+func (r *renderer) choose(j job, d hug, rest []job) job {
+	whole := job{j.indent, true, concat{d.before, d.last, d.after}}
+	if j.flat || !d.broken && r.fits(whole, rest) {
+		return whole
+	}
+	if d.lastOnly {
+		hugged := job{j.indent, false, concat{d.before, forced(d.last), d.after}}
+		if r.fits(hugged, rest) {
+			return hugged
+		}
+	}
+	return job{j.indent, false, d.expanded}
+}
+
+// fits tells whether what first prints up to its first line end stays within
+// the width. What follows it on the same line counts too.
+func (r *renderer) fits(first job, rest []job) bool {
+	room := maxWidth - r.column
+	if r.lineStart {
+		room = maxWidth - r.indent
+	}
+	if r.endLine {
+		room = maxWidth - first.indent - indent
+	}
+	room -= r.space
+	todo := []job{first}
+	for room >= 0 {
+		if len(todo) == 0 {
+			if len(rest) == 0 {
+				return true
+			}
+			todo = append(todo, rest[len(rest)-1])
+			rest = rest[:len(rest)-1]
+		}
+		j := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		switch d := j.doc.(type) {
+		case text:
+			room -= width(string(d))
+		case raw:
+			before, _, ends := strings.Cut(string(d), "\n")
+			if room -= width(before); ends {
+				return room >= 0
+			}
+		case lines:
+			if room -= width(d[0].text); len(d) > 1 {
+				return room >= 0
+			}
+		case remark:
+			if d.own || d.ends {
+				return true
+			}
+			room -= 1 + width(d.text)
+		case space:
+			room--
+		case tab:
+			room -= d.spaces
+		case line:
+			switch {
+			case !j.flat:
+				return true
+			case d.spaced:
+				room--
+			}
+		case hard:
+			return true
+		case concat:
+			for i := len(d) - 1; i >= 0; i-- {
+				todo = append(todo, job{j.indent, j.flat, d[i]})
+			}
+		case nest:
+			todo = append(todo, job{j.indent, j.flat, d.doc})
+		case group:
+			todo = append(todo, job{j.indent, !d.broken, d.doc})
+		case hug:
+			switch {
+			case !d.broken:
+				todo = append(todo, job{j.indent, true, concat{d.before, d.last, d.after}})
+			case d.lastOnly:
+				todo = append(todo, job{j.indent, false, concat{d.before, forced(d.last), d.after}})
+			default:
+				todo = append(todo, job{j.indent, false, d.expanded})
+			}
+		}
+	}
+	return false
+}
+
+// newline ends the line; several in a row end it once.
+func (r *renderer) newline(base int) {
+	if !r.lineStart {
+		r.buf.WriteByte('\n')
+	}
+	r.column, r.lineStart, r.indent = 0, true, base
+	r.space, r.endLine, r.opened = 0, false, false
+}
+
+// blankLine leaves one line empty.
+func (r *renderer) blankLine() {
+	r.newline(0)
+	r.buf.WriteByte('\n')
+}
+
+// write prints a token, and before it the space or line end that is due. Where
+// a comment ends the line inside a phrase, its rest stands one step deeper.
+func (r *renderer) write(base int, s string) {
+	if s == "" {
+		return
+	}
+	if r.endLine {
+		r.newline(base + indent)
+	}
+	switch {
+	case r.lineStart:
+		r.pad(r.indent)
+	case r.space > 0 && !strings.ContainsRune(",.:;)]}", rune(s[0])):
+		r.pad(r.space)
+	}
+	r.lineStart, r.space = false, 0
+	r.buf.WriteString(s)
+	if i := strings.LastIndexByte(s, '\n'); i >= 0 {
+		r.column = width(s[i+1:])
+	} else {
+		r.column += width(s)
+	}
+	r.opened = strings.ContainsRune("([{", rune(s[len(s)-1]))
+}
+
+// writeLines prints a text over several lines.
+func (r *renderer) writeLines(base int, d lines) {
+	r.write(base, d[0].text)
+	for _, l := range d[1:] {
+		r.buf.WriteByte('\n')
+		r.column = 0
+		if !l.fixed && l.text != "" {
+			r.pad(base + indent)
+		}
+		r.buf.WriteString(l.text)
+		r.column += width(l.text)
+	}
+	r.opened = false
+}
+
+// comment prints a comment after what stands on the line, or on a new one.
+func (r *renderer) comment(base int, d remark) {
+	if d.own && !r.lineStart {
+		r.newline(base)
+	}
+	r.space = 1
+	if r.opened && !d.ends {
+		r.space = 0
+	}
+	r.write(base, d.text)
+	r.space, r.endLine, r.opened = 1, d.ends, false
+}
+
+func (r *renderer) pad(n int) {
+	r.buf.WriteString(strings.Repeat(" ", n))
+	r.column += n
+}

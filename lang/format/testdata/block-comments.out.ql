@@ -1,0 +1,10 @@
+IF TRUE THEN
+  /* one
+     two
+       three */
+  EMIT 1 /* four
+  five */
+  /*
+  six
+  */
+END

@@ -1,0 +1,3 @@
+emit   "a"  ,1,?x   emit line emit line "b",  "c"; ; emit LINE(1)
+set ?x as 1
+EMIT "a long text that takes some room in the line", "another long text that takes some more room", ?x, 1 + 2

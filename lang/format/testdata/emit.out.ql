@@ -1,0 +1,9 @@
+EMIT "a", 1, ?x
+EMIT LINE
+EMIT LINE "b", "c"
+EMIT LINE (1)
+SET ?x AS 1
+EMIT "a long text that takes some room in the line",
+  "another long text that takes some more room",
+  ?x,
+  1 + 2

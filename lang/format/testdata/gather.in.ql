@@ -1,0 +1,4 @@
+gather "Where shall we ship?" fields name text required, email EMAIL required, qty integer min 1 max 10 default 1,
+size choice ["S","M","L"], extra choices {gift:"Gift wrap",fast:"Express"}, "your mood" long text label "Anything else?" help "For the driver",
+When date, news boolean, photo file,link url,tel phone,pin secret pattern '[0-9]{4}',n number,t time
+within 7 days set ?form

@@ -1,0 +1,17 @@
+GATHER "Where shall we ship?" FIELDS
+  name        TEXT REQUIRED,
+  email       EMAIL REQUIRED,
+  qty         INTEGER MIN 1 MAX 10 DEFAULT 1,
+  size        CHOICE ["S", "M", "L"],
+  extra       CHOICES {gift: "Gift wrap", fast: "Express"},
+  "your mood" LONG TEXT LABEL "Anything else?" HELP "For the driver",
+  When        DATE,
+  news        BOOLEAN,
+  photo       FILE,
+  link        URL,
+  tel         PHONE,
+  pin         SECRET PATTERN '[0-9]{4}',
+  n           NUMBER,
+  t           TIME
+WITHIN 7 DAYS
+SET ?form

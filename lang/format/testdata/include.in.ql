@@ -1,0 +1,2 @@
+include "/lib/tax.ql" include '/lib/format.ql'
+emit money(1)

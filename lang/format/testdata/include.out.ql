@@ -1,0 +1,3 @@
+INCLUDE "/lib/tax.ql"
+INCLUDE '/lib/format.ql'
+EMIT money(1)

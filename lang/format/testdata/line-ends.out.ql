@@ -1,0 +1,7 @@
+EMIT 1
+IF TRUE THEN
+  EMIT 2
+  EMIT """
+    a
+    """
+END

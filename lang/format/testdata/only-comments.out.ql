@@ -1,0 +1,5 @@
+-- first
+
+/* second */ -- third
+/* a block
+   of text */

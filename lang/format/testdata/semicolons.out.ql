@@ -1,0 +1,8 @@
+EMIT 1
+EMIT 2
+EMIT 3 -- three
+IF TRUE THEN
+  EMIT 4
+END
+EMIT 5
+EMIT 6

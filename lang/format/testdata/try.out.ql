@@ -1,0 +1,15 @@
+TRY
+  EMIT 1
+CATCH
+  EMIT 2
+END
+TRY
+  FAIL "x" CODE "y"
+CATCH ?e
+  IF ?e.code != "y" THEN
+    FAIL ?e
+  END
+END
+TRY -- risky
+CATCH ?e -- what went wrong
+END -- done
