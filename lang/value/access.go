@@ -10,7 +10,7 @@ func Index(v, key Value) (Value, *Error) {
 		return Null, nil
 	case KindList:
 		l := v.List()
-		if key.p == tagInt {
+		if key.p == tagInt() {
 			i := int64(key.n)
 			if i < 0 {
 				i += int64(l.Len())
@@ -140,7 +140,7 @@ func becomeMap(m *Meter, v *Value, key Value) *Error {
 
 // listPlace returns the place that an existing index names.
 func listPlace(l *List, key Value) (int, *Error) {
-	if key.p != tagInt {
+	if key.p != tagInt() {
 		return 0, listKeyError(key)
 	}
 	i := int64(key.n)

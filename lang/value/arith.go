@@ -8,8 +8,8 @@ import (
 // SetInt makes *v the integer i. The tag is written only where it changes:
 // a store of a pointer costs more than a look.
 func (v *Value) SetInt(i int64) {
-	if v.p != tagInt {
-		v.p = tagInt
+	if v.p != tagInt() {
+		v.p = tagInt()
 	}
 	v.n = uint64(i)
 }
@@ -17,16 +17,16 @@ func (v *Value) SetInt(i int64) {
 // SetFloat makes *v the float f, which must be finite and not a whole number
 // below 2^53.
 func (v *Value) SetFloat(f float64) {
-	if v.p != tagFloat {
-		v.p = tagFloat
+	if v.p != tagFloat() {
+		v.p = tagFloat()
 	}
 	v.n = math.Float64bits(f)
 }
 
 // SetBool makes *v the boolean b.
 func (v *Value) SetBool(b bool) {
-	if v.p != tagBool {
-		v.p = tagBool
+	if v.p != tagBool() {
+		v.p = tagBool()
 	}
 	v.n = 0
 	if b {
@@ -116,7 +116,7 @@ func wrongOperands(verb string, a, b Value) *Error {
 
 // Sub returns a - b.
 func Sub(a, b Value) (Value, *Error) {
-	if a.p == tagInt && b.p == tagInt {
+	if a.p == tagInt() && b.p == tagInt() {
 		x, y := int64(a.n), int64(b.n)
 		if s := x - y; (x^y)&(x^s) >= 0 {
 			return Int(s), nil
@@ -129,7 +129,7 @@ func Sub(a, b Value) (Value, *Error) {
 
 // Mul returns a * b.
 func Mul(a, b Value) (Value, *Error) {
-	if a.p == tagInt && b.p == tagInt {
+	if a.p == tagInt() && b.p == tagInt() {
 		x, y := int64(a.n), int64(b.n)
 		hi, lo := bits.Mul64(magnitude(x), magnitude(y))
 		if hi == 0 && lo <= math.MaxInt64 {
@@ -153,11 +153,11 @@ func Div(a, b Value) (Value, *Error) {
 	if !a.IsNumber() || !b.IsNumber() {
 		return Null, wrongOperands("divide", a, b)
 	}
-	if b.p == tagInt {
+	if b.p == tagInt() {
 		if b.n == 0 {
 			return Null, Errorf(DivisionByZero, "cannot divide %s by zero", AppendNumber(nil, a))
 		}
-		if a.p == tagInt {
+		if a.p == tagInt() {
 			x, y := int64(a.n), int64(b.n)
 			if !(x == math.MinInt64 && y == -1) && x%y == 0 {
 				return Int(x / y), nil
@@ -169,7 +169,7 @@ func Div(a, b Value) (Value, *Error) {
 
 // IntDiv returns a DIV b, cut towards zero; both must be whole.
 func IntDiv(a, b Value) (Value, *Error) {
-	if a.p != tagInt || b.p != tagInt {
+	if a.p != tagInt() || b.p != tagInt() {
 		return Null, wantWhole("DIV", a, b)
 	}
 	if b.n == 0 {
@@ -183,7 +183,7 @@ func IntDiv(a, b Value) (Value, *Error) {
 
 // Mod returns a % b, with the sign of a; both must be whole.
 func Mod(a, b Value) (Value, *Error) {
-	if a.p != tagInt || b.p != tagInt {
+	if a.p != tagInt() || b.p != tagInt() {
 		return Null, wantWhole("%", a, b)
 	}
 	if b.n == 0 {
@@ -205,7 +205,7 @@ func wantWhole(op string, a, b Value) *Error {
 // Neg returns -a.
 func Neg(a Value) (Value, *Error) {
 	switch {
-	case a.p == tagInt && int64(a.n) != math.MinInt64:
+	case a.p == tagInt() && int64(a.n) != math.MinInt64:
 		return Int(-int64(a.n)), nil
 	case a.IsNumber():
 		return number(-a.Float())

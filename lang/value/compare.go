@@ -58,11 +58,11 @@ func Equal(m *Meter, a, b Value) bool {
 // compareNumbers compares two numbers exactly, whatever their forms.
 func compareNumbers(a, b Value) int {
 	switch {
-	case a.p == tagInt && b.p == tagInt:
+	case a.p == tagInt() && b.p == tagInt():
 		return cmp.Compare(int64(a.n), int64(b.n))
-	case a.p == tagFloat && b.p == tagFloat:
+	case a.p == tagFloat() && b.p == tagFloat():
 		return cmp.Compare(a.Float64(), b.Float64())
-	case a.p == tagInt:
+	case a.p == tagInt():
 		return compareIntFloat(int64(a.n), b.Float64())
 	}
 	return -compareIntFloat(int64(b.n), a.Float64())

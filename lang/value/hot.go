@@ -38,7 +38,7 @@ func (l *List) PushPacked(v Value) bool {
 
 // CopyScalar copies v to *dst where v is a scalar.
 func (v Value) CopyScalar(dst *Value) bool {
-	if v.p != tagInt && v.p != tagFloat && v.p != tagBool {
+	if v.p != tagInt() && v.p != tagFloat() && v.p != tagBool() {
 		return false
 	}
 	if dst.p != v.p {

@@ -64,7 +64,7 @@ func (l *List) At(i int) Value {
 }
 
 // scalar reports whether p is the tag of a scalar.
-func scalar(p unsafe.Pointer) bool { return p == tagInt || p == tagFloat || p == tagBool }
+func scalar(p unsafe.Pointer) bool { return p == tagInt() || p == tagFloat() || p == tagBool() }
 
 // Append adds v at the end. The list must not be shared.
 func (l *List) Append(m *Meter, v Value) {

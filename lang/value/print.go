@@ -22,7 +22,7 @@ func AppendText(dst []byte, v Value) []byte {
 
 // AppendNumber appends a number in its shortest form.
 func AppendNumber(dst []byte, v Value) []byte {
-	if v.p == tagInt {
+	if v.p == tagInt() {
 		return strconv.AppendInt(dst, int64(v.n), 10)
 	}
 	f := v.Float64()

@@ -65,19 +65,19 @@ const (
 
 var tags = [...]header{{kind: KindBool}, {kind: KindInt}, {kind: KindFloat}}
 
-var (
-	tagBool  = unsafe.Pointer(&tags[0])
-	tagInt   = unsafe.Pointer(&tags[1])
-	tagFloat = unsafe.Pointer(&tags[2])
-)
+// The tags are functions, not variables: their results are constants to the
+// linker, which saves the machine's loop a load each time.
+func tagBool() unsafe.Pointer  { return unsafe.Pointer(&tags[0]) }
+func tagInt() unsafe.Pointer   { return unsafe.Pointer(&tags[1]) }
+func tagFloat() unsafe.Pointer { return unsafe.Pointer(&tags[2]) }
 
 // Null is the null value.
 var Null = Value{}
 
 // True and False are the booleans.
 var (
-	True  = Value{tagBool, 1}
-	False = Value{tagBool, 0}
+	True  = Value{tagBool(), 1}
+	False = Value{tagBool(), 0}
 )
 
 // MaxExact is the first whole float that stays a float: 2^53.
@@ -92,19 +92,19 @@ func Bool(b bool) Value {
 }
 
 // Int returns i as a value.
-func Int(i int64) Value { return Value{tagInt, uint64(i)} }
+func Int(i int64) Value { return Value{tagInt(), uint64(i)} }
 
 // Number returns f as a value: an integer where f is whole and below 2^53, a
 // float otherwise. It reports false for NaN and the infinities, which are no
 // numbers of the language.
 func Number(f float64) (Value, bool) {
 	if i := int64(f); float64(i) == f && i < MaxExact && i > -MaxExact {
-		return Value{tagInt, uint64(i)}, true
+		return Value{tagInt(), uint64(i)}, true
 	}
 	if math.IsInf(f, 0) || f != f {
 		return Null, false
 	}
-	return Value{tagFloat, math.Float64bits(f)}, true
+	return Value{tagFloat(), math.Float64bits(f)}, true
 }
 
 // Kind returns the kind of v.
@@ -119,16 +119,16 @@ func (v Value) Kind() Kind {
 func (v Value) IsNull() bool { return v.p == nil }
 
 // IsInt reports whether v is a number in its integer form.
-func (v Value) IsInt() bool { return v.p == tagInt }
+func (v Value) IsInt() bool { return v.p == tagInt() }
 
 // IsFloat reports whether v is a number in its floating form.
-func (v Value) IsFloat() bool { return v.p == tagFloat }
+func (v Value) IsFloat() bool { return v.p == tagFloat() }
 
 // IsNumber reports whether v is a number.
-func (v Value) IsNumber() bool { return v.p == tagInt || v.p == tagFloat }
+func (v Value) IsNumber() bool { return v.p == tagInt() || v.p == tagFloat() }
 
 // IsBool reports whether v is a boolean.
-func (v Value) IsBool() bool { return v.p == tagBool }
+func (v Value) IsBool() bool { return v.p == tagBool() }
 
 // IsText reports whether v is a text.
 func (v Value) IsText() bool { return v.p != nil && (*header)(v.p).kind == KindText }
@@ -153,7 +153,7 @@ func (v Value) IsTrue() bool { return v.n != 0 }
 
 // Float returns a number as a float64, rounding large integers.
 func (v Value) Float() float64 {
-	if v.p == tagInt {
+	if v.p == tagInt() {
 		return float64(int64(v.n))
 	}
 	return math.Float64frombits(v.n)

@@ -122,7 +122,7 @@ func handlerOf(c *bytecode.Code, pc int) *bytecode.Handler {
 
 // unwindTo leaves the functions above the frame at depth, counting the steps
 // that they had begun.
-func (m *Machine) unwindTo(depth int, fn *bytecode.Func, base int, fast bool) {
+func (m *Machine) unwindTo(depth int, fn *function, base int, fast bool) {
 	m.countPending()
 	if len(m.frames) > depth {
 		m.restoreDB(m.fn, m.base)
@@ -139,7 +139,7 @@ func (m *Machine) unwindTo(depth int, fn *bytecode.Func, base int, fast bool) {
 }
 
 // restoreDB gives a function's caller its database back.
-func (m *Machine) restoreDB(fn *bytecode.Func, base int) {
+func (m *Machine) restoreDB(fn *function, base int) {
 	if fn.DBReg >= 0 {
 		m.db = m.stack[base+fn.DBReg]
 	}

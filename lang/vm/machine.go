@@ -66,14 +66,15 @@ const (
 
 // Machine runs one program once. It is not safe for concurrent use.
 type Machine struct {
-	prog  *bytecode.Program
-	link  *linked
-	meter value.Meter
+	prog   *bytecode.Program
+	link   *linked
+	consts []value.Value // the program's
+	meter  value.Meter
 
 	stack  []value.Value
 	frames []frame
-	// The current frame; while the loop runs, its own copies are ahead.
-	fn   *bytecode.Func
+	// The current frame; while the loop runs, its own pc is ahead.
+	fn   *function
 	pc   int // after the current instruction
 	base int
 	fast bool
@@ -89,26 +90,56 @@ type Machine struct {
 	db      value.Value
 	tx      int // 1 + frames below the open TRANSACTION, 0 without one
 
-	limits Limits
-	trace  trace
-	steps  int64 // statements begun, as far as counted
-	ctx    context.Context
-	call   lib.Call
+	limits     Limits
+	trace      trace
+	traceFirst int64
+	steps      int64 // statements begun, as far as counted
+	ctx        context.Context
+	call       lib.Call
 }
 
 // frame is a caller that waits for its callee.
 type frame struct {
-	fn   *bytecode.Func
+	fn   *function
 	pc   int32
 	base int32
 	fast bool
 }
 
-// linked is a program's built-ins, looked up.
-type linked struct{ builtins []lib.Func }
+// function is a function of a program with its instructions as words, which
+// the loop takes apart faster than structs.
+type function struct {
+	*bytecode.Func
+	number       int
+	traced, fast []uint64
+}
+
+func (f *function) words(fast bool) []uint64 {
+	if fast {
+		return f.fast
+	}
+	return f.traced
+}
+
+func words(code []bytecode.Instr) []uint64 {
+	w := make([]uint64, len(code))
+	for i, in := range code {
+		w[i] = uint64(in.Op) | uint64(in.A)<<8 | uint64(in.B)<<16 | uint64(in.C)<<24 | uint64(uint32(in.Imm))<<32
+	}
+	return w
+}
+
+// linked is a program made ready: instructions as words, built-ins looked up.
+type linked struct {
+	funcs    []function
+	builtins []lib.Func
+}
 
 func link(p *bytecode.Program) any {
-	l := &linked{builtins: make([]lib.Func, len(p.Builtins))}
+	l := &linked{builtins: make([]lib.Func, len(p.Builtins)), funcs: make([]function, len(p.Funcs))}
+	for i, f := range p.Funcs {
+		l.funcs[i] = function{Func: f, number: i, traced: words(f.Traced.Instrs), fast: words(f.Fast.Instrs)}
+	}
 	for i, name := range p.Builtins {
 		n, ok := lib.Lookup(name)
 		if !ok {
@@ -149,12 +180,12 @@ func New(p *bytecode.Program, l Limits, in Input) *Machine {
 
 // start makes a clean machine ready for a program.
 func (m *Machine) start(p *bytecode.Program, l Limits) {
-	m.prog = p
+	m.prog, m.consts = p, p.Consts
 	switch l := p.Linked(link).(type) {
 	case *linked:
 		m.link = l
 	case error:
-		m.link = &linked{}
+		m.link = &linked{funcs: []function{{Func: p.Funcs[0]}}}
 		m.status, m.err = Failed, &Error{Code: "internal", Message: l.Error()}
 	}
 	m.limits = l
@@ -163,7 +194,8 @@ func (m *Machine) start(p *bytecode.Program, l Limits) {
 	m.meter.Memory, m.meter.Free = l.Memory, l.Memory
 	m.meter.End()
 	m.call = lib.Call{Meter: &m.meter, Patterns: patterns}
-	m.fn = p.Funcs[0]
+	m.fn = &m.link.funcs[0]
+	m.traceFirst = int64(l.TraceFirst)
 	m.trace.wake()
 }
 
@@ -305,7 +337,7 @@ func (m *Machine) inTry() bool {
 	}
 }
 
-func code(f *bytecode.Func, fast bool) *bytecode.Code {
+func code(f *function, fast bool) *bytecode.Code {
 	if fast {
 		return &f.Fast
 	}

@@ -10,41 +10,128 @@ import (
 	"ql/lang/value"
 )
 
-// immediate returns the 16-bit number of a comparing jump.
-func immediate(in bytecode.Instr) value.Value {
-	return value.Int(int64(int16(uint16(in.B) | uint16(in.C)<<8)))
-}
+// The parts of an instruction word; its lowest byte is the operation.
+func opA(in uint64) uint8 { return uint8(in >> 8) }
+func opB(in uint64) uint8 { return uint8(in >> 16) }
+func opC(in uint64) uint8 { return uint8(in >> 24) }
+func imm(in uint64) int32 { return int32(in >> 32) }
 
-// holds tells whether a comparing jump with a constant is taken.
+// holds tells whether a comparing jump is taken.
 func holds(op bytecode.Op, c int) bool {
 	switch op {
-	case bytecode.OpJLtK:
+	case bytecode.OpJLt, bytecode.OpJLtI, bytecode.OpJLtK:
 		return c < 0
-	case bytecode.OpJGeK:
+	case bytecode.OpJGe, bytecode.OpJGeI, bytecode.OpJGeK:
 		return c >= 0
-	case bytecode.OpJLeK:
+	case bytecode.OpJLeI, bytecode.OpJLeK:
 		return c <= 0
 	}
 	return c > 0
 }
 
+// compareJump is a comparing jump beyond the quick cases.
+func (m *Machine) compareJump(x, y *value.Value, in uint64, pc *int) *value.Error {
+	c, err := value.Compare(&m.meter, *x, *y)
+	if err == nil && holds(bytecode.Op(in), c) {
+		*pc = int(imm(in))
+	}
+	return err
+}
+
+// compareImmediate is compareJump with a number in the instruction.
+func (m *Machine) compareImmediate(x *value.Value, in uint64, pc *int) *value.Error {
+	y := value.Int(int64(int16(in >> 16)))
+	return m.compareJump(x, &y, in, pc)
+}
+
+// loopAgain tells whether a comparing loop goes on, beyond the quick cases.
+func (m *Machine) loopAgain(x, y *value.Value, in uint64) (bool, *value.Error) {
+	c, err := value.Compare(&m.meter, *x, *y)
+	return c < 0 || c == 0 && bytecode.Op(in) == bytecode.OpLoopLe, err
+}
+
+// arith is arithmetic beyond the quick cases.
+func arith(op bytecode.Op, dst, x, y *value.Value) *value.Error {
+	var v value.Value
+	var err *value.Error
+	switch op {
+	case bytecode.OpSub:
+		v, err = value.Sub(*x, *y)
+	case bytecode.OpMul:
+		v, err = value.Mul(*x, *y)
+	case bytecode.OpDiv:
+		v, err = value.Div(*x, *y)
+	case bytecode.OpIDiv:
+		v, err = value.IntDiv(*x, *y)
+	default:
+		v, err = value.Mod(*x, *y)
+	}
+	if err == nil && !v.CopyScalar(dst) {
+		*dst = v
+	}
+	return err
+}
+
+// addImmediate adds a small number, or takes it away: then n is negated.
+func (m *Machine) addImmediate(dst *value.Value, x value.Value, n int64, minus bool) *value.Error {
+	var v value.Value
+	var err *value.Error
+	if minus {
+		v, err = value.Sub(x, value.Int(-n))
+	} else {
+		v, err = value.Add(&m.meter, x, value.Int(n))
+	}
+	if err == nil {
+		*dst = v
+	}
+	return err
+}
+
+// get is an access beyond the quick cases.
+func get(dst, c *value.Value, key value.Value, share bool) *value.Error {
+	v, err := value.Index(*c, key)
+	if err != nil {
+		return err
+	}
+	if share {
+		v.Share()
+	}
+	*dst = v
+	return nil
+}
+
+func (m *Machine) set(c *value.Value, key, v value.Value, share bool) *value.Error {
+	if share {
+		v.Share()
+	}
+	return value.SetIndex(&m.meter, c, key, v)
+}
+
+func (m *Machine) append(c *value.Value, v value.Value, share bool) *value.Error {
+	if share {
+		v.Share()
+	}
+	return value.AppendTo(&m.meter, c, v)
+}
+
 // valueOperand returns the value that a path is set to.
-func valueOperand(r *[window]value.Value, in bytecode.Instr) value.Value {
-	v := r[uint8(in.Imm)]
-	if in.Imm>>8 == 1 {
+func valueOperand(r *[window]value.Value, in uint64) value.Value {
+	v := r[uint8(imm(in))]
+	if imm(in)>>8 == 1 {
 		v.Share()
 	}
 	return v
 }
 
-// fastLoop returns the place in the fast code of the loop whose body starts at
-// pc of the traced code, or -1.
-func fastLoop(fn *bytecode.Func, pc int) int {
-	i, ok := slices.BinarySearch(fn.Traced.Loops, int32(pc))
+// quicken goes on in the fast code of the current function, where the loop
+// whose body starts at pc of the traced code has its place there.
+func (m *Machine) quicken(pc int, instrs []uint64) (int, []uint64) {
+	i, ok := slices.BinarySearch(m.fn.Traced.Loops, int32(pc))
 	if !ok {
-		return -1
+		return pc, instrs
 	}
-	return int(fn.Fast.Loops[i])
+	m.fast = true
+	return int(m.fn.Fast.Loops[i]), m.fn.fast
 }
 
 // add is + beyond the quick cases. Adding to a list that is the target itself
@@ -143,8 +230,15 @@ func iterPrep(v value.Value, listsOnly bool) *value.Error {
 	return value.Errorf(value.WrongKind, "FOR goes through a list or a map, not %s", value.Describe(v))
 }
 
-// iterNext moves on in a list or map; at is the place of the next element.
-func iterNext(c value.Value, at, v, key *value.Value) bool {
+// iterNext moves on in a list or map. R(A+1) is the place of the next element.
+func (m *Machine) iterNext(r *[window]value.Value, in uint64) bool {
+	var key *value.Value
+	if bytecode.Op(in) == bytecode.OpIterNext2 {
+		key = &r[opC(in)]
+	} else {
+		m.steps += int64(int8(opC(in)))
+	}
+	c, at, v := r[opA(in)], &r[opA(in)+1], &r[opB(in)]
 	switch c.Kind() {
 	case value.KindList:
 		l, i := c.List(), at.Int64()
@@ -189,18 +283,19 @@ func (m *Machine) growStack(n int) {
 	m.stack = s
 }
 
-func (m *Machine) builtin(i int32, args []value.Value) (value.Value, *value.Error) {
+func (m *Machine) builtin(dst *value.Value, i int32, args []value.Value) *value.Error {
 	m.meter.Begin()
 	m.meter.Work(2)
 	v, err := m.link.builtins[i](&m.call, args)
 	m.meter.End()
-	if err != nil {
-		if e, ok := err.(*value.Error); ok {
-			return value.Null, e
-		}
-		return value.Null, value.Errorf("internal", "something went wrong inside the service")
+	if err == nil {
+		*dst = v
+		return nil
 	}
-	return v, nil
+	if e, ok := err.(*value.Error); ok {
+		return e
+	}
+	return value.Errorf("internal", "something went wrong inside the service")
 }
 
 // end ends the run well.
@@ -274,10 +369,15 @@ func (m *Machine) emitJSON(v value.Value) {
 	m.out = append(value.AppendJSON(m.out, v), '\n')
 }
 
-// text puts a template together.
-func (m *Machine) text(t *bytecode.Template, args []value.Value) (value.Value, *value.Error) {
+// text puts a template together; its insertions stand at the start of args.
+func (m *Machine) text(dst *value.Value, t *bytecode.Template, args []value.Value) *value.Error {
+	args = args[:len(t.Texts)-1]
 	if t.Mode != bytecode.PlainTemplate {
-		return m.quotedText(t, args)
+		v, err := m.quotedText(t, args)
+		if err == nil {
+			*dst = v
+		}
+		return err
 	}
 	var sizes [16]int
 	at := sizes[:0]
@@ -288,7 +388,7 @@ func (m *Machine) text(t *bytecode.Template, args []value.Value) (value.Value, *
 	for _, v := range args {
 		if v.Kind() == value.KindBytes {
 			if _, err := value.ToText(nil, v); err != nil {
-				return value.Null, err
+				return err
 			}
 		}
 		n := value.TextSize(&m.meter, v)
@@ -301,7 +401,8 @@ func (m *Machine) text(t *bytecode.Template, args []value.Value) (value.Value, *
 		value.AppendText(b.Rest(at[i])[:0], v)
 	}
 	b.Add(t.Texts[len(args)])
-	return b.Value(), nil
+	*dst = b.Value()
+	return nil
 }
 
 // quotedText is text for HTML and for shells, whose insertions are escaped.

@@ -78,12 +78,8 @@ func (m *Machine) encode(times bool) []byte {
 	return e.Bytes()
 }
 
-func (m *Machine) encodeFrame(e *value.Encoder, fn *bytecode.Func, pc, base int, fast bool) {
-	n := 0
-	for m.prog.Funcs[n] != fn {
-		n++
-	}
-	e.Uint(uint64(n))
+func (m *Machine) encodeFrame(e *value.Encoder, fn *function, pc, base int, fast bool) {
+	e.Uint(uint64(fn.number))
 	e.Uint(uint64(pc))
 	e.Uint(uint64(base))
 	e.Byte(flag(fast))
@@ -224,11 +220,11 @@ func pendingReg(m *Machine, f frame) int {
 
 // decodeFrame reads a frame; bases never go down.
 func (m *Machine) decodeFrame(d *value.Decoder, last *int) frame {
-	fn := m.prog.Funcs[d.Below(len(m.prog.Funcs))]
+	fn := &m.link.funcs[d.Below(len(m.link.funcs))]
 	pc, base, fast := d.Uint(), d.Uint(), d.Byte()
 	if fast > 1 || pc > uint64(len(code(fn, fast == 1).Instrs)) || base < uint64(*last) || base > uint64(*last)+window {
 		d.Fail()
-		return frame{fn: m.prog.Funcs[0]}
+		return frame{fn: &m.link.funcs[0]}
 	}
 	*last = int(base)
 	return frame{fn: fn, pc: int32(pc), base: int32(base), fast: fast == 1}
