@@ -40,15 +40,15 @@ const (
 	OpMove     // R(A) = R(B)
 	OpCopy     // R(A) = R(B), shared
 
-	OpAdd  // R(A) = R(B) + R(C)
+	OpAdd  // R(A) = R(B) + R(C); a list grows in place if Imm is 1
 	OpSub  // R(A) = R(B) - R(C)
 	OpMul  // R(A) = R(B) * R(C)
 	OpDiv  // R(A) = R(B) / R(C)
 	OpIDiv // R(A) = R(B) DIV R(C)
 	OpMod  // R(A) = R(B) % R(C)
-	OpAddI // R(A) = R(B) + Imm
-	OpAddK // R(A) = R(B) + K(Imm)
-	OpSubK // R(A) = R(B) - K(Imm)
+	OpAddI // R(A) = R(B) + Imm; for errors, C is 1 for R(B) - -Imm, ConstantFirst for Imm + R(B)
+	OpAddK // R(A) = R(B) + K(Imm); a list grows in place if C is 1
+	OpSubK // R(A) = R(B) - K(Imm), here and below a number
 	OpMulK // R(A) = R(B) * K(Imm)
 	OpDivK // R(A) = R(B) / K(Imm)
 	OpIDivK
@@ -146,6 +146,10 @@ const (
 
 	opCount
 )
+
+// ConstantFirst, as the C of an OpAddI, OpAddK or OpMulK, says that the script
+// has the constant on the left side: an error names it first.
+const ConstantFirst = 2
 
 // Globals that the machine itself holds.
 const (

@@ -237,6 +237,22 @@ func (g *fn) right(e syntax.Expr, left, dst uint8) uint8 {
 	return g.left(e, dst)
 }
 
+// inPlace is 1 where a sum goes back to the variable that is its left side: a
+// list there may grow where it stands. In a temporary register it may belong
+// to somebody else.
+func (g *fn) inPlace(op syntax.Op, left, dst uint8) uint8 {
+	return flag(op == syntax.OpAdd && left == dst && !g.isTemp(dst))
+}
+
+// constantSide is the C of arithmetic with a constant: bytecode.ConstantFirst
+// where that stands on the left.
+func constantSide(c uint8, swapped bool) uint8 {
+	if swapped {
+		return bytecode.ConstantFirst
+	}
+	return c
+}
+
 func (g *fn) binary(e *syntax.Binary, dst uint8) {
 	switch e.Op {
 	case syntax.OpAnd, syntax.OpOr:
@@ -248,15 +264,17 @@ func (g *fn) binary(e *syntax.Binary, dst uint8) {
 	}
 	x, y := e.X, e.Y
 	if ops, ok := arithmetic[e.Op]; ok {
+		swapped := false
 		if v, ok := constOf(x); ok && v.IsNumber() && (e.Op == syntax.OpAdd || e.Op == syntax.OpMul) {
 			x, y = y, x
+			swapped = true
 		}
 		a := g.left(x, dst)
 		v, isConst := constOf(y)
-		if !isConst {
+		if !isConst || !v.IsNumber() && e.Op != syntax.OpAdd {
 			b := g.right(y, a, dst)
 			g.pos = e.OpPos
-			g.emit(ops.reg, dst, a, b, 0)
+			g.emit(ops.reg, dst, a, b, int32(g.inPlace(e.Op, a, dst)))
 			return
 		}
 		g.pos = e.OpPos
@@ -265,10 +283,10 @@ func (g *fn) binary(e *syntax.Binary, dst uint8) {
 			if e.Op == syntax.OpSub {
 				n = -n
 			}
-			g.emit(bytecode.OpAddI, dst, a, flag(e.Op == syntax.OpSub), n)
+			g.emit(bytecode.OpAddI, dst, a, constantSide(flag(e.Op == syntax.OpSub), swapped), n)
 			return
 		}
-		g.emit(ops.k, dst, a, 0, g.c.constant(v))
+		g.emit(ops.k, dst, a, constantSide(g.inPlace(e.Op, a, dst), swapped), g.c.constant(v))
 		return
 	}
 	a := g.left(x, dst)

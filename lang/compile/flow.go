@@ -181,8 +181,8 @@ func (g *fn) forIn(s *syntax.ForIn) {
 	}
 	g.pos = s.Seq.Pos()
 	before := g.pending
-	g.pending = 0
 	prep := g.emit(bytecode.OpIterPrep, base, 0, 0, 0)
+	g.pending = 0
 	if s.Key == nil {
 		l, body := g.loopBody(stmts, prep, before)
 		g.pos = s.Pos()

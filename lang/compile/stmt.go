@@ -212,8 +212,8 @@ func (g *fn) path(t *syntax.Target, key *syntax.Text, use func(root, keys uint8,
 		n++
 		g.emit(bytecode.OpLoadI, take(), 0, 0, int32(g.f.Slot(t.Var.Name)-nearVars))
 	}
-	_, plain := "", false
-	if n == 1 {
+	plain := false
+	if n == 1 && near {
 		_, plain = g.pathName(t, key)
 	}
 	if !plain {

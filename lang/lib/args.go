@@ -3,7 +3,6 @@ package lib
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"ql/lang/value"
 )
@@ -52,7 +51,7 @@ func (in *input) given(i int) bool { return i < len(in.args) && !in.args[i].IsNu
 // fail notes what is wrong, unless something already is.
 func (in *input) fail(code, format string, args ...any) {
 	if in.err == nil {
-		in.err = value.Errorf(code, "%s", in.name+" "+fmt.Sprintf(format, args...))
+		in.err = value.Errorf(code, "%s %s", in.name, fmt.Sprintf(format, args...))
 	}
 }
 
@@ -61,16 +60,9 @@ func (in *input) fail(code, format string, args ...any) {
 func (in *input) wrongKind(i int, what, wanted, hint string) {
 	place := ""
 	if what != "" {
-		place = fmt.Sprintf(" for argument %d, %s,", i+1, what)
+		place = fmt.Sprintf(" for argument %d, %s", i+1, what)
 	}
-	in.fail(value.WrongKind, "takes %s%s not %s%s", wanted, commaUnless(place), value.Describe(in.args[i]), hint)
-}
-
-func commaUnless(place string) string {
-	if place == "" {
-		return ","
-	}
-	return place
+	in.fail(value.WrongKind, "takes %s%s, not %s%s", wanted, place, value.Describe(in.args[i]), hint)
 }
 
 func (in *input) text(i int, what string) string {
@@ -189,19 +181,4 @@ func (in *input) table(i int, what string) *value.Map {
 		return noEntries
 	}
 	return in.args[i].Map()
-}
-
-// option reads a text that must be one of the given words, in any case.
-func (in *input) option(i int, what string, words ...string) string {
-	s := in.text(i, what)
-	if in.err != nil {
-		return words[0]
-	}
-	for _, w := range words {
-		if strings.EqualFold(s, w) {
-			return w
-		}
-	}
-	in.fail(value.BadArgument, "takes one of %s for argument %d, %s, not %s", strings.Join(words, ", "), i+1, what, value.Quote(s))
-	return words[0]
 }

@@ -19,13 +19,7 @@ func (c *Call) scanned(n int) { c.Meter.Work(n/8 + 1) }
 func (c *Call) pieces(s string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for len(s) > 0 {
-			n := len(s)
-			if n > part {
-				n = part
-				for n > part-utf8.UTFMax && !utf8.RuneStart(s[n]) {
-					n--
-				}
-			}
+			n := boundary(s, part)
 			c.scanned(n)
 			if !yield(s[:n]) {
 				return
@@ -33,6 +27,18 @@ func (c *Call) pieces(s string) func(yield func(string) bool) {
 			s = s[n:]
 		}
 	}
+}
+
+// boundary returns the last place in s, up to n, that lies between two
+// characters.
+func boundary(s string, n int) int {
+	if n >= len(s) {
+		return len(s)
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return max(n, 0)
 }
 
 // chunks calls f for [0, n) in parts of at most size, charging cost units of
@@ -74,16 +80,22 @@ func (c *Call) offset(s string, n int64) int {
 	return at
 }
 
-// index is strings.Index, charged.
+// index is strings.Index, charged. Longer parts are looked for by hashing,
+// which takes more than comparing.
 func (c *Call) index(s, sub string) int {
+	const long = 64
+	charge := c.Meter.WorkBytes
+	if len(sub) >= long {
+		charge = c.scanned
+	}
 	step := max(part, len(sub))
 	for at := 0; ; at += step {
 		end := min(len(s), at+step+len(sub))
 		if i := strings.Index(s[at:end], sub); i >= 0 {
-			c.scanned(i)
+			charge(i)
 			return at + i
 		}
-		c.scanned(end - at)
+		charge(end - at)
 		if end == len(s) {
 			return -1
 		}
@@ -127,11 +139,19 @@ func times(a, b int64) int64 {
 	return a * b
 }
 
+// What making a value costs, whatever its size.
+const (
+	textWork = 4
+	listWork = 15
+	mapWork  = 20
+)
+
 // text returns a copy of s as a value.
 func (c *Call) text(s string) value.Value {
 	if s == "" {
 		return value.Text("")
 	}
+	c.Meter.Work(textWork)
 	b := value.NewBuilder(c.Meter, value.KindText, len(s))
 	b.Add(s)
 	return b.Value()

@@ -133,7 +133,7 @@ func flatten(c *Call, args []value.Value) (value.Value, error) {
 	if in.err != nil {
 		return value.Null, in.err
 	}
-	c.Meter.Work(l.Len())
+	c.Meter.Work(4 * l.Len())
 	n := uint64(0)
 	for i := range l.Len() {
 		if e := l.At(i); e.IsList() {
@@ -146,7 +146,7 @@ func flatten(c *Call, args []value.Value) (value.Value, error) {
 	r := value.NewList(c.Meter, 0)
 	for i := range l.Len() {
 		if e := l.At(i); e.IsList() {
-			c.Meter.Work(e.List().Len())
+			c.Meter.Work(2 * e.List().Len())
 			r.Extend(c.Meter, e.List())
 		} else {
 			r.Append(c.Meter, e.Share())
@@ -166,6 +166,7 @@ func chunk(c *Call, args []value.Value) (value.Value, error) {
 	step := int(min(size, int64(n)))
 	r := value.NewList(c.Meter, 0)
 	for i := 0; i < n; i += step {
+		c.Meter.Work(listWork)
 		r.Append(c.Meter, l.Slice(c.Meter, i, min(i+step, n)).Value())
 	}
 	return r.Value(), nil
@@ -180,7 +181,7 @@ func zip(c *Call, args []value.Value) (value.Value, error) {
 	n := min(a.Len(), b.Len())
 	r := value.NewList(c.Meter, n)
 	for i := range n {
-		c.Meter.Work(8)
+		c.Meter.Work(listWork)
 		pair := value.NewList(c.Meter, 2)
 		pair.Append(c.Meter, a.At(i).Share())
 		pair.Append(c.Meter, b.At(i).Share())

@@ -2,6 +2,7 @@ package lib
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -73,9 +74,7 @@ type csvReader struct {
 }
 
 func (r *csvReader) fail(line int, format string, args ...any) *value.Error {
-	e := value.Errorf(value.BadCSV, format, args...)
-	e.Message = value.Errorf("", "this is not CSV: line %d %s", line, e.Message).Message
-	return e
+	return value.Errorf(value.BadCSV, "this is not CSV: line %d %s", line, fmt.Sprintf(format, args...))
 }
 
 func (r *csvReader) rows() (value.Value, *value.Error) {
@@ -85,6 +84,7 @@ func (r *csvReader) rows() (value.Value, *value.Error) {
 		return value.Null, err
 	}
 	for r.skipEmpty() {
+		r.c.Meter.Work(mapWork)
 		line := r.line
 		row := value.NewMap(r.c.Meter, len(header))
 		n := 0
@@ -109,7 +109,7 @@ func cells(n int) string {
 	if n == 1 {
 		return "1 cell"
 	}
-	return string(value.AppendNumber(nil, value.Int(int64(n)))) + " cells"
+	return fmt.Sprintf("%d cells", n)
 }
 
 // header reads the names of the columns, all different.
@@ -148,7 +148,7 @@ func (r *csvReader) skipEmpty() bool {
 
 // lineEnd passes a line end, if one is next.
 func (r *csvReader) lineEnd() bool {
-	n := 0
+	var n int
 	switch {
 	case strings.HasPrefix(r.s, "\r\n"):
 		n = 2
@@ -195,7 +195,7 @@ func (r *csvReader) bare() (value.Value, *value.Error) {
 			return value.Null, r.fail(r.line, "has a quote in a cell that does not start with one: write the cell in quotes, and quotes inside twice")
 		}
 		if n%part == part-1 {
-			r.c.scanned(part)
+			r.c.Meter.Work(part / 4)
 		}
 	}
 	r.c.Meter.Work(n%part/4 + 4)
@@ -333,7 +333,7 @@ func (w *csvWriter) cell(j, n int, v value.Value) *value.Error {
 		return err
 	}
 	content := w.scratch.b
-	w.c.scanned(len(content))
+	w.c.Meter.Work(len(content) / 2)
 	if !(n == 1 && len(content) == 0) && !w.needsQuotes(content) {
 		w.room(len(content))
 		w.b = append(w.b, content...)

@@ -92,8 +92,12 @@ func urlDecode(c *Call, args []value.Value) (value.Value, error) {
 func unescape(out *buffer, name, s string, plus bool) *value.Error {
 	out.room(len(s))
 	start := len(out.b)
-	out.c.Meter.Work(len(s)/4 + 1)
-	for i := 0; i < len(s); i++ {
+	for i, paid := 0, 0; i < len(s); i++ {
+		if i >= paid {
+			n := min(part, len(s)-paid)
+			out.c.Meter.Work(n/4 + 1)
+			paid += n
+		}
 		switch {
 		case s[i] == '+' && plus:
 			out.b = append(out.b, ' ')

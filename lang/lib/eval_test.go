@@ -15,13 +15,15 @@ import (
 type evaluator struct {
 	call *Call
 	vars map[string]value.Value
+	// watch, where set, sees each call of a Go function.
+	watch func(b *Builtin, args []value.Value)
 }
 
 // newMeter returns a meter with the given fuel and memory, and bounds wide
 // enough for all tests.
 func newMeter(fuel, memory int64) *value.Meter {
 	m := &value.Meter{
-		Bounds:    value.Bounds{Text: 8 << 20, Elements: 1 << 20, Nesting: 100, Pattern: 1 << 10, PatternCost: 1e8},
+		Bounds:    value.Bounds{Text: 16 << 20, Elements: 4 << 20, Nesting: 100, Pattern: 1 << 10, PatternCost: 1e8},
 		Reserve:   fuel,
 		TotalFuel: fuel,
 		Free:      memory,
@@ -190,6 +192,13 @@ func (e *evaluator) function(x *syntax.Call) (value.Value, error) {
 	if lambda != nil {
 		return e.loop(b, lambda, args)
 	}
+	return e.run(b, args)
+}
+
+func (e *evaluator) run(b *Builtin, args []value.Value) (value.Value, error) {
+	if e.watch != nil {
+		e.watch(b, args)
+	}
 	return b.Fn(e.call, args)
 }
 
@@ -227,7 +236,7 @@ func (e *evaluator) loop(b *Builtin, lambda *syntax.Lambda, args []value.Value) 
 	case LoopMap:
 		return results.Value(), nil
 	case LoopAny, LoopAll:
-		return b.Fn(e.call, []value.Value{results.Value()})
+		return e.run(b, []value.Value{results.Value()})
 	}
-	return b.Fn(e.call, []value.Value{args[0], results.Value()})
+	return e.run(b, []value.Value{args[0], results.Value()})
 }

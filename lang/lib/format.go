@@ -3,6 +3,7 @@ package lib
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"strings"
 
 	"ql/lang/value"
 )
@@ -80,12 +81,14 @@ func fromBase64(c *Call, args []value.Value) (value.Value, error) {
 	if in.err != nil {
 		return value.Null, in.err
 	}
-	c.Meter.Alloc(len(s))
-	clean := make([]byte, 0, len(s))
-	c.chunks(len(s), part, 32, func(from, to int) {
+	written := strings.TrimRight(s, "= \t\r\n")
+	c.Meter.Work(len(s) / 4)
+	c.Meter.Alloc(len(written))
+	clean := make([]byte, 0, len(written))
+	c.chunks(len(written), part, 32, func(from, to int) {
 		for i := from; i < to; i++ {
-			switch b := s[i]; b {
-			case ' ', '\t', '\r', '\n', '=':
+			switch b := written[i]; b {
+			case ' ', '\t', '\r', '\n':
 			case '-':
 				clean = append(clean, '+')
 			case '_':

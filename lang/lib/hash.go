@@ -7,7 +7,6 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"hash"
-	"io"
 
 	"ql/lang/value"
 )
@@ -43,34 +42,33 @@ var hashFunctions = []Builtin{
 func digest(name string, start func() hash.Hash) Func {
 	return func(c *Call, args []value.Value) (value.Value, error) {
 		in := read(c, name, args)
-		s := in.content(0, "")
+		in.content(0, "")
 		if in.err != nil {
 			return value.Null, in.err
 		}
 		h := start()
-		c.write(h, s)
+		c.write(h, args[0].Raw())
 		return c.hex(h.Sum(nil)), nil
 	}
 }
 
 func hmacSHA256(c *Call, args []value.Value) (value.Value, error) {
 	in := read(c, "HMAC_SHA256", args)
-	s, key := in.content(0, "the text"), in.content(1, "the key")
+	in.content(0, "the text")
+	key := in.content(1, "the key")
 	if in.err != nil {
 		return value.Null, in.err
 	}
-	c.Meter.Work(len(key)/8 + len(key)/2) // hashed where it is longer than a block
-	h := hmac.New(sha256.New, []byte(key))
-	c.write(h, s)
+	c.Meter.Work(len(key) / 4) // hashed where it is longer than a block
+	h := hmac.New(sha256.New, args[1].Raw())
+	c.write(h, args[0].Raw())
 	return c.hex(h.Sum(nil)), nil
 }
 
-// write feeds s to h, a part at a time.
-func (c *Call) write(h io.Writer, s string) {
+// write feeds p to h, a part at a time.
+func (c *Call) write(h hash.Hash, p []byte) {
 	c.Meter.Work(100)
-	c.chunks(len(s), part, 16, func(from, to int) {
-		_, _ = io.WriteString(h, s[from:to])
-	})
+	c.chunks(len(p), part, 16, func(from, to int) { h.Write(p[from:to]) })
 }
 
 // hex returns p as hexadecimal text.

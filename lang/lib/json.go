@@ -26,7 +26,7 @@ func toJSON(c *Call, args []value.Value) (value.Value, error) {
 		return p.buffer.value(), nil
 	}
 	n := c.size(int64(value.JSONSize(c.Meter, args[0])))
-	c.scanned(n)
+	c.Meter.Work(n)
 	b := value.NewBuilder(c.Meter, value.KindText, n)
 	value.AppendJSON(b.Rest(n)[:0], args[0])
 	return b.Value(), nil
@@ -90,7 +90,7 @@ func (p *printer) indent(depth int) {
 func (p *printer) compact(v value.Value) {
 	n := value.JSONSize(p.c.Meter, v)
 	p.room(n)
-	p.c.scanned(n)
+	p.c.Meter.Work(n)
 	p.b = value.AppendJSON(p.b, v)
 }
 

@@ -4,11 +4,27 @@
 // of its call. Functions that take a lambda are compiled to loops by package
 // compile; functions whose result is not computed (NOW, RANDOM, …) are
 // answered by the host. Both are listed here, without a Go function.
+//
+// # Null
+//
+// A function that is given null for something it needs gives null; an optional
+// argument that is null counts as left out; a list that is null counts as the
+// empty list; COUNT and LENGTH of null are 0. Where null is a value like any
+// other (TYPE, TO_JSON, the value of INDEX_OF) it is taken as one.
+//
+// # Errors and limits
+//
+// The code of an error tells what is wrong:
+// wrong_kind for an argument of another kind, bad_argument for one that does
+// not fit, and codes of their own for numbers, times, patterns, JSON and CSV.
+// Fuel is charged for all work before or while it is done, in parts where it
+// is much; memory before it is allocated.
 package lib
 
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"ql/lang/value"
 )
@@ -57,8 +73,14 @@ type Builtin struct {
 	Group     string // Text, Patterns, Numbers, Lists, Maps, Kinds, Formats, Hashing, Time
 }
 
-// Lookup returns the number of the built-in of that name, in any case.
+// Lookup returns the number of the built-in of that name, in any case. Names
+// are ASCII: dotless ı is no I.
 func Lookup(name string) (int, bool) {
+	for i := range len(name) {
+		if name[i] >= utf8.RuneSelf {
+			return 0, false
+		}
+	}
 	i, ok := byName[strings.ToUpper(name)]
 	return i, ok
 }

@@ -2,15 +2,19 @@ package lib
 
 import (
 	"bufio"
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"ql/lang/syntax"
 )
 
 // TestCases runs testdata/*.txt: lines of «expression => what EMIT prints», an
-// error as «!code: message».
+// error as «!code: message» and a line end as «<LF>».
 func TestCases(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -33,7 +37,8 @@ func TestCases(t *testing.T) {
 			if !ok {
 				t.Fatalf("%s:%d: no => in %q", name, n, line)
 			}
-			if got := evaluate(newCall(), expr); got != want {
+			got := strings.ReplaceAll(evaluate(newCall(), expr), "\n", "<LF>")
+			if got != want {
 				t.Errorf("%s:%d: %s\n got %s\nwant %s", name, n, expr, got, want)
 			}
 			for i := range Len() {
@@ -71,6 +76,7 @@ func TestExamples(t *testing.T) {
 // TestTable checks that every row is complete.
 func TestTable(t *testing.T) {
 	groups := []string{"Text", "Patterns", "Numbers", "Lists", "Maps", "Kinds", "Formats", "Hashing", "Time"}
+	reserved := append(slices.Concat(syntax.Verbs(), syntax.StructureWords(), syntax.OperatorWords()), "LINE")
 	seen := map[string]bool{}
 	for i := range Len() {
 		b := At(i)
@@ -100,12 +106,18 @@ func TestTable(t *testing.T) {
 		case !slices.Contains(groups, b.Group):
 			t.Errorf("%s is in the group %q", b.Name, b.Group)
 		}
+		// REPLACE starts SQL only before INTO.
+		if slices.Contains(reserved, b.Name) && b.Name != "REPLACE" {
+			t.Errorf("%s is a word of the language: it cannot be called", b.Name)
+		}
 		if got, ok := Lookup(strings.ToLower(b.Name)); !ok || got != i {
 			t.Errorf("Lookup(%s) = %d, %v, want %d", strings.ToLower(b.Name), got, ok, i)
 		}
 	}
-	if _, ok := Lookup("no_such_function"); ok {
-		t.Error("Lookup finds a function that is not there")
+	for _, name := range []string{"no_such_function", "mın", ""} {
+		if i, ok := Lookup(name); ok {
+			t.Errorf("Lookup(%q) finds %s", name, At(i).Name)
+		}
 	}
 	order := slices.Compact(slices.Collect(func(yield func(string) bool) {
 		for _, b := range Reference() {
@@ -118,3 +130,42 @@ func TestTable(t *testing.T) {
 		t.Errorf("the reference goes by %v, want %v", order, groups)
 	}
 }
+
+// TestLongTexts checks what is done in parts where the parts meet: characters
+// of two bytes, at odd places.
+func TestLongTexts(t *testing.T) {
+	long := `"x" + REPEAT("é", 100000)`
+	for expr, want := range map[string]string{
+		`LENGTH(` + long + `)`:                                                            "100001",
+		`LENGTH(UPPER(` + long + `))`:                                                     "100001",
+		`SUBSTRING(` + long + ` + "y", -2)`:                                               "éy",
+		`SUBSTRING(` + long + ` + "yz", 99999, 3)`:                                        "ééy",
+		`LENGTH(LEFT(` + long + `, 70000))`:                                               "70000",
+		`LENGTH(RIGHT(` + long + `, 70000))`:                                              "70000",
+		`POSITION(` + long + ` + "yz", "yz")`:                                             "100001",
+		`POSITION(REPEAT("a", 65535) + "yz", "yz")`:                                       "65535",
+		`POSITION(REPEAT("a", 65536) + REPEAT("y", 70000) + "z", "yz")`:                   "135535",
+		`TRIM(REPEAT("é", 100000) + "x" + REPEAT("é", 100001), "é")`:                      "x",
+		`LENGTH(TRIM_START(REPEAT("é", 100000) + "x" + "é", "é"))`:                        "2",
+		`LENGTH(TRIM(REPEAT("é", 100000), "é"))`:                                          "0",
+		`COUNT(SPLIT(` + long + `, ""))`:                                                  "100001",
+		`COUNT(WORDS(` + long + ` + " " + REPEAT("é", 40000)))`:                           "2",
+		`LENGTH(TEXT(FROM_BASE64(BASE64(` + long + `))))`:                                 "100001",
+		`LENGTH(TEXT(FROM_HEX(HEX(` + long + `))))`:                                       "100001",
+		`LENGTH(URL_DECODE(URL_ENCODE(` + long + `)))`:                                    "100001",
+		`LENGTH(HTML_ESCAPE(` + long + ` + "<"))`:                                         "100005",
+		`COUNT(FIND_ALL(` + long + `, "é"))`:                                              "100000",
+		`LENGTH(REPLACE_PATTERN(` + long + `, "é", "ab"))`:                                "200001",
+		`MATCHES(` + long + `, "^xé+$")`:                                                  "true",
+		`FIND(` + long + ` + "12", '(\d)(\d)').start`:                                     "100001",
+		`LENGTH(FIRST(FROM_CSV("a\n" + ` + long + `)).a)`:                                 "100001",
+		`LENGTH(FIRST(FROM_CSV("a\n" + CHARACTER(34) + ` + long + ` + CHARACTER(34))).a)`: "100001",
+		`LEFT(SHA256(` + long + `), 8)`:                                                   sha256Start("x" + strings.Repeat("é", 100000)),
+	} {
+		if got := evaluate(newCall(), expr); got != want {
+			t.Errorf("%s: got %.60s, want %s", expr, got, want)
+		}
+	}
+}
+
+func sha256Start(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s)))[:8] }

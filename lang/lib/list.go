@@ -134,7 +134,9 @@ func slice(c *Call, args []value.Value) (value.Value, error) {
 	if in.err != nil {
 		return value.Null, in.err
 	}
-	return l.Slice(c.Meter, from, max(from, to)).Value(), nil
+	to = max(from, to)
+	c.Meter.Work(to - from)
+	return l.Slice(c.Meter, from, to).Value(), nil
 }
 
 func indexOf(c *Call, args []value.Value) (value.Value, error) {
@@ -184,12 +186,12 @@ func insertAt(c *Call, args []value.Value) (value.Value, error) {
 	if in.err != nil {
 		return value.Null, in.err
 	}
+	c.Meter.Work(2 * l.Len())
 	r := l.Slice(c.Meter, 0, at)
 	r.Append(c.Meter, args[2].Share())
 	for i := at; i < l.Len(); i++ {
 		r.Append(c.Meter, l.At(i).Share())
 	}
-	c.Meter.Work(l.Len() - at)
 	return r.Value(), nil
 }
 
@@ -200,6 +202,7 @@ func removeAt(c *Call, args []value.Value) (value.Value, error) {
 	if in.err != nil {
 		return value.Null, in.err
 	}
+	c.Meter.Work(l.Len())
 	r := l.Clone(c.Meter)
 	r.Remove(c.Meter, at)
 	return r.Value(), nil
@@ -270,7 +273,7 @@ func groupBy(c *Call, args []value.Value) (value.Value, error) {
 	var names []value.Value
 	var groups []*value.List
 	for i := range l.Len() {
-		c.Meter.Work(4)
+		c.Meter.Work(10)
 		if err := c.printable(keys.At(i)); err != nil {
 			return value.Null, err
 		}
@@ -282,6 +285,7 @@ func groupBy(c *Call, args []value.Value) (value.Value, error) {
 		if !known {
 			at = value.Int(int64(len(groups)))
 			place.Set(c.Meter, key, at)
+			c.Meter.Work(listWork + mapWork)
 			c.Meter.Alloc(48) // for the places in names and groups
 			names = append(names, key)
 			groups = append(groups, value.NewList(c.Meter, 0))

@@ -45,7 +45,7 @@ func values(c *Call, args []value.Value) (value.Value, error) {
 
 func entries(c *Call, args []value.Value) (value.Value, error) {
 	return fromMap(c, "ENTRIES", args, func(k, v value.Value) value.Value {
-		c.Meter.Work(8)
+		c.Meter.Work(mapWork)
 		e := value.NewMap(c.Meter, 2)
 		e.Set(c.Meter, keyKey, k)
 		e.Set(c.Meter, keyValue, v.Share())
@@ -60,7 +60,7 @@ func fromMap(c *Call, name string, args []value.Value, f func(k, v value.Value) 
 	if in.err != nil {
 		return value.Null, in.err
 	}
-	c.Meter.Work(2 * t.Len())
+	c.Meter.Work(4 * t.Len())
 	l := value.NewList(c.Meter, 0)
 	for k, v := range t.All {
 		l.Append(c.Meter, f(k, v))

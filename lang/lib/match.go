@@ -10,7 +10,7 @@ import (
 // directCost is up to which cost a text is matched in one go. Beyond, the text
 // is handed to the regexp package character by character, each paid for as it
 // is read: so that the run can end at any time, and an early match is cheap.
-const directCost = 1 << 17
+const directCost = 1 << 16
 
 // affordable checks the cost of matching p against n bytes: the instructions
 // of the program that may be looked at, one time each for every byte.
@@ -29,7 +29,7 @@ func (p *pattern) fuelPer(withGroups bool) int {
 	if withGroups {
 		n += n * len(p.groups) / 8
 	}
-	return n/2 + 1
+	return n/2 + 4
 }
 
 // matched is the result of search where no places are wanted.
@@ -47,6 +47,7 @@ func (c *Call) search(p *pattern, s string, places bool) []int {
 		c.Meter.Alloc(p.insts * 16 * (len(p.groups) + 1))
 	}
 	if cost <= directCost {
+		c.Meter.Alloc(8 * cost) // what is still to be tried
 		c.Meter.Work(p.fuelPer(places) * len(s))
 		if places {
 			return p.re.FindStringSubmatchIndex(s)
@@ -72,9 +73,10 @@ func (c *Call) search(p *pattern, s string, places bool) []int {
 func (c *Call) matches(p *pattern, s string) func(yield func(at []int) bool) {
 	return func(yield func(at []int) bool) {
 		c.affordable(p, len(s))
+		r := runes{c: c, price: p.fuelPer(true)}
 		pos, end := 0, -1
 		for pos <= len(s) {
-			at := c.searchFrom(p, s, pos)
+			at := c.searchFrom(p, s, pos, &r)
 			if at == nil {
 				return
 			}
@@ -94,10 +96,10 @@ func (c *Call) matches(p *pattern, s string) func(yield func(at []int) bool) {
 }
 
 // searchFrom is search for what lies at or behind pos, with regard to the
-// character before it.
-func (c *Call) searchFrom(p *pattern, s string, pos int) []int {
+// character before it. r is there to be used again.
+func (c *Call) searchFrom(p *pattern, s string, pos int, r *runes) []int {
 	c.Meter.Work(20 + p.insts/4)
-	c.Meter.Alloc(p.insts*8 + 16*(len(p.groups)+1))
+	c.Meter.Alloc(p.insts*8 + 32*(len(p.groups)+2))
 	if p.prefix != "" {
 		skip := c.index(s[pos:], p.prefix)
 		if skip < 0 {
@@ -105,16 +107,15 @@ func (c *Call) searchFrom(p *pattern, s string, pos int) []int {
 		}
 		pos += skip
 	}
+	defer r.pay()
 	if pos == 0 {
-		r := runes{c: c, s: s, price: p.fuelPer(true)}
-		defer r.pay()
-		return p.re.FindReaderSubmatchIndex(&r)
+		r.s, r.at = s, 0
+		return p.re.FindReaderSubmatchIndex(r)
 	}
 	_, width := utf8.DecodeLastRuneInString(s[:pos])
 	start := pos - width
-	r := runes{c: c, s: s[start:], price: p.fuelPer(true) + 4}
-	defer r.pay()
-	at := p.next.Load().FindReaderSubmatchIndex(&r)
+	r.s, r.at = s[start:], 0
+	at := p.next.Load().FindReaderSubmatchIndex(r)
 	if at == nil {
 		return nil
 	}

@@ -57,7 +57,7 @@ func find(c *Call, args []value.Value) (value.Value, error) {
 
 // match returns the map of one match, which starts at the given character.
 func (c *Call) match(p *pattern, s string, at []int, start int) value.Value {
-	c.Meter.Work(30 + 10*len(p.groups))
+	c.Meter.Work(2*mapWork + listWork + 10*len(p.groups))
 	groups, names := value.NewList(c.Meter, len(p.groups)), value.NewMap(c.Meter, 0)
 	for i, name := range p.groups {
 		v := value.Null

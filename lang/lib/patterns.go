@@ -103,24 +103,32 @@ func (in *input) pattern(i int) *pattern {
 	if len(s) > most {
 		panic(&value.Limit{Name: "pattern_size", Max: int64(most)})
 	}
-	if p := in.Patterns.get(s); p != nil {
-		return p
+	p := in.Patterns.get(s)
+	if p == nil {
+		if p = in.compile(strings.Clone(s)); in.err != nil {
+			return nil
+		}
+		in.Patterns.put(p)
 	}
-	p := in.compile(strings.Clone(s))
-	if in.err != nil {
-		return nil
-	}
-	in.Patterns.put(p)
+	in.Meter.Work(p.share())
 	return p
 }
+
+// share is what each use of a pattern pays for its compiling. Whether it was
+// compiled just now must not show: a run that is repeated elsewhere has to
+// use the same fuel.
+func (p *pattern) share() int { return p.compileWork / 16 }
 
 // everywhere reads a pattern of which all matches are wanted.
 func (in *input) everywhere(i int) *pattern {
 	p := in.pattern(i)
-	if in.err != nil || p.next.Load() != nil {
+	if in.err != nil {
+		return nil
+	}
+	in.Meter.Work(p.share())
+	if p.next.Load() != nil {
 		return p
 	}
-	in.Meter.Work(p.compileWork)
 	next, err := regexp.Compile(`\A(?s:.)(?s:.*?)(` + p.nextText + `)`)
 	if err != nil {
 		in.badPattern(p.text, err)
@@ -146,11 +154,10 @@ func (in *input) compile(text string) *pattern {
 		in.fail(value.BadPattern, "cannot use %s: of ranges like [а-я], beyond English letters, at most %d may stand in a pattern that ignores case", value.Quote(text), mostFolded)
 		return nil
 	}
-	in.Meter.Alloc(100*len(text) + 14_000*(classes+folded))
 	work := 200 + 60*len(text) + 3000*classes + 700_000*folded
-	in.Meter.Work(work)
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
+		in.Meter.Work(work)
 		in.badPattern(text, err)
 		return nil
 	}
@@ -162,8 +169,6 @@ func (in *input) compile(text string) *pattern {
 	if size > mostInsts {
 		panic(&value.Limit{Name: "pattern_cost", Max: patternBounds(in.Meter).PatternCost})
 	}
-	in.Meter.Alloc(500 * size)
-	in.Meter.Work(30 * size)
 	p := &pattern{text: text, nextText: tree.String(), compileWork: work + 30*size, weight: 1000 + 500*size + 14_000*(classes+folded)}
 	for _, name := range tree.CapNames()[1:] {
 		v := value.Null
@@ -225,20 +230,23 @@ func programSize(tree *syntax.Regexp) int {
 }
 
 // foldedRanges returns how many ranges of a pattern that ignores case may reach
-// beyond ASCII, at most.
+// far beyond ASCII, at most: they end with such a character, as it is or as
+// \x{…}.
 func foldedRanges(text string) int {
 	if !ignoresCase(text) {
 		return 0
 	}
 	n := 0
-	for i := range len(text) - 1 {
-		// A range ends with an ASCII letter or digit as it is, or with
-		// something that may be wider.
-		if b := text[i+1]; text[i] == '-' && (b == '\\' || b >= 0x80) {
+	for {
+		_, end, ok := strings.Cut(text, "-")
+		if !ok || end == "" {
+			return n
+		}
+		if end[0] >= 0x80 || strings.HasPrefix(end, `\x{`) {
 			n++
 		}
+		text = end
 	}
-	return n
 }
 
 // ignoresCase reports whether the flag i stands in one of the flags of text.

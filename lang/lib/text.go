@@ -21,13 +21,13 @@ var textFunctions = []Builtin{
 	{Name: "CAPITALIZE", Min: 1, Max: 1, Fn: needs(1, capitalize),
 		Signature: "CAPITALIZE(text)", Summary: "The text with its first letter as a capital.",
 		Example: `CAPITALIZE("ada")`, Result: "Ada"},
-	{Name: "TRIM", Min: 1, Max: 2, Fn: trimmer("TRIM", strings.TrimFunc),
+	{Name: "TRIM", Min: 1, Max: 2, Fn: trimmer("TRIM", true, true),
 		Signature: "TRIM(text[, characters])", Summary: "The text without white space, or without the given characters, at both ends.",
 		Example: `TRIM("  hello ")`, Result: "hello"},
-	{Name: "TRIM_START", Min: 1, Max: 2, Fn: trimmer("TRIM_START", strings.TrimLeftFunc),
+	{Name: "TRIM_START", Min: 1, Max: 2, Fn: trimmer("TRIM_START", true, false),
 		Signature: "TRIM_START(text[, characters])", Summary: "The text without white space, or without the given characters, at its start.",
 		Example: `TRIM_START("007", "0")`, Result: "7"},
-	{Name: "TRIM_END", Min: 1, Max: 2, Fn: trimmer("TRIM_END", strings.TrimRightFunc),
+	{Name: "TRIM_END", Min: 1, Max: 2, Fn: trimmer("TRIM_END", false, true),
 		Signature: "TRIM_END(text[, characters])", Summary: "The text without white space, or without the given characters, at its end.",
 		Example: `TRIM_END("/shop/", "/")`, Result: "/shop"},
 	{Name: "SPLIT", Min: 2, Max: 2, Fn: needs(2, split),
@@ -113,15 +113,35 @@ func length(c *Call, args []value.Value) (value.Value, error) {
 }
 
 func upper(c *Call, args []value.Value) (value.Value, error) {
-	return mapText(c, "UPPER", args, unicode.ToUpper)
+	return mapText(c, "UPPER", args, unicode.ToUpper, upperPairs)
 }
 
 func lower(c *Call, args []value.Value) (value.Value, error) {
-	return mapText(c, "LOWER", args, unicode.ToLower)
+	return mapText(c, "LOWER", args, unicode.ToLower, func(rune) string { return "" })
 }
 
-// mapText replaces every character of a text by what f makes of it.
-func mapText(c *Call, name string, args []value.Value, f func(rune) rune) (value.Value, error) {
+// upperPairs returns the capitals of a letter that has several, "" for others.
+func upperPairs(r rune) string {
+	switch r {
+	case 'ß':
+		return "SS"
+	case 'ﬀ':
+		return "FF"
+	case 'ﬁ':
+		return "FI"
+	case 'ﬂ':
+		return "FL"
+	case 'ﬃ':
+		return "FFI"
+	case 'ﬄ':
+		return "FFL"
+	}
+	return ""
+}
+
+// mapText replaces every character of a text by what f makes of it, or by the
+// several that several has for it.
+func mapText(c *Call, name string, args []value.Value, f func(rune) rune, several func(rune) string) (value.Value, error) {
 	in := read(c, name, args)
 	s := in.text(0, "")
 	if in.err != nil {
@@ -131,6 +151,11 @@ func mapText(c *Call, name string, args []value.Value, f func(rune) rune) (value
 	for p := range c.pieces(s) {
 		c.Meter.Work(len(p))
 		for _, r := range p {
+			if more := several(r); more != "" {
+				size += len(more)
+				changed = true
+				continue
+			}
 			to := f(r)
 			size += utf8.RuneLen(to)
 			changed = changed || to != r
@@ -143,6 +168,10 @@ func mapText(c *Call, name string, args []value.Value, f func(rune) rune) (value
 	out := b.Rest(size)[:0]
 	for p := range c.pieces(s) {
 		for _, r := range p {
+			if more := several(r); more != "" {
+				out = append(out, more...)
+				continue
+			}
 			out = utf8.AppendRune(out, f(r))
 		}
 	}
@@ -167,7 +196,7 @@ func capitalize(c *Call, args []value.Value) (value.Value, error) {
 	return b.Value(), nil
 }
 
-func trimmer(name string, trim func(string, func(rune) bool) string) Func {
+func trimmer(name string, start, end bool) Func {
 	return needs(1, func(c *Call, args []value.Value) (value.Value, error) {
 		in := read(c, name, args)
 		s := in.text(0, "the text")
@@ -178,13 +207,46 @@ func trimmer(name string, trim func(string, func(rune) bool) string) Func {
 		if in.err != nil {
 			return value.Null, in.err
 		}
-		c.Meter.Work(len(s)) // nearly all of it may go, at the price of a look-up each
-		t := trim(s, drop)
+		t := s
+		if start {
+			t = c.trimStart(t, drop)
+		}
+		if end {
+			t = c.trimEnd(t, drop)
+		}
 		if len(t) == len(s) {
 			return args[0], nil
 		}
 		return c.text(t), nil
 	})
+}
+
+// trimStart takes off what drop says, paying for that only.
+func (c *Call) trimStart(s string, drop func(rune) bool) string {
+	for s != "" {
+		n := boundary(s, part)
+		rest := strings.TrimLeftFunc(s[:n], drop)
+		c.Meter.Work(n - len(rest))
+		s = s[n-len(rest):]
+		if rest != "" {
+			break
+		}
+	}
+	return s
+}
+
+// trimEnd is trimStart for the other end.
+func (c *Call) trimEnd(s string, drop func(rune) bool) string {
+	for s != "" {
+		from := boundary(s, len(s)-part)
+		rest := strings.TrimRightFunc(s[from:], drop)
+		c.Meter.Work(len(s) - from - len(rest))
+		s = s[:from+len(rest)]
+		if rest != "" {
+			break
+		}
+	}
+	return s
 }
 
 // oneOf returns a test for being one of the characters of s.
@@ -215,21 +277,14 @@ func split(c *Call, args []value.Value) (value.Value, error) {
 		}
 		return l.Value(), nil
 	}
-	for len(s) > 0 {
+	for more := s != ""; more; {
 		c.Meter.Work(4)
-		i := c.index(s, sep)
-		if i < 0 {
-			break
+		end, next := len(s), len(s)
+		if i := c.index(s, sep); i >= 0 {
+			end, next = i, i+len(sep)
 		}
-		l.Append(c.Meter, c.text(s[:i]))
-		s = s[i+len(sep):]
-		if s == "" {
-			l.Append(c.Meter, value.Text(""))
-			return l.Value(), nil
-		}
-	}
-	if s != "" {
-		l.Append(c.Meter, c.text(s))
+		l.Append(c.Meter, c.text(s[:end]))
+		s, more = s[next:], end < next
 	}
 	return l.Value(), nil
 }
@@ -306,8 +361,7 @@ func join(c *Call, args []value.Value) (value.Value, error) {
 		c.size(size)
 	}
 	b := value.NewBuilder(c.Meter, value.KindText, c.size(size))
-	rest := b.Rest(int(size))
-	out := rest[:0]
+	out := b.Rest(int(size))[:0]
 	for i := range n {
 		if i > 0 {
 			out = append(out, sep...)

@@ -9,7 +9,7 @@ import "ql/lang/source"
 type Script struct {
 	File       *source.File
 	Statements []Stmt
-	Comments   []Comment // in order of position, all of them
+	Comments   []Comment // in order of position, save those inside SQL text
 }
 
 // Comment is one comment as written, with its marks.
@@ -407,7 +407,7 @@ type SQLPart struct {
 	Param Expr   // *Var, *Global, *FieldAccess or *Index
 	// InList says that the parameter stands after IN and means its members.
 	// Parens says that it is written in parentheses, which are then part of
-	// neither neighbouring text.
+	// the Span, but of neither neighbouring text.
 	InList bool
 	Parens bool
 }

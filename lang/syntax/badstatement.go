@@ -9,11 +9,12 @@ import (
 // badStatement fails where a statement should start, or goes on where it is
 // clear what was meant.
 func (p *parser) badStatement() Stmt {
+	if p.tok.kind == tVar {
+		p.bareVariable()
+	}
 	p.checkToken()
 	t := p.tok
 	switch t.kind {
-	case tVar:
-		p.bareVariable()
 	case tWord:
 		return p.bareWord()
 	case tLBrace, tRBrace:
@@ -56,9 +57,10 @@ func (p *parser) bareVariable() {
 			break
 		}
 	}
-	p.assignment(start, end, p.src[start:end])
+	target := "?" + p.src[start+1:end] // also of $x and @x
+	p.assignment(start, end, target)
 	p.fail(start, end, "expected a statement, found %s: to write it out write EMIT %s, to set it SET %s AS value",
-		short(p.src[start:end]), short(p.src[start:end]), short(p.src[start:end]))
+		short(p.src[start:end]), short(target), short(target))
 }
 
 // assignment fails where the current token assigns to the name before it, which
@@ -82,7 +84,7 @@ func (p *parser) bareWord() Stmt {
 	t := p.tok
 	text, upper := p.text(&t), p.upper(&t)
 	next := *p.peek(1)
-	if p.prior = p.last; !t.line && p.last.verb != wNone && p.last.stop == p.prevStop {
+	if !t.line && p.last.verb != wNone && p.last.stop == p.prevStop {
 		p.misplacedClause()
 	}
 	switch {
@@ -99,13 +101,18 @@ func (p *parser) bareWord() Stmt {
 	case upper == "FOREACH":
 		return p.foreignFor()
 	case setHabits[upper]:
-		name := "name"
+		name, value := "name", "value"
 		if next.kind == tWord || next.kind == tVar {
 			name = strings.TrimLeft(p.text(&next), "?$@")
 		}
-		p.fail(t.start, t.stop, "write SET instead of %s: SET ?%s AS %s", upper, name, p.valueAfter(next.stop))
+		if p.peek(2).kind == tEq {
+			value = p.valueAfter(next.stop)
+		}
+		p.fail(t.start, t.stop, "write SET instead of %s: SET ?%s AS %s", upper, name, value)
 	case t.word == wThen || t.word == wDo:
-		p.fail(t.start, t.stop, "%s stands only behind the condition of IF, FOR or WHILE", t.word)
+		p.errorAt(t.start, t.stop, "%s stands only behind IF, FOR or WHILE", t.word)
+		p.skipBlock()
+		return nil
 	case t.word == wCase:
 		p.fail(t.start, t.stop, "CASE gives a value and is no statement: write EMIT CASE …, or IF … THEN … END")
 	case verbHabits[upper] != "" && next.kind != tEq:

@@ -31,6 +31,7 @@ func (p *parser) script() (list []Stmt) {
 		p.statements()
 		if p.tok.kind == tEOF {
 			p.next()
+			p.checkNested()
 			p.checkLineCalls()
 			return p.takeStmts(0)
 		}
@@ -59,14 +60,43 @@ func (p *parser) wholeExpr() (x Expr) {
 // statements reads statements onto p.stmts up to the end of the block.
 func (p *parser) statements() {
 	for !p.statementRun() {
+		if p.is(wThen) || p.is(wDo) {
+			p.skipBlock()
+		}
 	}
+}
+
+// skipBlock reads the block of a statement whose start was broken, so that its
+// END closes nothing else.
+func (p *parser) skipBlock() {
+	open := p.open(wIf, p.tok.start)
+	if p.is(wDo) {
+		p.loops++
+		defer func() { p.loops-- }()
+	}
+	p.skip()
+	for open.accepts = wElse; ; {
+		p.block(open)
+		if !p.got(wElse) {
+			break
+		}
+		if p.is(wIf) && !p.tok.line {
+			p.next()
+			p.guard(func() { p.expr() })
+			p.got(wThen)
+		}
+	}
+	if p.tok.kind == tEOF {
+		p.endMissed = true // of which block, nobody can know
+	}
+	p.got(wEnd)
 }
 
 // statementRun reads statements until the block ends or, with false, until one
 // of them is broken.
 func (p *parser) statementRun() (done bool) {
 	m := p.mark()
-	defer p.recoverAt(&m, wNone)
+	defer p.recoverAt(&m, false)
 	for {
 		if p.tok.kind == tSemi {
 			p.next()
@@ -94,13 +124,8 @@ func (p *parser) statementRun() (done bool) {
 
 // takeStmts copies out the statements from base on.
 func (p *parser) takeStmts(base int) []Stmt {
-	if base >= len(p.stmts) {
-		return nil
-	}
-	list := make([]Stmt, len(p.stmts)-base)
-	copy(list, p.stmts[base:])
-	clear(p.stmts[base:])
-	p.stmts = p.stmts[:base]
+	list, rest := p.nodes.stmts.take(p.stmts, base)
+	p.stmts = rest
 	return list
 }
 
@@ -138,7 +163,8 @@ func (p *parser) inBraces() bool {
 func (p *parser) block(open opener) *Block {
 	p.enter()
 	p.blocks = append(p.blocks, open)
-	b := &Block{Span: Span{Start: p.prevStop}}
+	b := p.nodes.blocks.new()
+	b.Start = p.prevStop
 	base := len(p.stmts)
 	p.statements()
 	for !p.endsBlock(&open) {
@@ -198,7 +224,7 @@ func (p *parser) end(open opener) {
 // noteLateEnd remembers a block whose END stands further left than its opening
 // line, under an outer block: most likely its own END is missing.
 func (p *parser) noteLateEnd(open opener) {
-	if !p.tok.line || p.lateEnd != nil {
+	if !p.tok.line || p.lateEnd.verb != wNone {
 		return
 	}
 	column := p.column(p.tok.start)
@@ -207,7 +233,7 @@ func (p *parser) noteLateEnd(open opener) {
 	}
 	for i := range p.blocks {
 		if p.blocks[i].indent == column {
-			p.lateEnd = &open
+			p.lateEnd = open
 			return
 		}
 	}
@@ -228,8 +254,8 @@ func (p *parser) missingEnd(open opener) {
 		p.errorAt(w.pos, w.pos+source.Pos(len(w.word.String())), "this SQL has no end: put ; before %s", w.word)
 		return
 	}
-	if p.lateEnd != nil {
-		open = *p.lateEnd
+	if p.lateEnd.verb != wNone {
+		open = p.lateEnd
 	}
 	hint := ""
 	if before := strings.TrimRight(p.src[:open.start], " \t"); len(before) >= 3 && equalFold(before[len(before)-3:], "END") {

@@ -103,6 +103,9 @@ func (p *parser) share(start source.Pos) Stmt {
 		}
 		break
 	}
+	if s.Unlimited && s.Times != nil {
+		p.errorAt(s.Times.Pos(), s.Times.End(), "TIMES and UNLIMITED exclude each other: write one of them")
+	}
 	s.Result = p.needResult(wShare, `SHARE "/a.pdf" SET ?url`)
 	s.Span = p.span(start)
 	return s

@@ -80,8 +80,14 @@ func (p *parser) binary(level uint8) Expr {
 		pos := p.tok.start
 		p.next()
 		y := p.binary(o.level + 1)
-		x = &Binary{Span{x.Pos(), y.End()}, o.op, pos, x, y}
+		x = p.newBinary(o.op, pos, x, y)
 	}
+}
+
+func (p *parser) newBinary(op Op, pos source.Pos, x, y Expr) *Binary {
+	b := p.nodes.binaries.new()
+	*b = Binary{Span{x.Pos(), y.End()}, op, pos, x, y}
+	return b
 }
 
 func (p *parser) not() Expr {
@@ -109,7 +115,7 @@ func (p *parser) comparison(x Expr, op Op) Expr {
 		}
 		p.next()
 		y := p.sum()
-		x = &Binary{Span{x.Pos(), y.End()}, op, pos, x, y}
+		x = p.newBinary(op, pos, x, y)
 	}
 	if p.operator().level == levelCompare {
 		p.chainedComparison(x)
@@ -140,7 +146,7 @@ func (p *parser) postfix() Expr {
 			p.chain(&links)
 			p.next()
 			name := p.fieldName()
-			x = &FieldAccess{Span{x.Pos(), p.prevStop}, x, name}
+			x = p.newAccess(x, name, p.prevStop)
 		case tLBrack:
 			p.chain(&links)
 			i := p.index()
@@ -149,6 +155,12 @@ func (p *parser) postfix() Expr {
 			return x
 		}
 	}
+}
+
+func (p *parser) newAccess(x Expr, name string, stop source.Pos) *FieldAccess {
+	f := p.nodes.accesses.new()
+	*f = FieldAccess{Span{x.Pos(), stop}, x, name}
+	return f
 }
 
 // fieldName takes the WORD after ".": any word.
@@ -183,21 +195,34 @@ func (p *parser) closing(k kind, open source.Pos, what string) {
 	p.next()
 }
 
-// startsExpr says whether the current token can start an expression.
-func (p *parser) startsExpr() bool {
-	switch p.tok.kind {
+// mayStartExpr says whether the token can start an expression, by itself: a word
+// also needs the right token behind it.
+func (t *token) mayStartExpr() bool {
+	switch t.kind {
 	case tVar, tGlobal, tNumber, tText, tTextHead, tLParen, tLBrack, tLBrace, tMinus:
 		return true
 	case tWord:
-		switch p.tok.word {
-		case wNull, wTrue, wFalse, wNot, wCase:
+		switch t.word {
+		case wNull, wTrue, wFalse, wNot, wCase, wHTML:
 			return true
-		case wHTML:
-			return p.peek(1).isText()
 		}
-		return p.tok.word.canName() && p.peek(1).kind == tLParen
+		return t.word.canName()
 	}
 	return false
+}
+
+// startsExpr says whether an expression starts at the current token.
+func (p *parser) startsExpr() bool {
+	t := &p.tok
+	switch {
+	case !t.mayStartExpr():
+		return false
+	case t.is(wHTML):
+		return p.peek(1).isText()
+	case t.kind == tWord && t.word.canName():
+		return p.peek(1).kind == tLParen
+	}
+	return true
 }
 
 // primary reads an operand.
@@ -216,6 +241,9 @@ func (p *parser) primary() Expr {
 		p.enter()
 		p.next()
 		x := p.expr()
+		if p.tok.kind == tComma {
+			p.fail(start, start+1, "a list stands in square brackets: [%s, …]", short(p.src[x.Pos():x.End()]))
+		}
 		p.closing(tRParen, start, ")")
 		p.leave()
 		return &Paren{p.span(start), x}
@@ -255,8 +283,8 @@ func (p *parser) primary() Expr {
 }
 
 func (p *parser) number() Expr {
-	raw := p.text(&p.tok)
-	n := &Number{Span: Span{p.tok.start, p.tok.stop}, Raw: raw}
+	n := p.nodes.numbers.new()
+	n.Span, n.Raw = Span{p.tok.start, p.tok.stop}, p.text(&p.tok)
 	if !n.decode() {
 		p.tok.fail(errNumberRange, p.tok.start)
 	}
@@ -312,8 +340,15 @@ func (p *parser) globalName() *Global {
 	if !ok {
 		p.badGlobal(name)
 	}
-	g := &Global{Span: Span{p.tok.start, p.tok.stop}, Name: known}
+	g := p.newGlobal(known)
 	p.next()
+	return g
+}
+
+// newGlobal makes a node of the current GLOBAL.
+func (p *parser) newGlobal(name string) *Global {
+	g := p.nodes.globals.new()
+	g.Span, g.Name = Span{p.tok.start, p.tok.stop}, name
 	return g
 }
 
@@ -351,7 +386,8 @@ func (p *parser) globalArg(g *Global) {
 // call reads name(args); the caller has seen the name and the bracket.
 func (p *parser) call() *Call {
 	start := p.tok.start
-	c := &Call{Name: p.text(&p.tok)}
+	c := p.nodes.calls.new()
+	c.Name = p.text(&p.tok)
 	p.enter()
 	p.next()
 	open := p.tok.start
@@ -475,16 +511,14 @@ func (p *parser) mapLit() Expr {
 	start := p.tok.start
 	p.enter()
 	p.next()
-	var entries []Entry
+	base := len(p.entries)
 	var keys nameSet
 	for p.tok.kind != tRBrace {
 		e := p.entry()
-		if e.Quoted == nil || !e.Quoted.HasInsertion() {
-			if !keys.add(e.Key) {
-				p.errorAt(e.Start, e.Stop, "the key %q is written twice", e.Key)
-			}
+		if !keys.add(e.Key) {
+			p.errorAt(e.Start, e.Stop, "the key %q is written twice", e.Key)
 		}
-		entries = append(entries, e)
+		p.entries = append(p.entries, e)
 		if p.tok.kind != tComma {
 			break
 		}
@@ -492,7 +526,9 @@ func (p *parser) mapLit() Expr {
 	}
 	p.closing(tRBrace, start, "a comma or }")
 	p.leave()
-	return &MapLit{p.span(start), entries}
+	m := &MapLit{Span: p.span(start)}
+	m.Entries, p.entries = p.nodes.entries.take(p.entries, base)
+	return m
 }
 
 func (p *parser) entry() Entry {
@@ -505,6 +541,9 @@ func (p *parser) entry() Entry {
 	case p.tok.isText():
 		e.Quoted = p.textLit(false)
 		e.Key = e.Quoted.Plain()
+		if e.Quoted.HasInsertion() {
+			p.errorAt(e.Quoted.Start, e.Quoted.Stop, "insertions do not work in the keys of a map: write SET ?map[?key] AS value")
+		}
 	default:
 		p.badKey()
 	}
@@ -522,12 +561,7 @@ func (p *parser) pushExpr(x Expr) { p.exprs = append(p.exprs, x) }
 
 // takeExprs copies out the expressions from base on.
 func (p *parser) takeExprs(base int) []Expr {
-	if base >= len(p.exprs) {
-		return nil
-	}
-	list := make([]Expr, len(p.exprs)-base)
-	copy(list, p.exprs[base:])
-	clear(p.exprs[base:])
-	p.exprs = p.exprs[:base]
+	list, rest := p.nodes.exprs.take(p.exprs, base)
+	p.exprs = rest
 	return list
 }

@@ -16,7 +16,7 @@ func (p *parser) ifStmt(start source.Pos) Stmt {
 	branch := start
 	for {
 		b := Branch{Span: Span{Start: branch}}
-		ok := p.guard(wThen, func() { b.Cond = p.object(wIf) })
+		ok := p.guard(func() { b.Cond = p.object(wIf) })
 		p.opening(&open, wThen, ok)
 		open.accepts = wElse
 		b.Body = p.block(open)
@@ -49,62 +49,62 @@ func (p *parser) ifStmt(start source.Pos) Stmt {
 	return s
 }
 
+// forHead is what stands between FOR and DO.
+type forHead struct {
+	key, value     *Var
+	seq            Expr
+	rng            bool
+	from, to, step Expr
+}
+
 func (p *parser) forStmt(start source.Pos) Stmt {
 	open := p.open(wFor, start)
-	in := &ForIn{}
-	rng := &ForRange{}
-	ok := p.guard(wDo, func() { p.forHeader(start, in, rng) })
+	var h forHead
+	ok := p.guard(func() { p.forHeader(&h) })
 	p.opening(&open, wDo, ok)
 	p.loops++
 	body := p.block(open)
 	p.loops--
 	p.end(open)
-	if rng.Var != nil {
-		rng.Body, rng.Span = body, p.span(start)
-		return rng
+	if h.rng {
+		return &ForRange{p.span(start), h.value, h.from, h.to, h.step, body}
 	}
-	in.Body, in.Span = body, p.span(start)
-	return in
+	return &ForIn{p.span(start), h.key, h.value, h.seq, body}
 }
 
-func (p *parser) forHeader(start source.Pos, in *ForIn, rng *ForRange) {
+func (p *parser) forHeader(h *forHead) {
 	if p.tok.kind != tVar {
-		p.badFor(start)
+		p.badFor()
 	}
-	in.Value = p.variable()
+	h.value = p.variable()
 	switch {
 	case p.tok.kind == tComma:
 		p.next()
-		in.Key = in.Value
-		in.Value = p.variable()
+		h.key = h.value
+		h.value = p.variable()
 		p.need(wIn, "FOR ?key, ?value IN ?map DO … END")
 	case p.got(wFrom):
-		p.forRange(in.Value, rng)
-		return
+		h.rng = true
 	case p.got(wIn):
 	default:
-		if p.badForIn(in.Value) {
-			p.forRange(in.Value, rng)
-			return
-		}
+		h.rng = p.badForIn(h.value)
 	}
-	in.Seq = p.expr()
-}
-
-func (p *parser) forRange(v *Var, rng *ForRange) {
-	rng.Var = v
-	rng.From = p.expr()
+	if !h.rng {
+		h.seq = p.expr()
+		return
+	}
+	h.from = p.expr()
 	p.need(wTo, "FOR ?i FROM 1 TO 10 DO … END")
-	rng.To = p.expr()
+	h.to = p.expr()
 	if p.got(wStep) {
-		rng.Step = p.expr()
+		h.step = p.expr()
 	}
 }
 
 func (p *parser) whileStmt(start source.Pos) Stmt {
 	s := &While{}
 	open := p.open(wWhile, start)
-	ok := p.guard(wDo, func() { s.Cond = p.object(wWhile) })
+	ok := p.guard(func() { s.Cond = p.object(wWhile) })
 	p.opening(&open, wDo, ok)
 	p.loops++
 	s.Body = p.block(open)
@@ -116,7 +116,7 @@ func (p *parser) whileStmt(start source.Pos) Stmt {
 
 func (p *parser) needLoop(start source.Pos, verb word) {
 	if p.loops == 0 {
-		p.errorAt(start, p.prevStop, "%s stands outside a loop: it belongs into FOR or WHILE", verb)
+		p.errorAt(start, p.prevStop, "%s stands outside a loop: it works only inside FOR or WHILE", verb)
 	}
 }
 
@@ -186,10 +186,8 @@ func (p *parser) failStmt(start source.Pos) Stmt {
 func (p *parser) define(start source.Pos) Stmt {
 	s := &Define{NamePos: p.tok.start}
 	open := p.open(wDefine, start)
-	if len(p.blocks) > 0 {
-		p.errorAt(start, p.prevStop, "DEFINE stands at the top level of a script, not inside %s", p.blocks[len(p.blocks)-1].verb)
-	}
-	p.guard(wNone, func() { p.defineHeader(s) })
+	p.topLevel(wDefine, start)
+	p.guard(func() { p.defineHeader(s) })
 	p.openingBrace(&open)
 	loops, inDefine := p.loops, p.inDefine
 	p.loops, p.inDefine = 0, true
@@ -269,9 +267,6 @@ func (p *parser) needConstant(x Expr) {
 		return
 	case *MapLit:
 		for _, e := range x.Entries {
-			if e.Quoted != nil && e.Quoted.HasInsertion() {
-				p.needConstant(e.Quoted)
-			}
 			p.needConstant(e.Value)
 		}
 		return
@@ -280,9 +275,7 @@ func (p *parser) needConstant(x Expr) {
 }
 
 func (p *parser) include(start source.Pos) Stmt {
-	if len(p.blocks) > 0 {
-		p.errorAt(start, p.prevStop, "INCLUDE stands at the top level of a script, not inside %s", p.blocks[len(p.blocks)-1].verb)
-	}
+	p.topLevel(wInclude, start)
 	if !p.tok.isText() {
 		p.expected("the path of a file", `INCLUDE "/lib/tax.ql"`)
 	}
@@ -296,6 +289,24 @@ func (p *parser) include(start source.Pos) Stmt {
 	return &Include{p.span(start), path}
 }
 
+// topLevel notes a statement that may stand at the top level only.
+func (p *parser) topLevel(verb word, start source.Pos) {
+	if n := len(p.blocks); n > 0 {
+		p.nested = append(p.nested, nestedStmt{verb, p.blocks[n-1].verb, start})
+	}
+}
+
+// checkNested reports such statements inside blocks.
+func (p *parser) checkNested() {
+	if p.endMissed {
+		return
+	}
+	for _, n := range p.nested {
+		p.errorAt(n.start, n.start+source.Pos(len(n.verb.String())),
+			"%s stands at the top level of a script, not inside %s", n.verb, n.block)
+	}
+}
+
 // opening takes THEN or DO. After a broken header nothing more is said where it
 // is missing.
 func (p *parser) opening(open *opener, w word, ok bool) {
@@ -307,36 +318,40 @@ func (p *parser) opening(open *opener, w word, ok bool) {
 	case p.tok.kind == tLBrace:
 		open.braces = true
 		p.skip()
+	case p.is(wThen) || p.is(wDo):
+		p.skip()
 	}
 }
 
 // nameSet finds names that are written twice, in linear time.
 type nameSet struct {
-	few  []string
+	few  [8]string
+	n    int // how many of few are in use
 	many map[string]bool
 }
 
 // add reports whether the name is new.
 func (s *nameSet) add(name string) bool {
-	const small = 8
-	if s.many == nil && len(s.few) < small {
-		for _, n := range s.few {
-			if n == name {
-				return false
-			}
+	if s.many != nil {
+		if s.many[name] {
+			return false
 		}
-		s.few = append(s.few, name)
+		s.many[name] = true
 		return true
 	}
-	if s.many == nil {
-		s.many = make(map[string]bool)
-		for _, n := range s.few {
-			s.many[n] = true
+	for _, known := range s.few[:s.n] {
+		if known == name {
+			return false
 		}
 	}
-	if s.many[name] {
-		return false
+	if s.n < len(s.few) {
+		s.few[s.n] = name
+		s.n++
+		return true
 	}
-	s.many[name] = true
+	s.many = map[string]bool{name: true}
+	for _, known := range s.few {
+		s.many[known] = true
+	}
 	return true
 }

@@ -74,7 +74,7 @@ type parser struct {
 	strayEnds int // END words left over by a block that was opened in a foreign way
 	indent    int // of the line that the statement being read starts on
 	endMissed bool
-	lateEnd   *opener
+	lateEnd   opener // verb wNone: none
 	// swallowed is a word inside SQL that seems to end a block: where a block
 	// lacks its END, that was it.
 	swallowed swallowedEnd
@@ -83,11 +83,18 @@ type parser struct {
 	prior      lastStmt     // the one before
 	lineCalls  []source.Pos // "EMIT LINE(" without a space
 	bracesTold bool
-	spellings  int // look-ups left for misspelt verbs in a broken part
+	nested     []nestedStmt // DEFINE and INCLUDE inside a block
+	spellings  int          // look-ups left for misspelt verbs in a broken part
 
 	// Lists under construction; a finished list is copied out at its length.
-	stmts []Stmt
-	exprs []Expr
+	stmts   []Stmt
+	exprs   []Expr
+	parts   []TextPart
+	raw     []rawPiece
+	entries []Entry
+	sqls    sqlReader
+
+	nodes slabs
 }
 
 // lastStmt is what messages need to know of a statement.
@@ -95,6 +102,13 @@ type lastStmt struct {
 	verb        word
 	result      *Var
 	start, stop source.Pos
+}
+
+// nestedStmt is a statement inside a block that may stand at the top level only.
+// It is reported at the end, unless the block has no END: then that says it all.
+type nestedStmt struct {
+	verb, block word
+	start       source.Pos
 }
 
 func newParser(f *source.File) *parser {
@@ -232,6 +246,12 @@ func (p *parser) errorAt(pos, end source.Pos, format string, args ...any) {
 	}
 }
 
+// forgetErrors takes back all errors but the first n: they were found in a part
+// that is not what it was taken for.
+func (p *parser) forgetErrors(n int) {
+	p.errs, p.errLine = p.errs[:n], 0
+}
+
 // fail reports an error and ends the statement.
 func (p *parser) fail(pos, end source.Pos, format string, args ...any) {
 	p.errorAt(pos, end, format, args...)
@@ -240,47 +260,46 @@ func (p *parser) fail(pos, end source.Pos, format string, args ...any) {
 
 // mark is the state that recovery goes back to.
 type mark struct {
-	depth, cases, blocks, stmts, exprs int
-	start                              source.Pos // of the statement being read
+	depth, cases, blocks, stmts, exprs, parts, raw, entries int
+	start                                                   source.Pos // of the statement being read
 }
 
 func (p *parser) mark() mark {
-	return mark{p.depth, p.cases, len(p.blocks), len(p.stmts), len(p.exprs), source.NoPos}
+	return mark{p.depth, p.cases, len(p.blocks), len(p.stmts), len(p.exprs), len(p.parts), len(p.raw), len(p.entries), source.NoPos}
 }
 
 // recoverAt is deferred where reading goes on after an error. It brings the
-// parser back to the mark and skips the rest of the broken statement, up to the
-// word until, if one is given.
-func (p *parser) recoverAt(m *mark, until word) {
+// parser back to the mark and skips the rest of the broken statement or header.
+func (p *parser) recoverAt(m *mark, header bool) {
 	switch r := recover(); r.(type) {
 	case nil:
 	case unwind:
 		open := p.cases - m.cases
 		p.depth, p.cases, p.blocks = m.depth, m.cases, p.blocks[:m.blocks]
 		p.stmts, p.exprs = p.stmts[:m.stmts], p.exprs[:m.exprs]
+		p.parts, p.raw, p.entries = p.parts[:m.parts], p.raw[:m.raw], p.entries[:m.entries]
 		p.leaveTexts()
 		if p.tok.start == m.start {
 			p.skip()
 		}
-		p.sync(open, until)
+		p.sync(open, header)
 	default:
 		panic(r)
 	}
 }
 
 // guard reads the header of a statement with a block, and goes on behind it even
-// after an error, at the word until at the latest. It reports whether all was
-// well.
-func (p *parser) guard(until word, parse func()) (ok bool) {
+// after an error. It reports whether all was well.
+func (p *parser) guard(parse func()) (ok bool) {
 	m := p.mark()
-	defer p.recoverAt(&m, until)
+	defer p.recoverAt(&m, true)
 	parse()
 	return true
 }
 
 // leaveTexts skips the rest of a text after an error in one of its insertions.
 func (p *parser) leaveTexts() {
-	if len(p.scan.texts) == 0 {
+	if len(p.scan.texts) == 0 || p.scan.texts[0].start >= p.tok.start { // not in a text, or only looking ahead into one
 		return
 	}
 	pos := int(p.tok.start)
@@ -293,17 +312,18 @@ func (p *parser) leaveTexts() {
 		return
 	}
 	p.resetTo(len(p.src))
+	p.endMissed = true // it may stand in what was skipped
 }
 
-// sync skips to where a statement may start or a block may end: behind a broken
-// statement that leaves so many CASE expressions open.
-func (p *parser) sync(cases int, until word) {
+// sync skips to where a statement may start, or a block start or end: behind a
+// broken statement that leaves so many CASE expressions open.
+func (p *parser) sync(cases int, header bool) {
 	for {
 		switch p.tok.kind {
 		case tEOF, tSemi:
 			return
 		case tLBrace:
-			if until != wNone && p.peek(1).line {
+			if header && p.peek(1).line {
 				return
 			}
 		case tRBrace:
@@ -319,7 +339,7 @@ func (p *parser) sync(cases int, until word) {
 			case cases > 0 && w == wEnd:
 				cases--
 			case cases > 0 && (w == wElse || w == wThen):
-			case w == wElse || w == wCatch || w == wEnd || w == until && w != wNone:
+			case w == wElse || w == wCatch || w == wEnd || w == wThen || w == wDo:
 				return
 			}
 		}
@@ -359,7 +379,7 @@ func (p *parser) startsForeign() bool {
 	if verbHabits[upper] != "" || setHabits[upper] || defineHabits[upper] || upper == "FOREACH" {
 		return true
 	}
-	if p.spellings == 0 || !p.startsExprAt(next) {
+	if p.spellings == 0 || !next.mayStartExpr() {
 		return false
 	}
 	p.spellings--

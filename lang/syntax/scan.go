@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -211,6 +212,15 @@ func (s *scanner) addComment(start int) {
 	s.comments = append(s.comments, Comment{
 		Start: source.Pos(start), Stop: source.Pos(s.pos), Text: s.src[start:s.pos],
 	})
+}
+
+// insertComment adds a comment in its place, which is near the end.
+func (s *scanner) insertComment(c Comment) {
+	n := len(s.comments)
+	for n > 0 && s.comments[n-1].Start > c.Start {
+		n--
+	}
+	s.comments = slices.Insert(s.comments, n, c)
 }
 
 // reset moves the scanner to pos, which stands outside all texts. Comments that
@@ -442,17 +452,16 @@ func (s *scanner) foreignText(t *token, closers string, n int, err scanErr) {
 	s.pos += n
 	t.kind, t.quote = tText, SingleQuote
 	t.bodyStart = source.Pos(s.pos)
-	end := lineEnd(s.src, s.pos)
-	i := strings.IndexAny(s.src[s.pos:end], closers)
-	if i < 0 {
-		s.pos = end
-		t.bodyStop = source.Pos(end)
-		return
+	for s.pos < len(s.src) && s.src[s.pos] != '\n' {
+		r, n := utf8.DecodeRuneInString(s.src[s.pos:])
+		if strings.ContainsRune(closers, r) {
+			t.bodyStop = source.Pos(s.pos)
+			s.pos += n
+			return
+		}
+		s.pos += n
 	}
-	s.pos += i
 	t.bodyStop = source.Pos(s.pos)
-	_, n = utf8.DecodeRuneInString(s.src[s.pos:])
-	s.pos += n
 }
 
 // number scans a NUMBER.

@@ -14,7 +14,10 @@ func nearest(word string, candidates []string) string {
 	}
 	upper := []rune(strings.ToUpper(word))
 	best, bestDistance := "", 3
-	if len(upper) <= 4 {
+	switch {
+	case len(upper) <= 2:
+		return ""
+	case len(upper) <= 4:
 		bestDistance = 2
 	}
 	for _, c := range candidates {

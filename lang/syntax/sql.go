@@ -17,16 +17,19 @@ type sqlReader struct {
 	src  string
 	pos  int
 	stmt *SQL
-	// textStart is where the text after the last parameter starts.
+	// parts are those read so far; textStart is where the text after the last
+	// of them starts.
+	parts     []SQLPart
 	textStart int
 
 	brackets []bracket
 	// body says that the statement creates something with a body; begins is
 	// how many BEGIN and CASE of that body are open, begin the first of them.
-	body   bool
-	begins int
-	begin  int
-	cases  int // open CASE outside brackets
+	body      bool
+	begins    int
+	begin     int
+	beginErrs int // errors reported before begin
+	cases     int // open CASE outside brackets
 
 	prev      word // the token before, where it was a word
 	afterIn   bool // the token before was the bracket of IN (
@@ -44,26 +47,32 @@ type bracket struct {
 	pos      int
 	char     byte
 	position bool // of POSITION(… IN …)
+	errs     int  // errors reported before it
 }
 
 // swallowedEnd is a word that SQL without an end seems to have swallowed.
 type swallowedEnd struct {
 	word word
 	pos  source.Pos
+	errs int // errors reported before it
 }
 
 // sql reads a SQL statement; the current token is its first word.
 func (p *parser) sql() Stmt {
 	head := p.tok
 	p.prior, p.last = p.last, lastStmt{verb: head.word, start: head.start}
-	r := &sqlReader{
+	r := &p.sqls
+	*r = sqlReader{
 		p: p, src: p.src, pos: int(head.stop), textStart: int(head.start), semicolon: -1,
 		stmt: &SQL{Span: Span{Start: head.start}, Head: head.word.String()}, prev: head.word, words: 1,
+		parts: r.parts[:0], brackets: r.brackets[:0],
 	}
 	p.ahead = p.ahead[:0]
+	p.scan.reset(int(head.stop)) // forget what a look ahead has met: it is SQL
 	r.checkHead()
 	for r.step() {
 	}
+	r.stmt.Parts, r.parts = p.nodes.sqls.take(r.parts, 0)
 	return r.stmt
 }
 
@@ -101,7 +110,7 @@ func (r *sqlReader) step() bool {
 		r.dollar()
 	case '(', '[':
 		in := c == '(' && r.prev == wIn
-		r.brackets = append(r.brackets, bracket{r.pos, c, r.prev == wPosition})
+		r.brackets = append(r.brackets, bracket{r.pos, c, r.prev == wPosition, len(r.p.errs)})
 		r.pos++
 		r.token()
 		r.afterIn = in
@@ -229,7 +238,7 @@ func (r *sqlReader) trackBody(w word, start int) {
 	case len(r.brackets) > 0:
 	case r.begins == 0:
 		if w == wBegin {
-			r.begins, r.begin = 1, start
+			r.begins, r.begin, r.beginErrs = 1, start, len(r.p.errs)
 		}
 	case w == wBegin || w == wCase:
 		r.begins++
@@ -258,7 +267,7 @@ func (r *sqlReader) trackCase(w word, start int, lineStart bool) {
 		return
 	}
 	if lineStart && len(r.p.blocks) > 0 && r.swallowed.word == wNone && !r.body {
-		r.swallowed = swallowedEnd{w, source.Pos(start)}
+		r.swallowed = swallowedEnd{w, source.Pos(start), len(r.p.errs)}
 	}
 }
 
@@ -325,282 +334,28 @@ func (r *sqlReader) result(start int, mode SQLMode) {
 // finish ends the text of the statement at end.
 func (r *sqlReader) finish(end int) {
 	r.flush(len(strings.TrimRightFunc(r.src[:end], unicode.IsSpace)))
-	r.stmt.Stop = r.stmt.Parts[len(r.stmt.Parts)-1].Stop
+	r.stmt.Stop = r.parts[len(r.parts)-1].Stop
 	if r.p.swallowed.word == wNone {
 		r.p.swallowed = r.swallowed
+	}
+}
+
+// cut takes back what was read from pos on.
+func (r *sqlReader) cut(pos int) {
+	for n := len(r.parts); n > 0 && int(r.parts[n-1].Stop) > pos; n-- {
+		r.textStart = int(r.parts[n-1].Start)
+		r.parts = r.parts[:n-1]
 	}
 }
 
 // flush adds the text up to end as a part.
 func (r *sqlReader) flush(end int) {
 	if end > r.textStart {
-		r.stmt.Parts = append(r.stmt.Parts, SQLPart{
+		r.parts = append(r.parts, SQLPart{
 			Span: Span{source.Pos(r.textStart), source.Pos(end)}, Text: r.src[r.textStart:end],
 		})
 	}
 }
-
-// Parameters.
-
-func (r *sqlReader) question() bool {
-	start := r.pos
-	switch {
-	case letterAt(r.src, start+1):
-		end := wordEnd(r.src, start+1)
-		v := &Var{Span{source.Pos(start), source.Pos(end)}, r.src[start+1 : end]}
-		r.bind(r.accesses(v))
-		return true
-	case start+1 < len(r.src) && class[r.src[start+1]] == cDigit:
-		r.pos = sqlWordEnd(r.src, start+1)
-		r.errorAt(start, r.pos, "%s is no parameter here: write the variable itself, such as ?name", r.src[start:r.pos])
-	default:
-		r.pos++
-		if i := r.blank(r.pos); i >= len(r.src) || strings.IndexByte("),;", r.src[i]) >= 0 {
-			r.errorAt(start, start+1, "a bare ? is no parameter here: write the variable itself, such as ?name")
-		}
-	}
-	r.token()
-	return true
-}
-
-func (r *sqlReader) bang() bool {
-	start := r.pos
-	if !letterAt(r.src, start+1) {
-		r.pos++
-		if r.pos < len(r.src) && r.src[r.pos] == '!' {
-			r.pos++ // PostgreSQL's !! before a word
-		}
-		r.token()
-		return true
-	}
-	p := r.p
-	p.resetTo(start)
-	name := p.src[p.tok.start+1 : p.tok.stop]
-	known, ok := lookupGlobal(name)
-	if !ok {
-		p.badGlobal(name)
-	}
-	g := &Global{Span: Span{p.tok.start, p.tok.stop}, Name: known}
-	if i := r.blank(int(g.Stop)); i < len(r.src) && r.src[i] == '(' {
-		p.enter()
-		p.resetTo(i + 1)
-		g.Parens = true
-		if p.tok.kind != tRParen {
-			g.Arg = p.expr()
-		}
-		g.Stop = r.closing(tRParen, i, ")")
-		p.leave()
-	}
-	r.bind(r.accesses(g))
-	return true
-}
-
-// closing returns the end of the closing bracket, without reading what stands
-// behind it: that is SQL again.
-func (r *sqlReader) closing(k kind, open int, what string) source.Pos {
-	p := r.p
-	if p.tok.kind != k {
-		p.notClosed(source.Pos(open), what)
-	}
-	if p.tok.err != errNone {
-		p.reportScan(&p.tok)
-	}
-	return p.tok.stop
-}
-
-// accesses reads the accesses that touch x.
-func (r *sqlReader) accesses(x Expr) Expr {
-	links := 0
-	for {
-		start, end := x.Pos(), int(x.End())
-		switch {
-		case end+1 < len(r.src) && r.src[end] == '.' && letterAt(r.src, end+1):
-			stop := wordEnd(r.src, end+1)
-			x = &FieldAccess{Span{start, source.Pos(stop)}, x, r.src[end+1 : stop]}
-		case end < len(r.src) && r.src[end] == '[':
-			p := r.p
-			p.enter()
-			p.resetTo(end + 1)
-			i := p.expr()
-			stop := r.closing(tRBrack, end, "]")
-			p.leave()
-			x = &Index{Span{start, stop}, x, i}
-		default:
-			return x
-		}
-		r.p.chain(&links)
-	}
-}
-
-// bind adds a parameter as a part.
-func (r *sqlReader) bind(x Expr) {
-	part := SQLPart{Span: Span{x.Pos(), x.End()}, Param: x}
-	top := len(r.brackets) - 1
-	switch {
-	case r.prev == wIn:
-		part.InList = top < 0 || !r.brackets[top].position
-	case r.afterIn:
-		if end := r.blank(int(part.Stop)); end < len(r.src) && r.src[end] == ')' {
-			r.keepComments(r.brackets[top].pos+1, int(part.Start))
-			r.keepComments(int(part.Stop), end)
-			part.InList, part.Parens = true, true
-			part.Start, part.Stop = source.Pos(r.brackets[top].pos), source.Pos(end+1)
-			r.brackets = r.brackets[:top]
-		}
-	}
-	r.flush(int(part.Start))
-	r.stmt.Parts = append(r.stmt.Parts, part)
-	r.pos = int(part.Stop)
-	r.textStart = r.pos
-	r.token()
-}
-
-// keepComments collects the comments between the brackets of a list and its
-// parameter: they are part of no text.
-func (r *sqlReader) keepComments(i, end int) {
-	for i < end {
-		stop := r.comment(i)
-		if stop == i {
-			i++
-			continue
-		}
-		r.p.scan.comments = append(r.p.scan.comments, Comment{source.Pos(i), source.Pos(stop), r.src[i:stop]})
-		i = stop
-	}
-}
-
-// Quotes and brackets.
-
-// quoteEnd returns the offset after the quoted text at i, or 0 when it has no
-// end.
-func quoteEnd(src string, i int) int {
-	quote := src[i]
-	for i++; ; i++ {
-		n := strings.IndexByte(src[i:], quote)
-		if n < 0 {
-			return 0
-		}
-		i += n + 1
-		if i >= len(src) || src[i] != quote {
-			return i
-		}
-	}
-}
-
-func (r *sqlReader) quoted(quote byte) {
-	start := r.pos
-	end := quoteEnd(r.src, start)
-	if end == 0 {
-		r.fail(start, start+1, "this SQL text has no end: a second %c is missing", quote)
-	}
-	body := r.src[start:end]
-	for i := strings.IndexByte(body, '{'); i >= 0; {
-		if insertionMark(body, i) == 1 {
-			r.insertion(start + i)
-			break
-		}
-		n := strings.IndexByte(body[i+1:], '{')
-		if n < 0 {
-			break
-		}
-		i += 1 + n
-	}
-	r.pos = end
-}
-
-// insertion refuses {?name} at i.
-func (r *sqlReader) insertion(i int) {
-	end := wordEnd(r.src, i+2)
-	r.errorAt(i, end, "insertions do not work in SQL: write %s, without quotes and braces around it", r.src[i+1:end])
-}
-
-func (r *sqlReader) brace() {
-	if insertionMark(r.src, r.pos) == 1 {
-		r.insertion(r.pos)
-		r.pos = wordEnd(r.src, r.pos+2)
-		return
-	}
-	r.pos++
-}
-
-// dollar reads $tag$ … $tag$, and refuses $1 and $name.
-func (r *sqlReader) dollar() {
-	start := r.pos
-	end := start + 1
-	if end < len(r.src) && class[r.src[end]] != cDigit {
-		for end < len(r.src) && (class[r.src[end]] == cLetter || class[r.src[end]] == cDigit || class[r.src[end]] == cHigh) {
-			end++
-		}
-	}
-	if end < len(r.src) && r.src[end] == '$' {
-		tag := r.src[start : end+1]
-		n := strings.Index(r.src[end+1:], tag)
-		if n < 0 {
-			r.fail(start, end+1, "this SQL text has no end: a second %s is missing", tag)
-		}
-		r.pos = end + 1 + n + len(tag)
-		return
-	}
-	if end = sqlWordEnd(r.src, start+1); end > start+1 {
-		r.foreignParam(start, end)
-	}
-	r.pos = end
-}
-
-// foreignParam refuses :name, @name, $name and $1.
-func (r *sqlReader) foreignParam(start, end int) {
-	name := r.src[start+1 : end]
-	if !letterAt(name, 0) {
-		name = "name"
-	}
-	r.errorAt(start, end, "%s is no parameter here: write ?%s", r.src[start:end], name)
-}
-
-func (r *sqlReader) colon() {
-	start := r.pos
-	r.pos++
-	if r.pos >= len(r.src) {
-		return
-	}
-	top := len(r.brackets) - 1
-	switch c := r.src[r.pos]; {
-	case c == ':' || c == '=': // a cast or a named argument of PostgreSQL
-		r.pos++
-	case top >= 0 && r.brackets[top].char == '[': // a slice
-	case class[c] == cLetter || class[c] == cDigit || class[c] == cHigh:
-		r.pos = sqlWordEnd(r.src, r.pos)
-		r.foreignParam(start, r.pos)
-	}
-}
-
-func (r *sqlReader) at() {
-	start := r.pos
-	r.pos++
-	if before := r.src[start-1]; before == '<' || before == '@' { // operators of PostgreSQL
-		return
-	}
-	if letterAt(r.src, r.pos) {
-		r.pos = sqlWordEnd(r.src, r.pos)
-		r.foreignParam(start, r.pos)
-	}
-}
-
-func (r *sqlReader) closeBracket(c byte) {
-	n := len(r.brackets)
-	switch {
-	case n == 0:
-		r.errorAt(r.pos, r.pos+1, "this %c closes nothing: no bracket is open in this SQL", c)
-	case (c == ')') != (r.brackets[n-1].char == '('):
-		open := r.brackets[n-1]
-		r.errorAt(r.pos, r.pos+1, "this %c does not close the %c of line %d", c, open.char, r.p.file.Line(source.Pos(open.pos)))
-		r.brackets = r.brackets[:n-1]
-	default:
-		r.brackets = r.brackets[:n-1]
-	}
-	r.pos++
-}
-
-// The end.
 
 // startsStatement says whether the verb before r.pos, at the start of a line,
 // looks like a statement of ours rather than like a column.
@@ -664,6 +419,8 @@ func (r *sqlReader) startsValue(i int) bool {
 func (r *sqlReader) noEnd(w word, pos int) {
 	if r.swallowed.word != wNone {
 		w, pos = r.swallowed.word, int(r.swallowed.pos)
+		r.p.forgetErrors(r.swallowed.errs)
+		r.cut(pos)
 	}
 	r.errorAt(pos, pos+len(w.String()), "this SQL has no end: put ; before %s", w)
 	r.finish(pos)
@@ -675,6 +432,7 @@ func (r *sqlReader) endOfScript() {
 	switch {
 	case len(r.brackets) > 0:
 		open := r.brackets[0]
+		r.p.forgetErrors(open.errs)
 		if r.semicolon > 0 {
 			r.pos = r.semicolon
 		} else {
@@ -682,6 +440,7 @@ func (r *sqlReader) endOfScript() {
 		}
 		r.fail(open.pos, open.pos+1, "this %c is not closed in its SQL statement", open.char)
 	case r.begins > 0:
+		r.p.forgetErrors(r.beginErrs)
 		r.fail(r.begin, r.begin+len("BEGIN"), "this BEGIN has no END")
 	case len(r.p.blocks) > 0 && r.swallowed.word != wNone:
 		r.noEnd(wEnd, r.pos)

@@ -119,7 +119,7 @@ func (p *parser) object(verb word) Expr {
 }
 
 func (p *parser) emit(start source.Pos) Stmt {
-	s := &Emit{}
+	s := p.nodes.emits.new()
 	if p.is(wLine) {
 		s.Line = true
 		word := p.tok
@@ -184,7 +184,9 @@ func (p *parser) set(start source.Pos) Stmt {
 	if p.is(wOf) {
 		p.fail(p.tok.start, p.tok.stop, "the key before OF is a text: for a key in a variable write SET ?map[%s] AS …", p.src[target.Start:target.Stop])
 	}
-	return &Set{p.span(start), target, value}
+	s := p.nodes.sets.new()
+	*s = Set{p.span(start), target, value}
+	return s
 }
 
 func (p *parser) unset(start source.Pos) Stmt {
@@ -206,7 +208,7 @@ func (p *parser) unset(start source.Pos) Stmt {
 
 func (p *parser) appendStmt(start source.Pos) Stmt {
 	line := false
-	if p.is(wLine) && p.peek(1).kind != tArrow {
+	if p.is(wLine) {
 		line = true
 		p.next()
 	}
@@ -228,7 +230,8 @@ func (p *parser) appendStmt(start source.Pos) Stmt {
 
 // target reads a variable with accesses.
 func (p *parser) target() *Target {
-	t := &Target{Var: p.variable()}
+	t := p.nodes.targets.new()
+	t.Var = p.variable()
 	t.Start = t.Var.Start
 	for {
 		start := p.tok.start
@@ -270,8 +273,15 @@ func (p *parser) variable() *Var {
 	if p.tok.kind != tVar {
 		p.expected("a variable such as ?name", "")
 	}
-	v := &Var{Span{p.tok.start, p.tok.stop}, p.src[p.tok.start+1 : p.tok.stop]}
+	v := p.newVar(p.tok.start, p.tok.stop)
 	p.next()
+	return v
+}
+
+// newVar makes a node of the VAR at start.
+func (p *parser) newVar(start, stop source.Pos) *Var {
+	v := p.nodes.vars.new()
+	*v = Var{Span{start, stop}, p.src[start+1 : stop]}
 	return v
 }
 

@@ -14,7 +14,8 @@ func (p *parser) textLit(html bool) *Text {
 	if p.tok.kind == tTextHead {
 		return p.insertingText(html)
 	}
-	t := &plainText{Text: Text{Span: Span{p.tok.start, p.tok.stop}, Quote: p.tok.quote, HTML: html}}
+	t := p.nodes.texts.new()
+	t.Span, t.Quote, t.HTML = Span{p.tok.start, p.tok.stop}, p.tok.quote, html
 	part := &t.part[0]
 	part.Span = Span{p.tok.bodyStart, p.tok.bodyStop}
 	body := p.src[part.Start:part.Stop]
@@ -35,49 +36,59 @@ func (p *parser) textLit(html bool) *Text {
 	return &t.Text
 }
 
-// insertingText reads a text with insertions.
+// insertingText reads a text with insertions. Its parts and their sources are
+// collected on stacks, plain parts and insertions in turn.
 func (p *parser) insertingText(html bool) *Text {
-	t := &Text{Span: Span{Start: p.tok.start}, Quote: p.tok.quote, HTML: html}
+	t := &p.nodes.texts.new().Text
+	t.Start, t.Quote, t.HTML = p.tok.start, p.tok.quote, html
 	p.enter()
-	var parts []TextPart
-	var raw []rawPiece // of every second part
+	base, rawBase := len(p.parts), len(p.raw)
 	for {
 		piece := p.tok
 		body := Span{piece.bodyStart, piece.bodyStop}
-		parts = append(parts, TextPart{Span: body})
-		raw = append(raw, rawPiece{body: p.src[body.Start:body.Stop], esc: piece.esc})
+		p.parts = append(p.parts, TextPart{Span: body})
+		p.raw = append(p.raw, rawPiece{p.src[body.Start:body.Stop], piece.esc})
 		p.next()
 		if piece.kind != tTextHead && piece.kind != tTextMid {
 			break
 		}
-		parts = append(parts, p.insertion(piece))
+		part := p.insertion(piece)
+		p.parts = append(p.parts, part)
 	}
 	t.Stop = p.prevStop
 	p.leave()
+	p.parts = p.parts[:base+decodeParts(t.Quote, p.parts[base:], p.raw[rawBase:])]
+	t.Parts, p.parts = p.nodes.parts.take(p.parts, base)
+	p.raw = p.raw[:rawBase]
+	return t
+}
 
-	var plain []string
-	if t.Quote == TripleQuote {
-		plain = trimLines(raw)
+// decodeParts gives the plain parts their texts and moves the parts that have a
+// content to the front. It returns how many there are.
+func decodeParts(quote Quote, parts []TextPart, raw []rawPiece) int {
+	var lines []string
+	if quote == TripleQuote {
+		lines = trimLines(raw)
 	}
-	kept := parts[:0]
-	for i, part := range parts {
-		if part.Insert == nil {
+	count := 0
+	for i := range parts {
+		part := &parts[i]
+		if i%2 == 0 {
 			switch r := raw[i/2]; {
-			case plain != nil:
-				part.Plain = plain[i/2]
+			case lines != nil:
+				part.Plain = lines[i/2]
 			case r.esc:
 				part.Plain = unescape(r.body, "")
 			default:
 				part.Plain = r.body
 			}
-			if part.Plain == "" {
-				continue
-			}
 		}
-		kept = append(kept, part)
+		if part.Insert != nil || part.Plain != "" {
+			parts[count] = *part
+			count++
+		}
 	}
-	t.Parts = kept
-	return t
+	return count
 }
 
 // insertion reads the expression between the braces that piece opened and the

@@ -132,10 +132,14 @@ func SetIndex(m *Meter, v *Value, key, x Value) *Error {
 
 func becomeMap(m *Meter, v *Value, key Value) *Error {
 	if !key.IsText() {
-		return Errorf(BadIndex, "there is no list here yet: SET ?list AS [] starts one, APPEND … TO ?list adds to it")
+		return noListYet()
 	}
 	*v = NewMap(m, 0).Value()
 	return nil
+}
+
+func noListYet() *Error {
+	return Errorf(BadIndex, "there is no list here yet: SET ?list AS [] starts one, APPEND … TO ?list adds to it")
 }
 
 // listPlace returns the place that an existing index names.
@@ -156,10 +160,14 @@ func listPlace(l *List, key Value) (int, *Error) {
 	return int(i), nil
 }
 
-// place returns the place of v[key] for writing below it, having unshared v
-// and made missing maps.
-func place(m *Meter, v *Value, key Value) (*Value, *Error) {
+// place returns the place of v[keys[0]] for writing below it, having unshared v
+// and made a missing map. Nothing is made where the other keys would fail.
+func place(m *Meter, v *Value, keys []Value) (*Value, *Error) {
+	key := keys[0]
 	if v.p == nil {
+		if err := onlyMaps(keys[1:]); err != nil {
+			return nil, err
+		}
 		if err := becomeMap(m, v, key); err != nil {
 			return nil, err
 		}
@@ -170,12 +178,12 @@ func place(m *Meter, v *Value, key Value) (*Value, *Error) {
 		if err != nil {
 			return nil, err
 		}
-		unshare(m, v)
-		l := v.List()
-		if l.tag != nil {
-			return nil, noAccess(l.At(i), key)
+		if v.List().tag != nil {
+			scalar := v.List().At(i) // whatever is to be done below it fails
+			return &scalar, nil
 		}
-		return &l.vals[i], nil
+		unshare(m, v)
+		return &v.List().vals[i], nil
 	case KindMap:
 		if !key.IsText() {
 			return nil, mapKeyError(key)
@@ -184,6 +192,9 @@ func place(m *Meter, v *Value, key Value) (*Value, *Error) {
 		t := v.Map()
 		i := t.find(key.Str())
 		if i < 0 {
+			if err := onlyMaps(keys[1:]); err != nil {
+				return nil, err
+			}
 			t.Set(m, key, Null)
 			i = len(t.entries) - 1
 		}
@@ -192,17 +203,28 @@ func place(m *Meter, v *Value, key Value) (*Value, *Error) {
 	return nil, noAccess(*v, key)
 }
 
-// descend walks from v along keys for writing, calls write with the last
-// place, and lifts the heights of what it passed.
-func descend(m *Meter, v *Value, keys []Value, write func(*Value) *Error) *Error {
-	if len(keys) == 0 {
+// onlyMaps checks that all keys are texts: where nothing is yet, only maps are
+// made.
+func onlyMaps(keys []Value) *Error {
+	for _, k := range keys {
+		if !k.IsText() {
+			return noListYet()
+		}
+	}
+	return nil
+}
+
+// descend walks from v along the first n keys for writing, calls write with the
+// last place, and lifts the heights of what it passed.
+func descend(m *Meter, v *Value, keys []Value, n int, write func(*Value) *Error) *Error {
+	if n == 0 {
 		return write(v)
 	}
-	p, err := place(m, v, keys[0])
+	p, err := place(m, v, keys)
 	if err != nil {
 		return err
 	}
-	if err := descend(m, p, keys[1:], write); err != nil {
+	if err := descend(m, p, keys[1:], n-1, write); err != nil {
 		return err
 	}
 	if p.IsContainer() {
@@ -217,15 +239,15 @@ func descend(m *Meter, v *Value, keys []Value, write func(*Value) *Error) *Error
 
 // SetPath sets v[keys[0]]…[keys[n-1]] to x, making missing maps on its way.
 func SetPath(m *Meter, v *Value, keys []Value, x Value) *Error {
-	last := keys[len(keys)-1]
-	return descend(m, v, keys[:len(keys)-1], func(p *Value) *Error {
-		return SetIndex(m, p, last, x)
+	n := len(keys) - 1
+	return descend(m, v, keys, n, func(p *Value) *Error {
+		return SetIndex(m, p, keys[n], x)
 	})
 }
 
 // AppendAt appends x to the list at v[keys…]; null becomes a list.
 func AppendAt(m *Meter, v *Value, keys []Value, x Value) *Error {
-	return descend(m, v, keys, func(p *Value) *Error { return AppendTo(m, p, x) })
+	return descend(m, v, keys, len(keys), func(p *Value) *Error { return AppendTo(m, p, x) })
 }
 
 // AppendTo appends x to *v, copying *v first where it is shared. A null
@@ -274,7 +296,7 @@ func RemovePath(m *Meter, v *Value, keys []Value) *Error {
 	default:
 		return noAccess(at, last)
 	}
-	return descend(m, v, keys[:len(keys)-1], func(p *Value) *Error {
+	return descend(m, v, keys, len(keys)-1, func(p *Value) *Error {
 		unshare(m, p)
 		if p.IsMap() {
 			p.Map().Remove(m, last.Str())

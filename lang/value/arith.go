@@ -68,15 +68,7 @@ func Add(m *Meter, a, b Value) (Value, *Error) {
 			return MergeInto(m, a.Map().Clone(m), b.Map()), nil
 		}
 	}
-	switch {
-	case a.IsNull() || b.IsNull():
-		return Null, Errorf(WrongKind, "cannot add %s and %s: null has no value; DEFAULT gives it one", Describe(a), Describe(b))
-	case ka == KindText || kb == KindText:
-		return Null, Errorf(WrongKind, "cannot add %s and %s: NUMBER(?a) + 1 adds numbers, \"{?a}1\" joins texts", Describe(a), Describe(b))
-	case ka == KindList || kb == KindList:
-		return Null, Errorf(WrongKind, "cannot add %s and %s: ?list + [?x] joins two lists", Describe(a), Describe(b))
-	}
-	return Null, Errorf(WrongKind, "cannot add %s and %s", Describe(a), Describe(b))
+	return Null, addError(a, b)
 }
 
 // copyFor returns an unshared copy of l with room for n more elements.
@@ -102,18 +94,6 @@ func MergeInto(m *Meter, t, b *Map) Value {
 	return t.Value()
 }
 
-// wrongOperands is the error of arithmetic on anything but numbers.
-func wrongOperands(verb string, a, b Value) *Error {
-	hint := ""
-	switch {
-	case a.IsNull() || b.IsNull():
-		hint = ": null has no value; DEFAULT gives it one"
-	case a.IsText() || b.IsText():
-		hint = ": NUMBER(…) makes a number of a text"
-	}
-	return Errorf(WrongKind, "cannot %s %s and %s%s", verb, Describe(a), Describe(b), hint)
-}
-
 // Sub returns a - b.
 func Sub(a, b Value) (Value, *Error) {
 	if a.p == tagInt() && b.p == tagInt() {
@@ -122,7 +102,7 @@ func Sub(a, b Value) (Value, *Error) {
 			return Int(s), nil
 		}
 	} else if !a.IsNumber() || !b.IsNumber() {
-		return Null, wrongOperands("subtract", a, b)
+		return Null, operandError("cannot subtract %[2]s from %[1]s", a, b)
 	}
 	return number(a.Float() - b.Float())
 }
@@ -136,7 +116,7 @@ func Mul(a, b Value) (Value, *Error) {
 			return Int(x * y), nil
 		}
 	} else if !a.IsNumber() || !b.IsNumber() {
-		return Null, wrongOperands("multiply", a, b)
+		return Null, mulError(a, b)
 	}
 	return number(a.Float() * b.Float())
 }
@@ -151,7 +131,7 @@ func magnitude(x int64) uint64 {
 // Div returns a / b: exact where it can be.
 func Div(a, b Value) (Value, *Error) {
 	if !a.IsNumber() || !b.IsNumber() {
-		return Null, wrongOperands("divide", a, b)
+		return Null, operandError("cannot divide %s by %s", a, b)
 	}
 	if b.p == tagInt() {
 		if b.n == 0 {
@@ -195,13 +175,6 @@ func Mod(a, b Value) (Value, *Error) {
 	return Int(int64(a.n) % int64(b.n)), nil
 }
 
-func wantWhole(op string, a, b Value) *Error {
-	if a.IsNumber() && b.IsNumber() {
-		return Errorf(WrongKind, "%s takes whole numbers, not %s and %s: FLOOR(…) or ROUND(…) makes one", op, AppendNumber(nil, a), AppendNumber(nil, b))
-	}
-	return wrongOperands("divide", a, b)
-}
-
 // Neg returns -a.
 func Neg(a Value) (Value, *Error) {
 	switch {
@@ -210,5 +183,5 @@ func Neg(a Value) (Value, *Error) {
 	case a.IsNumber():
 		return number(-a.Float())
 	}
-	return Null, Errorf(WrongKind, "- takes a number, not %s", Describe(a))
+	return Null, Errorf(WrongKind, "- takes a number, not %s%s", Describe(a), numberFor(a, a))
 }

@@ -92,14 +92,7 @@ func Compare(m *Meter, a, b Value) (int, *Error) {
 		m.WorkBytes(int(min(a.n, b.n)))
 		return strings.Compare(a.Str(), b.Str()), nil
 	}
-	return 0, Errorf(WrongKind, "cannot compare %s with %s: < > <= >= take two numbers or two texts%s", Describe(a), Describe(b), numberHint(a, b))
-}
-
-func numberHint(a, b Value) string {
-	if a.IsText() && b.IsNumber() || a.IsNumber() && b.IsText() {
-		return "; NUMBER(…) makes a number of a text"
-	}
-	return ""
+	return 0, orderError(a, b)
 }
 
 // rank orders kinds for sorting: null, booleans, numbers, texts, bytes, lists,
@@ -181,7 +174,7 @@ func In(m *Meter, x, in Value) (bool, *Error) {
 			return false, nil
 		}
 		if !x.IsText() {
-			return false, Errorf(WrongKind, "IN on a text looks for a text, not for %s", Describe(x))
+			return false, Errorf(WrongKind, "IN on a text looks for a text, not for %s: TEXT(…) makes a text", Describe(x))
 		}
 		m.WorkBytes(int(in.n + x.n))
 		return strings.Contains(in.Str(), x.Str()), nil

@@ -3,7 +3,6 @@ package value
 import (
 	"fmt"
 	"strconv"
-	"unicode/utf8"
 )
 
 // Error is an error that a script may catch: a code to decide by and a message
@@ -59,14 +58,12 @@ func Describe(v Value) string {
 // escaped.
 func Quote(s string) string {
 	const most = 40
-	if utf8.RuneCountInString(s) > most {
-		n := 0
-		for i := range s {
-			if n == most {
-				return strconv.Quote(s[:i] + "…")
-			}
-			n++
+	n := 0
+	for i := range s {
+		if n == most {
+			return strconv.Quote(s[:i] + "…")
 		}
+		n++
 	}
 	return strconv.Quote(s)
 }

@@ -125,6 +125,7 @@ func (p *jsonParser) array(depth int) Value {
 		return Null
 	}
 	p.i++
+	p.m.Work(10)
 	l := NewList(p.m, 0)
 	p.space()
 	if p.i < len(p.s) && p.s[p.i] == ']' {
@@ -156,6 +157,7 @@ func (p *jsonParser) object(depth int) Value {
 		return Null
 	}
 	p.i++
+	p.m.Work(25)
 	t := NewMap(p.m, 0)
 	p.space()
 	if p.i < len(p.s) && p.s[p.i] == '}' {

@@ -27,13 +27,15 @@ func AppendNumber(dst []byte, v Value) []byte {
 	}
 	f := v.Float64()
 	if a := math.Abs(f); a < 1e-6 || a >= 1e21 {
-		dst = strconv.AppendFloat(dst, f, 'e', -1, 64)
-		// 1e-09 is written 1e-9.
-		if n := len(dst); n >= 4 && dst[n-4] == 'e' && dst[n-2] == '0' {
-			dst[n-2] = dst[n-1]
-			dst = dst[:n-1]
+		// 1e-09 is written 1e-9. It is put together apart: dst may have room
+		// for just what is written in the end.
+		var buf [32]byte
+		b := strconv.AppendFloat(buf[:0], f, 'e', -1, 64)
+		if n := len(b); n >= 4 && b[n-4] == 'e' && b[n-2] == '0' {
+			b[n-2] = b[n-1]
+			b = b[:n-1]
 		}
-		return dst
+		return append(dst, b...)
 	}
 	return strconv.AppendFloat(dst, f, 'f', -1, 64)
 }
@@ -142,6 +144,9 @@ func JSONSize(m *Meter, v Value) int {
 	case KindBool:
 		return 5 - int(v.n)
 	case KindInt, KindFloat:
+		if v.IsFloat() {
+			m.Work(15)
+		}
 		var buf [32]byte
 		return len(AppendNumber(buf[:0], v))
 	case KindText:

@@ -357,6 +357,9 @@ func (m *Machine) Resume(v value.Value) {
 			m.tx = len(m.frames) + 1
 		case bytecode.TxCommit, bytecode.TxRollback:
 			m.tx = 0
+			if m.site == bytecode.CommitSite {
+				m.pc-- // back to the STOP
+			}
 		}
 		return nil
 	})
@@ -452,7 +455,7 @@ func (m *Machine) live(charge *value.Meter) int64 {
 		w.Visit(v)
 	}
 	w.Visit(m.db)
-	return w.Bytes()
+	return w.Bytes() + int64(16*m.height())
 }
 
 // height returns how much of the stack is in use.

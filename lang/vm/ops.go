@@ -1,10 +1,8 @@
 package vm
 
 import (
-	"html"
 	"math"
 	"slices"
-	"strings"
 
 	"ql/lang/bytecode"
 	"ql/lang/value"
@@ -73,18 +71,37 @@ func arith(op bytecode.Op, dst, x, y *value.Value) *value.Error {
 }
 
 // addImmediate adds a small number, or takes it away: then n is negated.
-func (m *Machine) addImmediate(dst *value.Value, x value.Value, n int64, minus bool) *value.Error {
+func (m *Machine) addImmediate(dst *value.Value, x value.Value, n int64, c uint8) *value.Error {
 	var v value.Value
 	var err *value.Error
-	if minus {
+	switch c {
+	case 1:
 		v, err = value.Sub(x, value.Int(-n))
-	} else {
+	case bytecode.ConstantFirst:
+		v, err = value.Add(&m.meter, value.Int(n), x)
+	default:
 		v, err = value.Add(&m.meter, x, value.Int(n))
 	}
 	if err == nil {
 		*dst = v
 	}
 	return err
+}
+
+// addConstant adds a constant.
+func (m *Machine) addConstant(dst, x, k *value.Value, c uint8) *value.Error {
+	if c == bytecode.ConstantFirst {
+		return m.add(dst, k, x, false)
+	}
+	return m.add(dst, x, k, c == 1)
+}
+
+// mulConstant multiplies by a constant.
+func mulConstant(dst, x, k *value.Value, c uint8) *value.Error {
+	if c == bytecode.ConstantFirst {
+		x, k = k, x
+	}
+	return arith(bytecode.OpMul, dst, x, k)
 }
 
 // get is an access beyond the quick cases.
@@ -134,10 +151,11 @@ func (m *Machine) quicken(pc int, instrs []uint64) (int, []uint64) {
 	return int(m.fn.Fast.Loops[i]), m.fn.fast
 }
 
-// add is + beyond the quick cases. Adding to a list that is the target itself
-// and nobody else's happens in place: SET ?l AS ?l + [x] costs what it adds.
-func (m *Machine) add(dst, x, y *value.Value) *value.Error {
-	if dst == x && x.IsList() && y.IsList() && !x.Shared() {
+// add is + beyond the quick cases. Where the target is the variable that
+// stands on the left, a list that is nobody else's grows in place: SET ?l AS
+// ?l + [x] costs what it adds.
+func (m *Machine) add(dst, x, y *value.Value, inPlace bool) *value.Error {
+	if inPlace && x.IsList() && y.IsList() && !x.Shared() {
 		x.List().Extend(&m.meter, y.List())
 		return nil
 	}
@@ -301,20 +319,16 @@ func (m *Machine) builtin(dst *value.Value, i int32, args []value.Value) *value.
 // end ends the run well.
 func (m *Machine) end(steps uint8, s Status) {
 	m.steps += int64(int8(steps))
-	if s == Declined {
-		m.countAll()
-	}
+	m.meter.Work(m.pc)
+	m.countAll()
 	m.trace.close(m.trace.now(), 0, stepOk)
 	m.status = s
-	if m.meter.Fuel -= int64(m.pc); m.meter.Fuel < 0 {
-		m.meter.Refill()
-	}
 }
 
 // commitFirst asks for the commit of the open TRANSACTION before a STOP.
 func (m *Machine) commitFirst() {
 	m.site = bytecode.CommitSite
-	m.reg = m.base + m.fn.Regs
+	m.reg = m.height()
 	if m.reg >= len(m.stack) {
 		m.growStack(m.reg + 1)
 	}
@@ -407,36 +421,64 @@ func (m *Machine) text(dst *value.Value, t *bytecode.Template, args []value.Valu
 
 // quotedText is text for HTML and for shells, whose insertions are escaped.
 func (m *Machine) quotedText(t *bytecode.Template, args []value.Value) (value.Value, *value.Error) {
-	parts := make([]string, len(args))
+	escape := &htmlEscapes
+	quote := ""
+	if t.Mode == bytecode.ShellTemplate {
+		escape, quote = &shellEscapes, "'"
+	}
 	total := 0
 	for _, s := range t.Texts {
 		total += len(s)
 	}
+	texts := make([]value.Value, len(args))
 	for i, v := range args {
 		text, err := value.ToText(&m.meter, v)
 		if err != nil {
 			return value.Null, err
 		}
-		m.meter.Alloc(2 * len(text.Str()))
-		if t.Mode == bytecode.HTMLTemplate {
-			parts[i] = html.EscapeString(text.Str())
-		} else {
-			parts[i] = shellQuote(text.Str())
-		}
-		total += len(parts[i])
+		texts[i] = text
+		m.meter.WorkBytes(2 * len(text.Str()))
+		total += 2*len(quote) + escapedSize(text.Str(), escape)
 	}
 	b := value.NewBuilder(&m.meter, value.KindText, total)
-	for i, p := range parts {
+	for i, v := range texts {
 		b.Add(t.Texts[i])
-		b.Add(p)
+		b.Add(quote)
+		addEscaped(&b, v.Str(), escape)
+		b.Add(quote)
 	}
-	b.Add(t.Texts[len(parts)])
+	b.Add(t.Texts[len(texts)])
 	return b.Value(), nil
 }
 
-// shellQuote makes one argument of s for a POSIX shell.
-func shellQuote(s string) string {
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+// escapes says what stands for each byte that cannot stand for itself.
+type escapes [256]string
+
+var (
+	htmlEscapes  = escapes{'&': "&amp;", '<': "&lt;", '>': "&gt;", '"': "&#34;", '\'': "&#39;"}
+	shellEscapes = escapes{'\'': `'\''`}
+)
+
+func escapedSize(s string, e *escapes) int {
+	n := len(s)
+	for i := range len(s) {
+		if x := e[s[i]]; x != "" {
+			n += len(x) - 1
+		}
+	}
+	return n
+}
+
+func addEscaped(b *value.Builder, s string, e *escapes) {
+	start := 0
+	for i := range len(s) {
+		if x := e[s[i]]; x != "" {
+			b.Add(s[start:i])
+			b.Add(x)
+			start = i + 1
+		}
+	}
+	b.Add(s[start:])
 }
 
 func (m *Machine) use(v value.Value) *value.Error {

@@ -74,10 +74,10 @@ func (m *Machine) rare(r *[window]value.Value, in uint64) *value.Error {
 			m.pc = int(imm(in))
 		}
 	case bytecode.OpIterPrep:
-		m.steps += int64(int8(c))
 		if err := iterPrep(r[a], b == 1); err != nil {
-			return err
+			return err // the steps are still pending
 		}
+		m.steps += int64(int8(c))
 		r[a+1].SetInt(0)
 		m.pc = int(imm(in))
 	case bytecode.OpSetPath:
@@ -105,8 +105,7 @@ func (m *Machine) rare(r *[window]value.Value, in uint64) *value.Error {
 	case bytecode.OpStop:
 		if m.tx > 0 {
 			// A calling function's TRANSACTION commits first; then this
-			// instruction comes again.
-			m.pc--
+			// instruction comes again: see Resume.
 			m.commitFirst()
 			return nil
 		}

@@ -60,7 +60,7 @@ func (m *Machine) run() {
 				}
 			}
 			m.pc = pc
-			if err = m.add(&r[uint8(in>>8)], x, y); err == nil {
+			if err = m.add(&r[uint8(in>>8)], x, y, in>>32 == 1); err == nil {
 				continue
 			}
 		case bytecode.OpSub:
@@ -118,12 +118,12 @@ func (m *Machine) run() {
 					continue
 				}
 			}
-			if err = m.addImmediate(&r[uint8(in>>8)], *x, n, uint8(in>>24) == 1); err == nil {
+			if err = m.addImmediate(&r[uint8(in>>8)], *x, n, uint8(in>>24)); err == nil {
 				continue
 			}
 		case bytecode.OpAddK:
 			m.pc = pc
-			if err = m.add(&r[uint8(in>>8)], &r[uint8(in>>16)], &m.consts[in>>32]); err == nil {
+			if err = m.addConstant(&r[uint8(in>>8)], &r[uint8(in>>16)], &m.consts[in>>32], uint8(in>>24)); err == nil {
 				continue
 			}
 		case bytecode.OpMulK:
@@ -141,7 +141,7 @@ func (m *Machine) run() {
 					continue
 				}
 			}
-			if err = arith(bytecode.OpMul, &r[uint8(in>>8)], x, y); err == nil {
+			if err = mulConstant(&r[uint8(in>>8)], x, y, uint8(in>>24)); err == nil {
 				continue
 			}
 		case bytecode.OpModK:

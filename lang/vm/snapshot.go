@@ -205,13 +205,17 @@ func (m *Machine) decode(p *bytecode.Program, body, output []byte) error {
 // pendingReg returns where in its frame the effect asked for has its
 // arguments.
 func pendingReg(m *Machine, f frame) int {
-	if m.site == bytecode.CommitSite {
-		return f.fn.Regs
-	}
 	if f.pc == 0 {
 		return -1
 	}
-	in := code(f.fn, f.fast).Instrs[f.pc-1]
+	c := code(f.fn, f.fast)
+	in := c.Instrs[f.pc-1]
+	if m.site == bytecode.CommitSite {
+		if in.Op != bytecode.OpStop {
+			return -1
+		}
+		return int(c.Height[f.pc-1])
+	}
 	if in.Op != bytecode.OpEffect || in.Imm != m.site {
 		return -1
 	}

@@ -1,0 +1,131 @@
+package lib
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"ql/lang/value"
+)
+
+func match(c *Call, text, pattern string) (value.Value, error) {
+	i, _ := Lookup("MATCHES")
+	return At(i).Fn(c, []value.Value{value.Text(text), value.Text(pattern)})
+}
+
+// TestPatternsAreKept checks that a pattern is compiled once, and that its
+// fuel does not tell: a run that is repeated on a node with an empty cache has
+// to use the same.
+func TestPatternsAreKept(t *testing.T) {
+	c := newCall()
+	cost := func(pattern string) int64 {
+		before := c.Meter.Used()
+		if _, err := match(c, "x", pattern); err != nil {
+			t.Fatal(err)
+		}
+		return c.Meter.Used() - before
+	}
+	first, second := cost(`a(b|c)+d`), cost(`a(b|c)+d`)
+	if second != first {
+		t.Errorf("the first use cost %d units, the second %d", first, second)
+	}
+	if n := len(c.Patterns.byText); n != 1 {
+		t.Errorf("%d patterns are kept after two uses of one", n)
+	}
+	c.Patterns = nil
+	if again := cost(`a(b|c)+d`); again != first {
+		t.Errorf("without a cache the use cost %d units, at first %d", again, first)
+	}
+}
+
+// TestPatternsAreBounded checks that the cache keeps to its size, by number and
+// by weight, and drops what was not used for longest.
+func TestPatternsAreBounded(t *testing.T) {
+	c := newCall()
+	c.Patterns = NewPatterns(10)
+	for i := range 100 {
+		if _, err := match(c, "x", fmt.Sprintf("a%d", i)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := match(c, "x", "always"); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(c.Patterns.byText); n > 10 || n != c.Patterns.order.Len() {
+			t.Fatalf("%d patterns are kept", n)
+		}
+	}
+	if c.Patterns.get("always") == nil || c.Patterns.get("a99") == nil || c.Patterns.get("a1") != nil {
+		t.Error("the cache does not keep what was used last")
+	}
+	heavy := strings.Repeat("(?:x{100}){5}", 5)
+	if _, err := match(c, "x", heavy); err != nil {
+		t.Fatal(err)
+	}
+	if c.Patterns.weight > 10*ordinaryWeight || len(c.Patterns.byText) > 9 {
+		t.Errorf("%d patterns of %d bytes are kept", len(c.Patterns.byText), c.Patterns.weight)
+	}
+	sum := 0
+	for _, e := range c.Patterns.byText {
+		sum += e.Value.(*pattern).weight
+	}
+	if sum != c.Patterns.weight {
+		t.Errorf("the weight is %d, the sum of what is kept %d", c.Patterns.weight, sum)
+	}
+}
+
+// TestPatternsAtOnce uses one cache from several goroutines.
+func TestPatternsAtOnce(t *testing.T) {
+	ps := NewPatterns(3)
+	all, _ := Lookup("FIND_ALL")
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for i := range 200 {
+				c := &Call{Patterns: ps}
+				pattern := value.Text(fmt.Sprintf("[%d-9]", (g+i)%5))
+				v, err := At(all).Fn(c, []value.Value{value.Text("9 9"), pattern})
+				if err != nil || v.List().Len() != 2 {
+					t.Errorf("got %v, %v", v, err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestPatternBombs checks that patterns which would take long to compile, or
+// much memory to match, are refused before that.
+func TestPatternBombs(t *testing.T) {
+	for _, c := range []struct{ pattern, want string }{
+		{strings.Repeat("()", 101), "at most 100 groups"},
+		{strings.Repeat("(?:a{1000})", 11), "pattern_cost"},
+		{strings.Repeat("(?:(?:a{10}){10}){10}", 20), "pattern_cost"},
+		{"(?i)" + strings.Repeat(`[B-\x{10FFFF}]`, 9), "ignores case"},
+		{"(?i)" + strings.Repeat(`[B-я]`, 9), "ignores case"},
+		{`a(?s-U:b)(?mi:[` + strings.Repeat(`B-\x{1FFFF}`, 9) + `])`, "ignores case"},
+		{strings.Repeat("(", 500), "missing closing )"},
+		{strings.Repeat("(?:", 90) + "a" + strings.Repeat("){2}", 90), "invalid repeat count"},
+	} {
+		call := newCall()
+		var err error
+		l := limited(func() { _, err = match(call, "x", c.pattern) })
+		got := ""
+		switch {
+		case l != nil:
+			got = l.Name
+		case err != nil:
+			got = err.Error()
+		}
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%.40q: got %q, want %q", c.pattern, got, c.want)
+		}
+	}
+	// And ordinary ones are not.
+	for _, p := range []string{`(?i)\d{4}-\d{2}-\d{2}`, `(?i)[а-я]+-[а-я]+`, `(?i)^[a-z0-9._%+-]+@[a-z0-9.-]+\.[a-z]{2,}$`} {
+		if _, err := match(newCall(), "x", p); err != nil {
+			t.Errorf("%q: %v", p, err)
+		}
+	}
+}

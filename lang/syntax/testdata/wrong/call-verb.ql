@@ -1,0 +1,1 @@
+CALL select(1)

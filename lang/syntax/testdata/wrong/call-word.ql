@@ -1,0 +1,2 @@
+CALL note
+EMIT 1

@@ -1,0 +1,2 @@
+CONFIRM
+EMIT 1

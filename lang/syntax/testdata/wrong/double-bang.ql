@@ -1,0 +1,1 @@
+IF !!?x THEN EMIT 1 END

@@ -1,0 +1,5 @@
+IF ?a THEN
+  EMIT 1
+ELSE IF ?b
+  EMIT 2
+END

@@ -1,0 +1,2 @@
+EMIT 1,
+EMIT 2

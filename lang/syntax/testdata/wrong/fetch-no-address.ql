@@ -1,0 +1,1 @@
+FETCH METHOD "GET"

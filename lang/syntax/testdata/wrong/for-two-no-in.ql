@@ -1,0 +1,1 @@
+FOR ?k, ?v OF ?m DO EMIT ?v END

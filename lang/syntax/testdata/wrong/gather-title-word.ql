@@ -1,0 +1,1 @@
+GATHER Join FIELDS a TEXT SET ?f

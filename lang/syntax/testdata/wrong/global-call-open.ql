@@ -1,0 +1,2 @@
+EMIT !GET("a"
+EMIT 1

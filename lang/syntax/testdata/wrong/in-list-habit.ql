@@ -1,0 +1,1 @@
+IF ?x IN (1, 2) THEN EMIT 1 END

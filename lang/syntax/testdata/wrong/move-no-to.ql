@@ -1,0 +1,2 @@
+MOVE "/a"
+EMIT 1

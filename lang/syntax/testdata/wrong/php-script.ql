@@ -1,0 +1,4 @@
+$name = $_GET["name"];
+if ($name == "") {
+  echo "nobody";
+}

@@ -1,0 +1,4 @@
+if ?x > 1:
+    print("big")
+else:
+    print("small")

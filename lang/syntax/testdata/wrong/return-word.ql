@@ -1,0 +1,3 @@
+DEFINE f(?a)
+  RETURN a
+END

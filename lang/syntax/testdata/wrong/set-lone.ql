@@ -1,0 +1,3 @@
+EMIT 1
+SET ?x
+EMIT 2

@@ -1,0 +1,2 @@
+SET
+EMIT 1

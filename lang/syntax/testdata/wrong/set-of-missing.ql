@@ -1,0 +1,2 @@
+SET "a" AS 1
+EMIT 2

@@ -1,0 +1,1 @@
+SHARE "/a" TIMES 1 TIMES 2 SET ?u

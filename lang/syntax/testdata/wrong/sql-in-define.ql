@@ -1,0 +1,4 @@
+DEFINE f(?x)
+  INSERT INTO t VALUES (?x)
+END
+CALL f(1)

@@ -1,0 +1,3 @@
+DECLARE @n INT;
+SELECT COUNT(*) FROM t INTO @n;
+PRINT @n;

@@ -1,0 +1,2 @@
+EMIT "a {=UPPER("b)}"
+EMIT 1

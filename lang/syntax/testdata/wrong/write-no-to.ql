@@ -1,0 +1,1 @@
+WRITE ?x "/a.txt"
