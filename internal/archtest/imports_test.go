@@ -35,32 +35,33 @@ var layers = []layer{
 	{pkg: "lang/compile", imports: []string{"lang/source", "lang/syntax", "lang/resolve", "lang/bytecode", "lang/value", "lang/lib"}},
 	{pkg: "lang/vm", imports: []string{"lang/source", "lang/bytecode", "lang/value", "lang/lib"}},
 	{pkg: "lang", imports: []string{"lang/source", "lang/syntax", "lang/format", "lang/value", "lang/bytecode", "lang/lib", "lang/resolve", "lang/compile"}},
-	{pkg: "lang/langtest", imports: language},
+	{pkg: "lang/langtest", imports: append([]string{"lang/langtest/*"}, language...)},
+	{pkg: "lang/langtest/*", imports: append([]string{"lang/langtest"}, language...)},
 
-	{pkg: "internal/fault"},
-	{pkg: "internal/form", imports: []string{"internal/fault", "lang/bytecode", "lang/value"}},
-	{pkg: "internal/password", imports: []string{"internal/fault"}, others: []string{"golang.org/x/crypto"}},
-	{pkg: "internal/render", imports: []string{"internal/fault", "lang/value"}},
-	{pkg: "internal/engine", imports: append([]string{"internal/fault", "internal/form", "internal/password", "internal/render"}, language...), others: []string{"github.com/google/uuid"}},
-	{pkg: "internal/resource/*", imports: []string{"internal/engine", "internal/fault", "lang/value"}},
+	{pkg: "internal/form", imports: []string{"lang/bytecode", "lang/value"}},
+	{pkg: "internal/password", others: []string{"golang.org/x/crypto"}},
+	{pkg: "internal/render", imports: []string{"lang/value"}},
+	{pkg: "internal/engine", imports: append([]string{"internal/form", "internal/password", "internal/render"}, language...), others: []string{"github.com/google/uuid"}},
+	{pkg: "internal/resource/*", imports: []string{"internal/engine", "lang/value"}},
 	{
 		pkg:     "internal/resource/databases",
-		imports: []string{"internal/engine", "internal/fault", "internal/resource/databases/sqlite", "lang/bytecode", "lang/value"},
+		imports: []string{"internal/engine", "internal/resource/databases/sqlite", "lang/bytecode", "lang/value"},
 		others:  []string{"modernc.org/sqlite"},
 	},
+	{pkg: "internal/resource/files", imports: []string{"internal/engine", "lang/value"}, others: []string{"golang.org/x/text"}},
 	{pkg: "internal/resource/databases/sqlite", others: []string{"modernc.org/libc", "modernc.org/sqlite"}},
-	{pkg: "internal/resource/sessions", imports: []string{"internal/engine", "internal/fault", "lang/value"}, others: []string{"modernc.org/sqlite"}},
+	{pkg: "internal/resource/sessions", imports: []string{"internal/engine", "lang/value"}, others: []string{"modernc.org/sqlite"}},
 	{
 		pkg:     "internal/cli",
-		imports: append([]string{"internal/engine", "internal/resource/*", "internal/form", "internal/password", "internal/render", "internal/fault"}, language...),
-		others:  []string{"github.com/alecthomas/kong"},
+		imports: append([]string{"internal/engine", "internal/resource/*", "internal/form", "internal/password", "internal/render"}, language...),
+		others:  []string{"github.com/alecthomas/kong", "golang.org/x/sys"},
 	},
 	{pkg: "cmd/ql", imports: []string{"internal/cli"}},
 }
 
 // testsOnly are the packages that hold nothing but tests, so nobody imports
 // them and they may import anybody.
-var testsOnly = []string{"internal/archtest", "e2e"}
+var testsOnly = []string{"internal/archtest", "internal/doctest", "e2e"}
 
 // TestImportDirections checks every import of the module against layers. Tests
 // may import what they like, except that those of the language know nothing of

@@ -90,7 +90,7 @@ type EffectInfo struct {
 	// Read says that it changes nothing in the world: doing it again after a
 	// crash is safe.
 	Read bool
-	// Inner says that it is part of an expression, not a statement of its own.
+	// Inner says that it is part of a statement, not one of its own.
 	Inner bool
 }
 
@@ -127,8 +127,8 @@ var effects = [effectCount]EffectInfo{
 	Unshare:         {Name: "unshare", Class: Io},
 	SQL:             {Name: "sql", Class: Db, InTransaction: true},
 	TxBegin:         {Name: "tx_begin", Class: Db},
-	TxCommit:        {Name: "tx_commit", Class: Db, InTransaction: true},
-	TxRollback:      {Name: "tx_rollback", Class: Db, InTransaction: true},
+	TxCommit:        {Name: "tx_commit", Class: Db, InTransaction: true, Inner: true},
+	TxRollback:      {Name: "tx_rollback", Class: Db, InTransaction: true, Inner: true},
 	Fetch:           {Name: "fetch", Class: Net},
 	Run:             {Name: "run", Class: Mach},
 	MachineCopy:     {Name: "machine_copy", Class: Mach},

@@ -263,13 +263,14 @@ func (g *fn) handler(from, to int, r uint8, height int, tx bool) {
 
 func (g *fn) transaction(s *syntax.Transaction) {
 	g.begin(s, "TRANSACTION", bytecode.Db)
+	step := g.step
 	mark := g.next
 	g.effect(bytecode.TxBegin, g.temp(), 0)
 	g.free(mark)
 	g.txs++
 	from := g.here()
 	g.block(s.Body)
-	g.pos = s.Pos()
+	g.pos, g.step = s.Pos(), step
 	g.commitDown(g.txs - 1)
 	to := g.here()
 	end := g.emit(bytecode.OpJump, 0, 0, g.takeSteps(), 0)

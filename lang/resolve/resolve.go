@@ -418,7 +418,11 @@ func (r *resolver) place(s syntax.Stmt, p syntax.Place) {
 	case *syntax.Global:
 		switch p.Name {
 		case "SESSION":
-			r.inTransaction(s, "SET … OF !SESSION")
+			verb := "SET"
+			if _, ok := s.(*syntax.UnsetKey); ok {
+				verb = "UNSET"
+			}
+			r.inTransaction(s, verb+" … OF !SESSION")
 		case "RESPONSE", "COOKIE":
 		default:
 			r.errorf(p, "!%s can only be read: what a script may set is !SESSION, !RESPONSE and !COOKIE", p.Name)

@@ -45,24 +45,43 @@ func (e *Error) Caret(name string) string {
 	if e.Source == "" {
 		return b.String()
 	}
-	b.WriteString("    " + printable(e.Source) + "\n    ")
-	col := 1
-	for _, r := range e.Source {
-		if col >= e.Column {
-			break
-		}
+	line, column := excerpt(e.Source, e.Column)
+	b.WriteString("    " + printable(string(line)) + "\n    ")
+	for _, r := range line[:column-1] {
 		if r == '\t' {
 			b.WriteByte('\t')
 		} else {
 			b.WriteByte(' ')
 		}
-		col++
 	}
 	b.WriteByte('^')
-	width := max(1, min(e.Width, utf8.RuneCountInString(e.Source)-e.Column+1))
-	b.WriteString(strings.Repeat("~", width-1))
+	b.WriteString(strings.Repeat("~", max(0, min(e.Width-1, len(line)-column))))
 	b.WriteByte('\n')
 	return b.String()
+}
+
+// maxLine is how much of a long line is shown.
+const maxLine = 120
+
+// excerpt returns what is shown of a line, and where its column stands in
+// that: a line too long for a screen is cut on both sides.
+func excerpt(text string, column int) ([]rune, int) {
+	line := []rune(text)
+	column = max(1, min(column, len(line)+1))
+	if len(line) <= maxLine {
+		return line, column
+	}
+	from := max(0, column-1-maxLine/2)
+	to := min(len(line), from+maxLine)
+	cut := append([]rune(nil), line[from:to]...)
+	if to < len(line) {
+		cut = append(cut, '…')
+	}
+	if from > 0 {
+		cut = append([]rune{'…'}, cut...)
+		from--
+	}
+	return cut, column - from
 }
 
 // printable keeps a terminal safe from control characters in a script.

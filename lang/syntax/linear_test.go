@@ -23,7 +23,7 @@ var hostile = []string{
 	"CREATE TRIGGER BEGIN ", "IF 1 THEN SELECT 1\nEND\n", "SELECT !GET(", "SELECT {?a}", "SELECT SET ", "SELECT SET 'a' ",
 	"SELECT SET 'a' AS 1\n", "SELECT\nEMIT ", "SELECT\nIF NOT ",
 	"GATHER 'a' FIELDS a TEXT, ", "GATHER 'a' FIELDS a TEXT b ", "GATHER \"a\", ", "FETCH 1 BODY ", "READ ", "WAIT 1 ", "'it's'\n",
-	"IF 1 {\n", "}\n", "{\n", "function f(a) {\n", "END IF\n", "TRY\nEND\n", "a.b.c", "x = 1\n", "?x = 1\n", "?x.y[",
+	"THEN ", "foo THEN\n", "foo DO\n", "IF 1 {\n", "}\n", "{\n", "function f(a) {\n", "END IF\n", "TRY\nEND\n", "a.b.c", "x = 1\n", "?x = 1\n", "?x.y[",
 }
 
 // Each of them, many times over, is read to its end. The time is not measured

@@ -33,7 +33,8 @@ const (
 	cSpace
 	cLetter
 	cDigit
-	cHigh // the start of a character beyond ASCII
+	cComment // may start a comment, ours or a foreign one
+	cHigh    // the start of a character beyond ASCII
 )
 
 var class = func() (t [256]uint8) {
@@ -45,6 +46,8 @@ var class = func() (t [256]uint8) {
 			t[c] = cLetter
 		case '0' <= c && c <= '9':
 			t[c] = cDigit
+		case c == '-' || c == '/' || c == '#':
+			t[c] = cComment
 		case c >= utf8.RuneSelf:
 			t[c] = cHigh
 		}
@@ -152,23 +155,18 @@ func (t *token) fail(err scanErr, pos source.Pos) {
 // space skips white space and comments.
 func (s *scanner) space(t *token) {
 	for s.pos < len(s.src) {
-		switch c := s.src[s.pos]; {
-		case c == '\n':
-			t.line = true
+		c := s.src[s.pos]
+		switch class[c] {
+		case cSpace:
+			if c == '\n' {
+				t.line = true
+			}
 			s.pos++
-		case class[c] == cSpace:
-			s.pos++
-		case c == '-' && s.at(1) == '-':
-			s.lineComment()
-		case c == '/' && s.at(1) == '*':
-			s.blockComment(t)
-		case c == '/' && s.at(1) == '/':
-			t.fail(errSlashes, source.Pos(s.pos))
-			s.pos = lineEnd(s.src, s.pos)
-		case c == '#':
-			t.fail(errHash, source.Pos(s.pos))
-			s.pos = lineEnd(s.src, s.pos)
-		case class[c] == cHigh:
+		case cComment:
+			if !s.comment(t) {
+				return
+			}
+		case cHigh:
 			r, n := utf8.DecodeRuneInString(s.src[s.pos:])
 			if !unicode.IsSpace(r) {
 				return
@@ -178,6 +176,25 @@ func (s *scanner) space(t *token) {
 			return
 		}
 	}
+}
+
+// comment skips a comment, ours or a foreign one, if one starts here.
+func (s *scanner) comment(t *token) bool {
+	switch rest := s.src[s.pos:]; {
+	case strings.HasPrefix(rest, "--"):
+		s.lineComment()
+	case strings.HasPrefix(rest, "/*"):
+		s.blockComment(t)
+	case strings.HasPrefix(rest, "//"):
+		t.fail(errSlashes, source.Pos(s.pos))
+		s.pos = lineEnd(s.src, s.pos)
+	case rest[0] == '#':
+		t.fail(errHash, source.Pos(s.pos))
+		s.pos = lineEnd(s.src, s.pos)
+	default:
+		return false
+	}
+	return true
 }
 
 func lineEnd(src string, i int) int {

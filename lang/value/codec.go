@@ -13,10 +13,16 @@ import (
 // which containers and blocks are shared, how much room they have, in which
 // order a map stands. A thing that was written before is written as a
 // reference to it.
+//
+// What is written does not tell a value that was there all the time from one
+// that was decoded since. So frozen things, which come from outside again and
+// again, are no things to refer to where they can be helped: those of a program
+// are written as their numbers, and short texts in full each time.
 type Encoder struct {
-	buf    []byte
-	walker Walker
-	static map[unsafe.Pointer]uint64
+	buf       []byte
+	walker    Walker
+	static    map[unsafe.Pointer]uint64
+	constants *Constants
 }
 
 // The encoded forms of a value.
@@ -30,10 +36,18 @@ const (
 	encBlock
 	encList
 	encMap
+	encConstant
+	encShort
 )
+
+// shortText is the longest frozen text that is written in full each time.
+const shortText = 32
 
 // NewEncoder returns an encoder that appends to buf.
 func NewEncoder(buf []byte) *Encoder { return &Encoder{buf: buf} }
+
+// Use makes the encoder write the constants of a program as numbers.
+func (e *Encoder) Use(c *Constants) { e.constants = c }
 
 // Bytes returns all that was written.
 func (e *Encoder) Bytes() []byte { return e.buf }
@@ -100,6 +114,9 @@ func (e *Encoder) Value(v Value) {
 		return
 	}
 	h := (*header)(v.p)
+	if h.flags&flagStatic != 0 && e.frozen(v) {
+		return
+	}
 	if n, ok := e.known(h); ok {
 		e.Byte(encRef)
 		e.Uint(n)
@@ -121,6 +138,26 @@ func (e *Encoder) Value(v Value) {
 	case KindMap:
 		e.entries((*Map)(v.p))
 	}
+}
+
+// frozen writes a constant, or a short frozen text.
+func (e *Encoder) frozen(v Value) bool {
+	if e.constants != nil {
+		if n, ok := e.constants.number[v.p]; ok {
+			e.Byte(encConstant)
+			e.Uint(n)
+			if !v.IsContainer() {
+				e.Uint(v.n)
+			}
+			return true
+		}
+	}
+	if v.IsText() && (*block)(v.p).used <= shortText {
+		e.Byte(encShort)
+		e.Text(v.Str())
+		return true
+	}
+	return false
 }
 
 func (e *Encoder) list(l *List) {
@@ -182,10 +219,15 @@ type Decoder struct {
 	room int64
 	objs []Value // zero while being read
 	err  error
+
+	constants *Constants
 }
 
 // NewDecoder returns a decoder of buf that allocates at most room bytes.
 func NewDecoder(buf []byte, room int64) *Decoder { return &Decoder{buf: buf, room: room} }
+
+// Use gives the decoder the constants that the encoder wrote as numbers.
+func (d *Decoder) Use(c *Constants) { d.constants = c }
 
 // Grant sets the room, for a decoder that reads its limit first.
 func (d *Decoder) Grant(room int64) { d.room = room }
@@ -306,10 +348,36 @@ func (d *Decoder) value(depth int) Value {
 		return d.list(depth)
 	case encMap:
 		return d.entries(depth)
+	case encConstant:
+		return d.constant()
+	case encShort:
+		s := d.Text()
+		if len(s) > shortText || !utf8.ValidString(s) || !d.take(uint64(BlockSize(len(s))), 1) {
+			d.Fail()
+			return Null
+		}
+		return Text(s).Freeze()
 	default:
 		d.Fail()
 	}
 	return Null
+}
+
+func (d *Decoder) constant() Value {
+	if d.constants == nil {
+		d.Fail()
+		return Null
+	}
+	n := d.Below(len(d.constants.values))
+	if d.err != nil {
+		return Null
+	}
+	v := d.constants.values[n]
+	if !v.IsContainer() {
+		v.n = d.Uint()
+		d.checkText(v)
+	}
+	return v
 }
 
 func (d *Decoder) float() Value {

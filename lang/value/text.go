@@ -16,12 +16,15 @@ const blockSize = 16
 
 var emptyText = newBlock(KindText, 0)
 
-func init() { emptyText.flags |= flagStatic }
+func init() { Value{unsafe.Pointer(emptyText), 0}.Freeze() }
 
 // newBlock allocates a block with room for n bytes, rounded up to whole words.
-// It is a []uint64 to the allocator: aligned and free of pointers.
+// It is a []uint64 to the allocator: aligned and free of pointers. There is
+// always room for a byte: a pointer to the content of an empty text must not
+// point past the block, where the garbage collector would take it for one to
+// something else.
 func newBlock(k Kind, n int) *block {
-	words := make([]uint64, (blockSize+n+7)/8)
+	words := make([]uint64, BlockSize(n)/8)
 	b := (*block)(unsafe.Pointer(&words[0]))
 	b.kind = k
 	b.cap = uint32(len(words)*8 - blockSize)
@@ -34,7 +37,7 @@ func (b *block) content(n int) []byte {
 }
 
 // BlockSize returns what a text or bytes of n bytes costs in memory.
-func BlockSize(n int) int { return (blockSize + n + 7) &^ 7 }
+func BlockSize(n int) int { return (blockSize + max(n, 1) + 7) &^ 7 }
 
 // Text returns s as a value. s must be valid UTF-8.
 func Text(s string) Value {

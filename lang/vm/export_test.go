@@ -1,6 +1,12 @@
 package vm
 
-import "ql/lang/value"
+import (
+	"crypto/sha256"
+	"fmt"
+	"slices"
+
+	"ql/lang/value"
+)
 
 // Poison fills all registers that are not in use.
 func (m *Machine) Poison(v value.Value) {
@@ -11,3 +17,40 @@ func (m *Machine) Poison(v value.Value) {
 
 // Live returns the bytes of all that the machine holds.
 func (m *Machine) Live() int64 { return m.live(nil) }
+
+// Inspect lists the parts of the state, for reports.
+func (m *Machine) Inspect() []string {
+	s := []string{
+		fmt.Sprintf("status %d, effect %d, steps %d, transaction %d, output %d", m.status, m.seq, m.steps, m.tx, len(m.out)),
+		fmt.Sprintf("fuel left %d, memory free %d", m.meter.Fuel+m.meter.Reserve, m.meter.Free),
+		fmt.Sprintf("database %s, site %d, register %d", value.AppendJSON(nil, m.db), m.site, m.reg),
+	}
+	for _, f := range m.frames {
+		s = append(s, fmt.Sprintf("caller %q at %d, registers from %d, fast %t", f.fn.Name, f.pc, f.base, f.fast))
+	}
+	s = append(s, fmt.Sprintf("in %q at %d, registers from %d, fast %t", m.fn.Name, m.pc, m.base, m.fast))
+	show := func(what string, i int, v value.Value) {
+		e := value.NewEncoder(nil)
+		e.Value(v)
+		s = append(s, fmt.Sprintf("%s %d: %s (%s, %x)", what, i, value.AppendJSON(nil, v), v.Kind(), sha256.Sum256(e.Bytes())))
+	}
+	for i, v := range m.stack[:m.height()] {
+		show("register", i, v)
+	}
+	for i, v := range m.globals {
+		show("global", i, v)
+	}
+	return append(s, fmt.Sprintf("trace %+v", m.trace.shape()))
+}
+
+// shape is a trace without times.
+func (t *trace) shape() any {
+	strip := func(l []entry) []entry {
+		l = slices.Clone(l)
+		for i := range l {
+			l[i].start, l[i].duration = 0, 0
+		}
+		return l
+	}
+	return []any{strip(t.first), t.open, strip(t.last), t.at, t.late}
+}

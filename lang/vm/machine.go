@@ -133,10 +133,13 @@ func words(code []bytecode.Instr) []uint64 {
 type linked struct {
 	funcs    []function
 	builtins []lib.Func
+	// constants is made when the first machine is stored.
+	constants func() *value.Constants
 }
 
 func link(p *bytecode.Program) any {
 	l := &linked{builtins: make([]lib.Func, len(p.Builtins)), funcs: make([]function, len(p.Funcs))}
+	l.constants = sync.OnceValue(func() *value.Constants { return value.NewConstants(p.Consts) })
 	for i, f := range p.Funcs {
 		l.funcs[i] = function{Func: f, number: i, traced: words(f.Traced.Instrs), fast: words(f.Fast.Instrs)}
 	}
@@ -277,21 +280,35 @@ func (m *Machine) ask(site int32, a uint8) *value.Error {
 	s := &m.prog.Sites[site]
 	info := s.Effect.Info()
 	if m.tx > 0 && !info.InTransaction {
-		name := "a nested TRANSACTION"
-		if s.Effect != bytecode.TxBegin && s.Step >= 0 {
-			name = m.prog.Steps[s.Step].Name
-		}
-		return value.Errorf("in_transaction", "%s cannot run inside a TRANSACTION, where only SQL and computation run", name)
+		return m.inTransaction(s)
 	}
 	m.site = site
 	m.reg = m.base + int(a)
 	m.seq++
 	m.status = Pending
 	m.present()
-	if !info.Inner {
+	switch {
+	case !info.Inner:
 		m.trace.effect(m, s.Step)
+	case s.Effect == bytecode.TxCommit:
+		m.trace.commit(m, s.Step)
 	}
 	return nil
+}
+
+// inTransaction is the error of an effect that a rollback could not undo.
+func (m *Machine) inTransaction(s *bytecode.Site) *value.Error {
+	name := s.Effect.String()
+	if s.Step >= 0 {
+		name = m.prog.Steps[s.Step].Name
+	}
+	switch s.Effect {
+	case bytecode.TxBegin:
+		return value.Errorf("in_transaction", "a TRANSACTION cannot run inside another, not even by way of a function")
+	case bytecode.SessionSet, bytecode.SessionUnset:
+		name += " … OF !SESSION"
+	}
+	return value.Errorf("in_transaction", "%s cannot run inside a TRANSACTION, where only SQL and computation run", name)
 }
 
 // present fills in the effect from the state.
@@ -320,13 +337,14 @@ func (m *Machine) database() string {
 	return ""
 }
 
-// inTry reports whether a TRY stands between here and the open TRANSACTION.
+// inTry reports whether a TRY stands between here and the open TRANSACTION:
+// whether the innermost handler is one.
 func (m *Machine) inTry() bool {
 	fn, pc, fast := m.fn, m.pc-1, m.fast
 	for i := len(m.frames); ; i-- {
 		for _, h := range code(fn, fast).Handlers {
-			if !h.Transaction && int(h.From) <= pc && pc < int(h.To) {
-				return true
+			if int(h.From) <= pc && pc < int(h.To) {
+				return !h.Transaction
 			}
 		}
 		if i < m.tx {

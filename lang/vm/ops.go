@@ -148,6 +148,7 @@ func (m *Machine) quicken(pc int, instrs []uint64) (int, []uint64) {
 		return pc, instrs
 	}
 	m.fast = true
+	m.trace.past(len(m.frames))
 	return int(m.fn.Fast.Loops[i]), m.fn.fast
 }
 

@@ -451,6 +451,8 @@ func (m *Machine) run() {
 		case bytecode.OpStep:
 			if m.steps < m.traceFirst {
 				m.trace.begin(int32(in>>32), len(m.frames))
+			} else {
+				m.trace.past(len(m.frames))
 			}
 			m.steps++
 			continue

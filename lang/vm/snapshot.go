@@ -44,6 +44,7 @@ func (m *Machine) encode(times bool) []byte {
 	b = append(b, magic...)
 	b = append(b, m.prog.Hash[:]...)
 	e := value.NewEncoder(b)
+	e.Use(m.link.constants())
 	l := &m.limits
 	for _, n := range []int64{int64(l.Text), int64(l.Elements), int64(l.Nesting), int64(l.Pattern), l.PatternCost,
 		l.Fuel, l.Memory, int64(l.CallDepth), int64(l.Output), int64(l.TraceFirst), int64(l.TraceLast)} {
@@ -142,6 +143,7 @@ func (m *Machine) decode(p *bytecode.Program, body, output []byte) error {
 	if m.status == Failed {
 		return fmt.Errorf("%w: %s", ErrVersion, m.err.Message)
 	}
+	d.Use(m.link.constants())
 	d.Grant(l.Memory + 1<<20)
 	left := d.Int()
 	if left < 0 || left > l.Fuel {

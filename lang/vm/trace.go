@@ -74,6 +74,14 @@ func (t *trace) begin(step int32, depth int) {
 	t.first = append(t.first, entry{step: step, depth: int32(depth), open: true, start: now})
 }
 
+// past records that a statement begins that the trace has no room for: those
+// before it at its depth or deeper are over.
+func (t *trace) past(depth int) {
+	if n := len(t.open); n > 0 && int(t.first[t.open[n-1]].depth) >= depth {
+		t.close(t.now(), depth, stepOk)
+	}
+}
+
 // close ends all open steps at depth or deeper.
 func (t *trace) close(now time.Duration, depth int, s stepStatus) {
 	for n := len(t.open); n > 0; n-- {
@@ -121,6 +129,14 @@ func (t *trace) effect(m *Machine, step int32) {
 	t.late = m.limits.TraceLast > 0
 }
 
+// commit records that a TRANSACTION commits. At its END no statement begins,
+// but the one before is over.
+func (t *trace) commit(m *Machine, step int32) {
+	if n := len(t.open); n > 0 && t.first[t.open[n-1]].step != step {
+		t.past(len(m.frames))
+	}
+}
+
 // settled records that an effect ended well.
 func (t *trace) settled(m *Machine) {
 	status := stepOk
@@ -141,7 +157,7 @@ func (t *trace) settled(m *Machine) {
 		if e.status == stepPaused {
 			e.status = stepOk
 		}
-		if status == stepDeclined {
+		if status == stepDeclined && !m.fast && e.step == m.prog.Sites[m.site].Step {
 			e.status = status
 			e.duration = t.now() - e.start
 			e.open = false
@@ -165,7 +181,9 @@ func (t *trace) failed(m *Machine, depth int) {
 		t.late = false
 		return
 	}
-	if step := m.here().Step; !covered && step >= 0 {
+	// A rolled back TRANSACTION hands on an error that has been recorded.
+	again := m.pc > 0 && code(m.fn, m.fast).Instrs[m.pc-1].Op == bytecode.OpRaise
+	if step := m.here().Step; !covered && !again && step >= 0 {
 		t.push(entry{step: step, status: stepError, start: now}, m.limits.TraceLast)
 	}
 }

@@ -11,4 +11,3 @@ SET ?a AS {
   body: "another text that takes some room",
   tail: "a third text"
 }
-SET ?a AS {"k{?a}": 1, "k2{=1 + 1}": 2}

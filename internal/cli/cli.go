@@ -1,0 +1,152 @@
+// Package cli is the command ql: one file for each of its commands. It reads
+// arguments, asks people at the terminal and shows what came out; scripts are
+// compiled by package lang and run by package engine.
+//
+// Commands end with 0 when all went well, 1 when a script failed, 2 when the
+// command line or a script's text is wrong, and 3 when a person declined.
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+// The exit codes.
+const (
+	exitOK       = 0
+	exitFailed   = 1
+	exitUsage    = 2
+	exitDeclined = 3
+)
+
+// commands is the command line.
+type commands struct {
+	JSON bool `help:"Print what came out as JSON."`
+
+	Run     runCommand     `cmd:"" help:"Run a script here, without a server."`
+	Check   checkCommand   `cmd:"" help:"Find the errors in scripts without running them."`
+	Fmt     fmtCommand     `cmd:"" help:"Write scripts in the one written form."`
+	Version versionCommand `cmd:"" help:"Print the version."`
+}
+
+const description = `ql runs scripts of the query language: ordinary statements, SQL, files, forms and waiting, in one text.`
+
+// Main runs the command with the arguments after its name, and returns its
+// exit code. The first interrupt asks it to end, the second one ends it.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	c := &console{ctx: ctx, in: newLineReader(stdin), out: stdout, err: stderr, clock: time.Now, wait: waitUntil}
+	return c.main(args)
+}
+
+// console is what the commands share: where they read and write.
+type console struct {
+	ctx   context.Context
+	in    *lineReader
+	out   io.Writer
+	err   io.Writer
+	json  bool
+	clock func() time.Time
+	// wait returns when the moment has come or the context has ended.
+	wait func(context.Context, time.Time) error
+}
+
+func waitUntil(ctx context.Context, t time.Time) error {
+	timer := time.NewTimer(time.Until(t))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// failure ends a command with an exit code, after saying why.
+type failure struct {
+	code    int
+	message string // "" where all has been said
+}
+
+func (f *failure) Error() string { return f.message }
+
+// usage says what is wrong with the command line or the files it names.
+func usage(format string, args ...any) error {
+	return &failure{exitUsage, fmt.Sprintf(format, args...)}
+}
+
+// exited is how kong's wish to end the process comes back, after --help.
+type exited int
+
+func (c *console) main(args []string) (code int) {
+	defer func() {
+		if e, ok := recover().(exited); ok {
+			code = int(e)
+		}
+	}()
+	var line commands
+	k, err := kong.New(&line,
+		kong.Name("ql"),
+		kong.Description(description),
+		kong.Writers(c.out, c.err),
+		kong.Exit(func(code int) { panic(exited(code)) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+	)
+	if err != nil {
+		fmt.Fprintln(c.err, "ql:", err)
+		return exitFailed
+	}
+	c.json = slices.Contains(args, "--json")
+	parsed, err := k.Parse(args)
+	if err != nil {
+		return c.report(usage("%s (see ql --help)", err))
+	}
+	c.json = line.JSON
+	return c.report(parsed.Run(c))
+}
+
+// report says why a command failed and returns its exit code.
+func (c *console) report(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	code, message := exitFailed, err.Error()
+	if f := (*failure)(nil); errors.As(err, &f) {
+		code, message = f.code, f.message
+	}
+	switch {
+	case message == "":
+	case c.json:
+		c.print(struct {
+			Status string    `json:"status"`
+			Error  errorJSON `json:"error"`
+		}{"error", errorJSON{Code: "invalid_request", Message: message}})
+	default:
+		fmt.Fprintln(c.err, "ql:", message)
+	}
+	return code
+}
+
+// print writes v as one line of JSON.
+func (c *console) print(v any) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		fmt.Fprintln(c.err, "ql:", err)
+		return
+	}
+	_, _ = c.out.Write(b.Bytes())
+}

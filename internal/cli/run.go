@@ -1,0 +1,322 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"ql/internal/engine"
+	"ql/lang"
+	"ql/lang/source"
+	"ql/lang/value"
+	"ql/lang/vm"
+)
+
+// runCommand is ql run.
+type runCommand struct {
+	Script string `arg:"" help:"The script, or - for standard input."`
+
+	Data    string        `default:"." env:"QL_DATA" placeholder:"DIR" help:"The account's folder: what the script calls / (${default})."`
+	Plan    string        `default:"standard" env:"QL_PLAN" enum:"free,standard,unlimited" placeholder:"PLAN" help:"Whose limits hold: free, standard or unlimited (${default})."`
+	Timeout time.Duration `env:"QL_TIMEOUT" placeholder:"TIME" help:"How long the script may run, such as 90s, waits and questions aside (the plan's)."`
+	Trace   bool          `help:"Show the steps afterwards."`
+
+	Get    []string `sep:"none" placeholder:"NAME=TEXT" group:"The request" help:"An entry of !GET (repeatable)."`
+	Post   []string `sep:"none" placeholder:"NAME=TEXT" group:"The request" help:"An entry of !POST (repeatable)."`
+	Cookie []string `sep:"none" placeholder:"NAME=TEXT" group:"The request" help:"An entry of !COOKIE (repeatable)."`
+	Header []string `sep:"none" placeholder:"NAME=TEXT" group:"The request" help:"A header: !REQUEST('header:name') (repeatable)."`
+	Method string   `placeholder:"METHOD" group:"The request" help:"!REQUEST('method') (GET, or POST where there is a --post or --body)."`
+	Path   string   `default:"/" placeholder:"PATH" group:"The request" help:"!REQUEST('path') (${default})."`
+	Body   *string  `placeholder:"TEXT" group:"The request" help:"!REQUEST('body')."`
+
+	Answers string `placeholder:"FILE" group:"People and secrets" help:"Answers to CONFIRM and GATHER: a JSON list of {\"approved\": true} and {\"fields\": {…}}. Without it they are asked here."`
+	Secrets string `env:"QL_SECRETS" placeholder:"FILE" group:"People and secrets" help:"What !SECRET finds: a JSON map of names and texts."`
+}
+
+// plan is what a plan allows a run here.
+type plan struct {
+	limits  func() vm.Limits
+	timeout time.Duration
+}
+
+var plans = map[string]plan{
+	"free":      {vm.Free, time.Minute},
+	"standard":  {vm.Standard, 15 * time.Minute},
+	"unlimited": {vm.Unlimited, 24 * time.Hour},
+}
+
+// Run implements the command.
+func (k *runCommand) Run(c *console) (err error) {
+	input, err := k.input()
+	if err != nil {
+		return err
+	}
+	var who answers = person{c}
+	if k.Answers != "" {
+		if who, err = readAnswers(k.Answers); err != nil {
+			return err
+		}
+	}
+	secrets, err := readSecrets(k.Secrets)
+	if err != nil {
+		return err
+	}
+	text, err := c.readScript(k.Script)
+	if err != nil {
+		return err
+	}
+	account, err := openAccount(k.Data)
+	if err != nil {
+		return err
+	}
+	defer account.close(&err)
+
+	job, err := engine.NewUUID(rand.Reader)
+	if err != nil {
+		return err
+	}
+	s := &session{console: c, command: k, texts: map[string]string{"": text}, job: job, started: c.clock()}
+	include := account.include(c.ctx)
+	program, err := lang.Compile(text, lang.Options{Include: func(path string) (string, error) {
+		text, err := include(path)
+		s.texts[path] = text
+		return text, err
+	}})
+	var wrong source.Errors
+	if errors.As(err, &wrong) {
+		s.refused(wrong)
+		return &failure{code: exitUsage}
+	}
+	if err != nil {
+		return err
+	}
+
+	plan := plans[k.Plan]
+	limits := plan.limits()
+	machine := vm.New(program, limits, input)
+	defer machine.Release()
+	options := engine.Options{
+		Files: account.files, Databases: account.databases, Secrets: secrets,
+		Account: fixed(entry{"username", "local"}, entry{"plan", k.Plan}),
+		Job:     fixed(entry{"id", s.job}, entry{"started", s.started.UTC().Format(time.RFC3339)}),
+		Clock:   c.clock, Rand: rand.Reader, Work: limits.Fuel,
+	}
+	if program.UsesSession {
+		if options.Sessions, err = account.openSessions(c.ctx, c.clock); err != nil {
+			return err
+		}
+	}
+	s.run = engine.New(machine, options, engine.State{})
+	s.left = plan.timeout
+	if k.Timeout > 0 {
+		s.left = k.Timeout
+	}
+	out, err := s.drive(who)
+	if e := account.keepSession(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return err
+	}
+	return s.finish(out)
+}
+
+// session is one run of a script at the command line.
+type session struct {
+	*console
+	command *runCommand
+	texts   map[string]string // the script's text by "", its includes' by path
+	job     string
+	started time.Time
+	run     *engine.Run
+	left    time.Duration // of the time that the script may run
+	shown   int           // bytes of output already written
+}
+
+// drive runs the script to its end, answering and waiting on the way.
+func (s *session) drive(who answers) (engine.Outcome, error) {
+	for {
+		out, err := s.proceed()
+		s.flush()
+		if err != nil {
+			// Whoever runs a script here is also its operator.
+			fmt.Fprintln(s.err, "ql:", err)
+		}
+		switch out.Status {
+		case engine.Paused:
+			if err := who.reply(s.ctx, s.run, out.Prompt); err != nil {
+				return out, err
+			}
+		case engine.Waiting:
+			fmt.Fprintf(s.err, "waiting until %s\n", out.Until.Local().Format("2006-01-02 15:04:05"))
+			if err := s.wait(s.ctx, out.Until); err != nil {
+				s.run.Cancel(err)
+			}
+		default:
+			return out, nil
+		}
+	}
+}
+
+// proceed runs the script until it stops, within the time that is left.
+func (s *session) proceed() (engine.Outcome, error) {
+	ctx, cancel := context.WithTimeout(s.ctx, s.left)
+	defer cancel()
+	began := time.Now()
+	out, err := s.run.Continue(ctx)
+	s.left -= time.Since(began)
+	return out, err
+}
+
+// flush writes what the script has emitted since the last time, unless it goes
+// into the JSON at the end.
+func (s *session) flush() {
+	if s.json {
+		return
+	}
+	out := s.run.Machine().Output()
+	_, _ = s.out.Write(out[s.shown:])
+	s.shown = len(out)
+}
+
+// finish shows how the run ended.
+func (s *session) finish(out engine.Outcome) error {
+	if s.json {
+		s.printOutcome(out)
+	} else {
+		if o := s.run.Machine().Output(); len(o) > 0 && o[len(o)-1] != '\n' && isTerminal(s.out) {
+			_, _ = io.WriteString(s.out, "\n")
+		}
+		if out.Status == engine.Failed {
+			fmt.Fprint(s.err, s.explain(out.Err))
+		}
+		if s.command.Trace {
+			s.printTrace()
+		}
+	}
+	switch out.Status {
+	case engine.Failed:
+		return &failure{code: exitFailed}
+	case engine.Declined:
+		if s.json {
+			return &failure{code: exitDeclined}
+		}
+		return &failure{code: exitDeclined, message: "declined"}
+	}
+	return nil
+}
+
+// input makes the request of the flags.
+func (k *runCommand) input() (vm.Input, error) {
+	var in vm.Input
+	var err error
+	if in.Get, err = entries("--get", "", k.Get); err != nil {
+		return in, err
+	}
+	if in.Post, err = entries("--post", "", k.Post); err != nil {
+		return in, err
+	}
+	if in.Cookie, err = entries("--cookie", "", k.Cookie); err != nil {
+		return in, err
+	}
+	headers, err := entries("--header", "header:", k.Header)
+	if err != nil {
+		return in, err
+	}
+	method := strings.ToUpper(k.Method)
+	switch {
+	case method != "":
+	case len(k.Post) > 0 || k.Body != nil:
+		method = "POST"
+	default:
+		method = "GET"
+	}
+	request := value.NewMap(nil, 4)
+	for name, text := range map[string]string{"--method": method, "--path": k.Path} {
+		if !utf8.ValidString(text) {
+			return in, usage("%s: %q is not UTF-8", name, text)
+		}
+	}
+	request.SetText("path", value.Text(k.Path))
+	request.SetText("method", value.Text(method))
+	for key, v := range headers.Map().All {
+		request.Set(nil, key, v)
+	}
+	if k.Body != nil {
+		if utf8.ValidString(*k.Body) {
+			request.SetText("body", value.Text(*k.Body))
+		} else {
+			request.SetText("body", value.Bytes([]byte(*k.Body)))
+		}
+	}
+	in.Request = request.Value()
+	return in, nil
+}
+
+// entries makes a map of NAME=TEXT arguments.
+func entries(flag, prefix string, args []string) (value.Value, error) {
+	m := value.NewMap(nil, len(args))
+	for _, arg := range args {
+		name, text, ok := strings.Cut(arg, "=")
+		if !ok || name == "" {
+			return value.Null, usage("%s takes NAME=TEXT, not %q", flag, arg)
+		}
+		if !utf8.ValidString(arg) {
+			return value.Null, usage("%s: %q is not UTF-8", flag, arg)
+		}
+		if prefix != "" {
+			name = prefix + strings.ToLower(name)
+		}
+		m.SetText(name, value.Text(text))
+	}
+	return m.Value(), nil
+}
+
+// entry is an entry of a global.
+type entry struct{ key, text string }
+
+// fixed returns a reader of a global that always holds the same.
+func fixed(entries ...entry) func(context.Context) (value.Value, error) {
+	return func(context.Context) (value.Value, error) {
+		m := value.NewMap(nil, len(entries))
+		for _, e := range entries {
+			m.SetText(e.key, value.Text(e.text))
+		}
+		return m.Value(), nil
+	}
+}
+
+// secretFile is the secrets of --secrets.
+type secretFile map[string]string
+
+// Secret implements engine.Secrets.
+func (s secretFile) Secret(_ context.Context, name string) (string, bool, error) {
+	secret, ok := s[name]
+	return secret, ok, nil
+}
+
+func readSecrets(name string) (secretFile, error) {
+	if name == "" {
+		return nil, nil
+	}
+	v, err := readJSON(name)
+	if err != nil {
+		return nil, err
+	}
+	if !v.IsMap() {
+		return nil, usage("%s: secrets are a JSON map of names and texts", name)
+	}
+	s := secretFile{}
+	for k, v := range v.Map().All {
+		if !v.IsText() {
+			return nil, usage("%s: the secret %q must be a text", name, k.Str())
+		}
+		s[k.Str()] = v.Str()
+	}
+	return s, nil
+}

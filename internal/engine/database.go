@@ -1,0 +1,58 @@
+package engine
+
+import "ql/lang/value"
+
+// mainDatabase is the database of statements that name none.
+const mainDatabase = "main"
+
+func (c *call) database() string {
+	if c.effect.Database == "" {
+		return mainDatabase
+	}
+	return c.effect.Database
+}
+
+func sql(c *call) (value.Value, error) {
+	q := Query{Statement: c.effect.Statement, Params: c.args, Meter: c.meter, Savepoint: c.effect.Savepoint}
+	switch {
+	case c.o.Databases == nil:
+		return value.Null, missing("databases")
+	case c.tx != nil: // the machine sees to it that the database is the same
+		return c.tx.Query(c.ctx, q)
+	}
+	return c.o.Databases.Query(c.ctx, c.database(), q)
+}
+
+func txBegin(c *call) (value.Value, error) {
+	if c.o.Databases == nil {
+		return value.Null, missing("databases")
+	}
+	tx, err := c.o.Databases.Begin(c.ctx, c.database())
+	if err != nil {
+		return value.Null, err
+	}
+	c.tx = tx
+	return value.Null, nil
+}
+
+// txCommit leaves a transaction that cannot be committed open: the machine
+// rolls it back as it does at any other error.
+func txCommit(c *call) (value.Value, error) {
+	if c.tx == nil {
+		return value.Null, nil
+	}
+	if err := c.tx.Commit(c.ctx); err != nil {
+		return value.Null, err
+	}
+	c.tx = nil
+	return value.Null, nil
+}
+
+func txRollback(c *call) (value.Value, error) {
+	if c.tx == nil {
+		return value.Null, nil
+	}
+	tx := c.tx
+	c.tx = nil
+	return value.Null, tx.Rollback()
+}

@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"io"
+	"time"
+
+	"ql/internal/form"
+	"ql/internal/password"
+	"ql/lang/value"
+	"ql/lang/vm"
+)
+
+// Options are what a run may reach. A resource that is nil is not there: the
+// statements that need it fail with not_available.
+type Options struct {
+	Files     Files
+	Databases Databases
+	Sessions  Sessions
+	Secrets   Secrets
+
+	// Account, Quota and Job return what !ACCOUNT, !QUOTA and !JOB hold: a map
+	// made anew for each call. Nil means an empty map.
+	Account, Quota, Job func(context.Context) (value.Value, error)
+
+	Clock func() time.Time // time.Now where left out
+	Rand  io.Reader        // of cryptographic quality; crypto/rand's where left out
+
+	// Passwords bounds how many passwords are hashed at once, for all runs
+	// that share it.
+	Passwords *password.Gate
+	// MaxPause is how long a question may wait for its answer at most, and does
+	// where the script sets no time; 0: for ever.
+	MaxPause time.Duration
+	// MaxWait is how long one WAIT may last at most; 0: as long as it likes.
+	MaxWait time.Duration
+	// Work is what the effects of a run may compute: fuel as the machine counts
+	// it, but apart from the machine's own, which must be the same each time the
+	// run is repeated. 0: five seconds' worth.
+	Work int64
+}
+
+// defaultWork is about five seconds of computing.
+const defaultWork = 500_000_000
+
+func (o Options) withDefaults() Options {
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Reader
+	}
+	if o.Work == 0 {
+		o.Work = defaultWork
+	}
+	return o
+}
+
+// Secrets are an account's secrets by name.
+type Secrets interface {
+	Secret(ctx context.Context, name string) (secret string, found bool, err error)
+}
+
+// Status says how far a run has come.
+type Status uint8
+
+// The states.
+const (
+	Done     Status = iota // ended well
+	Declined               // ended at a declined CONFIRM
+	Failed                 // ended with an error
+	Paused                 // stands at a question, see Prompt
+	Waiting                // stands at a WAIT, see Until
+)
+
+var statusNames = [...]string{"done", "declined", "failed", "paused", "waiting"}
+
+// String returns the state's name.
+func (s Status) String() string { return statusNames[s] }
+
+// Outcome is why a run came back.
+type Outcome struct {
+	Status Status
+	Err    *vm.Error // Failed: secrets are masked in its message
+	Prompt *Prompt   // Paused
+	Until  time.Time // Waiting
+}
+
+// The kinds of questions.
+const (
+	KindConfirm = "confirm"
+	KindGather  = "gather"
+)
+
+// Prompt is a question to a person.
+type Prompt struct {
+	ID      string
+	Kind    string
+	Message string
+	Form    *form.Form // of KindGather
+	Expires time.Time  // zero: never
+	Line    int
+}
+
+// State is what goes on with a run beside its machine's snapshot when it is
+// stored at a pause or a wait.
+type State struct {
+	Session bool      `json:"session,omitempty"` // it has started one, to be taken again
+	Prompt  string    `json:"prompt,omitempty"`  // the id of the question that is open
+	Expires time.Time `json:"expires,omitzero"`
+	Until   time.Time `json:"until,omitzero"`
+}

@@ -1,0 +1,214 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"ql/internal/form"
+	"ql/lang/bytecode"
+	"ql/lang/value"
+	"ql/lang/vm"
+)
+
+// Errors of replies. They leave the run as it is.
+var (
+	ErrNotPaused  = errors.New("nobody was asked anything")
+	ErrWrongReply = errors.New("this question wants another kind of reply")
+)
+
+// maxMessage bounds what CONFIRM asks, in code points.
+const maxMessage = 10_000
+
+// ask returns the question that the machine stands at. Asked again, also after
+// the run was stored in between, it is the same question.
+func (r *Run) ask() (*Prompt, error) {
+	if r.prompt != nil {
+		return r.prompt, nil
+	}
+	e := r.machine.Effect()
+	p := &Prompt{Line: e.Line}
+	if e.Kind == bytecode.Gather {
+		f, err := form.Parse(e.Args[0])
+		if err != nil {
+			return nil, err
+		}
+		p.Kind, p.Message, p.Form = KindGather, f.Title, f
+	} else {
+		text, err := value.ToText(nil, e.Args[0])
+		if err != nil {
+			return nil, err
+		}
+		if utf8.RuneCountInString(text.Str()) > maxMessage {
+			return nil, value.Errorf(value.BadArgument, "CONFIRM asks in at most %d characters", maxMessage)
+		}
+		p.Kind, p.Message = KindConfirm, string(text.Raw())
+	}
+	if r.state.Prompt == "" {
+		expires, err := r.expiry(e)
+		if err != nil {
+			return nil, err
+		}
+		id, err := NewUUID(r.o.Rand)
+		if err != nil {
+			return nil, err
+		}
+		r.state.Prompt, r.state.Expires = id, expires
+	}
+	p.ID, p.Expires = r.state.Prompt, r.state.Expires
+	r.prompt = p
+	return p, nil
+}
+
+// expiry returns the end of the time that WITHIN gives.
+func (r *Run) expiry(e *vm.Effect) (time.Time, error) {
+	within := r.o.MaxPause
+	if v := e.Args[1]; !v.IsNull() {
+		d, err := duration(v, "WITHIN")
+		if err != nil {
+			return time.Time{}, err
+		}
+		if d == 0 {
+			return time.Time{}, value.Errorf(value.BadArgument, "WITHIN takes a time in which somebody can answer, not 0")
+		}
+		if r.o.MaxPause > 0 && d > r.o.MaxPause {
+			return time.Time{}, value.Errorf("limit_exceeded", "WITHIN is longer than the %s that a question may stay open", words(r.o.MaxPause))
+		}
+		within = d
+	}
+	if within == 0 {
+		return time.Time{}, nil
+	}
+	return r.o.Clock().Add(within), nil
+}
+
+// until returns the moment that WAIT waits for.
+func (r *Run) until(e *vm.Effect) (time.Time, error) {
+	if !r.state.Until.IsZero() {
+		return r.state.Until, nil
+	}
+	now := r.o.Clock()
+	var until time.Time
+	if e.Kind == bytecode.Wait {
+		d, err := duration(e.Args[0], "WAIT")
+		if err != nil {
+			return now, err
+		}
+		until = now.Add(d)
+	} else {
+		v := e.Args[0]
+		if !v.IsText() {
+			return now, value.Errorf(value.WrongKind, "WAIT UNTIL takes a time as text, not %s", value.Describe(v))
+		}
+		t, err := time.Parse(time.RFC3339, v.Str())
+		if err != nil {
+			return now, value.Errorf(value.BadTime, "WAIT UNTIL takes a time such as 2026-12-31T08:00:00Z, not %s: PARSE_TIME(…) reads others", value.Quote(v.Str()))
+		}
+		until = t
+	}
+	if r.o.MaxWait > 0 && until.Sub(now) > r.o.MaxWait {
+		return now, value.Errorf("limit_exceeded", "WAIT is longer than the %s that a script may wait", words(r.o.MaxWait))
+	}
+	return until, nil
+}
+
+// maxSeconds is the longest duration, a hundred years.
+const maxSeconds = 100 * 366 * 24 * 3600
+
+// duration takes a number of seconds.
+func duration(v value.Value, word string) (time.Duration, error) {
+	if !v.IsNumber() {
+		return 0, value.Errorf(value.WrongKind, "%s takes a time such as 2 HOURS, not %s", word, value.Describe(v))
+	}
+	s := v.Float()
+	if s < 0 || s > maxSeconds {
+		return 0, value.Errorf(value.BadArgument, "%s takes a time from 0 SECONDS to 100 years, not %s seconds", word, value.AppendNumber(nil, v))
+	}
+	return time.Duration(s * float64(time.Second)), nil
+}
+
+// words writes a duration for people: "7 days", "1 hour", "90 seconds".
+func words(d time.Duration) string {
+	for _, u := range []struct {
+		name string
+		unit time.Duration
+	}{{"day", 24 * time.Hour}, {"hour", time.Hour}, {"minute", time.Minute}} {
+		if d >= u.unit && d%u.unit == 0 {
+			return count(int64(d/u.unit), u.name)
+		}
+	}
+	return count(int64(d/time.Second), "second")
+}
+
+func count(n int64, unit string) string {
+	if n == 1 {
+		return "1 " + unit
+	}
+	return fmt.Sprintf("%d %ss", n, unit)
+}
+
+// Question returns the question that is open, or nil.
+func (r *Run) Question() *Prompt {
+	if r.machine.Status() != vm.Pending {
+		return nil
+	}
+	if k := r.machine.Effect().Kind; k != bytecode.Confirm && k != bytecode.Gather {
+		return nil
+	}
+	p, err := r.ask()
+	if err != nil {
+		return nil
+	}
+	return p
+}
+
+// Approve answers a CONFIRM.
+func (r *Run) Approve(approved bool) error {
+	p := r.Question()
+	switch {
+	case p == nil:
+		return ErrNotPaused
+	case p.Kind != KindConfirm:
+		return ErrWrongReply
+	}
+	r.resume(value.Bool(approved))
+	return nil
+}
+
+// Answer answers a GATHER with a map of its fields. form.FieldErrors say what
+// does not fit; the question then stays open.
+func (r *Run) Answer(ctx context.Context, fields value.Value) error {
+	p := r.Question()
+	switch {
+	case p == nil:
+		return ErrNotPaused
+	case p.Kind != KindGather:
+		return ErrWrongReply
+	}
+	v, err := p.Form.Validate(ctx, fields, uploads{r})
+	if err != nil {
+		return err
+	}
+	r.resume(v)
+	return nil
+}
+
+// Expire tells the script that nobody answered in time.
+func (r *Run) Expire() error {
+	p := r.Question()
+	if p == nil {
+		return ErrNotPaused
+	}
+	r.forget()
+	r.machine.ResumeError(value.Errorf("expired", "nobody answered in time"))
+	return nil
+}
+
+// Cancel ends a run that stands at a question or a WAIT, for the reason that
+// cause gives. Continue then tells how it ended.
+func (r *Run) Cancel(cause error) {
+	r.forget()
+	r.machine.ResumeError(&value.Limit{Name: "time", Cause: cause})
+}

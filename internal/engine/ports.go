@@ -1,0 +1,83 @@
+// Package engine binds a machine's effects to the resources of one account. It
+// declares what it needs of each resource as a small interface; adapters in
+// internal/resource implement them. It runs a machine until the script ends or
+// must wait for a person or a moment, which is its caller's business.
+package engine
+
+import (
+	"context"
+	"time"
+
+	"ql/lang/bytecode"
+	"ql/lang/value"
+)
+
+// Files is an account's tree of files. Paths are canonical: absolute, checked
+// by the adapter. Errors that the script may see are *value.Error
+// (file_not_found, invalid_path, quota_exceeded, …).
+type Files interface {
+	// Read returns the content; a missing file is file_not_found. Limit is the
+	// most bytes that may be returned.
+	Read(ctx context.Context, path string, limit int) ([]byte, error)
+	Write(ctx context.Context, path string, content []byte) error
+	// Append adds to the end, making the file where it is missing.
+	Append(ctx context.Context, path string, content []byte) error
+	List(ctx context.Context, path string) ([]FileInfo, error)
+	Copy(ctx context.Context, from, to string) error
+	Move(ctx context.Context, from, to string) error
+	Remove(ctx context.Context, path string) error
+}
+
+// FileInfo is one entry of a folder.
+type FileInfo struct {
+	Path     string
+	Name     string
+	Size     int64
+	Modified time.Time
+	Folder   bool
+}
+
+// Databases are an account's databases, by name, made on first use.
+type Databases interface {
+	// Query runs one statement. Rows are made under the meter. The result
+	// follows the statement's mode: a list of maps, a map or null, a value or
+	// null; a statement without rows gives {changes, last_id}.
+	Query(ctx context.Context, database string, q Query) (value.Value, error)
+	// Begin starts a transaction that holds until Commit or Rollback.
+	Begin(ctx context.Context, database string) (Tx, error)
+}
+
+// Query is one SQL statement with its parameters' values.
+type Query struct {
+	Statement *bytecode.Statement
+	Params    []value.Value
+	Meter     *value.Meter
+	// Savepoint asks that a failure undo this statement alone.
+	Savepoint bool
+}
+
+// Tx is an open transaction on one database.
+type Tx interface {
+	Query(ctx context.Context, q Query) (value.Value, error)
+	Commit(ctx context.Context) error
+	Rollback() error
+}
+
+// Sessions hands out the caller's session of this account.
+type Sessions interface {
+	// Start attaches to the caller's session, or to a new one, and holds it
+	// until the Session is let go.
+	Start(ctx context.Context) (Session, error)
+}
+
+// Session is a session held by one run.
+type Session interface {
+	Get(ctx context.Context, key string) (value.Value, error)
+	All(ctx context.Context) (value.Value, error)
+	Set(ctx context.Context, key string, v value.Value) error
+	Unset(ctx context.Context, key string) error
+	// End removes the session and lets go of it.
+	End(ctx context.Context) error
+	// Release lets go of it: at a pause and at the script's end.
+	Release() error
+}

@@ -1,0 +1,226 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"ql/lang/bytecode"
+	"ql/lang/value"
+	"ql/lang/vm"
+)
+
+// Run is one machine at work on one account's resources. It is not safe for
+// concurrent use.
+type Run struct {
+	o       Options
+	machine *vm.Machine
+	state   State
+	prompt  *Prompt // of the effect that the machine stands at
+
+	session Session // held
+	tx      Tx      // open
+	work    int64   // what is left of Options.Work
+	secrets []string
+}
+
+// New returns a run of a machine, which may be a fresh one or one restored
+// from a snapshot; s is the State stored beside that, or the zero State.
+func New(m *vm.Machine, o Options, s State) *Run {
+	o = o.withDefaults()
+	return &Run{o: o, machine: m, state: s, work: o.Work}
+}
+
+// Machine returns the machine, for its output and trace.
+func (r *Run) Machine() *vm.Machine { return r.machine }
+
+// State returns what must be stored beside the machine's snapshot.
+func (r *Run) State() State { return r.state }
+
+// Continue runs the script until it ends, asks somebody or waits; while the
+// answer is not given or the time has not come, it returns at once. Neither a
+// session nor a transaction is held when it has returned. The error, where
+// there is one, is for the log: the outcome then says "internal" at most.
+func (r *Run) Continue(ctx context.Context) (Outcome, error) {
+	for {
+		switch r.machine.Run(ctx) {
+		case vm.Pending:
+			if out := r.effect(ctx); out != nil {
+				return *out, r.letGo()
+			}
+		case vm.Done:
+			return Outcome{Status: Done}, r.letGo()
+		case vm.Declined:
+			return Outcome{Status: Declined}, r.letGo()
+		case vm.Failed:
+			e := *r.machine.Err()
+			e.Message = r.mask(e.Message)
+			err := r.letGo()
+			if e.Code == "internal" {
+				err = errors.Join(e.Unwrap(), err)
+			}
+			return Outcome{Status: Failed, Err: &e}, err
+		default:
+			return Outcome{}, errors.New("the machine neither runs nor stands")
+		}
+	}
+}
+
+// letGo gives back what nobody may hold while the script does not run.
+func (r *Run) letGo() error {
+	var errs []error
+	if r.tx != nil {
+		errs = append(errs, r.tx.Rollback())
+		r.tx = nil
+	}
+	if r.session != nil {
+		errs = append(errs, r.session.Release())
+		r.session = nil
+	}
+	return errors.Join(errs...)
+}
+
+// effect does what the machine asks for. It returns an outcome where that has
+// to wait for somebody or something else.
+func (r *Run) effect(ctx context.Context) *Outcome {
+	e := r.machine.Effect()
+	switch e.Kind {
+	case bytecode.Confirm, bytecode.Gather:
+		p, err := r.ask()
+		if err != nil {
+			r.machine.ResumeError(err)
+			return nil
+		}
+		r.machine.MarkPaused()
+		return &Outcome{Status: Paused, Prompt: p}
+	case bytecode.Wait, bytecode.WaitUntil:
+		until, err := r.until(e)
+		switch {
+		case err != nil:
+			r.machine.ResumeError(err)
+		case until.After(r.o.Clock()):
+			r.state.Until = until
+			return &Outcome{Status: Waiting, Until: until}
+		default:
+			r.resume(value.Null)
+		}
+		return nil
+	}
+	v, err := r.perform(ctx, e)
+	if err != nil {
+		r.machine.ResumeError(r.explain(ctx, err))
+		return nil
+	}
+	r.resume(v)
+	return nil
+}
+
+// resume gives the machine a result and forgets what belonged to its effect.
+func (r *Run) resume(v value.Value) {
+	r.forget()
+	r.machine.Resume(v)
+}
+
+func (r *Run) forget() {
+	r.prompt = nil
+	r.state = State{Session: r.state.Session}
+}
+
+// explain turns what a resource says when the context ends into what the
+// machine says then.
+func (r *Run) explain(ctx context.Context, err error) error {
+	var e *value.Error
+	var l *value.Limit
+	if ctx.Err() != nil && !errors.As(err, &e) && !errors.As(err, &l) {
+		return &value.Limit{Name: "time", Cause: context.Cause(ctx)}
+	}
+	return err
+}
+
+// perform does one effect under a meter of its own, whose limits come back as
+// errors.
+func (r *Run) perform(ctx context.Context, e *vm.Effect) (v value.Value, err error) {
+	m := r.machine.Meter()
+	m.Fuel, m.Reserve, m.TotalFuel = 0, r.work, r.o.Work
+	m.Check = func() *value.Limit {
+		if ctx.Err() != nil {
+			return &value.Limit{Name: "time", Cause: context.Cause(ctx)}
+		}
+		return nil
+	}
+	defer func() {
+		r.work = max(0, m.Fuel+m.Reserve)
+		if p := recover(); p != nil {
+			l, ok := p.(*value.Limit)
+			if !ok {
+				panic(p)
+			}
+			v, err = value.Null, l
+		}
+	}()
+	do := effects[e.Kind]
+	if do == nil {
+		return value.Null, value.Errorf("not_available", "%s is not available in this version", e.Step)
+	}
+	v, err = do(&call{Run: r, ctx: ctx, meter: m, effect: e, args: e.Args})
+	return v, err
+}
+
+// call is one effect under way.
+type call struct {
+	*Run
+	ctx    context.Context
+	meter  *value.Meter
+	effect *vm.Effect
+	args   []value.Value
+}
+
+// effects are the effects that are done at once.
+var effects = map[bytecode.Effect]func(*call) (value.Value, error){
+	bytecode.Now:             now,
+	bytecode.Random:          random,
+	bytecode.UUID:            newUUID,
+	bytecode.Token:           token,
+	bytecode.PasswordHash:    passwordHash,
+	bytecode.PasswordMatches: passwordMatches,
+	bytecode.SessionGet:      sessionGet,
+	bytecode.SessionSet:      sessionSet,
+	bytecode.SessionUnset:    sessionUnset,
+	bytecode.SessionStart:    sessionStart,
+	bytecode.SessionEnd:      sessionEnd,
+	bytecode.AccountGet:      accountGet,
+	bytecode.QuotaGet:        quotaGet,
+	bytecode.SecretGet:       secretGet,
+	bytecode.JobGet:          jobGet,
+	bytecode.FileRead:        fileRead,
+	bytecode.FileWrite:       fileWrite,
+	bytecode.FileAppend:      fileAppend,
+	bytecode.FileList:        fileList,
+	bytecode.FileCopy:        fileCopy,
+	bytecode.FileMove:        fileMove,
+	bytecode.FileRemove:      fileRemove,
+	bytecode.Render:          renderFile,
+	bytecode.SQL:             sql,
+	bytecode.TxBegin:         txBegin,
+	bytecode.TxCommit:        txCommit,
+	bytecode.TxRollback:      txRollback,
+}
+
+// text returns argument i, which must be a text; what names it in the error.
+func (c *call) text(i int, what string) (string, error) {
+	v := c.args[i]
+	if !v.IsText() {
+		return "", value.Errorf(value.WrongKind, "%s is a text, not %s", what, value.Describe(v))
+	}
+	return v.Str(), nil
+}
+
+// path returns argument i, which must be the path of a file.
+func (c *call) path(i int) (string, error) {
+	return c.text(i, fmt.Sprintf("the path that %s takes", c.effect.Step))
+}
+
+// missing is the error of a statement whose resource is not there.
+func missing(what string) error {
+	return value.Errorf("not_available", "there are no %s here", what)
+}

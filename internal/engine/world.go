@@ -1,0 +1,159 @@
+package engine
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"ql/lang/value"
+)
+
+// sessionStart takes the session, unless the run has it already.
+func sessionStart(c *call) (value.Value, error) {
+	if c.o.Sessions == nil {
+		return value.Null, missing("sessions")
+	}
+	c.state.Session = true
+	if _, err := c.hold(); err != nil {
+		c.state.Session = false
+		return value.Null, err
+	}
+	return value.Null, nil
+}
+
+// hold returns the session that the script has started, taking it again where
+// a pause let go of it.
+func (c *call) hold() (Session, error) {
+	if c.session != nil {
+		return c.session, nil
+	}
+	if !c.state.Session || c.o.Sessions == nil {
+		return nil, value.Errorf("no_session", "there is no session yet: write START SESSION first")
+	}
+	s, err := c.o.Sessions.Start(c.ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.session = s
+	return s, nil
+}
+
+func sessionGet(c *call) (value.Value, error) {
+	s, err := c.hold()
+	if err != nil {
+		return value.Null, err
+	}
+	if c.optional(0).IsNull() {
+		return s.All(c.ctx)
+	}
+	key, err := c.text(0, "the name of an entry of !SESSION")
+	if err != nil {
+		return value.Null, err
+	}
+	return s.Get(c.ctx, key)
+}
+
+func sessionSet(c *call) (value.Value, error) {
+	s, err := c.hold()
+	if err != nil {
+		return value.Null, err
+	}
+	key, err := c.text(0, "the name of an entry of !SESSION")
+	if err != nil {
+		return value.Null, err
+	}
+	return value.Null, s.Set(c.ctx, key, c.args[1])
+}
+
+func sessionUnset(c *call) (value.Value, error) {
+	s, err := c.hold()
+	if err != nil {
+		return value.Null, err
+	}
+	key, err := c.text(0, "the name of an entry of !SESSION")
+	if err != nil {
+		return value.Null, err
+	}
+	return value.Null, s.Unset(c.ctx, key)
+}
+
+func sessionEnd(c *call) (value.Value, error) {
+	s, err := c.hold()
+	if err != nil {
+		return value.Null, err
+	}
+	if err := s.End(c.ctx); err != nil {
+		return value.Null, err
+	}
+	c.session, c.state.Session = nil, false
+	return value.Null, nil
+}
+
+func accountGet(c *call) (value.Value, error) { return c.entry("!ACCOUNT", c.o.Account) }
+func quotaGet(c *call) (value.Value, error)   { return c.entry("!QUOTA", c.o.Quota) }
+func jobGet(c *call) (value.Value, error)     { return c.entry("!JOB", c.o.Job) }
+
+// entry returns one entry of a global, or all of it.
+func (c *call) entry(global string, read func(context.Context) (value.Value, error)) (value.Value, error) {
+	all := value.NewMap(nil, 0).Value()
+	if read != nil {
+		v, err := read(c.ctx)
+		if err != nil {
+			return value.Null, err
+		}
+		all = v
+	}
+	if c.optional(0).IsNull() {
+		return all, nil
+	}
+	key, err := c.text(0, "the name of an entry of "+global)
+	if err != nil {
+		return value.Null, err
+	}
+	v, _ := all.Map().Get(key)
+	return v, nil
+}
+
+func secretGet(c *call) (value.Value, error) {
+	if c.optional(0).IsNull() {
+		return value.Null, value.Errorf(value.BadArgument, "!SECRET wants the name of a secret, such as !SECRET('api_key')")
+	}
+	name, err := c.text(0, "the name of a secret")
+	if err != nil {
+		return value.Null, err
+	}
+	if c.o.Secrets != nil {
+		secret, found, err := c.o.Secrets.Secret(c.ctx, name)
+		if err != nil {
+			return value.Null, err
+		}
+		if found {
+			c.secrets = append(c.secrets, secret)
+			return value.Text(secret), nil
+		}
+	}
+	return value.Null, value.Errorf("secret_not_found", "there is no secret named %s", value.Quote(name))
+}
+
+// minMasked is the shortest secret that is masked: shorter ones occur in any
+// text by chance.
+const minMasked = 4
+
+// mask hides the secrets that the script has read in a message, also where the
+// message quotes or shortens them.
+func (r *Run) mask(message string) string {
+	const hidden = "•••"
+	for _, s := range r.secrets {
+		if len(s) < minMasked {
+			continue
+		}
+		quoted := strconv.Quote(s)
+		short := strings.TrimSuffix(value.Quote(s), `…"`)
+		for _, form := range []string{s, quoted[1 : len(quoted)-1], strings.TrimPrefix(short, `"`)} {
+			if len(form) >= minMasked {
+				message = strings.ReplaceAll(message, form, hidden)
+			}
+		}
+	}
+	return message
+}

@@ -1,0 +1,142 @@
+package databases
+
+import (
+	"fmt"
+	"strings"
+
+	"ql/internal/engine"
+	"ql/internal/resource/databases/sqlite"
+	"ql/lang/bytecode"
+	"ql/lang/value"
+)
+
+// call is a statement as SQLite takes it, with a value for each ? in it.
+type call struct {
+	sql     string
+	args    []value.Value
+	mode    bytecode.SQLMode
+	meter   *value.Meter
+	mayRead bool // it is worth trying on a connection that only reads
+}
+
+func newCall(q engine.Query) (*call, error) {
+	s := q.Statement
+	if len(s.Texts) != len(q.Params)+1 {
+		return nil, fmt.Errorf("databases: %d parameters for %d places", len(q.Params), len(s.Texts)-1)
+	}
+	c := &call{mode: s.Mode, meter: q.Meter}
+	switch strings.ToUpper(s.Head) {
+	case "SELECT", "WITH", "VALUES", "EXPLAIN":
+		c.mayRead = true
+	}
+	var sql strings.Builder
+	for i, text := range s.Texts {
+		if i > 0 {
+			inList := i-1 < len(s.InList) && s.InList[i-1]
+			if err := c.add(&sql, q.Params[i-1], inList); err != nil {
+				return nil, err
+			}
+			if text != "" && text[0] >= '0' && text[0] <= '9' {
+				sql.WriteByte(' ') // ?1 would be another parameter
+			}
+		}
+		sql.WriteString(text)
+	}
+	if len(c.args) > maxParams {
+		return nil, value.Errorf(limitExceeded, "one SQL statement takes at most %d values, and this one has %d", maxParams, len(c.args))
+	}
+	if sql.Len() > maxSQL {
+		return nil, value.Errorf(limitExceeded, "this SQL statement is longer than %d bytes, the limit", maxSQL)
+	}
+	c.sql = sql.String()
+	return c, nil
+}
+
+// add writes the place of one parameter. After IN it stands for the members of
+// a list, in parentheses that are ours: a statement's texts hold none there.
+func (c *call) add(sql *strings.Builder, v value.Value, inList bool) error {
+	if !inList {
+		sql.WriteByte('?')
+		c.args = append(c.args, v)
+		return nil
+	}
+	var members []value.Value
+	switch {
+	case v.IsList():
+		list := v.List()
+		if list.Len() > maxParams {
+			return value.Errorf(limitExceeded, "IN takes at most %d values, and this list has %d", maxParams, list.Len())
+		}
+		for i := range list.Len() {
+			members = append(members, list.At(i))
+		}
+	case !v.IsNull():
+		return value.Errorf(value.WrongKind, "IN takes a list here, not %s: = compares with one value", value.Describe(v))
+	}
+	// In SQLite IN () is true for no value, null neither, and NOT IN () for
+	// every one.
+	sql.WriteByte('(')
+	for i := range members {
+		if i > 0 {
+			sql.WriteByte(',')
+		}
+		sql.WriteByte('?')
+	}
+	sql.WriteByte(')')
+	c.args = append(c.args, members...)
+	return nil
+}
+
+// bind gives a statement its values: booleans as 1 and 0, lists and maps as
+// JSON text, the others as they are.
+func (c *call) bind(s *sqlite.Stmt) error {
+	total := 0
+	for i, v := range c.args {
+		var err error
+		switch v.Kind() {
+		case value.KindNull:
+			err = s.BindNull(i + 1)
+		case value.KindBool:
+			var n int64
+			if v.IsTrue() {
+				n = 1
+			}
+			err = s.BindInt(i+1, n)
+		case value.KindInt:
+			err = s.BindInt(i+1, v.Int64())
+		case value.KindFloat:
+			err = s.BindFloat(i+1, v.Float64())
+		default:
+			size := c.size(v)
+			if size > maxValue {
+				return value.Errorf(limitExceeded, "a value in a database has at most %d bytes, and this one has %d", maxValue, size)
+			}
+			if total += size; total > maxArgBytes {
+				return value.Errorf(limitExceeded, "the values of one SQL statement have at most %d bytes together", maxArgBytes)
+			}
+			err = bindLong(s, i+1, v, size)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// size returns how many bytes a text, bytes, list or map has in a database.
+func (c *call) size(v value.Value) int {
+	if v.IsContainer() {
+		return value.JSONSize(c.meter, v)
+	}
+	return len(v.Str())
+}
+
+func bindLong(s *sqlite.Stmt, i int, v value.Value, size int) error {
+	switch v.Kind() {
+	case value.KindText:
+		return s.BindText(i, v.Str())
+	case value.KindBytes:
+		return s.BindBlob(i, v.Raw())
+	}
+	return s.BindText(i, string(value.AppendJSON(make([]byte, 0, size), v)))
+}

@@ -1,0 +1,221 @@
+package databases
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"ql/internal/resource/databases/sqlite"
+	"ql/lang/value"
+
+	lib "modernc.org/sqlite/lib"
+)
+
+// What one statement may use. A value's size is the real guard of the time
+// that a single function may take, which no context ends.
+const (
+	maxValue    = 1_000_000
+	maxSQL      = 100_000
+	maxParams   = 1_000
+	maxArgBytes = 8_000_000 // of all parameters together: SQLite holds a copy
+	maxRows     = 100_000
+	pageSize    = 4096
+	// keptStatements is how many prepared statements a connection keeps.
+	keptStatements = 32
+)
+
+var limits = map[int]int{
+	lib.SQLITE_LIMIT_LENGTH:              maxValue,
+	lib.SQLITE_LIMIT_SQL_LENGTH:          maxSQL,
+	lib.SQLITE_LIMIT_COLUMN:              100,
+	lib.SQLITE_LIMIT_EXPR_DEPTH:          100,
+	lib.SQLITE_LIMIT_COMPOUND_SELECT:     5,
+	lib.SQLITE_LIMIT_VDBE_OP:             25_000,
+	lib.SQLITE_LIMIT_FUNCTION_ARG:        32,
+	lib.SQLITE_LIMIT_ATTACHED:            0,
+	lib.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 200,
+	lib.SQLITE_LIMIT_VARIABLE_NUMBER:     maxParams,
+	lib.SQLITE_LIMIT_TRIGGER_DEPTH:       10,
+	lib.SQLITE_LIMIT_WORKER_THREADS:      0,
+}
+
+var switches = map[int]bool{
+	lib.SQLITE_DBCONFIG_DEFENSIVE:             true,
+	lib.SQLITE_DBCONFIG_TRUSTED_SCHEMA:        false,
+	lib.SQLITE_DBCONFIG_DQS_DML:               false,
+	lib.SQLITE_DBCONFIG_DQS_DDL:               false,
+	lib.SQLITE_DBCONFIG_ENABLE_FKEY:           true,
+	lib.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION: false,
+	lib.SQLITE_DBCONFIG_ENABLE_ATTACH_CREATE:  false,
+	lib.SQLITE_DBCONFIG_ENABLE_ATTACH_WRITE:   false,
+}
+
+// pragmas are the settings of every connection, in the order in which they
+// are made.
+func pragmas(maxBytes int64) []string {
+	return []string{
+		fmt.Sprintf("page_size=%d", pageSize),
+		"journal_mode=WAL",
+		"synchronous=FULL",
+		fmt.Sprintf("max_page_count=%d", max(maxBytes/pageSize, 1)),
+		"journal_size_limit=1048576",
+		"cache_size=-4000",
+		"cell_size_check=ON",
+		"mmap_size=0",
+		"temp_store=FILE", // in memory, one ORDER BY takes hundreds of megabytes
+	}
+}
+
+// conn is a connection with its policy and its prepared statements.
+type conn struct {
+	db      *sqlite.Conn
+	name    string
+	options Options
+	policy  *policy
+	// statements holds those prepared, the last used last.
+	statements []*statement
+}
+
+// statement is a prepared statement.
+type statement struct {
+	*sqlite.Stmt
+	sql    string
+	alters bool // a table's definition
+}
+
+func connect(ctx context.Context, path, name string, o Options, writer bool) (*conn, error) {
+	p := &policy{}
+	db, err := sqlite.Open(path, sqlite.Config{
+		Create:      writer,
+		Authorize:   p.allow,
+		Functions:   functions,
+		DropModules: true,
+		Limits:      limits,
+		Switches:    switches,
+		Busy:        o.Busy,
+		Temporary:   o.Temporary,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("database %s: %w", name, err)
+	}
+	c := &conn{db: db, name: name, options: o, policy: p}
+	settings := pragmas(o.MaxBytes)
+	if !writer {
+		settings = append(settings, "query_only=ON")
+	}
+	for _, setting := range settings {
+		if err := c.trusted(ctx, "PRAGMA "+setting); err != nil {
+			return nil, errors.Join(err, c.close())
+		}
+	}
+	return c, nil
+}
+
+func (c *conn) close() error {
+	for _, s := range c.statements {
+		s.Close()
+	}
+	return c.db.Close()
+}
+
+// trusted runs a statement of our own, which the policy does not bind.
+func (c *conn) trusted(ctx context.Context, sql string) error {
+	c.policy.reset(false)
+	c.policy.trusted = true
+	defer func() { c.policy.trusted = false }()
+	return c.explain(c.db.Exec(ctx, sql))
+}
+
+// restore ends what a call may have left open and reports whether the
+// connection can be used again. Otherwise it is closed.
+func (c *conn) restore() bool {
+	if c.db.InTransaction() && c.trusted(context.Background(), "ROLLBACK") != nil {
+		_ = c.close() // it is given up either way
+		return false
+	}
+	return true
+}
+
+// prepare returns the statement of a call, checked: one statement, with our
+// parameters and no others, that the policy allows.
+func (c *conn) prepare(ctx context.Context, call *call) (*statement, error) {
+	for i, s := range c.statements {
+		if s.sql == call.sql {
+			copy(c.statements[i:], c.statements[i+1:])
+			c.statements[len(c.statements)-1] = s
+			return s, nil
+		}
+	}
+	c.policy.reset(false)
+	stmt, rest, err := c.db.Prepare(ctx, call.sql)
+	if err != nil {
+		return nil, c.explain(err)
+	}
+	if stmt == nil {
+		return nil, value.Errorf(sqlError, "there is no SQL statement here")
+	}
+	s := &statement{Stmt: stmt, sql: call.sql, alters: c.policy.altering}
+	if err := c.check(ctx, s, rest, call); err != nil {
+		s.Close()
+		return nil, err
+	}
+	if len(c.statements) == keptStatements {
+		c.statements[0].Close()
+		c.statements = append(c.statements[:0], c.statements[1:]...)
+	}
+	c.statements = append(c.statements, s)
+	return s, nil
+}
+
+func (c *conn) check(ctx context.Context, s *statement, rest string, call *call) error {
+	if s.alters && strings.Contains(strings.ToLower(call.sql), hiddenPrefix) {
+		return value.Errorf(sqlDenied, hiddenReason) // a new name is shown to no policy
+	}
+	for rest != "" {
+		second, after, err := c.db.Prepare(ctx, rest)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if second != nil {
+			second.Close()
+		}
+		if err != nil || second != nil || len(after) == len(rest) {
+			return value.Errorf(sqlError, "there is more than one SQL statement here: end each with ; and write it as a statement of its own")
+		}
+		rest = after
+	}
+	for i := 1; i <= s.Params(); i++ {
+		if name := s.ParamName(i); name != "" {
+			return value.Errorf(sqlError, "%s is no parameter here: write ?name for the value of a variable", name)
+		}
+	}
+	if s.Params() != len(call.args) {
+		return value.Errorf(sqlError, "a ? without a name is no parameter here: write ?name for the value of a variable")
+	}
+	return nil
+}
+
+// runAlone runs a call outside any transaction: it is kept when it succeeds
+// and undone when it fails, even where it fails while its rows are read.
+func (c *conn) runAlone(ctx context.Context, call *call) (v value.Value, err error) {
+	s, err := c.prepare(ctx, call)
+	if err != nil {
+		return value.Null, err
+	}
+	if s.Columns() == 0 || s.ReadOnly() {
+		return c.run(ctx, s, call)
+	}
+	if err := c.trusted(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return value.Null, err
+	}
+	// What is not committed is rolled back when the connection is given back.
+	v, err = c.run(ctx, s, call)
+	if err != nil {
+		return value.Null, err
+	}
+	if err := c.trusted(ctx, "COMMIT"); err != nil {
+		return value.Null, err
+	}
+	return v, nil
+}

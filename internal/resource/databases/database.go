@@ -1,0 +1,183 @@
+package databases
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"ql/lang/value"
+)
+
+// database is one open database: a connection that writes and a few that only
+// read, each opened when it is first needed and used by one call at a time.
+type database struct {
+	name    string
+	options Options
+
+	users   int   // guarded by Databases.mu
+	lastUse int64 // guarded by Databases.mu
+
+	// A token in hand is the right to a connection.
+	writing chan struct{}
+	reading chan struct{}
+
+	mu      sync.Mutex
+	writer  *conn   // while nobody has it
+	readers []*conn // likewise
+	made    bool    // the file is there and in its final mode
+}
+
+func newDatabase(name string, o Options) *database {
+	return &database{
+		name:    name,
+		options: o,
+		writing: make(chan struct{}, 1),
+		reading: make(chan struct{}, o.Readers),
+	}
+}
+
+// take takes a token of a channel, waiting for the others that have one.
+func (db *database) take(ctx context.Context, tokens chan struct{}) error {
+	select {
+	case tokens <- struct{}{}:
+		return ctx.Err()
+	default:
+	}
+	patience := time.NewTimer(db.options.Busy)
+	defer patience.Stop()
+	select {
+	case tokens <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-patience.C:
+		return db.busy()
+	}
+}
+
+func (db *database) busy() error {
+	return value.Errorf("database_busy", "another script holds the database %s: it was waited for %s", value.Quote(db.name), db.options.Busy)
+}
+
+// takeWriter returns the connection that writes.
+func (db *database) takeWriter(ctx context.Context) (*conn, error) {
+	if err := db.take(ctx, db.writing); err != nil {
+		return nil, err
+	}
+	db.mu.Lock()
+	c := db.writer
+	db.writer = nil
+	db.mu.Unlock()
+	if c != nil {
+		return c, nil
+	}
+	c, err := db.connect(ctx, true)
+	if err != nil {
+		<-db.writing
+		return nil, err
+	}
+	db.mu.Lock()
+	db.made = true
+	db.mu.Unlock()
+	return c, nil
+}
+
+// giveWriter takes the connection back.
+func (db *database) giveWriter(c *conn) {
+	if c.restore() {
+		db.mu.Lock()
+		db.writer = c
+		db.mu.Unlock()
+	}
+	<-db.writing
+}
+
+// takeReader returns a connection that only reads.
+func (db *database) takeReader(ctx context.Context) (*conn, error) {
+	db.mu.Lock()
+	made := db.made
+	db.mu.Unlock()
+	if !made {
+		// Only the writer makes a file and brings it into its mode.
+		c, err := db.takeWriter(ctx)
+		if err != nil {
+			return nil, err
+		}
+		db.giveWriter(c)
+	}
+	if err := db.take(ctx, db.reading); err != nil {
+		return nil, err
+	}
+	db.mu.Lock()
+	var c *conn
+	if n := len(db.readers); n > 0 {
+		c = db.readers[n-1]
+		db.readers = db.readers[:n-1]
+	}
+	db.mu.Unlock()
+	if c != nil {
+		return c, nil
+	}
+	c, err := db.connect(ctx, false)
+	if err != nil {
+		<-db.reading
+		return nil, err
+	}
+	return c, nil
+}
+
+func (db *database) giveReader(c *conn) {
+	if c.restore() {
+		db.mu.Lock()
+		db.readers = append(db.readers, c)
+		db.mu.Unlock()
+	}
+	<-db.reading
+}
+
+// read runs a call on a reading connection. It reports false where the call
+// would write: then nothing was done.
+func (db *database) read(ctx context.Context, call *call) (v value.Value, done bool, err error) {
+	c, err := db.takeReader(ctx)
+	if err != nil {
+		return value.Null, false, err
+	}
+	defer db.giveReader(c)
+	s, err := c.prepare(ctx, call)
+	if err != nil {
+		return value.Null, false, err
+	}
+	if !s.ReadOnly() {
+		return value.Null, false, nil
+	}
+	v, err = c.run(ctx, s, call)
+	return v, true, err
+}
+
+func (db *database) connect(ctx context.Context, writer bool) (*conn, error) {
+	if err := os.MkdirAll(db.options.Folder, 0o700); err != nil {
+		return nil, err
+	}
+	// The file itself may be no link; the way to the folder may hold some.
+	folder, err := filepath.EvalSymlinks(db.options.Folder)
+	if err != nil {
+		return nil, err
+	}
+	return connect(ctx, filepath.Join(folder, db.name+".db"), db.name, db.options, writer)
+}
+
+// close closes all connections. Nobody uses the database.
+func (db *database) close() error {
+	var all error
+	for _, c := range db.readers {
+		all = errors.Join(all, c.close())
+	}
+	// Last, so that it brings the whole database into its one file.
+	if db.writer != nil {
+		all = errors.Join(all, db.writer.close())
+	}
+	return all
+}

@@ -1,0 +1,219 @@
+// Package databases keeps an account's databases: one SQLite file each, in one
+// folder, made on first use. Statements are written by strangers, so each runs
+// on a connection that allows only what is listed, holds every value and every
+// statement to a size, and ends with its context. Results are values of the
+// language, made under the script's meter.
+//
+// Which account may use which folder, and how much room it has, is decided by
+// the caller.
+package databases
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"ql/internal/engine"
+	"ql/lang/value"
+)
+
+// Options are how New keeps the databases. A zero field means its default.
+type Options struct {
+	Folder   string        // made where it is missing
+	MaxBytes int64         // the most that one database may hold; 1 GiB
+	MaxOpen  int           // databases kept open while nobody uses them; 64
+	Readers  int           // connections of one database that only read; 2
+	Busy     time.Duration // the longest wait for another writer; 5 s
+	// Temporary is the most that one statement may hold in temporary files; 256 MiB.
+	Temporary int64
+}
+
+func (o Options) withDefaults() Options {
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = 1 << 30
+	}
+	if o.MaxOpen <= 0 {
+		o.MaxOpen = 64
+	}
+	if o.Readers <= 0 {
+		o.Readers = 2
+	}
+	if o.Busy <= 0 {
+		o.Busy = 5 * time.Second
+	}
+	if o.Temporary <= 0 {
+		o.Temporary = 256 << 20
+	}
+	return o
+}
+
+// Databases are the databases of one folder. It may be used by any number of
+// goroutines.
+type Databases struct {
+	options Options
+
+	mu     sync.Mutex
+	open   map[string]*database
+	clock  int64 // grows with each use, to know the longest unused
+	closed bool
+}
+
+var _ engine.Databases = (*Databases)(nil)
+
+// New returns the databases of a folder. Nothing is opened yet.
+func New(o Options) *Databases {
+	return &Databases{options: o.withDefaults(), open: map[string]*database{}}
+}
+
+// defaultName is the database of scripts that name none.
+const defaultName = "main"
+
+// longestName is chosen so that a name with its ending fits any file system.
+const longestName = 63
+
+// canonicalName checks a database's name and folds it to lower case.
+func canonicalName(name string) (string, error) {
+	if name == "" {
+		return defaultName, nil
+	}
+	folded := []byte(name)
+	ok := len(folded) <= longestName
+	for i := 0; ok && i < len(folded); i++ {
+		c := folded[i]
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+			folded[i] = c
+		}
+		ok = c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || i > 0 && (c == '_' || c == '-')
+	}
+	if !ok {
+		return "", value.Errorf("invalid_database", "%s is no name of a database: it takes letters a-z, digits, _ and -, starts with a letter or digit, and has at most %d characters", value.Quote(name), longestName)
+	}
+	return string(folded), nil
+}
+
+// Query runs one statement. It is kept when Query returns without an error,
+// and undone otherwise.
+func (d *Databases) Query(ctx context.Context, name string, q engine.Query) (value.Value, error) {
+	call, err := newCall(q)
+	if err != nil {
+		return value.Null, err
+	}
+	db, err := d.acquire(name)
+	if err != nil {
+		return value.Null, err
+	}
+	defer d.release(db)
+
+	if call.mayRead {
+		v, done, err := db.read(ctx, call)
+		if done || err != nil {
+			return v, err
+		}
+	}
+	c, err := db.takeWriter(ctx)
+	if err != nil {
+		return value.Null, err
+	}
+	defer db.giveWriter(c)
+	return c.runAlone(ctx, call)
+}
+
+// Begin starts a transaction, which is the only writer of its database until
+// it ends.
+func (d *Databases) Begin(ctx context.Context, name string) (engine.Tx, error) {
+	db, err := d.acquire(name)
+	if err != nil {
+		return nil, err
+	}
+	c, err := db.takeWriter(ctx)
+	if err != nil {
+		d.release(db)
+		return nil, err
+	}
+	if err := c.trusted(ctx, "BEGIN IMMEDIATE"); err != nil {
+		db.giveWriter(c)
+		d.release(db)
+		return nil, err
+	}
+	return &tx{conn: c, end: func() {
+		db.giveWriter(c)
+		d.release(db)
+	}}, nil
+}
+
+// Close closes the databases that nobody uses; the others are closed when
+// their users let go. Nothing can be opened any more.
+func (d *Databases) Close() error {
+	d.mu.Lock()
+	d.closed = true
+	idle := d.takeIdle()
+	d.mu.Unlock()
+	return closeAll(idle)
+}
+
+var errClosed = errors.New("the databases are closed")
+
+// acquire returns a database that stays open until it is released.
+func (d *Databases) acquire(name string) (*database, error) {
+	name, err := canonicalName(name)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil, errClosed
+	}
+	db := d.open[name]
+	if db == nil {
+		db = newDatabase(name, d.options)
+		d.open[name] = db
+	}
+	db.users++
+	return db, nil
+}
+
+func (d *Databases) release(db *database) {
+	d.mu.Lock()
+	db.users--
+	d.clock++
+	db.lastUse = d.clock
+	idle := d.takeIdle()
+	d.mu.Unlock()
+	// The files are sound whether or not closing them succeeds.
+	_ = closeAll(idle)
+}
+
+// takeIdle takes out the databases that are to be closed: of those that nobody
+// uses the longest unused, down to what may stay open. d.mu is held.
+func (d *Databases) takeIdle() []*database {
+	most := d.options.MaxOpen
+	if d.closed {
+		most = 0
+	}
+	var idle []*database
+	for len(d.open) > most {
+		var oldest *database
+		for _, db := range d.open {
+			if db.users == 0 && (oldest == nil || db.lastUse < oldest.lastUse) {
+				oldest = db
+			}
+		}
+		if oldest == nil {
+			break
+		}
+		delete(d.open, oldest.name)
+		idle = append(idle, oldest)
+	}
+	return idle
+}
+
+func closeAll(dbs []*database) error {
+	var all error
+	for _, db := range dbs {
+		all = errors.Join(all, db.close())
+	}
+	return all
+}

@@ -1,0 +1,134 @@
+package databases
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"ql/internal/resource/databases/sqlite"
+	"ql/lang/value"
+
+	lib "modernc.org/sqlite/lib"
+)
+
+// Codes that stand in more than one place.
+const (
+	sqlError      = "sql_error"
+	sqlDenied     = "sql_denied"
+	limitExceeded = "limit_exceeded"
+)
+
+// explain turns an error of SQLite into one for the script, in plain words.
+// Faults that are none of the script's come back as they are.
+func (c *conn) explain(err error) error {
+	if errors.Is(err, sqlite.ErrTemporaryFull) {
+		return value.Errorf(limitExceeded, "this SQL statement sorts or collects more than %s on the way: let it look at fewer rows", size(c.options.Temporary))
+	}
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	if c.policy.denied != "" {
+		return value.Errorf(sqlDenied, "%s", c.policy.denied)
+	}
+	switch e.Primary() {
+	case lib.SQLITE_CONSTRAINT:
+		return constraint(e)
+	case lib.SQLITE_ERROR:
+		return mistake(e.Message)
+	case lib.SQLITE_AUTH:
+		return value.Errorf(sqlDenied, "this SQL is not allowed")
+	case lib.SQLITE_MISMATCH:
+		return value.Errorf(value.WrongKind, "this value does not fit its column: a row's number must be a whole number")
+	case lib.SQLITE_FULL:
+		return value.Errorf("database_full", "the database %s is full: it may hold %s", value.Quote(c.name), size(c.options.MaxBytes))
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
+		return value.Errorf("database_busy", "another program holds the database %s: it was waited for %s", value.Quote(c.name), c.options.Busy)
+	case lib.SQLITE_TOOBIG:
+		return value.Errorf(limitExceeded, "a value in a database has at most %d bytes, and a statement at most %d", maxValue, maxSQL)
+	case lib.SQLITE_NOMEM:
+		return value.Errorf(limitExceeded, "this SQL statement is too complex: split it up")
+	case lib.SQLITE_READONLY:
+		return value.Errorf(sqlDenied, "this SQL is not allowed: it would change what may only be read")
+	}
+	return fmt.Errorf("database %s: %w", c.name, err)
+}
+
+// size writes a number of bytes for people.
+func size(n int64) string {
+	for _, unit := range []struct {
+		name string
+		size int64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if n >= unit.size {
+			return fmt.Sprintf("%d %s", n/unit.size, unit.name)
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// constraint explains what a row broke. SQLite's messages read "UNIQUE
+// constraint failed: users.email".
+func constraint(e *sqlite.Error) error {
+	_, what, _ := strings.Cut(e.Message, "constraint failed: ")
+	switch e.Code {
+	case lib.SQLITE_CONSTRAINT_UNIQUE, lib.SQLITE_CONSTRAINT_PRIMARYKEY, lib.SQLITE_CONSTRAINT_ROWID:
+		if index, ok := strings.CutPrefix(what, "index "); ok {
+			return value.Errorf("unique", "the index %s takes each value once, and another row has this one", index)
+		}
+		table, columns := split(what)
+		if len(columns) > 1 {
+			return value.Errorf("unique", "%s must be unique together: another row of %s has the same values", strings.Join(columns, " and "), table)
+		}
+		return value.Errorf("unique", "%s must be unique: another row of %s has the same value", columns[0], table)
+	case lib.SQLITE_CONSTRAINT_NOTNULL:
+		table, columns := split(what)
+		return value.Errorf("not_null", "%s of %s must not be null", strings.Join(columns, " and "), table)
+	case lib.SQLITE_CONSTRAINT_FOREIGNKEY:
+		return value.Errorf("foreign_key", "a row refers to another that is not there: add that one first, or remove the ones that refer to it first")
+	case lib.SQLITE_CONSTRAINT_CHECK:
+		return value.Errorf("check_failed", "the row breaks the check %s of its table", value.Quote(what))
+	case lib.SQLITE_CONSTRAINT_TRIGGER:
+		return value.Errorf("check_failed", "%s", e.Message)
+	case lib.SQLITE_CONSTRAINT_DATATYPE:
+		return value.Errorf(value.WrongKind, "%s", e.Message)
+	}
+	return value.Errorf("check_failed", "%s", e.Message)
+}
+
+// split takes "users.email, users.name" apart.
+func split(what string) (table string, columns []string) {
+	for _, name := range strings.Split(what, ", ") {
+		t, column, ok := strings.Cut(name, ".")
+		if !ok {
+			t, column = "the table", name
+		}
+		table = t
+		columns = append(columns, column)
+	}
+	return table, columns
+}
+
+// mistake explains SQL that SQLite does not understand.
+func mistake(message string) error {
+	if table, ok := strings.CutPrefix(message, "no such table: "); ok {
+		return value.Errorf("no_such_table", "there is no table %s", value.Quote(strings.TrimPrefix(table, "main.")))
+	}
+	if column, ok := strings.CutPrefix(message, "no such column: "); ok {
+		if quoted, _, ok := strings.Cut(column, " - should this be a string literal"); ok {
+			name := strings.Trim(quoted, `"`)
+			return value.Errorf("no_such_column", "there is no column %s: a text in SQL stands in single quotes, '%s'", value.Quote(name), name)
+		}
+		return value.Errorf("no_such_column", "there is no column %s", value.Quote(strings.Trim(column, `"`)))
+	}
+	if table, column, ok := strings.Cut(message, " has no column named "); ok {
+		return value.Errorf("no_such_column", "the table %s has no column %s", value.Quote(strings.TrimPrefix(table, "table ")), value.Quote(column))
+	}
+	if near, ok := strings.CutSuffix(message, ": syntax error"); ok {
+		return value.Errorf(sqlError, "a syntax error in the SQL %s", near)
+	}
+	if message == "incomplete input" {
+		return value.Errorf(sqlError, "the SQL statement is not complete")
+	}
+	return value.Errorf(sqlError, "%s", message)
+}

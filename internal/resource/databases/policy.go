@@ -1,0 +1,169 @@
+package databases
+
+import (
+	"fmt"
+	"strings"
+
+	"ql/internal/resource/databases/sqlite"
+
+	lib "modernc.org/sqlite/lib"
+)
+
+// policy says what a script's SQL may do. What is not listed is refused.
+type policy struct {
+	trusted  bool   // the statement is our own
+	denied   string // why the last refused action was refused
+	altering bool   // the statement changes a table's definition
+}
+
+// hiddenPrefix starts the names of tables that scripts neither see nor make.
+const (
+	hiddenPrefix = "_ql_"
+	hiddenReason = "names that start with _ql_ are kept for the service"
+)
+
+const temporaryReason = "temporary tables are not allowed: make a plain table, or keep the rows in a variable"
+
+// reset prepares for another statement.
+func (p *policy) reset(altering bool) { p.denied, p.altering = "", altering }
+
+// allow decides over one action of a statement.
+func (p *policy) allow(a sqlite.Action) bool {
+	if p.trusted {
+		return true
+	}
+	if reason := p.refusal(a); reason != "" {
+		p.denied = reason
+		return false
+	}
+	return true
+}
+
+// refusal returns why an action is refused; "" where it is allowed.
+func (p *policy) refusal(a sqlite.Action) string {
+	if namesHidden(a) {
+		return hiddenReason
+	}
+	if a.Database == "temp" && !p.altering {
+		return temporaryReason
+	}
+	switch a.Code {
+	case lib.SQLITE_SELECT, lib.SQLITE_RECURSIVE,
+		lib.SQLITE_INSERT, lib.SQLITE_UPDATE, lib.SQLITE_DELETE,
+		lib.SQLITE_CREATE_TABLE, lib.SQLITE_CREATE_INDEX, lib.SQLITE_CREATE_VIEW, lib.SQLITE_CREATE_TRIGGER,
+		lib.SQLITE_DROP_TABLE, lib.SQLITE_DROP_INDEX, lib.SQLITE_DROP_VIEW, lib.SQLITE_DROP_TRIGGER,
+		lib.SQLITE_REINDEX, lib.SQLITE_ANALYZE:
+		return ""
+	case lib.SQLITE_ALTER_TABLE:
+		p.altering = true
+		return ""
+	case lib.SQLITE_READ:
+		return p.refuseTable(strings.ToLower(a.Arg1))
+	case lib.SQLITE_FUNCTION:
+		return refuseFunction(strings.ToLower(a.Arg2), a.Inside)
+	case lib.SQLITE_PRAGMA:
+		if p.altering && a.Arg1 == "quick_check" {
+			return "" // ALTER TABLE ADD checks the rows that there are
+		}
+		return "PRAGMA is not allowed: the settings of a database are fixed"
+	case lib.SQLITE_TRANSACTION, lib.SQLITE_SAVEPOINT:
+		return "BEGIN, COMMIT, ROLLBACK and SAVEPOINT are not allowed in SQL: write TRANSACTION … END around the statements"
+	case lib.SQLITE_ATTACH, lib.SQLITE_DETACH:
+		return "ATTACH, DETACH and VACUUM are not allowed: a statement works on the one database that USE DATABASE names, and the service keeps it tidy"
+	case lib.SQLITE_CREATE_VTABLE, lib.SQLITE_DROP_VTABLE:
+		return "virtual tables are not allowed"
+	case lib.SQLITE_CREATE_TEMP_TABLE, lib.SQLITE_CREATE_TEMP_INDEX, lib.SQLITE_CREATE_TEMP_VIEW, lib.SQLITE_CREATE_TEMP_TRIGGER,
+		lib.SQLITE_DROP_TEMP_TABLE, lib.SQLITE_DROP_TEMP_INDEX, lib.SQLITE_DROP_TEMP_VIEW, lib.SQLITE_DROP_TEMP_TRIGGER:
+		return temporaryReason
+	}
+	return "this SQL is not allowed"
+}
+
+// namesHidden reports whether an action names something hidden. The second
+// argument is a table too, but for these actions, where it is a column or a
+// function, and those may be called as they like.
+func namesHidden(a sqlite.Action) bool {
+	switch a.Code {
+	case lib.SQLITE_READ, lib.SQLITE_UPDATE, lib.SQLITE_FUNCTION:
+		return isHidden(a.Arg1)
+	}
+	return isHidden(a.Arg1) || isHidden(a.Arg2)
+}
+
+func isHidden(name string) bool {
+	return len(name) >= len(hiddenPrefix) && strings.EqualFold(name[:len(hiddenPrefix)], hiddenPrefix)
+}
+
+// refuseTable keeps scripts from the settings where they look like tables. The
+// engine's other doors of this kind are modules, and a connection has none.
+func (p *policy) refuseTable(name string) string {
+	if !strings.HasPrefix(name, "pragma_") || p.altering && name == "pragma_quick_check" {
+		return ""
+	}
+	return fmt.Sprintf("%s is not allowed: the settings of a database are fixed", name)
+}
+
+// allowed are the functions that SQL may use. Each is linear in its arguments,
+// whose size is limited, or replaced by one that is: no context can end a
+// function. TestFunctionsAreKnown holds the list against the engine's.
+var allowed = set(
+	// scalar
+	"abs", "char", "coalesce", "concat", "concat_ws", "format", "glob", "hex", "if", "ifnull", "iif", "instr", "length",
+	"like", "likelihood", "likely", "lower", "ltrim", "max", "min", "nullif", "octet_length", "printf", "quote", "random",
+	"randomblob", "replace", "round", "rtrim", "sign", "soundex", "sqlite_version", "substr", "substring", "trim", "typeof",
+	"unhex", "unicode", "unistr", "unistr_quote", "unlikely", "upper", "zeroblob",
+	// numbers
+	"acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "ceiling", "cos", "cosh", "degrees", "exp", "floor",
+	"ln", "log", "log10", "log2", "mod", "pi", "pow", "power", "radians", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
+	// times
+	"current_date", "current_time", "current_timestamp", "date", "datetime", "julianday", "strftime", "time", "timediff", "unixepoch",
+	// JSON
+	"->", "->>", "json", "json_array", "json_array_insert", "json_array_length", "json_error_position", "json_extract",
+	"json_group_array", "json_group_object", "json_insert", "json_object", "json_quote", "json_remove", "json_replace",
+	"json_set", "json_type", "json_valid", "jsonb", "jsonb_array", "jsonb_array_insert", "jsonb_extract", "jsonb_insert",
+	"jsonb_object", "jsonb_remove", "jsonb_replace", "jsonb_set",
+	// aggregates and windows
+	"avg", "count", "cume_dist", "dense_rank", "first_value", "group_concat", "lag", "last_value", "lead", "nth_value", "ntile",
+	"percent_rank", "rank", "row_number", "string_agg", "sum", "total",
+	// what ALTER TABLE calls by itself; scripts cannot
+	"sqlite_rename_table", "sqlite_rename_column", "sqlite_rename_test", "sqlite_rename_quotefix", "sqlite_drop_column",
+	"sqlite_drop_constraint", "sqlite_add_constraint", "sqlite_find_constraint", "sqlite_fail",
+)
+
+// refused are the engine's functions that SQL may not use, so that a new one
+// is noticed and thought about.
+var refused = set(
+	"load_extension", "sqlite_compileoption_get", "sqlite_compileoption_used", "sqlite_log", "sqlite_offset", "sqlite_source_id",
+	"subtype", "match",
+	// not linear, or not held to the size of a value
+	"json_patch", "jsonb_patch", "json_pretty", "jsonb_group_array", "jsonb_group_object",
+	// what they tell belongs to the connection, not to the script
+	"changes", "last_insert_rowid", "total_changes",
+	// of modules that are not there
+	"bm25", "fts5", "fts5_get_locale", "fts5_insttoken", "fts5_locale", "fts5_source_id", "geopoly_area", "geopoly_bbox",
+	"geopoly_blob", "geopoly_ccw", "geopoly_contains_point", "geopoly_debug", "geopoly_group_bbox", "geopoly_json",
+	"geopoly_overlap", "geopoly_regular", "geopoly_svg", "geopoly_within", "geopoly_xform", "highlight", "rtreecheck",
+	"rtreedepth", "rtreenode", "snippet",
+)
+
+func set(names ...string) map[string]bool {
+	m := make(map[string]bool, len(names))
+	for _, name := range names {
+		m[name] = true
+	}
+	return m
+}
+
+func refuseFunction(name, inside string) string {
+	if allowed[name] {
+		return ""
+	}
+	switch name {
+	case "changes", "total_changes", "last_insert_rowid":
+		if inside != "" {
+			return "" // in a trigger they tell of its own statement
+		}
+		return name + "() is not allowed: the result of an INSERT, UPDATE or DELETE has changes and last_id, and RETURNING gives the rows"
+	}
+	return fmt.Sprintf("the function %s is not allowed", name)
+}

@@ -1,0 +1,216 @@
+package databases
+
+import (
+	"context"
+	"unicode/utf8"
+
+	"ql/internal/resource/databases/sqlite"
+	"ql/lang/bytecode"
+	"ql/lang/value"
+
+	lib "modernc.org/sqlite/lib"
+)
+
+// run runs a prepared statement and returns what its call asks for.
+func (c *conn) run(ctx context.Context, s *statement, call *call) (v value.Value, err error) {
+	defer func() {
+		// The script's limits end a call as they end everything else of it.
+		if r := recover(); r != nil {
+			limit, ok := r.(*value.Limit)
+			if !ok {
+				panic(r)
+			}
+			v, err = value.Null, limit
+		}
+	}()
+	defer s.Reset()
+	if m := call.meter; m != nil {
+		m.Begin()
+		defer m.End()
+	}
+	c.policy.reset(s.alters)
+	if err := call.bind(s.Stmt); err != nil {
+		return value.Null, c.explain(err)
+	}
+	r := reader{ctx: ctx, conn: c, stmt: s.Stmt, meter: call.meter}
+	if s.Columns() == 0 {
+		return r.changes()
+	}
+	switch call.mode {
+	case bytecode.SQLValue:
+		v, err = r.value()
+	case bytecode.SQLRow:
+		v, err = r.row()
+	default:
+		v, err = r.rows()
+	}
+	if err != nil {
+		return value.Null, err
+	}
+	return v, nil
+}
+
+// reader makes values of a statement's rows.
+type reader struct {
+	ctx   context.Context
+	conn  *conn
+	stmt  *sqlite.Stmt
+	meter *value.Meter
+	keys  []value.Value // the columns' names, shared by all rows
+}
+
+// next goes to the next row.
+func (r *reader) next() (bool, error) {
+	ok, err := r.stmt.Step(r.ctx)
+	return ok, r.conn.explain(err)
+}
+
+// changes runs a statement without rows.
+func (r *reader) changes() (value.Value, error) {
+	db := r.conn.db
+	db.ClearLastInsertID()
+	before := db.TotalChanges()
+	if _, err := r.next(); err != nil {
+		return value.Null, err
+	}
+	// SQLite keeps both numbers until the next INSERT, UPDATE or DELETE; they
+	// belong to this statement only where it was one.
+	changed, id := int64(0), value.Null
+	if db.TotalChanges() != before {
+		changed = db.Changes()
+	}
+	if last := db.LastInsertID(); last != 0 {
+		id = value.Int(last)
+	}
+	m := value.NewMap(r.meter, 2)
+	m.Set(r.meter, text(r.meter, "changes"), value.Int(changed))
+	m.Set(r.meter, text(r.meter, "last_id"), id)
+	return m.Value(), nil
+}
+
+// value returns the first column of the first row.
+func (r *reader) value() (value.Value, error) {
+	ok, err := r.next()
+	if err != nil || !ok {
+		return value.Null, err
+	}
+	v, err := r.column(0)
+	if err != nil {
+		return value.Null, err
+	}
+	return v, r.finish()
+}
+
+// row returns the first row.
+func (r *reader) row() (value.Value, error) {
+	ok, err := r.next()
+	if err != nil || !ok {
+		return value.Null, err
+	}
+	v, err := r.current()
+	if err != nil {
+		return value.Null, err
+	}
+	return v, r.finish()
+}
+
+// finish runs a statement that writes to its end, though its other rows are
+// not wanted.
+func (r *reader) finish() error {
+	if r.stmt.ReadOnly() {
+		return nil
+	}
+	for {
+		ok, err := r.next()
+		if err != nil || !ok {
+			return err
+		}
+	}
+}
+
+// rows returns all rows.
+func (r *reader) rows() (value.Value, error) {
+	list := value.NewList(r.meter, 0)
+	for {
+		ok, err := r.next()
+		if err != nil {
+			return value.Null, err
+		}
+		if !ok {
+			return list.Value(), nil
+		}
+		if list.Len() == maxRows {
+			return value.Null, value.Errorf(limitExceeded, "this SQL statement gives more than %d rows: add LIMIT, or let SQL count and sum them", maxRows)
+		}
+		row, err := r.current()
+		if err != nil {
+			return value.Null, err
+		}
+		list.Append(r.meter, row)
+	}
+}
+
+// name reads the columns' names. A kept statement learns that its tables have
+// changed when it makes its first step, so they are not known before.
+func (r *reader) name() error {
+	seen := make(map[string]bool, r.stmt.Columns())
+	for i := range r.stmt.Columns() {
+		name := r.stmt.ColumnName(i)
+		if seen[name] {
+			return value.Errorf("duplicate_column", "two columns of the result are called %s: give one another name with AS", value.Quote(name))
+		}
+		seen[name] = true
+		r.keys = append(r.keys, text(r.meter, name))
+	}
+	return nil
+}
+
+// current returns the row that the statement stands on as a map.
+func (r *reader) current() (value.Value, error) {
+	if r.keys == nil {
+		if err := r.name(); err != nil {
+			return value.Null, err
+		}
+	}
+	m := value.NewMap(r.meter, len(r.keys))
+	for i, key := range r.keys {
+		v, err := r.column(i)
+		if err != nil {
+			return value.Null, err
+		}
+		m.Set(r.meter, key, v)
+	}
+	return m.Value(), nil
+}
+
+// column returns the value in column i of the current row.
+func (r *reader) column(i int) (value.Value, error) {
+	switch r.stmt.Kind(i) {
+	case lib.SQLITE_INTEGER:
+		return value.Int(r.stmt.Int(i)), nil
+	case lib.SQLITE_FLOAT:
+		v, ok := value.Number(r.stmt.Float(i))
+		if !ok {
+			return value.Null, value.Errorf(value.NumberRange, "the column %s holds an infinite number, which no variable can hold", value.Quote(r.stmt.ColumnName(i)))
+		}
+		return v, nil
+	case lib.SQLITE_TEXT:
+		content := r.stmt.Text(i)
+		if utf8.Valid(content) {
+			return copied(r.meter, value.KindText, content), nil
+		}
+		return copied(r.meter, value.KindBytes, content), nil
+	case lib.SQLITE_BLOB:
+		return copied(r.meter, value.KindBytes, r.stmt.Blob(i)), nil
+	}
+	return value.Null, nil
+}
+
+// copied returns a text or bytes with a copy of content.
+func copied(m *value.Meter, k value.Kind, content []byte) value.Value {
+	b := value.NewBuilder(m, k, len(content))
+	copy(b.Rest(len(content)), content)
+	return b.Value()
+}
+
+func text(m *value.Meter, s string) value.Value { return copied(m, value.KindText, []byte(s)) }

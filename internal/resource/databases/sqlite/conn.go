@@ -1,0 +1,320 @@
+// Package sqlite is a thin binding to the SQLite library for statements that
+// strangers wrote. It does what the library's database/sql driver does not: a
+// context ends a statement at any row, values come as they are stored (the
+// driver makes times of them), functions may be declared harmless and handle
+// JSON, and a statement's parameters, rest and access are known before it
+// runs. It holds no policy: what may be done on a connection is its user's to
+// say. It is the only package of the account databases that uses unsafe.
+//
+// A connection and its statements are used by one goroutine at a time.
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"modernc.org/libc"
+	lib "modernc.org/sqlite/lib"
+)
+
+// Config is how a connection is opened.
+type Config struct {
+	// Create makes the file where it is missing.
+	Create bool
+	// Authorize decides over each action of a statement when it is prepared.
+	Authorize func(Action) bool
+	// Functions are added to SQLite's own, or replace them.
+	Functions []Function
+	// DropModules takes all virtual tables away, but for those of JSON and of
+	// the settings, which are made when they are used.
+	DropModules bool
+	// Limits are bounds by their SQLITE_LIMIT_ number.
+	Limits map[int]int
+	// Switches are settings by their SQLITE_DBCONFIG_ number.
+	Switches map[int]bool
+	// Busy is how long a statement waits for another process.
+	Busy time.Duration
+	// Temporary is the most bytes that temporary files may hold together.
+	Temporary int64
+}
+
+// Action is something that a statement would do; the fields are those of
+// SQLite's authorizer callback.
+type Action struct {
+	Code     int // one of the library's action numbers
+	Arg1     string
+	Arg2     string
+	Database string
+	Inside   string // the trigger or view that holds the action, if any
+}
+
+// Conn is a connection to one database file.
+type Conn struct {
+	tls        *libc.TLS
+	db         uintptr
+	config     Config
+	ctx        context.Context // of the call under way
+	busySince  time.Time
+	aggregates map[uintptr]Aggregate // of the statement under way
+	lastID     uintptr
+
+	layer         *fileLayer
+	temporary     map[uintptr]*temporaryFile
+	temporarySize int64
+	temporaryFull bool // since the call under way began
+}
+
+// conns finds the connection of a callback, which the library tells no more
+// than the handle or the thread state.
+var conns sync.Map // uintptr or *libc.TLS → *Conn
+
+// progressOps is how many of its instructions SQLite runs between two looks at
+// the context: some microseconds, or up to a millisecond each where they move
+// values of the largest size.
+const progressOps = 50
+
+// Open opens the database file at path.
+func Open(path string, config Config) (*Conn, error) {
+	if err := guardFunctions(); err != nil {
+		return nil, err
+	}
+	return open(path, config)
+}
+
+func open(path string, config Config) (_ *Conn, err error) {
+	if strings.ContainsRune(path, 0) {
+		return nil, errors.New("sqlite: the path holds a zero byte")
+	}
+	layer, err := commonLayer()
+	if err != nil {
+		return nil, err
+	}
+	c := &Conn{
+		tls:        libc.NewTLS(),
+		config:     config,
+		layer:      layer,
+		aggregates: map[uintptr]Aggregate{},
+		temporary:  map[uintptr]*temporaryFile{},
+	}
+	conns.Store(c.tls, c)
+	flags := int32(lib.SQLITE_OPEN_READWRITE | lib.SQLITE_OPEN_NOMUTEX | lib.SQLITE_OPEN_EXRESCODE | lib.SQLITE_OPEN_NOFOLLOW)
+	if config.Create {
+		flags |= lib.SQLITE_OPEN_CREATE
+	}
+	name := c.duplicate(bytesOf(path + "\x00"))
+	defer func() {
+		if err != nil {
+			_ = c.Close() // the first error tells more
+		}
+	}()
+	if name == 0 {
+		return nil, errNoMemory
+	}
+	defer lib.Xsqlite3_free(c.tls, name)
+	rc := c.withPointer(func(out uintptr) int32 {
+		return lib.Xsqlite3_open_v2(c.tls, name, out, flags, layer.name)
+	}, &c.db)
+	if rc != lib.SQLITE_OK {
+		return nil, c.failure(rc)
+	}
+	conns.Store(c.db, c)
+	if err := c.configure(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Conn) configure() error {
+	for id, most := range c.config.Limits {
+		lib.Xsqlite3_limit(c.tls, c.db, int32(id), int32(most))
+	}
+	for id, on := range c.config.Switches {
+		if rc := c.setSwitch(id, on); rc != lib.SQLITE_OK {
+			return fmt.Errorf("sqlite: setting %d: %w", id, c.failure(rc))
+		}
+	}
+	if c.config.DropModules {
+		if rc := lib.Xsqlite3_drop_modules(c.tls, c.db, 0); rc != lib.SQLITE_OK {
+			return c.failure(rc)
+		}
+	}
+	for i := range c.config.Functions {
+		if err := c.addFunction(i); err != nil {
+			return err
+		}
+	}
+	lib.Xsqlite3_progress_handler(c.tls, c.db, progressOps, functionPointer(onProgress), c.db)
+	lib.Xsqlite3_busy_handler(c.tls, c.db, functionPointer(onBusy), c.db)
+	if c.config.Authorize != nil {
+		lib.Xsqlite3_set_authorizer(c.tls, c.db, functionPointer(onAction), c.db)
+	}
+	return nil
+}
+
+func (c *Conn) setSwitch(id int, on bool) int32 {
+	const slot = 8 // the stride of libc's argument lists
+	args := c.tls.Alloc(2 * slot)
+	defer c.tls.Free(2 * slot)
+	return lib.Xsqlite3_db_config(c.tls, c.db, int32(id), libc.VaList(args, libc.Bool32(on), uintptr(0)))
+}
+
+// Close closes the connection. Its statements must have been closed before.
+func (c *Conn) Close() error {
+	conns.Delete(c.db) // before another connection may get the same handle
+	rc := lib.Xsqlite3_close_v2(c.tls, c.db)
+	conns.Delete(c.tls)
+	c.tls.Close()
+	if rc != lib.SQLITE_OK {
+		return fmt.Errorf("sqlite: close gave %d", rc)
+	}
+	return nil
+}
+
+// InTransaction reports whether a transaction is open.
+func (c *Conn) InTransaction() bool { return lib.Xsqlite3_get_autocommit(c.tls, c.db) == 0 }
+
+// Changes returns the rows that the last INSERT, UPDATE or DELETE changed.
+func (c *Conn) Changes() int64 { return lib.Xsqlite3_changes64(c.tls, c.db) }
+
+// TotalChanges returns the rows changed since the connection was opened.
+func (c *Conn) TotalChanges() int64 { return lib.Xsqlite3_total_changes64(c.tls, c.db) }
+
+// LastInsertID returns the id of the last inserted row.
+func (c *Conn) LastInsertID() int64 { return lib.Xsqlite3_last_insert_rowid(c.tls, c.db) }
+
+// ClearLastInsertID makes LastInsertID 0 until a row is inserted.
+func (c *Conn) ClearLastInsertID() { lib.Xsqlite3_set_last_insert_rowid(c.tls, c.db, 0) }
+
+// Limit returns the bound with this SQLITE_LIMIT_ number.
+func (c *Conn) Limit(id int) int { return int(lib.Xsqlite3_limit(c.tls, c.db, int32(id), -1)) }
+
+// Switch returns the setting with this SQLITE_DBCONFIG_ number.
+func (c *Conn) Switch(id int) (bool, error) {
+	const slot = 8
+	buf := c.tls.Alloc(3 * slot)
+	defer c.tls.Free(3 * slot)
+	out := buf + 2*slot
+	rc := lib.Xsqlite3_db_config(c.tls, c.db, int32(id), libc.VaList(buf, int32(-1), out))
+	if rc != lib.SQLITE_OK {
+		return false, c.failure(rc)
+	}
+	return *(*int32)(at(out)) != 0, nil
+}
+
+// Exec runs one statement to its end, without looking at its rows.
+func (c *Conn) Exec(ctx context.Context, sql string) error {
+	s, _, err := c.Prepare(ctx, sql)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	for {
+		row, err := s.Step(ctx)
+		if err != nil || !row {
+			return err
+		}
+	}
+}
+
+// ErrTemporaryFull is the error of a statement whose temporary files would hold
+// more than they may.
+var ErrTemporaryFull = errors.New("sqlite: the temporary files are full")
+
+// Error is an error that SQLite reported.
+type Error struct {
+	Code    int // extended result code
+	Message string
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
+var errNoMemory = &Error{Code: lib.SQLITE_NOMEM, Message: "out of memory"}
+
+// Primary returns the result code without its extension.
+func (e *Error) Primary() int { return e.Code & 0xff }
+
+// begin marks the start of a call into the library under ctx.
+func (c *Conn) begin(ctx context.Context) { c.ctx, c.temporaryFull = ctx, false }
+
+// end is the other end of begin.
+func (c *Conn) end() { c.ctx = nil }
+
+// ended reports whether the context of the call under way has ended.
+func (c *Conn) ended() bool { return c.ctx != nil && c.ctx.Err() != nil }
+
+// failure returns the error of the call that gave rc. Where the context ended
+// the call, that is the error.
+func (c *Conn) failure(rc int32) error {
+	if c.ended() {
+		switch rc & 0xff {
+		case lib.SQLITE_INTERRUPT, lib.SQLITE_BUSY:
+			return c.ctx.Err()
+		}
+	}
+	if c.temporaryFull && rc&0xff == lib.SQLITE_FULL {
+		return ErrTemporaryFull
+	}
+	message := libc.GoString(lib.Xsqlite3_errstr(c.tls, rc))
+	if c.db != 0 && lib.Xsqlite3_extended_errcode(c.tls, c.db)&0xff == rc&0xff {
+		message = libc.GoString(lib.Xsqlite3_errmsg(c.tls, c.db))
+	}
+	return &Error{Code: int(rc), Message: strings.ToValidUTF8(message, "\uFFFD")}
+}
+
+// find returns the connection of a handle or a thread state.
+func find[K uintptr | *libc.TLS](key K) *Conn {
+	if c, ok := conns.Load(key); ok {
+		return c.(*Conn)
+	}
+	return nil
+}
+
+// onProgress ends a statement whose context is done.
+func onProgress(_ *libc.TLS, handle uintptr) int32 {
+	if c := find(handle); c != nil && c.ended() {
+		return 1
+	}
+	return 0
+}
+
+// onBusy waits a little for another process, at most as long as configured
+// and until the context is done.
+func onBusy(_ *libc.TLS, handle uintptr, count int32) int32 {
+	c := find(handle)
+	if c == nil || c.ctx == nil {
+		return 0
+	}
+	if count == 0 {
+		c.busySince = time.Now()
+	}
+	if time.Since(c.busySince) >= c.config.Busy {
+		return 0
+	}
+	pause := time.NewTimer(min(time.Duration(count+1)*time.Millisecond, 50*time.Millisecond))
+	defer pause.Stop()
+	select {
+	case <-c.ctx.Done():
+		return 0
+	case <-pause.C:
+		return 1
+	}
+}
+
+// onAction asks the connection's user whether a statement may be prepared.
+func onAction(_ *libc.TLS, handle uintptr, code int32, arg1, arg2, database, inside uintptr) (result int32) {
+	defer func() {
+		if recover() != nil {
+			result = lib.SQLITE_DENY
+		}
+	}()
+	c := find(handle)
+	if c == nil || !c.config.Authorize(Action{int(code), libc.GoString(arg1), libc.GoString(arg2), libc.GoString(database), libc.GoString(inside)}) {
+		return lib.SQLITE_DENY
+	}
+	return lib.SQLITE_OK
+}

@@ -1,0 +1,154 @@
+package sqlite
+
+import (
+	"context"
+	"strings"
+
+	"modernc.org/libc"
+	lib "modernc.org/sqlite/lib"
+)
+
+// Stmt is a prepared statement.
+type Stmt struct {
+	conn *Conn
+	p    uintptr
+}
+
+// Prepare compiles the first statement of sql and returns what follows it.
+// Text without a statement gives nil.
+func (c *Conn) Prepare(ctx context.Context, sql string) (s *Stmt, rest string, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, "", err
+	}
+	c.begin(ctx)
+	defer c.end()
+
+	text := c.duplicate(bytesOf(sql + "\x00"))
+	if text == 0 {
+		return nil, "", errNoMemory
+	}
+	defer lib.Xsqlite3_free(c.tls, text)
+	var p, tail uintptr
+	rc := c.withPointer(func(outTail uintptr) int32 {
+		return c.withPointer(func(out uintptr) int32 {
+			return lib.Xsqlite3_prepare_v3(c.tls, c.db, text, int32(len(sql)+1), lib.SQLITE_PREPARE_PERSISTENT, out, outTail)
+		}, &p)
+	}, &tail)
+	if rc != lib.SQLITE_OK {
+		return nil, "", c.failure(rc)
+	}
+	rest = sql[tail-text:]
+	if p == 0 {
+		return nil, rest, nil
+	}
+	return &Stmt{conn: c, p: p}, rest, nil
+}
+
+// Close frees the statement.
+func (s *Stmt) Close() { lib.Xsqlite3_finalize(s.conn.tls, s.p) }
+
+// Reset ends the statement's run and forgets its parameters.
+func (s *Stmt) Reset() {
+	lib.Xsqlite3_reset(s.conn.tls, s.p)
+	lib.Xsqlite3_clear_bindings(s.conn.tls, s.p)
+}
+
+// ReadOnly reports whether the statement leaves the database file as it is.
+func (s *Stmt) ReadOnly() bool { return lib.Xsqlite3_stmt_readonly(s.conn.tls, s.p) != 0 }
+
+// Params returns the number of parameters.
+func (s *Stmt) Params() int { return int(lib.Xsqlite3_bind_parameter_count(s.conn.tls, s.p)) }
+
+// ParamName returns the name of parameter i, from 1, with its sign; "" for a
+// plain question mark.
+func (s *Stmt) ParamName(i int) string {
+	return libc.GoString(lib.Xsqlite3_bind_parameter_name(s.conn.tls, s.p, int32(i)))
+}
+
+// BindNull sets parameter i, from 1, to null.
+func (s *Stmt) BindNull(i int) error {
+	return s.bound(lib.Xsqlite3_bind_null(s.conn.tls, s.p, int32(i)))
+}
+
+// BindInt sets parameter i, from 1, to an integer.
+func (s *Stmt) BindInt(i int, v int64) error {
+	return s.bound(lib.Xsqlite3_bind_int64(s.conn.tls, s.p, int32(i), v))
+}
+
+// BindFloat sets parameter i, from 1, to a real number.
+func (s *Stmt) BindFloat(i int, v float64) error {
+	return s.bound(lib.Xsqlite3_bind_double(s.conn.tls, s.p, int32(i), v))
+}
+
+// BindText sets parameter i, from 1, to a copy of a UTF-8 text.
+func (s *Stmt) BindText(i int, v string) error {
+	p := s.conn.duplicate(bytesOf(v))
+	return s.bound(lib.Xsqlite3_bind_text64(s.conn.tls, s.p, int32(i), p, uint64(len(v)), freePointer(), lib.SQLITE_UTF8))
+}
+
+// BindBlob sets parameter i, from 1, to a copy of some bytes.
+func (s *Stmt) BindBlob(i int, v []byte) error {
+	p := s.conn.duplicate(v)
+	return s.bound(lib.Xsqlite3_bind_blob64(s.conn.tls, s.p, int32(i), p, uint64(len(v)), freePointer()))
+}
+
+func (s *Stmt) bound(rc int32) error {
+	if rc != lib.SQLITE_OK {
+		return s.conn.failure(rc)
+	}
+	return nil
+}
+
+// Step goes to the next row and reports whether there is one. Where ctx ends
+// first, its error is returned.
+func (s *Stmt) Step(ctx context.Context) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	c := s.conn
+	c.begin(ctx)
+	defer c.end()
+	switch rc := lib.Xsqlite3_step(c.tls, s.p); rc {
+	case lib.SQLITE_ROW:
+		return true, nil
+	case lib.SQLITE_DONE:
+		return false, nil
+	default:
+		return false, c.failure(rc)
+	}
+}
+
+// Columns returns the number of columns; 0 where the statement gives no rows.
+func (s *Stmt) Columns() int { return int(lib.Xsqlite3_column_count(s.conn.tls, s.p)) }
+
+// ColumnName returns the name of column i, from 0.
+func (s *Stmt) ColumnName(i int) string {
+	return strings.ToValidUTF8(libc.GoString(lib.Xsqlite3_column_name(s.conn.tls, s.p, int32(i))), "\uFFFD")
+}
+
+// Kind returns what the current row holds in column i: one of the library's
+// type numbers.
+func (s *Stmt) Kind(i int) int { return int(lib.Xsqlite3_column_type(s.conn.tls, s.p, int32(i))) }
+
+// Int returns the integer in column i.
+func (s *Stmt) Int(i int) int64 { return lib.Xsqlite3_column_int64(s.conn.tls, s.p, int32(i)) }
+
+// Float returns the real number in column i.
+func (s *Stmt) Float(i int) float64 { return lib.Xsqlite3_column_double(s.conn.tls, s.p, int32(i)) }
+
+// Text returns the text in column i, valid until the next Step or Reset. It
+// need not be UTF-8.
+func (s *Stmt) Text(i int) []byte {
+	p := lib.Xsqlite3_column_text(s.conn.tls, s.p, int32(i))
+	return view(p, s.size(i))
+}
+
+// Blob returns the bytes in column i, valid until the next Step or Reset.
+func (s *Stmt) Blob(i int) []byte {
+	p := lib.Xsqlite3_column_blob(s.conn.tls, s.p, int32(i))
+	return view(p, s.size(i))
+}
+
+func (s *Stmt) size(i int) int {
+	return int(lib.Xsqlite3_column_bytes(s.conn.tls, s.p, int32(i)))
+}

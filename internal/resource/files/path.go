@@ -1,0 +1,138 @@
+// Package files keeps an account's tree of files. The grammar of its paths is
+// in path.go and the same for every backend, so that a path means one file and
+// no two paths mean the same one on any system. Dir is the backend on a real
+// folder.
+//
+// What a file's content means, and how much an account may keep, is decided by
+// the caller.
+package files
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"ql/lang/value"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// The sizes of a path.
+const (
+	maxPath     = 1024 // bytes
+	maxSegments = 32
+	maxSegment  = 255 // bytes
+)
+
+const invalidPath = "invalid_path"
+
+// Canonical checks a path and returns its one written form: absolute, in
+// Unicode's composed form. A path that breaks a rule is invalid_path; the
+// message names the part and the rule.
+func Canonical(path string) (string, error) {
+	if !utf8.ValidString(path) {
+		return "", refuse(path, "it is not valid UTF-8")
+	}
+	path = norm.NFC.String(path)
+	if !strings.HasPrefix(path, "/") {
+		return "", refuse(path, "it must start with /")
+	}
+	if len(path) > maxPath {
+		return "", refuse(path, fmt.Sprintf("it is longer than %d bytes", maxPath))
+	}
+	segments := strings.Split(path[1:], "/")
+	if len(segments) > maxSegments {
+		return "", refuse(path, fmt.Sprintf("it has more than %d parts", maxSegments))
+	}
+	for _, segment := range segments {
+		if rule := brokenRule(segment); rule != "" {
+			return "", refuse(path, rule)
+		}
+	}
+	return path, nil
+}
+
+func refuse(path, rule string) error {
+	return value.Errorf(invalidPath, "the path %s cannot be used: %s", value.Quote(path), rule)
+}
+
+// brokenRule returns in words the rule that a part of a path breaks; "" where
+// it is fine.
+func brokenRule(segment string) string {
+	switch {
+	case segment == "":
+		return "it has an empty part; parts are separated by one /, and none follows the last"
+	case segment == "." || segment == "..":
+		return fmt.Sprintf("%q is no name; every path starts at the top", segment)
+	case len(segment) > maxSegment:
+		return fmt.Sprintf("%s is longer than %d bytes", value.Quote(segment), maxSegment)
+	}
+	for _, r := range segment {
+		if what := forbidden(r); what != "" {
+			return fmt.Sprintf("%s holds %s", value.Quote(segment), what)
+		}
+	}
+	first, _ := utf8.DecodeRuneInString(segment)
+	last, _ := utf8.DecodeLastRuneInString(segment)
+	switch {
+	case unicode.IsSpace(first) || unicode.IsSpace(last):
+		return fmt.Sprintf("%s starts or ends with a space", value.Quote(segment))
+	case last == '.':
+		return fmt.Sprintf("%s ends with a dot", value.Quote(segment))
+	case isDevice(segment):
+		return fmt.Sprintf("%s is the name of a device on some systems", value.Quote(segment))
+	}
+	return ""
+}
+
+// forbidden names what r is where no path may hold it.
+func forbidden(r rune) string {
+	switch {
+	case r < 0x20 || r >= 0x7f && r <= 0x9f:
+		return fmt.Sprintf("the control character U+%04X", r)
+	case strings.ContainsRune(`\:*?"<>|`, r):
+		return fmt.Sprintf("the character %c", r)
+	case unicode.Is(unicode.Cf, r):
+		return fmt.Sprintf("the invisible character U+%04X", r)
+	case !unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z, unicode.Co):
+		return fmt.Sprintf("U+%04X, which is no character", r)
+	}
+	return ""
+}
+
+// isDevice reports whether Windows would take a name, with any ending, for a
+// device.
+func isDevice(segment string) bool {
+	base, _, _ := strings.Cut(segment, ".")
+	base = strings.ToUpper(strings.TrimRight(base, " "))
+	switch base {
+	case "CON", "PRN", "AUX", "NUL":
+		return true
+	}
+	for _, port := range []string{"COM", "LPT"} {
+		if number, ok := strings.CutPrefix(base, port); ok && utf8.RuneCountInString(number) == 1 && strings.Contains("123456789¹²³", number) {
+			return true
+		}
+	}
+	return false
+}
+
+// Key returns what two paths have in common that some system would take for
+// the same: no two files of an account have the same key.
+func Key(path string) string {
+	folded := cases.Fold().String(norm.NFD.String(path))
+	return norm.NFC.String(strings.Map(leastCase, folded))
+}
+
+// leastCase returns the first of the characters that differ from r in case
+// alone. Folding has one for each, but not for all scripts the same one for
+// capitals and small letters.
+func leastCase(r rune) rune {
+	least := r
+	for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+		least = min(least, other)
+	}
+	return least
+}

@@ -1,0 +1,285 @@
+package refeval
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"ql/lang/value"
+)
+
+// A val is nil, a bool, an int64, a float64, a string, a []byte, a list or a
+// dict. None is ever changed once it is made: that is how assignment copies.
+type val any
+
+type list []val
+
+// dict is an ordered map.
+type dict struct {
+	keys []string
+	vals map[string]val
+}
+
+func (d dict) with(key string, v val) dict {
+	c := dict{keys: d.keys, vals: make(map[string]val, len(d.vals)+1)}
+	for k, x := range d.vals {
+		c.vals[k] = x
+	}
+	if _, ok := d.vals[key]; !ok {
+		c.keys = append(slices.Clone(d.keys), key)
+	}
+	c.vals[key] = v
+	return c
+}
+
+func (d dict) without(key string) dict {
+	c := dict{vals: map[string]val{}}
+	for _, k := range d.keys {
+		if k != key {
+			c.keys = append(c.keys, k)
+			c.vals[k] = d.vals[k]
+		}
+	}
+	return c
+}
+
+func (l list) with(i int, v val) list {
+	c := slices.Clone(l)
+	c[i] = v
+	return c
+}
+
+func truth(v val) bool {
+	switch v := v.(type) {
+	case nil:
+		return false
+	case bool:
+		return v
+	case int64:
+		return v != 0
+	case float64:
+		return v != 0
+	case string:
+		return v != ""
+	case []byte:
+		return len(v) > 0
+	case list:
+		return len(v) > 0
+	}
+	return len(v.(dict).keys) > 0
+}
+
+// whole makes an integer of a float that is one below 2^53.
+func whole(f float64) val {
+	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		return int64(f)
+	}
+	return f
+}
+
+func isNumber(v val) bool {
+	switch v.(type) {
+	case int64, float64:
+		return true
+	}
+	return false
+}
+
+func float(v val) float64 {
+	if i, ok := v.(int64); ok {
+		return float64(i)
+	}
+	return v.(float64)
+}
+
+func exact(v val) *big.Rat {
+	if i, ok := v.(int64); ok {
+		return new(big.Rat).SetInt64(i)
+	}
+	return new(big.Rat).SetFloat64(v.(float64))
+}
+
+func equal(a, b val) bool {
+	if isNumber(a) && isNumber(b) {
+		return exact(a).Cmp(exact(b)) == 0
+	}
+	switch a := a.(type) {
+	case list:
+		b, ok := b.(list)
+		return ok && slices.EqualFunc(a, b, equal)
+	case dict:
+		b, ok := b.(dict)
+		if !ok || len(a.keys) != len(b.keys) {
+			return false
+		}
+		for _, k := range a.keys {
+			if v, ok := b.vals[k]; !ok || !equal(a.vals[k], v) {
+				return false
+			}
+		}
+		return true
+	case []byte:
+		b, ok := b.([]byte)
+		return ok && bytes.Equal(a, b)
+	}
+	switch b.(type) {
+	case list, dict, []byte:
+		return false
+	}
+	return a == b
+}
+
+// written returns v as EMIT writes it.
+func written(v val) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case []byte:
+		return string(v)
+	}
+	return json(v)
+}
+
+func json(v val) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return strconv.FormatBool(v)
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		return numeral(v)
+	case string:
+		return quoted(v)
+	case []byte:
+		panic("bytes have no part in pure programs")
+	case list:
+		var parts []string
+		for _, e := range v {
+			parts = append(parts, json(e))
+		}
+		return "[" + strings.Join(parts, ",") + "]"
+	}
+	d := v.(dict)
+	var parts []string
+	for _, k := range d.keys {
+		parts = append(parts, quoted(k)+":"+json(d.vals[k]))
+	}
+	return "{" + strings.Join(parts, ",") + "}"
+}
+
+// numeral writes a float in the shortest form that reads back as it: digits
+// from a millionth up to 10^21, with an exponent beyond.
+func numeral(f float64) string {
+	if a := math.Abs(f); a >= 1e-6 && a < 1e21 {
+		return strconv.FormatFloat(f, 'f', -1, 64)
+	}
+	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'e', -1, 64), "e")
+	n, err := strconv.Atoi(exponent)
+	if err != nil {
+		panic(err)
+	}
+	return fmt.Sprintf("%se%+d", mantissa, n)
+}
+
+func quoted(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteString("\\" + string(r))
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case r == '\b':
+			b.WriteString(`\b`)
+		case r == '\f':
+			b.WriteString(`\f`)
+		case r < 0x20 || r == 0x2028 || r == 0x2029:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// toMachine makes a machine's value of v, of which it holds no part.
+func toMachine(v val) value.Value {
+	switch v := v.(type) {
+	case nil:
+		return value.Null
+	case bool:
+		return value.Bool(v)
+	case int64:
+		return value.Int(v)
+	case float64:
+		x, ok := value.Number(v)
+		if !ok {
+			panic("no number of the language")
+		}
+		return x
+	case string:
+		return value.Text(v)
+	case []byte:
+		return value.Bytes(v)
+	case list:
+		l := value.NewList(nil, 0)
+		for _, e := range v {
+			l.Append(nil, toMachine(e))
+		}
+		return l.Value()
+	}
+	m := value.NewMap(nil, 0)
+	d := v.(dict)
+	for _, k := range d.keys {
+		m.SetText(k, toMachine(d.vals[k]))
+	}
+	return m.Value()
+}
+
+func fromMachine(v value.Value) val {
+	switch v.Kind() {
+	case value.KindBool:
+		return v.IsTrue()
+	case value.KindInt:
+		return v.Int64()
+	case value.KindFloat:
+		return v.Float64()
+	case value.KindText:
+		s := strings.Clone(v.Str())
+		if !utf8.ValidString(s) {
+			panic("a text that is not UTF-8")
+		}
+		return s
+	case value.KindBytes:
+		return bytes.Clone(v.Raw())
+	case value.KindList:
+		l := list{}
+		for i := range v.List().Len() {
+			l = append(l, fromMachine(v.List().At(i)))
+		}
+		return l
+	case value.KindMap:
+		d := dict{vals: map[string]val{}}
+		for k, e := range v.Map().All {
+			d.keys = append(d.keys, strings.Clone(k.Str()))
+			d.vals[d.keys[len(d.keys)-1]] = fromMachine(e)
+		}
+		return d
+	}
+	return nil
+}
