@@ -45,11 +45,11 @@ var layers = []layer{
 	{pkg: "internal/resource/*", imports: []string{"internal/engine", "lang/value"}},
 	{
 		pkg:     "internal/resource/databases",
-		imports: []string{"internal/engine", "internal/resource/databases/sqlite", "lang/bytecode", "lang/value"},
+		imports: []string{"internal/engine", "internal/sqlite", "lang/bytecode", "lang/value"},
 		others:  []string{"modernc.org/sqlite"},
 	},
 	{pkg: "internal/resource/files", imports: []string{"internal/engine", "lang/value"}, others: []string{"golang.org/x/text"}},
-	{pkg: "internal/resource/databases/sqlite", others: []string{"modernc.org/libc", "modernc.org/sqlite"}},
+	{pkg: "internal/sqlite", others: []string{"modernc.org/libc", "modernc.org/sqlite"}},
 	{pkg: "internal/resource/sessions", imports: []string{"internal/engine", "lang/value"}, others: []string{"modernc.org/sqlite"}},
 	{
 		pkg:     "internal/cli",

@@ -17,7 +17,7 @@ type wall struct {
 
 var walls = []wall{
 	{"C", nil, "the program builds without a C compiler"},
-	{"unsafe", []string{"lang/value", "internal/resource/databases/sqlite"}, "what the compiler cannot check stays in the value's representation and the SQLite binding"},
+	{"unsafe", []string{"lang/value", "internal/sqlite"}, "what the compiler cannot check stays in the value's representation and the SQLite binding"},
 	{"net", nil, "every way out to the network goes through one guarded dialer"},
 	{"net/http", nil, "every way out to the network goes through one guarded client"},
 	{"net/rpc", nil, "nothing here speaks it"},

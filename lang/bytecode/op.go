@@ -125,7 +125,7 @@ const (
 	OpBuiltin // R(A) = built-in Imm of B arguments from R(A) on
 	OpEffect  // R(A) = what the host says at site Imm, arguments from R(A) on
 	OpHalt    // the script ends well; C steps
-	OpStop    // as OpHalt, from any depth
+	OpStop    // as OpHalt, from any depth and without steps
 
 	OpStep  // statement Imm of Program.Steps begins
 	OpSteps // Imm statements have begun

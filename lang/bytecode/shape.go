@@ -115,6 +115,7 @@ var shapes = [opCount]shape{
 	OpJGtK:     op("JGtK", regA, constBC, forward),
 
 	OpLoop:   last("Loop", stepsC, backward),
+	OpLoopT:  op("LoopT", regA, stepsC, backward),
 	OpLoopLt: op("LoopLt", regA, regB, stepsC, backward),
 	OpLoopLe: op("LoopLe", regA, regB, stepsC, backward),
 

@@ -72,7 +72,9 @@ func (g *fn) stmt(s syntax.Stmt) {
 	case *syntax.Stop:
 		g.begin(s, "STOP", bytecode.Cpu)
 		g.commitDown(0)
-		g.emit(bytecode.OpStop, 0, 0, g.takeSteps(), 0)
+		// The steps stay pending at it: the commit that it may ask for can fail.
+		g.emit(bytecode.OpStop, 0, 0, 0, 0)
+		g.pending = 0
 	case *syntax.Return:
 		g.begin(s, "RETURN", bytecode.Cpu)
 		g.returnStmt(s)

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"ql/internal/engine"
-	"ql/internal/resource/databases/sqlite"
+	"ql/internal/sqlite"
 	"ql/lang/bytecode"
 	"ql/lang/value"
 )

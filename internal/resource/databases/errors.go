@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"ql/internal/resource/databases/sqlite"
+	"ql/internal/sqlite"
 	"ql/lang/value"
 
 	lib "modernc.org/sqlite/lib"

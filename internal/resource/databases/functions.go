@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"ql/internal/resource/databases/sqlite"
+	"ql/internal/sqlite"
 	"ql/lang/value"
 
 	lib "modernc.org/sqlite/lib"

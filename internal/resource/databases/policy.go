@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"ql/internal/resource/databases/sqlite"
+	"ql/internal/sqlite"
 
 	lib "modernc.org/sqlite/lib"
 )

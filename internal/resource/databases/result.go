@@ -4,7 +4,7 @@ import (
 	"context"
 	"unicode/utf8"
 
-	"ql/internal/resource/databases/sqlite"
+	"ql/internal/sqlite"
 	"ql/lang/bytecode"
 	"ql/lang/value"
 

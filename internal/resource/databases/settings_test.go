@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"ql/internal/resource/databases/sqlite"
+	"ql/internal/sqlite"
 	"ql/lang/bytecode"
 
 	lib "modernc.org/sqlite/lib"

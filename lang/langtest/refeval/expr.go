@@ -14,7 +14,9 @@ import (
 	"ql/lang/value"
 )
 
-func (m *machine) eval(e syntax.Expr) val {
+func (m *machine) eval(e syntax.Expr) val { return fits(m.evaluate(e)) }
+
+func (m *machine) evaluate(e syntax.Expr) val {
 	switch e := e.(type) {
 	case *syntax.Number:
 		if e.IsInt {
@@ -412,16 +414,35 @@ func (m *machine) call(e *syntax.Call) val {
 // builtin computes a function of the library: the library has tests of its
 // own, so it is right here.
 func (m *machine) builtin(e *syntax.Call, b *lib.Builtin, args ...val) val {
+	defer func() {
+		switch x := recover().(type) {
+		case nil:
+		case *value.Limit:
+			panic(exhausted{})
+		default:
+			panic(x)
+		}
+	}()
 	var in []value.Value
+	nodes := 0
 	for _, a := range args {
-		in = append(in, toMachine(a))
+		in = append(in, toMachine(a, &nodes))
 	}
-	out, err := b.Fn(&lib.Call{Patterns: lib.NewPatterns(1)}, in)
+	out, err := b.Fn(&lib.Call{Meter: meter(), Patterns: lib.NewPatterns(1)}, in)
 	var failed *value.Error
 	if errors.As(err, &failed) {
 		m.fail(e.Pos(), failed.Code)
 	}
 	return fromMachine(out)
+}
+
+// meter bounds one call of the library.
+func meter() *value.Meter {
+	const enough = 1 << 28
+	return &value.Meter{
+		Bounds: value.Bounds{Text: 4 * mostBytes, Elements: 4 * mostElements, Nesting: 10_000, Pattern: 1000, PatternCost: enough},
+		Fuel:   enough, Free: enough, Memory: enough, Measure: func() int64 { return 0 },
+	}
 }
 
 func (m *machine) defined(e *syntax.Call, d *syntax.Define) val {

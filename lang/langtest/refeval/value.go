@@ -134,6 +134,28 @@ func equal(a, b val) bool {
 	return a == b
 }
 
+// mostBytes is how long a text may be before a script is given up, and
+// mostElements how long a list.
+const (
+	mostBytes    = 1 << 18
+	mostElements = 1 << 13
+)
+
+// fits gives a script up whose texts or lists have grown too large.
+func fits(v val) val {
+	switch x := v.(type) {
+	case string:
+		if len(x) > mostBytes {
+			panic(exhausted{})
+		}
+	case list:
+		if len(x) > mostElements {
+			panic(exhausted{})
+		}
+	}
+	return v
+}
+
 // written returns v as EMIT writes it.
 func written(v val) string {
 	switch v := v.(type) {
@@ -144,36 +166,49 @@ func written(v val) string {
 	case []byte:
 		return string(v)
 	}
-	return json(v)
+	var b strings.Builder
+	json(&b, v)
+	return b.String()
 }
 
-func json(v val) string {
+func json(b *strings.Builder, v val) {
+	if b.Len() > mostBytes {
+		panic(exhausted{})
+	}
 	switch v := v.(type) {
 	case nil:
-		return "null"
+		b.WriteString("null")
 	case bool:
-		return strconv.FormatBool(v)
+		b.WriteString(strconv.FormatBool(v))
 	case int64:
-		return strconv.FormatInt(v, 10)
+		b.WriteString(strconv.FormatInt(v, 10))
 	case float64:
-		return numeral(v)
+		b.WriteString(numeral(v))
 	case string:
-		return quoted(v)
+		b.WriteString(quoted(v))
 	case []byte:
 		panic("bytes have no part in pure programs")
 	case list:
-		var parts []string
-		for _, e := range v {
-			parts = append(parts, json(e))
+		b.WriteByte('[')
+		for i, e := range v {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			json(b, e)
 		}
-		return "[" + strings.Join(parts, ",") + "]"
+		b.WriteByte(']')
+	case dict:
+		b.WriteByte('{')
+		for i, k := range v.keys {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(quoted(k))
+			b.WriteByte(':')
+			json(b, v.vals[k])
+		}
+		b.WriteByte('}')
 	}
-	d := v.(dict)
-	var parts []string
-	for _, k := range d.keys {
-		parts = append(parts, quoted(k)+":"+json(d.vals[k]))
-	}
-	return "{" + strings.Join(parts, ",") + "}"
 }
 
 // numeral writes a float in the shortest form that reads back as it: digits
@@ -217,8 +252,12 @@ func quoted(s string) string {
 	return b.String()
 }
 
-// toMachine makes a machine's value of v, of which it holds no part.
-func toMachine(v val) value.Value {
+// toMachine makes a machine's value of v, of which it holds no part, and counts
+// what it makes.
+func toMachine(v val, nodes *int) value.Value {
+	if *nodes++; *nodes > mostBytes {
+		panic(exhausted{})
+	}
 	switch v := v.(type) {
 	case nil:
 		return value.Null
@@ -239,14 +278,14 @@ func toMachine(v val) value.Value {
 	case list:
 		l := value.NewList(nil, 0)
 		for _, e := range v {
-			l.Append(nil, toMachine(e))
+			l.Append(nil, toMachine(e, nodes))
 		}
 		return l.Value()
 	}
 	m := value.NewMap(nil, 0)
 	d := v.(dict)
 	for _, k := range d.keys {
-		m.SetText(k, toMachine(d.vals[k]))
+		m.SetText(k, toMachine(d.vals[k], nodes))
 	}
 	return m.Value()
 }

@@ -4,7 +4,7 @@
 // driver makes times of them), functions may be declared harmless and handle
 // JSON, and a statement's parameters, rest and access are known before it
 // runs. It holds no policy: what may be done on a connection is its user's to
-// say. It is the only package of the account databases that uses unsafe.
+// say. It is the only package of the service that uses unsafe.
 //
 // A connection and its statements are used by one goroutine at a time.
 package sqlite
