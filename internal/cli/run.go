@@ -30,8 +30,8 @@ type runCommand struct {
 	Post   []string `sep:"none" placeholder:"NAME=TEXT" group:"The request" help:"An entry of !POST (repeatable)."`
 	Cookie []string `sep:"none" placeholder:"NAME=TEXT" group:"The request" help:"An entry of !COOKIE (repeatable)."`
 	Header []string `sep:"none" placeholder:"NAME=TEXT" group:"The request" help:"A header: !REQUEST('header:name') (repeatable)."`
-	Method string   `placeholder:"METHOD" group:"The request" help:"!REQUEST('method') (GET, or POST where there is a --post or --body)."`
-	Path   string   `default:"/" placeholder:"PATH" group:"The request" help:"!REQUEST('path') (${default})."`
+	Method string   `placeholder:"METHOD" group:"The request" help:"!REQUEST('method') (of a request: GET, or POST with a --post or --body)."`
+	Path   string   `placeholder:"PATH" group:"The request" help:"!REQUEST('path') (of a request: /)."`
 	Body   *string  `placeholder:"TEXT" group:"The request" help:"!REQUEST('body')."`
 
 	Answers string `placeholder:"FILE" group:"People and secrets" help:"Answers to CONFIRM and GATHER: a JSON list of {\"approved\": true} and {\"fields\": {…}}. Without it they are asked here."`
@@ -228,22 +228,16 @@ func (k *runCommand) input() (vm.Input, error) {
 	if err != nil {
 		return in, err
 	}
-	method := strings.ToUpper(k.Method)
-	switch {
-	case method != "":
-	case len(k.Post) > 0 || k.Body != nil:
-		method = "POST"
-	default:
-		method = "GET"
-	}
 	request := value.NewMap(nil, 4)
-	for name, text := range map[string]string{"--method": method, "--path": k.Path} {
-		if !utf8.ValidString(text) {
-			return in, usage("%s: %q is not UTF-8", name, text)
+	path, method := k.pathAndMethod()
+	for _, given := range []struct{ flag, key, text string }{{"--path", "path", path}, {"--method", "method", method}} {
+		if !utf8.ValidString(given.text) {
+			return in, usage("%s: %q is not UTF-8", given.flag, given.text)
+		}
+		if given.text != "" {
+			request.SetText(given.key, value.Text(given.text))
 		}
 	}
-	request.SetText("path", value.Text(k.Path))
-	request.SetText("method", value.Text(method))
 	for key, v := range headers.Map().All {
 		request.Set(nil, key, v)
 	}
@@ -256,6 +250,26 @@ func (k *runCommand) input() (vm.Input, error) {
 	}
 	in.Request = request.Value()
 	return in, nil
+}
+
+// pathAndMethod fills in what the flags leave out of a request. Without any of
+// them there is no request: a script that is called without one finds its
+// globals empty.
+func (k *runCommand) pathAndMethod() (path, method string) {
+	path, method = k.Path, strings.ToUpper(k.Method)
+	if path == "" && method == "" && k.Body == nil && len(k.Get)+len(k.Post)+len(k.Cookie)+len(k.Header) == 0 {
+		return "", ""
+	}
+	if path == "" {
+		path = "/"
+	}
+	if method == "" {
+		method = "GET"
+		if len(k.Post) > 0 || k.Body != nil {
+			method = "POST"
+		}
+	}
+	return path, method
 }
 
 // entries makes a map of NAME=TEXT arguments.

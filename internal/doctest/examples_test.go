@@ -52,7 +52,7 @@ func TestExamplesAreWhole(t *testing.T) {
 		if command := fmt.Sprintf("ql run examples/%s.ql", base); !strings.Contains(string(text), command) {
 			t.Errorf("%s.ql does not say how to run it: %s", base, command)
 		}
-		if want := written(t, string(text)) + "\n"; want != string(text) {
+		if want := written(string(text)) + "\n"; want != string(text) {
 			t.Errorf("%s.ql is not in the written form: ql fmt -w does it", base)
 		}
 		if _, err := os.Stat(filepath.Join(examplesFolder, "testdata", base+".txtar")); err != nil {

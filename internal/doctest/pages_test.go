@@ -1,6 +1,7 @@
 package doctest
 
 import (
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -28,6 +29,36 @@ func TestWords(t *testing.T) {
 			if !regexp.MustCompile(`\b` + word + `\b`).MatchString(text) {
 				t.Errorf("%s never shows %s", p.name, word)
 			}
+		}
+	}
+}
+
+// TestPackages checks that the architecture names every package.
+func TestPackages(t *testing.T) {
+	p, err := readPage(root, "docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(p.lines, "\n")
+	for _, top := range []string{"cmd", "e2e", "internal", "lang"} {
+		err := filepath.WalkDir(filepath.Join(root, top), func(name string, d fs.DirEntry, err error) error {
+			if err != nil || !d.IsDir() {
+				return err
+			}
+			if d.Name() == "testdata" {
+				return filepath.SkipDir
+			}
+			if files, err := filepath.Glob(filepath.Join(name, "*.go")); err != nil || len(files) == 0 {
+				return err
+			}
+			below, err := filepath.Rel(root, name)
+			if pkg := filepath.ToSlash(below); !strings.Contains(text, "| `"+pkg+"` |") {
+				t.Errorf("%s has no row for the package %s", p.name, pkg)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
 }

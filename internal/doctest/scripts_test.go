@@ -59,19 +59,39 @@ func TestScripts(t *testing.T) {
 			var edits []edit
 			for _, e := range examples {
 				t.Run(fmt.Sprintf("line %d", e.script.line()), func(t *testing.T) {
-					edits = append(edits, e.test(t, p.name)...)
+					r := e.try(t, p.name)
+					if *update {
+						edits = append(edits, r.edits...)
+						r.differences = nil
+					}
+					for _, complaint := range slices.Concat(r.differences, r.failures) {
+						t.Error(complaint)
+					}
 				})
 			}
-			if *update {
-				p.save(t, edits)
-			}
+			p.save(t, edits)
 		})
 	}
 }
 
-// test runs one script and compares; with -update it returns what must change
-// instead.
-func (e example) test(t *testing.T, name string) (edits []edit) {
+// report is what is wrong with an example.
+type report struct {
+	failures    []string
+	differences []string // of what is and what the page says
+	edits       []edit   // of the page, that would make it right
+}
+
+// differ notes that a block of the page says something else than what is.
+func (r *report) differ(page string, b *block, got string) {
+	if b.text == got {
+		return
+	}
+	r.differences = append(r.differences, fmt.Sprintf("%s:%d: the %s is\n%s\nwant\n%s", page, b.line()+1, b.lang, indented(got), indented(b.text)))
+	r.edits = append(r.edits, edit{b.from, b.to, got})
+}
+
+// try runs one script and compares.
+func (e example) try(t *testing.T, page string) *report {
 	t.Helper()
 	words := e.script.words
 	take := func(word string) bool {
@@ -91,55 +111,49 @@ func (e example) test(t *testing.T, name string) (edits []edit) {
 	} else {
 		got = account.run(t, e.script.text, words)
 	}
-	differ := func(b *block, want, got string) {
-		if want == got {
-			return
-		}
-		if *update {
-			edits = append(edits, edit{b.from, b.to, got})
-			return
-		}
-		t.Errorf("%s:%d: the %s is\n%s\nwant\n%s", name, b.line()+1, b.lang, indented(got), indented(want))
-	}
-	if !asIs && !strings.HasPrefix(got.err, "syntax_error ") {
-		differ(e.script, e.script.text, written(t, e.script.text))
+	r := &report{}
+	if !asIs {
+		r.differ(page, e.script, written(e.script.text))
 	}
 	fails := false
 	for _, b := range e.expected {
 		if path, ok := b.word("file"); ok {
-			differ(b, b.text, account.content(t, path))
+			r.differ(page, b, account.content(t, path))
 			continue
 		}
 		switch b.lang {
 		case "output":
-			differ(b, b.text, strings.TrimSuffix(got.output, "\n"))
+			r.differ(page, b, strings.TrimSuffix(got.output, "\n"))
 		case "error":
 			fails = true
-			differ(b, b.text, got.err)
+			r.differ(page, b, got.err)
 		case "response":
-			differ(b, b.text, got.response)
+			r.differ(page, b, got.response)
 		case "trace":
-			differ(b, b.text, strings.Join(got.trace, "\n"))
+			r.differ(page, b, strings.Join(got.trace, "\n"))
 		}
 	}
-	if !fails && got.err != "" {
-		t.Errorf("%s:%d: the script fails:\n%s", name, e.script.line()+1, indented(got.err))
+	switch {
+	case !fails && got.err != "":
+		r.failures = append(r.failures, fmt.Sprintf("%s:%d: the script fails:\n%s", page, e.script.line()+1, indented(got.err)))
+	case fails && got.err == "":
+		r.failures = append(r.failures, fmt.Sprintf("%s:%d: the script should fail, and does not", page, e.script.line()+1))
 	}
-	return edits
+	return r
 }
 
 func indented(s string) string { return "\t" + strings.ReplaceAll(s, "\n", "\n\t") }
 
-// written returns a script in the written form.
-func written(t *testing.T, script string) string {
-	t.Helper()
+// written returns a script in the written form, or as it is where it does not
+// even parse, which is told where it is run.
+func written(script string) string {
 	o := format.Options{IsBuiltin: func(name string) bool {
 		_, ok := lib.Lookup(name)
 		return ok
 	}}
 	text, errs := o.Source("", script)
 	if len(errs) > 0 {
-		return script // what is wrong with it is told where it is run
+		return script
 	}
 	return strings.TrimSuffix(text, "\n")
 }
