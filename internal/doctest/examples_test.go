@@ -2,6 +2,7 @@ package doctest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -102,12 +103,12 @@ func console(t *testing.T, text string) string {
 		shown.WriteString(line + "\n")
 		// The tests are the program: there is nothing to build first.
 		command = strings.ReplaceAll(command, "go run ./cmd/ql", "ql")
-		c := exec.Command("sh", "-c", command)
+		c := exec.CommandContext(t.Context(), "sh", "-c", command)
 		c.Dir = folder
 		var out bytes.Buffer
 		c.Stdout, c.Stderr = &out, &out
-		err := c.Run()
-		if _, failed := err.(*exec.ExitError); err != nil && !failed {
+		var failed *exec.ExitError
+		if err := c.Run(); err != nil && !errors.As(err, &failed) {
 			t.Fatal(err)
 		}
 		shown.Write(out.Bytes())

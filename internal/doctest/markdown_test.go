@@ -123,8 +123,8 @@ func parseGiven(lines []string) []file {
 	return files
 }
 
-// splitWords splits the words behind a fence as a shell would: 'single quotes'
-// hold one together.
+// splitWords splits the words behind a fence. Single quotes hold one together; a
+// quote inside them is doubled, as in scripts.
 func splitWords(s string) ([]string, error) {
 	var words []string
 	for s = strings.TrimSpace(s); s != ""; s = strings.TrimLeft(s, " ") {
@@ -140,6 +140,9 @@ func splitWords(s string) ([]string, error) {
 				return nil, fmt.Errorf("a quote is open behind the fence")
 			}
 			word.WriteString(inside)
+			if strings.HasPrefix(rest, "'") {
+				word.WriteByte('\'')
+			}
 			s = rest
 		}
 		words = append(words, word.String())

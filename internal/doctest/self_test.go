@@ -130,7 +130,7 @@ func TestApply(t *testing.T) {
 
 func TestSplitWords(t *testing.T) {
 	got, err := splitWords(` ql --get 'name=Ada '' B' --path=/x `)
-	if want := []string{"ql", "--get", "name=Ada  B", "--path=/x"}; err != nil || !slices.Equal(got, want) {
+	if want := []string{"ql", "--get", "name=Ada ' B", "--path=/x"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("the words are %q (%v), want %q", got, err, want)
 	}
 	if _, err := splitWords("ql 'open"); err == nil {

@@ -23,13 +23,15 @@ const bytesPerMember = 24
 
 // find returns the slot where v is, or else belongs; slots must not be empty.
 func (s *set) find(v value.Value, h uint64) (slot uint32, found bool) {
+	// How many slots are looked at depends on the process's seed, and fuel must
+	// not.
+	s.c.Meter.Work(2)
 	mask := uint32(len(s.slots) - 1)
 	for i := uint32(h) & mask; ; i = (i + 1) & mask {
 		at := s.slots[i]
 		if at == 0 {
 			return i, false
 		}
-		s.c.Meter.Work(1)
 		if s.hashes[at-1] == h && value.Equal(s.c.Meter, s.members[at-1], v) {
 			return i, true
 		}

@@ -366,7 +366,7 @@ func (p *parser) startsStatement() bool {
 }
 
 // startsForeign says whether the word at the start of a line begins a statement
-// of another language, or is a misspelt verb.
+// or ends a block in another language, or is a misspelt verb.
 func (p *parser) startsForeign() bool {
 	if p.tok.word != wNone {
 		return p.tok.word == wFunction && p.peek(1).kind == tWord
@@ -376,6 +376,9 @@ func (p *parser) startsForeign() bool {
 		return false
 	}
 	upper := p.upper(&p.tok)
+	if p.foreignBlockWord() != wNone {
+		return true
+	}
 	if verbHabits[upper] != "" || setHabits[upper] || defineHabits[upper] || upper == "FOREACH" {
 		return true
 	}
