@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"crypto/sha256"
 	"sync"
+	"sync/atomic"
 
 	"ql/lang/bytecode"
 )
@@ -21,6 +22,8 @@ type Cache struct {
 	// compiled, by the hash of the text.
 	includes map[[sha256.Size]byte][]string
 	order    *list.List // newest first
+
+	hits, misses atomic.Uint64
 }
 
 type cached struct {
@@ -46,6 +49,7 @@ func (c *Cache) Compile(text string, o Options) (*bytecode.Program, error) {
 	if known {
 		if files, ok := readAll(paths, o); ok {
 			if p := c.get(identity(text, files)); p != nil {
+				c.hits.Add(1)
 				return p, nil
 			}
 		}
@@ -54,8 +58,7 @@ func (c *Cache) Compile(text string, o Options) (*bytecode.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.put(hash, p, files, len(text))
-	return p, nil
+	return c.put(hash, p, files, len(text)), nil
 }
 
 // readAll reads the files that a text included before. Whether they are still
@@ -86,22 +89,24 @@ func (c *Cache) get(key [sha256.Size]byte) *bytecode.Program {
 	return e.Value.(*cached).prog
 }
 
-func (c *Cache) put(text [sha256.Size]byte, p *bytecode.Program, files []file, length int) {
+// put keeps a program, unless there is one of the same identity: then it
+// returns that.
+func (c *Cache) put(text [sha256.Size]byte, p *bytecode.Program, files []file, length int) *bytecode.Program {
 	size := p.Bytes + length
-	if size > c.max {
-		return
-	}
 	var paths []string
 	for _, f := range files {
 		paths = append(paths, f.path)
 		size += len(f.path) + 48
+	}
+	if size > c.max {
+		return p
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.includes[text] = paths
 	if e, ok := c.programs[p.Hash]; ok {
 		c.order.MoveToFront(e)
-		return
+		return e.Value.(*cached).prog
 	}
 	c.programs[p.Hash] = c.order.PushFront(&cached{key: p.Hash, text: text, prog: p, size: size})
 	c.bytes += size
@@ -113,6 +118,7 @@ func (c *Cache) put(text [sha256.Size]byte, p *bytecode.Program, files []file, l
 		delete(c.includes, x.text)
 		c.bytes -= x.size
 	}
+	return p
 }
 
 // Len returns how many programs the cache holds.
@@ -121,3 +127,12 @@ func (c *Cache) Len() int {
 	defer c.mu.Unlock()
 	return len(c.programs)
 }
+
+// CacheStats counts what a Cache did.
+type CacheStats struct {
+	Hits   uint64 // programs found
+	Misses uint64 // scripts compiled, those with errors among them
+}
+
+// Stats returns the counts so far.
+func (c *Cache) Stats() CacheStats { return CacheStats{c.hits.Load(), c.misses.Load()} }

@@ -78,6 +78,11 @@ func (p *Program) word(in Instr, o operand) string {
 		return register(int(in.A))
 	case valueImm:
 		return register(int(in.Imm&0xFF)) + marked(in.Imm>>8 == 1, " shared")
+	case loopB:
+		if in.B == 0 {
+			return ""
+		}
+		return p.Builtins[in.B-1]
 	case flagB:
 		return fmt.Sprint(in.B)
 	case flagC, sideC:

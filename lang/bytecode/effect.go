@@ -134,11 +134,16 @@ var effects = [effectCount]EffectInfo{
 	MachineCopy:     {Name: "machine_copy", Class: Mach},
 }
 
-// Info returns the description of e.
-func (e Effect) Info() EffectInfo { return effects[e] }
+// Info returns the description of e, which is empty for an unknown one.
+func (e Effect) Info() EffectInfo {
+	if e >= effectCount {
+		return EffectInfo{}
+	}
+	return effects[e]
+}
 
 // String returns the effect's name.
-func (e Effect) String() string { return effects[e].Name }
+func (e Effect) String() string { return e.Info().Name }
 
 // Statement is a SQL statement of a program: text pieces with a parameter
 // between each two.

@@ -99,7 +99,7 @@ const (
 
 	OpForPrep   // R(A), R(A+1), R(A+2): from, to, step; R(B) = from, or go to Imm when there is no round; C steps
 	OpForLoop   // next round: R(B) = next, back to Imm; C steps either way
-	OpIterPrep  // R(A) must be a list, a map (unless B is 1) or null; R(A+1) = 0; go to Imm; C steps
+	OpIterPrep  // R(A) must be a list, a map or null, but no map for built-in B-1; R(A+1) = 0; go to Imm; C steps
 	OpIterNext  // R(B) = next element of R(A), back to Imm; R(A+1) is the place; C steps either way
 	OpIterNext2 // R(B) = next element of R(A), R(C) = its key, back to Imm
 

@@ -19,6 +19,7 @@ const (
 	hiddenA2  // registers A, A+1 and A+2 of a counting loop
 	valueImm  // the register in the low byte of Imm, bit 8 of Imm: shared
 	flagB     // B is 0 or 1
+	loopB     // B is 0, or 1 and the number of a built-in
 	flagC     // C is 0 or 1
 	sideC     // C is 0, 1 or ConstantFirst
 	flagImm   // Imm is 0 or 1
@@ -121,7 +122,7 @@ var shapes = [opCount]shape{
 
 	OpForPrep:   op("ForPrep", hiddenA2, regB, stepsC, forward),
 	OpForLoop:   op("ForLoop", hiddenA2, regB, stepsC, backward),
-	OpIterPrep:  last("IterPrep", hiddenA1, flagB, stepsC, forward),
+	OpIterPrep:  last("IterPrep", hiddenA1, loopB, stepsC, forward),
 	OpIterNext:  op("IterNext", hiddenA1, regB, stepsC, backward),
 	OpIterNext2: op("IterNext2", hiddenA1, regB, regC, backward),
 

@@ -208,6 +208,10 @@ func (v *verifier) operand(pc int, in Instr, o operand) error {
 		return v.registers(imm&0xFF, 1)
 	case flagB:
 		return flag(b)
+	case loopB:
+		if b > 0 {
+			return below("built-in", b-1, len(v.p.Builtins))
+		}
 	case flagC:
 		return flag(c)
 	case flagImm:

@@ -20,7 +20,9 @@ func Compile(res *resolve.Result, hash [sha256.Size]byte) (*bytecode.Program, so
 	c := &compiler{
 		res:      res,
 		prog:     &bytecode.Program{Hash: hash, UsesSession: res.UsesSession, Pauses: res.Pauses},
-		ints:     map[int64]int32{},
+		known:    map[syntax.Expr]constant{},
+		defaults: map[syntax.Expr]value.Value{},
+		values:   map[value.Value]int32{},
 		texts:    map[string]int32{},
 		builtins: map[int]int32{},
 	}
@@ -43,7 +45,9 @@ type compiler struct {
 	res      *resolve.Result
 	prog     *bytecode.Program
 	errs     source.Errors
-	ints     map[int64]int32
+	known    map[syntax.Expr]constant
+	defaults map[syntax.Expr]value.Value
+	values   map[value.Value]int32 // numbers of constants other than texts
 	texts    map[string]int32
 	builtins map[int]int32
 }
@@ -68,23 +72,27 @@ func (c *compiler) function(f *resolve.Func) {
 
 func (c *compiler) version(f *resolve.Func, out *bytecode.Func, code *bytecode.Code, fast bool, at tables) *fn {
 	g := &fn{c: c, f: f, out: out, code: code, fast: fast, file: c.res.Files[f.File], at: at, step: -1}
+	if n := len(out.Traced.Instrs); fast {
+		// The fast version is a little shorter.
+		code.Instrs, code.Height = make([]bytecode.Instr, 0, n), make([]uint8, 0, n)
+		code.Marks = make([]bytecode.Mark, 0, len(out.Traced.Marks))
+	}
 	g.body()
 	return g
 }
 
 // constant returns the number of v in the pool.
 func (c *compiler) constant(v value.Value) int32 {
-	switch v.Kind() {
-	case value.KindInt:
-		if i, ok := c.ints[v.Int64()]; ok {
-			return i
-		}
-		c.ints[v.Int64()] = int32(len(c.prog.Consts))
-	case value.KindText:
+	if v.IsText() {
 		return c.text(v.Str())
 	}
+	if i, ok := c.values[v]; ok {
+		return i
+	}
+	i := int32(len(c.prog.Consts))
+	c.values[v] = i
 	c.prog.Consts = append(c.prog.Consts, v.Freeze())
-	return int32(len(c.prog.Consts) - 1)
+	return i
 }
 
 func (c *compiler) text(s string) int32 {
@@ -107,12 +115,12 @@ func (c *compiler) builtin(i int) int32 {
 	return n
 }
 
-// size estimates the bytes of a program.
+// size estimates the bytes of a program and of what the machine makes of it.
 func size(p *bytecode.Program) int {
 	n := 512 + 64*len(p.Steps) + 24*len(p.Sites)
 	for _, f := range p.Funcs {
 		for _, c := range []*bytecode.Code{&f.Traced, &f.Fast} {
-			n += 256 + 9*len(c.Instrs) + 20*len(c.Marks) + 16*len(c.Handlers)
+			n += 256 + 17*len(c.Instrs) + 20*len(c.Marks) + 16*len(c.Handlers)
 		}
 	}
 	for _, k := range p.Consts {
@@ -296,7 +304,11 @@ func (g *fn) free(n int) { g.next = n }
 func (g *fn) emit(op bytecode.Op, a, b, c uint8, imm int32) int {
 	pc := len(g.code.Instrs)
 	if n := len(g.code.Marks); n == 0 || g.moved(&g.code.Marks[n-1]) {
-		line, col := g.file.Position(g.pos)
+		near := 0
+		if n > 0 {
+			near = int(g.code.Marks[n-1].Line)
+		}
+		line, col := g.file.PositionNear(g.pos, near)
 		g.code.Marks = append(g.code.Marks, bytecode.Mark{PC: int32(pc), Line: int32(line), Column: int32(col), Step: g.step, Pending: int32(g.pending)})
 		g.lastPos = g.pos
 	}

@@ -67,7 +67,7 @@ func (g *fn) jump(e syntax.Expr, want bool) []int {
 			return []int{g.compareJump(e, want)}
 		}
 	}
-	if v, ok := constOf(e); ok {
+	if v, ok := g.c.constOf(e); ok {
 		if v.Truthy() == want {
 			return []int{g.emit(bytecode.OpJump, 0, 0, 0, 0)}
 		}
@@ -88,18 +88,18 @@ func (g *fn) compareJump(e *syntax.Binary, want bool) int {
 		op = comparisons[op].negated
 	}
 	x, y := e.X, e.Y
-	if _, ok := constOf(x); ok {
-		if _, ok := constOf(y); !ok {
+	if _, ok := g.c.constOf(x); ok {
+		if _, ok := g.c.constOf(y); !ok {
 			x, y, op = y, x, mirrored[op]
 		}
 	}
 	cmp := comparisons[op]
 	a := g.operand(x)
-	if n, ok := smallInt(y, math.MinInt16, math.MaxInt16); ok {
+	if n, ok := g.c.smallInt(y, math.MinInt16, math.MaxInt16); ok {
 		g.pos = e.OpPos
 		return g.emit(cmp.imm, a, uint8(n), uint8(uint16(n)>>8), 0)
 	}
-	if v, ok := constOf(y); ok && !v.IsContainer() && !v.IsNull() && !v.IsBool() {
+	if v, ok := g.c.constOf(y); ok && !v.IsContainer() && !v.IsNull() && !v.IsBool() {
 		if k := g.c.constant(v); k <= math.MaxUint16 {
 			g.pos = e.OpPos
 			return g.emit(cmp.k, a, uint8(k), uint8(k>>8), 0)

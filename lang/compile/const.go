@@ -30,9 +30,16 @@ func textOf(t *syntax.Text) string {
 	return s
 }
 
+// constant is what is known of an expression: its value where it needs no run.
+type constant struct {
+	v  value.Value
+	ok bool
+}
+
 // constOf returns the value of an expression that needs no run: literals,
-// containers of them, and arithmetic on numbers.
-func constOf(e syntax.Expr) (value.Value, bool) {
+// containers of them, and arithmetic on numbers. It is asked again and again on
+// the way down an expression, so the answer is remembered.
+func (c *compiler) constOf(e syntax.Expr) (value.Value, bool) {
 	switch e := e.(type) {
 	case *syntax.Number:
 		return numberOf(e), true
@@ -45,44 +52,89 @@ func constOf(e syntax.Expr) (value.Value, bool) {
 	case *syntax.Bool:
 		return value.Bool(e.Value), true
 	case *syntax.Paren:
-		return constOf(e.X)
+		return c.constOf(e.X)
 	case *syntax.Unary:
 		if e.Op == syntax.OpNeg {
-			if x, ok := constOf(e.X); ok && x.IsNumber() {
+			if x, ok := c.constOf(e.X); ok && x.IsNumber() {
 				v, err := value.Neg(x)
 				return v, err == nil
 			}
 		}
 	case *syntax.Binary:
-		return constBinary(e)
+		return c.remembered(e, func() (value.Value, bool) { return c.constBinary(e) })
 	case *syntax.ListLit:
-		if len(e.Items) == 0 {
-			return value.Null, false
-		}
-		l := value.NewList(nil, len(e.Items))
-		for _, x := range e.Items {
-			v, ok := constOf(x)
-			if !ok {
-				return value.Null, false
-			}
-			l.Append(nil, v)
-		}
-		return l.Value(), true
+		return c.remembered(e, func() (value.Value, bool) { return c.constList(e) })
 	case *syntax.MapLit:
-		if len(e.Entries) == 0 {
-			return value.Null, false
-		}
-		m := value.NewMap(nil, len(e.Entries))
-		for _, x := range e.Entries {
-			v, ok := constOf(x.Value)
-			if !ok {
-				return value.Null, false
-			}
-			m.SetText(x.Key, v)
-		}
-		return m.Value(), true
+		return c.remembered(e, func() (value.Value, bool) { return c.constMap(e) })
 	}
 	return value.Null, false
+}
+
+func (c *compiler) remembered(e syntax.Expr, find func() (value.Value, bool)) (value.Value, bool) {
+	if k, ok := c.known[e]; ok {
+		return k.v, k.ok
+	}
+	v, ok := find()
+	c.known[e] = constant{v, ok}
+	return v, ok
+}
+
+func (c *compiler) constList(e *syntax.ListLit) (value.Value, bool) {
+	if len(e.Items) == 0 {
+		return value.Null, false
+	}
+	l := value.NewList(nil, len(e.Items))
+	for _, x := range e.Items {
+		v, ok := c.constOf(x)
+		if !ok {
+			return value.Null, false
+		}
+		l.Append(nil, v)
+	}
+	return l.Value(), true
+}
+
+func (c *compiler) constMap(e *syntax.MapLit) (value.Value, bool) {
+	if len(e.Entries) == 0 {
+		return value.Null, false
+	}
+	m := value.NewMap(nil, len(e.Entries))
+	for _, x := range e.Entries {
+		v, ok := c.constOf(x.Value)
+		if !ok {
+			return value.Null, false
+		}
+		m.SetText(x.Key, v)
+	}
+	return m.Value(), true
+}
+
+// defaultOf returns the value of a parameter's default, which is always a
+// constant. Other than constOf it makes a constant of an empty container too:
+// built in the caller's code it would stand at a place in another file.
+func (c *compiler) defaultOf(e syntax.Expr) value.Value {
+	if v, ok := c.defaults[e]; ok {
+		return v
+	}
+	v := value.Null
+	switch e := e.(type) {
+	case *syntax.ListLit:
+		l := value.NewList(nil, len(e.Items))
+		for _, x := range e.Items {
+			l.Append(nil, c.defaultOf(x))
+		}
+		v = l.Value()
+	case *syntax.MapLit:
+		m := value.NewMap(nil, len(e.Entries))
+		for _, x := range e.Entries {
+			m.SetText(x.Key, c.defaultOf(x.Value))
+		}
+		v = m.Value()
+	default:
+		v, _ = c.constOf(e)
+	}
+	c.defaults[e] = v
+	return v
 }
 
 func numberOf(n *syntax.Number) value.Value {
@@ -93,17 +145,17 @@ func numberOf(n *syntax.Number) value.Value {
 	return v
 }
 
-func constBinary(e *syntax.Binary) (value.Value, bool) {
+func (c *compiler) constBinary(e *syntax.Binary) (value.Value, bool) {
 	switch e.Op {
 	case syntax.OpAdd, syntax.OpSub, syntax.OpMul, syntax.OpDiv:
 	default:
 		return value.Null, false
 	}
-	x, ok := constOf(e.X)
+	x, ok := c.constOf(e.X)
 	if !ok || !x.IsNumber() {
 		return value.Null, false
 	}
-	y, ok := constOf(e.Y)
+	y, ok := c.constOf(e.Y)
 	if !ok || !y.IsNumber() {
 		return value.Null, false
 	}
@@ -124,8 +176,8 @@ func constBinary(e *syntax.Binary) (value.Value, bool) {
 
 // smallInt returns the value of an expression that is a constant integer
 // between low and high.
-func smallInt(e syntax.Expr, low, high int64) (int64, bool) {
-	v, ok := constOf(e)
+func (c *compiler) smallInt(e syntax.Expr, low, high int64) (int64, bool) {
+	v, ok := c.constOf(e)
 	if !ok || !v.IsInt() || v.Int64() < low || v.Int64() > high {
 		return 0, false
 	}

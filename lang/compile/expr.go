@@ -90,7 +90,7 @@ func (g *fn) base(dst uint8) uint8 {
 // into puts the value of e into dst, to be kept there. Where dst is a
 // variable, it is written last: a failure leaves it as it was.
 func (g *fn) into(e syntax.Expr, dst uint8) {
-	if v, ok := constOf(e); ok {
+	if v, ok := g.c.constOf(e); ok {
 		g.pos = e.Pos()
 		g.load(v, dst)
 		return
@@ -180,7 +180,7 @@ func (g *fn) access(e syntax.Expr, dst uint8, borrow bool) {
 			return
 		}
 		x := g.left(e.X, dst)
-		if n, ok := smallInt(e.I, math.MinInt32, math.MaxInt32); ok {
+		if n, ok := g.c.smallInt(e.I, math.MinInt32, math.MaxInt32); ok {
 			g.pos = e.X.End()
 			g.emit(bytecode.OpGetN, dst, x, flag(borrow), int32(n))
 			return
@@ -265,12 +265,12 @@ func (g *fn) binary(e *syntax.Binary, dst uint8) {
 	x, y := e.X, e.Y
 	if ops, ok := arithmetic[e.Op]; ok {
 		swapped := false
-		if v, ok := constOf(x); ok && v.IsNumber() && (e.Op == syntax.OpAdd || e.Op == syntax.OpMul) {
+		if v, ok := g.c.constOf(x); ok && v.IsNumber() && (e.Op == syntax.OpAdd || e.Op == syntax.OpMul) {
 			x, y = y, x
 			swapped = true
 		}
 		a := g.left(x, dst)
-		v, isConst := constOf(y)
+		v, isConst := g.c.constOf(y)
 		if !isConst || !v.IsNumber() && e.Op != syntax.OpAdd {
 			b := g.right(y, a, dst)
 			g.pos = e.OpPos
@@ -572,7 +572,7 @@ func (g *fn) callDefined(e *syntax.Call, i int, base uint8) {
 			continue
 		}
 		g.pos = e.Pos()
-		g.into(f.Params[k].Default, r)
+		g.load(g.c.defaultOf(f.Params[k].Default), r)
 	}
 	g.pos = e.Pos()
 	g.emit(bytecode.OpCall, base, uint8(len(f.Params)), 0, int32(i))

@@ -106,7 +106,7 @@ func (g *fn) hoist(e syntax.Expr) hoisted {
 		e   syntax.Expr
 		reg *int
 	}{{b.X, &h.x}, {b.Y, &h.y}} {
-		if v, ok := constOf(side.e); ok {
+		if v, ok := g.c.constOf(side.e); ok {
 			r := g.temp()
 			g.load(v, r)
 			*side.reg = int(r)

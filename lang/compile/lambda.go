@@ -56,7 +56,7 @@ func (g *fn) lambdaLoop(e *syntax.Call, b *lib.Builtin, number int, dst uint8) {
 	// nothing may be left in them.
 	g.emit(bytecode.OpLoadNull, element, uint8(len(params)-1), 0, 0)
 	g.pos = e.Args[0].Pos()
-	prep := g.emit(bytecode.OpIterPrep, iter, 1, 0, 0)
+	prep := g.emit(bytecode.OpIterPrep, iter, uint8(g.c.builtin(number)+1), 0, 0)
 	body := g.here()
 	leave := g.lambdaBody(b.Loop, l.Body, result, element)
 	g.patch(prep)

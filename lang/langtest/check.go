@@ -33,8 +33,11 @@ func (c *Case) check(r *Result) []string {
 			continue
 		}
 		add(name, strings.TrimPrefix(s.arg+"\n"+s.body, "\n"), strings.TrimPrefix(arg+"\n"+body, "\n"))
-		if stands && !happened {
+		switch {
+		case stands && !happened:
 			all = append(all, name+" stands in the case and did not happen")
+		case !stands && happened:
+			all = append(all, name+" happened and does not stand in the case")
 		}
 	}
 	return all

@@ -58,8 +58,9 @@
 // stored and restored at every effect; with no step traced and with every step
 // traced; compiled, stored and loaded.
 //
-// The flag -update rewrites what files say must happen by what happens. The
-// change is then to be read as if somebody else had written it.
+// The flag -update rewrites what files say must happen by what happens, here
+// and in the golden files of other packages. The change is then to be read as
+// if somebody else had written it.
 package langtest
 
 import (
@@ -112,6 +113,25 @@ func RunAll(t *testing.T, pattern string) {
 	t.Helper()
 	for _, file := range files(t, pattern) {
 		t.Run(filepath.Base(file), func(t *testing.T) { Run(t, file) })
+	}
+}
+
+// Golden compares a text with the file that holds what it must be. The flag
+// -update writes the file.
+func Golden(t testing.TB, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s is\n%s\nand not\n%s", file, indent(got), indent(string(want)))
 	}
 }
 

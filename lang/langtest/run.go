@@ -91,7 +91,12 @@ func (c *Case) Run(w Way) *Result {
 		if w != stored {
 			return m, nil
 		}
-		return restored(p, m)
+		// As a job does that goes on elsewhere, with its stored program.
+		q, err := bytecode.Decode(bytecode.Encode(p))
+		if err != nil {
+			return m, err
+		}
+		return restored(q, m)
 	})
 	r.Wrong = err
 	r.take(m)

@@ -25,7 +25,7 @@ func (r *resolver) call(c *syntax.Call) {
 
 func (r *resolver) defined(c *syntax.Call, f *Func) {
 	if need, most := f.Required(), len(f.Params); len(c.Args) < need || len(c.Args) > most {
-		r.errorf(c, "%s takes %s, here are %d", f.Name, argumentCount(need, most), len(c.Args))
+		r.errorf(c, "%s takes %s; %s given: %s", f.Name, argumentCount(need, most), areGiven(len(c.Args)), f.signature())
 	}
 	for _, a := range c.Args {
 		if l, ok := a.(*syntax.Lambda); ok {
@@ -38,7 +38,7 @@ func (r *resolver) defined(c *syntax.Call, f *Func) {
 
 func (r *resolver) builtin(c *syntax.Call, b *lib.Builtin) {
 	if len(c.Args) < b.Min || b.Max >= 0 && len(c.Args) > b.Max {
-		r.errorf(c, "%s takes %s, here are %d: %s", b.Name, argumentCount(b.Min, b.Max), len(c.Args), b.Signature)
+		r.errorf(c, "%s takes %s; %s given: %s", b.Name, argumentCount(b.Min, b.Max), areGiven(len(c.Args)), b.Signature)
 		r.arguments(c)
 		return
 	}
@@ -63,7 +63,7 @@ func (r *resolver) builtin(c *syntax.Call, b *lib.Builtin) {
 
 func lambdaExample(l lib.Loop) string {
 	if l == lib.LoopReduce {
-		return "(?sum, ?x) -> ?sum + ?x"
+		return "(?sum, ?x) -> ?sum + ?x, 0"
 	}
 	return "?x -> ?x.name"
 }
@@ -87,7 +87,30 @@ func argumentCount(low, high int) string {
 	case low == high:
 		return plural(low, "argument")
 	}
+	if high == low+1 {
+		return fmt.Sprintf("%d or %s", low, plural(high, "argument"))
+	}
 	return fmt.Sprintf("%d to %s", low, plural(high, "argument"))
+}
+
+// areGiven says how many arguments a call has.
+func areGiven(n int) string {
+	switch n {
+	case 0:
+		return "none is"
+	case 1:
+		return "1 is"
+	}
+	return fmt.Sprintf("%d are", n)
+}
+
+// signature shows how the function is called.
+func (f *Func) signature() string {
+	names := make([]string, len(f.Params))
+	for i, p := range f.Params {
+		names[i] = "?" + p.Var.Name
+	}
+	return f.Name + "(" + strings.Join(names, ", ") + ")"
 }
 
 func plural(n int, word string) string {
@@ -102,14 +125,14 @@ func plural(n int, word string) string {
 
 // habits are the names that other languages have for functions of ours.
 var habits = map[string]string{
-	"LEN":    "LENGTH counts a text's characters, COUNT a list's elements",
+	"LEN":    "LENGTH for the characters of a text, COUNT for the elements of a list",
 	"STRLEN": "LENGTH", "SIZE": "COUNT", "SIZEOF": "COUNT",
 	"STR": "TEXT", "STRING": "TEXT", "TOSTRING": "TEXT", "TO_STRING": "TEXT",
 	"INT": "NUMBER", "FLOAT": "NUMBER", "INTVAL": "NUMBER", "PARSEINT": "NUMBER", "PARSEFLOAT": "NUMBER", "TO_NUMBER": "NUMBER", "CAST": "NUMBER or TEXT",
 	"BOOL": "BOOLEAN", "TYPEOF": "TYPE", "GETTYPE": "TYPE",
 	"STRTOUPPER": "UPPER", "TOUPPERCASE": "UPPER", "UCASE": "UPPER", "STRTOLOWER": "LOWER", "TOLOWERCASE": "LOWER", "LCASE": "LOWER",
 	"SUBSTR": "SUBSTRING", "INDEXOF": "POSITION for texts, INDEX_OF for lists", "STRPOS": "POSITION", "INSTR": "POSITION",
-	"EXPLODE": "SPLIT", "IMPLODE": "JOIN", "CONCAT": "+ joins texts and lists", "STR_REPLACE": "REPLACE", "SPRINTF": "insertions, as in \"{?name}\"", "FORMAT": "insertions, as in \"{?name}\"",
+	"EXPLODE": "SPLIT", "IMPLODE": "JOIN", "CONCAT": "+, which joins texts and lists", "STR_REPLACE": "REPLACE", "SPRINTF": "insertions, as in \"{?name}\"", "FORMAT": "insertions, as in \"{?name}\"",
 	"PUSH": "APPEND … TO ?list", "ARRAY_PUSH": "APPEND … TO ?list", "IN_ARRAY": "IN", "ARRAY_KEYS": "KEYS", "ARRAY_VALUES": "VALUES", "ARRAY_MAP": "MAP", "ARRAY_FILTER": "FILTER",
 	"JSON_ENCODE": "TO_JSON", "JSON_DECODE": "FROM_JSON", "STRINGIFY": "TO_JSON",
 	"NVL": "DEFAULT, as in ?x DEFAULT 0", "COALESCE": "DEFAULT, as in ?a DEFAULT ?b", "IFNULL": "DEFAULT, as in ?x DEFAULT 0", "ISNULL": "IS NULL", "IS_NULL": "IS NULL", "ISSET": "IS NOT NULL",

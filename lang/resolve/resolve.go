@@ -89,6 +89,14 @@ func Resolve(main *syntax.Script, includes []*syntax.Script) (*Result, source.Er
 	return r.res, r.errs
 }
 
+// maxErrors is how many errors a script gets before the rest of it is left
+// unread; maxDepth how deep an expression may be, so that nobody who walks it
+// runs out of stack.
+const (
+	maxErrors = 20
+	maxDepth  = 2_000
+)
+
 type resolver struct {
 	res  *Result
 	errs source.Errors
@@ -97,7 +105,7 @@ type resolver struct {
 
 	loops   int      // depth of loops around the statement
 	tx      int      // depth of TRANSACTION around the statement
-	txLoop  int      // loops at the TRANSACTION's start
+	depth   int      // of the expression
 	lambdas []string // parameters of the lambdas around the expression
 	unset   map[string]bool
 }
@@ -113,7 +121,11 @@ func (r *resolver) define(file int, d *syntax.Define) {
 		old := r.res.Funcs[i]
 		line := r.res.Files[old.File].Line(old.Define.NamePos)
 		where := ""
-		if old.File != file {
+		switch {
+		case old.File == file:
+		case old.File == 0:
+			where = " of the script"
+		default:
 			where = " of " + r.res.Files[old.File].Name
 		}
 		r.errs.Add(r.file, d.NamePos, d.NamePos+source.Pos(len(d.Name)), "the function %s is defined twice: line %d%s has it already", d.Name, line, where)
@@ -129,7 +141,7 @@ func (r *resolver) define(file int, d *syntax.Define) {
 
 func (r *resolver) function(f *Func) {
 	r.fn, r.file = f, r.res.Files[f.File]
-	r.loops, r.tx, r.lambdas = 0, 0, nil
+	r.loops, r.tx, r.depth, r.lambdas = 0, 0, 0, nil
 	r.unset = map[string]bool{}
 	for _, p := range f.Params {
 		if _, ok := f.slots[p.Var.Name]; ok {
@@ -244,6 +256,9 @@ func (r *resolver) inTransaction(s syntax.Stmt, what string) {
 }
 
 func (r *resolver) stmt(s syntax.Stmt) {
+	if len(r.errs) >= maxErrors {
+		return
+	}
 	switch s := s.(type) {
 	case *syntax.Emit:
 		r.exprs(s.Args...)
@@ -454,19 +469,13 @@ func (r *resolver) use(v *syntax.Var) {
 		return
 	}
 	if r.fn.Define != nil {
-		if _, ok := r.res.Funcs[0].slots[v.Name]; ok || r.setAtTop(v.Name) {
+		// The top level is resolved first: its variables are known.
+		if _, ok := r.res.Funcs[0].slots[v.Name]; ok {
 			r.errorf(v, "?%s is never set in %s: a function sees its parameters and its own variables only, so pass it as a parameter", v.Name, r.fn.Name)
 			return
 		}
 	}
 	r.errorf(v, "?%s is never set%s: SET ?%s AS … sets it", v.Name, where, v.Name)
-}
-
-// setAtTop reports whether the top level sets the variable; its variables are
-// known, since it is resolved first.
-func (r *resolver) setAtTop(name string) bool {
-	_, ok := r.res.Funcs[0].slots[name]
-	return ok
 }
 
 func (r *resolver) exprs(list ...syntax.Expr) {
@@ -476,8 +485,16 @@ func (r *resolver) exprs(list ...syntax.Expr) {
 }
 
 func (r *resolver) expr(e syntax.Expr) {
+	if e == nil || len(r.errs) >= maxErrors {
+		return
+	}
+	if r.depth == maxDepth {
+		r.errorf(e, "this expression is too long: SET a part of it to a variable first")
+		return
+	}
+	r.depth++
+	defer func() { r.depth-- }()
 	switch e := e.(type) {
-	case nil:
 	case *syntax.Text:
 		if e == nil {
 			return

@@ -5,6 +5,7 @@ package source
 import (
 	"sort"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -20,7 +21,15 @@ type File struct {
 	Name  string // "" for the script itself, the absolute path of an INCLUDE otherwise
 	Text  string
 	lines []Pos // offset of each line's first byte
+
+	// starts[i] is how many code points start before byte i × stride. It is
+	// made for the first place that is far into a line: counting from the
+	// line's start each time would make a script of one long line slow.
+	once   sync.Once
+	starts []int32
 }
+
+const stride = 1 << 10
 
 // NewFile makes a File of raw script text, normalising its line ends.
 func NewFile(name, text string) *File {
@@ -50,14 +59,57 @@ func (f *File) Line(p Pos) int {
 }
 
 // Position returns the 1-based line and column of p; columns count code points.
-func (f *File) Position(p Pos) (line, column int) {
+func (f *File) Position(p Pos) (line, column int) { return f.PositionNear(p, 0) }
+
+// PositionNear is Position for a place that is likely to stand in that line or
+// the one after it.
+func (f *File) PositionNear(p Pos, near int) (line, column int) {
 	if p < 0 {
 		return 0, 0
 	}
-	line = f.Line(p)
+	switch {
+	case f.holds(near, p):
+		line = near
+	case f.holds(near+1, p):
+		line = near + 1
+	default:
+		line = f.Line(p)
+	}
 	start := f.lines[line-1]
-	end := min(int(p), len(f.Text))
-	return line, 1 + utf8.RuneCountInString(f.Text[start:end])
+	end := Pos(min(int(p), len(f.Text)))
+	if end-start < 2*stride {
+		return line, 1 + utf8.RuneCountInString(f.Text[start:end])
+	}
+	return line, 1 + f.startsBefore(end) - f.startsBefore(start)
+}
+
+// holds reports whether p stands in the 1-based line.
+func (f *File) holds(line int, p Pos) bool {
+	return line >= 1 && line <= len(f.lines) && f.lines[line-1] <= p && (line == len(f.lines) || p < f.lines[line])
+}
+
+// startsBefore returns how many code points start before byte p.
+func (f *File) startsBefore(p Pos) int {
+	f.once.Do(func() {
+		n := 0
+		for i := 0; i < len(f.Text); i++ {
+			if i%stride == 0 {
+				f.starts = append(f.starts, int32(n))
+			}
+			if utf8.RuneStart(f.Text[i]) {
+				n++
+			}
+		}
+		f.starts = append(f.starts, int32(n))
+	})
+	i := int(p) / stride
+	n := int(f.starts[i])
+	for _, c := range []byte(f.Text[i*stride : p]) {
+		if utf8.RuneStart(c) {
+			n++
+		}
+	}
+	return n
 }
 
 // LineText returns the text of the 1-based line without its line end.

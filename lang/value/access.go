@@ -76,6 +76,9 @@ func fieldError(v Value, name string) *Error {
 		}
 		return Errorf(WrongKind, "a text has no field %s: FROM_JSON(…) makes a map of JSON text", Quote(name))
 	}
+	if v.Kind() == KindBytes {
+		return Errorf(WrongKind, "bytes have no field %s: LENGTH(…) counts them, TEXT(…) reads them as text", Quote(name))
+	}
 	return Errorf(WrongKind, "%s has no field %s", Describe(v), Quote(name))
 }
 
@@ -85,6 +88,9 @@ func noAccess(v, key Value) *Error {
 	}
 	if key.IsText() {
 		return fieldError(v, key.Str())
+	}
+	if v.Kind() == KindBytes {
+		return Errorf(WrongKind, "bytes have no index")
 	}
 	return Errorf(WrongKind, "%s has no elements", Describe(v))
 }
@@ -154,6 +160,9 @@ func listPlace(l *List, key Value) (int, *Error) {
 	if i < 0 || i >= int64(l.Len()) {
 		if l.Len() == 0 {
 			return 0, Errorf(BadIndex, "the list is empty and has no index %d: APPEND … TO ?list adds an element", int64(key.n))
+		}
+		if l.Len() == 1 {
+			return 0, Errorf(BadIndex, "the list has no index %d, only 0: APPEND … TO ?list adds an element", int64(key.n))
 		}
 		return 0, Errorf(BadIndex, "the list has no index %d, only 0 to %d: APPEND … TO ?list adds an element", int64(key.n), l.Len()-1)
 	}

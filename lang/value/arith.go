@@ -61,6 +61,9 @@ func Add(m *Meter, a, b Value) (Value, *Error) {
 			return Concat(m, a, b), nil
 		case KindList:
 			x, y := a.List(), b.List()
+			if x.Len() == 0 {
+				return y.Clone(m).Value(), nil
+			}
 			l := x.copyFor(m, y.Len())
 			l.Extend(m, y)
 			return l.Value(), nil
@@ -73,14 +76,18 @@ func Add(m *Meter, a, b Value) (Value, *Error) {
 
 // copyFor returns an unshared copy of l with room for n more elements.
 func (l *List) copyFor(m *Meter, n int) *List {
-	m.Count(l.Len() + n)
-	c := l.Clone(m)
-	if c.tag != nil && n > 0 {
-		m.Alloc((l.Len() + n) * 8)
-		w := make([]uint64, l.Len(), l.Len()+n)
-		copy(w, c.words)
-		c.words = w
+	if l.tag != nil {
+		c := newPacked(m, l.tag, l.Len()+n)
+		c.words = append(c.words, l.words...)
+		m.Work(l.Len() / 6)
+		return c
 	}
+	c := NewList(m, l.Len()+n)
+	c.height = l.height
+	for _, v := range l.vals {
+		c.vals = append(c.vals, v.Share())
+	}
+	m.Work(l.Len() / 4)
 	return c
 }
 
@@ -112,7 +119,7 @@ func Mul(a, b Value) (Value, *Error) {
 	if a.p == tagInt() && b.p == tagInt() {
 		x, y := int64(a.n), int64(b.n)
 		hi, lo := bits.Mul64(magnitude(x), magnitude(y))
-		if hi == 0 && lo <= math.MaxInt64 {
+		if hi == 0 && (lo <= math.MaxInt64 || lo == 1<<63 && x^y < 0) {
 			return Int(x * y), nil
 		}
 	} else if !a.IsNumber() || !b.IsNumber() {

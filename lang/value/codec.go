@@ -409,7 +409,8 @@ func (d *Decoder) block() Value {
 	if flags&flagStatic != 0 {
 		x.cap = uint32(room)
 	}
-	if uint64(x.cap) != room || flags&flagStatic != 0 && room != uint64(n) {
+	short := kind == KindText && n <= shortText // has a form of its own
+	if uint64(x.cap) != room || flags&flagStatic != 0 && (room != uint64(n) || short) {
 		d.Fail()
 		return Null
 	}

@@ -177,7 +177,7 @@ func (l *List) Clone(m *Meter) *List {
 	if l.tag != nil {
 		c := newPacked(m, l.tag, n)
 		c.words = append(c.words, l.words...)
-		m.Work(n / 16)
+		m.Work(n / 6)
 		return c
 	}
 	c := NewList(m, n)

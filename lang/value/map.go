@@ -140,8 +140,9 @@ func (t *Map) SetText(key string, v Value) { t.Set(nil, Text(key), v) }
 // hash where the map has an index.
 func (t *Map) add(m *Meter, key Value, h uint32, v Value) {
 	n := len(t.entries)
+	m.Count(n - int(t.gaps) + 1)
+	m.Work(4)
 	if n == cap(t.entries) {
-		m.Count(n - int(t.gaps) + 1)
 		room := m.room(n, m.maxElements()+int(t.gaps))
 		m.Alloc(room * entrySize)
 		m.Work(n / 4)
@@ -260,7 +261,7 @@ func (t *Map) All(yield func(key, v Value) bool) {
 func (t *Map) Clone(m *Meter) *Map {
 	n := len(t.entries) - int(t.gaps)
 	m.Alloc(mapSize + n*entrySize + len(t.index)*slotSize)
-	m.Work(n/2 + len(t.index)/16)
+	m.Work(4*n + len(t.index)/8)
 	c := &Map{header: header{kind: KindMap, height: t.height}, entries: make([]entry, 0, n)}
 	for _, e := range t.entries {
 		if e.keyP != nil {

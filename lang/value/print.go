@@ -26,6 +26,11 @@ func AppendNumber(dst []byte, v Value) []byte {
 		return strconv.AppendInt(dst, int64(v.n), 10)
 	}
 	f := v.Float64()
+	// A whole float that an integer could be is written in full: its shortest
+	// digits would be read as an integer beside it.
+	if i := int64(f); float64(i) == f && i != math.MaxInt64 && i != math.MinInt64 {
+		return strconv.AppendInt(dst, i, 10)
+	}
 	if a := math.Abs(f); a < 1e-6 || a >= 1e21 {
 		// 1e-09 is written 1e-9. It is put together apart: dst may have room
 		// for just what is written in the end.

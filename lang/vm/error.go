@@ -81,6 +81,9 @@ func (m *Machine) fail(e *Error) {
 // countPending counts the steps of the current block that have begun.
 func (m *Machine) countPending() { m.steps += int64(m.here().Pending) }
 
+// raiseCost is the fuel that an error costs which is caught.
+const raiseCost = 100
+
 // raise unwinds to the TRY that catches err and reports whether there is one;
 // otherwise the run has failed.
 func (m *Machine) raise(err *value.Error) bool {
@@ -95,7 +98,7 @@ func (m *Machine) raise(err *value.Error) bool {
 			m.trace.failed(m, depth)
 			m.unwindTo(depth, fn, base, fast)
 			m.pc = int(h.Target)
-			m.meter.Work(10)
+			m.meter.Work(raiseCost)
 			m.stack[base+int(h.Reg)] = m.errorMap(e, err.Data)
 			return true
 		}
@@ -216,14 +219,13 @@ func failure(v, c value.Value, hasCode bool) *value.Error {
 		}
 		return e
 	}
-	text, err := value.ToText(nil, v)
-	if err != nil || v.IsContainer() || v.IsNull() {
+	if v.IsContainer() || v.IsNull() || v.Kind() == value.KindBytes {
 		return value.Errorf(value.WrongKind, "FAIL takes a text or a caught error, not %s", value.Describe(v))
 	}
-	e := &value.Error{Code: "script_failed", Message: text.Str()}
+	e := &value.Error{Code: "script_failed", Message: string(value.AppendText(nil, v))}
 	if hasCode {
 		if !c.IsText() || c.Str() == "" {
-			return value.Errorf(value.WrongKind, "CODE takes a text, not %s", value.Describe(c))
+			return value.Errorf(value.WrongKind, "CODE takes a word such as \"out_of_stock\", not %s", value.Describe(c))
 		}
 		e.Code = c.Str()
 	}

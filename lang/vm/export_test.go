@@ -15,8 +15,11 @@ func (m *Machine) Poison(v value.Value) {
 	}
 }
 
-// Live returns the bytes of all that the machine holds.
-func (m *Machine) Live() int64 { return m.live(nil) }
+// Live returns the bytes of all values that the machine holds. The registers
+// themselves are not counted: the limit of calls bounds them.
+func (m *Machine) Live() int64 { return m.live(nil) - m.registers() }
+
+func (m *Machine) registers() int64 { return 16 * int64(m.height()) }
 
 // Inspect lists the parts of the state, for reports.
 func (m *Machine) Inspect() []string {
@@ -53,4 +56,56 @@ func (t *trace) shape() any {
 		return l
 	}
 	return []any{strip(t.first), t.open, strip(t.last), t.at, t.late}
+}
+
+// MeasureOften has live memory measured whenever room bytes have been
+// allocated. Each time, the registers that are not in use are poisoned.
+func (m *Machine) MeasureOften(room int64, poison value.Value) {
+	m.meter.Free = 0
+	m.meter.Measure = func() int64 {
+		live := m.live(nil)
+		m.Poison(poison)
+		return max(live, m.meter.Memory-room)
+	}
+}
+
+// OnMeasure has f called with the bytes of all values whenever they are
+// measured.
+func (m *Machine) OnMeasure(f func(live int64)) {
+	m.meter.Measure = func() int64 {
+		live := m.measure()
+		f(live - m.registers())
+		return live
+	}
+}
+
+// Forget drops all that the machine holds. It does not go back to the pool.
+func (m *Machine) Forget() { *m = Machine{} }
+
+// LeftBehind returns the bytes of what stands in registers that are not in use.
+func (m *Machine) LeftBehind() int64 {
+	w := value.NewWalker(nil)
+	for _, v := range m.stack[m.height():] {
+		w.Visit(v)
+	}
+	return w.Bytes()
+}
+
+// Seal puts the right checksum at the end of a changed snapshot.
+func Seal(snapshot []byte) {
+	body := snapshot[:len(snapshot)-checksumSize]
+	sum := sha256.Sum256(body)
+	copy(snapshot[len(body):], sum[:])
+}
+
+// StateStart returns where in a snapshot the state stands, after the program's
+// hash and the limits.
+func StateStart(snapshot []byte) int {
+	at := len(magic) + sha256.Size
+	d := value.NewDecoder(snapshot[at:], 0)
+	rest := d.Rest()
+	for range 11 {
+		d.Int()
+	}
+	return at + rest - d.Rest()
 }

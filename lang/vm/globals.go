@@ -46,12 +46,14 @@ func isHeader(name string) bool {
 // setGlobal sets an entry of !RESPONSE or !COOKIE. What the answer could not
 // carry is refused here, where the script can see it.
 func (m *Machine) setGlobal(i int32, key, v value.Value) *value.Error {
+	if !key.IsText() {
+		return value.Errorf(value.WrongKind, "the name of an entry is a text, not %s", value.Describe(key))
+	}
 	name := key.Str()
 	if i == bytecode.GlobalResponse {
 		if err := checkResponse(name, v); err != nil {
 			return err
 		}
-		m.global(i)
 		return value.SetIndex(&m.meter, &m.globals[i], key, v.Share())
 	}
 	if !isToken(name) {
@@ -65,7 +67,6 @@ func (m *Machine) setGlobal(i int32, key, v value.Value) *value.Error {
 		return err
 	}
 	for _, g := range []int32{i, bytecode.GlobalCookiesSet} {
-		m.global(g)
 		if err := value.SetIndex(&m.meter, &m.globals[g], key, text); err != nil {
 			return err
 		}
@@ -75,12 +76,10 @@ func (m *Machine) setGlobal(i int32, key, v value.Value) *value.Error {
 
 // unsetGlobal removes an entry; a removed cookie is null in the answer.
 func (m *Machine) unsetGlobal(i int32, key value.Value) *value.Error {
-	m.global(i)
 	if err := value.RemovePath(&m.meter, &m.globals[i], []value.Value{key}); err != nil {
 		return err
 	}
 	if i == bytecode.GlobalCookie {
-		m.global(bytecode.GlobalCookiesSet)
 		return value.SetIndex(&m.meter, &m.globals[bytecode.GlobalCookiesSet], key, value.Null)
 	}
 	return nil

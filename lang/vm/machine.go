@@ -7,6 +7,7 @@ package vm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"ql/lang/bytecode"
@@ -150,7 +151,30 @@ func link(p *bytecode.Program) any {
 		}
 		l.builtins[i] = lib.At(n).Fn
 	}
+	if err := l.checkCalls(p); err != nil {
+		return err
+	}
 	return l
+}
+
+// checkCalls checks that built-ins are called with arguments they can take.
+// The compiler sees to it, but a stored program may be of an earlier release.
+func (l *linked) checkCalls(p *bytecode.Program) error {
+	for _, f := range p.Funcs {
+		for _, code := range []*bytecode.Code{&f.Traced, &f.Fast} {
+			for _, in := range code.Instrs {
+				if in.Op != bytecode.OpBuiltin {
+					continue
+				}
+				n, _ := lib.Lookup(p.Builtins[in.Imm])
+				b := lib.At(n)
+				if b.Fn == nil || int(in.B) < b.Min || b.Max >= 0 && int(in.B) > b.Max {
+					return fmt.Errorf("the program calls %s in a way that this version does not know", b.Name)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // window is how many registers an instruction can reach.
@@ -205,7 +229,7 @@ func (m *Machine) start(p *bytecode.Program, l Limits) {
 // Release gives the machine's memory back for another run. The machine, its
 // output and its values must not be used after it.
 func (m *Machine) Release() {
-	if len(m.stack) > 1<<14 {
+	if cap(m.stack) > 1<<14 {
 		m.stack = make([]value.Value, window+64)
 	} else {
 		clear(m.stack)
@@ -275,6 +299,10 @@ type Effect struct {
 // arguments belong to the machine.
 func (m *Machine) Effect() *Effect { return &m.effect }
 
+// effectCost is the fuel that an effect costs, whatever it is: stopping and
+// going on takes a machine and its host about as long.
+const effectCost = 100
+
 // ask stops at the effect of a site whose arguments stand from register a on.
 func (m *Machine) ask(site int32, a uint8) *value.Error {
 	s := &m.prog.Sites[site]
@@ -282,10 +310,12 @@ func (m *Machine) ask(site int32, a uint8) *value.Error {
 	if m.tx > 0 && !info.InTransaction {
 		return m.inTransaction(s)
 	}
+	m.meter.Work(effectCost)
 	m.site = site
 	m.reg = m.base + int(a)
 	m.seq++
 	m.status = Pending
+	m.forget()
 	m.present()
 	switch {
 	case !info.Inner:
@@ -464,7 +494,17 @@ func (m *Machine) Meter() *value.Meter {
 // measure returns the bytes of all live values, charging for the walk.
 func (m *Machine) measure() int64 { return m.live(&m.meter) }
 
+// forget clears the registers that are not in use: so that what stands in them
+// is not kept from the garbage collector, and so that a machine that goes on
+// has in them what a restored one has. The stack then ends behind the current
+// frame, so that the next time there is only to clear what was used since.
+func (m *Machine) forget() {
+	clear(m.stack[min(m.height(), len(m.stack)):])
+	m.stack = m.stack[:m.base+window]
+}
+
 func (m *Machine) live(charge *value.Meter) int64 {
+	m.forget()
 	w := value.NewWalker(charge)
 	for _, v := range m.stack[:m.height()] {
 		w.Visit(v)

@@ -224,29 +224,31 @@ func forNext(r *[window]value.Value, a, b uint8) {
 	r[b] = v
 }
 
-func iterPrep(v value.Value, listsOnly bool) *value.Error {
-	switch v.Kind() {
-	case value.KindNull, value.KindList:
+// iterPrep checks what a loop shall go through. Where it is a lambda's, b is 1
+// and the number of its built-in.
+func (m *Machine) iterPrep(v value.Value, b uint8) *value.Error {
+	k := v.Kind()
+	if k == value.KindNull || k == value.KindList || k == value.KindMap && b == 0 {
 		return nil
-	case value.KindMap:
-		if !listsOnly {
-			return nil
+	}
+	if b > 0 {
+		hint := ""
+		switch k {
+		case value.KindMap:
+			hint = ": VALUES(?map) or ENTRIES(?map) makes one"
+		case value.KindText:
+			hint = ": SPLIT(?text, \",\") makes one"
 		}
-		return value.Errorf(value.WrongKind, "this takes a list, not %s: ENTRIES(?map) makes a list of {key, value}", value.Describe(v))
+		return value.Errorf(value.WrongKind, "%s goes through a list, not %s%s", m.prog.Builtins[b-1], value.Describe(v), hint)
+	}
+	hint := ""
+	switch k {
 	case value.KindText:
-		if listsOnly {
-			return value.Errorf(value.WrongKind, "this takes a list, not %s: SPLIT(?text, \",\") makes one", value.Describe(v))
-		}
-		return value.Errorf(value.WrongKind, "FOR goes through a list or a map, not %s: SPLIT(?text, \",\") makes a list", value.Describe(v))
+		hint = ": SPLIT(?text, \",\") makes a list"
 	case value.KindInt:
-		if !listsOnly {
-			return value.Errorf(value.WrongKind, "FOR goes through a list or a map, not %s: FOR ?i FROM 1 TO 10 counts", value.Describe(v))
-		}
+		hint = ": FOR ?i FROM 1 TO 10 counts"
 	}
-	if listsOnly {
-		return value.Errorf(value.WrongKind, "this takes a list, not %s", value.Describe(v))
-	}
-	return value.Errorf(value.WrongKind, "FOR goes through a list or a map, not %s", value.Describe(v))
+	return value.Errorf(value.WrongKind, "FOR goes through a list or a map, not %s%s", value.Describe(v), hint)
 }
 
 // iterNext moves on in a list or map. R(A+1) is the place of the next element.
@@ -295,8 +297,13 @@ func (m *Machine) deep() {
 	m.meter.Refill()
 }
 
-// growStack makes room for n registers.
+// growStack makes room for n registers, and half as many again. What lies
+// behind the end of the stack is clear.
 func (m *Machine) growStack(n int) {
+	if n <= cap(m.stack) {
+		m.stack = m.stack[:min(cap(m.stack), n+n/2)]
+		return
+	}
 	s := make([]value.Value, n+n/2)
 	copy(s, m.stack)
 	m.stack = s
@@ -335,6 +342,7 @@ func (m *Machine) commitFirst() {
 	}
 	m.seq++
 	m.status = Pending
+	m.forget()
 	m.present()
 }
 
@@ -394,6 +402,7 @@ func (m *Machine) text(dst *value.Value, t *bytecode.Template, args []value.Valu
 		}
 		return err
 	}
+	m.meter.Work(4 * len(args))
 	var sizes [16]int
 	at := sizes[:0]
 	total := 0

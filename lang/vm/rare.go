@@ -74,7 +74,7 @@ func (m *Machine) rare(r *[window]value.Value, in uint64) *value.Error {
 			m.pc = int(imm(in))
 		}
 	case bytecode.OpIterPrep:
-		if err := iterPrep(r[a], b == 1); err != nil {
+		if err := m.iterPrep(r[a], b); err != nil {
 			return err // the steps are still pending
 		}
 		m.steps += int64(int8(c))

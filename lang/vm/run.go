@@ -450,7 +450,7 @@ func (m *Machine) run() {
 			}
 		case bytecode.OpStep:
 			if m.steps < m.traceFirst {
-				m.trace.begin(int32(in>>32), len(m.frames))
+				m.trace.begin(m, int32(in>>32))
 			} else {
 				m.trace.past(len(m.frames))
 			}

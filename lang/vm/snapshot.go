@@ -165,18 +165,18 @@ func (m *Machine) decode(p *bytecode.Program, body, output []byte) error {
 	if depth > l.CallDepth {
 		return ErrCorrupt
 	}
-	last := 0
+	f := m.decodeFrame(d, nil)
 	for range depth {
-		f := m.decodeFrame(d, &last)
 		m.frames = append(m.frames, f)
+		f = m.decodeFrame(d, &f)
 	}
-	f := m.decodeFrame(d, &last)
 	m.fn, m.pc, m.base, m.fast = f.fn, int(f.pc), int(f.base), f.fast
 	h := d.Count()
-	if d.Err() != nil || m.tx > len(m.frames)+1 || m.status == Pending && m.reg != m.base+pendingReg(m, f) {
+	if d.Err() != nil || m.tx < 0 || m.tx > len(m.frames)+1 {
 		return ErrCorrupt
 	}
-	if h != m.height() {
+	// A machine is stored at its start or at an effect.
+	if m.status == Ready && (m.pc != 0 || depth > 0) || m.status == Pending && m.reg != m.base+pendingReg(m, f) || h != m.height() {
 		return ErrCorrupt
 	}
 	if need := max(h, m.base+window); need > len(m.stack) {
@@ -224,16 +224,31 @@ func pendingReg(m *Machine, f frame) int {
 	return int(in.A)
 }
 
-// decodeFrame reads a frame; bases never go down.
-func (m *Machine) decodeFrame(d *value.Decoder, last *int) frame {
+// decodeFrame reads the frame that caller has called; nil is for the first one.
+func (m *Machine) decodeFrame(d *value.Decoder, caller *frame) frame {
 	fn := &m.link.funcs[d.Below(len(m.link.funcs))]
 	pc, base, fast := d.Uint(), d.Uint(), d.Byte()
-	if fast > 1 || pc > uint64(len(code(fn, fast == 1).Instrs)) || base < uint64(*last) || base > uint64(*last)+window {
+	number, at := 0, uint64(0)
+	if caller != nil {
+		number = -1
+		if call, ok := caller.call(); ok {
+			number, at = int(call.Imm), uint64(caller.base)+uint64(call.A)
+		}
+	}
+	if d.Err() != nil || fast > 1 || pc > uint64(len(code(fn, fast == 1).Instrs)) || fn.number != number || base != at {
 		d.Fail()
 		return frame{fn: &m.link.funcs[0]}
 	}
-	*last = int(base)
 	return frame{fn: fn, pc: int32(pc), base: int32(base), fast: fast == 1}
+}
+
+// call returns the instruction of a frame that waits for what it called.
+func (f *frame) call() (bytecode.Instr, bool) {
+	if f.pc == 0 {
+		return bytecode.Instr{}, false
+	}
+	in := code(f.fn, f.fast).Instrs[f.pc-1]
+	return in, in.Op == bytecode.OpCall
 }
 
 func (t *trace) encode(e *value.Encoder, times bool) {

@@ -66,9 +66,13 @@ func (t *trace) wake() {
 	}
 }
 
-// begin records the start of a statement; the trace has room.
-func (t *trace) begin(step int32, depth int) {
-	now := t.now()
+// begin records the start of a statement. The trace has room, unless a program
+// counts backwards.
+func (t *trace) begin(m *Machine, step int32) {
+	if len(t.first) >= m.limits.TraceFirst {
+		return
+	}
+	now, depth := t.now(), len(m.frames)
 	t.close(now, depth, stepOk)
 	t.open = append(t.open, int32(len(t.first)))
 	t.first = append(t.first, entry{step: step, depth: int32(depth), open: true, start: now})
@@ -122,6 +126,7 @@ func (t *trace) effect(m *Machine, step int32) {
 	if step < 0 {
 		return
 	}
+	t.past(len(m.frames) + 1) // of functions that have returned
 	if n := len(t.open); n > 0 && t.first[t.open[n-1]].step == step && !m.fast {
 		return // it is among the first
 	}
@@ -169,6 +174,7 @@ func (t *trace) settled(m *Machine) {
 // failed records that the statements under way at depth or deeper failed.
 func (t *trace) failed(m *Machine, depth int) {
 	now := t.now()
+	t.close(now, len(m.frames)+1, stepOk) // of functions that have returned
 	n := len(t.open)
 	covered := n > 0 && !m.fast && t.first[t.open[n-1]].step == m.here().Step
 	t.close(now, depth, stepError)

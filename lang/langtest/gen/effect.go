@@ -47,7 +47,7 @@ func (g *generator) effect() {
 	case 23:
 		g.line("%s", g.pick("SET 'status' AS 404 OF !RESPONSE", "SET 'header:X-A' AS UPPER('v') OF !RESPONSE", "SET 'theme' AS 'dark' OF !COOKIE", "UNSET 'theme' OF !COOKIE"))
 	case 24:
-		if g.chance(90) {
+		if g.chance(75) {
 			g.line("USE DATABASE %s", g.pick("'shop'", "'main'", "\"db{?"+g.variable(number)+"}\""))
 			return
 		}

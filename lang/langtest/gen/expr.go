@@ -408,7 +408,7 @@ func (g *generator) numbers(d int) string {
 	case 6:
 		return fmt.Sprintf("FILTER(%s, %s)", g.expr(numbers, d), g.lambda(number, boolean, d))
 	case 7:
-		return fmt.Sprintf("%s(%s)", g.pick("SORT", "REVERSE", g.unique()), g.expr(numbers, d))
+		return fmt.Sprintf("%s(%s)", g.pick("SORT", "REVERSE", "UNIQUE"), g.expr(numbers, d))
 	case 8:
 		return fmt.Sprintf("SLICE(%s, %s)", g.expr(numbers, d), g.pick("0", "1", "-2", "0, 2", "1, -1"))
 	case 9:
@@ -417,13 +417,6 @@ func (g *generator) numbers(d int) string {
 		return fmt.Sprintf("FLATTEN([%s, %s])", g.expr(numbers, d), g.expr(numbers, d))
 	}
 	return fmt.Sprintf("SORT_BY(%s, %s)", g.expr(numbers, d), g.lambda(number, g.pickKind(number, text), d))
-}
-
-func (g *generator) unique() string {
-	if g.NoSets {
-		return "SORT"
-	}
-	return "UNIQUE"
 }
 
 func (g *generator) texts(d int) string {
@@ -437,7 +430,7 @@ func (g *generator) texts(d int) string {
 	case 3:
 		return fmt.Sprintf("MAP(%s, %s)", g.expr(numbers, d), g.lambda(number, text, d))
 	case 4:
-		return fmt.Sprintf("%s(%s)", g.pick("SORT", "REVERSE", g.unique()), g.expr(texts, d))
+		return fmt.Sprintf("%s(%s)", g.pick("SORT", "REVERSE", "UNIQUE"), g.expr(texts, d))
 	}
 	return fmt.Sprintf("%s + [%s]", g.expr(texts, d), g.items(text, d))
 }
@@ -451,9 +444,7 @@ func (g *generator) record(d int) string {
 	case 3:
 		return fmt.Sprintf("MERGE(%s, {tags: %s})", g.expr(record, d), g.expr(numbers, d))
 	case 4:
-		if !g.NoSets {
-			return fmt.Sprintf("%s(%s, ['id', 'name', 'tags', %s])", "PICK", g.expr(record, d), g.constant(text))
-		}
+		return fmt.Sprintf("PICK(%s, ['id', 'name', 'tags', %s])", g.expr(record, d), g.constant(text))
 	}
 	return fmt.Sprintf("%s + %s", g.expr(record, d), g.expr(record, d))
 }

@@ -14,9 +14,6 @@ type Options struct {
 	// Pure leaves out all effects, SQL and globals: what is left is values,
 	// expressions, control flow, functions, TRY and lambdas.
 	Pure bool
-	// NoSets leaves out the functions that look for values by hash, such as
-	// UNIQUE and PICK.
-	NoSets bool
 	// Statements is about how many statements a program has, 40 where it is 0.
 	Statements int
 }
@@ -198,9 +195,11 @@ func (g *generator) enter(f *function) {
 		}
 	}
 	if g.chance(12) {
+		var sets []string
 		for i := range 145 + g.intn(15) {
-			g.line("SET ?far%d AS %d", i, i)
+			sets = append(sets, fmt.Sprintf("SET ?far%d AS %d", i, i))
 		}
+		g.line("%s", strings.Join(sets, " "))
 	}
 	for k := range kinds {
 		if f != nil && g.chance(50) && len(g.vars[k]) > 0 {

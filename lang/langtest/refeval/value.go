@@ -212,8 +212,12 @@ func json(b *strings.Builder, v val) {
 }
 
 // numeral writes a float in the shortest form that reads back as it: digits
-// from a millionth up to 10^21, with an exponent beyond.
+// from a millionth up to 10^21, with an exponent beyond. Those that integers
+// could be are written in full.
 func numeral(f float64) string {
+	if f == math.Trunc(f) && math.Abs(f) < 1<<63 {
+		return strconv.FormatFloat(f, 'f', 0, 64)
+	}
 	if a := math.Abs(f); a >= 1e-6 && a < 1e21 {
 		return strconv.FormatFloat(f, 'f', -1, 64)
 	}

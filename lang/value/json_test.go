@@ -1,0 +1,210 @@
+package value
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"math/big"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// TestJSONRoundTrip writes values as JSON and reads them back.
+func TestJSONRoundTrip(t *testing.T) {
+	for seed := range uint64(300) {
+		w := newWorld(seed)
+		for range 120 {
+			w.step()
+		}
+		for _, v := range w.vars {
+			b := AppendJSON(nil, v)
+			if n := JSONSize(nil, v); n != len(b) {
+				t.Fatalf("seed %d: %s takes %d bytes, announced are %d", seed, b, len(b), n)
+			}
+			if !json.Valid(b) {
+				t.Fatalf("seed %d: %s is no JSON", seed, b)
+			}
+			back, err := ParseJSON(nil, string(b))
+			if err != nil || !Equal(nil, back, v) {
+				t.Fatalf("seed %d: %s is read as %s, %v", seed, b, AppendJSON(nil, back), err)
+			}
+			if again := AppendJSON(nil, back); !bytes.Equal(again, b) {
+				t.Fatalf("seed %d: %s is read and written as %s", seed, b, again)
+			}
+			if err == nil {
+				checkShape(t, back)
+			}
+		}
+	}
+}
+
+// strange are documents that readers of JSON differ about, or that try one.
+var strange = []string{
+	``, ` `, `null`, `true`, `fals`, `nul`, `[]`, `{}`, `[1,2,]`, `[,]`, `{"a":1,}`, `{a:1}`, `{"a":1 "b":2}`, `{"a":1,"a":2}`, `{"a":1}{}`,
+	`"a`, `"\"`, `"\u12"`, `"\u12g4"`, `"\u+123"`, `"\ud83d\ude00"`, `"\ud83d"`, `"\ude00\ud83d"`, `"\ud83dx"`, `"\x41"`, "\"\n\"", "\"\x7f\"", "\"\u2028\"", "\"\xff\"",
+	`0`, `-0`, `00`, `01`, `-`, `+1`, `1.`, `.5`, `1e5`, `1E+5`, `1e`, `1e400`, `-1e400`, `1e-400`, `123456789012345678901234567890`, `9223372036854775807`, `9223372036854775808`,
+	`-9223372036854775808`, `1.0`, `-0.0`, `1e0`, `0x10`, `NaN`, `Infinity`, "[1]\x00", "\ufeff1", `[[[[[[[[[[]]]]]]]]]]`, "[1]//x", "\t[ 1 ,\r\n2 ] ", `{"":""}`, `"\/\b\f\n\r\t\\"`,
+	`[1,2.5,"x",null,true,{"k":[]}]`, strings.Repeat("[", 1001) + strings.Repeat("]", 1001), `{"a":{"b":{"c":{}}}}`,
+}
+
+// FuzzParseJSON compares the reader with that of Go: what it takes, Go takes
+// and understands the same; what only Go takes has a reason.
+func FuzzParseJSON(f *testing.F) {
+	for _, s := range strange {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		v, err := ParseJSON(nil, s)
+		theirs, ok := goJSON(s)
+		if err != nil {
+			if err.Code != BadJSON || err.Message == "" {
+				t.Fatalf("%q: an odd error %s: %s", s, err.Code, err.Message)
+			}
+			if ok && utf8.ValidString(s) && !refusable(s, theirs) {
+				t.Fatalf("%q is refused: %s", s, err.Message)
+			}
+			return
+		}
+		if !ok {
+			t.Fatalf("%q is read as %s, but is no JSON", s, AppendJSON(nil, v))
+		}
+		if !sameJSON(v, theirs) {
+			t.Fatalf("%q is read as %s, want %v", s, AppendJSON(nil, v), theirs)
+		}
+		checkShape(t, v)
+		back, err := ParseJSON(nil, string(AppendJSON(nil, v)))
+		if err != nil || !Equal(nil, back, v) {
+			t.Fatalf("%q is not read again as it was: %v", s, err)
+		}
+	})
+}
+
+func goJSON(s string) (any, bool) {
+	d := json.NewDecoder(strings.NewReader(s))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, false
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, false
+	}
+	return v, true
+}
+
+// refusable tells whether s has something that is JSON to Go and an error here:
+// a key twice, half of a surrogate pair, a number out of range, deep nesting.
+func refusable(s string, v any) bool {
+	if strings.Contains(s, `\u`) || strings.Count(s, "[")+strings.Count(s, "{") > 1000 {
+		return true
+	}
+	if hasHuge(v) {
+		return true
+	}
+	// A key twice: less is left than was written.
+	return keys(v) < strings.Count(s, ":")
+}
+
+func hasHuge(v any) bool {
+	switch v := v.(type) {
+	case json.Number:
+		_, err := v.Float64()
+		return err != nil
+	case []any:
+		for _, e := range v {
+			if hasHuge(e) {
+				return true
+			}
+		}
+	case map[string]any:
+		for _, e := range v {
+			if hasHuge(e) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func keys(v any) int {
+	n := 0
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			n += keys(e)
+		}
+	case map[string]any:
+		for _, e := range v {
+			n += 1 + keys(e)
+		}
+	}
+	return n
+}
+
+func sameJSON(v Value, theirs any) bool {
+	switch x := theirs.(type) {
+	case nil:
+		return v.IsNull()
+	case bool:
+		return v.IsBool() && v.IsTrue() == x
+	case string:
+		return v.IsText() && v.Str() == x
+	case json.Number:
+		if !v.IsNumber() {
+			return false
+		}
+		if n, ok := new(big.Int).SetString(x.String(), 10); ok && n.IsInt64() {
+			return v == Int(n.Int64())
+		}
+		f, err := x.Float64()
+		want, ok := Number(f)
+		return err == nil && ok && v == want
+	case []any:
+		if !v.IsList() || v.List().Len() != len(x) {
+			return false
+		}
+		for i, e := range x {
+			if !sameJSON(v.List().At(i), e) {
+				return false
+			}
+		}
+		return true
+	case map[string]any:
+		if !v.IsMap() || v.Map().Len() != len(x) {
+			return false
+		}
+		for k, e := range x {
+			w, ok := v.Map().Get(k)
+			if !ok || !sameJSON(w, e) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// TestParseJSONUnderLimits checks that a document cannot make more than a
+// script may hold.
+func TestParseJSONUnderLimits(t *testing.T) {
+	for _, test := range []struct {
+		name, document, limit string
+	}{
+		{"nesting", strings.Repeat("[", 50) + strings.Repeat("]", 50), "nesting"},
+		{"nested maps", strings.Repeat(`{"a":`, 50) + "1" + strings.Repeat("}", 50), "nesting"},
+		{"elements", "[" + strings.Repeat("1,", 200) + "1]", "elements"},
+		{"a long text", `"` + strings.Repeat("x", 2000) + `"`, "value_size"},
+		{"a long key", `{"` + strings.Repeat("x", 2000) + `":1}`, "value_size"},
+		{"memory", "[" + strings.Repeat(`["`+strings.Repeat("y", 500)+`"],`, 90) + "1]", "memory"},
+		{"fuel", "[" + strings.Repeat(" ", 100_000) + "]", "fuel"},
+	} {
+		m := roomy(20_000)
+		m.Bounds = Bounds{Text: 1000, Elements: 100, Nesting: 20}
+		m.Fuel, m.Reserve = 0, 10_000
+		m.Begin()
+		if got := limitOf(func() { _, _ = ParseJSON(m, test.document) }); got != test.limit {
+			t.Errorf("%s: the limit reached is %q, want %q", test.name, got, test.limit)
+		}
+	}
+}

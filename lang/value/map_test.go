@@ -1,0 +1,171 @@
+package value
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// orderedMap is a model of a Map: keys in the order of their first setting.
+type orderedMap struct {
+	keys []string
+	vals map[string]int64
+}
+
+func (o *orderedMap) set(key string, v int64) {
+	if _, ok := o.vals[key]; !ok {
+		o.keys = append(o.keys, key)
+	}
+	o.vals[key] = v
+}
+
+func (o *orderedMap) remove(key string) bool {
+	_, ok := o.vals[key]
+	delete(o.vals, key)
+	o.keys = slices.DeleteFunc(o.keys, func(k string) bool { return k == key })
+	return ok
+}
+
+func (o *orderedMap) copy() *orderedMap {
+	c := &orderedMap{keys: slices.Clone(o.keys), vals: map[string]int64{}}
+	for k, v := range o.vals {
+		c.vals[k] = v
+	}
+	return c
+}
+
+func (o *orderedMap) check(t *testing.T, m *Map) {
+	t.Helper()
+	if m.Len() != len(o.keys) {
+		t.Fatalf("the map has %d entries, want %d", m.Len(), len(o.keys))
+	}
+	var all []string
+	for k, v := range m.All {
+		all = append(all, k.Str())
+		if v.Int64() != o.vals[k.Str()] {
+			t.Fatalf("%s is %d, want %d", k.Str(), v.Int64(), o.vals[k.Str()])
+		}
+	}
+	if !slices.Equal(all, o.keys) {
+		t.Fatalf("the keys are %v, want %v", all, o.keys)
+	}
+	// Going on from any place gives the rest.
+	rest := len(o.keys)
+	for i := len(m.entries); i >= 0; i-- {
+		if i < len(m.entries) && m.entries[i].keyP != nil {
+			rest--
+		}
+		n, k, v := m.Next(i)
+		if rest == len(o.keys) {
+			if n != -1 {
+				t.Fatalf("after the last entry comes %s", k.Str())
+			}
+			continue
+		}
+		if k.Str() != o.keys[rest] || v.Int64() != o.vals[o.keys[rest]] || n < i {
+			t.Fatalf("from place %d on comes %s at %d, want %s", i, k.Str(), n, o.keys[rest])
+		}
+	}
+	checkShape(t, m.Value())
+}
+
+func TestMapModel(t *testing.T) {
+	for seed := range uint64(150) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		m := NewMap(roomy(1<<40), r.IntN(20))
+		o := &orderedMap{vals: map[string]int64{}}
+		keys := 1 + r.IntN(60)
+		for i := range 400 {
+			key := fmt.Sprint("k", r.IntN(keys))
+			switch r.IntN(10) {
+			case 0, 1, 2, 3, 4:
+				m.Set(nil, Text(key), Int(int64(i)))
+				o.set(key, int64(i))
+			case 5, 6, 7, 8:
+				if got, want := m.Remove(nil, key), o.remove(key); got != want {
+					t.Fatalf("seed %d: removing %s says %t", seed, key, got)
+				}
+			case 9:
+				c, oc := m.Clone(nil), o.copy()
+				if r.IntN(2) == 0 { // go on with the copy, and look at the original again
+					m, c, o, oc = c, m, oc, o
+				}
+				m.Set(nil, Text(key), Int(-1))
+				o.set(key, -1)
+				oc.check(t, c)
+			}
+			if v, ok := m.Get(key); ok != m.Has(key) || ok && v.Int64() != o.vals[key] {
+				t.Fatalf("seed %d: %s is %v", seed, key, plain(v))
+			}
+			if i%9 == 0 {
+				o.check(t, m)
+			}
+		}
+		o.check(t, m)
+	}
+}
+
+// limitOf returns the limit that f runs into, or "".
+func limitOf(f func()) (name string) {
+	defer func() {
+		if e := recover(); e != nil {
+			var l *Limit
+			if err, ok := e.(error); !ok || !errors.As(err, &l) {
+				panic(e)
+			}
+			name = l.Name
+		}
+	}()
+	f()
+	return ""
+}
+
+// TestMapElements checks that no way of filling a map makes it larger than it
+// may be.
+func TestMapElements(t *testing.T) {
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		meter := roomy(1 << 40)
+		meter.Elements = 40
+		m := NewMap(meter, r.IntN(40))
+		reached := false
+		for i := range 600 {
+			key := fmt.Sprint("k", i)
+			old := m.Value()
+			if r.IntN(3) == 0 && m.Len() > 0 {
+				_, k, _ := m.Next(r.IntN(len(m.entries) + 1))
+				if !k.IsNull() {
+					m.Remove(meter, k.Str())
+				}
+				continue
+			}
+			if r.IntN(20) == 0 {
+				m = m.Clone(meter)
+			}
+			switch limitOf(func() { m.Set(meter, Text(key), Int(1)) }) {
+			case "elements":
+				if m.Len() < meter.Elements {
+					t.Fatalf("seed %d: a map of %d may not take one more of %d", seed, m.Len(), meter.Elements)
+				}
+				reached = true
+				m = old.Map().Clone(meter)
+				for k := range old.Map().All {
+					if r.IntN(2) == 0 {
+						m.Remove(meter, k.Str())
+					}
+				}
+			case "":
+			default:
+				t.Fatal("another limit")
+			}
+			if m.Len() > meter.Elements {
+				t.Fatalf("seed %d: the map has %d entries, its limit is %d", seed, m.Len(), meter.Elements)
+			}
+		}
+		if !reached {
+			t.Errorf("seed %d: the limit is never reached", seed)
+		}
+	}
+}
