@@ -54,6 +54,7 @@ func (c *Cache) Compile(text string, o Options) (*bytecode.Program, error) {
 			}
 		}
 	}
+	c.misses.Add(1)
 	p, files, err := compileScript(text, o)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ package lang
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"strings"
 
 	"ql/lang/bytecode"
@@ -34,7 +35,8 @@ func Compile(text string, o Options) (*bytecode.Program, error) {
 // Check returns the errors of a script, or nil.
 func Check(text string, o Options) source.Errors {
 	_, _, err := compileScript(text, o)
-	errs, _ := err.(source.Errors)
+	var errs source.Errors
+	errors.As(err, &errs)
 	return errs
 }
 

@@ -158,7 +158,7 @@ func TestDatabases(t *testing.T) {
 		{"transaction", `TRANSACTION INSERT INTO t VALUES (1); TRY INSERT INTO t VALUES (2); CATCH EMIT "no" END END`, "[]\n[]\n",
 			[]string{"begin main", "tx main: INSERT INTO t VALUES (1) []", "tx main: INSERT INTO t VALUES (2) [] savepoint", "commit"}},
 		{"error", `TRY TRANSACTION SELECT FAIL FROM t SET ?x END CATCH ?e EMIT ?e.code END`, "sql_error",
-			[]string{"begin main", "tx main: SELECT FAIL FROM t [] savepoint", "rollback"}},
+			[]string{"begin main", "tx main: SELECT FAIL FROM t []", "rollback"}},
 		{"uncaught error", `TRANSACTION SELECT FAIL FROM t SET ?x END`, "|sql_error: no such thing",
 			[]string{"begin main", "tx main: SELECT FAIL FROM t []", "rollback"}},
 		{"internal error", `TRANSACTION SELECT BREAK FROM t SET ?x END`, "|internal: something went wrong inside the service|log: disk on fire",

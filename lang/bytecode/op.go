@@ -31,14 +31,12 @@ type Op uint8
 // The operations. R(x) is a register, K(x) a constant; "shared" means that a
 // container is marked so that later writes copy it.
 const (
-	OpNop Op = iota
-
-	OpLoadK    // R(A) = K(Imm)
-	OpLoadI    // R(A) = Imm
-	OpLoadBool // R(A) = B != 0
-	OpLoadNull // R(A…A+B) = null
-	OpMove     // R(A) = R(B)
-	OpCopy     // R(A) = R(B), shared
+	OpLoadK    Op = iota // R(A) = K(Imm)
+	OpLoadI              // R(A) = Imm
+	OpLoadBool           // R(A) = B != 0
+	OpLoadNull           // R(A…A+B) = null
+	OpMove               // R(A) = R(B)
+	OpCopy               // R(A) = R(B), shared
 
 	OpAdd  // R(A) = R(B) + R(C); a list grows in place if Imm is 1
 	OpSub  // R(A) = R(B) - R(C)
@@ -62,7 +60,6 @@ const (
 	OpIn        // R(A) = R(B) IN R(C)
 	OpNotIn     // R(A) = R(B) NOT IN R(C)
 	OpNot       // R(A) = NOT R(B)
-	OpTruth     // R(A) = R(B) as a condition
 	OpIsNull    // R(A) = R(B) IS NULL
 	OpIsNotNull // R(A) = R(B) IS NOT NULL
 
@@ -93,7 +90,6 @@ const (
 
 	// Backward jumps to Imm; C steps are counted either way.
 	OpLoop   // always
-	OpLoopT  // R(A) is true
 	OpLoopLt // R(A) < R(B)
 	OpLoopLe // R(A) <= R(B)
 
@@ -118,7 +114,6 @@ const (
 	OpPush    // append R(B) to the new list R(A), shared if C is 1
 	OpPut     // set K(Imm) of the new map R(A) to R(B), shared if C is 1
 	OpText    // R(A) = template Imm with R(B), R(B+1), …
-	OpToText  // R(A) = R(B) as a text
 
 	OpCall    // call function Imm with B arguments from R(A) on; the result goes to R(A)
 	OpReturn  // return R(A); C steps

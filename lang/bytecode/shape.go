@@ -58,7 +58,6 @@ func last(name string, operands ...operand) shape {
 }
 
 var shapes = [opCount]shape{
-	OpNop: op("Nop"),
 
 	OpLoadK:    op("LoadK", regA, constImm),
 	OpLoadI:    op("LoadI", regA, numberImm),
@@ -89,7 +88,6 @@ var shapes = [opCount]shape{
 	OpIn:        op("In", regA, regB, regC),
 	OpNotIn:     op("NotIn", regA, regB, regC),
 	OpNot:       op("Not", regA, regB),
-	OpTruth:     op("Truth", regA, regB),
 	OpIsNull:    op("IsNull", regA, regB),
 	OpIsNotNull: op("IsNotNull", regA, regB),
 
@@ -116,7 +114,6 @@ var shapes = [opCount]shape{
 	OpJGtK:     op("JGtK", regA, constBC, forward),
 
 	OpLoop:   last("Loop", stepsC, backward),
-	OpLoopT:  op("LoopT", regA, stepsC, backward),
 	OpLoopLt: op("LoopLt", regA, regB, stepsC, backward),
 	OpLoopLe: op("LoopLe", regA, regB, stepsC, backward),
 
@@ -141,7 +138,6 @@ var shapes = [opCount]shape{
 	OpPush:    op("Push", regA, regB, flagC),
 	OpPut:     op("Put", regA, regB, flagC, textImm),
 	OpText:    op("Text", regA, insertsB, tplImm),
-	OpToText:  op("ToText", regA, regB),
 
 	OpCall:    op("Call", argsAB, regA, funcImm),
 	OpReturn:  last("Return", regA, stepsC),

@@ -80,7 +80,7 @@ DEFINE f(?a, ?b DEFAULT "k") USE DATABASE ?b RETURN ?a END`
 		{"a height too few", top(func(f *bytecode.Func) { f.Traced.Height = f.Traced.Height[1:] }), "heights"},
 		{"a height too high", top(func(f *bytecode.Func) { f.Traced.Height[0] = 255 }), "stands at height 255"},
 		{"code that runs off its end", top(func(f *bytecode.Func) {
-			f.Traced.Instrs[len(f.Traced.Instrs)-1] = bytecode.Instr{Op: bytecode.OpNop}
+			f.Traced.Instrs[len(f.Traced.Instrs)-1] = bytecode.Instr{Op: bytecode.OpLoadNull}
 		}), "runs off its end"},
 		{"marks out of order", top(func(f *bytecode.Func) { f.Traced.Marks[1].PC = 0 }), "mark 1 is wrong"},
 		{"a mark of no step", top(func(f *bytecode.Func) { f.Traced.Marks[1].Step = 1000 }), "mark 1 is wrong"},

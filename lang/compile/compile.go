@@ -149,7 +149,7 @@ func size(p *bytecode.Program) int {
 // in a list in the register after them.
 const (
 	nearVars = 150
-	maxRegs  = 250
+	maxRegs  = bytecode.MaxRegs
 	maxArgs  = 90
 )
 

@@ -116,7 +116,7 @@ func (c *compiler) defaultOf(e syntax.Expr) value.Value {
 	if v, ok := c.defaults[e]; ok {
 		return v
 	}
-	v := value.Null
+	var v value.Value
 	switch e := e.(type) {
 	case *syntax.ListLit:
 		l := value.NewList(nil, len(e.Items))

@@ -330,7 +330,7 @@ func (g *fn) appendStmt(s *syntax.Append) {
 }
 
 func (g *fn) returnStmt(s *syntax.Return) {
-	r := uint8(0)
+	var r uint8
 	if s.Value == nil {
 		r = g.temp()
 		g.emit(bytecode.OpLoadNull, r, 0, 0, 0)

@@ -266,7 +266,14 @@ func AppendTo(m *Meter, v *Value, x Value) *Error {
 		*v = NewList(m, 0).Value()
 	}
 	if !v.IsList() {
-		return Errorf(WrongKind, "APPEND adds to a list, not to %s", Describe(*v))
+		hint := ""
+		switch v.Kind() {
+		case KindText:
+			hint = ": SET ?text AS ?text + … adds to a text"
+		case KindMap:
+			hint = ": SET ?map.key AS … adds to a map"
+		}
+		return Errorf(WrongKind, "APPEND adds to a list, not to %s%s", Describe(*v), hint)
 	}
 	unshare(m, v)
 	v.List().Append(m, x)

@@ -42,8 +42,6 @@ func (m *Machine) rare(r *[window]value.Value, in uint64) *value.Error {
 		r[a].SetBool(is == (bytecode.Op(in) == bytecode.OpIn))
 	case bytecode.OpNot:
 		r[a].SetBool(!r[b].Truthy())
-	case bytecode.OpTruth:
-		r[a].SetBool(r[b].Truthy())
 	case bytecode.OpIsNull:
 		r[a].SetBool(r[b].IsNull())
 	case bytecode.OpIsNotNull:
@@ -54,12 +52,6 @@ func (m *Machine) rare(r *[window]value.Value, in uint64) *value.Error {
 			return err
 		}
 		if holds(bytecode.Op(in), n) {
-			m.pc = int(imm(in))
-		}
-	case bytecode.OpLoopT:
-		m.steps += int64(int8(c))
-		if r[a].Truthy() {
-			m.meter.Work(m.pc - int(imm(in)))
 			m.pc = int(imm(in))
 		}
 	case bytecode.OpForPrep:
@@ -92,12 +84,6 @@ func (m *Machine) rare(r *[window]value.Value, in uint64) *value.Error {
 		r[a] = value.NewMap(&m.meter, int(imm(in))).Value()
 	case bytecode.OpPut:
 		return m.set(&r[a], m.consts[imm(in)], r[b], c == 1)
-	case bytecode.OpToText:
-		v, err := value.ToText(&m.meter, r[b])
-		if err != nil {
-			return err
-		}
-		r[a] = v
 	case bytecode.OpEffect:
 		return m.ask(imm(in), a)
 	case bytecode.OpHalt:

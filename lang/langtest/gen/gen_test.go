@@ -1,10 +1,14 @@
 package gen_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"ql/lang"
 	"ql/lang/langtest/gen"
+	"ql/lang/value"
+	"ql/lang/vm"
 )
 
 // TestPrograms checks that every program compiles and that seeds matter.
@@ -33,5 +37,45 @@ func TestFromBytes(t *testing.T) {
 		if _, err := lang.Compile(text, lang.Options{}); err != nil {
 			t.Errorf("%q: %v\n%s", b, err, text)
 		}
+	}
+}
+
+func TestShrink(t *testing.T) {
+	text := "SET ?a AS 1\nIF ?a THEN\nEMIT ?a\nEND\nEMIT 'b'\n"
+	got := gen.Shrink(text, func(s string) bool {
+		_, err := lang.Compile(s, lang.Options{})
+		return err == nil && strings.Contains(s, "EMIT ?a")
+	})
+	if want := "SET ?a AS 1\nEMIT ?a\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestHost checks that answers follow from the effect alone.
+func TestHost(t *testing.T) {
+	p, err := lang.Compile("SET ?a AS NOW() SET ?b AS NOW() SELECT 1 SET ?c EMIT ?a != ?b", lang.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(h gen.Host) (answers []string) {
+		m := vm.New(p, vm.Standard(), vm.Input{})
+		for m.Run(t.Context()) == vm.Pending {
+			v, err := h.Answer(m.Effect())
+			if err != nil {
+				answers = append(answers, err.Error())
+				m.ResumeError(err)
+				continue
+			}
+			answers = append(answers, string(value.AppendJSON(nil, v)))
+			m.Resume(v)
+		}
+		return answers
+	}
+	first := run(gen.Host{Seed: 1})
+	if !slices.Equal(first, run(gen.Host{Seed: 1})) || slices.Equal(first, run(gen.Host{Seed: 2})) || len(first) != 3 {
+		t.Errorf("answers are %v", first)
+	}
+	if failed := run(gen.Host{Seed: 1, Failures: 100}); len(failed) != 1 {
+		t.Errorf("a host that always fails answers %v", failed)
 	}
 }

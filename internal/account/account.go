@@ -1,0 +1,104 @@
+// Package account holds what an account is: its names in their one canonical
+// form, its API key, password rules, plan and limits, the domains whose pages
+// may call as it, the scripts published for them, and its secrets, sealed
+// under the master key. It declares the Store that keeps accounts and offers
+// the operator's operations over it. Checking credentials is the business of
+// internal/auth; keeping rows, that of internal/store.
+package account
+
+import "time"
+
+// ID names an account in every call that touches what belongs to one. The
+// zero ID is no account: nothing falls back to it.
+type ID int64
+
+// Account is an account as the store keeps it. Names are canonical.
+type Account struct {
+	ID       ID
+	Username string // also the namespace; never changes
+
+	// Email and Phone are "" where the account has none. One that is not
+	// verified names nobody: it is kept to be verified, not to log in with.
+	Email         string
+	EmailVerified bool
+	Phone         string
+	PhoneVerified bool
+
+	PasswordHash string  // PHC string; "" opens nothing
+	KeyHash      KeyHash // zero opens nothing
+	// SealedKey is the API key under the master key, so that its owner may see
+	// it again; nil where no copy is kept.
+	SealedKey []byte
+
+	// Epoch grows whenever a credential changes: what was concluded from an
+	// earlier one counts no more.
+	Epoch int64
+
+	Plan              Plan
+	Admin             bool
+	Disabled          bool // its credentials and domains open nothing
+	RequireAuthOnJobs bool // polls and confirms need credentials
+	Created           time.Time
+}
+
+// Aliases returns the names that lead to the account, those to be unique over
+// all accounts and kinds.
+func (a *Account) Aliases() []Alias {
+	aliases := []Alias{{Username, a.Username}}
+	if a.Email != "" && a.EmailVerified {
+		aliases = append(aliases, Alias{Email, a.Email})
+	}
+	if a.Phone != "" && a.PhoneVerified {
+		aliases = append(aliases, Alias{Phone, a.Phone})
+	}
+	return aliases
+}
+
+// Flag is a switch of an account that its operator may set.
+type Flag string
+
+// The flags, by the names that commands use.
+const (
+	FlagAdmin             Flag = "admin"
+	FlagDisabled          Flag = "disabled"
+	FlagRequireAuthOnJobs Flag = "require_auth_on_jobs"
+)
+
+var flags = []Flag{FlagAdmin, FlagDisabled, FlagRequireAuthOnJobs}
+
+// Domain is an entry of an account's whitelist.
+type Domain struct {
+	Account ID
+	Pattern Pattern
+	// PublishedOnly keeps the domain's pages to the account's published scripts.
+	PublishedOnly bool
+	Added         time.Time
+}
+
+// Published is a script that pages of a published-only domain may send.
+type Published struct {
+	Account ID
+	Name    string
+	Hash    ScriptHash // of its text
+	Added   time.Time
+}
+
+// ScriptHash is the SHA-256 of a script's text.
+type ScriptHash [32]byte
+
+// Secret is a named secret of an account. Listings leave Sealed nil.
+type Secret struct {
+	Account ID
+	Name    string
+	Sealed  []byte
+	Set     time.Time
+}
+
+// WebhookSecret is one of the secrets that sign an account's webhooks.
+type WebhookSecret struct {
+	Account ID
+	Number  int64 // 1 for the account's first, one more with each rotation
+	Sealed  []byte
+	Made    time.Time
+	Until   time.Time // when it stops signing; zero for the newest
+}

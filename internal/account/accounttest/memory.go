@@ -1,0 +1,355 @@
+// Package accounttest keeps accounts in memory, for tests of what stands on an
+// account.Store. It follows the Store's rules by the plainest means; durable
+// stores have a conformance suite of their own.
+package accounttest
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"ql/internal/account"
+)
+
+// Memory is an account.Store in memory. The zero value is empty and ready.
+type Memory struct {
+	mu        sync.Mutex
+	last      account.ID
+	accounts  map[account.ID]account.Account
+	domains   []account.Domain
+	published []account.Published
+	secrets   []account.Secret
+	webhooks  []account.WebhookSecret
+	check     []byte
+}
+
+var _ account.Store = (*Memory)(nil)
+
+// Create implements account.Store.
+func (m *Memory) Create(_ context.Context, a account.Account) (account.ID, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, alias := range a.Aliases() {
+		if _, ok := m.find(alias); ok {
+			return 0, &account.Taken{Field: string(alias.Kind)}
+		}
+	}
+	if a.KeyHash != (account.KeyHash{}) {
+		for _, other := range m.accounts {
+			if other.KeyHash == a.KeyHash {
+				return 0, account.ErrConflict
+			}
+		}
+	}
+	if m.accounts == nil {
+		m.accounts = map[account.ID]account.Account{}
+	}
+	m.last++
+	a.ID, a.Epoch = m.last, 1
+	m.accounts[a.ID] = a
+	return a.ID, nil
+}
+
+func (m *Memory) find(alias account.Alias) (account.Account, bool) {
+	for _, a := range m.accounts {
+		if slices.Contains(a.Aliases(), alias) {
+			return a, true
+		}
+	}
+	return account.Account{}, false
+}
+
+// ByAlias implements account.Store.
+func (m *Memory) ByAlias(_ context.Context, alias account.Alias) (account.Account, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a, ok := m.find(alias)
+	return a, found(ok)
+}
+
+// ByKeyHash implements account.Store.
+func (m *Memory) ByKeyHash(_ context.Context, hash account.KeyHash) (account.Account, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, a := range m.accounts {
+		if a.KeyHash == hash && hash != (account.KeyHash{}) {
+			return a, nil
+		}
+	}
+	return account.Account{}, account.ErrNotFound
+}
+
+// ByID implements account.Store.
+func (m *Memory) ByID(_ context.Context, id account.ID) (account.Account, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a, ok := m.accounts[id]
+	return a, found(ok)
+}
+
+// List implements account.Store.
+func (m *Memory) List(_ context.Context, after string, limit int) ([]account.Account, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list := slices.SortedFunc(maps.Values(m.accounts), func(a, b account.Account) int { return strings.Compare(a.Username, b.Username) })
+	list = slices.DeleteFunc(list, func(a account.Account) bool { return a.Username <= after })
+	return list[:min(limit, len(list))], nil
+}
+
+// Delete implements account.Store.
+func (m *Memory) Delete(_ context.Context, id account.ID) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, ok := m.accounts[id]
+	delete(m.accounts, id)
+	m.domains = slices.DeleteFunc(m.domains, func(d account.Domain) bool { return d.Account == id })
+	m.published = slices.DeleteFunc(m.published, func(p account.Published) bool { return p.Account == id })
+	m.secrets = slices.DeleteFunc(m.secrets, func(s account.Secret) bool { return s.Account == id })
+	m.webhooks = slices.DeleteFunc(m.webhooks, func(s account.WebhookSecret) bool { return s.Account == id })
+	return found(ok)
+}
+
+// change applies a change to an account.
+func (m *Memory) change(id account.ID, do func(*account.Account) error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a, ok := m.accounts[id]
+	if !ok {
+		return account.ErrNotFound
+	}
+	if err := do(&a); err != nil {
+		return err
+	}
+	m.accounts[id] = a
+	return nil
+}
+
+// SetPassword implements account.Store.
+func (m *Memory) SetPassword(_ context.Context, id account.ID, phc string) error {
+	return m.change(id, func(a *account.Account) error {
+		a.PasswordHash = phc
+		a.Epoch++
+		return nil
+	})
+}
+
+// Rehash implements account.Store.
+func (m *Memory) Rehash(_ context.Context, id account.ID, old, phc string) error {
+	return m.change(id, func(a *account.Account) error {
+		if a.PasswordHash != old {
+			return account.ErrConflict
+		}
+		a.PasswordHash = phc
+		return nil
+	})
+}
+
+// RotateKey implements account.Store.
+func (m *Memory) RotateKey(_ context.Context, id account.ID, hash account.KeyHash, sealed []byte) error {
+	return m.change(id, func(a *account.Account) error {
+		a.KeyHash, a.SealedKey = hash, bytes.Clone(sealed)
+		a.Epoch++
+		return nil
+	})
+}
+
+// SealKey implements account.Store.
+func (m *Memory) SealKey(_ context.Context, id account.ID, hash account.KeyHash, sealed []byte) error {
+	return m.change(id, func(a *account.Account) error {
+		if a.KeyHash != hash {
+			return account.ErrConflict
+		}
+		a.SealedKey = bytes.Clone(sealed)
+		return nil
+	})
+}
+
+// SetPlan implements account.Store.
+func (m *Memory) SetPlan(_ context.Context, id account.ID, plan account.Plan) error {
+	return m.change(id, func(a *account.Account) error {
+		a.Plan = plan
+		return nil
+	})
+}
+
+// SetFlag implements account.Store.
+func (m *Memory) SetFlag(_ context.Context, id account.ID, flag account.Flag, on bool) error {
+	return m.change(id, func(a *account.Account) error {
+		switch flag {
+		case account.FlagAdmin:
+			a.Admin = on
+		case account.FlagDisabled:
+			a.Disabled = on
+		case account.FlagRequireAuthOnJobs:
+			a.RequireAuthOnJobs = on
+		}
+		return nil
+	})
+}
+
+// AddDomain implements account.Store.
+func (m *Memory) AddDomain(_ context.Context, d account.Domain) error {
+	return m.change(d.Account, func(*account.Account) error {
+		for i, other := range m.domains {
+			switch {
+			case other.Account != d.Account && other.Pattern.Overlaps(d.Pattern):
+				return &account.Taken{Field: "domain"}
+			case other.Account == d.Account && other.Pattern == d.Pattern:
+				m.domains[i].PublishedOnly = d.PublishedOnly
+				return nil
+			}
+		}
+		m.domains = append(m.domains, d)
+		return nil
+	})
+}
+
+// RemoveDomain implements account.Store.
+func (m *Memory) RemoveDomain(_ context.Context, id account.ID, p account.Pattern) error {
+	return remove(m, &m.domains, func(d account.Domain) bool { return d.Account == id && d.Pattern == p })
+}
+
+// Domains implements account.Store.
+func (m *Memory) Domains(_ context.Context, id account.ID) ([]account.Domain, error) {
+	list := collect(m, &m.domains, func(d account.Domain) bool { return d.Account == id })
+	slices.SortFunc(list, func(a, b account.Domain) int { return strings.Compare(a.Pattern.String(), b.Pattern.String()) })
+	return list, nil
+}
+
+// DomainsOf implements account.Store.
+func (m *Memory) DomainsOf(_ context.Context, host string) ([]account.Domain, error) {
+	keys := account.HostKeys(host)
+	return collect(m, &m.domains, func(d account.Domain) bool { return slices.Contains(keys, d.Pattern.Host) }), nil
+}
+
+// Publish implements account.Store.
+func (m *Memory) Publish(_ context.Context, p account.Published) error {
+	return m.change(p.Account, func(*account.Account) error {
+		m.published = slices.DeleteFunc(m.published, func(q account.Published) bool { return q.Account == p.Account && q.Name == p.Name })
+		m.published = append(m.published, p)
+		return nil
+	})
+}
+
+// Unpublish implements account.Store.
+func (m *Memory) Unpublish(_ context.Context, id account.ID, name string) error {
+	return remove(m, &m.published, func(p account.Published) bool { return p.Account == id && p.Name == name })
+}
+
+// PublishedScripts implements account.Store.
+func (m *Memory) PublishedScripts(_ context.Context, id account.ID) ([]account.Published, error) {
+	list := collect(m, &m.published, func(p account.Published) bool { return p.Account == id })
+	slices.SortFunc(list, func(a, b account.Published) int { return strings.Compare(a.Name, b.Name) })
+	return list, nil
+}
+
+// HasPublished implements account.Store.
+func (m *Memory) HasPublished(_ context.Context, id account.ID, hash account.ScriptHash) (bool, error) {
+	return len(collect(m, &m.published, func(p account.Published) bool { return p.Account == id && p.Hash == hash })) > 0, nil
+}
+
+// SetSecret implements account.Store.
+func (m *Memory) SetSecret(_ context.Context, s account.Secret) error {
+	return m.change(s.Account, func(*account.Account) error {
+		m.secrets = slices.DeleteFunc(m.secrets, func(t account.Secret) bool { return t.Account == s.Account && t.Name == s.Name })
+		m.secrets = append(m.secrets, s)
+		return nil
+	})
+}
+
+// Secret implements account.Store.
+func (m *Memory) Secret(_ context.Context, id account.ID, name string) (account.Secret, error) {
+	list := collect(m, &m.secrets, func(s account.Secret) bool { return s.Account == id && s.Name == name })
+	if len(list) == 0 {
+		return account.Secret{}, account.ErrNotFound
+	}
+	return list[0], nil
+}
+
+// Secrets implements account.Store.
+func (m *Memory) Secrets(_ context.Context, id account.ID) ([]account.Secret, error) {
+	list := collect(m, &m.secrets, func(s account.Secret) bool { return s.Account == id })
+	for i := range list {
+		list[i].Sealed = nil
+	}
+	slices.SortFunc(list, func(a, b account.Secret) int { return strings.Compare(a.Name, b.Name) })
+	return list, nil
+}
+
+// RemoveSecret implements account.Store.
+func (m *Memory) RemoveSecret(_ context.Context, id account.ID, name string) error {
+	return remove(m, &m.secrets, func(s account.Secret) bool { return s.Account == id && s.Name == name })
+}
+
+// WebhookSecrets implements account.Store.
+func (m *Memory) WebhookSecrets(_ context.Context, id account.ID, now time.Time) ([]account.WebhookSecret, error) {
+	list := collect(m, &m.webhooks, func(s account.WebhookSecret) bool {
+		return s.Account == id && (s.Until.IsZero() || s.Until.After(now))
+	})
+	slices.SortFunc(list, func(a, b account.WebhookSecret) int { return int(b.Number - a.Number) })
+	return list, nil
+}
+
+// RotateWebhookSecret implements account.Store.
+func (m *Memory) RotateWebhookSecret(_ context.Context, s account.WebhookSecret, keep time.Time) error {
+	return m.change(s.Account, func(*account.Account) error {
+		newest := int64(0)
+		for _, other := range m.webhooks {
+			if other.Account == s.Account {
+				newest = max(newest, other.Number)
+			}
+		}
+		if newest != s.Number-1 {
+			return account.ErrConflict
+		}
+		m.webhooks = slices.DeleteFunc(m.webhooks, func(o account.WebhookSecret) bool { return o.Account == s.Account && o.Number < newest })
+		for i := range m.webhooks {
+			if m.webhooks[i].Account == s.Account {
+				m.webhooks[i].Until = keep
+			}
+		}
+		m.webhooks = append(m.webhooks, s)
+		return nil
+	})
+}
+
+// KeepCheck implements account.Store.
+func (m *Memory) KeepCheck(_ context.Context, record []byte) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.check == nil {
+		m.check = bytes.Clone(record)
+	}
+	return bytes.Clone(m.check), nil
+}
+
+func collect[T any](m *Memory, list *[]T, wanted func(T) bool) []T {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []T
+	for _, v := range *list {
+		if wanted(v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func remove[T any](m *Memory, list *[]T, unwanted func(T) bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := len(*list)
+	*list = slices.DeleteFunc(*list, unwanted)
+	return found(len(*list) < before)
+}
+
+func found(ok bool) error {
+	if !ok {
+		return account.ErrNotFound
+	}
+	return nil
+}

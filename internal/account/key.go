@@ -1,0 +1,101 @@
+package account
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math/big"
+	"strings"
+)
+
+// KeyPrefix starts every API key, so that scanners find one that leaked.
+const KeyPrefix = "qlk_"
+
+const (
+	keyBytes    = 32
+	keyDigits   = 43 // of base 62, for 256 bits
+	checkDigits = 6  // of base 62, for a CRC-32
+	// lastKey are the digits of 256 bits that are all set. The alphabet is in
+	// the order of its characters, so digits compare like the numbers they are.
+	lastKey = "yhjskwdA6OZ1AL1YmHWZWm8LLG7HjnuCA2j5rOw8Xp1"
+)
+
+// Key is an API key. Printed in any way it is redacted; Reveal tells it.
+type Key struct{ text string }
+
+// KeyHash is the SHA-256 of a key's text, by which it is found.
+type KeyHash [sha256.Size]byte
+
+// ErrKey says that a text is no API key: mistyped, cut off, or something else.
+var ErrKey = errors.New("this is no API key")
+
+// NewKey makes a key of 256 bits read from random.
+func NewKey(random io.Reader) (Key, error) {
+	var secret [keyBytes]byte
+	if _, err := io.ReadFull(random, secret[:]); err != nil {
+		return Key{}, fmt.Errorf("making a key: %w", err)
+	}
+	body := KeyPrefix + base62(secret[:])
+	return Key{body + keyCheck(body)}, nil
+}
+
+// ParseKey takes a text that NewKey may have made: its checksum holds.
+func ParseKey(text string) (Key, error) {
+	if len(text) != len(KeyPrefix)+keyDigits+checkDigits || !strings.HasPrefix(text, KeyPrefix) {
+		return Key{}, ErrKey
+	}
+	body, check := text[:len(KeyPrefix)+keyDigits], text[len(KeyPrefix)+keyDigits:]
+	digits := body[len(KeyPrefix):]
+	if !isBase62(digits) || digits > lastKey || check != keyCheck(body) {
+		return Key{}, ErrKey
+	}
+	return Key{text}, nil
+}
+
+func keyCheck(body string) string {
+	n := crc32.ChecksumIEEE([]byte(body))
+	var check [checkDigits]byte
+	for i := checkDigits - 1; i >= 0; i-- {
+		check[i] = alphabet[n%uint32(len(alphabet))]
+		n /= uint32(len(alphabet))
+	}
+	return string(check[:])
+}
+
+// Hash is what the store knows of the key.
+func (k Key) Hash() KeyHash { return sha256.Sum256([]byte(k.text)) }
+
+// Reveal returns the key's text, for its owner's eyes.
+func (k Key) Reveal() string { return k.text }
+
+const redacted = "[redacted]"
+
+// Format prints nothing of the key.
+func (k Key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
+
+// MarshalText writes nothing of the key.
+func (k Key) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
+const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// base62 writes the bytes of a key as its digits.
+func base62(secret []byte) string {
+	var digits [keyDigits]byte
+	n, base, digit := new(big.Int).SetBytes(secret), big.NewInt(int64(len(alphabet))), new(big.Int)
+	for i := keyDigits - 1; i >= 0; i-- {
+		n.DivMod(n, base, digit)
+		digits[i] = alphabet[digit.Int64()]
+	}
+	return string(digits[:])
+}
+
+func isBase62(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; !('0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z') {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,136 @@
+package account
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestKey(t *testing.T) {
+	form := regexp.MustCompile(`^qlk_[0-9A-Za-z]{49}$`)
+	for _, secret := range [][]byte{bytes.Repeat([]byte{0}, 32), bytes.Repeat([]byte{0xff}, 32), random(t)} {
+		k, err := NewKey(bytes.NewReader(secret))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !form.MatchString(k.Reveal()) {
+			t.Errorf("%s has another form", k.Reveal())
+		}
+		again, err := ParseKey(k.Reveal())
+		if err != nil || again != k {
+			t.Errorf("%s is read back as %v, %v", k.Reveal(), again, err)
+		}
+		if k.Hash() != sha256.Sum256([]byte(k.Reveal())) {
+			t.Error("the hash is not that of the text")
+		}
+	}
+	if _, err := NewKey(strings.NewReader("short")); err == nil {
+		t.Error("a key of too little chance is made")
+	}
+}
+
+func random(t *testing.T) []byte {
+	t.Helper()
+	b := make([]byte, 32)
+	rand.Read(b)
+	return b
+}
+
+func TestLastKey(t *testing.T) {
+	k, err := NewKey(bytes.NewReader(bytes.Repeat([]byte{0xff}, keyBytes)))
+	if err != nil || k.Reveal()[len(KeyPrefix):][:keyDigits] != lastKey {
+		t.Errorf("got %s, %v, want the digits %s", k.Reveal(), err, lastKey)
+	}
+}
+
+// TestKnownKey pins the format: keys that users hold must stay keys.
+func TestKnownKey(t *testing.T) {
+	k, err := NewKey(bytes.NewReader(bytes.Repeat([]byte{1}, 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := k.Reveal(), "qlk_0El6XFXwsUFD8J2vGxsaboW7rZYnQRBP5d9erwRwd293sM4cV"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestParseKeyRefuses(t *testing.T) {
+	k, err := NewKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := k.Reveal()
+	for i := range len(good) {
+		for _, c := range []byte{'0', 'x', '-', 0xff} {
+			if good[i] == c {
+				continue
+			}
+			bad := good[:i] + string([]byte{c}) + good[i+1:]
+			if _, err := ParseKey(bad); err == nil {
+				t.Errorf("%s is taken though byte %d is wrong", bad, i)
+			}
+		}
+	}
+	// One more than 256 bits hold, with the checksum it would have.
+	beyond := KeyPrefix + lastKey[:keyDigits-1] + string(lastKey[keyDigits-1]+1)
+	for _, bad := range []string{"", "qlk_", good[:len(good)-1], good + "0", strings.ToUpper(good), " " + good, beyond + keyCheck(beyond)} {
+		if _, err := ParseKey(bad); err == nil {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+}
+
+func TestKeysAreNotPrinted(t *testing.T) {
+	k, err := NewKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type holder struct{ K Key }
+	asJSON, err := json.Marshal(holder{k})
+	if err != nil {
+		t.Fatal(err)
+	}
+	master := MasterKey{1, 2, 3}
+	texts := []string{string(asJSON), fmt.Sprint(master), fmt.Sprintf("%x", master), fmt.Sprintf("%d", master)}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
+		texts = append(texts, fmt.Sprintf(verb, k), fmt.Sprintf(verb, holder{k}), fmt.Sprintf(verb, &k))
+	}
+	for _, text := range texts {
+		if strings.Contains(text, k.Reveal()) || strings.Contains(text, fmt.Sprintf("%x", k.Reveal())) || !strings.Contains(text, redacted) {
+			t.Errorf("printed as %s", text)
+		}
+	}
+}
+
+func FuzzParseKey(f *testing.F) {
+	k, err := NewKey(bytes.NewReader(bytes.Repeat([]byte{1}, 32)))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(k.Reveal())
+	f.Add("qlk_")
+	f.Fuzz(func(t *testing.T, text string) {
+		k, err := ParseKey(text)
+		if err != nil {
+			return
+		}
+		digits := text[len(KeyPrefix) : len(KeyPrefix)+keyDigits]
+		n := new(big.Int)
+		for i := range len(digits) {
+			n.Mul(n, big.NewInt(62)).Add(n, big.NewInt(int64(strings.IndexByte(alphabet, digits[i]))))
+		}
+		if k.Reveal() != text || n.BitLen() > 8*keyBytes {
+			t.Fatalf("%q is taken as %q", text, k.Reveal())
+		}
+		again, err := NewKey(bytes.NewReader(n.FillBytes(make([]byte, keyBytes))))
+		if err != nil || again != k {
+			t.Errorf("%q is no key that NewKey makes", text)
+		}
+	})
+}

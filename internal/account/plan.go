@@ -1,0 +1,206 @@
+package account
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ql/lang/value"
+	"ql/lang/vm"
+)
+
+// Plan names a set of limits.
+type Plan string
+
+// The plans.
+const (
+	Free      Plan = "free"
+	Standard  Plan = "standard"
+	Unlimited Plan = "unlimited"
+)
+
+var plans = []Plan{Free, Standard, Unlimited}
+
+// ParsePlan takes the name of a plan.
+func ParsePlan(name string) (Plan, error) {
+	if p := Plan(name); slices.Contains(plans, p) {
+		return p, nil
+	}
+	return "", fmt.Errorf("there is no plan %q: plans are %s", name, joinPlans())
+}
+
+func joinPlans() string {
+	names := make([]string, len(plans))
+	for i, p := range plans {
+		names[i] = string(p)
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
+
+const (
+	kib = 1 << 10
+	mib = 1 << 20
+	gib = 1 << 30
+	day = 24 * time.Hour
+)
+
+// fuelPerSecond is how many instructions stand for a second of CPU time.
+const fuelPerSecond = 100_000_000
+
+// Limits are all limits of a plan. Zero means none for the rates and for
+// storage; everything else is always bounded.
+type Limits struct {
+	// What a call may bring.
+	ScriptBytes int
+	BodyBytes   int
+	FieldBytes  int // get, post and cookie together
+	FieldKeys   int
+	JSONDepth   int
+	JSONNodes   int
+	JSONKeys    int // of one object
+
+	// How long a script may run. CPU time is counted in instructions.
+	SyncTime  time.Duration
+	SyncCPU   time.Duration
+	AsyncTime time.Duration // while running
+	AsyncCPU  time.Duration
+	Pause     time.Duration
+
+	// What a script may hold and make.
+	Memory         int64
+	TextBytes      int // one text or binary value
+	Elements       int // of one list or map
+	CallDepth      int
+	Nesting        int // of expressions, statements and values
+	PatternBytes   int
+	PatternCost    int64 // instructions × bytes
+	SyncOutput     int
+	AsyncOutput    int
+	TraceFirst     int // steps
+	TraceLast      int
+	TraceStepBytes int
+	TraceBytes     int
+	SnapshotBytes  int
+	SessionBytes   int
+	SessionKeys    int
+
+	// What a script may fetch.
+	Fetches       int
+	FetchesAtOnce int
+	FetchTime     time.Duration
+	FetchBytes    int // as sent, and decompressed
+	FetchRatio    int // decompressed to sent
+
+	// What an account may do at a time.
+	Concurrent     int
+	Queued         int
+	Rate           int // calls a minute
+	RateBurst      int
+	RatePerAddress bool // each calling address has a rate of its own
+	OriginRate     int  // calls a minute for each origin and calling network
+
+	// What an account may keep.
+	StorageBytes int64 // files and databases together
+	FileBytes    int64
+	Files        int
+	JobsKept     time.Duration
+}
+
+// Limits returns the limits that a plan has unless settings say otherwise. An
+// unknown plan has those of free: a mistake never widens.
+func (p Plan) Limits() Limits {
+	switch p {
+	case Standard:
+		return standard()
+	case Unlimited:
+		return unlimited()
+	default:
+		return free()
+	}
+}
+
+func free() Limits {
+	return Limits{
+		ScriptBytes: 64 * kib, BodyBytes: 256 * kib, FieldBytes: 16 * kib, FieldKeys: 256,
+		JSONDepth: 16, JSONNodes: 10_000, JSONKeys: 1_000,
+
+		SyncTime: 5 * time.Second, SyncCPU: time.Second,
+		AsyncTime: time.Minute, AsyncCPU: 5 * time.Second, Pause: time.Hour,
+
+		Memory: 16 * mib, TextBytes: 1 * mib, Elements: 100_000, CallDepth: 200, Nesting: 64,
+		PatternBytes: 256, PatternCost: 1e7,
+		SyncOutput: 256 * kib, AsyncOutput: 256 * kib,
+		TraceFirst: 100, TraceLast: 100, TraceStepBytes: 256, TraceBytes: 256 * kib,
+		SnapshotBytes: 2 * mib, SessionBytes: 4 * kib, SessionKeys: 256,
+
+		Concurrent: 2, Queued: 20, Rate: 60, RateBurst: 20, RatePerAddress: true, OriginRate: 60,
+
+		StorageBytes: 100 * mib, FileBytes: 10 * mib, Files: 10_000, JobsKept: 7 * day,
+	}
+}
+
+func standard() Limits {
+	return Limits{
+		ScriptBytes: 256 * kib, BodyBytes: 1 * mib, FieldBytes: 64 * kib, FieldKeys: 256,
+		JSONDepth: 32, JSONNodes: 100_000, JSONKeys: 1_000,
+
+		SyncTime: 30 * time.Second, SyncCPU: 5 * time.Second,
+		AsyncTime: 15 * time.Minute, AsyncCPU: 5 * time.Minute, Pause: 7 * day,
+
+		Memory: 64 * mib, TextBytes: 8 * mib, Elements: 1_000_000, CallDepth: 2_000, Nesting: 200,
+		PatternBytes: 1 * kib, PatternCost: 1e8,
+		SyncOutput: 8 * mib, AsyncOutput: 32 * mib,
+		TraceFirst: 500, TraceLast: 500, TraceStepBytes: 256, TraceBytes: 256 * kib,
+		SnapshotBytes: 16 * mib, SessionBytes: 64 * kib, SessionKeys: 256,
+
+		Fetches: 20, FetchesAtOnce: 6, FetchTime: 10 * time.Second, FetchBytes: 8 * mib, FetchRatio: 100,
+
+		Concurrent: 10, Queued: 1_000, Rate: 600, RateBurst: 100, OriginRate: 60,
+
+		StorageBytes: 10 * gib, FileBytes: 2 * gib, Files: 1_000_000, JobsKept: 30 * day,
+	}
+}
+
+func unlimited() Limits {
+	return Limits{
+		ScriptBytes: 1 * mib, BodyBytes: 16 * mib, FieldBytes: 1 * mib, FieldKeys: 1_000,
+		JSONDepth: 64, JSONNodes: 1_000_000, JSONKeys: 10_000,
+
+		SyncTime: 120 * time.Second, SyncCPU: 60 * time.Second,
+		AsyncTime: 24 * time.Hour, AsyncCPU: time.Hour, Pause: 90 * day,
+
+		Memory: 512 * mib, TextBytes: 64 * mib, Elements: 10_000_000, CallDepth: 20_000, Nesting: 1_000,
+		PatternBytes: 4 * kib, PatternCost: 1e9,
+		SyncOutput: 256 * mib, AsyncOutput: 256 * mib,
+		TraceFirst: 5_000, TraceLast: 5_000, TraceStepBytes: 256, TraceBytes: 10 * 256 * kib,
+		SnapshotBytes: 128 * mib, SessionBytes: 1 * mib, SessionKeys: 1_000,
+
+		Fetches: 200, FetchesAtOnce: 6, FetchTime: 10 * time.Second, FetchBytes: 64 * mib, FetchRatio: 100,
+
+		Concurrent: 200, Queued: 100_000,
+
+		JobsKept: 90 * day,
+	}
+}
+
+// SyncMachine returns what the machine holds a synchronous run to.
+func (l Limits) SyncMachine() vm.Limits { return l.machine(l.SyncCPU, l.SyncOutput) }
+
+// AsyncMachine returns what the machine holds an asynchronous job to.
+func (l Limits) AsyncMachine() vm.Limits { return l.machine(l.AsyncCPU, l.AsyncOutput) }
+
+func (l Limits) machine(cpu time.Duration, output int) vm.Limits {
+	return vm.Limits{
+		Bounds: value.Bounds{
+			Text: l.TextBytes, Elements: l.Elements, Nesting: l.Nesting,
+			Pattern: l.PatternBytes, PatternCost: l.PatternCost,
+		},
+		Fuel:       int64(cpu.Seconds() * fuelPerSecond),
+		Memory:     l.Memory,
+		CallDepth:  l.CallDepth,
+		Output:     output,
+		TraceFirst: l.TraceFirst,
+		TraceLast:  l.TraceLast,
+	}
+}

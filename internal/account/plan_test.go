@@ -1,0 +1,91 @@
+package account
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ql/lang/vm"
+)
+
+// TestMachineLimits holds the plans to what the machine's own package calls
+// them, but for the longer trace of the plan unlimited.
+func TestMachineLimits(t *testing.T) {
+	unlimited := vm.Unlimited()
+	unlimited.TraceFirst, unlimited.TraceLast = 5_000, 5_000
+	for plan, want := range map[Plan]vm.Limits{Free: vm.Free(), Standard: vm.Standard(), Unlimited: unlimited} {
+		if diff := cmp.Diff(want, plan.Limits().SyncMachine()); diff != "" {
+			t.Errorf("%s: %s", plan, diff)
+		}
+	}
+	got := Standard.Limits().AsyncMachine()
+	if got.Fuel != 30_000_000_000 || got.Output != 32<<20 {
+		t.Errorf("async: got fuel %d and output %d, want 300 s of fuel and 32 MiB", got.Fuel, got.Output)
+	}
+}
+
+// TestPlansGrow checks that no plan allows less than the one below it, where
+// zero is no limit, and that nothing is forgotten.
+func TestPlansGrow(t *testing.T) {
+	limitless := map[string]bool{"Rate": true, "RateBurst": true, "OriginRate": true, "StorageBytes": true, "FileBytes": true, "Files": true}
+	nothingFree := map[string]bool{"Fetches": true, "FetchesAtOnce": true, "FetchTime": true, "FetchBytes": true, "FetchRatio": true}
+	free, standard, unlimited := reflect.ValueOf(Free.Limits()), reflect.ValueOf(Standard.Limits()), reflect.ValueOf(Unlimited.Limits())
+	for i := range free.NumField() {
+		name := free.Type().Field(i).Name
+		if free.Field(i).Kind() == reflect.Bool {
+			continue
+		}
+		f, s, u := free.Field(i).Int(), standard.Field(i).Int(), unlimited.Field(i).Int()
+		switch {
+		case limitless[name] && u != 0:
+			t.Errorf("%s of unlimited is %d, want none", name, u)
+		case !limitless[name] && u < s, s < f:
+			t.Errorf("%s shrinks: %d, %d, %d", name, f, s, u)
+		case s <= 0 || f <= 0 && !nothingFree[name] || f != 0 && nothingFree[name]:
+			t.Errorf("%s is %d, %d, %d", name, f, s, u)
+		}
+	}
+}
+
+func TestPlanNumbers(t *testing.T) {
+	f, s, u := Free.Limits(), Standard.Limits(), Unlimited.Limits()
+	type row struct{ f, s, u any }
+	for name, test := range map[string]struct{ got, want row }{
+		"script":     {row{f.ScriptBytes, s.ScriptBytes, u.ScriptBytes}, row{64 << 10, 256 << 10, 1 << 20}},
+		"body":       {row{f.BodyBytes, s.BodyBytes, u.BodyBytes}, row{256 << 10, 1 << 20, 16 << 20}},
+		"sync":       {row{f.SyncTime, s.SyncTime, u.SyncTime}, row{5 * time.Second, 30 * time.Second, 2 * time.Minute}},
+		"async":      {row{f.AsyncTime, s.AsyncTime, u.AsyncTime}, row{time.Minute, 15 * time.Minute, 24 * time.Hour}},
+		"pause":      {row{f.Pause, s.Pause, u.Pause}, row{time.Hour, 168 * time.Hour, 2160 * time.Hour}},
+		"concurrent": {row{f.Concurrent, s.Concurrent, u.Concurrent}, row{2, 10, 200}},
+		"queued":     {row{f.Queued, s.Queued, u.Queued}, row{20, 1_000, 100_000}},
+		"session":    {row{f.SessionBytes, s.SessionBytes, u.SessionBytes}, row{4 << 10, 64 << 10, 1 << 20}},
+		"fields":     {row{f.FieldBytes, s.FieldBytes, u.FieldBytes}, row{16 << 10, 64 << 10, 1 << 20}},
+		"json":       {row{f.JSONDepth, s.JSONDepth, u.JSONDepth}, row{16, 32, 64}},
+		"snapshot":   {row{f.SnapshotBytes, s.SnapshotBytes, u.SnapshotBytes}, row{2 << 20, 16 << 20, 128 << 20}},
+		"rate":       {row{f.Rate, s.Rate, u.Rate}, row{60, 600, 0}},
+		"storage":    {row{f.StorageBytes, s.StorageBytes, u.StorageBytes}, row{int64(100 << 20), int64(10 << 30), int64(0)}},
+		"file":       {row{f.FileBytes, s.FileBytes, u.FileBytes}, row{int64(10 << 20), int64(2 << 30), int64(0)}},
+		"kept":       {row{f.JobsKept, s.JobsKept, u.JobsKept}, row{168 * time.Hour, 720 * time.Hour, 2160 * time.Hour}},
+	} {
+		if test.got != test.want {
+			t.Errorf("%s: got %v, want %v", name, test.got, test.want)
+		}
+	}
+}
+
+func TestParsePlan(t *testing.T) {
+	for _, p := range plans {
+		if got, err := ParsePlan(string(p)); err != nil || got != p {
+			t.Errorf("%s: got %s, %v", p, got, err)
+		}
+	}
+	_, err := ParsePlan("gold")
+	if want := `there is no plan "gold": plans are free, standard and unlimited`; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if Plan("gold").Limits() != Free.Limits() {
+		t.Error("an unknown plan has more than free")
+	}
+}

@@ -1,0 +1,289 @@
+package account
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"ql/internal/fault"
+	"ql/internal/password"
+)
+
+// Development is the namespace of the shared development account.
+const Development = "user_test"
+
+// Service does what operators, and owners on the dashboard, do to accounts.
+// Accounts are named by any alias. Its errors are coded: invalid_request names
+// the field at fault, not_found what is missing.
+type Service struct {
+	store Store
+	vault *Vault
+	o     Options
+}
+
+// Options are a Service's settings; the zero value is fit for production.
+type Options struct {
+	Gate     *password.Gate   // bounds the hashes made at once
+	Now      func() time.Time // time.Now unless set
+	Random   io.Reader        // of keys and salts; crypto/rand's unless set
+	Dev      bool             // domains may be of one's own machine
+	KeysOnce bool             // keep no copy of API keys
+}
+
+// NewService returns a service over a store and the vault of its master key.
+func NewService(store Store, vault *Vault, o Options) *Service {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Random == nil {
+		o.Random = rand.Reader
+	}
+	return &Service{store: store, vault: vault, o: o}
+}
+
+// New is what an account is made of. E-mail and phone may be "".
+type New struct {
+	Username string
+	Email    string
+	Phone    string
+	Password string
+	Plan     Plan
+	Admin    bool
+	// Verified says that e-mail and phone are known to be the owner's, as when
+	// the operator sets them: they then lead to the account.
+	Verified bool
+}
+
+// Create makes an account and returns it with its API key.
+func (s *Service) Create(ctx context.Context, n New) (Account, Key, error) {
+	a := Account{
+		EmailVerified: n.Verified && n.Email != "",
+		PhoneVerified: n.Verified && n.Phone != "",
+		Plan:          n.Plan,
+		Admin:         n.Admin,
+		Created:       s.now(),
+	}
+	var err error
+	if a.Username, err = parseUsername(n.Username); err != nil {
+		return Account{}, Key{}, fault.Invalid("username", "%v", err)
+	}
+	if isReserved(a.Username) {
+		return Account{}, Key{}, fault.Invalid("username", "%v", errReserved)
+	}
+	if n.Email != "" {
+		if a.Email, err = parseEmail(n.Email); err != nil {
+			return Account{}, Key{}, fault.Invalid("email", "%v", err)
+		}
+	}
+	if n.Phone != "" {
+		if a.Phone, err = parsePhone(n.Phone); err != nil {
+			return Account{}, Key{}, fault.Invalid("phone", "%v", err)
+		}
+	}
+	if a.Plan, err = ParsePlan(string(n.Plan)); err != nil {
+		return Account{}, Key{}, fault.Invalid("plan", "%v", err)
+	}
+	if a.PasswordHash, err = s.hash(ctx, n.Password, a); err != nil {
+		return Account{}, Key{}, err
+	}
+	key, err := NewKey(s.o.Random)
+	if err != nil {
+		return Account{}, Key{}, err
+	}
+	a.KeyHash = key.Hash()
+	if a.ID, err = s.store.Create(ctx, a); err != nil {
+		return Account{}, Key{}, s.refused(err, "")
+	}
+	// The copy is bound to the ID, which only the store can give. An account
+	// left without one by a crash in between is as with KeysOnce.
+	if sealed, err := s.sealKey(a.ID, key); err != nil {
+		return Account{}, Key{}, err
+	} else if sealed != nil {
+		err := s.store.SealKey(ctx, a.ID, a.KeyHash, sealed)
+		if err != nil && !errors.Is(err, ErrConflict) {
+			return Account{}, Key{}, err
+		}
+	}
+	a, err = s.store.ByID(ctx, a.ID)
+	return a, key, err
+}
+
+// EnsureDevelopment returns the shared development account, made where it is
+// missing. It has no credentials of its own: those come from the settings.
+func (s *Service) EnsureDevelopment(ctx context.Context) (Account, error) {
+	alias := Alias{Username, Development}
+	a, err := s.store.ByAlias(ctx, alias)
+	if !errors.Is(err, ErrNotFound) {
+		return a, err
+	}
+	var taken *Taken
+	_, err = s.store.Create(ctx, Account{Username: Development, Plan: Free, Created: s.now()})
+	if err != nil && !errors.As(err, &taken) { // another process was faster
+		return Account{}, err
+	}
+	return s.store.ByAlias(ctx, alias)
+}
+
+// Find returns the account that a name leads to.
+func (s *Service) Find(ctx context.Context, name string) (Account, error) {
+	alias, err := ParseAlias(name)
+	if err != nil {
+		return Account{}, fault.New(fault.NotFound, "there is no account %q", name)
+	}
+	a, err := s.store.ByAlias(ctx, alias)
+	return a, s.refused(err, name)
+}
+
+// List returns up to limit accounts by username, those after a username.
+func (s *Service) List(ctx context.Context, after string, limit int) ([]Account, error) {
+	return s.store.List(ctx, after, limit)
+}
+
+// Delete removes an account and all that the store keeps of it.
+func (s *Service) Delete(ctx context.Context, name string) error {
+	return s.with(ctx, name, func(a Account) error { return s.store.Delete(ctx, a.ID) })
+}
+
+// RotateKey gives the account a new API key; the old one is dead when it
+// returns.
+func (s *Service) RotateKey(ctx context.Context, name string) (Account, Key, error) {
+	a, err := s.Find(ctx, name)
+	if err != nil {
+		return Account{}, Key{}, err
+	}
+	if err := refuseDevelopment(a); err != nil {
+		return Account{}, Key{}, err
+	}
+	key, err := NewKey(s.o.Random)
+	if err != nil {
+		return Account{}, Key{}, err
+	}
+	sealed, err := s.sealKey(a.ID, key)
+	if err != nil {
+		return Account{}, Key{}, err
+	}
+	if err := s.store.RotateKey(ctx, a.ID, key.Hash(), sealed); err != nil {
+		return Account{}, Key{}, s.refused(err, name)
+	}
+	a, err = s.store.ByID(ctx, a.ID)
+	return a, key, s.refused(err, name)
+}
+
+// ShowKey returns the account's API key from its sealed copy.
+func (s *Service) ShowKey(ctx context.Context, id ID) (Key, error) {
+	a, err := s.store.ByID(ctx, id)
+	if err != nil {
+		return Key{}, s.refused(err, "")
+	}
+	if a.SealedKey == nil {
+		return Key{}, fault.New(fault.NotFound, "no copy of the API key is kept: rotate it to see a new one")
+	}
+	text, err := s.vault.Open(id, SealAPIKey, "", a.SealedKey)
+	if err != nil {
+		return Key{}, err
+	}
+	return ParseKey(string(text))
+}
+
+// SetPassword gives the account a new password; the old one is dead when it
+// returns.
+func (s *Service) SetPassword(ctx context.Context, name, text string) error {
+	return s.with(ctx, name, func(a Account) error {
+		if err := refuseDevelopment(a); err != nil {
+			return err
+		}
+		phc, err := s.hash(ctx, text, a)
+		if err != nil {
+			return err
+		}
+		return s.store.SetPassword(ctx, a.ID, phc)
+	})
+}
+
+// SetPlan puts the account on another plan.
+func (s *Service) SetPlan(ctx context.Context, name, plan string) error {
+	p, err := ParsePlan(plan)
+	if err != nil {
+		return fault.Invalid("plan", "%v", err)
+	}
+	return s.with(ctx, name, func(a Account) error { return s.store.SetPlan(ctx, a.ID, p) })
+}
+
+// SetFlag switches one of the account's flags.
+func (s *Service) SetFlag(ctx context.Context, name, flag string, on bool) error {
+	if !slices.Contains(flags, Flag(flag)) {
+		names := make([]string, len(flags))
+		for i, f := range flags {
+			names[i] = string(f)
+		}
+		return fault.Invalid("setting", "there is no setting %q: settings are %s", flag, strings.Join(names, ", "))
+	}
+	return s.with(ctx, name, func(a Account) error {
+		if on && Flag(flag) == FlagAdmin {
+			if err := refuseDevelopment(a); err != nil {
+				return err
+			}
+		}
+		return s.store.SetFlag(ctx, a.ID, Flag(flag), on)
+	})
+}
+
+// hash checks a password against the rules and the account's names, and
+// hashes it.
+func (s *Service) hash(ctx context.Context, text string, a Account) (string, error) {
+	if err := CheckPassword(text, a.Username, a.Email, a.Phone); err != nil {
+		return "", fault.Invalid("password", "%v", err)
+	}
+	if err := s.o.Gate.Enter(ctx); err != nil {
+		return "", err
+	}
+	defer s.o.Gate.Leave()
+	return password.Hash(text, s.o.Random)
+}
+
+// sealKey returns the copy of a key that is kept, nil where none is.
+func (s *Service) sealKey(id ID, key Key) ([]byte, error) {
+	if s.o.KeysOnce {
+		return nil, nil
+	}
+	return s.vault.Seal(id, SealAPIKey, "", []byte(key.text))
+}
+
+// now is to the microsecond, as the store keeps it.
+func (s *Service) now() time.Time { return s.o.Now().UTC().Truncate(time.Microsecond) }
+
+// with finds an account and does something to it.
+func (s *Service) with(ctx context.Context, name string, do func(Account) error) error {
+	a, err := s.Find(ctx, name)
+	if err != nil {
+		return err
+	}
+	return s.refused(do(a), name)
+}
+
+// refused gives a code to what a store answers about an account.
+func (s *Service) refused(err error, name string) error {
+	var taken *Taken
+	switch {
+	case errors.As(err, &taken):
+		return fault.Invalid(taken.Field, "%v", taken).Because(err)
+	case errors.Is(err, ErrNotFound) && name != "":
+		return fault.New(fault.NotFound, "there is no account %q", name).Because(err)
+	case errors.Is(err, ErrNotFound):
+		return fault.New(fault.NotFound, "there is no such account").Because(err)
+	}
+	return err
+}
+
+// refuseDevelopment keeps the shared account from credentials and powers of
+// its own: everybody knows how to log in to it.
+func refuseDevelopment(a Account) error {
+	if a.Username == Development {
+		return fault.New(fault.InvalidRequest, "the development account has its credentials from the settings")
+	}
+	return nil
+}

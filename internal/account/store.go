@@ -1,0 +1,131 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// ErrNotFound says that there is no such account, domain, secret or script.
+var ErrNotFound = errors.New("not found")
+
+// ErrConflict says that what a guarded change expected is no longer so: it
+// did nothing.
+var ErrConflict = errors.New("changed in the meantime")
+
+// Taken says that a name belongs to another account.
+type Taken struct {
+	Field string // "username", "email", "phone" or "domain"
+}
+
+// Error names the field; whose the name is stays untold.
+func (e *Taken) Error() string { return "this " + e.Field + " belongs to another account" }
+
+// Store keeps accounts and what belongs to them. Each method is one whole
+// transition, committed when it returns nil, and safe for concurrent use.
+// Readers see every change committed before they began: no method answers from
+// a cache or a replica, since a rotated key is dead with the answer that says
+// so. Times are kept to the microsecond, in UTC.
+//
+// An account that is not there is ErrNotFound in every method that takes its
+// ID, except that listings of an unknown account are empty and HasPublished is
+// false.
+type Store interface {
+	Accounts
+	Domains
+	PublishedScripts
+	Secrets
+
+	// KeepCheck stores the record that proves a master key where there is none
+	// yet, and returns the one that stands: the first ever stored. A nil record
+	// stores nothing; the answer is then nil where there is none.
+	KeepCheck(ctx context.Context, record []byte) ([]byte, error)
+}
+
+// Accounts keeps the accounts themselves.
+type Accounts interface {
+	// Create stores a new account and returns its ID, which is never given
+	// again, not even after Delete. The ID and Epoch of a are ignored: the epoch
+	// starts at 1. Where one of a.Aliases() is another account's alias, it
+	// answers *Taken for the first of them and stores nothing. A name that is
+	// not among its aliases (an unverified e-mail) may stand with several
+	// accounts. A non-zero KeyHash is unique; another's is ErrConflict.
+	Create(ctx context.Context, a Account) (ID, error)
+
+	// ByAlias finds the account that a canonical alias leads to.
+	ByAlias(ctx context.Context, alias Alias) (Account, error)
+	// ByKeyHash finds the account with an API key; the zero hash finds nobody.
+	ByKeyHash(ctx context.Context, hash KeyHash) (Account, error)
+	ByID(ctx context.Context, id ID) (Account, error)
+	// List returns up to limit accounts by username, those after a username
+	// ("" for the first).
+	List(ctx context.Context, after string, limit int) ([]Account, error)
+
+	// Delete removes the account and every row that belongs to it.
+	Delete(ctx context.Context, id ID) error
+
+	// SetPassword replaces the password's hash and adds 1 to the epoch.
+	SetPassword(ctx context.Context, id ID, phc string) error
+	// Rehash replaces a hash by a stronger one of the same password, with the
+	// same epoch; ErrConflict where the stored one is no longer old.
+	Rehash(ctx context.Context, id ID, old, phc string) error
+	// RotateKey replaces the API key and its sealed copy (nil for none) and
+	// adds 1 to the epoch.
+	RotateKey(ctx context.Context, id ID, hash KeyHash, sealed []byte) error
+	// SealKey stores the sealed copy of the current key; ErrConflict where hash
+	// is no longer the current key's.
+	SealKey(ctx context.Context, id ID, hash KeyHash, sealed []byte) error
+
+	SetPlan(ctx context.Context, id ID, plan Plan) error
+	SetFlag(ctx context.Context, id ID, flag Flag, on bool) error
+}
+
+// Domains keeps the whitelists. A domain is on one account's list only: for
+// any two accounts, no pattern of one overlaps (Pattern.Overlaps) a pattern of
+// the other.
+type Domains interface {
+	// AddDomain adds an entry, or changes PublishedOnly where the account has
+	// the same pattern (and keeps Added). Where the pattern overlaps one of
+	// another account it answers *Taken with the field "domain".
+	//
+	// Overlap is a matter of Pattern.Host alone, whatever scheme and port: a
+	// host overlaps the entries whose Host is in HostKeys(host); the wildcard
+	// *.example.com overlaps besides these every Host that ends in
+	// ".example.com".
+	AddDomain(ctx context.Context, d Domain) error
+	RemoveDomain(ctx context.Context, id ID, p Pattern) error
+	// Domains returns an account's entries by Pattern.String().
+	Domains(ctx context.Context, id ID) ([]Domain, error)
+	// DomainsOf returns the entries whose Pattern.Host is in HostKeys(host), of
+	// whatever scheme and port, in any order. They all belong to one account.
+	DomainsOf(ctx context.Context, host string) ([]Domain, error)
+}
+
+// PublishedScripts keeps the scripts that published-only domains may send.
+type PublishedScripts interface {
+	// Publish stores a script's hash under its name, in place of an earlier one.
+	Publish(ctx context.Context, p Published) error
+	Unpublish(ctx context.Context, id ID, name string) error
+	// PublishedScripts returns an account's scripts by name.
+	PublishedScripts(ctx context.Context, id ID) ([]Published, error)
+	// HasPublished reports whether a script of the account has this hash.
+	HasPublished(ctx context.Context, id ID, hash ScriptHash) (bool, error)
+}
+
+// Secrets keeps what accounts entrust to the service, sealed by its callers.
+type Secrets interface {
+	// SetSecret stores a secret under its name, in place of an earlier one.
+	SetSecret(ctx context.Context, s Secret) error
+	Secret(ctx context.Context, id ID, name string) (Secret, error)
+	// Secrets returns an account's secrets by name, without what is sealed.
+	Secrets(ctx context.Context, id ID) ([]Secret, error)
+	RemoveSecret(ctx context.Context, id ID, name string) error
+
+	// WebhookSecrets returns those that sign at the moment now (Until is zero
+	// or later), the newest first: none, one or two.
+	WebhookSecrets(ctx context.Context, id ID, now time.Time) ([]WebhookSecret, error)
+	// RotateWebhookSecret stores s as the newest. The one numbered s.Number-1
+	// is kept until keep; older ones are removed. It answers ErrConflict where
+	// the newest is not numbered s.Number-1 (for 1: where there is any).
+	RotateWebhookSecret(ctx context.Context, s WebhookSecret, keep time.Time) error
+}

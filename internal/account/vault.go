@@ -1,0 +1,146 @@
+package account
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// SealKind says what is sealed. It is bound into the seal, so that a record of
+// one kind never opens as another.
+type SealKind string
+
+// The kinds.
+const (
+	SealAPIKey   SealKind = "api-key"
+	SealSecret   SealKind = "secret"
+	SealWebhook  SealKind = "webhook"
+	SealSnapshot SealKind = "snapshot"
+
+	sealCheck SealKind = "check"
+)
+
+var (
+	// ErrSeal says that a record does not open: it was changed, moved from
+	// another account or name, or is no record at all.
+	ErrSeal = errors.New("the sealed record is damaged or belongs elsewhere")
+	// ErrWrongKey says that a record, or the whole store, was sealed under
+	// another master key.
+	ErrWrongKey = errors.New("sealed under another master key")
+)
+
+// Vault seals what must not be readable in the store, under the master key.
+//
+// A record is a version byte (1), the first 8 bytes of the key's SHA-256, a
+// nonce of 12 bytes, and the text in AES-256-GCM with its tag of 16. Its
+// associated data is the version, the key's id, the account's ID (8 bytes, big
+// endian), the kind and its length before it (1 byte), and the name.
+type Vault struct {
+	id   [keyIDLen]byte
+	aead cipher.AEAD
+}
+
+const (
+	sealVersion = 1
+	keyIDLen    = 8
+	sealHead    = 1 + keyIDLen
+)
+
+// NewVault returns the vault of a master key.
+func NewVault(key MasterKey) (*Vault, error) {
+	block, err := aes.NewCipher(key[:])
+	if err != nil {
+		return nil, err
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return nil, err
+	}
+	v := &Vault{aead: aead}
+	sum := sha256.Sum256(append([]byte("ql master key\x00"), key[:]...))
+	copy(v.id[:], sum[:])
+	return v, nil
+}
+
+// Seal encrypts what an account keeps under a kind and name.
+func (v *Vault) Seal(id ID, kind SealKind, name string, plain []byte) ([]byte, error) {
+	if id <= 0 {
+		return nil, errors.New("sealing for no account")
+	}
+	return v.seal(id, kind, name, plain), nil
+}
+
+func (v *Vault) seal(id ID, kind SealKind, name string, plain []byte) []byte {
+	head := append([]byte{sealVersion}, v.id[:]...)
+	return v.aead.Seal(head, nil, plain, associated(head, id, kind, name))
+}
+
+// Open decrypts what Seal made for the same account, kind and name.
+func (v *Vault) Open(id ID, kind SealKind, name string, sealed []byte) ([]byte, error) {
+	if len(sealed) < sealHead || sealed[0] != sealVersion {
+		return nil, ErrSeal
+	}
+	head := sealed[:sealHead]
+	if [keyIDLen]byte(head[1:]) != v.id {
+		return nil, ErrWrongKey
+	}
+	plain, err := v.aead.Open(nil, nil, sealed[sealHead:], associated(head, id, kind, name))
+	if err != nil {
+		return nil, ErrSeal
+	}
+	return plain, nil
+}
+
+func associated(head []byte, id ID, kind SealKind, name string) []byte {
+	data := append([]byte(nil), head...)
+	data = binary.BigEndian.AppendUint64(data, uint64(id))
+	data = append(data, byte(len(kind)))
+	data = append(data, kind...)
+	return append(data, name...)
+}
+
+// checks is what the vault needs of a Store.
+type checks interface {
+	KeepCheck(ctx context.Context, record []byte) ([]byte, error)
+}
+
+// OpenVault returns the vault of the key in a file, after it was proven to be
+// the one that the store is sealed under. Where the store has no seal yet and
+// the file does not exist, it is made, unless existing says that somebody
+// named a file that must be there.
+func OpenVault(ctx context.Context, store checks, file string, existing bool) (*Vault, error) {
+	standing, err := store.KeepCheck(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	key, err := readMasterKey(file)
+	if errors.Is(err, errNoMasterKey) {
+		if standing != nil {
+			return nil, fmt.Errorf("the store is sealed under a master key, and the file %s is not there: put it back, or name it by --master-key-file", file)
+		}
+		if !existing {
+			key, err = makeMasterKey(file)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	v, err := NewVault(key)
+	if err != nil {
+		return nil, err
+	}
+	if standing == nil {
+		standing, err = store.KeepCheck(ctx, v.seal(0, sealCheck, "", nil))
+		if err != nil {
+			return nil, err
+		}
+	}
+	if _, err := v.Open(0, sealCheck, "", standing); err != nil {
+		return nil, fmt.Errorf("the master key in %s is not the one that this store is sealed under: put that one back, or name it by --master-key-file: %w", file, err)
+	}
+	return v, nil
+}

@@ -1,0 +1,63 @@
+// Package admit decides which calls a node takes: how often somebody may call
+// (Limiter), and how many scripts run at once, in how much memory, with the
+// waiting shared fairly between accounts (Gate). It holds no limits of its own:
+// callers bring those of an account's plan. Who is calling, and what an answer
+// looks like, it leaves to them.
+package admit
+
+import (
+	"fmt"
+	"time"
+)
+
+// Reason is why a call is turned away.
+type Reason uint8
+
+const (
+	// RateExceeded is a caller who calls too often: 429.
+	RateExceeded Reason = iota + 1
+	// AccountBusy is an account with too much under way already: 429.
+	AccountBusy
+	// Overloaded is a node with too much under way already: 503.
+	Overloaded
+)
+
+// Refused is the error of a call that was turned away.
+type Refused struct {
+	Reason     Reason
+	RetryAfter time.Duration
+	most       int // the account's bound, 0 where its line was too long
+}
+
+func (r *Refused) Error() string {
+	switch {
+	case r.Reason == RateExceeded:
+		return fmt.Sprintf("too many requests: the next one is taken in %s", inSeconds(r.RetryAfter))
+	case r.Reason == AccountBusy && r.most == 0:
+		return "the account has too many calls waiting already: try again when some have ended"
+	case r.Reason == AccountBusy:
+		return fmt.Sprintf("the account has %d scripts running already, which is its limit: try again when one has ended", r.most)
+	}
+	return "the service is busy: try again in a moment"
+}
+
+// Code returns the code of the answer.
+func (r *Refused) Code() string {
+	if r.Reason == Overloaded {
+		return "overloaded"
+	}
+	return "rate_limited"
+}
+
+// seconds rounds up to whole ones, at least one, so that nobody comes back too
+// early.
+func seconds(d time.Duration) int64 {
+	return max(1, int64((d+time.Second-1)/time.Second))
+}
+
+func inSeconds(d time.Duration) string {
+	if n := seconds(d); n > 1 {
+		return fmt.Sprintf("%d seconds", n)
+	}
+	return "1 second"
+}

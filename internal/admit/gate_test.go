@@ -1,0 +1,581 @@
+package admit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// crowd calls a gate from goroutines of a synctest bubble and notes in which
+// order they get in.
+type crowd struct {
+	t       *testing.T
+	gate    *Gate
+	mu      sync.Mutex
+	order   []string
+	tickets []*Ticket
+	names   []string // of tickets
+	settled int      // how many of order were there before the last event
+	errs    map[string]error
+}
+
+func newCrowd(t *testing.T, o GateOptions) *crowd {
+	return &crowd{t: t, gate: NewGate(o), errs: map[string]error{}}
+}
+
+// come lets a call arrive and go as far as it gets.
+func (c *crowd) come(ctx context.Context, name string, ask Ask) {
+	go func() {
+		ticket, err := c.gate.Enter(ctx, ask)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if err != nil {
+			c.errs[name] = err
+			return
+		}
+		c.order = append(c.order, name)
+		c.tickets = append(c.tickets, ticket)
+		c.names = append(c.names, name)
+	}()
+	synctest.Wait()
+	c.check()
+}
+
+// leave ends the oldest call inside.
+func (c *crowd) leave() {
+	c.mu.Lock()
+	ticket := c.tickets[0]
+	c.tickets, c.names = c.tickets[1:], c.names[1:]
+	c.mu.Unlock()
+	ticket.Leave()
+	synctest.Wait()
+	c.check()
+}
+
+func (c *crowd) end() {
+	for len(c.tickets) > 0 {
+		c.leave()
+	}
+	if s := c.gate.Stats(); s.Running != 0 || s.Waiting != 0 || s.Memory != 0 || s.Accounts != 0 {
+		c.t.Errorf("something is left: %+v", s)
+	}
+}
+
+func (c *crowd) wantOrder(want string) {
+	c.t.Helper()
+	if got := strings.Join(c.order, " "); got != want {
+		c.t.Errorf("order:\n got  %s\n want %s", got, want)
+	}
+}
+
+// check holds the gate against what must always be true.
+func (c *crowd) check() {
+	c.t.Helper()
+	// Those whom one event let in woke up in any order.
+	slices.Sort(c.order[c.settled:])
+	c.settled = len(c.order)
+	g := c.gate
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	running, entering, returning, memory := 0, 0, 0, int64(0)
+	ring := map[*account]bool{}
+	for a := g.turn; a != nil && !ring[a]; a = a.next {
+		ring[a] = true
+		if a.next.prev != a || a.prev.next != a {
+			c.t.Fatal("the ring is broken")
+		}
+	}
+	for id, a := range g.accounts {
+		for _, q := range []*queue{&a.entering, &a.returning} {
+			n := 0
+			for w := q.first; w != nil; w = w.next {
+				n++
+			}
+			if n != q.length {
+				c.t.Fatalf("account %d has %d waiting, says %d", id, n, q.length)
+			}
+		}
+		if belongs := a.returning.length > 0 || a.entering.length > 0 && a.mayEnter(); id != a.id || ring[a] != belongs {
+			c.t.Fatalf("account %d (%d) is in the ring: %t", id, a.id, ring[a])
+		}
+		if a.running+a.returning.length > a.inside {
+			c.t.Fatalf("account %d: %+v", id, a)
+		}
+		running, memory = running+a.running, memory+a.memory
+		entering, returning = entering+a.entering.length, returning+a.returning.length
+	}
+	if running != g.running || entering != g.entering || returning != g.returning || memory != g.memory {
+		c.t.Fatalf("counted %d, %d, %d, %d; the gate has %d, %d, %d, %d", running, entering, returning, memory, g.running, g.entering, g.returning, g.memory)
+	}
+	if g.running > g.o.Slots || g.o.Memory > 0 && g.memory > g.o.Memory {
+		c.t.Fatalf("%d of %d slots, %d of %d bytes", g.running, g.o.Slots, g.memory, g.o.Memory)
+	}
+	if g.turn != nil && g.running < g.o.Slots {
+		if a, w := g.next(); w != nil {
+			c.t.Fatalf("account %d waits though there is room", a.id)
+		}
+	}
+	if g.contended.Load() != (g.turn != nil) {
+		c.t.Fatal("contended is wrong")
+	}
+}
+
+// TestGateFairness is one noisy account against two quiet ones: they take turns,
+// and each account's calls keep their order.
+func TestGateFairness(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, GateOptions{Slots: 4})
+		ctx := t.Context()
+		for i := range 12 {
+			c.come(ctx, fmt.Sprintf("a%d", i), Ask{Account: 1})
+		}
+		for i := range 3 {
+			c.come(ctx, fmt.Sprintf("b%d", i), Ask{Account: 2})
+			c.come(ctx, fmt.Sprintf("c%d", i), Ask{Account: 3})
+		}
+		// a is in with four, as nobody else was there. Then all three take turns,
+		// but for a while it has more than its half.
+		c.wantOrder("a0 a1 a2 a3")
+		for range 14 {
+			c.leave()
+		}
+		c.wantOrder("a0 a1 a2 a3 b0 c0 a4 b1 c1 a5 b2 c2 a6 a7 a8 a9 a10 a11")
+		c.end()
+		if s := c.gate.Stats(); s.Admitted != 18 || s.Waited != 14 || s.MostRunning != 4 || s.Overloaded != 0 {
+			t.Errorf("got %+v", s)
+		}
+	})
+}
+
+// TestGateShare checks that an account has at most half of the slots while
+// another waits, whatever the order of arrival.
+func TestGateShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, GateOptions{Slots: 6})
+		for i := range 40 {
+			c.come(t.Context(), fmt.Sprintf("a%d", i), Ask{Account: 1})
+		}
+		for i := range 40 {
+			c.come(t.Context(), fmt.Sprintf("b%d", i), Ask{Account: 2})
+		}
+		for range 6 { // those that came in while nobody else was there
+			c.leave()
+		}
+		for range 50 {
+			c.leave()
+			a := 0
+			for _, name := range c.names {
+				if name[0] == 'a' {
+					a++
+				}
+			}
+			if a != 3 {
+				t.Fatalf("a has %d of 6 slots while b waits", a)
+			}
+		}
+		c.end()
+	})
+}
+
+// TestGateAccountBound checks that an account waits for its own bound without
+// keeping others out, and is told so when it waits in vain.
+func TestGateAccountBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, GateOptions{Slots: 10})
+		for i := range 4 {
+			c.come(t.Context(), fmt.Sprintf("a%d", i), Ask{Account: 1, Most: 2})
+		}
+		c.come(t.Context(), "b0", Ask{Account: 2, Most: 2})
+		c.wantOrder("a0 a1 b0")
+		c.leave()
+		c.wantOrder("a0 a1 b0 a2")
+
+		start := time.Now()
+		_, err := c.gate.Enter(t.Context(), Ask{Account: 1, Most: 2})
+		var refused *Refused
+		if !errors.As(err, &refused) || refused.Reason != AccountBusy || refused.Code() != "rate_limited" || refused.RetryAfter != time.Second {
+			t.Errorf("got %v", err)
+		}
+		if want := "the account has 2 scripts running already, which is its limit: try again when one has ended"; err.Error() != want {
+			t.Errorf("got %q", err)
+		}
+		if waited := time.Since(start); waited != 5*time.Second {
+			t.Errorf("waited %v", waited)
+		}
+		synctest.Wait()
+		if c.errs["a3"] == nil {
+			t.Error("a3 still waits")
+		}
+		c.end()
+		if s := c.gate.Stats(); s.Busy != 2 || s.Overloaded != 0 {
+			t.Errorf("got %+v", s)
+		}
+	})
+}
+
+func TestGateOverloaded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, GateOptions{Slots: 1, Wait: 2 * time.Second})
+		c.come(t.Context(), "a0", Ask{Account: 1, Most: 5})
+		start := time.Now()
+		_, err := c.gate.Enter(t.Context(), Ask{Account: 2, Most: 5})
+		var refused *Refused
+		if !errors.As(err, &refused) || refused.Reason != Overloaded || refused.Code() != "overloaded" || err.Error() != "the service is busy: try again in a moment" {
+			t.Errorf("got %v", err)
+		}
+		if waited := time.Since(start); waited != 2*time.Second {
+			t.Errorf("waited %v", waited)
+		}
+		c.end()
+	})
+}
+
+func TestGateLinesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, GateOptions{Slots: 1, MaxWaiting: 5, MaxWaitingEach: 3})
+		for i := range 5 {
+			c.come(t.Context(), fmt.Sprintf("a%d", i), Ask{Account: 1})
+		}
+		for i := range 3 {
+			c.come(t.Context(), fmt.Sprintf("b%d", i), Ask{Account: 2})
+		}
+		var busy, over *Refused
+		if !errors.As(c.errs["a4"], &busy) || busy.Reason != AccountBusy ||
+			busy.Error() != "the account has too many calls waiting already: try again when some have ended" {
+			t.Errorf("a4: %v", c.errs["a4"])
+		}
+		if !errors.As(c.errs["b2"], &over) || over.Reason != Overloaded {
+			t.Errorf("b2: %v", c.errs["b2"])
+		}
+		c.come(t.Context(), "c0", Ask{Account: 3})
+		if c.gate.Stats().Accounts != 2 {
+			t.Error("an account that was turned away is remembered")
+		}
+		c.end()
+	})
+}
+
+func TestGateCancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, GateOptions{Slots: 1})
+		ctx, cancel := context.WithCancel(t.Context())
+		c.come(t.Context(), "a0", Ask{Account: 1})
+		c.come(t.Context(), "b0", Ask{Account: 2})
+		c.come(ctx, "b1", Ask{Account: 2})
+		c.come(t.Context(), "b2", Ask{Account: 2})
+		cancel()
+		synctest.Wait()
+		c.check()
+		if !errors.Is(c.errs["b1"], context.Canceled) {
+			t.Errorf("b1: %v", c.errs["b1"])
+		}
+		if _, err := c.gate.Enter(ctx, Ask{Account: 9}); !errors.Is(err, context.Canceled) {
+			t.Errorf("a call that was over before it came: %v", err)
+		}
+		c.leave()
+		c.leave()
+		c.wantOrder("a0 b0 b2")
+		c.end()
+		if s := c.gate.Stats(); s.Cancelled != 1 {
+			t.Errorf("got %+v", s)
+		}
+	})
+}
+
+func TestGateMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, GateOptions{Slots: 100, Memory: 100})
+		c.come(t.Context(), "a0", Ask{Account: 1, Memory: 30})
+		c.come(t.Context(), "a1", Ask{Account: 1, Memory: 30})
+		c.come(t.Context(), "b0", Ask{Account: 2, Memory: 60}) // does not fit
+		c.come(t.Context(), "c0", Ask{Account: 3, Memory: 10}) // would, but b is first
+		c.wantOrder("a0 a1")
+		c.leave()
+		c.wantOrder("a0 a1 b0 c0")
+		c.come(t.Context(), "d0", Ask{Account: 4, Memory: 1000}) // all that there is
+		c.leave()
+		c.leave()
+		c.wantOrder("a0 a1 b0 c0")
+		c.leave()
+		c.wantOrder("a0 a1 b0 c0 d0")
+		if got := c.tickets[0].Memory(); got != 100 {
+			t.Errorf("granted %d bytes", got)
+		}
+		c.end()
+	})
+}
+
+// TestGateMemoryShare checks that large asks of one account do not keep out the
+// small ones of another.
+func TestGateMemoryShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, GateOptions{Slots: 100, Memory: 100})
+		for i := range 4 {
+			c.come(t.Context(), fmt.Sprintf("a%d", i), Ask{Account: 1, Memory: 50})
+		}
+		c.come(t.Context(), "b0", Ask{Account: 2, Memory: 10})
+		c.come(t.Context(), "b1", Ask{Account: 2, Memory: 10})
+		c.leave()
+		c.wantOrder("a0 a1 b0 b1")
+		c.end()
+	})
+}
+
+func TestGateYield(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, GateOptions{Slots: 1, Memory: 100, Wait: time.Hour})
+		first, err := c.gate.Enter(t.Context(), Ask{Account: 1, Memory: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := first.Yield(t.Context()); err != nil || c.gate.Stats().Yielded != 0 {
+			t.Errorf("nobody waits: %v", err)
+		}
+		c.come(t.Context(), "b0", Ask{Account: 2})
+		done := make(chan error, 1)
+		go func() { done <- first.Yield(t.Context()) }()
+		synctest.Wait()
+		c.wantOrder("b0")
+		if s := c.gate.Stats(); s.Memory != 10 || s.Running != 1 || s.Returning != 1 {
+			t.Errorf("while it waits: %+v", s)
+		}
+		c.leave()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		c.check()
+
+		// One whose context ends while it waits holds no slot any more.
+		ctx, cancel := context.WithCancel(t.Context())
+		c.come(t.Context(), "b1", Ask{Account: 2})
+		go func() { done <- first.Yield(ctx) }()
+		synctest.Wait()
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		c.check()
+		first.Leave()
+		first.Leave()
+		c.wantOrder("b0 b1")
+		c.end()
+	})
+}
+
+// TestGateYieldKeepsMemory checks that one that waits for memory does not hold
+// back those who would give it back if only they could go on.
+func TestGateYieldKeepsMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, GateOptions{Slots: 1, Memory: 100, Wait: time.Hour})
+		first, err := c.gate.Enter(t.Context(), Ask{Account: 1, Memory: 60})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.come(t.Context(), "a1", Ask{Account: 1, Memory: 60})
+		c.come(t.Context(), "b0", Ask{Account: 2, Memory: 60})
+		if err := first.Yield(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		c.check()
+		first.Leave()
+		synctest.Wait()
+		c.check()
+		c.wantOrder("b0")
+		c.leave()
+		c.wantOrder("b0 a1")
+		c.end()
+	})
+}
+
+// TestGateYieldStaysInside checks that an account's bound counts scripts that
+// let others go first.
+func TestGateYieldStaysInside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, GateOptions{Slots: 1, Wait: time.Hour})
+		first, err := c.gate.Enter(t.Context(), Ask{Account: 1, Most: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.come(t.Context(), "a1", Ask{Account: 1, Most: 1})
+		c.come(t.Context(), "b0", Ask{Account: 2})
+		done := make(chan error, 1)
+		go func() { done <- first.Yield(t.Context()) }()
+		synctest.Wait()
+		c.wantOrder("b0")
+		c.leave()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		c.wantOrder("b0")
+		first.Leave()
+		synctest.Wait()
+		c.check()
+		c.wantOrder("b0 a1")
+		c.end()
+	})
+}
+
+// TestGateYieldNoisy checks that endless scripts of one account that yield let
+// another in at once.
+func TestGateYieldNoisy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, GateOptions{Slots: 2})
+		ctx, cancel := context.WithCancel(t.Context())
+		const slice = 5 * time.Millisecond
+		var wg sync.WaitGroup
+		for range 20 {
+			wg.Go(func() {
+				ticket, err := c.gate.Enter(ctx, Ask{Account: 1, Most: 20})
+				if err != nil {
+					return
+				}
+				defer ticket.Leave()
+				for ticket.Yield(ctx) == nil {
+					select {
+					case <-time.After(slice): // of computing
+					case <-ctx.Done():
+					}
+				}
+			})
+		}
+		synctest.Wait()
+		for i := range 100 {
+			start := time.Now()
+			ticket, err := c.gate.Enter(ctx, Ask{Account: 2, Most: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if waited := time.Since(start); waited > slice {
+				t.Errorf("call %d waited %v", i, waited)
+			}
+			<-time.After(time.Millisecond)
+			ticket.Leave()
+		}
+		cancel()
+		wg.Wait()
+		c.end()
+	})
+}
+
+func TestGateLifted(t *testing.T) {
+	g := NewGate(GateOptions{Slots: 1, Memory: 10, Lifted: true})
+	var tickets []*Ticket
+	for range 50 {
+		ticket, err := g.Enter(t.Context(), Ask{Account: 1, Most: 1, Memory: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := ticket.Yield(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		tickets = append(tickets, ticket)
+	}
+	for _, ticket := range tickets {
+		ticket.Leave()
+	}
+	if s := g.Stats(); s.Running != 0 || s.Memory != 0 || s.MostRunning != 50 {
+		t.Errorf("got %+v", s)
+	}
+}
+
+// TestGateRandom lets calls come, go and give up at random and checks after each
+// event what must always hold.
+func TestGateRandom(t *testing.T) {
+	for seed := range uint64(30) {
+		synctest.Test(t, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 1))
+			c := newCrowd(t, GateOptions{Slots: 1 + random.IntN(6), Memory: 100, Wait: time.Hour, MaxWaiting: 30})
+			var cancels []context.CancelFunc
+			for i := range 300 {
+				switch n := random.IntN(10); {
+				case n < 6:
+					ctx, cancel := context.WithCancel(t.Context())
+					cancels = append(cancels, cancel)
+					c.come(ctx, fmt.Sprint(i), Ask{Account: int64(random.IntN(5)), Most: random.IntN(4), Memory: random.Int64N(70)})
+				case n < 9 && len(c.tickets) > 0:
+					at := random.IntN(len(c.tickets))
+					c.tickets[0], c.tickets[at] = c.tickets[at], c.tickets[0]
+					c.leave()
+				case len(cancels) > 0:
+					at := random.IntN(len(cancels))
+					cancels[at]()
+					cancels = slices.Delete(cancels, at, at+1)
+					synctest.Wait()
+					c.check()
+				}
+				if t.Failed() {
+					t.Fatalf("seed %d, event %d", seed, i)
+				}
+			}
+			for _, cancel := range cancels {
+				cancel()
+			}
+			synctest.Wait()
+			c.end()
+		})
+	}
+}
+
+func TestGateConcurrent(t *testing.T) {
+	g := NewGate(GateOptions{Slots: 3, Memory: 100, Wait: time.Hour})
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			for n := range 300 {
+				ticket, err := g.Enter(t.Context(), Ask{Account: int64(i % 5), Most: 2, Memory: int64(n % 50)})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if n%3 == 0 {
+					if err := ticket.Yield(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+				ticket.Leave()
+			}
+		})
+	}
+	wg.Wait()
+	if s := g.Stats(); s.Admitted != 16*300 || s.Running != 0 || s.Memory != 0 || s.MostRunning > 3 || s.Accounts != 0 {
+		t.Errorf("got %+v", s)
+	}
+}
+
+func BenchmarkGate(b *testing.B) {
+	g := NewGate(GateOptions{Slots: 8, Memory: 1 << 40})
+	ctx := b.Context()
+	b.ReportAllocs()
+	for b.Loop() {
+		ticket, err := g.Enter(ctx, Ask{Account: 7, Most: 10, Memory: 64 << 20})
+		if err != nil {
+			b.Fatal(err)
+		}
+		ticket.Leave()
+	}
+}
+
+// BenchmarkAdmit is all that a call in a quiet node passes.
+func BenchmarkAdmit(b *testing.B) {
+	l, g := NewLimiter(LimiterOptions{}), NewGate(GateOptions{Slots: 8, Memory: 1 << 40})
+	rate := Rate{Name: "account", Count: 1e9, Per: time.Second}
+	ctx := b.Context()
+	b.ReportAllocs()
+	for b.Loop() {
+		if v := l.Take(ByAccount("account", 7), rate); !v.OK {
+			b.Fatal(v)
+		}
+		ticket, err := g.Enter(ctx, Ask{Account: 7, Most: 10, Memory: 64 << 20})
+		if err != nil {
+			b.Fatal(err)
+		}
+		ticket.Leave()
+	}
+}

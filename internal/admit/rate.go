@@ -1,0 +1,244 @@
+package admit
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"math/bits"
+	"net/netip"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Rate is how often somebody may call.
+type Rate struct {
+	Name  string // as the RateLimit headers show it: lower-case letters, digits and -
+	Count int    // calls in each Per; none at all means no limit
+	Per   time.Duration
+	Burst int // calls at once after a quiet time; Count where it is 0
+}
+
+// Key is whose calls are counted: those of an account, of an account from the
+// pages of an origin in a network, or of a source.
+type Key struct {
+	Rate    string // a Rate's name, so that several rates for one caller stay apart
+	Account int64
+	Origin  string
+	Network netip.Prefix
+}
+
+// ByAccount counts all calls of an account.
+func ByAccount(rate string, account int64) Key { return Key{Rate: rate, Account: account} }
+
+// ByOrigin counts the calls that pages of an origin make as an account, from
+// the network of a visitor.
+func ByOrigin(rate string, account int64, origin string, source netip.Addr) Key {
+	return Key{Rate: rate, Account: account, Origin: origin, Network: network(source)}
+}
+
+// BySource counts the calls from an address.
+func BySource(rate string, source netip.Addr) Key { return Key{Rate: rate, Network: network(source)} }
+
+// BySourceOf counts the calls of an account from an address.
+func BySourceOf(rate string, account int64, source netip.Addr) Key {
+	return Key{Rate: rate, Account: account, Network: network(source)}
+}
+
+// network is what one caller can choose its addresses from: one of IPv4, a /64
+// of IPv6.
+func network(source netip.Addr) netip.Prefix {
+	source = source.Unmap().WithZone("")
+	length := 32
+	if source.Is6() {
+		length = 64
+	}
+	p, _ := source.Prefix(length) // the zero Prefix for the zero Addr
+	return p
+}
+
+// LimiterOptions say how a Limiter works. The zero value is for production.
+type LimiterOptions struct {
+	Clock   func() time.Time // time.Now where it is nil
+	MaxKeys int              // callers remembered at once; 100,000 where it is 0
+	Lifted  bool             // let everybody through, as in development
+}
+
+// Limiter counts calls by their keys. It is safe for concurrent use.
+//
+// Each key has the time at which its allowance would be whole again, which is
+// all that the leaky bucket needs (as GCRA does it). A key whose time has passed
+// is like one never seen, so forgetting it loses nothing.
+type Limiter struct {
+	clock  func() time.Time
+	start  time.Time
+	lifted bool
+	seed   uint64
+	shards [shardCount]shard
+}
+
+const shardCount = 16
+
+type shard struct {
+	mu      sync.Mutex
+	buckets map[Key]*bucket
+	most    int
+	allowed uint64
+	refused uint64
+	evicted uint64
+}
+
+type bucket struct {
+	whole time.Duration // when it is, since the limiter's start
+}
+
+// NewLimiter returns a limiter.
+func NewLimiter(o LimiterOptions) *Limiter {
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.MaxKeys <= 0 {
+		o.MaxKeys = 100_000
+	}
+	l := &Limiter{clock: o.Clock, start: o.Clock(), lifted: o.Lifted, seed: maphash.Bytes(maphash.MakeSeed(), nil)}
+	for i := range l.shards {
+		l.shards[i].most = max(1, o.MaxKeys/shardCount)
+		l.shards[i].buckets = map[Key]*bucket{}
+	}
+	return l
+}
+
+// Verdict is what a Limiter says to a call.
+type Verdict struct {
+	OK        bool
+	Rate      Rate
+	Remaining int           // calls that would be taken at once now
+	Whole     time.Duration // until the burst is whole again
+	Retry     time.Duration // until the next call is taken, where this one was not
+}
+
+// Err returns nil, or the *Refused of a call that was not taken.
+func (v *Verdict) Err() error {
+	if v.OK {
+		return nil
+	}
+	return &Refused{Reason: RateExceeded, RetryAfter: v.Retry}
+}
+
+// Take counts a call.
+func (l *Limiter) Take(k Key, r Rate) Verdict {
+	if r.Burst <= 0 {
+		r.Burst = r.Count
+	}
+	if l.lifted || r.Count <= 0 || r.Per <= 0 {
+		return Verdict{OK: true, Rate: r, Remaining: r.Burst}
+	}
+	// The clock's monotonic reading, where it has one, makes the limiter deaf to
+	// changes of the time of day.
+	now := l.clock().Sub(l.start)
+	each := max(1, r.Per/time.Duration(r.Count))
+	depth := each * time.Duration(r.Burst)
+	s := l.shard(&k)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.buckets[k]
+	whole := now + each
+	if b != nil {
+		whole = max(b.whole, now) + each
+	}
+	if over := whole - now - depth; over > 0 {
+		s.refused++
+		return Verdict{Rate: r, Whole: whole - each - now, Retry: over}
+	}
+	s.allowed++
+	if b == nil {
+		s.makeRoom(now)
+		b = new(bucket)
+		s.buckets[k] = b
+	}
+	b.whole = whole
+	return Verdict{OK: true, Rate: r, Remaining: int((depth - (whole - now)) / each), Whole: whole - now}
+}
+
+// shard returns where a key is kept. It need only spread keys, not hide where
+// they go: a shard is a bounded map that hashes them with care.
+func (l *Limiter) shard(k *Key) *shard {
+	address := k.Network.Addr().As16()
+	h := uint64(k.Account) + binary.LittleEndian.Uint64(address[:8]) + bits.RotateLeft64(binary.LittleEndian.Uint64(address[8:]), 29)
+	high, low := bits.Mul64(h^l.seed, 0x9e3779b97f4a7c15)
+	return &l.shards[(high^low)%shardCount]
+}
+
+// looks is how many keys a new one looks at for one to forget. Two would keep
+// the idle ones few; more find a better one to give up when all are in use.
+const looks = 8
+
+// makeRoom forgets idle keys before a new one is added, and where the shard is
+// full gives up the one with the least to forget of those it looks at.
+func (s *shard) makeRoom(now time.Duration) {
+	var least Key
+	var when time.Duration
+	seen := 0
+	for k, b := range s.buckets {
+		if b.whole <= now {
+			delete(s.buckets, k)
+			s.evicted++
+		} else if when == 0 || b.whole < when {
+			least, when = k, b.whole
+		}
+		if seen++; seen == looks {
+			break
+		}
+	}
+	if len(s.buckets) >= s.most {
+		delete(s.buckets, least)
+		s.evicted++
+	}
+}
+
+// LimiterStats counts what a Limiter did.
+type LimiterStats struct {
+	Allowed uint64
+	Refused uint64
+	Evicted uint64 // keys forgotten
+	Keys    int    // remembered now
+}
+
+// Stats returns the counts so far.
+func (l *Limiter) Stats() LimiterStats {
+	var t LimiterStats
+	for i := range l.shards {
+		s := &l.shards[i]
+		s.mu.Lock()
+		t.Allowed += s.allowed
+		t.Refused += s.refused
+		t.Evicted += s.evicted
+		t.Keys += len(s.buckets)
+		s.mu.Unlock()
+	}
+	return t
+}
+
+// Policy returns the value of the RateLimit-Policy header, which stays the same
+// from answer to answer: the quota and its window in seconds.
+func (v *Verdict) Policy() string {
+	b := append([]byte{'"'}, v.Rate.Name...)
+	b = append(b, `";q=`...)
+	b = strconv.AppendInt(b, int64(v.Rate.Count), 10)
+	b = append(b, ";w="...)
+	return string(strconv.AppendInt(b, seconds(v.Rate.Per), 10))
+}
+
+// Limit returns the value of the RateLimit header: what remains now, and in how
+// many seconds it is whole again, or, where nothing remains, in how many the
+// next call is taken.
+func (v *Verdict) Limit() string {
+	b := append([]byte{'"'}, v.Rate.Name...)
+	b = append(b, `";r=`...)
+	b = strconv.AppendInt(b, int64(v.Remaining), 10)
+	b = append(b, ";t="...)
+	wait := v.Whole
+	if !v.OK {
+		wait = v.Retry
+	}
+	return string(strconv.AppendInt(b, seconds(wait), 10))
+}

@@ -1,0 +1,326 @@
+// Package auth decides whether a caller is who they say: by API key in the form
+// convention, by password in the JSON convention, by the domain of the page
+// that calls. Wrong credentials get one answer, after one amount of work,
+// whatever was wrong with them; guessing is slowed down without locking owners
+// out. It reads the account's row for every request, so that a rotated key or
+// a changed password is dead at once. What a caller may then do is for others
+// to enforce.
+package auth
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/binary"
+	"errors"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/fault"
+	"ql/internal/password"
+)
+
+// Store is what is asked of the account store.
+type Store interface {
+	ByAlias(ctx context.Context, alias account.Alias) (account.Account, error)
+	ByKeyHash(ctx context.Context, hash account.KeyHash) (account.Account, error)
+	ByID(ctx context.Context, id account.ID) (account.Account, error)
+	Rehash(ctx context.Context, id account.ID, old, phc string) error
+	Domains(ctx context.Context, id account.ID) ([]account.Domain, error)
+	DomainsOf(ctx context.Context, host string) ([]account.Domain, error)
+	HasPublished(ctx context.Context, id account.ID, hash account.ScriptHash) (bool, error)
+}
+
+// Way is how a caller proved to be somebody.
+type Way uint8
+
+// The ways.
+const (
+	ByKey         Way = iota + 1 // the account's API key
+	ByPassword                   // the account's password
+	ByOrigin                     // a page of a listed domain
+	ByDevelopment                // the development account's fixed credentials
+)
+
+// Caller is somebody who was let in.
+type Caller struct {
+	Account account.Account // as read for this request
+	Way     Way
+	Domain  account.Domain // the list's entry, ByOrigin only
+}
+
+// IsOwner tells whether the caller acts for the account's owner. Anybody who
+// knows a listed domain can call as its pages: they read no secrets, run no
+// machines and manage nothing.
+func (c Caller) IsOwner() bool {
+	return c.Way == ByKey || c.Way == ByPassword || c.Way == ByDevelopment
+}
+
+// Source is what a request tells of where it comes from.
+type Source struct {
+	Addr      netip.Addr // of the client, as far as the proxies before us are trusted
+	Origin    Origin
+	FetchSite string // the Sec-Fetch-Site header, "" without
+}
+
+// Development are the fixed credentials of the shared development account.
+type Development struct {
+	Account  account.ID
+	Username string
+	Password string // stands for the API key too
+}
+
+// Options are an Authenticator's settings.
+type Options struct {
+	Gate *password.Gate   // bounds the hashes checked at once
+	Now  func() time.Time // time.Now unless set
+	// Unthrottled lifts what protects a shared node: the throttles of failed
+	// log-ins, and the bounds on waiting for the gate.
+	Unthrottled bool
+	Development *Development // nil: there is no such account
+	// Own are the service's own origins. Their pages may use the development
+	// credentials; the dashboard is one of them.
+	Own []account.Origin
+}
+
+// Authenticator checks credentials. It is safe for concurrent use.
+type Authenticator struct {
+	store    Store
+	o        Options
+	secret   [32]byte // of this process, under which passwords are remembered
+	dummy    string   // a hash that no password matches
+	verified *memory
+	flights  flights
+	throttle *throttle // nil where nothing is throttled
+	queue    queue
+}
+
+// New returns an Authenticator over a store.
+func New(store Store, o Options) (*Authenticator, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	a := &Authenticator{store: store, o: o, verified: newMemory(), queue: queue{gate: o.Gate, unbounded: o.Unthrottled}}
+	if !o.Unthrottled {
+		a.throttle = newThrottle()
+	}
+	rand.Read(a.secret[:]) // never fails
+	var err error
+	a.dummy, err = password.Hash(rand.Text(), rand.Reader)
+	return a, err
+}
+
+const (
+	wrong   = "the name or the password is wrong"
+	keyHint = ": the field password takes the account's API key, which starts with " + account.KeyPrefix
+)
+
+var errWrong = fault.New(fault.BadCredentials, wrong)
+
+// Key checks a username or e-mail address with an API key, as the form
+// convention sends them. A right key is never throttled: it cannot be guessed.
+func (a *Authenticator) Key(ctx context.Context, identity, key string, from Source) (Caller, error) {
+	if c, ok, err := a.development(ctx, identity, key, from); ok {
+		return c, err
+	}
+	if k, err := account.ParseKey(key); err == nil {
+		row, ok, err := a.byKey(ctx, identity, k.Hash())
+		if err != nil {
+			return Caller{}, err
+		}
+		if ok {
+			return Caller{Account: row, Way: ByKey}, nil
+		}
+	}
+	if wait := a.throttle.noise(from.Addr, a.o.Now()); wait > 0 {
+		return Caller{}, tooMany(wait)
+	}
+	if !strings.HasPrefix(key, account.KeyPrefix) {
+		return Caller{}, fault.New(fault.BadCredentials, wrong+keyHint)
+	}
+	return Caller{}, errWrong
+}
+
+// byKey finds the account of a key and tells whether identity is its name.
+func (a *Authenticator) byKey(ctx context.Context, identity string, hash account.KeyHash) (account.Account, bool, error) {
+	row, err := a.store.ByKeyHash(ctx, hash)
+	if errors.Is(err, account.ErrNotFound) {
+		return account.Account{}, false, nil
+	}
+	if err != nil {
+		return account.Account{}, false, err
+	}
+	alias, err := account.ParseAlias(identity)
+	named := err == nil && alias.Kind != account.Phone && slices.Contains(row.Aliases(), alias)
+	return row, named && !row.Disabled && subtle.ConstantTimeCompare(row.KeyHash[:], hash[:]) == 1, nil
+}
+
+// Password checks a username, e-mail address or phone number with the
+// account's password, as the JSON convention sends them.
+//
+// A verified password is remembered for five minutes under the epoch of the
+// account's credentials, which is read first: callers that send it with every
+// call pay for one hash, and a password that was changed is not found again.
+func (a *Authenticator) Password(ctx context.Context, name, secret string, from Source) (Caller, error) {
+	if len(secret) > password.MaxLength {
+		return Caller{}, errWrong
+	}
+	if c, ok, err := a.development(ctx, name, secret, from); ok {
+		return c, err
+	}
+	c, err := a.candidate(ctx, name, secret)
+	if err != nil {
+		return Caller{}, err
+	}
+	let := Caller{Account: c.row, Way: ByPassword}
+	if now := a.o.Now(); c.usable && a.verified.has(c.proof, now) {
+		if wait := a.throttle.recall(c.name, from.Addr, now); wait > 0 {
+			return Caller{}, tooMany(wait)
+		}
+		return let, nil
+	}
+	err = a.flights.do(ctx, c.proof, func() error { return a.verify(ctx, c, secret, from.Addr) })
+	if err != nil {
+		return Caller{}, err
+	}
+	return let, nil
+}
+
+// candidate is what a name and a password are checked against.
+type candidate struct {
+	name   string
+	row    account.Account
+	usable bool  // the row is there, and its password may open it
+	proof  proof // of the password, under the row's epoch
+}
+
+// proof stands for a password of an account without telling it.
+type proof [sha256.Size]byte
+
+func (a *Authenticator) candidate(ctx context.Context, name, secret string) (candidate, error) {
+	c := candidate{name: name}
+	alias, err := account.ParseAlias(name)
+	if err == nil {
+		c.name = alias.Name
+		c.row, err = a.store.ByAlias(ctx, alias)
+		if err != nil && !errors.Is(err, account.ErrNotFound) {
+			return candidate{}, err
+		}
+		c.usable = err == nil && !c.row.Disabled && c.row.PasswordHash != ""
+	}
+	mac := hmac.New(sha256.New, a.secret[:])
+	var head [17]byte
+	if c.usable {
+		head[0] = 1
+		binary.BigEndian.PutUint64(head[1:], uint64(c.row.ID))
+		binary.BigEndian.PutUint64(head[9:], uint64(c.row.Epoch))
+		mac.Write(head[:])
+	} else {
+		binary.BigEndian.PutUint64(head[1:], uint64(len(c.name)))
+		mac.Write(head[:])
+		mac.Write([]byte(c.name))
+	}
+	mac.Write([]byte(secret))
+	mac.Sum(c.proof[:0])
+	return c, nil
+}
+
+// verify does the slow work, throttled before anything is hashed, the same for
+// names that exist and names that do not.
+func (a *Authenticator) verify(ctx context.Context, c candidate, secret string, addr netip.Addr) error {
+	try, wait := a.throttle.begin(c.name, addr, a.o.Now())
+	if wait > 0 {
+		return tooMany(wait)
+	}
+	if err := a.match(ctx, c, secret, try.delay); err != nil {
+		if !errors.Is(err, errWrong) {
+			a.throttle.withdraw(try)
+		}
+		return err
+	}
+	now := a.o.Now()
+	a.throttle.succeed(try, now)
+	a.verified.add(c.proof, now)
+	return nil
+}
+
+func (a *Authenticator) match(ctx context.Context, c candidate, secret string, delay time.Duration) error {
+	if err := pause(ctx, delay); err != nil {
+		return err
+	}
+	if err := a.queue.enter(ctx); err != nil {
+		return err
+	}
+	defer a.queue.leave()
+	phc := a.dummy
+	if c.usable {
+		phc = c.row.PasswordHash
+	}
+	ok, err := password.Matches(secret, phc)
+	if err != nil {
+		return err
+	}
+	if !ok || !c.usable {
+		return errWrong
+	}
+	if password.NeedsRehash(phc) {
+		if stronger, err := password.Hash(secret, rand.Reader); err == nil {
+			// Where it is not stored now, the next log-in tries again.
+			_ = a.store.Rehash(ctx, c.row.ID, phc, stronger)
+		}
+	}
+	return nil
+}
+
+// pause waits, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// development checks the fixed credentials; ok tells whether they were given.
+// A page that a developer visits must not run scripts on their machine: the
+// credentials count only where no foreign page sends them.
+func (a *Authenticator) development(ctx context.Context, name, secret string, from Source) (c Caller, ok bool, err error) {
+	dev := a.o.Development
+	if dev == nil || !equal(name, dev.Username) || !equal(secret, dev.Password) {
+		return Caller{}, false, nil
+	}
+	if from.Origin.Present() && !a.isOwn(from.Origin) || from.FetchSite == "cross-site" {
+		return Caller{}, true, fault.New(fault.OriginNotAllowed, "the development credentials are not taken from pages of other sites")
+	}
+	row, err := a.store.ByID(ctx, dev.Account)
+	if errors.Is(err, account.ErrNotFound) || err == nil && row.Disabled {
+		return Caller{}, true, errWrong
+	}
+	return Caller{Account: row, Way: ByDevelopment}, true, err
+}
+
+func (a *Authenticator) isOwn(o Origin) bool {
+	return o.kind == aPage && slices.Contains(a.o.Own, o.page)
+}
+
+// equal compares in a time that tells nothing of where texts differ.
+func equal(a, b string) bool {
+	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
+	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
+}
+
+func tooMany(wait time.Duration) error {
+	wait = wait.Truncate(time.Second) + time.Second
+	return fault.Busy(fault.RateLimited, wait, "too many log-ins failed: try again in %s", wait)
+}

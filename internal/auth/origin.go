@@ -1,0 +1,212 @@
+package auth
+
+import (
+	"context"
+	"errors"
+
+	"ql/internal/account"
+	"ql/internal/fault"
+)
+
+// Origin is the Origin header of a request. The zero Origin is that of a
+// request without one.
+type Origin struct {
+	kind originKind
+	page account.Origin
+}
+
+type originKind uint8
+
+const (
+	noPage    originKind = iota
+	aPage                // a page's, as a browser sends it
+	otherwise            // null, or nothing that names a page
+)
+
+// ReadOrigin reads the values of a request's Origin header.
+func ReadOrigin(values []string) Origin {
+	switch len(values) {
+	case 0:
+		return Origin{}
+	case 1:
+		page, err := account.ParseOrigin(values[0])
+		if err == nil {
+			return Origin{aPage, page}
+		}
+	}
+	return Origin{kind: otherwise}
+}
+
+// Present tells whether the request has the header, whatever is in it.
+func (o Origin) Present() bool { return o.kind != noPage }
+
+// Auth says what became of a request's credentials.
+type Auth uint8
+
+// The cases.
+const (
+	NoAuth      Auth = iota // it has none
+	WrongAuth               // they are wrong
+	AccountAuth             // they are an account's
+	TokenAuth               // they are the token of a live editor
+	JobAuth                 // it names a job of the account, and needs none
+)
+
+// Question is what decides whether the whitelists let a request pass.
+type Question struct {
+	Auth      Auth
+	Origin    Origin
+	FetchSite string // the Sec-Fetch-Site header
+	// List is the whole list of the account that the request names by
+	// credentials or job; without either, every entry that covers the Origin's
+	// host.
+	List      []account.Domain
+	Dashboard account.Origin // counts as listed for tokens, and for nothing else
+}
+
+// Outcome is what Decide says.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Allowed      Outcome = iota + 1
+	Unauthorized         // 401
+	Forbidden            // 403
+)
+
+// Decision is the answer to a Question. Listed tells whether the Origin is on
+// the list of the account that the request runs as, so that its page may read
+// the answer; Domain is then the entry, but for the dashboard.
+type Decision struct {
+	Outcome Outcome
+	Listed  bool
+	Domain  account.Domain
+}
+
+// Decide applies the rules of the whitelist. Credentials come first: wrong ones
+// are 401 whatever the Origin. With right ones, or a job's id, the Origin must
+// be on the account's list, where the account has a list and the request an
+// Origin. Without any, the Origin names the account, so there must be one that
+// is on a list.
+func Decide(q Question) Decision {
+	entry, listed := account.Domain{}, false
+	if q.Origin.kind == aPage {
+		entry, listed = account.Match(q.List, q.Origin.page)
+	}
+	onList := Decision{Allowed, true, entry}
+	switch q.Auth {
+	case AccountAuth, JobAuth:
+		switch {
+		case listed:
+			return onList
+		case q.Origin.Present() && len(q.List) > 0:
+			return Decision{Outcome: Forbidden}
+		}
+		return Decision{Outcome: Allowed}
+	case TokenAuth:
+		switch {
+		case !q.Origin.Present():
+			return Decision{Outcome: Unauthorized}
+		case q.Origin.kind != aPage || q.Origin.page != q.Dashboard:
+			return Decision{Outcome: Forbidden}
+		}
+		return Decision{Outcome: Allowed, Listed: true}
+	case NoAuth:
+		switch {
+		case !q.Origin.Present():
+			return Decision{Outcome: Unauthorized}
+		case !listed, q.FetchSite == "none": // a browser has no page to name there
+			return Decision{Outcome: Forbidden}
+		}
+		return onList
+	default:
+		return Decision{Outcome: Unauthorized}
+	}
+}
+
+var (
+	errNoAuth   = fault.New(fault.BadCredentials, "credentials are missing: send auth, or call from a page of a listed domain")
+	errUnlisted = fault.New(fault.OriginNotAllowed, "pages of this origin may not call here: its domain is not on the account's list")
+)
+
+// err is the answer to a request that is not allowed.
+func (d Decision) err() error {
+	switch d.Outcome {
+	case Allowed:
+		return nil
+	case Forbidden:
+		return errUnlisted
+	default:
+		return errNoAuth
+	}
+}
+
+// Page finds the account that a request without credentials runs as: the one
+// that has its Origin on its list.
+func (a *Authenticator) Page(ctx context.Context, from Source) (Caller, error) {
+	list, err := a.covering(ctx, from.Origin)
+	if err != nil {
+		return Caller{}, err
+	}
+	d := Decide(Question{Auth: NoAuth, Origin: from.Origin, FetchSite: from.FetchSite, List: list})
+	if err := d.err(); err != nil {
+		return Caller{}, err
+	}
+	row, err := a.store.ByID(ctx, d.Domain.Account)
+	if errors.Is(err, account.ErrNotFound) || err == nil && row.Disabled {
+		return Caller{}, errUnlisted
+	}
+	return Caller{Account: row, Way: ByOrigin, Domain: d.Domain}, err
+}
+
+// Preflight tells whether pages of the Origin may call at all, as a browser
+// asks before it sends credentials or not.
+func (a *Authenticator) Preflight(ctx context.Context, origin Origin) error {
+	list, err := a.covering(ctx, origin)
+	if err != nil {
+		return err
+	}
+	if d := Decide(Question{Auth: NoAuth, Origin: origin, List: list}); d.Outcome != Allowed {
+		return errUnlisted
+	}
+	return nil
+}
+
+// Admit applies the whitelist of an account that a request named, by its
+// credentials (AccountAuth) or a job's id (JobAuth). Listed tells whether the
+// page may read the answer.
+func (a *Authenticator) Admit(ctx context.Context, id account.ID, auth Auth, origin Origin) (listed bool, err error) {
+	if !origin.Present() {
+		return false, nil
+	}
+	list, err := a.store.Domains(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	d := Decide(Question{Auth: auth, Origin: origin, List: list})
+	return d.Listed, d.err()
+}
+
+// MaySend tells whether a caller may send a script: pages of a published-only
+// domain send published ones alone.
+func (a *Authenticator) MaySend(ctx context.Context, c Caller, script string) error {
+	if c.Way != ByOrigin || !c.Domain.PublishedOnly {
+		return nil
+	}
+	ok, err := a.store.HasPublished(ctx, c.Account.ID, account.HashScript(script))
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return fault.New(fault.ScriptNotPublished, "pages of %s may send published scripts only, and this is none", c.Domain.Pattern)
+	}
+	return nil
+}
+
+// covering returns the entries of any account that cover the Origin's host.
+func (a *Authenticator) covering(ctx context.Context, o Origin) ([]account.Domain, error) {
+	if o.kind != aPage {
+		return nil, nil
+	}
+	return a.store.DomainsOf(ctx, o.page.Host)
+}

@@ -1,0 +1,211 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"ql/internal/account"
+	"ql/internal/fault"
+)
+
+func pattern(t *testing.T, entry string) account.Pattern {
+	t.Helper()
+	p, err := account.ParsePattern(entry, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestDecide(t *testing.T) {
+	const account1 = account.ID(1)
+	list := []account.Domain{
+		{Account: account1, Pattern: pattern(t, "shop.example.com")},
+		{Account: account1, Pattern: pattern(t, "*.pages.example.com"), PublishedOnly: true},
+	}
+	dashboard, err := account.ParseOrigin("https://ql.example.net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var (
+		none     = Origin{}
+		listed   = ReadOrigin([]string{"https://shop.example.com"})
+		below    = ReadOrigin([]string{"https://a.pages.example.com"})
+		unlisted = ReadOrigin([]string{"https://evil.example"})
+		plain    = ReadOrigin([]string{"http://shop.example.com"})
+		null     = ReadOrigin([]string{"null"})
+		empty    = ReadOrigin([]string{""})
+		path     = ReadOrigin([]string{"https://shop.example.com/"})
+		twice    = ReadOrigin([]string{"https://shop.example.com", "https://shop.example.com"})
+		own      = ReadOrigin([]string{"https://ql.example.net"})
+	)
+	tests := []struct {
+		why    string
+		auth   Auth
+		origin Origin
+		site   string
+		list   []account.Domain
+		want   Outcome
+		listed bool
+	}{
+		// With auth: credentials first.
+		{"wrong credentials", WrongAuth, none, "", list, Unauthorized, false},
+		{"wrong credentials, listed", WrongAuth, listed, "", list, Unauthorized, false},
+		{"wrong credentials, unlisted", WrongAuth, unlisted, "", list, Unauthorized, false},
+		{"wrong credentials, null", WrongAuth, null, "", list, Unauthorized, false},
+		{"wrong credentials, no list", WrongAuth, unlisted, "", nil, Unauthorized, false},
+		// Then the list, where there is one.
+		{"server to server", AccountAuth, none, "", list, Allowed, false},
+		{"server to server, no list", AccountAuth, none, "", nil, Allowed, false},
+		{"listed", AccountAuth, listed, "cross-site", list, Allowed, true},
+		{"listed by a wildcard", AccountAuth, below, "", list, Allowed, true},
+		{"unlisted", AccountAuth, unlisted, "", list, Forbidden, false},
+		{"another scheme", AccountAuth, plain, "", list, Forbidden, false},
+		{"null", AccountAuth, null, "", list, Forbidden, false},
+		{"empty", AccountAuth, empty, "", list, Forbidden, false},
+		{"a path", AccountAuth, path, "", list, Forbidden, false},
+		{"two headers", AccountAuth, twice, "", list, Forbidden, false},
+		{"the dashboard without a token", AccountAuth, own, "", list, Forbidden, false},
+		{"unlisted, no list", AccountAuth, unlisted, "", nil, Allowed, false},
+		{"null, no list", AccountAuth, null, "", nil, Allowed, false},
+		// Without auth: the Origin names the account.
+		{"no auth, no Origin", NoAuth, none, "", nil, Unauthorized, false},
+		{"no auth, listed", NoAuth, listed, "", list, Allowed, true},
+		{"no auth, listed, cross-site", NoAuth, listed, "cross-site", list, Allowed, true},
+		{"no auth, listed, same-site", NoAuth, listed, "same-site", list, Allowed, true},
+		{"no auth, listed, same-origin", NoAuth, listed, "same-origin", list, Allowed, true},
+		{"no auth, listed, but no page", NoAuth, listed, "none", list, Forbidden, false},
+		{"no auth, listed by a wildcard", NoAuth, below, "", list, Allowed, true},
+		{"no auth, on no list", NoAuth, unlisted, "", nil, Forbidden, false},
+		{"no auth, another scheme", NoAuth, plain, "", list, Forbidden, false},
+		{"no auth, null", NoAuth, null, "", list, Forbidden, false},
+		{"no auth, empty", NoAuth, empty, "", list, Forbidden, false},
+		{"no auth, a path", NoAuth, path, "", list, Forbidden, false},
+		{"no auth, two headers", NoAuth, twice, "", list, Forbidden, false},
+		{"no auth, the dashboard", NoAuth, own, "", nil, Forbidden, false},
+		// Jobs by their id.
+		{"job, no Origin", JobAuth, none, "", list, Allowed, false},
+		{"job, listed", JobAuth, listed, "", list, Allowed, true},
+		{"job, unlisted", JobAuth, unlisted, "", list, Forbidden, false},
+		{"job, null", JobAuth, null, "", list, Forbidden, false},
+		{"job, unlisted, no list", JobAuth, unlisted, "", nil, Allowed, false},
+		// Tokens of the live editor.
+		{"token, the dashboard", TokenAuth, own, "same-origin", list, Allowed, true},
+		{"token, the dashboard, no list", TokenAuth, own, "", nil, Allowed, true},
+		{"token, no Origin", TokenAuth, none, "", list, Unauthorized, false},
+		{"token, listed", TokenAuth, listed, "", list, Forbidden, false},
+		{"token, unlisted", TokenAuth, unlisted, "", nil, Forbidden, false},
+		{"token, null", TokenAuth, null, "", list, Forbidden, false},
+		{"what is none of these", 99, listed, "", list, Unauthorized, false},
+	}
+	for _, test := range tests {
+		got := Decide(Question{Auth: test.auth, Origin: test.origin, FetchSite: test.site, List: test.list, Dashboard: dashboard})
+		if got.Outcome != test.want || got.Listed != test.listed {
+			t.Errorf("%s: got %+v, want outcome %d, listed %v", test.why, got, test.want, test.listed)
+		}
+		if got.Listed && test.auth != TokenAuth && got.Domain.Account != account1 || !got.Listed && got.Domain.Account != 0 {
+			t.Errorf("%s: the entry is %+v", test.why, got.Domain)
+		}
+	}
+}
+
+func TestPages(t *testing.T) {
+	ctx := context.Background()
+	f := newFixture(t, nil)
+	eve, _ := f.add(t, account.Account{Username: "eve"})
+	off, _ := f.add(t, account.Account{Username: "off"})
+	for entry, d := range map[string]account.Domain{
+		"shop.example.com":      {Account: f.ada.ID},
+		"*.pages.example.com":   {Account: f.ada.ID, PublishedOnly: true},
+		"eve.example.com":       {Account: eve.ID},
+		"off.example.com":       {Account: off.ID},
+		"http://localhost:3000": {Account: eve.ID},
+	} {
+		d.Pattern = pattern(t, entry)
+		if err := f.store.AddDomain(ctx, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.store.SetFlag(ctx, off.ID, account.FlagDisabled, true); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		origin string
+		want   fault.Code
+		id     account.ID
+	}{
+		{"https://shop.example.com", "", f.ada.ID},
+		{"https://x.pages.example.com", "", f.ada.ID},
+		{"https://eve.example.com", "", eve.ID},
+		{"http://localhost:3000", "", eve.ID},
+		{"http://localhost:3001", fault.OriginNotAllowed, 0},
+		{"https://pages.example.com", fault.OriginNotAllowed, 0},
+		{"https://evil.example", fault.OriginNotAllowed, 0},
+		{"https://off.example.com", fault.OriginNotAllowed, 0},
+		{"null", fault.OriginNotAllowed, 0},
+		{"", fault.OriginNotAllowed, 0},
+	} {
+		c, err := f.Page(ctx, Source{Origin: ReadOrigin([]string{test.origin})})
+		wantCode(t, test.origin, err, test.want)
+		if c.Account.ID != test.id || err == nil && (c.Way != ByOrigin || c.IsOwner() || c.Domain.Account != test.id) {
+			t.Errorf("%s: got %+v", test.origin, c)
+		}
+	}
+	_, err := f.Page(ctx, Source{})
+	wantCode(t, "no Origin", err, fault.BadCredentials)
+
+	for origin, want := range map[string]fault.Code{
+		"https://shop.example.com": "", "https://evil.example": fault.OriginNotAllowed, "null": fault.OriginNotAllowed,
+	} {
+		wantCode(t, "preflight of "+origin, f.Preflight(ctx, ReadOrigin([]string{origin})), want)
+	}
+	wantCode(t, "preflight without Origin", f.Preflight(ctx, Origin{}), fault.OriginNotAllowed)
+
+	for _, test := range []struct {
+		id     account.ID
+		origin Origin
+		listed bool
+		want   fault.Code
+	}{
+		{f.ada.ID, Origin{}, false, ""},
+		{f.ada.ID, ReadOrigin([]string{"https://shop.example.com"}), true, ""},
+		{f.ada.ID, ReadOrigin([]string{"https://eve.example.com"}), false, fault.OriginNotAllowed},
+		{eve.ID, ReadOrigin([]string{"https://shop.example.com"}), false, fault.OriginNotAllowed},
+	} {
+		for _, auth := range []Auth{AccountAuth, JobAuth} {
+			listed, err := f.Admit(ctx, test.id, auth, test.origin)
+			what := fmt.Sprintf("account %d, %+v", test.id, test.origin)
+			wantCode(t, what, err, test.want)
+			if listed != test.listed {
+				t.Errorf("%s: listed is %v", what, listed)
+			}
+		}
+	}
+}
+
+func TestMaySend(t *testing.T) {
+	ctx := context.Background()
+	f := newFixture(t, nil)
+	const script = `EMIT "hello"`
+	if err := f.store.Publish(ctx, account.Published{Account: f.ada.ID, Name: "hello", Hash: account.HashScript(script)}); err != nil {
+		t.Fatal(err)
+	}
+	published := account.Domain{Account: f.ada.ID, Pattern: pattern(t, "shop.example.com"), PublishedOnly: true}
+	open := published
+	open.PublishedOnly = false
+	for _, test := range []struct {
+		caller Caller
+		script string
+		want   fault.Code
+	}{
+		{Caller{f.ada, ByOrigin, published}, script, ""},
+		{Caller{f.ada, ByOrigin, published}, script + " ", fault.ScriptNotPublished},
+		{Caller{account.Account{ID: 99}, ByOrigin, published}, script, fault.ScriptNotPublished},
+		{Caller{f.ada, ByOrigin, open}, "anything", ""},
+		{Caller{f.ada, ByPassword, account.Domain{}}, "anything", ""},
+		{Caller{f.ada, ByKey, account.Domain{}}, "anything", ""},
+	} {
+		wantCode(t, fmt.Sprintf("%+v", test), f.MaySend(ctx, test.caller, test.script), test.want)
+	}
+}

@@ -1,0 +1,65 @@
+package job
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+)
+
+func TestIDs(t *testing.T) {
+	seen := map[ID]bool{}
+	for range 1000 {
+		id := NewID()
+		text := id.String()
+		if seen[id] || len(text) != 36 || text[14] != '4' || !strings.ContainsRune("89ab", rune(text[19])) {
+			t.Fatalf("the id %s", text)
+		}
+		seen[id] = true
+		if back, ok := ParseID(text); !ok || back != id {
+			t.Fatalf("%s came back as %s, %t", text, back, ok)
+		}
+	}
+	id := ID{0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0x4d, 0xef, 0x80, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0xff}
+	if got := id.String(); got != "01234567-89ab-4def-8011-2233445566ff" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestParseIDRefuses(t *testing.T) {
+	for _, text := range []string{
+		"",
+		"01234567-89ab-4def-8011-2233445566f",
+		"01234567-89ab-4def-8011-2233445566fff",
+		"01234567-89AB-4def-8011-2233445566ff",   // another form of the same
+		"0123456789ab4def80112233445566ff",       // likewise
+		"01234567089ab-4def-8011-2233445566f-",   // hyphens elsewhere
+		"01234567-89ab-1def-8011-2233445566ff",   // version 1
+		"01234567-89ab-4def-c011-2233445566ff",   // another variant
+		"g1234567-89ab-4def-8011-2233445566ff",   // no digit
+		"0123456\x00-89ab-4def-8011-223344556ff", // likewise
+	} {
+		if id, ok := ParseID(text); ok {
+			t.Errorf("%q was read as %s", text, id)
+		}
+	}
+}
+
+func TestIDsAreNotLogged(t *testing.T) {
+	id := NewID()
+	var log bytes.Buffer
+	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "job", id)
+	if got := log.String(); strings.Contains(got, id.String()[9:]) || !strings.Contains(got, "job="+id.Short()) {
+		t.Errorf("the log says %s", got)
+	}
+}
+
+func FuzzParseID(f *testing.F) {
+	f.Add("01234567-89ab-4def-8011-2233445566ff")
+	f.Add("01234567-89ab-4def-c011-2233445566ff")
+	f.Fuzz(func(t *testing.T, text string) {
+		if id, ok := ParseID(text); ok && id.String() != text {
+			t.Errorf("%q was read as %s", text, id)
+		}
+	})
+}

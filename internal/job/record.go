@@ -1,0 +1,80 @@
+package job
+
+import (
+	"time"
+
+	"ql/internal/account"
+)
+
+// Mode is how a caller waits for a job.
+type Mode string
+
+// The modes.
+const (
+	Sync  Mode = "sync"
+	Async Mode = "async"
+)
+
+// Convention is how a job was called for.
+type Convention string
+
+// The conventions.
+const (
+	Form Convention = "form"
+	JSON Convention = "json"
+	Site Convention = "site"
+)
+
+// Credential is what opened the account for a job. An API key sees only the
+// jobs that it started.
+type Credential string
+
+// The credentials.
+const (
+	ByKey      Credential = "key"
+	ByPassword Credential = "password"
+	ByOrigin   Credential = "origin"
+	ByToken    Credential = "token"
+	ByNobody   Credential = "none" // a visitor of a site
+)
+
+// Summary is what listings show of a job.
+type Summary struct {
+	ID         ID
+	Account    account.ID
+	State      State
+	Mode       Mode
+	Convention Convention
+	Credential Credential
+	Created    time.Time // to the microsecond, as all times
+	Finished   time.Time // zero while it is not
+	Steps      int64
+}
+
+// Record is what is kept of a job. What it holds as JSON is kept as it was
+// answered, so that every later answer is the same to the byte; nil where
+// there is none.
+type Record struct {
+	Summary
+	Result       []byte // the output's bytes as they are
+	Encoding     Encoding
+	Trace        []byte // JSON
+	TraceDropped int64
+	Error        []byte // JSON
+	Response     []byte // JSON: what the script set on its response
+}
+
+// Encoding is how a result stands in a JSON answer.
+type Encoding string
+
+// The encodings.
+const (
+	Text   Encoding = ""
+	Base64 Encoding = "base64" // the result is not UTF-8
+)
+
+// size is about how much memory a record holds.
+func (r *Record) size() int {
+	const rest = 512
+	return rest + len(r.Result) + len(r.Trace) + len(r.Error) + len(r.Response)
+}

@@ -1,0 +1,299 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ql/internal/account"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// memory is a store that a test can hold and break.
+type memory struct {
+	mu      sync.Mutex
+	kept    []Record
+	batches []int
+	failing error
+	panics  bool
+	gate    chan struct{} // where not nil, a Record takes a value from it first
+}
+
+func (m *memory) Record(ctx context.Context, records []Record) error {
+	m.mu.Lock()
+	gate := m.gate
+	m.mu.Unlock()
+	if gate != nil {
+		select {
+		case <-gate:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.panics {
+		panic("broken")
+	}
+	if m.failing != nil {
+		return m.failing
+	}
+	m.kept = append(m.kept, records...)
+	m.batches = append(m.batches, len(records))
+	return nil
+}
+
+func (m *memory) fail(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.failing = err
+}
+
+func (m *memory) ByID(_ context.Context, id ID) (Record, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i := slices.IndexFunc(m.kept, func(r Record) bool { return r.ID == id })
+	if i < 0 {
+		return Record{}, ErrNotFound
+	}
+	return m.kept[i], nil
+}
+
+func (m *memory) List(context.Context, account.ID, Query) ([]Summary, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list []Summary
+	for _, r := range slices.Backward(m.kept) {
+		list = append(list, r.Summary)
+	}
+	return list, nil
+}
+
+func (m *memory) Forget(context.Context, account.ID, time.Time, int) (int, error) { return 0, nil }
+
+// steps returns the numbers of the records that are kept, in their order.
+func (m *memory) steps() (list []int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range m.kept {
+		list = append(list, r.Steps)
+	}
+	return list
+}
+
+func numbered(n int) Record {
+	return Record{Summary: Summary{ID: ID{byte(n >> 8), byte(n), 1}, State: Complete, Steps: int64(n), Created: time.Unix(1, 1_999), Finished: time.Unix(2, 0)}}
+}
+
+func put(t *testing.T, r *Recorder, numbers ...int) {
+	t.Helper()
+	for _, n := range numbers {
+		if err := r.Record(t.Context(), numbered(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func kept(t *testing.T, m *memory, want ...int64) {
+	t.Helper()
+	if got := m.steps(); !slices.Equal(got, want) {
+		t.Errorf("the store keeps %v, want %v", got, want)
+	}
+}
+
+// start starts a recorder that writes only when it must, in a bubble of its
+// own time.
+func start(t *testing.T, o RecorderOptions, f func(t *testing.T, m *memory, r *Recorder)) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &memory{}
+		r := NewRecorder(m, o)
+		defer r.Close(t.Context())
+		f(t, m, r)
+	})
+}
+
+func TestRecordsCanBeReadAtOnce(t *testing.T) {
+	start(t, RecorderOptions{Linger: time.Hour}, func(t *testing.T, m *memory, r *Recorder) {
+		put(t, r, 1)
+		want := numbered(1)
+		want.Created = time.Unix(1, 1_000).UTC() // as the store would keep it
+		want.Finished = time.Unix(2, 0).UTC()
+		for range 2 {
+			got, err := r.Get(t.Context(), want.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+			if err := r.Flush(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			kept(t, m, 1)
+		}
+		if _, err := r.Get(t.Context(), ID{}); !errors.Is(err, ErrNotFound) {
+			t.Errorf("an unknown id: %v", err)
+		}
+		put(t, r, 2)
+		list, err := r.List(t.Context(), 1, Query{})
+		if err != nil || len(list) != 2 || list[0].Steps != 2 {
+			t.Errorf("the list: %v, %v", list, err)
+		}
+	})
+}
+
+func TestRecordsAreWrittenInBatches(t *testing.T) {
+	start(t, RecorderOptions{Linger: time.Second, MaxBatch: 4, MaxRecords: 100}, func(t *testing.T, m *memory, r *Recorder) {
+		put(t, r, 1, 2, 3)
+		synctest.Wait()
+		kept(t, m)
+		<-time.After(time.Second) // of the bubble's time
+		synctest.Wait()
+		kept(t, m, 1, 2, 3)
+		put(t, r, 4, 5, 6, 7) // a whole batch does not linger
+		synctest.Wait()
+		kept(t, m, 1, 2, 3, 4, 5, 6, 7)
+		if diff := cmp.Diff([]int{3, 4}, m.batches); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestAFullBufferWaits(t *testing.T) {
+	for name, o := range map[string]RecorderOptions{
+		"by number": {MaxRecords: 2, Linger: time.Hour},
+		"by size":   {MaxBytes: 1200, Linger: time.Hour}, // two records are a little less
+	} {
+		t.Run(name, func(t *testing.T) {
+			start(t, o, func(t *testing.T, m *memory, r *Recorder) {
+				m.gate = make(chan struct{})
+				put(t, r, 1, 2)
+				waiting := make(chan error, 1)
+				go func() { waiting <- r.Record(t.Context(), numbered(3)) }()
+				ctx, cancel := context.WithCancel(t.Context())
+				given := make(chan error, 1)
+				go func() { given <- r.Record(ctx, numbered(4)) }()
+				synctest.Wait()
+				cancel()
+				if err := <-given; !errors.Is(err, context.Canceled) {
+					t.Errorf("one that gave up: %v", err)
+				}
+				select {
+				case err := <-waiting:
+					t.Fatalf("there was room: %v", err)
+				default:
+				}
+				kept(t, m)
+				close(m.gate)
+				if err := <-waiting; err != nil {
+					t.Error(err)
+				}
+				if err := r.Flush(t.Context()); err != nil {
+					t.Error(err)
+				}
+				kept(t, m, 1, 2, 3)
+			})
+		})
+	}
+}
+
+func TestALargeRecordFindsRoom(t *testing.T) {
+	start(t, RecorderOptions{MaxBytes: 100}, func(t *testing.T, m *memory, r *Recorder) {
+		large := numbered(1)
+		large.Result = make([]byte, 1000)
+		if err := r.Record(t.Context(), large); err != nil {
+			t.Fatal(err)
+		}
+		put(t, r, 2)
+		if err := r.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		kept(t, m, 1, 2)
+		if r.bytes != 0 || len(r.byID) != 0 || len(r.pending) != 0 {
+			t.Errorf("%d bytes of %d records are left", r.bytes, len(r.byID))
+		}
+	})
+}
+
+func TestFailuresAreTriedAgain(t *testing.T) {
+	var failures []error
+	broken := errors.New("disk full")
+	o := RecorderOptions{Linger: time.Hour, Retry: time.Minute, Failed: func(err error) { failures = append(failures, err) }}
+	start(t, o, func(t *testing.T, m *memory, r *Recorder) {
+		m.fail(broken)
+		put(t, r, 1, 2)
+		if err := r.Flush(t.Context()); !errors.Is(err, broken) {
+			t.Errorf("Flush to a broken store: %v", err)
+		}
+		if _, err := r.Get(t.Context(), numbered(1).ID); err != nil {
+			t.Errorf("a record that is not stored: %v", err)
+		}
+		m.fail(nil)
+		m.panics = true
+		if err := r.Flush(t.Context()); err == nil {
+			t.Error("Flush to a store that panics")
+		}
+		m.mu.Lock()
+		m.panics = false
+		m.mu.Unlock()
+		put(t, r, 3)
+		if err := r.Flush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		kept(t, m, 1, 2, 3)
+		if len(failures) != 2 {
+			t.Errorf("the failures %v", failures)
+		}
+	})
+}
+
+func TestCloseWritesTheRest(t *testing.T) {
+	start(t, RecorderOptions{Linger: time.Hour}, func(t *testing.T, m *memory, r *Recorder) {
+		put(t, r, 1, 2)
+		for range 2 {
+			if err := r.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		kept(t, m, 1, 2)
+		if err := r.Record(t.Context(), numbered(3)); !errors.Is(err, ErrClosed) {
+			t.Errorf("Record after Close: %v", err)
+		}
+		if err := r.Flush(t.Context()); !errors.Is(err, ErrClosed) {
+			t.Errorf("Flush after Close: %v", err)
+		}
+		if _, err := r.Get(t.Context(), numbered(1).ID); err != nil {
+			t.Errorf("Get after Close: %v", err)
+		}
+		if list, err := r.List(t.Context(), 1, Query{}); err != nil || len(list) != 2 {
+			t.Errorf("List after Close: %v, %v", list, err)
+		}
+	})
+}
+
+func TestCloseGivesUpInTime(t *testing.T) {
+	start(t, RecorderOptions{MaxRecords: 2, Linger: time.Hour}, func(t *testing.T, m *memory, r *Recorder) {
+		m.gate = make(chan struct{}) // nobody lets it through
+		put(t, r, 1, 2)
+		results := make(chan error, 2)
+		go func() { results <- r.Flush(context.Background()) }()
+		go func() { results <- r.Record(context.Background(), numbered(3)) }()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := r.Close(ctx)
+		if !errors.Is(err, context.DeadlineExceeded) || err.Error()[:38] != "2 records of jobs were not stored: con" {
+			t.Errorf("Close: %v", err)
+		}
+		for range 2 {
+			if err := <-results; err == nil {
+				t.Error("one who waited was told that it was done")
+			}
+		}
+	})
+}

@@ -1,0 +1,36 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"ql/internal/account"
+)
+
+// ErrNotFound says that there is no such job.
+var ErrNotFound = errors.New("job not found")
+
+// Store keeps records of jobs. Each method is one whole change, committed when
+// it returns nil, and safe for concurrent use.
+type Store interface {
+	// Record stores records, in their order, all or none. Those whose account
+	// is gone, and those whose ID is stored already, are left out.
+	Record(ctx context.Context, records []Record) error
+	// ByID finds a job; ErrNotFound where there is none.
+	ByID(ctx context.Context, id ID) (Record, error)
+	// List returns an account's jobs, those stored last first.
+	List(ctx context.Context, a account.ID, q Query) ([]Summary, error)
+	// Forget removes up to limit jobs of an account that were finished before a
+	// moment, the oldest first, and returns how many.
+	Forget(ctx context.Context, a account.ID, before time.Time, limit int) (int, error)
+}
+
+// Query is what a listing asks for.
+type Query struct {
+	State State // "" for all
+	Limit int   // the most that are returned; below 1 nothing is
+	// Before asks for those that follow this job of the account in the listing;
+	// the zero ID for the first. After a job that is not there follows nothing.
+	Before ID
+}

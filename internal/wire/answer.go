@@ -1,0 +1,209 @@
+package wire
+
+import (
+	"strconv"
+	"time"
+)
+
+// Raw is JSON text, written into an answer as it stands.
+type Raw []byte
+
+// The states of a job, as answers name them.
+const (
+	StatusOK        = "ok" // what the call that ran the job is told; a poll says complete
+	StatusAccepted  = "accepted"
+	StatusRunning   = "running"
+	StatusPaused    = "paused"
+	StatusWaiting   = "waiting"
+	StatusComplete  = "complete"
+	StatusFailed    = "failed"
+	StatusDeclined  = "declined"
+	StatusCancelled = "cancelled"
+	StatusExpired   = "expired"
+	statusError     = "error" // of a request that became no job
+)
+
+// Job is an answer about a job: to the call that ran or submitted it, to a poll,
+// to a confirm, and to a webhook. What is left empty is left out.
+type Job struct {
+	Status     string
+	ID         string
+	Truncated  bool // the output was left out for its size
+	Output     *Output
+	Prompt     *Prompt
+	ConfirmURL string
+	FormURL    string
+	ResumeAt   time.Time
+	PollURL    string
+	Error      Raw // as Error.AppendJSON writes it
+}
+
+// Output is what a job has given so far. Trace and Response are in their written
+// form, since they are kept with the job as they were first shown.
+type Output struct {
+	Result   []byte // base64 in JSON where it is not UTF-8
+	Trace    Raw    // as AppendTrace writes it; nil is an empty one
+	Dropped  int64  // steps that the trace left out
+	Response Raw    // as Response.AppendJSON writes it; nil where nothing was set
+}
+
+// Prompt is the question at which a job pauses.
+type Prompt struct {
+	ID        string
+	Kind      string // "confirm" or "gather"
+	Message   string
+	Schema    Raw // of a gather
+	ExpiresAt time.Time
+}
+
+// HTTP returns the status of the answer to the call that ran or submitted the
+// job. A poll of any job that there is answers 200.
+func (j *Job) HTTP() int {
+	switch j.Status {
+	case StatusFailed:
+		return 422
+	case StatusPaused, StatusWaiting, StatusAccepted, StatusRunning:
+		return 202
+	}
+	return 200
+}
+
+// AppendJSON appends the answer.
+func (j *Job) AppendJSON(dst []byte) []byte {
+	dst = append(dst, `{"status":`...)
+	dst = appendText(dst, j.Status)
+	dst = appendTextField(dst, "job_id", j.ID)
+	if j.Truncated {
+		dst = append(dst, `,"truncated":true`...)
+	}
+	if j.Output != nil {
+		dst = j.Output.append(dst)
+	}
+	if j.Prompt != nil {
+		dst = append(dst, `,"prompt":`...)
+		dst = j.Prompt.append(dst)
+	}
+	dst = appendOptional(dst, "confirm_url", j.ConfirmURL)
+	dst = appendOptional(dst, "form_url", j.FormURL)
+	if !j.ResumeAt.IsZero() {
+		dst = append(dst, `,"resume_at":`...)
+		dst = appendTime(dst, j.ResumeAt)
+	}
+	dst = appendOptional(dst, "poll_url", j.PollURL)
+	dst = appendRawField(dst, "error", j.Error)
+	return append(dst, '}')
+}
+
+func (o *Output) append(dst []byte) []byte {
+	dst = append(dst, `,"result":`...)
+	dst, isText := appendBytes(dst, o.Result)
+	if !isText {
+		dst = append(dst, `,"result_encoding":"base64"`...)
+	}
+	dst = append(dst, `,"trace":`...)
+	if o.Trace == nil {
+		dst = append(dst, "[]"...)
+	}
+	dst = append(dst, o.Trace...)
+	if o.Dropped > 0 {
+		dst = append(dst, `,"trace_dropped":`...)
+		dst = strconv.AppendInt(dst, o.Dropped, 10)
+	}
+	return appendRawField(dst, "response", o.Response)
+}
+
+func (p *Prompt) append(dst []byte) []byte {
+	dst = append(dst, `{"id":`...)
+	dst = appendText(dst, p.ID)
+	dst = appendTextField(dst, "kind", p.Kind)
+	dst = appendTextField(dst, "message", p.Message)
+	dst = appendRawField(dst, "schema", p.Schema)
+	if !p.ExpiresAt.IsZero() {
+		dst = append(dst, `,"expires_at":`...)
+		dst = appendTime(dst, p.ExpiresAt)
+	}
+	return append(dst, '}')
+}
+
+// Step is one entry of a trace.
+type Step struct {
+	Step     string
+	Status   string
+	Class    string
+	Line     int
+	Start    time.Duration // since the run began
+	Duration time.Duration
+}
+
+// AppendJSON appends the step.
+func (s *Step) AppendJSON(dst []byte) []byte {
+	dst = append(dst, `{"step":`...)
+	dst = appendText(dst, s.Step)
+	dst = appendTextField(dst, "status", s.Status)
+	dst = append(dst, `,"duration_ms":`...)
+	dst = strconv.AppendInt(dst, s.Duration.Milliseconds(), 10)
+	dst = appendTextField(dst, "exec_class", s.Class)
+	dst = append(dst, `,"line":`...)
+	dst = strconv.AppendInt(dst, int64(s.Line), 10)
+	dst = append(dst, `,"start_ms":`...)
+	dst = strconv.AppendInt(dst, s.Start.Milliseconds(), 10)
+	dst = append(dst, `,"duration_us":`...)
+	dst = strconv.AppendInt(dst, s.Duration.Microseconds(), 10)
+	return append(dst, '}')
+}
+
+// AppendTrace appends a trace.
+func AppendTrace(dst []byte, steps []Step) []byte {
+	dst = append(dst, '[')
+	for i := range steps {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = steps[i].AppendJSON(dst)
+	}
+	return append(dst, ']')
+}
+
+// Response is what a script set on !RESPONSE and !COOKIE, for the caller to
+// apply.
+type Response struct {
+	Status  int // 0 where it was not set
+	Headers []Pair
+	Cookies []Cookie
+}
+
+// Cookie is a cookie that a script set or removed.
+type Cookie struct {
+	Name, Value string
+	Removed     bool
+}
+
+// AppendJSON appends what was set.
+func (r *Response) AppendJSON(dst []byte) []byte {
+	dst = append(dst, '{')
+	if r.Status != 0 {
+		dst = append(dst, `"status":`...)
+		dst = strconv.AppendInt(dst, int64(r.Status), 10)
+	}
+	if len(r.Headers) > 0 {
+		dst = appendComma(dst)
+		dst = append(dst, `"headers":`...)
+		dst = appendPairs(dst, r.Headers)
+	}
+	if len(r.Cookies) > 0 {
+		dst = appendComma(dst)
+		dst = append(dst, `"cookies":{`...)
+		for _, c := range r.Cookies {
+			dst = appendComma(dst)
+			dst = appendText(dst, c.Name)
+			dst = append(dst, ':')
+			if c.Removed {
+				dst = append(dst, "null"...)
+			} else {
+				dst = appendText(dst, c.Value)
+			}
+		}
+		dst = append(dst, '}')
+	}
+	return append(dst, '}')
+}

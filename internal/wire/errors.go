@@ -1,0 +1,112 @@
+package wire
+
+import "strconv"
+
+// Error is the error of an answer: of a request that was refused, or of a
+// script that failed. Only Code and Message are always there.
+type Error struct {
+	Code    string
+	Message string
+	Field   string // of the request
+	Limit   string // that was exceeded
+	Max     int64  // its value, written where Limit is
+	File    string // of the script's place; "" for the script itself
+	Line    int
+	Column  int
+	Step    string
+	Fields  []Pair   // what is wrong with each field of a reply
+	Details []Detail // all errors of a script that does not compile
+	ID      string   // under which the log has an internal error
+}
+
+// Detail is one of several errors in a script.
+type Detail struct {
+	Code    string
+	Message string
+	File    string
+	Line    int
+	Column  int
+}
+
+// AppendJSON appends the error alone, as it stands in an answer.
+func (e *Error) AppendJSON(dst []byte) []byte {
+	dst = append(dst, `{"code":`...)
+	dst = appendText(dst, e.Code)
+	dst = appendTextField(dst, "message", e.Message)
+	dst = appendOptional(dst, "field", e.Field)
+	if e.Limit != "" {
+		dst = appendTextField(dst, "limit", e.Limit)
+		dst = append(dst, `,"value":`...)
+		dst = strconv.AppendInt(dst, e.Max, 10)
+	}
+	dst = appendPlace(dst, e.File, e.Line, e.Column)
+	dst = appendOptional(dst, "step", e.Step)
+	if len(e.Fields) > 0 {
+		dst = append(dst, `,"fields":`...)
+		dst = appendPairs(dst, e.Fields)
+	}
+	if len(e.Details) > 0 {
+		dst = append(dst, `,"details":[`...)
+		for _, d := range e.Details {
+			dst = appendComma(dst)
+			dst = append(dst, `{"code":`...)
+			dst = appendText(dst, d.Code)
+			dst = appendTextField(dst, "message", d.Message)
+			dst = appendPlace(dst, d.File, d.Line, d.Column)
+			dst = append(dst, '}')
+		}
+		dst = append(dst, ']')
+	}
+	dst = appendOptional(dst, "id", e.ID)
+	return append(dst, '}')
+}
+
+func appendPlace(dst []byte, file string, line, column int) []byte {
+	dst = appendOptional(dst, "file", file)
+	if line > 0 {
+		dst = append(dst, `,"line":`...)
+		dst = strconv.AppendInt(dst, int64(line), 10)
+		dst = append(dst, `,"column":`...)
+		dst = strconv.AppendInt(dst, int64(column), 10)
+	}
+	return dst
+}
+
+// AppendAnswer appends the answer to a request that became no job.
+func (e *Error) AppendAnswer(dst []byte) []byte {
+	dst = append(dst, `{"status":"`+statusError+`","error":`...)
+	dst = e.AppendJSON(dst)
+	return append(dst, '}')
+}
+
+// AppendLine appends the error as the form convention writes it, on one line.
+func (e *Error) AppendLine(dst []byte) []byte {
+	dst = append(dst, "error: "...)
+	dst = append(dst, e.Code...)
+	dst = append(dst, ": "...)
+	start := len(dst)
+	dst = append(dst, e.Message...)
+	for i := start; i < len(dst); i++ {
+		if dst[i] == '\n' || dst[i] == '\r' {
+			dst[i] = ' '
+		}
+	}
+	if e.Line > 0 {
+		dst = append(dst, " ("...)
+		if e.File != "" {
+			dst = append(dst, e.File...)
+			dst = append(dst, ", "...)
+		}
+		dst = append(dst, "line "...)
+		dst = strconv.AppendInt(dst, int64(e.Line), 10)
+		dst = append(dst, ", column "...)
+		dst = strconv.AppendInt(dst, int64(e.Column), 10)
+		if more := len(e.Details) - 1; more > 0 {
+			dst = append(dst, ", and "...)
+			dst = strconv.AppendInt(dst, int64(more), 10)
+			dst = append(dst, " more"...)
+		}
+		dst = append(dst, ')')
+	}
+	return append(dst, '\n')
+}

@@ -1,0 +1,184 @@
+package wire
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// FormQuery is a request of POST /api.
+type FormQuery struct {
+	Identity string
+	Password Secret // the API key
+	Script   string
+	Request  Request
+	Shape    Shape // of the largest of get, post and cookie; Bytes are the body's
+}
+
+// Within checks a query against limits narrower than those it was decoded
+// under.
+func (q *FormQuery) Within(l Limits) error {
+	l = l.withDefaults()
+	if r := q.Shape.within(bodyField, &l); r != nil {
+		return r
+	}
+	if r := scriptWithin("q", q.Script, &l); r != nil {
+		return r
+	}
+	if r := q.Request.within("", &l); r != nil {
+		return r
+	}
+	return nil
+}
+
+// mostFormFields is how many fields a form may send, unknown ones counted too.
+const mostFormFields = 100
+
+var formFields = []string{"identity", "password", "q", "get", "post", "cookie", "path", "method"}
+
+// DecodeForm reads the body of POST /api; fields in the address do not count.
+// The error is a *Refusal.
+func DecodeForm(body []byte, l Limits) (*FormQuery, error) {
+	l = l.withDefaults()
+	q := &FormQuery{Shape: Shape{Bytes: len(body)}}
+	if r := q.decode(string(body), &l); r != nil {
+		return nil, r
+	}
+	return q, nil
+}
+
+func (q *FormQuery) decode(body string, l *Limits) *Refusal {
+	if len(body) > l.Body {
+		return excess(bodyField, "body_bytes", l.Body)
+	}
+	var sent [8]bool // in the order of formFields
+	fields := form{rest: body}
+	for {
+		name, value, ok, r := fields.next()
+		if r != nil {
+			return r
+		}
+		if !ok {
+			break
+		}
+		known := slices.Index(formFields, name)
+		if known < 0 {
+			continue
+		}
+		if sent[known] {
+			return invalid(name, "occurs twice: once fits")
+		}
+		sent[known] = true
+		if r := q.set(name, value, l); r != nil {
+			return r
+		}
+	}
+	for i, hint := range []string{"the account's username or e-mail address", "the account's API key", "the script to run"} {
+		if !sent[i] {
+			return invalid(formFields[i], "is missing: "+hint+" fits, in a field of the form-encoded body")
+		}
+	}
+	if r := scriptWithin("q", q.Script, l); r != nil {
+		return r
+	}
+	return q.Request.within("", l)
+}
+
+func (q *FormQuery) set(name, value string, l *Limits) (r *Refusal) {
+	switch name {
+	case "identity":
+		q.Identity = value
+	case "password":
+		q.Password = Secret(value)
+	case "q":
+		q.Script = value
+	case "get":
+		q.Request.Get, r = q.object(name, value, l)
+	case "post":
+		q.Request.Post, r = q.object(name, value, l)
+	case "cookie":
+		q.Request.Cookie, r = q.object(name, value, l)
+	default:
+		q.Request.Entries = append(q.Request.Entries, Pair{name, value})
+	}
+	return r
+}
+
+// object reads a field that holds a JSON object of texts.
+func (q *FormQuery) object(name, value string, l *Limits) ([]Pair, *Refusal) {
+	if value == "" {
+		return nil, invalid(name, `is empty: a JSON object such as {"page":"2"} fits, or leave the field out`)
+	}
+	shape, r := check(name, value, l)
+	if r != nil {
+		return nil, r
+	}
+	q.Shape.Depth = max(q.Shape.Depth, shape.Depth)
+	q.Shape.Nodes = max(q.Shape.Nodes, shape.Nodes)
+	q.Shape.Keys = max(q.Shape.Keys, shape.Keys)
+	return pairs(name, root(value))
+}
+
+// form walks the fields of a form-encoded body.
+type form struct {
+	rest  string
+	count int
+}
+
+func (f *form) next() (name, value string, ok bool, r *Refusal) {
+	for f.rest != "" {
+		var field string
+		field, f.rest, _ = strings.Cut(f.rest, "&")
+		if field == "" {
+			continue
+		}
+		if f.count++; f.count > mostFormFields {
+			return "", "", false, tooMany(bodyField, "fields", "form_fields", mostFormFields)
+		}
+		name, value, _ = strings.Cut(field, "=")
+		name, fault := percent(name)
+		if fault != "" {
+			return "", "", false, invalid(bodyField, fmt.Sprintf("the name of field %d %s", f.count, fault))
+		}
+		value, fault = percent(value)
+		if fault != "" {
+			return "", "", false, invalid(named(name), fault)
+		}
+		return name, value, true, nil
+	}
+	return "", "", false, nil
+}
+
+// percent resolves the encoding of a name or value, or says what is wrong with
+// it.
+func percent(s string) (text, fault string) {
+	if !strings.ContainsAny(s, "%+") {
+		return s, notUTF8(s)
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; c {
+		case '+':
+			b.WriteByte(' ')
+		case '%':
+			high, low := hexAt(s, i+1), hexAt(s, i+2)
+			if high < 0 || low < 0 {
+				return "", "holds " + quote(s[i:min(i+3, len(s))]) + `: two hexadecimal digits fit after a percent sign, and "%25" for the sign itself`
+			}
+			b.WriteByte(byte(high<<4 | low))
+			i += 2
+		default:
+			b.WriteByte(c)
+		}
+	}
+	text = b.String()
+	return text, notUTF8(text)
+}
+
+func hexAt(s string, i int) int {
+	if i >= len(s) {
+		return -1
+	}
+	return hexValue(s[i])
+}

@@ -1,0 +1,79 @@
+package wire
+
+import (
+	"strconv"
+	"time"
+)
+
+// JobEntry is a job in an account's list of them.
+type JobEntry struct {
+	ID         string
+	Status     string
+	Mode       string // "sync" or "async"
+	Convention string // "form", "json" or "site"
+	CreatedAt  time.Time
+	FinishedAt time.Time // zero while it is not
+	Steps      int64
+}
+
+// AppendJobs appends the answer of GET /v1/jobs. Next is where the following
+// page begins, "" at the end.
+func AppendJobs(dst []byte, jobs []JobEntry, next string) []byte {
+	dst = append(dst, `{"status":"ok","jobs":[`...)
+	for i := range jobs {
+		j := &jobs[i]
+		dst = appendComma(dst)
+		dst = append(dst, `{"job_id":`...)
+		dst = appendText(dst, j.ID)
+		dst = appendTextField(dst, "status", j.Status)
+		dst = appendTextField(dst, "mode", j.Mode)
+		dst = appendTextField(dst, "convention", j.Convention)
+		dst = appendTime(appendName(dst, "created_at"), j.CreatedAt)
+		dst = appendName(dst, "finished_at")
+		if j.FinishedAt.IsZero() {
+			dst = append(dst, "null"...)
+		} else {
+			dst = appendTime(dst, j.FinishedAt)
+		}
+		dst = appendName(dst, "steps")
+		dst = strconv.AppendInt(dst, j.Steps, 10)
+		dst = append(dst, '}')
+	}
+	dst = append(dst, `],"next":`...)
+	if next == "" {
+		dst = append(dst, "null"...)
+	} else {
+		dst = appendText(dst, next)
+	}
+	return append(dst, '}')
+}
+
+// AccountLimit is one of an account's limits.
+type AccountLimit struct {
+	Name  string
+	Value int64  // negative where there is none
+	Used  *int64 // nil for what is not counted
+}
+
+// AppendLimits appends the answer of GET /v1/limits.
+func AppendLimits(dst []byte, plan string, limits []AccountLimit) []byte {
+	dst = append(dst, `{"status":"ok","plan":`...)
+	dst = appendText(dst, plan)
+	dst = append(dst, `,"limits":{`...)
+	for _, l := range limits {
+		dst = appendComma(dst)
+		dst = appendText(dst, l.Name)
+		dst = append(dst, `:{"value":`...)
+		if l.Value < 0 {
+			dst = append(dst, "null"...)
+		} else {
+			dst = strconv.AppendInt(dst, l.Value, 10)
+		}
+		if l.Used != nil {
+			dst = append(dst, `,"used":`...)
+			dst = strconv.AppendInt(dst, *l.Used, 10)
+		}
+		dst = append(dst, '}')
+	}
+	return append(dst, "}}"...)
+}

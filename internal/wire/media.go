@@ -1,0 +1,40 @@
+package wire
+
+import (
+	"mime"
+	"strings"
+)
+
+// The media types of requests.
+const (
+	JSONType = "application/json"
+	FormType = "application/x-www-form-urlencoded"
+)
+
+// CheckType checks the Content-Type and Content-Encoding of a request, of which
+// want is the one that its endpoint takes. The error is a *Refusal.
+func CheckType(want, contentType, contentEncoding string) error {
+	if contentEncoding != "" && !strings.EqualFold(contentEncoding, "identity") {
+		return unsupported("Content-Encoding", "is "+quote(contentEncoding)+": bodies are taken uncompressed")
+	}
+	if contentType == want {
+		return nil
+	}
+	if contentType == "" {
+		return unsupported("Content-Type", "is missing: "+want+" fits")
+	}
+	got, params, err := mime.ParseMediaType(contentType)
+	if err != nil || got != want {
+		return unsupported("Content-Type", "is "+quote(contentType)+": "+want+" fits")
+	}
+	for name, value := range params {
+		if name != "charset" || !strings.EqualFold(value, "utf-8") {
+			return unsupported("Content-Type", "is "+quote(contentType)+": "+want+" fits, with charset=utf-8 or nothing behind it")
+		}
+	}
+	return nil
+}
+
+func unsupported(header, message string) *Refusal {
+	return &Refusal{Code: UnsupportedMediaType, Field: header, Message: message}
+}

@@ -1,0 +1,260 @@
+package wire
+
+import (
+	"net/url"
+)
+
+// Query is a request of POST /v1/query.
+type Query struct {
+	Auth    *Auth // nil where it was left out
+	Script  string
+	Async   bool
+	Request Request
+	Webhook string // "" where none was sent
+	Shape   Shape
+}
+
+// Auth holds a caller's credentials: a password, or the live editor's token, or
+// both.
+type Auth struct {
+	Username        string
+	Password, Token *Secret // nil where they were left out
+}
+
+// Within checks a query against limits narrower than those it was decoded
+// under, which is how those of an account count once the account is known.
+func (q *Query) Within(l Limits) error {
+	l = l.withDefaults()
+	if r := q.Shape.within(bodyField, &l); r != nil {
+		return r
+	}
+	if r := scriptWithin("query", q.Script, &l); r != nil {
+		return r
+	}
+	if r := q.Request.within("request.", &l); r != nil {
+		return r
+	}
+	return nil
+}
+
+var (
+	queryFields  = []string{"auth", "query", "mode", "request", "options"}
+	authFields   = []string{"username", "password", "token"}
+	optionFields = []string{"webhook"}
+)
+
+// DecodeQuery reads the body of POST /v1/query. The error is a *Refusal.
+func DecodeQuery(body []byte, l Limits) (*Query, error) {
+	l = l.withDefaults()
+	q := new(Query)
+	top, r := document(body, &l, &q.Shape)
+	if r == nil {
+		r = q.decode(top)
+	}
+	if r == nil {
+		r = scriptWithin("query", q.Script, &l)
+	}
+	if r == nil {
+		r = q.Request.within("request.", &l)
+	}
+	if r != nil {
+		return nil, r
+	}
+	return q, nil
+}
+
+// document checks a body that is a JSON object, and returns it.
+func document(body []byte, l *Limits, s *Shape) (node, *Refusal) {
+	text := string(body)
+	shape, r := check(bodyField, text, l)
+	if r != nil {
+		return "", r
+	}
+	*s = shape
+	top := root(text)
+	return top, want(bodyField, top, '{')
+}
+
+// want checks what a value is by its first character.
+func want(field string, n node, first byte) *Refusal {
+	if n[0] == first {
+		return nil
+	}
+	fits := "an object"
+	if first == '"' {
+		fits = "a text"
+	}
+	if n[0] == 'n' && field != bodyField {
+		return invalid(field, "is null: "+fits+" fits, or leave the field out")
+	}
+	return invalid(field, "is "+n.kind()+": "+fits+" fits")
+}
+
+func (q *Query) decode(top node) *Refusal {
+	var webhook, hasScript bool
+	members := top.inside()
+	for name, value, ok := members.member(); ok; name, value, ok = members.member() {
+		var r *Refusal
+		switch name {
+		case "auth":
+			q.Auth, r = decodeAuth(value)
+		case "query":
+			hasScript = true
+			q.Script, r = text("query", value)
+		case "mode":
+			q.Async, r = decodeMode(value)
+		case "request":
+			r = q.Request.decode(value)
+		case "options":
+			q.Webhook, webhook, r = decodeOptions(value)
+		default:
+			r = unknown(bodyField, name, queryFields)
+		}
+		if r != nil {
+			return r
+		}
+	}
+	if !hasScript {
+		return invalid("query", "is missing: the script to run, a text, fits")
+	}
+	if webhook && !q.Async {
+		return invalid("options.webhook", `goes only with "mode": "async": a synchronous call has its answer at once`)
+	}
+	return nil
+}
+
+func text(field string, n node) (string, *Refusal) {
+	if r := want(field, n, '"'); r != nil {
+		return "", r
+	}
+	return n.text(), nil
+}
+
+func secret(field string, n node) (*Secret, *Refusal) {
+	t, r := text(field, n)
+	s := Secret(t)
+	return &s, r
+}
+
+func decodeAuth(n node) (*Auth, *Refusal) {
+	if r := want("auth", n, '{'); r != nil {
+		return nil, r
+	}
+	a := new(Auth)
+	hasUsername := false
+	members := n.inside()
+	for name, value, ok := members.member(); ok; name, value, ok = members.member() {
+		var r *Refusal
+		switch name {
+		case "username":
+			hasUsername = true
+			a.Username, r = text("auth.username", value)
+		case "password":
+			a.Password, r = secret("auth.password", value)
+		case "token":
+			a.Token, r = secret("auth.token", value)
+		default:
+			r = unknown("auth", name, authFields)
+		}
+		if r != nil {
+			return nil, r
+		}
+	}
+	switch {
+	case !hasUsername:
+		return nil, invalid("auth.username", "is missing: a username, e-mail address or phone number fits")
+	case a.Password == nil && a.Token == nil:
+		return nil, invalid("auth.password", "is missing: the account's password fits")
+	}
+	return a, nil
+}
+
+func decodeMode(n node) (async bool, r *Refusal) {
+	mode, r := text("mode", n)
+	if r != nil {
+		return false, r
+	}
+	switch mode {
+	case "sync":
+		return false, nil
+	case "async":
+		return true, nil
+	}
+	return false, invalid("mode", "is "+quote(mode)+`: "sync" or "async" fits`)
+}
+
+func (q *Request) decode(n node) *Refusal {
+	if r := want("request", n, '{'); r != nil {
+		return r
+	}
+	members := n.inside()
+	for name, value, ok := members.member(); ok; name, value, ok = members.member() {
+		var r *Refusal
+		switch name {
+		case "get":
+			q.Get, r = pairs("request.get", value)
+		case "post":
+			q.Post, r = pairs("request.post", value)
+		case "cookie":
+			q.Cookie, r = pairs("request.cookie", value)
+		default:
+			p := Pair{Name: name}
+			if value[0] != '"' {
+				return want(below("request", name), value, '"')
+			}
+			p.Value = value.text()
+			q.Entries = append(q.Entries, p)
+		}
+		if r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// pairs reads an object of texts.
+func pairs(field string, n node) ([]Pair, *Refusal) {
+	if n == "[]" {
+		return []Pair{}, nil // what PHP writes for an array without entries
+	}
+	if r := want(field, n, '{'); r != nil {
+		return nil, r
+	}
+	list := []Pair{}
+	members := n.inside()
+	for name, value, ok := members.member(); ok; name, value, ok = members.member() {
+		if value[0] != '"' {
+			return nil, want(below(field, name), value, '"')
+		}
+		list = append(list, Pair{name, value.text()})
+	}
+	return list, nil
+}
+
+// longestURL is the longest webhook address taken.
+const longestURL = 2048
+
+func decodeOptions(n node) (webhook string, sent bool, r *Refusal) {
+	if r := want("options", n, '{'); r != nil {
+		return "", false, r
+	}
+	members := n.inside()
+	for name, value, ok := members.member(); ok; name, value, ok = members.member() {
+		if name != "webhook" {
+			return "", false, unknown("options", name, optionFields)
+		}
+		sent = true
+		if webhook, r = text("options.webhook", value); r != nil {
+			return "", false, r
+		}
+		if len(webhook) > longestURL || !isWebURL(webhook) {
+			return "", false, invalid("options.webhook", "is no absolute web address without credentials: one such as https://example.com/done fits")
+		}
+	}
+	return webhook, sent, nil
+}
+
+func isWebURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && u.User == nil
+}

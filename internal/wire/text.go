@@ -1,0 +1,96 @@
+package wire
+
+import (
+	"strconv"
+	"time"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Text returns the body of the form convention's answer about a job: the
+// output, and what comes after it where the script failed with e. They are
+// apart so that a large output need not be copied.
+func (j *Job) Text(e *Error) (output, after []byte) {
+	if j.Output != nil {
+		output = j.Output.Result
+	}
+	if e == nil {
+		return output, nil
+	}
+	if len(output) > 0 && output[len(output)-1] != '\n' {
+		after = append(after, '\n')
+	}
+	return output, e.AppendLine(after)
+}
+
+// SetText sets the headers of the form convention's answer about a job; e is
+// why it failed, or nil.
+func (j *Job) SetText(h Header, s Setting, e *Error) {
+	binary := j.Output != nil && !utf8.Valid(j.Output.Result)
+	setText(h, s, binary)
+	h.Set("QL-Job-Id", j.ID)
+	h.Set("QL-Status", j.Status)
+	if j.ConfirmURL != "" {
+		h.Set("Link", "<"+j.ConfirmURL+`>; rel="resume"`)
+	}
+	if j.PollURL != "" {
+		h.Set("Location", j.PollURL)
+	}
+	if j.Output != nil && j.Output.Response != nil {
+		h.Set("QL-Response", string(asciiJSON(j.Output.Response)))
+	}
+	if e != nil {
+		h.Set("QL-Error", e.Code)
+	}
+}
+
+// SetJSON sets the headers of the JSON convention's answer to the call that ran
+// or submitted the job.
+func (j *Job) SetJSON(h Header, s Setting) {
+	SetJSON(h, s)
+	if j.Status == StatusAccepted {
+		h.Set("Location", j.PollURL)
+	}
+}
+
+// SetText sets the headers of the form convention's answer to a request that
+// became no job.
+func (e *Error) SetText(h Header, s Setting) {
+	setText(h, s, false)
+	h.Set("QL-Error", e.Code)
+}
+
+// asciiJSON writes JSON text in ASCII, as a header takes it.
+func asciiJSON(text Raw) []byte {
+	dst := make([]byte, 0, len(text)+16)
+	for i := 0; i < len(text); {
+		if c := text[i]; c < utf8.RuneSelf {
+			if c == 0x7f {
+				dst = append(dst, `\u007f`...)
+			} else {
+				dst = append(dst, c)
+			}
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(text[i:])
+		i += size
+		if r > 0xffff {
+			high, low := utf16.EncodeRune(r)
+			dst = appendEscape(dst, high)
+			r = low
+		}
+		dst = appendEscape(dst, r)
+	}
+	return dst
+}
+
+func appendEscape(dst []byte, r rune) []byte {
+	return append(dst, '\\', 'u', hexDigits[r>>12&0xf], hexDigits[r>>8&0xf], hexDigits[r>>4&0xf], hexDigits[r&0xf])
+}
+
+// RetryAfter returns the value of a Retry-After header: whole seconds, so that
+// nobody comes back too early.
+func RetryAfter(d time.Duration) string {
+	return strconv.FormatInt(max(1, int64((d+time.Second-1)/time.Second)), 10)
+}

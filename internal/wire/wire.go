@@ -1,0 +1,106 @@
+// Package wire is the service's two calling conventions as bytes: strict
+// decoders of requests, exact encoders of answers, and the headers that go with
+// each kind of answer. It knows neither accounts nor jobs nor HTTP servers: who
+// may call, what a script does and when an answer is sent is its callers'
+// business.
+package wire
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+)
+
+// Limits bound a request. One that is zero is that of Default.
+type Limits struct {
+	Body      int // bytes of the body
+	Script    int // bytes of the script
+	Depth     int // objects and lists inside one another, in JSON
+	Nodes     int // values in a JSON document
+	Keys      int // names in one JSON object
+	Fields    int // bytes of the names and values together of each of get, post and cookie
+	FieldKeys int // names in each of those
+}
+
+var defaults = Limits{
+	Body:      1 << 20,
+	Script:    256 << 10,
+	Depth:     32,
+	Nodes:     100_000,
+	Keys:      1000,
+	Fields:    64 << 10,
+	FieldKeys: 256,
+}
+
+// deepest is how deep a decoder goes whatever the limits say, since it goes
+// there on its own stack.
+const deepest = 1000
+
+// Default returns the limits of an ordinary account.
+func Default() Limits { return defaults }
+
+func (l Limits) withDefaults() Limits {
+	l.Body = cmp.Or(l.Body, defaults.Body)
+	l.Script = cmp.Or(l.Script, defaults.Script)
+	l.Depth = min(cmp.Or(l.Depth, defaults.Depth), deepest)
+	l.Nodes = cmp.Or(l.Nodes, defaults.Nodes)
+	l.Keys = cmp.Or(l.Keys, defaults.Keys)
+	l.Fields = cmp.Or(l.Fields, defaults.Fields)
+	l.FieldKeys = cmp.Or(l.FieldKeys, defaults.FieldKeys)
+	return l
+}
+
+// Pair is a name with its text. Pairs keep the order in which they were sent.
+type Pair struct{ Name, Value string }
+
+// Secret is a password, key or token. It does not show itself in logs and
+// messages.
+type Secret string
+
+const redacted = "[redacted]"
+
+// Format shows the same for every verb.
+func (Secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, redacted) }
+
+// LogValue hides the secret in structured logs.
+func (Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// MarshalText hides the secret in JSON and other encodings.
+func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
+// Request is what a caller hands to the script about a request of its own.
+type Request struct {
+	// Entries are what !REQUEST holds: path, method, header:<name> and what
+	// else the caller sent.
+	Entries []Pair
+	// Get, Post and Cookie are nil where they were left out, and empty where
+	// they were sent empty.
+	Get, Post, Cookie []Pair
+}
+
+// within checks the parts that limits of their own hold.
+func (q *Request) within(prefix string, l *Limits) *Refusal {
+	for _, part := range []struct {
+		name  string
+		pairs []Pair
+	}{{"get", q.Get}, {"post", q.Post}, {"cookie", q.Cookie}} {
+		if len(part.pairs) > l.FieldKeys {
+			return tooMany(prefix+part.name, "names", "field_keys", l.FieldKeys)
+		}
+		size := 0
+		for _, p := range part.pairs {
+			size += len(p.Name) + len(p.Value)
+		}
+		if size > l.Fields {
+			return excess(prefix+part.name, "field_bytes", l.Fields)
+		}
+	}
+	return nil
+}
+
+func scriptWithin(field, script string, l *Limits) *Refusal {
+	if len(script) > l.Script {
+		return excess(field, "script_bytes", l.Script)
+	}
+	return nil
+}
