@@ -160,3 +160,24 @@ func TestTextAppendsInPlace(t *testing.T) {
 		t.Errorf("%d bytes were charged for a text of %d", used, len(v.Str()))
 	}
 }
+
+// TestEmptyContent checks that no pointer to an empty content leads past its
+// block: the garbage collector would take it for one to the thing behind.
+func TestEmptyContent(t *testing.T) {
+	empty := NewBuilder(nil, KindText, 0)
+	for _, v := range []Value{Text(""), Bytes(nil), empty.Value(), Text("").Freeze()} {
+		b := (*block)(v.p)
+		if size := BlockSize(0); size <= blockSize {
+			t.Errorf("an empty block has %d bytes, all of them its header", size)
+		}
+		if b.flags&flagStatic == 0 && b.cap == 0 {
+			t.Errorf("empty %s has no room", v.Kind())
+		}
+		if v.Str() != "" || len(v.Raw()) != 0 {
+			t.Errorf("empty %s holds %q", v.Kind(), v.Str())
+		}
+	}
+	if v := Concat(nil, Text(""), Text("a")); v.Str() != "a" || Text("").Str() != "" {
+		t.Error("the empty text was written to")
+	}
+}

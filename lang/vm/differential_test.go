@@ -112,7 +112,7 @@ func pureResult(m *vm.Machine) (refeval.Result, bool) {
 // TestMeasuring checks that nothing that is still needed stands in a register
 // that is taken for unused when memory is measured.
 func TestMeasuring(t *testing.T) {
-	limited, n := 0, count(60, 500)
+	limited, n := 0, count(60, 250)
 	for seed := range n {
 		text := gen.Program(seed, gen.Options{Pure: true})
 		want := reference(t, text)

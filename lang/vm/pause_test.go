@@ -210,7 +210,7 @@ func (s subject) report(t testing.TB, seed uint64, other way) {
 func TestPromisePauseEverywhere(t *testing.T) {
 	effects := 0
 	var ends [5]int
-	for seed := range count(150, 1200) {
+	for seed := range count(150, 1000) {
 		s := newSubject(t, seed)
 		want := straight(t, s, nothing)
 		if !cmp.Equal(want, pausing(t, s, nothing)) {
@@ -284,7 +284,7 @@ func (s subject) history(t testing.TB) (record, []moment, []entry) {
 // results that a journal kept.
 func TestPromiseJournal(t *testing.T) {
 	replays := 0
-	for seed := range count(100, 800) {
+	for seed := range count(100, 500) {
 		s := newSubject(t, seed)
 		want, moments, journal := s.history(t)
 		for i := 0; i < len(moments); i += 1 + len(moments)/6 {

@@ -16,7 +16,7 @@ import (
 // lengths; for one set of limits it is always the same.
 func TestStepsCounted(t *testing.T) {
 	otherFuel := 0
-	n := count(100, 800)
+	n := count(100, 500)
 	for seed := range n {
 		s := newSubject(t, seed)
 		s.limits.Memory = vm.Standard().Memory

@@ -15,7 +15,7 @@ import (
 // its block is left.
 func TestTransactionsEnd(t *testing.T) {
 	begun, commits, rollbacks, stopped := 0, 0, 0, 0
-	for seed := range count(300, 2500) {
+	for seed := range count(300, 1500) {
 		text := gen.Program(seed, gen.Options{Statements: 20 + int(seed%30)})
 		if !strings.Contains(text, "TRANSACTION") {
 			continue
