@@ -1,110 +1,380 @@
 package cli
 
 import (
-	"context"
 	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"fmt"
+	"io"
 	"strings"
+	"text/tabwriter"
 	"time"
 
-	"ql/internal/engine"
-	"ql/internal/resource/databases"
-	"ql/internal/resource/files"
-	"ql/internal/resource/sessions"
+	accounts "ql/internal/account"
+	"ql/internal/app"
+	"ql/internal/fault"
 )
 
-// hiddenFolder is where an account's folder keeps what scripts reach only by
-// their statements: databases and sessions.
-const hiddenFolder = ".ql"
+// accountCommand is ql account. Its commands work on the data folder, while a
+// server runs or not.
+type accountCommand struct {
+	settings
 
-// localAccount is the one account of a folder, as sessions name it.
-const localAccount = "local"
-
-// account is an account's folder, opened.
-type account struct {
-	folder    string
-	files     *files.Dir
-	databases *databases.Databases
-	store     *sessions.Store
-	caller    *sessions.Caller
+	Create        accountCreate        `cmd:"" help:"Make an account and print its API key."`
+	List          accountList          `cmd:"" help:"List the accounts."`
+	Show          accountShow          `cmd:"" help:"Show an account."`
+	Delete        accountDelete        `cmd:"" help:"Delete an account with its files and databases."`
+	RotateKey     accountRotateKey     `cmd:"" help:"Give an account a new API key; the old one is dead at once."`
+	SetPassword   accountSetPassword   `cmd:"" help:"Give an account the password on standard input."`
+	SetPlan       accountSetPlan       `cmd:"" help:"Put an account on another plan."`
+	Set           accountSet           `cmd:"" help:"Switch something of an account on or off."`
+	Domains       domainsCommand       `cmd:"" help:"The domains whose pages may call as an account."`
+	Secret        secretCommand        `cmd:"" help:"The secrets that an account's scripts read."`
+	WebhookSecret accountWebhookSecret `cmd:"" help:"Print the secret that signs an account's webhooks."`
+	Publish       accountPublish       `cmd:"" help:"Let pages of published-only domains send a script."`
+	Unpublish     accountUnpublish     `cmd:"" help:"Take a published script back."`
 }
 
-// openAccount opens a folder as an account. Nothing is made in it before a
-// script needs it.
-func openAccount(folder string) (*account, error) {
-	info, err := os.Stat(folder)
-	switch {
-	case err != nil:
-		return nil, usage("--data: %s", plainError(err))
-	case !info.IsDir():
-		return nil, usage("--data: %s is not a folder", folder)
-	}
-	dir, err := files.OpenDir(folder, hiddenFolder)
+func newAccountCommand() accountCommand {
+	return accountCommand{settings: newSettings("data", "master-key-file", "show-keys", "dev")}
+}
+
+// with opens the data folder for one command.
+func (s *settings) with(c *console, create bool, do func(*app.Operator) error) (err error) {
+	loaded, err := s.load()
 	if err != nil {
-		return nil, usage("--data: %s", plainError(err))
-	}
-	return &account{
-		folder:    folder,
-		files:     dir,
-		databases: databases.New(databases.Options{Folder: filepath.Join(folder, hiddenFolder, "databases")}),
-	}, nil
-}
-
-// include returns the reader of the files that scripts INCLUDE.
-func (a *account) include(ctx context.Context) func(string) (string, error) {
-	return func(path string) (string, error) {
-		text, err := a.files.Read(ctx, path, maxScript)
-		return string(text), err
-	}
-}
-
-// sessionFile holds the id of the folder's session, as a browser's cookie
-// would.
-func (a *account) sessionFile() string { return filepath.Join(a.folder, hiddenFolder, "session") }
-
-// openSessions opens the folder's session.
-func (a *account) openSessions(ctx context.Context, clock func() time.Time) (engine.Sessions, error) {
-	if err := os.MkdirAll(filepath.Join(a.folder, hiddenFolder), 0o700); err != nil {
-		return nil, err
-	}
-	id, err := os.ReadFile(a.sessionFile())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	a.store, err = sessions.Open(ctx, filepath.Join(a.folder, hiddenFolder, "sessions.db"), sessions.Options{Clock: clock})
-	if err != nil {
-		return nil, err
-	}
-	a.caller = a.store.For(localAccount, strings.TrimSpace(string(id)))
-	return a.caller, nil
-}
-
-// keepSession remembers the session for the next run in this folder.
-func (a *account) keepSession() error {
-	if a.caller == nil {
-		return nil
-	}
-	id := a.caller.ID()
-	if id == "" {
-		err := os.Remove(a.sessionFile())
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
 		return err
 	}
-	return os.WriteFile(a.sessionFile(), []byte(id+"\n"), 0o600)
+	operator, err := app.OpenOperator(c.ctx, loaded, create)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, operator.Close()) }()
+	return do(operator)
 }
 
-// close closes what was opened. An error goes to err, unless there is one
-// already.
-func (a *account) close(err *error) {
-	errs := []error{a.databases.Close(), a.files.Close()}
-	if a.store != nil {
-		errs = append(errs, a.store.Close())
+// who is the account that a command is about.
+type who struct {
+	Account string `arg:"" help:"Username, e-mail address or phone number."`
+}
+
+// accountJSON is an account as commands show it: nothing that opens it.
+type accountJSON struct {
+	Username          string    `json:"username"`
+	Email             string    `json:"email,omitempty"`
+	Phone             string    `json:"phone,omitempty"`
+	Plan              string    `json:"plan"`
+	Admin             bool      `json:"admin"`
+	Disabled          bool      `json:"disabled"`
+	RequireAuthOnJobs bool      `json:"require_auth_on_jobs"`
+	Created           time.Time `json:"created_at"`
+}
+
+func newAccountJSON(a accounts.Account) accountJSON {
+	return accountJSON{
+		Username: a.Username, Email: a.Email, Phone: a.Phone, Plan: string(a.Plan), Admin: a.Admin,
+		Disabled: a.Disabled, RequireAuthOnJobs: a.RequireAuthOnJobs, Created: a.Created,
 	}
-	if e := errors.Join(errs...); *err == nil {
-		*err = e
+}
+
+// showKey prints a new API key, which is told this once.
+func (c *console) showKey(username string, key accounts.Key) {
+	if c.json {
+		c.print(struct {
+			Username string `json:"username"`
+			APIKey   string `json:"api_key"`
+		}{username, key.Reveal()})
+		return
 	}
+	c.table(func(row func(...any)) {
+		row("username", username)
+		row("api key", key.Reveal())
+	})
+}
+
+// said ends a command that has nothing to show.
+func (c *console) said(format string, args ...any) {
+	if c.json {
+		c.print(struct {
+			Status string `json:"status"`
+		}{"ok"})
+		return
+	}
+	fmt.Fprintf(c.out, format+"\n", args...)
+}
+
+// table prints rows in columns.
+func (c *console) table(rows func(row func(...any))) {
+	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	rows(func(cells ...any) {
+		for i, cell := range cells {
+			if i > 0 {
+				fmt.Fprint(w, "\t")
+			}
+			fmt.Fprint(w, cell)
+		}
+		fmt.Fprintln(w)
+	})
+	_ = w.Flush() // as for all that is printed
+}
+
+func moment(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// longestInput bounds what is read of a secret on standard input.
+const longestInput = 1 << 20
+
+// readSecret reads standard input to its end. A line end at the end is not part
+// of what is said.
+func (c *console) readSecret() (string, error) {
+	text, err := io.ReadAll(io.LimitReader(c.in, longestInput+1))
+	if err != nil {
+		return "", err
+	}
+	if len(text) > longestInput {
+		return "", usage("standard input is longer than %d KiB", longestInput>>10)
+	}
+	said, ended := strings.CutSuffix(string(text), "\n")
+	if ended {
+		said = strings.TrimSuffix(said, "\r")
+	}
+	return said, nil
+}
+
+type accountCreate struct {
+	Username      string `required:"" placeholder:"NAME" help:"The account's name, which never changes: a-z, 0-9, _ and -."`
+	Email         string `placeholder:"ADDRESS" help:"Its e-mail address, which also leads to it."`
+	Phone         string `placeholder:"NUMBER" help:"Its phone number, as +12025550143, which also leads to it."`
+	PasswordStdin bool   `help:"Read the password from standard input."`
+	Plan          string `default:"standard" placeholder:"PLAN" help:"free, standard or unlimited (${default})."`
+	Admin         bool   `help:"Let it manage the service."`
+}
+
+// Run implements the command.
+func (k *accountCreate) Run(c *console, line *commands) error {
+	if !k.PasswordStdin {
+		return usage("an account needs a password: --password-stdin reads it from standard input")
+	}
+	password, err := c.readSecret()
+	if err != nil {
+		return err
+	}
+	return line.Account.with(c, true, func(o *app.Operator) error {
+		a, key, err := o.Accounts.Create(c.ctx, accounts.New{
+			Username: k.Username, Email: k.Email, Phone: k.Phone, Password: password,
+			Plan: accounts.Plan(k.Plan), Admin: k.Admin, Verified: true,
+		})
+		if err != nil {
+			return err
+		}
+		c.showKey(a.Username, key)
+		return nil
+	})
+}
+
+type accountList struct{}
+
+// listPage is how many accounts are read at once.
+const listPage = 500
+
+// Run implements the command.
+func (k *accountList) Run(c *console, line *commands) error {
+	return line.Account.with(c, false, func(o *app.Operator) error {
+		all := []accountJSON{}
+		for after := ""; ; {
+			page, err := o.Accounts.List(c.ctx, after, listPage)
+			if err != nil {
+				return err
+			}
+			for _, a := range page {
+				all = append(all, newAccountJSON(a))
+				after = a.Username
+			}
+			if len(page) < listPage {
+				break
+			}
+		}
+		if c.json {
+			c.print(struct {
+				Accounts []accountJSON `json:"accounts"`
+			}{all})
+			return nil
+		}
+		c.table(func(row func(...any)) {
+			row("USERNAME", "PLAN", "STATE", "E-MAIL", "PHONE", "CREATED")
+			for _, a := range all {
+				row(a.Username, a.Plan, orDash(marks(a)), orDash(a.Email), orDash(a.Phone), moment(a.Created))
+			}
+		})
+		return nil
+	})
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+// marks says what is not as with most accounts.
+func marks(a accountJSON) string {
+	var marks []string
+	if a.Admin {
+		marks = append(marks, "admin")
+	}
+	if a.Disabled {
+		marks = append(marks, "disabled")
+	}
+	return strings.Join(marks, ", ")
+}
+
+type accountShow struct{ who }
+
+// Run implements the command.
+func (k *accountShow) Run(c *console, line *commands) error {
+	return line.Account.with(c, false, func(o *app.Operator) error {
+		a, err := o.Accounts.Find(c.ctx, k.Account)
+		if err != nil {
+			return err
+		}
+		shown := newAccountJSON(a)
+		if c.json {
+			c.print(shown)
+			return nil
+		}
+		c.table(func(row func(...any)) {
+			row("username", shown.Username)
+			row("e-mail", orDash(shown.Email))
+			row("phone", orDash(shown.Phone))
+			row("plan", shown.Plan)
+			row("admin", shown.Admin)
+			row("disabled", shown.Disabled)
+			row("require_auth_on_jobs", shown.RequireAuthOnJobs)
+			row("created", moment(shown.Created))
+		})
+		return nil
+	})
+}
+
+type accountDelete struct{ who }
+
+// Run implements the command.
+func (k *accountDelete) Run(c *console, line *commands) error {
+	return line.Account.with(c, false, func(o *app.Operator) error {
+		if err := o.DeleteAccount(c.ctx, k.Account); err != nil {
+			return err
+		}
+		c.said("%s is deleted", k.Account)
+		return nil
+	})
+}
+
+type accountRotateKey struct{ who }
+
+// Run implements the command.
+func (k *accountRotateKey) Run(c *console, line *commands) error {
+	return line.Account.with(c, false, func(o *app.Operator) error {
+		a, key, err := o.Accounts.RotateKey(c.ctx, k.Account)
+		if err != nil {
+			return err
+		}
+		c.showKey(a.Username, key)
+		return nil
+	})
+}
+
+type accountSetPassword struct {
+	who
+	PasswordStdin bool `help:"Read the password from standard input, which is the only way."`
+}
+
+// Run implements the command.
+func (k *accountSetPassword) Run(c *console, line *commands) error {
+	password, err := c.readSecret()
+	if err != nil {
+		return err
+	}
+	return line.Account.with(c, false, func(o *app.Operator) error {
+		if err := o.Accounts.SetPassword(c.ctx, k.Account, password); err != nil {
+			return err
+		}
+		c.said("%s has a new password", k.Account)
+		return nil
+	})
+}
+
+type accountSetPlan struct {
+	who
+	Plan string `arg:"" help:"free, standard or unlimited."`
+}
+
+// Run implements the command.
+func (k *accountSetPlan) Run(c *console, line *commands) error {
+	return line.Account.with(c, false, func(o *app.Operator) error {
+		if err := o.Accounts.SetPlan(c.ctx, k.Account, k.Plan); err != nil {
+			return err
+		}
+		c.said("%s has the plan %s", k.Account, k.Plan)
+		return nil
+	})
+}
+
+type accountSet struct {
+	who
+	Settings []string `arg:"" name:"setting" placeholder:"NAME=BOOL" help:"Such as require_auth_on_jobs=true, disabled=true or admin=false."`
+}
+
+// Run implements the command.
+func (k *accountSet) Run(c *console, line *commands) error {
+	type change struct {
+		name string
+		on   bool
+	}
+	var changes []change
+	for _, text := range k.Settings {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || value != "true" && value != "false" {
+			return usage("%q is no setting such as require_auth_on_jobs=true", text)
+		}
+		changes = append(changes, change{name, value == "true"})
+	}
+	return line.Account.with(c, false, func(o *app.Operator) error {
+		for _, change := range changes {
+			if err := o.Accounts.SetFlag(c.ctx, k.Account, change.name, change.on); err != nil {
+				return err
+			}
+		}
+		c.said("%s has %s", k.Account, strings.Join(k.Settings, ", "))
+		return nil
+	})
+}
+
+type accountWebhookSecret struct {
+	who
+	Rotate bool `help:"Make a new one; the one before goes on signing beside it for 24 hours."`
+}
+
+// Run implements the command.
+func (k *accountWebhookSecret) Run(c *console, line *commands) error {
+	return line.Account.with(c, false, func(o *app.Operator) error {
+		secret, err := o.Accounts.WebhookSecret(c.ctx, k.Account, k.Rotate)
+		if err != nil {
+			return err
+		}
+		if c.json {
+			c.print(struct {
+				Secret string `json:"webhook_secret"`
+			}{secret})
+			return nil
+		}
+		fmt.Fprintln(c.out, secret)
+		return nil
+	})
+}
+
+// exitOf is the exit code of an error with a code: a wrong value is a matter of
+// the command line.
+func exitOf(e *fault.Error) int {
+	if e.Code == fault.InvalidRequest {
+		return exitUsage
+	}
+	return exitFailed
 }

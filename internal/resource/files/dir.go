@@ -400,13 +400,7 @@ func (d *Dir) canonical(ctx context.Context, path string) (string, error) {
 
 // refuseName keeps scripts from the hidden folder and from unfinished files.
 func (d *Dir) refuseName(path string) error {
-	for i, segment := range strings.Split(path[1:], "/") {
-		key := Key(segment)
-		if i == 0 && d.hidden != "" && key == d.hidden || strings.HasPrefix(key, d.unfinished) {
-			return refuse(path, fmt.Sprintf("the name %s is kept for the service", value.Quote(segment)))
-		}
-	}
-	return nil
+	return refuseReserved(path, d.hidden, d.unfinished)
 }
 
 // relative returns a path as the root takes it.

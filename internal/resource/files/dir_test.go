@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -128,48 +127,6 @@ func TestWriteKeepsPermissions(t *testing.T) {
 	info, err := os.Stat(script)
 	if err != nil || info.Mode().Perm() != 0o740 {
 		t.Errorf("%v, %v", info.Mode(), err)
-	}
-}
-
-func TestAppend(t *testing.T) {
-	d, _ := open(t)
-	for _, line := range []string{"a", "", "b\n", "c"} {
-		if err := d.Append(t.Context(), "/logs/x.log", []byte(line)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := read(t, d, "/logs/x.log"); got != "ab\nc" {
-		t.Errorf("got %q", got)
-	}
-	if err := d.Append(t.Context(), "/logs", []byte("x")); code(t, err) != "is_folder" {
-		t.Errorf("to a folder: %v", err)
-	}
-	if err := d.Append(t.Context(), "/logs/x.log/y", []byte("x")); code(t, err) != "not_a_folder" {
-		t.Errorf("below a file: %v", err)
-	}
-}
-
-func TestAppendsDoNotMix(t *testing.T) {
-	d, _ := open(t)
-	var group sync.WaitGroup
-	for i := range 8 {
-		group.Go(func() {
-			for range 20 {
-				if err := d.Append(t.Context(), "/log", fmt.Appendf(nil, "%d%d%d\n", i, i, i)); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	group.Wait()
-	lines := strings.Split(strings.TrimSuffix(read(t, d, "/log"), "\n"), "\n")
-	if len(lines) != 160 {
-		t.Errorf("%d lines", len(lines))
-	}
-	for _, line := range lines {
-		if len(line) != 3 || line[0] != line[1] || line[1] != line[2] {
-			t.Errorf("the line %q", line)
-		}
 	}
 }
 

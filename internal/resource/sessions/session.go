@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"ql/internal/account"
 	"ql/internal/engine"
 	"ql/lang/value"
 )
@@ -11,10 +12,12 @@ import (
 // Caller is one caller of one account, with the id that it brought. It is used
 // by one run at a time.
 type Caller struct {
-	store   *Store
-	account string
-	id      string
-	held    *session
+	store    *Store
+	account  account.ID
+	id       string
+	maxBytes int
+	maxKeys  int
+	held     *session
 }
 
 var (
@@ -24,8 +27,15 @@ var (
 
 // For returns the caller of an account that brought this id; "" where it
 // brought none.
-func (s *Store) For(account, id string) *Caller {
-	return &Caller{store: s, account: account, id: id}
+func (s *Store) For(a account.ID, id string) *Caller {
+	return &Caller{store: s, account: a, id: id, maxBytes: s.options.MaxBytes, maxKeys: s.options.MaxKeys}
+}
+
+// Bound gives the caller's session other bounds than the store's, such as
+// those of the account's plan.
+func (c *Caller) Bound(maxBytes, maxKeys int) *Caller {
+	c.maxBytes, c.maxKeys = maxBytes, maxKeys
+	return c
 }
 
 // ID returns the id of the caller's session, for the caller to bring again:
@@ -70,7 +80,7 @@ func (c *Caller) Start(ctx context.Context) (engine.Session, error) {
 // session is a session held by one run.
 type session struct {
 	caller *Caller
-	key    key
+	key    Key
 }
 
 // check refuses the use of a session that was let go.
@@ -126,14 +136,14 @@ func (s *session) Set(ctx context.Context, key string, v value.Value) error {
 	if holdsBytes(v) {
 		return value.Errorf(value.WrongKind, "a session cannot hold bytes: BASE64(…) makes a text of them, a file keeps them as they are")
 	}
-	o := s.caller.store.options
+	c := s.caller
 	// Its size is asked first, so that nothing large is made in vain.
-	if value.JSONSize(nil, v) > o.MaxBytes {
+	if value.JSONSize(nil, v) > c.maxBytes {
 		return s.full()
 	}
 	return s.update(ctx, func(data *value.Map) error {
 		data.Set(nil, value.Text(key), v)
-		if data.Len() > o.MaxKeys || value.JSONSize(nil, data.Value()) > o.MaxBytes {
+		if data.Len() > c.maxKeys || value.JSONSize(nil, data.Value()) > c.maxBytes {
 			return s.full()
 		}
 		return nil
@@ -141,8 +151,7 @@ func (s *session) Set(ctx context.Context, key string, v value.Value) error {
 }
 
 func (s *session) full() error {
-	o := s.caller.store.options
-	return value.Errorf("session_full", "a session holds at most %d bytes as JSON under %d keys: keep large values in a file or a database", o.MaxBytes, o.MaxKeys)
+	return value.Errorf("session_full", "a session holds at most %d bytes as JSON under %d keys: keep large values in a file or a database", s.caller.maxBytes, s.caller.maxKeys)
 }
 
 // Unset removes a value.

@@ -12,9 +12,19 @@ import (
 	"testing"
 	"time"
 
+	"ql/internal/account"
 	"ql/internal/engine"
 	"ql/lang/value"
 )
+
+// The accounts of the tests.
+const (
+	ada account.ID = 1
+	bob account.ID = 2
+)
+
+// database returns the file's connection.
+func database(s *Store) *sql.DB { return s.rows.(fileRows).db }
 
 // clock is a clock that stands until it is moved.
 type clock struct{ now time.Time }
@@ -79,7 +89,7 @@ func TestValuesStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	store := open(t, path, Options{})
-	caller := store.For("ada", "")
+	caller := store.For(ada, "")
 	s := start(t, caller)
 	id := caller.ID()
 	if raw, err := base64.RawURLEncoding.DecodeString(id); err != nil || len(raw) != 32 {
@@ -107,7 +117,7 @@ func TestValuesStay(t *testing.T) {
 	}
 
 	store = open(t, path, Options{})
-	caller = store.For("ada", id)
+	caller = store.For(ada, id)
 	s = start(t, caller)
 	want := `{"text":"again","float":2.5,"map":{"k":[4611686018427387904,null,true]}}`
 	if got := all(t, s); got != want || caller.ID() != id {
@@ -140,7 +150,7 @@ func TestValuesStay(t *testing.T) {
 // apart.
 func TestChangesToValues(t *testing.T) {
 	store := open(t, "", Options{})
-	s := start(t, store.For("ada", ""))
+	s := start(t, store.For(ada, ""))
 	list := value.ListOf(value.Int(1))
 	set(t, s, "list", list)
 	list.List().Append(nil, value.Int(2))
@@ -156,20 +166,20 @@ func TestChangesToValues(t *testing.T) {
 
 func TestUnknownIDsAreReplaced(t *testing.T) {
 	store := open(t, "", Options{})
-	known := store.For("ada", "")
+	known := store.For(ada, "")
 	s := start(t, known)
 	set(t, s, "secret", value.Int(1))
 	if err := s.Release(); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]*Caller{
-		"none":            store.For("ada", ""),
-		"made up":         store.For("ada", strings.Repeat("A", 43)),
-		"nonsense":        store.For("ada", "'; DROP TABLE sessions; --\x00"),
-		"long":            store.For("ada", strings.Repeat("A", 1<<16)),
-		"another account": store.For("bob", known.ID()),
-		"another case":    store.For("ADA", known.ID()),
-		"no account":      store.For("", known.ID()),
+		"none":            store.For(ada, ""),
+		"made up":         store.For(ada, strings.Repeat("A", 43)),
+		"nonsense":        store.For(ada, "'; DROP TABLE sessions; --\x00"),
+		"long":            store.For(ada, strings.Repeat("A", 1<<16)),
+		"another account": store.For(bob, known.ID()),
+		"a third account": store.For(ada+100, known.ID()),
+		"no account":      store.For(0, known.ID()),
 	} {
 		brought := c.ID()
 		s := start(t, c)
@@ -180,7 +190,7 @@ func TestUnknownIDsAreReplaced(t *testing.T) {
 			t.Errorf("%s: it holds %s", name, got)
 		}
 	}
-	if got := all(t, start(t, store.For("ada", known.ID()))); got != `{"secret":1}` {
+	if got := all(t, start(t, store.For(ada, known.ID()))); got != `{"secret":1}` {
 		t.Errorf("the known one holds %s", got)
 	}
 }
@@ -189,7 +199,7 @@ func TestTimes(t *testing.T) {
 	now := &clock{time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)}
 	store := open(t, "", Options{Clock: now.time})
 	fresh := func() string {
-		c := store.For("ada", "")
+		c := store.For(ada, "")
 		s := start(t, c)
 		set(t, s, "a", value.Int(1))
 		if err := s.Release(); err != nil {
@@ -198,13 +208,13 @@ func TestTimes(t *testing.T) {
 		return c.ID()
 	}
 	lives := func(id string) bool {
-		c := store.For("ada", id)
+		c := store.For(ada, id)
 		s := start(t, c)
 		defer s.Release()
 		return c.ID() == id && all(t, s) == `{"a":1}`
 	}
 	count := func() (n int) {
-		if err := store.db.QueryRowContext(t.Context(), "SELECT count(*) FROM sessions").Scan(&n); err != nil {
+		if err := database(store).QueryRowContext(t.Context(), "SELECT count(*) FROM sessions").Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		return n
@@ -254,7 +264,12 @@ func TestTimes(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	store := open(t, "", Options{MaxBytes: 100, MaxKeys: 3})
-	s := start(t, store.For("ada", ""))
+	other := start(t, store.For(ada, "").Bound(10, 1))
+	if err := other.Set(t.Context(), "a", value.Text("12345")); code(err) != "session_full" {
+		t.Errorf("a session with bounds of its own: %v", err)
+	}
+	set(t, other, "a", value.Text("1"))
+	s := start(t, store.For(ada, ""))
 	set(t, s, "a", value.Text(strings.Repeat("x", 80))) // {"a":"…"} is 88 bytes
 	for name, v := range map[string]value.Value{
 		"too long":       value.Text(strings.Repeat("x", 200)),
@@ -291,19 +306,19 @@ func TestSessionsOfAnAccountAreBounded(t *testing.T) {
 	store := open(t, "", Options{MaxSessions: 3, Clock: now.time})
 	var ids []string
 	for range 5 {
-		c := store.For("ada", "")
+		c := store.For(ada, "")
 		if err := start(t, c).Release(); err != nil {
 			t.Fatal(err)
 		}
 		ids = append(ids, c.ID())
 		now.move(time.Second)
 	}
-	other := store.For("bob", "")
+	other := store.For(bob, "")
 	if err := start(t, other).Release(); err != nil {
 		t.Fatal(err)
 	}
 	for i, id := range ids {
-		known, err := store.touch(t.Context(), keyOf("ada", id))
+		known, err := store.touch(t.Context(), keyOf(ada, id))
 		if err != nil || known != (i >= 2) {
 			t.Errorf("session %d: %t, %v", i, known, err)
 		}
@@ -312,7 +327,7 @@ func TestSessionsOfAnAccountAreBounded(t *testing.T) {
 
 func TestEndAndRelease(t *testing.T) {
 	store := open(t, "", Options{})
-	caller := store.For("ada", "")
+	caller := store.For(ada, "")
 	s := start(t, caller)
 	if again := start(t, caller); again != s {
 		t.Error("a second Start gave another session")
@@ -368,7 +383,7 @@ func second[T any](_ T, err error) error { return err }
 
 func TestNoUpdateIsLost(t *testing.T) {
 	store := open(t, "", Options{})
-	first := store.For("ada", "")
+	first := store.For(ada, "")
 	s := start(t, first)
 	set(t, s, "n", value.Int(0))
 	if err := s.Release(); err != nil {
@@ -380,7 +395,7 @@ func TestNoUpdateIsLost(t *testing.T) {
 	for range runs {
 		group.Go(func() {
 			for range rounds {
-				if err := increment(t.Context(), store.For("ada", first.ID())); err != nil {
+				if err := increment(t.Context(), store.For(ada, first.ID())); err != nil {
 					errs <- err
 					return
 				}
@@ -415,9 +430,9 @@ func increment(ctx context.Context, c *Caller) error {
 func TestTwoPrograms(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sessions.db")
 	a, b := open(t, path, Options{}), open(t, path, Options{})
-	first := a.For("ada", "")
+	first := a.For(ada, "")
 	sa := start(t, first)
-	sb := start(t, b.For("ada", first.ID()))
+	sb := start(t, b.For(ada, first.ID()))
 	set(t, sa, "a", value.Int(1))
 	set(t, sb, "b", value.Int(2))
 	set(t, sa, "c", value.Int(3))
@@ -448,24 +463,24 @@ func (a *asked) Done() <-chan struct{} {
 
 func TestBusy(t *testing.T) {
 	store := open(t, "", Options{})
-	caller := store.For("ada", "")
+	caller := store.For(ada, "")
 	s := start(t, caller)
 
 	late, cancel := context.WithDeadline(t.Context(), time.Unix(1, 0))
 	defer cancel()
-	if _, err := store.For("ada", caller.ID()).Start(late); code(err) != "session_busy" {
+	if _, err := store.For(ada, caller.ID()).Start(late); code(err) != "session_busy" {
 		t.Errorf("a call whose time is over: %v", err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := store.For("ada", caller.ID()).Start(ended); !errors.Is(err, context.Canceled) {
+	if _, err := store.For(ada, caller.ID()).Start(ended); !errors.Is(err, context.Canceled) {
 		t.Errorf("a call that was cancelled: %v", err)
 	}
 
 	ctx := &asked{Context: t.Context(), wait: make(chan struct{})}
 	got := make(chan string)
 	go func() {
-		s, err := store.For("ada", caller.ID()).Start(ctx)
+		s, err := store.For(ada, caller.ID()).Start(ctx)
 		if err != nil {
 			got <- err.Error()
 			return
@@ -491,7 +506,7 @@ func TestBusy(t *testing.T) {
 func TestNewerFilesAreRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sessions.db")
 	store := open(t, path, Options{})
-	if _, err := store.db.ExecContext(t.Context(), "PRAGMA user_version = 2"); err != nil {
+	if _, err := database(store).ExecContext(t.Context(), "PRAGMA user_version = 3"); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.Close(); err != nil {
@@ -509,7 +524,7 @@ func TestConnectionIsSet(t *testing.T) {
 	store := open(t, "", Options{})
 	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "busy_timeout": "5000"} {
 		var got sql.NullString
-		if err := store.db.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got); err != nil || got.String != want {
+		if err := database(store).QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got); err != nil || got.String != want {
 			t.Errorf("%s is %s, %v", pragma, got.String, err)
 		}
 	}

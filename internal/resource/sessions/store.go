@@ -1,6 +1,7 @@
-// Package sessions keeps the sessions of accounts' visitors in a SQLite file:
-// a map of JSON values each, found by a random id that only its holder knows.
-// Two runs on one session go one after the other.
+// Package sessions keeps the sessions of accounts' visitors: a map of JSON
+// values each, found by a random id that only its holder knows. Two runs on one
+// session go one after the other. Where the rows are kept is a matter of Rows;
+// Open keeps them in a file of their own.
 //
 // Cookies, and who may call for which account, are the caller's business.
 package sessions
@@ -9,20 +10,53 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/base64"
 	"errors"
-	"fmt"
-	"net/url"
-	"os"
-	"path/filepath"
+	"io"
 	"sync"
 	"time"
 
+	"ql/internal/account"
 	"ql/lang/value"
-
-	_ "modernc.org/sqlite" // the driver "sqlite"
 )
+
+// Key is what a session is found by: the same id under two accounts is two
+// sessions.
+type Key struct {
+	Account account.ID
+	Hash    [sha256.Size]byte // the id itself is kept nowhere
+}
+
+// Row is a session as it is kept. Times are exact to the microsecond.
+type Row struct {
+	Data    string // a map as JSON
+	Version int64  // another with each change of Data
+	Created time.Time
+	Touched time.Time // when it was last used, about
+}
+
+// Expiry says which sessions of an account are over.
+type Expiry struct {
+	Touched time.Time // those last used before
+	Created time.Time // those made before
+	Most    int       // of those left, all but this many that were used last
+}
+
+// Rows keeps sessions. Each method is one whole change, committed when it
+// returns nil, and safe for concurrent use.
+type Rows interface {
+	// Create removes the sessions of the account that are over, and adds one
+	// that holds "{}".
+	Create(ctx context.Context, k Key, now time.Time, over Expiry) error
+	// Load reports whether there is such a session, and returns it.
+	Load(ctx context.Context, k Key) (Row, bool, error)
+	// Touch records that a session is used now.
+	Touch(ctx context.Context, k Key, now time.Time) error
+	// Replace changes a session's data where it is still of a version, and
+	// reports whether it was. The change counts as a use.
+	Replace(ctx context.Context, k Key, version int64, data string, now time.Time) (bool, error)
+	Remove(ctx context.Context, k Key) error
+}
 
 // Options are the bounds of a store. A zero field means its default.
 type Options struct {
@@ -59,96 +93,27 @@ func (o Options) withDefaults() Options {
 // Store holds sessions of any number of accounts. It may be used by any number
 // of goroutines.
 type Store struct {
-	db      *sql.DB
+	rows    Rows
+	file    io.Closer // nil where the rows are somebody else's to close
 	options Options
 
 	mu    sync.Mutex
-	locks map[key]*lock
+	locks map[Key]*lock
 }
 
-// key is what a session is found by: the same id under two accounts is two
-// sessions.
-type key struct {
-	account string
-	hash    [sha256.Size]byte // the id itself is kept nowhere
+// New returns a store that keeps its sessions in rows.
+func New(rows Rows, o Options) *Store {
+	return &Store{rows: rows, options: o.withDefaults(), locks: map[Key]*lock{}}
 }
 
-const schemaVersion = 1
-
-const schema = `
-CREATE TABLE sessions (
-	account TEXT    NOT NULL,
-	id_hash BLOB    NOT NULL,
-	data    TEXT    NOT NULL,
-	created INTEGER NOT NULL, -- microseconds since 1970
-	touched INTEGER NOT NULL, -- likewise
-	PRIMARY KEY (account, id_hash)
-) WITHOUT ROWID;
-CREATE INDEX sessions_touched ON sessions (account, touched);
-PRAGMA user_version = 1`
-
-// Open opens the store in a file, which is made where it is missing.
-func Open(ctx context.Context, path string, o Options) (*Store, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return nil, err
+// Close closes the file of a store that has one. Sessions must have been let
+// go before.
+func (s *Store) Close() error {
+	if s.file == nil {
+		return nil
 	}
-	// Made here, so that nobody else may read it.
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.Close(); err != nil {
-		return nil, err
-	}
-	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "_busy_timeout=5000&_journal_mode=WAL&_synchronous=FULL&_txlock=immediate&_dqs=0"}
-	db, err := sql.Open("sqlite", name.String())
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxOpenConns(1)
-	s := &Store{db: db, options: o.withDefaults(), locks: map[key]*lock{}}
-	if err := s.migrate(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("session store: %w", err), db.Close())
-	}
-	return s, nil
+	return s.file.Close()
 }
-
-func (s *Store) migrate(ctx context.Context) error {
-	return s.change(ctx, func(tx *sql.Tx) error {
-		var version int
-		if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-			return err
-		}
-		switch version {
-		case 0:
-			_, err := tx.ExecContext(ctx, schema)
-			return err
-		case schemaVersion:
-			return nil
-		}
-		return fmt.Errorf("it was made by a newer program (version %d, this one knows %d)", version, schemaVersion)
-	})
-}
-
-// change runs f in a transaction.
-func (s *Store) change(ctx context.Context, f func(*sql.Tx) error) error {
-	tx, err := s.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	if err := f(tx); err != nil {
-		_ = tx.Rollback() // the first error tells more
-		return err
-	}
-	return tx.Commit()
-}
-
-// Close closes the file. Sessions must have been let go before.
-func (s *Store) Close() error { return s.db.Close() }
-
-// now returns the time in microseconds.
-func (s *Store) now() int64 { return s.options.Clock().UnixMicro() }
 
 // idBytes is how long an id is: 256 bits.
 const idBytes = 32
@@ -159,92 +124,77 @@ func newID() string {
 	return base64.RawURLEncoding.EncodeToString(id)
 }
 
-func keyOf(account, id string) key {
-	return key{account, sha256.Sum256([]byte(id))}
+func keyOf(a account.ID, id string) Key {
+	return Key{a, sha256.Sum256([]byte(id))}
 }
 
-// create adds a session and returns its id. Sessions of the account that are
-// over go, and where there are too many, those unused for the longest.
-func (s *Store) create(ctx context.Context, account string) (string, error) {
-	id, now := newID(), s.now()
-	k := keyOf(account, id)
-	err := s.change(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE account = ? AND (touched < ? OR created < ?)",
-			account, now-s.options.Idle.Microseconds(), now-s.options.Longest.Microseconds()); err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE (account, id_hash) IN (SELECT account, id_hash FROM sessions WHERE account = ? ORDER BY touched DESC LIMIT -1 OFFSET ?)",
-			account, s.options.MaxSessions-1); err != nil {
-			return err
-		}
-		_, err := tx.ExecContext(ctx, "INSERT INTO sessions (account, id_hash, data, created, touched) VALUES (?, ?, '{}', ?, ?)", account, k.hash[:], now, now)
-		return err
-	})
-	return id, err
+// expiry returns what is over at a moment, where a session more is to come.
+func (s *Store) expiry(now time.Time) Expiry {
+	return Expiry{Touched: now.Add(-s.options.Idle), Created: now.Add(-s.options.Longest), Most: s.options.MaxSessions - 1}
+}
+
+// create adds a session and returns its id.
+func (s *Store) create(ctx context.Context, a account.ID) (string, error) {
+	id, now := newID(), s.options.Clock()
+	return id, s.rows.Create(ctx, keyOf(a, id), now, s.expiry(now))
 }
 
 // touchEvery is how exact the time of a session's last use is kept.
 const touchEvery = time.Minute
 
 // touch reports whether a session is there and not over, and records its use.
-func (s *Store) touch(ctx context.Context, k key) (bool, error) {
-	now, known := s.now(), false
-	err := s.change(ctx, func(tx *sql.Tx) error {
-		var created, touched int64
-		err := tx.QueryRowContext(ctx, "SELECT created, touched FROM sessions WHERE account = ? AND id_hash = ?", k.account, k.hash[:]).Scan(&created, &touched)
-		switch {
-		case errors.Is(err, sql.ErrNoRows):
-			return nil
-		case err != nil:
-			return err
-		case touched < now-s.options.Idle.Microseconds(), created < now-s.options.Longest.Microseconds():
-			_, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE account = ? AND id_hash = ?", k.account, k.hash[:])
-			return err
-		}
-		known = true
-		if touched > now-touchEvery.Microseconds() {
-			return nil
-		}
-		_, err = tx.ExecContext(ctx, "UPDATE sessions SET touched = ? WHERE account = ? AND id_hash = ?", now, k.account, k.hash[:])
-		return err
-	})
-	return known, err
+func (s *Store) touch(ctx context.Context, k Key) (bool, error) {
+	row, found, err := s.rows.Load(ctx, k)
+	if err != nil || !found {
+		return false, err
+	}
+	now := s.options.Clock()
+	over := s.expiry(now)
+	switch {
+	case row.Touched.Before(stored(over.Touched)), row.Created.Before(stored(over.Created)):
+		return false, s.rows.Remove(ctx, k)
+	case now.Sub(row.Touched) < touchEvery:
+		return true, nil
+	}
+	return true, s.rows.Touch(ctx, k, now)
 }
+
+// stored returns a time as exact as rows keep it.
+func stored(t time.Time) time.Time { return time.UnixMicro(t.UnixMicro()) }
 
 // load returns a session's data as JSON.
-func (s *Store) load(ctx context.Context, k key) (string, error) {
-	var data string
-	err := s.db.QueryRowContext(ctx, "SELECT data FROM sessions WHERE account = ? AND id_hash = ?", k.account, k.hash[:]).Scan(&data)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", gone()
+func (s *Store) load(ctx context.Context, k Key) (string, error) {
+	row, found, err := s.rows.Load(ctx, k)
+	if err == nil && !found {
+		err = gone()
 	}
-	return data, err
+	return row.Data, err
 }
 
-// update replaces a session's data by what f makes of it.
-func (s *Store) update(ctx context.Context, k key, f func(data string) (string, error)) error {
-	return s.change(ctx, func(tx *sql.Tx) error {
-		var data string
-		err := tx.QueryRowContext(ctx, "SELECT data FROM sessions WHERE account = ? AND id_hash = ?", k.account, k.hash[:]).Scan(&data)
-		if errors.Is(err, sql.ErrNoRows) {
-			return gone()
-		}
+// update replaces a session's data by what f makes of it. Only another program
+// that has the same rows makes it try again.
+func (s *Store) update(ctx context.Context, k Key, f func(data string) (string, error)) error {
+	for {
+		row, found, err := s.rows.Load(ctx, k)
 		if err != nil {
 			return err
 		}
-		if data, err = f(data); err != nil {
+		if !found {
+			return gone()
+		}
+		data, err := f(row.Data)
+		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, "UPDATE sessions SET data = ?, touched = ? WHERE account = ? AND id_hash = ?", data, s.now(), k.account, k.hash[:])
-		return err
-	})
+		done, err := s.rows.Replace(ctx, k, row.Version, data, s.options.Clock())
+		if err != nil || done {
+			return err
+		}
+	}
 }
 
 // remove removes a session.
-func (s *Store) remove(ctx context.Context, k key) error {
-	_, err := s.db.ExecContext(ctx, "DELETE FROM sessions WHERE account = ? AND id_hash = ?", k.account, k.hash[:])
-	return err
-}
+func (s *Store) remove(ctx context.Context, k Key) error { return s.rows.Remove(ctx, k) }
 
 // gone is the error of a session that is no longer there.
 func gone() error {
@@ -261,7 +211,7 @@ type lock struct {
 }
 
 // acquire waits for a session that another run has.
-func (s *Store) acquire(ctx context.Context, k key) error {
+func (s *Store) acquire(ctx context.Context, k Key) error {
 	s.mu.Lock()
 	l := s.locks[k]
 	if l == nil {
@@ -283,7 +233,7 @@ func (s *Store) acquire(ctx context.Context, k key) error {
 }
 
 // release lets the next run have a session.
-func (s *Store) release(k key) {
+func (s *Store) release(k Key) {
 	s.mu.Lock()
 	l := s.locks[k]
 	s.mu.Unlock()
@@ -291,7 +241,7 @@ func (s *Store) release(k key) {
 	s.leave(k, l)
 }
 
-func (s *Store) leave(k key, l *lock) {
+func (s *Store) leave(k Key, l *lock) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l.users--; l.users == 0 {

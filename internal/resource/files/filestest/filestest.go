@@ -1,0 +1,441 @@
+// Package filestest proves that a tree of files behaves as scripts expect it,
+// wherever it is kept: every implementation of engine.Files runs the same
+// suite. What only one has, such as links in a real folder or blobs, is tested
+// beside it.
+package filestest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"ql/internal/engine"
+	"ql/lang/value"
+)
+
+// Run runs the whole suite. open returns an empty tree that lives until the end
+// of the test it is given.
+func Run(t *testing.T, open func(t *testing.T) engine.Files) {
+	for name, test := range map[string]func(*testing.T, engine.Files){
+		"write and read":   testWriteAndRead,
+		"sizes":            testSizes,
+		"append":           testAppend,
+		"appends not mix":  testAppendsDoNotMix,
+		"writes are whole": testWritesAreWhole,
+		"list":             testList,
+		"copy":             testCopy,
+		"move and remove":  testMoveAndRemove,
+		"move a folder":    testMoveFolder,
+		"aliases":          testAliases,
+		"reserved names":   testReserved,
+		"ended context":    testEndedContext,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, open(t)) })
+	}
+}
+
+// code returns the code of an error for the script, "" for none.
+func code(t *testing.T, err error) string {
+	t.Helper()
+	if err == nil {
+		return ""
+	}
+	var e *value.Error
+	if !errors.As(err, &e) {
+		t.Errorf("an error that is none of the script's: %v", err)
+		return "internal"
+	}
+	return e.Code
+}
+
+func write(t *testing.T, f engine.Files, path, content string) {
+	t.Helper()
+	if err := f.Write(t.Context(), path, []byte(content)); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+}
+
+func read(t *testing.T, f engine.Files, path string) string {
+	t.Helper()
+	content, err := f.Read(t.Context(), path, 1<<30)
+	if err != nil {
+		return "error " + code(t, err)
+	}
+	return string(content)
+}
+
+// list returns what is in a folder, as text.
+func list(t *testing.T, f engine.Files, folder string) string {
+	t.Helper()
+	infos, err := f.List(t.Context(), folder)
+	if err != nil {
+		return "error " + code(t, err)
+	}
+	var all []string
+	for _, info := range infos {
+		if info.Modified.IsZero() {
+			t.Errorf("%s has no time", info.Path)
+		}
+		all = append(all, fmt.Sprintf("%s %s %d %t", info.Path, info.Name, info.Size, info.Folder))
+	}
+	return strings.Join(all, ", ")
+}
+
+// tree returns all paths, those of folders with a slash.
+func tree(t *testing.T, f engine.Files) string {
+	t.Helper()
+	var all []string
+	var walk func(string)
+	walk = func(folder string) {
+		infos, err := f.List(t.Context(), folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, info := range infos {
+			if !info.Folder {
+				all = append(all, info.Path)
+				continue
+			}
+			all = append(all, info.Path+"/")
+			walk(info.Path)
+		}
+	}
+	walk("/")
+	return strings.Join(all, " ")
+}
+
+func want(t *testing.T, what, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %q, want %q", what, got, want)
+	}
+}
+
+func testWriteAndRead(t *testing.T, f engine.Files) {
+	write(t, f, "/a/b/c.txt", "one")
+	write(t, f, "/a/b/c.txt", "two")
+	write(t, f, "/empty", "")
+	want(t, "the file", read(t, f, "/a/b/c.txt"), "two")
+	want(t, "the empty file", read(t, f, "/empty"), "")
+	want(t, "the tree", tree(t, f), "/a/ /a/b/ /a/b/c.txt /empty")
+	for path, wanted := range map[string]string{
+		"/missing":        "file_not_found",
+		"/a/missing":      "file_not_found",
+		"/missing/c.txt":  "file_not_found",
+		"/a/b/c.txt/d":    "file_not_found",
+		"/A/B/C.TXT":      "file_not_found",
+		"/a":              "is_folder",
+		"/":               "invalid_path",
+		"":                "invalid_path",
+		"/a/../a/b/c.txt": "invalid_path",
+		"/a//b/c.txt":     "invalid_path",
+		"a/b/c.txt":       "invalid_path",
+		"/a/b/c.txt\x00":  "invalid_path",
+		"/con":            "invalid_path",
+	} {
+		_, err := f.Read(t.Context(), path, 10)
+		want(t, "read "+path, code(t, err), wanted)
+	}
+	for path, wanted := range map[string]string{
+		"/a":            "is_folder",
+		"/a/b/c.txt/d":  "not_a_folder",
+		"/a/b/c.txt/d/": "invalid_path",
+		"/":             "invalid_path",
+	} {
+		want(t, "write "+path, code(t, f.Write(t.Context(), path, nil)), wanted)
+	}
+	_, err := f.Read(t.Context(), "/a/b/c.txt", 2)
+	want(t, "3 bytes into 2", code(t, err), "limit_exceeded")
+	content, err := f.Read(t.Context(), "/a/b/c.txt", 3)
+	want(t, "3 bytes into 3", string(content)+code(t, err), "two")
+}
+
+// pattern returns n bytes that differ from place to place.
+func pattern(n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(i*7 + i>>8 + i>>16)
+	}
+	return b
+}
+
+// testSizes writes and extends files around the sizes at which a store may
+// begin to keep them in another way.
+func testSizes(t *testing.T, f engine.Files) {
+	for _, size := range []int{0, 1, 64<<10 - 1, 64 << 10, 64<<10 + 1, 1 << 20, 8<<20 + 70_000} {
+		path := fmt.Sprintf("/file-%d", size)
+		wanted := pattern(size)
+		for step, change := range []func() error{
+			func() error { return f.Write(t.Context(), path, wanted) },
+			func() error {
+				wanted = append(wanted, "more"...)
+				return f.Append(t.Context(), path, []byte("more"))
+			},
+			func() error {
+				wanted = append(wanted, pattern(70_000)...)
+				return f.Append(t.Context(), path, pattern(70_000))
+			},
+			func() error { return f.Copy(t.Context(), path, path+".copy") },
+			func() error {
+				wanted = append(wanted, '!')
+				return f.Append(t.Context(), path, []byte("!"))
+			},
+		} {
+			if err := change(); err != nil {
+				t.Fatalf("%s, step %d: %v", path, step, err)
+			}
+			got, err := f.Read(t.Context(), path, 1<<30)
+			if err != nil || !bytes.Equal(got, wanted) {
+				t.Errorf("%s, step %d: %d bytes, want %d; %v", path, step, len(got), len(wanted), err)
+			}
+		}
+		if got := read(t, f, path+".copy"); got != string(wanted[:len(wanted)-1]) {
+			t.Errorf("the copy of %s has %d bytes", path, len(got))
+		}
+		write(t, f, path, "small")
+		want(t, path, read(t, f, path), "small")
+		if err := f.Remove(t.Context(), path+".copy"); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func testAppend(t *testing.T, f engine.Files) {
+	for _, line := range []string{"a", "", "b\n", "c"} {
+		if err := f.Append(t.Context(), "/logs/x.log", []byte(line)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want(t, "the file", read(t, f, "/logs/x.log"), "ab\nc")
+	want(t, "to a folder", code(t, f.Append(t.Context(), "/logs", []byte("x"))), "is_folder")
+	want(t, "below a file", code(t, f.Append(t.Context(), "/logs/x.log/y", []byte("x"))), "not_a_folder")
+	want(t, "the list", list(t, f, "/logs"), "/logs/x.log x.log 4 false")
+}
+
+func testAppendsDoNotMix(t *testing.T, f engine.Files) {
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			for range 20 {
+				if err := f.Append(t.Context(), "/log", fmt.Appendf(nil, "%d%d%d\n", i, i, i)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	lines := strings.Split(strings.TrimSuffix(read(t, f, "/log"), "\n"), "\n")
+	if len(lines) != 160 {
+		t.Errorf("%d lines", len(lines))
+	}
+	for _, line := range lines {
+		if len(line) != 3 || line[0] != line[1] || line[1] != line[2] {
+			t.Errorf("the line %q", line)
+		}
+	}
+}
+
+// testWritesAreWhole reads a file while it is replaced: there is always one
+// content or another.
+func testWritesAreWhole(t *testing.T, f engine.Files) {
+	const size = 100_000
+	write(t, f, "/x", strings.Repeat("0", size))
+	done := make(chan struct{})
+	var group sync.WaitGroup
+	for range 2 {
+		group.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				content, err := f.Read(t.Context(), "/x", size)
+				if err != nil || len(content) != size || bytes.Count(content, content[:1]) != size {
+					t.Errorf("%d bytes, %v", len(content), err)
+					return
+				}
+			}
+		})
+	}
+	for i := range 20 {
+		write(t, f, "/x", strings.Repeat(string(rune('a'+i)), size))
+	}
+	close(done)
+	group.Wait()
+}
+
+func testList(t *testing.T, f engine.Files) {
+	want(t, "an empty tree", list(t, f, "/"), "")
+	write(t, f, "/b.txt", "12345")
+	write(t, f, "/a/deep/x", "x")
+	write(t, f, "/B2", "")
+	write(t, f, "/a b", "")
+	for path, wanted := range map[string]string{
+		"/":          "/B2 B2 0 false, /a a 0 true, /a b a b 0 false, /b.txt b.txt 5 false",
+		"/a":         "/a/deep deep 0 true",
+		"/a/deep":    "/a/deep/x x 1 false",
+		"/missing":   "error file_not_found",
+		"/A":         "error file_not_found",
+		"/b.txt":     "error not_a_folder",
+		"/a/deep/":   "error invalid_path",
+		"/a/..":      "error invalid_path",
+		"":           "error invalid_path",
+		"/b.txt/x/y": "error file_not_found",
+	} {
+		want(t, "list "+path, list(t, f, path), wanted)
+	}
+}
+
+func testCopy(t *testing.T, f engine.Files) {
+	write(t, f, "/a.txt", "a")
+	write(t, f, "/b.txt", "b")
+	write(t, f, "/dir/c.txt", "c")
+	ctx := t.Context()
+	for _, step := range []struct{ from, to, want string }{
+		{"/a.txt", "/new/a.txt", ""},
+		{"/a.txt", "/b.txt", ""},
+		{"/a.txt", "/a.txt", ""},
+		{"/dir", "/dir2", "is_folder"},
+		{"/a.txt", "/dir", "is_folder"},
+		{"/missing", "/x", "file_not_found"},
+		{"/a.txt", "/b.txt/x", "not_a_folder"},
+		{"/a.txt", "/x/", "invalid_path"},
+	} {
+		want(t, "copy "+step.from+" to "+step.to, code(t, f.Copy(ctx, step.from, step.to)), step.want)
+	}
+	want(t, "the tree", tree(t, f), "/a.txt /b.txt /dir/ /dir/c.txt /new/ /new/a.txt")
+	write(t, f, "/a.txt", "changed")
+	want(t, "the copies", read(t, f, "/new/a.txt")+read(t, f, "/b.txt"), "aa")
+}
+
+func testMoveAndRemove(t *testing.T, f engine.Files) {
+	write(t, f, "/a.txt", "a")
+	write(t, f, "/b.txt", "b")
+	write(t, f, "/dir/c.txt", "c")
+	ctx := t.Context()
+	for _, step := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"move", f.Move(ctx, "/a.txt", "/moved/a.txt"), ""},
+		{"move over a file", f.Move(ctx, "/b.txt", "/moved/a.txt"), ""},
+		{"move onto itself", f.Move(ctx, "/moved/a.txt", "/moved/a.txt"), ""},
+		{"move to another case", f.Move(ctx, "/moved/a.txt", "/moved/A.txt"), ""},
+		{"move a folder", f.Move(ctx, "/dir", "/dir2"), ""},
+		{"move a folder into itself", f.Move(ctx, "/dir2", "/dir2/x"), "invalid_path"},
+		{"move a folder onto a file", f.Move(ctx, "/dir2", "/moved/A.txt"), "not_a_folder"},
+		{"move onto a folder", f.Move(ctx, "/moved/A.txt", "/dir2"), "is_folder"},
+		{"move below a file", f.Move(ctx, "/dir2", "/moved/A.txt/x"), "not_a_folder"},
+		{"move nothing", f.Move(ctx, "/missing", "/x"), "file_not_found"},
+		{"move nothing onto itself", f.Move(ctx, "/missing", "/missing"), "file_not_found"},
+		{"remove a full folder", f.Remove(ctx, "/dir2"), "folder_not_empty"},
+		{"remove a file", f.Remove(ctx, "/dir2/c.txt"), ""},
+		{"remove it again", f.Remove(ctx, "/dir2/c.txt"), "file_not_found"},
+		{"remove in another case", f.Remove(ctx, "/DIR2"), "file_not_found"},
+		{"remove an empty folder", f.Remove(ctx, "/dir2"), ""},
+		{"remove all", f.Remove(ctx, "/"), "invalid_path"},
+	} {
+		want(t, step.name, code(t, step.err), step.want)
+	}
+	want(t, "the tree", tree(t, f), "/moved/ /moved/A.txt")
+	want(t, "the file", read(t, f, "/moved/A.txt"), "b")
+}
+
+// testMoveFolder moves a folder beside others whose names start alike.
+func testMoveFolder(t *testing.T, f engine.Files) {
+	for _, path := range []string{"/Ä/x", "/Ä/deep/y", "/Ä/deep/z", "/Ä-/x", "/Ä0/x", "/Äa/x", "/ÄÄ/x"} {
+		write(t, f, path, path)
+	}
+	for _, move := range []struct{ from, to string }{
+		{"/Ä", "/new/longer name"},
+		{"/new/longer name/deep", "/ß"},
+		{"/ß", "/SS"}, // the same on some systems
+		{"/new/longer name", "/Ä"},
+	} {
+		if err := f.Move(t.Context(), move.from, move.to); err != nil {
+			t.Fatalf("%s to %s: %v", move.from, move.to, err)
+		}
+	}
+	// By name, which is not by letter.
+	paths := strings.Fields(tree(t, f))
+	slices.Sort(paths)
+	want(t, "the tree", strings.Join(paths, " "), "/SS/ /SS/y /SS/z /new/ /Ä-/ /Ä-/x /Ä/ /Ä/x /Ä0/ /Ä0/x /Äa/ /Äa/x /ÄÄ/ /ÄÄ/x")
+	want(t, "a file", read(t, f, "/SS/z"), "/Ä/deep/z")
+	want(t, "another", read(t, f, "/Ä/x"), "/Ä/x")
+	want(t, "its old path", read(t, f, "/Ä/deep/z"), "error file_not_found")
+}
+
+func testAliases(t *testing.T, f engine.Files) {
+	write(t, f, "/Straße/a.txt", "x")
+	write(t, f, "/é.txt", "x")
+	for _, path := range []string{
+		"/STRASSE/b.txt", "/strasse", "/Straße/A.txt", "/Straße/a.TXT", "/É.txt", "/e\u0301.TXT", "/Straße/A.txt/x",
+	} {
+		err := f.Write(t.Context(), path, nil)
+		if code(t, err) != "invalid_path" || !strings.Contains(err.Error(), "there is ") {
+			t.Errorf("write %s: %v", path, err)
+		}
+		want(t, "append "+path, code(t, f.Append(t.Context(), path, nil)), "invalid_path")
+		want(t, "copy to "+path, code(t, f.Copy(t.Context(), "/é.txt", path)), "invalid_path")
+	}
+	err := f.Write(t.Context(), "/straße/b", nil)
+	if err == nil || !strings.Contains(err.Error(), `"/Straße"`) {
+		t.Errorf("the message names what there is: %v", err)
+	}
+	write(t, f, "/e\u0301.txt", "composed") // the same name, written in two parts
+	want(t, "the file", read(t, f, "/é.txt"), "composed")
+	want(t, "the tree", tree(t, f), "/Straße/ /Straße/a.txt /é.txt")
+}
+
+// testReserved tries names that are kept for the service.
+func testReserved(t *testing.T, f engine.Files) {
+	write(t, f, "/a", "a")
+	for _, path := range []string{"/.ql", "/.ql/x", "/.QL", "/.ql-write-ABC", "/a/.QL-Write-ABC"} {
+		_, readErr := f.Read(t.Context(), path, 10)
+		_, listErr := f.List(t.Context(), path)
+		for what, err := range map[string]error{
+			"read":    readErr,
+			"list":    listErr,
+			"write":   f.Write(t.Context(), path, nil),
+			"append":  f.Append(t.Context(), path, nil),
+			"copy":    f.Copy(t.Context(), path, "/x"),
+			"copy to": f.Copy(t.Context(), "/a", path),
+			"move":    f.Move(t.Context(), path, "/x"),
+			"move to": f.Move(t.Context(), "/a", path),
+			"remove":  f.Remove(t.Context(), path),
+		} {
+			want(t, what+" "+path, code(t, err), "invalid_path")
+		}
+	}
+	write(t, f, "/b/.ql", "not at the top")
+	want(t, "the tree", tree(t, f), "/a /b/ /b/.ql")
+}
+
+func testEndedContext(t *testing.T, f engine.Files) {
+	write(t, f, "/a", "a")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, readErr := f.Read(ctx, "/a", 10)
+	_, listErr := f.List(ctx, "/")
+	for what, err := range map[string]error{
+		"read":   readErr,
+		"list":   listErr,
+		"write":  f.Write(ctx, "/b", nil),
+		"append": f.Append(ctx, "/a", []byte("x")),
+		"copy":   f.Copy(ctx, "/a", "/b"),
+		"move":   f.Move(ctx, "/a", "/b"),
+		"remove": f.Remove(ctx, "/a"),
+	} {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	want(t, "the tree", tree(t, f)+read(t, f, "/a"), "/aa")
+}

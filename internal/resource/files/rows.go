@@ -1,0 +1,85 @@
+package files
+
+import (
+	"context"
+	"time"
+
+	"ql/internal/account"
+)
+
+// Node is a file or a folder of a Tree.
+type Node struct {
+	Path     string // canonical
+	Folder   bool
+	Size     int64
+	Modified time.Time // to the microsecond
+
+	// A file's content: its chunks, then its tail. Only Content fills them.
+	Chunks []Chunk
+	Tail   []byte
+}
+
+// Chunk is a piece of content, kept as a blob.
+type Chunk struct {
+	Hash Hash
+	Size int64
+}
+
+// Hash is the SHA-256 of a blob's bytes, which is its name.
+type Hash [32]byte
+
+// Usage is how much an account keeps, at one generation of its tree.
+type Usage struct {
+	Generation int64 // 0 for a tree that was never changed
+	Bytes      int64 // of all files
+	Nodes      int64 // files and folders
+}
+
+// Rows keeps the nodes of accounts' trees. Nodes are found by their Key: no two
+// of an account have the same. Methods are safe for concurrent use.
+type Rows interface {
+	// Usage returns what the account keeps, and the generation of its tree.
+	Usage(ctx context.Context, a account.ID) (Usage, error)
+	// Find returns the nodes with the keys, without content; nil where there is
+	// none.
+	Find(ctx context.Context, a account.ID, keys []string) ([]*Node, error)
+	// Content returns one node with its content, as it is at one moment; nil
+	// where there is none.
+	Content(ctx context.Context, a account.ID, key string) (*Node, error)
+	// Children returns up to limit nodes of a folder, in any order, without
+	// content; "" is the key of the top.
+	Children(ctx context.Context, a account.ID, key string, limit int) ([]Node, error)
+	// Apply makes changes, one after the other, all or none, and sets the
+	// account's usage, with the next generation. Where the generation is no
+	// longer that of before, it does nothing and reports false.
+	Apply(ctx context.Context, a account.ID, before, after Usage, changes []Change) (bool, error)
+	// HasBlob reports whether a chunk of any account is this blob.
+	HasBlob(ctx context.Context, hash Hash) (bool, error)
+}
+
+// Change is one of Put, Extend, Rename and Drop.
+type Change interface{ isChange() }
+
+// Put stores a node with its content, in place of one with the same key.
+type Put struct{ Node Node }
+
+// Extend adds chunks to those that a file has, in place of the last few, and
+// replaces its tail, size and time.
+type Extend struct {
+	Node    Node
+	Replace int // how many of its last chunks go
+}
+
+// Rename gives a node, and all below it, another path.
+type Rename struct{ From, To string }
+
+// Drop removes a node, which has nothing below it.
+type Drop struct{ Path string }
+
+func (Put) isChange()    {}
+func (Extend) isChange() {}
+func (Rename) isChange() {}
+func (Drop) isChange()   {}
+
+// ParentKey returns the key of the folder of a path; "" for the top.
+func ParentKey(path string) string { return Key(folderOf(path)) }

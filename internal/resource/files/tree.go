@@ -1,0 +1,306 @@
+package files
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/engine"
+	"ql/lang/value"
+)
+
+// Trees keeps the files of all accounts: what they are called in rows, small
+// content in the rows too, large content as blobs. It may be used by any number
+// of goroutines.
+type Trees struct {
+	rows  Rows
+	blobs *Blobs
+	clock func() time.Time
+	turns turns
+}
+
+// NewTrees returns trees over rows and blobs, which the caller closes.
+func NewTrees(rows Rows, blobs *Blobs, clock func() time.Time) *Trees {
+	return &Trees{rows: rows, blobs: blobs, clock: clock}
+}
+
+// Quota bounds what an account may keep; zero means no bound.
+type Quota struct {
+	Bytes int64 // of all files
+	File  int64 // bytes of one file
+	Nodes int64 // files and folders
+}
+
+// Tree is the tree of files of one account.
+type Tree struct {
+	trees   *Trees
+	account account.ID
+	quota   Quota
+}
+
+var _ engine.Files = (*Tree)(nil)
+
+// For returns the tree of an account.
+func (t *Trees) For(a account.ID, q Quota) *Tree { return &Tree{trees: t, account: a, quota: q} }
+
+// maxTail is how much content stands in a row.
+const maxTail = 64 << 10
+
+// maxChunk is how much content stands in one blob.
+const maxChunk = 8 << 20
+
+// reservedFolder is a name at the top that Dir may hide, so that a script finds
+// the same paths everywhere.
+const reservedFolder = ".ql"
+
+// canonical checks a path and whether a script may use it.
+func (t *Tree) canonical(ctx context.Context, path string) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	path, err := Canonical(path)
+	if err != nil {
+		return "", err
+	}
+	return path, refuseReserved(path, Key(reservedFolder), Key(temporaryPrefix))
+}
+
+// folderOf returns the folder of a path; "" for the top.
+func folderOf(at string) string {
+	folder := path.Dir(at)
+	if folder == "/" {
+		return ""
+	}
+	return folder
+}
+
+func missing(path string) error {
+	return value.Errorf(fileNotFound, "there is no file %s", value.Quote(path))
+}
+
+func folderNotFile(path string) error {
+	return value.Errorf(isFolder, "%s is a folder, not a file", value.Quote(path))
+}
+
+// Read returns a file's content, if it has at most limit bytes.
+func (t *Tree) Read(ctx context.Context, path string, limit int) ([]byte, error) {
+	path, err := t.canonical(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		n, err := t.content(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		if n.Size > int64(limit) {
+			return nil, value.Errorf(limitExceeded, "the file %s has %d bytes, and a script can take %d at most", value.Quote(path), n.Size, limit)
+		}
+		content := make([]byte, 0, n.Size)
+		for _, chunk := range n.Chunks {
+			if err == nil {
+				content, err = t.trees.blobs.read(chunk, content)
+			}
+		}
+		if err == nil {
+			return append(content, n.Tail...), ctx.Err()
+		}
+		// The file may have been replaced, and its blobs swept away, since its
+		// row was read.
+		again, readErr := t.content(ctx, path)
+		if readErr != nil || !errors.Is(err, fs.ErrNotExist) || slices.Equal(again.Chunks, n.Chunks) {
+			return nil, errors.Join(err, readErr)
+		}
+	}
+}
+
+// content returns the node of a file.
+func (t *Tree) content(ctx context.Context, path string) (*Node, error) {
+	n, err := t.trees.rows.Content(ctx, t.account, Key(path))
+	switch {
+	case err != nil:
+		return nil, err
+	case n == nil || n.Path != path:
+		return nil, missing(path)
+	case n.Folder:
+		return nil, folderNotFile(path)
+	}
+	return n, nil
+}
+
+// List returns what is in a folder, one level deep, by name.
+func (t *Tree) List(ctx context.Context, folder string) ([]engine.FileInfo, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	key := ""
+	if folder != "/" {
+		var err error
+		if folder, err = t.canonical(ctx, folder); err != nil {
+			return nil, err
+		}
+		key = Key(folder)
+		found, err := t.trees.rows.Find(ctx, t.account, []string{key})
+		switch n := found; {
+		case err != nil:
+			return nil, err
+		case n[0] == nil || n[0].Path != folder:
+			return nil, missing(folder)
+		case !n[0].Folder:
+			return nil, notFolder(folder)
+		}
+	}
+	nodes, err := t.trees.rows.Children(ctx, t.account, key, math.MaxInt32)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]engine.FileInfo, len(nodes))
+	for i, n := range nodes {
+		list[i] = engine.FileInfo{Path: n.Path, Name: path.Base(n.Path), Size: n.Size, Modified: n.Modified, Folder: n.Folder}
+	}
+	slices.SortFunc(list, func(a, b engine.FileInfo) int { return cmp.Compare(a.Name, b.Name) })
+	return list, nil
+}
+
+func notFolder(path string) error {
+	return value.Errorf(notAFolder, "%s is a file, not a folder", value.Quote(path))
+}
+
+// Write replaces a file's content, or makes the file, all at once. Folders are
+// made on the way.
+func (t *Tree) Write(ctx context.Context, path string, content []byte) error {
+	path, err := t.canonical(ctx, path)
+	if err != nil {
+		return err
+	}
+	if err := t.checkSize(path, int64(len(content))); err != nil {
+		return err
+	}
+	return t.change(ctx, func(p *plan) error {
+		return p.put(Node{Path: path, Size: int64(len(content)), Modified: p.now}, func(n *Node) (err error) {
+			n.Chunks, n.Tail, err = p.store(content)
+			return err
+		})
+	})
+}
+
+// checkSize holds one file to its bound.
+func (t *Tree) checkSize(path string, size int64) error {
+	if t.quota.File > 0 && size > t.quota.File {
+		return value.Errorf(quotaExceeded, "the file %s would have %d bytes, and a file has %d at most", value.Quote(path), size, t.quota.File)
+	}
+	return nil
+}
+
+// Append adds to the end of a file, or makes it.
+func (t *Tree) Append(ctx context.Context, path string, content []byte) error {
+	path, err := t.canonical(ctx, path)
+	if err != nil {
+		return err
+	}
+	return t.change(ctx, func(p *plan) error { return p.extend(path, content) })
+}
+
+// Copy makes a file with the content of another, as Write would.
+func (t *Tree) Copy(ctx context.Context, from, to string) error {
+	from, err := t.canonical(ctx, from)
+	if err != nil {
+		return err
+	}
+	to, err = t.canonical(ctx, to)
+	if err != nil {
+		return err
+	}
+	return t.change(ctx, func(p *plan) error {
+		n, err := t.content(ctx, from)
+		if err != nil {
+			return err
+		}
+		return p.put(Node{Path: to, Size: n.Size, Modified: p.now}, func(copied *Node) error {
+			copied.Chunks, copied.Tail = n.Chunks, n.Tail
+			return nil
+		})
+	})
+}
+
+// Move gives a file or folder another path. A file may take the place of
+// another; nothing takes the place of a folder.
+func (t *Tree) Move(ctx context.Context, from, to string) error {
+	from, err := t.canonical(ctx, from)
+	if err != nil {
+		return err
+	}
+	to, err = t.canonical(ctx, to)
+	if err != nil {
+		return err
+	}
+	return t.change(ctx, func(p *plan) error {
+		n, err := p.find(from)
+		if err != nil || from == to {
+			return err
+		}
+		if strings.HasPrefix(Key(to), Key(from)+"/") {
+			return refuse(to, "a folder cannot be moved into itself")
+		}
+		old, err := p.place(to, from)
+		if err != nil {
+			return err
+		}
+		if old != nil {
+			if old.Folder {
+				return folderNotFile(to)
+			}
+			if n.Folder {
+				return value.Errorf(notAFolder, "%s is a file: a folder cannot take its place", value.Quote(to))
+			}
+			p.drop(*old)
+		}
+		p.changes = append(p.changes, Rename{From: from, To: to})
+		return p.checkQuota()
+	})
+}
+
+// Remove removes a file or an empty folder.
+func (t *Tree) Remove(ctx context.Context, at string) error {
+	at, err := t.canonical(ctx, at)
+	if err != nil {
+		return err
+	}
+	return t.change(ctx, func(p *plan) error {
+		n, err := p.find(at)
+		if err != nil {
+			return err
+		}
+		if n.Folder {
+			inside, err := t.trees.rows.Children(ctx, t.account, Key(at), 1)
+			if err != nil {
+				return err
+			}
+			if len(inside) > 0 {
+				return value.Errorf(folderNotEmpty, "the folder %s is not empty: remove what is in it first", value.Quote(at))
+			}
+		}
+		p.drop(*n)
+		return nil
+	})
+}
+
+// refuseReserved keeps scripts from a folder at the top and from names with a
+// prefix, both given as keys; "" for no folder.
+func refuseReserved(path, folder, prefix string) error {
+	for i, segment := range strings.Split(path[1:], "/") {
+		key := Key(segment)
+		if i == 0 && folder != "" && key == folder || strings.HasPrefix(key, prefix) {
+			return refuse(path, fmt.Sprintf("the name %s is kept for the service", value.Quote(segment)))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,221 @@
+package sqlite
+
+import (
+	"context"
+
+	"ql/internal/account"
+)
+
+// Accounts keeps accounts and what belongs to them.
+type Accounts struct{ store *Store }
+
+var _ account.Store = Accounts{}
+
+// Accounts returns the store's accounts.
+func (s *Store) Accounts() Accounts { return Accounts{s} }
+
+const accountColumns = "id, username, email, email_verified, phone, phone_verified, password_hash, key_hash, sealed_key, epoch, plan, admin, disabled, require_auth_on_jobs, created"
+
+func readAccount(r row) account.Account {
+	a := account.Account{
+		ID:                account.ID(r.int(0)),
+		Username:          r.text(1),
+		Email:             r.text(2),
+		EmailVerified:     r.bool(3),
+		Phone:             r.text(4),
+		PhoneVerified:     r.bool(5),
+		PasswordHash:      r.text(6),
+		SealedKey:         r.bytes(8),
+		Epoch:             r.int(9),
+		Plan:              account.Plan(r.text(10)),
+		Admin:             r.bool(11),
+		Disabled:          r.bool(12),
+		RequireAuthOnJobs: r.bool(13),
+		Created:           r.time(14),
+	}
+	copy(a.KeyHash[:], r.s.Blob(7))
+	return a
+}
+
+// keyBytes returns a hash as it is stored: the zero one, which opens nothing,
+// as null.
+func keyBytes(hash account.KeyHash) []byte {
+	if hash == (account.KeyHash{}) {
+		return nil
+	}
+	return hash[:]
+}
+
+// Create implements account.Accounts.
+func (s Accounts) Create(ctx context.Context, a account.Account) (id account.ID, err error) {
+	err = s.store.write(ctx, func(t tx) error {
+		aliases := a.Aliases()
+		for _, alias := range aliases {
+			taken, err := t.has("SELECT 1 FROM aliases WHERE canonical = ?", alias.Name)
+			if err != nil {
+				return err
+			}
+			if taken {
+				return &account.Taken{Field: string(alias.Kind)}
+			}
+		}
+		_, err := t.exec(`INSERT INTO accounts (username, email, email_verified, phone, phone_verified, password_hash, key_hash, sealed_key,
+			epoch, plan, admin, disabled, require_auth_on_jobs, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
+			a.Username, a.Email, a.EmailVerified, a.Phone, a.PhoneVerified, a.PasswordHash, keyBytes(a.KeyHash), a.SealedKey,
+			string(a.Plan), a.Admin, a.Disabled, a.RequireAuthOnJobs, a.Created.UnixMicro())
+		if isTaken(err) {
+			return account.ErrConflict // the names are free, so it is the key
+		}
+		if err != nil {
+			return err
+		}
+		row := t.conn.db.LastInsertID()
+		for _, alias := range aliases {
+			if _, err := t.exec("INSERT INTO aliases (canonical, kind, account) VALUES (?, ?, ?)", alias.Name, string(alias.Kind), row); err != nil {
+				return err
+			}
+		}
+		id = account.ID(row)
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return id, nil
+}
+
+// ByAlias implements account.Accounts.
+func (s Accounts) ByAlias(ctx context.Context, alias account.Alias) (account.Account, error) {
+	return s.one(ctx, "SELECT "+accountColumns+" FROM accounts WHERE id = (SELECT account FROM aliases WHERE canonical = ? AND kind = ?)",
+		alias.Name, string(alias.Kind))
+}
+
+// ByKeyHash implements account.Accounts.
+func (s Accounts) ByKeyHash(ctx context.Context, hash account.KeyHash) (account.Account, error) {
+	return s.one(ctx, "SELECT "+accountColumns+" FROM accounts WHERE key_hash = ?", keyBytes(hash))
+}
+
+// ByID implements account.Accounts.
+func (s Accounts) ByID(ctx context.Context, id account.ID) (account.Account, error) {
+	return s.one(ctx, "SELECT "+accountColumns+" FROM accounts WHERE id = ?", int64(id))
+}
+
+func (s Accounts) one(ctx context.Context, sql string, args ...any) (a account.Account, err error) {
+	err = s.store.read(ctx, func(t tx) error {
+		found, err := t.one(sql, func(r row) { a = readAccount(r) }, args...)
+		if err == nil && !found {
+			err = account.ErrNotFound
+		}
+		return err
+	})
+	return a, err
+}
+
+// List implements account.Accounts.
+func (s Accounts) List(ctx context.Context, after string, limit int) (list []account.Account, err error) {
+	err = s.store.read(ctx, func(t tx) error {
+		return t.each("SELECT "+accountColumns+" FROM accounts WHERE username > ? ORDER BY username LIMIT ?",
+			func(r row) { list = append(list, readAccount(r)) }, after, max(limit, 0))
+	})
+	return list, err
+}
+
+// Delete implements account.Accounts.
+func (s Accounts) Delete(ctx context.Context, id account.ID) error {
+	return s.change(ctx, "DELETE FROM accounts WHERE id = ?", int64(id))
+}
+
+// SetPassword implements account.Accounts.
+func (s Accounts) SetPassword(ctx context.Context, id account.ID, phc string) error {
+	return s.change(ctx, "UPDATE accounts SET password_hash = ?, epoch = epoch + 1 WHERE id = ?", phc, int64(id))
+}
+
+// Rehash implements account.Accounts.
+func (s Accounts) Rehash(ctx context.Context, id account.ID, old, phc string) error {
+	return s.guarded(ctx, id, "UPDATE accounts SET password_hash = ? WHERE id = ? AND password_hash = ?", phc, int64(id), old)
+}
+
+// RotateKey implements account.Accounts.
+func (s Accounts) RotateKey(ctx context.Context, id account.ID, hash account.KeyHash, sealed []byte) error {
+	err := s.change(ctx, "UPDATE accounts SET key_hash = ?, sealed_key = ?, epoch = epoch + 1 WHERE id = ?", keyBytes(hash), sealed, int64(id))
+	if isTaken(err) {
+		return account.ErrConflict
+	}
+	return err
+}
+
+// SealKey implements account.Accounts.
+func (s Accounts) SealKey(ctx context.Context, id account.ID, hash account.KeyHash, sealed []byte) error {
+	return s.guarded(ctx, id, "UPDATE accounts SET sealed_key = ? WHERE id = ? AND key_hash = ?", sealed, int64(id), keyBytes(hash))
+}
+
+// SetPlan implements account.Accounts.
+func (s Accounts) SetPlan(ctx context.Context, id account.ID, plan account.Plan) error {
+	return s.change(ctx, "UPDATE accounts SET plan = ? WHERE id = ?", string(plan), int64(id))
+}
+
+// setFlag has the statement of each flag.
+var setFlag = map[account.Flag]string{
+	account.FlagAdmin:             "UPDATE accounts SET admin = ? WHERE id = ?",
+	account.FlagDisabled:          "UPDATE accounts SET disabled = ? WHERE id = ?",
+	account.FlagRequireAuthOnJobs: "UPDATE accounts SET require_auth_on_jobs = ? WHERE id = ?",
+}
+
+// SetFlag implements account.Accounts.
+func (s Accounts) SetFlag(ctx context.Context, id account.ID, flag account.Flag, on bool) error {
+	sql, ok := setFlag[flag]
+	if !ok {
+		return account.ErrNotFound
+	}
+	return s.change(ctx, sql, on, int64(id))
+}
+
+// change runs one statement that changes or removes a row; where there is
+// none, it is account.ErrNotFound.
+func (s Accounts) change(ctx context.Context, sql string, args ...any) error {
+	return s.store.write(ctx, func(t tx) error {
+		n, err := t.exec(sql, args...)
+		if err == nil && n == 0 {
+			err = account.ErrNotFound
+		}
+		return err
+	})
+}
+
+// guarded is change for a statement that expects more of the account than to
+// be there.
+func (s Accounts) guarded(ctx context.Context, id account.ID, sql string, args ...any) error {
+	return s.store.write(ctx, func(t tx) error {
+		n, err := t.exec(sql, args...)
+		if err != nil || n > 0 {
+			return err
+		}
+		if err := t.requireAccount(id); err != nil {
+			return err
+		}
+		return account.ErrConflict
+	})
+}
+
+// requireAccount gives account.ErrNotFound where there is no such account.
+func (t tx) requireAccount(id account.ID) error {
+	found, err := t.has("SELECT 1 FROM accounts WHERE id = ?", int64(id))
+	if err == nil && !found {
+		err = account.ErrNotFound
+	}
+	return err
+}
+
+// KeepCheck implements account.Store.
+func (s Accounts) KeepCheck(ctx context.Context, record []byte) (kept []byte, err error) {
+	err = s.store.write(ctx, func(t tx) error {
+		if record != nil {
+			if _, err := t.exec("INSERT INTO master_check (one, record) VALUES (1, ?) ON CONFLICT DO NOTHING", record); err != nil {
+				return err
+			}
+		}
+		_, err := t.one("SELECT record FROM master_check", func(r row) { kept = r.bytes(0) })
+		return err
+	})
+	return kept, err
+}

@@ -1,0 +1,32 @@
+package sqlite
+
+import (
+	"testing"
+
+	"ql/internal/store/storetest"
+)
+
+// openTest opens a store of its own for a test.
+func openTest(t testing.TB, o Options) *Store {
+	t.Helper()
+	if o.Folder == "" {
+		o.Folder = t.TempDir()
+	}
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func TestConformance(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) storetest.Stores {
+		s := openTest(t, Options{Own: true})
+		return storetest.Stores{Accounts: s.Accounts(), Jobs: s.Jobs(), Sessions: s.Sessions(), Files: s.Files()}
+	})
+}

@@ -1,0 +1,258 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"ql/internal/sqlite"
+
+	lib "modernc.org/sqlite/lib"
+)
+
+// temporaryBytes is what the temporary files of one connection may hold
+// together, such as those that sort a new index.
+const temporaryBytes = 4 << 30
+
+var switches = map[int]bool{
+	lib.SQLITE_DBCONFIG_DEFENSIVE:             true,
+	lib.SQLITE_DBCONFIG_TRUSTED_SCHEMA:        false,
+	lib.SQLITE_DBCONFIG_DQS_DML:               false,
+	lib.SQLITE_DBCONFIG_DQS_DDL:               false,
+	lib.SQLITE_DBCONFIG_ENABLE_FKEY:           true,
+	lib.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION: false,
+}
+
+// settings are those of every connection. The busy handler stands before
+// them: even the change to WAL may have to wait for another process.
+var settings = []string{
+	"journal_mode=WAL",
+	"synchronous=FULL", // what was answered survives a power cut
+	"foreign_keys=ON",
+	"wal_autocheckpoint=1000",
+	"journal_size_limit=67108864",
+	"cell_size_check=ON",
+	"mmap_size=0", // a damaged disk gives an error, not a signal
+	"cache_size=-8000",
+	"temp_store=MEMORY", // where savepoints keep what they may have to restore
+}
+
+// conn is a connection with its prepared statements. All statements are texts
+// of this package, so their number is bounded.
+type conn struct {
+	db         *sqlite.Conn
+	statements map[string]*sqlite.Stmt
+}
+
+func connect(ctx context.Context, path string, busy time.Duration, writer bool) (*conn, error) {
+	db, err := sqlite.Open(path, sqlite.Config{Create: writer, Switches: switches, Busy: busy, Temporary: temporaryBytes})
+	if err != nil {
+		return nil, explain(err)
+	}
+	c := &conn{db: db, statements: map[string]*sqlite.Stmt{}}
+	all := settings
+	if !writer {
+		all = append(all[:len(all):len(all)], "query_only=ON")
+	}
+	for _, setting := range all {
+		if err := db.Exec(ctx, "PRAGMA "+setting); err != nil {
+			return nil, errors.Join(explain(err), c.close())
+		}
+	}
+	return c, nil
+}
+
+func (c *conn) close() error {
+	for _, s := range c.statements {
+		s.Close()
+	}
+	return c.db.Close()
+}
+
+// statement returns the prepared form of sql.
+func (c *conn) statement(ctx context.Context, sql string) (*sqlite.Stmt, error) {
+	if s := c.statements[sql]; s != nil {
+		return s, nil
+	}
+	s, rest, err := c.db.Prepare(ctx, sql)
+	if err != nil {
+		return nil, fmt.Errorf("prepare %q: %w", sql, err)
+	}
+	if s == nil || rest != "" {
+		return nil, fmt.Errorf("prepare %q: not one statement", sql)
+	}
+	c.statements[sql] = s
+	return s, nil
+}
+
+// script runs several statements, none of which has parameters.
+func (c *conn) script(ctx context.Context, sql string) error {
+	for sql != "" {
+		s, rest, err := c.db.Prepare(ctx, sql)
+		if err != nil {
+			return err
+		}
+		if s != nil {
+			err = drain(ctx, s)
+			s.Close()
+			if err != nil {
+				return err
+			}
+		}
+		sql = rest
+	}
+	return nil
+}
+
+func drain(ctx context.Context, s *sqlite.Stmt) error {
+	for {
+		more, err := s.Step(ctx)
+		if err != nil || !more {
+			return err
+		}
+	}
+}
+
+// number returns the integer that a statement without parameters gives.
+func (c *conn) number(ctx context.Context, sql string) (n int64, err error) {
+	_, err = tx{ctx, c}.one(sql, func(r row) { n = r.int(0) })
+	return n, err
+}
+
+// tx is a connection in the hands of one read or write.
+type tx struct {
+	ctx  context.Context
+	conn *conn
+}
+
+// exec runs a statement and returns how many rows it changed.
+func (t tx) exec(sql string, args ...any) (int64, error) {
+	s, err := t.bind(sql, args)
+	if err != nil {
+		return 0, err
+	}
+	defer s.Reset()
+	if err := drain(t.ctx, s); err != nil {
+		return 0, err
+	}
+	return t.conn.db.Changes(), nil
+}
+
+// each calls f with every row that a statement gives. A row is valid during
+// the call.
+func (t tx) each(sql string, f func(row), args ...any) error {
+	s, err := t.bind(sql, args)
+	if err != nil {
+		return err
+	}
+	defer s.Reset()
+	for {
+		more, err := s.Step(t.ctx)
+		if err != nil || !more {
+			return err
+		}
+		f(row{s})
+	}
+}
+
+// one calls f with the first row that a statement gives, and reports whether
+// there is one.
+func (t tx) one(sql string, f func(row), args ...any) (bool, error) {
+	s, err := t.bind(sql, args)
+	if err != nil {
+		return false, err
+	}
+	defer s.Reset()
+	found, err := s.Step(t.ctx)
+	if found && f != nil {
+		f(row{s})
+	}
+	return found, err
+}
+
+// has reports whether a statement gives a row.
+func (t tx) has(sql string, args ...any) (bool, error) { return t.one(sql, nil, args...) }
+
+// snapshot has all that f reads be as it is at one moment.
+func (t tx) snapshot(f func() error) (err error) {
+	if _, err := t.exec("BEGIN"); err != nil {
+		return err
+	}
+	// Also after the end of the context: the connection is used again.
+	defer func() {
+		if _, end := (tx{context.Background(), t.conn}).exec("ROLLBACK"); end != nil {
+			err = errors.Join(err, end)
+		}
+	}()
+	return f()
+}
+
+func (t tx) bind(sql string, args []any) (*sqlite.Stmt, error) {
+	s, err := t.conn.statement(t.ctx, sql)
+	if err != nil {
+		return nil, err
+	}
+	for i, arg := range args {
+		if err := bind(s, i+1, arg); err != nil {
+			s.Reset()
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// bind sets a parameter. Nil bytes and the zero time are null.
+func bind(s *sqlite.Stmt, i int, arg any) error {
+	switch v := arg.(type) {
+	case nil:
+		return s.BindNull(i)
+	case int64:
+		return s.BindInt(i, v)
+	case int:
+		return s.BindInt(i, int64(v))
+	case bool:
+		if v {
+			return s.BindInt(i, 1)
+		}
+		return s.BindInt(i, 0)
+	case string:
+		return s.BindText(i, v)
+	case []byte:
+		if v == nil {
+			return s.BindNull(i)
+		}
+		return s.BindBlob(i, v)
+	case time.Time:
+		if v.IsZero() {
+			return s.BindNull(i)
+		}
+		return s.BindInt(i, v.UnixMicro())
+	}
+	return fmt.Errorf("a parameter of type %T", arg)
+}
+
+// row is the current row of a statement.
+type row struct{ s *sqlite.Stmt }
+
+func (r row) int(i int) int64   { return r.s.Int(i) }
+func (r row) bool(i int) bool   { return r.s.Int(i) != 0 }
+func (r row) text(i int) string { return string(r.s.Text(i)) }
+
+// bytes returns a copy; nil for null alone.
+func (r row) bytes(i int) []byte {
+	if r.null(i) {
+		return nil
+	}
+	return append([]byte{}, r.s.Blob(i)...)
+}
+
+// time returns the zero time for null.
+func (r row) time(i int) time.Time {
+	if r.null(i) {
+		return time.Time{}
+	}
+	return time.UnixMicro(r.s.Int(i)).UTC()
+}
+
+func (r row) null(i int) bool { return r.s.Kind(i) == lib.SQLITE_NULL }

@@ -1,0 +1,47 @@
+package sqlite
+
+import (
+	"errors"
+	"time"
+
+	"ql/internal/fault"
+	"ql/internal/sqlite"
+
+	lib "modernc.org/sqlite/lib"
+)
+
+// retryAfter is when one may try again to use a store that cannot be used.
+const retryAfter = 5 * time.Second
+
+// ErrClosed is the error of a store that was closed.
+var ErrClosed error = fault.Busy(fault.StorageUnavailable, retryAfter, "the service is stopping")
+
+// explain gives the errors of SQLite that are none of the program's a code: the
+// disk is full or broken, or another process holds the store for too long. A
+// write that got it left nothing behind.
+func explain(err error) error {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Primary() {
+	case lib.SQLITE_BUSY, lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN,
+		lib.SQLITE_NOMEM, lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_PROTOCOL:
+		return fault.Busy(fault.StorageUnavailable, retryAfter, "the storage cannot be used at the moment").Because(err)
+	}
+	return err
+}
+
+// isTaken reports whether a row with the same unique value is there already.
+func isTaken(err error) bool {
+	return hasCode(err, lib.SQLITE_CONSTRAINT_UNIQUE) || hasCode(err, lib.SQLITE_CONSTRAINT_PRIMARYKEY)
+}
+
+// isOrphan reports whether a row was refused since what it belongs to is not
+// there.
+func isOrphan(err error) bool { return hasCode(err, lib.SQLITE_CONSTRAINT_FOREIGNKEY) }
+
+func hasCode(err error, code int) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code == code
+}

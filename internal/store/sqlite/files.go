@@ -1,0 +1,192 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"unicode/utf8"
+
+	"ql/internal/account"
+	"ql/internal/resource/files"
+)
+
+// Files keeps the nodes of accounts' trees of files.
+type Files struct{ store *Store }
+
+var _ files.Rows = Files{}
+
+// Files returns the store's files.
+func (s *Store) Files() Files { return Files{s} }
+
+const nodeColumns = "path, folder, size, modified"
+
+func readNode(r row) files.Node {
+	return files.Node{Path: r.text(0), Folder: r.bool(1), Size: r.int(2), Modified: r.time(3)}
+}
+
+// Usage implements files.Rows.
+func (s Files) Usage(ctx context.Context, a account.ID) (u files.Usage, err error) {
+	err = s.store.read(ctx, func(t tx) error {
+		_, err := t.one("SELECT generation, bytes, nodes FROM file_trees WHERE account = ?", func(r row) {
+			u = files.Usage{Generation: r.int(0), Bytes: r.int(1), Nodes: r.int(2)}
+		}, int64(a))
+		return err
+	})
+	return u, err
+}
+
+// Find implements files.Rows.
+func (s Files) Find(ctx context.Context, a account.ID, keys []string) ([]*files.Node, error) {
+	found := make([]*files.Node, len(keys))
+	err := s.store.read(ctx, func(t tx) error {
+		for i, key := range keys {
+			_, err := t.one("SELECT "+nodeColumns+" FROM files WHERE account = ? AND key = ?", func(r row) {
+				n := readNode(r)
+				found[i] = &n
+			}, int64(a), key)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+// Content implements files.Rows.
+func (s Files) Content(ctx context.Context, a account.ID, key string) (found *files.Node, err error) {
+	err = s.store.read(ctx, func(t tx) error {
+		return t.snapshot(func() error {
+			var seq int64
+			ok, err := t.one("SELECT "+nodeColumns+", seq, tail FROM files WHERE account = ? AND key = ?", func(r row) {
+				n := readNode(r)
+				seq, n.Tail = r.int(4), r.bytes(5)
+				found = &n
+			}, int64(a), key)
+			if err != nil || !ok || found.Size == int64(len(found.Tail)) {
+				return err
+			}
+			return t.each("SELECT hash, size FROM file_chunks WHERE file = ? ORDER BY seq", func(r row) {
+				c := files.Chunk{Size: r.int(1)}
+				copy(c.Hash[:], r.s.Blob(0))
+				found.Chunks = append(found.Chunks, c)
+			}, seq)
+		})
+	})
+	return found, err
+}
+
+// Children implements files.Rows.
+func (s Files) Children(ctx context.Context, a account.ID, key string, limit int) (list []files.Node, err error) {
+	err = s.store.read(ctx, func(t tx) error {
+		return t.each("SELECT "+nodeColumns+" FROM files WHERE account = ? AND parent = ? LIMIT ?", func(r row) { list = append(list, readNode(r)) },
+			int64(a), key, max(limit, 0))
+	})
+	return list, err
+}
+
+// Apply implements files.Rows. An account that is not there is
+// account.ErrNotFound.
+func (s Files) Apply(ctx context.Context, a account.ID, before, after files.Usage, changes []files.Change) (done bool, err error) {
+	err = s.store.write(ctx, func(t tx) error {
+		n, err := t.setUsage(a, before, after)
+		if done = n > 0; err != nil || !done {
+			return err
+		}
+		for _, change := range changes {
+			if err := t.applyChange(int64(a), change); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if isOrphan(err) {
+		return false, account.ErrNotFound
+	}
+	return done && err == nil, err
+}
+
+// setUsage sets an account's usage where its tree is of the generation seen.
+func (t tx) setUsage(a account.ID, before, after files.Usage) (int64, error) {
+	if before.Generation == 0 {
+		return t.exec("INSERT INTO file_trees (account, generation, bytes, nodes) VALUES (?, 1, ?, ?) ON CONFLICT DO NOTHING", int64(a), after.Bytes, after.Nodes)
+	}
+	return t.exec("UPDATE file_trees SET generation = generation + 1, bytes = ?, nodes = ? WHERE account = ? AND generation = ?",
+		after.Bytes, after.Nodes, int64(a), before.Generation)
+}
+
+func (t tx) applyChange(a int64, change files.Change) error {
+	switch c := change.(type) {
+	case files.Put:
+		return t.putNode(a, c.Node)
+	case files.Extend:
+		return t.extendNode(a, c.Node, c.Replace)
+	case files.Rename:
+		return t.renameNode(a, c.From, c.To)
+	case files.Drop:
+		_, err := t.exec("DELETE FROM files WHERE account = ? AND key = ?", a, files.Key(c.Path))
+		return err
+	}
+	return fmt.Errorf("a change of type %T", change)
+}
+
+func (t tx) putNode(a int64, n files.Node) error {
+	key := files.Key(n.Path)
+	if _, err := t.exec("DELETE FROM files WHERE account = ? AND key = ?", a, key); err != nil {
+		return err
+	}
+	if _, err := t.exec("INSERT INTO files (account, key, parent, path, folder, size, modified, tail) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		a, key, files.ParentKey(n.Path), n.Path, n.Folder, n.Size, n.Modified.UnixMicro(), append([]byte{}, n.Tail...)); err != nil {
+		return err
+	}
+	return t.addChunks(t.conn.db.LastInsertID(), n.Chunks)
+}
+
+func (t tx) extendNode(a int64, n files.Node, replace int) error {
+	key := files.Key(n.Path)
+	if _, err := t.exec("UPDATE files SET size = ?, modified = ?, tail = ? WHERE account = ? AND key = ?",
+		n.Size, n.Modified.UnixMicro(), append([]byte{}, n.Tail...), a, key); err != nil {
+		return err
+	}
+	if len(n.Chunks) == 0 && replace == 0 {
+		return nil
+	}
+	var seq int64
+	if _, err := t.one("SELECT seq FROM files WHERE account = ? AND key = ?", func(r row) { seq = r.int(0) }, a, key); err != nil {
+		return err
+	}
+	if _, err := t.exec("DELETE FROM file_chunks WHERE seq IN (SELECT seq FROM file_chunks WHERE file = ? ORDER BY seq DESC LIMIT ?)", seq, replace); err != nil {
+		return err
+	}
+	return t.addChunks(seq, n.Chunks)
+}
+
+func (t tx) addChunks(file int64, chunks []files.Chunk) error {
+	for i := range chunks {
+		if _, err := t.exec("INSERT INTO file_chunks (file, hash, size) VALUES (?, ?, ?)", file, chunks[i].Hash[:], chunks[i].Size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t tx) renameNode(a int64, from, to string) error {
+	fromKey, toKey := files.Key(from), files.Key(to)
+	// All that is below starts with the folder's name and a slash, and so comes
+	// before its name and a zero, which follows the slash.
+	if _, err := t.exec(`UPDATE files SET path = ?1 || substr(path, ?2), key = ?3 || substr(key, ?4), parent = ?3 || substr(parent, ?4)
+		WHERE account = ?5 AND key > ?6 AND key < ?7`,
+		to, utf8.RuneCountInString(from)+1, toKey, utf8.RuneCountInString(fromKey)+1, a, fromKey+"/", fromKey+"0"); err != nil {
+		return err
+	}
+	_, err := t.exec("UPDATE files SET path = ?, key = ?, parent = ? WHERE account = ? AND key = ?", to, toKey, files.ParentKey(to), a, fromKey)
+	return err
+}
+
+// HasBlob implements files.Rows.
+func (s Files) HasBlob(ctx context.Context, hash files.Hash) (found bool, err error) {
+	err = s.store.read(ctx, func(t tx) (err error) {
+		found, err = t.has("SELECT 1 FROM file_chunks WHERE hash = ?", hash[:])
+		return err
+	})
+	return found, err
+}

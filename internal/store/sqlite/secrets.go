@@ -1,0 +1,122 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"ql/internal/account"
+)
+
+// Publish implements account.PublishedScripts.
+func (s Accounts) Publish(ctx context.Context, p account.Published) error {
+	return s.put(ctx, "INSERT OR REPLACE INTO published (account, name, hash, added) VALUES (?, ?, ?, ?)",
+		int64(p.Account), p.Name, p.Hash[:], p.Added.UnixMicro())
+}
+
+// put stores a row that belongs to an account.
+func (s Accounts) put(ctx context.Context, sql string, args ...any) error {
+	err := s.store.write(ctx, func(t tx) error {
+		_, err := t.exec(sql, args...)
+		return err
+	})
+	if isOrphan(err) {
+		return account.ErrNotFound
+	}
+	return err
+}
+
+// Unpublish implements account.PublishedScripts.
+func (s Accounts) Unpublish(ctx context.Context, id account.ID, name string) error {
+	return s.change(ctx, "DELETE FROM published WHERE account = ? AND name = ?", int64(id), name)
+}
+
+// PublishedScripts implements account.PublishedScripts.
+func (s Accounts) PublishedScripts(ctx context.Context, id account.ID) (list []account.Published, err error) {
+	err = s.store.read(ctx, func(t tx) error {
+		return t.each("SELECT name, hash, added FROM published WHERE account = ? ORDER BY name", func(r row) {
+			p := account.Published{Account: id, Name: r.text(0), Added: r.time(2)}
+			copy(p.Hash[:], r.s.Blob(1))
+			list = append(list, p)
+		}, int64(id))
+	})
+	return list, err
+}
+
+// HasPublished implements account.PublishedScripts.
+func (s Accounts) HasPublished(ctx context.Context, id account.ID, hash account.ScriptHash) (found bool, err error) {
+	err = s.store.read(ctx, func(t tx) (err error) {
+		found, err = t.has("SELECT 1 FROM published WHERE account = ? AND hash = ?", int64(id), hash[:])
+		return err
+	})
+	return found, err
+}
+
+// SetSecret implements account.Secrets.
+func (s Accounts) SetSecret(ctx context.Context, secret account.Secret) error {
+	return s.put(ctx, "INSERT OR REPLACE INTO secrets (account, name, changed, sealed) VALUES (?, ?, ?, ?)",
+		int64(secret.Account), secret.Name, secret.Set.UnixMicro(), append([]byte{}, secret.Sealed...))
+}
+
+// Secret implements account.Secrets.
+func (s Accounts) Secret(ctx context.Context, id account.ID, name string) (secret account.Secret, err error) {
+	err = s.store.read(ctx, func(t tx) error {
+		found, err := t.one("SELECT changed, sealed FROM secrets WHERE account = ? AND name = ?", func(r row) {
+			secret = account.Secret{Account: id, Name: name, Set: r.time(0), Sealed: r.bytes(1)}
+		}, int64(id), name)
+		if err == nil && !found {
+			err = account.ErrNotFound
+		}
+		return err
+	})
+	return secret, err
+}
+
+// Secrets implements account.Secrets.
+func (s Accounts) Secrets(ctx context.Context, id account.ID) (list []account.Secret, err error) {
+	err = s.store.read(ctx, func(t tx) error {
+		return t.each("SELECT name, changed FROM secrets WHERE account = ? ORDER BY name", func(r row) {
+			list = append(list, account.Secret{Account: id, Name: r.text(0), Set: r.time(1)})
+		}, int64(id))
+	})
+	return list, err
+}
+
+// RemoveSecret implements account.Secrets.
+func (s Accounts) RemoveSecret(ctx context.Context, id account.ID, name string) error {
+	return s.change(ctx, "DELETE FROM secrets WHERE account = ? AND name = ?", int64(id), name)
+}
+
+// WebhookSecrets implements account.Secrets.
+func (s Accounts) WebhookSecrets(ctx context.Context, id account.ID, now time.Time) (list []account.WebhookSecret, err error) {
+	err = s.store.read(ctx, func(t tx) error {
+		return t.each("SELECT number, sealed, made, ends FROM webhook_secrets WHERE account = ? AND (ends IS NULL OR ends > ?) ORDER BY number DESC", func(r row) {
+			list = append(list, account.WebhookSecret{Account: id, Number: r.int(0), Sealed: r.bytes(1), Made: r.time(2), Until: r.time(3)})
+		}, int64(id), now.UnixMicro())
+	})
+	return list, err
+}
+
+// RotateWebhookSecret implements account.Secrets.
+func (s Accounts) RotateWebhookSecret(ctx context.Context, secret account.WebhookSecret, keep time.Time) error {
+	return s.store.write(ctx, func(t tx) error {
+		if err := t.requireAccount(secret.Account); err != nil {
+			return err
+		}
+		id, newest := int64(secret.Account), int64(0)
+		if _, err := t.one("SELECT coalesce(max(number), 0) FROM webhook_secrets WHERE account = ?", func(r row) { newest = r.int(0) }, id); err != nil {
+			return err
+		}
+		if newest != secret.Number-1 {
+			return account.ErrConflict
+		}
+		if _, err := t.exec("DELETE FROM webhook_secrets WHERE account = ? AND number < ?", id, newest); err != nil {
+			return err
+		}
+		if _, err := t.exec("UPDATE webhook_secrets SET ends = ? WHERE account = ?", keep.UnixMicro(), id); err != nil {
+			return err
+		}
+		_, err := t.exec("INSERT INTO webhook_secrets (account, number, sealed, made) VALUES (?, ?, ?, ?)",
+			id, secret.Number, append([]byte{}, secret.Sealed...), secret.Made.UnixMicro())
+		return err
+	})
+}

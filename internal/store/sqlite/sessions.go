@@ -1,0 +1,75 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/resource/sessions"
+)
+
+// Sessions keeps sessions of accounts' visitors.
+type Sessions struct{ store *Store }
+
+var _ sessions.Rows = Sessions{}
+
+// Sessions returns the store's sessions.
+func (s *Store) Sessions() Sessions { return Sessions{s} }
+
+// Create implements sessions.Rows. An account that is not there is
+// account.ErrNotFound.
+func (s Sessions) Create(ctx context.Context, k sessions.Key, now time.Time, over sessions.Expiry) error {
+	err := s.store.write(ctx, func(t tx) error {
+		id := int64(k.Account)
+		if _, err := t.exec("DELETE FROM sessions WHERE account = ? AND (touched < ? OR created < ?)", id, over.Touched.UnixMicro(), over.Created.UnixMicro()); err != nil {
+			return err
+		}
+		if _, err := t.exec("DELETE FROM sessions WHERE seq IN (SELECT seq FROM sessions WHERE account = ? ORDER BY touched DESC LIMIT -1 OFFSET ?)", id, over.Most); err != nil {
+			return err
+		}
+		_, err := t.exec("INSERT INTO sessions (account, id_hash, created, touched, version, data) VALUES (?, ?, ?, ?, 0, '{}')", id, k.Hash[:], now.UnixMicro(), now.UnixMicro())
+		return err
+	})
+	if isOrphan(err) {
+		return account.ErrNotFound
+	}
+	return err
+}
+
+// Load implements sessions.Rows.
+func (s Sessions) Load(ctx context.Context, k sessions.Key) (loaded sessions.Row, found bool, err error) {
+	err = s.store.read(ctx, func(t tx) (err error) {
+		found, err = t.one("SELECT data, version, created, touched FROM sessions WHERE account = ? AND id_hash = ?", func(r row) {
+			loaded = sessions.Row{Data: r.text(0), Version: r.int(1), Created: r.time(2), Touched: r.time(3)}
+		}, int64(k.Account), k.Hash[:])
+		return err
+	})
+	return loaded, found, err
+}
+
+// Touch implements sessions.Rows.
+func (s Sessions) Touch(ctx context.Context, k sessions.Key, now time.Time) error {
+	return s.store.write(ctx, func(t tx) error {
+		_, err := t.exec("UPDATE sessions SET touched = ? WHERE account = ? AND id_hash = ?", now.UnixMicro(), int64(k.Account), k.Hash[:])
+		return err
+	})
+}
+
+// Replace implements sessions.Rows.
+func (s Sessions) Replace(ctx context.Context, k sessions.Key, version int64, data string, now time.Time) (done bool, err error) {
+	err = s.store.write(ctx, func(t tx) error {
+		n, err := t.exec("UPDATE sessions SET data = ?, version = version + 1, touched = ? WHERE account = ? AND id_hash = ? AND version = ?",
+			data, now.UnixMicro(), int64(k.Account), k.Hash[:], version)
+		done = n > 0
+		return err
+	})
+	return done, err
+}
+
+// Remove implements sessions.Rows.
+func (s Sessions) Remove(ctx context.Context, k sessions.Key) error {
+	return s.store.write(ctx, func(t tx) error {
+		_, err := t.exec("DELETE FROM sessions WHERE account = ? AND id_hash = ?", int64(k.Account), k.Hash[:])
+		return err
+	})
+}

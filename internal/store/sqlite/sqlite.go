@@ -1,0 +1,172 @@
+// Package sqlite keeps the service's store in one SQLite file of the data
+// folder: accounts and what belongs to them, records of jobs, sessions. It is
+// the store of one node; what it promises is written down by the interfaces it
+// implements and proved by storetest.
+//
+// One goroutine writes. Writes that come at the same time share a commit, and
+// each returns when its commit is on the disk. Any number of goroutines read,
+// on connections that cannot write. Transactions never leave the package: each
+// method is one whole change.
+//
+// What a row means, and who may see it, is decided by the callers.
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"ql/internal/store/migrate"
+)
+
+// fileName is the store's file in the data folder.
+const fileName = "ql.db"
+
+// Options are how a store is opened. A zero field means its default.
+type Options struct {
+	// Folder is the data folder, made where it is missing.
+	Folder string
+	// Own takes the folder for this process, as a server does, and checks the
+	// file for damage. Without it a store is opened for a short command, beside
+	// a server or not.
+	Own bool
+
+	Readers int           // connections that read; twice the cores
+	Queue   int           // writes that may wait; 4096
+	Busy    time.Duration // how long another process is waited for; 5 seconds
+}
+
+func (o Options) withDefaults() Options {
+	if o.Readers <= 0 {
+		o.Readers = 2 * runtime.GOMAXPROCS(0)
+	}
+	if o.Queue <= 0 {
+		o.Queue = 4096
+	}
+	if o.Busy <= 0 {
+		o.Busy = 5 * time.Second
+	}
+	return o
+}
+
+// Store is an open store. It may be used by any number of goroutines.
+type Store struct {
+	writer  *writer
+	readers *readers
+	lock    io.Closer // nil where the folder is not owned
+}
+
+// Open opens the store of a data folder and brings it up to date.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	steps, err := migrate.Load(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	return open(ctx, o.withDefaults(), steps)
+}
+
+func open(ctx context.Context, o Options, steps []migrate.Step) (_ *Store, err error) {
+	folder, err := prepareFolder(o.Folder)
+	if err != nil {
+		return nil, fmt.Errorf("data folder: %w", err)
+	}
+	s := &Store{}
+	if o.Own {
+		if s.lock, err = lock(folder); err != nil {
+			return nil, err
+		}
+	}
+	path := filepath.Join(folder, fileName)
+	c, err := openFile(ctx, o, folder, path, steps)
+	if err != nil {
+		return nil, errors.Join(err, s.unlock())
+	}
+	s.writer = newWriter(c, o.Queue)
+	s.readers = newReaders(o.Readers, func(ctx context.Context) (*conn, error) {
+		return connect(ctx, path, o.Busy, false)
+	})
+	return s, nil
+}
+
+// prepareFolder makes the data folder and returns its real path: SQLite
+// follows no links.
+func prepareFolder(folder string) (string, error) {
+	folder, err := filepath.Abs(folder)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(folder)
+}
+
+// openFile returns the connection that writes, to a file that is whole and up
+// to date.
+func openFile(ctx context.Context, o Options, folder, path string, steps []migrate.Step) (_ *conn, err error) {
+	// Made here, so that nobody else may read it.
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	c, err := connect(ctx, path, o.Busy, true)
+	if err != nil {
+		return nil, err
+	}
+	s := &schema{folder: folder, path: path, owned: o.Own, conn: c, steps: steps}
+	if _, _, err = s.check(ctx); err == nil && o.Own {
+		err = c.quickCheck(ctx)
+	}
+	if err == nil {
+		err = s.migrate(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return c, nil
+}
+
+// Close waits for the reads and writes under way and closes the store. A
+// second time it does nothing.
+func (s *Store) Close() error {
+	err := s.readers.close()
+	// Last, so that it brings the whole store into its one file.
+	err = errors.Join(err, s.writer.close())
+	return errors.Join(err, s.unlock())
+}
+
+// Stats tells how well writes share commits.
+type Stats struct {
+	Writes  int64 // that were committed, failed ones among them
+	Commits int64 // that they took
+	Waiting int   // writes that wait for their turn
+}
+
+// Stats returns the numbers since the store was opened.
+func (s *Store) Stats() Stats {
+	return Stats{Writes: s.writer.writes.Load(), Commits: s.writer.commits.Load(), Waiting: len(s.writer.queue)}
+}
+
+func (s *Store) unlock() error {
+	if s.lock == nil {
+		return nil
+	}
+	if err := s.lock.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+// read runs f on a connection that only reads.
+func (s *Store) read(ctx context.Context, f func(tx) error) error { return s.readers.read(ctx, f) }
+
+// write makes a change and returns when it is on the disk.
+func (s *Store) write(ctx context.Context, f func(tx) error) error { return s.writer.write(ctx, f) }

@@ -1,0 +1,397 @@
+package storetest
+
+import (
+	"bytes"
+	"errors"
+	"sync"
+	"testing"
+
+	"ql/internal/account"
+)
+
+func testCreate(t *testing.T, s Stores) {
+	full := person("ada")
+	full.Phone, full.PhoneVerified = "+12025550143", true
+	full.SealedKey = []byte("sealed\x00")
+	full.Admin, full.Disabled, full.RequireAuthOnJobs = true, true, true
+	full.ID, full.Epoch = 77, 99 // both are the store's to give
+	full = create(t, s.Accounts, full)
+	bare := create(t, s.Accounts, account.Account{Username: "bare", Plan: account.Free, Created: noon})
+	if full.ID == 0 || bare.ID == 0 || full.ID == bare.ID {
+		t.Errorf("the ids are %d and %d", full.ID, bare.ID)
+	}
+	for _, want := range []account.Account{full, bare} {
+		got, err := s.Accounts.ByID(t.Context(), want.ID)
+		must(t, err)
+		same(t, want.Username, got, want)
+	}
+	got, err := s.Accounts.ByKeyHash(t.Context(), full.KeyHash)
+	must(t, err)
+	same(t, "by key", got, full)
+	_, err = s.Accounts.ByKeyHash(t.Context(), account.KeyHash{})
+	wantError(t, "the zero key", err, account.ErrNotFound)
+
+	twin := person("twin")
+	twin.KeyHash = full.KeyHash
+	_, err = s.Accounts.Create(t.Context(), twin)
+	wantError(t, "another's key", err, account.ErrConflict)
+	_, err = s.Accounts.ByAlias(t.Context(), account.Alias{Kind: account.Username, Name: "twin"})
+	wantError(t, "what failed", err, account.ErrNotFound)
+}
+
+func testNames(t *testing.T, s Stores) {
+	ada := person("ada")
+	ada.Phone, ada.PhoneVerified = "+12025550143", true
+	ada = create(t, s.Accounts, ada)
+	for _, alias := range ada.Aliases() {
+		got, err := s.Accounts.ByAlias(t.Context(), alias)
+		must(t, err)
+		same(t, alias.Name, got, ada)
+	}
+	for _, alias := range []account.Alias{
+		{Kind: account.Username, Name: "bob"},
+		{Kind: account.Username, Name: "ada@example.com"},
+		{Kind: account.Email, Name: "ada"},
+		{Kind: account.Phone, Name: "ada@example.com"},
+		{Kind: account.Username, Name: ""},
+	} {
+		_, err := s.Accounts.ByAlias(t.Context(), alias)
+		wantError(t, string(alias.Kind)+" "+alias.Name, err, account.ErrNotFound)
+	}
+
+	for field, change := range map[string]func(*account.Account){
+		"username": func(a *account.Account) { a.Username, a.Email = "ada", "ada@example.com" }, // the first of them
+		"email":    func(a *account.Account) { a.Email = "ada@example.com" },
+		"phone":    func(a *account.Account) { a.Phone, a.PhoneVerified = "+12025550143", true },
+	} {
+		bob := person("bob")
+		change(&bob)
+		_, err := s.Accounts.Create(t.Context(), bob)
+		var taken *account.Taken
+		if !errors.As(err, &taken) || taken.Field != field {
+			t.Errorf("%s of another: %v", field, err)
+		}
+	}
+	list, err := s.Accounts.List(t.Context(), "", 10)
+	must(t, err)
+	same(t, "the accounts", list, []account.Account{ada})
+
+	// What is not verified names nobody, so several may have it.
+	for _, name := range []string{"bob", "eve"} {
+		a := person(name)
+		a.Email, a.EmailVerified = "ada@example.com", false
+		a.Phone = "+12025550143"
+		a = create(t, s.Accounts, a)
+		got, err := s.Accounts.ByID(t.Context(), a.ID)
+		must(t, err)
+		same(t, name, got, a)
+	}
+	got, err := s.Accounts.ByAlias(t.Context(), account.Alias{Kind: account.Email, Name: "ada@example.com"})
+	must(t, err)
+	same(t, "whose the address is", got.ID, ada.ID)
+}
+
+func testList(t *testing.T, s Stores) {
+	for _, name := range []string{"dave", "ada", "carl", "bob", "a-b"} {
+		create(t, s.Accounts, person(name))
+	}
+	for _, test := range []struct {
+		after string
+		limit int
+		want  []string
+	}{
+		{"", 10, []string{"a-b", "ada", "bob", "carl", "dave"}},
+		{"", 2, []string{"a-b", "ada"}},
+		{"ada", 2, []string{"bob", "carl"}},
+		{"b", 1, []string{"bob"}},
+		{"dave", 5, nil},
+		{"", 0, nil},
+		{"", -1, nil},
+	} {
+		list, err := s.Accounts.List(t.Context(), test.after, test.limit)
+		must(t, err)
+		var got []string
+		for _, a := range list {
+			got = append(got, a.Username)
+		}
+		same(t, "after "+test.after, got, test.want)
+	}
+}
+
+func testCredentials(t *testing.T, s Stores) {
+	a := create(t, s.Accounts, person("ada"))
+	other := create(t, s.Accounts, person("bob"))
+	check := func(what string) {
+		t.Helper()
+		got, err := s.Accounts.ByID(t.Context(), a.ID)
+		must(t, err)
+		same(t, what, got, a)
+	}
+
+	must(t, s.Accounts.SetPassword(t.Context(), a.ID, "new"))
+	a.PasswordHash, a.Epoch = "new", 2
+	check("a new password")
+
+	must(t, s.Accounts.Rehash(t.Context(), a.ID, "new", "stronger"))
+	a.PasswordHash = "stronger"
+	check("a stronger hash")
+	wantError(t, "Rehash of what was", s.Accounts.Rehash(t.Context(), a.ID, "new", "x"), account.ErrConflict)
+	check("after it")
+
+	old := a.KeyHash
+	copy(a.KeyHash[:], "the second key")
+	a.SealedKey, a.Epoch = []byte("sealed"), 3
+	must(t, s.Accounts.RotateKey(t.Context(), a.ID, a.KeyHash, a.SealedKey))
+	check("a new key")
+	_, err := s.Accounts.ByKeyHash(t.Context(), old)
+	wantError(t, "the old key", err, account.ErrNotFound)
+	got, err := s.Accounts.ByKeyHash(t.Context(), a.KeyHash)
+	must(t, err)
+	same(t, "by the new key", got, a)
+	wantError(t, "RotateKey to another's", s.Accounts.RotateKey(t.Context(), a.ID, other.KeyHash, nil), account.ErrConflict)
+	check("after it")
+
+	must(t, s.Accounts.SealKey(t.Context(), a.ID, a.KeyHash, []byte("sealed again")))
+	a.SealedKey = []byte("sealed again")
+	check("another copy")
+	wantError(t, "SealKey of the old key", s.Accounts.SealKey(t.Context(), a.ID, old, []byte("x")), account.ErrConflict)
+	must(t, s.Accounts.RotateKey(t.Context(), a.ID, old, nil))
+	a.KeyHash, a.SealedKey, a.Epoch = old, nil, 4
+	check("a key without a copy")
+
+	got, err = s.Accounts.ByID(t.Context(), other.ID)
+	must(t, err)
+	same(t, "the other account", got, other)
+}
+
+func testSettings(t *testing.T, s Stores) {
+	a := create(t, s.Accounts, person("ada"))
+	other := create(t, s.Accounts, person("bob"))
+	must(t, s.Accounts.SetPlan(t.Context(), a.ID, account.Unlimited))
+	a.Plan = account.Unlimited
+	for flag, field := range map[account.Flag]*bool{
+		account.FlagAdmin:             &a.Admin,
+		account.FlagDisabled:          &a.Disabled,
+		account.FlagRequireAuthOnJobs: &a.RequireAuthOnJobs,
+	} {
+		for _, on := range []bool{true, true, false, true} {
+			must(t, s.Accounts.SetFlag(t.Context(), a.ID, flag, on))
+			*field = on
+			got, err := s.Accounts.ByID(t.Context(), a.ID)
+			must(t, err)
+			same(t, string(flag), got, a)
+		}
+	}
+	if err := s.Accounts.SetFlag(t.Context(), a.ID, "username", true); err == nil {
+		t.Error("a flag that is none was set")
+	}
+	got, err := s.Accounts.ByID(t.Context(), other.ID)
+	must(t, err)
+	same(t, "the other account", got, other)
+}
+
+func testMissingAccount(t *testing.T, s Stores) {
+	const nobody = account.ID(12345)
+	for _, id := range []account.ID{nobody, 0, -1} {
+		_, err := s.Accounts.ByID(t.Context(), id)
+		_, noSecret := s.Accounts.Secret(t.Context(), id, "a")
+		for what, err := range map[string]error{
+			"ByID":                err,
+			"Delete":              s.Accounts.Delete(t.Context(), id),
+			"SetPassword":         s.Accounts.SetPassword(t.Context(), id, "x"),
+			"Rehash":              s.Accounts.Rehash(t.Context(), id, "", "x"),
+			"RotateKey":           s.Accounts.RotateKey(t.Context(), id, account.KeyHash{1}, nil),
+			"SealKey":             s.Accounts.SealKey(t.Context(), id, account.KeyHash{}, nil),
+			"SetPlan":             s.Accounts.SetPlan(t.Context(), id, account.Free),
+			"SetFlag":             s.Accounts.SetFlag(t.Context(), id, account.FlagAdmin, true),
+			"AddDomain":           s.Accounts.AddDomain(t.Context(), domain(t, id, "a.example.com")),
+			"RemoveDomain":        s.Accounts.RemoveDomain(t.Context(), id, pattern(t, "a.example.com")),
+			"Publish":             s.Accounts.Publish(t.Context(), account.Published{Account: id, Name: "a", Added: noon}),
+			"Unpublish":           s.Accounts.Unpublish(t.Context(), id, "a"),
+			"SetSecret":           s.Accounts.SetSecret(t.Context(), account.Secret{Account: id, Name: "a", Sealed: []byte("x"), Set: noon}),
+			"Secret":              noSecret,
+			"RemoveSecret":        s.Accounts.RemoveSecret(t.Context(), id, "a"),
+			"RotateWebhookSecret": s.Accounts.RotateWebhookSecret(t.Context(), account.WebhookSecret{Account: id, Number: 1, Sealed: []byte("x"), Made: noon}, noon),
+		} {
+			wantError(t, what, err, account.ErrNotFound)
+		}
+		domains, err1 := s.Accounts.Domains(t.Context(), id)
+		scripts, err2 := s.Accounts.PublishedScripts(t.Context(), id)
+		has, err3 := s.Accounts.HasPublished(t.Context(), id, account.ScriptHash{})
+		secrets, err4 := s.Accounts.Secrets(t.Context(), id)
+		webhooks, err5 := s.Accounts.WebhookSecrets(t.Context(), id, noon)
+		must(t, errors.Join(err1, err2, err3, err4, err5))
+		if len(domains)+len(scripts)+len(secrets)+len(webhooks) > 0 || has {
+			t.Errorf("account %d has something", id)
+		}
+	}
+}
+
+func testDelete(t *testing.T, s Stores) {
+	a := create(t, s.Accounts, person("ada"))
+	other := create(t, s.Accounts, person("bob"))
+	for i, id := range []account.ID{a.ID, other.ID} {
+		must(t, s.Accounts.AddDomain(t.Context(), domain(t, id, numbered("d", i)+".example.com")))
+		must(t, s.Accounts.Publish(t.Context(), account.Published{Account: id, Name: "p", Added: noon}))
+		must(t, s.Accounts.SetSecret(t.Context(), account.Secret{Account: id, Name: "s", Sealed: []byte("x"), Set: noon}))
+		must(t, s.Accounts.RotateWebhookSecret(t.Context(), account.WebhookSecret{Account: id, Number: 1, Sealed: []byte("x"), Made: noon}, noon))
+		must(t, s.Sessions.Create(t.Context(), key(id, "s"), noon, never))
+	}
+	must(t, s.Jobs.Record(t.Context(), append(records(a.ID, 3), record(other.ID, 9))))
+
+	must(t, s.Accounts.Delete(t.Context(), a.ID))
+	wantError(t, "a second Delete", s.Accounts.Delete(t.Context(), a.ID), account.ErrNotFound)
+	_, err := s.Accounts.ByAlias(t.Context(), a.Aliases()[0])
+	wantError(t, "its name", err, account.ErrNotFound)
+	_, err = s.Jobs.ByID(t.Context(), record(a.ID, 1).ID)
+	if err == nil {
+		t.Error("its job is still there")
+	}
+	_, found, err := s.Sessions.Load(t.Context(), key(a.ID, "s"))
+	must(t, err)
+	if found {
+		t.Error("its session is still there")
+	}
+	again := create(t, s.Accounts, person("ada"))
+	if again.ID == a.ID {
+		t.Error("its id was given again")
+	}
+	for _, id := range []account.ID{a.ID, again.ID} {
+		domains, err1 := s.Accounts.Domains(t.Context(), id)
+		scripts, err2 := s.Accounts.PublishedScripts(t.Context(), id)
+		secrets, err3 := s.Accounts.Secrets(t.Context(), id)
+		webhooks, err4 := s.Accounts.WebhookSecrets(t.Context(), id, noon)
+		must(t, errors.Join(err1, err2, err3, err4))
+		if len(domains)+len(scripts)+len(secrets)+len(webhooks) > 0 {
+			t.Errorf("account %d has something left", id)
+		}
+	}
+	must(t, s.Accounts.AddDomain(t.Context(), domain(t, again.ID, numbered("d", 0)+".example.com")))
+
+	// The other's things are all there.
+	domains, err1 := s.Accounts.Domains(t.Context(), other.ID)
+	scripts, err2 := s.Accounts.PublishedScripts(t.Context(), other.ID)
+	secrets, err3 := s.Accounts.Secrets(t.Context(), other.ID)
+	webhooks, err4 := s.Accounts.WebhookSecrets(t.Context(), other.ID, noon)
+	_, found, err5 := s.Sessions.Load(t.Context(), key(other.ID, "s"))
+	_, err6 := s.Jobs.ByID(t.Context(), record(other.ID, 9).ID)
+	must(t, errors.Join(err1, err2, err3, err4, err5, err6))
+	if len(domains) != 1 || len(scripts) != 1 || len(secrets) != 1 || len(webhooks) != 1 || !found {
+		t.Error("something of the other account went too")
+	}
+}
+
+// testNameRace lets many ask for one name at once: one gets it.
+func testNameRace(t *testing.T, s Stores) {
+	const runs = 32
+	ids := make([]account.ID, runs)
+	errs := atOnce(runs, func(i int) (err error) {
+		a := person(numbered("user", i))
+		a.Email = "same@example.com"
+		ids[i], err = s.Accounts.Create(t.Context(), a)
+		return err
+	})
+	won := winners(t, errs, func(err error) bool {
+		var taken *account.Taken
+		return errors.As(err, &taken) && taken.Field == "email"
+	})
+	if len(won) != 1 {
+		t.Fatalf("%d got the name", len(won))
+	}
+	got, err := s.Accounts.ByAlias(t.Context(), account.Alias{Kind: account.Email, Name: "same@example.com"})
+	must(t, err)
+	if got.ID != ids[won[0]] || got.Username != numbered("user", won[0]) {
+		t.Errorf("it leads to %s", got.Username)
+	}
+	list, err := s.Accounts.List(t.Context(), "", 100)
+	must(t, err)
+	if len(list) != 1 {
+		t.Errorf("%d accounts were stored", len(list))
+	}
+}
+
+// testRehashRace lets many replace one hash: one does.
+func testRehashRace(t *testing.T, s Stores) {
+	a := create(t, s.Accounts, person("ada"))
+	errs := atOnce(16, func(i int) error {
+		return s.Accounts.Rehash(t.Context(), a.ID, a.PasswordHash, numbered("hash", i))
+	})
+	won := winners(t, errs, func(err error) bool { return errors.Is(err, account.ErrConflict) })
+	if len(won) != 1 {
+		t.Fatalf("%d replaced it", len(won))
+	}
+	got, err := s.Accounts.ByID(t.Context(), a.ID)
+	must(t, err)
+	if got.PasswordHash != numbered("hash", won[0]) || got.Epoch != 1 {
+		t.Errorf("got %s, epoch %d", got.PasswordHash, got.Epoch)
+	}
+}
+
+// testRotationAgainstLookup rotates a key while others look it up: once a
+// rotation has returned, nobody finds the old one.
+func testRotationAgainstLookup(t *testing.T, s Stores) {
+	const rotations, lookers = 30, 4
+	a := create(t, s.Accounts, person("ada"))
+	hash := func(n int) (h account.KeyHash) {
+		copy(h[:], numbered("rotated", n))
+		return h
+	}
+	var mu sync.Mutex
+	dead := 0 // keys below this number were rotated away
+	done := make(chan struct{})
+	var group sync.WaitGroup
+	for range lookers {
+		group.Go(func() {
+			for n := 0; ; n = (n + 1) % rotations {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				mu.Lock()
+				isDead := n < dead
+				mu.Unlock()
+				got, err := s.Accounts.ByKeyHash(t.Context(), hash(n))
+				switch {
+				case err == nil && isDead:
+					t.Errorf("key %d was found after its end", n)
+				case err == nil && (got.KeyHash != hash(n) || got.Epoch != int64(n)+2):
+					t.Errorf("key %d came with epoch %d", n, got.Epoch)
+				case err != nil && !errors.Is(err, account.ErrNotFound):
+					t.Errorf("key %d: %v", n, err)
+				}
+			}
+		})
+	}
+	for n := range rotations {
+		if err := s.Accounts.RotateKey(t.Context(), a.ID, hash(n), nil); err != nil {
+			t.Error(err)
+			break
+		}
+		mu.Lock()
+		dead = n
+		mu.Unlock()
+		if got, err := s.Accounts.ByKeyHash(t.Context(), hash(n)); err != nil || got.ID != a.ID {
+			t.Errorf("the key just made: %v", err)
+		}
+	}
+	close(done)
+	group.Wait()
+}
+
+func testKeepCheck(t *testing.T, s Stores) {
+	kept := make([][]byte, 8)
+	errs := atOnce(len(kept), func(i int) (err error) {
+		kept[i], err = s.Accounts.KeepCheck(t.Context(), []byte(numbered("check", i)))
+		return err
+	})
+	must(t, errors.Join(errs...))
+	for i := range kept {
+		if len(kept[i]) == 0 || !bytes.Equal(kept[i], kept[0]) {
+			t.Errorf("%q and %q were kept", kept[0], kept[i])
+		}
+	}
+	again, err := s.Accounts.KeepCheck(t.Context(), []byte("later"))
+	must(t, err)
+	same(t, "what stands", string(again), string(kept[0]))
+}

@@ -1,0 +1,232 @@
+package storetest
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"ql/internal/account"
+)
+
+func pattern(t *testing.T, text string) account.Pattern {
+	t.Helper()
+	p, err := account.ParsePattern(text, true)
+	must(t, err)
+	return p
+}
+
+func domain(t *testing.T, id account.ID, text string) account.Domain {
+	t.Helper()
+	return account.Domain{Account: id, Pattern: pattern(t, text), Added: noon}
+}
+
+func testDomains(t *testing.T, s Stores) {
+	a := create(t, s.Accounts, person("ada"))
+	var want []account.Domain
+	for i, text := range []string{"shop.example.com", "*.example.com", "http://shop.example.com", "https://shop.example.com:8443", "http://localhost:3000", "http://[::1]:80"} {
+		d := domain(t, a.ID, text)
+		d.PublishedOnly = i%2 == 0
+		d.Added = noon.Add(time.Duration(i) * time.Second)
+		must(t, s.Accounts.AddDomain(t.Context(), d))
+		want = append(want, d)
+	}
+	slices.SortFunc(want, func(a, b account.Domain) int { return cmp.Compare(a.Pattern.String(), b.Pattern.String()) })
+	got, err := s.Accounts.Domains(t.Context(), a.ID)
+	must(t, err)
+	same(t, "the entries", got, want)
+
+	again := want[0]
+	again.Added = noon.Add(time.Hour)
+	again.PublishedOnly = !again.PublishedOnly
+	must(t, s.Accounts.AddDomain(t.Context(), again))
+	want[0].PublishedOnly = again.PublishedOnly
+	got, err = s.Accounts.Domains(t.Context(), a.ID)
+	must(t, err)
+	same(t, "after an entry came again", got, want)
+
+	for host, hosts := range map[string][]string{
+		"shop.example.com":  {"*.example.com", "shop.example.com", "shop.example.com", "shop.example.com"},
+		"other.example.com": {"*.example.com"},
+		"a.b.example.com":   {"*.example.com"},
+		"example.com":       nil,
+		"localhost":         {"localhost"},
+		"[::1]":             {"[::1]"},
+		"com":               nil,
+	} {
+		entries, err := s.Accounts.DomainsOf(t.Context(), host)
+		must(t, err)
+		var found []string
+		for _, d := range entries {
+			found = append(found, d.Pattern.Host)
+			if !slices.Contains(want, d) {
+				t.Errorf("%s: the entry %v", host, d)
+			}
+		}
+		slices.Sort(found)
+		same(t, host, found, hosts)
+	}
+
+	must(t, s.Accounts.RemoveDomain(t.Context(), a.ID, want[0].Pattern))
+	wantError(t, "a second Remove", s.Accounts.RemoveDomain(t.Context(), a.ID, want[0].Pattern), account.ErrNotFound)
+	got, err = s.Accounts.Domains(t.Context(), a.ID)
+	must(t, err)
+	same(t, "the rest", got, want[1:])
+}
+
+// testDomainOverlap tries every pair of entries, one for each of two accounts,
+// and asks the patterns whether they overlap.
+func testDomainOverlap(t *testing.T, s Stores) {
+	texts := []string{
+		"example.com", "shop.example.com", "a.shop.example.com", "*.example.com", "*.shop.example.com",
+		"http://shop.example.com:8080", "myexample.com", "*.myexample.com", "example.com.evil.net", "xample.com",
+		"*.example.org", "example-com.net",
+	}
+	ada := create(t, s.Accounts, person("ada"))
+	bob := create(t, s.Accounts, person("bob"))
+	for _, first := range texts {
+		must(t, s.Accounts.AddDomain(t.Context(), domain(t, ada.ID, first)))
+		for _, second := range texts {
+			d := domain(t, bob.ID, second)
+			err := s.Accounts.AddDomain(t.Context(), d)
+			var taken *account.Taken
+			isTaken := errors.As(err, &taken) && taken.Field == "domain"
+			if err != nil && !isTaken {
+				t.Fatal(err)
+			}
+			if want := d.Pattern.Overlaps(pattern(t, first)); isTaken != want {
+				t.Errorf("%s beside %s: %v", second, first, err)
+			}
+			if err == nil {
+				must(t, s.Accounts.RemoveDomain(t.Context(), bob.ID, d.Pattern))
+			}
+		}
+		must(t, s.Accounts.RemoveDomain(t.Context(), ada.ID, pattern(t, first)))
+	}
+}
+
+func testDomainRace(t *testing.T, s Stores) {
+	texts := []string{"shop.example.com", "*.example.com"}
+	ids := make([]account.ID, 16)
+	for i := range ids {
+		ids[i] = create(t, s.Accounts, person(numbered("user", i))).ID
+	}
+	domains := make([]account.Domain, len(ids))
+	for i, id := range ids {
+		domains[i] = domain(t, id, texts[i%2])
+	}
+	errs := atOnce(len(ids), func(i int) error { return s.Accounts.AddDomain(t.Context(), domains[i]) })
+	won := winners(t, errs, func(err error) bool {
+		var taken *account.Taken
+		return errors.As(err, &taken)
+	})
+	if len(won) != 1 {
+		t.Errorf("%d accounts have it", len(won))
+	}
+}
+
+func testPublished(t *testing.T, s Stores) {
+	ada := create(t, s.Accounts, person("ada"))
+	bob := create(t, s.Accounts, person("bob"))
+	script := func(id account.ID, name string, hash byte) account.Published {
+		return account.Published{Account: id, Name: name, Hash: account.ScriptHash{hash}, Added: noon}
+	}
+	has := func(id account.ID, hash byte, want bool) {
+		t.Helper()
+		got, err := s.Accounts.HasPublished(t.Context(), id, account.ScriptHash{hash})
+		must(t, err)
+		if got != want {
+			t.Errorf("the script %d of account %d: %t", hash, id, got)
+		}
+	}
+	for _, p := range []account.Published{script(ada.ID, "b", 1), script(ada.ID, "a", 2), script(ada.ID, "c", 2), script(bob.ID, "a", 3)} {
+		must(t, s.Accounts.Publish(t.Context(), p))
+	}
+	has(ada.ID, 1, true)
+	has(ada.ID, 3, false)
+	has(bob.ID, 1, false)
+	must(t, s.Accounts.Publish(t.Context(), script(ada.ID, "b", 4)))
+	has(ada.ID, 1, false)
+	has(ada.ID, 4, true)
+	got, err := s.Accounts.PublishedScripts(t.Context(), ada.ID)
+	must(t, err)
+	same(t, "the scripts", got, []account.Published{script(ada.ID, "a", 2), script(ada.ID, "b", 4), script(ada.ID, "c", 2)})
+	must(t, s.Accounts.Unpublish(t.Context(), ada.ID, "a"))
+	has(ada.ID, 2, true) // under another name
+	must(t, s.Accounts.Unpublish(t.Context(), ada.ID, "c"))
+	has(ada.ID, 2, false)
+	wantError(t, "a second Unpublish", s.Accounts.Unpublish(t.Context(), ada.ID, "a"), account.ErrNotFound)
+	has(bob.ID, 3, true)
+}
+
+func testSecrets(t *testing.T, s Stores) {
+	ada := create(t, s.Accounts, person("ada"))
+	bob := create(t, s.Accounts, person("bob"))
+	secret := func(id account.ID, name, sealed string) account.Secret {
+		return account.Secret{Account: id, Name: name, Sealed: []byte(sealed), Set: noon}
+	}
+	for _, v := range []account.Secret{secret(ada.ID, "b", "1"), secret(ada.ID, "a", "2\x00"), secret(bob.ID, "a", "3"), secret(ada.ID, "b", "4")} {
+		must(t, s.Accounts.SetSecret(t.Context(), v))
+	}
+	for _, want := range []account.Secret{secret(ada.ID, "a", "2\x00"), secret(ada.ID, "b", "4"), secret(bob.ID, "a", "3")} {
+		got, err := s.Accounts.Secret(t.Context(), want.Account, want.Name)
+		must(t, err)
+		same(t, want.Name, got, want)
+	}
+	list, err := s.Accounts.Secrets(t.Context(), ada.ID)
+	must(t, err)
+	same(t, "the list", list, []account.Secret{{Account: ada.ID, Name: "a", Set: noon}, {Account: ada.ID, Name: "b", Set: noon}})
+	_, err = s.Accounts.Secret(t.Context(), bob.ID, "b")
+	wantError(t, "another's secret", err, account.ErrNotFound)
+	must(t, s.Accounts.RemoveSecret(t.Context(), ada.ID, "a"))
+	wantError(t, "a second Remove", s.Accounts.RemoveSecret(t.Context(), ada.ID, "a"), account.ErrNotFound)
+	_, err = s.Accounts.Secret(t.Context(), bob.ID, "a")
+	must(t, err)
+}
+
+func testWebhookSecrets(t *testing.T, s Stores) {
+	a := create(t, s.Accounts, person("ada"))
+	create(t, s.Accounts, person("bob"))
+	secret := func(number int64) account.WebhookSecret {
+		return account.WebhookSecret{Account: a.ID, Number: number, Sealed: []byte(numbered("sealed", int(number))), Made: noon.Add(time.Duration(number) * time.Hour)}
+	}
+	at := func(now time.Time, want ...account.WebhookSecret) {
+		t.Helper()
+		got, err := s.Accounts.WebhookSecrets(t.Context(), a.ID, now)
+		must(t, err)
+		same(t, now.String(), got, want)
+	}
+	keep := noon.Add(24 * time.Hour)
+	at(noon)
+	wantError(t, "the second first", s.Accounts.RotateWebhookSecret(t.Context(), secret(2), keep), account.ErrConflict)
+	must(t, s.Accounts.RotateWebhookSecret(t.Context(), secret(1), keep))
+	at(noon.Add(1000*time.Hour), secret(1))
+	wantError(t, "the first again", s.Accounts.RotateWebhookSecret(t.Context(), secret(1), keep), account.ErrConflict)
+
+	must(t, s.Accounts.RotateWebhookSecret(t.Context(), secret(2), keep))
+	first := secret(1)
+	first.Until = keep
+	at(keep.Add(-time.Microsecond), secret(2), first)
+	at(keep, secret(2))
+
+	must(t, s.Accounts.RotateWebhookSecret(t.Context(), secret(3), keep.Add(time.Hour)))
+	second := secret(2)
+	second.Until = keep.Add(time.Hour)
+	at(noon, secret(3), second) // the first is gone, though its time was not over
+}
+
+func testWebhookSecretRace(t *testing.T, s Stores) {
+	a := create(t, s.Accounts, person("ada"))
+	for number := int64(1); number <= 3; number++ {
+		errs := atOnce(8, func(i int) error {
+			return s.Accounts.RotateWebhookSecret(t.Context(), account.WebhookSecret{Account: a.ID, Number: number, Sealed: []byte(numbered("s", i)), Made: noon}, noon.Add(time.Hour))
+		})
+		won := winners(t, errs, func(err error) bool { return errors.Is(err, account.ErrConflict) })
+		got, err := s.Accounts.WebhookSecrets(t.Context(), a.ID, noon)
+		must(t, err)
+		if len(won) != 1 || len(got) != min(int(number), 2) || string(got[0].Sealed) != numbered("s", won[0]) {
+			t.Errorf("rotation %d: %v won, and %d stand", number, won, len(got))
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package storetest
+
+import (
+	"encoding/binary"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/job"
+)
+
+// record returns the record with a number.
+func record(a account.ID, n int) job.Record {
+	r := job.Record{
+		Summary: job.Summary{
+			Account:    a,
+			State:      job.Complete,
+			Mode:       job.Sync,
+			Convention: job.JSON,
+			Credential: job.ByPassword,
+			Created:    noon.Add(time.Duration(n) * time.Second),
+			Finished:   noon.Add(time.Duration(n)*time.Second + time.Millisecond),
+			Steps:      int64(n),
+		},
+		Result: []byte(numbered("result", n)),
+		Trace:  []byte(`[{"step":"EMIT"}]`),
+	}
+	r.ID[6], r.ID[8] = 0x40, 0x80
+	binary.BigEndian.PutUint32(r.ID[:], uint32(n))
+	return r
+}
+
+// records returns those with the numbers from 1.
+func records(a account.ID, n int) []job.Record {
+	list := make([]job.Record, n)
+	for i := range list {
+		list[i] = record(a, i+1)
+	}
+	return list
+}
+
+func testJobs(t *testing.T, s Stores) {
+	a := create(t, s.Accounts, person("ada"))
+	full := record(a.ID, 1)
+	full.Result, full.Encoding = []byte{0, 0xff, 0xfe}, job.Base64
+	full.Error, full.Response, full.TraceDropped = []byte(`{"code":"x"}`), []byte(`{"status":404}`), 7
+	full.State, full.Convention, full.Credential = job.Failed, job.Form, job.ByKey
+	bare := record(a.ID, 2)
+	bare.Result, bare.Trace, bare.Finished = []byte{}, nil, time.Time{}
+	bare.State, bare.Mode = job.Accepted, job.Async
+	large := record(a.ID, 3)
+	large.Result = make([]byte, 3<<20)
+	large.Result[len(large.Result)-1] = 1
+
+	must(t, s.Jobs.Record(t.Context(), nil))
+	must(t, s.Jobs.Record(t.Context(), []job.Record{full, bare, large}))
+	for _, want := range []job.Record{full, bare, large} {
+		got, err := s.Jobs.ByID(t.Context(), want.ID)
+		must(t, err)
+		same(t, want.ID.String(), got, want)
+	}
+	_, err := s.Jobs.ByID(t.Context(), job.NewID())
+	wantError(t, "another id", err, job.ErrNotFound)
+	_, err = s.Jobs.ByID(t.Context(), job.ID{})
+	wantError(t, "the zero id", err, job.ErrNotFound)
+}
+
+func testJobList(t *testing.T, s Stores) {
+	ada := create(t, s.Accounts, person("ada"))
+	bob := create(t, s.Accounts, person("bob"))
+	list := records(ada.ID, 6)
+	list[1].State, list[4].State = job.Failed, job.Failed
+	must(t, s.Jobs.Record(t.Context(), list[:2]))
+	must(t, s.Jobs.Record(t.Context(), []job.Record{record(bob.ID, 100)}))
+	must(t, s.Jobs.Record(t.Context(), list[2:]))
+
+	for _, test := range []struct {
+		name  string
+		query job.Query
+		want  []int
+	}{
+		{"all", job.Query{Limit: 10}, []int{6, 5, 4, 3, 2, 1}},
+		{"some", job.Query{Limit: 2}, []int{6, 5}},
+		{"the next", job.Query{Limit: 2, Before: list[4].ID}, []int{4, 3}},
+		{"the last", job.Query{Limit: 10, Before: list[1].ID}, []int{1}},
+		{"none left", job.Query{Limit: 10, Before: list[0].ID}, nil},
+		{"by state", job.Query{Limit: 10, State: job.Failed}, []int{5, 2}},
+		{"by state, the next", job.Query{Limit: 10, State: job.Failed, Before: list[4].ID}, []int{2}},
+		{"by state, none", job.Query{Limit: 10, State: job.Expired}, nil},
+		{"after another's", job.Query{Limit: 10, Before: record(bob.ID, 100).ID}, nil},
+		{"after an unknown one", job.Query{Limit: 10, Before: job.NewID()}, nil},
+		{"without a limit", job.Query{}, nil},
+	} {
+		got, err := s.Jobs.List(t.Context(), ada.ID, test.query)
+		must(t, err)
+		var want []job.Summary
+		for _, n := range test.want {
+			want = append(want, list[n-1].Summary)
+		}
+		same(t, test.name, got, want)
+	}
+}
+
+func testJobForget(t *testing.T, s Stores) {
+	ada := create(t, s.Accounts, person("ada"))
+	bob := create(t, s.Accounts, person("bob"))
+	list := records(ada.ID, 5)
+	list[0].Finished, list[0].State = time.Time{}, job.Paused // not finished, however old
+	must(t, s.Jobs.Record(t.Context(), append(list, record(bob.ID, 100))))
+	forget := func(before time.Time, limit, want int) {
+		t.Helper()
+		n, err := s.Jobs.Forget(t.Context(), ada.ID, before, limit)
+		must(t, err)
+		if n != want {
+			t.Errorf("%d jobs were removed", n)
+		}
+	}
+	forget(list[3].Finished, 1, 1)
+	if _, err := s.Jobs.ByID(t.Context(), list[1].ID); !errors.Is(err, job.ErrNotFound) {
+		t.Errorf("the oldest: %v", err)
+	}
+	forget(list[3].Finished, 10, 1)
+	forget(list[3].Finished, 10, 0)
+	forget(noon.Add(time.Hour), 0, 0)
+	forget(noon.Add(time.Hour), 10, 2)
+	left, err := s.Jobs.List(t.Context(), ada.ID, job.Query{Limit: 10})
+	must(t, err)
+	same(t, "what is left", left, []job.Summary{list[0].Summary})
+	if _, err := s.Jobs.ByID(t.Context(), record(bob.ID, 100).ID); err != nil {
+		t.Errorf("another's job: %v", err)
+	}
+}
+
+// testJobsLeftOut stores records beside such as cannot be stored: of an account
+// that is gone, and one twice.
+func testJobsLeftOut(t *testing.T, s Stores) {
+	a := create(t, s.Accounts, person("ada"))
+	gone := create(t, s.Accounts, person("bob"))
+	must(t, s.Accounts.Delete(t.Context(), gone.ID))
+	twin := record(a.ID, 1)
+	twin.Result = []byte("another")
+	must(t, s.Jobs.Record(t.Context(), []job.Record{record(a.ID, 1), record(gone.ID, 2), twin, record(a.ID, 3)}))
+	must(t, s.Jobs.Record(t.Context(), []job.Record{twin}))
+	got, err := s.Jobs.ByID(t.Context(), twin.ID)
+	must(t, err)
+	same(t, "the first of two", got, record(a.ID, 1))
+	_, err = s.Jobs.ByID(t.Context(), record(gone.ID, 2).ID)
+	wantError(t, "the one of nobody", err, job.ErrNotFound)
+	_, err = s.Jobs.ByID(t.Context(), record(a.ID, 3).ID)
+	must(t, err)
+}
+
+// testRecorder records from many goroutines through a small buffer: all can be
+// read at once, and are stored in the order in which each came.
+func testRecorder(t *testing.T, s Stores) {
+	a := create(t, s.Accounts, person("ada"))
+	r := job.NewRecorder(s.Jobs, job.RecorderOptions{MaxRecords: 8, MaxBatch: 3, Linger: time.Microsecond})
+	const runs, rounds = 8, 25
+	var group sync.WaitGroup
+	for run := range runs {
+		group.Go(func() {
+			for round := range rounds {
+				want := record(a.ID, run*rounds+round)
+				if err := r.Record(t.Context(), want); err != nil {
+					t.Error(err)
+					return
+				}
+				if got, err := r.Get(t.Context(), want.ID); err != nil || got.ID != want.ID {
+					t.Errorf("it cannot be read: %v", err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	must(t, r.Close(t.Context()))
+	list, err := s.Jobs.List(t.Context(), a.ID, job.Query{Limit: 1000})
+	must(t, err)
+	if len(list) != runs*rounds {
+		t.Errorf("%d jobs were stored", len(list))
+	}
+	last := map[int64]int64{}
+	for _, j := range list { // from the last to the first
+		run := j.Steps / rounds
+		if before, ok := last[run]; ok && before != j.Steps+1 {
+			t.Errorf("job %d stands before job %d", j.Steps, before)
+		}
+		last[run] = j.Steps
+	}
+}

@@ -1,0 +1,185 @@
+// Package storetest proves that a store keeps what the service's packages ask
+// of one. Every store runs the same suite: it is written against the
+// interfaces alone, and says nothing of how rows are kept. What only one
+// store has, such as its files and migrations, is tested beside that store.
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"testing"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/job"
+	"ql/internal/resource/files"
+	"ql/internal/resource/sessions"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Stores are the parts of one store under test.
+type Stores struct {
+	Accounts account.Store
+	Jobs     job.Store
+	Sessions sessions.Rows
+	Files    files.Rows
+}
+
+// Run runs the whole suite. open returns an empty store that lives until the
+// end of the test it is given.
+func Run(t *testing.T, open func(t *testing.T) Stores) {
+	for name, test := range map[string]func(*testing.T, Stores){
+		"accounts/create":           testCreate,
+		"accounts/names":            testNames,
+		"accounts/list":             testList,
+		"accounts/credentials":      testCredentials,
+		"accounts/settings":         testSettings,
+		"accounts/delete":           testDelete,
+		"accounts/missing":          testMissingAccount,
+		"accounts/race for a name":  testNameRace,
+		"accounts/race for rehash":  testRehashRace,
+		"accounts/rotation":         testRotationAgainstLookup,
+		"accounts/master check":     testKeepCheck,
+		"domains/entries":           testDomains,
+		"domains/overlap":           testDomainOverlap,
+		"domains/race":              testDomainRace,
+		"published":                 testPublished,
+		"secrets":                   testSecrets,
+		"webhook secrets":           testWebhookSecrets,
+		"webhook secrets/race":      testWebhookSecretRace,
+		"jobs/records":              testJobs,
+		"jobs/list":                 testJobList,
+		"jobs/forget":               testJobForget,
+		"jobs/left out":             testJobsLeftOut,
+		"jobs/recorder":             testRecorder,
+		"sessions/rows":             testSessionRows,
+		"sessions/expiry":           testSessionExpiry,
+		"sessions/one after other":  testSessionOrder,
+		"sessions/race for version": testSessionRace,
+		"files/usage":               testFileUsage,
+		"files/quota":               testFileQuota,
+		"files/race":                testFileRace,
+		"files/growing":             testGrowingFile,
+		"files/blobs":               testBlobs,
+		"files/damaged blobs":       testDamagedBlobs,
+		"ended contexts":            testEndedContexts,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, open(t)) })
+	}
+	t.Run("files/tree", func(t *testing.T) { testTree(t, open) })
+}
+
+// noon is the moment at which the tests take place; to the microsecond, and no
+// more.
+var noon = time.Date(2026, 11, 15, 12, 0, 0, 123_456_000, time.UTC)
+
+// person returns an account that is not stored yet.
+func person(name string) account.Account {
+	a := account.Account{
+		Username:      name,
+		Email:         name + "@example.com",
+		EmailVerified: true,
+		PasswordHash:  "hash of " + name,
+		Plan:          account.Standard,
+		Created:       noon,
+	}
+	copy(a.KeyHash[:], "key of "+name)
+	return a
+}
+
+// create stores an account and returns it as it should stand.
+func create(t *testing.T, s account.Store, a account.Account) account.Account {
+	t.Helper()
+	id, err := s.Create(t.Context(), a)
+	if err != nil {
+		t.Fatalf("create %s: %v", a.Username, err)
+	}
+	a.ID, a.Epoch = id, 1
+	return a
+}
+
+// must fails the test at an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantError fails the test where err is not the one expected.
+func wantError(t *testing.T, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: got %v, want %v", what, err, want)
+	}
+}
+
+// same compares two values.
+func same(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if reflect.DeepEqual(want, got) {
+		return // megabytes take cmp seconds
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// atOnce calls f n times at the same time and returns what each gave.
+func atOnce(n int, f func(i int) error) []error {
+	errs := make([]error, n)
+	start := make(chan struct{})
+	var group sync.WaitGroup
+	for i := range n {
+		group.Go(func() {
+			<-start
+			errs[i] = f(i)
+		})
+	}
+	close(start)
+	group.Wait()
+	return errs
+}
+
+// winners returns the numbers of those without an error, and fails where
+// another has one that lost does not accept.
+func winners(t *testing.T, errs []error, lost func(error) bool) (won []int) {
+	t.Helper()
+	for i, err := range errs {
+		switch {
+		case err == nil:
+			won = append(won, i)
+		case !lost(err):
+			t.Errorf("number %d: %v", i, err)
+		}
+	}
+	return won
+}
+
+func testEndedContexts(t *testing.T, s Stores) {
+	a := create(t, s.Accounts, person("ada"))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := s.Accounts.Create(ctx, person("bob"))
+	wantError(t, "Create", err, context.Canceled)
+	_, err = s.Accounts.ByID(ctx, a.ID)
+	wantError(t, "ByID", err, context.Canceled)
+	wantError(t, "Delete", s.Accounts.Delete(ctx, a.ID), context.Canceled)
+	wantError(t, "Record", s.Jobs.Record(ctx, []job.Record{record(a.ID, 1)}), context.Canceled)
+	_, _, err = s.Sessions.Load(ctx, sessions.Key{Account: a.ID})
+	wantError(t, "Load", err, context.Canceled)
+
+	// Nothing of it was done.
+	got, err := s.Accounts.List(t.Context(), "", 10)
+	must(t, err)
+	same(t, "the accounts", got, []account.Account{a})
+	_, err = s.Jobs.ByID(t.Context(), record(a.ID, 1).ID)
+	wantError(t, "the job", err, job.ErrNotFound)
+}
+
+// numbered returns a text for the case with a number.
+func numbered(what string, i int) string { return fmt.Sprintf("%s-%03d", what, i) }
