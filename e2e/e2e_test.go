@@ -1,6 +1,17 @@
 // Package e2e runs the command ql as people do: each file in testdata/script is
 // a session at the shell with the files it starts from. "go test ./e2e -update"
 // rewrites what the sessions expect to see.
+//
+// Besides the commands of testscript a session has two:
+//
+//	service start [flags]   ql serve on a free port, its address in $URL
+//	service stop            interrupts it and waits; what it said is in service.out,
+//	                        what it logged in service.log
+//	exec http METHOD ADDRESS [Name:value…] [name=value…]
+//
+// http sends a request: the named headers, and the rest of its arguments as a
+// form, or with one argument @FILE that file. It prints the status, the headers
+// that are asked for by "Name:" alone, and the body.
 package e2e
 
 import (
@@ -17,7 +28,8 @@ var update = flag.Bool("update", false, "rewrite the expected output in testdata
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"ql": func() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"ql":   func() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"http": callHTTP,
 	})
 }
 
@@ -27,5 +39,6 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"service": service},
 	})
 }

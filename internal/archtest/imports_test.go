@@ -38,8 +38,14 @@ var layers = []layer{
 	{pkg: "lang/langtest", imports: append([]string{"lang/langtest/*"}, language...)},
 	{pkg: "lang/langtest/*", imports: append([]string{"lang/langtest"}, language...)},
 
+	{pkg: "internal/admit"},
+	{pkg: "internal/wire"},
 	{pkg: "internal/form", imports: []string{"lang/bytecode", "lang/value"}},
 	{pkg: "internal/password", others: []string{"golang.org/x/crypto"}},
+	{pkg: "internal/fault"},
+	{pkg: "internal/account", imports: []string{"internal/fault", "internal/password", "lang/value", "lang/vm"}, others: []string{"golang.org/x/text"}},
+	{pkg: "internal/account/accounttest", imports: []string{"internal/account"}},
+	{pkg: "internal/auth", imports: []string{"internal/account", "internal/fault", "internal/password"}},
 	{pkg: "internal/render", imports: []string{"lang/value"}},
 	{pkg: "internal/engine", imports: append([]string{"internal/form", "internal/password", "internal/render"}, language...), others: []string{"github.com/google/uuid"}},
 	{pkg: "internal/resource/*", imports: []string{"internal/engine", "lang/value"}},
@@ -48,13 +54,50 @@ var layers = []layer{
 		imports: []string{"internal/engine", "internal/sqlite", "lang/bytecode", "lang/value"},
 		others:  []string{"modernc.org/sqlite"},
 	},
-	{pkg: "internal/resource/files", imports: []string{"internal/engine", "lang/value"}, others: []string{"golang.org/x/text"}},
+	{pkg: "internal/resource/files", imports: []string{"internal/account", "internal/engine", "lang/value"}, others: []string{"golang.org/x/text"}},
+	{pkg: "internal/resource/files/filestest", imports: []string{"internal/engine", "lang/value"}},
 	{pkg: "internal/sqlite", others: []string{"modernc.org/libc", "modernc.org/sqlite"}},
-	{pkg: "internal/resource/sessions", imports: []string{"internal/engine", "lang/value"}, others: []string{"modernc.org/sqlite"}},
+	{pkg: "internal/resource/sessions", imports: []string{"internal/account", "internal/engine", "lang/value"}, others: []string{"modernc.org/sqlite"}},
+	{pkg: "internal/job", imports: []string{"internal/account"}},
+	{pkg: "internal/store/migrate"},
 	{
-		pkg:     "internal/cli",
-		imports: append([]string{"internal/engine", "internal/resource/*", "internal/form", "internal/password", "internal/render"}, language...),
-		others:  []string{"github.com/alecthomas/kong", "golang.org/x/sys"},
+		pkg:     "internal/store/sqlite",
+		imports: []string{"internal/account", "internal/fault", "internal/job", "internal/resource/files", "internal/resource/sessions", "internal/sqlite", "internal/store/migrate"},
+		others:  []string{"golang.org/x/sys", "modernc.org/sqlite"},
+	},
+	// The suite is linked into tests alone.
+	{
+		pkg:     "internal/store/storetest",
+		imports: []string{"internal/account", "internal/engine", "internal/job", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/sessions", "lang/value"},
+		others:  []string{"github.com/google/go-cmp"},
+	},
+	{
+		pkg:     "internal/api",
+		imports: append([]string{"internal/account", "internal/admit", "internal/auth", "internal/engine", "internal/fault", "internal/job", "internal/password", "internal/wire"}, language...),
+	},
+	{pkg: "internal/api/httpapi", imports: []string{"internal/account", "internal/admit", "internal/api", "internal/auth", "internal/fault", "internal/wire"}},
+	// The conventions know nothing of each other.
+	{pkg: "internal/api/formapi", imports: []string{"internal/api", "internal/api/httpapi", "internal/fault", "internal/job", "internal/wire"}},
+	{pkg: "internal/api/jsonapi", imports: []string{"internal/api", "internal/api/httpapi", "internal/fault", "internal/job", "internal/wire"}},
+	{pkg: "internal/config", imports: []string{"internal/account", "lang/source"}, others: []string{"github.com/pelletier/go-toml/v2"}},
+	{pkg: "internal/telemetry", others: []string{"github.com/prometheus/client_golang", "go.opentelemetry.io/otel"}},
+	// It alone names concrete types, so it imports nearly everything.
+	{
+		pkg: "internal/app",
+		imports: []string{
+			"internal/account", "internal/admit", "internal/api", "internal/api/*", "internal/auth", "internal/config", "internal/fault", "internal/job",
+			"internal/password", "internal/resource/*", "internal/store/sqlite", "internal/telemetry", "internal/wire", "lang", "lang/value",
+		},
+		others: []string{"golang.org/x/crypto/acme/autocert", "golang.org/x/sys"},
+	},
+	{pkg: "internal/apptest", imports: []string{"internal/account", "internal/app", "internal/config"}},
+	{
+		pkg: "internal/cli",
+		imports: append([]string{
+			"internal/account", "internal/app", "internal/config", "internal/engine", "internal/fault", "internal/form", "internal/job",
+			"internal/password", "internal/render", "internal/resource/*", "internal/telemetry",
+		}, language...),
+		others: []string{"github.com/alecthomas/kong", "golang.org/x/sys"},
 	},
 	{pkg: "cmd/ql", imports: []string{"internal/cli"}},
 }

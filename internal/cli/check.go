@@ -19,18 +19,18 @@ func (k *checkCommand) Run(c *console) (err error) {
 	if err != nil {
 		return err
 	}
-	a, err := openAccount(k.Data)
+	folder, err := openFolder(k.Data)
 	if err != nil {
 		return err
 	}
-	defer a.close(&err)
+	defer folder.close(&err)
 	found := []problemJSON{}
 	for _, name := range files {
 		text, err := c.readScript(name)
 		if err != nil {
 			return err
 		}
-		errs := lang.Check(text, lang.Options{Include: a.include(c.ctx)})
+		errs := lang.Check(text, lang.Options{Include: folder.include(c.ctx)})
 		for _, e := range errs {
 			found = append(found, newProblem(name, e))
 			if !c.json {

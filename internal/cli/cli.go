@@ -13,10 +13,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/signal"
 	"slices"
 	"time"
+
+	"ql/internal/fault"
 
 	"github.com/alecthomas/kong"
 )
@@ -36,15 +37,23 @@ type commands struct {
 	Run     runCommand     `cmd:"" help:"Run a script here, without a server."`
 	Check   checkCommand   `cmd:"" help:"Find the errors in scripts without running them."`
 	Fmt     fmtCommand     `cmd:"" help:"Write scripts in the one written form."`
+	Serve   serveCommand   `cmd:"" help:"Serve scripts over HTTP."`
+	Account accountCommand `cmd:"" help:"Make and manage accounts."`
+	Job     jobCommand     `cmd:"" help:"Look at jobs."`
 	Version versionCommand `cmd:"" help:"Print the version."`
+}
+
+// newCommands returns the command line before it is read.
+func newCommands() *commands {
+	return &commands{Serve: newServeCommand(), Account: newAccountCommand(), Job: newJobCommand()}
 }
 
 const description = `ql runs scripts of the query language: ordinary statements, SQL, files, forms and waiting, in one text.`
 
 // Main runs the command with the arguments after its name, and returns its
-// exit code. The first interrupt asks it to end, the second one ends it.
+// exit code. The first signal asks it to end, the second one ends it.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), stopSignals...)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	c := &console{ctx: ctx, in: newLineReader(stdin), out: stdout, err: stderr, clock: time.Now, wait: waitUntil}
@@ -96,13 +105,13 @@ func (c *console) main(args []string) (code int) {
 			code = int(e)
 		}
 	}()
-	var line commands
-	k, err := kong.New(&line,
+	line := newCommands()
+	k, err := kong.New(line,
 		kong.Name("ql"),
 		kong.Description(description),
 		kong.Writers(c.out, c.err),
 		kong.Exit(func(code int) { panic(exited(code)) }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
 	)
 	if err != nil {
 		fmt.Fprintln(c.err, "ql:", err)
@@ -114,7 +123,7 @@ func (c *console) main(args []string) (code int) {
 		return c.report(usage("%s (see ql --help)", err))
 	}
 	c.json = line.JSON
-	return c.report(parsed.Run(c))
+	return c.report(parsed.Run(c, line))
 }
 
 // report says why a command failed and returns its exit code.
@@ -122,21 +131,29 @@ func (c *console) report(err error) int {
 	if err == nil {
 		return exitOK
 	}
-	code, message := exitFailed, err.Error()
-	if f := (*failure)(nil); errors.As(err, &f) {
-		code, message = f.code, f.message
+	exit, shown := exitFailed, errorJSON{Code: string(fault.InvalidRequest), Message: err.Error()}
+	var f *failure
+	var coded *fault.Error
+	switch {
+	case errors.As(err, &f):
+		exit, shown.Message = f.code, f.message
+	case errors.As(err, &coded):
+		exit, shown = exitOf(coded), errorJSON{Code: string(coded.Code), Message: coded.Message}
+		if coded.Field != "" {
+			shown.Message = coded.Field + ": " + coded.Message
+		}
 	}
 	switch {
-	case message == "":
+	case shown.Message == "":
 	case c.json:
 		c.print(struct {
 			Status string    `json:"status"`
 			Error  errorJSON `json:"error"`
-		}{"error", errorJSON{Code: "invalid_request", Message: message}})
+		}{"error", shown})
 	default:
-		fmt.Fprintln(c.err, "ql:", message)
+		fmt.Fprintln(c.err, "ql:", shown.Message)
 	}
-	return code
+	return exit
 }
 
 // print writes v as one line of JSON.

@@ -70,18 +70,18 @@ func (k *runCommand) Run(c *console) (err error) {
 	if err != nil {
 		return err
 	}
-	account, err := openAccount(k.Data)
+	folder, err := openFolder(k.Data)
 	if err != nil {
 		return err
 	}
-	defer account.close(&err)
+	defer folder.close(&err)
 
 	job, err := engine.NewUUID(rand.Reader)
 	if err != nil {
 		return err
 	}
 	s := &session{console: c, command: k, texts: map[string]string{"": text}, job: job, started: c.clock()}
-	include := account.include(c.ctx)
+	include := folder.include(c.ctx)
 	program, err := lang.Compile(text, lang.Options{Include: func(path string) (string, error) {
 		text, err := include(path)
 		s.texts[path] = text
@@ -101,13 +101,13 @@ func (k *runCommand) Run(c *console) (err error) {
 	machine := vm.New(program, limits, input)
 	defer machine.Release()
 	options := engine.Options{
-		Files: account.files, Databases: account.databases, Secrets: secrets,
+		Files: folder.files, Databases: folder.databases, Secrets: secrets,
 		Account: fixed(entry{"username", "local"}, entry{"plan", k.Plan}),
 		Job:     fixed(entry{"id", s.job}, entry{"started", s.started.UTC().Format(time.RFC3339)}),
 		Clock:   c.clock, Rand: rand.Reader, Work: limits.Fuel,
 	}
 	if program.UsesSession {
-		if options.Sessions, err = account.openSessions(c.ctx, c.clock); err != nil {
+		if options.Sessions, err = folder.openSessions(c.ctx, c.clock); err != nil {
 			return err
 		}
 	}
@@ -117,7 +117,7 @@ func (k *runCommand) Run(c *console) (err error) {
 		s.left = k.Timeout
 	}
 	out, err := s.drive(who)
-	if e := account.keepSession(); err == nil {
+	if e := folder.keepSession(); err == nil {
 		err = e
 	}
 	if err != nil {

@@ -1,0 +1,95 @@
+package api
+
+import (
+	"context"
+	"strings"
+
+	"ql/internal/account"
+	"ql/internal/auth"
+	"ql/internal/fault"
+	"ql/internal/job"
+	"ql/internal/wire"
+)
+
+// Authenticator tells who calls. Its errors are coded.
+type Authenticator interface {
+	// Key checks an API key, as the form convention sends it, and Password a
+	// password, as the JSON convention does.
+	Key(ctx context.Context, identity, key string, from auth.Source) (auth.Caller, error)
+	Password(ctx context.Context, name, password string, from auth.Source) (auth.Caller, error)
+	// Page finds the account that lists the page which calls.
+	Page(ctx context.Context, from auth.Source) (auth.Caller, error)
+	// Admit applies an account's list to the page which calls, if one does, and
+	// tells whether that is listed.
+	Admit(ctx context.Context, id account.ID, by auth.Auth, origin auth.Origin) (listed bool, err error)
+	// MaySend tells whether a caller may send this script.
+	MaySend(ctx context.Context, c auth.Caller, script string) error
+}
+
+// Caller is where a call comes from.
+type Caller struct {
+	auth.Source
+	Page    string // the Origin header as it was sent, "" where there was none
+	Session string // the id of the session that the caller brought, or ""
+}
+
+// Proof is the credentials that a caller brought.
+type Proof struct {
+	By     job.Credential // key, password or token
+	Name   string
+	Secret wire.Secret
+}
+
+// IsKey tells whether a secret is meant as an API key.
+func IsKey(secret string) bool { return strings.HasPrefix(secret, account.KeyPrefix) }
+
+// identity is as whom a call runs, and why.
+type identity struct {
+	auth.Caller
+	by     job.Credential
+	origin string // of the page that calls, where the account lists it
+}
+
+// identify tells as whom a call runs: whom its credentials prove, or without
+// any the account that lists the page. Credentials come first; then an account
+// that has a list keeps other pages out. That is a rule of the JSON convention:
+// who has an API key needs no page to use it.
+func (s *Service) identify(ctx context.Context, c Caller, p *Proof) (identity, error) {
+	if p == nil {
+		page, err := s.o.Auth.Page(ctx, c.Source)
+		if err != nil {
+			return identity{}, err
+		}
+		return identity{Caller: page, by: job.ByOrigin, origin: c.Page}, nil
+	}
+	who, err := s.prove(ctx, c, *p)
+	if err != nil {
+		return identity{}, err
+	}
+	origin, err := s.admitPage(ctx, c, who.Account.ID, auth.AccountAuth)
+	if err != nil && (p.By != job.ByKey || !fault.Is(err, fault.OriginNotAllowed)) {
+		return identity{}, err
+	}
+	return identity{Caller: who, by: p.By, origin: origin}, nil
+}
+
+// prove checks credentials.
+func (s *Service) prove(ctx context.Context, c Caller, p Proof) (auth.Caller, error) {
+	switch p.By {
+	case job.ByKey:
+		return s.o.Auth.Key(ctx, p.Name, string(p.Secret), c.Source)
+	case job.ByPassword:
+		return s.o.Auth.Password(ctx, p.Name, string(p.Secret), c.Source)
+	}
+	return auth.Caller{}, fault.New(fault.BadCredentials, "the token is not valid")
+}
+
+// admitPage keeps pages out that an account with a list does not list. It
+// returns the origin of a page that is listed.
+func (s *Service) admitPage(ctx context.Context, c Caller, id account.ID, by auth.Auth) (string, error) {
+	listed, err := s.o.Auth.Admit(ctx, id, by, c.Origin)
+	if err != nil || !listed {
+		return "", err
+	}
+	return c.Page, nil
+}

@@ -1,0 +1,363 @@
+package api_test
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"ql/internal/account"
+	"ql/internal/admit"
+	"ql/internal/api"
+	"ql/internal/api/httpapi"
+	"ql/internal/job"
+)
+
+// The pages that call in the matrix.
+const (
+	noPage   = ""
+	listed   = "https://shop.example.com" // on ada's list
+	bobs     = "https://bob.example.com"  // on bob's list
+	unlisted = "https://evil.example"
+	nullPage = "null"
+	ownPage  = "http://localhost:8080"
+)
+
+var pages = []string{noPage, listed, bobs, unlisted, nullPage, ownPage}
+
+// TestAccessMatrix calls every route with every kind of credentials from every
+// kind of page. A route without a table here fails.
+func TestAccessMatrix(t *testing.T) {
+	w := boot(t, settings{service: func(o *api.Options) { o.Limiter = admit.NewLimiter(admit.LimiterOptions{Lifted: true}) }})
+	ada, bob, carl := w.member("ada", account.Standard), w.member("bob", account.Standard), w.member("carl", account.Standard)
+	_, err := w.accounts.AddDomain(t.Context(), "ada", "shop.example.com", false)
+	check(t, err)
+	_, err = w.accounts.AddDomain(t.Context(), "bob", "bob.example.com", false)
+	check(t, err)
+	wrong := ada
+	wrong.password, wrong.key = "another long sentence", bob.key
+	dev := member{name: "dev", password: "dev", key: "dev"}
+	nobody := member{}
+	jobs := w.query(ada, `EMIT "it"`, "").read(t).JobID
+
+	credentials := map[string]member{"none": nobody, "ada": ada, "bob": bob, "carl": carl, "wrong": wrong, "dev": dev}
+	always := func(status int) []int { return []int{status, status, status, status, status, status} }
+	public := map[string][]int{"none": always(200)}
+	// In the order of pages: none, listed, bob's, unlisted, null, own.
+	want := map[string]map[string][]int{
+		"POST /v1/query": {
+			"none":  {401, 200, 200, 403, 403, 403},
+			"ada":   {200, 200, 403, 403, 403, 403},
+			"bob":   {200, 403, 200, 403, 403, 403},
+			"carl":  always(200),
+			"wrong": always(401),
+			"dev":   {200, 403, 403, 403, 403, 200},
+		},
+		"POST /api": {
+			"none":  always(400),
+			"ada":   always(200),
+			"bob":   always(200),
+			"carl":  always(200),
+			"wrong": always(401),
+			"dev":   {200, 403, 403, 403, 403, 200},
+		},
+		"GET /v1/job/{id}": {
+			"none":  {200, 200, 403, 403, 403, 403},
+			"ada":   {200, 200, 403, 403, 403, 403},
+			"bob":   always(404),
+			"carl":  always(404),
+			"wrong": always(401),
+			"dev":   {404, 403, 403, 403, 403, 404},
+		},
+		"GET /healthz":      public,
+		"GET /readyz":       public,
+		"GET /openapi.json": public,
+	}
+	// mayRead lists the pages that may read the answers to calls as an account.
+	mayRead := map[string]string{"ada": listed, "bob": bobs}
+
+	for _, route := range w.handler.Routes() {
+		name := route.Method + " " + route.Path
+		table, ok := want[name]
+		if !ok {
+			t.Errorf("%s (%s) is in no table", name, route.Access)
+			continue
+		}
+		if route.Access == "" || route.Access == "public" && len(table) != 1 || route.Access != "public" && len(table) != len(credentials) {
+			t.Errorf("%s has access %q and %d kinds of credentials", name, route.Access, len(table))
+		}
+		for who, statuses := range table {
+			for i, page := range pages {
+				var headers []string
+				if page != noPage {
+					headers = []string{"Origin", page}
+				}
+				r := w.callAs(name, credentials[who], jobs, headers)
+				if r.status != statuses[i] {
+					t.Errorf("%s as %s from %q: %d, want %d: %s", name, who, page, r.status, statuses[i], r.body)
+				}
+				readable := r.header.Get("Access-Control-Allow-Origin")
+				expected := ""
+				if r.status == 200 && route.Pages {
+					switch {
+					case mayRead[who] == page && page != noPage:
+						expected = page
+					case who == "none" && slices.Contains([]string{listed, bobs}, page):
+						expected = page
+					}
+				}
+				if readable != expected {
+					t.Errorf("%s as %s from %q may be read by %q, want %q", name, who, page, readable, expected)
+				}
+				if expected != "" && (r.header.Get("Vary") != "Origin" || r.header.Get("Access-Control-Allow-Credentials") != "true" ||
+					r.header.Get("Cross-Origin-Resource-Policy") != "cross-origin") {
+					t.Errorf("%s as %s from %q: headers %v", name, who, page, r.header)
+				}
+			}
+		}
+	}
+	for name := range want {
+		if !slices.ContainsFunc(w.handler.Routes(), func(r httpapi.Route) bool { return r.Method+" "+r.Path == name }) {
+			t.Errorf("there is no %s", name)
+		}
+	}
+}
+
+// callAs calls a route in the way that it takes credentials.
+func (w *world) callAs(route string, m member, jobID string, headers []string) response {
+	w.t.Helper()
+	switch route {
+	case "POST /v1/query":
+		if m.name == "" {
+			return w.send("POST", "/v1/query", "application/json", `{"query":"EMIT 1"}`, headers...)
+		}
+		return w.query(m, "EMIT 1", "", headers...)
+	case "POST /api":
+		if m.name == "" {
+			return w.send("POST", "/api", "application/x-www-form-urlencoded", url.Values{"q": {"EMIT 1"}}.Encode(), headers...)
+		}
+		return w.form(m, "EMIT 1", nil, headers...)
+	}
+	method, path, _ := strings.Cut(route, " ")
+	if m.name != "" {
+		req := http.Request{Header: http.Header{}}
+		req.SetBasicAuth(m.name, m.password)
+		headers = append([]string{"Authorization", req.Header.Get("Authorization")}, headers...)
+	}
+	return w.send(method, strings.Replace(path, "{id}", jobID, 1), "", "", headers...)
+}
+
+func TestPages(t *testing.T) {
+	w := boot(t)
+	w.member("ada", account.Standard)
+	check(t, w.accounts.SetSecret(t.Context(), "ada", "key", "very secret"))
+	for entry, publishedOnly := range map[string]bool{"shop.example.com": false, "*.pub.example.com": true} {
+		_, err := w.accounts.AddDomain(t.Context(), "ada", entry, publishedOnly)
+		check(t, err)
+	}
+	const script = `EMIT !ACCOUNT('username')`
+	_, err := w.accounts.Publish(t.Context(), "ada", "who", script)
+	check(t, err)
+	page := func(origin, script string, headers ...string) response {
+		return w.send("POST", "/v1/query", "application/json", `{"query":`+quote(script)+`}`, append(headers, "Origin", origin)...)
+	}
+
+	if a := page(listed, script).read(t); a.Status != "ok" || *a.Result != "ada" {
+		t.Errorf("a listed page: %+v", a)
+	}
+	r := page(listed, `EMIT !SECRET('key')`)
+	if a := r.wantError(t, 422, "not_available"); strings.Contains(r.body, "very secret") || a.Error.Step != "EMIT" {
+		t.Errorf("a page reads secrets: %s", r.body)
+	}
+	if r.header.Get("Access-Control-Allow-Origin") != listed {
+		t.Error("a page cannot read why its script failed")
+	}
+	if a := page("https://a.pub.example.com", script).read(t); a.Status != "ok" {
+		t.Errorf("a published script: %+v", a)
+	}
+	r = page("https://a.pub.example.com", script+" ")
+	r.wantError(t, 403, "script_not_published")
+	if r.header.Get("Access-Control-Allow-Origin") != "https://a.pub.example.com" {
+		t.Error("a page cannot read that its script is not published")
+	}
+	page(listed, script, "Sec-Fetch-Site", "none").wantError(t, 403, "origin_not_allowed")
+
+	// A listed page may read what is wrong with its request, others may not.
+	for origin, want := range map[string]string{listed: listed, unlisted: ""} {
+		r := w.send("POST", "/v1/query", "application/json", `{"query":1}`, "Origin", origin)
+		r.wantError(t, 400, "invalid_request")
+		if got := r.header.Get("Access-Control-Allow-Origin"); got != want {
+			t.Errorf("a bad request from %s may be read by %q", origin, got)
+		}
+	}
+
+	// Pages have a rate of their own.
+	var last response
+	for range 61 {
+		last = page(listed, script)
+	}
+	last.wantError(t, 429, "rate_limited")
+	for name, want := range map[string]string{"Retry-After": "1", "RateLimit-Policy": `"pages";q=60;w=60`, "Access-Control-Allow-Origin": listed} {
+		if got := last.header.Get(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if !strings.HasPrefix(last.header.Get("RateLimit"), `"pages";r=0;t=`) {
+		t.Errorf("RateLimit: %q", last.header.Get("RateLimit"))
+	}
+}
+
+func TestPreflight(t *testing.T) {
+	w := boot(t)
+	w.member("ada", account.Standard)
+	_, err := w.accounts.AddDomain(t.Context(), "ada", "shop.example.com", false)
+	check(t, err)
+	for _, path := range []string{"/v1/query", "/v1/job/0d3f0a4e-7b8c-4d5e-9f00-112233445566", "/api"} {
+		r := w.send("OPTIONS", path, "", "", "Origin", listed, "Access-Control-Request-Method", "POST")
+		want := map[string]string{
+			"Access-Control-Allow-Origin": listed, "Access-Control-Allow-Credentials": "true", "Vary": "Origin",
+			"Access-Control-Allow-Methods": "GET, POST, DELETE", "Access-Control-Max-Age": "600",
+			"Access-Control-Allow-Headers": "Content-Type, Idempotency-Key, Prefer, Last-Event-ID",
+		}
+		for name, value := range want {
+			if got := r.header.Get(name); r.status != 204 || got != value {
+				t.Errorf("%s: %d, %s is %q", path, r.status, name, got)
+			}
+		}
+		for _, origin := range []string{unlisted, nullPage, "http://shop.example.com", "https://shop.example.com.evil.example"} {
+			r := w.send("OPTIONS", path, "", "", "Origin", origin, "Access-Control-Request-Method", "POST")
+			if r.status != 403 {
+				t.Errorf("%s from %s: %d", path, origin, r.status)
+			}
+			for name := range r.header {
+				if strings.HasPrefix(name, "Access-Control-") {
+					t.Errorf("%s from %s: %s", path, origin, name)
+				}
+			}
+		}
+	}
+	if r := w.send("OPTIONS", "/v1/query", "", ""); r.status != 405 || r.header.Get("Allow") != "POST" {
+		t.Errorf("OPTIONS without a page: %d %v", r.status, r.header)
+	}
+	if r := w.send("OPTIONS", "/healthz", "", "", "Origin", listed, "Access-Control-Request-Method", "GET"); r.status != 405 {
+		t.Errorf("preflight of a route that is not for pages: %d", r.status)
+	}
+}
+
+func TestCredentials(t *testing.T) {
+	w := boot(t)
+	ada := w.member("ada", account.Standard)
+	other := func(change func(*member)) member {
+		m := ada
+		change(&m)
+		return m
+	}
+	byMail := other(func(m *member) { m.name = "ADA@example.com" })
+	if r := w.form(byMail, "EMIT 1", nil); r.status != 200 {
+		t.Errorf("form by e-mail: %d %s", r.status, r.body)
+	}
+	if r := w.query(byMail, "EMIT 1", ""); r.status != 200 {
+		t.Errorf("JSON by e-mail: %d %s", r.status, r.body)
+	}
+	// Each convention takes its own credential alone.
+	r := w.form(other(func(m *member) { m.key = ada.password }), "EMIT 1", nil)
+	if r.status != 401 || r.header.Get("QL-Error") != "bad_credentials" || !strings.Contains(r.body, "qlk_") {
+		t.Errorf("the password at /api: %d %s", r.status, r.body)
+	}
+	w.query(other(func(m *member) { m.password = ada.key }), "EMIT 1", "").wantError(t, 401, "bad_credentials")
+	wrong := w.query(other(func(m *member) { m.password = "something else, long" }), "EMIT 1", "")
+	unknown := w.query(other(func(m *member) { m.name = "nobody" }), "EMIT 1", "")
+	if wrong.status != 401 || wrong.body != unknown.body {
+		t.Errorf("a wrong password says %s, an unknown name %s", wrong.body, unknown.body)
+	}
+	w.send("POST", "/v1/query", "application/json", `{"auth":{"username":"ada","token":"x"},"query":""}`).wantError(t, 401, "bad_credentials")
+	// A rotated key is dead.
+	_, fresh, err := w.accounts.RotateKey(t.Context(), "ada")
+	check(t, err)
+	if r := w.form(ada, "EMIT 1", nil); r.status != 401 {
+		t.Errorf("the old key: %d", r.status)
+	}
+	if r := w.form(other(func(m *member) { m.key = fresh.Reveal() }), "EMIT 1", nil); r.status != 200 {
+		t.Errorf("the new key: %d %s", r.status, r.body)
+	}
+}
+
+func TestJobs(t *testing.T) {
+	w := boot(t)
+	ada, bob := w.member("ada", account.Standard), w.member("bob", account.Standard)
+	_, err := w.accounts.AddDomain(t.Context(), "ada", "shop.example.com", false)
+	check(t, err)
+	byPassword := w.query(ada, "EMIT 1", "").read(t).JobID
+	byKey := w.form(ada, "EMIT 2", nil).header.Get("QL-Job-Id")
+	byPage := w.send("POST", "/v1/query", "application/json", `{"query":"EMIT 3"}`, "Origin", listed).read(t).JobID
+	check(t, w.recorder.Flush(t.Context()))
+	poll := func(id string, headers ...string) response { return w.send("GET", "/v1/job/"+id, "", "", headers...) }
+	basic := func(name, secret string) string {
+		req := http.Request{Header: http.Header{}}
+		req.SetBasicAuth(name, secret)
+		return req.Header.Get("Authorization")
+	}
+
+	for id, want := range map[string]string{byPassword: "1", byKey: "2", byPage: "3"} {
+		r := poll(id)
+		a := r.read(t)
+		if r.status != 200 || a.Status != "complete" || *a.Result != want || r.header.Get("Cache-Control") != "no-store" {
+			t.Errorf("poll: %d %s", r.status, r.body)
+		}
+		if again := poll(id); again.body != r.body {
+			t.Errorf("a later poll says %s after %s", again.body, r.body)
+		}
+	}
+	for _, id := range []string{"0d3f0a4e-7b8c-4d5e-9f00-112233445566", "x", "..", "%2e%2e", strings.ToUpper(byKey), "0d3f0a4e7b8c4d5e9f00112233445566"} {
+		if r := poll(id); id != ".." && r.status != 404 {
+			t.Errorf("%s: %d", id, r.status)
+		}
+	}
+	poll("x").wantError(t, 404, "job_not_found")
+	poll(byKey, "Authorization", "Bearer x").wantError(t, 400, "invalid_request")
+	poll(byKey, "Authorization", basic("bob", bob.password)).wantError(t, 404, "job_not_found")
+
+	check(t, w.accounts.SetFlag(t.Context(), "ada", "require_auth_on_jobs", true))
+	tests := []struct {
+		name    string
+		id      string
+		headers []string
+		want    int
+	}{
+		{"nothing", byPassword, nil, 401},
+		{"password", byPassword, []string{"Authorization", basic("ada", ada.password)}, 200},
+		{"password for what the key started", byKey, []string{"Authorization", basic("ada", ada.password)}, 200},
+		{"key", byKey, []string{"Authorization", basic("ada", ada.key)}, 200},
+		{"key for what the password started", byPassword, []string{"Authorization", basic("ada", ada.key)}, 404},
+		{"wrong", byKey, []string{"Authorization", basic("ada", "wrong password")}, 401},
+		{"its page", byPage, []string{"Origin", listed}, 200},
+		{"a page, for what it did not start", byKey, []string{"Origin", listed}, 401},
+		{"another page", byPage, []string{"Origin", unlisted}, 403},
+	}
+	for _, test := range tests {
+		r := poll(test.id, test.headers...)
+		if r.status != test.want {
+			t.Errorf("%s: %d %s, want %d", test.name, r.status, r.body, test.want)
+		}
+		if (r.header.Get("WWW-Authenticate") != "") != (test.want == 401) {
+			t.Errorf("%s: WWW-Authenticate %q", test.name, r.header.Get("WWW-Authenticate"))
+		}
+	}
+
+	// A deleted account's jobs are gone with it.
+	check(t, w.accounts.Delete(t.Context(), "ada"))
+	poll(byKey).wantError(t, 404, "job_not_found")
+}
+
+func TestMissesAreCounted(t *testing.T) {
+	w := boot(t)
+	for range 30 {
+		w.send("GET", "/v1/job/"+job.NewID().String(), "", "").wantError(t, 404, "job_not_found")
+	}
+	r := w.send("GET", "/v1/job/"+job.NewID().String(), "", "")
+	r.wantError(t, 429, "rate_limited")
+	if r.header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+}

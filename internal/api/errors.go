@@ -1,0 +1,59 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"ql/internal/admit"
+	"ql/internal/fault"
+	"ql/internal/wire"
+)
+
+// Refusal is why an operation was not done, as an answer shows it.
+type Refusal struct {
+	wire.Error
+	Status     int
+	RetryAfter time.Duration // 0 says nothing about trying again
+	Allow      []string      // of a method that is not allowed
+	// Cause is what the log is told of an error that is ours, nil for all others.
+	Cause error
+}
+
+// Refused makes an answer of an error. What is not coded is internal: the
+// answer tells its id alone.
+func Refused(err error) *Refusal {
+	e := coded(err)
+	r := &Refusal{
+		Error: wire.Error{
+			Code: string(e.Code), Message: e.Message, Field: e.Field, Limit: e.Limit, Max: e.Value,
+			Line: e.Line, Column: e.Column, Step: e.Step, ID: e.ID,
+		},
+		Status: e.Status(), RetryAfter: e.RetryAfter, Allow: e.Allow,
+	}
+	if e.Field != "" {
+		r.Message = e.Field + ": " + e.Message
+	}
+	if e.Code == fault.Internal || e.Code == fault.StorageUnavailable {
+		r.Cause = err
+	}
+	return r
+}
+
+// coded gives a code to the errors of those packages that know no codes.
+func coded(err error) *fault.Error {
+	var refusal *wire.Refusal
+	var refused *admit.Refused
+	switch {
+	case errors.As(err, &refusal):
+		e := fault.New(fault.Code(refusal.Code), "%s", refusal.Message)
+		e.Field, e.Limit, e.Value = refusal.Field, refusal.Limit, refusal.Max
+		return e
+	case errors.As(err, &refused):
+		return fault.Busy(fault.Code(refused.Code()), refused.RetryAfter, "%s", refused.Error())
+	case errors.Is(err, context.Canceled):
+		// Nobody reads the answer: whoever asked has hung up.
+		return fault.Busy(fault.Overloaded, time.Second, "the call was given up").Because(err)
+	}
+	return fault.Of(err)
+}

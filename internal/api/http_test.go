@@ -1,0 +1,460 @@
+package api_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/admit"
+	"ql/internal/api"
+	"ql/internal/api/httpapi"
+	"ql/internal/fault"
+	"ql/internal/job"
+	"ql/lang/value"
+)
+
+const (
+	jsonType = "application/json"
+	formType = "application/x-www-form-urlencoded"
+)
+
+func TestMethodsAndAddresses(t *testing.T) {
+	w := boot(t)
+	tests := []struct {
+		method, path string
+		status       int
+		code         string
+		allow        string
+	}{
+		{"GET", "/v1/query", 405, "method_not_allowed", "POST"},
+		{"PUT", "/v1/query", 405, "method_not_allowed", "POST"},
+		{"POST", "/v1/job/0d3f0a4e-7b8c-4d5e-9f00-112233445566", 405, "method_not_allowed", "GET, HEAD"},
+		{"PATCH", "/healthz", 405, "method_not_allowed", "GET, HEAD"},
+		{"GET", "/", 404, "not_found", ""},
+		{"GET", "/v1", 404, "not_found", ""},
+		{"POST", "/v1/query/", 404, "not_found", ""},
+		{"POST", "//v1/query", 404, "not_found", ""},
+		{"POST", "/V1/query", 404, "not_found", ""},
+		{"POST", "/v1/../v1/query", 404, "not_found", ""},
+		{"GET", "/v1/job/", 404, "not_found", ""},
+		{"GET", "/v1/job/a%2Fb", 404, "not_found", ""},
+		{"GET", "/v2/query", 404, "not_found", ""},
+		{"GET", "/healthz?x=" + strings.Repeat("x", 9000), 413, "too_large", ""},
+	}
+	for _, test := range tests {
+		r := w.send(test.method, test.path, "", "")
+		r.wantError(t, test.status, test.code)
+		if got := r.header.Get("Allow"); got != test.allow {
+			t.Errorf("%s %.40s: Allow %q, want %q", test.method, test.path, got, test.allow)
+		}
+	}
+	r := w.send("GET", "/api", "", "")
+	if r.status != 405 || r.header.Get("Allow") != "POST" || r.body != "error: method_not_allowed: GET is not allowed here: use POST\n" {
+		t.Errorf("GET /api: %d %s", r.status, r.body)
+	}
+	if r := w.send("HEAD", "/healthz", "", ""); r.status != 200 || r.body != "" {
+		t.Errorf("HEAD: %d %q", r.status, r.body)
+	}
+}
+
+func TestMediaTypesAndSizes(t *testing.T) {
+	w := boot(t)
+	ada := w.member("ada", account.Standard)
+	free := w.member("free", account.Free)
+	goodJSON := `{"auth":{"username":"ada","password":` + quote(ada.password) + `},"query":"EMIT 1"}`
+	goodForm := url.Values{"identity": {"ada"}, "password": {ada.key}, "q": {"EMIT 1"}}.Encode()
+	tests := []struct {
+		name       string
+		path, kind string
+		body       string
+		headers    []string
+		status     int
+		code       string
+	}{
+		{"charset", "/v1/query", "application/json; charset=UTF-8", goodJSON, nil, 200, ""},
+		{"charset of a form", "/api", formType + ";charset=utf-8", goodForm, nil, 200, ""},
+		{"no type", "/v1/query", "", goodJSON, nil, 415, "unsupported_media_type"},
+		{"form as JSON", "/v1/query", formType, goodForm, nil, 415, "unsupported_media_type"},
+		{"JSON as form", "/api", jsonType, goodJSON, nil, 415, "unsupported_media_type"},
+		{"multipart", "/api", "multipart/form-data; boundary=x", goodForm, nil, 415, "unsupported_media_type"},
+		{"text", "/v1/query", "text/plain", goodJSON, nil, 415, "unsupported_media_type"},
+		{"another charset", "/v1/query", "application/json; charset=latin1", goodJSON, nil, 415, "unsupported_media_type"},
+		{"two types", "/v1/query", jsonType, goodJSON, []string{"Content-Type", formType}, 415, "unsupported_media_type"},
+		{"compressed", "/v1/query", jsonType, goodJSON, []string{"Content-Encoding", "gzip"}, 415, "unsupported_media_type"},
+		{"too large for anybody", "/v1/query", jsonType, strings.Repeat(" ", 16<<20+1), nil, 413, "too_large"},
+		{"a form too large for anybody", "/api", formType, strings.Repeat("&", 16<<20+1), nil, 413, "too_large"},
+		{"empty", "/v1/query", jsonType, "", nil, 400, "invalid_request"},
+		{"empty form", "/api", formType, "", nil, 400, "invalid_request"},
+		{"fields in the address", "/api?" + goodForm, formType, "", nil, 400, "invalid_request"},
+		{"unknown form field", "/api", formType, goodForm + "&more=1", nil, 200, ""},
+		{"unknown JSON field", "/v1/query", jsonType, `{"query":"","more":1}`, nil, 400, "invalid_request"},
+		{"duplicate", "/v1/query", jsonType, `{"query":"","query":""}`, nil, 400, "invalid_request"},
+		{"async", "/v1/query", jsonType, strings.Replace(goodJSON, `"query"`, `"mode":"async","query"`, 1), nil, 400, "invalid_request"},
+		{"webhook with sync", "/v1/query", jsonType, strings.Replace(goodJSON, `"query"`, `"options":{"webhook":"https://a.example"},"query"`, 1), nil, 400, "invalid_request"},
+		{"bad JSON in get", "/api", formType, goodForm + "&get=%7B", nil, 400, "invalid_request"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r := w.send("POST", test.path, test.kind, test.body, test.headers...)
+			if strings.HasPrefix(test.path, "/api") {
+				if r.status != test.status || r.header.Get("QL-Error") != test.code || test.code != "" && !strings.HasPrefix(r.body, "error: "+test.code+": ") {
+					t.Errorf("%d %s", r.status, r.body)
+				}
+			} else if a := r.read(t); r.status != test.status || a.Error.Code != test.code || test.code != "" && a.Status != "error" {
+				t.Errorf("%d %s", r.status, r.body)
+			}
+		})
+	}
+
+	// What fits the largest plan is then held to the account's own.
+	large := strings.Repeat("-- x\n", 70<<10/5)
+	if r := w.query(ada, large, ""); r.status != 200 {
+		t.Errorf("70 KiB on standard: %d %s", r.status, r.body)
+	}
+	if a := w.query(free, large, "").wantError(t, 413, "too_large"); a.Error.Field != "query" || a.Error.Limit != "script_bytes" || a.Error.Value != 64<<10 {
+		t.Errorf("70 KiB on free: %+v", a)
+	}
+	if r := w.form(free, large, nil); r.status != 413 || r.body != "error: too_large: q: is too large: 65536 bytes at most\n" {
+		t.Errorf("70 KiB on free: %d %s", r.status, r.body)
+	}
+}
+
+// TestUnfinishedBody sends less than it announces, past the client library.
+func TestUnfinishedBody(t *testing.T) {
+	w := boot(t)
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(w.url, "http://"))
+	check(t, err)
+	defer conn.Close()
+	_, err = fmt.Fprintf(conn, "POST /v1/query HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
+	check(t, err)
+	check(t, conn.(*net.TCPConn).CloseWrite())
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	check(t, err)
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusBadRequest {
+		t.Errorf("%d", res.StatusCode)
+	}
+}
+
+func TestHeaders(t *testing.T) {
+	w := boot(t)
+	ada := w.member("ada", account.Standard)
+	for name, r := range map[string]response{
+		"JSON":          w.query(ada, "EMIT 1", ""),
+		"JSON error":    w.send("POST", "/v1/query", jsonType, ""),
+		"form":          w.form(ada, `EMIT "<script>"`, nil),
+		"form error":    w.send("POST", "/api", formType, ""),
+		"nothing there": w.send("GET", "/nothing", "", ""),
+		"health":        w.send("GET", "/healthz", "", ""),
+	} {
+		want := map[string]string{
+			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
+			"Cross-Origin-Resource-Policy": "same-origin", "Server": "", "Strict-Transport-Security": "",
+		}
+		if strings.HasPrefix(name, "form") {
+			want["Content-Type"] = "text/plain; charset=utf-8"
+			want["Content-Security-Policy"] = "sandbox; default-src 'none'"
+		} else {
+			want["Content-Type"] = "application/json"
+			want["Content-Security-Policy"] = "default-src 'none'; frame-ancestors 'none'"
+		}
+		for header, value := range want {
+			if got := r.header.Get(header); got != value {
+				t.Errorf("%s: %s is %q, want %q", name, header, got, value)
+			}
+		}
+	}
+}
+
+func TestSessions(t *testing.T) {
+	w := boot(t)
+	ada, bob := w.member("ada", account.Standard), w.member("bob", account.Standard)
+	_, err := w.accounts.AddDomain(t.Context(), "ada", "shop.example.com", false)
+	check(t, err)
+	const count = `START SESSION
+IF !SESSION('n') IS NULL THEN SET "n" AS 0 OF !SESSION END
+SET "n" AS !SESSION('n') + 1 OF !SESSION
+EMIT !SESSION('n')`
+	first := w.query(ada, count, "")
+	cookie := first.cookie(t)
+	if a := first.read(t); cookie == nil || *a.Result != "1" {
+		t.Fatalf("%v %s", first.header, first.body)
+	}
+	if got := first.header.Get("Set-Cookie"); got != "QLSESSID="+cookie.Value+"; Path=/; HttpOnly; SameSite=Lax" || len(cookie.Value) != 43 {
+		t.Errorf("cookie %q", got)
+	}
+	send := []string{"Cookie", "QLSESSID=" + cookie.Value}
+	// The conventions share it.
+	second := w.form(ada, count, nil, send...)
+	if second.body != "2" || second.cookie(t) != nil {
+		t.Errorf("second: %s %v", second.body, second.header)
+	}
+	if a := w.query(ada, count, "", send...).read(t); *a.Result != "3" {
+		t.Errorf("third: %s", *a.Result)
+	}
+	// The same cookie under another account is another session, and an id that
+	// the service did not make is never taken over.
+	other := w.query(bob, count, "", send...)
+	if a := other.read(t); *a.Result != "1" || other.cookie(t) == nil || other.cookie(t).Value == cookie.Value {
+		t.Errorf("another account: %s %v", *a.Result, other.header)
+	}
+	fixed := w.form(ada, count, nil, "Cookie", "QLSESSID="+strings.Repeat("A", 43))
+	if fixed.body != "1" || fixed.cookie(t) == nil || strings.HasPrefix(fixed.cookie(t).Value, "AAAA") {
+		t.Errorf("a made-up id: %s %v", fixed.body, fixed.header)
+	}
+	if r := w.query(ada, "EMIT 1", ""); r.cookie(t) != nil {
+		t.Error("a script without a session sets a cookie")
+	}
+	ended := w.query(ada, "START SESSION END SESSION", "", send...)
+	if a := ended.read(t); a.Status != "ok" || ended.cookie(t) != nil {
+		t.Errorf("end: %s", ended.body)
+	}
+	if r := w.form(ada, count, nil, send...); r.body != "1" {
+		t.Errorf("after the end: %s", r.body)
+	}
+	// Pages of other sites get a cookie that browsers send back from there.
+	for fetchSite, want := range map[string]string{
+		"cross-site": "; Path=/; HttpOnly; Secure; SameSite=None; Partitioned",
+		"":           "; Path=/; HttpOnly; Secure; SameSite=None; Partitioned",
+		"same-site":  "; Path=/; HttpOnly; SameSite=Lax",
+	} {
+		r := w.send("POST", "/v1/query", jsonType, `{"query":"START SESSION"}`, "Origin", listed, "Sec-Fetch-Site", fetchSite)
+		if got := r.header.Get("Set-Cookie"); !strings.HasSuffix(got, want) {
+			t.Errorf("%q: cookie %q", fetchSite, got)
+		}
+	}
+}
+
+func TestProxies(t *testing.T) {
+	var seen []api.Caller
+	watch := httpapi.Route{
+		Method: "GET", Path: "/watch", Access: httpapi.Public, Refuse: httpapi.RefuseJSON,
+		Serve: func(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
+			seen = append(seen, r.Caller)
+			h.Set("Https", fmt.Sprint(r.Setting("").HTTPS))
+			return httpapi.Reply{Status: 200}, nil
+		},
+	}
+	tests := []struct {
+		name    string
+		proxies []string
+		headers []string
+		want    string
+		https   string
+	}{
+		{"nobody is trusted", nil, []string{"X-Forwarded-For", "192.0.2.1", "X-Forwarded-Proto", "https"}, "127.0.0.1", "false"},
+		{"a trusted one", []string{"127.0.0.0/8"}, []string{"X-Forwarded-For", "192.0.2.1", "X-Forwarded-Proto", "https"}, "192.0.2.1", "true"},
+		{"what the caller made up comes first", []string{"127.0.0.0/8"}, []string{"X-Forwarded-For", "10.9.9.9, 192.0.2.1"}, "192.0.2.1", "false"},
+		{"two proxies", []string{"127.0.0.0/8", "10.0.0.0/8"}, []string{"X-Forwarded-For", "192.0.2.7, 10.1.1.1"}, "192.0.2.7", "false"},
+		{"two headers", []string{"127.0.0.0/8"}, []string{"X-Forwarded-For", "192.0.2.7", "X-Forwarded-For", "192.0.2.8"}, "192.0.2.8", "false"},
+		{"no address", []string{"127.0.0.0/8"}, []string{"X-Forwarded-For", "192.0.2.7, unknown"}, "127.0.0.1", "false"},
+		{"none", []string{"127.0.0.0/8"}, nil, "127.0.0.1", "false"},
+		{"mapped", []string{"127.0.0.0/8"}, []string{"X-Forwarded-For", "::ffff:192.0.2.7"}, "192.0.2.7", "false"},
+	}
+	for _, test := range tests {
+		w := boot(t, settings{http: func(o *httpapi.Options) {
+			o.Routes = append(o.Routes, watch)
+			for _, p := range test.proxies {
+				o.Proxies = append(o.Proxies, netip.MustParsePrefix(p))
+			}
+		}})
+		seen = nil
+		r := w.send("GET", "/watch", "", "", test.headers...)
+		if r.status != 200 || seen[0].Addr.String() != test.want || r.header.Get("Https") != test.https {
+			t.Errorf("%s: %d from %s, https %s", test.name, r.status, seen[0].Addr, r.header.Get("Https"))
+		}
+	}
+}
+
+func TestPanicsAndFaults(t *testing.T) {
+	fail := func(path string, serve func() error) httpapi.Route {
+		return httpapi.Route{Method: "GET", Path: path, Access: httpapi.Public, Refuse: httpapi.RefuseJSON,
+			Serve: func(h http.Header, _ *httpapi.Request) (httpapi.Reply, error) {
+				h.Set("X-Half", "done")
+				return httpapi.Reply{Status: 200}, serve()
+			}}
+	}
+	w := boot(t, settings{http: func(o *httpapi.Options) {
+		o.Routes = append(o.Routes,
+			fail("/panic", func() error { panic("the inside story") }),
+			fail("/error", func() error { return errors.New("the inside story") }),
+			fail("/store", func() error {
+				return fault.Busy(fault.StorageUnavailable, 5*time.Second, "the storage cannot be used").Because(errors.New("the inside story"))
+			}))
+		o.Ready = func(context.Context) error { return errors.New("the inside story") }
+	}})
+	for path, want := range map[string]struct {
+		status int
+		code   string
+	}{
+		"/panic": {500, "internal"}, "/error": {500, "internal"}, "/store": {503, "storage_unavailable"}, "/readyz": {503, "storage_unavailable"},
+	} {
+		before := strings.Count(w.log.String(), "the inside story")
+		r := w.send("GET", path, "", "")
+		a := r.wantError(t, want.status, want.code)
+		if strings.Contains(r.body, "inside story") || r.header.Get("X-Half") != "" {
+			t.Errorf("%s tells %s %v", path, r.body, r.header)
+		}
+		if got := strings.Count(w.log.String(), "the inside story") - before; got != 1 {
+			t.Errorf("%s is logged %d times:\n%s", path, got, w.log)
+		}
+		if want.code == "internal" && (len(a.Error.ID) != 8 || !strings.Contains(w.log.String(), `"id":"`+a.Error.ID+`"`)) {
+			t.Errorf("%s: the log does not have %q", path, a.Error.ID)
+		}
+		if path == "/store" && r.header.Get("Retry-After") != "5" {
+			t.Errorf("Retry-After %q", r.header.Get("Retry-After"))
+		}
+	}
+	if r := w.send("GET", "/healthz", "", ""); r.status != 200 || r.body != `{"status":"ok"}` {
+		t.Errorf("health: %d %s", r.status, r.body)
+	}
+}
+
+// TestHangUp checks that a caller who goes away does not stop the script.
+func TestHangUp(t *testing.T) {
+	ran := make(chan job.State, 1)
+	started := make(chan struct{})
+	w := boot(t, settings{service: func(o *api.Options) {
+		o.Ran = func(s job.State, _ time.Duration) { ran <- s }
+		open := o.Resources
+		o.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (api.Resources, error) {
+			close(started)
+			return open(ctx, a, l, session)
+		}
+	}})
+	ada := w.member("ada", account.Standard)
+	ctx, hangUp := context.WithCancel(t.Context())
+	body := url.Values{"identity": {"ada"}, "password": {ada.key}, "q": {`WAIT 0.2 SECONDS WRITE "done" TO "/done.txt"`}}.Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+"/api", strings.NewReader(body))
+	check(t, err)
+	req.Header.Set("Content-Type", formType)
+	go func() {
+		<-started
+		hangUp()
+	}()
+	res, err := w.client.Do(req)
+	if err == nil {
+		defer res.Body.Close()
+		t.Fatal("the call was answered")
+	}
+	if state := <-ran; state != job.Complete {
+		t.Errorf("the script is %s", state)
+	}
+}
+
+// TestBusy fills the node, and an account's own bound.
+func TestBusy(t *testing.T) {
+	running, free := make(chan struct{}), make(chan struct{})
+	w := boot(t, limited(func(l *account.Limits) { l.Concurrent = 1 }), settings{service: func(o *api.Options) {
+		o.Gate = admit.NewGate(admit.GateOptions{Slots: 2, Wait: time.Millisecond})
+		open := o.Resources
+		o.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (api.Resources, error) {
+			r, err := open(ctx, a, l, session)
+			r.Quota = func(context.Context) (value.Value, error) {
+				running <- struct{}{}
+				<-free
+				return value.NewMap(nil, 0).Value(), nil
+			}
+			return r, err
+		}
+	}})
+	ada, bob, carl := w.member("ada", account.Standard), w.member("bob", account.Standard), w.member("carl", account.Standard)
+	done := make(chan response)
+	hold := func(m member) {
+		go func() { done <- w.query(m, "EMIT !QUOTA('x')", "") }()
+		<-running
+	}
+	hold(ada)
+	r := w.query(ada, "EMIT 1", "")
+	r.wantError(t, 429, "rate_limited")
+	if r.header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	hold(bob)
+	r = w.query(carl, "EMIT 1", "")
+	r.wantError(t, 503, "overloaded")
+	if r.header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	if f := w.form(carl, "EMIT 1", nil); f.status != 503 || f.header.Get("QL-Error") != "overloaded" || f.header.Get("Retry-After") == "" {
+		t.Errorf("form: %d %v", f.status, f.header)
+	}
+	close(free)
+	for range 2 {
+		if r := <-done; r.status != 200 {
+			t.Errorf("%d %s", r.status, r.body)
+		}
+	}
+	if r := w.query(carl, "EMIT 1", ""); r.status != 200 {
+		t.Errorf("afterwards: %d %s", r.status, r.body)
+	}
+	if log := w.log.String(); log != "" {
+		t.Errorf("being busy is logged as a fault:\n%s", log)
+	}
+}
+
+func TestHTTPS(t *testing.T) {
+	w := boot(t, settings{http: func(o *httpapi.Options) { o.HTTPS = true }})
+	ada := w.member("ada", account.Standard)
+	r := w.query(ada, "START SESSION", "")
+	if got := r.header.Get("Strict-Transport-Security"); got != "max-age=31536000" {
+		t.Errorf("Strict-Transport-Security %q", got)
+	}
+	if got := r.header.Get("Set-Cookie"); !strings.HasSuffix(got, "; Path=/; HttpOnly; Secure; SameSite=Lax") {
+		t.Errorf("cookie %q", got)
+	}
+}
+
+// TestLargeBodies lets two large bodies share what there is room for one of.
+func TestLargeBodies(t *testing.T) {
+	w := boot(t, settings{http: func(o *httpapi.Options) { o.LargeBodies = 3 << 20 }})
+	ada := w.member("ada", account.Unlimited)
+	large := strings.Repeat("-- x\n", 2<<20/5)
+	post := func(body io.Reader) (*http.Response, error) {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/v1/query", body)
+		check(t, err)
+		req.Header.Set("Content-Type", jsonType)
+		req.ContentLength = int64(len(large))
+		return w.client.Do(req)
+	}
+	rest, slow := io.Pipe()
+	ended := make(chan error)
+	go func() {
+		res, err := post(rest)
+		if err == nil {
+			err = res.Body.Close()
+		}
+		ended <- err
+	}()
+	// What was taken from the pipe has all been sent but for a few buffers.
+	_, err := io.WriteString(slow, large[:len(large)-1])
+	check(t, err)
+	var second response
+	for second.status != http.StatusServiceUnavailable {
+		second = w.send("POST", "/v1/query", jsonType, large)
+		if second.status != http.StatusServiceUnavailable && second.status != http.StatusBadRequest {
+			t.Fatalf("%d %s", second.status, second.body)
+		}
+	}
+	second.wantError(t, 503, "overloaded")
+	if r := w.query(ada, "EMIT 1", ""); r.status != 200 {
+		t.Errorf("a small one: %d %s", r.status, r.body)
+	}
+	_, err = io.WriteString(slow, large[len(large)-1:])
+	check(t, err)
+	check(t, slow.Close())
+	check(t, <-ended)
+	if r := w.send("POST", "/v1/query", jsonType, large); r.status != 400 {
+		t.Errorf("afterwards: %d %s", r.status, r.body)
+	}
+}

@@ -1,0 +1,113 @@
+package httpapi
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"ql/internal/fault"
+	"ql/internal/wire"
+)
+
+// Body reads the body, of at most so many bytes, and of the one media type that
+// the route takes. Whose it is, is not known yet: so all large bodies together
+// are held to a number of bytes too.
+func (r *Request) Body(mediaType string, most int) ([]byte, error) {
+	if err := wire.CheckType(mediaType, r.Sent("Content-Type"), r.Sent("Content-Encoding")); err != nil {
+		return nil, err
+	}
+	tooLarge := fault.New(fault.TooLarge, "is too large: %d bytes at most", most)
+	tooLarge.Field, tooLarge.Limit, tooLarge.Value = "body", "body_bytes", int64(most)
+	if r.ContentLength > int64(most) {
+		return nil, tooLarge
+	}
+	body, err := r.read(http.MaxBytesReader(r.writer, r.Request.Body, int64(most)), int64(most))
+	var over *http.MaxBytesError
+	var refused *fault.Error
+	switch {
+	case errors.As(err, &over):
+		return nil, tooLarge
+	case errors.As(err, &refused):
+		return nil, err
+	case err != nil:
+		return nil, fault.Invalid("body", "could not be read to its end").Because(err)
+	}
+	// The time to send a request is over with the request.
+	_ = r.control.SetReadDeadline(time.Time{})
+	return body, nil
+}
+
+const (
+	// firstRead bounds what is set aside for a body before any of it has come.
+	firstRead = 64 << 10
+	// smallBody is what a body may have without counting as a large one.
+	smallBody = 1 << 20
+)
+
+// read reads all, without growing step by step where the length is known.
+func (r *Request) read(from io.Reader, most int64) ([]byte, error) {
+	size := int64(512)
+	if r.ContentLength > 0 {
+		size = min(r.ContentLength, firstRead) + 1 // one more, to meet the end
+		most = r.ContentLength
+	}
+	body := make([]byte, 0, size)
+	for {
+		if len(body) == cap(body) {
+			if err := r.reserve(len(body), most); err != nil {
+				return nil, err
+			}
+			body = append(body, 0)[:len(body)]
+		}
+		n, err := from.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		if errors.Is(err, io.EOF) {
+			return body, nil
+		}
+		if err != nil {
+			return body, err
+		}
+	}
+}
+
+// reserve takes what a body may come to off the budget, once it is a large one.
+func (r *Request) reserve(length int, most int64) error {
+	if r.held > 0 || length < smallBody {
+		return nil
+	}
+	if !r.large.take(most) {
+		return fault.Busy(fault.Overloaded, time.Second, "too many large requests at once: try again in a moment")
+	}
+	r.held = most
+	return nil
+}
+
+// release gives back what the body took.
+func (r *Request) release() {
+	r.large.give(r.held)
+	r.held = 0
+}
+
+// budget is a number of bytes that requests share.
+type budget struct {
+	mu   sync.Mutex
+	left int64
+}
+
+func (b *budget) take(n int64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n > b.left {
+		return false
+	}
+	b.left -= n
+	return true
+}
+
+func (b *budget) give(n int64) {
+	b.mu.Lock()
+	b.left += n
+	b.mu.Unlock()
+}

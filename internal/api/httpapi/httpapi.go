@@ -1,0 +1,242 @@
+// Package httpapi is what both calling conventions share of HTTP: finding the
+// route of a request, telling who calls, reading the body within bounds, and
+// writing what a route gives, errors and panics included. What a request means
+// and what its answer looks like is the conventions' own business, in jsonapi
+// and formapi; listening and TLS are internal/app's.
+package httpapi
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"ql/internal/admit"
+	"ql/internal/api"
+	"ql/internal/auth"
+	"ql/internal/fault"
+	"ql/internal/wire"
+)
+
+// Access says who may call a route. Every route names one.
+type Access string
+
+// The kinds of access.
+const (
+	Public     Access = "public"     // anybody: nothing of an account is shown
+	Account    Access = "account"    // whoever proves to be an account, or is a page of its list
+	JobsHolder Access = "job-holder" // whoever knows a job's id, as its account allows
+)
+
+// Route is one method of one address.
+type Route struct {
+	Method string
+	Path   string // "{id}" stands for one part
+	Access Access
+	Pages  bool // pages of listed origins may call it, so browsers may ask first
+	// Longest is how long an answer may take; 0 for a moment.
+	Longest time.Duration
+	// Serve does what is asked for. It sets the headers of its answer.
+	Serve func(http.Header, *Request) (Reply, error)
+	// Refuse sets the headers of an error and returns its body.
+	Refuse func(http.Header, wire.Setting, *api.Refusal) []byte
+}
+
+// Reply is what a route answers. Origin, Unread and Rate count beside an error
+// too.
+type Reply struct {
+	Status int
+	Body   []byte
+	After  []byte         // comes after Body, which may be large
+	Origin string         // the page's, where it may read the answer
+	Rate   *admit.Verdict // nil where no call was counted
+	// RetryAfter says when to try again; 0 says nothing.
+	RetryAfter time.Duration
+	// Unread says that the request was refused before it told of an account: a
+	// page that some account lists may read why.
+	Unread bool
+}
+
+// Options are what a Handler is made of.
+type Options struct {
+	Routes []Route
+	// Preflight returns why pages of an origin may not call, nil where some
+	// account lists it.
+	Preflight func(context.Context, auth.Origin) error
+	// Ready returns why the service cannot work at the moment, or nil.
+	Ready func(context.Context) error
+	// OpenAPI is the description of the interface, in JSON.
+	OpenAPI []byte
+	// Proxies are the networks whose X-Forwarded-For and X-Forwarded-Proto
+	// headers are believed.
+	Proxies []netip.Prefix
+	// LargeBodies is how many bytes all large bodies may have together; 256 MiB
+	// where left out.
+	LargeBodies int64
+	// HTTPS says that callers reach the service by https, whatever reaches this
+	// process.
+	HTTPS bool
+	Log   *slog.Logger // slog.Default() where left out
+	// Served is told of every answer: the route's path ("" for none), its status
+	// and how long it took; may be left out.
+	Served func(path string, status int, took time.Duration)
+}
+
+// Handler serves the routes.
+type Handler struct {
+	o     Options
+	paths []path
+	large budget
+}
+
+// path is one address with its methods.
+type path struct {
+	pattern string
+	routes  []Route
+}
+
+// New returns a handler of the routes given and of those that every service
+// has: its health and its description.
+func New(o Options) *Handler {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Served == nil {
+		o.Served = func(string, int, time.Duration) {}
+	}
+	if o.LargeBodies <= 0 {
+		o.LargeBodies = 256 << 20
+	}
+	h := &Handler{o: o, large: budget{left: o.LargeBodies}}
+	for _, r := range append(h.own(), o.Routes...) {
+		h.add(r)
+	}
+	return h
+}
+
+func (h *Handler) add(r Route) {
+	if i := slices.IndexFunc(h.paths, func(p path) bool { return p.pattern == r.Path }); i >= 0 {
+		h.paths[i].routes = append(h.paths[i].routes, r)
+		return
+	}
+	h.paths = append(h.paths, path{pattern: r.Path, routes: []Route{r}})
+}
+
+// Routes returns all routes, for those who check them.
+func (h *Handler) Routes() []Route {
+	var all []Route
+	for _, p := range h.paths {
+		all = append(all, p.routes...)
+	}
+	return all
+}
+
+// find returns the address of a request, and what stands for its "{id}".
+func (h *Handler) find(asked string) (p *path, id string) {
+	for i := range h.paths {
+		p := &h.paths[i]
+		if p.pattern == asked {
+			return p, ""
+		}
+		if id, ok := p.match(asked); ok {
+			return p, id
+		}
+	}
+	return nil, ""
+}
+
+func (p *path) match(asked string) (id string, ok bool) {
+	prefix, suffix, variable := strings.Cut(p.pattern, "{id}")
+	if !variable {
+		return "", false
+	}
+	id, ok = strings.CutPrefix(asked, prefix)
+	if !ok {
+		return "", false
+	}
+	id, ok = strings.CutSuffix(id, suffix)
+	return id, ok && id != "" && !strings.Contains(id, "/")
+}
+
+// methods returns what the address takes.
+func (p *path) methods() []string {
+	var all []string
+	for _, r := range p.routes {
+		all = append(all, r.Method)
+		if r.Method == http.MethodGet {
+			all = append(all, http.MethodHead)
+		}
+	}
+	return all
+}
+
+// route returns the route of a method.
+func (p *path) route(method string) (Route, bool) {
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	for _, r := range p.routes {
+		if r.Method == method {
+			return r, true
+		}
+	}
+	return Route{}, false
+}
+
+// longestURL is the longest address taken.
+const longestURL = 8 << 10
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
+	req := h.request(w, r)
+	p, id := h.find(r.URL.Path)
+	req.ID = id
+	route := Route{Refuse: RefuseJSON}
+	switch {
+	case len(r.RequestURI) > longestURL:
+		route.Serve = refusing(fault.New(fault.TooLarge, "the address is too long: %d bytes at most", longestURL))
+	case p == nil:
+		route.Serve = refusing(fault.New(fault.NotFound, "there is nothing at this address"))
+	default:
+		route = h.choose(p, r)
+	}
+	status := h.serve(w, req, route)
+	h.o.Served(route.Path, status, time.Since(began))
+}
+
+// choose returns the route of an address that a request is for, or one that
+// refuses it.
+func (h *Handler) choose(p *path, r *http.Request) Route {
+	if route, ok := p.route(r.Method); ok {
+		return route
+	}
+	route := p.routes[0]
+	if i := slices.IndexFunc(p.routes, func(r Route) bool { return r.Pages }); i >= 0 && isPreflight(r) {
+		route = p.routes[i]
+		route.Serve = h.preflight
+		return route
+	}
+	route.Serve = refusing(fault.NotAllowed(r.Method, p.methods()...))
+	return route
+}
+
+func refusing(err error) func(http.Header, *Request) (Reply, error) {
+	return func(http.Header, *Request) (Reply, error) { return Reply{}, err }
+}
+
+// isPreflight tells whether a browser asks for a page whether it may call.
+func isPreflight(r *http.Request) bool {
+	return r.Method == http.MethodOptions && r.Header.Get("Origin") != "" && r.Header.Get("Access-Control-Request-Method") != ""
+}
+
+func (h *Handler) preflight(header http.Header, r *Request) (Reply, error) {
+	if err := h.o.Preflight(r.Context(), r.Caller.Origin); err != nil {
+		return Reply{}, err
+	}
+	wire.SetPreflight(header, r.Setting(r.Caller.Page))
+	return Reply{Status: http.StatusNoContent}, nil
+}

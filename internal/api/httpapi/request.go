@@ -1,0 +1,113 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"ql/internal/account"
+	"ql/internal/api"
+	"ql/internal/auth"
+	"ql/internal/wire"
+)
+
+// Request is a request with what is known of its caller.
+type Request struct {
+	*http.Request
+	Caller api.Caller
+	ID     string // what stands for "{id}" in the address
+
+	https   bool
+	writer  http.ResponseWriter
+	control *http.ResponseController
+	large   *budget
+	held    int64 // of large, for the body
+}
+
+func (h *Handler) request(w http.ResponseWriter, r *http.Request) *Request {
+	address, https := h.source(r)
+	req := &Request{
+		Request: r,
+		Caller: api.Caller{
+			Source: auth.Source{
+				Addr:      address,
+				Origin:    auth.ReadOrigin(r.Header.Values("Origin")),
+				FetchSite: r.Header.Get("Sec-Fetch-Site"),
+			},
+			Page: r.Header.Get("Origin"),
+		},
+		https: https, writer: w, control: http.NewResponseController(w), large: &h.large,
+	}
+	if c, err := r.Cookie(wire.SessionName); err == nil {
+		req.Caller.Session = c.Value
+	}
+	return req
+}
+
+// source returns the address of the caller, and whether it came by https. What
+// a proxy says of those behind it counts only if the proxy is one of ours.
+func (h *Handler) source(r *http.Request) (address netip.Addr, https bool) {
+	https = r.TLS != nil || h.o.HTTPS
+	if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		address = peer.Addr().Unmap()
+	}
+	if !h.isProxy(address) {
+		return address, https
+	}
+	https = https || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for i := len(hops) - 1; i >= 0; i-- {
+		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		if err != nil {
+			break
+		}
+		address = hop.Unmap()
+		if !h.isProxy(address) {
+			break
+		}
+	}
+	return address, https
+}
+
+func (h *Handler) isProxy(a netip.Addr) bool {
+	for _, p := range h.o.Proxies {
+		if p.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// Setting returns what headers depend on; origin is the page's, where it may
+// read the answer.
+func (r *Request) Setting(origin string) wire.Setting {
+	return wire.Setting{HTTPS: r.https, Origin: origin}
+}
+
+// Sent returns a header that is sent at most once; where it was sent more
+// often, all of it, which fits nothing.
+func (r *Request) Sent(header string) string {
+	return strings.Join(r.Header.Values(header), ", ")
+}
+
+// GiveSession hands a session to the caller by a cookie. A page of another site
+// gets one that browsers send back from that site alone.
+func (r *Request) GiveSession(h http.Header, id string, s wire.Setting) {
+	if id != "" {
+		h.Add("Set-Cookie", wire.SessionCookie(id, s, s.Origin != "" && r.isCrossSite()))
+	}
+}
+
+// isCrossSite tells whether the page that calls is of another site. Browsers
+// say so; of one that does not, a page of another host counts as one.
+func (r *Request) isCrossSite() bool {
+	switch r.Caller.FetchSite {
+	case "same-origin", "same-site":
+		return false
+	case "cross-site":
+		return true
+	}
+	page, err := account.ParseOrigin(r.Caller.Page)
+	here, hereErr := account.ParseOrigin("https://" + r.Host)
+	return err != nil || hereErr != nil || page.Host != here.Host
+}

@@ -1,0 +1,85 @@
+package httpapi
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"ql/internal/api"
+	"ql/internal/wire"
+)
+
+// writeTime is how long a client may take to read an answer.
+const writeTime = 15 * time.Second
+
+// serve runs a route and writes what it gives. It returns the status.
+func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
+	// What cannot set a deadline, as in tests without a connection, has none.
+	_ = r.control.SetWriteDeadline(time.Now().Add(route.Longest + writeTime))
+	header := w.Header()
+	reply, err := h.run(header, r, route)
+	if err != nil {
+		clear(header)
+		refusal := api.Refused(err)
+		h.log(r, route, refusal)
+		if reply.Unread && r.Caller.Page != "" && h.o.Preflight(r.Context(), r.Caller.Origin) == nil {
+			reply.Origin = r.Caller.Page
+		}
+		reply.Status = refusal.Status
+		reply.Body, reply.After = route.Refuse(header, r.Setting(reply.Origin), refusal), nil
+		reply.RetryAfter = refusal.RetryAfter
+		if refusal.Allow != nil {
+			header.Set("Allow", strings.Join(refusal.Allow, ", "))
+		}
+	}
+	if reply.RetryAfter > 0 {
+		header.Set("Retry-After", wire.RetryAfter(reply.RetryAfter))
+	}
+	// A rate that is lifted counts nothing, and is nobody's business.
+	if v := reply.Rate; v != nil && (v.Whole > 0 || !v.OK) {
+		header.Set("RateLimit-Policy", v.Policy())
+		header.Set("RateLimit", v.Limit())
+	}
+	if reply.Status != http.StatusNoContent {
+		header.Set("Content-Length", strconv.Itoa(len(reply.Body)+len(reply.After)))
+	}
+	w.WriteHeader(reply.Status)
+	// Nobody is left to tell where a caller has hung up.
+	_, _ = w.Write(reply.Body)
+	if len(reply.After) > 0 {
+		_, _ = w.Write(reply.After)
+	}
+	return reply.Status
+}
+
+// run runs a route; a panic in it becomes an error.
+func (h *Handler) run(header http.Header, r *Request, route Route) (reply Reply, err error) {
+	defer r.release()
+	defer func() {
+		if p := recover(); p != nil {
+			reply, err = Reply{}, fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return route.Serve(header, r)
+}
+
+// log tells the operator of errors that are ours. Addresses of jobs are secrets:
+// the route stands for them.
+func (h *Handler) log(r *Request, route Route, refusal *api.Refusal) {
+	if refusal.Cause == nil {
+		return
+	}
+	h.o.Log.LogAttrs(r.Context(), slog.LevelError, "a request met a fault of the service",
+		slog.String("id", refusal.ID), slog.String("code", refusal.Code), slog.String("method", r.Method),
+		slog.String("route", route.Path), slog.Any("error", refusal.Cause))
+}
+
+// RefuseJSON writes an error as JSON does.
+func RefuseJSON(h http.Header, s wire.Setting, r *api.Refusal) []byte {
+	wire.SetJSON(h, s)
+	return r.AppendAnswer(nil)
+}

@@ -1,0 +1,95 @@
+// Package jsonapi is the JSON convention: it decodes requests of /v1, and
+// encodes what the operations of package api answer. Finding routes and writing
+// answers is httpapi's.
+package jsonapi
+
+import (
+	"net/http"
+
+	"ql/internal/api"
+	"ql/internal/api/httpapi"
+	"ql/internal/fault"
+	"ql/internal/job"
+	"ql/internal/wire"
+)
+
+// Routes returns the routes of the convention.
+func Routes(s *api.Service) []httpapi.Route {
+	c := codec{s}
+	return []httpapi.Route{
+		{
+			Method: http.MethodPost, Path: "/v1/query", Access: httpapi.Account, Pages: true,
+			Longest: s.LongestCall(), Serve: c.query, Refuse: httpapi.RefuseJSON,
+		},
+		{
+			Method: http.MethodGet, Path: "/v1/job/{id}", Access: httpapi.JobsHolder, Pages: true,
+			Serve: c.job, Refuse: refuseJob,
+		},
+	}
+}
+
+type codec struct{ service *api.Service }
+
+func (c codec) query(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
+	limits := c.service.LargestRequest()
+	body, err := r.Body(wire.JSONType, limits.Body)
+	if err != nil {
+		return httpapi.Reply{Unread: true}, err
+	}
+	q, err := wire.DecodeQuery(body, limits)
+	if err != nil {
+		return httpapi.Reply{Unread: true}, err
+	}
+	answer, err := c.service.Query(r.Context(), r.Caller, api.Query{
+		Convention: job.JSON, Proof: proof(q.Auth), Script: q.Script, Async: q.Async, Request: q.Request, Within: q.Within,
+	})
+	if err != nil {
+		return httpapi.Reply{Origin: answer.Origin, Rate: answer.Rate}, err
+	}
+	return write(h, r, &answer), nil
+}
+
+// proof returns the credentials of a request; a password goes before a token.
+func proof(a *wire.Auth) *api.Proof {
+	switch {
+	case a == nil:
+		return nil
+	case a.Password != nil:
+		return &api.Proof{By: job.ByPassword, Name: a.Username, Secret: *a.Password}
+	}
+	return &api.Proof{By: job.ByToken, Name: a.Username, Secret: *a.Token}
+}
+
+func (c codec) job(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
+	var p *api.Proof
+	if name, secret, ok := r.BasicAuth(); ok {
+		p = &api.Proof{By: job.ByPassword, Name: name, Secret: wire.Secret(secret)}
+		if api.IsKey(secret) {
+			p.By = job.ByKey
+		}
+	} else if r.Sent("Authorization") != "" {
+		return httpapi.Reply{}, fault.Invalid("Authorization", "is no HTTP Basic with a username and a password")
+	}
+	answer, err := c.service.Job(r.Context(), r.Caller, r.ID, p)
+	if err != nil {
+		return httpapi.Reply{Origin: answer.Origin, Rate: answer.Rate}, err
+	}
+	return write(h, r, &answer), nil
+}
+
+// write encodes an answer about a job.
+func write(h http.Header, r *httpapi.Request, a *api.Answer) httpapi.Reply {
+	setting := r.Setting(a.Origin)
+	a.Job.SetJSON(h, setting)
+	r.GiveSession(h, a.Session, setting)
+	return httpapi.Reply{Status: a.Status, Body: a.Job.AppendJSON(nil), Origin: a.Origin, Rate: a.Rate, RetryAfter: a.RetryAfter}
+}
+
+// refuseJob tells, where credentials are missing or wrong, how to send them.
+func refuseJob(h http.Header, s wire.Setting, r *api.Refusal) []byte {
+	body := httpapi.RefuseJSON(h, s, r)
+	if r.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", `Basic realm="ql", charset="UTF-8"`)
+	}
+	return body
+}

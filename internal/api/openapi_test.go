@@ -1,0 +1,150 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+
+	"ql/internal/account"
+	"ql/internal/api"
+	"ql/internal/fault"
+)
+
+// description is the OpenAPI document, read and checked once.
+var description = sync.OnceValues(func() (*openapi3.T, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(api.Description())
+	if err != nil {
+		return nil, err
+	}
+	return doc, doc.Validate(context.Background(), openapi3.EnableExamplesValidation())
+})
+
+// checkDescribed checks an answer against the document. Every answer that a test
+// of this package gets passes through here.
+func checkDescribed(t testing.TB, req *http.Request, r response) {
+	t.Helper()
+	doc, err := description()
+	check(t, err)
+	path := req.URL.Path
+	if strings.HasPrefix(path, "/v1/job/") && path != "/v1/job/" {
+		path = "/v1/job/{id}"
+	}
+	item := doc.Paths.Value(path)
+	if item == nil || req.Method == http.MethodOptions || strings.Contains(r.body, `"code":"not_found"`) {
+		return
+	}
+	operation := item.GetOperation(strings.ToUpper(req.Method))
+	if operation == nil || r.status == http.StatusMethodNotAllowed {
+		for _, operation = range item.Operations() {
+			break
+		}
+	}
+	input := &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{
+			Request: req, Route: &routers.Route{Spec: doc, Path: path, PathItem: item, Method: req.Method, Operation: operation},
+		},
+		Status: r.status, Header: r.header,
+		Options: &openapi3filter.Options{IncludeResponseStatus: true},
+	}
+	input.SetBodyBytes([]byte(r.body))
+	if len(req.RequestURI) < 8<<10 && len(req.URL.RawQuery) < 8<<10 {
+		if err := openapi3filter.ValidateResponse(req.Context(), input); err != nil {
+			t.Errorf("%s %s answers what is not described: %v\n%d %v %s", req.Method, path, err, r.status, r.header, r.body)
+		}
+	}
+}
+
+// TestDescription checks that the document is OpenAPI, and has every route and
+// nothing else.
+func TestDescription(t *testing.T) {
+	doc, err := description()
+	check(t, err)
+	w := boot(t)
+	var routes, described []string
+	for _, r := range w.handler.Routes() {
+		routes = append(routes, r.Method+" "+r.Path)
+	}
+	for path, item := range doc.Paths.Map() {
+		for method, operation := range item.Operations() {
+			described = append(described, method+" "+path)
+			if operation.OperationID == "" || operation.Summary == "" || operation.Security == nil {
+				t.Errorf("%s %s says too little of itself", method, path)
+			}
+		}
+	}
+	slices.Sort(routes)
+	slices.Sort(described)
+	if !slices.Equal(routes, described) {
+		t.Errorf("routes:\n%s\ndescribed:\n%s", strings.Join(routes, "\n"), strings.Join(described, "\n"))
+	}
+	r := w.send("GET", "/openapi.json", "", "")
+	if r.status != 200 || r.header.Get("Content-Type") != "application/json" || r.body != string(api.Description()) {
+		t.Errorf("%d %v", r.status, r.header)
+	}
+}
+
+// TestDescriptionHasEveryStatus checks that every status of the table of errors
+// that a route can give is described for it.
+func TestDescriptionHasEveryStatus(t *testing.T) {
+	doc, err := description()
+	check(t, err)
+	// Codes of what is yet to come: downloads, confirms, idempotency.
+	later := []fault.Code{fault.FileGone, fault.FileNotFound, fault.NotPaused, fault.IdempotencyInProgress, fault.NotFound, fault.JobNotFound}
+	query, form := doc.Paths.Value("/v1/query").Post, doc.Paths.Value("/api").Post
+	for code, status := range fault.Statuses() {
+		if slices.Contains(later, code) {
+			continue
+		}
+		for _, o := range []*openapi3.Operation{query, form} {
+			if o.Responses.Value(strconv.Itoa(status)) == nil {
+				t.Errorf("%s does not describe %d (%s)", o.OperationID, status, code)
+			}
+		}
+	}
+}
+
+// TestDescribedRequests checks requests against the document: what it takes is
+// taken, what it refuses is refused.
+func TestDescribedRequests(t *testing.T) {
+	doc, err := description()
+	check(t, err)
+	w := boot(t)
+	ada := w.member("ada", account.Unlimited)
+	schema := doc.Components.Schemas["Query"].Value
+	auth := `"auth":{"username":"ada","password":` + quote(ada.password) + `}`
+	for body, good := range map[string]bool{
+		`{` + auth + `,"query":"EMIT 1"}`:                                                                true,
+		`{` + auth + `,"query":"","mode":"sync","options":{},"request":{}}`:                              true,
+		`{` + auth + `,"query":"","request":{"path":"/","header:Accept":"a","get":{"a":"b"},"post":[]}}`: true,
+		`{` + auth + `}`:                                      false,
+		`{` + auth + `,"query":1}`:                            false,
+		`{` + auth + `,"query":null}`:                         false,
+		`{` + auth + `,"query":"","mode":"later"}`:            false,
+		`{` + auth + `,"query":"","more":1}`:                  false,
+		`{` + auth + `,"query":"","options":{"more":1}}`:      false,
+		`{` + auth + `,"query":"","request":{"path":1}}`:      false,
+		`{` + auth + `,"query":"","request":{"get":{"a":1}}}`: false,
+		`{` + auth + `,"query":"","request":{"get":["a"]}}`:   false,
+		`{"auth":{"username":"ada"},"query":""}`:              false,
+		`{"auth":{"password":"x"},"query":""}`:                false,
+		`{"auth":null,"query":""}`:                            false,
+		`[]`:                                                  false,
+	} {
+		var v any
+		check(t, json.Unmarshal([]byte(body), &v))
+		described := schema.VisitJSON(v, openapi3.EnableJSONSchema2020()) == nil
+		taken := w.send("POST", "/v1/query", jsonType, body).status != 400
+		if described != good || taken != good {
+			t.Errorf("%s: described %t, taken %t", body, described, taken)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package api
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"ql/internal/job"
+	"ql/internal/wire"
+	"ql/lang/value"
+	"ql/lang/vm"
+)
+
+// shown is a job as a poll shows it: the same bytes each time.
+func shown(r *job.Record) wire.Job {
+	return wire.Job{
+		Status: string(r.State),
+		ID:     r.ID.String(),
+		Output: &wire.Output{Result: r.Result, Trace: r.Trace, Dropped: r.TraceDropped, Response: r.Response},
+		Error:  r.Error,
+	}
+}
+
+// trace writes the steps of a run.
+func trace(m *vm.Machine) (written []byte, dropped int64) {
+	steps, dropped := m.Trace()
+	const each = 128 // about what a step takes
+	written = append(make([]byte, 0, 2+each*len(steps)), '[')
+	for i, t := range steps {
+		if i > 0 {
+			written = append(written, ',')
+		}
+		step := wire.Step{Step: t.Step, Status: t.Status, Class: t.Class, Line: t.Line, Start: t.Start, Duration: t.Duration}
+		written = step.AppendJSON(written)
+	}
+	return append(written, ']'), dropped
+}
+
+// response writes what a script set on !RESPONSE and !COOKIE, nil where it set
+// nothing.
+func response(m *vm.Machine) []byte {
+	var r wire.Response
+	if set := m.Response(); set.IsMap() {
+		for k, v := range set.Map().All {
+			const header = "header:"
+			name := k.Str()
+			switch {
+			case name == "status":
+				r.Status = int(v.Int64())
+			case len(name) > len(header) && strings.EqualFold(name[:len(header)], header):
+				r.Headers = append(r.Headers, wire.Pair{Name: name[len(header):], Value: v.Str()})
+			}
+		}
+	}
+	if set := m.Cookies(); set.IsMap() {
+		for k, v := range set.Map().All {
+			c := wire.Cookie{Name: k.Str(), Removed: v.IsNull()}
+			if !c.Removed {
+				c.Value = string(value.AppendText(nil, v))
+			}
+			r.Cookies = append(r.Cookies, c)
+		}
+	}
+	if r.Status == 0 && r.Headers == nil && r.Cookies == nil {
+		return nil
+	}
+	return r.AppendJSON(nil)
+}
+
+func isText(b []byte) bool { return utf8.Valid(b) }

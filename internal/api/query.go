@@ -1,0 +1,113 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/admit"
+	"ql/internal/fault"
+	"ql/internal/job"
+	"ql/internal/wire"
+)
+
+// Query asks for a script to be run.
+type Query struct {
+	Convention job.Convention
+	Proof      *Proof // nil where the caller brought no credentials
+	Script     string
+	Async      bool
+	Request    wire.Request
+	// Within checks the call's sizes against those of the account.
+	Within func(wire.Limits) error
+}
+
+// Answer is what an operation gives. Origin and Rate hold beside an error too.
+type Answer struct {
+	Job    wire.Job
+	Status int         // of HTTP
+	Err    *wire.Error // why the job failed, nil where it did not
+	// Origin is the page's, where the account that the call runs as lists it.
+	Origin string
+	// Session is the id of a session that the caller does not have yet, or "".
+	Session string
+	// RetryAfter says when to try again what we could not do; 0 says nothing.
+	RetryAfter time.Duration
+	// Rate says how many calls remain; nil where none were counted.
+	Rate *admit.Verdict
+}
+
+// Query runs a script. A script that fails is an answer, not an error.
+func (s *Service) Query(ctx context.Context, c Caller, q Query) (Answer, error) {
+	who, err := s.identify(ctx, c, q.Proof)
+	a := Answer{Origin: who.origin}
+	if err != nil {
+		return a, err
+	}
+	limits := s.o.Limits(who.Account.Plan)
+	if err := q.Within(wireLimits(limits)); err != nil {
+		return a, err
+	}
+	if err := s.o.Auth.MaySend(ctx, who.Caller, q.Script); err != nil {
+		return a, err
+	}
+	if q.Async {
+		return a, fault.Invalid("mode", `"async" is not available yet: "sync" fits`)
+	}
+	verdict := s.count(who, c, limits)
+	a.Rate = &verdict
+	if err := verdict.Err(); err != nil {
+		return a, err
+	}
+	ticket, err := s.o.Gate.Enter(ctx, admit.Ask{Account: int64(who.Account.ID), Most: limits.Concurrent, Memory: limits.Memory})
+	if err != nil {
+		return a, err
+	}
+	defer ticket.Leave()
+	limits.Memory = min(limits.Memory, ticket.Memory())
+	return s.run(ctx, who, c, q, limits, a)
+}
+
+// LongestCall returns how long the longest call may take: waiting for its turn,
+// running, and being recorded.
+func (s *Service) LongestCall() time.Duration {
+	const before = 10 * time.Second
+	return before + s.o.Limits(account.Unlimited).SyncTime + recordTime
+}
+
+// LargestRequest returns the limits under which a request is read before it is
+// known whose it is.
+func (s *Service) LargestRequest() wire.Limits {
+	return wireLimits(s.o.Limits(account.Unlimited))
+}
+
+func wireLimits(l account.Limits) wire.Limits {
+	return wire.Limits{
+		Body: l.BodyBytes, Script: l.ScriptBytes,
+		Depth: l.JSONDepth, Nodes: l.JSONNodes, Keys: l.JSONKeys,
+		Fields: l.FieldBytes, FieldKeys: l.FieldKeys,
+	}
+}
+
+// The names of rates, as answers show them.
+const (
+	rateCalls  = "calls"
+	ratePages  = "pages"
+	rateMisses = "misses"
+)
+
+// count counts a call against the account's rate, or against that of the page
+// that made it.
+func (s *Service) count(who identity, c Caller, l account.Limits) admit.Verdict {
+	id := int64(who.Account.ID)
+	switch {
+	case who.by == job.ByOrigin:
+		return s.o.Limiter.Take(admit.ByOrigin(ratePages, id, who.origin, c.Addr),
+			admit.Rate{Name: ratePages, Count: l.OriginRate, Per: time.Minute})
+	case l.RatePerAddress:
+		return s.o.Limiter.Take(admit.BySourceOf(rateCalls, id, c.Addr),
+			admit.Rate{Name: rateCalls, Count: l.Rate, Per: time.Minute, Burst: l.RateBurst})
+	}
+	return s.o.Limiter.Take(admit.ByAccount(rateCalls, id),
+		admit.Rate{Name: rateCalls, Count: l.Rate, Per: time.Minute, Burst: l.RateBurst})
+}

@@ -1,0 +1,167 @@
+// Package app is the composition root: it alone names concrete types. It opens
+// the data folder, puts accounts, resources, operations and codecs together,
+// and starts and stops them in order. What any of them does is theirs.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ql/internal/config"
+)
+
+// Options are what an App is made of besides its settings.
+type Options struct {
+	Log     *slog.Logger // nowhere where left out
+	Version string       // of the program
+	// Memory is how many bytes all scripts that run at once may use; 0 for no
+	// bound but those of each.
+	Memory int64
+}
+
+// App is a whole service.
+type App struct {
+	settings config.Settings
+	o        Options
+
+	parts    parts
+	url      string
+	main     *server
+	metrics  *server // nil where metrics have no listener of their own
+	stopping atomic.Bool
+	failed   chan error
+
+	closers []closer // in the order of the start
+	stop    sync.Once
+	stopErr error
+}
+
+// closer ends something that was started.
+type closer struct {
+	what  string
+	close func(context.Context) error
+}
+
+// New returns a service that is not started.
+func New(s config.Settings, o Options) *App {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &App{settings: s, o: o, failed: make(chan error, 2)}
+}
+
+// Start opens the data folder and serves. It returns when callers are served;
+// where it fails, nothing is left running. It is called once.
+func (a *App) Start(ctx context.Context) (err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.Stop(ctx))
+		}
+	}()
+	// The data folder first: that it is in use is the likeliest reason why the
+	// address is too.
+	if err := a.openStore(ctx); err != nil {
+		return err
+	}
+	// The address is known before anything is made that builds links from it.
+	listener, err := listen(ctx, a.settings.Listen, a.settings.MaxConnections, a.settings.MaxConnectionsPerAddress)
+	if err != nil {
+		return err
+	}
+	a.closes("listener", func(context.Context) error { return ignoreClosed(listener.Close()) })
+	a.url = ownURL(&a.settings, listener.Addr())
+
+	handler, err := a.build(ctx)
+	if err != nil {
+		return err
+	}
+	config, err := tlsConfig(&a.settings)
+	if err != nil {
+		return err
+	}
+	if a.settings.MetricsListen != "" {
+		if err := a.startMetrics(ctx); err != nil {
+			return err
+		}
+	}
+	a.main = newServer(&a.settings, handler, config, a.o.Log)
+	a.main.address = listener.Addr().String()
+	a.closes("server", func(ctx context.Context) error { return a.main.stop(ctx, a.settings.StopTimeout) })
+	a.main.start(listener, a.failed)
+	a.o.Log.Info("the service is up", "address", listener.Addr().String(), "url", a.url, "data", a.settings.Data, "dev", a.settings.Dev)
+	return nil
+}
+
+func (a *App) startMetrics(ctx context.Context) error {
+	listener, err := listen(ctx, a.settings.MetricsListen, a.settings.MaxConnections, 0)
+	if err != nil {
+		return fmt.Errorf("metrics-listen: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", a.parts.metrics.Handler())
+	a.metrics = newServer(&a.settings, mux, nil, a.o.Log)
+	a.metrics.address = listener.Addr().String()
+	a.closes("metrics", func(ctx context.Context) error { return a.metrics.stop(ctx, time.Second) })
+	a.metrics.start(listener, a.failed)
+	return nil
+}
+
+// closes notes how something is ended, before what was started earlier.
+func (a *App) closes(what string, f func(context.Context) error) {
+	a.closers = append(a.closers, closer{what, f})
+}
+
+// Stop takes no more calls, waits for the scripts under way as long as the
+// settings say, stores what is left to store and closes everything. Where ctx
+// ends, it waits no longer. A second call waits for the first.
+func (a *App) Stop(ctx context.Context) error {
+	a.stop.Do(func() {
+		a.stopping.Store(true)
+		for _, c := range slices.Backward(a.closers) {
+			if err := c.close(ctx); err != nil {
+				a.stopErr = errors.Join(a.stopErr, fmt.Errorf("stopping the %s: %w", c.what, err))
+			}
+		}
+	})
+	return a.stopErr
+}
+
+// Failed gives the error of a listener that ended by itself.
+func (a *App) Failed() <-chan error { return a.failed }
+
+// URL is the address that callers on this machine reach the service by, or the
+// one that settings give.
+func (a *App) URL() string { return a.url }
+
+// Address is where the service listens, with the port that it took.
+func (a *App) Address() string { return a.main.address }
+
+// MetricsAddress is where metrics are served, "" where they have no listener
+// of their own.
+func (a *App) MetricsAddress() string {
+	if a.metrics == nil {
+		return ""
+	}
+	return a.metrics.address
+}
+
+// HasAccounts reports whether anybody but the development account could log in.
+func (a *App) HasAccounts(ctx context.Context) (bool, error) {
+	list, err := a.parts.accounts.List(ctx, "", 2)
+	if err != nil {
+		return false, err
+	}
+	for _, one := range list {
+		if !isDevelopment(one) {
+			return true, nil
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,100 @@
+package app
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"ql/internal/api"
+	"ql/internal/api/httpapi"
+	"ql/internal/fault"
+	"ql/internal/wire"
+)
+
+// around puts what belongs to no operation around the service's handler.
+func (a *App) around(h *httpapi.Handler) http.Handler {
+	var next http.Handler = h
+	if hosts := a.hosts(); hosts != nil {
+		next = onlyHosts(hosts, next)
+	}
+	if a.settings.Dev && a.settings.MetricsListen == "" {
+		next = withMetrics(a.parts.metrics.Handler(), next)
+	}
+	routes := h.Routes()
+	return a.parts.traces.Wrap(next, func(r *http.Request) string { return routeOf(routes, r.URL.Path) })
+}
+
+// routeOf returns the pattern that an address falls under: addresses of jobs
+// are secrets.
+func routeOf(routes []httpapi.Route, path string) string {
+	for _, r := range routes {
+		prefix, suffix, variable := strings.Cut(r.Path, "{id}")
+		if r.Path == path || variable && strings.HasPrefix(path, prefix) && strings.HasSuffix(path, suffix) {
+			return r.Path
+		}
+	}
+	return "none"
+}
+
+// hosts are the names by which the service may be called; nil for any, where
+// no setting names one.
+func (a *App) hosts() []string {
+	s := &a.settings
+	hosts := slices.Concat(s.AllowedHosts, s.ACMEDomains)
+	for _, address := range []string{s.BaseURL, s.JSONAPIURL, s.FileURL} {
+		if u, err := url.Parse(address); err == nil && u.Host != "" {
+			hosts = append(hosts, strings.ToLower(u.Hostname()))
+		}
+	}
+	return hosts
+}
+
+// onlyHosts refuses calls by another name: a page could let its own name lead
+// here. Addresses of loopback are this machine's own; health is asked for by
+// whatever name.
+func onlyHosts(hosts []string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || isHost(hosts, r.Host) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		refuse(w, r, fault.New(fault.NotFound, "this service is not called by the name in the Host header"))
+	})
+}
+
+func isHost(hosts []string, called string) bool {
+	called = strings.ToLower(called)
+	name := called
+	if host, _, err := net.SplitHostPort(called); err == nil {
+		name = host
+	}
+	if slices.Contains(hosts, name) || slices.Contains(hosts, called) || name == "localhost" {
+		return true
+	}
+	addr, err := netip.ParseAddr(strings.Trim(name, "[]"))
+	return err == nil && addr.IsLoopback()
+}
+
+func refuse(w http.ResponseWriter, r *http.Request, err error) {
+	refusal := api.Refused(err)
+	body := httpapi.RefuseJSON(w.Header(), wire.Setting{HTTPS: r.TLS != nil}, refusal)
+	w.WriteHeader(refusal.Status)
+	_, _ = w.Write(body) // nobody is left to tell where a caller has hung up
+}
+
+// withMetrics shows metrics to callers on this machine. Only development does:
+// behind a proxy of the same machine everybody calls from there.
+func withMetrics(metrics, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/metrics" && r.Method == http.MethodGet {
+			if at, err := netip.ParseAddrPort(r.RemoteAddr); err == nil && at.Addr().Unmap().IsLoopback() {
+				metrics.ServeHTTP(w, r)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,183 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/admit"
+	"ql/internal/api"
+	"ql/internal/api/formapi"
+	"ql/internal/api/httpapi"
+	"ql/internal/api/jsonapi"
+	"ql/internal/auth"
+	"ql/internal/config"
+	"ql/internal/job"
+	"ql/internal/password"
+	"ql/internal/resource/files"
+	"ql/internal/resource/sessions"
+	"ql/internal/store/sqlite"
+	"ql/internal/telemetry"
+	"ql/lang"
+)
+
+// parts are what a service is made of.
+type parts struct {
+	store     *sqlite.Store
+	accounts  *account.Service
+	blobs     *files.Blobs
+	resources *resources
+	recorder  *job.Recorder
+	programs  *lang.Cache
+	limiter   *admit.Limiter
+	gate      *admit.Gate
+	metrics   *telemetry.Metrics
+	traces    *telemetry.Traces
+}
+
+// programBytes is how much memory compiled scripts may take.
+const programBytes = 64 << 20
+
+// openStore opens the data folder for this process alone.
+func (a *App) openStore(ctx context.Context) error {
+	store, err := sqlite.Open(ctx, sqlite.Options{Folder: a.settings.Data, Own: true})
+	if err != nil {
+		return err
+	}
+	a.parts.store = store
+	a.closes("store", func(context.Context) error { return store.Close() })
+	hashing := password.NewGate(runtime.GOMAXPROCS(0) / 2)
+	a.parts.accounts, err = openAccounts(ctx, a.settings, store, hashing)
+	return err
+}
+
+// build puts the service together and returns what answers its callers.
+func (a *App) build(ctx context.Context) (http.Handler, error) {
+	p := &a.parts
+	p.metrics = telemetry.NewMetrics(a.o.Version)
+	if err := a.openResources(); err != nil {
+		return nil, err
+	}
+	authenticator, err := a.authenticator(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.programs = lang.NewCache(programBytes)
+	p.limiter = admit.NewLimiter(admit.LimiterOptions{Lifted: a.settings.Dev})
+	p.gate = admit.NewGate(admit.GateOptions{Slots: slots(), Memory: a.o.Memory, Lifted: a.settings.Dev})
+	p.recorder = job.NewRecorder(p.store.Jobs(), job.RecorderOptions{
+		Failed: func(err error) { a.o.Log.Error("jobs could not be recorded and will be tried again", "error", err) },
+	})
+	a.closes("recorder", p.recorder.Close)
+	if err := a.watch(); err != nil {
+		return nil, err
+	}
+	if a.settings.OTLPEndpoint != "" {
+		if p.traces, err = telemetry.NewTraces(ctx, a.settings.OTLPEndpoint, a.o.Version, a.o.Log); err != nil {
+			return nil, err
+		}
+		a.closes("traces", func(ctx context.Context) error {
+			ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+			defer cancel()
+			return p.traces.Close(ctx)
+		})
+	}
+	service := api.New(api.Options{
+		Auth: authenticator, Accounts: p.store.Accounts(), Limiter: p.limiter, Gate: p.gate,
+		Programs: p.programs, Jobs: p.recorder, Resources: p.resources.open, Limits: a.limits,
+		Passwords: password.NewGate(runtime.GOMAXPROCS(0) / 2), Log: a.o.Log,
+		Ran: func(state job.State, took time.Duration) { p.metrics.Ran(string(state), took) },
+	})
+	handler := httpapi.New(httpapi.Options{
+		Routes:    append(jsonapi.Routes(service), formapi.Routes(service)...),
+		Preflight: authenticator.Preflight, Ready: a.ready, OpenAPI: api.Description(),
+		Proxies: a.settings.TrustedProxies, HTTPS: strings.HasPrefix(a.url, "https://"),
+		Log: a.o.Log, Served: p.metrics.Served,
+	})
+	a.startUpkeep()
+	return a.around(handler), nil
+}
+
+// slots is how many scripts run at once. Most of their time many wait for a
+// disk, so there are more of them than cores.
+func slots() int { return max(16, 8*runtime.GOMAXPROCS(0)) }
+
+// limits returns the limits of a plan; those of free for an unknown one, as a
+// mistake never widens.
+func (a *App) limits(plan account.Plan) account.Limits {
+	if l, ok := a.settings.Plans[plan]; ok {
+		return l
+	}
+	return a.settings.Plans[account.Free]
+}
+
+// openResources opens what scripts reach.
+func (a *App) openResources() error {
+	p := &a.parts
+	blobs, err := files.OpenBlobs(filepath.Join(a.settings.Data, "blobs"))
+	if err != nil {
+		return fmt.Errorf("data folder: %w", err)
+	}
+	p.blobs = blobs
+	a.closes("blobs", func(context.Context) error { return blobs.Close() })
+	p.resources = &resources{
+		data:     a.settings.Data,
+		accounts: p.accounts,
+		usage:    p.store.Files(),
+		trees:    files.NewTrees(p.store.Files(), blobs, time.Now),
+		sessions: sessions.New(p.store.Sessions(), sessions.Options{}),
+		held:     map[holdingKey]*holding{},
+	}
+	a.closes("databases", func(context.Context) error { return p.resources.close() })
+	return nil
+}
+
+func (a *App) authenticator(ctx context.Context) (*auth.Authenticator, error) {
+	o := auth.Options{Gate: password.NewGate(runtime.GOMAXPROCS(0) / 2), Unthrottled: a.settings.Dev, Own: a.origins()}
+	if a.settings.DevUsername != "" {
+		dev, err := a.parts.accounts.EnsureDevelopment(ctx)
+		if err != nil {
+			return nil, err
+		}
+		o.Development = &auth.Development{Account: dev.ID, Username: a.settings.DevUsername, Password: a.settings.DevPassword.Reveal()}
+	}
+	return auth.New(a.parts.store.Accounts(), o)
+}
+
+func isDevelopment(a account.Account) bool { return a.Username == account.Development }
+
+// origins are those of the service's own pages.
+func (a *App) origins() []account.Origin {
+	var own []account.Origin
+	for _, address := range []string{a.url, a.settings.JSONAPIURL} {
+		u, err := url.Parse(address)
+		if err != nil || address == "" {
+			continue
+		}
+		if o, err := account.ParseOrigin(u.Scheme + "://" + u.Host); err == nil {
+			own = append(own, o)
+		}
+	}
+	return own
+}
+
+// ownURL is how callers reach the service where the settings do not say.
+func ownURL(s *config.Settings, at interface{ String() string }) string {
+	if s.BaseURL != "" {
+		return s.BaseURL
+	}
+	if len(s.ACMEDomains) > 0 {
+		return "https://" + s.ACMEDomains[0]
+	}
+	scheme := "http://"
+	if s.TLS() {
+		scheme = "https://"
+	}
+	return scheme + reachable(at.String())
+}

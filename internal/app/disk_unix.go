@@ -1,0 +1,16 @@
+//go:build darwin || freebsd || linux
+
+package app
+
+import "golang.org/x/sys/unix"
+
+// disk returns how much of the disk under a folder may still be used, and how
+// large it is.
+func disk(folder string) (free, total uint64, err error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(folder, &s); err != nil {
+		return 0, 0, err
+	}
+	size := uint64(s.Bsize) //nolint:unconvert // its type differs between systems
+	return uint64(s.Bavail) * size, uint64(s.Blocks) * size, nil
+}

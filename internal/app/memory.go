@@ -1,0 +1,55 @@
+package app
+
+import (
+	"math"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+)
+
+// BoundMemory holds the process to three quarters of the memory that its
+// machine or container has, unless GOMEMLIMIT says otherwise, and returns how
+// much of it scripts may use together: two fifths. It returns 0 where nothing
+// is known. It is the process's to call, once.
+func BoundMemory() int64 {
+	limit := debug.SetMemoryLimit(-1)
+	if limit == math.MaxInt64 {
+		has := machineMemory(os.ReadFile)
+		if has == 0 {
+			return 0
+		}
+		limit = has / 4 * 3
+		debug.SetMemoryLimit(limit)
+	}
+	return limit / 5 * 2
+}
+
+// machineMemory returns what the container, or else the machine, has; 0 where
+// that is not known.
+func machineMemory(read func(string) ([]byte, error)) int64 {
+	least := int64(math.MaxInt64)
+	for _, name := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
+		text, err := read(name)
+		if err != nil {
+			continue
+		}
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && n > 0 {
+			least = min(least, n)
+		}
+	}
+	if text, err := read("/proc/meminfo"); err == nil {
+		for line := range strings.Lines(string(text)) {
+			fields := strings.Fields(line)
+			if len(fields) == 3 && fields[0] == "MemTotal:" {
+				if n, err := strconv.ParseInt(fields[1], 10, 64); err == nil {
+					least = min(least, n<<10)
+				}
+			}
+		}
+	}
+	if least == math.MaxInt64 {
+		return 0
+	}
+	return least
+}

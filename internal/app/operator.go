@@ -1,0 +1,82 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"ql/internal/account"
+	"ql/internal/config"
+	"ql/internal/fault"
+	"ql/internal/job"
+	"ql/internal/password"
+	"ql/internal/store/sqlite"
+)
+
+// Operator is a data folder in the hands of its operator, for short commands
+// beside a running server or without one.
+type Operator struct {
+	Accounts *account.Service
+	Jobs     job.Store
+
+	store *sqlite.Store
+	data  string
+}
+
+// OpenOperator opens the data folder of the settings. Where there is none yet
+// it is made, if create says so.
+func OpenOperator(ctx context.Context, s config.Settings, create bool) (*Operator, error) {
+	if !create {
+		if _, err := os.Stat(s.Data); errors.Is(err, fs.ErrNotExist) {
+			return nil, fault.New(fault.NotFound, "there is no data folder %s yet: ql account create and ql serve make one", s.Data)
+		}
+	}
+	store, err := sqlite.Open(ctx, sqlite.Options{Folder: s.Data})
+	if err != nil {
+		return nil, err
+	}
+	accounts, err := openAccounts(ctx, s, store, nil)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return &Operator{Accounts: accounts, Jobs: store.Jobs(), store: store, data: s.Data}, nil
+}
+
+// openAccounts returns the operations on accounts, under the master key.
+func openAccounts(ctx context.Context, s config.Settings, store *sqlite.Store, gate *password.Gate) (*account.Service, error) {
+	file, named := s.MasterKeyFile, s.MasterKeyFile != ""
+	if !named {
+		file = filepath.Join(s.Data, masterKeyName)
+	}
+	vault, err := account.OpenVault(ctx, store.Accounts(), file, named)
+	if err != nil {
+		return nil, err
+	}
+	return account.NewService(store.Accounts(), vault, account.Options{Gate: gate, Dev: s.Dev, KeysOnce: s.KeysOnce}), nil
+}
+
+// masterKeyName is the master key's file in the data folder.
+const masterKeyName = "master.key"
+
+// DeleteAccount removes an account with its files and databases.
+func (o *Operator) DeleteAccount(ctx context.Context, name string) error {
+	a, err := o.Accounts.Find(ctx, name)
+	if err != nil {
+		return err
+	}
+	// The rows first: an account without its folder would look whole and have
+	// lost everything.
+	if err := o.Accounts.Delete(ctx, a.Username); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(accountFolder(o.data, a.ID)); err != nil {
+		return fmt.Errorf("the account is deleted, and its folder is not: %w", err)
+	}
+	return nil
+}
+
+// Close lets go of the data folder.
+func (o *Operator) Close() error { return o.store.Close() }

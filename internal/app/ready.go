@@ -1,0 +1,31 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// leastFree is how much of the disk must be free: so many bytes, or a
+// twentieth of a small one.
+const leastFree = 256 << 20
+
+var errStopping = errors.New("the service is stopping")
+
+// ready returns why the service cannot work at the moment, or nil.
+func (a *App) ready(ctx context.Context) error {
+	if a.stopping.Load() {
+		return errStopping
+	}
+	if _, err := a.parts.accounts.List(ctx, "", 1); err != nil {
+		return err
+	}
+	free, total, err := disk(a.settings.Data)
+	if err != nil {
+		return err
+	}
+	if free < min(leastFree, total/20) {
+		return fmt.Errorf("the disk of the data folder has %d bytes left", free)
+	}
+	return nil
+}

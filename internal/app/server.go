@@ -1,0 +1,150 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"ql/internal/config"
+
+	"golang.org/x/crypto/acme/autocert"
+)
+
+const (
+	maxHeaderBytes = 32 << 10
+	maxStreams     = 100 // of one HTTP/2 connection
+)
+
+// server is an HTTP server on one listener.
+type server struct {
+	http    *http.Server
+	address string
+	served  chan struct{} // closed when it serves no more; nil before start
+}
+
+func newServer(s *config.Settings, h http.Handler, t *tls.Config, log *slog.Logger) *server {
+	return &server{http: &http.Server{
+		Handler:           h,
+		TLSConfig:         t,
+		ReadHeaderTimeout: s.ReadHeaderTimeout,
+		ReadTimeout:       s.ReadTimeout,
+		IdleTimeout:       s.IdleTimeout,
+		// How long an answer may take is a matter of each route, which sets it.
+		MaxHeaderBytes: maxHeaderBytes,
+		HTTP2:          &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+		// What clients do wrong is no news.
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}}
+}
+
+// start serves until stop. The error of a listener that fails goes to failed.
+func (s *server) start(l net.Listener, failed chan<- error) {
+	s.served = make(chan struct{})
+	go func() {
+		defer close(s.served)
+		var err error
+		if s.http.TLSConfig != nil {
+			err = s.http.ServeTLS(l, "", "")
+		} else {
+			err = s.http.Serve(l)
+		}
+		if !errors.Is(err, http.ErrServerClosed) {
+			failed <- fmt.Errorf("serving %s: %w", l.Addr(), err)
+		}
+	}()
+}
+
+// stop takes no more calls and waits for those under way, at most so long.
+func (s *server) stop(ctx context.Context, wait time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	err := s.http.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(fmt.Errorf("calls were still under way: %w", err), s.http.Close())
+	}
+	<-s.served
+	return ignoreClosed(err)
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// reachable is an address by which this machine reaches a listener.
+func reachable(address string) string {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return address
+	}
+	if at.Addr().IsUnspecified() {
+		return net.JoinHostPort("localhost", strconv.Itoa(int(at.Port())))
+	}
+	return at.String()
+}
+
+// tlsConfig returns nil for plain HTTP.
+func tlsConfig(s *config.Settings) (*tls.Config, error) {
+	switch {
+	case len(s.ACMEDomains) > 0:
+		manager := &autocert.Manager{
+			Prompt: autocert.AcceptTOS, HostPolicy: autocert.HostWhitelist(s.ACMEDomains...),
+			Cache: autocert.DirCache(filepath.Join(s.Data, "acme")), Email: s.ACMEEmail,
+		}
+		c := manager.TLSConfig()
+		c.MinVersion = tls.VersionTLS12
+		return c, nil
+	case s.TLSCert != "":
+		pair := &certificate{cert: s.TLSCert, key: s.TLSKey, clock: time.Now}
+		if err := pair.load(); err != nil {
+			return nil, fmt.Errorf("tls-cert and tls-key: %w", err)
+		}
+		return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: pair.get}, nil
+	}
+	return nil, nil
+}
+
+// certificate is one in files, which somebody renews now and then.
+type certificate struct {
+	cert, key string
+	clock     func() time.Time
+
+	mu     sync.Mutex
+	loaded *tls.Certificate
+	when   time.Time
+}
+
+// renewed is how soon a new certificate is used.
+const renewed = time.Minute
+
+func (c *certificate) load() error {
+	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
+	if err != nil {
+		return err
+	}
+	c.loaded, c.when = &pair, c.clock()
+	return nil
+}
+
+// get implements tls.Config.GetCertificate. Files that are being replaced leave
+// the certificate that was good before.
+func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := c.clock(); now.Sub(c.when) >= renewed {
+		c.when = now
+		_ = c.load()
+	}
+	return c.loaded, nil
+}

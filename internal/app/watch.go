@@ -1,0 +1,50 @@
+package app
+
+import (
+	"ql/internal/admit"
+	"ql/internal/telemetry"
+)
+
+// watch adds what the parts count to the metrics.
+func (a *App) watch() error {
+	p := &a.parts
+	const (
+		admission     = "ql_admission_total"
+		admissionHelp = "Calls that asked to run a script, by what became of them; waited counts beside the others."
+		programs      = "ql_programs_total"
+		programsHelp  = "Scripts to be run, by whether they were found compiled."
+	)
+	gate := func(read func(admit.GateStats) uint64) func() float64 {
+		return func() float64 { return float64(read(p.gate.Stats())) }
+	}
+	outcome := func(name string, read func(admit.GateStats) uint64) telemetry.Value {
+		return telemetry.Value{Name: admission, Help: admissionHelp, Label: "outcome", Is: name, Grows: true, Read: gate(read)}
+	}
+	return p.metrics.Watch(
+		outcome("admitted", func(s admit.GateStats) uint64 { return s.Admitted }),
+		outcome("waited", func(s admit.GateStats) uint64 { return s.Waited }),
+		outcome("account_busy", func(s admit.GateStats) uint64 { return s.Busy }),
+		outcome("overloaded", func(s admit.GateStats) uint64 { return s.Overloaded }),
+		outcome("cancelled", func(s admit.GateStats) uint64 { return s.Cancelled }),
+		telemetry.Value{Name: admission, Help: admissionHelp, Label: "outcome", Is: "rate_limited", Grows: true,
+			Read: func() float64 { return float64(p.limiter.Stats().Refused) }},
+		telemetry.Value{Name: "ql_scripts_running", Help: "Scripts that run now.",
+			Read: func() float64 { return float64(p.gate.Stats().Running) }},
+		telemetry.Value{Name: "ql_scripts_waiting", Help: "Calls that wait for a place to run.",
+			Read: func() float64 { return float64(p.gate.Stats().Waiting) }},
+		telemetry.Value{Name: "ql_scripts_memory_bytes", Help: "Memory granted to scripts that run now.",
+			Read: func() float64 { return float64(p.gate.Stats().Memory) }},
+
+		telemetry.Value{Name: programs, Help: programsHelp, Label: "cache", Is: "hit", Grows: true,
+			Read: func() float64 { return float64(p.programs.Stats().Hits) }},
+		telemetry.Value{Name: programs, Help: programsHelp, Label: "cache", Is: "miss", Grows: true,
+			Read: func() float64 { return float64(p.programs.Stats().Misses) }},
+
+		telemetry.Value{Name: "ql_store_writes_total", Help: "Changes committed to the store; by ql_store_commits_total this is how many share a commit.", Grows: true,
+			Read: func() float64 { return float64(p.store.Stats().Writes) }},
+		telemetry.Value{Name: "ql_store_commits_total", Help: "Commits of the store.", Grows: true,
+			Read: func() float64 { return float64(p.store.Stats().Commits) }},
+		telemetry.Value{Name: "ql_store_waiting", Help: "Changes that wait for their commit.",
+			Read: func() float64 { return float64(p.store.Stats().Waiting) }},
+	)
+}

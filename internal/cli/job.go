@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"ql/internal/app"
+	"ql/internal/fault"
+	"ql/internal/job"
+)
+
+// jobCommand is ql job. Its commands work on the data folder, while a server
+// runs or not.
+type jobCommand struct {
+	settings
+
+	List jobList `cmd:"" help:"List an account's jobs, the newest first."`
+	Show jobShow `cmd:"" help:"Show a job."`
+}
+
+func newJobCommand() jobCommand { return jobCommand{settings: newSettings("data", "master-key-file")} }
+
+// jobJSON is a job in a listing.
+type jobJSON struct {
+	JobID      string     `json:"job_id"`
+	Status     string     `json:"status"`
+	Mode       string     `json:"mode"`
+	Convention string     `json:"convention"`
+	Created    time.Time  `json:"created_at"`
+	Finished   *time.Time `json:"finished_at,omitempty"`
+	Steps      int64      `json:"steps"`
+}
+
+func newJobJSON(s job.Summary) jobJSON {
+	j := jobJSON{
+		JobID: s.ID.String(), Status: string(s.State), Mode: string(s.Mode), Convention: string(s.Convention),
+		Created: s.Created, Steps: s.Steps,
+	}
+	if !s.Finished.IsZero() {
+		j.Finished = &s.Finished
+	}
+	return j
+}
+
+type jobList struct {
+	who
+	Status string `placeholder:"STATE" help:"Only those in a state, such as failed."`
+	Limit  int    `default:"50" placeholder:"N" help:"How many at most (${default})."`
+	Before string `placeholder:"ID" help:"Those before a job, to go on from the last one listed."`
+}
+
+// Run implements the command.
+func (k *jobList) Run(c *console, line *commands) error {
+	q := job.Query{State: job.State(k.Status), Limit: k.Limit}
+	if k.Status != "" && !q.State.Valid() {
+		return usage("--status: there is no state %q", k.Status)
+	}
+	if k.Limit < 1 {
+		return usage("--limit: %d is no number from 1 on", k.Limit)
+	}
+	if k.Before != "" {
+		var ok bool
+		if q.Before, ok = job.ParseID(k.Before); !ok {
+			return usage("--before: %q is no id of a job", k.Before)
+		}
+	}
+	return line.Job.with(c, false, func(o *app.Operator) error {
+		a, err := o.Accounts.Find(c.ctx, k.Account)
+		if err != nil {
+			return err
+		}
+		jobs, err := o.Jobs.List(c.ctx, a.ID, q)
+		if err != nil {
+			return err
+		}
+		list := []jobJSON{}
+		for _, j := range jobs {
+			list = append(list, newJobJSON(j))
+		}
+		if c.json {
+			c.print(struct {
+				Jobs []jobJSON `json:"jobs"`
+			}{list})
+			return nil
+		}
+		c.table(func(row func(...any)) {
+			row("JOB", "STATUS", "MODE", "CALLED BY", "CREATED", "STEPS")
+			for _, j := range list {
+				row(j.JobID, j.Status, j.Mode, j.Convention, moment(j.Created), j.Steps)
+			}
+		})
+		return nil
+	})
+}
+
+type jobShow struct {
+	ID string `arg:"" help:"The job's id."`
+}
+
+// Run implements the command.
+func (k *jobShow) Run(c *console, line *commands) error {
+	return line.Job.with(c, false, func(o *app.Operator) error {
+		missing := fault.New(fault.JobNotFound, "there is no job %q", k.ID)
+		id, ok := job.ParseID(k.ID)
+		if !ok {
+			return missing
+		}
+		record, err := o.Jobs.ByID(c.ctx, id)
+		if errors.Is(err, job.ErrNotFound) {
+			return missing
+		}
+		if err != nil {
+			return err
+		}
+		c.showJob(record)
+		return nil
+	})
+}
+
+func (c *console) showJob(r job.Record) {
+	result := string(r.Result)
+	if r.Encoding == job.Base64 {
+		result = base64.StdEncoding.EncodeToString(r.Result)
+	}
+	if c.json {
+		c.print(struct {
+			jobJSON
+			Result         string          `json:"result"`
+			ResultEncoding string          `json:"result_encoding,omitempty"`
+			Trace          json.RawMessage `json:"trace,omitempty"`
+			TraceDropped   int64           `json:"trace_dropped,omitempty"`
+			Response       json.RawMessage `json:"response,omitempty"`
+			Error          json.RawMessage `json:"error,omitempty"`
+		}{newJobJSON(r.Summary), result, string(r.Encoding), r.Trace, r.TraceDropped, r.Response, r.Error})
+		return
+	}
+	c.table(func(row func(...any)) {
+		row("job", r.ID)
+		row("status", r.State)
+		row("mode", r.Mode)
+		row("called by", r.Convention)
+		row("created", moment(r.Created))
+		if !r.Finished.IsZero() {
+			row("finished", moment(r.Finished))
+			row("took", rounded(r.Finished.Sub(r.Created)))
+		}
+		row("steps", r.Steps)
+		if r.Error != nil {
+			row("error", printable(string(r.Error)))
+		}
+	})
+	if len(result) > 0 {
+		fmt.Fprintf(c.out, "\n%s\n", printable(result))
+	}
+}

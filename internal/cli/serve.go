@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"ql/internal/app"
+	"ql/internal/config"
+	"ql/internal/telemetry"
+)
+
+// serveCommand is ql serve.
+type serveCommand struct{ settings }
+
+func newServeCommand() serveCommand { return serveCommand{newSettings()} }
+
+// Run implements the command.
+func (k *serveCommand) Run(c *console) error {
+	s, err := k.load()
+	if err != nil {
+		return err
+	}
+	version, _ := buildVersion()
+	log := telemetry.NewLog(c.err, telemetry.LogOptions{Level: s.LogLevel, JSON: s.LogFormat == config.LogJSON})
+	service := app.New(s, app.Options{Log: log, Version: version, Memory: app.BoundMemory()})
+	if err := service.Start(c.ctx); err != nil {
+		return err
+	}
+	if err := c.welcome(&s, service); err != nil {
+		return stopped(err, service)
+	}
+	select {
+	case <-c.ctx.Done():
+		if !c.json {
+			fmt.Fprintln(c.err, "stopping: scripts under way are waited for; interrupt again to end at once")
+		}
+		return stopped(nil, service)
+	case err := <-service.Failed():
+		return stopped(err, service)
+	}
+}
+
+// stopped stops the service. It is not asked to hurry: a second interrupt ends
+// the process.
+func stopped(err error, service *app.App) error {
+	stop := service.Stop(context.Background())
+	if err == nil {
+		err = stop
+	}
+	return err
+}
+
+// welcome says where the service is, and what to do next.
+func (c *console) welcome(s *config.Settings, service *app.App) error {
+	has, err := service.HasAccounts(c.ctx)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		c.print(struct {
+			Status  string `json:"status"`
+			URL     string `json:"url"`
+			Metrics string `json:"metrics,omitempty"`
+		}{"serving", service.URL(), service.MetricsAddress()})
+		return nil
+	}
+	fmt.Fprintf(c.out, "serving %s\n", service.URL())
+	if m := service.MetricsAddress(); m != "" {
+		fmt.Fprintf(c.out, "metrics http://%s/metrics\n", m)
+	}
+	switch {
+	case s.Dev:
+		c.welcomeDeveloper(s, service.URL())
+	case !has:
+		fmt.Fprintf(c.out, "\nThere are no accounts yet. This makes the first, an administrator; it asks for a\npassword on standard input and prints the API key:\n\n"+
+			"  ql account create --data %s --username NAME --email ADDRESS --admin --password-stdin\n", quoted(s.Data))
+	}
+	return nil
+}
+
+// welcomeDeveloper shows a call in each convention, to paste into a shell.
+func (c *console) welcomeDeveloper(s *config.Settings, url string) {
+	const script = "EMIT 6 * 7"
+	name, password := s.DevUsername, s.DevPassword.Reveal()
+	fmt.Fprintf(c.out, "\nThe development account is open: username %s, password %s. Paste into another shell:\n\n", name, password)
+	fmt.Fprintf(c.out, "  curl %s/v1/query -H 'Content-Type: application/json' -d %s\n", url,
+		quoted(fmt.Sprintf(`{"auth":{"username":%q,"password":%q},"query":%q}`, name, password, script)))
+	fmt.Fprintf(c.out, "  curl %s/api --data-urlencode %s --data-urlencode %s --data-urlencode %s\n", url,
+		quoted("identity="+name), quoted("password="+password), quoted("q="+script))
+}
+
+// quoted is a word of a shell's command line, in quotes where it needs them.
+func quoted(word string) string {
+	if word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+-") == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

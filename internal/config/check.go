@@ -1,0 +1,67 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+)
+
+// check refuses settings that do not go together.
+func (s *Settings) check() []error {
+	var wrong []error
+	refuse := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
+	if s.Dev && !s.DevPublic && !isLoopback(s.Listen) {
+		refuse("listen: with dev only this machine is listened to, and %s is reached by others: use 127.0.0.1, or set dev-public where everybody who reaches it may run scripts", s.Listen)
+	}
+	if s.DevPublic && !s.Dev {
+		refuse("dev-public: it only changes what dev does, and dev is off")
+	}
+	if (s.DevUsername == "") != (s.DevPassword == "") {
+		refuse("dev-username and dev-password: the development account needs both, and one is missing")
+	}
+	if (s.TLSCert == "") != (s.TLSKey == "") {
+		refuse("tls-cert and tls-key: TLS needs both, and one is missing")
+	}
+	if s.TLSCert != "" && len(s.ACMEDomains) > 0 {
+		refuse("acme-domains: the certificate comes from tls-cert already")
+	}
+	if s.ACMEEmail != "" && len(s.ACMEDomains) == 0 {
+		refuse("acme-email: it is used with acme-domains, and there are none")
+	}
+	if s.ReadHeaderTimeout > s.ReadTimeout {
+		refuse("read-header-timeout: %s is longer than read-timeout, %s", s.ReadHeaderTimeout, s.ReadTimeout)
+	}
+	if s.MetricsListen != "" && s.MetricsListen == s.Listen {
+		refuse("metrics-listen: %s is the address for callers: metrics need one of their own", s.MetricsListen)
+	}
+	if err := s.checkSites(); err != nil {
+		wrong = append(wrong, err)
+	}
+	return wrong
+}
+
+// checkSites keeps sites, whose pages anybody may write, from the origin of
+// the service's own pages.
+func (s *Settings) checkSites() error {
+	if s.SiteURL == "" || s.BaseURL == "" {
+		return nil
+	}
+	site, err := url.Parse(s.SiteURL)
+	if err != nil {
+		return err
+	}
+	base, err := url.Parse(s.BaseURL)
+	if err != nil {
+		return err
+	}
+	if site.Scheme == base.Scheme && site.Host == base.Host {
+		return errors.New("site-url: it has the origin of base-url, and pages of sites could then act as the service's own: give sites a host or a port of their own")
+	}
+	return nil
+}
+
+// TLS reports whether the service itself speaks HTTPS.
+func (s *Settings) TLS() bool { return s.TLSCert != "" || len(s.ACMEDomains) > 0 }
+
+// Loopback reports whether only this machine reaches the service.
+func (s *Settings) Loopback() bool { return isLoopback(s.Listen) }

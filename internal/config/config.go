@@ -1,0 +1,264 @@
+// Package config makes one Settings of what flags, the environment and a file
+// say, in this order of precedence, over defaults that are fit for one machine.
+// Everything is checked here, once, before anything starts: an error names the
+// setting, where it was set, what was found and what would fit. What a setting
+// does is the business of whoever takes it.
+package config
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"time"
+
+	"ql/internal/account"
+)
+
+// Settings are all settings of the service, checked.
+type Settings struct {
+	Listen        string // host:port; port 0 takes a free one
+	Data          string // the data folder
+	MasterKeyFile string // "" for master.key in the data folder
+
+	// The addresses that links begin with, without a slash at the end; "" for
+	// the address that the service listens on.
+	BaseURL    string
+	JSONAPIURL string
+	FileURL    string
+	SiteURL    string
+	// AllowedHosts are the names by which the service may be called, besides
+	// those of its addresses; empty, with no address set, for any.
+	AllowedHosts   []string
+	TrustedProxies []netip.Prefix
+
+	TLSCert     string // files; "" for plain HTTP, or ACME
+	TLSKey      string
+	ACMEDomains []string
+	ACMEEmail   string
+
+	Dev         bool
+	DevPublic   bool
+	DevUsername string // "" for no development account
+	DevPassword Secret
+
+	SignUp   SignUp
+	KeysOnce bool // no copy of API keys is kept
+
+	ReadHeaderTimeout        time.Duration
+	ReadTimeout              time.Duration
+	IdleTimeout              time.Duration
+	StopTimeout              time.Duration // how long a stop waits for scripts under way
+	MaxConnections           int
+	MaxConnectionsPerAddress int // 0 for no bound
+
+	LogLevel      slog.Level
+	LogFormat     LogFormat
+	MetricsListen string // "" for no listener of their own
+	OTLPEndpoint  string // "" for no traces
+
+	Plans map[account.Plan]account.Limits // all plans, overrides made
+}
+
+// SignUp says who may make an account for themselves.
+type SignUp string
+
+// The ways.
+const (
+	SignUpClosed SignUp = "closed"
+	SignUpInvite SignUp = "invite"
+	SignUpOpen   SignUp = "open"
+)
+
+// LogFormat says how the log is written.
+type LogFormat string
+
+// The formats.
+const (
+	LogText LogFormat = "text"
+	LogJSON LogFormat = "json"
+)
+
+// Secret is a text that no log or error shows; Reveal tells it.
+type Secret string
+
+// Reveal returns the text.
+func (s Secret) Reveal() string { return string(s) }
+
+const redacted = "[redacted]"
+
+// Format prints nothing of the secret.
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
+
+// MarshalText writes nothing of the secret.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
+// Setting is a setting as people write it.
+type Setting struct {
+	Name    string // as a flag: words joined by -
+	Group   string // under which help shows it
+	Takes   string // what its value is, "" for a switch
+	Default string // in words or as written; "" where Help says it
+	Help    string
+	// Secret settings are no flags: other users of the machine see those.
+	Secret bool
+
+	set func(s *Settings, text string) error
+}
+
+// Env returns the name of the setting in the environment.
+func (s Setting) Env() string { return "QL_" + strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_")) }
+
+// Key returns the name of the setting in a file.
+func (s Setting) Key() string { return strings.ReplaceAll(s.Name, "-", "_") }
+
+// IsSwitch reports whether the setting is on or off.
+func (s Setting) IsSwitch() bool { return s.Takes == "" }
+
+// The groups.
+const (
+	groupBasics  = "Basics"
+	groupURLs    = "Addresses"
+	groupTLS     = "TLS"
+	groupDev     = "Development"
+	groupAccount = "Accounts"
+	groupServer  = "Connections"
+	groupWatch   = "Logs, metrics and traces"
+)
+
+// All returns every setting, in the order in which help shows them. Limits of
+// plans are set in a file only.
+func All() []Setting {
+	return []Setting{
+		{Name: "listen", Group: groupBasics, Takes: "HOST:PORT", Default: defaultListen, Help: "Where to listen; port 0 takes a free one",
+			set: func(s *Settings, text string) (err error) { s.Listen, err = parseListen(text); return err }},
+		{Name: "data", Group: groupBasics, Takes: "DIR", Default: defaultData, Help: "The data folder, made where it is missing",
+			set: func(s *Settings, text string) (err error) { s.Data, err = parseNonEmpty(text); return err }},
+		{Name: "master-key-file", Group: groupBasics, Takes: "FILE", Default: "master.key in the data folder", Help: "The key that wraps secrets",
+			set: func(s *Settings, text string) (err error) { s.MasterKeyFile, err = parseNonEmpty(text); return err }},
+
+		{Name: "base-url", Group: groupURLs, Takes: "URL", Default: "the address listened on", Help: "How callers reach the service",
+			set: func(s *Settings, text string) (err error) { s.BaseURL, err = parseURL(text); return err }},
+		{Name: "json-api-url", Group: groupURLs, Takes: "URL", Default: "base-url", Help: "How callers reach the JSON convention",
+			set: func(s *Settings, text string) (err error) { s.JSONAPIURL, err = parseURL(text); return err }},
+		{Name: "file-url", Group: groupURLs, Takes: "URL", Default: "base-url", Help: "What links to shared files begin with",
+			set: func(s *Settings, text string) (err error) { s.FileURL, err = parseURL(text); return err }},
+		{Name: "site-url", Group: groupURLs, Takes: "URL", Default: "the listener of sites", Help: "What links to sites begin with",
+			set: func(s *Settings, text string) (err error) { s.SiteURL, err = parseURL(text); return err }},
+		{Name: "allowed-hosts", Group: groupURLs, Takes: "HOST,…", Default: "those of the addresses above; any where none is set", Help: "Further names by which the service may be called",
+			set: func(s *Settings, text string) (err error) { s.AllowedHosts, err = parseHosts(text); return err }},
+		{Name: "trusted-proxies", Group: groupURLs, Takes: "NETWORK,…", Default: "none", Help: "Proxies whose X-Forwarded-For is believed, as 10.0.0.0/8",
+			set: func(s *Settings, text string) (err error) { s.TrustedProxies, err = parsePrefixes(text); return err }},
+
+		{Name: "tls-cert", Group: groupTLS, Takes: "FILE", Default: "plain HTTP", Help: "The certificate with its chain, in PEM",
+			set: func(s *Settings, text string) (err error) { s.TLSCert, err = parseNonEmpty(text); return err }},
+		{Name: "tls-key", Group: groupTLS, Takes: "FILE", Default: "none", Help: "The certificate's private key, in PEM",
+			set: func(s *Settings, text string) (err error) { s.TLSKey, err = parseNonEmpty(text); return err }},
+		{Name: "acme-domains", Group: groupTLS, Takes: "DOMAIN,…", Default: "none", Help: "Domains to get certificates for by ACME, whose terms of service are agreed to by this; the service must be reached on port 443",
+			set: func(s *Settings, text string) (err error) { s.ACMEDomains, err = parseHosts(text); return err }},
+		{Name: "acme-email", Group: groupTLS, Takes: "E-MAIL", Default: "none", Help: "Whom the certificate authority may write to",
+			set: func(s *Settings, text string) (err error) { s.ACMEEmail, err = parseNonEmpty(text); return err }},
+
+		{Name: "dev", Group: groupDev, Default: "off", Help: "For one developer: the development account is open, rates are lifted, and only this machine is listened to",
+			set: func(s *Settings, text string) (err error) { s.Dev, err = parseSwitch(text); return err }},
+		{Name: "dev-public", Group: groupDev, Default: "off", Help: "Let --dev listen to other machines too: whoever reaches it may run scripts",
+			set: func(s *Settings, text string) (err error) { s.DevPublic, err = parseSwitch(text); return err }},
+		{Name: "dev-username", Group: groupDev, Takes: "NAME", Default: "dev with --dev, otherwise no development account", Help: "What opens the shared development account",
+			set: func(s *Settings, text string) (err error) { s.DevUsername, err = parseNonEmpty(text); return err }},
+		{Name: "dev-password", Group: groupDev, Takes: "TEXT", Default: "dev with --dev", Help: "What opens it", Secret: true,
+			set: func(s *Settings, text string) error {
+				secret, err := parseNonEmpty(text)
+				s.DevPassword = Secret(secret)
+				return err
+			}},
+
+		{Name: "sign-up", Group: groupAccount, Takes: "WHO", Default: "closed, with --dev open", Help: "Who may make an account for themselves: closed, invite or open",
+			set: func(s *Settings, text string) (err error) {
+				s.SignUp, err = parseChoice(text, SignUpClosed, SignUpInvite, SignUpOpen)
+				return err
+			}},
+		{Name: "show-keys", Group: groupAccount, Takes: "WHEN", Default: "always", Help: "Whether owners may see their API key again: always, or once, when it is made",
+			set: func(s *Settings, text string) error {
+				when, err := parseChoice(text, "always", "once")
+				s.KeysOnce = when == "once"
+				return err
+			}},
+
+		{Name: "read-header-timeout", Group: groupServer, Takes: "TIME", Default: "5s", Help: "How long a caller may take to send its headers",
+			set: func(s *Settings, text string) (err error) { s.ReadHeaderTimeout, err = parseTime(text); return err }},
+		{Name: "read-timeout", Group: groupServer, Takes: "TIME", Default: "15s", Help: "How long a caller may take to send its request",
+			set: func(s *Settings, text string) (err error) { s.ReadTimeout, err = parseTime(text); return err }},
+		{Name: "idle-timeout", Group: groupServer, Takes: "TIME", Default: "1m0s", Help: "How long a connection stays open unused",
+			set: func(s *Settings, text string) (err error) { s.IdleTimeout, err = parseTime(text); return err }},
+		{Name: "stop-timeout", Group: groupServer, Takes: "TIME", Default: "20s", Help: "How long a stop waits for scripts under way",
+			set: func(s *Settings, text string) (err error) { s.StopTimeout, err = parseTime(text); return err }},
+		{Name: "max-connections", Group: groupServer, Takes: "N", Default: "20000", Help: "How many connections may be open",
+			set: func(s *Settings, text string) (err error) { s.MaxConnections, err = parseCount(text, 1); return err }},
+		{Name: "max-connections-per-address", Group: groupServer, Takes: "N", Default: "0, no bound", Help: "How many of them from one address",
+			set: func(s *Settings, text string) (err error) {
+				s.MaxConnectionsPerAddress, err = parseCount(text, 0)
+				return err
+			}},
+
+		{Name: "log-level", Group: groupWatch, Takes: "LEVEL", Default: "info", Help: "What is logged: debug, info, warn or error, and all above it",
+			set: func(s *Settings, text string) error {
+				level, err := parseChoice(text, "debug", "info", "warn", "error")
+				if err != nil {
+					return err
+				}
+				return s.LogLevel.UnmarshalText([]byte(level))
+			}},
+		{Name: "log-format", Group: groupWatch, Takes: "FORMAT", Default: "json, with --dev text", Help: "How: json or text",
+			set: func(s *Settings, text string) (err error) {
+				s.LogFormat, err = parseChoice(text, LogJSON, LogText)
+				return err
+			}},
+		{Name: "metrics-listen", Group: groupWatch, Takes: "HOST:PORT", Default: "none; with --dev the main address shows them to this machine", Help: "Where /metrics is served, apart from callers",
+			set: func(s *Settings, text string) (err error) { s.MetricsListen, err = parseListen(text); return err }},
+		{Name: "otlp-endpoint", Group: groupWatch, Takes: "URL", Default: "no traces", Help: "The OpenTelemetry collector that gets traces by OTLP over HTTP",
+			set: func(s *Settings, text string) (err error) { s.OTLPEndpoint, err = parseURL(text); return err }},
+	}
+}
+
+const (
+	defaultListen = "127.0.0.1:8080"
+	defaultData   = "./ql-data"
+	devCredential = "dev"
+)
+
+// defaults are the settings where nothing is said. What depends on other
+// settings is filled in afterwards.
+func defaults() Settings {
+	return Settings{
+		Listen: defaultListen, Data: defaultData,
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second,
+		IdleTimeout: time.Minute, StopTimeout: 20 * time.Second,
+		MaxConnections: 20_000,
+	}
+}
+
+// complete fills in the defaults that depend on other settings.
+func (s *Settings) complete() {
+	if s.JSONAPIURL == "" {
+		s.JSONAPIURL = s.BaseURL
+	}
+	if s.FileURL == "" {
+		s.FileURL = s.BaseURL
+	}
+	if s.SignUp == "" {
+		s.SignUp = SignUpClosed
+		if s.Dev {
+			s.SignUp = SignUpOpen
+		}
+	}
+	if s.LogFormat == "" {
+		s.LogFormat = LogJSON
+		if s.Dev {
+			s.LogFormat = LogText
+		}
+	}
+	if s.Dev && s.DevUsername == "" && s.DevPassword == "" {
+		s.DevUsername, s.DevPassword = devCredential, devCredential
+	}
+}

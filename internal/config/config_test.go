@@ -1,0 +1,285 @@
+package config
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ql/internal/account"
+)
+
+// writeFile makes a file of settings.
+func writeFile(t *testing.T, text string, mode os.FileMode) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "ql.toml")
+	if err := os.WriteFile(name, []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func env(entries map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		text, ok := entries[name]
+		return text, ok
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	s, err := Load(Sources{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Listen != "127.0.0.1:8080" || s.Data != "./ql-data" || s.SignUp != SignUpClosed || s.LogFormat != LogJSON ||
+		s.LogLevel != slog.LevelInfo || s.DevUsername != "" || s.KeysOnce || s.TLS() || !s.Loopback() {
+		t.Errorf("the defaults are %+v", s)
+	}
+	if got := s.Plans[account.Standard]; got != account.Standard.Limits() {
+		t.Errorf("the limits of standard are %+v", got)
+	}
+	dev, err := Load(Sources{Flags: map[string]string{"dev": "true"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dev.DevUsername != "dev" || dev.DevPassword.Reveal() != "dev" || dev.SignUp != SignUpOpen || dev.LogFormat != LogText {
+		t.Errorf("with dev they are %+v", dev)
+	}
+}
+
+// TestDefaultsAreWritten: the defaults that help shows are those that hold.
+func TestDefaultsAreWritten(t *testing.T) {
+	want := defaults()
+	for _, setting := range All() {
+		var got Settings
+		if setting.Default == "" {
+			t.Errorf("%s has no default in words", setting.Name)
+		}
+		text, _, _ := strings.Cut(setting.Default, ",")
+		if setting.set(&got, text) != nil {
+			continue // said in words
+		}
+		w, g := reflect.ValueOf(want), reflect.ValueOf(got)
+		for i := range g.NumField() {
+			field := g.Type().Field(i).Name
+			if !g.Field(i).IsZero() && !reflect.DeepEqual(g.Field(i).Interface(), w.Field(i).Interface()) && !w.Field(i).IsZero() {
+				t.Errorf("%s: the default of %s is %v, and help says %s", setting.Name, field, w.Field(i), setting.Default)
+			}
+		}
+	}
+}
+
+func TestPrecedence(t *testing.T) {
+	file := writeFile(t, `listen = "127.0.0.1:1"
+data = "file"
+log_level = "warn"`, 0o644)
+	from := Sources{
+		Flags: map[string]string{"listen": "127.0.0.1:3"},
+		Env:   env(map[string]string{"QL_LISTEN": "127.0.0.1:2", "QL_DATA": "environment", "QL_LOG_LEVEL": ""}),
+		File:  file,
+	}
+	s, err := Load(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Listen != "127.0.0.1:3" || s.Data != "environment" || s.LogLevel != slog.LevelWarn || s.LogFormat != LogJSON {
+		t.Errorf("got %+v", s)
+	}
+}
+
+// TestEverySetting: each setting can be set by file and environment, and by
+// flag unless it is a secret.
+func TestEverySetting(t *testing.T) {
+	values := map[string]string{
+		"listen": "0.0.0.0:80", "data": "/srv/ql", "master-key-file": "/k",
+		"base-url": "https://a.example/x/", "json-api-url": "https://j.example", "file-url": "https://f.example", "site-url": "https://s.example",
+		"allowed-hosts": "A.example,b.example", "trusted-proxies": "10.1.2.3/8,::1",
+		"tls-cert": "c", "tls-key": "k", "acme-domains": "d.example", "acme-email": "a@b.c",
+		"dev": "yes", "dev-public": "on", "dev-username": "u", "dev-password": "p",
+		"sign-up": "invite", "show-keys": "once",
+		"read-header-timeout": "1s", "read-timeout": "2s", "idle-timeout": "3s", "stop-timeout": "4s",
+		"max-connections": "5", "max-connections-per-address": "6",
+		"log-level": "debug", "log-format": "text", "metrics-listen": ":9", "otlp-endpoint": "http://localhost:4318",
+	}
+	seen := map[string]bool{}
+	for _, setting := range All() {
+		text, ok := values[setting.Name]
+		if !ok || seen[setting.Name] {
+			t.Errorf("%s has no value here, or is there twice", setting.Name)
+			continue
+		}
+		seen[setting.Name] = true
+		var want Settings
+		if err := setting.set(&want, text); err != nil {
+			t.Errorf("%s: %v", setting.Name, err)
+			continue
+		}
+		if reflect.DeepEqual(want, Settings{}) {
+			t.Errorf("%s sets nothing", setting.Name)
+		}
+		file, err := readFile(writeFile(t, fmt.Sprintf("%s = %q", setting.Key(), text), 0o600))
+		if err != nil || len(file.wrong) > 0 {
+			t.Fatalf("%s: %v %v", setting.Name, err, file.wrong)
+		}
+		empty := &settingsFile{}
+		for source, from := range map[string]func() (given, bool){
+			"file": func() (given, bool) { return Sources{}.find(setting, file) },
+			"environment": func() (given, bool) {
+				return Sources{Env: env(map[string]string{setting.Env(): text})}.find(setting, empty)
+			},
+			"flag": func() (given, bool) {
+				return Sources{Flags: map[string]string{setting.Name: text}}.find(setting, empty)
+			},
+		} {
+			got, ok := from()
+			if wantOK := source != "flag" || !setting.Secret; ok != wantOK || ok && got.text != text {
+				t.Errorf("%s by %s: got %q, %t", setting.Name, source, got.text, ok)
+			}
+		}
+	}
+	if len(seen) != len(values) {
+		t.Errorf("values for settings that are not there: %v", slices.Collect(maps.Keys(values)))
+	}
+}
+
+func TestLists(t *testing.T) {
+	s, err := Load(Sources{File: writeFile(t, `trusted_proxies = ["10.1.2.3/8", "::1"]
+base_url = "https://a.example/x/"`, 0o644)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")}; !slices.Equal(s.TrustedProxies, want) {
+		t.Errorf("got %v", s.TrustedProxies)
+	}
+	if s.BaseURL != "https://a.example/x" || s.JSONAPIURL != s.BaseURL || s.FileURL != s.BaseURL {
+		t.Errorf("got %+v", s)
+	}
+}
+
+func TestPlans(t *testing.T) {
+	s, err := Load(Sources{File: writeFile(t, `[plans.free]
+script_bytes = "128 KiB"
+sync_time = "7s"
+concurrent = 3
+rate_per_address = false
+json_depth = 20
+sync_cpu = "2s"`, 0o644)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := account.Free.Limits()
+	want.ScriptBytes, want.SyncTime, want.Concurrent, want.RatePerAddress, want.JSONDepth, want.SyncCPU = 128<<10, 7*time.Second, 3, false, 20, 2*time.Second
+	if got := s.Plans[account.Free]; got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if got := s.Plans[account.Standard]; got != account.Standard.Limits() {
+		t.Errorf("standard is now %+v", got)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	tests := []struct {
+		name  string
+		flags map[string]string
+		env   map[string]string
+		file  string
+		mode  os.FileMode // 0644 where left out
+		want  []string    // parts of the message
+	}{
+		{name: "an address", flags: map[string]string{"listen": "example.com:80"}, want: []string{`--listen: "example.com:80" is no address to listen on, such as 127.0.0.1:8080`}},
+		{name: "a port", flags: map[string]string{"listen": "127.0.0.1:99999"}, want: []string{"--listen: "}},
+		{name: "an address in the environment", env: map[string]string{"QL_BASE_URL": "api.example.com"}, want: []string{`QL_BASE_URL: "api.example.com" is no address such as https://api.example.com`}},
+		{name: "an address with a query", flags: map[string]string{"file-url": "https://a.example/?x"}, want: []string{"--file-url: "}},
+		{name: "an address with a password", flags: map[string]string{"file-url": "https://a:b@a.example"}, want: []string{"--file-url: "}},
+		{name: "a choice", file: `sign_up = "maybe"`, want: []string{`ql.toml: sign_up: "maybe" is none of closed, invite and open`}},
+		{name: "a time", file: `stop_timeout = 20`, want: []string{`ql.toml: stop_timeout: "20" is no time such as 30s`}},
+		{name: "a negative time", flags: map[string]string{"stop-timeout": "-1s"}, want: []string{"--stop-timeout: "}},
+		{name: "a switch", env: map[string]string{"QL_DEV": "maybe"}, want: []string{`QL_DEV: "maybe" is neither true nor false`}},
+		{name: "a count", flags: map[string]string{"max-connections": "0"}, want: []string{`--max-connections: "0" is no whole number from 1 on`}},
+		{name: "a network", flags: map[string]string{"trusted-proxies": "10.0.0.0/8, home"}, want: []string{`--trusted-proxies: "home" is no network`}},
+		{name: "a host", flags: map[string]string{"acme-domains": "https://a.example"}, want: []string{`--acme-domains: "https://a.example" is no host`}},
+		{name: "an empty text", flags: map[string]string{"data": ""}, want: []string{"--data: it is empty"}},
+		{name: "all that is wrong", flags: map[string]string{"listen": "x", "log-level": "loud"}, want: []string{"--listen: ", "--log-level: "}},
+
+		{name: "an unknown key", file: `lisen = ":80"`, want: []string{"ql.toml: lisen: there is no such setting; there is listen"}},
+		{name: "a key unlike any", file: `frobnicate = 1`, want: []string{"ql.toml: frobnicate: there is no such setting"}},
+		{name: "a flag's name in the file", file: `base-url = "https://a.example"`, want: []string{"ql.toml: base-url: there is no such setting; there is base_url"}},
+		{name: "no TOML", file: "listen = 'a\n", want: []string{"ql.toml:1:"}},
+		{name: "a key twice", file: "data = 'a'\ndata = 'b'", want: []string{"ql.toml:2:"}},
+		{name: "a table", file: "[listen]\na = 1", want: []string{"ql.toml: listen: it takes a text"}},
+		{name: "a list of numbers", file: "allowed_hosts = [1]", want: []string{"ql.toml: allowed_hosts: it takes a list of texts"}},
+		{name: "a secret that others may read", file: `dev_password = "canary"`, want: []string{"ql.toml: dev_password: it is a secret, and the file is open to others (mode 0644): make it 0600"}},
+		{name: "an unknown plan", file: "[plans.fre]\nrate = 1", want: []string{"plans.fre: there is no such plan; there is free"}},
+		{name: "an unknown limit", file: "[plans.free]\nscript_byte = 1", want: []string{"plans.free.script_byte: there is no such limit; there is script_bytes"}},
+		{name: "a limit of another kind", file: "[plans.free]\nsync_time = 5", want: []string{`plans.free.sync_time: it takes a time such as "30s"`}},
+		{name: "a negative limit", file: "[plans.free]\nmemory = -1", want: []string{"plans.free.memory: it takes a whole number"}},
+		{name: "a limit too large", file: "[plans.free]\nmemory = '9999999999 TiB'", want: []string{"plans.free.memory: it takes a whole number"}},
+		{name: "plans of another kind", file: "plans = 1", want: []string{"plans: it takes tables"}},
+
+		{name: "dev for others", flags: map[string]string{"dev": "true", "listen": "0.0.0.0:8080"}, want: []string{"listen: with dev only this machine is listened to, and 0.0.0.0:8080 is reached by others"}},
+		{name: "dev on all addresses", flags: map[string]string{"dev": "true", "listen": ":8080"}, want: []string{"listen: "}},
+		{name: "dev-public alone", flags: map[string]string{"dev-public": "true"}, want: []string{"dev-public: "}},
+		{name: "half of the credentials", env: map[string]string{"QL_DEV_USERNAME": "x"}, want: []string{"dev-username and dev-password: "}},
+		{name: "half of TLS", flags: map[string]string{"tls-cert": "x"}, want: []string{"tls-cert and tls-key: "}},
+		{name: "two certificates", flags: map[string]string{"tls-cert": "x", "tls-key": "x", "acme-domains": "a.example"}, want: []string{"acme-domains: "}},
+		{name: "an e-mail for nothing", flags: map[string]string{"acme-email": "a@b.c"}, want: []string{"acme-email: "}},
+		{name: "times that do not fit", flags: map[string]string{"read-timeout": "1s"}, want: []string{"read-header-timeout: 5s is longer than read-timeout, 1s"}},
+		{name: "one address for two", flags: map[string]string{"metrics-listen": "127.0.0.1:8080"}, want: []string{"metrics-listen: "}},
+		{name: "sites beside our own pages", flags: map[string]string{"base-url": "https://a.example", "site-url": "https://a.example/sites"}, want: []string{"site-url: "}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			from := Sources{Flags: test.flags, Env: env(test.env)}
+			if test.file != "" {
+				mode := test.mode
+				if mode == 0 {
+					mode = 0o644
+				}
+				from.File = writeFile(t, test.file, mode)
+			}
+			_, err := Load(from)
+			if err == nil {
+				t.Fatal("it is taken")
+			}
+			for _, part := range test.want {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("the message is\n%s\nand has no %q", err, part)
+				}
+			}
+			if strings.Contains(err.Error(), "canary") {
+				t.Errorf("the message shows the secret: %s", err)
+			}
+		})
+	}
+}
+
+func TestFileThatIsNotThere(t *testing.T) {
+	_, err := Load(Sources{File: filepath.Join(t.TempDir(), "none.toml")})
+	if err == nil || !strings.Contains(err.Error(), "none.toml: no such file") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSecretsAreNotPrinted(t *testing.T) {
+	s := Settings{DevPassword: "canary"}
+	for _, text := range []string{fmt.Sprint(s), fmt.Sprintf("%+v %#v %q %x", s, s, s.DevPassword, s.DevPassword)} {
+		if strings.Contains(text, "canary") || strings.Contains(text, fmt.Sprintf("%x", "canary")) {
+			t.Errorf("printed as %s", text)
+		}
+	}
+}
+
+func TestLimitKeys(t *testing.T) {
+	for field, want := range map[string]string{"SyncTime": "sync_time", "JSONDepth": "json_depth", "SyncCPU": "sync_cpu", "RatePerAddress": "rate_per_address", "Files": "files"} {
+		if got := LimitKey(field); got != want {
+			t.Errorf("%s is %s, want %s", field, got, want)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func parseNonEmpty(text string) (string, error) {
+	if text == "" {
+		return "", errors.New("it is empty")
+	}
+	return text, nil
+}
+
+func parseSwitch(text string) (bool, error) {
+	switch strings.ToLower(text) {
+	case "true", "yes", "on", "1":
+		return true, nil
+	case "false", "no", "off", "0":
+		return false, nil
+	}
+	return false, fmt.Errorf("%q is neither true nor false", text)
+}
+
+func parseChoice[T ~string](text string, choices ...T) (T, error) {
+	if i := slices.Index(choices, T(strings.ToLower(text))); i >= 0 {
+		return choices[i], nil
+	}
+	names := make([]string, len(choices))
+	for i, c := range choices {
+		names[i] = string(c)
+	}
+	last := len(names) - 1
+	return "", fmt.Errorf("%q is none of %s and %s", text, strings.Join(names[:last], ", "), names[last])
+}
+
+func parseCount(text string, least int) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least {
+		return 0, fmt.Errorf("%q is no whole number from %d on", text, least)
+	}
+	return n, nil
+}
+
+func parseTime(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("%q is no time such as 30s, 5m or 1h30m", text)
+	}
+	return d, nil
+}
+
+// parseListen takes host:port and :port; a host is an address or localhost,
+// since what another name leads to may change.
+func parseListen(text string) (string, error) {
+	if _, _, ok := cutListen(text); !ok {
+		return "", fmt.Errorf("%q is no address to listen on, such as 127.0.0.1:8080, [::1]:8080 or :8080", text)
+	}
+	return text, nil
+}
+
+// cutListen returns the host and port of an address to listen on; the host is
+// the zero address for all of the machine's, and a loopback one for localhost.
+func cutListen(text string) (netip.Addr, uint16, bool) {
+	if at, err := netip.ParseAddrPort(text); err == nil {
+		return at.Addr(), at.Port(), true
+	}
+	host, digits, ok := strings.Cut(text, ":")
+	port, err := strconv.ParseUint(digits, 10, 16)
+	switch {
+	case !ok || err != nil:
+		return netip.Addr{}, 0, false
+	case host == "":
+		return netip.Addr{}, uint16(port), true
+	case host == localhost:
+		return netip.IPv6Loopback(), uint16(port), true
+	}
+	return netip.Addr{}, 0, false
+}
+
+const localhost = "localhost"
+
+// isLoopback reports whether only this machine reaches a listener.
+func isLoopback(listen string) bool {
+	host, _, ok := cutListen(listen)
+	return ok && host.Unmap().IsLoopback()
+}
+
+// parseURL takes an address that paths are put behind.
+func parseURL(text string) (string, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
+		u.User != nil || u.RawQuery != "" || u.ForceQuery || strings.Contains(text, "#") {
+		return "", fmt.Errorf("%q is no address such as https://api.example.com", text)
+	}
+	return strings.TrimSuffix(text, "/"), nil
+}
+
+func parseHosts(text string) ([]string, error) {
+	var hosts []string
+	for _, item := range list(text) {
+		host := strings.ToLower(item)
+		if strings.ContainsAny(host, "/@ ?#") || strings.Contains(host, "://") {
+			return nil, fmt.Errorf("%q is no host such as api.example.com", item)
+		}
+		hosts = append(hosts, host)
+	}
+	return hosts, nil
+}
+
+func parsePrefixes(text string) ([]netip.Prefix, error) {
+	var prefixes []netip.Prefix
+	for _, item := range list(text) {
+		prefix, err := netip.ParsePrefix(item)
+		if addr, e := netip.ParseAddr(item); e == nil {
+			prefix, err = netip.PrefixFrom(addr, addr.BitLen()), nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%q is no network such as 10.0.0.0/8 or 192.0.2.7", item)
+		}
+		prefixes = append(prefixes, prefix.Masked())
+	}
+	return prefixes, nil
+}
+
+// list splits what stands between commas.
+func list(text string) []string {
+	var items []string
+	for item := range strings.SplitSeq(text, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
+		}
+	}
+	return items
+}

@@ -1,0 +1,149 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"ql/internal/account"
+)
+
+var planNames = []string{string(account.Free), string(account.Standard), string(account.Unlimited)}
+
+func planDefaults() map[account.Plan]account.Limits {
+	plans := map[account.Plan]account.Limits{}
+	for _, name := range planNames {
+		plans[account.Plan(name)] = account.Plan(name).Limits()
+	}
+	return plans
+}
+
+// setPlans makes the overrides of a file: a table for each plan, with the
+// names of account.Limits in lower case.
+func setPlans(plans map[account.Plan]account.Limits, where string, v any) []error {
+	tables, ok := v.(map[string]any)
+	if !ok {
+		return []error{fmt.Errorf("%s: it takes tables such as [plans.free]", where)}
+	}
+	var wrong []error
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
+		where := where + "." + name
+		table, ok := tables[name].(map[string]any)
+		switch {
+		case !slices.Contains(planNames, name):
+			wrong = append(wrong, unknown(where, "plan", name, slices.Clone(planNames)))
+		case !ok:
+			wrong = append(wrong, fmt.Errorf("%s: it takes a table of limits", where))
+		default:
+			limits := plans[account.Plan(name)]
+			wrong = append(wrong, setLimits(&limits, where, table)...)
+			plans[account.Plan(name)] = limits
+		}
+	}
+	return wrong
+}
+
+func setLimits(limits *account.Limits, where string, table map[string]any) []error {
+	fields := map[string]reflect.Value{}
+	v := reflect.ValueOf(limits).Elem()
+	for i := range v.NumField() {
+		fields[LimitKey(v.Type().Field(i).Name)] = v.Field(i)
+	}
+	var wrong []error
+	for _, key := range slices.Sorted(maps.Keys(table)) {
+		where := where + "." + key
+		field, ok := fields[key]
+		if !ok {
+			wrong = append(wrong, unknown(where, "limit", key, slices.Collect(maps.Keys(fields))))
+			continue
+		}
+		if err := setLimit(field, table[key]); err != nil {
+			wrong = append(wrong, fmt.Errorf("%s: %w", where, err))
+		}
+	}
+	return wrong
+}
+
+// LimitKey returns the name of a limit in a file: SyncTime is sync_time.
+func LimitKey(field string) string {
+	var b strings.Builder
+	runes := []rune(field)
+	for i, r := range runes {
+		// JSONDepth is json_depth: a word starts where a small letter follows.
+		starts := unicode.IsUpper(r) && i > 0 &&
+			(unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1]))
+		if starts {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+func setLimit(field reflect.Value, v any) error {
+	switch field.Interface().(type) {
+	case bool:
+		on, ok := v.(bool)
+		if !ok {
+			return fmt.Errorf("it takes true or false")
+		}
+		field.SetBool(on)
+	case time.Duration:
+		text, ok := v.(string)
+		if !ok {
+			return fmt.Errorf("it takes a time such as \"30s\"")
+		}
+		d, err := parseTime(text)
+		if err != nil {
+			return err
+		}
+		field.SetInt(int64(d))
+	default:
+		n, err := parseAmount(v)
+		if err != nil {
+			return err
+		}
+		if field.OverflowInt(n) {
+			return fmt.Errorf("%d is too much", n)
+		}
+		field.SetInt(n)
+	}
+	return nil
+}
+
+var units = []struct {
+	name   string
+	factor int64
+}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}}
+
+// parseAmount takes a whole number, or a text such as 64 KiB.
+func parseAmount(v any) (int64, error) {
+	fits := fmt.Errorf("it takes a whole number from 0 on, or a size such as \"64 KiB\"")
+	switch v := v.(type) {
+	case int64:
+		if v < 0 {
+			return 0, fits
+		}
+		return v, nil
+	case string:
+		factor := int64(1)
+		for _, u := range units {
+			if digits, ok := strings.CutSuffix(v, u.name); ok {
+				v, factor = strings.TrimSpace(digits), u.factor
+				break
+			}
+		}
+		n, err := strconv.ParseInt(v, 10, 64)
+		if err != nil || n < 0 || n > math.MaxInt64/factor {
+			return 0, fits
+		}
+		return n * factor, nil
+	}
+	return 0, fits
+}

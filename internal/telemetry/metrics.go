@@ -1,0 +1,99 @@
+package telemetry
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Metrics are the service's, in a registry of their own. No label ever names
+// an account.
+type Metrics struct {
+	registry *prometheus.Registry
+
+	requests *prometheus.CounterVec
+	took     *prometheus.HistogramVec
+	runs     *prometheus.HistogramVec
+}
+
+// NewMetrics returns metrics of the process, and of what it is told.
+func NewMetrics(version string) *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ql_http_requests_total", Help: "Requests answered, by route and status.",
+		}, []string{"route", "code"}),
+		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "ql_http_request_duration_seconds", Help: "How long requests took, by route.", Buckets: seconds,
+		}, []string{"route"}),
+		runs: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "ql_run_duration_seconds", Help: "How long scripts ran, by how they ended.", Buckets: seconds,
+		}, []string{"state"}),
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "ql_build_info", Help: "Which version runs; always 1.", ConstLabels: prometheus.Labels{"version": version},
+	})
+	build.Set(1)
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		m.requests, m.took, m.runs, build)
+	return m
+}
+
+// seconds are the bounds of the buckets of durations.
+var seconds = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 120}
+
+// Ran counts a run of a script, which ended in a state.
+func (m *Metrics) Ran(state string, took time.Duration) {
+	m.runs.WithLabelValues(state).Observe(took.Seconds())
+}
+
+// Served counts a request that was answered; route is "" for one to an address
+// that is not there.
+func (m *Metrics) Served(route string, code int, took time.Duration) {
+	if route == "" {
+		route = "none"
+	}
+	m.requests.WithLabelValues(route, strconv.Itoa(code)).Inc()
+	m.took.WithLabelValues(route).Observe(took.Seconds())
+}
+
+// Value is a number that somebody else keeps, read whenever metrics are asked
+// for.
+type Value struct {
+	Name string
+	Help string
+	// Label and Is tell several values of one name apart; both may be "".
+	Label, Is string
+	// Grows says that it only ever grows.
+	Grows bool
+	Read  func() float64
+}
+
+// Watch adds values. A name with its label may be added once.
+func (m *Metrics) Watch(values ...Value) error {
+	for _, v := range values {
+		var labels prometheus.Labels
+		if v.Label != "" {
+			labels = prometheus.Labels{v.Label: v.Is}
+		}
+		var c prometheus.Collector
+		if v.Grows {
+			c = prometheus.NewCounterFunc(prometheus.CounterOpts{Name: v.Name, Help: v.Help, ConstLabels: labels}, v.Read)
+		} else {
+			c = prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: v.Name, Help: v.Help, ConstLabels: labels}, v.Read)
+		}
+		if err := m.registry.Register(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Handler shows the metrics to a scraper.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Timeout: 10 * time.Second})
+}
