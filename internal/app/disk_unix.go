@@ -11,6 +11,6 @@ func disk(folder string) (free, total uint64, err error) {
 	if err := unix.Statfs(folder, &s); err != nil {
 		return 0, 0, err
 	}
-	size := uint64(s.Bsize) //nolint:unconvert // its type differs between systems
-	return uint64(s.Bavail) * size, uint64(s.Blocks) * size, nil
+	size := uint64(s.Bsize)
+	return uint64(s.Bavail) * size, s.Blocks * size, nil //nolint:unconvert // a signed number on some systems
 }

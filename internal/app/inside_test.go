@@ -245,7 +245,7 @@ func TestTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
-	if res.StatusCode != 200 || res.ProtoMajor != 2 || res.Header.Get("Strict-Transport-Security") == "" {
+	if res.StatusCode != http.StatusOK || res.ProtoMajor != 2 || res.Header.Get("Strict-Transport-Security") == "" {
 		t.Errorf("%s %s %v", res.Status, res.Proto, res.Header)
 	}
 }

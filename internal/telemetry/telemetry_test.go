@@ -97,7 +97,7 @@ func TestTraces(t *testing.T) {
 			t.Errorf("the connection is out of reach: %v", err)
 		}
 		if r.URL.Path == "/bad" {
-			w.WriteHeader(500)
+			w.WriteHeader(http.StatusInternalServerError)
 		}
 	}), func(*http.Request) string { return "/v1/job/{id}" })
 	for _, path := range []string{"/v1/job/" + jobText, "/bad"} {

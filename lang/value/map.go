@@ -113,7 +113,7 @@ func (t *Map) Has(key string) bool { return t.find(key) >= 0 }
 // Set sets the value of key, a text. The map must not be shared.
 func (t *Map) Set(m *Meter, key, v Value) {
 	var h uint32
-	i := -1
+	var i int
 	if t.index != nil {
 		h = hashText(key.Str())
 		i = t.lookup(key.Str(), h)

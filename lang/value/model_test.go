@@ -262,7 +262,7 @@ func addModel(a, b, sum any) any {
 	case []any:
 		return append(copied(a).([]any), copied(b).([]any)...)
 	case []field:
-		t := any(copied(a))
+		t := copied(a)
 		for _, f := range b.([]field) {
 			t = setModel(t, []string{f.key}, copied(f.v))
 		}

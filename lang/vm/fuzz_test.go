@@ -26,7 +26,7 @@ func smallLimits() vm.Limits {
 // small limits. Whatever they are, they end, within their limits.
 func FuzzVM(f *testing.F) {
 	for seed := range byte(8) {
-		f.Add([]byte{seed, 1, 2, 3}, uint8(seed))
+		f.Add([]byte{seed, 1, 2, 3}, seed)
 	}
 	for _, b := range bombs[:20] {
 		f.Add([]byte("\xff"+b.defs+b.body), uint8(0))
@@ -46,7 +46,7 @@ func FuzzVM(f *testing.F) {
 		if len(input) > 1<<14 {
 			return
 		}
-		text := ""
+		var text string
 		if len(input) > 0 && input[0] == 0xff {
 			text = string(input[1:])
 		} else {

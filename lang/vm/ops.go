@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"errors"
 	"math"
 	"slices"
 
@@ -318,7 +319,8 @@ func (m *Machine) builtin(dst *value.Value, i int32, args []value.Value) *value.
 		*dst = v
 		return nil
 	}
-	if e, ok := err.(*value.Error); ok {
+	var e *value.Error
+	if errors.As(err, &e) {
 		return e
 	}
 	return value.Errorf("internal", "something went wrong inside the service")

@@ -200,7 +200,7 @@ func (m *machine) arithmetic(at source.Pos, op syntax.Op, x, y val) val {
 			return r.Int64()
 		}
 	}
-	f := 0.0
+	var f float64
 	switch op {
 	case syntax.OpAdd:
 		f = float(x) + float(y)
