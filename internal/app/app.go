@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -95,6 +96,9 @@ func (a *App) Start(ctx context.Context) (err error) {
 	a.main.address = listener.Addr().String()
 	a.closes("server", func(ctx context.Context) error { return a.main.stop(ctx, a.settings.StopTimeout) })
 	a.main.start(listener, a.failed)
+	if !a.settings.Loopback() && !strings.HasPrefix(a.url, "https://") {
+		a.o.Log.Warn("callers of other machines send their passwords and keys unencrypted: set TLS, or base-url to an https address of a proxy")
+	}
 	a.o.Log.Info("the service is up", "address", listener.Addr().String(), "url", a.url, "data", a.settings.Data, "dev", a.settings.Dev)
 	return nil
 }

@@ -375,6 +375,22 @@ func TestHosts(t *testing.T) {
 	}
 }
 
+// TestDevelopersHosts: a page whose name was made to lead to this machine
+// cannot call a developer's service.
+func TestDevelopersHosts(t *testing.T) {
+	b := apptest.Boot(t)
+	for host, want := range map[string]bool{"localhost:8080": true, "127.0.0.1": true, "[::1]:8080": true, "rebound.example": false} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.URL()+"/openapi.json", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = host
+		if got := send(t, req); (got.status == 200) != want {
+			t.Errorf("%s: %d %s", host, got.status, got.body)
+		}
+	}
+}
+
 func TestLogHasNoSecrets(t *testing.T) {
 	b := apptest.Boot(t, func(s *config.Settings) { s.DevPassword = "canary-dev-password" })
 	key := b.Account("ada", account.Standard)

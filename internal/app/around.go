@@ -40,7 +40,7 @@ func routeOf(routes []httpapi.Route, path string) string {
 }
 
 // hosts are the names by which the service may be called; nil for any, where
-// no setting names one.
+// no setting names one. A developer's is called by those of this machine.
 func (a *App) hosts() []string {
 	s := &a.settings
 	hosts := slices.Concat(s.AllowedHosts, s.ACMEDomains)
@@ -48,6 +48,9 @@ func (a *App) hosts() []string {
 		if u, err := url.Parse(address); err == nil && u.Host != "" {
 			hosts = append(hosts, strings.ToLower(u.Hostname()))
 		}
+	}
+	if len(hosts) == 0 && s.Dev && !s.DevPublic {
+		hosts = []string{"localhost"}
 	}
 	return hosts
 }

@@ -147,6 +147,16 @@ func TestLineReader(t *testing.T) {
 	}
 }
 
+func TestQuoted(t *testing.T) {
+	for word, want := range map[string]string{
+		"./ql-data": "./ql-data", "identity=dev": "identity=dev", "": "''", "q=EMIT 1": "'q=EMIT 1'", "it's": `'it'\''s'`, "$HOME": "'$HOME'",
+	} {
+		if got := quoted(word); got != want {
+			t.Errorf("quoted(%q) = %s, want %s", word, got, want)
+		}
+	}
+}
+
 func TestRounded(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0s", 999: "999ns", 1234: "1.23µs", 98765: "98.8µs", 1234567: "1.23ms", 12*time.Second + 345678901: "12.3s",

@@ -40,7 +40,11 @@
 // and secrets are what --answers and --secrets take.
 //
 // Blocks ```console are commands, each after a $, with what they print. They are
-// run in a folder that has a copy of examples/. Other blocks only show something.
+// run in a folder that has a copy of examples/. A block ```console service is run
+// beside `ql serve --dev`, on the data folder ql-data; what differs each time, as
+// ids and durations do, is shown as the same thing always. A command curl that
+// knows the few flags that pages use is there on every machine. Other blocks only
+// show something.
 //
 // The flag -update rewrites what pages and examples say must happen by what
 // happens, and the tables by what is in the code. The change is then to be read
@@ -68,7 +72,8 @@ var update = flag.Bool("update", false, "rewrite what pages and examples say mus
 // programs that scripts and consoles find.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"ql": func() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"ql":   func() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"curl": curl,
 	})
 }
 

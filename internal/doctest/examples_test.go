@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,7 +73,7 @@ func TestConsoles(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s line %d", p.name, b.line()), func(t *testing.T) {
-				got := console(t, b.text)
+				got := console(t, b)
 				switch {
 				case got == b.text:
 				case *update:
@@ -88,14 +89,18 @@ func TestConsoles(t *testing.T) {
 
 // console runs the commands of a block, in a folder with a copy of the examples,
 // and returns what the block should show.
-func console(t *testing.T, text string) string {
+func console(t *testing.T, b *block) string {
 	t.Helper()
 	folder := t.TempDir()
+	here, shownAs := strings.NewReplacer(), func(text string) string { return text }
+	if slices.Contains(b.words, "service") {
+		here, shownAs = bootService(t, folder)
+	}
 	if err := copyExamples(filepath.Join(folder, "examples")); err != nil {
 		t.Fatal(err)
 	}
 	var shown strings.Builder
-	for _, line := range strings.Split(text, "\n") {
+	for _, line := range strings.Split(b.text, "\n") {
 		command, ok := strings.CutPrefix(line, "$ ")
 		if !ok {
 			continue
@@ -103,7 +108,7 @@ func console(t *testing.T, text string) string {
 		shown.WriteString(line + "\n")
 		// The tests are the program: there is nothing to build first.
 		command = strings.ReplaceAll(command, "go run ./cmd/ql", "ql")
-		c := exec.CommandContext(t.Context(), "sh", "-c", command)
+		c := exec.CommandContext(t.Context(), "sh", "-c", here.Replace(command))
 		c.Dir = folder
 		var out bytes.Buffer
 		c.Stdout, c.Stderr = &out, &out
@@ -111,8 +116,9 @@ func console(t *testing.T, text string) string {
 		if err := c.Run(); err != nil && !errors.As(err, &failed) {
 			t.Fatal(err)
 		}
-		shown.Write(out.Bytes())
-		if n := out.Len(); n > 0 && out.Bytes()[n-1] != '\n' {
+		said := shownAs(out.String())
+		shown.WriteString(said)
+		if said != "" && !strings.HasSuffix(said, "\n") {
 			shown.WriteByte('\n')
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"ql/lang/vm"
 )
 
-// reference is the page whose tables are made from the code.
+// reference is the page about the language.
 const reference = "docs/language.md"
 
 // Tables stand between these lines; what they hold is named in the first.
@@ -18,13 +18,24 @@ const (
 	tableEnd   = "<!-- end of table -->"
 )
 
-// TestTables compares the tables of the reference with the code.
+// TestTables compares the tables of the pages with the code.
 func TestTables(t *testing.T) {
-	tables := map[string]string{"limits": limitsTable()}
+	language := map[string]string{"limits": limitsTable()}
 	for _, f := range lib.Reference() {
-		tables["functions "+f.Group] = functionsTable(f.Group)
+		language["functions "+f.Group] = functionsTable(f.Group)
 	}
-	p, err := readPage(root, reference)
+	for name, tables := range map[string]map[string]string{
+		reference:            language,
+		"docs/operations.md": {"settings": settingsTable(), "limits of plans": planLimitsTable()},
+		"docs/api.md":        {"codes": statusTable()},
+	} {
+		t.Run(name, func(t *testing.T) { compareTables(t, name, tables) })
+	}
+}
+
+// compareTables compares the tables of one page, by their names.
+func compareTables(t *testing.T, page string, tables map[string]string) {
+	p, err := readPage(root, page)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,140 @@
+package doctest
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"ql/internal/apptest"
+	"ql/internal/config"
+)
+
+// shownURL is the address that pages call.
+const shownURL = "http://127.0.0.1:8080"
+
+// bootService starts a service on the folder ql-data of a folder. It returns
+// what makes the commands of a page call it, and what makes its answers those
+// that a page shows.
+func bootService(t *testing.T, folder string) (*strings.Replacer, func(string) string) {
+	t.Helper()
+	s := apptest.Boot(t, func(s *config.Settings) { s.Data = filepath.Join(folder, "ql-data") })
+	return strings.NewReplacer(shownURL, s.URL()), func(text string) string {
+		return same(strings.ReplaceAll(text, s.URL(), shownURL))
+	}
+}
+
+// changing is what is different in every answer, with what is shown for it.
+var changing = []struct {
+	pattern *regexp.Regexp
+	shown   string
+}{
+	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`), "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"},
+	{regexp.MustCompile(`"duration_us":\d+`), `"duration_us":12`},
+	{regexp.MustCompile(`"(duration_ms|start_ms)":\d+`), `"$1":0`},
+	{regexp.MustCompile(`qlk_[0-9A-Za-z]{49}`), "qlk_2JWz6yGcK3yMCpq0c7kq8mPZ5nXh1sTdUeLr4vBo9AfKqt7Rw"},
+	{regexp.MustCompile(`QLSESSID=[0-9A-Za-z_-]{43}`), "QLSESSID=3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"},
+	{regexp.MustCompile(`Date: [^\r\n]*`), "Date: Sun, 15 Nov 2026 08:30:00 GMT"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "2026-11-15T08:30:00Z"},
+}
+
+// same makes an answer the same each time.
+func same(text string) string {
+	text = strings.ReplaceAll(text, "\r", "")
+	for _, c := range changing {
+		text = c.pattern.ReplaceAllString(text, c.shown)
+	}
+	return text
+}
+
+// curl is the program of that name, as far as pages use it.
+func curl() {
+	if err := runCurl(os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "curl:", err)
+		os.Exit(1)
+	}
+}
+
+func runCurl(args []string, out io.Writer) error {
+	var headers, fields []string
+	var data, method, user string
+	var withHead bool
+	flags := flag.NewFlagSet("curl", flag.ContinueOnError)
+	flags.Bool("s", false, "say nothing of the progress, which it never does")
+	flags.BoolVar(&withHead, "i", false, "show the head of the answer")
+	flags.StringVar(&data, "d", "", "the body")
+	flags.StringVar(&method, "X", "", "the method")
+	flags.StringVar(&user, "u", "", "name:password")
+	flags.Func("H", "a header", func(text string) error {
+		headers = append(headers, text)
+		return nil
+	})
+	flags.Func("data-urlencode", "a field", func(text string) error {
+		fields = append(fields, text)
+		return nil
+	})
+	// An address may stand before the flags.
+	var address string
+	for len(args) > 0 {
+		if err := flags.Parse(args); err != nil {
+			return err
+		}
+		if args = flags.Args(); len(args) > 0 {
+			address, args = args[0], args[1:]
+		}
+	}
+	form := url.Values{}
+	for _, f := range fields {
+		name, value, _ := strings.Cut(f, "=")
+		form.Add(name, value)
+	}
+	if len(fields) > 0 {
+		data = form.Encode()
+	}
+	if method == "" {
+		method = http.MethodGet
+		if data != "" {
+			method = http.MethodPost
+		}
+	}
+	req, err := http.NewRequestWithContext(context.Background(), method, address, strings.NewReader(data))
+	if err != nil {
+		return err
+	}
+	if data != "" {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ":")
+		req.Header.Set(name, strings.TrimSpace(value))
+	}
+	if name, password, ok := strings.Cut(user, ":"); ok {
+		req.SetBasicAuth(name, password)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if withHead {
+		fmt.Fprintf(out, "%s %s\n", res.Proto, res.Status)
+		var lines []string
+		for name, values := range res.Header {
+			for _, v := range values {
+				lines = append(lines, name+": "+v)
+			}
+		}
+		slices.Sort(lines)
+		fmt.Fprintf(out, "%s\n\n", strings.Join(lines, "\n"))
+	}
+	_, err = io.Copy(out, res.Body)
+	return err
+}
