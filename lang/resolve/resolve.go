@@ -54,7 +54,8 @@ func (r *Result) Lookup(name string) (int, bool) {
 }
 
 // Resolve ties the names of a script and its includes, in the order they were
-// taken.
+// taken. They must have been parsed without errors: what the parser refuses is
+// not looked at again.
 func Resolve(main *syntax.Script, includes []*syntax.Script) (*Result, source.Errors) {
 	r := &resolver{res: &Result{byName: map[string]int{}}}
 	top := &Func{File: 0, slots: map[string]int{}}
@@ -103,7 +104,6 @@ type resolver struct {
 	file *source.File
 	fn   *Func
 
-	loops   int      // depth of loops around the statement
 	tx      int      // depth of TRANSACTION around the statement
 	depth   int      // of the expression
 	lambdas []string // parameters of the lambdas around the expression
@@ -141,13 +141,9 @@ func (r *resolver) define(file int, d *syntax.Define) {
 
 func (r *resolver) function(f *Func) {
 	r.fn, r.file = f, r.res.Files[f.File]
-	r.loops, r.tx, r.depth, r.lambdas = 0, 0, 0, nil
+	r.tx, r.depth, r.lambdas = 0, 0, nil
 	r.unset = map[string]bool{}
 	for _, p := range f.Params {
-		if _, ok := f.slots[p.Var.Name]; ok {
-			r.errorf(p.Var, "the parameter ?%s stands there twice", p.Var.Name)
-			continue
-		}
 		r.declare(p.Var.Name)
 	}
 	r.collect(f.Body)
@@ -236,12 +232,6 @@ func (r *resolver) block(b *syntax.Block) {
 	}
 }
 
-func (r *resolver) loop(b *syntax.Block) {
-	r.loops++
-	r.block(b)
-	r.loops--
-}
-
 func (r *resolver) stmts(stmts []syntax.Stmt) {
 	for _, s := range stmts {
 		r.stmt(s)
@@ -287,22 +277,15 @@ func (r *resolver) stmt(s syntax.Stmt) {
 		r.block(s.Else)
 	case *syntax.ForIn:
 		r.exprs(s.Seq)
-		r.loop(s.Body)
+		r.block(s.Body)
 	case *syntax.ForRange:
 		r.exprs(s.From, s.To, s.Step)
-		r.loop(s.Body)
+		r.block(s.Body)
 	case *syntax.While:
 		r.exprs(s.Cond)
-		r.loop(s.Body)
-	case *syntax.Break:
-		r.inLoop(s, "BREAK")
-	case *syntax.Continue:
-		r.inLoop(s, "CONTINUE")
-	case *syntax.Stop:
+		r.block(s.Body)
+	case *syntax.Break, *syntax.Continue, *syntax.Stop:
 	case *syntax.Return:
-		if r.fn.Define == nil {
-			r.errorf(s, "RETURN stands outside a DEFINE: STOP ends the script")
-		}
 		r.exprs(s.Value)
 	case *syntax.CallStmt:
 		r.callStmt(s)
@@ -371,9 +354,6 @@ func (r *resolver) effect(s syntax.Stmt) {
 		r.inTransaction(s, "SHARE")
 		r.exprs(s.Path, s.Times, s.Named)
 		r.duration(s.For)
-		if s.Times != nil && s.Unlimited {
-			r.errorf(s.Times, "SHARE takes TIMES or UNLIMITED, not both")
-		}
 	case *syntax.Unshare:
 		r.inTransaction(s, "UNSHARE")
 		r.exprs(s.URL)
@@ -394,20 +374,9 @@ func (r *resolver) effect(s syntax.Stmt) {
 	}
 }
 
-func (r *resolver) inLoop(s syntax.Stmt, word string) {
-	if r.loops == 0 {
-		r.errorf(s, "%s stands outside a loop: it belongs inside FOR or WHILE", word)
-	}
-}
-
 func (r *resolver) gather(s *syntax.Gather) {
 	r.exprs(s.Title)
-	seen := map[string]bool{}
 	for _, f := range s.Fields {
-		if seen[f.Name] {
-			r.errorf(f, "the field %s stands in this form twice", f.Name)
-		}
-		seen[f.Name] = true
 		r.exprs(f.Choices, f.Min, f.Max, f.Default, f.Label, f.Help, f.Pattern)
 	}
 	r.duration(s.Within)
@@ -431,17 +400,14 @@ func (r *resolver) place(s syntax.Stmt, p syntax.Place) {
 	case *syntax.Target:
 		r.target(p)
 	case *syntax.Global:
-		switch p.Name {
-		case "SESSION":
-			verb := "SET"
-			if _, ok := s.(*syntax.UnsetKey); ok {
-				verb = "UNSET"
-			}
-			r.inTransaction(s, verb+" … OF !SESSION")
-		case "RESPONSE", "COOKIE":
-		default:
-			r.errorf(p, "!%s can only be read: what a script may set is !SESSION, !RESPONSE and !COOKIE", p.Name)
+		if p.Name != "SESSION" {
+			return
 		}
+		verb := "SET"
+		if _, ok := s.(*syntax.UnsetKey); ok {
+			verb = "UNSET"
+		}
+		r.inTransaction(s, verb+" … OF !SESSION")
 	}
 }
 
@@ -560,12 +526,7 @@ func (r *resolver) arguments(c *syntax.Call) {
 
 func (r *resolver) lambda(l *syntax.Lambda) {
 	n := len(r.lambdas)
-	for i, p := range l.Params {
-		for _, q := range l.Params[:i] {
-			if p.Name == q.Name {
-				r.errorf(p, "the parameter ?%s stands there twice", p.Name)
-			}
-		}
+	for _, p := range l.Params {
 		r.lambdas = append(r.lambdas, p.Name)
 	}
 	r.expr(l.Body)
