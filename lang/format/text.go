@@ -2,10 +2,8 @@ package format
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"ql/lang/syntax"
@@ -175,44 +173,8 @@ func opensInsertion(src string) bool {
 // decode gives the first character of a "…" text's source and how many bytes
 // of the source it takes. The parser has checked the escapes.
 func decode(src string) (r rune, n int) {
-	if src[0] != '\\' || len(src) < 2 {
-		return utf8.DecodeRuneInString(src)
+	if src[0] == '\\' {
+		return syntax.DecodeEscape(src)
 	}
-	switch c := src[1]; c {
-	case 'n':
-		return '\n', 2
-	case 't':
-		return '\t', 2
-	case 'r':
-		return '\r', 2
-	case 'b':
-		return '\b', 2
-	case 'f':
-		return '\f', 2
-	case 'u':
-		return decodeUnicode(src)
-	default:
-		return rune(c), 2
-	}
-}
-
-// decodeUnicode decodes \uXXXX, a surrogate pair of them, and \u{X…}.
-func decodeUnicode(src string) (r rune, n int) {
-	if strings.HasPrefix(src, `\u{`) {
-		digits, _, _ := strings.Cut(src[3:], "}")
-		return hex(digits), len(digits) + 4
-	}
-	r, n = hex(src[2:min(6, len(src))]), min(6, len(src))
-	if utf16.IsSurrogate(r) && len(src) >= 12 {
-		return utf16.DecodeRune(r, hex(src[8:12])), 12
-	}
-	return r, n
-}
-
-func hex(digits string) rune {
-	v, err := strconv.ParseUint(digits, 16, 32)
-	if err != nil {
-		return utf8.RuneError
-	}
-	return rune(v)
+	return utf8.DecodeRuneInString(src)
 }

@@ -160,6 +160,13 @@ func (s *scanner) escape(t *token, i int) int {
 	return i + n
 }
 
+// DecodeEscape returns the character of the escape at the start of s, and how
+// many bytes the escape takes. It must be one that the parser has taken.
+func DecodeEscape(s string) (r rune, n int) {
+	r, n, _ = decodeEscape(s)
+	return r, n
+}
+
 // decodeEscape reads the escape at the start of s, which starts with a
 // backslash: the character, how many bytes it takes, and what is wrong with it.
 func decodeEscape(s string) (r rune, n int, err scanErr) {
@@ -186,7 +193,7 @@ func decodeEscape(s string) (r rune, n int, err scanErr) {
 	return '\\', 1 + size, errEscape
 }
 
-// decodeUnicode reads \uXXXX, a pair of them, or \u{X…}.
+// decodeUnicode reads \u and four digits, a pair of those, or \u{…}.
 func decodeUnicode(s string) (r rune, n int, err scanErr) {
 	if strings.HasPrefix(s, `\u{`) {
 		r, n = hexDigits(s[3:], 6)

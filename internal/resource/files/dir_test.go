@@ -275,7 +275,7 @@ func TestNothingOutside(t *testing.T) {
 	}
 	for name, target := range map[string]string{
 		"absolute": secret, "folder": outside, "up": "../" + filepath.Base(outside) + "/secret", "inside": "real/file",
-		"insidefolder": "real", "hidden": ".ql", "dangling": "nowhere", "self": "self", "root": "/", "etc": "/etc/passwd",
+		"insidefolder": "real", "hidden": ".ql", "dangling": "nowhere", "self": "self", "system": "/", "etc": "/etc/passwd",
 	} {
 		if err := os.Symlink(target, filepath.Join(folder, name)); err != nil {
 			t.Fatal(err)
@@ -290,7 +290,7 @@ func TestNothingOutside(t *testing.T) {
 
 	for _, path := range []string{
 		"/absolute", "/folder", "/folder/secret", "/up", "/inside", "/insidefolder/file", "/hidden", "/hidden/x", "/dangling", "/self",
-		"/root/etc/passwd", "/etc", "/pipe",
+		"/system/etc/passwd", "/etc", "/pipe",
 	} {
 		ctx := t.Context()
 		for what, err := range map[string]error{
