@@ -1,7 +1,7 @@
 # The ways to build and check the repository; `make help` lists them.
 #
-# `make test` needs Go and nothing else. Where another target needs a program
-# that is missing, it installs it by apt when it may, and says so when not.
+# Building needs Go and nothing else. Where a target needs another program that is
+# missing, it installs it by apt when it may, and says so when not.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -12,7 +12,8 @@ SHELL := bash
 FUZZTIME ?= 10s
 CHECK_FUZZTIME ?= 5s
 
-# Arguments for `make bench-lang`, such as BENCH="-rounds 9 -engines ql,lua5.4".
+# Arguments for `make bench-lang`, such as BENCH="-rounds 9 -engines ql,lua5.4", and
+# for `make bench-http`, such as BENCH="-rounds 9 -script trivial".
 BENCH ?=
 
 # The linters live in a module of their own, so that the product's go.mod names
@@ -31,8 +32,11 @@ help: ## list the targets
 build: ## build the program into bin/ql
 	CGO_ENABLED=0 go build -trimpath -o bin/ql ./cmd/ql
 
+# The documentation shows programs that call the service, and a test runs them.
+# Where one cannot be had, that test alone fails, and says so.
 .PHONY: test
 test: ## run all tests, afresh
+	-tools/need python3 python3 node nodejs php php-cli
 	go test -count=1 ./...
 
 .PHONY: check
@@ -92,6 +96,10 @@ check-beside:
 bench-lang: ## measure the language beside its peers (arguments: BENCH="…")
 	-tools/need lua5.4 lua5.4
 	cd bench/lang && go run . $(BENCH)
+
+.PHONY: bench-http
+bench-http: ## measure calls over HTTP beside a bare handler (arguments: BENCH="…")
+	go run ./bench/http $(BENCH)
 
 .PHONY: tidy
 tidy: ## bring go.mod and go.sum of every module up to date

@@ -39,6 +39,13 @@ type Account struct {
 	Disabled          bool // its credentials and domains open nothing
 	RequireAuthOnJobs bool // polls and confirms need credentials
 	Created           time.Time
+	Emptied           time.Time // when its belongings were last removed; zero for never
+}
+
+// Departure is an account that is to be removed, or was.
+type Departure struct {
+	Account ID
+	Since   time.Time
 }
 
 // Aliases returns the names that lead to the account, those to be unique over

@@ -149,9 +149,14 @@ func (s *Service) WebhookSecret(ctx context.Context, name string, rotate bool) (
 	if err != nil {
 		return "", err
 	}
+	text, err := s.newestWebhook(ctx, a.ID, rotate)
+	return text, s.refused(err, name)
+}
+
+func (s *Service) newestWebhook(ctx context.Context, id ID, rotate bool) (string, error) {
 	now := s.now()
 	for {
-		rows, err := s.store.WebhookSecrets(ctx, a.ID, now)
+		rows, err := s.store.WebhookSecrets(ctx, id, now)
 		if err != nil {
 			return "", err
 		}
@@ -162,9 +167,9 @@ func (s *Service) WebhookSecret(ctx context.Context, name string, rotate bool) (
 		if len(rows) > 0 {
 			number = rows[0].Number + 1
 		}
-		text, err := s.makeWebhook(ctx, a.ID, number, now)
+		text, err := s.makeWebhook(ctx, id, number, now)
 		if !errors.Is(err, ErrConflict) {
-			return text, s.refused(err, name)
+			return text, err
 		}
 		if err := ctx.Err(); err != nil {
 			return "", err
@@ -173,11 +178,15 @@ func (s *Service) WebhookSecret(ctx context.Context, name string, rotate bool) (
 }
 
 // WebhookSecrets returns the secrets that sign an account's webhooks now, the
-// newest first.
+// newest first. Where there is none yet, one is made.
 func (s *Service) WebhookSecrets(ctx context.Context, id ID) ([]string, error) {
 	rows, err := s.store.WebhookSecrets(ctx, id, s.now())
 	if err != nil {
 		return nil, err
+	}
+	if len(rows) == 0 {
+		text, err := s.newestWebhook(ctx, id, false)
+		return []string{text}, err
 	}
 	secrets := make([]string, len(rows))
 	for i, row := range rows {

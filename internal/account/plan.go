@@ -104,6 +104,7 @@ type Limits struct {
 	StorageBytes int64 // files and databases together
 	FileBytes    int64
 	Files        int
+	Databases    int
 	JobsKept     time.Duration
 }
 
@@ -136,7 +137,7 @@ func free() Limits {
 
 		Concurrent: 2, Queued: 20, Rate: 60, RateBurst: 20, RatePerAddress: true, OriginRate: 60,
 
-		StorageBytes: 100 * mib, FileBytes: 10 * mib, Files: 10_000, JobsKept: 7 * day,
+		StorageBytes: 100 * mib, FileBytes: 10 * mib, Files: 10_000, Databases: 10, JobsKept: 7 * day,
 	}
 }
 
@@ -158,7 +159,7 @@ func standard() Limits {
 
 		Concurrent: 10, Queued: 1_000, Rate: 600, RateBurst: 100, OriginRate: 60,
 
-		StorageBytes: 10 * gib, FileBytes: 2 * gib, Files: 1_000_000, JobsKept: 30 * day,
+		StorageBytes: 10 * gib, FileBytes: 2 * gib, Files: 1_000_000, Databases: 1_000, JobsKept: 30 * day,
 	}
 }
 
@@ -180,7 +181,7 @@ func unlimited() Limits {
 
 		Concurrent: 200, Queued: 100_000,
 
-		JobsKept: 90 * day,
+		Databases: 10_000, JobsKept: 90 * day,
 	}
 }
 

@@ -67,6 +67,7 @@ func TestPlanNumbers(t *testing.T) {
 		"rate":       {row{f.Rate, s.Rate, u.Rate}, row{60, 600, 0}},
 		"storage":    {row{f.StorageBytes, s.StorageBytes, u.StorageBytes}, row{int64(100 << 20), int64(10 << 30), int64(0)}},
 		"file":       {row{f.FileBytes, s.FileBytes, u.FileBytes}, row{int64(10 << 20), int64(2 << 30), int64(0)}},
+		"databases":  {row{f.Databases, s.Databases, u.Databases}, row{10, 1_000, 10_000}},
 		"kept":       {row{f.JobsKept, s.JobsKept, u.JobsKept}, row{168 * time.Hour, 720 * time.Hour, 2160 * time.Hour}},
 	} {
 		if test.got != test.want {

@@ -143,11 +143,6 @@ func (s *Service) List(ctx context.Context, after string, limit int) ([]Account,
 	return s.store.List(ctx, after, limit)
 }
 
-// Delete removes an account and all that the store keeps of it.
-func (s *Service) Delete(ctx context.Context, name string) error {
-	return s.with(ctx, name, func(a Account) error { return s.store.Delete(ctx, a.ID) })
-}
-
 // RotateKey gives the account a new API key; the old one is dead when it
 // returns.
 func (s *Service) RotateKey(ctx context.Context, name string) (Account, Key, error) {

@@ -61,7 +61,22 @@ type Accounts interface {
 	// ("" for the first).
 	List(ctx context.Context, after string, limit int) ([]Account, error)
 
-	// Delete removes the account and every row that belongs to it.
+	// Depart says that the account is to be removed: it is disabled, and stays
+	// so. A second time it does nothing.
+	Depart(ctx context.Context, id ID, now time.Time) error
+	// Departures returns the accounts that are to be removed, and those that
+	// were, until Departed; by their ID.
+	Departures(ctx context.Context) ([]Departure, error)
+	// Departed forgets the departure of an account that is removed.
+	Departed(ctx context.Context, id ID) error
+	// Empty removes up to about limit rows of what scripts of the account have
+	// left: jobs, sessions, files. It returns how many; 0 where there are no
+	// more, also of an account that is not there.
+	Empty(ctx context.Context, id ID, limit int) (int, error)
+	// SetEmptied notes when the account was emptied.
+	SetEmptied(ctx context.Context, id ID, at time.Time) error
+	// Delete removes the account and every row that belongs to it. Those that
+	// may be many are removed by Empty before.
 	Delete(ctx context.Context, id ID) error
 
 	// SetPassword replaces the password's hash and adds 1 to the epoch.
@@ -77,6 +92,7 @@ type Accounts interface {
 	SealKey(ctx context.Context, id ID, hash KeyHash, sealed []byte) error
 
 	SetPlan(ctx context.Context, id ID, plan Plan) error
+	// SetFlag switches a flag. An account that departs stays disabled.
 	SetFlag(ctx context.Context, id ID, flag Flag, on bool) error
 }
 

@@ -9,15 +9,51 @@ import (
 
 // GateOptions say how much a Gate lets in.
 type GateOptions struct {
-	Slots  int   // scripts at once; at least 1
+	// Slots is how many scripts compute at once, at least 1: the cores.
+	Slots int
+	// Spare is how many more may begin beside them: the first slice of an account
+	// that has nothing computing is not to wait for those of others to end.
+	Spare  int
 	Memory int64 // bytes granted at once; 0 for no bound
-	// Wait is how long a call waits for its turn; 5 seconds where it is 0.
+	// Slice is how long a script computes before it lets others go first; 500 µs
+	// where it is 0.
+	Slice time.Duration
+	// GiveWay lets threads that wait for a core have it; called at the end of each
+	// slice. It may be left out.
+	GiveWay func()
+	// Sharing is how many scripts of one account take turns, 8 for each slot
+	// where it is 0. More would all be slow, and end by their time.
+	Sharing int
+	// Wait is how long a call waits to be let in; 5 seconds where it is 0.
 	Wait time.Duration
 	// MaxWaiting bounds the calls that wait, 10,000 where it is 0, and
 	// MaxWaitingEach those of one account, 1,000 where it is 0.
 	MaxWaiting, MaxWaitingEach int
 	// Lifted lets everybody through, as in development.
 	Lifted bool
+}
+
+func (o GateOptions) withDefaults() GateOptions {
+	o.Slots = max(1, o.Slots)
+	if o.Slice <= 0 {
+		o.Slice = 500 * time.Microsecond
+	}
+	if o.GiveWay == nil {
+		o.GiveWay = func() {}
+	}
+	if o.Sharing <= 0 {
+		o.Sharing = 8 * o.Slots
+	}
+	if o.Wait <= 0 {
+		o.Wait = 5 * time.Second
+	}
+	if o.MaxWaiting <= 0 {
+		o.MaxWaiting = 10_000
+	}
+	if o.MaxWaitingEach <= 0 {
+		o.MaxWaitingEach = 1000
+	}
+	return o
 }
 
 // Ask is what a call asks a Gate for.
@@ -27,27 +63,34 @@ type Ask struct {
 	Memory  int64 // bytes that its script may use
 }
 
-// Gate bounds how many scripts run at once on a node. Who finds it full waits:
-// accounts take turns, the calls of one account go in the order they came. While
-// others wait, no account gets more than half of the slots, or of the memory. It
-// is safe for concurrent use.
+// Gate bounds how many scripts are under way on a node, by the memory that they
+// may use, and how many compute at once: those that hold a slot. Who finds none
+// waits. Accounts take turns, the calls of one account go in the order they came.
+//
+// While others wait, no account gets more than half of the slots. Of the memory,
+// which is not given back before a script ends, an account gets no more than it
+// leaves free, whether others wait or not: so there is some for whoever comes
+// next. It is safe for concurrent use.
 type Gate struct {
 	o GateOptions
 
 	mu        sync.Mutex
 	accounts  map[int64]*account
 	idle      []*account // to use again
+	inside    int
 	running   int
 	memory    int64
 	entering  int // waiting for the first time
 	returning int // waiting again
 	arrivals  uint64
 	stats     GateStats
+	granted   *waiter // those to wake, by their next
 
 	// turn is the account whose turn it is, in a ring of those that wait for the
 	// node. One that waits for its own bound alone is not in it.
 	turn *account
-	// contended says that somebody is in the ring, for those who ask often.
+	// contended says that somebody is in the ring, or that spare slots are in use.
+	// It is read without the lock.
 	contended atomic.Bool
 }
 
@@ -102,29 +145,9 @@ func (q *queue) remove(w *waiter) {
 	q.length--
 }
 
-// Ticket is leave to run. It holds a slot and memory until Leave. One goroutine
-// at a time may use it.
-type Ticket struct {
-	gate    *Gate
-	account *account
-	memory  int64
-	slot    bool // held; not while it waits in Yield
-	left    bool
-}
-
 // NewGate returns a gate.
 func NewGate(o GateOptions) *Gate {
-	o.Slots = max(1, o.Slots)
-	if o.Wait <= 0 {
-		o.Wait = 5 * time.Second
-	}
-	if o.MaxWaiting <= 0 {
-		o.MaxWaiting = 10_000
-	}
-	if o.MaxWaitingEach <= 0 {
-		o.MaxWaitingEach = 1000
-	}
-	return &Gate{o: o, accounts: map[int64]*account{}}
+	return &Gate{o: o.withDefaults(), accounts: map[int64]*account{}}
 }
 
 // Enter waits for a slot and memory. The error is a *Refused, or that of ctx.
@@ -143,21 +166,21 @@ func (g *Gate) Enter(ctx context.Context, ask Ask) (*Ticket, error) {
 		g.place(a)
 		g.dispatch()
 	}
-	if g.o.Lifted || g.turn == nil && a.mayEnter() && g.running < g.o.Slots && g.hasMemory(ask.Memory) {
-		t := g.enter(a, ask.Memory)
-		g.mu.Unlock()
-		return t, nil
+	if g.o.Lifted || g.turn == nil && g.hasSlot(a, false) && g.mayEnter(a) && g.hasMemory(ask.Memory) && g.withinMemory(a, ask.Memory) {
+		g.enter(a, ask.Memory)
+		g.unlock()
+		return &Ticket{gate: g, account: a, memory: ask.Memory, slot: true}, nil
 	}
 	if err := g.tooLong(a); err != nil {
 		g.drop(a)
-		g.mu.Unlock()
+		g.unlock()
 		return nil, err
 	}
 	w := &waiter{memory: ask.Memory, ready: make(chan struct{})}
 	g.wait(a, w)
 	g.stats.Waited++
 	g.dispatch()
-	g.mu.Unlock()
+	g.unlock()
 
 	timeout := time.NewTimer(g.o.Wait)
 	defer timeout.Stop()
@@ -167,7 +190,7 @@ func (g *Gate) Enter(ctx context.Context, ask Ask) (*Ticket, error) {
 	case <-timeout.C:
 	}
 	g.mu.Lock()
-	defer g.mu.Unlock()
+	defer g.unlock()
 	if !w.granted {
 		return nil, g.giveUp(a, w, ctx.Err())
 	}
@@ -192,8 +215,8 @@ func (g *Gate) tooLong(a *account) error {
 // the error of its context, nil where it has waited long enough.
 func (g *Gate) giveUp(a *account, w *waiter, cancelled error) error {
 	r := &Refused{Reason: Overloaded, RetryAfter: time.Second}
-	if !a.mayEnter() {
-		r.Reason, r.most = AccountBusy, a.most
+	if !g.mayEnter(a) {
+		r.Reason, r.most = AccountBusy, a.inside
 	}
 	g.unwait(a, w)
 	g.drop(a)
@@ -211,67 +234,17 @@ func (g *Gate) giveUp(a *account, w *waiter, cancelled error) error {
 	return r
 }
 
-// Memory returns the bytes granted: those asked for, or all that the gate has
-// where those are more.
-func (t *Ticket) Memory() int64 { return t.memory }
-
-// Leave gives everything back. Only the first call counts.
-func (t *Ticket) Leave() {
-	g := t.gate
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if t.left {
-		return
-	}
-	t.left = true
-	a := t.account
-	a.inside--
-	a.memory -= t.memory
-	g.memory -= t.memory
-	if t.slot {
-		a.running--
-		g.running--
-	}
-	g.place(a)
-	g.drop(a)
-	g.dispatch()
-}
-
-// Yield lets others have a turn where any wait, and returns when its own has
-// come again. It keeps its memory. It waits as long as ctx allows; after an
-// error nothing may run on the ticket any more, and Leave is still to be called.
-func (t *Ticket) Yield(ctx context.Context) error {
-	g := t.gate
-	if !g.contended.Load() {
-		return ctx.Err()
-	}
-	g.mu.Lock()
-	if g.turn == nil || !t.slot || g.o.Lifted {
-		g.mu.Unlock()
-		return ctx.Err()
-	}
-	a := t.account
-	w := &waiter{returning: true, ready: make(chan struct{})}
-	t.slot = false
-	a.running--
-	g.running--
-	g.wait(a, w)
-	g.stats.Yielded++
-	g.dispatch()
+// unlock lets go of the lock and then wakes whose turn has come. Before, those
+// could take the core from who holds the lock, and everybody would wait for it.
+func (g *Gate) unlock() {
+	w := g.granted
+	g.granted = nil
 	g.mu.Unlock()
-	select {
-	case <-w.ready:
-	case <-ctx.Done():
+	for w != nil {
+		next := w.next // a waiter is gone once it is woken
+		close(w.ready)
+		w = next
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if w.granted {
-		t.slot = true
-	} else {
-		g.unwait(a, w)
-		g.dispatch()
-	}
-	return ctx.Err()
 }
 
 // The rest is done under the lock.
@@ -309,21 +282,35 @@ func (g *Gate) drop(a *account) {
 	}
 }
 
-// mayEnter tells whether the account's own bound allows one more.
-func (a *account) mayEnter() bool { return a.most <= 0 || a.inside < a.most }
+// mayEnter tells whether the account's own bounds allow one more.
+func (g *Gate) mayEnter(a *account) bool {
+	return (a.most <= 0 || a.inside < a.most) && a.running+a.returning.length < g.o.Sharing
+}
+
+// hasSlot tells whether there is a slot for one more of an account.
+func (g *Gate) hasSlot(a *account, returning bool) bool {
+	return g.running < g.o.Slots || !returning && a.running == 0 && g.running < g.o.Slots+g.o.Spare
+}
 
 // hasMemory tells whether so much is left.
 func (g *Gate) hasMemory(bytes int64) bool {
 	return g.o.Memory <= 0 || g.memory+bytes <= g.o.Memory
 }
 
-func (g *Gate) enter(a *account, memory int64) *Ticket {
+// withinMemory tells whether the account would leave as much memory free as it
+// had. The first is never too much.
+func (g *Gate) withinMemory(a *account, bytes int64) bool {
+	return g.o.Memory <= 0 || a.memory == 0 || a.memory+bytes <= g.o.Memory-g.memory-bytes
+}
+
+// enter takes memory and a slot.
+func (g *Gate) enter(a *account, memory int64) {
 	a.inside++
+	g.inside++
 	a.memory += memory
 	g.memory += memory
 	g.run(a)
 	g.stats.Admitted++
-	return &Ticket{gate: g, account: a, memory: memory, slot: true}
 }
 
 // run takes a slot.
@@ -331,6 +318,21 @@ func (g *Gate) run(a *account) {
 	a.running++
 	g.running++
 	g.stats.MostRunning = max(g.stats.MostRunning, g.running)
+	g.mark()
+}
+
+// pause gives a slot back.
+func (g *Gate) pause(a *account) {
+	a.running--
+	g.running--
+	g.mark()
+}
+
+// mark keeps contended as it should be.
+func (g *Gate) mark() {
+	if now := !g.o.Lifted && (g.turn != nil || g.running > g.o.Slots); now != g.contended.Load() {
+		g.contended.Store(now)
+	}
 }
 
 func (g *Gate) wait(a *account, w *waiter) {
@@ -360,7 +362,7 @@ func (g *Gate) unwait(a *account, w *waiter) {
 // place puts the account into the ring or takes it out, as its state is now. A
 // new one comes last.
 func (g *Gate) place(a *account) {
-	in, belongs := a.next != nil, a.returning.first != nil || a.entering.first != nil && a.mayEnter()
+	in, belongs := a.next != nil, a.returning.first != nil || a.entering.first != nil && g.mayEnter(a)
 	switch {
 	case belongs && !in && g.turn == nil:
 		a.prev, a.next = a, a
@@ -380,12 +382,12 @@ func (g *Gate) place(a *account) {
 	default:
 		return
 	}
-	g.contended.Store(g.turn != nil)
+	g.mark()
 }
 
 // dispatch gives turns as long as there is room.
 func (g *Gate) dispatch() {
-	for g.turn != nil && g.running < g.o.Slots {
+	for g.turn != nil && g.running < g.o.Slots+g.o.Spare {
 		a, w := g.next()
 		if w == nil {
 			return
@@ -397,14 +399,14 @@ func (g *Gate) dispatch() {
 			g.enter(a, w.memory)
 		}
 		g.unwait(a, w)
-		w.granted = true
-		close(w.ready)
+		w.granted, w.next = true, g.granted
+		g.granted = w
 	}
 }
 
 // next returns whom to give a slot, going round from the account whose turn it
 // is: first those who have not got their share yet. It is nobody where all wait
-// for memory.
+// for memory, or where only spare slots are left and all have their share.
 //
 // The first that finds too little memory has a claim on what comes free: smaller
 // asks behind it that went first could do so for ever. Those inside have their
@@ -416,10 +418,10 @@ func (g *Gate) next() (*account, *waiter) {
 		for {
 			for _, w := range a.heads() {
 				switch {
-				case w == nil || !beyondShare && g.exceedsShare(a, w):
+				case w == nil || !g.hasSlot(a, w.returning) || !beyondShare && g.exceedsShare(a):
 				case w.returning:
 					return a, w
-				case claimed || !a.mayEnter():
+				case claimed || !g.mayEnter(a) || !g.withinMemory(a, w.memory):
 				case g.hasMemory(w.memory):
 					return a, w
 				default:
@@ -447,12 +449,9 @@ func (a *account) heads() [2]*waiter {
 }
 
 // exceedsShare tells whether one more would give the account more than half of
-// the slots or of the memory. The first is never too much.
-func (g *Gate) exceedsShare(a *account, w *waiter) bool {
-	if a.running > 0 && 2*(a.running+1) > g.o.Slots {
-		return true
-	}
-	return !w.returning && g.o.Memory > 0 && a.memory > 0 && 2*(a.memory+w.memory) > g.o.Memory
+// the slots. The first is never too much.
+func (g *Gate) exceedsShare(a *account) bool {
+	return a.running > 0 && 2*(a.running+1) > g.o.Slots
 }
 
 // GateStats counts what a Gate did, and shows what it holds.
@@ -464,10 +463,11 @@ type GateStats struct {
 	Cancelled  uint64 // gave up waiting
 	Yielded    uint64 // times that a running script let others go first
 
-	Running     int
+	Inside      int // tickets given and not left
+	Running     int // of those, the ones that compute
 	MostRunning int // so far
 	Waiting     int
-	Returning   int // waiting again, after they let others go first
+	Returning   int // inside, and waiting to compute again
 	Memory      int64
 	Accounts    int
 }
@@ -477,6 +477,7 @@ func (g *Gate) Stats() GateStats {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	s := g.stats
-	s.Running, s.Waiting, s.Returning, s.Memory, s.Accounts = g.running, g.entering, g.returning, g.memory, len(g.accounts)
+	s.Inside, s.Running, s.Waiting, s.Returning = g.inside, g.running, g.entering, g.returning
+	s.Memory, s.Accounts = g.memory, len(g.accounts)
 	return s
 }

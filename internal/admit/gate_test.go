@@ -84,7 +84,7 @@ func (c *crowd) check() {
 	g := c.gate
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	running, entering, returning, memory := 0, 0, 0, int64(0)
+	inside, running, entering, returning, memory := 0, 0, 0, 0, int64(0)
 	ring := map[*account]bool{}
 	for a := g.turn; a != nil && !ring[a]; a = a.next {
 		ring[a] = true
@@ -102,27 +102,27 @@ func (c *crowd) check() {
 				c.t.Fatalf("account %d has %d waiting, says %d", id, n, q.length)
 			}
 		}
-		if belongs := a.returning.length > 0 || a.entering.length > 0 && a.mayEnter(); id != a.id || ring[a] != belongs {
+		if belongs := a.returning.length > 0 || a.entering.length > 0 && g.mayEnter(a); id != a.id || ring[a] != belongs {
 			c.t.Fatalf("account %d (%d) is in the ring: %t", id, a.id, ring[a])
 		}
 		if a.running+a.returning.length > a.inside {
 			c.t.Fatalf("account %d: %+v", id, a)
 		}
-		running, memory = running+a.running, memory+a.memory
+		inside, running, memory = inside+a.inside, running+a.running, memory+a.memory
 		entering, returning = entering+a.entering.length, returning+a.returning.length
 	}
-	if running != g.running || entering != g.entering || returning != g.returning || memory != g.memory {
+	if inside != g.inside || running != g.running || entering != g.entering || returning != g.returning || memory != g.memory {
 		c.t.Fatalf("counted %d, %d, %d, %d; the gate has %d, %d, %d, %d", running, entering, returning, memory, g.running, g.entering, g.returning, g.memory)
 	}
-	if g.running > g.o.Slots || g.o.Memory > 0 && g.memory > g.o.Memory {
+	if g.running > g.o.Slots+g.o.Spare || g.o.Memory > 0 && g.memory > g.o.Memory {
 		c.t.Fatalf("%d of %d slots, %d of %d bytes", g.running, g.o.Slots, g.memory, g.o.Memory)
 	}
-	if g.turn != nil && g.running < g.o.Slots {
+	if g.turn != nil {
 		if a, w := g.next(); w != nil {
 			c.t.Fatalf("account %d waits though there is room", a.id)
 		}
 	}
-	if g.contended.Load() != (g.turn != nil) {
+	if g.contended.Load() != (g.turn != nil || g.running > g.o.Slots) {
 		c.t.Fatal("contended is wrong")
 	}
 }
@@ -293,18 +293,18 @@ func TestGateMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, GateOptions{Slots: 100, Memory: 100})
 		c.come(t.Context(), "a0", Ask{Account: 1, Memory: 30})
-		c.come(t.Context(), "a1", Ask{Account: 1, Memory: 30})
+		c.come(t.Context(), "d0", Ask{Account: 4, Memory: 30})
 		c.come(t.Context(), "b0", Ask{Account: 2, Memory: 60}) // does not fit
 		c.come(t.Context(), "c0", Ask{Account: 3, Memory: 10}) // would, but b is first
-		c.wantOrder("a0 a1")
+		c.wantOrder("a0 d0")
 		c.leave()
-		c.wantOrder("a0 a1 b0 c0")
-		c.come(t.Context(), "d0", Ask{Account: 4, Memory: 1000}) // all that there is
+		c.wantOrder("a0 d0 b0 c0")
+		c.come(t.Context(), "e0", Ask{Account: 5, Memory: 1000}) // all that there is
 		c.leave()
 		c.leave()
-		c.wantOrder("a0 a1 b0 c0")
+		c.wantOrder("a0 d0 b0 c0")
 		c.leave()
-		c.wantOrder("a0 a1 b0 c0 d0")
+		c.wantOrder("a0 d0 b0 c0 e0")
 		if got := c.tickets[0].Memory(); got != 100 {
 			t.Errorf("granted %d bytes", got)
 		}
@@ -312,154 +312,82 @@ func TestGateMemory(t *testing.T) {
 	})
 }
 
-// TestGateMemoryShare checks that large asks of one account do not keep out the
-// small ones of another.
+// TestGateMemoryShare checks that an account leaves as much memory free as it
+// has, so that whoever comes next need not wait for its scripts to end.
 func TestGateMemoryShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, GateOptions{Slots: 100, Memory: 100})
-		for i := range 4 {
-			c.come(t.Context(), fmt.Sprintf("a%d", i), Ask{Account: 1, Memory: 50})
+		for i := range 8 {
+			c.come(t.Context(), fmt.Sprintf("a%d", i), Ask{Account: 1, Memory: 10})
 		}
-		c.come(t.Context(), "b0", Ask{Account: 2, Memory: 10})
-		c.come(t.Context(), "b1", Ask{Account: 2, Memory: 10})
+		c.wantOrder("a0 a1 a2 a3 a4")
+		for i := range 4 {
+			c.come(t.Context(), fmt.Sprintf("b%d", i), Ask{Account: 2, Memory: 10})
+		}
+		c.wantOrder("a0 a1 a2 a3 a4 b0 b1")
+		c.come(t.Context(), "c0", Ask{Account: 3, Memory: 20})
+		c.wantOrder("a0 a1 a2 a3 a4 b0 b1 c0")
 		c.leave()
-		c.wantOrder("a0 a1 b0 b1")
+		c.leave()
+		c.wantOrder("a0 a1 a2 a3 a4 b0 b1 c0") // a, b and c have 30, 20 and 20
+		c.leave()
+		c.wantOrder("a0 a1 a2 a3 a4 b0 b1 c0 a5")
 		c.end()
 	})
 }
 
-func TestGateYield(t *testing.T) {
+// TestGateSpare checks that an account that has nothing computing begins at
+// once, beside those that have all slots, and has no privilege beyond that.
+func TestGateSpare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, GateOptions{Slots: 1, Memory: 100, Wait: time.Hour})
-		first, err := c.gate.Enter(t.Context(), Ask{Account: 1, Memory: 10})
+		c := newCrowd(t, GateOptions{Slots: 2, Spare: 1, Wait: time.Hour})
+		for i := range 4 {
+			c.come(t.Context(), fmt.Sprintf("a%d", i), Ask{Account: 1})
+		}
+		b, err := c.gate.Enter(t.Context(), Ask{Account: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := first.Yield(t.Context()); err != nil || c.gate.Stats().Yielded != 0 {
-			t.Errorf("nobody waits: %v", err)
-		}
-		c.come(t.Context(), "b0", Ask{Account: 2})
+		c.come(t.Context(), "c0", Ask{Account: 3})
+		c.wantOrder("a0 a1")
+
+		// What b gives back when its slice is over is c's to begin with.
 		done := make(chan error, 1)
-		go func() { done <- first.Yield(t.Context()) }()
+		go func() { done <- yield(t.Context(), b) }()
 		synctest.Wait()
-		c.wantOrder("b0")
-		if s := c.gate.Stats(); s.Memory != 10 || s.Running != 1 || s.Returning != 1 {
-			t.Errorf("while it waits: %+v", s)
-		}
-		c.leave()
+		c.check()
+		c.wantOrder("a0 a1 c0")
+		c.leave() // a0: there are two still
+		c.wantOrder("a0 a1 c0")
+		c.leave() // a1: it is a's turn
+		c.wantOrder("a0 a1 c0 a2")
+		c.leave() // c0
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
 		c.check()
+		b.Leave()
+		c.end()
+	})
+}
 
-		// One whose context ends while it waits holds no slot any more.
-		ctx, cancel := context.WithCancel(t.Context())
-		c.come(t.Context(), "b1", Ask{Account: 2})
-		go func() { done <- first.Yield(ctx) }()
+// TestGateSharing checks that an account lets no more in than can take turns.
+func TestGateSharing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, GateOptions{Slots: 4, Sharing: 2})
+		for i := range 3 {
+			c.come(t.Context(), fmt.Sprintf("a%d", i), Ask{Account: 1})
+		}
+		c.wantOrder("a0 a1")
+		c.tickets[0].Rest() // what does not compute takes no turns
 		synctest.Wait()
-		cancel()
-		if err := <-done; !errors.Is(err, context.Canceled) {
+		c.check()
+		c.wantOrder("a0 a1 a2")
+		_, err := c.gate.Enter(t.Context(), Ask{Account: 1})
+		var refused *Refused
+		if !errors.As(err, &refused) || refused.Reason != AccountBusy {
 			t.Errorf("got %v", err)
 		}
-		c.check()
-		first.Leave()
-		first.Leave()
-		c.wantOrder("b0 b1")
-		c.end()
-	})
-}
-
-// TestGateYieldKeepsMemory checks that one that waits for memory does not hold
-// back those who would give it back if only they could go on.
-func TestGateYieldKeepsMemory(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, GateOptions{Slots: 1, Memory: 100, Wait: time.Hour})
-		first, err := c.gate.Enter(t.Context(), Ask{Account: 1, Memory: 60})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.come(t.Context(), "a1", Ask{Account: 1, Memory: 60})
-		c.come(t.Context(), "b0", Ask{Account: 2, Memory: 60})
-		if err := first.Yield(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		c.check()
-		first.Leave()
-		synctest.Wait()
-		c.check()
-		c.wantOrder("b0")
-		c.leave()
-		c.wantOrder("b0 a1")
-		c.end()
-	})
-}
-
-// TestGateYieldStaysInside checks that an account's bound counts scripts that
-// let others go first.
-func TestGateYieldStaysInside(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, GateOptions{Slots: 1, Wait: time.Hour})
-		first, err := c.gate.Enter(t.Context(), Ask{Account: 1, Most: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.come(t.Context(), "a1", Ask{Account: 1, Most: 1})
-		c.come(t.Context(), "b0", Ask{Account: 2})
-		done := make(chan error, 1)
-		go func() { done <- first.Yield(t.Context()) }()
-		synctest.Wait()
-		c.wantOrder("b0")
-		c.leave()
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
-		c.wantOrder("b0")
-		first.Leave()
-		synctest.Wait()
-		c.check()
-		c.wantOrder("b0 a1")
-		c.end()
-	})
-}
-
-// TestGateYieldNoisy checks that endless scripts of one account that yield let
-// another in at once.
-func TestGateYieldNoisy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, GateOptions{Slots: 2})
-		ctx, cancel := context.WithCancel(t.Context())
-		const slice = 5 * time.Millisecond
-		var wg sync.WaitGroup
-		for range 20 {
-			wg.Go(func() {
-				ticket, err := c.gate.Enter(ctx, Ask{Account: 1, Most: 20})
-				if err != nil {
-					return
-				}
-				defer ticket.Leave()
-				for ticket.Yield(ctx) == nil {
-					select {
-					case <-time.After(slice): // of computing
-					case <-ctx.Done():
-					}
-				}
-			})
-		}
-		synctest.Wait()
-		for i := range 100 {
-			start := time.Now()
-			ticket, err := c.gate.Enter(ctx, Ask{Account: 2, Most: 2})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if waited := time.Since(start); waited > slice {
-				t.Errorf("call %d waited %v", i, waited)
-			}
-			<-time.After(time.Millisecond)
-			ticket.Leave()
-		}
-		cancel()
-		wg.Wait()
 		c.end()
 	})
 }
@@ -472,7 +400,7 @@ func TestGateLifted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := ticket.Yield(t.Context()); err != nil {
+		if err := yield(t.Context(), ticket); err != nil {
 			t.Fatal(err)
 		}
 		tickets = append(tickets, ticket)
@@ -491,7 +419,7 @@ func TestGateRandom(t *testing.T) {
 	for seed := range uint64(30) {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 1))
-			c := newCrowd(t, GateOptions{Slots: 1 + random.IntN(6), Memory: 100, Wait: time.Hour, MaxWaiting: 30})
+			c := newCrowd(t, GateOptions{Slots: 1 + random.IntN(6), Spare: random.IntN(3), Sharing: 1 + random.IntN(6), Memory: 100, Wait: time.Hour, MaxWaiting: 30})
 			var cancels []context.CancelFunc
 			for i := range 300 {
 				switch n := random.IntN(10); {
@@ -524,7 +452,7 @@ func TestGateRandom(t *testing.T) {
 }
 
 func TestGateConcurrent(t *testing.T) {
-	g := NewGate(GateOptions{Slots: 3, Memory: 100, Wait: time.Hour})
+	g := NewGate(GateOptions{Slots: 3, Spare: 2, Memory: 100, Wait: time.Hour})
 	var wg sync.WaitGroup
 	for i := range 16 {
 		wg.Go(func() {
@@ -534,17 +462,24 @@ func TestGateConcurrent(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if n%3 == 0 {
-					if err := ticket.Yield(t.Context()); err != nil {
-						t.Error(err)
+				switch n % 3 {
+				case 0:
+					err = yield(t.Context(), ticket)
+				case 1:
+					ticket.Rest()
+					if n%2 == 0 {
+						err = ticket.Turn(t.Context())
 					}
+				}
+				if err != nil {
+					t.Error(err)
 				}
 				ticket.Leave()
 			}
 		})
 	}
 	wg.Wait()
-	if s := g.Stats(); s.Admitted != 16*300 || s.Running != 0 || s.Memory != 0 || s.MostRunning > 3 || s.Accounts != 0 {
+	if s := g.Stats(); s.Admitted != 16*300 || s.Running != 0 || s.Memory != 0 || s.MostRunning > 5 || s.Accounts != 0 {
 		t.Errorf("got %+v", s)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"ql/internal/admit"
 	"ql/internal/api"
 	"ql/internal/api/httpapi"
+	"ql/internal/auth"
 	"ql/internal/job"
 )
 
@@ -29,7 +30,10 @@ var pages = []string{noPage, listed, bobs, unlisted, nullPage, ownPage}
 // TestAccessMatrix calls every route with every kind of credentials from every
 // kind of page. A route without a table here fails.
 func TestAccessMatrix(t *testing.T) {
-	w := boot(t, settings{service: func(o *api.Options) { o.Limiter = admit.NewLimiter(admit.LimiterOptions{Lifted: true}) }})
+	w := boot(t, settings{
+		service: func(o *api.Options) { o.Limiter = admit.NewLimiter(admit.LimiterOptions{Lifted: true}) },
+		auth:    func(o *auth.Options) { o.Unthrottled = true },
+	})
 	ada, bob, carl := w.member("ada", account.Standard), w.member("bob", account.Standard), w.member("carl", account.Standard)
 	_, err := w.accounts.AddDomain(t.Context(), "ada", "shop.example.com", false)
 	check(t, err)
@@ -39,11 +43,22 @@ func TestAccessMatrix(t *testing.T) {
 	wrong.password, wrong.key = "another long sentence", bob.key
 	dev := member{name: "dev", password: "dev", key: "dev"}
 	nobody := member{}
-	jobs := w.query(ada, `EMIT "it"`, "").read(t).JobID
+	kind := ada // of the credential that the other convention takes
+	kind.password, kind.key = ada.key, ada.password
+	finished := w.query(ada, `EMIT "it"`, "").read(t).JobID
 
-	credentials := map[string]member{"none": nobody, "ada": ada, "bob": bob, "carl": carl, "wrong": wrong, "dev": dev}
+	credentials := map[string]member{"none": nobody, "ada": ada, "bob": bob, "carl": carl, "wrong": wrong, "kind": kind, "dev": dev}
 	always := func(status int) []int { return []int{status, status, status, status, status, status} }
 	public := map[string][]int{"none": always(200)}
+	holder := map[string][]int{
+		"none":  {200, 200, 403, 403, 403, 403},
+		"ada":   {200, 200, 403, 403, 403, 403},
+		"bob":   always(404),
+		"carl":  always(404),
+		"wrong": always(401),
+		"kind":  always(404), // the key did not start the job
+		"dev":   {404, 403, 403, 403, 403, 404},
+	}
 	// In the order of pages: none, listed, bob's, unlisted, null, own.
 	want := map[string]map[string][]int{
 		"POST /v1/query": {
@@ -52,6 +67,7 @@ func TestAccessMatrix(t *testing.T) {
 			"bob":   {200, 403, 200, 403, 403, 403},
 			"carl":  always(200),
 			"wrong": always(401),
+			"kind":  always(401),
 			"dev":   {200, 403, 403, 403, 403, 200},
 		},
 		"POST /api": {
@@ -60,22 +76,28 @@ func TestAccessMatrix(t *testing.T) {
 			"bob":   always(200),
 			"carl":  always(200),
 			"wrong": always(401),
+			"kind":  always(401),
 			"dev":   {200, 403, 403, 403, 403, 200},
 		},
-		"GET /v1/job/{id}": {
-			"none":  {200, 200, 403, 403, 403, 403},
+		"GET /v1/job/{id}":        holder,
+		"DELETE /v1/job/{id}":     holder,
+		"GET /v1/job/{id}/events": holder,
+		"POST /v1/confirm/{id}":   holder,
+		"GET /v1/jobs": {
+			"none":  always(401),
 			"ada":   {200, 200, 403, 403, 403, 403},
-			"bob":   always(404),
-			"carl":  always(404),
+			"bob":   {200, 403, 200, 403, 403, 403},
+			"carl":  always(200),
 			"wrong": always(401),
-			"dev":   {404, 403, 403, 403, 403, 404},
+			"kind":  {200, 200, 403, 403, 403, 403},
+			"dev":   {200, 403, 403, 403, 403, 200},
 		},
 		"GET /healthz":      public,
 		"GET /readyz":       public,
 		"GET /openapi.json": public,
 	}
 	// mayRead lists the pages that may read the answers to calls as an account.
-	mayRead := map[string]string{"ada": listed, "bob": bobs}
+	mayRead := map[string]string{"ada": listed, "bob": bobs, "kind": listed}
 
 	for _, route := range w.handler.Routes() {
 		name := route.Method + " " + route.Path
@@ -93,9 +115,16 @@ func TestAccessMatrix(t *testing.T) {
 				if page != noPage {
 					headers = []string{"Origin", page}
 				}
-				r := w.callAs(name, credentials[who], jobs, headers)
+				id := finished
+				if changesJob(name) {
+					id = w.query(ada, `CONFIRM "Sure?"`, "").read(t).JobID
+				}
+				r := w.callAs(name, credentials[who], id, headers)
 				if r.status != statuses[i] {
 					t.Errorf("%s as %s from %q: %d, want %d: %s", name, who, page, r.status, statuses[i], r.body)
+				}
+				if changesJob(name) && (w.state(id) == job.Paused) != (r.status != 200) {
+					t.Errorf("%s as %s from %q: answered %d, and the job is %s", name, who, page, r.status, w.state(id))
 				}
 				readable := r.header.Get("Access-Control-Allow-Origin")
 				expected := ""
@@ -124,6 +153,27 @@ func TestAccessMatrix(t *testing.T) {
 	}
 }
 
+// changesJob tells whether a route does something to a job.
+func changesJob(route string) bool {
+	return route == "DELETE /v1/job/{id}" || route == "POST /v1/confirm/{id}"
+}
+
+// state looks at a job past all routes.
+func (w *world) state(id string) job.State {
+	w.t.Helper()
+	parsed, _ := job.ParseID(id)
+	v, err := w.worker.View(w.t.Context(), parsed)
+	check(w.t, err)
+	return v.State
+}
+
+// basic returns the header of HTTP Basic.
+func basic(name, secret string) string {
+	req := http.Request{Header: http.Header{}}
+	req.SetBasicAuth(name, secret)
+	return req.Header.Get("Authorization")
+}
+
 // callAs calls a route in the way that it takes credentials.
 func (w *world) callAs(route string, m member, jobID string, headers []string) response {
 	w.t.Helper()
@@ -141,11 +191,53 @@ func (w *world) callAs(route string, m member, jobID string, headers []string) r
 	}
 	method, path, _ := strings.Cut(route, " ")
 	if m.name != "" {
-		req := http.Request{Header: http.Header{}}
-		req.SetBasicAuth(m.name, m.password)
-		headers = append([]string{"Authorization", req.Header.Get("Authorization")}, headers...)
+		headers = append([]string{"Authorization", basic(m.name, m.password)}, headers...)
 	}
-	return w.send(method, strings.Replace(path, "{id}", jobID, 1), "", "", headers...)
+	path = strings.Replace(path, "{id}", jobID, 1)
+	if method == http.MethodPost {
+		return w.send(method, path, jsonType, `{"approved":true}`, headers...)
+	}
+	return w.send(method, path, "", "", headers...)
+}
+
+// TestAsyncAccess submits jobs as TestAccessMatrix sends queries: who may run a
+// script may submit one, and nobody else.
+func TestAsyncAccess(t *testing.T) {
+	w := boot(t)
+	ada, bob := w.member("ada", account.Standard), w.member("bob", account.Standard)
+	_, err := w.accounts.AddDomain(t.Context(), "ada", "shop.example.com", false)
+	check(t, err)
+	wrong := ada
+	wrong.password = ada.key
+	for _, test := range []struct {
+		who  string
+		as   *member
+		page string
+		want int
+	}{
+		{"nobody", nil, noPage, 401},
+		{"a listed page", nil, listed, 202},
+		{"another page", nil, unlisted, 403},
+		{"ada", &ada, noPage, 202},
+		{"ada on her page", &ada, listed, 202},
+		{"ada on another page", &ada, unlisted, 403},
+		{"bob, who lists none", &bob, unlisted, 202},
+		{"the key", &wrong, noPage, 401},
+	} {
+		var headers []string
+		if test.page != noPage {
+			headers = []string{"Origin", test.page}
+		}
+		r := response{}
+		if test.as == nil {
+			r = w.send("POST", "/v1/query", jsonType, `{"mode":"async","query":"EMIT 1"}`, headers...)
+		} else {
+			r = w.query(*test.as, "EMIT 1", `"mode":"async"`, headers...)
+		}
+		if r.status != test.want {
+			t.Errorf("%s: %d %s, want %d", test.who, r.status, r.body, test.want)
+		}
+	}
 }
 
 func TestPages(t *testing.T) {
@@ -213,7 +305,8 @@ func TestPreflight(t *testing.T) {
 	w.member("ada", account.Standard)
 	_, err := w.accounts.AddDomain(t.Context(), "ada", "shop.example.com", false)
 	check(t, err)
-	for _, path := range []string{"/v1/query", "/v1/job/0d3f0a4e-7b8c-4d5e-9f00-112233445566", "/api"} {
+	const someJob = "0d3f0a4e-7b8c-4d5e-9f00-112233445566"
+	for _, path := range []string{"/v1/query", "/v1/job/" + someJob, "/v1/job/" + someJob + "/events", "/v1/confirm/" + someJob, "/v1/jobs", "/api"} {
 		r := w.send("OPTIONS", path, "", "", "Origin", listed, "Access-Control-Request-Method", "POST")
 		want := map[string]string{
 			"Access-Control-Allow-Origin": listed, "Access-Control-Allow-Credentials": "true", "Vary": "Origin",
@@ -293,11 +386,6 @@ func TestJobs(t *testing.T) {
 	byPage := w.send("POST", "/v1/query", "application/json", `{"query":"EMIT 3"}`, "Origin", listed).read(t).JobID
 	check(t, w.recorder.Flush(t.Context()))
 	poll := func(id string, headers ...string) response { return w.send("GET", "/v1/job/"+id, "", "", headers...) }
-	basic := func(name, secret string) string {
-		req := http.Request{Header: http.Header{}}
-		req.SetBasicAuth(name, secret)
-		return req.Header.Get("Authorization")
-	}
 
 	for id, want := range map[string]string{byPassword: "1", byKey: "2", byPage: "3"} {
 		r := poll(id)
@@ -335,13 +423,31 @@ func TestJobs(t *testing.T) {
 		{"a page, for what it did not start", byKey, []string{"Origin", listed}, 401},
 		{"another page", byPage, []string{"Origin", unlisted}, 403},
 	}
+	routes := map[string]func(id string, headers ...string) response{
+		"poll": poll,
+		"events": func(id string, headers ...string) response {
+			return w.send("GET", "/v1/job/"+id+"/events", "", "", headers...)
+		},
+		"cancel": func(id string, headers ...string) response {
+			return w.send("DELETE", "/v1/job/"+id, "", "", headers...)
+		},
+		"confirm": func(id string, headers ...string) response {
+			r := w.send("POST", "/v1/confirm/"+id, jsonType, `{"approved":true}`, headers...)
+			if r.status == 409 { // it was let in, and the job is finished
+				r.status = 200
+			}
+			return r
+		},
+	}
 	for _, test := range tests {
-		r := poll(test.id, test.headers...)
-		if r.status != test.want {
-			t.Errorf("%s: %d %s, want %d", test.name, r.status, r.body, test.want)
-		}
-		if (r.header.Get("WWW-Authenticate") != "") != (test.want == 401) {
-			t.Errorf("%s: WWW-Authenticate %q", test.name, r.header.Get("WWW-Authenticate"))
+		for route, ask := range routes {
+			r := ask(test.id, test.headers...)
+			if r.status != test.want {
+				t.Errorf("%s, %s: %d %s, want %d", route, test.name, r.status, r.body, test.want)
+			}
+			if (r.header.Get("WWW-Authenticate") != "") != (test.want == 401) {
+				t.Errorf("%s, %s: WWW-Authenticate %q", route, test.name, r.header.Get("WWW-Authenticate"))
+			}
 		}
 	}
 

@@ -13,6 +13,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/admit"
 	"ql/internal/api"
+	"ql/internal/execution"
 )
 
 // BenchmarkCall is a trivial script through each convention, without a network,
@@ -20,8 +21,8 @@ import (
 func BenchmarkCall(b *testing.B) {
 	w := boot(b, settings{service: func(o *api.Options) {
 		o.Limiter = admit.NewLimiter(admit.LimiterOptions{Lifted: true})
-		o.Resources = func(context.Context, account.Account, account.Limits, string) (api.Resources, error) {
-			return api.Resources{}, nil
+		o.Host.Resources = func(context.Context, account.Account, account.Limits, string) (execution.Resources, error) {
+			return execution.Resources{}, nil
 		}
 	}})
 	ada := w.member("ada", account.Standard)

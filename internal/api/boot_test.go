@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"ql/internal/account"
 	"ql/internal/admit"
@@ -24,11 +25,13 @@ import (
 	"ql/internal/api/httpapi"
 	"ql/internal/api/jsonapi"
 	"ql/internal/auth"
+	"ql/internal/execution"
 	"ql/internal/job"
 	"ql/internal/resource/databases"
 	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
 	"ql/internal/store/sqlite"
+	"ql/internal/worker"
 	"ql/lang"
 )
 
@@ -36,6 +39,7 @@ import (
 // the test's.
 type world struct {
 	t        testing.TB
+	folder   string
 	url      string
 	client   *http.Client
 	handler  *httpapi.Handler
@@ -44,12 +48,14 @@ type world struct {
 	store    *sqlite.Store
 	auth     *auth.Authenticator
 	recorder *job.Recorder
+	worker   *worker.Worker
 	log      *buffer
 }
 
 // settings change what boot makes.
 type settings struct {
 	service func(*api.Options)
+	auth    func(*auth.Options)
 	http    func(*httpapi.Options)
 }
 
@@ -63,6 +69,7 @@ func boot(t testing.TB, change ...settings) *world {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	folder := t.TempDir()
+	w.folder = folder
 	store, err := sqlite.Open(ctx, sqlite.Options{Folder: folder, Own: true})
 	check(t, err)
 	t.Cleanup(func() { check(t, store.Close()) })
@@ -75,22 +82,32 @@ func boot(t testing.TB, change ...settings) *world {
 
 	dev, err := w.accounts.EnsureDevelopment(ctx)
 	check(t, err)
-	w.auth, err = auth.New(store.Accounts(), auth.Options{
+	identities := auth.Options{
 		Development: &auth.Development{Account: dev.ID, Username: "dev", Password: "dev"},
 		Own:         []account.Origin{{Scheme: "http", Host: "localhost", Port: 8080}},
-	})
+	}
+	for _, c := range change {
+		if c.auth != nil {
+			c.auth(&identities)
+		}
+	}
+	w.auth, err = auth.New(store.Accounts(), identities)
 	check(t, err)
 
 	log := slog.New(slog.NewJSONHandler(w.log, nil))
 	o := api.Options{
-		Auth:      w.auth,
-		Accounts:  store.Accounts(),
-		Limiter:   admit.NewLimiter(admit.LimiterOptions{}),
-		Gate:      admit.NewGate(admit.GateOptions{Slots: 4}),
-		Programs:  lang.NewCache(1 << 20),
-		Jobs:      w.recorder,
-		Resources: (&folders{root: folder, accounts: w.accounts, sessions: sessions.New(store.Sessions(), sessions.Options{})}).open,
-		Log:       log,
+		Auth:     w.auth,
+		Accounts: store.Accounts(),
+		Limiter:  admit.NewLimiter(admit.LimiterOptions{}),
+		Limits:   account.Plan.Limits,
+		Gate:     admit.NewGate(admit.GateOptions{Slots: 4}),
+		Host: &execution.Host{
+			Programs: lang.NewCache(1 << 20), Clock: time.Now, Log: log,
+			Resources: (&folders{root: folder, accounts: w.accounts, sessions: sessions.New(store.Sessions(), sessions.Options{})}).open,
+		},
+		Records: w.recorder,
+		URLs:    api.URLs{Base: "http://ql.example", API: "http://api.ql.example"},
+		Log:     log,
 	}
 	h := httpapi.Options{Log: log, OpenAPI: api.Description()}
 	for _, c := range change {
@@ -98,6 +115,13 @@ func boot(t testing.TB, change ...settings) *world {
 			c.service(&o)
 		}
 	}
+	w.worker = worker.New(worker.Options{
+		Queue: store.Queue(), Accounts: store.Accounts(), Host: o.Host, Gate: o.Gate, Sealer: w.accounts.States(),
+		Limits: o.Limits, Log: log, Clock: time.Now,
+	})
+	check(t, w.worker.Start(ctx))
+	t.Cleanup(func() { check(t, w.worker.Stop(ctx)) })
+	o.Jobs = w.worker
 	w.service = api.New(o)
 	h.Preflight = w.auth.Preflight
 	h.Routes = append(jsonapi.Routes(w.service), formapi.Routes(w.service)...)
@@ -120,17 +144,17 @@ type folders struct {
 	sessions *sessions.Store
 }
 
-func (f *folders) open(ctx context.Context, a account.Account, l account.Limits, session string) (api.Resources, error) {
+func (f *folders) open(ctx context.Context, a account.Account, l account.Limits, session string) (execution.Resources, error) {
 	folder := filepath.Join(f.root, "accounts", strconv.FormatInt(int64(a.ID), 10))
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return api.Resources{}, err
+		return execution.Resources{}, err
 	}
 	dir, err := files.OpenDir(folder, ".ql")
 	if err != nil {
-		return api.Resources{}, err
+		return execution.Resources{}, err
 	}
 	db := databases.New(databases.Options{Folder: filepath.Join(folder, ".ql")})
-	return api.Resources{
+	return execution.Resources{
 		Files: dir, Databases: db, Secrets: secrets{f.accounts, a.ID},
 		Session: f.sessions.For(a.ID, session).Bound(l.SessionBytes, l.SessionKeys),
 		Release: func() { _, _ = db.Close(), dir.Close() },
@@ -227,17 +251,39 @@ type answer struct {
 	ResultEncoding string           `json:"result_encoding"`
 	Trace          []map[string]any `json:"trace"`
 	Response       map[string]any   `json:"response"`
-	Error          struct {
-		Code    string           `json:"code"`
-		Message string           `json:"message"`
-		Field   string           `json:"field"`
-		Limit   string           `json:"limit"`
-		Value   int64            `json:"value"`
-		Line    int              `json:"line"`
-		Column  int              `json:"column"`
-		Step    string           `json:"step"`
-		ID      string           `json:"id"`
-		Details []map[string]any `json:"details"`
+	Prompt         struct {
+		ID        string         `json:"id"`
+		Kind      string         `json:"kind"`
+		Message   string         `json:"message"`
+		Schema    map[string]any `json:"schema"`
+		ExpiresAt time.Time      `json:"expires_at"`
+	} `json:"prompt"`
+	ConfirmURL string    `json:"confirm_url"`
+	FormURL    string    `json:"form_url"`
+	PollURL    string    `json:"poll_url"`
+	ResumeAt   time.Time `json:"resume_at"`
+	Jobs       []struct {
+		ID         string     `json:"job_id"`
+		Status     string     `json:"status"`
+		Mode       string     `json:"mode"`
+		Convention string     `json:"convention"`
+		CreatedAt  time.Time  `json:"created_at"`
+		FinishedAt *time.Time `json:"finished_at"`
+		Steps      int64      `json:"steps"`
+	} `json:"jobs"`
+	Next  string `json:"next"`
+	Error struct {
+		Code    string            `json:"code"`
+		Message string            `json:"message"`
+		Field   string            `json:"field"`
+		Limit   string            `json:"limit"`
+		Value   int64             `json:"value"`
+		Line    int               `json:"line"`
+		Column  int               `json:"column"`
+		Step    string            `json:"step"`
+		ID      string            `json:"id"`
+		Fields  map[string]string `json:"fields"`
+		Details []map[string]any  `json:"details"`
 	} `json:"error"`
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"ql/internal/admit"
 	"ql/internal/fault"
+	"ql/internal/form"
 	"ql/internal/wire"
 )
 
@@ -24,12 +25,18 @@ type Refusal struct {
 // answer tells its id alone.
 func Refused(err error) *Refusal {
 	e := coded(err)
+	var fields form.FieldErrors
 	r := &Refusal{
 		Error: wire.Error{
 			Code: string(e.Code), Message: e.Message, Field: e.Field, Limit: e.Limit, Max: e.Value,
 			Line: e.Line, Column: e.Column, Step: e.Step, ID: e.ID,
 		},
 		Status: e.Status(), RetryAfter: e.RetryAfter, Allow: e.Allow,
+	}
+	if errors.As(err, &fields) {
+		for _, f := range fields {
+			r.Fields = append(r.Fields, wire.Pair{Name: f.Field, Value: f.Message})
+		}
 	}
 	if e.Field != "" {
 		r.Message = e.Field + ": " + e.Message
@@ -44,7 +51,10 @@ func Refused(err error) *Refusal {
 func coded(err error) *fault.Error {
 	var refusal *wire.Refusal
 	var refused *admit.Refused
+	var fields form.FieldErrors
 	switch {
+	case errors.As(err, &fields):
+		return fault.New(fault.InvalidFields, "%s", fields.Error())
 	case errors.As(err, &refusal):
 		e := fault.New(fault.Code(refusal.Code), "%s", refusal.Message)
 		e.Field, e.Limit, e.Value = refusal.Field, refusal.Limit, refusal.Max

@@ -17,9 +17,9 @@ import (
 	"ql/internal/admit"
 	"ql/internal/api"
 	"ql/internal/api/httpapi"
+	"ql/internal/execution"
 	"ql/internal/fault"
 	"ql/internal/job"
-	"ql/lang/value"
 )
 
 const (
@@ -37,7 +37,10 @@ func TestMethodsAndAddresses(t *testing.T) {
 	}{
 		{"GET", "/v1/query", 405, "method_not_allowed", "POST"},
 		{"PUT", "/v1/query", 405, "method_not_allowed", "POST"},
-		{"POST", "/v1/job/0d3f0a4e-7b8c-4d5e-9f00-112233445566", 405, "method_not_allowed", "GET, HEAD"},
+		{"POST", "/v1/job/0d3f0a4e-7b8c-4d5e-9f00-112233445566", 405, "method_not_allowed", "GET, HEAD, DELETE"},
+		{"DELETE", "/v1/job/0d3f0a4e-7b8c-4d5e-9f00-112233445566/events", 405, "method_not_allowed", "GET, HEAD"},
+		{"GET", "/v1/confirm/0d3f0a4e-7b8c-4d5e-9f00-112233445566", 405, "method_not_allowed", "POST"},
+		{"POST", "/v1/jobs", 405, "method_not_allowed", "GET, HEAD"},
 		{"PATCH", "/healthz", 405, "method_not_allowed", "GET, HEAD"},
 		{"GET", "/", 404, "not_found", ""},
 		{"GET", "/v1", 404, "not_found", ""},
@@ -47,6 +50,11 @@ func TestMethodsAndAddresses(t *testing.T) {
 		{"POST", "/v1/../v1/query", 404, "not_found", ""},
 		{"GET", "/v1/job/", 404, "not_found", ""},
 		{"GET", "/v1/job/a%2Fb", 404, "not_found", ""},
+		{"GET", "/v1/job//events", 404, "not_found", ""},
+		{"GET", "/v1/job/x/event", 404, "not_found", ""},
+		{"POST", "/v1/confirm/", 404, "not_found", ""},
+		{"POST", "/v1/confirm/a%2Fb", 404, "not_found", ""},
+		{"GET", "/v1/jobs/", 404, "not_found", ""},
 		{"GET", "/v2/query", 404, "not_found", ""},
 		{"GET", "/healthz?x=" + strings.Repeat("x", 9000), 413, "too_large", ""},
 	}
@@ -98,8 +106,13 @@ func TestMediaTypesAndSizes(t *testing.T) {
 		{"unknown form field", "/api", formType, goodForm + "&more=1", nil, 200, ""},
 		{"unknown JSON field", "/v1/query", jsonType, `{"query":"","more":1}`, nil, 400, "invalid_request"},
 		{"duplicate", "/v1/query", jsonType, `{"query":"","query":""}`, nil, 400, "invalid_request"},
-		{"async", "/v1/query", jsonType, strings.Replace(goodJSON, `"query"`, `"mode":"async","query"`, 1), nil, 400, "invalid_request"},
+		{"async", "/v1/query", jsonType, strings.Replace(goodJSON, `"query"`, `"mode":"async","query"`, 1), nil, 202, ""},
 		{"webhook with sync", "/v1/query", jsonType, strings.Replace(goodJSON, `"query"`, `"options":{"webhook":"https://a.example"},"query"`, 1), nil, 400, "invalid_request"},
+		{"a reply to no job", "/v1/confirm/x", jsonType, `{"approved":true}`, nil, 404, "job_not_found"},
+		{"a reply of no type", "/v1/confirm/x", "", `{"approved":true}`, nil, 415, "unsupported_media_type"},
+		{"a reply as a form", "/v1/confirm/x", formType, "approved=true", nil, 415, "unsupported_media_type"},
+		{"a reply too large for anybody", "/v1/confirm/x", jsonType, strings.Repeat(" ", 16<<20+1), nil, 413, "too_large"},
+		{"an empty reply", "/v1/confirm/x", jsonType, "", nil, 400, "invalid_request"},
 		{"bad JSON in get", "/api", formType, goodForm + "&get=%7B", nil, 400, "invalid_request"},
 	}
 	for _, test := range tests {
@@ -325,8 +338,8 @@ func TestHangUp(t *testing.T) {
 	started := make(chan struct{})
 	w := boot(t, settings{service: func(o *api.Options) {
 		o.Ran = func(s job.State, _ time.Duration) { ran <- s }
-		open := o.Resources
-		o.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (api.Resources, error) {
+		open := o.Host.Resources
+		o.Host.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (execution.Resources, error) {
 			close(started)
 			return open(ctx, a, l, session)
 		}
@@ -351,35 +364,34 @@ func TestHangUp(t *testing.T) {
 	}
 }
 
-// TestBusy fills the node, and an account's own bound.
+// TestBusy fills the node, and an account's own bound. A script that waits for
+// something keeps its account's place, and computes nothing.
 func TestBusy(t *testing.T) {
-	running, free := make(chan struct{}), make(chan struct{})
-	w := boot(t, limited(func(l *account.Limits) { l.Concurrent = 1 }), settings{service: func(o *api.Options) {
-		o.Gate = admit.NewGate(admit.GateOptions{Slots: 2, Wait: time.Millisecond})
-		open := o.Resources
-		o.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (api.Resources, error) {
-			r, err := open(ctx, a, l, session)
-			r.Quota = func(context.Context) (value.Value, error) {
-				running <- struct{}{}
-				<-free
-				return value.NewMap(nil, 0).Value(), nil
-			}
-			return r, err
-		}
-	}})
+	gate := admit.NewGate(admit.GateOptions{Slots: 2, Wait: time.Millisecond})
+	h := newHold(t)
+	w := boot(t, limited(func(l *account.Limits) { l.Concurrent = 1 }), h.settings(), settings{service: func(o *api.Options) { o.Gate = gate }})
+	t.Cleanup(h.free) // before the service is stopped
 	ada, bob, carl := w.member("ada", account.Standard), w.member("bob", account.Standard), w.member("carl", account.Standard)
-	done := make(chan response)
-	hold := func(m member) {
+	done := make(chan response, 2)
+	for _, m := range []member{ada, bob} {
 		go func() { done <- w.query(m, "EMIT !QUOTA('x')", "") }()
-		<-running
+		h.wait(t)
 	}
-	hold(ada)
 	r := w.query(ada, "EMIT 1", "")
 	r.wantError(t, 429, "rate_limited")
 	if r.header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
-	hold(bob)
+	// Two that wait leave both slots free.
+	if r := w.query(carl, "EMIT 1", ""); r.status != 200 {
+		t.Errorf("beside scripts that wait: %d %s", r.status, r.body)
+	}
+	var computing []*admit.Ticket
+	for i := range 2 {
+		ticket, err := gate.Enter(t.Context(), admit.Ask{Account: int64(1000 + i)})
+		check(t, err)
+		computing = append(computing, ticket)
+	}
 	r = w.query(carl, "EMIT 1", "")
 	r.wantError(t, 503, "overloaded")
 	if r.header.Get("Retry-After") == "" {
@@ -388,7 +400,10 @@ func TestBusy(t *testing.T) {
 	if f := w.form(carl, "EMIT 1", nil); f.status != 503 || f.header.Get("QL-Error") != "overloaded" || f.header.Get("Retry-After") == "" {
 		t.Errorf("form: %d %v", f.status, f.header)
 	}
-	close(free)
+	for _, ticket := range computing {
+		ticket.Leave()
+	}
+	h.free()
 	for range 2 {
 		if r := <-done; r.status != 200 {
 			t.Errorf("%d %s", r.status, r.body)

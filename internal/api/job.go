@@ -8,73 +8,369 @@ import (
 	"ql/internal/account"
 	"ql/internal/admit"
 	"ql/internal/auth"
+	"ql/internal/engine"
+	"ql/internal/execution"
 	"ql/internal/fault"
 	"ql/internal/job"
+	"ql/internal/wire"
+	"ql/internal/worker"
+	"ql/lang/value"
 )
 
 // mostMisses is how many jobs that are not there an address may ask for in a
 // minute. Ids are too many to be guessed; this keeps the noise down.
 const mostMisses = 30
 
-// Job shows a job to whoever knows its id, unless its account asks for more. A
-// text that is no id is like one that nobody knows.
-func (s *Service) Job(ctx context.Context, c Caller, text string, p *Proof) (Answer, error) {
-	record, owner, err := s.find(ctx, text)
+// opened is a job that a caller may see.
+type opened struct {
+	*job.View
+	owner  account.Account
+	origin string         // the page's, where it may read the answer
+	by     job.Credential // that the caller brought
+}
+
+// open finds a job for whoever knows its id, unless its account asks for more.
+// A text that is no id is like one that nobody knows. The answer holds what
+// counts beside an error.
+func (s *Service) open(ctx context.Context, c Caller, text string, p *Proof) (opened, Answer, error) {
+	o, err := s.find(ctx, text)
 	if err != nil {
 		if fault.Is(err, fault.JobNotFound) {
 			return s.miss(c, err)
 		}
-		return Answer{}, err
+		return o, Answer{}, err
 	}
+	o.by = job.ByNobody
 	if p != nil {
 		// Somebody else's credentials do not tell that there is such a job.
 		who, err := s.prove(ctx, c, *p)
 		if err != nil {
-			return Answer{}, err
+			return o, Answer{}, err
 		}
-		if who.Account.ID != owner.ID || p.By == job.ByKey && record.Credential != job.ByKey {
+		if who.Account.ID != o.owner.ID || p.By == job.ByKey && o.Credential != job.ByKey {
 			return s.miss(c, notFound())
 		}
+		o.by = p.By
 	}
-	origin, err := s.admitPage(ctx, c, owner.ID, auth.JobAuth)
-	if err != nil {
-		return Answer{}, err
+	if o.origin, err = s.admitPage(ctx, c, o.owner.ID, auth.JobAuth); err != nil {
+		return o, Answer{}, err
 	}
 	// A page that started a job has nothing but its origin to show for it.
-	itsPage := origin != "" && record.Credential == job.ByOrigin
-	if owner.RequireAuthOnJobs && p == nil && !itsPage {
-		return Answer{Origin: origin}, fault.New(fault.BadCredentials, "the account asks for credentials: send its username and password by HTTP Basic")
+	itsPage := o.origin != "" && o.Credential == job.ByOrigin
+	if itsPage && p == nil {
+		o.by = job.ByOrigin
 	}
-	return Answer{Job: shown(&record), Status: 200, Origin: origin}, nil
+	a := Answer{Origin: o.origin}
+	if o.owner.RequireAuthOnJobs && p == nil && !itsPage {
+		return o, a, fault.New(fault.BadCredentials, "the account asks for credentials: send its username and password by HTTP Basic")
+	}
+	return o, a, nil
 }
 
 // find returns a job and the account that it belongs to.
-func (s *Service) find(ctx context.Context, text string) (job.Record, account.Account, error) {
+func (s *Service) find(ctx context.Context, text string) (opened, error) {
 	id, ok := job.ParseID(text)
 	if !ok {
-		return job.Record{}, account.Account{}, notFound()
+		return opened{}, notFound()
 	}
-	record, err := s.o.Jobs.Get(ctx, id)
+	v, err := s.view(ctx, id)
 	if errors.Is(err, job.ErrNotFound) {
 		err = notFound()
 	}
 	if err != nil {
-		return job.Record{}, account.Account{}, err
+		return opened{}, err
 	}
-	owner, err := s.o.Accounts.ByID(ctx, record.Account)
+	owner, err := s.o.Accounts.ByID(ctx, v.Account)
 	if errors.Is(err, account.ErrNotFound) {
 		err = notFound()
 	}
-	return record, owner, err
+	return opened{View: v, owner: owner}, err
+}
+
+// view returns a job: a call that was just recorded, or one from the store.
+func (s *Service) view(ctx context.Context, id job.ID) (*job.View, error) {
+	if r, ok := s.o.Records.Pending(id); ok {
+		return &job.View{Record: r}, nil
+	}
+	return s.o.Jobs.View(ctx, id)
 }
 
 func notFound() error { return fault.New(fault.JobNotFound, "there is no such job") }
 
 // miss counts a question for a job that is not there.
-func (s *Service) miss(c Caller, err error) (Answer, error) {
+func (s *Service) miss(c Caller, err error) (opened, Answer, error) {
 	v := s.o.Limiter.Take(admit.BySource(rateMisses, c.Addr), admit.Rate{Name: rateMisses, Count: mostMisses, Per: time.Minute})
 	if v.OK {
-		return Answer{}, err
+		return opened{}, Answer{}, err
 	}
-	return Answer{Rate: &v}, v.Err()
+	return opened{}, Answer{Rate: &v}, v.Err()
+}
+
+// Job shows a job. Where it is not finished and asks nobody, it is waited for
+// so long.
+func (s *Service) Job(ctx context.Context, c Caller, text string, p *Proof, wait time.Duration) (Answer, error) {
+	o, a, err := s.open(ctx, c, text, p)
+	if err != nil {
+		return a, err
+	}
+	if o.View, err = s.await(ctx, o.View, wait, func(v *job.View) bool { return v.State.Finished() || v.State == job.Paused }); err != nil {
+		return a, err
+	}
+	return s.polled(o.View, a)
+}
+
+// polled answers a poll.
+func (s *Service) polled(v *job.View, a Answer) (_ Answer, err error) {
+	a.Job, err = s.shown(v)
+	a.Status, a.RetryAfter = 200, s.pollAgain(v)
+	return a, err
+}
+
+// pollAgain says when a job is worth another look.
+func (s *Service) pollAgain(v *job.View) time.Duration {
+	const soon, late = time.Second, time.Minute
+	switch v.State {
+	case job.Accepted, job.Running:
+		return soon
+	case job.Waiting:
+		return min(max(v.Until.Sub(s.o.Clock()), soon), late)
+	}
+	return 0
+}
+
+// otherNodes is how often a job is looked at that may have changed elsewhere.
+const otherNodes = time.Second
+
+// await returns a job when it is as it should be, or after some time.
+func (s *Service) await(ctx context.Context, v *job.View, wait time.Duration, done func(*job.View) bool) (*job.View, error) {
+	if wait <= 0 || done(v) {
+		return v, nil
+	}
+	changed, stop := s.o.Jobs.Watch(v.ID)
+	defer stop()
+	over := time.NewTimer(wait)
+	defer over.Stop()
+	look := time.NewTicker(otherNodes)
+	defer look.Stop()
+	for {
+		// After the watch began: what changed before it is seen here.
+		again, err := s.view(ctx, v.ID)
+		if err != nil || done(again) {
+			return again, err
+		}
+		select {
+		case <-changed:
+		case <-look.C:
+		case <-over.C:
+			return again, nil
+		case <-ctx.Done():
+			return again, nil
+		}
+	}
+}
+
+// shown is a job as a poll shows it. A finished one has the same bytes each
+// time.
+func (s *Service) shown(v *job.View) (wire.Job, error) {
+	switch v.State {
+	case job.Accepted:
+		return s.accepted(v.ID), nil
+	case job.Running:
+		j := execution.Shown(&v.Record)
+		j.PollURL = s.pollURL(v.ID)
+		return j, nil
+	case job.Waiting:
+		return wire.Job{Status: string(v.State), ID: v.ID.String(), ResumeAt: v.Until, PollURL: s.pollURL(v.ID)}, nil
+	case job.Paused:
+		return s.standing(v)
+	}
+	return execution.Shown(&v.Record), nil
+}
+
+// standing is a job that stands, with what it has given so far.
+func (s *Service) standing(v *job.View) (wire.Job, error) {
+	j := execution.Shown(&v.Record)
+	j.PollURL = s.pollURL(v.ID)
+	if v.State == job.Waiting {
+		j.ResumeAt = v.Until
+		return j, nil
+	}
+	if v.Prompt == nil {
+		return j, nil // it was answered this moment
+	}
+	token, err := s.o.Jobs.FormToken(v)
+	if err != nil {
+		return j, err
+	}
+	j.Prompt = &wire.Prompt{ID: v.Prompt.ID, Kind: v.Prompt.Kind, Message: v.Prompt.Message, Schema: v.Prompt.Schema, ExpiresAt: v.Prompt.Expires}
+	j.ConfirmURL = s.o.URLs.API + "/v1/confirm/" + v.ID.String()
+	j.FormURL = s.o.URLs.Base + "/form/" + token
+	return j, nil
+}
+
+func (s *Service) pollURL(id job.ID) string { return s.o.URLs.API + "/v1/job/" + id.String() }
+
+// Reply is an answer to the question at which a job stands.
+type Reply struct {
+	Approved *bool
+	Fields   wire.Raw // a JSON object; nil where Approved is there
+	Prompt   string   // the question that is meant, "" for the one that is open
+	Within   func(wire.Limits) error
+}
+
+// Confirm answers the question at which a job stands, and waits for what comes
+// of it so long.
+func (s *Service) Confirm(ctx context.Context, c Caller, text string, p *Proof, r Reply, wait time.Duration) (Answer, error) {
+	o, a, err := s.open(ctx, c, text, p)
+	if err != nil {
+		return a, err
+	}
+	return s.confirm(ctx, c, o, r, wait, a)
+}
+
+func (s *Service) confirm(ctx context.Context, c Caller, o opened, r Reply, wait time.Duration, a Answer) (Answer, error) {
+	if err := r.Within(wireLimits(s.o.Limits(o.owner.Plan))); err != nil {
+		return a, err
+	}
+	reply := worker.Reply{Prompt: r.Prompt, Approved: r.Approved, By: o.by, Address: c.Addr.String()}
+	if r.Approved == nil {
+		fields, bad := value.ParseJSON(nil, string(r.Fields))
+		if bad != nil {
+			return a, fault.Invalid("fields", "%s", bad.Message)
+		}
+		reply.Fields = fields
+	}
+	// Whoever answered and hung up has answered.
+	err := s.o.Jobs.Reply(context.WithoutCancel(ctx), o.ID, reply)
+	switch {
+	case errors.Is(err, job.ErrNotPaused), errors.Is(err, job.ErrNotFound): // of a call that is not stored yet, nothing is open
+		return a, fault.New(fault.NotPaused, "%s", notPaused(o.View, r.Prompt))
+	case errors.Is(err, engine.ErrWrongReply) && r.Approved != nil:
+		return a, fault.New(fault.WrongReply, `the job asks for a form: "fields" with an object fits, not "approved"`)
+	case errors.Is(err, engine.ErrWrongReply):
+		return a, fault.New(fault.WrongReply, `the job asks for a decision: "approved" with true or false fits, not "fields"`)
+	case err != nil:
+		return a, err
+	}
+	v, err := s.view(ctx, o.ID)
+	if err == nil {
+		v, err = s.await(ctx, v, wait, func(v *job.View) bool { return v.State != job.Running && v.State != job.Accepted })
+	}
+	if err != nil {
+		return a, err
+	}
+	if a, err = s.polled(v, a); err == nil && v.State == job.Running {
+		a.Status = 202
+	}
+	return a, err
+}
+
+func notPaused(v *job.View, prompt string) string {
+	switch {
+	case v.State.Finished():
+		return "the job is finished: its state is " + string(v.State)
+	case v.State == job.Paused && prompt != "" && v.Prompt != nil && v.Prompt.ID != prompt:
+		return "the job has moved on and asks something else: poll it for its prompt"
+	}
+	return "the job asks nothing at the moment, or was answered already: poll it for its state"
+}
+
+// stopWait is how long a cancel waits for a job to stop.
+const stopWait = 2 * time.Second
+
+// Cancel stops a job. One that is finished stays as it is.
+func (s *Service) Cancel(ctx context.Context, c Caller, text string, p *Proof) (Answer, error) {
+	o, a, err := s.open(ctx, c, text, p)
+	if err != nil {
+		return a, err
+	}
+	if !o.State.Finished() {
+		if _, err := s.o.Jobs.Cancel(context.WithoutCancel(ctx), o.ID); err != nil && !errors.Is(err, job.ErrNotFound) {
+			return a, err
+		}
+		if o.View, err = s.view(ctx, o.ID); err == nil {
+			o.View, err = s.await(ctx, o.View, stopWait, func(v *job.View) bool { return v.State.Finished() })
+		}
+		if err != nil {
+			return a, err
+		}
+	}
+	if a, err = s.polled(o.View, a); err == nil && !o.State.Finished() {
+		a.Status = 202
+	}
+	return a, err
+}
+
+// Told is what a server is told of the end of a job: what a poll shows, without
+// its output where that is too long.
+func (s *Service) Told(ctx context.Context, id job.ID, most int) ([]byte, error) {
+	v, err := s.o.Jobs.View(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	j := execution.Shown(&v.Record)
+	if len(v.Result)+len(v.Trace)+len(v.Response) <= most {
+		if body := j.AppendJSON(nil); len(body) <= most {
+			return body, nil
+		}
+	}
+	j.Output, j.Truncated = nil, true
+	return j.AppendJSON(nil), nil
+}
+
+// List is what a listing of an account's jobs asks for.
+type List struct {
+	Status string // "" for all
+	Limit  int
+	Before string // the id of the last job of the page before, "" for the first page
+}
+
+// Listing is a page of an account's jobs, the newest first.
+type Listing struct {
+	Jobs   []wire.JobEntry
+	Next   string // "" for the last page
+	Origin string
+}
+
+// Jobs lists the jobs of the account that the credentials prove.
+func (s *Service) Jobs(ctx context.Context, c Caller, p *Proof, l List) (Listing, error) {
+	if p == nil {
+		return Listing{}, fault.New(fault.BadCredentials, "send the account's username and password by HTTP Basic")
+	}
+	who, err := s.prove(ctx, c, *p)
+	if err != nil {
+		return Listing{}, err
+	}
+	listing := Listing{}
+	if listing.Origin, err = s.admitPage(ctx, c, who.Account.ID, auth.AccountAuth); err != nil {
+		return listing, err
+	}
+	q := job.Query{State: job.State(l.Status), Limit: l.Limit + 1}
+	if q.State != "" && !q.State.Valid() {
+		return listing, fault.Invalid("status", "is no state of a job: accepted, running, paused, waiting, complete, failed, declined, cancelled or expired fits")
+	}
+	if p.By == job.ByKey {
+		q.Credential = job.ByKey
+	}
+	if l.Before != "" {
+		var ok bool
+		if q.Before, ok = job.ParseID(l.Before); !ok {
+			return listing, fault.Invalid("before", "is no id of a job")
+		}
+	}
+	list, err := s.o.Records.List(ctx, who.Account.ID, q)
+	if err != nil {
+		return listing, err
+	}
+	if len(list) > l.Limit {
+		list = list[:l.Limit]
+		listing.Next = list[len(list)-1].ID.String()
+	}
+	for _, j := range list {
+		listing.Jobs = append(listing.Jobs, wire.JobEntry{
+			ID: j.ID.String(), Status: string(j.State), Mode: string(j.Mode), Convention: string(j.Convention),
+			CreatedAt: j.Created, FinishedAt: j.Finished, Steps: j.Steps,
+		})
+	}
+	return listing, nil
 }

@@ -3,16 +3,19 @@ package api_test
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"ql/internal/account"
 	"ql/internal/fault"
+	"ql/internal/job"
 )
 
 // TestPromiseMalformed sends requests that are all wrong in some way. Each gets
@@ -25,8 +28,9 @@ func TestPromiseMalformed(t *testing.T) {
 	}
 	w := boot(t)
 	ada := w.member("ada", account.Unlimited)
-	m := &mangler{Rand: rand.New(rand.NewPCG(1, 2)), ada: ada}
-	kinds := []func() mangled{m.json, m.form, m.media, m.address, m.id}
+	asked := w.query(ada, `GATHER "How many?" FIELDS n INTEGER MIN 1 REQUIRED SET ?f EMIT ?f.n`, "").read(t).JobID
+	m := &mangler{Rand: rand.New(rand.NewPCG(1, 2)), ada: ada, asked: asked}
+	kinds := []func() mangled{m.json, m.form, m.media, m.address, m.id, m.reply, m.watch, m.list, m.submit}
 	for i := range count {
 		x := kinds[i%len(kinds)]()
 		r := w.send(x.method, x.path, x.kind, x.body, x.headers...)
@@ -44,6 +48,12 @@ func TestPromiseMalformed(t *testing.T) {
 	}
 	if log := w.log.String(); log != "" {
 		t.Errorf("faults of the service:\n%s", log)
+	}
+	if got := w.state(asked); got != job.Paused {
+		t.Errorf("the job that nobody answered well is %s", got)
+	}
+	if a := w.send("POST", "/v1/confirm/"+asked, jsonType, `{"fields":{"n":"2"}}`).read(t); a.Status != "complete" || *a.Result != "2" {
+		t.Errorf("answered well: %+v", a)
 	}
 }
 
@@ -81,7 +91,8 @@ type mangled struct {
 // mangler makes requests that are wrong.
 type mangler struct {
 	*rand.Rand
-	ada member
+	ada   member
+	asked string // a job that asks for a whole number n
 }
 
 func pick[T any](m *mangler, of ...T) T { return of[m.IntN(len(of))] }
@@ -112,7 +123,7 @@ func (m *mangler) json() mangled {
 			return strings.Replace(good, `"query"`, pick(m, `"Query"`, `"q"`, `"__proto__"`, `""`), 1)
 		},
 		func() string {
-			return strings.Replace(good, `"mode":"sync"`, `"mode":`+pick(m, `"SYNC"`, `""`, `null`, `1`, `"async"`), 1)
+			return strings.Replace(good, `"mode":"sync"`, `"mode":`+pick(m, `"SYNC"`, `""`, `null`, `1`, `"asynchronous"`, `["async"]`), 1)
 		},
 		func() string {
 			return strings.Replace(good, `"mode":"sync"`, pick(m, `"query":""`, `"auth":{}`, `"que\u0072y":"x"`), 1)
@@ -154,9 +165,9 @@ func (m *mangler) form() mangled {
 
 // media returns a good query under a wrong type.
 func (m *mangler) media() mangled {
-	x := mangled{method: "POST", path: pick(m, "/v1/query", "/api"), body: `{"query":"EMIT 1"}`}
+	x := mangled{method: "POST", path: pick(m, "/v1/query", "/api", "/v1/confirm/"+m.asked), body: `{"query":"EMIT 1"}`}
 	x.kind = pick(m, "", "text/plain", "application/json, text/plain", "application/json;", "application/xml", "multipart/form-data; boundary=x", "application/json; charset=latin1", "*/*", "application", "application/ld+json", strings.Repeat("x", m.IntN(2000)))
-	if x.kind == "application/json;" && x.path == "/v1/query" || m.IntN(4) == 0 {
+	if x.kind == "application/json;" && x.path != "/api" || m.IntN(4) == 0 {
 		x.headers = []string{"Content-Encoding", pick(m, "gzip", "deflate", "br", "gzip, gzip", "identity, gzip")}
 	}
 	return x
@@ -179,12 +190,87 @@ func (m *mangler) id() mangled {
 	return mangled{method: pick(m, "GET", "HEAD", "POST", "DELETE"), path: "/v1/job/" + id, headers: headers}
 }
 
+// reply returns a reply that does not fit the job's question, or is none.
+func (m *mangler) reply() mangled {
+	good := `{"fields":{"n":2}}`
+	body := pick(m,
+		func() string { return good[:m.IntN(len(good))] },
+		func() string { return good + pick(m, "x", "{}", "\x00", ",") },
+		func() string {
+			return strings.Replace(good, "2", pick(m, "0", "-1", "1.5", `"x"`, `""`, "null", "true", "[2]", `{"a":2}`, "1e400", "01", `"2 "+`, `{"base64":"AA=="}`), 1)
+		},
+		func() string {
+			return strings.Replace(good, `"n":2`, pick(m, ``, `"m":2`, `"n":2,"n":3`, `"n":2,"m":1`), 1)
+		},
+		func() string { return strings.Replace(good, `"fields"`, pick(m, `"Fields"`, `"field"`, `""`), 1) },
+		func() string {
+			return pick(m, `{"approved":true}`, `{"approved":false}`, `{"approved":"yes"}`, `{}`, `[]`, `null`)
+		},
+		func() string {
+			return `{"prompt_id":` + pick(m, `""`, `1`, `null`, `"x"`, quote(strings.Repeat("x", m.IntN(3000)))) + "," + good[1:]
+		},
+		func() string { return `{"fields":` + strings.Repeat(`{"n":`, 100) + "1" + strings.Repeat("}", 101) },
+		func() string { return m.noise(200) },
+	)()
+	return mangled{"POST", "/v1/confirm/" + m.asked, jsonType, body, m.badHeaders()}
+}
+
+// badHeaders returns credentials that open nothing, or none.
+func (m *mangler) badHeaders() []string {
+	return pick(m, nil, []string{"Authorization", "Basic"}, []string{"Authorization", "Bearer x"}, []string{"Authorization", basic("ada", "not her password")})
+}
+
+// watch returns a question for a job that is there, in a wrong way.
+func (m *mangler) watch() mangled {
+	job := "/v1/job/" + m.asked
+	return pick(m,
+		func() mangled {
+			return mangled{method: "GET", path: job + pick(m, "?wait=", "?wait=-1", "?wait=1.5", "?wait=x", "?wait=1&wait=2", "?Wait=1", "?more=1", "?wait=%", "?wait=99999999999999999999", "?%zz")}
+		},
+		func() mangled {
+			return mangled{method: pick(m, "GET", "HEAD"), path: job + "/events", headers: []string{"Last-Event-ID", pick(m, "x", "-1", "1.5", "1 2", "9999999999999999999999", "0x1")}}
+		},
+		func() mangled {
+			return mangled{method: "GET", path: job + "/events" + pick(m, "?wait=1", "?from=0", "/", "/x")}
+		},
+		func() mangled {
+			return mangled{method: pick(m, "PUT", "PATCH", "POST"), path: job + pick(m, "", "/events")}
+		},
+		func() mangled {
+			return mangled{method: pick(m, "GET", "DELETE"), path: job, headers: []string{"Authorization", pick(m, "Basic", "Bearer x", "Basic !!!")}}
+		},
+	)()
+}
+
+// list returns a question for jobs that cannot be answered.
+func (m *mangler) list() mangled {
+	good := []string{"Authorization", basic("ada", m.ada.password)}
+	query := pick(m, "?status=done", "?status=", "?status=Complete", "?limit=0", "?limit=501", "?limit=x", "?limit=", "?limit=1&limit=2", "?before=x", "?before=", "?after=1", "?%zz")
+	switch query {
+	case "?status=", "?before=": // as if they were left out
+		return mangled{method: "GET", path: "/v1/jobs" + query}
+	}
+	return mangled{method: pick(m, "GET", "HEAD"), path: "/v1/jobs" + query, headers: good}
+}
+
+// submit returns a job that cannot be accepted.
+func (m *mangler) submit() mangled {
+	body := `{"auth":{"username":"ada","password":` + quote(m.ada.password) + `},"query":"EMIT 1","mode":"async","options":{"webhook":"https://example.com"}}`
+	x := mangled{method: "POST", path: "/v1/query", kind: jsonType, body: body}
+	if m.IntN(4) == 0 {
+		x.headers = []string{"Idempotency-Key", strings.Repeat("k", 256+m.IntN(100))}
+		return x
+	}
+	x.body = strings.Replace(body, `{"webhook":"https://example.com"}`, pick(m, `{"webhook":1}`, `{"webhook":null}`, `{"webhook":["https://example.com"]}`, `{"hook":""}`, `"x"`, `null`), 1)
+	return x
+}
+
 // TestCanary looks for what must stay secret in everything that the service
-// says and logs.
+// says, logs and stores, in calls and in jobs.
 func TestCanary(t *testing.T) {
 	w := boot(t)
 	ada := w.member("ada", account.Standard)
-	const secretValue, wrongPassword, wrongKey, token = "canary-secret-3f9a", "canary-wrong-password", "qlk_canarywrongkey", "canary-token-77"
+	const secretValue, wrongPassword, wrongKey, token, answered = "canary-secret-3f9a", "canary-wrong-password", "qlk_canarywrongkey", "canary-token-77", "canary-answer-51c"
 	check(t, w.accounts.SetSecret(t.Context(), "ada", "api", secretValue))
 	var said []response
 	say := func(r response) response {
@@ -194,28 +280,70 @@ func TestCanary(t *testing.T) {
 	started := say(w.query(ada, `START SESSION SET "k" AS "v" OF !SESSION`, ""))
 	session := started.cookie(t).Value
 	cookie := []string{"Cookie", "QLSESSID=" + session}
+	var jobs []string
 	for _, script := range []string{
 		`EMIT LENGTH(!SECRET('api'))`, `FAIL !SECRET('api')`, `SET ?x AS NUMBER(!SECRET('api'))`, `EMIT 1 / 0`, `EMIT (`, `START SESSION`,
 		`READ !SECRET('api') SET ?x`, `CONFIRM "x"`, `EMIT !JOB('none')`,
+		// What a pause and a WAIT keep, and a journal: results before and after changes.
+		`START SESSION SET ?s AS !SECRET('api') GATHER "x" FIELDS f SECRET REQUIRED SET ?f EMIT LENGTH(?f.f), LENGTH(?s)`,
+		`SET ?s AS !SECRET('api') WAIT 0.01 SECONDS WRITE ?s TO "/s.txt" REMOVE "/s.txt"`,
+		"SET ?s AS !SECRET('api')\nCREATE TABLE IF NOT EXISTS t (n INTEGER);\nINSERT INTO t VALUES (1);\nCONFIRM \"x\"\nINSERT INTO t VALUES (LENGTH(:?s));",
 	} {
-		say(w.query(ada, script, "", cookie...))
-		say(w.form(ada, script, nil, cookie...))
+		jobs = append(jobs, say(w.query(ada, script, "", cookie...)).read(t).JobID)
+		jobs = append(jobs, say(w.form(ada, script, nil, cookie...)).header.Get("QL-Job-Id"))
+		jobs = append(jobs, say(w.query(ada, script, `"mode":"async","options":{"webhook":"https://example.com"}`, cookie...)).read(t).JobID)
 	}
+	for _, id := range jobs {
+		a := say(w.poll(id, "?wait=60")).read(t)
+		switch a.Prompt.Kind {
+		case "confirm":
+			say(w.confirm(id, `{"approved":true}`))
+		case "gather":
+			say(w.confirm(id, `{"fields":{"f":["`+answered+`"]}}`))
+			say(w.confirm(id, `{"fields":{"f":"`+answered+`"}}`))
+		}
+		say(w.send("GET", "/v1/job/"+id+"/events", "", ""))
+		say(w.poll(id, ""))
+		parsed, _ := job.ParseID(id)
+		if told, err := w.service.Told(t.Context(), parsed, 1<<20); err == nil {
+			say(response{body: string(told)})
+		}
+	}
+	say(w.send("GET", "/v1/jobs", "", "", "Authorization", basic("ada", ada.password)))
 	bad := ada
 	bad.password, bad.key = wrongPassword, wrongKey
 	say(w.query(bad, "EMIT 1", "", cookie...))
+	say(w.query(bad, "EMIT 1", `"mode":"async"`, cookie...))
 	say(w.form(bad, "EMIT 1", nil, cookie...))
 	say(w.query(ada, "EMIT 1", `"mode":"wrong"`))
 	say(w.send("POST", "/v1/query", jsonType, `{"auth":{"username":"ada","token":"`+token+`"},"query":"EMIT 1"}`))
 	say(w.send("POST", "/v1/query", jsonType, `{"auth":{"username":"ada","password":["`+wrongPassword+`"]},"query":"EMIT 1"}`))
 	say(w.send("POST", "/api", formType, "identity=ada&password="+ada.key+"&password="+wrongKey))
 	say(w.send("GET", "/v1/job/"+started.read(t).JobID, "", "", "Authorization", "Basic "+wrongPassword))
+	say(w.send("DELETE", "/v1/job/"+jobs[0], "", "", "Authorization", basic("ada", wrongPassword)))
 	check(t, w.recorder.Flush(t.Context()))
+	paused := say(w.query(ada, `SET ?s AS !SECRET('api') GATHER "x" FIELDS f SECRET SET ?f FAIL ?s`, "", cookie...)).read(t).JobID
+
+	secrets := []string{secretValue, answered, wrongPassword, wrongKey, token, ada.password, ada.key, ada.key[4:20], session}
+	stored := w.stored()
+	for _, secret := range secrets {
+		if at := slices.IndexFunc(stored, func(s string) bool { return strings.Contains(s, secret) }); at >= 0 {
+			t.Errorf("what is stored tells %q", secret)
+		}
+	}
+	if !slices.ContainsFunc(stored, func(s string) bool { return strings.Contains(s, "ada@example.com") }) {
+		t.Error("the e-mail address is not found in what is stored: the test looks at nothing")
+	}
+
 	check(t, w.store.Close()) // from here on everything fails
 	say(w.query(ada, `START SESSION`, "", cookie...))
 	say(w.form(ada, `START SESSION`, nil, cookie...))
+	say(w.query(ada, `EMIT !SECRET('api')`, `"mode":"async"`, cookie...))
+	say(w.query(ada, `CONFIRM "x"`, "", cookie...))
+	say(w.confirm(paused, `{"fields":{"f":"`+answered+`"}}`))
+	say(w.poll(paused, ""))
+	say(w.send("DELETE", "/v1/job/"+paused, "", ""))
 
-	secrets := []string{secretValue, wrongPassword, wrongKey, token, ada.password, ada.key, ada.key[4:20], session}
 	log := w.log.String()
 	if log == "" {
 		t.Error("nothing was logged: the test looks at nothing")
@@ -230,12 +358,60 @@ func TestCanary(t *testing.T) {
 			}
 		}
 	}
-	for _, r := range said {
-		if id := r.header.Get("QL-Job-Id"); id != "" && strings.Contains(log, id) {
+	for _, id := range append(jobs, paused) {
+		if id != "" && strings.Contains(log, id) {
 			t.Errorf("the log tells the whole id of a job:\n%s", log)
 		}
 	}
 	if !slices.ContainsFunc(said, func(r response) bool { return r.status >= 500 }) {
 		t.Error("nothing failed")
 	}
+}
+
+// TestCanaryAcrossPauses lets scripts fail with a secret in the message that
+// they read before they stood.
+func TestCanaryAcrossPauses(t *testing.T) {
+	w := boot(t)
+	ada := w.member("ada", account.Standard)
+	const secretValue = "canary-secret-3f9a"
+	check(t, w.accounts.SetSecret(t.Context(), "ada", "api", secretValue))
+	for _, script := range []string{
+		`SET ?s AS !SECRET('api') CONFIRM "x" FAIL ?s`,
+		`SET ?s AS !SECRET('api') CONFIRM "x" READ ?s SET ?x`,
+		`SET ?s AS !SECRET('api') CONFIRM "x" CONFIRM "y" FAIL ?s`,
+		`SET ?s AS !SECRET('api') WAIT 0.01 SECONDS FAIL ?s`,
+	} {
+		for way, id := range map[string]string{
+			"sync": w.query(ada, script, "").read(t).JobID, "form": w.form(ada, script, nil).header.Get("QL-Job-Id"), "async": w.submit(ada, script),
+		} {
+			for w.poll(id, "?wait=60").read(t).Status == "paused" {
+				w.confirm(id, `{"approved":true}`)
+			}
+			if r := w.poll(id, ""); r.read(t).Status != "failed" || strings.Contains(r.body, secretValue) {
+				t.Errorf("%s, %s: an answer tells the secret: %s", script, way, r.body)
+			}
+		}
+	}
+	if slices.ContainsFunc(w.stored(), func(s string) bool { return strings.Contains(s, secretValue) }) {
+		t.Error("what is stored tells the secret")
+	}
+}
+
+// stored returns all files of the service's store, without those of accounts,
+// which are theirs.
+func (w *world) stored() []string {
+	w.t.Helper()
+	var all []string
+	check(w.t, filepath.WalkDir(w.folder, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			if d != nil && d.Name() == "accounts" {
+				return fs.SkipDir
+			}
+			return err
+		}
+		text, err := os.ReadFile(name)
+		all = append(all, string(text))
+		return err
+	}))
+	return all
 }

@@ -21,6 +21,7 @@ import (
 
 // description is the OpenAPI document, read and checked once.
 var description = sync.OnceValues(func() (*openapi3.T, error) {
+	openapi3filter.RegisterBodyDecoder("text/event-stream", openapi3filter.PlainBodyDecoder)
 	doc, err := openapi3.NewLoader().LoadFromData(api.Description())
 	if err != nil {
 		return nil, err
@@ -34,10 +35,7 @@ func checkDescribed(t testing.TB, req *http.Request, r response) {
 	t.Helper()
 	doc, err := description()
 	check(t, err)
-	path := req.URL.Path
-	if strings.HasPrefix(path, "/v1/job/") && path != "/v1/job/" {
-		path = "/v1/job/{id}"
-	}
+	path := described(req.URL.Path)
 	item := doc.Paths.Value(path)
 	if item == nil || req.Method == http.MethodOptions || strings.Contains(r.body, `"code":"not_found"`) {
 		return
@@ -63,28 +61,41 @@ func checkDescribed(t testing.TB, req *http.Request, r response) {
 	}
 }
 
+// described returns the address of the document that a path is of.
+func described(path string) string {
+	for _, prefix := range []string{"/v1/job/", "/v1/confirm/"} {
+		if id, ok := strings.CutPrefix(path, prefix); ok && id != "" {
+			if id, ok := strings.CutSuffix(id, "/events"); ok && id != "" && prefix == "/v1/job/" {
+				return "/v1/job/{id}/events"
+			}
+			return prefix + "{id}"
+		}
+	}
+	return path
+}
+
 // TestDescription checks that the document is OpenAPI, and has every route and
 // nothing else.
 func TestDescription(t *testing.T) {
 	doc, err := description()
 	check(t, err)
 	w := boot(t)
-	var routes, described []string
+	var routes, listed []string
 	for _, r := range w.handler.Routes() {
 		routes = append(routes, r.Method+" "+r.Path)
 	}
 	for path, item := range doc.Paths.Map() {
 		for method, operation := range item.Operations() {
-			described = append(described, method+" "+path)
+			listed = append(listed, method+" "+path)
 			if operation.OperationID == "" || operation.Summary == "" || operation.Security == nil {
 				t.Errorf("%s %s says too little of itself", method, path)
 			}
 		}
 	}
 	slices.Sort(routes)
-	slices.Sort(described)
-	if !slices.Equal(routes, described) {
-		t.Errorf("routes:\n%s\ndescribed:\n%s", strings.Join(routes, "\n"), strings.Join(described, "\n"))
+	slices.Sort(listed)
+	if !slices.Equal(routes, listed) {
+		t.Errorf("routes:\n%s\ndescribed:\n%s", strings.Join(routes, "\n"), strings.Join(listed, "\n"))
 	}
 	r := w.send("GET", "/openapi.json", "", "")
 	if r.status != 200 || r.header.Get("Content-Type") != "application/json" || r.body != string(api.Description()) {
@@ -97,18 +108,71 @@ func TestDescription(t *testing.T) {
 func TestDescriptionHasEveryStatus(t *testing.T) {
 	doc, err := description()
 	check(t, err)
-	// Codes of what is yet to come: downloads, confirms, idempotency.
-	later := []fault.Code{fault.FileGone, fault.FileNotFound, fault.NotPaused, fault.IdempotencyInProgress, fault.NotFound, fault.JobNotFound}
-	query, form := doc.Paths.Value("/v1/query").Post, doc.Paths.Value("/api").Post
-	for code, status := range fault.Statuses() {
-		if slices.Contains(later, code) {
-			continue
-		}
-		for _, o := range []*openapi3.Operation{query, form} {
-			if o.Responses.Value(strconv.Itoa(status)) == nil {
+	// What no route gives yet: downloads; and what is given for no route.
+	never := []fault.Code{fault.FileGone, fault.FileNotFound, fault.NotFound}
+	// A body is what only some routes take, and a script what only some run.
+	ofBodies := []fault.Code{fault.TooLarge, fault.UnsupportedMediaType}
+	ofScripts := []fault.Code{
+		fault.SyntaxError, fault.ScriptFailed, fault.DivisionByZero, fault.InvalidPath, fault.SQLError, fault.AddressNotAllowed,
+		fault.InvalidURL, fault.LimitExceeded, fault.SessionBusy, fault.IdempotencyInProgress, fault.IdempotencyMismatch,
+	}
+	ofReplies := []fault.Code{fault.NotPaused, fault.WrongReply, fault.InvalidFields}
+	ofJobs := []fault.Code{fault.JobNotFound}
+	for path, missing := range map[string][]fault.Code{
+		"POST /v1/query":          slices.Concat(ofReplies, ofJobs),
+		"POST /api":               slices.Concat(ofReplies, ofJobs),
+		"POST /v1/confirm/{id}":   ofScripts,
+		"GET /v1/job/{id}":        slices.Concat(ofBodies, ofScripts, ofReplies),
+		"DELETE /v1/job/{id}":     slices.Concat(ofBodies, ofScripts, ofReplies),
+		"GET /v1/job/{id}/events": slices.Concat(ofBodies, ofScripts, ofReplies),
+		"GET /v1/jobs":            slices.Concat(ofBodies, ofScripts, ofReplies, ofJobs),
+	} {
+		method, path, _ := strings.Cut(path, " ")
+		o := doc.Paths.Value(path).GetOperation(method)
+		for code, status := range fault.Statuses() {
+			if !slices.Contains(never, code) && !slices.Contains(missing, code) && o.Responses.Value(strconv.Itoa(status)) == nil {
 				t.Errorf("%s does not describe %d (%s)", o.OperationID, status, code)
 			}
 		}
+	}
+}
+
+// TestDescribedReplies checks replies against the document, as
+// TestDescribedRequests does requests.
+func TestDescribedReplies(t *testing.T) {
+	doc, err := description()
+	check(t, err)
+	w := boot(t)
+	ada := w.member("ada", account.Standard)
+	id := w.query(ada, `CONFIRM "Sure?"`, "").read(t).JobID
+	schema := doc.Components.Schemas["Reply"].Value
+	for body, good := range map[string]bool{
+		`{"fields":{}}`:                           true, // in shape: it is the wrong one for this question
+		`{"fields":{"a":[1,{"b":null}]}}`:         true,
+		`{"approved":true,"prompt_id":"another"}`: true,
+		`{}`:                               false,
+		`{"approved":true,"fields":{}}`:    false,
+		`{"approved":"true"}`:              false,
+		`{"approved":null}`:                false,
+		`{"approved":1}`:                   false,
+		`{"fields":[]}`:                    false,
+		`{"fields":null}`:                  false,
+		`{"approved":true,"more":1}`:       false,
+		`{"approved":true,"prompt_id":""}`: false,
+		`{"approved":true,"prompt_id":1}`:  false,
+		`{"prompt_id":"e2176c74-b850-449f-953a-6e967b55"}`: false,
+		`[]`: false,
+	} {
+		var v any
+		check(t, json.Unmarshal([]byte(body), &v))
+		described := schema.VisitJSON(v, openapi3.EnableJSONSchema2020()) == nil
+		taken := w.send("POST", "/v1/confirm/"+id, jsonType, body).status != 400
+		if described != good || taken != good {
+			t.Errorf("%s: described %t, taken %t", body, described, taken)
+		}
+	}
+	if w.state(id) != "paused" {
+		t.Errorf("the job is %s", w.state(id))
 	}
 }
 
@@ -124,6 +188,7 @@ func TestDescribedRequests(t *testing.T) {
 	for body, good := range map[string]bool{
 		`{` + auth + `,"query":"EMIT 1"}`:                                                                true,
 		`{` + auth + `,"query":"","mode":"sync","options":{},"request":{}}`:                              true,
+		`{` + auth + `,"query":"","mode":"async","options":{"webhook":"https://example.com/end"}}`:       true,
 		`{` + auth + `,"query":"","request":{"path":"/","header:Accept":"a","get":{"a":"b"},"post":[]}}`: true,
 		`{` + auth + `}`:                                      false,
 		`{` + auth + `,"query":1}`:                            false,
@@ -131,6 +196,7 @@ func TestDescribedRequests(t *testing.T) {
 		`{` + auth + `,"query":"","mode":"later"}`:            false,
 		`{` + auth + `,"query":"","more":1}`:                  false,
 		`{` + auth + `,"query":"","options":{"more":1}}`:      false,
+		`{` + auth + `,"query":"","options":{"webhook":1}}`:   false,
 		`{` + auth + `,"query":"","request":{"path":1}}`:      false,
 		`{` + auth + `,"query":"","request":{"get":{"a":1}}}`: false,
 		`{` + auth + `,"query":"","request":{"get":["a"]}}`:   false,

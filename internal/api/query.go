@@ -18,6 +18,8 @@ type Query struct {
 	Script     string
 	Async      bool
 	Request    wire.Request
+	Webhook    string // where to tell the end of an async one, "" for nowhere
+	Key        string // makes a repeat of the call find its job, "" for none
 	// Within checks the call's sizes against those of the account.
 	Within func(wire.Limits) error
 }
@@ -51,13 +53,16 @@ func (s *Service) Query(ctx context.Context, c Caller, q Query) (Answer, error) 
 	if err := s.o.Auth.MaySend(ctx, who.Caller, q.Script); err != nil {
 		return a, err
 	}
-	if q.Async {
-		return a, fault.Invalid("mode", `"async" is not available yet: "sync" fits`)
-	}
 	verdict := s.count(who, c, limits)
 	a.Rate = &verdict
 	if err := verdict.Err(); err != nil {
 		return a, err
+	}
+	if len(q.Key) > longestKey {
+		return a, fault.Invalid("Idempotency-Key", "is too long: %d characters at most", longestKey)
+	}
+	if q.Async {
+		return s.submit(ctx, who, c, q, limits, a)
 	}
 	ticket, err := s.o.Gate.Enter(ctx, admit.Ask{Account: int64(who.Account.ID), Most: limits.Concurrent, Memory: limits.Memory})
 	if err != nil {
@@ -65,8 +70,11 @@ func (s *Service) Query(ctx context.Context, c Caller, q Query) (Answer, error) 
 	}
 	defer ticket.Leave()
 	limits.Memory = min(limits.Memory, ticket.Memory())
-	return s.run(ctx, who, c, q, limits, a)
+	return s.run(ctx, who, c, q, limits, ticket, a)
 }
+
+// longestKey is the longest Idempotency-Key.
+const longestKey = 255
 
 // LongestCall returns how long the longest call may take: waiting for its turn,
 // running, and being recorded.

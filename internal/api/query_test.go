@@ -13,6 +13,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/api"
 	"ql/internal/engine"
+	"ql/internal/execution"
 	"ql/internal/fault"
 	"ql/lang/value"
 )
@@ -59,9 +60,6 @@ func TestBothConventions(t *testing.T) {
 		{name: "own code", script: `FAIL "none left" CODE "out_of_stock"`, status: 422, code: "out_of_stock", line: 1},
 		{name: "file not found", script: `READ "/none.txt" SET ?x`, status: 422, code: "file_not_found", line: 1},
 		{name: "missing include", script: `INCLUDE "/none.ql"`, status: 422, code: "syntax_error", line: 1},
-		{name: "confirm", script: `CONFIRM "Sure?"`, status: 422, code: "not_available", line: 1},
-		{name: "long wait", script: `WAIT 1 HOUR`, status: 422, code: "not_available", line: 1},
-		{name: "form", script: "TRY\n  EMIT \"a\"\n  GATHER \"Name?\" FIELDS name TEXT SET ?f\nCATCH\n  EMIT \"b\"\nEND", output: "a", status: 422, code: "not_available", line: 3},
 		{name: "endless", script: `WHILE TRUE DO SET ?x AS 1 END`, status: 422, code: "limit_exceeded", line: 1},
 	}
 	for _, test := range tests {
@@ -193,8 +191,8 @@ func TestSessionBusy(t *testing.T) {
 	held, free := make(chan struct{}), make(chan struct{})
 	var calls atomic.Int32
 	w := boot(t, limited(func(l *account.Limits) { l.SyncTime = 200 * time.Millisecond }), settings{service: func(o *api.Options) {
-		open := o.Resources
-		o.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (api.Resources, error) {
+		open := o.Host.Resources
+		o.Host.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (execution.Resources, error) {
 			r, err := open(ctx, a, l, session)
 			if calls.Add(1) == 2 {
 				r.Quota = func(context.Context) (value.Value, error) {
@@ -228,8 +226,8 @@ func TestSessionBusy(t *testing.T) {
 func TestFaultsInScripts(t *testing.T) {
 	var broken error
 	w := boot(t, settings{service: func(o *api.Options) {
-		open := o.Resources
-		o.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (api.Resources, error) {
+		open := o.Host.Resources
+		o.Host.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (execution.Resources, error) {
 			r, err := open(ctx, a, l, session)
 			r.Quota = func(context.Context) (value.Value, error) { return value.Null, broken }
 			r.Files = brokenFiles{r.Files, &broken}

@@ -1,99 +1,123 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/admit"
 	"ql/internal/engine"
+	"ql/internal/execution"
 	"ql/internal/fault"
 	"ql/internal/job"
 	"ql/internal/wire"
-	"ql/lang"
-	"ql/lang/value"
+	"ql/internal/worker"
+	"ql/lang/bytecode"
 	"ql/lang/vm"
 )
 
-// execution is one script on its way through the service.
-type execution struct {
+// call is a script that is run while its caller waits.
+type call struct {
 	*Service
+	*execution.Execution
 	who     identity
 	query   Query
-	limits  account.Limits
-	reach   Resources
-	id      job.ID
-	started time.Time
-	fault   *fault.Error // of the service, that the script met
+	program *bytecode.Program
+	machine *vm.Machine // nil before it compiled
 }
 
 // run compiles a script, runs it here and records it. The caller who hangs up
 // does not stop it; the account's limits do.
-func (s *Service) run(ctx context.Context, who identity, c Caller, q Query, l account.Limits, a Answer) (Answer, error) {
+func (s *Service) run(ctx context.Context, who identity, c Caller, q Query, l account.Limits, ticket *admit.Ticket, a Answer) (Answer, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.SyncTime)
 	defer cancel()
-	reach, err := s.o.Resources(ctx, who.Account, l, c.Session)
+	id := s.o.NewID()
+	x, err := s.o.Host.Open(ctx, id, who.Account, l, s.spec(who, c, q, l.SyncMachine()), ticket)
 	if err != nil {
 		return a, err
 	}
-	if reach.Release != nil {
-		defer reach.Release()
+	defer x.Close()
+	// Not earlier: a call that was not let in is meant to be sent again.
+	if key := s.key(q); key != nil {
+		ticket.Rest()
+		earlier, err := s.o.Jobs.Reserve(ctx, who.Account.ID, *key, id)
+		if err != nil {
+			return a, notAccepted(err)
+		}
+		if earlier != (job.ID{}) {
+			return s.repeat(ctx, earlier, a)
+		}
+		_ = ticket.Turn(ctx) // where ctx has ended, the machine tells
 	}
-	x := &execution{Service: s, who: who, query: q, limits: l, reach: reach, id: s.o.NewID(), started: s.o.Clock()}
-	record := x.execute(ctx)
-	a.Job = shown(&record.Record)
-	a.Err = record.err
-	a.Status, a.RetryAfter = x.status(&a)
+	k := &call{Service: s, Execution: x, who: who, query: q}
+	defer k.release()
+	record, failure := k.execute(ctx)
+	ticket.Rest() // what is left to do may wait for the disk
+	if session := x.Session(); session != c.Session {
+		a.Session = session
+	}
+	if record.view != nil {
+		a.Job, err = s.standing(record.view)
+		a.Status = a.Job.HTTP()
+		return a, err
+	}
+	a.Job, a.Err = execution.Shown(&record.Record), failure
+	a.Status, a.RetryAfter = k.status(&a)
 	if a.Job.Status == wire.StatusComplete {
 		a.Job.Status = wire.StatusOK
-	}
-	if reach.Session != nil {
-		if id := reach.Session.ID(); id != c.Session {
-			a.Session = id
-		}
 	}
 	s.record(ctx, record.Record)
 	s.o.Ran(record.State, record.Finished.Sub(record.Created))
 	return a, nil
 }
 
-// result is how an execution ended: what is kept of it, and its error, which
-// the record holds written.
+// spec is what a script of a caller is run with.
+func (s *Service) spec(who identity, c Caller, q Query, l vm.Limits) execution.Spec {
+	return execution.Spec{Request: q.Request, Session: c.Session, Owner: who.IsOwner(), Started: s.o.Clock(), Limits: l}
+}
+
+// result is how a call came out: the record of a script that ended, or the job
+// that it has become.
 type result struct {
 	job.Record
-	err *wire.Error
+	view *job.View
 }
 
-func (x *execution) execute(ctx context.Context) result {
-	program, err := x.o.Programs.Compile(x.query.Script, lang.Options{Include: x.include(ctx)})
-	if err != nil {
-		return x.finish(nil, job.Failed, x.uncompiled(err))
+func (k *call) release() {
+	if k.machine != nil {
+		k.machine.Release()
 	}
-	machine := vm.New(program, x.limits.SyncMachine(), input(&x.query.Request))
-	defer machine.Release()
-	out := x.drive(ctx, engine.New(machine, x.options(), engine.State{}))
+}
+
+func (k *call) execute(ctx context.Context) (result, *wire.Error) {
+	var failure *wire.Error
+	if k.program, failure = k.Compile(ctx, k.query.Script); failure != nil {
+		return k.finish(job.Failed, failure)
+	}
+	k.machine = k.Machine(k.program)
+	run := k.Run(k.machine, engine.State{}, nil)
+	out := k.drive(ctx, run)
 	switch out.Status {
 	case engine.Done:
-		return x.finish(machine, job.Complete, nil)
+		return k.finish(job.Complete, nil)
 	case engine.Declined:
-		return x.finish(machine, job.Declined, nil)
+		return k.finish(job.Declined, nil)
+	case engine.Paused, engine.Waiting:
+		return k.stand(ctx, run, out)
 	}
-	return x.finish(machine, job.Failed, x.failed(out.Err))
+	return k.finish(job.Failed, k.Failed(out.Err, k.SyncTimes()))
 }
 
-// drive runs the script to its end. Short waits are waited out.
-func (x *execution) drive(ctx context.Context, run *engine.Run) engine.Outcome {
+// drive runs the script to its end, or to where it stands. Short waits are
+// waited out.
+func (k *call) drive(ctx context.Context, run *engine.Run) engine.Outcome {
 	for {
 		out, err := run.Continue(ctx)
 		if err != nil {
-			x.blame(err)
+			k.Blame(err)
 		}
-		switch {
-		case out.Status == engine.Waiting && x.waitOut(ctx, out.Until):
-		case out.Status == engine.Waiting, out.Status == engine.Paused:
-			return x.stand(ctx, run)
-		default:
+		if out.Status != engine.Waiting || !k.waitOut(ctx, out.Until) {
 			return out
 		}
 	}
@@ -101,11 +125,12 @@ func (x *execution) drive(ctx context.Context, run *engine.Run) engine.Outcome {
 
 // waitOut waits until a moment, and reports false at once where that is after
 // the call's own time.
-func (x *execution) waitOut(ctx context.Context, until time.Time) bool {
-	wait := until.Sub(x.o.Clock())
+func (k *call) waitOut(ctx context.Context, until time.Time) bool {
+	wait := until.Sub(k.o.Clock())
 	if end, ok := ctx.Deadline(); ok && wait >= time.Until(end) {
 		return false
 	}
+	k.Pace.Rest()
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -115,126 +140,74 @@ func (x *execution) waitOut(ctx context.Context, until time.Time) bool {
 	return true
 }
 
-// stand is where a script that waits for a person, or longer than its call, is
-// to be stored. Until jobs are durable it fails.
-func (x *execution) stand(ctx context.Context, run *engine.Run) engine.Outcome {
-	run.Cancel(errors.New("nothing can be stored yet"))
-	out, err := run.Continue(ctx)
-	if err != nil {
-		x.blame(err)
+// summary is what listings show of the call.
+func (k *call) summary() job.Summary {
+	return job.Summary{
+		ID: k.ID, Account: k.Account.ID, Mode: job.Sync, Convention: k.query.Convention, Credential: k.who.by, Created: k.Spec.Started,
 	}
-	out.Err.Code, out.Err.Limit = "not_available", nil
-	out.Err.Message = out.Err.Step + " would make the call stand still: pausing over HTTP comes with durable jobs"
-	return out
 }
 
-// options are what the script may reach.
-func (x *execution) options() engine.Options {
-	o := engine.Options{
-		Files: x.reach.Files, Databases: x.reach.Databases, Secrets: x.reach.Secrets,
-		Account:   entries(entry{"username", x.who.Account.Username}, entry{"plan", string(x.who.Account.Plan)}),
-		Job:       entries(entry{"id", x.id.String()}, entry{"started", x.started.UTC().Format(time.RFC3339)}),
-		Quota:     x.reach.Quota,
-		Clock:     x.o.Clock,
-		Passwords: x.o.Passwords,
-		MaxPause:  x.limits.Pause,
-		Work:      x.limits.SyncMachine().Fuel,
-	}
-	if x.reach.Session != nil {
-		o.Sessions = x.reach.Session
-	}
-	if !x.who.IsOwner() {
-		o.Secrets = noSecrets{}
-	}
-	return o
-}
-
-// noSecrets is what pages find: anybody can write their Origin header.
-type noSecrets struct{}
-
-func (noSecrets) Secret(context.Context, string) (string, bool, error) {
-	return "", false, value.Errorf("not_available", "secrets are not read for web pages, only for calls with credentials")
-}
-
-type entry struct{ key, text string }
-
-// entries returns the reader of a global that holds texts.
-func entries(list ...entry) func(context.Context) (value.Value, error) {
-	return func(context.Context) (value.Value, error) {
-		m := value.NewMap(nil, len(list))
-		for _, e := range list {
-			m.SetText(e.key, value.Text(e.text))
+// stand makes a durable job of a script that waits for a person, or longer than
+// its caller.
+func (k *call) stand(ctx context.Context, run *engine.Run, out engine.Outcome) (result, *wire.Error) {
+	k.Pace.Rest()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+	defer cancel()
+	k.Spec.Session = k.Session()
+	if k.program.UsesSession {
+		// One that is started only later is to be the caller's.
+		if err := k.EnsureSession(ctx); err != nil {
+			return k.unstored(err)
 		}
-		return m.Value(), nil
 	}
+	view, err := k.o.Jobs.Adopt(ctx, worker.Submission{
+		Summary: k.summary(), Account: k.Account, Limits: k.Limits, Spec: k.Spec, Program: k.program,
+	}, run, out, k.o.Clock().Sub(k.Spec.Started))
+	if err == nil {
+		return result{view: view}, nil
+	}
+	var large *worker.TooLarge
+	if errors.As(err, &large) {
+		return k.finish(job.Failed, large.Explain(k.machine.Effect().Step))
+	}
+	return k.unstored(err)
 }
 
-// include reads the files that the script includes.
-func (x *execution) include(ctx context.Context) func(string) (string, error) {
-	if x.reach.Files == nil {
-		return nil
-	}
-	return func(path string) (string, error) {
-		text, err := x.reach.Files.Read(ctx, path, x.limits.ScriptBytes)
-		var known *value.Error
-		// A file that cannot be read may be asked for twice.
-		if err != nil && !errors.As(err, &known) && x.fault == nil {
-			x.blame(err)
-		}
-		return string(text), err
-	}
+// unstored ends a script that should stand and could not be stored.
+func (k *call) unstored(err error) (result, *wire.Error) {
+	k.Blame(err)
+	return k.finish(job.Failed, k.Failed(&vm.Error{Code: string(fault.Internal), Step: k.machine.Effect().Step}, k.SyncTimes()))
 }
 
-// input is what the script finds of the caller's request.
-func input(r *wire.Request) vm.Input {
-	return vm.Input{Get: texts(r.Get), Post: texts(r.Post), Cookie: texts(r.Cookie), Request: texts(r.Entries)}
+// finish makes the record of a script that has ended.
+func (k *call) finish(state job.State, failure *wire.Error) (result, *wire.Error) {
+	r := result{Record: job.Record{Summary: k.summary()}}
+	r.State, r.Finished = state, k.o.Clock()
+	execution.Record(&r.Record, k.machine, failure)
+	return r, failure
 }
 
-func texts(pairs []wire.Pair) value.Value {
-	if len(pairs) == 0 {
-		return value.Null
+// status returns the status of the answer, and when to try again. A script's own
+// codes mean nothing for it.
+func (k *call) status(a *Answer) (status int, retryAfter time.Duration) {
+	switch f := k.Fault(); {
+	case a.Err == nil:
+	case f != nil:
+		return f.Status(), f.RetryAfter
+	case a.Err.Code == string(fault.SessionBusy):
+		return fault.New(fault.SessionBusy, "").Status(), 0
 	}
-	m := value.NewMap(nil, len(pairs))
-	for _, p := range pairs {
-		m.SetText(p.Name, value.Text(p.Value))
-	}
-	return m.Value()
-}
-
-// finish makes the record of what a machine has done; without a machine the
-// script did not compile.
-func (x *execution) finish(m *vm.Machine, state job.State, e *wire.Error) result {
-	r := result{err: e, Record: job.Record{
-		Summary: job.Summary{
-			ID: x.id, Account: x.who.Account.ID, State: state, Mode: job.Sync,
-			Convention: x.query.Convention, Credential: x.who.by, Created: x.started, Finished: x.o.Clock(),
-		},
-		Trace: []byte("[]"),
-	}}
-	if e != nil {
-		r.Error = e.AppendJSON(nil)
-	}
-	if m != nil {
-		r.Result = bytes.Clone(m.Output()) // the machine's own memory is used again
-		r.Steps = m.Steps()
-		r.Trace, r.TraceDropped = trace(m)
-		r.Response = response(m)
-	}
-	if !isText(r.Result) {
-		r.Encoding = job.Base64
-	}
-	return r
+	return a.Job.HTTP(), 0
 }
 
 // recordTime is how long a call waits at most for its record to be taken, where
 // the store has fallen far behind.
-const recordTime = 10 * time.Second
+const recordTime = job.RecordWait
 
-// record hands the record over, to be written when there is time for it.
+// record hands the record over, to be written when there is time for it. The time
+// of the run may be over.
 func (s *Service) record(ctx context.Context, r job.Record) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
-	defer cancel()
-	if err := s.o.Jobs.Record(ctx, r); err != nil {
+	if err := s.o.Records.Record(context.WithoutCancel(ctx), r); err != nil {
 		s.o.Log.Error("a job was run and not recorded", "job", r.ID, "error", err)
 	}
 }

@@ -1,5 +1,5 @@
 // Package api is what the service can be asked to do: run a script as an
-// account, show a job. Each operation takes and gives values of the domain, so
+// account, show a job, answer its question. Each operation takes and gives values of the domain, so
 // that both calling conventions are mere codecs over the same operations. How
 // bytes come and go is theirs; what a script does is the engine's; who somebody
 // is, the authenticator's.
@@ -13,11 +13,9 @@ import (
 	"ql/internal/account"
 	"ql/internal/admit"
 	"ql/internal/engine"
+	"ql/internal/execution"
 	"ql/internal/job"
-	"ql/internal/password"
-	"ql/lang"
-	"ql/lang/bytecode"
-	"ql/lang/value"
+	"ql/internal/worker"
 )
 
 // Accounts is what the operations ask about accounts.
@@ -25,37 +23,33 @@ type Accounts interface {
 	ByID(ctx context.Context, id account.ID) (account.Account, error)
 }
 
-// Programs compiles scripts, or finds them compiled.
-type Programs interface {
-	Compile(text string, o lang.Options) (*bytecode.Program, error)
-}
-
-// Jobs keeps the records of synchronous runs.
-type Jobs interface {
+// Records keeps the records of synchronous calls.
+type Records interface {
 	// Record takes a record that can be read at once, and waits for room.
 	Record(ctx context.Context, r job.Record) error
-	// Get finds a job; job.ErrNotFound where there is none.
-	Get(ctx context.Context, id job.ID) (job.Record, error)
+	// Pending returns a record that is not stored yet.
+	Pending(id job.ID) (job.Record, bool)
+	// List returns an account's jobs, those recorded last first.
+	List(ctx context.Context, a account.ID, q job.Query) ([]job.Summary, error)
 }
 
-// Session is a caller's session of an account.
-type Session interface {
-	engine.Sessions
-	// ID returns the id for the caller to bring again: that of the session
-	// found or made by Start, "" after its end.
-	ID() string
+// Jobs runs what outlives a call; see internal/worker.
+type Jobs interface {
+	Submit(ctx context.Context, s worker.Submission) (earlier job.ID, err error)
+	Adopt(ctx context.Context, s worker.Submission, run *engine.Run, out engine.Outcome, ran time.Duration) (*job.View, error)
+	Reserve(ctx context.Context, a account.ID, k job.Key, id job.ID) (earlier job.ID, err error)
+	Reply(ctx context.Context, id job.ID, r worker.Reply) error
+	Cancel(ctx context.Context, id job.ID) (job.State, error)
+	View(ctx context.Context, id job.ID) (*job.View, error)
+	Watch(id job.ID) (changed <-chan struct{}, stop func())
+	FormToken(v *job.View) (string, error)
+	ByToken(ctx context.Context, token string) (job.ID, error)
 }
 
-// Resources are what a run of an account reaches. What is nil is not there.
-type Resources struct {
-	Files     engine.Files
-	Databases engine.Databases
-	Session   Session
-	Secrets   engine.Secrets
-	// Quota returns what !QUOTA holds.
-	Quota func(context.Context) (value.Value, error)
-	// Release, where there is one, lets go of them after the run.
-	Release func()
+// URLs are where callers reach the service, without a slash at the end.
+type URLs struct {
+	Base string // pages for people
+	API  string // the JSON convention
 }
 
 // Options are what a Service is made of. All fields but those that say
@@ -65,19 +59,21 @@ type Options struct {
 	Accounts Accounts
 	Limiter  *admit.Limiter
 	Gate     *admit.Gate
-	Programs Programs
+	Host     *execution.Host
+	Records  Records
 	Jobs     Jobs
-	// Resources opens what belongs to an account, for one run. Session is the
-	// id of the session that the caller brought, "" where it brought none.
-	Resources func(ctx context.Context, a account.Account, l account.Limits, session string) (Resources, error)
+	URLs     URLs
 
+	// CheckWebhook says what is wrong with an address that the end of a job is to
+	// be told to; nil lets all pass.
+	CheckWebhook func(url string) error
+	// DevelopmentOut lets the development account tell others of its jobs' ends.
+	DevelopmentOut bool
 	// Limits returns the limits of a plan; Plan.Limits where left out.
 	Limits func(account.Plan) account.Limits
-	// Passwords bounds the hashes that scripts make at once; nil for no bound.
-	Passwords *password.Gate
-	Clock     func() time.Time // time.Now where left out
-	NewID     func() job.ID    // job.NewID where left out
-	Log       *slog.Logger     // slog.Default() where left out
+	Clock  func() time.Time // time.Now where left out
+	NewID  func() job.ID    // job.NewID where left out
+	Log    *slog.Logger     // slog.Default() where left out
 	// Ran is told how long each run took and how it ended; may be left out.
 	Ran func(state job.State, took time.Duration)
 }
@@ -98,6 +94,9 @@ func New(o Options) *Service {
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
+	}
+	if o.CheckWebhook == nil {
+		o.CheckWebhook = func(string) error { return nil }
 	}
 	if o.Ran == nil {
 		o.Ran = func(job.State, time.Duration) {}

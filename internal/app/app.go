@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +26,9 @@ type Options struct {
 	// Memory is how many bytes all scripts that run at once may use; 0 for no
 	// bound but those of each.
 	Memory int64
+	// Cores is how many scripts compute at once; where left out, as many as Go
+	// has processors.
+	Cores int
 }
 
 // App is a whole service.
@@ -54,6 +58,9 @@ type closer struct {
 func New(s config.Settings, o Options) *App {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Cores <= 0 {
+		o.Cores = runtime.GOMAXPROCS(0)
 	}
 	return &App{settings: s, o: o, failed: make(chan error, 2)}
 }

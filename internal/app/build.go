@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
-	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,16 +14,20 @@ import (
 	"ql/internal/admit"
 	"ql/internal/api"
 	"ql/internal/api/formapi"
+	"ql/internal/api/formpage"
 	"ql/internal/api/httpapi"
 	"ql/internal/api/jsonapi"
 	"ql/internal/auth"
 	"ql/internal/config"
 	"ql/internal/job"
+	"ql/internal/network"
 	"ql/internal/password"
 	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
 	"ql/internal/store/sqlite"
 	"ql/internal/telemetry"
+	"ql/internal/webhook"
+	"ql/internal/worker"
 	"ql/lang"
 )
 
@@ -34,6 +38,9 @@ type parts struct {
 	blobs     *files.Blobs
 	resources *resources
 	recorder  *job.Recorder
+	worker    *worker.Worker
+	caller    *network.Client
+	webhooks  *webhook.Sender
 	programs  *lang.Cache
 	limiter   *admit.Limiter
 	gate      *admit.Gate
@@ -52,7 +59,7 @@ func (a *App) openStore(ctx context.Context) error {
 	}
 	a.parts.store = store
 	a.closes("store", func(context.Context) error { return store.Close() })
-	hashing := password.NewGate(runtime.GOMAXPROCS(0) / 2)
+	hashing := password.NewGate(a.o.Cores / 2)
 	a.parts.accounts, err = openAccounts(ctx, a.settings, store, hashing)
 	return err
 }
@@ -70,7 +77,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	}
 	p.programs = lang.NewCache(programBytes)
 	p.limiter = admit.NewLimiter(admit.LimiterOptions{Lifted: a.settings.Dev})
-	p.gate = admit.NewGate(admit.GateOptions{Slots: slots(), Memory: a.o.Memory, Lifted: a.settings.Dev})
+	p.gate = admit.NewGate(admit.GateOptions{Slots: a.o.Cores, Spare: a.o.Cores, GiveWay: giveWay, Memory: a.o.Memory, Lifted: a.settings.Dev})
 	p.recorder = job.NewRecorder(p.store.Jobs(), job.RecorderOptions{
 		Failed: func(err error) { a.o.Log.Error("jobs could not be recorded and will be tried again", "error", err) },
 	})
@@ -88,14 +95,21 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 			return p.traces.Close(ctx)
 		})
 	}
+	host := a.host(a.o.Log)
+	p.worker = a.newWorker(host)
+	p.caller = network.NewClient(a.egress(), network.ForWebhooks())
+	a.closes("webhook client", func(context.Context) error { p.caller.Close(); return nil })
 	service := api.New(api.Options{
 		Auth: authenticator, Accounts: p.store.Accounts(), Limiter: p.limiter, Gate: p.gate,
-		Programs: p.programs, Jobs: p.recorder, Resources: p.resources.open, Limits: a.limits,
-		Passwords: password.NewGate(runtime.GOMAXPROCS(0) / 2), Log: a.o.Log,
+		Host: host, Records: p.recorder, Jobs: p.worker, URLs: a.urls(), Limits: a.limits,
+		CheckWebhook: p.caller.Check, DevelopmentOut: a.settings.Dev, Log: a.o.Log,
 		Ran: func(state job.State, took time.Duration) { p.metrics.Ran(string(state), took) },
 	})
+	if err := a.startJobs(ctx, service); err != nil {
+		return nil, err
+	}
 	handler := httpapi.New(httpapi.Options{
-		Routes:    append(jsonapi.Routes(service), formapi.Routes(service)...),
+		Routes:    slices.Concat(jsonapi.Routes(service), formapi.Routes(service), formpage.Routes(service)),
 		Preflight: authenticator.Preflight, Ready: a.ready, OpenAPI: api.Description(),
 		Proxies: a.settings.TrustedProxies, HTTPS: strings.HasPrefix(a.url, "https://"),
 		Log: a.o.Log, Served: p.metrics.Served,
@@ -103,10 +117,6 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	a.startUpkeep()
 	return a.around(handler), nil
 }
-
-// slots is how many scripts run at once. Most of their time many wait for a
-// disk, so there are more of them than cores.
-func slots() int { return max(16, 8*runtime.GOMAXPROCS(0)) }
 
 // limits returns the limits of a plan; those of free for an unknown one, as a
 // mistake never widens.
@@ -132,14 +142,14 @@ func (a *App) openResources() error {
 		usage:    p.store.Files(),
 		trees:    files.NewTrees(p.store.Files(), blobs, time.Now),
 		sessions: sessions.New(p.store.Sessions(), sessions.Options{}),
-		held:     map[holdingKey]*holding{},
+		held:     map[account.ID]*holding{},
 	}
 	a.closes("databases", func(context.Context) error { return p.resources.close() })
 	return nil
 }
 
 func (a *App) authenticator(ctx context.Context) (*auth.Authenticator, error) {
-	o := auth.Options{Gate: password.NewGate(runtime.GOMAXPROCS(0) / 2), Unthrottled: a.settings.Dev, Own: a.origins()}
+	o := auth.Options{Gate: password.NewGate(a.o.Cores / 2), Plain: a.settings.Dev, Unthrottled: a.settings.Dev, Own: a.origins()}
 	if a.settings.DevUsername != "" {
 		dev, err := a.parts.accounts.EnsureDevelopment(ctx)
 		if err != nil {

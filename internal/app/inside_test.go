@@ -119,17 +119,17 @@ func TestPlansOfSettings(t *testing.T) {
 func TestHeldDatabasesAreBounded(t *testing.T) {
 	a := start(t, nil)
 	r := a.parts.resources
-	busy := r.acquire(holdingKey{account: 1})
+	busy := r.acquire(1)
 	for id := range account.ID(3 * maxHeld) {
-		r.release(r.acquire(holdingKey{account: id + 2}))
+		r.release(r.acquire(id + 2))
 	}
 	if len(r.held) > maxHeld {
 		t.Errorf("%d are held", len(r.held))
 	}
-	if r.held[holdingKey{account: 1}] != busy {
+	if r.held[1] != busy {
 		t.Error("one in use was closed")
 	}
-	if r.held[holdingKey{account: 3*maxHeld + 1}] == nil {
+	if r.held[3*maxHeld+1] == nil {
 		t.Error("the last one used was closed")
 	}
 	r.release(busy)

@@ -25,6 +25,14 @@ func BoundMemory() int64 {
 	return limit / 5 * 2
 }
 
+// ballastBytes is memory that is set aside and never touched, so that it costs
+// none. The collector runs when the heap has doubled; without it that would be
+// several times a second on a busy node that holds little.
+const ballastBytes = 64 << 20
+
+// Ballast returns what is to be kept as long as the process serves.
+func Ballast() []byte { return make([]byte, ballastBytes) }
+
 // machineMemory returns what the container, or else the machine, has; 0 where
 // that is not known.
 func machineMemory(read func(string) ([]byte, error)) int64 {

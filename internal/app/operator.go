@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"ql/internal/account"
 	"ql/internal/config"
@@ -14,6 +15,7 @@ import (
 	"ql/internal/job"
 	"ql/internal/password"
 	"ql/internal/store/sqlite"
+	"ql/internal/webhook"
 )
 
 // Operator is a data folder in the hands of its operator, for short commands
@@ -21,6 +23,8 @@ import (
 type Operator struct {
 	Accounts *account.Service
 	Jobs     job.Store
+	Queue    job.Queue
+	Webhooks webhook.Store
 
 	store *sqlite.Store
 	data  string
@@ -42,7 +46,7 @@ func OpenOperator(ctx context.Context, s config.Settings, create bool) (*Operato
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	return &Operator{Accounts: accounts, Jobs: store.Jobs(), store: store, data: s.Data}, nil
+	return &Operator{Accounts: accounts, Jobs: store.Jobs(), Queue: store.Queue(), Webhooks: store.Deliveries(), store: store, data: s.Data}, nil
 }
 
 // openAccounts returns the operations on accounts, under the master key.
@@ -61,21 +65,28 @@ func openAccounts(ctx context.Context, s config.Settings, store *sqlite.Store, g
 // masterKeyName is the master key's file in the data folder.
 const masterKeyName = "master.key"
 
-// DeleteAccount removes an account with its files and databases.
+// DeleteAccount removes an account with its files and databases. It is dead at
+// once, also to a running server. Where this is interrupted, doing it again does
+// the rest, and so does the upkeep of a server.
 func (o *Operator) DeleteAccount(ctx context.Context, name string) error {
 	a, err := o.Accounts.Find(ctx, name)
 	if err != nil {
 		return err
 	}
-	// The rows first: an account without its folder would look whole and have
-	// lost everything.
-	if err := o.Accounts.Delete(ctx, a.Username); err != nil {
+	if err := o.Accounts.Depart(ctx, a.Username); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(accountFolder(o.data, a.ID)); err != nil {
-		return fmt.Errorf("the account is deleted, and its folder is not: %w", err)
+		return fmt.Errorf("the account is disabled, and its folder is not removed: %w", err)
 	}
-	return nil
+	return o.Accounts.Delete(ctx, a.Username)
+}
+
+// CancelJob stops a job, and returns the state that it has then: a server that
+// runs it stops it soon.
+func (o *Operator) CancelJob(ctx context.Context, id job.ID) (job.State, error) {
+	state, _, err := o.Queue.Cancel(ctx, id, time.Now(), nil, webhook.NewID())
+	return state, err
 }
 
 // Close lets go of the data folder.

@@ -3,14 +3,12 @@ package app
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"math"
 	"path/filepath"
 	"strconv"
 	"sync"
 
 	"ql/internal/account"
-	"ql/internal/api"
+	"ql/internal/execution"
 	"ql/internal/resource/databases"
 	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
@@ -27,20 +25,16 @@ type resources struct {
 	sessions *sessions.Store
 
 	mu    sync.Mutex
-	held  map[holdingKey]*holding
+	held  map[account.ID]*holding
 	clock int64 // grows with each use
 }
 
-// holdingKey is an account, with the bound that its databases were opened
-// under: a plan that changes opens them anew.
-type holdingKey struct {
-	account  account.ID
-	maxBytes int64
-}
-
-// holding are an account's open databases.
+// holding are an account's open databases, and the room that they share with
+// its files.
 type holding struct {
+	account   account.ID
 	databases *databases.Databases
+	storage   *storage
 	users     int
 	lastUse   int64
 }
@@ -52,40 +46,40 @@ const (
 	maxOpen = 4
 )
 
-// open implements api.Options.Resources.
-func (r *resources) open(_ context.Context, a account.Account, l account.Limits, session string) (api.Resources, error) {
-	key := holdingKey{a.ID, unlimited(l.StorageBytes)}
-	h := r.acquire(key)
-	return api.Resources{
-		Files:     r.trees.For(a.ID, files.Quota{Bytes: l.StorageBytes, File: l.FileBytes, Nodes: int64(l.Files)}),
+// open implements execution.Host.Resources.
+func (r *resources) open(_ context.Context, a account.Account, l account.Limits, session string) (execution.Resources, error) {
+	h := r.acquire(a.ID)
+	h.storage.hold(l.StorageBytes, l.Databases)
+	return execution.Resources{
+		Files:     r.trees.For(a.ID, files.Quota{Bytes: l.StorageBytes, File: l.FileBytes, Nodes: int64(l.Files), Room: h.storage}),
 		Databases: h.databases,
 		Session:   r.sessions.For(a.ID, session).Bound(l.SessionBytes, l.SessionKeys),
 		Secrets:   secrets{r.accounts, a.ID},
-		Quota:     func(ctx context.Context) (value.Value, error) { return r.quota(ctx, a.ID, l) },
+		Quota:     func(ctx context.Context) (value.Value, error) { return quota(ctx, h.storage, l) },
 		Release:   func() { r.release(h) },
 	}, nil
 }
 
-// unlimited makes a bound of none.
-func unlimited(bytes int64) int64 {
-	if bytes == 0 {
-		return math.MaxInt64 / 2
-	}
-	return bytes
-}
-
-func (r *resources) acquire(key holdingKey) *holding {
+func (r *resources) acquire(id account.ID) *holding {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	h := r.held[key]
+	h := r.held[id]
 	if h == nil {
-		h = &holding{databases: databases.New(databases.Options{
-			Folder: r.databaseFolder(key.account), MaxBytes: key.maxBytes, MaxOpen: maxOpen,
-		})}
-		r.held[key] = h
+		h = r.hold(id)
+		r.held[id] = h
 	}
 	h.users++
 	return h
+}
+
+func (r *resources) hold(id account.ID) *holding {
+	room := &storage{stored: func(ctx context.Context) (int64, error) {
+		usage, err := r.usage.Usage(ctx, id)
+		return usage.Bytes, err
+	}}
+	all := databases.New(databases.Options{Folder: r.databaseFolder(id), MaxOpen: maxOpen, Room: room})
+	room.measure = all.Measure
+	return &holding{account: id, databases: all, storage: room}
 }
 
 func (r *resources) databaseFolder(id account.ID) string {
@@ -112,16 +106,22 @@ func (r *resources) takeOldest() *holding {
 		return nil
 	}
 	var oldest *holding
-	var key holdingKey
-	for k, h := range r.held {
+	for _, h := range r.held {
 		if h.users == 0 && (oldest == nil || h.lastUse < oldest.lastUse) {
-			oldest, key = h, k
+			oldest = h
 		}
 	}
 	if oldest != nil {
-		delete(r.held, key)
+		delete(r.held, oldest.account)
 	}
 	return oldest
+}
+
+// clear removes an account's databases. Scripts that use one are waited for.
+func (r *resources) clear(ctx context.Context, id account.ID) error {
+	h := r.acquire(id)
+	defer r.release(h)
+	return h.databases.Clear(ctx)
 }
 
 // close closes all databases. Those in use are closed when their scripts let
@@ -138,17 +138,13 @@ func (r *resources) close() error {
 }
 
 // quota is what !QUOTA holds.
-func (r *resources) quota(ctx context.Context, id account.ID, l account.Limits) (value.Value, error) {
-	usage, err := r.usage.Usage(ctx, id)
-	if err != nil {
-		return value.Null, err
-	}
-	stored, err := folderBytes(r.databaseFolder(id))
+func quota(ctx context.Context, room *storage, l account.Limits) (value.Value, error) {
+	used, err := room.total(ctx)
 	if err != nil {
 		return value.Null, err
 	}
 	storage := value.NewMap(nil, 2)
-	storage.SetText("used", value.Int(usage.Bytes+stored))
+	storage.SetText("used", value.Int(used))
 	storage.SetText("limit", bound(l.StorageBytes))
 	all := value.NewMap(nil, 1)
 	all.SetText("storage", storage.Value())
@@ -161,23 +157,6 @@ func bound(limit int64) value.Value {
 		return value.Null
 	}
 	return value.Int(limit)
-}
-
-// folderBytes returns how much the files of a folder hold, 0 without one.
-func folderBytes(folder string) (bytes int64, err error) {
-	err = filepath.WalkDir(folder, func(_ string, e fs.DirEntry, err error) error {
-		if err == nil && e.Type().IsRegular() {
-			var info fs.FileInfo
-			if info, err = e.Info(); err == nil {
-				bytes += info.Size()
-			}
-		}
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // it was removed meanwhile
-		}
-		return err
-	})
-	return bytes, err
 }
 
 // secrets are the secrets of one account.

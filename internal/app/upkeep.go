@@ -3,7 +3,10 @@ package app
 import (
 	"context"
 	"errors"
+	"os"
 	"time"
+
+	"ql/internal/account"
 )
 
 const (
@@ -43,7 +46,54 @@ func (a *App) startUpkeep() {
 
 func (a *App) upkeep(ctx context.Context, now time.Time) error {
 	_, err := a.parts.blobs.Sweep(ctx, a.parts.store.Files(), now, blobGrace)
-	return errors.Join(err, a.forgetJobs(ctx, now))
+	return errors.Join(err, a.finishDeletes(ctx, now), a.emptyDevelopment(ctx, now), a.forgetJobs(ctx, now), a.prune(ctx, now))
+}
+
+// deliveriesKept is how long the log of a webhook is kept after its end.
+const deliveriesKept = 7 * 24 * time.Hour
+
+// prune removes idempotency keys that have ended, programs that no job needs,
+// and the logs of webhooks.
+func (a *App) prune(ctx context.Context, now time.Time) error {
+	for n := forgetAtOnce; n >= forgetAtOnce; {
+		var err error
+		if n, err = a.parts.store.Queue().Prune(ctx, now, forgetAtOnce); err != nil {
+			return err
+		}
+	}
+	for n := forgetAtOnce; n >= forgetAtOnce; {
+		var err error
+		if n, err = a.parts.store.Deliveries().Forget(ctx, now.Add(-deliveriesKept), forgetAtOnce); err != nil {
+			return err
+		}
+	}
+	for more := true; more; {
+		var err error
+		if more, err = a.parts.store.Shrink(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finishDeletes removes what is left of accounts that were deleted: by a command
+// that was interrupted, or beside scripts of them that ran.
+func (a *App) finishDeletes(ctx context.Context, now time.Time) error {
+	return a.parts.accounts.FinishDeletes(ctx, now, func(id account.ID) error {
+		if err := a.parts.resources.clear(ctx, id); err != nil {
+			return err
+		}
+		return os.RemoveAll(accountFolder(a.settings.Data, id))
+	})
+}
+
+// emptyDevelopment empties the development account once a day, where more than
+// one person may use it.
+func (a *App) emptyDevelopment(ctx context.Context, now time.Time) error {
+	if a.settings.Dev || a.settings.DevUsername == "" {
+		return nil
+	}
+	return a.parts.accounts.EmptyDevelopment(ctx, now, func(id account.ID) error { return a.parts.resources.clear(ctx, id) })
 }
 
 // forgetJobs removes the jobs that were finished longer ago than their

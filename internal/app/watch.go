@@ -29,6 +29,8 @@ func (a *App) watch() error {
 		telemetry.Value{Name: admission, Help: admissionHelp, Label: "outcome", Is: "rate_limited", Grows: true,
 			Read: func() float64 { return float64(p.limiter.Stats().Refused) }},
 		telemetry.Value{Name: "ql_scripts_running", Help: "Scripts that run now.",
+			Read: func() float64 { return float64(p.gate.Stats().Inside) }},
+		telemetry.Value{Name: "ql_scripts_computing", Help: "Of those, the ones that compute; the others wait for something, or for their turn.",
 			Read: func() float64 { return float64(p.gate.Stats().Running) }},
 		telemetry.Value{Name: "ql_scripts_waiting", Help: "Calls that wait for a place to run.",
 			Read: func() float64 { return float64(p.gate.Stats().Waiting) }},

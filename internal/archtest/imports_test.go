@@ -51,33 +51,46 @@ var layers = []layer{
 	{pkg: "internal/resource/*", imports: []string{"internal/engine", "lang/value"}},
 	{
 		pkg:     "internal/resource/databases",
-		imports: []string{"internal/engine", "internal/sqlite", "lang/bytecode", "lang/value"},
+		imports: []string{"internal/engine", "internal/fault", "internal/sqlite", "lang/bytecode", "lang/value"},
 		others:  []string{"modernc.org/sqlite"},
 	},
-	{pkg: "internal/resource/files", imports: []string{"internal/account", "internal/engine", "lang/value"}, others: []string{"golang.org/x/text"}},
+	{pkg: "internal/resource/files", imports: []string{"internal/account", "internal/engine", "internal/fault", "lang/value"}, others: []string{"golang.org/x/text"}},
 	{pkg: "internal/resource/files/filestest", imports: []string{"internal/engine", "lang/value"}},
 	{pkg: "internal/sqlite", others: []string{"modernc.org/libc", "modernc.org/sqlite"}},
 	{pkg: "internal/resource/sessions", imports: []string{"internal/account", "internal/engine", "lang/value"}, others: []string{"modernc.org/sqlite"}},
 	{pkg: "internal/job", imports: []string{"internal/account"}},
+	{pkg: "internal/execution", imports: append([]string{"internal/account", "internal/engine", "internal/fault", "internal/job", "internal/password", "internal/wire"}, language...)},
+	{
+		pkg: "internal/worker",
+		imports: []string{
+			"internal/account", "internal/admit", "internal/engine", "internal/execution", "internal/fault", "internal/job", "internal/wire",
+			"lang/bytecode", "lang/value", "lang/vm",
+		},
+		others: []string{"github.com/google/uuid"},
+	},
+	{pkg: "internal/network"},
+	{pkg: "internal/network/networktest"},
+	{pkg: "internal/webhook", imports: []string{"internal/account", "internal/job", "internal/network"}},
 	{pkg: "internal/store/migrate"},
 	{
 		pkg:     "internal/store/sqlite",
-		imports: []string{"internal/account", "internal/fault", "internal/job", "internal/resource/files", "internal/resource/sessions", "internal/sqlite", "internal/store/migrate"},
+		imports: []string{"internal/account", "internal/fault", "internal/job", "internal/resource/files", "internal/resource/sessions", "internal/sqlite", "internal/store/migrate", "internal/webhook"},
 		others:  []string{"golang.org/x/sys", "modernc.org/sqlite"},
 	},
 	// The suite is linked into tests alone.
 	{
 		pkg:     "internal/store/storetest",
-		imports: []string{"internal/account", "internal/engine", "internal/job", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/sessions", "lang/value"},
+		imports: []string{"internal/account", "internal/engine", "internal/job", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/sessions", "internal/webhook", "lang/value"},
 		others:  []string{"github.com/google/go-cmp"},
 	},
 	{
 		pkg:     "internal/api",
-		imports: append([]string{"internal/account", "internal/admit", "internal/auth", "internal/engine", "internal/fault", "internal/job", "internal/password", "internal/wire"}, language...),
+		imports: append([]string{"internal/account", "internal/admit", "internal/auth", "internal/engine", "internal/execution", "internal/fault", "internal/form", "internal/job", "internal/wire", "internal/worker"}, language...),
 	},
 	{pkg: "internal/api/httpapi", imports: []string{"internal/account", "internal/admit", "internal/api", "internal/auth", "internal/fault", "internal/wire"}},
 	// The conventions know nothing of each other.
 	{pkg: "internal/api/formapi", imports: []string{"internal/api", "internal/api/httpapi", "internal/fault", "internal/job", "internal/wire"}},
+	{pkg: "internal/api/formpage", imports: []string{"internal/api", "internal/api/httpapi", "internal/fault", "internal/form", "internal/wire", "lang/value"}},
 	{pkg: "internal/api/jsonapi", imports: []string{"internal/api", "internal/api/httpapi", "internal/fault", "internal/job", "internal/wire"}},
 	{pkg: "internal/config", imports: []string{"internal/account", "lang/source"}, others: []string{"github.com/pelletier/go-toml/v2"}},
 	{pkg: "internal/telemetry", others: []string{"github.com/prometheus/client_golang", "go.opentelemetry.io/otel"}},
@@ -85,8 +98,9 @@ var layers = []layer{
 	{
 		pkg: "internal/app",
 		imports: []string{
-			"internal/account", "internal/admit", "internal/api", "internal/api/*", "internal/auth", "internal/config", "internal/fault", "internal/job",
-			"internal/password", "internal/resource/*", "internal/store/sqlite", "internal/telemetry", "internal/wire", "lang", "lang/value",
+			"internal/account", "internal/admit", "internal/api", "internal/api/*", "internal/auth", "internal/config", "internal/execution", "internal/fault", "internal/job",
+			"internal/network", "internal/password", "internal/resource/*", "internal/store/sqlite", "internal/telemetry", "internal/webhook", "internal/wire", "internal/worker",
+			"lang", "lang/value",
 		},
 		others: []string{"golang.org/x/crypto/acme/autocert", "golang.org/x/sys"},
 	},
@@ -95,11 +109,13 @@ var layers = []layer{
 		pkg: "internal/cli",
 		imports: append([]string{
 			"internal/account", "internal/app", "internal/config", "internal/engine", "internal/fault", "internal/form", "internal/job",
-			"internal/password", "internal/render", "internal/resource/*", "internal/telemetry",
+			"internal/password", "internal/render", "internal/resource/*", "internal/telemetry", "internal/webhook",
 		}, language...),
 		others: []string{"github.com/alecthomas/kong", "golang.org/x/sys"},
 	},
 	{pkg: "cmd/ql", imports: []string{"internal/cli"}},
+	// It runs the command as a process of its own, and measures that.
+	{pkg: "bench/http", imports: []string{"internal/cli", "internal/telemetry"}},
 }
 
 // testsOnly are the packages that hold nothing but tests, so nobody imports

@@ -9,7 +9,6 @@ package auth
 
 import (
 	"context"
-	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -64,6 +63,7 @@ func (c Caller) IsOwner() bool {
 // Source is what a request tells of where it comes from.
 type Source struct {
 	Addr      netip.Addr // of the client, as far as the proxies before us are trusted
+	Encrypted bool       // it came by https, to us or to a proxy that is trusted
 	Origin    Origin
 	FetchSite string // the Sec-Fetch-Site header, "" without
 }
@@ -79,6 +79,8 @@ type Development struct {
 type Options struct {
 	Gate *password.Gate   // bounds the hashes checked at once
 	Now  func() time.Time // time.Now unless set
+	// Plain lets pages call without encryption from anywhere, as in development.
+	Plain bool
 	// Unthrottled lifts what protects a shared node: the throttles of failed
 	// log-ins, and the bounds on waiting for the gate.
 	Unthrottled bool
@@ -92,8 +94,8 @@ type Options struct {
 type Authenticator struct {
 	store    Store
 	o        Options
-	secret   [32]byte // of this process, under which passwords are remembered
-	dummy    string   // a hash that no password matches
+	prover   *prover
+	dummy    string // a hash that no password matches
 	verified *memory
 	flights  flights
 	throttle *throttle // nil where nothing is throttled
@@ -105,11 +107,10 @@ func New(store Store, o Options) (*Authenticator, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	a := &Authenticator{store: store, o: o, verified: newMemory(), queue: queue{gate: o.Gate, unbounded: o.Unthrottled}}
+	a := &Authenticator{store: store, o: o, prover: newProver(), verified: newMemory(), queue: queue{gate: o.Gate, unbounded: o.Unthrottled}}
 	if !o.Unthrottled {
 		a.throttle = newThrottle()
 	}
-	rand.Read(a.secret[:]) // never fails
 	var err error
 	a.dummy, err = password.Hash(rand.Text(), rand.Reader)
 	return a, err
@@ -199,9 +200,6 @@ type candidate struct {
 	proof  proof // of the password, under the row's epoch
 }
 
-// proof stands for a password of an account without telling it.
-type proof [sha256.Size]byte
-
 func (a *Authenticator) candidate(ctx context.Context, name, secret string) (candidate, error) {
 	c := candidate{name: name}
 	alias, err := account.ParseAlias(name)
@@ -213,20 +211,16 @@ func (a *Authenticator) candidate(ctx context.Context, name, secret string) (can
 		}
 		c.usable = err == nil && !c.row.Disabled && c.row.PasswordHash != ""
 	}
-	mac := hmac.New(sha256.New, a.secret[:])
 	var head [17]byte
 	if c.usable {
 		head[0] = 1
 		binary.BigEndian.PutUint64(head[1:], uint64(c.row.ID))
 		binary.BigEndian.PutUint64(head[9:], uint64(c.row.Epoch))
-		mac.Write(head[:])
+		c.proof = a.prover.prove(head[:], "", secret)
 	} else {
 		binary.BigEndian.PutUint64(head[1:], uint64(len(c.name)))
-		mac.Write(head[:])
-		mac.Write([]byte(c.name))
+		c.proof = a.prover.prove(head[:], c.name, secret)
 	}
-	mac.Write([]byte(secret))
-	mac.Sum(c.proof[:0])
 	return c, nil
 }
 

@@ -129,6 +129,13 @@ var (
 	errUnlisted = fault.New(fault.OriginNotAllowed, "pages of this origin may not call here: its domain is not on the account's list")
 )
 
+// errPlain is the answer to a page whose call others could read and change on
+// its way: pages prove who they are by nothing but their origin.
+var errPlain = fault.New(fault.OriginNotAllowed, "pages call by https only, and this call came by http: use the https address of the service")
+
+// isPrivate tells whether nobody between could read or change the request.
+func (s Source) isPrivate() bool { return s.Encrypted || s.Addr.IsLoopback() }
+
 // err is the answer to a request that is not allowed.
 func (d Decision) err() error {
 	switch d.Outcome {
@@ -151,6 +158,9 @@ func (a *Authenticator) Page(ctx context.Context, from Source) (Caller, error) {
 	d := Decide(Question{Auth: NoAuth, Origin: from.Origin, FetchSite: from.FetchSite, List: list})
 	if err := d.err(); err != nil {
 		return Caller{}, err
+	}
+	if !a.o.Plain && !from.isPrivate() && d.Domain.Pattern.Scheme != "http" {
+		return Caller{}, errPlain
 	}
 	row, err := a.store.ByID(ctx, d.Domain.Account)
 	if errors.Is(err, account.ErrNotFound) || err == nil && row.Disabled {

@@ -3,6 +3,8 @@ package auth
 import (
 	"context"
 	"fmt"
+	"net/netip"
+	"strings"
 	"testing"
 
 	"ql/internal/account"
@@ -146,7 +148,7 @@ func TestPages(t *testing.T) {
 		{"null", fault.OriginNotAllowed, 0},
 		{"", fault.OriginNotAllowed, 0},
 	} {
-		c, err := f.Page(ctx, Source{Origin: ReadOrigin([]string{test.origin})})
+		c, err := f.Page(ctx, Source{Encrypted: true, Origin: ReadOrigin([]string{test.origin})})
 		wantCode(t, test.origin, err, test.want)
 		if c.Account.ID != test.id || err == nil && (c.Way != ByOrigin || c.IsOwner() || c.Domain.Account != test.id) {
 			t.Errorf("%s: got %+v", test.origin, c)
@@ -207,5 +209,42 @@ func TestMaySend(t *testing.T) {
 		{Caller{f.ada, ByKey, account.Domain{}}, "anything", ""},
 	} {
 		wantCode(t, fmt.Sprintf("%+v", test), f.MaySend(ctx, test.caller, test.script), test.want)
+	}
+}
+
+// TestPagesCallEncrypted: a page proves who it is by its origin alone, so nobody
+// may come between, but for pages that are not encrypted themselves.
+func TestPagesCallEncrypted(t *testing.T) {
+	remote, here := netip.MustParseAddr("203.0.113.7"), netip.MustParseAddr("127.0.0.1")
+	for _, plain := range []bool{false, true} {
+		f := newFixture(t, func(o *Options) { o.Plain = plain })
+		for _, entry := range []string{"shop.example.com", "http://old.example.com"} {
+			if err := f.store.AddDomain(t.Context(), account.Domain{Account: f.ada.ID, Pattern: pattern(t, entry)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		refused := fault.OriginNotAllowed
+		if plain {
+			refused = ""
+		}
+		for name, test := range map[string]struct {
+			from Source
+			page string
+			want fault.Code
+		}{
+			"by https":                 {Source{Addr: remote, Encrypted: true}, "https://shop.example.com", ""},
+			"by http":                  {Source{Addr: remote}, "https://shop.example.com", refused},
+			"from nowhere":             {Source{}, "https://shop.example.com", refused},
+			"on this machine":          {Source{Addr: here}, "https://shop.example.com", ""},
+			"a page of http":           {Source{Addr: remote}, "http://old.example.com", ""},
+			"an unlisted page of http": {Source{Addr: remote}, "http://shop.example.com", fault.OriginNotAllowed},
+		} {
+			test.from.Origin = ReadOrigin([]string{test.page})
+			_, err := f.Page(t.Context(), test.from)
+			wantCode(t, name, err, test.want)
+			if name == "by http" && !plain && !strings.Contains(err.Error(), "https") {
+				t.Errorf("the answer does not name https: %v", err)
+			}
+		}
 	}
 }

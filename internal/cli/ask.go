@@ -37,7 +37,8 @@ func (a person) reply(ctx context.Context, r *engine.Run, p *engine.Prompt) erro
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		fmt.Fprintln(a.err, "\nthe time to answer is over")
-		return r.Expire()
+		_, err := r.Expire()
+		return err
 	case errors.Is(err, context.Canceled):
 		r.Cancel(err)
 		return nil
@@ -53,7 +54,8 @@ func (a person) ask(ctx context.Context, r *engine.Run, p *engine.Prompt) error 
 		if err != nil {
 			return err
 		}
-		return r.Approve(approved)
+		_, err = r.Approve(approved)
+		return err
 	}
 	if p.Message != "" {
 		fmt.Fprintln(a.err, printable(p.Message))
@@ -68,7 +70,8 @@ func (a person) ask(ctx context.Context, r *engine.Run, p *engine.Prompt) error 
 			fields.SetText(f.Name, v)
 		}
 	}
-	return r.Answer(ctx, fields.Value())
+	_, err := r.Answer(ctx, fields.Value())
+	return err
 }
 
 func (a person) confirm(ctx context.Context, message string) (bool, error) {
@@ -281,10 +284,10 @@ func (a *prepared) reply(ctx context.Context, r *engine.Run, p *engine.Prompt) e
 	a.next++
 	var err error
 	if fields, ok := answer.Get("fields"); ok {
-		err = r.Answer(ctx, fields)
+		_, err = r.Answer(ctx, fields)
 	} else {
 		approved, _ := answer.Get("approved")
-		err = r.Approve(approved.IsTrue())
+		_, err = r.Approve(approved.IsTrue())
 	}
 	var wrong form.FieldErrors
 	switch {

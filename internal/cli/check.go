@@ -10,7 +10,7 @@ import (
 // checkCommand is ql check.
 type checkCommand struct {
 	Files []string `arg:"" name:"file" help:"Scripts, folders of scripts, or - for standard input."`
-	Data  string   `default:"." env:"QL_DATA" placeholder:"DIR" help:"The account's folder, in which INCLUDE finds files (${default})."`
+	Data  string   `default:"." env:"QL_FOLDER" placeholder:"DIR" help:"The account's folder, in which INCLUDE finds files (${default})."`
 }
 
 // Run implements the command.

@@ -40,12 +40,13 @@ type commands struct {
 	Serve   serveCommand   `cmd:"" help:"Serve scripts over HTTP."`
 	Account accountCommand `cmd:"" help:"Make and manage accounts."`
 	Job     jobCommand     `cmd:"" help:"Look at jobs."`
+	Webhook webhookCommand `cmd:"" help:"Look at webhooks and repeat them."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 
 // newCommands returns the command line before it is read.
 func newCommands() *commands {
-	return &commands{Serve: newServeCommand(), Account: newAccountCommand(), Job: newJobCommand()}
+	return &commands{Serve: newServeCommand(), Account: newAccountCommand(), Job: newJobCommand(), Webhook: newWebhookCommand()}
 }
 
 const description = `ql runs scripts of the query language: ordinary statements, SQL, files, forms and waiting, in one text.`

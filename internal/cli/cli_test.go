@@ -193,3 +193,24 @@ func TestReplaceFileKeepsModeAndLinks(t *testing.T) {
 		t.Errorf("the folder now holds %v", entries)
 	}
 }
+
+// TestFolderVariable: the folder that scripts run on has a variable of its own,
+// apart from that of the service's data.
+func TestFolderVariable(t *testing.T) {
+	b := newBench(t, strings.NewReader(""))
+	script := filepath.Join(t.TempDir(), "script.ql")
+	if err := os.WriteFile(script, []byte(`WRITE "x" TO "/made"`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("QL_DATA", filepath.Join(b.folder, "missing"))
+	t.Setenv("QL_FOLDER", b.folder)
+	if code := b.main([]string{"run", script}); code != exitOK {
+		t.Errorf("got %d and %s", code, b.err.String())
+	}
+	if _, err := os.Stat(filepath.Join(b.folder, "made")); err != nil {
+		t.Error(err)
+	}
+	if code := b.main([]string{"check", script}); code != exitOK {
+		t.Errorf("check: got %d and %s", code, b.err.String())
+	}
+}

@@ -17,8 +17,9 @@ import (
 type jobCommand struct {
 	settings
 
-	List jobList `cmd:"" help:"List an account's jobs, the newest first."`
-	Show jobShow `cmd:"" help:"Show a job."`
+	List   jobList   `cmd:"" help:"List an account's jobs, the newest first."`
+	Show   jobShow   `cmd:"" help:"Show a job."`
+	Cancel jobCancel `cmd:"" help:"Stop a job."`
 }
 
 func newJobCommand() jobCommand { return jobCommand{settings: newSettings("data", "master-key-file")} }
@@ -96,26 +97,59 @@ func (k *jobList) Run(c *console, line *commands) error {
 	})
 }
 
-type jobShow struct {
+// theJob is the job that a command is about.
+type theJob struct {
 	ID string `arg:"" help:"The job's id."`
 }
 
-// Run implements the command.
-func (k *jobShow) Run(c *console, line *commands) error {
+// find does something with the job.
+func (k *theJob) find(c *console, line *commands, do func(*app.Operator, job.ID) error) error {
 	return line.Job.with(c, false, func(o *app.Operator) error {
 		missing := fault.New(fault.JobNotFound, "there is no job %q", k.ID)
 		id, ok := job.ParseID(k.ID)
 		if !ok {
 			return missing
 		}
-		record, err := o.Jobs.ByID(c.ctx, id)
+		err := do(o, id)
 		if errors.Is(err, job.ErrNotFound) {
 			return missing
 		}
-		if err != nil {
-			return err
+		return err
+	})
+}
+
+type jobShow struct{ theJob }
+
+// Run implements the command.
+func (k *jobShow) Run(c *console, line *commands) error {
+	return k.find(c, line, func(o *app.Operator, id job.ID) error {
+		v, err := o.Queue.View(c.ctx, id)
+		if err == nil {
+			c.showJob(v.Record)
 		}
-		c.showJob(record)
+		return err
+	})
+}
+
+type jobCancel struct{ theJob }
+
+// Run implements the command.
+func (k *jobCancel) Run(c *console, line *commands) error {
+	return k.find(c, line, func(o *app.Operator, id job.ID) error {
+		state, err := o.CancelJob(c.ctx, id)
+		switch {
+		case err != nil:
+			return err
+		case c.json:
+			c.print(struct {
+				JobID  string `json:"job_id"`
+				Status string `json:"status"`
+			}{k.ID, string(state)})
+		case state == job.Running:
+			fmt.Fprintln(c.out, "The job runs, and its server will stop it in a moment.")
+		default:
+			fmt.Fprintf(c.out, "The job is %s.\n", state)
+		}
 		return nil
 	})
 }

@@ -21,7 +21,7 @@ import (
 type runCommand struct {
 	Script string `arg:"" help:"The script, or - for standard input."`
 
-	Data    string        `default:"." env:"QL_DATA" placeholder:"DIR" help:"The account's folder: what the script calls / (${default})."`
+	Data    string        `default:"." env:"QL_FOLDER" placeholder:"DIR" help:"The account's folder: what the script calls / (${default})."`
 	Plan    string        `default:"standard" env:"QL_PLAN" enum:"free,standard,unlimited" placeholder:"PLAN" help:"Whose limits hold: free, standard or unlimited (${default})."`
 	Timeout time.Duration `env:"QL_TIMEOUT" placeholder:"TIME" help:"How long the script may run, such as 90s, waits and questions aside (the plan's)."`
 	Trace   bool          `help:"Show the steps afterwards."`

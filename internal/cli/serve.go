@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 
 	"ql/internal/app"
@@ -23,7 +24,9 @@ func (k *serveCommand) Run(c *console) error {
 	}
 	version, _ := buildVersion()
 	log := telemetry.NewLog(c.err, telemetry.LogOptions{Level: s.LogLevel, JSON: s.LogFormat == config.LogJSON})
-	service := app.New(s, app.Options{Log: log, Version: version, Memory: app.BoundMemory()})
+	ballast := app.Ballast()
+	defer runtime.KeepAlive(ballast)
+	service := app.New(s, app.Options{Log: log, Version: version, Memory: app.BoundMemory(), Cores: app.SpareProcessors()})
 	if err := service.Start(c.ctx); err != nil {
 		return err
 	}

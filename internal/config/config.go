@@ -53,6 +53,11 @@ type Settings struct {
 	MaxConnections           int
 	MaxConnectionsPerAddress int // 0 for no bound
 
+	// What webhooks and scripts may reach besides public addresses by https.
+	EgressNetworks []netip.Prefix
+	EgressPorts    []uint16
+	EgressHTTP     bool
+
 	LogLevel      slog.Level
 	LogFormat     LogFormat
 	MetricsListen string // "" for no listener of their own
@@ -124,6 +129,7 @@ const (
 	groupDev     = "Development"
 	groupAccount = "Accounts"
 	groupServer  = "Connections"
+	groupEgress  = "The network"
 	groupWatch   = "Logs, metrics and traces"
 )
 
@@ -200,6 +206,13 @@ func All() []Setting {
 				s.MaxConnectionsPerAddress, err = parseCount(text, 0)
 				return err
 			}},
+
+		{Name: "egress-networks", Group: groupEgress, Takes: "NETWORK,…", Default: "none", Help: "Private networks that webhooks and scripts may reach, as 10.1.0.0/16",
+			set: func(s *Settings, text string) (err error) { s.EgressNetworks, err = parsePrefixes(text); return err }},
+		{Name: "egress-ports", Group: groupEgress, Takes: "PORT,…", Default: "none", Help: "Ports that they may reach besides 80 and 443",
+			set: func(s *Settings, text string) (err error) { s.EgressPorts, err = parsePorts(text); return err }},
+		{Name: "egress-http", Group: groupEgress, Default: "off", Help: "Webhooks may be called by http",
+			set: func(s *Settings, text string) (err error) { s.EgressHTTP, err = parseSwitch(text); return err }},
 
 		{Name: "log-level", Group: groupWatch, Takes: "LEVEL", Default: "info", Help: "What is logged: debug, info, warn or error, and all above it",
 			set: func(s *Settings, text string) error {

@@ -106,6 +106,7 @@ func TestEverySetting(t *testing.T) {
 		"sign-up": "invite", "show-keys": "once",
 		"read-header-timeout": "1s", "read-timeout": "2s", "idle-timeout": "3s", "stop-timeout": "4s",
 		"max-connections": "5", "max-connections-per-address": "6",
+		"egress-networks": "10.1.0.0/16", "egress-ports": "8443,9000", "egress-http": "on",
 		"log-level": "debug", "log-format": "text", "metrics-listen": ":9", "otlp-endpoint": "http://localhost:4318",
 	}
 	seen := map[string]bool{}

@@ -139,3 +139,15 @@ func list(text string) []string {
 	}
 	return items
 }
+
+func parsePorts(text string) ([]uint16, error) {
+	var ports []uint16
+	for _, part := range strings.Split(text, ",") {
+		n, err := strconv.ParseUint(strings.TrimSpace(part), 10, 16)
+		if err != nil || n == 0 {
+			return nil, fmt.Errorf("%q is no port: numbers from 1 to 65535 fit, with commas between them", strings.TrimSpace(part))
+		}
+		ports = append(ports, uint16(n))
+	}
+	return ports, nil
+}

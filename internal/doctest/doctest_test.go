@@ -1,5 +1,5 @@
 // Package doctest proves that what the documentation says is true. It runs every
-// script on its pages and every example, compares what they print with what the
+// script and program on its pages and every example, compares what they print with what the
 // pages show, checks that the tables of functions, limits and error codes are
 // those of the code, and that links lead somewhere. It holds tests only.
 //
@@ -43,8 +43,19 @@
 // run in a folder that has a copy of examples/. A block ```console service is run
 // beside `ql serve --dev`, on the data folder ql-data; what differs each time, as
 // ids and durations do, is shown as the same thing always. A command curl that
-// knows the few flags that pages use is there on every machine. Other blocks only
-// show something.
+// knows the few flags that pages use is there on every machine.
+//
+// # Programs
+//
+// Blocks ```python, ```javascript, ```php and ```go are whole programs. Each is run
+// beside a service as a console is, and the block ```output behind it says what it
+// prints. What runs them must be there: `make test` installs it where it may, and
+// the tests fail where it is missing.
+//
+// # Other blocks
+//
+// A block ```toml is a file of settings, which must be right. The rest, as ```sh and
+// ```text, only show something; a language that nothing is known of is a mistake.
 //
 // The flag -update rewrites what pages and examples say must happen by what
 // happens, and the tables by what is in the code. The change is then to be read

@@ -2,6 +2,7 @@ package doctest
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"unicode"
 
+	"ql/internal/config"
 	"ql/lang/syntax"
 )
 
@@ -59,6 +61,36 @@ func TestPackages(t *testing.T) {
 		})
 		if err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestBlocks checks that every block is of a language that is run, or that only
+// shows something: a name with a slip would never be run.
+func TestBlocks(t *testing.T) {
+	known := slices.Concat([]string{"ql", "console", "toml"}, expectations, slices.Collect(maps.Keys(languages())),
+		[]string{"csv", "html", "json", "markdown", "sh", "text"})
+	for _, p := range pages(t) {
+		for _, b := range p.blocks {
+			if !slices.Contains(known, b.lang) {
+				t.Errorf("%s:%d: nothing is known of blocks in %q", p.name, b.line(), b.lang)
+			}
+		}
+	}
+}
+
+// TestSettingsFiles checks that the files of settings that pages show are right.
+func TestSettingsFiles(t *testing.T) {
+	for _, p := range pages(t) {
+		for _, b := range p.blocks {
+			if b.lang != "toml" {
+				continue
+			}
+			file := filepath.Join(t.TempDir(), "ql.toml")
+			writeFile(t, file, b.text+"\n")
+			if _, err := config.Load(config.Sources{File: file}); err != nil {
+				t.Errorf("%s:%d: %v", p.name, b.line(), err)
+			}
 		}
 	}
 }

@@ -17,7 +17,8 @@ import (
 	"ql/lang/lib"
 )
 
-// example is a script of a page with what it must do.
+// example is a script of a page, or a program that sends one, with what it must
+// do.
 type example struct {
 	script   *block
 	expected []*block
@@ -31,8 +32,9 @@ func (p *page) examples() ([]example, error) {
 	for i := range p.blocks {
 		b := &p.blocks[i]
 		_, isFile := b.word("file")
+		_, isProgram := languages()[b.lang]
 		switch {
-		case b.lang == "ql":
+		case b.lang == "ql", isProgram:
 			all = append(all, example{script: b})
 		case !isFile && !slices.Contains(expectations, b.lang):
 		case len(all) == 0:
@@ -45,7 +47,7 @@ func (p *page) examples() ([]example, error) {
 	return all, nil
 }
 
-// TestScripts runs the scripts of all pages.
+// TestScripts runs the scripts and the programs of all pages.
 func TestScripts(t *testing.T) {
 	for _, p := range pages(t) {
 		examples, err := p.examples()
@@ -90,9 +92,12 @@ func (r *report) differ(page string, b *block, got string) {
 	r.edits = append(r.edits, edit{b.from, b.to, got})
 }
 
-// try runs one script and compares.
+// try runs one script or program and compares.
 func (e example) try(t *testing.T, page string) *report {
 	t.Helper()
+	if lang, ok := languages()[e.script.lang]; ok {
+		return e.call(t, page, lang)
+	}
 	words := e.script.words
 	take := func(word string) bool {
 		if len(words) == 0 || words[0] != word {

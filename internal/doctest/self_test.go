@@ -73,6 +73,41 @@ y
 ~~~ql
 READ "/a.txt" SET ?text
 ~~~
+
+~~~python
+print("http://127.0.0.1:8080")
+~~~
+~~~output
+http://127.0.0.1:8080
+~~~
+
+~~~python
+print("right")
+~~~
+~~~output
+wrong
+~~~
+
+~~~python
+raise SystemExit("no answer")
+~~~
+~~~output
+an answer
+~~~
+
+~~~python
+print("anything")
+~~~
+
+~~~go
+package main
+func main() { println() }
+~~~
+~~~output
+~~~
+~~~error
+division_by_zero 1:8: cannot divide 1 by zero
+~~~
 `
 
 // TestSelf checks that what is wrong on a page is found.
@@ -95,6 +130,11 @@ func TestSelf(t *testing.T) {
 		nil,
 		{"the text is", "x", "want", "y"},
 		{"the script fails", "file_not_found"},
+		nil,
+		{"the output is", "right", "want", "wrong"},
+		{"the program fails", "exit status 1", "no answer"},
+		{"what the program prints is not shown"},
+		{"the go is", "package main\n\t\n\tfunc main()", "and no error beside it"},
 	}
 	if len(examples) != len(want) {
 		t.Fatalf("%d scripts were found, want %d", len(examples), len(want))
@@ -113,6 +153,16 @@ func TestSelf(t *testing.T) {
 		if want[i] == nil && got != "" {
 			t.Errorf("script %d is right, and yet:\n%s", i, indented(got))
 		}
+	}
+}
+
+// TestMissingProgram checks that a language that this machine cannot run is told
+// of, and how to help it.
+func TestMissingProgram(t *testing.T) {
+	l := language{file: "hello.x", command: []string{"no-such-program"}, from: "the-package"}
+	_, err := l.run(t, "")
+	if want := "no-such-program is missing, which runs this block: install the package the-package"; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("the error is %v, want %s", err, want)
 	}
 }
 

@@ -118,6 +118,7 @@ const passwordFuel = 3_000_000
 // hashing runs f when there is room for one more hash.
 func (c *call) hashing(f func() error) error {
 	c.meter.Work(passwordFuel)
+	Rest(c.ctx) // the gate bounds them, not the slots
 	if err := c.o.Passwords.Enter(c.ctx); err != nil {
 		return err
 	}

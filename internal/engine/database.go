@@ -20,6 +20,7 @@ func sql(c *call) (value.Value, error) {
 	case c.tx != nil: // the machine sees to it that the database is the same
 		return c.tx.Query(c.ctx, q)
 	}
+	q.Receipt = c.receipt(c.database())
 	return c.o.Databases.Query(c.ctx, c.database(), q)
 }
 
@@ -31,7 +32,7 @@ func txBegin(c *call) (value.Value, error) {
 	if err != nil {
 		return value.Null, err
 	}
-	c.tx = tx
+	c.tx, c.txDatabase = tx, c.database()
 	return value.Null, nil
 }
 
@@ -41,7 +42,8 @@ func txCommit(c *call) (value.Value, error) {
 	if c.tx == nil {
 		return value.Null, nil
 	}
-	if err := c.tx.Commit(c.ctx); err != nil {
+	Rest(c.ctx)
+	if err := c.tx.Commit(c.ctx, c.receipt(c.txDatabase)); err != nil {
 		return value.Null, err
 	}
 	c.tx = nil

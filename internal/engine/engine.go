@@ -24,6 +24,12 @@ type Options struct {
 	// made anew for each call. Nil means an empty map.
 	Account, Quota, Job func(context.Context) (value.Value, error)
 
+	// Journal keeps what the machine is told; nil for a run that is never
+	// repeated.
+	Journal Journal
+	// Pace says when the run may compute; nil lets it always.
+	Pace Pace
+
 	Clock func() time.Time // time.Now where left out
 	Rand  io.Reader        // of cryptographic quality; crypto/rand's where left out
 
@@ -67,14 +73,15 @@ type Status uint8
 
 // The states.
 const (
-	Done     Status = iota // ended well
-	Declined               // ended at a declined CONFIRM
-	Failed                 // ended with an error
-	Paused                 // stands at a question, see Prompt
-	Waiting                // stands at a WAIT, see Until
+	Done        Status = iota // ended well
+	Declined                  // ended at a declined CONFIRM
+	Failed                    // ended with an error
+	Paused                    // stands at a question, see Prompt
+	Waiting                   // stands at a WAIT, see Until
+	Interrupted               // cut off before an effect, which another attempt does
 )
 
-var statusNames = [...]string{"done", "declined", "failed", "paused", "waiting"}
+var statusNames = [...]string{"done", "declined", "failed", "paused", "waiting", "interrupted"}
 
 // String returns the state's name.
 func (s Status) String() string { return statusNames[s] }

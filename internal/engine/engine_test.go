@@ -261,16 +261,16 @@ func TestConfirm(t *testing.T) {
 		if steps[0].Status != "Paused" {
 			t.Errorf("the trace says %s, want Paused", steps[0].Status)
 		}
-		if err := r.Answer(w.ctx, value.Null); !errors.Is(err, ErrWrongReply) {
+		if _, err := r.Answer(w.ctx, value.Null); !errors.Is(err, ErrWrongReply) {
 			t.Errorf("fields for a CONFIRM: got %v, want ErrWrongReply", err)
 		}
-		if err := r.Approve(approved); err != nil {
+		if _, err := r.Approve(approved); err != nil {
 			t.Fatal(err)
 		}
 		if got := w.result(r); got != want {
 			t.Errorf("approved %v: got %s, want %s", approved, got, want)
 		}
-		if err := r.Approve(true); !errors.Is(err, ErrNotPaused) {
+		if _, err := r.Approve(true); !errors.Is(err, ErrNotPaused) {
 			t.Errorf("a second reply: got %v, want ErrNotPaused", err)
 		}
 	}
@@ -280,7 +280,7 @@ func TestDeclined(t *testing.T) {
 	w := newWorld(t)
 	r := w.start(`EMIT "a" CONFIRM "Go on?" EMIT "b"`)
 	w.result(r)
-	if err := r.Approve(false); err != nil {
+	if _, err := r.Approve(false); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := w.result(r), "a|declined"; got != want {
@@ -292,13 +292,13 @@ func TestExpire(t *testing.T) {
 	w := newWorld(t)
 	r := w.start(`TRY CONFIRM "?" WITHIN 1 HOUR SET ?ok CATCH ?e EMIT ?e.code END GATHER "a" SET ?f`)
 	w.result(r)
-	if err := r.Expire(); err != nil {
+	if _, err := r.Expire(); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := w.result(r), "expired|paused: gather "; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if err := r.Expire(); err != nil {
+	if _, err := r.Expire(); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := w.result(r), "expired|expired: nobody answered in time"; got != want {
@@ -336,7 +336,7 @@ func TestGather(t *testing.T) {
 	if out.Prompt.Form == nil || out.Prompt.Form.Fields[0].Name != "qty" {
 		t.Fatalf("got the form %+v", out.Prompt.Form)
 	}
-	if err := r.Approve(true); !errors.Is(err, ErrWrongReply) {
+	if _, err := r.Approve(true); !errors.Is(err, ErrWrongReply) {
 		t.Errorf("an approval for a GATHER: got %v, want ErrWrongReply", err)
 	}
 	answer := func(text string) error {
@@ -344,7 +344,8 @@ func TestGather(t *testing.T) {
 		if bad != nil {
 			t.Fatal(bad)
 		}
-		return r.Answer(w.ctx, v)
+		_, err := r.Answer(w.ctx, v)
+		return err
 	}
 	var wrong form.FieldErrors
 	if err := answer(`{"qty":"11"}`); !errors.As(err, &wrong) || wrong.Error() != "qty must be a whole number from 1 to 10" {
@@ -368,7 +369,7 @@ func TestWait(t *testing.T) {
 	w := newWorld(t)
 	r := w.start(`WAIT 1 HOUR EMIT "on"`)
 	w.result(r)
-	if r.Question() != nil || !errors.Is(r.Approve(true), ErrNotPaused) {
+	if _, err := r.Approve(true); r.Question() != nil || !errors.Is(err, ErrNotPaused) {
 		t.Error("a WAIT asks nobody")
 	}
 	w.now = start.Add(59 * time.Minute)
@@ -403,7 +404,7 @@ func TestSessionAroundPauses(t *testing.T) {
 		t.Errorf("at the pause (-want +got):\n%s", diff)
 	}
 	w.sessions.data.SetText("a", value.Int(2))
-	if err := r.Approve(true); err != nil {
+	if _, err := r.Approve(true); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.result(r); got != "22" {
@@ -446,7 +447,7 @@ func TestStoredRun(t *testing.T) {
 	if q := r.Question(); q == nil || q.ID != first.Prompt.ID || !q.Expires.Equal(first.Prompt.Expires) {
 		t.Errorf("the question is now %+v, want %+v", q, first.Prompt)
 	}
-	if err := r.Approve(true); err != nil {
+	if _, err := r.Approve(true); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := w.result(r), "|waiting: 2026-11-15T09:40:00Z"; got != want {

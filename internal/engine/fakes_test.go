@@ -96,6 +96,12 @@ func (d *logDatabases) Begin(_ context.Context, database string) (Tx, error) {
 	return &logTx{d, database}, nil
 }
 
+func (d *logDatabases) Receipts(context.Context, string, [16]byte, int64) ([]Kept, error) {
+	return nil, nil
+}
+
+func (d *logDatabases) ForgetReceipts(context.Context, string, [16]byte, int64) error { return nil }
+
 type logTx struct {
 	d        *logDatabases
 	database string
@@ -105,7 +111,7 @@ func (t *logTx) Query(ctx context.Context, q Query) (value.Value, error) {
 	return t.d.Query(ctx, "tx "+t.database, q)
 }
 
-func (t *logTx) Commit(context.Context) error {
+func (t *logTx) Commit(context.Context, *Receipt) error {
 	t.d.log = append(t.d.log, "commit")
 	return nil
 }

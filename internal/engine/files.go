@@ -39,6 +39,7 @@ func (c *call) read(path string) ([]byte, error) {
 	if c.o.Files == nil {
 		return nil, missing("files")
 	}
+	Rest(c.ctx)
 	content, err := c.o.Files.Read(c.ctx, path, c.meter.Text)
 	if err != nil {
 		return nil, err
@@ -64,7 +65,8 @@ func fileWrite(c *call) (value.Value, error) {
 	if err != nil {
 		return value.Null, err
 	}
-	return value.Null, c.o.Files.Write(c.ctx, path, content)
+	Rest(c.ctx)
+	return value.Null, c.o.Files.Write(c.changing(), path, content)
 }
 
 func fileAppend(c *call) (value.Value, error) {
@@ -79,7 +81,8 @@ func fileAppend(c *call) (value.Value, error) {
 	if c.args[2].Truthy() {
 		content = append(content, '\n')
 	}
-	return value.Null, c.o.Files.Append(c.ctx, path, content)
+	Rest(c.ctx)
+	return value.Null, c.o.Files.Append(c.changing(), path, content)
 }
 
 func fileList(c *call) (value.Value, error) {
@@ -90,6 +93,7 @@ func fileList(c *call) (value.Value, error) {
 	if c.o.Files == nil {
 		return value.Null, missing("files")
 	}
+	Rest(c.ctx)
 	infos, err := c.o.Files.List(c.ctx, path)
 	if err != nil {
 		return value.Null, err
@@ -124,7 +128,8 @@ func (c *call) fromTo(do func(Files, context.Context, string, string) error) (va
 	if c.o.Files == nil {
 		return value.Null, missing("files")
 	}
-	return value.Null, do(c.o.Files, c.ctx, from, to)
+	Rest(c.ctx)
+	return value.Null, do(c.o.Files, c.changing(), from, to)
 }
 
 func fileRemove(c *call) (value.Value, error) {
@@ -135,7 +140,8 @@ func fileRemove(c *call) (value.Value, error) {
 	if c.o.Files == nil {
 		return value.Null, missing("files")
 	}
-	return value.Null, c.o.Files.Remove(c.ctx, path)
+	Rest(c.ctx)
+	return value.Null, c.o.Files.Remove(c.changing(), path)
 }
 
 func renderFile(c *call) (value.Value, error) {
@@ -153,6 +159,16 @@ func renderFile(c *call) (value.Value, error) {
 	return render.HTML(c.meter, path, strings.TrimPrefix(string(content), byteOrderMark), c.optional(1))
 }
 
+// Unanswer removes the files that came with an answer that did not count after
+// all. The run is of no use any more.
+func (r *Run) Unanswer(ctx context.Context) error {
+	var errs []error
+	for _, path := range r.uploaded {
+		errs = append(errs, r.o.Files.Remove(ctx, path))
+	}
+	return errors.Join(errs...)
+}
+
 // uploads stores the files that come with a form's answer among the account's
 // own, from where the script moves them to where it wants them.
 type uploads struct{ *Run }
@@ -167,5 +183,9 @@ func (u uploads) Store(ctx context.Context, f form.Upload) (string, error) {
 		return "", err
 	}
 	path := fmt.Sprintf("/uploads/%x-%s", b, f.Name)
-	return path, u.o.Files.Write(ctx, path, f.Content)
+	if err := u.o.Files.Write(ctx, path, f.Content); err != nil {
+		return "", err
+	}
+	u.uploaded = append(u.uploaded, path)
+	return path, nil
 }

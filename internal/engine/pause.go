@@ -164,47 +164,58 @@ func (r *Run) Question() *Prompt {
 	return p
 }
 
-// Approve answers a CONFIRM.
-func (r *Run) Approve(approved bool) error {
+// Approve answers a CONFIRM. It returns what the machine was told by it.
+func (r *Run) Approve(approved bool) (Told, error) {
 	p := r.Question()
 	switch {
 	case p == nil:
-		return ErrNotPaused
+		return Told{}, ErrNotPaused
 	case p.Kind != KindConfirm:
-		return ErrWrongReply
+		return Told{}, ErrWrongReply
 	}
-	r.resume(value.Bool(approved))
-	return nil
+	return r.reply(value.Bool(approved)), nil
 }
 
-// Answer answers a GATHER with a map of its fields. form.FieldErrors say what
-// does not fit; the question then stays open.
-func (r *Run) Answer(ctx context.Context, fields value.Value) error {
+func (r *Run) reply(v value.Value) Told {
+	e := r.machine.Effect()
+	t := Told{Seq: e.Seq, Kind: e.Kind, Value: v}
+	r.resume(v)
+	return t
+}
+
+// Answer answers a GATHER with a map of its fields, and returns what the machine
+// was told by it. form.FieldErrors say what does not fit; the question then
+// stays open.
+func (r *Run) Answer(ctx context.Context, fields value.Value) (Told, error) {
 	p := r.Question()
 	switch {
 	case p == nil:
-		return ErrNotPaused
+		return Told{}, ErrNotPaused
 	case p.Kind != KindGather:
-		return ErrWrongReply
+		return Told{}, ErrWrongReply
 	}
 	v, err := p.Form.Validate(ctx, fields, uploads{r})
 	if err != nil {
-		return err
+		return Told{}, err
 	}
-	r.resume(v)
-	return nil
+	return r.reply(v), nil
 }
 
-// Expire tells the script that nobody answered in time.
-func (r *Run) Expire() error {
+// Expire tells the script that nobody answered in time, and returns that.
+func (r *Run) Expire() (Told, error) {
 	p := r.Question()
 	if p == nil {
-		return ErrNotPaused
+		return Told{}, ErrNotPaused
 	}
+	e := r.machine.Effect()
+	t := Told{Seq: e.Seq, Kind: e.Kind, Err: value.Errorf(Expired, "nobody answered in time")}
 	r.forget()
-	r.machine.ResumeError(value.Errorf("expired", "nobody answered in time"))
-	return nil
+	r.machine.ResumeError(t.Err)
+	return t, nil
 }
+
+// Expired is the code of the error at a question that nobody answered in time.
+const Expired = "expired"
 
 // Cancel ends a run that stands at a question or a WAIT, for the reason that
 // cause gives. Continue then tells how it ended.

@@ -6,6 +6,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"ql/lang/bytecode"
@@ -45,6 +46,12 @@ type Databases interface {
 	Query(ctx context.Context, database string, q Query) (value.Value, error)
 	// Begin starts a transaction that holds until Commit or Rollback.
 	Begin(ctx context.Context, database string) (Tx, error)
+	// Receipts returns those of a job in the order of their steps, and shuts out
+	// all attempts before this one.
+	Receipts(ctx context.Context, database string, job [16]byte, attempt int64) ([]Kept, error)
+	// ForgetReceipts removes those of a job up to a step; with a step below 0 all,
+	// and the job's mark too, which shuts out earlier attempts.
+	ForgetReceipts(ctx context.Context, database string, job [16]byte, upTo int64) error
 }
 
 // Query is one SQL statement with its parameters' values.
@@ -54,12 +61,17 @@ type Query struct {
 	Meter     *value.Meter
 	// Savepoint asks that a failure undo this statement alone.
 	Savepoint bool
+	// Receipt, where there is one, is left by a statement that does more than
+	// read. In a transaction it is the commit that takes one.
+	Receipt *Receipt
 }
 
 // Tx is an open transaction on one database.
 type Tx interface {
 	Query(ctx context.Context, q Query) (value.Value, error)
-	Commit(ctx context.Context) error
+	// Commit leaves the receipt, where there is one, if a statement of the
+	// transaction was more than a read. Where it fails, the transaction is open.
+	Commit(ctx context.Context, receipt *Receipt) error
 	Rollback() error
 }
 
@@ -80,4 +92,25 @@ type Session interface {
 	End(ctx context.Context) error
 	// Release lets go of it: at a pause and at the script's end.
 	Release() error
+}
+
+// Receipt asks that a change leave a proof of itself in the database that it
+// changes, in the same transaction.
+type Receipt struct {
+	Job     [16]byte
+	Attempt int64 // of the job: an older one may change nothing any more
+	Step    int64 // the effect's number
+	// Write returns what to keep, given the statement's result; null for the
+	// commit of a transaction.
+	Write func(result value.Value) ([]byte, error)
+}
+
+// ErrSuperseded is the error of a change, or of a look at the receipts, by an
+// attempt of a job that is not the newest. Nothing was changed.
+var ErrSuperseded = errors.New("a later attempt of the job has taken over")
+
+// Kept is a receipt that was found again.
+type Kept struct {
+	Step  int64
+	Bytes []byte
 }

@@ -18,16 +18,23 @@ type Run struct {
 	state   State
 	prompt  *Prompt // of the effect that the machine stands at
 
-	session Session // held
-	tx      Tx      // open
-	work    int64   // what is left of Options.Work
-	secrets []string
+	session    Session // held
+	tx         Tx      // open
+	txDatabase string  // that it is of
+	work       int64   // what is left of Options.Work
+	secrets    []string
+	cause      error // of an interruption
+	// uploaded are the files that came with an answer.
+	uploaded []string
 }
 
 // New returns a run of a machine, which may be a fresh one or one restored
 // from a snapshot; s is the State stored beside that, or the zero State.
 func New(m *vm.Machine, o Options, s State) *Run {
 	o = o.withDefaults()
+	if o.Pace != nil {
+		m.SetPace(o.Pace)
+	}
 	return &Run{o: o, machine: m, state: s, work: o.Work}
 }
 
@@ -41,12 +48,20 @@ func (r *Run) State() State { return r.state }
 // answer is not given or the time has not come, it returns at once. Neither a
 // session nor a transaction is held when it has returned. The error, where
 // there is one, is for the log: the outcome then says "internal" at most.
+//
+// After a panic, which goes on to the caller, nothing is held either; the run
+// cannot be continued then.
 func (r *Run) Continue(ctx context.Context) (Outcome, error) {
+	defer r.letGo() //nolint:errcheck // where it has not been done by then, a panic tells more
 	for {
 		switch r.machine.Run(ctx) {
 		case vm.Pending:
 			if out := r.effect(ctx); out != nil {
-				return *out, r.letGo()
+				err := r.letGo()
+				if out.Status == Interrupted {
+					err = errors.Join(r.cause, err)
+				}
+				return *out, err
 			}
 		case vm.Done:
 			return Outcome{Status: Done}, r.letGo()
@@ -84,35 +99,36 @@ func (r *Run) letGo() error {
 // to wait for somebody or something else.
 func (r *Run) effect(ctx context.Context) *Outcome {
 	e := r.machine.Effect()
+	if j := r.o.Journal; j != nil {
+		if told, ok := j.Told(e.Seq); ok {
+			return r.repeat(e, told)
+		}
+		if r.tx == nil {
+			if err := j.Before(ctx, r); err != nil {
+				return r.interrupted(err)
+			}
+		}
+	}
 	switch e.Kind {
 	case bytecode.Confirm, bytecode.Gather:
 		p, err := r.ask()
 		if err != nil {
-			r.machine.ResumeError(err)
-			return nil
+			return r.tell(ctx, e, value.Null, err)
 		}
 		r.machine.MarkPaused()
 		return &Outcome{Status: Paused, Prompt: p}
 	case bytecode.Wait, bytecode.WaitUntil:
 		until, err := r.until(e)
 		switch {
-		case err != nil:
-			r.machine.ResumeError(err)
-		case until.After(r.o.Clock()):
+		case err == nil && until.After(r.o.Clock()):
 			r.state.Until = until
 			return &Outcome{Status: Waiting, Until: until}
 		default:
-			r.resume(value.Null)
+			return r.tell(ctx, e, value.Null, err)
 		}
-		return nil
 	}
 	v, err := r.perform(ctx, e)
-	if err != nil {
-		r.machine.ResumeError(r.explain(ctx, err))
-		return nil
-	}
-	r.resume(v)
-	return nil
+	return r.tell(ctx, e, v, err)
 }
 
 // resume gives the machine a result and forgets what belonged to its effect.
@@ -142,8 +158,9 @@ func (r *Run) explain(ctx context.Context, err error) error {
 func (r *Run) perform(ctx context.Context, e *vm.Effect) (v value.Value, err error) {
 	m := r.machine.Meter()
 	m.Fuel, m.Reserve, m.TotalFuel = 0, r.work, r.o.Work
+	ctx = WithPace(ctx, r.o.Pace)
 	m.Check = func() *value.Limit {
-		if ctx.Err() != nil {
+		if Turn(ctx) != nil {
 			return &value.Limit{Name: "time", Cause: context.Cause(ctx)}
 		}
 		return nil

@@ -24,6 +24,7 @@ func sessionStart(c *call) (value.Value, error) {
 // hold returns the session that the script has started, taking it again where
 // a pause let go of it.
 func (c *call) hold() (Session, error) {
+	Rest(c.ctx) // for what comes: another run may have it, and it is on the disk
 	if c.session != nil {
 		return c.session, nil
 	}
@@ -62,7 +63,7 @@ func sessionSet(c *call) (value.Value, error) {
 	if err != nil {
 		return value.Null, err
 	}
-	return value.Null, s.Set(c.ctx, key, c.args[1])
+	return value.Null, s.Set(c.changing(), key, c.args[1])
 }
 
 func sessionUnset(c *call) (value.Value, error) {
@@ -74,7 +75,7 @@ func sessionUnset(c *call) (value.Value, error) {
 	if err != nil {
 		return value.Null, err
 	}
-	return value.Null, s.Unset(c.ctx, key)
+	return value.Null, s.Unset(c.changing(), key)
 }
 
 func sessionEnd(c *call) (value.Value, error) {
@@ -82,7 +83,7 @@ func sessionEnd(c *call) (value.Value, error) {
 	if err != nil {
 		return value.Null, err
 	}
-	if err := s.End(c.ctx); err != nil {
+	if err := s.End(c.changing()); err != nil {
 		return value.Null, err
 	}
 	c.session, c.state.Session = nil, false
@@ -97,6 +98,7 @@ func jobGet(c *call) (value.Value, error)     { return c.entry("!JOB", c.o.Job) 
 func (c *call) entry(global string, read func(context.Context) (value.Value, error)) (value.Value, error) {
 	all := value.NewMap(nil, 0).Value()
 	if read != nil {
+		Rest(c.ctx)
 		v, err := read(c.ctx)
 		if err != nil {
 			return value.Null, err
@@ -123,6 +125,7 @@ func secretGet(c *call) (value.Value, error) {
 		return value.Null, err
 	}
 	if c.o.Secrets != nil {
+		Rest(c.ctx)
 		secret, found, err := c.o.Secrets.Secret(c.ctx, name)
 		if err != nil {
 			return value.Null, err

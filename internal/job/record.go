@@ -2,6 +2,7 @@ package job
 
 import (
 	"time"
+	"unicode/utf8"
 
 	"ql/internal/account"
 )
@@ -72,6 +73,14 @@ const (
 	Text   Encoding = ""
 	Base64 Encoding = "base64" // the result is not UTF-8
 )
+
+// EncodingOf returns how an output stands in a JSON answer.
+func EncodingOf(output []byte) Encoding {
+	if utf8.Valid(output) {
+		return Text
+	}
+	return Base64
+}
 
 // size is about how much memory a record holds.
 func (r *Record) size() int {

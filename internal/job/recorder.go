@@ -20,6 +20,8 @@ type RecorderOptions struct {
 	Linger time.Duration
 	// Retry is the pause after a failure of the store; 1 second.
 	Retry time.Duration
+	// Wait is how long a record waits for room at most; RecordWait.
+	Wait time.Duration
 	// Failed is told of each failure of the store; nil for nobody.
 	Failed func(error)
 }
@@ -40,11 +42,20 @@ func (o RecorderOptions) withDefaults() RecorderOptions {
 	if o.Retry <= 0 {
 		o.Retry = time.Second
 	}
+	if o.Wait <= 0 {
+		o.Wait = RecordWait
+	}
 	if o.Failed == nil {
 		o.Failed = func(error) {}
 	}
 	return o
 }
+
+// RecordWait is how long a record waits for room where no option says otherwise.
+const RecordWait = 10 * time.Second
+
+// ErrFull is the error of a record that found no room in time.
+var ErrFull = errors.New("the store has fallen too far behind to record a job")
 
 // ErrClosed is the error of a Recorder that was closed.
 var ErrClosed = errors.New("the recorder of jobs is closed")
@@ -93,11 +104,12 @@ func NewRecorder(store Store, o RecorderOptions) *Recorder {
 }
 
 // Record takes a record, which must not be changed any more. Where the buffer
-// is full it waits for room, at most until ctx ends.
+// is full it waits for room, at most until ctx ends or its time is over.
 func (r *Recorder) Record(ctx context.Context, record Record) error {
 	record.Created = stamp(record.Created)
 	record.Finished = stamp(record.Finished)
 	size := record.size()
+	var late <-chan time.Time // from when it waits on
 	for {
 		r.mu.Lock()
 		if r.closed {
@@ -118,8 +130,15 @@ func (r *Recorder) Record(ctx context.Context, record Record) error {
 		}
 		changed := r.changed
 		r.mu.Unlock()
+		if late == nil {
+			timer := time.NewTimer(r.options.Wait)
+			defer timer.Stop()
+			late = timer.C
+		}
 		select {
 		case <-changed:
+		case <-late:
+			return ErrFull
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -162,6 +181,16 @@ func (r *Recorder) Get(ctx context.Context, id ID) (Record, error) {
 		return *record, nil
 	}
 	return r.store.ByID(ctx, id)
+}
+
+// Pending finds a job in the buffer.
+func (r *Recorder) Pending(id ID) (Record, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if record := r.byID[id]; record != nil {
+		return *record, true
+	}
+	return Record{}, false
 }
 
 // List returns an account's jobs, those recorded last first. It waits until

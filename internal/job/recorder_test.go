@@ -202,6 +202,18 @@ func TestAFullBufferWaits(t *testing.T) {
 	}
 }
 
+func TestARecordDoesNotWaitForEver(t *testing.T) {
+	start(t, RecorderOptions{MaxRecords: 1, Wait: time.Minute}, func(t *testing.T, m *memory, r *Recorder) {
+		m.gate = make(chan struct{})
+		put(t, r, 1)
+		began := time.Now()
+		if err := r.Record(t.Context(), numbered(2)); !errors.Is(err, ErrFull) || time.Since(began) != time.Minute {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		close(m.gate)
+	})
+}
+
 func TestALargeRecordFindsRoom(t *testing.T) {
 	start(t, RecorderOptions{MaxBytes: 100}, func(t *testing.T, m *memory, r *Recorder) {
 		large := numbered(1)

@@ -36,6 +36,9 @@ type Config struct {
 	Limits map[int]int
 	// Switches are settings by their SQLITE_DBCONFIG_ number.
 	Switches map[int]bool
+	// Progress, where there is one, is called every few instructions of a
+	// statement, with its context; an error ends it, as the context's end does.
+	Progress func(context.Context) error
 	// Busy is how long a statement waits for another process.
 	Busy time.Duration
 	// Temporary is the most bytes that temporary files may hold together.
@@ -276,7 +279,11 @@ func find[K uintptr | *libc.TLS](key K) *Conn {
 
 // onProgress ends a statement whose context is done.
 func onProgress(_ *libc.TLS, handle uintptr) int32 {
-	if c := find(handle); c != nil && c.ended() {
+	c := find(handle)
+	switch {
+	case c == nil || c.ctx == nil:
+		return 0
+	case c.ctx.Err() != nil, c.config.Progress != nil && c.config.Progress(c.ctx) != nil:
 		return 1
 	}
 	return 0

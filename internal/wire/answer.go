@@ -68,6 +68,16 @@ func (j *Job) HTTP() int {
 	return 200
 }
 
+// Size is about how many bytes AppendJSON appends.
+func (j *Job) Size() int {
+	const rest = 256
+	size := rest + len(j.Error)
+	if o := j.Output; o != nil {
+		size += len(o.Result) + len(o.Trace) + len(o.Response)
+	}
+	return size
+}
+
 // AppendJSON appends the answer.
 func (j *Job) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `{"status":`...)

@@ -1,6 +1,9 @@
 package wire
 
-import "strconv"
+import (
+	"encoding/json"
+	"strconv"
+)
 
 // Error is the error of an answer: of a request that was refused, or of a
 // script that failed. Only Code and Message are always there.
@@ -59,6 +62,20 @@ func (e *Error) AppendJSON(dst []byte) []byte {
 	}
 	dst = appendOptional(dst, "id", e.ID)
 	return append(dst, '}')
+}
+
+// ReadError reads an error that AppendJSON wrote.
+func ReadError(text Raw) (*Error, error) {
+	var e struct {
+		Error
+		Value  int64
+		Fields map[string]string
+	}
+	if err := json.Unmarshal(text, &e); err != nil {
+		return nil, err
+	}
+	e.Max = e.Value
+	return &e.Error, nil
 }
 
 func appendPlace(dst []byte, file string, line, column int) []byte {

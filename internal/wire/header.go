@@ -1,14 +1,31 @@
 package wire
 
 import (
+	"crypto/rand"
 	"strconv"
 	"strings"
 )
 
-// Header takes the headers of an answer.
-type Header interface {
-	Set(name, value string)
-}
+// Header takes the headers of an answer, by their names as they are to be sent:
+// those of our own are spelled QL-…, which is not how Go spells a header.
+type Header = map[string][]string
+
+// set sets a header.
+func set(h Header, name, value string) { h[name] = []string{value} }
+
+// The values that nearly every answer has. They are shared, and nobody changes
+// the values of a header in place.
+var (
+	nosniff       = []string{"nosniff"}
+	noReferrer    = []string{"no-referrer"}
+	noStore       = []string{"no-store"}
+	sameOrigin    = []string{"same-origin"}
+	jsonType      = []string{"application/json"}
+	textType      = []string{"text/plain; charset=utf-8"}
+	noContent     = []string{"default-src 'none'; frame-ancestors 'none'"}
+	sandboxed     = []string{"sandbox; default-src 'none'"}
+	onlyEncrypted = []string{"max-age=31536000"}
+)
 
 // Setting is what the headers of an answer depend on besides its kind.
 type Setting struct {
@@ -16,53 +33,51 @@ type Setting struct {
 	Origin string // of the page that called, where its account lists it, else ""
 }
 
-const hsts = "max-age=31536000"
-
 // set sets what every answer has.
 func (s Setting) set(h Header) {
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-store")
+	h["X-Content-Type-Options"] = nosniff
+	h["Referrer-Policy"] = noReferrer
+	h["Cache-Control"] = noStore
 	if s.HTTPS {
-		h.Set("Strict-Transport-Security", hsts)
+		h["Strict-Transport-Security"] = onlyEncrypted
 	}
 	if s.Origin == "" {
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h["Cross-Origin-Resource-Policy"] = sameOrigin
 		return
 	}
-	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
-	h.Set("Access-Control-Allow-Origin", s.Origin)
-	h.Set("Access-Control-Allow-Credentials", "true")
-	h.Set("Access-Control-Expose-Headers", "Location, Link, Retry-After, QL-Job-Id, QL-Status, QL-Error")
-	h.Set("Vary", "Origin")
+	set(h, "Cross-Origin-Resource-Policy", "cross-origin")
+	set(h, "Access-Control-Allow-Origin", s.Origin)
+	set(h, "Access-Control-Allow-Credentials", "true")
+	set(h, "Access-Control-Expose-Headers", "Location, Link, Retry-After, QL-Job-Id, QL-Status, QL-Error")
+	set(h, "Vary", "Origin")
 }
 
 // setText sets the headers of an answer of the form convention, which browsers
 // must never take for a page.
 func setText(h Header, s Setting, binary bool) {
 	s.set(h)
-	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	h["Content-Security-Policy"] = sandboxed
 	if binary {
-		h.Set("Content-Type", "application/octet-stream")
+		set(h, "Content-Type", "application/octet-stream")
 	} else {
-		h.Set("Content-Type", "text/plain; charset=utf-8")
+		h["Content-Type"] = textType
 	}
 }
 
 // SetJSON sets the headers of a JSON answer that is about no job.
 func SetJSON(h Header, s Setting) {
 	s.set(h)
-	h.Set("Content-Type", "application/json")
-	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	h["Content-Type"] = jsonType
+	h["Content-Security-Policy"] = noContent
 }
 
 // SetPreflight sets the headers of the answer to a browser that asks whether a
 // page of a listed origin may call.
 func SetPreflight(h Header, s Setting) {
 	s.set(h)
-	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
-	h.Set("Access-Control-Allow-Headers", "Content-Type, Idempotency-Key, Prefer, Last-Event-ID")
-	h.Set("Access-Control-Max-Age", "600")
+	set(h, "Access-Control-Allow-Methods", "GET, POST, DELETE")
+	set(h, "Access-Control-Allow-Headers", "Content-Type, Idempotency-Key, Prefer, Last-Event-ID")
+	set(h, "Access-Control-Max-Age", "600")
 }
 
 // File is what a download's headers say about a file.
@@ -87,12 +102,12 @@ var safeTypes = map[string]bool{
 // link.
 func SetDownload(h Header, s Setting, f File) {
 	s.set(h)
-	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
-	h.Set("X-Robots-Tag", "noindex")
-	h.Set("Content-Disposition", disposition(f.Name))
-	h.Set("Content-Length", strconv.FormatInt(f.Size, 10))
+	h["Content-Security-Policy"] = sandboxed
+	set(h, "X-Robots-Tag", "noindex")
+	set(h, "Content-Disposition", disposition(f.Name))
+	set(h, "Content-Length", strconv.FormatInt(f.Size, 10))
 	if f.SingleUse {
-		h.Set("Accept-Ranges", "none")
+		set(h, "Accept-Ranges", "none")
 	}
 	base, _, _ := strings.Cut(f.Type, ";")
 	base = strings.ToLower(strings.TrimSpace(base))
@@ -102,7 +117,7 @@ func SetDownload(h Header, s Setting, f File) {
 	case strings.HasPrefix(base, "text/"):
 		base += "; charset=utf-8"
 	}
-	h.Set("Content-Type", base)
+	set(h, "Content-Type", base)
 }
 
 // disposition names a file in ASCII for old clients, and as it is for others
@@ -138,6 +153,9 @@ func disposition(name string) string {
 
 const upperHex = "0123456789ABCDEF"
 
+// NewNonce returns a text that lets one element of one page through.
+func NewNonce() string { return rand.Text() }
+
 // SetPage sets the headers of a page of the dashboard. Nonce lets a style
 // element of the page through, "" where it has none.
 func SetPage(h Header, s Setting, nonce string) {
@@ -146,12 +164,12 @@ func SetPage(h Header, s Setting, nonce string) {
 	if nonce != "" {
 		styles += " 'nonce-" + nonce + "'"
 	}
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src "+styles+
+	set(h, "Content-Type", "text/html; charset=utf-8")
+	set(h, "Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src "+styles+
 		"; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'"+
 		"; object-src 'none'; frame-src 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Permissions-Policy", "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()")
+	set(h, "Cross-Origin-Opener-Policy", "same-origin")
+	set(h, "Permissions-Policy", "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()")
 }
 
 // SessionName is the cookie that names a session.

@@ -28,19 +28,19 @@ func (j *Job) Text(e *Error) (output, after []byte) {
 func (j *Job) SetText(h Header, s Setting, e *Error) {
 	binary := j.Output != nil && !utf8.Valid(j.Output.Result)
 	setText(h, s, binary)
-	h.Set("QL-Job-Id", j.ID)
-	h.Set("QL-Status", j.Status)
+	set(h, "QL-Job-Id", j.ID)
+	set(h, "QL-Status", j.Status)
 	if j.ConfirmURL != "" {
-		h.Set("Link", "<"+j.ConfirmURL+`>; rel="resume"`)
+		set(h, "Link", "<"+j.ConfirmURL+`>; rel="resume"`)
 	}
 	if j.PollURL != "" {
-		h.Set("Location", j.PollURL)
+		set(h, "Location", j.PollURL)
 	}
 	if j.Output != nil && j.Output.Response != nil {
-		h.Set("QL-Response", string(asciiJSON(j.Output.Response)))
+		set(h, "QL-Response", string(asciiJSON(j.Output.Response)))
 	}
 	if e != nil {
-		h.Set("QL-Error", e.Code)
+		set(h, "QL-Error", e.Code)
 	}
 }
 
@@ -49,7 +49,7 @@ func (j *Job) SetText(h Header, s Setting, e *Error) {
 func (j *Job) SetJSON(h Header, s Setting) {
 	SetJSON(h, s)
 	if j.Status == StatusAccepted {
-		h.Set("Location", j.PollURL)
+		set(h, "Location", j.PollURL)
 	}
 }
 
@@ -57,7 +57,7 @@ func (j *Job) SetJSON(h Header, s Setting) {
 // became no job.
 func (e *Error) SetText(h Header, s Setting) {
 	setText(h, s, false)
-	h.Set("QL-Error", e.Code)
+	set(h, "QL-Error", e.Code)
 }
 
 // asciiJSON writes JSON text in ASCII, as a header takes it.

@@ -96,6 +96,7 @@ type Machine struct {
 	traceFirst int64
 	steps      int64 // statements begun, as far as counted
 	ctx        context.Context
+	pace       Pace
 	call       lib.Call
 }
 
@@ -272,12 +273,27 @@ func (m *Machine) Run(ctx context.Context) (s Status) {
 	return m.status
 }
 
-// check tells whether the context has ended.
+// Pace says when a machine may compute.
+type Pace interface {
+	// Turn returns when it may go on, nil while ctx has not ended. It is called
+	// each time a slice of fuel is used up, which stays the machine's only clock:
+	// a run that waits here does the same as one that does not.
+	Turn(ctx context.Context) error
+}
+
+// SetPace lets p say when the machine may compute; by itself it always may.
+func (m *Machine) SetPace(p Pace) { m.pace = p }
+
+// check waits for leave to go on, and tells whether the context has ended.
 func (m *Machine) check() *value.Limit {
 	if m.ctx == nil {
 		return nil
 	}
-	if err := m.ctx.Err(); err != nil {
+	err := m.ctx.Err()
+	if m.pace != nil {
+		err = m.pace.Turn(m.ctx)
+	}
+	if err != nil {
 		return &value.Limit{Name: "time", Cause: context.Cause(m.ctx)}
 	}
 	return nil

@@ -24,6 +24,7 @@ type Memory struct {
 	published []account.Published
 	secrets   []account.Secret
 	webhooks  []account.WebhookSecret
+	departing []account.Departure
 	check     []byte
 }
 
@@ -98,6 +99,49 @@ func (m *Memory) List(_ context.Context, after string, limit int) ([]account.Acc
 	list := slices.SortedFunc(maps.Values(m.accounts), func(a, b account.Account) int { return strings.Compare(a.Username, b.Username) })
 	list = slices.DeleteFunc(list, func(a account.Account) bool { return a.Username <= after })
 	return list[:min(limit, len(list))], nil
+}
+
+// Depart implements account.Store.
+func (m *Memory) Depart(_ context.Context, id account.ID, now time.Time) error {
+	return m.change(id, func(a *account.Account) error {
+		a.Disabled = true
+		if !m.departs(id) {
+			m.departing = append(m.departing, account.Departure{Account: id, Since: now})
+		}
+		return nil
+	})
+}
+
+func (m *Memory) departs(id account.ID) bool {
+	return slices.ContainsFunc(m.departing, func(d account.Departure) bool { return d.Account == id })
+}
+
+// Departures implements account.Store.
+func (m *Memory) Departures(context.Context) ([]account.Departure, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.SortedFunc(slices.Values(m.departing), func(a, b account.Departure) int { return int(a.Account - b.Account) }), nil
+}
+
+// Departed implements account.Store.
+func (m *Memory) Departed(_ context.Context, id account.ID) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.accounts[id]; !ok {
+		m.departing = slices.DeleteFunc(m.departing, func(d account.Departure) bool { return d.Account == id })
+	}
+	return nil
+}
+
+// Empty implements account.Store: accounts have nothing else in memory.
+func (m *Memory) Empty(context.Context, account.ID, int) (int, error) { return 0, nil }
+
+// SetEmptied implements account.Store.
+func (m *Memory) SetEmptied(_ context.Context, id account.ID, at time.Time) error {
+	return m.change(id, func(a *account.Account) error {
+		a.Emptied = at
+		return nil
+	})
 }
 
 // Delete implements account.Store.
@@ -183,7 +227,7 @@ func (m *Memory) SetFlag(_ context.Context, id account.ID, flag account.Flag, on
 		case account.FlagAdmin:
 			a.Admin = on
 		case account.FlagDisabled:
-			a.Disabled = on
+			a.Disabled = on || m.departs(id)
 		case account.FlagRequireAuthOnJobs:
 			a.RequireAuthOnJobs = on
 		}

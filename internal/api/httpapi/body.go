@@ -18,25 +18,44 @@ func (r *Request) Body(mediaType string, most int) ([]byte, error) {
 	if err := wire.CheckType(mediaType, r.Sent("Content-Type"), r.Sent("Content-Encoding")); err != nil {
 		return nil, err
 	}
-	tooLarge := fault.New(fault.TooLarge, "is too large: %d bytes at most", most)
-	tooLarge.Field, tooLarge.Limit, tooLarge.Value = "body", "body_bytes", int64(most)
+	return r.RawBody(most)
+}
+
+// RawBody is Body of whatever type.
+func (r *Request) RawBody(most int) ([]byte, error) {
 	if r.ContentLength > int64(most) {
-		return nil, tooLarge
+		return nil, tooLarge(most)
 	}
-	body, err := r.read(http.MaxBytesReader(r.writer, r.Request.Body, int64(most)), int64(most))
-	var over *http.MaxBytesError
-	var refused *fault.Error
-	switch {
-	case errors.As(err, &over):
-		return nil, tooLarge
-	case errors.As(err, &refused):
-		return nil, err
-	case err != nil:
-		return nil, fault.Invalid("body", "could not be read to its end").Because(err)
+	var from io.Reader = r.Request.Body
+	if r.ContentLength < 0 { // of one that tells its length no more is read than that
+		from = http.MaxBytesReader(r.writer, r.Request.Body, int64(most))
+	}
+	body, err := r.read(from, int64(most))
+	if err != nil {
+		return nil, unread(err, most)
 	}
 	// The time to send a request is over with the request.
 	_ = r.control.SetReadDeadline(time.Time{})
 	return body, nil
+}
+
+func tooLarge(most int) error {
+	e := fault.New(fault.TooLarge, "is too large: %d bytes at most", most)
+	e.Field, e.Limit, e.Value = "body", "body_bytes", int64(most)
+	return e
+}
+
+// unread says why a body was not read.
+func unread(err error, most int) error {
+	var over *http.MaxBytesError
+	var refused *fault.Error
+	switch {
+	case errors.As(err, &over):
+		return tooLarge(most)
+	case errors.As(err, &refused):
+		return err
+	}
+	return fault.Invalid("body", "could not be read to its end").Because(err)
 }
 
 const (
@@ -86,8 +105,10 @@ func (r *Request) reserve(length int, most int64) error {
 
 // release gives back what the body took.
 func (r *Request) release() {
-	r.large.give(r.held)
-	r.held = 0
+	if r.held > 0 {
+		r.large.give(r.held)
+		r.held = 0
+	}
 }
 
 // budget is a number of bytes that requests share.

@@ -7,6 +7,7 @@ package httpapi
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -29,12 +30,14 @@ const (
 	Public     Access = "public"     // anybody: nothing of an account is shown
 	Account    Access = "account"    // whoever proves to be an account, or is a page of its list
 	JobsHolder Access = "job-holder" // whoever knows a job's id, as its account allows
+	Owner      Access = "owner"      // whoever has the account's credentials
+	Asked      Access = "asked"      // whoever was given the address of a question
 )
 
 // Route is one method of one address.
 type Route struct {
 	Method string
-	Path   string // "{id}" stands for one part
+	Path   string // "{id}" stands for one part, as does "{token}"
 	Access Access
 	Pages  bool // pages of listed origins may call it, so browsers may ask first
 	// Longest is how long an answer may take; 0 for a moment.
@@ -50,7 +53,9 @@ type Route struct {
 type Reply struct {
 	Status int
 	Body   []byte
-	After  []byte         // comes after Body, which may be large
+	After  []byte // comes after Body, which may be large
+	// Stream, where there is one, writes what follows Body, as long as it likes.
+	Stream func(ctx context.Context, w io.Writer)
 	Origin string         // the page's, where it may read the answer
 	Rate   *admit.Verdict // nil where no call was counted
 	// RetryAfter says when to try again; 0 says nothing.
@@ -150,6 +155,9 @@ func (h *Handler) find(asked string) (p *path, id string) {
 
 func (p *path) match(asked string) (id string, ok bool) {
 	prefix, suffix, variable := strings.Cut(p.pattern, "{id}")
+	if !variable {
+		prefix, suffix, variable = strings.Cut(p.pattern, "{token}")
+	}
 	if !variable {
 		return "", false
 	}

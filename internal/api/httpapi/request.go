@@ -25,36 +25,39 @@ type Request struct {
 }
 
 func (h *Handler) request(w http.ResponseWriter, r *http.Request) *Request {
-	address, https := h.source(r)
+	address, encrypted := h.source(r)
 	req := &Request{
 		Request: r,
 		Caller: api.Caller{
 			Source: auth.Source{
 				Addr:      address,
+				Encrypted: encrypted,
 				Origin:    auth.ReadOrigin(r.Header.Values("Origin")),
 				FetchSite: r.Header.Get("Sec-Fetch-Site"),
 			},
 			Page: r.Header.Get("Origin"),
 		},
-		https: https, writer: w, control: http.NewResponseController(w), large: &h.large,
+		https: encrypted || h.o.HTTPS, writer: w, control: http.NewResponseController(w), large: &h.large,
 	}
-	if c, err := r.Cookie(wire.SessionName); err == nil {
-		req.Caller.Session = c.Value
+	if len(r.Header["Cookie"]) > 0 {
+		if c, err := r.Cookie(wire.SessionName); err == nil {
+			req.Caller.Session = c.Value
+		}
 	}
 	return req
 }
 
 // source returns the address of the caller, and whether it came by https. What
 // a proxy says of those behind it counts only if the proxy is one of ours.
-func (h *Handler) source(r *http.Request) (address netip.Addr, https bool) {
-	https = r.TLS != nil || h.o.HTTPS
+func (h *Handler) source(r *http.Request) (address netip.Addr, encrypted bool) {
+	encrypted = r.TLS != nil
 	if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 		address = peer.Addr().Unmap()
 	}
 	if !h.isProxy(address) {
-		return address, https
+		return address, encrypted
 	}
-	https = https || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
+	encrypted = encrypted || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for i := len(hops) - 1; i >= 0; i-- {
 		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
@@ -66,7 +69,7 @@ func (h *Handler) source(r *http.Request) (address netip.Addr, https bool) {
 			break
 		}
 	}
-	return address, https
+	return address, encrypted
 }
 
 func (h *Handler) isProxy(a netip.Addr) bool {
@@ -87,7 +90,11 @@ func (r *Request) Setting(origin string) wire.Setting {
 // Sent returns a header that is sent at most once; where it was sent more
 // often, all of it, which fits nothing.
 func (r *Request) Sent(header string) string {
-	return strings.Join(r.Header.Values(header), ", ")
+	values := r.Header.Values(header)
+	if len(values) == 1 {
+		return values[0]
+	}
+	return strings.Join(values, ", ")
 }
 
 // GiveSession hands a session to the caller by a cookie. A page of another site

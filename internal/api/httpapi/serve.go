@@ -20,6 +20,11 @@ const writeTime = 15 * time.Second
 func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
 	// What cannot set a deadline, as in tests without a connection, has none.
 	_ = r.control.SetWriteDeadline(time.Now().Add(route.Longest + writeTime))
+	if route.Longest > 0 && r.ContentLength == 0 {
+		// The time to send a request is over, and the server would take its end
+		// for that of the caller.
+		_ = r.control.SetReadDeadline(time.Time{})
+	}
 	header := w.Header()
 	reply, err := h.run(header, r, route)
 	if err != nil {
@@ -44,8 +49,8 @@ func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
 		header.Set("RateLimit-Policy", v.Policy())
 		header.Set("RateLimit", v.Limit())
 	}
-	if reply.Status != http.StatusNoContent {
-		header.Set("Content-Length", strconv.Itoa(len(reply.Body)+len(reply.After)))
+	if reply.Stream == nil && reply.Status != http.StatusNoContent {
+		header["Content-Length"] = []string{strconv.Itoa(len(reply.Body) + len(reply.After))}
 	}
 	w.WriteHeader(reply.Status)
 	// Nobody is left to tell where a caller has hung up.
@@ -53,7 +58,26 @@ func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
 	if len(reply.After) > 0 {
 		_, _ = w.Write(reply.After)
 	}
+	if reply.Stream != nil && r.Method != http.MethodHead {
+		reply.Stream(r.Context(), flushing{w, r.control})
+	}
 	return reply.Status
+}
+
+// flushing sends what is written at once, to a client that has a while for it
+// each time.
+type flushing struct {
+	http.ResponseWriter
+	control *http.ResponseController
+}
+
+func (f flushing) Write(b []byte) (int, error) {
+	_ = f.control.SetWriteDeadline(time.Now().Add(writeTime))
+	n, err := f.ResponseWriter.Write(b)
+	if err == nil {
+		err = f.control.Flush()
+	}
+	return n, err
 }
 
 // run runs a route; a panic in it becomes an error.

@@ -8,7 +8,6 @@ import (
 
 	"ql/internal/api"
 	"ql/internal/api/httpapi"
-	"ql/internal/fault"
 	"ql/internal/job"
 	"ql/internal/wire"
 )
@@ -23,7 +22,23 @@ func Routes(s *api.Service) []httpapi.Route {
 		},
 		{
 			Method: http.MethodGet, Path: "/v1/job/{id}", Access: httpapi.JobsHolder, Pages: true,
-			Serve: c.job, Refuse: refuseJob,
+			Longest: longestWait, Serve: c.job, Refuse: refuseJob,
+		},
+		{
+			Method: http.MethodDelete, Path: "/v1/job/{id}", Access: httpapi.JobsHolder, Pages: true,
+			Longest: longestWait, Serve: c.cancel, Refuse: refuseJob,
+		},
+		{
+			Method: http.MethodGet, Path: "/v1/job/{id}/events", Access: httpapi.JobsHolder, Pages: true,
+			Longest: longestWait, Serve: c.events, Refuse: refuseJob,
+		},
+		{
+			Method: http.MethodPost, Path: "/v1/confirm/{id}", Access: httpapi.JobsHolder, Pages: true,
+			Longest: longestWait, Serve: c.confirm, Refuse: refuseJob,
+		},
+		{
+			Method: http.MethodGet, Path: "/v1/jobs", Access: httpapi.Owner, Pages: true,
+			Serve: c.jobs, Refuse: refuseJob,
 		},
 	}
 }
@@ -42,6 +57,7 @@ func (c codec) query(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
 	}
 	answer, err := c.service.Query(r.Context(), r.Caller, api.Query{
 		Convention: job.JSON, Proof: proof(q.Auth), Script: q.Script, Async: q.Async, Request: q.Request, Within: q.Within,
+		Webhook: q.Webhook, Key: r.Sent("Idempotency-Key"),
 	})
 	if err != nil {
 		return httpapi.Reply{Origin: answer.Origin, Rate: answer.Rate}, err
@@ -60,29 +76,12 @@ func proof(a *wire.Auth) *api.Proof {
 	return &api.Proof{By: job.ByToken, Name: a.Username, Secret: *a.Token}
 }
 
-func (c codec) job(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
-	var p *api.Proof
-	if name, secret, ok := r.BasicAuth(); ok {
-		p = &api.Proof{By: job.ByPassword, Name: name, Secret: wire.Secret(secret)}
-		if api.IsKey(secret) {
-			p.By = job.ByKey
-		}
-	} else if r.Sent("Authorization") != "" {
-		return httpapi.Reply{}, fault.Invalid("Authorization", "is no HTTP Basic with a username and a password")
-	}
-	answer, err := c.service.Job(r.Context(), r.Caller, r.ID, p)
-	if err != nil {
-		return httpapi.Reply{Origin: answer.Origin, Rate: answer.Rate}, err
-	}
-	return write(h, r, &answer), nil
-}
-
 // write encodes an answer about a job.
 func write(h http.Header, r *httpapi.Request, a *api.Answer) httpapi.Reply {
 	setting := r.Setting(a.Origin)
 	a.Job.SetJSON(h, setting)
 	r.GiveSession(h, a.Session, setting)
-	return httpapi.Reply{Status: a.Status, Body: a.Job.AppendJSON(nil), Origin: a.Origin, Rate: a.Rate, RetryAfter: a.RetryAfter}
+	return httpapi.Reply{Status: a.Status, Body: a.Job.AppendJSON(make([]byte, 0, a.Job.Size())), Origin: a.Origin, Rate: a.Rate, RetryAfter: a.RetryAfter}
 }
 
 // refuseJob tells, where credentials are missing or wrong, how to send them.

@@ -31,3 +31,17 @@ func BenchmarkThousandRows(b *testing.B) {
 func BenchmarkInsert(b *testing.B) {
 	bench(b, bytecode.SQLRows, "INSERT INTO t(name) VALUES (¿)", value.Text("x"))
 }
+
+// BenchmarkInsertWithReceipt is BenchmarkInsert of a durable job.
+func BenchmarkInsertWithReceipt(b *testing.B) {
+	d := open(b, Options{})
+	must(b, d, "CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT, total REAL)")
+	q := query(bytecode.SQLRows, "INSERT INTO t(name) VALUES (¿)", value.Text("x"))
+	for i := int64(0); b.Loop(); i++ {
+		q.Meter = meter(1 << 30)
+		q.Receipt = receipt(1, i)
+		if _, err := d.Query(b.Context(), "", q); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -17,6 +17,8 @@ type call struct {
 	mode    bytecode.SQLMode
 	meter   *value.Meter
 	mayRead bool // it is worth trying on a connection that only reads
+	removes bool // it makes room
+	receipt *engine.Receipt
 }
 
 func newCall(q engine.Query) (*call, error) {
@@ -24,10 +26,12 @@ func newCall(q engine.Query) (*call, error) {
 	if len(s.Texts) != len(q.Params)+1 {
 		return nil, fmt.Errorf("databases: %d parameters for %d places", len(q.Params), len(s.Texts)-1)
 	}
-	c := &call{mode: s.Mode, meter: q.Meter}
+	c := &call{mode: s.Mode, meter: q.Meter, receipt: q.Receipt}
 	switch strings.ToUpper(s.Head) {
 	case "SELECT", "WITH", "VALUES", "EXPLAIN":
 		c.mayRead = true
+	case "DELETE", "DROP":
+		c.removes = true
 	}
 	var sql strings.Builder
 	for i, text := range s.Texts {

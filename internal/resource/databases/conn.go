@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"math"
 
+	"ql/internal/engine"
 	"ql/internal/sqlite"
 	"ql/lang/value"
 
@@ -58,7 +59,7 @@ func pragmas(maxBytes int64) []string {
 		fmt.Sprintf("page_size=%d", pageSize),
 		"journal_mode=WAL",
 		"synchronous=FULL",
-		fmt.Sprintf("max_page_count=%d", max(maxBytes/pageSize, 1)),
+		fmt.Sprintf("max_page_count=%d", min(max(maxBytes/pageSize, 1), math.MaxInt32)),
 		"journal_size_limit=1048576",
 		"cache_size=-4000",
 		"cell_size_check=ON",
@@ -71,10 +72,18 @@ func pragmas(maxBytes int64) []string {
 type conn struct {
 	db      *sqlite.Conn
 	name    string
+	path    string
 	options Options
 	policy  *policy
+	tally   *tally // nil without a room
+	bounds  Bounds // as the transaction under way found them
+	// maxPages is the bound that was set last, 0 for the first one.
+	maxPages int64
 	// statements holds those prepared, the last used last.
 	statements []*statement
+	// ours holds prepared statements of our own, by their SQL.
+	ours     map[string]*sqlite.Stmt
+	receipts bool // their table is known to be there
 }
 
 // statement is a prepared statement.
@@ -84,8 +93,8 @@ type statement struct {
 	alters bool // a table's definition
 }
 
-func connect(ctx context.Context, path, name string, o Options, writer bool) (*conn, error) {
-	p := &policy{}
+func connect(ctx context.Context, path string, of *database, writer bool) (*conn, error) {
+	p, o, name := &policy{}, of.options, of.name
 	db, err := sqlite.Open(path, sqlite.Config{
 		Create:      writer,
 		Authorize:   p.allow,
@@ -93,16 +102,21 @@ func connect(ctx context.Context, path, name string, o Options, writer bool) (*c
 		DropModules: true,
 		Limits:      limits,
 		Switches:    switches,
+		Progress:    engine.Turn,
 		Busy:        o.Busy,
 		Temporary:   o.Temporary,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("database %s: %w", name, err)
+		return nil, unavailable(fmt.Errorf("database %s: %w", name, err))
 	}
-	c := &conn{db: db, name: name, options: o, policy: p}
+	c := &conn{db: db, name: name, path: path, options: o, policy: p, tally: of.tally}
 	settings := pragmas(o.MaxBytes)
-	if !writer {
+	switch {
+	case !writer:
 		settings = append(settings, "query_only=ON")
+	case isEmpty(path):
+		// Free pages can be given back. It must come before the first page.
+		settings = append([]string{"auto_vacuum=INCREMENTAL"}, settings...)
 	}
 	for _, setting := range settings {
 		if err := c.trusted(ctx, "PRAGMA "+setting); err != nil {
@@ -114,6 +128,9 @@ func connect(ctx context.Context, path, name string, o Options, writer bool) (*c
 
 func (c *conn) close() error {
 	for _, s := range c.statements {
+		s.Close()
+	}
+	for _, s := range c.ours {
 		s.Close()
 	}
 	return c.db.Close()
@@ -169,8 +186,10 @@ func (c *conn) prepare(ctx context.Context, call *call) (*statement, error) {
 }
 
 func (c *conn) check(ctx context.Context, s *statement, rest string, call *call) error {
-	if s.alters && strings.Contains(strings.ToLower(call.sql), hiddenPrefix) {
-		return value.Errorf(sqlDenied, hiddenReason) // a new name is shown to no policy
+	if c.policy.defining && mentionsHidden(call.sql) {
+		// The policy is not shown every name: a new one, a table that is referred
+		// to, what a view or a trigger will use.
+		return value.Errorf(sqlDenied, hiddenReason)
 	}
 	for rest != "" {
 		second, after, err := c.db.Prepare(ctx, rest)
@@ -203,10 +222,20 @@ func (c *conn) runAlone(ctx context.Context, call *call) (v value.Value, err err
 	if err != nil {
 		return value.Null, err
 	}
-	if s.Columns() == 0 || s.ReadOnly() {
+	if call.receipt != nil && !(call.mayRead && s.ReadOnly()) {
+		return c.runWithReceipt(ctx, s, call)
+	}
+	// Without rows SQLite itself keeps or undoes a statement, and without a room
+	// nothing else has to be looked at.
+	if s.ReadOnly() || s.Columns() == 0 && c.tally == nil {
+		if !s.ReadOnly() {
+			// It waits for the disk at its end. Where it computes before, it takes
+			// its turn.
+			engine.Rest(ctx)
+		}
 		return c.run(ctx, s, call)
 	}
-	if err := c.trusted(ctx, "BEGIN IMMEDIATE"); err != nil {
+	if err := c.begin(ctx); err != nil {
 		return value.Null, err
 	}
 	// What is not committed is rolled back when the connection is given back.
@@ -214,7 +243,8 @@ func (c *conn) runAlone(ctx context.Context, call *call) (v value.Value, err err
 	if err != nil {
 		return value.Null, err
 	}
-	if err := c.trusted(ctx, "COMMIT"); err != nil {
+	engine.Rest(ctx)
+	if err := c.commit(ctx); err != nil {
 		return value.Null, err
 	}
 	return v, nil

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"ql/internal/engine"
 	"ql/lang/value"
 )
 
@@ -16,6 +17,7 @@ import (
 type database struct {
 	name    string
 	options Options
+	tally   *tally // nil without a room
 
 	users   int   // guarded by Databases.mu
 	lastUse int64 // guarded by Databases.mu
@@ -30,10 +32,11 @@ type database struct {
 	made    bool    // the file is there and in its final mode
 }
 
-func newDatabase(name string, o Options) *database {
+func newDatabase(name string, o Options, t *tally) *database {
 	return &database{
 		name:    name,
 		options: o,
+		tally:   t,
 		writing: make(chan struct{}, 1),
 		reading: make(chan struct{}, o.Readers),
 	}
@@ -41,11 +44,15 @@ func newDatabase(name string, o Options) *database {
 
 // take takes a token of a channel, waiting for the others that have one.
 func (db *database) take(ctx context.Context, tokens chan struct{}) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	select {
 	case tokens <- struct{}{}:
-		return ctx.Err()
+		return nil
 	default:
 	}
+	engine.Rest(ctx)
 	patience := time.NewTimer(db.options.Busy)
 	defer patience.Stop()
 	select {
@@ -159,14 +166,72 @@ func (db *database) read(ctx context.Context, call *call) (v value.Value, done b
 
 func (db *database) connect(ctx context.Context, writer bool) (*conn, error) {
 	if err := os.MkdirAll(db.options.Folder, 0o700); err != nil {
-		return nil, err
+		return nil, unavailable(err)
 	}
 	// The file itself may be no link; the way to the folder may hold some.
 	folder, err := filepath.EvalSymlinks(db.options.Folder)
 	if err != nil {
 		return nil, err
 	}
-	return connect(ctx, filepath.Join(folder, db.name+".db"), db.name, db.options, writer)
+	path := filepath.Join(folder, db.name+fileEnding)
+	if !writer {
+		return connect(ctx, path, db, false)
+	}
+	return db.connectWriter(ctx, path)
+}
+
+// connectWriter makes the file where there is none.
+func (db *database) connectWriter(ctx context.Context, path string) (c *conn, err error) {
+	if db.tally != nil {
+		if err := db.tally.admit(ctx, db.name); err != nil {
+			return nil, err
+		}
+		defer func() {
+			if err != nil && isMissing(path) {
+				db.tally.room.Note(-db.tally.forget(db.name))
+			}
+		}()
+	}
+	if err := makeFile(path); err != nil {
+		return nil, unavailable(err)
+	}
+	if c, err = connect(ctx, path, db, true); err != nil || db.tally == nil {
+		return c, err
+	}
+	pages, err := c.number(ctx, "PRAGMA page_count")
+	if err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	db.tally.room.Note(db.tally.set(db.name, pages*pageSize))
+	return c, nil
+}
+
+const (
+	fileEnding    = ".db"
+	journalEnding = "-wal"
+)
+
+// makeFile makes the file of a new database, so that nobody else may read it;
+// SQLite gives its other files the same mode.
+func makeFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if os.IsExist(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func isEmpty(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Size() == 0
+}
+
+func isMissing(path string) bool {
+	_, err := os.Lstat(path)
+	return os.IsNotExist(err)
 }
 
 // close closes all connections. Nobody uses the database.

@@ -2,7 +2,9 @@
 // folder, made on first use. Statements are written by strangers, so each runs
 // on a connection that allows only what is listed, holds every value and every
 // statement to a size, and ends with its context. Results are values of the
-// language, made under the script's meter.
+// language, made under the script's meter. A change may leave a receipt of
+// itself, in its own transaction, by which a job that is repeated knows what it
+// has done already.
 //
 // Which account may use which folder, and how much room it has, is decided by
 // the caller.
@@ -11,6 +13,7 @@ package databases
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"time"
 
@@ -21,7 +24,8 @@ import (
 // Options are how New keeps the databases. A zero field means its default.
 type Options struct {
 	Folder   string        // made where it is missing
-	MaxBytes int64         // the most that one database may hold; 1 GiB
+	MaxBytes int64         // the most that one database may hold, without a room; 1 GiB
+	Room     Room          // what the databases may hold together; nil for no bound
 	MaxOpen  int           // databases kept open while nobody uses them; 64
 	Readers  int           // connections of one database that only read; 2
 	Busy     time.Duration // the longest wait for another writer; 5 s
@@ -30,7 +34,10 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.MaxBytes <= 0 {
+	switch {
+	case o.Room != nil:
+		o.MaxBytes = math.MaxInt64
+	case o.MaxBytes <= 0:
 		o.MaxBytes = 1 << 30
 	}
 	if o.MaxOpen <= 0 {
@@ -52,6 +59,7 @@ func (o Options) withDefaults() Options {
 // goroutines.
 type Databases struct {
 	options Options
+	tally   *tally // nil without a room
 
 	mu     sync.Mutex
 	open   map[string]*database
@@ -63,7 +71,11 @@ var _ engine.Databases = (*Databases)(nil)
 
 // New returns the databases of a folder. Nothing is opened yet.
 func New(o Options) *Databases {
-	return &Databases{options: o.withDefaults(), open: map[string]*database{}}
+	d := &Databases{options: o.withDefaults(), open: map[string]*database{}}
+	if o.Room != nil {
+		d.tally = &tally{folder: o.Folder, room: o.Room}
+	}
+	return d
 }
 
 // defaultName is the database of scripts that name none.
@@ -132,7 +144,7 @@ func (d *Databases) Begin(ctx context.Context, name string) (engine.Tx, error) {
 		d.release(db)
 		return nil, err
 	}
-	if err := c.trusted(ctx, "BEGIN IMMEDIATE"); err != nil {
+	if err := c.begin(ctx); err != nil {
 		db.giveWriter(c)
 		d.release(db)
 		return nil, err
@@ -168,7 +180,7 @@ func (d *Databases) acquire(name string) (*database, error) {
 	}
 	db := d.open[name]
 	if db == nil {
-		db = newDatabase(name, d.options)
+		db = newDatabase(name, d.options, d.tally)
 		d.open[name] = db
 	}
 	db.users++

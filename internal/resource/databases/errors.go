@@ -3,8 +3,13 @@ package databases
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
+	"time"
 
+	"ql/internal/fault"
 	"ql/internal/sqlite"
 	"ql/lang/value"
 
@@ -16,7 +21,48 @@ const (
 	sqlError      = "sql_error"
 	sqlDenied     = "sql_denied"
 	limitExceeded = "limit_exceeded"
+	quotaExceeded = "quota_exceeded"
 )
+
+// retryAfter is when one may try again to use a disk that cannot be used.
+const retryAfter = 5 * time.Second
+
+// unavailable gives the errors of a disk that is full or broken a code.
+func unavailable(err error) error {
+	var e *sqlite.Error
+	var system *fs.PathError
+	switch {
+	case errors.As(err, &system):
+	case errors.As(err, &e) && (e.Primary() == lib.SQLITE_FULL || e.Primary() == lib.SQLITE_IOERR || e.Primary() == lib.SQLITE_CANTOPEN):
+	default:
+		return err
+	}
+	return fault.Busy(fault.StorageUnavailable, retryAfter, "the storage cannot be used at the moment").Because(err)
+}
+
+// probeBytes is how much a disk must take that is not full.
+const probeBytes = 16 * pageSize
+
+// full explains SQLITE_FULL, which says both that the disk is full and that the
+// database has all the pages it may have: it tries whether the disk takes more.
+func (c *conn) full(err error) error {
+	if probe := tryDisk(filepath.Dir(c.path)); probe != nil {
+		return unavailable(fmt.Errorf("database %s: %w", c.name, errors.Join(err, probe)))
+	}
+	if c.bounds.Bytes > 0 {
+		return noRoom(c.name, c.bounds)
+	}
+	return value.Errorf("database_full", "the database %s is full: it may hold %s", value.Quote(c.name), size(c.options.MaxBytes))
+}
+
+func tryDisk(folder string) error {
+	f, err := os.CreateTemp(folder, ".probe-")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(make([]byte, probeBytes))
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
+}
 
 // explain turns an error of SQLite into one for the script, in plain words.
 // Faults that are none of the script's come back as they are.
@@ -41,7 +87,7 @@ func (c *conn) explain(err error) error {
 	case lib.SQLITE_MISMATCH:
 		return value.Errorf(value.WrongKind, "this value does not fit its column: a row's number must be a whole number")
 	case lib.SQLITE_FULL:
-		return value.Errorf("database_full", "the database %s is full: it may hold %s", value.Quote(c.name), size(c.options.MaxBytes))
+		return c.full(err)
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
 		return value.Errorf("database_busy", "another program holds the database %s: it was waited for %s", value.Quote(c.name), c.options.Busy)
 	case lib.SQLITE_TOOBIG:
@@ -51,7 +97,7 @@ func (c *conn) explain(err error) error {
 	case lib.SQLITE_READONLY:
 		return value.Errorf(sqlDenied, "this SQL is not allowed: it would change what may only be read")
 	}
-	return fmt.Errorf("database %s: %w", c.name, err)
+	return unavailable(fmt.Errorf("database %s: %w", c.name, err))
 }
 
 // size writes a number of bytes for people.

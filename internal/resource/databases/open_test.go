@@ -36,7 +36,7 @@ func TestOpenDatabasesAreBounded(t *testing.T) {
 	if d.open["db9"] == nil || d.open["db8"] == nil {
 		t.Error("the last used ones were closed")
 	}
-	if err := held.Commit(t.Context()); err != nil {
+	if err := held.Commit(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
 	for i := range 10 {
@@ -61,7 +61,7 @@ func TestClose(t *testing.T) {
 	if _, err := d.Query(t.Context(), "", query(bytecode.SQLRows, "SELECT 1")); !errors.Is(err, errClosed) {
 		t.Errorf("after Close: %v", err)
 	}
-	if err := held.Commit(t.Context()); err != nil {
+	if err := held.Commit(t.Context(), nil); err != nil {
 		t.Errorf("what was in use: %v", err)
 	}
 	if n := len(d.open); n != 0 {

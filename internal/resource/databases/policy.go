@@ -14,6 +14,7 @@ type policy struct {
 	trusted  bool   // the statement is our own
 	denied   string // why the last refused action was refused
 	altering bool   // the statement changes a table's definition
+	defining bool   // it works on definitions, of tables, views, triggers or indexes
 }
 
 // hiddenPrefix starts the names of tables that scripts neither see nor make.
@@ -25,7 +26,7 @@ const (
 const temporaryReason = "temporary tables are not allowed: make a plain table, or keep the rows in a variable"
 
 // reset prepares for another statement.
-func (p *policy) reset(altering bool) { p.denied, p.altering = "", altering }
+func (p *policy) reset(altering bool) { p.denied, p.altering, p.defining = "", altering, false }
 
 // allow decides over one action of a statement.
 func (p *policy) allow(a sqlite.Action) bool {
@@ -50,12 +51,14 @@ func (p *policy) refusal(a sqlite.Action) string {
 	switch a.Code {
 	case lib.SQLITE_SELECT, lib.SQLITE_RECURSIVE,
 		lib.SQLITE_INSERT, lib.SQLITE_UPDATE, lib.SQLITE_DELETE,
-		lib.SQLITE_CREATE_TABLE, lib.SQLITE_CREATE_INDEX, lib.SQLITE_CREATE_VIEW, lib.SQLITE_CREATE_TRIGGER,
-		lib.SQLITE_DROP_TABLE, lib.SQLITE_DROP_INDEX, lib.SQLITE_DROP_VIEW, lib.SQLITE_DROP_TRIGGER,
+		lib.SQLITE_DROP_TABLE, lib.SQLITE_DROP_INDEX, lib.SQLITE_DROP_VIEW, lib.SQLITE_DROP_TRIGGER:
+		return ""
+	case lib.SQLITE_CREATE_TABLE, lib.SQLITE_CREATE_INDEX, lib.SQLITE_CREATE_VIEW, lib.SQLITE_CREATE_TRIGGER,
 		lib.SQLITE_REINDEX, lib.SQLITE_ANALYZE:
+		p.defining = true
 		return ""
 	case lib.SQLITE_ALTER_TABLE:
-		p.altering = true
+		p.altering, p.defining = true, true
 		return ""
 	case lib.SQLITE_READ:
 		return p.refuseTable(strings.ToLower(a.Arg1))
@@ -81,9 +84,12 @@ func (p *policy) refusal(a sqlite.Action) string {
 
 // namesHidden reports whether an action names something hidden. The second
 // argument is a table too, but for these actions, where it is a column or a
-// function, and those may be called as they like.
+// function, and those may be called as they like. ANALYZE without a name goes
+// over all tables.
 func namesHidden(a sqlite.Action) bool {
 	switch a.Code {
+	case lib.SQLITE_ANALYZE:
+		return false
 	case lib.SQLITE_READ, lib.SQLITE_UPDATE, lib.SQLITE_FUNCTION:
 		return isHidden(a.Arg1)
 	}
@@ -92,6 +98,28 @@ func namesHidden(a sqlite.Action) bool {
 
 func isHidden(name string) bool {
 	return len(name) >= len(hiddenPrefix) && strings.EqualFold(name[:len(hiddenPrefix)], hiddenPrefix)
+}
+
+// mentionsHidden reports whether SQL holds a hidden name or that of its own
+// index. Only a quote within a name could be written in more than one way.
+func mentionsHidden(sql string) bool {
+	sql = strings.ToLower(sql)
+	for at := 0; ; at++ {
+		i := strings.Index(sql[at:], hiddenPrefix)
+		if i < 0 {
+			return false
+		}
+		at += i
+		before := strings.TrimSuffix(sql[:at], "sqlite_autoindex_")
+		if before == "" || len(before) < at || !inName(before[at-1]) {
+			return true
+		}
+	}
+}
+
+// inName reports whether a byte may stand within a name without quotes.
+func inName(c byte) bool {
+	return c == '_' || c == '$' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 0x80
 }
 
 // refuseTable keeps scripts from the settings where they look like tables. The

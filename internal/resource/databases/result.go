@@ -28,6 +28,11 @@ func (c *conn) run(ctx context.Context, s *statement, call *call) (v value.Value
 		m.Begin()
 		defer m.End()
 	}
+	if !s.ReadOnly() {
+		if err := c.bound(ctx, call.removes); err != nil {
+			return value.Null, err
+		}
+	}
 	c.policy.reset(s.alters)
 	if err := call.bind(s.Stmt); err != nil {
 		return value.Null, c.explain(err)

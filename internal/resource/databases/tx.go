@@ -2,6 +2,7 @@ package databases
 
 import (
 	"context"
+	"errors"
 
 	"ql/internal/engine"
 	"ql/lang/value"
@@ -13,6 +14,7 @@ var _ engine.Tx = (*tx)(nil)
 type tx struct {
 	conn      *conn
 	end       func() // gives the connection back; nil when the transaction has ended
+	changed   bool   // a statement was more than a read
 	committed bool
 }
 
@@ -20,6 +22,9 @@ type tx struct {
 func (t *tx) Query(ctx context.Context, q engine.Query) (value.Value, error) {
 	if err := t.open(); err != nil {
 		return value.Null, err
+	}
+	if q.Receipt != nil {
+		return value.Null, errors.New("databases: the commit of a transaction takes a receipt, not a statement in it")
 	}
 	call, err := newCall(q)
 	if err != nil {
@@ -30,12 +35,12 @@ func (t *tx) Query(ctx context.Context, q engine.Query) (value.Value, error) {
 		return value.Null, err
 	}
 	if !q.Savepoint {
-		return t.conn.run(ctx, s, call)
+		return t.run(ctx, s, call)
 	}
 	if err := t.conn.trusted(ctx, "SAVEPOINT ql"); err != nil {
 		return value.Null, err
 	}
-	v, err := t.conn.run(ctx, s, call)
+	v, err := t.run(ctx, s, call)
 	if t.conn.db.InTransaction() {
 		// Also when ctx has ended: the savepoint must not stay.
 		back := context.WithoutCancel(ctx)
@@ -51,6 +56,12 @@ func (t *tx) Query(ctx context.Context, q engine.Query) (value.Value, error) {
 	return v, err
 }
 
+func (t *tx) run(ctx context.Context, s *statement, call *call) (value.Value, error) {
+	v, err := t.conn.run(ctx, s, call)
+	t.changed = t.changed || !s.ReadOnly()
+	return v, err
+}
+
 // open returns an error where the transaction has ended. SQLite ends one by
 // itself where a statement says OR ROLLBACK, was cut off while it wrote, or
 // found the disk full; what came after would otherwise run outside of it.
@@ -61,15 +72,22 @@ func (t *tx) open() error {
 	return value.Errorf("transaction_ended", "the transaction has ended: an earlier statement rolled it back")
 }
 
-// Commit keeps all that the transaction did. A second one does nothing.
-func (t *tx) Commit(ctx context.Context) error {
+// Commit keeps all that the transaction did, and the receipt with it, if it did
+// anything. A second one does nothing.
+func (t *tx) Commit(ctx context.Context, receipt *engine.Receipt) error {
 	if t.committed {
 		return nil
 	}
 	if err := t.open(); err != nil {
 		return err
 	}
-	if err := t.conn.trusted(ctx, "COMMIT"); err != nil {
+	var err error
+	if receipt != nil && t.changed {
+		err = t.conn.commitWithReceipt(ctx, receipt)
+	} else {
+		err = t.conn.commit(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	t.committed = true

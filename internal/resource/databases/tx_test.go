@@ -52,14 +52,14 @@ func TestTransaction(t *testing.T) {
 
 	tx = begin(t, d)
 	in(t, tx, false, "INSERT INTO t VALUES (1)")
-	if err := tx.Commit(t.Context()); err != nil {
+	if err := tx.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := count(); got != `[{"n":1}]` {
 		t.Errorf("after Commit: %s", got)
 	}
 	for range 2 {
-		if err := tx.Commit(t.Context()); err != nil {
+		if err := tx.Commit(t.Context(), nil); err != nil {
 			t.Errorf("again: %v", err)
 		}
 		if err := tx.Rollback(); err != nil {
@@ -76,7 +76,7 @@ func TestTransaction(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if got := outcome(t)(value.Null, tx.Commit(t.Context())); got != "transaction_ended" {
+	if got := outcome(t)(value.Null, tx.Commit(t.Context(), nil)); got != "transaction_ended" {
 		t.Errorf("Commit after Rollback: %s", got)
 	}
 }
@@ -109,7 +109,7 @@ func TestSavepoint(t *testing.T) {
 	if got := outcome(t)(tx.Query(t.Context(), q)); got != "limit memory" {
 		t.Errorf("a limit: %s", got)
 	}
-	if err := tx.Commit(t.Context()); err != nil {
+	if err := tx.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := must(t, d, "SELECT group_concat(a) AS all_of_them FROM t"); got != `[{"all_of_them":"1,2"}]` {
@@ -131,7 +131,7 @@ func TestTransactionThatEndsItself(t *testing.T) {
 		if got := in(t, tx, savepoint, "INSERT INTO t VALUES (2)"); got != "transaction_ended" {
 			t.Errorf("after it: %s", got)
 		}
-		if got := outcome(t)(value.Null, tx.Commit(t.Context())); got != "transaction_ended" {
+		if got := outcome(t)(value.Null, tx.Commit(t.Context(), nil)); got != "transaction_ended" {
 			t.Errorf("Commit: %s", got)
 		}
 		if err := tx.Rollback(); err != nil {
@@ -163,12 +163,12 @@ func TestCommitThatFails(t *testing.T) {
 	must(t, d, "CREATE TABLE child(p REFERENCES parent(id) DEFERRABLE INITIALLY DEFERRED)")
 	tx := begin(t, d)
 	in(t, tx, false, "INSERT INTO child VALUES (7)")
-	if got := outcome(t)(value.Null, tx.Commit(t.Context())); got != "foreign_key" {
+	if got := outcome(t)(value.Null, tx.Commit(t.Context(), nil)); got != "foreign_key" {
 		t.Errorf("Commit: %s", got)
 	}
 	// It is still open, and can be put right.
 	in(t, tx, false, "INSERT INTO parent VALUES (7)")
-	if err := tx.Commit(t.Context()); err != nil {
+	if err := tx.Commit(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
 	if got := must(t, d, "SELECT count(*) AS n FROM child"); got != `[{"n":1}]` {
@@ -200,11 +200,32 @@ func TestWritersWait(t *testing.T) {
 	if _, err := other.Begin(t.Context(), ""); outcome(t)(value.Null, err) != "database_busy" {
 		t.Errorf("a transaction elsewhere: %v", err)
 	}
-	if err := tx.Commit(t.Context()); err != nil {
+	if err := tx.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	must(t, d, "INSERT INTO t VALUES (1)")
 	must(t, other, "INSERT INTO t VALUES (1)")
+}
+
+// TestEndedCallersHoldNothing calls a free database for callers that have gone.
+func TestEndedCallersHoldNothing(t *testing.T) {
+	d := open(t, Options{Readers: 1, Busy: time.Millisecond})
+	must(t, d, "CREATE TABLE t(a)")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, sql := range []string{"INSERT INTO t VALUES (1)", "SELECT a FROM t"} {
+		if got := outcome(t)(d.Query(ctx, "", query(bytecode.SQLRows, sql))); got != "context" {
+			t.Errorf("%s: %s", sql, got)
+		}
+	}
+	if _, err := d.Begin(ctx, ""); !errors.Is(err, context.Canceled) {
+		t.Errorf("Begin: %v", err)
+	}
+	if _, err := d.Receipts(ctx, "main", [16]byte{1}, 1); !errors.Is(err, context.Canceled) {
+		t.Errorf("Receipts: %v", err)
+	}
+	must(t, d, "INSERT INTO t VALUES (1)")
+	must(t, d, "SELECT a FROM t")
 }
 
 func TestManyWriters(t *testing.T) {
@@ -253,5 +274,5 @@ func step(ctx context.Context, d *Databases, worker, round int) error {
 	if _, err := tx.Query(ctx, query(bytecode.SQLRows, "UPDATE t SET n = ¿", value.Int(v.Int64()+1))); err != nil {
 		return err
 	}
-	return tx.Commit(ctx)
+	return tx.Commit(ctx, nil)
 }

@@ -13,6 +13,8 @@ import (
 	"path"
 	"sync"
 	"time"
+
+	"ql/internal/fault"
 )
 
 // Blobs keeps immutable pieces of content in a folder, named by their hash. A
@@ -63,9 +65,21 @@ func blobName(hash Hash) string {
 	return path.Join(name[:2], name[2:])
 }
 
-// put writes a blob, and returns when it is on the disk. b.sweeping is held
-// for reading.
+// put writes a blob, and returns when it is on the disk. Where the disk is full
+// nothing is left behind. b.sweeping is held for reading.
 func (b *Blobs) put(content []byte) (Chunk, error) {
+	chunk, err := b.write(content)
+	if err != nil && systemCode(err) == quotaExceeded {
+		// The account has room: it is ours that is full.
+		err = fault.Busy(fault.StorageUnavailable, retryAfter, "the storage cannot be used at the moment").Because(err)
+	}
+	return chunk, err
+}
+
+// retryAfter is when one may try again to use a disk that is full.
+const retryAfter = 5 * time.Second
+
+func (b *Blobs) write(content []byte) (Chunk, error) {
 	chunk := Chunk{Hash: sha256.Sum256(content), Size: int64(len(content))}
 	name := blobName(chunk.Hash)
 	folder := path.Dir(name)

@@ -18,7 +18,8 @@ type plan struct {
 	before  Usage
 	after   Usage
 	changes []Change
-	stale   bool // the tree has changed meanwhile
+	stale   bool   // the tree has changed meanwhile
+	release func() // gives back the room that was claimed, if any
 }
 
 // change works out a change and carries it out. Where the tree has changed
@@ -46,6 +47,11 @@ func (t *Tree) attempt(ctx context.Context, work func(*plan) error) (bool, error
 		return false, err
 	}
 	p := &plan{ctx: ctx, tree: t, now: t.trees.clock().UTC().Truncate(time.Microsecond), before: usage, after: usage}
+	defer func() {
+		if p.release != nil {
+			p.release()
+		}
+	}()
 	if err := work(p); err != nil {
 		return false, err
 	}
@@ -62,13 +68,30 @@ func (t *Tree) attempt(ctx context.Context, work func(*plan) error) (bool, error
 // always allowed.
 func (p *plan) checkQuota() error {
 	q := p.tree.quota
-	if q.Bytes > 0 && p.after.Bytes > q.Bytes && p.after.Bytes > p.before.Bytes {
-		return value.Errorf(quotaExceeded, "the account's files would hold %d bytes, and may hold %d", p.after.Bytes, q.Bytes)
+	if p.after.Bytes > p.before.Bytes {
+		if err := p.checkBytes(q); err != nil {
+			return err
+		}
 	}
 	if q.Nodes > 0 && p.after.Nodes > q.Nodes && p.after.Nodes > p.before.Nodes {
 		return value.Errorf(quotaExceeded, "the account would have %d files and folders, and may have %d", p.after.Nodes, q.Nodes)
 	}
 	return nil
+}
+
+func (p *plan) checkBytes(q Quota) error {
+	if q.Bytes > 0 && p.after.Bytes > q.Bytes {
+		return value.Errorf(quotaExceeded, "the account's files would hold %d bytes, and may hold %d", p.after.Bytes, q.Bytes)
+	}
+	if q.Room == nil {
+		return nil
+	}
+	release, ok, err := q.Room.Claim(p.ctx, p.before.Bytes, p.after.Bytes)
+	if err == nil && !ok {
+		err = value.Errorf(quotaExceeded, "the account's files would hold %d bytes, and with its databases more than the %d that it may keep", p.after.Bytes, q.Bytes)
+	}
+	p.release = release
+	return err
 }
 
 // store writes the part of content that is too large for a row as blobs, and

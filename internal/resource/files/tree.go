@@ -34,9 +34,17 @@ func NewTrees(rows Rows, blobs *Blobs, clock func() time.Time) *Trees {
 
 // Quota bounds what an account may keep; zero means no bound.
 type Quota struct {
-	Bytes int64 // of all files
+	Bytes int64 // of all files, and of what shares a room with them
 	File  int64 // bytes of one file
 	Nodes int64 // files and folders
+	Room  Room  // nil where files share Bytes with nothing else
+}
+
+// Room is the storage that an account's files share with something else.
+type Room interface {
+	// Claim keeps room for files that grow from before to after until it is
+	// released. It reports false where there is not enough.
+	Claim(ctx context.Context, before, after int64) (release func(), ok bool, err error)
 }
 
 // Tree is the tree of files of one account.

@@ -77,6 +77,22 @@ func (c *Caller) Start(ctx context.Context) (engine.Session, error) {
 	return c.held, nil
 }
 
+// Ensure makes sure that the caller has a session, without taking it, and returns
+// its id: for a run that will start it later.
+func (c *Caller) Ensure(ctx context.Context) (string, error) {
+	if c.id != "" {
+		known, err := c.store.touch(ctx, keyOf(c.account, c.id))
+		if err != nil || known {
+			return c.id, err
+		}
+	}
+	id, err := c.store.create(ctx, c.account)
+	if err == nil {
+		c.id = id
+	}
+	return c.id, err
+}
+
 // session is a session held by one run.
 type session struct {
 	caller *Caller

@@ -14,7 +14,7 @@ var _ account.Store = Accounts{}
 // Accounts returns the store's accounts.
 func (s *Store) Accounts() Accounts { return Accounts{s} }
 
-const accountColumns = "id, username, email, email_verified, phone, phone_verified, password_hash, key_hash, sealed_key, epoch, plan, admin, disabled, require_auth_on_jobs, created"
+const accountColumns = "id, username, email, email_verified, phone, phone_verified, password_hash, key_hash, sealed_key, epoch, plan, admin, disabled, require_auth_on_jobs, created, emptied"
 
 func readAccount(r row) account.Account {
 	a := account.Account{
@@ -32,6 +32,7 @@ func readAccount(r row) account.Account {
 		Disabled:          r.bool(12),
 		RequireAuthOnJobs: r.bool(13),
 		Created:           r.time(14),
+		Emptied:           r.time(15),
 	}
 	copy(a.KeyHash[:], r.s.Blob(7))
 	return a
@@ -86,13 +87,31 @@ func (s Accounts) Create(ctx context.Context, a account.Account) (id account.ID,
 
 // ByAlias implements account.Accounts.
 func (s Accounts) ByAlias(ctx context.Context, alias account.Alias) (account.Account, error) {
-	return s.one(ctx, "SELECT "+accountColumns+" FROM accounts WHERE id = (SELECT account FROM aliases WHERE canonical = ? AND kind = ?)",
-		alias.Name, string(alias.Kind))
+	name := string(alias.Kind) + ":" + alias.Name
+	return s.recently(name, func() (account.Account, error) {
+		return s.one(ctx, "SELECT "+accountColumns+" FROM accounts WHERE id = (SELECT account FROM aliases WHERE canonical = ? AND kind = ?)",
+			alias.Name, string(alias.Kind))
+	})
 }
 
 // ByKeyHash implements account.Accounts.
 func (s Accounts) ByKeyHash(ctx context.Context, hash account.KeyHash) (account.Account, error) {
-	return s.one(ctx, "SELECT "+accountColumns+" FROM accounts WHERE key_hash = ?", keyBytes(hash))
+	return s.recently("key:"+string(hash[:]), func() (account.Account, error) {
+		return s.one(ctx, "SELECT "+accountColumns+" FROM accounts WHERE key_hash = ?", keyBytes(hash))
+	})
+}
+
+// recently reads an account, unless it was read since the last commit.
+func (s Accounts) recently(name string, read func() (account.Account, error)) (account.Account, error) {
+	a, found, at := s.store.recent.find(name)
+	if found {
+		return a, nil
+	}
+	a, err := read()
+	if err == nil {
+		s.store.recent.keep(name, a, at)
+	}
+	return a, err
 }
 
 // ByID implements account.Accounts.
@@ -157,7 +176,7 @@ func (s Accounts) SetPlan(ctx context.Context, id account.ID, plan account.Plan)
 // setFlag has the statement of each flag.
 var setFlag = map[account.Flag]string{
 	account.FlagAdmin:             "UPDATE accounts SET admin = ? WHERE id = ?",
-	account.FlagDisabled:          "UPDATE accounts SET disabled = ? WHERE id = ?",
+	account.FlagDisabled:          "UPDATE accounts SET disabled = max(?1, EXISTS (SELECT 1 FROM departures WHERE account = ?2)) WHERE id = ?2",
 	account.FlagRequireAuthOnJobs: "UPDATE accounts SET require_auth_on_jobs = ? WHERE id = ?",
 }
 

@@ -1,8 +1,11 @@
 package sqlite
 
 import (
+	"context"
 	"fmt"
+	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -10,7 +13,7 @@ import (
 	"ql/internal/job"
 )
 
-func benchmarkAccount(b *testing.B, s *Store, name string) account.ID {
+func benchmarkAccount(b testing.TB, s *Store, name string) account.ID {
 	b.Helper()
 	id, err := s.Accounts().Create(b.Context(), account.Account{Username: name, Plan: account.Standard, PasswordHash: "hash", Created: time.Unix(1, 0)})
 	if err != nil {
@@ -89,4 +92,73 @@ func BenchmarkRecorder(b *testing.B) {
 	if err := r.Close(b.Context()); err != nil {
 		b.Fatal(err)
 	}
+}
+
+// fill stores records of finished jobs until there are n rows.
+func fill(b *testing.B, s *Store, a account.ID, n int) {
+	b.Helper()
+	const batch = 1000
+	for range n / batch {
+		list := make([]job.Record, batch)
+		for i := range list {
+			list[i] = job.Record{
+				Summary: job.Summary{ID: job.NewID(), Account: a, State: job.Complete, Mode: job.Async, Convention: job.JSON, Created: time.Unix(1, 0), Finished: time.Unix(2, 0)},
+				Result:  []byte("hello"), Trace: []byte(`[{"step":"EMIT"}]`),
+			}
+		}
+		if err := s.Jobs().Record(b.Context(), list); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkDurableJob accepts and finishes jobs, as a worker does with short
+// ones, beside finished ones: with QL_PROMISES=1 beside a million, too.
+func BenchmarkDurableJob(b *testing.B) {
+	sizes := []int{1_000}
+	if os.Getenv("QL_PROMISES") != "" {
+		sizes = append(sizes, 1_000_000)
+	}
+	for _, rows := range sizes {
+		s := openTest(b, Options{Own: true})
+		id := benchmarkAccount(b, s, "ada")
+		fill(b, s, id, rows)
+		for _, runs := range []int{1, 32, 256} {
+			b.Run(fmt.Sprintf("rows=%d/runs=%d", rows, runs), func(b *testing.B) {
+				var left atomic.Int64
+				left.Store(int64(b.N))
+				before := s.Stats()
+				b.ResetTimer()
+				var group sync.WaitGroup
+				for range runs {
+					group.Go(func() {
+						for left.Add(-1) >= 0 {
+							if err := durableJob(b.Context(), s.Queue(), id); err != nil {
+								b.Error(err)
+							}
+						}
+					})
+				}
+				group.Wait()
+				after := s.Stats()
+				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "jobs/s")
+				b.ReportMetric(float64(after.Writes-before.Writes)/float64(after.Commits-before.Commits), "writes/commit")
+			})
+		}
+	}
+}
+
+func durableJob(ctx context.Context, q Queue, a account.ID) error {
+	now := time.Now()
+	task := &job.Task{
+		Summary: job.Summary{ID: job.NewID(), Account: a, State: job.Running, Mode: job.Async, Convention: job.JSON, Credential: job.ByKey, Created: now},
+		Program: [32]byte{1}, Spec: make([]byte, 300),
+	}
+	l, _, err := q.Accept(ctx, task, now.Add(time.Minute))
+	if err != nil {
+		return err
+	}
+	end := &job.End{Record: job.Record{Summary: task.Summary, Result: []byte("hello"), Trace: []byte(`[{"step":"EMIT"}]`)}}
+	end.State, end.Finished = job.Complete, now
+	return q.Finish(ctx, l, end)
 }

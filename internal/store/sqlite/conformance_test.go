@@ -27,6 +27,8 @@ func openTest(t testing.TB, o Options) *Store {
 func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Stores {
 		s := openTest(t, Options{Own: true})
-		return storetest.Stores{Accounts: s.Accounts(), Jobs: s.Jobs(), Sessions: s.Sessions(), Files: s.Files()}
+		return storetest.Stores{
+			Accounts: s.Accounts(), Jobs: s.Jobs(), Queue: s.Queue(), Deliveries: s.Deliveries(), Sessions: s.Sessions(), Files: s.Files(),
+		}
 	})
 }

@@ -51,9 +51,10 @@ func connect(ctx context.Context, path string, busy time.Duration, writer bool) 
 		return nil, explain(err)
 	}
 	c := &conn{db: db, statements: map[string]*sqlite.Stmt{}}
-	all := settings
-	if !writer {
-		all = append(all[:len(all):len(all)], "query_only=ON")
+	all := append(settings[:len(settings):len(settings)], "query_only=ON")
+	if writer {
+		// Of a new file only: removed rows give their room back, see Shrink.
+		all = append([]string{"auto_vacuum=INCREMENTAL"}, settings...)
 	}
 	for _, setting := range all {
 		if err := db.Exec(ctx, "PRAGMA "+setting); err != nil {

@@ -87,22 +87,19 @@ func (s Files) Children(ctx context.Context, a account.ID, key string, limit int
 // Apply implements files.Rows. An account that is not there is
 // account.ErrNotFound.
 func (s Files) Apply(ctx context.Context, a account.ID, before, after files.Usage, changes []files.Change) (done bool, err error) {
-	err = s.store.write(ctx, func(t tx) error {
+	done, err = s.store.change(ctx, func(t tx) (bool, error) {
 		n, err := t.setUsage(a, before, after)
-		if done = n > 0; err != nil || !done {
-			return err
+		if err != nil || n == 0 {
+			return false, err
 		}
 		for _, change := range changes {
 			if err := t.applyChange(int64(a), change); err != nil {
-				return err
+				return false, err
 			}
 		}
-		return nil
+		return true, nil
 	})
-	if isOrphan(err) {
-		return false, account.ErrNotFound
-	}
-	return done && err == nil, err
+	return done, orphaned(err)
 }
 
 // setUsage sets an account's usage where its tree is of the generation seen.

@@ -2,10 +2,14 @@ package sqlite
 
 import (
 	"context"
+	"errors"
+	"runtime"
+	"strings"
 	"time"
 
 	"ql/internal/account"
 	"ql/internal/job"
+	"ql/internal/sqlite"
 )
 
 // Jobs keeps records of jobs.
@@ -33,17 +37,50 @@ func readSummary(r row) job.Summary {
 	return j
 }
 
+// recordColumns follow the summary's where all of a record is read.
+const recordColumns = "trace_dropped, error, response, trace, result, encoding"
+
+func readRecord(r row) job.Record {
+	return job.Record{
+		Summary:      readSummary(r),
+		TraceDropped: r.int(9),
+		Error:        r.bytes(10),
+		Response:     r.bytes(11),
+		Trace:        r.bytes(12),
+		Result:       r.bytes(13),
+		Encoding:     job.Encoding(r.text(14)),
+	}
+}
+
+// Records are inserted many at a time, which takes less than one by one, and the
+// rest one by one.
+const (
+	insertMany    = 16
+	insertColumns = "id, account, state, mode, convention, credential, created, finished, steps, trace_dropped, error, response, trace, result, encoding"
+	insertRow     = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	insertParams  = 15
+	insertOne     = "INSERT INTO jobs (" + insertColumns + ") VALUES " + insertRow + insertEnd
+	insertEnd     = " ON CONFLICT (id) DO NOTHING"
+)
+
+var insertAll = strings.TrimSuffix(insertOne, insertEnd) + strings.Repeat(", "+insertRow, insertMany-1) + insertEnd
+
 // Record implements job.Store.
 func (s Jobs) Record(ctx context.Context, records []job.Record) error {
 	return s.store.write(ctx, func(t tx) error {
-		for i := range records {
-			r := &records[i]
-			_, err := t.exec(`INSERT INTO jobs (id, account, state, mode, convention, credential, created, finished, steps, trace_dropped, error, response, trace, result, encoding)
-				SELECT ?1, id, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15 FROM accounts WHERE id = ?2
-				ON CONFLICT (id) DO NOTHING`,
-				r.ID[:], int64(r.Account), string(r.State), string(r.Mode), string(r.Convention), string(r.Credential), r.Created.UnixMicro(), r.Finished,
-				r.Steps, r.TraceDropped, r.Error, r.Response, r.Trace, append([]byte{}, r.Result...), string(r.Encoding))
-			if err != nil {
+		kept, err := t.ofAccounts(records)
+		if err != nil {
+			return err
+		}
+		for len(kept) >= insertMany {
+			if err := t.insert(insertAll, kept[:insertMany]); err != nil {
+				return err
+			}
+			kept = kept[insertMany:]
+			runtime.Gosched() // nobody waits for this, and callers wait for a processor
+		}
+		for i := range kept {
+			if err := t.insert(insertOne, kept[i:i+1]); err != nil {
 				return err
 			}
 		}
@@ -51,20 +88,75 @@ func (s Jobs) Record(ctx context.Context, records []job.Record) error {
 	})
 }
 
+// ofAccounts returns the records whose accounts are there.
+func (t tx) ofAccounts(records []job.Record) ([]*job.Record, error) {
+	there := map[account.ID]bool{}
+	kept := make([]*job.Record, 0, len(records))
+	for i := range records {
+		r := &records[i]
+		known, asked := there[r.Account]
+		if !asked {
+			var err error
+			if known, err = t.has("SELECT 1 FROM accounts WHERE id = ?", int64(r.Account)); err != nil {
+				return nil, err
+			}
+			there[r.Account] = known
+		}
+		if known {
+			kept = append(kept, r)
+		}
+	}
+	return kept, nil
+}
+
+// insert runs a statement that inserts so many records.
+func (t tx) insert(sql string, records []*job.Record) error {
+	s, err := t.conn.statement(t.ctx, sql)
+	if err != nil {
+		return err
+	}
+	defer s.Reset()
+	for i, r := range records {
+		if err := bindRecord(s, i*insertParams, r); err != nil {
+			return err
+		}
+	}
+	return drain(t.ctx, s)
+}
+
+// bindRecord sets the parameters of a record, those after the first so many.
+func bindRecord(s *sqlite.Stmt, after int, r *job.Record) error {
+	return errors.Join(
+		s.BindBlob(after+1, r.ID[:]),
+		s.BindInt(after+2, int64(r.Account)),
+		s.BindText(after+3, string(r.State)),
+		s.BindText(after+4, string(r.Mode)),
+		s.BindText(after+5, string(r.Convention)),
+		s.BindText(after+6, string(r.Credential)),
+		s.BindInt(after+7, r.Created.UnixMicro()),
+		bind(s, after+8, r.Finished),
+		s.BindInt(after+9, r.Steps),
+		s.BindInt(after+10, r.TraceDropped),
+		bindOptional(s, after+11, r.Error),
+		bindOptional(s, after+12, r.Response),
+		bindOptional(s, after+13, r.Trace),
+		s.BindBlob(after+14, r.Result),
+		s.BindText(after+15, string(r.Encoding)),
+	)
+}
+
+// bindOptional sets a parameter to bytes, or for nil to null.
+func bindOptional(s *sqlite.Stmt, i int, b []byte) error {
+	if b == nil {
+		return s.BindNull(i)
+	}
+	return s.BindBlob(i, b)
+}
+
 // ByID implements job.Store.
 func (s Jobs) ByID(ctx context.Context, id job.ID) (record job.Record, err error) {
 	err = s.store.read(ctx, func(t tx) error {
-		found, err := t.one("SELECT "+summaryColumns+", trace_dropped, error, response, trace, result, encoding FROM jobs WHERE id = ?", func(r row) {
-			record = job.Record{
-				Summary:      readSummary(r),
-				TraceDropped: r.int(9),
-				Error:        r.bytes(10),
-				Response:     r.bytes(11),
-				Trace:        r.bytes(12),
-				Result:       r.bytes(13),
-				Encoding:     job.Encoding(r.text(14)),
-			}
-		}, id[:])
+		found, err := t.one("SELECT "+summaryColumns+", "+recordColumns+" FROM jobs WHERE id = ?", func(r row) { record = readRecord(r) }, id[:])
 		if err == nil && !found {
 			err = job.ErrNotFound
 		}
@@ -75,10 +167,17 @@ func (s Jobs) ByID(ctx context.Context, id job.ID) (record job.Record, err error
 
 // List implements job.Store.
 func (s Jobs) List(ctx context.Context, a account.ID, q job.Query) (list []job.Summary, err error) {
-	const first = 1<<63 - 1
-	sql := "SELECT " + summaryColumns + " FROM jobs WHERE account = ? AND seq < ? ORDER BY seq DESC LIMIT ?"
+	const (
+		first = 1<<63 - 1
+		all   = "SELECT " + summaryColumns + " FROM jobs WHERE account = ?1 AND seq < ?2"
+		end   = " ORDER BY seq DESC LIMIT ?3"
+	)
+	sql := all
 	if q.State != "" {
-		sql = "SELECT " + summaryColumns + " FROM jobs WHERE account = ? AND seq < ? AND state = ?4 ORDER BY seq DESC LIMIT ?3"
+		sql += " AND state = ?4"
+	}
+	if q.Credential != "" {
+		sql += " AND credential = ?5"
 	}
 	err = s.store.read(ctx, func(t tx) error {
 		before := int64(first)
@@ -88,11 +187,15 @@ func (s Jobs) List(ctx context.Context, a account.ID, q job.Query) (list []job.S
 				return err
 			}
 		}
-		args := []any{int64(a), before, max(q.Limit, 0)}
-		if q.State != "" {
-			args = append(args, string(q.State))
+		args := []any{int64(a), before, max(q.Limit, 0), string(q.State), string(q.Credential)}
+		switch { // as many as the statement has
+		case q.Credential != "":
+		case q.State != "":
+			args = args[:4]
+		default:
+			args = args[:3]
 		}
-		return t.each(sql, func(r row) { list = append(list, readSummary(r)) }, args...)
+		return t.each(sql+end, func(r row) { list = append(list, readSummary(r)) }, args...)
 	})
 	return list, err
 }

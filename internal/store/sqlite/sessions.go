@@ -56,20 +56,19 @@ func (s Sessions) Touch(ctx context.Context, k sessions.Key, now time.Time) erro
 }
 
 // Replace implements sessions.Rows.
-func (s Sessions) Replace(ctx context.Context, k sessions.Key, version int64, data string, now time.Time) (done bool, err error) {
-	err = s.store.write(ctx, func(t tx) error {
+func (s Sessions) Replace(ctx context.Context, k sessions.Key, version int64, data string, now time.Time) (bool, error) {
+	return s.store.change(ctx, func(t tx) (bool, error) {
 		n, err := t.exec("UPDATE sessions SET data = ?, version = version + 1, touched = ? WHERE account = ? AND id_hash = ? AND version = ?",
 			data, now.UnixMicro(), int64(k.Account), k.Hash[:], version)
-		done = n > 0
-		return err
+		return n > 0, err
 	})
-	return done, err
 }
 
 // Remove implements sessions.Rows.
 func (s Sessions) Remove(ctx context.Context, k sessions.Key) error {
-	return s.store.write(ctx, func(t tx) error {
+	_, err := s.store.change(ctx, func(t tx) (bool, error) {
 		_, err := t.exec("DELETE FROM sessions WHERE account = ? AND id_hash = ?", int64(k.Account), k.Hash[:])
-		return err
+		return err == nil, err
 	})
+	return err
 }

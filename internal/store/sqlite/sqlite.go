@@ -21,6 +21,7 @@ import (
 	"runtime"
 	"time"
 
+	"ql/internal/account"
 	"ql/internal/store/migrate"
 )
 
@@ -58,6 +59,7 @@ func (o Options) withDefaults() Options {
 type Store struct {
 	writer  *writer
 	readers *readers
+	recent  recent
 	lock    io.Closer // nil where the folder is not owned
 }
 
@@ -86,6 +88,11 @@ func open(ctx context.Context, o Options, steps []migrate.Step) (_ *Store, err e
 	if err != nil {
 		return nil, errors.Join(err, s.unlock())
 	}
+	marks, err := c.db.Marks()
+	if err != nil {
+		return nil, errors.Join(err, c.close(), s.unlock())
+	}
+	s.recent = recent{marks: marks, byName: map[string]account.Account{}}
 	s.writer = newWriter(c, o.Queue)
 	s.readers = newReaders(o.Readers, func(ctx context.Context) (*conn, error) {
 		return connect(ctx, path, o.Busy, false)
@@ -137,6 +144,7 @@ func openFile(ctx context.Context, o Options, folder, path string, steps []migra
 // Close waits for the reads and writes under way and closes the store. A
 // second time it does nothing.
 func (s *Store) Close() error {
+	s.recent.end()
 	err := s.readers.close()
 	// Last, so that it brings the whole store into its one file.
 	err = errors.Join(err, s.writer.close())

@@ -59,6 +59,9 @@ func newWriter(c *conn, queue int) *writer {
 // first, nothing was changed. The change may be run more than once, each time
 // as if it had not been before.
 func (w *writer) write(ctx context.Context, do func(tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	w.mu.RLock()
 	if w.closed {
 		w.mu.RUnlock()

@@ -380,6 +380,13 @@ func testRotationAgainstLookup(t *testing.T, s Stores) {
 }
 
 func testKeepCheck(t *testing.T, s Stores) {
+	for range 2 {
+		none, err := s.Accounts.KeepCheck(t.Context(), nil)
+		must(t, err)
+		if none != nil {
+			t.Errorf("before there is any: %q", none)
+		}
+	}
 	kept := make([][]byte, 8)
 	errs := atOnce(len(kept), func(i int) (err error) {
 		kept[i], err = s.Accounts.KeepCheck(t.Context(), []byte(numbered("check", i)))
@@ -394,4 +401,7 @@ func testKeepCheck(t *testing.T, s Stores) {
 	again, err := s.Accounts.KeepCheck(t.Context(), []byte("later"))
 	must(t, err)
 	same(t, "what stands", string(again), string(kept[0]))
+	asked, err := s.Accounts.KeepCheck(t.Context(), nil)
+	must(t, err)
+	same(t, "what stands, when asked", string(asked), string(kept[0]))
 }

@@ -17,6 +17,7 @@ import (
 	"ql/internal/job"
 	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
+	"ql/internal/webhook"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -27,6 +28,9 @@ type Stores struct {
 	Jobs     job.Store
 	Sessions sessions.Rows
 	Files    files.Rows
+
+	Queue      job.Queue
+	Deliveries webhook.Store
 }
 
 // Run runs the whole suite. open returns an empty store that lives until the
@@ -39,6 +43,8 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"accounts/credentials":      testCredentials,
 		"accounts/settings":         testSettings,
 		"accounts/delete":           testDelete,
+		"accounts/departures":       testDepartures,
+		"accounts/empty":            testEmpty,
 		"accounts/missing":          testMissingAccount,
 		"accounts/race for a name":  testNameRace,
 		"accounts/race for rehash":  testRehashRace,
@@ -66,6 +72,37 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"files/growing":             testGrowingFile,
 		"files/blobs":               testBlobs,
 		"files/damaged blobs":       testDamagedBlobs,
+		"queue/accept":              testQueueAccept,
+		"queue/adopt":               testQueueAdopt,
+		"queue/view":                testQueueView,
+		"queue/load":                testQueueLoad,
+		"queue/times":               testQueueTimes,
+		"queue/no expiry":           testQueueNoExpiry,
+		"queue/transitions":         testQueueTransitions,
+		"queue/every transition":    testQueueEveryTransition,
+		"queue/rounds":              testQueueRounds,
+		"queue/due":                 testQueueDue,
+		"queue/waiting":             testQueueWaiting,
+		"queue/void":                testQueueVoid,
+		"queue/prune":               testQueuePrune,
+		"queue/keys":                testQueueKeys,
+		"queue/race for a key":      testQueueKeyRace,
+		"queue/answers":             testQueueAnswers,
+		"queue/race of answers":     testQueueAnswerRace,
+		"queue/race for a job":      testQueueTakeRace,
+		"queue/cancel":              testQueueCancel,
+		"queue/finish":              testQueueFinish,
+		"queue/forget":              testQueueForget,
+		"queue/removal":             testQueueRemoval,
+		"queue/checkpoints":         testCheckpoints,
+		"queue/checkpoint crowd":    testCheckpointCrowd,
+		"deliveries/rows":           testDeliveries,
+		"deliveries/list":           testDeliveryList,
+		"deliveries/due":            testDeliveryDue,
+		"deliveries/settle":         testDeliverySettle,
+		"deliveries/repeat":         testDeliveryRepeat,
+		"deliveries/forget":         testDeliveryForget,
+		"deliveries/race for claim": testDeliveryRace,
 		"ended contexts":            testEndedContexts,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })

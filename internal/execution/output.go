@@ -1,8 +1,8 @@
-package api
+package execution
 
 import (
+	"bytes"
 	"strings"
-	"unicode/utf8"
 
 	"ql/internal/job"
 	"ql/internal/wire"
@@ -10,8 +10,24 @@ import (
 	"ql/lang/vm"
 )
 
-// shown is a job as a poll shows it: the same bytes each time.
-func shown(r *job.Record) wire.Job {
+// Record fills in a record what a machine has done; without a machine the script
+// did not compile.
+func Record(r *job.Record, m *vm.Machine, e *wire.Error) {
+	r.Trace = []byte("[]")
+	if e != nil {
+		r.Error = e.AppendJSON(nil)
+	}
+	if m != nil {
+		r.Result = bytes.Clone(m.Output()) // the machine's own memory is used again
+		r.Steps = m.Steps()
+		r.Trace, r.TraceDropped = Trace(m)
+		r.Response = Response(m)
+	}
+	r.Encoding = job.EncodingOf(r.Result)
+}
+
+// Shown is a job as a poll shows it: the same bytes each time.
+func Shown(r *job.Record) wire.Job {
 	return wire.Job{
 		Status: string(r.State),
 		ID:     r.ID.String(),
@@ -20,8 +36,8 @@ func shown(r *job.Record) wire.Job {
 	}
 }
 
-// trace writes the steps of a run.
-func trace(m *vm.Machine) (written []byte, dropped int64) {
+// Trace writes the steps of a run.
+func Trace(m *vm.Machine) (written []byte, dropped int64) {
 	steps, dropped := m.Trace()
 	const each = 128 // about what a step takes
 	written = append(make([]byte, 0, 2+each*len(steps)), '[')
@@ -35,9 +51,9 @@ func trace(m *vm.Machine) (written []byte, dropped int64) {
 	return append(written, ']'), dropped
 }
 
-// response writes what a script set on !RESPONSE and !COOKIE, nil where it set
+// Response writes what a script set on !RESPONSE and !COOKIE, nil where it set
 // nothing.
-func response(m *vm.Machine) []byte {
+func Response(m *vm.Machine) []byte {
 	var r wire.Response
 	if set := m.Response(); set.IsMap() {
 		for k, v := range set.Map().All {
@@ -65,5 +81,3 @@ func response(m *vm.Machine) []byte {
 	}
 	return r.AppendJSON(nil)
 }
-
-func isText(b []byte) bool { return utf8.Valid(b) }

@@ -1,0 +1,220 @@
+package jsonapi
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"ql/internal/api"
+	"ql/internal/api/httpapi"
+	"ql/internal/fault"
+	"ql/internal/job"
+	"ql/internal/wire"
+)
+
+const (
+	// longestWait is how long a caller may wait for a job at once.
+	longestWait = 60 * time.Second
+	// confirmWait is how long an answer waits for what comes of it, unless the
+	// caller says otherwise.
+	confirmWait = 30 * time.Second
+	// keepAlive is how often a stream of events says that it is alive.
+	keepAlive = 15 * time.Second
+)
+
+// basic returns the credentials of HTTP Basic, nil where there are none.
+func basic(r *httpapi.Request) (*api.Proof, error) {
+	name, secret, ok := r.BasicAuth()
+	switch {
+	case ok && api.IsKey(secret):
+		return &api.Proof{By: job.ByKey, Name: name, Secret: wire.Secret(secret)}, nil
+	case ok:
+		return &api.Proof{By: job.ByPassword, Name: name, Secret: wire.Secret(secret)}, nil
+	case r.Sent("Authorization") != "":
+		return nil, fault.Invalid("Authorization", "is no HTTP Basic with a username and a password")
+	}
+	return nil, nil
+}
+
+// parameters reads the parameters of an address, each at most once and none but
+// those known.
+func parameters(r *httpapi.Request, known ...string) (url.Values, error) {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, fault.Invalid("address", "has parameters that are not encoded as they should be")
+	}
+	for name, all := range values {
+		switch {
+		case !slices.Contains(known, name):
+			return nil, fault.Invalid(name, "is no parameter of this address: %s", fitting(known))
+		case len(all) > 1:
+			return nil, fault.Invalid(name, "stands there more than once")
+		}
+	}
+	return values, nil
+}
+
+func fitting(known []string) string {
+	if len(known) == 0 {
+		return "it has none"
+	}
+	return strings.Join(known, ", ") + " fit"
+}
+
+// wait returns how long a caller wants to wait: by the parameter, or by the
+// header Prefer, which asks and does not insist.
+func wait(r *httpapi.Request, unless time.Duration) (time.Duration, error) {
+	values, err := parameters(r, "wait")
+	if err != nil {
+		return 0, err
+	}
+	if text := values.Get("wait"); values.Has("wait") {
+		seconds, err := strconv.ParseUint(text, 10, 31)
+		if err != nil {
+			return 0, fault.Invalid("wait", "is no whole number of seconds: 0 to %d fits", int(longestWait.Seconds()))
+		}
+		return min(time.Duration(seconds)*time.Second, longestWait), nil
+	}
+	for _, preference := range strings.Split(strings.Join(r.Header.Values("Prefer"), ","), ",") {
+		name, text, _ := strings.Cut(strings.TrimSpace(preference), "=")
+		if seconds, err := strconv.ParseUint(text, 10, 31); err == nil && strings.EqualFold(name, "wait") {
+			return min(time.Duration(seconds)*time.Second, longestWait), nil
+		}
+	}
+	return unless, nil
+}
+
+func (c codec) job(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
+	p, err := basic(r)
+	if err != nil {
+		return httpapi.Reply{}, err
+	}
+	wait, err := wait(r, 0)
+	if err != nil {
+		return httpapi.Reply{}, err
+	}
+	answer, err := c.service.Job(r.Context(), r.Caller, r.ID, p, wait)
+	if err != nil {
+		return httpapi.Reply{Origin: answer.Origin, Rate: answer.Rate}, err
+	}
+	return write(h, r, &answer), nil
+}
+
+func (c codec) cancel(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
+	p, err := basic(r)
+	if err != nil {
+		return httpapi.Reply{}, err
+	}
+	answer, err := c.service.Cancel(r.Context(), r.Caller, r.ID, p)
+	if err != nil {
+		return httpapi.Reply{Origin: answer.Origin, Rate: answer.Rate}, err
+	}
+	return write(h, r, &answer), nil
+}
+
+func (c codec) confirm(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
+	p, err := basic(r)
+	if err != nil {
+		return httpapi.Reply{}, err
+	}
+	wait, err := wait(r, confirmWait)
+	if err != nil {
+		return httpapi.Reply{}, err
+	}
+	limits := c.service.LargestRequest()
+	body, err := r.Body(wire.JSONType, limits.Body)
+	if err != nil {
+		return httpapi.Reply{Unread: true}, err
+	}
+	reply, err := wire.DecodeReply(body, limits)
+	if err != nil {
+		return httpapi.Reply{Unread: true}, err
+	}
+	answer, err := c.service.Confirm(r.Context(), r.Caller, r.ID, p, api.Reply{
+		Approved: reply.Approved, Fields: reply.Fields, Prompt: reply.PromptID, Within: reply.Within,
+	}, wait)
+	if err != nil {
+		return httpapi.Reply{Origin: answer.Origin, Rate: answer.Rate}, err
+	}
+	return write(h, r, &answer), nil
+}
+
+// The number of jobs on a page of a listing.
+const (
+	usualPage   = 50
+	largestPage = 500
+)
+
+func (c codec) jobs(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
+	p, err := basic(r)
+	if err != nil {
+		return httpapi.Reply{}, err
+	}
+	values, err := parameters(r, "status", "limit", "before")
+	if err != nil {
+		return httpapi.Reply{}, err
+	}
+	list := api.List{Status: values.Get("status"), Limit: usualPage, Before: values.Get("before")}
+	if values.Has("limit") {
+		if list.Limit, err = strconv.Atoi(values.Get("limit")); err != nil || list.Limit < 1 || list.Limit > largestPage {
+			return httpapi.Reply{}, fault.Invalid("limit", "is no number of jobs: 1 to %d fits", largestPage)
+		}
+	}
+	listing, err := c.service.Jobs(r.Context(), r.Caller, p, list)
+	if err != nil {
+		return httpapi.Reply{Origin: listing.Origin}, err
+	}
+	wire.SetJSON(h, r.Setting(listing.Origin))
+	return httpapi.Reply{Status: http.StatusOK, Body: wire.AppendJobs(nil, listing.Jobs, listing.Next), Origin: listing.Origin}, nil
+}
+
+func (c codec) events(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
+	p, err := basic(r)
+	if err != nil {
+		return httpapi.Reply{}, err
+	}
+	if _, err := parameters(r); err != nil {
+		return httpapi.Reply{}, err
+	}
+	from := int64(0)
+	if text := r.Sent("Last-Event-ID"); text != "" {
+		if from, err = strconv.ParseInt(text, 10, 64); err != nil || from < 0 {
+			return httpapi.Reply{}, fault.Invalid("Last-Event-ID", "is no id of an event of this job")
+		}
+	}
+	events, answer, err := c.service.Events(r.Context(), r.Caller, r.ID, p, from)
+	if err != nil {
+		return httpapi.Reply{Origin: answer.Origin, Rate: answer.Rate}, err
+	}
+	if r.Method == http.MethodHead {
+		events.Stop() // nothing is told
+	}
+	wire.SetEvents(h, r.Setting(answer.Origin))
+	return httpapi.Reply{Status: http.StatusOK, Origin: answer.Origin, Stream: func(ctx context.Context, w io.Writer) { tell(ctx, w, events) }}, nil
+}
+
+// tell writes events until the job or its watcher is gone.
+func tell(ctx context.Context, w io.Writer, events *api.Events) {
+	defer events.Stop()
+	for {
+		list, more, err := events.Next(ctx, keepAlive)
+		if err != nil || !more {
+			return // a watcher that wants to go on comes again
+		}
+		text := []byte(nil)
+		for _, e := range list {
+			text = wire.AppendEvent(text, e.Position, e.Kind, e.Data)
+		}
+		if len(list) == 0 {
+			text = []byte(wire.KeepAlive)
+		}
+		if _, err := w.Write(text); err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/auth"
+	"ql/internal/execution"
+	"ql/internal/fault"
+	"ql/internal/job"
+	"ql/internal/wire"
+	"ql/internal/worker"
+)
+
+// submit accepts a script as a job that nobody waits for. When it answers, the
+// job is on the disk.
+func (s *Service) submit(ctx context.Context, who identity, c Caller, q Query, l account.Limits, a Answer) (Answer, error) {
+	if err := s.mayTell(who, q.Webhook); err != nil {
+		return a, err
+	}
+	id := s.o.NewID()
+	x, err := s.o.Host.Open(ctx, id, who.Account, l, s.spec(who, c, q, l.AsyncMachine()), unhurried{})
+	if err != nil {
+		return a, err
+	}
+	defer x.Close()
+	program, failure := x.Compile(ctx, q.Script)
+	if failure != nil {
+		return s.uncompiled(ctx, x, who, q, failure, a)
+	}
+	if program.UsesSession {
+		if err := x.EnsureSession(ctx); err != nil {
+			return a, err
+		}
+		if x.Spec.Session != c.Session {
+			a.Session = x.Spec.Session
+		}
+	}
+	earlier, err := s.o.Jobs.Submit(ctx, worker.Submission{
+		Summary: job.Summary{
+			ID: id, Account: who.Account.ID, Mode: job.Async, Convention: q.Convention, Credential: who.by, Created: x.Spec.Started,
+		},
+		Account: who.Account, Limits: l, Spec: x.Spec, Program: program, Webhook: q.Webhook, Key: s.key(q),
+	})
+	if err != nil {
+		return a, notAccepted(err)
+	}
+	if earlier != (job.ID{}) {
+		return s.repeat(ctx, earlier, a)
+	}
+	a.Job, a.Status = s.accepted(id), 202
+	return a, nil
+}
+
+// unhurried is the pace of what is done before a job is accepted: it is short,
+// and counted by the account's rate.
+type unhurried struct{}
+
+func (unhurried) Rest()                          {}
+func (unhurried) Turn(ctx context.Context) error { return ctx.Err() }
+
+// accepted is the answer to a submission, each time that it is asked for.
+func (s *Service) accepted(id job.ID) wire.Job {
+	return wire.Job{Status: wire.StatusAccepted, ID: id.String(), PollURL: s.pollURL(id)}
+}
+
+// uncompiled answers a script that does not compile at once: there is nothing to
+// wait for.
+func (s *Service) uncompiled(ctx context.Context, x *execution.Execution, who identity, q Query, failure *wire.Error, a Answer) (Answer, error) {
+	r := job.Record{Summary: job.Summary{
+		ID: x.ID, Account: who.Account.ID, State: job.Failed, Mode: job.Async, Convention: q.Convention, Credential: who.by,
+		Created: x.Spec.Started, Finished: s.o.Clock(),
+	}}
+	execution.Record(&r, nil, failure)
+	s.record(ctx, r)
+	a.Job, a.Err = execution.Shown(&r), failure
+	a.Status = a.Job.HTTP()
+	if f := x.Fault(); f != nil {
+		a.Status, a.RetryAfter = f.Status(), f.RetryAfter
+	}
+	return a, nil
+}
+
+// mayTell checks where the end of a job is to be told.
+func (s *Service) mayTell(who identity, webhook string) error {
+	if webhook == "" {
+		return nil
+	}
+	if who.Way == auth.ByDevelopment && !s.o.DevelopmentOut {
+		return fault.Invalid("options.webhook", "is not for the development account: leave it out, or use an account of your own")
+	}
+	if err := s.o.CheckWebhook(webhook); err != nil {
+		return fault.Invalid("options.webhook", "%s", err)
+	}
+	return nil
+}
+
+// notAccepted gives a code to the errors of the queue.
+func notAccepted(err error) error {
+	switch {
+	case errors.Is(err, worker.ErrQueueFull):
+		return fault.Busy(fault.QuotaExceeded, 5*time.Second, "the account has as many jobs waiting as it may: let some finish first")
+	case errors.Is(err, worker.ErrStopping):
+		return fault.Busy(fault.Overloaded, time.Second, "the service is stopping: try again in a moment")
+	case errors.Is(err, job.ErrOtherBody):
+		return fault.New(fault.IdempotencyMismatch, "this Idempotency-Key was used for another request within the last 24 hours: use another key")
+	}
+	return err
+}
+
+// keyLasts is how long an idempotency key leads to its first call.
+const keyLasts = 24 * time.Hour
+
+// key makes the idempotency key of a query; nil where it has none.
+func (s *Service) key(q Query) *job.Key {
+	if q.Key == "" {
+		return nil
+	}
+	// Credentials are left out: a changed password makes no other request.
+	body, _ := json.Marshal(struct { // of texts alone, which never fails
+		Convention job.Convention
+		Async      bool
+		Script     string
+		Request    wire.Request
+		Webhook    string
+	}{q.Convention, q.Async, q.Script, q.Request, q.Webhook})
+	return &job.Key{Hash: sha256.Sum256([]byte(q.Key)), Body: sha256.Sum256(body), Until: s.o.Clock().Add(keyLasts)}
+}
+
+// repeat answers a call again whose key was used before.
+func (s *Service) repeat(ctx context.Context, id job.ID, a Answer) (Answer, error) {
+	v, err := s.view(ctx, id)
+	if errors.Is(err, job.ErrNotFound) {
+		return a, fault.New(fault.IdempotencyInProgress, "the first call with this Idempotency-Key is still running, or was cut off: what it did stays done")
+	}
+	if err != nil {
+		return a, err
+	}
+	a.Session = "" // that of the first call is its job's
+	if v.Mode == job.Async {
+		a.Job, a.Status = s.accepted(id), 202
+		return a, nil
+	}
+	if a.Job, err = s.shown(v); err != nil {
+		return a, err
+	}
+	a.Status = a.Job.HTTP()
+	switch v.State {
+	case job.Complete:
+		a.Job.Status = wire.StatusOK
+	case job.Failed:
+		if a.Err, err = wire.ReadError(v.Error); err != nil {
+			return a, err
+		}
+		a.Status = failedStatus(a.Err)
+	}
+	return a, nil
+}
+
+// failedStatus is the status that a call was answered with whose script failed.
+func failedStatus(e *wire.Error) int {
+	switch {
+	case e.ID != "", e.Code == string(fault.SessionBusy):
+		return fault.New(fault.Code(e.Code), "").Status()
+	}
+	return (&wire.Job{Status: wire.StatusFailed}).HTTP()
+}

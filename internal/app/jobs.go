@@ -1,0 +1,74 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"ql/internal/api"
+	"ql/internal/execution"
+	"ql/internal/job"
+	"ql/internal/network"
+	"ql/internal/password"
+	"ql/internal/webhook"
+	"ql/internal/worker"
+)
+
+// host is what scripts are run with on this node.
+func (a *App) host(log *slog.Logger) *execution.Host {
+	p := &a.parts
+	return &execution.Host{
+		Programs: p.programs, Resources: p.resources.open, Passwords: password.NewGate(a.o.Cores / 2), Clock: time.Now, Log: log,
+	}
+}
+
+// newWorker returns what will run jobs with a host.
+func (a *App) newWorker(h *execution.Host) *worker.Worker {
+	p := &a.parts
+	return worker.New(worker.Options{
+		Queue: p.store.Queue(), Accounts: p.store.Accounts(), Host: h, Gate: p.gate, Sealer: p.accounts.States(),
+		Limits: a.limits, Log: a.o.Log, Clock: time.Now, Lifted: a.settings.Dev,
+		Ended: func(s job.State, took time.Duration) { p.metrics.Ran(string(s), took) },
+		Wake:  func() { p.webhooks.Wake() },
+	})
+}
+
+// egress is what leaves this node.
+func (a *App) egress() network.Policy {
+	s := &a.settings
+	return network.Policy{
+		Private: s.Dev, AnyPort: s.Dev, PlainHTTP: s.Dev || s.EgressHTTP, Networks: s.EgressNetworks, Ports: s.EgressPorts,
+	}
+}
+
+// startJobs takes up the jobs, and what is to be told of them, that an earlier
+// process left, and runs what comes.
+func (a *App) startJobs(ctx context.Context, service *api.Service) error {
+	p := &a.parts
+	p.webhooks = webhook.NewSender(webhook.Options{
+		Store: p.store.Deliveries(), Client: p.caller, Secrets: p.accounts.WebhookSecrets, Log: a.o.Log,
+		Body: func(ctx context.Context, d webhook.Delivery) ([]byte, error) {
+			return service.Told(ctx, d.Job, webhook.MaxBody)
+		},
+	})
+	p.webhooks.Start()
+	a.closes("webhooks", p.webhooks.Stop)
+	if err := p.worker.Start(ctx); err != nil {
+		return err
+	}
+	a.closes("jobs", func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, a.settings.StopTimeout)
+		defer cancel()
+		return p.worker.Stop(ctx)
+	})
+	return nil
+}
+
+// urls are where callers reach the service.
+func (a *App) urls() api.URLs {
+	u := api.URLs{Base: a.url, API: a.settings.JSONAPIURL}
+	if u.API == "" {
+		u.API = a.url
+	}
+	return u
+}

@@ -1,0 +1,117 @@
+package app
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"ql/internal/account"
+	"ql/internal/config"
+	"ql/internal/engine"
+	"ql/internal/execution"
+	"ql/lang/bytecode"
+	"ql/lang/value"
+)
+
+// reach returns what scripts of the development account reach.
+func reach(t *testing.T, a *App) execution.Resources {
+	t.Helper()
+	dev, err := a.parts.accounts.EnsureDevelopment(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := a.parts.resources.open(t.Context(), dev, a.limits(dev.Plan), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Release)
+	return r
+}
+
+// sql runs SQL on a database.
+func sql(t *testing.T, r execution.Resources, name, text string) error {
+	t.Helper()
+	head, _, _ := strings.Cut(text, " ")
+	_, err := r.Databases.Query(t.Context(), name, engine.Query{Statement: &bytecode.Statement{Head: head, Texts: []string{text}}})
+	return err
+}
+
+func wantCode(t *testing.T, what string, err error, code string) {
+	t.Helper()
+	var e *value.Error
+	if !errors.As(err, &e) || e.Code != code {
+		t.Errorf("%s: got %v, want %s", what, err, code)
+	}
+}
+
+// TestStorageIsOne: files and databases of an account share its bytes, and what
+// is removed of either makes room for both.
+func TestStorageIsOne(t *testing.T) {
+	a := start(t, func(s *config.Settings) {
+		l := s.Plans[account.Free]
+		l.StorageBytes, l.Databases = 1<<20, 2
+		s.Plans[account.Free] = l
+	})
+	r := reach(t, a)
+	const rows = "INSERT INTO t WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 100) SELECT hex(zeroblob(2000)) FROM c"
+	for _, text := range []string{"CREATE TABLE t(x)", rows} {
+		if err := sql(t, r, "", text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	half := make([]byte, 500<<10)
+	if err := r.Files.Write(t.Context(), "/half", half); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, "a second half", r.Files.Write(t.Context(), "/half2", half), "quota_exceeded")
+	wantCode(t, "a second hundred rows", sql(t, r, "", rows), "quota_exceeded")
+	wantCode(t, "those of another database", errors.Join(sql(t, r, "other", "CREATE TABLE t(x)"), sql(t, r, "other", rows)), "quota_exceeded")
+	wantCode(t, "a third database", sql(t, r, "third", "SELECT 1"), "quota_exceeded")
+
+	if err := r.Files.Write(t.Context(), "/half", []byte("less")); err != nil {
+		t.Errorf("less in its place: %v", err)
+	}
+	if err := sql(t, r, "", rows); err != nil {
+		t.Errorf("where a file was: %v", err)
+	}
+	wantCode(t, "where rows are", r.Files.Write(t.Context(), "/half", half), "quota_exceeded")
+	if err := sql(t, r, "", "DELETE FROM t"); err != nil {
+		t.Errorf("removing rows: %v", err)
+	}
+	if err := r.Files.Write(t.Context(), "/half", half); err != nil {
+		t.Errorf("where rows were: %v", err)
+	}
+	if err := r.Files.Remove(t.Context(), "/half"); err != nil {
+		t.Errorf("removing a file: %v", err)
+	}
+	v, err := r.Quota(t.Context())
+	if got := string(value.AppendJSON(nil, v)); err != nil || !strings.Contains(got, `"limit":1048576`) {
+		t.Errorf("the quota is %s, %v", got, err)
+	}
+}
+
+// TestPlansChangeTheStorage: the bound follows the plan while databases are
+// open.
+func TestPlansChangeTheStorage(t *testing.T) {
+	a := start(t, nil)
+	dev, err := a.parts.accounts.EnsureDevelopment(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := a.limits(dev.Plan)
+	open := func(bytes int64) execution.Resources {
+		l.StorageBytes = bytes
+		r, err := a.parts.resources.open(t.Context(), dev, l, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(r.Release)
+		return r
+	}
+	const text = "CREATE TABLE t(x)"
+	wantCode(t, "without room", sql(t, open(1), "", text), "quota_exceeded")
+	if err := sql(t, open(0), "", text); err != nil {
+		t.Errorf("without a bound: %v", err)
+	}
+	wantCode(t, "without room again", sql(t, open(1), "", "INSERT INTO t SELECT zeroblob(200000)"), "quota_exceeded")
+}

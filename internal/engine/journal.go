@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"ql/lang/bytecode"
+	"ql/lang/value"
+	"ql/lang/vm"
+)
+
+// Journal keeps what the host told a machine, so that a run that was cut off
+// can be repeated up to where it was: the machine then does the same again,
+// since all that it does not compute comes from its host.
+//
+// A change of the account's data is one with keeping that it was made; what
+// was merely read is kept with the next change at the latest.
+type Journal interface {
+	// Before is called before each effect outside a TRANSACTION. Its error
+	// interrupts the run there.
+	Before(ctx context.Context, r *Run) error
+	// Told returns what an earlier attempt was told at an effect, if anything.
+	Told(seq int64) (Told, bool)
+	// Tell takes what the machine is told, unless Change or Receipt kept it.
+	Tell(t Told)
+	// Change returns a context under which the change of an effect keeps, with
+	// itself, t and all that was told before.
+	Change(ctx context.Context, t Told) context.Context
+	// Receipt returns what the change of a database is to leave in it; t is what
+	// is kept, with the result in it that the change gives.
+	Receipt(ctx context.Context, database string, t Told) *Receipt
+}
+
+// Told is the result of an effect. Err is a *value.Error, or nil.
+type Told struct {
+	Seq   int64
+	Kind  bytecode.Effect
+	Value value.Value
+	Err   *value.Error
+}
+
+// errOtherWay says that a repeated run came to another effect than it did
+// before. That is a fault of the service.
+var errOtherWay = errors.New("the run did not repeat what its journal tells")
+
+// repeat tells the machine what it was told before.
+func (r *Run) repeat(e *vm.Effect, t Told) *Outcome {
+	if t.Kind != e.Kind {
+		return r.interrupted(fmt.Errorf("%w: effect %d is %v, and was %v", errOtherWay, e.Seq, e.Kind, t.Kind))
+	}
+	if t.Err != nil {
+		r.forget()
+		r.machine.ResumeError(t.Err)
+		return nil
+	}
+	switch e.Kind {
+	case bytecode.SessionStart:
+		r.state.Session = true
+	case bytecode.SessionEnd:
+		r.state.Session = false
+	case bytecode.SecretGet:
+		if t.Value.IsText() {
+			r.secrets = append(r.secrets, t.Value.Str())
+		}
+	}
+	r.resume(t.Value)
+	return nil
+}
+
+// interrupted ends Continue without a word to the script.
+func (r *Run) interrupted(err error) *Outcome {
+	r.cause = err
+	return &Outcome{Status: Interrupted}
+}
+
+// tell gives the machine the result of an effect that was performed.
+func (r *Run) tell(ctx context.Context, e *vm.Effect, v value.Value, err error) *Outcome {
+	var known *value.Error
+	switch {
+	case err == nil:
+		r.note(Told{Seq: e.Seq, Kind: e.Kind, Value: v})
+		r.resume(v)
+		return nil
+	case errors.As(err, &known):
+		r.note(Told{Seq: e.Seq, Kind: e.Kind, Err: known})
+	case r.o.Journal != nil && !isLimit(r.explain(ctx, err)):
+		// Whether it was done is not known: another attempt finds out.
+		return r.interrupted(err)
+	}
+	r.machine.ResumeError(r.explain(ctx, err))
+	return nil
+}
+
+func (r *Run) note(t Told) {
+	if r.o.Journal != nil {
+		r.o.Journal.Tell(t)
+	}
+}
+
+func isLimit(err error) bool {
+	var l *value.Limit
+	return errors.As(err, &l)
+}
+
+// changing returns the context for a change that gives null.
+func (c *call) changing() context.Context {
+	if c.o.Journal == nil {
+		return c.ctx
+	}
+	return c.o.Journal.Change(c.ctx, Told{Seq: c.effect.Seq, Kind: c.effect.Kind})
+}
+
+// receipt returns what a change of a database leaves in it.
+func (c *call) receipt(database string) *Receipt {
+	if c.o.Journal == nil {
+		return nil
+	}
+	return c.o.Journal.Receipt(c.ctx, database, Told{Seq: c.effect.Seq, Kind: c.effect.Kind})
+}

@@ -1,0 +1,223 @@
+// Package execution is one script of an account on its way through the
+// service: what it is run with, what it reaches, and how what it did is written
+// down. A synchronous call and a durable job are executions alike; who drives
+// one, and where its record goes, is the business of internal/api and
+// internal/worker.
+package execution
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/engine"
+	"ql/internal/fault"
+	"ql/internal/job"
+	"ql/internal/password"
+	"ql/internal/wire"
+	"ql/lang"
+	"ql/lang/bytecode"
+	"ql/lang/value"
+	"ql/lang/vm"
+)
+
+// Programs compiles scripts, or finds them compiled.
+type Programs interface {
+	Compile(text string, o lang.Options) (*bytecode.Program, error)
+}
+
+// Session is a caller's session of an account.
+type Session interface {
+	engine.Sessions
+	// ID returns the id for the caller to bring again: that of the session
+	// found or made by Start, "" after its end.
+	ID() string
+	// Ensure makes sure that there is one to be started later, and returns its id.
+	Ensure(ctx context.Context) (string, error)
+}
+
+// Resources are what a run of an account reaches. What is nil is not there.
+type Resources struct {
+	Files     engine.Files
+	Databases engine.Databases
+	Session   Session
+	Secrets   engine.Secrets
+	// Quota returns what !QUOTA holds.
+	Quota func(context.Context) (value.Value, error)
+	// Release, where there is one, lets go of them after the run.
+	Release func()
+}
+
+// Host is what all executions of a node share. All fields but those that say
+// otherwise are needed.
+type Host struct {
+	Programs Programs
+	// Resources opens what belongs to an account, for one run. Session is the
+	// id of the session that the caller brought, "" where it brought none.
+	Resources func(ctx context.Context, a account.Account, l account.Limits, session string) (Resources, error)
+	// Passwords bounds the hashes that scripts make at once; nil for no bound.
+	Passwords *password.Gate
+	Clock     func() time.Time
+	Log       *slog.Logger
+}
+
+// Spec is what a script is run with. A job keeps it.
+type Spec struct {
+	Request wire.Request `json:"request"`
+	Session string       `json:"session,omitempty"` // the id that the caller brought
+	// Owner says that the call was made with the account's credentials, not by
+	// a web page alone.
+	Owner   bool      `json:"owner,omitempty"`
+	Started time.Time `json:"started"`
+	// Limits are those of the machine: the same each time the run is repeated.
+	Limits vm.Limits `json:"limits"`
+}
+
+// Execution is one script with what it reaches.
+type Execution struct {
+	*Host
+	ID      job.ID
+	Account account.Account
+	Limits  account.Limits
+	Spec    Spec
+	Pace    engine.Pace
+	reach   Resources
+	fault   *fault.Error // of the service, that the script met
+}
+
+// Open opens what a script of an account reaches. Close is to be called.
+func (h *Host) Open(ctx context.Context, id job.ID, a account.Account, l account.Limits, s Spec, p engine.Pace) (*Execution, error) {
+	reach, err := h.Resources(ctx, a, l, s.Session)
+	if err != nil {
+		return nil, err
+	}
+	return &Execution{Host: h, ID: id, Account: a, Limits: l, Spec: s, Pace: p, reach: reach}, nil
+}
+
+// Close lets go of what the script reached.
+func (x *Execution) Close() {
+	if x.reach.Release != nil {
+		x.reach.Release()
+	}
+}
+
+// Session returns the id of the caller's session, "" where there is none.
+func (x *Execution) Session() string {
+	if x.reach.Session == nil {
+		return ""
+	}
+	return x.reach.Session.ID()
+}
+
+// EnsureSession gives the caller a session that the script starts later.
+func (x *Execution) EnsureSession(ctx context.Context) (err error) {
+	if x.reach.Session != nil {
+		x.Spec.Session, err = x.reach.Session.Ensure(ctx)
+	}
+	return err
+}
+
+// Databases returns the account's databases.
+func (x *Execution) Databases() engine.Databases { return x.reach.Databases }
+
+// Files returns the account's files.
+func (x *Execution) Files() engine.Files { return x.reach.Files }
+
+// Fault returns the fault of the service that ended the script, or nil.
+func (x *Execution) Fault() *fault.Error { return x.fault }
+
+// Compile compiles the script. The error is one to answer.
+func (x *Execution) Compile(ctx context.Context, script string) (*bytecode.Program, *wire.Error) {
+	program, err := x.Programs.Compile(script, lang.Options{Include: x.include(ctx)})
+	if err != nil {
+		return nil, x.uncompiled(err)
+	}
+	return program, nil
+}
+
+// include reads the files that the script includes.
+func (x *Execution) include(ctx context.Context) func(string) (string, error) {
+	if x.reach.Files == nil {
+		return nil
+	}
+	return func(path string) (string, error) {
+		x.Pace.Rest()
+		text, err := x.reach.Files.Read(ctx, path, x.Limits.ScriptBytes)
+		var known *value.Error
+		// A file that cannot be read may be asked for twice.
+		if err != nil && !errors.As(err, &known) && x.fault == nil {
+			x.Blame(err)
+		}
+		_ = x.Pace.Turn(ctx) // where ctx has ended, the machine tells
+		return string(text), err
+	}
+}
+
+// Machine returns a machine at the start of a program.
+func (x *Execution) Machine(p *bytecode.Program) *vm.Machine {
+	return vm.New(p, x.Spec.Limits, input(&x.Spec.Request))
+}
+
+// input is what the script finds of the caller's request.
+func input(r *wire.Request) vm.Input {
+	return vm.Input{Get: texts(r.Get), Post: texts(r.Post), Cookie: texts(r.Cookie), Request: texts(r.Entries)}
+}
+
+func texts(pairs []wire.Pair) value.Value {
+	if len(pairs) == 0 {
+		return value.Null
+	}
+	m := value.NewMap(nil, len(pairs))
+	for _, p := range pairs {
+		m.SetText(p.Name, value.Text(p.Value))
+	}
+	return m.Value()
+}
+
+// Run binds a machine to what the script reaches. Journal may be nil.
+func (x *Execution) Run(m *vm.Machine, s engine.State, j engine.Journal) *engine.Run {
+	o := engine.Options{
+		Files: x.reach.Files, Databases: x.reach.Databases, Secrets: x.reach.Secrets,
+		Account:   x.accountEntries,
+		Job:       x.jobEntries,
+		Quota:     x.reach.Quota,
+		Pace:      x.Pace,
+		Journal:   j,
+		Clock:     x.Clock,
+		Passwords: x.Passwords,
+		MaxPause:  x.Limits.Pause,
+		Work:      x.Spec.Limits.Fuel,
+	}
+	if x.reach.Session != nil {
+		o.Sessions = x.reach.Session
+	}
+	if !x.Spec.Owner {
+		o.Secrets = noSecrets{}
+	}
+	return engine.New(m, o, s)
+}
+
+// noSecrets is what pages find: anybody can write their Origin header.
+type noSecrets struct{}
+
+func (noSecrets) Secret(context.Context, string) (string, bool, error) {
+	return "", false, value.Errorf("not_available", "secrets are not read for web pages, only for calls with credentials")
+}
+
+// accountEntries are what !ACCOUNT holds.
+func (x *Execution) accountEntries(context.Context) (value.Value, error) {
+	m := value.NewMap(nil, 2)
+	m.SetText("username", value.Text(x.Account.Username))
+	m.SetText("plan", value.Text(string(x.Account.Plan)))
+	return m.Value(), nil
+}
+
+// jobEntries are what !JOB holds.
+func (x *Execution) jobEntries(context.Context) (value.Value, error) {
+	m := value.NewMap(nil, 2)
+	m.SetText("id", value.Text(x.ID.String()))
+	m.SetText("started", value.Text(x.Spec.Started.UTC().Format(time.RFC3339)))
+	return m.Value(), nil
+}

@@ -1,0 +1,78 @@
+package execution
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"ql/internal/fault"
+	"ql/internal/wire"
+	"ql/lang/source"
+	"ql/lang/vm"
+)
+
+// Blame logs what went wrong on our side, under the id that the caller is told.
+func (x *Execution) Blame(err error) {
+	x.fault = fault.Of(err)
+	x.Log.Error("a script met a fault of the service", "id", x.fault.ID, "job", x.ID, "account", x.Account.ID, "error", err)
+}
+
+// uncompiled makes the error of a script that does not compile.
+func (x *Execution) uncompiled(err error) *wire.Error {
+	var found source.Errors
+	if (!errors.As(err, &found) || len(found) == 0) && x.fault == nil {
+		x.Blame(err)
+	}
+	if x.fault != nil {
+		return x.ours(&wire.Error{})
+	}
+	first := found[0]
+	e := &wire.Error{Code: string(fault.SyntaxError), Message: first.Message, File: first.File, Line: first.Line, Column: first.Column}
+	for _, f := range found[:min(len(found), mostDetails)] {
+		e.Details = append(e.Details, wire.Detail{Code: e.Code, Message: f.Message, File: f.File, Line: f.Line, Column: f.Column})
+	}
+	return e
+}
+
+// mostDetails is how many errors of a script are shown.
+const mostDetails = 100
+
+// ours makes an error that of the fault met.
+func (x *Execution) ours(e *wire.Error) *wire.Error {
+	e.Code, e.Message, e.ID = string(x.fault.Code), x.fault.Message, x.fault.ID
+	return e
+}
+
+// Times says how long a script may take, in the words of its limit.
+type Times struct {
+	Limit   string // sync_time or async_time
+	Seconds float64
+	Advice  string
+}
+
+// Failed makes the error of a script that failed while it ran.
+func (x *Execution) Failed(err *vm.Error, t Times) *wire.Error {
+	e := &wire.Error{Code: err.Code, Message: err.Message, File: err.File, Line: err.Line, Column: err.Column, Step: err.Step}
+	if x.fault != nil && err.Code == string(fault.Internal) {
+		return x.ours(e)
+	}
+	x.fault = nil // the script came past it
+	if l := err.Limit; l != nil && err.Code == string(fault.LimitExceeded) {
+		e.Limit, e.Max = l.Name, l.Max
+		if l.Name == "time" {
+			e.Limit, e.Max = t.Limit, int64(math.Ceil(t.Seconds))
+			e.Message = fmt.Sprintf("the script ran longer than the %g seconds that %s", t.Seconds, t.Advice)
+		}
+	}
+	return e
+}
+
+// SyncTimes are those of a call that waits for its script.
+func (x *Execution) SyncTimes() Times {
+	return Times{"sync_time", x.Limits.SyncTime.Seconds(), "a synchronous call may take: what it did stays done; for longer scripts there is mode: async of /v1/query"}
+}
+
+// AsyncTimes are those of a job.
+func (x *Execution) AsyncTimes() Times {
+	return Times{"async_time", x.Limits.AsyncTime.Seconds(), "a job may run: what it did stays done"}
+}

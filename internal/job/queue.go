@@ -1,0 +1,250 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"ql/internal/account"
+)
+
+// Errors of a Queue.
+var (
+	// ErrLost says that a job is no longer in the hands of who had it: another
+	// attempt has it, or it is finished. Nothing was changed.
+	ErrLost = errors.New("the job is in other hands")
+	// ErrStopping says that a job was asked to stop, and so may not stand.
+	ErrStopping = errors.New("the job was asked to stop")
+	// ErrNotPaused says that a job stands at no question, or at another one.
+	ErrNotPaused = errors.New("the job does not stand at this question")
+	// ErrOtherBody says that an idempotency key was used with another request.
+	ErrOtherBody = errors.New("the idempotency key was used for another request")
+)
+
+// Lease is a job in the hands of one attempt. Every change that it makes is
+// guarded by its number: a later attempt shuts out all earlier ones. A lease
+// whose time is over holds until the job is taken by another.
+type Lease struct {
+	Seq     int64 // the job's number in the store
+	ID      ID
+	Account account.ID
+	Attempt int64
+}
+
+// ProgramsKept is how long a program stays at least, from when it was last given
+// as the Code of a task.
+const ProgramsKept = 24 * time.Hour
+
+// Task is what a job was accepted with. It never changes.
+type Task struct {
+	Summary
+	Program [32]byte // the hash of its program
+	Code    []byte   // the program; nil where it was given well within ProgramsKept
+	Spec    []byte   // what to run it with, sealed
+	Webhook string   // where to tell its end, "" for nowhere
+	// Key makes a repeat of the call find this job; nil without one.
+	Key *Key
+}
+
+// Key is an idempotency key of an account.
+type Key struct {
+	Hash  [32]byte // of the key
+	Body  [32]byte // of the request
+	Until time.Time
+}
+
+// Prompt is the question at which a job stands.
+type Prompt struct {
+	ID      string
+	Kind    string
+	Token   [32]byte // the hash of what opens its page
+	Sealed  []byte   // that token, for those who may see the job
+	Message string
+	Schema  []byte // JSON; nil for a CONFIRM
+	Expires time.Time
+}
+
+// Standing is a job that stands: at a question, or until a moment.
+type Standing struct {
+	State    State     // Paused or Waiting
+	Until    time.Time // zero for a question that never expires
+	Prompt   *Prompt   // of Paused
+	Snapshot []byte    // sealed
+	Progress
+}
+
+// Progress is what a job has to show that is not finished.
+type Progress struct {
+	From         int64  // where Output begins in the whole output
+	Output       []byte // what came since; it takes the place of all that is stored from there on
+	Trace        []byte // JSON, whole
+	TraceDropped int64
+	Response     []byte // JSON, whole
+	Steps        int64
+	Ran          time.Duration // how long it ran, all attempts together
+}
+
+// Answer is a reply to a question, accepted.
+type Answer struct {
+	Prompt  string
+	Reply   [32]byte // a hash over it: the same reply again is no second one
+	By      Credential
+	Address string
+	At      time.Time
+	Step    int64  // of the journal
+	Entries []byte // the reply as the journal keeps it, sealed
+}
+
+// Stored is all that a job needs to go on.
+type Stored struct {
+	Summary
+	Lease    Lease
+	Program  [32]byte
+	Spec     []byte
+	Snapshot []byte   // nil where it starts from the beginning
+	Output   []byte   // up to the snapshot, or more
+	Journal  [][]byte // since the snapshot, in the order of the steps
+	Prompt   *Prompt  // of a paused one
+	Until    time.Time
+	Ran      time.Duration
+	Failures int // attempts in a row that were cut off by faults of the service
+	Stopping bool
+	Webhook  string
+}
+
+// Entry is a part of a journal: the results of some steps, sealed.
+type Entry struct {
+	Step    int64 // of the first of them; a job's journal has no two of the same
+	Entries []byte
+}
+
+// Checkpoint is a part of a journal that is kept in the same transaction as the
+// change that it tells of.
+type Checkpoint struct {
+	Lease Lease
+	Entry Entry
+	// Kept is set by the store when both are committed: not every effect comes to
+	// change something.
+	Kept bool
+}
+
+type checkpointKey struct{}
+
+// WithCheckpoint returns a context under which one change of an account's rows
+// keeps a checkpoint too. Where the lease is lost, nothing is changed, and the
+// error is ErrLost.
+func WithCheckpoint(ctx context.Context, c *Checkpoint) context.Context {
+	return context.WithValue(ctx, checkpointKey{}, c)
+}
+
+// CheckpointOf returns the checkpoint of a context, nil where there is none.
+func CheckpointOf(ctx context.Context) *Checkpoint {
+	c, _ := ctx.Value(checkpointKey{}).(*Checkpoint)
+	return c
+}
+
+// Due is a job for which the time has come: to begin, to go on, to expire, or
+// to be taken over from an attempt whose lease has ended.
+type Due struct {
+	Lease
+	State State
+	At    time.Time
+}
+
+// End is how a job finished.
+type End struct {
+	Record
+	Ran time.Duration
+	// Delivery is the id under which its end is told; "" where nobody is told.
+	Delivery string
+	// Rest says that there may be rows of its way to remove.
+	Rest bool
+}
+
+// Queue keeps the jobs that outlive a process. Each method is one whole change,
+// committed when it returns nil, and guarded: no state is ever left twice. Times
+// are kept, and compared, to the microsecond. Methods are safe for concurrent
+// use.
+type Queue interface {
+	// Accept stores a new job, which is Accepted or, where it is taken at once
+	// until a moment, Running. A key that was used before returns the job of
+	// then as earlier, and ErrOtherBody for another request; nothing is stored
+	// then. An account that is not there is account.ErrNotFound.
+	Accept(ctx context.Context, t *Task, until time.Time) (l Lease, earlier ID, err error)
+	// Adopt stores a job that ran synchronously and stands now. Its key is none of
+	// Adopt's business: it was reserved before.
+	Adopt(ctx context.Context, t *Task, s *Standing) (Lease, error)
+	// Reserve makes a key lead to a job that is not recorded yet.
+	Reserve(ctx context.Context, a account.ID, k Key, id ID, now time.Time) (earlier ID, err error)
+
+	// Due lists jobs of a state whose time has come, the longest due first, and of
+	// those due at the same moment the one stored first: those that come after
+	// one; the zero Due for the first.
+	Due(ctx context.Context, s State, now time.Time, after Due, limit int) ([]Due, error)
+	// Waiting lists the jobs that are accepted and not begun, in the order of
+	// their acceptance, those that come after one; the zero Due for the first.
+	Waiting(ctx context.Context, after Due, limit int) ([]Due, error)
+	// Next returns when, after a moment, a job becomes due that is not merely
+	// accepted; zero for never.
+	Next(ctx context.Context, after time.Time) (time.Time, error)
+	// Take takes a job that is due, until a moment, for a new attempt; ErrLost
+	// where another was faster.
+	Take(ctx context.Context, d Due, until time.Time) (Lease, error)
+	// Void ends all leases, and makes their jobs due: no process but this one has
+	// any.
+	Void(ctx context.Context, now time.Time) error
+	// Load returns what a job needs to go on; ErrLost for one that is finished or
+	// gone.
+	Load(ctx context.Context, seq int64) (*Stored, error)
+	// Code returns a program by its hash; an error where it is not stored.
+	Code(ctx context.Context, hash [32]byte) ([]byte, error)
+
+	// Renew holds leases until a moment. It returns those that were lost and
+	// those whose job somebody asked to stop.
+	Renew(ctx context.Context, held []Lease, until time.Time) (lost, stopping []Lease, err error)
+	// Keep stores a part of a journal alone. This and all that follow up to
+	// Release, and Finish, are ErrLost where the lease does not hold.
+	Keep(ctx context.Context, l Lease, e Entry) error
+	// Save stores a snapshot in place of the journal before it.
+	Save(ctx context.Context, l Lease, snapshot []byte, p Progress) error
+	// Stand ends a lease: the job stands. One that somebody asked to stop meanwhile
+	// is left as it is, with ErrStopping: nobody would ask again.
+	Stand(ctx context.Context, l Lease, s *Standing) error
+	// Release ends a lease: the job is due at a moment, for another attempt. A
+	// change that still comes with the lease is lost.
+	Release(ctx context.Context, l Lease, at time.Time, failures int, ran time.Duration) error
+	// Answer lets a job go on that stands at the answer's question, until a
+	// moment; ErrNotPaused where it does not.
+	Answer(ctx context.Context, id ID, a Answer, until time.Time) (Lease, error)
+	// Answered returns the reply that a question of a job got.
+	Answered(ctx context.Context, id ID, prompt string) (reply [32]byte, found bool, err error)
+	// Finish ends a job. What job.Store returns of it then is the end's record, to
+	// the byte.
+	Finish(ctx context.Context, l Lease, e *End) error
+	// Cancel finishes a job that nobody runs, and asks the attempt that runs it
+	// to stop otherwise. It returns the state that the job has then, and whether
+	// this call finished it; ErrNotFound for a job that is not there. Its result
+	// is the output so far, e its error, and delivery as in End.
+	Cancel(ctx context.Context, id ID, now time.Time, e []byte, delivery string) (State, bool, error)
+
+	// View returns a job with all there is to show; unfinished ones too, as of
+	// their last snapshot. A job that is not there is ErrNotFound.
+	View(ctx context.Context, id ID) (*View, error)
+	// ByToken finds the job whose question's page a token opens, as long as the
+	// question is open; ErrNotFound where there is none.
+	ByToken(ctx context.Context, token [32]byte) (ID, error)
+
+	// Prune removes up to limit keys that have ended, and up to limit programs
+	// that no job needs (see ProgramsKept), and returns how many rows went.
+	Prune(ctx context.Context, now time.Time, limit int) (int, error)
+}
+
+// View is a job as it can be shown.
+type View struct {
+	Record
+	Seq      int64
+	Prompt   *Prompt   // of a paused one
+	Until    time.Time // of a waiting one
+	Webhook  string
+	Stopping bool
+}

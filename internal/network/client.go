@@ -1,0 +1,250 @@
+package network
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Options are how a Client calls. A zero field means its default.
+type Options struct {
+	HTTPSOnly bool // unless the policy allows http
+	Redirects int  // that are followed at most; 0 follows none
+	// Reuse keeps connections open for the next call to the same host.
+	Reuse bool
+	// Cut takes an answer as it is once its status has come: a body that is too
+	// long, stops or fails is cut there. Otherwise the call fails.
+	Cut bool
+
+	Bytes   int64         // of an answer's body, as sent and decompressed; 8 MiB
+	Ratio   int64         // by how much a body may grow when decompressed; 100
+	Connect time.Duration // until a host is reached; 5 seconds
+	Total   time.Duration // for a call with all its redirects; 15 seconds
+
+	UserAgent string         // "ql"
+	Roots     *x509.CertPool // whose certificates are believed; nil for the system's
+	Resolver  *net.Resolver  // of names; nil for the system's
+}
+
+func (o Options) withDefaults() Options {
+	if o.Bytes <= 0 {
+		o.Bytes = 8 << 20
+	}
+	if o.Ratio <= 0 {
+		o.Ratio = 100
+	}
+	if o.Connect <= 0 {
+		o.Connect = 5 * time.Second
+	}
+	if o.Total <= 0 {
+		o.Total = 15 * time.Second
+	}
+	if o.UserAgent == "" {
+		o.UserAgent = "ql"
+	}
+	return o
+}
+
+// ForWebhooks are the options of a client that tells servers something: over
+// https alone, without redirects, and without interest in what they answer.
+func ForWebhooks() Options { return Options{HTTPSOnly: true, Cut: true, Bytes: 4 << 10} }
+
+// ForFetches are the options of a client that scripts ask by.
+func ForFetches() Options { return Options{Redirects: 3, Reuse: true} }
+
+const (
+	maxHeaderBytes = 64 << 10
+	idle           = 30 * time.Second
+	idleAtAll      = 64
+	idleByHost     = 2
+)
+
+// Client calls hosts that its policy allows. It keeps no cookies, knows no
+// proxy, and may be used by any number of goroutines.
+type Client struct {
+	policy Policy
+	o      Options
+	http   *http.Client
+}
+
+// NewClient returns a client.
+func NewClient(p Policy, o Options) *Client {
+	p.Networks, p.Ports = slices.Clone(p.Networks), slices.Clone(p.Ports)
+	c := &Client{policy: p, o: o.withDefaults()}
+	dialer := &net.Dialer{Timeout: c.o.Connect, Resolver: o.Resolver, ControlContext: c.control}
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(true)
+	c.http = &http.Client{
+		CheckRedirect: c.redirect,
+		Transport: &http.Transport{
+			Proxy:                  nil, // not even that of the environment
+			DialContext:            dialer.DialContext,
+			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.Roots},
+			TLSHandshakeTimeout:    c.o.Connect,
+			DisableKeepAlives:      !o.Reuse,
+			DisableCompression:     true, // it is undone here, within bounds
+			MaxIdleConns:           idleAtAll,
+			MaxIdleConnsPerHost:    idleByHost,
+			IdleConnTimeout:        idle,
+			MaxResponseHeaderBytes: maxHeaderBytes,
+			Protocols:              protocols,
+		},
+	}
+	return c
+}
+
+// Close lets go of the connections that are not in use.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Check says whether a URL could be called, as far as this can be told without
+// asking for its name: nil, or an *Error with a code.
+func (c *Client) Check(url string) error {
+	_, err := c.policy.parse(url, c.o.HTTPSOnly)
+	return err
+}
+
+// Request is a call.
+type Request struct {
+	Method string // GET where left out; CONNECT and TRACE are not taken
+	URL    string
+	Header map[string][]string
+	Body   []byte
+
+	// The bounds of this call where they are narrower than the client's; 0 for
+	// the client's.
+	Bytes int64
+	Ratio int64
+	Total time.Duration
+}
+
+// Answer is what came back.
+type Answer struct {
+	Status int
+	Header map[string][]string // by canonical names
+	Body   []byte
+	URL    string // after redirects
+}
+
+var methods = []string{
+	"", http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
+}
+
+// Do makes a call. Errors are of type *Error, except that of an ended context.
+func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
+	u, err := c.policy.parse(r.URL, c.o.HTTPSOnly)
+	if err != nil {
+		return Answer{}, err
+	}
+	bounds := c.bounds(r)
+	limited, cancel := context.WithTimeoutCause(ctx, bounds.total, errTooSlow)
+	defer cancel()
+	if !slices.Contains(methods, r.Method) {
+		return Answer{}, refuse(InvalidRequest, "%s is no method of HTTP such as GET or POST", shown(r.Method))
+	}
+	request, err := http.NewRequestWithContext(limited, r.Method, u.String(), bytes.NewReader(r.Body))
+	if err != nil {
+		return Answer{}, refuse(InvalidURL, "%s cannot be called", shown(r.URL)).because(err)
+	}
+	if request.Header, err = c.header(r.Header); err != nil {
+		return Answer{}, err
+	}
+	unpack := request.Header.Get("Accept-Encoding") == ""
+	if unpack {
+		request.Header.Set("Accept-Encoding", c.encoding())
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return Answer{}, explain(ctx, limited, err)
+	}
+	defer response.Body.Close() //nolint:errcheck // what was to be read was read
+	a := Answer{Status: response.StatusCode, Header: response.Header, URL: response.Request.URL.String()}
+	a.Body, err = bounds.read(response, unpack && !c.o.Cut)
+	if err != nil && !c.o.Cut {
+		return Answer{}, explain(ctx, limited, err)
+	}
+	return a, nil
+}
+
+// encoding is what an answer may be packed in. Where only its start counts it
+// is not worth it.
+func (c *Client) encoding() string {
+	if c.o.Cut {
+		return "identity"
+	}
+	return "gzip"
+}
+
+func (c *Client) bounds(r Request) bounds {
+	b := bounds{bytes: c.o.Bytes, ratio: c.o.Ratio, total: c.o.Total}
+	if r.Bytes > 0 {
+		b.bytes = min(b.bytes, r.Bytes)
+	}
+	if r.Ratio > 0 {
+		b.ratio = min(b.ratio, r.Ratio)
+	}
+	if r.Total > 0 {
+		b.total = min(b.total, r.Total)
+	}
+	return b
+}
+
+// control sees the address of every connection before it is made.
+func (c *Client) control(_ context.Context, network, address string, _ syscall.RawConn) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil || network != "tcp4" && network != "tcp6" {
+		return refuse(AddressNotAllowed, "calls to this host are not allowed")
+	}
+	if k := c.policy.refusal(at.Addr()); k != "" {
+		return refuse(AddressNotAllowed, "calls to this host are not allowed: its name leads to an address that is for %s", k)
+	}
+	if !c.policy.allowsPort(at.Port()) {
+		return refuse(AddressNotAllowed, "port %d is not allowed: use %s", at.Port(), c.policy.portList())
+	}
+	return nil
+}
+
+// redirect decides whether a redirect is followed.
+func (c *Client) redirect(next *http.Request, via []*http.Request) error {
+	if c.o.Redirects == 0 {
+		return http.ErrUseLastResponse
+	}
+	if len(via) > c.o.Redirects {
+		return refuse(FetchFailed, "the host redirects more than %d times", c.o.Redirects)
+	}
+	if _, err := c.policy.parse(next.URL.String(), c.o.HTTPSOnly); err != nil {
+		var e *Error
+		if !errors.As(err, &e) {
+			return err
+		}
+		return refuse(e.Code, "the host redirects to where no call may go: %s", e.Message)
+	}
+	next.Header.Del("Referer") // it would tell another host what was asked here
+	first := via[0].URL
+	elsewhere := func(r *http.Request) bool { return !sameHost(r.URL, first) }
+	if elsewhere(next) || slices.ContainsFunc(via, elsewhere) {
+		for name := range next.Header {
+			if !slices.Contains(harmless, name) {
+				next.Header.Del(name)
+			}
+		}
+	}
+	return nil
+}
+
+func sameHost(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && strings.EqualFold(a.Host, b.Host)
+}
+
+// harmless are the headers that another host may see too: the rest may hold a
+// key under any name.
+var harmless = []string{"Accept", "Accept-Encoding", "Accept-Language", "Content-Type", "User-Agent"}

@@ -1,0 +1,292 @@
+package databases
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+
+	"ql/internal/engine"
+	"ql/internal/sqlite"
+	"ql/lang/value"
+
+	lib "modernc.org/sqlite/lib"
+)
+
+// The receipts of a job are rows of a hidden table, in the database that the job
+// changed: a change and its receipt are kept together or not at all. Step -1 is
+// the job's mark, which holds its newest attempt and shuts out the others. The
+// table has no row numbers, so that a script's last_id is its own. What a
+// receipt keeps may be larger than a row, and is cut into parts.
+const (
+	findReceipts = "SELECT 1 FROM sqlite_schema WHERE name = '_ql_receipts'"
+	makeReceipts = "CREATE TABLE _ql_receipts(" +
+		"job BLOB NOT NULL, step INTEGER NOT NULL, part INTEGER NOT NULL, attempt INTEGER NOT NULL, kept BLOB NOT NULL, " +
+		"PRIMARY KEY(job, step, part)) WITHOUT ROWID"
+	readMark       = "SELECT attempt FROM _ql_receipts WHERE job = ? AND step = -1"
+	writeMark      = "INSERT OR REPLACE INTO _ql_receipts VALUES (?, -1, 0, ?, x'')"
+	readReceipts   = "SELECT step, kept FROM _ql_receipts WHERE job = ? AND step >= 0 ORDER BY step, part"
+	writeReceipt   = "INSERT INTO _ql_receipts VALUES (?, ?, ?, ?, ?)"
+	removeReceipts = "DELETE FROM _ql_receipts WHERE job = ? AND step BETWEEN ? AND ?"
+)
+
+// partBytes is the most that one row keeps.
+const partBytes = maxValue / 2
+
+// Receipts returns those of a job in the order of their steps. From then on all
+// attempts before this one are refused.
+func (d *Databases) Receipts(ctx context.Context, name string, job [16]byte, attempt int64) (found []engine.Kept, err error) {
+	err = d.change(ctx, name, func(c *conn) error {
+		newest, err := c.newest(ctx, job, attempt)
+		if err != nil {
+			return err
+		}
+		if err := c.bound(ctx, true); err != nil {
+			return err
+		}
+		if err := c.mark(ctx, job, attempt, newest); err != nil {
+			return err
+		}
+		return c.own(ctx, readReceipts, func(s *sqlite.Stmt) {
+			step := s.Int(0)
+			if n := len(found); n == 0 || found[n-1].Step != step {
+				found = append(found, engine.Kept{Step: step})
+			}
+			last := &found[len(found)-1]
+			last.Bytes = append(last.Bytes, s.Blob(1)...)
+		}, job[:])
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// ForgetReceipts removes those of a job up to a step; all, and the job's mark
+// too, where the step is below 0.
+func (d *Databases) ForgetReceipts(ctx context.Context, name string, job [16]byte, upTo int64) error {
+	name, err := canonicalName(name)
+	if err != nil {
+		return err
+	}
+	if isMissing(filepath.Join(d.options.Folder, name+fileEnding)) {
+		return nil // it must not be made for this
+	}
+	from := int64(0)
+	if upTo < 0 {
+		from, upTo = -1, math.MaxInt64
+	}
+	return d.change(ctx, name, func(c *conn) error {
+		there, err := c.hasReceipts(ctx)
+		if err != nil || !there {
+			return err
+		}
+		if err := c.bound(ctx, true); err != nil {
+			return err
+		}
+		return c.own(ctx, removeReceipts, nil, job[:], from, upTo)
+	})
+}
+
+// change runs do in a transaction of its own.
+func (d *Databases) change(ctx context.Context, name string, do func(*conn) error) error {
+	db, err := d.acquire(name)
+	if err != nil {
+		return err
+	}
+	defer d.release(db)
+	c, err := db.takeWriter(ctx)
+	if err != nil {
+		return err
+	}
+	// What is not committed is rolled back here.
+	defer db.giveWriter(c)
+	if err := c.begin(ctx); err != nil {
+		return err
+	}
+	if err := do(c); err != nil {
+		return err
+	}
+	engine.Rest(ctx)
+	return c.commit(ctx)
+}
+
+// runWithReceipt runs a call that may change something outside any transaction,
+// and leaves its receipt if it does. What is not committed is rolled back when
+// the connection is given back.
+func (c *conn) runWithReceipt(ctx context.Context, s *statement, call *call) (value.Value, error) {
+	r := call.receipt
+	if err := c.begin(ctx); err != nil {
+		return value.Null, err
+	}
+	newest, err := c.newest(ctx, r.Job, r.Attempt)
+	if err != nil {
+		return value.Null, err
+	}
+	v, err := c.run(ctx, s, call)
+	if err != nil {
+		return value.Null, err
+	}
+	// A kept statement learns when it runs what has become of its tables, and
+	// whether it writes.
+	if !s.ReadOnly() {
+		if err := c.leave(ctx, r, newest, v); err != nil {
+			return value.Null, err
+		}
+	}
+	engine.Rest(ctx)
+	if err := c.commit(ctx); err != nil {
+		return value.Null, err
+	}
+	return v, nil
+}
+
+// commitWithReceipt leaves a receipt in the transaction under way and commits
+// it. Where that fails, the transaction is as it was before, if it is still open.
+func (c *conn) commitWithReceipt(ctx context.Context, r *engine.Receipt) error {
+	newest, err := c.newest(ctx, r.Job, r.Attempt)
+	if err != nil {
+		return err
+	}
+	if err := c.own(ctx, "SAVEPOINT ql_receipt", nil); err != nil {
+		return err
+	}
+	if err = c.leave(ctx, r, newest, value.Null); err == nil {
+		err = c.commit(ctx)
+	}
+	if err == nil || !c.db.InTransaction() {
+		return err
+	}
+	back := context.WithoutCancel(ctx)
+	if failed := c.own(back, "ROLLBACK TO ql_receipt", nil); failed != nil {
+		return errors.Join(err, failed)
+	}
+	if failed := c.own(back, "RELEASE ql_receipt", nil); failed != nil {
+		return errors.Join(err, failed)
+	}
+	return err
+}
+
+// unmarked is less than every attempt.
+const unmarked = math.MinInt64
+
+// newest returns the newest attempt of a job that was seen here, or unmarked. An
+// attempt that is older is refused.
+func (c *conn) newest(ctx context.Context, job [16]byte, attempt int64) (int64, error) {
+	newest := int64(unmarked)
+	there, err := c.hasReceipts(ctx)
+	if err != nil || !there {
+		return newest, err
+	}
+	if err := c.own(ctx, readMark, func(s *sqlite.Stmt) { newest = s.Int(0) }, job[:]); err != nil {
+		return newest, err
+	}
+	if newest > attempt {
+		return newest, engine.ErrSuperseded
+	}
+	return newest, nil
+}
+
+// hasReceipts reports whether the hidden table is there.
+func (c *conn) hasReceipts(ctx context.Context) (_ bool, err error) {
+	if c.receipts {
+		return true, nil
+	}
+	// It is made at the end of a transaction, so that what is found here stays.
+	err = c.own(ctx, findReceipts, func(*sqlite.Stmt) { c.receipts = true })
+	return c.receipts, err
+}
+
+// mark notes a newer attempt of a job, making the hidden table where it is
+// missing.
+func (c *conn) mark(ctx context.Context, job [16]byte, attempt, newest int64) error {
+	if newest == attempt {
+		return nil
+	}
+	there, err := c.hasReceipts(ctx)
+	if err != nil {
+		return err
+	}
+	if !there {
+		if err := c.trusted(ctx, makeReceipts); err != nil {
+			return err
+		}
+	}
+	return c.own(ctx, writeMark, nil, job[:], attempt)
+}
+
+// leave leaves a receipt with what it keeps of a result.
+func (c *conn) leave(ctx context.Context, r *engine.Receipt, newest int64, result value.Value) error {
+	kept, err := r.Write(result)
+	if err != nil {
+		return err
+	}
+	// It may take of the reserve, lest a change that makes room find none.
+	if err := c.bound(ctx, true); err != nil {
+		return err
+	}
+	if err := c.mark(ctx, r.Job, r.Attempt, newest); err != nil {
+		return err
+	}
+	for part := int64(0); part == 0 || len(kept) > 0; part++ {
+		n := min(len(kept), partBytes)
+		if err := c.own(ctx, writeReceipt, nil, r.Job[:], r.Step, part, r.Attempt, kept[:n]); err != nil {
+			return err
+		}
+		kept = kept[n:]
+	}
+	return nil
+}
+
+// own runs a statement of our own to its end and keeps it prepared; row sees
+// each row. Its arguments are int64 and []byte.
+func (c *conn) own(ctx context.Context, sql string, row func(*sqlite.Stmt), args ...any) error {
+	c.policy.reset(false)
+	c.policy.trusted = true
+	defer func() { c.policy.trusted = false }()
+	s := c.ours[sql]
+	if s == nil {
+		var err error
+		if s, _, err = c.db.Prepare(ctx, sql); err != nil {
+			return c.internal(err)
+		}
+		if c.ours == nil {
+			c.ours = map[string]*sqlite.Stmt{}
+		}
+		c.ours[sql] = s
+	}
+	defer s.Reset()
+	for i, arg := range args {
+		var err error
+		switch arg := arg.(type) {
+		case int64:
+			err = s.BindInt(i+1, arg)
+		case []byte:
+			err = s.BindBlob(i+1, arg)
+		}
+		if err != nil {
+			return c.internal(err)
+		}
+	}
+	for {
+		more, err := s.Step(ctx)
+		if err != nil || !more {
+			return c.internal(err)
+		}
+		row(s)
+	}
+}
+
+// internal is explain for our own statements: what is wrong with them, or with
+// a step that is done twice, is none of the script's mistakes.
+func (c *conn) internal(err error) error {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		switch e.Primary() {
+		case lib.SQLITE_ERROR, lib.SQLITE_CONSTRAINT:
+			return fmt.Errorf("database %s: the receipts: %w", c.name, err)
+		}
+	}
+	return c.explain(err)
+}

@@ -1,0 +1,43 @@
+package sqlite
+
+import (
+	"errors"
+
+	"modernc.org/libc"
+	lib "modernc.org/sqlite/lib"
+)
+
+// Mark is where a database's write-ahead log stands. As long as it is the same,
+// nobody has committed anything, in this process or another: by the same bytes
+// SQLite itself tells whether what it has cached is still so.
+type Mark [48]byte
+
+// Marks returns what reads the mark of a database in WAL mode, which was read
+// from before. It may be called by any goroutine until the connection is closed.
+func (c *Conn) Marks() (func() Mark, error) {
+	main := c.duplicate(bytesOf("main\x00"))
+	if main == 0 {
+		return nil, errNoMemory
+	}
+	defer lib.Xsqlite3_free(c.tls, main)
+	var file, index uintptr
+	rc := c.withPointer(func(out uintptr) int32 {
+		return lib.Xsqlite3_file_control(c.tls, c.db, main, lib.SQLITE_FCNTL_FILE_POINTER, out)
+	}, &file)
+	if rc != lib.SQLITE_OK || file == 0 {
+		return nil, c.failure(rc)
+	}
+	methods := methodsAt(fileAt(file).FpMethods)
+	const region = 32 << 10 // the first part of the index, as SQLite maps it
+	rc = c.withPointer(func(out uintptr) int32 {
+		shm := function[func(*libc.TLS, uintptr, int32, int32, int32, uintptr) int32](methods.FxShmMap)
+		return shm(c.tls, file, 0, region, 0, out)
+	}, &index)
+	if rc != lib.SQLITE_OK {
+		return nil, c.failure(rc)
+	}
+	if index == 0 {
+		return nil, errors.New("sqlite: there is no index of a write-ahead log")
+	}
+	return func() Mark { return *(*Mark)(at(index)) }, nil
+}

@@ -1,0 +1,104 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"ql/internal/account"
+)
+
+// Depart implements account.Accounts.
+func (s Accounts) Depart(ctx context.Context, id account.ID, now time.Time) error {
+	return s.store.write(ctx, func(t tx) error {
+		n, err := t.exec("UPDATE accounts SET disabled = 1 WHERE id = ?", int64(id))
+		if err == nil && n == 0 {
+			err = account.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		_, err = t.exec("INSERT INTO departures (account, since) VALUES (?, ?) ON CONFLICT DO NOTHING", int64(id), now.UnixMicro())
+		return err
+	})
+}
+
+// Departures implements account.Accounts.
+func (s Accounts) Departures(ctx context.Context) (list []account.Departure, err error) {
+	err = s.store.read(ctx, func(t tx) error {
+		return t.each("SELECT account, since FROM departures ORDER BY account", func(r row) {
+			list = append(list, account.Departure{Account: account.ID(r.int(0)), Since: r.time(1)})
+		})
+	})
+	return list, err
+}
+
+// Departed implements account.Accounts.
+func (s Accounts) Departed(ctx context.Context, id account.ID) error {
+	return s.store.write(ctx, func(t tx) error {
+		_, err := t.exec("DELETE FROM departures WHERE account = ? AND account NOT IN (SELECT id FROM accounts)", int64(id))
+		return err
+	})
+}
+
+// SetEmptied implements account.Accounts.
+func (s Accounts) SetEmptied(ctx context.Context, id account.ID, at time.Time) error {
+	return s.change(ctx, "UPDATE accounts SET emptied = ? WHERE id = ?", at, int64(id))
+}
+
+// left are the rows that scripts of an account leave, with the statement that
+// removes some of them. What belongs to such a row goes with it.
+var left = []string{
+	"DELETE FROM jobs WHERE seq IN (SELECT seq FROM jobs WHERE account = ? LIMIT ?)",
+	"DELETE FROM deliveries WHERE seq IN (SELECT seq FROM deliveries WHERE account = ? LIMIT ?)",
+	"DELETE FROM idempotency_keys WHERE account = ?1 AND hash IN (SELECT hash FROM idempotency_keys WHERE account = ?1 LIMIT ?2)",
+	"DELETE FROM sessions WHERE seq IN (SELECT seq FROM sessions WHERE account = ? LIMIT ?)",
+}
+
+// Empty implements account.Accounts.
+func (s Accounts) Empty(ctx context.Context, id account.ID, limit int) (removed int, err error) {
+	err = s.store.write(ctx, func(t tx) error {
+		removed = 0
+		for _, sql := range left {
+			n, err := t.exec(sql, int64(id), limit-removed)
+			if err != nil {
+				return err
+			}
+			if removed += int(n); removed >= limit {
+				return nil
+			}
+		}
+		n, err := t.dropFiles(id, limit-removed)
+		removed += n
+		return err
+	})
+	return removed, err
+}
+
+// dropFiles removes files and empty folders: with their chunks no more rows than
+// the limit, but for one file that has more alone. What is in a folder has a
+// greater key than the folder, so that nothing is ever left without its folder.
+func (t tx) dropFiles(id account.ID, limit int) (removed int, err error) {
+	type node struct{ seq, size int64 }
+	var nodes []node
+	err = t.each(`SELECT seq, size, (SELECT count(*) FROM file_chunks WHERE file = files.seq) FROM files
+		WHERE account = ? ORDER BY key DESC LIMIT ?`, func(r row) {
+		if rows := 1 + int(r.int(2)); len(nodes) == 0 || removed+rows <= limit {
+			nodes = append(nodes, node{r.int(0), r.int(1)})
+			removed += rows
+		} else {
+			removed = limit // the others wait for their turn
+		}
+	}, int64(id), limit)
+	if err != nil || len(nodes) == 0 {
+		return 0, err
+	}
+	bytes := int64(0)
+	for _, n := range nodes {
+		if _, err := t.exec("DELETE FROM files WHERE seq = ?", n.seq); err != nil {
+			return 0, err
+		}
+		bytes += n.size
+	}
+	_, err = t.exec("UPDATE file_trees SET generation = generation + 1, bytes = bytes - ?, nodes = nodes - ? WHERE account = ?", bytes, len(nodes), int64(id))
+	return removed, err
+}

@@ -1,0 +1,245 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/job"
+)
+
+// Queue keeps the jobs that outlive a process.
+type Queue struct{ store *Store }
+
+var _ job.Queue = Queue{}
+
+// Queue returns the store's queue of jobs.
+func (s *Store) Queue() Queue { return Queue{s} }
+
+// Accept implements job.Queue.
+func (q Queue) Accept(ctx context.Context, task *job.Task, until time.Time) (l job.Lease, earlier job.ID, err error) {
+	err = q.store.write(ctx, func(t tx) (err error) {
+		l = job.Lease{}
+		if task.Key != nil {
+			if earlier, err = t.reserve(task.Account, *task.Key, task.ID, task.Created); err != nil || earlier != (job.ID{}) {
+				return err
+			}
+		}
+		due, attempt := task.Created, int64(0)
+		if task.State == job.Running {
+			due, attempt = until, 1
+		}
+		l, err = t.insertTask(task, due, attempt)
+		return err
+	})
+	return l, earlier, orphaned(err)
+}
+
+// orphaned tells of the account that a row was to belong to.
+func orphaned(err error) error {
+	if isOrphan(err) {
+		return account.ErrNotFound
+	}
+	return err
+}
+
+// Adopt implements job.Queue.
+func (q Queue) Adopt(ctx context.Context, task *job.Task, s *job.Standing) (l job.Lease, err error) {
+	err = q.store.write(ctx, func(t tx) (err error) {
+		if l, err = t.insertTask(task, task.Created, 1); err != nil {
+			return err
+		}
+		return t.stand(l, s)
+	})
+	return l, orphaned(err)
+}
+
+func (t tx) insertTask(task *job.Task, due time.Time, attempt int64) (job.Lease, error) {
+	if task.Code != nil {
+		if _, err := t.exec("INSERT INTO programs (hash, used, code) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET used = max(used, excluded.used)",
+			task.Program[:], task.Created, task.Code); err != nil {
+			return job.Lease{}, err
+		}
+	}
+	if _, err := t.exec(`INSERT INTO jobs (id, account, state, mode, convention, credential, created, steps, trace_dropped, result, encoding, attempt, due, webhook, program, task)
+		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, x'', '', ?, ?, ?, ?, ?)`,
+		task.ID[:], int64(task.Account), string(task.State), string(task.Mode), string(task.Convention), string(task.Credential), task.Created,
+		attempt, due, optional(task.Webhook), task.Program[:], append([]byte{}, task.Spec...)); err != nil {
+		return job.Lease{}, err
+	}
+	return job.Lease{Seq: t.conn.db.LastInsertID(), ID: task.ID, Account: task.Account, Attempt: attempt}, nil
+}
+
+// optional is null for an empty text.
+func optional(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+// Reserve implements job.Queue.
+func (q Queue) Reserve(ctx context.Context, a account.ID, k job.Key, id job.ID, now time.Time) (earlier job.ID, err error) {
+	err = q.store.write(ctx, func(t tx) (err error) {
+		earlier, err = t.reserve(a, k, id, now)
+		return err
+	})
+	return earlier, orphaned(err)
+}
+
+// reserve makes a key lead to a job, unless it leads to one already.
+func (t tx) reserve(a account.ID, k job.Key, id job.ID, now time.Time) (earlier job.ID, err error) {
+	var body []byte
+	found, err := t.one("SELECT job, body FROM idempotency_keys WHERE account = ? AND hash = ? AND ends > ?", func(r row) {
+		copy(earlier[:], r.s.Blob(0))
+		body = r.bytes(1)
+	}, int64(a), k.Hash[:], now)
+	switch {
+	case err != nil:
+		return job.ID{}, err
+	case found && !bytes.Equal(body, k.Body[:]):
+		return job.ID{}, job.ErrOtherBody
+	case found:
+		return earlier, nil
+	}
+	_, err = t.exec("INSERT OR REPLACE INTO idempotency_keys (account, hash, body, job, ends) VALUES (?, ?, ?, ?, ?)",
+		int64(a), k.Hash[:], k.Body[:], id[:], k.Until)
+	return job.ID{}, err
+}
+
+const dueColumns = "seq, id, account, attempt, state, due"
+
+func readDue(r row) job.Due {
+	d := job.Due{
+		Lease: job.Lease{Seq: r.int(0), Account: account.ID(r.int(2)), Attempt: r.int(3)},
+		State: job.State(r.text(4)), At: r.time(5),
+	}
+	copy(d.ID[:], r.s.Blob(1))
+	return d
+}
+
+// Due implements job.Queue.
+func (q Queue) Due(ctx context.Context, s job.State, now time.Time, after job.Due, limit int) (list []job.Due, err error) {
+	err = q.store.read(ctx, func(t tx) error {
+		return t.each("SELECT "+dueColumns+" FROM jobs WHERE program IS NOT NULL AND state = ? AND due <= ? AND (due, seq) > (?, ?) ORDER BY due, seq LIMIT ?",
+			func(r row) { list = append(list, readDue(r)) }, string(s), now, after.At.UnixMicro(), after.Seq, max(limit, 0))
+	})
+	return list, err
+}
+
+// Waiting implements job.Queue.
+func (q Queue) Waiting(ctx context.Context, after job.Due, limit int) (list []job.Due, err error) {
+	err = q.store.read(ctx, func(t tx) error {
+		return t.each("SELECT "+dueColumns+" FROM jobs WHERE program IS NOT NULL AND state = 'accepted' AND (due, seq) > (?, ?) ORDER BY due, seq LIMIT ?",
+			func(r row) { list = append(list, readDue(r)) }, after.At.UnixMicro(), after.Seq, max(limit, 0))
+	})
+	return list, err
+}
+
+// Next implements job.Queue.
+func (q Queue) Next(ctx context.Context, after time.Time) (next time.Time, err error) {
+	err = q.store.read(ctx, func(t tx) error {
+		for _, s := range []job.State{job.Running, job.Paused, job.Waiting} {
+			_, err := t.one("SELECT due FROM jobs WHERE program IS NOT NULL AND state = ? AND due > ? ORDER BY due LIMIT 1", func(r row) {
+				if at := r.time(0); next.IsZero() || at.Before(next) {
+					next = at
+				}
+			}, string(s), after.UnixMicro())
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return next, err
+}
+
+// Take implements job.Queue.
+func (q Queue) Take(ctx context.Context, d job.Due, until time.Time) (job.Lease, error) {
+	err := q.store.write(ctx, func(t tx) error {
+		n, err := t.exec("UPDATE jobs SET state = 'running', attempt = attempt + 1, due = ? WHERE seq = ? AND attempt = ? AND state = ? AND due = ?",
+			until, d.Seq, d.Attempt, string(d.State), d.At)
+		if err != nil || n == 0 {
+			return lostUnless(err)
+		}
+		if d.State != job.Paused {
+			return nil
+		}
+		_, err = t.exec("DELETE FROM job_prompts WHERE job = ?", d.Seq)
+		return err
+	})
+	if err != nil {
+		return job.Lease{}, err
+	}
+	l := d.Lease
+	l.Attempt++
+	return l, nil
+}
+
+// lostUnless is what a guarded change that changed nothing returns.
+func lostUnless(err error) error {
+	if err != nil {
+		return err
+	}
+	return job.ErrLost
+}
+
+// Void implements job.Queue.
+func (q Queue) Void(ctx context.Context, now time.Time) error {
+	return q.store.write(ctx, func(t tx) error {
+		_, err := t.exec("UPDATE jobs SET due = ?, attempt = attempt + 1 WHERE program IS NOT NULL AND state = 'running'", now)
+		return err
+	})
+}
+
+// Prune implements job.Queue. One that is given meanwhile stays, and so does one
+// that a new job needs without giving it: its caller knows that it was given
+// lately.
+func (q Queue) Prune(ctx context.Context, now time.Time, limit int) (n int, err error) {
+	before := now.Add(-job.ProgramsKept)
+	old, err := q.oldPrograms(ctx, before, limit)
+	if err != nil {
+		return 0, err
+	}
+	err = q.store.write(ctx, func(t tx) error {
+		keys, err := t.exec("DELETE FROM idempotency_keys WHERE (account, hash) IN (SELECT account, hash FROM idempotency_keys WHERE ends <= ? ORDER BY ends LIMIT ?)",
+			now, max(limit, 0))
+		if err != nil {
+			return err
+		}
+		n = int(keys)
+		for _, p := range old {
+			if p.needed {
+				if _, err := t.exec("UPDATE programs SET used = max(used, ?) WHERE hash = ?", now, p.hash); err != nil {
+					return err
+				}
+				continue
+			}
+			gone, err := t.exec("DELETE FROM programs WHERE hash = ? AND used < ?", p.hash, before)
+			if err != nil {
+				return err
+			}
+			n += int(gone)
+		}
+		return nil
+	})
+	return n, err
+}
+
+// oldProgram is a program that was not used for long.
+type oldProgram struct {
+	hash   []byte
+	needed bool // by a job that is not finished
+}
+
+// oldPrograms returns those that were used before a moment, the oldest first.
+// Where there are any, all jobs that are not finished are looked at.
+func (q Queue) oldPrograms(ctx context.Context, before time.Time, limit int) (list []oldProgram, err error) {
+	err = q.store.read(ctx, func(t tx) error {
+		return t.each(`SELECT hash, hash IN (SELECT program FROM jobs WHERE program IS NOT NULL AND state IN ('accepted', 'running', 'paused', 'waiting'))
+			FROM programs WHERE used < ? ORDER BY used LIMIT ?`,
+			func(r row) { list = append(list, oldProgram{r.bytes(0), r.bool(1)}) }, before, max(limit, 0))
+	})
+	return list, err
+}

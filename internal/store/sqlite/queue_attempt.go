@@ -1,0 +1,263 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"ql/internal/job"
+)
+
+// Load implements job.Queue.
+func (q Queue) Load(ctx context.Context, seq int64) (s *job.Stored, err error) {
+	err = q.store.read(ctx, func(t tx) error {
+		return t.snapshot(func() (err error) {
+			s, err = t.load(seq)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (t tx) load(seq int64) (*job.Stored, error) {
+	s := &job.Stored{}
+	found, err := t.one("SELECT "+summaryColumns+", attempt, due, program, task, ran, failures, stopping, webhook FROM jobs WHERE seq = ? AND program IS NOT NULL", func(r row) {
+		s.Summary = readSummary(r)
+		s.Lease = job.Lease{Seq: seq, ID: s.ID, Account: s.Account, Attempt: r.int(9)}
+		s.Until = r.time(10)
+		copy(s.Program[:], r.s.Blob(11))
+		s.Spec = r.bytes(12)
+		s.Ran = time.Duration(r.int(13)) * time.Microsecond
+		s.Failures, s.Stopping = int(r.int(14)), r.bool(15)
+		s.Webhook = r.text(16)
+	}, seq)
+	if err != nil || !found {
+		return nil, lostUnless(err)
+	}
+	if _, err := t.one("SELECT snapshot FROM job_snapshots WHERE job = ?", func(r row) { s.Snapshot = r.bytes(0) }, seq); err != nil {
+		return nil, err
+	}
+	if err := t.each("SELECT entries FROM job_journal WHERE job = ? ORDER BY step", func(r row) { s.Journal = append(s.Journal, r.bytes(0)) }, seq); err != nil {
+		return nil, err
+	}
+	if s.Output, err = t.output(seq); err != nil {
+		return nil, err
+	}
+	s.Prompt, err = t.prompt(seq)
+	return s, err
+}
+
+// output puts the pieces of a job's output together. One that begins before the
+// end of those before it takes the place of what follows.
+func (t tx) output(seq int64) (out []byte, err error) {
+	err = t.each("SELECT start, output FROM job_output WHERE job = ? ORDER BY start", func(r row) {
+		out = append(out[:min(r.int(0), int64(len(out)))], r.s.Blob(1)...)
+	}, seq)
+	return out, err
+}
+
+func (t tx) prompt(seq int64) (p *job.Prompt, err error) {
+	_, err = t.one("SELECT id, kind, token, sealed, expires, message, schema FROM job_prompts WHERE job = ?", func(r row) {
+		p = &job.Prompt{ID: r.text(0), Kind: r.text(1), Sealed: r.bytes(3), Expires: r.time(4), Message: r.text(5), Schema: r.bytes(6)}
+		copy(p.Token[:], r.s.Blob(2))
+	}, seq)
+	return p, err
+}
+
+// Code implements job.Queue.
+func (q Queue) Code(ctx context.Context, hash [32]byte) (code []byte, err error) {
+	err = q.store.read(ctx, func(t tx) error {
+		found, err := t.one("SELECT code FROM programs WHERE hash = ?", func(r row) { code = r.bytes(0) }, hash[:])
+		if err == nil && !found {
+			err = errors.New("the program of a job is not in the store")
+		}
+		return err
+	})
+	return code, err
+}
+
+// Renew implements job.Queue.
+func (q Queue) Renew(ctx context.Context, held []job.Lease, until time.Time) (lost, stopping []job.Lease, err error) {
+	err = q.store.write(ctx, func(t tx) error {
+		lost, stopping = nil, nil
+		for _, l := range held {
+			var stop bool
+			found, err := t.one("UPDATE jobs SET due = ? WHERE seq = ? AND attempt = ? AND state = 'running' RETURNING stopping", func(r row) { stop = r.bool(0) },
+				until, l.Seq, l.Attempt)
+			switch {
+			case err != nil:
+				return err
+			case !found:
+				lost = append(lost, l)
+			case stop:
+				stopping = append(stopping, l)
+			}
+		}
+		return nil
+	})
+	return lost, stopping, err
+}
+
+// guard fails with job.ErrLost unless the lease holds.
+func (t tx) guard(l job.Lease) error {
+	found, err := t.has("SELECT 1 FROM jobs WHERE seq = ? AND attempt = ? AND state = 'running'", l.Seq, l.Attempt)
+	if err != nil || !found {
+		return lostUnless(err)
+	}
+	return nil
+}
+
+// change makes a change of an account's rows that may turn out to be none, and
+// keeps the checkpoint of its context with it.
+func (s *Store) change(ctx context.Context, do func(tx) (bool, error)) (done bool, err error) {
+	c := job.CheckpointOf(ctx)
+	err = s.write(ctx, func(t tx) (err error) {
+		if c != nil {
+			if err := t.guard(c.Lease); err != nil {
+				return err
+			}
+		}
+		if done, err = do(t); err != nil || !done || c == nil {
+			return err
+		}
+		return t.keep(c.Lease.Seq, c.Entry)
+	})
+	done = done && err == nil
+	if c != nil {
+		c.Kept = done
+	}
+	return done, err
+}
+
+func (t tx) keep(seq int64, e job.Entry) error {
+	_, err := t.exec("INSERT INTO job_journal (job, step, entries) VALUES (?, ?, ?)", seq, e.Step, e.Entries)
+	return err
+}
+
+// hold makes a change of a job that an attempt has in its hands.
+func (q Queue) hold(ctx context.Context, l job.Lease, do func(tx) error) error {
+	return q.store.write(ctx, func(t tx) error {
+		if err := t.guard(l); err != nil {
+			return err
+		}
+		return do(t)
+	})
+}
+
+// Keep implements job.Queue.
+func (q Queue) Keep(ctx context.Context, l job.Lease, e job.Entry) error {
+	return q.hold(ctx, l, func(t tx) error { return t.keep(l.Seq, e) })
+}
+
+// Save implements job.Queue.
+func (q Queue) Save(ctx context.Context, l job.Lease, snapshot []byte, p job.Progress) error {
+	return q.hold(ctx, l, func(t tx) error { return t.save(l.Seq, snapshot, p) })
+}
+
+func (t tx) save(seq int64, snapshot []byte, p job.Progress) error {
+	if _, err := t.exec("INSERT OR REPLACE INTO job_snapshots (job, trace_dropped, response, trace, snapshot) VALUES (?, ?, ?, ?, ?)",
+		seq, p.TraceDropped, p.Response, p.Trace, snapshot); err != nil {
+		return err
+	}
+	if _, err := t.exec("DELETE FROM job_journal WHERE job = ?", seq); err != nil {
+		return err
+	}
+	if _, err := t.exec("DELETE FROM job_output WHERE job = ? AND start >= ?", seq, p.From); err != nil {
+		return err
+	}
+	if len(p.Output) > 0 {
+		if _, err := t.exec("INSERT INTO job_output (job, start, output) VALUES (?, ?, ?)", seq, p.From, p.Output); err != nil {
+			return err
+		}
+	}
+	_, err := t.exec("UPDATE jobs SET steps = ?, ran = ?, failures = 0 WHERE seq = ?", p.Steps, p.Ran.Microseconds(), seq)
+	return err
+}
+
+// Stand implements job.Queue.
+func (q Queue) Stand(ctx context.Context, l job.Lease, s *job.Standing) error {
+	return q.hold(ctx, l, func(t tx) error {
+		stopping, err := t.has("SELECT 1 FROM jobs WHERE seq = ? AND stopping = 1", l.Seq)
+		if err != nil {
+			return err
+		}
+		if stopping {
+			return job.ErrStopping
+		}
+		return t.stand(l, s)
+	})
+}
+
+func (t tx) stand(l job.Lease, s *job.Standing) error {
+	if err := t.save(l.Seq, s.Snapshot, s.Progress); err != nil {
+		return err
+	}
+	if p := s.Prompt; p != nil {
+		if _, err := t.exec("INSERT INTO job_prompts (job, id, kind, token, sealed, expires, message, schema) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+			l.Seq, p.ID, p.Kind, p.Token[:], p.Sealed, p.Expires, p.Message, p.Schema); err != nil {
+			return err
+		}
+	}
+	_, err := t.exec("UPDATE jobs SET state = ?, due = ? WHERE seq = ?", string(s.State), s.Until, l.Seq)
+	return err
+}
+
+// Release implements job.Queue. The number of the attempt goes on: a change or
+// a renewal of the lease that is on its way comes too late.
+func (q Queue) Release(ctx context.Context, l job.Lease, at time.Time, failures int, ran time.Duration) error {
+	return q.store.write(ctx, func(t tx) error {
+		n, err := t.exec("UPDATE jobs SET attempt = attempt + 1, due = ?, failures = ?, ran = ? WHERE seq = ? AND attempt = ? AND state = 'running'",
+			at, failures, ran.Microseconds(), l.Seq, l.Attempt)
+		if err != nil || n == 0 {
+			return lostUnless(err)
+		}
+		return nil
+	})
+}
+
+// Finish implements job.Queue.
+func (q Queue) Finish(ctx context.Context, l job.Lease, e *job.End) error {
+	return q.store.write(ctx, func(t tx) error {
+		var webhook string
+		found, err := t.one(`UPDATE jobs SET state = ?, finished = ?, steps = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?,
+			ran = ?, due = NULL, program = NULL, task = NULL
+			WHERE seq = ? AND attempt = ? AND state = 'running' RETURNING webhook`, func(r row) { webhook = r.text(0) },
+			string(e.State), e.Finished, e.Steps, e.TraceDropped, e.Error, e.Response, e.Trace, append([]byte{}, e.Result...), string(e.Encoding),
+			e.Ran.Microseconds(), l.Seq, l.Attempt)
+		if err != nil || !found {
+			return lostUnless(err)
+		}
+		if e.Rest {
+			if err := t.clearRest(l.Seq); err != nil {
+				return err
+			}
+		}
+		return t.tell(l, webhook, e.Delivery, e.Finished)
+	})
+}
+
+// tell puts the end of a job into the outbox.
+func (t tx) tell(l job.Lease, webhook, delivery string, now time.Time) error {
+	if webhook == "" || delivery == "" {
+		return nil
+	}
+	_, err := t.exec("INSERT INTO deliveries (id, account, job, url, state, attempts, due, made) VALUES (?, ?, ?, ?, 'pending', 0, ?, ?)",
+		delivery, int64(l.Account), l.ID[:], webhook, now, now)
+	return err
+}
+
+// clearRest removes what a job needed on its way.
+func (t tx) clearRest(seq int64) error {
+	for _, sql := range []string{
+		"DELETE FROM job_journal WHERE job = ?", "DELETE FROM job_snapshots WHERE job = ?",
+		"DELETE FROM job_output WHERE job = ?", "DELETE FROM job_prompts WHERE job = ?",
+	} {
+		if _, err := t.exec(sql, seq); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/job"
+)
+
+// Answer implements job.Queue.
+func (q Queue) Answer(ctx context.Context, id job.ID, a job.Answer, until time.Time) (job.Lease, error) {
+	var l job.Lease
+	err := q.store.write(ctx, func(t tx) error {
+		found, err := t.one("SELECT seq, account, attempt FROM jobs WHERE id = ? AND state = 'paused'", func(r row) {
+			l = job.Lease{Seq: r.int(0), ID: id, Account: account.ID(r.int(1)), Attempt: r.int(2) + 1}
+		}, id[:])
+		if err != nil {
+			return err
+		}
+		n := int64(0)
+		if found {
+			if n, err = t.exec("DELETE FROM job_prompts WHERE job = ? AND id = ?", l.Seq, a.Prompt); err != nil {
+				return err
+			}
+		}
+		if n == 0 {
+			return job.ErrNotPaused
+		}
+		if _, err := t.exec("UPDATE jobs SET state = 'running', attempt = ?, due = ? WHERE seq = ?", l.Attempt, until, l.Seq); err != nil {
+			return err
+		}
+		if _, err := t.exec("INSERT OR REPLACE INTO job_answers (job, prompt, reply, by, address, at) VALUES (?, ?, ?, ?, ?, ?)",
+			l.Seq, a.Prompt, a.Reply[:], string(a.By), a.Address, a.At); err != nil {
+			return err
+		}
+		return t.keep(l.Seq, job.Entry{Step: a.Step, Entries: a.Entries})
+	})
+	if err != nil {
+		return job.Lease{}, err
+	}
+	return l, nil
+}
+
+// Answered implements job.Queue.
+func (q Queue) Answered(ctx context.Context, id job.ID, prompt string) (reply [32]byte, found bool, err error) {
+	err = q.store.read(ctx, func(t tx) (err error) {
+		found, err = t.one("SELECT reply FROM job_answers WHERE prompt = ? AND job = (SELECT seq FROM jobs WHERE id = ?)", func(r row) {
+			copy(reply[:], r.s.Blob(0))
+		}, prompt, id[:])
+		return err
+	})
+	return reply, found, err
+}
+
+// Cancel implements job.Queue.
+func (q Queue) Cancel(ctx context.Context, id job.ID, now time.Time, failure []byte, delivery string) (state job.State, did bool, err error) {
+	err = q.store.write(ctx, func(t tx) error {
+		did = false
+		var l job.Lease
+		var webhook string
+		found, err := t.one("SELECT seq, account, state, webhook FROM jobs WHERE id = ?", func(r row) {
+			l = job.Lease{Seq: r.int(0), ID: id, Account: account.ID(r.int(1))}
+			state, webhook = job.State(r.text(2)), r.text(3)
+		}, id[:])
+		switch {
+		case err != nil:
+			return err
+		case !found:
+			return job.ErrNotFound
+		case state.Finished():
+			return nil
+		case state == job.Running:
+			_, err := t.exec("UPDATE jobs SET stopping = 1 WHERE seq = ?", l.Seq)
+			return err
+		}
+		state, did = job.Cancelled, true
+		if err := t.cancel(l.Seq, now, failure); err != nil {
+			return err
+		}
+		return t.tell(l, webhook, delivery, now)
+	})
+	return state, did, err
+}
+
+// cancel finishes a job with what it has to show so far.
+func (t tx) cancel(seq int64, now time.Time, failure []byte) error {
+	output, err := t.output(seq)
+	if err != nil {
+		return err
+	}
+	so, err := t.progress(seq)
+	if err != nil {
+		return err
+	}
+	if so.trace == nil {
+		so.trace = []byte("[]")
+	}
+	if _, err := t.exec(`UPDATE jobs SET state = 'cancelled', finished = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?,
+		attempt = attempt + 1, due = NULL, program = NULL, task = NULL WHERE seq = ?`,
+		now, so.traceDropped, failure, so.response, so.trace, append([]byte{}, output...), string(job.EncodingOf(output)), seq); err != nil {
+		return err
+	}
+	return t.clearRest(seq)
+}
+
+// progress is what a job had to show at its last snapshot, beside its output.
+type progress struct {
+	traceDropped    int64
+	response, trace []byte
+}
+
+func (t tx) progress(seq int64) (so progress, err error) {
+	_, err = t.one("SELECT trace_dropped, response, trace FROM job_snapshots WHERE job = ?", func(r row) {
+		so = progress{r.int(0), r.bytes(1), r.bytes(2)}
+	}, seq)
+	return so, err
+}
+
+// View implements job.Queue.
+func (q Queue) View(ctx context.Context, id job.ID) (v *job.View, err error) {
+	err = q.store.read(ctx, func(t tx) error {
+		return t.snapshot(func() (err error) {
+			v, err = t.view(id)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+func (t tx) view(id job.ID) (*job.View, error) {
+	v := &job.View{}
+	found, err := t.one("SELECT "+summaryColumns+", "+recordColumns+", seq, due, webhook, stopping FROM jobs WHERE id = ?", func(r row) {
+		v.Record = readRecord(r)
+		v.Seq, v.Webhook, v.Stopping = r.int(15), r.text(17), r.bool(18)
+		if v.State == job.Waiting {
+			v.Until = r.time(16)
+		}
+	}, id[:])
+	if err == nil && !found {
+		err = job.ErrNotFound
+	}
+	if err != nil || v.State.Finished() || v.State == job.Accepted {
+		return v, err
+	}
+	so, err := t.progress(v.Seq)
+	if err != nil {
+		return nil, err
+	}
+	v.TraceDropped, v.Response, v.Trace = so.traceDropped, so.response, so.trace
+	if v.Result, err = t.output(v.Seq); err != nil {
+		return nil, err
+	}
+	v.Encoding = job.EncodingOf(v.Result)
+	v.Prompt, err = t.prompt(v.Seq)
+	return v, err
+}
+
+// ByToken implements job.Queue.
+func (q Queue) ByToken(ctx context.Context, token [32]byte) (id job.ID, err error) {
+	err = q.store.read(ctx, func(t tx) error {
+		found, err := t.one("SELECT jobs.id FROM job_prompts JOIN jobs ON jobs.seq = job_prompts.job WHERE token = ?", func(r row) {
+			copy(id[:], r.s.Blob(0))
+		}, token[:])
+		if err == nil && !found {
+			err = job.ErrNotFound
+		}
+		return err
+	})
+	return id, err
+}

@@ -1,0 +1,261 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/job"
+)
+
+// testQueueDue lists jobs as their time comes.
+func testQueueDue(t *testing.T, s Stores) {
+	ada := create(t, s.Accounts, person("ada"))
+	bob := create(t, s.Accounts, person("bob"))
+	next := func(want time.Time) {
+		t.Helper()
+		got, err := s.Queue.Next(t.Context(), time.Time{})
+		must(t, err)
+		same(t, "the next", got, want)
+	}
+	list := func(what string, state job.State, now time.Time, limit int, want ...job.Due) {
+		t.Helper()
+		got, err := s.Queue.Due(t.Context(), state, now, job.Due{}, limit)
+		must(t, err)
+		same(t, what, got, want)
+	}
+	next(time.Time{})
+	list("of nothing", job.Waiting, leaseEnd, 10)
+	accepted := bring(t, s, ada.ID, 1, job.Accepted)
+	next(time.Time{}) // what is merely accepted is begun when there is room
+	list("accepted", job.Accepted, seconds(1), 10, accepted.due)
+	list("not yet accepted", job.Accepted, seconds(1).Add(-time.Microsecond), 10)
+
+	// Three wait, stored in another order than they become due, and two until
+	// the same moment.
+	var waiting []job.Due
+	for n, until := range []int{500, 300, 400, 300} {
+		account := ada
+		if n%2 == 1 {
+			account = bob
+		}
+		l := running(t, s, account.ID, 10+n)
+		must(t, s.Queue.Stand(t.Context(), l, waitingUntil(seconds(until))))
+		waiting = append(waiting, job.Due{Lease: l, State: job.Waiting, At: seconds(until)})
+	}
+	list("before all", job.Waiting, seconds(300).Add(-time.Microsecond), 10)
+	list("at the moment", job.Waiting, seconds(300), 10, waiting[1], waiting[3])
+	list("all", job.Waiting, leaseEnd, 10, waiting[1], waiting[3], waiting[2], waiting[0])
+	list("some", job.Waiting, leaseEnd, 3, waiting[1], waiting[3], waiting[2])
+	list("none", job.Waiting, leaseEnd, 0)
+	list("less than none", job.Waiting, leaseEnd, -1)
+	list("in another state", job.Paused, leaseEnd, 10)
+	next(seconds(300))
+
+	paused := bring(t, s, ada.ID, 20, job.Paused)
+	list("questions", job.Paused, paused.due.At, 10, paused.due)
+	next(seconds(300))
+	begun := bring(t, s, ada.ID, 21, job.Running)
+	lost, _, err := s.Queue.Renew(t.Context(), []job.Lease{begun.lease}, seconds(200))
+	must(t, err)
+	same(t, "what was lost", len(lost), 0)
+	next(seconds(200))
+	list("leases that ended", job.Running, seconds(200), 10, job.Due{Lease: begun.lease, State: job.Running, At: seconds(200)})
+	must(t, s.Queue.Finish(t.Context(), begun.lease, end(begun.task, job.Complete)))
+	next(seconds(300))
+	for _, d := range waiting {
+		_, _, err := s.Queue.Cancel(t.Context(), d.ID, noon, nil, "")
+		must(t, err)
+	}
+	next(paused.due.At)
+	list("when they are cancelled", job.Waiting, leaseEnd, 10)
+
+	// A moment that is over, and another's number or time, take nothing.
+	for what, d := range map[string]job.Due{
+		"another time":    {Lease: paused.due.Lease, State: job.Paused, At: paused.due.At.Add(time.Microsecond)},
+		"no time":         {Lease: paused.due.Lease, State: job.Paused},
+		"another state":   {Lease: paused.due.Lease, State: job.Waiting, At: paused.due.At},
+		"another attempt": {Lease: job.Lease{Seq: paused.due.Seq, Attempt: paused.due.Attempt + 1}, State: job.Paused, At: paused.due.At},
+		"another number":  {Lease: job.Lease{Seq: 12345, Attempt: 1}, State: job.Paused, At: paused.due.At},
+	} {
+		_, err := s.Queue.Take(t.Context(), d, leaseEnd)
+		wantError(t, what, err, job.ErrLost)
+	}
+	take(t, s, paused.due)
+	_, err = s.Queue.ByToken(t.Context(), prompt(20).Token)
+	wantError(t, "a question that expired", err, job.ErrNotFound)
+}
+
+// testQueueWaiting pages through the jobs that are accepted, some of them at the
+// same moment.
+func testQueueWaiting(t *testing.T, s Stores) {
+	a := create(t, s.Accounts, person("ada"))
+	var want []job.Due
+	for n := range 23 {
+		task := task(a.ID, n)
+		task.Created = seconds(n / 5)
+		l := accept(t, s, task)
+		want = append(want, job.Due{Lease: l, State: job.Accepted, At: task.Created})
+	}
+	// The clock was set back.
+	early := task(a.ID, 100)
+	early.Created = noon.Add(-time.Hour)
+	want = append([]job.Due{{Lease: accept(t, s, early), State: job.Accepted, At: early.Created}}, want...)
+	bring(t, s, a.ID, 101, job.Running)
+	bring(t, s, a.ID, 102, job.Waiting)
+	gone := bring(t, s, a.ID, 103, job.Accepted)
+	_, _, err := s.Queue.Cancel(t.Context(), gone.task.ID, noon, nil, "")
+	must(t, err)
+
+	for _, limit := range []int{1, 2, 5, 7, 24, 100} {
+		var got []job.Due
+		for after := (job.Due{}); ; {
+			page, err := s.Queue.Waiting(t.Context(), after, limit)
+			must(t, err)
+			if len(page) > limit {
+				t.Fatalf("%d in a page of %d", len(page), limit)
+			}
+			if len(page) == 0 {
+				break
+			}
+			got = append(got, page...)
+			after = page[len(page)-1]
+		}
+		same(t, "in pages", got, want)
+	}
+	// One that was taken since is no end of the listing.
+	take(t, s, want[3])
+	page, err := s.Queue.Waiting(t.Context(), want[3], 2)
+	must(t, err)
+	same(t, "after one that was taken", page, want[4:6])
+	page, err = s.Queue.Waiting(t.Context(), job.Due{}, 0)
+	must(t, err)
+	same(t, "without a limit", page, []job.Due(nil))
+}
+
+// testQueueVoid ends all leases at once, as a process does that starts.
+func testQueueVoid(t *testing.T, s Stores) {
+	a := create(t, s.Accounts, person("ada"))
+	n := 0
+	before := map[int64]all{}
+	var jobs []held
+	for from := range transitions {
+		n++
+		h := bring(t, s, a.ID, n, from)
+		jobs = append(jobs, h)
+	}
+	for i, h := range jobs { // later ones may have ended the leases of earlier ones
+		before[h.lease.Seq] = lookAt(t, s, h, i+1)
+	}
+	must(t, s.Queue.Void(t.Context(), seconds(1000)))
+	list, err := s.Queue.Due(t.Context(), job.Running, seconds(1000), job.Due{}, 100)
+	must(t, err)
+	found := map[int64]job.Due{}
+	for _, d := range list {
+		found[d.Seq] = d
+	}
+	for i, h := range jobs {
+		was, is := before[h.lease.Seq], lookAt(t, s, h, i+1)
+		if was.View.State != job.Running {
+			same(t, "a job that is "+string(was.View.State), is, was)
+			continue
+		}
+		d := found[h.lease.Seq]
+		same(t, "since when it is due", d.At, seconds(1000))
+		if d.Attempt <= was.Stored.Lease.Attempt {
+			t.Errorf("attempt %d comes after %d", d.Attempt, was.Stored.Lease.Attempt)
+		}
+		wantError(t, "a change of before", s.Queue.Keep(t.Context(), was.Stored.Lease, job.Entry{Step: 90, Entries: []byte("x")}), job.ErrLost)
+		take(t, s, d)
+		delete(found, h.lease.Seq)
+	}
+	same(t, "what else is due", found, map[int64]job.Due{})
+}
+
+// testQueuePrune removes keys and programs when nothing needs them.
+func testQueuePrune(t *testing.T, s Stores) {
+	ada := create(t, s.Accounts, person("ada"))
+	bob := create(t, s.Accounts, person("bob"))
+	prune := func(what string, now time.Time, limit, want int) {
+		t.Helper()
+		n, err := s.Queue.Prune(t.Context(), now, limit)
+		must(t, err)
+		same(t, what, n, want)
+	}
+	prune("of nothing", noon, 10, 0)
+	for n := range 5 {
+		for _, a := range []account.ID{ada.ID, bob.ID} {
+			_, err := s.Queue.Reserve(t.Context(), a, job.Key{Hash: [32]byte{byte(n)}, Until: seconds(n)}, job.NewID(), noon.Add(-time.Hour))
+			must(t, err)
+		}
+	}
+	prune("before their end", noon.Add(-time.Microsecond), 100, 0)
+	prune("at their end", noon, 100, 2)
+	prune("some", seconds(3), 5, 5)
+	prune("none", seconds(3), 0, 0)
+	prune("the rest", seconds(3), 5, 1)
+	for n, want := range map[int]bool{3: false, 4: true} {
+		earlier, err := s.Queue.Reserve(t.Context(), ada.ID, job.Key{Hash: [32]byte{byte(n)}, Until: seconds(n)}, job.NewID(), noon.Add(-time.Hour))
+		must(t, err)
+		if found := earlier != (job.ID{}); found != want {
+			t.Errorf("key %d leads to a job: %t", n, found)
+		}
+	}
+	prune("all keys", seconds(4), 100, 3)
+
+	// Programs: of jobs at each moment of their lives.
+	has := func(what string, task *job.Task, want bool) {
+		t.Helper()
+		if _, err := s.Queue.Code(t.Context(), task.Program); (err == nil) != want {
+			t.Errorf("%s: the program is there: %t", what, err == nil)
+		}
+	}
+	n, finished := 0, 0
+	jobs := map[job.State]held{}
+	for from := range transitions {
+		n++
+		jobs[from] = bring(t, s, ada.ID, n, from)
+		if from.Finished() {
+			finished++
+		}
+	}
+	prune("too early", noon.Add(job.ProgramsKept), 100, 0)
+	late := noon.Add(job.ProgramsKept + time.Minute)
+	went := 0
+	for range 3 * len(jobs) {
+		n, err := s.Queue.Prune(t.Context(), late, 2)
+		must(t, err)
+		if n > 2 {
+			t.Errorf("%d went at once", n)
+		}
+		went += n
+	}
+	same(t, "how many went", went, finished)
+	for from, h := range jobs {
+		has(string(from), h.task, !from.Finished())
+	}
+	for _, h := range jobs {
+		_, _, err := s.Queue.Cancel(t.Context(), h.task.ID, noon, nil, "")
+		must(t, err)
+	}
+	late = late.Add(job.ProgramsKept + time.Minute)
+	prune("when those that stood were cancelled", late, 100, 3)
+
+	// One that is given again stays, from then on; a clock that is set back makes
+	// it no older.
+	again := task(ada.ID, 1000)
+	again.Program, again.Code, again.Created = jobs[job.Running].task.Program, jobs[job.Running].task.Code, late
+	l := accept(t, s, again)
+	back := task(ada.ID, 1001)
+	back.Program, back.Code, back.Created = again.Program, again.Code, noon
+	accept(t, s, back)
+	for _, id := range []job.ID{l.ID, back.ID} {
+		_, _, err := s.Queue.Cancel(t.Context(), id, noon, nil, "")
+		must(t, err)
+	}
+	l = take(t, s, due(t, s, jobs[job.Running].lease.Seq)) // its own may have been voided
+	must(t, s.Queue.Finish(t.Context(), l, end(jobs[job.Running].task, job.Complete)))
+	prune("given again", late, 100, 0)
+	prune("a day later", late.Add(job.ProgramsKept+time.Microsecond), 100, 1)
+	has("a day later", again, false)
+}

@@ -1,0 +1,296 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/job"
+	"ql/internal/webhook"
+)
+
+// held is a job that a test has brought somewhere.
+type held struct {
+	task  *job.Task
+	lease job.Lease // of the last attempt that had it, as that one knows it
+	due   job.Due   // as it was listed last
+}
+
+// The moments of a job's life beside its states.
+const (
+	released  job.State = "released"
+	takenOver job.State = "taken over"
+	voided    job.State = "voided"
+	answered  job.State = "answered"
+	stopping  job.State = "stopping"
+)
+
+// bring stores the job with a number and brings it to a moment of its life.
+func bring(t *testing.T, s Stores, a account.ID, n int, to job.State) held {
+	t.Helper()
+	h := held{task: task(a, n)}
+	h.lease = accept(t, s, h.task)
+	h.due = due(t, s, h.lease.Seq)
+	if to == job.Accepted {
+		return h
+	}
+	h.lease = take(t, s, h.due)
+	h.due = due(t, s, h.lease.Seq)
+	ctx := t.Context()
+	switch to {
+	case job.Running:
+	case stopping:
+		_, _, err := s.Queue.Cancel(ctx, h.task.ID, noon, nil, "")
+		must(t, err)
+	case released:
+		must(t, s.Queue.Release(ctx, h.lease, seconds(60), 1, time.Second))
+		h.due = due(t, s, h.lease.Seq)
+	case takenOver:
+		take(t, s, h.due)
+	case voided:
+		must(t, s.Queue.Void(ctx, leaseEnd))
+	case job.Paused, answered:
+		must(t, s.Queue.Stand(ctx, h.lease, pausedAt(n)))
+		h.due = due(t, s, h.lease.Seq)
+		if to == answered {
+			_, err := s.Queue.Answer(ctx, h.task.ID, answer(n), leaseEnd)
+			must(t, err)
+		}
+	case job.Waiting:
+		must(t, s.Queue.Stand(ctx, h.lease, waitingUntil(seconds(70))))
+		h.due = due(t, s, h.lease.Seq)
+	default:
+		must(t, s.Queue.Finish(ctx, h.lease, end(h.task, to)))
+	}
+	return h
+}
+
+// all is everything that can be seen of a job.
+type all struct {
+	View       *job.View
+	Stored     *job.Stored
+	LoadError  error
+	Deliveries []webhook.Delivery
+	Reply      [32]byte
+	Token      job.ID
+}
+
+func lookAt(t *testing.T, s Stores, h held, n int) (a all) {
+	t.Helper()
+	a.View = view(t, s, h.task.ID)
+	a.Stored, a.LoadError = s.Queue.Load(t.Context(), h.lease.Seq)
+	var err error
+	a.Deliveries, err = s.Deliveries.ByJob(t.Context(), h.task.ID)
+	must(t, err)
+	a.Reply, _, err = s.Queue.Answered(t.Context(), h.task.ID, prompt(n).ID)
+	must(t, err)
+	a.Token, err = s.Queue.ByToken(t.Context(), prompt(n).Token)
+	if err != nil {
+		wantError(t, "ByToken", err, job.ErrNotFound)
+	}
+	return a
+}
+
+// operations are all changes that somebody can try at a job, with what he knows
+// of it.
+func operations(t *testing.T, s Stores, n int) map[string]func(held) error {
+	ctx, q := t.Context(), s.Queue
+	return map[string]func(held) error{
+		"Take": func(h held) error {
+			_, err := q.Take(ctx, h.due, leaseEnd)
+			return err
+		},
+		"Renew": func(h held) error {
+			lost, stop, err := q.Renew(ctx, []job.Lease{h.lease}, leaseEnd.Add(time.Minute))
+			switch {
+			case err != nil || len(lost) == 0 && len(stop) == 0:
+				return err
+			case len(lost) == 1 && len(stop) == 0 && lost[0] == h.lease:
+				return job.ErrLost
+			case len(stop) == 1 && len(lost) == 0 && stop[0] == h.lease:
+				return job.ErrStopping
+			}
+			return fmt.Errorf("lost %v, stopping %v", lost, stop)
+		},
+		"Keep":    func(h held) error { return q.Keep(ctx, h.lease, job.Entry{Step: 50, Entries: []byte("kept")}) },
+		"Save":    func(h held) error { return q.Save(ctx, h.lease, []byte("saved"), shown()) },
+		"Pause":   func(h held) error { return q.Stand(ctx, h.lease, pausedAt(n)) },
+		"Wait":    func(h held) error { return q.Stand(ctx, h.lease, waitingUntil(seconds(80))) },
+		"Release": func(h held) error { return q.Release(ctx, h.lease, seconds(90), 2, time.Second) },
+		"Finish":  func(h held) error { return q.Finish(ctx, h.lease, end(h.task, job.Complete)) },
+		"Answer": func(h held) error {
+			_, err := q.Answer(ctx, h.task.ID, answer(n), leaseEnd)
+			return err
+		},
+		"another answer": func(h held) error {
+			a := answer(n)
+			a.Prompt = "another question"
+			_, err := q.Answer(ctx, h.task.ID, a, leaseEnd)
+			return err
+		},
+		"Cancel": func(h held) error {
+			before := view(t, s, h.task.ID).State
+			state, did, err := q.Cancel(ctx, h.task.ID, seconds(95), []byte(`{"code":"cancelled"}`), "msg-cancel-"+h.task.ID.String())
+			if err != nil {
+				return err
+			}
+			if after := view(t, s, h.task.ID).State; state != after || did != (before != after) {
+				return fmt.Errorf("from %s to %s, it says %s, %t", before, after, state, did)
+			}
+			return nil
+		},
+		"Void": func(held) error { return q.Void(ctx, leaseEnd) },
+	}
+}
+
+// outcome is what comes of an operation, and the state of the job then. Where
+// that is "", nothing changes.
+type outcome struct {
+	err   error
+	state job.State
+}
+
+// byLease are the outcomes of what an attempt does.
+func byLease(each map[string]outcome, other outcome) map[string]outcome {
+	for _, name := range []string{"Renew", "Keep", "Save", "Pause", "Wait", "Release", "Finish"} {
+		if _, ok := each[name]; !ok {
+			each[name] = other
+		}
+	}
+	return each
+}
+
+var (
+	lost      = outcome{err: job.ErrLost}
+	notPaused = outcome{err: job.ErrNotPaused}
+	nothing   = outcome{}
+)
+
+// transitions has a row for every moment of a job's life and in it what comes
+// of every operation.
+var transitions = map[job.State]map[string]outcome{
+	job.Accepted: byLease(map[string]outcome{
+		"Take": {state: job.Running}, "Answer": notPaused, "Cancel": {state: job.Cancelled}, "Void": nothing,
+	}, lost),
+	job.Running: {
+		"Take": {state: job.Running}, "Renew": {state: job.Running}, "Keep": {state: job.Running}, "Save": {state: job.Running},
+		"Pause": {state: job.Paused}, "Wait": {state: job.Waiting}, "Release": {state: job.Running}, "Finish": {state: job.Complete},
+		"Answer": notPaused, "Cancel": {state: job.Running}, "Void": {state: job.Running},
+	},
+	stopping: {
+		"Take": {state: job.Running}, "Renew": {err: job.ErrStopping, state: job.Running}, "Keep": {state: job.Running}, "Save": {state: job.Running},
+		"Pause": {err: job.ErrStopping}, "Wait": {err: job.ErrStopping}, "Release": {state: job.Running}, "Finish": {state: job.Complete},
+		"Answer": notPaused, "Cancel": nothing, "Void": {state: job.Running},
+	},
+	released: byLease(map[string]outcome{
+		"Take": {state: job.Running}, "Answer": notPaused, "Cancel": {state: job.Running}, "Void": {state: job.Running},
+	}, lost),
+	takenOver: byLease(map[string]outcome{
+		"Take": lost, "Answer": notPaused, "Cancel": {state: job.Running}, "Void": {state: job.Running},
+	}, lost),
+	voided: byLease(map[string]outcome{
+		"Take": lost, "Answer": notPaused, "Cancel": {state: job.Running}, "Void": {state: job.Running},
+	}, lost),
+	job.Paused: byLease(map[string]outcome{
+		"Take": {state: job.Running}, "Answer": {state: job.Running}, "Cancel": {state: job.Cancelled}, "Void": nothing,
+	}, lost),
+	answered: byLease(map[string]outcome{
+		"Take": lost, "Answer": notPaused, "Cancel": {state: job.Running}, "Void": {state: job.Running},
+	}, lost),
+	job.Waiting: byLease(map[string]outcome{
+		"Take": {state: job.Running}, "Answer": notPaused, "Cancel": {state: job.Cancelled}, "Void": nothing,
+	}, lost),
+	job.Complete:  finished(),
+	job.Failed:    finished(),
+	job.Declined:  finished(),
+	job.Cancelled: finished(),
+	job.Expired:   finished(),
+}
+
+func finished() map[string]outcome {
+	return byLease(map[string]outcome{"Take": lost, "Answer": notPaused, "Cancel": nothing, "Void": nothing}, lost)
+}
+
+// testQueueTransitions tries every operation at every moment.
+func testQueueTransitions(t *testing.T, s Stores) {
+	n := 0
+	for from, row := range transitions {
+		for name, want := range row {
+			n++
+			a := create(t, s.Accounts, person(numbered("user", n)))
+			what := fmt.Sprintf("%s of a job that is %s", name, from)
+			operation := operations(t, s, n)[name]
+			h := bring(t, s, a.ID, n, from)
+			bystander := bring(t, s, a.ID, 10_000+n, job.Waiting)
+			before, others := lookAt(t, s, h, n), lookAt(t, s, bystander, n)
+			wantError(t, what, operation(h), want.err)
+			after := lookAt(t, s, h, n)
+			if want.state == "" {
+				same(t, what, after, before)
+			} else if after.View.State != want.state {
+				t.Errorf("%s: it is %s then, want %s", what, after.View.State, want.state)
+			}
+			wantError(t, what+", and load it", after.LoadError, map[bool]error{true: job.ErrLost}[after.View.State.Finished()])
+			same(t, what+": another job", lookAt(t, s, bystander, n).View, others.View)
+			must(t, s.Accounts.Delete(t.Context(), a.ID)) // nothing of it is due then
+		}
+	}
+}
+
+// testQueueEveryTransition holds the table to have every operation.
+func testQueueEveryTransition(t *testing.T, s Stores) {
+	for name := range operations(t, s, 0) {
+		for from, row := range transitions {
+			if _, ok := row[name]; !ok && name != "another answer" {
+				t.Errorf("%s of a job that is %s is not tested", name, from)
+			}
+		}
+	}
+	a := create(t, s.Accounts, person("ada"))
+	n := 0
+	for from := range transitions {
+		n++
+		h := bring(t, s, a.ID, n, from)
+		before := lookAt(t, s, h, n)
+		wantError(t, "another question's answer to one that is "+string(from), operations(t, s, n)["another answer"](h), job.ErrNotPaused)
+		same(t, "after another question's answer", lookAt(t, s, h, n), before)
+	}
+	_, err := s.Queue.Answer(t.Context(), job.NewID(), answer(1), leaseEnd)
+	wantError(t, "an answer to no job", err, job.ErrNotPaused)
+	_, _, err = s.Queue.Cancel(t.Context(), job.NewID(), noon, nil, "msg")
+	wantError(t, "the end of no job", err, job.ErrNotFound)
+}
+
+// testQueueRounds takes one job through many attempts: the lease of none but the
+// last holds.
+func testQueueRounds(t *testing.T, s Stores) {
+	a := create(t, s.Accounts, person("ada"))
+	task := task(a.ID, 1)
+	l := accept(t, s, task)
+	var earlier []job.Lease
+	for round := range 6 {
+		earlier = append(earlier, l)
+		l = take(t, s, due(t, s, l.Seq))
+		must(t, s.Queue.Keep(t.Context(), l, job.Entry{Step: int64(round), Entries: []byte{byte(round)}}))
+		if lost, _, err := s.Queue.Renew(t.Context(), append(earlier, l), leaseEnd); err != nil || len(lost) != len(earlier) {
+			t.Errorf("in round %d %d of %d were lost, %v", round, len(lost), len(earlier), err)
+		}
+		for _, old := range earlier {
+			for name, operation := range operations(t, s, 1) {
+				switch name {
+				case "Take", "Answer", "another answer", "Cancel", "Void":
+					continue
+				}
+				wantError(t, fmt.Sprintf("%s by attempt %d in round %d", name, old.Attempt, round), operation(held{task: task, lease: old}), job.ErrLost)
+			}
+		}
+		switch round % 3 {
+		case 0:
+			must(t, s.Queue.Release(t.Context(), l, seconds(round), 0, 0))
+		case 1:
+			must(t, s.Queue.Void(t.Context(), seconds(round)))
+		}
+	}
+	same(t, "the journal", load(t, s, l.Seq).Journal, [][]byte{{0}, {1}, {2}, {3}, {4}, {5}})
+}

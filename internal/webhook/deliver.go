@@ -1,0 +1,151 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"ql/internal/job"
+	"ql/internal/network"
+)
+
+const (
+	// maxAnswer is how many bytes of an answer are kept.
+	maxAnswer = 256
+	// maxError bounds what is kept of an error.
+	maxError = 256
+	// settleTime is how long the store may take to note an attempt.
+	settleTime = 10 * time.Second
+)
+
+// deliver makes one attempt and notes what became of it. Where it cannot, since
+// the process dies or the store fails, the claim ends by itself and the next
+// attempt follows.
+func (s *Sender) deliver(d Delivery) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.putOff(d, fmt.Errorf("panic: %v", p))
+		}
+	}()
+	request, err := s.request(d)
+	if errors.Is(err, job.ErrNotFound) {
+		now := s.o.Clock()
+		s.settle(d, Attempt{Number: d.Attempts + 1, At: now, Error: "the job is kept no more"}, Stopped, now)
+		return
+	}
+	if err != nil {
+		s.putOff(d, err)
+		return
+	}
+	at := s.o.Clock()
+	answer, err := s.o.Client.Do(s.calls, request)
+	ended := s.o.Clock()
+	if err != nil && s.calls.Err() != nil {
+		s.release(d, ended) // broken off by our own stop
+		return
+	}
+	a := Attempt{
+		Number: d.Attempts + 1, At: at, Took: ended.Sub(at).Truncate(time.Microsecond),
+		Status: answer.Status, Answer: printable(answer.Body, maxAnswer),
+	}
+	switch {
+	case err != nil:
+		a.Error = describe(err)
+	case a.Status >= 300 && a.Status <= 399:
+		a.Error = "redirects are not followed"
+	}
+	state, next := decide(a, retryAfter(answer), ended)
+	s.settle(d, a, state, next)
+}
+
+// request makes what is sent, anew for each attempt: its time, and the secrets
+// that are valid then.
+func (s *Sender) request(d Delivery) (network.Request, error) {
+	body, err := s.o.Body(s.calls, d)
+	if err != nil {
+		return network.Request{}, err
+	}
+	secrets, err := s.o.Secrets(s.calls, d.Account)
+	if err != nil {
+		return network.Request{}, err
+	}
+	if len(secrets) == 0 {
+		return network.Request{}, errors.New("the account has no webhook secret")
+	}
+	header, err := sign(d.ID, s.o.Clock(), body, secrets)
+	if err != nil {
+		return network.Request{}, err
+	}
+	header["Content-Type"] = []string{"application/json"}
+	return network.Request{Method: "POST", URL: d.URL, Header: header, Body: body}, nil
+}
+
+func (s *Sender) settle(d Delivery, a Attempt, state State, at time.Time) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.calls), settleTime)
+	defer cancel()
+	if err := s.o.Store.Settle(ctx, d, a, state, at); err != nil {
+		s.unnoted(d, err)
+		return
+	}
+	s.o.Tried(a, state)
+}
+
+// putOff ends a claim after a failure of the service itself: the server has
+// heard nothing, so it is no attempt.
+func (s *Sender) putOff(d Delivery, err error) {
+	s.o.Log.Error("a webhook could not be made and will be tried again", "delivery", d.ID, "job", d.Job, "error", err)
+	s.release(d, s.o.Clock().Add(retry))
+}
+
+func (s *Sender) release(d Delivery, due time.Time) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.calls), settleTime)
+	defer cancel()
+	if err := s.o.Store.Release(ctx, d, due); err != nil {
+		s.unnoted(d, err)
+	}
+}
+
+// unnoted says that a claim was not ended, which then ends by itself.
+func (s *Sender) unnoted(d Delivery, err error) {
+	if !errors.Is(err, ErrLost) { // repeated by hand meanwhile
+		s.o.Log.Error("an attempt of a webhook could not be noted and may be made again", "delivery", d.ID, "job", d.Job, "error", err)
+	}
+}
+
+func retryAfter(a network.Answer) string {
+	if values := a.Header["Retry-After"]; len(values) > 0 {
+		return strings.TrimSpace(values[0])
+	}
+	return ""
+}
+
+// describe says why there was no answer.
+func describe(err error) string {
+	var e *network.Error
+	if errors.As(err, &e) {
+		return printable([]byte(e.Message), maxError)
+	}
+	return "the call failed"
+}
+
+// printable returns the start of a text, at most some bytes of it, without what
+// could confuse a terminal or a page.
+func printable(text []byte, most int) string {
+	var b strings.Builder
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		if !unicode.IsPrint(r) {
+			r = ' '
+		}
+		if b.Len()+utf8.RuneLen(r) > most {
+			break
+		}
+		b.WriteRune(r)
+		text = text[size:]
+	}
+	return b.String()
+}

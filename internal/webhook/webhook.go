@@ -1,0 +1,122 @@
+// Package webhook tells callers' servers that a job has finished, after the
+// Standard Webhooks specification: signed, under the same id at every attempt,
+// at least once, again and again for three days where a server does not take
+// it. It declares the Store that keeps deliveries and their attempts.
+//
+// A delivery is written by the store with its job's end, and what it says comes
+// from the function that the Sender is given; how a call leaves the node is the
+// business of internal/network.
+package webhook
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/job"
+)
+
+// State is where a delivery stands.
+type State string
+
+// The states. Only Repeat leaves one of the last three.
+const (
+	Pending   State = "pending"   // due at a moment
+	Delivered State = "delivered" // settled: the server took it
+	Stopped   State = "stopped"   // settled: the server wants no more, or there is nothing to tell any more
+	Exhausted State = "exhausted" // settled: the server never took it
+)
+
+// Valid reports whether s is one of the states.
+func (s State) Valid() bool {
+	return s == Pending || s == Delivered || s == Stopped || s == Exhausted
+}
+
+// Delivery is what a server is to be told: that a job has finished.
+type Delivery struct {
+	Seq      int64  // its number in the store; later ones have greater ones
+	ID       string // the same at all attempts
+	Account  account.ID
+	Job      job.ID
+	URL      string
+	State    State
+	Attempts int       // that came to an end
+	Due      time.Time // of the next attempt, or when a claim ends; zero when settled
+	Made     time.Time
+	Settled  time.Time // zero while it is not
+}
+
+// NewID returns a fresh ID of a delivery.
+func NewID() string { return "msg_" + job.NewID().String() }
+
+// Attempt is what became of one call.
+type Attempt struct {
+	Number int // 1 for the first
+	At     time.Time
+	Took   time.Duration // to the microsecond
+	Status int           // of HTTP; 0 where there was no answer
+	Answer string        // its start, printable
+	Error  string        // why there was no answer, or why it does not count
+}
+
+// Errors of a Store.
+var (
+	ErrNotFound = errors.New("webhook delivery not found")
+	// ErrLost says that a delivery is no longer in the hands of who claimed it.
+	// Nothing was changed.
+	ErrLost = errors.New("the webhook delivery is in other hands")
+)
+
+// Store keeps deliveries. Each method is one whole change, committed when it
+// returns nil, and safe for concurrent use, also from several processes. Times
+// are kept to the microsecond, in UTC.
+//
+// A delivery that is due is claimed for a while: its Due moves to the end of
+// that while. It is in the hands of who claimed it as long as Due and Attempts
+// are as they were left by the claim. A claim that ends by itself, since its
+// process died, leaves the delivery due again: it may have been sent, and will
+// be once more.
+type Store interface {
+	// Due lists deliveries that are due at a moment, the longest due first, from
+	// one after a given one on; from the first after the zero Delivery.
+	Due(ctx context.Context, now time.Time, after Delivery, limit int) ([]Delivery, error)
+	// Next returns when the first delivery becomes due, or a claim ends, after a
+	// moment; zero for never.
+	Next(ctx context.Context, after time.Time) (time.Time, error)
+	// Claim takes those of the deliveries that nobody has changed since they were
+	// listed, until a moment, and returns them as they are then, in their order.
+	Claim(ctx context.Context, list []Delivery, until time.Time) ([]Delivery, error)
+	// Settle ends a claim by an attempt, whose number is d.Attempts + 1. Where s
+	// is Pending the next one is due at a moment; otherwise that moment is when
+	// the delivery was settled. ErrLost where d is in other hands.
+	Settle(ctx context.Context, d Delivery, a Attempt, s State, at time.Time) error
+	// Release ends a claim without an attempt; the delivery is due at a moment.
+	Release(ctx context.Context, d Delivery, due time.Time) error
+
+	// ByID finds a delivery; ErrNotFound where there is none.
+	ByID(ctx context.Context, id string) (Delivery, error)
+	// ByJob returns the deliveries of a job, the newest first.
+	ByJob(ctx context.Context, id job.ID) ([]Delivery, error)
+	// List returns an account's deliveries, the newest first.
+	List(ctx context.Context, a account.ID, q Query) ([]Delivery, error)
+	// Attempts returns the attempts of a delivery, the first first.
+	Attempts(ctx context.Context, id string) ([]Attempt, error)
+
+	// Repeat makes a delivery due now, settled or not, and returns it as it is
+	// then. Its attempts are counted on. It ends a claim, so that one which is
+	// being sent is sent twice.
+	Repeat(ctx context.Context, id string, now time.Time) (Delivery, error)
+	// Forget removes up to limit deliveries that were settled before a moment,
+	// with their attempts, and returns how many.
+	Forget(ctx context.Context, before time.Time, limit int) (int, error)
+}
+
+// Query is what a listing asks for.
+type Query struct {
+	State State // "" for all
+	Limit int   // the most that are returned; below 1 nothing is
+	// Before asks for those that follow this delivery of the account in the
+	// listing; "" for the first. After one that is not there follows nothing.
+	Before string
+}

@@ -1,0 +1,458 @@
+package worker
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/admit"
+	"ql/internal/engine"
+	"ql/internal/execution"
+	"ql/internal/fault"
+	"ql/internal/job"
+	"ql/internal/wire"
+	"ql/lang/bytecode"
+	"ql/lang/vm"
+)
+
+// attempt is one try at running a job, from its start or from where an earlier
+// one stopped.
+type attempt struct {
+	w     *Worker
+	lease job.Lease
+	from  job.State // that the job was taken in
+	live  *live
+
+	// Of a job that was just accepted or answered these are there; otherwise
+	// they are loaded.
+	job     *job.Summary
+	account account.Account
+	limits  account.Limits
+	spec    execution.Spec
+	program *bytecode.Program
+	state   engine.State
+	machine *vm.Machine
+	loaded  bool
+
+	x            *execution.Execution
+	journal      *journal
+	parts        [][]byte // of the journal, as stored
+	ran          time.Duration
+	began        time.Time
+	failures     int
+	snapshotSize int
+	saved        int64 // how much of the output is stored
+	rest         bool  // there are rows to remove in the end
+	stopping     bool
+	webhook      bool // its end is to be told
+}
+
+func (a *attempt) seal(kind string, plain []byte) ([]byte, error) {
+	return a.w.o.Sealer.Seal(a.lease.Account, sealName(kind, a.lease.ID), plain)
+}
+
+func (a *attempt) open(kind string, sealed []byte) ([]byte, error) {
+	return a.w.o.Sealer.Open(a.lease.Account, sealName(kind, a.lease.ID), sealed)
+}
+
+// run drives a job until it ends, stands or is cut off. It never panics.
+func (w *Worker) run(a *attempt) {
+	ctx, cancel := context.WithCancelCause(w.ctx)
+	defer cancel(nil)
+	a.live = &live{lease: a.lease, cancel: cancel, changed: make(chan struct{}), done: make(chan struct{})}
+	w.mu.Lock()
+	w.lives[a.lease.ID] = a.live
+	w.mu.Unlock()
+	w.notify(a.lease.ID)
+	err := a.guarded(ctx)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause // whatever it looked like where it was cut off
+	}
+	if err != nil {
+		a.settle(ctx, err)
+	}
+	close(a.live.done)
+	w.mu.Lock()
+	if w.lives[a.lease.ID] == a.live {
+		delete(w.lives, a.lease.ID)
+	}
+	w.mu.Unlock()
+	a.close()
+	w.notify(a.lease.ID)
+	w.nudge()
+}
+
+// guarded is drive; a panic is an error.
+func (a *attempt) guarded(ctx context.Context) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("an attempt at a job panicked: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return a.drive(ctx)
+}
+
+func (a *attempt) close() {
+	if a.x != nil {
+		a.x.Close()
+	}
+	if a.machine != nil {
+		a.machine.Release()
+	}
+}
+
+// drive does an attempt. The error says that it was cut off: whether the job
+// has another, and when, is settled by the caller.
+func (a *attempt) drive(ctx context.Context) error {
+	if !a.loaded {
+		if err := a.load(ctx); err != nil {
+			return err
+		}
+	}
+	if a.stopping {
+		return errStopped
+	}
+	ticket, err := a.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer ticket.Leave()
+	a.began = time.Now()
+	ctx, cancel := context.WithTimeout(ctx, max(a.limits.AsyncTime-a.ran, 0))
+	defer cancel()
+	if a.x == nil {
+		if a.x, err = a.w.o.Host.Open(ctx, a.lease.ID, a.account, a.limits, a.spec, ticket); err != nil {
+			return err
+		}
+	}
+	if a.machine == nil {
+		a.machine = a.x.Machine(a.program)
+	}
+	a.x.Pace = &pace{Ticket: ticket, live: a.live, machine: a.machine}
+	a.journal = newJournal(a)
+	if len(a.parts) > 0 {
+		if err := a.journal.recover(engine.WithPace(ctx, a.x.Pace), a.parts, a.x.Databases()); err != nil {
+			return err
+		}
+	}
+	run := a.x.Run(a.machine, a.state, a.journal)
+	if a.from == job.Paused {
+		if err := a.expire(ctx, run); err != nil {
+			return err
+		}
+	}
+	out, err := run.Continue(ctx)
+	ticket.Rest()
+	return a.end(ctx, run, out, err)
+}
+
+// enter waits for the account's turn, however long it takes.
+func (a *attempt) enter(ctx context.Context) (*admit.Ticket, error) {
+	for {
+		t, err := a.w.o.Gate.Enter(ctx, admit.Ask{Account: int64(a.lease.Account), Most: a.limits.Concurrent, Memory: a.limits.Memory})
+		var refused *admit.Refused
+		if !errors.As(err, &refused) {
+			return t, err
+		}
+	}
+}
+
+// load reads what the job was accepted with, and where it stands.
+func (a *attempt) load(ctx context.Context) error {
+	s, err := a.w.o.Queue.Load(ctx, a.lease.Seq)
+	if err != nil {
+		return err
+	}
+	if s.Lease.Attempt != a.lease.Attempt {
+		return job.ErrLost
+	}
+	if a.account, err = a.w.o.Accounts.ByID(ctx, s.Account); err != nil {
+		return err
+	}
+	a.limits = a.w.o.Limits(a.account.Plan)
+	return a.take(ctx, s)
+}
+
+// take makes the attempt go on from what is stored.
+func (a *attempt) take(ctx context.Context, s *job.Stored) error {
+	plain, err := a.open(sealTask, s.Spec)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(plain, &a.spec); err != nil {
+		return err
+	}
+	if a.program, err = a.w.program(ctx, s.Program); err != nil {
+		return err
+	}
+	a.job, a.parts, a.ran, a.failures, a.stopping = &s.Summary, s.Journal, s.Ran, s.Failures, s.Stopping
+	a.webhook = s.Webhook != ""
+	a.rest = a.rest || len(s.Journal) > 0 || s.Snapshot != nil || len(s.Output) > 0
+	a.loaded = true
+	if s.Snapshot == nil {
+		return nil
+	}
+	if plain, err = a.open(sealSnapshot, s.Snapshot); err != nil {
+		return err
+	}
+	a.snapshotSize = len(plain)
+	return a.restore(plain, s.Output)
+}
+
+// A stored state is the length of the engine's as JSON, that, and the machine's
+// snapshot.
+func writeState(s engine.State, snapshot []byte) ([]byte, error) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	b := binary.AppendUvarint(make([]byte, 0, len(text)+len(snapshot)+8), uint64(len(text)))
+	return append(append(b, text...), snapshot...), nil
+}
+
+func (a *attempt) restore(stored, output []byte) error {
+	n, size := binary.Uvarint(stored)
+	if size <= 0 || n > uint64(len(stored)-size) {
+		return vm.ErrCorrupt
+	}
+	text, snapshot := stored[size:size+int(n)], stored[size+int(n):]
+	if err := json.Unmarshal(text, &a.state); err != nil {
+		return fmt.Errorf("%w: %w", vm.ErrCorrupt, err)
+	}
+	m, err := vm.Restore(a.program, snapshot, output)
+	if err != nil {
+		return err
+	}
+	a.machine = m
+	a.saved = int64(len(m.Output()))
+	return nil
+}
+
+// expire tells the script that nobody answered in time. That is kept first: a
+// later attempt finds the question gone.
+func (a *attempt) expire(ctx context.Context, run *engine.Run) error {
+	told, err := run.Expire()
+	if err != nil {
+		return err
+	}
+	sealed, err := a.seal(sealJournal, appendTold(nil, told))
+	if err != nil {
+		return err
+	}
+	a.rest = true
+	return a.w.o.Queue.Keep(ctx, a.lease, job.Entry{Step: told.Seq, Entries: sealed})
+}
+
+// end stores how an attempt came out.
+func (a *attempt) end(ctx context.Context, run *engine.Run, out engine.Outcome, err error) error {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errStopped), errors.Is(cause, errTaken), errors.Is(cause, errDrain):
+		return cause
+	}
+	switch out.Status {
+	case engine.Interrupted:
+		if errors.Is(err, errDrain) {
+			return errors.Join(err, a.save(context.WithoutCancel(ctx), run))
+		}
+		return err
+	case engine.Paused, engine.Waiting:
+		if err != nil {
+			return err
+		}
+		return a.stand(ctx, run, out)
+	case engine.Done:
+		return a.finish(ctx, job.Complete, nil)
+	case engine.Declined:
+		return a.finish(ctx, job.Declined, nil)
+	}
+	if err != nil {
+		a.x.Blame(err)
+	}
+	state := job.Failed
+	if isExpiry(out.Err) {
+		state = job.Expired
+	}
+	return a.finish(ctx, state, a.x.Failed(out.Err, a.x.AsyncTimes()))
+}
+
+// isExpiry tells whether a script ended at a question that nobody answered in
+// time: the same code raised elsewhere is the script's own.
+func isExpiry(e *vm.Error) bool {
+	return e.Code == engine.Expired && (e.Step == "CONFIRM" || e.Step == "GATHER")
+}
+
+// elapsed is how long the job has run, this attempt with it.
+func (a *attempt) elapsed() time.Duration {
+	if a.began.IsZero() {
+		return a.ran
+	}
+	return a.ran + time.Since(a.began)
+}
+
+// snapshot returns the state to store, sealed, and what there is to show.
+func (a *attempt) snapshot(run *engine.Run) ([]byte, job.Progress, error) {
+	state, err := run.Machine().Snapshot()
+	if err != nil {
+		return nil, job.Progress{}, err
+	}
+	plain, err := writeState(run.State(), state)
+	if err != nil {
+		return nil, job.Progress{}, err
+	}
+	a.snapshotSize = len(plain)
+	sealed, err := a.seal(sealSnapshot, plain)
+	p := progress(run.Machine(), a.saved)
+	p.Ran = a.elapsed()
+	return sealed, p, err
+}
+
+// save stores a snapshot in place of the journal.
+func (a *attempt) save(ctx context.Context, run *engine.Run) error {
+	sealed, p, err := a.snapshot(run)
+	if err != nil {
+		return err
+	}
+	if a.snapshotSize > a.limits.SnapshotBytes {
+		return nil // the journal goes on growing instead
+	}
+	if err := a.w.o.Queue.Save(ctx, a.lease, sealed, p); err != nil {
+		return err
+	}
+	a.saved = p.From + int64(len(p.Output))
+	a.rest = true
+	a.forget(ctx, a.journal.reset(), math.MaxInt64)
+	return nil
+}
+
+// forget removes receipts that are no longer needed. Those that stay for a
+// fault are never looked at again.
+func (a *attempt) forget(ctx context.Context, databases []string, upTo int64) {
+	ctx = engine.WithPace(ctx, a.x.Pace)
+	for _, name := range databases {
+		if err := a.x.Databases().ForgetReceipts(ctx, name, a.lease.ID, upTo); err != nil {
+			a.w.o.Log.Warn("receipts of a job stay in its database", "job", a.lease.ID, "error", err)
+		}
+	}
+}
+
+// TooLarge is the error of a script that holds too much to be stored.
+type TooLarge struct{ Bytes, Most int }
+
+func (e *TooLarge) Error() string { return "the state of the script is too large to be stored" }
+
+// Explain makes the error of the script that stands at a step.
+func (e *TooLarge) Explain(step string) *wire.Error {
+	return &wire.Error{
+		Code: string(fault.LimitExceeded), Limit: "snapshot", Max: int64(e.Most), Step: step,
+		Message: fmt.Sprintf("the script holds %d bytes at %s, and a script that stands still may hold %d", e.Bytes, step, e.Most),
+	}
+}
+
+// stand stores a job that waits for somebody or for a moment.
+func (a *attempt) stand(ctx context.Context, run *engine.Run, out engine.Outcome) error {
+	sealed, p, err := a.snapshot(run)
+	if err != nil {
+		return err
+	}
+	if a.snapshotSize > a.limits.SnapshotBytes {
+		large := &TooLarge{a.snapshotSize, a.limits.SnapshotBytes}
+		return a.finish(ctx, job.Failed, large.Explain(run.Machine().Effect().Step))
+	}
+	s := &job.Standing{State: job.Waiting, Until: out.Until, Snapshot: sealed, Progress: p}
+	if out.Status == engine.Paused {
+		s.State, s.Until = job.Paused, out.Prompt.Expires
+		if s.Prompt, err = a.w.prompt(a.lease, out.Prompt); err != nil {
+			return err
+		}
+	}
+	err = a.commit(ctx, func(ctx context.Context) error { return a.w.o.Queue.Stand(ctx, a.lease, s) })
+	if errors.Is(err, job.ErrStopping) {
+		return errStopped
+	}
+	if err != nil {
+		return err
+	}
+	a.forget(ctx, a.journal.reset(), math.MaxInt64)
+	return nil
+}
+
+// finish stores the end of a job.
+func (a *attempt) finish(ctx context.Context, state job.State, failure *wire.Error) error {
+	e := &job.End{Ran: a.elapsed(), Delivery: newDelivery(), Rest: a.rest || a.lease.Attempt > 1 || a.journal != nil && a.journal.kept > 0}
+	e.Record.Summary = *a.job
+	e.State, e.Finished = state, a.w.o.Clock()
+	execution.Record(&e.Record, a.machine, failure)
+	if err := a.commit(ctx, func(ctx context.Context) error { return a.w.o.Queue.Finish(ctx, a.lease, e) }); err != nil {
+		return err
+	}
+	a.w.o.Ended(state, e.Ran)
+	if a.webhook {
+		a.w.o.Wake()
+	}
+	if a.journal != nil && a.x != nil {
+		upTo := int64(-1)
+		if a.lease.Attempt > 1 {
+			upTo = math.MaxInt64 // the mark goes on shutting out earlier attempts
+		}
+		a.forget(context.WithoutCancel(ctx), a.journal.reset(), upTo)
+	}
+	return nil
+}
+
+// commitTime is how long the end of an attempt may take to be stored.
+const commitTime = 10 * time.Second
+
+// commit stores the end of an attempt, also where its own time is over. A fault
+// of the store leaves open whether it was done; a second time then finds the
+// job in other hands, which is as good.
+func (a *attempt) commit(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
+	defer cancel()
+	err := do(ctx)
+	if err == nil || errors.Is(err, job.ErrLost) || errors.Is(err, job.ErrStopping) {
+		return err
+	}
+	a.w.o.Log.Warn("the end of an attempt at a job was not stored at first", "job", a.lease.ID, "error", err)
+	return do(ctx)
+}
+
+// mostFailures is how many attempts in a row may be cut off by faults of the
+// service before the job fails.
+const mostFailures = 10
+
+// settle decides what becomes of a job whose attempt was cut off.
+func (a *attempt) settle(ctx context.Context, err error) {
+	w := a.w
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
+	defer cancel()
+	switch {
+	case errors.Is(err, job.ErrLost), errors.Is(err, engine.ErrSuperseded), errors.Is(err, errTaken):
+		return // somebody else has it
+	case errors.Is(err, errDrain):
+		err = w.o.Queue.Release(ctx, a.lease, w.o.Clock(), a.failures, a.elapsed())
+	case errors.Is(err, errStopped) && a.job != nil:
+		err = a.finish(ctx, job.Cancelled, nil)
+	case errors.Is(err, account.ErrNotFound):
+		return // its rows go with it
+	default:
+		a.failures++
+		if a.failures >= mostFailures && a.job != nil {
+			coded := fault.Of(err)
+			w.o.Log.Error("a job was given up after faults of the service", "id", coded.ID, "job", a.lease.ID, "failures", a.failures, "error", err)
+			err = a.finish(ctx, job.Failed, &wire.Error{Code: string(coded.Code), Message: coded.Message, ID: coded.ID})
+			break
+		}
+		again := w.o.Retry << min(a.failures-1, 6)
+		w.o.Log.Error("an attempt at a job was cut off and will be made again", "job", a.lease.ID, "failures", a.failures, "after", again, "error", err)
+		err = w.o.Queue.Release(ctx, a.lease, w.o.Clock().Add(again), a.failures, a.elapsed())
+	}
+	if err != nil && !errors.Is(err, job.ErrLost) {
+		w.o.Log.Error("how an attempt at a job ended was not stored: the job goes on when its lease ends", "job", a.lease.ID, "error", err)
+	}
+}

@@ -1,0 +1,313 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"ql/internal/engine"
+	"ql/internal/job"
+	"ql/lang/bytecode"
+	"ql/lang/value"
+)
+
+// journal is what one attempt at a job was told, see engine.Journal. Results
+// wait in pending until something commits them: a change of the account's
+// files or sessions in the store, a change of a database as its receipt there,
+// or the journal by itself where they have become many.
+type journal struct {
+	attempt *attempt
+	told    map[int64]engine.Told // by earlier attempts
+
+	pending []byte // written entries
+	first   int64  // the step of the first of them
+	inTx    bool   // they belong to a transaction that is not committed
+	kept    int    // bytes committed since the last snapshot
+
+	// change is what the effect under way commits with; it holds pending and the
+	// effect's own entry.
+	change *commit
+	// touched are the databases that may hold receipts, by the order of their
+	// first change.
+	touched map[string]bool
+	failed  error // of writing an entry
+}
+
+// commit is a part of the journal on its way to the disk.
+type commit struct {
+	step       int64
+	bytes      int
+	checkpoint *job.Checkpoint // where the store keeps it
+	receipt    bool            // it was written into a database
+}
+
+const (
+	// mostPending is how many bytes of results wait for a change to be kept with.
+	mostPending = 256 << 10
+	// leastJournal is how long a journal may be whatever the state's size.
+	leastJournal = 1 << 20
+)
+
+// The kinds of entries.
+const (
+	entryValue byte = iota
+	entryError
+	entryDatabase // a database that may hold receipts of the job
+)
+
+func appendTold(dst []byte, t engine.Told) []byte {
+	e := value.NewEncoder(dst)
+	if t.Err != nil {
+		e.Byte(entryError)
+		e.Int(t.Seq)
+		e.Text(t.Kind.String())
+		e.Text(t.Err.Code)
+		e.Text(t.Err.Message)
+		e.Value(t.Err.Data)
+		return e.Bytes()
+	}
+	e.Byte(entryValue)
+	e.Int(t.Seq)
+	e.Text(t.Kind.String())
+	e.Value(t.Value)
+	return e.Bytes()
+}
+
+func appendDatabase(dst []byte, name string) []byte {
+	e := value.NewEncoder(dst)
+	e.Byte(entryDatabase)
+	e.Text(name)
+	return e.Bytes()
+}
+
+// maxEntryBytes bounds what one stored part of a journal may decode to.
+const maxEntryBytes = 1 << 30
+
+// errJournal says that a stored journal cannot be read.
+var errJournal = errors.New("the journal of a job is damaged")
+
+// readEntries reads a part of a journal. Entries are written one encoder each,
+// so each is read by a decoder of its own.
+func readEntries(b []byte, told map[int64]engine.Told, databases map[string]bool) error {
+	for len(b) > 0 {
+		d := value.NewDecoder(b, maxEntryBytes)
+		switch kind := d.Byte(); kind {
+		case entryDatabase:
+			databases[d.Text()] = true
+		case entryValue, entryError:
+			t := engine.Told{Seq: d.Int()}
+			t.Kind = effectNamed(d.Text())
+			if kind == entryError {
+				t.Err = &value.Error{Code: d.Text(), Message: d.Text()}
+				t.Err.Data = d.Value()
+			} else {
+				t.Value = d.Value()
+			}
+			if t.Kind == bytecode.NoEffect {
+				return errJournal
+			}
+			told[t.Seq] = t
+		default:
+			return errJournal
+		}
+		if d.Err() != nil {
+			return fmt.Errorf("%w: %w", errJournal, d.Err())
+		}
+		b = b[len(b)-d.Rest():]
+	}
+	return nil
+}
+
+// effectNamed finds an effect by its name: numbers change between versions.
+func effectNamed(name string) bytecode.Effect { return effectNames[name] }
+
+var effectNames = func() map[string]bytecode.Effect {
+	names := map[string]bytecode.Effect{}
+	for e := bytecode.Now; e.Info().Name != ""; e++ {
+		names[e.Info().Name] = e
+	}
+	return names
+}()
+
+func newJournal(a *attempt) *journal {
+	return &journal{attempt: a, told: map[int64]engine.Told{}, touched: map[string]bool{}}
+}
+
+// recover reads what earlier attempts kept: in the store, and as receipts in
+// the databases that those name.
+func (j *journal) recover(ctx context.Context, parts [][]byte, databases engine.Databases) error {
+	a := j.attempt
+	for _, sealed := range parts {
+		b, err := a.open(sealJournal, sealed)
+		if err != nil {
+			return err
+		}
+		j.kept += len(b)
+		if err := readEntries(b, j.told, j.touched); err != nil {
+			return err
+		}
+	}
+	for name := range j.touched {
+		kept, err := databases.Receipts(ctx, name, a.lease.ID, a.lease.Attempt)
+		if err != nil {
+			return err
+		}
+		for _, k := range kept {
+			b, err := a.open(sealJournal, k.Bytes)
+			if err != nil {
+				return err
+			}
+			j.kept += len(b)
+			if err := readEntries(b, j.told, map[string]bool{}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Told implements engine.Journal.
+func (j *journal) Told(seq int64) (engine.Told, bool) {
+	t, ok := j.told[seq]
+	if ok {
+		delete(j.told, seq)
+	}
+	return t, ok
+}
+
+// Tell implements engine.Journal.
+func (j *journal) Tell(t engine.Told) {
+	switch t.Kind {
+	case bytecode.TxBegin:
+		j.inTx = t.Err == nil
+	case bytecode.TxCommit:
+		j.inTx = j.inTx && t.Err != nil
+	case bytecode.TxRollback:
+		j.inTx = false
+	}
+	if c := j.change; c != nil {
+		j.change = nil
+		if t.Err == nil && c.step == t.Seq && (c.receipt || c.checkpoint != nil && c.checkpoint.Kept) {
+			j.pending, j.first = j.pending[:0], 0
+			j.kept += c.bytes
+			return
+		}
+	}
+	if j.first == 0 {
+		j.first = t.Seq
+	}
+	j.pending = appendTold(j.pending, t)
+}
+
+// batch returns the entries that wait, with one more, sealed, and the step of
+// the first.
+func (j *journal) batch(t engine.Told) (entry job.Entry, bytes int, err error) {
+	entry.Step = j.first
+	if entry.Step == 0 {
+		entry.Step = t.Seq
+	}
+	b := appendTold(j.pending[:len(j.pending):len(j.pending)], t)
+	entry.Entries, err = j.attempt.seal(sealJournal, b)
+	return entry, len(b), err
+}
+
+// Change implements engine.Journal.
+func (j *journal) Change(ctx context.Context, t engine.Told) context.Context {
+	entry, bytes, err := j.batch(t)
+	if err != nil {
+		j.failed = err
+		ctx, cancel := context.WithCancelCause(ctx)
+		cancel(err)
+		return ctx
+	}
+	c := &job.Checkpoint{Lease: j.attempt.lease, Entry: entry}
+	j.change = &commit{step: t.Seq, bytes: bytes, checkpoint: c}
+	return job.WithCheckpoint(ctx, c)
+}
+
+// Receipt implements engine.Journal.
+func (j *journal) Receipt(ctx context.Context, database string, t engine.Told) *engine.Receipt {
+	l := j.attempt.lease
+	return &engine.Receipt{Job: l.ID, Attempt: l.Attempt, Step: t.Seq, Write: func(result value.Value) ([]byte, error) {
+		// Before the first receipt in a database the store learns of it: that is
+		// where the next attempt looks.
+		if !j.touched[database] {
+			if err := j.touch(ctx, database); err != nil {
+				return nil, err
+			}
+		}
+		t.Value = result
+		entry, bytes, err := j.batch(t)
+		if err != nil {
+			return nil, err
+		}
+		j.change = &commit{step: t.Seq, bytes: bytes, receipt: true}
+		return entry.Entries, nil
+	}}
+}
+
+func (j *journal) touch(ctx context.Context, database string) error {
+	sealed, err := j.attempt.seal(sealJournal, appendDatabase(nil, database))
+	if err != nil {
+		return err
+	}
+	// Steps count from 1 on, so that the names of databases come first.
+	if err := j.attempt.w.o.Queue.Keep(ctx, j.attempt.lease, job.Entry{Step: int64(-1 - len(j.touched)), Entries: sealed}); err != nil {
+		return err
+	}
+	j.touched[database] = true
+	return nil
+}
+
+// Before implements engine.Journal: it is where a run is stopped for the node's
+// sake, where the journal becomes a snapshot, and where what the run has to
+// show is looked at.
+func (j *journal) Before(ctx context.Context, r *engine.Run) error {
+	a := j.attempt
+	switch {
+	case j.failed != nil:
+		return j.failed
+	case a.w.draining.Load():
+		return errDrain
+	case j.kept+len(j.pending) > max(leastJournal, a.snapshotSize):
+		a.x.Pace.Rest()
+		if err := a.save(ctx, r); err != nil {
+			return err
+		}
+	case len(j.pending) > mostPending:
+		sealed, err := a.seal(sealJournal, j.pending)
+		if err != nil {
+			return err
+		}
+		a.x.Pace.Rest()
+		if err := a.w.o.Queue.Keep(ctx, a.lease, job.Entry{Step: j.first, Entries: sealed}); err != nil {
+			return err
+		}
+		j.kept += len(j.pending)
+		j.pending, j.first = nil, 0
+	}
+	a.live.show(r.Machine(), true)
+	return nil
+}
+
+// reset forgets what a snapshot holds now, and returns the databases whose
+// receipts are no longer needed.
+func (j *journal) reset() []string {
+	var names []string
+	for name := range j.touched {
+		names = append(names, name)
+	}
+	clear(j.touched)
+	j.pending, j.first, j.kept = nil, 0, 0
+	return names
+}
+
+// The kinds of what is sealed, bound to the job.
+const (
+	sealTask     = "task"
+	sealSnapshot = "snapshot"
+	sealJournal  = "journal"
+	sealForm     = "form"
+)
+
+func sealName(kind string, id job.ID) string { return kind + ":" + id.String() }

@@ -1,0 +1,112 @@
+package worker
+
+import (
+	"ql/internal/account"
+	"ql/internal/job"
+)
+
+// lines are the jobs that wait in memory: a line for each account, and turns
+// between the accounts. They hold only what is due, never what stands.
+type lines struct {
+	most    int
+	lifted  bool
+	running int
+	of      map[account.ID]*line
+	ready   []*line        // that have a job to begin and room for it, in turns
+	known   map[int64]bool // jobs in the lines, by their number
+}
+
+// line is the jobs of one account.
+type line struct {
+	account account.ID
+	most    int // under way at once
+	running int
+	coming  int // being stored, to be added
+	queue   []job.Due
+	ready   bool
+}
+
+func (s *lines) line(a account.ID, most int) *line {
+	l := s.of[a]
+	if l == nil {
+		l = &line{account: a, most: most}
+		s.of[a] = l
+	}
+	if most > 0 {
+		l.most = most
+	}
+	return l
+}
+
+func (s *lines) mayBegin(l *line) bool { return s.lifted || l.most <= 0 || l.running < l.most }
+
+// add puts a job at the end of its account's line, unless it is in it.
+func (s *lines) add(l *line, d job.Due) {
+	if s.known[d.Seq] {
+		return
+	}
+	s.known[d.Seq] = true
+	l.queue = append(l.queue, d)
+	s.place(l)
+}
+
+// place gives a line its turn where it can use one.
+func (s *lines) place(l *line) {
+	if !l.ready && len(l.queue) > 0 && s.mayBegin(l) {
+		l.ready = true
+		s.ready = append(s.ready, l)
+	}
+}
+
+// next takes out the job to begin, and its place.
+func (s *lines) next() (job.Due, bool) {
+	for s.running < s.most && len(s.ready) > 0 {
+		l := s.ready[0]
+		s.ready = s.ready[1:]
+		l.ready = false
+		if len(l.queue) == 0 || !s.mayBegin(l) {
+			continue
+		}
+		d := l.queue[0]
+		l.queue = l.queue[1:]
+		if len(l.queue) == 0 {
+			l.queue = nil
+		}
+		delete(s.known, d.Seq)
+		s.enter(l)
+		s.place(l)
+		return d, true
+	}
+	return job.Due{}, false
+}
+
+// reserve takes a place for a job that is about to be accepted; false where it
+// has to stand in line.
+func (s *lines) reserve(l *line) bool {
+	if len(l.queue) > 0 || l.coming > 0 || !s.mayBegin(l) || s.running >= s.most {
+		return false
+	}
+	s.enter(l)
+	return true
+}
+
+func (s *lines) enter(l *line) {
+	l.running++
+	s.running++
+}
+
+// leave gives a place back.
+func (s *lines) leave(a account.ID) {
+	l := s.of[a]
+	l.running--
+	s.running--
+	s.place(l)
+	s.drop(l)
+}
+
+// drop forgets a line of which nothing is left.
+func (s *lines) drop(l *line) {
+	if l.running == 0 && l.coming == 0 && len(l.queue) == 0 && !l.ready {
+		delete(s.of, l.account)
+	}
+}

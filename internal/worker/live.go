@@ -1,0 +1,150 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ql/internal/admit"
+	"ql/internal/execution"
+	"ql/internal/job"
+	"ql/lang/vm"
+)
+
+// live is a job under way here, as others see it.
+type live struct {
+	lease  job.Lease
+	cancel context.CancelCauseFunc
+
+	done    chan struct{} // closed when the attempt is over
+	wanted  atomic.Bool   // somebody wants to see what it has done so far
+	mu      sync.Mutex
+	shown   job.Progress
+	changed chan struct{} // closed, and replaced, when shown is
+}
+
+// show lets others see what the job has done so far, where anybody wants to. Its
+// steps can be seen only where it stands at an effect.
+func (l *live) show(m *vm.Machine, stands bool) {
+	if !l.wanted.Load() {
+		return
+	}
+	l.wanted.Store(false)
+	var p job.Progress
+	if stands {
+		p = progress(m, 0)
+	}
+	l.mu.Lock()
+	if !stands {
+		p = l.shown
+		p.Output = bytes.Clone(m.Output())
+	}
+	l.shown = p
+	close(l.changed)
+	l.changed = make(chan struct{})
+	l.mu.Unlock()
+}
+
+// pace is that of a job under way: where it has its turn it can be looked at.
+type pace struct {
+	*admit.Ticket
+	live    *live
+	machine *vm.Machine
+}
+
+// Turn implements engine.Pace.
+func (p *pace) Turn(ctx context.Context) error {
+	p.live.show(p.machine, false)
+	return p.Ticket.Turn(ctx)
+}
+
+// progress is what a machine has to show, its output from a place on.
+func progress(m *vm.Machine, from int64) job.Progress {
+	p := job.Progress{From: from, Output: bytes.Clone(m.Output()[from:]), Steps: m.Steps(), Response: execution.Response(m)}
+	p.Trace, p.TraceDropped = execution.Trace(m)
+	return p
+}
+
+// lookWait is how long a poll waits for a job to come by a place where it can
+// be looked at.
+const lookWait = 20 * time.Millisecond
+
+// look returns what the job has done so far, as of a moment ago.
+func (l *live) look(ctx context.Context) job.Progress {
+	l.mu.Lock()
+	changed := l.changed
+	l.mu.Unlock()
+	l.wanted.Store(true)
+	timer := time.NewTimer(lookWait)
+	defer timer.Stop()
+	select {
+	case <-changed:
+	case <-l.done:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.shown
+}
+
+func (w *Worker) isLive(id job.ID) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.lives[id] != nil
+}
+
+// View returns a job with all there is to show. What one that runs elsewhere
+// has done so far is not seen.
+func (w *Worker) View(ctx context.Context, id job.ID) (*job.View, error) {
+	w.mu.Lock()
+	l := w.lives[id]
+	w.mu.Unlock()
+	var so job.Progress
+	if l != nil {
+		so = l.look(ctx)
+	}
+	v, err := w.o.Queue.View(ctx, id)
+	if err != nil || l == nil || v.State != job.Running {
+		return v, err
+	}
+	if int64(len(v.Result)) <= int64(len(so.Output)) {
+		v.Result, v.Encoding = so.Output, job.EncodingOf(so.Output)
+		v.Trace, v.TraceDropped, v.Response, v.Steps = so.Trace, so.TraceDropped, so.Response, so.Steps
+	}
+	return v, nil
+}
+
+// Watch returns a channel that gets a value when a job here may have changed,
+// and the function that ends it.
+func (w *Worker) Watch(id job.ID) (changed <-chan struct{}, stop func()) {
+	c := make(chan struct{}, 1)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.topics[id] == nil {
+		w.topics[id] = map[chan struct{}]bool{}
+	}
+	w.topics[id][c] = true
+	return c, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.topics[id], c)
+		if len(w.topics[id]) == 0 {
+			delete(w.topics, id)
+		}
+	}
+}
+
+// notify tells those who watch a job.
+func (w *Worker) notify(id job.ID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for c := range w.topics[id] {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package worker
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"ql/lang/bytecode"
+)
+
+// programs remembers the programs of jobs, and which of them the store has.
+type programs struct {
+	mu sync.Mutex
+	of map[[32]byte]known
+}
+
+type known struct {
+	program *bytecode.Program
+	stored  time.Time // when it was last stored, as far as is known here
+}
+
+const (
+	mostPrograms = 256
+	// storedFor is how long a program is believed to be in the store: less than
+	// the store keeps one that is not used.
+	storedFor = 6 * time.Hour
+)
+
+func (p *programs) find(hash [32]byte) known {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.of[hash]
+}
+
+func (p *programs) keep(hash [32]byte, k known) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.of == nil || len(p.of) >= mostPrograms && p.of[hash].program == nil {
+		p.of = map[[32]byte]known{}
+	}
+	p.of[hash] = k
+}
+
+// isStored reports whether the store surely has it.
+func (k known) isStored(now time.Time) bool {
+	return now.Sub(k.stored).Abs() < storedFor
+}
+
+// program returns a program that a job was accepted with.
+func (w *Worker) program(ctx context.Context, hash [32]byte) (*bytecode.Program, error) {
+	if k := w.programs.find(hash); k.program != nil {
+		return k.program, nil
+	}
+	code, err := w.o.Queue.Code(ctx, hash)
+	if err != nil {
+		return nil, err
+	}
+	p, err := bytecode.Decode(code)
+	if err != nil {
+		return nil, err
+	}
+	w.programs.keep(hash, known{program: p})
+	return p, nil
+}

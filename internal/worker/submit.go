@@ -1,0 +1,178 @@
+package worker
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/engine"
+	"ql/internal/execution"
+	"ql/internal/job"
+	"ql/lang/bytecode"
+	"ql/lang/value"
+
+	"github.com/google/uuid"
+)
+
+// Submission is a job to be accepted.
+type Submission struct {
+	Summary job.Summary // its state is set here
+	Account account.Account
+	Limits  account.Limits
+	Spec    execution.Spec
+	Program *bytecode.Program
+	Webhook string
+	Key     *job.Key
+}
+
+// task makes what is stored of a submission.
+func (w *Worker) task(s *Submission, now time.Time) (*job.Task, error) {
+	spec, err := json.Marshal(&s.Spec)
+	if err != nil {
+		return nil, err
+	}
+	t := &job.Task{Summary: s.Summary, Program: s.Program.Hash, Webhook: s.Webhook, Key: s.Key}
+	if t.Spec, err = w.o.Sealer.Seal(s.Account.ID, sealName(sealTask, s.Summary.ID), spec); err != nil {
+		return nil, err
+	}
+	if !w.programs.find(s.Program.Hash).isStored(now) {
+		t.Code = bytecode.Encode(s.Program)
+	}
+	return t, nil
+}
+
+// Submit accepts a job: when it returns, the job is on the disk, and is run
+// sooner or later. Where the submission's key was used before, nothing is
+// accepted and the job of then is returned.
+func (w *Worker) Submit(ctx context.Context, s Submission) (earlier job.ID, err error) {
+	if w.draining.Load() {
+		return job.ID{}, ErrStopping
+	}
+	now := w.o.Clock()
+	task, err := w.task(&s, now)
+	if err != nil {
+		return job.ID{}, err
+	}
+	w.mu.Lock()
+	line := w.lines.line(s.Account.ID, s.Limits.Concurrent)
+	if !w.o.Lifted && len(line.queue)+line.coming >= s.Limits.Queued {
+		w.lines.drop(line)
+		w.mu.Unlock()
+		return job.ID{}, ErrQueueFull
+	}
+	atOnce := w.lines.reserve(line)
+	if !atOnce {
+		line.coming++
+	}
+	w.mu.Unlock()
+
+	task.State = job.Accepted
+	if atOnce {
+		task.State = job.Running
+	}
+	lease, earlier, err := w.o.Queue.Accept(ctx, task, now.Add(w.o.Lease))
+	if err == nil && task.Code != nil && earlier == (job.ID{}) {
+		w.programs.keep(s.Program.Hash, known{s.Program, now})
+	}
+	w.mu.Lock()
+	accepted := err == nil && earlier == (job.ID{})
+	if !atOnce {
+		line.coming--
+		if accepted {
+			w.lines.add(line, job.Due{Lease: lease, State: job.Accepted, At: task.Created.Truncate(time.Microsecond)})
+		}
+		w.lines.drop(line)
+	}
+	w.mu.Unlock()
+	switch {
+	case atOnce && accepted:
+		task.Summary.State = job.Running
+		a := &attempt{
+			w: w, lease: lease, from: job.Accepted, job: &task.Summary, account: s.Account, limits: s.Limits,
+			spec: s.Spec, program: s.Program, loaded: true, webhook: s.Webhook != "",
+		}
+		w.begin(s.Account.ID, func() { w.run(a) })
+	case atOnce:
+		w.begin(s.Account.ID, func() {})
+	default:
+		w.dispatch()
+	}
+	return earlier, err
+}
+
+// Adopt stores a script that ran for a caller and stands now. When it returns,
+// the job is on the disk. The outcome is Paused or Waiting.
+func (w *Worker) Adopt(ctx context.Context, s Submission, run *engine.Run, out engine.Outcome, ran time.Duration) (*job.View, error) {
+	a := &attempt{w: w, lease: job.Lease{ID: s.Summary.ID, Account: s.Account.ID}, limits: s.Limits, ran: ran}
+	sealed, p, err := a.snapshot(run)
+	if err != nil {
+		return nil, err
+	}
+	if a.snapshotSize > s.Limits.SnapshotBytes {
+		return nil, &TooLarge{Bytes: a.snapshotSize, Most: s.Limits.SnapshotBytes}
+	}
+	standing := &job.Standing{State: job.Waiting, Until: out.Until.Truncate(time.Microsecond), Snapshot: sealed, Progress: p}
+	if out.Status == engine.Paused {
+		standing.State, standing.Until = job.Paused, out.Prompt.Expires.Truncate(time.Microsecond)
+		if standing.Prompt, err = w.prompt(a.lease, out.Prompt); err != nil {
+			return nil, err
+		}
+	}
+	now := w.o.Clock()
+	task, err := w.task(&s, now)
+	if err != nil {
+		return nil, err
+	}
+	task.State = standing.State
+	lease, err := w.o.Queue.Adopt(ctx, task, standing)
+	if err != nil {
+		return nil, err
+	}
+	if task.Code != nil {
+		w.programs.keep(s.Program.Hash, known{s.Program, now})
+	}
+	w.nudge()
+	v := &job.View{Seq: lease.Seq, Prompt: standing.Prompt, Until: standing.Until}
+	v.Summary = task.Summary
+	v.Result, v.Encoding, v.Trace, v.TraceDropped, v.Response, v.Steps = p.Output, job.EncodingOf(p.Output), p.Trace, p.TraceDropped, p.Response, p.Steps
+	return v, nil
+}
+
+// Reserve makes an idempotency key lead to a synchronous call, before that is
+// run. It returns the job of an earlier call with the key.
+func (w *Worker) Reserve(ctx context.Context, a account.ID, k job.Key, id job.ID) (earlier job.ID, err error) {
+	return w.o.Queue.Reserve(ctx, a, k, id, w.o.Clock())
+}
+
+// prompt makes what is stored of a question, with a token for its page.
+func (w *Worker) prompt(l job.Lease, p *engine.Prompt) (*job.Prompt, error) {
+	token := base64.RawURLEncoding.EncodeToString(randomBytes(32))
+	stored := &job.Prompt{ID: p.ID, Kind: p.Kind, Token: sha256.Sum256([]byte(token)), Message: p.Message, Expires: p.Expires.Truncate(time.Microsecond)}
+	if p.Form != nil {
+		stored.Schema = value.AppendJSON(nil, p.Form.Schema())
+	}
+	var err error
+	stored.Sealed, err = w.o.Sealer.Seal(l.Account, sealName(sealForm, l.ID), []byte(token))
+	return stored, err
+}
+
+// FormToken returns the token that opens the page of a job's question.
+func (w *Worker) FormToken(v *job.View) (string, error) {
+	if v.Prompt == nil {
+		return "", errors.New("the job asks nothing")
+	}
+	token, err := w.o.Sealer.Open(v.Account, sealName(sealForm, v.ID), v.Prompt.Sealed)
+	return string(token), err
+}
+
+// ByToken finds the job whose question's page a token opens.
+func (w *Worker) ByToken(ctx context.Context, token string) (job.ID, error) {
+	return w.o.Queue.ByToken(ctx, sha256.Sum256([]byte(token)))
+}
+
+// newDelivery returns the id under which the end of a job is told.
+func newDelivery() string { return "msg_" + uuid.NewString() }

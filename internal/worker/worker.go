@@ -1,0 +1,365 @@
+// Package worker runs the jobs that outlive a process: it takes those that are
+// due from the queue, in turns between accounts, drives each until it ends,
+// stands or is cut off, and keeps a journal by which another attempt goes on
+// where one stopped.
+//
+// What a script does is the engine's business, how rows are kept the store's,
+// and who may ask for what internal/api's.
+package worker
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/admit"
+	"ql/internal/execution"
+	"ql/internal/job"
+)
+
+// Accounts is what the worker asks about accounts.
+type Accounts interface {
+	ByID(ctx context.Context, id account.ID) (account.Account, error)
+}
+
+// Sealer encrypts what is kept of an account's jobs.
+type Sealer interface {
+	Seal(a account.ID, name string, plain []byte) ([]byte, error)
+	Open(a account.ID, name string, sealed []byte) ([]byte, error)
+}
+
+// Options are what a Worker is made of. All fields but those that say otherwise
+// are needed.
+type Options struct {
+	Queue    job.Queue
+	Accounts Accounts
+	Host     *execution.Host
+	Gate     *admit.Gate
+	Sealer   Sealer
+	Limits   func(account.Plan) account.Limits
+	Log      *slog.Logger
+	Clock    func() time.Time
+
+	// Lease is how long a job stays in the hands of an attempt that is not heard
+	// of; 30 seconds where left out.
+	Lease time.Duration
+	// Most is how many jobs are under way at once; 256 where left out. How many
+	// of them compute is the gate's business.
+	Most int
+	// Lifted puts no bound on the jobs of an account, as in development.
+	Lifted bool
+	// Retry is how long a job rests after a fault of the service, at first; 1
+	// second where left out.
+	Retry time.Duration
+	// Ended is told of each job that finished; may be left out.
+	Ended func(s job.State, took time.Duration)
+	// Wake is called when the end of a job is to be told to somebody; may be left
+	// out.
+	Wake func()
+}
+
+// Errors of submissions.
+var (
+	// ErrQueueFull says that an account has as many jobs waiting as it may.
+	ErrQueueFull = errors.New("the account has too many jobs waiting")
+	// ErrStopping says that the node takes no more jobs.
+	ErrStopping = errors.New("the service is stopping")
+)
+
+// Why an attempt is cut off.
+var (
+	errDrain   = errors.New("the node is stopping")
+	errStopped = errors.New("the job was cancelled")
+	errTaken   = errors.New("another attempt has the job")
+)
+
+// Worker runs jobs. It is safe for concurrent use.
+type Worker struct {
+	o        Options
+	programs programs
+
+	ctx      context.Context // of all attempts
+	cancel   context.CancelCauseFunc
+	draining atomic.Bool
+	wake     chan struct{} // something may be due
+	loops    sync.WaitGroup
+	attempts sync.WaitGroup
+
+	mu     sync.Mutex
+	lives  map[job.ID]*live
+	topics map[job.ID]map[chan struct{}]bool
+	lines  lines
+}
+
+// New returns a worker that does nothing before Start.
+func New(o Options) *Worker {
+	if o.Lease <= 0 {
+		o.Lease = 30 * time.Second
+	}
+	if o.Most <= 0 {
+		o.Most = 256
+	}
+	if o.Retry <= 0 {
+		o.Retry = time.Second
+	}
+	if o.Ended == nil {
+		o.Ended = func(job.State, time.Duration) {}
+	}
+	if o.Wake == nil {
+		o.Wake = func() {}
+	}
+	w := &Worker{
+		o: o, wake: make(chan struct{}, 1),
+		lives: map[job.ID]*live{}, topics: map[job.ID]map[chan struct{}]bool{},
+		lines: lines{most: o.Most, lifted: o.Lifted, of: map[account.ID]*line{}, known: map[int64]bool{}},
+	}
+	w.ctx, w.cancel = context.WithCancelCause(context.Background())
+	return w
+}
+
+// waitingPage is how many jobs are read at once at the start.
+const waitingPage = 1000
+
+// Start takes up what an earlier process left, and runs what comes.
+func (w *Worker) Start(ctx context.Context) error {
+	if err := w.o.Queue.Void(ctx, w.o.Clock()); err != nil {
+		return err
+	}
+	for after := (job.Due{}); ; {
+		page, err := w.o.Queue.Waiting(ctx, after, waitingPage)
+		if err != nil {
+			return err
+		}
+		for _, d := range page {
+			if err := w.enqueue(ctx, d); err != nil {
+				return err
+			}
+			after = d
+		}
+		if len(page) < waitingPage {
+			break
+		}
+	}
+	w.loops.Go(w.watchDue)
+	w.loops.Go(w.renew)
+	w.dispatch()
+	return nil
+}
+
+// Stop takes no more jobs, lets those under way come to a place where they can
+// be stored, and waits for them, at most until ctx ends: what still computes
+// then is cut off, and repeated by its journal.
+func (w *Worker) Stop(ctx context.Context) error {
+	w.draining.Store(true)
+	done := make(chan struct{})
+	go func() {
+		w.attempts.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+	w.cancel(errDrain)
+	<-done
+	w.loops.Wait()
+	return nil
+}
+
+// watchDue finds the jobs whose time has come.
+func (w *Worker) watchDue() {
+	// The clock may jump: it is looked at this often at least.
+	const seldom = 2 * time.Second
+	const often = 10 * time.Millisecond
+	for {
+		wait := seldom
+		if err := w.collect(w.ctx); err != nil {
+			w.complain("jobs that are due could not be read and will be looked for again", err)
+		} else if next, err := w.o.Queue.Next(w.ctx, w.o.Clock()); err != nil {
+			w.complain("when a job is due could not be read", err)
+		} else if !next.IsZero() {
+			wait = min(max(next.Sub(w.o.Clock()), often), seldom)
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-w.wake:
+		case <-timer.C:
+		case <-w.ctx.Done():
+			timer.Stop()
+			return
+		}
+		timer.Stop()
+	}
+}
+
+// complain logs what will be tried again.
+func (w *Worker) complain(what string, err error) {
+	if w.ctx.Err() == nil {
+		w.o.Log.Error(what, "error", err)
+	}
+}
+
+// nudge has the due jobs looked at soon.
+func (w *Worker) nudge() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+const (
+	// collectPage is how many due jobs are read at once.
+	collectPage = 256
+	// mostWaiting bounds the due jobs that wait in memory besides those that were
+	// accepted.
+	mostWaiting = 10_000
+)
+
+// collect puts the jobs into their lines whose time has come.
+func (w *Worker) collect(ctx context.Context) error {
+	now := w.o.Clock()
+	for _, s := range []job.State{job.Running, job.Waiting, job.Paused} {
+		for after, n := (job.Due{}), 0; n < mostWaiting; {
+			list, err := w.o.Queue.Due(ctx, s, now, after, collectPage)
+			if err != nil {
+				return err
+			}
+			for _, d := range list {
+				after = d
+				if w.isLive(d.ID) { // its lease looks over by a jump of the clock
+					continue
+				}
+				if err := w.enqueue(ctx, d); err != nil {
+					return err
+				}
+			}
+			if n += len(list); len(list) < collectPage {
+				break
+			}
+		}
+	}
+	w.dispatch()
+	return nil
+}
+
+// enqueue puts a job into its account's line.
+func (w *Worker) enqueue(ctx context.Context, d job.Due) error {
+	w.mu.Lock()
+	known := w.lines.of[d.Account] != nil
+	w.mu.Unlock()
+	most := 0
+	if !known {
+		a, err := w.o.Accounts.ByID(ctx, d.Account)
+		switch {
+		case errors.Is(err, account.ErrNotFound):
+			return nil // its rows go with it
+		case err != nil:
+			return err
+		}
+		most = w.o.Limits(a.Plan).Concurrent
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lines.add(w.lines.line(d.Account, most), d)
+	return nil
+}
+
+// dispatch begins jobs as long as there is room for them.
+func (w *Worker) dispatch() {
+	if w.draining.Load() {
+		return
+	}
+	for {
+		w.mu.Lock()
+		d, ok := w.lines.next()
+		w.mu.Unlock()
+		if !ok {
+			return
+		}
+		w.begin(d.Account, func() {
+			lease, err := w.o.Queue.Take(w.ctx, d, w.leaseEnd())
+			switch {
+			case errors.Is(err, job.ErrLost):
+				return // cancelled, or answered in the last moment
+			case err != nil:
+				w.complain("a job could not be taken and will be tried again", err)
+				return
+			}
+			w.run(&attempt{w: w, lease: lease, from: d.State})
+		})
+	}
+}
+
+// begin runs f in a place that its account's line has given. After it the
+// place goes to the next.
+func (w *Worker) begin(a account.ID, f func()) {
+	w.attempts.Go(func() {
+		defer func() {
+			w.mu.Lock()
+			w.lines.leave(a)
+			w.mu.Unlock()
+			w.dispatch()
+		}()
+		f()
+	})
+}
+
+func (w *Worker) leaseEnd() time.Time { return w.o.Clock().Add(w.o.Lease) }
+
+// renew holds the leases of the jobs under way.
+func (w *Worker) renew() {
+	ticker := time.NewTicker(w.o.Lease / 3)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-w.ctx.Done():
+			return
+		}
+		w.renewAll()
+	}
+}
+
+func (w *Worker) renewAll() {
+	w.mu.Lock()
+	held := make([]job.Lease, 0, len(w.lives))
+	for _, l := range w.lives {
+		held = append(held, l.lease)
+	}
+	w.mu.Unlock()
+	if len(held) == 0 {
+		return
+	}
+	lost, stopping, err := w.o.Queue.Renew(w.ctx, held, w.leaseEnd())
+	if err != nil {
+		w.complain("leases of jobs could not be renewed and will be tried again", err)
+		return
+	}
+	for _, l := range lost {
+		w.cut(l.ID, l.Attempt, errTaken)
+	}
+	for _, l := range stopping {
+		w.cut(l.ID, l.Attempt, errStopped)
+	}
+}
+
+// cut ends an attempt early.
+func (w *Worker) cut(id job.ID, attempt int64, why error) {
+	w.mu.Lock()
+	l := w.lives[id]
+	w.mu.Unlock()
+	if l != nil && l.lease.Attempt == attempt {
+		l.cancel(why)
+	}
+}
+
+func randomBytes(n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // never fails
+	return b
+}

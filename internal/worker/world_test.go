@@ -1,0 +1,211 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/admit"
+	"ql/internal/engine"
+	"ql/internal/execution"
+	"ql/internal/job"
+	"ql/internal/resource/databases"
+	"ql/internal/resource/files"
+	"ql/internal/resource/sessions"
+	"ql/internal/store/sqlite"
+	"ql/lang"
+)
+
+// world is a worker on a real store, with real files, databases and sessions.
+type world struct {
+	t        testing.TB
+	folder   string
+	store    *sqlite.Store
+	vault    *account.Vault
+	accounts *account.Service
+	blobs    *files.Blobs
+	dbs      *databases.Databases
+	sessions *sessions.Store
+	programs *lang.Cache
+	ada      account.Account
+	queue    job.Queue // as the worker sees it
+	host     *execution.Host
+	w        *Worker
+
+	mu    sync.Mutex
+	shift time.Duration // of the clock
+}
+
+func (e *world) now() time.Time {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return time.Now().Add(e.shift)
+}
+
+// jump moves the clock.
+func (e *world) jump(d time.Duration) {
+	e.mu.Lock()
+	e.shift += d
+	e.mu.Unlock()
+	e.w.nudge()
+}
+
+type vaultSealer struct{ *account.Vault }
+
+func (v vaultSealer) Seal(a account.ID, name string, plain []byte) ([]byte, error) {
+	return v.Vault.Seal(a, account.SealSnapshot, name, plain)
+}
+
+func (v vaultSealer) Open(a account.ID, name string, sealed []byte) ([]byte, error) {
+	return v.Vault.Open(a, account.SealSnapshot, name, sealed)
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// faults stand between the worker and what it writes to; nil fields for none.
+type faults struct {
+	queue     func(job.Queue) job.Queue
+	files     func(files.Rows) files.Rows
+	sessions  func(sessions.Rows) sessions.Rows
+	databases func(engine.Databases) engine.Databases
+}
+
+func wrapped[T any](wrap func(T) T, v T) T {
+	if wrap == nil {
+		return v
+	}
+	return wrap(v)
+}
+
+// newWorld opens everything and starts a worker.
+func newWorld(t testing.TB, f faults, change ...func(*Options)) *world {
+	t.Helper()
+	ctx := context.Background()
+	e := &world{t: t, folder: t.TempDir(), programs: lang.NewCache(1 << 20)}
+	var err error
+	e.store, err = sqlite.Open(ctx, sqlite.Options{Folder: e.folder, Own: true})
+	check(t, err)
+	t.Cleanup(func() { check(t, e.store.Close()) })
+	e.vault, err = account.OpenVault(ctx, e.store.Accounts(), filepath.Join(e.folder, "master.key"), false)
+	check(t, err)
+	e.accounts = account.NewService(e.store.Accounts(), e.vault, account.Options{})
+	e.ada, _, err = e.accounts.Create(ctx, account.New{Username: "ada", Email: "ada@example.com", Password: "a rather long sentence", Plan: account.Unlimited, Verified: true})
+	check(t, err)
+	e.blobs, err = files.OpenBlobs(filepath.Join(e.folder, "blobs"))
+	check(t, err)
+	t.Cleanup(func() { check(t, e.blobs.Close()) })
+	e.dbs = databases.New(databases.Options{Folder: filepath.Join(e.folder, "databases")})
+	t.Cleanup(func() { check(t, e.dbs.Close()) })
+	e.sessions = sessions.New(wrapped[sessions.Rows](f.sessions, e.store.Sessions()), sessions.Options{})
+	e.queue = wrapped[job.Queue](f.queue, e.store.Queue())
+	trees := files.NewTrees(wrapped[files.Rows](f.files, e.store.Files()), e.blobs, time.Now)
+	dbs := wrapped[engine.Databases](f.databases, e.dbs)
+	e.host = &execution.Host{
+		Programs: e.programs, Clock: e.now, Log: slog.New(slog.NewTextHandler(testLog{t}, &slog.HandlerOptions{Level: slog.LevelError})),
+		Resources: func(_ context.Context, a account.Account, l account.Limits, session string) (execution.Resources, error) {
+			return execution.Resources{
+				Files: trees.For(a.ID, files.Quota{}), Databases: dbs,
+				Session: e.sessions.For(a.ID, session).Bound(l.SessionBytes, l.SessionKeys),
+			}, nil
+		},
+	}
+	e.start(change...)
+	return e
+}
+
+// start starts a worker, after an earlier one was stopped or left.
+func (e *world) start(change ...func(*Options)) {
+	e.t.Helper()
+	o := Options{
+		Queue: e.queue, Accounts: e.store.Accounts(), Host: e.host, Gate: admit.NewGate(admit.GateOptions{Slots: 2}),
+		Sealer: vaultSealer{e.vault}, Limits: account.Plan.Limits, Log: e.host.Log, Clock: e.now, Retry: time.Millisecond,
+	}
+	for _, c := range change {
+		c(&o)
+	}
+	w := New(o)
+	e.w = w
+	check(e.t, w.Start(context.Background()))
+	e.t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		check(e.t, w.Stop(ctx))
+	})
+}
+
+type testLog struct{ t testing.TB }
+
+func (l testLog) Write(b []byte) (int, error) {
+	l.t.Log(strings.TrimSpace(string(b)))
+	return len(b), nil
+}
+
+// submission is one of a script, ready to be accepted.
+func (e *world) submission(script string) Submission {
+	e.t.Helper()
+	program, err := e.programs.Compile(script, lang.Options{})
+	check(e.t, err)
+	limits := account.Unlimited.Limits()
+	now := e.now()
+	s := Submission{
+		Summary: job.Summary{ID: job.NewID(), Account: e.ada.ID, Mode: job.Async, Convention: job.JSON, Credential: job.ByPassword, Created: now},
+		Account: e.ada, Limits: limits, Program: program,
+		Spec: execution.Spec{Owner: true, Started: now, Limits: limits.AsyncMachine()},
+	}
+	if program.UsesSession {
+		s.Spec.Session, err = e.sessions.For(e.ada.ID, "").Ensure(context.Background())
+		check(e.t, err)
+	}
+	return s
+}
+
+func (e *world) submit(script string) job.ID {
+	e.t.Helper()
+	s := e.submission(script)
+	_, err := e.w.Submit(context.Background(), s)
+	check(e.t, err)
+	return s.Summary.ID
+}
+
+// await waits until a job is in one of some states.
+func (e *world) await(id job.ID, states ...job.State) *job.View {
+	e.t.Helper()
+	changed, stop := e.w.Watch(id)
+	defer stop()
+	deadline := time.After(30 * time.Second)
+	for {
+		v, err := e.w.View(context.Background(), id)
+		check(e.t, err)
+		for _, s := range states {
+			if v.State == s {
+				return v
+			}
+		}
+		if v.State.Finished() {
+			e.t.Fatalf("the job is %s: %s, waiting for %v", v.State, v.Error, states)
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			e.t.Fatalf("the job is still %s, not %v", v.State, states)
+		}
+	}
+}
+
+// wantResult waits for the end of a job and checks its output.
+func (e *world) wantResult(id job.ID, want string) {
+	e.t.Helper()
+	if v := e.await(id, job.Complete); string(v.Result) != want {
+		e.t.Errorf("the job gave %q, want %q", v.Result, want)
+	}
+}
