@@ -161,6 +161,9 @@ type End struct {
 	Rest bool
 }
 
+// NewDelivery returns an id under which the end of a job is told.
+func NewDelivery() string { return "msg_" + NewID().String() }
+
 // Queue keeps the jobs that outlive a process. Each method is one whole change,
 // committed when it returns nil, and guarded: no state is ever left twice. Times
 // are kept, and compared, to the microsecond. Methods are safe for concurrent

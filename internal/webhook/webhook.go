@@ -47,9 +47,6 @@ type Delivery struct {
 	Settled  time.Time // zero while it is not
 }
 
-// NewID returns a fresh ID of a delivery.
-func NewID() string { return "msg_" + job.NewID().String() }
-
 // Attempt is what became of one call.
 type Attempt struct {
 	Number int // 1 for the first

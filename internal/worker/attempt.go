@@ -51,6 +51,7 @@ type attempt struct {
 	rest         bool  // there are rows to remove in the end
 	stopping     bool
 	webhook      bool // its end is to be told
+	stands       bool // it was stored to go on later
 }
 
 func (a *attempt) seal(kind string, plain []byte) ([]byte, error) {
@@ -85,7 +86,9 @@ func (w *Worker) run(a *attempt) {
 	w.mu.Unlock()
 	a.close()
 	w.notify(a.lease.ID)
-	w.nudge()
+	if err != nil || a.stands {
+		w.nudge() // it may be due before anything else
+	}
 }
 
 // guarded is drive; a panic is an error.
@@ -379,12 +382,13 @@ func (a *attempt) stand(ctx context.Context, run *engine.Run, out engine.Outcome
 		return err
 	}
 	a.forget(ctx, a.journal.reset(), math.MaxInt64)
+	a.stands = true
 	return nil
 }
 
 // finish stores the end of a job.
 func (a *attempt) finish(ctx context.Context, state job.State, failure *wire.Error) error {
-	e := &job.End{Ran: a.elapsed(), Delivery: newDelivery(), Rest: a.rest || a.lease.Attempt > 1 || a.journal != nil && a.journal.kept > 0}
+	e := &job.End{Ran: a.elapsed(), Delivery: job.NewDelivery(), Rest: a.rest || a.lease.Attempt > 1 || a.journal != nil && a.journal.kept > 0}
 	e.Record.Summary = *a.job
 	e.State, e.Finished = state, a.w.o.Clock()
 	execution.Record(&e.Record, a.machine, failure)

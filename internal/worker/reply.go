@@ -129,7 +129,7 @@ func (r *Reply) tell(ctx context.Context, run *engine.Run) (engine.Told, error) 
 // Cancel stops a job. It returns the state that the job has then: a finished
 // one stays as it is, and one that runs stops soon.
 func (w *Worker) Cancel(ctx context.Context, id job.ID) (job.State, error) {
-	state, did, err := w.o.Queue.Cancel(ctx, id, w.o.Clock(), nil, newDelivery())
+	state, did, err := w.o.Queue.Cancel(ctx, id, w.o.Clock(), nil, job.NewDelivery())
 	if err != nil {
 		return "", err
 	}

@@ -14,8 +14,6 @@ import (
 	"ql/internal/job"
 	"ql/lang/bytecode"
 	"ql/lang/value"
-
-	"github.com/google/uuid"
 )
 
 // Submission is a job to be accepted.
@@ -173,6 +171,3 @@ func (w *Worker) FormToken(v *job.View) (string, error) {
 func (w *Worker) ByToken(ctx context.Context, token string) (job.ID, error) {
 	return w.o.Queue.ByToken(ctx, sha256.Sum256([]byte(token)))
 }
-
-// newDelivery returns the id under which the end of a job is told.
-func newDelivery() string { return "msg_" + uuid.NewString() }
