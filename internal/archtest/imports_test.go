@@ -66,7 +66,6 @@ var layers = []layer{
 			"internal/account", "internal/admit", "internal/engine", "internal/execution", "internal/fault", "internal/job", "internal/wire",
 			"lang/bytecode", "lang/value", "lang/vm",
 		},
-		others: []string{"github.com/google/uuid"},
 	},
 	{pkg: "internal/network"},
 	{pkg: "internal/network/networktest"},

@@ -1,0 +1,110 @@
+// Package load is what the benchmarks of the service share: they start it as in
+// production, in a process of its own, and call it on connections that stay
+// open, with requests made beforehand. What is called, and what the figures
+// mean, is each benchmark's own business.
+package load
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Caller is one connection, for one goroutine.
+type Caller struct {
+	conn  net.Conn
+	in    *bufio.Reader
+	times []time.Duration
+	err   error
+}
+
+// Dial opens a connection.
+func Dial(ctx context.Context, address string) (*Caller, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	return &Caller{conn: conn, in: bufio.NewReaderSize(conn, 16<<10)}, nil
+}
+
+// Close closes the connection, which has said all that counts.
+func (c *Caller) Close() { _ = c.conn.Close() }
+
+// Call sends a request and passes over its answer.
+func (c *Caller) Call(request []byte) error {
+	if _, err := c.conn.Write(request); err != nil {
+		return err
+	}
+	length, err := c.head()
+	if err != nil {
+		return err
+	}
+	_, err = c.in.Discard(length)
+	return err
+}
+
+// Ask sends a request and returns the body of its answer.
+func (c *Caller) Ask(request []byte) ([]byte, error) {
+	if _, err := c.conn.Write(request); err != nil {
+		return nil, err
+	}
+	length, err := c.head()
+	if err != nil {
+		return nil, err
+	}
+	body := make([]byte, length)
+	_, err = io.ReadFull(c.in, body)
+	return body, err
+}
+
+var contentLength = []byte("Content-Length: ")
+
+// head reads the head of an answer, which must be a good one, and returns the
+// length of its body.
+func (c *Caller) head() (int, error) {
+	status, err := c.in.ReadSlice('\n')
+	if err != nil {
+		return 0, err
+	}
+	if !bytes.HasPrefix(status, []byte("HTTP/1.1 20")) {
+		return 0, fmt.Errorf("the answer is %s", strings.TrimSpace(string(status)))
+	}
+	length := -1
+	for {
+		line, err := c.in.ReadSlice('\n')
+		if err != nil {
+			return 0, err
+		}
+		line = bytes.TrimSuffix(line, []byte("\r\n"))
+		if len(line) == 0 {
+			break
+		}
+		if value, ok := bytes.CutPrefix(line, contentLength); ok {
+			if length, err = strconv.Atoi(string(value)); err != nil {
+				return 0, err
+			}
+		}
+	}
+	if length < 0 {
+		return 0, errors.New("the answer tells no length")
+	}
+	return length, nil
+}
+
+// Post returns a request as it goes over the wire.
+func Post(host, path, kind, body string) []byte {
+	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", path, host, kind, len(body), body)
+}
+
+// Get returns a request as it goes over the wire.
+func Get(host, path string) []byte {
+	return fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", path, host)
+}
