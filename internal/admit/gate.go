@@ -21,6 +21,10 @@ type GateOptions struct {
 	// GiveWay lets threads that wait for a core have it; called at the end of each
 	// slice. It may be left out.
 	GiveWay func()
+	// Around is how long after its last call an account counts as being around:
+	// as long as another is, none computes on more than half of the slots, so
+	// that the next call finds a core free; 100 ms where it is 0.
+	Around time.Duration
 	// Sharing is how many scripts of one account take turns, 8 for each slot
 	// where it is 0. More would all be slow, and end by their time.
 	Sharing int
@@ -37,6 +41,9 @@ func (o GateOptions) withDefaults() GateOptions {
 	o.Slots = max(1, o.Slots)
 	if o.Slice <= 0 {
 		o.Slice = 500 * time.Microsecond
+	}
+	if o.Around <= 0 {
+		o.Around = 100 * time.Millisecond
 	}
 	if o.GiveWay == nil {
 		o.GiveWay = func() {}
@@ -67,7 +74,8 @@ type Ask struct {
 // may use, and how many compute at once: those that hold a slot. Who finds none
 // waits. Accounts take turns, the calls of one account go in the order they came.
 //
-// While others wait, no account gets more than half of the slots. Of the memory,
+// While others wait, or called a moment ago, no account gets more than half of the
+// slots. Of the memory,
 // which is not given back before a script ends, an account gets no more than it
 // leaves free, whether others wait or not: so there is some for whoever comes
 // next. It is safe for concurrent use.
@@ -86,12 +94,19 @@ type Gate struct {
 	stats     GateStats
 	granted   *waiter // those to wake, by their next
 
+	// called are the two accounts that called last, the last one first.
+	called [2]call
 	// turn is the account whose turn it is, in a ring of those that wait for the
 	// node. One that waits for its own bound alone is not in it.
 	turn *account
 	// contended says that somebody is in the ring, or that spare slots are in use.
 	// It is read without the lock.
 	contended atomic.Bool
+}
+
+type call struct {
+	account int64
+	at      time.Time
 }
 
 type account struct {
@@ -160,6 +175,7 @@ func (g *Gate) Enter(ctx context.Context, ask Ask) (*Ticket, error) {
 		ask.Memory = min(ask.Memory, g.o.Memory)
 	}
 	g.mu.Lock()
+	g.note(ask.Account)
 	a := g.account(ask.Account)
 	if a.most != ask.Most { // the account's plan has changed
 		a.most = ask.Most
@@ -287,8 +303,28 @@ func (g *Gate) mayEnter(a *account) bool {
 	return (a.most <= 0 || a.inside < a.most) && a.running+a.returning.length < g.o.Sharing
 }
 
+// note remembers who called.
+func (g *Gate) note(account int64) {
+	if g.called[0].account != account {
+		g.called[1] = g.called[0]
+	}
+	g.called[0] = call{account, time.Now()}
+}
+
+// isCrowded tells whether another account than this is around.
+func (g *Gate) isCrowded(a *account) bool {
+	other := g.called[0]
+	if other.account == a.id {
+		other = g.called[1]
+	}
+	return !other.at.IsZero() && time.Since(other.at) < g.o.Around
+}
+
 // hasSlot tells whether there is a slot for one more of an account.
 func (g *Gate) hasSlot(a *account, returning bool) bool {
+	if g.exceedsShare(a) && g.isCrowded(a) {
+		return false
+	}
 	return g.running < g.o.Slots || !returning && a.running == 0 && g.running < g.o.Slots+g.o.Spare
 }
 

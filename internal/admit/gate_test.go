@@ -131,7 +131,7 @@ func (c *crowd) check() {
 // and each account's calls keep their order.
 func TestGateFairness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, GateOptions{Slots: 4})
+		c := newCrowd(t, GateOptions{Slots: 4, Around: 1})
 		ctx := t.Context()
 		for i := range 12 {
 			c.come(ctx, fmt.Sprintf("a%d", i), Ask{Account: 1})
@@ -143,6 +143,7 @@ func TestGateFairness(t *testing.T) {
 		// a is in with four, as nobody else was there. Then all three take turns,
 		// but for a while it has more than its half.
 		c.wantOrder("a0 a1 a2 a3")
+		time.Sleep(c.gate.o.Around) // b and c count by their waiting alone
 		for range 14 {
 			c.leave()
 		}
@@ -150,6 +151,52 @@ func TestGateFairness(t *testing.T) {
 		c.end()
 		if s := c.gate.Stats(); s.Admitted != 18 || s.Waited != 14 || s.MostRunning != 4 || s.Overloaded != 0 {
 			t.Errorf("got %+v", s)
+		}
+	})
+}
+
+// TestGateCrowded checks that an account leaves half of the slots free as long as
+// another is around, though that one asks for none at the moment.
+func TestGateCrowded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(GateOptions{Slots: 4})
+		enter := func(account int64) *Ticket {
+			t.Helper()
+			ticket, err := g.Enter(t.Context(), Ask{Account: account})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return ticket
+		}
+		enter(2).Leave()
+		inside := make(chan *Ticket, 4)
+		for range 4 {
+			go func() {
+				if ticket, err := g.Enter(t.Context(), Ask{Account: 1}); err == nil {
+					inside <- ticket
+				}
+			}()
+		}
+		synctest.Wait()
+		if s := g.Stats(); s.Running != 2 || s.Waiting != 2 {
+			t.Errorf("beside another: %+v", s)
+		}
+		time.Sleep(g.o.Around)
+		first := <-inside
+		if err := first.Turn(t.Context()); err != nil { // as one that computes does often
+			t.Fatal(err)
+		}
+		time.Sleep(g.o.Slice)
+		if err := first.Turn(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if s := g.Stats(); s.Running != 4 || s.Waiting != 0 {
+			t.Errorf("when the other was gone: %+v", s)
+		}
+		first.Leave()
+		for range 3 {
+			(<-inside).Leave()
 		}
 	})
 }

@@ -228,7 +228,7 @@ func TestAsyncAccess(t *testing.T) {
 		if test.page != noPage {
 			headers = []string{"Origin", test.page}
 		}
-		r := response{}
+		var r response
 		if test.as == nil {
 			r = w.send("POST", "/v1/query", jsonType, `{"mode":"async","query":"EMIT 1"}`, headers...)
 		} else {

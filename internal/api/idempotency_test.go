@@ -1,0 +1,131 @@
+package api_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"ql/internal/account"
+)
+
+func TestIdempotency(t *testing.T) {
+	h := newHold(t)
+	w := boot(t, h.settings())
+	t.Cleanup(h.free)
+	ada, bob := w.member("ada", account.Standard), w.member("bob", account.Standard)
+	const count = "CREATE TABLE IF NOT EXISTS t (n INTEGER);\nINSERT INTO t VALUES (1);\nSELECT COUNT(*) AS n FROM t SET VALUE ?n\nEMIT ?n"
+	key := func(k string) []string { return []string{"Idempotency-Key", k} }
+
+	// A synchronous call is repeated to the byte.
+	first := w.query(ada, count, "", key("a")...)
+	if again := w.query(ada, count, "", key("a")...); again.status != 200 || again.body != first.body {
+		t.Errorf("repeated: %d %s\nfirst %s", again.status, again.body, first.body)
+	}
+	// So is a form, also one that fails.
+	for i, script := range []string{count, "EMIT \"so far\" EMIT 1 / 0", "EMIT (", `SET "status" AS 201 OF !RESPONSE`, `EMIT FROM_BASE64("/wD+")`} {
+		k := key(fmt.Sprint("form ", i))
+		first, again := w.form(ada, script, nil, k...), w.form(ada, script, nil, k...)
+		if again.status != first.status || again.body != first.body {
+			t.Errorf("repeated: %d %s\nfirst %d %s", again.status, again.body, first.status, first.body)
+		}
+		for _, name := range []string{"QL-Job-Id", "QL-Status", "QL-Error", "QL-Response", "Content-Type"} {
+			if again.header.Get(name) != first.header.Get(name) {
+				t.Errorf("%s: %s is %q, then %q", script, name, first.header.Get(name), again.header.Get(name))
+			}
+		}
+	}
+	if r := w.query(ada, "EMIT 1 / 0", "", key("fails")...); r.status != 422 || w.query(ada, "EMIT 1 / 0", "", key("fails")...).body != r.body {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	// A job is accepted once.
+	accepted := w.query(ada, count, `"mode":"async"`, key("b")...)
+	again := w.query(ada, count, `"mode":"async"`, key("b")...)
+	if again.status != 202 || again.body != accepted.body || again.header.Get("Location") != accepted.header.Get("Location") {
+		t.Errorf("repeated: %d %s\nfirst %s", again.status, again.body, accepted.body)
+	}
+	if a := w.reach(accepted.read(t).JobID, "complete"); *a.Result != "3" {
+		t.Errorf("run more than once: %+v", a)
+	}
+	// After its end too.
+	if again := w.query(ada, count, `"mode":"async"`, key("b")...); again.status != 202 || again.body != accepted.body {
+		t.Errorf("repeated: %d %s", again.status, again.body)
+	}
+
+	// The session is the first call's, and no other is made for a repeat.
+	if r := w.query(ada, "START SESSION", `"mode":"async"`, key("s")...); r.cookie(t) == nil {
+		t.Errorf("%v", r.header)
+	}
+	if r := w.query(ada, "START SESSION", `"mode":"async"`, key("s")...); r.status != 202 || r.cookie(t) != nil {
+		t.Errorf("repeated: %d %v", r.status, r.header)
+	}
+
+	// Another request under the same key is refused, whatever differs.
+	w.query(ada, count+" ", "", key("a")...).wantError(t, 422, "idempotency_mismatch")
+	w.query(ada, count, `"mode":"async"`, key("a")...).wantError(t, 422, "idempotency_mismatch")
+	w.query(ada, count, `"request":{"path":"/x"}`, key("a")...).wantError(t, 422, "idempotency_mismatch")
+	w.query(ada, count, `"mode":"async","options":{"webhook":"https://example.com"}`, key("b")...).wantError(t, 422, "idempotency_mismatch")
+	if r := w.form(ada, count, nil, key("a")...); r.status != 422 || r.header.Get("QL-Error") != "idempotency_mismatch" || !strings.HasPrefix(r.body, "error: idempotency_mismatch: ") {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	// Keys are an account's own.
+	if a := w.query(bob, count, "", key("a")...).read(t); *a.Result != "1" {
+		t.Errorf("%+v", a)
+	}
+	w.query(ada, count, "", key(strings.Repeat("k", 256))...).wantError(t, 400, "invalid_request")
+
+	// A repeat beside the first call does not run.
+	done := make(chan response, 2)
+	go func() { done <- w.query(ada, "EMIT !QUOTA('x')", "", key("c")...) }()
+	h.wait(t)
+	w.query(ada, "EMIT !QUOTA('x')", "", key("c")...).wantError(t, 409, "idempotency_in_progress")
+	w.query(ada, "EMIT 1", "", key("c")...).wantError(t, 422, "idempotency_mismatch")
+	go func() { done <- w.form(ada, "EMIT !QUOTA('x')", nil, key("d")...) }()
+	h.wait(t)
+	if r := w.form(ada, "EMIT !QUOTA('x')", nil, key("d")...); r.status != 409 || r.header.Get("QL-Error") != "idempotency_in_progress" {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	h.free()
+	for range 2 {
+		if r := <-done; r.status != 200 {
+			t.Errorf("%d %s", r.status, r.body)
+		}
+	}
+	if r := w.query(ada, "EMIT !QUOTA('x')", "", key("c")...); r.status != 200 {
+		t.Errorf("afterwards: %d %s", r.status, r.body)
+	}
+
+	// A call that paused is shown as it stands.
+	const asks = `EMIT "a" CONFIRM "Sure?" EMIT "b"`
+	paused := w.query(ada, asks, "", key("e")...)
+	if again := w.query(ada, asks, "", key("e")...); again.status != 202 || again.body != paused.body {
+		t.Errorf("repeated: %d %s\nfirst %s", again.status, again.body, paused.body)
+	}
+	w.confirm(paused.read(t).JobID, `{"approved":true}`)
+	if again := w.query(ada, asks, "", key("e")...); again.status != 200 || again.read(t).Status != "ok" || *again.read(t).Result != "ab" {
+		t.Errorf("repeated after the answer: %d %s", again.status, again.body)
+	}
+	form := w.form(ada, asks, nil, key("f")...)
+	w.confirm(form.header.Get("QL-Job-Id"), `{"approved":false}`)
+	if again := w.form(ada, asks, nil, key("f")...); again.status != 200 || again.header.Get("QL-Status") != "declined" || again.body != "a" {
+		t.Errorf("repeated after a no: %d %s %v", again.status, again.body, again.header)
+	}
+}
+
+// TestIdempotencyOfRefused checks that a call that was not let in leaves its key
+// free: it is meant to be sent again.
+func TestIdempotencyOfRefused(t *testing.T) {
+	h := newHold(t)
+	w := boot(t, h.settings(), limited(func(l *account.Limits) { l.Concurrent, l.Queued = 1, 0 }), quickGate())
+	t.Cleanup(h.free)
+	ada := w.member("ada", account.Standard)
+	done := make(chan response, 1)
+	go func() { done <- w.query(ada, "EMIT !QUOTA('x')", "") }()
+	h.wait(t)
+	key := []string{"Idempotency-Key", "a"}
+	w.query(ada, "EMIT 1", "", key...).wantError(t, 429, "rate_limited")
+	h.free()
+	<-done
+	if r := w.query(ada, "EMIT 1", "", key...); r.status != 200 {
+		t.Errorf("sent again: %d %s", r.status, r.body)
+	}
+}
