@@ -66,7 +66,7 @@ func (a *attempt) open(kind string, sealed []byte) ([]byte, error) {
 func (w *Worker) run(a *attempt) {
 	ctx, cancel := context.WithCancelCause(w.ctx)
 	defer cancel(nil)
-	a.live = &live{lease: a.lease, cancel: cancel, changed: make(chan struct{}), done: make(chan struct{})}
+	a.live = &live{lease: a.lease, cancel: cancel, changed: make(chan struct{}), done: make(chan struct{}), last: time.Now()}
 	w.mu.Lock()
 	w.lives[a.lease.ID] = a.live
 	w.mu.Unlock()

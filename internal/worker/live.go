@@ -10,6 +10,7 @@ import (
 	"ql/internal/admit"
 	"ql/internal/execution"
 	"ql/internal/job"
+	"ql/lang/bytecode"
 	"ql/lang/vm"
 )
 
@@ -19,19 +20,22 @@ type live struct {
 	cancel context.CancelCauseFunc
 
 	done    chan struct{} // closed when the attempt is over
+	last    time.Time     // when it was last shown, or began; its own goroutine\'s
 	wanted  atomic.Bool   // somebody wants to see what it has done so far
 	mu      sync.Mutex
 	shown   job.Progress
 	changed chan struct{} // closed, and replaced, when shown is
 }
 
-// show lets others see what the job has done so far, where anybody wants to. Its
-// steps can be seen only where it stands at an effect.
+// show lets others see what the job has done so far, where anybody wants to: now
+// and then also before anybody does, since nobody can look while an effect is
+// under way. Its steps can be seen only where it stands at an effect.
 func (l *live) show(m *vm.Machine, stands bool) {
-	if !l.wanted.Load() {
+	if !l.wanted.Load() && (!stands || !l.isStale(m)) {
 		return
 	}
 	l.wanted.Store(false)
+	l.last = time.Now()
 	var p job.Progress
 	if stands {
 		p = progress(m, 0)
@@ -45,6 +49,20 @@ func (l *live) show(m *vm.Machine, stands bool) {
 	close(l.changed)
 	l.changed = make(chan struct{})
 	l.mu.Unlock()
+}
+
+// showEvery is how old what can be seen of a job is at most when it begins an
+// effect.
+const showEvery = 50 * time.Millisecond
+
+// isStale tells whether it is time to show the job unasked: always before an
+// effect that may take long.
+func (l *live) isStale(m *vm.Machine) bool {
+	switch m.Effect().Kind.Info().Class {
+	case bytecode.Net, bytecode.Mach:
+		return true
+	}
+	return time.Since(l.last) >= showEvery
 }
 
 // pace is that of a job under way: where it has its turn it can be looked at.
