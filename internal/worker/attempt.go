@@ -359,20 +359,13 @@ func (e *TooLarge) Explain(step string) *wire.Error {
 
 // stand stores a job that waits for somebody or for a moment.
 func (a *attempt) stand(ctx context.Context, run *engine.Run, out engine.Outcome) error {
-	sealed, p, err := a.snapshot(run)
-	if err != nil {
-		return err
-	}
-	if a.snapshotSize > a.limits.SnapshotBytes {
-		large := &TooLarge{a.snapshotSize, a.limits.SnapshotBytes}
+	s, err := a.standing(run, out)
+	var large *TooLarge
+	if errors.As(err, &large) {
 		return a.finish(ctx, job.Failed, large.Explain(run.Machine().Effect().Step))
 	}
-	s := &job.Standing{State: job.Waiting, Until: out.Until, Snapshot: sealed, Progress: p}
-	if out.Status == engine.Paused {
-		s.State, s.Until = job.Paused, out.Prompt.Expires
-		if s.Prompt, err = a.w.prompt(a.lease, out.Prompt); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	err = a.commit(ctx, func(ctx context.Context) error { return a.w.o.Queue.Stand(ctx, a.lease, s) })
 	if errors.Is(err, job.ErrStopping) {
@@ -384,6 +377,26 @@ func (a *attempt) stand(ctx context.Context, run *engine.Run, out engine.Outcome
 	a.forget(ctx, a.journal.reset(), math.MaxInt64)
 	a.stands = true
 	return nil
+}
+
+// standing is what is stored of a run that stands. The error may be a *TooLarge.
+func (a *attempt) standing(run *engine.Run, out engine.Outcome) (*job.Standing, error) {
+	sealed, p, err := a.snapshot(run)
+	if err != nil {
+		return nil, err
+	}
+	if a.snapshotSize > a.limits.SnapshotBytes {
+		return nil, &TooLarge{a.snapshotSize, a.limits.SnapshotBytes}
+	}
+	s := &job.Standing{State: job.Waiting, Until: out.Until, Snapshot: sealed, Progress: p}
+	if out.Status == engine.Paused {
+		s.State, s.Until = job.Paused, out.Prompt.Expires
+		if s.Prompt, err = a.w.prompt(a.lease, out.Prompt); err != nil {
+			return nil, err
+		}
+	}
+	s.Until = s.Until.Truncate(time.Microsecond) // as it is read again
+	return s, nil
 }
 
 // finish stores the end of a job.

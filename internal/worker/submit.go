@@ -106,19 +106,9 @@ func (w *Worker) Submit(ctx context.Context, s Submission) (earlier job.ID, err 
 // the job is on the disk. The outcome is Paused or Waiting.
 func (w *Worker) Adopt(ctx context.Context, s Submission, run *engine.Run, out engine.Outcome, ran time.Duration) (*job.View, error) {
 	a := &attempt{w: w, lease: job.Lease{ID: s.Summary.ID, Account: s.Account.ID}, limits: s.Limits, ran: ran}
-	sealed, p, err := a.snapshot(run)
+	standing, err := a.standing(run, out)
 	if err != nil {
 		return nil, err
-	}
-	if a.snapshotSize > s.Limits.SnapshotBytes {
-		return nil, &TooLarge{Bytes: a.snapshotSize, Most: s.Limits.SnapshotBytes}
-	}
-	standing := &job.Standing{State: job.Waiting, Until: out.Until.Truncate(time.Microsecond), Snapshot: sealed, Progress: p}
-	if out.Status == engine.Paused {
-		standing.State, standing.Until = job.Paused, out.Prompt.Expires.Truncate(time.Microsecond)
-		if standing.Prompt, err = w.prompt(a.lease, out.Prompt); err != nil {
-			return nil, err
-		}
 	}
 	now := w.o.Clock()
 	task, err := w.task(&s, now)
@@ -136,6 +126,7 @@ func (w *Worker) Adopt(ctx context.Context, s Submission, run *engine.Run, out e
 	w.nudge()
 	v := &job.View{Seq: lease.Seq, Prompt: standing.Prompt, Until: standing.Until}
 	v.Summary = task.Summary
+	p := &standing.Progress
 	v.Result, v.Encoding, v.Trace, v.TraceDropped, v.Response, v.Steps = p.Output, job.EncodingOf(p.Output), p.Trace, p.TraceDropped, p.Response, p.Steps
 	return v, nil
 }
