@@ -45,7 +45,8 @@ type attempt struct {
 	parts        [][]byte // of the journal, as stored
 	ran          time.Duration
 	began        time.Time
-	failures     int
+	failures     int // in a row
+	recovered    int // bytes of the journal that earlier attempts kept
 	snapshotSize int
 	saved        int64 // how much of the output is stored
 	rest         bool  // there are rows to remove in the end
@@ -144,6 +145,7 @@ func (a *attempt) drive(ctx context.Context) error {
 			return err
 		}
 	}
+	a.recovered = a.journal.kept
 	run := a.x.Run(a.machine, a.state, a.journal)
 	if a.from == job.Paused {
 		if err := a.expire(ctx, run); err != nil {
@@ -151,7 +153,7 @@ func (a *attempt) drive(ctx context.Context) error {
 		}
 	}
 	out, err := run.Continue(ctx)
-	ticket.Rest()
+	ticket.Leave() // what is left to do waits for the disk
 	return a.end(ctx, run, out, err)
 }
 
@@ -328,7 +330,7 @@ func (a *attempt) save(ctx context.Context, run *engine.Run) error {
 		return err
 	}
 	a.saved = p.From + int64(len(p.Output))
-	a.rest = true
+	a.rest, a.failures, a.recovered = true, 0, 0
 	a.forget(ctx, a.journal.reset(), math.MaxInt64)
 	return nil
 }
@@ -458,6 +460,9 @@ func (a *attempt) settle(ctx context.Context, err error) {
 	case errors.Is(err, account.ErrNotFound):
 		return // its rows go with it
 	default:
+		if a.journal != nil && a.journal.kept > a.recovered {
+			a.failures = 0 // it got on
+		}
 		a.failures++
 		if a.failures >= mostFailures && a.job != nil {
 			coded := fault.Of(err)

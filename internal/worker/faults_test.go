@@ -28,7 +28,8 @@ type chaos struct {
 	random         *rand.Rand
 	before, behind atomic.Int64 // how often
 	writes         atomic.Int64
-	progress       chan struct{} // gets a value after some writes
+	progress       chan struct{} // gets a value after every so many writes
+	every          int64
 }
 
 var errChaos = errors.New("the disk had a hiccup")
@@ -51,7 +52,7 @@ func (c *chaos) around(do func() error) error {
 	if err := do(); err != nil {
 		return err
 	}
-	if c.writes.Add(1)%40 == 0 {
+	if c.writes.Add(1)%c.every == 0 {
 		select {
 		case c.progress <- struct{}{}:
 		default:
@@ -145,14 +146,17 @@ func TestPromiseExactlyOnce(t *testing.T) {
 	if full() {
 		jobs = 100
 	}
-	c := &chaos{progress: make(chan struct{}, 1), random: rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))}
+	c := &chaos{progress: make(chan struct{}, 1), every: int64(2 * jobs), random: rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))}
 	c.off.Store(true)
 	e := newWorld(t, faults{
 		queue:     func(q job.Queue) job.Queue { return chaoticQueue{q, c} },
 		files:     func(r files.Rows) files.Rows { return chaoticFiles{r, c} },
 		sessions:  func(r sessions.Rows) sessions.Rows { return chaoticSessions{r, c} },
 		databases: func(d engine.Databases) engine.Databases { return chaoticDatabases{d, c} },
-	}, func(o *Options) { o.Log = slog.New(slog.DiscardHandler) })
+	}, func(o *Options) {
+		o.Log = slog.New(slog.DiscardHandler)
+		o.Lease = time.Second // what was taken and told to have failed comes again soon
+	})
 	e.host.Log = slog.New(slog.DiscardHandler)
 	e.wantResult(e.submit(`CREATE TABLE steps (job TEXT, n INTEGER, at TEXT); CREATE TABLE once (job TEXT, n INTEGER); EMIT "made"`), "made")
 

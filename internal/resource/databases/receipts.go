@@ -15,20 +15,22 @@ import (
 )
 
 // The receipts of a job are rows of a hidden table, in the database that the job
-// changed: a change and its receipt are kept together or not at all. Step -1 is
-// the job's mark, which holds its newest attempt and shuts out the others. The
-// table has no row numbers, so that a script's last_id is its own. What a
-// receipt keeps may be larger than a row, and is cut into parts.
+// changed: a change and its receipt are kept together or not at all. Another
+// holds the newest attempt of each job, which shuts out the others. Receipts are
+// added at the end and have no index, so that each costs one page beside its
+// change; they are looked for only after a crash and at a job's end, when there
+// are few. What a receipt keeps may be larger than a row, and is cut into parts.
 const (
 	findReceipts = "SELECT 1 FROM sqlite_schema WHERE name = '_ql_receipts'"
 	makeReceipts = "CREATE TABLE _ql_receipts(" +
-		"job BLOB NOT NULL, step INTEGER NOT NULL, part INTEGER NOT NULL, attempt INTEGER NOT NULL, kept BLOB NOT NULL, " +
-		"PRIMARY KEY(job, step, part)) WITHOUT ROWID"
-	readMark       = "SELECT attempt FROM _ql_receipts WHERE job = ? AND step = -1"
-	writeMark      = "INSERT OR REPLACE INTO _ql_receipts VALUES (?, -1, 0, ?, x'')"
-	readReceipts   = "SELECT step, kept FROM _ql_receipts WHERE job = ? AND step >= 0 ORDER BY step, part"
+		"job BLOB NOT NULL, step INTEGER NOT NULL, part INTEGER NOT NULL, attempt INTEGER NOT NULL, kept BLOB NOT NULL)"
+	makeMarks      = "CREATE TABLE _ql_marks(job BLOB NOT NULL PRIMARY KEY, attempt INTEGER NOT NULL) WITHOUT ROWID"
+	readMark       = "SELECT attempt FROM _ql_marks WHERE job = ?"
+	writeMark      = "INSERT OR REPLACE INTO _ql_marks VALUES (?, ?)"
+	removeMark     = "DELETE FROM _ql_marks WHERE job = ?"
+	readReceipts   = "SELECT step, kept FROM _ql_receipts WHERE job = ? ORDER BY step, part"
 	writeReceipt   = "INSERT INTO _ql_receipts VALUES (?, ?, ?, ?, ?)"
-	removeReceipts = "DELETE FROM _ql_receipts WHERE job = ? AND step BETWEEN ? AND ?"
+	removeReceipts = "DELETE FROM _ql_receipts WHERE job = ? AND step <= ?"
 )
 
 // partBytes is the most that one row keeps.
@@ -73,9 +75,9 @@ func (d *Databases) ForgetReceipts(ctx context.Context, name string, job [16]byt
 	if isMissing(filepath.Join(d.options.Folder, name+fileEnding)) {
 		return nil // it must not be made for this
 	}
-	from := int64(0)
-	if upTo < 0 {
-		from, upTo = -1, math.MaxInt64
+	all := upTo < 0
+	if all {
+		upTo = math.MaxInt64
 	}
 	return d.change(ctx, name, func(c *conn) error {
 		there, err := c.hasReceipts(ctx)
@@ -85,7 +87,10 @@ func (d *Databases) ForgetReceipts(ctx context.Context, name string, job [16]byt
 		if err := c.bound(ctx, true); err != nil {
 			return err
 		}
-		return c.own(ctx, removeReceipts, nil, job[:], from, upTo)
+		if err := c.own(ctx, removeReceipts, nil, job[:], upTo); err != nil || !all {
+			return err
+		}
+		return c.own(ctx, removeMark, nil, job[:])
 	})
 }
 
@@ -209,8 +214,10 @@ func (c *conn) mark(ctx context.Context, job [16]byte, attempt, newest int64) er
 		return err
 	}
 	if !there {
-		if err := c.trusted(ctx, makeReceipts); err != nil {
-			return err
+		for _, table := range []string{makeMarks, makeReceipts} {
+			if err := c.trusted(ctx, table); err != nil {
+				return err
+			}
 		}
 	}
 	return c.own(ctx, writeMark, nil, job[:], attempt)
@@ -229,6 +236,8 @@ func (c *conn) leave(ctx context.Context, r *engine.Receipt, newest int64, resul
 	if err := c.mark(ctx, r.Job, r.Attempt, newest); err != nil {
 		return err
 	}
+	// What a script inserted last is its own.
+	defer c.db.SetLastInsertID(c.db.LastInsertID())
 	for part := int64(0); part == 0 || len(kept) > 0; part++ {
 		n := min(len(kept), partBytes)
 		if err := c.own(ctx, writeReceipt, nil, r.Job[:], r.Step, part, r.Attempt, kept[:n]); err != nil {
@@ -278,8 +287,8 @@ func (c *conn) own(ctx context.Context, sql string, row func(*sqlite.Stmt), args
 	}
 }
 
-// internal is explain for our own statements: what is wrong with them, or with
-// a step that is done twice, is none of the script's mistakes.
+// internal is explain for our own statements: what is wrong with them is none of
+// the script's mistakes.
 func (c *conn) internal(err error) error {
 	var e *sqlite.Error
 	if errors.As(err, &e) {

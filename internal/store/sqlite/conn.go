@@ -22,6 +22,9 @@ var switches = map[int]bool{
 	lib.SQLITE_DBCONFIG_DQS_DDL:               false,
 	lib.SQLITE_DBCONFIG_ENABLE_FKEY:           true,
 	lib.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION: false,
+	// Plans do not depend on what is bound: else a statement beside a partial
+	// index is prepared again each time.
+	lib.SQLITE_DBCONFIG_ENABLE_QPSG: true,
 }
 
 // settings are those of every connection. The busy handler stands before
