@@ -12,8 +12,9 @@ SHELL := bash
 FUZZTIME ?= 10s
 CHECK_FUZZTIME ?= 5s
 
-# Arguments for `make bench-lang`, such as BENCH="-rounds 9 -engines ql,lua5.4", and
-# for `make bench-http`, such as BENCH="-rounds 9 -script trivial".
+# Arguments for `make bench-lang`, such as BENCH="-rounds 9 -engines ql,lua5.4", for
+# `make bench-http`, such as BENCH="-rounds 9 -script trivial", and for
+# `make bench-jobs`, such as BENCH="-rounds 9 -only rates,bytes".
 BENCH ?=
 
 # The linters live in a module of their own, so that the product's go.mod names
@@ -32,11 +33,12 @@ help: ## list the targets
 build: ## build the program into bin/ql
 	CGO_ENABLED=0 go build -trimpath -o bin/ql ./cmd/ql
 
-# The documentation shows programs that call the service, and a test runs them.
-# Where one cannot be had, that test alone fails, and says so.
+# The documentation shows programs that call the service, and a test runs them;
+# another watches the server's system calls. Where a program cannot be had, that
+# test alone fails, and says so.
 .PHONY: test
 test: ## run all tests, afresh
-	-tools/need python3 python3 node nodejs php php-cli
+	-tools/need python3 python3 node nodejs php php-cli strace strace
 	go test -count=1 ./...
 
 .PHONY: check
@@ -100,6 +102,14 @@ bench-lang: ## measure the language beside its peers (arguments: BENCH="…")
 .PHONY: bench-http
 bench-http: ## measure calls over HTTP beside a bare handler (arguments: BENCH="…")
 	go run ./bench/http $(BENCH)
+
+.PHONY: bench-jobs
+bench-jobs: ## measure durable jobs beside synchronous calls (arguments: BENCH="…")
+	go run ./bench/jobs $(BENCH)
+
+.PHONY: bench-resources
+bench-resources: ## measure files and databases beside the bare library (arguments: BENCH="…")
+	go run ./bench/resources $(BENCH)
 
 .PHONY: tidy
 tidy: ## bring go.mod and go.sum of every module up to date

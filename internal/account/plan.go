@@ -48,8 +48,8 @@ const (
 // fuelPerSecond is how many instructions stand for a second of CPU time.
 const fuelPerSecond = 100_000_000
 
-// Limits are all limits of a plan. Zero means none for the rates and for
-// storage; everything else is always bounded.
+// Limits are all limits of a plan. Zero means none for the rates, for
+// storage and for a month; everything else is always bounded.
 type Limits struct {
 	// What a call may bring.
 	ScriptBytes int
@@ -106,6 +106,11 @@ type Limits struct {
 	Files        int
 	Databases    int
 	JobsKept     time.Duration
+
+	// What an account may use in a calendar month.
+	CallsPerMonth   int64
+	RunningPerMonth time.Duration
+	EgressPerMonth  int64 // bytes
 }
 
 // Limits returns the limits that a plan has unless settings say otherwise. An
@@ -138,6 +143,8 @@ func free() Limits {
 		Concurrent: 2, Queued: 20, Rate: 60, RateBurst: 20, RatePerAddress: true, OriginRate: 60,
 
 		StorageBytes: 100 * mib, FileBytes: 10 * mib, Files: 10_000, Databases: 10, JobsKept: 7 * day,
+
+		CallsPerMonth: 100_000, RunningPerMonth: 10 * time.Hour, EgressPerMonth: 10 * gib,
 	}
 }
 

@@ -30,6 +30,7 @@ func TestMachineLimits(t *testing.T) {
 // zero is no limit, and that nothing is forgotten.
 func TestPlansGrow(t *testing.T) {
 	limitless := map[string]bool{"Rate": true, "RateBurst": true, "OriginRate": true, "StorageBytes": true, "FileBytes": true, "Files": true}
+	monthly := map[string]bool{"CallsPerMonth": true, "RunningPerMonth": true, "EgressPerMonth": true} // for free alone
 	nothingFree := map[string]bool{"Fetches": true, "FetchesAtOnce": true, "FetchTime": true, "FetchBytes": true, "FetchRatio": true}
 	free, standard, unlimited := reflect.ValueOf(Free.Limits()), reflect.ValueOf(Standard.Limits()), reflect.ValueOf(Unlimited.Limits())
 	for i := range free.NumField() {
@@ -39,6 +40,10 @@ func TestPlansGrow(t *testing.T) {
 		}
 		f, s, u := free.Field(i).Int(), standard.Field(i).Int(), unlimited.Field(i).Int()
 		switch {
+		case monthly[name]:
+			if f <= 0 || s != 0 || u != 0 {
+				t.Errorf("%s is %d, %d, %d", name, f, s, u)
+			}
 		case limitless[name] && u != 0:
 			t.Errorf("%s of unlimited is %d, want none", name, u)
 		case !limitless[name] && u < s, s < f:

@@ -144,3 +144,21 @@ func OpenVault(ctx context.Context, store checks, file string, existing bool) (*
 	}
 	return v, nil
 }
+
+// CheckMasterKey reports whether the key in a file is the one under which a
+// store is sealed, whose check is record. Nil means that it is sealed under
+// none yet.
+func CheckMasterKey(file string, record []byte) error {
+	key, err := readMasterKey(file)
+	if err != nil || record == nil {
+		return err
+	}
+	v, err := NewVault(key)
+	if err != nil {
+		return err
+	}
+	if _, err := v.Open(0, sealCheck, "", record); err != nil {
+		return fmt.Errorf("the master key in %s is not the one that this store is sealed under: %w", file, err)
+	}
+	return nil
+}

@@ -1,6 +1,7 @@
 // Package admit decides which calls a node takes: how often somebody may call
-// (Limiter), and how many scripts run at once, in how much memory, with the
-// waiting shared fairly between accounts (Gate). It holds no limits of its own:
+// (Limiter), how many scripts run at once, in how much memory, with the waiting
+// shared fairly between accounts (Gate), and how many files are on their way
+// (Crowd). It holds no limits of its own:
 // callers bring those of an account's plan. Who is calling, and what an answer
 // looks like, it leaves to them.
 package admit
@@ -20,6 +21,9 @@ const (
 	AccountBusy
 	// Overloaded is a node with too much under way already: 503.
 	Overloaded
+	// TooManyTransfers is an account that sends and fetches too many files at
+	// once: 429.
+	TooManyTransfers
 )
 
 // Refused is the error of a call that was turned away.
@@ -37,6 +41,8 @@ func (r *Refused) Error() string {
 		return "the account has too many calls waiting already: try again when some have ended"
 	case r.Reason == AccountBusy:
 		return fmt.Sprintf("the account has %d scripts running already, which is its limit: try again when one has ended", r.most)
+	case r.Reason == TooManyTransfers:
+		return fmt.Sprintf("the account has %d files on their way already, which is its limit: try again when one has come", r.most)
 	}
 	return "the service is busy: try again in a moment"
 }

@@ -47,6 +47,8 @@ func TestAccessMatrix(t *testing.T) {
 	kind.password, kind.key = ada.key, ada.password
 	finished := w.query(ada, `EMIT "it"`, "").read(t).JobID
 
+	link := w.share(ada, bob, carl, member{Account: account.Account{Username: account.Development}, name: "dev", password: "dev"})
+
 	credentials := map[string]member{"none": nobody, "ada": ada, "bob": bob, "carl": carl, "wrong": wrong, "kind": kind, "dev": dev}
 	always := func(status int) []int { return []int{status, status, status, status, status, status} }
 	public := map[string][]int{"none": always(200)}
@@ -58,6 +60,16 @@ func TestAccessMatrix(t *testing.T) {
 		"wrong": always(401),
 		"kind":  always(404), // the key did not start the job
 		"dev":   {404, 403, 403, 403, 403, 404},
+	}
+	// Whoever is let in has a file of this name.
+	owner := map[string][]int{
+		"none":  always(401),
+		"ada":   {200, 200, 403, 403, 403, 403},
+		"bob":   {200, 403, 200, 403, 403, 403},
+		"carl":  always(200),
+		"wrong": always(401),
+		"kind":  always(401),
+		"dev":   {200, 403, 403, 403, 403, 200},
 	}
 	// In the order of pages: none, listed, bob's, unlisted, null, own.
 	want := map[string]map[string][]int{
@@ -83,6 +95,15 @@ func TestAccessMatrix(t *testing.T) {
 		"DELETE /v1/job/{id}":     holder,
 		"GET /v1/job/{id}/events": holder,
 		"POST /v1/confirm/{id}":   holder,
+		"GET /v1/limits": {
+			"none":  always(401),
+			"ada":   {200, 200, 403, 403, 403, 403},
+			"bob":   {200, 403, 200, 403, 403, 403},
+			"carl":  always(200),
+			"wrong": always(401),
+			"kind":  {200, 200, 403, 403, 403, 403},
+			"dev":   {200, 403, 403, 403, 403, 200},
+		},
 		"GET /v1/jobs": {
 			"none":  always(401),
 			"ada":   {200, 200, 403, 403, 403, 403},
@@ -92,6 +113,17 @@ func TestAccessMatrix(t *testing.T) {
 			"kind":  {200, 200, 403, 403, 403, 403},
 			"dev":   {200, 403, 403, 403, 403, 200},
 		},
+		"GET /v1/files/{path}":    owner,
+		"PUT /v1/files/{path}":    owner,
+		"DELETE /v1/files/{path}": owner,
+
+		"GET /v1/shares":         owner,
+		"DELETE /v1/shares/{id}": owner,
+		// Credentials make no difference to a link.
+		"GET /files/{token}": {
+			"none": always(404), "ada": always(404), "bob": always(404), "carl": always(404), "wrong": always(404), "kind": always(404), "dev": always(404),
+		},
+
 		"GET /healthz":      public,
 		"GET /readyz":       public,
 		"GET /openapi.json": public,
@@ -118,6 +150,14 @@ func TestAccessMatrix(t *testing.T) {
 				id := finished
 				if changesJob(name) {
 					id = w.query(ada, `CONFIRM "Sure?"`, "").read(t).JobID
+				}
+				if strings.HasPrefix(route.Path, "/v1/shares/") {
+					id = link
+				}
+				if strings.HasSuffix(route.Path, "{path}") {
+					for _, m := range []member{ada, bob, carl, dev} {
+						w.send("PUT", "/v1/files/a/b.txt", "", m.name, "Authorization", basic(m.name, m.password))
+					}
 				}
 				r := w.callAs(name, credentials[who], id, headers)
 				if r.status != statuses[i] {
@@ -193,7 +233,7 @@ func (w *world) callAs(route string, m member, jobID string, headers []string) r
 	if m.name != "" {
 		headers = append([]string{"Authorization", basic(m.name, m.password)}, headers...)
 	}
-	path = strings.Replace(path, "{id}", jobID, 1)
+	path = strings.Replace(strings.Replace(path, "{id}", jobID, 1), "{path}", "a/b.txt", 1)
 	if method == http.MethodPost {
 		return w.send(method, path, jsonType, `{"approved":true}`, headers...)
 	}
@@ -306,7 +346,7 @@ func TestPreflight(t *testing.T) {
 	_, err := w.accounts.AddDomain(t.Context(), "ada", "shop.example.com", false)
 	check(t, err)
 	const someJob = "0d3f0a4e-7b8c-4d5e-9f00-112233445566"
-	for _, path := range []string{"/v1/query", "/v1/job/" + someJob, "/v1/job/" + someJob + "/events", "/v1/confirm/" + someJob, "/v1/jobs", "/api"} {
+	for _, path := range []string{"/v1/query", "/v1/job/" + someJob, "/v1/job/" + someJob + "/events", "/v1/confirm/" + someJob, "/v1/jobs", "/v1/limits", "/v1/files/a/b.txt", "/v1/shares", "/v1/shares/0", "/api"} {
 		r := w.send("OPTIONS", path, "", "", "Origin", listed, "Access-Control-Request-Method", "POST")
 		want := map[string]string{
 			"Access-Control-Allow-Origin": listed, "Access-Control-Allow-Credentials": "true", "Vary": "Origin",

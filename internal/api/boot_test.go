@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/admit"
 	"ql/internal/api"
+	"ql/internal/api/download"
 	"ql/internal/api/formapi"
 	"ql/internal/api/httpapi"
 	"ql/internal/api/jsonapi"
@@ -30,6 +32,7 @@ import (
 	"ql/internal/resource/databases"
 	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
+	"ql/internal/resource/shares"
 	"ql/internal/store/sqlite"
 	"ql/internal/worker"
 	"ql/lang"
@@ -94,6 +97,9 @@ func boot(t testing.TB, change ...settings) *world {
 	w.auth, err = auth.New(store.Accounts(), identities)
 	check(t, err)
 
+	blobs, err := files.OpenBlobs(filepath.Join(folder, "blobs"))
+	check(t, err)
+	t.Cleanup(func() { check(t, blobs.Close()) })
 	log := slog.New(slog.NewJSONHandler(w.log, nil))
 	o := api.Options{
 		Auth:     w.auth,
@@ -105,9 +111,12 @@ func boot(t testing.TB, change ...settings) *world {
 			Programs: lang.NewCache(1 << 20), Clock: time.Now, Log: log,
 			Resources: (&folders{root: folder, accounts: w.accounts, sessions: sessions.New(store.Sessions(), sessions.Options{})}).open,
 		},
-		Records: w.recorder,
-		URLs:    api.URLs{Base: "http://ql.example", API: "http://api.ql.example"},
-		Log:     log,
+		Files:     (&ownedTrees{trees: files.NewTrees(store.Files(), blobs, time.Now)}).open,
+		Links:     links{shares.Ledger{Rows: store.Shares(), Clock: time.Now}},
+		Transfers: admit.NewCrowd(admit.CrowdOptions{Most: 16}),
+		Records:   w.recorder,
+		URLs:      api.URLs{Base: "http://ql.example", API: "http://api.ql.example"},
+		Log:       log,
 	}
 	h := httpapi.Options{Log: log, OpenAPI: api.Description()}
 	for _, c := range change {
@@ -124,7 +133,8 @@ func boot(t testing.TB, change ...settings) *world {
 	o.Jobs = w.worker
 	w.service = api.New(o)
 	h.Preflight = w.auth.Preflight
-	h.Routes = append(jsonapi.Routes(w.service), formapi.Routes(w.service)...)
+	handedOut := shares.NewShares(shares.Options{Rows: store.Shares(), Clock: time.Now})
+	h.Routes = slices.Concat(jsonapi.Routes(w.service), formapi.Routes(w.service), download.Routes(download.Options{Shares: handedOut}))
 	for _, c := range change {
 		if c.http != nil {
 			c.http(&h)

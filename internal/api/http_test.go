@@ -41,6 +41,7 @@ func TestMethodsAndAddresses(t *testing.T) {
 		{"DELETE", "/v1/job/0d3f0a4e-7b8c-4d5e-9f00-112233445566/events", 405, "method_not_allowed", "GET, HEAD"},
 		{"GET", "/v1/confirm/0d3f0a4e-7b8c-4d5e-9f00-112233445566", 405, "method_not_allowed", "POST"},
 		{"POST", "/v1/jobs", 405, "method_not_allowed", "GET, HEAD"},
+		{"POST", "/v1/limits", 405, "method_not_allowed", "GET, HEAD"},
 		{"PATCH", "/healthz", 405, "method_not_allowed", "GET, HEAD"},
 		{"GET", "/", 404, "not_found", ""},
 		{"GET", "/v1", 404, "not_found", ""},

@@ -30,7 +30,7 @@ func TestPromiseMalformed(t *testing.T) {
 	ada := w.member("ada", account.Unlimited)
 	asked := w.query(ada, `GATHER "How many?" FIELDS n INTEGER MIN 1 REQUIRED SET ?f EMIT ?f.n`, "").read(t).JobID
 	m := &mangler{Rand: rand.New(rand.NewPCG(1, 2)), ada: ada, asked: asked}
-	kinds := []func() mangled{m.json, m.form, m.media, m.address, m.id, m.reply, m.watch, m.list, m.submit}
+	kinds := []func() mangled{m.json, m.form, m.media, m.address, m.id, m.reply, m.watch, m.list, m.submit, m.file}
 	for i := range count {
 		x := kinds[i%len(kinds)]()
 		r := w.send(x.method, x.path, x.kind, x.body, x.headers...)
@@ -262,6 +262,30 @@ func (m *mangler) submit() mangled {
 		return x
 	}
 	x.body = strings.Replace(body, `{"webhook":"https://example.com"}`, pick(m, `{"webhook":1}`, `{"webhook":null}`, `{"webhook":["https://example.com"]}`, `{"hook":""}`, `"x"`, `null`), 1)
+	return x
+}
+
+// file returns a call for a file that is wrong.
+func (m *mangler) file() mangled {
+	x := mangled{method: pick(m, "GET", "HEAD", "PUT", "DELETE"), path: "/v1/files/missing/x.txt", headers: []string{"Authorization", basic("ada", m.ada.password)}}
+	switch m.IntN(7) {
+	case 0:
+		x.headers = pick(m, nil, []string{"Authorization", "Basic x"}, []string{"Authorization", "Bearer x"}, []string{"Authorization", basic("ada", m.ada.key)})
+	case 1:
+		x.path = "/v1/files/" + pick(m, "a/", "a//b", "..", "a/../b", "%2e%2e/a", "a%2Fb", "a%00", "%ff", "CON", "a%5Cb", "%20", "/", ".ql/x", url.PathEscape(m.noise(20))+"%01")
+	case 2:
+		x.path += pick(m, "?x=1", "?limit=0", "?limit=1&limit=2", "?%zz")
+	case 3:
+		x.headers = append(x.headers, pick(m, "If-Match", "If-None-Match"), pick(m, "x", `"`, `"a" "b"`, "W/x", ","))
+	case 4:
+		x.method = "PUT"
+		x.headers = append(x.headers, pick(m, []string{"Content-Range", "bytes 0-1/2"}, []string{"Content-Encoding", "gzip"}, []string{"If-Match", "*"}, []string{"If-Match", `"other"`})...)
+		x.body = "x"
+	case 5:
+		x.method = pick(m, "POST", "PATCH", "OPTIONS", "MOVE")
+	default:
+		x.method = pick(m, "GET", "HEAD", "DELETE")
+	}
 	return x
 }
 

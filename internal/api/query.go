@@ -61,8 +61,13 @@ func (s *Service) Query(ctx context.Context, c Caller, q Query) (Answer, error) 
 	if len(q.Key) > longestKey {
 		return a, fault.Invalid("Idempotency-Key", "is too long: %d characters at most", longestKey)
 	}
+	spent, err := s.o.Usage.Begin(ctx, who.Account.ID, limits)
+	if err != nil {
+		return a, s.usedUp(err)
+	}
+	defer spent.Done()
 	if q.Async {
-		return s.submit(ctx, who, c, q, limits, a)
+		return s.submit(ctx, who, c, q, limits, spent, a)
 	}
 	ticket, err := s.o.Gate.Enter(ctx, admit.Ask{Account: int64(who.Account.ID), Most: limits.Concurrent, Memory: limits.Memory})
 	if err != nil {
@@ -70,7 +75,7 @@ func (s *Service) Query(ctx context.Context, c Caller, q Query) (Answer, error) 
 	}
 	defer ticket.Leave()
 	limits.Memory = min(limits.Memory, ticket.Memory())
-	return s.run(ctx, who, c, q, limits, ticket, a)
+	return s.run(ctx, who, c, q, limits, ticket, spent, a)
 }
 
 // longestKey is the longest Idempotency-Key.

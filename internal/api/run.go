@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/account/usage"
 	"ql/internal/admit"
 	"ql/internal/engine"
 	"ql/internal/execution"
@@ -29,7 +30,7 @@ type call struct {
 
 // run compiles a script, runs it here and records it. The caller who hangs up
 // does not stop it; the account's limits do.
-func (s *Service) run(ctx context.Context, who identity, c Caller, q Query, l account.Limits, ticket *admit.Ticket, a Answer) (Answer, error) {
+func (s *Service) run(ctx context.Context, who identity, c Caller, q Query, l account.Limits, ticket *admit.Ticket, spent *usage.Call, a Answer) (Answer, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.SyncTime)
 	defer cancel()
 	id := s.o.NewID()
@@ -53,6 +54,7 @@ func (s *Service) run(ctx context.Context, who identity, c Caller, q Query, l ac
 	k := &call{Service: s, Execution: x, who: who, query: q}
 	defer k.release()
 	record, failure := k.execute(ctx)
+	spent.Keep(s.o.Clock().Sub(x.Spec.Started))
 	ticket.Rest() // what is left to do may wait for the disk
 	if session := x.Session(); session != c.Session {
 		a.Session = session

@@ -1,5 +1,5 @@
 // Package api is what the service can be asked to do: run a script as an
-// account, show a job, answer its question. Each operation takes and gives values of the domain, so
+// account, show a job, answer its question, keep a file. Each operation takes and gives values of the domain, so
 // that both calling conventions are mere codecs over the same operations. How
 // bytes come and go is theirs; what a script does is the engine's; who somebody
 // is, the authenticator's.
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/account/usage"
 	"ql/internal/admit"
 	"ql/internal/engine"
 	"ql/internal/execution"
@@ -63,6 +64,16 @@ type Options struct {
 	Records  Records
 	Jobs     Jobs
 	URLs     URLs
+	// Files opens the tree of an account; release lets go of it.
+	Files func(ctx context.Context, a account.Account, l account.Limits) (tree Tree, release func(), err error)
+	Links Links
+	// Transfers bounds the files that are on their way at once.
+	Transfers *admit.Crowd
+
+	// Usage holds accounts to their months; nil holds nobody.
+	Usage *usage.Tally
+	// Stored returns how many bytes an account keeps; nil where that is not known.
+	Stored func(ctx context.Context, a account.Account, l account.Limits) (int64, error)
 
 	// CheckWebhook says what is wrong with an address that the end of a job is to
 	// be told to; nil lets all pass.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/account/usage"
 	"ql/internal/auth"
 	"ql/internal/execution"
 	"ql/internal/fault"
@@ -18,7 +19,7 @@ import (
 
 // submit accepts a script as a job that nobody waits for. When it answers, the
 // job is on the disk.
-func (s *Service) submit(ctx context.Context, who identity, c Caller, q Query, l account.Limits, a Answer) (Answer, error) {
+func (s *Service) submit(ctx context.Context, who identity, c Caller, q Query, l account.Limits, spent *usage.Call, a Answer) (Answer, error) {
 	if err := s.mayTell(who, q.Webhook); err != nil {
 		return a, err
 	}
@@ -30,6 +31,7 @@ func (s *Service) submit(ctx context.Context, who identity, c Caller, q Query, l
 	defer x.Close()
 	program, failure := x.Compile(ctx, q.Script)
 	if failure != nil {
+		spent.Keep(0)
 		return s.uncompiled(ctx, x, who, q, failure, a)
 	}
 	if program.UsesSession {
@@ -52,6 +54,7 @@ func (s *Service) submit(ctx context.Context, who identity, c Caller, q Query, l
 	if earlier != (job.ID{}) {
 		return s.repeat(ctx, earlier, a)
 	}
+	spent.Keep(0) // how long it runs is counted with its end
 	a.Job, a.Status = s.accepted(id), 202
 	return a, nil
 }

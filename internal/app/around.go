@@ -31,7 +31,7 @@ func (a *App) around(h *httpapi.Handler) http.Handler {
 // are secrets.
 func routeOf(routes []httpapi.Route, path string) string {
 	for _, r := range routes {
-		prefix, suffix, variable := strings.Cut(r.Path, "{id}")
+		prefix, suffix, variable := strings.Cut(strings.Replace(r.Path, "{path}", "{id}", 1), "{id}")
 		if r.Path == path || variable && strings.HasPrefix(path, prefix) && strings.HasSuffix(path, suffix) {
 			return r.Path
 		}

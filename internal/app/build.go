@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/account/usage"
 	"ql/internal/admit"
 	"ql/internal/api"
+	"ql/internal/api/download"
 	"ql/internal/api/formapi"
 	"ql/internal/api/formpage"
 	"ql/internal/api/httpapi"
@@ -24,6 +26,7 @@ import (
 	"ql/internal/password"
 	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
+	"ql/internal/resource/shares"
 	"ql/internal/store/sqlite"
 	"ql/internal/telemetry"
 	"ql/internal/webhook"
@@ -102,6 +105,9 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	service := api.New(api.Options{
 		Auth: authenticator, Accounts: p.store.Accounts(), Limiter: p.limiter, Gate: p.gate,
 		Host: host, Records: p.recorder, Jobs: p.worker, URLs: a.urls(), Limits: a.limits,
+		Links: links{shares.Ledger{Rows: p.store.Shares(), Clock: time.Now}},
+		Usage: p.resources.tally, Stored: p.resources.stored,
+		Files: p.resources.openTree, Transfers: admit.NewCrowd(admit.CrowdOptions{Most: mostTransfers, Lifted: a.settings.Dev}),
 		CheckWebhook: p.caller.Check, DevelopmentOut: a.settings.Dev, Log: a.o.Log,
 		Ran: func(state job.State, took time.Duration) { p.metrics.Ran(string(state), took) },
 	})
@@ -109,7 +115,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 		return nil, err
 	}
 	handler := httpapi.New(httpapi.Options{
-		Routes:    slices.Concat(jsonapi.Routes(service), formapi.Routes(service), formpage.Routes(service)),
+		Routes:    slices.Concat(jsonapi.Routes(service), formapi.Routes(service), formpage.Routes(service), download.Routes(a.downloads())),
 		Preflight: authenticator.Preflight, Ready: a.ready, OpenAPI: api.Description(),
 		Proxies: a.settings.TrustedProxies, HTTPS: strings.HasPrefix(a.url, "https://"),
 		Log: a.o.Log, Served: p.metrics.Served,
@@ -119,12 +125,17 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 }
 
 // limits returns the limits of a plan; those of free for an unknown one, as a
-// mistake never widens.
+// mistake never widens. A month protects those who share a node, so one
+// developer has no bounds on it.
 func (a *App) limits(plan account.Plan) account.Limits {
-	if l, ok := a.settings.Plans[plan]; ok {
-		return l
+	l, ok := a.settings.Plans[plan]
+	if !ok {
+		l = a.settings.Plans[account.Free]
 	}
-	return a.settings.Plans[account.Free]
+	if a.settings.Dev {
+		l.CallsPerMonth, l.RunningPerMonth, l.EgressPerMonth = 0, 0, 0
+	}
+	return l
 }
 
 // openResources opens what scripts reach.
@@ -136,15 +147,21 @@ func (a *App) openResources() error {
 	}
 	p.blobs = blobs
 	a.closes("blobs", func(context.Context) error { return blobs.Close() })
+	trees := files.NewTrees(p.store.Files(), blobs, time.Now)
 	p.resources = &resources{
 		data:     a.settings.Data,
+		dev:      a.settings.Dev,
 		accounts: p.accounts,
 		usage:    p.store.Files(),
-		trees:    files.NewTrees(p.store.Files(), blobs, time.Now),
+		trees:    trees,
+		shares:   a.newShares(trees),
 		sessions: sessions.New(p.store.Sessions(), sessions.Options{}),
+		fetcher:  a.newFetcher(),
+		tally:    usage.NewTally(p.store.Usage(), time.Now),
 		held:     map[account.ID]*holding{},
 	}
 	a.closes("databases", func(context.Context) error { return p.resources.close() })
+	a.closes("fetches", func(context.Context) error { p.resources.fetcher.client.Close(); return nil })
 	return nil
 }
 

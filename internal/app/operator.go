@@ -28,6 +28,8 @@ type Operator struct {
 
 	store *sqlite.Store
 	data  string
+	key   string // the file of the master key
+	plans map[account.Plan]account.Limits
 }
 
 // OpenOperator opens the data folder of the settings. Where there is none yet
@@ -46,16 +48,12 @@ func OpenOperator(ctx context.Context, s config.Settings, create bool) (*Operato
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	return &Operator{Accounts: accounts, Jobs: store.Jobs(), Queue: store.Queue(), Webhooks: store.Deliveries(), store: store, data: s.Data}, nil
+	return &Operator{Accounts: accounts, Jobs: store.Jobs(), Queue: store.Queue(), Webhooks: store.Deliveries(), store: store, data: s.Data, key: keyFile(s), plans: s.Plans}, nil
 }
 
 // openAccounts returns the operations on accounts, under the master key.
 func openAccounts(ctx context.Context, s config.Settings, store *sqlite.Store, gate *password.Gate) (*account.Service, error) {
-	file, named := s.MasterKeyFile, s.MasterKeyFile != ""
-	if !named {
-		file = filepath.Join(s.Data, masterKeyName)
-	}
-	vault, err := account.OpenVault(ctx, store.Accounts(), file, named)
+	vault, err := account.OpenVault(ctx, store.Accounts(), keyFile(s), s.MasterKeyFile != "")
 	if err != nil {
 		return nil, err
 	}
@@ -64,6 +62,14 @@ func openAccounts(ctx context.Context, s config.Settings, store *sqlite.Store, g
 
 // masterKeyName is the master key's file in the data folder.
 const masterKeyName = "master.key"
+
+// keyFile returns where the master key is.
+func keyFile(s config.Settings) string {
+	if s.MasterKeyFile != "" {
+		return s.MasterKeyFile
+	}
+	return filepath.Join(s.Data, masterKeyName)
+}
 
 // DeleteAccount removes an account with its files and databases. It is dead at
 // once, also to a running server. Where this is interrupted, doing it again does

@@ -8,10 +8,12 @@ import (
 	"sync"
 
 	"ql/internal/account"
+	"ql/internal/account/usage"
 	"ql/internal/execution"
 	"ql/internal/resource/databases"
 	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
+	"ql/internal/resource/shares"
 	"ql/lang/value"
 )
 
@@ -19,10 +21,14 @@ import (
 // were used lately stay open.
 type resources struct {
 	data     string
+	dev      bool // the node is one person's own
 	accounts *account.Service
 	usage    files.Rows
 	trees    *files.Trees
+	shares   *shares.Shares
 	sessions *sessions.Store
+	fetcher  *fetcher
+	tally    *usage.Tally
 
 	mu    sync.Mutex
 	held  map[account.ID]*holding
@@ -35,6 +41,7 @@ type holding struct {
 	account   account.ID
 	databases *databases.Databases
 	storage   *storage
+	outgoing  outgoing // calls to other servers
 	users     int
 	lastUse   int64
 }
@@ -49,13 +56,15 @@ const (
 // open implements execution.Host.Resources.
 func (r *resources) open(_ context.Context, a account.Account, l account.Limits, session string) (execution.Resources, error) {
 	h := r.acquire(a.ID)
-	h.storage.hold(l.StorageBytes, l.Databases)
+	q := quotaOf(l) // all that lasts as long as the run
 	return execution.Resources{
-		Files:     r.trees.For(a.ID, files.Quota{Bytes: l.StorageBytes, File: l.FileBytes, Nodes: int64(l.Files), Room: h.storage}),
+		Files:     r.tree(h, l),
 		Databases: h.databases,
 		Session:   r.sessions.For(a.ID, session).Bound(l.SessionBytes, l.SessionKeys),
 		Secrets:   secrets{r.accounts, a.ID},
-		Quota:     func(ctx context.Context) (value.Value, error) { return quota(ctx, h.storage, l) },
+		Shares:    r.shares.For(a.ID, r.shareLimits(a, l)),
+		Network:   r.fetcher.open(a, l, &h.outgoing, r.tally),
+		Quota:     func(ctx context.Context) (value.Value, error) { return r.quota(ctx, h, q) },
 		Release:   func() { r.release(h) },
 	}, nil
 }
@@ -135,28 +144,6 @@ func (r *resources) close() error {
 	}
 	clear(r.held)
 	return err
-}
-
-// quota is what !QUOTA holds.
-func quota(ctx context.Context, room *storage, l account.Limits) (value.Value, error) {
-	used, err := room.total(ctx)
-	if err != nil {
-		return value.Null, err
-	}
-	storage := value.NewMap(nil, 2)
-	storage.SetText("used", value.Int(used))
-	storage.SetText("limit", bound(l.StorageBytes))
-	all := value.NewMap(nil, 1)
-	all.SetText("storage", storage.Value())
-	return all.Value(), nil
-}
-
-// bound is a limit as scripts see it: null for none.
-func bound(limit int64) value.Value {
-	if limit == 0 {
-		return value.Null
-	}
-	return value.Int(limit)
 }
 
 // secrets are the secrets of one account.

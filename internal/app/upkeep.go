@@ -46,7 +46,7 @@ func (a *App) startUpkeep() {
 
 func (a *App) upkeep(ctx context.Context, now time.Time) error {
 	_, err := a.parts.blobs.Sweep(ctx, a.parts.store.Files(), now, blobGrace)
-	return errors.Join(err, a.finishDeletes(ctx, now), a.emptyDevelopment(ctx, now), a.forgetJobs(ctx, now), a.prune(ctx, now))
+	return errors.Join(err, a.finishDeletes(ctx, now), a.emptyDevelopment(ctx, now), a.forgetJobs(ctx, now), a.prune(ctx, now), a.pruneShares(ctx, now))
 }
 
 // deliveriesKept is how long the log of a webhook is kept after its end.

@@ -45,6 +45,7 @@ var layers = []layer{
 	{pkg: "internal/fault"},
 	{pkg: "internal/account", imports: []string{"internal/fault", "internal/password", "lang/value", "lang/vm"}, others: []string{"golang.org/x/text"}},
 	{pkg: "internal/account/accounttest", imports: []string{"internal/account"}},
+	{pkg: "internal/account/usage", imports: []string{"internal/account"}},
 	{pkg: "internal/auth", imports: []string{"internal/account", "internal/fault", "internal/password"}},
 	{pkg: "internal/render", imports: []string{"lang/value"}},
 	{pkg: "internal/engine", imports: append([]string{"internal/form", "internal/password", "internal/render"}, language...), others: []string{"github.com/google/uuid"}},
@@ -54,10 +55,12 @@ var layers = []layer{
 		imports: []string{"internal/engine", "internal/fault", "internal/sqlite", "lang/bytecode", "lang/value"},
 		others:  []string{"modernc.org/sqlite"},
 	},
+	{pkg: "internal/resource/fetch", imports: []string{"internal/account", "internal/engine", "internal/network", "lang/value"}},
 	{pkg: "internal/resource/files", imports: []string{"internal/account", "internal/engine", "internal/fault", "lang/value"}, others: []string{"golang.org/x/text"}},
 	{pkg: "internal/resource/files/filestest", imports: []string{"internal/engine", "lang/value"}},
 	{pkg: "internal/sqlite", others: []string{"modernc.org/libc", "modernc.org/sqlite"}},
 	{pkg: "internal/resource/sessions", imports: []string{"internal/account", "internal/engine", "lang/value"}, others: []string{"modernc.org/sqlite"}},
+	{pkg: "internal/resource/shares", imports: []string{"internal/account", "internal/engine", "internal/fault", "lang/value"}},
 	{pkg: "internal/job", imports: []string{"internal/account"}},
 	{pkg: "internal/execution", imports: append([]string{"internal/account", "internal/engine", "internal/fault", "internal/job", "internal/password", "internal/wire"}, language...)},
 	{
@@ -73,31 +76,36 @@ var layers = []layer{
 	{pkg: "internal/store/migrate"},
 	{
 		pkg:     "internal/store/sqlite",
-		imports: []string{"internal/account", "internal/fault", "internal/job", "internal/resource/files", "internal/resource/sessions", "internal/sqlite", "internal/store/migrate", "internal/webhook"},
+		imports: []string{"internal/account", "internal/account/usage", "internal/fault", "internal/job", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/sqlite", "internal/store/migrate", "internal/webhook"},
 		others:  []string{"golang.org/x/sys", "modernc.org/sqlite"},
 	},
 	// The suite is linked into tests alone.
 	{
 		pkg:     "internal/store/storetest",
-		imports: []string{"internal/account", "internal/engine", "internal/job", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/sessions", "internal/webhook", "lang/value"},
+		imports: []string{"internal/account", "internal/account/usage", "internal/engine", "internal/job", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/sessions", "internal/resource/shares", "internal/webhook", "lang/value"},
 		others:  []string{"github.com/google/go-cmp"},
 	},
 	{
 		pkg:     "internal/api",
-		imports: append([]string{"internal/account", "internal/admit", "internal/auth", "internal/engine", "internal/execution", "internal/fault", "internal/form", "internal/job", "internal/wire", "internal/worker"}, language...),
+		imports: append([]string{"internal/account", "internal/account/usage", "internal/admit", "internal/auth", "internal/engine", "internal/execution", "internal/fault", "internal/form", "internal/job", "internal/wire", "internal/worker"}, language...),
 	},
 	{pkg: "internal/api/httpapi", imports: []string{"internal/account", "internal/admit", "internal/api", "internal/auth", "internal/fault", "internal/wire"}},
 	// The conventions know nothing of each other.
+	{pkg: "internal/api/download", imports: []string{"internal/account", "internal/api", "internal/api/httpapi", "internal/fault", "internal/resource/shares", "internal/wire"}},
 	{pkg: "internal/api/formapi", imports: []string{"internal/api", "internal/api/httpapi", "internal/fault", "internal/job", "internal/wire"}},
 	{pkg: "internal/api/formpage", imports: []string{"internal/api", "internal/api/httpapi", "internal/fault", "internal/form", "internal/wire", "lang/value"}},
 	{pkg: "internal/api/jsonapi", imports: []string{"internal/api", "internal/api/httpapi", "internal/fault", "internal/job", "internal/wire"}},
+	{
+		pkg:     "internal/backup",
+		imports: []string{"internal/account", "internal/job", "internal/resource/files", "internal/sqlite", "internal/store/sqlite"},
+	},
 	{pkg: "internal/config", imports: []string{"internal/account", "lang/source"}, others: []string{"github.com/pelletier/go-toml/v2"}},
 	{pkg: "internal/telemetry", others: []string{"github.com/prometheus/client_golang", "go.opentelemetry.io/otel"}},
 	// It alone names concrete types, so it imports nearly everything.
 	{
 		pkg: "internal/app",
 		imports: []string{
-			"internal/account", "internal/admit", "internal/api", "internal/api/*", "internal/auth", "internal/config", "internal/execution", "internal/fault", "internal/job",
+			"internal/account", "internal/account/usage", "internal/admit", "internal/api", "internal/api/*", "internal/auth", "internal/backup", "internal/config", "internal/engine", "internal/execution", "internal/fault", "internal/job",
 			"internal/network", "internal/password", "internal/resource/*", "internal/store/sqlite", "internal/telemetry", "internal/webhook", "internal/wire", "internal/worker",
 			"lang", "lang/value",
 		},
@@ -107,19 +115,32 @@ var layers = []layer{
 	{
 		pkg: "internal/cli",
 		imports: append([]string{
-			"internal/account", "internal/app", "internal/config", "internal/engine", "internal/fault", "internal/form", "internal/job",
-			"internal/password", "internal/render", "internal/resource/*", "internal/telemetry", "internal/webhook",
+			"internal/account", "internal/app", "internal/backup", "internal/config", "internal/engine", "internal/fault", "internal/form", "internal/job",
+			"internal/network", "internal/password", "internal/render", "internal/resource/*", "internal/telemetry", "internal/webhook",
 		}, language...),
 		others: []string{"github.com/alecthomas/kong", "golang.org/x/sys"},
 	},
 	{pkg: "cmd/ql", imports: []string{"internal/cli"}},
-	// It runs the command as a process of its own, and measures that.
-	{pkg: "bench/http", imports: []string{"internal/cli", "internal/telemetry"}},
+	// They run the command as a process of its own, and measure that.
+	{pkg: "bench/load", imports: []string{"internal/cli"}},
+	{pkg: "bench/http", imports: []string{"bench/load", "internal/telemetry"}},
+	{
+		pkg:     "bench/resources",
+		imports: []string{"bench/load", "internal/engine", "internal/resource/databases", "internal/sqlite", "lang", "lang/bytecode", "lang/vm"},
+	},
+	// What no caller sees of a job is measured on the worker and the store alone.
+	{
+		pkg: "bench/jobs",
+		imports: []string{
+			"bench/load", "internal/account", "internal/admit", "internal/execution", "internal/job", "internal/sqlite", "internal/store/sqlite", "internal/worker",
+			"lang", "lang/bytecode",
+		},
+	},
 }
 
 // testsOnly are the packages that hold nothing but tests, so nobody imports
 // them and they may import anybody.
-var testsOnly = []string{"internal/archtest", "internal/doctest", "e2e"}
+var testsOnly = []string{"internal/archtest", "internal/crashtest", "internal/doctest", "e2e"}
 
 // TestImportDirections checks every import of the module against layers. Tests
 // may import what they like, except that those of the language know nothing of

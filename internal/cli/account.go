@@ -21,6 +21,7 @@ type accountCommand struct {
 	Create        accountCreate        `cmd:"" help:"Make an account and print its API key."`
 	List          accountList          `cmd:"" help:"List the accounts."`
 	Show          accountShow          `cmd:"" help:"Show an account."`
+	Quota         accountQuota         `cmd:"" help:"Show what an account has used, and may use."`
 	Delete        accountDelete        `cmd:"" help:"Delete an account with its files and databases."`
 	RotateKey     accountRotateKey     `cmd:"" help:"Give an account a new API key; the old one is dead at once."`
 	SetPassword   accountSetPassword   `cmd:"" help:"Give an account the password on standard input."`

@@ -41,12 +41,17 @@ type commands struct {
 	Account accountCommand `cmd:"" help:"Make and manage accounts."`
 	Job     jobCommand     `cmd:"" help:"Look at jobs."`
 	Webhook webhookCommand `cmd:"" help:"Look at webhooks and repeat them."`
+	Files   filesCommand   `cmd:"" help:"Look at accounts' files, bring them out and in."`
+	Share   shareCommand   `cmd:"" help:"Look at links to files and take them back."`
+	DB      dbCommand      `cmd:"" name:"db" help:"Look at accounts' databases, bring them out and in."`
+	Backup  backupCommand  `cmd:"" help:"Copy the data folder, while a server runs or not."`
+	Restore restoreCommand `cmd:"" help:"Make a data folder of a backup."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 
 // newCommands returns the command line before it is read.
 func newCommands() *commands {
-	return &commands{Serve: newServeCommand(), Account: newAccountCommand(), Job: newJobCommand(), Webhook: newWebhookCommand()}
+	return &commands{Serve: newServeCommand(), Account: newAccountCommand(), Job: newJobCommand(), Webhook: newWebhookCommand(), Files: newFilesCommand(), Share: newShareCommand(), DB: newDBCommand(), Backup: newBackupCommand(), Restore: newRestoreCommand()}
 }
 
 const description = `ql runs scripts of the query language: ordinary statements, SQL, files, forms and waiting, in one text.`

@@ -10,7 +10,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"ql/internal/account"
 	"ql/internal/engine"
+	"ql/internal/network"
+	"ql/internal/resource/fetch"
 	"ql/lang"
 	"ql/lang/source"
 	"ql/lang/value"
@@ -25,6 +28,7 @@ type runCommand struct {
 	Plan    string        `default:"standard" env:"QL_PLAN" enum:"free,standard,unlimited" placeholder:"PLAN" help:"Whose limits hold: free, standard or unlimited (${default})."`
 	Timeout time.Duration `env:"QL_TIMEOUT" placeholder:"TIME" help:"How long the script may run, such as 90s, waits and questions aside (the plan's)."`
 	Trace   bool          `help:"Show the steps afterwards."`
+	Offline bool          `env:"QL_OFFLINE" help:"Let FETCH call nobody."`
 
 	Get    []string `sep:"none" placeholder:"NAME=TEXT" group:"The request" help:"An entry of !GET (repeatable)."`
 	Post   []string `sep:"none" placeholder:"NAME=TEXT" group:"The request" help:"An entry of !POST (repeatable)."`
@@ -106,6 +110,11 @@ func (k *runCommand) Run(c *console) (err error) {
 		Job:     fixed(entry{"id", s.job}, entry{"started", s.started.UTC().Format(time.RFC3339)}),
 		Clock:   c.clock, Rand: rand.Reader, Work: limits.Fuel,
 	}
+	if !k.Offline {
+		client, limits := k.network()
+		defer client.Close()
+		options.Network = fetch.New(fetch.Options{Client: client, Limits: fetch.LimitsOf(limits)})
+	}
 	if program.UsesSession {
 		if options.Sessions, err = folder.openSessions(c.ctx, c.clock); err != nil {
 			return err
@@ -124,6 +133,18 @@ func (k *runCommand) Run(c *console) (err error) {
 		return err
 	}
 	return s.finish(out)
+}
+
+// network is what FETCH reaches: this machine and private networks too, since
+// whoever runs a script here could call them anyway.
+func (k *runCommand) network() (*network.Client, account.Limits) {
+	limits := account.Plan(k.Plan).Limits()
+	if limits.Fetches == 0 {
+		limits = account.Standard.Limits()
+	}
+	o := network.ForFetches()
+	o.Bytes = int64(limits.FetchBytes)
+	return network.NewClient(network.Policy{Private: true, AnyPort: true}, o), limits
 }
 
 // session is one run of a script at the command line.

@@ -42,7 +42,11 @@ var changing = []struct {
 	{regexp.MustCompile(`"(duration_ms|start_ms)":\d+`), `"$1":0`},
 	{regexp.MustCompile(`qlk_[0-9A-Za-z]{49}`), "qlk_2JWz6yGcK3yMCpq0c7kq8mPZ5nXh1sTdUeLr4vBo9AfKqt7Rw"},
 	{regexp.MustCompile(`QLSESSID=[0-9A-Za-z_-]{43}`), "QLSESSID=3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"},
-	{regexp.MustCompile(`Date: [^\r\n]*`), "Date: Sun, 15 Nov 2026 08:30:00 GMT"},
+	{regexp.MustCompile(`/files/[0-9A-Za-z_-]{43}`), "/files/Zq3b1xGq0vJc2rX9mB4nT7kLsPdWyUeHoAfIiQjRg5E"},
+	{regexp.MustCompile(`"id":"[0-9a-f]{16}"`), `"id":"5f1d9b6c0a7e4432"`},
+	// What was sent is noted after the last byte has gone.
+	{regexp.MustCompile(`"sent":\d+,"finished_at":(null|"[^"]*")`), `"sent":5,"finished_at":"2026-11-15T08:30:00Z"`},
+	{regexp.MustCompile(`(Date|Last-Modified): [^\r\n]*`), "$1: Sun, 15 Nov 2026 08:30:00 GMT"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "2026-11-15T08:30:00Z"},
 }
 
@@ -65,14 +69,20 @@ func curl() {
 
 func runCurl(args []string, out io.Writer) error {
 	var headers, fields []string
-	var data, method, user string
+	var data, method, user, send, save string
 	var withHead bool
 	flags := flag.NewFlagSet("curl", flag.ContinueOnError)
 	flags.Bool("s", false, "say nothing of the progress, which it never does")
 	flags.BoolVar(&withHead, "i", false, "show the head of the answer")
+	flags.BoolFunc("I", "ask for the head of the answer alone", func(string) error {
+		method, withHead = http.MethodHead, true
+		return nil
+	})
 	flags.StringVar(&data, "d", "", "the body")
 	flags.StringVar(&method, "X", "", "the method")
 	flags.StringVar(&user, "u", "", "name:password")
+	flags.StringVar(&send, "T", "", "a file to send by PUT")
+	flags.StringVar(&save, "o", "", "the file to write the answer to")
 	flags.Func("H", "a header", func(text string) error {
 		headers = append(headers, text)
 		return nil
@@ -99,6 +109,13 @@ func runCurl(args []string, out io.Writer) error {
 	if len(fields) > 0 {
 		data = form.Encode()
 	}
+	if send != "" {
+		text, err := os.ReadFile(send)
+		if err != nil {
+			return err
+		}
+		data, method = string(text), http.MethodPut
+	}
 	if method == "" {
 		method = http.MethodGet
 		if data != "" {
@@ -109,9 +126,10 @@ func runCurl(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if data != "" {
+	if data != "" && send == "" {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
+	req.Header.Set("User-Agent", "curl/8.5.0")
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ":")
 		req.Header.Set(name, strings.TrimSpace(value))
@@ -134,6 +152,13 @@ func runCurl(args []string, out io.Writer) error {
 		}
 		slices.Sort(lines)
 		fmt.Fprintf(out, "%s\n\n", strings.Join(lines, "\n"))
+	}
+	if save != "" {
+		text, err := io.ReadAll(res.Body)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(save, text, 0o600)
 	}
 	_, err = io.Copy(out, res.Body)
 	return err

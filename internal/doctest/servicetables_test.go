@@ -60,7 +60,7 @@ func limit(name string, v any) string {
 		return period(name, v)
 	}
 	n := reflect.ValueOf(v).Int()
-	isSize := strings.HasSuffix(name, "Bytes") || strings.HasSuffix(name, "Output") || name == "Memory"
+	isSize := strings.HasSuffix(name, "Bytes") || strings.HasSuffix(name, "Output") || name == "Memory" || name == "EgressPerMonth"
 	switch {
 	case n == 0:
 		return nothing(name)

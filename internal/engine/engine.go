@@ -19,6 +19,8 @@ type Options struct {
 	Databases Databases
 	Sessions  Sessions
 	Secrets   Secrets
+	Shares    Shares
+	Network   Network
 
 	// Account, Quota and Job return what !ACCOUNT, !QUOTA and !JOB hold: a map
 	// made anew for each call. Nil means an empty map.
@@ -117,4 +119,8 @@ type State struct {
 	Prompt  string    `json:"prompt,omitempty"`  // the id of the question that is open
 	Expires time.Time `json:"expires,omitzero"`
 	Until   time.Time `json:"until,omitzero"`
+	Fetches int       `json:"fetches,omitempty"` // how often it has called others
+	// Secrets are those that the script has read, to be masked. So a State is
+	// stored sealed.
+	Secrets []string `json:"secrets,omitempty"`
 }

@@ -104,11 +104,10 @@ func TestScripts(t *testing.T) {
 		{`TRY READ "/none" SET ?x CATCH ?e EMIT ?e.code, " ", ?e.line, " ", ?e.step END`, `file_not_found 1 READ`},
 
 		// What is not there yet.
-		{`FETCH "https://example.com" SET ?r`, `|not_available: FETCH is not available in this version`},
 		{`RUN "ls" ON "studio"`, `|not_available: RUN is not available in this version`},
 		{`COPY "/a" TO "a" ON "studio"`, `|not_available: COPY is not available in this version`},
-		{`SHARE "/a" SET ?u`, `|not_available: SHARE is not available in this version`},
-		{`UNSHARE "x"`, `|not_available: UNSHARE is not available in this version`},
+		{`SHARE "/a" SET ?u`, `|not_available: there are no links here`},
+		{`UNSHARE "x"`, `|not_available: there are no links here`},
 
 		// Databases.
 		{`SELECT BREAK FROM t SET ?x`, `|internal: something went wrong inside the service|log: disk on fire`},

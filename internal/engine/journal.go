@@ -27,6 +27,10 @@ type Journal interface {
 	// Change returns a context under which the change of an effect keeps, with
 	// itself, t and all that was told before.
 	Change(ctx context.Context, t Told) context.Context
+	// Keep keeps all that was told so far, before something is done elsewhere
+	// that may have to be done again. It returns a name for the effect, which is
+	// the same then.
+	Keep(ctx context.Context, seq int64) (key string, err error)
 	// Receipt returns what the change of a database is to leave in it; t is what
 	// is kept, with the result in it that the change gives.
 	Receipt(ctx context.Context, database string, t Told) *Receipt
@@ -49,6 +53,9 @@ func (r *Run) repeat(e *vm.Effect, t Told) *Outcome {
 	if t.Kind != e.Kind {
 		return r.interrupted(fmt.Errorf("%w: effect %d is %v, and was %v", errOtherWay, e.Seq, e.Kind, t.Kind))
 	}
+	if t.Kind == bytecode.Fetch {
+		r.state.Fetches++
+	}
 	if t.Err != nil {
 		r.forget()
 		r.machine.ResumeError(t.Err)
@@ -61,7 +68,7 @@ func (r *Run) repeat(e *vm.Effect, t Told) *Outcome {
 		r.state.Session = false
 	case bytecode.SecretGet:
 		if t.Value.IsText() {
-			r.secrets = append(r.secrets, t.Value.Str())
+			r.remember(t.Value.Str())
 		}
 	}
 	r.resume(t.Value)
@@ -104,11 +111,14 @@ func isLimit(err error) bool {
 }
 
 // changing returns the context for a change that gives null.
-func (c *call) changing() context.Context {
+func (c *call) changing() context.Context { return c.changingTo(value.Null) }
+
+// changingTo returns the context for a change whose result is known before.
+func (c *call) changingTo(v value.Value) context.Context {
 	if c.o.Journal == nil {
 		return c.ctx
 	}
-	return c.o.Journal.Change(c.ctx, Told{Seq: c.effect.Seq, Kind: c.effect.Kind})
+	return c.o.Journal.Change(c.ctx, Told{Seq: c.effect.Seq, Kind: c.effect.Kind, Value: v})
 }
 
 // receipt returns what a change of a database leaves in it.

@@ -94,6 +94,52 @@ type Session interface {
 	Release() error
 }
 
+// Network calls other servers.
+type Network interface {
+	// Fetch makes a call. Errors that the script may see are *value.Error
+	// (invalid_url, address_not_allowed, fetch_failed, limit_exceeded, …), and
+	// name no address of the node's own network.
+	Fetch(ctx context.Context, r Request) (Reply, error)
+}
+
+// Request is a call to another server.
+type Request struct {
+	Number  int // which one of the run it is, from 1
+	Method  string
+	URL     string
+	Header  map[string][]string // by canonical names
+	Body    []byte
+	Timeout time.Duration // 0: as long as calls may take
+	Most    int           // bytes that the reply's body may have
+}
+
+// Reply is what a server answered.
+type Reply struct {
+	Status int
+	Header map[string][]string // by canonical names
+	Body   []byte
+}
+
+// Shares hands out an account's files by link.
+type Shares interface {
+	// Link makes up a link, which leads nowhere yet.
+	Link() string
+	// Share has a link lead to the content that a file has now. Errors that the
+	// script may see are *value.Error, as those of Files.
+	Share(ctx context.Context, link string, s Share) error
+	// Unshare takes a link back.
+	Unshare(ctx context.Context, link string) error
+}
+
+// Share is what a script says of a link. What is nil was left out.
+type Share struct {
+	Path      string
+	Times     *int64 // that it may be used
+	Unlimited bool   // used any number of times
+	For       *time.Duration
+	Name      *string // that the file is handed out under
+}
+
 // Receipt asks that a change leave a proof of itself in the database that it
 // changes, in the same transaction.
 type Receipt struct {

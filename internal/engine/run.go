@@ -22,8 +22,7 @@ type Run struct {
 	tx         Tx      // open
 	txDatabase string  // that it is of
 	work       int64   // what is left of Options.Work
-	secrets    []string
-	cause      error // of an interruption
+	cause      error   // of an interruption
 	// uploaded are the files that came with an answer.
 	uploaded []string
 }
@@ -139,7 +138,7 @@ func (r *Run) resume(v value.Value) {
 
 func (r *Run) forget() {
 	r.prompt = nil
-	r.state = State{Session: r.state.Session}
+	r.state = State{Session: r.state.Session, Fetches: r.state.Fetches, Secrets: r.state.Secrets}
 }
 
 // explain turns what a resource says when the context ends into what the
@@ -217,10 +216,13 @@ var effects = map[bytecode.Effect]func(*call) (value.Value, error){
 	bytecode.FileMove:        fileMove,
 	bytecode.FileRemove:      fileRemove,
 	bytecode.Render:          renderFile,
+	bytecode.Share:           share,
+	bytecode.Unshare:         unshare,
 	bytecode.SQL:             sql,
 	bytecode.TxBegin:         txBegin,
 	bytecode.TxCommit:        txCommit,
 	bytecode.TxRollback:      txRollback,
+	bytecode.Fetch:           fetch,
 }
 
 // text returns argument i, which must be a text; what names it in the error.

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -131,7 +133,7 @@ func secretGet(c *call) (value.Value, error) {
 			return value.Null, err
 		}
 		if found {
-			c.secrets = append(c.secrets, secret)
+			c.remember(secret)
 			return value.Text(secret), nil
 		}
 	}
@@ -142,19 +144,25 @@ func secretGet(c *call) (value.Value, error) {
 // text by chance.
 const minMasked = 4
 
+// remember notes a secret that the script has read.
+func (r *Run) remember(secret string) {
+	if len(secret) >= minMasked && !slices.Contains(r.state.Secrets, secret) {
+		r.state.Secrets = append(r.state.Secrets, strings.Clone(secret))
+	}
+}
+
 // mask hides the secrets that the script has read in a message, also where the
-// message quotes or shortens them.
+// message quotes or shortens them, or has them in a URL.
 func (r *Run) mask(message string) string {
 	const hidden = "•••"
-	for _, s := range r.secrets {
-		if len(s) < minMasked {
-			continue
-		}
-		quoted := strconv.Quote(s)
-		short := strings.TrimSuffix(value.Quote(s), `…"`)
-		for _, form := range []string{s, quoted[1 : len(quoted)-1], strings.TrimPrefix(short, `"`)} {
-			if len(form) >= minMasked {
-				message = strings.ReplaceAll(message, form, hidden)
+	for _, s := range r.state.Secrets {
+		quoted, ascii := strconv.Quote(s), strconv.QuoteToASCII(s)
+		for _, form := range []string{s, quoted[1 : len(quoted)-1], ascii[1 : len(ascii)-1], url.QueryEscape(s), url.PathEscape(s)} {
+			message = strings.ReplaceAll(message, form, hidden)
+			for _, cut := range []string{"…", "..."} {
+				for n := len(form) - 1; n >= minMasked && strings.Contains(message, cut); n-- {
+					message = strings.ReplaceAll(message, form[:n]+cut, hidden+cut)
+				}
 			}
 		}
 	}

@@ -44,6 +44,8 @@ type Resources struct {
 	Databases engine.Databases
 	Session   Session
 	Secrets   engine.Secrets
+	Shares    engine.Shares
+	Network   engine.Network
 	// Quota returns what !QUOTA holds.
 	Quota func(context.Context) (value.Value, error)
 	// Release, where there is one, lets go of them after the run.
@@ -179,7 +181,7 @@ func texts(pairs []wire.Pair) value.Value {
 // Run binds a machine to what the script reaches. Journal may be nil.
 func (x *Execution) Run(m *vm.Machine, s engine.State, j engine.Journal) *engine.Run {
 	o := engine.Options{
-		Files: x.reach.Files, Databases: x.reach.Databases, Secrets: x.reach.Secrets,
+		Files: x.reach.Files, Databases: x.reach.Databases, Secrets: x.reach.Secrets, Shares: x.reach.Shares, Network: x.reach.Network,
 		Account:   x.accountEntries,
 		Job:       x.jobEntries,
 		Quota:     x.reach.Quota,

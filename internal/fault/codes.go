@@ -19,6 +19,13 @@ const (
 	FileNotFound Code = "file_not_found"
 	FileGone     Code = "file_gone"
 
+	IsFolder       Code = "is_folder"
+	NotAFolder     Code = "not_a_folder"
+	FolderNotEmpty Code = "folder_not_empty"
+
+	PreconditionFailed  Code = "precondition_failed"
+	RangeNotSatisfiable Code = "range_not_satisfiable"
+
 	MethodNotAllowed     Code = "method_not_allowed"
 	UnsupportedMediaType Code = "unsupported_media_type"
 	TooLarge             Code = "too_large"
@@ -73,11 +80,19 @@ var statuses = map[Code]int{
 	IdempotencyInProgress: 409,
 	SessionBusy:           409,
 
+	IsFolder:       409,
+	NotAFolder:     409,
+	FolderNotEmpty: 409,
+
 	FileGone: 410,
+
+	PreconditionFailed: 412,
 
 	TooLarge: 413,
 
 	UnsupportedMediaType: 415,
+
+	RangeNotSatisfiable: 416,
 
 	SyntaxError:         unprocessable,
 	ScriptFailed:        unprocessable,

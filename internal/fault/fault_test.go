@@ -22,10 +22,12 @@ const published = `
 403 origin_not_allowed script_not_published
 404 job_not_found file_not_found not_found
 405 method_not_allowed
-409 not_paused idempotency_in_progress session_busy
+409 not_paused idempotency_in_progress session_busy is_folder not_a_folder folder_not_empty
 410 file_gone
+412 precondition_failed
 413 too_large
 415 unsupported_media_type
+416 range_not_satisfiable
 422 syntax_error script_failed division_by_zero invalid_path sql_error address_not_allowed invalid_url
 422 limit_exceeded invalid_fields wrong_reply idempotency_mismatch
 429 rate_limited quota_exceeded

@@ -222,7 +222,7 @@ type Queue interface {
 	// Answered returns the reply that a question of a job got.
 	Answered(ctx context.Context, id ID, prompt string) (reply [32]byte, found bool, err error)
 	// Finish ends a job. What job.Store returns of it then is the end's record, to
-	// the byte.
+	// the byte. What it used is counted with it, as by Cancel.
 	Finish(ctx context.Context, l Lease, e *End) error
 	// Cancel finishes a job that nobody runs, and asks the attempt that runs it
 	// to stop otherwise. It returns the state that the job has then, and whether

@@ -15,7 +15,8 @@ var ErrNotFound = errors.New("job not found")
 // it returns nil, and safe for concurrent use.
 type Store interface {
 	// Record stores records, in their order, all or none. Those whose account
-	// is gone, and those whose ID is stored already, are left out.
+	// is gone, and those whose ID is stored already, are left out. What the
+	// others used is counted with them; see account/usage.
 	Record(ctx context.Context, records []Record) error
 	// ByID finds a job; ErrNotFound where there is none.
 	ByID(ctx context.Context, id ID) (Record, error)

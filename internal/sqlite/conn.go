@@ -189,11 +189,17 @@ func (c *Conn) TotalChanges() int64 { return lib.Xsqlite3_total_changes64(c.tls,
 // LastInsertID returns the id of the last inserted row.
 func (c *Conn) LastInsertID() int64 { return lib.Xsqlite3_last_insert_rowid(c.tls, c.db) }
 
+// SetLastInsertID makes LastInsertID another until a row is inserted.
+func (c *Conn) SetLastInsertID(id int64) { lib.Xsqlite3_set_last_insert_rowid(c.tls, c.db, id) }
+
 // ClearLastInsertID makes LastInsertID 0 until a row is inserted.
 func (c *Conn) ClearLastInsertID() { lib.Xsqlite3_set_last_insert_rowid(c.tls, c.db, 0) }
 
 // Limit returns the bound with this SQLITE_LIMIT_ number.
 func (c *Conn) Limit(id int) int { return int(lib.Xsqlite3_limit(c.tls, c.db, int32(id), -1)) }
+
+// SetLimit changes the bound with this SQLITE_LIMIT_ number.
+func (c *Conn) SetLimit(id, most int) { lib.Xsqlite3_limit(c.tls, c.db, int32(id), int32(most)) }
 
 // Switch returns the setting with this SQLITE_DBCONFIG_ number.
 func (c *Conn) Switch(id int) (bool, error) {
@@ -255,7 +261,7 @@ func (c *Conn) ended() bool { return c.ctx != nil && c.ctx.Err() != nil }
 func (c *Conn) failure(rc int32) error {
 	if c.ended() {
 		switch rc & 0xff {
-		case lib.SQLITE_INTERRUPT, lib.SQLITE_BUSY:
+		case lib.SQLITE_INTERRUPT, lib.SQLITE_BUSY, lib.SQLITE_AUTH:
 			return c.ctx.Err()
 		}
 	}
@@ -320,7 +326,9 @@ func onAction(_ *libc.TLS, handle uintptr, code int32, arg1, arg2, database, ins
 		}
 	}()
 	c := find(handle)
-	if c == nil || !c.config.Authorize(Action{int(code), libc.GoString(arg1), libc.GoString(arg2), libc.GoString(database), libc.GoString(inside)}) {
+	// Views of views may take long to prepare, and nothing else looks at the
+	// context meanwhile.
+	if c == nil || c.ended() || !c.config.Authorize(Action{int(code), libc.GoString(arg1), libc.GoString(arg2), libc.GoString(database), libc.GoString(inside)}) {
 		return lib.SQLITE_DENY
 	}
 	return lib.SQLITE_OK

@@ -18,6 +18,7 @@ type Metrics struct {
 	requests *prometheus.CounterVec
 	took     *prometheus.HistogramVec
 	runs     *prometheus.HistogramVec
+	fetches  *prometheus.HistogramVec
 }
 
 // NewMetrics returns metrics of the process, and of what it is told.
@@ -33,13 +34,16 @@ func NewMetrics(version string) *Metrics {
 		runs: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "ql_run_duration_seconds", Help: "How long scripts ran, by how they ended.", Buckets: seconds,
 		}, []string{"state"}),
+		fetches: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "ql_fetch_duration_seconds", Help: "How long calls of scripts to other servers took, by how they ended.", Buckets: seconds,
+		}, []string{"outcome"}),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "ql_build_info", Help: "Which version runs; always 1.", ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.requests, m.took, m.runs, build)
+		m.requests, m.took, m.runs, m.fetches, build)
 	return m
 }
 
@@ -49,6 +53,12 @@ var seconds = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05,
 // Ran counts a run of a script, which ended in a state.
 func (m *Metrics) Ran(state string, took time.Duration) {
 	m.runs.WithLabelValues(state).Observe(took.Seconds())
+}
+
+// Fetched counts a call of a script to another server, by how it ended: ok, or
+// the code of an error.
+func (m *Metrics) Fetched(how string, took time.Duration) {
+	m.fetches.WithLabelValues(how).Observe(took.Seconds())
 }
 
 // Served counts a request that was answered; route is "" for one to an address

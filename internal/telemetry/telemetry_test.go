@@ -57,6 +57,7 @@ func TestMetrics(t *testing.T) {
 	m.Served("/v1/query", 200, 3*time.Millisecond)
 	m.Served("", 404, time.Millisecond)
 	m.Ran("complete", 2*time.Second)
+	m.Fetched("ok", time.Millisecond)
 	waiting := 4.0
 	err := m.Watch(
 		Value{Name: "ql_admission_total", Help: "h", Label: "outcome", Is: "admitted", Grows: true, Read: func() float64 { return 5 }},
@@ -77,6 +78,7 @@ func TestMetrics(t *testing.T) {
 		`ql_http_requests_total{code="404",route="none"} 1`,
 		`ql_http_request_duration_seconds_bucket{route="/v1/query",le="0.005"} 1`,
 		`ql_run_duration_seconds_count{state="complete"} 1`,
+		`ql_fetch_duration_seconds_count{outcome="ok"} 1`,
 		`ql_admission_total{outcome="admitted"} 5`,
 		`ql_admission_total{outcome="busy"} 6`,
 		`ql_admission_waiting 7`,

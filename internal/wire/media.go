@@ -11,11 +11,20 @@ const (
 	FormType = "application/x-www-form-urlencoded"
 )
 
+// CheckEncoding checks the Content-Encoding of a request. The error is a
+// *Refusal.
+func CheckEncoding(contentEncoding string) error {
+	if contentEncoding != "" && !strings.EqualFold(contentEncoding, "identity") {
+		return unsupported("Content-Encoding", "is "+quote(contentEncoding)+": bodies are taken uncompressed")
+	}
+	return nil
+}
+
 // CheckType checks the Content-Type and Content-Encoding of a request, of which
 // want is the one that its endpoint takes. The error is a *Refusal.
 func CheckType(want, contentType, contentEncoding string) error {
-	if contentEncoding != "" && !strings.EqualFold(contentEncoding, "identity") {
-		return unsupported("Content-Encoding", "is "+quote(contentEncoding)+": bodies are taken uncompressed")
+	if err := CheckEncoding(contentEncoding); err != nil {
+		return err
 	}
 	if contentType == want {
 		return nil

@@ -2,6 +2,9 @@ package worker
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 
@@ -21,7 +24,7 @@ type journal struct {
 
 	pending []byte // written entries
 	first   int64  // the step of the first of them
-	inTx    bool   // they belong to a transaction that is not committed
+	outside bool   // one came from elsewhere: to ask for it again may do something there
 	kept    int    // bytes committed since the last snapshot
 
 	// change is what the effect under way commits with; it holds pending and the
@@ -177,18 +180,10 @@ func (j *journal) Told(seq int64) (engine.Told, bool) {
 
 // Tell implements engine.Journal.
 func (j *journal) Tell(t engine.Told) {
-	switch t.Kind {
-	case bytecode.TxBegin:
-		j.inTx = t.Err == nil
-	case bytecode.TxCommit:
-		j.inTx = j.inTx && t.Err != nil
-	case bytecode.TxRollback:
-		j.inTx = false
-	}
 	if c := j.change; c != nil {
 		j.change = nil
 		if t.Err == nil && c.step == t.Seq && (c.receipt || c.checkpoint != nil && c.checkpoint.Kept) {
-			j.pending, j.first = j.pending[:0], 0
+			j.pending, j.first, j.outside = j.pending[:0], 0, false
 			j.kept += c.bytes
 			return
 		}
@@ -196,6 +191,7 @@ func (j *journal) Tell(t engine.Told) {
 	if j.first == 0 {
 		j.first = t.Seq
 	}
+	j.outside = j.outside || t.Kind == bytecode.Fetch
 	j.pending = appendTold(j.pending, t)
 }
 
@@ -274,20 +270,42 @@ func (j *journal) Before(ctx context.Context, r *engine.Run) error {
 		if err := a.save(ctx, r); err != nil {
 			return err
 		}
-	case len(j.pending) > mostPending:
-		sealed, err := a.seal(sealJournal, j.pending)
-		if err != nil {
-			return err
-		}
+	case len(j.pending) > mostPending, j.outside:
 		a.x.Pace.Rest()
-		if err := a.w.o.Queue.Keep(ctx, a.lease, job.Entry{Step: j.first, Entries: sealed}); err != nil {
+		if err := j.flush(ctx); err != nil {
 			return err
 		}
-		j.kept += len(j.pending)
-		j.pending, j.first = nil, 0
 	}
 	a.live.show(r.Machine(), true)
 	return nil
+}
+
+// flush keeps the entries that wait, by themselves.
+func (j *journal) flush(ctx context.Context) error {
+	a := j.attempt
+	sealed, err := a.seal(sealJournal, j.pending)
+	if err != nil {
+		return err
+	}
+	if err := a.w.o.Queue.Keep(ctx, a.lease, job.Entry{Step: j.first, Entries: sealed}); err != nil {
+		return err
+	}
+	j.kept += len(j.pending)
+	j.pending, j.first, j.outside = nil, 0, false
+	return nil
+}
+
+// Keep implements engine.Journal. The key tells nothing of the job's id, which
+// is a secret: whoever has it may see the job and answer its questions.
+func (j *journal) Keep(ctx context.Context, seq int64) (string, error) {
+	if len(j.pending) > 0 {
+		if err := j.flush(ctx); err != nil {
+			return "", err
+		}
+	}
+	id := j.attempt.lease.ID
+	sum := sha256.Sum256(binary.BigEndian.AppendUint64(append([]byte("fetch:"), id[:]...), uint64(seq)))
+	return hex.EncodeToString(sum[:16]), nil
 }
 
 // reset forgets what a snapshot holds now, and returns the databases whose
@@ -298,7 +316,7 @@ func (j *journal) reset() []string {
 		names = append(names, name)
 	}
 	clear(j.touched)
-	j.pending, j.first, j.kept = nil, 0, 0
+	j.pending, j.first, j.kept, j.outside = nil, 0, 0, false
 	return names
 }
 

@@ -10,10 +10,15 @@ type Walker struct {
 	m     *Meter
 	seen  []unsafe.Pointer
 	bytes int64
+	few   [8]unsafe.Pointer // where seen starts: most values are small
 }
 
 // NewWalker returns a walker that charges m a unit of fuel for each visit.
-func NewWalker(m *Meter) *Walker { return &Walker{m: m} }
+func NewWalker(m *Meter) *Walker {
+	w := &Walker{m: m}
+	w.seen = w.few[:0]
+	return w
+}
 
 // Bytes returns the size of all that was visited so far.
 func (w *Walker) Bytes() int64 { return w.bytes }

@@ -39,6 +39,53 @@ func (r *Request) RawBody(most int) ([]byte, error) {
 	return body, nil
 }
 
+// Incoming returns the body as it comes, of whatever length and type, to be read
+// to its end. Who sends it too slowly is cut off, and so is who is not done after
+// so long.
+func (r *Request) Incoming(longest time.Duration) (io.Reader, error) {
+	if err := wire.CheckEncoding(r.Sent("Content-Encoding")); err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	return &incoming{r: r, began: now, until: now.Add(longest)}, nil
+}
+
+// paceTime is the time in which a sender must send paceBytes, again and again.
+const (
+	paceTime  = writeTime
+	paceBytes = slowest * int64(paceTime/time.Second)
+)
+
+// incoming is a body that must come at some speed.
+type incoming struct {
+	r     *Request
+	began time.Time // when the bytes began to count
+	got   int64     // since then
+	until time.Time // when all must be there
+}
+
+// Read implements io.Reader.
+func (in *incoming) Read(p []byte) (int, error) {
+	if now := time.Now(); in.got == 0 || in.got >= paceBytes && now.Sub(in.began) > time.Second {
+		in.began, in.got = now, 0
+		end := now.Add(paceTime)
+		if end.After(in.until) {
+			end = in.until
+		}
+		// What cannot set a deadline, as in tests without a connection, has none.
+		_ = in.r.control.SetReadDeadline(end)
+	}
+	n, err := in.r.Request.Body.Read(p)
+	in.got += int64(n)
+	switch {
+	case errors.Is(err, io.EOF):
+		_ = in.r.control.SetReadDeadline(time.Time{})
+	case err != nil:
+		err = fault.Invalid("body", "could not be read to its end: it was cut off, or came too slowly").Because(err)
+	}
+	return n, err
+}
+
 func tooLarge(most int) error {
 	e := fault.New(fault.TooLarge, "is too large: %d bytes at most", most)
 	e.Field, e.Limit, e.Value = "body", "body_bytes", int64(most)

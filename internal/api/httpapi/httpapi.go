@@ -32,12 +32,13 @@ const (
 	JobsHolder Access = "job-holder" // whoever knows a job's id, as its account allows
 	Owner      Access = "owner"      // whoever has the account's credentials
 	Asked      Access = "asked"      // whoever was given the address of a question
+	LinkHolder Access = "link"       // whoever was given the link to a file
 )
 
 // Route is one method of one address.
 type Route struct {
 	Method string
-	Path   string // "{id}" stands for one part, as does "{token}"
+	Path   string // "{id}" stands for one part, as does "{token}"; "{path}" for all that follows
 	Access Access
 	Pages  bool // pages of listed origins may call it, so browsers may ask first
 	// Longest is how long an answer may take; 0 for a moment.
@@ -154,6 +155,9 @@ func (h *Handler) find(asked string) (p *path, id string) {
 }
 
 func (p *path) match(asked string) (id string, ok bool) {
+	if prefix, ok := strings.CutSuffix(p.pattern, "{path}"); ok {
+		return strings.CutPrefix(asked, prefix)
+	}
 	prefix, suffix, variable := strings.Cut(p.pattern, "{id}")
 	if !variable {
 		prefix, suffix, variable = strings.Cut(p.pattern, "{token}")

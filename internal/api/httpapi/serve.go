@@ -49,7 +49,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
 		header.Set("RateLimit-Policy", v.Policy())
 		header.Set("RateLimit", v.Limit())
 	}
-	if reply.Stream == nil && reply.Status != http.StatusNoContent {
+	if reply.Stream == nil && reply.Status != http.StatusNoContent && reply.Status != http.StatusNotModified {
 		header["Content-Length"] = []string{strconv.Itoa(len(reply.Body) + len(reply.After))}
 	}
 	w.WriteHeader(reply.Status)
@@ -64,15 +64,18 @@ func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
 	return reply.Status
 }
 
+// slowest is how many bytes a second a client must send or take.
+const slowest = 1 << 10
+
 // flushing sends what is written at once, to a client that has a while for it
-// each time.
+// each time, and longer for more.
 type flushing struct {
 	http.ResponseWriter
 	control *http.ResponseController
 }
 
 func (f flushing) Write(b []byte) (int, error) {
-	_ = f.control.SetWriteDeadline(time.Now().Add(writeTime))
+	_ = f.control.SetWriteDeadline(time.Now().Add(writeTime + time.Duration(len(b))*time.Second/slowest))
 	n, err := f.ResponseWriter.Write(b)
 	if err == nil {
 		err = f.control.Flush()

@@ -5,6 +5,7 @@ package jsonapi
 
 import (
 	"net/http"
+	"slices"
 
 	"ql/internal/api"
 	"ql/internal/api/httpapi"
@@ -15,7 +16,7 @@ import (
 // Routes returns the routes of the convention.
 func Routes(s *api.Service) []httpapi.Route {
 	c := codec{s}
-	return []httpapi.Route{
+	return slices.Concat(c.fileRoutes(), c.shareRoutes(), []httpapi.Route{
 		{
 			Method: http.MethodPost, Path: "/v1/query", Access: httpapi.Account, Pages: true,
 			Longest: s.LongestCall(), Serve: c.query, Refuse: httpapi.RefuseJSON,
@@ -40,7 +41,11 @@ func Routes(s *api.Service) []httpapi.Route {
 			Method: http.MethodGet, Path: "/v1/jobs", Access: httpapi.Owner, Pages: true,
 			Serve: c.jobs, Refuse: refuseJob,
 		},
-	}
+		{
+			Method: http.MethodGet, Path: "/v1/limits", Access: httpapi.Owner, Pages: true,
+			Serve: c.limits, Refuse: refuseJob,
+		},
+	})
 }
 
 type codec struct{ service *api.Service }

@@ -2,6 +2,7 @@ package databases
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"ql/internal/engine"
@@ -12,7 +13,10 @@ import (
 
 // call is a statement as SQLite takes it, with a value for each ? in it.
 type call struct {
-	sql     string
+	sql string // "" until it is needed, where there is a source
+	// source has the same SQL whatever its parameters are; nil where a list of
+	// values is written out.
+	source  *bytecode.Statement
 	args    []value.Value
 	mode    bytecode.SQLMode
 	meter   *value.Meter
@@ -33,12 +37,28 @@ func newCall(q engine.Query) (*call, error) {
 	case "DELETE", "DROP":
 		c.removes = true
 	}
+	if slices.Contains(s.InList, true) {
+		if err := c.write(s, q.Params); err != nil {
+			return nil, err
+		}
+	} else {
+		c.source, c.args = s, q.Params
+	}
+	if len(c.args) > maxParams {
+		return nil, value.Errorf(limitExceeded, "one SQL statement takes at most %d values, and this one has %d", maxParams, len(c.args))
+	}
+	return c, nil
+}
+
+// write writes the SQL, and collects the values of its places.
+func (c *call) write(s *bytecode.Statement, params []value.Value) error {
 	var sql strings.Builder
+	c.args = nil
 	for i, text := range s.Texts {
 		if i > 0 {
 			inList := i-1 < len(s.InList) && s.InList[i-1]
-			if err := c.add(&sql, q.Params[i-1], inList); err != nil {
-				return nil, err
+			if err := c.add(&sql, params[i-1], inList); err != nil {
+				return err
 			}
 			if text != "" && text[0] >= '0' && text[0] <= '9' {
 				sql.WriteByte(' ') // ?1 would be another parameter
@@ -46,14 +66,11 @@ func newCall(q engine.Query) (*call, error) {
 		}
 		sql.WriteString(text)
 	}
-	if len(c.args) > maxParams {
-		return nil, value.Errorf(limitExceeded, "one SQL statement takes at most %d values, and this one has %d", maxParams, len(c.args))
-	}
 	if sql.Len() > maxSQL {
-		return nil, value.Errorf(limitExceeded, "this SQL statement is longer than %d bytes, the limit", maxSQL)
+		return value.Errorf(limitExceeded, "this SQL statement is longer than %d bytes, the limit", maxSQL)
 	}
 	c.sql = sql.String()
-	return c, nil
+	return nil
 }
 
 // add writes the place of one parameter. After IN it stands for the members of

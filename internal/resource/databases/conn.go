@@ -8,6 +8,7 @@ import (
 
 	"ql/internal/engine"
 	"ql/internal/sqlite"
+	"ql/lang/bytecode"
 	"ql/lang/value"
 
 	lib "modernc.org/sqlite/lib"
@@ -90,7 +91,22 @@ type conn struct {
 type statement struct {
 	*sqlite.Stmt
 	sql    string
-	alters bool // a table's definition
+	source *bytecode.Statement // that it was last made of
+	alters bool                // a table's definition
+
+	columns  []string // their names, as of the last preparation
+	prepared int      // its number
+}
+
+// names returns the names of the columns of a statement that has made a step.
+func (s *statement) names() []string {
+	if n := s.Prepared(); s.columns == nil || n != s.prepared {
+		s.columns, s.prepared = make([]string, s.Columns()), n
+		for i := range s.columns {
+			s.columns[i] = s.ColumnName(i)
+		}
+	}
+	return s.columns
 }
 
 func connect(ctx context.Context, path string, of *database, writer bool) (*conn, error) {
@@ -157,12 +173,17 @@ func (c *conn) restore() bool {
 // prepare returns the statement of a call, checked: one statement, with our
 // parameters and no others, that the policy allows.
 func (c *conn) prepare(ctx context.Context, call *call) (*statement, error) {
-	for i, s := range c.statements {
-		if s.sql == call.sql {
-			copy(c.statements[i:], c.statements[i+1:])
-			c.statements[len(c.statements)-1] = s
-			return s, nil
+	if s := c.kept(func(s *statement) bool { return call.source != nil && s.source == call.source }); s != nil {
+		return s, nil
+	}
+	if call.source != nil && call.sql == "" {
+		if err := call.write(call.source, call.args); err != nil {
+			return nil, err
 		}
+	}
+	if s := c.kept(func(s *statement) bool { return s.sql == call.sql }); s != nil {
+		s.source = call.source
+		return s, nil
 	}
 	c.policy.reset(false)
 	stmt, rest, err := c.db.Prepare(ctx, call.sql)
@@ -172,7 +193,7 @@ func (c *conn) prepare(ctx context.Context, call *call) (*statement, error) {
 	if stmt == nil {
 		return nil, value.Errorf(sqlError, "there is no SQL statement here")
 	}
-	s := &statement{Stmt: stmt, sql: call.sql, alters: c.policy.altering}
+	s := &statement{Stmt: stmt, sql: call.sql, source: call.source, alters: c.policy.altering}
 	if err := c.check(ctx, s, rest, call); err != nil {
 		s.Close()
 		return nil, err
@@ -183,6 +204,18 @@ func (c *conn) prepare(ctx context.Context, call *call) (*statement, error) {
 	}
 	c.statements = append(c.statements, s)
 	return s, nil
+}
+
+// kept finds a prepared statement, the last used ones first.
+func (c *conn) kept(is func(*statement) bool) *statement {
+	for i := len(c.statements) - 1; i >= 0; i-- {
+		if s := c.statements[i]; is(s) {
+			copy(c.statements[i:], c.statements[i+1:])
+			c.statements[len(c.statements)-1] = s
+			return s
+		}
+	}
+	return nil
 }
 
 func (c *conn) check(ctx context.Context, s *statement, rest string, call *call) error {

@@ -67,6 +67,9 @@ func tryDisk(folder string) error {
 // explain turns an error of SQLite into one for the script, in plain words.
 // Faults that are none of the script's come back as they are.
 func (c *conn) explain(err error) error {
+	if err == nil {
+		return nil
+	}
 	if errors.Is(err, sqlite.ErrTemporaryFull) {
 		return value.Errorf(limitExceeded, "this SQL statement sorts or collects more than %s on the way: let it look at fewer rows", size(c.options.Temporary))
 	}

@@ -2,9 +2,9 @@ package databases
 
 import (
 	"context"
+	"slices"
 	"unicode/utf8"
 
-	"ql/internal/sqlite"
 	"ql/lang/bytecode"
 	"ql/lang/value"
 
@@ -37,7 +37,7 @@ func (c *conn) run(ctx context.Context, s *statement, call *call) (v value.Value
 	if err := call.bind(s.Stmt); err != nil {
 		return value.Null, c.explain(err)
 	}
-	r := reader{ctx: ctx, conn: c, stmt: s.Stmt, meter: call.meter}
+	r := reader{ctx: ctx, conn: c, stmt: s, meter: call.meter}
 	if s.Columns() == 0 {
 		return r.changes()
 	}
@@ -59,7 +59,7 @@ func (c *conn) run(ctx context.Context, s *statement, call *call) (v value.Value
 type reader struct {
 	ctx   context.Context
 	conn  *conn
-	stmt  *sqlite.Stmt
+	stmt  *statement
 	meter *value.Meter
 	keys  []value.Value // the columns' names, shared by all rows
 }
@@ -158,14 +158,15 @@ func (r *reader) rows() (value.Value, error) {
 // name reads the columns' names. A kept statement learns that its tables have
 // changed when it makes its first step, so they are not known before.
 func (r *reader) name() error {
-	seen := make(map[string]bool, r.stmt.Columns())
-	for i := range r.stmt.Columns() {
-		name := r.stmt.ColumnName(i)
-		if seen[name] {
+	names := r.stmt.names()
+	r.keys = make([]value.Value, len(names))
+	for i, name := range names {
+		if slices.Contains(names[:i], name) { // there are a hundred at most
 			return value.Errorf("duplicate_column", "two columns of the result are called %s: give one another name with AS", value.Quote(name))
 		}
-		seen[name] = true
-		r.keys = append(r.keys, text(r.meter, name))
+		// Of the script alone, never shared with others: what a result weighs is
+		// the same when it comes from a job's journal.
+		r.keys[i] = text(r.meter, name)
 	}
 	return nil
 }
@@ -218,4 +219,8 @@ func copied(m *value.Meter, k value.Kind, content []byte) value.Value {
 	return b.Value()
 }
 
-func text(m *value.Meter, s string) value.Value { return copied(m, value.KindText, []byte(s)) }
+func text(m *value.Meter, s string) value.Value {
+	b := value.NewBuilder(m, value.KindText, len(s))
+	copy(b.Rest(len(s)), s)
+	return b.Value()
+}

@@ -69,11 +69,16 @@ func blobName(hash Hash) string {
 // nothing is left behind. b.sweeping is held for reading.
 func (b *Blobs) put(content []byte) (Chunk, error) {
 	chunk, err := b.write(content)
+	return chunk, storageFault(err)
+}
+
+// storageFault tells a disk that is full from an account that is: the account
+// has room, and it is ours that has none.
+func storageFault(err error) error {
 	if err != nil && systemCode(err) == quotaExceeded {
-		// The account has room: it is ours that is full.
-		err = fault.Busy(fault.StorageUnavailable, retryAfter, "the storage cannot be used at the moment").Because(err)
+		return fault.Busy(fault.StorageUnavailable, retryAfter, "the storage cannot be used at the moment").Because(err)
 	}
-	return chunk, err
+	return err
 }
 
 // retryAfter is when one may try again to use a disk that is full.
@@ -84,7 +89,10 @@ func (b *Blobs) write(content []byte) (Chunk, error) {
 	name := blobName(chunk.Hash)
 	folder := path.Dir(name)
 	if _, err := b.read(chunk, nil); err == nil {
-		return chunk, b.sync(folder) // who made it may not have come so far yet
+		// It is as good as new, also to the sweep of another process; and who made
+		// it may not have come so far as to sync.
+		now := time.Now()
+		return chunk, errors.Join(b.root.Chtimes(name, now, now), b.sync(folder))
 	}
 	temporary := path.Join(folder, temporaryPrefix+rand.Text())
 	f, err := b.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -153,7 +161,7 @@ func (b *Blobs) Sweep(ctx context.Context, rows Rows, now time.Time, grace time.
 
 // sweep removes one file where its time has come.
 func (b *Blobs) sweep(ctx context.Context, rows Rows, name string, e fs.DirEntry, before, now time.Time) (bool, error) {
-	hash, ok := hashOf(name)
+	hash, ok := BlobHash(name)
 	if !ok { // an unfinished write
 		info, err := e.Info()
 		if err != nil || info.ModTime().After(before) {
@@ -169,6 +177,11 @@ func (b *Blobs) sweep(ctx context.Context, rows Rows, name string, e fs.DirEntry
 	if err != nil {
 		return false, err
 	}
+	// Another process may be about to refer to one that is new.
+	info, err := e.Info()
+	if err != nil {
+		return false, ignoreGone(err)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	since, seen := b.idle[hash]
@@ -180,7 +193,7 @@ func (b *Blobs) sweep(ctx context.Context, rows Rows, name string, e fs.DirEntry
 		since = now
 		b.idle[hash] = now
 	}
-	if since.After(before) {
+	if since.After(before) || info.ModTime().After(before) {
 		return false, nil
 	}
 	delete(b.idle, hash)
@@ -194,8 +207,9 @@ func ignoreGone(err error) error {
 	return err
 }
 
-// hashOf is the reverse of blobName.
-func hashOf(name string) (hash Hash, ok bool) {
+// BlobHash returns the hash of the blob with this name in the folder; false for
+// what is none.
+func BlobHash(name string) (hash Hash, ok bool) {
 	folder, rest := path.Split(name)
 	if len(folder) != 3 || len(rest) != 2*len(hash)-2 {
 		return hash, false

@@ -69,7 +69,7 @@ func (t *Tree) attempt(ctx context.Context, work func(*plan) error) (bool, error
 func (p *plan) checkQuota() error {
 	q := p.tree.quota
 	if p.after.Bytes > p.before.Bytes {
-		if err := p.checkBytes(q); err != nil {
+		if err := p.checkBytes(); err != nil {
 			return err
 		}
 	}
@@ -79,19 +79,26 @@ func (p *plan) checkQuota() error {
 	return nil
 }
 
-func (p *plan) checkBytes(q Quota) error {
-	if q.Bytes > 0 && p.after.Bytes > q.Bytes {
-		return value.Errorf(quotaExceeded, "the account's files would hold %d bytes, and may hold %d", p.after.Bytes, q.Bytes)
+func (p *plan) checkBytes() (err error) {
+	p.release, err = p.tree.claim(p.ctx, p.before.Bytes, p.after.Bytes, p.after.Bytes)
+	return err
+}
+
+// claim keeps room for files that grow from before to after, of which they would
+// hold total in the end. What it returns gives the room back; nil for nothing.
+func (t *Tree) claim(ctx context.Context, before, after, total int64) (release func(), err error) {
+	q := t.quota
+	if q.Bytes > 0 && total > q.Bytes {
+		return nil, value.Errorf(quotaExceeded, "the account's files would hold %d bytes, and may hold %d", total, q.Bytes)
 	}
 	if q.Room == nil {
-		return nil
+		return nil, nil
 	}
-	release, ok, err := q.Room.Claim(p.ctx, p.before.Bytes, p.after.Bytes)
+	release, ok, err := q.Room.Claim(ctx, before, after)
 	if err == nil && !ok {
-		err = value.Errorf(quotaExceeded, "the account's files would hold %d bytes, and with its databases more than the %d that it may keep", p.after.Bytes, q.Bytes)
+		err = value.Errorf(quotaExceeded, "the account's files would hold %d bytes, and with its databases more than the %d that it may keep", total, q.Bytes)
 	}
-	p.release = release
-	return err
+	return release, err
 }
 
 // store writes the part of content that is too large for a row as blobs, and

@@ -53,7 +53,8 @@ type Rows interface {
 	// account's usage, with the next generation. Where the generation is no
 	// longer that of before, it does nothing and reports false.
 	Apply(ctx context.Context, a account.ID, before, after Usage, changes []Change) (bool, error)
-	// HasBlob reports whether a chunk of any account is this blob.
+	// HasBlob reports whether a chunk of any account is this blob: of a file, or
+	// of what a link leads to.
 	HasBlob(ctx context.Context, hash Hash) (bool, error)
 }
 

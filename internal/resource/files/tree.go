@@ -277,7 +277,10 @@ func (t *Tree) Move(ctx context.Context, from, to string) error {
 }
 
 // Remove removes a file or an empty folder.
-func (t *Tree) Remove(ctx context.Context, at string) error {
+func (t *Tree) Remove(ctx context.Context, at string) error { return t.RemoveIf(ctx, at, nil) }
+
+// RemoveIf is Remove of what meets a condition, where there is one.
+func (t *Tree) RemoveIf(ctx context.Context, at string, check Check) error {
 	at, err := t.canonical(ctx, at)
 	if err != nil {
 		return err
@@ -285,6 +288,9 @@ func (t *Tree) Remove(ctx context.Context, at string) error {
 	return t.change(ctx, func(p *plan) error {
 		n, err := p.find(at)
 		if err != nil {
+			return err
+		}
+		if err := p.meets(at, check); err != nil {
 			return err
 		}
 		if n.Folder {

@@ -51,6 +51,8 @@ var left = []string{
 	"DELETE FROM jobs WHERE seq IN (SELECT seq FROM jobs WHERE account = ? LIMIT ?)",
 	"DELETE FROM deliveries WHERE seq IN (SELECT seq FROM deliveries WHERE account = ? LIMIT ?)",
 	"DELETE FROM idempotency_keys WHERE account = ?1 AND hash IN (SELECT hash FROM idempotency_keys WHERE account = ?1 LIMIT ?2)",
+	"DELETE FROM shares WHERE seq IN (SELECT seq FROM shares WHERE account = ? LIMIT ?)",
+	"DELETE FROM share_contents WHERE seq IN (SELECT seq FROM share_contents WHERE account = ? LIMIT ?)",
 	"DELETE FROM sessions WHERE seq IN (SELECT seq FROM sessions WHERE account = ? LIMIT ?)",
 }
 

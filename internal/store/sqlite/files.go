@@ -182,7 +182,7 @@ func (t tx) renameNode(a int64, from, to string) error {
 // HasBlob implements files.Rows.
 func (s Files) HasBlob(ctx context.Context, hash files.Hash) (found bool, err error) {
 	err = s.store.read(ctx, func(t tx) (err error) {
-		found, err = t.has("SELECT 1 FROM file_chunks WHERE hash = ?", hash[:])
+		found, err = t.has("SELECT 1 FROM file_chunks WHERE hash = ?1 UNION ALL SELECT 1 FROM share_chunks WHERE hash = ?1", hash[:])
 		return err
 	})
 	return found, err

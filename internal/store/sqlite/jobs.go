@@ -69,23 +69,44 @@ var insertAll = strings.TrimSuffix(insertOne, insertEnd) + strings.Repeat(", "+i
 func (s Jobs) Record(ctx context.Context, records []job.Record) error {
 	return s.store.write(ctx, func(t tx) error {
 		kept, err := t.ofAccounts(records)
+		if err != nil || len(kept) == 0 {
+			return err
+		}
+		last, err := t.conn.number(ctx, "SELECT coalesce(max(seq), 0) FROM jobs")
 		if err != nil {
 			return err
 		}
-		for len(kept) >= insertMany {
-			if err := t.insert(insertAll, kept[:insertMany]); err != nil {
+		inserted, err := t.insertRecords(kept)
+		if err != nil {
+			return err
+		}
+		b := billOf(kept)
+		if inserted < int64(len(kept)) { // some were stored and counted before
+			if b, err = t.billSince(last); err != nil {
 				return err
 			}
-			kept = kept[insertMany:]
+		}
+		return t.charge(b)
+	})
+}
+
+// insertRecords stores records, and returns how many were not there already.
+func (t tx) insertRecords(records []*job.Record) (inserted int64, err error) {
+	for len(records) > 0 {
+		sql, n := insertOne, 1
+		if len(records) >= insertMany {
+			sql, n = insertAll, insertMany
+		}
+		if err := t.insert(sql, records[:n]); err != nil {
+			return inserted, err
+		}
+		inserted += t.conn.db.Changes()
+		records = records[n:]
+		if n == insertMany {
 			runtime.Gosched() // nobody waits for this, and callers wait for a processor
 		}
-		for i := range kept {
-			if err := t.insert(insertOne, kept[i:i+1]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	}
+	return inserted, nil
 }
 
 // ofAccounts returns the records whose accounts are there.

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -62,4 +63,14 @@ func writeProcess(f *os.File) error {
 	}
 	_, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	return err
+}
+
+// Own takes the data folder as a server does, until what it returns is closed.
+// Where a server has it, the error is an *InUse.
+func Own(folder string) (io.Closer, error) {
+	folder, err := prepareFolder(folder)
+	if err != nil {
+		return nil, err
+	}
+	return lock(folder)
 }

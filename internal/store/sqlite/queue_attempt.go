@@ -230,6 +230,9 @@ func (q Queue) Finish(ctx context.Context, l job.Lease, e *job.End) error {
 		if err != nil || !found {
 			return lostUnless(err)
 		}
+		if err := t.useOne(l.Account, e.Finished, e.Ran); err != nil {
+			return err
+		}
 		if e.Rest {
 			if err := t.clearRest(l.Seq); err != nil {
 				return err

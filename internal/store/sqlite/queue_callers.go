@@ -59,9 +59,10 @@ func (q Queue) Cancel(ctx context.Context, id job.ID, now time.Time, failure []b
 		did = false
 		var l job.Lease
 		var webhook string
-		found, err := t.one("SELECT seq, account, state, webhook FROM jobs WHERE id = ?", func(r row) {
+		var ran time.Duration
+		found, err := t.one("SELECT seq, account, state, webhook, ran FROM jobs WHERE id = ?", func(r row) {
 			l = job.Lease{Seq: r.int(0), ID: id, Account: account.ID(r.int(1))}
-			state, webhook = job.State(r.text(2)), r.text(3)
+			state, webhook, ran = job.State(r.text(2)), r.text(3), time.Duration(r.int(4))*time.Microsecond
 		}, id[:])
 		switch {
 		case err != nil:
@@ -76,6 +77,9 @@ func (q Queue) Cancel(ctx context.Context, id job.ID, now time.Time, failure []b
 		}
 		state, did = job.Cancelled, true
 		if err := t.cancel(l.Seq, now, failure); err != nil {
+			return err
+		}
+		if err := t.useOne(l.Account, now, ran); err != nil {
 			return err
 		}
 		return t.tell(l, webhook, delivery, now)

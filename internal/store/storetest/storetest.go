@@ -14,9 +14,11 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/account/usage"
 	"ql/internal/job"
 	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
+	"ql/internal/resource/shares"
 	"ql/internal/webhook"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,6 +30,8 @@ type Stores struct {
 	Jobs     job.Store
 	Sessions sessions.Rows
 	Files    files.Rows
+	Shares   shares.Rows
+	Usage    usage.Store
 
 	Queue      job.Queue
 	Deliveries webhook.Store
@@ -72,6 +76,21 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"files/growing":             testGrowingFile,
 		"files/blobs":               testBlobs,
 		"files/damaged blobs":       testDamagedBlobs,
+		"files/upload":              testUpload,
+		"files/content":             testContent,
+		"files/damaged content":     testDamagedContent,
+		"files/uploads refused":     testUploadsRefused,
+		"files/upload conditions":   testUploadConditions,
+		"files/upload room":         testUploadRoom,
+		"files/upload sweeps":       testUploadSweeps,
+		"shares/links":              testShares,
+		"shares/restart":            testShareRestart,
+		"shares/unlimited":          testShareUnlimited,
+		"shares/bounds":             testShareBounds,
+		"shares/content":            testShareContent,
+		"shares/empty":              testShareEmpty,
+		"shares/race":               testShareRace,
+		"shares/checkpoint":         testShareCheckpoint,
 		"queue/accept":              testQueueAccept,
 		"queue/adopt":               testQueueAdopt,
 		"queue/view":                testQueueView,
@@ -103,6 +122,9 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"deliveries/repeat":         testDeliveryRepeat,
 		"deliveries/forget":         testDeliveryForget,
 		"deliveries/race for claim": testDeliveryRace,
+		"usage/jobs":                testUsage,
+		"usage/egress":              testEgress,
+		"usage/race for bytes":      testEgressRace,
 		"ended contexts":            testEndedContexts,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })

@@ -34,6 +34,7 @@ func Run(t *testing.T, open func(t *testing.T) engine.Files) {
 		"aliases":          testAliases,
 		"reserved names":   testReserved,
 		"ended context":    testEndedContext,
+		"paths":            testPaths,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}
@@ -438,4 +439,45 @@ func testEndedContext(t *testing.T, f engine.Files) {
 		}
 	}
 	want(t, "the tree", tree(t, f)+read(t, f, "/a"), "/aa")
+}
+
+// testPaths tries all paths in every way: what is refused makes nothing, and
+// what is taken is found again under its one written form.
+func testPaths(t *testing.T, f engine.Files) {
+	ctx := t.Context()
+	write(t, f, "/there", "it")
+	hostile := 0
+	for _, p := range Paths() {
+		if p.Canonical != "" {
+			takePath(t, f, p)
+			continue
+		}
+		hostile++
+		_, readErr := f.Read(ctx, p.Text, 10)
+		for what, err := range map[string]error{
+			"read": readErr, "write": f.Write(ctx, p.Text, []byte("x")), "append": f.Append(ctx, p.Text, []byte("x")), "remove": f.Remove(ctx, p.Text),
+			"copy": f.Copy(ctx, "/there", p.Text), "copied": f.Copy(ctx, p.Text, "/new"), "move": f.Move(ctx, "/there", p.Text), "moved": f.Move(ctx, p.Text, "/new"),
+		} {
+			want(t, fmt.Sprintf("%s %q", what, p.Text), code(t, err), "invalid_path")
+		}
+		if p.Text != "/" { // the one folder whose path is no file's
+			want(t, fmt.Sprintf("list %q", p.Text), list(t, f, p.Text), "error invalid_path")
+		}
+	}
+	if hostile < 400 {
+		t.Errorf("only %d hostile paths", hostile)
+	}
+	want(t, "the tree", tree(t, f), "/there")
+}
+
+// takePath uses a good path, and leaves nothing behind.
+func takePath(t *testing.T, f engine.Files, p Path) {
+	t.Helper()
+	write(t, f, p.Text, p.Text)
+	want(t, fmt.Sprintf("%q under its written form", p.Text), read(t, f, p.Canonical), p.Text)
+	for at := p.Canonical; at != ""; at = at[:strings.LastIndexByte(at, '/')] {
+		if err := f.Remove(t.Context(), at); err != nil {
+			t.Errorf("%q: %v", at, err)
+		}
+	}
 }

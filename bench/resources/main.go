@@ -1,0 +1,107 @@
+// Command resources measures what scripts and callers do to an account's
+// resources, beside the bare library doing the same in the same run: files sent
+// and fetched over HTTP beside a plain copy to the disk, and SQL of a script
+// beside the driver's own statements.
+//
+// The figures recorded from it, and how to read them, are in bench/README.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+
+	"ql/bench/load"
+)
+
+func main() {
+	if code, ok := serveAsChild(os.Args[1:]); ok {
+		os.Exit(code)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// serveAsChild is what a process does that was started as a child.
+func serveAsChild(args []string) (code int, isChild bool) { return load.AsChild(args, nil) }
+
+// options say how much is measured.
+type options struct {
+	rounds int
+	size   int64 // of the file that is sent and fetched, in bytes
+	quick  bool
+	load   load.Options
+}
+
+// part is one thing that is measured. It prints a table of what came out.
+type part struct {
+	name    string
+	measure func(ctx context.Context, o options, stdout, stderr io.Writer) error
+}
+
+// parts are all that is measured.
+func parts() []part {
+	return []part{
+		{"files", measureFiles},
+		{"sql", measureSQL},
+	}
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	o := options{load: load.Options{Stderr: stderr}}
+	flags := flag.NewFlagSet("resources", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.IntVar(&o.rounds, "rounds", 5, "how often each is measured")
+	mib := flags.Int64("mib", 1024, "the size of the file that is sent and fetched")
+	flags.StringVar(&o.load.Profiles, "profiles", "", "write processor profiles of the service to this `folder`")
+	only := flags.String("only", "", "measure only the parts of these `names`, with commas between")
+	flags.BoolVar(&o.quick, "quick", false, "a small round: whether it works, no figures to keep")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	o.size = *mib << 20
+	if o.quick {
+		o.rounds, o.size = 1, 20<<20
+	}
+	if o.rounds < 1 || o.size < 1 {
+		return errors.New("-rounds and -mib must be above 0")
+	}
+	chosen, err := choose(*only)
+	if err != nil {
+		return err
+	}
+	for _, p := range chosen {
+		if err := p.measure(ctx, o, stdout, stderr); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+	}
+	return nil
+}
+
+// choose returns the parts that are named; all where none are.
+func choose(names string) ([]part, error) {
+	all := parts()
+	if names == "" {
+		return all, nil
+	}
+	var chosen []part
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.IndexFunc(all, func(p part) bool { return p.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("-only: there is no part %q", name)
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen, nil
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestMain lets the test's own binary be the processes that are measured.
+func TestMain(m *testing.M) {
+	if code, ok := serveAsChild(os.Args[1:]); ok {
+		os.Exit(code)
+	}
+	os.Exit(m.Run())
+}
+
+// TestQuickFiles runs a small round: contents that come back wrong fail it,
+// figures do not.
+func TestQuickFiles(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	if err := run(t.Context(), []string{"-quick", "-only", "files"}, &stdout, &stderr); err != nil {
+		t.Fatalf("%v\n%s", err, &stderr)
+	}
+	for _, way := range []string{copied, uploaded, fetched} {
+		if !strings.Contains(stdout.String(), "| "+way+" | ") {
+			t.Errorf("there is no row of %s:\n%s", way, &stdout)
+		}
+	}
+	if !strings.Contains(stdout.String(), "Peak memory of the service: ") {
+		t.Errorf("nothing of its memory:\n%s", &stdout)
+	}
+}
+
+// TestQuickSQL runs a small round: a script that comes to another result than
+// the binding fails it.
+func TestQuickSQL(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	if err := run(t.Context(), []string{"-quick", "-only", "sql"}, &stdout, &stderr); err != nil {
+		t.Fatalf("%v\n%s", err, &stderr)
+	}
+	for _, c := range sqlCases() {
+		if !strings.Contains(stdout.String(), "| "+c.name+" | ") {
+			t.Errorf("there is no row of %s:\n%s", c.name, &stdout)
+		}
+	}
+}
+
+func TestOptions(t *testing.T) {
+	for _, args := range [][]string{{"-rounds", "0"}, {"-mib", "-1"}, {"-only", "none"}} {
+		if run(t.Context(), args, &bytes.Buffer{}, &bytes.Buffer{}) == nil {
+			t.Errorf("%q is taken", args)
+		}
+	}
+}

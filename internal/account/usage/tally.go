@@ -1,0 +1,183 @@
+package usage
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"ql/internal/account"
+)
+
+const (
+	// fresh is how long what the store said holds: other nodes count too.
+	fresh = time.Minute
+	// mostAccounts is how many accounts a tally knows at once.
+	mostAccounts = 100_000
+)
+
+// Tally holds accounts to their months. It remembers what the store said and
+// counts along, so that a call needs no look at the store. A nil Tally holds
+// nobody to anything. It may be used by any number of goroutines.
+type Tally struct {
+	store Store
+	clock func() time.Time
+
+	mu       sync.Mutex
+	accounts map[account.ID]*count
+}
+
+// count is an account's month. Calls under way are in it.
+type count struct {
+	month Month
+	used  Used
+	read  time.Time // when the store was asked for it
+}
+
+// NewTally returns a tally of what a store keeps.
+func NewTally(store Store, clock func() time.Time) *Tally {
+	return &Tally{store: store, clock: clock, accounts: map[account.ID]*count{}}
+}
+
+// Begin counts a call, unless the account's month is used up: then the error is
+// an *Exceeded. The call is given back by Done where it came to nothing.
+func (t *Tally) Begin(ctx context.Context, a account.ID, l account.Limits) (*Call, error) {
+	if t == nil || l.CallsPerMonth == 0 && l.RunningPerMonth == 0 {
+		return nil, nil
+	}
+	c, err := t.look(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case l.CallsPerMonth > 0 && c.used.Calls >= l.CallsPerMonth:
+		return nil, &Exceeded{What: Calls, Most: l.CallsPerMonth, Until: c.month.End()}
+	case l.RunningPerMonth > 0 && c.used.Running >= l.RunningPerMonth:
+		return nil, &Exceeded{What: Running, Most: l.RunningPerMonth.Milliseconds(), Until: c.month.End()}
+	}
+	c.used.Calls++
+	return &Call{tally: t, count: c}, nil
+}
+
+// Call is a call that was counted. A nil one is not.
+type Call struct {
+	tally *Tally
+	count *count
+	kept  bool
+}
+
+// Keep says that the call counts, and how long it ran. The store counts it when
+// it is recorded.
+func (c *Call) Keep(ran time.Duration) {
+	if c == nil {
+		return
+	}
+	c.tally.mu.Lock()
+	defer c.tally.mu.Unlock()
+	c.kept = true
+	c.count.used.Running += ran
+}
+
+// Done gives back a call that came to nothing.
+func (c *Call) Done() {
+	if c == nil {
+		return
+	}
+	c.tally.mu.Lock()
+	defer c.tally.mu.Unlock()
+	if !c.kept {
+		c.kept = true
+		c.count.used.Calls--
+	}
+}
+
+// look returns the count of an account's month, asking the store where that is
+// not known, or was asked long ago.
+func (t *Tally) look(ctx context.Context, a account.ID) (*count, error) {
+	now := t.clock()
+	month := MonthOf(now)
+	t.mu.Lock()
+	c := t.accounts[a]
+	if c != nil && c.month == month {
+		if now.Sub(c.read) < fresh {
+			t.mu.Unlock()
+			return c, nil
+		}
+		c.read = now // others need not ask too
+	} else {
+		c = nil
+	}
+	t.mu.Unlock()
+	used, err := t.store.Used(ctx, a, month)
+	if err != nil {
+		if c != nil {
+			return c, nil // as it was a minute ago
+		}
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c = t.accounts[a]
+	if c == nil || c.month != month {
+		if len(t.accounts) >= mostAccounts {
+			clear(t.accounts)
+		}
+		c = &count{month: month, read: now}
+		t.accounts[a] = c
+	}
+	// What is counted here reaches the store a little later.
+	c.used.Calls, c.used.Running = max(c.used.Calls, used.Calls), max(c.used.Running, used.Running)
+	return c, nil
+}
+
+// Used returns what an account has used of the month.
+func (t *Tally) Used(ctx context.Context, a account.ID) (Used, error) {
+	if t == nil {
+		return Used{}, nil
+	}
+	month := MonthOf(t.clock())
+	used, err := t.store.Used(ctx, a, month)
+	if err != nil {
+		return used, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if c := t.accounts[a]; c != nil && c.month == month {
+		used.Calls, used.Running = max(c.used.Calls, used.Calls), max(c.used.Running, used.Running)
+	}
+	return used, nil
+}
+
+// Sent counts bytes that have left, whatever is left of the month.
+func (t *Tally) Sent(ctx context.Context, a account.ID, bytes int64) error {
+	if t == nil || bytes == 0 {
+		return nil
+	}
+	_, err := t.store.Reserve(ctx, a, MonthOf(t.clock()), bytes, 0)
+	return err
+}
+
+// Send reserves bytes that are about to leave, unless they would come to more
+// than most in the month (0 is no bound): then the error is an *Exceeded. Unsent gives back those that did not
+// leave after all.
+func (t *Tally) Send(ctx context.Context, a account.ID, bytes, most int64) (unsent func(ctx context.Context, bytes int64) error, err error) {
+	if t == nil {
+		return func(context.Context, int64) error { return nil }, nil
+	}
+	month := MonthOf(t.clock())
+	done, err := t.store.Reserve(ctx, a, month, bytes, most)
+	if err != nil {
+		return nil, err
+	}
+	if !done {
+		return nil, &Exceeded{What: Egress, Most: most, Until: month.End()}
+	}
+	return func(ctx context.Context, bytes int64) error {
+		if bytes == 0 {
+			return nil
+		}
+		_, err := t.store.Reserve(ctx, a, month, -bytes, 0)
+		return err
+	}, nil
+}

@@ -1,0 +1,103 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/account/usage"
+	"ql/internal/auth"
+	"ql/internal/fault"
+	"ql/internal/wire"
+)
+
+// usedUp gives a code to the error of a month that is used up.
+func (s *Service) usedUp(err error) error {
+	var e *usage.Exceeded
+	if !errors.As(err, &e) {
+		return err
+	}
+	f := fault.Busy(fault.QuotaExceeded, max(e.Until.Sub(s.o.Clock()), time.Second), "%s", e.Error())
+	f.Limit, f.Value = e.What, e.Most
+	return f
+}
+
+// sent counts what has left for an account. Its owner's files leave whatever is
+// left of the month.
+func (s *Service) sent(ctx context.Context, a account.ID, bytes int64) {
+	if err := s.o.Usage.Sent(context.WithoutCancel(ctx), a, bytes); err != nil {
+		s.o.Log.Error("what was sent for an account was not counted", "account", a, "bytes", bytes, "error", err)
+	}
+}
+
+// Allowed is what an account may use, and what it has used.
+type Allowed struct {
+	Plan   string
+	Limits []wire.AccountLimit
+	Origin string // the page's, where it may read the answer
+}
+
+// AccountLimits shows an account's limits. It counts as no call, and so is answered
+// to an account that has used up all of them.
+func (s *Service) AccountLimits(ctx context.Context, c Caller, p *Proof) (Allowed, error) {
+	if p == nil {
+		return Allowed{}, fault.New(fault.BadCredentials, "send the account's username and password, or its API key, by HTTP Basic")
+	}
+	who, err := s.prove(ctx, c, *p)
+	if err != nil {
+		return Allowed{}, err
+	}
+	a := Allowed{Plan: string(who.Account.Plan)}
+	if a.Origin, err = s.admitPage(ctx, c, who.Account.ID, auth.AccountAuth); err != nil {
+		return a, err
+	}
+	l := s.o.Limits(who.Account.Plan)
+	used, err := s.o.Usage.Used(ctx, who.Account.ID)
+	if err != nil {
+		return a, err
+	}
+	var stored *int64
+	if s.o.Stored != nil {
+		n, err := s.o.Stored(ctx, who.Account, l)
+		if err != nil {
+			return a, err
+		}
+		stored = &n
+	}
+	a.Limits = shownLimits(l, used, stored)
+	return a, nil
+}
+
+// shownLimits are the limits that callers may want to know, what is counted
+// first. Times are milliseconds.
+func shownLimits(l account.Limits, used usage.Used, stored *int64) []wire.AccountLimit {
+	running := used.Running.Milliseconds()
+	return []wire.AccountLimit{
+		{Name: "storage", Value: bounded(l.StorageBytes), Used: stored},
+		{Name: usage.Calls, Value: bounded(l.CallsPerMonth), Used: &used.Calls},
+		{Name: usage.Running, Value: bounded(l.RunningPerMonth.Milliseconds()), Used: &running},
+		{Name: usage.Egress, Value: bounded(l.EgressPerMonth), Used: &used.Egress},
+		{Name: "rate", Value: bounded(int64(l.Rate))},
+		{Name: "concurrent", Value: int64(l.Concurrent)},
+		{Name: "queued", Value: int64(l.Queued)},
+		{Name: "script_bytes", Value: int64(l.ScriptBytes)},
+		{Name: "body_bytes", Value: int64(l.BodyBytes)},
+		{Name: "sync_time", Value: l.SyncTime.Milliseconds()},
+		{Name: "async_time", Value: l.AsyncTime.Milliseconds()},
+		{Name: "pause", Value: l.Pause.Milliseconds()},
+		{Name: "memory", Value: l.Memory},
+		{Name: "file_bytes", Value: bounded(l.FileBytes)},
+		{Name: "files", Value: bounded(int64(l.Files))},
+		{Name: "databases", Value: int64(l.Databases)},
+		{Name: "fetches", Value: int64(l.Fetches)},
+	}
+}
+
+// bounded is a limit of which 0 is none, as wire.AccountLimit has it.
+func bounded(n int64) int64 {
+	if n == 0 {
+		return -1
+	}
+	return n
+}

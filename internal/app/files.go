@@ -1,0 +1,71 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/api"
+	"ql/internal/resource/files"
+)
+
+// mostTransfers is how many files are on their way at once.
+const mostTransfers = 512
+
+// tree returns an account's files, which share their room with its databases.
+func (r *resources) tree(h *holding, l account.Limits) *files.Tree {
+	h.storage.hold(l.StorageBytes, l.Databases)
+	return r.trees.For(h.account, files.Quota{Bytes: l.StorageBytes, File: l.FileBytes, Nodes: int64(l.Files), Room: h.storage})
+}
+
+// openTree implements api.Options.Files.
+func (r *resources) openTree(_ context.Context, a account.Account, l account.Limits) (api.Tree, func(), error) {
+	h := r.acquire(a.ID)
+	return owned{r.tree(h, l)}, func() { r.release(h) }, nil
+}
+
+// owned is a tree in the hands of its owner.
+type owned struct{ *files.Tree }
+
+// Open implements api.Tree.
+func (t owned) Open(ctx context.Context, path string) (api.Content, error) {
+	c, err := t.Tree.Open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Upload implements api.Tree.
+func (t owned) Upload(ctx context.Context, path string, from io.Reader, size int64, may func(string) error) (string, error) {
+	return t.Tree.Upload(ctx, path, from, files.Upload{Size: size, If: may})
+}
+
+// Remove implements api.Tree.
+func (t owned) Remove(ctx context.Context, path string, may func(string) error) error {
+	return t.RemoveIf(ctx, path, may)
+}
+
+// Files does something with the files of an account. A server may run beside
+// it: what one of them stores and what the other keeps apart by the store.
+func (o *Operator) Files(ctx context.Context, name string, do func(*files.Tree) error) (err error) {
+	a, err := o.Accounts.Find(ctx, name)
+	if err != nil {
+		return err
+	}
+	blobs, err := files.OpenBlobs(filepath.Join(o.data, "blobs"))
+	if err != nil {
+		return err
+	}
+	r := &resources{
+		data: o.data, accounts: o.Accounts, usage: o.store.Files(),
+		trees: files.NewTrees(o.store.Files(), blobs, time.Now), held: map[account.ID]*holding{},
+	}
+	defer func() { err = errors.Join(err, r.close(), blobs.Close()) }()
+	h := r.acquire(a.ID)
+	defer r.release(h)
+	return do(r.tree(h, o.plans[a.Plan]))
+}

@@ -1,0 +1,343 @@
+// Package backup copies the data folder of a service, while it runs or not, and
+// makes a data folder of such a copy again.
+//
+// The store is copied first, as it is at one moment. Then come the blobs, which
+// never change, and the databases of accounts, each as it is at a moment of its
+// own. So all that was answered before a backup began is in it, and every file
+// is one with the jobs that wrote it. A database may be some moments ahead of
+// the store. For a job that ran in those moments it is not known which of its
+// changes the copy of the database holds: to go on from the store's copy could
+// do them twice. Such a job is ended in the backup, as failed, and says why. All
+// other jobs go on after a restore as after a restart.
+//
+// Who may make a backup, and where to, is its caller's business.
+package backup
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/job"
+	"ql/internal/resource/files"
+	"ql/internal/sqlite"
+	store "ql/internal/store/sqlite"
+)
+
+// Options are what is backed up.
+type Options struct {
+	Data    string       // the data folder
+	Store   *store.Store // its store
+	Key     string       // the file of the master key, to take it along; "" to leave it out
+	Program string       // the version of the program
+	Clock   func() time.Time
+}
+
+// Make writes a backup to dest: one file where it ends in .tar.gz, a folder
+// otherwise. Nothing stands there before the backup is whole and on the disk.
+func Make(ctx context.Context, o Options, dest string) (_ Counts, err error) {
+	now := o.Clock().UTC()
+	to, scratch, err := newSink(dest, now)
+	if err != nil {
+		return Counts{}, err
+	}
+	defer to.abort()
+	m := &making{Options: o, to: &counted{sink: to}, scratch: scratch, now: now}
+	if err := m.run(ctx); err != nil {
+		return Counts{}, err
+	}
+	return m.to.manifest.Counts, to.commit()
+}
+
+// making is a backup on its way.
+type making struct {
+	Options
+	to      *counted
+	scratch string // a folder for what is not yet part of the backup
+	now     time.Time
+
+	copied      *store.Store // the copy of the store
+	interrupted []job.Due
+}
+
+func (m *making) run(ctx context.Context) (err error) {
+	if err := m.addHead(ctx); err != nil {
+		return err
+	}
+	if m.Key != "" {
+		if err := m.to.addFile(keyName, m.Key); err != nil {
+			return err
+		}
+	}
+	at := filepath.Join(m.scratch, storeName)
+	if err := makeFile(at); err != nil {
+		return err
+	}
+	if err := m.Store.Copy(ctx, at); err != nil {
+		return fmt.Errorf("backup of the store: %w", err)
+	}
+	if m.copied, err = store.Open(ctx, store.Options{Folder: m.scratch}); err != nil {
+		return err
+	}
+	err = m.fromStore(ctx)
+	// Closed, it is all in its one file.
+	if err := errors.Join(err, m.copied.Close()); err != nil {
+		return err
+	}
+	if err := m.to.addFile(storeName, at); err != nil {
+		return err
+	}
+	return m.addManifest()
+}
+
+// fromStore adds all that the copied store leads to, and ends those of its jobs
+// that cannot go on.
+func (m *making) fromStore(ctx context.Context) error {
+	if err := m.addDatabases(ctx); err != nil {
+		return err
+	}
+	if err := m.addBlobs(ctx); err != nil {
+		return err
+	}
+	m.to.manifest.Counts.Interrupted = len(m.interrupted)
+	for _, d := range m.interrupted {
+		if err := m.copied.Queue().Abandon(ctx, d, interruption, m.now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// interruption is the error of a job that ran while its account's databases
+// were copied.
+var interruption = func() []byte {
+	text, err := json.Marshal(map[string]string{
+		"code":    "interrupted",
+		"message": "the service was restored from a backup that was made while this job ran: what it had done by then may be there in part, and it was not started again",
+	})
+	if err != nil {
+		return nil
+	}
+	return text
+}()
+
+func (m *making) addHead(ctx context.Context) error {
+	check, err := m.Store.Accounts().KeepCheck(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if m.Key != "" {
+		if err := account.CheckMasterKey(m.Key, check); err != nil {
+			return err
+		}
+	}
+	text, err := encode(head{Format: format, Program: m.Program, Made: m.now, Key: m.Key != "", Check: check})
+	if err != nil {
+		return err
+	}
+	return m.to.add(headName, int64(len(text)), bytes.NewReader(text))
+}
+
+func (m *making) addManifest() error {
+	slices.SortFunc(m.to.manifest.Files, func(a, b entry) int { return strings.Compare(a.Name, b.Name) })
+	text, err := encode(m.to.manifest)
+	if err != nil {
+		return err
+	}
+	return m.to.sink.add(manifestName, int64(len(text)), bytes.NewReader(text))
+}
+
+// addDatabases adds the databases of all accounts: those first whose jobs may
+// go on, so that few of these run meanwhile.
+func (m *making) addDatabases(ctx context.Context) error {
+	jobs := map[account.ID][]job.Due{}
+	var order []account.ID
+	err := m.copied.Queue().Unfinished(ctx, func(d job.Due) {
+		if jobs[d.Account] == nil {
+			order = append(order, d.Account)
+		}
+		jobs[d.Account] = append(jobs[d.Account], d)
+	})
+	if err != nil {
+		return err
+	}
+	all, err := m.accounts()
+	if err != nil {
+		return err
+	}
+	for _, id := range all {
+		if jobs[id] == nil {
+			order = append(order, id)
+		}
+	}
+	for _, id := range order {
+		added, err := m.addAccount(ctx, id)
+		if err != nil {
+			return err
+		}
+		if added == 0 {
+			continue
+		}
+		m.to.manifest.Counts.Accounts++
+		m.to.manifest.Counts.Databases += added
+		if err := m.findInterrupted(ctx, jobs[id]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// accounts returns those that have folders.
+func (m *making) accounts() (ids []account.ID, err error) {
+	entries, err := os.ReadDir(filepath.Join(m.Data, accountFolder))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if id, err := strconv.ParseInt(e.Name(), 10, 64); err == nil {
+			ids = append(ids, account.ID(id))
+		}
+	}
+	return ids, err
+}
+
+const databaseEnding = ".db"
+
+// addAccount adds the databases of an account and returns how many it has.
+func (m *making) addAccount(ctx context.Context, id account.ID) (added int, err error) {
+	below := path.Join(accountFolder, strconv.FormatInt(int64(id), 10), "databases")
+	at := filepath.Join(m.Data, filepath.FromSlash(below))
+	entries, err := os.ReadDir(at)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), databaseEnding) || !e.Type().IsRegular() {
+			continue
+		}
+		err := m.addDatabase(ctx, path.Join(below, e.Name()), filepath.Join(at, e.Name()))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it was removed meanwhile
+		}
+		if err != nil {
+			return added, err
+		}
+		added++
+	}
+	return added, nil
+}
+
+// busy is how long a database is waited for that another process opens or
+// closes.
+const busy = 30 * time.Second
+
+func (m *making) addDatabase(ctx context.Context, name, at string) error {
+	// SQLite follows no links, and says little where a file is missing.
+	at, err := filepath.EvalSymlinks(at)
+	if err != nil {
+		return err
+	}
+	scratch := filepath.Join(m.scratch, "database")
+	if err := makeFile(scratch); err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(scratch) }() // it goes with its folder at the latest
+	c, err := sqlite.Open(at, sqlite.Config{Busy: busy, Temporary: 1 << 30})
+	if err != nil {
+		return fmt.Errorf("backup of %s: %w", name, err)
+	}
+	if err := errors.Join(c.Backup(ctx, scratch), c.Close()); err != nil {
+		return fmt.Errorf("backup of %s: %w", name, err)
+	}
+	return m.to.addFile(name, scratch)
+}
+
+// makeFile makes an empty file that nobody else may read.
+func makeFile(name string) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// findInterrupted finds the jobs that ran since the store was copied.
+func (m *making) findInterrupted(ctx context.Context, jobs []job.Due) error {
+	for _, d := range jobs {
+		if d.State != job.Running {
+			attempt, err := m.Store.Queue().Attempt(ctx, d.ID)
+			if err != nil && !errors.Is(err, job.ErrNotFound) {
+				return err
+			}
+			if err == nil && attempt == d.Attempt {
+				continue
+			}
+		}
+		m.interrupted = append(m.interrupted, d)
+	}
+	return nil
+}
+
+// addBlobs adds the blobs that the copied store needs. Each is there: one that
+// is needed no more is kept for a day.
+func (m *making) addBlobs(ctx context.Context) error {
+	root, err := os.OpenRoot(filepath.Join(m.Data, blobFolder))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }() // only read
+	return fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		hash, ok := files.BlobHash(name)
+		if !ok {
+			return nil // an unfinished write
+		}
+		needed, err := m.copied.Files().HasBlob(ctx, hash)
+		if err != nil || !needed {
+			return err
+		}
+		return m.addBlob(ctx, root, name)
+	})
+}
+
+func (m *making) addBlob(ctx context.Context, root *os.Root, name string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // only read
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if err := m.to.add(path.Join(blobFolder, name), info.Size(), f); err != nil {
+		return err
+	}
+	m.to.manifest.Counts.Blobs++
+	if last := m.to.manifest.Files[len(m.to.manifest.Files)-1]; last.Hash != strings.ReplaceAll(name, "/", "") {
+		return fmt.Errorf("the blob %s is damaged: its content has another hash than its name", name)
+	}
+	return nil
+}

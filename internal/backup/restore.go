@@ -1,0 +1,289 @@
+package backup
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"ql/internal/account"
+)
+
+// Restore makes a data folder of a backup. Data must be missing or empty, but
+// for a master key. Key is the file of the master key, "" where it is in the
+// data folder or the backup. Nothing is in place before all is proven, and the
+// store comes last.
+func Restore(ctx context.Context, src, data, key string) (_ Counts, err error) {
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return Counts{}, err
+	}
+	if err := checkEmpty(data, keyName); err != nil {
+		return Counts{}, fmt.Errorf("a backup is restored to an empty folder: %w", err)
+	}
+	work, err := os.MkdirTemp(data, ".restoring-")
+	if err != nil {
+		return Counts{}, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	root, err := os.OpenRoot(work)
+	if err != nil {
+		return Counts{}, err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	r := &restoring{data: data, key: key, to: &folder{root: root, made: []string{"."}}, found: map[string]entry{}}
+	if err := read(ctx, src, r.take); err != nil {
+		return Counts{}, err
+	}
+	if err := r.verify(); err != nil {
+		return Counts{}, err
+	}
+	return r.manifest.Counts, r.place(work)
+}
+
+// restoring is a restore on its way.
+type restoring struct {
+	data string
+	key  string
+	to   *folder
+
+	head     *head
+	proven   bool // the master key
+	manifest *manifest
+	found    map[string]entry
+}
+
+// take takes one file of the backup; the head comes first.
+func (r *restoring) take(name string, content io.Reader) error {
+	switch {
+	case name == manifestName:
+		r.manifest = &manifest{}
+		return decode(manifestName, content, maxManifest, r.manifest)
+	case !isBackedUp(name):
+		return fmt.Errorf("%q is nothing that a backup holds", name)
+	case r.found[name].Name != "":
+		return fmt.Errorf("%s is there twice", name)
+	case r.head == nil && name != headName:
+		return fmt.Errorf("this is no backup: it starts with %s, not with %s", name, headName)
+	}
+	hash, size := sha256.New(), int64(0)
+	if err := r.write(name, io.TeeReader(content, io.MultiWriter(hash, (*length)(&size)))); err != nil {
+		return err
+	}
+	r.found[name] = entry{name, size, hex.EncodeToString(hash.Sum(nil))}
+	switch name {
+	case headName:
+		return r.checkHead()
+	case keyName:
+		return r.checkKey(filepath.Join(r.to.root.Name(), keyName))
+	}
+	if !r.proven {
+		return r.noKey()
+	}
+	return nil
+}
+
+// length counts what is written to it.
+type length int64
+
+func (n *length) Write(p []byte) (int, error) {
+	*n += length(len(p))
+	return len(p), nil
+}
+
+func (r *restoring) write(name string, content io.Reader) error {
+	if err := r.to.makeFolder(path.Dir(name)); err != nil {
+		return err
+	}
+	f, err := r.to.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err = io.Copy(f, content); err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+func (r *restoring) checkHead() error {
+	f, err := r.to.root.Open(headName)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // only read
+	h, err := readHead(f)
+	if err != nil {
+		return err
+	}
+	r.head = &h
+	own := filepath.Join(r.data, keyName)
+	_, err = os.Lstat(own)
+	switch {
+	case r.key != "":
+		return r.checkKey(r.key)
+	case err == nil:
+		return r.checkKey(own)
+	case h.Check == nil:
+		r.proven = true
+		return nil
+	case !h.Key:
+		return r.noKey()
+	}
+	return nil // it is the next file
+}
+
+func (r *restoring) checkKey(file string) error {
+	if r.proven {
+		return nil
+	}
+	if err := account.CheckMasterKey(file, r.head.Check); err != nil {
+		return err
+	}
+	r.proven = true
+	return nil
+}
+
+func (r *restoring) noKey() error {
+	return fmt.Errorf("the master key is not in this backup: name its file by --master-key-file, or put it into %s as %s; without it secrets and unfinished jobs are lost", r.data, keyName)
+}
+
+// verify holds what was found against the manifest.
+func (r *restoring) verify() error {
+	if r.head == nil || r.manifest == nil {
+		return errors.New("this is no whole backup: it has no end, or no beginning")
+	}
+	for _, want := range r.manifest.Files {
+		got, ok := r.found[want.Name]
+		switch {
+		case !ok:
+			return fmt.Errorf("the backup is damaged: %s is missing", want.Name)
+		case got != want:
+			return fmt.Errorf("the backup is damaged: %s is not what the manifest says", want.Name)
+		}
+		delete(r.found, want.Name)
+	}
+	for name := range r.found {
+		return fmt.Errorf("the backup is damaged: %s is not in the manifest", name)
+	}
+	return nil
+}
+
+// place moves all to where it belongs. The store comes last: without it there
+// is nothing that a server would open.
+func (r *restoring) place(work string) error {
+	if err := syncAll(r.to.root, r.to.made); err != nil {
+		return err
+	}
+	names := []string{blobFolder, accountFolder}
+	own := filepath.Join(r.data, keyName)
+	if _, err := os.Lstat(own); errors.Is(err, fs.ErrNotExist) && r.key == "" {
+		names = append(names, keyName)
+	}
+	for _, name := range append(names, storeName) {
+		if err := os.Rename(filepath.Join(work, name), filepath.Join(r.data, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err := syncFolder(r.data); err != nil {
+			return err
+		}
+	}
+	return syncFolder(filepath.Dir(filepath.Clean(r.data)))
+}
+
+// read calls take with each file of a backup: the head first, then the key.
+func read(ctx context.Context, src string, take func(name string, content io.Reader) error) error {
+	info, err := os.Stat(src)
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		return readFolder(ctx, src, take)
+	}
+	return readArchive(ctx, src, take)
+}
+
+func readFolder(ctx context.Context, src string, take func(string, io.Reader) error) error {
+	root, err := os.OpenRoot(src)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }() // only read
+	takeFile := func(name string) error {
+		f, err := root.Open(name)
+		if err != nil {
+			return err
+		}
+		return errors.Join(take(name, f), f.Close())
+	}
+	first := []string{headName, keyName}
+	for _, name := range first {
+		if err := takeFile(name); errors.Is(err, fs.ErrNotExist) {
+			if name == headName {
+				return fmt.Errorf("%s is no backup: it holds no %s", src, headName)
+			}
+		} else if err != nil {
+			return err
+		}
+	}
+	return fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || slices.Contains(first, name) {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if !e.Type().IsRegular() {
+			return fmt.Errorf("%s of the backup is no regular file", name)
+		}
+		return takeFile(name)
+	})
+}
+
+func readArchive(ctx context.Context, src string, take func(string, io.Reader) error) (err error) {
+	f, err := os.Open(src)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // only read
+	zip, err := gzip.NewReader(f)
+	if err != nil {
+		return fmt.Errorf("%s is no backup: %w", src, err)
+	}
+	all := tar.NewReader(zip)
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		h, err := all.Next()
+		if err == io.EOF {
+			// To its end, for the checksum of all.
+			_, err = io.Copy(io.Discard, zip)
+			return damaged(err)
+		}
+		if err != nil {
+			return damaged(err)
+		}
+		if h.Typeflag != tar.TypeReg {
+			return fmt.Errorf("%q of the backup is no regular file", h.Name)
+		}
+		if err := take(h.Name, all); err != nil {
+			return damaged(err)
+		}
+	}
+}
+
+// damaged says what the errors of an archive mean.
+func damaged(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) || errors.Is(err, tar.ErrHeader) {
+		return fmt.Errorf("the backup is damaged: %w", err)
+	}
+	return err
+}

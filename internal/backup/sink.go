@@ -1,0 +1,280 @@
+package backup
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// sink is where a backup is written to. Nothing stands under its final name
+// before commit.
+type sink interface {
+	// add writes a file of this many bytes.
+	add(name string, size int64, r io.Reader) error
+	// commit puts the backup, which is on the disk then, in its place.
+	commit() error
+	// abort removes what was written. After commit it does nothing.
+	abort()
+}
+
+// archiveEnding is the ending of a backup that is one file.
+const archiveEnding = ".tar.gz"
+
+// newSink returns where a backup goes, and a folder on the same disk for what is
+// still being made.
+func newSink(dest string, now time.Time) (s sink, scratch string, err error) {
+	dest, err = filepath.Abs(dest)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := checkFree(dest); err != nil {
+		return nil, "", err
+	}
+	parent := filepath.Dir(dest)
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return nil, "", err
+	}
+	work, err := os.MkdirTemp(parent, ".ql-backup-")
+	if err != nil {
+		return nil, "", err
+	}
+	scratch = filepath.Join(work, "scratch")
+	if err := os.Mkdir(scratch, 0o700); err != nil {
+		return nil, "", errors.Join(err, os.RemoveAll(work))
+	}
+	if strings.HasSuffix(dest, archiveEnding) {
+		s, err = newArchive(work, dest, now)
+	} else {
+		s, err = newFolder(work, dest)
+	}
+	if err != nil {
+		return nil, "", errors.Join(err, os.RemoveAll(work))
+	}
+	return s, scratch, nil
+}
+
+// checkFree refuses to write over anything.
+func checkFree(dest string) error {
+	info, err := os.Lstat(dest)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !info.IsDir() || strings.HasSuffix(dest, archiveEnding):
+		return fmt.Errorf("%s is there already: a backup never replaces anything", dest)
+	}
+	return checkEmpty(dest)
+}
+
+func checkEmpty(folder string, but ...string) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if len(but) == 0 || e.Name() != but[0] {
+			return fmt.Errorf("the folder %s is not empty: there is %s in it", folder, e.Name())
+		}
+	}
+	return nil
+}
+
+// folder is a backup as a folder.
+type folder struct {
+	work, dest string
+	root       *os.Root
+	made       []string // folders, to be synced
+}
+
+func newFolder(work, dest string) (*folder, error) {
+	inside := filepath.Join(work, "backup")
+	if err := os.Mkdir(inside, 0o700); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(inside)
+	if err != nil {
+		return nil, err
+	}
+	return &folder{work: work, dest: dest, root: root, made: []string{"."}}, nil
+}
+
+func (f *folder) add(name string, size int64, r io.Reader) error {
+	if err := f.makeFolder(path.Dir(name)); err != nil {
+		return err
+	}
+	return writeFile(f.root, name, size, r)
+}
+
+func (f *folder) makeFolder(name string) error {
+	if _, err := f.root.Stat(name); err == nil {
+		return nil
+	}
+	for at := 0; at < len(name); {
+		next := strings.IndexByte(name[at:], '/')
+		if next < 0 {
+			next = len(name) - at
+		}
+		part := name[:at+next]
+		at += next + 1
+		err := f.root.Mkdir(part, 0o700)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		f.made = append(f.made, part)
+	}
+	return nil
+}
+
+// writeFile writes a file that nobody else may read, and returns when it is on
+// the disk.
+func writeFile(root *os.Root, name string, size int64, r io.Reader) error {
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(f, r)
+	if err == nil && n != size {
+		err = fmt.Errorf("%s has %d bytes, and should have %d", name, n, size)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+func (f *folder) commit() error {
+	if err := syncAll(f.root, f.made); err != nil {
+		return err
+	}
+	// An empty folder may stand there.
+	if err := os.Remove(f.dest); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(filepath.Join(f.work, "backup"), f.dest); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(f.dest))
+}
+
+func (f *folder) abort() {
+	// What cannot be removed does no harm.
+	_ = f.root.Close()
+	_ = os.RemoveAll(f.work)
+}
+
+func syncAll(root *os.Root, folders []string) error {
+	for _, name := range folders {
+		d, err := root.Open(name)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(d.Sync(), d.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// syncFolder makes changes of a folder's entries last.
+func syncFolder(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// archive is a backup as one compressed file.
+type archive struct {
+	work, dest string
+	now        time.Time
+	file       *os.File
+	zip        *gzip.Writer
+	tar        *tar.Writer
+}
+
+func newArchive(work, dest string, now time.Time) (*archive, error) {
+	f, err := os.OpenFile(filepath.Join(work, "archive"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	zip, err := gzip.NewWriterLevel(f, gzip.BestSpeed)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &archive{work: work, dest: dest, now: now, file: f, zip: zip, tar: tar.NewWriter(zip)}, nil
+}
+
+func (a *archive) add(name string, size int64, r io.Reader) error {
+	err := a.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o600, ModTime: a.now})
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(a.tar, r)
+	if err == nil && n != size {
+		err = fmt.Errorf("%s has %d bytes, and should have %d", name, n, size)
+	}
+	return err
+}
+
+func (a *archive) commit() error {
+	err := errors.Join(a.tar.Close(), a.zip.Close(), a.file.Sync(), a.file.Close())
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(a.file.Name(), a.dest); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(a.dest))
+}
+
+func (a *archive) abort() {
+	// What cannot be removed does no harm.
+	_ = a.file.Close()
+	_ = os.RemoveAll(a.work)
+}
+
+// counted writes to a sink and notes what.
+type counted struct {
+	sink
+	manifest manifest
+}
+
+func (c *counted) add(name string, size int64, r io.Reader) error {
+	hash := sha256.New()
+	if err := c.sink.add(name, size, io.TeeReader(r, hash)); err != nil {
+		return fmt.Errorf("backup of %s: %w", name, err)
+	}
+	c.manifest.Files = append(c.manifest.Files, entry{name, size, hex.EncodeToString(hash.Sum(nil))})
+	c.manifest.Counts.Files++
+	c.manifest.Counts.Bytes += size
+	return nil
+}
+
+// addFile adds a file of the disk.
+func (c *counted) addFile(name, at string) error {
+	f, err := os.Open(at)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // only read
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return c.add(name, info.Size(), f)
+}

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"fmt"
+
+	"ql/internal/app"
+	"ql/internal/backup"
+)
+
+// backupCommand is ql backup.
+type backupCommand struct {
+	settings
+
+	Dest    string `arg:"" help:"A folder that is not there or empty, or a file that ends in .tar.gz."`
+	WithKey bool   `help:"Take the master key along: whoever has the backup can then read all secrets."`
+}
+
+func newBackupCommand() backupCommand {
+	return backupCommand{settings: newSettings("data", "master-key-file")}
+}
+
+// Run implements the command.
+func (k *backupCommand) Run(c *console) error {
+	return k.with(c, false, func(o *app.Operator) error {
+		version, _ := buildVersion()
+		counts, err := o.Backup(c.ctx, k.Dest, version, k.WithKey)
+		if err != nil {
+			return err
+		}
+		c.showCounts("backed up", counts)
+		if !k.WithKey && !c.json {
+			fmt.Fprintln(c.err, "note: the master key is not in the backup: keep a copy of it elsewhere, a restore needs it")
+		}
+		return nil
+	})
+}
+
+// restoreCommand is ql restore.
+type restoreCommand struct {
+	settings
+
+	Src string `arg:"" help:"A backup: a folder, or a file that ends in .tar.gz."`
+}
+
+func newRestoreCommand() restoreCommand {
+	return restoreCommand{settings: newSettings("data", "master-key-file")}
+}
+
+// Run implements the command.
+func (k *restoreCommand) Run(c *console) error {
+	s, err := k.load()
+	if err != nil {
+		return err
+	}
+	counts, err := backup.Restore(c.ctx, k.Src, s.Data, s.MasterKeyFile)
+	if err != nil {
+		return err
+	}
+	c.showCounts("restored", counts)
+	return nil
+}
+
+func (c *console) showCounts(what string, n backup.Counts) {
+	if c.json {
+		c.print(struct {
+			Status string `json:"status"`
+			backup.Counts
+		}{"ok", n})
+		return
+	}
+	fmt.Fprintf(c.out, "%s: %d databases of %d accounts, %d blobs; %d files, %s\n",
+		what, n.Databases, n.Accounts, n.Blobs, n.Files, bytesText(n.Bytes))
+	if n.Interrupted > 0 {
+		fmt.Fprintf(c.out, "%d jobs ran while their account's databases were copied: in the backup they are ended, as failed\n", n.Interrupted)
+	}
+}
+
+// bytesText writes a number of bytes for people.
+func bytesText(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"ql/internal/app"
+	"ql/internal/resource/databases"
+	"ql/lang/value"
+)
+
+// dbCommand is ql db. Its commands work on the data folder, while a server runs
+// or not.
+type dbCommand struct {
+	settings
+
+	List   dbList   `cmd:"" help:"List an account's databases."`
+	Size   dbSize   `cmd:"" help:"Say how large a database is."`
+	Drop   dbDrop   `cmd:"" help:"Remove a database with all that is in it."`
+	Export dbExport `cmd:"" help:"Write a database as SQL, or a table of it as CSV."`
+	Import dbImport `cmd:"" help:"Run SQL on a database, or add CSV to a table of it."`
+}
+
+func newDBCommand() dbCommand { return dbCommand{settings: newSettings("data", "master-key-file")} }
+
+// use opens the databases of an account for one command.
+func (k *dbCommand) use(c *console, name string, do func(*databases.Databases) error) error {
+	return k.with(c, false, func(o *app.Operator) (err error) {
+		all, err := o.Databases(c.ctx, name)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, all.Close()) }()
+		return told(do(all))
+	})
+}
+
+// told makes the error of a database one that is shown without its code.
+func told(err error) error {
+	var known *value.Error
+	if errors.As(err, &known) {
+		return &failure{exitFailed, known.Message}
+	}
+	return err
+}
+
+type dbList struct{ who }
+
+type databaseJSON struct {
+	Name  string `json:"name"`
+	Bytes int64  `json:"bytes"`
+}
+
+// Run implements the command.
+func (k *dbList) Run(c *console, line *commands) error {
+	return line.DB.use(c, k.Account, func(all *databases.Databases) error {
+		found, err := all.List()
+		if err != nil {
+			return err
+		}
+		list := []databaseJSON{}
+		for _, d := range found {
+			list = append(list, databaseJSON(d))
+		}
+		if c.json {
+			c.print(struct {
+				Databases []databaseJSON `json:"databases"`
+			}{list})
+			return nil
+		}
+		c.table(func(row func(...any)) {
+			row("NAME", "SIZE")
+			for _, d := range list {
+				row(d.Name, bytesText(d.Bytes))
+			}
+		})
+		return nil
+	})
+}
+
+// theDatabase is the database that a command is about.
+type theDatabase struct {
+	who
+	Name string `arg:"" help:"The database's name; that of scripts that name none is main."`
+}
+
+type dbSize struct{ theDatabase }
+
+// Run implements the command.
+func (k *dbSize) Run(c *console, line *commands) error {
+	return line.DB.use(c, k.Account, func(all *databases.Databases) error {
+		n, err := all.Size(k.Name)
+		switch {
+		case err != nil:
+			return err
+		case c.json:
+			c.print(databaseJSON{k.Name, n})
+		default:
+			fmt.Fprintf(c.out, "%d\n", n)
+		}
+		return nil
+	})
+}
+
+type dbDrop struct{ theDatabase }
+
+// Run implements the command.
+func (k *dbDrop) Run(c *console, line *commands) error {
+	return line.DB.with(c, false, func(o *app.Operator) error {
+		gone, err := o.DropDatabase(c.ctx, k.Account, k.Name)
+		switch {
+		case err != nil:
+			return told(err)
+		case gone:
+			c.said("%s has no database %s any more", k.Account, k.Name)
+		default:
+			c.said("the database %s of %s is empty; its file stays while a server runs", k.Name, k.Account)
+		}
+		return nil
+	})
+}
+
+type dbExport struct {
+	theDatabase
+	File  string `arg:"" optional:"" default:"-" help:"Where to: a file that is not there yet, ending in .sql or .csv, or - for standard output."`
+	Table string `placeholder:"TABLE" help:"Only the rows of this table or view, as CSV."`
+}
+
+// Run implements the command.
+func (k *dbExport) Run(c *console, line *commands) (err error) {
+	if err := k.check(); err != nil {
+		return err
+	}
+	return line.DB.use(c, k.Account, func(all *databases.Databases) (err error) {
+		if _, err := all.Size(k.Name); err != nil {
+			return err
+		}
+		if k.File == "-" {
+			return k.write(c, all, c.out)
+		}
+		f, err := os.OpenFile(k.File, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return usage("%s", plainError(err))
+		}
+		if err := errors.Join(k.write(c, all, f), f.Close()); err != nil {
+			return errors.Join(err, os.Remove(f.Name()))
+		}
+		c.said("%s is written", k.File)
+		return nil
+	})
+}
+
+func (k *dbExport) check() error {
+	csv := strings.HasSuffix(k.File, ".csv")
+	switch {
+	case k.File == "-":
+	case !csv && !strings.HasSuffix(k.File, ".sql"):
+		return usage("%s: a database is written to a file that ends in .sql, a table of it to one that ends in .csv", k.File)
+	case csv && k.Table == "":
+		return usage("a .csv file holds one table: name it by --table")
+	case !csv && k.Table != "":
+		return usage("--table: a table is written to a file that ends in .csv")
+	}
+	return nil
+}
+
+func (k *dbExport) write(c *console, all *databases.Databases, to io.Writer) error {
+	if k.Table == "" {
+		return all.Export(c.ctx, k.Name, to)
+	}
+	_, err := all.ExportTable(c.ctx, k.Name, k.Table, to)
+	return err
+}
+
+type dbImport struct {
+	theDatabase
+	File  string `arg:"" help:"A file that ends in .sql or .csv, or - for SQL (with --table, CSV) on standard input."`
+	Table string `placeholder:"TABLE" help:"The table that a .csv file is added to; its first row names the columns."`
+}
+
+// Run implements the command.
+func (k *dbImport) Run(c *console, line *commands) error {
+	csv := strings.HasSuffix(k.File, ".csv")
+	switch {
+	case k.File == "-":
+		csv = k.Table != ""
+	case !csv && !strings.HasSuffix(k.File, ".sql"):
+		return usage("%s: a file of SQL ends in .sql, one of rows in .csv", k.File)
+	case csv && k.Table == "":
+		return usage("a .csv file is added to a table: name it by --table")
+	case !csv && k.Table != "":
+		return usage("--table: a file of SQL names its tables itself")
+	}
+	return line.DB.use(c, k.Account, func(all *databases.Databases) error {
+		var from io.Reader = c.in
+		if k.File != "-" {
+			f, err := os.Open(k.File)
+			if err != nil {
+				return usage("%s", plainError(err))
+			}
+			defer func() { _ = f.Close() }() // only read
+			from = f
+		}
+		what, run := "statements", func() (int64, error) { return all.Import(c.ctx, k.Name, from) }
+		if csv {
+			what, run = "rows", func() (int64, error) { return all.ImportTable(c.ctx, k.Name, k.Table, from) }
+		}
+		n, err := run()
+		switch {
+		case err != nil:
+			return err
+		case c.json:
+			c.print(map[string]any{"status": "ok", what: n})
+		default:
+			fmt.Fprintf(c.out, "%d %s, all of them kept\n", n, what)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,228 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"ql/internal/app"
+	"ql/internal/engine"
+	"ql/internal/fault"
+	"ql/internal/resource/files"
+	"ql/lang/value"
+)
+
+// filesCommand is ql files. Its commands work on the data folder, while a
+// server runs or not.
+type filesCommand struct {
+	settings
+
+	List   filesList   `cmd:"" help:"List a folder."`
+	Get    filesGet    `cmd:"" help:"Bring a file out."`
+	Put    filesPut    `cmd:"" help:"Bring a file in, in place of one that is there."`
+	Remove filesRemove `cmd:"" help:"Remove a file or an empty folder."`
+}
+
+func newFilesCommand() filesCommand {
+	return filesCommand{settings: newSettings("data", "master-key-file")}
+}
+
+// files does something with the files of an account.
+func (k *filesCommand) files(c *console, account string, do func(*files.Tree) error) error {
+	return k.with(c, false, func(o *app.Operator) error {
+		err := o.Files(c.ctx, account, do)
+		var e *value.Error
+		if errors.As(err, &e) {
+			return fault.New(fault.Code(e.Code), "%s", e.Message)
+		}
+		return err
+	})
+}
+
+type filesList struct {
+	who
+	Path string `arg:"" optional:"" default:"/" help:"The folder (${default})."`
+}
+
+// Run implements the command.
+func (k *filesList) Run(c *console, line *commands) error {
+	return line.Files.files(c, k.Account, func(t *files.Tree) error {
+		infos, err := t.List(c.ctx, k.Path)
+		if err != nil {
+			return err
+		}
+		if c.json {
+			c.print(struct {
+				Files []fileJSON `json:"files"`
+			}{filesJSON(infos)})
+			return nil
+		}
+		c.table(func(row func(...any)) {
+			row("NAME", "BYTES", "WRITTEN")
+			for _, f := range infos {
+				if f.Folder {
+					row(printable(f.Name)+"/", "", moment(f.Modified))
+				} else {
+					row(printable(f.Name), f.Size, moment(f.Modified))
+				}
+			}
+		})
+		return nil
+	})
+}
+
+// fileJSON is a file or folder in a list.
+type fileJSON struct {
+	Path     string    `json:"path"`
+	Name     string    `json:"name"`
+	Size     int64     `json:"size"`
+	Modified time.Time `json:"modified"`
+	Folder   bool      `json:"folder"`
+}
+
+func filesJSON(infos []engine.FileInfo) []fileJSON {
+	list := []fileJSON{}
+	for _, f := range infos {
+		list = append(list, fileJSON(f))
+	}
+	return list
+}
+
+// theFile is the file that a command is about.
+type theFile struct {
+	who
+	Path string `arg:"" help:"The file in the account, such as /reports/june.csv."`
+}
+
+type filesGet struct {
+	theFile
+	File string `arg:"" optional:"" default:"-" help:"Where to write it; standard output where left out."`
+}
+
+// Run implements the command.
+func (k *filesGet) Run(c *console, line *commands) error {
+	return line.Files.files(c, k.Account, func(t *files.Tree) (err error) {
+		content, err := t.Open(c.ctx, k.Path)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, content.Close()) }()
+		from := stoppable{c.ctx, content}
+		if k.File == "-" {
+			_, err := io.Copy(c.out, from)
+			return err
+		}
+		if err := writeWhole(k.File, from); err != nil {
+			return err
+		}
+		c.said("%s: %d bytes", k.File, content.Size())
+		return nil
+	})
+}
+
+// stoppable ends a long copy when the command is asked to end.
+type stoppable struct {
+	ctx context.Context
+	io.Reader
+}
+
+// Read implements io.Reader.
+func (s stoppable) Read(p []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return s.Reader.Read(p)
+}
+
+// writeWhole writes a file: all of it, or it stays as it was.
+func writeWhole(name string, from io.Reader) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".ql-get-*")
+	if err != nil {
+		return usage("%s", plainError(err))
+	}
+	_, err = io.Copy(f, from)
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+type filesPut struct {
+	theFile
+	File string `arg:"" optional:"" default:"-" help:"What to bring in; standard input where left out."`
+}
+
+// Run implements the command.
+func (k *filesPut) Run(c *console, line *commands) error {
+	from, size := io.Reader(c.in), int64(-1)
+	if k.File != "-" {
+		f, err := os.Open(k.File)
+		if err != nil {
+			return usage("%s", plainError(err))
+		}
+		defer func() { _ = f.Close() }() // it was only read
+		info, err := f.Stat()
+		if err != nil {
+			return usage("%s", plainError(err))
+		}
+		if info.IsDir() {
+			return usage("%s is a folder: files are brought in one by one", k.File)
+		}
+		if info.Mode().IsRegular() {
+			size = info.Size()
+		}
+		from = f
+	}
+	return line.Files.files(c, k.Account, func(t *files.Tree) error {
+		counted := &countedReader{Reader: stoppable{c.ctx, from}}
+		tag, err := t.Upload(c.ctx, k.Path, counted, files.Upload{Size: size})
+		if err != nil {
+			return err
+		}
+		if c.json {
+			c.print(struct {
+				Status string `json:"status"`
+				Path   string `json:"path"`
+				Size   int64  `json:"size"`
+				ETag   string `json:"etag"`
+			}{"ok", k.Path, counted.read, `"` + tag + `"`})
+			return nil
+		}
+		fmt.Fprintf(c.out, "%s: %d bytes\n", printable(k.Path), counted.read)
+		return nil
+	})
+}
+
+// countedReader counts what is read.
+type countedReader struct {
+	io.Reader
+	read int64
+}
+
+// Read implements io.Reader.
+func (r *countedReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	r.read += int64(n)
+	return n, err
+}
+
+type filesRemove struct{ theFile }
+
+// Run implements the command.
+func (k *filesRemove) Run(c *console, line *commands) error {
+	return line.Files.files(c, k.Account, func(t *files.Tree) error {
+		if err := t.Remove(c.ctx, k.Path); err != nil {
+			return err
+		}
+		c.said("%s is removed", printable(k.Path))
+		return nil
+	})
+}

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"ql/internal/app"
+)
+
+type accountQuota struct{ who }
+
+// quotaJSON is what an account has used of something, and may use: null is no
+// limit.
+type quotaJSON struct {
+	Used  int64  `json:"used"`
+	Limit *int64 `json:"limit"`
+}
+
+// Run implements the command.
+func (k *accountQuota) Run(c *console, line *commands) error {
+	return line.Account.with(c, false, func(o *app.Operator) error {
+		q, err := o.Quota(c.ctx, k.Account)
+		if err != nil {
+			return err
+		}
+		if c.json {
+			c.print(struct {
+				Plan    string    `json:"plan"`
+				Month   string    `json:"month"`
+				Storage quotaJSON `json:"storage"`
+				Calls   quotaJSON `json:"calls"`
+				Running quotaJSON `json:"running_time"`
+				Egress  quotaJSON `json:"egress"`
+			}{
+				string(q.Plan), q.Month.String(),
+				newQuotaJSON(q.Stored, q.Limits.StorageBytes),
+				newQuotaJSON(q.Used.Calls, q.Limits.CallsPerMonth),
+				newQuotaJSON(q.Used.Running.Milliseconds(), q.Limits.RunningPerMonth.Milliseconds()),
+				newQuotaJSON(q.Used.Egress, q.Limits.EgressPerMonth),
+			})
+			return nil
+		}
+		c.table(func(row func(...any)) {
+			row("plan", q.Plan)
+			row("month", q.Month)
+			row("storage", of(q.Stored, q.Limits.StorageBytes, sized))
+			row("calls", of(q.Used.Calls, q.Limits.CallsPerMonth, func(n int64) string { return strconv.FormatInt(n, 10) }))
+			row("running_time", of(int64(q.Used.Running), int64(q.Limits.RunningPerMonth), func(n int64) string {
+				return time.Duration(n).Round(time.Millisecond).String()
+			}))
+			row("egress", of(q.Used.Egress, q.Limits.EgressPerMonth, sized))
+		})
+		return nil
+	})
+}
+
+func newQuotaJSON(used, limit int64) quotaJSON {
+	if limit == 0 {
+		return quotaJSON{Used: used}
+	}
+	return quotaJSON{used, &limit}
+}
+
+// of writes what was used of a limit.
+func of(used, limit int64, write func(int64) string) string {
+	if limit == 0 {
+		return write(used) + ", no limit"
+	}
+	return write(used) + " of " + write(limit)
+}
+
+// sized writes a number of bytes.
+func sized(n int64) string {
+	for _, u := range []struct {
+		name string
+		size int64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if n >= u.size {
+			return fmt.Sprintf("%.4g %s", float64(n)/float64(u.size), u.name)
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

@@ -1,0 +1,161 @@
+package databases
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ql/internal/fault"
+	"ql/internal/sqlite"
+	"ql/lang/value"
+)
+
+// Info is a database as its owner sees it.
+type Info struct {
+	Name  string
+	Bytes int64 // with what is still on its way in its journal
+}
+
+// List returns the databases of the folder by their names.
+func (d *Databases) List() ([]Info, error) {
+	entries, err := os.ReadDir(d.options.Folder)
+	if err != nil && !os.IsNotExist(err) {
+		return nil, err
+	}
+	var list []Info
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(strings.TrimSuffix(e.Name(), journalEnding), fileEnding)
+		if !ok {
+			continue
+		}
+		info, err := e.Info()
+		if os.IsNotExist(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		i, found := slices.BinarySearchFunc(list, name, func(i Info, name string) int { return strings.Compare(i.Name, name) })
+		if !found {
+			list = slices.Insert(list, i, Info{Name: name})
+		}
+		list[i].Bytes += info.Size()
+	}
+	return list, nil
+}
+
+// Size returns how much a database holds.
+func (d *Databases) Size(name string) (int64, error) {
+	name, err := d.existing(name)
+	if err != nil {
+		return 0, err
+	}
+	list, err := d.List()
+	i := slices.IndexFunc(list, func(i Info) bool { return i.Name == name })
+	if err != nil || i < 0 {
+		return 0, errors.Join(err, missing(name))
+	}
+	return list[i].Bytes, nil
+}
+
+// Drop removes a database with its files. Nobody else may have them open, in
+// another process either: whoever had would go on with files that have no name.
+func (d *Databases) Drop(ctx context.Context, name string) error {
+	name, err := d.existing(name)
+	if err != nil {
+		return err
+	}
+	return d.remove(ctx, name)
+}
+
+// Empty removes all tables, views and triggers of a database, in one
+// transaction, and gives their room back. Others may use it meanwhile. What jobs
+// under way have noted of themselves stays.
+func (d *Databases) Empty(ctx context.Context, name string) error {
+	name, err := d.existing(name)
+	if err != nil {
+		return err
+	}
+	if err := d.change(ctx, name, func(c *conn) error { return c.empty(ctx) }); err != nil {
+		return err
+	}
+	for more := true; more && err == nil; {
+		err = d.change(ctx, name, func(c *conn) error {
+			free, err := c.number(ctx, "PRAGMA freelist_count")
+			if more = free >= leastFree; err != nil || !more {
+				return err
+			}
+			return c.trusted(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", mostGivenBack))
+		})
+	}
+	return err
+}
+
+func (c *conn) empty(ctx context.Context) error {
+	if err := c.bound(ctx, true); err != nil {
+		return err
+	}
+	// The rows that refer to others go as well.
+	if err := c.trusted(ctx, "PRAGMA defer_foreign_keys=ON"); err != nil {
+		return err
+	}
+	objects, err := c.objects(ctx)
+	if err != nil {
+		return err
+	}
+	// Tables last: a view or trigger may be about one.
+	for _, kind := range []string{"trigger", "view", "table"} {
+		for _, o := range objects {
+			if o.kind != kind {
+				continue
+			}
+			if err := c.trusted(ctx, "DROP "+strings.ToUpper(kind)+" "+identifier(o.name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// existing checks that there is a database.
+func (d *Databases) existing(name string) (string, error) {
+	name, err := canonicalName(name)
+	if err != nil {
+		return "", err
+	}
+	if isMissing(filepath.Join(d.options.Folder, name+fileEnding)) {
+		return "", missing(name)
+	}
+	return name, nil
+}
+
+func missing(name string) error {
+	return fault.New(fault.NotFound, "there is no database %s", value.Quote(name))
+}
+
+// object is a part of a database's definition.
+type object struct {
+	kind string // table, index, trigger or view
+	name string
+	sql  string // "" for the index of a constraint
+}
+
+// objects returns all of a database's definition that is its owner's, in the
+// order in which it was made.
+func (c *conn) objects(ctx context.Context) (list []object, err error) {
+	err = c.own(ctx, "SELECT type, name, sql, tbl_name FROM sqlite_schema ORDER BY rowid", func(s *sqlite.Stmt) {
+		o := object{string(s.Text(0)), string(s.Text(1)), string(s.Text(2))}
+		if isHidden(string(s.Text(3))) || strings.HasPrefix(o.name, "sqlite_") {
+			return
+		}
+		list = append(list, o)
+	})
+	return list, err
+}
+
+// identifier writes a name in SQL, whatever is in it.
+func identifier(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

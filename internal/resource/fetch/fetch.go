@@ -1,0 +1,162 @@
+// Package fetch is what FETCH reaches: other servers, through the guarded
+// client of internal/network, within what an account's plan allows. Where a
+// call may go and how much of an answer is read is decided there; what is sent
+// and what a reply means to a script is internal/engine's.
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/engine"
+	"ql/internal/network"
+	"ql/lang/value"
+)
+
+// Limits are what a plan allows.
+type Limits struct {
+	Calls  int // of one run; 0 for none
+	AtOnce int // of the account
+	Time   time.Duration
+	Bytes  int // of an answer, as sent and decompressed
+	Ratio  int // decompressed to sent
+}
+
+// LimitsOf returns what the limits of a plan say about calls.
+func LimitsOf(l account.Limits) Limits {
+	return Limits{Calls: l.Fetches, AtOnce: l.FetchesAtOnce, Time: l.FetchTime, Bytes: l.FetchBytes, Ratio: l.FetchRatio}
+}
+
+// Options are what the calls of an account are made with.
+type Options struct {
+	Client *network.Client
+	Limits Limits
+	// Line holds the account's calls to Limits.AtOnce; nil for no bound.
+	Line *Line
+	// Allowance is what may be sent; nil for any amount.
+	Allowance Allowance
+	// Done is told of each call that was made: how it ended is the code of its
+	// error, "ok" or "cut_off"; nil for nobody.
+	Done func(how string, took time.Duration)
+}
+
+// Allowance is how much an account may send.
+type Allowance interface {
+	// Reserve takes an amount before it is sent; giveBack undoes that. The error
+	// is for the script.
+	Reserve(ctx context.Context, bytes int64) (giveBack func(), err error)
+}
+
+// Network makes the calls of an account. It may be used by any number of runs
+// at once.
+type Network struct{ o Options }
+
+// New returns what makes the calls of an account.
+func New(o Options) *Network { return &Network{o: o} }
+
+// Fetch implements engine.Network.
+func (n *Network) Fetch(ctx context.Context, r engine.Request) (engine.Reply, error) {
+	l := &n.o.Limits
+	switch {
+	case l.Calls == 0:
+		return engine.Reply{}, value.Errorf("not_available", "this account may not FETCH")
+	case r.Number > l.Calls:
+		return engine.Reply{}, value.Errorf("limit_exceeded", "a script may FETCH %d times, and this is one more", l.Calls)
+	case r.Timeout > l.Time:
+		return engine.Reply{}, value.Errorf("limit_exceeded", "TIMEOUT is longer than the %g seconds that a FETCH may take", l.Time.Seconds())
+	}
+	if r.Timeout == 0 {
+		r.Timeout = l.Time
+	}
+	if err := n.o.Client.Check(r.URL); err != nil {
+		return engine.Reply{}, explain(err)
+	}
+	giveBack := func() {}
+	if n.o.Allowance != nil {
+		var err error
+		if giveBack, err = n.o.Allowance.Reserve(ctx, sent(r)); err != nil {
+			return engine.Reply{}, err
+		}
+	}
+	if n.o.Line != nil {
+		leave, err := n.o.Line.enter(ctx, l.AtOnce)
+		if err != nil {
+			giveBack()
+			return engine.Reply{}, err
+		}
+		defer leave()
+	}
+	began := time.Now()
+	answer, err := n.o.Client.Do(ctx, network.Request{
+		Method: r.Method, URL: r.URL, Header: r.Header, Body: r.Body,
+		Bytes: int64(min(l.Bytes, r.Most)), Ratio: int64(l.Ratio), Total: r.Timeout,
+	})
+	err = explain(err)
+	n.done(err, time.Since(began))
+	if err != nil {
+		if neverLeft(err) {
+			giveBack()
+		}
+		return engine.Reply{}, err
+	}
+	return engine.Reply{Status: answer.Status, Header: answer.Header, Body: answer.Body}, nil
+}
+
+// sent is about how many bytes a call sends.
+func sent(r engine.Request) int64 {
+	n := len(r.Method) + len(r.URL) + len(r.Body)
+	for name, values := range r.Header {
+		for _, v := range values {
+			n += len(name) + len(v) + len(": \r\n")
+		}
+	}
+	return int64(n)
+}
+
+// neverLeft reports whether a call was refused before anything of it was sent.
+// One that a redirect led astray was sent, and is not worth telling apart.
+func neverLeft(err error) bool {
+	var known *value.Error
+	return errors.As(err, &known) && (known.Code == "address_not_allowed" || known.Code == value.BadArgument)
+}
+
+// done tells how a call went.
+func (n *Network) done(err error, took time.Duration) {
+	if n.o.Done == nil {
+		return
+	}
+	how := "ok"
+	var known *value.Error
+	switch {
+	case errors.As(err, &known):
+		how = known.Code
+	case err != nil:
+		how = "cut_off"
+	}
+	n.o.Done(how, took)
+}
+
+// explain turns the error of a call into one of the script. Its cause, which
+// holds the URL, goes no further.
+func explain(err error) error {
+	var e *network.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code {
+	case network.InvalidURL:
+		return value.Errorf("invalid_url", "%s", e.Message)
+	case network.AddressNotAllowed:
+		return value.Errorf("address_not_allowed", "%s", e.Message)
+	case network.InvalidRequest:
+		return value.Errorf(value.BadArgument, "%s", e.Message)
+	case network.LimitExceeded:
+		return value.Errorf("limit_exceeded", "%s", e.Message)
+	case network.FetchFailed:
+		return value.Errorf("fetch_failed", "%s", e.Message)
+	}
+	return fmt.Errorf("a call failed with the code %q", e.Code)
+}

@@ -1,0 +1,258 @@
+package fetch
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/engine"
+	"ql/internal/network"
+	"ql/internal/network/networktest"
+	"ql/lang/value"
+)
+
+// here lets tests call this machine as if it were a public host.
+var here = network.Policy{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, AnyPort: true}
+
+func server(t *testing.T, f http.HandlerFunc) (address string, calls *atomic.Int64) {
+	t.Helper()
+	calls = &atomic.Int64{}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		f(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, calls
+}
+
+func client(t *testing.T, p network.Policy) *network.Client {
+	t.Helper()
+	c := network.NewClient(p, network.ForFetches())
+	t.Cleanup(c.Close)
+	return c
+}
+
+func limits() Limits { return LimitsOf(account.Standard.Limits()) }
+
+func get(t *testing.T, n *Network, r engine.Request) (engine.Reply, error) {
+	t.Helper()
+	if r.Number == 0 {
+		r.Number = 1
+	}
+	if r.Method == "" {
+		r.Method = "GET"
+	}
+	if r.Most == 0 {
+		r.Most = 1 << 20
+	}
+	return n.Fetch(t.Context(), r)
+}
+
+func wantCode(t *testing.T, what string, err error, code, says string) {
+	t.Helper()
+	var e *value.Error
+	if !errors.As(err, &e) || e.Code != code || !strings.Contains(e.Message, says) {
+		t.Errorf("%s: got %v, want %s: …%s…", what, err, code, says)
+	}
+}
+
+func TestFetch(t *testing.T) {
+	address, _ := server(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("X-Reply", "yes")
+		w.WriteHeader(http.StatusCreated)
+		fmt.Fprintf(w, "%s %s %s %s", r.Method, r.RequestURI, r.Header.Get("Authorization"), body)
+	})
+	var ended []string
+	n := New(Options{Client: client(t, here), Limits: limits(), Line: &Line{}, Done: func(code string, _ time.Duration) { ended = append(ended, code) }})
+	r, err := get(t, n, engine.Request{Method: "PUT", URL: address + "/a?b=c", Header: map[string][]string{"Authorization": {"Bearer x"}}, Body: []byte("hi")})
+	if err != nil || r.Status != 201 || string(r.Body) != "PUT /a?b=c Bearer x hi" || r.Header["X-Reply"][0] != "yes" {
+		t.Errorf("got %v, %v", r, err)
+	}
+	_, err = get(t, n, engine.Request{URL: address, Header: map[string][]string{"X": {"a\nb"}}})
+	wantCode(t, "a split header", err, value.BadArgument, "control characters")
+	if !slices.Equal(ended, []string{"ok", value.BadArgument}) {
+		t.Errorf("told of %v", ended)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	var bomb bytes.Buffer
+	w := gzip.NewWriter(&bomb)
+	if _, err := w.Write(make([]byte, 8<<20)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	address, calls := server(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/bomb":
+			w.Header().Set("Content-Encoding", "gzip")
+			_, _ = w.Write(bomb.Bytes())
+		case "/large":
+			_, _ = w.Write(make([]byte, 1000))
+		case "/silent":
+			<-r.Context().Done()
+		}
+	})
+	l := limits()
+	l.Calls, l.Time, l.Bytes = 2, 200*time.Millisecond, 999
+	c := client(t, here)
+	n := New(Options{Client: c, Limits: l})
+	wide := New(Options{Client: c, Limits: limits()})
+
+	_, err := get(t, n, engine.Request{Number: 3, URL: address})
+	wantCode(t, "one more", err, "limit_exceeded", "a script may FETCH 2 times")
+	_, err = get(t, n, engine.Request{URL: address, Timeout: time.Second})
+	wantCode(t, "a longer time", err, "limit_exceeded", "TIMEOUT is longer than the 0.2 seconds")
+	_, err = get(t, New(Options{Client: c}), engine.Request{URL: address})
+	wantCode(t, "a plan without", err, "not_available", "may not FETCH")
+	if calls.Load() != 0 {
+		t.Errorf("%d calls left", calls.Load())
+	}
+	_, err = get(t, n, engine.Request{Number: 2, URL: address + "/large"})
+	wantCode(t, "a large answer", err, "limit_exceeded", "more than 999 bytes")
+	_, err = get(t, wide, engine.Request{URL: address + "/large", Most: 998})
+	wantCode(t, "one larger than a value", err, "limit_exceeded", "more than 998 bytes")
+	_, err = get(t, wide, engine.Request{URL: address + "/bomb", Most: 64 << 20})
+	wantCode(t, "a bomb", err, "limit_exceeded", "100 times")
+	_, err = get(t, n, engine.Request{URL: address + "/silent"})
+	wantCode(t, "silence", err, "fetch_failed", "took too long")
+	_, err = get(t, wide, engine.Request{URL: address + "/silent", Timeout: 50 * time.Millisecond})
+	wantCode(t, "a shorter time", err, "fetch_failed", "took too long")
+}
+
+// TestWalls: what the service's own network has is out of reach, also by a
+// redirect and by a name.
+func TestWalls(t *testing.T) {
+	inside, calls := server(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "secret") })
+	n := New(Options{Client: client(t, network.Policy{AnyPort: true}), Limits: limits()})
+	for _, address := range []string{inside, strings.Replace(inside, "127.0.0.1", "localhost", 1), "http://169.254.169.254/latest/meta-data", "http://[::1]/", "http://10.0.0.1/"} {
+		_, err := get(t, n, engine.Request{URL: address})
+		wantCode(t, address, err, "address_not_allowed", "not allowed")
+	}
+	for _, address := range []string{"", "x", "ftp://a.example", "https://user:pass@a.example", "file:///etc/passwd"} {
+		_, err := get(t, n, engine.Request{URL: address})
+		wantCode(t, address, err, "invalid_url", "")
+	}
+	// The outer host may be called; it is on this machine only in this test.
+	outer, _ := server(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, r.URL.Query().Get("to"), http.StatusFound)
+	})
+	o := network.ForFetches()
+	o.Resolver = networktest.Names(t, networktest.Lead(map[string]string{"inside.test": "127.0.0.2"}))
+	c := network.NewClient(here, o)
+	t.Cleanup(c.Close)
+	n = New(Options{Client: c, Limits: limits()})
+	for _, to := range []string{"http://127.0.0.2/", "http://169.254.169.254/", "http://inside.test/"} {
+		_, err := get(t, n, engine.Request{URL: outer + "?to=" + to})
+		wantCode(t, "a redirect to "+to, err, "address_not_allowed", "")
+	}
+	_, err := get(t, n, engine.Request{URL: "http://inside.test/"})
+	wantCode(t, "a name that leads inside", err, "address_not_allowed", "its name leads to")
+	if calls.Load() != 0 {
+		t.Errorf("%d calls came through", calls.Load())
+	}
+}
+
+// TestCauseStaysBehind: the causes of errors hold URLs, and so secrets.
+func TestCauseStaysBehind(t *testing.T) {
+	s := httptest.NewServer(nil)
+	closed := s.URL
+	s.Close()
+	_, err := get(t, New(Options{Client: client(t, here), Limits: limits()}), engine.Request{URL: closed + "/?key=hush"})
+	wantCode(t, "nobody listens", err, "fetch_failed", "refused the connection")
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		if strings.Contains(fmt.Sprintf("%+v", e), "hush") {
+			t.Errorf("the error tells %+v", e)
+		}
+	}
+}
+
+type allowance struct {
+	bytes int64
+	err   error
+}
+
+func (a *allowance) Reserve(_ context.Context, bytes int64) (func(), error) {
+	a.bytes += bytes
+	return func() { a.bytes -= bytes }, a.err
+}
+
+func TestAllowance(t *testing.T) {
+	address, calls := server(t, func(http.ResponseWriter, *http.Request) {})
+	a := &allowance{}
+	n := New(Options{Client: client(t, here), Limits: limits(), Allowance: a})
+	body := make([]byte, 1000)
+	if _, err := get(t, n, engine.Request{Method: "POST", URL: address, Body: body, Header: map[string][]string{"A": {"b"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if want := int64(len("POST"+address+"A: b\r\n") + len(body)); a.bytes != want {
+		t.Errorf("%d bytes were reserved, want %d", a.bytes, want)
+	}
+	a.bytes = 0
+	_, err := get(t, n, engine.Request{URL: address, Header: map[string][]string{"X": {"a\nb"}}})
+	wantCode(t, "what is not sent", err, value.BadArgument, "")
+	if a.bytes != 0 {
+		t.Errorf("%d bytes stay reserved of what was not sent", a.bytes)
+	}
+	a.err = value.Errorf("quota_exceeded", "no more this month")
+	_, err = get(t, n, engine.Request{URL: address})
+	wantCode(t, "over quota", err, "quota_exceeded", "no more")
+	if calls.Load() != 1 {
+		t.Errorf("%d calls were made", calls.Load())
+	}
+}
+
+func TestLine(t *testing.T) {
+	const most, all = 3, 12
+	var busy, peak atomic.Int64
+	come, goOn := make(chan struct{}, all), make(chan struct{})
+	address, _ := server(t, func(http.ResponseWriter, *http.Request) {
+		if n := busy.Add(1); n > peak.Load() {
+			peak.Store(n)
+		}
+		come <- struct{}{}
+		<-goOn
+		busy.Add(-1)
+	})
+	l := limits()
+	l.AtOnce = most
+	n := New(Options{Client: client(t, here), Limits: l, Line: &Line{}})
+	var runs sync.WaitGroup
+	for range all {
+		runs.Go(func() {
+			if _, err := get(t, n, engine.Request{URL: address}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for range most {
+		<-come
+	}
+	// Who gives up while it waits leaves its place to others.
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := n.Fetch(ctx, engine.Request{Number: 1, Method: "GET", URL: address}); !errors.Is(err, context.Canceled) {
+		t.Errorf("given up: %v", err)
+	}
+	close(goOn)
+	runs.Wait()
+	if peak.Load() != most || n.o.Line.busy != 0 || len(n.o.Line.waiting) != 0 {
+		t.Errorf("%d at once; %d are left and %d wait", peak.Load(), n.o.Line.busy, len(n.o.Line.waiting))
+	}
+}

@@ -1,0 +1,71 @@
+package shares
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/fault"
+)
+
+// Ledger is the links of accounts in the hands of those who look after them: the
+// account itself, and the operator.
+type Ledger struct {
+	Rows  Rows
+	Clock func() time.Time
+}
+
+// Entry is a link with what became of it.
+type Entry struct {
+	Share
+	State    State
+	Receipts []Receipt // the newest first
+}
+
+// List returns links of an account, the newest first: up to limit of those made
+// before the one with an id; "" for the newest of all.
+func (l Ledger) List(ctx context.Context, a account.ID, before string, limit int) ([]Entry, error) {
+	from := int64(0)
+	if before != "" {
+		s, err := l.byID(ctx, a, before)
+		if err != nil {
+			return nil, err
+		}
+		from = s.Seq
+	}
+	list, err := l.Rows.List(ctx, a, from, limit)
+	if err != nil {
+		return nil, err
+	}
+	now := l.Clock()
+	entries := make([]Entry, len(list))
+	for i, s := range list {
+		entries[i] = Entry{Share: s, State: s.StateAt(now)}
+		if entries[i].Receipts, err = l.Rows.Receipts(ctx, s.Seq); err != nil {
+			return nil, err
+		}
+	}
+	return entries, nil
+}
+
+// Revoke takes a link back, by its id.
+func (l Ledger) Revoke(ctx context.Context, a account.ID, id string) error {
+	s, err := l.byID(ctx, a, id)
+	if err != nil {
+		return err
+	}
+	return l.explain(id, l.Rows.Revoke(ctx, a, s.Token, l.Clock().UTC().Truncate(time.Microsecond)))
+}
+
+func (l Ledger) byID(ctx context.Context, a account.ID, id string) (Share, error) {
+	s, err := l.Rows.ByID(ctx, a, id)
+	return s, l.explain(id, err)
+}
+
+func (l Ledger) explain(id string, err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return fault.New(fault.NotFound, "the account has no link with the id %q", id)
+	}
+	return err
+}

@@ -1,0 +1,52 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"ql/internal/job"
+)
+
+// Copy copies the whole store, as it is at one moment, over the file at path.
+// Others may write to the store meanwhile.
+func (s *Store) Copy(ctx context.Context, path string) error {
+	return s.read(ctx, func(t tx) error { return t.conn.db.Backup(ctx, path) })
+}
+
+// Unfinished calls f with every job that is not finished, in the order of their
+// accounts.
+func (q Queue) Unfinished(ctx context.Context, f func(job.Due)) error {
+	return q.store.read(ctx, func(t tx) error {
+		return t.each("SELECT "+dueColumns+" FROM jobs WHERE program IS NOT NULL ORDER BY account, seq", func(r row) { f(readDue(r)) })
+	})
+}
+
+// Attempt returns the number of a job's newest attempt, or job.ErrNotFound.
+func (q Queue) Attempt(ctx context.Context, id job.ID) (attempt int64, err error) {
+	err = q.store.read(ctx, func(t tx) error {
+		found, err := t.one("SELECT attempt FROM jobs WHERE id = ?", func(r row) { attempt = r.int(0) }, id[:])
+		if err == nil && !found {
+			err = job.ErrNotFound
+		}
+		return err
+	})
+	return attempt, err
+}
+
+// Abandon ends a job that cannot go on, whatever its state is. Failure is its
+// error, as JSON. What it had put out is lost.
+func (q Queue) Abandon(ctx context.Context, d job.Due, failure []byte, now time.Time) error {
+	return q.store.write(ctx, func(t tx) error {
+		var webhook string
+		found, err := t.one("UPDATE jobs SET state = ?, finished = ?, error = ?, attempt = attempt + 1, due = NULL, program = NULL, task = NULL "+
+			"WHERE seq = ? AND attempt = ? AND program IS NOT NULL RETURNING webhook", func(r row) { webhook = r.text(0) },
+			string(job.Failed), now, failure, d.Seq, d.Attempt)
+		if err != nil || !found {
+			return lostUnless(err)
+		}
+		if err := t.clearRest(d.Seq); err != nil {
+			return err
+		}
+		return t.tell(d.Lease, webhook, job.NewDelivery(), now)
+	})
+}

@@ -1,0 +1,107 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/account/usage"
+	"ql/internal/job"
+)
+
+// Usage keeps what accounts use by the month.
+type Usage struct{ store *Store }
+
+var _ usage.Store = Usage{}
+
+// Usage returns the store's counts.
+func (s *Store) Usage() Usage { return Usage{s} }
+
+// Used implements usage.Store.
+func (u Usage) Used(ctx context.Context, a account.ID, m usage.Month) (used usage.Used, err error) {
+	err = u.store.read(ctx, func(t tx) error {
+		_, err := t.one("SELECT calls, running, egress FROM usage WHERE account = ? AND month = ?", func(r row) {
+			used = usage.Used{Calls: r.int(0), Running: time.Duration(r.int(1)) * time.Microsecond, Egress: r.int(2)}
+		}, int64(a), int64(m))
+		return err
+	})
+	return used, err
+}
+
+// Reserve implements usage.Store.
+func (u Usage) Reserve(ctx context.Context, a account.ID, m usage.Month, bytes, most int64) (done bool, err error) {
+	err = u.store.write(ctx, func(t tx) error {
+		there, err := t.has("SELECT 1 FROM accounts WHERE id = ?", int64(a))
+		if err == nil && !there {
+			err = account.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		if err := t.use(a, m, usage.Used{}); err != nil {
+			return err
+		}
+		n, err := t.exec("UPDATE usage SET egress = max(egress + ?3, 0) WHERE account = ?1 AND month = ?2 AND (?4 = 0 OR egress + ?3 <= ?4)",
+			int64(a), int64(m), bytes, most)
+		done = n > 0
+		return err
+	})
+	return done, err
+}
+
+// use adds to what an account has used in a month.
+func (t tx) use(a account.ID, m usage.Month, used usage.Used) error {
+	_, err := t.exec(`INSERT INTO usage (account, month, calls, running, egress) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (account, month) DO UPDATE SET calls = calls + excluded.calls, running = running + excluded.running, egress = egress + excluded.egress`,
+		int64(a), int64(m), used.Calls, used.Running.Microseconds(), used.Egress)
+	return err
+}
+
+// useOne counts a job of an account that has ended.
+func (t tx) useOne(a account.ID, ended time.Time, ran time.Duration) error {
+	return t.use(a, usage.MonthOf(ended), usage.Used{Calls: 1, Running: ran})
+}
+
+// bill adds up what records of calls used, by account and month.
+type bill map[billed]usage.Used
+
+type billed struct {
+	account account.ID
+	month   usage.Month
+}
+
+func (b bill) add(a account.ID, created, finished time.Time) {
+	key := billed{a, usage.MonthOf(finished)}
+	used := b[key]
+	used.Calls++
+	used.Running += max(finished.Sub(created), 0)
+	b[key] = used
+}
+
+// billOf is what records used.
+func billOf(records []*job.Record) bill {
+	b := bill{}
+	for _, r := range records {
+		b.add(r.Account, r.Created, r.Finished)
+	}
+	return b
+}
+
+// billSince is what the records used that were stored after a job.
+func (t tx) billSince(seq int64) (bill, error) {
+	b := bill{}
+	err := t.each("SELECT account, created, finished FROM jobs WHERE seq > ?", func(r row) {
+		b.add(account.ID(r.int(0)), r.time(1), r.time(2))
+	}, seq)
+	return b, err
+}
+
+// charge counts what was used.
+func (t tx) charge(b bill) error {
+	for key, used := range b {
+		if err := t.use(key.account, key.month, used); err != nil {
+			return err
+		}
+	}
+	return nil
+}

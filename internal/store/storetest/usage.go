@@ -1,0 +1,120 @@
+package storetest
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/account/usage"
+	"ql/internal/job"
+)
+
+func wantUsed(t *testing.T, what string, s Stores, a account.ID, m usage.Month, want usage.Used) {
+	t.Helper()
+	got, err := s.Usage.Used(t.Context(), a, m)
+	must(t, err)
+	same(t, what, got, want)
+}
+
+// spent returns the record with a number of a call that ended at a moment, after
+// some time.
+func spent(a account.ID, n int, ended time.Time, ran time.Duration) job.Record {
+	r := record(a, n)
+	r.Created, r.Finished = ended.Add(-ran), ended
+	return r
+}
+
+// testUsage: what calls and jobs use is counted with their end, once, in the
+// month of that.
+func testUsage(t *testing.T, s Stores) {
+	a, b := create(t, s.Accounts, person("ada")), create(t, s.Accounts, person("bob"))
+	november, december := usage.MonthOf(noon), usage.MonthOf(noon)+1
+	wantUsed(t, "nothing", s, a.ID, november, usage.Used{})
+	var records []job.Record
+	for n := range 20 {
+		records = append(records, spent(a.ID, n, noon, 2*time.Millisecond))
+	}
+	records = append(records, spent(b.ID, 20, noon, 3*time.Microsecond), spent(a.ID, 21, november.End().Add(time.Second), 5*time.Second))
+	must(t, s.Jobs.Record(t.Context(), records))
+	wantUsed(t, "of november", s, a.ID, november, usage.Used{Calls: 20, Running: 40 * time.Millisecond})
+	wantUsed(t, "of december", s, a.ID, december, usage.Used{Calls: 1, Running: 5 * time.Second})
+	wantUsed(t, "of another", s, b.ID, november, usage.Used{Calls: 1, Running: 3 * time.Microsecond})
+
+	// Those that are stored already are not counted again.
+	must(t, s.Jobs.Record(t.Context(), append(records[:18:18], spent(a.ID, 22, noon, time.Second))))
+	wantUsed(t, "with one more", s, a.ID, november, usage.Used{Calls: 21, Running: time.Second + 40*time.Millisecond})
+
+	l := running(t, s, a.ID, 30)
+	e := &job.End{Record: record(a.ID, 30), Ran: time.Minute}
+	e.State, e.Finished = job.Complete, noon
+	must(t, s.Queue.Finish(t.Context(), l, e))
+	wantError(t, "finished twice", s.Queue.Finish(t.Context(), l, e), job.ErrLost)
+	wantUsed(t, "with a job", s, a.ID, november, usage.Used{Calls: 22, Running: time.Minute + time.Second + 40*time.Millisecond})
+
+	accept(t, s, task(b.ID, 31))
+	for range 2 {
+		_, _, err := s.Queue.Cancel(t.Context(), record(b.ID, 31).ID, noon, nil, "")
+		must(t, err)
+	}
+	wantUsed(t, "with one that never began", s, b.ID, november, usage.Used{Calls: 2, Running: 3 * time.Microsecond})
+
+	// What was used stays used, whatever is forgotten of it.
+	_, err := s.Accounts.Empty(t.Context(), b.ID, 1000)
+	must(t, err)
+	wantUsed(t, "of an account that was emptied", s, b.ID, november, usage.Used{Calls: 2, Running: 3 * time.Microsecond})
+	must(t, s.Accounts.Delete(t.Context(), b.ID))
+	wantUsed(t, "of nobody", s, b.ID, november, usage.Used{})
+}
+
+func testEgress(t *testing.T, s Stores) {
+	a := create(t, s.Accounts, person("ada"))
+	month := usage.MonthOf(noon)
+	reserve := func(bytes, most int64, want bool) {
+		t.Helper()
+		got, err := s.Usage.Reserve(t.Context(), a.ID, month, bytes, most)
+		must(t, err)
+		if got != want {
+			t.Errorf("%d of %d bytes: %v", bytes, most, got)
+		}
+	}
+	reserve(60, 100, true)
+	reserve(41, 100, false)
+	reserve(40, 100, true)
+	reserve(1, 100, false)
+	reserve(-30, 0, true)
+	reserve(30, 100, true)
+	reserve(1000, 0, true)
+	reserve(0, 100, false)
+	wantUsed(t, "all", s, a.ID, month, usage.Used{Egress: 1100})
+	wantUsed(t, "of another month", s, a.ID, month+1, usage.Used{})
+	reserve(-2000, 0, true)
+	wantUsed(t, "given back too much", s, a.ID, month, usage.Used{})
+	_, err := s.Usage.Reserve(t.Context(), a.ID+100, month, 1, 0)
+	wantError(t, "of nobody", err, account.ErrNotFound)
+}
+
+// testEgressRace: of many who want the same bytes as many get some as there are.
+func testEgressRace(t *testing.T, s Stores) {
+	a := create(t, s.Accounts, person("ada"))
+	const wanted, most = 200, 100
+	var got atomic.Int64
+	var group sync.WaitGroup
+	for range wanted {
+		group.Go(func() {
+			done, err := s.Usage.Reserve(t.Context(), a.ID, usage.MonthOf(noon), 1, most)
+			if err != nil {
+				t.Error(err)
+			}
+			if done {
+				got.Add(1)
+			}
+		})
+	}
+	group.Wait()
+	if got.Load() != most {
+		t.Errorf("%d of %d got one of %d", got.Load(), wanted, most)
+	}
+	wantUsed(t, "all", s, a.ID, usage.MonthOf(noon), usage.Used{Egress: most})
+}

@@ -1,0 +1,238 @@
+package wire
+
+import (
+	"path"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// typesByEnding are the media types of files, by the ending of their name: such
+// as may be handed out as what they are.
+var typesByEnding = map[string]string{
+	".avif": "image/avif", ".csv": "text/csv", ".gif": "image/gif", ".gz": "application/gzip", ".jpeg": "image/jpeg",
+	".jpg": "image/jpeg", ".json": "application/json", ".log": "text/plain", ".md": "text/markdown", ".mp3": "audio/mpeg",
+	".mp4": "video/mp4", ".ogg": "audio/ogg", ".pdf": "application/pdf", ".png": "image/png", ".ql": "text/plain",
+	".txt": "text/plain", ".wav": "audio/wav", ".webm": "video/webm", ".webp": "image/webp", ".zip": "application/zip",
+}
+
+// TypeOf returns the media type of a file by the ending of its name;
+// application/octet-stream for one that says nothing, or nothing safe.
+func TypeOf(name string) string {
+	if known, ok := typesByEnding[strings.ToLower(path.Ext(name))]; ok {
+		return known
+	}
+	return "application/octet-stream"
+}
+
+// Part is a part of a content: from one byte up to another.
+type Part struct{ From, To int64 }
+
+// ReadRange reads a Range header for a content of so many bytes. It reports
+// whether a part is asked for: a header that is none, or that asks for several,
+// asks for all (RFC 9110, 14.2). The error says that there is no such part.
+func ReadRange(header string, size int64) (p Part, partly bool, err error) {
+	whole := Part{0, size}
+	text, ok := strings.CutPrefix(header, "bytes=")
+	first, last, between := strings.Cut(strings.TrimSpace(text), "-")
+	if !ok || !between {
+		return whole, false, nil
+	}
+	from, hasFrom := digits(first)
+	to, hasTo := digits(last)
+	switch {
+	case first == "" && hasTo: // so many of the last ones
+		if to == 0 || size == 0 {
+			return whole, false, errNoPart
+		}
+		return Part{max(size-to, 0), size}, true, nil
+	case !hasFrom || last != "" && !hasTo || hasTo && to < from:
+		return whole, false, nil
+	case from >= size:
+		return whole, false, errNoPart
+	case last == "" || to >= size:
+		return Part{from, size}, true, nil
+	}
+	return Part{from, to + 1}, true, nil
+}
+
+var errNoPart = &Refusal{Code: "range_not_satisfiable", Field: "Range", Message: "asks for a part that the file does not have"}
+
+// digits reads a number of digits alone; one that is too large counts as the
+// largest.
+func digits(text string) (int64, bool) {
+	if text == "" || strings.Trim(text, "0123456789") != "" {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 1<<63 - 1, true
+	}
+	return n, true
+}
+
+// ContentRange returns the header of an answer with a part of so many bytes.
+func (p Part) ContentRange(size int64) string {
+	return "bytes " + strconv.FormatInt(p.From, 10) + "-" + strconv.FormatInt(p.To-1, 10) + "/" + strconv.FormatInt(size, 10)
+}
+
+// ETag returns the header that names a content.
+func ETag(tag string) string { return `"` + tag + `"` }
+
+// Conditions are the conditions under which a request is to be done, by what
+// names the content that is there (RFC 9110, 13.1).
+type Conditions struct {
+	match, noneMatch       []string // nil for no condition
+	matchAny, noneAny      bool
+	modifiedSince, ifRange string
+}
+
+// ReadConditions reads the headers of a request; get returns one by its name, as
+// it was sent. The error is a *Refusal.
+func ReadConditions(get func(name string) string) (c Conditions, err error) {
+	if c.match, c.matchAny, err = readTags("If-Match", get("If-Match")); err != nil {
+		return c, err
+	}
+	if c.noneMatch, c.noneAny, err = readTags("If-None-Match", get("If-None-Match")); err != nil {
+		return c, err
+	}
+	c.modifiedSince, c.ifRange = get("If-Modified-Since"), get("If-Range")
+	return c, nil
+}
+
+// readTags reads a list of names of contents. Weak ones are named like others,
+// with their mark: a strong comparison takes them for nothing that is there.
+func readTags(header, text string) (tags []string, all bool, err error) {
+	text = strings.TrimSpace(text)
+	if text == "" || text == "*" {
+		return nil, text == "*", nil
+	}
+	for _, one := range strings.Split(text, ",") {
+		one = strings.TrimSpace(one)
+		weak := strings.HasPrefix(one, "W/")
+		inner, ok := strings.CutPrefix(strings.TrimPrefix(one, "W/"), `"`)
+		inner, closed := strings.CutSuffix(inner, `"`)
+		if !ok || !closed || strings.Contains(inner, `"`) {
+			return nil, false, invalid(header, `is no list of what ETag gave: "…" or * fits`)
+		}
+		if weak {
+			inner = "W/" + inner
+		}
+		tags = append(tags, inner)
+	}
+	return tags, false, nil
+}
+
+func hasTag(tags []string, tag string, weakly bool) bool {
+	for _, t := range tags {
+		if weakly {
+			t = strings.TrimPrefix(t, "W/")
+		}
+		if t == tag {
+			return true
+		}
+	}
+	return false
+}
+
+// MayChange tells whether what is there may be changed; tag is "" where there is
+// nothing.
+func (c *Conditions) MayChange(tag string) bool {
+	switch {
+	case c.matchAny && tag == "", c.match != nil && (tag == "" || !hasTag(c.match, tag, false)):
+		return false
+	case c.noneAny && tag != "", tag != "" && hasTag(c.noneMatch, tag, true):
+		return false
+	}
+	return true
+}
+
+// Found is what a condition says of a content that is there.
+type Found int
+
+// What becomes of a request to read it.
+const (
+	Send      Found = iota // it is sent
+	Unchanged              // the caller has it already
+	Other                  // it is not what the caller asks for
+)
+
+// Reads tells what becomes of a request to read a content.
+func (c *Conditions) Reads(tag string, modified time.Time) Found {
+	switch {
+	case c.match != nil && !hasTag(c.match, tag, false):
+		return Other
+	case c.noneAny || hasTag(c.noneMatch, tag, true):
+		return Unchanged
+	case c.noneMatch == nil && c.modifiedSince != "":
+		since, err := time.Parse(httpTime, c.modifiedSince)
+		if err == nil && !modified.Truncate(time.Second).After(since) {
+			return Unchanged
+		}
+	}
+	return Send
+}
+
+// TakesPart tells whether a part may be sent: not where it would be put beside
+// parts of another content.
+func (c *Conditions) TakesPart(tag string) bool { return c.ifRange == "" || c.ifRange == ETag(tag) }
+
+// httpTime is how HTTP writes a moment, which is in UTC.
+const httpTime = "Mon, 02 Jan 2006 15:04:05 GMT"
+
+// SetContent sets the headers of a content that can be asked for again: its
+// name, its time, and that parts of it can be had.
+func SetContent(h Header, tag string, modified time.Time) {
+	set(h, "Etag", ETag(tag))
+	set(h, "Last-Modified", modified.UTC().Format(httpTime))
+	set(h, "Accept-Ranges", "bytes")
+}
+
+// FileEntry is a file or folder in a list.
+type FileEntry struct {
+	Path     string
+	Name     string
+	Size     int64
+	Modified time.Time
+	Folder   bool
+}
+
+// AppendFiles appends the answer that lists a folder. Next is where the
+// following page begins, "" at the end.
+func AppendFiles(dst []byte, files []FileEntry, next string) []byte {
+	dst = append(dst, `{"status":"ok","files":[`...)
+	for i := range files {
+		f := &files[i]
+		dst = appendComma(dst)
+		dst = append(dst, `{"path":`...)
+		dst = appendText(dst, f.Path)
+		dst = appendTextField(dst, "name", f.Name)
+		dst = strconv.AppendInt(appendName(dst, "size"), f.Size, 10)
+		dst = appendTime(appendName(dst, "modified"), f.Modified)
+		dst = strconv.AppendBool(appendName(dst, "folder"), f.Folder)
+		dst = append(dst, '}')
+	}
+	dst = append(dst, `],"next":`...)
+	if next == "" {
+		dst = append(dst, "null"...)
+	} else {
+		dst = appendText(dst, next)
+	}
+	return append(dst, '}')
+}
+
+// AppendStored appends the answer to an upload.
+func AppendStored(dst []byte, path string, size int64, etag string) []byte {
+	dst = append(dst, `{"status":"ok","path":`...)
+	dst = appendText(dst, path)
+	dst = strconv.AppendInt(appendName(dst, "size"), size, 10)
+	dst = appendTextField(dst, "etag", etag)
+	return append(dst, '}')
+}
+
+// AppendRemoved appends the answer to the removal of a file.
+func AppendRemoved(dst []byte, path string) []byte {
+	dst = append(dst, `{"status":"ok","path":`...)
+	dst = appendText(dst, path)
+	return append(dst, '}')
+}

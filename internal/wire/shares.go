@@ -1,0 +1,96 @@
+package wire
+
+import (
+	"strconv"
+	"time"
+)
+
+// ShareEntry is a link to a file in a list.
+type ShareEntry struct {
+	ID        string
+	Path      string
+	Name      string
+	Size      int64
+	Status    string
+	Times     int // 0 for any number
+	Used      int
+	CreatedAt time.Time
+	ExpiresAt time.Time
+	RevokedAt time.Time // zero where it was not
+	Receipts  []ShareReceipt
+}
+
+// ShareReceipt is a download in a list.
+type ShareReceipt struct {
+	At         time.Time
+	Address    string
+	Agent      string
+	Restarts   int
+	Sent       int64
+	FinishedAt time.Time // zero where not all was sent
+}
+
+// AppendShares appends the answer that lists links. Next is where the following
+// page begins, "" at the end.
+func AppendShares(dst []byte, shares []ShareEntry, next string) []byte {
+	dst = append(dst, `{"status":"ok","shares":[`...)
+	for i := range shares {
+		dst = appendShare(appendComma(dst), &shares[i])
+	}
+	dst = append(dst, `],"next":`...)
+	if next == "" {
+		dst = append(dst, "null"...)
+	} else {
+		dst = appendText(dst, next)
+	}
+	return append(dst, '}')
+}
+
+func appendShare(dst []byte, s *ShareEntry) []byte {
+	dst = append(dst, `{"id":`...)
+	dst = appendText(dst, s.ID)
+	dst = appendTextField(dst, "path", s.Path)
+	dst = appendTextField(dst, "name", s.Name)
+	dst = strconv.AppendInt(appendName(dst, "size"), s.Size, 10)
+	dst = appendTextField(dst, "status", s.Status)
+	dst = appendName(dst, "times")
+	if s.Times == 0 {
+		dst = append(dst, "null"...)
+	} else {
+		dst = strconv.AppendInt(dst, int64(s.Times), 10)
+	}
+	dst = strconv.AppendInt(appendName(dst, "used"), int64(s.Used), 10)
+	dst = appendTime(appendName(dst, "created_at"), s.CreatedAt)
+	dst = appendTime(appendName(dst, "expires_at"), s.ExpiresAt)
+	dst = appendOptionalTime(appendName(dst, "revoked_at"), s.RevokedAt)
+	dst = append(appendName(dst, "receipts"), '[')
+	for i := range s.Receipts {
+		dst = appendReceipt(appendComma(dst), &s.Receipts[i])
+	}
+	return append(dst, `]}`...)
+}
+
+func appendReceipt(dst []byte, r *ShareReceipt) []byte {
+	dst = append(dst, `{"at":`...)
+	dst = appendTime(dst, r.At)
+	dst = appendTextField(dst, "address", r.Address)
+	dst = appendTextField(dst, "agent", r.Agent)
+	dst = strconv.AppendInt(appendName(dst, "restarts"), int64(r.Restarts), 10)
+	dst = strconv.AppendInt(appendName(dst, "sent"), r.Sent, 10)
+	dst = appendOptionalTime(appendName(dst, "finished_at"), r.FinishedAt)
+	return append(dst, '}')
+}
+
+func appendOptionalTime(dst []byte, t time.Time) []byte {
+	if t.IsZero() {
+		return append(dst, "null"...)
+	}
+	return appendTime(dst, t)
+}
+
+// AppendRevoked appends the answer to taking a link back.
+func AppendRevoked(dst []byte, id string) []byte {
+	dst = append(dst, `{"status":"ok","id":`...)
+	dst = appendText(dst, id)
+	return append(dst, '}')
+}
