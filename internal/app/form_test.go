@@ -28,23 +28,21 @@ func ask(t *testing.T, script string) asked {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := http.Post(s.URL()+"/v1/query", "application/json", bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
+	a := asked{t: t, url: s.URL()}
+	res := a.send("POST", s.URL()+"/v1/query", "application/json", bytes.NewReader(body))
 	var answer struct {
 		Status  string `json:"status"`
 		FormURL string `json:"form_url"`
 		PollURL string `json:"poll_url"`
 	}
-	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
+	if err := json.Unmarshal([]byte(res.body), &answer); err != nil {
 		t.Fatal(err)
 	}
 	if answer.Status != "paused" || answer.FormURL == "" {
 		t.Fatalf("the call was answered with %+v", answer)
 	}
-	return asked{t: t, url: s.URL(), formURL: answer.FormURL, pollURL: answer.PollURL}
+	a.formURL, a.pollURL = answer.FormURL, answer.PollURL
+	return a
 }
 
 // page is a page that was fetched, with where it came from after redirects.
@@ -55,27 +53,31 @@ type page struct {
 	body   string
 }
 
-func read(t *testing.T, res *http.Response, err error) page {
-	t.Helper()
+func (a asked) send(method, to, kind string, body io.Reader) page {
+	a.t.Helper()
+	req, err := http.NewRequestWithContext(a.t.Context(), method, to, body)
 	if err != nil {
-		t.Fatal(err)
+		a.t.Fatal(err)
+	}
+	if kind != "" {
+		req.Header.Set("Content-Type", kind)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		a.t.Fatal(err)
 	}
 	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
+	text, err := io.ReadAll(res.Body)
 	if err != nil {
-		t.Fatal(err)
+		a.t.Fatal(err)
 	}
-	return page{res.StatusCode, res.Request.URL.String(), res.Header, string(body)}
+	return page{res.StatusCode, res.Request.URL.String(), res.Header, string(text)}
 }
 
-func (a asked) get(url string) page {
-	res, err := http.Get(url)
-	return read(a.t, res, err)
-}
+func (a asked) get(url string) page { return a.send("GET", url, "", nil) }
 
 func (a asked) post(to string, values url.Values) page {
-	res, err := http.PostForm(to, values)
-	return read(a.t, res, err)
+	return a.send("POST", to, "application/x-www-form-urlencoded", strings.NewReader(values.Encode()))
 }
 
 func (p page) want(t *testing.T, status int, parts ...string) {
@@ -144,10 +146,8 @@ func TestFormPageTakesFiles(t *testing.T) {
 	a.get(a.formURL).want(t, 200, `enctype="multipart/form-data"`, `type="file"`)
 	var body bytes.Buffer
 	w := multipart.NewWriter(&body)
-	for _, err := range []error{w.WriteField("note", "hello")} {
-		if err != nil {
-			t.Fatal(err)
-		}
+	if err := w.WriteField("note", "hello"); err != nil {
+		t.Fatal(err)
 	}
 	part, err := w.CreateFormFile("photo", "me.txt")
 	if err == nil {
@@ -159,8 +159,7 @@ func TestFormPageTakesFiles(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	res, err := http.Post(a.formURL, w.FormDataContentType(), bytes.NewReader(body.Bytes()))
-	read(t, res, err).want(t, 200, "Thank you")
+	a.send("POST", a.formURL, w.FormDataContentType(), &body).want(t, 200, "Thank you")
 	if status, result := a.result(); status != "complete" || result != "hello me.txt a face" {
 		t.Errorf("the job is %s with %q", status, result)
 	}

@@ -48,7 +48,7 @@ func TestPromiseIdleClients(t *testing.T) {
 	open := 0
 	for l := range lines {
 		open++
-		defer l.conn.Close()
+		_ = l.conn.Close()
 	}
 	t.Logf("%d idle clients: %d MiB, %d MiB before they came", open, after, before)
 	if open != clients {

@@ -233,7 +233,7 @@ func (p *process) open(requests [][]byte, rate float64, length time.Duration) (o
 	defer func() {
 		close(lines)
 		for l := range lines {
-			l.conn.Close()
+			_ = l.conn.Close()
 		}
 	}()
 	var mu sync.Mutex
@@ -268,7 +268,7 @@ func (p *process) open(requests [][]byte, rate float64, length time.Duration) (o
 			o.example = fmt.Sprintf("%d %s, %v", r.status, r.body, err)
 		}
 		if err != nil {
-			l.conn.Close()
+			_ = l.conn.Close()
 			return
 		}
 		lines <- l
