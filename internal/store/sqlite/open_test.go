@@ -21,7 +21,7 @@ import (
 func TestEveryConnectionIsSet(t *testing.T) {
 	s := openTest(t, Options{Own: true, Readers: 3})
 	want := map[string]string{
-		"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "wal_autocheckpoint": "1000", "trusted_schema": "0",
+		"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "wal_autocheckpoint": "4000", "trusted_schema": "0",
 		"cell_size_check": "1", "mmap_size": "0", "journal_size_limit": "67108864", "temp_store": "2", "cache_size": "-8000",
 	}
 	check := func(who string, tx tx, queryOnly string) {
