@@ -263,7 +263,7 @@ func readArchive(ctx context.Context, src string, take func(string, io.Reader) e
 			return err
 		}
 		h, err := all.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			// To its end, for the checksum of all.
 			_, err = io.Copy(io.Discard, zip)
 			return damaged(err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"ql/internal/engine"
 	"ql/internal/sqlite"
@@ -85,6 +86,12 @@ type conn struct {
 	// ours holds prepared statements of our own, by their SQL.
 	ours     map[string]*sqlite.Stmt
 	receipts bool // their table is known to be there
+	views    views
+	// defined grows with each change of the definitions, of is as the kept
+	// statements know it, and changed says that this connection made one.
+	defined *atomic.Int64
+	of      int64
+	changed bool
 }
 
 // statement is a prepared statement.
@@ -93,6 +100,8 @@ type statement struct {
 	sql    string
 	source *bytecode.Statement // that it was last made of
 	alters bool                // a table's definition
+	// defines says that it changes what other statements may come to.
+	defines bool
 
 	columns  []string // their names, as of the last preparation
 	prepared int      // its number
@@ -125,7 +134,7 @@ func connect(ctx context.Context, path string, of *database, writer bool) (*conn
 	if err != nil {
 		return nil, unavailable(fmt.Errorf("database %s: %w", name, err))
 	}
-	c := &conn{db: db, name: name, path: path, options: o, policy: p, tally: of.tally}
+	c := &conn{db: db, name: name, path: path, options: o, policy: p, tally: of.tally, defined: &of.defined}
 	settings := pragmas(o.MaxBytes)
 	switch {
 	case !writer:
@@ -173,6 +182,7 @@ func (c *conn) restore() bool {
 // prepare returns the statement of a call, checked: one statement, with our
 // parameters and no others, that the policy allows.
 func (c *conn) prepare(ctx context.Context, call *call) (*statement, error) {
+	c.forgetOld()
 	if s := c.kept(func(s *statement) bool { return call.source != nil && s.source == call.source }); s != nil {
 		return s, nil
 	}
@@ -185,6 +195,9 @@ func (c *conn) prepare(ctx context.Context, call *call) (*statement, error) {
 		s.source = call.source
 		return s, nil
 	}
+	if err := c.checkViews(ctx, call.sql); err != nil {
+		return nil, err
+	}
 	c.policy.reset(false)
 	stmt, rest, err := c.db.Prepare(ctx, call.sql)
 	if err != nil {
@@ -193,7 +206,7 @@ func (c *conn) prepare(ctx context.Context, call *call) (*statement, error) {
 	if stmt == nil {
 		return nil, value.Errorf(sqlError, "there is no SQL statement here")
 	}
-	s := &statement{Stmt: stmt, sql: call.sql, source: call.source, alters: c.policy.altering}
+	s := &statement{Stmt: stmt, sql: call.sql, source: call.source, alters: c.policy.altering, defines: isDefinition(call.sql)}
 	if err := c.check(ctx, s, rest, call); err != nil {
 		s.Close()
 		return nil, err
@@ -204,6 +217,20 @@ func (c *conn) prepare(ctx context.Context, call *call) (*statement, error) {
 	}
 	c.statements = append(c.statements, s)
 	return s, nil
+}
+
+// forgetOld closes the kept statements where the definitions have changed: SQLite
+// would prepare them again when they run, and ask nobody how large they become.
+func (c *conn) forgetOld() {
+	now := c.defined.Load()
+	if now == c.of {
+		return
+	}
+	c.of = now
+	for _, s := range c.statements {
+		s.Close()
+	}
+	c.statements = nil
 }
 
 // kept finds a prepared statement, the last used ones first.

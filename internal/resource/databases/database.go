@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ql/internal/engine"
@@ -25,6 +26,8 @@ type database struct {
 	// A token in hand is the right to a connection.
 	writing chan struct{}
 	reading chan struct{}
+
+	defined atomic.Int64 // grows with each change of the definitions
 
 	mu      sync.Mutex
 	writer  *conn   // while nobody has it
@@ -94,6 +97,11 @@ func (db *database) takeWriter(ctx context.Context) (*conn, error) {
 
 // giveWriter takes the connection back.
 func (db *database) giveWriter(c *conn) {
+	if c.changed {
+		// Again: what was prepared before the change was committed is old as well.
+		c.changed = false
+		db.defined.Add(1)
+	}
 	if c.restore() {
 		db.mu.Lock()
 		db.writer = c

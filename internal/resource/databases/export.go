@@ -153,14 +153,11 @@ func (c *conn) exportRows(ctx context.Context, out *bufio.Writer, table string) 
 		if err != nil || !more {
 			return c.explain(err)
 		}
-		fmt.Fprintf(out, "INSERT INTO %s(%s) VALUES(", identifier(table), columns)
-		for i := range s.Columns() {
-			if i > 0 {
-				out.WriteByte(',')
-			}
-			out.WriteString(literal(s.Stmt, i))
+		values := make([]string, s.Columns())
+		for i := range values {
+			values[i] = literal(s.Stmt, i)
 		}
-		if _, err := out.WriteString(");\n"); err != nil {
+		if _, err := fmt.Fprintf(out, "INSERT INTO %s(%s) VALUES(%s);\n", identifier(table), columns, strings.Join(values, ",")); err != nil {
 			return err
 		}
 	}

@@ -38,7 +38,7 @@ func (d *Databases) Import(ctx context.Context, name string, r io.Reader) (n int
 		all := newStatements(r, maxImportSQL)
 		for {
 			sql, err := all.next()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return nil
 			}
 			if err == nil && isFrame(sql) {
@@ -86,7 +86,7 @@ func (d *Databases) ImportTable(ctx context.Context, name, table string, r io.Re
 	in.ReuseRecord = true
 	header, err := in.Read()
 	switch {
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return 0, value.Errorf("bad_csv", "the file is empty: its first row names the columns")
 	case err != nil:
 		return 0, badCSV(err)
@@ -106,7 +106,7 @@ func (d *Databases) ImportTable(ctx context.Context, name, table string, r io.Re
 		args := make([]value.Value, len(columns))
 		for {
 			fields, err := in.Read()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return nil
 			}
 			if err != nil {

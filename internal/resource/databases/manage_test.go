@@ -177,7 +177,7 @@ func TestStatements(t *testing.T) {
 		var got []string
 		for {
 			s, err := all.next()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				break
 			}
 			if err != nil {

@@ -33,6 +33,10 @@ func (c *conn) run(ctx context.Context, s *statement, call *call) (v value.Value
 			return value.Null, err
 		}
 	}
+	if s.defines {
+		c.changed = true
+		c.defined.Add(1)
+	}
 	c.policy.reset(s.alters)
 	if err := call.bind(s.Stmt); err != nil {
 		return value.Null, c.explain(err)

@@ -2,6 +2,7 @@ package databases
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"strings"
 )
@@ -41,7 +42,7 @@ func (s *statements) next() (string, error) {
 	at, empty := atStart, true
 	for {
 		token, err := s.token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			if at == atStart {
 				return "", io.EOF
 			}
@@ -130,8 +131,8 @@ func (s *statements) token() (string, error) {
 	}
 	from := s.text.Len() - 1
 	for {
-		next, err := s.in.Peek(1)
-		if err != nil || !isWord(next[0]) {
+		next, _ := s.in.Peek(1) // what is wrong comes again with the next token
+		if len(next) == 0 || !isWord(next[0]) {
 			return strings.ToUpper(s.text.String()[from:]), nil
 		}
 		if _, err := s.take(); err != nil {
@@ -166,7 +167,7 @@ func (s *statements) follows(c byte) bool {
 func (s *statements) until(end byte) error {
 	for {
 		c, err := s.take()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil // the library says what is wrong with it
 		}
 		if err != nil || c == end {
@@ -184,7 +185,7 @@ func (s *statements) comment() error {
 			return err
 		}
 		next, err := s.in.Peek(1)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {

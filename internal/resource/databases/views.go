@@ -1,0 +1,173 @@
+package databases
+
+import (
+	"context"
+	"strings"
+
+	"ql/internal/sqlite"
+	"ql/lang/value"
+)
+
+// maxViews is how many views a statement may come to, those of views and of
+// triggers among them. SQLite puts a copy of each in its place before it looks at
+// anything else, and nothing ends that: views that each name another twice
+// double with each one.
+const maxViews = 1_000
+
+// views are the views of a database, as a connection last saw them.
+type views struct {
+	version  int64          // of the definitions
+	sizes    map[string]int // how many views each comes to, itself among them
+	triggers int            // how many all triggers come to
+}
+
+// checkViews refuses a statement that comes to too many views.
+func (c *conn) checkViews(ctx context.Context, sql string) error {
+	version, err := c.schemaVersion(ctx)
+	if err != nil {
+		return err
+	}
+	if c.views.sizes == nil || c.views.version != version {
+		if c.views, err = c.loadViews(ctx, version); err != nil {
+			return err
+		}
+	}
+	if len(c.views.sizes) == 0 {
+		return nil
+	}
+	n := c.views.count(sql)
+	switch firstName(sql) {
+	case "drop":
+		return nil // it only takes them away
+	case "select", "values":
+	default:
+		n += c.views.triggers
+	}
+	if n > maxViews {
+		return value.Errorf(limitExceeded, "this SQL statement comes to more than %d views, with the views that they are made of: name fewer of them, or keep in a table what one gives", maxViews)
+	}
+	return nil
+}
+
+func (c *conn) schemaVersion(ctx context.Context) (version int64, err error) {
+	err = c.own(ctx, "PRAGMA schema_version", func(s *sqlite.Stmt) { version = s.Int(0) })
+	return version, err
+}
+
+func (c *conn) loadViews(ctx context.Context, version int64) (views, error) {
+	texts := map[string]string{}
+	var triggers []string
+	err := c.own(ctx, "SELECT type, name, sql FROM sqlite_schema WHERE type IN ('view', 'trigger')", func(s *sqlite.Stmt) {
+		if string(s.Text(0)) == "view" {
+			texts[strings.ToLower(string(s.Text(1)))] = string(s.Text(2))
+		} else {
+			triggers = append(triggers, string(s.Text(2)))
+		}
+	})
+	v := views{version: version, sizes: map[string]int{}}
+	for name := range texts {
+		v.measure(name, texts)
+	}
+	for _, text := range triggers {
+		v.triggers = min(v.triggers+v.count(text), maxViews+1)
+	}
+	return v, err
+}
+
+// measure finds out how many views a view comes to.
+func (v *views) measure(name string, texts map[string]string) int {
+	if size, ok := v.sizes[name]; ok {
+		return size
+	}
+	v.sizes[name] = 1 // one that names itself is refused by SQLite
+	size := 0         // its text names the view itself
+	eachName(texts[name], func(other string) {
+		if _, ok := texts[other]; ok && size <= maxViews {
+			size += v.measure(other, texts)
+		}
+	})
+	v.sizes[name] = max(size, 1)
+	return v.sizes[name]
+}
+
+// count returns how many views a text comes to, or more than maxViews.
+func (v *views) count(sql string) int {
+	n := 0
+	eachName(sql, func(name string) { n = min(n+v.sizes[name], maxViews+1) })
+	return n
+}
+
+// eachName calls f with all that may be a name in SQL, in small letters.
+func eachName(sql string, f func(string)) {
+	for i := 0; i < len(sql); {
+		rest := sql[i:]
+		c := sql[i]
+		switch {
+		case strings.HasPrefix(rest, "--"):
+			i += lengthTo(rest, "\n")
+		case strings.HasPrefix(rest, "/*"):
+			i += 2 + lengthTo(rest[2:], "*/")
+		case c == '\'' || c == '"' || c == '`':
+			name, length := quotedName(rest, c)
+			f(strings.ToLower(name))
+			i += length
+		case c == '[':
+			length := lengthTo(rest, "]")
+			f(strings.ToLower(strings.TrimSuffix(rest[1:length], "]")))
+			i += length
+		case isWord(c):
+			length := 1
+			for length < len(rest) && isWord(rest[length]) {
+				length++
+			}
+			f(strings.ToLower(rest[:length]))
+			i += length
+		default:
+			i++
+		}
+	}
+}
+
+// isDefinition reports whether a statement changes definitions.
+func isDefinition(sql string) bool {
+	switch firstName(sql) {
+	case "create", "alter", "drop":
+		return true
+	}
+	return false
+}
+
+// firstName returns the word that SQL starts with.
+func firstName(sql string) (first string) {
+	eachName(sql, func(name string) {
+		if first == "" {
+			first = name
+		}
+	})
+	return first
+}
+
+// lengthTo returns how long the text is up to an end, with it.
+func lengthTo(text, end string) int {
+	if i := strings.Index(text, end); i >= 0 {
+		return i + len(end)
+	}
+	return len(text)
+}
+
+// quotedName reads a name in quotes, which stand twice for themselves.
+func quotedName(text string, quote byte) (name string, length int) {
+	var b strings.Builder
+	for i := 1; i < len(text); i++ {
+		if text[i] != quote {
+			b.WriteByte(text[i])
+			continue
+		}
+		if i+1 == len(text) || text[i+1] != quote {
+			return b.String(), i + 1
+		}
+		b.WriteByte(quote)
+		i++
+	}
+	return b.String(), len(text)
+}
