@@ -22,9 +22,19 @@ type line struct {
 	most    int // under way at once
 	running int
 	coming  int // being stored, to be added
-	queue   []job.Due
+	queue   []place
 	ready   bool
 }
+
+// place is a job in its line. What it was accepted with is kept where there are
+// few, so that it need not be read again.
+type place struct {
+	job.Due
+	accepted *attempt // or nil
+}
+
+// mostKept bounds the jobs that are kept with all they were accepted with.
+const mostKept = 16_384
 
 func (s *lines) line(a account.ID, most int) *line {
 	l := s.of[a]
@@ -41,12 +51,15 @@ func (s *lines) line(a account.ID, most int) *line {
 func (s *lines) mayBegin(l *line) bool { return s.lifted || l.most <= 0 || l.running < l.most }
 
 // add puts a job at the end of its account's line, unless it is in it.
-func (s *lines) add(l *line, d job.Due) {
-	if s.known[d.Seq] {
+func (s *lines) add(l *line, p place) {
+	if s.known[p.Seq] {
 		return
 	}
-	s.known[d.Seq] = true
-	l.queue = append(l.queue, d)
+	if len(s.known) >= mostKept {
+		p.accepted = nil
+	}
+	s.known[p.Seq] = true
+	l.queue = append(l.queue, p)
 	s.place(l)
 }
 
@@ -59,7 +72,7 @@ func (s *lines) place(l *line) {
 }
 
 // next takes out the job to begin, and its place.
-func (s *lines) next() (job.Due, bool) {
+func (s *lines) next() (place, bool) {
 	for s.running < s.most && len(s.ready) > 0 {
 		l := s.ready[0]
 		s.ready = s.ready[1:]
@@ -67,17 +80,18 @@ func (s *lines) next() (job.Due, bool) {
 		if len(l.queue) == 0 || !s.mayBegin(l) {
 			continue
 		}
-		d := l.queue[0]
+		p := l.queue[0]
+		l.queue[0] = place{}
 		l.queue = l.queue[1:]
 		if len(l.queue) == 0 {
 			l.queue = nil
 		}
-		delete(s.known, d.Seq)
+		delete(s.known, p.Seq)
 		s.enter(l)
 		s.place(l)
-		return d, true
+		return p, true
 	}
-	return job.Due{}, false
+	return place{}, false
 }
 
 // reserve takes a place for a job that is about to be accepted; false where it

@@ -76,23 +76,25 @@ func (w *Worker) Submit(ctx context.Context, s Submission) (earlier job.ID, err 
 	if err == nil && task.Code != nil && earlier == (job.ID{}) {
 		w.programs.keep(s.Program.Hash, known{s.Program, now})
 	}
-	w.mu.Lock()
 	accepted := err == nil && earlier == (job.ID{})
+	summary := task.Summary
+	summary.State = job.Running
+	a := &attempt{
+		w: w, lease: lease, from: job.Accepted, job: &summary, account: s.Account, limits: s.Limits,
+		spec: s.Spec, program: s.Program, loaded: true, webhook: s.Webhook != "",
+	}
 	if !atOnce {
+		w.mu.Lock()
 		line.coming--
 		if accepted {
-			w.lines.add(line, job.Due{Lease: lease, State: job.Accepted, At: task.Created.Truncate(time.Microsecond)})
+			due := job.Due{Lease: lease, State: job.Accepted, At: task.Created.Truncate(time.Microsecond)}
+			w.lines.add(line, place{Due: due, accepted: a})
 		}
 		w.lines.drop(line)
+		w.mu.Unlock()
 	}
-	w.mu.Unlock()
 	switch {
 	case atOnce && accepted:
-		task.Summary.State = job.Running
-		a := &attempt{
-			w: w, lease: lease, from: job.Accepted, job: &task.Summary, account: s.Account, limits: s.Limits,
-			spec: s.Spec, program: s.Program, loaded: true, webhook: s.Webhook != "",
-		}
 		w.begin(s.Account.ID, func() { w.run(a) })
 	case atOnce:
 		w.begin(s.Account.ID, func() {})

@@ -265,7 +265,7 @@ func (w *Worker) enqueue(ctx context.Context, d job.Due) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.lines.add(w.lines.line(d.Account, most), d)
+	w.lines.add(w.lines.line(d.Account, most), place{Due: d})
 	return nil
 }
 
@@ -276,13 +276,13 @@ func (w *Worker) dispatch() {
 	}
 	for {
 		w.mu.Lock()
-		d, ok := w.lines.next()
+		p, ok := w.lines.next()
 		w.mu.Unlock()
 		if !ok {
 			return
 		}
-		w.begin(d.Account, func() {
-			lease, err := w.o.Queue.Take(w.ctx, d, w.leaseEnd())
+		w.begin(p.Account, func() {
+			lease, err := w.o.Queue.Take(w.ctx, p.Due, w.leaseEnd())
 			switch {
 			case errors.Is(err, job.ErrLost):
 				return // cancelled, or answered in the last moment
@@ -290,7 +290,12 @@ func (w *Worker) dispatch() {
 				w.complain("a job could not be taken and will be tried again", err)
 				return
 			}
-			w.run(&attempt{w: w, lease: lease, from: d.State})
+			a := p.accepted
+			if a == nil {
+				a = &attempt{w: w}
+			}
+			a.lease, a.from = lease, p.State
+			w.run(a)
 		})
 	}
 }
