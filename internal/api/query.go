@@ -90,9 +90,7 @@ func (s *Service) LongestCall() time.Duration {
 
 // LargestRequest returns the limits under which a request is read before it is
 // known whose it is.
-func (s *Service) LargestRequest() wire.Limits {
-	return wireLimits(s.o.Limits(account.Unlimited))
-}
+func (s *Service) LargestRequest() wire.Limits { return s.largest }
 
 func wireLimits(l account.Limits) wire.Limits {
 	return wire.Limits{

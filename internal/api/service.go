@@ -16,6 +16,7 @@ import (
 	"ql/internal/engine"
 	"ql/internal/execution"
 	"ql/internal/job"
+	"ql/internal/wire"
 	"ql/internal/worker"
 )
 
@@ -90,7 +91,10 @@ type Options struct {
 }
 
 // Service does the operations. It is safe for concurrent use.
-type Service struct{ o Options }
+type Service struct {
+	o       Options
+	largest wire.Limits // under which a request is read before it is known whose it is
+}
 
 // New returns a service.
 func New(o Options) *Service {
@@ -112,5 +116,5 @@ func New(o Options) *Service {
 	if o.Ran == nil {
 		o.Ran = func(job.State, time.Duration) {}
 	}
-	return &Service{o: o}
+	return &Service{o: o, largest: wireLimits(o.Limits(account.Unlimited))}
 }
