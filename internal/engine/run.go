@@ -23,6 +23,10 @@ type Run struct {
 	txDatabase string  // that it is of
 	work       int64   // what is left of Options.Work
 	cause      error   // of an interruption
+	// Of the effect under way; kept, so that the next one needs no others.
+	given, paced context.Context
+	check        func() *value.Limit
+	call         call
 	// uploaded are the files that came with an answer.
 	uploaded []string
 }
@@ -157,13 +161,13 @@ func (r *Run) explain(ctx context.Context, err error) error {
 func (r *Run) perform(ctx context.Context, e *vm.Effect) (v value.Value, err error) {
 	m := r.machine.Meter()
 	m.Fuel, m.Reserve, m.TotalFuel = 0, r.work, r.o.Work
-	ctx = WithPace(ctx, r.o.Pace)
-	m.Check = func() *value.Limit {
-		if Turn(ctx) != nil {
-			return &value.Limit{Name: "time", Cause: context.Cause(ctx)}
-		}
-		return nil
+	if ctx != r.given { // the same one for all effects of a Continue
+		r.given, r.paced = ctx, WithPace(ctx, r.o.Pace)
 	}
+	if r.check == nil {
+		r.check = r.isOver
+	}
+	m.Check = r.check
 	defer func() {
 		r.work = max(0, m.Fuel+m.Reserve)
 		if p := recover(); p != nil {
@@ -178,8 +182,17 @@ func (r *Run) perform(ctx context.Context, e *vm.Effect) (v value.Value, err err
 	if do == nil {
 		return value.Null, value.Errorf("not_available", "%s is not available in this version", e.Step)
 	}
-	v, err = do(&call{Run: r, ctx: ctx, meter: m, effect: e, args: e.Args})
+	r.call = call{Run: r, ctx: r.paced, meter: m, effect: e, args: e.Args}
+	v, err = do(&r.call)
 	return v, err
+}
+
+// isOver tells the meter of an effect whether the run's time is over.
+func (r *Run) isOver() *value.Limit {
+	if Turn(r.paced) != nil {
+		return &value.Limit{Name: "time", Cause: context.Cause(r.paced)}
+	}
+	return nil
 }
 
 // call is one effect under way.

@@ -71,6 +71,7 @@ type Machine struct {
 	link   *linked
 	consts []value.Value // the program's
 	meter  value.Meter
+	host   value.Meter // see Meter
 
 	stack  []value.Value
 	frames []frame
@@ -185,6 +186,7 @@ var pool = sync.Pool{New: func() any {
 	m := &Machine{stack: make([]value.Value, window+64)}
 	m.meter.Measure = m.measure
 	m.meter.Check = m.check
+	m.host.Measure = func() int64 { return m.live(nil) }
 	return m
 }}
 
@@ -241,6 +243,7 @@ func (m *Machine) Release() {
 	*m = Machine{
 		stack: m.stack, frames: m.frames[:0], out: m.out[:0],
 		meter: value.Meter{Measure: m.meter.Measure, Check: m.meter.Check},
+		host:  value.Meter{Measure: m.host.Measure},
 		trace: trace{first: m.trace.first[:0], open: m.trace.open[:0], last: m.trace.last[:0]},
 	}
 	pool.Put(m)
@@ -498,13 +501,12 @@ func (m *Machine) Cookies() value.Value { return m.globals[bytecode.GlobalCookie
 // Meter returns a meter under which the host may make the result of the effect
 // asked for: it ends at the script's memory limit, but charges the script
 // nothing. What the result really costs is charged by Resume, the same each
-// time the run is repeated.
+// time the run is repeated. It is good until the next call.
 func (m *Machine) Meter() *value.Meter {
-	s := &value.Meter{Bounds: m.limits.Bounds, Memory: m.limits.Memory, Free: m.meter.Free,
-		Fuel: 1 << 62, TotalFuel: 1 << 62}
-	s.Measure = func() int64 { return m.live(nil) }
-	s.Begin()
-	return s
+	m.host = value.Meter{Bounds: m.limits.Bounds, Memory: m.limits.Memory, Free: m.meter.Free,
+		Fuel: 1 << 62, TotalFuel: 1 << 62, Measure: m.host.Measure}
+	m.host.Begin()
+	return &m.host
 }
 
 // measure returns the bytes of all live values, charging for the walk.
