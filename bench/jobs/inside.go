@@ -138,7 +138,7 @@ func (in *inside) fill(ctx context.Context, rows int) error {
 			now := time.Now()
 			list[i] = job.Record{
 				Summary: job.Summary{
-					ID: job.NewID(), Account: in.owner.ID, State: job.Complete, Mode: job.Async, Convention: job.JSON,
+					ID: in.store.NewID(), Account: in.owner.ID, State: job.Complete, Mode: job.Async, Convention: job.JSON,
 					Credential: job.ByPassword, Created: now, Finished: now, Steps: 1,
 				},
 				Result: []byte("hello"), Trace: []byte(`[{"step":"EMIT","status":"Ok","duration_ms":0,"exec_class":"Cpu","line":1,"start_ms":0,"duration_us":3}]`),
@@ -185,7 +185,7 @@ func (in *inside) run(ctx context.Context, clients int, more func() bool) (took 
 
 // submit accepts one job and waits for its end.
 func (in *inside) submit(ctx context.Context) (*moments, error) {
-	id, now, limits := job.NewID(), time.Now(), account.Unlimited.Limits()
+	id, now, limits := in.store.NewID(), time.Now(), account.Unlimited.Limits()
 	m := &moments{done: make(chan struct{})}
 	in.jobs.Store(id.String(), m)
 	defer in.jobs.Delete(id.String())

@@ -104,7 +104,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	a.closes("webhook client", func(context.Context) error { p.caller.Close(); return nil })
 	service := api.New(api.Options{
 		Auth: authenticator, Accounts: p.store.Accounts(), Limiter: p.limiter, Gate: p.gate,
-		Host: host, Records: p.recorder, Jobs: p.worker, URLs: a.urls(), Limits: a.limits,
+		Host: host, Records: p.recorder, Jobs: p.worker, NewID: p.store.NewID, URLs: a.urls(), Limits: a.limits,
 		Links: links{shares.Ledger{Rows: p.store.Shares(), Clock: time.Now}},
 		Usage: p.resources.tally, Stored: p.resources.stored,
 		Files: p.resources.openTree, Transfers: admit.NewCrowd(admit.CrowdOptions{Most: mostTransfers, Lifted: a.settings.Dev}),

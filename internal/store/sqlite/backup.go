@@ -24,7 +24,7 @@ func (q Queue) Unfinished(ctx context.Context, f func(job.Due)) error {
 // Attempt returns the number of a job's newest attempt, or job.ErrNotFound.
 func (q Queue) Attempt(ctx context.Context, id job.ID) (attempt int64, err error) {
 	err = q.store.read(ctx, func(t tx) error {
-		found, err := t.one("SELECT attempt FROM jobs WHERE id = ?", func(r row) { attempt = r.int(0) }, id[:])
+		found, err := t.one("SELECT attempt FROM jobs WHERE id = ?", func(r row) { attempt = r.int(0) }, t.conn.ids.place(id))
 		if err == nil && !found {
 			err = job.ErrNotFound
 		}

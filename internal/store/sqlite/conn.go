@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"ql/internal/job"
 	"ql/internal/sqlite"
 
 	lib "modernc.org/sqlite/lib"
@@ -45,6 +46,7 @@ var settings = []string{
 // of this package, so their number is bounded.
 type conn struct {
 	db         *sqlite.Conn
+	ids        *ids
 	statements map[string]*sqlite.Stmt
 }
 
@@ -156,7 +158,7 @@ func (t tx) each(sql string, f func(row), args ...any) error {
 		if err != nil || !more {
 			return err
 		}
-		f(row{s})
+		f(row{s, t.conn.ids})
 	}
 }
 
@@ -170,7 +172,7 @@ func (t tx) one(sql string, f func(row), args ...any) (bool, error) {
 	defer s.Reset()
 	found, err := s.Step(t.ctx)
 	if found && f != nil {
-		f(row{s})
+		f(row{s, t.conn.ids})
 	}
 	return found, err
 }
@@ -237,7 +239,13 @@ func bind(s *sqlite.Stmt, i int, arg any) error {
 }
 
 // row is the current row of a statement.
-type row struct{ s *sqlite.Stmt }
+type row struct {
+	s   *sqlite.Stmt
+	ids *ids
+}
+
+// id returns the id of a job from its place.
+func (r row) id(i int) job.ID { return r.ids.id(r.s.Blob(i)) }
 
 func (r row) int(i int) int64   { return r.s.Int(i) }
 func (r row) bool(i int) bool   { return r.s.Int(i) != 0 }

@@ -33,7 +33,7 @@ func readSummary(r row) job.Summary {
 		Finished:   r.time(7),
 		Steps:      r.int(8),
 	}
-	copy(j.ID[:], r.s.Blob(0))
+	j.ID = r.id(0)
 	return j
 }
 
@@ -138,7 +138,7 @@ func (t tx) insert(sql string, records []*job.Record) error {
 	}
 	defer s.Reset()
 	for i, r := range records {
-		if err := bindRecord(s, i*insertParams, r); err != nil {
+		if err := bindRecord(s, i*insertParams, r, t.conn.ids); err != nil {
 			return err
 		}
 	}
@@ -146,9 +146,9 @@ func (t tx) insert(sql string, records []*job.Record) error {
 }
 
 // bindRecord sets the parameters of a record, those after the first so many.
-func bindRecord(s *sqlite.Stmt, after int, r *job.Record) error {
+func bindRecord(s *sqlite.Stmt, after int, r *job.Record, places *ids) error {
 	return errors.Join(
-		s.BindBlob(after+1, r.ID[:]),
+		s.BindBlob(after+1, places.place(r.ID)),
 		s.BindInt(after+2, int64(r.Account)),
 		s.BindText(after+3, string(r.State)),
 		s.BindText(after+4, string(r.Mode)),
@@ -177,7 +177,7 @@ func bindOptional(s *sqlite.Stmt, i int, b []byte) error {
 // ByID implements job.Store.
 func (s Jobs) ByID(ctx context.Context, id job.ID) (record job.Record, err error) {
 	err = s.store.read(ctx, func(t tx) error {
-		found, err := t.one("SELECT "+summaryColumns+", "+recordColumns+" FROM jobs WHERE id = ?", func(r row) { record = readRecord(r) }, id[:])
+		found, err := t.one("SELECT "+summaryColumns+", "+recordColumns+" FROM jobs WHERE id = ?", func(r row) { record = readRecord(r) }, t.conn.ids.place(id))
 		if err == nil && !found {
 			err = job.ErrNotFound
 		}
@@ -204,7 +204,7 @@ func (s Jobs) List(ctx context.Context, a account.ID, q job.Query) (list []job.S
 		before := int64(first)
 		if q.Before != (job.ID{}) {
 			before = 0
-			if _, err := t.one("SELECT seq FROM jobs WHERE id = ? AND account = ?", func(r row) { before = r.int(0) }, q.Before[:], int64(a)); err != nil {
+			if _, err := t.one("SELECT seq FROM jobs WHERE id = ? AND account = ?", func(r row) { before = r.int(0) }, t.conn.ids.place(q.Before), int64(a)); err != nil {
 				return err
 			}
 		}

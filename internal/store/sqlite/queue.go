@@ -64,7 +64,7 @@ func (t tx) insertTask(task *job.Task, due time.Time, attempt int64) (job.Lease,
 	}
 	if _, err := t.exec(`INSERT INTO jobs (id, account, state, mode, convention, credential, created, steps, trace_dropped, result, encoding, attempt, due, webhook, program, task)
 		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, x'', '', ?, ?, ?, ?, ?)`,
-		task.ID[:], int64(task.Account), string(task.State), string(task.Mode), string(task.Convention), string(task.Credential), task.Created,
+		t.conn.ids.place(task.ID), int64(task.Account), string(task.State), string(task.Mode), string(task.Convention), string(task.Credential), task.Created,
 		attempt, due, optional(task.Webhook), task.Program[:], append([]byte{}, task.Spec...)); err != nil {
 		return job.Lease{}, err
 	}
@@ -115,7 +115,7 @@ func readDue(r row) job.Due {
 		Lease: job.Lease{Seq: r.int(0), Account: account.ID(r.int(2)), Attempt: r.int(3)},
 		State: job.State(r.text(4)), At: r.time(5),
 	}
-	copy(d.ID[:], r.s.Blob(1))
+	d.ID = r.id(1)
 	return d
 }
 

@@ -14,7 +14,7 @@ func (q Queue) Answer(ctx context.Context, id job.ID, a job.Answer, until time.T
 	err := q.store.write(ctx, func(t tx) error {
 		found, err := t.one("SELECT seq, account, attempt FROM jobs WHERE id = ? AND state = 'paused'", func(r row) {
 			l = job.Lease{Seq: r.int(0), ID: id, Account: account.ID(r.int(1)), Attempt: r.int(2) + 1}
-		}, id[:])
+		}, t.conn.ids.place(id))
 		if err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func (q Queue) Answered(ctx context.Context, id job.ID, prompt string) (reply [3
 	err = q.store.read(ctx, func(t tx) (err error) {
 		found, err = t.one("SELECT reply FROM job_answers WHERE prompt = ? AND job = (SELECT seq FROM jobs WHERE id = ?)", func(r row) {
 			copy(reply[:], r.s.Blob(0))
-		}, prompt, id[:])
+		}, prompt, t.conn.ids.place(id))
 		return err
 	})
 	return reply, found, err
@@ -63,7 +63,7 @@ func (q Queue) Cancel(ctx context.Context, id job.ID, now time.Time, failure []b
 		found, err := t.one("SELECT seq, account, state, webhook, ran FROM jobs WHERE id = ?", func(r row) {
 			l = job.Lease{Seq: r.int(0), ID: id, Account: account.ID(r.int(1))}
 			state, webhook, ran = job.State(r.text(2)), r.text(3), time.Duration(r.int(4))*time.Microsecond
-		}, id[:])
+		}, t.conn.ids.place(id))
 		switch {
 		case err != nil:
 			return err
@@ -143,7 +143,7 @@ func (t tx) view(id job.ID) (*job.View, error) {
 		if v.State == job.Waiting {
 			v.Until = r.time(16)
 		}
-	}, id[:])
+	}, t.conn.ids.place(id))
 	if err == nil && !found {
 		err = job.ErrNotFound
 	}
@@ -167,7 +167,7 @@ func (t tx) view(id job.ID) (*job.View, error) {
 func (q Queue) ByToken(ctx context.Context, token [32]byte) (id job.ID, err error) {
 	err = q.store.read(ctx, func(t tx) error {
 		found, err := t.one("SELECT jobs.id FROM job_prompts JOIN jobs ON jobs.seq = job_prompts.job WHERE token = ?", func(r row) {
-			copy(id[:], r.s.Blob(0))
+			id = r.id(0)
 		}, token[:])
 		if err == nil && !found {
 			err = job.ErrNotFound

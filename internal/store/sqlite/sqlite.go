@@ -59,6 +59,7 @@ func (o Options) withDefaults() Options {
 type Store struct {
 	writer  *writer
 	readers *readers
+	ids     *ids
 	recent  recent
 	lock    io.Closer // nil where the folder is not owned
 }
@@ -88,6 +89,10 @@ func open(ctx context.Context, o Options, steps []migrate.Step) (_ *Store, err e
 	if err != nil {
 		return nil, errors.Join(err, s.unlock())
 	}
+	if s.ids, err = openIDs(ctx, c); err != nil {
+		return nil, errors.Join(explain(err), c.close(), s.unlock())
+	}
+	c.ids = s.ids
 	marks, err := c.db.Marks()
 	if err != nil {
 		return nil, errors.Join(err, c.close(), s.unlock())
@@ -95,7 +100,11 @@ func open(ctx context.Context, o Options, steps []migrate.Step) (_ *Store, err e
 	s.recent = recent{marks: marks, byName: map[string]account.Account{}}
 	s.writer = newWriter(c, o.Queue)
 	s.readers = newReaders(o.Readers, func(ctx context.Context) (*conn, error) {
-		return connect(ctx, path, o.Busy, false)
+		c, err := connect(ctx, path, o.Busy, false)
+		if err == nil {
+			c.ids = s.ids
+		}
+		return c, err
 	})
 	return s, nil
 }
