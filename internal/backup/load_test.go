@@ -100,6 +100,7 @@ type load struct {
 	enough atomic.Bool
 
 	mu   sync.Mutex
+	more *sync.Cond        // that done has grown, or nobody works any more
 	done map[string]bool   // numbers that a call was answered for
 	jobs map[string]string // ids of jobs that were accepted, by their numbers
 }
@@ -133,6 +134,7 @@ func (l *load) work(ctx context.Context, client int) error {
 		l.mu.Lock()
 		if mode == "sync" {
 			l.done[n] = true
+			l.more.Broadcast()
 		} else {
 			l.jobs[n], last = a.JobID, a.JobID
 		}
@@ -177,21 +179,24 @@ func TestPromiseRestoreUnderLoad(t *testing.T) {
 		t.Fatalf("the job is %+v", a)
 	}
 	l := &load{url: s.URL(), done: map[string]bool{}, jobs: map[string]string{}}
+	l.more = sync.NewCond(&l.mu)
 	var working sync.WaitGroup
 	for client := range 6 {
 		working.Go(func() {
 			if err := l.work(t.Context(), client); err != nil {
 				t.Error(err)
 			}
+			l.more.Broadcast()
 		})
 	}
 	defer working.Wait()
 	defer l.enough.Store(true)
 	for round := range rounds {
-		enough := len(l.snapshotDone()) + least
-		for len(l.snapshotDone()) < enough && !t.Failed() {
-			time.Sleep(time.Millisecond) // the load makes the pace
+		l.mu.Lock()
+		for enough := len(l.done) + least; len(l.done) < enough && !t.Failed(); {
+			l.more.Wait()
 		}
+		l.mu.Unlock()
 		done, jobs := l.acknowledged()
 		dest := filepath.Join(t.TempDir(), "backup")
 		if round%2 == 1 {
@@ -207,11 +212,6 @@ func TestPromiseRestoreUnderLoad(t *testing.T) {
 		}
 		checkRestored(t, s, dest, made, done, jobs, paused.JobID)
 	}
-}
-
-func (l *load) snapshotDone() map[string]bool {
-	done, _ := l.acknowledged()
-	return done
 }
 
 func checkRestored(t *testing.T, s *apptest.Service, dest string, made backup.Counts, done map[string]bool, jobs map[string]string, paused string) {

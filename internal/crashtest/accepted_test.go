@@ -87,7 +87,7 @@ func TestPromiseAcceptedJobs(t *testing.T) {
 			_, err := l.address(t.Context())
 			check(t, err)
 		}
-		time.Sleep(rand.N(900 * time.Millisecond))
+		<-time.After(rand.N(900 * time.Millisecond)) // the moment of a kill is chance
 		l.kill()
 		l.spawn()
 		if t.Failed() {

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"ql/internal/account"
 	"ql/lang"
@@ -223,9 +222,9 @@ func (g golden) make(t *testing.T) {
 // file by then, and waits for another script to let go of another database.
 func (g golden) cut(t *testing.T, s *server) (id string) {
 	go func() {
-		_, _ = s.try(query("sync", `USE DATABASE "other" TRANSACTION INSERT INTO held VALUES (0); WHILE true DO SET ?n AS 1 END END`)) // it gets no answer
+		_, _ = s.try(query("sync", `WRITE "x" TO "/holds.txt" USE DATABASE "other" TRANSACTION INSERT INTO held VALUES (0); WHILE true DO SET ?n AS 1 END END`)) // it gets no answer
 	}()
-	time.Sleep(time.Second)
+	s.hasFile("/holds.txt")
 	id = s.submit(`
 		SET ?id AS UUID()
 		INSERT INTO cut VALUES (?id);
@@ -237,12 +236,15 @@ func (g golden) cut(t *testing.T, s *server) (id string) {
 		SELECT id FROM cut SET ?rows
 		READ "/cut.txt" AS TEXT SET ?log
 		EMIT "{=COLUMN(?rows, 'id') = [?id]} {?log} {?held}"`)
-	for s.output(`READ "/cut.txt" AS TEXT OPTIONAL SET ?log EMIT ?log DEFAULT ""`) != "x" {
-		time.Sleep(10 * time.Millisecond)
-	}
-	time.Sleep(300 * time.Millisecond)
+	s.hasFile("/cut.txt")
 	s.kill()
 	return id
+}
+
+// hasFile asks until a file holds an x.
+func (s *server) hasFile(path string) {
+	for s.output(`READ !GET('path') AS TEXT OPTIONAL SET ?text EMIT ?text DEFAULT ""`, "path", path) != "x" {
+	}
 }
 
 func (g golden) makeSnapshot(t *testing.T) {

@@ -59,7 +59,6 @@ func (s *server) runSteps(first, jobs int) {
 	for i := range ids {
 		ids[i] = s.submit(twenty, "n", strconv.Itoa(first+i), "at", at.UTC().Format(time.RFC3339Nano))
 	}
-	time.Sleep(time.Until(at))
 	life := time.Duration(count(50, 150)) * time.Millisecond
 	stop := s.killing(func() time.Duration { return life })
 	defer stop()
