@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ql/internal/account"
+	"ql/internal/admit"
 	"ql/internal/auth"
 	"ql/internal/fault"
 	"ql/internal/job"
@@ -82,6 +83,40 @@ func (s *Service) prove(ctx context.Context, c Caller, p Proof) (auth.Caller, er
 		return s.o.Auth.Password(ctx, p.Name, string(p.Secret), c.Source)
 	}
 	return auth.Caller{}, fault.New(fault.BadCredentials, "the token is not valid")
+}
+
+// owned is an account in the hands of who proved to be it by HTTP Basic.
+type owned struct {
+	account.Account
+	by     job.Credential
+	origin string // the page's, where it may read the answer
+}
+
+const sendPassword = "send the account's username and password by HTTP Basic"
+
+// own lets a caller to what shows an account's things, what in a word. It takes
+// any credentials where keys may open it, and the password alone otherwise.
+func (s *Service) own(ctx context.Context, c Caller, p *Proof, what string, keys bool) (owned, error) {
+	switch {
+	case p == nil && keys:
+		return owned{}, fault.New(fault.BadCredentials, "send the account's username and password, or its API key, by HTTP Basic")
+	case p == nil:
+		return owned{}, fault.New(fault.BadCredentials, sendPassword)
+	case p.By == job.ByKey && !keys:
+		return owned{}, fault.New(fault.BadCredentials, "the API key does not open %s: "+sendPassword, what)
+	}
+	who, err := s.prove(ctx, c, *p)
+	if err != nil {
+		return owned{}, err
+	}
+	o := owned{Account: who.Account, by: p.By}
+	o.origin, err = s.admitPage(ctx, c, who.Account.ID, auth.AccountAuth)
+	return o, err
+}
+
+// countOwn counts what an owner does as a call.
+func (s *Service) countOwn(o owned, c Caller) admit.Verdict {
+	return s.count(identity{Caller: auth.Caller{Account: o.Account}, by: o.by, origin: o.origin}, c, s.o.Limits(o.Plan))
 }
 
 // admitPage keeps pages out that an account with a list does not list. It

@@ -9,10 +9,8 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/admit"
-	"ql/internal/auth"
 	"ql/internal/engine"
 	"ql/internal/fault"
-	"ql/internal/job"
 	"ql/internal/wire"
 	"ql/lang/value"
 )
@@ -62,30 +60,21 @@ type files struct {
 // proves. Leave is to be called where there is no error.
 func (s *Service) enterFiles(ctx context.Context, c Caller, p *Proof) (files, error) {
 	f := files{}
-	switch {
-	case p == nil:
-		return f, fault.New(fault.BadCredentials, "send the account's username and password by HTTP Basic")
-	case p.By == job.ByKey:
-		return f, fault.New(fault.BadCredentials, "the API key does not open files: send the account's username and password by HTTP Basic")
-	}
-	who, err := s.prove(ctx, c, *p)
+	owner, err := s.own(ctx, c, p, "files", false)
 	if err != nil {
 		return f, err
 	}
-	if f.Origin, err = s.admitPage(ctx, c, who.Account.ID, auth.AccountAuth); err != nil {
-		return f, err
-	}
-	f.account, f.limits = who.Account.ID, s.o.Limits(who.Account.Plan)
-	verdict := s.count(identity{Caller: who, by: p.By, origin: f.Origin}, c, f.limits)
+	f.Origin, f.account, f.limits = owner.origin, owner.ID, s.o.Limits(owner.Plan)
+	verdict := s.countOwn(owner, c)
 	f.Rate = &verdict
 	if err := verdict.Err(); err != nil {
 		return f, err
 	}
-	leave, err := s.o.Transfers.Enter(int64(who.Account.ID), f.limits.Concurrent)
+	leave, err := s.o.Transfers.Enter(int64(owner.ID), f.limits.Concurrent)
 	if err != nil {
 		return f, err
 	}
-	tree, release, err := s.o.Files(ctx, who.Account, f.limits)
+	tree, release, err := s.o.Files(ctx, owner.Account, f.limits)
 	if err != nil {
 		leave()
 		return f, err

@@ -334,15 +334,9 @@ type Listing struct {
 
 // Jobs lists the jobs of the account that the credentials prove.
 func (s *Service) Jobs(ctx context.Context, c Caller, p *Proof, l List) (Listing, error) {
-	if p == nil {
-		return Listing{}, fault.New(fault.BadCredentials, "send the account's username and password by HTTP Basic")
-	}
-	who, err := s.prove(ctx, c, *p)
+	owner, err := s.own(ctx, c, p, "jobs", true)
+	listing := Listing{Origin: owner.origin}
 	if err != nil {
-		return Listing{}, err
-	}
-	listing := Listing{}
-	if listing.Origin, err = s.admitPage(ctx, c, who.Account.ID, auth.AccountAuth); err != nil {
 		return listing, err
 	}
 	q := job.Query{State: job.State(l.Status), Limit: l.Limit + 1}
@@ -358,7 +352,7 @@ func (s *Service) Jobs(ctx context.Context, c Caller, p *Proof, l List) (Listing
 			return listing, fault.Invalid("before", "is no id of a job")
 		}
 	}
-	list, err := s.o.Records.List(ctx, who.Account.ID, q)
+	list, err := s.o.Records.List(ctx, owner.ID, q)
 	if err != nil {
 		return listing, err
 	}

@@ -7,7 +7,6 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/account/usage"
-	"ql/internal/auth"
 	"ql/internal/fault"
 	"ql/internal/wire"
 )
@@ -41,25 +40,19 @@ type Allowed struct {
 // AccountLimits shows an account's limits. It counts as no call, and so is answered
 // to an account that has used up all of them.
 func (s *Service) AccountLimits(ctx context.Context, c Caller, p *Proof) (Allowed, error) {
-	if p == nil {
-		return Allowed{}, fault.New(fault.BadCredentials, "send the account's username and password, or its API key, by HTTP Basic")
-	}
-	who, err := s.prove(ctx, c, *p)
+	owner, err := s.own(ctx, c, p, "limits", true)
+	a := Allowed{Plan: string(owner.Plan), Origin: owner.origin}
 	if err != nil {
-		return Allowed{}, err
-	}
-	a := Allowed{Plan: string(who.Account.Plan)}
-	if a.Origin, err = s.admitPage(ctx, c, who.Account.ID, auth.AccountAuth); err != nil {
 		return a, err
 	}
-	l := s.o.Limits(who.Account.Plan)
-	used, err := s.o.Usage.Used(ctx, who.Account.ID)
+	l := s.o.Limits(owner.Plan)
+	used, err := s.o.Usage.Used(ctx, owner.ID)
 	if err != nil {
 		return a, err
 	}
 	var stored *int64
 	if s.o.Stored != nil {
-		n, err := s.o.Stored(ctx, who.Account, l)
+		n, err := s.o.Stored(ctx, owner.Account, l)
 		if err != nil {
 			return a, err
 		}

@@ -5,9 +5,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/admit"
-	"ql/internal/auth"
 	"ql/internal/fault"
-	"ql/internal/job"
 	"ql/internal/wire"
 )
 
@@ -60,17 +58,12 @@ func (s *Service) RevokeShare(ctx context.Context, c Caller, p *Proof, share str
 // ownLinks lets a caller to the links of the account that its password proves.
 func (s *Service) ownLinks(ctx context.Context, c Caller, p *Proof) (account.ID, ShareListing, error) {
 	l := ShareListing{}
-	if p == nil || p.By == job.ByKey {
-		return 0, l, fault.New(fault.BadCredentials, "send the account's username and password by HTTP Basic: the API key does not open links")
-	}
-	who, err := s.prove(ctx, c, *p)
+	owner, err := s.own(ctx, c, p, "links", false)
 	if err != nil {
 		return 0, l, err
 	}
-	if l.Origin, err = s.admitPage(ctx, c, who.Account.ID, auth.AccountAuth); err != nil {
-		return 0, l, err
-	}
-	verdict := s.count(identity{Caller: who, by: p.By, origin: l.Origin}, c, s.o.Limits(who.Account.Plan))
+	l.Origin = owner.origin
+	verdict := s.countOwn(owner, c)
 	l.Rate = &verdict
-	return who.Account.ID, l, verdict.Err()
+	return owner.ID, l, verdict.Err()
 }

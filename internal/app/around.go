@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"net"
 	"net/http"
 	"net/netip"
@@ -23,20 +24,7 @@ func (a *App) around(h *httpapi.Handler) http.Handler {
 	if a.settings.Dev && a.settings.MetricsListen == "" {
 		next = withMetrics(a.parts.metrics.Handler(), next)
 	}
-	routes := h.Routes()
-	return a.parts.traces.Wrap(next, func(r *http.Request) string { return routeOf(routes, r.URL.Path) })
-}
-
-// routeOf returns the pattern that an address falls under: addresses of jobs
-// are secrets.
-func routeOf(routes []httpapi.Route, path string) string {
-	for _, r := range routes {
-		prefix, suffix, variable := strings.Cut(strings.Replace(r.Path, "{path}", "{id}", 1), "{id}")
-		if r.Path == path || variable && strings.HasPrefix(path, prefix) && strings.HasSuffix(path, suffix) {
-			return r.Path
-		}
-	}
-	return "none"
+	return a.parts.traces.Wrap(next, func(r *http.Request) string { return cmp.Or(h.Pattern(r.URL.Path), "none") })
 }
 
 // hosts are the names by which the service may be called; nil for any, where

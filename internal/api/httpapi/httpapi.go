@@ -154,6 +154,15 @@ func (h *Handler) find(asked string) (p *path, id string) {
 	return nil, ""
 }
 
+// Pattern returns the path of the routes that an address falls under, "" for
+// none: the address itself may hold a secret.
+func (h *Handler) Pattern(asked string) string {
+	if p, _ := h.find(asked); p != nil {
+		return p.pattern
+	}
+	return ""
+}
+
 func (p *path) match(asked string) (id string, ok bool) {
 	if prefix, ok := strings.CutSuffix(p.pattern, "{path}"); ok {
 		return strings.CutPrefix(asked, prefix)
