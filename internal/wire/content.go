@@ -212,13 +212,7 @@ func AppendFiles(dst []byte, files []FileEntry, next string) []byte {
 		dst = strconv.AppendBool(appendName(dst, "folder"), f.Folder)
 		dst = append(dst, '}')
 	}
-	dst = append(dst, `],"next":`...)
-	if next == "" {
-		dst = append(dst, "null"...)
-	} else {
-		dst = appendText(dst, next)
-	}
-	return append(dst, '}')
+	return appendNext(dst, next)
 }
 
 // AppendStored appends the answer to an upload.

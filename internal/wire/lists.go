@@ -39,13 +39,7 @@ func AppendJobs(dst []byte, jobs []JobEntry, next string) []byte {
 		dst = strconv.AppendInt(dst, j.Steps, 10)
 		dst = append(dst, '}')
 	}
-	dst = append(dst, `],"next":`...)
-	if next == "" {
-		dst = append(dst, "null"...)
-	} else {
-		dst = appendText(dst, next)
-	}
-	return append(dst, '}')
+	return appendNext(dst, next)
 }
 
 // AccountLimit is one of an account's limits.
@@ -76,4 +70,15 @@ func AppendLimits(dst []byte, plan string, limits []AccountLimit) []byte {
 		dst = append(dst, '}')
 	}
 	return append(dst, "}}"...)
+}
+
+// appendNext ends a list, and says where its next page begins, "" for no more.
+func appendNext(dst []byte, next string) []byte {
+	dst = append(dst, `],"next":`...)
+	if next == "" {
+		dst = append(dst, "null"...)
+	} else {
+		dst = appendText(dst, next)
+	}
+	return append(dst, '}')
 }

@@ -37,13 +37,7 @@ func AppendShares(dst []byte, shares []ShareEntry, next string) []byte {
 	for i := range shares {
 		dst = appendShare(appendComma(dst), &shares[i])
 	}
-	dst = append(dst, `],"next":`...)
-	if next == "" {
-		dst = append(dst, "null"...)
-	} else {
-		dst = appendText(dst, next)
-	}
-	return append(dst, '}')
+	return appendNext(dst, next)
 }
 
 func appendShare(dst []byte, s *ShareEntry) []byte {
