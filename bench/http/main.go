@@ -14,25 +14,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"time"
 
 	"ql/bench/load"
 )
 
-func main() {
-	if code, ok := serveAsChild(os.Args[1:]); ok {
-		os.Exit(code)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
-}
+func main() { load.Main(run, serveAsChild) }
 
 // options say how much is measured.
 type options struct {

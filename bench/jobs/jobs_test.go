@@ -7,13 +7,11 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"ql/bench/load"
 )
 
 // TestMain lets the test's own binary be the process that is measured.
 func TestMain(m *testing.M) {
-	if code, ok := load.AsChild(os.Args[1:], nil); ok {
+	if code, ok := serveAsChild(os.Args[1:]); ok {
 		os.Exit(code)
 	}
 	os.Exit(m.Run())

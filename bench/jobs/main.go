@@ -14,8 +14,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,18 +22,10 @@ import (
 	"ql/bench/load"
 )
 
-func main() {
-	if code, ok := load.AsChild(os.Args[1:], nil); ok {
-		os.Exit(code)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
-}
+func main() { load.Main(run, serveAsChild) }
+
+// serveAsChild is what a process does that was started as a child.
+func serveAsChild(args []string) (code int, isChild bool) { return load.AsChild(args, nil) }
 
 // options say how much is measured.
 type options struct {

@@ -6,12 +6,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime/pprof"
 	"strconv"
@@ -21,6 +23,21 @@ import (
 
 // asQL is the first argument of a process that is the command ql.
 const asQL = "child-ql"
+
+// Main is the main function of a benchmark: the process is one of its children,
+// as AsChild has it, or runs it.
+func Main(run func(ctx context.Context, args []string, stdout, stderr io.Writer) error, asChild func(args []string) (code int, isChild bool)) {
+	if code, ok := asChild(os.Args[1:]); ok {
+		os.Exit(code)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
 
 // AsChild is what a process does that Start started of the program itself, and
 // reports whether it is one. Besides ql it may be one of others, by its first
