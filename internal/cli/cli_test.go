@@ -47,6 +47,32 @@ func (b *bench) run(t *testing.T, script string, args ...string) int {
 	return b.main(append([]string{"run", name, "--data", b.folder}, args...))
 }
 
+// operate runs a command on a data folder and returns all that it wrote.
+func (b *bench) operate(t *testing.T, data string, want int, args ...string) string {
+	t.Helper()
+	b.out.Reset()
+	b.err.Reset()
+	if code := b.main(append(args, "--data", data)); code != want {
+		t.Errorf("%v: got %d, %s%s", args, code, b.out.String(), b.err.String())
+	}
+	return b.out.String() + b.err.String()
+}
+
+// wantLines compares what a command wrote line by line, whatever the width of
+// its columns.
+func wantLines(t *testing.T, got string, want ...string) {
+	t.Helper()
+	lines := strings.Split(strings.TrimSpace(got), "\n")
+	if len(lines) != len(want) {
+		t.Fatalf("got\n%s", got)
+	}
+	for i, line := range lines {
+		if strings.Join(strings.Fields(line), " ") != want[i] {
+			t.Errorf("got %s, want %s", line, want[i])
+		}
+	}
+}
+
 func TestWaitsForReal(t *testing.T) {
 	b := newBench(t, strings.NewReader(""))
 	code := b.run(t, `EMIT LINE NOW() WAIT 90 MINUTES EMIT LINE NOW() WAIT UNTIL "2026-11-15T08:30:00Z" EMIT LINE "past"`)

@@ -40,38 +40,21 @@ func TestShareCommands(t *testing.T) {
 
 	run := func(want int, args ...string) string {
 		t.Helper()
-		b.out.Reset()
-		b.err.Reset()
-		if code := b.main(append(append([]string{"share"}, args...), "--data", data)); code != want {
-			t.Errorf("%v: got %d, %s%s", args, code, b.out.String(), b.err.String())
-		}
-		return b.out.String() + b.err.String()
-	}
-	wantLines := func(got string, want ...string) {
-		t.Helper()
-		lines := strings.Split(strings.TrimSpace(got), "\n")
-		if len(lines) != len(want) {
-			t.Fatalf("got\n%s", got)
-		}
-		for i, line := range lines {
-			if strings.Join(strings.Fields(line), " ") != want[i] {
-				t.Errorf("got %s, want %s", line, want[i])
-			}
-		}
+		return b.operate(t, data, want, append([]string{"share"}, args...)...)
 	}
 	const head = "LINK STATUS USED CREATED EXPIRES SIZE PATH"
-	wantLines(run(exitOK, "list", "ada"), head,
+	wantLines(t, run(exitOK, "list", "ada"), head,
 		"0200000000000000 used 1 of 1 2026-11-15T08:30:00Z 2026-11-15T09:30:00Z 5 /a.txt",
 		"192.0.2.1 2026-11-15T08:30:00Z 2026-11-15T08:30:01Z 5 curl/8",
 		"0100000000000000 open 0 of any 2026-11-15T08:30:00Z 2026-11-15T09:30:00Z 5 /a.txt")
-	wantLines(run(exitOK, "list", "ada", "--before", "0100000000000000"), head)
-	wantLines(run(exitOK, "revoke", "ada", "0100000000000000"), "0100000000000000 leads nowhere any more")
-	wantLines(run(exitOK, "list", "ada", "--before", "0200000000000000", "--limit", "1"), head,
+	wantLines(t, run(exitOK, "list", "ada", "--before", "0100000000000000"), head)
+	wantLines(t, run(exitOK, "revoke", "ada", "0100000000000000"), "0100000000000000 leads nowhere any more")
+	wantLines(t, run(exitOK, "list", "ada", "--before", "0200000000000000", "--limit", "1"), head,
 		"0100000000000000 revoked 0 of any 2026-11-15T08:30:00Z 2026-11-15T09:30:00Z 5 /a.txt")
 	if got := run(exitOK, "list", "ada", "--json"); !strings.Contains(got, `"times":1,"used":1,"created_at":"2026-11-15T08:30:00Z","expires_at":"2026-11-15T09:30:00Z","revoked_at":null,`+
 		`"receipts":[{"at":"2026-11-15T08:30:00Z","address":"192.0.2.1","agent":"curl/8","restarts":0,"sent":5,"finished_at":"2026-11-15T08:30:01Z"}]}`) {
 		t.Errorf("got %s", got)
 	}
-	wantLines(run(exitFailed, "revoke", "ada", "x"), `ql: the account has no link with the id "x"`)
-	wantLines(run(exitUsage, "list", "ada", "--limit", "0"), `ql: --limit: 0 is no number from 1 on`)
+	wantLines(t, run(exitFailed, "revoke", "ada", "x"), `ql: the account has no link with the id "x"`)
+	wantLines(t, run(exitUsage, "list", "ada", "--limit", "0"), `ql: --limit: 0 is no number from 1 on`)
 }

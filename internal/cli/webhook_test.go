@@ -53,33 +53,16 @@ func TestWebhookCommands(t *testing.T) {
 	b, data := withDeliveries(t)
 	run := func(want int, args ...string) string {
 		t.Helper()
-		b.out.Reset()
-		b.err.Reset()
-		if code := b.main(append(append([]string{"webhook"}, args...), "--data", data)); code != want {
-			t.Errorf("%v: got %d, %s%s", args, code, b.out.String(), b.err.String())
-		}
-		return b.out.String() + b.err.String()
+		return b.operate(t, data, want, append([]string{"webhook"}, args...)...)
 	}
-	wantLines := func(got string, want ...string) {
-		t.Helper()
-		lines := strings.Split(strings.TrimSpace(got), "\n")
-		if len(lines) != len(want) {
-			t.Fatalf("got\n%s", got)
-		}
-		for i, line := range lines {
-			if strings.Join(strings.Fields(line), " ") != want[i] {
-				t.Errorf("got %s, want %s", line, want[i])
-			}
-		}
-	}
-	wantLines(run(exitOK, "list", "ada"),
+	wantLines(t, run(exitOK, "list", "ada"),
 		"DELIVERY STATUS ATTEMPTS CREATED DUE URL",
 		"msg_2 pending 0 2026-11-15T08:30:00Z 2026-11-15T08:30:00Z https://example.com/hook",
 		"msg_1 exhausted 1 2026-11-15T08:30:00Z - https://example.com/hook")
-	wantLines(run(exitOK, "list", "ada", "--status", "exhausted", "--limit", "1"),
+	wantLines(t, run(exitOK, "list", "ada", "--status", "exhausted", "--limit", "1"),
 		"DELIVERY STATUS ATTEMPTS CREATED DUE URL",
 		"msg_1 exhausted 1 2026-11-15T08:30:00Z - https://example.com/hook")
-	wantLines(run(exitOK, "list", "ada", "--before", "msg_1"), "DELIVERY STATUS ATTEMPTS CREATED DUE URL")
+	wantLines(t, run(exitOK, "list", "ada", "--before", "msg_1"), "DELIVERY STATUS ATTEMPTS CREATED DUE URL")
 
 	shown := run(exitOK, "show", "msg_1")
 	if !strings.Contains(shown, "2026-11-15T08:30:01Z") || !strings.Contains(strings.Join(strings.Fields(shown), " "), "attempt 1 2026-11-15T08:30:00Z 1.5s 500 out of tea") {
@@ -91,13 +74,13 @@ func TestWebhookCommands(t *testing.T) {
 	}
 
 	b.now = b.now.Add(time.Hour)
-	wantLines(run(exitOK, "repeat", "msg_1"), "msg_1 is due: a running server sends it within 15 seconds")
+	wantLines(t, run(exitOK, "repeat", "msg_1"), "msg_1 is due: a running server sends it within 15 seconds")
 	if got := run(exitOK, "list", "ada", "--json"); !strings.Contains(got, `"url":"https://example.com/hook","status":"pending","attempts":1,"created_at":"2026-11-15T08:30:00Z","due_at":"2026-11-15T09:30:00Z"}]}`) {
 		t.Errorf("got %s", got)
 	}
 
-	wantLines(run(exitFailed, "show", "msg_3"), `ql: there is no webhook delivery "msg_3"`)
-	wantLines(run(exitFailed, "repeat", "msg_3"), `ql: there is no webhook delivery "msg_3"`)
-	wantLines(run(exitUsage, "list", "ada", "--status", "lost"), `ql: --status: there is no state "lost": a delivery is pending, delivered, stopped or exhausted`)
-	wantLines(run(exitUsage, "list", "ada", "--limit", "0"), `ql: --limit: 0 is no number from 1 on`)
+	wantLines(t, run(exitFailed, "show", "msg_3"), `ql: there is no webhook delivery "msg_3"`)
+	wantLines(t, run(exitFailed, "repeat", "msg_3"), `ql: there is no webhook delivery "msg_3"`)
+	wantLines(t, run(exitUsage, "list", "ada", "--status", "lost"), `ql: --status: there is no state "lost": a delivery is pending, delivered, stopped or exhausted`)
+	wantLines(t, run(exitUsage, "list", "ada", "--limit", "0"), `ql: --limit: 0 is no number from 1 on`)
 }
