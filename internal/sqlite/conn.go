@@ -192,9 +192,6 @@ func (c *Conn) LastInsertID() int64 { return lib.Xsqlite3_last_insert_rowid(c.tl
 // SetLastInsertID makes LastInsertID another until a row is inserted.
 func (c *Conn) SetLastInsertID(id int64) { lib.Xsqlite3_set_last_insert_rowid(c.tls, c.db, id) }
 
-// ClearLastInsertID makes LastInsertID 0 until a row is inserted.
-func (c *Conn) ClearLastInsertID() { lib.Xsqlite3_set_last_insert_rowid(c.tls, c.db, 0) }
-
 // Limit returns the bound with this SQLITE_LIMIT_ number.
 func (c *Conn) Limit(id int) int { return int(lib.Xsqlite3_limit(c.tls, c.db, int32(id), -1)) }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,12 +23,27 @@ type Info struct {
 
 // List returns the databases of the folder by their names.
 func (d *Databases) List() ([]Info, error) {
-	entries, err := os.ReadDir(d.options.Folder)
-	if err != nil && !os.IsNotExist(err) {
+	sizes, err := heldIn(d.options.Folder)
+	if err != nil {
 		return nil, err
 	}
 	var list []Info
+	for _, name := range slices.Sorted(maps.Keys(sizes)) {
+		list = append(list, Info{Name: name, Bytes: sizes[name]})
+	}
+	return list, nil
+}
+
+// heldIn returns how much each database of a folder holds, by its name.
+func heldIn(folder string) (map[string]int64, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil && !os.IsNotExist(err) {
+		return nil, err
+	}
+	sizes := map[string]int64{}
 	for _, e := range entries {
+		// A journal is there where a process was ended; until the database is
+		// opened, all of it may be pages to come.
 		name, ok := strings.CutSuffix(strings.TrimSuffix(e.Name(), journalEnding), fileEnding)
 		if !ok {
 			continue
@@ -39,13 +55,9 @@ func (d *Databases) List() ([]Info, error) {
 		if err != nil {
 			return nil, err
 		}
-		i, found := slices.BinarySearchFunc(list, name, func(i Info, name string) int { return strings.Compare(i.Name, name) })
-		if !found {
-			list = slices.Insert(list, i, Info{Name: name})
-		}
-		list[i].Bytes += info.Size()
+		sizes[name] += info.Size()
 	}
-	return list, nil
+	return sizes, nil
 }
 
 // Size returns how much a database holds.

@@ -77,7 +77,7 @@ func (r *reader) next() (bool, error) {
 // changes runs a statement without rows.
 func (r *reader) changes() (value.Value, error) {
 	db := r.conn.db
-	db.ClearLastInsertID()
+	db.SetLastInsertID(0)
 	before := db.TotalChanges()
 	if _, err := r.next(); err != nil {
 		return value.Null, err

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
-	"strings"
 	"sync"
 
 	"ql/lang/value"
@@ -53,28 +51,13 @@ func (t *tally) measure() error {
 	if t.sizes != nil {
 		return nil
 	}
-	sizes := map[string]int64{}
-	entries, err := os.ReadDir(t.folder)
-	if err != nil && !os.IsNotExist(err) {
+	sizes, err := heldIn(t.folder)
+	if err != nil {
 		return err
 	}
 	total := int64(0)
-	for _, e := range entries {
-		// A journal is there where a process was ended; until the database is
-		// opened, all of it may be pages to come.
-		name, ok := strings.CutSuffix(strings.TrimSuffix(e.Name(), journalEnding), fileEnding)
-		if !ok {
-			continue
-		}
-		info, err := e.Info()
-		if os.IsNotExist(err) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		sizes[name] += info.Size()
-		total += info.Size()
+	for _, size := range sizes {
+		total += size
 	}
 	t.sizes = sizes
 	t.room.Note(total)
