@@ -1,9 +1,11 @@
 // Package job holds what an execution of a script is to the service: its id,
-// its states and the ways between them, and the record that is kept of it. It
-// declares the Store that keeps records, and offers the Recorder, by which
-// synchronous runs are recorded without waiting for the disk.
+// its states and the ways between them, the record that is kept of it, and what
+// is stored of one that goes on later. It declares the Store that keeps records
+// and the Queue that keeps jobs which outlive a process, and offers the
+// Recorder, by which synchronous runs are recorded without waiting for the disk.
 //
-// Running scripts is the business of internal/engine.
+// Running scripts is the business of internal/engine, and running jobs that of
+// internal/worker.
 package job
 
 import "slices"

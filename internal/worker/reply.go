@@ -125,26 +125,3 @@ func (r *Reply) tell(ctx context.Context, run *engine.Run) (engine.Told, error) 
 	}
 	return run.Answer(ctx, r.Fields)
 }
-
-// Cancel stops a job. It returns the state that the job has then: a finished
-// one stays as it is, and one that runs stops soon.
-func (w *Worker) Cancel(ctx context.Context, id job.ID) (job.State, error) {
-	state, did, err := w.o.Queue.Cancel(ctx, id, w.o.Clock(), nil, job.NewDelivery())
-	if err != nil {
-		return "", err
-	}
-	if did {
-		w.notify(id)
-		w.o.Ended(job.Cancelled, 0)
-		w.o.Wake()
-	}
-	if state == job.Running {
-		w.mu.Lock()
-		l := w.lives[id]
-		w.mu.Unlock()
-		if l != nil {
-			l.cancel(errStopped)
-		}
-	}
-	return state, nil
-}
