@@ -58,10 +58,11 @@ func newToken() string {
 }
 
 // ParseToken returns the hash of a token, or of a cookie. A text that is none
-// is like one that nobody knows.
+// is like one that nobody knows. The length is that of the text, since decoding
+// base64 passes over line breaks.
 func ParseToken(text string) (Hash, bool) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(b) != tokenBytes {
+	if err != nil || len(b) != tokenBytes || len(text) != base64.RawURLEncoding.EncodedLen(tokenBytes) {
 		return Hash{}, false
 	}
 	return sha256.Sum256([]byte(text)), true

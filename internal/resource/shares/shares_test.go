@@ -160,6 +160,7 @@ func FuzzParseToken(f *testing.F) {
 	f.Add(newToken())
 	f.Add("")
 	f.Add(strings.Repeat("_", 43))
+	f.Add(strings.Repeat("0", 13) + "\r" + strings.Repeat("0", 30))
 	f.Fuzz(func(t *testing.T, text string) {
 		if _, ok := ParseToken(text); ok && (len(text) != 43 || strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") != "") {
 			t.Errorf("%q is taken for a token", text)
