@@ -55,6 +55,17 @@ func (q watched) Accept(ctx context.Context, t *job.Task, until time.Time) (job.
 	return l, earlier, err
 }
 
+// AcceptEnded implements job.Queue.
+func (q watched) AcceptEnded(ctx context.Context, t *job.Task, e *job.End) (job.ID, error) {
+	earlier, err := q.Queue.AcceptEnded(ctx, t, e)
+	if m := q.in.find(e.ID.String()); m != nil && err == nil {
+		m.accepted = time.Now()
+		m.complete = m.accepted
+		close(m.done)
+	}
+	return earlier, err
+}
+
 // Finish implements job.Queue.
 func (q watched) Finish(ctx context.Context, l job.Lease, e *job.End) error {
 	err := q.Queue.Finish(ctx, l, e)
@@ -230,7 +241,8 @@ func measureInside(ctx context.Context, o *options, all *figures) (err error) {
 		}
 		p := progress{clients: n}
 		for _, m := range list {
-			p.running, p.complete = append(p.running, m.running.Sub(m.accepted)), append(p.complete, m.complete.Sub(m.accepted))
+			// What ran before it was accepted did not wait.
+			p.running, p.complete = append(p.running, max(m.running.Sub(m.accepted), 0)), append(p.complete, m.complete.Sub(m.accepted))
 		}
 		slices.Sort(p.running)
 		slices.Sort(p.complete)

@@ -165,27 +165,40 @@ func NewGate(o GateOptions) *Gate {
 	return &Gate{o: o.withDefaults(), accounts: map[int64]*account{}}
 }
 
+// TryEnter takes a slot and memory where nobody has to wait for them; nil where
+// somebody has.
+func (g *Gate) TryEnter(ask Ask) *Ticket {
+	ask.Memory = g.bounded(ask.Memory)
+	g.mu.Lock()
+	defer g.unlock()
+	a := g.arrive(ask)
+	t := g.tryEnter(a, ask.Memory)
+	if t == nil {
+		g.drop(a)
+	}
+	return t
+}
+
+// bounded is how much of the memory asked for can be given: no amount of waiting
+// could give more.
+func (g *Gate) bounded(memory int64) int64 {
+	if g.o.Memory > 0 {
+		memory = min(memory, g.o.Memory)
+	}
+	return max(0, memory)
+}
+
 // Enter waits for a slot and memory. The error is a *Refused, or that of ctx.
 func (g *Gate) Enter(ctx context.Context, ask Ask) (*Ticket, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	ask.Memory = max(0, ask.Memory)
-	if g.o.Memory > 0 { // no amount of waiting could give more
-		ask.Memory = min(ask.Memory, g.o.Memory)
-	}
+	ask.Memory = g.bounded(ask.Memory)
 	g.mu.Lock()
-	g.note(ask.Account)
-	a := g.account(ask.Account)
-	if a.most != ask.Most { // the account's plan has changed
-		a.most = ask.Most
-		g.place(a)
-		g.dispatch()
-	}
-	if g.o.Lifted || g.turn == nil && g.hasSlot(a, false) && g.mayEnter(a) && g.hasMemory(ask.Memory) && g.withinMemory(a, ask.Memory) {
-		g.enter(a, ask.Memory)
+	a := g.arrive(ask)
+	if t := g.tryEnter(a, ask.Memory); t != nil {
 		g.unlock()
-		return &Ticket{gate: g, account: a, memory: ask.Memory, slot: true}, nil
+		return t, nil
 	}
 	if err := g.tooLong(a); err != nil {
 		g.drop(a)
@@ -264,6 +277,28 @@ func (g *Gate) unlock() {
 }
 
 // The rest is done under the lock.
+
+// arrive returns the account of a call.
+func (g *Gate) arrive(ask Ask) *account {
+	g.note(ask.Account)
+	a := g.account(ask.Account)
+	if a.most != ask.Most { // the account's plan has changed
+		a.most = ask.Most
+		g.place(a)
+		g.dispatch()
+	}
+	return a
+}
+
+// tryEnter lets a call of an account in where nobody waits, it least of all; nil
+// otherwise.
+func (g *Gate) tryEnter(a *account, memory int64) *Ticket {
+	if !g.o.Lifted && (g.turn != nil || !g.hasSlot(a, false) || !g.mayEnter(a) || !g.hasMemory(memory) || !g.withinMemory(a, memory)) {
+		return nil
+	}
+	g.enter(a, memory)
+	return &Ticket{gate: g, account: a, memory: memory, slot: true}
+}
 
 // account returns the account's state, which lasts while anything of it runs,
 // waits or holds memory.

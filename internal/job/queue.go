@@ -174,6 +174,11 @@ type Queue interface {
 	// then as earlier, and ErrOtherBody for another request; nothing is stored
 	// then. An account that is not there is account.ErrNotFound.
 	Accept(ctx context.Context, t *Task, until time.Time) (l Lease, earlier ID, err error)
+	// AcceptEnded stores a new job that has come to its end already, having changed
+	// nothing on its way; of the task only its webhook and key count. It is to the
+	// job's record, to what is counted and to who is told as if it had been accepted
+	// and finished. Keys and errors are as of Accept.
+	AcceptEnded(ctx context.Context, t *Task, e *End) (earlier ID, err error)
 	// Adopt stores a job that ran synchronously and stands now. Its key is none of
 	// Adopt's business: it was reserved before.
 	Adopt(ctx context.Context, t *Task, s *Standing) (Lease, error)

@@ -53,6 +53,12 @@ type attempt struct {
 	stopping     bool
 	webhook      bool // its end is to be told
 	stands       bool // it was stored to go on later
+
+	// Of one that runs ahead of its job's acceptance: what is to be accepted, nil
+	// once it is; who is told; and why it was not.
+	ahead   *Submission
+	told    chan acceptance
+	refused error
 }
 
 func (a *attempt) seal(kind string, plain []byte) ([]byte, error) {
@@ -67,16 +73,18 @@ func (a *attempt) open(kind string, sealed []byte) ([]byte, error) {
 func (w *Worker) run(a *attempt) {
 	ctx, cancel := context.WithCancelCause(w.ctx)
 	defer cancel(nil)
-	a.live = &live{lease: a.lease, cancel: cancel, changed: make(chan struct{}), done: make(chan struct{}), last: time.Now()}
-	w.mu.Lock()
-	w.lives[a.lease.ID] = a.live
-	w.mu.Unlock()
-	w.notify(a.lease.ID)
+	a.live = &live{cancel: cancel, changed: make(chan struct{}), done: make(chan struct{}), last: time.Now()}
+	if a.isStored() {
+		a.publish()
+	}
 	err := a.guarded(ctx)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause // whatever it looked like where it was cut off
 	}
-	if err != nil {
+	switch {
+	case !a.isStored():
+		a.refuse(err)
+	case err != nil:
 		a.settle(ctx, err)
 	}
 	close(a.live.done)
@@ -90,6 +98,16 @@ func (w *Worker) run(a *attempt) {
 	if err != nil || a.stands {
 		w.nudge() // it may be due before anything else
 	}
+}
+
+// publish lets others see the attempt, and cut it off.
+func (a *attempt) publish() {
+	w := a.w
+	a.live.lease = a.lease
+	w.mu.Lock()
+	w.lives[a.lease.ID] = a.live
+	w.mu.Unlock()
+	w.notify(a.lease.ID)
 }
 
 // guarded is drive; a panic is an error.
@@ -138,7 +156,7 @@ func (a *attempt) drive(ctx context.Context) error {
 	if a.machine == nil {
 		a.machine = a.x.Machine(a.program)
 	}
-	a.x.Pace = &pace{Ticket: ticket, live: a.live, machine: a.machine}
+	a.x.Pace = &pace{Ticket: ticket, attempt: a}
 	a.journal = newJournal(a)
 	if len(a.parts) > 0 {
 		if err := a.journal.recover(engine.WithPace(ctx, a.x.Pace), a.parts, a.x.Databases()); err != nil {
@@ -154,13 +172,26 @@ func (a *attempt) drive(ctx context.Context) error {
 	}
 	out, err := run.Continue(ctx)
 	ticket.Leave() // what is left to do waits for the disk
+	if a.refused != nil {
+		return a.refused
+	}
 	return a.end(ctx, run, out, err)
 }
 
-// enter waits for the account's turn, however long it takes.
+// enter waits for the account's turn, however long it takes. A job that runs
+// ahead is accepted where that is not soon.
 func (a *attempt) enter(ctx context.Context) (*admit.Ticket, error) {
+	ask := admit.Ask{Account: int64(a.lease.Account), Most: a.limits.Concurrent, Memory: a.limits.Memory}
+	if !a.isStored() {
+		if t := a.enterAhead(ctx, ask); t != nil {
+			return t, nil
+		}
+		if err := a.accept(ctx, nil); err != nil {
+			return nil, err
+		}
+	}
 	for {
-		t, err := a.w.o.Gate.Enter(ctx, admit.Ask{Account: int64(a.lease.Account), Most: a.limits.Concurrent, Memory: a.limits.Memory})
+		t, err := a.w.o.Gate.Enter(ctx, ask)
 		var refused *admit.Refused
 		if !errors.As(err, &refused) {
 			return t, err
@@ -407,7 +438,7 @@ func (a *attempt) finish(ctx context.Context, state job.State, failure *wire.Err
 	e.Record.Summary = *a.job
 	e.State, e.Finished = state, a.w.o.Clock()
 	execution.Record(&e.Record, a.machine, failure)
-	if err := a.commit(ctx, func(ctx context.Context) error { return a.w.o.Queue.Finish(ctx, a.lease, e) }); err != nil {
+	if err := a.store(ctx, e); err != nil {
 		return err
 	}
 	a.w.o.Ended(state, e.Ran)
@@ -422,6 +453,16 @@ func (a *attempt) finish(ctx context.Context, state job.State, failure *wire.Err
 		a.forget(context.WithoutCancel(ctx), a.journal.reset(), upTo)
 	}
 	return nil
+}
+
+// store stores the end of a job, and the job with it where it ran ahead.
+func (a *attempt) store(ctx context.Context, e *job.End) error {
+	if !a.isStored() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
+		defer cancel()
+		return a.accept(ctx, e)
+	}
+	return a.commit(ctx, func(ctx context.Context) error { return a.w.o.Queue.Finish(ctx, a.lease, e) })
 }
 
 // commitTime is how long the end of an attempt may take to be stored.

@@ -260,6 +260,12 @@ func (j *journal) touch(ctx context.Context, database string) error {
 // show is looked at.
 func (j *journal) Before(ctx context.Context, r *engine.Run) error {
 	a := j.attempt
+	if !a.isStored() && !mayRunAhead(r.Machine().Effect().Kind) {
+		a.x.Pace.Rest()
+		if err := a.accept(ctx, nil); err != nil {
+			return err
+		}
+	}
 	switch {
 	case j.failed != nil:
 		return j.failed

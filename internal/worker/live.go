@@ -65,16 +65,23 @@ func (l *live) isStale(m *vm.Machine) bool {
 	return time.Since(l.last) >= showEvery
 }
 
-// pace is that of a job under way: where it has its turn it can be looked at.
+// pace is that of a job under way: where it has its turn it can be looked at, and
+// one that has run ahead for long enough is accepted.
 type pace struct {
 	*admit.Ticket
-	live    *live
-	machine *vm.Machine
+	attempt *attempt
 }
 
 // Turn implements engine.Pace.
 func (p *pace) Turn(ctx context.Context) error {
-	p.live.show(p.machine, false)
+	a := p.attempt
+	if !a.isStored() && time.Since(a.began) > aheadFor {
+		p.Rest()
+		if err := a.accept(ctx, nil); err != nil {
+			a.live.cancel(err)
+		}
+	}
+	a.live.show(a.machine, false)
 	return p.Ticket.Turn(ctx)
 }
 

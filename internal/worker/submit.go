@@ -43,17 +43,27 @@ func (w *Worker) task(s *Submission, now time.Time) (*job.Task, error) {
 	return t, nil
 }
 
+// store puts a submission into the queue, Accepted or Running.
+func (w *Worker) store(ctx context.Context, s *Submission, state job.State) (job.Lease, job.ID, error) {
+	now := w.o.Clock()
+	task, err := w.task(s, now)
+	if err != nil {
+		return job.Lease{}, job.ID{}, err
+	}
+	task.State = state
+	lease, earlier, err := w.o.Queue.Accept(ctx, task, now.Add(w.o.Lease))
+	if err == nil && task.Code != nil && earlier == (job.ID{}) {
+		w.programs.keep(s.Program.Hash, known{s.Program, now})
+	}
+	return lease, earlier, err
+}
+
 // Submit accepts a job: when it returns, the job is on the disk, and is run
-// sooner or later. Where the submission's key was used before, nothing is
+// sooner or later, or has run. Where the submission's key was used before, nothing is
 // accepted and the job of then is returned.
 func (w *Worker) Submit(ctx context.Context, s Submission) (earlier job.ID, err error) {
 	if w.draining.Load() {
 		return job.ID{}, ErrStopping
-	}
-	now := w.o.Clock()
-	task, err := w.task(&s, now)
-	if err != nil {
-		return job.ID{}, err
 	}
 	w.mu.Lock()
 	line := w.lines.line(s.Account.ID, s.Limits.Concurrent)
@@ -68,39 +78,31 @@ func (w *Worker) Submit(ctx context.Context, s Submission) (earlier job.ID, err 
 	}
 	w.mu.Unlock()
 
-	task.State = job.Accepted
-	if atOnce {
-		task.State = job.Running
-	}
-	lease, earlier, err := w.o.Queue.Accept(ctx, task, now.Add(w.o.Lease))
-	if err == nil && task.Code != nil && earlier == (job.ID{}) {
-		w.programs.keep(s.Program.Hash, known{s.Program, now})
-	}
-	accepted := err == nil && earlier == (job.ID{})
-	summary := task.Summary
+	summary := s.Summary
 	summary.State = job.Running
 	a := &attempt{
-		w: w, lease: lease, from: job.Accepted, job: &summary, account: s.Account, limits: s.Limits,
+		w: w, lease: job.Lease{ID: summary.ID, Account: summary.Account}, from: job.Accepted, job: &summary, account: s.Account, limits: s.Limits,
 		spec: s.Spec, program: s.Program, loaded: true, webhook: s.Webhook != "",
 	}
-	if !atOnce {
-		w.mu.Lock()
-		line.coming--
-		if accepted {
-			due := job.Due{Lease: lease, State: job.Accepted, At: task.Created.Truncate(time.Microsecond)}
-			w.lines.add(line, place{Due: due, accepted: a})
-		}
-		w.lines.drop(line)
-		w.mu.Unlock()
-	}
-	switch {
-	case atOnce && accepted:
+	if atOnce {
+		a.ahead, a.told = &s, make(chan acceptance, 1)
 		w.begin(s.Account.ID, func() { w.run(a) })
-	case atOnce:
-		w.begin(s.Account.ID, func() {})
-	default:
-		w.dispatch()
+		told := <-a.told
+		if errors.Is(told.err, errRepeated) {
+			return told.earlier, nil
+		}
+		return job.ID{}, told.err
 	}
+	lease, earlier, err := w.store(ctx, &s, job.Accepted)
+	w.mu.Lock()
+	line.coming--
+	if err == nil && earlier == (job.ID{}) {
+		due := job.Due{Lease: lease, State: job.Accepted, At: summary.Created.Truncate(time.Microsecond)}
+		w.lines.add(line, place{Due: due, accepted: a})
+	}
+	w.lines.drop(line)
+	w.mu.Unlock()
+	w.dispatch()
 	return earlier, err
 }
 

@@ -112,9 +112,14 @@ func fill(b *testing.B, s *Store, a account.ID, n int) {
 	}
 }
 
-// BenchmarkDurableJob accepts and finishes jobs, as a worker does with short
-// ones, beside finished ones: with QL_PROMISES=1 beside a million, too.
-func BenchmarkDurableJob(b *testing.B) {
+// BenchmarkDurableJob accepts and finishes jobs, as a worker does with those that
+// have effects, beside finished ones: with QL_PROMISES=1 beside a million, too.
+func BenchmarkDurableJob(b *testing.B) { benchmarkJobs(b, durableJob) }
+
+// BenchmarkEndedJob accepts jobs with their ends.
+func BenchmarkEndedJob(b *testing.B) { benchmarkJobs(b, endedJob) }
+
+func benchmarkJobs(b *testing.B, one func(context.Context, *Store, account.ID) error) {
 	sizes := []int{1_000}
 	if os.Getenv("QL_PROMISES") != "" {
 		sizes = append(sizes, 1_000_000)
@@ -133,7 +138,7 @@ func BenchmarkDurableJob(b *testing.B) {
 				for range runs {
 					group.Go(func() {
 						for left.Add(-1) >= 0 {
-							if err := durableJob(b.Context(), s.Queue(), id); err != nil {
+							if err := one(b.Context(), s, id); err != nil {
 								b.Error(err)
 							}
 						}
@@ -148,17 +153,28 @@ func BenchmarkDurableJob(b *testing.B) {
 	}
 }
 
-func durableJob(ctx context.Context, q Queue, a account.ID) error {
-	now := time.Now()
-	task := &job.Task{
-		Summary: job.Summary{ID: job.NewID(), Account: a, State: job.Running, Mode: job.Async, Convention: job.JSON, Credential: job.ByKey, Created: now},
-		Program: [32]byte{1}, Spec: make([]byte, 300),
-	}
-	l, _, err := q.Accept(ctx, task, now.Add(time.Minute))
+func durableJob(ctx context.Context, s *Store, a account.ID) error {
+	e := endOf(s, a)
+	task := &job.Task{Summary: e.Summary, Program: [32]byte{1}, Spec: make([]byte, 300)}
+	task.State = job.Running
+	l, _, err := s.Queue().Accept(ctx, task, e.Created.Add(time.Minute))
 	if err != nil {
 		return err
 	}
-	end := &job.End{Record: job.Record{Summary: task.Summary, Result: []byte("hello"), Trace: []byte(`[{"step":"EMIT"}]`)}}
-	end.State, end.Finished = job.Complete, now
-	return q.Finish(ctx, l, end)
+	return s.Queue().Finish(ctx, l, e)
+}
+
+func endedJob(ctx context.Context, s *Store, a account.ID) error {
+	_, err := s.Queue().AcceptEnded(ctx, &job.Task{}, endOf(s, a))
+	return err
+}
+
+func endOf(s *Store, a account.ID) *job.End {
+	now := time.Now()
+	return &job.End{Record: job.Record{
+		Summary: job.Summary{
+			ID: s.NewID(), Account: a, State: job.Complete, Mode: job.Async, Convention: job.JSON, Credential: job.ByKey, Created: now, Finished: now,
+		},
+		Result: []byte("hello"), Trace: []byte(`[{"step":"EMIT"}]`),
+	}}
 }

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"bytes"
 	"context"
+	"errors"
 	"time"
 
 	"ql/internal/account"
@@ -35,6 +36,37 @@ func (q Queue) Accept(ctx context.Context, task *job.Task, until time.Time) (l j
 	})
 	return l, earlier, orphaned(err)
 }
+
+// AcceptEnded implements job.Queue.
+func (q Queue) AcceptEnded(ctx context.Context, task *job.Task, e *job.End) (earlier job.ID, err error) {
+	err = q.store.write(ctx, func(t tx) (err error) {
+		if task.Key != nil {
+			if earlier, err = t.reserve(e.Account, *task.Key, e.ID, e.Created); err != nil || earlier != (job.ID{}) {
+				return err
+			}
+		}
+		s, err := t.conn.statement(t.ctx, insertEnded)
+		if err != nil {
+			return err
+		}
+		defer s.Reset()
+		if err := errors.Join(
+			bindRecord(s, 0, &e.Record, t.conn.ids),
+			s.BindInt(insertParams+1, e.Ran.Microseconds()),
+			bind(s, insertParams+2, optional(task.Webhook)),
+			drain(t.ctx, s),
+		); err != nil {
+			return err
+		}
+		if err := t.useOne(e.Account, e.Finished, e.Ran); err != nil {
+			return err
+		}
+		return t.tell(job.Lease{ID: e.ID, Account: e.Account}, task.Webhook, e.Delivery, e.Finished)
+	})
+	return earlier, orphaned(err)
+}
+
+const insertEnded = "INSERT INTO jobs (" + insertColumns + ", ran, webhook, attempt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)"
 
 // orphaned tells of the account that a row was to belong to.
 func orphaned(err error) error {

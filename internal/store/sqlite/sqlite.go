@@ -38,16 +38,12 @@ type Options struct {
 	Own bool
 
 	Readers int           // connections that read; twice the cores
-	Queue   int           // writes that may wait; 4096
 	Busy    time.Duration // how long another process is waited for; 5 seconds
 }
 
 func (o Options) withDefaults() Options {
 	if o.Readers <= 0 {
 		o.Readers = 2 * runtime.GOMAXPROCS(0)
-	}
-	if o.Queue <= 0 {
-		o.Queue = 4096
 	}
 	if o.Busy <= 0 {
 		o.Busy = 5 * time.Second
@@ -98,7 +94,7 @@ func open(ctx context.Context, o Options, steps []migrate.Step) (_ *Store, err e
 		return nil, errors.Join(err, c.close(), s.unlock())
 	}
 	s.recent = recent{marks: marks, byName: map[string]account.Account{}}
-	s.writer = newWriter(c, o.Queue)
+	s.writer = newWriter(c)
 	s.readers = newReaders(o.Readers, func(ctx context.Context) (*conn, error) {
 		c, err := connect(ctx, path, o.Busy, false)
 		if err == nil {
@@ -169,7 +165,7 @@ type Stats struct {
 
 // Stats returns the numbers since the store was opened.
 func (s *Store) Stats() Stats {
-	return Stats{Writes: s.writer.writes.Load(), Commits: s.writer.commits.Load(), Waiting: len(s.writer.queue)}
+	return Stats{Writes: s.writer.writes.Load(), Commits: s.writer.commits.Load(), Waiting: s.writer.waiting()}
 }
 
 func (s *Store) unlock() error {

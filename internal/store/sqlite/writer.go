@@ -13,17 +13,18 @@ import (
 // maxBatch is how many writes share one commit at most.
 const maxBatch = 512
 
-// writer owns the one connection that writes. Writes that come while a commit
-// is on its way to the disk share the next one, and a failing one undoes nothing
-// but itself.
+// writer owns the one connection that writes. Who finds it free makes its change
+// itself; writes that come meanwhile share the next commit, which one of them
+// leads, and a failing one undoes nothing but itself. Nobody has to be woken to
+// write alone.
 type writer struct {
-	conn    *conn
-	queue   chan *write
-	stopped chan struct{}
+	conn *conn
 
-	mu      sync.RWMutex
-	closed  bool           // guarded by mu
-	senders sync.WaitGroup // those between mu and queue
+	mu     sync.Mutex
+	led    bool          // somebody has the connection
+	queue  []*write      // that wait for it
+	closed bool          // no more are taken
+	free   chan struct{} // made by close, closed when nobody has the connection
 
 	writes, commits atomic.Int64
 }
@@ -31,29 +32,28 @@ type writer struct {
 // write is a change that waits for its commit.
 type write struct {
 	do    func(tx) error
-	state atomic.Int32
+	state writeState // guarded by the writer's mu until it has begun
 	err   error
-	done  chan struct{}
+	woken chan struct{} // gets a value when it is done, or is to lead
 }
 
-// The states of a write. Only one of its submitter and the writer takes it out
-// of the first: what the writer has begun is waited for.
+type writeState uint8
+
 const (
-	isWaiting = iota
+	isWaiting writeState = iota
 	isBegun
+	isLeader
 	isAbandoned
 )
 
 func (w *write) finish(err error) {
 	w.err = err
-	close(w.done)
+	if w.woken != nil && w.state != isLeader {
+		w.woken <- struct{}{}
+	}
 }
 
-func newWriter(c *conn, queue int) *writer {
-	w := &writer{conn: c, queue: make(chan *write, queue), stopped: make(chan struct{})}
-	go w.run()
-	return w
-}
+func newWriter(c *conn) *writer { return &writer{conn: c} }
 
 // write makes a change and returns when it is on the disk. Where ctx ends
 // first, nothing was changed. The change may be run more than once, each time
@@ -62,78 +62,109 @@ func (w *writer) write(ctx context.Context, do func(tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	w.mu.RLock()
+	change := &write{do: do}
+	w.mu.Lock()
 	if w.closed {
-		w.mu.RUnlock()
+		w.mu.Unlock()
 		return ErrClosed
 	}
-	w.senders.Add(1)
-	w.mu.RUnlock()
-
-	change := &write{do: do, done: make(chan struct{})}
-	select {
-	case w.queue <- change:
-		w.senders.Done()
-	case <-ctx.Done():
-		w.senders.Done()
-		return ctx.Err()
+	if !w.led {
+		w.led, change.state = true, isLeader
+		w.mu.Unlock()
+		w.lead(change)
+		return change.err
 	}
+	change.woken = make(chan struct{}, 1)
+	w.queue = append(w.queue, change)
+	w.mu.Unlock()
+
 	select {
-	case <-change.done:
+	case <-change.woken:
 	case <-ctx.Done():
-		if change.state.CompareAndSwap(isWaiting, isAbandoned) {
+		w.mu.Lock()
+		if change.state == isWaiting {
+			change.state = isAbandoned
+			w.mu.Unlock()
 			return ctx.Err()
 		}
-		<-change.done
+		w.mu.Unlock()
+		<-change.woken // what has begun is waited for
+	}
+	if change.state == isLeader {
+		w.lead(change)
 	}
 	return change.err
+}
+
+// lead makes a change, with those that wait by then, and lets the next lead.
+func (w *writer) lead(change *write) {
+	w.mu.Lock()
+	batch := []*write{change}
+	for len(batch) < maxBatch {
+		next := w.next(isBegun)
+		if next == nil {
+			break
+		}
+		batch = append(batch, next)
+	}
+	w.mu.Unlock()
+	w.perform(batch)
+
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if next := w.next(isLeader); next != nil {
+		next.woken <- struct{}{}
+		return
+	}
+	w.led = false
+	if w.free != nil {
+		close(w.free)
+	}
+}
+
+// next takes out the write that waited longest, for what it is to be; nil where
+// there is none.
+func (w *writer) next(state writeState) *write {
+	for len(w.queue) > 0 {
+		c := w.queue[0]
+		w.queue[0] = nil
+		w.queue = w.queue[1:]
+		if c.state == isWaiting {
+			c.state = state
+			return c
+		}
+	}
+	w.queue = nil
+	return nil
+}
+
+// waiting returns how many writes wait.
+func (w *writer) waiting() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.queue)
 }
 
 // close waits for all writes that were accepted, and closes the connection.
 func (w *writer) close() error {
 	w.mu.Lock()
 	first := !w.closed
-	w.closed = true
-	w.mu.Unlock()
-	if !first {
-		<-w.stopped
-		return nil
-	}
-	w.senders.Wait()
-	close(w.queue)
-	<-w.stopped
-	return w.conn.close()
-}
-
-func (w *writer) run() {
-	defer close(w.stopped)
-	var batch []*write
-	for first := range w.queue {
-		batch = w.collect(append(batch[:0], first))
-		w.perform(batch)
-		clear(batch)
-	}
-}
-
-// collect adds the writes that wait already.
-func (w *writer) collect(batch []*write) []*write {
-	for len(batch) < maxBatch {
-		select {
-		case next, ok := <-w.queue:
-			if !ok {
-				return batch
-			}
-			batch = append(batch, next)
-		default:
-			return batch
+	if first {
+		w.closed, w.free = true, make(chan struct{})
+		if !w.led {
+			close(w.free)
 		}
 	}
-	return batch
+	w.mu.Unlock()
+	<-w.free
+	if !first {
+		return nil
+	}
+	return w.conn.close()
 }
 
 // perform runs writes in as few commits as can be.
 func (w *writer) perform(batch []*write) {
-	batch = slices.DeleteFunc(batch, func(c *write) bool { return !c.state.CompareAndSwap(isWaiting, isBegun) })
 	savepoints := false
 	for len(batch) > 0 {
 		r := w.attempt(batch, savepoints)

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -183,17 +184,14 @@ func TestFailuresInABatch(t *testing.T) {
 }
 
 func TestContextsOfWrites(t *testing.T) {
-	s := openNotes(t, Options{Queue: 2})
+	s := openNotes(t, Options{})
 	release := hold(t, s)
 	ctx, cancel := context.WithCancel(t.Context())
-	queued := submit(s, ctx, note("queued"))[0]
+	first := submit(s, ctx, note("first"))[0] // the next to lead
 	other := submit(s, t.Context(), note("other"))[0]
-
-	// The queue is full: this one waits for a place in it.
-	outside := make(pending, 1)
-	go func() { outside <- s.write(ctx, note("outside")) }()
+	last := submit(s, ctx, note("last"))[0]
 	cancel()
-	for name, outcome := range map[string]pending{"queued": queued, "outside": outside} {
+	for name, outcome := range map[string]pending{"first": first, "last": last} {
 		if err := <-outcome; !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -214,6 +212,44 @@ func TestContextsOfWrites(t *testing.T) {
 	}
 	if got := notes(t, s); !slices.Equal(got, []string{"other", "begun"}) {
 		t.Errorf("the store holds %v", got)
+	}
+}
+
+// TestCrowdOfWrites has many write at once, and some give up: what is told to be
+// done is done once, and the rest not at all.
+func TestCrowdOfWrites(t *testing.T) {
+	s := openNotes(t, Options{})
+	const writers, each = 16, 50
+	var mu sync.Mutex
+	var want []string
+	var group sync.WaitGroup
+	for w := range writers {
+		group.Go(func() {
+			for i := range each {
+				ctx, cancel := context.WithCancel(t.Context())
+				if i%3 == 0 {
+					go cancel()
+				}
+				text := fmt.Sprintf("%02d-%02d", w, i)
+				err := s.write(ctx, note(text))
+				cancel()
+				switch {
+				case err == nil:
+					mu.Lock()
+					want = append(want, text)
+					mu.Unlock()
+				case !errors.Is(err, context.Canceled):
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	got := notes(t, s)
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" || len(want) < writers*each/2 {
+		t.Errorf("%d writes were done: %s", len(want), diff)
 	}
 }
 
@@ -252,8 +288,8 @@ func TestCloseWaitsForWrites(t *testing.T) {
 }
 
 func isClosed(s *Store) bool {
-	s.writer.mu.RLock()
-	defer s.writer.mu.RUnlock()
+	s.writer.mu.Lock()
+	defer s.writer.mu.Unlock()
 	return s.writer.closed
 }
 

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"ql/internal/account"
+	"ql/internal/account/usage"
 	"ql/internal/job"
 	"ql/internal/webhook"
 )
@@ -373,6 +375,74 @@ func testQueueFinish(t *testing.T, s Stores) {
 	e.Delivery = "msg-100"
 	must(t, s.Queue.Finish(t.Context(), h.lease, e))
 	wantFinished(t, s, h.lease.Seq, e.Record)
+}
+
+// testQueueAcceptEnded accepts jobs that have ended already.
+func testQueueAcceptEnded(t *testing.T, s Stores) {
+	a := create(t, s.Accounts, person("ada"))
+	for n, state := range []job.State{job.Complete, job.Failed, job.Declined} {
+		one := task(a.ID, n)
+		e := end(one, state)
+		if n == 0 {
+			one.Webhook = ""
+			e.Result, e.Trace, e.Error, e.Response = []byte{}, nil, nil, nil
+		}
+		earlier, err := s.Queue.AcceptEnded(t.Context(), one, e)
+		must(t, err)
+		same(t, "an earlier job", earlier, job.ID{})
+		wantFinished(t, s, view(t, s, one.ID).Seq, e.Record)
+		got, err := s.Deliveries.ByJob(t.Context(), one.ID)
+		must(t, err)
+		var want []webhook.Delivery
+		if one.Webhook != "" {
+			want = []webhook.Delivery{{
+				Seq: got[0].Seq, ID: e.Delivery, Account: a.ID, Job: one.ID, URL: one.Webhook, State: webhook.Pending, Due: e.Finished, Made: e.Finished,
+			}}
+		}
+		same(t, "what is told", got, want)
+		used, err := s.Usage.Used(t.Context(), a.ID, usage.MonthOf(e.Finished))
+		must(t, err)
+		if used.Calls != int64(n+1) || used.Running != time.Duration(n+1)*e.Ran {
+			t.Errorf("after %d jobs of %v %+v are counted", n+1, e.Ran, used)
+		}
+		if state, done, err := s.Queue.Cancel(t.Context(), one.ID, e.Finished, nil, ""); err != nil || done || state != e.State {
+			t.Errorf("cancelled: %v %v %v", state, done, err)
+		}
+	}
+
+	// A key leads to it, and where it was used before, nothing is stored.
+	k := job.Key{Hash: [32]byte{1}, Body: [32]byte{2}, Until: seconds(100)}
+	first, again := task(a.ID, 10), task(a.ID, 11)
+	first.Key, again.Key = &k, &k
+	_, err := s.Queue.AcceptEnded(t.Context(), first, end(first, job.Complete))
+	must(t, err)
+	earlier, err := s.Queue.AcceptEnded(t.Context(), again, end(again, job.Complete))
+	must(t, err)
+	same(t, "the job of the key", earlier, first.ID)
+	_, earlier, err = s.Queue.Accept(t.Context(), again, leaseEnd)
+	must(t, err)
+	same(t, "the job of the key, accepted", earlier, first.ID)
+	other := k
+	other.Body = [32]byte{3}
+	again.Key = &other
+	_, err = s.Queue.AcceptEnded(t.Context(), again, end(again, job.Complete))
+	wantError(t, "another request", err, job.ErrOtherBody)
+	_, err = s.Queue.View(t.Context(), again.ID)
+	wantError(t, "the job that was not accepted", err, job.ErrNotFound)
+
+	nobody := task(a.ID+1, 12)
+	_, err = s.Queue.AcceptEnded(t.Context(), nobody, end(nobody, job.Complete))
+	wantError(t, "of an account that is not there", err, account.ErrNotFound)
+
+	// One that cannot be told is not accepted.
+	untold := task(a.ID, 13)
+	e := end(untold, job.Complete)
+	e.Delivery = end(task(a.ID, 1), job.Failed).Delivery
+	if _, err := s.Queue.AcceptEnded(t.Context(), untold, e); err == nil {
+		t.Error("a delivery with the id of another was taken")
+	}
+	_, err = s.Queue.View(t.Context(), untold.ID)
+	wantError(t, "the job that could not be told", err, job.ErrNotFound)
 }
 
 // testQueueForget removes old jobs: none that is not finished, however old, and

@@ -111,6 +111,7 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"queue/race for a job":      testQueueTakeRace,
 		"queue/cancel":              testQueueCancel,
 		"queue/finish":              testQueueFinish,
+		"queue/accept ended":        testQueueAcceptEnded,
 		"queue/forget":              testQueueForget,
 		"queue/removal":             testQueueRemoval,
 		"queue/checkpoints":         testCheckpoints,

@@ -1,0 +1,174 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ql/internal/admit"
+	"ql/internal/job"
+)
+
+// watchedQueue notes how jobs are stored, and may refuse to.
+type watchedQueue struct {
+	job.Queue
+	mu   sync.Mutex
+	seen []string
+	fail error
+}
+
+func (q *watchedQueue) note(what string) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.seen = append(q.seen, what)
+	return q.fail
+}
+
+// take returns what was noted since the last time.
+func (q *watchedQueue) take() string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	seen := strings.Join(q.seen, " ")
+	q.seen = nil
+	return seen
+}
+
+func (q *watchedQueue) Accept(ctx context.Context, t *job.Task, until time.Time) (job.Lease, job.ID, error) {
+	if err := q.note("accept:" + string(t.State)); err != nil {
+		return job.Lease{}, job.ID{}, err
+	}
+	return q.Queue.Accept(ctx, t, until)
+}
+
+func (q *watchedQueue) AcceptEnded(ctx context.Context, t *job.Task, e *job.End) (job.ID, error) {
+	if err := q.note("ended:" + string(e.State)); err != nil {
+		return job.ID{}, err
+	}
+	return q.Queue.AcceptEnded(ctx, t, e)
+}
+
+func (q *watchedQueue) Finish(ctx context.Context, l job.Lease, e *job.End) error {
+	if err := q.note("finish:" + string(e.State)); err != nil {
+		return err
+	}
+	return q.Queue.Finish(ctx, l, e)
+}
+
+func (q *watchedQueue) Stand(ctx context.Context, l job.Lease, s *job.Standing) error {
+	if err := q.note("stand:" + string(s.State)); err != nil {
+		return err
+	}
+	return q.Queue.Stand(ctx, l, s)
+}
+
+func newWatchedWorld(t *testing.T, change ...func(*Options)) (*world, *watchedQueue) {
+	q := &watchedQueue{}
+	e := newWorld(t, faults{queue: func(inner job.Queue) job.Queue {
+		q.Queue = inner
+		return q
+	}}, change...)
+	return e, q
+}
+
+// TestRunsAhead holds jobs to be stored as seldom as can be, and before anything
+// that they leave behind.
+func TestRunsAhead(t *testing.T) {
+	e, q := newWatchedWorld(t)
+	for script, want := range map[string]struct {
+		stored string
+		state  job.State
+		result string
+	}{
+		`EMIT "a"`:                          {"ended:complete", job.Complete, "a"},
+		`FOR ?i FROM 1 TO 3 DO EMIT ?i END`: {"ended:complete", job.Complete, "123"},
+		`SET ?x AS [NOW(), UUID(), RANDOM(1, 6)]` + "\nEMIT COUNT(?x)": {"ended:complete", job.Complete, "3"},
+		`EMIT !JOB.id != ""`:                          {"ended:complete", job.Complete, "true"},
+		`EMIT "a"` + "\n" + `FAIL "no"`:               {"ended:failed", job.Failed, "a"},
+		`WRITE "x" TO "/x.txt"` + "\n" + `EMIT "b"`:   {"accept:running finish:complete", job.Complete, "b"},
+		`EMIT NOW() != ""` + "\n" + `LIST "/" SET ?l`: {"accept:running finish:complete", job.Complete, "true"},
+		`CREATE TABLE IF NOT EXISTS t (n)`:            {"accept:running finish:complete", job.Complete, ""},
+		`CONFIRM "go on?"`:                            {"accept:running stand:paused", job.Paused, ""},
+	} {
+		id := e.submit(script)
+		v := e.await(id, want.state)
+		if got := q.take(); got != want.stored || string(v.Result) != want.result {
+			t.Errorf("%s: stored by %q with %q", script, got, v.Result)
+		}
+	}
+}
+
+// TestAcceptsWhatComputes submits a script that computes without end: it is
+// accepted meanwhile, can be seen and be stopped.
+func TestAcceptsWhatComputes(t *testing.T) {
+	e, q := newWatchedWorld(t)
+	id := e.submit(`WHILE TRUE DO SET ?x AS 1 END`)
+	if got := q.take(); got != "accept:running" {
+		t.Errorf("stored by %q", got)
+	}
+	e.await(id, job.Running)
+	_, err := e.w.Cancel(context.Background(), id)
+	check(t, err)
+	e.await(id, job.Cancelled)
+}
+
+// TestAcceptsWhatHasNoTurn submits a job while the node has no slot for it.
+func TestAcceptsWhatHasNoTurn(t *testing.T) {
+	gate := admit.NewGate(admit.GateOptions{Slots: 1})
+	e, q := newWatchedWorld(t, func(o *Options) { o.Gate = gate })
+	ticket, err := gate.Enter(t.Context(), admit.Ask{Account: int64(e.ada.ID)})
+	check(t, err)
+	id := e.submit(`EMIT "a"`)
+	if got := q.take(); got != "accept:running" {
+		t.Errorf("stored by %q", got)
+	}
+	ticket.Leave()
+	e.wantResult(id, "a")
+}
+
+// TestNotAccepted has the store fail: the submitter learns of it, and nothing is
+// left of the job, however far it ran.
+func TestNotAccepted(t *testing.T) {
+	e, q := newWatchedWorld(t)
+	broken := errors.New("the disk is gone")
+	for _, script := range []string{`EMIT "a"`, `WRITE "x" TO "/not.txt"`, `WHILE TRUE DO SET ?x AS 1 END`} {
+		q.fail = broken
+		s := e.submission(script)
+		if _, err := e.w.Submit(context.Background(), s); !errors.Is(err, broken) {
+			t.Errorf("%s: %v", script, err)
+		}
+		q.fail = nil
+		if _, err := e.w.View(context.Background(), s.Summary.ID); !errors.Is(err, job.ErrNotFound) {
+			t.Errorf("%s: the job is there: %v", script, err)
+		}
+	}
+	e.wantResult(e.submit("LIST \"/\" SET ?l\nEMIT COUNT(?l)"), "0")
+}
+
+// TestRepeatsAhead submits one call twice: the second gets the job of the first,
+// and nothing of its own run.
+func TestRepeatsAhead(t *testing.T) {
+	e, _ := newWatchedWorld(t)
+	for n, script := range []string{`EMIT UUID()`, "LIST \"/\" SET ?l\nEMIT UUID()", "WHILE NOW() != \"\" DO SET ?x AS 1 END"} {
+		first, again := e.submission(script), e.submission(script)
+		key := job.Key{Hash: [32]byte{byte(n)}, Until: e.now().Add(time.Hour)}
+		first.Key, again.Key = &key, &key
+		_, err := e.w.Submit(context.Background(), first)
+		check(t, err)
+		earlier, err := e.w.Submit(context.Background(), again)
+		check(t, err)
+		if earlier != first.Summary.ID {
+			t.Errorf("%s: the second call got %v", script, earlier)
+		}
+		if _, err := e.w.View(context.Background(), again.Summary.ID); !errors.Is(err, job.ErrNotFound) {
+			t.Errorf("%s: the second job is there: %v", script, err)
+		}
+		if n == 2 {
+			_, err := e.w.Cancel(context.Background(), first.Summary.ID)
+			check(t, err)
+			e.await(first.Summary.ID, job.Cancelled)
+		}
+	}
+}
