@@ -28,6 +28,7 @@ type attempt struct {
 	lease job.Lease
 	from  job.State // that the job was taken in
 	live  *live
+	leave func() // gives its place in line to the next
 
 	// Of a job that was just accepted or answered these are there; otherwise
 	// they are loaded.
@@ -70,7 +71,8 @@ func (a *attempt) open(kind string, sealed []byte) ([]byte, error) {
 }
 
 // run drives a job until it ends, stands or is cut off. It never panics.
-func (w *Worker) run(a *attempt) {
+func (w *Worker) run(a *attempt, leave func()) {
+	a.leave = leave
 	ctx, cancel := context.WithCancelCause(w.ctx)
 	defer cancel(nil)
 	a.live = &live{cancel: cancel, changed: make(chan struct{}), done: make(chan struct{}), last: time.Now()}
@@ -438,6 +440,7 @@ func (a *attempt) finish(ctx context.Context, state job.State, failure *wire.Err
 	e.Record.Summary = *a.job
 	e.State, e.Finished = state, a.w.o.Clock()
 	execution.Record(&e.Record, a.machine, failure)
+	a.leave() // nothing is left to do but to wait for the disk
 	if err := a.store(ctx, e); err != nil {
 		return err
 	}

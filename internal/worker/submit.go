@@ -86,7 +86,7 @@ func (w *Worker) Submit(ctx context.Context, s Submission) (earlier job.ID, err 
 	}
 	if atOnce {
 		a.ahead, a.told = &s, make(chan acceptance, 1)
-		w.begin(s.Account.ID, func() { w.run(a) })
+		w.begin(s.Account.ID, func(leave func()) { w.run(a, leave) })
 		told := <-a.told
 		if errors.Is(told.err, errRepeated) {
 			return told.earlier, nil

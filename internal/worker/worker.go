@@ -281,7 +281,7 @@ func (w *Worker) dispatch() {
 		if !ok {
 			return
 		}
-		w.begin(p.Account, func() {
+		w.begin(p.Account, func(leave func()) {
 			lease, err := w.o.Queue.Take(w.ctx, p.Due, w.leaseEnd())
 			switch {
 			case errors.Is(err, job.ErrLost):
@@ -295,22 +295,23 @@ func (w *Worker) dispatch() {
 				a = &attempt{w: w}
 			}
 			a.lease, a.from = lease, p.State
-			w.run(a)
+			w.run(a, leave)
 		})
 	}
 }
 
-// begin runs f in a place that its account's line has given. After it the
-// place goes to the next.
-func (w *Worker) begin(a account.ID, f func()) {
+// begin runs f in a place that its account's line has given. After it, or when f
+// leaves it before, the place goes to the next.
+func (w *Worker) begin(a account.ID, f func(leave func())) {
 	w.attempts.Go(func() {
-		defer func() {
+		leave := sync.OnceFunc(func() {
 			w.mu.Lock()
 			w.lines.leave(a)
 			w.mu.Unlock()
 			w.dispatch()
-		}()
-		f()
+		})
+		defer leave()
+		f(leave)
 	})
 }
 
