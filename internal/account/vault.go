@@ -4,7 +4,10 @@ import (
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -40,8 +43,9 @@ var (
 // associated data is the version, the key's id, the account's ID (8 bytes, big
 // endian), the kind and its length before it (1 byte), and the name.
 type Vault struct {
-	id   [keyIDLen]byte
-	aead cipher.AEAD
+	id     [keyIDLen]byte
+	aead   cipher.AEAD
+	tokens []byte // the key of what token makes
 }
 
 const (
@@ -61,9 +65,19 @@ func NewVault(key MasterKey) (*Vault, error) {
 		return nil, err
 	}
 	v := &Vault{aead: aead}
+	if v.tokens, err = hkdf.Expand(sha256.New, key[:], "ql tokens", sha256.Size); err != nil {
+		return nil, err
+	}
 	sum := sha256.Sum256(append([]byte("ql master key\x00"), key[:]...))
 	copy(v.id[:], sum[:])
 	return v, nil
+}
+
+func (v *Vault) token(id ID, name string) string {
+	mac := hmac.New(sha256.New, v.tokens)
+	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(id)))
+	mac.Write([]byte(name))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
 // Seal encrypts what an account keeps under a kind and name.

@@ -68,6 +68,24 @@ func TestVault(t *testing.T) {
 	}
 }
 
+// TestTokens holds tokens to be the same for the same alone, and to be of the master
+// key.
+func TestTokens(t *testing.T) {
+	seen := map[string]bool{}
+	for _, v := range []*account.Vault{newVault(t, 1), newVault(t, 2)} {
+		for _, id := range []account.ID{1, 2} {
+			for _, name := range []string{"", "a", "b"} {
+				states := account.NewService(nil, v, account.Options{}).States()
+				token := states.Token(id, name)
+				if len(token) != 43 || seen[token] || token != states.Token(id, name) {
+					t.Errorf("%d %q: %s", id, name, token)
+				}
+				seen[token] = true
+			}
+		}
+	}
+}
+
 func TestOpenVault(t *testing.T) {
 	ctx := context.Background()
 	store := &accounttest.Memory{}

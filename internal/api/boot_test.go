@@ -109,6 +109,7 @@ func boot(t testing.TB, change ...settings) *world {
 		Gate:     admit.NewGate(admit.GateOptions{Slots: 4}),
 		Host: &execution.Host{
 			Programs: lang.NewCache(1 << 20), Clock: time.Now, Log: log,
+			Token: w.accounts.States().Token, Forms: "http://ql.example/form/", Confirms: "http://api.ql.example/v1/confirm/",
 			Resources: (&folders{root: folder, accounts: w.accounts, sessions: sessions.New(store.Sessions(), sessions.Options{})}).open,
 		},
 		Files:     (&ownedTrees{trees: files.NewTrees(store.Files(), blobs, time.Now)}).open,

@@ -203,8 +203,8 @@ func (s *Service) standing(v *job.View) (wire.Job, error) {
 		return j, err
 	}
 	j.Prompt = &wire.Prompt{ID: v.Prompt.ID, Kind: v.Prompt.Kind, Message: v.Prompt.Message, Schema: v.Prompt.Schema, ExpiresAt: v.Prompt.Expires}
-	j.ConfirmURL = s.o.URLs.API + "/v1/confirm/" + v.ID.String()
-	j.FormURL = s.o.URLs.Base + "/form/" + token
+	j.ConfirmURL = s.o.URLs.Confirm() + v.ID.String()
+	j.FormURL = s.o.URLs.Form() + token
 	return j, nil
 }
 

@@ -223,6 +223,36 @@ func TestPromptID(t *testing.T) {
 	reply(second.ID, true).wantError(t, 409, "not_paused")
 }
 
+// TestLinksBeforeThePause has a script hand out where its questions are answered,
+// each before it is asked.
+func TestLinksBeforeThePause(t *testing.T) {
+	w := boot(t)
+	ada := w.member("ada", account.Standard)
+	script := `
+		EMIT !JOB('form_url'), " "
+		TRY CONFIRM "none" WITHIN 0 SECONDS CATCH END
+		EMIT !JOB('confirm_url'), " "
+		CONFIRM "one"
+		EMIT !JOB.form_url
+		GATHER "two" FIELDS name TEXT SET ?f`
+	for way, start := range w.starts(ada) {
+		if way == "form" {
+			continue // its start wants to know the output
+		}
+		id := start(t, script, "")
+		first := w.reach(id, "paused")
+		want := first.FormURL + " " + first.ConfirmURL + " "
+		if *first.Result != want || first.Prompt.Message != "one" {
+			t.Errorf("%s: %q, and it is asked at %s", way, *first.Result, first.FormURL)
+		}
+		w.confirm(id, `{"approved":true}`)
+		second := w.reach(id, "paused")
+		if *second.Result != want+second.FormURL || second.FormURL == first.FormURL || second.Prompt.Message != "two" {
+			t.Errorf("%s: %q, and it is asked at %s", way, *second.Result, second.FormURL)
+		}
+	}
+}
+
 // TestConfirmWait answers a job that goes on for longer than the answer waits.
 func TestConfirmWait(t *testing.T) {
 	h := newHold(t)

@@ -54,6 +54,12 @@ type URLs struct {
 	API  string // the JSON convention
 }
 
+// Form is where the page of a question is, before its token.
+func (u URLs) Form() string { return u.Base + "/form/" }
+
+// Confirm is where a question is answered, before its job's id.
+func (u URLs) Confirm() string { return u.API + "/v1/confirm/" }
+
 // Options are what a Service is made of. All fields but those that say
 // otherwise are needed.
 type Options struct {

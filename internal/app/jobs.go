@@ -16,9 +16,10 @@ import (
 
 // host is what scripts are run with on this node.
 func (a *App) host(log *slog.Logger) *execution.Host {
-	p := &a.parts
+	p, urls := &a.parts, a.urls()
 	return &execution.Host{
 		Programs: p.programs, Resources: p.resources.open, Passwords: password.NewGate(a.o.Cores / 2), Clock: time.Now, Log: log,
+		Token: p.accounts.States().Token, Forms: urls.Form(), Confirms: urls.Confirm(),
 	}
 }
 

@@ -107,8 +107,10 @@ func (k *runCommand) Run(c *console) (err error) {
 	options := engine.Options{
 		Files: folder.files, Databases: folder.databases, Secrets: secrets,
 		Account: fixed(entry{"username", "local"}, entry{"plan", k.Plan}),
-		Job:     fixed(entry{"id", s.job}, entry{"started", s.started.UTC().Format(time.RFC3339)}),
-		Clock:   c.clock, Rand: rand.Reader, Work: limits.Fuel,
+		Job: func(ctx context.Context, _ int) (value.Value, error) {
+			return fixed(entry{"id", s.job}, entry{"started", s.started.UTC().Format(time.RFC3339)})(ctx)
+		},
+		Clock: c.clock, Rand: rand.Reader, Work: limits.Fuel,
 	}
 	if !k.Offline {
 		client, limits := k.network()

@@ -23,8 +23,10 @@ type Options struct {
 	Network   Network
 
 	// Account, Quota and Job return what !ACCOUNT, !QUOTA and !JOB hold: a map
-	// made anew for each call. Nil means an empty map.
-	Account, Quota, Job func(context.Context) (value.Value, error)
+	// made anew for each call. Nil means an empty map. Job is told how many
+	// questions were answered or expired before.
+	Account, Quota func(context.Context) (value.Value, error)
+	Job            func(ctx context.Context, asked int) (value.Value, error)
 
 	// Journal keeps what the machine is told; nil for a run that is never
 	// repeated.
@@ -109,6 +111,7 @@ type Prompt struct {
 	Message string
 	Form    *form.Form // of KindGather
 	Expires time.Time  // zero: never
+	Asked   int        // how many were asked before it
 	Line    int
 }
 
@@ -119,6 +122,7 @@ type State struct {
 	Prompt  string    `json:"prompt,omitempty"`  // the id of the question that is open
 	Expires time.Time `json:"expires,omitzero"`
 	Until   time.Time `json:"until,omitzero"`
+	Asked   int       `json:"asked,omitempty"`   // how many questions it has asked before that
 	Fetches int       `json:"fetches,omitempty"` // how often it has called others
 	// Secrets are those that the script has read, to be masked. So a State is
 	// stored sealed.

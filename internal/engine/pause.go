@@ -29,7 +29,7 @@ func (r *Run) ask() (*Prompt, error) {
 		return r.prompt, nil
 	}
 	e := r.machine.Effect()
-	p := &Prompt{Line: e.Line}
+	p := &Prompt{Line: e.Line, Asked: r.state.Asked}
 	if e.Kind == bytecode.Gather {
 		f, err := form.Parse(e.Args[0])
 		if err != nil {

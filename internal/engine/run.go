@@ -141,8 +141,12 @@ func (r *Run) resume(v value.Value) {
 }
 
 func (r *Run) forget() {
+	asked := r.state.Asked
+	if r.state.Prompt != "" {
+		asked++
+	}
 	r.prompt = nil
-	r.state = State{Session: r.state.Session, Fetches: r.state.Fetches, Secrets: r.state.Secrets}
+	r.state = State{Session: r.state.Session, Asked: asked, Fetches: r.state.Fetches, Secrets: r.state.Secrets}
 }
 
 // explain turns what a resource says when the context ends into what the

@@ -94,7 +94,13 @@ func sessionEnd(c *call) (value.Value, error) {
 
 func accountGet(c *call) (value.Value, error) { return c.entry("!ACCOUNT", c.o.Account) }
 func quotaGet(c *call) (value.Value, error)   { return c.entry("!QUOTA", c.o.Quota) }
-func jobGet(c *call) (value.Value, error)     { return c.entry("!JOB", c.o.Job) }
+
+func jobGet(c *call) (value.Value, error) {
+	if c.o.Job == nil {
+		return c.entry("!JOB", nil)
+	}
+	return c.entry("!JOB", func(ctx context.Context) (value.Value, error) { return c.o.Job(ctx, c.state.Asked) })
+}
 
 // entry returns one entry of a global, or all of it.
 func (c *call) entry(global string, read func(context.Context) (value.Value, error)) (value.Value, error) {

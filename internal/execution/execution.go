@@ -8,6 +8,7 @@ package execution
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -59,10 +60,23 @@ type Host struct {
 	// Resources opens what belongs to an account, for one run. Session is the
 	// id of the session that the caller brought, "" where it brought none.
 	Resources func(ctx context.Context, a account.Account, l account.Limits, session string) (Resources, error)
+	// Token makes a token that nobody can guess, the same for the same account and
+	// name.
+	Token func(a account.ID, name string) string
+	// Forms and Confirms are the addresses to which a token and a job's id are added,
+	// for people and programs to answer at; "" where there are none.
+	Forms, Confirms string
 	// Passwords bounds the hashes that scripts make at once; nil for no bound.
 	Passwords *password.Gate
 	Clock     func() time.Time
 	Log       *slog.Logger
+}
+
+// FormToken returns the token of the page where people answer a job's question: the
+// one after so many others. It is known before the question is asked, so that a
+// script can send it to whoever shall answer.
+func (h *Host) FormToken(a account.ID, id job.ID, asked int) string {
+	return h.Token(a, fmt.Sprintf("form:%s:%d", id, asked))
 }
 
 // Spec is what a script is run with. A job keeps it.
@@ -217,9 +231,13 @@ func (x *Execution) accountEntries(context.Context) (value.Value, error) {
 }
 
 // jobEntries are what !JOB holds.
-func (x *Execution) jobEntries(context.Context) (value.Value, error) {
-	m := value.NewMap(nil, 2)
+func (x *Execution) jobEntries(_ context.Context, asked int) (value.Value, error) {
+	m := value.NewMap(nil, 4)
 	m.SetText("id", value.Text(x.ID.String()))
 	m.SetText("started", value.Text(x.Spec.Started.UTC().Format(time.RFC3339)))
+	if x.Forms != "" {
+		m.SetText("form_url", value.Text(x.Forms+x.FormToken(x.Account.ID, x.ID, asked)))
+		m.SetText("confirm_url", value.Text(x.Confirms+x.ID.String()))
+	}
 	return m.Value(), nil
 }

@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"time"
@@ -143,7 +142,7 @@ func (w *Worker) Reserve(ctx context.Context, a account.ID, k job.Key, id job.ID
 
 // prompt makes what is stored of a question, with a token for its page.
 func (w *Worker) prompt(l job.Lease, p *engine.Prompt) (*job.Prompt, error) {
-	token := base64.RawURLEncoding.EncodeToString(randomBytes(32))
+	token := w.o.Host.FormToken(l.Account, l.ID, p.Asked)
 	stored := &job.Prompt{ID: p.ID, Kind: p.Kind, Token: sha256.Sum256([]byte(token)), Message: p.Message, Expires: p.Expires.Truncate(time.Microsecond)}
 	if p.Form != nil {
 		stored.Schema = value.AppendJSON(nil, p.Form.Schema())

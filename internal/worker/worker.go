@@ -9,7 +9,6 @@ package worker
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"log/slog"
 	"sync"
@@ -362,10 +361,4 @@ func (w *Worker) cut(id job.ID, attempt int64, why error) {
 	if l != nil && l.lease.Attempt == attempt {
 		l.cancel(why)
 	}
-}
-
-func randomBytes(n int) []byte {
-	b := make([]byte, n)
-	_, _ = rand.Read(b) // never fails
-	return b
 }

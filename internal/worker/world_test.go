@@ -111,7 +111,7 @@ func newWorld(t testing.TB, f faults, change ...func(*Options)) *world {
 	trees := files.NewTrees(wrapped[files.Rows](f.files, e.store.Files()), e.blobs, time.Now)
 	dbs := wrapped[engine.Databases](f.databases, e.dbs)
 	e.host = &execution.Host{
-		Programs: e.programs, Clock: e.now, Log: slog.New(slog.NewTextHandler(testLog{t}, &slog.HandlerOptions{Level: slog.LevelError})),
+		Programs: e.programs, Token: e.accounts.States().Token, Clock: e.now, Log: slog.New(slog.NewTextHandler(testLog{t}, &slog.HandlerOptions{Level: slog.LevelError})),
 		Resources: func(_ context.Context, a account.Account, l account.Limits, session string) (execution.Resources, error) {
 			return execution.Resources{
 				Files: trees.For(a.ID, files.Quota{}), Databases: dbs,
