@@ -22,14 +22,15 @@ import (
 // sqlRows is how many rows the table has that is read.
 const sqlRows = 10_000
 
-// sqlCase is a script and what the binding does beside it. Both say what came
-// out, and must say the same.
+// sqlCase is a script, and what the library's driver and the bare binding do beside
+// it. All say what came out, and must say the same.
 type sqlCase struct {
 	name   string
 	unit   string // what is counted
 	count  int    // of them in one run
 	repeat int    // runs of one measurement
 	script string
+	driver func(*driverDatabase, context.Context) (string, error)
 	bare   func(*bareDatabase, context.Context) (string, error)
 }
 
@@ -47,7 +48,7 @@ func sqlCases() []sqlCase {
 				SELECT id, name, total FROM items WHERE id = ?i SET ROW ?row
 				SET ?sum AS ?sum + ?row.total
 			END
-			EMIT ?sum`, (*bareDatabase).oneRow},
+			EMIT ?sum`, (*driverDatabase).oneRow, (*bareDatabase).oneRow},
 		{inserts, "rows", 1_000, 10, `
 			TRANSACTION
 				FOR ?i FROM 1 TO 1000 DO
@@ -55,19 +56,20 @@ func sqlCases() []sqlCase {
 				END
 			END
 			DELETE FROM added SET ?gone
-			EMIT ?gone.changes`, (*bareDatabase).insert},
+			EMIT ?gone.changes`, (*driverDatabase).insert, (*bareDatabase).insert},
 		{loopRows, "rows", sqlRows, 10, `
 			SELECT id, name, total FROM items SET ?rows
 			SET ?sum AS 0
 			FOR ?row IN ?rows DO
 				SET ?sum AS ?sum + ?row.total
 			END
-			EMIT ?sum`, (*bareDatabase).loop},
+			EMIT ?sum`, (*driverDatabase).loop, (*bareDatabase).loop},
 	}
 }
 
-// measureSQL measures SQL of scripts, in this process, beside prepared
-// statements of the binding on a database of the same settings.
+// measureSQL measures SQL of scripts, in this process, beside prepared statements
+// of the library's driver and of the binding, each on a database of the same
+// settings.
 func measureSQL(ctx context.Context, o options, stdout, stderr io.Writer) (err error) {
 	folder, err := os.MkdirTemp("", "ql-bench-")
 	if err != nil {
@@ -85,34 +87,42 @@ func measureSQL(ctx context.Context, o options, stdout, stderr io.Writer) (err e
 	}
 	defer func() { err = errors.Join(err, bare.close()) }()
 
-	fmt.Fprint(stdout, "SQL, medians of the rounds; × is by the bare binding in the same round\n\n")
-	fmt.Fprint(stdout, "| what | counted | bare binding | script | × |\n|---|---|---:|---:|---:|\n")
+	driver, err := openDriver(ctx, filepath.Join(folder, "driver"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, driver.close()) }()
+
+	fmt.Fprint(stdout, "SQL, medians of the rounds; × is by the script in the same round\n\n")
+	fmt.Fprint(stdout, "| what | counted | script | driver | × driver | bare binding | × binding |\n|---|---|---:|---:|---:|---:|---:|\n")
 	for _, c := range sqlCases() {
 		fmt.Fprintln(stderr, c.name)
 		if o.quick {
 			c.repeat = 1
 		}
-		of, others, err := c.measure(ctx, o.rounds, own, bare)
+		script, others, binding, err := c.measure(ctx, o.rounds, own, driver, bare)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
-		fmt.Fprintf(stdout, "| %s | %s/s | %.0f | %.0f | %.2f |\n", c.name, c.unit, load.Median(others), load.Median(of), load.Ratio(of, others))
+		fmt.Fprintf(stdout, "| %s | %s/s | %.0f | %.0f | %.2f | %.0f | %.2f |\n", c.name, c.unit, load.Median(script),
+			load.Median(others), load.Ratio(script, others), load.Median(binding), load.Ratio(script, binding))
 	}
 	return nil
 }
 
-// measure returns how many were done a second in each round, by the script and
-// by the bare binding, in turns.
-func (c *sqlCase) measure(ctx context.Context, rounds int, own *databases.Databases, bare *bareDatabase) (of, others []float64, err error) {
+// measure returns how many were done a second in each round, by the script, by the
+// driver and by the bare binding, in turns.
+func (c *sqlCase) measure(ctx context.Context, rounds int, own *databases.Databases, driver *driverDatabase, bare *bareDatabase) (script, others, binding []float64, err error) {
 	program, err := lang.Compile("SET ?text AS 'a name of some length'\n"+c.script, lang.Options{})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	ways := []func() (string, error){
 		func() (string, error) { return runScript(ctx, program, own) },
+		func() (string, error) { return c.driver(driver, ctx) },
 		func() (string, error) { return c.bare(bare, ctx) },
 	}
-	var said [2]string
+	said := make([]string, len(ways))
 	rates := make([][]float64, len(ways))
 	for round := range rounds + 1 { // the first one warms up
 		for turn := range ways {
@@ -120,18 +130,18 @@ func (c *sqlCase) measure(ctx context.Context, rounds int, own *databases.Databa
 			began := time.Now()
 			for range c.repeat {
 				if said[i], err = ways[i](); err != nil {
-					return nil, nil, err
+					return nil, nil, nil, err
 				}
 			}
 			if round > 0 {
 				rates[i] = append(rates[i], float64(c.count*c.repeat)/time.Since(began).Seconds())
 			}
 		}
-		if said[0] != said[1] {
-			return nil, nil, fmt.Errorf("the script gave %q, and the binding %q", said[0], said[1])
+		if said[0] != said[1] || said[0] != said[2] {
+			return nil, nil, nil, fmt.Errorf("the script gave %q, the driver %q and the binding %q", said[0], said[1], said[2])
 		}
 	}
-	return rates[0], rates[1], nil
+	return rates[0], rates[1], rates[2], nil
 }
 
 // runScript runs a program from a new machine to its end.
@@ -148,7 +158,14 @@ func runScript(ctx context.Context, program *bytecode.Program, own *databases.Da
 	return string(machine.Output()), nil
 }
 
-// What both databases are made of.
+// What the databases are made of, and asked.
+const (
+	selectOne = "SELECT id, name, total FROM items WHERE id = ?"
+	selectAll = "SELECT id, name, total FROM items"
+	insertOne = "INSERT INTO added (name, total) VALUES (?, ?)"
+	deleteAll = "DELETE FROM added"
+)
+
 var sqlSetup = []string{
 	"CREATE TABLE items (id INTEGER PRIMARY KEY, name TEXT, total REAL)",
 	"CREATE TABLE added (id INTEGER PRIMARY KEY, name TEXT, total REAL)",
@@ -178,10 +195,7 @@ func openBare(ctx context.Context, path string) (_ *bareDatabase, err error) {
 			return nil, errors.Join(err, b.conn.Close())
 		}
 	}
-	for sql, s := range map[string]**sqlite.Stmt{
-		"SELECT id, name, total FROM items WHERE id = ?": &b.one, "SELECT id, name, total FROM items": &b.all,
-		"INSERT INTO added (name, total) VALUES (?, ?)": &b.add, "DELETE FROM added": &b.clear,
-	} {
+	for sql, s := range map[string]**sqlite.Stmt{selectOne: &b.one, selectAll: &b.all, insertOne: &b.add, deleteAll: &b.clear} {
 		if *s, _, err = b.conn.Prepare(ctx, sql); err != nil {
 			return nil, errors.Join(err, b.close())
 		}
@@ -260,9 +274,13 @@ func (b *bareDatabase) loop(ctx context.Context) (string, error) {
 		}
 		rows = append(rows, read(b.all))
 	}
+	return sumOf(rows), nil
+}
+
+func sumOf(rows []item) string {
 	sum := 0.0
 	for _, row := range rows {
 		sum += row.total
 	}
-	return fmt.Sprintf("%.0f", sum), nil
+	return fmt.Sprintf("%.0f", sum)
 }

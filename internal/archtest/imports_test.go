@@ -127,6 +127,7 @@ var layers = []layer{
 	{
 		pkg:     "bench/resources",
 		imports: []string{"bench/load", "internal/engine", "internal/resource/databases", "internal/sqlite", "lang", "lang/bytecode", "lang/vm"},
+		others:  []string{"modernc.org/sqlite"},
 	},
 	// What no caller sees of a job is measured on the worker and the store alone.
 	{
