@@ -28,8 +28,7 @@ func Refused(err error) *Refusal {
 	var fields form.FieldErrors
 	r := &Refusal{
 		Error: wire.Error{
-			Code: string(e.Code), Message: e.Message, Field: e.Field, Limit: e.Limit, Max: e.Value,
-			Line: e.Line, Column: e.Column, Step: e.Step, ID: e.ID,
+			Code: string(e.Code), Message: e.Message, Field: e.Field, Limit: e.Limit, Max: e.Value, ID: e.ID,
 		},
 		Status: e.Status(), RetryAfter: e.RetryAfter, Allow: e.Allow,
 	}

@@ -19,13 +19,7 @@ type Error struct {
 	Code    Code
 	Message string
 
-	Field   string // of the request, where one is at fault
-	Details []Detail
-
-	// Of a script's error: where, and in which statement.
-	Line   int
-	Column int
-	Step   string
+	Field string // of the request, where one is at fault
 
 	// Of a limit that was exceeded: its name and value.
 	Limit string
@@ -35,17 +29,7 @@ type Error struct {
 	Allow      []string      // of method_not_allowed
 	ID         string        // of an internal error, 8 hex digits, as in the log
 
-	inScript bool
-	cause    error
-}
-
-// Detail is one of several things that are wrong.
-type Detail struct {
-	Code    Code
-	Message string
-	Field   string
-	Line    int
-	Column  int
+	cause error
 }
 
 // New returns an error with a code and a message for users.
@@ -72,12 +56,6 @@ func NotAllowed(method string, allow ...string) *Error {
 	e := New(MethodNotAllowed, "%s is not allowed here: use %s", method, strings.Join(allow, " or "))
 	e.Allow = allow
 	return e
-}
-
-// InScript is an error of a script, at a line and column (1 is the first) of a
-// statement. The code may be the script's own; the status is 422 whatever it is.
-func InScript(code Code, line, column int, step, message string) *Error {
-	return &Error{Code: code, Message: message, Line: line, Column: column, Step: step, inScript: true}
 }
 
 // Because returns a copy of e that unwraps to cause, which only the log shows.
@@ -107,9 +85,6 @@ func (e *Error) Unwrap() error { return e.cause }
 
 // Status returns the HTTP status of the answer.
 func (e *Error) Status() int {
-	if e.inScript {
-		return unprocessable
-	}
 	if status, ok := statuses[e.Code]; ok {
 		return status
 	}

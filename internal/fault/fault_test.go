@@ -89,14 +89,9 @@ func TestEveryCodeHasAStatus(t *testing.T) {
 	}
 }
 
-func TestScriptErrorsAre422(t *testing.T) {
-	for _, code := range []Code{FileNotFound, QuotaExceeded, "out_of_tea", Internal} {
-		if got := InScript(code, 3, 7, "SET", "no").Status(); got != 422 {
-			t.Errorf("%s in a script: got %d, want 422", code, got)
-		}
-	}
+func TestUnknownCodesAre500(t *testing.T) {
 	if got := New("out_of_tea", "no").Status(); got != 500 {
-		t.Errorf("an unknown code outside a script: got %d, want 500", got)
+		t.Errorf("got %d", got)
 	}
 }
 

@@ -172,17 +172,6 @@ func (r *Recorder) signal() {
 	}
 }
 
-// Get finds a job, in the buffer or in the store.
-func (r *Recorder) Get(ctx context.Context, id ID) (Record, error) {
-	r.mu.Lock()
-	record := r.byID[id]
-	r.mu.Unlock()
-	if record != nil {
-		return *record, nil
-	}
-	return r.store.ByID(ctx, id)
-}
-
 // Pending finds a job in the buffer.
 func (r *Recorder) Pending(id ID) (Record, bool) {
 	r.mu.Lock()

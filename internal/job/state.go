@@ -1,5 +1,5 @@
 // Package job holds what an execution of a script is to the service: its id,
-// its states and the ways between them, the record that is kept of it, and what
+// its states, the record that is kept of it, and what
 // is stored of one that goes on later. It declares the Store that keeps records
 // and the Queue that keeps jobs which outlive a process, and offers the
 // Recorder, by which synchronous runs are recorded without waiting for the disk.
@@ -7,8 +7,6 @@
 // Running scripts is the business of internal/engine, and running jobs that of
 // internal/worker.
 package job
-
-import "slices"
 
 // State is where a job stands.
 type State string
@@ -27,31 +25,18 @@ const (
 	Expired   State = "expired"   // finished: nobody answered in time
 )
 
-// next has a row for every state: those that may follow it. Each way is one
-// guarded change of the job's row, so that no state is left by two callers.
-var next = map[State][]State{
-	Accepted:  {Running, Cancelled},
-	Running:   {Complete, Failed, Declined, Cancelled, Paused, Waiting},
-	Paused:    {Running, Expired, Cancelled},
-	Waiting:   {Running, Cancelled},
-	Complete:  nil,
-	Failed:    nil,
-	Declined:  nil,
-	Cancelled: nil,
-	Expired:   nil,
+// finished has a row for every state: whether nothing follows it. Which states may
+// follow another is the business of the Queue, each of whose methods is one way.
+var finished = map[State]bool{
+	Accepted: false, Running: false, Paused: false, Waiting: false,
+	Complete: true, Failed: true, Declined: true, Cancelled: true, Expired: true,
 }
 
 // Valid reports whether s is one of the states.
 func (s State) Valid() bool {
-	_, ok := next[s]
+	_, ok := finished[s]
 	return ok
 }
 
 // Finished reports whether nothing follows s.
-func (s State) Finished() bool {
-	following, ok := next[s]
-	return ok && len(following) == 0
-}
-
-// MayBecome reports whether a job in state s may go to another state.
-func (s State) MayBecome(other State) bool { return slices.Contains(next[s], other) }
+func (s State) Finished() bool { return finished[s] }

@@ -187,7 +187,7 @@ func (s Deliveries) Repeat(ctx context.Context, id string, now time.Time) (d web
 // Forget implements webhook.Store.
 func (s Deliveries) Forget(ctx context.Context, before time.Time, limit int) (n int, err error) {
 	err = s.store.write(ctx, func(t tx) error {
-		removed, err := t.exec("DELETE FROM deliveries WHERE seq IN (SELECT seq FROM deliveries WHERE settled < ? ORDER BY seq LIMIT ?)", before.UnixMicro(), max(limit, 0))
+		removed, err := t.exec("DELETE FROM deliveries WHERE seq IN (SELECT seq FROM deliveries WHERE settled IS NOT NULL AND settled < ? ORDER BY settled LIMIT ?)", before.UnixMicro(), max(limit, 0))
 		n = int(removed)
 		return err
 	})
