@@ -54,8 +54,8 @@ func Encode(p *Program) []byte {
 		e.Text(s.Head)
 		e.Byte(byte(s.Mode))
 		e.texts(s.Texts)
-		for _, in := range s.InList {
-			e.Byte(bit(in))
+		for _, p := range s.Params {
+			e.Byte(byte(p))
 		}
 	}
 	e.Uint(uint64(len(p.Steps)))
@@ -235,7 +235,7 @@ func (d decoder) bool() bool {
 func (d decoder) statement() Statement {
 	s := Statement{Head: d.Text(), Mode: SQLMode(d.Byte()), Texts: d.texts()}
 	for range len(s.Texts) - 1 {
-		s.InList = append(s.InList, d.bool())
+		s.Params = append(s.Params, SQLParam(d.Byte()))
 	}
 	return s
 }

@@ -150,9 +150,19 @@ func (e Effect) String() string { return e.Info().Name }
 type Statement struct {
 	Head   string   // SELECT, INSERT, …
 	Texts  []string // one more than there are parameters
-	InList []bool   // for each parameter: it means the members of a list
+	Params []SQLParam
 	Mode   SQLMode
 }
+
+// SQLParam says what a parameter of a statement may stand for.
+type SQLParam uint8
+
+// The parameters.
+const (
+	SQLOne     SQLParam = iota // a value; a list or map is its JSON
+	SQLMembers                 // after IN: the members of a list, in parentheses
+	SQLAmong                   // a value among others in the parentheses of IN: no list
+)
 
 // SQLMode says what a script takes of a statement's result.
 type SQLMode uint8

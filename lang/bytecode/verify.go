@@ -2,6 +2,7 @@ package bytecode
 
 import (
 	"fmt"
+	"slices"
 
 	"ql/lang/value"
 )
@@ -55,7 +56,7 @@ func (v *verifier) tables() error {
 		}
 	}
 	for i, s := range p.Statements {
-		if len(s.Texts) != len(s.InList)+1 || s.Mode > SQLValue {
+		if len(s.Texts) != len(s.Params)+1 || s.Mode > SQLValue || slices.ContainsFunc(s.Params, func(p SQLParam) bool { return p > SQLAmong }) {
 			return fmt.Errorf("statement %d is wrong", i)
 		}
 	}
@@ -85,8 +86,8 @@ func (v *verifier) site(s Site) error {
 		return nil
 	case s.Statement < 0 || int(s.Statement) >= len(v.p.Statements):
 		return fmt.Errorf("there is no statement %d", s.Statement)
-	case int(s.Args) != len(v.p.Statements[s.Statement].InList):
-		return fmt.Errorf("statement %d takes %d parameters, not %d", s.Statement, len(v.p.Statements[s.Statement].InList), s.Args)
+	case int(s.Args) != len(v.p.Statements[s.Statement].Params):
+		return fmt.Errorf("statement %d takes %d parameters, not %d", s.Statement, len(v.p.Statements[s.Statement].Params), s.Args)
 	}
 	return nil
 }

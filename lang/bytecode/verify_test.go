@@ -62,6 +62,7 @@ DEFINE f(?a, ?b DEFAULT "k") USE DATABASE ?b RETURN ?a END`
 			p.Statements[0].Texts = p.Statements[0].Texts[:1]
 		}, "statement 0 is wrong"},
 		{"a statement of no mode", func(_ *testing.T, p *bytecode.Program) { p.Statements[0].Mode = 4 }, "statement 0 is wrong"},
+		{"a parameter of no kind", func(_ *testing.T, p *bytecode.Program) { p.Statements[0].Params[0] = 3 }, "statement 0 is wrong"},
 		{"a step of no class", func(_ *testing.T, p *bytecode.Program) { p.Steps[0].Class = 7 }, "step 0 is wrong"},
 		{"a site without an effect", func(_ *testing.T, p *bytecode.Program) { p.Sites[1].Effect = 0 }, "there is no effect 0"},
 		{"a site of an unknown effect", func(_ *testing.T, p *bytecode.Program) { p.Sites[1].Effect = 200 }, "there is no effect 200"},

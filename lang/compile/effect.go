@@ -141,6 +141,16 @@ var sqlModes = [...]bytecode.SQLMode{
 	syntax.SQLRow: bytecode.SQLRow, syntax.SQLValue: bytecode.SQLValue,
 }
 
+func sqlParam(p syntax.SQLPart) bytecode.SQLParam {
+	switch {
+	case p.InList:
+		return bytecode.SQLMembers
+	case p.Among:
+		return bytecode.SQLAmong
+	}
+	return bytecode.SQLOne
+}
+
 func (g *fn) sql(s *syntax.SQL) {
 	st := bytecode.Statement{Head: s.Head, Mode: sqlModes[s.Mode]}
 	g.begin(s, s.Head, bytecode.Db)
@@ -153,7 +163,7 @@ func (g *fn) sql(s *syntax.SQL) {
 			continue
 		}
 		st.Texts = append(st.Texts, text)
-		st.InList = append(st.InList, p.InList)
+		st.Params = append(st.Params, sqlParam(p))
 		text = ""
 		r := base
 		if n > 0 {

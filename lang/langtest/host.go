@@ -124,9 +124,9 @@ var modeNames = [...]string{bytecode.SQLEmit: "emit", bytecode.SQLRows: "rows", 
 
 func statementText(s *bytecode.Statement) string {
 	text := s.Texts[0]
-	for i, in := range s.InList {
+	for i, p := range s.Params {
 		text += fmt.Sprintf("$%d", i+1)
-		if in {
+		if p == bytecode.SQLMembers {
 			text += "..."
 		}
 		text += s.Texts[i+1]

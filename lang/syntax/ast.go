@@ -407,9 +407,11 @@ type SQLPart struct {
 	Param Expr   // *Var, *Global, *FieldAccess or *Index
 	// InList says that the parameter stands after IN and means its members.
 	// Parens says that it is written in parentheses, which are then part of
-	// the Span, but of neither neighbouring text.
+	// the Span, but of neither neighbouring text. Among says that it is one of
+	// several values in the parentheses of IN.
 	InList bool
 	Parens bool
+	Among  bool
 }
 
 // Expressions.

@@ -115,6 +115,8 @@ func (p *parser) bareWord() Stmt {
 		return nil
 	case t.word == wCase:
 		p.fail(t.start, t.stop, "CASE gives a value and is no statement: write EMIT CASE …, or IF … THEN … END")
+	case refusedSQL[upper] != "" && next.kind != tEq && next.kind != tLParen:
+		p.fail(t.start, t.stop, "%s is not allowed: %s", upper, refusedSQL[upper])
 	case verbHabits[upper] != "" && next.kind != tEq:
 		p.fail(t.start, t.stop, "instead of %s write %s", upper, verbHabits[upper])
 	case next.kind == tLParen:

@@ -58,6 +58,7 @@ var verbHabits = map[string]string{
 	"COMMIT":    "TRANSACTION … END, whose END commits",
 	"ROLLBACK":  `TRANSACTION … END, which an error such as FAIL "why" rolls back`,
 	"SAVEPOINT": "TRY … CATCH … END inside a TRANSACTION",
+	"RELEASE":   "TRY … CATCH … END inside a TRANSACTION",
 	"TRUNCATE":  "DELETE FROM table;",
 	"EXEC":      `RUN "command" ON "machine"`,
 	"EXECUTE":   `RUN "command" ON "machine"`,
@@ -82,6 +83,17 @@ var verbHabits = map[string]string{
 	"VALUES":    "INSERT INTO table VALUES (…);",
 	"MERGE":     "INSERT INTO … ON CONFLICT …;",
 	"CLASS":     "maps for things with fields: SET ?thing AS {name: \"x\"}",
+}
+
+// refusedSQL are statements of SQL that scripts may not use, with why not and
+// what fits instead.
+var refusedSQL = map[string]string{
+	"PRAGMA":  "the settings of a database are fixed; SELECT name, sql FROM sqlite_schema shows its tables",
+	"ATTACH":  `a statement works on one database, which USE DATABASE "name" chooses`,
+	"DETACH":  `a statement works on one database, which USE DATABASE "name" chooses`,
+	"VACUUM":  "the service gives free room back by itself",
+	"REINDEX": "indexes are kept in order by themselves",
+	"ANALYZE": "the database chooses its indexes by itself; EXPLAIN QUERY PLAN SELECT … shows which",
 }
 
 // setHabits are words before the variable that is set.
@@ -214,6 +226,8 @@ func sqlHabit(head word, next byte, word string) string {
 			return `CREATE is SQL: a file and its folders are made with WRITE value TO "/path"`
 		case "SESSION":
 			return "CREATE is SQL: a session is started with START SESSION"
+		case "DATABASE", "SCHEMA":
+			return `CREATE ` + word + ` is not needed: a database is made when it is first used, so write USE DATABASE "name"`
 		}
 	case wDrop:
 		switch word {
@@ -221,6 +235,8 @@ func sqlHabit(head word, next byte, word string) string {
 			return `DROP is SQL: a file is removed with REMOVE "/path"`
 		case "SESSION":
 			return "DROP is SQL: a session is ended with END SESSION"
+		case "DATABASE", "SCHEMA":
+			return `DROP ` + word + ` is not allowed: DROP TABLE removes a table, and who runs the service removes a database with ql db drop`
 		}
 	}
 	return ""

@@ -33,6 +33,7 @@ type sqlReader struct {
 
 	prev      word // the token before, where it was a word
 	afterIn   bool // the token before was the bracket of IN (
+	comma     bool // the token before was a comma
 	words     int  // words read so far
 	lineStart bool // nothing but blanks stands before, on this line
 	// swallowed is a word at the start of a line that ends blocks of ours, as
@@ -47,6 +48,7 @@ type bracket struct {
 	pos      int
 	char     byte
 	position bool // of POSITION(… IN …)
+	list     bool // of the values after IN
 	errs     int  // errors reported before it
 }
 
@@ -110,7 +112,7 @@ func (r *sqlReader) step() bool {
 		r.dollar()
 	case '(', '[':
 		in := c == '(' && r.prev == wIn
-		r.brackets = append(r.brackets, bracket{r.pos, c, r.prev == wPosition, len(r.p.errs)})
+		r.brackets = append(r.brackets, bracket{pos: r.pos, char: c, position: r.prev == wPosition, list: in, errs: len(r.p.errs)})
 		r.pos++
 		r.token()
 		r.afterIn = in
@@ -142,12 +144,13 @@ func (r *sqlReader) step() bool {
 		r.pos++
 	}
 	r.token()
+	r.comma = c == ','
 	return true
 }
 
 // token notes that a token other than a word was read.
 func (r *sqlReader) token() {
-	r.prev, r.lineStart, r.afterIn = wNone, false, false
+	r.prev, r.lineStart, r.afterIn, r.comma = wNone, false, false, false
 }
 
 // outside says whether the statement may end here.
@@ -204,6 +207,9 @@ func (r *sqlReader) word() bool {
 	w := lookupWord(r.src[start:r.pos])
 	lineStart := r.lineStart
 	r.trackBody(w, start)
+	if r.afterIn && (w.isSQLHead() || strings.EqualFold(r.src[start:r.pos], "VALUES")) {
+		r.brackets[len(r.brackets)-1].list = false // it is a query
+	}
 	if r.outside() {
 		switch {
 		case w == wSet:

@@ -9,7 +9,8 @@ import (
 )
 
 // sqlParts writes the parts of a SQL statement with | between them, parameters
-// as ‹source›, with IN and ( ) for lists.
+// as ‹source›, with IN and ( ) for lists, and one for one value of several after
+// IN.
 func sqlParts(src string, sql *syntax.SQL) string {
 	var out []string
 	for _, p := range sql.Parts {
@@ -18,6 +19,8 @@ func sqlParts(src string, sql *syntax.SQL) string {
 			out = append(out, p.Text)
 		case p.Parens:
 			out = append(out, "(‹"+src[p.Param.Pos():p.Param.End()]+"›)")
+		case p.Among:
+			out = append(out, "one‹"+src[p.Param.Pos():p.Param.End()]+"›")
 		case p.InList:
 			out = append(out, "IN‹"+src[p.Param.Pos():p.Param.End()]+"›")
 		default:
@@ -44,7 +47,11 @@ func TestSQLParts(t *testing.T) {
 		{`SELECT 1 WHERE a NOT IN ?x.y AND b`, `SELECT 1 WHERE a NOT IN |IN‹?x.y›| AND b`},
 		{`SELECT 1 WHERE a in(?x)AND b`, `SELECT 1 WHERE a in|(‹?x›)|AND b`},
 		{`SELECT 1 WHERE a IN ( !GET('ids') )`, `SELECT 1 WHERE a IN |(‹!GET('ids')›)`},
-		{`SELECT 1 WHERE a IN (?x, ?y)`, `SELECT 1 WHERE a IN (|‹?x›|, |‹?y›|)`},
+		{`SELECT 1 WHERE a IN (?x, ?y)`, `SELECT 1 WHERE a IN (|one‹?x›|, |one‹?y›|)`},
+		{`SELECT 1 WHERE a IN (1, ?x /* c */ , !GET('y'))`, `SELECT 1 WHERE a IN (1, |one‹?x›| /* c */ , |one‹!GET('y')›|)`},
+		{`SELECT 1 WHERE a IN (?x || 1, f(?y, 2), (?z))`, `SELECT 1 WHERE a IN (|‹?x›| || 1, f(|‹?y›|, 2), (|‹?z›|))`},
+		{`SELECT 1 WHERE a IN (SELECT 1, ?x) AND b IN (VALUES (1, ?y), (2, 3))`, `SELECT 1 WHERE a IN (SELECT 1, |‹?x›|) AND b IN (VALUES (1, |‹?y›|), (2, 3))`},
+		{`SELECT f(1, ?x), ?y, (?z, 1)`, `SELECT f(1, |‹?x›|), |‹?y›|, (|‹?z›|, 1)`},
 		{`SELECT 1 WHERE a IN (?x + 1)`, `SELECT 1 WHERE a IN (|‹?x›| + 1)`},
 		{`SELECT 1 WHERE a IN (SELECT ?x)`, `SELECT 1 WHERE a IN (SELECT |‹?x›|)`},
 		{`SELECT POSITION('a' IN ?x), position ( ?y IN ?z )`, `SELECT POSITION('a' IN |‹?x›|), position ( |‹?y›| IN |‹?z›| )`},

@@ -102,13 +102,17 @@ func (r *sqlReader) bind(x Expr) {
 	switch {
 	case r.prev == wIn:
 		part.InList = top < 0 || !r.brackets[top].position
-	case r.afterIn:
-		if end := r.blank(int(part.Stop)); end < len(r.src) && r.src[end] == ')' {
+	case r.afterIn || r.comma && top >= 0 && r.brackets[top].list:
+		switch end := r.blank(int(part.Stop)); {
+		case end >= len(r.src):
+		case r.afterIn && r.src[end] == ')':
 			r.keepComments(r.brackets[top].pos+1, int(part.Start))
 			r.keepComments(int(part.Stop), end)
 			part.InList, part.Parens = true, true
 			part.Start, part.Stop = source.Pos(r.brackets[top].pos), source.Pos(end+1)
 			r.brackets = r.brackets[:top]
+		default:
+			part.Among = r.src[end] == ',' || r.src[end] == ')'
 		}
 	}
 	r.flush(int(part.Start))

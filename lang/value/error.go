@@ -12,11 +12,21 @@ type Error struct {
 	Message string
 	// Data, where not null, is the whole error map that FAIL raises again.
 	Data Value
+	// Limit says which limit was passed, where the code is limit_exceeded.
+	Limit *Limit
 }
 
 // Errorf returns an Error.
 func Errorf(code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Exceeded returns the error of a limit that bounds one statement, and not the
+// run as a Limit by itself does: a script may catch it.
+func Exceeded(limit string, most int64, format string, args ...any) *Error {
+	e := Errorf(LimitExceeded, format, args...)
+	e.Limit = &Limit{Name: limit, Max: most}
+	return e
 }
 
 // Error returns the message.
@@ -34,6 +44,7 @@ const (
 	BadCSV         = "bad_csv"
 	BadTime        = "bad_time"
 	BadPattern     = "bad_pattern"
+	LimitExceeded  = "limit_exceeded"
 )
 
 // Describe names v for an error message: its kind with an article, and for

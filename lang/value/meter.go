@@ -29,12 +29,21 @@ func (l *Limit) Error() string {
 		return fmt.Sprintf("one list or map has more than %s elements, the limit", group(l.Max))
 	case "output":
 		return fmt.Sprintf("the script emits more than %s, its limit", size(l.Max))
+	case "fetches":
+		return fmt.Sprintf("the script calls FETCH more than %s, its limit", times(l.Max))
 	case "pattern_size":
 		return fmt.Sprintf("the pattern is longer than %s, the limit", size(l.Max))
 	case "pattern_cost":
 		return "the pattern is too costly for a text of this length: use a simpler pattern, or match a shorter text"
 	}
 	return fmt.Sprintf("the script went past its limit %q of %d", l.Name, l.Max)
+}
+
+func times(n int64) string {
+	if n == 1 {
+		return "once"
+	}
+	return group(n) + " times"
 }
 
 // Unwrap returns the cause, if any.

@@ -61,7 +61,7 @@ func (m *Machine) errorAt(c, message string) *Error {
 }
 
 func (m *Machine) limitError(l *value.Limit) *Error {
-	c, message := "limit_exceeded", l.Error()
+	c, message := value.LimitExceeded, l.Error()
 	if l.Name == "time" && errors.Is(l.Cause, context.Canceled) {
 		c, message = "cancelled", "the run was cancelled"
 	}
@@ -88,6 +88,7 @@ const raiseCost = 100
 // otherwise the run has failed.
 func (m *Machine) raise(err *value.Error) bool {
 	e := m.errorAt(err.Code, err.Message)
+	e.Limit = err.Limit
 	if err.Data.IsMap() {
 		again(e, err.Data.Map())
 	}

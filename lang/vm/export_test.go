@@ -55,7 +55,7 @@ func (t *trace) shape() any {
 		}
 		return l
 	}
-	return []any{strip(t.first), t.open, strip(t.last), t.at, t.late}
+	return []any{strip(t.first), t.open, strip(t.last), t.at, t.late, t.ended}
 }
 
 // MeasureOften has live memory measured whenever room bytes have been

@@ -92,7 +92,7 @@ func (s subject) drive(m *vm.Machine, at func(*vm.Machine) *vm.Machine, answer f
 	}
 	steps, dropped := m.Trace()
 	for _, x := range steps {
-		r.Trace = append(r.Trace, fmt.Sprintf("%s %s %s %d", x.Step, x.Status, x.Class, x.Line))
+		r.Trace = append(r.Trace, fmt.Sprintf("%s %s %s %d %d", x.Step, x.Status, x.Class, x.Line, x.Number))
 	}
 	r.Dropped, r.Steps, r.Fuel = dropped, m.Steps(), m.Fuel()
 	r.Response = string(value.AppendJSON(nil, m.Response()))

@@ -20,7 +20,8 @@ import (
 //
 // The output is not in it, only its length: it is the job's to keep.
 const (
-	magic        = "QLS\x01"
+	magic        = "QLS\x02"
+	firstFormat  = 1 // that is read: it has no numbers of steps
 	checksumSize = 16
 )
 
@@ -111,14 +112,14 @@ func Restore(p *bytecode.Program, snapshot, output []byte) (*Machine, error) {
 	if !bytes.Equal(sum[:checksumSize], snapshot[len(body):]) {
 		return nil, ErrCorrupt
 	}
-	if body[3] != magic[3] {
+	if body[3] < firstFormat || body[3] > magic[3] {
 		return nil, ErrVersion
 	}
 	if !bytes.Equal(body[len(magic):len(magic)+sha256.Size], p.Hash[:]) {
 		return nil, ErrOtherProgram
 	}
 	m := pool.Get().(*Machine)
-	if err := m.decode(p, body[len(magic)+sha256.Size:], output); err != nil {
+	if err := m.decode(p, body[3], body[len(magic)+sha256.Size:], output); err != nil {
 		m.frames = m.frames[:0]
 		m.Release()
 		return nil, err
@@ -126,7 +127,7 @@ func Restore(p *bytecode.Program, snapshot, output []byte) (*Machine, error) {
 	return m, nil
 }
 
-func (m *Machine) decode(p *bytecode.Program, body, output []byte) error {
+func (m *Machine) decode(p *bytecode.Program, format byte, body, output []byte) error {
 	d := value.NewDecoder(body, 0)
 	var l Limits
 	for _, n := range []*int{&l.Text, &l.Elements, &l.Nesting, &l.Pattern} {
@@ -194,7 +195,7 @@ func (m *Machine) decode(p *bytecode.Program, body, output []byte) error {
 	if m.db = d.Value(); !m.db.IsNull() && !m.db.IsText() {
 		return ErrCorrupt
 	}
-	m.trace.decode(d, p, l)
+	m.trace.decode(d, p, l, format)
 	if d.Err() != nil || d.Rest() != 0 {
 		return ErrCorrupt
 	}
@@ -251,6 +252,9 @@ func (f *frame) call() (bytecode.Instr, bool) {
 	return in, in.Op == bytecode.OpCall
 }
 
+// hasNumber marks a step that did not end in its place among those stored.
+const hasNumber = 1 << 3
+
 func (t *trace) encode(e *value.Encoder, times bool) {
 	span := func(d time.Duration) {
 		if times {
@@ -258,13 +262,21 @@ func (t *trace) encode(e *value.Encoder, times bool) {
 		}
 	}
 	span(t.now())
+	place := int64(0)
 	list := func(l []entry) {
 		e.Uint(uint64(len(l)))
 		for i := range l {
 			x := &l[i]
+			place++
 			e.Uint(uint64(x.step))
 			e.Uint(uint64(x.depth))
-			e.Byte(byte(x.status)<<1 | flag(x.open))
+			bits := byte(x.status)<<1 | flag(x.open)
+			if numbered := !x.open && x.number != place; numbered {
+				e.Byte(bits | hasNumber)
+				e.Uint(uint64(x.number))
+			} else {
+				e.Byte(bits)
+			}
 			span(x.start)
 			span(x.duration)
 		}
@@ -277,10 +289,12 @@ func (t *trace) encode(e *value.Encoder, times bool) {
 	for _, i := range t.open {
 		e.Uint(uint64(i))
 	}
+	e.Uint(uint64(t.ended))
 }
 
-func (t *trace) decode(d *value.Decoder, p *bytecode.Program, l Limits) {
+func (t *trace) decode(d *value.Decoder, p *bytecode.Program, l Limits, format byte) {
 	t.start, t.before = time.Time{}, time.Duration(d.Int())
+	place, last := int64(0), int64(0)
 	list := func(to []entry, limit int) []entry {
 		n := d.Count()
 		if n > limit {
@@ -289,7 +303,17 @@ func (t *trace) decode(d *value.Decoder, p *bytecode.Program, l Limits) {
 		for range n {
 			x := entry{step: int32(d.Below(len(p.Steps))), depth: int32(d.Below(1 << 30))}
 			b := d.Byte()
-			x.status, x.open = stepStatus(b>>1), b&1 == 1
+			x.status, x.open = stepStatus(b&^hasNumber>>1), b&1 == 1
+			place++
+			switch {
+			case b&hasNumber != 0:
+				if x.number = int64(d.Uint()); x.number <= 0 || x.number == place || x.open {
+					d.Fail()
+				}
+			case !x.open:
+				x.number = place
+			}
+			last = max(last, x.number)
 			x.start, x.duration = time.Duration(d.Int()), time.Duration(d.Int())
 			if d.Err() != nil || int(x.status) >= len(statusNames) {
 				d.Fail()
@@ -310,5 +334,10 @@ func (t *trace) decode(d *value.Decoder, p *bytecode.Program, l Limits) {
 	}
 	for range d.Count() {
 		t.open = append(t.open, int32(d.Below(len(t.first))))
+	}
+	if t.ended = last; format > firstFormat {
+		if t.ended = int64(d.Uint()); t.ended < last {
+			d.Fail()
+		}
 	}
 }

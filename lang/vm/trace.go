@@ -14,6 +14,11 @@ type TraceStep struct {
 	Line     int
 	Start    time.Duration // since the run began
 	Duration time.Duration
+	// Number is its place in the order in which steps end, 1 for the first: a
+	// step that calls a function ends after those of the function. It stays the
+	// same once the step is over.
+	Number int64
+	Open   bool // it is under way
 }
 
 type stepStatus uint8
@@ -35,6 +40,7 @@ type entry struct {
 	open     bool
 	start    time.Duration
 	duration time.Duration
+	number   int64 // see TraceStep; 0 while it is open
 }
 
 // trace keeps the first steps, and of the later ones the last with an effect
@@ -49,7 +55,8 @@ type trace struct {
 	last   []entry // a ring once it is full
 	at     int     // where the ring's oldest entry stands
 	// late says that the effect asked for stands in last, at its newest entry.
-	late bool
+	late  bool
+	ended int64 // entries that are over, those left out again with them
 }
 
 func (t *trace) now() time.Duration {
@@ -93,11 +100,15 @@ func (t *trace) close(now time.Duration, depth int, s stepStatus) {
 		if int(e.depth) < depth {
 			return
 		}
-		e.duration = now - e.start
-		e.status = s
-		e.open = false
+		t.end(e, now, s)
 		t.open = t.open[:n-1]
 	}
+}
+
+// end ends one step.
+func (t *trace) end(e *entry, now time.Duration, s stepStatus) {
+	t.ended++
+	e.duration, e.status, e.open, e.number = now-e.start, s, false, t.ended
 }
 
 // push adds an entry after the first ones.
@@ -150,9 +161,7 @@ func (t *trace) settled(m *Machine) {
 	}
 	if t.late {
 		if e := t.newest(); e != nil && e.open {
-			e.duration = t.now() - e.start
-			e.status = status
-			e.open = false
+			t.end(e, t.now(), status)
 		}
 		t.late = false
 		return
@@ -163,9 +172,7 @@ func (t *trace) settled(m *Machine) {
 			e.status = stepOk
 		}
 		if status == stepDeclined && !m.fast && e.step == m.prog.Sites[m.site].Step {
-			e.status = status
-			e.duration = t.now() - e.start
-			e.open = false
+			t.end(e, t.now(), status)
 			t.open = t.open[:n-1]
 		}
 	}
@@ -180,9 +187,7 @@ func (t *trace) failed(m *Machine, depth int) {
 	t.close(now, depth, stepError)
 	if t.late {
 		if e := t.newest(); e != nil && e.open {
-			e.duration = now - e.start
-			e.status = stepError
-			e.open = false
+			t.end(e, now, stepError)
 		}
 		t.late = false
 		return
@@ -190,7 +195,9 @@ func (t *trace) failed(m *Machine, depth int) {
 	// A rolled back TRANSACTION hands on an error that has been recorded.
 	again := m.pc > 0 && code(m.fn, m.fast).Instrs[m.pc-1].Op == bytecode.OpRaise
 	if step := m.here().Step; !covered && !again && step >= 0 {
-		t.push(entry{step: step, status: stepError, start: now}, m.limits.TraceLast)
+		e := entry{step: step, start: now}
+		t.end(&e, now, stepError)
+		t.push(e, m.limits.TraceLast)
 	}
 }
 
@@ -209,22 +216,25 @@ func (m *Machine) MarkPaused() {
 // Trace returns the steps that the trace keeps, and how many it left out.
 func (m *Machine) Trace() (steps []TraceStep, dropped int64) {
 	t := &m.trace
-	now := t.now()
+	now, open := t.now(), t.ended
+	steps = make([]TraceStep, 0, len(t.first)+len(t.last))
 	show := func(e *entry) {
 		s := &m.prog.Steps[e.step]
-		d := e.duration
-		if e.open {
-			d = now - e.start
-		}
 		steps = append(steps, TraceStep{Step: s.Name, Status: statusNames[e.status], Class: s.Class.String(),
-			Line: int(s.Line), Start: e.start, Duration: d})
+			Line: int(s.Line), Start: e.start, Duration: e.duration, Number: e.number, Open: e.open})
 	}
-	steps = make([]TraceStep, 0, len(t.first)+len(t.last))
 	for i := range t.first {
 		show(&t.first[i])
 	}
 	for i := range t.last {
 		show(&t.last[(t.at+i)%len(t.last)])
+	}
+	// Those under way would end now, the innermost first.
+	for i := len(steps) - 1; i >= 0; i-- {
+		if s := &steps[i]; s.Open {
+			open++
+			s.Duration, s.Number = now-s.Start, open
+		}
 	}
 	return steps, max(0, m.Steps()-int64(len(steps)))
 }

@@ -1,0 +1,10 @@
+PRAGMA table_info(t);
+attach 'other.db' AS other;
+DETACH other;
+VACUUM;
+REINDEX;
+ANALYZE t;
+SAVEPOINT a;
+RELEASE a;
+COMMIT;
+ROLLBACK;

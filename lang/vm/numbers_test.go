@@ -1,0 +1,122 @@
+package vm_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"ql/lang/value"
+	"ql/lang/vm"
+)
+
+// numbers writes a trace with the order in which its steps ended.
+func numbers(m *vm.Machine) string {
+	steps, _ := m.Trace()
+	var list []string
+	for _, s := range steps {
+		text := fmt.Sprintf("%d:%s#%d", s.Line, s.Step, s.Number)
+		if s.Open {
+			text += " open"
+		}
+		list = append(list, text)
+	}
+	return strings.Join(list, ", ")
+}
+
+// TestStepNumbers checks the order in which steps end, at each effect and in the
+// end.
+func TestStepNumbers(t *testing.T) {
+	tests := []struct {
+		name, script string
+		first, last  int
+		want         []string
+	}{
+		{"one after the other", "EMIT 1\nWAIT 1 SECOND\nEMIT 2", 10, 10, []string{
+			"1:EMIT#1, 2:WAIT#2 open",
+			"1:EMIT#1, 2:WAIT#2, 3:EMIT#3",
+		}},
+		{"in a function", "DEFINE f()\nEMIT 1\nWAIT 1 SECOND\nRETURN 2\nEND\nSET ?x AS f()\nEMIT ?x", 10, 10, []string{
+			"6:SET#3 open, 2:EMIT#1, 3:WAIT#2 open",
+			"6:SET#4, 2:EMIT#1, 3:WAIT#2, 4:RETURN#3, 7:EMIT#5",
+		}},
+		{"past the trace", "FOR ?i FROM 1 TO 4 DO\nWAIT 1 SECOND\nEND", 2, 2, []string{
+			"1:FOR#1, 2:WAIT#2 open",
+			"1:FOR#1, 2:WAIT#2, 2:WAIT#3 open",
+			"1:FOR#1, 2:WAIT#2, 2:WAIT#3, 2:WAIT#4 open",
+			"1:FOR#1, 2:WAIT#2, 2:WAIT#4, 2:WAIT#5 open",
+			"1:FOR#1, 2:WAIT#2, 2:WAIT#4, 2:WAIT#5",
+		}},
+	}
+	for _, tt := range tests {
+		limits := vm.Standard()
+		limits.TraceFirst, limits.TraceLast = tt.first, tt.last
+		prog := compile(t, tt.script)
+		m := vm.New(prog, limits, vm.Input{})
+		var got []string
+		for m.Run(context.Background()) == vm.Pending {
+			got = append(got, numbers(m))
+			m = restored(t, prog, m)
+			m.Resume(value.Null)
+		}
+		if got = append(got, numbers(m)); !slices.Equal(got, tt.want) {
+			t.Errorf("%s:\n%s\nwant\n%s", tt.name, strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
+		}
+		m.Release()
+	}
+}
+
+// TestStepNumbersStay runs random programs: a step that is over keeps its
+// number, and in the end each number was given once.
+func TestStepNumbersStay(t *testing.T) {
+	for seed := range count(60, 300) {
+		s := newSubject(t, seed)
+		s.limits.TraceFirst = 1 << 30
+		told := map[int64]string{}
+		look := func(m *vm.Machine) {
+			steps, _ := m.Trace()
+			for _, x := range steps {
+				if x.Open {
+					continue
+				}
+				is := fmt.Sprint(x.Step, x.Status, x.Line, x.Duration)
+				if was, ok := told[x.Number]; ok && was != is {
+					t.Fatalf("seed %d: step %d was %s, and is %s\n%s", seed, x.Number, was, is, numbered(s.text))
+				}
+				told[x.Number] = is
+			}
+		}
+		m, _ := s.drive(s.start(), func(m *vm.Machine) *vm.Machine { look(m); return m }, s.asked)
+		look(m)
+		if steps, _ := m.Trace(); len(steps) != len(told) && m.Status() != vm.Pending {
+			t.Fatalf("seed %d: %d steps have %d numbers\n%s", seed, len(steps), len(told), numbered(s.text))
+		}
+		m.Release()
+	}
+}
+
+// TestFirstFormat restores a snapshot as it was written before steps had
+// numbers.
+func TestFirstFormat(t *testing.T) {
+	prog := compile(t, "EMIT 1\nEMIT 2\nWAIT 1 SECOND\nEMIT 3")
+	m := vm.New(prog, vm.Standard(), vm.Input{})
+	m.Run(context.Background())
+	b, err := m.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const checksum = 16
+	b = append(b[:len(b)-checksum-1], make([]byte, checksum)...) // without the steps that have ended
+	b[3] = 1
+	vm.Seal(b)
+	old, err := vm.Restore(prog, b, m.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	old.Resume(value.Null)
+	old.Run(context.Background())
+	if got, want := numbers(old), "1:EMIT#1, 2:EMIT#2, 3:WAIT#3, 4:EMIT#4"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
