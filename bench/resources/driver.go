@@ -34,7 +34,7 @@ func openDriver(ctx context.Context, path string) (_ *driverDatabase, err error)
 		}
 	}
 	for text, s := range map[string]**sql.Stmt{selectOne: &d.one, selectAll: &d.all, insertOne: &d.add, deleteAll: &d.clear} {
-		if *s, err = d.conn.PrepareContext(ctx, text); err != nil {
+		if *s, err = d.conn.PrepareContext(ctx, text); err != nil { //nolint:sqlclosecheck // by close
 			return nil, errors.Join(err, d.close())
 		}
 	}
@@ -68,7 +68,7 @@ func (d *driverDatabase) insert(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	add := tx.StmtContext(ctx, d.add)
+	add := tx.StmtContext(ctx, d.add) //nolint:sqlclosecheck // by the end of the transaction
 	for i := range int64(1_000) {
 		if _, err := add.ExecContext(ctx, "a name of some length", i+1); err != nil {
 			return "", errors.Join(err, tx.Rollback())

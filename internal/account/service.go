@@ -16,6 +16,10 @@ import (
 // Development is the namespace of the shared development account.
 const Development = "user_test"
 
+// usualDevelopment is what opens it unless the settings say otherwise. No account
+// can have it for a username.
+const usualDevelopment = "dev"
+
 // Service does what operators, and owners on the dashboard, do to accounts.
 // Accounts are named by any alias. Its errors are coded: invalid_request names
 // the field at fault, not_found what is missing.
@@ -135,6 +139,11 @@ func (s *Service) Find(ctx context.Context, name string) (Account, error) {
 		return Account{}, fault.New(fault.NotFound, "there is no account %q", name)
 	}
 	a, err := s.store.ByAlias(ctx, alias)
+	if errors.Is(err, ErrNotFound) && alias == (Alias{Username, usualDevelopment}) {
+		if shared, err := s.store.ByAlias(ctx, Alias{Username, Development}); err == nil {
+			return Account{}, fault.New(fault.NotFound, "there is no account %q: the development account is called %s here", name, shared.Username)
+		}
+	}
 	return a, s.refused(err, name)
 }
 

@@ -224,6 +224,14 @@ func TestSettings(t *testing.T) {
 func TestDevelopmentAccount(t *testing.T) {
 	ctx := context.Background()
 	f := newFixture(t, account.Options{})
+	wantMissing := func(name, message string) {
+		t.Helper()
+		var e *fault.Error
+		if _, err := f.Find(ctx, name); !errors.As(err, &e) || e.Code != fault.NotFound || e.Message != message {
+			t.Errorf("%s: got %v, want %s", name, err, message)
+		}
+	}
+	wantMissing("dev", `there is no account "dev"`)
 	a, err := f.EnsureDevelopment(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -237,6 +245,8 @@ func TestDevelopmentAccount(t *testing.T) {
 	if _, err := f.store.ByKeyHash(ctx, account.KeyHash{}); !errors.Is(err, account.ErrNotFound) {
 		t.Errorf("the zero key finds an account: %v", err)
 	}
+	wantMissing("dev", `there is no account "dev": the development account is called user_test here`)
+	wantMissing("devel", `there is no account "devel"`)
 	_, _, rotate := f.RotateKey(ctx, "user_test")
 	for _, err := range []error{rotate, f.SetPassword(ctx, "user_test", strong), f.SetFlag(ctx, "user_test", "admin", true)} {
 		if !fault.Is(err, fault.InvalidRequest) {

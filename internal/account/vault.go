@@ -154,7 +154,7 @@ func OpenVault(ctx context.Context, store checks, file string, existing bool) (*
 		}
 	}
 	if _, err := v.Open(0, sealCheck, "", standing); err != nil {
-		return nil, fmt.Errorf("the master key in %s is not the one that this store is sealed under: put that one back, or name it by --master-key-file: %w", file, err)
+		return nil, &otherMasterKey{file, err}
 	}
 	return v, nil
 }
@@ -172,7 +172,19 @@ func CheckMasterKey(file string, record []byte) error {
 		return err
 	}
 	if _, err := v.Open(0, sealCheck, "", record); err != nil {
-		return fmt.Errorf("the master key in %s is not the one that this store is sealed under: %w", file, err)
+		return &otherMasterKey{file, err}
 	}
 	return nil
 }
+
+// otherMasterKey says that a file holds another key than the store needs.
+type otherMasterKey struct {
+	file  string
+	cause error
+}
+
+func (e *otherMasterKey) Error() string {
+	return fmt.Sprintf("the master key in %s is not the one that this store is sealed under: put that one there, or name it by --master-key-file", e.file)
+}
+
+func (e *otherMasterKey) Unwrap() error { return e.cause }

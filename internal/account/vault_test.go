@@ -129,8 +129,8 @@ func TestOpenVault(t *testing.T) {
 	if _, err := account.OpenVault(ctx, &accounttest.Memory{}, other, false); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := account.OpenVault(ctx, store, other, false); !errors.Is(err, account.ErrWrongKey) {
-		t.Errorf("with another key: got %v, want ErrWrongKey", err)
+	if _, err := account.OpenVault(ctx, store, other, false); !errors.Is(err, account.ErrWrongKey) || strings.Count(err.Error(), "sealed under") != 1 {
+		t.Errorf("with another key: got %v, want ErrWrongKey, said once", err)
 	}
 }
 

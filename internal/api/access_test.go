@@ -447,6 +447,9 @@ func TestJobs(t *testing.T) {
 	poll(byKey, "Authorization", basic("bob", bob.password)).wantError(t, 404, "job_not_found")
 
 	check(t, w.accounts.SetFlag(t.Context(), "ada", "require_auth_on_jobs", true))
+	if a := poll(byPassword).wantError(t, 401, "bad_credentials"); !strings.Contains(a.Error.Message, "password") || !strings.Contains(a.Error.Message, "API key") {
+		t.Errorf("what fits: %s", a.Error.Message)
+	}
 	tests := []struct {
 		name    string
 		id      string

@@ -1,8 +1,9 @@
 package api
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
+	"slices"
 	"time"
 
 	"ql/internal/job"
@@ -88,17 +89,14 @@ func (e *Events) Next(ctx context.Context, wait time.Duration) (list []Event, mo
 func (e *Events) news() ([]Event, error) {
 	var list []Event
 	v := e.view
-	var steps []json.RawMessage
-	if v.Trace != nil {
-		if err := json.Unmarshal(v.Trace, &steps); err != nil {
-			return nil, err
-		}
+	steps, err := wire.ReadTrace(v.Trace)
+	if err != nil {
+		return nil, err
 	}
-	// Of a long trace the middle is left out: the steps behind it are told by
-	// their numbers.
-	for i := max(e.steps-v.TraceDropped, 0); i < int64(len(steps)); i++ {
-		e.steps = i + 1 + v.TraceDropped
-		list = append(list, Event{Kind: EventStep, Data: steps[i], Position: e.position()})
+	for _, s := range e.over(steps) {
+		e.steps = s.Order
+		s.Open = false
+		list = append(list, Event{Kind: EventStep, Data: s.AppendJSON(nil), Position: e.position()})
 	}
 	if n := int64(len(v.Result)); n > e.output {
 		data := wire.AppendOutput(nil, v.Result[e.output:])
@@ -120,6 +118,20 @@ func (e *Events) news() ([]Event, error) {
 	}
 	j.Output = nil // it was told piece by piece
 	return append(list, Event{Kind: EventState, Data: j.AppendJSON(nil), Position: e.position()}), nil
+}
+
+// over returns the steps that have ended and were not told yet, in the order in
+// which they ended: so they keep their numbers while those that called them are
+// under way, and where a long trace leaves some out.
+func (e *Events) over(steps []wire.Step) []wire.Step {
+	list := steps[:0]
+	for _, s := range steps {
+		if s.Order > e.steps && (s.IsOver() || e.view.State.Finished()) {
+			list = append(list, s)
+		}
+	}
+	slices.SortFunc(list, func(a, b wire.Step) int { return cmp.Compare(a.Order, b.Order) })
+	return list
 }
 
 // mostSteps is as far as positions count steps. Whoever comes back later than

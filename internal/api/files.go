@@ -22,11 +22,12 @@ type Tree interface {
 	Open(ctx context.Context, path string) (Content, error)
 	List(ctx context.Context, path string) ([]engine.FileInfo, error)
 	// Upload writes a file from a stream of so many bytes, negative where that is
-	// not known. May is asked, by what names the content that is there, whether
-	// it may be replaced ("" for none), and its error is returned.
-	Upload(ctx context.Context, path string, from io.Reader, size int64, may func(tag string) error) (tag string, err error)
+	// not known. May is asked, by what names the content that is there and when
+	// it was written, whether it may be replaced ("" and the zero time for none),
+	// and its error is returned.
+	Upload(ctx context.Context, path string, from io.Reader, size int64, may func(tag string, written time.Time) error) (tag string, err error)
 	// Remove removes a file or an empty folder, if may lets it.
-	Remove(ctx context.Context, path string, may func(tag string) error) error
+	Remove(ctx context.Context, path string, may func(tag string, written time.Time) error) error
 }
 
 // Content is what a file holds.
@@ -92,7 +93,11 @@ func fileFault(err error) error {
 	var e *value.Error
 	switch {
 	case errors.As(err, &e):
-		return fault.New(fault.Code(e.Code), "%s", e.Message)
+		f := fault.New(fault.Code(e.Code), "%s", e.Message)
+		if e.Limit != nil {
+			f.Limit, f.Value = e.Limit.Name, e.Limit.Max
+		}
+		return f
 	case errors.Is(err, account.ErrNotFound): // it was deleted meanwhile
 		return fault.New(fault.BadCredentials, "there is no such account any more")
 	}
@@ -163,13 +168,17 @@ func (f *files) list(ctx context.Context, folder string, page Page) (list []wire
 	return list, "", nil
 }
 
+// Condition tells, by what names the content of a file and when it was written,
+// whether the file may be changed; "" and the zero time where there is none.
+type Condition func(tag string, written time.Time) bool
+
 // Sent is a file that a caller sends.
 type Sent struct {
 	Path string
 	Size int64 // negative where it is not known
 	// Body gives its content; only then does a careful sender begin.
 	Body func() (io.Reader, error)
-	May  func(tag string) bool // whether it may take the place of what is there
+	May  Condition // whether it may take the place of what is there
 }
 
 // FileStored is a file as it was stored.
@@ -193,9 +202,9 @@ func (s *Service) StoreFile(ctx context.Context, c Caller, p *Proof, sent Sent) 
 		return stored, fileTooLarge(most)
 	}
 	body := &counted{open: sent.Body, most: most}
-	stored.Tag, err = f.Upload(ctx, sent.Path, body, sent.Size, func(tag string) error {
+	stored.Tag, err = f.Upload(ctx, sent.Path, body, sent.Size, func(tag string, written time.Time) error {
 		stored.Created = tag == ""
-		return unless(sent.May(tag))
+		return unless(sent.May(tag, written))
 	})
 	stored.Size = body.read
 	return stored, fileFault(err)
@@ -238,13 +247,13 @@ func (b *counted) Read(p []byte) (int, error) {
 }
 
 // RemoveFile removes a file or an empty folder, if may lets it.
-func (s *Service) RemoveFile(ctx context.Context, c Caller, p *Proof, path string, may func(tag string) bool) (FileAnswer, error) {
+func (s *Service) RemoveFile(ctx context.Context, c Caller, p *Proof, path string, may Condition) (FileAnswer, error) {
 	f, err := s.enterFiles(ctx, c, p)
 	if err != nil {
 		return f.FileAnswer, err
 	}
 	defer f.leave()
-	err = f.Remove(ctx, path, func(tag string) error { return unless(may(tag)) })
+	err = f.Remove(ctx, path, func(tag string, written time.Time) error { return unless(may(tag, written)) })
 	return f.FileAnswer, fileFault(err)
 }
 

@@ -38,11 +38,11 @@ func (t ownedTree) Open(ctx context.Context, path string) (api.Content, error) {
 	return c, nil
 }
 
-func (t ownedTree) Upload(ctx context.Context, path string, from io.Reader, size int64, may func(string) error) (string, error) {
+func (t ownedTree) Upload(ctx context.Context, path string, from io.Reader, size int64, may func(string, time.Time) error) (string, error) {
 	return t.Tree.Upload(ctx, path, from, files.Upload{Size: size, If: may})
 }
 
-func (t ownedTree) Remove(ctx context.Context, path string, may func(string) error) error {
+func (t ownedTree) Remove(ctx context.Context, path string, may func(string, time.Time) error) error {
 	return t.RemoveIf(ctx, path, may)
 }
 
@@ -245,6 +245,12 @@ func TestFileConditions(t *testing.T) {
 		{"GET", "/x", "If-Modified-Since", long, 200},
 		{"GET", "/x", "If-Modified-Since", later, 304},
 		{"GET", "/x", "If-Modified-Since", "yesterday", 200},
+		{"GET", "/x", "If-Unmodified-Since", long, 412},
+		{"GET", "/x", "If-Unmodified-Since", later, 200},
+		{"GET", "/none", "If-Unmodified-Since", long, 404},
+		{"HEAD", "/x", "If-Unmodified-Since", long, 412},
+		{"PUT", "/x", "If-Unmodified-Since", long, 412},
+		{"DELETE", "/x", "If-Unmodified-Since", long, 412},
 		{"GET", "/x", "If-Match", "other", 400},
 		{"GET", "/x", "If-None-Match", `"a" "b"`, 400},
 		{"HEAD", "/x", "If-None-Match", first, 304},
@@ -258,6 +264,10 @@ func TestFileConditions(t *testing.T) {
 		{"PUT", "/new", "If-None-Match", "*", 201},
 		{"PUT", "/x", "If-Match", first, 200},
 		{"PUT", "/x", "If-Match", first, 412},
+		{"PUT", "/x", "If-Unmodified-Since", later, 200},
+		{"PUT", "/x", "If-Modified-Since", later, 200},
+		{"PUT", "/newer", "If-Unmodified-Since", long, 201},
+		{"DELETE", "/newer", "If-Unmodified-Since", later, 200},
 		{"DELETE", "/x", "If-Match", "*", 200},
 	} {
 		r := f.call(test.method, test.path, "two", test.header, test.value)
@@ -421,7 +431,9 @@ func TestHostilePaths(t *testing.T) {
 				if address == "/" && method == "GET" {
 					continue // the one folder whose path is no file's
 				}
-				f.call(method, address, "x").want(t, method+" "+address, 422, "invalid_path")
+				if r := f.call(method, address, "x").want(t, method+" "+address, 422, "invalid_path"); address == "/" && !strings.Contains(r.body, "the folder of all files") {
+					t.Errorf("%s %s: %s", method, address, r.body)
+				}
 			}
 		}
 	}

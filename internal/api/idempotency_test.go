@@ -111,6 +111,38 @@ func TestIdempotency(t *testing.T) {
 	}
 }
 
+// TestMalformedKeys: a key that says nothing, or cannot be told from another by
+// everybody, runs nothing.
+func TestMalformedKeys(t *testing.T) {
+	w := boot(t)
+	ada := w.member("ada", account.Standard)
+	for name, test := range map[string]struct{ key, found string }{
+		"empty":      {"", "is empty"},
+		"of spaces":  {"  ", "is empty"},
+		"not ASCII":  {"schlüssel", "has characters that are not printable ASCII"},
+		"not UTF-8":  {"a\xff", "has characters that are not printable ASCII"},
+		"with a tab": {"a\tb", "has characters that are not printable ASCII"},
+		"too long":   {strings.Repeat("k", 256), "has 256 characters"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			headers := []string{"Idempotency-Key", test.key}
+			a := w.query(ada, `WRITE "x" TO "/f"`, "", headers...).wantError(t, 400, "invalid_request")
+			if a.Error.Field != "Idempotency-Key" || !strings.Contains(a.Error.Message, test.found) || !strings.Contains(a.Error.Message, "1 to 255 printable ASCII characters fit") {
+				t.Errorf("told %+v", a.Error)
+			}
+			form := w.form(ada, `WRITE "x" TO "/f"`, nil, headers...)
+			if form.status != 400 || !strings.Contains(form.body, "Idempotency-Key: "+test.found) {
+				t.Errorf("as a form: %d %s", form.status, form.body)
+			}
+		})
+	}
+	for _, key := range []string{"~", "with a space", strings.Repeat("k", 255)} {
+		if r := w.query(ada, `EMIT 1`, "", "Idempotency-Key", key); r.status != 200 {
+			t.Errorf("%q: %d %s", key, r.status, r.body)
+		}
+	}
+}
+
 // TestIdempotencyOfRefused checks that a call that was not let in leaves its key
 // free: it is meant to be sent again.
 func TestIdempotencyOfRefused(t *testing.T) {

@@ -62,7 +62,7 @@ func (s *Service) open(ctx context.Context, c Caller, text string, p *Proof) (op
 	}
 	a := Answer{Origin: o.origin}
 	if o.owner.RequireAuthOnJobs && p == nil && !itsPage {
-		return o, a, fault.New(fault.BadCredentials, "the account asks for credentials: send its username and password by HTTP Basic")
+		return o, a, fault.New(fault.BadCredentials, "the account asks for credentials: send its username and password by HTTP Basic, or its API key for a job that was started with it")
 	}
 	return o, a, nil
 }
@@ -245,6 +245,8 @@ func (s *Service) confirm(ctx context.Context, c Caller, o opened, r Reply, wait
 	switch {
 	case errors.Is(err, job.ErrNotPaused), errors.Is(err, job.ErrNotFound): // of a call that is not stored yet, nothing is open
 		return a, fault.New(fault.NotPaused, "%s", notPaused(o.View, r.Prompt))
+	case errors.Is(err, worker.ErrResting):
+		return a, fault.New(fault.NotPaused, "the job rests and takes no answer for now: try again later, or ask whoever it belongs to")
 	case errors.Is(err, engine.ErrWrongReply) && r.Approved != nil:
 		return a, fault.New(fault.WrongReply, `the job asks for a form: "fields" with an object fits, not "approved"`)
 	case errors.Is(err, engine.ErrWrongReply):
@@ -341,7 +343,7 @@ func (s *Service) Jobs(ctx context.Context, c Caller, p *Proof, l List) (Listing
 	}
 	q := job.Query{State: job.State(l.Status), Limit: l.Limit + 1}
 	if q.State != "" && !q.State.Valid() {
-		return listing, fault.Invalid("status", "is no state of a job: accepted, running, paused, waiting, complete, failed, declined, cancelled or expired fits")
+		return listing, fault.Invalid("status", "is no state of a job: %s fits", job.StatesText)
 	}
 	if p.By == job.ByKey {
 		q.Credential = job.ByKey

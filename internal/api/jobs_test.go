@@ -302,7 +302,8 @@ func TestQueueLimit(t *testing.T) {
 		ids = append(ids, w.submit(ada, "EMIT 1"))
 	}
 	r := w.query(ada, "EMIT 1", `"mode":"async"`)
-	if a := r.wantError(t, 429, "quota_exceeded"); a.Status != "error" || r.header.Get("Retry-After") == "" {
+	if a := r.wantError(t, 429, "quota_exceeded"); a.Status != "error" || r.header.Get("Retry-After") == "" || a.Error.Limit != "queued" || a.Error.Value != 2 ||
+		!strings.Contains(a.Error.Message, "has 2 jobs in line") || strings.Contains(a.Error.Message, "waiting") {
 		t.Errorf("%s %v", r.body, r.header)
 	}
 	w.reach(w.submit(bob, "EMIT 1"), "complete") // others are not concerned

@@ -58,22 +58,26 @@ func (s *Service) AccountLimits(ctx context.Context, c Caller, p *Proof) (Allowe
 		}
 		stored = &n
 	}
-	a.Limits = shownLimits(l, used, stored)
+	a.Limits = shownLimits(l, s.o.Lifted, used, stored)
 	return a, nil
 }
 
 // shownLimits are the limits that callers may want to know, what is counted
 // first. Times are milliseconds.
-func shownLimits(l account.Limits, used usage.Used, stored *int64) []wire.AccountLimit {
+func shownLimits(l account.Limits, lifted bool, used usage.Used, stored *int64) []wire.AccountLimit {
 	running := used.Running.Milliseconds()
+	rate, concurrent, queued := bounded(int64(l.Rate)), int64(l.Concurrent), int64(l.Queued)
+	if lifted {
+		rate, concurrent, queued = noLimit, noLimit, noLimit
+	}
 	return []wire.AccountLimit{
 		{Name: "storage", Value: bounded(l.StorageBytes), Used: stored},
 		{Name: usage.Calls, Value: bounded(l.CallsPerMonth), Used: &used.Calls},
 		{Name: usage.Running, Value: bounded(l.RunningPerMonth.Milliseconds()), Used: &running},
 		{Name: usage.Egress, Value: bounded(l.EgressPerMonth), Used: &used.Egress},
-		{Name: "rate", Value: bounded(int64(l.Rate))},
-		{Name: "concurrent", Value: int64(l.Concurrent)},
-		{Name: "queued", Value: int64(l.Queued)},
+		{Name: "rate", Value: rate},
+		{Name: "concurrent", Value: concurrent},
+		{Name: "queued", Value: queued},
 		{Name: "script_bytes", Value: int64(l.ScriptBytes)},
 		{Name: "body_bytes", Value: int64(l.BodyBytes)},
 		{Name: "sync_time", Value: l.SyncTime.Milliseconds()},
@@ -87,10 +91,13 @@ func shownLimits(l account.Limits, used usage.Used, stored *int64) []wire.Accoun
 	}
 }
 
-// bounded is a limit of which 0 is none, as wire.AccountLimit has it.
+// noLimit is none, as wire.AccountLimit has it.
+const noLimit = -1
+
+// bounded is a limit of which 0 is none.
 func bounded(n int64) int64 {
 	if n == 0 {
-		return -1
+		return noLimit
 	}
 	return n
 }

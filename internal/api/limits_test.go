@@ -153,6 +153,26 @@ func TestJobsOfAMonth(t *testing.T) {
 	send(`EMIT 3`).wantError(t, 429, "quota_exceeded")
 }
 
+func TestLiftedLimitsAreShown(t *testing.T) {
+	w := boot(t, settings{service: func(o *api.Options) { o.Lifted, o.Usage = true, usage.NewTally(nothingUsed{}, time.Now) }})
+	s := w.limits(w.member("ada", account.Free))
+	for _, name := range []string{"rate", "concurrent", "queued"} {
+		if l, ok := s.Limits[name]; !ok || l.Value != nil {
+			t.Errorf("%s is %+v", name, l)
+		}
+	}
+	if l := s.Limits["memory"]; l.Value == nil {
+		t.Error("memory has no limit")
+	}
+}
+
+// nothingUsed is the store of a month in which nothing happened.
+type nothingUsed struct{ usage.Store }
+
+func (nothingUsed) Used(context.Context, account.ID, usage.Month) (usage.Used, error) {
+	return usage.Used{}, nil
+}
+
 func TestLimitsAreShown(t *testing.T) {
 	w, _ := counted(t, func(*account.Limits) {})
 	ada := w.member("ada", account.Free)

@@ -11,6 +11,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/admit"
 	"ql/internal/api"
+	"ql/internal/fault"
 )
 
 // confirm answers a job's question.
@@ -107,6 +108,32 @@ func TestPauseAndResume(t *testing.T) {
 				w.confirm(id, test.reply).wantError(t, 409, "not_paused")
 			})
 		}
+	}
+}
+
+// TestDisabledAsksNobody: while an account is disabled, its jobs take no answer.
+func TestDisabledAsksNobody(t *testing.T) {
+	w := boot(t)
+	ada := w.member("ada", account.Standard)
+	paused := w.query(ada, `CONFIRM "Sure?" EMIT "b"`, "").read(t)
+	token := strings.TrimPrefix(paused.FormURL, "http://ql.example/form/")
+	row, err := w.accounts.Find(t.Context(), "ada")
+	check(t, err)
+	disable := func(on bool) { check(t, w.store.Accounts().SetFlag(t.Context(), row.ID, account.FlagDisabled, on)) }
+	disable(true)
+	if a := w.confirm(paused.JobID, `{"approved":true}`).wantError(t, 409, "not_paused"); !strings.Contains(a.Error.Message, "takes no answer for now") {
+		t.Errorf("told %q", a.Error.Message)
+	}
+	w.confirm(paused.JobID, `{"approved":true}`, "Authorization", basic("ada", ada.password)).wantError(t, 401, "bad_credentials")
+	if _, err := w.service.Question(t.Context(), token); !fault.Is(err, fault.NotFound) {
+		t.Errorf("the page: %v", err)
+	}
+	disable(false)
+	if _, err := w.service.Question(t.Context(), token); err != nil {
+		t.Errorf("the page afterwards: %v", err)
+	}
+	if a := w.confirm(paused.JobID, `{"approved":true}`).read(t); a.Status != "complete" || *a.Result != "b" {
+		t.Errorf("afterwards: %+v", a)
 	}
 }
 

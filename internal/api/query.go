@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"ql/internal/account"
@@ -18,8 +20,8 @@ type Query struct {
 	Script     string
 	Async      bool
 	Request    wire.Request
-	Webhook    string // where to tell the end of an async one, "" for nowhere
-	Key        string // makes a repeat of the call find its job, "" for none
+	Webhook    string  // where to tell the end of an async one, "" for nowhere
+	Key        *string // makes a repeat of the call find its job; nil for none
 	// Within checks the call's sizes against those of the account.
 	Within func(wire.Limits) error
 }
@@ -58,8 +60,8 @@ func (s *Service) Query(ctx context.Context, c Caller, q Query) (Answer, error) 
 	if err := verdict.Err(); err != nil {
 		return a, err
 	}
-	if len(q.Key) > longestKey {
-		return a, fault.Invalid("Idempotency-Key", "is too long: %d characters at most", longestKey)
+	if err := checkKey(q.Key); err != nil {
+		return a, err
 	}
 	spent, err := s.o.Usage.Begin(ctx, who.Account.ID, limits)
 	if err != nil {
@@ -80,6 +82,25 @@ func (s *Service) Query(ctx context.Context, c Caller, q Query) (Answer, error) 
 
 // longestKey is the longest Idempotency-Key.
 const longestKey = 255
+
+// checkKey says what is wrong with an Idempotency-Key. One that is sent empty is
+// a mistake: its caller thinks that a repeat does no harm.
+func checkKey(key *string) error {
+	wrong := func(found string) error {
+		return fault.Invalid("Idempotency-Key", "%s: 1 to %d printable ASCII characters fit, or leave the header out", found, longestKey)
+	}
+	switch {
+	case key == nil:
+		return nil
+	case *key == "":
+		return wrong("is empty")
+	case strings.ContainsFunc(*key, func(r rune) bool { return r < ' ' || r > '~' }):
+		return wrong("has characters that are not printable ASCII")
+	case len(*key) > longestKey:
+		return wrong(fmt.Sprintf("has %d characters", len(*key)))
+	}
+	return nil
+}
 
 // LongestCall returns how long the longest call may take: waiting for its turn,
 // running, and being recorded.

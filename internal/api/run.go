@@ -44,7 +44,7 @@ func (s *Service) run(ctx context.Context, who identity, c Caller, q Query, l ac
 		ticket.Rest()
 		earlier, err := s.o.Jobs.Reserve(ctx, who.Account.ID, *key, id)
 		if err != nil {
-			return a, notAccepted(err)
+			return a, notAccepted(err, l)
 		}
 		if earlier != (job.ID{}) {
 			return s.repeat(ctx, earlier, a)

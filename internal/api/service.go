@@ -87,6 +87,9 @@ type Options struct {
 	CheckWebhook func(url string) error
 	// DevelopmentOut lets the development account tell others of its jobs' ends.
 	DevelopmentOut bool
+	// Lifted says that rates, and what an account has under way and in line, are
+	// not bounded, as in development.
+	Lifted bool
 	// Limits returns the limits of a plan; Plan.Limits where left out.
 	Limits func(account.Plan) account.Limits
 	Clock  func() time.Time // time.Now where left out

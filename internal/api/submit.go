@@ -49,7 +49,7 @@ func (s *Service) submit(ctx context.Context, who identity, c Caller, q Query, l
 		Account: who.Account, Limits: l, Spec: x.Spec, Program: program, Webhook: q.Webhook, Key: s.key(q),
 	})
 	if err != nil {
-		return a, notAccepted(err)
+		return a, notAccepted(err, l)
 	}
 	if earlier != (job.ID{}) {
 		return s.repeat(ctx, earlier, a)
@@ -103,10 +103,12 @@ func (s *Service) mayTell(who identity, webhook string) error {
 }
 
 // notAccepted gives a code to the errors of the queue.
-func notAccepted(err error) error {
+func notAccepted(err error, l account.Limits) error {
 	switch {
 	case errors.Is(err, worker.ErrQueueFull):
-		return fault.Busy(fault.QuotaExceeded, 5*time.Second, "the account has as many jobs waiting as it may: let some finish first")
+		f := fault.Busy(fault.QuotaExceeded, 5*time.Second, "the account has %d jobs in line, which is as many as it may have: let some begin first", l.Queued)
+		f.Limit, f.Value = "queued", int64(l.Queued)
+		return f
 	case errors.Is(err, worker.ErrStopping):
 		return fault.Busy(fault.Overloaded, time.Second, "the service is stopping: try again in a moment")
 	case errors.Is(err, job.ErrOtherBody):
@@ -120,7 +122,7 @@ const keyLasts = 24 * time.Hour
 
 // key makes the idempotency key of a query; nil where it has none.
 func (s *Service) key(q Query) *job.Key {
-	if q.Key == "" {
+	if q.Key == nil {
 		return nil
 	}
 	// Credentials are left out: a changed password makes no other request.
@@ -131,7 +133,7 @@ func (s *Service) key(q Query) *job.Key {
 		Request    wire.Request
 		Webhook    string
 	}{q.Convention, q.Async, q.Script, q.Request, q.Webhook})
-	return &job.Key{Hash: sha256.Sum256([]byte(q.Key)), Body: sha256.Sum256(body), Until: s.o.Clock().Add(keyLasts)}
+	return &job.Key{Hash: sha256.Sum256([]byte(*q.Key)), Body: sha256.Sum256(body), Until: s.o.Clock().Add(keyLasts)}
 }
 
 // repeat answers a call again whose key was used before.

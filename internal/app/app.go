@@ -79,7 +79,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 		return err
 	}
 	// The address is known before anything is made that builds links from it.
-	listener, err := listen(ctx, a.settings.Listen, a.settings.MaxConnections, a.settings.MaxConnectionsPerAddress)
+	listener, err := listen(ctx, "listen", a.settings.Listen, a.settings.MaxConnections, a.settings.MaxConnectionsPerAddress)
 	if err != nil {
 		return err
 	}
@@ -111,9 +111,9 @@ func (a *App) Start(ctx context.Context) (err error) {
 }
 
 func (a *App) startMetrics(ctx context.Context) error {
-	listener, err := listen(ctx, a.settings.MetricsListen, a.settings.MaxConnections, 0)
+	listener, err := listen(ctx, "metrics-listen", a.settings.MetricsListen, a.settings.MaxConnections, 0)
 	if err != nil {
-		return fmt.Errorf("metrics-listen: %w", err)
+		return err
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.parts.metrics.Handler())

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -261,12 +262,17 @@ func TestStartFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
+	others := t.TempDir()
+	if err := errors.Join(os.WriteFile(filepath.Join(others, "letters.txt"), nil, 0o600), os.Chmod(others, 0o755)); err != nil {
+		t.Fatal(err)
+	}
 	tests := map[string]struct {
 		change func(*config.Settings)
 		want   string
 	}{
-		"address in use":         {func(s *config.Settings) { s.Listen = taken.Addr().String() }, "address already in use"},
-		"metrics address in use": {func(s *config.Settings) { s.MetricsListen = taken.Addr().String() }, "metrics-listen: "},
+		"address in use":         {func(s *config.Settings) { s.Listen = taken.Addr().String() }, "nothing can listen on " + taken.Addr().String() + ": address already in use: stop what has this address, or name another by --listen"},
+		"metrics address in use": {func(s *config.Settings) { s.MetricsListen = taken.Addr().String() }, "or name another by --metrics-listen"},
+		"data of somebody else":  {func(s *config.Settings) { s.Data = others }, "holds other things"},
 		"no certificate":         {func(s *config.Settings) { s.TLSCert, s.TLSKey = "/none.pem", "/none.pem" }, "tls-cert and tls-key: "},
 		"no master key":          {func(s *config.Settings) { s.MasterKeyFile = "/none.key" }, "none.key"},
 		"data is a file":         {func(s *config.Settings) { s.Data = os.Args[0] }, "data folder"},
@@ -281,6 +287,27 @@ func TestStartFails(t *testing.T) {
 			}
 			apptest.Start(t, good) // the folder is free again
 		})
+	}
+}
+
+// TestOpenFolder: a data folder that others may read is closed, and said to be.
+func TestOpenFolder(t *testing.T) {
+	s := apptest.Settings(t)
+	if err := errors.Join(os.MkdirAll(s.Data, 0o700), os.Chmod(s.Data, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []bool{true, false} {
+		var log strings.Builder
+		service := app.New(s, app.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+		if err := errors.Join(service.Start(t.Context()), service.Stop(context.Background())); err != nil {
+			t.Fatal(err)
+		}
+		if said := strings.Contains(log.String(), "mode=0755"); said != want {
+			t.Errorf("the log is\n%s", &log)
+		}
+		if info, err := os.Stat(s.Data); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("the data folder is %v, %v", info.Mode(), err)
+		}
 	}
 }
 
@@ -365,6 +392,10 @@ func TestHosts(t *testing.T) {
 		req.Host = host
 		got := send(t, req)
 		// Both are not_found; only the message of one is about the name.
+		named := strings.Contains(got.body, host) && strings.Contains(got.body, "add the name to allowed_hosts")
+		if misdirected := strings.Contains(got.body, "Host header"); misdirected && !named || !misdirected && !strings.Contains(got.body, "POST /v1/query") {
+			t.Errorf("by %s it says %s", host, got.body)
+		}
 		if misdirected := strings.Contains(got.body, "Host header"); misdirected != (want == 421) || got.status != 404 {
 			t.Errorf("%s: %d %s", host, got.status, got.body)
 		}

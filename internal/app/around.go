@@ -52,7 +52,8 @@ func onlyHosts(hosts []string, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		refuse(w, r, fault.New(fault.NotFound, "this service is not called by the name in the Host header"))
+		refuse(w, r, fault.New(fault.NotFound,
+			"this service is not called %q, which the Host header says: call it by its own address, or have its operator add the name to allowed_hosts", r.Host))
 	})
 }
 

@@ -56,6 +56,15 @@ const programBytes = 64 << 20
 
 // openStore opens the data folder for this process alone.
 func (a *App) openStore(ctx context.Context) error {
+	was, stays, err := sqlite.MakeFolder(a.settings.Data)
+	switch {
+	case err != nil:
+		return err
+	case stays:
+		a.o.Log.Warn("the data folder is open to other users of this machine and cannot be closed by this one: they see the names in it", "data", a.settings.Data, "mode", fmt.Sprintf("%04o", was))
+	case was != 0:
+		a.o.Log.Warn("the data folder was open to other users of this machine and is closed now", "data", a.settings.Data, "mode", fmt.Sprintf("%04o", was))
+	}
 	store, err := sqlite.Open(ctx, sqlite.Options{Folder: a.settings.Data, Own: true})
 	if err != nil {
 		return err
@@ -108,7 +117,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 		Links: links{shares.Ledger{Rows: p.store.Shares(), Clock: time.Now}},
 		Usage: p.resources.tally, Stored: p.resources.stored,
 		Files: p.resources.openTree, Transfers: admit.NewCrowd(admit.CrowdOptions{Most: mostTransfers, Lifted: a.settings.Dev}),
-		CheckWebhook: p.caller.Check, DevelopmentOut: a.settings.Dev, Log: a.o.Log,
+		CheckWebhook: p.caller.Check, DevelopmentOut: a.settings.Dev, Lifted: a.settings.Dev, Log: a.o.Log,
 		Ran: func(state job.State, took time.Duration) { p.metrics.Ran(string(state), took) },
 	})
 	if err := a.startJobs(ctx, service); err != nil {
@@ -122,20 +131,6 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	})
 	a.startUpkeep()
 	return a.around(handler), nil
-}
-
-// limits returns the limits of a plan; those of free for an unknown one, as a
-// mistake never widens. A month protects those who share a node, so one
-// developer has no bounds on it.
-func (a *App) limits(plan account.Plan) account.Limits {
-	l, ok := a.settings.Plans[plan]
-	if !ok {
-		l = a.settings.Plans[account.Free]
-	}
-	if a.settings.Dev {
-		l.CallsPerMonth, l.RunningPerMonth, l.EgressPerMonth = 0, 0, 0
-	}
-	return l
 }
 
 // openResources opens what scripts reach.

@@ -2,18 +2,26 @@ package app
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"sync"
 )
 
-// listen opens a listener that holds at most so many connections, and at most
-// so many from one address (0 for no bound).
-func listen(ctx context.Context, address string, most, each int) (net.Listener, error) {
+// listen opens a listener at the address of a setting. It holds at most so many
+// connections, and at most so many from one address (0 for no bound).
+func listen(ctx context.Context, setting, address string, most, each int) (net.Listener, error) {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, err
+		why := err
+		var call *os.SyscallError
+		if errors.As(err, &call) {
+			why = call.Err
+		}
+		return nil, fmt.Errorf("nothing can listen on %s: %w: stop what has this address, or name another by --%s, such as 127.0.0.1:0 for any free port", address, why, setting)
 	}
 	return &bounded{Listener: l, slots: make(chan struct{}, most), closed: make(chan struct{}), each: each, from: map[netip.Addr]int{}}, nil
 }

@@ -17,8 +17,6 @@ import (
 // fetcher makes what FETCH reaches.
 type fetcher struct {
 	client *network.Client
-	// lend is what a plan without FETCH has all the same; none where it is zero.
-	lend fetch.Limits
 	// dev says that the development account is one person's, not everybody's.
 	dev  bool
 	done func(how string, took time.Duration)
@@ -32,11 +30,7 @@ func (a *App) newFetcher() *fetcher {
 		o.Ratio = max(o.Ratio, int64(l.FetchRatio))
 		o.Total = max(o.Total, l.FetchTime)
 	}
-	f := &fetcher{client: network.NewClient(a.egress(), o), dev: a.settings.Dev, done: a.parts.metrics.Fetched}
-	if f.dev {
-		f.lend = fetch.LimitsOf(a.limits(account.Standard))
-	}
-	return f
+	return &fetcher{client: network.NewClient(a.egress(), o), dev: a.settings.Dev, done: a.parts.metrics.Fetched}
 }
 
 // outgoing are an account's calls.
@@ -56,11 +50,8 @@ type made struct {
 // open returns the network of one run of an account.
 func (f *fetcher) open(a account.Account, l account.Limits, o *outgoing, tally *usage.Tally) engine.Network {
 	limits := fetch.LimitsOf(l)
-	switch {
-	case isDevelopment(a) && !f.dev:
+	if isDevelopment(a) && !f.dev {
 		limits = fetch.Limits{} // its credentials are known to everybody
-	case limits.Calls == 0:
-		limits = f.lend
 	}
 	if m := o.made.Load(); m != nil && m.limits == limits && m.most == l.EgressPerMonth {
 		return m

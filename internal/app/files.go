@@ -40,12 +40,12 @@ func (t owned) Open(ctx context.Context, path string) (api.Content, error) {
 }
 
 // Upload implements api.Tree.
-func (t owned) Upload(ctx context.Context, path string, from io.Reader, size int64, may func(string) error) (string, error) {
+func (t owned) Upload(ctx context.Context, path string, from io.Reader, size int64, may func(string, time.Time) error) (string, error) {
 	return t.Tree.Upload(ctx, path, from, files.Upload{Size: size, If: may})
 }
 
 // Remove implements api.Tree.
-func (t owned) Remove(ctx context.Context, path string, may func(string) error) error {
+func (t owned) Remove(ctx context.Context, path string, may func(string, time.Time) error) error {
 	return t.RemoveIf(ctx, path, may)
 }
 
@@ -67,5 +67,5 @@ func (o *Operator) Files(ctx context.Context, name string, do func(*files.Tree) 
 	defer func() { err = errors.Join(err, r.close(), blobs.Close()) }()
 	h := r.acquire(a.ID)
 	defer r.release(h)
-	return do(r.tree(h, o.plans[a.Plan]))
+	return do(r.tree(h, o.limits(a.Plan)))
 }

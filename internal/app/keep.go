@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"ql/internal/account"
 	"ql/internal/backup"
 	"ql/internal/resource/databases"
 	"ql/internal/store/sqlite"
@@ -29,10 +28,7 @@ func (o *Operator) Databases(ctx context.Context, name string) (*databases.Datab
 	if err != nil {
 		return nil, err
 	}
-	l, ok := o.plans[a.Plan]
-	if !ok {
-		l = o.plans[account.Free]
-	}
+	l := o.limits(a.Plan)
 	h := (&resources{data: o.data, usage: o.store.Files()}).hold(a.ID)
 	h.storage.hold(l.StorageBytes, l.Databases)
 	return h.databases, nil

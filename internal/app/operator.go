@@ -26,10 +26,10 @@ type Operator struct {
 	Queue    job.Queue
 	Webhooks webhook.Store
 
-	store *sqlite.Store
-	data  string
-	key   string // the file of the master key
-	plans map[account.Plan]account.Limits
+	store    *sqlite.Store
+	settings config.Settings
+	data     string
+	key      string // the file of the master key
 }
 
 // OpenOperator opens the data folder of the settings. Where there is none yet
@@ -48,7 +48,7 @@ func OpenOperator(ctx context.Context, s config.Settings, create bool) (*Operato
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	return &Operator{Accounts: accounts, Jobs: store.Jobs(), Queue: store.Queue(), Webhooks: store.Deliveries(), store: store, data: s.Data, key: keyFile(s), plans: s.Plans}, nil
+	return &Operator{Accounts: accounts, Jobs: store.Jobs(), Queue: store.Queue(), Webhooks: store.Deliveries(), store: store, settings: s, data: s.Data, key: keyFile(s)}, nil
 }
 
 // openAccounts returns the operations on accounts, under the master key.

@@ -79,10 +79,7 @@ func (o *Operator) Quota(ctx context.Context, name string) (Quota, error) {
 	if err != nil {
 		return Quota{}, err
 	}
-	limits, ok := o.plans[a.Plan]
-	if !ok {
-		limits = o.plans[account.Free]
-	}
+	limits := o.limits(a.Plan)
 	q := Quota{Plan: a.Plan, Month: usage.MonthOf(time.Now()), Limits: limits}
 	if q.Used, err = o.store.Usage().Used(ctx, a.ID, q.Month); err != nil {
 		return q, err

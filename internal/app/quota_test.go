@@ -176,4 +176,37 @@ func TestNoMonthForOne(t *testing.T) {
 	if l := a.limits(account.Free); l.CallsPerMonth != 0 || l.RunningPerMonth != 0 || l.EgressPerMonth != 0 || l.StorageBytes == 0 {
 		t.Errorf("its limits are %+v", l)
 	}
+	// The operator is shown the same.
+	o, err := OpenOperator(t.Context(), a.settings, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	if q, err := o.Quota(t.Context(), account.Development); err != nil || q.Limits.CallsPerMonth != 0 || q.Limits.EgressPerMonth != 0 {
+		t.Errorf("the operator sees %+v, %v", q, err)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, a.URL()+"/v1/limits", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.SetBasicAuth("dev", "dev")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var shown struct {
+		Limits map[string]struct{ Value *int64 }
+	}
+	if err := json.NewDecoder(answer.Body).Decode(&shown); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"calls", "rate", "concurrent", "queued"} {
+		if l, ok := shown.Limits[name]; !ok || l.Value != nil {
+			t.Errorf("%s is shown as %v", name, l.Value)
+		}
+	}
+	if l := shown.Limits["fetches"]; l.Value == nil || *l.Value != int64(account.Standard.Limits().Fetches) {
+		t.Errorf("fetches are shown as %v", l.Value)
+	}
 }

@@ -52,7 +52,7 @@ var layers = []layer{
 	{pkg: "internal/resource/*", imports: []string{"internal/engine", "lang/value"}},
 	{
 		pkg:     "internal/resource/databases",
-		imports: []string{"internal/engine", "internal/fault", "internal/sqlite", "lang/bytecode", "lang/value"},
+		imports: []string{"internal/engine", "internal/fault", "internal/sqlite", "lang/bytecode", "lang/value", "lang/vm"},
 		others:  []string{"modernc.org/sqlite"},
 	},
 	{pkg: "internal/resource/fetch", imports: []string{"internal/account", "internal/engine", "internal/network", "lang/value"}},

@@ -119,6 +119,8 @@ func New(store Store, o Options) (*Authenticator, error) {
 const (
 	wrong   = "the name or the password is wrong"
 	keyHint = ": the field password takes the account's API key, which starts with " + account.KeyPrefix
+	// Of a text that only looks like a key: whether it is one is not told.
+	passwordHint = ": what starts with " + account.KeyPrefix + " is an API key, for POST /api; here the field password takes the account's password"
 )
 
 var errWrong = fault.New(fault.BadCredentials, wrong)
@@ -186,7 +188,10 @@ func (a *Authenticator) Password(ctx context.Context, name, secret string, from 
 		return let, nil
 	}
 	err = a.flights.do(ctx, c.proof, func() error { return a.verify(ctx, c, secret, from.Addr) })
-	if err != nil {
+	switch {
+	case errors.Is(err, errWrong) && strings.HasPrefix(secret, account.KeyPrefix):
+		return Caller{}, fault.New(fault.BadCredentials, wrong+passwordHint)
+	case err != nil:
 		return Caller{}, err
 	}
 	return let, nil

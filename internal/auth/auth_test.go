@@ -162,7 +162,6 @@ func TestPasswordConvention(t *testing.T) {
 	for _, test := range []struct{ why, name, password string }{
 		{"a wrong password", "ada", other},
 		{"an empty password", "ada", ""},
-		{"the API key", "ada", f.key.Reveal()},
 		{"the hash", "ada", f.ada.PasswordHash},
 		{"a password too long", "ada", strings.Repeat("x", 257)},
 		{"an unknown name", "bob", secret},
@@ -183,6 +182,16 @@ func TestPasswordConvention(t *testing.T) {
 		var e *fault.Error
 		if !errors.As(err, &e) || e.Status() != 401 || e.Message != wrong {
 			t.Errorf("%s: got %v, want the one answer", test.why, err)
+		}
+	}
+	// What looks like an API key is told to be out of place, whether it is one or not.
+	for _, key := range []string{f.key.Reveal(), account.KeyPrefix + "of nobody"} {
+		for _, name := range []string{"ada", "bob"} {
+			_, err := f.Password(ctx, name, key, home)
+			var e *fault.Error
+			if !errors.As(err, &e) || e.Status() != 401 || e.Message != wrong+passwordHint {
+				t.Errorf("an API key as password of %s: got %v", name, err)
+			}
 		}
 	}
 }

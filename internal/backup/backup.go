@@ -44,11 +44,11 @@ type Options struct {
 	Clock   func() time.Time
 }
 
-// Make writes a backup to dest: one file where it ends in .tar.gz, a folder
-// otherwise. Nothing stands there before the backup is whole and on the disk.
+// Make writes a backup to dest: one file where it ends in .tar.gz or .tgz, a
+// folder otherwise. Nothing stands there before the backup is whole and on the disk.
 func Make(ctx context.Context, o Options, dest string) (_ Counts, err error) {
 	now := o.Clock().UTC()
-	to, scratch, err := newSink(dest, now)
+	to, scratch, err := newSink(dest, o.Data, now)
 	if err != nil {
 		return Counts{}, err
 	}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,7 +60,7 @@ func TestMasterKey(t *testing.T) {
 	if err := os.WriteFile(other, []byte("qlmaster_"+strings.Repeat("A", 43)+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"folder", "one.tar.gz"} {
+	for _, name := range []string{"folder", "one.tar.gz", "one.tgz"} {
 		t.Run(name, func(t *testing.T) {
 			without, with := makeBackup(t, s, name, false), makeBackup(t, s, "with-"+name, true)
 			tests := map[string]struct {
@@ -93,10 +94,16 @@ func TestMasterKey(t *testing.T) {
 					if err == nil || !strings.Contains(err.Error(), test.want) {
 						t.Errorf("the error is %v, want %q", err, test.want)
 					}
+					if strings.Count(err.Error(), "sealed under") > 1 {
+						t.Errorf("it is said twice: %v", err)
+					}
 					checkUntouched(t, data, test.own != "")
 				})
 			}
 		})
+	}
+	if info, err := os.Stat(makeBackup(t, s, "one.tgz", false)); err != nil || !info.Mode().IsRegular() {
+		t.Errorf("a .tgz is %v, %v", info.Mode(), err)
 	}
 	info, err := os.Stat(filepath.Join(makeBackup(t, s, "folder", true), "master.key"))
 	if err != nil || info.Mode().Perm() != 0o600 {
@@ -104,17 +111,19 @@ func TestMasterKey(t *testing.T) {
 	}
 }
 
-// checkUntouched checks that a refused restore left nothing behind.
+// checkUntouched checks that a refused restore left nothing behind: of a folder
+// that was there for its key's sake, nothing but that.
 func checkUntouched(t *testing.T, data string, key bool) {
 	t.Helper()
 	entries, err := os.ReadDir(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		if !key || e.Name() != "master.key" {
-			t.Errorf("%s is left", e.Name())
+	if !key {
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("a folder with %v is left, %v", entries, err)
 		}
+		return
+	}
+	if err != nil || len(entries) != 1 || entries[0].Name() != "master.key" {
+		t.Errorf("%v is left, %v", entries, err)
 	}
 }
 
@@ -282,8 +291,29 @@ func TestCutArchive(t *testing.T) {
 		if err := os.WriteFile(src, whole[:length], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := backup.Restore(t.Context(), src, data, ""); err == nil {
-			t.Errorf("%d of %d bytes were restored", length, len(whole))
+		_, err := backup.Restore(t.Context(), src, data, "")
+		if err == nil {
+			t.Fatalf("%d of %d bytes were restored", length, len(whole))
+		}
+		want := "the backup is damaged: it ends too early"
+		if length < 10 { // the first bytes of every such file
+			want = "cut.tar.gz is no backup: a folder that ql backup made fits"
+		}
+		if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "EOF") {
+			t.Errorf("of %d bytes: %v", length, err)
+		}
+		checkUntouched(t, data, false)
+	}
+	changed := slices.Clone(whole)
+	changed[len(changed)/2] ^= 1
+	plain := []byte("some text that is longer than what a compressed file starts with")
+	for want, content := range map[string][]byte{"the backup is damaged: it was changed": changed, "is no backup: a folder that ql backup made fits": plain} {
+		src, data := filepath.Join(t.TempDir(), "x.tar.gz"), filepath.Join(t.TempDir(), "data")
+		if err := os.WriteFile(src, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := backup.Restore(t.Context(), src, data, ""); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "gzip") {
+			t.Errorf("%v, want %q", err, want)
 		}
 		checkUntouched(t, data, false)
 	}
@@ -295,8 +325,25 @@ func TestPlaces(t *testing.T) {
 	if _, err := backup.Restore(t.Context(), whole, s.Settings.Data, ""); err == nil || !strings.Contains(err.Error(), "restored to an empty folder") {
 		t.Errorf("over a data folder: %v", err)
 	}
-	if _, err := backup.Restore(t.Context(), filepath.Join(whole, "missing"), filepath.Join(t.TempDir(), "x"), ""); !errors.Is(err, fs.ErrNotExist) {
+	nothing, above := filepath.Join(whole, "missing"), filepath.Join(t.TempDir(), "above")
+	if _, err := backup.Restore(t.Context(), nothing, filepath.Join(above, "data"), ""); !errors.Is(err, fs.ErrNotExist) || err.Error() != "there is no backup "+nothing {
 		t.Errorf("of nothing: %v", err)
+	}
+	if _, err := backup.Restore(t.Context(), t.TempDir(), filepath.Join(above, "data"), ""); err == nil {
+		t.Error("an empty folder was restored")
+	}
+	if _, err := os.Stat(above); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("folders that a refused restore made are left: %v", err)
+	}
+	open := t.TempDir()
+	if err := os.Chmod(open, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := backup.Restore(t.Context(), whole, open, ""); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(open); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the restored folder is %v, %v", info.Mode(), err)
 	}
 	folder := t.TempDir()
 	file := filepath.Join(folder, "there.tar.gz")
@@ -306,7 +353,18 @@ func TestPlaces(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	s.Operate(func(o *app.Operator) error {
-		for dest, want := range map[string]string{whole: "is not empty", file: "is there already", folder: "is not empty"} {
+		link := filepath.Join(t.TempDir(), "link")
+		if err := os.Symlink(s.Settings.Data, link); err != nil {
+			return err
+		}
+		for dest, want := range map[string]string{
+			whole: "is not empty", file: "is there already", folder: "is not empty",
+			filepath.Join(folder, "x.zip"):               "a name that ends in .tar.gz or .tgz fits, or the name of a folder",
+			filepath.Join(folder, "x.TAR"):               "no archive of this kind",
+			filepath.Join(s.Settings.Data, "a", "b.tgz"): "is in the data folder",
+			s.Settings.Data:                              "is in the data folder",
+			filepath.Join(link, "b"):                     "is in the data folder",
+		} {
 			if _, err := o.Backup(t.Context(), dest, "test", false); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("over %s: %v", dest, err)
 			}

@@ -2,6 +2,7 @@ package backup
 
 import (
 	"archive/tar"
+	"compress/flate"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -16,6 +17,7 @@ import (
 	"slices"
 
 	"ql/internal/account"
+	store "ql/internal/store/sqlite"
 )
 
 // Restore makes a data folder of a backup. Data must be missing or empty, but
@@ -23,11 +25,25 @@ import (
 // data folder or the backup. Nothing is in place before all is proven, and the
 // store comes last.
 func Restore(ctx context.Context, src, data, key string) (_ Counts, err error) {
+	if _, err := os.Stat(src); errors.Is(err, fs.ErrNotExist) {
+		return Counts{}, &noBackup{fmt.Sprintf("there is no backup %s", src), err}
+	}
+	made := missing(data)
+	defer func() {
+		if err != nil {
+			for _, folder := range made {
+				_ = os.Remove(folder) // where something came into it, it stays
+			}
+		}
+	}()
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return Counts{}, err
 	}
 	if err := checkEmpty(data, keyName); err != nil {
 		return Counts{}, fmt.Errorf("a backup is restored to an empty folder: %w", err)
+	}
+	if _, _, err := store.MakeFolder(data); err != nil {
+		return Counts{}, err
 	}
 	work, err := os.MkdirTemp(data, ".restoring-")
 	if err != nil {
@@ -48,6 +64,25 @@ func Restore(ctx context.Context, src, data, key string) (_ Counts, err error) {
 	}
 	return r.manifest.Counts, r.place(work)
 }
+
+// missing returns the folder, and those above it, that are not there yet.
+func missing(folder string) (list []string) {
+	for at := filepath.Clean(folder); ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(at); !errors.Is(err, fs.ErrNotExist) {
+			return list
+		}
+		list = append(list, at)
+	}
+}
+
+// noBackup says of something that it is none, in words of its own.
+type noBackup struct {
+	message string
+	cause   error
+}
+
+func (e *noBackup) Error() string { return e.message }
+func (e *noBackup) Unwrap() error { return e.cause }
 
 // restoring is a restore on its way.
 type restoring struct {
@@ -255,7 +290,7 @@ func readArchive(ctx context.Context, src string, take func(string, io.Reader) e
 	defer func() { _ = f.Close() }() // only read
 	zip, err := gzip.NewReader(f)
 	if err != nil {
-		return fmt.Errorf("%s is no backup: %w", src, err)
+		return &noBackup{fmt.Sprintf("%s is no backup: a folder that ql backup made fits, or a file made by it that ends in %s", src, archiveEnding), err}
 	}
 	all := tar.NewReader(zip)
 	for {
@@ -282,8 +317,15 @@ func readArchive(ctx context.Context, src string, take func(string, io.Reader) e
 
 // damaged says what the errors of an archive mean.
 func damaged(err error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) || errors.Is(err, tar.ErrHeader) {
-		return fmt.Errorf("the backup is damaged: %w", err)
+	var inside flate.CorruptInputError
+	var what string
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		what = "it ends too early"
+	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), errors.As(err, &inside), errors.Is(err, tar.ErrHeader):
+		what = "it was changed since it was made, or not copied whole"
+	default:
+		return err
 	}
-	return err
+	return &noBackup{"the backup is damaged: " + what, err}
 }

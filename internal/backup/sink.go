@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -27,12 +28,65 @@ type sink interface {
 	abort()
 }
 
-// archiveEnding is the ending of a backup that is one file.
+// archiveEnding is the ending of a backup that is one file; archiveEndings are
+// all that are taken for it.
 const archiveEnding = ".tar.gz"
+
+var archiveEndings = []string{archiveEnding, ".tgz"}
+
+// otherEndings are those of archives that are not made.
+var otherEndings = []string{".zip", ".tar", ".gz", ".bz2", ".xz", ".zst", ".7z", ".rar"}
+
+func endsIn(name string, endings []string) bool {
+	return slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(strings.ToLower(name), e) })
+}
+
+// checkPlace refuses a place where no backup can be, or where it would be part of
+// what is backed up.
+func checkPlace(dest, data string) error {
+	if !endsIn(dest, archiveEndings) && endsIn(dest, otherEndings) {
+		return fmt.Errorf("%s: no archive of this kind is made: a name that ends in %s fits, or the name of a folder", dest, strings.Join(archiveEndings, " or "))
+	}
+	inside, err := isInside(dest, data)
+	if err == nil && inside {
+		err = fmt.Errorf("%s is in the data folder: name a place outside of %s, best on another disk", dest, data)
+	}
+	return err
+}
+
+// isInside tells whether a path, which need not be there, is a folder or in it.
+func isInside(name, folder string) (bool, error) {
+	folder, err := filepath.Abs(folder)
+	if err == nil {
+		name, err = filepath.Abs(name)
+	}
+	if err != nil {
+		return false, err
+	}
+	top, err := os.Stat(folder)
+	if err != nil {
+		return false, err
+	}
+	for at := name; ; at = filepath.Dir(at) {
+		if info, err := os.Stat(at); err == nil && os.SameFile(info, top) {
+			return true, nil
+		}
+		if at == filepath.Dir(at) {
+			return false, nil
+		}
+		// What a link leads to may lie elsewhere.
+		if target, err := filepath.EvalSymlinks(at); err == nil {
+			at = target
+		}
+	}
+}
 
 // newSink returns where a backup goes, and a folder on the same disk for what is
 // still being made.
-func newSink(dest string, now time.Time) (s sink, scratch string, err error) {
+func newSink(dest, data string, now time.Time) (s sink, scratch string, err error) {
+	if err := checkPlace(dest, data); err != nil {
+		return nil, "", err
+	}
 	dest, err = filepath.Abs(dest)
 	if err != nil {
 		return nil, "", err
@@ -52,7 +106,7 @@ func newSink(dest string, now time.Time) (s sink, scratch string, err error) {
 	if err := os.Mkdir(scratch, 0o700); err != nil {
 		return nil, "", errors.Join(err, os.RemoveAll(work))
 	}
-	if strings.HasSuffix(dest, archiveEnding) {
+	if endsIn(dest, archiveEndings) {
 		s, err = newArchive(work, dest, now)
 	} else {
 		s, err = newFolder(work, dest)
@@ -71,7 +125,7 @@ func checkFree(dest string) error {
 		return nil
 	case err != nil:
 		return err
-	case !info.IsDir() || strings.HasSuffix(dest, archiveEnding):
+	case !info.IsDir() || endsIn(dest, archiveEndings):
 		return fmt.Errorf("%s is there already: a backup never replaces anything", dest)
 	}
 	return checkEmpty(dest)

@@ -11,7 +11,7 @@ import (
 type backupCommand struct {
 	settings
 
-	Dest    string `arg:"" help:"A folder that is not there or empty, or a file that ends in .tar.gz."`
+	Dest    string `arg:"" help:"A folder that is not there or empty, or a file that ends in .tar.gz or .tgz."`
 	WithKey bool   `help:"Take the master key along: whoever has the backup can then read all secrets."`
 }
 
@@ -39,7 +39,7 @@ func (k *backupCommand) Run(c *console) error {
 type restoreCommand struct {
 	settings
 
-	Src string `arg:"" help:"A backup: a folder, or a file that ends in .tar.gz."`
+	Src string `arg:"" help:"A backup: a folder, or a file that ends in .tar.gz or .tgz."`
 }
 
 func newRestoreCommand() restoreCommand {
@@ -68,11 +68,19 @@ func (c *console) showCounts(what string, n backup.Counts) {
 		}{"ok", n})
 		return
 	}
-	fmt.Fprintf(c.out, "%s: %d databases of %d accounts, %d blobs; %d files, %s\n",
-		what, n.Databases, n.Accounts, n.Blobs, n.Files, bytesText(n.Bytes))
+	fmt.Fprintf(c.out, "%s: %s of %s, %s; %s, %s\n", what, counted(n.Databases, "database"), counted(n.Accounts, "account"),
+		counted(n.Blobs, "blob"), counted(n.Files, "file"), bytesText(n.Bytes))
 	if n.Interrupted > 0 {
-		fmt.Fprintf(c.out, "%d jobs ran while their account's databases were copied: in the backup they are ended, as failed\n", n.Interrupted)
+		fmt.Fprintf(c.out, "while their account's databases were copied %s ran: in the backup they are ended, as failed\n", counted(n.Interrupted, "job"))
 	}
+}
+
+// counted is a number of things.
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // bytesText writes a number of bytes for people.

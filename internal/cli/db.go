@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"ql/internal/app"
+	"ql/internal/fault"
 	"ql/internal/resource/databases"
 	"ql/lang/value"
 )
@@ -18,6 +21,7 @@ type dbCommand struct {
 	settings
 
 	List   dbList   `cmd:"" help:"List an account's databases."`
+	Create dbCreate `cmd:"" help:"Make a database without anything in it; scripts make theirs on first use."`
 	Size   dbSize   `cmd:"" help:"Say how large a database is."`
 	Drop   dbDrop   `cmd:"" help:"Remove a database with all that is in it."`
 	Export dbExport `cmd:"" help:"Write a database as SQL, or a table of it as CSV."`
@@ -38,11 +42,11 @@ func (k *dbCommand) use(c *console, name string, do func(*databases.Databases) e
 	})
 }
 
-// told makes the error of a database one that is shown without its code.
+// told makes the error of a database, which is one for scripts, one for commands.
 func told(err error) error {
 	var known *value.Error
 	if errors.As(err, &known) {
-		return &failure{exitFailed, known.Message}
+		return fault.New(fault.Code(known.Code), "%s", known.Message)
 	}
 	return err
 }
@@ -57,7 +61,7 @@ type databaseJSON struct {
 // Run implements the command.
 func (k *dbList) Run(c *console, line *commands) error {
 	return line.DB.use(c, k.Account, func(all *databases.Databases) error {
-		found, err := all.List()
+		found, err := all.List(c.ctx)
 		if err != nil {
 			return err
 		}
@@ -92,7 +96,7 @@ type dbSize struct{ theDatabase }
 // Run implements the command.
 func (k *dbSize) Run(c *console, line *commands) error {
 	return line.DB.use(c, k.Account, func(all *databases.Databases) error {
-		n, err := all.Size(k.Name)
+		n, err := all.Size(c.ctx, k.Name)
 		switch {
 		case err != nil:
 			return err
@@ -101,6 +105,19 @@ func (k *dbSize) Run(c *console, line *commands) error {
 		default:
 			fmt.Fprintf(c.out, "%d\n", n)
 		}
+		return nil
+	})
+}
+
+type dbCreate struct{ theDatabase }
+
+// Run implements the command.
+func (k *dbCreate) Run(c *console, line *commands) error {
+	return line.DB.use(c, k.Account, func(all *databases.Databases) error {
+		if err := all.Create(c.ctx, k.Name); err != nil {
+			return err
+		}
+		c.said("%s has a database %s now", k.Account, k.Name)
 		return nil
 	})
 }
@@ -114,6 +131,12 @@ func (k *dbDrop) Run(c *console, line *commands) error {
 		switch {
 		case err != nil:
 			return told(err)
+		case c.json:
+			left := "removed"
+			if !gone {
+				left = "emptied"
+			}
+			c.print(map[string]any{"status": "ok", "result": left})
 		case gone:
 			c.said("%s has no database %s any more", k.Account, k.Name)
 		default:
@@ -135,7 +158,7 @@ func (k *dbExport) Run(c *console, line *commands) (err error) {
 		return err
 	}
 	return line.DB.use(c, k.Account, func(all *databases.Databases) (err error) {
-		if _, err := all.Size(k.Name); err != nil {
+		if _, err := all.Size(c.ctx, k.Name); err != nil {
 			return err
 		}
 		if k.File == "-" {
@@ -187,6 +210,8 @@ func (k *dbImport) Run(c *console, line *commands) error {
 	switch {
 	case k.File == "-":
 		csv = k.Table != ""
+	case slices.Contains([]string{".db", ".sqlite", ".sqlite3"}, filepath.Ext(k.File)):
+		return usage("%s: a SQLite file is not taken: dump it first (sqlite3 FILE .dump > x.sql)", k.File)
 	case !csv && !strings.HasSuffix(k.File, ".sql"):
 		return usage("%s: a file of SQL ends in .sql, one of rows in .csv", k.File)
 	case csv && k.Table == "":
@@ -204,18 +229,20 @@ func (k *dbImport) Run(c *console, line *commands) error {
 			defer func() { _ = f.Close() }() // only read
 			from = f
 		}
-		what, run := "statements", func() (int64, error) { return all.Import(c.ctx, k.Name, from) }
+		what, run := "statement", func() (int64, error) { return all.Import(c.ctx, k.Name, from) }
 		if csv {
-			what, run = "rows", func() (int64, error) { return all.ImportTable(c.ctx, k.Name, k.Table, from) }
+			what, run = "row", func() (int64, error) { return all.ImportTable(c.ctx, k.Name, k.Table, from) }
 		}
 		n, err := run()
 		switch {
 		case err != nil:
 			return err
 		case c.json:
-			c.print(map[string]any{"status": "ok", what: n})
+			c.print(map[string]any{"status": "ok", what + "s": n})
+		case n == 1:
+			fmt.Fprintf(c.out, "1 %s, which is kept\n", what)
 		default:
-			fmt.Fprintf(c.out, "%d %s, all of them kept\n", n, what)
+			fmt.Fprintf(c.out, "%d %ss, all of them kept\n", n, what)
 		}
 		return nil
 	})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -140,9 +141,16 @@ func (s stoppable) Read(p []byte) (int, error) {
 
 // writeWhole writes a file: all of it, or it stays as it was.
 func writeWhole(name string, from io.Reader) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".ql-get-*")
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return usage("%s is a folder: say what the file is to be called in it", name)
+	}
+	folder := filepath.Dir(name)
+	f, err := os.CreateTemp(folder, ".ql-get-*")
+	if errors.Is(err, fs.ErrNotExist) {
+		return usage("%s cannot be written: there is no folder %s; make it first, or name another one", name, folder)
+	}
 	if err != nil {
-		return usage("%s", plainError(err))
+		return usage("%s", cannotWrite(name, err))
 	}
 	_, err = io.Copy(f, from)
 	err = errors.Join(err, f.Close())
@@ -150,9 +158,23 @@ func writeWhole(name string, from io.Reader) error {
 		err = os.Rename(f.Name(), name)
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
+		return errors.Join(cannotWrite(name, err), os.Remove(f.Name()))
 	}
 	return nil
+}
+
+// cannotWrite makes an error of the system, which knows a file by the name that it
+// has until it is whole, one about the file. Others come back as they are.
+func cannotWrite(name string, err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path) && filepath.Dir(path.Path) == filepath.Dir(name):
+		return fmt.Errorf("%s cannot be written: %w", name, path.Err)
+	case errors.As(err, &link):
+		return fmt.Errorf("%s cannot be written: %w", name, link.Err)
+	}
+	return err
 }
 
 type filesPut struct {

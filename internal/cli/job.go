@@ -57,7 +57,7 @@ type jobList struct {
 func (k *jobList) Run(c *console, line *commands) error {
 	q := job.Query{State: job.State(k.Status), Limit: k.Limit}
 	if k.Status != "" && !q.State.Valid() {
-		return usage("--status: there is no state %q", k.Status)
+		return usage("--status: %q is no state of a job: %s fits", k.Status, job.StatesText)
 	}
 	if k.Limit < 1 {
 		return usage("--limit: %d is no number from 1 on", k.Limit)

@@ -139,7 +139,7 @@ func All() []Setting {
 	return []Setting{
 		{Name: "listen", Group: groupBasics, Takes: "HOST:PORT", Default: defaultListen, Help: "Where to listen; port 0 takes a free one",
 			set: func(s *Settings, text string) (err error) { s.Listen, err = parseListen(text); return err }},
-		{Name: "data", Group: groupBasics, Takes: "DIR", Default: defaultData, Help: "The data folder, made where it is missing",
+		{Name: "data", Group: groupBasics, Takes: "DIR", Default: defaultData, Help: "The data folder, which ql serve makes where it is missing",
 			set: func(s *Settings, text string) (err error) { s.Data, err = parseNonEmpty(text); return err }},
 		{Name: "master-key-file", Group: groupBasics, Takes: "FILE", Default: "master.key in the data folder", Help: "The key that wraps secrets",
 			set: func(s *Settings, text string) (err error) { s.MasterKeyFile, err = parseNonEmpty(text); return err }},

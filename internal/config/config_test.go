@@ -159,6 +159,14 @@ base_url = "https://a.example/x/"`, 0o644)})
 	if want := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")}; !slices.Equal(s.TrustedProxies, want) {
 		t.Errorf("got %v", s.TrustedProxies)
 	}
+	for _, text := range []string{`egress_ports = [8443, "9000"]`, `egress_ports = "8443, 9000"`} {
+		if s, err := Load(Sources{File: writeFile(t, text, 0o644)}); err != nil || !slices.Equal(s.EgressPorts, []uint16{8443, 9000}) {
+			t.Errorf("%s: got %v, %v", text, s.EgressPorts, err)
+		}
+	}
+	if s, err := Load(Sources{File: writeFile(t, `egress_ports = []`, 0o644)}); err != nil || len(s.EgressPorts) != 0 {
+		t.Errorf("no ports: got %v, %v", s.EgressPorts, err)
+	}
 	if s.BaseURL != "https://a.example/x" || s.JSONAPIURL != s.BaseURL || s.FileURL != s.BaseURL {
 		t.Errorf("got %+v", s)
 	}
@@ -193,6 +201,8 @@ func TestRefused(t *testing.T) {
 		file  string
 		mode  os.FileMode // 0644 where left out
 		want  []string    // parts of the message
+		not   string      // no part of it
+		lines int         // of the message; 0 for any
 	}{
 		{name: "an address", flags: map[string]string{"listen": "example.com:80"}, want: []string{`--listen: "example.com:80" is no address to listen on, such as 127.0.0.1:8080`}},
 		{name: "a port", flags: map[string]string{"listen": "127.0.0.1:99999"}, want: []string{"--listen: "}},
@@ -215,13 +225,19 @@ func TestRefused(t *testing.T) {
 		{name: "no TOML", file: "listen = 'a\n", want: []string{"ql.toml:1:"}},
 		{name: "a key twice", file: "data = 'a'\ndata = 'b'", want: []string{"ql.toml:2:"}},
 		{name: "a table", file: "[listen]\na = 1", want: []string{"ql.toml: listen: it takes a text"}},
-		{name: "a list of numbers", file: "allowed_hosts = [1]", want: []string{"ql.toml: allowed_hosts: it takes a list of texts"}},
+		{name: "a list of numbers", file: "allowed_hosts = [1]", want: []string{`ql.toml: allowed_hosts: "1" is no host such as api.example.com`}},
+		{name: "a list of tables", file: "egress_ports = [{a = 1}]", want: []string{"ql.toml: egress_ports: it takes a list of texts or whole numbers"}, lines: 1},
+		{name: "a port of a list", file: "egress_ports = [8443, 70000]", want: []string{`ql.toml: egress_ports: "70000" is no port: numbers from 1 to 65535 fit`}, lines: 1},
+		{name: "a network of a list", file: "egress_networks = [10]", want: []string{`ql.toml: egress_networks: "10" is no network such as 10.0.0.0/8`}, lines: 1},
 		{name: "a secret that others may read", file: `dev_password = "canary"`, want: []string{"ql.toml: dev_password: it is a secret, and the file is open to others (mode 0644): make it 0600"}},
 		{name: "an unknown plan", file: "[plans.fre]\nrate = 1", want: []string{"plans.fre: there is no such plan; there is free"}},
+		{name: "a plan unlike any", file: "[plans.gold]\nrate = 1", want: []string{"plans.gold: there is no such plan; there are free, standard and unlimited"}},
 		{name: "an unknown limit", file: "[plans.free]\nscript_byte = 1", want: []string{"plans.free.script_byte: there is no such limit; there is script_bytes"}},
 		{name: "a limit of another kind", file: "[plans.free]\nsync_time = 5", want: []string{`plans.free.sync_time: it takes a time such as "30s"`}},
-		{name: "a negative limit", file: "[plans.free]\nmemory = -1", want: []string{"plans.free.memory: it takes a whole number"}},
-		{name: "a limit too large", file: "[plans.free]\nmemory = '9999999999 TiB'", want: []string{"plans.free.memory: it takes a whole number"}},
+		{name: "a negative limit", file: "[plans.free]\nmemory = -1", want: []string{`plans.free.memory: it takes a number of bytes from 0 on, or a size such as "64 KiB"`}},
+		{name: "a limit too large", file: "[plans.free]\nmemory = '9999999999 TiB'", want: []string{"plans.free.memory: it takes a number of bytes"}},
+		{name: "a size for a count", file: "[plans.free]\ncalls_per_month = '64 KiB'", want: []string{"plans.free.calls_per_month: it takes a whole number from 0 on"}, not: "KiB"},
+		{name: "a text for a count", file: "[plans.free]\ncalls_per_month = 'many'", want: []string{"plans.free.calls_per_month: it takes a whole number from 0 on"}, not: "KiB"},
 		{name: "plans of another kind", file: "plans = 1", want: []string{"plans: it takes tables"}},
 
 		{name: "dev for others", flags: map[string]string{"dev": "true", "listen": "0.0.0.0:8080"}, want: []string{"listen: with dev only this machine is listened to, and 0.0.0.0:8080 is reached by others"}},
@@ -253,6 +269,9 @@ func TestRefused(t *testing.T) {
 				if !strings.Contains(err.Error(), part) {
 					t.Errorf("the message is\n%s\nand has no %q", err, part)
 				}
+			}
+			if test.not != "" && strings.Contains(err.Error(), test.not) || test.lines != 0 && strings.Count(err.Error(), "\n")+1 != test.lines {
+				t.Errorf("the message is\n%s", err)
 			}
 			if strings.Contains(err.Error(), "canary") {
 				t.Errorf("the message shows the secret: %s", err)

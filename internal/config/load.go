@@ -117,10 +117,12 @@ func readFile(name string) (*settingsFile, error) {
 			f.wrong = append(f.wrong, unknown(where, "setting", key, append(slices.Collect(maps.Keys(known)), plansKey)))
 		default:
 			text, err := asText(entries[key])
+			if err == nil {
+				err = mayHold(name, setting)
+			}
 			if err != nil {
 				f.wrong = append(f.wrong, fmt.Errorf("%s: %w", where, err))
-			} else if err := mayHold(name, setting); err != nil {
-				f.wrong = append(f.wrong, fmt.Errorf("%s: %w", where, err))
+				continue
 			}
 			f.values[key] = given{text, where}
 		}
@@ -149,8 +151,14 @@ func unknown(where, what, key string, known []string) error {
 	if near := source.Nearest(key, known); near != "" {
 		return fmt.Errorf("%s: there is no such %s; there is %s", where, what, near)
 	}
+	if last := len(known) - 1; last <= mostNamed {
+		return fmt.Errorf("%s: there is no such %s; there are %s and %s", where, what, strings.Join(known[:last], ", "), known[last])
+	}
 	return fmt.Errorf("%s: there is no such %s", where, what)
 }
+
+// mostNamed is how many names are listed where none is like the one given.
+const mostNamed = 5
 
 // asText returns a value of a file as a flag would give it.
 func asText(v any) (string, error) {
@@ -164,15 +172,18 @@ func asText(v any) (string, error) {
 	case []any:
 		items := make([]string, len(v))
 		for i, item := range v {
-			text, ok := item.(string)
-			if !ok {
-				return "", errors.New("it takes a list of texts")
+			switch item := item.(type) {
+			case string:
+				items[i] = item
+			case int64:
+				items[i] = strconv.FormatInt(item, 10)
+			default:
+				return "", errors.New("it takes a list of texts or whole numbers")
 			}
-			items[i] = text
 		}
 		return strings.Join(items, ","), nil
 	}
-	return "", errors.New("it takes a text, a number, true or false, or a list of texts")
+	return "", errors.New("it takes a text, a whole number, true or false, or a list")
 }
 
 // explainTOML says where a file is not TOML.

@@ -106,7 +106,7 @@ func parseHosts(text string) ([]string, error) {
 	var hosts []string
 	for _, item := range list(text) {
 		host := strings.ToLower(item)
-		if strings.ContainsAny(host, "/@ ?#") || strings.Contains(host, "://") {
+		if strings.ContainsAny(host, "/@ ?#") || strings.Contains(host, "://") || strings.Trim(host, "0123456789") == "" {
 			return nil, fmt.Errorf("%q is no host such as api.example.com", item)
 		}
 		hosts = append(hosts, host)
@@ -142,10 +142,10 @@ func list(text string) []string {
 
 func parsePorts(text string) ([]uint16, error) {
 	var ports []uint16
-	for _, part := range strings.Split(text, ",") {
-		n, err := strconv.ParseUint(strings.TrimSpace(part), 10, 16)
+	for _, item := range list(text) {
+		n, err := strconv.ParseUint(item, 10, 16)
 		if err != nil || n == 0 {
-			return nil, fmt.Errorf("%q is no port: numbers from 1 to 65535 fit, with commas between them", strings.TrimSpace(part))
+			return nil, fmt.Errorf("%q is no port: numbers from 1 to 65535 fit", item)
 		}
 		ports = append(ports, uint16(n))
 	}

@@ -63,7 +63,7 @@ func setLimits(limits *account.Limits, where string, table map[string]any) []err
 			wrong = append(wrong, unknown(where, "limit", key, slices.Collect(maps.Keys(fields))))
 			continue
 		}
-		if err := setLimit(field, table[key]); err != nil {
+		if err := setLimit(field, isSize(key), table[key]); err != nil {
 			wrong = append(wrong, fmt.Errorf("%s: %w", where, err))
 		}
 	}
@@ -86,7 +86,12 @@ func LimitKey(field string) string {
 	return b.String()
 }
 
-func setLimit(field reflect.Value, v any) error {
+// isSize tells whether a limit is a number of bytes, by its name.
+func isSize(key string) bool {
+	return strings.HasSuffix(key, "_bytes") || strings.HasSuffix(key, "_output") || key == "memory" || key == "egress_per_month"
+}
+
+func setLimit(field reflect.Value, size bool, v any) error {
 	switch field.Interface().(type) {
 	case bool:
 		on, ok := v.(bool)
@@ -105,7 +110,7 @@ func setLimit(field reflect.Value, v any) error {
 		}
 		field.SetInt(int64(d))
 	default:
-		n, err := parseAmount(v)
+		n, err := parseAmount(v, size)
 		if err != nil {
 			return err
 		}
@@ -122,9 +127,12 @@ var units = []struct {
 	factor int64
 }{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}}
 
-// parseAmount takes a whole number, or a text such as 64 KiB.
-func parseAmount(v any) (int64, error) {
-	fits := fmt.Errorf("it takes a whole number from 0 on, or a size such as \"64 KiB\"")
+// parseAmount takes a whole number; for a size also a text such as 64 KiB.
+func parseAmount(v any, size bool) (int64, error) {
+	fits := fmt.Errorf("it takes a whole number from 0 on")
+	if size {
+		fits = fmt.Errorf("it takes a number of bytes from 0 on, or a size such as \"64 KiB\"")
+	}
 	switch v := v.(type) {
 	case int64:
 		if v < 0 {
@@ -134,7 +142,7 @@ func parseAmount(v any) (int64, error) {
 	case string:
 		factor := int64(1)
 		for _, u := range units {
-			if digits, ok := strings.CutSuffix(v, u.name); ok {
+			if digits, ok := strings.CutSuffix(v, u.name); ok && size {
 				v, factor = strings.TrimSpace(digits), u.factor
 				break
 			}

@@ -309,9 +309,9 @@ func TestPausesAreBounded(t *testing.T) {
 	w := newWorld(t)
 	w.o.MaxPause, w.o.MaxWait = 48*time.Hour, 90*time.Second
 	for script, want := range map[string]string{
-		`CONFIRM "?" WITHIN 3 DAYS SET ?x`:   `|limit_exceeded: WITHIN is longer than the 2 days that a question may stay open`,
-		`WAIT 91 SECONDS`:                    `|limit_exceeded: WAIT is longer than the 90 seconds that a script may wait`,
-		`WAIT UNTIL "2026-12-01T00:00:00Z"`:  `|limit_exceeded: WAIT is longer than the 90 seconds that a script may wait`,
+		`CONFIRM "?" WITHIN 3 DAYS SET ?x`:   `|limit_exceeded: WITHIN is longer than the 2 days that a question may stay open [pause]`,
+		`WAIT 91 SECONDS`:                    `|limit_exceeded: WAIT is longer than the 90 seconds that a script may wait [wait]`,
+		`WAIT UNTIL "2026-12-01T00:00:00Z"`:  `|limit_exceeded: WAIT is longer than the 90 seconds that a script may wait [wait]`,
 		`WAIT UNTIL "2026-11-15T08:31:00Z"`:  `|waiting: 2026-11-15T08:31:00Z`,
 		`CONFIRM "?" WITHIN 48 HOURS SET ?x`: `|paused: confirm ?`,
 	} {

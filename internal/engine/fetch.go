@@ -78,7 +78,7 @@ func (c *call) request() (Request, error) {
 			return r, err
 		}
 		for _, h := range headers {
-			name := canonical(h.name)
+			name := headerName(h.name)
 			r.Header[name] = append(r.Header[name], h.value)
 		}
 	}
@@ -92,7 +92,7 @@ func (c *call) request() (Request, error) {
 		if r.Method, err = c.text(fetchMethod, "METHOD"); err != nil {
 			return r, err
 		}
-		r.Method = strings.ToUpper(r.Method)
+		r.Method = methodName(r.Method)
 	}
 	if v := c.args[fetchTimeout]; !v.IsNull() {
 		if r.Timeout, err = duration(v, "TIMEOUT"); err != nil {
@@ -170,8 +170,30 @@ func encodePairs(pairs []pair, escape func(string) string) string {
 	return b.String()
 }
 
-// canonical writes the name of a header so that equal ones are equal.
-func canonical(name string) string {
+// methods are those that can be written in small letters too.
+var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+
+// methodName returns a method by its name. What is none stays as the script has
+// it, so that an error shows that, and a secret in it is found and masked.
+func methodName(text string) string {
+	for _, m := range methods {
+		if strings.EqualFold(text, m) {
+			return m
+		}
+	}
+	return text
+}
+
+// headerName writes the name of a header so that equal ones are equal. What is
+// no such name stays as the script has it, as with methods.
+func headerName(name string) string {
+	const marks = "!#$%&'*+-.^_`|~"
+	fits := func(r rune) bool {
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune(marks, r)
+	}
+	if strings.ContainsFunc(name, func(r rune) bool { return !fits(r) }) {
+		return name
+	}
 	parts := strings.Split(strings.ToLower(name), "-")
 	for i, p := range parts {
 		if p != "" {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"ql/lang"
 	"ql/lang/bytecode"
@@ -46,6 +47,8 @@ func TestFetchSends(t *testing.T) {
 	for _, test := range []struct{ clauses, want string }{
 		{`"https://a.example/x"`, `GET https://a.example/x`},
 		{`"https://a.example" METHOD "delete"`, `DELETE https://a.example`},
+		{`"https://a.example" METHOD "Nonsense"`, `Nonsense https://a.example`}, // for the network to refuse, as it was written
+		{`"https://a.example" HEADERS {"X A": 1}`, `GET https://a.example X A=1`},
 		{`"https://a.example" TIMEOUT 1.5 SECONDS`, `GET https://a.example in 1.5s`},
 		{`"https://a.example" QUERY {q: "a b&c", n: 10, ok: TRUE, tag: ["x", NULL, "y"], none: NULL}`, `GET https://a.example?q=a+b%26c&n=10&ok=true&tag=x&tag=y`},
 		{`"https://a.example?z=1#part" QUERY {q: "é"}`, `GET https://a.example?z=1&q=%C3%A9#part`},
@@ -164,6 +167,39 @@ func TestFetchSecrets(t *testing.T) {
 		}
 		if got := w.result(r); !strings.Contains(got, "•••") || strings.Contains(got, "hooks.example") || strings.Contains(got, "23456") {
 			t.Errorf("%s: it tells %s", message, got)
+		}
+	}
+}
+
+// TestFetchCountIsOfTheRun: no TRY goes on past it.
+func TestFetchCountIsOfTheRun(t *testing.T) {
+	w := newWorld(t)
+	w.o.Network = &fakeNetwork{err: &value.Limit{Name: "fetches", Max: 20}}
+	r := w.start(`TRY FETCH "https://a.example" CATCH ?e EMIT "caught" END`)
+	w.result(r)
+	if e := r.Machine().Err(); e == nil || e.Code != "limit_exceeded" || e.Limit == nil || e.Limit.Name != "fetches" || e.Limit.Max != 20 || len(r.Machine().Output()) > 0 {
+		t.Errorf("it ends with %+v", e)
+	}
+}
+
+// TestStatementLimits: an error that names its limit may be caught, and names it
+// to the caller where it is not.
+func TestStatementLimits(t *testing.T) {
+	w := newWorld(t)
+	w.o.MaxPause, w.o.MaxWait = 7*24*time.Hour, time.Hour
+	w.o.Network = &fakeNetwork{err: value.Exceeded("fetch_bytes", 100, "the answer has more than 100 bytes")}
+	for script, want := range map[string]value.Limit{
+		`CONFIRM "Go?" WITHIN 400 DAYS`: {Name: "pause", Max: 7 * 24 * 3600},
+		`WAIT 2 HOURS`:                  {Name: "wait", Max: 3600},
+		`FETCH "https://a.example"`:     {Name: "fetch_bytes", Max: 100},
+	} {
+		r := w.start(script)
+		w.result(r)
+		if e := r.Machine().Err(); e == nil || e.Code != "limit_exceeded" || e.Limit == nil || *e.Limit != want {
+			t.Errorf("%s: it ends with %+v", script, e)
+		}
+		if got := w.result(w.start("TRY " + script + " CATCH ?e EMIT ?e.code END")); got != "limit_exceeded" {
+			t.Errorf("%s: caught, it gives %s", script, got)
 		}
 	}
 }

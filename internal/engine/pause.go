@@ -74,7 +74,7 @@ func (r *Run) expiry(e *vm.Effect) (time.Time, error) {
 			return time.Time{}, value.Errorf(value.BadArgument, "WITHIN takes a time in which somebody can answer, not 0")
 		}
 		if r.o.MaxPause > 0 && d > r.o.MaxPause {
-			return time.Time{}, value.Errorf("limit_exceeded", "WITHIN is longer than the %s that a question may stay open", words(r.o.MaxPause))
+			return time.Time{}, value.Exceeded("pause", int64(r.o.MaxPause/time.Second), "WITHIN is longer than the %s that a question may stay open", words(r.o.MaxPause))
 		}
 		within = d
 	}
@@ -109,7 +109,7 @@ func (r *Run) until(e *vm.Effect) (time.Time, error) {
 		until = t
 	}
 	if r.o.MaxWait > 0 && until.Sub(now) > r.o.MaxWait {
-		return now, value.Errorf("limit_exceeded", "WAIT is longer than the %s that a script may wait", words(r.o.MaxWait))
+		return now, value.Exceeded("wait", int64(r.o.MaxWait/time.Second), "WAIT is longer than the %s that a script may wait", words(r.o.MaxWait))
 	}
 	return until, nil
 }

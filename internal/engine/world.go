@@ -2,10 +2,6 @@ package engine
 
 import (
 	"context"
-	"net/url"
-	"slices"
-	"strconv"
-	"strings"
 
 	"ql/lang/value"
 )
@@ -144,33 +140,4 @@ func secretGet(c *call) (value.Value, error) {
 		}
 	}
 	return value.Null, value.Errorf("secret_not_found", "there is no secret named %s", value.Quote(name))
-}
-
-// minMasked is the shortest secret that is masked: shorter ones occur in any
-// text by chance.
-const minMasked = 4
-
-// remember notes a secret that the script has read.
-func (r *Run) remember(secret string) {
-	if len(secret) >= minMasked && !slices.Contains(r.state.Secrets, secret) {
-		r.state.Secrets = append(r.state.Secrets, strings.Clone(secret))
-	}
-}
-
-// mask hides the secrets that the script has read in a message, also where the
-// message quotes or shortens them, or has them in a URL.
-func (r *Run) mask(message string) string {
-	const hidden = "•••"
-	for _, s := range r.state.Secrets {
-		quoted, ascii := strconv.Quote(s), strconv.QuoteToASCII(s)
-		for _, form := range []string{s, quoted[1 : len(quoted)-1], ascii[1 : len(ascii)-1], url.QueryEscape(s), url.PathEscape(s)} {
-			message = strings.ReplaceAll(message, form, hidden)
-			for _, cut := range []string{"…", "..."} {
-				for n := len(form) - 1; n >= minMasked && strings.Contains(message, cut); n-- {
-					message = strings.ReplaceAll(message, form[:n]+cut, hidden+cut)
-				}
-			}
-		}
-	}
-	return message
 }

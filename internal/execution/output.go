@@ -38,17 +38,27 @@ func Shown(r *job.Record) wire.Job {
 
 // Trace writes the steps of a run.
 func Trace(m *vm.Machine) (written []byte, dropped int64) {
-	steps, dropped := m.Trace()
-	const each = 128 // about what a step takes
-	written = append(make([]byte, 0, 2+each*len(steps)), '[')
-	for i, t := range steps {
-		if i > 0 {
-			written = append(written, ',')
+	return trace(m, func(vm.TraceStep) bool { return true })
+}
+
+// TraceSoFar writes the steps of a run that are over: how one that is under way
+// ends is not known.
+func TraceSoFar(m *vm.Machine) (written []byte, dropped int64) {
+	return trace(m, func(s vm.TraceStep) bool { return !s.Open })
+}
+
+func trace(m *vm.Machine, shown func(vm.TraceStep) bool) (written []byte, dropped int64) {
+	all, dropped := m.Trace()
+	steps := make([]wire.Step, 0, len(all))
+	for _, t := range all {
+		if !shown(t) {
+			continue
 		}
-		step := wire.Step{Step: t.Step, Status: t.Status, Class: t.Class, Line: t.Line, Start: t.Start, Duration: t.Duration}
-		written = step.AppendJSON(written)
+		steps = append(steps, wire.Step{Step: t.Step, Status: t.Status, Class: t.Class, Line: t.Line, Start: t.Start, Duration: t.Duration,
+			Order: t.Number, Open: t.Open && t.Status != wire.StepPaused})
 	}
-	return append(written, ']'), dropped
+	const each = 128 // about what a step takes
+	return wire.AppendTrace(make([]byte, 0, 2+each*len(steps)), steps), dropped
 }
 
 // Response writes what a script set on !RESPONSE and !COOKIE, nil where it set

@@ -147,8 +147,9 @@ func CheckpointOf(ctx context.Context) *Checkpoint {
 // to be taken over from an attempt whose lease has ended.
 type Due struct {
 	Lease
-	State State
-	At    time.Time
+	State    State
+	At       time.Time
+	Stopping bool // somebody asked to stop it
 }
 
 // End is how a job finished.
@@ -198,6 +199,9 @@ type Queue interface {
 	// Take takes a job that is due, until a moment, for a new attempt; ErrLost
 	// where another was faster.
 	Take(ctx context.Context, d Due, until time.Time) (Lease, error)
+	// Postpone makes the jobs of an account that are due, but those that are merely
+	// accepted, due at a later moment. One that somebody asked to stop stays due.
+	Postpone(ctx context.Context, a account.ID, now, until time.Time) error
 	// Void ends all leases, and makes their jobs due: no process but this one has
 	// any.
 	Void(ctx context.Context, now time.Time) error

@@ -32,6 +32,9 @@ var finished = map[State]bool{
 	Complete: true, Failed: true, Declined: true, Cancelled: true, Expired: true,
 }
 
+// StatesText names all states, for messages.
+const StatesText = "accepted, running, paused, waiting, complete, failed, declined, cancelled or expired"
+
 // Valid reports whether s is one of the states.
 func (s State) Valid() bool {
 	_, ok := finished[s]

@@ -1,6 +1,9 @@
 package job
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestStates(t *testing.T) {
 	for state, want := range map[State]struct{ valid, finished bool }{
@@ -10,6 +13,11 @@ func TestStates(t *testing.T) {
 	} {
 		if state.Valid() != want.valid || state.Finished() != want.finished {
 			t.Errorf("%q: valid %t, finished %t", state, state.Valid(), state.Finished())
+		}
+	}
+	for state := range finished {
+		if !strings.Contains(StatesText, string(state)) {
+			t.Errorf("%q is not named among the states", state)
 		}
 	}
 }

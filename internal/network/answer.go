@@ -5,7 +5,9 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -57,13 +59,13 @@ func (b bounds) readAll(body io.Reader, packed *counter) ([]byte, error) {
 		all = append(all, chunk[:n]...)
 		length := int64(len(all))
 		if length > b.bytes {
-			return all[:b.bytes], refuse(LimitExceeded, "the answer has more than %d bytes", b.bytes)
+			return all[:b.bytes], b.tooLarge()
 		}
 		if packed != nil && length > free && length > b.ratio*packed.n {
-			return all, refuse(LimitExceeded, "the answer grows more than %d times when it is decompressed", b.ratio)
+			return all, exceeds(LimitRatio, b.ratio, "the answer grows more than %d times when it is decompressed", b.ratio)
 		}
 		if packed != nil && packed.n > b.bytes {
-			return all, refuse(LimitExceeded, "the answer has more than %d bytes", b.bytes)
+			return all, b.tooLarge()
 		}
 		if errors.Is(err, io.EOF) {
 			return all, nil
@@ -72,6 +74,23 @@ func (b bounds) readAll(body io.Reader, packed *counter) ([]byte, error) {
 			return all, err
 		}
 	}
+}
+
+func (b bounds) tooLarge() *Error {
+	return exceeds(LimitBytes, b.bytes, "the answer has more than %s", size(b.bytes))
+}
+
+// size writes a number of bytes for people.
+func size(n int64) string {
+	for _, u := range []struct {
+		name string
+		unit int64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if n >= u.unit && n%u.unit == 0 {
+			return fmt.Sprintf("%d %s", n/u.unit, u.name)
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
 }
 
 // counter counts what is read.
@@ -116,7 +135,7 @@ func explain(ctx, limited context.Context, err error) error {
 	case errors.As(err, &name):
 		return fail("the host's name could not be looked up")
 	case errors.As(err, &certificate):
-		return fail("the host's certificate is not valid: %s", certificate.Err)
+		return fail("the host's certificate is not valid: %s", flaw(certificate.Err))
 	case errors.As(err, &alert), errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
 		return fail("the host does not speak TLS as it should")
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -129,4 +148,20 @@ func explain(ctx, limited context.Context, err error) error {
 		return fail("the host could not be reached in time")
 	}
 	return fail("the host could not be reached, or its answer was no HTTP")
+}
+
+// flaw says what is wrong with a certificate.
+func flaw(err error) string {
+	var unknown x509.UnknownAuthorityError
+	var name x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	switch {
+	case errors.As(err, &unknown):
+		return "nobody who is trusted has signed it"
+	case errors.As(err, &name):
+		return "it is for another host"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "it has expired, or is not valid yet"
+	}
+	return "it cannot be used for a host"
 }

@@ -86,7 +86,7 @@ func NewClient(p Policy, o Options) *Client {
 	protocols.SetHTTP1(true)
 	c.http = &http.Client{
 		CheckRedirect: c.redirect,
-		Transport: &http.Transport{
+		Transport: transport{follows: o.Redirects > 0, Transport: &http.Transport{
 			Proxy:                  nil, // not even that of the environment
 			DialContext:            dialer.DialContext,
 			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.Roots},
@@ -98,7 +98,7 @@ func NewClient(p Policy, o Options) *Client {
 			IdleConnTimeout:        idle,
 			MaxResponseHeaderBytes: maxHeaderBytes,
 			Protocols:              protocols,
-		},
+		}},
 	}
 	return c
 }
@@ -139,6 +139,8 @@ var methods = []string{
 	"", http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
 }
 
+const fitting = "GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS"
+
 // Do makes a call. Errors are of type *Error, except that of an ended context.
 func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 	u, err := c.policy.parse(r.URL, c.o.HTTPSOnly)
@@ -149,7 +151,7 @@ func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, bounds.total, errTooSlow)
 	defer cancel()
 	if !slices.Contains(methods, r.Method) {
-		return Answer{}, refuse(InvalidRequest, "%s is no method of HTTP such as GET or POST", shown(r.Method))
+		return Answer{}, refuse(InvalidRequest, "%s is no method that can be used: %s fits", shown(r.Method), fitting)
 	}
 	request, err := http.NewRequestWithContext(limited, r.Method, u.String(), bytes.NewReader(r.Body))
 	if err != nil {
@@ -211,6 +213,35 @@ func (c *Client) control(_ context.Context, network, address string, _ syscall.R
 		return refuse(AddressNotAllowed, "port %d is not allowed: use %s", at.Port(), c.policy.portList())
 	}
 	return nil
+}
+
+// transport looks at where an answer redirects to before package http does,
+// which takes what it cannot read for a broken answer.
+type transport struct {
+	*http.Transport
+	follows bool
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := t.Transport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	const kind = 100
+	to := response.Header.Get("Location")
+	if to == "" || response.StatusCode/kind != http.StatusMultipleChoices/kind {
+		return response, nil
+	}
+	if _, err = r.URL.Parse(to); err == nil {
+		return response, nil
+	}
+	if !t.follows {
+		response.Header.Del("Location")
+		return response, nil
+	}
+	response.Body.Close() //nolint:errcheck // nobody wants what is in it
+	return nil, refuse(FetchFailed, "the host redirects to %s, which is no address", shown(to)).because(err)
 }
 
 // redirect decides whether a redirect is followed.

@@ -4,12 +4,17 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"log"
 	"maps"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -335,8 +340,8 @@ func TestBodies(t *testing.T) {
 		want   network.Code
 		says   string
 	}{
-		{"/huge", c, 0, network.LimitExceeded, "the answer has more than 1048576 bytes"},
-		{"/endless", c, 0, network.LimitExceeded, "the answer has more than 1048576 bytes"},
+		{"/huge", c, 0, network.LimitExceeded, "the answer has more than 1 MiB"},
+		{"/endless", c, 0, network.LimitExceeded, "the answer has more than 1 MiB"},
 		{"/bomb", c, 0, network.LimitExceeded, "the answer grows more than 100 times when it is decompressed"},
 		{"/bomb", w, 0, network.LimitExceeded, "the answer grows more than 100 times when it is decompressed"},
 		{"/notpacked", c, 0, network.FetchFailed, "the answer says that it is gzip and is not"},
@@ -390,7 +395,7 @@ func TestBrokenHosts(t *testing.T) {
 		"no TLS":             {"https://" + raw(t, func(c net.Conn) { _, _ = c.Write([]byte("HTTP/1.1 400 Bad\r\n\r\n")) }).Addr().String(), "the host does not speak TLS as it should"},
 		"silent before TLS":  {"https://" + raw(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }).Addr().String(), "the host could not be reached in time"},
 		"closes before TLS":  {"https://" + raw(t, func(c net.Conn) {}).Addr().String(), "the host ended the connection before its answer was whole"},
-		"a redirect nowhere": {"http://" + raw(t, func(c net.Conn) { _, _ = c.Write([]byte("HTTP/1.1 302 Found\r\nLocation: http://[\r\n\r\n")) }).Addr().String(), "the host could not be reached, or its answer was no HTTP"},
+		"a redirect nowhere": {"http://" + raw(t, func(c net.Conn) { _, _ = c.Write([]byte("HTTP/1.1 302 Found\r\nLocation: http://[\r\n\r\n")) }).Addr().String(), `the host redirects to "http://[", which is no address`},
 	} {
 		_, err := c.Do(t.Context(), network.Request{URL: test.url})
 		if said := wantCode(t, name, err, network.FetchFailed); said != test.says {
@@ -432,7 +437,7 @@ func TestTLS(t *testing.T) {
 	defer server.Close()
 	o := network.ForWebhooks()
 	_, err := network.NewClient(here, o).Do(t.Context(), network.Request{URL: server.URL})
-	if said := wantCode(t, "a certificate of nobody", err, network.FetchFailed); said != "the host's certificate is not valid: x509: certificate signed by unknown authority" {
+	if said := wantCode(t, "a certificate of nobody", err, network.FetchFailed); said != "the host's certificate is not valid: nobody who is trusted has signed it" {
 		t.Errorf("it says %q", said)
 	}
 	o.Roots = x509.NewCertPool()
@@ -443,7 +448,62 @@ func TestTLS(t *testing.T) {
 	}
 	o.Resolver = networktest.Names(t, networktest.Lead(map[string]string{"other.test": "127.0.0.1"}))
 	_, err = network.NewClient(here, o).Do(t.Context(), network.Request{URL: "https://other.test" + port(server)})
-	wantCode(t, "a certificate of another", err, network.FetchFailed)
+	if said := wantCode(t, "a certificate of another", err, network.FetchFailed); said != "the host's certificate is not valid: it is for another host" {
+		t.Errorf("it says %q", said)
+	}
+}
+
+// TestFlaws looks at certificates that one host has after the other.
+func TestFlaws(t *testing.T) {
+	for want, change := range map[string]func(*x509.Certificate){
+		"it has expired, or is not valid yet": func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Hour) },
+		"it cannot be used for a host":        func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageEmailProtection} },
+	} {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		template := &x509.Certificate{
+			SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+			NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: time.Now().Add(time.Hour), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		}
+		change(template)
+		der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, err := x509.ParseCertificate(der)
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := httptest.NewUnstartedServer(http.NotFoundHandler())
+		server.Config.ErrorLog = log.New(io.Discard, "", 0)
+		server.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+		server.StartTLS()
+		defer server.Close()
+		o := network.ForFetches()
+		o.Roots = x509.NewCertPool()
+		o.Roots.AddCert(made)
+		c := network.NewClient(here, o)
+		defer c.Close()
+		_, err = c.Do(t.Context(), network.Request{URL: server.URL})
+		if said := wantCode(t, want, err, network.FetchFailed); said != "the host's certificate is not valid: "+want {
+			t.Errorf("it says %q, because of %v", said, errors.Unwrap(err))
+		}
+	}
+}
+
+// TestUnfollowed takes an answer that redirects nowhere as it is, where no
+// redirect is followed.
+func TestUnfollowed(t *testing.T) {
+	server, _ := host(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", "http://[")
+		w.WriteHeader(http.StatusFound)
+	})
+	a, err := network.NewClient(network.Policy{Private: true, AnyPort: true, PlainHTTP: true}, network.ForWebhooks()).Do(t.Context(), network.Request{URL: server.URL})
+	if err != nil || a.Status != http.StatusFound {
+		t.Errorf("got %d, %v", a.Status, err)
+	}
 }
 
 func TestEndedContext(t *testing.T) {

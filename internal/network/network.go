@@ -46,14 +46,33 @@ const (
 type Error struct {
 	Code    Code
 	Message string
-	cause   error
+	// Limit is the bound that was passed, of LimitExceeded, and Most its value.
+	Limit Limit
+	Most  int64
+	cause error
 }
+
+// Limit names a bound of an answer.
+type Limit string
+
+// The bounds.
+const (
+	LimitBytes Limit = "bytes"
+	LimitRatio Limit = "ratio"
+)
 
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
 // Unwrap returns the cause, for logs.
 func (e *Error) Unwrap() error { return e.cause }
+
+// exceeds is the error of an answer that passes a bound.
+func exceeds(l Limit, most int64, format string, args ...any) *Error {
+	e := refuse(LimitExceeded, format, args...)
+	e.Limit, e.Most = l, most
+	return e
+}
 
 func refuse(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}

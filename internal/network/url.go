@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 const (
@@ -102,7 +103,7 @@ func (p *Policy) checkHost(u *url.URL) error {
 		}
 		return p.checkAddress(host, a)
 	}
-	return p.checkName(name, labels)
+	return p.checkName(host, name, labels)
 }
 
 func (p *Policy) checkAddress(host string, a netip.Addr) error {
@@ -114,10 +115,10 @@ func (p *Policy) checkAddress(host string, a netip.Addr) error {
 
 // checkName refuses names that say themselves that they are not public, where
 // nothing but public hosts is allowed.
-func (p *Policy) checkName(name string, labels []string) error {
+func (p *Policy) checkName(host, name string, labels []string) error {
 	if labels[len(labels)-1] == "localhost" {
 		if k := p.refusal(netip.AddrFrom4([4]byte{127, 0, 0, 1})); k != "" {
-			return refuse(AddressNotAllowed, "calls to %s are not allowed: the name is for %s", name, k)
+			return refuse(AddressNotAllowed, "calls to %s are not allowed: the name is for %s", host, k)
 		}
 		return nil
 	}
@@ -125,11 +126,11 @@ func (p *Policy) checkName(name string, labels []string) error {
 		return nil
 	}
 	if len(labels) == 1 {
-		return refuse(AddressNotAllowed, "calls to %s are not allowed: a public host has a dot in its name", name)
+		return refuse(AddressNotAllowed, "calls to %s are not allowed: a public host has a dot in its name", host)
 	}
 	for _, ending := range localNames {
 		if strings.HasSuffix(name, "."+ending) {
-			return refuse(AddressNotAllowed, "calls to %s are not allowed: names in .%s are for %s", name, ending, private)
+			return refuse(AddressNotAllowed, "calls to %s are not allowed: names in .%s are for %s", host, ending, private)
 		}
 	}
 	return nil
@@ -193,7 +194,11 @@ func isNumeric(label string) bool {
 func shown(text string) string {
 	const most = 64
 	if len(text) > most {
-		text = text[:most] + "..."
+		cut := most
+		for cut > 0 && !utf8.RuneStart(text[cut]) {
+			cut--
+		}
+		text = text[:cut] + "..."
 	}
 	return strconv.QuoteToASCII(text)
 }

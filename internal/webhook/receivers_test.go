@@ -108,7 +108,7 @@ func badReceivers() map[string]badReceiver {
 		"bad TLS": {
 			serve:    func(http.ResponseWriter, *http.Request, int) {},
 			stranger: true,
-			want:     twice(outcome{state: webhook.Pending, says: "the host's certificate is not valid: x509: certificate signed by unknown authority"}),
+			want:     twice(outcome{state: webhook.Pending, says: "the host's certificate is not valid: nobody who is trusted has signed it"}),
 		},
 		"DNS rebinding": {
 			serve: func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(http.StatusInternalServerError) },

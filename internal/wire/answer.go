@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"strconv"
 	"time"
 )
@@ -143,10 +144,17 @@ type Step struct {
 	Line     int
 	Start    time.Duration // since the run began
 	Duration time.Duration
+	// Order is which step to end it was, 1 for the first; 0 is its place in the
+	// trace.
+	Order int64
+	Open  bool // it is under way; a status Paused says so by itself
 }
 
-// AppendJSON appends the step.
-func (s *Step) AppendJSON(dst []byte) []byte {
+// AppendJSON appends the step by itself, without its order.
+func (s *Step) AppendJSON(dst []byte) []byte { return s.append(dst, s.Order) }
+
+// append appends the step at a place of a trace.
+func (s *Step) append(dst []byte, place int64) []byte {
 	dst = append(dst, `{"step":`...)
 	dst = appendText(dst, s.Step)
 	dst = appendTextField(dst, "status", s.Status)
@@ -159,6 +167,13 @@ func (s *Step) AppendJSON(dst []byte) []byte {
 	dst = strconv.AppendInt(dst, s.Start.Milliseconds(), 10)
 	dst = append(dst, `,"duration_us":`...)
 	dst = strconv.AppendInt(dst, s.Duration.Microseconds(), 10)
+	if s.Order != 0 && s.Order != place {
+		dst = append(dst, `,"order":`...)
+		dst = strconv.AppendInt(dst, s.Order, 10)
+	}
+	if s.Open {
+		dst = append(dst, `,"open":true`...)
+	}
 	return append(dst, '}')
 }
 
@@ -169,10 +184,46 @@ func AppendTrace(dst []byte, steps []Step) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = steps[i].AppendJSON(dst)
+		dst = steps[i].append(dst, int64(i+1))
 	}
 	return append(dst, ']')
 }
+
+// ReadTrace reads a trace that AppendTrace wrote, with the order of each step;
+// nil is an empty one.
+func ReadTrace(text Raw) ([]Step, error) {
+	if text == nil {
+		return nil, nil
+	}
+	var read []struct {
+		Step     string `json:"step"`
+		Status   string `json:"status"`
+		Class    string `json:"exec_class"`
+		Line     int    `json:"line"`
+		Start    int64  `json:"start_ms"`
+		Duration int64  `json:"duration_us"`
+		Order    int64  `json:"order"`
+		Open     bool   `json:"open"`
+	}
+	if err := json.Unmarshal(text, &read); err != nil {
+		return nil, err
+	}
+	steps := make([]Step, len(read))
+	for i, r := range read {
+		steps[i] = Step{Step: r.Step, Status: r.Status, Class: r.Class, Line: r.Line, Order: r.Order, Open: r.Open,
+			Start: time.Duration(r.Start) * time.Millisecond, Duration: time.Duration(r.Duration) * time.Microsecond}
+		if r.Order == 0 {
+			steps[i].Order = int64(i + 1)
+		}
+	}
+	return steps, nil
+}
+
+// IsOver tells whether a step is not under way any more.
+func (s *Step) IsOver() bool { return !s.Open && s.Status != StepPaused }
+
+// StepPaused is the status of a step that waits for a person.
+const StepPaused = "Paused"
 
 // Response is what a script set on !RESPONSE and !COOKIE, for the caller to
 // apply.

@@ -341,3 +341,36 @@ func BenchmarkAnswerLarge(b *testing.B) {
 		j.AppendJSON(buffer[:0])
 	}
 }
+
+// TestReadTrace checks that a trace is read as it was written.
+func TestReadTrace(t *testing.T) {
+	want := []Step{
+		{Step: "SET", Status: "Ok", Class: "Cpu", Line: 4, Start: 3 * time.Millisecond, Duration: 2*time.Millisecond + 7*time.Microsecond, Order: 3, Open: true},
+		{Step: "EMIT", Status: "Ok", Class: "Cpu", Line: 1, Order: 1},
+		{Step: "CONFIRM", Status: StepPaused, Class: "Human", Line: 2, Order: 2},
+	}
+	written := AppendTrace(nil, want)
+	got, err := ReadTrace(written)
+	if err != nil || !cmp.Equal(got, want) {
+		t.Errorf("%v %s", err, cmp.Diff(want, got))
+	}
+	// Only what is not in its place says so.
+	const flat = `[{"step":"EMIT","status":"Ok","duration_ms":0,"exec_class":"Cpu","line":1,"start_ms":0,"duration_us":0}]`
+	if text := string(AppendTrace(nil, want[1:2])); text != flat {
+		t.Errorf("%s, want %s", text, flat)
+	}
+	over := []bool{false, true, false}
+	for i := range want {
+		if want[i].IsOver() != over[i] {
+			t.Errorf("%+v is over: %t", want[i], !over[i])
+		}
+	}
+	if steps, err := ReadTrace(nil); err != nil || len(steps) > 0 {
+		t.Errorf("no trace: %v %v", steps, err)
+	}
+	for _, bad := range []string{"", "{}", `[{"line":"x"}]`} {
+		if _, err := ReadTrace(Raw(bad)); err == nil {
+			t.Errorf("%q is read", bad)
+		}
+	}
+}

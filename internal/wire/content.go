@@ -82,9 +82,12 @@ func ETag(tag string) string { return `"` + tag + `"` }
 // Conditions are the conditions under which a request is to be done, by what
 // names the content that is there (RFC 9110, 13.1).
 type Conditions struct {
-	match, noneMatch       []string // nil for no condition
-	matchAny, noneAny      bool
-	modifiedSince, ifRange string
+	match, noneMatch  []string // nil for no condition
+	matchAny, noneAny bool
+	// The moments since which it is, or is not, to be written; zero for no
+	// condition, as a header that is no moment is none.
+	modifiedSince, unmodifiedSince time.Time
+	ifRange                        string
 }
 
 // ReadConditions reads the headers of a request; get returns one by its name, as
@@ -96,8 +99,20 @@ func ReadConditions(get func(name string) string) (c Conditions, err error) {
 	if c.noneMatch, c.noneAny, err = readTags("If-None-Match", get("If-None-Match")); err != nil {
 		return c, err
 	}
-	c.modifiedSince, c.ifRange = get("If-Modified-Since"), get("If-Range")
+	c.modifiedSince, c.unmodifiedSince = readTime(get("If-Modified-Since")), readTime(get("If-Unmodified-Since"))
+	c.ifRange = get("If-Range")
 	return c, nil
+}
+
+// readTime reads a moment in any of the forms that HTTP has had (RFC 9110,
+// 5.6.7); the zero time for what is none.
+func readTime(text string) time.Time {
+	for _, form := range []string{httpTime, "Monday, 02-Jan-06 15:04:05 GMT", time.ANSIC} {
+		if t, err := time.Parse(form, text); err == nil {
+			return t
+		}
+	}
+	return time.Time{}
 }
 
 // readTags reads a list of names of contents. Weak ones are named like others,
@@ -135,11 +150,23 @@ func hasTag(tags []string, tag string, weakly bool) bool {
 	return false
 }
 
-// MayChange tells whether what is there may be changed; tag is "" where there is
-// nothing.
-func (c *Conditions) MayChange(tag string) bool {
+// isOther tells whether a content is another than the one that the caller has
+// seen, by its name if the caller has given one, else by its time.
+func (c *Conditions) isOther(tag string, written time.Time) bool {
+	if c.match != nil || c.matchAny {
+		return !c.matchAny && !hasTag(c.match, tag, false)
+	}
+	return !c.unmodifiedSince.IsZero() && isSince(written, c.unmodifiedSince)
+}
+
+// isSince compares as exactly as headers tell the time.
+func isSince(written, since time.Time) bool { return written.Truncate(time.Second).After(since) }
+
+// MayChange tells whether what is there may be changed; tag is "", and written
+// the zero time, where there is nothing.
+func (c *Conditions) MayChange(tag string, written time.Time) bool {
 	switch {
-	case c.matchAny && tag == "", c.match != nil && (tag == "" || !hasTag(c.match, tag, false)):
+	case tag == "" && (c.matchAny || c.match != nil), c.isOther(tag, written):
 		return false
 	case c.noneAny && tag != "", tag != "" && hasTag(c.noneMatch, tag, true):
 		return false
@@ -158,17 +185,14 @@ const (
 )
 
 // Reads tells what becomes of a request to read a content.
-func (c *Conditions) Reads(tag string, modified time.Time) Found {
+func (c *Conditions) Reads(tag string, written time.Time) Found {
 	switch {
-	case c.match != nil && !hasTag(c.match, tag, false):
+	case c.isOther(tag, written):
 		return Other
 	case c.noneAny || hasTag(c.noneMatch, tag, true):
 		return Unchanged
-	case c.noneMatch == nil && c.modifiedSince != "":
-		since, err := time.Parse(httpTime, c.modifiedSince)
-		if err == nil && !modified.Truncate(time.Second).After(since) {
-			return Unchanged
-		}
+	case c.noneMatch == nil && !c.modifiedSince.IsZero() && !isSince(written, c.modifiedSince):
+		return Unchanged
 	}
 	return Send
 }

@@ -88,7 +88,7 @@ func TestConditions(t *testing.T) {
 		}
 		return &c
 	}
-	const match, none = "If-Match", "If-None-Match"
+	const match, none, unmodified = "If-Match", "If-None-Match", "If-Unmodified-Since"
 	for _, test := range []struct {
 		header, value string
 		tag           string
@@ -100,7 +100,7 @@ func TestConditions(t *testing.T) {
 		{none, `"a"`, "a", false}, {none, `W/"a"`, "a", false}, {none, `"a"`, "b", true}, {none, `"a"`, "", true},
 		{none, "*", "a", false}, {none, "*", "", true}, {none, `""`, "", true},
 	} {
-		if got := read(t, map[string]string{test.header: test.value}).MayChange(test.tag); got != test.want {
+		if got := read(t, map[string]string{test.header: test.value}).MayChange(test.tag, time.Time{}); got != test.want {
 			t.Errorf("%s: %s of %q: %t", test.header, test.value, test.tag, got)
 		}
 	}
@@ -116,9 +116,46 @@ func TestConditions(t *testing.T) {
 		{map[string]string{"If-Modified-Since": "Sun, 15 Nov 2026 08:29:59 GMT"}, Send},
 		{map[string]string{"If-Modified-Since": "Sun, 15 Nov 2026 08:30:00 GMT", none: `"b"`}, Send},
 		{map[string]string{match: `"a"`, none: `"a"`}, Unchanged},
+		{map[string]string{"If-Modified-Since": "Sunday, 15-Nov-26 08:30:00 GMT"}, Unchanged},
+		{map[string]string{"If-Modified-Since": "Sun Nov 15 08:30:00 2026"}, Unchanged},
+		{map[string]string{"If-Modified-Since": "Sun Nov  1 08:30:00 2026"}, Send},
+		{map[string]string{"If-Modified-Since": "yesterday"}, Send},
+		{map[string]string{unmodified: "Sun, 15 Nov 2026 08:30:00 GMT"}, Send},
+		{map[string]string{unmodified: "Sun, 15 Nov 2026 08:29:59 GMT"}, Other},
+		{map[string]string{unmodified: "Sun, 15 Nov 2026 08:29:59 GMT", match: `"a"`}, Send},
+		{map[string]string{unmodified: "Sun, 15 Nov 2026 08:29:59 GMT", match: "*"}, Send},
+		{map[string]string{unmodified: "Sun, 15 Nov 2026 08:30:00 GMT", match: `"b"`}, Other},
+		{map[string]string{unmodified: "Sun, 15 Nov 2026 08:29:59 GMT", none: `"a"`}, Other},
+		{map[string]string{unmodified: "Sun, 15 Nov 2026 08:30:00 GMT", none: `"a"`}, Unchanged},
 	} {
 		if got := read(t, test.headers).Reads("a", when); got != test.want {
 			t.Errorf("%v: %d", test.headers, got)
+		}
+	}
+	for _, test := range []struct {
+		headers map[string]string
+		tag     string
+		want    bool
+	}{
+		{map[string]string{unmodified: "Sun, 15 Nov 2026 08:30:00 GMT"}, "a", true},
+		{map[string]string{unmodified: "Sun, 15 Nov 2026 08:29:59 GMT"}, "a", false},
+		{map[string]string{unmodified: "Sun Nov  1 08:30:00 2026"}, "a", false},
+		{map[string]string{unmodified: "Sunday, 15-Nov-26 08:29:59 GMT"}, "a", false},
+		{map[string]string{unmodified: "Sun, 15 Nov 2026 08:29:59 GMT"}, "", true}, // what is not there has no time
+		{map[string]string{unmodified: "yesterday"}, "a", true},
+		{map[string]string{unmodified: "Sun, 15 Nov 2026 08:29:59 GMT", match: `"a"`}, "a", true},
+		{map[string]string{unmodified: "Sun, 15 Nov 2026 08:29:59 GMT", match: "*"}, "a", true},
+		{map[string]string{unmodified: "Sun, 15 Nov 2026 08:30:00 GMT", match: `"b"`}, "a", false},
+		{map[string]string{unmodified: "Sun, 15 Nov 2026 08:30:00 GMT", none: "*"}, "a", false},
+		{map[string]string{unmodified: "Sun, 15 Nov 2026 08:29:59 GMT", none: `"b"`}, "a", false},
+		{map[string]string{"If-Modified-Since": "Sun, 15 Nov 2026 08:30:00 GMT"}, "a", true}, // of reading alone
+	} {
+		written := when
+		if test.tag == "" {
+			written = time.Time{}
+		}
+		if got := read(t, test.headers).MayChange(test.tag, written); got != test.want {
+			t.Errorf("%v of %q: %t", test.headers, test.tag, got)
 		}
 	}
 	for _, bad := range []string{"a", `"a`, `a"`, `"a" "b"`, `"a",`, ",", "W/", "**", `*, "a"`} {

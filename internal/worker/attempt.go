@@ -290,7 +290,7 @@ func (a *attempt) expire(ctx context.Context, run *engine.Run) error {
 // end stores how an attempt came out.
 func (a *attempt) end(ctx context.Context, run *engine.Run, out engine.Outcome, err error) error {
 	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, errStopped), errors.Is(cause, errTaken), errors.Is(cause, errDrain):
+	case errors.Is(cause, errStopped), errors.Is(cause, errTaken), errors.Is(cause, errDrain), errors.Is(cause, errRests):
 		return cause
 	}
 	switch out.Status {
@@ -499,6 +499,8 @@ func (a *attempt) settle(ctx context.Context, err error) {
 		return // somebody else has it
 	case errors.Is(err, errDrain):
 		err = w.o.Queue.Release(ctx, a.lease, w.o.Clock(), a.failures, a.elapsed())
+	case errors.Is(err, errRests):
+		err = w.o.Queue.Release(ctx, a.lease, w.o.Clock().Add(restFor), a.failures, a.elapsed())
 	case errors.Is(err, errStopped) && a.job != nil:
 		err = a.finish(ctx, job.Cancelled, nil)
 	case errors.Is(err, account.ErrNotFound):

@@ -14,6 +14,9 @@ func (w *Worker) Cancel(ctx context.Context, id job.ID) (job.State, error) {
 		return "", err
 	}
 	if did {
+		w.mu.Lock()
+		w.lines.remove(id)
+		w.mu.Unlock()
 		w.notify(id)
 		w.o.Ended(job.Cancelled, 0)
 		w.o.Wake()

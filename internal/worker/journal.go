@@ -56,17 +56,26 @@ const (
 	entryValue byte = iota
 	entryError
 	entryDatabase // a database that may hold receipts of the job
+	entryLimit    // an error that names a limit
 )
 
 func appendTold(dst []byte, t engine.Told) []byte {
 	e := value.NewEncoder(dst)
 	if t.Err != nil {
-		e.Byte(entryError)
+		kind := entryError
+		if t.Err.Limit != nil {
+			kind = entryLimit
+		}
+		e.Byte(kind)
 		e.Int(t.Seq)
 		e.Text(t.Kind.String())
 		e.Text(t.Err.Code)
 		e.Text(t.Err.Message)
 		e.Value(t.Err.Data)
+		if l := t.Err.Limit; l != nil {
+			e.Text(l.Name)
+			e.Int(l.Max)
+		}
 		return e.Bytes()
 	}
 	e.Byte(entryValue)
@@ -97,14 +106,17 @@ func readEntries(b []byte, told map[int64]engine.Told, databases map[string]bool
 		switch kind := d.Byte(); kind {
 		case entryDatabase:
 			databases[d.Text()] = true
-		case entryValue, entryError:
+		case entryValue, entryError, entryLimit:
 			t := engine.Told{Seq: d.Int()}
 			t.Kind = effectNamed(d.Text())
-			if kind == entryError {
+			if kind == entryValue {
+				t.Value = d.Value()
+			} else {
 				t.Err = &value.Error{Code: d.Text(), Message: d.Text()}
 				t.Err.Data = d.Value()
-			} else {
-				t.Value = d.Value()
+			}
+			if kind == entryLimit {
+				t.Err.Limit = &value.Limit{Name: d.Text(), Max: d.Int()}
 			}
 			if t.Kind == bytecode.NoEffect {
 				return errJournal

@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"slices"
+
 	"ql/internal/account"
 	"ql/internal/job"
 )
@@ -78,6 +80,7 @@ func (s *lines) next() (place, bool) {
 		s.ready = s.ready[1:]
 		l.ready = false
 		if len(l.queue) == 0 || !s.mayBegin(l) {
+			s.drop(l)
 			continue
 		}
 		p := l.queue[0]
@@ -116,6 +119,32 @@ func (s *lines) leave(a account.ID) {
 	s.running--
 	s.place(l)
 	s.drop(l)
+}
+
+// clear takes all jobs of an account out of its line.
+func (s *lines) clear(a account.ID) {
+	l := s.of[a]
+	if l == nil {
+		return
+	}
+	for _, p := range l.queue {
+		delete(s.known, p.Seq)
+	}
+	l.queue = nil
+}
+
+// remove takes a job out of its line, where it is in one.
+func (s *lines) remove(id job.ID) {
+	for _, l := range s.of {
+		i := slices.IndexFunc(l.queue, func(p place) bool { return p.ID == id })
+		if i < 0 {
+			continue
+		}
+		delete(s.known, l.queue[i].Seq)
+		l.queue = slices.Delete(l.queue, i, i+1)
+		s.drop(l)
+		return
+	}
 }
 
 // drop forgets a line of which nothing is left.

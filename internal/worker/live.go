@@ -29,21 +29,22 @@ type live struct {
 
 // show lets others see what the job has done so far, where anybody wants to: now
 // and then also before anybody does, since nobody can look while an effect is
-// under way. Its steps can be seen only where it stands at an effect.
+// under way. What it set on its response can be seen only where it stands at an
+// effect.
 func (l *live) show(m *vm.Machine, stands bool) {
 	if !l.wanted.Load() && (!stands || !l.isStale(m)) {
 		return
 	}
 	l.wanted.Store(false)
 	l.last = time.Now()
-	var p job.Progress
+	p := job.Progress{Output: bytes.Clone(m.Output()), Steps: m.Steps()}
+	p.Trace, p.TraceDropped = execution.TraceSoFar(m)
 	if stands {
-		p = progress(m, 0)
+		p.Response = execution.Response(m)
 	}
 	l.mu.Lock()
 	if !stands {
-		p = l.shown
-		p.Output = bytes.Clone(m.Output())
+		p.Response = l.shown.Response
 	}
 	l.shown = p
 	close(l.changed)
@@ -85,7 +86,7 @@ func (p *pace) Turn(ctx context.Context) error {
 	return p.Ticket.Turn(ctx)
 }
 
-// progress is what a machine has to show, its output from a place on.
+// progress is what a machine that stands has to show, its output from a place on.
 func progress(m *vm.Machine, from int64) job.Progress {
 	p := job.Progress{From: from, Output: bytes.Clone(m.Output()[from:]), Steps: m.Steps(), Response: execution.Response(m)}
 	p.Trace, p.TraceDropped = execution.Trace(m)

@@ -35,7 +35,7 @@ func (r *Reply) sum() [32]byte {
 // Reply answers the question at which a job stands, and lets it go on. Of
 // several replies one wins; the others, and those to a job that has moved on,
 // get job.ErrNotPaused. The same reply to the same question again is no error.
-// engine.ErrWrongReply and form.FieldErrors leave the question open.
+// engine.ErrWrongReply, form.FieldErrors and ErrResting leave the question open.
 func (w *Worker) Reply(ctx context.Context, id job.ID, r Reply) error {
 	sum := r.sum()
 	v, err := w.o.Queue.View(ctx, id)
@@ -85,6 +85,9 @@ func (w *Worker) answer(ctx context.Context, v *job.View, r Reply, sum [32]byte)
 	}
 	if a.account, err = w.o.Accounts.ByID(ctx, v.Account); err != nil {
 		return err
+	}
+	if a.account.Disabled {
+		return ErrResting
 	}
 	a.limits = w.o.Limits(a.account.Plan)
 	if err := a.take(ctx, s); err != nil {

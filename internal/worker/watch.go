@@ -2,8 +2,10 @@ package worker
 
 import (
 	"context"
+	"slices"
 
 	"ql/internal/job"
+	"ql/internal/wire"
 )
 
 // View returns a job with all there is to show. What one that runs elsewhere
@@ -17,14 +19,26 @@ func (w *Worker) View(ctx context.Context, id job.ID) (*job.View, error) {
 		so = l.look(ctx)
 	}
 	v, err := w.o.Queue.View(ctx, id)
-	if err != nil || l == nil || v.State != job.Running {
+	if err != nil || v.State != job.Running {
 		return v, err
 	}
-	if int64(len(v.Result)) <= int64(len(so.Output)) {
+	if so.Trace != nil && len(v.Result) <= len(so.Output) {
 		v.Result, v.Encoding = so.Output, job.EncodingOf(so.Output)
 		v.Trace, v.TraceDropped, v.Response, v.Steps = so.Trace, so.TraceDropped, so.Response, so.Steps
+		return v, nil
 	}
-	return v, nil
+	v.Trace, err = soFar(v.Trace)
+	return v, err
+}
+
+// soFar leaves out of a stored trace where the job stood then.
+func soFar(trace []byte) ([]byte, error) {
+	steps, err := wire.ReadTrace(trace)
+	if err != nil || trace == nil {
+		return nil, err
+	}
+	steps = slices.DeleteFunc(steps, func(s wire.Step) bool { return !s.IsOver() })
+	return wire.AppendTrace(nil, steps), nil
 }
 
 // Watch returns a channel that gets a value when a job here may have changed,

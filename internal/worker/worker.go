@@ -64,8 +64,8 @@ type Options struct {
 
 // Errors of submissions.
 var (
-	// ErrQueueFull says that an account has as many jobs waiting as it may.
-	ErrQueueFull = errors.New("the account has too many jobs waiting")
+	// ErrQueueFull says that an account has as many jobs in line as it may.
+	ErrQueueFull = errors.New("the account has too many jobs in line")
 	// ErrStopping says that the node takes no more jobs.
 	ErrStopping = errors.New("the service is stopping")
 )
@@ -75,6 +75,7 @@ var (
 	errDrain   = errors.New("the node is stopping")
 	errStopped = errors.New("the job was cancelled")
 	errTaken   = errors.New("another attempt has the job")
+	errRests   = errors.New("the account is disabled")
 )
 
 // Worker runs jobs. It is safe for concurrent use.
@@ -93,6 +94,7 @@ type Worker struct {
 	lives  map[job.ID]*live
 	topics map[job.ID]map[chan struct{}]bool
 	lines  lines
+	recall time.Time // when accepted jobs that left the lines are looked for; zero for never
 }
 
 // New returns a worker that does nothing before Start.
@@ -121,28 +123,13 @@ func New(o Options) *Worker {
 	return w
 }
 
-// waitingPage is how many jobs are read at once at the start.
-const waitingPage = 1000
-
 // Start takes up what an earlier process left, and runs what comes.
 func (w *Worker) Start(ctx context.Context) error {
 	if err := w.o.Queue.Void(ctx, w.o.Clock()); err != nil {
 		return err
 	}
-	for after := (job.Due{}); ; {
-		page, err := w.o.Queue.Waiting(ctx, after, waitingPage)
-		if err != nil {
-			return err
-		}
-		for _, d := range page {
-			if err := w.enqueue(ctx, d); err != nil {
-				return err
-			}
-			after = d
-		}
-		if len(page) < waitingPage {
-			break
-		}
+	if err := w.collectAccepted(ctx); err != nil {
+		return err
 	}
 	w.loops.Go(w.watchDue)
 	w.loops.Go(w.renew)
@@ -179,6 +166,8 @@ func (w *Worker) watchDue() {
 		wait := seldom
 		if err := w.collect(w.ctx); err != nil {
 			w.complain("jobs that are due could not be read and will be looked for again", err)
+		} else if err := w.recallAccepted(w.ctx); err != nil {
+			w.complain("jobs that are accepted could not be read and will be looked for again", err)
 		} else if next, err := w.o.Queue.Next(w.ctx, w.o.Clock()); err != nil {
 			w.complain("when a job is due could not be read", err)
 		} else if !next.IsZero() {
@@ -212,6 +201,8 @@ func (w *Worker) nudge() {
 }
 
 const (
+	// waitingPage is how many accepted jobs are read at once.
+	waitingPage = 1000
 	// collectPage is how many due jobs are read at once.
 	collectPage = 256
 	// mostWaiting bounds the due jobs that wait in memory besides those that were
@@ -222,6 +213,7 @@ const (
 // collect puts the jobs into their lines whose time has come.
 func (w *Worker) collect(ctx context.Context) error {
 	now := w.o.Clock()
+	resting := map[account.ID]bool{}
 	for _, s := range []job.State{job.Running, job.Waiting, job.Paused} {
 		for after, n := (job.Due{}), 0; n < mostWaiting; {
 			list, err := w.o.Queue.Due(ctx, s, now, after, collectPage)
@@ -233,7 +225,7 @@ func (w *Worker) collect(ctx context.Context) error {
 				if w.isLive(d.ID) { // its lease looks over by a jump of the clock
 					continue
 				}
-				if err := w.enqueue(ctx, d); err != nil {
+				if err := w.enqueue(ctx, d, resting); err != nil {
 					return err
 				}
 			}
@@ -246,8 +238,32 @@ func (w *Worker) collect(ctx context.Context) error {
 	return nil
 }
 
-// enqueue puts a job into its account's line.
-func (w *Worker) enqueue(ctx context.Context, d job.Due) error {
+// collectAccepted puts the jobs into their lines that are accepted and not begun.
+func (w *Worker) collectAccepted(ctx context.Context) error {
+	resting := map[account.ID]bool{}
+	for after := (job.Due{}); ; {
+		page, err := w.o.Queue.Waiting(ctx, after, waitingPage)
+		if err != nil {
+			return err
+		}
+		for _, d := range page {
+			if err := w.enqueue(ctx, d, resting); err != nil {
+				return err
+			}
+			after = d
+		}
+		if len(page) < waitingPage {
+			return nil
+		}
+	}
+}
+
+// enqueue puts a job into its account's line, unless the account rests. Those
+// that were found to are noted.
+func (w *Worker) enqueue(ctx context.Context, d job.Due, resting map[account.ID]bool) error {
+	if resting[d.Account] && !d.Stopping {
+		return nil
+	}
 	w.mu.Lock()
 	known := w.lines.of[d.Account] != nil
 	w.mu.Unlock()
@@ -259,6 +275,9 @@ func (w *Worker) enqueue(ctx context.Context, d job.Due) error {
 			return nil // its rows go with it
 		case err != nil:
 			return err
+		case mayRest(a, d):
+			resting[d.Account] = true
+			return w.rest(ctx, d.Account)
 		}
 		most = w.o.Limits(a.Plan).Concurrent
 	}
@@ -281,12 +300,15 @@ func (w *Worker) dispatch() {
 			return
 		}
 		w.begin(p.Account, func(leave func()) {
-			lease, err := w.o.Queue.Take(w.ctx, p.Due, w.leaseEnd())
+			lease, err := w.take(w.ctx, p.Due)
 			switch {
 			case errors.Is(err, job.ErrLost):
 				return // cancelled, or answered in the last moment
+			case errors.Is(err, errRests):
+				return
 			case err != nil:
 				w.complain("a job could not be taken and will be tried again", err)
+				w.recallIn(w.o.Retry) // where it is merely accepted, nothing else finds it
 				return
 			}
 			a := p.accepted
@@ -351,6 +373,7 @@ func (w *Worker) renewAll() {
 	for _, l := range stopping {
 		w.cut(l.ID, l.Attempt, errStopped)
 	}
+	w.cutResting(held)
 }
 
 // cut ends an attempt early.

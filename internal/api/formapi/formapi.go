@@ -35,7 +35,7 @@ func (c codec) query(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
 	}
 	a, err := c.service.Query(r.Context(), r.Caller, api.Query{
 		Convention: job.Form, Proof: &api.Proof{By: job.ByKey, Name: q.Identity, Secret: q.Password},
-		Script: q.Script, Request: q.Request, Within: q.Within, Key: r.Sent("Idempotency-Key"),
+		Script: q.Script, Request: q.Request, Within: q.Within, Key: r.IdempotencyKey(),
 	})
 	if err != nil {
 		return httpapi.Reply{Origin: a.Origin, Rate: a.Rate}, err

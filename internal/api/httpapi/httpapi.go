@@ -221,7 +221,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case len(r.RequestURI) > longestURL:
 		route.Serve = refusing(fault.New(fault.TooLarge, "the address is too long: %d bytes at most", longestURL))
 	case p == nil:
-		route.Serve = refusing(fault.New(fault.NotFound, "there is nothing at this address"))
+		route.Serve = refusing(fault.New(fault.NotFound, "there is nothing at this address: POST /v1/query and POST /api run scripts, and GET /openapi.json tells of the rest"))
 	default:
 		route = h.choose(p, r)
 	}

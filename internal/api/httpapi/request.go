@@ -97,6 +97,17 @@ func (r *Request) Sent(header string) string {
 	return strings.Join(values, ", ")
 }
 
+// IdempotencyKey returns what a repeat of the call is to be known by; nil where
+// nothing was sent.
+func (r *Request) IdempotencyKey() *string {
+	const header = "Idempotency-Key"
+	if len(r.Header.Values(header)) == 0 {
+		return nil
+	}
+	key := r.Sent(header)
+	return &key
+}
+
 // GiveSession hands a session to the caller by a cookie. A page of another site
 // gets one that browsers send back from that site alone.
 func (r *Request) GiveSession(h http.Header, id string, s wire.Setting) {

@@ -76,7 +76,7 @@ func wait(r *httpapi.Request, unless time.Duration) (time.Duration, error) {
 	if text := values.Get("wait"); values.Has("wait") {
 		seconds, err := strconv.ParseUint(text, 10, 31)
 		if err != nil {
-			return 0, fault.Invalid("wait", "is no whole number of seconds: 0 to %d fits", int(longestWait.Seconds()))
+			return 0, fault.Invalid("wait", "is no whole number of seconds: 30 fits, and more than %d is %[1]d", int(longestWait.Seconds()))
 		}
 		return min(time.Duration(seconds)*time.Second, longestWait), nil
 	}

@@ -62,7 +62,7 @@ func (c codec) query(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
 	}
 	answer, err := c.service.Query(r.Context(), r.Caller, api.Query{
 		Convention: job.JSON, Proof: proof(q.Auth), Script: q.Script, Async: q.Async, Request: q.Request, Within: q.Within,
-		Webhook: q.Webhook, Key: r.Sent("Idempotency-Key"),
+		Webhook: q.Webhook, Key: r.IdempotencyKey(),
 	})
 	if err != nil {
 		return httpapi.Reply{Origin: answer.Origin, Rate: answer.Rate}, err

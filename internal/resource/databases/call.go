@@ -27,7 +27,7 @@ type call struct {
 
 func newCall(q engine.Query) (*call, error) {
 	s := q.Statement
-	if len(s.Texts) != len(q.Params)+1 {
+	if len(s.Texts) != len(q.Params)+1 || len(s.Params) != len(q.Params) {
 		return nil, fmt.Errorf("databases: %d parameters for %d places", len(q.Params), len(s.Texts)-1)
 	}
 	c := &call{mode: s.Mode, meter: q.Meter, receipt: q.Receipt}
@@ -37,7 +37,12 @@ func newCall(q engine.Query) (*call, error) {
 	case "DELETE", "DROP":
 		c.removes = true
 	}
-	if slices.Contains(s.InList, true) {
+	for i, p := range s.Params {
+		if p == bytecode.SQLAmong && q.Params[i].IsList() {
+			return nil, value.Errorf(value.WrongKind, "a list stands alone in the parentheses of IN, as in IN (?list): put the other values into it first, as in SET ?list AS ?list + [3]")
+		}
+	}
+	if slices.Contains(s.Params, bytecode.SQLMembers) {
 		if err := c.write(s, q.Params); err != nil {
 			return nil, err
 		}
@@ -45,7 +50,7 @@ func newCall(q engine.Query) (*call, error) {
 		c.source, c.args = s, q.Params
 	}
 	if len(c.args) > maxParams {
-		return nil, value.Errorf(limitExceeded, "one SQL statement takes at most %d values, and this one has %d", maxParams, len(c.args))
+		return nil, value.Exceeded("sql_params", maxParams, "one SQL statement takes at most %d values, and this one has %d", maxParams, len(c.args))
 	}
 	return c, nil
 }
@@ -56,8 +61,7 @@ func (c *call) write(s *bytecode.Statement, params []value.Value) error {
 	c.args = nil
 	for i, text := range s.Texts {
 		if i > 0 {
-			inList := i-1 < len(s.InList) && s.InList[i-1]
-			if err := c.add(&sql, params[i-1], inList); err != nil {
+			if err := c.add(&sql, params[i-1], s.Params[i-1]); err != nil {
 				return err
 			}
 			if text != "" && text[0] >= '0' && text[0] <= '9' {
@@ -67,7 +71,7 @@ func (c *call) write(s *bytecode.Statement, params []value.Value) error {
 		sql.WriteString(text)
 	}
 	if sql.Len() > maxSQL {
-		return value.Errorf(limitExceeded, "this SQL statement is longer than %d bytes, the limit", maxSQL)
+		return value.Exceeded("sql_bytes", maxSQL, "this SQL statement is longer than %d bytes, the limit", maxSQL)
 	}
 	c.sql = sql.String()
 	return nil
@@ -75,8 +79,8 @@ func (c *call) write(s *bytecode.Statement, params []value.Value) error {
 
 // add writes the place of one parameter. After IN it stands for the members of
 // a list, in parentheses that are ours: a statement's texts hold none there.
-func (c *call) add(sql *strings.Builder, v value.Value, inList bool) error {
-	if !inList {
+func (c *call) add(sql *strings.Builder, v value.Value, as bytecode.SQLParam) error {
+	if as != bytecode.SQLMembers {
 		sql.WriteByte('?')
 		c.args = append(c.args, v)
 		return nil
@@ -86,7 +90,7 @@ func (c *call) add(sql *strings.Builder, v value.Value, inList bool) error {
 	case v.IsList():
 		list := v.List()
 		if list.Len() > maxParams {
-			return value.Errorf(limitExceeded, "IN takes at most %d values, and this list has %d", maxParams, list.Len())
+			return value.Exceeded("sql_params", maxParams, "IN takes at most %d values, and this list has %d", maxParams, list.Len())
 		}
 		for i := range list.Len() {
 			members = append(members, list.At(i))
@@ -130,10 +134,10 @@ func (c *call) bind(s *sqlite.Stmt) error {
 		default:
 			size := c.size(v)
 			if size > maxValue {
-				return value.Errorf(limitExceeded, "a value in a database has at most %d bytes, and this one has %d", maxValue, size)
+				return value.Exceeded("sql_value", maxValue, "a value in a database has at most %d bytes, and this one has %d", maxValue, size)
 			}
 			if total += size; total > maxArgBytes {
-				return value.Errorf(limitExceeded, "the values of one SQL statement have at most %d bytes together", maxArgBytes)
+				return value.Exceeded("sql_values", maxArgBytes, "the values of one SQL statement have at most %d bytes together", maxArgBytes)
 			}
 			err = bindLong(s, i+1, v, size)
 		}

@@ -15,33 +15,11 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// What one statement may use. A value's size is the real guard of the time
-// that a single function may take, which no context ends.
 const (
-	maxValue    = 1_000_000
-	maxSQL      = 100_000
-	maxParams   = 1_000
-	maxArgBytes = 8_000_000 // of all parameters together: SQLite holds a copy
-	maxRows     = 100_000
-	pageSize    = 4096
+	pageSize = 4096
 	// keptStatements is how many prepared statements a connection keeps.
 	keptStatements = 32
 )
-
-var limits = map[int]int{
-	lib.SQLITE_LIMIT_LENGTH:              maxValue,
-	lib.SQLITE_LIMIT_SQL_LENGTH:          maxSQL,
-	lib.SQLITE_LIMIT_COLUMN:              100,
-	lib.SQLITE_LIMIT_EXPR_DEPTH:          100,
-	lib.SQLITE_LIMIT_COMPOUND_SELECT:     5,
-	lib.SQLITE_LIMIT_VDBE_OP:             25_000,
-	lib.SQLITE_LIMIT_FUNCTION_ARG:        32,
-	lib.SQLITE_LIMIT_ATTACHED:            0,
-	lib.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 200,
-	lib.SQLITE_LIMIT_VARIABLE_NUMBER:     maxParams,
-	lib.SQLITE_LIMIT_TRIGGER_DEPTH:       10,
-	lib.SQLITE_LIMIT_WORKER_THREADS:      0,
-}
 
 var switches = map[int]bool{
 	lib.SQLITE_DBCONFIG_DEFENSIVE:             true,
@@ -197,6 +175,9 @@ func (c *conn) prepare(ctx context.Context, call *call) (*statement, error) {
 	}
 	if err := c.checkViews(ctx, call.sql); err != nil {
 		return nil, err
+	}
+	if vacuums(call.sql) {
+		return nil, value.Errorf(sqlDenied, attachReason)
 	}
 	c.policy.reset(false)
 	stmt, rest, err := c.db.Prepare(ctx, call.sql)

@@ -157,10 +157,19 @@ func (db *database) giveReader(c *conn) {
 // would write: then nothing was done.
 func (db *database) read(ctx context.Context, call *call) (v value.Value, done bool, err error) {
 	c, err := db.takeReader(ctx)
-	if err != nil {
+	var full *noRoomError
+	switch {
+	case errors.As(err, &full):
+		// It cannot be made, so there is nothing in it. That can be read.
+		if c, err = connect(ctx, nowhere, db, false); err != nil {
+			return value.Null, false, err
+		}
+		defer func() { err = errors.Join(err, c.close()) }()
+	case err != nil:
 		return value.Null, false, err
+	default:
+		defer db.giveReader(c)
 	}
-	defer db.giveReader(c)
 	s, err := c.prepare(ctx, call)
 	if err != nil {
 		return value.Null, false, err
@@ -217,6 +226,8 @@ func (db *database) connectWriter(ctx context.Context, path string) (c *conn, er
 const (
 	fileEnding    = ".db"
 	journalEnding = "-wal"
+	// nowhere is the path of a database that has no file and holds nothing.
+	nowhere = ":memory:"
 )
 
 // makeFile makes the file of a new database, so that nobody else may read it;

@@ -19,6 +19,7 @@ import (
 
 	"ql/internal/engine"
 	"ql/lang/value"
+	"ql/lang/vm"
 )
 
 // Options are how New keeps the databases. A zero field means its default.
@@ -81,28 +82,17 @@ func New(o Options) *Databases {
 // defaultName is the database of scripts that name none.
 const defaultName = "main"
 
-// longestName is chosen so that a name with its ending fits any file system.
-const longestName = 63
-
-// canonicalName checks a database's name and folds it to lower case.
+// canonicalName checks a database's name and folds it to lower case. No name is
+// that of the default one.
 func canonicalName(name string) (string, error) {
 	if name == "" {
 		return defaultName, nil
 	}
-	folded := []byte(name)
-	ok := len(folded) <= longestName
-	for i := 0; ok && i < len(folded); i++ {
-		c := folded[i]
-		if c >= 'A' && c <= 'Z' {
-			c += 'a' - 'A'
-			folded[i] = c
-		}
-		ok = c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || i > 0 && (c == '_' || c == '-')
+	folded, err := vm.DatabaseName(name)
+	if err != nil {
+		return "", err
 	}
-	if !ok {
-		return "", value.Errorf("invalid_database", "%s is no name of a database: it takes letters a-z, digits, _ and -, starts with a letter or digit, and has at most %d characters", value.Quote(name), longestName)
-	}
-	return string(folded), nil
+	return folded, nil
 }
 
 // Query runs one statement. It is kept when Query returns without an error,

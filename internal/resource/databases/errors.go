@@ -22,6 +22,7 @@ const (
 	sqlDenied     = "sql_denied"
 	limitExceeded = "limit_exceeded"
 	quotaExceeded = "quota_exceeded"
+	notText       = "not_text"
 )
 
 // retryAfter is when one may try again to use a disk that cannot be used.
@@ -71,7 +72,7 @@ func (c *conn) explain(err error) error {
 		return nil
 	}
 	if errors.Is(err, sqlite.ErrTemporaryFull) {
-		return value.Errorf(limitExceeded, "this SQL statement sorts or collects more than %s on the way: let it look at fewer rows", size(c.options.Temporary))
+		return value.Exceeded("sql_temporary", c.options.Temporary, "this SQL statement sorts or collects more than %s on the way: let it look at fewer rows", size(c.options.Temporary))
 	}
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
@@ -79,6 +80,9 @@ func (c *conn) explain(err error) error {
 	}
 	if c.policy.denied != "" {
 		return value.Errorf(sqlDenied, "%s", c.policy.denied)
+	}
+	if err := overLimit(e.Message); err != nil && e.Primary() == lib.SQLITE_ERROR {
+		return err
 	}
 	switch e.Primary() {
 	case lib.SQLITE_CONSTRAINT:
@@ -88,15 +92,15 @@ func (c *conn) explain(err error) error {
 	case lib.SQLITE_AUTH:
 		return value.Errorf(sqlDenied, "this SQL is not allowed")
 	case lib.SQLITE_MISMATCH:
-		return value.Errorf(value.WrongKind, "this value does not fit its column: a row's number must be a whole number")
+		return value.Errorf(value.WrongKind, "this value does not fit: LIMIT, OFFSET and the number of a row, an INTEGER PRIMARY KEY, take whole numbers")
 	case lib.SQLITE_FULL:
 		return c.full(err)
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
 		return value.Errorf("database_busy", "another program holds the database %s: it was waited for %s", value.Quote(c.name), c.options.Busy)
 	case lib.SQLITE_TOOBIG:
-		return value.Errorf(limitExceeded, "a value in a database has at most %d bytes, and a statement at most %d", maxValue, maxSQL)
+		return value.Exceeded("sql_value", maxValue, "a value in a database has at most %d bytes, and a statement at most %d", maxValue, maxSQL)
 	case lib.SQLITE_NOMEM:
-		return value.Errorf(limitExceeded, "this SQL statement is too complex: split it up")
+		return value.Exceeded("sql_instructions", maxInstructions, "this SQL statement is too complex: split it up")
 	case lib.SQLITE_READONLY:
 		return value.Errorf(sqlDenied, "this SQL is not allowed: it would change what may only be read")
 	}
@@ -172,6 +176,9 @@ func mistake(message string) error {
 	}
 	if table, column, ok := strings.Cut(message, " has no column named "); ok {
 		return value.Errorf("no_such_column", "the table %s has no column %s", value.Quote(strings.TrimPrefix(table, "table ")), value.Quote(column))
+	}
+	if message == `near "?": syntax error` {
+		return value.Errorf(sqlError, "a variable in SQL stands for a value: it cannot be the name of a table or column, or any other part of the SQL")
 	}
 	if near, ok := strings.CutSuffix(message, ": syntax error"); ok {
 		return value.Errorf(sqlError, "a syntax error in the SQL %s", near)

@@ -70,7 +70,7 @@ func (d *Databases) ExportTable(ctx context.Context, name, table string, w io.Wr
 			fields[i] = s.ColumnName(i)
 		}
 		for {
-			if err := out.Write(fields); err != nil {
+			if err := writeRow(out, w, fields); err != nil {
 				return err
 			}
 			more, err := s.Step(ctx)
@@ -88,6 +88,17 @@ func (d *Databases) ExportTable(ctx context.Context, name, table string, w io.Wr
 		err = out.Error()
 	}
 	return rows, err
+}
+
+// writeRow writes a row of CSV. A lone empty field is quoted: else its row would
+// be an empty line, which is none.
+func writeRow(out *csv.Writer, w io.Writer, fields []string) error {
+	if len(fields) != 1 || fields[0] != "" {
+		return out.Write(fields)
+	}
+	out.Flush()
+	_, err := io.WriteString(w, "\"\"\n")
+	return err
 }
 
 // view runs f on a connection that only reads, at one moment of a database that

@@ -37,6 +37,9 @@ func TestPromiseHostileSQL(t *testing.T) {
 		{"DETACH main", "sql_denied"},
 		{"VACUUM", "sql_denied"},
 		{"VACUUM INTO '" + elsewhere + "'", "sql_denied"},
+		{"EXPLAIN VACUUM", "sql_denied"},
+		{"EXPLAIN /* x */ QUERY PLAN VACUUM INTO '" + elsewhere + "'", "sql_denied"},
+		{"EXPLAIN ATTACH '" + elsewhere + "' AS x", "sql_denied"},
 		{"SELECT load_extension('" + elsewhere + "')", "sql_denied"},
 		{"SELECT readfile('/etc/passwd')", "sql_error"},
 		{"SELECT writefile('" + elsewhere + "', 'x')", "sql_error"},
@@ -239,6 +242,21 @@ func TestUsualSQLIsAllowed(t *testing.T) {
 	}
 }
 
+// unions is a query in FROM that puts as many SELECTs together as it may.
+func unions(name string) string { return "(" + unionOf("t") + ") " + name }
+
+func unionOf(table string) string {
+	return "SELECT a FROM " + table + strings.Repeat(" UNION ALL SELECT a FROM "+table, maxSelects-1)
+}
+
+// all is a condition so many times, without going deep.
+func all(n int, condition string) string {
+	if n == 1 {
+		return condition
+	}
+	return "(" + all(n/2, condition) + " AND " + all(n-n/2, condition) + ")"
+}
+
 // TestPromiseBombs runs SQL that would take for ever or take all memory. Each
 // must end by its context or by a limit, soon after it, and the process stays
 // small.
@@ -253,6 +271,7 @@ func TestPromiseBombs(t *testing.T) {
 		must(t, d, fmt.Sprintf("CREATE VIEW v%d AS SELECT a.n FROM v%d a, v%d b", i, i-1, i-1))
 	}
 	must(t, d, "CREATE VIEW v0 AS SELECT 1 AS n")
+	must(t, d, "CREATE VIEW u AS "+unionOf("t"))
 	must(t, d, "CREATE TRIGGER back AFTER INSERT ON link BEGIN INSERT INTO chain SELECT a FROM t; END")
 	const (
 		endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) "
@@ -301,6 +320,12 @@ func TestPromiseBombs(t *testing.T) {
 		{"deep brackets", "SELECT " + strings.Repeat("(", 5000) + "1" + strings.Repeat(")", 5000)},
 		{"a long sum", "SELECT 1" + strings.Repeat("+1", 20000)},
 		{"many unions", "SELECT 1" + strings.Repeat(" UNION SELECT 1", 2000)},
+		{"a join of unions", "SELECT count(*) FROM " + unions("a") + "," + unions("b") + "," + unions("c") + "," + unions("d")},
+		{"conditions on each of a union", "SELECT * FROM " + unions("u") + " WHERE " + all(3000, "a IN (SELECT a FROM t)")},
+		{"unions in conditions on a union", "SELECT * FROM " + unions("u") + " WHERE " + all(3000/maxSelects, "a IN ("+unionOf("t")+")")},
+		{"views of unions", "SELECT * FROM u WHERE " + all(maxViews/maxSelects-1, "a IN (SELECT a FROM u)")},
+		{"many views of unions", "SELECT * FROM u WHERE " + all(900, "a IN (SELECT a FROM u)")},
+		{"CTEs of unions", "WITH a(a) AS (" + unionOf("t") + "), b(a) AS (" + unionOf("a") + "), c(a) AS (" + unionOf("b") + "), d(a) AS (" + unionOf("c") + ") SELECT count(*) FROM d"},
 		{"many columns", "SELECT 1" + strings.Repeat(",1", 20000)},
 		{"many arguments", "SELECT max(1" + strings.Repeat(",1", 20000) + ")"},
 		{"nested subqueries", strings.Repeat("SELECT * FROM (", 3000) + "SELECT 1" + strings.Repeat(")", 3000)},

@@ -1,8 +1,8 @@
 package databases
 
 import (
+	"bufio"
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -24,31 +24,53 @@ const (
 )
 
 func tooLong(most int) error {
-	return value.Errorf(limitExceeded, "a statement of an import has at most %s", size(int64(most)))
+	return value.Exceeded("import_bytes", int64(most), "a statement of an import has at most %s", size(int64(most)))
 }
 
 // Import runs a text of SQL, such as Export writes, on a database, which is made
 // where it is missing: statement by statement, each allowed as a script's would
 // be, and all in one transaction. It returns how many there were,
-// without those that only surround the others.
+// without those that only surround the others. A database that it would have
+// made is not there after an error.
 func (d *Databases) Import(ctx context.Context, name string, r io.Reader) (n int64, err error) {
+	text, err := textReader(r)
+	if err != nil {
+		return 0, err
+	}
+	if name, err = canonicalName(name); err != nil {
+		return 0, err
+	}
+	if d.has(name) {
+		return d.importSQL(ctx, name, text)
+	}
+	err = d.makeFrom(ctx, name, func(staged *Databases) error {
+		n, err = staged.importSQL(ctx, name, text)
+		return err
+	})
+	return n, err
+}
+
+func (d *Databases) importSQL(ctx context.Context, name string, text *bufio.Reader) (n int64, err error) {
 	err = d.changeMany(ctx, name, func(c *conn) error {
 		c.db.SetLimit(lib.SQLITE_LIMIT_SQL_LENGTH, maxImportSQL)
 		defer c.db.SetLimit(lib.SQLITE_LIMIT_SQL_LENGTH, maxSQL)
-		all := newStatements(r, maxImportSQL)
+		all := newStatements(text, maxImportSQL)
 		for {
 			sql, err := all.next()
 			if errors.Is(err, io.EOF) {
 				return nil
 			}
-			if err == nil && isFrame(sql) {
+			if err == nil && isFrame(all.words) {
 				continue
+			}
+			if err == nil {
+				err = refuseInImport(all.words)
 			}
 			if err == nil {
 				err = c.importOne(ctx, sql, nil)
 			}
 			if err != nil {
-				return place("statement", n+1, err)
+				return place(all.start, err)
 			}
 			n++
 		}
@@ -58,21 +80,31 @@ func (d *Databases) Import(ctx context.Context, name string, r io.Reader) (n int
 
 // isFrame reports whether a statement only surrounds those of a whole database:
 // the import has a transaction of its own, and looks at references at its end.
-func isFrame(sql string) bool {
-	switch strings.ToUpper(strings.Join(strings.Fields(strings.TrimRight(sql, "; \t\r\n")), " ")) {
-	case "PRAGMA FOREIGN_KEYS=OFF", "BEGIN", "BEGIN TRANSACTION", "COMMIT", "END", "END TRANSACTION", "COMMIT TRANSACTION":
+func isFrame(words []string) bool {
+	switch words[0] {
+	case "BEGIN", "COMMIT", "END":
 		return true
+	case "PRAGMA":
+		return len(words) == 4 && words[1] == "FOREIGN_KEYS" && (words[3] == "OFF" || words[3] == "ON")
 	}
 	return false
 }
 
-// place says where in an import an error is.
-func place(what string, n int64, err error) error {
+func refuseInImport(words []string) error {
+	switch words[0] {
+	case "ROLLBACK", "SAVEPOINT", "RELEASE":
+		return value.Errorf(sqlDenied, "%s is not allowed in an import, which is one transaction: all of it is kept, or nothing", words[0])
+	}
+	return nil
+}
+
+// place says on which line of an import an error is.
+func place(line int, err error) error {
 	var known *value.Error
 	if !errors.As(err, &known) {
 		return err
 	}
-	return &value.Error{Code: known.Code, Message: fmt.Sprintf("%s %d: %s", what, n, known.Message), Data: known.Data}
+	return &value.Error{Code: known.Code, Message: fmt.Sprintf("line %d: %s", line, known.Message), Data: known.Data, Limit: known.Limit}
 }
 
 // ImportTable adds the rows of a CSV file to a table, all in one transaction. Its
@@ -82,57 +114,39 @@ func (d *Databases) ImportTable(ctx context.Context, name, table string, r io.Re
 	if name, err = d.existing(name); err != nil {
 		return 0, err
 	}
-	in := csv.NewReader(r)
-	in.ReuseRecord = true
-	header, err := in.Read()
-	switch {
-	case errors.Is(err, io.EOF):
-		return 0, value.Errorf("bad_csv", "the file is empty: its first row names the columns")
-	case err != nil:
-		return 0, badCSV(err)
-	case len(header) > limits[lib.SQLITE_LIMIT_COLUMN]:
-		return 0, value.Errorf(limitExceeded, "a table has at most %d columns, and the first row names %d", limits[lib.SQLITE_LIMIT_COLUMN], len(header))
+	in, err := newCSVReader(r)
+	if err != nil {
+		return 0, err
 	}
 	var columns []string
-	for i, column := range header {
-		if i == 0 {
-			column = strings.TrimPrefix(column, "\uFEFF")
-		}
+	for _, column := range in.header {
 		columns = append(columns, identifier(column))
 	}
 	places := strings.TrimSuffix(strings.Repeat("?,", len(columns)), ",")
 	sql := fmt.Sprintf("INSERT INTO %s(%s) VALUES(%s)", identifier(table), strings.Join(columns, ","), places)
 	err = d.changeMany(ctx, name, func(c *conn) error {
-		args := make([]value.Value, len(columns))
+		fields, args := make([]string, len(columns)), make([]value.Value, len(columns))
 		for {
-			fields, err := in.Read()
+			line, err := in.read(fields)
 			if errors.Is(err, io.EOF) {
 				return nil
 			}
 			if err != nil {
-				return badCSV(err)
+				return err
 			}
 			for i, field := range fields {
 				args[i] = value.Null
 				if field != "" {
-					args[i] = value.Text(strings.ToValidUTF8(field, "\uFFFD"))
+					args[i] = value.Text(field)
 				}
 			}
 			if err := c.importOne(ctx, sql, args); err != nil {
-				return place("row", rows+1, err)
+				return place(line, err)
 			}
 			rows++
 		}
 	})
 	return rows, err
-}
-
-func badCSV(err error) error {
-	var e *csv.ParseError
-	if !errors.As(err, &e) {
-		return err
-	}
-	return value.Errorf("bad_csv", "line %d: %s", e.Line, e.Err)
 }
 
 // changeMany is change for an import, which looks at references at its end.
@@ -157,7 +171,7 @@ func (c *conn) importOne(ctx context.Context, sql string, args []value.Value) er
 	}
 	switch {
 	case err != nil && within.Err() != nil && ctx.Err() == nil:
-		return value.Errorf(limitExceeded, "a statement of an import takes at most %s", importTime)
+		return value.Exceeded("import_time", int64(importTime/time.Second), "a statement of an import takes at most %s", importTime)
 	case err == nil && !c.db.InTransaction():
 		return value.Errorf("transaction_ended", "the statement rolled the whole import back")
 	}

@@ -18,20 +18,34 @@ import (
 // Info is a database as its owner sees it.
 type Info struct {
 	Name  string
-	Bytes int64 // with what is still on its way in its journal
+	Bytes int64 // of its pages, which is what counts as kept
 }
 
 // List returns the databases of the folder by their names.
-func (d *Databases) List() ([]Info, error) {
-	sizes, err := heldIn(d.options.Folder)
+func (d *Databases) List(ctx context.Context) ([]Info, error) {
+	onDisk, err := heldIn(d.options.Folder)
 	if err != nil {
 		return nil, err
 	}
 	var list []Info
-	for _, name := range slices.Sorted(maps.Keys(sizes)) {
-		list = append(list, Info{Name: name, Bytes: sizes[name]})
+	for _, name := range slices.Sorted(maps.Keys(onDisk)) {
+		bytes, err := d.Size(ctx, name)
+		switch {
+		case ctx.Err() != nil:
+			return nil, err
+		case isNotFound(err):
+			continue // it was removed meanwhile
+		case err != nil:
+			bytes = onDisk[name] // it is there, though it cannot be opened
+		}
+		list = append(list, Info{Name: name, Bytes: bytes})
 	}
 	return list, nil
+}
+
+func isNotFound(err error) bool {
+	var f *fault.Error
+	return errors.As(err, &f) && f.Code == fault.NotFound
 }
 
 // heldIn returns how much each database of a folder holds, by its name.
@@ -60,18 +74,27 @@ func heldIn(folder string) (map[string]int64, error) {
 	return sizes, nil
 }
 
-// Size returns how much a database holds.
-func (d *Databases) Size(name string) (int64, error) {
-	name, err := d.existing(name)
+// Size returns how much a database holds: its pages, also those that are still on
+// their way to its file in its journal.
+func (d *Databases) Size(ctx context.Context, name string) (bytes int64, err error) {
+	err = d.view(ctx, name, func(c *conn) error {
+		pages, err := c.number(ctx, "PRAGMA page_count")
+		bytes = pages * pageSize
+		return err
+	})
+	return bytes, err
+}
+
+// Create makes a database that is not there yet, without anything in it.
+func (d *Databases) Create(ctx context.Context, name string) error {
+	name, err := canonicalName(name)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	list, err := d.List()
-	i := slices.IndexFunc(list, func(i Info) bool { return i.Name == name })
-	if err != nil || i < 0 {
-		return 0, errors.Join(err, missing(name))
+	if d.has(name) {
+		return fault.New(fault.InvalidRequest, "there is a database %s already", value.Quote(name))
 	}
-	return list[i].Bytes, nil
+	return d.change(ctx, name, func(*conn) error { return nil })
 }
 
 // Drop removes a database with its files. Nobody else may have them open, in
@@ -98,7 +121,7 @@ func (d *Databases) Empty(ctx context.Context, name string) error {
 	for more := true; more && err == nil; {
 		err = d.change(ctx, name, func(c *conn) error {
 			free, err := c.number(ctx, "PRAGMA freelist_count")
-			if more = free >= leastFree; err != nil || !more {
+			if more = free > 0; err != nil || !more {
 				return err
 			}
 			return c.trusted(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", mostGivenBack))
@@ -139,10 +162,15 @@ func (d *Databases) existing(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if isMissing(filepath.Join(d.options.Folder, name+fileEnding)) {
+	if !d.has(name) {
 		return "", missing(name)
 	}
 	return name, nil
+}
+
+// has reports whether there is a database of a name, which is a checked one.
+func (d *Databases) has(name string) bool {
+	return !isMissing(filepath.Join(d.options.Folder, name+fileEnding))
 }
 
 func missing(name string) error {

@@ -1,8 +1,10 @@
 package databases
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -100,12 +102,12 @@ func TestExportTable(t *testing.T) {
 		t.Error(got)
 	}
 	for text, code := range map[string]string{
-		"":                              "bad_csv",
-		"a\n1,2\n":                      "bad_csv",
-		"a,b\n1,\"x\n":                  "bad_csv",
-		"a,nothing\n1,2\n":              "no_such_column",
-		"a,b\n5,kept?\n6,\n":            "not_null",
-		strings.Repeat("a,", 100) + "a": limitExceeded,
+		"":                   "bad_csv",
+		"a\n1,2\n":           "bad_csv",
+		"a,b\n1,\"x\n":       "bad_csv",
+		"a,nothing\n1,2\n":   "no_such_column",
+		"a,b\n5,kept?\n6,\n": "not_null",
+		numbered(101):        limitExceeded,
 	} {
 		if _, err := d.ImportTable(t.Context(), "", "u", strings.NewReader(text)); codeOf(err) != code {
 			t.Errorf("%q: %v, want %s", text, err, code)
@@ -123,6 +125,15 @@ func TestExportTable(t *testing.T) {
 			t.Errorf("import of %s: %v", table, err)
 		}
 	}
+}
+
+// numbered is a first row of so many columns.
+func numbered(columns int) string {
+	var names []string
+	for i := range columns {
+		names = append(names, fmt.Sprintf("c%d", i))
+	}
+	return strings.Join(names, ",")
 }
 
 func TestImportIsAScripts(t *testing.T) {
@@ -163,7 +174,7 @@ func TestStatements(t *testing.T) {
 	tests := map[string][]string{
 		"": nil, " ;; \n;": nil, "-- nothing\n": nil,
 		"a;b": {"a;", "b"},
-		"\uFEFFSELECT ';' ; SELECT \";\";SELECT [;]; SELECT `;`;":                      {"SELECT ';' ;", "SELECT \";\";", "SELECT [;];", "SELECT `;`;"},
+		"SELECT ';' ; SELECT \";\";SELECT [;]; SELECT `;`;":                            {"SELECT ';' ;", "SELECT \";\";", "SELECT [;];", "SELECT `;`;"},
 		"SELECT 'it''s;'; SELECT 1":                                                    {"SELECT 'it''s;';", "SELECT 1"},
 		"SELECT 1 -- ; x\n;/* ; **/SELECT 2;":                                          {"SELECT 1 -- ; x\n;", "/* ; **/SELECT 2;"},
 		"create temp trigger x begin select 1; select case when 1 then 2 end; end; b;": {"create temp trigger x begin select 1; select case when 1 then 2 end; end;", "b;"},
@@ -173,7 +184,7 @@ func TestStatements(t *testing.T) {
 		"SELECT 'open":                                                                 {"SELECT 'open"}, "SELECT /* open": {"SELECT /* open"}, "1/2;1-2;": {"1/2;", "1-2;"},
 	}
 	for text, want := range tests {
-		all := newStatements(strings.NewReader(text), 1000)
+		all := newStatements(bufio.NewReader(strings.NewReader(text)), 1000)
 		var got []string
 		for {
 			s, err := all.next()
@@ -194,7 +205,7 @@ func TestStatements(t *testing.T) {
 func TestListSizeAndDrop(t *testing.T) {
 	shared := &room{bytes: 64 << 20}
 	d := open(t, Options{Room: shared})
-	if list, err := d.List(); len(list) != 0 || err != nil {
+	if list, err := d.List(t.Context()); len(list) != 0 || err != nil {
 		t.Errorf("at first there are %v, %v", list, err)
 	}
 	must(t, d, "CREATE TABLE parents(a INTEGER PRIMARY KEY)")
@@ -207,11 +218,11 @@ func TestListSizeAndDrop(t *testing.T) {
 	if _, err := d.Query(t.Context(), "Other", query(bytecode.SQLRows, "CREATE TABLE t(a)")); err != nil {
 		t.Fatal(err)
 	}
-	list, err := d.List()
-	if err != nil || len(list) != 2 || list[0].Name != "main" || list[1].Name != "other" || list[0].Bytes < 20<<20 {
+	list, err := d.List(t.Context())
+	if err != nil || len(list) != 2 || list[0].Name != "main" || list[1].Name != "other" || list[0].Bytes < 19<<20 {
 		t.Fatalf("there are %v, %v", list, err)
 	}
-	if n, err := d.Size("MAIN"); n != list[0].Bytes || err != nil {
+	if n, err := d.Size(t.Context(), "MAIN"); n != list[0].Bytes || err != nil {
 		t.Errorf("the size is %d, %v", n, err)
 	}
 	if err := d.Empty(t.Context(), "main"); err != nil {
@@ -220,11 +231,11 @@ func TestListSizeAndDrop(t *testing.T) {
 	if got := must(t, d, "SELECT name FROM sqlite_schema WHERE name NOT LIKE '\\_ql%' ESCAPE '\\'"); got != "[]" {
 		t.Errorf("there is still %s", got)
 	}
+	if n, err := d.Size(t.Context(), "main"); n > 8*pageSize || err != nil {
+		t.Errorf("emptied it has %d bytes, %v", n, err)
+	}
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
-	}
-	if n, err := d.Size("main"); n > leastFree*pageSize || err != nil {
-		t.Errorf("emptied it has %d bytes, %v", n, err)
 	}
 	d = open(t, Options{Folder: d.options.Folder, Room: shared})
 	must(t, d, "CREATE TABLE parents(a)") // and can be used
@@ -236,7 +247,7 @@ func TestListSizeAndDrop(t *testing.T) {
 	}
 	for _, err := range []error{
 		d.Drop(t.Context(), "main"), d.Empty(t.Context(), "main"), d.Export(t.Context(), "main", io.Discard),
-		func() error { _, err := d.Size("main"); return err }(),
+		func() error { _, err := d.Size(t.Context(), "main"); return err }(),
 		func() error { _, err := d.ImportTable(t.Context(), "main", "t", strings.NewReader("a\n")); return err }(),
 	} {
 		if codeOf(err) != string(fault.NotFound) {
@@ -245,6 +256,51 @@ func TestListSizeAndDrop(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(d.options.Folder, "main.db")); !os.IsNotExist(err) {
 		t.Errorf("it was made again: %v", err)
+	}
+}
+
+// TestSizeIsWhatCounts asks for sizes beside a server, whose journal is there.
+func TestSizeIsWhatCounts(t *testing.T) {
+	shared := &room{bytes: 64 << 20}
+	server := open(t, Options{Room: shared})
+	must(t, server, "CREATE TABLE t(a)")
+	for range 100 {
+		must(t, server, "INSERT INTO t VALUES (1)")
+	}
+	beside := open(t, Options{Folder: server.options.Folder})
+	list, err := beside.List(t.Context())
+	if err != nil || len(list) != 1 || list[0].Bytes != shared.used() {
+		t.Errorf("the list is %v, %v, and %d bytes count", list, err, shared.used())
+	}
+	if err := beside.Empty(t.Context(), "main"); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := beside.Size(t.Context(), "main"); n >= shared.used() || err != nil {
+		t.Errorf("emptied it has %d bytes of %d, %v", n, shared.used(), err)
+	}
+	broken := filepath.Join(server.options.Folder, "broken"+fileEnding)
+	if err := os.WriteFile(broken, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := beside.List(t.Context()); len(list) != 2 || list[0] != (Info{"broken", 12000}) || err != nil {
+		t.Errorf("with one that is broken the list is %v, %v", list, err)
+	}
+}
+
+func TestCreate(t *testing.T) {
+	d := open(t, Options{Room: &room{most: 1}})
+	for _, c := range []struct{ name, code string }{
+		{"Shop", ""},
+		{"shop", string(fault.InvalidRequest)},
+		{"a b", "invalid_database"},
+		{"other", quotaExceeded},
+	} {
+		if err := d.Create(t.Context(), c.name); codeOf(err) != c.code {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	if list, err := d.List(t.Context()); len(list) != 1 || list[0].Name != "shop" || err != nil {
+		t.Errorf("there are %v, %v", list, err)
 	}
 }
 
@@ -263,7 +319,7 @@ func FuzzStatements(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		all := newStatements(strings.NewReader(text), 10_000)
+		all := newStatements(bufio.NewReader(strings.NewReader(text)), 10_000)
 		rest := text
 		for {
 			s, err := all.next()

@@ -23,6 +23,8 @@ const (
 	hiddenReason = "names that start with _ql_ are kept for the service"
 )
 
+const attachReason = "ATTACH, DETACH and VACUUM are not allowed: a statement works on the one database that USE DATABASE names, and the service keeps it tidy"
+
 const temporaryReason = "temporary tables are not allowed: make a plain table, or keep the rows in a variable"
 
 // reset prepares for another statement.
@@ -72,7 +74,7 @@ func (p *policy) refusal(a sqlite.Action) string {
 	case lib.SQLITE_TRANSACTION, lib.SQLITE_SAVEPOINT:
 		return "BEGIN, COMMIT, ROLLBACK and SAVEPOINT are not allowed in SQL: write TRANSACTION … END around the statements"
 	case lib.SQLITE_ATTACH, lib.SQLITE_DETACH:
-		return "ATTACH, DETACH and VACUUM are not allowed: a statement works on the one database that USE DATABASE names, and the service keeps it tidy"
+		return attachReason
 	case lib.SQLITE_CREATE_VTABLE, lib.SQLITE_DROP_VTABLE:
 		return "virtual tables are not allowed"
 	case lib.SQLITE_CREATE_TEMP_TABLE, lib.SQLITE_CREATE_TEMP_INDEX, lib.SQLITE_CREATE_TEMP_VIEW, lib.SQLITE_CREATE_TEMP_TRIGGER,
@@ -94,6 +96,19 @@ func namesHidden(a sqlite.Action) bool {
 		return isHidden(a.Arg1)
 	}
 	return isHidden(a.Arg1) || isHidden(a.Arg2)
+}
+
+// vacuums reports whether SQL is VACUUM, explained or not: SQLite shows the policy
+// nothing of it before it runs.
+func vacuums(sql string) bool {
+	for name := range names(sql) {
+		switch name {
+		case "explain", "query", "plan":
+			continue
+		}
+		return name == "vacuum"
+	}
+	return false
 }
 
 func isHidden(name string) bool {

@@ -202,6 +202,10 @@ func TestInLists(t *testing.T) {
 		{"id IN ¿¿", value.Int(2), "wrong_kind"},
 		{"id IN ¿¿", value.Text("1,2"), "wrong_kind"},
 		{"id IN ¿¿", value.NewMap(nil, 0).Value(), "wrong_kind"},
+		{"id IN (¿¿¿, 3)", value.Int(1), "1,3"},
+		{"id IN (3, ¿¿¿)", value.Null, "3"},
+		{"id IN (¿¿¿, 3)", ids, "wrong_kind"},
+		{"id IN (¿¿¿, 3)", list(), "wrong_kind"},
 	} {
 		v, err := d.Query(t.Context(), "", query(bytecode.SQLValue, "SELECT group_concat(coalesce(id, 'null') ORDER BY coalesce(id, 9)) FROM t WHERE "+c.where, c.param))
 		got := outcome(t)(v, err)
@@ -277,7 +281,8 @@ func TestErrors(t *testing.T) {
 		{"INSERT INTO orders VALUES (1, 1)", "check_failed", `the row breaks the check "enough" of its table`},
 		{"INSERT INTO orders VALUES (9, 2)", "foreign_key", "a row refers to another that is not there: add that one first, or remove the ones that refer to it first"},
 		{"INSERT INTO strict VALUES ('x')", "wrong_kind", "cannot store TEXT value in INTEGER column strict.n"},
-		{"INSERT INTO users(id, email) VALUES ('x', 'y')", "wrong_kind", "this value does not fit its column: a row's number must be a whole number"},
+		{"INSERT INTO users(id, email) VALUES ('x', 'y')", "wrong_kind", "this value does not fit: LIMIT, OFFSET and the number of a row, an INTEGER PRIMARY KEY, take whole numbers"},
+		{"SELECT 1 AS x LIMIT 'many'", "wrong_kind", "this value does not fit: LIMIT, OFFSET and the number of a row, an INTEGER PRIMARY KEY, take whole numbers"},
 		{"SELECT * FROM nope", "no_such_table", `there is no table "nope"`},
 		{"SELECT * FROM main.nope", "no_such_table", `there is no table "nope"`},
 		{"SELECT nope FROM users", "no_such_column", `there is no column "nope"`},
@@ -286,6 +291,7 @@ func TestErrors(t *testing.T) {
 		{"INSERT INTO users(nope) VALUES (1)", "no_such_column", `the table "users" has no column "nope"`},
 		{"ALTER TABLE users DROP COLUMN nope", "no_such_column", `there is no column "nope"`},
 		{"SELECT * FORM users", "sql_error", `a syntax error in the SQL near "FORM"`},
+		{"SELECT * FROM ¿", "sql_error", "a variable in SQL stands for a value: it cannot be the name of a table or column, or any other part of the SQL"},
 		{"SELECT * FROM", "sql_error", "the SQL statement is not complete"},
 		{"SELECT nope(1)", "sql_error", "no such function: nope"},
 		{"SELECT abs(1, 2)", "sql_error", "wrong number of arguments to function abs()"},
@@ -299,7 +305,8 @@ func TestErrors(t *testing.T) {
 		{"COMMIT", "sql_denied", "BEGIN, COMMIT, ROLLBACK and SAVEPOINT are not allowed in SQL: write TRANSACTION … END around the statements"},
 		{"SELECT json_patch('{}', '{}')", "sql_denied", "the function json_patch is not allowed"},
 	} {
-		_, err := d.Query(t.Context(), "", query(bytecode.SQLRows, c.sql))
+		params := make([]value.Value, strings.Count(c.sql, "¿"))
+		_, err := d.Query(t.Context(), "", query(bytecode.SQLRows, c.sql, params...))
 		var e *value.Error
 		if !errors.As(err, &e) {
 			t.Errorf("%s: %v", c.sql, err)

@@ -149,7 +149,7 @@ func (r *reader) rows() (value.Value, error) {
 			return list.Value(), nil
 		}
 		if list.Len() == maxRows {
-			return value.Null, value.Errorf(limitExceeded, "this SQL statement gives more than %d rows: add LIMIT, or let SQL count and sum them", maxRows)
+			return value.Null, value.Exceeded("sql_rows", maxRows, "this SQL statement gives more than %d rows: add LIMIT, or let SQL count and sum them", maxRows)
 		}
 		row, err := r.current()
 		if err != nil {

@@ -81,11 +81,18 @@ func (t *tally) admit(ctx context.Context, name string) error {
 	case b.Databases > 0 && len(t.sizes) >= b.Databases:
 		return value.Errorf(quotaExceeded, "there is no database %s yet, and no other can be made: the account has %d, and may have %d", value.Quote(name), len(t.sizes), b.Databases)
 	case b.Bytes > 0 && b.Left < pageSize:
-		return noRoom(name, b)
+		return &noRoomError{noRoom(name, b)}
 	}
 	t.sizes[name] = 0
 	return nil
 }
+
+// noRoomError is the error of a database that is not there and that there is no
+// room for.
+type noRoomError struct{ error }
+
+// Unwrap returns what a script is told.
+func (e *noRoomError) Unwrap() error { return e.error }
 
 // set notes how much a database holds now, and returns by how much that is more
 // than before. The room is told by the caller.

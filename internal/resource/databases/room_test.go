@@ -58,6 +58,33 @@ func on(t testing.TB, d *Databases, name, sql string) string {
 	return outcome(t)(d.Query(t.Context(), name, query(bytecode.SQLRows, sql)))
 }
 
+// TestReadingWithoutRoom reads a database that is not there and that there is no
+// room for.
+func TestReadingWithoutRoom(t *testing.T) {
+	full := &room{bytes: 10 * pageSize, held: 10 * pageSize}
+	d := open(t, Options{Room: full})
+	for sql, want := range map[string]string{
+		"SELECT 1 AS x":   `[{"x":1}]`,
+		"SELECT * FROM t": "no_such_table",
+		"WITH a(x) AS (VALUES (1)) INSERT INTO t SELECT x FROM a": "no_such_table",
+		"SELECT name FROM sqlite_schema":                          "[]",
+		"CREATE TABLE t(a)":                                       quotaExceeded,
+		"EXPLAIN ATTACH 'x' AS y":                                 sqlDenied,
+	} {
+		if got := rows(t, d, sql); got != want {
+			t.Errorf("%s: got %s, want %s", sql, got, want)
+		}
+	}
+	if entries, err := os.ReadDir(d.options.Folder); len(entries) != 0 || err != nil {
+		t.Errorf("%v was made, %v", entries, err)
+	}
+	if full.used() != 10*pageSize {
+		t.Errorf("%d bytes count", full.used())
+	}
+	full.Note(-5 * pageSize)
+	must(t, d, "CREATE TABLE t(a)")
+}
+
 // fill is SQL that adds so many rows of about 4 KiB.
 func fill(rows int) string {
 	return fmt.Sprintf("WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT %d) INSERT INTO t SELECT hex(zeroblob(2000)) FROM c", rows)

@@ -10,19 +10,22 @@ import (
 // statements takes a text of SQL apart, as it is read. A statement ends at a
 // semicolon outside of quotes and comments; that of a trigger at one after END.
 type statements struct {
-	in   *bufio.Reader
-	most int // bytes of one statement
-	text strings.Builder
+	in    *bufio.Reader
+	most  int // bytes of one statement
+	text  strings.Builder
+	line  int // that is read, from 1
+	start int // the line on which the last statement starts
+	// words are the first tokens of the last statement, without what counts as
+	// space.
+	words []string
 }
 
-func newStatements(r io.Reader, most int) *statements {
-	in := bufio.NewReader(r)
-	const mark = "\uFEFF" // of the byte order, which some editors write
-	if start, err := in.Peek(len(mark)); err == nil && string(start) == mark {
-		_, _ = in.Discard(len(mark)) // it was seen
-	}
-	return &statements{in: in, most: most}
+func newStatements(in *bufio.Reader, most int) *statements {
+	return &statements{in: in, most: most, line: 1}
 }
+
+// mostWords is how many of a statement's tokens are kept.
+const mostWords = 5
 
 // The places of a statement at which it matters what comes next.
 const (
@@ -39,6 +42,7 @@ const (
 // ended at the end of the text is a statement too.
 func (s *statements) next() (string, error) {
 	s.text.Reset()
+	s.words = s.words[:0]
 	at, empty := atStart, true
 	for {
 		token, err := s.token()
@@ -55,6 +59,9 @@ func (s *statements) next() (string, error) {
 			continue // a space or a comment
 		}
 		empty = empty && token == ";"
+		if len(s.words) < mostWords && token != ";" {
+			s.words = append(s.words, token)
+		}
 		switch at = after(at, token); {
 		case at == atStart && empty:
 			s.text.Reset()
@@ -106,9 +113,13 @@ func after(at int, token string) int {
 // token reads one token into the text and returns it in capitals where it is a
 // word, ";" for a semicolon, "" for what counts as space, and "?" for the rest.
 func (s *statements) token() (string, error) {
+	line := s.line
 	c, err := s.take()
 	if err != nil {
 		return "", err
+	}
+	if len(s.words) == 0 {
+		s.start = line // unless this is a space or a comment
 	}
 	switch {
 	case c == ';':
@@ -153,6 +164,9 @@ func (s *statements) take() (byte, error) {
 	}
 	if s.text.Len() == s.most {
 		return 0, tooLong(s.most)
+	}
+	if c == '\n' {
+		s.line++
 	}
 	return c, s.text.WriteByte(c)
 }

@@ -26,8 +26,8 @@ func open(t testing.TB, o Options) *Databases {
 	return d
 }
 
-// query makes a query of SQL in which ¿ is a parameter, and ¿¿ one that stands
-// for the members of a list.
+// query makes a query of SQL in which ¿ is a parameter, ¿¿ one that stands for
+// the members of a list, and ¿¿¿ one among others after IN.
 func query(mode bytecode.SQLMode, sql string, params ...value.Value) engine.Query {
 	s := &bytecode.Statement{Mode: mode}
 	s.Head, _, _ = strings.Cut(strings.TrimSpace(sql), " ")
@@ -37,8 +37,11 @@ func query(mode bytecode.SQLMode, sql string, params ...value.Value) engine.Quer
 		if !found {
 			return engine.Query{Statement: s, Params: params}
 		}
-		rest = strings.TrimPrefix(after, "¿")
-		s.InList = append(s.InList, len(rest) < len(after))
+		as := bytecode.SQLOne
+		for rest = after; strings.HasPrefix(rest, "¿"); as++ {
+			rest = strings.TrimPrefix(rest, "¿")
+		}
+		s.Params = append(s.Params, as)
 	}
 }
 

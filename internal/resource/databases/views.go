@@ -2,6 +2,7 @@ package databases
 
 import (
 	"context"
+	"iter"
 	"strings"
 
 	"ql/internal/sqlite"
@@ -9,9 +10,9 @@ import (
 )
 
 // maxViews is how many views a statement may come to, those of views and of
-// triggers among them. SQLite puts a copy of each in its place before it looks at
-// anything else, and nothing ends that: views that each name another twice
-// double with each one.
+// triggers among them. One of several SELECTs counts as so many. SQLite puts a
+// copy of each in its place before it looks at anything else, and nothing ends
+// that: views that each name another twice double with each one.
 const maxViews = 1_000
 
 // views are the views of a database, as a connection last saw them.
@@ -44,7 +45,7 @@ func (c *conn) checkViews(ctx context.Context, sql string) error {
 		n += c.views.triggers
 	}
 	if n > maxViews {
-		return value.Errorf(limitExceeded, "this SQL statement comes to more than %d views, with the views that they are made of: name fewer of them, or keep in a table what one gives", maxViews)
+		return value.Exceeded("sql_views", maxViews, "this SQL statement comes to more than %d views, with the views that they are made of: name fewer of them, or keep in a table what one gives", maxViews)
 	}
 	return nil
 }
@@ -81,49 +82,56 @@ func (v *views) measure(name string, texts map[string]string) int {
 	}
 	v.sizes[name] = 1 // one that names itself is refused by SQLite
 	size := 0         // its text names the view itself
-	eachName(texts[name], func(other string) {
-		if _, ok := texts[other]; ok && size <= maxViews {
+	for other := range names(texts[name]) {
+		switch _, ok := texts[other]; {
+		case size > maxViews+1:
+		case ok:
 			size += v.measure(other, texts)
+		case other == "select":
+			size++
 		}
-	})
-	v.sizes[name] = max(size, 1)
+	}
+	v.sizes[name] = max(size-1, 1)
 	return v.sizes[name]
 }
 
 // count returns how many views a text comes to, or more than maxViews.
 func (v *views) count(sql string) int {
 	n := 0
-	eachName(sql, func(name string) { n = min(n+v.sizes[name], maxViews+1) })
+	for name := range names(sql) {
+		n = min(n+v.sizes[name], maxViews+1)
+	}
 	return n
 }
 
-// eachName calls f with all that may be a name in SQL, in small letters.
-func eachName(sql string, f func(string)) {
-	for i := 0; i < len(sql); {
-		rest := sql[i:]
-		c := sql[i]
-		switch {
-		case strings.HasPrefix(rest, "--"):
-			i += lengthTo(rest, "\n")
-		case strings.HasPrefix(rest, "/*"):
-			i += 2 + lengthTo(rest[2:], "*/")
-		case c == '\'' || c == '"' || c == '`':
-			name, length := quotedName(rest, c)
-			f(strings.ToLower(name))
-			i += length
-		case c == '[':
-			length := lengthTo(rest, "]")
-			f(strings.ToLower(strings.TrimSuffix(rest[1:length], "]")))
-			i += length
-		case isWord(c):
-			length := 1
-			for length < len(rest) && isWord(rest[length]) {
-				length++
+// names goes over all that may be a name in SQL, in small letters.
+func names(sql string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := 0; i < len(sql); {
+			rest := sql[i:]
+			name, length, found := "", 1, true // a name in quotes may be empty
+			switch c := sql[i]; {
+			case strings.HasPrefix(rest, "--"):
+				length, found = lengthTo(rest, "\n"), false
+			case strings.HasPrefix(rest, "/*"):
+				length, found = 2+lengthTo(rest[2:], "*/"), false
+			case c == '\'' || c == '"' || c == '`':
+				name, length = quotedName(rest, c)
+			case c == '[':
+				length = lengthTo(rest, "]")
+				name = strings.TrimSuffix(rest[1:length], "]")
+			case isWord(c):
+				for length < len(rest) && isWord(rest[length]) {
+					length++
+				}
+				name = rest[:length]
+			default:
+				found = false
 			}
-			f(strings.ToLower(rest[:length]))
+			if found && !yield(strings.ToLower(name)) {
+				return
+			}
 			i += length
-		default:
-			i++
 		}
 	}
 }
@@ -138,13 +146,11 @@ func isDefinition(sql string) bool {
 }
 
 // firstName returns the word that SQL starts with.
-func firstName(sql string) (first string) {
-	eachName(sql, func(name string) {
-		if first == "" {
-			first = name
-		}
-	})
-	return first
+func firstName(sql string) string {
+	for name := range names(sql) {
+		return name
+	}
+	return ""
 }
 
 // lengthTo returns how long the text is up to an end, with it.

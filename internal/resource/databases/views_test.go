@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ql/lang/bytecode"
 )
 
 func TestViewsOfViews(t *testing.T) {
@@ -59,6 +61,19 @@ func TestKeptStatementsOfNewViews(t *testing.T) {
 	}
 }
 
+// TestViewsOfUnions: a view counts with each of its SELECTs.
+func TestViewsOfUnions(t *testing.T) {
+	d := open(t, Options{})
+	must(t, d, "CREATE TABLE t(a)")
+	must(t, d, "CREATE VIEW u AS "+unionOf("t"))
+	for views, want := range map[int]string{1: "[]", maxViews/maxSelects + 1: limitExceeded} {
+		_, err := d.Query(t.Context(), "", query(bytecode.SQLRows, "SELECT 1 FROM t WHERE "+all(views, "a IN (SELECT a FROM u)")))
+		if want == "[]" && err != nil || want == limitExceeded && (err == nil || !strings.Contains(err.Error(), "views")) {
+			t.Errorf("%d views: %v, want %s", views, err, want)
+		}
+	}
+}
+
 // TestTriggersOfViews: what all triggers come to counts for each change.
 func TestTriggersOfViews(t *testing.T) {
 	d := open(t, Options{})
@@ -81,14 +96,16 @@ func TestTriggersOfViews(t *testing.T) {
 	must(t, d, "UPDATE t SET a = 2")
 }
 
-func TestEachName(t *testing.T) {
+func TestNamesInSQL(t *testing.T) {
 	for sql, want := range map[string]string{
 		"SELECT a.B, 'it''s' FROM \"x\"\"y\" -- not this": "select|a|b|it's|from|x\"y",
 		"/* no */a/b-c[ d]`e`":                            "a|b|c| d|e",
 		"'open":                                           "open", "[open": "open", "/* open": "", "-- open": "", "é1$": "é1$", "": "",
 	} {
 		var got []string
-		eachName(sql, func(name string) { got = append(got, name) })
+		for name := range names(sql) {
+			got = append(got, name)
+		}
 		if !slices.Equal(got, strings.FieldsFunc(want, func(r rune) bool { return r == '|' })) {
 			t.Errorf("%s: %q, want %s", sql, got, want)
 		}

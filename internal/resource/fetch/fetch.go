@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"ql/internal/account"
@@ -64,15 +65,15 @@ func (n *Network) Fetch(ctx context.Context, r engine.Request) (engine.Reply, er
 	case l.Calls == 0:
 		return engine.Reply{}, value.Errorf("not_available", "this account may not FETCH")
 	case r.Number > l.Calls:
-		return engine.Reply{}, value.Errorf("limit_exceeded", "a script may FETCH %d times, and this is one more", l.Calls)
+		return engine.Reply{}, &value.Limit{Name: "fetches", Max: int64(l.Calls)}
 	case r.Timeout > l.Time:
-		return engine.Reply{}, value.Errorf("limit_exceeded", "TIMEOUT is longer than the %g seconds that a FETCH may take", l.Time.Seconds())
+		return engine.Reply{}, value.Exceeded("fetch_time", int64(math.Ceil(l.Time.Seconds())), "TIMEOUT is longer than the %g seconds that a FETCH may take", l.Time.Seconds())
 	}
 	if r.Timeout == 0 {
 		r.Timeout = l.Time
 	}
 	if err := n.o.Client.Check(r.URL); err != nil {
-		return engine.Reply{}, explain(err)
+		return engine.Reply{}, explain(err, "")
 	}
 	giveBack := func() {}
 	if n.o.Allowance != nil {
@@ -89,12 +90,16 @@ func (n *Network) Fetch(ctx context.Context, r engine.Request) (engine.Reply, er
 		}
 		defer leave()
 	}
+	most, limit := l.Bytes, "fetch_bytes"
+	if r.Most < most {
+		most, limit = r.Most, "value_size" // of what a script can hold
+	}
 	began := time.Now()
 	answer, err := n.o.Client.Do(ctx, network.Request{
 		Method: r.Method, URL: r.URL, Header: r.Header, Body: r.Body,
-		Bytes: int64(min(l.Bytes, r.Most)), Ratio: int64(l.Ratio), Total: r.Timeout,
+		Bytes: int64(most), Ratio: int64(l.Ratio), Total: r.Timeout,
 	})
-	err = explain(err)
+	err = explain(err, limit)
 	n.done(err, time.Since(began))
 	if err != nil {
 		if neverLeft(err) {
@@ -139,9 +144,9 @@ func (n *Network) done(err error, took time.Duration) {
 	n.o.Done(how, took)
 }
 
-// explain turns the error of a call into one of the script. Its cause, which
-// holds the URL, goes no further.
-func explain(err error) error {
+// explain turns the error of a call into one of the script; bytes is the limit
+// that bounds an answer. Its cause, which holds the URL, goes no further.
+func explain(err error, bytes string) error {
 	var e *network.Error
 	if !errors.As(err, &e) {
 		return err
@@ -154,7 +159,11 @@ func explain(err error) error {
 	case network.InvalidRequest:
 		return value.Errorf(value.BadArgument, "%s", e.Message)
 	case network.LimitExceeded:
-		return value.Errorf("limit_exceeded", "%s", e.Message)
+		limit := bytes
+		if e.Limit == network.LimitRatio {
+			limit = "fetch_ratio"
+		}
+		return value.Exceeded(limit, e.Most, "%s", e.Message)
 	case network.FetchFailed:
 		return value.Errorf("fetch_failed", "%s", e.Message)
 	}

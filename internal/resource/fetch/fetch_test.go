@@ -21,7 +21,9 @@ import (
 	"ql/internal/engine"
 	"ql/internal/network"
 	"ql/internal/network/networktest"
+	"ql/lang"
 	"ql/lang/value"
+	"ql/lang/vm"
 )
 
 // here lets tests call this machine as if it were a public host.
@@ -69,6 +71,15 @@ func wantCode(t *testing.T, what string, err error, code, says string) {
 	}
 }
 
+func wantLimit(t *testing.T, what string, err error, name string, most int64, says string) {
+	t.Helper()
+	wantCode(t, what, err, value.LimitExceeded, says)
+	var e *value.Error
+	if errors.As(err, &e) && (e.Limit == nil || e.Limit.Name != name || e.Limit.Max != most) {
+		t.Errorf("%s: got the limit %+v, want %s of %d", what, e.Limit, name, most)
+	}
+}
+
 func TestFetch(t *testing.T) {
 	address, _ := server(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -103,6 +114,8 @@ func TestLimits(t *testing.T) {
 		case "/bomb":
 			w.Header().Set("Content-Encoding", "gzip")
 			_, _ = w.Write(bomb.Bytes())
+		case "/long":
+			_, _ = w.Write(make([]byte, 64<<10+1))
 		case "/large":
 			_, _ = w.Write(make([]byte, 1000))
 		case "/silent":
@@ -116,20 +129,25 @@ func TestLimits(t *testing.T) {
 	wide := New(Options{Client: c, Limits: limits()})
 
 	_, err := get(t, n, engine.Request{Number: 3, URL: address})
-	wantCode(t, "one more", err, "limit_exceeded", "a script may FETCH 2 times")
+	var limit *value.Limit // of the run: no script catches it
+	if !errors.As(err, &limit) || limit.Name != "fetches" || limit.Max != 2 || limit.Error() != "the script calls FETCH more than 2 times, its limit" {
+		t.Errorf("one more: %v", err)
+	}
 	_, err = get(t, n, engine.Request{URL: address, Timeout: time.Second})
-	wantCode(t, "a longer time", err, "limit_exceeded", "TIMEOUT is longer than the 0.2 seconds")
+	wantLimit(t, "a longer time", err, "fetch_time", 1, "TIMEOUT is longer than the 0.2 seconds")
 	_, err = get(t, New(Options{Client: c}), engine.Request{URL: address})
 	wantCode(t, "a plan without", err, "not_available", "may not FETCH")
 	if calls.Load() != 0 {
 		t.Errorf("%d calls left", calls.Load())
 	}
 	_, err = get(t, n, engine.Request{Number: 2, URL: address + "/large"})
-	wantCode(t, "a large answer", err, "limit_exceeded", "more than 999 bytes")
+	wantLimit(t, "a large answer", err, "fetch_bytes", 999, "more than 999 bytes")
 	_, err = get(t, wide, engine.Request{URL: address + "/large", Most: 998})
-	wantCode(t, "one larger than a value", err, "limit_exceeded", "more than 998 bytes")
+	wantLimit(t, "one larger than a value", err, "value_size", 998, "more than 998 bytes")
+	_, err = get(t, wide, engine.Request{URL: address + "/long", Most: 64 << 10})
+	wantLimit(t, "one larger than a round number", err, "value_size", 64<<10, "more than 64 KiB")
 	_, err = get(t, wide, engine.Request{URL: address + "/bomb", Most: 64 << 20})
-	wantCode(t, "a bomb", err, "limit_exceeded", "100 times")
+	wantLimit(t, "a bomb", err, "fetch_ratio", 100, "100 times")
 	_, err = get(t, n, engine.Request{URL: address + "/silent"})
 	wantCode(t, "silence", err, "fetch_failed", "took too long")
 	_, err = get(t, wide, engine.Request{URL: address + "/silent", Timeout: 50 * time.Millisecond})
@@ -255,4 +273,44 @@ func TestLine(t *testing.T) {
 	if peak.Load() != most || n.o.Line.busy != 0 || len(n.o.Line.waiting) != 0 {
 		t.Errorf("%d at once; %d are left and %d wait", peak.Load(), n.o.Line.busy, len(n.o.Line.waiting))
 	}
+}
+
+// TestSecretsStayHidden gives secrets where they do not belong: no error shows
+// them, in whatever letters.
+func TestSecretsStayHidden(t *testing.T) {
+	address, calls := server(t, func(http.ResponseWriter, *http.Request) {})
+	n := New(Options{Client: client(t, network.Policy{}), Limits: limits()})
+	for clause, says := range map[string]string{
+		`"https://a.example" METHOD !SECRET('k')`:                            `"•••" is no method that can be used: GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS fits`,
+		`"https://a.example" METHOD "TRACE" HEADERS {x: !SECRET('k')}`:       `"TRACE" is no method that can be used: GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS fits`,
+		`"https://a.example" HEADERS ?odd`:                                   `"••• A" is no name of a header`,
+		`"https://a.example" HEADERS {"X A": 1}`:                             `"X A" is no name of a header`,
+		`"https://a.example" HEADERS ?broken`:                                "the header ••• has control characters in it",
+		`"https://" + !SECRET('k') + ".local/x"`:                             "calls to •••.local are not allowed: names in .local are for a private network",
+		`"https://" + !SECRET('k')`:                                          "calls to ••• are not allowed: a public host has a dot in its name",
+		`"https://" + !SECRET('k') + "$.example"`:                            `"•••$.example" is no host such as example.com`,
+		`"https://a.example/%zz" + !SECRET('k')`:                             `"https://a.example/%zz•••" is no URL such as https://example.com/path`,
+		`"https://a.example/%zz/" + REPEAT("é", 9) + "/0/" + !SECRET('k')`:   "a URL has ASCII characters only: write others as %C3%A4 and the like, and a domain by its xn-- form",
+		`"https://a.example/%zz/0123456789/0123456789/0123/" + !SECRET('k')`: `"https://a.example/%zz/0123456789/0123456789/0123/•••..." is no URL such as https://example.com/path`,
+	} {
+		p, err := lang.Compile(`SET ?u AS !SECRET('k') SET ?odd AS {} SET ?odd[?u + " A"] AS 1 SET ?broken AS {} SET ?broken[?u] AS "a\nb" FETCH `+clause, lang.Options{})
+		if err != nil {
+			t.Fatal(clause, err)
+		}
+		run := engine.New(vm.New(p, vm.Standard(), vm.Input{}), engine.Options{Network: n, Secrets: secrets{"k": "TopSecretValue-0123456789"}}, engine.State{})
+		out, err := run.Continue(t.Context())
+		if err != nil || out.Err == nil || out.Err.Message != says {
+			t.Errorf("%s: %v, %v\nwant %s", clause, out.Err, err, says)
+		}
+	}
+	if calls.Load() != 0 {
+		t.Errorf("%s was called", address)
+	}
+}
+
+type secrets map[string]string
+
+func (s secrets) Secret(_ context.Context, name string) (string, bool, error) {
+	text, ok := s[name]
+	return text, ok, nil
 }

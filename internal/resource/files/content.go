@@ -40,6 +40,9 @@ type openChunk struct {
 
 // Open opens a file to be read. The caller closes it.
 func (t *Tree) Open(ctx context.Context, path string) (*Content, error) {
+	if err := refuseTop(path); err != nil {
+		return nil, err
+	}
 	path, err := t.canonical(ctx, path)
 	if err != nil {
 		return nil, err

@@ -53,7 +53,6 @@ const (
 	isFolder       = "is_folder"
 	notAFolder     = "not_a_folder"
 	folderNotEmpty = "folder_not_empty"
-	limitExceeded  = "limit_exceeded"
 	quotaExceeded  = "quota_exceeded"
 	accessDenied   = "access_denied"
 )
@@ -68,6 +67,9 @@ const (
 
 // Read returns a file's content, if it has at most limit bytes.
 func (d *Dir) Read(ctx context.Context, path string, limit int) ([]byte, error) {
+	if err := refuseTop(path); err != nil {
+		return nil, err
+	}
 	path, err := d.canonical(ctx, path)
 	if err != nil {
 		return nil, err
@@ -78,7 +80,7 @@ func (d *Dir) Read(ctx context.Context, path string, limit int) ([]byte, error) 
 	}
 	defer closeRead(f)
 	if info.Size() > int64(limit) {
-		return nil, value.Errorf(limitExceeded, "the file %s has %d bytes, and a script can take %d at most", value.Quote(path), info.Size(), limit)
+		return nil, value.Exceeded("value_size", int64(limit), "the file %s has %d bytes, and a script can take %d at most", value.Quote(path), info.Size(), limit)
 	}
 	content := make([]byte, info.Size(), info.Size()+1)
 	n, err := io.ReadFull(f, content)
@@ -236,12 +238,15 @@ func add(path string, f *os.File, content []byte) error {
 
 // List returns what is in a folder, one level deep, by name.
 func (d *Dir) List(ctx context.Context, folder string) ([]engine.FileInfo, error) {
-	if folder != "/" {
+	if folder != top {
 		var err error
 		if folder, err = d.canonical(ctx, folder); err != nil {
 			return nil, err
 		}
 		info, err := d.find(folder)
+		if e := new(value.Error); errors.As(err, &e) && e.Code == fileNotFound {
+			return nil, missingFolder(folder)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -256,10 +261,7 @@ func (d *Dir) List(ctx context.Context, folder string) ([]engine.FileInfo, error
 	list := make([]engine.FileInfo, 0, len(entries))
 	for _, e := range entries {
 		at := path.Join(folder, e.Name())
-		if !e.Type().IsRegular() && !e.IsDir() || d.refuseName(at) != nil {
-			continue
-		}
-		if canonical, err := Canonical(at); err != nil || canonical != at {
+		if !d.isPart(at, e) {
 			continue
 		}
 		info, err := e.Info()
@@ -277,6 +279,40 @@ func (d *Dir) List(ctx context.Context, folder string) ([]engine.FileInfo, error
 	}
 	slices.SortFunc(list, func(a, b engine.FileInfo) int { return cmp.Compare(a.Name, b.Name) })
 	return list, ctx.Err()
+}
+
+// isPart reports whether what a folder holds is part of the tree.
+func (d *Dir) isPart(at string, e fs.DirEntry) bool {
+	if !e.Type().IsRegular() && !e.IsDir() || d.refuseName(at) != nil {
+		return false
+	}
+	canonical, err := Canonical(at)
+	return err == nil && canonical == at
+}
+
+// walk visits all paths below a folder.
+func (d *Dir) walk(ctx context.Context, folder string, visit func(path string)) error {
+	entries, err := d.entries(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it was removed meanwhile
+	}
+	if err != nil {
+		return explain(folder, err)
+	}
+	for _, e := range entries {
+		at := path.Join(folder, e.Name())
+		if !d.isPart(at, e) {
+			continue
+		}
+		visit(at)
+		if !e.IsDir() {
+			continue
+		}
+		if err := d.walk(ctx, at, visit); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
 }
 
 // entries returns all that a folder holds.
@@ -348,6 +384,15 @@ func (d *Dir) Move(ctx context.Context, from, to string) error {
 	if strings.HasPrefix(to, from+"/") {
 		return refuse(to, "a folder cannot be moved into itself")
 	}
+	if info.IsDir() && grow(from, to) {
+		var below extremes
+		if err := d.walk(ctx, from, below.add); err != nil {
+			return err
+		}
+		if err := checkReach(from, to, below); err != nil {
+			return err
+		}
+	}
 	old, err := d.place(to, from)
 	if err != nil {
 		return err
@@ -405,7 +450,7 @@ func (d *Dir) refuseName(path string) error {
 
 // relative returns a path as the root takes it.
 func relative(path string) string {
-	if path == "/" {
+	if path == top {
 		return "."
 	}
 	return path[1:]

@@ -28,6 +28,9 @@ const (
 
 const invalidPath = "invalid_path"
 
+// top is the folder of all files. It can be listed, and is no path of Canonical.
+const top = "/"
+
 // Canonical checks a path and returns its one written form: absolute, in
 // Unicode's composed form. A path that breaks a rule is invalid_path; the
 // message names the part and the rule.
@@ -38,6 +41,9 @@ func Canonical(path string) (string, error) {
 	path = norm.NFC.String(path)
 	if !strings.HasPrefix(path, "/") {
 		return "", refuse(path, "it must start with /")
+	}
+	if path == top {
+		return "", refuse(path, "it is the folder of all files, which can only be listed")
 	}
 	if len(path) > maxPath {
 		return "", refuse(path, fmt.Sprintf("it is longer than %d bytes", maxPath))
@@ -52,6 +58,15 @@ func Canonical(path string) (string, error) {
 		}
 	}
 	return path, nil
+}
+
+// refuseTop keeps the top from being read as a file: there it is a folder like
+// any other.
+func refuseTop(path string) error {
+	if path != top {
+		return nil
+	}
+	return value.Errorf(isFolder, "%s is the folder of all files, not a file", value.Quote(path))
 }
 
 func refuse(path, rule string) error {
@@ -69,7 +84,9 @@ func brokenRule(segment string) string {
 	case len(segment) > maxSegment:
 		return fmt.Sprintf("%s is longer than %d bytes", value.Quote(segment), maxSegment)
 	}
+	blank := true
 	for _, r := range segment {
+		blank = blank && isBlank(r)
 		if what := forbidden(r); what != "" {
 			return fmt.Sprintf("%s holds %s", value.Quote(segment), what)
 		}
@@ -79,6 +96,8 @@ func brokenRule(segment string) string {
 	switch {
 	case unicode.IsSpace(first) || unicode.IsSpace(last):
 		return fmt.Sprintf("%s starts or ends with a space", value.Quote(segment))
+	case blank:
+		return fmt.Sprintf("%s holds nothing that can be seen", value.Quote(segment))
 	case last == '.':
 		return fmt.Sprintf("%s ends with a dot", value.Quote(segment))
 	case isDevice(segment):
@@ -94,12 +113,19 @@ func forbidden(r rune) string {
 		return fmt.Sprintf("the control character U+%04X", r)
 	case strings.ContainsRune(`\:*?"<>|`, r):
 		return fmt.Sprintf("the character %c", r)
-	case unicode.Is(unicode.Cf, r):
-		return fmt.Sprintf("the invisible character U+%04X", r)
-	case !unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z, unicode.Co):
+	case !unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z, unicode.Co, unicode.Cf):
 		return fmt.Sprintf("U+%04X, which is no character", r)
+	case unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point):
+		return fmt.Sprintf("the invisible character U+%04X", r)
 	}
 	return ""
+}
+
+// isBlank reports whether r shows nothing by itself, though it may stand in a
+// name: a variation selector changes how the sign before it looks.
+func isBlank(r rune) bool {
+	const brailleBlank = '\u2800'
+	return r == brailleBlank || unicode.IsSpace(r) || unicode.Is(unicode.Variation_Selector, r)
 }
 
 // isDevice reports whether Windows would take a name, with any ending, for a
@@ -108,7 +134,7 @@ func isDevice(segment string) bool {
 	base, _, _ := strings.Cut(segment, ".")
 	base = strings.ToUpper(strings.TrimRight(base, " "))
 	switch base {
-	case "CON", "PRN", "AUX", "NUL":
+	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$", "CLOCK$":
 		return true
 	}
 	for _, port := range []string{"COM", "LPT"} {

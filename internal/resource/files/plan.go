@@ -212,6 +212,16 @@ func (p *plan) find(path string) (*Node, error) {
 	return found[0], nil
 }
 
+// checkReach refuses a move of a folder after which something below it could no
+// longer be reached.
+func (p *plan) checkReach(from, to string) error {
+	longest, deepest, err := p.tree.trees.rows.Below(p.ctx, p.tree.account, Key(from))
+	if err != nil {
+		return err
+	}
+	return checkReach(from, to, extremes{longest, deepest})
+}
+
 // place plans the folders on the way to a path, and returns what stands there
 // now, nil where there is nothing. Nothing gets a name that some system would
 // take for one that is there already; except is a path that is about to lose

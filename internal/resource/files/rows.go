@@ -49,6 +49,9 @@ type Rows interface {
 	// Children returns up to limit nodes of a folder, in any order, without
 	// content; "" is the key of the top.
 	Children(ctx context.Context, a account.ID, key string, limit int) ([]Node, error)
+	// Below returns, of the paths below a folder, one with the most bytes and one
+	// with the most parts; "" where there are none.
+	Below(ctx context.Context, a account.ID, key string) (longest, deepest string, err error)
 	// Apply makes changes, one after the other, all or none, and sets the
 	// account's usage, with the next generation. Where the generation is no
 	// longer that of before, it does nothing and reports false.

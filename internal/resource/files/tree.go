@@ -84,7 +84,7 @@ func (t *Tree) canonical(ctx context.Context, path string) (string, error) {
 // folderOf returns the folder of a path; "" for the top.
 func folderOf(at string) string {
 	folder := path.Dir(at)
-	if folder == "/" {
+	if folder == top {
 		return ""
 	}
 	return folder
@@ -94,12 +94,19 @@ func missing(path string) error {
 	return value.Errorf(fileNotFound, "there is no file %s", value.Quote(path))
 }
 
+func missingFolder(path string) error {
+	return value.Errorf(fileNotFound, "there is no folder %s", value.Quote(path))
+}
+
 func folderNotFile(path string) error {
 	return value.Errorf(isFolder, "%s is a folder, not a file", value.Quote(path))
 }
 
 // Read returns a file's content, if it has at most limit bytes.
 func (t *Tree) Read(ctx context.Context, path string, limit int) ([]byte, error) {
+	if err := refuseTop(path); err != nil {
+		return nil, err
+	}
 	path, err := t.canonical(ctx, path)
 	if err != nil {
 		return nil, err
@@ -110,7 +117,7 @@ func (t *Tree) Read(ctx context.Context, path string, limit int) ([]byte, error)
 			return nil, err
 		}
 		if n.Size > int64(limit) {
-			return nil, value.Errorf(limitExceeded, "the file %s has %d bytes, and a script can take %d at most", value.Quote(path), n.Size, limit)
+			return nil, value.Exceeded("value_size", int64(limit), "the file %s has %d bytes, and a script can take %d at most", value.Quote(path), n.Size, limit)
 		}
 		content := make([]byte, 0, n.Size)
 		for _, chunk := range n.Chunks {
@@ -150,7 +157,7 @@ func (t *Tree) List(ctx context.Context, folder string) ([]engine.FileInfo, erro
 		return nil, err
 	}
 	key := ""
-	if folder != "/" {
+	if folder != top {
 		var err error
 		if folder, err = t.canonical(ctx, folder); err != nil {
 			return nil, err
@@ -161,7 +168,7 @@ func (t *Tree) List(ctx context.Context, folder string) ([]engine.FileInfo, erro
 		case err != nil:
 			return nil, err
 		case n[0] == nil || n[0].Path != folder:
-			return nil, missing(folder)
+			return nil, missingFolder(folder)
 		case !n[0].Folder:
 			return nil, notFolder(folder)
 		}
@@ -203,7 +210,7 @@ func (t *Tree) Write(ctx context.Context, path string, content []byte) error {
 // checkSize holds one file to its bound.
 func (t *Tree) checkSize(path string, size int64) error {
 	if t.quota.File > 0 && size > t.quota.File {
-		return value.Errorf(quotaExceeded, "the file %s would have %d bytes, and a file has %d at most", value.Quote(path), size, t.quota.File)
+		return value.Exceeded("file_bytes", t.quota.File, "the file %s would have %d bytes, and a file has %d at most", value.Quote(path), size, t.quota.File)
 	}
 	return nil
 }
@@ -257,6 +264,11 @@ func (t *Tree) Move(ctx context.Context, from, to string) error {
 		}
 		if strings.HasPrefix(Key(to), Key(from)+"/") {
 			return refuse(to, "a folder cannot be moved into itself")
+		}
+		if n.Folder && grow(from, to) {
+			if err := p.checkReach(from, to); err != nil {
+				return err
+			}
 		}
 		old, err := p.place(to, from)
 		if err != nil {

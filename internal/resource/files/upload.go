@@ -10,11 +10,12 @@ import (
 	"os"
 	"path"
 	"slices"
+	"time"
 )
 
-// Check decides, by what names the content that a file has, whether it may be
-// changed; "" where there is none.
-type Check func(tag string) error
+// Check decides, by what names the content that a file has and by when it was
+// written, whether it may be changed; "" and the zero time where there is none.
+type Check func(tag string, written time.Time) error
 
 // Upload is how a file is written from a stream.
 type Upload struct {
@@ -65,9 +66,9 @@ func (p *plan) meets(path string, check Check) error {
 		return err
 	}
 	if n == nil || n.Folder || n.Path != path {
-		return check("")
+		return check("", time.Time{})
 	}
-	return check(n.tag())
+	return check(n.tag(), n.Modified)
 }
 
 // room is what an upload has claimed of the account's storage.

@@ -108,6 +108,9 @@ func (l *Links) Share(ctx context.Context, link string, s engine.Share) error {
 	if !ok {
 		return errors.New("a link without a token")
 	}
+	if s.Path == "/" {
+		return value.Errorf(isFolder, "%s is the folder of all files, not a file", value.Quote(s.Path))
+	}
 	at, err := l.shares.o.Canonical(s.Path)
 	if err != nil {
 		return err
@@ -134,7 +137,9 @@ func name(given *string, at string) (string, error) {
 		return path.Base(at), nil
 	}
 	n := *given
-	bad := strings.IndexFunc(n, func(r rune) bool { return unicode.IsControl(r) || r == '/' || r == '\\' || unicode.Is(unicode.Cf, r) })
+	bad := strings.IndexFunc(n, func(r rune) bool {
+		return unicode.IsControl(r) || r == '/' || r == '\\' || unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point)
+	})
 	switch {
 	case strings.TrimSpace(n) == "" || n == "." || n == "..":
 		return "", value.Errorf(value.BadArgument, "NAMED takes the name of a file, not %s", value.Quote(n))
@@ -156,7 +161,7 @@ func times(s engine.Share) (int, error) {
 	case *s.Times < 1:
 		return 0, value.Errorf(value.BadArgument, "a link works at least once: TIMES %d does not fit", *s.Times)
 	case *s.Times > mostTimes:
-		return 0, value.Errorf(string(fault.LimitExceeded), "a link works %d times at most, and TIMES says %d: UNLIMITED has no number", mostTimes, *s.Times)
+		return 0, value.Exceeded("share_times", mostTimes, "a link works %d times at most, and TIMES says %d: UNLIMITED has no number", mostTimes, *s.Times)
 	}
 	return int(*s.Times), nil
 }
@@ -169,7 +174,7 @@ func (l *Links) life(s engine.Share) (time.Duration, error) {
 	case *s.For <= 0:
 		return 0, value.Errorf(value.BadArgument, "a link lives longer than no time: FOR takes a duration above 0")
 	case *s.For > l.limits.Longest:
-		return 0, value.Errorf(string(fault.LimitExceeded), "a link lives for %s at most, and FOR says %s", words(l.limits.Longest), words(*s.For))
+		return 0, value.Exceeded("share_time", int64(l.limits.Longest/time.Second), "a link lives for %s at most, and FOR says %s", words(l.limits.Longest), words(*s.For))
 	}
 	return *s.For, nil
 }
@@ -191,7 +196,7 @@ func (l *Links) explain(at string, err error) error {
 	case size.All:
 		return value.Errorf(string(fault.QuotaExceeded), "the files behind the account's links would have %d bytes, and may have %d: UNSHARE takes one back", size.Size, size.Bound)
 	}
-	return value.Errorf(string(fault.LimitExceeded), "the file %s has %d bytes, and may have %d to be shared", value.Quote(at), size.Size, size.Bound)
+	return value.Exceeded("share_bytes", size.Bound, "the file %s has %d bytes, and may have %d to be shared", value.Quote(at), size.Size, size.Bound)
 }
 
 // Unshare implements engine.Shares.

@@ -84,6 +84,25 @@ func (s Files) Children(ctx context.Context, a account.ID, key string, limit int
 	return list, err
 }
 
+// Below implements files.Rows.
+func (s Files) Below(ctx context.Context, a account.ID, key string) (longest, deepest string, err error) {
+	const first = "SELECT path FROM files WHERE account = ? AND key > ? AND key < ? ORDER BY "
+	after, before := below(key)
+	err = s.store.read(ctx, func(t tx) error {
+		if _, err := t.one(first+"octet_length(path) DESC LIMIT 1", func(r row) { longest = r.text(0) }, int64(a), after, before); err != nil {
+			return err
+		}
+		_, err := t.one(first+"length(path) - length(replace(path, '/', '')) DESC LIMIT 1", func(r row) { deepest = r.text(0) }, int64(a), after, before)
+		return err
+	})
+	return longest, deepest, err
+}
+
+// below returns what the keys below a folder lie between: they start with the
+// folder's key and a slash, and so come before its key and a zero, which follows
+// the slash.
+func below(key string) (after, before string) { return key + "/", key + "0" }
+
 // Apply implements files.Rows. An account that is not there is
 // account.ErrNotFound.
 func (s Files) Apply(ctx context.Context, a account.ID, before, after files.Usage, changes []files.Change) (done bool, err error) {
@@ -168,11 +187,10 @@ func (t tx) addChunks(file int64, chunks []files.Chunk) error {
 
 func (t tx) renameNode(a int64, from, to string) error {
 	fromKey, toKey := files.Key(from), files.Key(to)
-	// All that is below starts with the folder's name and a slash, and so comes
-	// before its name and a zero, which follows the slash.
+	after, before := below(fromKey)
 	if _, err := t.exec(`UPDATE files SET path = ?1 || substr(path, ?2), key = ?3 || substr(key, ?4), parent = ?3 || substr(parent, ?4)
 		WHERE account = ?5 AND key > ?6 AND key < ?7`,
-		to, utf8.RuneCountInString(from)+1, toKey, utf8.RuneCountInString(fromKey)+1, a, fromKey+"/", fromKey+"0"); err != nil {
+		to, utf8.RuneCountInString(from)+1, toKey, utf8.RuneCountInString(fromKey)+1, a, after, before); err != nil {
 		return err
 	}
 	_, err := t.exec("UPDATE files SET path = ?, key = ?, parent = ? WHERE account = ? AND key = ?", to, toKey, files.ParentKey(to), a, fromKey)

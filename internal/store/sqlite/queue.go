@@ -140,12 +140,12 @@ func (t tx) reserve(a account.ID, k job.Key, id job.ID, now time.Time) (earlier 
 	return job.ID{}, err
 }
 
-const dueColumns = "seq, id, account, attempt, state, due"
+const dueColumns = "seq, id, account, attempt, state, due, stopping"
 
 func readDue(r row) job.Due {
 	d := job.Due{
 		Lease: job.Lease{Seq: r.int(0), Account: account.ID(r.int(2)), Attempt: r.int(3)},
-		State: job.State(r.text(4)), At: r.time(5),
+		State: job.State(r.text(4)), At: r.time(5), Stopping: r.bool(6),
 	}
 	d.ID = r.id(1)
 	return d
@@ -207,6 +207,19 @@ func (q Queue) Take(ctx context.Context, d job.Due, until time.Time) (job.Lease,
 	l := d.Lease
 	l.Attempt++
 	return l, nil
+}
+
+// Postpone implements job.Queue.
+func (q Queue) Postpone(ctx context.Context, a account.ID, now, until time.Time) error {
+	return q.store.write(ctx, func(t tx) error {
+		for _, s := range []job.State{job.Running, job.Waiting, job.Paused} {
+			if _, err := t.exec("UPDATE jobs SET due = ? WHERE program IS NOT NULL AND state = ? AND due <= ? AND account = ? AND stopping = 0",
+				until, string(s), now, int64(a)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // lostUnless is what a guarded change that changed nothing returns.

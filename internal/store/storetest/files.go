@@ -143,13 +143,21 @@ func testFileQuota(t *testing.T, s Stores) {
 	for what, err := range map[string]error{
 		"a large file":           f.Write(ctx, "/b", make([]byte, 150_001)),
 		"a file that grows":      f.Append(ctx, "/dir/a", []byte("x")),
-		"too much together":      f.Write(ctx, "/b", make([]byte, 50_001)),
-		"a copy":                 f.Copy(ctx, "/dir/a", "/b"),
-		"an appended one":        f.Append(ctx, "/b", make([]byte, 50_001)),
-		"too many nodes":         f.Write(ctx, "/x/y/z", nil),
-		"too many by an append":  f.Append(ctx, "/x/y/z", nil),
-		"too many by a move":     f.Move(ctx, "/dir/a", "/w/x/y/z"),
+		"an appended large one":  f.Append(ctx, "/b", make([]byte, 150_001)),
 		"too many large at once": f.Write(ctx, "/x/y/z", make([]byte, 1_000_000)),
+	} {
+		wantCode(t, what, err, "limit_exceeded")
+		if !strings.HasSuffix(err.Error(), "and a file has 150000 at most") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for what, err := range map[string]error{
+		"too much together":     f.Write(ctx, "/b", make([]byte, 50_001)),
+		"a copy":                f.Copy(ctx, "/dir/a", "/b"),
+		"an appended one":       f.Append(ctx, "/b", make([]byte, 50_001)),
+		"too many nodes":        f.Write(ctx, "/x/y/z", nil),
+		"too many by an append": f.Append(ctx, "/x/y/z", nil),
+		"too many by a move":    f.Move(ctx, "/dir/a", "/w/x/y/z"),
 	} {
 		wantCode(t, what, err, "quota_exceeded")
 	}

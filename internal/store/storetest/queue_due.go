@@ -86,6 +86,57 @@ func testQueueDue(t *testing.T, s Stores) {
 	wantError(t, "a question that expired", err, job.ErrNotFound)
 }
 
+// testQueuePostpone puts off what is due of one account, and nothing else.
+func testQueuePostpone(t *testing.T, s Stores) {
+	ada := create(t, s.Accounts, person("ada"))
+	bob := create(t, s.Accounts, person("bob"))
+	now, later := seconds(1000), seconds(1060)
+	stand := func(a account.Account, n, until int) job.Due {
+		l := running(t, s, a.ID, n)
+		must(t, s.Queue.Stand(t.Context(), l, waitingUntil(seconds(until))))
+		return job.Due{Lease: l, State: job.Waiting, At: seconds(until)}
+	}
+	due, early, others := stand(ada, 1, 900), stand(ada, 2, 1001), stand(bob, 3, 900)
+	accepted := bring(t, s, ada.ID, 4, job.Accepted)
+	over, stopped := running(t, s, ada.ID, 5), running(t, s, ada.ID, 6)
+	for _, l := range []job.Lease{over, stopped} {
+		must(t, s.Queue.Release(t.Context(), l, seconds(950), 0, 0))
+	}
+	_, _, err := s.Queue.Cancel(t.Context(), stopped.ID, noon, nil, "")
+	must(t, err)
+	asked := bring(t, s, ada.ID, 7, job.Paused)
+
+	must(t, s.Queue.Postpone(t.Context(), ada.ID, now, later))
+	list := func(what string, state job.State, at time.Time, want ...job.Due) {
+		t.Helper()
+		got, err := s.Queue.Due(t.Context(), state, at, job.Due{}, 10)
+		must(t, err)
+		same(t, what, got, want)
+	}
+	next := func(l job.Lease) job.Lease { l.Attempt++; return l }
+	list("waiting ones", job.Waiting, now, others)
+	list("leases that ended", job.Running, now, job.Due{Lease: next(stopped), State: job.Running, At: seconds(950), Stopping: true})
+	list("accepted ones", job.Accepted, now, accepted.due)
+	due.At = later
+	list("waiting ones, later", job.Waiting, later, others, early, due)
+	list("leases that ended, later", job.Running, later,
+		job.Due{Lease: next(stopped), State: job.Running, At: seconds(950), Stopping: true}, job.Due{Lease: next(over), State: job.Running, At: later})
+	list("questions whose time is not over", job.Paused, asked.due.At, asked.due)
+
+	take(t, s, due)
+
+	at := asked.due.At
+	must(t, s.Queue.Postpone(t.Context(), ada.ID, at, at.Add(time.Minute)))
+	list("questions whose time is over", job.Paused, at)
+	v, err := s.Queue.View(t.Context(), asked.task.ID)
+	must(t, err)
+	if v.Prompt == nil || !v.Prompt.Expires.Equal(prompt(7).Expires) {
+		t.Errorf("the question is %+v", v.Prompt)
+	}
+	_, err = s.Queue.Take(t.Context(), asked.due, leaseEnd)
+	wantError(t, "by the time before", err, job.ErrLost)
+}
+
 // testQueueWaiting pages through the jobs that are accepted, some of them at the
 // same moment.
 func testQueueWaiting(t *testing.T, s Stores) {

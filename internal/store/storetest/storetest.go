@@ -102,6 +102,7 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"queue/rounds":              testQueueRounds,
 		"queue/due":                 testQueueDue,
 		"queue/waiting":             testQueueWaiting,
+		"queue/postpone":            testQueuePostpone,
 		"queue/void":                testQueueVoid,
 		"queue/prune":               testQueuePrune,
 		"queue/keys":                testQueueKeys,

@@ -167,9 +167,9 @@ func testUploadsRefused(t *testing.T, s Stores) {
 		is    error
 		reads int64 // at most
 	}{
-		{what: "too large, and says so", path: "/b", u: files.Upload{Size: 12<<20 + 1}, code: "quota_exceeded"},
-		{what: "too large", path: "/b", u: files.Upload{Size: -1}, code: "quota_exceeded", reads: 13 << 20},
-		{what: "larger than it said", path: "/b", u: files.Upload{Size: 5}, code: "quota_exceeded", reads: 13 << 20},
+		{what: "too large, and says so", path: "/b", u: files.Upload{Size: 12<<20 + 1}, code: "limit_exceeded"},
+		{what: "too large", path: "/dir/a", u: files.Upload{Size: -1}, code: "limit_exceeded", reads: 13 << 20},
+		{what: "larger than it said", path: "/dir/a", u: files.Upload{Size: 5}, code: "limit_exceeded", reads: 13 << 20},
 		{what: "too much together, and says so", path: "/b", u: files.Upload{Size: 10<<20 + 1}, code: "quota_exceeded"},
 		{what: "too much together", path: "/b", u: files.Upload{Size: -1}, code: "quota_exceeded", reads: 11 << 20},
 		{what: "too many nodes", path: "/x/y", u: files.Upload{Size: 1}, code: "quota_exceeded"},
@@ -177,7 +177,7 @@ func testUploadsRefused(t *testing.T, s Stores) {
 		{what: "below a file", path: "/dir/a/b", u: files.Upload{Size: 1}, code: "not_a_folder"},
 		{what: "a twin", path: "/dir/A", u: files.Upload{Size: 1}, code: "invalid_path"},
 		{what: "a bad path", path: "/../a", u: files.Upload{Size: 1}, code: "invalid_path"},
-		{what: "a condition", path: "/dir/a", u: files.Upload{Size: 1, If: func(string) error { return refusal }}, is: refusal},
+		{what: "a condition", path: "/dir/a", u: files.Upload{Size: 1, If: func(string, time.Time) error { return refusal }}, is: refusal},
 		{what: "a cut line", path: "/b", u: files.Upload{Size: -1}, from: io.MultiReader(bytes.NewReader(noise(9<<20, 2)), iotest.ErrReader(cut)), is: cut},
 		{what: "a cut body", path: "/b", u: files.Upload{Size: -1}, from: io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(io.ErrUnexpectedEOF)), is: io.ErrUnexpectedEOF},
 		{what: "an ended context", ctx: ended, path: "/b", u: files.Upload{Size: -1}, is: context.Canceled},
@@ -215,7 +215,7 @@ func testUploadConditions(t *testing.T, s Stores) {
 	f, ctx := all.For(create(t, s.Accounts, person("ada")).ID, files.Quota{}), t.Context()
 	changed := errors.New("it has changed")
 	same := func(want string) files.Check {
-		return func(tag string) error {
+		return func(tag string, _ time.Time) error {
 			if tag != want {
 				return changed
 			}

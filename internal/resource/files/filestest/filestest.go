@@ -22,19 +22,21 @@ import (
 // of the test it is given.
 func Run(t *testing.T, open func(t *testing.T) engine.Files) {
 	for name, test := range map[string]func(*testing.T, engine.Files){
-		"write and read":   testWriteAndRead,
-		"sizes":            testSizes,
-		"append":           testAppend,
-		"appends not mix":  testAppendsDoNotMix,
-		"writes are whole": testWritesAreWhole,
-		"list":             testList,
-		"copy":             testCopy,
-		"move and remove":  testMoveAndRemove,
-		"move a folder":    testMoveFolder,
-		"aliases":          testAliases,
-		"reserved names":   testReserved,
-		"ended context":    testEndedContext,
-		"paths":            testPaths,
+		"write and read":    testWriteAndRead,
+		"sizes":             testSizes,
+		"append":            testAppend,
+		"appends not mix":   testAppendsDoNotMix,
+		"writes are whole":  testWritesAreWhole,
+		"list":              testList,
+		"copy":              testCopy,
+		"move and remove":   testMoveAndRemove,
+		"move a folder":     testMoveFolder,
+		"move out of reach": testMoveOutOfReach,
+		"the top":           testTop,
+		"aliases":           testAliases,
+		"reserved names":    testReserved,
+		"ended context":     testEndedContext,
+		"paths":             testPaths,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}
@@ -131,7 +133,7 @@ func testWriteAndRead(t *testing.T, f engine.Files) {
 		"/a/b/c.txt/d":    "file_not_found",
 		"/A/B/C.TXT":      "file_not_found",
 		"/a":              "is_folder",
-		"/":               "invalid_path",
+		"/":               "is_folder",
 		"":                "invalid_path",
 		"/a/../a/b/c.txt": "invalid_path",
 		"/a//b/c.txt":     "invalid_path",
@@ -291,6 +293,10 @@ func testList(t *testing.T, f engine.Files) {
 	} {
 		want(t, "list "+path, list(t, f, path), wanted)
 	}
+	for _, path := range []string{"/missing", "/missing/too"} {
+		_, err := f.List(t.Context(), path)
+		want(t, "list "+path, fmt.Sprint(err), fmt.Sprintf("there is no folder %q", path))
+	}
 }
 
 func testCopy(t *testing.T, f engine.Files) {
@@ -373,6 +379,72 @@ func testMoveFolder(t *testing.T, f engine.Files) {
 	want(t, "its old path", read(t, f, "/Ä/deep/z"), "error file_not_found")
 }
 
+// testMoveOutOfReach moves folders to where the paths below them would be too
+// long, or have too many parts: nothing would reach them any more.
+func testMoveOutOfReach(t *testing.T, f engine.Files) {
+	deep := "/deep" + strings.Repeat("/p", 29) // 30 parts
+	long := "/long/" + strings.Repeat("n", 250) + "/" + strings.Repeat("ö", 125) + "/" + strings.Repeat("n", 250) + "/" + strings.Repeat("n", 225)
+	if len(long) != 984 {
+		t.Fatalf("the path has %d bytes", len(long))
+	}
+	for _, path := range []string{"/deep/a", deep, "/long/b", long, "/x"} {
+		write(t, f, path, path)
+	}
+	before := tree(t, f)
+	name := strings.Repeat("m", 45) // makes long one byte too long
+	for _, step := range []struct{ from, to, want string }{
+		{"/deep", "/a/b/c/d", `"/deep/p/p/p/p/p/p/p/p/p/p/p/p/p/p/p/p/p/…" would have 33 parts there, and a path has 32 at most`},
+		{"/deep/p", "/a/b/c/d/e", `would have 33 parts there, and a path has 32 at most`},
+		{"/long", "/" + name, `would have 1025 bytes there, and a path has 1024 at most`},
+		{"/long", "/l/" + name[2:], `would have 1025 bytes there, and a path has 1024 at most`},
+	} {
+		err := f.Move(t.Context(), step.from, step.to)
+		if code(t, err) != "invalid_path" || !strings.HasSuffix(err.Error(), step.want) {
+			t.Errorf("move %s to %s: %v", step.from, step.to, err)
+		}
+		want(t, "a folder is not copied", code(t, f.Copy(t.Context(), step.from, step.to)), "is_folder")
+	}
+	want(t, "the tree", tree(t, f), before)
+	for _, step := range []struct{ from, to, file string }{
+		{"/deep", "/a/b/c", "/a/b/c" + deep[len("/deep"):]},
+		{"/long", "/" + name[1:], "/" + name[1:] + long[len("/long"):]},
+		{"/x", "/a" + strings.Repeat("/y", 31), "/a" + strings.Repeat("/y", 31)},
+	} {
+		if err := f.Move(t.Context(), step.from, step.to); err != nil {
+			t.Errorf("move %s to %s: %v", step.from, step.to, err)
+		}
+		if got := read(t, f, step.file); strings.HasPrefix(got, "error") {
+			t.Errorf("%s: %s", step.file, got)
+		}
+	}
+}
+
+// testTop uses the folder of all files as a file, or as a folder like others.
+func testTop(t *testing.T, f engine.Files) {
+	write(t, f, "/a", "a")
+	ctx := t.Context()
+	_, readErr := f.Read(ctx, "/", 10)
+	for what, step := range map[string]struct {
+		err  error
+		code string
+	}{
+		"read":    {readErr, "is_folder"},
+		"write":   {f.Write(ctx, "/", nil), "invalid_path"},
+		"append":  {f.Append(ctx, "/", nil), "invalid_path"},
+		"copy":    {f.Copy(ctx, "/", "/b"), "invalid_path"},
+		"copy to": {f.Copy(ctx, "/a", "/"), "invalid_path"},
+		"move":    {f.Move(ctx, "/", "/b"), "invalid_path"},
+		"move to": {f.Move(ctx, "/a", "/"), "invalid_path"},
+		"remove":  {f.Remove(ctx, "/"), "invalid_path"},
+	} {
+		want(t, what, code(t, step.err), step.code)
+		if step.err != nil && !strings.Contains(step.err.Error(), "the folder of all files") {
+			t.Errorf("%s: %v", what, step.err)
+		}
+	}
+	want(t, "the tree", tree(t, f), "/a")
+}
+
 func testAliases(t *testing.T, f engine.Files) {
 	write(t, f, "/Straße/a.txt", "x")
 	write(t, f, "/é.txt", "x")
@@ -453,6 +525,9 @@ func testPaths(t *testing.T, f engine.Files) {
 			continue
 		}
 		hostile++
+		if p.Text == "/" {
+			continue // the one folder whose path is no file's
+		}
 		_, readErr := f.Read(ctx, p.Text, 10)
 		for what, err := range map[string]error{
 			"read": readErr, "write": f.Write(ctx, p.Text, []byte("x")), "append": f.Append(ctx, p.Text, []byte("x")), "remove": f.Remove(ctx, p.Text),
@@ -460,9 +535,7 @@ func testPaths(t *testing.T, f engine.Files) {
 		} {
 			want(t, fmt.Sprintf("%s %q", what, p.Text), code(t, err), "invalid_path")
 		}
-		if p.Text != "/" { // the one folder whose path is no file's
-			want(t, fmt.Sprintf("list %q", p.Text), list(t, f, p.Text), "error invalid_path")
-		}
+		want(t, fmt.Sprintf("list %q", p.Text), list(t, f, p.Text), "error invalid_path")
 	}
 	if hostile < 400 {
 		t.Errorf("only %d hostile paths", hostile)

@@ -77,6 +77,9 @@ func written() []Path {
 		{"/🇩🇪", same, ""},
 		{"/a\u00a0b", same, ""},
 		{"/a\u3000b", same, ""},
+		{"/❤\ufe0f.png", same, ""}, // a selector of the sign's colours
+		{"/\u8fba\U000e0100", same, ""},
+		{"/\u2800a", same, ""},
 		{"/ﬁ", same, ""},
 		{"/①", same, ""},
 		{"/\ue000", same, ""}, // for private use, assigned by whoever uses it
@@ -92,6 +95,10 @@ func written() []Path {
 		{"/aux2.c", same, ""},
 		{"/a.con", same, ""},
 		{"/xCON", same, ""},
+		{"/CONIN", same, ""},
+		{"/CONOUT$1", same, ""},
+		{"/CLOCK", same, ""},
+		{"/$CLOCK", same, ""},
 		// the longest
 		{"/" + long, same, ""},
 		{"/" + strings.Repeat("ä", 127), same, ""},
@@ -117,7 +124,7 @@ func written() []Path {
 		{"file:///a", "", "start with /"},
 		{"\u2215a", "", "start with /"},
 		// empty parts
-		{"/", "", "empty part"},
+		{"/", "", "the folder of all files"},
 		{"//", "", "empty part"},
 		{"//a", "", "empty part"},
 		{"/a/", "", "empty part"},
@@ -182,6 +189,19 @@ func written() []Path {
 		{"/\ufeffa", "", "invisible character U+FEFF"},
 		{"/a\u061cb", "", "invisible character U+061C"},
 		{"/a\U000e0041", "", "invisible character U+E0041"},
+		{"/a\u034fb", "", "invisible character U+034F"},
+		{"/\u3164", "", "invisible character U+3164"},
+		{"/a\u3164", "", "invisible character U+3164"},
+		{"/\u115f", "", "invisible character U+115F"},
+		{"/a\u1160b", "", "invisible character U+1160"},
+		{"/a\u17b4", "", "invisible character U+17B4"},
+		{"/a\u17b5", "", "invisible character U+17B5"},
+		{"/\uffa0a", "", "invisible character U+FFA0"},
+		{"/\ufe0f", "", "nothing that can be seen"},
+		{"/\ufe0e \ufe0f/a", "", "nothing that can be seen"},
+		{"/a/\u180b", "", "nothing that can be seen"},
+		{"/\U000e0100", "", "nothing that can be seen"},
+		{"/\u2800\u2800", "", "nothing that can be seen"},
 		// what is no character
 		{"/a\u0378", "", "U+0378, which is no character"},
 		{"/a\ufffe", "", "U+FFFE, which is no character"},
@@ -226,7 +246,7 @@ func families() (all []Path) {
 			hostile(fmt.Sprintf("invisible character U+%04X", r), "/in%cvisible", r)
 		}
 	}
-	for _, device := range []string{"CON", "PRN", "AUX", "NUL"} {
+	for _, device := range []string{"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$", "CLOCK$"} {
 		hostile("a device", "/%s", device)
 		hostile("a device", "/%s.txt", strings.ToLower(device))
 		hostile("a device", "/x/%s.tar.gz/y", device)

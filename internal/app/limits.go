@@ -1,0 +1,31 @@
+package app
+
+import (
+	"ql/internal/account"
+	"ql/internal/config"
+)
+
+// planLimits returns the limits of a plan under some settings; those of free for
+// an unknown one, as a mistake never widens. A month protects those who share a
+// node, and so does a plan without FETCH: one developer is bound by neither.
+func planLimits(s *config.Settings, plan account.Plan) account.Limits {
+	l, ok := s.Plans[plan]
+	if !ok {
+		l = s.Plans[account.Free]
+	}
+	if !s.Dev {
+		return l
+	}
+	l.CallsPerMonth, l.RunningPerMonth, l.EgressPerMonth = 0, 0, 0
+	if l.Fetches == 0 {
+		from := s.Plans[account.Standard]
+		l.Fetches, l.FetchesAtOnce, l.FetchTime, l.FetchBytes, l.FetchRatio = from.Fetches, from.FetchesAtOnce, from.FetchTime, from.FetchBytes, from.FetchRatio
+	}
+	return l
+}
+
+// limits returns the limits of a plan.
+func (a *App) limits(plan account.Plan) account.Limits { return planLimits(&a.settings, plan) }
+
+// limits returns the limits of a plan.
+func (o *Operator) limits(plan account.Plan) account.Limits { return planLimits(&o.settings, plan) }

@@ -1,0 +1,104 @@
+package databases
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"ql/internal/fault"
+	"ql/lang/value"
+)
+
+// A new database that is filled by an import must not be there where the import
+// fails. It cannot be removed then: a server may have opened it meanwhile, and
+// would go on with a file that has no name. So it is made in a folder of its own,
+// and gets its name when it is complete.
+const (
+	stagePrefix = ".import-"
+	// abandoned is the age from which the folder of an import is taken for one
+	// that a crash has left. An import that does last longer loses its folder and
+	// fails.
+	abandoned = 24 * time.Hour
+)
+
+// makeFrom makes a database of what fill does to the one of the same name in
+// other databases, which share the room of these.
+func (d *Databases) makeFrom(ctx context.Context, name string, fill func(staged *Databases) error) (err error) {
+	if d.tally != nil {
+		if err := d.tally.admit(ctx, name); err != nil {
+			return err
+		}
+		defer func() {
+			if err != nil && !d.has(name) {
+				d.tally.forget(name)
+			}
+		}()
+	}
+	if err := os.MkdirAll(d.options.Folder, 0o700); err != nil {
+		return unavailable(err)
+	}
+	d.removeAbandoned()
+	o := d.options
+	if o.Folder, err = os.MkdirTemp(o.Folder, stagePrefix); err != nil {
+		return unavailable(err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(o.Folder)) }()
+	staged := New(o)
+	err = errors.Join(fill(staged), staged.Close())
+	if err == nil {
+		err = give(filepath.Join(o.Folder, name+fileEnding), filepath.Join(d.options.Folder, name+fileEnding), name)
+	}
+	if d.tally == nil {
+		return err
+	}
+	held := staged.tally.size(name)
+	if err != nil {
+		d.tally.room.Note(-held)
+		return err
+	}
+	d.tally.set(name, held)
+	return nil
+}
+
+// give gives a database that nobody has open its name, for good.
+func give(path, as, name string) error {
+	if !isMissing(path + journalEnding) {
+		// Closing a database brings its journal into it, or says nothing.
+		return fault.Busy(fault.StorageUnavailable, retryAfter, "the storage cannot be used at the moment").Because(fmt.Errorf("database %s: its journal stayed", name))
+	}
+	err := os.Link(path, as)
+	if os.IsExist(err) {
+		return value.Errorf("database_busy", "a script has made the database %s meanwhile: import into it again", value.Quote(name))
+	}
+	if err != nil {
+		return unavailable(err)
+	}
+	return syncFolder(filepath.Dir(as))
+}
+
+// syncFolder makes the names in a folder durable; not every system can.
+func syncFolder(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	folder, err := os.Open(path)
+	if err != nil {
+		return unavailable(err)
+	}
+	return unavailable(errors.Join(folder.Sync(), folder.Close()))
+}
+
+// removeAbandoned removes what imports have left that were cut off. What cannot
+// be removed stays for the next one.
+func (d *Databases) removeAbandoned() {
+	found, _ := filepath.Glob(filepath.Join(d.options.Folder, stagePrefix+"*"))
+	for _, folder := range found {
+		if info, err := os.Lstat(folder); err == nil && time.Since(info.ModTime()) > abandoned {
+			_ = os.RemoveAll(folder)
+		}
+	}
+}

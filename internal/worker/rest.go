@@ -1,0 +1,102 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/job"
+)
+
+// The jobs of a disabled account rest: none is begun, none goes on, and no reply
+// is taken. They lose nothing by it, and go on once the account is enabled. Only
+// one that somebody asked to stop is taken up, to be stopped.
+
+// ErrResting says that a job takes no reply, since its account is disabled.
+var ErrResting = errors.New("the job rests")
+
+// restFor is how long a disabled account's jobs are left alone before they are
+// looked at again.
+const restFor = time.Minute
+
+func mayRest(a account.Account, d job.Due) bool { return a.Disabled && !d.Stopping }
+
+// take takes a job that is due; errRests where it is not to be begun now.
+func (w *Worker) take(ctx context.Context, d job.Due) (job.Lease, error) {
+	a, err := w.o.Accounts.ByID(ctx, d.Account)
+	switch {
+	case errors.Is(err, account.ErrNotFound):
+		return job.Lease{}, job.ErrLost // its rows go with it
+	case err != nil:
+		return job.Lease{}, err
+	case mayRest(a, d):
+		if err := w.rest(ctx, a.ID); err != nil {
+			return job.Lease{}, err
+		}
+		return job.Lease{}, errRests
+	}
+	return w.o.Queue.Take(ctx, d, w.leaseEnd())
+}
+
+// rest leaves the jobs of a disabled account alone for a while. The store lists
+// none of them as due meanwhile, so that many of them keep nobody else waiting.
+func (w *Worker) rest(ctx context.Context, a account.ID) error {
+	w.mu.Lock()
+	w.lines.clear(a)
+	w.mu.Unlock()
+	w.recallIn(restFor)
+	now := w.o.Clock()
+	return w.o.Queue.Postpone(ctx, a, now, now.Add(restFor))
+}
+
+// cutResting ends the attempts at jobs whose account was disabled meanwhile.
+func (w *Worker) cutResting(held []job.Lease) {
+	resting := map[account.ID]bool{}
+	for _, l := range held {
+		rests, known := resting[l.Account]
+		if !known {
+			a, err := w.o.Accounts.ByID(w.ctx, l.Account)
+			if err != nil && !errors.Is(err, account.ErrNotFound) {
+				w.complain("whether an account is disabled could not be read and will be looked at again", err)
+				return
+			}
+			rests = a.Disabled
+			resting[l.Account] = rests
+		}
+		if rests {
+			w.cut(l.ID, l.Attempt, errRests)
+		}
+	}
+}
+
+// recallIn has the accepted jobs that left the lines looked for after a while.
+func (w *Worker) recallIn(d time.Duration) {
+	at := w.o.Clock().Add(d)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.recall.IsZero() || at.Before(w.recall) {
+		w.recall = at
+	}
+}
+
+// recallAccepted looks for accepted jobs that left the lines, when it is time to.
+func (w *Worker) recallAccepted(ctx context.Context) error {
+	w.mu.Lock()
+	left := w.recall.Sub(w.o.Clock())
+	// The clock may have been set back.
+	due := !w.recall.IsZero() && (left <= 0 || left > restFor)
+	if due {
+		w.recall = time.Time{}
+	}
+	w.mu.Unlock()
+	if !due {
+		return nil
+	}
+	if err := w.collectAccepted(ctx); err != nil {
+		w.recallIn(w.o.Retry)
+		return err
+	}
+	w.dispatch()
+	return nil
+}
