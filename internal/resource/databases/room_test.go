@@ -108,6 +108,20 @@ func stored(t *testing.T, folder string) (bytes int64) {
 	return bytes
 }
 
+// fillUp adds so many rows at a time until there is no room for them.
+func fillUp(t *testing.T, d *Databases, r *room, name string, rows int) {
+	t.Helper()
+	for range r.bytes / pageSize {
+		if on(t, d, name, fill(rows)) == quotaExceeded {
+			return
+		}
+		if r.used() > r.bytes {
+			break
+		}
+	}
+	t.Fatalf("%d bytes are kept", r.used())
+}
+
 // TestRoomIsShared: all databases together stay within their room, and what is
 // removed from one makes room in another.
 func TestRoomIsShared(t *testing.T) {
@@ -129,14 +143,9 @@ func TestRoomIsShared(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	for on(t, d, "b", fill(10)) != quotaExceeded {
-		if r.used() > r.bytes {
-			t.Fatalf("%d bytes are kept", r.used())
-		}
-	}
+	fillUp(t, d, r, "b", 10)
 	if got := on(t, d, "c", "CREATE TABLE t(x)"); got != quotaExceeded {
-		for on(t, d, "c", fill(1)) != quotaExceeded {
-		}
+		fillUp(t, d, r, "c", 1)
 	}
 	if used := r.used(); used > r.bytes {
 		t.Errorf("%d bytes are kept", used)
