@@ -93,7 +93,7 @@ func measureSQL(ctx context.Context, o options, stdout, stderr io.Writer) (err e
 	}
 	defer func() { err = errors.Join(err, driver.close()) }()
 
-	fmt.Fprint(stdout, "SQL, medians of the rounds; × is by the script in the same round\n\n")
+	fmt.Fprint(stdout, "SQL, medians of the rounds; × is the script by the other in the same round\n\n")
 	fmt.Fprint(stdout, "| what | counted | script | driver | × driver | bare binding | × binding |\n|---|---|---:|---:|---:|---:|---:|\n")
 	for _, c := range sqlCases() {
 		fmt.Fprintln(stderr, c.name)
