@@ -49,7 +49,7 @@ check: check-fmt vet lint vuln race check-beside check-fuzz ## everything that m
 # is in the environment.
 .PHONY: promises
 promises: ## check the documented promises at their full counts
-	QL_PROMISES=1 go test -count=1 -timeout 60m -run Promise -v ./...
+	QL_PROMISES=1 go test -count=1 -p 1 -timeout 60m -run Promise -v ./...
 
 .PHONY: fmt
 fmt: ## format the Go code
