@@ -64,6 +64,8 @@ func TestScripts(t *testing.T) {
 		{`CONFIRM 5 SET ?ok`, `|paused: confirm 5`},
 		{`CONFIRM "x" WITHIN 0 SECONDS SET ?ok`, `|bad_argument: WITHIN takes a time in which somebody can answer, not 0`},
 		{`CONFIRM REPEAT("x", 10001)`, `|bad_argument: CONFIRM asks in at most 10000 characters`},
+		{`SET ?s AS [] FOR ?i FROM 1 TO 60 DO SET ?s AS [?s, ?s] END CONFIRM ?s`, `|bad_argument: CONFIRM asks in at most 10000 characters`},
+		{`CONFIRM ["a", {b: 1}]`, `|paused: confirm ["a",{"b":1}]`},
 		{`GATHER "T" FIELDS a TEXT SET ?f`, `|paused: gather T`},
 		{`GATHER "a", "b" SET ?f`, `|paused: gather `},
 		{`GATHER "T" FIELDS a CHOICE [] SET ?f`, `|bad_form: the field "a": CHOICE has nothing to choose from: its list is empty`},

@@ -37,12 +37,16 @@ func (r *Run) ask() (*Prompt, error) {
 		}
 		p.Kind, p.Message, p.Form = KindGather, f.Title, f
 	} else {
+		const most = utf8.UTFMax * maxMessage
+		if v := e.Args[0]; (v.IsList() || v.IsMap()) && !value.FitsJSON(v, most) {
+			return nil, tooLong()
+		}
 		text, err := value.ToText(nil, e.Args[0])
 		if err != nil {
 			return nil, err
 		}
 		if utf8.RuneCountInString(text.Str()) > maxMessage {
-			return nil, value.Errorf(value.BadArgument, "CONFIRM asks in at most %d characters", maxMessage)
+			return nil, tooLong()
 		}
 		p.Kind, p.Message = KindConfirm, string(text.Raw())
 	}
@@ -62,6 +66,10 @@ func (r *Run) ask() (*Prompt, error) {
 	return p, nil
 }
 
+func tooLong() error {
+	return value.Errorf(value.BadArgument, "CONFIRM asks in at most %d characters", maxMessage)
+}
+
 // expiry returns the end of the time that WITHIN gives.
 func (r *Run) expiry(e *vm.Effect) (time.Time, error) {
 	within := r.o.MaxPause
@@ -74,7 +82,7 @@ func (r *Run) expiry(e *vm.Effect) (time.Time, error) {
 			return time.Time{}, value.Errorf(value.BadArgument, "WITHIN takes a time in which somebody can answer, not 0")
 		}
 		if r.o.MaxPause > 0 && d > r.o.MaxPause {
-			return time.Time{}, value.Exceeded("pause", int64(r.o.MaxPause/time.Second), "WITHIN is longer than the %s that a question may stay open", words(r.o.MaxPause))
+			return time.Time{}, value.Exceeded("pause", r.o.MaxPause.Milliseconds(), "WITHIN is longer than the %s that a question may stay open", words(r.o.MaxPause))
 		}
 		within = d
 	}
@@ -109,7 +117,7 @@ func (r *Run) until(e *vm.Effect) (time.Time, error) {
 		until = t
 	}
 	if r.o.MaxWait > 0 && until.Sub(now) > r.o.MaxWait {
-		return now, value.Exceeded("wait", int64(r.o.MaxWait/time.Second), "WAIT is longer than the %s that a script may wait", words(r.o.MaxWait))
+		return now, value.Exceeded("wait", r.o.MaxWait.Milliseconds(), "WAIT is longer than the %s that a script may wait", words(r.o.MaxWait))
 	}
 	return until, nil
 }

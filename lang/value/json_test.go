@@ -19,6 +19,9 @@ func TestJSONRoundTrip(t *testing.T) {
 		}
 		for _, v := range w.vars {
 			b := AppendJSON(nil, v)
+			if !FitsJSON(v, len(b)) || FitsJSON(v, len(b)-1) {
+				t.Errorf("%s: does it fit its %d bytes?", b, len(b))
+			}
 			if n := JSONSize(nil, v); n != len(b) {
 				t.Fatalf("seed %d: %s takes %d bytes, announced are %d", seed, b, len(b), n)
 			}
@@ -203,6 +206,24 @@ func TestParseJSONUnderLimits(t *testing.T) {
 		m.Begin()
 		if got := limitOf(func() { _, _ = ParseJSON(m, test.document) }); got != test.limit {
 			t.Errorf("%s: the limit reached is %q, want %q", test.name, got, test.limit)
+		}
+	}
+}
+
+// TestFitsJSONLooksNoFurther asks it of values that hold themselves in so many
+// places that nobody could look at all of them.
+func TestFitsJSONLooksNoFurther(t *testing.T) {
+	list, table := ListOf(), NewMap(nil, 0).Value()
+	for range 100 {
+		list = ListOf(list, list)
+		m := NewMap(nil, 2)
+		m.SetText("a", table)
+		m.SetText("b", table)
+		table = m.Value()
+	}
+	for _, v := range []Value{list, table} {
+		if FitsJSON(v, 1_000_000) {
+			t.Error("it fits")
 		}
 	}
 }

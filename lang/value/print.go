@@ -177,6 +177,41 @@ func JSONSize(m *Meter, v Value) int {
 	return n
 }
 
+// FitsJSON reports whether v takes at most so many bytes as JSON. It looks no
+// further than that: a small value that holds itself in many places may be
+// longer than anything.
+func FitsJSON(v Value, most int) bool { return jsonLeft(v, most) >= 0 }
+
+// jsonLeft returns what is left of so many bytes after v, below 0 where it does
+// not fit.
+func jsonLeft(v Value, left int) int {
+	switch v.Kind() {
+	case KindText, KindBytes:
+		if int(v.n) > left { // before it is looked through
+			return -1
+		}
+		return left - JSONSize(nil, v)
+	case KindList:
+		l := v.List()
+		left -= 2 + max(0, l.Len()-1)
+		for i := 0; i < l.Len() && left >= 0; i++ {
+			left = jsonLeft(l.At(i), left)
+		}
+		return left
+	case KindMap:
+		t := v.Map()
+		left -= 2 + max(0, 2*t.Len()-1)
+		for k, e := range t.All {
+			if left < 0 || len(k.Str()) > left {
+				return -1
+			}
+			left = jsonLeft(e, left-quotedSize(k.Str()))
+		}
+		return left
+	}
+	return left - JSONSize(nil, v)
+}
+
 func quotedSize(s string) int {
 	n := len(s) + 2
 	for i := 0; i < len(s); i++ {

@@ -149,17 +149,18 @@ func (s *session) All(ctx context.Context) (value.Value, error) {
 
 // Set keeps a value. When it returns, the value is on the disk.
 func (s *session) Set(ctx context.Context, key string, v value.Value) error {
+	c := s.caller
+	// Its size is asked first, so that nothing large is made, or looked through, in
+	// vain.
+	if !value.FitsJSON(v, c.maxBytes) {
+		return s.full()
+	}
 	if holdsBytes(v) {
 		return value.Errorf(value.WrongKind, "a session cannot hold bytes: BASE64(…) makes a text of them, a file keeps them as they are")
 	}
-	c := s.caller
-	// Its size is asked first, so that nothing large is made in vain.
-	if value.JSONSize(nil, v) > c.maxBytes {
-		return s.full()
-	}
 	return s.update(ctx, func(data *value.Map) error {
 		data.Set(nil, value.Text(key), v)
-		if data.Len() > c.maxKeys || value.JSONSize(nil, data.Value()) > c.maxBytes {
+		if data.Len() > c.maxKeys || !value.FitsJSON(data.Value(), c.maxBytes) {
 			return s.full()
 		}
 		return nil

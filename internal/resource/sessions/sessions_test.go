@@ -271,10 +271,15 @@ func TestBounds(t *testing.T) {
 	set(t, other, "a", value.Text("1"))
 	s := start(t, store.For(ada, ""))
 	set(t, s, "a", value.Text(strings.Repeat("x", 80))) // {"a":"…"} is 88 bytes
+	endless := value.ListOf()
+	for range 100 {
+		endless = value.ListOf(endless, endless)
+	}
 	for name, v := range map[string]value.Value{
-		"too long":       value.Text(strings.Repeat("x", 200)),
-		"long together":  value.Text(strings.Repeat("x", 20)),
-		"long in a list": value.ListOf(value.Text(strings.Repeat("x", 200))),
+		"too long":              value.Text(strings.Repeat("x", 200)),
+		"long together":         value.Text(strings.Repeat("x", 20)),
+		"long in a list":        value.ListOf(value.Text(strings.Repeat("x", 200))),
+		"itself in many places": endless,
 	} {
 		if err := s.Set(t.Context(), "b", v); code(err) != "session_full" {
 			t.Errorf("%s: %v", name, err)
