@@ -17,7 +17,7 @@ var offered = map[string]any{
 }
 
 // charging are the functions of the rewritten tree.
-var charging = map[string]any{fnTick: 0, fnEnter: 0, fnLeave: 0, fnShow: 0, fnRange: 0}
+var charging = map[string]any{fnTick: 0, fnEnter: 0, fnLeave: 0, fnShow: 0, fnRange: 0, fnUse: 0}
 
 // nodeFuel is what running one node of a template costs.
 const nodeFuel = 60
@@ -29,18 +29,14 @@ func (e *execution) functions() template.FuncMap {
 			e.meter.Work(n * nodeFuel)
 			return ""
 		},
-		fnEnter: func() (string, error) {
-			if e.depth++; e.depth > maxCalls {
-				return "", value.Errorf(BadTemplate, "definitions in the template use each other more than %d deep: is there one that never ends?", maxCalls)
-			}
-			return "", nil
-		},
+		fnEnter: func() (string, error) { return "", e.enter() },
 		fnLeave: func() string {
 			e.depth--
 			return ""
 		},
 		fnShow:  e.show,
 		fnRange: e.loop,
+		fnUse:   e.use,
 
 		"len":     e.length,
 		"default": func(instead, v any) any { return orElse(v, instead) },

@@ -12,10 +12,15 @@
 // of every loop body and every definition (for the nodes in it), around every
 // use of a definition (for the depth of recursion), and behind every value that
 // is shown or looped over (for its size). None of them prints anything.
+//
+// Before it runs, html/template escapes it, all at once, and works through a
+// definition again for each context it is used in: the number of contexts has
+// no bound, nor has the work. So that work is estimated from above, bounded and
+// charged before it begins. A definition that uses itself is no part of it: its
+// uses become calls of a function that fills it like a page of its own.
 package render
 
 import (
-	"bytes"
 	"errors"
 	"html/template"
 	"regexp"
@@ -31,8 +36,13 @@ import (
 const BadTemplate = "bad_template"
 
 const (
-	// maxText bounds a template's text: preparing it cannot be interrupted.
+	// maxText bounds a template's text: parsing it cannot be interrupted.
 	maxText = 256 << 10
+	// maxVariables bounds the variables of a template: for each use of one, all
+	// are searched.
+	maxVariables = 200
+	// maxDefinitions bounds the definitions of a template.
+	maxDefinitions = 1000
 	// maxLoops is how deep loops may stand inside each other: html/template
 	// looks at each level twice as often as at the one around it.
 	maxLoops = 6
@@ -47,12 +57,11 @@ func HTML(m *value.Meter, name, text string, data value.Value) (value.Value, err
 	if err != nil {
 		return value.Null, err
 	}
-	run := &execution{meter: m}
+	run := &execution{piece: piece{meter: m}, name: name, page: t}
 	t.Funcs(run.functions())
 	// Escaping happens at the first execution: its errors come from there too.
 	if err := t.Execute(run, plain(m, data)); err != nil {
-		var limit *value.Limit
-		if errors.As(err, &limit) {
+		if limit := limitOf(err); limit != nil {
 			panic(limit)
 		}
 		return value.Null, failure(name, err)
@@ -68,13 +77,19 @@ func prepare(m *value.Meter, name, text string) (*template.Template, error) {
 	if len(text) > maxText {
 		return nil, value.Errorf(BadTemplate, "the template %s has more than %d KiB", name, maxText>>10)
 	}
-	m.Work(len(text))
-	m.Alloc(len(text) * 8)
+	if strings.Count(text, ":=") > maxVariables {
+		return nil, value.Errorf(BadTemplate, "the template %s has := more than %d times", name, maxVariables)
+	}
+	m.Work(10 * len(text))
+	m.Alloc(len(text) * 16)
 	trees, err := parse.Parse(name, text, "", "", offered)
 	if err != nil {
 		return nil, failure(name, err)
 	}
-	w := rewriter{}
+	if len(trees) > maxDefinitions {
+		return nil, value.Errorf(BadTemplate, "the template %s has %d definitions, and %d is the most", name, len(trees), maxDefinitions)
+	}
+	w := rewriter{template: name, recursive: recursive(trees, name), calls: map[string][]parse.Node{}}
 	t := template.New(name).Funcs((&execution{}).functions())
 	for part, tree := range trees {
 		if tree.Root == nil {
@@ -87,6 +102,9 @@ func prepare(m *value.Meter, name, text string) (*template.Template, error) {
 		if _, err := t.AddParseTree(part, tree); err != nil {
 			return nil, failure(name, err)
 		}
+	}
+	if err := charge(m, name, trees, w.recursive); err != nil {
+		return nil, err
 	}
 	if t.Lookup(name) == nil || t.Lookup(name).Tree == nil {
 		// Nothing but definitions, or nothing at all: there is nothing to show.
@@ -111,23 +129,24 @@ func failure(name string, err error) *value.Error {
 	s := goPrefix.ReplaceAllString(err.Error(), "")
 	s = executing.ReplaceAllString(s, "")
 	s = contexts.ReplaceAllString(s, "$1")
+	s = strings.ReplaceAll(strings.ReplaceAll(s, " | "+fnShow, ""), fnUse, "template")
 	if !strings.HasPrefix(s, name) {
 		s = name + ": " + s
 	}
 	return value.Errorf(BadTemplate, "the template %s", s)
 }
 
-// execution is one filling of a template.
-type execution struct {
-	meter *value.Meter
-	out   bytes.Buffer
-	depth int
+// limitOf returns the limit that err stands for, or nil.
+func limitOf(err error) *value.Limit {
+	var limit *value.Limit
+	errors.As(err, &limit)
+	return limit
 }
 
-// Write takes the output, within the limits of one text.
-func (e *execution) Write(p []byte) (int, error) {
-	e.meter.Size(e.out.Len() + len(p))
-	e.meter.Alloc(2 * len(p)) // the buffer, and the text that is made of it
-	e.meter.WorkBytes(2 * len(p))
-	return e.out.Write(p)
+// execution is one filling of a template. As a piece, it takes the page.
+type execution struct {
+	piece
+	name  string
+	page  *template.Template
+	depth int
 }

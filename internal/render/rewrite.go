@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"text/template/parse"
 )
@@ -14,18 +15,22 @@ const (
 	fnLeave = "ql_leave" // (): it is over
 	fnShow  = "ql_show"  // (v): v is about to be shown
 	fnRange = "ql_range" // (v): v is about to be looped over
+	fnUse   = "ql_use"   // (name, v): the recursive definition, filled with v
 )
 
 // rewriter puts the charging calls into a tree.
 type rewriter struct {
-	err error
+	template  string                  // its name
+	recursive map[string]bool         // the definitions that are filled by fnUse
+	calls     map[string][]parse.Node // of each text, made once: nothing changes them
+	err       error
 }
 
 // body rewrites the body of a loop or definition: it starts with a tick for
 // all the nodes that run each time it does, the tick itself among them.
 func (w *rewriter) body(l *parse.ListNode, loops int) *parse.ListNode {
 	n := 1 + w.list(l, loops)
-	l.Nodes = append(w.call(fnTick+" "+strconv.Itoa(n)), l.Nodes...)
+	l.Nodes = slices.Concat(w.call(fnTick+" "+strconv.Itoa(n)), l.Nodes)
 	return l
 }
 
@@ -39,7 +44,7 @@ func (w *rewriter) list(l *parse.ListNode, loops int) (n int) {
 		n++
 		switch node := node.(type) {
 		case *parse.ActionNode:
-			n += len(node.Pipe.Cmds)
+			n += size(node.Pipe)
 			if len(node.Pipe.Decl) == 0 {
 				pipeTo(node.Pipe, fnShow)
 			}
@@ -56,9 +61,21 @@ func (w *rewriter) list(l *parse.ListNode, loops int) (n int) {
 			}
 			pipeTo(node.Pipe, fnRange)
 			node.List = w.body(node.List, loops+1)
-			n += len(node.Pipe.Cmds) + w.list(node.ElseList, loops)
+			n += size(node.Pipe) + w.list(node.ElseList, loops)
+		case *parse.TextNode:
+			out = append(out, lines(node)...)
+			continue
 		case *parse.TemplateNode:
-			n += 2
+			n += 2 + size(node.Pipe)
+			if w.recursive[node.Name] {
+				use, err := useNode(w.template, node)
+				if err != nil {
+					w.err = err
+					return n
+				}
+				out = append(out, use)
+				continue
+			}
 			out = append(out, w.call(fnEnter)...)
 			out = append(out, node)
 			out = append(out, w.call(fnLeave)...)
@@ -71,18 +88,23 @@ func (w *rewriter) list(l *parse.ListNode, loops int) (n int) {
 }
 
 func (w *rewriter) branches(b *parse.BranchNode, loops int) int {
-	return len(b.Pipe.Cmds) + w.list(b.List, loops) + w.list(b.ElseList, loops)
+	return size(b.Pipe) + w.list(b.List, loops) + w.list(b.ElseList, loops)
 }
 
-// call returns the nodes of a call whose result goes to a variable: in no
-// context does that print anything.
+// call returns the nodes of a call that prints nothing in any context: what
+// it gives is a condition without branches. A variable would stay, to be
+// searched each time that another one is used.
 func (w *rewriter) call(text string) []parse.Node {
-	trees, err := parse.Parse("call", "{{$ql_ := "+text+"}}", "", "", charging)
+	if nodes, ok := w.calls[text]; ok {
+		return nodes
+	}
+	trees, err := parse.Parse("call", "{{if "+text+"}}{{end}}", "", "", charging)
 	if err != nil {
 		w.err = err
 		return nil
 	}
-	return trees["call"].Root.Nodes
+	w.calls[text] = trees["call"].Root.Nodes
+	return w.calls[text]
 }
 
 // pipeTo sends what a pipe gives through the function.
