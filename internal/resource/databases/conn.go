@@ -55,8 +55,9 @@ type conn struct {
 	path    string
 	options Options
 	policy  *policy
-	tally   *tally // nil without a room
-	bounds  Bounds // as the transaction under way found them
+	budget  *budget // of the statement under way
+	tally   *tally  // nil without a room
+	bounds  Bounds  // as the transaction under way found them
 	// maxPages is the bound that was set last, 0 for the first one.
 	maxPages int64
 	// statements holds those prepared, the last used last.
@@ -80,6 +81,8 @@ type statement struct {
 	alters bool                // a table's definition
 	// defines says that it changes what other statements may come to.
 	defines bool
+	// windows says that it has groups whose values are asked for again and again.
+	windows bool
 
 	columns  []string // their names, as of the last preparation
 	prepared int      // its number
@@ -97,11 +100,11 @@ func (s *statement) names() []string {
 }
 
 func connect(ctx context.Context, path string, of *database, writer bool) (*conn, error) {
-	p, o, name := &policy{}, of.options, of.name
+	p, b, o, name := &policy{}, &budget{}, of.options, of.name
 	db, err := sqlite.Open(path, sqlite.Config{
 		Create:      writer,
 		Authorize:   p.allow,
-		Functions:   functions,
+		Functions:   functions(b),
 		DropModules: true,
 		Limits:      limits,
 		Switches:    switches,
@@ -112,7 +115,7 @@ func connect(ctx context.Context, path string, of *database, writer bool) (*conn
 	if err != nil {
 		return nil, unavailable(fmt.Errorf("database %s: %w", name, err))
 	}
-	c := &conn{db: db, name: name, path: path, options: o, policy: p, tally: of.tally, defined: &of.defined}
+	c := &conn{db: db, name: name, path: path, options: o, policy: p, budget: b, tally: of.tally, defined: &of.defined}
 	settings := pragmas(o.MaxBytes)
 	switch {
 	case !writer:
@@ -187,10 +190,17 @@ func (c *conn) prepare(ctx context.Context, call *call) (*statement, error) {
 	if stmt == nil {
 		return nil, value.Errorf(sqlError, "there is no SQL statement here")
 	}
+	collects := c.policy.collects
 	s := &statement{Stmt: stmt, sql: call.sql, source: call.source, alters: c.policy.altering, defines: isDefinition(call.sql)}
 	if err := c.check(ctx, s, rest, call); err != nil {
 		s.Close()
 		return nil, err
+	}
+	if collects {
+		if s.windows, err = c.hasWindows(ctx, s.sql); err != nil {
+			s.Close()
+			return nil, err
+		}
 	}
 	if len(c.statements) == keptStatements {
 		c.statements[0].Close()
@@ -254,6 +264,29 @@ func (c *conn) check(ctx context.Context, s *statement, rest string, call *call)
 		return value.Errorf(sqlError, "a ? without a name is no parameter here: write ?name for the value of a variable")
 	}
 	return nil
+}
+
+// hasWindows reports whether a statement that can be prepared asks groups for
+// their values before their end. SQLite shows it where it explains what it does,
+// with what views and triggers bring.
+func (c *conn) hasWindows(ctx context.Context, sql string) (bool, error) {
+	s, _, err := c.db.Prepare(ctx, "EXPLAIN "+sql)
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if err != nil {
+		return true, nil // it may be too long by that word, or explain another already
+	}
+	defer s.Close()
+	for {
+		row, err := s.Step(ctx)
+		if err != nil || !row {
+			return false, c.explain(err)
+		}
+		if op := string(s.Text(1)); op == "AggValue" || op == "AggInverse" {
+			return true, nil
+		}
+	}
 }
 
 // runAlone runs a call outside any transaction: it is kept when it succeeds

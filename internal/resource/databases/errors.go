@@ -71,6 +71,9 @@ func (c *conn) explain(err error) error {
 	if err == nil {
 		return nil
 	}
+	if c.budget.over != nil {
+		return c.budget.over
+	}
 	if errors.Is(err, sqlite.ErrTemporaryFull) {
 		return value.Exceeded("sql_temporary", c.options.Temporary, "this SQL statement sorts or collects more than %s on the way: let it look at fewer rows", size(c.options.Temporary))
 	}

@@ -64,6 +64,8 @@ func (d *Databases) ExportTable(ctx context.Context, name, table string, w io.Wr
 		if err != nil {
 			return err
 		}
+		c.budget.begin(nil, s.windows)
+		defer c.budget.end()
 		defer s.Reset()
 		fields := make([]string, s.Columns())
 		for i := range fields {

@@ -2,27 +2,42 @@ package databases
 
 import (
 	"bytes"
-	"strings"
 	"unicode/utf8"
 
 	"ql/internal/sqlite"
-	"ql/lang/value"
 
 	lib "modernc.org/sqlite/lib"
 )
 
 // functions replace those of SQLite that take time in the square of their
-// arguments, or that collect more than a value may hold: with values of a
-// megabyte they run for a minute, or take all memory, and nothing ends them.
-var functions = []sqlite.Function{
-	{Name: "instr", Args: 2, Scalar: instr},
-	{Name: "replace", Args: 3, Scalar: replace},
-	{Name: "trim", Args: 2, Scalar: func(c *sqlite.Call) { trim(c, true, true) }},
-	{Name: "ltrim", Args: 2, Scalar: func(c *sqlite.Call) { trim(c, true, false) }},
-	{Name: "rtrim", Args: 2, Scalar: func(c *sqlite.Call) { trim(c, false, true) }},
-	{Name: "unhex", Args: 2, Scalar: unhex},
-	{Name: "json_group_array", Args: 1, Aggregate: func() sqlite.Aggregate { return &jsonGroup{open: '[', close: ']'} }},
-	{Name: "json_group_object", Args: 2, Aggregate: func() sqlite.Aggregate { return &jsonGroup{open: '{', close: '}'} }},
+// arguments, or that collect rows in memory which nothing counts: with values of
+// a megabyte they run for a minute, or take all memory, and nothing ends them.
+// What they collect comes out of the connection's budget.
+func functions(b *budget) []sqlite.Function {
+	list := func() sqlite.Aggregate { return &jsonGroup{open: '[', close: ']', members: buffer{budget: b}} }
+	object := func() sqlite.Aggregate { return &jsonGroup{open: '{', close: '}', members: buffer{budget: b}} }
+	text := func() sqlite.Aggregate { return &textGroup{text: buffer{budget: b}, lengths: buffer{budget: b}} }
+	separated := func() sqlite.Aggregate {
+		return &textGroup{separated: true, text: buffer{budget: b}, lengths: buffer{budget: b}}
+	}
+	return append(scalars(),
+		sqlite.Function{Name: "json_group_array", Args: 1, Aggregate: list},
+		sqlite.Function{Name: "json_group_object", Args: 2, Aggregate: object},
+		sqlite.Function{Name: "group_concat", Args: 1, Aggregate: text},
+		sqlite.Function{Name: "group_concat", Args: 2, Aggregate: separated},
+		sqlite.Function{Name: "string_agg", Args: 2, Aggregate: separated},
+	)
+}
+
+func scalars() []sqlite.Function {
+	return []sqlite.Function{
+		{Name: "instr", Args: 2, Scalar: instr},
+		{Name: "replace", Args: 3, Scalar: replace},
+		{Name: "trim", Args: 2, Scalar: func(c *sqlite.Call) { trim(c, true, true) }},
+		{Name: "ltrim", Args: 2, Scalar: func(c *sqlite.Call) { trim(c, true, false) }},
+		{Name: "rtrim", Args: 2, Scalar: func(c *sqlite.Call) { trim(c, false, true) }},
+		{Name: "unhex", Args: 2, Scalar: unhex},
+	}
 }
 
 // instr gives the place of a part, from 1, in characters or, of two blobs, in
@@ -134,84 +149,4 @@ func digit(c byte) (byte, bool) {
 		return c | 0x20 - 'a' + 10, true
 	}
 	return 0, false
-}
-
-// jsonGroup collects rows into a JSON list, of one argument, or object, of
-// two.
-type jsonGroup struct {
-	open, close byte
-	members     [][]byte
-	size        int // of all members with a comma each
-}
-
-// skips reports whether a row gives no member: a key is null.
-func (g *jsonGroup) skips(c *sqlite.Call) bool { return g.open == '{' && c.Kind(0) == lib.SQLITE_NULL }
-
-func (g *jsonGroup) Step(c *sqlite.Call) {
-	if g.skips(c) {
-		return
-	}
-	var member []byte
-	if g.open == '{' {
-		member = append(appendText(nil, c.Text(0)), ':')
-		member = appendMember(member, c, 1)
-	} else {
-		member = appendMember(nil, c, 0)
-	}
-	if g.size += len(member) + 1; g.size > c.Most() {
-		c.FailTooBig()
-		return
-	}
-	g.members = append(g.members, member)
-}
-
-func (g *jsonGroup) Inverse(c *sqlite.Call) {
-	if g.skips(c) || len(g.members) == 0 {
-		return
-	}
-	g.size -= len(g.members[0]) + 1
-	g.members[0] = nil
-	g.members = g.members[1:]
-}
-
-func (g *jsonGroup) Value(c *sqlite.Call) {
-	out := make([]byte, 0, g.size+2)
-	out = append(out, g.open)
-	for i, member := range g.members {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, member...)
-	}
-	c.ReturnJSON(append(out, g.close))
-}
-
-// appendMember appends argument i of c as JSON.
-func appendMember(dst []byte, c *sqlite.Call, i int) []byte {
-	switch c.Kind(i) {
-	case lib.SQLITE_NULL:
-		return append(dst, "null"...)
-	case lib.SQLITE_INTEGER:
-		return append(dst, c.Text(i)...)
-	case lib.SQLITE_FLOAT:
-		switch s := c.Text(i); string(s) {
-		case "Inf": // as SQLite's JSON writes what JSON cannot
-			return append(dst, "9.0e+999"...)
-		case "-Inf":
-			return append(dst, "-9.0e+999"...)
-		default:
-			return append(dst, s...)
-		}
-	case lib.SQLITE_TEXT:
-		if c.JSON(i) {
-			return append(dst, c.Text(i)...)
-		}
-		return appendText(dst, c.Text(i))
-	}
-	c.Fail("JSON cannot hold BLOB values")
-	return dst
-}
-
-func appendText(dst, s []byte) []byte {
-	return value.AppendQuoted(dst, strings.ToValidUTF8(string(s), "\uFFFD"))
 }

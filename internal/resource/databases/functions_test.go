@@ -35,6 +35,7 @@ func TestFunctionsAsSQLite(t *testing.T) {
 		"(SELECT 'x' AS a, 1 AS b UNION ALL SELECT 'y', NULL UNION ALL SELECT NULL, 3 UNION ALL SELECT 'ä\"\\', 2.5)",
 		"(SELECT 1 AS a, json('[1]') AS b UNION ALL SELECT 2, json_object('k', 1))",
 		"(SELECT 'k' AS a, '[1]' AS b UNION ALL SELECT 'k', 1e300)",
+		"(SELECT 'a,]' AS a, '}\",[' AS b UNION ALL SELECT 'b\"', '\\\"' UNION ALL SELECT 'c\\', '\\' UNION ALL SELECT 'd', '{,')",
 		"(SELECT 1 AS a, 1.0 AS b UNION ALL SELECT 2, 9e999 UNION ALL SELECT 3, -9e999)",
 	} {
 		calls = append(calls,

@@ -299,6 +299,8 @@ func TestPromiseBombs(t *testing.T) {
 		{"json_group_object without keys", endless + "SELECT json_group_object(NULL, x) FROM c"},
 		{"group_concat", heavy + "SELECT group_concat(x) FROM c"},
 		{"string_agg", heavy + "SELECT string_agg(x, 'y') FROM c"},
+		{"a hundred lists", endless + "SELECT " + columns(100, "json_group_array((x + %d) %% 7) AS c%[1]d") + " FROM c"},
+		{"a hundred texts", endless + "SELECT " + columns(100, "group_concat(printf('%%0100000d', %d + x)) AS c%[1]d") + " FROM c"},
 		{"doubling", "WITH RECURSIVE c(x) AS (SELECT 'x' UNION ALL SELECT x || x FROM c) SELECT x FROM c"},
 		{"replace that grows", "SELECT replace(" + long + ", '0', " + long + ")"},
 		{"printf", "SELECT printf('%1000000000d', 1)"},

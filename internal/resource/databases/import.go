@@ -171,7 +171,7 @@ func (c *conn) importOne(ctx context.Context, sql string, args []value.Value) er
 	}
 	switch {
 	case err != nil && within.Err() != nil && ctx.Err() == nil:
-		return value.Exceeded("import_time", int64(importTime/time.Second), "a statement of an import takes at most %s", importTime)
+		return value.Exceeded("import_time", importTime.Milliseconds(), "a statement of an import takes at most %s", importTime)
 	case err == nil && !c.db.InTransaction():
 		return value.Errorf("transaction_ended", "the statement rolled the whole import back")
 	}

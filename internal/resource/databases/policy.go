@@ -15,6 +15,7 @@ type policy struct {
 	denied   string // why the last refused action was refused
 	altering bool   // the statement changes a table's definition
 	defining bool   // it works on definitions, of tables, views, triggers or indexes
+	collects bool   // it has an aggregate that collects rows
 }
 
 // hiddenPrefix starts the names of tables that scripts neither see nor make.
@@ -28,7 +29,7 @@ const attachReason = "ATTACH, DETACH and VACUUM are not allowed: a statement wor
 const temporaryReason = "temporary tables are not allowed: make a plain table, or keep the rows in a variable"
 
 // reset prepares for another statement.
-func (p *policy) reset(altering bool) { p.denied, p.altering, p.defining = "", altering, false }
+func (p *policy) reset(altering bool) { *p = policy{trusted: p.trusted, altering: altering} }
 
 // allow decides over one action of a statement.
 func (p *policy) allow(a sqlite.Action) bool {
@@ -65,7 +66,9 @@ func (p *policy) refusal(a sqlite.Action) string {
 	case lib.SQLITE_READ:
 		return p.refuseTable(strings.ToLower(a.Arg1))
 	case lib.SQLITE_FUNCTION:
-		return refuseFunction(strings.ToLower(a.Arg2), a.Inside)
+		name := strings.ToLower(a.Arg2)
+		p.collects = p.collects || collecting[name]
+		return refuseFunction(name, a.Inside)
 	case lib.SQLITE_PRAGMA:
 		if p.altering && a.Arg1 == "quick_check" {
 			return "" // ALTER TABLE ADD checks the rows that there are
@@ -148,7 +151,9 @@ func (p *policy) refuseTable(name string) string {
 
 // allowed are the functions that SQL may use. Each is linear in its arguments,
 // whose size is limited, or replaced by one that is: no context can end a
-// function. TestFunctionsAreKnown holds the list against the engine's.
+// function. An aggregate holds a few numbers, or is replaced by one that collects
+// within the budget of its statement. TestFunctionsAreKnown holds the list against
+// the engine's.
 var allowed = set(
 	// scalar
 	"abs", "char", "coalesce", "concat", "concat_ws", "format", "glob", "hex", "if", "ifnull", "iif", "instr", "length",
@@ -172,6 +177,9 @@ var allowed = set(
 	"sqlite_rename_table", "sqlite_rename_column", "sqlite_rename_test", "sqlite_rename_quotefix", "sqlite_drop_column",
 	"sqlite_drop_constraint", "sqlite_add_constraint", "sqlite_find_constraint", "sqlite_fail",
 )
+
+// collecting are the aggregates that collect rows.
+var collecting = set("group_concat", "json_group_array", "json_group_object", "string_agg")
 
 // refused are the engine's functions that SQL may not use, so that a new one
 // is noticed and thought about.

@@ -23,6 +23,8 @@ func (c *conn) run(ctx context.Context, s *statement, call *call) (v value.Value
 			v, err = value.Null, limit
 		}
 	}()
+	c.budget.begin(call.meter, s.windows)
+	defer c.budget.end()
 	defer s.Reset()
 	if m := call.meter; m != nil {
 		m.Begin()

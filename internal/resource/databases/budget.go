@@ -1,0 +1,118 @@
+package databases
+
+import (
+	"ql/internal/sqlite"
+	"ql/lang/value"
+)
+
+// unmetered is what the aggregates of a statement hold at most that runs for no
+// script, as those of an import do.
+const unmetered = 64 << 20
+
+// budget is what all aggregates of the statement under way may hold together. It
+// comes out of the memory of its script.
+type budget struct {
+	meter *value.Meter // nil where no script waits
+	// windows says that a group may be asked for its value more than once. The
+	// library does not tell the last time, so nothing is given back then.
+	windows bool
+	held    int
+	charged int   // to the meter: the most that was held at once
+	over    error // that ended the statement
+	scratch []byte
+}
+
+// begin starts anew, for a statement of a script with this meter.
+func (b *budget) begin(m *value.Meter, windows bool) { *b = budget{meter: m, windows: windows} }
+
+// end is the other end of begin.
+func (b *budget) end() { *b = budget{} }
+
+// take takes n bytes. Where it reports false, there is no more: the statement
+// has to end.
+func (b *budget) take(n int) (ok bool) {
+	b.held += n
+	if b.held <= b.charged {
+		return true
+	}
+	if b.meter == nil && b.held > unmetered {
+		b.over = value.Exceeded("memory", unmetered, "this SQL statement collects more than %s with its aggregates: let it look at fewer rows", size(unmetered))
+		return false
+	}
+	defer func() {
+		// The library is under way: no panic may go through it.
+		if r := recover(); r != nil {
+			limit, known := r.(*value.Limit)
+			if !known {
+				panic(r)
+			}
+			b.over, ok = limit, false
+		}
+	}()
+	b.meter.Alloc(b.held - b.charged)
+	b.charged = b.held
+	return true
+}
+
+// give gives n bytes back.
+func (b *budget) give(n int) { b.held -= n }
+
+// buffer holds bytes for one group. They come in at one end and, in a window, go
+// out at the other.
+type buffer struct {
+	budget *budget
+	all    []byte
+	from   int // where those that have not gone out start
+	taken  int // of the budget
+}
+
+const (
+	// groupBytes is what a group takes beside its bytes.
+	groupBytes   = 256
+	leastInGroup = 64
+)
+
+// bytes returns what is there.
+func (b *buffer) bytes() []byte { return b.all[b.from:] }
+
+// reserve makes room for n more bytes. Where it reports false, the statement has
+// ended.
+func (b *buffer) reserve(c *sqlite.Call, n int) bool {
+	length := len(b.all) - b.from
+	switch {
+	case len(b.all)+n <= cap(b.all):
+		return true
+	case b.from > cap(b.all)/2 && length+n <= cap(b.all):
+		b.all, b.from = b.all[:copy(b.all, b.bytes())], 0
+		return true
+	}
+	size := max(2*length, length+n, leastInGroup)
+	if b.taken == 0 {
+		n = groupBytes + size
+	} else {
+		n = size - cap(b.all)
+	}
+	if !b.budget.take(n) {
+		c.Fail("out of memory")
+		return false
+	}
+	b.taken += n
+	b.all, b.from = append(make([]byte, 0, size), b.bytes()...), 0
+	return true
+}
+
+// drop lets the first n bytes go, or all where there are fewer.
+func (b *buffer) drop(n int) {
+	if b.from += n; b.from >= len(b.all) {
+		b.all, b.from = b.all[:0], 0
+	}
+}
+
+// release gives back what the buffer has taken, after the last use of it.
+func (b *buffer) release() {
+	if b.budget.windows {
+		return
+	}
+	b.budget.give(b.taken)
+	b.all, b.from, b.taken = nil, 0, 0
+}
