@@ -51,6 +51,10 @@ func TestScripts(t *testing.T) {
 		{`EMIT !SECRET`, `|bad_argument: !SECRET wants the name of a secret, such as !SECRET('api_key')`},
 		{`EMIT NUMBER(!SECRET('key'))`, `|not_a_number: the text "•••" is not a number; a number looks like 12, -3.5 or 1e6`},
 		{`FAIL "key " + !SECRET('key') + " and pin " + !SECRET('pin')`, `|script_failed: key ••• and pin 42`},
+		{`FAIL "x" CODE !SECRET('key')`, `|script_failed: x`},
+		{`FAIL {message: "x", code: "a_" + UPPER(!SECRET('key'))}`, `|script_failed: x`},
+		{`SET ?key AS !SECRET('key') FAIL REPEAT("x", 9995) + ?key`, `|script_failed: ` + strings.Repeat("x", 9995) + `•••…`},
+		{`SET ?key AS !SECRET('key') FAIL REPEAT("ä", 1000000)`, `|script_failed: ` + strings.Repeat("ä", 9999) + `…`},
 
 		// Sessions.
 		{`EMIT !SESSION('a')`, `|no_session: there is no session yet: write START SESSION first`},

@@ -189,8 +189,8 @@ func TestStatementLimits(t *testing.T) {
 	w.o.MaxPause, w.o.MaxWait = 7*24*time.Hour, time.Hour
 	w.o.Network = &fakeNetwork{err: value.Exceeded("fetch_bytes", 100, "the answer has more than 100 bytes")}
 	for script, want := range map[string]value.Limit{
-		`CONFIRM "Go?" WITHIN 400 DAYS`: {Name: "pause", Max: 7 * 24 * 3600},
-		`WAIT 2 HOURS`:                  {Name: "wait", Max: 3600},
+		`CONFIRM "Go?" WITHIN 400 DAYS`: {Name: "pause", Max: 7 * 24 * 3_600_000},
+		`WAIT 2 HOURS`:                  {Name: "wait", Max: 3_600_000},
 		`FETCH "https://a.example"`:     {Name: "fetch_bytes", Max: 100},
 	} {
 		r := w.start(script)

@@ -1,8 +1,16 @@
 package engine
 
 import (
+	"net/url"
+	"os"
+	"reflect"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"ql/lang/value"
+	"ql/lang/vm"
 )
 
 func TestMask(t *testing.T) {
@@ -21,13 +29,34 @@ func TestMask(t *testing.T) {
 		{"twice", "abcd", "abcd ABCD xabcdx", "••• ••• x•••x"},
 		{"letters of other lengths", "KELVIN", "\u212aELVIN kelvin", "\u212aELVIN •••"},
 		{"bytes", "secret", "\xffSECRET\xff\xc3", "\xff•••\xff\xc3"},
+		{"cut in a long text", "0123456789abcdef", "0123…0123456…", "•••…•••…"},
+		{"cut at its own dots", "abcd...efgh", "abcd... abcd...ef...", "•••... •••..."},
+		{"over itself", "abab", "xababaBABx", "x•••x"},
+		{"next to itself", "abcd", "abcdabcd", "••••••"},
 		{"not there", "secret", "nothing to see", "nothing to see"},
 	}
 	for _, tt := range tests {
 		r := &Run{}
 		r.remember(tt.secret)
-		if got := r.mask(tt.message); got != tt.want {
+		if got := mask(tt.message, r.spellings()); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+
+	// Of a long one, what follows its beginning is hidden.
+	long := strings.Repeat("äbc", 20_000)
+	for _, tt := range []struct{ message, want string }{
+		{"key " + long + " is wrong", "key •••"},
+		{"key " + long[:maxSought+1] + "x", "key •••"},
+		{"key " + long[:maxSought-2] + "… is wrong", "key •••… is wrong"},
+		{"key " + long[:maxSought-2] + " is wrong", "key " + long[:maxSought-2] + " is wrong"},
+		{"https://x?" + url.QueryEscape(long), "https://x?•••"},
+		{strconv.Quote(strings.ToUpper(long)) + " is wrong", `"•••`},
+	} {
+		r := &Run{}
+		r.remember(long)
+		if got := mask(tt.message, r.spellings()); got != tt.want {
+			t.Errorf("a long secret: %.100q, want %.100q", got, tt.want)
 		}
 	}
 
@@ -35,8 +64,70 @@ func TestMask(t *testing.T) {
 	r := &Run{}
 	r.remember("abcd")
 	r.remember("abcd-the-rest")
-	if got := r.mask("abcd-the-rest, abcd"); got != "•••, •••" {
+	if got := mask("abcd-the-rest, abcd", r.spellings()); got != "•••, •••" {
 		t.Errorf("two secrets: %q", got)
+	}
+
+	// Or stand half in another.
+	r = &Run{}
+	r.remember("abcdef")
+	r.remember("efghijklm")
+	if got := mask("xabcdefghijklmx abcdefghi", r.spellings()); got != "x•••x •••ghi" {
+		t.Errorf("two secrets that overlap: %q", got)
+	}
+}
+
+func TestMaskError(t *testing.T) {
+	tests := []struct {
+		name      string
+		err, want vm.Error
+	}{
+		{
+			"all that a script may write",
+			vm.Error{Code: "abc-s3cr3t-KEY", Message: "m s3cr3t-key", Step: "s s3cr3t-key", File: "f s3cr3t-key"},
+			vm.Error{Code: "script_failed", Message: "m •••", Step: "s •••", File: "f •••"},
+		},
+		{"a code without one", vm.Error{Code: "out_of_stock", Message: "m"}, vm.Error{Code: "out_of_stock", Message: "m"}},
+		{
+			"a code of the machine's own",
+			vm.Error{Code: "limit_exceeded", Limit: &value.Limit{Name: "fuel"}},
+			vm.Error{Code: "limit_exceeded", Limit: &value.Limit{Name: "fuel"}},
+		},
+		{"a fault", vm.Error{Code: "internal"}, vm.Error{Code: "internal"}},
+	}
+	r := &Run{}
+	r.remember("s3cr3t-key")
+	r.remember("limit")
+	r.remember("internal")
+	for _, tt := range tests {
+		if r.maskError(&tt.err); !reflect.DeepEqual(tt.err, tt.want) {
+			t.Errorf("%s: %+v, want %+v", tt.name, tt.err, tt.want)
+		}
+	}
+}
+
+// TestPromiseMask checks that masking takes little time, whatever the secrets
+// and the message are: nothing meters it.
+func TestPromiseMask(t *testing.T) {
+	const secrets, length = 40, 10_000 // the longest message
+	for name, alphabet := range map[string]string{"a": "a", "ä": "ä", "quoted": "\"\x01", "like a URL": "%2F", "cut": "a..."} {
+		r := &Run{}
+		for i := range secrets {
+			r.remember(strings.Repeat(alphabet, 100+i) + "b")
+			r.remember(strings.Repeat(alphabet, 100+i) + "ä b")
+		}
+		e := vm.Error{Message: string([]rune(strings.Repeat(alphabet, length))[:length])}
+		before := e.Message
+		start := time.Now()
+		r.maskError(&e)
+		took := time.Since(start)
+		t.Logf("%s: %v", name, took)
+		if name != "cut" && e.Message != before {
+			t.Errorf("%s: %.100q is masked", name, before)
+		}
+		if os.Getenv("QL_PROMISES") != "" && took > 200*time.Millisecond {
+			t.Errorf("%s: masking takes %v", name, took)
+		}
 	}
 }
 
@@ -52,7 +143,7 @@ func FuzzMask(f *testing.F) {
 		if len(fold(message)) != len(message) {
 			t.Fatalf("%q is folded to %q", message, fold(message))
 		}
-		got := r.mask(message + secret + message)
+		got := mask(message+secret+message, r.spellings())
 		if strings.Contains(fold(got), fold(secret)) {
 			t.Errorf("%q shows %q", got, secret)
 		}

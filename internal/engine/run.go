@@ -72,7 +72,7 @@ func (r *Run) Continue(ctx context.Context) (Outcome, error) {
 			return Outcome{Status: Declined}, r.letGo()
 		case vm.Failed:
 			e := *r.machine.Err()
-			e.Message = r.mask(e.Message)
+			r.maskError(&e)
 			err := r.letGo()
 			if e.Code == "internal" {
 				err = errors.Join(e.Unwrap(), err)

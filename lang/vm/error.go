@@ -92,6 +92,7 @@ func (m *Machine) raise(err *value.Error) bool {
 	if err.Data.IsMap() {
 		again(e, err.Data.Map())
 	}
+	e.Message = shortened(e.Message)
 	depth := len(m.frames)
 	fn, pc, base, fast := m.fn, m.pc-1, m.base, m.fast
 	for {
@@ -100,6 +101,7 @@ func (m *Machine) raise(err *value.Error) bool {
 			m.unwindTo(depth, fn, base, fast)
 			m.pc = int(h.Target)
 			m.meter.Work(raiseCost)
+			m.meter.WorkBytes(len(e.Message))
 			m.stack[base+int(h.Reg)] = m.errorMap(e, err.Data)
 			return true
 		}
@@ -202,8 +204,32 @@ func again(e *Error, t *value.Map) {
 		e.File = ""
 	}
 	text("file", &e.File)
+	// A map of the script's own may say anything here.
+	e.Step, e.File = shortened(e.Step), shortened(e.File)
 	whole("line", &e.Line)
 	whole("column", &e.Column)
+}
+
+// maxMessage is how many characters an error's message has at most: whoever
+// stores, masks or shows it need not reckon with more.
+const maxMessage = 10_000
+
+// shortened cuts what is longer than a message may be.
+func shortened(s string) string {
+	if len(s) <= maxMessage {
+		return s
+	}
+	n, cut := 0, 0
+	for i := range s {
+		switch n {
+		case maxMessage - 1:
+			cut = i
+		case maxMessage:
+			return s[:cut] + "…"
+		}
+		n++
+	}
+	return s
 }
 
 // failure makes the error that FAIL raises of its operands.
@@ -216,6 +242,9 @@ func failure(v, c value.Value, hasCode bool) *value.Error {
 		}
 		e := &value.Error{Code: "script_failed", Message: msg.Str(), Data: v}
 		if c, _ := t.Get("code"); c.IsText() {
+			if !isCode(c.Str()) {
+				return value.Errorf(value.BadArgument, "the code of an error is %s, not %s", codeWords, value.Describe(c))
+			}
 			e.Code = c.Str()
 		}
 		return e
@@ -223,12 +252,41 @@ func failure(v, c value.Value, hasCode bool) *value.Error {
 	if v.IsContainer() || v.IsNull() || v.Kind() == value.KindBytes {
 		return value.Errorf(value.WrongKind, "FAIL takes a text or a caught error, not %s", value.Describe(v))
 	}
-	e := &value.Error{Code: "script_failed", Message: string(value.AppendText(nil, v))}
+	e := &value.Error{Code: "script_failed"}
+	if v.IsText() {
+		e.Message = shortened(v.Str()) // nobody copies the rest
+	} else {
+		e.Message = string(value.AppendText(nil, v))
+	}
 	if hasCode {
 		if !c.IsText() || c.Str() == "" {
 			return value.Errorf(value.WrongKind, "CODE takes a word such as \"out_of_stock\", not %s", value.Describe(c))
 		}
+		if !isCode(c.Str()) {
+			return value.Errorf(value.BadArgument, "CODE takes %s, not %s", codeWords, value.Describe(c))
+		}
 		e.Code = c.Str()
 	}
 	return e
+}
+
+const (
+	maxCode   = 64
+	codeWords = "a word such as \"out_of_stock\", of at most 64 letters from a to z, digits, _ and -"
+)
+
+// isCode reports whether s can be the code of an error: callers find it in a
+// header, and at the start of a line.
+func isCode(s string) bool {
+	if s == "" || len(s) > maxCode {
+		return false
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
 }

@@ -251,7 +251,7 @@ func (g *generator) risky() {
 	case 0, 1:
 		g.line("FAIL %s", g.pick("'plain failure'", `"failed at {?`+g.variable(number)+`}"`, "TEXT(?"+g.variable(number)+")"))
 	case 2:
-		g.line("FAIL 'coded' CODE %s", g.pick("'out_of_stock'", "'x'", "''", "5"))
+		g.line("FAIL 'coded' CODE %s", g.pick("'out_of_stock'", "'x'", "''", "'two words'", "5"))
 	case 3:
 		g.line("SET ?%s AS %s", g.variable(number), g.broken(number))
 	case 4:

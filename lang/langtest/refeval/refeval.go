@@ -6,6 +6,7 @@
 package refeval
 
 import (
+	"regexp"
 	"strings"
 
 	"ql/lang/source"
@@ -263,6 +264,9 @@ func (m *machine) raise(s *syntax.Fail) {
 		}
 		e := &failure{code: "script_failed", message: message, step: m.step, line: m.file.Line(s.Pos()), data: x}
 		if c, ok := x.vals["code"].(string); ok {
+			if !isCode(c) {
+				m.fail(s.Pos(), "bad_argument")
+			}
 			e.code = c
 		}
 		if l, ok := x.vals["line"].(int64); ok {
@@ -281,10 +285,17 @@ func (m *machine) raise(s *syntax.Fail) {
 		if !ok || c == "" {
 			m.fail(s.Pos(), "wrong_kind")
 		}
+		if !isCode(c) {
+			m.fail(s.Pos(), "bad_argument")
+		}
 		e.code = c
 	}
 	panic(e)
 }
+
+var codes = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+func isCode(s string) bool { return codes.MatchString(s) }
 
 func (m *machine) forIn(s *syntax.ForIn) flow {
 	m.begin("FOR")
