@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -29,6 +30,10 @@ func (s *Service) AddDomain(ctx context.Context, name, entry string, publishedOn
 	p, err := ParsePattern(entry, s.o.Dev)
 	if err != nil {
 		return Domain{}, fault.Invalid("domain", "%v", err)
+	}
+	if p.isAnybodys() {
+		host := strings.TrimPrefix(p.Host, "*.")
+		return Domain{}, fault.Invalid("domain", "%s is nobody's own: anybody may have a domain below %s, so an entry names one, such as shop.%[2]s or *.shop.%[2]s", p.Host, host)
 	}
 	d := Domain{Pattern: p, PublishedOnly: publishedOnly, Added: s.now()}
 	err = s.with(ctx, name, func(a Account) error {

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"golang.org/x/net/publicsuffix"
 )
 
 // Origin is where a page comes from, in its canonical form: lower case, ASCII,
@@ -155,6 +157,20 @@ func ParsePattern(text string, dev bool) (Pattern, error) {
 		p.Host = "*." + o.Host
 	}
 	return p, nil
+}
+
+// isAnybodys tells whether an entry has no owner: a public suffix, below which
+// domains belong to whoever takes one, or all of them. The suffix itself may be
+// a site where it is a provider's, such as github.io; one of the registries is
+// none. A name without a dot is one of a network of one's own, whatever the
+// registries sell by now.
+func (p Pattern) isAnybodys() bool {
+	host, wildcard := strings.CutPrefix(p.Host, "*.")
+	if isAddress(host) || !strings.Contains(host, ".") {
+		return false
+	}
+	suffix, registry := publicsuffix.PublicSuffix(host)
+	return suffix == host && (wildcard || registry)
 }
 
 // String writes the entry in full; ParsePattern reads it back.

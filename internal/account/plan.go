@@ -49,7 +49,7 @@ const (
 const fuelPerSecond = 100_000_000
 
 // Limits are all limits of a plan. Zero means none for the rates, for
-// storage and for a month; everything else is always bounded.
+// storage, for what stands and for a month; everything else is always bounded.
 type Limits struct {
 	// What a call may bring.
 	ScriptBytes int
@@ -106,6 +106,10 @@ type Limits struct {
 	Files        int
 	Databases    int
 	JobsKept     time.Duration
+	// Jobs that stand at a question or until a moment, or did and have not ended.
+	Standing      int
+	StandingBytes int64 // that they hold together
+	Sessions      int   // where another begins, the one unused for longest ends
 
 	// What an account may use in a calendar month.
 	CallsPerMonth   int64
@@ -143,6 +147,7 @@ func free() Limits {
 		Concurrent: 2, Queued: 20, Rate: 60, RateBurst: 20, RatePerAddress: true, OriginRate: 60,
 
 		StorageBytes: 100 * mib, FileBytes: 10 * mib, Files: 10_000, Databases: 10, JobsKept: 7 * day,
+		Standing: 100, StandingBytes: 32 * mib, Sessions: 1_000,
 
 		CallsPerMonth: 100_000, RunningPerMonth: 10 * time.Hour, EgressPerMonth: 10 * gib,
 	}
@@ -167,6 +172,7 @@ func standard() Limits {
 		Concurrent: 10, Queued: 1_000, Rate: 600, RateBurst: 100, OriginRate: 60,
 
 		StorageBytes: 10 * gib, FileBytes: 2 * gib, Files: 1_000_000, Databases: 1_000, JobsKept: 30 * day,
+		Standing: 10_000, StandingBytes: 1 * gib, Sessions: 10_000,
 	}
 }
 
@@ -188,7 +194,7 @@ func unlimited() Limits {
 
 		Concurrent: 200, Queued: 100_000,
 
-		Databases: 10_000, JobsKept: 90 * day,
+		Databases: 10_000, JobsKept: 90 * day, Sessions: 100_000,
 	}
 }
 

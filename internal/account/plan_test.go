@@ -29,7 +29,8 @@ func TestMachineLimits(t *testing.T) {
 // TestPlansGrow checks that no plan allows less than the one below it, where
 // zero is no limit, and that nothing is forgotten.
 func TestPlansGrow(t *testing.T) {
-	limitless := map[string]bool{"Rate": true, "RateBurst": true, "OriginRate": true, "StorageBytes": true, "FileBytes": true, "Files": true}
+	limitless := map[string]bool{"Rate": true, "RateBurst": true, "OriginRate": true, "StorageBytes": true, "FileBytes": true, "Files": true,
+		"Standing": true, "StandingBytes": true}
 	monthly := map[string]bool{"CallsPerMonth": true, "RunningPerMonth": true, "EgressPerMonth": true} // for free alone
 	nothingFree := map[string]bool{"Fetches": true, "FetchesAtOnce": true, "FetchTime": true, "FetchBytes": true, "FetchRatio": true}
 	free, standard, unlimited := reflect.ValueOf(Free.Limits()), reflect.ValueOf(Standard.Limits()), reflect.ValueOf(Unlimited.Limits())
@@ -65,6 +66,9 @@ func TestPlanNumbers(t *testing.T) {
 		"pause":      {row{f.Pause, s.Pause, u.Pause}, row{time.Hour, 168 * time.Hour, 2160 * time.Hour}},
 		"concurrent": {row{f.Concurrent, s.Concurrent, u.Concurrent}, row{2, 10, 200}},
 		"queued":     {row{f.Queued, s.Queued, u.Queued}, row{20, 1_000, 100_000}},
+		"standing":   {row{f.Standing, s.Standing, u.Standing}, row{100, 10_000, 0}},
+		"stand with": {row{f.StandingBytes, s.StandingBytes, u.StandingBytes}, row{int64(32 << 20), int64(1 << 30), int64(0)}},
+		"sessions":   {row{f.Sessions, s.Sessions, u.Sessions}, row{1_000, 10_000, 100_000}},
 		"session":    {row{f.SessionBytes, s.SessionBytes, u.SessionBytes}, row{4 << 10, 64 << 10, 1 << 20}},
 		"fields":     {row{f.FieldBytes, s.FieldBytes, u.FieldBytes}, row{16 << 10, 64 << 10, 1 << 20}},
 		"json":       {row{f.JSONDepth, s.JSONDepth, u.JSONDepth}, row{16, 32, 64}},

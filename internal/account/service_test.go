@@ -316,6 +316,53 @@ func TestServiceDomains(t *testing.T) {
 	}
 }
 
+// TestNobodysDomains: where anybody may take a domain, no account lists all of
+// them. What was listed before can be removed.
+func TestNobodysDomains(t *testing.T) {
+	ctx := context.Background()
+	f := newFixture(t, account.Options{Dev: true})
+	ada, _ := f.create(t, "ada")
+	for entry, good := range map[string]bool{
+		"*.co.uk":                  false,
+		"co.uk":                    false,
+		"http://*.co.uk:8080":      false,
+		"*.github.io":              false,
+		"*.xn--fiqs8s.xn--fiqs8s":  true, // 中国 alone is the suffix
+		"*.xn--55qx5d.xn--j6w193g": false,
+		"*.公司.香港":                  false,
+		"github.io":                true, // a site
+		"me.github.io":             true,
+		"*.me2.github.io":          true,
+		"example.co.uk":            true,
+		"*.example.co.uk":          true,
+		"*.corp.internal":          true,
+		"*.printers.local":         true,
+		"intranet.internal":        true,
+		"http://dev":               true, // a name of one's own network
+		"http://localhost:3000":    true,
+		"http://127.0.0.1":         true,
+	} {
+		_, err := f.AddDomain(ctx, "ada", entry, false)
+		if good && err != nil {
+			t.Errorf("%s: %v", entry, err)
+		}
+		if !good {
+			wantField(t, err, "domain")
+		}
+	}
+	_, err := f.AddDomain(ctx, "ada", "*.co.uk", false)
+	if want := "*.co.uk is nobody's own: anybody may have a domain below co.uk, so an entry names one, such as shop.co.uk or *.shop.co.uk"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	listed := account.Pattern{Scheme: "https", Host: "*.com.au"}
+	if err := f.store.AddDomain(ctx, account.Domain{Account: ada.ID, Pattern: listed}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.RemoveDomain(ctx, "ada", "*.com.au"); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestPublished(t *testing.T) {
 	ctx := context.Background()
 	f := newFixture(t, account.Options{})

@@ -124,6 +124,14 @@ func TestAccessMatrix(t *testing.T) {
 			"none": always(404), "ada": always(404), "bob": always(404), "carl": always(404), "wrong": always(404), "kind": always(404), "dev": always(404),
 		},
 
+		// Nor do they, or the page, to the address of a question.
+		"GET /form/{token}": {
+			"none": always(200), "ada": always(200), "bob": always(200), "carl": always(200), "wrong": always(200), "kind": always(200), "dev": always(200),
+		},
+		"POST /form/{token}": {
+			"none": always(200), "ada": always(200), "bob": always(200), "carl": always(200), "wrong": always(200), "kind": always(200), "dev": always(200),
+		},
+
 		"GET /healthz":      public,
 		"GET /readyz":       public,
 		"GET /openapi.json": public,
@@ -153,6 +161,9 @@ func TestAccessMatrix(t *testing.T) {
 				}
 				if strings.HasPrefix(route.Path, "/v1/shares/") {
 					id = link
+				}
+				if strings.HasPrefix(route.Path, "/form/") {
+					id = w.formToken(ada)
 				}
 				if strings.HasSuffix(route.Path, "{path}") {
 					for _, m := range []member{ada, bob, carl, dev} {
@@ -193,6 +204,18 @@ func TestAccessMatrix(t *testing.T) {
 	}
 }
 
+// formToken asks a question of a new job, and returns what its page's address
+// ends with.
+func (w *world) formToken(m member) string {
+	w.t.Helper()
+	address := w.query(m, `CONFIRM "Sure?"`, "").read(w.t).FormURL
+	token, ok := strings.CutPrefix(address, "http://ql.example/form/")
+	if !ok {
+		w.t.Fatalf("the form is at %q", address)
+	}
+	return token
+}
+
 // changesJob tells whether a route does something to a job.
 func changesJob(route string) bool {
 	return route == "DELETE /v1/job/{id}" || route == "POST /v1/confirm/{id}"
@@ -223,6 +246,8 @@ func (w *world) callAs(route string, m member, jobID string, headers []string) r
 			return w.send("POST", "/v1/query", "application/json", `{"query":"EMIT 1"}`, headers...)
 		}
 		return w.query(m, "EMIT 1", "", headers...)
+	case "POST /form/{token}":
+		return w.send("POST", "/form/"+jobID, formType, "approved=true", headers...)
 	case "POST /api":
 		if m.name == "" {
 			return w.send("POST", "/api", "application/x-www-form-urlencoded", url.Values{"q": {"EMIT 1"}}.Encode(), headers...)
@@ -233,7 +258,7 @@ func (w *world) callAs(route string, m member, jobID string, headers []string) r
 	if m.name != "" {
 		headers = append([]string{"Authorization", basic(m.name, m.password)}, headers...)
 	}
-	path = strings.Replace(strings.Replace(path, "{id}", jobID, 1), "{path}", "a/b.txt", 1)
+	path = strings.NewReplacer("/form/{token}", "/form/"+jobID, "{id}", jobID, "{path}", "a/b.txt").Replace(path)
 	if method == http.MethodPost {
 		return w.send(method, path, jsonType, `{"approved":true}`, headers...)
 	}
@@ -368,6 +393,18 @@ func TestPreflight(t *testing.T) {
 					t.Errorf("%s from %s: %s", path, origin, name)
 				}
 			}
+		}
+	}
+	row, err := w.accounts.Find(t.Context(), "ada")
+	check(t, err)
+	check(t, w.store.Accounts().SetFlag(t.Context(), row.ID, account.FlagDisabled, true))
+	for _, r := range []response{
+		w.send("OPTIONS", "/v1/query", "", "", "Origin", listed, "Access-Control-Request-Method", "POST"),
+		w.send("POST", "/v1/query", jsonType, `{"query":"EMIT 1"}`, "Origin", listed),
+		w.send("POST", "/v1/query", jsonType, `{`, "Origin", listed),
+	} {
+		if r.status != 403 && r.status != 400 || r.header.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("a page of a disabled account: %d %v", r.status, r.header)
 		}
 	}
 	if r := w.send("OPTIONS", "/v1/query", "", ""); r.status != 405 || r.header.Get("Allow") != "POST" {

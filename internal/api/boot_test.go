@@ -24,6 +24,7 @@ import (
 	"ql/internal/api"
 	"ql/internal/api/download"
 	"ql/internal/api/formapi"
+	"ql/internal/api/formpage"
 	"ql/internal/api/httpapi"
 	"ql/internal/api/jsonapi"
 	"ql/internal/auth"
@@ -135,7 +136,7 @@ func boot(t testing.TB, change ...settings) *world {
 	w.service = api.New(o)
 	h.Preflight = w.auth.Preflight
 	handedOut := shares.NewShares(shares.Options{Rows: store.Shares(), Clock: time.Now})
-	h.Routes = slices.Concat(jsonapi.Routes(w.service), formapi.Routes(w.service), download.Routes(download.Options{Shares: handedOut}))
+	h.Routes = slices.Concat(jsonapi.Routes(w.service), formapi.Routes(w.service), formpage.Routes(w.service), download.Routes(download.Options{Shares: handedOut}))
 	for _, c := range change {
 		if c.http != nil {
 			c.http(&h)
@@ -167,7 +168,7 @@ func (f *folders) open(ctx context.Context, a account.Account, l account.Limits,
 	db := databases.New(databases.Options{Folder: filepath.Join(folder, ".ql")})
 	return execution.Resources{
 		Files: dir, Databases: db, Secrets: secrets{f.accounts, a.ID},
-		Session: f.sessions.For(a.ID, session).Bound(l.SessionBytes, l.SessionKeys),
+		Session: f.sessions.For(a.ID, session).Bound(sessions.Bounds{Bytes: l.SessionBytes, Keys: l.SessionKeys, Sessions: l.Sessions}),
 		Release: func() { _, _ = db.Close(), dir.Close() },
 	}, nil
 }

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -142,6 +144,91 @@ func TestMediaTypesAndSizes(t *testing.T) {
 	}
 }
 
+// TestLimitsOfAnybody: what no plan takes is refused before it is known who
+// calls, and names no limit as if it were theirs.
+func TestLimitsOfAnybody(t *testing.T) {
+	w := boot(t)
+	free := w.member("free", account.Free)
+	largest := w.service.LargestRequest()
+	script := strings.Repeat(" ", largest.Script+1)
+	deep := strings.Repeat("[", largest.Depth) + strings.Repeat("]", largest.Depth)
+	most := strconv.Itoa(largest.Script) + " bytes at most, whatever the plan"
+	for name, test := range map[string]struct {
+		r      response
+		status int
+		code   string
+		want   string
+	}{
+		"a script": {w.query(free, script, ""), 413, "too_large", "query: is too large: " + most},
+		"a body":   {w.send("POST", "/v1/query", jsonType, strings.Repeat(" ", largest.Body+1)), 413, "too_large", "body: is too large: " + strconv.Itoa(largest.Body) + " bytes at most, whatever the plan"},
+		"depth":    {w.send("POST", "/v1/query", jsonType, `{"query":`+deep+`}`), 400, "invalid_request", "inside one another at most, whatever the plan"},
+	} {
+		a := test.r.wantError(t, test.status, test.code)
+		if !strings.HasSuffix(a.Error.Message, test.want) || a.Error.Limit != "" || strings.Contains(test.r.body, `"value"`) {
+			t.Errorf("%s: %.300s", name, test.r.body)
+		}
+	}
+	if r := w.form(free, script, nil); r.status != 413 || r.body != "error: too_large: q: is too large: "+most+"\n" {
+		t.Errorf("a form: %d %.300s", r.status, r.body)
+	}
+}
+
+// TestRefusedInTheWordsOfTheAddress: what is refused before its route is asked
+// is answered as the route answers.
+func TestRefusedInTheWordsOfTheAddress(t *testing.T) {
+	w := boot(t, settings{http: func(o *httpapi.Options) {
+		o.Refusal = func(r *http.Request) error {
+			if r.Header.Get("X-Refuse") != "" {
+				return fault.New(fault.NotFound, "not by this name")
+			}
+			return nil
+		}
+	}})
+	long := "?" + strings.Repeat("a", 9000)
+	for _, refused := range []struct {
+		more, header string
+		status       int
+		code         string
+	}{{long, "", 413, "too_large"}, {"", "1", 404, "not_found"}} {
+		for _, method := range []string{"POST", "GET"} {
+			r := w.send(method, "/api"+refused.more, formType, "", "X-Refuse", refused.header)
+			if r.status != refused.status || r.header.Get("QL-Error") != refused.code || r.header.Get("Content-Type") != "text/plain; charset=utf-8" || !strings.HasPrefix(r.body, "error: "+refused.code+": ") {
+				t.Errorf("%s /api: %d %v %s", method, r.status, r.header, r.body)
+			}
+			w.send(method, "/v1/query"+refused.more, jsonType, "", "X-Refuse", refused.header).wantError(t, refused.status, refused.code)
+			w.send(method, "/nothing"+refused.more, "", "", "X-Refuse", refused.header).wantError(t, refused.status, refused.code)
+			r = w.send(method, "/form/x"+refused.more, formType, "", "X-Refuse", refused.header)
+			if r.status != refused.status || !strings.HasPrefix(r.header.Get("Content-Type"), "text/html") {
+				t.Errorf("%s /form: %d %v", method, r.status, r.header)
+			}
+		}
+	}
+}
+
+// TestTwoLengths sends a body in chunks beside a Content-Length, which a proxy
+// in front may have gone by. What follows on the connection is no request.
+func TestTwoLengths(t *testing.T) {
+	w := boot(t)
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(w.url, "http://"))
+	check(t, err)
+	defer conn.Close()
+	const request = "POST /v1/query HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
+	_, err = io.WriteString(conn, request+request)
+	check(t, err)
+	in := bufio.NewReader(conn)
+	res, err := http.ReadResponse(in, nil)
+	check(t, err)
+	_, err = io.Copy(io.Discard, res.Body)
+	check(t, err)
+	check(t, res.Body.Close())
+	if !res.Close {
+		t.Fatalf("the connection is kept: %v", res.Header)
+	}
+	if rest, err := io.ReadAll(in); len(rest) > 0 {
+		t.Errorf("there is a second answer: %s, %v", rest, err)
+	}
+}
+
 // TestUnfinishedBody sends less than it announces, past the client library.
 func TestUnfinishedBody(t *testing.T) {
 	w := boot(t)
@@ -185,6 +272,26 @@ func TestHeaders(t *testing.T) {
 			if got := r.header.Get(header); got != value {
 				t.Errorf("%s: %s is %q, want %q", name, header, got, value)
 			}
+		}
+	}
+}
+
+// TestSessionsOfAPlan begins more sessions than the account may have: the one
+// unused for longest ends.
+func TestSessionsOfAPlan(t *testing.T) {
+	w := boot(t, limited(func(l *account.Limits) { l.Sessions = 2 }))
+	ada := w.member("ada", account.Free)
+	const script = `START SESSION IF !SESSION("n") IS NULL THEN SET "n" AS 1 OF !SESSION EMIT "new" ELSE EMIT "known" END`
+	var cookies []string
+	for range 3 {
+		cookies = append(cookies, "QLSESSID="+w.query(ada, script, "").cookie(t).Value)
+	}
+	for _, test := range []struct {
+		cookie int
+		want   string
+	}{{2, "known"}, {1, "known"}, {0, "new"}} {
+		if a := w.query(ada, script, "", "Cookie", cookies[test.cookie]).read(t); a.Result == nil || *a.Result != test.want {
+			t.Errorf("session %d: %+v", test.cookie, a)
 		}
 	}
 }

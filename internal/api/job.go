@@ -351,7 +351,7 @@ func (s *Service) Jobs(ctx context.Context, c Caller, p *Proof, l List) (Listing
 	if l.Before != "" {
 		var ok bool
 		if q.Before, ok = job.ParseID(l.Before); !ok {
-			return listing, fault.Invalid("before", "is no id of a job")
+			return listing, fault.Invalid("before", "is no id of a job: next of the page before fits")
 		}
 	}
 	list, err := s.o.Records.List(ctx, owner.ID, q)

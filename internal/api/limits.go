@@ -67,8 +67,9 @@ func (s *Service) AccountLimits(ctx context.Context, c Caller, p *Proof) (Allowe
 func shownLimits(l account.Limits, lifted bool, used usage.Used, stored *int64) []wire.AccountLimit {
 	running := used.Running.Milliseconds()
 	rate, concurrent, queued := bounded(int64(l.Rate)), int64(l.Concurrent), int64(l.Queued)
+	standing, standingBytes := bounded(int64(l.Standing)), bounded(l.StandingBytes)
 	if lifted {
-		rate, concurrent, queued = noLimit, noLimit, noLimit
+		rate, concurrent, queued, standing, standingBytes = noLimit, noLimit, noLimit, noLimit, noLimit
 	}
 	return []wire.AccountLimit{
 		{Name: "storage", Value: bounded(l.StorageBytes), Used: stored},
@@ -78,6 +79,9 @@ func shownLimits(l account.Limits, lifted bool, used usage.Used, stored *int64) 
 		{Name: "rate", Value: rate},
 		{Name: "concurrent", Value: concurrent},
 		{Name: "queued", Value: queued},
+		{Name: "standing", Value: standing},
+		{Name: "standing_bytes", Value: standingBytes},
+		{Name: "sessions", Value: int64(l.Sessions)},
 		{Name: "script_bytes", Value: int64(l.ScriptBytes)},
 		{Name: "body_bytes", Value: int64(l.BodyBytes)},
 		{Name: "sync_time", Value: l.SyncTime.Milliseconds()},
@@ -86,7 +90,7 @@ func shownLimits(l account.Limits, lifted bool, used usage.Used, stored *int64) 
 		{Name: "memory", Value: l.Memory},
 		{Name: "file_bytes", Value: bounded(l.FileBytes)},
 		{Name: "files", Value: bounded(int64(l.Files))},
-		{Name: "databases", Value: int64(l.Databases)},
+		{Name: "databases", Value: bounded(int64(l.Databases))},
 		{Name: "fetches", Value: int64(l.Fetches)},
 	}
 }

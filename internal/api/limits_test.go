@@ -156,7 +156,7 @@ func TestJobsOfAMonth(t *testing.T) {
 func TestLiftedLimitsAreShown(t *testing.T) {
 	w := boot(t, settings{service: func(o *api.Options) { o.Lifted, o.Usage = true, usage.NewTally(nothingUsed{}, time.Now) }})
 	s := w.limits(w.member("ada", account.Free))
-	for _, name := range []string{"rate", "concurrent", "queued"} {
+	for _, name := range []string{"rate", "concurrent", "queued", "standing", "standing_bytes"} {
 		if l, ok := s.Limits[name]; !ok || l.Value != nil {
 			t.Errorf("%s is %+v", name, l)
 		}
@@ -174,10 +174,13 @@ func (nothingUsed) Used(context.Context, account.ID, usage.Month) (usage.Used, e
 }
 
 func TestLimitsAreShown(t *testing.T) {
-	w, _ := counted(t, func(*account.Limits) {})
+	w, _ := counted(t, func(l *account.Limits) { l.Databases = 0 })
 	ada := w.member("ada", account.Free)
 	w.query(ada, `EMIT 1`, "")
 	s := w.limits(ada)
+	if l, ok := s.Limits["databases"]; !ok || l.Value != nil {
+		t.Errorf("any number of databases is %+v", l)
+	}
 	if s.Plan != "free" || *s.Limits["storage"].Used != 77 || *s.Limits["storage"].Value != 100<<20 || *s.Limits["egress"].Value != 10<<30 ||
 		*s.Limits["running_time"].Value != 36_000_000 || *s.Limits["calls"].Used != 1 || s.Limits["memory"].Used != nil {
 		t.Errorf("got %+v", s)

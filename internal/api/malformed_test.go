@@ -225,7 +225,7 @@ func (m *mangler) watch() mangled {
 	job := "/v1/job/" + m.asked
 	return pick(m,
 		func() mangled {
-			return mangled{method: "GET", path: job + pick(m, "?wait=", "?wait=-1", "?wait=1.5", "?wait=x", "?wait=1&wait=2", "?Wait=1", "?more=1", "?wait=%", "?wait=99999999999999999999", "?%zz")}
+			return mangled{method: "GET", path: job + pick(m, "?wait=", "?wait=-1", "?wait=1.5", "?wait=x", "?wait=1&wait=2", "?Wait=1", "?more=1", "?wait=%", "?wait=0x1", "?%zz")}
 		},
 		func() mangled {
 			return mangled{method: pick(m, "GET", "HEAD"), path: job + "/events", headers: []string{"Last-Event-ID", pick(m, "x", "-1", "1.5", "1 2", "9999999999999999999999", "0x1")}}

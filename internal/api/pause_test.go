@@ -328,6 +328,53 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
+// TestNoRoomToStand has more scripts ask something than the account may have.
+func TestNoRoomToStand(t *testing.T) {
+	const script = `EMIT "a" CONFIRM "Sure?" EMIT "b"`
+	w := boot(t, limited(func(l *account.Limits) { l.Standing = 2 }))
+	ada := w.member("ada", account.Free)
+	first := w.query(ada, script, "").read(t).JobID
+	w.reach(w.submit(ada, script), "paused")
+
+	r := w.query(ada, script, "")
+	a := r.wantError(t, 422, "quota_exceeded")
+	if a.Error.Limit != "standing" || a.Error.Value != 2 || a.Error.Step != "CONFIRM" || *a.Result != "a" {
+		t.Errorf("%s", r.body)
+	}
+	if a := w.reach(w.submit(ada, `WAIT 1 HOUR`), "failed"); a.Error.Code != "quota_exceeded" || a.Error.Limit != "standing" || a.Error.Step != "WAIT" {
+		t.Errorf("%+v", a.Error)
+	}
+	if r := w.form(ada, script, nil); r.status != 422 || r.header.Get("QL-Error") != "quota_exceeded" {
+		t.Errorf("by form: %d %v", r.status, r.header)
+	}
+	// Another account has room of its own, and an answer makes some.
+	w.reach(w.submit(w.member("bob", account.Free), script), "paused")
+	if r := w.confirm(first, `{"approved":true}`); r.status != 200 {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	w.ended(first)
+	if a := w.query(ada, script, "").read(t); a.Status != "paused" {
+		t.Errorf("after an answer: %+v", a)
+	}
+}
+
+// TestNoBytesToStand has scripts hold more together than the account's may.
+func TestNoBytesToStand(t *testing.T) {
+	w := boot(t, limited(func(l *account.Limits) { l.StandingBytes = 50_000 }))
+	ada := w.member("ada", account.Free)
+	const script = `SET ?x AS REPEAT("x", 20000) CONFIRM "Sure?" EMIT LENGTH(?x)`
+	for range 2 {
+		w.reach(w.submit(ada, script), "paused")
+	}
+	r := w.query(ada, script, "")
+	if a := r.wantError(t, 422, "quota_exceeded"); a.Error.Limit != "standing_bytes" || a.Error.Value != 50_000 {
+		t.Errorf("%s", r.body)
+	}
+	if a := w.query(ada, `CONFIRM "Sure?"`, "").read(t); a.Status != "paused" {
+		t.Errorf("a small one: %+v", a)
+	}
+}
+
 // TestTooLargeToStand holds more at a question than may be stored.
 func TestTooLargeToStand(t *testing.T) {
 	w := boot(t, limited(func(l *account.Limits) { l.SnapshotBytes = 10_000 }))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/job"
 )
 
 // TestTraceOfComputing looks at a job that does nothing but compute.
@@ -40,7 +41,7 @@ func TestTraceOfComputing(t *testing.T) {
 func TestLimitsAreNamed(t *testing.T) {
 	w := boot(t)
 	ada := w.member("ada", account.Standard)
-	pause := int64(account.Standard.Limits().Pause / time.Second)
+	pause := account.Standard.Limits().Pause.Milliseconds()
 	const script = `CONFIRM "Go?" WITHIN 4000 DAYS`
 	if a := w.query(ada, script, "").wantError(t, 422, "limit_exceeded"); a.Error.Limit != "pause" || a.Error.Value != pause {
 		t.Errorf("sync: %+v", a.Error)
@@ -56,12 +57,39 @@ func TestPollWaits(t *testing.T) {
 	ada := w.member("ada", account.Standard)
 	id := w.submit(ada, `EMIT 1`)
 	w.reach(id, "complete")
-	if r := w.poll(id, "?wait=61"); r.status != 200 {
-		t.Errorf("a long wait: %d %s", r.status, r.body)
+	for _, long := range []string{"61", "99999999999999999999"} {
+		if r := w.poll(id, "?wait="+long); r.status != 200 {
+			t.Errorf("a long wait: %d %s", r.status, r.body)
+		}
 	}
 	for _, bad := range []string{"x", "-1", "1.5", ""} {
 		if a := w.poll(id, "?wait="+bad).wantError(t, 400, "invalid_request"); a.Error.Message != "wait: is no whole number of seconds: 30 fits, and more than 60 is 60" {
 			t.Errorf("wait=%s: %s", bad, a.Error.Message)
 		}
+	}
+}
+
+// TestParameters: what an address does not take is refused, and what it takes is
+// said.
+func TestParameters(t *testing.T) {
+	w := boot(t)
+	ada := w.member("ada", account.Standard)
+	id := w.query(ada, `CONFIRM "Sure?"`, "").read(t).JobID
+	for _, test := range []struct{ method, path, want string }{
+		{"GET", "/v1/job/" + id + "?x=1", "x: is no parameter of this address: wait fits"},
+		{"DELETE", "/v1/job/" + id + "?x=1", "x: is no parameter of this address: it has none"},
+		{"DELETE", "/v1/job/" + id + "?wait=1", "wait: is no parameter of this address: it has none"},
+		{"GET", "/v1/files/?x=1", "x: is no parameter of this address: limit and after fit"},
+		{"GET", "/v1/jobs?x=1", "x: is no parameter of this address: status, limit and before fit"},
+		{"GET", "/v1/jobs?before=foo", "before: is no id of a job: next of the page before fits"},
+		{"GET", "/v1/shares?before=foo", "before: is no id of a link of the account: next of the page before fits"},
+	} {
+		r := w.send(test.method, test.path, "", "", "Authorization", basic(ada.name, ada.password))
+		if a := r.wantError(t, 400, "invalid_request"); a.Error.Message != test.want {
+			t.Errorf("%s %s: %s", test.method, test.path, a.Error.Message)
+		}
+	}
+	if w.state(id) != job.Paused {
+		t.Errorf("the job is %s", w.state(id))
 	}
 }

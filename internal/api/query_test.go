@@ -162,6 +162,45 @@ UNSET "old" OF !COOKIE`
 	}
 }
 
+// TestHeadersAreBounded checks that no script makes the headers of its answer
+// so long that a client refuses it.
+func TestHeadersAreBounded(t *testing.T) {
+	w := boot(t)
+	ada := w.member("ada", account.Standard)
+	tests := []struct {
+		name, script, code string
+		omitted            bool
+	}{
+		{"a long header", `SET 'header:X-A' AS REPEAT('a', 200000) OF !RESPONSE EMIT "hi"`, "", true},
+		{"many headers", `FOR ?i FROM 1 TO 1000 DO SET "header:X-{?i}" AS "some text" OF !RESPONSE END EMIT "hi"`, "", true},
+		{"letters that are longer in a header", `SET 'header:X-A' AS REPEAT('ä', 2000) OF !RESPONSE EMIT "hi"`, "", true},
+		{"a header that fits", `SET 'header:X-A' AS REPEAT('a', 8000) OF !RESPONSE EMIT "hi"`, "", false},
+		{"a long code", `EMIT LINE "hi" FAIL "x" CODE REPEAT("ab", 100000)`, "bad_argument", false},
+		{"a code of two lines", `EMIT LINE "hi" FAIL "x" CODE "a\nb: c"`, "bad_argument", false},
+		{"a long code in a map", `EMIT LINE "hi" FAIL {message: "x", code: REPEAT("ab", 100000)}`, "bad_argument", false},
+	}
+	for _, test := range tests {
+		r := w.form(ada, test.script, nil)
+		size := 0
+		for name, values := range r.header {
+			size += len(name) + len(strings.Join(values, ""))
+		}
+		if !strings.HasPrefix(r.body, "hi") || strings.Count(r.body, "\n") > 2 || r.header.Get("QL-Error") != test.code || size > 10_000 {
+			t.Errorf("%s: %d bytes of headers, QL-Error %.100q, %.200q", test.name, size, r.header.Get("QL-Error"), r.body)
+		}
+		want := ""
+		if test.omitted {
+			want = "too large"
+		}
+		if got := r.header.Get("QL-Response-Omitted"); got != want || test.omitted && r.header.Get("QL-Response") != "" {
+			t.Errorf("%s: QL-Response-Omitted %q, want %q", test.name, got, want)
+		}
+	}
+	if r := w.query(ada, tests[0].script, ""); !strings.Contains(r.body, strings.Repeat("a", 200_000)) {
+		t.Error("the JSON convention leaves the response out")
+	}
+}
+
 func TestSyntaxErrors(t *testing.T) {
 	w := boot(t)
 	ada := w.member("ada", account.Standard)
@@ -181,7 +220,7 @@ func TestSyncTime(t *testing.T) {
 	ada := w.member("ada", account.Standard)
 	r := w.query(ada, "EMIT \"so far\"\nWHILE TRUE DO SET ?x AS 1 END", "")
 	a := r.wantError(t, 422, "limit_exceeded")
-	if a.Error.Limit != "sync_time" || a.Error.Value != 1 || *a.Result != "so far" || !strings.Contains(a.Error.Message, "mode: async") {
+	if a.Error.Limit != "sync_time" || a.Error.Value != 100 || *a.Result != "so far" || !strings.Contains(a.Error.Message, "than the 0.1 seconds that a synchronous call may take") || !strings.Contains(a.Error.Message, "mode: async") {
 		t.Errorf("%s", r.body)
 	}
 }

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"ql/internal/account"
@@ -168,9 +167,8 @@ func (k *call) stand(ctx context.Context, run *engine.Run, out engine.Outcome) (
 	if err == nil {
 		return result{view: view}, nil
 	}
-	var large *worker.TooLarge
-	if errors.As(err, &large) {
-		return k.finish(job.Failed, large.Explain(k.machine.Effect().Step))
+	if failure := worker.MayNotStand(err, k.Limits, k.machine.Effect().Step); failure != nil {
+		return k.finish(job.Failed, failure)
 	}
 	return k.unstored(err)
 }

@@ -35,7 +35,7 @@ func (s *Service) Shares(ctx context.Context, c Caller, p *Proof, before string,
 	}
 	if l.Shares, err = s.o.Links.List(ctx, id, before, limit+1); err != nil {
 		if fault.Is(err, fault.NotFound) {
-			err = fault.Invalid("before", "is no id of a link of the account")
+			err = fault.Invalid("before", "is no id of a link of the account: next of the page before fits")
 		}
 		return l, err
 	}

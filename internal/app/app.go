@@ -106,6 +106,9 @@ func (a *App) Start(ctx context.Context) (err error) {
 	if !a.settings.Loopback() && !strings.HasPrefix(a.url, "https://") {
 		a.o.Log.Warn("callers of other machines send their passwords and keys unencrypted: set TLS, or base-url to an https address of a proxy")
 	}
+	if !a.settings.Dev && a.settings.DevUsername != "" {
+		a.o.Log.Warn("the development account is open to whoever knows its dev-username and dev-password: unset both where that is not meant")
+	}
 	a.o.Log.Info("the service is up", "address", listener.Addr().String(), "url", a.url, "data", a.settings.Data, "dev", a.settings.Dev)
 	return nil
 }
@@ -135,6 +138,9 @@ func (a *App) closes(what string, f func(context.Context) error) {
 func (a *App) Stop(ctx context.Context) error {
 	a.stop.Do(func() {
 		a.stopping.Store(true)
+		if a.main != nil {
+			a.o.Log.Info("the service is stopping")
+		}
 		for _, c := range slices.Backward(a.closers) {
 			if err := c.close(ctx); err != nil {
 				a.stopErr = errors.Join(a.stopErr, fmt.Errorf("stopping the %s: %w", c.what, err))

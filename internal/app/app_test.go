@@ -273,9 +273,9 @@ func TestStartFails(t *testing.T) {
 		"address in use":         {func(s *config.Settings) { s.Listen = taken.Addr().String() }, "nothing can listen on " + taken.Addr().String() + ": address already in use: stop what has this address, or name another by --listen"},
 		"metrics address in use": {func(s *config.Settings) { s.MetricsListen = taken.Addr().String() }, "or name another by --metrics-listen"},
 		"data of somebody else":  {func(s *config.Settings) { s.Data = others }, "holds other things"},
-		"no certificate":         {func(s *config.Settings) { s.TLSCert, s.TLSKey = "/none.pem", "/none.pem" }, "tls-cert and tls-key: "},
+		"no certificate":         {func(s *config.Settings) { s.TLSCert, s.TLSKey = "/none.pem", "/none.pem" }, "tls-cert: /none.pem: no such file"},
 		"no master key":          {func(s *config.Settings) { s.MasterKeyFile = "/none.key" }, "none.key"},
-		"data is a file":         {func(s *config.Settings) { s.Data = os.Args[0] }, "data folder"},
+		"data is a file":         {func(s *config.Settings) { s.Data = os.Args[0] }, "is a file, and no folder: name another by --data"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -399,6 +399,10 @@ func TestHosts(t *testing.T) {
 		if misdirected := strings.Contains(got.body, "Host header"); misdirected != (want == 421) || got.status != 404 {
 			t.Errorf("%s: %d %s", host, got.status, got.body)
 		}
+		req.URL.Path = "/api"
+		if got := send(t, req); (got.header.Get("QL-Error") == "not_found") != (want == 421) || !strings.HasPrefix(got.body, "error: ") {
+			t.Errorf("the form convention by %s: %d %s", host, got.status, got.body)
+		}
 		req.URL.Path = "/healthz"
 		if got := send(t, req); got.status != 200 {
 			t.Errorf("the health by %s: %d", host, got.status)
@@ -418,6 +422,34 @@ func TestDevelopersHosts(t *testing.T) {
 		req.Host = host
 		if got := send(t, req); (got.status == 200) != want {
 			t.Errorf("%s: %d %s", host, got.status, got.body)
+		}
+	}
+}
+
+// TestDevelopersPages: a page of a developer's service calls it by whatever name
+// of this machine the page itself was loaded by, and pages of others do not.
+func TestDevelopersPages(t *testing.T) {
+	b := apptest.Boot(t)
+	_, port, err := net.SplitHostPort(b.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for page, want := range map[string]int{
+		"http://localhost:" + port: 200, "http://127.0.0.1:" + port: 200, "http://[::1]:" + port: 200,
+		"http://localhost:1": 403, "https://localhost:" + port: 403, "http://evil.example:" + port: 403,
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.URL()+"/v1/query",
+			strings.NewReader(`{"auth":{"username":"dev","password":"dev"},"query":"EMIT 1"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Origin", page)
+		if want == 200 {
+			req.Host = strings.TrimPrefix(page, "http://")
+		}
+		if got := send(t, req); got.status != want {
+			t.Errorf("%s: %d %s", page, got.status, got.body)
 		}
 	}
 }

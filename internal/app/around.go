@@ -9,18 +9,13 @@ import (
 	"slices"
 	"strings"
 
-	"ql/internal/api"
 	"ql/internal/api/httpapi"
 	"ql/internal/fault"
-	"ql/internal/wire"
 )
 
 // around puts what belongs to no operation around the service's handler.
 func (a *App) around(h *httpapi.Handler) http.Handler {
 	var next http.Handler = h
-	if hosts := a.hosts(); hosts != nil {
-		next = onlyHosts(hosts, next)
-	}
 	if a.settings.Dev && a.settings.MetricsListen == "" {
 		next = withMetrics(a.parts.metrics.Handler(), next)
 	}
@@ -43,18 +38,18 @@ func (a *App) hosts() []string {
 	return hosts
 }
 
-// onlyHosts refuses calls by another name: a page could let its own name lead
+// otherHost refuses calls by another name: a page could let its own name lead
 // here. Addresses of loopback are this machine's own; health is asked for by
 // whatever name.
-func onlyHosts(hosts []string, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || isHost(hosts, r.Host) {
-			next.ServeHTTP(w, r)
-			return
+func (a *App) otherHost() func(*http.Request) error {
+	hosts := a.hosts()
+	return func(r *http.Request) error {
+		if hosts == nil || r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || isHost(hosts, r.Host) {
+			return nil
 		}
-		refuse(w, r, fault.New(fault.NotFound,
-			"this service is not called %q, which the Host header says: call it by its own address, or have its operator add the name to allowed_hosts", r.Host))
-	})
+		return fault.New(fault.NotFound,
+			"this service is not called %q, which the Host header says: call it by its own address, or have its operator add the name to allowed_hosts", r.Host)
+	}
 }
 
 func isHost(hosts []string, called string) bool {
@@ -68,13 +63,6 @@ func isHost(hosts []string, called string) bool {
 	}
 	addr, err := netip.ParseAddr(strings.Trim(name, "[]"))
 	return err == nil && addr.IsLoopback()
-}
-
-func refuse(w http.ResponseWriter, r *http.Request, err error) {
-	refusal := api.Refused(err)
-	body := httpapi.RefuseJSON(w.Header(), wire.Setting{HTTPS: r.TLS != nil}, refusal)
-	w.WriteHeader(refusal.Status)
-	_, _ = w.Write(body) // nobody is left to tell where a caller has hung up
 }
 
 // withMetrics shows metrics to callers on this machine. Only development does:

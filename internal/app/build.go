@@ -125,7 +125,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	}
 	handler := httpapi.New(httpapi.Options{
 		Routes:    slices.Concat(jsonapi.Routes(service), formapi.Routes(service), formpage.Routes(service), download.Routes(a.downloads())),
-		Preflight: authenticator.Preflight, Ready: a.ready, OpenAPI: api.Description(),
+		Preflight: authenticator.Preflight, Refusal: a.otherHost(), Ready: a.ready, OpenAPI: api.Description(),
 		Proxies: a.settings.TrustedProxies, HTTPS: strings.HasPrefix(a.url, "https://"),
 		Log: a.o.Log, Served: p.metrics.Served,
 	})

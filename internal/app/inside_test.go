@@ -284,6 +284,43 @@ func TestRenewedCertificate(t *testing.T) {
 	}
 }
 
+// TestWrongCertificates: the error names the file that is wrong.
+func TestWrongCertificates(t *testing.T) {
+	folder, other := t.TempDir(), t.TempDir()
+	certify(t, folder, 1)
+	certify(t, other, 2)
+	cert, key := filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem")
+	write := func(name, text string) string {
+		name = filepath.Join(folder, name)
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	text, locked := write("text", "text"), write("locked", "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n")
+	badCert := write("bad-cert", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+	badKey := write("bad-key", "-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----\n")
+	none, otherKey := filepath.Join(folder, "none"), filepath.Join(other, "key.pem")
+	for name, test := range map[string]struct{ cert, key, want string }{
+		"no certificate file":      {none, key, "tls-cert: " + none + ": no such file or directory"},
+		"no key file":              {cert, none, "tls-key: " + none + ": no such file or directory"},
+		"a folder":                 {folder, key, "tls-cert: " + folder + ": is a directory"},
+		"a text":                   {text, key, "tls-cert: " + text + " holds no certificate in PEM, which begins with -----BEGIN CERTIFICATE-----"},
+		"a text for a key":         {cert, text, "tls-key: " + text + " holds no private key in PEM, which begins with -----BEGIN PRIVATE KEY-----"},
+		"a key for a certificate":  {key, key, "tls-cert: " + key + " holds a private key and no certificate: that is the file for tls-key"},
+		"a certificate for a key":  {cert, cert, "tls-key: " + cert + " holds a certificate and no private key: that is the file for tls-cert"},
+		"a locked key":             {cert, locked, "tls-key: the private key in " + locked + " is locked by a passphrase: store it without one, in a file that only the service can read"},
+		"a damaged certificate":    {badCert, key, "tls-cert: the first certificate in " + badCert + " is damaged"},
+		"a damaged key":            {cert, badKey, "tls-key: the private key in " + badKey + " is damaged, or of a kind that TLS does not use"},
+		"files that do not belong": {cert, otherKey, "tls-key: the private key in " + otherKey + " is not that of the first certificate in " + cert},
+	} {
+		c := &certificate{cert: test.cert, key: test.key, clock: time.Now}
+		if err := c.load(); err == nil || err.Error() != test.want {
+			t.Errorf("%s: %v, want %s", name, err, test.want)
+		}
+	}
+}
+
 func TestMachineMemory(t *testing.T) {
 	const meminfo = "MemTotal:       1000 kB\nMemFree:        10 kB\n"
 	for _, test := range []struct {

@@ -201,7 +201,7 @@ func TestNoMonthForOne(t *testing.T) {
 	if err := json.NewDecoder(answer.Body).Decode(&shown); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"calls", "rate", "concurrent", "queued"} {
+	for _, name := range []string{"calls", "rate", "concurrent", "queued", "standing", "standing_bytes"} {
 		if l, ok := shown.Limits[name]; !ok || l.Value != nil {
 			t.Errorf("%s is shown as %v", name, l.Value)
 		}

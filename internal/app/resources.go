@@ -60,7 +60,7 @@ func (r *resources) open(_ context.Context, a account.Account, l account.Limits,
 	return execution.Resources{
 		Files:     r.tree(h, l),
 		Databases: h.databases,
-		Session:   r.sessions.For(a.ID, session).Bound(l.SessionBytes, l.SessionKeys),
+		Session:   r.sessions.For(a.ID, session).Bound(sessions.Bounds{Bytes: l.SessionBytes, Keys: l.SessionKeys, Sessions: l.Sessions}),
 		Secrets:   secrets{r.accounts, a.ID},
 		Shares:    r.shares.For(a.ID, r.shareLimits(a, l)),
 		Network:   r.fetcher.open(a, l, &h.outgoing, r.tally),

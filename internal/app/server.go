@@ -11,7 +11,6 @@ import (
 	"net/netip"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"time"
 
 	"ql/internal/config"
@@ -108,43 +107,9 @@ func tlsConfig(s *config.Settings) (*tls.Config, error) {
 	case s.TLSCert != "":
 		pair := &certificate{cert: s.TLSCert, key: s.TLSKey, clock: time.Now}
 		if err := pair.load(); err != nil {
-			return nil, fmt.Errorf("tls-cert and tls-key: %w", err)
+			return nil, err
 		}
 		return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: pair.get}, nil
 	}
 	return nil, nil
-}
-
-// certificate is one in files, which somebody renews now and then.
-type certificate struct {
-	cert, key string
-	clock     func() time.Time
-
-	mu     sync.Mutex
-	loaded *tls.Certificate
-	when   time.Time
-}
-
-// renewed is how soon a new certificate is used.
-const renewed = time.Minute
-
-func (c *certificate) load() error {
-	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
-	if err != nil {
-		return err
-	}
-	c.loaded, c.when = &pair, c.clock()
-	return nil
-}
-
-// get implements tls.Config.GetCertificate. Files that are being replaced leave
-// the certificate that was good before.
-func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if now := c.clock(); now.Sub(c.when) >= renewed {
-		c.when = now
-		_ = c.load()
-	}
-	return c.loaded, nil
 }

@@ -309,8 +309,21 @@ func (a *Authenticator) development(ctx context.Context, name, secret string, fr
 	return Caller{Account: row, Way: ByDevelopment}, true, err
 }
 
+// isOwn tells whether an Origin is the service's own. A service on this machine
+// is called by any of the machine's names, and its pages come from that name.
 func (a *Authenticator) isOwn(o Origin) bool {
-	return o.kind == aPage && slices.Contains(a.o.Own, o.page)
+	return o.kind == aPage && slices.ContainsFunc(a.o.Own, func(own account.Origin) bool {
+		return unnamed(own) == unnamed(o.page)
+	})
+}
+
+// unnamed gives all names of loopback the same one.
+func unnamed(o account.Origin) account.Origin {
+	switch o.Host {
+	case "127.0.0.1", "[::1]":
+		o.Host = "localhost"
+	}
+	return o
 }
 
 // equal compares in a time that tells nothing of where texts differ.

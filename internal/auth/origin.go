@@ -162,11 +162,21 @@ func (a *Authenticator) Page(ctx context.Context, from Source) (Caller, error) {
 	if !a.o.Plain && !from.isPrivate() && d.Domain.Pattern.Scheme != "http" {
 		return Caller{}, errPlain
 	}
+	row, err := a.lister(ctx, d)
+	if err != nil {
+		return Caller{}, err
+	}
+	return Caller{Account: row, Way: ByOrigin, Domain: d.Domain}, nil
+}
+
+// lister returns the account that lists the Origin of a decision. The lists of
+// one that is disabled let nobody in.
+func (a *Authenticator) lister(ctx context.Context, d Decision) (account.Account, error) {
 	row, err := a.store.ByID(ctx, d.Domain.Account)
 	if errors.Is(err, account.ErrNotFound) || err == nil && row.Disabled {
-		return Caller{}, errUnlisted
+		return account.Account{}, errUnlisted
 	}
-	return Caller{Account: row, Way: ByOrigin, Domain: d.Domain}, err
+	return row, err
 }
 
 // Preflight tells whether pages of the Origin may call at all, as a browser
@@ -176,10 +186,12 @@ func (a *Authenticator) Preflight(ctx context.Context, origin Origin) error {
 	if err != nil {
 		return err
 	}
-	if d := Decide(Question{Auth: NoAuth, Origin: origin, List: list}); d.Outcome != Allowed {
+	d := Decide(Question{Auth: NoAuth, Origin: origin, List: list})
+	if d.Outcome != Allowed {
 		return errUnlisted
 	}
-	return nil
+	_, err = a.lister(ctx, d)
+	return err
 }
 
 // Admit applies the whitelist of an account that a request named, by its
@@ -194,6 +206,11 @@ func (a *Authenticator) Admit(ctx context.Context, id account.ID, auth Auth, ori
 		return false, err
 	}
 	d := Decide(Question{Auth: auth, Origin: origin, List: list})
+	if d.Listed && auth == JobAuth { // credentials have told already whether it is disabled
+		if _, err := a.lister(ctx, d); err != nil {
+			return false, err
+		}
+	}
 	return d.Listed, d.err()
 }
 

@@ -159,6 +159,7 @@ func TestPages(t *testing.T) {
 
 	for origin, want := range map[string]fault.Code{
 		"https://shop.example.com": "", "https://evil.example": fault.OriginNotAllowed, "null": fault.OriginNotAllowed,
+		"https://off.example.com": fault.OriginNotAllowed,
 	} {
 		wantCode(t, "preflight of "+origin, f.Preflight(ctx, ReadOrigin([]string{origin})), want)
 	}
@@ -183,6 +184,11 @@ func TestPages(t *testing.T) {
 				t.Errorf("%s: listed is %v", what, listed)
 			}
 		}
+	}
+	listed, err := f.Admit(ctx, off.ID, JobAuth, ReadOrigin([]string{"https://off.example.com"}))
+	wantCode(t, "a page of a disabled account", err, fault.OriginNotAllowed)
+	if listed {
+		t.Error("a page of a disabled account may read of its jobs")
 	}
 }
 

@@ -31,6 +31,7 @@ type accountCommand struct {
 	Secret        secretCommand        `cmd:"" help:"The secrets that an account's scripts read."`
 	WebhookSecret accountWebhookSecret `cmd:"" help:"Print the secret that signs an account's webhooks."`
 	Publish       accountPublish       `cmd:"" help:"Let pages of published-only domains send a script."`
+	Published     accountPublished     `cmd:"" help:"List the published scripts."`
 	Unpublish     accountUnpublish     `cmd:"" help:"Take a published script back."`
 }
 
@@ -122,9 +123,32 @@ func moment(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 // longestInput bounds what is read of a secret on standard input.
 const longestInput = 1 << 20
 
+// readPassword reads a new password. Who types it types it twice, unseen.
+func (c *console) readPassword() (string, error) {
+	password, err := c.readSecret("password: ")
+	if err != nil || !c.in.terminal() {
+		return password, err
+	}
+	again, err := c.readSecret("the same again: ")
+	if err == nil && again != password {
+		err = usage("the two passwords are not the same: nothing is changed")
+	}
+	return password, err
+}
+
 // readSecret reads standard input to its end. A line end at the end is not part
-// of what is said.
-func (c *console) readSecret() (string, error) {
+// of what is said. At a terminal it asks for one line, which is not shown.
+func (c *console) readSecret(question string) (string, error) {
+	if c.in.terminal() {
+		line, err := c.in.secret(c.ctx, c.err, question)
+		switch {
+		case errors.Is(err, io.EOF):
+			return "", usage("nothing was typed")
+		case err != nil:
+			return "", &failure{exitFailed, "interrupted: nothing is changed"}
+		}
+		return line, nil
+	}
 	text, err := io.ReadAll(io.LimitReader(c.in, longestInput+1))
 	if err != nil {
 		return "", err
@@ -143,7 +167,7 @@ type accountCreate struct {
 	Username      string `required:"" placeholder:"NAME" help:"The account's name, which never changes: a-z, 0-9, _ and -."`
 	Email         string `placeholder:"ADDRESS" help:"Its e-mail address, which also leads to it."`
 	Phone         string `placeholder:"NUMBER" help:"Its phone number, as +12025550143, which also leads to it."`
-	PasswordStdin bool   `help:"Read the password from standard input."`
+	PasswordStdin bool   `help:"Read the password from standard input; a terminal asks for it twice and does not show it."`
 	Plan          string `default:"standard" placeholder:"PLAN" help:"free, standard or unlimited (${default})."`
 	Admin         bool   `help:"Let it manage the service."`
 }
@@ -153,7 +177,7 @@ func (k *accountCreate) Run(c *console, line *commands) error {
 	if !k.PasswordStdin {
 		return usage("an account needs a password: --password-stdin reads it from standard input")
 	}
-	password, err := c.readSecret()
+	password, err := c.readPassword()
 	if err != nil {
 		return err
 	}
@@ -289,7 +313,7 @@ type accountSetPassword struct {
 
 // Run implements the command.
 func (k *accountSetPassword) Run(c *console, line *commands) error {
-	password, err := c.readSecret()
+	password, err := c.readPassword()
 	if err != nil {
 		return err
 	}

@@ -160,7 +160,7 @@ func hint(f *form.Field) string {
 func (a person) line(ctx context.Context, f *form.Field) (string, error) {
 	switch f.Kind {
 	case form.Secret:
-		return a.in.secret(ctx, a.err)
+		return a.in.secret(ctx, a.err, "")
 	case form.LongText:
 		var lines []string
 		for {

@@ -7,6 +7,9 @@ import (
 
 	accounts "ql/internal/account"
 	"ql/internal/app"
+	"ql/internal/resource/files"
+	"ql/lang"
+	"ql/lang/source"
 )
 
 // domainsCommand is ql account domains.
@@ -118,7 +121,7 @@ type secretSet struct {
 
 // Run implements the command.
 func (k *secretSet) Run(c *console, line *commands) error {
-	value, err := c.readSecret()
+	value, err := c.readSecret("value, one line: ")
 	if err != nil {
 		return err
 	}
@@ -193,6 +196,9 @@ func (k *accountPublish) Run(c *console, line *commands) error {
 		return err
 	}
 	return line.Account.with(c, false, func(o *app.Operator) error {
+		if err := c.checkFor(o, k.Account, k.File, text); err != nil {
+			return err
+		}
 		p, err := o.Accounts.Publish(c.ctx, k.Account, k.Name, text)
 		if err != nil {
 			return err
@@ -206,6 +212,62 @@ func (k *accountPublish) Run(c *console, line *commands) error {
 			return nil
 		}
 		fmt.Fprintf(c.out, "%s is published (SHA-256 %s)\n", p.Name, hash)
+		return nil
+	})
+}
+
+// checkFor finds the errors of a script as it would run for an account, whose
+// files it may INCLUDE.
+func (c *console) checkFor(o *app.Operator, account, name, text string) error {
+	var errs source.Errors
+	err := o.Files(c.ctx, account, func(tree *files.Tree) error {
+		errs = lang.Check(text, lang.Options{Include: func(path string) (string, error) {
+			included, err := tree.Read(c.ctx, path, maxScript)
+			return string(included), err
+		}})
+		return nil
+	})
+	if err != nil || len(errs) == 0 {
+		return err
+	}
+	found := c.problems(name, errs)
+	if c.json {
+		c.printProblems(found)
+		return &failure{code: exitUsage}
+	}
+	return usage("nothing is published: the script has errors")
+}
+
+type accountPublished struct{ who }
+
+// Run implements the command.
+func (k *accountPublished) Run(c *console, line *commands) error {
+	return line.Account.with(c, false, func(o *app.Operator) error {
+		scripts, err := o.Accounts.PublishedScripts(c.ctx, k.Account)
+		if err != nil {
+			return err
+		}
+		type publishedJSON struct {
+			Name  string    `json:"name"`
+			Hash  string    `json:"sha256"`
+			Added time.Time `json:"published_at"`
+		}
+		list := []publishedJSON{}
+		for _, p := range scripts {
+			list = append(list, publishedJSON{p.Name, hex.EncodeToString(p.Hash[:]), p.Added})
+		}
+		if c.json {
+			c.print(struct {
+				Published []publishedJSON `json:"published"`
+			}{list})
+			return nil
+		}
+		c.table(func(row func(...any)) {
+			row("NAME", "PUBLISHED", "SHA-256")
+			for _, p := range list {
+				row(p.Name, moment(p.Added), p.Hash)
+			}
+		})
 		return nil
 	})
 }

@@ -30,28 +30,40 @@ func (k *checkCommand) Run(c *console) (err error) {
 		if err != nil {
 			return err
 		}
-		errs := lang.Check(text, lang.Options{Include: folder.include(c.ctx)})
-		for _, e := range errs {
-			found = append(found, newProblem(name, e))
-			if !c.json {
-				fmt.Fprint(c.err, e.Caret(shownName(name)))
-			}
-		}
+		found = append(found, c.problems(name, lang.Check(text, lang.Options{Include: folder.include(c.ctx)}))...)
 	}
 	if c.json {
-		status := "ok"
-		if len(found) > 0 {
-			status = "failed"
-		}
-		c.print(struct {
-			Status string        `json:"status"`
-			Errors []problemJSON `json:"errors"`
-		}{status, found})
+		c.printProblems(found)
 	}
 	if len(found) > 0 {
 		return &failure{code: exitUsage}
 	}
 	return nil
+}
+
+// problems shows the errors of the script of that name to people, and returns
+// them for programs.
+func (c *console) problems(name string, errs source.Errors) []problemJSON {
+	var found []problemJSON
+	for _, e := range errs {
+		found = append(found, newProblem(name, e))
+		if !c.json {
+			fmt.Fprint(c.err, e.Caret(shownName(name)))
+		}
+	}
+	return found
+}
+
+// printProblems tells a program what was found.
+func (c *console) printProblems(found []problemJSON) {
+	status := "ok"
+	if len(found) > 0 {
+		status = "failed"
+	}
+	c.print(struct {
+		Status string        `json:"status"`
+		Errors []problemJSON `json:"errors"`
+	}{status, found})
 }
 
 // problemJSON is one error in a script's text.

@@ -14,7 +14,9 @@ import (
 	"fmt"
 	"io"
 	"os/signal"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"ql/internal/fault"
@@ -124,12 +126,43 @@ func (c *console) main(args []string) (code int) {
 		return exitFailed
 	}
 	c.json = slices.Contains(args, "--json")
-	parsed, err := k.Parse(args)
+	parsed, err := k.Parse(joinNegative(args))
 	if err != nil {
-		return c.report(usage("%s (see ql --help)", err))
+		return c.report(usage("%s (see ql --help)", plainUsage(err)))
 	}
 	c.json = line.JSON
 	return c.report(parsed.Run(c, line))
+}
+
+// joinNegative ties a value such as -1s to the flag before it, which would be
+// taken for a flag itself: no flag begins with a digit.
+func joinNegative(args []string) []string {
+	var joined []string
+	for i, arg := range args {
+		if arg == "--" {
+			return append(joined, args[i:]...)
+		}
+		last := len(joined) - 1
+		if last >= 0 && strings.HasPrefix(joined[last], "--") && !strings.Contains(joined[last], "=") && isNegative(arg) {
+			joined[last] += "=" + arg
+			continue
+		}
+		joined = append(joined, arg)
+	}
+	return joined
+}
+
+func isNegative(arg string) bool {
+	return len(arg) > 1 && arg[0] == '-' && arg[1] >= '0' && arg[1] <= '9'
+}
+
+// noValue is how the parser says that a flag is followed by another, or by
+// nothing.
+var noValue = regexp.MustCompile(`^(--[a-z-]+): expected .* value but got .*$`)
+
+// plainUsage says in plain words what the parser says in those of programmers.
+func plainUsage(err error) string {
+	return noValue.ReplaceAllString(err.Error(), "$1: a value is missing behind it")
 }
 
 // report says why a command failed and returns its exit code.

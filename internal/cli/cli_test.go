@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -170,6 +171,39 @@ func TestLineReader(t *testing.T) {
 	}
 	if _, err := r.line(t.Context()); !errors.Is(err, io.EOF) {
 		t.Errorf("at the end: got %v, want io.EOF", err)
+	}
+}
+
+func TestNegativeValues(t *testing.T) {
+	for _, test := range []struct{ args, want []string }{
+		{[]string{"serve", "--read-timeout", "-1s", "--json"}, []string{"serve", "--read-timeout=-1s", "--json"}},
+		{[]string{"serve", "--read-timeout=2s", "-1s"}, []string{"serve", "--read-timeout=2s", "-1s"}},
+		{[]string{"run", "-", "-h", "--get", "-x"}, []string{"run", "-", "-h", "--get", "-x"}},
+		{[]string{"run", "--", "--get", "-1"}, []string{"run", "--", "--get", "-1"}},
+		{[]string{"-1"}, []string{"-1"}},
+	} {
+		if got := joinNegative(test.args); !slices.Equal(got, test.want) {
+			t.Errorf("%q: got %q, want %q", test.args, got, test.want)
+		}
+	}
+}
+
+// TestFlagsWithoutValues: what is wrong with a flag is said without the words of
+// a parser.
+func TestFlagsWithoutValues(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"serve", "--read-timeout", "-1s"}, "ql: --read-timeout: \"-1s\" is no time such as 30s, 5m or 1h30m\n"},
+		{[]string{"serve", "--max-connections", "-1"}, "ql: --max-connections: \"-1\" is no whole number from 1 on\n"},
+		{[]string{"serve", "--data", "--dev"}, "ql: --data: a value is missing behind it (see ql --help)\n"},
+		{[]string{"serve", "--data"}, "ql: --data: a value is missing behind it (see ql --help)\n"},
+	} {
+		b := newBench(t, nil)
+		if code := b.main(test.args); code != exitUsage || b.err.String() != test.want {
+			t.Errorf("%q: got %d and %q, want %q", test.args, code, b.err.String(), test.want)
+		}
 	}
 }
 

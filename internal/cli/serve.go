@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -36,7 +37,8 @@ func (k *serveCommand) Run(c *console) error {
 	select {
 	case <-c.ctx.Done():
 		if !c.json {
-			fmt.Fprintln(c.err, "stopping: scripts under way are waited for; interrupt again to end at once")
+			// On standard error is the log, which a program may read.
+			fmt.Fprintln(c.out, "stopping: scripts under way are waited for; interrupt again to end at once")
 		}
 		return stopped(nil, service)
 	case err := <-service.Failed():
@@ -75,8 +77,11 @@ func (c *console) welcome(s *config.Settings, service *app.App) error {
 	switch {
 	case s.Dev:
 		c.welcomeDeveloper(s, service.URL())
-	case !has:
-		fmt.Fprintf(c.out, "\nThere are no accounts yet. This makes the first, an administrator; it asks for a\npassword on standard input and prints the API key:\n\n"+
+	case s.DevUsername != "":
+		fmt.Fprintln(c.out, "\nThe development account is open to whoever knows its dev-username and dev-password;\nwhat it keeps is removed every 24 hours.")
+	}
+	if !s.Dev && !has {
+		fmt.Fprintf(c.out, "\nThere are no accounts yet. This makes the first, an administrator; it asks for a\npassword and prints the API key:\n\n"+
 			"  ql account create --data %s --username NAME --email ADDRESS --admin --password-stdin\n", quoted(s.Data))
 	}
 	return nil
@@ -87,9 +92,9 @@ func (c *console) welcomeDeveloper(s *config.Settings, url string) {
 	const script = "EMIT 6 * 7"
 	name, password := s.DevUsername, s.DevPassword.Reveal()
 	fmt.Fprintf(c.out, "\nThe development account is open: username %s, password %s. Paste into another shell:\n\n", name, password)
-	fmt.Fprintf(c.out, "  curl %s/v1/query -H 'Content-Type: application/json' -d %s\n", url,
+	fmt.Fprintf(c.out, "  curl %s/v1/query -H 'Content-Type: application/json' -d %s\n", quoted(cmp.Or(s.JSONAPIURL, url)),
 		quoted(fmt.Sprintf(`{"auth":{"username":%q,"password":%q},"query":%q}`, name, password, script)))
-	fmt.Fprintf(c.out, "  curl %s/api --data-urlencode %s --data-urlencode %s --data-urlencode %s\n", url,
+	fmt.Fprintf(c.out, "  curl %s/api --data-urlencode %s --data-urlencode %s --data-urlencode %s\n", quoted(url),
 		quoted("identity="+name), quoted("password="+password), quoted("q="+script))
 }
 

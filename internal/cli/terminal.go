@@ -60,20 +60,18 @@ func (r *lineReader) terminal() bool {
 	return ok && hasTerminal(f)
 }
 
-// secret is line for what must not be seen on the screen.
-func (r *lineReader) secret(ctx context.Context, echo io.Writer) (string, error) {
-	f, ok := r.from.(*os.File)
-	if !ok {
-		return r.line(ctx)
+// secret is line for what must not be seen on the screen, after a question there.
+func (r *lineReader) secret(ctx context.Context, screen io.Writer, question string) (string, error) {
+	// Hidden before the question, which may be answered at once.
+	if f, ok := r.from.(*os.File); ok {
+		if restore, ok := hideInput(f); ok {
+			defer func() {
+				restore()
+				_, _ = io.WriteString(screen, "\n") // the one that was typed was hidden too
+			}()
+		}
 	}
-	restore, ok := hideInput(f)
-	if !ok {
-		return r.line(ctx)
-	}
-	defer func() {
-		restore()
-		_, _ = io.WriteString(echo, "\n") // the one that was typed was hidden too
-	}()
+	_, _ = io.WriteString(screen, question)
 	return r.line(ctx)
 }
 

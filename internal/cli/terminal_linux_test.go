@@ -2,8 +2,10 @@ package cli
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -59,12 +61,75 @@ func TestSecretsAreNotShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	var screen bytes.Buffer
-	got, err := newLineReader(terminal).secret(t.Context(), &screen)
-	if err != nil || got != "1234" || screen.String() != "\n" {
+	got, err := newLineReader(terminal).secret(t.Context(), &screen, "PIN: ")
+	if err != nil || got != "1234" || screen.String() != "PIN: \n" {
 		t.Errorf("got %q, %v and %q on the screen", got, err, screen.String())
 	}
 	if !echoes(t, terminal) {
 		t.Error("nothing is shown after the secret was read")
+	}
+}
+
+// typist answers the questions on a screen, in their order, at the keyboard.
+type typist struct {
+	t                  *testing.T
+	keyboard, terminal *os.File
+	answers            []string
+	screen             bytes.Buffer
+}
+
+func (p *typist) Write(text []byte) (int, error) {
+	if bytes.HasSuffix(text, []byte(": ")) {
+		if echoes(p.t, p.terminal) {
+			p.t.Errorf("at %q what is typed is shown", text)
+		}
+		if len(p.answers) == 0 {
+			p.t.Fatalf("asked once more: %q", text)
+		}
+		if _, err := p.keyboard.WriteString(p.answers[0]); err != nil {
+			p.t.Error(err)
+		}
+		p.answers = p.answers[1:]
+	}
+	return p.screen.Write(text)
+}
+
+// TestPasswordsAtATerminal: who types a password is asked for it, twice, and does
+// not see it.
+func TestPasswordsAtATerminal(t *testing.T) {
+	const sentence, endOfInput = "a rather long sentence\n", "\x04"
+	data := t.TempDir()
+	create := []string{"account", "create", "--username", "ada", "--password-stdin"}
+	for _, test := range []struct {
+		name    string
+		args    []string
+		answers []string
+		code    int
+		screen  string
+	}{
+		{"two that differ", create, []string{sentence, "another long sentence\n"}, exitUsage,
+			"password: \nthe same again: \nql: the two passwords are not the same: nothing is changed\n"},
+		{"none", create, []string{endOfInput}, exitUsage, "password: \nql: nothing was typed\n"},
+		{"an account", create, []string{sentence, sentence}, exitOK, "password: \nthe same again: \n"},
+		{"a new password", []string{"account", "set-password", "ada"}, []string{sentence, sentence}, exitOK, "password: \nthe same again: \n"},
+		{"a secret", []string{"account", "secret", "set", "ada", "TOKEN"}, []string{"s3cret\n"}, exitOK, "value, one line: \n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			keyboard, terminal := openTerminal(t)
+			person := &typist{t: t, keyboard: keyboard, terminal: terminal, answers: test.answers}
+			b := newBench(t, terminal)
+			b.console.err = person
+			if code := b.main(append(test.args, "--data", data)); code != test.code || person.screen.String() != test.screen || len(person.answers) != 0 {
+				t.Errorf("got %d, %q and %q on the screen, and %d answers are left", code, b.out.String(), person.screen.String(), len(person.answers))
+			}
+			if !echoes(t, terminal) {
+				t.Error("what is typed later is not shown either")
+			}
+		})
+	}
+	store := newBench(t, nil)
+	if got := store.operate(t, data, exitOK, "account", "secret", "list", "ada"); !strings.Contains(got, "TOKEN") {
+		t.Errorf("the secrets are %s", got)
 	}
 }
 
@@ -83,7 +148,7 @@ func TestPipesAreNoTerminals(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := newLineReader(r).secret(t.Context(), w); err != nil || got != "1234" {
+	if got, err := newLineReader(r).secret(t.Context(), io.Discard, ""); err != nil || got != "1234" {
 		t.Errorf("got %q, %v", got, err)
 	}
 }

@@ -162,9 +162,9 @@ func All() []Setting {
 		{Name: "tls-key", Group: groupTLS, Takes: "FILE", Default: "none", Help: "The certificate's private key, in PEM",
 			set: func(s *Settings, text string) (err error) { s.TLSKey, err = parseNonEmpty(text); return err }},
 		{Name: "acme-domains", Group: groupTLS, Takes: "DOMAIN,…", Default: "none", Help: "Domains to get certificates for by ACME, whose terms of service are agreed to by this; the service must be reached on port 443",
-			set: func(s *Settings, text string) (err error) { s.ACMEDomains, err = parseHosts(text); return err }},
+			set: func(s *Settings, text string) (err error) { s.ACMEDomains, err = parseDomains(text); return err }},
 		{Name: "acme-email", Group: groupTLS, Takes: "E-MAIL", Default: "none", Help: "Whom the certificate authority may write to",
-			set: func(s *Settings, text string) (err error) { s.ACMEEmail, err = parseNonEmpty(text); return err }},
+			set: func(s *Settings, text string) (err error) { s.ACMEEmail, err = parseEmail(text); return err }},
 
 		{Name: "dev", Group: groupDev, Default: "off", Help: "For one developer: the development account is open, rates are lifted, and only this machine is listened to",
 			set: func(s *Settings, text string) (err error) { s.Dev, err = parseSwitch(text); return err }},

@@ -193,6 +193,37 @@ sync_cpu = "2s"`, 0o644)})
 	}
 }
 
+// TestLimitsOfZero: a limit takes 0 where that means something, and no other
+// does.
+func TestLimitsOfZero(t *testing.T) {
+	var zero []string
+	kind := reflect.TypeFor[account.Limits]()
+	for i := range kind.NumField() {
+		key := LimitKey(kind.Field(i).Name)
+		if kind.Field(i).Type.Kind() == reflect.Bool {
+			continue
+		}
+		// The plan free has no FETCH.
+		_, err := Load(Sources{File: writeFile(t, "[plans.free]\n"+key+" = 0", 0o644)})
+		if err == nil {
+			zero = append(zero, key)
+		}
+	}
+	slices.Sort(zero)
+	want := []string{
+		"calls_per_month", "databases", "egress_per_month", "fetch_bytes", "fetch_ratio", "fetch_time", "fetches", "fetches_at_once",
+		"file_bytes", "files", "origin_rate", "rate", "rate_burst", "running_per_month",
+		"standing", "standing_bytes", "storage_bytes", "trace_first", "trace_last",
+	}
+	if !slices.Equal(zero, want) {
+		t.Errorf("0 is taken by\n%v, want\n%v", zero, want)
+	}
+	s, err := Load(Sources{File: writeFile(t, "[plans.free]\nrunning_per_month = '0s'\ncalls_per_month = 0", 0o644)})
+	if err != nil || s.Plans[account.Free].RunningPerMonth != 0 || s.Plans[account.Free].CallsPerMonth != 0 {
+		t.Errorf("got %+v, %v", s.Plans[account.Free], err)
+	}
+}
+
 func TestRefused(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -215,7 +246,15 @@ func TestRefused(t *testing.T) {
 		{name: "a switch", env: map[string]string{"QL_DEV": "maybe"}, want: []string{`QL_DEV: "maybe" is neither true nor false`}},
 		{name: "a count", flags: map[string]string{"max-connections": "0"}, want: []string{`--max-connections: "0" is no whole number from 1 on`}},
 		{name: "a network", flags: map[string]string{"trusted-proxies": "10.0.0.0/8, home"}, want: []string{`--trusted-proxies: "home" is no network`}},
-		{name: "a host", flags: map[string]string{"acme-domains": "https://a.example"}, want: []string{`--acme-domains: "https://a.example" is no host`}},
+		{name: "a host", flags: map[string]string{"acme-domains": "https://a.example"}, want: []string{`--acme-domains: "https://a.example" is no domain such as api.example.com`}},
+		{name: "all names below a domain", flags: map[string]string{"acme-domains": "api.example.com,*.example.com"}, want: []string{`--acme-domains: "*.example.com" is no domain such as api.example.com: each is named in full, without *`}},
+		{name: "a domain of one word", flags: map[string]string{"acme-domains": "foo"}, want: []string{`--acme-domains: "foo" is no domain`}},
+		{name: "an address for a domain", flags: map[string]string{"acme-domains": "127.0.0.1"}, want: []string{`--acme-domains: "127.0.0.1" is no domain`}},
+		{name: "a longer address for a domain", flags: map[string]string{"acme-domains": "2001:db8::1"}, want: []string{`--acme-domains: "2001:db8::1" is no domain`}},
+		{name: "a port behind a domain", flags: map[string]string{"acme-domains": "api.example.com:443"}, want: []string{`--acme-domains: "api.example.com:443" is no domain`}},
+		{name: "a domain with a gap", flags: map[string]string{"acme-domains": "api..example.com"}, want: []string{`--acme-domains: "api..example.com" is no domain`}},
+		{name: "an e-mail address", flags: map[string]string{"acme-domains": "a.example", "acme-email": "nonsense"}, want: []string{`--acme-email: "nonsense" is no e-mail address such as ops@example.com`}},
+		{name: "an e-mail address without a host", flags: map[string]string{"acme-domains": "a.example", "acme-email": "ops@"}, want: []string{`--acme-email: "ops@" is no e-mail address`}},
 		{name: "an empty text", flags: map[string]string{"data": ""}, want: []string{"--data: it is empty"}},
 		{name: "all that is wrong", flags: map[string]string{"listen": "x", "log-level": "loud"}, want: []string{"--listen: ", "--log-level: "}},
 
@@ -234,10 +273,16 @@ func TestRefused(t *testing.T) {
 		{name: "a plan unlike any", file: "[plans.gold]\nrate = 1", want: []string{"plans.gold: there is no such plan; there are free, standard and unlimited"}},
 		{name: "an unknown limit", file: "[plans.free]\nscript_byte = 1", want: []string{"plans.free.script_byte: there is no such limit; there is script_bytes"}},
 		{name: "a limit of another kind", file: "[plans.free]\nsync_time = 5", want: []string{`plans.free.sync_time: it takes a time such as "30s"`}},
-		{name: "a negative limit", file: "[plans.free]\nmemory = -1", want: []string{`plans.free.memory: it takes a number of bytes from 0 on, or a size such as "64 KiB"`}},
+		{name: "a negative limit", file: "[plans.free]\nmemory = -1", want: []string{`plans.free.memory: it takes a number of bytes from 1 on, or a size such as "64 KiB"`}},
 		{name: "a limit too large", file: "[plans.free]\nmemory = '9999999999 TiB'", want: []string{"plans.free.memory: it takes a number of bytes"}},
 		{name: "a size for a count", file: "[plans.free]\ncalls_per_month = '64 KiB'", want: []string{"plans.free.calls_per_month: it takes a whole number from 0 on"}, not: "KiB"},
 		{name: "a text for a count", file: "[plans.free]\ncalls_per_month = 'many'", want: []string{"plans.free.calls_per_month: it takes a whole number from 0 on"}, not: "KiB"},
+		{name: "a size of 0", file: "[plans.free]\nsync_output = 0", want: []string{`plans.free.sync_output: it takes a number of bytes from 1 on, or a size such as "64 KiB"`}, lines: 1},
+		{name: "a size of 0 with a unit", file: "[plans.free]\nscript_bytes = '0 KiB'", want: []string{"plans.free.script_bytes: it takes a number of bytes from 1 on"}, lines: 1},
+		{name: "a count of 0", file: "[plans.free]\nconcurrent = 0\njson_depth = 0", want: []string{"plans.free.concurrent: it takes a whole number from 1 on", "plans.free.json_depth: it takes a whole number from 1 on"}, lines: 2},
+		{name: "a time of 0", file: "[plans.free]\nsync_time = '0s'", want: []string{`plans.free.sync_time: "0s" is no time such as 30s`}, lines: 1},
+		{name: "FETCH with no time for it", file: "[plans.free]\nfetches = 5", want: []string{"plans.free.fetches: scripts may FETCH, so fetches_at_once, fetch_time, fetch_bytes and fetch_ratio must not be 0"}, lines: 1},
+		{name: "FETCH of nothing", file: "[plans.standard]\nfetch_bytes = 0", want: []string{"plans.standard.fetches: scripts may FETCH"}, lines: 1},
 		{name: "plans of another kind", file: "plans = 1", want: []string{"plans: it takes tables"}},
 
 		{name: "dev for others", flags: map[string]string{"dev": "true", "listen": "0.0.0.0:8080"}, want: []string{"listen: with dev only this machine is listened to, and 0.0.0.0:8080 is reached by others"}},

@@ -63,11 +63,29 @@ func setLimits(limits *account.Limits, where string, table map[string]any) []err
 			wrong = append(wrong, unknown(where, "limit", key, slices.Collect(maps.Keys(fields))))
 			continue
 		}
-		if err := setLimit(field, isSize(key), table[key]); err != nil {
+		if err := setLimit(field, key, table[key]); err != nil {
 			wrong = append(wrong, fmt.Errorf("%s: %w", where, err))
 		}
 	}
+	if len(wrong) == 0 && limits.Fetches > 0 &&
+		(limits.FetchesAtOnce == 0 || limits.FetchTime == 0 || limits.FetchBytes == 0 || limits.FetchRatio == 0) {
+		wrong = append(wrong, fmt.Errorf("%s.fetches: scripts may FETCH, so fetches_at_once, fetch_time, fetch_bytes and fetch_ratio must not be 0", where))
+	}
 	return wrong
+}
+
+// takesZero tells whether 0 means something for a limit: none for rates, for what
+// is kept and for a month, no FETCH, and no steps in a trace.
+func takesZero(key string) bool {
+	switch key {
+	case "rate", "rate_burst", "origin_rate",
+		"storage_bytes", "file_bytes", "files", "databases", "standing", "standing_bytes",
+		"calls_per_month", "running_per_month", "egress_per_month",
+		"fetches", "fetches_at_once", "fetch_time", "fetch_bytes", "fetch_ratio",
+		"trace_first", "trace_last":
+		return true
+	}
+	return false
 }
 
 // LimitKey returns the name of a limit in a file: SyncTime is sync_time.
@@ -91,7 +109,7 @@ func isSize(key string) bool {
 	return strings.HasSuffix(key, "_bytes") || strings.HasSuffix(key, "_output") || key == "memory" || key == "egress_per_month"
 }
 
-func setLimit(field reflect.Value, size bool, v any) error {
+func setLimit(field reflect.Value, key string, v any) error {
 	switch field.Interface().(type) {
 	case bool:
 		on, ok := v.(bool)
@@ -100,6 +118,10 @@ func setLimit(field reflect.Value, size bool, v any) error {
 		}
 		field.SetBool(on)
 	case time.Duration:
+		if takesZero(key) && (v == int64(0) || v == "0" || v == "0s") {
+			field.SetInt(0)
+			return nil
+		}
 		text, ok := v.(string)
 		if !ok {
 			return fmt.Errorf("it takes a time such as \"30s\"")
@@ -110,7 +132,11 @@ func setLimit(field reflect.Value, size bool, v any) error {
 		}
 		field.SetInt(int64(d))
 	default:
-		n, err := parseAmount(v, size)
+		least := int64(1)
+		if takesZero(key) {
+			least = 0
+		}
+		n, err := parseAmount(v, isSize(key), least)
 		if err != nil {
 			return err
 		}
@@ -128,14 +154,14 @@ var units = []struct {
 }{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}}
 
 // parseAmount takes a whole number; for a size also a text such as 64 KiB.
-func parseAmount(v any, size bool) (int64, error) {
-	fits := fmt.Errorf("it takes a whole number from 0 on")
+func parseAmount(v any, size bool, least int64) (int64, error) {
+	fits := fmt.Errorf("it takes a whole number from %d on", least)
 	if size {
-		fits = fmt.Errorf("it takes a number of bytes from 0 on, or a size such as \"64 KiB\"")
+		fits = fmt.Errorf("it takes a number of bytes from %d on, or a size such as \"64 KiB\"", least)
 	}
 	switch v := v.(type) {
 	case int64:
-		if v < 0 {
+		if v < least {
 			return 0, fits
 		}
 		return v, nil
@@ -148,7 +174,7 @@ func parseAmount(v any, size bool) (int64, error) {
 			}
 		}
 		n, err := strconv.ParseInt(v, 10, 64)
-		if err != nil || n < 0 || n > math.MaxInt64/factor {
+		if err != nil || n < least || n > math.MaxInt64/factor {
 			return 0, fits
 		}
 		return n * factor, nil

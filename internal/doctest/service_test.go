@@ -1,10 +1,12 @@
 package doctest
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -12,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"ql/internal/apptest"
@@ -137,21 +140,15 @@ func runCurl(args []string, out io.Writer) error {
 	if name, password, ok := strings.Cut(user, ":"); ok {
 		req.SetBasicAuth(name, password)
 	}
-	res, err := http.DefaultClient.Do(req)
+	var received recording
+	res, err := (&http.Client{Transport: &http.Transport{DialContext: received.dial}}).Do(req)
 	if err != nil {
 		return err
 	}
 	defer res.Body.Close()
 	if withHead {
-		fmt.Fprintf(out, "%s %s\n", res.Proto, res.Status)
-		var lines []string
-		for name, values := range res.Header {
-			for _, v := range values {
-				lines = append(lines, name+": "+v)
-			}
-		}
-		slices.Sort(lines)
-		fmt.Fprintf(out, "%s\n\n", strings.Join(lines, "\n"))
+		status, lines := received.head()
+		fmt.Fprintf(out, "%s\n%s\n\n", status, strings.Join(lines, "\n"))
 	}
 	if save != "" {
 		text, err := io.ReadAll(res.Body)
@@ -162,4 +159,45 @@ func runCurl(args []string, out io.Writer) error {
 	}
 	_, err = io.Copy(out, res.Body)
 	return err
+}
+
+// recording is what came over a connection: the client respells the names of
+// headers, and pages show them as they are sent.
+type recording struct {
+	mu    sync.Mutex
+	bytes bytes.Buffer
+}
+
+func (r *recording) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	c, err := new(net.Dialer).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return &recorded{c, r}, nil
+}
+
+// head returns the first line of an answer, and its headers in their order by
+// name.
+func (r *recording) head() (status string, headers []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	head, _, _ := strings.Cut(r.bytes.String(), "\r\n\r\n")
+	lines := strings.Split(head, "\r\n")
+	slices.Sort(lines[1:])
+	return lines[0], lines[1:]
+}
+
+// recorded is a connection that is recorded.
+type recorded struct {
+	net.Conn
+	to *recording
+}
+
+// Read implements net.Conn.
+func (c *recorded) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.to.mu.Lock()
+	defer c.to.mu.Unlock()
+	c.to.bytes.Write(p[:n])
+	return n, err
 }

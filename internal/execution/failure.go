@@ -3,7 +3,7 @@ package execution
 import (
 	"errors"
 	"fmt"
-	"math"
+	"time"
 
 	"ql/internal/fault"
 	"ql/internal/wire"
@@ -45,9 +45,9 @@ func (x *Execution) ours(e *wire.Error) *wire.Error {
 
 // Times says how long a script may take, in the words of its limit.
 type Times struct {
-	Limit   string // sync_time or async_time
-	Seconds float64
-	Advice  string
+	Limit  string // sync_time or async_time
+	Most   time.Duration
+	Advice string
 }
 
 // Failed makes the error of a script that failed while it ran.
@@ -60,8 +60,8 @@ func (x *Execution) Failed(err *vm.Error, t Times) *wire.Error {
 	if l := err.Limit; l != nil && err.Code == string(fault.LimitExceeded) {
 		e.Limit, e.Max = l.Name, l.Max
 		if l.Name == "time" {
-			e.Limit, e.Max = t.Limit, int64(math.Ceil(t.Seconds))
-			e.Message = fmt.Sprintf("the script ran longer than the %g seconds that %s", t.Seconds, t.Advice)
+			e.Limit, e.Max = t.Limit, t.Most.Milliseconds()
+			e.Message = fmt.Sprintf("the script ran longer than the %g seconds that %s", t.Most.Seconds(), t.Advice)
 		}
 	}
 	return e
@@ -69,10 +69,10 @@ func (x *Execution) Failed(err *vm.Error, t Times) *wire.Error {
 
 // SyncTimes are those of a call that waits for its script.
 func (x *Execution) SyncTimes() Times {
-	return Times{"sync_time", x.Limits.SyncTime.Seconds(), "a synchronous call may take: what it did stays done; for longer scripts there is mode: async of /v1/query"}
+	return Times{"sync_time", x.Limits.SyncTime, "a synchronous call may take: what it did stays done; for longer scripts there is mode: async of /v1/query"}
 }
 
 // AsyncTimes are those of a job.
 func (x *Execution) AsyncTimes() Times {
-	return Times{"async_time", x.Limits.AsyncTime.Seconds(), "a job may run: what it did stays done"}
+	return Times{"async_time", x.Limits.AsyncTime, "a job may run: what it did stays done"}
 }

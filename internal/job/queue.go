@@ -17,6 +17,11 @@ var (
 	ErrStopping = errors.New("the job was asked to stop")
 	// ErrNotPaused says that a job stands at no question, or at another one.
 	ErrNotPaused = errors.New("the job does not stand at this question")
+	// ErrTooMany says that as many jobs of an account stand as may.
+	ErrTooMany = errors.New("as many jobs of the account stand as may")
+	// ErrTooMuch says that the jobs of an account that stand would hold more than
+	// they may.
+	ErrTooMuch = errors.New("the jobs of the account that stand hold as much as they may")
 	// ErrOtherBody says that an idempotency key was used with another request.
 	ErrOtherBody = errors.New("the idempotency key was used for another request")
 )
@@ -71,6 +76,21 @@ type Standing struct {
 	Prompt   *Prompt   // of Paused
 	Snapshot []byte    // sealed
 	Progress
+
+	// How many jobs of the account may stand, this one with them, and how many
+	// bytes they may hold together; 0 for any number. One that goes on counts
+	// until it ends: its snapshot is still there.
+	Most      int
+	MostBytes int64
+}
+
+// Held is how many bytes a job holds that stands so, beside its task.
+func (s *Standing) Held() int64 {
+	n := int64(len(s.Snapshot)+len(s.Trace)+len(s.Response)+len(s.Output)) + s.From
+	if s.Prompt != nil {
+		n += int64(len(s.Prompt.Message) + len(s.Prompt.Schema))
+	}
+	return n
 }
 
 // Progress is what a job has to show that is not finished.
@@ -108,8 +128,12 @@ type Stored struct {
 	Until    time.Time
 	Ran      time.Duration
 	Failures int // attempts in a row that were cut off by faults of the service
-	Stopping bool
-	Webhook  string
+	// Crashes is how many attempts in a row ended with their process, and Recovered
+	// how many bytes of a journal the last one found, as Begin was told.
+	Crashes   int
+	Recovered int64
+	Stopping  bool
+	Webhook   string
 }
 
 // Entry is a part of a journal: the results of some steps, sealed.
@@ -180,8 +204,8 @@ type Queue interface {
 	// job's record, to what is counted and to who is told as if it had been accepted
 	// and finished. Keys and errors are as of Accept.
 	AcceptEnded(ctx context.Context, t *Task, e *End) (earlier ID, err error)
-	// Adopt stores a job that ran synchronously and stands now. Its key is none of
-	// Adopt's business: it was reserved before.
+	// Adopt stores a job that ran synchronously and stands now, within the bounds
+	// of Stand. Its key is none of Adopt's business: it was reserved before.
 	Adopt(ctx context.Context, t *Task, s *Standing) (Lease, error)
 	// Reserve makes a key lead to a job that is not recorded yet.
 	Reserve(ctx context.Context, a account.ID, k Key, id ID, now time.Time) (earlier ID, err error)
@@ -214,13 +238,18 @@ type Queue interface {
 	// Renew holds leases until a moment. It returns those that were lost and
 	// those whose job somebody asked to stop.
 	Renew(ctx context.Context, held []Lease, until time.Time) (lost, stopping []Lease, err error)
+	// Begin notes, before an attempt goes on with a job that another has left, what
+	// there is to know should it end with its process. Save, Stand and Release forget
+	// it.
+	Begin(ctx context.Context, l Lease, crashes int, recovered int64) error
 	// Keep stores a part of a journal alone. This and all that follow up to
 	// Release, and Finish, are ErrLost where the lease does not hold.
 	Keep(ctx context.Context, l Lease, e Entry) error
 	// Save stores a snapshot in place of the journal before it.
 	Save(ctx context.Context, l Lease, snapshot []byte, p Progress) error
 	// Stand ends a lease: the job stands. One that somebody asked to stop meanwhile
-	// is left as it is, with ErrStopping: nobody would ask again.
+	// is left as it is, with ErrStopping: nobody would ask again. So is one for
+	// which the account has no room, with ErrTooMany or ErrTooMuch.
 	Stand(ctx context.Context, l Lease, s *Standing) error
 	// Release ends a lease: the job is due at a moment, for another attempt. A
 	// change that still comes with the lease is lost.

@@ -274,6 +274,8 @@ func FuzzAnswerText(f *testing.F) {
 	f.Add([]byte("plain"), "plain")
 	f.Add([]byte("\"\\\n\r\t\x00\x1f\x7f\u2028✓"), "a\"b\xff")
 	f.Add([]byte{0xff, 0xfe}, "")
+	f.Add([]byte{}, strings.Repeat("x", maxResponse))
+	f.Add([]byte{}, strings.Repeat("ä", maxResponse/4))
 	f.Fuzz(func(t *testing.T, result []byte, text string) {
 		j := Job{Status: StatusOK, ID: text, Output: &Output{Result: result, Response: (&Response{Headers: []Pair{{"X", text}}}).AppendJSON(nil)}}
 		var got struct {
@@ -298,6 +300,12 @@ func FuzzAnswerText(f *testing.F) {
 
 		h := Header{}
 		j.SetText(h, Setting{}, nil)
+		if len(asciiJSON(j.Output.Response)) > maxResponse {
+			if h["QL-Response"] != nil || h["QL-Response-Omitted"] == nil {
+				t.Errorf("a long response: %v", h)
+			}
+			return
+		}
 		inHeader := strings.Join(h["QL-Response"], " and ")
 		var fromHeader, fromBody any
 		if strings.ContainsFunc(inHeader, func(r rune) bool { return r < ' ' || r > '~' }) {
@@ -313,6 +321,13 @@ func FuzzAnswerText(f *testing.F) {
 			t.Errorf("QL-Response: got %v, want %v", fromHeader, fromBody)
 		}
 	})
+}
+
+func TestErrorLine(t *testing.T) {
+	e := Error{Code: "a\nb", Message: "c\r\nd", File: "e\nf", Line: 1, Column: 2}
+	if got, want := string(e.AppendLine([]byte("so far\n"))), "so far\nerror: a b: c  d (e f, line 1, column 2)\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }
 
 func BenchmarkAnswer(b *testing.B) {

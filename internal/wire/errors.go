@@ -98,16 +98,11 @@ func (e *Error) AppendAnswer(dst []byte) []byte {
 
 // AppendLine appends the error as the form convention writes it, on one line.
 func (e *Error) AppendLine(dst []byte) []byte {
+	start := len(dst)
 	dst = append(dst, "error: "...)
 	dst = append(dst, e.Code...)
 	dst = append(dst, ": "...)
-	start := len(dst)
 	dst = append(dst, e.Message...)
-	for i := start; i < len(dst); i++ {
-		if dst[i] == '\n' || dst[i] == '\r' {
-			dst[i] = ' '
-		}
-	}
 	if e.Line > 0 {
 		dst = append(dst, " ("...)
 		if e.File != "" {
@@ -124,6 +119,11 @@ func (e *Error) AppendLine(dst []byte) []byte {
 			dst = append(dst, " more"...)
 		}
 		dst = append(dst, ')')
+	}
+	for i := start; i < len(dst); i++ {
+		if dst[i] == '\n' || dst[i] == '\r' {
+			dst[i] = ' '
+		}
 	}
 	return append(dst, '\n')
 }

@@ -32,7 +32,10 @@ func (q *FormQuery) Within(l Limits) error {
 }
 
 // mostFormFields is how many fields a form may send, unknown ones counted too.
-const mostFormFields = 100
+const (
+	mostFormFields  = 100
+	formFieldsLimit = "form_fields"
+)
 
 var formFields = []string{"identity", "password", "q", "get", "post", "cookie", "path", "method"}
 
@@ -42,7 +45,7 @@ func DecodeForm(body []byte, l Limits) (*FormQuery, error) {
 	l = l.withDefaults()
 	q := &FormQuery{Shape: Shape{Bytes: len(body)}}
 	if r := q.decode(string(body), &l); r != nil {
-		return nil, r
+		return nil, r.ofAnybody()
 	}
 	return q, nil
 }
@@ -133,7 +136,7 @@ func (f *form) next() (name, value string, ok bool, r *Refusal) {
 			continue
 		}
 		if f.count++; f.count > mostFormFields {
-			return "", "", false, tooMany(bodyField, "fields", "form_fields", mostFormFields)
+			return "", "", false, tooMany(bodyField, "fields", formFieldsLimit, mostFormFields)
 		}
 		name, value, _ = strings.Cut(field, "=")
 		name, fault := percent(name)

@@ -68,11 +68,11 @@ func TestDecodeFormRefuses(t *testing.T) {
 		{least + "&post=null", `post: is null: an object fits, or leave the field out`},
 		{least + `&cookie={"a":1}`, `cookie.a: is a number: a text fits`},
 		{least + `&cookie={"a":"1","a":"2"}`, `cookie.a: occurs twice: once fits`},
-		{least + `&cookie={"a":{"b":[[[]]]}}`, `cookie.a.b[0][0]: is nested too deeply: 4 objects and lists inside one another at most`},
+		{least + `&cookie={"a":{"b":[[[]]]}}`, `cookie.a.b[0][0]: is nested too deeply: 4 objects and lists inside one another at most, whatever the plan`},
 		{least + `&get={"a":"\ud800"}`, `get.a: holds \ud800, half of a surrogate pair: both halves, or the character itself, would fit`},
-		{least + `&get={"a":"1","b":"2","c":"3","d":"4"}`, `get: has too many names: 3 at most`},
-		{least + strings.Repeat("&", 180), `body: is too large: 200 bytes at most`},
-		{"identity=a&password=b&q=" + strings.Repeat("a", 51), `q: is too large: 50 bytes at most`},
+		{least + `&get={"a":"1","b":"2","c":"3","d":"4"}`, `get: has too many names: 3 at most, whatever the plan`},
+		{least + strings.Repeat("&", 180), `body: is too large: 200 bytes at most, whatever the plan`},
+		{"identity=a&password=b&q=" + strings.Repeat("a", 51), `q: is too large: 50 bytes at most, whatever the plan`},
 	}
 	for _, test := range tests {
 		_, err := DecodeForm([]byte(test.body), small)

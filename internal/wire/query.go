@@ -2,6 +2,7 @@ package wire
 
 import (
 	"net/url"
+	"strings"
 )
 
 // Query is a request of POST /v1/query.
@@ -58,7 +59,7 @@ func DecodeQuery(body []byte, l Limits) (*Query, error) {
 		r = q.Request.within("request.", &l)
 	}
 	if r != nil {
-		return nil, r
+		return nil, r.ofAnybody()
 	}
 	return q, nil
 }
@@ -84,10 +85,17 @@ func want(field string, n node, first byte) *Refusal {
 	if first == '"' {
 		fits = "a text"
 	}
-	if n[0] == 'n' && field != bodyField {
-		return invalid(field, "is null: "+fits+" fits, or leave the field out")
-	}
 	return invalid(field, "is "+n.kind()+": "+fits+" fits")
+}
+
+// wantOptional is want for a field that need not be sent, which is how to say
+// what its null means.
+func wantOptional(field string, n node, first byte) *Refusal {
+	r := want(field, n, first)
+	if r != nil && n[0] == 'n' {
+		r.Message += ", or leave the field out"
+	}
+	return r
 }
 
 func (q *Query) decode(top node) *Refusal {
@@ -130,6 +138,13 @@ func text(field string, n node) (string, *Refusal) {
 	return n.text(), nil
 }
 
+func optionalText(field string, n node) (string, *Refusal) {
+	if r := wantOptional(field, n, '"'); r != nil {
+		return "", r
+	}
+	return n.text(), nil
+}
+
 func secret(field string, n node) (*Secret, *Refusal) {
 	t, r := text(field, n)
 	s := Secret(t)
@@ -137,7 +152,7 @@ func secret(field string, n node) (*Secret, *Refusal) {
 }
 
 func decodeAuth(n node) (*Auth, *Refusal) {
-	if r := want("auth", n, '{'); r != nil {
+	if r := wantOptional("auth", n, '{'); r != nil {
 		return nil, r
 	}
 	a := new(Auth)
@@ -170,7 +185,7 @@ func decodeAuth(n node) (*Auth, *Refusal) {
 }
 
 func decodeMode(n node) (async bool, r *Refusal) {
-	mode, r := text("mode", n)
+	mode, r := optionalText("mode", n)
 	if r != nil {
 		return false, r
 	}
@@ -183,10 +198,14 @@ func decodeMode(n node) (async bool, r *Refusal) {
 	return false, invalid("mode", "is "+quote(mode)+`: "sync" or "async" fits`)
 }
 
+// headerPrefix begins the name of an entry that is a header.
+const headerPrefix = "header:"
+
 func (q *Request) decode(n node) *Refusal {
-	if r := want("request", n, '{'); r != nil {
+	if r := wantOptional("request", n, '{'); r != nil {
 		return r
 	}
+	var headers map[string]bool // those sent, in lower case
 	members := n.inside()
 	for name, value, ok := members.member(); ok; name, value, ok = members.member() {
 		var r *Refusal
@@ -200,9 +219,18 @@ func (q *Request) decode(n node) *Refusal {
 		default:
 			p := Pair{Name: name}
 			if value[0] != '"' {
-				return want(below("request", name), value, '"')
+				return wantOptional(below("request", name), value, '"')
 			}
 			p.Value = value.text()
+			if lower := strings.ToLower(name); strings.HasPrefix(lower, headerPrefix) {
+				if headers[lower] {
+					return invalid(below("request", name), "occurs twice: once fits, and the names of headers are the same in whatever case")
+				}
+				if headers == nil {
+					headers = map[string]bool{}
+				}
+				headers[lower] = true
+			}
 			q.Entries = append(q.Entries, p)
 		}
 		if r != nil {
@@ -217,14 +245,14 @@ func pairs(field string, n node) ([]Pair, *Refusal) {
 	if n == "[]" {
 		return []Pair{}, nil // what PHP writes for an array without entries
 	}
-	if r := want(field, n, '{'); r != nil {
+	if r := wantOptional(field, n, '{'); r != nil {
 		return nil, r
 	}
 	list := []Pair{}
 	members := n.inside()
 	for name, value, ok := members.member(); ok; name, value, ok = members.member() {
 		if value[0] != '"' {
-			return nil, want(below(field, name), value, '"')
+			return nil, wantOptional(below(field, name), value, '"')
 		}
 		list = append(list, Pair{name, value.text()})
 	}
@@ -235,7 +263,7 @@ func pairs(field string, n node) ([]Pair, *Refusal) {
 const longestURL = 2048
 
 func decodeOptions(n node) (webhook string, sent bool, r *Refusal) {
-	if r := want("options", n, '{'); r != nil {
+	if r := wantOptional("options", n, '{'); r != nil {
 		return "", false, r
 	}
 	members := n.inside()
@@ -244,7 +272,7 @@ func decodeOptions(n node) (webhook string, sent bool, r *Refusal) {
 			return "", false, unknown("options", name, optionFields)
 		}
 		sent = true
-		if webhook, r = text("options.webhook", value); r != nil {
+		if webhook, r = optionalText("options.webhook", value); r != nil {
 			return "", false, r
 		}
 		if len(webhook) > longestURL || !isWebURL(webhook) {

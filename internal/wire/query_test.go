@@ -70,7 +70,7 @@ func TestDecodeQueryRefuses(t *testing.T) {
 		{`null`, `body: is null: an object fits`},
 		{`"query"`, `body: is a text: an object fits`},
 		{`{}`, `query: is missing: the script to run, a text, fits`},
-		{`{"query":null}`, `query: is null: a text fits, or leave the field out`},
+		{`{"query":null}`, `query: is null: a text fits`},
 		{`{"query":5}`, `query: is a number: a text fits`},
 		{`{"query":["a"]}`, `query: is a list: a text fits`},
 		{`{"Query":"a"}`, `Query: is no known field: names are case-sensitive, "query" would fit`},
@@ -85,7 +85,8 @@ func TestDecodeQueryRefuses(t *testing.T) {
 		{`{"query":"a","auth":{}}`, `auth.username: is missing: a username, e-mail address or phone number fits`},
 		{`{"query":"a","auth":{"username":"ada"}}`, `auth.password: is missing: the account's password fits`},
 		{`{"query":"a","auth":{"username":"ada","password":123456}}`, `auth.password: is a number: a text fits`},
-		{`{"query":"a","auth":{"username":"ada","password":null}}`, `auth.password: is null: a text fits, or leave the field out`},
+		{`{"query":"a","auth":{"username":"ada","password":null}}`, `auth.password: is null: a text fits`},
+		{`{"query":"a","auth":{"username":null,"password":"x"}}`, `auth.username: is null: a text fits`},
 		{`{"query":"a","auth":{"username":"ada","passwort":"x"}}`, `auth.passwort: is no known field: did you mean "password"?`},
 		{`{"query":"a","auth":{"username":"ada","PASSWORD":"x"}}`, `auth.PASSWORD: is no known field: names are case-sensitive, "password" would fit`},
 		{`{"query":"a","request":[]}`, `request: is a list: an object fits`},
@@ -94,6 +95,8 @@ func TestDecodeQueryRefuses(t *testing.T) {
 		{`{"query":"a","request":{"get":"a=b"}}`, `request.get: is a text: an object fits`},
 		{`{"query":"a","request":{"post":{"n":1}}}`, `request.post.n: is a number: a text fits`},
 		{`{"query":"a","request":{"cookie":{"n":null}}}`, `request.cookie.n: is null: a text fits, or leave the field out`},
+		{`{"query":"a","request":{"header:X-Foo":"1","path":"/","header:x-foo":"2"}}`, `request.header:x-foo: occurs twice: once fits, and the names of headers are the same in whatever case`},
+		{`{"query":"a","request":{"Header:a":"1","header:A":"1"}}`, `request.header:A: occurs twice: once fits, and the names of headers are the same in whatever case`},
 		{`{"query":"a","options":5}`, `options: is a number: an object fits`},
 		{`{"query":"a","options":{"webhok":""}}`, `options.webhok: is no known field: did you mean "webhook"?`},
 		{`{"query":"a","options":{"webhook":"https://a.b"}}`, `options.webhook: goes only with "mode": "async": a synchronous call has its answer at once`},
@@ -101,9 +104,9 @@ func TestDecodeQueryRefuses(t *testing.T) {
 		{`{"query":"a","mode":"async","options":{"webhook":"/done"}}`, `options.webhook: is no absolute web address without credentials: one such as https://example.com/done fits`},
 		{`{"query":"a","mode":"async","options":{"webhook":"ftp://a.b"}}`, `options.webhook: is no absolute web address without credentials: one such as https://example.com/done fits`},
 		{`{"query":"a","mode":"async","options":{"webhook":"https://u:p@a.b"}}`, `options.webhook: is no absolute web address without credentials: one such as https://example.com/done fits`},
-		{`{"query":"` + strings.Repeat("a", 51) + `"}`, `query: is too large: 50 bytes at most`},
-		{`{"query":"a","request":{"get":{"a":"","b":"","c":"","d":""}}}`, `request.get: has too many names: 3 at most`},
-		{`{"query":"a","request":{"cookie":{"a":"` + strings.Repeat("a", 30) + `"}}}`, `request.cookie: is too large: 30 bytes at most`},
+		{`{"query":"` + strings.Repeat("a", 51) + `"}`, `query: is too large: 50 bytes at most, whatever the plan`},
+		{`{"query":"a","request":{"get":{"a":"","b":"","c":"","d":""}}}`, `request.get: has too many names: 3 at most, whatever the plan`},
+		{`{"query":"a","request":{"cookie":{"a":"` + strings.Repeat("a", 30) + `"}}}`, `request.cookie: is too large: 30 bytes at most, whatever the plan`},
 	}
 	for _, test := range tests {
 		_, err := DecodeQuery([]byte(test.body), small)
@@ -118,6 +121,9 @@ func TestDecodeQueryRefuses(t *testing.T) {
 		code := InvalidRequest
 		if strings.Contains(test.want, "too large") {
 			code = TooLarge
+		}
+		if r.Limit != "" {
+			t.Errorf("%s names the limit %s, which is nobody's yet", test.body, r.Limit)
 		}
 		if r.Code != code {
 			t.Errorf("%s: code %s, want %s", test.body, r.Code, code)
@@ -144,7 +150,7 @@ func TestWithin(t *testing.T) {
 			continue
 		}
 		got := q.Within(small)
-		if fmt.Sprint(got) != fmt.Sprint(want) {
+		if fmt.Sprint(got) != ofAccount(want) {
 			t.Errorf("%s\n got:  %v\n want: %v", body, got, want)
 		}
 		form := "identity=a&password=b&q=" + q.Script
@@ -159,11 +165,14 @@ func TestWithin(t *testing.T) {
 			t.Errorf("%s: %v", form, err)
 			continue
 		}
-		if got := f.Within(small); fmt.Sprint(got) != fmt.Sprint(want) {
+		if got := f.Within(small); fmt.Sprint(got) != ofAccount(want) {
 			t.Errorf("%s\n got:  %v\n want: %v", form, got, want)
 		}
 	}
 }
+
+// ofAccount is what a refusal under everybody's limits says of an account's.
+func ofAccount(err error) string { return strings.TrimSuffix(fmt.Sprint(err), WhateverThePlan) }
 
 func TestDecodeReply(t *testing.T) {
 	tests := []struct {
@@ -199,9 +208,10 @@ func TestDecodeReplyRefuses(t *testing.T) {
 		{`{"approved":true,"approved":false}`, `approved: occurs twice: once fits`},
 		{`{"approved":true,"fields":{}}`, `fields: stands beside approved: one of the two fits, as the prompt asks`},
 		{`{"fields":[]}`, `fields: is a list: an object fits`},
-		{`{"fields":null}`, `fields: is null: an object fits, or leave the field out`},
+		{`{"fields":null}`, `fields: is null: an object fits`},
 		{`{"approve":true}`, `approve: is no known field: did you mean "approved"?`},
 		{`{"approved":true,"prompt_id":7}`, `prompt_id: is a number: a text fits`},
+		{`{"approved":true,"prompt_id":null}`, `prompt_id: is null: a text fits, or leave the field out`},
 		{`{"approved":true,"prompt_id":""}`, `prompt_id: is empty: the id of the prompt fits, or leave the field out`},
 		{`{"fields":{"a":1,"a":2}}`, `fields.a: occurs twice: once fits`},
 	}

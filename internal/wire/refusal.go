@@ -46,6 +46,21 @@ func excess(field, limit string, most int) *Refusal {
 	}
 }
 
+// ofAnybody is the refusal of a request that was held to the largest plan's
+// limits, since it is not known yet whose it is. It names no limit: its sender's
+// own may be lower. That on the fields of a form is everybody's.
+func (r *Refusal) ofAnybody() *Refusal {
+	if r.Limit == "" || r.Limit == formFieldsLimit {
+		return r
+	}
+	r.Message += WhateverThePlan
+	r.Limit, r.Max = "", 0
+	return r
+}
+
+// WhateverThePlan ends a message about the largest plan's limit.
+const WhateverThePlan = ", whatever the plan"
+
 // longestQuote is how many characters of what a sender wrote a message repeats.
 const longestQuote = 64
 

@@ -30,7 +30,7 @@ func DecodeReply(body []byte, l Limits) (*Reply, error) {
 		r = p.decode(top)
 	}
 	if r != nil {
-		return nil, r
+		return nil, r.ofAnybody()
 	}
 	return p, nil
 }
@@ -46,7 +46,7 @@ func (p *Reply) decode(top node) *Refusal {
 			r = want("fields", value, '{')
 			p.Fields = Raw(value)
 		case "prompt_id":
-			p.PromptID, r = text("prompt_id", value)
+			p.PromptID, r = optionalText("prompt_id", value)
 			if r == nil && p.PromptID == "" {
 				r = invalid("prompt_id", "is empty: the id of the prompt fits, or leave the field out")
 			}

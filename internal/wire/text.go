@@ -37,11 +37,27 @@ func (j *Job) SetText(h Header, s Setting, e *Error) {
 		set(h, "Location", j.PollURL)
 	}
 	if j.Output != nil && j.Output.Response != nil {
-		set(h, "QL-Response", string(asciiJSON(j.Output.Response)))
+		setResponse(h, j.Output.Response)
 	}
 	if e != nil {
 		set(h, "QL-Error", e.Code)
 	}
+}
+
+// maxResponse is how long QL-Response may be. Many clients and proxies refuse an
+// answer with longer headers, and its text would be lost with them.
+const maxResponse = 8 << 10
+
+// setResponse sets the header that says what the script set on !RESPONSE and
+// !COOKIE, or the one that says that it is too long for a header.
+func setResponse(h Header, response Raw) {
+	if len(response) <= maxResponse {
+		if text := asciiJSON(response); len(text) <= maxResponse {
+			set(h, "QL-Response", string(text))
+			return
+		}
+	}
+	set(h, "QL-Response-Omitted", "too large")
 }
 
 // SetJSON sets the headers of the JSON convention's answer to the call that ran

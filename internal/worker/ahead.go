@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"time"
 
 	"ql/internal/admit"
 	"ql/internal/job"
@@ -14,13 +13,6 @@ import (
 // do something that outlasts it: so a short one is stored once, with its end, and
 // its caller waits for the disk once. Until then nobody knows of it, and a crash
 // leaves nothing of it.
-
-// aheadFor is how long a job computes before it is accepted; its caller waits
-// meanwhile.
-const aheadFor = time.Millisecond
-
-// aheadWait is how long a job that would run ahead waits for its turn.
-const aheadWait = 5 * time.Millisecond
 
 // acceptance is what became of a submission.
 type acceptance struct {
@@ -39,7 +31,7 @@ func (a *attempt) enterAhead(ctx context.Context, ask admit.Ask) *admit.Ticket {
 	if t := a.w.o.Gate.TryEnter(ask); t != nil {
 		return t
 	}
-	ctx, cancel := context.WithTimeout(ctx, aheadWait)
+	ctx, cancel := context.WithTimeout(ctx, a.w.o.AheadWait)
 	defer cancel()
 	t, _ := a.w.o.Gate.Enter(ctx, ask)
 	return t

@@ -76,7 +76,7 @@ func newWatchedWorld(t *testing.T, change ...func(*Options)) (*world, *watchedQu
 // TestRunsAhead holds jobs to be stored as seldom as can be, and before anything
 // that they leave behind.
 func TestRunsAhead(t *testing.T) {
-	e, q := newWatchedWorld(t)
+	e, q := newWatchedWorld(t, func(o *Options) { o.Ahead, o.AheadWait = time.Hour, time.Hour })
 	for script, want := range map[string]struct {
 		stored string
 		state  job.State

@@ -46,8 +46,10 @@ type attempt struct {
 	parts        [][]byte // of the journal, as stored
 	ran          time.Duration
 	began        time.Time
-	failures     int // in a row
-	recovered    int // bytes of the journal that earlier attempts kept
+	failures     int   // in a row
+	crashes      int   // likewise, of attempts that ended with their process
+	found        int64 // how much of a journal the last of those found
+	recovered    int   // bytes of the journal that earlier attempts kept
 	snapshotSize int
 	saved        int64 // how much of the output is stored
 	rest         bool  // there are rows to remove in the end
@@ -166,6 +168,12 @@ func (a *attempt) drive(ctx context.Context) error {
 		}
 	}
 	a.recovered = a.journal.kept
+	if a.from == job.Running {
+		a.x.Pace.Rest()
+		if err := a.afterCrash(ctx); err != nil {
+			return err
+		}
+	}
 	run := a.x.Run(a.machine, a.state, a.journal)
 	if a.from == job.Paused {
 		if err := a.expire(ctx, run); err != nil {
@@ -230,6 +238,7 @@ func (a *attempt) take(ctx context.Context, s *job.Stored) error {
 		return err
 	}
 	a.job, a.parts, a.ran, a.failures, a.stopping = &s.Summary, s.Journal, s.Ran, s.Failures, s.Stopping
+	a.crashes, a.found = s.Crashes, s.Recovered
 	a.webhook = s.Webhook != ""
 	a.rest = a.rest || len(s.Journal) > 0 || s.Snapshot != nil || len(s.Output) > 0
 	a.loaded = true
@@ -379,32 +388,17 @@ func (a *attempt) forget(ctx context.Context, databases []string, upTo int64) {
 	}
 }
 
-// TooLarge is the error of a script that holds too much to be stored.
-type TooLarge struct{ Bytes, Most int }
-
-func (e *TooLarge) Error() string { return "the state of the script is too large to be stored" }
-
-// Explain makes the error of the script that stands at a step.
-func (e *TooLarge) Explain(step string) *wire.Error {
-	return &wire.Error{
-		Code: string(fault.LimitExceeded), Limit: "snapshot", Max: int64(e.Most), Step: step,
-		Message: fmt.Sprintf("the script holds %d bytes at %s, and a script that stands still may hold %d", e.Bytes, step, e.Most),
-	}
-}
-
 // stand stores a job that waits for somebody or for a moment.
 func (a *attempt) stand(ctx context.Context, run *engine.Run, out engine.Outcome) error {
 	s, err := a.standing(run, out)
-	var large *TooLarge
-	if errors.As(err, &large) {
-		return a.finish(ctx, job.Failed, large.Explain(run.Machine().Effect().Step))
+	if err == nil {
+		err = a.commit(ctx, func(ctx context.Context) error { return a.w.o.Queue.Stand(ctx, a.lease, s) })
 	}
-	if err != nil {
-		return err
-	}
-	err = a.commit(ctx, func(ctx context.Context) error { return a.w.o.Queue.Stand(ctx, a.lease, s) })
 	if errors.Is(err, job.ErrStopping) {
 		return errStopped
+	}
+	if failure := MayNotStand(err, a.limits, run.Machine().Effect().Step); failure != nil {
+		return a.finish(ctx, job.Failed, failure)
 	}
 	if err != nil {
 		return err
@@ -414,16 +408,19 @@ func (a *attempt) stand(ctx context.Context, run *engine.Run, out engine.Outcome
 	return nil
 }
 
-// standing is what is stored of a run that stands. The error may be a *TooLarge.
+// standing is what is stored of a run that stands. The error may be a *tooLarge.
 func (a *attempt) standing(run *engine.Run, out engine.Outcome) (*job.Standing, error) {
 	sealed, p, err := a.snapshot(run)
 	if err != nil {
 		return nil, err
 	}
 	if a.snapshotSize > a.limits.SnapshotBytes {
-		return nil, &TooLarge{a.snapshotSize, a.limits.SnapshotBytes}
+		return nil, &tooLarge{a.snapshotSize}
 	}
 	s := &job.Standing{State: job.Waiting, Until: out.Until, Snapshot: sealed, Progress: p}
+	if !a.w.o.Lifted {
+		s.Most, s.MostBytes = a.limits.Standing, a.limits.StandingBytes
+	}
 	if out.Status == engine.Paused {
 		s.State, s.Until = job.Paused, out.Prompt.Expires
 		if s.Prompt, err = a.w.prompt(a.lease, out.Prompt); err != nil {
@@ -478,11 +475,44 @@ func (a *attempt) commit(ctx context.Context, do func(context.Context) error) er
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
 	defer cancel()
 	err := do(ctx)
-	if err == nil || errors.Is(err, job.ErrLost) || errors.Is(err, job.ErrStopping) {
+	if err == nil || isSettled(err) {
 		return err
 	}
 	a.w.o.Log.Warn("the end of an attempt at a job was not stored at first", "job", a.lease.ID, "error", err)
 	return do(ctx)
+}
+
+// mostCrashes is how many attempts in a row may end with their process before the
+// job is taken for the reason.
+const mostCrashes = 5
+
+// errPoison says that a job is not tried again.
+var errPoison = errors.New("each attempt at the job ended with its process")
+
+// afterCrash looks at a job that another attempt has left running. One that may be
+// what ends the process is not tried for ever.
+func (a *attempt) afterCrash(ctx context.Context) error {
+	recovered := int64(a.recovered)
+	if recovered > a.found {
+		a.crashes = 0 // it got on since
+	}
+	if a.crashes >= mostCrashes {
+		return errPoison
+	}
+	if a.crashes > 0 {
+		a.w.o.Log.Warn("a job goes on whose last attempts ended with their process", "job", a.lease.ID, "attempts", a.crashes)
+	}
+	return a.w.o.Queue.Begin(ctx, a.lease, a.crashes+1, recovered)
+}
+
+// isSettled tells whether the store has answered: the same again comes to the same.
+func isSettled(err error) bool {
+	for _, known := range []error{job.ErrLost, job.ErrStopping, job.ErrTooMany, job.ErrTooMuch} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
 }
 
 // mostFailures is how many attempts in a row may be cut off by faults of the
@@ -510,7 +540,7 @@ func (a *attempt) settle(ctx context.Context, err error) {
 			a.failures = 0 // it got on
 		}
 		a.failures++
-		if a.failures >= mostFailures && a.job != nil {
+		if (a.failures >= mostFailures || errors.Is(err, errPoison)) && a.job != nil {
 			coded := fault.Of(err)
 			w.o.Log.Error("a job was given up after faults of the service", "id", coded.ID, "job", a.lease.ID, "failures", a.failures, "error", err)
 			err = a.finish(ctx, job.Failed, &wire.Error{Code: string(coded.Code), Message: coded.Message, ID: coded.ID})

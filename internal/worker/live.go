@@ -76,7 +76,7 @@ type pace struct {
 // Turn implements engine.Pace.
 func (p *pace) Turn(ctx context.Context) error {
 	a := p.attempt
-	if !a.isStored() && time.Since(a.began) > aheadFor {
+	if !a.isStored() && time.Since(a.began) > a.w.o.Ahead {
 		p.Rest()
 		if err := a.accept(ctx, nil); err != nil {
 			a.live.cancel(err)

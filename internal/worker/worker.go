@@ -55,6 +55,10 @@ type Options struct {
 	// Retry is how long a job rests after a fault of the service, at first; 1
 	// second where left out.
 	Retry time.Duration
+	// Ahead is how long a job computes before it is accepted, 1 ms where left out, and
+	// AheadWait how long it waits for its turn to, 5 ms where left out: its caller
+	// waits meanwhile.
+	Ahead, AheadWait time.Duration
 	// Ended is told of each job that finished; may be left out.
 	Ended func(s job.State, took time.Duration)
 	// Wake is called when the end of a job is to be told to somebody; may be left
@@ -107,6 +111,12 @@ func New(o Options) *Worker {
 	}
 	if o.Retry <= 0 {
 		o.Retry = time.Second
+	}
+	if o.Ahead <= 0 {
+		o.Ahead = time.Millisecond
+	}
+	if o.AheadWait <= 0 {
+		o.AheadWait = 5 * time.Millisecond
 	}
 	if o.Ended == nil {
 		o.Ended = func(job.State, time.Duration) {}

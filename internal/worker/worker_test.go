@@ -3,9 +3,11 @@ package worker
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
+	"ql/internal/account"
 	"ql/internal/engine"
 	"ql/internal/job"
 	"ql/lang/value"
@@ -138,6 +140,53 @@ func TestCancels(t *testing.T) {
 				t.Errorf("cancelled again: %v, %v", state, err)
 			}
 		})
+	}
+}
+
+// TestNoRoomToStand has one job more ask something than the account may have.
+func TestNoRoomToStand(t *testing.T) {
+	e := newWorld(t, faults{})
+	submit := func(script string, change func(*account.Limits)) job.ID {
+		s := e.submission(script)
+		change(&s.Limits)
+		_, err := e.w.Submit(context.Background(), s)
+		check(t, err)
+		return s.Summary.ID
+	}
+	two := func(l *account.Limits) { l.Standing = 2 }
+	first := submit(`CONFIRM "one"`, two)
+	e.await(first, job.Paused)
+	e.await(submit(`WAIT 1 HOUR`, two), job.Waiting)
+
+	v := e.await(submit(`EMIT "a" GATHER "x" SET ?f EMIT "b"`, two), job.Failed)
+	const want = `"the account has 2 jobs that wait for an answer or a moment, which is as many as it may have: answer or cancel some"`
+	for _, part := range []string{`"quota_exceeded"`, `"limit":"standing"`, `"value":2`, `"step":"GATHER"`, want} {
+		if !strings.Contains(string(v.Error), part) {
+			t.Errorf("it lacks %s: %s", part, v.Error)
+		}
+	}
+	if string(v.Result) != "a" {
+		t.Errorf("it gave %q", v.Result)
+	}
+	v = e.await(submit(`WAIT 1 HOUR`, func(l *account.Limits) { l.StandingBytes = 1000 }), job.Failed)
+	if !strings.Contains(string(v.Error), `"limit":"standing_bytes","value":1000`) {
+		t.Errorf("too many bytes: %s", v.Error)
+	}
+
+	_, err := e.w.Cancel(context.Background(), first)
+	check(t, err)
+	e.await(submit(`CONFIRM "again"`, two), job.Paused)
+}
+
+// TestRoomToStandIsLifted has as many jobs stand as like to, as in development.
+func TestRoomToStandIsLifted(t *testing.T) {
+	e := newWorld(t, faults{}, func(o *Options) { o.Lifted = true })
+	for range 3 {
+		s := e.submission(`CONFIRM "one"`)
+		s.Limits.Standing, s.Limits.StandingBytes = 1, 1
+		_, err := e.w.Submit(context.Background(), s)
+		check(t, err)
+		e.await(s.Summary.ID, job.Paused)
 	}
 }
 

@@ -115,7 +115,7 @@ func newWorld(t testing.TB, f faults, change ...func(*Options)) *world {
 		Resources: func(_ context.Context, a account.Account, l account.Limits, session string) (execution.Resources, error) {
 			return execution.Resources{
 				Files: trees.For(a.ID, files.Quota{}), Databases: dbs,
-				Session: e.sessions.For(a.ID, session).Bound(l.SessionBytes, l.SessionKeys),
+				Session: e.sessions.For(a.ID, session).Bound(sessions.Bounds{Bytes: l.SessionBytes, Keys: l.SessionKeys, Sessions: l.Sessions}),
 			}, nil
 		},
 	}

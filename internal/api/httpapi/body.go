@@ -87,8 +87,8 @@ func (in *incoming) Read(p []byte) (int, error) {
 }
 
 func tooLarge(most int) error {
-	e := fault.New(fault.TooLarge, "is too large: %d bytes at most", most)
-	e.Field, e.Limit, e.Value = "body", "body_bytes", int64(most)
+	e := fault.New(fault.TooLarge, "is too large: %d bytes at most"+wire.WhateverThePlan, most)
+	e.Field = "body" // and no limit: it is not known yet whose would count
 	return e
 }
 

@@ -72,6 +72,9 @@ type Options struct {
 	// Preflight returns why pages of an origin may not call, nil where some
 	// account lists it.
 	Preflight func(context.Context, auth.Origin) error
+	// Refusal returns why a request is not served, whatever it asks for, and nil
+	// where it is; may be left out.
+	Refusal func(*http.Request) error
 	// Ready returns why the service cannot work at the moment, or nil.
 	Ready func(context.Context) error
 	// OpenAPI is the description of the interface, in JSON.
@@ -216,22 +219,33 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	req := h.request(w, r)
 	p, id := h.find(r.URL.Path)
 	req.ID = id
-	route := Route{Refuse: RefuseJSON}
-	switch {
-	case len(r.RequestURI) > longestURL:
-		route.Serve = refusing(fault.New(fault.TooLarge, "the address is too long: %d bytes at most", longestURL))
-	case p == nil:
-		route.Serve = refusing(fault.New(fault.NotFound, "there is nothing at this address: POST /v1/query and POST /api run scripts, and GET /openapi.json tells of the rest"))
-	default:
-		route = h.choose(p, r)
+	route := h.choose(p, r)
+	if err := h.refusal(r); err != nil {
+		route.Serve = refusing(err) // in the words of the address, whichever that is
 	}
 	status := h.serve(w, req, route)
 	h.o.Served(route.Path, status, time.Since(began))
 }
 
+// refusal says why a request is not served, whatever it asks for; nil where it
+// is.
+func (h *Handler) refusal(r *http.Request) error {
+	if len(r.RequestURI) > longestURL {
+		return fault.New(fault.TooLarge, "the address is too long: %d bytes at most", longestURL)
+	}
+	if h.o.Refusal != nil {
+		return h.o.Refusal(r)
+	}
+	return nil
+}
+
 // choose returns the route of an address that a request is for, or one that
-// refuses it.
+// refuses it. Of no address p is nil.
 func (h *Handler) choose(p *path, r *http.Request) Route {
+	if p == nil {
+		return Route{Refuse: RefuseJSON, Serve: refusing(fault.New(fault.NotFound,
+			"there is nothing at this address: POST /v1/query and POST /api run scripts, and GET /openapi.json tells of the rest"))}
+	}
 	if route, ok := p.route(r.Method); ok {
 		return route
 	}

@@ -52,6 +52,12 @@ func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
 	if reply.Stream == nil && reply.Status != http.StatusNoContent && reply.Status != http.StatusNotModified {
 		header["Content-Length"] = []string{strconv.Itoa(len(reply.Body) + len(reply.After))}
 	}
+	if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 {
+		// Where a request has a Content-Length too, net/http takes that away
+		// unseen. A proxy in front may have gone by it, and what it takes for the
+		// rest of the body would be a request of somebody else's here.
+		header.Set("Connection", "close")
+	}
 	w.WriteHeader(reply.Status)
 	// Nobody is left to tell where a caller has hung up.
 	_, _ = w.Write(reply.Body)

@@ -2,6 +2,7 @@ package jsonapi
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -60,10 +61,24 @@ func parameters(r *httpapi.Request, known ...string) (url.Values, error) {
 }
 
 func fitting(known []string) string {
-	if len(known) == 0 {
+	switch last := len(known) - 1; last {
+	case -1:
 		return "it has none"
+	case 0:
+		return known[0] + " fits"
+	default:
+		return strings.Join(known[:last], ", ") + " and " + known[last] + " fit"
 	}
-	return strings.Join(known, ", ") + " fit"
+}
+
+// seconds reads a whole number of seconds, of which more than longestWait is
+// that, however many digits it has.
+func seconds(text string) (wait time.Duration, ok bool) {
+	n, err := strconv.ParseUint(text, 10, 31)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0, false
+	}
+	return min(time.Duration(n)*time.Second, longestWait), true
 }
 
 // wait returns how long a caller wants to wait: by the parameter, or by the
@@ -74,16 +89,16 @@ func wait(r *httpapi.Request, unless time.Duration) (time.Duration, error) {
 		return 0, err
 	}
 	if text := values.Get("wait"); values.Has("wait") {
-		seconds, err := strconv.ParseUint(text, 10, 31)
-		if err != nil {
+		wait, ok := seconds(text)
+		if !ok {
 			return 0, fault.Invalid("wait", "is no whole number of seconds: 30 fits, and more than %d is %[1]d", int(longestWait.Seconds()))
 		}
-		return min(time.Duration(seconds)*time.Second, longestWait), nil
+		return wait, nil
 	}
 	for _, preference := range strings.Split(strings.Join(r.Header.Values("Prefer"), ","), ",") {
 		name, text, _ := strings.Cut(strings.TrimSpace(preference), "=")
-		if seconds, err := strconv.ParseUint(text, 10, 31); err == nil && strings.EqualFold(name, "wait") {
-			return min(time.Duration(seconds)*time.Second, longestWait), nil
+		if wait, ok := seconds(text); ok && strings.EqualFold(name, "wait") {
+			return wait, nil
 		}
 	}
 	return unless, nil
@@ -108,6 +123,9 @@ func (c codec) job(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
 func (c codec) cancel(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
 	p, err := basic(r)
 	if err != nil {
+		return httpapi.Reply{}, err
+	}
+	if _, err := parameters(r); err != nil {
 		return httpapi.Reply{}, err
 	}
 	answer, err := c.service.Cancel(r.Context(), r.Caller, r.ID, p)

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"ql/internal/account"
@@ -67,7 +66,7 @@ func (n *Network) Fetch(ctx context.Context, r engine.Request) (engine.Reply, er
 	case r.Number > l.Calls:
 		return engine.Reply{}, &value.Limit{Name: "fetches", Max: int64(l.Calls)}
 	case r.Timeout > l.Time:
-		return engine.Reply{}, value.Exceeded("fetch_time", int64(math.Ceil(l.Time.Seconds())), "TIMEOUT is longer than the %g seconds that a FETCH may take", l.Time.Seconds())
+		return engine.Reply{}, value.Exceeded("fetch_time", l.Time.Milliseconds(), "TIMEOUT is longer than the %g seconds that a FETCH may take", l.Time.Seconds())
 	}
 	if r.Timeout == 0 {
 		r.Timeout = l.Time

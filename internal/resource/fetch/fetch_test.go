@@ -134,7 +134,7 @@ func TestLimits(t *testing.T) {
 		t.Errorf("one more: %v", err)
 	}
 	_, err = get(t, n, engine.Request{URL: address, Timeout: time.Second})
-	wantLimit(t, "a longer time", err, "fetch_time", 1, "TIMEOUT is longer than the 0.2 seconds")
+	wantLimit(t, "a longer time", err, "fetch_time", 200, "TIMEOUT is longer than the 0.2 seconds")
 	_, err = get(t, New(Options{Client: c}), engine.Request{URL: address})
 	wantCode(t, "a plan without", err, "not_available", "may not FETCH")
 	if calls.Load() != 0 {

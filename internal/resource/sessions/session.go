@@ -17,6 +17,7 @@ type Caller struct {
 	id       string
 	maxBytes int
 	maxKeys  int
+	most     int // sessions of the account
 	held     *session
 }
 
@@ -28,13 +29,20 @@ var (
 // For returns the caller of an account that brought this id; "" where it
 // brought none.
 func (s *Store) For(a account.ID, id string) *Caller {
-	return &Caller{store: s, account: a, id: id, maxBytes: s.options.MaxBytes, maxKeys: s.options.MaxKeys}
+	return &Caller{store: s, account: a, id: id, maxBytes: s.options.MaxBytes, maxKeys: s.options.MaxKeys, most: s.options.MaxSessions}
 }
 
-// Bound gives the caller's session other bounds than the store's, such as
-// those of the account's plan.
-func (c *Caller) Bound(maxBytes, maxKeys int) *Caller {
-	c.maxBytes, c.maxKeys = maxBytes, maxKeys
+// Bounds hold the sessions of an account.
+type Bounds struct {
+	Bytes    int // of one session's data as JSON
+	Keys     int // of one session
+	Sessions int // of the account: where another is made, the one unused for longest ends
+}
+
+// Bound gives the caller other bounds than the store's, such as those of the
+// account's plan.
+func (c *Caller) Bound(b Bounds) *Caller {
+	c.maxBytes, c.maxKeys, c.most = b.Bytes, b.Keys, b.Sessions
 	return c
 }
 
@@ -64,7 +72,7 @@ func (c *Caller) Start(ctx context.Context) (engine.Session, error) {
 			return nil, err
 		}
 	}
-	id, err := c.store.create(ctx, c.account)
+	id, err := c.store.create(ctx, c.account, c.most)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +94,7 @@ func (c *Caller) Ensure(ctx context.Context) (string, error) {
 			return c.id, err
 		}
 	}
-	id, err := c.store.create(ctx, c.account)
+	id, err := c.store.create(ctx, c.account, c.most)
 	if err == nil {
 		c.id = id
 	}

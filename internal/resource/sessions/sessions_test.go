@@ -264,7 +264,7 @@ func TestTimes(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	store := open(t, "", Options{MaxBytes: 100, MaxKeys: 3})
-	other := start(t, store.For(ada, "").Bound(10, 1))
+	other := start(t, store.For(ada, "").Bound(Bounds{Bytes: 10, Keys: 1, Sessions: 10}))
 	if err := other.Set(t.Context(), "a", value.Text("12345")); code(err) != "session_full" {
 		t.Errorf("a session with bounds of its own: %v", err)
 	}
@@ -318,9 +318,21 @@ func TestSessionsOfAnAccountAreBounded(t *testing.T) {
 		ids = append(ids, c.ID())
 		now.move(time.Second)
 	}
-	other := store.For(bob, "")
-	if err := start(t, other).Release(); err != nil {
-		t.Fatal(err)
+	// Another has bounds of its own.
+	var others []string
+	for range 3 {
+		other := store.For(bob, "").Bound(Bounds{Bytes: 100, Keys: 3, Sessions: 2})
+		if err := start(t, other).Release(); err != nil {
+			t.Fatal(err)
+		}
+		others = append(others, other.ID())
+		now.move(time.Second)
+	}
+	for i, id := range others {
+		known, err := store.touch(t.Context(), keyOf(bob, id))
+		if err != nil || known != (i >= 1) {
+			t.Errorf("session %d of the other: %t, %v", i, known, err)
+		}
 	}
 	for i, id := range ids {
 		known, err := store.touch(t.Context(), keyOf(ada, id))

@@ -128,15 +128,17 @@ func keyOf(a account.ID, id string) Key {
 	return Key{a, sha256.Sum256([]byte(id))}
 }
 
-// expiry returns what is over at a moment, where a session more is to come.
+// expiry returns what is over at a moment by its age.
 func (s *Store) expiry(now time.Time) Expiry {
-	return Expiry{Touched: now.Add(-s.options.Idle), Created: now.Add(-s.options.Longest), Most: s.options.MaxSessions - 1}
+	return Expiry{Touched: now.Add(-s.options.Idle), Created: now.Add(-s.options.Longest)}
 }
 
-// create adds a session and returns its id.
-func (s *Store) create(ctx context.Context, a account.ID) (string, error) {
+// create adds a session to an account that may have so many, and returns its id.
+func (s *Store) create(ctx context.Context, a account.ID, most int) (string, error) {
 	id, now := newID(), s.options.Clock()
-	return id, s.rows.Create(ctx, keyOf(a, id), now, s.expiry(now))
+	over := s.expiry(now)
+	over.Most = max(most-1, 0)
+	return id, s.rows.Create(ctx, keyOf(a, id), now, over)
 }
 
 // touchEvery is how exact the time of a session's last use is kept.

@@ -174,7 +174,7 @@ func (l *Links) life(s engine.Share) (time.Duration, error) {
 	case *s.For <= 0:
 		return 0, value.Errorf(value.BadArgument, "a link lives longer than no time: FOR takes a duration above 0")
 	case *s.For > l.limits.Longest:
-		return 0, value.Exceeded("share_time", int64(l.limits.Longest/time.Second), "a link lives for %s at most, and FOR says %s", words(l.limits.Longest), words(*s.For))
+		return 0, value.Exceeded("share_time", l.limits.Longest.Milliseconds(), "a link lives for %s at most, and FOR says %s", words(l.limits.Longest), words(*s.For))
 	}
 	return *s.For, nil
 }

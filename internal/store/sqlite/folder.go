@@ -1,11 +1,13 @@
 package sqlite
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"runtime"
 	"slices"
+	"syscall"
 )
 
 // MakeFolder makes the data folder where it is missing, and closes one that is
@@ -16,11 +18,11 @@ import (
 // told.
 func MakeFolder(folder string) (was fs.FileMode, stays bool, err error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return 0, false, fmt.Errorf("data folder: %w", err)
+		return 0, false, unusable(folder, err)
 	}
 	info, err := os.Stat(folder)
 	if err != nil {
-		return 0, false, fmt.Errorf("data folder: %w", err)
+		return 0, false, unusable(folder, err)
 	}
 	mode := info.Mode().Perm()
 	if mode&0o077 == 0 || runtime.GOOS == "windows" {
@@ -28,12 +30,25 @@ func MakeFolder(folder string) (was fs.FileMode, stays bool, err error) {
 	}
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		return 0, false, fmt.Errorf("data folder: %w", err)
+		return 0, false, unusable(folder, err)
 	}
 	if !isOurs(entries) {
 		return 0, false, fmt.Errorf("the data folder %s is open to others (mode %04o) and holds other things: make it 0700, or name a folder of its own by --data", folder, mode)
 	}
 	return mode, os.Chmod(folder, 0o700) != nil, nil
+}
+
+// unusable says why a folder cannot be the data folder, without the system call
+// that found it out.
+func unusable(folder string, err error) error {
+	var at *fs.PathError
+	if !errors.As(err, &at) {
+		return fmt.Errorf("the data folder %s cannot be used: %w", folder, err)
+	}
+	if errors.Is(err, syscall.ENOTDIR) {
+		return fmt.Errorf("the data folder %s cannot be made: %s is a file, and no folder: name another by --data", folder, at.Path)
+	}
+	return fmt.Errorf("the data folder %s cannot be used: %s: %w", folder, at.Path, at.Err)
 }
 
 // isOurs tells whether a folder is a data folder, or is there to become one.

@@ -7,6 +7,23 @@ import (
 	"testing"
 )
 
+// TestFileForFolder: who names a file is told so, without the system call.
+func TestFileForFolder(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{file, filepath.Join(file, "below")} {
+		want := "the data folder " + folder + " cannot be made: " + file + " is a file, and no folder: name another by --data"
+		if _, _, err := MakeFolder(folder); err == nil || err.Error() != want {
+			t.Errorf("MakeFolder: %v, want %s", err, want)
+		}
+		if _, err := Open(t.Context(), Options{Folder: folder}); err == nil || err.Error() != want {
+			t.Errorf("Open: %v, want %s", err, want)
+		}
+	}
+}
+
 func TestMakeFolder(t *testing.T) {
 	for name, test := range map[string]struct {
 		mode  os.FileMode // 0 where it is not there

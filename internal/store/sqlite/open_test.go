@@ -404,6 +404,7 @@ func exercise(t *testing.T, s *Store) {
 	_, _ = j.Forget(ctx, id, time.Unix(1, 0), 1)
 	k := sessions.Key{Account: id}
 	_ = v.Create(ctx, k, time.Unix(1, 0), sessions.Expiry{})
+	_ = v.Create(ctx, sessions.Key{Account: id, Hash: [32]byte{1}}, time.Unix(1, 0), sessions.Expiry{})
 	_, _, _ = v.Load(ctx, k)
 	_ = v.Touch(ctx, k, time.Unix(1, 0))
 	_, _ = v.Replace(ctx, k, 0, "{}", time.Unix(1, 0))

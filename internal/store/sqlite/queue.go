@@ -79,10 +79,14 @@ func orphaned(err error) error {
 // Adopt implements job.Queue.
 func (q Queue) Adopt(ctx context.Context, task *job.Task, s *job.Standing) (l job.Lease, err error) {
 	err = q.store.write(ctx, func(t tx) (err error) {
+		held := s.Held() + int64(len(task.Spec))
+		if err := t.roomToStand(task.Account, s, held, -1); err != nil {
+			return err
+		}
 		if l, err = t.insertTask(task, task.Created, 1); err != nil {
 			return err
 		}
-		return t.stand(l, s)
+		return t.stand(l, s, held)
 	})
 	return l, orphaned(err)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"ql/internal/account"
 	"ql/internal/job"
 )
 
@@ -24,7 +25,7 @@ func (q Queue) Load(ctx context.Context, seq int64) (s *job.Stored, err error) {
 
 func (t tx) load(seq int64) (*job.Stored, error) {
 	s := &job.Stored{}
-	found, err := t.one("SELECT "+summaryColumns+", attempt, due, program, task, ran, failures, stopping, webhook FROM jobs WHERE seq = ? AND program IS NOT NULL", func(r row) {
+	found, err := t.one("SELECT "+summaryColumns+", attempt, due, program, task, ran, failures, stopping, webhook, crashes, recovered FROM jobs WHERE seq = ? AND program IS NOT NULL", func(r row) {
 		s.Summary = readSummary(r)
 		s.Lease = job.Lease{Seq: seq, ID: s.ID, Account: s.Account, Attempt: r.int(9)}
 		s.Until = r.time(10)
@@ -33,6 +34,7 @@ func (t tx) load(seq int64) (*job.Stored, error) {
 		s.Ran = time.Duration(r.int(13)) * time.Microsecond
 		s.Failures, s.Stopping = int(r.int(14)), r.bool(15)
 		s.Webhook = r.text(16)
+		s.Crashes, s.Recovered = int(r.int(17)), r.int(18)
 	}, seq)
 	if err != nil || !found {
 		return nil, lostUnless(err)
@@ -147,6 +149,17 @@ func (q Queue) hold(ctx context.Context, l job.Lease, do func(tx) error) error {
 	})
 }
 
+// Begin implements job.Queue.
+func (q Queue) Begin(ctx context.Context, l job.Lease, crashes int, recovered int64) error {
+	return q.store.write(ctx, func(t tx) error {
+		n, err := t.exec("UPDATE jobs SET crashes = ?, recovered = ? WHERE seq = ? AND attempt = ? AND state = 'running'", crashes, recovered, l.Seq, l.Attempt)
+		if err != nil || n == 0 {
+			return lostUnless(err)
+		}
+		return nil
+	})
+}
+
 // Keep implements job.Queue.
 func (q Queue) Keep(ctx context.Context, l job.Lease, e job.Entry) error {
 	return q.hold(ctx, l, func(t tx) error { return t.keep(l.Seq, e) })
@@ -173,25 +186,54 @@ func (t tx) save(seq int64, snapshot []byte, p job.Progress) error {
 			return err
 		}
 	}
-	_, err := t.exec("UPDATE jobs SET steps = ?, ran = ?, failures = 0 WHERE seq = ?", p.Steps, p.Ran.Microseconds(), seq)
+	_, err := t.exec("UPDATE jobs SET steps = ?, ran = ?, failures = 0, crashes = 0, recovered = 0 WHERE seq = ?", p.Steps, p.Ran.Microseconds(), seq)
 	return err
 }
 
 // Stand implements job.Queue.
 func (q Queue) Stand(ctx context.Context, l job.Lease, s *job.Standing) error {
 	return q.hold(ctx, l, func(t tx) error {
-		stopping, err := t.has("SELECT 1 FROM jobs WHERE seq = ? AND stopping = 1", l.Seq)
-		if err != nil {
+		var stopping bool
+		held, before := s.Held(), int64(-1)
+		if _, err := t.one("SELECT stopping, length(task), coalesce(held, -1) FROM jobs WHERE seq = ?", func(r row) {
+			stopping, before = r.bool(0), r.int(2)
+			held += r.int(1)
+		}, l.Seq); err != nil {
 			return err
 		}
 		if stopping {
 			return job.ErrStopping
 		}
-		return t.stand(l, s)
+		if err := t.roomToStand(l.Account, s, held, before); err != nil {
+			return err
+		}
+		return t.stand(l, s, held)
 	})
 }
 
-func (t tx) stand(l job.Lease, s *job.Standing) error {
+// roomToStand fails where the other jobs of the account that stand leave no room
+// for one that holds so many bytes, and stood with so many before; -1 for never.
+func (t tx) roomToStand(a account.ID, s *job.Standing, held, before int64) error {
+	if s.Most == 0 && s.MostBytes == 0 {
+		return nil
+	}
+	var many, bytes int64
+	if _, err := t.one("SELECT standing, standing_bytes FROM kept WHERE account = ?", func(r row) { many, bytes = r.int(0), r.int(1) }, int64(a)); err != nil {
+		return err
+	}
+	if before >= 0 {
+		many, bytes = many-1, bytes-before
+	}
+	switch {
+	case s.Most > 0 && many >= int64(s.Most):
+		return job.ErrTooMany
+	case s.MostBytes > 0 && bytes+held > s.MostBytes:
+		return job.ErrTooMuch
+	}
+	return nil
+}
+
+func (t tx) stand(l job.Lease, s *job.Standing, held int64) error {
 	if err := t.save(l.Seq, s.Snapshot, s.Progress); err != nil {
 		return err
 	}
@@ -201,7 +243,7 @@ func (t tx) stand(l job.Lease, s *job.Standing) error {
 			return err
 		}
 	}
-	_, err := t.exec("UPDATE jobs SET state = ?, due = ? WHERE seq = ?", string(s.State), s.Until, l.Seq)
+	_, err := t.exec("UPDATE jobs SET state = ?, due = ?, held = ? WHERE seq = ?", string(s.State), s.Until, held, l.Seq)
 	return err
 }
 
@@ -209,7 +251,7 @@ func (t tx) stand(l job.Lease, s *job.Standing) error {
 // a renewal of the lease that is on its way comes too late.
 func (q Queue) Release(ctx context.Context, l job.Lease, at time.Time, failures int, ran time.Duration) error {
 	return q.store.write(ctx, func(t tx) error {
-		n, err := t.exec("UPDATE jobs SET attempt = attempt + 1, due = ?, failures = ?, ran = ? WHERE seq = ? AND attempt = ? AND state = 'running'",
+		n, err := t.exec("UPDATE jobs SET attempt = attempt + 1, due = ?, failures = ?, ran = ?, crashes = 0, recovered = 0 WHERE seq = ? AND attempt = ? AND state = 'running'",
 			at, failures, ran.Microseconds(), l.Seq, l.Attempt)
 		if err != nil || n == 0 {
 			return lostUnless(err)
@@ -223,7 +265,7 @@ func (q Queue) Finish(ctx context.Context, l job.Lease, e *job.End) error {
 	return q.store.write(ctx, func(t tx) error {
 		var webhook string
 		found, err := t.one(`UPDATE jobs SET state = ?, finished = ?, steps = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?,
-			ran = ?, due = NULL, program = NULL, task = NULL
+			ran = ?, due = NULL, program = NULL, task = NULL, held = NULL
 			WHERE seq = ? AND attempt = ? AND state = 'running' RETURNING webhook`, func(r row) { webhook = r.text(0) },
 			string(e.State), e.Finished, e.Steps, e.TraceDropped, e.Error, e.Response, e.Trace, append([]byte{}, e.Result...), string(e.Encoding),
 			e.Ran.Microseconds(), l.Seq, l.Attempt)

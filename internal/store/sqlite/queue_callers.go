@@ -101,7 +101,7 @@ func (t tx) cancel(seq int64, now time.Time, failure []byte) error {
 		so.trace = []byte("[]")
 	}
 	if _, err := t.exec(`UPDATE jobs SET state = 'cancelled', finished = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?,
-		attempt = attempt + 1, due = NULL, program = NULL, task = NULL WHERE seq = ?`,
+		attempt = attempt + 1, due = NULL, program = NULL, task = NULL, held = NULL WHERE seq = ?`,
 		now, so.traceDropped, failure, so.response, so.trace, append([]byte{}, output...), string(job.EncodingOf(output)), seq); err != nil {
 		return err
 	}

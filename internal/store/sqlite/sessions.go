@@ -21,11 +21,20 @@ func (s *Store) Sessions() Sessions { return Sessions{s} }
 func (s Sessions) Create(ctx context.Context, k sessions.Key, now time.Time, over sessions.Expiry) error {
 	err := s.store.write(ctx, func(t tx) error {
 		id := int64(k.Account)
-		if _, err := t.exec("DELETE FROM sessions WHERE account = ? AND (touched < ? OR created < ?)", id, over.Touched.UnixMicro(), over.Created.UnixMicro()); err != nil {
+		if _, err := t.exec("DELETE FROM sessions WHERE account = ? AND touched < ?", id, over.Touched.UnixMicro()); err != nil {
 			return err
 		}
-		if _, err := t.exec("DELETE FROM sessions WHERE seq IN (SELECT seq FROM sessions WHERE account = ? ORDER BY touched DESC LIMIT -1 OFFSET ?)", id, over.Most); err != nil {
+		if _, err := t.exec("DELETE FROM sessions WHERE account = ? AND created < ?", id, over.Created.UnixMicro()); err != nil {
 			return err
+		}
+		var there int64
+		if _, err := t.one("SELECT sessions FROM kept WHERE account = ?", func(r row) { there = r.int(0) }, id); err != nil {
+			return err
+		}
+		if surplus := there - int64(over.Most); surplus > 0 {
+			if _, err := t.exec("DELETE FROM sessions WHERE seq IN (SELECT seq FROM sessions WHERE account = ? ORDER BY touched LIMIT ?)", id, surplus); err != nil {
+				return err
+			}
 		}
 		_, err := t.exec("INSERT INTO sessions (account, id_hash, created, touched, version, data) VALUES (?, ?, ?, ?, 0, '{}')", id, k.Hash[:], now.UnixMicro(), now.UnixMicro())
 		return err

@@ -14,7 +14,6 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -72,7 +71,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 func open(ctx context.Context, o Options, steps []migrate.Step) (_ *Store, err error) {
 	folder, err := prepareFolder(o.Folder)
 	if err != nil {
-		return nil, fmt.Errorf("data folder: %w", err)
+		return nil, unusable(o.Folder, err)
 	}
 	s := &Store{}
 	if o.Own {

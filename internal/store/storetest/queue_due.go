@@ -310,3 +310,29 @@ func testQueuePrune(t *testing.T, s Stores) {
 	prune("a day later", late.Add(job.ProgramsKept+time.Microsecond), 100, 1)
 	has("a day later", again, false)
 }
+
+// testQueueCrashes follows what is noted of attempts that end with their process.
+func testQueueCrashes(t *testing.T, s Stores) {
+	a := create(t, s.Accounts, person("ada"))
+	l := running(t, s, a.ID, 1)
+	noted := func(what string, crashes int, recovered int64) {
+		t.Helper()
+		if got := load(t, s, l.Seq); got.Crashes != crashes || got.Recovered != recovered {
+			t.Errorf("%s: %d crashes with %d bytes", what, got.Crashes, got.Recovered)
+		}
+	}
+	noted("at first", 0, 0)
+	must(t, s.Queue.Begin(t.Context(), l, 2, 300))
+	noted("begun", 2, 300)
+	must(t, s.Queue.Void(t.Context(), noon))
+	noted("after a crash", 2, 300)
+	wantError(t, "by the attempt of then", s.Queue.Begin(t.Context(), l, 3, 300), job.ErrLost)
+	l = take(t, s, due(t, s, l.Seq))
+	noted("taken", 2, 300)
+	must(t, s.Queue.Begin(t.Context(), l, 3, 300))
+	must(t, s.Queue.Save(t.Context(), l, []byte("snapshot"), shown()))
+	noted("saved", 0, 0)
+	must(t, s.Queue.Begin(t.Context(), l, 1, 5))
+	must(t, s.Queue.Release(t.Context(), l, noon, 0, 0))
+	noted("released", 0, 0)
+}

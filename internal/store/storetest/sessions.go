@@ -116,6 +116,14 @@ func testSessionExpiry(t *testing.T, s Stores) {
 	must(t, s.Sessions.Create(t.Context(), key(ada.ID, "g"), noon.Add(6*time.Hour), sessions.Expiry{Most: 2}))
 	same(t, "with two left", left(ada.ID, "c", "d", "e", "f", "g"), []string{"e", "f", "g"})
 	same(t, "another's", left(bob.ID, "a", "b", "c", "d"), []string{"a", "b", "c", "d"})
+
+	// The one that is unused for longest goes, however young it is.
+	must(t, s.Sessions.Touch(t.Context(), key(ada.ID, "e"), noon.Add(7*time.Hour)))
+	must(t, s.Sessions.Remove(t.Context(), key(ada.ID, "f")))
+	must(t, s.Sessions.Create(t.Context(), key(ada.ID, "h"), noon.Add(8*time.Hour), sessions.Expiry{Most: 2}))
+	same(t, "with room left by one that ended", left(ada.ID, "e", "g", "h"), []string{"e", "g", "h"})
+	must(t, s.Sessions.Create(t.Context(), key(ada.ID, "i"), noon.Add(9*time.Hour), sessions.Expiry{Most: 2}))
+	same(t, "by their use", left(ada.ID, "e", "g", "h", "i"), []string{"e", "h", "i"})
 }
 
 // testSessionOrder adds to one session from many runs: none is lost.

@@ -1,0 +1,114 @@
+package app
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// certificate is one in files, which somebody renews now and then.
+type certificate struct {
+	cert, key string
+	clock     func() time.Time
+
+	mu     sync.Mutex
+	loaded *tls.Certificate
+	when   time.Time
+}
+
+// renewed is how soon a new certificate is used.
+const renewed = time.Minute
+
+// load reads the files. The error names the setting whose file is wrong.
+func (c *certificate) load() error {
+	cert, err := readPEM("tls-cert", c.cert)
+	if err != nil {
+		return err
+	}
+	key, err := readPEM("tls-key", c.key)
+	if err != nil {
+		return err
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return c.explain(cert, key)
+	}
+	c.loaded, c.when = &pair, c.clock()
+	return nil
+}
+
+// readPEM reads the file of a setting.
+func readPEM(setting, name string) ([]byte, error) {
+	text, err := os.ReadFile(name)
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return nil, fmt.Errorf("%s: %s: %w", setting, name, at.Err)
+	}
+	return text, err
+}
+
+// explain says which of two files that give no certificate is wrong, and why.
+func (c *certificate) explain(cert, key []byte) error {
+	const (
+		certificates = "CERTIFICATE"
+		keys         = "PRIVATE KEY" // with or without a word before it
+	)
+	first := findPEM(cert, certificates)
+	switch {
+	case first == nil && findPEM(cert, keys) != nil:
+		return fmt.Errorf("tls-cert: %s holds a private key and no certificate: that is the file for tls-key", c.cert)
+	case first == nil:
+		return fmt.Errorf("tls-cert: %s holds no certificate in PEM, which begins with -----BEGIN CERTIFICATE-----", c.cert)
+	case findPEM(key, "ENCRYPTED "+keys) != nil || bytes.Contains(key, []byte("\nProc-Type: 4,ENCRYPTED")):
+		return fmt.Errorf("tls-key: the private key in %s is locked by a passphrase: store it without one, in a file that only the service can read", c.key)
+	case findPEM(key, keys) == nil && findPEM(key, certificates) != nil:
+		return fmt.Errorf("tls-key: %s holds a certificate and no private key: that is the file for tls-cert", c.key)
+	case findPEM(key, keys) == nil:
+		return fmt.Errorf("tls-key: %s holds no private key in PEM, which begins with -----BEGIN PRIVATE KEY-----", c.key)
+	}
+	if _, err := x509.ParseCertificate(first.Bytes); err != nil {
+		return fmt.Errorf("tls-cert: the first certificate in %s is damaged", c.cert)
+	}
+	if !readableKey(findPEM(key, keys).Bytes) {
+		return fmt.Errorf("tls-key: the private key in %s is damaged, or of a kind that TLS does not use", c.key)
+	}
+	return fmt.Errorf("tls-key: the private key in %s is not that of the first certificate in %s", c.key, c.cert)
+}
+
+// findPEM returns the first block of a kind, or nil.
+func findPEM(text []byte, kind string) *pem.Block {
+	for {
+		block, rest := pem.Decode(text)
+		if block == nil || strings.HasSuffix(block.Type, kind) {
+			return block
+		}
+		text = rest
+	}
+}
+
+func readableKey(der []byte) bool {
+	_, pkcs8 := x509.ParsePKCS8PrivateKey(der)
+	_, pkcs1 := x509.ParsePKCS1PrivateKey(der)
+	_, ec := x509.ParseECPrivateKey(der)
+	return pkcs8 == nil || pkcs1 == nil || ec == nil
+}
+
+// get implements tls.Config.GetCertificate. Files that are being replaced leave
+// the certificate that was good before.
+func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := c.clock(); now.Sub(c.when) >= renewed {
+		c.when = now
+		_ = c.load()
+	}
+	return c.loaded, nil
+}
