@@ -68,22 +68,20 @@ type Limits struct {
 	Pause     time.Duration
 
 	// What a script may hold and make.
-	Memory         int64
-	TextBytes      int // one text or binary value
-	Elements       int // of one list or map
-	CallDepth      int
-	Nesting        int // of expressions, statements and values
-	PatternBytes   int
-	PatternCost    int64 // instructions × bytes
-	SyncOutput     int
-	AsyncOutput    int
-	TraceFirst     int // steps
-	TraceLast      int
-	TraceStepBytes int
-	TraceBytes     int
-	SnapshotBytes  int
-	SessionBytes   int
-	SessionKeys    int
+	Memory        int64
+	TextBytes     int // one text or binary value
+	Elements      int // of one list or map
+	CallDepth     int
+	Nesting       int // of expressions, statements and values
+	PatternBytes  int
+	PatternCost   int64 // instructions × bytes
+	SyncOutput    int
+	AsyncOutput   int
+	TraceFirst    int // steps
+	TraceLast     int
+	SnapshotBytes int
+	SessionBytes  int
+	SessionKeys   int
 
 	// What a script may fetch.
 	Fetches       int
@@ -141,7 +139,7 @@ func free() Limits {
 		Memory: 16 * mib, TextBytes: 1 * mib, Elements: 100_000, CallDepth: 200, Nesting: 64,
 		PatternBytes: 256, PatternCost: 1e7,
 		SyncOutput: 256 * kib, AsyncOutput: 256 * kib,
-		TraceFirst: 100, TraceLast: 100, TraceStepBytes: 256, TraceBytes: 256 * kib,
+		TraceFirst: 100, TraceLast: 100,
 		SnapshotBytes: 2 * mib, SessionBytes: 4 * kib, SessionKeys: 256,
 
 		Concurrent: 2, Queued: 20, Rate: 60, RateBurst: 20, RatePerAddress: true, OriginRate: 60,
@@ -164,7 +162,7 @@ func standard() Limits {
 		Memory: 64 * mib, TextBytes: 8 * mib, Elements: 1_000_000, CallDepth: 2_000, Nesting: 200,
 		PatternBytes: 1 * kib, PatternCost: 1e8,
 		SyncOutput: 8 * mib, AsyncOutput: 32 * mib,
-		TraceFirst: 500, TraceLast: 500, TraceStepBytes: 256, TraceBytes: 256 * kib,
+		TraceFirst: 500, TraceLast: 500,
 		SnapshotBytes: 16 * mib, SessionBytes: 64 * kib, SessionKeys: 256,
 
 		Fetches: 20, FetchesAtOnce: 6, FetchTime: 10 * time.Second, FetchBytes: 8 * mib, FetchRatio: 100,
@@ -187,7 +185,7 @@ func unlimited() Limits {
 		Memory: 512 * mib, TextBytes: 64 * mib, Elements: 10_000_000, CallDepth: 20_000, Nesting: 1_000,
 		PatternBytes: 4 * kib, PatternCost: 1e9,
 		SyncOutput: 256 * mib, AsyncOutput: 256 * mib,
-		TraceFirst: 5_000, TraceLast: 5_000, TraceStepBytes: 256, TraceBytes: 10 * 256 * kib,
+		TraceFirst: 5_000, TraceLast: 5_000,
 		SnapshotBytes: 128 * mib, SessionBytes: 1 * mib, SessionKeys: 1_000,
 
 		Fetches: 200, FetchesAtOnce: 6, FetchTime: 10 * time.Second, FetchBytes: 64 * mib, FetchRatio: 100,
