@@ -34,7 +34,8 @@ type write struct {
 	do    func(tx) error
 	state writeState // guarded by the writer's mu until it has begun
 	err   error
-	woken chan struct{} // gets a value when it is done, or is to lead
+	over  bool          // err is its outcome
+	woken chan struct{} // gets a value when it is over, or is to lead
 }
 
 type writeState uint8
@@ -47,7 +48,7 @@ const (
 )
 
 func (w *write) finish(err error) {
-	w.err = err
+	w.err, w.over = err, true
 	if w.woken != nil && w.state != isLeader {
 		w.woken <- struct{}{}
 	}
@@ -108,7 +109,7 @@ func (w *writer) lead(change *write) {
 		batch = append(batch, next)
 	}
 	w.mu.Unlock()
-	w.perform(batch)
+	w.guarded(batch)
 
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -120,6 +121,22 @@ func (w *writer) lead(change *write) {
 	if w.free != nil {
 		close(w.free)
 	}
+}
+
+// guarded is perform; after a panic all that are not over have failed, and others
+// can write.
+func (w *writer) guarded(batch []*write) {
+	all := slices.Clone(batch) // perform changes its own
+	defer func() {
+		if p := recover(); p != nil {
+			for _, c := range all {
+				if !c.over {
+					c.finish(fmt.Errorf("writing to the store panicked: %v", p))
+				}
+			}
+		}
+	}()
+	w.perform(batch)
 }
 
 // next takes out the write that waited longest, for what it is to be; nil where
@@ -204,6 +221,11 @@ type result struct {
 func (w *writer) attempt(batch []*write, savepoints bool) (r result) {
 	// Never a submitter's context: an interrupt would undo the others' writes.
 	t := tx{context.Background(), w.conn}
+	if t.conn.db.InTransaction() { // that a panic has left
+		if _, err := t.exec("ROLLBACK"); err != nil {
+			return result{err: err}
+		}
+	}
 	if _, err := t.exec("BEGIN IMMEDIATE"); err != nil {
 		return result{err: err}
 	}

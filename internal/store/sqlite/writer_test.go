@@ -183,6 +183,38 @@ func TestFailuresInABatch(t *testing.T) {
 	}
 }
 
+// TestPanicOfTheWriter: where writing itself panics, those who wait learn of it, and
+// the next can write.
+func TestPanicOfTheWriter(t *testing.T) {
+	s := openNotes(t, Options{})
+	conn := s.writer.conn
+	release := hold(t, s)
+	all := submit(s, t.Context(), note("a"), note("b"))
+	broken := make(chan struct{})
+	go func() {
+		defer close(broken)
+		err := s.write(t.Context(), func(tx) error {
+			s.writer.conn = nil // what comes after it fails
+			return nil
+		})
+		if err == nil {
+			t.Error("nothing was told")
+		}
+	}()
+	release()
+	<-broken
+	for _, outcome := range all {
+		<-outcome // done, or told
+	}
+	s.writer.conn = conn
+	if err := s.write(t.Context(), note("c")); err != nil {
+		t.Error(err)
+	}
+	if got := notes(t, s); !slices.Contains(got, "c") {
+		t.Errorf("the store holds %v", got)
+	}
+}
+
 func TestContextsOfWrites(t *testing.T) {
 	s := openNotes(t, Options{})
 	release := hold(t, s)
