@@ -62,12 +62,7 @@ func TestGroupConcatAsSQLite(t *testing.T) {
 		)
 	}
 	d := open(t, Options{})
-	original, err := sql.Open("sqlite", ":memory:")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer original.Close()
-	original.SetMaxOpenConns(1)
+	original := openOriginal(t)
 	for _, q := range queries {
 		// quote shows what each value is to the bit.
 		q = tables + "SELECT coalesce(quote(v), 'null') || typeof(v) AS v FROM (" + q + ")"

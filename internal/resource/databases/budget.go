@@ -36,7 +36,7 @@ func (b *budget) take(n int) (ok bool) {
 		return true
 	}
 	if b.meter == nil && b.held > unmetered {
-		b.over = value.Exceeded("memory", unmetered, "this SQL statement collects more than %s with its aggregates: let it look at fewer rows", size(unmetered))
+		b.over = value.Exceeded("memory", unmetered, "this SQL statement collects more than %s with its aggregates: let it look at fewer rows", value.Size(unmetered))
 		return false
 	}
 	defer func() {

@@ -53,7 +53,7 @@ func (c *conn) full(err error) error {
 	if c.bounds.Bytes > 0 {
 		return noRoom(c.name, c.bounds)
 	}
-	return value.Errorf("database_full", "the database %s is full: it may hold %s", value.Quote(c.name), size(c.options.MaxBytes))
+	return value.Errorf("database_full", "the database %s is full: it may hold %s", value.Quote(c.name), value.Size(c.options.MaxBytes))
 }
 
 func tryDisk(folder string) error {
@@ -75,7 +75,7 @@ func (c *conn) explain(err error) error {
 		return c.budget.over
 	}
 	if errors.Is(err, sqlite.ErrTemporaryFull) {
-		return value.Exceeded("sql_temporary", c.options.Temporary, "this SQL statement sorts or collects more than %s on the way: let it look at fewer rows", size(c.options.Temporary))
+		return value.Exceeded("sql_temporary", c.options.Temporary, "this SQL statement sorts or collects more than %s on the way: let it look at fewer rows", value.Size(c.options.Temporary))
 	}
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
@@ -108,19 +108,6 @@ func (c *conn) explain(err error) error {
 		return value.Errorf(sqlDenied, "this SQL is not allowed: it would change what may only be read")
 	}
 	return unavailable(fmt.Errorf("database %s: %w", c.name, err))
-}
-
-// size writes a number of bytes for people.
-func size(n int64) string {
-	for _, unit := range []struct {
-		name string
-		size int64
-	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
-		if n >= unit.size {
-			return fmt.Sprintf("%d %s", n/unit.size, unit.name)
-		}
-	}
-	return fmt.Sprintf("%d bytes", n)
 }
 
 // constraint explains what a row broke. SQLite's messages read "UNIQUE

@@ -9,16 +9,23 @@ import (
 	_ "modernc.org/sqlite"
 )
 
+// openOriginal opens a database with the library's own functions.
+func openOriginal(t *testing.T) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	db.SetMaxOpenConns(1)
+	return db
+}
+
 // TestFunctionsAsSQLite compares the functions that are replaced with those
 // that they replace.
 func TestFunctionsAsSQLite(t *testing.T) {
 	d := open(t, Options{})
-	original, err := sql.Open("sqlite", ":memory:")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer original.Close()
-	original.SetMaxOpenConns(1)
+	original := openOriginal(t)
 
 	texts := []string{"NULL", "''", "'a'", "'abcabc'", "'bc'", "'  a b  '", "'äöüä'", "'ä'", "'ü'", "x'6162'", "x''", "12.50", "7", "'-f0-0f-'", "'-'", "' '", "'F00F'", "'👋x👋'", "'👋'"}
 	var calls []string

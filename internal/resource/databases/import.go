@@ -24,7 +24,7 @@ const (
 )
 
 func tooLong(most int) error {
-	return value.Exceeded("import_bytes", int64(most), "a statement of an import has at most %s", size(int64(most)))
+	return value.Exceeded("import_bytes", int64(most), "a statement of an import has at most %s", value.Size(int64(most)))
 }
 
 // Import runs a text of SQL, such as Export writes, on a database, which is made

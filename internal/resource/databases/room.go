@@ -130,7 +130,7 @@ func (d *Databases) Measure() error {
 }
 
 func noRoom(name string, b Bounds) error {
-	return value.Errorf(quotaExceeded, "there is no room for more in the database %s: the account's files and databases hold %s at most together; remove rows or files first", value.Quote(name), size(b.Bytes))
+	return value.Errorf(quotaExceeded, "there is no room for more in the database %s: the account's files and databases hold %s at most together; remove rows or files first", value.Quote(name), value.Size(b.Bytes))
 }
 
 // begin starts a transaction, in which the database may grow by what is left of
