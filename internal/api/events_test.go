@@ -145,10 +145,18 @@ func TestEventsOfBytes(t *testing.T) {
 	ada := w.member("ada", account.Standard)
 	id := w.submit(ada, `EMIT FROM_BASE64("/wD+")`)
 	w.reach(id, "complete")
+	told := 0
 	for _, e := range readEvents(t, w.send("GET", "/v1/job/"+id+"/events", "", "")) {
-		if e.kind == "output" && (e.data["output"] != "/wD+" || e.data["output_encoding"] != "base64") {
+		if e.kind != "output" {
+			continue
+		}
+		told++
+		if e.data["output"] != "/wD+" || e.data["output_encoding"] != "base64" {
 			t.Errorf("%+v", e)
 		}
+	}
+	if told != 1 {
+		t.Errorf("the output was told %d times", told)
 	}
 }
 
