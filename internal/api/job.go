@@ -247,6 +247,8 @@ func (s *Service) confirm(ctx context.Context, c Caller, o opened, r Reply, wait
 		return a, fault.New(fault.NotPaused, "%s", notPaused(o.View, r.Prompt))
 	case errors.Is(err, worker.ErrResting):
 		return a, fault.New(fault.NotPaused, "the job rests and takes no answer for now: try again later, or ask whoever it belongs to")
+	case errors.Is(err, worker.ErrStopping):
+		return a, stopping()
 	case errors.Is(err, engine.ErrWrongReply) && r.Approved != nil:
 		return a, fault.New(fault.WrongReply, `the job asks for a form: "fields" with an object fits, not "approved"`)
 	case errors.Is(err, engine.ErrWrongReply):

@@ -110,11 +110,15 @@ func notAccepted(err error, l account.Limits) error {
 		f.Limit, f.Value = "queued", int64(l.Queued)
 		return f
 	case errors.Is(err, worker.ErrStopping):
-		return fault.Busy(fault.Overloaded, time.Second, "the service is stopping: try again in a moment")
+		return stopping()
 	case errors.Is(err, job.ErrOtherBody):
 		return fault.New(fault.IdempotencyMismatch, "this Idempotency-Key was used for another request within the last 24 hours: use another key")
 	}
 	return err
+}
+
+func stopping() error {
+	return fault.Busy(fault.Overloaded, time.Second, "the service is stopping: try again in a moment")
 }
 
 // keyLasts is how long an idempotency key leads to its first call.

@@ -69,11 +69,19 @@ func (w *Worker) repeated(ctx context.Context, id job.ID, prompt string, sum [32
 }
 
 func (w *Worker) answer(ctx context.Context, v *job.View, r Reply, sum [32]byte) error {
+	w.mu.Lock()
+	if w.draining.Load() {
+		w.mu.Unlock()
+		return ErrStopping
+	}
+	w.attempts.Add(1)
+	w.mu.Unlock()
 	a := &attempt{w: w, lease: job.Lease{Seq: v.Seq, ID: v.ID, Account: v.Account}, from: job.Running}
 	begun := false
 	defer func() {
 		if !begun {
 			a.close()
+			w.attempts.Done()
 		}
 	}()
 	s, err := w.o.Queue.Load(ctx, v.Seq)

@@ -61,10 +61,11 @@ func (w *Worker) store(ctx context.Context, s *Submission, state job.State) (job
 // sooner or later, or has run. Where the submission's key was used before, nothing is
 // accepted and the job of then is returned.
 func (w *Worker) Submit(ctx context.Context, s Submission) (earlier job.ID, err error) {
+	w.mu.Lock()
 	if w.draining.Load() {
+		w.mu.Unlock()
 		return job.ID{}, ErrStopping
 	}
-	w.mu.Lock()
 	line := w.lines.line(s.Account.ID, s.Limits.Concurrent)
 	if !w.o.Lifted && len(line.queue)+line.coming >= s.Limits.Queued {
 		w.lines.drop(line)
@@ -72,7 +73,9 @@ func (w *Worker) Submit(ctx context.Context, s Submission) (earlier job.ID, err 
 		return job.ID{}, ErrQueueFull
 	}
 	atOnce := w.lines.reserve(line)
-	if !atOnce {
+	if atOnce {
+		w.attempts.Add(1)
+	} else {
 		line.coming++
 	}
 	w.mu.Unlock()

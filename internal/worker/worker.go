@@ -92,7 +92,7 @@ type Worker struct {
 	draining atomic.Bool
 	wake     chan struct{} // something may be due
 	loops    sync.WaitGroup
-	attempts sync.WaitGroup
+	attempts sync.WaitGroup // counted under mu while not draining, so that Stop misses none
 
 	mu     sync.Mutex
 	lives  map[job.ID]*live
@@ -151,7 +151,9 @@ func (w *Worker) Start(ctx context.Context) error {
 // be stored, and waits for them, at most until ctx ends: what still computes
 // then is cut off, and repeated by its journal.
 func (w *Worker) Stop(ctx context.Context) error {
+	w.mu.Lock()
 	w.draining.Store(true)
+	w.mu.Unlock()
 	done := make(chan struct{})
 	go func() {
 		w.attempts.Wait()
@@ -299,13 +301,8 @@ func (w *Worker) enqueue(ctx context.Context, d job.Due, resting map[account.ID]
 
 // dispatch begins jobs as long as there is room for them.
 func (w *Worker) dispatch() {
-	if w.draining.Load() {
-		return
-	}
 	for {
-		w.mu.Lock()
-		p, ok := w.lines.next()
-		w.mu.Unlock()
+		p, ok := w.next()
 		if !ok {
 			return
 		}
@@ -331,10 +328,25 @@ func (w *Worker) dispatch() {
 	}
 }
 
-// begin runs f in a place that its account's line has given. After it, or when f
-// leaves it before, the place goes to the next.
+// next takes out the job to begin, and counts its attempt.
+func (w *Worker) next() (place, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.draining.Load() {
+		return place{}, false
+	}
+	p, ok := w.lines.next()
+	if ok {
+		w.attempts.Add(1)
+	}
+	return p, ok
+}
+
+// begin runs f in a place that its account's line has given, as an attempt that
+// is counted. After it, or when f leaves it before, the place goes to the next.
 func (w *Worker) begin(a account.ID, f func(leave func())) {
-	w.attempts.Go(func() {
+	go func() {
+		defer w.attempts.Done()
 		leave := sync.OnceFunc(func() {
 			w.mu.Lock()
 			w.lines.leave(a)
@@ -343,7 +355,7 @@ func (w *Worker) begin(a account.ID, f func(leave func())) {
 		})
 		defer leave()
 		f(leave)
-	})
+	}()
 }
 
 func (w *Worker) leaseEnd() time.Time { return w.o.Clock().Add(w.o.Lease) }

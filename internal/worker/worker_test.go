@@ -190,6 +190,25 @@ func TestRoomToStandIsLifted(t *testing.T) {
 	}
 }
 
+// TestStoppedTakesNothing has a worker that was stopped leave a submission and a
+// reply to the next.
+func TestStoppedTakesNothing(t *testing.T) {
+	e := newWorld(t, faults{})
+	id := e.submit(`CONFIRM "Go on?" SET ?yes EMIT ?yes`)
+	e.await(id, job.Paused)
+	check(t, e.w.Stop(context.Background()))
+	approved := Reply{Approved: new(true)}
+	if err := e.w.Reply(context.Background(), id, approved); !errors.Is(err, ErrStopping) {
+		t.Errorf("a reply to a stopped worker: %v", err)
+	}
+	if _, err := e.w.Submit(context.Background(), e.submission(`EMIT 1`)); !errors.Is(err, ErrStopping) {
+		t.Errorf("a submission to a stopped worker: %v", err)
+	}
+	e.start()
+	check(t, e.w.Reply(context.Background(), id, approved))
+	e.wantResult(id, "true")
+}
+
 func TestStopsAndGoesOn(t *testing.T) {
 	e := newWorld(t, faults{})
 	ctx := context.Background()
