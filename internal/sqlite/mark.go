@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"encoding/binary"
 	"errors"
 
 	"modernc.org/libc"
@@ -11,6 +12,13 @@ import (
 // nobody has committed anything, in this process or another: by the same bytes
 // SQLite itself tells whether what it has cached is still so.
 type Mark [48]byte
+
+// commits counts them, until the number starts anew.
+func (m *Mark) commits() uint32 { return binary.NativeEndian.Uint32(m[8:]) }
+
+// Follows tells whether exactly one commit lies between an earlier mark and this
+// one.
+func (m *Mark) Follows(earlier *Mark) bool { return m.commits() == earlier.commits()+1 }
 
 // Marks returns what reads the mark of a database in WAL mode, which was read
 // from before. It may be called by any goroutine until the connection is closed.

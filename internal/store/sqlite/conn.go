@@ -47,15 +47,42 @@ var settings = []string{
 type conn struct {
 	db         *sqlite.Conn
 	ids        *ids
-	statements map[string]*sqlite.Stmt
+	statements map[string]prepared
+
+	// accounts says that a statement which changes accounts was prepared or used
+	// since this was last taken back.
+	accounts bool
+}
+
+// prepared is a statement, and whether it changes accounts.
+type prepared struct {
+	*sqlite.Stmt
+	accounts bool
+}
+
+// notice lets all be done and sees what changes accounts, also by a trigger or
+// when rows go with others.
+func (c *conn) notice(a sqlite.Action) bool {
+	switch a.Code {
+	case lib.SQLITE_INSERT, lib.SQLITE_UPDATE, lib.SQLITE_DELETE:
+		if a.Arg1 == "accounts" || a.Arg1 == "aliases" {
+			c.accounts = true
+		}
+	}
+	return true
 }
 
 func connect(ctx context.Context, path string, busy time.Duration, writer bool) (*conn, error) {
-	db, err := sqlite.Open(path, sqlite.Config{Create: writer, Switches: switches, Busy: busy, Temporary: temporaryBytes})
+	c := &conn{statements: map[string]prepared{}}
+	config := sqlite.Config{Create: writer, Switches: switches, Busy: busy, Temporary: temporaryBytes}
+	if writer {
+		config.Authorize = c.notice
+	}
+	db, err := sqlite.Open(path, config)
 	if err != nil {
 		return nil, explain(err)
 	}
-	c := &conn{db: db, statements: map[string]*sqlite.Stmt{}}
+	c.db = db
 	all := append(settings[:len(settings):len(settings)], "query_only=ON")
 	if writer {
 		// Of a new file only: removed rows give their room back, see Shrink.
@@ -78,17 +105,22 @@ func (c *conn) close() error {
 
 // statement returns the prepared form of sql.
 func (c *conn) statement(ctx context.Context, sql string) (*sqlite.Stmt, error) {
-	if s := c.statements[sql]; s != nil {
-		return s, nil
+	if s, found := c.statements[sql]; found {
+		c.accounts = c.accounts || s.accounts
+		return s.Stmt, nil
 	}
+	before := c.accounts
+	c.accounts = false
 	s, rest, err := c.db.Prepare(ctx, sql)
+	does := c.accounts
+	c.accounts = before || does
 	if err != nil {
 		return nil, fmt.Errorf("prepare %q: %w", sql, err)
 	}
 	if s == nil || rest != "" {
 		return nil, fmt.Errorf("prepare %q: not one statement", sql)
 	}
-	c.statements[sql] = s
+	c.statements[sql] = prepared{s, does}
 	return s, nil
 }
 

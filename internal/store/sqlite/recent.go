@@ -8,7 +8,8 @@ import (
 )
 
 // recent keeps accounts that were read since the last commit of anybody, in this
-// process or another. Nothing in it is ever older than what the store would say.
+// process or another, save those commits of its own that left accounts alone.
+// Nothing in it is ever older than what the store would say.
 type recent struct {
 	mu     sync.Mutex
 	marks  func() sqlite.Mark // nil where nothing is kept, as after the end
@@ -46,6 +47,29 @@ func (r *recent) keep(name string, a account.Account, at sqlite.Mark) {
 		clear(r.byName)
 	}
 	r.byName[name] = a
+}
+
+// pass keeps what is kept over a commit that changed no account. It began at a
+// mark that nobody else could change until it was made.
+func (r *recent) pass(began sqlite.Mark) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.marks == nil || r.mark != began {
+		return
+	}
+	if now := r.marks(); now.Follows(&began) { // else another has committed since
+		r.mark = now
+	}
+}
+
+// here tells where the store stands.
+func (r *recent) here() sqlite.Mark {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.marks == nil {
+		return sqlite.Mark{}
+	}
+	return r.marks()
 }
 
 // end keeps nothing any more: what tells the mark is about to be unmapped.

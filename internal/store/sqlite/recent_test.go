@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"ql/internal/account"
 )
@@ -24,6 +25,9 @@ func TestWhatAnotherCommitsIsSeenAtOnce(t *testing.T) {
 	}
 	for i := range 200 {
 		before := read()
+		if i%3 == 0 { // a commit of its own, which keeps what is kept
+			useCall(t, here, id)
+		}
 		if kept := read(); kept.Epoch != before.Epoch {
 			t.Fatalf("round %d: it changes by itself", i)
 		}
@@ -40,6 +44,87 @@ func TestWhatAnotherCommitsIsSeenAtOnce(t *testing.T) {
 	}
 	if _, err := here.Accounts().ByAlias(t.Context(), alias); !errors.Is(err, account.ErrNotFound) {
 		t.Errorf("after its end: %v", err)
+	}
+}
+
+// TestKeptOverOtherCommits keeps an account over commits of the same process that
+// change no account, and over no others.
+func TestKeptOverOtherCommits(t *testing.T) {
+	here := openTest(t, Options{Own: true})
+	id := benchmarkAccount(t, here, "ada")
+	there := openTest(t, Options{Folder: here.folder(t)})
+	alias := account.Alias{Kind: account.Username, Name: "ada"}
+	for _, c := range []struct {
+		name string
+		do   func()
+		kept bool
+	}{
+		{"nothing", func() {}, true},
+		{"a call was counted", func() { useCall(t, here, id) }, true},
+		{"two were", func() { useCall(t, here, id); useCall(t, here, id) }, true},
+		{"another process counted one", func() { useCall(t, there, id) }, false},
+		{"another process, then this one", func() { useCall(t, there, id); useCall(t, here, id) }, false},
+		{"the account changed", func() { must(t, here.Accounts().SetPassword(t.Context(), id, "hash")) }, false},
+		{"another account changed", func() { benchmarkAccount(t, here, "bob") }, false},
+		{"a write failed", func() {
+			failed := errors.New("no")
+			err := here.write(t.Context(), func(t tx) error {
+				if _, err := t.exec("UPDATE accounts SET epoch = epoch + 1"); err != nil {
+					return err
+				}
+				return failed
+			})
+			if !errors.Is(err, failed) {
+				t.Errorf("the write: %v", err)
+			}
+		}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := here.Accounts().ByAlias(t.Context(), alias)
+			must(t, err)
+			c.do()
+			if _, found, _ := here.recent.find("username:ada"); found != c.kept {
+				t.Errorf("kept: %t", found)
+			}
+		})
+	}
+}
+
+// TestNoticesWhatChangesAccounts has the writer see it also where rows go with
+// others.
+func TestNoticesWhatChangesAccounts(t *testing.T) {
+	s := openTest(t, Options{Own: true})
+	for sql, want := range map[string]bool{
+		"INSERT INTO aliases VALUES ('ada', 'username', 1)":           true,
+		"UPDATE accounts SET plan = 'x'":                              true,
+		"DELETE FROM accounts":                                        true,
+		"REPLACE INTO aliases SELECT canonical, kind, 1 FROM aliases": true,
+		"DELETE FROM jobs":                                            false,
+		"UPDATE usage SET calls = 1":                                  false,
+		"SELECT * FROM accounts":                                      false,
+		"UPDATE jobs SET held = 1":                                    false,
+		"INSERT INTO departures VALUES (1, 2)":                        false,
+	} {
+		for range 2 { // prepared, and found prepared
+			s.writer.conn.accounts = false
+			_, err := s.writer.conn.statement(t.Context(), sql)
+			must(t, err)
+			if got := s.writer.conn.accounts; got != want {
+				t.Errorf("%s: changes accounts %t", sql, got)
+			}
+		}
+	}
+}
+
+func useCall(t *testing.T, s *Store, id account.ID) {
+	t.Helper()
+	must(t, s.write(t.Context(), func(t tx) error { return t.useOne(id, time.Now(), time.Second) }))
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

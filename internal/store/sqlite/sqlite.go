@@ -93,7 +93,7 @@ func open(ctx context.Context, o Options, steps []migrate.Step) (_ *Store, err e
 		return nil, errors.Join(err, c.close(), s.unlock())
 	}
 	s.recent = recent{marks: marks, byName: map[string]account.Account{}}
-	s.writer = newWriter(c)
+	s.writer = newWriter(c, &s.recent)
 	s.readers = newReaders(o.Readers, func(ctx context.Context) (*conn, error) {
 		c, err := connect(ctx, path, o.Busy, false)
 		if err == nil {

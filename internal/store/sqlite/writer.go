@@ -18,7 +18,8 @@ const maxBatch = 512
 // leads, and a failing one undoes nothing but itself. Nobody has to be woken to
 // write alone.
 type writer struct {
-	conn *conn
+	conn   *conn
+	recent *recent
 
 	mu     sync.Mutex
 	led    bool          // somebody has the connection
@@ -54,7 +55,7 @@ func (w *write) finish(err error) {
 	}
 }
 
-func newWriter(c *conn) *writer { return &writer{conn: c} }
+func newWriter(c *conn, r *recent) *writer { return &writer{conn: c, recent: r} }
 
 // write makes a change and returns when it is on the disk. Where ctx ends
 // first, nothing was changed. The change may be run more than once, each time
@@ -236,6 +237,8 @@ func (w *writer) attempt(batch []*write, savepoints bool) (r result) {
 			}
 		}
 	}()
+	began := w.recent.here() // nobody else can commit now
+	w.conn.accounts = false
 	run := runPlain
 	if savepoints {
 		run = runInSavepoint
@@ -253,6 +256,9 @@ func (w *writer) attempt(batch []*write, savepoints bool) (r result) {
 	}
 	if _, err := t.exec("COMMIT"); err != nil {
 		return result{uncommitted: true, err: err}
+	}
+	if !w.conn.accounts {
+		w.recent.pass(began)
 	}
 	w.commits.Add(1)
 	w.writes.Add(int64(len(batch)))
