@@ -28,7 +28,12 @@ func (s *Service) submit(ctx context.Context, who identity, c Caller, q Query, l
 	if err != nil {
 		return a, err
 	}
-	defer x.Close()
+	taken := false
+	defer func() {
+		if !taken {
+			x.Close()
+		}
+	}()
 	program, failure := x.Compile(ctx, q.Script)
 	if failure != nil {
 		spent.Keep(0)
@@ -42,11 +47,12 @@ func (s *Service) submit(ctx context.Context, who identity, c Caller, q Query, l
 			a.Session = x.Spec.Session
 		}
 	}
+	taken = true
 	earlier, err := s.o.Jobs.Submit(ctx, worker.Submission{
 		Summary: job.Summary{
 			ID: id, Account: who.Account.ID, Mode: job.Async, Convention: q.Convention, Credential: who.by, Created: x.Spec.Started,
 		},
-		Account: who.Account, Limits: l, Spec: x.Spec, Program: program, Webhook: q.Webhook, Key: s.key(q),
+		Account: who.Account, Limits: l, Spec: x.Spec, Program: program, Opened: x, Webhook: q.Webhook, Key: s.key(q),
 	})
 	if err != nil {
 		return a, notAccepted(err, l)

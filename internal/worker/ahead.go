@@ -3,82 +3,130 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
 
 	"ql/internal/admit"
+	"ql/internal/engine"
 	"ql/internal/job"
 	"ql/lang/bytecode"
 )
 
-// A job that can begin at once runs ahead of its acceptance, up to where it would
-// do something that outlasts it: so a short one is stored once, with its end, and
-// its caller waits for the disk once. Until then nobody knows of it, and a crash
-// leaves nothing of it.
+// A job that can begin at once runs ahead of its acceptance, in its submitter's
+// goroutine, up to where it would do something that outlasts it: so a short one
+// is stored once, with its end, and nobody has to be woken for it. Until then
+// nobody knows of it, and a crash leaves nothing of it.
 
-// acceptance is what became of a submission.
-type acceptance struct {
-	earlier job.ID
-	err     error
+// errGoesOn says that a run ahead came to where the job is to be accepted first.
+var errGoesOn = errors.New("the job goes on once it is accepted")
+
+// submitAhead runs a job that has its place and is counted, and accepts it.
+func (w *Worker) submitAhead(ctx context.Context, s *Submission, a *attempt) (earlier job.ID, err error) {
+	leave := w.leaver(s.Account.ID)
+	goesOn := false
+	defer func() {
+		if !goesOn {
+			leave()
+			a.close()
+			w.attempts.Done()
+		}
+	}()
+	end, err := a.goAhead(leave)
+	switch {
+	case err == nil:
+		ctx, cancel := lasting(ctx)
+		defer cancel()
+		earlier, err = w.o.Queue.AcceptEnded(ctx, &job.Task{Webhook: s.Webhook, Key: s.Key}, end)
+		if err == nil && earlier == (job.ID{}) {
+			a.tellEnd(end)
+		}
+		return earlier, err
+	case context.Cause(w.ctx) != nil:
+		return job.ID{}, ErrStopping
+	case !errors.Is(err, errGoesOn):
+		return job.ID{}, err
+	}
+	lease, earlier, err := w.store(ctx, s, job.Running)
+	if err != nil || earlier != (job.ID{}) {
+		return earlier, err
+	}
+	a.lease, goesOn = lease, true
+	w.begin(leave, func() { w.run(a, leave) })
+	return job.ID{}, nil
 }
 
-// errRepeated says that the key of a submission was used before.
-var errRepeated = errors.New("the call was made before")
-
-// isStored tells whether the attempt's job is.
-func (a *attempt) isStored() bool { return a.ahead == nil }
+// goAhead runs a job, to its end or to errGoesOn. A panic is an error.
+func (a *attempt) goAhead(leave func()) (end *job.End, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("a job that ran ahead panicked: %v\n%s", p, debug.Stack())
+		}
+	}()
+	w := a.w
+	ctx := w.ctx
+	ticket := w.enterAhead(ctx, a.ask())
+	if ticket == nil {
+		return nil, errGoesOn
+	}
+	defer ticket.Leave()
+	began := time.Now()
+	a.began = began
+	if a.x == nil {
+		if a.x, err = w.o.Host.Open(ctx, a.lease.ID, a.account, a.limits, a.spec, ticket); err != nil {
+			return nil, err
+		}
+	}
+	pace := &aheadPace{Ticket: ticket, until: began.Add(w.o.Ahead)}
+	a.x.Pace = pace
+	a.machine = a.x.Machine(a.program)
+	a.journal = newJournal(a)
+	a.journal.ahead = true
+	run := a.x.Run(a.machine, a.state, a.journal)
+	out, err := run.Continue(ctx)
+	ticket.Leave()
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case pace.over: // the computation is begun again: it has left nothing
+		a.machine.Release()
+		a.machine, a.journal = nil, nil
+		return nil, errGoesOn
+	case out.Status == engine.Interrupted && errors.Is(err, errGoesOn):
+		a.state, a.ran, a.journal.ahead = run.State(), time.Since(began), false
+		return nil, errGoesOn
+	}
+	state, failure := a.ended(out, err)
+	end = a.ending(state, failure)
+	leave() // nothing is left to do but to wait for the disk
+	return end, nil
+}
 
 // enterAhead returns a ticket that can be had soon; nil where none can.
-func (a *attempt) enterAhead(ctx context.Context, ask admit.Ask) *admit.Ticket {
-	if t := a.w.o.Gate.TryEnter(ask); t != nil {
+func (w *Worker) enterAhead(ctx context.Context, ask admit.Ask) *admit.Ticket {
+	if t := w.o.Gate.TryEnter(ask); t != nil {
 		return t
 	}
-	ctx, cancel := context.WithTimeout(ctx, a.w.o.AheadWait)
+	ctx, cancel := context.WithTimeout(ctx, w.o.AheadWait)
 	defer cancel()
-	t, _ := a.w.o.Gate.Enter(ctx, ask)
+	t, _ := w.o.Gate.Enter(ctx, ask)
 	return t
 }
 
-// accept stores the job of an attempt that ran ahead, if it did: with its end,
-// where it has come to it, and as running otherwise. The submitter learns of it.
-func (a *attempt) accept(ctx context.Context, end *job.End) error {
-	s := a.ahead
-	if s == nil {
-		return nil
-	}
-	lease, earlier, err := a.w.accept(ctx, s, end)
-	if err == nil && earlier != (job.ID{}) {
-		err = errRepeated
-	}
-	if err != nil {
-		a.refused = err
-		a.told <- acceptance{earlier, err}
-		return err
-	}
-	a.ahead = nil
-	if end == nil {
-		a.lease = lease
-		a.publish()
-	}
-	a.told <- acceptance{}
-	return nil
+// aheadPace is that of a run ahead, which is over after a while.
+type aheadPace struct {
+	*admit.Ticket
+	until time.Time
+	over  bool
 }
 
-func (w *Worker) accept(ctx context.Context, s *Submission, end *job.End) (l job.Lease, earlier job.ID, err error) {
-	if end != nil {
-		earlier, err = w.o.Queue.AcceptEnded(ctx, &job.Task{Webhook: s.Webhook, Key: s.Key}, end)
-		return l, earlier, err
+// Turn implements engine.Pace.
+func (p *aheadPace) Turn(ctx context.Context) error {
+	if time.Now().After(p.until) {
+		p.over = true
+		return errGoesOn
 	}
-	return w.store(ctx, s, job.Running)
-}
-
-// refuse tells the submitter of a job that was not stored why, unless it knows.
-func (a *attempt) refuse(err error) {
-	switch {
-	case a.refused != nil:
-		return
-	case errors.Is(err, errDrain):
-		err = ErrStopping
-	}
-	a.told <- acceptance{err: err}
+	return p.Ticket.Turn(ctx)
 }
 
 // mayRunAhead tells whether an effect leaves nothing behind, and takes no time.

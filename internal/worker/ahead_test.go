@@ -5,10 +5,13 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"ql/internal/account"
 	"ql/internal/admit"
+	"ql/internal/execution"
 	"ql/internal/job"
 )
 
@@ -97,6 +100,79 @@ func TestRunsAhead(t *testing.T) {
 		if got := q.take(); got != want.stored || string(v.Result) != want.result {
 			t.Errorf("%s: stored by %q with %q", script, got, v.Result)
 		}
+	}
+}
+
+// TestGoesOnWhereItStood has a job that ran ahead go on with what it was told, and
+// one that computed for too long begin again.
+func TestGoesOnWhereItStood(t *testing.T) {
+	e, q := newWatchedWorld(t, func(o *Options) { o.Ahead, o.AheadWait = time.Hour, time.Hour })
+	told := `
+		SET ?id AS UUID()
+		EMIT "a"
+		WRITE ?id TO "/id.txt"
+		READ "/id.txt" AS TEXT SET ?same
+		EMIT ?id = ?same`
+	e.wantResult(e.submit(told), "atrue")
+	if got := q.take(); got != "accept:running finish:complete" {
+		t.Errorf("stored by %q", got)
+	}
+	e.w.o.Ahead = 0
+	long := `
+		EMIT "b"
+		SET ?n AS 0
+		FOR ?i FROM 1 TO 100000 DO SET ?n AS ?n + 1 END
+		EMIT ?n`
+	e.wantResult(e.submit(long), "b100000")
+	if got := q.take(); got != "accept:running finish:complete" {
+		t.Errorf("what computes is stored by %q", got)
+	}
+}
+
+// TestClosesWhatWasOpened gives submissions what their scripts reach, and counts
+// how often that is let go of.
+func TestClosesWhatWasOpened(t *testing.T) {
+	e, q := newWatchedWorld(t)
+	open := e.host.Resources
+	var opened, released atomic.Int64
+	e.host.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (execution.Resources, error) {
+		r, err := open(ctx, a, l, session)
+		opened.Add(1)
+		r.Release = func() { released.Add(1) }
+		return r, err
+	}
+	submit := func(script string, queued int) error {
+		s := e.submission(script)
+		s.Limits.Queued = queued
+		x, err := e.host.Open(t.Context(), s.Summary.ID, s.Account, s.Limits, s.Spec, nil)
+		check(t, err)
+		s.Opened = x
+		if _, err := e.w.Submit(t.Context(), s); err != nil {
+			return err
+		}
+		e.await(s.Summary.ID, job.Complete)
+		return nil
+	}
+	check(t, submit(`EMIT "a"`, 10))
+	check(t, submit(`WRITE "a" TO "/a.txt"`, 10))
+	if n := opened.Load(); n != 2 {
+		t.Errorf("two submissions opened %d times", n)
+	}
+	if err := submit(`EMIT "a"`, 0); !errors.Is(err, ErrQueueFull) {
+		t.Errorf("no room in line: %v", err)
+	}
+	broken := errors.New("the disk is gone")
+	q.fail = broken
+	if err := submit(`EMIT "a"`, 10); !errors.Is(err, broken) {
+		t.Errorf("no store: %v", err)
+	}
+	q.fail = nil
+	check(t, e.w.Stop(context.Background()))
+	if err := submit(`EMIT "a"`, 10); !errors.Is(err, ErrStopping) {
+		t.Errorf("after a stop: %v", err)
+	}
+	if opened.Load() != released.Load() {
+		t.Errorf("%d were opened, %d released", opened.Load(), released.Load())
 	}
 }
 

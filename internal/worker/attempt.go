@@ -56,12 +56,6 @@ type attempt struct {
 	stopping     bool
 	webhook      bool // its end is to be told
 	stands       bool // it was stored to go on later
-
-	// Of one that runs ahead of its job's acceptance: what is to be accepted, nil
-	// once it is; who is told; and why it was not.
-	ahead   *Submission
-	told    chan acceptance
-	refused error
 }
 
 func (a *attempt) seal(kind string, plain []byte) ([]byte, error) {
@@ -78,17 +72,12 @@ func (w *Worker) run(a *attempt, leave func()) {
 	ctx, cancel := context.WithCancelCause(w.ctx)
 	defer cancel(nil)
 	a.live = &live{cancel: cancel, changed: make(chan struct{}), done: make(chan struct{}), last: time.Now()}
-	if a.isStored() {
-		a.publish()
-	}
+	a.publish()
 	err := a.guarded(ctx)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause // whatever it looked like where it was cut off
 	}
-	switch {
-	case !a.isStored():
-		a.refuse(err)
-	case err != nil:
+	if err != nil {
 		a.settle(ctx, err)
 	}
 	close(a.live.done)
@@ -161,7 +150,9 @@ func (a *attempt) drive(ctx context.Context) error {
 		a.machine = a.x.Machine(a.program)
 	}
 	a.x.Pace = &pace{Ticket: ticket, attempt: a}
-	a.journal = newJournal(a)
+	if a.journal == nil {
+		a.journal = newJournal(a)
+	}
 	if len(a.parts) > 0 {
 		if err := a.journal.recover(engine.WithPace(ctx, a.x.Pace), a.parts, a.x.Databases()); err != nil {
 			return err
@@ -182,26 +173,18 @@ func (a *attempt) drive(ctx context.Context) error {
 	}
 	out, err := run.Continue(ctx)
 	ticket.Leave() // what is left to do waits for the disk
-	if a.refused != nil {
-		return a.refused
-	}
 	return a.end(ctx, run, out, err)
 }
 
-// enter waits for the account's turn, however long it takes. A job that runs
-// ahead is accepted where that is not soon.
+// ask is what the attempt needs to compute.
+func (a *attempt) ask() admit.Ask {
+	return admit.Ask{Account: int64(a.lease.Account), Most: a.limits.Concurrent, Memory: a.limits.Memory}
+}
+
+// enter waits for the account's turn, however long it takes.
 func (a *attempt) enter(ctx context.Context) (*admit.Ticket, error) {
-	ask := admit.Ask{Account: int64(a.lease.Account), Most: a.limits.Concurrent, Memory: a.limits.Memory}
-	if !a.isStored() {
-		if t := a.enterAhead(ctx, ask); t != nil {
-			return t, nil
-		}
-		if err := a.accept(ctx, nil); err != nil {
-			return nil, err
-		}
-	}
 	for {
-		t, err := a.w.o.Gate.Enter(ctx, ask)
+		t, err := a.w.o.Gate.Enter(ctx, a.ask())
 		var refused *admit.Refused
 		if !errors.As(err, &refused) {
 			return t, err
@@ -313,10 +296,19 @@ func (a *attempt) end(ctx context.Context, run *engine.Run, out engine.Outcome, 
 			return err
 		}
 		return a.stand(ctx, run, out)
+	}
+	state, failure := a.ended(out, err)
+	return a.finish(ctx, state, failure)
+}
+
+// ended tells in which state, and with what failure, a run that is over leaves
+// its job.
+func (a *attempt) ended(out engine.Outcome, err error) (job.State, *wire.Error) {
+	switch out.Status {
 	case engine.Done:
-		return a.finish(ctx, job.Complete, nil)
+		return job.Complete, nil
 	case engine.Declined:
-		return a.finish(ctx, job.Declined, nil)
+		return job.Declined, nil
 	}
 	if err != nil {
 		a.x.Blame(err)
@@ -325,7 +317,7 @@ func (a *attempt) end(ctx context.Context, run *engine.Run, out engine.Outcome, 
 	if isExpiry(out.Err) {
 		state = job.Expired
 	}
-	return a.finish(ctx, state, a.x.Failed(out.Err, a.x.AsyncTimes()))
+	return state, a.x.Failed(out.Err, a.x.AsyncTimes())
 }
 
 // isExpiry tells whether a script ended at a question that nobody answered in
@@ -431,20 +423,31 @@ func (a *attempt) standing(run *engine.Run, out engine.Outcome) (*job.Standing, 
 	return s, nil
 }
 
-// finish stores the end of a job.
-func (a *attempt) finish(ctx context.Context, state job.State, failure *wire.Error) error {
+// ending is what is stored of the end of a job.
+func (a *attempt) ending(state job.State, failure *wire.Error) *job.End {
 	e := &job.End{Ran: a.elapsed(), Delivery: job.NewDelivery(), Rest: a.rest || a.lease.Attempt > 1 || a.journal != nil && a.journal.kept > 0}
 	e.Record.Summary = *a.job
 	e.State, e.Finished = state, a.w.o.Clock()
 	execution.Record(&e.Record, a.machine, failure)
-	a.leave() // nothing is left to do but to wait for the disk
-	if err := a.store(ctx, e); err != nil {
-		return err
-	}
-	a.w.o.Ended(state, e.Ran)
+	return e
+}
+
+// tellEnd tells those of it who are to know that a job ended.
+func (a *attempt) tellEnd(e *job.End) {
+	a.w.o.Ended(e.State, e.Ran)
 	if a.webhook {
 		a.w.o.Wake()
 	}
+}
+
+// finish stores the end of a job.
+func (a *attempt) finish(ctx context.Context, state job.State, failure *wire.Error) error {
+	e := a.ending(state, failure)
+	a.leave() // nothing is left to do but to wait for the disk
+	if err := a.commit(ctx, func(ctx context.Context) error { return a.w.o.Queue.Finish(ctx, a.lease, e) }); err != nil {
+		return err
+	}
+	a.tellEnd(e)
 	if a.journal != nil && a.x != nil {
 		upTo := int64(-1)
 		if a.lease.Attempt > 1 {
@@ -455,16 +458,6 @@ func (a *attempt) finish(ctx context.Context, state job.State, failure *wire.Err
 	return nil
 }
 
-// store stores the end of a job, and the job with it where it ran ahead.
-func (a *attempt) store(ctx context.Context, e *job.End) error {
-	if !a.isStored() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
-		defer cancel()
-		return a.accept(ctx, e)
-	}
-	return a.commit(ctx, func(ctx context.Context) error { return a.w.o.Queue.Finish(ctx, a.lease, e) })
-}
-
 // commitTime is how long the end of an attempt may take to be stored.
 const commitTime = 10 * time.Second
 
@@ -472,7 +465,7 @@ const commitTime = 10 * time.Second
 // of the store leaves open whether it was done; a second time then finds the
 // job in other hands, which is as good.
 func (a *attempt) commit(ctx context.Context, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
+	ctx, cancel := lasting(ctx)
 	defer cancel()
 	err := do(ctx)
 	if err == nil || isSettled(err) {
@@ -499,7 +492,7 @@ const mostFailures = 10
 // settle decides what becomes of a job whose attempt was cut off.
 func (a *attempt) settle(ctx context.Context, err error) {
 	w := a.w
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
+	ctx, cancel := lasting(ctx)
 	defer cancel()
 	switch {
 	case errors.Is(err, job.ErrLost), errors.Is(err, engine.ErrSuperseded), errors.Is(err, errTaken):

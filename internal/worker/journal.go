@@ -20,6 +20,7 @@ import (
 // or the journal by itself where they have become many.
 type journal struct {
 	attempt *attempt
+	ahead   bool                  // the job is not accepted yet
 	told    map[int64]engine.Told // by earlier attempts
 
 	pending []byte // written entries
@@ -272,13 +273,11 @@ func (j *journal) touch(ctx context.Context, database string) error {
 // show is looked at.
 func (j *journal) Before(ctx context.Context, r *engine.Run) error {
 	a := j.attempt
-	if !a.isStored() && !mayRunAhead(r.Machine().Effect().Kind) {
-		a.x.Pace.Rest()
-		if err := a.accept(ctx, nil); err != nil {
-			return err
-		}
-	}
 	switch {
+	case j.ahead && mayRunAhead(r.Machine().Effect().Kind):
+		return nil
+	case j.ahead:
+		return errGoesOn
 	case j.failed != nil:
 		return j.failed
 	case a.w.draining.Load():

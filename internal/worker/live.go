@@ -66,8 +66,7 @@ func (l *live) isStale(m *vm.Machine) bool {
 	return time.Since(l.last) >= showEvery
 }
 
-// pace is that of a job under way: where it has its turn it can be looked at, and
-// one that has run ahead for long enough is accepted.
+// pace is that of a job under way: where it has its turn it can be looked at.
 type pace struct {
 	*admit.Ticket
 	attempt *attempt
@@ -75,14 +74,7 @@ type pace struct {
 
 // Turn implements engine.Pace.
 func (p *pace) Turn(ctx context.Context) error {
-	a := p.attempt
-	if !a.isStored() && time.Since(a.began) > a.w.o.Ahead {
-		p.Rest()
-		if err := a.accept(ctx, nil); err != nil {
-			a.live.cancel(err)
-		}
-	}
-	a.live.show(a.machine, false)
+	p.attempt.live.show(p.attempt.machine, false)
 	return p.Ticket.Turn(ctx)
 }
 

@@ -125,7 +125,8 @@ func (w *Worker) answer(ctx context.Context, v *job.View, r Reply, sum [32]byte)
 	w.mu.Lock()
 	w.lines.enter(w.lines.line(a.account.ID, a.limits.Concurrent))
 	w.mu.Unlock()
-	w.begin(a.account.ID, func(leave func()) { w.run(a, leave) })
+	leave := w.leaver(a.account.ID)
+	w.begin(leave, func() { w.run(a, leave) })
 	return nil
 }
 

@@ -22,6 +22,9 @@ type Submission struct {
 	Limits  account.Limits
 	Spec    execution.Spec
 	Program *bytecode.Program
+	// Opened is what the script reaches, where it is open already: it is the
+	// worker's from the submission on, whatever becomes of that. May be nil.
+	Opened  *execution.Execution
 	Webhook string
 	Key     *job.Key
 }
@@ -50,6 +53,8 @@ func (w *Worker) store(ctx context.Context, s *Submission, state job.State) (job
 		return job.Lease{}, job.ID{}, err
 	}
 	task.State = state
+	ctx, cancel := lasting(ctx)
+	defer cancel()
 	lease, earlier, err := w.o.Queue.Accept(ctx, task, now.Add(w.o.Lease))
 	if err == nil && task.Code != nil && earlier == (job.ID{}) {
 		w.programs.keep(s.Program.Hash, known{s.Program, now})
@@ -57,10 +62,20 @@ func (w *Worker) store(ctx context.Context, s *Submission, state job.State) (job
 	return lease, earlier, err
 }
 
-// Submit accepts a job: when it returns, the job is on the disk, and is run
-// sooner or later, or has run. Where the submission's key was used before, nothing is
+// lasting is for what is to be stored whether or not its caller still waits.
+func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), commitTime)
+}
+
+// Submit accepts a job, also of a caller who has hung up: when it returns, the job
+// is on the disk, and is run sooner or later, or has run. Where the submission's key was used before, nothing is
 // accepted and the job of then is returned.
 func (w *Worker) Submit(ctx context.Context, s Submission) (earlier job.ID, err error) {
+	defer func() {
+		if s.Opened != nil {
+			s.Opened.Close()
+		}
+	}()
 	w.mu.Lock()
 	if w.draining.Load() {
 		w.mu.Unlock()
@@ -87,13 +102,8 @@ func (w *Worker) Submit(ctx context.Context, s Submission) (earlier job.ID, err 
 		spec: s.Spec, program: s.Program, loaded: true, webhook: s.Webhook != "",
 	}
 	if atOnce {
-		a.ahead, a.told = &s, make(chan acceptance, 1)
-		w.begin(s.Account.ID, func(leave func()) { w.run(a, leave) })
-		told := <-a.told
-		if errors.Is(told.err, errRepeated) {
-			return told.earlier, nil
-		}
-		return job.ID{}, told.err
+		a.x, s.Opened = s.Opened, nil
+		return w.submitAhead(ctx, &s, a)
 	}
 	lease, earlier, err := w.store(ctx, &s, job.Accepted)
 	w.mu.Lock()

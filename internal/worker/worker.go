@@ -306,7 +306,8 @@ func (w *Worker) dispatch() {
 		if !ok {
 			return
 		}
-		w.begin(p.Account, func(leave func()) {
+		leave := w.leaver(p.Account)
+		w.begin(leave, func() {
 			lease, err := w.take(w.ctx, p.Due)
 			switch {
 			case errors.Is(err, job.ErrLost):
@@ -342,19 +343,23 @@ func (w *Worker) next() (place, bool) {
 	return p, ok
 }
 
+// leaver returns what gives a place in an account's line to the next, once.
+func (w *Worker) leaver(a account.ID) func() {
+	return sync.OnceFunc(func() {
+		w.mu.Lock()
+		w.lines.leave(a)
+		w.mu.Unlock()
+		w.dispatch()
+	})
+}
+
 // begin runs f in a place that its account's line has given, as an attempt that
-// is counted. After it, or when f leaves it before, the place goes to the next.
-func (w *Worker) begin(a account.ID, f func(leave func())) {
+// is counted, and leaves it then, unless f has before.
+func (w *Worker) begin(leave, f func()) {
 	go func() {
 		defer w.attempts.Done()
-		leave := sync.OnceFunc(func() {
-			w.mu.Lock()
-			w.lines.leave(a)
-			w.mu.Unlock()
-			w.dispatch()
-		})
 		defer leave()
-		f(leave)
+		f()
 	}()
 }
 
