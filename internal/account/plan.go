@@ -22,6 +22,9 @@ const (
 
 var plans = []Plan{Free, Standard, Unlimited}
 
+// Plans returns all plans.
+func Plans() []Plan { return slices.Clone(plans) }
+
 // ParsePlan takes the name of a plan.
 func ParsePlan(name string) (Plan, error) {
 	if p := Plan(name); slices.Contains(plans, p) {
@@ -48,8 +51,8 @@ const (
 // fuelPerSecond is how many instructions stand for a second of CPU time.
 const fuelPerSecond = 100_000_000
 
-// Limits are all limits of a plan. Zero means none for the rates, for
-// storage, for what stands and for a month; everything else is always bounded.
+// Limits are all limits of a plan. The tag of those that may be 0 says what that
+// means; everything else is always bounded.
 type Limits struct {
 	// What a call may bring.
 	ScriptBytes int
@@ -77,42 +80,42 @@ type Limits struct {
 	PatternCost   int64 // instructions × bytes
 	SyncOutput    int
 	AsyncOutput   int
-	TraceFirst    int // steps
-	TraceLast     int
+	TraceFirst    int `zero:"no steps"` // steps
+	TraceLast     int `zero:"no steps"`
 	SnapshotBytes int
 	SessionBytes  int
 	SessionKeys   int
 
 	// What a script may fetch.
-	Fetches       int
-	FetchesAtOnce int
-	FetchTime     time.Duration
-	FetchBytes    int // as sent, and decompressed
-	FetchRatio    int // decompressed to sent
+	Fetches       int           `zero:"no FETCH"`
+	FetchesAtOnce int           `zero:"no FETCH"`
+	FetchTime     time.Duration `zero:"no FETCH"`
+	FetchBytes    int           `zero:"no FETCH"` // as sent, and decompressed
+	FetchRatio    int           `zero:"no FETCH"` // decompressed to sent
 
 	// What an account may do at a time.
 	Concurrent     int
 	Queued         int
-	Rate           int // calls a minute
-	RateBurst      int
+	Rate           int  `zero:"no limit"` // calls a minute
+	RateBurst      int  `zero:"as rate"`
 	RatePerAddress bool // each calling address has a rate of its own
-	OriginRate     int  // calls a minute for each origin and calling network
+	OriginRate     int  `zero:"no limit"` // calls a minute for each origin and calling network
 
 	// What an account may keep.
-	StorageBytes int64 // files and databases together
-	FileBytes    int64
-	Files        int
-	Databases    int
+	StorageBytes int64 `zero:"no limit"` // files and databases together
+	FileBytes    int64 `zero:"no limit"`
+	Files        int   `zero:"no limit"`
+	Databases    int   `zero:"no limit"`
 	JobsKept     time.Duration
 	// Jobs that stand at a question or until a moment, or did and have not ended.
-	Standing      int
-	StandingBytes int64 // that they hold together
+	Standing      int   `zero:"no limit"`
+	StandingBytes int64 `zero:"no limit"` // that they hold together
 	Sessions      int   // where another begins, the one unused for longest ends
 
 	// What an account may use in a calendar month.
-	CallsPerMonth   int64
-	RunningPerMonth time.Duration
-	EgressPerMonth  int64 // bytes
+	CallsPerMonth   int64         `zero:"no limit"`
+	RunningPerMonth time.Duration `zero:"no limit"`
+	EgressPerMonth  int64         `zero:"no limit"` // bytes
 }
 
 // Limits returns the limits that a plan has unless settings say otherwise. An

@@ -85,6 +85,23 @@ func TestPlanNumbers(t *testing.T) {
 	}
 }
 
+// TestZeroLimits: a plan has 0 only where the limit says what that means.
+func TestZeroLimits(t *testing.T) {
+	for _, p := range plans {
+		v := reflect.ValueOf(p.Limits())
+		for i := range v.NumField() {
+			field := v.Type().Field(i)
+			meaning, takesZero := field.Tag.Lookup("zero")
+			if takesZero != (meaning != "") {
+				t.Errorf("%s does not say what 0 means", field.Name)
+			}
+			if field.Type.Kind() != reflect.Bool && v.Field(i).IsZero() && !takesZero {
+				t.Errorf("%s of %s is 0, which means nothing", field.Name, p)
+			}
+		}
+	}
+}
+
 func TestParsePlan(t *testing.T) {
 	for _, p := range plans {
 		if got, err := ParsePlan(string(p)); err != nil || got != p {

@@ -36,6 +36,9 @@ type Options struct {
 	Random   io.Reader        // of keys and salts; crypto/rand's unless set
 	Dev      bool             // domains may be of one's own machine
 	KeysOnce bool             // keep no copy of API keys
+	// Limits returns the limits of a plan, where settings change them; those
+	// that the plan has by itself unless set.
+	Limits func(Plan) Limits
 }
 
 // NewService returns a service over a store and the vault of its master key.
@@ -45,6 +48,9 @@ func NewService(store Store, vault *Vault, o Options) *Service {
 	}
 	if o.Random == nil {
 		o.Random = rand.Reader
+	}
+	if o.Limits == nil {
+		o.Limits = Plan.Limits
 	}
 	return &Service{store: store, vault: vault, o: o}
 }

@@ -389,6 +389,15 @@ func TestPublished(t *testing.T) {
 	if _, err := f.Publish(ctx, "ada", "big", strings.Repeat("x", 256<<10+1)); !fault.Is(err, fault.TooLarge) {
 		t.Errorf("got %v, want too_large", err)
 	}
+	narrow := newFixture(t, account.Options{Limits: func(p account.Plan) account.Limits {
+		l := p.Limits()
+		l.ScriptBytes = 5
+		return l
+	}})
+	narrow.create(t, "ada")
+	if _, err := narrow.Publish(ctx, "ada", "short", "EMIT 1"); !fault.Is(err, fault.TooLarge) {
+		t.Errorf("got %v, want too_large by the limit of the settings", err)
+	}
 	if list, err := f.PublishedScripts(ctx, "ada"); err != nil || len(list) != 1 || list[0].Name != "cart" {
 		t.Errorf("got %v, %v", list, err)
 	}

@@ -227,6 +227,7 @@ func (w *world) send(method, path, contentType, body string, headers ...string) 
 	check(w.t, err)
 	r := response{res.StatusCode, res.Header, string(text)}
 	checkDescribed(w.t, req, r)
+	checkExposed(w.t, req, r)
 	return r
 }
 

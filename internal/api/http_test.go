@@ -173,6 +173,26 @@ func TestLimitsOfAnybody(t *testing.T) {
 	}
 }
 
+// TestWidestPlan: settings may give any plan more than the others have.
+func TestWidestPlan(t *testing.T) {
+	w := boot(t, settings{service: func(o *api.Options) {
+		o.Limits = func(p account.Plan) account.Limits {
+			l := p.Limits()
+			if p == account.Free {
+				l.ScriptBytes, l.BodyBytes, l.SyncTime = 2<<20, 4<<20, time.Hour
+			}
+			return l
+		}
+	}})
+	free := w.member("free", account.Free)
+	if r := w.query(free, "EMIT 1"+strings.Repeat(" ", 1<<20), ""); r.status != 200 {
+		t.Errorf("a script of 1 MiB: %d %.300s", r.status, r.body)
+	}
+	if got := w.service.LongestCall(); got < time.Hour {
+		t.Errorf("a call of an hour is cut off after %v", got)
+	}
+}
+
 // TestRefusedInTheWordsOfTheAddress: what is refused before its route is asked
 // is answered as the route answers.
 func TestRefusedInTheWordsOfTheAddress(t *testing.T) {

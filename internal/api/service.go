@@ -125,5 +125,5 @@ func New(o Options) *Service {
 	if o.Ran == nil {
 		o.Ran = func(job.State, time.Duration) {}
 	}
-	return &Service{o: o, largest: wireLimits(o.Limits(account.Unlimited))}
+	return &Service{o: o, largest: largestRequest(o.Limits)}
 }

@@ -41,7 +41,11 @@ type App struct {
 	main     *server
 	metrics  *server // nil where metrics have no listener of their own
 	stopping atomic.Bool
-	failed   chan error
+	began    time.Time
+	// sweptReceipts is when receipts of ended jobs were looked for last, in
+	// seconds of Unix.
+	sweptReceipts atomic.Int64
+	failed        chan error
 
 	closers []closer // in the order of the start
 	stop    sync.Once
@@ -62,7 +66,7 @@ func New(s config.Settings, o Options) *App {
 	if o.Cores <= 0 {
 		o.Cores = runtime.GOMAXPROCS(0)
 	}
-	return &App{settings: s, o: o, failed: make(chan error, 2)}
+	return &App{settings: s, o: o, began: time.Now(), failed: make(chan error, 2)}
 }
 
 // Start opens the data folder and serves. It returns when callers are served;

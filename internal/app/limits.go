@@ -1,6 +1,8 @@
 package app
 
 import (
+	"context"
+
 	"ql/internal/account"
 	"ql/internal/config"
 )
@@ -26,6 +28,12 @@ func planLimits(s *config.Settings, plan account.Plan) account.Limits {
 
 // limits returns the limits of a plan.
 func (a *App) limits(plan account.Plan) account.Limits { return planLimits(&a.settings, plan) }
+
+// Limits returns the limits of an account.
+func (o *Operator) Limits(ctx context.Context, name string) (account.Limits, error) {
+	a, err := o.Accounts.Find(ctx, name)
+	return o.limits(a.Plan), err
+}
 
 // limits returns the limits of a plan.
 func (o *Operator) limits(plan account.Plan) account.Limits { return planLimits(&o.settings, plan) }

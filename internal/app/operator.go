@@ -57,7 +57,8 @@ func openAccounts(ctx context.Context, s config.Settings, store *sqlite.Store, g
 	if err != nil {
 		return nil, err
 	}
-	return account.NewService(store.Accounts(), vault, account.Options{Gate: gate, Dev: s.Dev, KeysOnce: s.KeysOnce}), nil
+	limits := func(p account.Plan) account.Limits { return planLimits(&s, p) }
+	return account.NewService(store.Accounts(), vault, account.Options{Gate: gate, Dev: s.Dev, KeysOnce: s.KeysOnce, Limits: limits}), nil
 }
 
 // masterKeyName is the master key's file in the data folder.

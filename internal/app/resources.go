@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -97,9 +99,16 @@ func (r *resources) databaseFolder(id account.ID) string {
 
 func (r *resources) release(h *holding) {
 	r.mu.Lock()
-	h.users--
 	r.clock++
 	h.lastUse = r.clock
+	r.mu.Unlock()
+	r.leave(h)
+}
+
+// leave is release by who used nothing: it keeps no account's databases open.
+func (r *resources) leave(h *holding) {
+	r.mu.Lock()
+	h.users--
 	oldest := r.takeOldest()
 	r.mu.Unlock()
 	if oldest != nil {
@@ -131,6 +140,17 @@ func (r *resources) clear(ctx context.Context, id account.ID) error {
 	h := r.acquire(id)
 	defer r.release(h)
 	return h.databases.Clear(ctx)
+}
+
+// forgetEnded removes what jobs left in an account's databases, of which ended
+// says that nobody asks for it any more.
+func (r *resources) forgetEnded(ctx context.Context, id account.ID, ended func(context.Context, [16]byte) (bool, error)) error {
+	if _, err := os.Stat(r.databaseFolder(id)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	h := r.acquire(id)
+	defer r.leave(h)
+	return h.databases.ForgetEnded(ctx, ended)
 }
 
 // close closes all databases. Those in use are closed when their scripts let

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/job"
 )
 
 const (
@@ -46,7 +47,7 @@ func (a *App) startUpkeep() {
 
 func (a *App) upkeep(ctx context.Context, now time.Time) error {
 	_, err := a.parts.blobs.Sweep(ctx, a.parts.store.Files(), now, blobGrace)
-	return errors.Join(err, a.finishDeletes(ctx, now), a.emptyDevelopment(ctx, now), a.forgetJobs(ctx, now), a.prune(ctx, now), a.pruneShares(ctx, now))
+	return errors.Join(err, a.finishDeletes(ctx, now), a.emptyDevelopment(ctx, now), a.forgetJobs(ctx, now), a.prune(ctx, now), a.pruneShares(ctx, now), a.forgetReceipts(ctx, now))
 }
 
 // deliveriesKept is how long the log of a webhook is kept after its end.
@@ -99,6 +100,19 @@ func (a *App) emptyDevelopment(ctx context.Context, now time.Time) error {
 // forgetJobs removes the jobs that were finished longer ago than their
 // account's plan keeps them.
 func (a *App) forgetJobs(ctx context.Context, now time.Time) error {
+	return a.eachAccount(ctx, func(one account.Account) error {
+		before := now.Add(-a.limits(one.Plan).JobsKept)
+		for n := forgetAtOnce; n == forgetAtOnce; {
+			var err error
+			if n, err = a.parts.store.Jobs().Forget(ctx, one.ID, before, forgetAtOnce); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (a *App) eachAccount(ctx context.Context, do func(account.Account) error) error {
 	for after := ""; ; {
 		page, err := a.parts.accounts.List(ctx, after, accountsPage)
 		if err != nil {
@@ -106,15 +120,45 @@ func (a *App) forgetJobs(ctx context.Context, now time.Time) error {
 		}
 		for _, one := range page {
 			after = one.Username
-			before := now.Add(-a.limits(one.Plan).JobsKept)
-			for n := forgetAtOnce; n == forgetAtOnce; {
-				if n, err = a.parts.store.Jobs().Forget(ctx, one.ID, before, forgetAtOnce); err != nil {
-					return err
-				}
+			if err := do(one); err != nil {
+				return err
 			}
 		}
 		if len(page) < accountsPage {
 			return nil
 		}
 	}
+}
+
+// receiptsEvery is how often receipts of ended jobs are looked for, and how long
+// after a job's end its own are left alone.
+const receiptsEvery = 24 * time.Hour
+
+// forgetReceipts removes what jobs left in databases where they did not do so
+// themselves: receipts, where a crash came between their end and that, and marks
+// against attempts that could still be under way. It opens all databases, so it
+// is done at the start and then once a day.
+func (a *App) forgetReceipts(ctx context.Context, now time.Time) error {
+	last := a.sweptReceipts.Load()
+	if now.Sub(time.Unix(last, 0)) < receiptsEvery || !a.sweptReceipts.CompareAndSwap(last, now.Unix()) {
+		return nil
+	}
+	// No attempt is older than the process.
+	latest := now.Add(-receiptsEvery)
+	if a.began.After(latest) {
+		latest = a.began
+	}
+	ended := func(ctx context.Context, id [16]byte) (bool, error) {
+		j, err := a.parts.store.Jobs().Summary(ctx, id)
+		if errors.Is(err, job.ErrNotFound) {
+			return true, nil
+		}
+		return j.State.Finished() && j.Finished.Before(latest), err
+	}
+	return a.eachAccount(ctx, func(one account.Account) error {
+		if err := a.parts.resources.forgetEnded(ctx, one.ID, ended); err != nil {
+			a.o.Log.Warn("receipts of ended jobs may stay in an account's databases", "account", one.ID, "error", err)
+		}
+		return ctx.Err()
+	})
 }

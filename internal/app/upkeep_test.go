@@ -4,12 +4,16 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
 	"ql/internal/account"
 	"ql/internal/config"
+	"ql/internal/engine"
 	"ql/internal/job"
+	"ql/lang/bytecode"
+	"ql/lang/value"
 )
 
 // shared switches the development account on for more than one person.
@@ -144,5 +148,77 @@ func TestDeletesAreFinished(t *testing.T) {
 	}
 	if list, err := a.parts.store.Accounts().Departures(ctx); err != nil || len(list) > 0 {
 		t.Errorf("%v, %v", list, err)
+	}
+}
+
+// TestReceiptsOfEndedJobsAreForgotten: what a crash kept a job from removing is
+// removed from its database, at the start and then once a day.
+func TestReceiptsOfEndedJobsAreForgotten(t *testing.T) {
+	a := start(t, nil)
+	ctx := t.Context()
+	// Its own upkeep would come in between.
+	own := slices.IndexFunc(a.closers, func(c closer) bool { return c.what == "upkeep" })
+	if err := a.closers[own].close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	dev, err := a.parts.accounts.EnsureDevelopment(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := a.parts.resources.open(ctx, dev, a.limits(dev.Plan), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Release)
+	if err := sql(t, r, "", "CREATE TABLE t(x)"); err != nil {
+		t.Fatal(err)
+	}
+	leaves := func(state job.State, finished time.Time) job.ID {
+		t.Helper()
+		id := job.NewID()
+		if state != "" {
+			record := job.Record{Summary: job.Summary{ID: id, Account: dev.ID, State: state, Mode: job.Async, Convention: job.JSON, Created: a.began, Finished: finished}}
+			if err := errors.Join(a.parts.recorder.Record(ctx, record), a.parts.recorder.Flush(ctx)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		receipt := &engine.Receipt{Job: id, Attempt: 1, Step: 1, Write: func(value.Value) ([]byte, error) { return []byte("kept"), nil }}
+		insert := &bytecode.Statement{Head: "INSERT", Texts: []string{"INSERT INTO t VALUES (1)"}}
+		_, err := r.Databases.Query(ctx, "", engine.Query{Statement: insert, Receipt: receipt})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	unknown := leaves("", time.Time{})
+	before := leaves(job.Complete, a.began.Add(-time.Second))
+	after := leaves(job.Failed, a.began.Add(time.Second))
+	running := leaves(job.Running, time.Time{})
+	left := func(id job.ID) bool {
+		t.Helper()
+		kept, err := r.Databases.Receipts(ctx, "", id, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(kept) > 0
+	}
+	for _, step := range []struct {
+		at    time.Duration
+		swept int64
+		want  map[job.ID]bool
+	}{
+		{time.Minute, a.began.Unix(), map[job.ID]bool{unknown: true, before: true, after: true, running: true}},
+		{time.Minute, 0, map[job.ID]bool{unknown: false, before: false, after: true, running: true}},
+		{26 * time.Hour, a.began.Unix(), map[job.ID]bool{after: false, running: true}},
+	} {
+		a.sweptReceipts.Store(step.swept)
+		if err := a.upkeep(ctx, a.began.Add(step.at)); err != nil {
+			t.Fatal(err)
+		}
+		for id, want := range step.want {
+			if got := left(id); got != want {
+				t.Errorf("at %s: the receipt of %s is left: %t", step.at, id, got)
+			}
+		}
 	}
 }

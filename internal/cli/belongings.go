@@ -191,12 +191,16 @@ type accountPublish struct {
 
 // Run implements the command.
 func (k *accountPublish) Run(c *console, line *commands) error {
-	text, err := c.readScript(k.File)
-	if err != nil {
-		return err
-	}
 	return line.Account.with(c, false, func(o *app.Operator) error {
-		if err := c.checkFor(o, k.Account, k.File, text); err != nil {
+		limits, err := o.Limits(c.ctx, k.Account)
+		if err != nil {
+			return err
+		}
+		text, err := c.readScript(k.File, max(limits.ScriptBytes, maxScript))
+		if err != nil {
+			return err
+		}
+		if err := c.checkFor(o, k.Account, k.File, text, limits.ScriptBytes); err != nil {
 			return err
 		}
 		p, err := o.Accounts.Publish(c.ctx, k.Account, k.Name, text)
@@ -217,12 +221,12 @@ func (k *accountPublish) Run(c *console, line *commands) error {
 }
 
 // checkFor finds the errors of a script as it would run for an account, whose
-// files it may INCLUDE.
-func (c *console) checkFor(o *app.Operator, account, name, text string) error {
+// files it may INCLUDE, where each has most bytes at most.
+func (c *console) checkFor(o *app.Operator, account, name, text string, most int) error {
 	var errs source.Errors
 	err := o.Files(c.ctx, account, func(tree *files.Tree) error {
 		errs = lang.Check(text, lang.Options{Include: func(path string) (string, error) {
-			included, err := tree.Read(c.ctx, path, maxScript)
+			included, err := tree.Read(c.ctx, path, most)
 			return string(included), err
 		}})
 		return nil

@@ -26,7 +26,7 @@ func (k *checkCommand) Run(c *console) (err error) {
 	defer folder.close(&err)
 	found := []problemJSON{}
 	for _, name := range files {
-		text, err := c.readScript(name)
+		text, err := c.readScript(name, maxScript)
 		if err != nil {
 			return err
 		}

@@ -64,7 +64,7 @@ func (k *fmtCommand) format(c *console, name string) (formattedJSON, error) {
 	if k.Write && name == stdinName {
 		return r, usage("-w writes back to files: name some")
 	}
-	before, err := c.readScript(name)
+	before, err := c.readScript(name, maxScript)
 	if err != nil {
 		return r, err
 	}

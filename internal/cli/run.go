@@ -70,7 +70,7 @@ func (k *runCommand) Run(c *console) (err error) {
 	if err != nil {
 		return err
 	}
-	text, err := c.readScript(k.Script)
+	text, err := c.readScript(k.Script, maxScript)
 	if err != nil {
 		return err
 	}

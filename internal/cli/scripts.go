@@ -7,9 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"ql/lang/value"
 )
 
-// maxScript bounds the text of a script.
+// maxScript bounds the text of a script that no account's plan bounds.
 const maxScript = 1 << 20
 
 // stdinName is how the command line names standard input.
@@ -49,8 +51,8 @@ func scriptFiles(args []string) ([]string, error) {
 	return files, nil
 }
 
-// readScript returns the text of a script.
-func (c *console) readScript(name string) (string, error) {
+// readScript returns the text of a script, which has most bytes at most.
+func (c *console) readScript(name string, most int) (string, error) {
 	var from io.Reader = c.in
 	if name != stdinName {
 		f, err := os.Open(name)
@@ -60,12 +62,12 @@ func (c *console) readScript(name string) (string, error) {
 		defer func() { _ = f.Close() }() // only read
 		from = f
 	}
-	text, err := io.ReadAll(io.LimitReader(from, maxScript+1))
+	text, err := io.ReadAll(io.LimitReader(from, int64(most)+1))
 	if err != nil {
 		return "", usage("%s", plainError(err))
 	}
-	if len(text) > maxScript {
-		return "", usage("%s: a script has at most %d KiB", shownName(name), maxScript>>10)
+	if len(text) > most {
+		return "", usage("%s: a script has at most %s", shownName(name), value.Size(int64(most)))
 	}
 	return string(text), nil
 }

@@ -50,10 +50,13 @@ func setPlans(plans map[account.Plan]account.Limits, where string, v any) []erro
 }
 
 func setLimits(limits *account.Limits, where string, table map[string]any) []error {
-	fields := map[string]reflect.Value{}
+	fields := map[string]limit{}
 	v := reflect.ValueOf(limits).Elem()
 	for i := range v.NumField() {
-		fields[LimitKey(v.Type().Field(i).Name)] = v.Field(i)
+		kind := v.Type().Field(i)
+		key := LimitKey(kind.Name)
+		_, takesZero := kind.Tag.Lookup("zero")
+		fields[key] = limit{Value: v.Field(i), isSize: isSize(key), takesZero: takesZero}
 	}
 	var wrong []error
 	for _, key := range slices.Sorted(maps.Keys(table)) {
@@ -63,7 +66,7 @@ func setLimits(limits *account.Limits, where string, table map[string]any) []err
 			wrong = append(wrong, unknown(where, "limit", key, slices.Collect(maps.Keys(fields))))
 			continue
 		}
-		if err := setLimit(field, key, table[key]); err != nil {
+		if err := field.set(table[key]); err != nil {
 			wrong = append(wrong, fmt.Errorf("%s: %w", where, err))
 		}
 	}
@@ -72,20 +75,6 @@ func setLimits(limits *account.Limits, where string, table map[string]any) []err
 		wrong = append(wrong, fmt.Errorf("%s.fetches: scripts may FETCH, so fetches_at_once, fetch_time, fetch_bytes and fetch_ratio must not be 0", where))
 	}
 	return wrong
-}
-
-// takesZero tells whether 0 means something for a limit: none for rates, for what
-// is kept and for a month, no FETCH, and no steps in a trace.
-func takesZero(key string) bool {
-	switch key {
-	case "rate", "rate_burst", "origin_rate",
-		"storage_bytes", "file_bytes", "files", "databases", "standing", "standing_bytes",
-		"calls_per_month", "running_per_month", "egress_per_month",
-		"fetches", "fetches_at_once", "fetch_time", "fetch_bytes", "fetch_ratio",
-		"trace_first", "trace_last":
-		return true
-	}
-	return false
 }
 
 // LimitKey returns the name of a limit in a file: SyncTime is sync_time.
@@ -109,17 +98,24 @@ func isSize(key string) bool {
 	return strings.HasSuffix(key, "_bytes") || strings.HasSuffix(key, "_output") || key == "memory" || key == "egress_per_month"
 }
 
-func setLimit(field reflect.Value, key string, v any) error {
-	switch field.Interface().(type) {
+// limit is a limit to be set.
+type limit struct {
+	reflect.Value
+	isSize    bool
+	takesZero bool
+}
+
+func (l limit) set(v any) error {
+	switch l.Interface().(type) {
 	case bool:
 		on, ok := v.(bool)
 		if !ok {
 			return fmt.Errorf("it takes true or false")
 		}
-		field.SetBool(on)
+		l.SetBool(on)
 	case time.Duration:
-		if takesZero(key) && (v == int64(0) || v == "0" || v == "0s") {
-			field.SetInt(0)
+		if l.takesZero && (v == int64(0) || v == "0" || v == "0s") {
+			l.SetInt(0)
 			return nil
 		}
 		text, ok := v.(string)
@@ -130,20 +126,20 @@ func setLimit(field reflect.Value, key string, v any) error {
 		if err != nil {
 			return err
 		}
-		field.SetInt(int64(d))
+		l.SetInt(int64(d))
 	default:
 		least := int64(1)
-		if takesZero(key) {
+		if l.takesZero {
 			least = 0
 		}
-		n, err := parseAmount(v, isSize(key), least)
+		n, err := parseAmount(v, l.isSize, least)
 		if err != nil {
 			return err
 		}
-		if field.OverflowInt(n) {
+		if l.OverflowInt(n) {
 			return fmt.Errorf("%d is too much", n)
 		}
-		field.SetInt(n)
+		l.SetInt(n)
 	}
 	return nil
 }

@@ -64,6 +64,11 @@ func (m *memory) ByID(_ context.Context, id ID) (Record, error) {
 	return m.kept[i], nil
 }
 
+func (m *memory) Summary(ctx context.Context, id ID) (Summary, error) {
+	r, err := m.ByID(ctx, id)
+	return r.Summary, err
+}
+
 func (m *memory) List(context.Context, account.ID, Query) ([]Summary, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -20,6 +20,8 @@ type Store interface {
 	Record(ctx context.Context, records []Record) error
 	// ByID finds a job; ErrNotFound where there is none.
 	ByID(ctx context.Context, id ID) (Record, error)
+	// Summary is ByID without what the job made.
+	Summary(ctx context.Context, id ID) (Summary, error)
 	// List returns an account's jobs, those stored last first.
 	List(ctx context.Context, a account.ID, q Query) ([]Summary, error)
 	// Forget removes up to limit jobs of an account that were finished before a

@@ -27,6 +27,12 @@ var (
 	onlyEncrypted = []string{"max-age=31536000"}
 )
 
+// exposed are the headers of answers that a page's scripts read. Browsers keep
+// all others from them, but for a few such as Content-Type and Last-Modified.
+const exposed = "Location, Link, Retry-After, RateLimit, RateLimit-Policy, " +
+	"ETag, Accept-Ranges, Content-Range, Content-Disposition, " +
+	"QL-Job-Id, QL-Status, QL-Error, QL-Response, QL-Response-Omitted"
+
 // Setting is what the headers of an answer depend on besides its kind.
 type Setting struct {
 	HTTPS  bool
@@ -48,7 +54,7 @@ func (s Setting) set(h Header) {
 	set(h, "Cross-Origin-Resource-Policy", "cross-origin")
 	set(h, "Access-Control-Allow-Origin", s.Origin)
 	set(h, "Access-Control-Allow-Credentials", "true")
-	set(h, "Access-Control-Expose-Headers", "Location, Link, Retry-After, QL-Job-Id, QL-Status, QL-Error")
+	set(h, "Access-Control-Expose-Headers", exposed)
 	set(h, "Vary", "Origin")
 }
 

@@ -370,7 +370,7 @@ func (a *attempt) save(ctx context.Context, run *engine.Run) error {
 }
 
 // forget removes receipts that are no longer needed. Those that stay for a
-// fault are never looked at again.
+// fault are never looked at again, and are removed by the node's upkeep.
 func (a *attempt) forget(ctx context.Context, databases []string, upTo int64) {
 	ctx = engine.WithPace(ctx, a.x.Pace)
 	for _, name := range databases {

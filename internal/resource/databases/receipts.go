@@ -75,10 +75,6 @@ func (d *Databases) ForgetReceipts(ctx context.Context, name string, job [16]byt
 	if isMissing(filepath.Join(d.options.Folder, name+fileEnding)) {
 		return nil // it must not be made for this
 	}
-	all := upTo < 0
-	if all {
-		upTo = math.MaxInt64
-	}
 	return d.change(ctx, name, func(c *conn) error {
 		there, err := c.hasReceipts(ctx)
 		if err != nil || !there {
@@ -87,10 +83,10 @@ func (d *Databases) ForgetReceipts(ctx context.Context, name string, job [16]byt
 		if err := c.bound(ctx, true); err != nil {
 			return err
 		}
-		if err := c.own(ctx, removeReceipts, nil, job[:], upTo); err != nil || !all {
-			return err
+		if upTo < 0 {
+			return c.forgetAll(ctx, job)
 		}
-		return c.own(ctx, removeMark, nil, job[:])
+		return c.own(ctx, removeReceipts, nil, job[:], upTo)
 	})
 }
 

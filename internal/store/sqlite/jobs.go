@@ -186,6 +186,18 @@ func (s Jobs) ByID(ctx context.Context, id job.ID) (record job.Record, err error
 	return record, err
 }
 
+// Summary implements job.Store.
+func (s Jobs) Summary(ctx context.Context, id job.ID) (summary job.Summary, err error) {
+	err = s.store.read(ctx, func(t tx) error {
+		found, err := t.one("SELECT "+summaryColumns+" FROM jobs WHERE id = ?", func(r row) { summary = readSummary(r) }, t.conn.ids.place(id))
+		if err == nil && !found {
+			err = job.ErrNotFound
+		}
+		return err
+	})
+	return summary, err
+}
+
 // List implements job.Store.
 func (s Jobs) List(ctx context.Context, a account.ID, q job.Query) (list []job.Summary, err error) {
 	const (
