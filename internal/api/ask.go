@@ -19,7 +19,7 @@ type Question struct {
 // noQuestion is the answer to a link that opens nothing: a wrong one looks like
 // one that was used.
 func noQuestion() error {
-	return fault.New(fault.NotFound, "there is nothing to answer here any more: the question was answered, or its time is over")
+	return fault.New(fault.NotFound, "nothing is asked here now: the question has been answered, its time is over, it has not been asked yet, or the link is not complete")
 }
 
 // asked finds the job whose question a token opens. Whoever has the token may

@@ -6,8 +6,10 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"net/textproto"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 
 	"ql/internal/apptest"
@@ -80,6 +82,33 @@ func (a asked) post(to string, values url.Values) page {
 	return a.send("POST", to, "application/x-www-form-urlencoded", strings.NewReader(values.Encode()))
 }
 
+// parts sends a form as browsers do that has files: each part is a name, the
+// name of a file or "", and what it holds.
+func (a asked) parts(parts ...[3]string) page {
+	a.t.Helper()
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	for _, p := range parts {
+		h := textproto.MIMEHeader{}
+		h.Set("Content-Disposition", `form-data; name="`+strings.ReplaceAll(p[0], `"`, "%22")+`"`)
+		if p[1] != "" {
+			h.Set("Content-Disposition", h.Get("Content-Disposition")+`; filename="`+p[1]+`"`)
+			h.Set("Content-Type", "text/plain")
+		}
+		part, err := w.CreatePart(h)
+		if err == nil {
+			_, err = io.WriteString(part, p[2])
+		}
+		if err != nil {
+			a.t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		a.t.Fatal(err)
+	}
+	return a.send("POST", a.formURL, w.FormDataContentType(), &body)
+}
+
 func (p page) want(t *testing.T, status int, parts ...string) {
 	t.Helper()
 	if p.status != status {
@@ -114,7 +143,7 @@ func TestFormPage(t *testing.T) {
 		CONFIRM "Send {?f.qty}?"
 		EMIT ?f`)
 	p := a.get(a.formURL)
-	p.want(t, 200, "user_test", "Ship &lt;b&gt;it&lt;/b&gt;?", "Your &lt;i&gt;name&lt;/i&gt; *", `value="1"`, `<option value="M">M</option>`, "Gift wrap", `type="radio"`)
+	p.want(t, 200, "user_test", "Ship &lt;b&gt;it&lt;/b&gt;?", "Your &lt;i&gt;name&lt;/i&gt; *", `value="1"`, `<option value="M">M</option>`, "Gift wrap", `type="checkbox" name="news"`)
 	if csp := p.header.Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || !strings.Contains(csp, "form-action 'self'") {
 		t.Errorf("the policy is %q", csp)
 	}
@@ -123,7 +152,7 @@ func TestFormPage(t *testing.T) {
 	}
 
 	p = a.post(a.formURL, url.Values{"qty": {"99"}, "extra": {"gift"}})
-	p.want(t, 422, "must be answered", "must be a whole number from 1 to 10", `value="99"`)
+	p.want(t, 422, "Must be answered.", "Must be a whole number from 1 to 10.", `value="99"`, `value="gift" checked`, `aria-describedby="w0"`, `id="w0"`)
 
 	p = a.post(a.formURL, url.Values{"name": {"Ada"}, "qty": {"2"}, "size": {"M"}, "extra": {"gift", "fast"}, "news": {"true"}})
 	p.want(t, 200, "Send 2?", "Approve", "Decline")
@@ -132,8 +161,6 @@ func TestFormPage(t *testing.T) {
 	}
 	a.post(p.at, url.Values{}).want(t, 400, "true or false fits")
 	a.post(p.at, url.Values{"approved": {"true"}}).want(t, 200, "Thank you")
-	a.post(p.at, url.Values{"approved": {"true"}}).want(t, 404, "Nothing to answer")
-	a.get(a.formURL).want(t, 404, "Nothing to answer")
 
 	status, result := a.result()
 	if want := `{"name":"Ada","qty":2,"size":"M","extra":["gift","fast"],"news":true}`; status != "complete" || result != want {
@@ -141,26 +168,136 @@ func TestFormPage(t *testing.T) {
 	}
 }
 
+// TestFormPageShowsWhatIsStored: what stands on the page is what the script
+// gets, whether a person leaves it or clears it.
+func TestFormPageShowsWhatIsStored(t *testing.T) {
+	const script = `
+		GATHER "Order" FIELDS
+			name TEXT DEFAULT "Ada",
+			qty INTEGER DEFAULT 2,
+			at TIME DEFAULT "09:30",
+			size CHOICE ["S", "M"] DEFAULT "M",
+			extra CHOICES {gift: "Gift wrap", fast: "Express", dry: "Dry"} DEFAULT ["gift", "dry"],
+			news BOOLEAN DEFAULT TRUE
+		SET ?f EMIT ?f`
+	tests := []struct {
+		name string
+		sent url.Values
+		want string
+	}{
+		{
+			"left as it is",
+			url.Values{"name": {"Ada"}, "qty": {"2"}, "at": {"09:30"}, "size": {"M"}, "extra": {"gift", "dry"}, "news": {"true"}},
+			`{"name":"Ada","qty":2,"at":"09:30","size":"M","extra":["gift","dry"],"news":true}`,
+		},
+		{
+			"cleared", url.Values{"name": {""}, "qty": {""}, "at": {""}, "size": {""}},
+			`{"name":null,"qty":null,"at":null,"size":null,"extra":[],"news":false}`,
+		},
+		{
+			"one ticked", url.Values{"name": {"Bob"}, "qty": {"3"}, "at": {"10:00:30"}, "size": {"S"}, "extra": {"fast"}},
+			`{"name":"Bob","qty":3,"at":"10:00:30","size":"S","extra":["fast"],"news":false}`,
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			a := ask(t, script)
+			a.get(a.formURL).want(t, 200, `type="text" value="Ada"`, `type="number" step="1" value="2"`, `type="time" step="any" value="09:30"`, `<option value="M" selected>`,
+				`value="gift" checked`, `value="fast">`, `value="dry" checked`, `name="news" value="true" checked`)
+			a.post(a.formURL, test.sent).want(t, 200, "Thank you")
+			if status, result := a.result(); status != "complete" || result != test.want {
+				t.Errorf("the job is %s with %s, want %s", status, result, test.want)
+			}
+		})
+	}
+}
+
+// TestFormPageRequired: a default does not answer for whoever clears a field
+// that must be answered.
+func TestFormPageRequired(t *testing.T) {
+	a := ask(t, `
+		GATHER "Order" FIELDS
+			name TEXT REQUIRED DEFAULT "Ada",
+			extra CHOICES ["a", "b"] REQUIRED DEFAULT ["a"],
+			sure BOOLEAN REQUIRED,
+			pin SECRET
+		SET ?f EMIT ?f`)
+	a.get(a.formURL).want(t, 200, `type="radio" name="sure" value="false" required`)
+	p := a.post(a.formURL, url.Values{"name": {""}, "pin": {"hunter2"}})
+	p.want(t, 422, `id="w0">Must be answered.`, `id="w1">Must be answered.`, `id="w2">Must be answered.`, "Please type it again", `name="extra" value="a">`)
+	if strings.Contains(p.body, "hunter2") {
+		t.Error("the secret stands on the page")
+	}
+	a.post(a.formURL, url.Values{"name": {"Bob"}, "extra": {"b"}, "sure": {"false"}, "pin": {""}}).want(t, 200, "Thank you")
+	if status, result := a.result(); status != "complete" || result != `{"name":"Bob","extra":["b"],"sure":false,"pin":null}` {
+		t.Errorf("the job is %s with %s", status, result)
+	}
+}
+
+// TestFormPageLines: browsers end lines by CRLF, and drop a line break at the
+// start of a textarea.
+func TestFormPageLines(t *testing.T) {
+	a := ask(t, `
+		GATHER "Note" FIELDS
+			note LONG TEXT MAX 4 PATTERN "[^\\r]*" DEFAULT "\n<b>",
+			mood CHOICE ["a\nb", "c"],
+			moods CHOICES ["a\r\nb", "c"]
+		SET ?f EMIT ?f`)
+	a.get(a.formURL).want(t, 200, ">\n\n&lt;b&gt;</textarea>")
+	a.post(a.formURL, url.Values{"note": {"1\r\n2\r\n3"}}).want(t, 422, "Must have at most 4 characters.", ">\n1\n2\n3</textarea>")
+	a.post(a.formURL, url.Values{"note": {"\r\n1\r\n2"}, "mood": {"a\r\nb"}, "moods": {"a\r\nb"}}).want(t, 200, "Thank you")
+	if status, result := a.result(); status != "complete" || result != `{"note":"\n1\n2","mood":"a\nb","moods":["a\r\nb"]}` {
+		t.Errorf("the job is %s with %s", status, result)
+	}
+}
+
+// TestFormPageTwice: of a field that is given twice none is taken.
+func TestFormPageTwice(t *testing.T) {
+	a := ask(t, `GATHER "Who?" FIELDS name TEXT, news BOOLEAN, photo FILE SET ?f CONFIRM "Sure?" EMIT ?f.name`)
+	a.post(a.formURL, url.Values{"name": {"a", "b"}}).want(t, 400, "name: occurs twice: once fits")
+	a.post(a.formURL, url.Values{"news": {"true", "false"}}).want(t, 400, "news: occurs twice: once fits")
+	a.parts([3]string{"photo", "a.txt", "a"}, [3]string{"photo", "b.txt", "b"}).want(t, 400, "photo: occurs twice: once fits")
+	a.parts([3]string{"photo", "a.txt", "a"}, [3]string{"photo", "", "b"}).want(t, 400, "photo: occurs twice: once fits")
+	p := a.post(a.formURL, url.Values{"name": {"Ada"}, "other": {"1", "2"}})
+	p.want(t, 200, "Sure?")
+	a.post(p.at, url.Values{"approved": {"true", "false"}}).want(t, 400, "approved: occurs twice: once fits")
+	a.post(p.at, url.Values{"approved": {"true"}}).want(t, 200, "Thank you")
+	if status, result := a.result(); status != "complete" || result != "Ada" {
+		t.Errorf("the job is %s with %q", status, result)
+	}
+}
+
+// TestFormPageAnsweredAlready: whoever clicks twice gets where one click leads,
+// and whoever comes back reads that the question is answered.
+func TestFormPageAnsweredAlready(t *testing.T) {
+	a := ask(t, `GATHER "Who?" FIELDS name TEXT SET ?f CONFIRM "Is it {?f.name}?" EMIT ?f.name`)
+	var clicks sync.WaitGroup
+	pages := make([]page, 4)
+	for i := range pages {
+		clicks.Go(func() { pages[i] = a.post(a.formURL, url.Values{"name": {"Ada"}}) })
+	}
+	clicks.Wait()
+	for _, p := range pages {
+		p.want(t, 200, "Is it Ada?")
+	}
+	a.post(a.formURL, url.Values{"name": {"Bob"}}).want(t, 410, "Already answered", "was not taken")
+	a.get(a.formURL).want(t, 410, "Already answered")
+
+	sure := pages[0].at
+	a.post(sure, url.Values{"approved": {"true"}}).want(t, 200, "Thank you")
+	a.post(sure, url.Values{"approved": {"true"}}).want(t, 200, "Thank you")
+	a.post(sure, url.Values{"approved": {"false"}}).want(t, 410, "Already answered")
+	if status, result := a.result(); status != "complete" || result != "Ada" {
+		t.Errorf("the job is %s with %q", status, result)
+	}
+}
+
 func TestFormPageTakesFiles(t *testing.T) {
-	a := ask(t, `GATHER "A photo?" FIELDS note TEXT, photo FILE REQUIRED SET ?f READ ?f.photo.path AS TEXT SET ?content EMIT "{?f.note} {?f.photo.name} {?content}"`)
+	a := ask(t, `GATHER "A photo?" FIELDS note TEXT, photo FILE REQUIRED, 'the "size"' INTEGER SET ?f READ ?f.photo.path AS TEXT SET ?content EMIT "{?f.note} {?f.photo.name} {?content} {?f['the "size"']}"`)
 	a.get(a.formURL).want(t, 200, `enctype="multipart/form-data"`, `type="file"`)
-	var body bytes.Buffer
-	w := multipart.NewWriter(&body)
-	if err := w.WriteField("note", "hello"); err != nil {
-		t.Fatal(err)
-	}
-	part, err := w.CreateFormFile("photo", "me.txt")
-	if err == nil {
-		_, err = io.WriteString(part, "a face")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	a.send("POST", a.formURL, w.FormDataContentType(), &body).want(t, 200, "Thank you")
-	if status, result := a.result(); status != "complete" || result != "hello me.txt a face" {
+	a.parts([3]string{"note"}, [3]string{"photo", "me.txt", "a face"}, [3]string{`the "size"`, "", "x"}).want(t, 422, "Please choose the file again.")
+	a.parts([3]string{"note", "", "hello"}, [3]string{"photo", "me.txt", "a face"}, [3]string{`the "size"`, "", "2"}).want(t, 200, "Thank you")
+	if status, result := a.result(); status != "complete" || result != "hello me.txt a face 2" {
 		t.Errorf("the job is %s with %q", status, result)
 	}
 }

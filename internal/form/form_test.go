@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -59,25 +60,61 @@ func TestSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"type":"object","title":"Where shall we ship?","properties":{
-		"name":{"type":"string"},
-		"email":{"type":"string","format":"email","maxLength":100},
+		"name":{"type":"string","minLength":1,"maxLength":10000},
+		"email":{"type":"string","format":"email","minLength":1,"maxLength":100,"pattern":"^[^\\s@\"]{1,64}@([^\\s@.\\[\\]]{1,63}\\.)+[^\\s@.\\[\\]]{1,63}$"},
 		"qty":{"type":"integer","minimum":1,"maximum":10,"default":1},
 		"size":{"type":"string","enum":["S","M","L"]},
 		"plan":{"type":"string","oneOf":[{"const":"free","title":"Free"},{"const":"pro","title":"Pro, 5 € a month"}],"default":"free"},
 		"extra":{"type":"array","items":{"anyOf":[{"const":"gift","title":"Gift wrap"},{"const":"fast","title":"Express"}]}},
 		"tags":{"type":"array","maxItems":2,"minItems":1,"items":{"type":"string","enum":["a","b"]}},
-		"note":{"type":"string","title":"Anything else?","description":"For the driver","maxLength":500},
+		"note":{"type":"string","title":"Anything else?","description":"For the driver","contentMediaType":"text/plain","maxLength":500},
 		"when":{"type":"string","format":"date"},
-		"at":{"type":"string","format":"time"},
+		"at":{"type":"string","pattern":"^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$"},
 		"news":{"type":"boolean"},
-		"site":{"type":"string","format":"uri"},
-		"phone":{"type":"string"},
-		"pin":{"type":"string","format":"password","pattern":"^(?:[0-9]{4})$"},
+		"site":{"type":"string","format":"uri","maxLength":2048,"pattern":"^https?:\\/\\/([^\\s\\/?#@]*@)?(\\[[0-9A-Fa-f:.]+\\]|[^\\s\\/?#@:\\[\\]]+)(:[0-9]*)?([\\/?#]|$)"},
+		"phone":{"type":"string","maxLength":40,"pattern":"^\\+?([ .\\/\\(\\)\\-]*[0-9]){4,15}[ .\\/\\(\\)\\-]*$"},
+		"pin":{"type":"string","format":"password","maxLength":10000,"pattern":"^(?:[0-9]{4})$"},
 		"weight":{"type":"number","minimum":0.5},
 		"photo":{"type":"string","format":"binary"}},
 		"required":["name","email","tags","news"]}`
 	if diff := cmp.Diff(toJSON(parseJSON(t, want)), toJSON(f.Schema())); diff != "" {
 		t.Errorf("schema (-want +got):\n%s", diff)
+	}
+}
+
+// TestSchemaSaysWhatFits: what the pattern of a kind lets through is taken, as
+// far as its format lets it through too, and what is taken the pattern lets
+// through.
+func TestSchemaSaysWhatFits(t *testing.T) {
+	answers := map[Kind][]string{
+		Email: {
+			"ada@example.com", "a.b+c@x.y.example", "a!#$%&'*+/=?^_`{|}~-z@example.com", strings.Repeat("a", 64) + "@example.com", strings.Repeat("a", 65) + "@example.com",
+			"a@" + strings.Repeat("b", 63) + ".example", "a@" + strings.Repeat("b", 64) + ".example", "ada@localhost", "ada@[127.0.0.1]", `"a b"@example.com`, `"a@b"@example.com`, "ada", "@example.com",
+			"ada@", "a@b@example.com", "ada@example..com", "ada@example.com.", "jürgen@müller.example",
+		},
+		URL: {
+			"https://example.com", "http://example.com:8080/a?b=c#d", "https://user:pass@example.com/", "http://[::1]:80/", "https://example.com?a", "http://127.0.0.1",
+			"https://", "https:///a", "http://:80/", "http://@/", "http://a@:80", "ftp://example.com", "mailto:ada@example.com", "https:example.com", "urn:isbn:1", "//example.com",
+		},
+		Phone: {
+			"+1 202 555 0143", "(030) 123-456", "110", "1234", "123456789012345", "1234567890123456", "++4930123456", "030+123456", "0800-FLOWERS", "+49/30.123456", "+", "----",
+		},
+		Time: {
+			"00:00", "09:30", "23:59:59", "19:00:00", "24:00", "9:30", "09:60", "09:30:60", "09:30Z", "09:30:00+02:00", "09:30:00.5", "0930", "09:30:", "23:59:60",
+		},
+	}
+	for kind, texts := range answers {
+		f := oneField(t, fmt.Sprintf(`"kind":%q`, kind))
+		pattern := regexp.MustCompile(patterns[kind])
+		for _, text := range texts {
+			if why := f.Fields[0].Check(value.Text(text)); pattern.MatchString(text) != (why == "") {
+				t.Errorf("%s %q: the pattern lets it through: %t; the form says %q", kind, text, pattern.MatchString(text), why)
+			}
+		}
+	}
+	own := oneField(t, `"kind":"email","pattern":".*@example[.]com"`)
+	if got, want := toJSON(own.Fields[0].schema()), `{"type":"string","format":"email","maxLength":254,"pattern":"^(?:.*@example[.]com)$"}`; got != want {
+		t.Errorf("a pattern of the script's own: got %s, want %s", got, want)
 	}
 }
 

@@ -1,0 +1,177 @@
+package formpage
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/url"
+	"strings"
+
+	"ql/internal/api"
+	"ql/internal/api/httpapi"
+	"ql/internal/fault"
+	"ql/internal/wire"
+)
+
+// sent is what a person filled in.
+type sent struct {
+	Values url.Values
+	Files  map[string][]upload
+}
+
+type upload struct {
+	Name   string `json:"name"`
+	Type   string `json:"type"`
+	Base64 string `json:"base64"`
+}
+
+// read reads a form that a browser sent.
+func (p pages) read(r *httpapi.Request) (sent, error) {
+	limits := p.service.LargestRequest()
+	kind, parameters, err := mime.ParseMediaType(r.Sent("Content-Type"))
+	if err != nil || kind != "multipart/form-data" {
+		body, err := r.Body(wire.FormType, limits.Body)
+		if err != nil {
+			return sent{}, err
+		}
+		values, err := url.ParseQuery(string(body))
+		if err != nil {
+			return sent{}, fault.Invalid("body", "is no form as browsers send it")
+		}
+		return sent{Values: values}, nil
+	}
+	body, err := r.RawBody(limits.Body)
+	if err != nil {
+		return sent{}, err
+	}
+	return readParts(multipart.NewReader(bytes.NewReader(body), parameters["boundary"]))
+}
+
+// mostParts bounds the parts of a form.
+const mostParts = 1000
+
+func readParts(parts *multipart.Reader) (sent, error) {
+	s := sent{Values: url.Values{}, Files: map[string][]upload{}}
+	for range mostParts {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			return s, nil
+		}
+		var content []byte
+		if err == nil {
+			content, err = io.ReadAll(part)
+		}
+		if err != nil {
+			break
+		}
+		name := part.FormName()
+		_, parameters, _ := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
+		switch _, isFile := parameters["filename"]; {
+		case !isFile:
+			s.Values.Add(name, string(content))
+		case part.FileName() != "": // else no file was chosen
+			s.Files[name] = append(s.Files[name], upload{part.FileName(), part.Header.Get("Content-Type"), base64.StdEncoding.EncodeToString(content)})
+		}
+	}
+	return sent{}, fault.Invalid("body", "is no form as browsers send it")
+}
+
+// sum is the same for the same answers.
+func (s sent) sum() [sha256.Size]byte {
+	text, _ := json.Marshal(s) // texts alone, which always have a JSON
+	return sha256.Sum256(text)
+}
+
+// reply makes a reply to the question of a page. A field that came back empty
+// was cleared: only one that was not sent at all takes its default.
+func (s sent) reply(v view) (api.Reply, error) {
+	r := api.Reply{Within: func(wire.Limits) error { return nil }}
+	if v.Confirm {
+		var approved bool
+		switch all := s.Values["approved"]; {
+		case len(all) > 1:
+			return r, twice("approved")
+		case len(all) == 0 || all[0] != "true" && all[0] != "false":
+			return r, fault.Invalid("approved", "is missing: true or false fits")
+		default:
+			approved = all[0] == "true"
+		}
+		r.Approved = &approved
+		return r, nil
+	}
+	fields := map[string]any{}
+	for _, f := range v.Fields {
+		values, files := s.of(f)
+		switch {
+		case len(files) > 1, len(files) > 0 && len(values) > 0, len(values) > 1 && f.Input != "choices":
+			return r, twice(f.Name)
+		case len(files) > 0:
+			fields[f.Name] = files[0]
+		case f.Input == "choices":
+			fields[f.Name] = values
+		case len(values) > 0:
+			fields[f.Name] = values[0]
+		case f.Input == "tick": // browsers send a box that is ticked, and nothing of others
+			fields[f.Name] = false
+		}
+	}
+	text, err := json.Marshal(fields)
+	r.Fields = text
+	return r, err
+}
+
+func twice(field string) error { return fault.Invalid(field, "occurs twice: once fits") }
+
+// of returns what was sent for a field. Lines end as scripts expect it,
+// whatever browsers make of line breaks; a choice is spelled as the form has it.
+func (s sent) of(f field) (values []string, files []upload) {
+	name := f.Name
+	if s.Files != nil && s.Values[name] == nil && s.Files[name] == nil {
+		name = partName(name)
+	}
+	values = []string{}
+	for _, v := range s.Values[name] {
+		v = lines(v)
+		for _, c := range f.Choices {
+			if lines(c.Value) == v {
+				v = c.Value
+				break
+			}
+		}
+		values = append(values, v)
+	}
+	return values, s.Files[name]
+}
+
+func lines(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
+
+// partName is a field's name as it is read from the part that a browser sends:
+// browsers escape nothing there but quotes, and those in a way of their own.
+func partName(name string) string {
+	_, parameters, _ := mime.ParseMediaType(`form-data; name="` + strings.ReplaceAll(name, `"`, "%22") + `"`)
+	return parameters["name"]
+}
+
+// fill puts into a field what was sent for it.
+func (s sent) fill(f *field) {
+	values, files := s.of(*f)
+	switch {
+	case f.Input == "file":
+		if len(files) > 0 {
+			f.Again = "Please choose the file again."
+		}
+	case f.Input == "password":
+		if len(values) > 0 && values[0] != "" {
+			f.Again = "Please type it again."
+		}
+	case f.Choices != nil:
+		choose(f.Choices, values)
+	case len(values) > 0:
+		f.Value = values[0]
+	}
+}
