@@ -2,9 +2,10 @@
 // strangers wrote. It does what the library's database/sql driver does not: a
 // context ends a statement at any row, values come as they are stored (the
 // driver makes times of them), functions may be declared harmless and handle
-// JSON, and a statement's parameters, rest and access are known before it
-// runs. It holds no policy: what may be done on a connection is its user's to
-// say. It is the only package of the service that uses unsafe.
+// JSON, a statement's parameters, rest and access are known before it runs, and
+// its temporary files and its memory have bounds. It holds no policy: what may be
+// done on a connection is its user's to say. It is the only package of the service
+// that uses unsafe.
 //
 // A connection and its statements are used by one goroutine at a time.
 package sqlite
@@ -65,6 +66,7 @@ type Conn struct {
 	aggregates map[uintptr]Aggregate // of the statement under way
 	lastID     uintptr
 
+	allocation    *allocation
 	layer         *fileLayer
 	temporary     map[uintptr]*temporaryFile
 	temporarySize int64
@@ -82,6 +84,9 @@ const progressOps = 50
 
 // Open opens the database file at path.
 func Open(path string, config Config) (*Conn, error) {
+	if errMemory != nil {
+		return nil, errMemory
+	}
 	if err := guardFunctions(); err != nil {
 		return nil, err
 	}
@@ -99,6 +104,7 @@ func open(path string, config Config) (_ *Conn, err error) {
 	c := &Conn{
 		tls:        libc.NewTLS(),
 		config:     config,
+		allocation: memoryOwners.add(),
 		layer:      layer,
 		aggregates: map[uintptr]Aggregate{},
 		temporary:  map[uintptr]*temporaryFile{},
@@ -170,6 +176,7 @@ func (c *Conn) Close() error {
 	conns.Delete(c.db) // before another connection may get the same handle
 	rc := lib.Xsqlite3_close_v2(c.tls, c.db)
 	conns.Delete(c.tls)
+	memoryOwners.retire(c.allocation)
 	c.tls.Close()
 	if rc != lib.SQLITE_OK {
 		return fmt.Errorf("sqlite: close gave %d", rc)
@@ -245,7 +252,9 @@ var errNoMemory = &Error{Code: lib.SQLITE_NOMEM, Message: "out of memory"}
 func (e *Error) Primary() int { return e.Code & 0xff }
 
 // begin marks the start of a call into the library under ctx.
-func (c *Conn) begin(ctx context.Context) { c.ctx, c.temporaryFull = ctx, false }
+func (c *Conn) begin(ctx context.Context) {
+	c.ctx, c.temporaryFull, c.allocation.full = ctx, false, false
+}
 
 // end is the other end of begin.
 func (c *Conn) end() { c.ctx = nil }
@@ -264,6 +273,9 @@ func (c *Conn) failure(rc int32) error {
 	}
 	if c.temporaryFull && rc&0xff == lib.SQLITE_FULL {
 		return ErrTemporaryFull
+	}
+	if c.allocation.full && rc&0xff == lib.SQLITE_NOMEM {
+		return ErrMemoryFull
 	}
 	message := libc.GoString(lib.Xsqlite3_errstr(c.tls, rc))
 	if c.db != 0 && lib.Xsqlite3_extended_errcode(c.tls, c.db)&0xff == rc&0xff {

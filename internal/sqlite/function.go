@@ -174,6 +174,10 @@ func (c *Call) ReturnInt(v int64) { lib.Xsqlite3_result_int64(c.conn.tls, c.ctx,
 // ReturnText makes the result a copy of a text.
 func (c *Call) ReturnText(v []byte) {
 	p := c.conn.duplicate(v)
+	if p == 0 {
+		lib.Xsqlite3_result_error_nomem(c.conn.tls, c.ctx)
+		return
+	}
 	lib.Xsqlite3_result_text64(c.conn.tls, c.ctx, p, uint64(len(v)), freePointer(), lib.SQLITE_UTF8)
 }
 
@@ -186,6 +190,10 @@ func (c *Call) ReturnJSON(v []byte) {
 // ReturnBlob makes the result a copy of some bytes.
 func (c *Call) ReturnBlob(v []byte) {
 	p := c.conn.duplicate(v)
+	if p == 0 {
+		lib.Xsqlite3_result_error_nomem(c.conn.tls, c.ctx)
+		return
+	}
 	lib.Xsqlite3_result_blob64(c.conn.tls, c.ctx, p, uint64(len(v)), freePointer())
 }
 
@@ -196,6 +204,10 @@ func (c *Call) FailTooBig() { lib.Xsqlite3_result_error_toobig(c.conn.tls, c.ctx
 // Fail ends the statement with a message.
 func (c *Call) Fail(message string) {
 	p := c.conn.duplicate([]byte(message))
+	if p == 0 {
+		lib.Xsqlite3_result_error_nomem(c.conn.tls, c.ctx)
+		return
+	}
 	defer lib.Xsqlite3_free(c.conn.tls, p)
 	lib.Xsqlite3_result_error(c.conn.tls, c.ctx, p, int32(len(message)))
 }

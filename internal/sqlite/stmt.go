@@ -25,7 +25,7 @@ func (c *Conn) Prepare(ctx context.Context, sql string) (s *Stmt, rest string, e
 
 	text := c.duplicate(bytesOf(sql + "\x00"))
 	if text == 0 {
-		return nil, "", errNoMemory
+		return nil, "", c.noMemory()
 	}
 	defer lib.Xsqlite3_free(c.tls, text)
 	var p, tail uintptr
@@ -89,12 +89,18 @@ func (s *Stmt) BindFloat(i int, v float64) error {
 // BindText sets parameter i, from 1, to a copy of a UTF-8 text.
 func (s *Stmt) BindText(i int, v string) error {
 	p := s.conn.duplicate(bytesOf(v))
+	if p == 0 {
+		return s.conn.noMemory()
+	}
 	return s.bound(lib.Xsqlite3_bind_text64(s.conn.tls, s.p, int32(i), p, uint64(len(v)), freePointer(), lib.SQLITE_UTF8))
 }
 
 // BindBlob sets parameter i, from 1, to a copy of some bytes.
 func (s *Stmt) BindBlob(i int, v []byte) error {
 	p := s.conn.duplicate(v)
+	if p == 0 {
+		return s.conn.noMemory()
+	}
 	return s.bound(lib.Xsqlite3_bind_blob64(s.conn.tls, s.p, int32(i), p, uint64(len(v)), freePointer()))
 }
 
@@ -122,6 +128,15 @@ func (s *Stmt) Step(ctx context.Context) (bool, error) {
 	default:
 		return false, c.failure(rc)
 	}
+}
+
+// Err returns ErrMemoryFull where there was no memory for what was read of the
+// current row: a text or bytes that had to be written out came as nothing.
+func (s *Stmt) Err() error {
+	if s.conn.allocation.full {
+		return ErrMemoryFull
+	}
+	return nil
 }
 
 // Columns returns the number of columns; 0 where the statement gives no rows.

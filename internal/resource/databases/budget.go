@@ -5,9 +5,14 @@ import (
 	"ql/lang/value"
 )
 
-// unmetered is what the aggregates of a statement hold at most that runs for no
-// script, as those of an import do.
-const unmetered = 64 << 20
+const (
+	// unmetered is the memory of a statement that runs for no script, as those of
+	// an import do.
+	unmetered = 64 << 20
+	// libraryMemory is what SQLite may hold of a statement beyond as much as the
+	// script may: pages of its tables, rows that it sorts, the program.
+	libraryMemory = 16 << 20
+)
 
 // budget is what all aggregates of the statement under way may hold together. It
 // comes out of the memory of its script.
@@ -28,6 +33,22 @@ func (b *budget) begin(m *value.Meter, windows bool) { *b = budget{meter: m, win
 // end is the other end of begin.
 func (b *budget) end() { *b = budget{} }
 
+// memory returns what the script may hold.
+func (b *budget) memory() int64 {
+	if b.meter == nil {
+		return unmetered
+	}
+	return b.meter.Memory
+}
+
+// exceeded returns the error of a statement that would hold more.
+func (b *budget) exceeded() error {
+	if b.meter == nil {
+		return value.Exceeded("memory", unmetered, "this SQL statement holds more than %s: let it look at fewer rows", value.Size(unmetered))
+	}
+	return &value.Limit{Name: "memory", Max: b.meter.Memory}
+}
+
 // take takes n bytes. Where it reports false, there is no more: the statement
 // has to end.
 func (b *budget) take(n int) (ok bool) {
@@ -36,7 +57,7 @@ func (b *budget) take(n int) (ok bool) {
 		return true
 	}
 	if b.meter == nil && b.held > unmetered {
-		b.over = value.Exceeded("memory", unmetered, "this SQL statement collects more than %s with its aggregates: let it look at fewer rows", value.Size(unmetered))
+		b.over = b.exceeded()
 		return false
 	}
 	defer func() {

@@ -182,6 +182,9 @@ func (c *conn) prepare(ctx context.Context, call *call) (*statement, error) {
 	if vacuums(call.sql) {
 		return nil, value.Errorf(sqlDenied, attachReason)
 	}
+	// Views may grow to many times their text.
+	c.openBudget(call.meter, false)
+	defer c.closeBudget()
 	c.policy.reset(false)
 	stmt, rest, err := c.db.Prepare(ctx, call.sql)
 	if err != nil {
@@ -208,6 +211,20 @@ func (c *conn) prepare(ctx context.Context, call *call) (*statement, error) {
 	}
 	c.statements = append(c.statements, s)
 	return s, nil
+}
+
+// openBudget starts the use of memory by a statement of a script with this meter:
+// by what it collects, which comes out of the script's memory, and by the library,
+// which may hold as much beside it and a little more.
+func (c *conn) openBudget(m *value.Meter, windows bool) {
+	c.budget.begin(m, windows)
+	c.db.BoundMemory(c.budget.memory() + libraryMemory)
+}
+
+// closeBudget is the other end of openBudget.
+func (c *conn) closeBudget() {
+	c.db.BoundMemory(0)
+	c.budget.end()
 }
 
 // forgetOld closes the kept statements where the definitions have changed: SQLite

@@ -74,6 +74,9 @@ func (c *conn) explain(err error) error {
 	if c.budget.over != nil {
 		return c.budget.over
 	}
+	if errors.Is(err, sqlite.ErrMemoryFull) {
+		return c.budget.exceeded()
+	}
 	if errors.Is(err, sqlite.ErrTemporaryFull) {
 		return value.Exceeded("sql_temporary", c.options.Temporary, "this SQL statement sorts or collects more than %s on the way: let it look at fewer rows", value.Size(c.options.Temporary))
 	}

@@ -64,8 +64,8 @@ func (d *Databases) ExportTable(ctx context.Context, name, table string, w io.Wr
 		if err != nil {
 			return err
 		}
-		c.budget.begin(nil, s.windows)
-		defer c.budget.end()
+		c.openBudget(nil, s.windows)
+		defer c.closeBudget()
 		defer s.Reset()
 		fields := make([]string, s.Columns())
 		for i := range fields {
@@ -82,6 +82,9 @@ func (d *Databases) ExportTable(ctx context.Context, name, table string, w io.Wr
 			rows++
 			for i := range fields {
 				fields[i] = field(s.Stmt, i)
+			}
+			if err := s.Err(); err != nil {
+				return c.explain(err)
 			}
 		}
 	})

@@ -23,8 +23,8 @@ func (c *conn) run(ctx context.Context, s *statement, call *call) (v value.Value
 			v, err = value.Null, limit
 		}
 	}()
-	c.budget.begin(call.meter, s.windows)
-	defer c.budget.end()
+	c.openBudget(call.meter, s.windows)
+	defer c.closeBudget()
 	defer s.Reset()
 	if m := call.meter; m != nil {
 		m.Begin()
@@ -208,12 +208,19 @@ func (r *reader) column(i int) (value.Value, error) {
 		return v, nil
 	case lib.SQLITE_TEXT:
 		content := r.stmt.Text(i)
+		if err := r.stmt.Err(); err != nil {
+			return value.Null, r.conn.explain(err)
+		}
 		if utf8.Valid(content) {
 			return copied(r.meter, value.KindText, content), nil
 		}
 		return copied(r.meter, value.KindBytes, content), nil
 	case lib.SQLITE_BLOB:
-		return copied(r.meter, value.KindBytes, r.stmt.Blob(i)), nil
+		content := r.stmt.Blob(i)
+		if err := r.stmt.Err(); err != nil {
+			return value.Null, r.conn.explain(err)
+		}
+		return copied(r.meter, value.KindBytes, content), nil
 	}
 	return value.Null, nil
 }

@@ -15,14 +15,20 @@ import (
 // that: views that each name another twice double with each one.
 const maxViews = 1_000
 
+// maxDefinitions is how many bytes the definitions of a database may have together.
+// Each connection holds them in memory, at several times that, while it is open.
+const maxDefinitions = 1 << 20
+
 // views are the views of a database, as a connection last saw them.
 type views struct {
 	version  int64          // of the definitions
 	sizes    map[string]int // how many views each comes to, itself among them
 	triggers int            // how many all triggers come to
+	defined  int64          // bytes of all definitions
 }
 
-// checkViews refuses a statement that comes to too many views.
+// checkViews refuses a statement that comes to too many views, or to too large
+// definitions.
 func (c *conn) checkViews(ctx context.Context, sql string) error {
 	version, err := c.schemaVersion(ctx)
 	if err != nil {
@@ -31,6 +37,12 @@ func (c *conn) checkViews(ctx context.Context, sql string) error {
 	if c.views.sizes == nil || c.views.version != version {
 		if c.views, err = c.loadViews(ctx, version); err != nil {
 			return err
+		}
+	}
+	switch firstName(sql) {
+	case "create", "alter":
+		if c.views.defined+int64(len(sql)) > maxDefinitions {
+			return value.Exceeded("sql_definitions", maxDefinitions, "the tables, views, indexes and triggers of this database would have definitions of more than %s together: drop some, or use a further database", value.Size(maxDefinitions))
 		}
 	}
 	if len(c.views.sizes) == 0 {
@@ -66,6 +78,9 @@ func (c *conn) loadViews(ctx context.Context, version int64) (views, error) {
 		}
 	})
 	v := views{version: version, sizes: map[string]int{}}
+	if err == nil {
+		err = c.own(ctx, "SELECT sum(octet_length(sql)) FROM sqlite_schema", func(s *sqlite.Stmt) { v.defined = s.Int(0) })
+	}
 	for name := range texts {
 		v.measure(name, texts)
 	}

@@ -111,3 +111,26 @@ func TestNamesInSQL(t *testing.T) {
 		}
 	}
 }
+
+// TestDefinitionsAreBounded fills a database with definitions: those there are
+// stay of use, and room is made by taking some away.
+func TestDefinitionsAreBounded(t *testing.T) {
+	d := open(t, Options{})
+	must(t, d, "CREATE TABLE t(a)")
+	long := strings.Repeat("-", 99_000)
+	for i := range maxDefinitions / 99_100 {
+		must(t, d, fmt.Sprintf("CREATE VIEW v%d AS SELECT a /* %s */ FROM t", i, long))
+	}
+	for _, sql := range []string{"CREATE VIEW more AS SELECT a /* " + long + " */ FROM t", "CREATE TABLE more(a /* " + long + " */)"} {
+		if got := rows(t, d, sql); got != limitExceeded {
+			t.Errorf("%.20s: %s", sql, got)
+		}
+	}
+	must(t, d, "CREATE TABLE small(a)")
+	must(t, d, "INSERT INTO t VALUES (1)")
+	if got := must(t, d, "SELECT count(*) AS n FROM v3"); got != `[{"n":1}]` {
+		t.Errorf("a view gives %s", got)
+	}
+	must(t, d, "DROP VIEW v0")
+	must(t, d, "CREATE VIEW more AS SELECT a /* "+long+" */ FROM t")
+}
