@@ -30,19 +30,23 @@ const (
 type Refused struct {
 	Reason     Reason
 	RetryAfter time.Duration
-	most       int // the account's bound, 0 where its line was too long
+	Rate       string // the name of the rate exceeded, "" for another reason
+	// Most is the bound of the caller's that was met, 0 where it was one of the
+	// node's own.
+	Most   int
+	inside int // what the account has under way, 0 where its line was too long
 }
 
 func (r *Refused) Error() string {
 	switch {
 	case r.Reason == RateExceeded:
 		return fmt.Sprintf("too many requests: the next one is taken in %s", inSeconds(r.RetryAfter))
-	case r.Reason == AccountBusy && r.most == 0:
+	case r.Reason == AccountBusy && r.inside == 0:
 		return "the account has too many calls waiting already: try again when some have ended"
 	case r.Reason == AccountBusy:
-		return fmt.Sprintf("the account has %d scripts running already, which is its limit: try again when one has ended", r.most)
+		return fmt.Sprintf("the account has %d scripts running already, which is its limit: try again when one has ended", r.inside)
 	case r.Reason == TooManyTransfers:
-		return fmt.Sprintf("the account has %d files on their way already, which is its limit: try again when one has come", r.most)
+		return fmt.Sprintf("the account has %d files on their way already, which is its limit: try again when one has come", r.inside)
 	}
 	return "the service is busy: try again in a moment"
 }

@@ -34,7 +34,7 @@ func (c *Crowd) Enter(account int64, most int) (leave func(), err error) {
 	switch {
 	case c.o.Lifted:
 	case most > 0 && c.count[account] >= most:
-		return nil, &Refused{Reason: TooManyTransfers, RetryAfter: time.Second, most: most}
+		return nil, &Refused{Reason: TooManyTransfers, RetryAfter: time.Second, Most: most, inside: c.count[account]}
 	case c.all >= c.o.Most:
 		return nil, &Refused{Reason: Overloaded, RetryAfter: time.Second}
 	}

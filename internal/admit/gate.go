@@ -245,7 +245,10 @@ func (g *Gate) tooLong(a *account) error {
 func (g *Gate) giveUp(a *account, w *waiter, cancelled error) error {
 	r := &Refused{Reason: Overloaded, RetryAfter: time.Second}
 	if !g.mayEnter(a) {
-		r.Reason, r.most = AccountBusy, a.inside
+		r.Reason, r.inside = AccountBusy, a.inside
+		if a.most > 0 && a.inside >= a.most {
+			r.Most = a.most
+		}
 	}
 	g.unwait(a, w)
 	g.drop(a)

@@ -247,7 +247,7 @@ func TestGateAccountBound(t *testing.T) {
 		start := time.Now()
 		_, err := c.gate.Enter(t.Context(), Ask{Account: 1, Most: 2})
 		var refused *Refused
-		if !errors.As(err, &refused) || refused.Reason != AccountBusy || refused.Code() != "rate_limited" || refused.RetryAfter != time.Second {
+		if !errors.As(err, &refused) || refused.Reason != AccountBusy || refused.Code() != "rate_limited" || refused.RetryAfter != time.Second || refused.Most != 2 {
 			t.Errorf("got %v", err)
 		}
 		if want := "the account has 2 scripts running already, which is its limit: try again when one has ended"; err.Error() != want {
@@ -430,9 +430,9 @@ func TestGateSharing(t *testing.T) {
 		synctest.Wait()
 		c.check()
 		c.wantOrder("a0 a1 a2")
-		_, err := c.gate.Enter(t.Context(), Ask{Account: 1})
+		_, err := c.gate.Enter(t.Context(), Ask{Account: 1, Most: 9})
 		var refused *Refused
-		if !errors.As(err, &refused) || refused.Reason != AccountBusy {
+		if !errors.As(err, &refused) || refused.Reason != AccountBusy || refused.Most != 0 { // it is not the account's bound
 			t.Errorf("got %v", err)
 		}
 		c.end()

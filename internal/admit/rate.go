@@ -121,7 +121,7 @@ func (v *Verdict) Err() error {
 	if v.OK {
 		return nil
 	}
-	return &Refused{Reason: RateExceeded, RetryAfter: v.Retry}
+	return &Refused{Reason: RateExceeded, RetryAfter: v.Retry, Rate: v.Rate.Name, Most: v.Rate.Count}
 }
 
 // Take counts a call.

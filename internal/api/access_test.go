@@ -187,6 +187,11 @@ func TestAccessMatrix(t *testing.T) {
 						expected = page
 					}
 				}
+				// What is refused before it tells of an account may be read by the
+				// pages of any.
+				if r.status == 400 && slices.Contains([]string{listed, bobs}, page) {
+					expected = page
+				}
 				if readable != expected {
 					t.Errorf("%s as %s from %q may be read by %q, want %q", name, who, page, readable, expected)
 				}
@@ -360,11 +365,11 @@ func TestJobs(t *testing.T) {
 		if r.status != 200 || a.Status != "complete" || *a.Result != want || r.header.Get("Cache-Control") != "no-store" {
 			t.Errorf("poll: %d %s", r.status, r.body)
 		}
-		if again := poll(id); again.body != r.body {
+		if again := poll(strings.ToUpper(id)); again.body != r.body {
 			t.Errorf("a later poll says %s after %s", again.body, r.body)
 		}
 	}
-	for _, id := range []string{"0d3f0a4e-7b8c-4d5e-9f00-112233445566", "x", "..", "%2e%2e", strings.ToUpper(byKey), "0d3f0a4e7b8c4d5e9f00112233445566"} {
+	for _, id := range []string{"0d3f0a4e-7b8c-4d5e-9f00-112233445566", "x", "..", "%2e%2e", "0d3f0a4e7b8c4d5e9f00112233445566"} {
 		if r := poll(id); id != ".." && r.status != 404 {
 			t.Errorf("%s: %d", id, r.status)
 		}
@@ -432,7 +437,9 @@ func TestMissesAreCounted(t *testing.T) {
 		w.send("GET", "/v1/job/"+job.NewID().String(), "", "").wantError(t, 404, "job_not_found")
 	}
 	r := w.send("GET", "/v1/job/"+job.NewID().String(), "", "")
-	r.wantError(t, 429, "rate_limited")
+	if a := r.wantError(t, 429, "rate_limited"); a.Error.Limit != "" { // none of an account's
+		t.Errorf("too many misses: %+v", a.Error)
+	}
 	if r.header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}

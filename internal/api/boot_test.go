@@ -135,7 +135,9 @@ func boot(t testing.TB, change ...settings) *world {
 	o.Jobs = w.worker
 	w.service = api.New(o)
 	h.Preflight = w.auth.Preflight
-	handedOut := shares.NewShares(shares.Options{Rows: store.Shares(), Clock: time.Now})
+	handedOut := shares.NewShares(shares.Options{Rows: store.Shares(), Clock: time.Now, Open: func(c shares.Content) io.ReadSeekCloser {
+		return tail{bytes.NewReader(c.Tail)}
+	}})
 	h.Routes = slices.Concat(jsonapi.Routes(w.service), formapi.Routes(w.service), formpage.Routes(w.service), download.Routes(download.Options{Shares: handedOut}))
 	for _, c := range change {
 		if c.http != nil {
@@ -148,6 +150,11 @@ func boot(t testing.TB, change ...settings) *world {
 	w.url = server.URL
 	return w
 }
+
+// tail is the content of a short file.
+type tail struct{ *bytes.Reader }
+
+func (tail) Close() error { return nil }
 
 // folders keeps the files and databases of accounts in folders.
 type folders struct {

@@ -59,10 +59,28 @@ func coded(err error) *fault.Error {
 		e.Field, e.Limit, e.Value = refusal.Field, refusal.Limit, refusal.Max
 		return e
 	case errors.As(err, &refused):
-		return fault.Busy(fault.Code(refused.Code()), refused.RetryAfter, "%s", refused.Error())
+		e := fault.Busy(fault.Code(refused.Code()), refused.RetryAfter, "%s", refused.Error())
+		if e.Limit = limitOf(refused); e.Limit != "" {
+			e.Value = int64(refused.Most)
+		}
+		return e
 	case errors.Is(err, context.Canceled):
 		// Nobody reads the answer: whoever asked has hung up.
 		return fault.Busy(fault.Overloaded, time.Second, "the call was given up").Because(err)
 	}
 	return fault.Of(err)
+}
+
+// limitOf names the limit of the account's that turned a call away; "" where it
+// was none of its own.
+func limitOf(r *admit.Refused) string {
+	switch {
+	case r.Rate == rateCalls:
+		return limitRate
+	case r.Rate == ratePages:
+		return limitOriginRate
+	case r.Rate == "" && r.Most > 0:
+		return limitConcurrent
+	}
+	return ""
 }

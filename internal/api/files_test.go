@@ -315,9 +315,13 @@ func TestFileLimits(t *testing.T) {
 			t.Errorf("%s: %+v", what, e.Error)
 		}
 	}
-	f.put("/b", zeros(400_001)).want(t, "too much together", 429, "quota_exceeded")
+	if e := f.put("/b", zeros(400_001)).wantError(t, 429, "quota_exceeded"); e.Error.Limit != "storage" || e.Error.Value != 1_000_000 {
+		t.Errorf("too much together: %+v", e.Error)
+	}
 	f.put("/b", noLength{zeros(400_001)}).want(t, "too much together, not said", 429, "quota_exceeded")
-	f.put("/c/d/e", zeros(0)).want(t, "too many", 429, "quota_exceeded")
+	if e := f.put("/c/d/e", zeros(0)).wantError(t, 429, "quota_exceeded"); e.Error.Limit != "files" || e.Error.Value != 3 {
+		t.Errorf("too many: %+v", e.Error)
+	}
 	// Over its quota an account still reads and removes.
 	f.call("GET", "/a", "").want(t, "reading", 200, "")
 	f.call("DELETE", "/a", "").want(t, "removing", 200, "")
@@ -327,6 +331,9 @@ func TestFileLimits(t *testing.T) {
 		last = f.call("GET", "/b", "")
 	}
 	last.want(t, "too often", 429, "rate_limited")
+	if a := last.read(t); a.Error.Limit != "rate" || a.Error.Value != 20 {
+		t.Errorf("too often: %+v", a.Error)
+	}
 	if last.header.Get("Retry-After") == "" || last.header.Get("RateLimit-Policy") == "" {
 		t.Errorf("%v", last.header)
 	}
@@ -351,7 +358,10 @@ func TestTransfersAtOnce(t *testing.T) {
 		close(started)
 	}()
 	<-started
-	f.call("GET", "/", "").want(t, "beside one that is under way", 429, "rate_limited")
+	busy := f.call("GET", "/", "").want(t, "beside one that is under way", 429, "rate_limited")
+	if a := busy.read(t); a.Error.Limit != "concurrent" || a.Error.Value != 1 {
+		t.Errorf("too many at once: %+v", a.Error)
+	}
 	check(t, write.Close())
 	(<-done).want(t, "the slow one", 201, "")
 	if r := f.call("GET", "/slow", "").want(t, "afterwards", 200, ""); r.body != "some" {

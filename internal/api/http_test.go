@@ -506,7 +506,9 @@ func TestBusy(t *testing.T) {
 		h.wait(t)
 	}
 	r := w.query(ada, "EMIT 1", "")
-	r.wantError(t, 429, "rate_limited")
+	if a := r.wantError(t, 429, "rate_limited"); a.Error.Limit != "concurrent" || a.Error.Value != 1 {
+		t.Errorf("too many at once: %+v", a.Error)
+	}
 	if r.header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}

@@ -111,6 +111,57 @@ func TestIdempotency(t *testing.T) {
 	}
 }
 
+// TestRepeatOfEnded: a call whose job was ended before its own end has failed for
+// whoever goes by the status; a no is an end that the script was written for.
+func TestRepeatOfEnded(t *testing.T) {
+	w := boot(t)
+	ada := w.member("ada", account.Standard)
+	const asks = `EMIT "half" CONFIRM "Sure?" EMIT "whole"`
+	for _, test := range []struct {
+		state  string
+		script string
+		end    func(id string)
+		status int
+		code   string
+		text   string
+	}{
+		{"expired", `EMIT "half" CONFIRM "Sure?" WITHIN 0.01 SECONDS`, func(string) {}, 422, "expired", "half\nerror: expired: nobody answered in time (line 1, column 13)\n"},
+		{"cancelled", asks, func(id string) { w.send("DELETE", "/v1/job/"+id, "", "") }, 422, "cancelled", "half\nerror: cancelled: somebody stopped the job: what it did stays done\n"},
+		{"declined", asks, func(id string) { w.confirm(id, `{"approved":false}`) }, 200, "", "half"},
+	} {
+		t.Run(test.state, func(t *testing.T) {
+			key := []string{"Idempotency-Key", test.state}
+			first := w.form(ada, test.script, nil, key...)
+			id := first.header.Get("QL-Job-Id")
+			if first.status != 202 {
+				t.Fatalf("%d %s", first.status, first.body)
+			}
+			test.end(id)
+			if a := w.ended(id); a.Status != test.state {
+				t.Fatalf("the job is %s", a.Status)
+			}
+			r := w.form(ada, test.script, nil, key...)
+			if r.status != test.status || r.header.Get("QL-Status") != test.state || r.header.Get("QL-Error") != test.code || r.header.Get("QL-Job-Id") != id || r.body != test.text {
+				t.Errorf("as a form: %d %v %q", r.status, r.header, r.body)
+			}
+			key[1] += " in JSON"
+			id = w.query(ada, test.script, "", key...).read(t).JobID
+			test.end(id)
+			if a := w.ended(id); a.Status != test.state {
+				t.Fatalf("the job is %s", a.Status)
+			}
+			r = w.query(ada, test.script, "", key...)
+			if a := r.read(t); r.status != test.status || a.Status != test.state || a.Error.Code != test.code || *a.Result != "half" || a.JobID != id {
+				t.Errorf("in JSON: %d %s", r.status, r.body)
+			}
+			// A poll is 200 whatever became of the job.
+			if r := w.poll(id, ""); r.status != 200 {
+				t.Errorf("polled: %d %s", r.status, r.body)
+			}
+		})
+	}
+}
+
 // TestMalformedKeys: a key that says nothing, or cannot be told from another by
 // everybody, runs nothing.
 func TestMalformedKeys(t *testing.T) {

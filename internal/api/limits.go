@@ -62,26 +62,38 @@ func (s *Service) AccountLimits(ctx context.Context, c Caller, p *Proof) (Allowe
 	return a, nil
 }
 
+// The names of the limits that turn calls away. A rate is a number of calls in a
+// minute.
+const (
+	limitRate       = "rate"
+	limitOriginRate = "origin_rate"
+	limitConcurrent = "concurrent"
+)
+
 // shownLimits are the limits that callers may want to know, what is counted
 // first. Times are milliseconds.
 func shownLimits(l account.Limits, lifted bool, used usage.Used, stored *int64) []wire.AccountLimit {
 	running := used.Running.Milliseconds()
-	rate, concurrent, queued := bounded(int64(l.Rate)), int64(l.Concurrent), int64(l.Queued)
+	rate, originRate := bounded(int64(l.Rate)), bounded(int64(l.OriginRate))
+	concurrent, queued := int64(l.Concurrent), int64(l.Queued)
 	standing, standingBytes := bounded(int64(l.Standing)), bounded(l.StandingBytes)
 	if lifted {
-		rate, concurrent, queued, standing, standingBytes = noLimit, noLimit, noLimit, noLimit, noLimit
+		rate, originRate, concurrent, queued, standing, standingBytes = noLimit, noLimit, noLimit, noLimit, noLimit, noLimit
 	}
 	return []wire.AccountLimit{
 		{Name: "storage", Value: bounded(l.StorageBytes), Used: stored},
 		{Name: usage.Calls, Value: bounded(l.CallsPerMonth), Used: &used.Calls},
 		{Name: usage.Running, Value: bounded(l.RunningPerMonth.Milliseconds()), Used: &running},
 		{Name: usage.Egress, Value: bounded(l.EgressPerMonth), Used: &used.Egress},
-		{Name: "rate", Value: rate},
-		{Name: "concurrent", Value: concurrent},
+		{Name: limitRate, Value: rate},
+		{Name: limitOriginRate, Value: originRate},
+		{Name: limitConcurrent, Value: concurrent},
 		{Name: "queued", Value: queued},
 		{Name: "standing", Value: standing},
 		{Name: "standing_bytes", Value: standingBytes},
 		{Name: "sessions", Value: int64(l.Sessions)},
+		{Name: "session_bytes", Value: int64(l.SessionBytes)},
+		{Name: "session_keys", Value: int64(l.SessionKeys)},
 		{Name: "script_bytes", Value: int64(l.ScriptBytes)},
 		{Name: "body_bytes", Value: int64(l.BodyBytes)},
 		{Name: "sync_time", Value: l.SyncTime.Milliseconds()},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -17,6 +18,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/api"
 	"ql/internal/fault"
+	"ql/internal/resource/shares"
 )
 
 // description is the OpenAPI document, read and checked once.
@@ -42,6 +44,9 @@ func checkDescribed(t testing.TB, req *http.Request, r response) {
 		return
 	}
 	operation := item.GetOperation(strings.ToUpper(req.Method))
+	if req.Method == http.MethodHead {
+		operation = item.Get
+	}
 	if operation == nil || r.status == http.StatusMethodNotAllowed {
 		for _, operation = range item.Operations() {
 			break
@@ -58,6 +63,34 @@ func checkDescribed(t testing.TB, req *http.Request, r response) {
 	if err := openapi3filter.ValidateResponse(req.Context(), input); err != nil {
 		t.Errorf("%s %s answers what is not described: %v\n%d %v %s", req.Method, path, err, r.status, r.header, r.body)
 	}
+	described := operation.Responses.Value(strconv.Itoa(r.status))
+	for name := range r.header {
+		if described != nil && !isEverywhere(name) && !describesHeader(described.Value, name) {
+			t.Errorf("%s %s answers %d with the header %s, which is not described", req.Method, path, r.status, name)
+		}
+	}
+}
+
+// describesHeader tells whether a response names a header, in whatever case.
+func describesHeader(r *openapi3.Response, name string) bool {
+	for described := range r.Headers {
+		if strings.EqualFold(described, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// isEverywhere tells whether a header is one of HTTP itself, or of those that
+// keep browsers from harm, which say nothing of an answer's own.
+func isEverywhere(name string) bool {
+	switch name {
+	case "Date", "Content-Type", "Content-Length", "Connection", "Transfer-Encoding", "Vary", "Cache-Control",
+		"Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy", "X-Robots-Tag", "Permissions-Policy", "Strict-Transport-Security",
+		"X-Accel-Buffering":
+		return true
+	}
+	return strings.HasPrefix(name, "Access-Control-") || strings.HasPrefix(name, "Cross-Origin-")
 }
 
 // described returns the address of the document that a path is of.
@@ -247,6 +280,47 @@ func TestDescribedRequests(t *testing.T) {
 		taken := w.send("POST", "/v1/query", jsonType, body).status != 400
 		if described != good || taken != good {
 			t.Errorf("%s: described %t, taken %t", body, described, taken)
+		}
+	}
+}
+
+// TestDescribedDownloads loads shared files in all ways that have headers of
+// their own; send checks them.
+func TestDescribedDownloads(t *testing.T) {
+	w := boot(t)
+	ada := w.member("ada", account.Standard)
+	w.send("PUT", "/v1/files/a.txt", "", "hello", "Authorization", basic(ada.name, ada.password))
+	link := func(letter string, times int) string {
+		token := strings.Repeat(letter, 43)
+		hash, ok := shares.ParseToken(token)
+		if !ok {
+			t.Fatalf("%s is no token", token)
+		}
+		check(t, w.store.Shares().Create(t.Context(), shares.New{
+			Token: hash, Account: ada.ID, Path: "/a.txt", Name: "b.txt", Times: times, Made: time.Now(), Expires: time.Now().Add(time.Hour),
+		}))
+		return "/files/" + token
+	}
+	unlimited, once := link("A", 0), link("Q", 1)
+	for _, test := range []struct {
+		method, path string
+		headers      []string
+		want         int
+		has          string // a header
+	}{
+		{"GET", unlimited, nil, 200, "Etag"},
+		{"HEAD", unlimited, nil, 200, "Last-Modified"},
+		{"GET", unlimited, []string{"Range", "bytes=1-2"}, 206, "Content-Range"},
+		{"GET", unlimited, []string{"Range", "bytes=9-"}, 416, "Content-Range"},
+		{"GET", unlimited, []string{"If-None-Match", "*"}, 304, "Etag"},
+		{"GET", unlimited, []string{"If-Match", `"x"`}, 412, ""},
+		{"HEAD", once, nil, 200, "Accept-Ranges"},
+		{"GET", once, nil, 200, "Set-Cookie"},
+		{"GET", once, nil, 410, ""},
+	} {
+		r := w.send(test.method, test.path, "", "", test.headers...)
+		if r.status != test.want || test.has != "" && r.header.Get(test.has) == "" || r.status == 200 && test.method == "GET" && r.body != "hello" {
+			t.Errorf("%s %v: %d %v %s", test.method, test.headers, r.status, r.header, r.body)
 		}
 	}
 }

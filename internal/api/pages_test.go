@@ -59,7 +59,9 @@ func TestPages(t *testing.T) {
 	for range 61 {
 		last = page(listed, script)
 	}
-	last.wantError(t, 429, "rate_limited")
+	if a := last.wantError(t, 429, "rate_limited"); a.Error.Limit != "origin_rate" || a.Error.Value != 60 {
+		t.Errorf("too often: %+v", a.Error)
+	}
 	for name, want := range map[string]string{"Retry-After": "1", "RateLimit-Policy": `"pages";q=60;w=60`, "Access-Control-Allow-Origin": listed} {
 		if got := last.header.Get(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)

@@ -49,6 +49,19 @@ func TestLimitsAreNamed(t *testing.T) {
 	if a := w.reach(w.submit(ada, script), "failed"); a.Error.Code != "limit_exceeded" || a.Error.Limit != "pause" || a.Error.Value != pause {
 		t.Errorf("async: %+v", a.Error)
 	}
+	shown := w.limits(ada).Limits
+	for limit, script := range map[string]string{
+		"session_bytes": `START SESSION SET "k" AS REPEAT("x", 100000) OF !SESSION`,
+		"session_keys":  `START SESSION FOR ?i FROM 1 TO 257 DO SET "{?i}" AS 1 OF !SESSION END`,
+	} {
+		for mode, a := range map[string]answer{
+			"sync": w.query(ada, script, "").wantError(t, 422, "session_full"), "async": w.reach(w.submit(ada, script), "failed"),
+		} {
+			if a.Error.Code != "session_full" || a.Error.Limit != limit || shown[limit].Value == nil || a.Error.Value != *shown[limit].Value {
+				t.Errorf("%s: %+v", mode, a.Error)
+			}
+		}
+	}
 }
 
 // TestPollWaits: how long a poll waits is bounded, and said so.

@@ -50,6 +50,12 @@ func TestBothConventions(t *testing.T) {
 			request: request{map[string]string{"page": "2"}, map[string]string{"name": "Grace"}, map[string]string{"theme": "dark"}, "/shop", "POST"},
 			output:  `2Gracedark/shopPOST`,
 		},
+		{
+			name:    "cookies of our own",
+			script:  `EMIT !COOKIE`,
+			request: request{map[string]string{}, map[string]string{}, map[string]string{"QLSESSID": "secret", "QLD_abc": "secret", "qlsessid": "theirs", "XQLD_": "theirs too"}, "/", ""},
+			output:  `{"XQLD_":"theirs too","qlsessid":"theirs"}`,
+		},
 		{name: "secret", script: `EMIT !SECRET('greeting')`, output: "hello secret"},
 		{name: "account", script: `EMIT !ACCOUNT('username'), " ", !ACCOUNT('plan')`, output: "ada standard"},
 		{name: "include", script: "INCLUDE \"/lib.ql\"\nEMIT double(21)", output: "42"},

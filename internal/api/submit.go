@@ -146,7 +146,8 @@ func (s *Service) key(q Query) *job.Key {
 	return &job.Key{Hash: sha256.Sum256([]byte(*q.Key)), Body: sha256.Sum256(body), Until: s.o.Clock().Add(keyLasts)}
 }
 
-// repeat answers a call again whose key was used before.
+// repeat answers a call again whose key was used before. A script that was ended
+// before its own end has failed for whoever called it; a no is an end of its own.
 func (s *Service) repeat(ctx context.Context, id job.ID, a Answer) (Answer, error) {
 	v, err := s.view(ctx, id)
 	if errors.Is(err, job.ErrNotFound) {
@@ -167,16 +168,20 @@ func (s *Service) repeat(ctx context.Context, id job.ID, a Answer) (Answer, erro
 	switch v.State {
 	case job.Complete:
 		a.Job.Status = wire.StatusOK
-	case job.Failed:
+	case job.Failed, job.Expired:
 		if a.Err, err = wire.ReadError(v.Error); err != nil {
 			return a, err
 		}
+		a.Status = failedStatus(a.Err)
+	case job.Cancelled:
+		a.Err = &wire.Error{Code: string(job.Cancelled), Message: "somebody stopped the job: what it did stays done"}
+		a.Job.Error = a.Err.AppendJSON(nil)
 		a.Status = failedStatus(a.Err)
 	}
 	return a, nil
 }
 
-// failedStatus is the status that a call was answered with whose script failed.
+// failedStatus is the status of the answer to a call whose script failed.
 func failedStatus(e *wire.Error) int {
 	switch {
 	case e.ID != "", e.Code == string(fault.SessionBusy):

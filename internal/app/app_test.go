@@ -415,13 +415,15 @@ func TestHosts(t *testing.T) {
 func TestDevelopersHosts(t *testing.T) {
 	b := apptest.Boot(t)
 	for host, want := range map[string]bool{"localhost:8080": true, "127.0.0.1": true, "[::1]:8080": true, "rebound.example": false} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.URL()+"/openapi.json", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Host = host
-		if got := send(t, req); (got.status == 200) != want {
-			t.Errorf("%s: %d %s", host, got.status, got.body)
+		for _, path := range []string{"/openapi.json", "/metrics"} {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.URL()+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Host = host
+			if got := send(t, req); (got.status == 200) != want {
+				t.Errorf("%s by %s: %d %.300s", path, host, got.status, got.body)
+			}
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 func (a *App) around(h *httpapi.Handler) http.Handler {
 	var next http.Handler = h
 	if a.settings.Dev && a.settings.MetricsListen == "" {
-		next = withMetrics(a.parts.metrics.Handler(), next)
+		next = withMetrics(a.parts.metrics.Handler(), next, a.otherHost())
 	}
 	return a.parts.traces.Wrap(next, func(r *http.Request) string { return cmp.Or(h.Pattern(r.URL.Path), "none") })
 }
@@ -65,11 +65,12 @@ func isHost(hosts []string, called string) bool {
 	return err == nil && addr.IsLoopback()
 }
 
-// withMetrics shows metrics to callers on this machine. Only development does:
-// behind a proxy of the same machine everybody calls from there.
-func withMetrics(metrics, next http.Handler) http.Handler {
+// withMetrics shows metrics to callers on this machine, by a name that is not
+// refused. Only development does: behind a proxy of the same machine everybody
+// calls from there.
+func withMetrics(metrics, next http.Handler, refusal func(*http.Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/metrics" && r.Method == http.MethodGet {
+		if r.URL.Path == "/metrics" && r.Method == http.MethodGet && refusal(r) == nil {
 			if at, err := netip.ParseAddrPort(r.RemoteAddr); err == nil && at.Addr().Unmap().IsLoopback() {
 				metrics.ServeHTTP(w, r)
 				return

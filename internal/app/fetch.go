@@ -75,7 +75,7 @@ func (e egress) Reserve(ctx context.Context, bytes int64) (giveBack func(), err 
 	unsent, err := e.tally.Send(ctx, e.id, bytes, e.most)
 	var over *usage.Exceeded
 	if errors.As(err, &over) {
-		return nil, value.Errorf("quota_exceeded", "%s", over.Error())
+		return nil, value.Errorf("quota_exceeded", "%s", over.Error()).AtLimit(over.What, over.Most)
 	}
 	if err != nil {
 		return nil, err

@@ -57,12 +57,13 @@ func (x *Execution) Failed(err *vm.Error, t Times) *wire.Error {
 		return x.ours(e)
 	}
 	x.fault = nil // the script came past it
-	if l := err.Limit; l != nil && err.Code == string(fault.LimitExceeded) {
+	switch l := err.Limit; {
+	case l == nil:
+	case l.Name != "time":
 		e.Limit, e.Max = l.Name, l.Max
-		if l.Name == "time" {
-			e.Limit, e.Max = t.Limit, t.Most.Milliseconds()
-			e.Message = fmt.Sprintf("the script ran longer than the %g seconds that %s", t.Most.Seconds(), t.Advice)
-		}
+	case err.Code == string(fault.LimitExceeded): // and not a run that was cancelled
+		e.Limit, e.Max = t.Limit, t.Most.Milliseconds()
+		e.Message = fmt.Sprintf("the script ran longer than the %g seconds that %s", t.Most.Seconds(), t.Advice)
 	}
 	return e
 }

@@ -39,8 +39,8 @@ func (id ID) String() string {
 	return string(text[:])
 }
 
-// ParseID reads an ID in the form of String. It reports false for any other
-// text, and for a UUID that NewID would not make.
+// ParseID reads an ID in the form of String, in large or small letters. It
+// reports false for any other text, and for a UUID that NewID would not make.
 func ParseID(text string) (ID, bool) {
 	var id ID
 	if len(text) != idLength {
@@ -64,14 +64,16 @@ func ParseID(text string) (ID, bool) {
 	return id, id[6]>>4 == 4 && id[8]>>6 == 2
 }
 
-// digit returns the value of a small hexadecimal digit, more than 15 for
-// anything else.
+// digit returns the value of a hexadecimal digit, more than 15 for anything
+// else.
 func digit(c byte) byte {
 	switch {
 	case c >= '0' && c <= '9':
 		return c - '0'
 	case c >= 'a' && c <= 'f':
 		return c - 'a' + 10
+	case c >= 'A' && c <= 'F':
+		return c - 'A' + 10
 	}
 	return 0xff
 }

@@ -101,6 +101,7 @@ func (q *FormQuery) set(name, value string, l *Limits) (r *Refusal) {
 		q.Request.Post, r = q.object(name, value, l)
 	case "cookie":
 		q.Request.Cookie, r = q.object(name, value, l)
+		q.Request.Cookie = withoutOwn(q.Request.Cookie)
 	default:
 		q.Request.Entries = append(q.Request.Entries, Pair{name, value})
 	}

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"crypto/rand"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -29,7 +30,7 @@ var (
 
 // exposed are the headers of answers that a page's scripts read. Browsers keep
 // all others from them, but for a few such as Content-Type and Last-Modified.
-const exposed = "Location, Link, Retry-After, RateLimit, RateLimit-Policy, " +
+const exposed = "Allow, Location, Link, Retry-After, RateLimit, RateLimit-Policy, " +
 	"ETag, Accept-Ranges, Content-Range, Content-Disposition, " +
 	"QL-Job-Id, QL-Status, QL-Error, QL-Response, QL-Response-Omitted"
 
@@ -178,8 +179,19 @@ func SetPage(h Header, s Setting, nonce string) {
 	set(h, "Permissions-Policy", "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()")
 }
 
-// SessionName is the cookie that names a session.
-const SessionName = "QLSESSID"
+// The cookies of the service's own.
+const (
+	SessionName    = "QLSESSID" // names a session
+	DownloadPrefix = "QLD_"     // begins the name of one by which a download is started again
+)
+
+// withoutOwn takes the service's own cookies out of those that a script finds:
+// they are its visitors' secrets, and none of its business.
+func withoutOwn(cookies []Pair) []Pair {
+	return slices.DeleteFunc(cookies, func(c Pair) bool {
+		return c.Name == SessionName || strings.HasPrefix(c.Name, DownloadPrefix)
+	})
+}
 
 // SessionCookie returns the Set-Cookie value that hands a session to its caller:
 // one of the same site, or a listed page of another one, from which browsers

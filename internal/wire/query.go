@@ -216,6 +216,7 @@ func (q *Request) decode(n node) *Refusal {
 			q.Post, r = pairs("request.post", value)
 		case "cookie":
 			q.Cookie, r = pairs("request.cookie", value)
+			q.Cookie = withoutOwn(q.Cookie)
 		default:
 			p := Pair{Name: name}
 			if value[0] != '"' {

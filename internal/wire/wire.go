@@ -74,7 +74,7 @@ type Request struct {
 	// else the caller sent.
 	Entries []Pair
 	// Get, Post and Cookie are nil where they were left out, and empty where
-	// they were sent empty.
+	// they were sent empty. Cookie has none of the service's own.
 	Get, Post, Cookie []Pair
 }
 

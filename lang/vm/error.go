@@ -17,7 +17,7 @@ type Error struct {
 	Line    int
 	Column  int
 	Step    string
-	Limit   *value.Limit // for limit_exceeded
+	Limit   *value.Limit // that was passed, where it was one
 	Stack   []Place      // the calls that led there, innermost first
 	cause   error
 }

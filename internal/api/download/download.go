@@ -219,7 +219,7 @@ func nothing(context.Context, io.Writer) {}
 func tagOf(c shares.Content) string { return hex.EncodeToString(c.Digest[:16]) }
 
 // cookieName is the cookie by which a client may restart a download of a link.
-func cookieName(s shares.Share) string { return "QLD_" + s.ID() }
+func cookieName(s shares.Share) string { return wire.DownloadPrefix + s.ID() }
 
 func newCookie(s shares.Share, value string, setting wire.Setting) string {
 	cookie := cookieName(s) + "=" + value + "; Path=/; Max-Age=" + strconv.Itoa(int(shares.RestartWithin.Seconds())) + "; HttpOnly; SameSite=Lax"

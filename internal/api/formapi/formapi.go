@@ -27,11 +27,11 @@ func (c codec) query(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
 	limits := c.service.LargestRequest()
 	body, err := r.Body(wire.FormType, limits.Body)
 	if err != nil {
-		return httpapi.Reply{}, err
+		return httpapi.Unread(err)
 	}
 	q, err := wire.DecodeForm(body, limits)
 	if err != nil {
-		return httpapi.Reply{}, err
+		return httpapi.Unread(err)
 	}
 	a, err := c.service.Query(r.Context(), r.Caller, api.Query{
 		Convention: job.Form, Proof: &api.Proof{By: job.ByKey, Name: q.Identity, Secret: q.Password},

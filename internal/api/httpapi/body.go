@@ -26,9 +26,9 @@ func (r *Request) RawBody(most int) ([]byte, error) {
 	if r.ContentLength > int64(most) {
 		return nil, tooLarge(most)
 	}
-	var from io.Reader = r.Request.Body
+	var from io.Reader = &r.body
 	if r.ContentLength < 0 { // of one that tells its length no more is read than that
-		from = http.MaxBytesReader(r.writer, r.Request.Body, int64(most))
+		from = http.MaxBytesReader(r.writer, &r.body, int64(most))
 	}
 	body, err := r.read(from, int64(most))
 	if err != nil {
@@ -75,7 +75,7 @@ func (in *incoming) Read(p []byte) (int, error) {
 		// What cannot set a deadline, as in tests without a connection, has none.
 		_ = in.r.control.SetReadDeadline(end)
 	}
-	n, err := in.r.Request.Body.Read(p)
+	n, err := in.r.body.Read(p)
 	in.got += int64(n)
 	switch {
 	case errors.Is(err, io.EOF):

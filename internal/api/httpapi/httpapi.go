@@ -62,9 +62,13 @@ type Reply struct {
 	// RetryAfter says when to try again; 0 says nothing.
 	RetryAfter time.Duration
 	// Unread says that the request was refused before it told of an account: a
-	// page that some account lists may read why.
+	// page that some account lists may read why, where the route is for pages.
 	Unread bool
 }
+
+// Unread is the reply to a request that was refused before it told of an
+// account.
+func Unread(err error) (Reply, error) { return Reply{Unread: true}, err }
 
 // Options are what a Handler is made of.
 type Options struct {
@@ -99,6 +103,8 @@ type Handler struct {
 	o     Options
 	paths []path
 	large budget
+	// drains has a place for each body whose rest is being thrown away.
+	drains chan struct{}
 }
 
 // path is one address with its methods.
@@ -119,7 +125,7 @@ func New(o Options) *Handler {
 	if o.LargeBodies <= 0 {
 		o.LargeBodies = 256 << 20
 	}
-	h := &Handler{o: o, large: budget{left: o.LargeBodies}}
+	h := &Handler{o: o, large: budget{left: o.LargeBodies}, drains: make(chan struct{}, mostDrains)}
 	for _, r := range append(h.own(), o.Routes...) {
 		h.add(r)
 	}
@@ -220,21 +226,42 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p, id := h.find(r.URL.Path)
 	req.ID = id
 	route := h.choose(p, r)
-	if err := h.refusal(r); err != nil {
+	if err := h.refusal(r, route); err != nil {
 		route.Serve = refusing(err) // in the words of the address, whichever that is
 	}
 	status := h.serve(w, req, route)
 	h.o.Served(route.Path, status, time.Since(began))
+	if req.hasRest() {
+		h.drain(req)
+	}
+}
+
+// onceOnly are the headers that routes act on and of which only one can be
+// meant. Those that hold lists may be sent in parts; a Content-Type of two is a
+// type that no route takes.
+var onceOnly = []string{
+	"Authorization", "Content-Range", "Idempotency-Key", "If-Modified-Since", "If-Range", "If-Unmodified-Since",
+	"Last-Event-Id", "Origin", "Range", "Sec-Fetch-Site",
 }
 
 // refusal says why a request is not served, whatever it asks for; nil where it
 // is.
-func (h *Handler) refusal(r *http.Request) error {
+func (h *Handler) refusal(r *http.Request, route Route) error {
 	if len(r.RequestURI) > longestURL {
 		return fault.New(fault.TooLarge, "the address is too long: %d bytes at most", longestURL)
 	}
 	if h.o.Refusal != nil {
-		return h.o.Refusal(r)
+		if err := h.o.Refusal(r); err != nil {
+			return err
+		}
+	}
+	if route.Access == Public || route.Access == "" {
+		return nil
+	}
+	for _, name := range onceOnly {
+		if n := len(r.Header[name]); n > 1 {
+			return fault.Invalid(name, "occurs %d times: once fits", n)
+		}
 	}
 	return nil
 }
@@ -260,7 +287,7 @@ func (h *Handler) choose(p *path, r *http.Request) Route {
 }
 
 func refusing(err error) func(http.Header, *Request) (Reply, error) {
-	return func(http.Header, *Request) (Reply, error) { return Reply{}, err }
+	return func(http.Header, *Request) (Reply, error) { return Unread(err) }
 }
 
 // isPreflight tells whether a browser asks for a page whether it may call.

@@ -20,6 +20,7 @@ type Request struct {
 	https   bool
 	writer  http.ResponseWriter
 	control *http.ResponseController
+	body    sent
 	large   *budget
 	held    int64 // of large, for the body
 }
@@ -37,7 +38,8 @@ func (h *Handler) request(w http.ResponseWriter, r *http.Request) *Request {
 			},
 			Page: r.Header.Get("Origin"),
 		},
-		https: encrypted || h.o.HTTPS, writer: w, control: http.NewResponseController(w), large: &h.large,
+		https: encrypted || h.o.HTTPS, writer: w, control: http.NewResponseController(w),
+		body: sent{ReadCloser: r.Body}, large: &h.large,
 	}
 	if len(r.Header["Cookie"]) > 0 {
 		if c, err := r.Cookie(wire.SessionName); err == nil {
@@ -104,7 +106,7 @@ func (r *Request) IdempotencyKey() *string {
 	if len(r.Header.Values(header)) == 0 {
 		return nil
 	}
-	key := r.Sent(header)
+	key := r.Header.Get(header)
 	return &key
 }
 

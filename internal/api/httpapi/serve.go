@@ -31,7 +31,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
 		clear(header)
 		refusal := api.Refused(err)
 		h.log(r, route, refusal)
-		if reply.Unread && r.Caller.Page != "" && h.o.Preflight(r.Context(), r.Caller.Origin) == nil {
+		if reply.Unread && route.Pages && r.Caller.Page != "" && h.o.Preflight(r.Context(), r.Caller.Origin) == nil {
 			reply.Origin = r.Caller.Page
 		}
 		reply.Status = refusal.Status
@@ -57,6 +57,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
 		// unseen. A proxy in front may have gone by it, and what it takes for the
 		// rest of the body would be a request of somebody else's here.
 		header.Set("Connection", "close")
+	}
+	if r.hasRest() {
+		r.announceRest(header)
 	}
 	w.WriteHeader(reply.Status)
 	// Nobody is left to tell where a caller has hung up.

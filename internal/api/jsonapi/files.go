@@ -82,12 +82,12 @@ const (
 func (c codec) file(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
 	call, err := readFileCall(r, "limit", "after")
 	if err != nil {
-		return httpapi.Reply{}, err
+		return httpapi.Unread(err)
 	}
 	page := api.Page{Limit: usualFiles, After: call.query.Get("after")}
 	if call.query.Has("limit") {
 		if page.Limit, err = strconv.Atoi(call.query.Get("limit")); err != nil || page.Limit < 1 || page.Limit > mostFiles {
-			return httpapi.Reply{}, fault.Invalid("limit", "is no number of files: 1 to %d fits", mostFiles)
+			return httpapi.Unread(fault.Invalid("limit", "is no number of files: 1 to %d fits", mostFiles))
 		}
 	}
 	found, err := c.service.File(r.Context(), r.Caller, call.proof, call.path, page)
@@ -200,10 +200,10 @@ func isTaken(ctx context.Context, w io.Writer, b []byte) bool {
 func (c codec) storeFile(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
 	call, err := readFileCall(r)
 	if err != nil {
-		return httpapi.Reply{}, err
+		return httpapi.Unread(err)
 	}
 	if r.Sent("Content-Range") != "" {
-		return httpapi.Reply{}, fault.Invalid("Content-Range", "does not fit: a file is sent whole")
+		return httpapi.Unread(fault.Invalid("Content-Range", "does not fit: a file is sent whole"))
 	}
 	stored, err := c.service.StoreFile(r.Context(), r.Caller, call.proof, api.Sent{
 		Path: call.path, Size: r.ContentLength, May: call.conditions.MayChange,
@@ -226,7 +226,7 @@ func (c codec) storeFile(h http.Header, r *httpapi.Request) (httpapi.Reply, erro
 func (c codec) removeFile(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
 	call, err := readFileCall(r)
 	if err != nil {
-		return httpapi.Reply{}, err
+		return httpapi.Unread(err)
 	}
 	answer, err := c.service.RemoveFile(r.Context(), r.Caller, call.proof, call.path, call.conditions.MayChange)
 	reply := httpapi.Reply{Status: http.StatusOK, Origin: answer.Origin, Rate: answer.Rate}

@@ -107,11 +107,11 @@ func wait(r *httpapi.Request, unless time.Duration) (time.Duration, error) {
 func (c codec) job(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
 	p, err := basic(r)
 	if err != nil {
-		return httpapi.Reply{}, err
+		return httpapi.Unread(err)
 	}
 	wait, err := wait(r, 0)
 	if err != nil {
-		return httpapi.Reply{}, err
+		return httpapi.Unread(err)
 	}
 	answer, err := c.service.Job(r.Context(), r.Caller, r.ID, p, wait)
 	if err != nil {
@@ -123,10 +123,10 @@ func (c codec) job(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
 func (c codec) cancel(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
 	p, err := basic(r)
 	if err != nil {
-		return httpapi.Reply{}, err
+		return httpapi.Unread(err)
 	}
 	if _, err := parameters(r); err != nil {
-		return httpapi.Reply{}, err
+		return httpapi.Unread(err)
 	}
 	answer, err := c.service.Cancel(r.Context(), r.Caller, r.ID, p)
 	if err != nil {
@@ -138,20 +138,20 @@ func (c codec) cancel(h http.Header, r *httpapi.Request) (httpapi.Reply, error) 
 func (c codec) confirm(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
 	p, err := basic(r)
 	if err != nil {
-		return httpapi.Reply{}, err
+		return httpapi.Unread(err)
 	}
 	wait, err := wait(r, confirmWait)
 	if err != nil {
-		return httpapi.Reply{}, err
+		return httpapi.Unread(err)
 	}
 	limits := c.service.LargestRequest()
 	body, err := r.Body(wire.JSONType, limits.Body)
 	if err != nil {
-		return httpapi.Reply{Unread: true}, err
+		return httpapi.Unread(err)
 	}
 	reply, err := wire.DecodeReply(body, limits)
 	if err != nil {
-		return httpapi.Reply{Unread: true}, err
+		return httpapi.Unread(err)
 	}
 	answer, err := c.service.Confirm(r.Context(), r.Caller, r.ID, p, api.Reply{
 		Approved: reply.Approved, Fields: reply.Fields, Prompt: reply.PromptID, Within: reply.Within,
@@ -171,16 +171,16 @@ const (
 func (c codec) jobs(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
 	p, err := basic(r)
 	if err != nil {
-		return httpapi.Reply{}, err
+		return httpapi.Unread(err)
 	}
 	values, err := parameters(r, "status", "limit", "before")
 	if err != nil {
-		return httpapi.Reply{}, err
+		return httpapi.Unread(err)
 	}
 	list := api.List{Status: values.Get("status"), Limit: usualPage, Before: values.Get("before")}
 	if values.Has("limit") {
 		if list.Limit, err = strconv.Atoi(values.Get("limit")); err != nil || list.Limit < 1 || list.Limit > largestPage {
-			return httpapi.Reply{}, fault.Invalid("limit", "is no number of jobs: 1 to %d fits", largestPage)
+			return httpapi.Unread(fault.Invalid("limit", "is no number of jobs: 1 to %d fits", largestPage))
 		}
 	}
 	listing, err := c.service.Jobs(r.Context(), r.Caller, p, list)
@@ -194,15 +194,15 @@ func (c codec) jobs(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
 func (c codec) events(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
 	p, err := basic(r)
 	if err != nil {
-		return httpapi.Reply{}, err
+		return httpapi.Unread(err)
 	}
 	if _, err := parameters(r); err != nil {
-		return httpapi.Reply{}, err
+		return httpapi.Unread(err)
 	}
 	from := int64(0)
 	if text := r.Sent("Last-Event-ID"); text != "" {
 		if from, err = strconv.ParseInt(text, 10, 64); err != nil || from < 0 {
-			return httpapi.Reply{}, fault.Invalid("Last-Event-ID", "is no id of an event of this job")
+			return httpapi.Unread(fault.Invalid("Last-Event-ID", "is no id of an event of this job"))
 		}
 	}
 	events, answer, err := c.service.Events(r.Context(), r.Caller, r.ID, p, from)

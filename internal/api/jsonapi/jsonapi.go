@@ -54,11 +54,11 @@ func (c codec) query(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
 	limits := c.service.LargestRequest()
 	body, err := r.Body(wire.JSONType, limits.Body)
 	if err != nil {
-		return httpapi.Reply{Unread: true}, err
+		return httpapi.Unread(err)
 	}
 	q, err := wire.DecodeQuery(body, limits)
 	if err != nil {
-		return httpapi.Reply{Unread: true}, err
+		return httpapi.Unread(err)
 	}
 	answer, err := c.service.Query(r.Context(), r.Caller, api.Query{
 		Convention: job.JSON, Proof: proof(q.Auth), Script: q.Script, Async: q.Async, Request: q.Request, Within: q.Within,

@@ -10,10 +10,10 @@ import (
 func (c codec) limits(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
 	p, err := basic(r)
 	if err != nil {
-		return httpapi.Reply{}, err
+		return httpapi.Unread(err)
 	}
 	if _, err := parameters(r); err != nil {
-		return httpapi.Reply{}, err
+		return httpapi.Unread(err)
 	}
 	allowed, err := c.service.AccountLimits(r.Context(), r.Caller, p)
 	if err != nil {

@@ -20,16 +20,16 @@ func (c codec) shareRoutes() []httpapi.Route {
 func (c codec) shares(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
 	p, err := basic(r)
 	if err != nil {
-		return httpapi.Reply{}, err
+		return httpapi.Unread(err)
 	}
 	values, err := parameters(r, "limit", "before")
 	if err != nil {
-		return httpapi.Reply{}, err
+		return httpapi.Unread(err)
 	}
 	limit := usualPage
 	if values.Has("limit") {
 		if limit, err = strconv.Atoi(values.Get("limit")); err != nil || limit < 1 || limit > largestPage {
-			return httpapi.Reply{}, fault.Invalid("limit", "is no number of links: 1 to %d fits", largestPage)
+			return httpapi.Unread(fault.Invalid("limit", "is no number of links: 1 to %d fits", largestPage))
 		}
 	}
 	l, err := c.service.Shares(r.Context(), r.Caller, p, values.Get("before"), limit)
@@ -45,10 +45,10 @@ func (c codec) shares(h http.Header, r *httpapi.Request) (httpapi.Reply, error) 
 func (c codec) revokeShare(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
 	p, err := basic(r)
 	if err != nil {
-		return httpapi.Reply{}, err
+		return httpapi.Unread(err)
 	}
 	if _, err := parameters(r); err != nil {
-		return httpapi.Reply{}, err
+		return httpapi.Unread(err)
 	}
 	l, err := c.service.RevokeShare(r.Context(), r.Caller, p, r.ID)
 	reply := httpapi.Reply{Status: http.StatusOK, Origin: l.Origin, Rate: l.Rate}

@@ -79,7 +79,7 @@ func (t *tally) admit(ctx context.Context, name string) error {
 	case err != nil:
 		return err
 	case b.Databases > 0 && len(t.sizes) >= b.Databases:
-		return value.Errorf(quotaExceeded, "there is no database %s yet, and no other can be made: the account has %d, and may have %d", value.Quote(name), len(t.sizes), b.Databases)
+		return value.Errorf(quotaExceeded, "there is no database %s yet, and no other can be made: the account has %d, and may have %d", value.Quote(name), len(t.sizes), b.Databases).AtLimit("databases", int64(b.Databases))
 	case b.Bytes > 0 && b.Left < pageSize:
 		return &noRoomError{noRoom(name, b)}
 	}
@@ -130,7 +130,7 @@ func (d *Databases) Measure() error {
 }
 
 func noRoom(name string, b Bounds) error {
-	return value.Errorf(quotaExceeded, "there is no room for more in the database %s: the account's files and databases hold %s at most together; remove rows or files first", value.Quote(name), value.Size(b.Bytes))
+	return value.Errorf(quotaExceeded, "there is no room for more in the database %s: the account's files and databases hold %s at most together; remove rows or files first", value.Quote(name), value.Size(b.Bytes)).AtLimit("storage", b.Bytes)
 }
 
 // begin starts a transaction, in which the database may grow by what is left of

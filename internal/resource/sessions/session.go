@@ -161,22 +161,26 @@ func (s *session) Set(ctx context.Context, key string, v value.Value) error {
 	// Its size is asked first, so that nothing large is made, or looked through, in
 	// vain.
 	if !value.FitsJSON(v, c.maxBytes) {
-		return s.full()
+		return s.full("session_bytes", c.maxBytes)
 	}
 	if holdsBytes(v) {
 		return value.Errorf(value.WrongKind, "a session cannot hold bytes: BASE64(…) makes a text of them, a file keeps them as they are")
 	}
 	return s.update(ctx, func(data *value.Map) error {
 		data.Set(nil, value.Text(key), v)
-		if data.Len() > c.maxKeys || !value.FitsJSON(data.Value(), c.maxBytes) {
-			return s.full()
+		switch {
+		case data.Len() > c.maxKeys:
+			return s.full("session_keys", c.maxKeys)
+		case !value.FitsJSON(data.Value(), c.maxBytes):
+			return s.full("session_bytes", c.maxBytes)
 		}
 		return nil
 	})
 }
 
-func (s *session) full() error {
-	return value.Errorf("session_full", "a session holds at most %d bytes as JSON under %d keys: keep large values in a file or a database", s.caller.maxBytes, s.caller.maxKeys)
+func (s *session) full(limit string, most int) error {
+	return value.Errorf("session_full", "a session holds at most %d bytes as JSON under %d keys: keep large values in a file or a database", s.caller.maxBytes, s.caller.maxKeys).
+		AtLimit(limit, int64(most))
 }
 
 // Unset removes a value.
