@@ -107,6 +107,7 @@ type Limits struct {
 	Files        int   `zero:"no limit"`
 	Databases    int   `zero:"no limit"`
 	JobsKept     time.Duration
+	RecordsBytes int64 `zero:"no limit"` // of finished jobs; those that finished first go before their time is over
 	// Jobs that stand at a question or until a moment, or did and have not ended.
 	Standing      int   `zero:"no limit"`
 	StandingBytes int64 `zero:"no limit"` // that they hold together
@@ -147,7 +148,7 @@ func free() Limits {
 
 		Concurrent: 2, Queued: 20, Rate: 60, RateBurst: 20, RatePerAddress: true, OriginRate: 60,
 
-		StorageBytes: 100 * mib, FileBytes: 10 * mib, Files: 10_000, Databases: 10, JobsKept: 7 * day,
+		StorageBytes: 100 * mib, FileBytes: 10 * mib, Files: 10_000, Databases: 10, JobsKept: 7 * day, RecordsBytes: 100 * mib,
 		Standing: 100, StandingBytes: 32 * mib, Sessions: 1_000,
 
 		CallsPerMonth: 100_000, RunningPerMonth: 10 * time.Hour, EgressPerMonth: 10 * gib,
@@ -172,7 +173,7 @@ func standard() Limits {
 
 		Concurrent: 10, Queued: 1_000, Rate: 600, RateBurst: 100, OriginRate: 60,
 
-		StorageBytes: 10 * gib, FileBytes: 2 * gib, Files: 1_000_000, Databases: 1_000, JobsKept: 30 * day,
+		StorageBytes: 10 * gib, FileBytes: 2 * gib, Files: 1_000_000, Databases: 1_000, JobsKept: 30 * day, RecordsBytes: 10 * gib,
 		Standing: 10_000, StandingBytes: 1 * gib, Sessions: 10_000,
 	}
 }

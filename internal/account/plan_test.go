@@ -30,7 +30,7 @@ func TestMachineLimits(t *testing.T) {
 // zero is no limit, and that nothing is forgotten.
 func TestPlansGrow(t *testing.T) {
 	limitless := map[string]bool{"Rate": true, "RateBurst": true, "OriginRate": true, "StorageBytes": true, "FileBytes": true, "Files": true,
-		"Standing": true, "StandingBytes": true}
+		"RecordsBytes": true, "Standing": true, "StandingBytes": true}
 	monthly := map[string]bool{"CallsPerMonth": true, "RunningPerMonth": true, "EgressPerMonth": true} // for free alone
 	nothingFree := map[string]bool{"Fetches": true, "FetchesAtOnce": true, "FetchTime": true, "FetchBytes": true, "FetchRatio": true}
 	free, standard, unlimited := reflect.ValueOf(Free.Limits()), reflect.ValueOf(Standard.Limits()), reflect.ValueOf(Unlimited.Limits())
@@ -77,6 +77,7 @@ func TestPlanNumbers(t *testing.T) {
 		"storage":    {row{f.StorageBytes, s.StorageBytes, u.StorageBytes}, row{int64(100 << 20), int64(10 << 30), int64(0)}},
 		"file":       {row{f.FileBytes, s.FileBytes, u.FileBytes}, row{int64(10 << 20), int64(2 << 30), int64(0)}},
 		"databases":  {row{f.Databases, s.Databases, u.Databases}, row{10, 1_000, 10_000}},
+		"records":    {row{f.RecordsBytes, s.RecordsBytes, u.RecordsBytes}, row{int64(100 << 20), int64(10 << 30), int64(0)}},
 		"kept":       {row{f.JobsKept, s.JobsKept, u.JobsKept}, row{168 * time.Hour, 720 * time.Hour, 2160 * time.Hour}},
 	} {
 		if test.got != test.want {

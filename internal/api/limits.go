@@ -58,7 +58,15 @@ func (s *Service) AccountLimits(ctx context.Context, c Caller, p *Proof) (Allowe
 		}
 		stored = &n
 	}
-	a.Limits = shownLimits(l, s.o.Lifted, used, stored)
+	var kept *int64
+	if s.o.Kept != nil {
+		n, err := s.o.Kept(ctx, owner.ID)
+		if err != nil {
+			return a, err
+		}
+		kept = &n
+	}
+	a.Limits = shownLimits(l, s.o.Lifted, used, stored, kept)
 	return a, nil
 }
 
@@ -72,7 +80,7 @@ const (
 
 // shownLimits are the limits that callers may want to know, what is counted
 // first. Times are milliseconds.
-func shownLimits(l account.Limits, lifted bool, used usage.Used, stored *int64) []wire.AccountLimit {
+func shownLimits(l account.Limits, lifted bool, used usage.Used, stored, kept *int64) []wire.AccountLimit {
 	running := used.Running.Milliseconds()
 	rate, originRate := bounded(int64(l.Rate)), bounded(int64(l.OriginRate))
 	concurrent, queued := int64(l.Concurrent), int64(l.Queued)
@@ -82,6 +90,7 @@ func shownLimits(l account.Limits, lifted bool, used usage.Used, stored *int64) 
 	}
 	return []wire.AccountLimit{
 		{Name: "storage", Value: bounded(l.StorageBytes), Used: stored},
+		{Name: "records", Value: bounded(l.RecordsBytes), Used: kept},
 		{Name: usage.Calls, Value: bounded(l.CallsPerMonth), Used: &used.Calls},
 		{Name: usage.Running, Value: bounded(l.RunningPerMonth.Milliseconds()), Used: &running},
 		{Name: usage.Egress, Value: bounded(l.EgressPerMonth), Used: &used.Egress},

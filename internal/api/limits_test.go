@@ -30,6 +30,7 @@ func counted(t *testing.T, change func(*account.Limits)) (*world, *usage.Tally) 
 			return l
 		}
 		o.Stored = func(context.Context, account.Account, account.Limits) (int64, error) { return 77, nil }
+		o.Kept = func(context.Context, account.ID) (int64, error) { return 66, nil }
 		tally = usage.NewTally(later{&w}, time.Now)
 		o.Usage = tally
 	}})
@@ -182,11 +183,12 @@ func TestLimitsAreShown(t *testing.T) {
 		t.Errorf("any number of databases is %+v", l)
 	}
 	if s.Plan != "free" || *s.Limits["storage"].Used != 77 || *s.Limits["storage"].Value != 100<<20 || *s.Limits["egress"].Value != 10<<30 ||
+		*s.Limits["records"].Used != 66 || *s.Limits["records"].Value != 100<<20 ||
 		*s.Limits["running_time"].Value != 36_000_000 || *s.Limits["calls"].Used != 1 || s.Limits["memory"].Used != nil {
 		t.Errorf("got %+v", s)
 	}
 	bob := w.limits(w.member("bob", account.Unlimited))
-	if bob.Limits["calls"].Value != nil || *bob.Limits["calls"].Used != 0 || bob.Limits["storage"].Value != nil {
+	if bob.Limits["calls"].Value != nil || *bob.Limits["calls"].Used != 0 || bob.Limits["storage"].Value != nil || bob.Limits["records"].Value != nil {
 		t.Errorf("got %+v", bob)
 	}
 	w.send("GET", "/v1/limits?x=1", "", "", "Authorization", basic("ada", ada.key)).wantError(t, 400, "invalid_request")

@@ -81,6 +81,8 @@ type Options struct {
 	Usage *usage.Tally
 	// Stored returns how many bytes an account keeps; nil where that is not known.
 	Stored func(ctx context.Context, a account.Account, l account.Limits) (int64, error)
+	// Kept returns how many bytes the records of its finished jobs take, likewise.
+	Kept func(ctx context.Context, a account.ID) (int64, error)
 
 	// CheckWebhook says what is wrong with an address that the end of a job is to
 	// be told to; nil lets all pass.

@@ -151,7 +151,7 @@ func (s *Service) key(q Query) *job.Key {
 func (s *Service) repeat(ctx context.Context, id job.ID, a Answer) (Answer, error) {
 	v, err := s.view(ctx, id)
 	if errors.Is(err, job.ErrNotFound) {
-		return a, fault.New(fault.IdempotencyInProgress, "the first call with this Idempotency-Key is still running, or was cut off: what it did stays done")
+		return a, fault.New(fault.IdempotencyInProgress, "the first call with this Idempotency-Key is still running, was cut off, or is kept no more: what it did stays done")
 	}
 	if err != nil {
 		return a, err

@@ -37,6 +37,8 @@ type App struct {
 	o        Options
 
 	parts    parts
+	growth   *growth
+	trimming sync.Mutex // held while accounts are trimmed
 	url      string
 	main     *server
 	metrics  *server // nil where metrics have no listener of their own
@@ -66,7 +68,13 @@ func New(s config.Settings, o Options) *App {
 	if o.Cores <= 0 {
 		o.Cores = runtime.GOMAXPROCS(0)
 	}
-	return &App{settings: s, o: o, began: time.Now(), failed: make(chan error, 2)}
+	a := &App{settings: s, o: o, began: time.Now(), failed: make(chan error, 2)}
+	var bounds []int64
+	for plan := range s.Plans {
+		bounds = append(bounds, a.limits(plan).RecordsBytes)
+	}
+	a.growth = newGrowth(bounds)
+	return a
 }
 
 // Start opens the data folder and serves. It returns when callers are served;

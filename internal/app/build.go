@@ -65,7 +65,7 @@ func (a *App) openStore(ctx context.Context) error {
 	case was != 0:
 		a.o.Log.Warn("the data folder was open to other users of this machine and is closed now", "data", a.settings.Data, "mode", fmt.Sprintf("%04o", was))
 	}
-	store, err := sqlite.Open(ctx, sqlite.Options{Folder: a.settings.Data, Own: true})
+	store, err := sqlite.Open(ctx, sqlite.Options{Folder: a.settings.Data, Own: true, Grown: a.growth.add})
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 		Auth: authenticator, Accounts: p.store.Accounts(), Limiter: p.limiter, Gate: p.gate,
 		Host: host, Records: p.recorder, Jobs: p.worker, NewID: p.store.NewID, URLs: a.urls(), Limits: a.limits,
 		Links: links{shares.Ledger{Rows: p.store.Shares(), Clock: time.Now}},
-		Usage: p.resources.tally, Stored: p.resources.stored,
+		Usage: p.resources.tally, Stored: p.resources.stored, Kept: p.store.Jobs().Kept,
 		Files: p.resources.openTree, Transfers: admit.NewCrowd(admit.CrowdOptions{Most: mostTransfers, Lifted: a.settings.Dev}),
 		CheckWebhook: p.caller.Check, DevelopmentOut: a.settings.Dev, Lifted: a.settings.Dev, Log: a.o.Log,
 		Ran: func(state job.State, took time.Duration) { p.metrics.Ran(string(state), took) },
@@ -129,6 +129,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 		Proxies: a.settings.TrustedProxies, HTTPS: strings.HasPrefix(a.url, "https://"),
 		Log: a.o.Log, Served: p.metrics.Served,
 	})
+	a.startTrims()
 	a.startUpkeep()
 	return a.around(handler), nil
 }

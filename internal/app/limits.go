@@ -9,7 +9,8 @@ import (
 
 // planLimits returns the limits of a plan under some settings; those of free for
 // an unknown one, as a mistake never widens. A month protects those who share a
-// node, and so does a plan without FETCH: one developer is bound by neither.
+// node, and so do a bound on records and a plan without FETCH: one developer is
+// bound by none of them.
 func planLimits(s *config.Settings, plan account.Plan) account.Limits {
 	l, ok := s.Plans[plan]
 	if !ok {
@@ -18,7 +19,7 @@ func planLimits(s *config.Settings, plan account.Plan) account.Limits {
 	if !s.Dev {
 		return l
 	}
-	l.CallsPerMonth, l.RunningPerMonth, l.EgressPerMonth = 0, 0, 0
+	l.CallsPerMonth, l.RunningPerMonth, l.EgressPerMonth, l.RecordsBytes = 0, 0, 0, 0
 	if l.Fetches == 0 {
 		from := s.Plans[account.Standard]
 		l.Fetches, l.FetchesAtOnce, l.FetchTime, l.FetchBytes, l.FetchRatio = from.Fetches, from.FetchesAtOnce, from.FetchTime, from.FetchBytes, from.FetchRatio

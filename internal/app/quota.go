@@ -69,6 +69,7 @@ type Quota struct {
 	Plan   account.Plan
 	Month  usage.Month
 	Stored int64 // bytes
+	Kept   int64 // bytes of records
 	Used   usage.Used
 	Limits account.Limits
 }
@@ -82,6 +83,9 @@ func (o *Operator) Quota(ctx context.Context, name string) (Quota, error) {
 	limits := o.limits(a.Plan)
 	q := Quota{Plan: a.Plan, Month: usage.MonthOf(time.Now()), Limits: limits}
 	if q.Used, err = o.store.Usage().Used(ctx, a.ID, q.Month); err != nil {
+		return q, err
+	}
+	if q.Kept, err = o.store.Jobs().Kept(ctx, a.ID); err != nil {
 		return q, err
 	}
 	r := &resources{data: o.data, usage: o.store.Files(), held: map[account.ID]*holding{}}

@@ -85,13 +85,14 @@ func TestQuota(t *testing.T) {
 		}
 	}
 
+	keepJobs(t, a, ada.ID, 1, 5000)
 	o, err := OpenOperator(t.Context(), a.settings, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer o.Close()
 	q, err := o.Quota(t.Context(), "ada")
-	if err != nil || q.Stored != 100 || q.Used.Egress != want[usage.Egress][0] || q.Plan != account.Standard || q.Limits.EgressPerMonth != most {
+	if err != nil || q.Stored != 100 || q.Kept != 5000 || q.Used.Egress != want[usage.Egress][0] || q.Plan != account.Standard || q.Limits.EgressPerMonth != most {
 		t.Errorf("the operator sees %+v, %v", q, err)
 	}
 }
@@ -182,7 +183,7 @@ func TestNoMonthForOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer o.Close()
-	if q, err := o.Quota(t.Context(), account.Development); err != nil || q.Limits.CallsPerMonth != 0 || q.Limits.EgressPerMonth != 0 {
+	if q, err := o.Quota(t.Context(), account.Development); err != nil || q.Limits.CallsPerMonth != 0 || q.Limits.EgressPerMonth != 0 || q.Limits.RecordsBytes != 0 {
 		t.Errorf("the operator sees %+v, %v", q, err)
 	}
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, a.URL()+"/v1/limits", nil)
@@ -201,7 +202,7 @@ func TestNoMonthForOne(t *testing.T) {
 	if err := json.NewDecoder(answer.Body).Decode(&shown); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"calls", "rate", "concurrent", "queued", "standing", "standing_bytes"} {
+	for _, name := range []string{"records", "calls", "rate", "concurrent", "queued", "standing", "standing_bytes"} {
 		if l, ok := shown.Limits[name]; !ok || l.Value != nil {
 			t.Errorf("%s is shown as %v", name, l.Value)
 		}

@@ -98,8 +98,9 @@ func (a *App) emptyDevelopment(ctx context.Context, now time.Time) error {
 }
 
 // forgetJobs removes the jobs that were finished longer ago than their
-// account's plan keeps them.
+// account's plan keeps them, and has those go that are more than it keeps.
 func (a *App) forgetJobs(ctx context.Context, now time.Time) error {
+	a.growth.forget()
 	return a.eachAccount(ctx, func(one account.Account) error {
 		before := now.Add(-a.limits(one.Plan).JobsKept)
 		for n := forgetAtOnce; n == forgetAtOnce; {
@@ -108,7 +109,7 @@ func (a *App) forgetJobs(ctx context.Context, now time.Time) error {
 				return err
 			}
 		}
-		return nil
+		return a.askTrim(ctx, one)
 	})
 }
 
@@ -161,4 +162,18 @@ func (a *App) forgetReceipts(ctx context.Context, now time.Time) error {
 		}
 		return ctx.Err()
 	})
+}
+
+// askTrim has an account trimmed that keeps more than its plan has. It may write
+// as fast as it is trimmed: this is not waited for.
+func (a *App) askTrim(ctx context.Context, one account.Account) error {
+	bound := a.limits(one.Plan).RecordsBytes
+	if bound == 0 {
+		return nil
+	}
+	kept, err := a.parts.store.Jobs().Kept(ctx, one.ID)
+	if err == nil && kept > bound {
+		a.growth.ask(one.ID)
+	}
+	return err
 }

@@ -65,6 +65,16 @@ type Record struct {
 	Response     []byte // JSON: what the script set on its response
 }
 
+// RowBytes is what a record counts besides what it holds. Its row takes less; but
+// small ones are removed so slowly, by the byte, that they would else hold up the
+// removal of large ones that come after them.
+const RowBytes = 4 << 10
+
+// Bytes is how much room the record of a finished job counts in a store.
+func (r *Record) Bytes() int64 {
+	return RowBytes + int64(len(r.Result)+len(r.Trace)+len(r.Error)+len(r.Response))
+}
+
 // Encoding is how a result stands in a JSON answer.
 type Encoding string
 

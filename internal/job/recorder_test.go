@@ -80,6 +80,8 @@ func (m *memory) List(context.Context, account.ID, Query) ([]Summary, error) {
 }
 
 func (m *memory) Forget(context.Context, account.ID, time.Time, int) (int, error) { return 0, nil }
+func (m *memory) Kept(context.Context, account.ID) (int64, error)                 { return 0, nil }
+func (m *memory) Trim(context.Context, account.ID, int64, int) (int, error)       { return 0, nil }
 
 // steps returns the numbers of the records that are kept, in their order.
 func (m *memory) steps() (list []int64) {

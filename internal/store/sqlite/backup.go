@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"ql/internal/account/usage"
 	"ql/internal/job"
 )
 
@@ -43,6 +44,10 @@ func (q Queue) Abandon(ctx context.Context, d job.Due, failure []byte, now time.
 			string(job.Failed), now, failure, d.Seq, d.Attempt)
 		if err != nil || !found {
 			return lostUnless(err)
+		}
+		record := job.Record{Error: failure}
+		if err := t.use(d.Account, usage.MonthOf(now), cost{records: record.Bytes()}); err != nil {
+			return err
 		}
 		if err := t.clearRest(d.Seq); err != nil {
 			return err

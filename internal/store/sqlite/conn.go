@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"ql/internal/account"
 	"ql/internal/job"
 	"ql/internal/sqlite"
 
@@ -52,6 +53,8 @@ type conn struct {
 	// accounts says that a statement which changes accounts was prepared or used
 	// since this was last taken back.
 	accounts bool
+
+	grown func(account.ID, int64) // see Options; nil for nobody
 }
 
 // prepared is a statement, and whether it changes accounts.

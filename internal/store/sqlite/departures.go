@@ -45,10 +45,9 @@ func (s Accounts) SetEmptied(ctx context.Context, id account.ID, at time.Time) e
 	return s.change(ctx, "UPDATE accounts SET emptied = ? WHERE id = ?", at, int64(id))
 }
 
-// left are the rows that scripts of an account leave, with the statement that
-// removes some of them. What belongs to such a row goes with it.
+// left are the rows that scripts of an account leave besides its jobs, with the
+// statement that removes some of them. What belongs to such a row goes with it.
 var left = []string{
-	"DELETE FROM jobs WHERE seq IN (SELECT seq FROM jobs WHERE account = ? LIMIT ?)",
 	"DELETE FROM deliveries WHERE seq IN (SELECT seq FROM deliveries WHERE account = ? LIMIT ?)",
 	"DELETE FROM idempotency_keys WHERE account = ?1 AND hash IN (SELECT hash FROM idempotency_keys WHERE account = ?1 LIMIT ?2)",
 	"DELETE FROM shares WHERE seq IN (SELECT seq FROM shares WHERE account = ? LIMIT ?)",
@@ -59,7 +58,9 @@ var left = []string{
 // Empty implements account.Accounts.
 func (s Accounts) Empty(ctx context.Context, id account.ID, limit int) (removed int, err error) {
 	err = s.store.write(ctx, func(t tx) error {
-		removed = 0
+		if removed, err = t.dropJobs(id, limit); err != nil || removed >= limit {
+			return err
+		}
 		for _, sql := range left {
 			n, err := t.exec(sql, int64(id), limit-removed)
 			if err != nil {

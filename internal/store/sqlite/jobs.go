@@ -5,7 +5,6 @@ import (
 	"errors"
 	"runtime"
 	"strings"
-	"time"
 
 	"ql/internal/account"
 	"ql/internal/job"
@@ -231,52 +230,4 @@ func (s Jobs) List(ctx context.Context, a account.ID, q job.Query) (list []job.S
 		return t.each(sql+end, func(r row) { list = append(list, readSummary(r)) }, args...)
 	})
 	return list, err
-}
-
-// forgetPage is how many jobs are looked at, at once, for those to remove.
-const forgetPage = 256
-
-// Forget implements job.Store. Jobs are numbered in about the order of their
-// creation, and none ends before it is created: so those to remove come first.
-func (s Jobs) Forget(ctx context.Context, a account.ID, before time.Time, limit int) (n int, err error) {
-	old, err := s.endedBefore(ctx, a, before.UnixMicro(), limit)
-	if err != nil || len(old) == 0 {
-		return 0, err
-	}
-	err = s.store.write(ctx, func(t tx) error {
-		n = 0
-		for _, seq := range old {
-			removed, err := t.exec("DELETE FROM jobs WHERE seq = ? AND finished < ?", seq, before.UnixMicro())
-			if err != nil {
-				return err
-			}
-			n += int(removed)
-		}
-		return nil
-	})
-	return n, err
-}
-
-// endedBefore returns the numbers of an account's first jobs that ended before a
-// moment.
-func (s Jobs) endedBefore(ctx context.Context, a account.ID, before int64, limit int) (old []int64, err error) {
-	for after, more := int64(0), true; more && len(old) < limit; {
-		looked := 0
-		err := s.store.read(ctx, func(t tx) error {
-			return t.each("SELECT seq, created, coalesce(finished, ?3) FROM jobs WHERE account = ?1 AND seq > ?2 ORDER BY seq LIMIT ?4", func(r row) {
-				looked, after = looked+1, r.int(0)
-				switch {
-				case r.int(1) >= before:
-					more = false
-				case r.int(2) < before && len(old) < limit:
-					old = append(old, r.int(0))
-				}
-			}, int64(a), after, before, forgetPage)
-		})
-		if err != nil {
-			return nil, err
-		}
-		more = more && looked == forgetPage
-	}
-	return old, nil
 }

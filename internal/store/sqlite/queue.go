@@ -58,7 +58,7 @@ func (q Queue) AcceptEnded(ctx context.Context, task *job.Task, e *job.End) (ear
 		); err != nil {
 			return err
 		}
-		if err := t.useOne(e.Account, e.Finished, e.Ran); err != nil {
+		if err := t.useOne(e.Account, e.Finished, e.Ran, e.Bytes()); err != nil {
 			return err
 		}
 		return t.tell(job.Lease{ID: e.ID, Account: e.Account}, task.Webhook, e.Delivery, e.Finished)

@@ -76,10 +76,11 @@ func (q Queue) Cancel(ctx context.Context, id job.ID, now time.Time, failure []b
 			return err
 		}
 		state, did = job.Cancelled, true
-		if err := t.cancel(l.Seq, now, failure); err != nil {
+		record, err := t.cancel(l.Seq, now, failure)
+		if err != nil {
 			return err
 		}
-		if err := t.useOne(l.Account, now, ran); err != nil {
+		if err := t.useOne(l.Account, now, ran, record.Bytes()); err != nil {
 			return err
 		}
 		return t.tell(l, webhook, delivery, now)
@@ -87,25 +88,26 @@ func (q Queue) Cancel(ctx context.Context, id job.ID, now time.Time, failure []b
 	return state, did, err
 }
 
-// cancel finishes a job with what it has to show so far.
-func (t tx) cancel(seq int64, now time.Time, failure []byte) error {
+// cancel finishes a job with what it has to show so far, and returns that.
+func (t tx) cancel(seq int64, now time.Time, failure []byte) (job.Record, error) {
 	output, err := t.output(seq)
 	if err != nil {
-		return err
+		return job.Record{}, err
 	}
 	so, err := t.progress(seq)
 	if err != nil {
-		return err
+		return job.Record{}, err
 	}
 	if so.trace == nil {
 		so.trace = []byte("[]")
 	}
+	record := job.Record{Error: failure, Response: so.response, Trace: so.trace, Result: append([]byte{}, output...)}
 	if _, err := t.exec(`UPDATE jobs SET state = 'cancelled', finished = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?,
 		attempt = attempt + 1, due = NULL, program = NULL, task = NULL, held = NULL WHERE seq = ?`,
-		now, so.traceDropped, failure, so.response, so.trace, append([]byte{}, output...), string(job.EncodingOf(output)), seq); err != nil {
-		return err
+		now, so.traceDropped, record.Error, record.Response, record.Trace, record.Result, string(job.EncodingOf(output)), seq); err != nil {
+		return job.Record{}, err
 	}
-	return t.clearRest(seq)
+	return record, t.clearRest(seq)
 }
 
 // progress is what a job had to show at its last snapshot, beside its output.

@@ -38,6 +38,10 @@ type Options struct {
 
 	Readers int           // connections that read; twice the cores
 	Busy    time.Duration // how long another process is waited for; 5 seconds
+
+	// Grown is told by how many bytes the records of an account grow, by this
+	// process, a moment before they do. Nobody can write meanwhile; may be left out.
+	Grown func(a account.ID, bytes int64)
 }
 
 func (o Options) withDefaults() Options {
@@ -87,7 +91,7 @@ func open(ctx context.Context, o Options, steps []migrate.Step) (_ *Store, err e
 	if s.ids, err = openIDs(ctx, c); err != nil {
 		return nil, errors.Join(explain(err), c.close(), s.unlock())
 	}
-	c.ids = s.ids
+	c.ids, c.grown = s.ids, o.Grown
 	marks, err := c.db.Marks()
 	if err != nil {
 		return nil, errors.Join(err, c.close(), s.unlock())

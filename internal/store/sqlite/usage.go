@@ -38,7 +38,7 @@ func (u Usage) Reserve(ctx context.Context, a account.ID, m usage.Month, bytes, 
 		if err != nil {
 			return err
 		}
-		if err := t.use(a, m, usage.Used{}); err != nil {
+		if err := t.use(a, m, cost{}); err != nil {
 			return err
 		}
 		n, err := t.exec("UPDATE usage SET egress = max(egress + ?3, 0) WHERE account = ?1 AND month = ?2 AND (?4 = 0 OR egress + ?3 <= ?4)",
@@ -49,40 +49,52 @@ func (u Usage) Reserve(ctx context.Context, a account.ID, m usage.Month, bytes, 
 	return done, err
 }
 
-// use adds to what an account has used in a month.
-func (t tx) use(a account.ID, m usage.Month, used usage.Used) error {
-	_, err := t.exec(`INSERT INTO usage (account, month, calls, running, egress) VALUES (?, ?, ?, ?, ?)
-		ON CONFLICT (account, month) DO UPDATE SET calls = calls + excluded.calls, running = running + excluded.running, egress = egress + excluded.egress`,
-		int64(a), int64(m), used.Calls, used.Running.Microseconds(), used.Egress)
+// cost is what ended jobs used in a month, and what is kept of them.
+type cost struct {
+	usage.Used
+	records int64 // bytes
+}
+
+// use adds to what an account has used in a month, and keeps of it.
+func (t tx) use(a account.ID, m usage.Month, c cost) error {
+	_, err := t.exec(`INSERT INTO usage (account, month, calls, running, egress, records) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (account, month) DO UPDATE SET calls = calls + excluded.calls, running = running + excluded.running, egress = egress + excluded.egress, records = records + excluded.records`,
+		int64(a), int64(m), c.Calls, c.Running.Microseconds(), c.Egress, c.records)
+	if err == nil && c.records > 0 && t.conn.grown != nil {
+		t.conn.grown(a, c.records)
+	}
 	return err
 }
 
-// useOne counts a job of an account that has ended.
-func (t tx) useOne(a account.ID, ended time.Time, ran time.Duration) error {
-	return t.use(a, usage.MonthOf(ended), usage.Used{Calls: 1, Running: ran})
+// useOne counts a job of an account that has ended, and its record.
+func (t tx) useOne(a account.ID, ended time.Time, ran time.Duration, record int64) error {
+	return t.use(a, usage.MonthOf(ended), cost{usage.Used{Calls: 1, Running: ran}, record})
 }
 
 // bill adds up what records of calls used, by account and month.
-type bill map[billed]usage.Used
+type bill map[billed]cost
 
 type billed struct {
 	account account.ID
 	month   usage.Month
 }
 
-func (b bill) add(a account.ID, created, finished time.Time) {
+func (b bill) add(a account.ID, created, finished time.Time, record int64) {
 	key := billed{a, usage.MonthOf(finished)}
-	used := b[key]
-	used.Calls++
-	used.Running += max(finished.Sub(created), 0)
-	b[key] = used
+	c := b[key]
+	c.Calls++
+	c.Running += max(finished.Sub(created), 0)
+	if !finished.IsZero() {
+		c.records += record
+	}
+	b[key] = c
 }
 
 // billOf is what records used.
 func billOf(records []*job.Record) bill {
 	b := bill{}
 	for _, r := range records {
-		b.add(r.Account, r.Created, r.Finished)
+		b.add(r.Account, r.Created, r.Finished, r.Bytes())
 	}
 	return b
 }
@@ -90,16 +102,16 @@ func billOf(records []*job.Record) bill {
 // billSince is what the records used that were stored after a job.
 func (t tx) billSince(seq int64) (bill, error) {
 	b := bill{}
-	err := t.each("SELECT account, created, finished FROM jobs WHERE seq > ?", func(r row) {
-		b.add(account.ID(r.int(0)), r.time(1), r.time(2))
+	err := t.each("SELECT account, created, finished, "+recordBytes+" FROM jobs WHERE seq > ?", func(r row) {
+		b.add(account.ID(r.int(0)), r.time(1), r.time(2), r.int(3))
 	}, seq)
 	return b, err
 }
 
 // charge counts what was used.
 func (t tx) charge(b bill) error {
-	for key, used := range b {
-		if err := t.use(key.account, key.month, used); err != nil {
+	for key, c := range b {
+		if err := t.use(key.account, key.month, c); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,233 @@
+package app
+
+import (
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/config"
+	"ql/internal/job"
+)
+
+// recordsOf sets how many bytes the records of plans may take.
+func recordsOf(free, standard int64) func(*config.Settings) {
+	return func(s *config.Settings) {
+		for plan, bytes := range map[account.Plan]int64{account.Free: free, account.Standard: standard} {
+			l := s.Plans[plan]
+			l.RecordsBytes = bytes
+			s.Plans[plan] = l
+		}
+		s.Dev = false
+	}
+}
+
+func member(t *testing.T, a *App, name string, plan account.Plan) account.Account {
+	t.Helper()
+	made, _, err := a.parts.accounts.Create(t.Context(), account.New{Username: name, Password: "a rather long sentence", Plan: plan})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// keepJobs stores finished jobs with so many bytes each, and returns their ids.
+func keepJobs(t *testing.T, a *App, who account.ID, n, size int) (ids []job.ID) {
+	t.Helper()
+	for range n {
+		now := time.Now()
+		r := job.Record{Summary: job.Summary{ID: job.NewID(), Account: who, State: job.Complete, Mode: job.Sync, Convention: job.JSON,
+			Created: now, Finished: now}, Result: make([]byte, size-job.RowBytes)}
+		if err := a.parts.store.Jobs().Record(t.Context(), []job.Record{r}); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+func (a *App) keeps(t *testing.T, who account.ID) int64 {
+	t.Helper()
+	n, err := a.parts.store.Jobs().Kept(t.Context(), who)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestRecordsKeepWithinThePlan: an account that writes much keeps what finished
+// last, without any upkeep, and nobody else loses anything.
+func TestRecordsKeepWithinThePlan(t *testing.T) {
+	const size, bound = 100_000, 20 * 100_000
+	a := start(t, recordsOf(bound, 10*bound))
+	ada, bob, eve := member(t, a, "ada", account.Free), member(t, a, "bob", account.Standard), member(t, a, "eve", account.Unlimited)
+	for _, who := range []account.ID{bob.ID, eve.ID} {
+		keepJobs(t, a, who, 30, size)
+	}
+	var ids []job.ID
+	for range 30 {
+		ids = append(ids, keepJobs(t, a, ada.ID, 5, size)...)
+		a.trimDue(t.Context()) // or the one who waits for it is at it
+		if kept := a.keeps(t, ada.ID); kept > bound+shareOf(bound)+5*size {
+			t.Fatalf("%d bytes are kept of %d", kept, bound)
+		}
+	}
+	a.growth.ask(ada.ID)
+	a.trimDue(t.Context())
+	if kept := a.keeps(t, ada.ID); kept != bound {
+		t.Errorf("%d bytes are kept of %d", kept, bound)
+	}
+	list, err := a.parts.store.Jobs().List(t.Context(), ada.ID, job.Query{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left []job.ID
+	for _, one := range slices.Backward(list) {
+		left = append(left, one.ID)
+	}
+	if !slices.Equal(left, ids[len(ids)-20:]) {
+		t.Errorf("%d are left, not those that finished last", len(left))
+	}
+	for _, who := range []account.ID{bob.ID, eve.ID} {
+		if kept := a.keeps(t, who); kept != 30*size {
+			t.Errorf("of another %d bytes are kept", kept)
+		}
+	}
+}
+
+// TestUpkeepTrims: an account whose plan has less than it keeps is found by the
+// upkeep.
+func TestUpkeepTrims(t *testing.T) {
+	const size, bound = 10_000, 5 * 10_000
+	a := start(t, recordsOf(bound, 1<<30))
+	ada := member(t, a, "ada", account.Standard)
+	keepJobs(t, a, ada.ID, 20, size)
+	upkeep := func(want int64) {
+		t.Helper()
+		if err := a.upkeep(t.Context(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		a.trimDue(t.Context())
+		if kept := a.keeps(t, ada.ID); kept != want {
+			t.Errorf("%d bytes are kept, want %d", kept, want)
+		}
+	}
+	upkeep(20 * size)
+	if err := a.parts.accounts.SetPlan(t.Context(), "ada", string(account.Free)); err != nil {
+		t.Fatal(err)
+	}
+	upkeep(5 * size)
+	upkeep(5 * size)
+}
+
+// TestOneKeepsAllRecords: a developer's own service bounds none.
+func TestOneKeepsAllRecords(t *testing.T) {
+	a := start(t, func(s *config.Settings) { recordsOf(1, 1)(s); s.Dev = true })
+	dev, err := a.parts.accounts.EnsureDevelopment(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	keepJobs(t, a, dev.ID, 3, 10_000)
+	if err := a.upkeep(t.Context(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	a.trimDue(t.Context())
+	if kept := a.keeps(t, dev.ID); kept != 30_000 {
+		t.Errorf("%d bytes are kept", kept)
+	}
+}
+
+// TestATrimmedJobIsNotRepeated: a call whose record went early is not made again
+// by its key.
+func TestATrimmedJobIsNotRepeated(t *testing.T) {
+	a := start(t, recordsOf(1, 1))
+	call := func(script string) (int, string) {
+		t.Helper()
+		body := url.Values{"identity": {"dev"}, "password": {"dev"}, "q": {script}}.Encode()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.URL()+"/api", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Idempotency-Key", script)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		text, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.StatusCode, string(text)
+	}
+	const script = `APPEND "x" TO FILE "/log.txt" READ "/log.txt" SET ?log EMIT ?log`
+	if status, text := call(script); status != http.StatusOK || text != "x" {
+		t.Fatal(status, text)
+	}
+	dev, err := a.parts.accounts.EnsureDevelopment(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.parts.recorder.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a.growth.ask(dev.ID)
+	a.trimDue(t.Context())
+	if kept := a.keeps(t, dev.ID); kept != 0 {
+		t.Fatalf("%d bytes are kept", kept)
+	}
+	const want = "error: idempotency_in_progress: the first call with this Idempotency-Key is still running, was cut off, or is kept no more: what it did stays done\n"
+	if status, text := call(script); status != http.StatusConflict || text != want {
+		t.Errorf("again: %d %s", status, text)
+	}
+	if status, text := call(`READ "/log.txt" SET ?log EMIT ?log`); status != http.StatusOK || text != "x" {
+		t.Errorf("the file: %d %s", status, text)
+	}
+}
+
+// TestGrowth: an account is due when it could be over its bound by a share, and
+// once until it was looked at.
+func TestGrowth(t *testing.T) {
+	const ada, bob = account.ID(1), account.ID(2)
+	g := newGrowth([]int64{0, 32_000, 3_200})
+	want := func(what string, ids ...account.ID) {
+		t.Helper()
+		if got := g.take(); !slices.Equal(got, ids) {
+			t.Errorf("%s: due are %v, want %v", what, got, ids)
+		}
+	}
+	g.add(ada, 199)
+	g.add(bob, 1)
+	want("less than the least share")
+	g.add(ada, 1)
+	g.add(ada, 1000)
+	want("the least share", ada)
+	if came := g.begin(ada); came != 1200 {
+		t.Errorf("%d came", came)
+	}
+	g.settle(ada, 1200, 32_000)
+	g.add(ada, 32_799)
+	want("while it has room")
+	g.add(ada, 1)
+	want("over its bound by a share", ada)
+	g.begin(ada)
+	g.settle(ada, 40_000, 32_000)
+	g.add(ada, 1_999)
+	want("right after")
+	g.add(ada, 1)
+	want("a share more", ada)
+	g.forget()
+	g.add(ada, 200)
+	want("when it was forgotten", ada)
+	if g = newGrowth([]int64{0, 0}); g.least != 0 {
+		t.Errorf("the least share is %d", g.least)
+	}
+	g.add(ada, math.MaxInt64)
+	want("where nobody is bound")
+}
