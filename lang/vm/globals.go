@@ -54,6 +54,9 @@ func (m *Machine) setGlobal(i int32, key, v value.Value) *value.Error {
 		if err := checkResponse(name, v); err != nil {
 			return err
 		}
+		if err := m.roomIn(i, key, "headers"); err != nil {
+			return err
+		}
 		return value.SetIndex(&m.meter, &m.globals[i], key, v.Share())
 	}
 	if !isToken(name) {
@@ -66,6 +69,12 @@ func (m *Machine) setGlobal(i int32, key, v value.Value) *value.Error {
 	if err != nil {
 		return err
 	}
+	if n := len(text.Str()); n > maxCookie {
+		return value.Errorf(value.BadArgument, "a cookie holds at most %d bytes, as browsers have it, and this has %d", maxCookie, n)
+	}
+	if err := m.roomIn(bytecode.GlobalCookiesSet, key, "cookies"); err != nil {
+		return err
+	}
 	for _, g := range []int32{i, bytecode.GlobalCookiesSet} {
 		if err := value.SetIndex(&m.meter, &m.globals[g], key, text); err != nil {
 			return err
@@ -74,8 +83,33 @@ func (m *Machine) setGlobal(i int32, key, v value.Value) *value.Error {
 	return nil
 }
 
+// What an answer carries is bounded by browsers and proxies, and a value that is set
+// many times is in memory once.
+const (
+	maxCookie  = 4096 // bytes
+	maxHeader  = 8192 // bytes
+	maxEntries = 100  // headers, and cookies
+)
+
+// roomIn refuses an entry more than an answer may have.
+func (m *Machine) roomIn(i int32, key value.Value, what string) *value.Error {
+	set := m.globals[i]
+	if !set.IsMap() || set.Map().Len() < maxEntries {
+		return nil
+	}
+	if _, found := set.Map().Get(key.Str()); found {
+		return nil
+	}
+	return value.Errorf(value.BadArgument, "an answer sets at most %d %s", maxEntries, what)
+}
+
 // unsetGlobal removes an entry; a removed cookie is null in the answer.
 func (m *Machine) unsetGlobal(i int32, key value.Value) *value.Error {
+	if i == bytecode.GlobalCookie && key.IsText() {
+		if err := m.roomIn(bytecode.GlobalCookiesSet, key, "cookies"); err != nil {
+			return err
+		}
+	}
 	if err := value.RemovePath(&m.meter, &m.globals[i], []value.Value{key}); err != nil {
 		return err
 	}
@@ -97,6 +131,9 @@ func checkResponse(name string, v value.Value) *value.Error {
 	}
 	if !v.IsText() || strings.ContainsAny(v.Str(), "\r\n\x00") {
 		return value.Errorf(value.BadArgument, "a header is a text on one line, not %s", value.Describe(v))
+	}
+	if n := len(v.Str()); n > maxHeader {
+		return value.Errorf(value.BadArgument, "a header has at most %d bytes, and this has %d", maxHeader, n)
 	}
 	return nil
 }
