@@ -58,7 +58,7 @@ func (q Queue) AcceptEnded(ctx context.Context, task *job.Task, e *job.End) (ear
 		); err != nil {
 			return err
 		}
-		if err := t.useOne(e.Account, e.Finished, e.Ran, e.Bytes()); err != nil {
+		if err := t.useBoth(e.Account, e.Finished, e.Ran, e.Bytes()); err != nil {
 			return err
 		}
 		return t.tell(job.Lease{ID: e.ID, Account: e.Account}, task.Webhook, e.Delivery, e.Finished)
@@ -104,7 +104,11 @@ func (t tx) insertTask(task *job.Task, due time.Time, attempt int64) (job.Lease,
 		attempt, due, optional(task.Webhook), task.Program[:], append([]byte{}, task.Spec...)); err != nil {
 		return job.Lease{}, err
 	}
-	return job.Lease{Seq: t.conn.db.LastInsertID(), ID: task.ID, Account: task.Account, Attempt: attempt}, nil
+	seq := t.conn.db.LastInsertID()
+	if err := t.useCall(task.Account, task.Created); err != nil {
+		return job.Lease{}, err
+	}
+	return job.Lease{Seq: seq, ID: task.ID, Account: task.Account, Attempt: attempt}, nil
 }
 
 // optional is null for an empty text.

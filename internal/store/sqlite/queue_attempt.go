@@ -272,7 +272,7 @@ func (q Queue) Finish(ctx context.Context, l job.Lease, e *job.End) error {
 		if err != nil || !found {
 			return lostUnless(err)
 		}
-		if err := t.useOne(l.Account, e.Finished, e.Ran, e.Bytes()); err != nil {
+		if err := t.useRun(l.Account, e.Finished, e.Ran, e.Bytes()); err != nil {
 			return err
 		}
 		if e.Rest {

@@ -80,7 +80,7 @@ func (q Queue) Cancel(ctx context.Context, id job.ID, now time.Time, failure []b
 		if err != nil {
 			return err
 		}
-		if err := t.useOne(l.Account, now, ran, record.Bytes()); err != nil {
+		if err := t.useRun(l.Account, now, ran, record.Bytes()); err != nil {
 			return err
 		}
 		return t.tell(l, webhook, delivery, now)

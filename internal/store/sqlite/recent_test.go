@@ -118,7 +118,7 @@ func TestNoticesWhatChangesAccounts(t *testing.T) {
 
 func useCall(t *testing.T, s *Store, id account.ID) {
 	t.Helper()
-	must(t, s.write(t.Context(), func(t tx) error { return t.useOne(id, time.Now(), time.Second, 1) }))
+	must(t, s.write(t.Context(), func(t tx) error { return t.useBoth(id, time.Now(), time.Second, 1) }))
 }
 
 func must(t *testing.T, err error) {

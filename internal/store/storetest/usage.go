@@ -26,8 +26,8 @@ func spent(a account.ID, n int, ended time.Time, ran time.Duration) job.Record {
 	return r
 }
 
-// testUsage: what calls and jobs use is counted with their end, once, in the
-// month of that.
+// testUsage: calls and jobs are counted when they are stored, and what they use with
+// their end, once, in the month of that.
 func testUsage(t *testing.T, s Stores) {
 	a, b := create(t, s.Accounts, person("ada")), create(t, s.Accounts, person("bob"))
 	november, december := usage.MonthOf(noon), usage.MonthOf(noon)+1
@@ -47,6 +47,7 @@ func testUsage(t *testing.T, s Stores) {
 	wantUsed(t, "with one more", s, a.ID, november, usage.Used{Calls: 21, Running: time.Second + 40*time.Millisecond})
 
 	l := running(t, s, a.ID, 30)
+	wantUsed(t, "with a job that runs", s, a.ID, november, usage.Used{Calls: 22, Running: time.Second + 40*time.Millisecond})
 	e := &job.End{Record: record(a.ID, 30), Ran: time.Minute}
 	e.State, e.Finished = job.Complete, noon
 	must(t, s.Queue.Finish(t.Context(), l, e))
@@ -54,16 +55,28 @@ func testUsage(t *testing.T, s Stores) {
 	wantUsed(t, "with a job", s, a.ID, november, usage.Used{Calls: 22, Running: time.Minute + time.Second + 40*time.Millisecond})
 
 	accept(t, s, task(b.ID, 31))
+	wantUsed(t, "with one that waits", s, b.ID, november, usage.Used{Calls: 2, Running: 3 * time.Microsecond})
 	for range 2 {
 		_, _, err := s.Queue.Cancel(t.Context(), record(b.ID, 31).ID, noon, nil, "")
 		must(t, err)
 	}
 	wantUsed(t, "with one that never began", s, b.ID, november, usage.Used{Calls: 2, Running: 3 * time.Microsecond})
 
-	// What was used stays used, whatever is forgotten of it.
-	_, err := s.Accounts.Empty(t.Context(), b.ID, 1000)
+	_, err := s.Queue.Adopt(t.Context(), task(b.ID, 32), pausedAt(4))
 	must(t, err)
-	wantUsed(t, "of an account that was emptied", s, b.ID, november, usage.Used{Calls: 2, Running: 3 * time.Microsecond})
+	key := &job.Key{Hash: [32]byte{7}, Until: november.End()}
+	for n := range 3 {
+		one := task(b.ID, 33+n)
+		one.Key = key
+		_, _, err := s.Queue.Accept(t.Context(), one, leaseEnd)
+		must(t, err)
+	}
+	wantUsed(t, "with one that stands, and one that was sent three times", s, b.ID, november, usage.Used{Calls: 4, Running: 3 * time.Microsecond})
+
+	// What was used stays used, whatever is forgotten of it.
+	_, err = s.Accounts.Empty(t.Context(), b.ID, 1000)
+	must(t, err)
+	wantUsed(t, "of an account that was emptied", s, b.ID, november, usage.Used{Calls: 4, Running: 3 * time.Microsecond})
 	must(t, s.Accounts.Delete(t.Context(), b.ID))
 	wantUsed(t, "of nobody", s, b.ID, november, usage.Used{})
 }
