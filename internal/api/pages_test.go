@@ -111,7 +111,7 @@ func TestPagesReadHeaders(t *testing.T) {
 	got := http.Header{}
 	for _, r := range []response{
 		w.form(ada, `SET "status" AS 404 OF !RESPONSE`, nil, page...),
-		w.form(ada, `SET "a" AS REPEAT("x", 9000) OF !COOKIE`, nil, page...),
+		w.form(ada, `FOR ?i FROM 1 TO 3 DO SET "a{?i}" AS REPEAT("x", 4000) OF !COOKIE END`, nil, page...),
 		w.form(ada, `CONFIRM "?"`, nil, page...),
 		w.form(ada, `EMIT 1 / 0`, nil, page...),
 		w.query(ada, `EMIT 1`, `"mode":"async"`, page...),
