@@ -44,9 +44,9 @@ func (r *Refused) Error() string {
 	case r.Reason == AccountBusy && r.inside == 0:
 		return "the account has too many calls waiting already: try again when some have ended"
 	case r.Reason == AccountBusy:
-		return fmt.Sprintf("the account has %d scripts running already, which is its limit: try again when one has ended", r.inside)
+		return fmt.Sprintf("the account has %s running already, which is its limit: try again when one has ended", count(int64(r.inside), "script"))
 	case r.Reason == TooManyTransfers:
-		return fmt.Sprintf("the account has %d files on their way already, which is its limit: try again when one has come", r.inside)
+		return fmt.Sprintf("the account has %s on the way already, which is its limit: try again when one has come", count(int64(r.inside), "file"))
 	}
 	return "the service is busy: try again in a moment"
 }
@@ -65,9 +65,12 @@ func seconds(d time.Duration) int64 {
 	return max(1, int64((d+time.Second-1)/time.Second))
 }
 
-func inSeconds(d time.Duration) string {
-	if n := seconds(d); n > 1 {
-		return fmt.Sprintf("%d seconds", n)
+func inSeconds(d time.Duration) string { return count(seconds(d), "second") }
+
+// count writes a number with its noun.
+func count(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
 	}
-	return "1 second"
+	return fmt.Sprintf("%d %ss", n, what)
 }

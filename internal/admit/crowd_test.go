@@ -1,19 +1,19 @@
 package admit
 
 import (
+	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestCrowd(t *testing.T) {
 	c := NewCrowd(CrowdOptions{Most: 3})
 	enter := func(account int64, most int, want Reason) func() {
 		t.Helper()
-		leave, err := c.Enter(account, most)
-		var refused *Refused
-		if want == 0 && err != nil || want != 0 && (!errors.As(err, &refused) || refused.Reason != want) {
-			t.Fatalf("account %d: %v, want reason %d", account, err, want)
-		}
+		leave, err := c.Enter(t.Context(), account, most)
+		wantReason(t, err, want)
 		return leave
 	}
 	first := enter(1, 2, 0)
@@ -28,11 +28,85 @@ func TestCrowd(t *testing.T) {
 	for _, leave := range []func(){second, third, again} {
 		leave()
 	}
-	if c.all != 0 || len(c.count) != 0 {
-		t.Errorf("when all have left, there are %d and %v", c.all, c.count)
-	}
+	c.wantEmpty(t)
 	c.o.Lifted = true
 	for range 10 {
 		enter(1, 2, 0)
 	}
+}
+
+func wantReason(t *testing.T, err error, want Reason) {
+	t.Helper()
+	var refused *Refused
+	if want == 0 && err != nil || want != 0 && (!errors.As(err, &refused) || refused.Reason != want) {
+		t.Fatalf("got %v, want reason %d", err, want)
+	}
+}
+
+func (c *Crowd) wantEmpty(t *testing.T) {
+	t.Helper()
+	if c.all != 0 || len(c.party) != 0 {
+		t.Errorf("when all have left, there are %d and %v", c.all, c.party)
+	}
+}
+
+// TestCrowdWaits: a place that is free in a moment goes to who came first; who
+// waits too long, has hung up, or is one too many in line gets none.
+func TestCrowdWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const wait = time.Second
+		c := NewCrowd(CrowdOptions{Most: 3, Wait: wait})
+		type entered struct {
+			who   string
+			leave func()
+			err   error
+		}
+		got := make(chan entered)
+		enter := func(ctx context.Context, who string) {
+			go func() {
+				leave, err := c.Enter(ctx, 1, 2)
+				got <- entered{who, leave, err}
+			}()
+			synctest.Wait()
+		}
+		want := func(who string, reason Reason) func() {
+			t.Helper()
+			e := <-got
+			if e.who != who {
+				t.Fatalf("it was the turn of %s, not %s", who, e.who)
+			}
+			wantReason(t, e.err, reason)
+			return e.leave
+		}
+		enter(t.Context(), "a")
+		a := want("a", 0)
+		enter(t.Context(), "b")
+		b := want("b", 0)
+
+		gone, hangUp := context.WithCancel(t.Context())
+		enter(gone, "c")
+		enter(t.Context(), "d")
+		enter(t.Context(), "one too many in line")
+		want("one too many in line", TooManyTransfers)
+		hangUp()
+		want("c", TooManyTransfers)
+		time.Sleep(wait / 2)
+		a()
+		d := want("d", 0)
+
+		began := time.Now()
+		enter(t.Context(), "e")
+		want("e", TooManyTransfers)
+		if took := time.Since(began); took != wait {
+			t.Errorf("it was waited %s for a place", took)
+		}
+		other, err := c.Enter(t.Context(), 2, 2)
+		wantReason(t, err, 0)
+		_, err = c.Enter(t.Context(), 3, 2)
+		wantReason(t, err, Overloaded) // at once: it is not the account's
+		for _, leave := range []func(){b, d, other} {
+			leave()
+		}
+		c.wantEmpty(t)
+	})
 }

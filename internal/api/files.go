@@ -71,7 +71,7 @@ func (s *Service) enterFiles(ctx context.Context, c Caller, p *Proof) (files, er
 	if err := verdict.Err(); err != nil {
 		return f, err
 	}
-	leave, err := s.o.Transfers.Enter(int64(owner.ID), f.limits.Concurrent)
+	leave, err := s.o.Transfers.Enter(ctx, int64(owner.ID), f.limits.Concurrent)
 	if err != nil {
 		return f, err
 	}
@@ -82,8 +82,8 @@ func (s *Service) enterFiles(ctx context.Context, c Caller, p *Proof) (files, er
 	}
 	f.Tree = tree
 	f.leave = func() {
-		release()
 		leave()
+		release()
 	}
 	return f, nil
 }
@@ -94,6 +94,9 @@ func fileFault(err error) error {
 	switch {
 	case errors.As(err, &e):
 		f := fault.New(fault.Code(e.Code), "%s", e.Message)
+		if f.Code == fault.LimitExceeded { // a request is too large where a statement does too much
+			f.Code = fault.TooLarge
+		}
 		if e.Limit != nil {
 			f.Limit, f.Value = e.Limit.Name, e.Limit.Max
 		}
@@ -119,7 +122,9 @@ type FileFound struct {
 	Files   []wire.FileEntry // of a folder
 	Next    string           // the name that the next page begins behind, or ""
 	Done    func()
-	Sent    func(bytes int64) // is told how much of a file has left
+	// Sent is told how much of a file has left. It waits for the store, so it is
+	// called when all is done.
+	Sent func(bytes int64)
 }
 
 // File opens a file, or lists a folder.

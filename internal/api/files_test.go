@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/account/usage"
 	"ql/internal/admit"
 	"ql/internal/api"
 	"ql/internal/resource/files"
@@ -315,12 +316,20 @@ func TestFileLimits(t *testing.T) {
 			t.Errorf("%s: %+v", what, e.Error)
 		}
 	}
-	if e := f.put("/b", zeros(400_001)).wantError(t, 429, "quota_exceeded"); e.Error.Limit != "storage" || e.Error.Value != 1_000_000 {
-		t.Errorf("too much together: %+v", e.Error)
-	}
-	f.put("/b", noLength{zeros(400_001)}).want(t, "too much together, not said", 429, "quota_exceeded")
-	if e := f.put("/c/d/e", zeros(0)).wantError(t, 429, "quota_exceeded"); e.Error.Limit != "files" || e.Error.Value != 3 {
-		t.Errorf("too many: %+v", e.Error)
+	for _, over := range []struct {
+		what, path string
+		body       io.Reader
+		limit      string
+		most       int64
+	}{
+		{"too much together", "/b", zeros(400_001), "storage", 1_000_000},
+		{"too much together, not said", "/b", noLength{zeros(400_001)}, "storage", 1_000_000},
+		{"too many", "/c/d/e", zeros(0), "files", 3},
+	} {
+		e := f.put(over.path, over.body).wantError(t, 429, "quota_exceeded")
+		if e.Error.Limit != over.limit || e.Error.Value != over.most {
+			t.Errorf("%s: %+v", over.what, e.Error)
+		}
 	}
 	// Over its quota an account still reads and removes.
 	f.call("GET", "/a", "").want(t, "reading", 200, "")
@@ -366,6 +375,51 @@ func TestTransfersAtOnce(t *testing.T) {
 	(<-done).want(t, "the slow one", 201, "")
 	if r := f.call("GET", "/slow", "").want(t, "afterwards", 200, ""); r.body != "some" {
 		t.Errorf("%q", r.body)
+	}
+}
+
+// heldUsage is a store of usage that counts what left when it is let.
+type heldUsage struct {
+	later
+	let, done chan struct{}
+}
+
+func (h heldUsage) Reserve(ctx context.Context, a account.ID, m usage.Month, bytes, most int64) (bool, error) {
+	<-h.let
+	defer func() { h.done <- struct{}{} }()
+	return h.later.Reserve(ctx, a, m, bytes, most)
+}
+
+// TestTransfersOneAfterTheOther: who has all of a file and asks for the next is
+// not too many, though the first is not counted yet, and all that left counts.
+func TestTransfersOneAfterTheOther(t *testing.T) {
+	var w *world
+	let, done := make(chan struct{}), make(chan struct{})
+	w = boot(t, settings{service: func(o *api.Options) {
+		o.Limits = func(p account.Plan) account.Limits {
+			l := p.Limits()
+			l.Concurrent = 1
+			return l
+		}
+		o.Transfers = admit.NewCrowd(admit.CrowdOptions{Most: 16, Wait: 5 * time.Second})
+		o.Usage = usage.NewTally(heldUsage{later{&w}, let, done}, time.Now)
+	}})
+	ada := w.member("ada", account.Standard)
+	f := w.filesOf(ada)
+	f.call("PUT", "/x", "0123456789").want(t, "making it", 201, "")
+	served := 0
+	for range 5 {
+		// A connection is busy until its call was counted.
+		if f.call("GET", "/x", "", "Connection", "close").want(t, "one after the other", 200, "").status == 200 {
+			served++
+		}
+	}
+	close(let)
+	for range served {
+		<-done
+	}
+	if used := *w.limits(ada).Limits[usage.Egress].Used; used != int64(served)*10 {
+		t.Errorf("%d bytes were counted of %d calls", used, served)
 	}
 }
 

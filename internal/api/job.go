@@ -242,6 +242,7 @@ func (s *Service) confirm(ctx context.Context, c Caller, o opened, r Reply, wait
 	}
 	// Whoever answered and hung up has answered.
 	err := s.o.Jobs.Reply(context.WithoutCancel(ctx), o.ID, reply)
+	var unfit *value.Error // of a file that the account cannot take
 	switch {
 	case errors.Is(err, job.ErrNotPaused), errors.Is(err, job.ErrNotFound): // of a call that is not stored yet, nothing is open
 		return a, fault.New(fault.NotPaused, "%s", notPaused(o.View, r.Prompt))
@@ -253,6 +254,8 @@ func (s *Service) confirm(ctx context.Context, c Caller, o opened, r Reply, wait
 		return a, fault.New(fault.WrongReply, `the job asks for a form: "fields" with an object fits, not "approved"`)
 	case errors.Is(err, engine.ErrWrongReply):
 		return a, fault.New(fault.WrongReply, `the job asks for a decision: "approved" with true or false fits, not "fields"`)
+	case errors.As(err, &unfit):
+		return a, fileFault(unfit)
 	case err != nil:
 		return a, err
 	}

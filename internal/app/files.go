@@ -12,8 +12,13 @@ import (
 	"ql/internal/resource/files"
 )
 
-// mostTransfers is how many files are on their way at once.
-const mostTransfers = 512
+const (
+	// mostTransfers is how many files are on their way at once.
+	mostTransfers = 512
+	// waitForPlace is how long somebody waits whose account has as many files on
+	// their way as it may have.
+	waitForPlace = time.Second
+)
 
 // tree returns an account's files, which share their room with its databases.
 func (r *resources) tree(h *holding, l account.Limits) *files.Tree {

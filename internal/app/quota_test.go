@@ -2,7 +2,7 @@ package app
 
 import (
 	"encoding/json"
-
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -53,7 +53,12 @@ func TestQuota(t *testing.T) {
 	if err := send(1500); err != nil {
 		t.Fatal(err)
 	}
-	wantCode(t, "more than is left", send(1500), "quota_exceeded")
+	over := send(1500)
+	wantCode(t, "more than is left", over, "quota_exceeded")
+	var named *value.Error
+	if !errors.As(over, &named) || named.Limit == nil || named.Limit.Name != usage.Egress || named.Limit.Max != most {
+		t.Errorf("its limit: %+v", named)
+	}
 	if err := r.Files.Write(t.Context(), "/kept", make([]byte, 100)); err != nil {
 		t.Errorf("files are another matter: %v", err)
 	}

@@ -48,8 +48,10 @@ func (a *App) newShares(trees *files.Trees) *shares.Shares {
 
 // downloads are what hands the files out.
 func (a *App) downloads() download.Options {
-	crowd := admit.NewCrowd(admit.CrowdOptions{Most: mostDownloads, Lifted: a.settings.Dev})
-	enter := func(account int64) (func(), error) { return crowd.Enter(account, mostDownloadsOfOne) }
+	crowd := admit.NewCrowd(admit.CrowdOptions{Most: mostDownloads, Wait: waitForPlace, Lifted: a.settings.Dev})
+	enter := func(ctx context.Context, account int64) (func(), error) {
+		return crowd.Enter(ctx, account, mostDownloadsOfOne)
+	}
 	return download.Options{Shares: a.parts.resources.shares, Enter: enter, Failed: func(id string, err error) {
 		a.o.Log.Error("a download broke off", "link", id, "error", err)
 	}, Sent: a.downloaded}

@@ -5,6 +5,7 @@ import (
 
 	"ql/internal/app"
 	"ql/internal/backup"
+	"ql/lang/value"
 )
 
 // backupCommand is ql backup.
@@ -93,5 +94,5 @@ func bytesText(n int64) string {
 	case n >= 1<<10:
 		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
 	}
-	return fmt.Sprintf("%d bytes", n)
+	return value.ByteCount(n)
 }

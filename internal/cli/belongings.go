@@ -125,6 +125,9 @@ func (k *secretSet) Run(c *console, line *commands) error {
 	if err != nil {
 		return err
 	}
+	if value == "" {
+		return usage("there is nothing on standard input: a secret has a value; ql account secret remove forgets one")
+	}
 	return line.Account.with(c, false, func(o *app.Operator) error {
 		if err := o.Accounts.SetSecret(c.ctx, k.Account, k.Name, value); err != nil {
 			return err

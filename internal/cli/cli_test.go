@@ -196,6 +196,7 @@ func TestFlagsWithoutValues(t *testing.T) {
 		want string
 	}{
 		{[]string{"serve", "--read-timeout", "-1s"}, "ql: --read-timeout: \"-1s\" is no time such as 30s, 5m or 1h30m\n"},
+		{[]string{"run", "--timeout", "-1s", "x.ql"}, "ql: --timeout: -1s is no time such as 30s, 5m or 1h30m\n"},
 		{[]string{"serve", "--max-connections", "-1"}, "ql: --max-connections: \"-1\" is no whole number from 1 on\n"},
 		{[]string{"serve", "--data", "--dev"}, "ql: --data: a value is missing behind it (see ql --help)\n"},
 		{[]string{"serve", "--data"}, "ql: --data: a value is missing behind it (see ql --help)\n"},

@@ -120,7 +120,7 @@ func (k *filesGet) Run(c *console, line *commands) error {
 		if err := writeWhole(k.File, from); err != nil {
 			return err
 		}
-		c.said("%s: %d bytes", k.File, content.Size())
+		c.said("%s: %s", k.File, value.ByteCount(content.Size()))
 		return nil
 	})
 }
@@ -218,7 +218,7 @@ func (k *filesPut) Run(c *console, line *commands) error {
 			}{"ok", k.Path, counted.read, `"` + tag + `"`})
 			return nil
 		}
-		fmt.Fprintf(c.out, "%s: %d bytes\n", printable(k.Path), counted.read)
+		fmt.Fprintf(c.out, "%s: %s\n", printable(k.Path), value.ByteCount(counted.read))
 		return nil
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ql/internal/app"
+	"ql/lang/value"
 )
 
 type accountQuota struct{ who }
@@ -83,5 +84,5 @@ func sized(n int64) string {
 			return fmt.Sprintf("%.4g %s", float64(n)/float64(u.size), u.name)
 		}
 	}
-	return fmt.Sprintf("%d bytes", n)
+	return value.ByteCount(n)
 }

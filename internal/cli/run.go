@@ -56,6 +56,9 @@ var plans = map[string]plan{
 
 // Run implements the command.
 func (k *runCommand) Run(c *console) (err error) {
+	if k.Timeout < 0 {
+		return usage("--timeout: %s is no time such as 30s, 5m or 1h30m", k.Timeout)
+	}
 	input, err := k.input()
 	if err != nil {
 		return err

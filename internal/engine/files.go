@@ -160,12 +160,13 @@ func renderFile(c *call) (value.Value, error) {
 }
 
 // Unanswer removes the files that came with an answer that did not count after
-// all. The run is of no use any more.
+// all. A run that was told the answer is of no use any more.
 func (r *Run) Unanswer(ctx context.Context) error {
 	var errs []error
 	for _, path := range r.uploaded {
 		errs = append(errs, r.o.Files.Remove(ctx, path))
 	}
+	r.uploaded = nil
 	return errors.Join(errs...)
 }
 

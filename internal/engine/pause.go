@@ -192,8 +192,8 @@ func (r *Run) reply(v value.Value) Told {
 }
 
 // Answer answers a GATHER with a map of its fields, and returns what the machine
-// was told by it. form.FieldErrors say what does not fit; the question then
-// stays open.
+// was told by it. form.FieldErrors say what does not fit, and a *value.Error why
+// a file cannot be stored; the question then stays open.
 func (r *Run) Answer(ctx context.Context, fields value.Value) (Told, error) {
 	p := r.Question()
 	switch {
@@ -204,7 +204,7 @@ func (r *Run) Answer(ctx context.Context, fields value.Value) (Told, error) {
 	}
 	v, err := p.Form.Validate(ctx, fields, uploads{r})
 	if err != nil {
-		return Told{}, err
+		return Told{}, errors.Join(err, r.Unanswer(ctx))
 	}
 	return r.reply(v), nil
 }

@@ -90,6 +90,9 @@ func size(n int64) string {
 			return fmt.Sprintf("%d %s", n/u.unit, u.name)
 		}
 	}
+	if n == 1 {
+		return "1 byte"
+	}
 	return fmt.Sprintf("%d bytes", n)
 }
 

@@ -35,7 +35,8 @@ func (r *Reply) sum() [32]byte {
 // Reply answers the question at which a job stands, and lets it go on. Of
 // several replies one wins; the others, and those to a job that has moved on,
 // get job.ErrNotPaused. The same reply to the same question again is no error.
-// engine.ErrWrongReply, form.FieldErrors and ErrResting leave the question open.
+// engine.ErrWrongReply, form.FieldErrors, ErrResting and a *value.Error of a file
+// that cannot be stored leave the question open.
 func (w *Worker) Reply(ctx context.Context, id job.ID, r Reply) error {
 	sum := r.sum()
 	v, err := w.o.Queue.View(ctx, id)

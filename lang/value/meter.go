@@ -1,6 +1,9 @@
 package value
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // Limit is the error of a run that went past one of its limits. No script can
 // catch it.
@@ -68,7 +71,17 @@ func Size(n int64) string {
 			return fmt.Sprintf("%d %s", n/u.unit, u.name)
 		}
 	}
-	return group(n) + " bytes"
+	return counted(group(n), n)
+}
+
+// ByteCount writes a number of bytes for people to the last one.
+func ByteCount(n int64) string { return counted(strconv.FormatInt(n, 10), n) }
+
+func counted(text string, bytes int64) string {
+	if bytes == 1 {
+		return text + " byte"
+	}
+	return text + " bytes"
 }
 
 // Bounds are the sizes that no single value may pass.

@@ -27,7 +27,7 @@ type Options struct {
 	Shares *shares.Shares
 	// Enter takes a place for a download of an account's file, where there is
 	// one; nil lets all pass.
-	Enter func(account int64) (leave func(), err error)
+	Enter func(ctx context.Context, account int64) (leave func(), err error)
 	// Failed is told of a download that broke off by a fault of ours, and of the
 	// link's id.
 	Failed func(id string, err error)
@@ -38,7 +38,7 @@ type Options struct {
 // Routes returns the routes of downloads.
 func Routes(o Options) []httpapi.Route {
 	if o.Enter == nil {
-		o.Enter = func(int64) (func(), error) { return func() {}, nil }
+		o.Enter = func(context.Context, int64) (func(), error) { return func() {}, nil }
 	}
 	d := downloads{o}
 	return []httpapi.Route{
@@ -92,7 +92,7 @@ func (d downloads) serve(h http.Header, r *httpapi.Request) (httpapi.Reply, erro
 			return *reply, err
 		}
 	}
-	leave, err := d.Enter(int64(share.Account)) // first: who is turned away has used nothing up
+	leave, err := d.Enter(r.Context(), int64(share.Account)) // first: who is turned away has used nothing up
 	if err != nil {
 		return httpapi.Reply{}, err
 	}

@@ -101,7 +101,7 @@ func boot(t testing.TB) *world {
 	return w
 }
 
-func (w *world) enter(of int64) (func(), error) {
+func (w *world) enter(_ context.Context, of int64) (func(), error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.full != nil || account.ID(of) != w.account {

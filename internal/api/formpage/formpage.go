@@ -139,6 +139,10 @@ func (p pages) answer(h http.Header, r *httpapi.Request) (httpapi.Reply, error) 
 	switch {
 	case errors.As(err, &wrong):
 		return write(h, r.Setting(""), http.StatusUnprocessableEntity, mark(v, sent, wrong))
+	case fault.Is(err, fault.QuotaExceeded), fault.Is(err, fault.TooLarge), fault.Is(err, fault.NotAFolder), fault.Is(err, fault.InvalidPath):
+		v, f := mark(v, sent, nil), fault.Of(err)
+		v.Wrong = "Your answer was not taken: " + f.Message + "."
+		return write(h, r.Setting(""), f.Status(), v)
 	case err != nil:
 		return httpapi.Reply{}, err
 	}

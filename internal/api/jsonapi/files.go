@@ -144,16 +144,21 @@ func (c codec) send(h http.Header, r *httpapi.Request, conditions *wire.Conditio
 		found.Done()
 	}
 	reply.Stream = func(ctx context.Context, w io.Writer) {
-		defer found.Done()
-		ctx, cancel := context.WithTimeout(ctx, api.LongestTransfer)
-		defer cancel()
 		counted := &counter{Writer: w}
-		if err := copyPart(ctx, counted, content, part); err != nil {
-			c.service.BrokenOff(ctx, err)
-		}
+		c.stream(ctx, counted, found, part)
 		found.Sent(counted.bytes)
 	}
 	return reply, nil
+}
+
+// stream sends a part of a file. When it returns, the file's place is free again.
+func (c codec) stream(ctx context.Context, w io.Writer, found api.FileFound, part wire.Part) {
+	defer found.Done()
+	ctx, cancel := context.WithTimeout(ctx, api.LongestTransfer)
+	defer cancel()
+	if err := copyPart(ctx, w, found.Content, part); err != nil {
+		c.service.BrokenOff(ctx, err)
+	}
 }
 
 // counter counts what is written.

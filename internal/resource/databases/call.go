@@ -22,6 +22,7 @@ type call struct {
 	meter   *value.Meter
 	mayRead bool // it is worth trying on a connection that only reads
 	removes bool // it makes room
+	literal bool // it has no variables, and so no place for one
 	receipt *engine.Receipt
 }
 

@@ -272,13 +272,17 @@ func (c *conn) check(ctx context.Context, s *statement, rest string, call *call)
 		}
 		rest = after
 	}
+	fits := "write ?name for the value of a variable"
+	if call.literal {
+		fits = "write the value itself, for there are no variables"
+	}
 	for i := 1; i <= s.Params(); i++ {
 		if name := s.ParamName(i); name != "" {
-			return value.Errorf(sqlError, "%s is no parameter here: write ?name for the value of a variable", name)
+			return value.Errorf(sqlError, "%s is no parameter here: %s", name, fits)
 		}
 	}
 	if s.Params() != len(call.args) {
-		return value.Errorf(sqlError, "a ? without a name is no parameter here: write ?name for the value of a variable")
+		return value.Errorf(sqlError, "a ? without a name is no parameter here: %s", fits)
 	}
 	return nil
 }

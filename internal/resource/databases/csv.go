@@ -19,6 +19,8 @@ type csvReader struct {
 	line   int      // that is read
 	header []string // the names of the columns, as they are written
 	cell   []byte
+
+	headerLine int // that the names are on
 }
 
 // newCSVReader reads the first row, which names the columns.
@@ -35,7 +37,7 @@ func newCSVReader(r io.Reader) (*csvReader, error) {
 	if !more {
 		return nil, value.Errorf(value.BadCSV, "the file is empty: its first row names the columns")
 	}
-	line := c.line
+	c.headerLine = c.line
 	seen := map[string]bool{}
 	for more {
 		var name string
@@ -46,9 +48,9 @@ func newCSVReader(r io.Reader) (*csvReader, error) {
 		folded := strings.ToLower(name)
 		switch {
 		case !utf8.ValidString(name):
-			return nil, value.Errorf(notText, "line %d: the name of column %d is not UTF-8 text", line, len(c.header)+1)
+			return nil, value.Errorf(notText, "line %d: the name of column %d is not UTF-8 text", c.headerLine, len(c.header)+1)
 		case seen[folded]:
-			return nil, badCSV(line, "names two columns %s", value.Quote(name))
+			return nil, badCSV(c.headerLine, "names two columns %s", value.Quote(name))
 		case len(c.header) == maxColumns:
 			return nil, value.Exceeded("sql_columns", maxColumns, "a table has at most %d columns, and the first row names more", maxColumns)
 		}

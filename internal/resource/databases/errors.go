@@ -23,6 +23,7 @@ const (
 	limitExceeded = "limit_exceeded"
 	quotaExceeded = "quota_exceeded"
 	notText       = "not_text"
+	noSuchColumn  = "no_such_column"
 )
 
 // retryAfter is when one may try again to use a disk that cannot be used.
@@ -163,12 +164,12 @@ func mistake(message string) error {
 	if column, ok := strings.CutPrefix(message, "no such column: "); ok {
 		if quoted, _, ok := strings.Cut(column, " - should this be a string literal"); ok {
 			name := strings.Trim(quoted, `"`)
-			return value.Errorf("no_such_column", "there is no column %s: a text in SQL stands in single quotes, '%s'", value.Quote(name), name)
+			return value.Errorf(noSuchColumn, "there is no column %s: a text in SQL stands in single quotes, '%s'", value.Quote(name), name)
 		}
-		return value.Errorf("no_such_column", "there is no column %s", value.Quote(strings.Trim(column, `"`)))
+		return value.Errorf(noSuchColumn, "there is no column %s", value.Quote(strings.Trim(column, `"`)))
 	}
 	if table, column, ok := strings.Cut(message, " has no column named "); ok {
-		return value.Errorf("no_such_column", "the table %s has no column %s", value.Quote(strings.TrimPrefix(table, "table ")), value.Quote(column))
+		return value.Errorf(noSuchColumn, "the table %s has no column %s", value.Quote(strings.TrimPrefix(table, "table ")), value.Quote(column))
 	}
 	if message == `near "?": syntax error` {
 		return value.Errorf(sqlError, "a variable in SQL stands for a value: it cannot be the name of a table or column, or any other part of the SQL")

@@ -55,12 +55,22 @@ func (d *Databases) importSQL(ctx context.Context, name string, text *bufio.Read
 		c.db.SetLimit(lib.SQLITE_LIMIT_SQL_LENGTH, maxImportSQL)
 		defer c.db.SetLimit(lib.SQLITE_LIMIT_SQL_LENGTH, maxSQL)
 		all := newStatements(text, maxImportSQL)
+		begun := 0 // the line of the BEGIN that nothing has ended yet
 		for {
 			sql, err := all.next()
+			if errors.Is(err, io.EOF) && begun > 0 {
+				return place(begun, value.Errorf(sqlError, "BEGIN starts a transaction that nothing ends: the file is cut off, or COMMIT is missing; nothing of it is kept"))
+			}
 			if errors.Is(err, io.EOF) {
 				return nil
 			}
 			if err == nil && isFrame(all.words) {
+				switch all.words[0] {
+				case "BEGIN":
+					begun = all.start
+				case "COMMIT", "END":
+					begun = 0
+				}
 				continue
 			}
 			if err == nil {
@@ -107,6 +117,16 @@ func place(line int, err error) error {
 	return &value.Error{Code: known.Code, Message: fmt.Sprintf("line %d: %s", line, known.Message), Data: known.Data, Limit: known.Limit}
 }
 
+// placeColumn is place for what is wrong with the first row of a CSV file: the
+// table is named elsewhere.
+func placeColumn(line int, err error) error {
+	var known *value.Error
+	if errors.As(err, &known) && known.Code == noSuchColumn {
+		return place(line, err)
+	}
+	return err
+}
+
 // ImportTable adds the rows of a CSV file to a table, all in one transaction. Its
 // first row names the columns. An empty field is null; the others are texts, of
 // which a column of numbers makes numbers. It returns how many there were.
@@ -126,6 +146,10 @@ func (d *Databases) ImportTable(ctx context.Context, name, table string, r io.Re
 	sql := fmt.Sprintf("INSERT INTO %s(%s) VALUES(%s)", identifier(table), strings.Join(columns, ","), places)
 	err = d.changeMany(ctx, name, func(c *conn) error {
 		fields, args := make([]string, len(columns)), make([]value.Value, len(columns))
+		// A file without rows names a table and columns too.
+		if _, err := c.prepare(ctx, &call{sql: sql, args: args}); err != nil {
+			return placeColumn(in.headerLine, err)
+		}
 		for {
 			line, err := in.read(fields)
 			if errors.Is(err, io.EOF) {
@@ -164,7 +188,7 @@ func (c *conn) importOne(ctx context.Context, sql string, args []value.Value) er
 	within, cancel := context.WithTimeout(ctx, importTime)
 	defer cancel()
 	// Rows that it may give are of no use; of one that writes all are made.
-	call := &call{sql: sql, args: args, mode: bytecode.SQLValue}
+	call := &call{sql: sql, args: args, mode: bytecode.SQLValue, literal: args == nil}
 	s, err := c.prepare(within, call)
 	if err == nil {
 		_, err = c.run(within, s, call)

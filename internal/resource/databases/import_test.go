@@ -50,6 +50,8 @@ func TestImportTableErrors(t *testing.T) {
 		{"a,b\n1," + strings.Repeat("x", maxValue+1), limitExceeded, "line 2: a value in a database has at most 1000000 bytes, and this field has more"},
 		{numbered(101), limitExceeded, "a table has at most 100 columns, and the first row names more"},
 		{"SQLite format 3\x00 and so on", "not_text", "this is a SQLite file: dump it first (sqlite3 FILE .dump > x.sql)"},
+		{"a,c\n1,2\n", noSuchColumn, `line 1: the table "t" has no column "c"`},
+		{"\n\nc\n", noSuchColumn, `line 3: the table "t" has no column "c"`},
 	} {
 		_, err := d.ImportTable(t.Context(), "", "t", strings.NewReader(c.text))
 		if codeOf(err) != c.code || err.Error() != c.message {
@@ -58,6 +60,14 @@ func TestImportTableErrors(t *testing.T) {
 	}
 	if got := must(t, d, "SELECT count(*) AS n FROM t"); got != `[{"n":0}]` {
 		t.Errorf("something stayed: %s", got)
+	}
+	for _, text := range []string{"a", "a\n1\n"} {
+		if _, err := d.ImportTable(t.Context(), "", "nope", strings.NewReader(text)); codeOf(err) != "no_such_table" || err.Error() != `there is no table "nope"` {
+			t.Errorf("%q, to a table that is not there: %v", text, err)
+		}
+	}
+	if n, err := d.ImportTable(t.Context(), "", "t", strings.NewReader("b,a\n")); n != 0 || err != nil {
+		t.Errorf("no rows: %d, %v", n, err)
 	}
 	broken := errors.New("broken")
 	if _, err := d.ImportTable(t.Context(), "", "t", io.MultiReader(strings.NewReader("a,b\n1,2"), iotest.ErrReader(broken))); !errors.Is(err, broken) {
@@ -121,6 +131,7 @@ func TestExportedTableComesBack(t *testing.T) {
 func TestImportSaysWhere(t *testing.T) {
 	d := open(t, Options{})
 	must(t, d, "CREATE TABLE t(a UNIQUE)")
+	const unended = "BEGIN starts a transaction that nothing ends: the file is cut off, or COMMIT is missing; nothing of it is kept"
 	for _, c := range []struct{ sql, code, message string }{
 		{"BEGIN;\nINSERT INTO t VALUES (1);\n\n-- a comment; with this\nROLLBACK;\n", sqlDenied, "line 5: ROLLBACK is not allowed in an import, which is one transaction: all of it is kept, or nothing"},
 		{"savepoint x;", sqlDenied, "line 1: SAVEPOINT is not allowed in an import, which is one transaction: all of it is kept, or nothing"},
@@ -128,12 +139,21 @@ func TestImportSaysWhere(t *testing.T) {
 		{"INSERT INTO t VALUES ('\n\n');\nVACUUM;", sqlDenied, "line 4: " + attachReason},
 		{"PRAGMA foreign_keys=5;", sqlDenied, "line 1: PRAGMA is not allowed: the settings of a database are fixed"},
 		{"SELECT 1 FORM t;", sqlError, `line 1: a syntax error in the SQL near "t"`},
+		{"INSERT INTO t VALUES (?);", sqlError, "line 1: a ? without a name is no parameter here: write the value itself, for there are no variables"},
+		{"INSERT INTO t VALUES (:a);", sqlError, "line 1: :a is no parameter here: write the value itself, for there are no variables"},
+		{"\nBEGIN;\nINSERT INTO t VALUES (1);\nINSERT INTO t VALUES (2);\n", sqlError, "line 2: " + unended},
+		{"BEGIN TRANSACTION;\nINSERT INTO t VALUES (1);\nINSERT INTO t VALUES (2)", sqlError, "line 1: " + unended},
+		{"BEGIN;COMMIT;\nBEGIN;\nINSERT INTO t VALUES (1);", sqlError, "line 2: " + unended},
+		{"BEGIN", sqlError, "line 1: " + unended},
 		{"SQLite format 3\x00 and so on", notText, "this is a SQLite file: dump it first (sqlite3 FILE .dump > x.sql)"},
 	} {
 		_, err := d.Import(t.Context(), "", strings.NewReader(c.sql))
 		if codeOf(err) != c.code || err.Error() != c.message {
 			t.Errorf("%q:\n got %s: %v\nwant %s: %s", c.sql, codeOf(err), err, c.code, c.message)
 		}
+	}
+	if got := must(t, d, "SELECT count(*) AS n FROM t"); got != `[{"n":0}]` {
+		t.Errorf("something stayed: %s", got)
 	}
 	n, err := d.Import(t.Context(), "", strings.NewReader("\uFEFF-- what sqlite3 .dump writes, and others do\nPRAGMA foreign_keys = off;\nBEGIN IMMEDIATE TRANSACTION;\nINSERT INTO t VALUES (1);\nEND TRANSACTION;\n/* x */ commit;\nPRAGMA foreign_keys=ON;"))
 	if n != 1 || err != nil {
@@ -148,6 +168,7 @@ func TestImportMakesAllOrNothing(t *testing.T) {
 	d := open(t, Options{Room: shared})
 	for name, c := range map[string]struct{ sql, code string }{
 		"bad":     {"CREATE TABLE t(a); nonsense", sqlError},
+		"cut_off": {"BEGIN; CREATE TABLE t(a); INSERT INTO t VALUES (1);", sqlError},
 		"full":    {"CREATE TABLE t(a); " + fill(1000), quotaExceeded},
 		"no name": {"CREATE TABLE t(a)", "invalid_database"},
 	} {
@@ -161,8 +182,11 @@ func TestImportMakesAllOrNothing(t *testing.T) {
 	if shared.used() != 0 {
 		t.Errorf("%d bytes count", shared.used())
 	}
-	for _, name := range []string{"one", "Two"} {
-		if n, err := d.Import(t.Context(), name, strings.NewReader("CREATE TABLE t(a); INSERT INTO t VALUES (1);")); n != 2 || err != nil {
+	for name, sql := range map[string]string{
+		"one": "BEGIN; CREATE TABLE t(a); INSERT INTO t VALUES (1); COMMIT",
+		"Two": "CREATE TABLE t(a); INSERT INTO t VALUES (1)", // whole, though its end is not marked
+	} {
+		if n, err := d.Import(t.Context(), name, strings.NewReader(sql)); n != 2 || err != nil {
 			t.Errorf("%s: %d, %v", name, n, err)
 		}
 	}

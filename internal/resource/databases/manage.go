@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -46,32 +45,6 @@ func (d *Databases) List(ctx context.Context) ([]Info, error) {
 func isNotFound(err error) bool {
 	var f *fault.Error
 	return errors.As(err, &f) && f.Code == fault.NotFound
-}
-
-// heldIn returns how much each database of a folder holds, by its name.
-func heldIn(folder string) (map[string]int64, error) {
-	entries, err := os.ReadDir(folder)
-	if err != nil && !os.IsNotExist(err) {
-		return nil, err
-	}
-	sizes := map[string]int64{}
-	for _, e := range entries {
-		// A journal is there where a process was ended; until the database is
-		// opened, all of it may be pages to come.
-		name, ok := strings.CutSuffix(strings.TrimSuffix(e.Name(), journalEnding), fileEnding)
-		if !ok {
-			continue
-		}
-		info, err := e.Info()
-		if os.IsNotExist(err) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		sizes[name] += info.Size()
-	}
-	return sizes, nil
 }
 
 // Size returns how much a database holds: its pages, also those that are still on

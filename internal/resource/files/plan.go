@@ -89,14 +89,14 @@ func (p *plan) checkBytes() (err error) {
 func (t *Tree) claim(ctx context.Context, before, after, total int64) (release func(), err error) {
 	q := t.quota
 	if q.Bytes > 0 && total > q.Bytes {
-		return nil, value.Errorf(quotaExceeded, "the account's files would hold %d bytes, and may hold %d", total, q.Bytes).AtLimit("storage", q.Bytes)
+		return nil, value.Errorf(quotaExceeded, "the account's files would hold %s, and may hold %d", value.ByteCount(total), q.Bytes).AtLimit("storage", q.Bytes)
 	}
 	if q.Room == nil {
 		return nil, nil
 	}
 	release, ok, err := q.Room.Claim(ctx, before, after)
 	if err == nil && !ok {
-		err = value.Errorf(quotaExceeded, "the account's files would hold %d bytes, and with its databases more than the %d that it may keep", total, q.Bytes).AtLimit("storage", q.Bytes)
+		err = value.Errorf(quotaExceeded, "the account's files would hold %s, and with its databases more than the %d that it may keep", value.ByteCount(total), q.Bytes).AtLimit("storage", q.Bytes)
 	}
 	return release, err
 }
