@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"ql/internal/account"
 )
@@ -22,7 +23,7 @@ func TestIdempotency(t *testing.T) {
 		t.Errorf("repeated: %d %s\nfirst %s", again.status, again.body, first.body)
 	}
 	// So is a form, also one that fails.
-	for i, script := range []string{count, "EMIT \"so far\" EMIT 1 / 0", "EMIT (", `SET "status" AS 201 OF !RESPONSE`, `EMIT FROM_BASE64("/wD+")`} {
+	for i, script := range []string{count, "EMIT \"so far\" EMIT 1 / 0", `SET "status" AS 201 OF !RESPONSE`, `EMIT FROM_BASE64("/wD+")`} {
 		k := key(fmt.Sprint("form ", i))
 		first, again := w.form(ada, script, nil, k...), w.form(ada, script, nil, k...)
 		if again.status != first.status || again.body != first.body {
@@ -210,5 +211,67 @@ func TestIdempotencyOfRefused(t *testing.T) {
 	<-done
 	if r := w.query(ada, "EMIT 1", "", key...); r.status != 200 {
 		t.Errorf("sent again: %d %s", r.status, r.body)
+	}
+}
+
+// TestIdempotencyOfUncompiled: a script that does not compile has not run, so its
+// key stays free in every convention, and leads to what it led to before.
+func TestIdempotencyOfUncompiled(t *testing.T) {
+	w := boot(t)
+	ada := w.member("ada", account.Standard)
+	for name, send := range map[string]func(script string, key ...string) response{
+		"sync":  func(script string, key ...string) response { return w.query(ada, script, "", key...) },
+		"async": func(script string, key ...string) response { return w.query(ada, script, `"mode":"async"`, key...) },
+		"form":  func(script string, key ...string) response { return w.form(ada, script, nil, key...) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			key := []string{"Idempotency-Key", name}
+			library := "/" + name + ".ql"
+			w.query(ada, `WRITE "DEFINE f() RETURN 1 END" TO "`+library+`"`, "").read(t)
+			for range 2 {
+				if r := send("EMIT (", key...); r.status != 422 || !strings.Contains(r.body, "syntax_error") && r.header.Get("QL-Error") != "syntax_error" {
+					t.Fatalf("%d %s", r.status, r.body)
+				}
+			}
+			mended := `INCLUDE "` + library + `" EMIT f()`
+			first := send(mended, key...)
+			if first.status >= 400 {
+				t.Fatalf("mended: %d %s", first.status, first.body)
+			}
+			if r := send("EMIT (", key...); r.status != 422 || !strings.Contains(r.body, "idempotency_mismatch") {
+				t.Errorf("another one that does not compile: %d %s", r.status, r.body)
+			}
+			// What it includes is no part of the request.
+			w.query(ada, `WRITE "DEFINE (" TO "`+library+`"`, "").read(t)
+			if again := send(mended, key...); again.status != first.status || again.body != first.body {
+				t.Errorf("repeated: %d %s\nfirst %d %s", again.status, again.body, first.status, first.body)
+			}
+		})
+	}
+}
+
+// TestIdempotencyOfForgotten: a key whose job is removed runs nothing, and says
+// what became of it.
+func TestIdempotencyOfForgotten(t *testing.T) {
+	w := boot(t)
+	ada := w.member("ada", account.Standard)
+	const script = `APPEND "x" TO FILE "/log"`
+	for name, test := range map[string]struct{ more, want string }{
+		"sync":  {"", "was cut off, or is kept no more: what it did stays done"},
+		"async": {`"mode":"async"`, "is over, and its job is kept no more: what it did stays done"},
+	} {
+		key := []string{"Idempotency-Key", name}
+		w.ended(w.query(ada, script, test.more, key...).read(t).JobID)
+		check(t, w.recorder.Flush(t.Context()))
+		if n, err := w.store.Jobs().Forget(t.Context(), ada.ID, time.Now().Add(time.Hour), 10); n == 0 || err != nil {
+			t.Fatalf("%d jobs are forgotten, %v", n, err)
+		}
+		a := w.query(ada, script, test.more, key...).wantError(t, 409, "idempotency_in_progress")
+		if !strings.Contains(a.Error.Message, test.want) {
+			t.Errorf("%s: told %q", name, a.Error.Message)
+		}
+	}
+	if a := w.query(ada, `READ "/log" SET ?log EMIT ?log`, "").read(t); *a.Result != "xx" {
+		t.Errorf("the file holds %q", *a.Result)
 	}
 }

@@ -338,11 +338,22 @@ func TestNoRoomToStand(t *testing.T) {
 
 	r := w.query(ada, script, "")
 	a := r.wantError(t, 422, "quota_exceeded")
-	if a.Error.Limit != "standing" || a.Error.Value != 2 || a.Error.Step != "CONFIRM" || *a.Result != "a" {
+	if a.Error.Limit != "standing" || a.Error.Value != 2 || a.Error.Step != "CONFIRM" || a.Error.Line != 1 || a.Error.Column != 10 || *a.Result != "a" {
 		t.Errorf("%s", r.body)
 	}
-	if a := w.reach(w.submit(ada, `WAIT 1 HOUR`), "failed"); a.Error.Code != "quota_exceeded" || a.Error.Limit != "standing" || a.Error.Step != "WAIT" {
-		t.Errorf("%+v", a.Error)
+	if last := a.Trace[len(a.Trace)-1]; last["step"] != "CONFIRM" || last["status"] != "Error" {
+		t.Errorf("the trace ends with %+v", last)
+	}
+	// It is decided when the script is stored, so nothing in it can catch it.
+	w.query(ada, `TRY CONFIRM "Sure?" CATCH EMIT "caught" END`, "").wantError(t, 422, "quota_exceeded")
+	for script, step := range map[string]string{`WAIT 1 HOUR`: "WAIT", `GATHER "x" FIELDS n TEXT SET ?f`: "GATHER"} {
+		a := w.reach(w.submit(ada, script), "failed")
+		if a.Error.Code != "quota_exceeded" || a.Error.Limit != "standing" || a.Error.Step != step || a.Error.Line != 1 || a.Error.Column != 1 {
+			t.Errorf("%+v", a.Error)
+		}
+		if last := a.Trace[len(a.Trace)-1]; last["step"] != step || last["status"] != "Error" {
+			t.Errorf("the trace ends with %+v", last)
+		}
 	}
 	if r := w.form(ada, script, nil); r.status != 422 || r.header.Get("QL-Error") != "quota_exceeded" {
 		t.Errorf("by form: %d %v", r.status, r.header)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"ql/internal/account"
@@ -38,21 +39,29 @@ func (s *Service) run(ctx context.Context, who identity, c Caller, q Query, l ac
 		return a, err
 	}
 	defer x.Close()
-	// Not earlier: a call that was not let in is meant to be sent again.
+	k := &call{Service: s, Execution: x, who: who, query: q}
+	defer k.release()
+	program, failure := x.Compile(ctx, q.Script)
+	// Not earlier: a call that was not let in is meant to be sent again, and a
+	// script that does not compile to be mended.
 	if key := s.key(q); key != nil {
+		defer s.underWay.begin(id)()
 		ticket.Rest()
-		earlier, err := s.o.Jobs.Reserve(ctx, who.Account.ID, *key, id)
+		earlier, err := s.claim(ctx, who.Account.ID, *key, id, failure == nil)
 		if err != nil {
 			return a, notAccepted(err, l)
 		}
 		if earlier != (job.ID{}) {
-			return s.repeat(ctx, earlier, a)
+			return s.repeat(ctx, earlier, q, a)
 		}
 		_ = ticket.Turn(ctx) // where ctx has ended, the machine tells
 	}
-	k := &call{Service: s, Execution: x, who: who, query: q}
-	defer k.release()
-	record, failure := k.execute(ctx)
+	var record result
+	if failure != nil {
+		record, failure = k.finish(job.Failed, failure)
+	} else {
+		record, failure = k.execute(ctx, program)
+	}
 	spent.Keep(s.o.Clock().Sub(x.Spec.Started))
 	ticket.Rest() // what is left to do may wait for the disk
 	if session := x.Session(); session != c.Session {
@@ -91,12 +100,8 @@ func (k *call) release() {
 	}
 }
 
-func (k *call) execute(ctx context.Context) (result, *wire.Error) {
-	var failure *wire.Error
-	if k.program, failure = k.Compile(ctx, k.query.Script); failure != nil {
-		return k.finish(job.Failed, failure)
-	}
-	k.machine = k.Machine(k.program)
+func (k *call) execute(ctx context.Context, program *bytecode.Program) (result, *wire.Error) {
+	k.program, k.machine = program, k.Machine(program)
 	run := k.Run(k.machine, engine.State{}, nil)
 	out := k.drive(ctx, run)
 	switch out.Status {
@@ -167,7 +172,7 @@ func (k *call) stand(ctx context.Context, run *engine.Run, out engine.Outcome) (
 	if err == nil {
 		return result{view: view}, nil
 	}
-	if failure := worker.MayNotStand(err, k.Limits, k.machine.Effect().Step); failure != nil {
+	if failure := worker.MayNotStand(err, k.Limits, k.machine); failure != nil {
 		return k.finish(job.Failed, failure)
 	}
 	return k.unstored(err)
@@ -176,8 +181,11 @@ func (k *call) stand(ctx context.Context, run *engine.Run, out engine.Outcome) (
 // unstored ends a script that should stand and could not be stored.
 func (k *call) unstored(err error) (result, *wire.Error) {
 	k.Blame(err)
-	return k.finish(job.Failed, k.Failed(&vm.Error{Code: string(fault.Internal), Step: k.machine.Effect().Step}, k.SyncTimes()))
+	k.machine.ResumeError(errUnstored) // not err, which the script might catch
+	return k.finish(job.Failed, k.Failed(k.machine.Err(), k.SyncTimes()))
 }
+
+var errUnstored = errors.New("the script could not be stored where it stands")
 
 // finish makes the record of a script that has ended.
 func (k *call) finish(state job.State, failure *wire.Error) (result, *wire.Error) {

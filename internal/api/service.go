@@ -40,6 +40,7 @@ type Jobs interface {
 	Submit(ctx context.Context, s worker.Submission) (earlier job.ID, err error)
 	Adopt(ctx context.Context, s worker.Submission, run *engine.Run, out engine.Outcome, ran time.Duration) (*job.View, error)
 	Reserve(ctx context.Context, a account.ID, k job.Key, id job.ID) (earlier job.ID, err error)
+	Reserved(ctx context.Context, a account.ID, k job.Key) (earlier job.ID, err error)
 	Reply(ctx context.Context, id job.ID, r worker.Reply) error
 	Cancel(ctx context.Context, id job.ID) (job.State, error)
 	View(ctx context.Context, id job.ID) (*job.View, error)
@@ -105,6 +106,8 @@ type Options struct {
 type Service struct {
 	o       Options
 	largest wire.Limits // under which a request is read before it is known whose it is
+
+	underWay underWay
 }
 
 // New returns a service.

@@ -2,8 +2,6 @@ package api
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -36,6 +34,15 @@ func (s *Service) submit(ctx context.Context, who identity, c Caller, q Query, l
 	}()
 	program, failure := x.Compile(ctx, q.Script)
 	if failure != nil {
+		if key := s.key(q); key != nil {
+			earlier, err := s.claim(ctx, who.Account.ID, *key, id, false)
+			if err != nil {
+				return a, notAccepted(err, l)
+			}
+			if earlier != (job.ID{}) {
+				return s.repeat(ctx, earlier, q, a)
+			}
+		}
 		spent.Keep(0)
 		return s.uncompiled(ctx, x, who, q, failure, a)
 	}
@@ -58,7 +65,7 @@ func (s *Service) submit(ctx context.Context, who identity, c Caller, q Query, l
 		return a, notAccepted(err, l)
 	}
 	if earlier != (job.ID{}) {
-		return s.repeat(ctx, earlier, a)
+		return s.repeat(ctx, earlier, q, a)
 	}
 	spent.Keep(0) // how long it runs is counted with its end
 	a.Job, a.Status = s.accepted(id), 202
@@ -125,67 +132,4 @@ func notAccepted(err error, l account.Limits) error {
 
 func stopping() error {
 	return fault.Busy(fault.Overloaded, time.Second, "the service is stopping: try again in a moment")
-}
-
-// keyLasts is how long an idempotency key leads to its first call.
-const keyLasts = 24 * time.Hour
-
-// key makes the idempotency key of a query; nil where it has none.
-func (s *Service) key(q Query) *job.Key {
-	if q.Key == nil {
-		return nil
-	}
-	// Credentials are left out: a changed password makes no other request.
-	body, _ := json.Marshal(struct { // of texts alone, which never fails
-		Convention job.Convention
-		Async      bool
-		Script     string
-		Request    wire.Request
-		Webhook    string
-	}{q.Convention, q.Async, q.Script, q.Request, q.Webhook})
-	return &job.Key{Hash: sha256.Sum256([]byte(*q.Key)), Body: sha256.Sum256(body), Until: s.o.Clock().Add(keyLasts)}
-}
-
-// repeat answers a call again whose key was used before. A script that was ended
-// before its own end has failed for whoever called it; a no is an end of its own.
-func (s *Service) repeat(ctx context.Context, id job.ID, a Answer) (Answer, error) {
-	v, err := s.view(ctx, id)
-	if errors.Is(err, job.ErrNotFound) {
-		return a, fault.New(fault.IdempotencyInProgress, "the first call with this Idempotency-Key is still running, was cut off, or is kept no more: what it did stays done")
-	}
-	if err != nil {
-		return a, err
-	}
-	a.Session = "" // that of the first call is its job's
-	if v.Mode == job.Async {
-		a.Job, a.Status = s.accepted(id), 202
-		return a, nil
-	}
-	if a.Job, err = s.shown(v); err != nil {
-		return a, err
-	}
-	a.Status = a.Job.HTTP()
-	switch v.State {
-	case job.Complete:
-		a.Job.Status = wire.StatusOK
-	case job.Failed, job.Expired:
-		if a.Err, err = wire.ReadError(v.Error); err != nil {
-			return a, err
-		}
-		a.Status = failedStatus(a.Err)
-	case job.Cancelled:
-		a.Err = &wire.Error{Code: string(job.Cancelled), Message: "somebody stopped the job: what it did stays done"}
-		a.Job.Error = a.Err.AppendJSON(nil)
-		a.Status = failedStatus(a.Err)
-	}
-	return a, nil
-}
-
-// failedStatus is the status of the answer to a call whose script failed.
-func failedStatus(e *wire.Error) int {
-	switch {
-	case e.ID != "", e.Code == string(fault.SessionBusy):
-		return fault.New(fault.Code(e.Code), "").Status()
-	}
-	return (&wire.Job{Status: wire.StatusFailed}).HTTP()
 }

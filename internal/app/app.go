@@ -6,11 +6,9 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -52,12 +50,8 @@ type App struct {
 	closers []closer // in the order of the start
 	stop    sync.Once
 	stopErr error
-}
-
-// closer ends something that was started.
-type closer struct {
-	what  string
-	close func(context.Context) error
+	// scriptsEnd is until when a stop waits for scripts under way.
+	scriptsEnd time.Time
 }
 
 // New returns a service that is not started.
@@ -113,7 +107,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 	}
 	a.main = newServer(&a.settings, handler, config, a.o.Log)
 	a.main.address = listener.Addr().String()
-	a.closes("server", func(ctx context.Context) error { return a.main.stop(ctx, a.settings.StopTimeout) })
+	a.closes("server", a.stopMain)
 	a.main.start(listener, a.failed)
 	if !a.settings.Loopback() && !strings.HasPrefix(a.url, "https://") {
 		a.o.Log.Warn("callers of other machines send their passwords and keys unencrypted: set TLS, or base-url to an https address of a proxy")
@@ -134,32 +128,9 @@ func (a *App) startMetrics(ctx context.Context) error {
 	mux.Handle("GET /metrics", a.parts.metrics.Handler())
 	a.metrics = newServer(&a.settings, mux, nil, a.o.Log)
 	a.metrics.address = listener.Addr().String()
-	a.closes("metrics", func(ctx context.Context) error { return a.metrics.stop(ctx, time.Second) })
+	a.closes("metrics", a.stopMetrics)
 	a.metrics.start(listener, a.failed)
 	return nil
-}
-
-// closes notes how something is ended, before what was started earlier.
-func (a *App) closes(what string, f func(context.Context) error) {
-	a.closers = append(a.closers, closer{what, f})
-}
-
-// Stop takes no more calls, waits for the scripts under way as long as the
-// settings say, stores what is left to store and closes everything. Where ctx
-// ends, it waits no longer. A second call waits for the first.
-func (a *App) Stop(ctx context.Context) error {
-	a.stop.Do(func() {
-		a.stopping.Store(true)
-		if a.main != nil {
-			a.o.Log.Info("the service is stopping")
-		}
-		for _, c := range slices.Backward(a.closers) {
-			if err := c.close(ctx); err != nil {
-				a.stopErr = errors.Join(a.stopErr, fmt.Errorf("stopping the %s: %w", c.what, err))
-			}
-		}
-	})
-	return a.stopErr
 }
 
 // Failed gives the error of a listener that ended by itself.

@@ -70,7 +70,7 @@ func (a *App) openStore(ctx context.Context) error {
 		return err
 	}
 	a.parts.store = store
-	a.closes("store", func(context.Context) error { return store.Close() })
+	a.stores("store", func(context.Context) error { return store.Close() })
 	hashing := password.NewGate(a.o.Cores / 2)
 	a.parts.accounts, err = openAccounts(ctx, a.settings, store, hashing)
 	return err
@@ -93,7 +93,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	p.recorder = job.NewRecorder(p.store.Jobs(), job.RecorderOptions{
 		Failed: func(err error) { a.o.Log.Error("jobs could not be recorded and will be tried again", "error", err) },
 	})
-	a.closes("recorder", p.recorder.Close)
+	a.stores("recorder", p.recorder.Close)
 	if err := a.watch(); err != nil {
 		return nil, err
 	}
@@ -168,7 +168,10 @@ func (a *App) authenticator(ctx context.Context) (*auth.Authenticator, error) {
 		if err != nil {
 			return nil, err
 		}
-		o.Development = &auth.Development{Account: dev.ID, Username: a.settings.DevUsername, Password: a.settings.DevPassword.Reveal()}
+		o.Development = &auth.Development{
+			Account: dev.ID, Again: a.parts.accounts.EnsureDevelopment,
+			Username: a.settings.DevUsername, Password: a.settings.DevPassword.Reveal(),
+		}
 	}
 	return auth.New(a.parts.store.Accounts(), o)
 }

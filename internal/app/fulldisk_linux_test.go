@@ -1,16 +1,20 @@
 package app_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"ql/internal/app"
 	"ql/internal/apptest"
 	"ql/internal/config"
 
@@ -76,6 +80,11 @@ func TestFullDisk(t *testing.T) {
 			t.Errorf("%s: %d %s %v", what, a.status, a.body, a.header)
 		}
 	}
+	// One that cannot be stored at a question has failed there.
+	stands := query(t, b.URL(), "dev", "dev", "SET ?x AS REPEAT(\"x\", 500000)\nCONFIRM \"Sure?\"")
+	if stands.status != 503 || !strings.Contains(stands.body, `"step":"CONFIRM","status":"Error"`) || !strings.Contains(stands.body, `"line":2,"column":1,"step":"CONFIRM"`) {
+		t.Errorf("a question: %d %s", stands.status, stands.body)
+	}
 	// What is there can still be read.
 	if a := query(t, b.URL(), "dev", "dev", `READ "/small" SET ?s EMIT ?s`); a.Result != "small" {
 		t.Errorf("reading: %d %s", a.status, a.body)
@@ -89,6 +98,30 @@ func TestFullDisk(t *testing.T) {
 	a := query(t, b.URL(), "dev", "dev", rows+` `+large+` SELECT count(*) FROM t SET VALUE ?n LIST "/" SET ?files EMIT ?n, " ", COUNT(?files)`)
 	if a.Result != "1 2" {
 		t.Errorf("with room again: %d %s", a.status, a.body)
+	}
+}
+
+// TestStopOnFullDisk: a record that cannot be stored does not keep the service from
+// stopping, which tells that it is lost.
+func TestStopOnFullDisk(t *testing.T) {
+	folder := t.TempDir()
+	if !smallDisk(t, folder, 16) {
+		return
+	}
+	s := apptest.Settings(t, func(s *config.Settings) { s.Data, s.StopTimeout = filepath.Join(folder, "data"), time.Nanosecond })
+	log := &apptest.Log{}
+	service := app.New(s, app.Options{Log: slog.New(slog.NewJSONHandler(log, nil))})
+	if err := service.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, filepath.Join(folder, "filler"))
+	if a := query(t, service.URL(), "dev", "dev", `EMIT REPEAT("x", 100000)`); a.status != 200 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	err := service.Stop(context.Background())
+	const want = "the record of 1 job is lost: it could not be stored in time"
+	if err == nil || !strings.Contains(err.Error(), want) || !log.Has(want) {
+		t.Errorf("the stop says %v, and the log %s", err, log)
 	}
 }
 

@@ -53,15 +53,11 @@ func (a *App) startJobs(ctx context.Context, service *api.Service) error {
 		},
 	})
 	p.webhooks.Start()
-	a.closes("webhooks", p.webhooks.Stop)
+	a.closes("webhooks", a.drained(p.webhooks.Stop))
 	if err := p.worker.Start(ctx); err != nil {
 		return err
 	}
-	a.closes("jobs", func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, a.settings.StopTimeout)
-		defer cancel()
-		return p.worker.Stop(ctx)
-	})
+	a.closes("jobs", a.drained(p.worker.Stop))
 	return nil
 }
 

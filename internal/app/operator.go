@@ -35,10 +35,8 @@ type Operator struct {
 // OpenOperator opens the data folder of the settings. Where there is none yet
 // it is made, if create says so.
 func OpenOperator(ctx context.Context, s config.Settings, create bool) (*Operator, error) {
-	if !create {
-		if _, err := os.Stat(s.Data); errors.Is(err, fs.ErrNotExist) {
-			return nil, fault.New(fault.NotFound, "there is no data folder %s yet: ql account create and ql serve make one", s.Data)
-		}
+	if err := prepareFolder(s.Data, create); err != nil {
+		return nil, err
 	}
 	store, err := sqlite.Open(ctx, sqlite.Options{Folder: s.Data})
 	if err != nil {
@@ -49,6 +47,23 @@ func OpenOperator(ctx context.Context, s config.Settings, create bool) (*Operato
 		return nil, errors.Join(err, store.Close())
 	}
 	return &Operator{Accounts: accounts, Jobs: store.Jobs(), Queue: store.Queue(), Webhooks: store.Deliveries(), store: store, settings: s, data: s.Data, key: keyFile(s)}, nil
+}
+
+// prepareFolder makes the data folder as a server does, or refuses one that is
+// none yet.
+func prepareFolder(data string, create bool) error {
+	if create {
+		_, _, err := sqlite.MakeFolder(data)
+		return err
+	}
+	if _, err := os.Stat(data); errors.Is(err, fs.ErrNotExist) {
+		return fault.New(fault.NotFound, "there is no data folder %s yet: ql account create and ql serve make one", data)
+	}
+	has, err := sqlite.HasStore(data)
+	if err == nil && !has {
+		err = fault.New(fault.NotFound, "the folder %s is no data folder yet: ql account create and ql serve make it one", data)
+	}
+	return err
 }
 
 // openAccounts returns the operations on accounts, under the master key.

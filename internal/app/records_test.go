@@ -182,7 +182,7 @@ func TestATrimmedJobIsNotRepeated(t *testing.T) {
 	if kept := a.keeps(t, dev.ID); kept != 0 {
 		t.Fatalf("%d bytes are kept", kept)
 	}
-	const want = "error: idempotency_in_progress: the first call with this Idempotency-Key is still running, was cut off, or is kept no more: what it did stays done\n"
+	const want = "error: idempotency_in_progress: the first call with this Idempotency-Key was cut off, or is kept no more: what it did stays done\n"
 	if status, text := call(script); status != http.StatusConflict || text != want {
 		t.Errorf("again: %d %s", status, text)
 	}

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"ql/internal/config"
@@ -28,11 +29,18 @@ type server struct {
 	http    *http.Server
 	address string
 	served  chan struct{} // closed when it serves no more; nil before start
+	calls   atomic.Int64  // under way
 }
 
 func newServer(s *config.Settings, h http.Handler, t *tls.Config, log *slog.Logger) *server {
-	return &server{http: &http.Server{
-		Handler:           h,
+	one := &server{}
+	counted := func(w http.ResponseWriter, r *http.Request) {
+		one.calls.Add(1)
+		defer one.calls.Add(-1)
+		h.ServeHTTP(w, r)
+	}
+	one.http = &http.Server{
+		Handler:           http.HandlerFunc(counted),
 		TLSConfig:         t,
 		ReadHeaderTimeout: s.ReadHeaderTimeout,
 		ReadTimeout:       s.ReadTimeout,
@@ -42,7 +50,8 @@ func newServer(s *config.Settings, h http.Handler, t *tls.Config, log *slog.Logg
 		HTTP2:          &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 		// What clients do wrong is no news.
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}}
+	}
+	return one
 }
 
 // start serves until stop. The error of a listener that fails goes to failed.
@@ -62,16 +71,17 @@ func (s *server) start(l net.Listener, failed chan<- error) {
 	}()
 }
 
-// stop takes no more calls and waits for those under way, at most so long.
-func (s *server) stop(ctx context.Context, wait time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, wait)
+// stop takes no more calls and waits for those under way, at most until then. It
+// returns how many it cut off.
+func (s *server) stop(ctx context.Context, until time.Time) (cut int64, err error) {
+	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
-	err := s.http.Shutdown(ctx)
-	if err != nil {
-		err = errors.Join(fmt.Errorf("calls were still under way: %w", err), s.http.Close())
+	if err = s.http.Shutdown(ctx); err != nil && ctx.Err() != nil {
+		cut = s.calls.Load()
+		err = s.http.Close()
 	}
 	<-s.served
-	return ignoreClosed(err)
+	return cut, ignoreClosed(err)
 }
 
 func ignoreClosed(err error) error {

@@ -15,6 +15,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"ql/internal/account"
 	store "ql/internal/store/sqlite"
@@ -39,17 +40,20 @@ func Restore(ctx context.Context, src, data, key string) (_ Counts, err error) {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return Counts{}, err
 	}
+	if err := removeDead(data, restoringPrefix, func(work *os.Root) error { return takeBack(work, data) }); err != nil {
+		return Counts{}, err
+	}
 	if err := checkEmpty(data, keyName); err != nil {
 		return Counts{}, fmt.Errorf("a backup is restored to an empty folder: %w", err)
 	}
 	if _, _, err := store.MakeFolder(data); err != nil {
 		return Counts{}, err
 	}
-	work, err := os.MkdirTemp(data, ".restoring-")
+	work, end, err := newWork(data, restoringPrefix)
 	if err != nil {
 		return Counts{}, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	defer func() { err = errors.Join(err, end()) }()
 	root, err := os.OpenRoot(work)
 	if err != nil {
 		return Counts{}, err
@@ -211,9 +215,28 @@ func (r *restoring) verify() error {
 	return nil
 }
 
+// placingName is the file that says that what was restored is being moved to where
+// it belongs.
+const placingName = "placing"
+
+// takeBack removes what a restore that ended before it was through had moved to its
+// place. Without the store nobody has used it; the folder was empty before.
+func takeBack(work *os.Root, data string) error {
+	if _, err := work.Lstat(placingName); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if _, err := os.Lstat(filepath.Join(data, storeName)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return errors.Join(os.RemoveAll(filepath.Join(data, blobFolder)), os.RemoveAll(filepath.Join(data, accountFolder)))
+}
+
 // place moves all to where it belongs. The store comes last: without it there
 // is nothing that a server would open.
 func (r *restoring) place(work string) error {
+	if err := writeFile(r.to.root, placingName, 0, strings.NewReader("")); err != nil {
+		return err
+	}
 	if err := syncAll(r.to.root, r.to.made); err != nil {
 		return err
 	}

@@ -98,21 +98,23 @@ func newSink(dest, data string, now time.Time) (s sink, scratch string, err erro
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return nil, "", err
 	}
-	work, err := os.MkdirTemp(parent, ".ql-backup-")
+	// What cannot be removed does no harm to this backup.
+	_ = removeDead(parent, makingPrefix, func(*os.Root) error { return nil })
+	work, end, err := newWork(parent, makingPrefix)
 	if err != nil {
 		return nil, "", err
 	}
 	scratch = filepath.Join(work, "scratch")
 	if err := os.Mkdir(scratch, 0o700); err != nil {
-		return nil, "", errors.Join(err, os.RemoveAll(work))
+		return nil, "", errors.Join(err, end())
 	}
 	if endsIn(dest, archiveEndings) {
-		s, err = newArchive(work, dest, now)
+		s, err = newArchive(work, dest, now, end)
 	} else {
-		s, err = newFolder(work, dest)
+		s, err = newFolder(work, dest, end)
 	}
 	if err != nil {
-		return nil, "", errors.Join(err, os.RemoveAll(work))
+		return nil, "", errors.Join(err, end())
 	}
 	return s, scratch, nil
 }
@@ -137,7 +139,11 @@ func checkEmpty(folder string, but ...string) error {
 		return err
 	}
 	for _, e := range entries {
-		if len(but) == 0 || e.Name() != but[0] {
+		switch {
+		case slices.Contains(but, e.Name()):
+		case strings.HasPrefix(e.Name(), restoringPrefix):
+			return fmt.Errorf("another restore to %s is under way, in %s: where there is none, remove that folder", folder, e.Name())
+		default:
 			return fmt.Errorf("the folder %s is not empty: there is %s in it", folder, e.Name())
 		}
 	}
@@ -147,11 +153,12 @@ func checkEmpty(folder string, but ...string) error {
 // folder is a backup as a folder.
 type folder struct {
 	work, dest string
+	end        func() error // removes work
 	root       *os.Root
 	made       []string // folders, to be synced
 }
 
-func newFolder(work, dest string) (*folder, error) {
+func newFolder(work, dest string, end func() error) (*folder, error) {
 	inside := filepath.Join(work, "backup")
 	if err := os.Mkdir(inside, 0o700); err != nil {
 		return nil, err
@@ -160,7 +167,7 @@ func newFolder(work, dest string) (*folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &folder{work: work, dest: dest, root: root, made: []string{"."}}, nil
+	return &folder{work: work, dest: dest, end: end, root: root, made: []string{"."}}, nil
 }
 
 func (f *folder) add(name string, size int64, r io.Reader) error {
@@ -227,7 +234,7 @@ func (f *folder) commit() error {
 func (f *folder) abort() {
 	// What cannot be removed does no harm.
 	_ = f.root.Close()
-	_ = os.RemoveAll(f.work)
+	_ = f.end()
 }
 
 func syncAll(root *os.Root, folders []string) error {
@@ -254,14 +261,15 @@ func syncFolder(name string) error {
 
 // archive is a backup as one compressed file.
 type archive struct {
-	work, dest string
-	now        time.Time
-	file       *os.File
-	zip        *gzip.Writer
-	tar        *tar.Writer
+	dest string
+	end  func() error // removes what is not finished
+	now  time.Time
+	file *os.File
+	zip  *gzip.Writer
+	tar  *tar.Writer
 }
 
-func newArchive(work, dest string, now time.Time) (*archive, error) {
+func newArchive(work, dest string, now time.Time, end func() error) (*archive, error) {
 	f, err := os.OpenFile(filepath.Join(work, "archive"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
@@ -270,7 +278,7 @@ func newArchive(work, dest string, now time.Time) (*archive, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &archive{work: work, dest: dest, now: now, file: f, zip: zip, tar: tar.NewWriter(zip)}, nil
+	return &archive{dest: dest, end: end, now: now, file: f, zip: zip, tar: tar.NewWriter(zip)}, nil
 }
 
 func (a *archive) add(name string, size int64, r io.Reader) error {
@@ -299,7 +307,7 @@ func (a *archive) commit() error {
 func (a *archive) abort() {
 	// What cannot be removed does no harm.
 	_ = a.file.Close()
-	_ = os.RemoveAll(a.work)
+	_ = a.end()
 }
 
 // counted writes to a sink and notes what.

@@ -33,7 +33,7 @@ func TestPublishUnderSettings(t *testing.T) {
 		return path
 	}
 	narrow := write("narrow.toml", "[plans.standard]\nscript_bytes = 5\n")
-	wide := write("wide.toml", "[plans.standard]\nscript_bytes = '2 MiB'\n")
+	wide := write("wide.toml", "[plans.standard]\nscript_bytes = '2 MiB'\nbody_bytes = '2 MiB'\n")
 	short := write("short.ql", "EMIT 1")
 	long := write("long.ql", "EMIT 1"+strings.Repeat(" ", maxScript))
 	longer := write("longer.ql", "EMIT 1"+strings.Repeat(" ", 2<<20))

@@ -283,6 +283,7 @@ func TestRefused(t *testing.T) {
 		{name: "a time of 0", file: "[plans.free]\nsync_time = '0s'", want: []string{`plans.free.sync_time: "0s" is no time such as 30s`}, lines: 1},
 		{name: "FETCH with no time for it", file: "[plans.free]\nfetches = 5", want: []string{"plans.free.fetches: scripts may FETCH, so fetches_at_once, fetch_time, fetch_bytes and fetch_ratio must not be 0"}, lines: 1},
 		{name: "FETCH of nothing", file: "[plans.standard]\nfetch_bytes = 0", want: []string{"plans.standard.fetches: scripts may FETCH"}, lines: 1},
+		{name: "a script larger than its request", file: "[plans.free]\nscript_bytes = '1 MiB'", want: []string{"plans.free.script_bytes: 1048576 bytes never arrive in a request, which may have 262144: make it smaller, or body_bytes larger"}, lines: 1},
 		{name: "plans of another kind", file: "plans = 1", want: []string{"plans: it takes tables"}},
 
 		{name: "dev for others", flags: map[string]string{"dev": "true", "listen": "0.0.0.0:8080"}, want: []string{"listen: with dev only this machine is listened to, and 0.0.0.0:8080 is reached by others"}},

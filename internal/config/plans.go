@@ -74,6 +74,10 @@ func setLimits(limits *account.Limits, where string, table map[string]any) []err
 		(limits.FetchesAtOnce == 0 || limits.FetchTime == 0 || limits.FetchBytes == 0 || limits.FetchRatio == 0) {
 		wrong = append(wrong, fmt.Errorf("%s.fetches: scripts may FETCH, so fetches_at_once, fetch_time, fetch_bytes and fetch_ratio must not be 0", where))
 	}
+	// A script that is not named keeps within a smaller body by itself.
+	if _, named := table["script_bytes"]; len(wrong) == 0 && named && limits.ScriptBytes > limits.BodyBytes {
+		wrong = append(wrong, fmt.Errorf("%s.script_bytes: %d bytes never arrive in a request, which may have %d: make it smaller, or body_bytes larger", where, limits.ScriptBytes, limits.BodyBytes))
+	}
 	return wrong
 }
 

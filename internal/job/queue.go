@@ -209,6 +209,8 @@ type Queue interface {
 	Adopt(ctx context.Context, t *Task, s *Standing) (Lease, error)
 	// Reserve makes a key lead to a job that is not recorded yet.
 	Reserve(ctx context.Context, a account.ID, k Key, id ID, now time.Time) (earlier ID, err error)
+	// Reserved returns the job that a key leads to, or no ID. Errors are as of Accept.
+	Reserved(ctx context.Context, a account.ID, k Key, now time.Time) (earlier ID, err error)
 
 	// Due lists jobs of a state whose time has come, the longest due first, and of
 	// those due at the same moment the one stored first: those that come after

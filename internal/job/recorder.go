@@ -252,19 +252,44 @@ func (r *Recorder) Close(ctx context.Context) error {
 	r.changed = make(chan struct{})
 	r.mu.Unlock()
 	r.signal()
-	err := r.await(ctx, goal, func() error { return nil })
-	r.stop()
-	<-r.stopped
-	if err == nil {
+	if r.await(ctx, goal, func() error { return nil }) == nil {
+		r.stop()
+		<-r.stopped
 		return nil
 	}
+	r.mu.Lock()
+	failure := r.failure // before that of a write which is broken off
+	r.mu.Unlock()
+	r.stop()
+	<-r.stopped
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.pending) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d records of jobs were not stored: %w", len(r.pending), errors.Join(err, r.failure))
+	return &Lost{Records: len(r.pending), cause: failure}
 }
+
+// Lost is the error of a Recorder that was closed before all was stored.
+type Lost struct {
+	Records int
+	cause   error // of the last attempt, nil where the store did not answer
+}
+
+// Error says how many records are lost, and why.
+func (e *Lost) Error() string {
+	text := "the records of %d jobs are lost: they could not be stored in time"
+	if e.Records == 1 {
+		text = "the record of %d job is lost: it could not be stored in time"
+	}
+	if e.cause != nil {
+		return fmt.Sprintf(text+": %s", e.Records, e.cause)
+	}
+	return fmt.Sprintf(text, e.Records)
+}
+
+// Unwrap returns the store's error.
+func (e *Lost) Unwrap() error { return e.cause }
 
 // run writes the buffer to the store until ctx ends.
 func (r *Recorder) run(ctx context.Context) {

@@ -300,13 +300,29 @@ func TestCloseGivesUpInTime(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		err := r.Close(ctx)
-		if !errors.Is(err, context.DeadlineExceeded) || err.Error()[:38] != "2 records of jobs were not stored: con" {
+		var lost *Lost
+		if !errors.As(err, &lost) || err.Error() != "the records of 2 jobs are lost: they could not be stored in time" {
 			t.Errorf("Close: %v", err)
 		}
 		for range 2 {
 			if err := <-results; err == nil {
 				t.Error("one who waited was told that it was done")
 			}
+		}
+	})
+}
+
+// TestCloseBesideFailingStore: the store's error is told, and the stop comes to its
+// end.
+func TestCloseBesideFailingStore(t *testing.T) {
+	start(t, RecorderOptions{Linger: time.Hour}, func(t *testing.T, m *memory, r *Recorder) {
+		m.failing = errors.New("the disk is full")
+		put(t, r, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		err := r.Close(ctx)
+		if !errors.Is(err, m.failing) || err.Error() != "the record of 1 job is lost: it could not be stored in time: the disk is full" {
+			t.Errorf("Close: %v", err)
 		}
 	})
 }

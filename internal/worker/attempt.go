@@ -389,7 +389,7 @@ func (a *attempt) stand(ctx context.Context, run *engine.Run, out engine.Outcome
 	if errors.Is(err, job.ErrStopping) {
 		return errStopped
 	}
-	if failure := MayNotStand(err, a.limits, run.Machine().Effect().Step); failure != nil {
+	if failure := MayNotStand(err, a.limits, run.Machine()); failure != nil {
 		return a.finish(ctx, job.Failed, failure)
 	}
 	if err != nil {
@@ -489,6 +489,8 @@ func isSettled(err error) bool {
 // service before the job fails.
 const mostFailures = 10
 
+var errGivenUp = errors.New("the job was given up")
+
 // settle decides what becomes of a job whose attempt was cut off.
 func (a *attempt) settle(ctx context.Context, err error) {
 	w := a.w
@@ -512,6 +514,9 @@ func (a *attempt) settle(ctx context.Context, err error) {
 		a.failures++
 		if (a.failures >= mostFailures || errors.Is(err, errPoison)) && a.job != nil {
 			coded := fault.Of(err)
+			if a.machine != nil {
+				a.machine.ResumeError(errGivenUp) // so that its trace ends with what failed
+			}
 			w.o.Log.Error("a job was given up after faults of the service", "id", coded.ID, "job", a.lease.ID, "failures", a.failures, "error", err)
 			err = a.finish(ctx, job.Failed, &wire.Error{Code: string(coded.Code), Message: coded.Message, ID: coded.ID})
 			break

@@ -107,6 +107,7 @@ func TestDisabledStandsStill(t *testing.T) {
 		forget(q.postponed)
 		e.jump(restFor + time.Second)
 	}
+	next(t, q.postponed) // or they could be put off beyond the last jump
 	e.disable(false)
 	e.jump(restFor + time.Second)
 	e.wantResult(waiting, "ab")

@@ -8,6 +8,7 @@ import (
 	"ql/internal/fault"
 	"ql/internal/job"
 	"ql/internal/wire"
+	"ql/lang/vm"
 )
 
 // tooLarge is the error of a script that holds too much to be stored.
@@ -15,9 +16,22 @@ type tooLarge struct{ bytes int }
 
 func (e *tooLarge) Error() string { return "the state of the script is too large to be stored" }
 
-// MayNotStand makes the error of a script that was to stand at a step and may not
-// by the account's limits; nil where the error is another, or none.
-func MayNotStand(err error, l account.Limits, step string) *wire.Error {
+// MayNotStand ends a script that was to stand and may not by the account's limits,
+// and makes its error. Where the error of standing is another, or none, it does
+// nothing and returns nil.
+func MayNotStand(err error, l account.Limits, m *vm.Machine) *wire.Error {
+	e := overStanding(err, l, m.Effect().Step)
+	if e != nil {
+		m.ResumeError(err)
+		if at := m.Err(); at != nil {
+			e.File, e.Line, e.Column = at.File, at.Line, at.Column
+		}
+	}
+	return e
+}
+
+// overStanding makes the error of a script that may not stand at a step.
+func overStanding(err error, l account.Limits, step string) *wire.Error {
 	var large *tooLarge
 	switch {
 	case errors.As(err, &large):

@@ -153,6 +153,12 @@ func (w *Worker) Reserve(ctx context.Context, a account.ID, k job.Key, id job.ID
 	return w.o.Queue.Reserve(ctx, a, k, id, w.o.Clock())
 }
 
+// Reserved returns the job of an earlier call with an idempotency key, and leaves
+// the key as it is.
+func (w *Worker) Reserved(ctx context.Context, a account.ID, k job.Key) (earlier job.ID, err error) {
+	return w.o.Queue.Reserved(ctx, a, k, w.o.Clock())
+}
+
 // prompt makes what is stored of a question, with a token for its page.
 func (w *Worker) prompt(l job.Lease, p *engine.Prompt) (*job.Prompt, error) {
 	token := w.o.Host.FormToken(l.Account, l.ID, p.Asked)

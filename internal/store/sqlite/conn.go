@@ -47,6 +47,7 @@ var settings = []string{
 // of this package, so their number is bounded.
 type conn struct {
 	db         *sqlite.Conn
+	path       string // of the store's file
 	ids        *ids
 	statements map[string]prepared
 
@@ -76,14 +77,14 @@ func (c *conn) notice(a sqlite.Action) bool {
 }
 
 func connect(ctx context.Context, path string, busy time.Duration, writer bool) (*conn, error) {
-	c := &conn{statements: map[string]prepared{}}
+	c := &conn{path: path, statements: map[string]prepared{}}
 	config := sqlite.Config{Create: writer, Switches: switches, Busy: busy, Temporary: temporaryBytes}
 	if writer {
 		config.Authorize = c.notice
 	}
 	db, err := sqlite.Open(path, config)
 	if err != nil {
-		return nil, explain(err)
+		return nil, explain(path, err)
 	}
 	c.db = db
 	all := append(settings[:len(settings):len(settings)], "query_only=ON")
@@ -93,7 +94,7 @@ func connect(ctx context.Context, path string, busy time.Duration, writer bool) 
 	}
 	for _, setting := range all {
 		if err := db.Exec(ctx, "PRAGMA "+setting); err != nil {
-			return nil, errors.Join(explain(err), c.close())
+			return nil, errors.Join(explain(path, err), c.close())
 		}
 	}
 	return c, nil

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"ql/internal/fault"
@@ -18,18 +19,28 @@ var ErrClosed error = fault.Busy(fault.StorageUnavailable, retryAfter, "the serv
 
 // explain gives the errors of SQLite that are none of the program's a code: the
 // disk is full or broken, or another process holds the store for too long. A
-// write that got it left nothing behind.
-func explain(err error) error {
+// write that got it left nothing behind. The store's file at path is named to
+// whoever reads the cause.
+func explain(path string, err error) error {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
 		return err
 	}
 	switch e.Primary() {
+	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
+		return unavailable.Because(damaged(path, err))
 	case lib.SQLITE_BUSY, lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN,
-		lib.SQLITE_NOMEM, lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_PROTOCOL:
-		return fault.Busy(fault.StorageUnavailable, retryAfter, "the storage cannot be used at the moment").Because(err)
+		lib.SQLITE_NOMEM, lib.SQLITE_PROTOCOL:
+		return unavailable.Because(fmt.Errorf("%s: %w", path, err))
 	}
 	return err
+}
+
+var unavailable = fault.Busy(fault.StorageUnavailable, retryAfter, "the storage cannot be used at the moment")
+
+// damaged is the error of a store that is no longer whole.
+func damaged(path string, err error) error {
+	return fmt.Errorf("the store %s is damaged (%w): restore it from a backup", path, err)
 }
 
 // isTaken reports whether a row with the same unique value is there already.

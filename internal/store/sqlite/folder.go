@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"syscall"
@@ -15,10 +16,13 @@ import (
 // nothing to close, and whether they are the same still: a volume that belongs to
 // another user cannot be closed, and what is in it is closed by itself. A folder
 // that holds other people's things is not touched: who names one by mistake is
-// told.
+// told. So is who names one that has lost its store.
 func MakeFolder(folder string) (was fs.FileMode, stays bool, err error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return 0, false, unusable(folder, err)
+	}
+	if err := checkNew(folder); err != nil {
+		return 0, false, err
 	}
 	info, err := os.Stat(folder)
 	if err != nil {
@@ -36,6 +40,60 @@ func MakeFolder(folder string) (was fs.FileMode, stays bool, err error) {
 		return 0, false, fmt.Errorf("the data folder %s is open to others (mode %04o) and holds other things: make it 0700, or name a folder of its own by --data", folder, mode)
 	}
 	return mode, os.Chmod(folder, 0o700) != nil, nil
+}
+
+// HasStore tells whether a store is in a data folder. Where there is none, and what
+// accounts own is there, that is an error.
+func HasStore(folder string) (bool, error) {
+	// What else is wrong with it is found when it is opened.
+	if _, err := os.Stat(filepath.Join(folder, fileName)); errors.Is(err, fs.ErrNotExist) {
+		return false, checkLeft(folder)
+	}
+	return true, nil
+}
+
+// checkNew refuses a folder in which a new store would take over what another
+// has left.
+func checkNew(folder string) error {
+	_, err := HasStore(folder)
+	return err
+}
+
+// belongings are the folders that hold what the store tells the owners of.
+var belongings = []struct{ folder, holds string }{{"accounts", "databases"}, {"blobs", "files"}}
+
+// checkLeft refuses a folder that holds what accounts own, and no store that says
+// whose it is. The accounts of a new store would get the numbers of those before,
+// and with them what they own.
+func checkLeft(folder string) error {
+	for _, b := range belongings {
+		held, err := holdsFiles(filepath.Join(folder, b.folder))
+		if err != nil {
+			return unusable(folder, err)
+		}
+		if held {
+			return fmt.Errorf("the data folder %s holds %s of accounts, in %s, and the store that says whose they are is missing: put %s back, or restore a backup to another folder; to begin anew, move %s away first",
+				folder, b.holds, b.folder, fileName, folder)
+		}
+	}
+	return nil
+}
+
+// holdsFiles tells whether there is a file in a folder or below it.
+func holdsFiles(folder string) (held bool, err error) {
+	err = filepath.WalkDir(folder, func(_ string, e fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case e.IsDir():
+			return nil
+		}
+		held = true
+		return fs.SkipAll
+	})
+	return held, err
 }
 
 // unusable says why a folder cannot be the data folder, without the system call

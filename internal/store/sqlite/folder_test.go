@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ql/internal/fault"
 )
 
 // TestFileForFolder: who names a file is told so, without the system call.
@@ -69,6 +71,72 @@ func TestMakeFolder(t *testing.T) {
 			}
 			if err != nil || stays || was != wantWas || after.Mode().Perm() != 0o700 {
 				t.Errorf("it was %v, %v, and its mode is %v", was, err, after.Mode())
+			}
+		})
+	}
+}
+
+// TestStoreMissing: a new store never takes over what the accounts of another own.
+func TestStoreMissing(t *testing.T) {
+	for name, test := range map[string]struct {
+		files   []string
+		folders []string
+		want    string // of the error
+	}{
+		"nothing else":        {},
+		"a key":               {files: []string{"master.key"}},
+		"folders alone":       {folders: []string{"blobs/00", "accounts/1/databases"}},
+		"a database":          {files: []string{"accounts/1/databases/main.db"}, want: "holds databases of accounts, in accounts, and the store that says whose they are is missing: put ql.db back, or restore a backup"},
+		"a file":              {files: []string{"blobs/00/11"}, want: "holds files of accounts, in blobs, and the store"},
+		"an empty store":      {files: []string{"ql.db", "accounts/1/databases/main.db"}, want: "holds databases of accounts"},
+		"an empty store only": {files: []string{"ql.db"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			for _, f := range append(test.folders, test.files...) {
+				if err := os.MkdirAll(filepath.Join(folder, filepath.Dir(f)), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, f := range test.files {
+				if err := os.WriteFile(filepath.Join(folder, f), nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, own := range []bool{true, false, true} {
+				store, err := Open(t.Context(), Options{Folder: folder, Own: own})
+				if err == nil {
+					err = store.Close()
+				}
+				if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+					t.Errorf("Open: %v", err)
+				}
+			}
+			_, err := os.Stat(filepath.Join(folder, fileName))
+			if made := err == nil; made != (test.want == "" || name == "an empty store") {
+				t.Errorf("there is a store: %t", made)
+			}
+		})
+	}
+}
+
+// TestDamaged: whoever reads the cause learns which file is damaged, and its callers
+// do not.
+func TestDamaged(t *testing.T) {
+	for name, own := range map[string]bool{"by a server": true, "by a command": false} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			path := filepath.Join(folder, fileName)
+			if err := os.WriteFile(path, []byte(strings.Repeat("no store", 1000)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := Open(t.Context(), Options{Folder: folder, Own: own})
+			coded := fault.Of(err)
+			if coded.Code != fault.StorageUnavailable || coded.Message != "the storage cannot be used at the moment" {
+				t.Errorf("callers are told %s: %s", coded.Code, coded.Message)
+			}
+			if want := "the store " + path + " is damaged (file is not a database): restore it from a backup"; err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("the log says %v, want %s", err, want)
 			}
 		})
 	}

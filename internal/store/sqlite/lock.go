@@ -74,3 +74,7 @@ func Own(folder string) (io.Closer, error) {
 	}
 	return lock(folder)
 }
+
+// TryLock takes a file for this open of it alone, until it is closed, and reports
+// false where another has it.
+func TryLock(f *os.File) (bool, error) { return lockFile(f) }

@@ -35,7 +35,7 @@ func (r *readers) read(ctx context.Context, f func(tx) error) error {
 			return err
 		}
 	}
-	return explain(f(tx{ctx, c}))
+	return explain(c.path, f(tx{ctx, c}))
 }
 
 func (r *readers) take(ctx context.Context) (*conn, error) {

@@ -32,15 +32,15 @@ type schema struct {
 func (s *schema) check(ctx context.Context) (pending []migrate.Step, version int, err error) {
 	current, err := s.conn.number(ctx, "PRAGMA user_version")
 	if err != nil {
-		return nil, 0, explain(err)
+		return nil, 0, explain(s.path, err)
 	}
 	mark, err := s.conn.number(ctx, "PRAGMA application_id")
 	if err != nil {
-		return nil, 0, explain(err)
+		return nil, 0, explain(s.path, err)
 	}
 	tables, err := s.conn.number(ctx, "SELECT count(*) FROM sqlite_schema")
 	if err != nil {
-		return nil, 0, explain(err)
+		return nil, 0, explain(s.path, err)
 	}
 	if mark != applicationID && (mark != 0 || current != 0 || tables != 0) {
 		return nil, 0, fmt.Errorf("%s is no store of this program", s.path)
@@ -78,7 +78,7 @@ func (s *schema) migrate(ctx context.Context) error {
 	}
 	for _, step := range pending {
 		if err := s.run(ctx, step); err != nil {
-			return fmt.Errorf("migration %d (%s): %w", step.Number, step.Name, explain(err))
+			return fmt.Errorf("migration %d (%s): %w", step.Number, step.Name, explain(s.path, err))
 		}
 	}
 	return s.conn.db.Exec(ctx, "PRAGMA temp_store=MEMORY")
@@ -126,7 +126,7 @@ func (s *schema) copyAside(ctx context.Context, version int) error {
 	defer os.Remove(f.Name()) //nolint:errcheck // after the rename there is none
 	quoted := "'" + strings.ReplaceAll(f.Name(), "'", "''") + "'"
 	if err := s.conn.db.Exec(ctx, "VACUUM INTO "+quoted); err != nil {
-		return errors.Join(explain(err), f.Close())
+		return errors.Join(explain(s.path, err), f.Close())
 	}
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return err
@@ -150,10 +150,10 @@ func syncFolder(folder string) error {
 func (c *conn) quickCheck(ctx context.Context) error {
 	var found string
 	if _, err := (tx{ctx, c}).one("PRAGMA quick_check(1)", func(r row) { found = r.text(0) }); err != nil {
-		return explain(err)
+		return explain(c.path, err)
 	}
 	if found != "ok" {
-		return fmt.Errorf("the store is damaged (%s): restore it from a backup", found)
+		return damaged(c.path, errors.New(found))
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func open(ctx context.Context, o Options, steps []migrate.Step) (_ *Store, err e
 		return nil, errors.Join(err, s.unlock())
 	}
 	if s.ids, err = openIDs(ctx, c); err != nil {
-		return nil, errors.Join(explain(err), c.close(), s.unlock())
+		return nil, errors.Join(explain(path, err), c.close(), s.unlock())
 	}
 	c.ids, c.grown = s.ids, o.Grown
 	marks, err := c.db.Marks()
@@ -124,6 +124,9 @@ func prepareFolder(folder string) (string, error) {
 // openFile returns the connection that writes, to a file that is whole and up
 // to date.
 func openFile(ctx context.Context, o Options, folder, path string, steps []migrate.Step) (_ *conn, err error) {
+	if err := checkNew(folder); err != nil {
+		return nil, err
+	}
 	// Made here, so that nobody else may read it.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -137,7 +140,12 @@ func openFile(ctx context.Context, o Options, folder, path string, steps []migra
 		return nil, err
 	}
 	s := &schema{folder: folder, path: path, owned: o.Own, conn: c, steps: steps}
-	if _, _, err = s.check(ctx); err == nil && o.Own {
+	_, version, err := s.check(ctx)
+	switch {
+	case err != nil:
+	case version == 0: // an empty file is as good as none
+		err = checkLeft(folder)
+	case o.Own:
 		err = c.quickCheck(ctx)
 	}
 	if err == nil {

@@ -191,17 +191,17 @@ func (w *writer) perform(batch []*write) {
 			savepoints = true
 		case r.culprit != nil:
 			batch = slices.DeleteFunc(batch, func(c *write) bool { return c == r.culprit })
-			r.culprit.finish(explain(r.err))
+			r.culprit.finish(explain(w.conn.path, r.err))
 		case r.uncommitted && len(batch) > 1:
 			// One may be too large for the disk while the others are not.
 			for _, c := range batch {
 				r := w.attempt([]*write{c}, false)
-				c.finish(explain(cmp.Or(r.err, c.err)))
+				c.finish(explain(w.conn.path, cmp.Or(r.err, c.err)))
 			}
 			return
 		default:
 			for _, c := range batch {
-				c.finish(explain(cmp.Or(r.err, c.err)))
+				c.finish(explain(w.conn.path, cmp.Or(r.err, c.err)))
 			}
 			return
 		}

@@ -41,6 +41,9 @@ func testQueueKeys(t *testing.T, s Stores) {
 			earlier, err = s.Queue.Reserve(t.Context(), ada.ID, k, again.ID, again.Created)
 			wantError(t, what+": reserve", err, wantErr)
 			same(t, what+": reserve", earlier, want)
+			earlier, err = s.Queue.Reserved(t.Context(), ada.ID, k, again.Created)
+			wantError(t, what+": reserved", err, wantErr)
+			same(t, what+": reserved", earlier, want)
 		}
 	}
 	repeat("the same request", 2, k, first.ID, nil)
@@ -69,6 +72,11 @@ func testQueueKeys(t *testing.T, s Stores) {
 	// A key may lead to a job that is not stored, or no longer.
 	reserved := job.NewID()
 	k.Hash = [32]byte{9}
+	for range 2 { // a look leaves it free
+		earlier, err := s.Queue.Reserved(t.Context(), ada.ID, k, noon)
+		must(t, err)
+		same(t, "a free key", earlier, job.ID{})
+	}
 	earlier, err := s.Queue.Reserve(t.Context(), ada.ID, k, reserved, noon)
 	must(t, err)
 	same(t, "at first", earlier, job.ID{})
