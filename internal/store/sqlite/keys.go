@@ -9,6 +9,25 @@ import (
 	"ql/internal/job"
 )
 
+// Reserve implements job.Queue.
+func (q Queue) Reserve(ctx context.Context, a account.ID, k job.Key, id job.ID, now time.Time) (earlier job.ID, err error) {
+	err = q.store.write(ctx, func(t tx) (err error) {
+		earlier, err = t.reserve(a, k, id, now)
+		return err
+	})
+	return earlier, orphaned(err)
+}
+
+// reserve makes a key lead to a job, unless it leads to one already.
+func (t tx) reserve(a account.ID, k job.Key, id job.ID, now time.Time) (earlier job.ID, err error) {
+	if earlier, err = t.reserved(a, k, now); err != nil || earlier != (job.ID{}) {
+		return earlier, err
+	}
+	_, err = t.exec("INSERT OR REPLACE INTO idempotency_keys (account, hash, body, job, ends) VALUES (?, ?, ?, ?, ?)",
+		int64(a), k.Hash[:], k.Body[:], id[:], k.Until)
+	return job.ID{}, err
+}
+
 // Reserved implements job.Queue.
 func (q Queue) Reserved(ctx context.Context, a account.ID, k job.Key, now time.Time) (earlier job.ID, err error) {
 	err = q.store.read(ctx, func(t tx) (err error) {
