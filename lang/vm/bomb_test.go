@@ -195,8 +195,8 @@ var bombs = []bomb{
 	}},
 
 	// The answer.
-	{name: "headers without end", body: "SET ?i AS 0 WHILE TRUE DO SET ?i AS ?i + 1 SET \"header:X-{?i}\" AS 'v' OF !RESPONSE END", limit: "elements"},
-	{name: "cookies without end", body: "SET ?i AS 0 WHILE TRUE DO SET ?i AS ?i + 1 SET \"c{?i}\" AS 'v' OF !COOKIE END", limit: "elements"},
+	{name: "headers without end", body: "SET ?i AS 0 WHILE TRUE DO SET ?i AS ?i + 1 TRY SET \"header:X-{?i}\" AS 'v' OF !RESPONSE CATCH ?e END END", limit: "fuel"},
+	{name: "cookies without end", body: "SET ?i AS 0 WHILE TRUE DO SET ?i AS ?i + 1 TRY SET \"c{?i}\" AS 'v' OF !COOKIE CATCH ?e END END", limit: "fuel"},
 }
 
 // bombLimits are the limits of the plan free, with less fuel.

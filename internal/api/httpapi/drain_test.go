@@ -83,7 +83,7 @@ func TestRefusedBodies(t *testing.T) {
 		{"taken and not read", "PUT", "/fine", "", false, 200},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c, err := net.Dial("tcp", server.Listener.Addr().String())
+			c, err := new(net.Dialer).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,6 +97,7 @@ func TestRefusedBodies(t *testing.T) {
 			if err != nil {
 				t.Fatalf("no answer: %v", err)
 			}
+			defer r.Body.Close()
 			text, err := io.ReadAll(r.Body)
 			if err != nil || r.StatusCode != test.want || !r.Close {
 				t.Errorf("%d %s, closed %t, %v", r.StatusCode, text, r.Close, err)
@@ -113,7 +114,7 @@ func TestRefusedBodies(t *testing.T) {
 func TestSmallRefusedBodies(t *testing.T) {
 	server := httptest.NewServer(refusals())
 	t.Cleanup(server.Close)
-	c, err := net.Dial("tcp", server.Listener.Addr().String())
+	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,9 +129,10 @@ func TestSmallRefusedBodies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := io.Copy(io.Discard, r.Body); err != nil || r.StatusCode != 401 || r.Close {
+		if _, err := io.Copy(io.Discard, r.Body); err != nil || r.StatusCode != http.StatusUnauthorized || r.Close {
 			t.Errorf("%d, closed %t, %v", r.StatusCode, r.Close, err)
 		}
+		_ = r.Body.Close()
 	}
 }
 
@@ -175,9 +177,10 @@ func TestDrainIsBounded(t *testing.T) {
 				}
 				from := bufio.NewReader(c)
 				r, err := http.ReadResponse(from, nil)
-				if err != nil || r.StatusCode != 401 {
+				if err != nil || r.StatusCode != http.StatusUnauthorized {
 					t.Fatalf("%v, %v", r, err)
 				}
+				defer r.Body.Close()
 				began := time.Now()
 				taken := make(chan int64, 1)
 				go func() {
