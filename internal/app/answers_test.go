@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"io"
 	"mime/multipart"
 	"net/http"
 	"strings"
@@ -32,21 +31,13 @@ func (a answerer) call(method, to, kind, body string, answer any) (status int, t
 	if kind != "" {
 		req.Header.Set("Content-Type", kind)
 	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	got := send(a.t, req)
 	if answer != nil {
-		if err := json.Unmarshal(b, answer); err != nil {
-			a.t.Fatalf("%d %s: %v", res.StatusCode, b, err)
+		if err := json.Unmarshal([]byte(got.body), answer); err != nil {
+			a.t.Fatalf("%d %s: %v", got.status, got.body, err)
 		}
 	}
-	return res.StatusCode, string(b)
+	return got.status, got.body
 }
 
 // put makes a file of so many bytes.

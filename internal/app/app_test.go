@@ -26,6 +26,7 @@ import (
 // answer is what the service answers, in either convention.
 type answer struct {
 	status int
+	at     string // where it came from after redirects
 	header http.Header
 	body   string
 
@@ -48,7 +49,7 @@ func send(t testing.TB, req *http.Request) answer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := answer{status: res.StatusCode, header: res.Header, body: string(body)}
+	a := answer{status: res.StatusCode, at: res.Request.URL.String(), header: res.Header, body: string(body)}
 	if res.Header.Get("Content-Type") == "application/json" {
 		if err := json.Unmarshal(body, &a); err != nil {
 			t.Fatalf("%v in %s", err, body)

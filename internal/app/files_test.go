@@ -21,16 +21,8 @@ func fileCall(t *testing.T, b *apptest.Service, username, method, path string, b
 		t.Fatal(err)
 	}
 	req.SetBasicAuth(username, apptest.Password)
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res.StatusCode, res.Header, text
+	a := send(t, req)
+	return a.status, a.header, []byte(a.body)
 }
 
 // TestFilesOverHTTP: scripts and callers work on the same files, in the same

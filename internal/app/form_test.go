@@ -47,15 +47,7 @@ func ask(t *testing.T, script string) asked {
 	return a
 }
 
-// page is a page that was fetched, with where it came from after redirects.
-type page struct {
-	status int
-	at     string
-	header http.Header
-	body   string
-}
-
-func (a asked) send(method, to, kind string, body io.Reader) page {
+func (a asked) send(method, to, kind string, body io.Reader) answer {
 	a.t.Helper()
 	req, err := http.NewRequestWithContext(a.t.Context(), method, to, body)
 	if err != nil {
@@ -64,27 +56,18 @@ func (a asked) send(method, to, kind string, body io.Reader) page {
 	if kind != "" {
 		req.Header.Set("Content-Type", kind)
 	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	return page{res.StatusCode, res.Request.URL.String(), res.Header, string(text)}
+	return send(a.t, req)
 }
 
-func (a asked) get(url string) page { return a.send("GET", url, "", nil) }
+func (a asked) get(url string) answer { return a.send("GET", url, "", nil) }
 
-func (a asked) post(to string, values url.Values) page {
+func (a asked) post(to string, values url.Values) answer {
 	return a.send("POST", to, "application/x-www-form-urlencoded", strings.NewReader(values.Encode()))
 }
 
 // parts sends a form as browsers do that has files: each part is a name, the
 // name of a file or "", and what it holds.
-func (a asked) parts(parts ...[3]string) page {
+func (a asked) parts(parts ...[3]string) answer {
 	a.t.Helper()
 	var body bytes.Buffer
 	w := multipart.NewWriter(&body)
@@ -109,7 +92,7 @@ func (a asked) parts(parts ...[3]string) page {
 	return a.send("POST", a.formURL, w.FormDataContentType(), &body)
 }
 
-func (p page) want(t *testing.T, status int, parts ...string) {
+func (p answer) want(t *testing.T, status int, parts ...string) {
 	t.Helper()
 	if p.status != status {
 		t.Errorf("the page has status %d, want %d", p.status, status)
@@ -272,7 +255,7 @@ func TestFormPageTwice(t *testing.T) {
 func TestFormPageAnsweredAlready(t *testing.T) {
 	a := ask(t, `GATHER "Who?" FIELDS name TEXT SET ?f CONFIRM "Is it {?f.name}?" EMIT ?f.name`)
 	var clicks sync.WaitGroup
-	pages := make([]page, 4)
+	pages := make([]answer, 4)
 	for i := range pages {
 		clicks.Go(func() { pages[i] = a.post(a.formURL, url.Values{"name": {"Ada"}}) })
 	}

@@ -47,6 +47,21 @@ func start(t *testing.T, change func(*config.Settings)) *App {
 	return a
 }
 
+// exchange sends a request and returns the status and the body of its answer.
+func exchange(t *testing.T, r *http.Request) (status int, body string) {
+	t.Helper()
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(text)
+}
+
 func TestServerLimits(t *testing.T) {
 	a := start(t, nil)
 	s := a.main.http

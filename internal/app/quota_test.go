@@ -3,7 +3,6 @@ package app
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -122,16 +121,7 @@ func TestOverQuota(t *testing.T) {
 		if method == http.MethodPost {
 			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		}
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer answer.Body.Close()
-		text, err := io.ReadAll(answer.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return answer.StatusCode, string(text)
+		return exchange(t, r)
 	}
 	run := func(script string) (int, string) {
 		t.Helper()
@@ -196,15 +186,11 @@ func TestNoMonthForOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.SetBasicAuth("dev", "dev")
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
+	_, text := exchange(t, r)
 	var shown struct {
 		Limits map[string]struct{ Value *int64 }
 	}
-	if err := json.NewDecoder(answer.Body).Decode(&shown); err != nil {
+	if err := json.Unmarshal([]byte(text), &shown); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"records", "calls", "rate", "concurrent", "queued", "standing", "standing_bytes"} {

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"io"
 	"math"
 	"net/http"
 	"net/url"
@@ -155,16 +154,7 @@ func TestATrimmedJobIsNotRepeated(t *testing.T) {
 		}
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.Header.Set("Idempotency-Key", script)
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer answer.Body.Close()
-		text, err := io.ReadAll(answer.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return answer.StatusCode, string(text)
+		return exchange(t, r)
 	}
 	const script = `APPEND "x" TO FILE "/log.txt" READ "/log.txt" SET ?log EMIT ?log`
 	if status, text := call(script); status != http.StatusOK || text != "x" {

@@ -11,6 +11,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	accounts "ql/internal/account"
+	"ql/internal/store/sqlite"
 )
 
 // bench is a console for tests, whose clock moves only when a script waits.
@@ -36,6 +39,25 @@ func newBench(t *testing.T, stdin io.Reader) *bench {
 		},
 	}
 	return b
+}
+
+// withAccount makes a data folder with an account, ada, of the plan standard.
+func withAccount(t *testing.T) (b *bench, data string, store *sqlite.Store, id accounts.ID) {
+	t.Helper()
+	b = newBench(t, strings.NewReader(""))
+	data = filepath.Join(b.folder, "data")
+	store, err := sqlite.Open(t.Context(), sqlite.Options{Folder: data})
+	must(t, err)
+	id, err = store.Accounts().Create(t.Context(), accounts.Account{Username: "ada", Plan: accounts.Standard, Created: b.now})
+	must(t, err)
+	return b, data, store, id
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // run runs a script with ql run.

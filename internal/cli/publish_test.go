@@ -5,31 +5,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	accounts "ql/internal/account"
-	"ql/internal/store/sqlite"
 )
 
 // TestPublishUnderSettings: a script is held to the limit that the operator's
 // settings give the account's plan, be it narrower or wider than the usual one.
 func TestPublishUnderSettings(t *testing.T) {
-	b := newBench(t, strings.NewReader(""))
-	data := filepath.Join(b.folder, "data")
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	store, err := sqlite.Open(t.Context(), sqlite.Options{Folder: data})
-	must(err)
-	_, err = store.Accounts().Create(t.Context(), accounts.Account{Username: "ada", Plan: accounts.Standard, Created: b.now})
-	must(err)
-	must(store.Close())
+	b, data, store, _ := withAccount(t)
+	must(t, store.Close())
 	write := func(name, text string) string {
 		t.Helper()
 		path := filepath.Join(b.folder, name)
-		must(os.WriteFile(path, []byte(text), 0o600))
+		must(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	narrow := write("narrow.toml", "[plans.standard]\nscript_bytes = 5\n")

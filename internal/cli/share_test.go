@@ -1,42 +1,28 @@
 package cli
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	accounts "ql/internal/account"
 	"ql/internal/resource/files"
 	"ql/internal/resource/shares"
-	"ql/internal/store/sqlite"
 )
 
 func TestShareCommands(t *testing.T) {
-	b := newBench(t, strings.NewReader(""))
-	data := filepath.Join(b.folder, "data")
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	store, err := sqlite.Open(t.Context(), sqlite.Options{Folder: data})
-	must(err)
-	id, err := store.Accounts().Create(t.Context(), accounts.Account{Username: "ada", Plan: accounts.Standard, Created: b.now})
-	must(err)
+	b, data, store, id := withAccount(t)
 	node := files.Node{Path: "/a.txt", Size: 5, Modified: b.now, Tail: []byte("hello")}
-	_, err = store.Files().Apply(t.Context(), id, files.Usage{}, files.Usage{Bytes: 5, Nodes: 1}, []files.Change{files.Put{Node: node}})
-	must(err)
+	_, err := store.Files().Apply(t.Context(), id, files.Usage{}, files.Usage{Bytes: 5, Nodes: 1}, []files.Change{files.Put{Node: node}})
+	must(t, err)
 	for i := range byte(2) {
-		must(store.Shares().Create(t.Context(), shares.New{
+		must(t, store.Shares().Create(t.Context(), shares.New{
 			Token: shares.Hash{i + 1}, Account: id, Path: "/a.txt", Name: "a.txt", Times: int(i), Made: b.now, Expires: b.now.Add(time.Hour),
 		}))
 	}
 	d, err := store.Shares().Claim(t.Context(), shares.Hash{2}, shares.Visit{At: b.now, Address: "192.0.2.1", Agent: "curl/8"})
-	must(err)
-	must(store.Shares().Note(t.Context(), d.Share.Seq, 1, 5, b.now.Add(time.Second)))
-	must(store.Close())
+	must(t, err)
+	must(t, store.Shares().Note(t.Context(), d.Share.Seq, 1, 5, b.now.Add(time.Second)))
+	must(t, store.Close())
 
 	run := func(want int, args ...string) string {
 		t.Helper()

@@ -1,14 +1,11 @@
 package cli
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	accounts "ql/internal/account"
 	"ql/internal/job"
-	"ql/internal/store/sqlite"
 	"ql/internal/webhook"
 )
 
@@ -16,36 +13,23 @@ import (
 // one given up after an attempt, and one that is due.
 func withDeliveries(t *testing.T) (b *bench, data string) {
 	t.Helper()
-	b = newBench(t, strings.NewReader(""))
-	data = filepath.Join(b.folder, "data")
-	store, err := sqlite.Open(t.Context(), sqlite.Options{Folder: data})
-	if err != nil {
-		t.Fatal(err)
-	}
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	id, err := store.Accounts().Create(t.Context(), accounts.Account{Username: "ada", Plan: accounts.Standard, Created: b.now})
-	must(err)
+	b, data, store, id := withAccount(t)
 	for _, message := range []string{"msg_1", "msg_2"} {
 		end := job.End{Delivery: message}
 		end.ID, end.Account, end.State, end.Mode, end.Created, end.Finished = job.NewID(), id, job.Complete, job.Async, b.now, b.now
 		task := job.Task{Summary: end.Summary, Webhook: "https://example.com/hook", Spec: []byte("x")}
 		task.State, task.Finished = job.Running, time.Time{}
 		lease, _, err := store.Queue().Accept(t.Context(), &task, b.now)
-		must(err)
-		must(store.Queue().Finish(t.Context(), lease, &end))
+		must(t, err)
+		must(t, store.Queue().Finish(t.Context(), lease, &end))
 	}
 	first, err := store.Deliveries().ByID(t.Context(), "msg_1")
-	must(err)
+	must(t, err)
 	claimed, err := store.Deliveries().Claim(t.Context(), []webhook.Delivery{first}, b.now.Add(time.Minute))
-	must(err)
-	must(store.Deliveries().Settle(t.Context(), claimed[0],
+	must(t, err)
+	must(t, store.Deliveries().Settle(t.Context(), claimed[0],
 		webhook.Attempt{Number: 1, At: b.now, Took: 1500 * time.Millisecond, Status: 500, Answer: "out of tea"}, webhook.Exhausted, b.now.Add(time.Second)))
-	must(store.Close())
+	must(t, store.Close())
 	return b, data
 }
 
