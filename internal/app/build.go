@@ -137,7 +137,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 // openResources opens what scripts reach.
 func (a *App) openResources() error {
 	p := &a.parts
-	blobs, err := files.OpenBlobs(filepath.Join(a.settings.Data, "blobs"))
+	blobs, err := files.OpenBlobs(filepath.Join(a.settings.Data, sqlite.BlobFolder))
 	if err != nil {
 		return fmt.Errorf("data folder: %w", err)
 	}

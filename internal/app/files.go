@@ -10,6 +10,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/api"
 	"ql/internal/resource/files"
+	"ql/internal/store/sqlite"
 )
 
 const (
@@ -61,7 +62,7 @@ func (o *Operator) Files(ctx context.Context, name string, do func(*files.Tree) 
 	if err != nil {
 		return err
 	}
-	blobs, err := files.OpenBlobs(filepath.Join(o.data, "blobs"))
+	blobs, err := files.OpenBlobs(filepath.Join(o.data, sqlite.BlobFolder))
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
 	"ql/internal/resource/shares"
+	"ql/internal/store/sqlite"
 	"ql/lang/value"
 )
 
@@ -183,5 +184,5 @@ func (s secrets) Secret(ctx context.Context, name string) (string, bool, error) 
 
 // accountFolder is where an account keeps what has files of its own.
 func accountFolder(data string, id account.ID) string {
-	return filepath.Join(data, "accounts", strconv.FormatInt(int64(id), 10))
+	return filepath.Join(data, sqlite.AccountFolder, strconv.FormatInt(int64(id), 10))
 }

@@ -181,9 +181,9 @@ func (c *console) report(err error) int {
 		if coded.Field != "" {
 			shown.Message = coded.Field + ": " + coded.Message
 		}
-		if coded.Code == fault.StorageUnavailable {
+		if cause := errors.Unwrap(coded); cause != nil && coded.Code == fault.StorageUnavailable {
 			// Callers of a service are told no more; its operator is to mend it.
-			shown.Message = strings.Replace(err.Error(), string(coded.Code)+": ", "", 1)
+			shown.Message += ": " + cause.Error()
 		}
 	}
 	switch {

@@ -59,8 +59,13 @@ func checkNew(folder string) error {
 	return err
 }
 
-// belongings are the folders that hold what the store tells the owners of.
-var belongings = []struct{ folder, holds string }{{"accounts", "databases"}, {"blobs", "files"}}
+// The folders in a data folder that hold what the store tells the owners of.
+const (
+	AccountFolder = "accounts" // databases
+	BlobFolder    = "blobs"    // contents of files
+)
+
+var belongings = []struct{ folder, holds string }{{AccountFolder, "databases"}, {BlobFolder, "files"}}
 
 // checkLeft refuses a folder that holds what accounts own, and no store that says
 // whose it is. The accounts of a new store would get the numbers of those before,
