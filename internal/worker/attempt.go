@@ -458,8 +458,14 @@ func (a *attempt) finish(ctx context.Context, state job.State, failure *wire.Err
 	return nil
 }
 
-// commitTime is how long the end of an attempt may take to be stored.
+// commitTime is how long the acceptance of a job, or the end of an attempt, may take
+// to be stored.
 const commitTime = 10 * time.Second
+
+// lasting is for what is to be stored whether or not its caller still waits.
+func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), commitTime)
+}
 
 // commit stores the end of an attempt, also where its own time is over. A fault
 // of the store leaves open whether it was done; a second time then finds the

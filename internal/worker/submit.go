@@ -62,11 +62,6 @@ func (w *Worker) store(ctx context.Context, s *Submission, state job.State) (job
 	return lease, earlier, err
 }
 
-// lasting is for what is to be stored whether or not its caller still waits.
-func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), commitTime)
-}
-
 // Submit accepts a job, also of a caller who has hung up: when it returns, the job
 // is on the disk, and is run sooner or later, or has run. Where the submission's key was used before, nothing is
 // accepted and the job of then is returned.
