@@ -39,6 +39,7 @@ var layers = []layer{
 	{pkg: "lang/langtest/*", imports: append([]string{"lang/langtest"}, language...)},
 
 	{pkg: "internal/admit"},
+	{pkg: "internal/batch"},
 	{pkg: "internal/wire"},
 	{pkg: "internal/form", imports: []string{"lang/bytecode", "lang/value"}},
 	{pkg: "internal/password", others: []string{"golang.org/x/crypto"}},
@@ -76,7 +77,7 @@ var layers = []layer{
 	{pkg: "internal/store/migrate"},
 	{
 		pkg:     "internal/store/sqlite",
-		imports: []string{"internal/account", "internal/account/usage", "internal/fault", "internal/job", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/sqlite", "internal/store/migrate", "internal/webhook"},
+		imports: []string{"internal/account", "internal/account/usage", "internal/batch", "internal/fault", "internal/job", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/sqlite", "internal/store/migrate", "internal/webhook"},
 		others:  []string{"golang.org/x/sys", "modernc.org/sqlite"},
 	},
 	// The suite is linked into tests alone.

@@ -6,128 +6,57 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
+
+	"ql/internal/batch"
 )
 
 // maxBatch is how many writes share one commit at most.
 const maxBatch = 512
 
-// writer owns the one connection that writes. Who finds it free makes its change
-// itself; writes that come meanwhile share the next commit, which one of them
-// leads, and a failing one undoes nothing but itself. Nobody has to be woken to
-// write alone.
+// writer owns the one connection that writes. Writes that come at the same time
+// share a commit, and a failing one undoes nothing but itself.
 type writer struct {
 	conn   *conn
 	recent *recent
-
-	mu     sync.Mutex
-	led    bool          // somebody has the connection
-	queue  []*write      // that wait for it
-	closed bool          // no more are taken
-	free   chan struct{} // made by close, closed when nobody has the connection
+	group  *batch.Group[*write]
 
 	writes, commits atomic.Int64
 }
 
-// write is a change that waits for its commit.
+// write is a change, and what became of it.
 type write struct {
-	do    func(tx) error
-	state writeState // guarded by the writer's mu until it has begun
-	err   error
-	over  bool          // err is its outcome
-	woken chan struct{} // gets a value when it is over, or is to lead
+	do   func(tx) error
+	err  error
+	over bool // err is its outcome
 }
 
-type writeState uint8
+func (w *write) finish(err error) { w.err, w.over = err, true }
 
-const (
-	isWaiting writeState = iota
-	isBegun
-	isLeader
-	isAbandoned
-)
-
-func (w *write) finish(err error) {
-	w.err, w.over = err, true
-	if w.woken != nil && w.state != isLeader {
-		w.woken <- struct{}{}
-	}
+func newWriter(c *conn, r *recent) *writer {
+	w := &writer{conn: c, recent: r}
+	w.group = batch.New(maxBatch, w.guarded)
+	return w
 }
-
-func newWriter(c *conn, r *recent) *writer { return &writer{conn: c, recent: r} }
 
 // write makes a change and returns when it is on the disk. Where ctx ends
 // first, nothing was changed. The change may be run more than once, each time
 // as if it had not been before.
 func (w *writer) write(ctx context.Context, do func(tx) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	change := &write{do: do}
-	w.mu.Lock()
-	if w.closed {
-		w.mu.Unlock()
+	switch err := w.group.Do(ctx, change); {
+	case errors.Is(err, batch.ErrClosed):
 		return ErrClosed
-	}
-	if !w.led {
-		w.led, change.state = true, isLeader
-		w.mu.Unlock()
-		w.lead(change)
-		return change.err
-	}
-	change.woken = make(chan struct{}, 1)
-	w.queue = append(w.queue, change)
-	w.mu.Unlock()
-
-	select {
-	case <-change.woken:
-	case <-ctx.Done():
-		w.mu.Lock()
-		if change.state == isWaiting {
-			change.state = isAbandoned
-			w.mu.Unlock()
-			return ctx.Err()
-		}
-		w.mu.Unlock()
-		<-change.woken // what has begun is waited for
-	}
-	if change.state == isLeader {
-		w.lead(change)
+	case err != nil:
+		return err
 	}
 	return change.err
 }
 
-// lead makes a change, with those that wait by then, and lets the next lead.
-func (w *writer) lead(change *write) {
-	w.mu.Lock()
-	batch := []*write{change}
-	for len(batch) < maxBatch {
-		next := w.next(isBegun)
-		if next == nil {
-			break
-		}
-		batch = append(batch, next)
-	}
-	w.mu.Unlock()
-	w.guarded(batch)
-
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if next := w.next(isLeader); next != nil {
-		next.woken <- struct{}{}
-		return
-	}
-	w.led = false
-	if w.free != nil {
-		close(w.free)
-	}
-}
-
 // guarded is perform; after a panic all that are not over have failed, and others
 // can write.
-func (w *writer) guarded(batch []*write) {
-	all := slices.Clone(batch) // perform changes its own
+func (w *writer) guarded(writes []*write) {
+	all := slices.Clone(writes) // perform changes its own
 	defer func() {
 		if p := recover(); p != nil {
 			for _, c := range all {
@@ -137,45 +66,15 @@ func (w *writer) guarded(batch []*write) {
 			}
 		}
 	}()
-	w.perform(batch)
-}
-
-// next takes out the write that waited longest, for what it is to be; nil where
-// there is none.
-func (w *writer) next(state writeState) *write {
-	for len(w.queue) > 0 {
-		c := w.queue[0]
-		w.queue[0] = nil
-		w.queue = w.queue[1:]
-		if c.state == isWaiting {
-			c.state = state
-			return c
-		}
-	}
-	w.queue = nil
-	return nil
+	w.perform(writes)
 }
 
 // waiting returns how many writes wait.
-func (w *writer) waiting() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.queue)
-}
+func (w *writer) waiting() int { return w.group.Waiting() }
 
 // close waits for all writes that were accepted, and closes the connection.
 func (w *writer) close() error {
-	w.mu.Lock()
-	first := !w.closed
-	if first {
-		w.closed, w.free = true, make(chan struct{})
-		if !w.led {
-			close(w.free)
-		}
-	}
-	w.mu.Unlock()
-	<-w.free
-	if !first {
+	if !w.group.Close() {
 		return nil
 	}
 	return w.conn.close()

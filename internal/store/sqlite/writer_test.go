@@ -319,10 +319,11 @@ func TestCloseWaitsForWrites(t *testing.T) {
 	}
 }
 
+// isClosed asks by a write that is over before it begins.
 func isClosed(s *Store) bool {
-	s.writer.mu.Lock()
-	defer s.writer.mu.Unlock()
-	return s.writer.closed
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return errors.Is(s.write(ctx, func(tx) error { return nil }), ErrClosed)
 }
 
 func TestReadersCannotWrite(t *testing.T) {
