@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"ql/internal/disk"
 )
 
 // MasterKey wraps everything that is sealed. Printed in any way it is redacted.
@@ -104,21 +106,5 @@ func writeMasterKey(name, text string) error {
 	if err := os.Link(temporary.Name(), name); err != nil {
 		return err
 	}
-	return syncFolder(folder)
-}
-
-// syncFolder makes the entries of a folder durable; not every system can.
-func syncFolder(name string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	folder, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	err = folder.Sync()
-	if closeErr := folder.Close(); err == nil {
-		err = closeErr
-	}
-	return err
+	return disk.SyncFolder(folder)
 }

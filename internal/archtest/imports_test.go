@@ -40,11 +40,12 @@ var layers = []layer{
 
 	{pkg: "internal/admit"},
 	{pkg: "internal/batch"},
+	{pkg: "internal/disk"},
 	{pkg: "internal/wire"},
 	{pkg: "internal/form", imports: []string{"lang/bytecode", "lang/value"}},
 	{pkg: "internal/password", others: []string{"golang.org/x/crypto"}},
 	{pkg: "internal/fault"},
-	{pkg: "internal/account", imports: []string{"internal/fault", "internal/password", "lang/value", "lang/vm"}, others: []string{"golang.org/x/net/publicsuffix", "golang.org/x/text"}},
+	{pkg: "internal/account", imports: []string{"internal/disk", "internal/fault", "internal/password", "lang/value", "lang/vm"}, others: []string{"golang.org/x/net/publicsuffix", "golang.org/x/text"}},
 	{pkg: "internal/account/accounttest", imports: []string{"internal/account"}},
 	{pkg: "internal/account/usage", imports: []string{"internal/account"}},
 	{pkg: "internal/auth", imports: []string{"internal/account", "internal/fault", "internal/password"}},
@@ -53,7 +54,7 @@ var layers = []layer{
 	{pkg: "internal/resource/*", imports: []string{"internal/engine", "lang/value"}},
 	{
 		pkg:     "internal/resource/databases",
-		imports: []string{"internal/engine", "internal/fault", "internal/sqlite", "lang/bytecode", "lang/value", "lang/vm"},
+		imports: []string{"internal/disk", "internal/engine", "internal/fault", "internal/sqlite", "lang/bytecode", "lang/value", "lang/vm"},
 		others:  []string{"modernc.org/sqlite"},
 	},
 	{pkg: "internal/resource/fetch", imports: []string{"internal/account", "internal/engine", "internal/network", "lang/value"}},
@@ -75,9 +76,10 @@ var layers = []layer{
 	{pkg: "internal/network/networktest"},
 	{pkg: "internal/webhook", imports: []string{"internal/account", "internal/job", "internal/network"}},
 	{pkg: "internal/store/migrate"},
+	{pkg: "internal/store/ring", imports: []string{"internal/disk"}},
 	{
 		pkg:     "internal/store/sqlite",
-		imports: []string{"internal/account", "internal/account/usage", "internal/batch", "internal/fault", "internal/job", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/sqlite", "internal/store/migrate", "internal/webhook"},
+		imports: []string{"internal/account", "internal/account/usage", "internal/batch", "internal/disk", "internal/fault", "internal/job", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/sqlite", "internal/store/migrate", "internal/store/ring", "internal/webhook"},
 		others:  []string{"golang.org/x/sys", "modernc.org/sqlite"},
 	},
 	// The suite is linked into tests alone.
@@ -98,7 +100,7 @@ var layers = []layer{
 	{pkg: "internal/api/jsonapi", imports: []string{"internal/api", "internal/api/httpapi", "internal/fault", "internal/job", "internal/wire"}},
 	{
 		pkg:     "internal/backup",
-		imports: []string{"internal/account", "internal/job", "internal/resource/files", "internal/sqlite", "internal/store/sqlite"},
+		imports: []string{"internal/account", "internal/disk", "internal/job", "internal/resource/files", "internal/sqlite", "internal/store/sqlite"},
 	},
 	{pkg: "internal/config", imports: []string{"internal/account", "lang/source"}, others: []string{"github.com/pelletier/go-toml/v2"}},
 	{pkg: "internal/telemetry", others: []string{"github.com/prometheus/client_golang", "go.opentelemetry.io/otel"}},

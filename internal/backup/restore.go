@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"ql/internal/account"
+	"ql/internal/disk"
 	store "ql/internal/store/sqlite"
 )
 
@@ -249,11 +250,11 @@ func (r *restoring) place(work string) error {
 		if err := os.Rename(filepath.Join(work, name), filepath.Join(r.data, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		if err := syncFolder(r.data); err != nil {
+		if err := disk.SyncFolder(r.data); err != nil {
 			return err
 		}
 	}
-	return syncFolder(filepath.Dir(filepath.Clean(r.data)))
+	return disk.SyncFolder(filepath.Dir(filepath.Clean(r.data)))
 }
 
 // read calls take with each file of a backup: the head first, then the key.

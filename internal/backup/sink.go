@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"ql/internal/disk"
 )
 
 // sink is where a backup is written to. Nothing stands under its final name
@@ -228,7 +230,7 @@ func (f *folder) commit() error {
 	if err := os.Rename(filepath.Join(f.work, "backup"), f.dest); err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(f.dest))
+	return disk.SyncFolder(filepath.Dir(f.dest))
 }
 
 func (f *folder) abort() {
@@ -248,15 +250,6 @@ func syncAll(root *os.Root, folders []string) error {
 		}
 	}
 	return nil
-}
-
-// syncFolder makes changes of a folder's entries last.
-func syncFolder(name string) error {
-	f, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }
 
 // archive is a backup as one compressed file.
@@ -301,7 +294,7 @@ func (a *archive) commit() error {
 	if err := os.Rename(a.file.Name(), a.dest); err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(a.dest))
+	return disk.SyncFolder(filepath.Dir(a.dest))
 }
 
 func (a *archive) abort() {

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
+	"ql/internal/disk"
 	"ql/internal/fault"
 	"ql/lang/value"
 )
@@ -77,19 +77,7 @@ func give(path, as, name string) error {
 	if err != nil {
 		return unavailable(err)
 	}
-	return syncFolder(filepath.Dir(as))
-}
-
-// syncFolder makes the names in a folder durable; not every system can.
-func syncFolder(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	folder, err := os.Open(path)
-	if err != nil {
-		return unavailable(err)
-	}
-	return unavailable(errors.Join(folder.Sync(), folder.Close()))
+	return unavailable(disk.SyncFolder(filepath.Dir(as)))
 }
 
 // removeAbandoned removes what imports have left that were cut off. What cannot

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"ql/internal/disk"
 	"ql/internal/store/migrate"
 )
 
@@ -134,16 +135,7 @@ func (s *schema) copyAside(ctx context.Context, version int) error {
 	if err := os.Rename(f.Name(), target); err != nil {
 		return err
 	}
-	return syncFolder(s.folder)
-}
-
-// syncFolder makes changes of a folder's entries last.
-func syncFolder(folder string) error {
-	f, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
+	return disk.SyncFolder(s.folder)
 }
 
 // quickCheck looks for damage in the whole file.
