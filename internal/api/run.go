@@ -191,6 +191,7 @@ var errUnstored = errors.New("the script could not be stored where it stands")
 func (k *call) finish(state job.State, failure *wire.Error) (result, *wire.Error) {
 	r := result{Record: job.Record{Summary: k.summary()}}
 	r.State, r.Finished = state, k.o.Clock()
+	r.Ran = max(r.Finished.Sub(r.Created), 0)
 	execution.Record(&r.Record, k.machine, failure)
 	return r, failure
 }

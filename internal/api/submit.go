@@ -91,6 +91,7 @@ func (s *Service) uncompiled(ctx context.Context, x *execution.Execution, who id
 		ID: x.ID, Account: who.Account.ID, State: job.Failed, Mode: job.Async, Convention: q.Convention, Credential: who.by,
 		Created: x.Spec.Started, Finished: s.o.Clock(),
 	}}
+	r.Ran = max(r.Finished.Sub(r.Created), 0)
 	execution.Record(&r, nil, failure)
 	s.record(ctx, r)
 	a.Job, a.Err = execution.Shown(&r), failure

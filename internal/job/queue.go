@@ -179,7 +179,6 @@ type Due struct {
 // End is how a job finished.
 type End struct {
 	Record
-	Ran time.Duration
 	// Delivery is the id under which its end is told; "" where nobody is told.
 	Delivery string
 	// Rest says that there may be rows of its way to remove.

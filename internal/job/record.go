@@ -61,8 +61,9 @@ type Record struct {
 	Encoding     Encoding
 	Trace        []byte // JSON
 	TraceDropped int64
-	Error        []byte // JSON
-	Response     []byte // JSON: what the script set on its response
+	Error        []byte        // JSON
+	Response     []byte        // JSON: what the script set on its response
+	Ran          time.Duration // all attempts together
 }
 
 // RowBytes is what a record counts besides what it holds. Its row takes less; but

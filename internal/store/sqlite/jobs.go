@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"strings"
+	"time"
 
 	"ql/internal/account"
 	"ql/internal/job"
@@ -37,7 +38,7 @@ func readSummary(r row) job.Summary {
 }
 
 // recordColumns follow the summary's where all of a record is read.
-const recordColumns = "trace_dropped, error, response, trace, result, encoding"
+const recordColumns = "trace_dropped, error, response, trace, result, encoding, ran"
 
 func readRecord(r row) job.Record {
 	return job.Record{
@@ -48,6 +49,7 @@ func readRecord(r row) job.Record {
 		Trace:        r.bytes(12),
 		Result:       r.bytes(13),
 		Encoding:     job.Encoding(r.text(14)),
+		Ran:          time.Duration(r.int(15)) * time.Microsecond,
 	}
 }
 
@@ -55,9 +57,9 @@ func readRecord(r row) job.Record {
 // rest one by one.
 const (
 	insertMany    = 16
-	insertColumns = "id, account, state, mode, convention, credential, created, finished, steps, trace_dropped, error, response, trace, result, encoding"
-	insertRow     = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-	insertParams  = 15
+	insertColumns = "id, account, state, mode, convention, credential, created, finished, steps, trace_dropped, error, response, trace, result, encoding, ran"
+	insertRow     = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	insertParams  = 16
 	insertOne     = "INSERT INTO jobs (" + insertColumns + ") VALUES " + insertRow + insertEnd
 	insertEnd     = " ON CONFLICT (id) DO NOTHING"
 )
@@ -162,6 +164,7 @@ func bindRecord(s *sqlite.Stmt, after int, r *job.Record, places *ids) error {
 		bindOptional(s, after+13, r.Trace),
 		s.BindBlob(after+14, r.Result),
 		s.BindText(after+15, string(r.Encoding)),
+		s.BindInt(after+16, r.Ran.Microseconds()),
 	)
 }
 

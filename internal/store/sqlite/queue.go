@@ -51,8 +51,7 @@ func (q Queue) AcceptEnded(ctx context.Context, task *job.Task, e *job.End) (ear
 		defer s.Reset()
 		if err := errors.Join(
 			bindRecord(s, 0, &e.Record, t.conn.ids),
-			s.BindInt(insertParams+1, e.Ran.Microseconds()),
-			bind(s, insertParams+2, optional(task.Webhook)),
+			bind(s, insertParams+1, optional(task.Webhook)),
 			drain(t.ctx, s),
 		); err != nil {
 			return err
@@ -65,7 +64,7 @@ func (q Queue) AcceptEnded(ctx context.Context, task *job.Task, e *job.End) (ear
 	return earlier, orphaned(err)
 }
 
-const insertEnded = "INSERT INTO jobs (" + insertColumns + ", ran, webhook, attempt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)"
+const insertEnded = "INSERT INTO jobs (" + insertColumns + ", webhook, attempt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)"
 
 // orphaned tells of the account that a row was to belong to.
 func orphaned(err error) error {

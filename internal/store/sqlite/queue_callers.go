@@ -141,9 +141,9 @@ func (t tx) view(id job.ID) (*job.View, error) {
 	v := &job.View{}
 	found, err := t.one("SELECT "+summaryColumns+", "+recordColumns+", seq, due, webhook, stopping FROM jobs WHERE id = ?", func(r row) {
 		v.Record = readRecord(r)
-		v.Seq, v.Webhook, v.Stopping = r.int(15), r.text(17), r.bool(18)
+		v.Seq, v.Webhook, v.Stopping = r.int(16), r.text(18), r.bool(19)
 		if v.State == job.Waiting {
-			v.Until = r.time(16)
+			v.Until = r.time(17)
 		}
 	}, t.conn.ids.place(id))
 	if err == nil && !found {

@@ -89,11 +89,11 @@ type billed struct {
 	month   usage.Month
 }
 
-func (b bill) add(a account.ID, created, finished time.Time, record int64) {
+func (b bill) add(a account.ID, finished time.Time, ran time.Duration, record int64) {
 	key := billed{a, usage.MonthOf(finished)}
 	c := b[key]
 	c.Calls++
-	c.Running += max(finished.Sub(created), 0)
+	c.Running += ran
 	if !finished.IsZero() {
 		c.records += record
 	}
@@ -104,7 +104,7 @@ func (b bill) add(a account.ID, created, finished time.Time, record int64) {
 func billOf(records []*job.Record) bill {
 	b := bill{}
 	for _, r := range records {
-		b.add(r.Account, r.Created, r.Finished, r.Bytes())
+		b.add(r.Account, r.Finished, r.Ran, r.Bytes())
 	}
 	return b
 }
@@ -112,8 +112,8 @@ func billOf(records []*job.Record) bill {
 // billSince is what the records used that were stored after a job.
 func (t tx) billSince(seq int64) (bill, error) {
 	b := bill{}
-	err := t.each("SELECT account, created, finished, "+recordBytes+" FROM jobs WHERE seq > ?", func(r row) {
-		b.add(account.ID(r.int(0)), r.time(1), r.time(2), r.int(3))
+	err := t.each("SELECT account, finished, ran, "+recordBytes+" FROM jobs WHERE seq > ?", func(r row) {
+		b.add(account.ID(r.int(0)), r.time(1), time.Duration(r.int(2))*time.Microsecond, r.int(3))
 	}, seq)
 	return b, err
 }

@@ -26,6 +26,7 @@ func record(a account.ID, n int) job.Record {
 		},
 		Result: []byte(numbered("result", n)),
 		Trace:  []byte(`[{"step":"EMIT"}]`),
+		Ran:    time.Duration(n) * time.Microsecond,
 	}
 	r.ID[6], r.ID[8] = 0x40, 0x80
 	binary.BigEndian.PutUint32(r.ID[:], uint32(n))

@@ -86,7 +86,7 @@ func answer(n int) job.Answer {
 
 // end returns how a job of a task finishes.
 func end(task *job.Task, state job.State) *job.End {
-	e := &job.End{Record: job.Record{Summary: task.Summary}, Ran: time.Minute, Rest: true, Delivery: "msg-" + task.ID.String()}
+	e := &job.End{Record: job.Record{Summary: task.Summary, Ran: time.Minute}, Rest: true, Delivery: "msg-" + task.ID.String()}
 	e.State, e.Finished, e.Steps = state, seconds(200), 21
 	e.Result, e.Trace, e.TraceDropped = []byte("the result"), []byte(`[{"step":"EMIT"},{"step":"SET"}]`), 4
 	e.Error, e.Response = []byte(`{"code":"x"}`), []byte(`{"status":404}`)
@@ -233,7 +233,7 @@ func testQueueView(t *testing.T, s Stores) {
 
 	must(t, s.Queue.Save(t.Context(), l, []byte("s"), so))
 	want.Steps, want.Trace, want.TraceDropped, want.Response = so.Steps, so.Trace, so.TraceDropped, so.Response
-	want.Result = so.Output
+	want.Result, want.Ran = so.Output, so.Ran
 	look("after a snapshot")
 
 	must(t, s.Queue.Stand(t.Context(), l, pausedAt(1)))
@@ -253,6 +253,7 @@ func testQueueView(t *testing.T, s Stores) {
 	more := job.Progress{From: 6, Output: []byte{0xff}, Steps: 18}
 	must(t, s.Queue.Save(t.Context(), l, []byte("s"), more))
 	want.Result, want.Encoding, want.Trace, want.TraceDropped, want.Response, want.Steps = []byte("output\xff"), job.Base64, nil, 0, nil, 18
+	want.Ran = 0
 	look("with output that is not text")
 	_, _, err = s.Queue.Cancel(t.Context(), task.ID, noon, nil, "")
 	must(t, err)

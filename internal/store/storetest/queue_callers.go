@@ -290,7 +290,7 @@ func testQueueCancel(t *testing.T, s Stores) {
 		want := job.Record{Summary: task.Summary, Result: []byte(test.want), Trace: []byte("[]"), Error: failure}
 		want.State, want.Finished, want.Encoding = job.Cancelled, seconds(100), job.EncodingOf(want.Result)
 		if !test.bare {
-			want.Trace, want.TraceDropped, want.Response, want.Steps = so.Trace, so.TraceDropped, so.Response, so.Steps
+			want.Trace, want.TraceDropped, want.Response, want.Steps, want.Ran = so.Trace, so.TraceDropped, so.Response, so.Steps, so.Ran
 		}
 		wantFinished(t, s, l.Seq, want)
 		got, err := s.Deliveries.ByJob(t.Context(), task.ID)

@@ -22,7 +22,7 @@ func wantUsed(t *testing.T, what string, s Stores, a account.ID, m usage.Month, 
 // some time.
 func spent(a account.ID, n int, ended time.Time, ran time.Duration) job.Record {
 	r := record(a, n)
-	r.Created, r.Finished = ended.Add(-ran), ended
+	r.Created, r.Finished, r.Ran = ended.Add(-time.Hour), ended, ran
 	return r
 }
 
@@ -48,8 +48,8 @@ func testUsage(t *testing.T, s Stores) {
 
 	l := running(t, s, a.ID, 30)
 	wantUsed(t, "with a job that runs", s, a.ID, november, usage.Used{Calls: 22, Running: time.Second + 40*time.Millisecond})
-	e := &job.End{Record: record(a.ID, 30), Ran: time.Minute}
-	e.State, e.Finished = job.Complete, noon
+	e := &job.End{Record: record(a.ID, 30)}
+	e.State, e.Finished, e.Ran = job.Complete, noon, time.Minute
 	must(t, s.Queue.Finish(t.Context(), l, e))
 	wantError(t, "finished twice", s.Queue.Finish(t.Context(), l, e), job.ErrLost)
 	wantUsed(t, "with a job", s, a.ID, november, usage.Used{Calls: 22, Running: time.Minute + time.Second + 40*time.Millisecond})
