@@ -91,6 +91,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	p.limiter = admit.NewLimiter(admit.LimiterOptions{Lifted: a.settings.Dev})
 	p.gate = admit.NewGate(admit.GateOptions{Slots: a.o.Cores, Spare: a.o.Cores, GiveWay: giveWay, Memory: a.o.Memory, Lifted: a.settings.Dev})
 	p.recorder = job.NewRecorder(p.store.Jobs(), job.RecorderOptions{
+		Log:    p.store.Intake(),
 		Failed: func(err error) { a.o.Log.Error("jobs could not be recorded and will be tried again", "error", err) },
 	})
 	a.stores("recorder", p.recorder.Close)

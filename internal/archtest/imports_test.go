@@ -63,7 +63,7 @@ var layers = []layer{
 	{pkg: "internal/sqlite", others: []string{"modernc.org/libc", "modernc.org/sqlite"}},
 	{pkg: "internal/resource/sessions", imports: []string{"internal/account", "internal/engine", "lang/value"}, others: []string{"modernc.org/sqlite"}},
 	{pkg: "internal/resource/shares", imports: []string{"internal/account", "internal/engine", "internal/fault", "lang/value"}},
-	{pkg: "internal/job", imports: []string{"internal/account"}},
+	{pkg: "internal/job", imports: []string{"internal/account", "internal/batch"}},
 	{pkg: "internal/execution", imports: append([]string{"internal/account", "internal/engine", "internal/fault", "internal/job", "internal/password", "internal/wire"}, language...)},
 	{
 		pkg: "internal/worker",

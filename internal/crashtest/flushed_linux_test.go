@@ -15,47 +15,53 @@ import (
 )
 
 // TestPromiseAcceptedMeansFlushed watches the system calls of the server: no 202
-// leaves before the store's log was written and flushed to the disk after the
-// request came in. A 202 tells of a job that was accepted, or of a script that
-// stands at a question.
+// leaves before what it tells of was written and flushed to the disk after the
+// request came in, to the store's log or, of a job that has come to its end, to the
+// intake. A 202 tells of a job that was accepted, or of a script that stands at a
+// question.
 func TestPromiseAcceptedMeansFlushed(t *testing.T) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {
 		t.Fatal("this test needs strace: tools/need strace strace installs it")
 	}
-	for _, clients := range []int{1, 8} {
-		t.Run(fmt.Sprintf("%d clients", clients), func(t *testing.T) {
-			calls := count(10, 200)
-			traced := filepath.Join(t.TempDir(), "calls")
-			s := newServer(t)
-			s.before = []string{strace, "-f", "-yy", "-s", "16", "-o", traced, "-e", "trace=read,write,writev,pwrite64,fsync,fdatasync"}
-			s.start()
-			s.output(`EMIT "ready"`)
-			var calling sync.WaitGroup
-			for range clients {
-				calling.Go(func() {
-					for i := range calls {
-						mode := "async"
-						if i%2 == 1 {
-							mode = "sync"
+	kinds := []struct {
+		name, file, script string
+		modes              []string
+	}{
+		{"standing", "ql.db-wal", `CONFIRM "sure?"`, []string{"async", "sync"}},
+		{"ended", "ql.intake", `EMIT "a"`, []string{"async"}},
+	}
+	for _, kind := range kinds {
+		for _, clients := range []int{1, 8} {
+			t.Run(fmt.Sprintf("%s, %d clients", kind.name, clients), func(t *testing.T) {
+				calls := count(10, 200)
+				traced := filepath.Join(t.TempDir(), "calls")
+				s := newServer(t)
+				s.before = []string{strace, "-f", "-yy", "-s", "16", "-o", traced, "-e", "trace=read,write,writev,pwrite64,fsync,fdatasync"}
+				s.start()
+				s.output(`EMIT "ready"`)
+				var calling sync.WaitGroup
+				for range clients {
+					calling.Go(func() {
+						for i := range calls {
+							if a, err := s.try(query(kind.modes[i%len(kind.modes)], kind.script)); err != nil || a.status != http.StatusAccepted {
+								t.Errorf("%s, %v", a, err)
+							}
 						}
-						if a, err := s.try(query(mode, `CONFIRM "sure?"`)); err != nil || a.status != http.StatusAccepted {
-							t.Errorf("%s, %v", a, err)
-						}
-					}
-				})
-			}
-			calling.Wait()
-			s.interrupt(t)
-			w := watch(t, traced, filepath.Join(s.data, "ql.db-wal"))
-			t.Logf("%d clients: %d answers 202, %d flushes of the store's log; %d answers left before theirs", clients, w.answers, w.flushes, w.early)
-			if w.answers != clients*calls {
-				t.Errorf("%d answers were seen of %d", w.answers, clients*calls)
-			}
-			if w.early > 0 {
-				t.Error("answers left before what they tell was on the disk")
-			}
-		})
+					})
+				}
+				calling.Wait()
+				s.interrupt(t)
+				w := watch(t, traced, filepath.Join(s.data, kind.file))
+				t.Logf("%d clients: %d answers 202, %d flushes of %s; %d answers left before theirs", clients, w.answers, w.flushes, kind.file, w.early)
+				if w.answers != clients*calls {
+					t.Errorf("%d answers were seen of %d", w.answers, clients*calls)
+				}
+				if w.early > 0 {
+					t.Error("answers left before what they tell was on the disk")
+				}
+			})
+		}
 	}
 }
 

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/batch"
 )
 
 // RecorderOptions are the bounds of a Recorder. A zero field means its default.
@@ -22,7 +24,9 @@ type RecorderOptions struct {
 	Retry time.Duration
 	// Wait is how long a record waits for room at most; RecordWait.
 	Wait time.Duration
-	// Failed is told of each failure of the store; nil for nobody.
+	// Log is where Keep keeps records; nil for nowhere.
+	Log Log
+	// Failed is told of each failure of the store, and of the log's; nil for nobody.
 	Failed func(error)
 }
 
@@ -60,20 +64,25 @@ var ErrFull = errors.New("the store has fallen too far behind to record a job")
 // ErrClosed is the error of a Recorder that was closed.
 var ErrClosed = errors.New("the recorder of jobs is closed")
 
-// Recorder keeps records of synchronous runs in a bounded buffer that is
-// written to the store in batches, in the order in which they came. A record
-// can be read at once. None is dropped: where the buffer is full, the next
-// waits for room. A process that dies loses what is in the buffer.
+// Recorder keeps records of finished jobs in a bounded buffer that is written to
+// the store in batches, in the order in which they came. A record can be read at
+// once. None is dropped: where the buffer is full, the next waits for room. A
+// process that dies loses what is in the buffer, but for what was also kept in a
+// log.
 //
 // It may be used by any number of goroutines.
 type Recorder struct {
 	store   Store
 	options RecorderOptions
 
+	keeps    *batch.Group[*keeping]
+	unlogged atomic.Bool // the log has failed
+
 	mu      sync.Mutex
-	pending []*Record      // not stored yet, the oldest first
+	pending []pending      // not stored yet, the oldest first
 	byID    map[ID]*Record // the same
-	bytes   int            // of them
+	held    int            // records that have room and are not in it yet
+	bytes   int            // of all these
 	taken   uint64         // records that came in so far
 	stored  uint64         // of those, how many are stored: the oldest
 	flushTo uint64         // records up to this one are asked for now
@@ -85,6 +94,19 @@ type Recorder struct {
 	wake    chan struct{}      // the loop has something to look at
 	stop    context.CancelFunc // ends the loop's writes
 	stopped chan struct{}
+}
+
+// pending is a record that is not stored yet. It may stand in the log before a
+// place; 0 for one that does not.
+type pending struct {
+	*Record
+	to Place
+}
+
+// keeping is a record on its way into the log.
+type keeping struct {
+	record *Record
+	err    error
 }
 
 // NewRecorder starts a recorder. Close ends it.
@@ -99,6 +121,7 @@ func NewRecorder(store Store, o RecorderOptions) *Recorder {
 		stop:    stop,
 		stopped: make(chan struct{}),
 	}
+	r.keeps = batch.New(r.options.MaxBatch, r.keep)
 	go r.run(ctx)
 	return r
 }
@@ -106,9 +129,88 @@ func NewRecorder(store Store, o RecorderOptions) *Recorder {
 // Record takes a record, which must not be changed any more. Where the buffer
 // is full it waits for room, at most until ctx ends or its time is over.
 func (r *Recorder) Record(ctx context.Context, record Record) error {
-	record.Created = stamp(record.Created)
-	record.Finished = stamp(record.Finished)
-	size := record.size()
+	record.stamp()
+	if err := r.reserve(ctx, record.size()); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		r.giveBack(record.size())
+		return ErrClosed
+	}
+	r.put(pending{&record, 0})
+	return nil
+}
+
+// Keep takes a record as Record does, and returns when it is on the disk. After an
+// error it was not taken; with ErrNoRoom the log had no room for it, or there is
+// none.
+func (r *Recorder) Keep(ctx context.Context, record Record) error {
+	if r.options.Log == nil || r.unlogged.Load() {
+		return ErrNoRoom
+	}
+	record.stamp()
+	if err := r.reserve(ctx, record.size()); err != nil {
+		return err
+	}
+	k := &keeping{record: &record}
+	err := r.keeps.Do(ctx, k)
+	if err == nil {
+		err = k.err
+	}
+	if err != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.giveBack(record.size())
+	}
+	return err
+}
+
+// keep writes records to the log, and takes them.
+func (r *Recorder) keep(list []*keeping) {
+	records := make([]*Record, len(list))
+	for i, k := range list {
+		records[i] = k.record
+	}
+	to, err := r.append(records)
+	if errors.Is(err, ErrNoRoom) && len(list) > 1 {
+		for _, k := range list { // one may be too large while the others are not
+			r.keep([]*keeping{k})
+		}
+		return
+	}
+	for _, k := range list {
+		k.err = err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		r.flushTo = max(r.flushTo, r.taken) // which makes room
+		r.signal()
+		return
+	}
+	for _, record := range records {
+		r.put(pending{record, to})
+	}
+}
+
+// append writes records to the log. Where it fails, or panics, nothing is written
+// to it any more.
+func (r *Recorder) append(records []*Record) (to Place, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the log panicked: %v", p)
+		}
+		if err != nil && !errors.Is(err, ErrNoRoom) && r.unlogged.CompareAndSwap(false, true) {
+			r.options.Failed(fmt.Errorf("the log of jobs failed, and is used no more: %w", err))
+		}
+	}()
+	return r.options.Log.Append(records)
+}
+
+// reserve holds room in the buffer for a record of so many bytes.
+func (r *Recorder) reserve(ctx context.Context, size int) error {
 	var late <-chan time.Time // from when it waits on
 	for {
 		r.mu.Lock()
@@ -117,15 +219,9 @@ func (r *Recorder) Record(ctx context.Context, record Record) error {
 			return ErrClosed
 		}
 		if r.hasRoom(size) {
-			r.pending = append(r.pending, &record)
-			r.byID[record.ID] = &record
+			r.held++
 			r.bytes += size
-			r.taken++
-			wake := len(r.pending) == 1 || r.isPressing()
 			r.mu.Unlock()
-			if wake {
-				r.signal()
-			}
 			return nil
 		}
 		changed := r.changed
@@ -145,6 +241,35 @@ func (r *Recorder) Record(ctx context.Context, record Record) error {
 	}
 }
 
+// giveBack gives room back that was held for nothing. Called under mu.
+func (r *Recorder) giveBack(size int) {
+	r.held--
+	r.bytes -= size
+	r.tell()
+}
+
+// put takes a record for which room is held. Called under mu.
+func (r *Recorder) put(p pending) {
+	r.held--
+	r.pending = append(r.pending, p)
+	r.byID[p.ID] = p.Record
+	r.taken++
+	if len(r.pending) == 1 || r.isPressing() {
+		r.signal()
+	}
+}
+
+// tell wakes those who wait for room, or for what is stored. Called under mu.
+func (r *Recorder) tell() {
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+// stamp sets a record's times to what stores keep of them.
+func (r *Record) stamp() {
+	r.Created, r.Finished = stamp(r.Created), stamp(r.Finished)
+}
+
 // stamp returns a time as stores keep it.
 func stamp(t time.Time) time.Time {
 	if t.IsZero() {
@@ -156,7 +281,8 @@ func stamp(t time.Time) time.Time {
 // hasRoom reports whether a record fits; a single one always does. Called
 // under mu.
 func (r *Recorder) hasRoom(size int) bool {
-	return len(r.pending) == 0 || len(r.pending) < r.options.MaxRecords && r.bytes+size <= r.options.MaxBytes
+	n := len(r.pending) + r.held
+	return n == 0 || n < r.options.MaxRecords && r.bytes+size <= r.options.MaxBytes
 }
 
 // isPressing reports whether the buffer should be written without lingering.
@@ -248,8 +374,7 @@ func (r *Recorder) Close(ctx context.Context) error {
 	}
 	r.closed = true
 	goal := r.taken
-	close(r.changed) // those who wait for room learn that there will be none
-	r.changed = make(chan struct{})
+	r.tell() // those who wait for room learn that there will be none
 	r.mu.Unlock()
 	r.signal()
 	if r.await(ctx, goal, func() error { return nil }) == nil {
@@ -264,10 +389,16 @@ func (r *Recorder) Close(ctx context.Context) error {
 	<-r.stopped
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.pending) == 0 {
+	lost := 0
+	for _, p := range r.pending {
+		if p.to == 0 { // the others are in the log
+			lost++
+		}
+	}
+	if lost == 0 {
 		return nil
 	}
-	return &Lost{Records: len(r.pending), cause: failure}
+	return &Lost{Records: lost, cause: failure}
 }
 
 // Lost is the error of a Recorder that was closed before all was stored.
@@ -295,12 +426,12 @@ func (e *Lost) Unwrap() error { return e.cause }
 func (r *Recorder) run(ctx context.Context) {
 	defer close(r.stopped)
 	for {
-		batch := r.next(ctx)
-		if batch == nil {
+		list := r.next(ctx)
+		if list == nil {
 			return
 		}
-		err := r.write(ctx, batch)
-		r.settle(len(batch), err)
+		err := r.write(ctx, list)
+		r.settle(len(list), err)
 		if err != nil {
 			r.options.Failed(err)
 			if !pause(ctx, r.options.Retry) {
@@ -311,17 +442,17 @@ func (r *Recorder) run(ctx context.Context) {
 }
 
 // next waits for records to store; nil where ctx has ended.
-func (r *Recorder) next(ctx context.Context) []*Record {
+func (r *Recorder) next(ctx context.Context) []pending {
 	var lingered <-chan time.Time // from when there is a record on
 	over := false
 	for {
 		r.mu.Lock()
 		n := len(r.pending)
 		due := n > 0 && (over || r.isPressing())
-		batch := r.pending[:min(n, r.options.MaxBatch)]
+		list := r.pending[:r.whole(min(n, r.options.MaxBatch))]
 		r.mu.Unlock()
 		if due {
-			return batch
+			return list
 		}
 		if n > 0 && lingered == nil {
 			timer := time.NewTimer(r.options.Linger)
@@ -338,16 +469,30 @@ func (r *Recorder) next(ctx context.Context) []*Record {
 	}
 }
 
-// write stores a batch. A panic of the store is a failure like others.
-func (r *Recorder) write(ctx context.Context, batch []*Record) (err error) {
+// whole is how many of the first records are stored together, about n: those that
+// were appended to the log together are. Called under mu.
+func (r *Recorder) whole(n int) int {
+	for n > 0 && n < len(r.pending) && r.pending[n].to != 0 && r.pending[n].to == r.pending[n-1].to {
+		n++
+	}
+	return n
+}
+
+// write stores records. A panic of the store is a failure like others.
+func (r *Recorder) write(ctx context.Context, list []pending) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the store panicked: %v", p)
 		}
 	}()
-	records := make([]Record, len(batch))
-	for i, record := range batch {
-		records[i] = *record
+	records := make([]Record, len(list))
+	to := Place(0)
+	for i, p := range list {
+		records[i] = *p.Record
+		to = max(to, p.to)
+	}
+	if to > 0 {
+		return r.options.Log.Store(ctx, records, to)
 	}
 	return r.store.Record(ctx, records)
 }
@@ -360,9 +505,9 @@ func (r *Recorder) settle(n int, err error) {
 	r.attempt++
 	r.failure = err
 	if err == nil {
-		for _, record := range r.pending[:n] {
-			delete(r.byID, record.ID)
-			r.bytes -= record.size()
+		for _, p := range r.pending[:n] {
+			delete(r.byID, p.ID)
+			r.bytes -= p.size()
 		}
 		r.stored += uint64(n)
 		clear(r.pending[:n])
@@ -371,8 +516,7 @@ func (r *Recorder) settle(n int, err error) {
 			r.pending = nil
 		}
 	}
-	close(r.changed)
-	r.changed = make(chan struct{})
+	r.tell()
 }
 
 // pause waits, and reports false where ctx ended first.

@@ -37,7 +37,7 @@ func (w *Worker) submitAhead(ctx context.Context, s *Submission, a *attempt) (ea
 	case err == nil:
 		ctx, cancel := lasting(ctx)
 		defer cancel()
-		earlier, err = w.o.Queue.AcceptEnded(ctx, &job.Task{Webhook: s.Webhook, Key: s.Key}, end)
+		earlier, err = w.storeEnded(ctx, s, end)
 		if err == nil && earlier == (job.ID{}) {
 			a.tellEnd(end)
 		}
@@ -54,6 +54,14 @@ func (w *Worker) submitAhead(ctx context.Context, s *Submission, a *attempt) (ea
 	a.lease, goesOn = lease, true
 	w.begin(leave, func() { w.run(a, leave) })
 	return job.ID{}, nil
+}
+
+// storeEnded stores a job that has come to its end.
+func (w *Worker) storeEnded(ctx context.Context, s *Submission, e *job.End) (earlier job.ID, err error) {
+	if w.o.Keep != nil && s.Webhook == "" && s.Key == nil && w.o.Keep(ctx, e.Record) == nil {
+		return job.ID{}, nil
+	}
+	return w.o.Queue.AcceptEnded(ctx, &job.Task{Webhook: s.Webhook, Key: s.Key}, e)
 }
 
 // goAhead runs a job, to its end or to errGoesOn. A panic is an error.

@@ -103,6 +103,56 @@ func TestRunsAhead(t *testing.T) {
 	}
 }
 
+// TestKeepsRecords hands the record of a job to whoever keeps records, where nobody
+// else is to be told of it, and stores it otherwise.
+func TestKeepsRecords(t *testing.T) {
+	var refuse error
+	var kept []job.Record
+	e, q := newWatchedWorld(t, func(o *Options) {
+		o.Ahead, o.AheadWait = time.Hour, time.Hour
+		o.Keep = func(_ context.Context, r job.Record) error {
+			if refuse == nil {
+				kept = append(kept, r)
+			}
+			return refuse
+		}
+	})
+	submit := func(change func(*Submission)) job.ID {
+		t.Helper()
+		s := e.submission(`EMIT "a"`)
+		change(&s)
+		earlier, err := e.w.Submit(t.Context(), s)
+		check(t, err)
+		if earlier != (job.ID{}) {
+			t.Error("it was submitted before")
+		}
+		return s.Summary.ID
+	}
+	id := submit(func(*Submission) {})
+	if len(kept) != 1 || kept[0].ID != id || kept[0].State != job.Complete || string(kept[0].Result) != "a" || kept[0].Finished.IsZero() {
+		t.Errorf("the records kept: %v", kept)
+	}
+	if got := q.take(); got != "" {
+		t.Errorf("what was kept is stored by %q", got)
+	}
+	for name, change := range map[string]func(*Submission){
+		"a webhook": func(s *Submission) { s.Webhook = "https://example.com/" },
+		"a key":     func(s *Submission) { s.Key = &job.Key{Until: time.Now().Add(time.Hour)} },
+		"no room":   func(*Submission) { refuse = job.ErrNoRoom },
+	} {
+		refuse = nil
+		e.wantResult(submit(change), "a")
+		if got := q.take(); got != "ended:complete" || len(kept) != 1 {
+			t.Errorf("with %s: stored by %q, and %d were kept", name, got, len(kept))
+		}
+	}
+	refuse = nil
+	e.wantResult(e.submit(`WRITE "x" TO "/x.txt"`+"\n"+`EMIT "b"`), "b")
+	if got := q.take(); got != "accept:running finish:complete" || len(kept) != 1 {
+		t.Errorf("with an effect: stored by %q, and %d were kept", got, len(kept))
+	}
+}
+
 // TestGoesOnWhereItStood has a job that ran ahead go on with what it was told, and
 // one that computed for too long begin again.
 func TestGoesOnWhereItStood(t *testing.T) {

@@ -128,6 +128,20 @@ func (c *conn) statement(ctx context.Context, sql string) (*sqlite.Stmt, error) 
 	return s, nil
 }
 
+// hasTable tells whether a store has a table: one that was opened by the steps of
+// an earlier version has fewer.
+func (c *conn) hasTable(ctx context.Context, name string) (bool, error) {
+	s, _, err := c.db.Prepare(ctx, "SELECT 1 FROM sqlite_schema WHERE name = ?") // once: it need not stay prepared
+	if err != nil {
+		return false, err
+	}
+	defer s.Close()
+	if err := s.BindText(1, name); err != nil {
+		return false, err
+	}
+	return s.Step(ctx)
+}
+
 // script runs several statements, none of which has parameters.
 func (c *conn) script(ctx context.Context, sql string) error {
 	for sql != "" {

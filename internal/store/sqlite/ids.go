@@ -34,7 +34,6 @@ const (
 
 // keyTable holds the key: one row, made while there are no jobs.
 const (
-	hasIDKey  = "SELECT 1 FROM sqlite_schema WHERE name = 'id_key'"
 	readIDKey = "SELECT key FROM id_key WHERE one = 1"
 	makeIDKey = "INSERT INTO id_key (one, key) SELECT 1, ? WHERE NOT EXISTS (SELECT 1 FROM jobs) AND NOT EXISTS (SELECT 1 FROM id_key WHERE one = 1)"
 )
@@ -44,12 +43,7 @@ func openIDs(ctx context.Context, c *conn) (*ids, error) {
 	key := make([]byte, 16)
 	_, _ = rand.Read(key) // never fails
 	t := tx{ctx, c}
-	asked, _, err := c.db.Prepare(ctx, hasIDKey) // once: it need not stay prepared
-	if err != nil {
-		return nil, err
-	}
-	there, err := asked.Step(ctx)
-	asked.Close()
+	there, err := c.hasTable(ctx, "id_key")
 	if err != nil || !there {
 		return &ids{}, err
 	}

@@ -68,27 +68,30 @@ var insertAll = strings.TrimSuffix(insertOne, insertEnd) + strings.Repeat(", "+i
 
 // Record implements job.Store.
 func (s Jobs) Record(ctx context.Context, records []job.Record) error {
-	return s.store.write(ctx, func(t tx) error {
-		kept, err := t.ofAccounts(records)
-		if err != nil || len(kept) == 0 {
+	return s.store.write(ctx, func(t tx) error { return t.record(records) })
+}
+
+// record stores the records that are not stored yet, and counts them.
+func (t tx) record(records []job.Record) error {
+	kept, err := t.ofAccounts(records)
+	if err != nil || len(kept) == 0 {
+		return err
+	}
+	last, err := t.conn.number(t.ctx, "SELECT coalesce(max(seq), 0) FROM jobs")
+	if err != nil {
+		return err
+	}
+	inserted, err := t.insertRecords(kept)
+	if err != nil {
+		return err
+	}
+	b := billOf(kept)
+	if inserted < int64(len(kept)) { // some were stored and counted before
+		if b, err = t.billSince(last); err != nil {
 			return err
 		}
-		last, err := t.conn.number(ctx, "SELECT coalesce(max(seq), 0) FROM jobs")
-		if err != nil {
-			return err
-		}
-		inserted, err := t.insertRecords(kept)
-		if err != nil {
-			return err
-		}
-		b := billOf(kept)
-		if inserted < int64(len(kept)) { // some were stored and counted before
-			if b, err = t.billSince(last); err != nil {
-				return err
-			}
-		}
-		return t.charge(b)
-	})
+	}
+	return t.charge(b)
 }
 
 // insertRecords stores records, and returns how many were not there already.

@@ -266,7 +266,7 @@ func TestDamageIsFound(t *testing.T) {
 func snapshot(t *testing.T, folder string) string {
 	t.Helper()
 	to := t.TempDir()
-	for _, name := range []string{fileName, fileName + "-wal"} {
+	for _, name := range []string{fileName, fileName + "-wal", intakeName} {
 		content, err := os.ReadFile(filepath.Join(folder, name))
 		if err != nil {
 			t.Fatal(err)

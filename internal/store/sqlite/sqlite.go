@@ -22,6 +22,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/store/migrate"
+	"ql/internal/store/ring"
 )
 
 // fileName is the store's file in the data folder.
@@ -60,7 +61,8 @@ type Store struct {
 	readers *readers
 	ids     *ids
 	recent  recent
-	lock    io.Closer // nil where the folder is not owned
+	intake  *ring.Ring // nil where there is none
+	lock    io.Closer  // nil where the folder is not owned
 }
 
 // Open opens the store of a data folder and brings it up to date.
@@ -105,6 +107,9 @@ func open(ctx context.Context, o Options, steps []migrate.Step) (_ *Store, err e
 		}
 		return c, err
 	})
+	if err := s.openIntake(ctx, folder, o.Own); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	return s, nil
 }
 
@@ -164,6 +169,9 @@ func (s *Store) Close() error {
 	err := s.readers.close()
 	// Last, so that it brings the whole store into its one file.
 	err = errors.Join(err, s.writer.close())
+	if s.intake != nil {
+		err = errors.Join(err, s.intake.Close())
+	}
 	return errors.Join(err, s.unlock())
 }
 

@@ -1,0 +1,25 @@
+package job
+
+import (
+	"context"
+	"errors"
+)
+
+// Place is where a Log goes on.
+type Place int64
+
+// ErrNoRoom says that a log takes no record, or not so many.
+var ErrNoRoom = errors.New("the log has no room for a record")
+
+// Log keeps records of finished jobs on the disk for the short while until they are
+// stored: that takes less than storing each. Should the process end, the next one
+// stores what it finds. Methods are safe for concurrent use.
+type Log interface {
+	// Append returns when records are on the disk, and where the log goes on after
+	// them. With ErrNoRoom none is. After any other error nobody knows, until they
+	// are stored; those that are stored already stay as they are.
+	Append(records []*Record) (Place, error)
+	// Store is Store.Record of all records up to a place, which are given in the order
+	// in which they were appended, perhaps with others: the log needs them no longer.
+	Store(ctx context.Context, records []Record, to Place) error
+}

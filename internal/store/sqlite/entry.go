@@ -1,0 +1,128 @@
+package sqlite
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/job"
+)
+
+// entryVersion is the first byte of a record as it stands in the intake. A version
+// stays readable: a later program may have to store what an earlier one has left.
+const entryVersion = 1
+
+// encodeRecord returns a record as it stands in the intake.
+func encodeRecord(r *job.Record) []byte {
+	b := make([]byte, 0, 128+len(r.Error)+len(r.Response)+len(r.Trace)+len(r.Result))
+	b = append(b, entryVersion)
+	b = append(b, r.ID[:]...)
+	for _, n := range []int64{int64(r.Account), moment(r.Created), moment(r.Finished), r.Ran.Microseconds(), r.Steps, r.TraceDropped} {
+		b = binary.AppendVarint(b, n)
+	}
+	for _, text := range []string{string(r.State), string(r.Mode), string(r.Convention), string(r.Credential), string(r.Encoding)} {
+		b = binary.AppendUvarint(b, uint64(len(text)))
+		b = append(b, text...)
+	}
+	for _, bytes := range [][]byte{r.Error, r.Response, r.Trace, r.Result} {
+		if bytes == nil { // which is not the same as empty
+			b = append(b, 0)
+			continue
+		}
+		b = binary.AppendUvarint(b, uint64(len(bytes))+1)
+		b = append(b, bytes...)
+	}
+	return b
+}
+
+// moment is a time as it is kept; 0 for none.
+func moment(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+var errEntry = errors.New("an entry is cut off")
+
+// decodeRecord returns the record of an entry.
+func decodeRecord(entry []byte) (r job.Record, err error) {
+	if len(entry) == 0 || entry[0] != entryVersion {
+		return r, fmt.Errorf("an entry has a form that this version of ql does not know: start the version that wrote it, or a later one")
+	}
+	d := entryDecoder{rest: entry[1:]}
+	copy(r.ID[:], d.take(uint64(len(r.ID))))
+	r.Account = account.ID(d.int())
+	r.Created, r.Finished = d.time(), d.time()
+	r.Ran = time.Duration(d.int()) * time.Microsecond
+	r.Steps, r.TraceDropped = d.int(), d.int()
+	r.State, r.Mode, r.Convention = job.State(d.text()), job.Mode(d.text()), job.Convention(d.text())
+	r.Credential, r.Encoding = job.Credential(d.text()), job.Encoding(d.text())
+	r.Error, r.Response, r.Trace, r.Result = d.bytes(), d.bytes(), d.bytes(), d.bytes()
+	if d.failed || len(d.rest) > 0 {
+		return job.Record{}, errEntry
+	}
+	return r, nil
+}
+
+// entryDecoder takes an entry apart. After a failure all it returns is zero.
+type entryDecoder struct {
+	rest   []byte
+	failed bool
+}
+
+func (d *entryDecoder) take(n uint64) []byte {
+	if d.failed || n > uint64(len(d.rest)) {
+		d.failed = true
+		return nil
+	}
+	taken := d.rest[:n:n]
+	d.rest = d.rest[n:]
+	return taken
+}
+
+func (d *entryDecoder) int() int64 {
+	n, size := binary.Varint(d.rest)
+	d.skip(size)
+	if d.failed {
+		return 0
+	}
+	return n
+}
+
+func (d *entryDecoder) length() uint64 {
+	n, size := binary.Uvarint(d.rest)
+	d.skip(size)
+	if d.failed {
+		return 0
+	}
+	return n
+}
+
+// skip passes a number of so many bytes; there is none where they are not above 0.
+func (d *entryDecoder) skip(size int) {
+	if size <= 0 {
+		d.failed = true
+		return
+	}
+	d.take(uint64(size))
+}
+
+func (d *entryDecoder) time() time.Time {
+	if n := d.int(); n != 0 {
+		return time.UnixMicro(n).UTC()
+	}
+	return time.Time{}
+}
+
+func (d *entryDecoder) text() string { return string(d.take(d.length())) }
+
+func (d *entryDecoder) bytes() []byte {
+	n := d.length()
+	if n == 0 {
+		return nil
+	}
+	return append([]byte{}, d.take(n-1)...)
+}

@@ -1,0 +1,267 @@
+package sqlite
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/account/usage"
+	"ql/internal/job"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// brief returns the record with a number of a job that came to its end at once.
+func brief(a account.ID, n int) *job.Record {
+	at := time.Date(2026, 11, 15, 12, 0, n, 0, time.UTC)
+	return &job.Record{
+		Summary: job.Summary{
+			ID: job.ID{15: byte(n), 6: 0x40, 8: 0x80}, Account: a, State: job.Complete, Mode: job.Async, Convention: job.JSON, Credential: job.ByKey,
+			Created: at, Finished: at.Add(time.Millisecond), Steps: int64(n),
+		},
+		Result: fmt.Appendf(nil, "result %d", n), Trace: []byte("[]"), Ran: time.Second,
+	}
+}
+
+func briefs(a account.ID, numbers ...int) (list []*job.Record) {
+	for _, n := range numbers {
+		list = append(list, brief(a, n))
+	}
+	return list
+}
+
+func values(list []*job.Record) (records []job.Record) {
+	for _, r := range list {
+		records = append(records, *r)
+	}
+	return records
+}
+
+func appendTo(t *testing.T, s *Store, list []*job.Record) job.Place {
+	t.Helper()
+	to, err := s.Intake().Append(list)
+	must(t, err)
+	return to
+}
+
+// wantBriefs checks which records of an account are stored, the newest first, and
+// that each is counted once.
+func wantBriefs(t *testing.T, what string, s *Store, a account.ID, numbers ...int) {
+	t.Helper()
+	list, err := s.Jobs().List(t.Context(), a, job.Query{Limit: 100})
+	must(t, err)
+	var got []int
+	for _, j := range list {
+		got = append(got, int(j.Steps))
+	}
+	if !slices.Equal(got, numbers) {
+		t.Errorf("%s: the records %v are stored, want %v", what, got, numbers)
+	}
+	used, err := s.Usage().Used(t.Context(), a, usage.MonthOf(brief(a, 0).Finished))
+	must(t, err)
+	if want := (usage.Used{Calls: int64(len(numbers)), Running: time.Duration(len(numbers)) * time.Second}); used != want {
+		t.Errorf("%s: %+v is counted, want %+v", what, used, want)
+	}
+}
+
+// TestIntakeSurvives shows that what was appended is stored by the next process, in
+// its order and once, and that what was stored is not stored again, even where it
+// was removed meanwhile.
+func TestIntakeSurvives(t *testing.T) {
+	folder := t.TempDir()
+	s := openTest(t, Options{Folder: folder, Own: true})
+	a := benchmarkAccount(t, s, "ada")
+	appendTo(t, s, briefs(a, 1))
+	appendTo(t, s, briefs(a, 2, 3))
+	wantBriefs(t, "before", s, a)
+
+	after := openTest(t, Options{Folder: snapshot(t, folder), Own: true})
+	wantBriefs(t, "after a crash", after, a, 3, 2, 1)
+	got, err := after.Jobs().ByID(t.Context(), brief(a, 2).ID)
+	must(t, err)
+	if diff := cmp.Diff(*brief(a, 2), got); diff != "" {
+		t.Errorf("the record (-want +got):\n%s", diff)
+	}
+	appendTo(t, after, briefs(a, 4))
+	again := openTest(t, Options{Folder: snapshot(t, after.folder(t)), Own: true})
+	wantBriefs(t, "after another", again, a, 4, 3, 2, 1)
+
+	must(t, s.Intake().Store(t.Context(), values(briefs(a, 1)), 4096))
+	wantBriefs(t, "the first alone", s, a, 1)
+	if n, err := s.Jobs().Forget(t.Context(), a, time.Now().AddDate(100, 0, 0), 10); err != nil || n != 1 {
+		t.Fatalf("%d were forgotten, %v", n, err)
+	}
+	later := openTest(t, Options{Folder: snapshot(t, folder), Own: true})
+	list, err := later.Jobs().List(t.Context(), a, job.Query{Limit: 10})
+	must(t, err)
+	if len(list) != 2 || list[0].Steps != 3 || list[1].Steps != 2 {
+		t.Errorf("a record that was removed came back: %v", list)
+	}
+	must(t, later.Close())
+	must(t, again.Close())
+	wantBriefs(t, "started once more", openTest(t, Options{Folder: again.path(), Own: true}), a, 4, 3, 2, 1)
+}
+
+// path is the folder that a closed store was in.
+func (s *Store) path() string { return filepath.Dir(s.writer.conn.path) }
+
+// TestIntakeIsSeenByOthers shows that a command beside the server stores what was
+// accepted, and that the server counts it no second time.
+func TestIntakeIsSeenByOthers(t *testing.T) {
+	s := openTest(t, Options{Own: true})
+	a := benchmarkAccount(t, s, "ada")
+	to := appendTo(t, s, briefs(a, 1, 2))
+	beside := openTest(t, Options{Folder: s.folder(t)})
+	wantBriefs(t, "beside the server", beside, a, 2, 1)
+	if _, err := beside.Intake().Append(briefs(a, 9)); !errors.Is(err, job.ErrNoRoom) {
+		t.Errorf("a command beside the server appended: %v", err)
+	}
+	must(t, s.Intake().Store(t.Context(), values(briefs(a, 1, 2)), to))
+	wantBriefs(t, "stored by the server too", s, a, 2, 1)
+	to = appendTo(t, s, briefs(a, 3))
+	must(t, s.Intake().Store(t.Context(), values(briefs(a, 3)), to))
+	wantBriefs(t, "in a store that is beside", beside, a, 3, 2, 1)
+}
+
+// TestIntakeOfNobody shows that what belongs to an account that is gone is left out.
+func TestIntakeOfNobody(t *testing.T) {
+	folder := t.TempDir()
+	s := openTest(t, Options{Folder: folder, Own: true})
+	a := benchmarkAccount(t, s, "ada")
+	appendTo(t, s, append(briefs(a+1, 7), briefs(a, 1)...))
+	after := openTest(t, Options{Folder: snapshot(t, folder), Own: true})
+	wantBriefs(t, "after a crash", after, a, 1)
+	if _, err := after.Jobs().ByID(t.Context(), brief(a, 7).ID); !errors.Is(err, job.ErrNotFound) {
+		t.Errorf("the record of nobody: %v", err)
+	}
+}
+
+// TestIntakeFills shows that records have no room until others are stored, and that
+// nothing is lost where it goes round.
+func TestIntakeFills(t *testing.T) {
+	folder := t.TempDir()
+	s := openTest(t, Options{Folder: folder, Own: true})
+	a := benchmarkAccount(t, s, "ada")
+	large := brief(a, 1)
+	large.Result = make([]byte, 600<<10)
+	if _, err := s.Intake().Append([]*job.Record{large, large}); !errors.Is(err, job.ErrNoRoom) {
+		t.Errorf("more than goes into a frame: %v", err)
+	}
+	var first job.Place
+	n := 0
+	for ; ; n++ {
+		to, err := s.Intake().Append([]*job.Record{large})
+		if errors.Is(err, job.ErrNoRoom) {
+			break
+		}
+		must(t, err)
+		if n == 0 {
+			first = to
+		}
+	}
+	if n < 4 || n > intakeSize/len(large.Result) {
+		t.Errorf("%d records had room", n)
+	}
+	must(t, s.Intake().Store(t.Context(), []job.Record{*large}, first))
+	appendTo(t, s, briefs(a, 2))
+	wantBriefs(t, "after a crash", openTest(t, Options{Folder: snapshot(t, folder), Own: true}), a, 2, 1)
+}
+
+// TestIntakeOfAnotherVersion shows that a server does not start over what it cannot
+// read, and that commands go on.
+func TestIntakeOfAnotherVersion(t *testing.T) {
+	folder := t.TempDir()
+	s := openTest(t, Options{Folder: folder, Own: true})
+	if _, err := s.intake.Append([][]byte{{entryVersion + 1, 0}}); err != nil {
+		t.Fatal(err)
+	}
+	copied := snapshot(t, folder)
+	_, err := Open(t.Context(), Options{Folder: copied, Own: true})
+	if err == nil || !strings.Contains(err.Error(), intakeName) || !strings.Contains(err.Error(), "start the version that wrote it") {
+		t.Errorf("the error of a server: %v", err)
+	}
+	openTest(t, Options{Folder: copied})
+}
+
+// TestIntakeWithoutItsFile shows that a store whose intake is lost goes on, and what
+// it appends then survives.
+func TestIntakeWithoutItsFile(t *testing.T) {
+	folder := t.TempDir()
+	s := openTest(t, Options{Folder: folder, Own: true})
+	a := benchmarkAccount(t, s, "ada")
+	to := appendTo(t, s, briefs(a, 1))
+	must(t, s.Intake().Store(t.Context(), values(briefs(a, 1)), to))
+	copied := snapshot(t, folder)
+	must(t, os.Remove(filepath.Join(copied, intakeName)))
+	s = openTest(t, Options{Folder: copied, Own: true})
+	appendTo(t, s, briefs(a, 2))
+	wantBriefs(t, "after a crash", openTest(t, Options{Folder: snapshot(t, copied), Own: true}), a, 2, 1)
+}
+
+// entries are records, and what an earlier version of ql wrote of each into the
+// intake: it must stay readable. A new version adds its own lines.
+var entries = []struct {
+	record job.Record
+	entry  string
+}{
+	{
+		*brief(7, 3),
+		"01000000000000400080000000000000030e80db97ecec93b006d0ea97ecec93b00680897a060008636f6d706c657465056173796e63046a736f6e036b6579000000035b5d09726573756c742033",
+	},
+	{job.Record{Result: []byte{}}, "01" + strings.Repeat("00", 16+6+5+3) + "01"},
+}
+
+func TestEntries(t *testing.T) {
+	for i, e := range entries {
+		if got := hex.EncodeToString(encodeRecord(&e.record)); got != e.entry {
+			t.Errorf("record %d is written as\n%s, want\n%s", i, got, e.entry)
+		}
+		b, err := hex.DecodeString(e.entry)
+		must(t, err)
+		got, err := decodeRecord(b)
+		must(t, err)
+		if diff := cmp.Diff(e.record, got); diff != "" {
+			t.Errorf("record %d (-want +got):\n%s", i, diff)
+		}
+		for cut := range b {
+			if _, err := decodeRecord(b[:cut]); err == nil {
+				t.Errorf("record %d was read of its first %d bytes", i, cut)
+			}
+		}
+		if _, err := decodeRecord(append(b, 0)); err == nil {
+			t.Errorf("record %d was read with a byte more", i)
+		}
+	}
+}
+
+// FuzzEntry reads entries that anybody may have written. What is read is written as
+// something that is read as the same.
+func FuzzEntry(f *testing.F) {
+	for _, e := range entries {
+		b, err := hex.DecodeString(e.entry)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, entry []byte) {
+		r, err := decodeRecord(entry)
+		if err != nil {
+			return
+		}
+		again, err := decodeRecord(encodeRecord(&r))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(r, again); diff != "" {
+			t.Errorf("written and read again (-want +got):\n%s", diff)
+		}
+	})
+}
