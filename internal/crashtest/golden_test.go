@@ -17,14 +17,14 @@ import (
 	"ql/lang/vm"
 )
 
-var makeGolden = flag.Bool("make-golden", false, "make testdata/v1 anew; its data must go on to be read as long as anybody may have such")
+var makeGolden = flag.Bool("make-golden", false, "make the newest of testdata anew; such data must go on to be read as long as anybody may have such")
 
 // golden is the folder of one version: the data folder of a server that was
 // killed, packed, the jobs in it, and what one of them answers; and a program
 // with a stored machine.
 type golden string
 
-const thisVersion golden = "testdata/v1"
+const thisVersion golden = "testdata/v2"
 
 func (g golden) data() string     { return filepath.Join(string(g), "data.zip") }
 func (g golden) settings() string { return filepath.Join(string(g), "settings.toml") }
@@ -40,7 +40,10 @@ jobs_kept = "800000h"
 `
 
 // goldenJobs are the ids of the jobs, by what became of them.
-type goldenJobs struct{ Gather, Confirm, Wait, Finished, Cut string }
+type goldenJobs struct {
+	Gather, Confirm, Wait, Finished, Cut string
+	Ended                                string // in the intake alone; from v2 on
+}
 
 const askingLibrary = `
 	DEFINE ask(?names)
@@ -105,6 +108,9 @@ func (g golden) testData(t *testing.T) {
 		}
 	}
 	wantResult(jobs.Cut, "true x 1")
+	if jobs.Ended != "" || g != "testdata/v1" {
+		wantResult(jobs.Ended, endedResult)
+	}
 	wantResult(jobs.Wait, "before 1 after 2")
 
 	if j := s.mustAwait(jobs.Confirm, "paused"); j.Result != "asking " || j.Prompt == nil || j.Prompt.Message != "Go on with 3 rows?" {
@@ -191,11 +197,12 @@ func (g golden) make(t *testing.T) {
 	s.mustAwait(jobs.Confirm, "paused")
 	jobs.Wait = s.submit(`SET ?n AS 1 EMIT "before {?n} " WAIT 1 MINUTE SET ?n AS ?n + 1 EMIT "after {?n}"`)
 	s.mustAwait(jobs.Wait, "waiting")
-	jobs.Cut = g.cut(t, s)
+	jobs.Cut, jobs.Ended = g.cut(t, s)
 	main := filepath.Join(s.data, "accounts", "1", "databases", "main.db")
 	for sql, want := range map[string]int64{
 		"SELECT count(*) FROM jobs WHERE state = 'paused'": 2, "SELECT count(*) FROM jobs WHERE state = 'waiting'": 1,
 		"SELECT count(*) FROM jobs WHERE state = 'running'": 1, "SELECT count(*) > 0 FROM job_journal": 1,
+		"SELECT count(*) FROM jobs WHERE result = CAST('" + endedResult + "' AS BLOB)": 0,
 	} {
 		if got := number(t, s.store(), sql); got != want {
 			t.Fatalf("%s is %d, not %d", sql, got, want)
@@ -218,9 +225,13 @@ func (g golden) make(t *testing.T) {
 	pack(t, s.data, g.data())
 }
 
+// endedResult is that of a job which ended at once.
+const endedResult = "over when it was accepted"
+
 // cut kills the server in the middle of a job: it has changed a database and a
-// file by then, and waits for another script to let go of another database.
-func (g golden) cut(t *testing.T, s *server) (id string) {
+// file by then, and waits for another script to let go of another database. Another
+// job has just ended, and is not stored yet.
+func (g golden) cut(t *testing.T, s *server) (id, ended string) {
 	go func() {
 		_, _ = s.try(query("sync", `WRITE "x" TO "/holds.txt" USE DATABASE "other" TRANSACTION INSERT INTO held VALUES (0); WHILE true DO SET ?n AS 1 END END`)) // it gets no answer
 	}()
@@ -237,8 +248,9 @@ func (g golden) cut(t *testing.T, s *server) (id string) {
 		READ "/cut.txt" AS TEXT SET ?log
 		EMIT "{=COLUMN(?rows, 'id') = [?id]} {?log} {?held}"`)
 	s.hasFile("/cut.txt")
+	ended = s.submit(`EMIT "` + endedResult + `"`)
 	s.kill()
-	return id
+	return id, ended
 }
 
 // hasFile asks until a file holds an x.
