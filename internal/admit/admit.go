@@ -43,6 +43,8 @@ func (r *Refused) Error() string {
 		return fmt.Sprintf("too many requests: the next one is taken in %s", inSeconds(r.RetryAfter))
 	case r.Reason == AccountBusy && r.inside == 0:
 		return "the account has too many calls waiting already: try again when some have ended"
+	case r.Reason == AccountBusy && r.Most == 0:
+		return fmt.Sprintf("the account has %s running already, as many as this node runs of one account: try again when one has ended", count(int64(r.inside), "script"))
 	case r.Reason == AccountBusy:
 		return fmt.Sprintf("the account has %s running already, which is its limit: try again when one has ended", count(int64(r.inside), "script"))
 	case r.Reason == TooManyTransfers:

@@ -231,6 +231,26 @@ func TestGateShare(t *testing.T) {
 	})
 }
 
+// TestGateShareOfTheNode tells an account that has no bound of its own what it waits for.
+func TestGateShareOfTheNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, GateOptions{Slots: 10, Sharing: 2})
+		c.come(t.Context(), "a0", Ask{Account: 1})
+		c.come(t.Context(), "a1", Ask{Account: 1})
+		c.wantOrder("a0 a1")
+		_, err := c.gate.Enter(t.Context(), Ask{Account: 1})
+		var refused *Refused
+		if !errors.As(err, &refused) || refused.Reason != AccountBusy || refused.Most != 0 {
+			t.Errorf("got %v", err)
+		}
+		if want := "the account has 2 scripts running already, as many as this node runs of one account: try again when one has ended"; err.Error() != want {
+			t.Errorf("got %q", err)
+		}
+		c.leave()
+		c.leave()
+	})
+}
+
 // TestGateAccountBound checks that an account waits for its own bound without
 // keeping others out, and is told so when it waits in vain.
 func TestGateAccountBound(t *testing.T) {
