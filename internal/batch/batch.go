@@ -5,6 +5,7 @@ package batch
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 )
 
@@ -33,18 +34,9 @@ func New[T any](most int, run func([]T)) *Group[T] { return &Group[T]{run: run, 
 // member is an item that waits.
 type member[T any] struct {
 	item  T
-	state state         // guarded by the group's mu until it has begun
+	leads bool
 	woken chan struct{} // gets a value when its run is over, or it is to lead
 }
-
-type state uint8
-
-const (
-	isWaiting state = iota
-	isBegun
-	isLeader
-	isAbandoned
-)
 
 // Do returns when the item was run. Where ctx ends before that has begun, or the
 // group is closed, it returns an error, and the item is not run.
@@ -71,19 +63,28 @@ func (g *Group[T]) Do(ctx context.Context, item T) error {
 	select {
 	case <-m.woken:
 	case <-ctx.Done():
-		g.mu.Lock()
-		if m.state == isWaiting {
-			m.state = isAbandoned
-			g.mu.Unlock()
+		if g.leave(m) {
 			return ctx.Err()
 		}
-		g.mu.Unlock()
 		<-m.woken // what has begun is waited for
 	}
-	if m.state == isLeader {
+	if m.leads {
 		g.lead(item)
 	}
 	return nil
+}
+
+// leave takes an item out that still waits. Else a run that hangs would hold those
+// of all who came meanwhile, though nobody waits for them any more.
+func (g *Group[T]) leave(m *member[T]) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	i := slices.Index(g.queue, m)
+	if i < 0 {
+		return false
+	}
+	g.queue = slices.Delete(g.queue, i, i+1)
+	return true
 }
 
 // lead runs an item, with those that wait by then, and lets the next lead.
@@ -92,7 +93,7 @@ func (g *Group[T]) lead(item T) {
 	var others []*member[T]
 	g.mu.Lock()
 	for len(items) < g.most {
-		m := g.next(isBegun)
+		m := g.next()
 		if m == nil {
 			break
 		}
@@ -106,7 +107,8 @@ func (g *Group[T]) lead(item T) {
 
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if m := g.next(isLeader); m != nil {
+	if m := g.next(); m != nil {
+		m.leads = true
 		m.woken <- struct{}{}
 		return
 	}
@@ -116,20 +118,16 @@ func (g *Group[T]) lead(item T) {
 	}
 }
 
-// next takes out the item that waited longest, for what it is to be; nil where
-// there is none.
-func (g *Group[T]) next(s state) *member[T] {
-	for len(g.queue) > 0 {
-		m := g.queue[0]
-		g.queue[0] = nil
-		g.queue = g.queue[1:]
-		if m.state == isWaiting {
-			m.state = s
-			return m
-		}
+// next takes out the item that waited longest; nil where there is none.
+func (g *Group[T]) next() *member[T] {
+	if len(g.queue) == 0 {
+		g.queue = nil
+		return nil
 	}
-	g.queue = nil
-	return nil
+	m := g.queue[0]
+	g.queue[0] = nil
+	g.queue = g.queue[1:]
+	return m
 }
 
 // Waiting returns how many items wait.

@@ -88,6 +88,9 @@ func TestAbandons(t *testing.T) {
 		if err := <-gone; !errors.Is(err, context.Canceled) {
 			t.Errorf("an item that was abandoned: %v, want %v", err, context.Canceled)
 		}
+		if n := h.Waiting(); n != 2 { // a run that hangs holds nothing that nobody waits for
+			t.Errorf("%d items wait, want 2", n)
+		}
 		h.let <- struct{}{}
 		synctest.Wait()
 		hangUp()

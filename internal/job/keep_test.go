@@ -19,6 +19,7 @@ type journal struct {
 	stored []Place
 	most   int   // records in a frame
 	fail   error // of appending
+	failTo Place // where that may have come to
 	panics bool
 	gate   chan struct{} // where not nil, an Append takes a value from it first
 }
@@ -36,7 +37,7 @@ func (j *journal) Append(records []*Record) (Place, error) {
 	case j.panics:
 		panic("broken")
 	case j.fail != nil:
-		return 0, j.fail
+		return j.failTo, j.fail
 	case j.most > 0 && len(records) > j.most:
 		return 0, ErrNoRoom
 	}
@@ -197,6 +198,62 @@ func TestNoRoomInTheLog(t *testing.T) {
 		j.mu.Unlock()
 		wantAll(t, keepAll(t, r, 4), nil)
 	})
+}
+
+// TestPartsOfABatch: where records do not fit together they are appended in parts, as
+// large ones as go: each is a flush that all wait for.
+func TestPartsOfABatch(t *testing.T) {
+	startLogged(t, RecorderOptions{Linger: time.Hour}, func(t *testing.T, m *memory, j *journal, r *Recorder) {
+		j.gate, j.most = make(chan struct{}), 2
+		outcomes := keepAll(t, r, 1, 2, 3, 4, 5)
+		close(j.gate)
+		wantAll(t, outcomes, nil)
+		j.wantFrames(t, []int64{1}, []int64{2, 3}, []int64{4, 5})
+	})
+}
+
+// TestKeepDoesNotWait: a record that finds the buffer full is stored in another way,
+// for which its caller needs the time that it has.
+func TestKeepDoesNotWait(t *testing.T) {
+	startLogged(t, RecorderOptions{MaxRecords: 1}, func(t *testing.T, m *memory, j *journal, r *Recorder) {
+		m.gate = make(chan struct{})
+		put(t, r, 1)
+		began := time.Now()
+		wantAll(t, keepAll(t, r, 2), ErrNoRoom)
+		if waited := time.Since(began); waited > 0 {
+			t.Errorf("it waited for %v", waited)
+		}
+		close(m.gate)
+		if err := r.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		wantAll(t, keepAll(t, r, 2), nil)
+	})
+}
+
+// TestFailedPartOfTheLog: what may stand in the log though its append failed is
+// stored by its callers. The log is stored up to after it, so that nobody stores it
+// once more, when it may be gone already.
+func TestFailedPartOfTheLog(t *testing.T) {
+	for _, before := range [][]int64{nil, {1, 2}} {
+		startLogged(t, RecorderOptions{Linger: time.Hour}, func(t *testing.T, m *memory, j *journal, r *Recorder) {
+			for _, n := range before {
+				wantAll(t, keepAll(t, r, int(n)), nil)
+			}
+			m.fail(errors.New("the disk is busy"))
+			broken := errors.New("the disk is gone")
+			j.fail, j.failTo = broken, 1000
+			wantAll(t, keepAll(t, r, 3), broken)
+			synctest.Wait()
+			j.wantStored(t)
+			m.fail(nil)
+			if err := r.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			kept(t, m, before...)
+			j.wantStored(t, 1000)
+		})
+	}
 }
 
 // TestLogFails: after a failure of the log, which is told once, nothing is kept in

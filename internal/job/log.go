@@ -16,10 +16,12 @@ var ErrNoRoom = errors.New("the log has no room for a record")
 // stores what it finds. Methods are safe for concurrent use.
 type Log interface {
 	// Append returns when records are on the disk, and where the log goes on after
-	// them. With ErrNoRoom none is. After any other error nobody knows, until they
-	// are stored; those that are stored already stay as they are.
+	// them. With ErrNoRoom none is. After any other error nobody knows, until the log
+	// is stored up to the place, which is 0 where nothing was tried; those that are
+	// stored already stay as they are.
 	Append(records []*Record) (Place, error)
 	// Store is Store.Record of all records up to a place, which are given in the order
-	// in which they were appended, perhaps with others: the log needs them no longer.
+	// in which they were appended, perhaps with others: the log needs them no longer,
+	// nor those whose append failed.
 	Store(ctx context.Context, records []Record, to Place) error
 }

@@ -201,7 +201,9 @@ type Queue interface {
 	// AcceptEnded stores a new job that has come to its end already, having changed
 	// nothing on its way; of the task only its webhook and key count. It is to the
 	// job's record, to what is counted and to who is told as if it had been accepted
-	// and finished. Keys and errors are as of Accept.
+	// and finished. One that is stored already stays as it is, and is not counted
+	// again: a Log that failed may have brought it there. Keys and errors are as of
+	// Accept.
 	AcceptEnded(ctx context.Context, t *Task, e *End) (earlier ID, err error)
 	// Adopt stores a job that ran synchronously and stands now, within the bounds
 	// of Stand. Its key is none of Adopt's business: it was reserved before.

@@ -97,7 +97,8 @@ type Recorder struct {
 }
 
 // pending is a record that is not stored yet. It may stand in the log before a
-// place; 0 for one that does not.
+// place; 0 for one that does not. Without a record it is a part of the log that is
+// not to be stored.
 type pending struct {
 	*Record
 	to Place
@@ -144,14 +145,15 @@ func (r *Recorder) Record(ctx context.Context, record Record) error {
 }
 
 // Keep takes a record as Record does, and returns when it is on the disk. After an
-// error it was not taken; with ErrNoRoom the log had no room for it, or there is
-// none.
+// error it was not taken; with ErrNoRoom the buffer or the log had no room for it, or
+// there is no log. That is not waited for: who has a record to store, and no time to
+// lose, stores it in another way.
 func (r *Recorder) Keep(ctx context.Context, record Record) error {
 	if r.options.Log == nil || r.unlogged.Load() {
 		return ErrNoRoom
 	}
 	record.stamp()
-	if err := r.reserve(ctx, record.size()); err != nil {
+	if _, err := r.hold(record.size()); err != nil {
 		return err
 	}
 	k := &keeping{record: &record}
@@ -174,10 +176,10 @@ func (r *Recorder) keep(list []*keeping) {
 		records[i] = k.record
 	}
 	to, err := r.append(records)
-	if errors.Is(err, ErrNoRoom) && len(list) > 1 {
-		for _, k := range list { // one may be too large while the others are not
-			r.keep([]*keeping{k})
-		}
+	if errors.Is(err, ErrNoRoom) && len(list) > 1 { // together they may be too large, or one of them
+		half := len(list) / 2
+		r.keep(list[:half])
+		r.keep(list[half:])
 		return
 	}
 	for _, k := range list {
@@ -186,6 +188,10 @@ func (r *Recorder) keep(list []*keeping) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {
+		if to != 0 { // should they stand there, they are not the log's to store
+			r.pending = append(r.pending, pending{nil, to})
+			r.taken++
+		}
 		r.flushTo = max(r.flushTo, r.taken) // which makes room
 		r.signal()
 		return
@@ -209,23 +215,30 @@ func (r *Recorder) append(records []*Record) (to Place, err error) {
 	return r.options.Log.Append(records)
 }
 
-// reserve holds room in the buffer for a record of so many bytes.
+// hold holds room in the buffer for a record of so many bytes. Where there is none,
+// it returns ErrNoRoom, and what is closed when that may be another.
+func (r *Recorder) hold(size int) (changed <-chan struct{}, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.closed:
+		return nil, ErrClosed
+	case !r.hasRoom(size):
+		return r.changed, ErrNoRoom
+	}
+	r.held++
+	r.bytes += size
+	return nil, nil
+}
+
+// reserve is hold, and waits for room.
 func (r *Recorder) reserve(ctx context.Context, size int) error {
 	var late <-chan time.Time // from when it waits on
 	for {
-		r.mu.Lock()
-		if r.closed {
-			r.mu.Unlock()
-			return ErrClosed
+		changed, err := r.hold(size)
+		if !errors.Is(err, ErrNoRoom) {
+			return err
 		}
-		if r.hasRoom(size) {
-			r.held++
-			r.bytes += size
-			r.mu.Unlock()
-			return nil
-		}
-		changed := r.changed
-		r.mu.Unlock()
 		if late == nil {
 			timer := time.NewTimer(r.options.Wait)
 			defer timer.Stop()
@@ -268,6 +281,7 @@ func (r *Recorder) tell() {
 // stamp sets a record's times to what stores keep of them.
 func (r *Record) stamp() {
 	r.Created, r.Finished = stamp(r.Created), stamp(r.Finished)
+	r.Ran = r.Ran.Truncate(time.Microsecond)
 }
 
 // stamp returns a time as stores keep it.
@@ -485,10 +499,12 @@ func (r *Recorder) write(ctx context.Context, list []pending) (err error) {
 			err = fmt.Errorf("the store panicked: %v", p)
 		}
 	}()
-	records := make([]Record, len(list))
+	records := make([]Record, 0, len(list))
 	to := Place(0)
-	for i, p := range list {
-		records[i] = *p.Record
+	for _, p := range list {
+		if p.Record != nil {
+			records = append(records, *p.Record)
+		}
 		to = max(to, p.to)
 	}
 	if to > 0 {
@@ -506,8 +522,10 @@ func (r *Recorder) settle(n int, err error) {
 	r.failure = err
 	if err == nil {
 		for _, p := range r.pending[:n] {
-			delete(r.byID, p.ID)
-			r.bytes -= p.size()
+			if p.Record != nil {
+				delete(r.byID, p.ID)
+				r.bytes -= p.size()
+			}
 		}
 		r.stored += uint64(n)
 		clear(r.pending[:n])

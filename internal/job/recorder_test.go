@@ -94,7 +94,7 @@ func (m *memory) steps() (list []int64) {
 }
 
 func numbered(n int) Record {
-	return Record{Summary: Summary{ID: ID{byte(n >> 8), byte(n), 1}, State: Complete, Steps: int64(n), Created: time.Unix(1, 1_999), Finished: time.Unix(2, 0)}}
+	return Record{Summary: Summary{ID: ID{byte(n >> 8), byte(n), 1}, State: Complete, Steps: int64(n), Created: time.Unix(1, 1_999), Finished: time.Unix(2, 0)}, Ran: 1_999}
 }
 
 func put(t *testing.T, r *Recorder, numbers ...int) {
@@ -128,7 +128,7 @@ func TestRecordsCanBeReadAtOnce(t *testing.T) {
 	start(t, RecorderOptions{Linger: time.Hour}, func(t *testing.T, m *memory, r *Recorder) {
 		put(t, r, 1)
 		want := numbered(1)
-		want.Created = time.Unix(1, 1_000).UTC() // as the store would keep it
+		want.Created, want.Ran = time.Unix(1, 1_000).UTC(), 1_000 // as the store would keep it
 		want.Finished = time.Unix(2, 0).UTC()
 		got, found := r.Pending(want.ID)
 		if diff := cmp.Diff(want, got); diff != "" || !found {

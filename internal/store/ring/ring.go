@@ -63,9 +63,10 @@ type Ring struct {
 }
 
 // Open opens a ring that goes on at a place, before which nothing is needed any
-// more. Its file is made where it is missing, or has another size.
+// more. Its file is made where it is missing, or has another size. It holds two
+// frames at least: so the largest fits into one that is free, wherever that goes on.
 func Open(path string, size int64, key Key, at Place) (*Ring, error) {
-	if size < MaxFrame || size%Block != 0 || at < 0 || at%Block != 0 {
+	if size < 2*MaxFrame || size%Block != 0 || at < 0 || at%Block != 0 {
 		return nil, fmt.Errorf("a ring of %d bytes cannot go on at %d", size, at)
 	}
 	buffer, err := alignedBuffer(MaxFrame)
@@ -125,8 +126,8 @@ func remove(path string) error {
 }
 
 // Append returns when entries are on the disk, with the place after them. With
-// ErrNoRoom none is, nor will be. After any other error some may be found there
-// later, and nothing is appended any more.
+// ErrNoRoom none is, nor will be. After a write that failed some may be found before
+// the place later, and nothing is appended any more.
 func (r *Ring) Append(entries [][]byte) (Place, error) {
 	length := header
 	for _, e := range entries {
@@ -149,7 +150,7 @@ func (r *Ring) Append(entries [][]byte) (Place, error) {
 	r.encode(frame, length, at, entries)
 	if err := r.file.write(frame, int64(at%r.size)); err != nil {
 		r.broken = fmt.Errorf("writing to the ring: %w", err)
-		return 0, r.broken
+		return end, r.broken
 	}
 	r.next = end
 	return end, nil

@@ -189,7 +189,7 @@ func TestSizes(t *testing.T) {
 	for _, bad := range []struct {
 		size int64
 		at   Place
-	}{{0, 0}, {MaxFrame + 1, 0}, {testSize, -Block}, {testSize, 1}} {
+	}{{0, 0}, {2*MaxFrame + 1, 0}, {2*MaxFrame - Block, 0}, {testSize, -Block}, {testSize, 1}} {
 		if _, err := Open(path, bad.size, testKey, bad.at); err == nil {
 			t.Errorf("a ring of %d bytes at %d was opened", bad.size, bad.at)
 		}
@@ -272,9 +272,9 @@ func TestBroken(t *testing.T) {
 	if err := r.file.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 {
-		if _, err := r.Append([][]byte{[]byte("lost")}); !errors.Is(err, os.ErrClosed) {
-			t.Fatalf("a write to a file that is not open: %v", err)
+	for _, want := range []Place{2 * Block, 0} { // the second is not written at all
+		if end, err := r.Append([][]byte{[]byte("lost")}); !errors.Is(err, os.ErrClosed) || end != want {
+			t.Fatalf("a write to a file that is not open: %d, %v; want the place %d", end, err, want)
 		}
 	}
 	var err error

@@ -32,7 +32,11 @@ func (i Intake) Append(records []*job.Record) (job.Place, error) {
 		return 0, job.ErrNoRoom
 	}
 	entries := make([][]byte, len(records))
+	size := int64(0)
 	for n, r := range records {
+		if size += r.Bytes() - job.RowBytes; size > ring.MaxFrame { // before all is copied in vain
+			return 0, job.ErrNoRoom
+		}
 		entries[n] = encodeRecord(r)
 	}
 	to, err := i.store.intake.Append(entries)

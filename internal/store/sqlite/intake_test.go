@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -128,6 +130,13 @@ func TestIntakeIsSeenByOthers(t *testing.T) {
 	to = appendTo(t, s, briefs(a, 3))
 	must(t, s.Intake().Store(t.Context(), values(briefs(a, 3)), to))
 	wantBriefs(t, "in a store that is beside", beside, a, 3, 2, 1)
+
+	// It may be faster than the server is to store what it could not append for sure.
+	appendTo(t, s, briefs(a, 4))
+	openTest(t, Options{Folder: s.folder(t)})
+	_, err := s.Queue().AcceptEnded(t.Context(), &job.Task{}, &job.End{Record: *brief(a, 4)})
+	must(t, err)
+	wantBriefs(t, "stored by both", s, a, 4, 3, 2, 1)
 }
 
 // TestIntakeOfNobody shows that what belongs to an account that is gone is left out.
@@ -188,6 +197,84 @@ func TestIntakeOfAnotherVersion(t *testing.T) {
 		t.Errorf("the error of a server: %v", err)
 	}
 	openTest(t, Options{Folder: copied})
+}
+
+// failing is a log that says that it failed, having written all the same.
+type failing struct {
+	Intake
+	err error
+}
+
+func (f failing) Append(records []*job.Record) (job.Place, error) {
+	to, err := f.Intake.Append(records)
+	return to, errors.Join(err, f.err)
+}
+
+// TestIntakeFailed shows that a job which stands in the intake, and was stored in
+// another way because that had failed, does not come back once it was removed.
+func TestIntakeFailed(t *testing.T) {
+	s := openTest(t, Options{Own: true})
+	a := benchmarkAccount(t, s, "ada")
+	broken := errors.New("the disk is gone")
+	r := job.NewRecorder(s.Jobs(), job.RecorderOptions{Log: failing{s.Intake(), broken}})
+	one := brief(a, 1)
+	if err := r.Keep(t.Context(), *one); !errors.Is(err, broken) {
+		t.Fatalf("Keep: %v", err)
+	}
+	_, err := s.Queue().AcceptEnded(t.Context(), &job.Task{}, &job.End{Record: *one})
+	must(t, err)
+	wantBriefs(t, "stored by its caller", s, a, 1)
+	must(t, r.Close(t.Context()))
+	if n, err := s.Jobs().Forget(t.Context(), a, time.Now().AddDate(100, 0, 0), 10); err != nil || n != 1 {
+		t.Fatalf("%d were forgotten, %v", n, err)
+	}
+	list, err := openTest(t, Options{Folder: s.folder(t)}).Jobs().List(t.Context(), a, job.Query{Limit: 10})
+	must(t, err)
+	if len(list) != 0 {
+		t.Errorf("a record that was removed came back: %v", list)
+	}
+}
+
+// TestIntakeUnderLoad keeps more than the intake holds, while commands beside the
+// server store what they find: each record is stored and counted once.
+func TestIntakeUnderLoad(t *testing.T) {
+	const callers, each = 8, 30
+	s := openTest(t, Options{Own: true})
+	a := benchmarkAccount(t, s, "ada")
+	r := job.NewRecorder(s.Jobs(), job.RecorderOptions{Log: s.Intake(), Linger: time.Millisecond})
+	var refused atomic.Int64
+	var keeping sync.WaitGroup
+	for c := range callers {
+		keeping.Go(func() {
+			for i := range each {
+				one := brief(a, 1)
+				one.ID[0], one.ID[1] = byte(c), byte(i)
+				one.Result = make([]byte, 100<<10)
+				err := r.Keep(t.Context(), *one)
+				if errors.Is(err, job.ErrNoRoom) {
+					refused.Add(1)
+					_, err = s.Queue().AcceptEnded(t.Context(), &job.Task{}, &job.End{Record: *one})
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for range 5 {
+		beside, err := Open(t.Context(), Options{Folder: s.folder(t)})
+		must(t, err)
+		must(t, beside.Close())
+	}
+	keeping.Wait()
+	must(t, r.Close(t.Context()))
+	used, err := s.Usage().Used(t.Context(), a, usage.MonthOf(brief(a, 1).Finished))
+	must(t, err)
+	list, err := s.Jobs().List(t.Context(), a, job.Query{Limit: 2 * callers * each})
+	must(t, err)
+	if used.Calls != callers*each || len(list) != callers*each || refused.Load() == callers*each {
+		t.Errorf("%d records were kept, of which %d had no room: %d are stored, and %d counted", callers*each, refused.Load(), len(list), used.Calls)
+	}
 }
 
 // TestIntakeWithoutItsFile shows that a store whose intake is lost goes on, and what

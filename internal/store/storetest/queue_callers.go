@@ -418,6 +418,26 @@ func testQueueAcceptEnded(t *testing.T, s Stores) {
 		}
 	}
 
+	// One that is there already stays as it is, and is counted once.
+	for _, kept := range []*job.Task{task(a.ID, 0), task(a.ID, 5)} {
+		kept.Webhook = ""
+		e := end(kept, job.Complete)
+		before, err := s.Usage.Used(t.Context(), a.ID, usage.MonthOf(e.Finished))
+		must(t, err)
+		must(t, s.Jobs.Record(t.Context(), []job.Record{e.Record}))
+		was := view(t, s, kept.ID)
+		e.Result = []byte("another")
+		earlier, err := s.Queue.AcceptEnded(t.Context(), kept, e)
+		must(t, err)
+		same(t, "an earlier job", earlier, job.ID{})
+		same(t, "the job that was there", view(t, s, kept.ID), was)
+		after, err := s.Usage.Used(t.Context(), a.ID, usage.MonthOf(e.Finished))
+		must(t, err)
+		if after.Calls > before.Calls+1 {
+			t.Errorf("%d calls were counted for one", after.Calls-before.Calls)
+		}
+	}
+
 	// A key leads to it, and where it was used before, nothing is stored.
 	k := job.Key{Hash: [32]byte{1}, Body: [32]byte{2}, Until: seconds(100)}
 	first, again := task(a.ID, 10), task(a.ID, 11)
