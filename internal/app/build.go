@@ -65,7 +65,10 @@ func (a *App) openStore(ctx context.Context) error {
 	case was != 0:
 		a.o.Log.Warn("the data folder was open to other users of this machine and is closed now", "data", a.settings.Data, "mode", fmt.Sprintf("%04o", was))
 	}
-	store, err := sqlite.Open(ctx, sqlite.Options{Folder: a.settings.Data, Own: true, Grown: a.growth.add})
+	store, err := sqlite.Open(ctx, sqlite.Options{
+		Folder: a.settings.Data, Own: true, Grown: a.growth.add,
+		Warn: func(err error) { a.o.Log.Warn("the data folder is not as it should be", "error", err) },
+	})
 	if err != nil {
 		return err
 	}
@@ -93,6 +96,9 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	p.recorder = job.NewRecorder(p.store.Jobs(), job.RecorderOptions{
 		Log:    p.store.Intake(),
 		Failed: func(err error) { a.o.Log.Error("jobs could not be recorded and will be tried again", "error", err) },
+		LogFailed: func(err error) {
+			a.o.Log.Error("the intake of jobs failed and is used again from the next start on: until then jobs take longer to be accepted", "error", err)
+		},
 	})
 	a.stores("recorder", p.recorder.Close)
 	if err := a.watch(); err != nil {

@@ -262,7 +262,7 @@ func TestLogFails(t *testing.T) {
 	for _, panics := range []bool{false, true} {
 		broken := errors.New("the disk is gone")
 		var told []error
-		startLogged(t, RecorderOptions{Linger: time.Hour, Failed: func(err error) { told = append(told, err) }}, func(t *testing.T, m *memory, j *journal, r *Recorder) {
+		startLogged(t, RecorderOptions{Linger: time.Hour, LogFailed: func(err error) { told = append(told, err) }}, func(t *testing.T, m *memory, j *journal, r *Recorder) {
 			wantAll(t, keepAll(t, r, 1), nil)
 			j.fail, j.panics = broken, panics
 			if err := <-keepAll(t, r, 2)[0]; err == nil || !panics && !errors.Is(err, broken) {

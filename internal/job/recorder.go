@@ -26,8 +26,9 @@ type RecorderOptions struct {
 	Wait time.Duration
 	// Log is where Keep keeps records; nil for nowhere.
 	Log Log
-	// Failed is told of each failure of the store, and of the log's; nil for nobody.
-	Failed func(error)
+	// Failed is told of each failure of the store, which is tried again, and LogFailed
+	// of the log's, which is used no more; nil for nobody.
+	Failed, LogFailed func(error)
 }
 
 func (o RecorderOptions) withDefaults() RecorderOptions {
@@ -51,6 +52,9 @@ func (o RecorderOptions) withDefaults() RecorderOptions {
 	}
 	if o.Failed == nil {
 		o.Failed = func(error) {}
+	}
+	if o.LogFailed == nil {
+		o.LogFailed = func(error) {}
 	}
 	return o
 }
@@ -209,7 +213,7 @@ func (r *Recorder) append(records []*Record) (to Place, err error) {
 			err = fmt.Errorf("the log panicked: %v", p)
 		}
 		if err != nil && !errors.Is(err, ErrNoRoom) && r.unlogged.CompareAndSwap(false, true) {
-			r.options.Failed(fmt.Errorf("the log of jobs failed, and is used no more: %w", err))
+			r.options.LogFailed(err)
 		}
 	}()
 	return r.options.Log.Append(records)

@@ -202,48 +202,56 @@ func (r *Ring) Close() error {
 
 // Read calls f with each entry that stands in a file from a place on, in the order
 // in which they were appended, and returns the place after them. A file that is not
-// there has none. Others may append meanwhile.
-func Read(path string, key Key, from Place, f func(entry []byte) error) (Place, error) {
-	file, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return from, nil
+// there has none. Where frames are damaged, those that stand after them are read all
+// the same, and whole is false: the last one alone may be torn, by a crash, since
+// each is on the disk before the next is begun. Others may append meanwhile; then
+// whole means nothing.
+func Read(path string, key Key, from Place, f func(entry []byte) error) (to Place, whole bool, err error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return from, true, nil
+	case err != nil:
+		return from, true, err
+	case !info.Mode().IsRegular(): // some kinds would be waited for
+		return from, true, errors.New("it is no file")
 	}
+	file, err := os.Open(path)
 	if err != nil {
-		return from, err
+		return from, true, err
 	}
 	defer func() { _ = file.Close() }() // it was only read
-	info, err := file.Stat()
-	if err != nil {
-		return from, err
-	}
 	return read(file, Place(info.Size()/Block*Block), key, from, f)
 }
 
-func read(file io.ReaderAt, size Place, key Key, from Place, f func(entry []byte) error) (Place, error) {
+func read(file io.ReaderAt, size Place, key Key, from Place, f func(entry []byte) error) (to Place, whole bool, err error) {
 	if from < 0 || from%Block != 0 {
-		return from, fmt.Errorf("no frame of a ring begins at %d", from)
+		return from, true, fmt.Errorf("no frame of a ring begins at %d", from)
 	}
+	whole = true
 	for size > 0 {
 		frame, at, err := readNext(file, size, key, from)
 		if err != nil || frame == nil {
-			return from, err
+			return from, whole, err
 		}
 		if err := eachEntry(frame, f); err != nil {
-			return from, err
+			return from, whole, err
 		}
+		fits := padded(len(frame)) <= size-from%size
+		whole = whole && (at == from || at%size == 0 && !fits)
 		from = at + padded(len(frame))
 	}
-	return from, nil
+	return from, whole, nil
 }
 
-// readNext returns the frame that goes on at a place, and where it is: there, or,
-// where it did not fit, at the start of the file; nil for none.
+// readNext returns the first frame that stands at a place or after it, and where it
+// is; nil for none.
 func readNext(file io.ReaderAt, size Place, key Key, from Place) (frame []byte, at Place, err error) {
-	if frame, err = readFrame(file, size, key, from); frame != nil || err != nil || from%size == 0 {
-		return frame, from, err
+	for at = from; at < from+size; at += Block {
+		if frame, err = readFrame(file, size, key, at); frame != nil || err != nil {
+			break
+		}
 	}
-	at = (from/size + 1) * size
-	frame, err = readFrame(file, size, key, at)
 	return frame, at, err
 }
 

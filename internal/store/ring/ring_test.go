@@ -47,14 +47,23 @@ func add(t *testing.T, r *Ring, entries ...string) Place {
 
 func readAll(t *testing.T, path string, from Place) (entries []string, end Place) {
 	t.Helper()
-	end, err := Read(path, testKey, from, func(e []byte) error {
+	entries, end, whole := readWhole(t, path, from)
+	if !whole {
+		t.Errorf("from %d on something is damaged", from)
+	}
+	return entries, end
+}
+
+func readWhole(t *testing.T, path string, from Place) (entries []string, end Place, whole bool) {
+	t.Helper()
+	end, whole, err := Read(path, testKey, from, func(e []byte) error {
 		entries = append(entries, string(e))
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return entries, end
+	return entries, end, whole
 }
 
 func wantEntries(t *testing.T, path string, from Place, end Place, want ...string) {
@@ -87,7 +96,7 @@ func TestAppends(t *testing.T) {
 		t.Errorf("the file has %d bytes and mode %o", info.Size(), info.Mode().Perm())
 	}
 	stop := errors.New("enough")
-	if end, err := Read(path, testKey, 0, func([]byte) error { return stop }); !errors.Is(err, stop) || end != 0 {
+	if end, _, err := Read(path, testKey, 0, func([]byte) error { return stop }); !errors.Is(err, stop) || end != 0 {
 		t.Errorf("reading that was stopped: %d, %v", end, err)
 	}
 }
@@ -172,7 +181,7 @@ func TestGoesOn(t *testing.T) {
 	second := add(t, r, "second")
 	wantEntries(t, path, 10*testSize, second, "first", "second")
 	wantEntries(t, path, 0, 0) // places of another time
-	if end, err := Read(path, Key{9}, 10*testSize, func([]byte) error { return errors.New("read") }); err != nil || end != 10*testSize {
+	if end, _, err := Read(path, Key{9}, 10*testSize, func([]byte) error { return errors.New("read") }); err != nil || end != 10*testSize {
 		t.Errorf("with another key: %d, %v", end, err)
 	}
 }
@@ -234,6 +243,47 @@ func TestTorn(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantEntries(t, path, 0, first, "first")
+}
+
+// TestDamaged changes a frame that others stand after, with the end of the file
+// among them: they are read, and it is told.
+func TestDamaged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ring")
+	const from = testSize - 3*Block
+	r := openTest(t, path, from)
+	var places []Place
+	end := Place(from)
+	names := []string{"a", "b" + strings.Repeat("b", Block), "c" + strings.Repeat("c", Block), "d", "e"}
+	for _, name := range names {
+		places = append(places, r.place(header+4+len(name)))
+		end = add(t, r, name)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, damaged := range [][]int{{0}, {1}, {2}, {3}, {0, 1, 2}, {1, 3}} {
+		b := bytes.Clone(whole)
+		want := slices.Clone(names)
+		for _, i := range slices.Backward(damaged) {
+			b[int(places[i]%testSize)+header+4] ^= 1
+			want = slices.Delete(want, i, i+1)
+		}
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, at, whole := readWhole(t, path, from)
+		if !slices.Equal(got, want) || at != end || whole {
+			t.Errorf("with %v damaged there are %d entries up to %d, want %d up to %d, whole: %t", damaged, len(got), at, len(want), end, whole)
+		}
+	}
+}
+
+// TestNoFile checks that what is no file is told, and not waited for.
+func TestNoFile(t *testing.T) {
+	if _, _, err := Read(t.TempDir(), testKey, 0, nil); err == nil || err.Error() != "it is no file" {
+		t.Errorf("reading a folder: %v", err)
+	}
 }
 
 // TestForged puts an entry into a frame that looks like the frame which is to come
@@ -303,7 +353,7 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 		sum := 0
-		end, err := read(bytes.NewReader(content), Place(len(content)/Block*Block), testKey, Place(from), func(e []byte) error {
+		end, _, err := read(bytes.NewReader(content), Place(len(content)/Block*Block), testKey, Place(from), func(e []byte) error {
 			sum += len(e)
 			return nil
 		})

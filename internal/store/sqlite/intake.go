@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"syscall"
 
@@ -68,48 +69,71 @@ func (t tx) intakeStored(to ring.Place) error {
 // openIntake stores what an earlier process left in the intake, and opens it for
 // the owner of the folder. Others store what the owner is about to store, so that
 // they see all that was accepted; where they cannot, the owner will.
-func (s *Store) openIntake(ctx context.Context, folder string, own bool) error {
+func (s *Store) openIntake(ctx context.Context, o Options, folder string) error {
 	if there, err := s.writer.conn.hasTable(ctx, "intake"); err != nil || !there {
 		return err
 	}
 	path := filepath.Join(folder, intakeName)
-	key, to, err := s.takeIn(ctx, path, own)
-	if !own {
+	taken, err := s.takeIn(ctx, path, o.Own)
+	if !o.Own {
+		s.untaken = err
 		return nil
 	}
-	if err == nil {
-		s.intake, err = ring.Open(path, intakeSize, key, to)
+	if err != nil {
+		return err
 	}
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return nil // all is stored at once then
+	if info, err := os.Stat(path); !taken.whole || err == nil && info.Size() != intakeSize {
+		o.Warn(fmt.Errorf("the file %s was damaged: of the jobs that were accepted last, those are lost that stood only there and could not be read", path))
 	}
-	return err
+	s.intake, err = ring.Open(path, intakeSize, taken.key, taken.to)
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT): // all is stored at once then
+		o.Warn(fmt.Errorf("the disk has no room for the file %s: until the next start, jobs that are over at once are stored one by one, which takes longer", path))
+		return nil
+	case err != nil:
+		return unusableIntake(path, err)
+	}
+	return nil
 }
 
-// takeIn stores the records that stand in the intake, and returns its key and the
-// place after them.
-func (s *Store) takeIn(ctx context.Context, path string, own bool) (key ring.Key, to ring.Place, err error) {
+func unusableIntake(path string, err error) error {
+	return fmt.Errorf("the file %s, in which jobs stand that were accepted last, cannot be used: %w; let the user who runs ql read and write it, or move it away and lose those jobs", path, err)
+}
+
+// intakeState is how the intake goes on after what was taken in.
+type intakeState struct {
+	key   ring.Key
+	to    ring.Place
+	whole bool // nothing in it was damaged
+}
+
+// takeIn stores the records that stand in the intake. For the owner of the folder it
+// gets another key: what is left in the file, or comes from a copy of the folder, is
+// never taken for what is appended from then on.
+func (s *Store) takeIn(ctx context.Context, path string, own bool) (taken intakeState, err error) {
 	err = s.write(ctx, func(t tx) error {
 		from := ring.Place(0)
+		readKey := func(r row) { copy(taken.key[:], r.bytes(0)) }
 		if _, err := t.one("SELECT key, place FROM intake WHERE one = 1", func(r row) {
-			copy(key[:], r.bytes(0))
+			readKey(r)
 			from = ring.Place(r.int(1))
 		}); err != nil {
 			return err
 		}
 		var records []job.Record
-		to, err = ring.Read(path, key, from, func(entry []byte) error {
+		taken.to, taken.whole, err = ring.Read(path, taken.key, from, func(entry []byte) error {
 			r, err := decodeRecord(entry)
 			records = append(records, r)
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("the file %s, in which jobs stand that were accepted last, cannot be read: %w", path, err)
+			return unusableIntake(path, err)
 		}
-		if err := t.record(records); err != nil || !own || to == from {
+		if err := t.record(records); err != nil || !own {
 			return err
 		}
-		return t.intakeStored(to)
+		_, err := t.one("UPDATE intake SET key = randomblob(8), place = ? WHERE one = 1 RETURNING key", readKey, int64(taken.to))
+		return err
 	})
-	return key, to, err
+	return taken, err
 }

@@ -16,6 +16,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/account/usage"
 	"ql/internal/job"
+	"ql/internal/store/ring"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -184,7 +185,7 @@ func TestIntakeFills(t *testing.T) {
 }
 
 // TestIntakeOfAnotherVersion shows that a server does not start over what it cannot
-// read, and that commands go on.
+// read, and that commands go on, but for one that would copy a part.
 func TestIntakeOfAnotherVersion(t *testing.T) {
 	folder := t.TempDir()
 	s := openTest(t, Options{Folder: folder, Own: true})
@@ -196,7 +197,76 @@ func TestIntakeOfAnotherVersion(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), intakeName) || !strings.Contains(err.Error(), "start the version that wrote it") {
 		t.Errorf("the error of a server: %v", err)
 	}
-	openTest(t, Options{Folder: copied})
+	err = openTest(t, Options{Folder: copied}).Copy(t.Context(), filepath.Join(t.TempDir(), "copy"))
+	if err == nil || !strings.Contains(err.Error(), intakeName) {
+		t.Errorf("the error of a copy: %v", err)
+	}
+}
+
+// TestIntakeThatIsNoFile shows that a server says what to do.
+func TestIntakeThatIsNoFile(t *testing.T) {
+	folder := t.TempDir()
+	must(t, openTest(t, Options{Folder: folder, Own: true}).Close())
+	path := filepath.Join(folder, intakeName)
+	must(t, os.Remove(path))
+	must(t, os.Mkdir(path, 0o700))
+	_, err := Open(t.Context(), Options{Folder: folder, Own: true})
+	if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "move it away") {
+		t.Errorf("the error of a server: %v", err)
+	}
+}
+
+// TestIntakeDamaged shows that of a damaged intake all is stored that can be read,
+// that the damage is told, and that it is not found again.
+func TestIntakeDamaged(t *testing.T) {
+	folder := t.TempDir()
+	s := openTest(t, Options{Folder: folder, Own: true})
+	a := benchmarkAccount(t, s, "ada")
+	for n := range 4 {
+		appendTo(t, s, briefs(a, n+1))
+	}
+	copied := snapshot(t, folder)
+	path := filepath.Join(copied, intakeName)
+	b, err := os.ReadFile(path)
+	must(t, err)
+	b[ring.Block+100] ^= 1
+	must(t, os.WriteFile(path, b, 0o600))
+	var warned []string
+	warn := func(err error) { warned = append(warned, err.Error()) }
+	after := openTest(t, Options{Folder: copied, Own: true, Warn: warn})
+	wantBriefs(t, "after a crash", after, a, 4, 3, 1)
+	if len(warned) != 1 || !strings.Contains(warned[0], path) {
+		t.Errorf("the warnings are %q, want one that names %s", warned, path)
+	}
+	appendTo(t, after, briefs(a, 5))
+	again := openTest(t, Options{Folder: snapshot(t, copied), Own: true, Warn: warn})
+	wantBriefs(t, "after another", again, a, 5, 4, 3, 1)
+	if len(warned) != 1 {
+		t.Errorf("there was a warning again: %q", warned)
+	}
+
+	must(t, os.Truncate(filepath.Join(folder, intakeName), 2*ring.Block))
+	wantBriefs(t, "cut off", openTest(t, Options{Folder: snapshot(t, folder), Own: true, Warn: warn}), a, 2, 1)
+	if len(warned) != 2 {
+		t.Errorf("the warnings are %q, want one of a file that is cut off too", warned)
+	}
+}
+
+// TestIntakeOfACopy shows that the intake of a folder means nothing to a copy of the
+// folder that has gone its own way: the accounts in it are others.
+func TestIntakeOfACopy(t *testing.T) {
+	folder := t.TempDir()
+	s := openTest(t, Options{Folder: folder, Own: true})
+	copied := snapshot(t, folder)
+	appendTo(t, s, briefs(benchmarkAccount(t, s, "ada"), 1))
+
+	other := openTest(t, Options{Folder: copied, Own: true})
+	bob := benchmarkAccount(t, other, "bob")
+	must(t, other.Close())
+	b, err := os.ReadFile(filepath.Join(folder, intakeName))
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(copied, intakeName), b, 0o600))
+	wantBriefs(t, "beside another's intake", openTest(t, Options{Folder: copied, Own: true}), bob)
 }
 
 // failing is a log that says that it failed, having written all the same.

@@ -43,6 +43,9 @@ type Options struct {
 	// Grown is told by how many bytes the records of an account grow, by this
 	// process, a moment before they do. Nobody can write meanwhile; may be left out.
 	Grown func(a account.ID, bytes int64)
+	// Warn is told what is wrong with the folder where it can be used all the same;
+	// may be left out.
+	Warn func(error)
 }
 
 func (o Options) withDefaults() Options {
@@ -51,6 +54,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Busy <= 0 {
 		o.Busy = 5 * time.Second
+	}
+	if o.Warn == nil {
+		o.Warn = func(error) {}
 	}
 	return o
 }
@@ -62,6 +68,7 @@ type Store struct {
 	ids     *ids
 	recent  recent
 	intake  *ring.Ring // nil where there is none
+	untaken error      // why what stands in the intake of another process could not be stored
 	lock    io.Closer  // nil where the folder is not owned
 }
 
@@ -107,7 +114,7 @@ func open(ctx context.Context, o Options, steps []migrate.Step) (_ *Store, err e
 		}
 		return c, err
 	})
-	if err := s.openIntake(ctx, folder, o.Own); err != nil {
+	if err := s.openIntake(ctx, o, folder); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
