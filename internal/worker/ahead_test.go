@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -150,6 +151,84 @@ func TestKeepsRecords(t *testing.T) {
 	e.wantResult(e.submit(`WRITE "x" TO "/x.txt"`+"\n"+`EMIT "b"`), "b")
 	if got := q.take(); got != "accept:running finish:complete" || len(kept) != 1 {
 		t.Errorf("with an effect: stored by %q, and %d were kept", got, len(kept))
+	}
+}
+
+// TestWaitsForAPlace has a submission that finds all places of its account taken by
+// short jobs wait for one, and stand in line where none comes.
+func TestWaitsForAPlace(t *testing.T) {
+	e, q := newWatchedWorld(t, func(o *Options) { o.Ahead, o.AheadWait = time.Hour, time.Hour })
+	let := make(chan struct{})
+	open := e.host.Resources
+	e.host.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (execution.Resources, error) {
+		<-let // which holds the job's place
+		return open(ctx, a, l, session)
+	}
+	submit := func() (job.ID, chan error) {
+		s := e.submission(`EMIT "a"`)
+		s.Limits.Concurrent = 1
+		outcome := make(chan error, 1)
+		go func() {
+			_, err := e.w.Submit(context.Background(), s)
+			outcome <- err
+		}()
+		return s.Summary.ID, outcome
+	}
+	running, hopeful, queued := func(l *line) int { return l.running }, func(l *line) int { return len(l.hopeful) }, func(l *line) int { return len(l.queue) }
+
+	// Those who have the places keep them: there is nothing to hope for.
+	_, first := submit()
+	e.awaitLine(running, 1)
+	e.w.mu.Lock()
+	e.w.lines.of[e.ada.ID].moved = time.Now().Add(-time.Hour)
+	e.w.mu.Unlock()
+	second, accepted := submit()
+	check(t, <-accepted)
+	if got := q.take(); got != "accept:accepted" {
+		t.Errorf("with nothing to hope for: stored by %q", got)
+	}
+	e.awaitLine(queued, 1)
+	let <- struct{}{}
+	check(t, <-first)
+
+	// Others come and go: a place is waited for, also behind one in line.
+	_, third := submit()
+	e.awaitLine(hopeful, 1)
+	let <- struct{}{}
+	e.await(second, job.Complete)
+	let <- struct{}{}
+	check(t, <-third)
+	if got := q.take(); got != "ended:complete finish:complete ended:complete" {
+		t.Errorf("with hope: stored by %q", got)
+	}
+
+	// A stop ends it.
+	_, fourth := submit()
+	e.awaitLine(running, 1)
+	_, fifth := submit()
+	e.awaitLine(hopeful, 1)
+	stopped := make(chan error, 1)
+	go func() { stopped <- e.w.Stop(context.Background()) }()
+	for !e.w.draining.Load() {
+		runtime.Gosched()
+	}
+	close(let)
+	check(t, <-fourth)
+	if err := <-fifth; !errors.Is(err, ErrStopping) {
+		t.Errorf("hoping while it stops: %v", err)
+	}
+	check(t, <-stopped)
+}
+
+// awaitLine waits until so many of the account's jobs are somewhere in its line.
+func (e *world) awaitLine(in func(*line) int, want int) {
+	e.t.Helper()
+	for got := -1; got != want; runtime.Gosched() {
+		e.w.mu.Lock()
+		if l := e.w.lines.of[e.ada.ID]; l != nil {
+			got = in(l)
+		}
+		e.w.mu.Unlock()
 	}
 }
 

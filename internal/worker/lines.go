@@ -2,6 +2,7 @@ package worker
 
 import (
 	"slices"
+	"time"
 
 	"ql/internal/account"
 	"ql/internal/job"
@@ -26,7 +27,15 @@ type line struct {
 	coming  int // being stored, to be added
 	queue   []place
 	ready   bool
+
+	// hopeful are submissions that wait for a place to be given back soon: to be
+	// accepted first, and begun later, costs far more than most jobs do.
+	hopeful []chan struct{} // closed when it has one
+	moved   time.Time       // when a place was last taken, or given back
 }
+
+// standing is how many jobs of an account are not under way.
+func (l *line) standing() int { return len(l.queue) + l.coming + len(l.hopeful) }
 
 // place is a job in its line. What it was accepted with is kept where there are
 // few, so that it need not be read again.
@@ -100,14 +109,49 @@ func (s *lines) next() (place, bool) {
 // reserve takes a place for a job that is about to be accepted; false where it
 // has to stand in line.
 func (s *lines) reserve(l *line) bool {
-	if len(l.queue) > 0 || l.coming > 0 || !s.mayBegin(l) || s.running >= s.most {
+	if len(l.queue) > 0 || !s.mayBegin(l) || s.running >= s.most {
 		return false
 	}
 	s.enter(l)
 	return true
 }
 
+// hope has a submission wait for a place of its account's, after those in line;
+// nil where nobody has come or gone since a moment: those who have the places keep
+// them for longer.
+func (s *lines) hope(l *line, since time.Time) chan struct{} {
+	if !l.moved.After(since) {
+		return nil
+	}
+	turn := make(chan struct{})
+	l.hopeful = append(l.hopeful, turn)
+	return turn
+}
+
+// giveUp ends a hope; false where it has come true meanwhile.
+func (s *lines) giveUp(l *line, turn chan struct{}) bool {
+	i := slices.Index(l.hopeful, turn)
+	if i < 0 {
+		return false
+	}
+	l.hopeful = slices.Delete(l.hopeful, i, i+1)
+	return true
+}
+
+// handOver gives the place of a job that has ended to a submission of the same
+// account, where nobody else waits for it.
+func (s *lines) handOver(l *line) bool {
+	fits := s.running <= s.most && (s.lifted || l.most <= 0 || l.running <= l.most)
+	if len(l.hopeful) == 0 || len(l.queue) > 0 || len(s.ready) > 0 || !fits {
+		return false
+	}
+	close(l.hopeful[0])
+	l.hopeful = slices.Delete(l.hopeful, 0, 1)
+	return true
+}
+
 func (s *lines) enter(l *line) {
+	l.moved = time.Now()
 	l.running++
 	s.running++
 }
@@ -115,6 +159,10 @@ func (s *lines) enter(l *line) {
 // leave gives a place back.
 func (s *lines) leave(a account.ID) {
 	l := s.of[a]
+	l.moved = time.Now()
+	if s.handOver(l) {
+		return
+	}
 	l.running--
 	s.running--
 	s.place(l)
@@ -149,7 +197,7 @@ func (s *lines) remove(id job.ID) {
 
 // drop forgets a line of which nothing is left.
 func (s *lines) drop(l *line) {
-	if l.running == 0 && l.coming == 0 && len(l.queue) == 0 && !l.ready {
+	if l.running == 0 && l.standing() == 0 && !l.ready {
 		delete(s.of, l.account)
 	}
 }

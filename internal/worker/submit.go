@@ -71,25 +71,10 @@ func (w *Worker) Submit(ctx context.Context, s Submission) (earlier job.ID, err 
 			s.Opened.Close()
 		}
 	}()
-	w.mu.Lock()
-	if w.draining.Load() {
-		w.mu.Unlock()
-		return job.ID{}, ErrStopping
+	line, atOnce, err := w.enter(s.Account.ID, s.Limits)
+	if err != nil {
+		return job.ID{}, err
 	}
-	line := w.lines.line(s.Account.ID, s.Limits.Concurrent)
-	if !w.o.Lifted && len(line.queue)+line.coming >= s.Limits.Queued {
-		w.lines.drop(line)
-		w.mu.Unlock()
-		return job.ID{}, ErrQueueFull
-	}
-	atOnce := w.lines.reserve(line)
-	if atOnce {
-		w.attempts.Add(1)
-	} else {
-		line.coming++
-	}
-	w.mu.Unlock()
-
 	summary := s.Summary
 	summary.State = job.Running
 	a := &attempt{
@@ -111,6 +96,53 @@ func (w *Worker) Submit(ctx context.Context, s Submission) (earlier job.ID, err 
 	w.mu.Unlock()
 	w.dispatch()
 	return earlier, err
+}
+
+// enter gives a submission a place, and counts its attempt, or lets it come into
+// its account's line.
+func (w *Worker) enter(a account.ID, l account.Limits) (line *line, atOnce bool, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.draining.Load() {
+		return nil, false, ErrStopping
+	}
+	line = w.lines.line(a, l.Concurrent)
+	if !w.o.Lifted && line.standing() >= l.Queued {
+		w.lines.drop(line)
+		return nil, false, ErrQueueFull
+	}
+	if atOnce = w.lines.reserve(line); !atOnce {
+		if turn := w.lines.hope(line, time.Now().Add(-w.o.AheadWait)); turn != nil {
+			w.mu.Unlock()
+			w.await(turn)
+			w.mu.Lock()
+			atOnce = !w.lines.giveUp(line, turn) || w.lines.reserve(line)
+			if w.draining.Load() {
+				if atOnce {
+					w.lines.leave(a)
+				}
+				w.lines.drop(line)
+				return nil, false, ErrStopping
+			}
+		}
+	}
+	if atOnce {
+		w.attempts.Add(1)
+	} else {
+		line.coming++
+	}
+	return line, atOnce, nil
+}
+
+// await waits for a turn, as long as one is waited for ahead of an acceptance.
+func (w *Worker) await(turn <-chan struct{}) {
+	timer := time.NewTimer(w.o.AheadWait)
+	defer timer.Stop()
+	select {
+	case <-turn:
+	case <-timer.C:
+	case <-w.ctx.Done():
+	}
 }
 
 // Adopt stores a script that ran for a caller and stands now. When it returns,
