@@ -63,8 +63,8 @@ func (w *Worker) store(ctx context.Context, s *Submission, state job.State) (job
 }
 
 // Submit accepts a job, also of a caller who has hung up: when it returns, the job
-// is on the disk, and is run sooner or later, or has run. Where the submission's key was used before, nothing is
-// accepted and the job of then is returned.
+// is on the disk, and is run sooner or later, or has run. Where the submission's key
+// was used before, nothing is accepted and the job of then is returned.
 func (w *Worker) Submit(ctx context.Context, s Submission) (earlier job.ID, err error) {
 	defer func() {
 		if s.Opened != nil {
@@ -111,31 +111,30 @@ func (w *Worker) enter(a account.ID, l account.Limits) (line *line, atOnce bool,
 		w.lines.drop(line)
 		return nil, false, ErrQueueFull
 	}
-	if atOnce = w.lines.reserve(line); !atOnce {
-		if turn := w.lines.hope(line, time.Now().Add(-w.o.AheadWait)); turn != nil {
-			w.mu.Unlock()
-			w.await(turn)
-			w.mu.Lock()
-			atOnce = !w.lines.giveUp(line, turn) || w.lines.reserve(line)
-			if w.draining.Load() {
-				if atOnce {
-					w.lines.leave(a)
-				}
-				w.lines.drop(line)
-				return nil, false, ErrStopping
-			}
+	atOnce = w.lines.reserve(line) || w.awaitPlace(line)
+	switch {
+	case w.draining.Load(): // since it waited
+		if atOnce {
+			w.lines.leave(a)
 		}
-	}
-	if atOnce {
+		w.lines.drop(line)
+		return nil, false, ErrStopping
+	case atOnce:
 		w.attempts.Add(1)
-	} else {
+	default:
 		line.coming++
 	}
 	return line, atOnce, nil
 }
 
-// await waits for a turn, as long as one is waited for ahead of an acceptance.
-func (w *Worker) await(turn <-chan struct{}) {
+// awaitPlace waits a moment for a place in a line where short jobs come and go. It is
+// called under mu, which is free meanwhile.
+func (w *Worker) awaitPlace(line *line) bool {
+	turn := w.lines.hope(line, time.Now().Add(-w.o.AheadWait))
+	if turn == nil {
+		return false
+	}
+	w.mu.Unlock()
 	timer := time.NewTimer(w.o.AheadWait)
 	defer timer.Stop()
 	select {
@@ -143,6 +142,8 @@ func (w *Worker) await(turn <-chan struct{}) {
 	case <-timer.C:
 	case <-w.ctx.Done():
 	}
+	w.mu.Lock()
+	return !w.lines.giveUp(line, turn) || w.lines.reserve(line)
 }
 
 // Adopt stores a script that ran for a caller and stands now. When it returns,

@@ -85,29 +85,23 @@ func (d *entryDecoder) take(n uint64) []byte {
 
 func (d *entryDecoder) int() int64 {
 	n, size := binary.Varint(d.rest)
-	d.skip(size)
-	if d.failed {
-		return 0
-	}
-	return n
+	return passed(d, n, size)
 }
 
 func (d *entryDecoder) length() uint64 {
 	n, size := binary.Uvarint(d.rest)
-	d.skip(size)
-	if d.failed {
-		return 0
-	}
-	return n
+	return passed(d, n, size)
 }
 
-// skip passes a number of so many bytes; there is none where they are not above 0.
-func (d *entryDecoder) skip(size int) {
-	if size <= 0 {
+// passed takes out a number that was read of so many bytes: of none, or fewer, where
+// there was none to read.
+func passed[T int64 | uint64](d *entryDecoder, n T, size int) T {
+	if d.failed || size <= 0 {
 		d.failed = true
-		return
+		return 0
 	}
 	d.take(uint64(size))
+	return n
 }
 
 func (d *entryDecoder) time() time.Time {
