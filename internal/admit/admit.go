@@ -1,7 +1,8 @@
 // Package admit decides which calls a node takes: how often somebody may call
 // (Limiter), how many scripts run at once, in how much memory, with the waiting
 // shared fairly between accounts (Gate), and how many files are on their way
-// (Crowd). It holds no limits of its own:
+// (Crowd), and how many bytes the service holds for its callers besides (Ledger). It
+// holds no limits of its own:
 // callers bring those of an account's plan. Who is calling, and what an answer
 // looks like, it leaves to them.
 package admit
@@ -24,6 +25,13 @@ const (
 	// TooManyTransfers is an account that sends and fetches too many files at
 	// once: 429.
 	TooManyTransfers
+	// AccountMemory is an account for which the node holds too many bytes already,
+	// and NetworkMemory a network of callers who have not shown an account: 429.
+	AccountMemory
+	NetworkMemory
+	// TooLarge is a call that needs more memory at once than the node has for one:
+	// 413.
+	TooLarge
 )
 
 // Refused is the error of a call that was turned away.
@@ -34,7 +42,8 @@ type Refused struct {
 	// Most is the bound of the caller's that was met, 0 where it was one of the
 	// node's own.
 	Most   int
-	inside int // what the account has under way, 0 where its line was too long
+	inside int   // what the account has under way, 0 where its line was too long
+	bytes  int64 // of memory that were asked for, or that one holder may have
 }
 
 func (r *Refused) Error() string {
@@ -47,6 +56,12 @@ func (r *Refused) Error() string {
 		return fmt.Sprintf("the account has %s running already, as many as this node runs of one account: try again when one has ended", count(int64(r.inside), "script"))
 	case r.Reason == AccountBusy:
 		return fmt.Sprintf("the account has %s running already, which is its limit: try again when one has ended", count(int64(r.inside), "script"))
+	case r.Reason == AccountMemory:
+		return fmt.Sprintf("the account has requests and answers under way already that take %d MiB, as much as this node holds for one account: try again when some have ended", r.bytes>>20)
+	case r.Reason == NetworkMemory:
+		return fmt.Sprintf("requests from your network that are under way take %d MiB already, as much as this node holds for one network: try again when some have ended", r.bytes>>20)
+	case r.Reason == TooLarge:
+		return fmt.Sprintf("this takes %d bytes at once, which is more than this node has for one call", r.bytes)
 	case r.Reason == TooManyTransfers:
 		return fmt.Sprintf("the account has %s on the way already, which is its limit: try again when one has come", count(int64(r.inside), "file"))
 	}
@@ -55,8 +70,11 @@ func (r *Refused) Error() string {
 
 // Code returns the code of the answer.
 func (r *Refused) Code() string {
-	if r.Reason == Overloaded {
+	switch r.Reason {
+	case Overloaded:
 		return "overloaded"
+	case TooLarge:
+		return "too_large"
 	}
 	return "rate_limited"
 }

@@ -536,6 +536,7 @@ type GateStats struct {
 	Overloaded uint64 // refused for the node's
 	Cancelled  uint64 // gave up waiting
 	Yielded    uint64 // times that a running script let others go first
+	Misused    uint64 // turns asked for on tickets that had left; none, or there is a bug
 
 	Inside      int // tickets given and not left
 	Running     int // of those, the ones that compute
@@ -544,6 +545,14 @@ type GateStats struct {
 	Returning   int // inside, and waiting to compute again
 	Memory      int64
 	Accounts    int
+}
+
+// misused counts a turn on a ticket that has left.
+func (g *Gate) misused() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.stats.Misused++
+	return ErrLeft
 }
 
 // Stats returns the counts so far.

@@ -2,8 +2,13 @@ package admit
 
 import (
 	"context"
+	"errors"
 	"time"
 )
+
+// ErrLeft is the error of a turn on a ticket that has left. It is a mistake of who
+// holds the ticket: a slot taken then would never be given back. The gate counts it.
+var ErrLeft = errors.New("admit: a turn was asked for on a ticket that has left")
 
 // Ticket is leave to be under way. It holds memory until Leave, and a slot while
 // it computes. One goroutine at a time may use it.
@@ -42,6 +47,9 @@ func (t *Ticket) Rest() {
 // after an error nothing may be computed on the ticket any more, and Leave is
 // still to be called.
 func (t *Ticket) Turn(ctx context.Context) error {
+	if t.left {
+		return t.gate.misused()
+	}
 	if !t.slot {
 		return t.turn(ctx)
 	}

@@ -219,3 +219,19 @@ func TestGateYieldNoisy(t *testing.T) {
 		c.end()
 	})
 }
+
+// TestTurnAfterLeave is refused and counted: the slot would never be given back.
+func TestTurnAfterLeave(t *testing.T) {
+	g := NewGate(GateOptions{Slots: 1})
+	ticket, err := g.Enter(t.Context(), Ask{Account: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ticket.Leave()
+	if err := ticket.Turn(t.Context()); !errors.Is(err, ErrLeft) {
+		t.Error(err)
+	}
+	if s := g.Stats(); s.Running != 0 || s.Misused != 1 {
+		t.Errorf("%+v", s)
+	}
+}

@@ -24,6 +24,9 @@ type Options struct {
 	// Memory is how many bytes all scripts that run at once may use; 0 for no
 	// bound but those of each.
 	Memory int64
+	// CallMemory is how many bytes are held for callers at once besides: bodies,
+	// answers, what is stored and restored; 0 for no bound.
+	CallMemory int64
 	// Cores is how many scripts compute at once; where left out, as many as Go
 	// has processors.
 	Cores int

@@ -47,6 +47,7 @@ type parts struct {
 	programs  *lang.Cache
 	limiter   *admit.Limiter
 	gate      *admit.Gate
+	ledger    *admit.Ledger
 	metrics   *telemetry.Metrics
 	traces    *telemetry.Traces
 }
@@ -93,6 +94,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	p.programs = lang.NewCache(programBytes)
 	p.limiter = admit.NewLimiter(admit.LimiterOptions{Lifted: a.settings.Dev})
 	p.gate = admit.NewGate(admit.GateOptions{Slots: a.o.Cores, Spare: a.o.Cores, GiveWay: giveWay, Memory: a.o.Memory, Lifted: a.settings.Dev})
+	p.ledger = admit.NewLedger(admit.LedgerOptions{Budget: a.o.CallMemory, Lifted: a.settings.Dev})
 	p.recorder = job.NewRecorder(p.store.Jobs(), job.RecorderOptions{
 		Log:    p.store.Intake(),
 		Failed: func(err error) { a.o.Log.Error("jobs could not be recorded and will be tried again", "error", err) },

@@ -10,19 +10,21 @@ import (
 
 // BoundMemory holds the process to three quarters of the memory that its
 // machine or container has, unless GOMEMLIMIT says otherwise, and returns how
-// much of it scripts may use together: two fifths. It returns 0 where nothing
-// is known. It is the process's to call, once.
-func BoundMemory() int64 {
+// much of it scripts may use together, two fifths, and how much may be held for
+// callers besides, a quarter. The rest is the collector's, the database
+// library's and the service's own. It returns 0 where nothing is known. It is the
+// process's to call, once.
+func BoundMemory() (scripts, calls int64) {
 	limit := debug.SetMemoryLimit(-1)
 	if limit == math.MaxInt64 {
 		has := machineMemory(os.ReadFile)
 		if has == 0 {
-			return 0
+			return 0, 0
 		}
 		limit = has / 4 * 3
 		debug.SetMemoryLimit(limit)
 	}
-	return limit / 5 * 2
+	return limit / 5 * 2, limit / 4
 }
 
 // ballastBytes is memory that is set aside and never touched, so that it costs

@@ -36,6 +36,15 @@ func (a *App) watch() error {
 			Read: func() float64 { return float64(p.gate.Stats().Waiting) }},
 		telemetry.Value{Name: "ql_scripts_memory_bytes", Help: "Memory granted to scripts that run now.",
 			Read: func() float64 { return float64(p.gate.Stats().Memory) }},
+		telemetry.Value{Name: "ql_scripts_turns_after_leave_total", Help: "Turns to compute asked for by scripts that had ended; above 0 there is a bug.", Grows: true,
+			Read: func() float64 { return float64(p.gate.Stats().Misused) }},
+
+		telemetry.Value{Name: "ql_call_memory_bytes", Help: "Memory reserved for what is held for callers besides running scripts: bodies, answers, states that are stored or restored.",
+			Read: func() float64 { return float64(p.ledger.Stats().Held) }},
+		telemetry.Value{Name: "ql_call_memory_waiting", Help: "Calls that wait for such memory.",
+			Read: func() float64 { return float64(p.ledger.Stats().Waiting) }},
+		telemetry.Value{Name: "ql_call_memory_refused_total", Help: "Calls that were refused for want of such memory.", Grows: true,
+			Read: func() float64 { return float64(p.ledger.Stats().Refused) }},
 
 		telemetry.Value{Name: programs, Help: programsHelp, Label: "cache", Is: "hit", Grows: true,
 			Read: func() float64 { return float64(p.programs.Stats().Hits) }},

@@ -51,11 +51,11 @@ func Boot(t testing.TB, change ...func(*config.Settings)) *Service {
 	return Start(t, Settings(t, change...))
 }
 
-// Start is Boot with settings that are ready.
+// Start is Boot with settings that are ready, on a node of about 2.5 GiB.
 func Start(t testing.TB, s config.Settings) *Service {
 	t.Helper()
 	b := &Service{Settings: s, Log: &Log{}, t: t}
-	b.App = app.New(s, app.Options{Log: slog.New(slog.NewJSONHandler(b.Log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	b.App = app.New(s, app.Options{Memory: 768 << 20, CallMemory: 480 << 20, Log: slog.New(slog.NewJSONHandler(b.Log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	if err := b.App.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,8 @@ func (k *serveCommand) Run(c *console) error {
 	log := telemetry.NewLog(c.err, telemetry.LogOptions{Level: s.LogLevel, JSON: s.LogFormat == config.LogJSON})
 	ballast := app.Ballast()
 	defer runtime.KeepAlive(ballast)
-	service := app.New(s, app.Options{Log: log, Version: version, Memory: app.BoundMemory(), Cores: app.SpareProcessors()})
+	scripts, calls := app.BoundMemory()
+	service := app.New(s, app.Options{Log: log, Version: version, Memory: scripts, CallMemory: calls, Cores: app.SpareProcessors()})
 	if err := service.Start(c.ctx); err != nil {
 		return err
 	}
