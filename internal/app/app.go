@@ -111,7 +111,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 	a.main = newServer(&a.settings, handler, config, a.o.Log)
 	a.main.address = listener.Addr().String()
 	a.closes("server", a.stopMain)
-	a.main.start(listener, a.failed)
+	a.main.start(a.parts.guard, listener, a.failed)
 	if !a.settings.Loopback() && !strings.HasPrefix(a.url, "https://") {
 		a.o.Log.Warn("callers of other machines send their passwords and keys unencrypted: set TLS, or base-url to an https address of a proxy")
 	}
@@ -132,7 +132,7 @@ func (a *App) startMetrics(ctx context.Context) error {
 	a.metrics = newServer(&a.settings, mux, nil, a.o.Log)
 	a.metrics.address = listener.Addr().String()
 	a.closes("metrics", a.stopMetrics)
-	a.metrics.start(listener, a.failed)
+	a.metrics.start(a.parts.guard, listener, a.failed)
 	return nil
 }
 

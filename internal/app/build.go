@@ -21,6 +21,7 @@ import (
 	"ql/internal/api/jsonapi"
 	"ql/internal/auth"
 	"ql/internal/config"
+	"ql/internal/guard"
 	"ql/internal/job"
 	"ql/internal/network"
 	"ql/internal/password"
@@ -49,6 +50,7 @@ type parts struct {
 	gate      *admit.Gate
 	ledger    *admit.Ledger
 	metrics   *telemetry.Metrics
+	guard     *guard.Guard
 	traces    *telemetry.Traces
 }
 
@@ -84,6 +86,7 @@ func (a *App) openStore(ctx context.Context) error {
 func (a *App) build(ctx context.Context) (http.Handler, error) {
 	p := &a.parts
 	p.metrics = telemetry.NewMetrics(a.o.Version)
+	p.guard = guard.New(a.o.Log, p.metrics.Panicked)
 	if err := a.openResources(); err != nil {
 		return nil, err
 	}
@@ -96,7 +99,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	p.gate = admit.NewGate(admit.GateOptions{Slots: a.o.Cores, Spare: a.o.Cores, GiveWay: giveWay, Memory: a.o.Memory, Lifted: a.settings.Dev})
 	p.ledger = admit.NewLedger(admit.LedgerOptions{Budget: a.o.CallMemory, Lifted: a.settings.Dev})
 	p.recorder = job.NewRecorder(p.store.Jobs(), job.RecorderOptions{
-		Log:    p.store.Intake(),
+		Log: p.store.Intake(), Guard: p.guard,
 		Failed: func(err error) { a.o.Log.Error("jobs could not be recorded and will be tried again", "error", err) },
 		LogFailed: func(err error) {
 			a.o.Log.Error("the intake of jobs failed and is used again from the next start on: until then jobs take longer to be accepted", "error", err)
@@ -136,7 +139,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 		Routes:    slices.Concat(jsonapi.Routes(service), formapi.Routes(service), formpage.Routes(service), download.Routes(a.downloads())),
 		Preflight: authenticator.Preflight, Refusal: a.otherHost(), Ready: a.ready, OpenAPI: api.Description(),
 		Proxies: a.settings.TrustedProxies, HTTPS: strings.HasPrefix(a.url, "https://"),
-		Log: a.o.Log, Served: p.metrics.Served,
+		Log: a.o.Log, Guard: p.guard, Served: p.metrics.Served,
 	})
 	a.startTrims()
 	a.startUpkeep()

@@ -118,17 +118,19 @@ func (g *growth) forget() {
 func (a *App) startTrims() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	go func() {
+	a.parts.guard.Go("trim", func() {
 		defer close(done)
-		for {
-			select {
-			case <-a.growth.wake:
-				a.trimDue(ctx)
-			case <-ctx.Done():
-				return
+		a.parts.guard.Loop(ctx, "trim", func(ctx context.Context) {
+			for {
+				select {
+				case <-a.growth.wake:
+					a.trimDue(ctx)
+				case <-ctx.Done():
+					return
+				}
 			}
-		}
-	}()
+		})
+	})
 	a.closes("records", func(context.Context) error {
 		cancel()
 		<-done
@@ -145,7 +147,11 @@ func (a *App) trimDue(ctx context.Context) {
 	for due := a.growth.take(); len(due) > 0; due = append(due, a.growth.take()...) {
 		var again []account.ID
 		for _, id := range due {
-			n, err := a.trim(ctx, id, removed[id] > 0)
+			var n int
+			err := a.parts.guard.DoErr("trim", func() (err error) {
+				n, err = a.trim(ctx, id, removed[id] > 0)
+				return err
+			})
 			if n > 0 {
 				removed[id] += n
 				again = append(again, id)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"ql/internal/config"
+	"ql/internal/guard"
 
 	"golang.org/x/crypto/acme/autocert"
 )
@@ -55,20 +56,20 @@ func newServer(s *config.Settings, h http.Handler, t *tls.Config, log *slog.Logg
 }
 
 // start serves until stop. The error of a listener that fails goes to failed.
-func (s *server) start(l net.Listener, failed chan<- error) {
+func (s *server) start(g *guard.Guard, l net.Listener, failed chan<- error) {
 	s.served = make(chan struct{})
-	go func() {
+	g.Go("server", func() {
 		defer close(s.served)
-		var err error
-		if s.http.TLSConfig != nil {
-			err = s.http.ServeTLS(l, "", "")
-		} else {
-			err = s.http.Serve(l)
-		}
+		err := g.DoErr("server", func() error {
+			if s.http.TLSConfig != nil {
+				return s.http.ServeTLS(l, "", "")
+			}
+			return s.http.Serve(l)
+		})
 		if !errors.Is(err, http.ErrServerClosed) {
 			failed <- fmt.Errorf("serving %s: %w", l.Addr(), err)
 		}
-	}()
+	})
 }
 
 // stop takes no more calls and waits for those under way, at most until then. It

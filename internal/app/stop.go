@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"ql/internal/guard"
 )
 
 // How long a stop takes beyond the time that settings give scripts under way.
@@ -51,7 +53,7 @@ func (a *App) Stop(ctx context.Context) error {
 		a.scriptsEnd = time.Now().Add(a.settings.StopTimeout)
 		end := a.scriptsEnd.Add(settleTime)
 		for _, c := range slices.Backward(a.closers) {
-			if err := within(ctx, notBefore(end, c.least), c.close); err != nil {
+			if err := within(ctx, a.parts.guard, notBefore(end, c.least), c.close); err != nil {
 				a.o.Log.Error("a part of the service did not stop as it should", "part", c.what, "error", err)
 				a.stopErr = errors.Join(a.stopErr, fmt.Errorf("stopping the %s: %w", c.what, err))
 			}
@@ -71,11 +73,11 @@ func notBefore(moment time.Time, away time.Duration) time.Time {
 }
 
 // within closes something, and waits for it not much longer than until then.
-func within(ctx context.Context, until time.Time, end func(context.Context) error) error {
+func within(ctx context.Context, g *guard.Guard, until time.Time, end func(context.Context) error) error {
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	ended := make(chan error, 1)
-	go func() { ended <- end(ctx) }()
+	g.Go("stop", func() { ended <- g.DoErr("stop", func() error { return end(ctx) }) })
 	select {
 	case err := <-ended:
 		return err

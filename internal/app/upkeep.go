@@ -23,7 +23,7 @@ const (
 func (a *App) startUpkeep() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	go func() {
+	a.parts.guard.Go("upkeep", func() {
 		defer close(done)
 		ticker := time.NewTicker(upkeepEvery)
 		defer ticker.Stop()
@@ -37,7 +37,7 @@ func (a *App) startUpkeep() {
 				return
 			}
 		}
-	}()
+	})
 	a.closes("upkeep", func(context.Context) error {
 		cancel()
 		<-done
@@ -46,8 +46,20 @@ func (a *App) startUpkeep() {
 }
 
 func (a *App) upkeep(ctx context.Context, now time.Time) error {
+	var errs []error
+	for _, do := range []func(context.Context, time.Time) error{
+		a.sweepBlobs, a.finishDeletes, a.emptyDevelopment, a.forgetJobs, a.prune, a.pruneShares, a.forgetReceipts,
+	} {
+		// One that panics every time must not keep the others from their work.
+		errs = append(errs, a.parts.guard.DoErr("upkeep", func() error { return do(ctx, now) }))
+	}
+	return errors.Join(errs...)
+}
+
+// sweepBlobs removes blobs that nothing refers to.
+func (a *App) sweepBlobs(ctx context.Context, now time.Time) error {
 	_, err := a.parts.blobs.Sweep(ctx, a.parts.store.Files(), now, blobGrace)
-	return errors.Join(err, a.finishDeletes(ctx, now), a.emptyDevelopment(ctx, now), a.forgetJobs(ctx, now), a.prune(ctx, now), a.pruneShares(ctx, now), a.forgetReceipts(ctx, now))
+	return err
 }
 
 // deliveriesKept is how long the log of a webhook is kept after its end.

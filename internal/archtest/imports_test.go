@@ -45,6 +45,7 @@ var layers = []layer{
 	{pkg: "internal/form", imports: []string{"lang/bytecode", "lang/value"}},
 	{pkg: "internal/password", others: []string{"golang.org/x/crypto"}},
 	{pkg: "internal/fault"},
+	{pkg: "internal/guard"},
 	{pkg: "internal/account", imports: []string{"internal/disk", "internal/fault", "internal/password", "lang/value", "lang/vm"}, others: []string{"golang.org/x/net/publicsuffix", "golang.org/x/text"}},
 	{pkg: "internal/account/accounttest", imports: []string{"internal/account"}},
 	{pkg: "internal/account/usage", imports: []string{"internal/account"}},
@@ -63,18 +64,18 @@ var layers = []layer{
 	{pkg: "internal/sqlite", others: []string{"modernc.org/libc", "modernc.org/sqlite"}},
 	{pkg: "internal/resource/sessions", imports: []string{"internal/account", "internal/engine", "lang/value"}, others: []string{"modernc.org/sqlite"}},
 	{pkg: "internal/resource/shares", imports: []string{"internal/account", "internal/engine", "internal/fault", "lang/value"}},
-	{pkg: "internal/job", imports: []string{"internal/account", "internal/batch"}},
+	{pkg: "internal/job", imports: []string{"internal/account", "internal/batch", "internal/guard"}},
 	{pkg: "internal/execution", imports: append([]string{"internal/account", "internal/engine", "internal/fault", "internal/job", "internal/password", "internal/wire"}, language...)},
 	{
 		pkg: "internal/worker",
 		imports: []string{
-			"internal/account", "internal/admit", "internal/engine", "internal/execution", "internal/fault", "internal/job", "internal/wire",
+			"internal/account", "internal/admit", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/job", "internal/wire",
 			"lang/bytecode", "lang/value", "lang/vm",
 		},
 	},
 	{pkg: "internal/network"},
 	{pkg: "internal/network/networktest"},
-	{pkg: "internal/webhook", imports: []string{"internal/account", "internal/job", "internal/network"}},
+	{pkg: "internal/webhook", imports: []string{"internal/account", "internal/guard", "internal/job", "internal/network"}},
 	{pkg: "internal/store/migrate"},
 	{pkg: "internal/store/ring", imports: []string{"internal/disk"}},
 	{
@@ -92,7 +93,7 @@ var layers = []layer{
 		pkg:     "internal/api",
 		imports: append([]string{"internal/account", "internal/account/usage", "internal/admit", "internal/auth", "internal/engine", "internal/execution", "internal/fault", "internal/form", "internal/job", "internal/wire", "internal/worker"}, language...),
 	},
-	{pkg: "internal/api/httpapi", imports: []string{"internal/account", "internal/admit", "internal/api", "internal/auth", "internal/fault", "internal/wire"}},
+	{pkg: "internal/api/httpapi", imports: []string{"internal/account", "internal/admit", "internal/api", "internal/auth", "internal/fault", "internal/guard", "internal/wire"}},
 	// The conventions know nothing of each other.
 	{pkg: "internal/api/download", imports: []string{"internal/account", "internal/api", "internal/api/httpapi", "internal/fault", "internal/resource/shares", "internal/wire"}},
 	{pkg: "internal/api/formapi", imports: []string{"internal/api", "internal/api/httpapi", "internal/fault", "internal/job", "internal/wire"}},
@@ -108,7 +109,7 @@ var layers = []layer{
 	{
 		pkg: "internal/app",
 		imports: []string{
-			"internal/account", "internal/account/usage", "internal/admit", "internal/api", "internal/api/*", "internal/auth", "internal/backup", "internal/config", "internal/engine", "internal/execution", "internal/fault", "internal/job",
+			"internal/account", "internal/account/usage", "internal/admit", "internal/api", "internal/api/*", "internal/auth", "internal/backup", "internal/config", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/job",
 			"internal/network", "internal/password", "internal/resource/*", "internal/store/sqlite", "internal/telemetry", "internal/webhook", "internal/wire", "internal/worker",
 			"lang", "lang/value",
 		},

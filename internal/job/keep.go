@@ -3,7 +3,6 @@ package job
 import (
 	"context"
 	"errors"
-	"fmt"
 )
 
 // keeping is a record on its way into the log.
@@ -74,7 +73,7 @@ func (r *Recorder) keep(list []*keeping) {
 func (r *Recorder) append(records []*Record) (to Place, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the log panicked: %v", p)
+			err = r.options.Guard.Report("intake", p)
 		}
 		if err != nil && !errors.Is(err, ErrNoRoom) && r.unlogged.CompareAndSwap(false, true) {
 			r.options.LogFailed(err)

@@ -10,6 +10,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/batch"
+	"ql/internal/guard"
 )
 
 // RecorderOptions are the bounds of a Recorder. A zero field means its default.
@@ -26,6 +27,8 @@ type RecorderOptions struct {
 	Wait time.Duration
 	// Log is where Keep keeps records; nil for nowhere.
 	Log Log
+	// Guard recovers panics; nil tells nobody of them.
+	Guard *guard.Guard
 	// Failed is told of each failure of the store, which is tried again, and LogFailed
 	// of the log's, which is used no more; nil for nobody.
 	Failed, LogFailed func(error)
@@ -121,7 +124,11 @@ func NewRecorder(store Store, o RecorderOptions) *Recorder {
 		stopped: make(chan struct{}),
 	}
 	r.keeps = batch.New(r.options.MaxBatch, r.keep)
-	go r.run(ctx)
+	g := r.options.Guard
+	g.Go("recorder", func() {
+		defer close(r.stopped)
+		g.Loop(ctx, "recorder", r.run)
+	})
 	return r
 }
 
@@ -365,7 +372,6 @@ func (e *Lost) Unwrap() error { return e.cause }
 
 // run writes the buffer to the store until ctx ends.
 func (r *Recorder) run(ctx context.Context) {
-	defer close(r.stopped)
 	for {
 		list := r.next(ctx)
 		if list == nil {
@@ -423,7 +429,7 @@ func (r *Recorder) whole(n int) int {
 func (r *Recorder) write(ctx context.Context, list []pending) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the store panicked: %v", p)
+			err = r.options.Guard.Report("recorder", p)
 		}
 	}()
 	records := make([]Record, 0, len(list))

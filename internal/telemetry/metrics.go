@@ -19,6 +19,7 @@ type Metrics struct {
 	took     *prometheus.HistogramVec
 	runs     *prometheus.HistogramVec
 	fetches  *prometheus.HistogramVec
+	panics   *prometheus.CounterVec
 }
 
 // NewMetrics returns metrics of the process, and of what it is told.
@@ -37,13 +38,16 @@ func NewMetrics(version string) *Metrics {
 		fetches: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "ql_fetch_duration_seconds", Help: "How long calls of scripts to other servers took, by how they ended.", Buckets: seconds,
 		}, []string{"outcome"}),
+		panics: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ql_panics_total", Help: "Panics that were recovered, by the part of the service; the log has each with its stack.",
+		}, []string{"part"}),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "ql_build_info", Help: "Which version runs; always 1.", ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.requests, m.took, m.runs, m.fetches, build)
+		m.requests, m.took, m.runs, m.fetches, m.panics, build)
 	return m
 }
 
@@ -60,6 +64,9 @@ func (m *Metrics) Ran(state string, took time.Duration) {
 func (m *Metrics) Fetched(how string, took time.Duration) {
 	m.fetches.WithLabelValues(how).Observe(took.Seconds())
 }
+
+// Panicked counts a panic in a part of the service, which was recovered.
+func (m *Metrics) Panicked(part string) { m.panics.WithLabelValues(part).Inc() }
 
 // Served counts a request that was answered; route is "" for one to an address
 // that is not there.

@@ -3,7 +3,6 @@ package webhook
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 	"unicode"
@@ -28,7 +27,7 @@ const (
 func (s *Sender) deliver(d Delivery) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.putOff(d, fmt.Errorf("panic: %v", p))
+			s.putOff(d, s.o.Guard.Report("webhook", p))
 		}
 	}()
 	request, err := s.request(d)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/guard"
 	"ql/internal/network"
 )
 
@@ -40,6 +41,8 @@ type Options struct {
 	// unnoticed; 15 seconds.
 	Poll time.Duration
 	Log  *slog.Logger // nowhere where left out
+	// Guard recovers panics; nil tells nobody of them.
+	Guard *guard.Guard
 	// Tried is told of each attempt, and of the state that it led to; nil for
 	// nobody.
 	Tried func(a Attempt, s State)
@@ -92,11 +95,12 @@ type Sender struct {
 	wake     chan struct{}
 	finished chan Delivery // has room for all that are under way
 
-	start, stop sync.Once
-	stopping    chan struct{}
-	stopped     chan struct{}
-	calls       context.Context // ends when a stop waits no longer
-	abandon     context.CancelFunc
+	start   sync.Once
+	sending context.Context // ends with the stop
+	halt    context.CancelFunc
+	stopped chan struct{}
+	calls   context.Context // ends when a stop waits no longer
+	abandon context.CancelFunc
 
 	// Of the loop alone:
 	underWay  int
@@ -112,17 +116,27 @@ func NewSender(o Options) *Sender {
 		o:        o,
 		wake:     make(chan struct{}, 1),
 		finished: make(chan Delivery, o.AtOnce),
-		stopping: make(chan struct{}),
 		stopped:  make(chan struct{}),
 		hosts:    map[string]int{},
 		accounts: map[account.ID]int{},
 	}
+	s.sending, s.halt = context.WithCancel(context.Background())
 	s.calls, s.abandon = context.WithCancel(context.Background())
 	return s
 }
 
 // Start begins to send. It returns at once; a second time it does nothing.
-func (s *Sender) Start() { s.start.Do(func() { go s.run() }) }
+func (s *Sender) Start() {
+	s.start.Do(func() {
+		s.o.Guard.Go("webhook", func() {
+			defer close(s.stopped)
+			s.o.Guard.Loop(s.sending, "webhook", s.run)
+			for s.underWay > 0 {
+				s.leave(<-s.finished)
+			}
+		})
+	})
+}
 
 // Wake says that a delivery may have become due.
 func (s *Sender) Wake() {
@@ -136,7 +150,7 @@ func (s *Sender) Wake() {
 // they are broken off, and will be made again after the next start. A second
 // call waits for the first.
 func (s *Sender) Stop(ctx context.Context) error {
-	s.stop.Do(func() { close(s.stopping) })
+	s.halt()
 	s.start.Do(func() { close(s.stopped) }) // it never ran
 	select {
 	case <-s.stopped:
@@ -148,16 +162,12 @@ func (s *Sender) Stop(ctx context.Context) error {
 	return nil
 }
 
-func (s *Sender) run() {
-	defer close(s.stopped)
+func (s *Sender) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
-		case <-s.stopping:
-			for s.underWay > 0 {
-				s.leave(<-s.finished)
-			}
+		case <-ctx.Done():
 			return
 		case d := <-s.finished:
 			s.leave(d)
@@ -228,10 +238,10 @@ func (s *Sender) begin(page []Delivery, now time.Time) error {
 			s.leave(d) // another node was faster
 			continue
 		}
-		go func() {
+		s.o.Guard.Go("webhook", func() {
 			defer func() { s.finished <- d }()
 			s.deliver(claimed[i])
-		}()
+		})
 	}
 	return err
 }

@@ -19,6 +19,7 @@ import (
 	"ql/internal/api"
 	"ql/internal/auth"
 	"ql/internal/fault"
+	"ql/internal/guard"
 	"ql/internal/wire"
 )
 
@@ -93,6 +94,8 @@ type Options struct {
 	// process.
 	HTTPS bool
 	Log   *slog.Logger // slog.Default() where left out
+	// Guard is told of panics; nil for nobody.
+	Guard *guard.Guard
 	// Served is told of every answer: the route's path ("" for none), its status
 	// and how long it took; may be left out.
 	Served func(path string, status int, took time.Duration)

@@ -1,10 +1,8 @@
 package httpapi
 
 import (
-	"fmt"
 	"log/slog"
 	"net/http"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -97,7 +95,7 @@ func (h *Handler) run(header http.Header, r *Request, route Route) (reply Reply,
 	defer r.release()
 	defer func() {
 		if p := recover(); p != nil {
-			reply, err = Reply{}, fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			reply, err = Reply{}, h.o.Guard.Report("http", p)
 		}
 	}()
 	return route.Serve(header, r)
