@@ -86,6 +86,7 @@ type Gate struct {
 	accounts  map[int64]*account
 	idle      []*account // to use again
 	inside    int
+	aside     int
 	running   int
 	memory    int64
 	entering  int // waiting for the first time
@@ -113,7 +114,8 @@ type account struct {
 	id         int64
 	most       int
 	inside     int   // tickets given and not left
-	running    int   // of those, the ones with a slot
+	aside      int   // likewise, of those that Aside gave
+	running    int   // of both, the ones with a slot
 	memory     int64 // of all inside
 	entering   queue
 	returning  queue    // inside already, and waiting for a slot again
@@ -326,7 +328,7 @@ const mostIdle = 64
 
 // drop forgets an account of which nothing is left.
 func (g *Gate) drop(a *account) {
-	if a.inside > 0 || a.entering.length > 0 {
+	if a.inside > 0 || a.aside > 0 || a.entering.length > 0 {
 		return
 	}
 	delete(g.accounts, a.id)
@@ -539,7 +541,8 @@ type GateStats struct {
 	Misused    uint64 // turns asked for on tickets that had left; none, or there is a bug
 
 	Inside      int // tickets given and not left
-	Running     int // of those, the ones that compute
+	Aside       int // likewise, of work beside scripts that has computed
+	Running     int // of both, the ones that compute
 	MostRunning int // so far
 	Waiting     int
 	Returning   int // inside, and waiting to compute again
@@ -561,6 +564,6 @@ func (g *Gate) Stats() GateStats {
 	defer g.mu.Unlock()
 	s := g.stats
 	s.Inside, s.Running, s.Waiting, s.Returning = g.inside, g.running, g.entering, g.returning
-	s.Memory, s.Accounts = g.memory, len(g.accounts)
+	s.Aside, s.Memory, s.Accounts = g.aside, g.memory, len(g.accounts)
 	return s
 }

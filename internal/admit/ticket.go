@@ -14,12 +14,20 @@ var ErrLeft = errors.New("admit: a turn was asked for on a ticket that has left"
 // it computes. One goroutine at a time may use it.
 type Ticket struct {
 	gate    *Gate
-	account *account
+	account *account // nil before the first Turn of one that Aside gave
+	id      int64    // of the account, where aside
+	aside   bool
 	memory  int64
 	slot    bool      // held: not while it rests, or waits in Turn
 	since   time.Time // when the slice began; zero where it begins with the next Turn
 	left    bool
 }
+
+// Aside returns a ticket for work of an account that is none of its scripts, such as
+// compiling one or checking a reply to one. It is not counted as a script and is granted no
+// memory (see Ledger), but computes in the account's turns. It begins without a slot, which
+// the first Turn waits for; whoever never asks for one pays nothing.
+func (g *Gate) Aside(account int64) *Ticket { return &Ticket{gate: g, id: account, aside: true} }
 
 // Memory returns the bytes granted: those asked for, or all that the gate has
 // where those are more.
@@ -73,8 +81,14 @@ func (t *Ticket) turn(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	g, a := t.gate, t.account
+	g := t.gate
 	g.mu.Lock()
+	if t.account == nil {
+		t.account = g.account(t.id)
+		t.account.aside++
+		g.aside++
+	}
+	a := t.account
 	if t.slot && !g.contended.Load() {
 		g.unlock()
 		return nil
@@ -116,14 +130,22 @@ func (t *Ticket) Leave() {
 	}
 	t.left = true
 	g, a := t.gate, t.account
+	if a == nil {
+		return
+	}
 	g.mu.Lock()
 	defer g.unlock()
 	if t.slot {
 		t.slot = false
 		g.pause(a)
 	}
-	a.inside--
-	g.inside--
+	if t.aside {
+		a.aside--
+		g.aside--
+	} else {
+		a.inside--
+		g.inside--
+	}
 	a.memory -= t.memory
 	g.memory -= t.memory
 	g.place(a)

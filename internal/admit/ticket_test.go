@@ -235,3 +235,45 @@ func TestTurnAfterLeave(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// TestAside computes in the turns of an account that has as many scripts as it may,
+// and leaves nothing behind.
+func TestAside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(GateOptions{Slots: 1, Memory: 100})
+		script, err := g.Enter(t.Context(), Ask{Account: 1, Most: 1, Memory: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		idle := g.Aside(2)
+		idle.Leave()
+		work := g.Aside(1)
+		turned := make(chan error)
+		go func() { turned <- work.Turn(t.Context()) }()
+		synctest.Wait()
+		if s := g.Stats(); s.Inside != 1 || s.Aside != 1 || s.Returning != 1 {
+			t.Errorf("%+v", s)
+		}
+		script.Rest()
+		if err := <-turned; err != nil {
+			t.Fatal(err)
+		}
+		script.Leave()
+		if s := g.Stats(); s.Running != 1 || s.Accounts != 1 {
+			t.Errorf("%+v", s)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		other := g.Aside(3)
+		go func() { turned <- other.Turn(ctx) }()
+		synctest.Wait()
+		cancel()
+		if err := <-turned; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		other.Leave()
+		work.Leave()
+		if s := g.Stats(); s.Inside+s.Aside+s.Running+s.Returning+s.Accounts != 0 || s.Misused != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
