@@ -40,7 +40,8 @@ func Refused(err error) *Refusal {
 	if e.Field != "" {
 		r.Message = e.Field + ": " + e.Message
 	}
-	if e.Code == fault.Internal || e.Code == fault.StorageUnavailable {
+	switch e.Code {
+	case fault.Internal, fault.StorageUnavailable, fault.OutcomeUnknown:
 		r.Cause = err
 	}
 	return r

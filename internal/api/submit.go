@@ -62,7 +62,7 @@ func (s *Service) submit(ctx context.Context, who identity, c Caller, q Query, l
 		Account: who.Account, Limits: l, Spec: x.Spec, Program: program, Opened: x, Webhook: q.Webhook, Key: s.key(q),
 	})
 	if err != nil {
-		return a, notAccepted(err, l)
+		return a, mayBeAccepted(notAccepted(err, l), id, q.Key != nil)
 	}
 	if earlier != (job.ID{}) {
 		return s.repeat(ctx, earlier, q, a)
@@ -129,6 +129,19 @@ func notAccepted(err error, l account.Limits) error {
 		return fault.New(fault.IdempotencyMismatch, "this Idempotency-Key was used for another request within the last 24 hours: use another key")
 	}
 	return err
+}
+
+// mayBeAccepted tells whose job may be run, though nobody knows, how to find out.
+func mayBeAccepted(err error, id job.ID, keyed bool) error {
+	if !fault.Is(err, fault.OutcomeUnknown) {
+		return err
+	}
+	again := "then send it again, or send an Idempotency-Key with each job from now on, so that a repeat is accepted once at most"
+	if keyed {
+		again = "or send it again with the same Idempotency-Key: it is accepted once at most"
+	}
+	return fault.New(fault.OutcomeUnknown, "the storage failed while the job %s was stored: whether it was accepted is not known. "+
+		"Once the storage works again, GET /v1/job/%s tells: job_not_found says that it was not; %s", id, id, again).Because(err)
 }
 
 func stopping() error {

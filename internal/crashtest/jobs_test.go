@@ -18,7 +18,8 @@ type shown struct {
 		Message string `json:"message"`
 	} `json:"prompt"`
 	Error *struct {
-		Code string `json:"code"`
+		Code    string `json:"code"`
+		Message string `json:"message"`
 	} `json:"error"`
 }
 

@@ -50,6 +50,7 @@ const (
 	QuotaExceeded Code = "quota_exceeded"
 
 	Internal           Code = "internal"
+	OutcomeUnknown     Code = "outcome_unknown"
 	Overloaded         Code = "overloaded"
 	StorageUnavailable Code = "storage_unavailable"
 )
@@ -110,6 +111,8 @@ var statuses = map[Code]int{
 	QuotaExceeded: 429,
 
 	Internal: internalError,
+	// Not 503, which programs on the way may answer by sending the request again.
+	OutcomeUnknown: internalError,
 
 	Overloaded:         503,
 	StorageUnavailable: 503,

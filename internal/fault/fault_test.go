@@ -31,7 +31,7 @@ const published = `
 422 syntax_error script_failed division_by_zero invalid_path sql_error address_not_allowed invalid_url
 422 limit_exceeded invalid_fields wrong_reply idempotency_mismatch
 429 rate_limited quota_exceeded
-500 internal
+500 internal outcome_unknown
 503 overloaded storage_unavailable
 `
 

@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"errors"
+	"fmt"
 )
 
 // keeping is a record on its way into the log.
@@ -14,7 +15,8 @@ type keeping struct {
 // Keep takes a record as Record does, and returns when it is on the disk. After an
 // error it was not taken; with ErrNoRoom the buffer or the log had no room for it, or
 // there is no log. That is not waited for: who has a record to store, and no time to
-// lose, stores it in another way.
+// lose, stores it in another way. With ErrMayBeKept the next process may take it all
+// the same, unless that is done.
 func (r *Recorder) Keep(ctx context.Context, record Record) error {
 	if r.options.Log == nil || r.unlogged.Load() {
 		return ErrNoRoom
@@ -49,8 +51,12 @@ func (r *Recorder) keep(list []*keeping) {
 		r.keep(list[half:])
 		return
 	}
+	told := err
+	if err != nil && to != 0 {
+		told = fmt.Errorf("%w: %w", ErrMayBeKept, err)
+	}
 	for _, k := range list {
-		k.err = err
+		k.err = told
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 
 	"ql/internal/admit"
 	"ql/internal/engine"
+	"ql/internal/fault"
 	"ql/internal/job"
 	"ql/lang/bytecode"
 )
@@ -58,10 +59,17 @@ func (w *Worker) submitAhead(ctx context.Context, s *Submission, a *attempt) (ea
 
 // storeEnded stores a job that has come to its end.
 func (w *Worker) storeEnded(ctx context.Context, s *Submission, e *job.End) (earlier job.ID, err error) {
-	if w.o.Keep != nil && s.Webhook == "" && s.Key == nil && w.o.Keep(ctx, e.Record) == nil {
-		return job.ID{}, nil
+	var kept error
+	if w.o.Keep != nil && s.Webhook == "" && s.Key == nil {
+		if kept = w.o.Keep(ctx, e.Record); kept == nil {
+			return job.ID{}, nil
+		}
 	}
-	return w.o.Queue.AcceptEnded(ctx, &job.Task{Webhook: s.Webhook, Key: s.Key}, e)
+	earlier, err = w.o.Queue.AcceptEnded(ctx, &job.Task{Webhook: s.Webhook, Key: s.Key}, e)
+	if err != nil && errors.Is(kept, job.ErrMayBeKept) {
+		err = fault.New(fault.OutcomeUnknown, "the storage failed while the job was stored").Because(errors.Join(kept, err))
+	}
+	return earlier, err
 }
 
 // goAhead runs a job, to its end or to errGoesOn. A panic is an error.

@@ -126,8 +126,9 @@ func remove(path string) error {
 }
 
 // Append returns when entries are on the disk, with the place after them. With
-// ErrNoRoom none is, nor will be. After a write that failed some may be found before
-// the place later, and nothing is appended any more.
+// ErrNoRoom none is, nor will be. After a write that failed nothing is appended any
+// more: where what it left could be erased, the place is 0, else some may be found
+// before it later.
 func (r *Ring) Append(entries [][]byte) (Place, error) {
 	length := header
 	for _, e := range entries {
@@ -150,10 +151,20 @@ func (r *Ring) Append(entries [][]byte) (Place, error) {
 	r.encode(frame, length, at, entries)
 	if err := r.file.write(frame, int64(at%r.size)); err != nil {
 		r.broken = fmt.Errorf("writing to the ring: %w", err)
-		return end, r.broken
+		if r.erase(at) != nil {
+			return end, r.broken
+		}
+		return 0, r.broken
 	}
 	r.next = end
 	return end, nil
+}
+
+// erase writes over the beginning of a frame, without which there is none.
+func (r *Ring) erase(at Place) error {
+	block := r.buffer[:Block]
+	clear(block)
+	return r.file.write(block, int64(at%r.size))
 }
 
 // place is where a frame of so many bytes goes: no frame goes over the end of the

@@ -19,11 +19,12 @@ var ErrClosed error = fault.Busy(fault.StorageUnavailable, retryAfter, "the serv
 
 // explain gives the errors of SQLite that are none of the program's a code: the
 // disk is full or broken, or another process holds the store for too long. A
-// write that got it left nothing behind. The store's file at path is named to
+// write that got one of these left nothing behind. The store's file at path is named to
 // whoever reads the cause.
 func explain(path string, err error) error {
 	var e *sqlite.Error
-	if !errors.As(err, &e) {
+	var told *fault.Error
+	if !errors.As(err, &e) || errors.As(err, &told) {
 		return err
 	}
 	switch e.Primary() {
@@ -38,6 +39,10 @@ func explain(path string, err error) error {
 
 var unavailable = fault.Busy(fault.StorageUnavailable, retryAfter, "the storage cannot be used at the moment")
 
+// unknown is the error of a write that may be found done after a crash, and is not
+// done before one.
+var unknown = fault.New(fault.OutcomeUnknown, "the storage failed while a change was on its way to the disk: whether it is done is not known; look again once the storage works, before you repeat it")
+
 // damaged is the error of a store that is no longer whole.
 func damaged(path string, err error) error {
 	return fmt.Errorf("the store %s is damaged (%w): restore it from a backup", path, err)
@@ -51,6 +56,12 @@ func isTaken(err error) bool {
 // isOrphan reports whether a row was refused since what it belongs to is not
 // there.
 func isOrphan(err error) bool { return hasCode(err, lib.SQLITE_CONSTRAINT_FOREIGNKEY) }
+
+// isFull reports whether the disk had no room for all that was to be written.
+func isFull(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Primary() == lib.SQLITE_FULL
+}
 
 func hasCode(err error, code int) bool {
 	var e *sqlite.Error

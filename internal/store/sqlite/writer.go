@@ -22,6 +22,12 @@ type writer struct {
 	group  *batch.Group[*write]
 
 	writes, commits atomic.Int64
+
+	// unsealed is why the log may hold a commit that has failed, nil where it does not.
+	// Only who performs uses it.
+	unsealed error
+	// failing is what the last commit met; nil where it worked.
+	failing atomic.Pointer[error]
 }
 
 // write is a change, and what became of it.
@@ -82,6 +88,10 @@ func (w *writer) close() error {
 
 // perform runs writes in as few commits as can be.
 func (w *writer) perform(batch []*write) {
+	if err := w.seal(); err != nil { // nothing of these was tried
+		w.finish(batch, err)
+		return
+	}
 	savepoints := false
 	for len(batch) > 0 {
 		r := w.attempt(batch, savepoints)
@@ -91,19 +101,37 @@ func (w *writer) perform(batch []*write) {
 		case r.culprit != nil:
 			batch = slices.DeleteFunc(batch, func(c *write) bool { return c == r.culprit })
 			r.culprit.finish(explain(w.conn.path, r.err))
+		case r.uncommitted && w.seal() != nil:
+			w.finish(batch, unknown.Because(r.err))
+			return
 		case r.uncommitted && len(batch) > 1:
-			// One may be too large for the disk while the others are not.
-			for _, c := range batch {
-				r := w.attempt([]*write{c}, false)
-				c.finish(explain(w.conn.path, cmp.Or(r.err, c.err)))
-			}
+			w.alone(batch)
 			return
 		default:
-			for _, c := range batch {
-				c.finish(explain(w.conn.path, cmp.Or(r.err, c.err)))
-			}
+			w.finish(batch, r.err)
 			return
 		}
+	}
+}
+
+// alone runs writes each in a commit of its own: one may be too large for the disk
+// while the others are not.
+func (w *writer) alone(batch []*write) {
+	for i, c := range batch {
+		r := w.attempt([]*write{c}, false)
+		if r.uncommitted && w.seal() != nil {
+			w.finish([]*write{c}, unknown.Because(r.err))
+			w.finish(batch[i+1:], unavailable.Because(w.unsealed)) // not tried again
+			return
+		}
+		w.finish([]*write{c}, r.err)
+	}
+}
+
+// finish ends writes by an error, or each by what became of it.
+func (w *writer) finish(batch []*write, err error) {
+	for _, c := range batch {
+		c.finish(explain(w.conn.path, cmp.Or(err, c.err)))
 	}
 }
 
@@ -153,7 +181,7 @@ func (w *writer) attempt(batch []*write, savepoints bool) (r result) {
 			return result{halfway: true}
 		}
 	}
-	if _, err := t.exec("COMMIT"); err != nil {
+	if err := w.commit(t); err != nil {
 		return result{uncommitted: true, err: err}
 	}
 	if !w.conn.accounts {
@@ -162,6 +190,45 @@ func (w *writer) attempt(batch []*write, savepoints bool) (r result) {
 	w.commits.Add(1)
 	w.writes.Add(int64(len(batch)))
 	return result{}
+}
+
+// commit ends a transaction. Where it fails, the log may hold all of it all the same,
+// and whoever opens the store after a crash would find it done, until something else
+// was written there. On a full disk the end of it is missing.
+func (w *writer) commit(t tx) error {
+	_, err := t.exec("COMMIT")
+	if err == nil {
+		w.unsealed = nil
+		if w.failing.Load() != nil {
+			w.failing.Store(nil)
+		}
+		return nil
+	}
+	w.failing.Store(&err)
+	if !isFull(err) {
+		w.unsealed = err
+	}
+	return err
+}
+
+// seal writes over what a failed commit has left in the log. Until it can, nothing
+// else is written: of that it is certain then that it was not done.
+func (w *writer) seal() error {
+	if w.unsealed == nil {
+		return nil
+	}
+	r := w.attempt([]*write{{do: probe}}, false)
+	if r.err == nil {
+		return nil
+	}
+	return unavailable.Because(errors.Join(w.unsealed, r.err))
+}
+
+// probe changes something that means nothing. It must be a change: a row that stays
+// as it is is not written.
+func probe(t tx) error {
+	_, err := t.exec("UPDATE seal SET number = number + 1 WHERE one = 1")
+	return err
 }
 
 var errEnded = errors.New("a write to the store ended its transaction")
