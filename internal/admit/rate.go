@@ -19,7 +19,7 @@ type Rate struct {
 }
 
 // Key is whose calls are counted: those of an account, of an account from the
-// pages of an origin in a network, or of a source.
+// pages of an entry of its list in a network, or of a source.
 type Key struct {
 	Rate    string // a Rate's name, so that several rates for one caller stay apart
 	Account int64
@@ -30,8 +30,10 @@ type Key struct {
 // ByAccount counts all calls of an account.
 func ByAccount(rate string, account int64) Key { return Key{Rate: rate, Account: account} }
 
-// ByOrigin counts the calls that pages of an origin make as an account, from
-// the network of a visitor.
+// ByOrigin counts the calls that pages make as an account, from the network of a
+// visitor. Origin is the entry of the account's list that the page's falls under:
+// what a caller sends is spelled in many ways, and below a wildcard are as many
+// hosts as it likes.
 func ByOrigin(rate string, account int64, origin string, source netip.Addr) Key {
 	return Key{Rate: rate, Account: account, Origin: origin, Network: network(source)}
 }

@@ -22,7 +22,7 @@ type Authenticator interface {
 	Page(ctx context.Context, from auth.Source) (auth.Caller, error)
 	// Admit applies an account's list to the page which calls, if one does, and
 	// tells whether that is listed.
-	Admit(ctx context.Context, id account.ID, by auth.Auth, origin auth.Origin) (listed bool, err error)
+	Admit(ctx context.Context, id account.ID, by auth.Auth, from auth.Source) (listed bool, err error)
 	// MaySend tells whether a caller may send this script.
 	MaySend(ctx context.Context, c auth.Caller, script string) error
 }
@@ -32,6 +32,7 @@ type Caller struct {
 	auth.Source
 	Page    string // the Origin header as it was sent, "" where there was none
 	Session string // the id of the session that the caller brought, or ""
+	Changes bool   // the call is of a method that changes something
 }
 
 // Proof is the credentials that a caller brought.
@@ -110,8 +111,19 @@ func (s *Service) own(ctx context.Context, c Caller, p *Proof, what string, keys
 		return owned{}, err
 	}
 	o := owned{Account: who.Account, by: p.By}
-	o.origin, err = s.admitPage(ctx, c, who.Account.ID, auth.AccountAuth)
+	o.origin, err = s.admitPage(ctx, c, who.Account.ID, byBasic(c, who))
 	return o, err
+}
+
+// byBasic is what credentials of HTTP Basic count for. A browser that remembers
+// them adds them to whatever any page sends, so they change nothing for a page
+// that the account does not list. The development account's are not taken from
+// foreign pages at all.
+func byBasic(c Caller, who auth.Caller) auth.Auth {
+	if c.Changes && who.Way != auth.ByDevelopment {
+		return auth.AmbientAuth
+	}
+	return auth.AccountAuth
 }
 
 // countOwn counts what an owner does as a call.
@@ -119,10 +131,10 @@ func (s *Service) countOwn(o owned, c Caller) admit.Verdict {
 	return s.count(identity{Caller: auth.Caller{Account: o.Account}, by: o.by, origin: o.origin}, c, s.o.Limits(o.Plan))
 }
 
-// admitPage keeps pages out that an account with a list does not list. It
-// returns the origin of a page that is listed.
+// admitPage keeps pages out that an account does not list and that by does not
+// let pass all the same. It returns the origin of a page that is listed.
 func (s *Service) admitPage(ctx context.Context, c Caller, id account.ID, by auth.Auth) (string, error) {
-	listed, err := s.o.Auth.Admit(ctx, id, by, c.Origin)
+	listed, err := s.o.Auth.Admit(ctx, id, by, c.Source)
 	if err != nil || !listed {
 		return "", err
 	}

@@ -1,6 +1,8 @@
 package api_test
 
 import (
+	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -71,6 +73,9 @@ func TestAccessMatrix(t *testing.T) {
 		"kind":  always(401),
 		"dev":   {200, 403, 403, 403, 403, 200},
 	}
+	// Carl lists no page: none reaches into his account by HTTP Basic.
+	changing := maps.Clone(owner)
+	changing["carl"] = []int{200, 403, 403, 403, 403, 403}
 	// In the order of pages: none, listed, bob's, unlisted, null, own.
 	want := map[string]map[string][]int{
 		"POST /v1/query": {
@@ -114,11 +119,11 @@ func TestAccessMatrix(t *testing.T) {
 			"dev":   {200, 403, 403, 403, 403, 200},
 		},
 		"GET /v1/files/{path}":    owner,
-		"PUT /v1/files/{path}":    owner,
-		"DELETE /v1/files/{path}": owner,
+		"PUT /v1/files/{path}":    changing,
+		"DELETE /v1/files/{path}": changing,
 
 		"GET /v1/shares":         owner,
-		"DELETE /v1/shares/{id}": owner,
+		"DELETE /v1/shares/{id}": changing,
 		// Credentials make no difference to a link.
 		"GET /files/{token}": {
 			"none": always(404), "ada": always(404), "bob": always(404), "carl": always(404), "wrong": always(404), "kind": always(404), "dev": always(404),
@@ -205,6 +210,94 @@ func TestAccessMatrix(t *testing.T) {
 	for name := range want {
 		if !slices.ContainsFunc(w.handler.Routes(), func(r httpapi.Route) bool { return r.Method+" "+r.Path == name }) {
 			t.Errorf("there is no %s", name)
+		}
+	}
+}
+
+// TestRememberedBasicChangesNothing: a browser that remembers HTTP Basic adds it
+// to what any page sends. A page that the account does not list changes nothing by
+// it, also where the account lists none. Programs send no Origin, and credentials
+// in a body are nothing that a browser adds.
+func TestRememberedBasicChangesNothing(t *testing.T) {
+	w := boot(t, settings{
+		service: func(o *api.Options) { o.Limiter = admit.NewLimiter(admit.LimiterOptions{Lifted: true}) },
+		auth:    func(o *auth.Options) { o.Unthrottled = true },
+	})
+	with, without := w.member("with", account.Standard), w.member("without", account.Standard)
+	_, err := w.accounts.AddDomain(t.Context(), with.name, "shop.example.com", false)
+	check(t, err)
+	link := w.share(with, without)
+	callers := []struct {
+		name    string
+		headers []string
+		change  [2]bool // with a list, without one: whether it may change something
+		read    [2]bool
+	}{
+		{"a program", nil, [2]bool{true, true}, [2]bool{true, true}},
+		{"typed by a person", []string{"Sec-Fetch-Site", "none"}, [2]bool{true, true}, [2]bool{true, true}},
+		{"a listed page", []string{"Origin", listed, "Sec-Fetch-Site", "cross-site"}, [2]bool{true, false}, [2]bool{true, true}},
+		{"an unlisted page", []string{"Origin", unlisted, "Sec-Fetch-Site", "cross-site"}, [2]bool{false, false}, [2]bool{false, true}},
+		{"an unlisted page of an old browser", []string{"Origin", unlisted}, [2]bool{false, false}, [2]bool{false, true}},
+		{"a page of nowhere", []string{"Origin", "null"}, [2]bool{false, false}, [2]bool{false, true}},
+		{"without an Origin, cross-site", []string{"Sec-Fetch-Site", "cross-site"}, [2]bool{false, false}, [2]bool{true, true}},
+		{"without an Origin, same-site", []string{"Sec-Fetch-Site", "same-site"}, [2]bool{false, false}, [2]bool{true, true}},
+	}
+	for i, m := range []member{with, without} {
+		password, key := basic(m.name, m.password), basic(m.name, m.key)
+		asks := func() string { return w.query(m, `CONFIRM "Sure?"`, "").read(t).JobID }
+		keyAsks := func() string { return w.form(m, `CONFIRM "Sure?"`, nil).header.Get("QL-Job-Id") }
+		file := func() string {
+			w.send("PUT", "/v1/files/a.txt", "", "x", "Authorization", password)
+			return "/v1/files/a.txt"
+		}
+		for _, request := range []struct {
+			what, method, known string
+			path                func() string
+			body                string
+			changes             bool
+		}{
+			{"read a file", "GET", password, file, "", false},
+			{"limits", "GET", key, func() string { return "/v1/limits" }, "", false},
+			{"store a file", "PUT", password, file, "", true},
+			{"remove a file", "DELETE", password, file, "", true},
+			{"revoke a link", "DELETE", password, func() string { return "/v1/shares/" + link }, "", true},
+			{"cancel", "DELETE", password, func() string { return "/v1/job/" + asks() }, "", true},
+			{"cancel by key", "DELETE", key, func() string { return "/v1/job/" + keyAsks() }, "", true},
+			{"confirm", "POST", password, func() string { return "/v1/confirm/" + asks() }, `{"approved":true}`, true},
+			{"confirm by key", "POST", key, func() string { return "/v1/confirm/" + keyAsks() }, `{"approved":true}`, true},
+		} {
+			for _, c := range callers {
+				what := fmt.Sprintf("%s as %s by %s", request.what, m.name, c.name)
+				contentType := ""
+				if request.method == "POST" {
+					contentType = jsonType
+				}
+				r := w.send(request.method, request.path(), contentType, request.body, append([]string{"Authorization", request.known}, c.headers...)...)
+				may := c.read[i]
+				if request.changes {
+					may = c.change[i]
+				}
+				if may && r.status != 200 {
+					t.Errorf("%s: %d %s", what, r.status, r.body)
+				}
+				if !may {
+					r.wantError(t, 403, "origin_not_allowed")
+				}
+			}
+		}
+		for _, c := range callers {
+			// By credentials in the body, or by nothing but a job's id, pages call as
+			// the list says, if there is one.
+			want := 200
+			if !c.read[i] {
+				want = 403
+			}
+			if r := w.query(m, "EMIT 1", "", c.headers...); r.status != want {
+				t.Errorf("a query as %s by %s: %d %s", m.name, c.name, r.status, r.body)
+			}
+			if r := w.send("DELETE", "/v1/job/"+asks(), "", "", c.headers...); r.status != want {
+				t.Errorf("a cancel by the id, as %s by %s: %d %s", m.name, c.name, r.status, r.body)
+			}
 		}
 	}
 }

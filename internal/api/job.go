@@ -51,6 +51,9 @@ func (s *Service) open(ctx context.Context, c Caller, text string, p *Proof) (op
 			return s.miss(c, notFound())
 		}
 		o.by = p.By
+		if _, err := s.admitPage(ctx, c, o.owner.ID, byBasic(c, who)); err != nil {
+			return o, Answer{}, err
+		}
 	}
 	if o.origin, err = s.admitPage(ctx, c, o.owner.ID, auth.JobAuth); err != nil {
 		return o, Answer{}, err

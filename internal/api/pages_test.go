@@ -3,11 +3,14 @@ package api_test
 import (
 	"maps"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
 
 	"ql/internal/account"
+	"ql/internal/api/httpapi"
+	"ql/internal/auth"
 )
 
 func TestPages(t *testing.T) {
@@ -69,6 +72,40 @@ func TestPages(t *testing.T) {
 	}
 	if !strings.HasPrefix(last.header.Get("RateLimit"), `"pages";r=0;t=`) {
 		t.Errorf("RateLimit: %q", last.header.Get("RateLimit"))
+	}
+}
+
+// TestPagesShareTheRateOfTheirEntry: neither another spelling of the Origin nor
+// another host below a wildcard begins a rate anew.
+func TestPagesShareTheRateOfTheirEntry(t *testing.T) {
+	w := boot(t, limited(func(l *account.Limits) { l.OriginRate = 4 }), settings{
+		http: func(o *httpapi.Options) { o.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} },
+		auth: func(o *auth.Options) { o.Plain = true },
+	})
+	w.member("ada", account.Standard)
+	for _, entry := range []string{"shop.example.com", "*.wild.example.com"} {
+		_, err := w.accounts.AddDomain(t.Context(), "ada", entry, false)
+		check(t, err)
+	}
+	page := func(origin, from string) int {
+		return w.send("POST", "/v1/query", jsonType, `{"query":"EMIT 1"}`, "Origin", origin, "X-Forwarded-For", from).status
+	}
+	for _, origins := range [][]string{
+		{"https://shop.example.com", "https://sHop.Example.com", "https://SHOP.EXAMPLE.COM", "https://shop.example.com:443", "https://shop.example.coM"},
+		{"https://a.wild.example.com", "https://b.wild.example.com", "https://c.d.wild.example.com", "https://e.wild.example.com", "https://f.wild.example.com"},
+	} {
+		for i, origin := range origins {
+			want := 200
+			if i >= 4 {
+				want = 429
+			}
+			if got := page(origin, "192.0.2.1"); got != want {
+				t.Errorf("call %d, from %s: %d, want %d", i+1, origin, got, want)
+			}
+		}
+		if got := page(origins[0], "192.0.2.2"); got != 200 {
+			t.Errorf("another visitor of %s: %d", origins[0], got)
+		}
 	}
 }
 

@@ -151,7 +151,7 @@ func (s *Service) count(who identity, c Caller, l account.Limits) admit.Verdict 
 	id := int64(who.Account.ID)
 	switch {
 	case who.by == job.ByOrigin:
-		return s.o.Limiter.Take(admit.ByOrigin(ratePages, id, who.origin, c.Addr),
+		return s.o.Limiter.Take(admit.ByOrigin(ratePages, id, who.Domain.Pattern.String(), c.Addr),
 			admit.Rate{Name: ratePages, Count: l.OriginRate, Per: time.Minute})
 	case l.RatePerAddress:
 		return s.o.Limiter.Take(admit.BySourceOf(rateCalls, id, c.Addr),

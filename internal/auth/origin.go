@@ -50,6 +50,7 @@ const (
 	AccountAuth             // they are an account's
 	TokenAuth               // they are the token of a live editor
 	JobAuth                 // it names a job of the account, and needs none
+	AmbientAuth             // they are an account's, a browser may send them on its own, and the request changes something
 )
 
 // Question is what decides whether the whitelists let a request pass.
@@ -86,8 +87,9 @@ type Decision struct {
 // Decide applies the rules of the whitelist. Credentials come first: wrong ones
 // are 401 whatever the Origin. With right ones, or a job's id, the Origin must
 // be on the account's list, where the account has a list and the request an
-// Origin. Without any, the Origin names the account, so there must be one that
-// is on a list.
+// Origin. Where a browser may have added them on its own, only a listed page
+// changes anything, whether there is a list or not. Without any, the Origin names
+// the account, so there must be one that is on a list.
 func Decide(q Question) Decision {
 	entry, listed := account.Domain{}, false
 	if q.Origin.kind == aPage {
@@ -100,6 +102,14 @@ func Decide(q Question) Decision {
 		case listed:
 			return onList
 		case q.Origin.Present() && len(q.List) > 0:
+			return Decision{Outcome: Forbidden}
+		}
+		return Decision{Outcome: Allowed}
+	case AmbientAuth:
+		switch {
+		case listed:
+			return onList
+		case q.Origin.Present(), q.FetchSite == "cross-site", q.FetchSite == "same-site":
 			return Decision{Outcome: Forbidden}
 		}
 		return Decision{Outcome: Allowed}
@@ -195,17 +205,17 @@ func (a *Authenticator) Preflight(ctx context.Context, origin Origin) error {
 }
 
 // Admit applies the whitelist of an account that a request named, by its
-// credentials (AccountAuth) or a job's id (JobAuth). Listed tells whether the
-// page may read the answer.
-func (a *Authenticator) Admit(ctx context.Context, id account.ID, auth Auth, origin Origin) (listed bool, err error) {
-	if !origin.Present() {
-		return false, nil
+// credentials (AccountAuth, AmbientAuth) or a job's id (JobAuth). Listed tells
+// whether the page may read the answer.
+func (a *Authenticator) Admit(ctx context.Context, id account.ID, auth Auth, from Source) (listed bool, err error) {
+	q := Question{Auth: auth, Origin: from.Origin, FetchSite: from.FetchSite}
+	if !from.Origin.Present() { // no list names it
+		return false, Decide(q).err()
 	}
-	list, err := a.store.Domains(ctx, id)
-	if err != nil {
+	if q.List, err = a.store.Domains(ctx, id); err != nil {
 		return false, err
 	}
-	d := Decide(Question{Auth: auth, Origin: origin, List: list})
+	d := Decide(q)
 	if d.Listed && auth == JobAuth { // credentials have told already whether it is disabled
 		if _, err := a.lister(ctx, d); err != nil {
 			return false, err

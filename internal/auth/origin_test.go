@@ -92,6 +92,21 @@ func TestDecide(t *testing.T) {
 		{"job, unlisted", JobAuth, unlisted, "", list, Forbidden, false},
 		{"job, null", JobAuth, null, "", list, Forbidden, false},
 		{"job, unlisted, no list", JobAuth, unlisted, "", nil, Allowed, false},
+		// Credentials that a browser may add on its own change things for listed
+		// pages alone; programs send no Origin.
+		{"ambient, a program", AmbientAuth, none, "", list, Allowed, false},
+		{"ambient, a program, no list", AmbientAuth, none, "", nil, Allowed, false},
+		{"ambient, typed into the address", AmbientAuth, none, "none", nil, Allowed, false},
+		{"ambient, no Origin, cross-site", AmbientAuth, none, "cross-site", nil, Forbidden, false},
+		{"ambient, no Origin, same-site", AmbientAuth, none, "same-site", list, Forbidden, false},
+		{"ambient, listed", AmbientAuth, listed, "cross-site", list, Allowed, true},
+		{"ambient, listed by a wildcard", AmbientAuth, below, "same-site", list, Allowed, true},
+		{"ambient, unlisted", AmbientAuth, unlisted, "", list, Forbidden, false},
+		{"ambient, unlisted, no list", AmbientAuth, unlisted, "", nil, Forbidden, false},
+		{"ambient, null, no list", AmbientAuth, null, "", nil, Forbidden, false},
+		{"ambient, empty, no list", AmbientAuth, empty, "", nil, Forbidden, false},
+		{"ambient, two headers, no list", AmbientAuth, twice, "", nil, Forbidden, false},
+		{"ambient, own, no list", AmbientAuth, own, "same-origin", nil, Forbidden, false},
 		// Tokens of the live editor.
 		{"token, the dashboard", TokenAuth, own, "same-origin", list, Allowed, true},
 		{"token, the dashboard, no list", TokenAuth, own, "", nil, Allowed, true},
@@ -177,7 +192,7 @@ func TestPages(t *testing.T) {
 		{eve.ID, ReadOrigin([]string{"https://shop.example.com"}), false, fault.OriginNotAllowed},
 	} {
 		for _, auth := range []Auth{AccountAuth, JobAuth} {
-			listed, err := f.Admit(ctx, test.id, auth, test.origin)
+			listed, err := f.Admit(ctx, test.id, auth, Source{Origin: test.origin})
 			what := fmt.Sprintf("account %d, %+v", test.id, test.origin)
 			wantCode(t, what, err, test.want)
 			if listed != test.listed {
@@ -185,7 +200,7 @@ func TestPages(t *testing.T) {
 			}
 		}
 	}
-	listed, err := f.Admit(ctx, off.ID, JobAuth, ReadOrigin([]string{"https://off.example.com"}))
+	listed, err := f.Admit(ctx, off.ID, JobAuth, Source{Origin: ReadOrigin([]string{"https://off.example.com"})})
 	wantCode(t, "a page of a disabled account", err, fault.OriginNotAllowed)
 	if listed {
 		t.Error("a page of a disabled account may read of its jobs")
