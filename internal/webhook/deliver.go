@@ -23,8 +23,8 @@ const (
 
 // deliver makes one attempt and notes what became of it. Where it cannot, since
 // the process dies or the store fails, the claim ends by itself and the next
-// attempt follows.
-func (s *Sender) deliver(d Delivery) {
+// attempt follows. It returns how long the call took.
+func (s *Sender) deliver(d Delivery) (took time.Duration) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.putOff(d, s.o.Guard.Report("webhook", p))
@@ -34,21 +34,22 @@ func (s *Sender) deliver(d Delivery) {
 	if errors.Is(err, job.ErrNotFound) {
 		now := s.o.Clock()
 		s.settle(d, Attempt{Number: d.Attempts + 1, At: now, Error: "the job is kept no more"}, Stopped, now)
-		return
+		return 0
 	}
 	if err != nil {
 		s.putOff(d, err)
-		return
+		return 0
 	}
 	at := s.o.Clock()
 	answer, err := s.o.Client.Do(s.calls, request)
 	ended := s.o.Clock()
 	if err != nil && s.calls.Err() != nil {
 		s.release(d, ended) // broken off by our own stop
-		return
+		return 0
 	}
+	took = ended.Sub(at)
 	a := Attempt{
-		Number: d.Attempts + 1, At: at, Took: ended.Sub(at).Truncate(time.Microsecond),
+		Number: d.Attempts + 1, At: at, Took: took.Truncate(time.Microsecond),
 		Status: answer.Status, Answer: printable(answer.Body, maxAnswer),
 	}
 	switch {
@@ -59,6 +60,7 @@ func (s *Sender) deliver(d Delivery) {
 	}
 	state, next := decide(a, retryAfter(answer), ended)
 	s.settle(d, a, state, next)
+	return took
 }
 
 // request makes what is sent, anew for each attempt: its time, and the secrets

@@ -3,9 +3,7 @@ package webhook
 import (
 	"context"
 	"log/slog"
-	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -32,9 +30,9 @@ type Options struct {
 	Body func(ctx context.Context, d Delivery) ([]byte, error)
 
 	Clock      func() time.Time // time.Now
-	AtOnce     int              // calls under way; 32
-	PerHost    int              // of them to one host; 4
-	PerAccount int              // of them for one account; 10
+	AtOnce     int              // calls under way; 64
+	PerAccount int              // of them for one account; an eighth of all
+	PerHost    int              // of those to one host; half of an account's
 	// Lease is how long a claim holds: longer than a call may take; 1 minute.
 	Lease time.Duration
 	// Poll is how long something that another process made due may lie
@@ -56,13 +54,13 @@ func (o Options) withDefaults() Options {
 		o.Clock = time.Now
 	}
 	if o.AtOnce <= 0 {
-		o.AtOnce = 32
-	}
-	if o.PerHost <= 0 {
-		o.PerHost = 4
+		o.AtOnce = 64
 	}
 	if o.PerAccount <= 0 {
-		o.PerAccount = 10
+		o.PerAccount = max(1, o.AtOnce/8)
+	}
+	if o.PerHost <= 0 {
+		o.PerHost = max(1, o.PerAccount/2)
 	}
 	if o.Lease <= 0 {
 		o.Lease = time.Minute
@@ -82,8 +80,13 @@ func (o Options) withDefaults() Options {
 const (
 	// pageSize is how many deliveries are looked at together.
 	pageSize = 256
-	// breather is the pause after a look at many that could not be sent since
-	// their hosts are busy.
+	// accountsAtOnce and pagesAtOnce bound how many accounts and pages of their
+	// deliveries are looked at together where more is due than a page, and
+	// pagesOfOne how many of one account.
+	accountsAtOnce = 1024
+	pagesAtOnce    = 128
+	pagesOfOne     = 4
+	// breather is the pause after a look at many.
 	breather = 250 * time.Millisecond
 	// retry is the pause after a failure of the service itself.
 	retry = 5 * time.Second
@@ -93,7 +96,7 @@ const (
 type Sender struct {
 	o        Options
 	wake     chan struct{}
-	finished chan Delivery // has room for all that are under way
+	finished chan finished // has room for all that are under way
 
 	start   sync.Once
 	sending context.Context // ends with the stop
@@ -103,10 +106,16 @@ type Sender struct {
 	abandon context.CancelFunc
 
 	// Of the loop alone:
-	underWay  int
-	hosts     map[string]int
-	accounts  map[account.ID]int
-	notBefore time.Time // when the store is looked at next
+	places    *places
+	asked     account.ID              // the last one
+	resume    map[account.ID]Delivery // after which those of an account are looked at
+	notBefore time.Time               // when the store is looked at next
+}
+
+// finished is a call that is over.
+type finished struct {
+	slot slot
+	took time.Duration
 }
 
 // NewSender returns a sender that is not started.
@@ -115,10 +124,10 @@ func NewSender(o Options) *Sender {
 	s := &Sender{
 		o:        o,
 		wake:     make(chan struct{}, 1),
-		finished: make(chan Delivery, o.AtOnce),
+		finished: make(chan finished, o.AtOnce),
 		stopped:  make(chan struct{}),
-		hosts:    map[string]int{},
-		accounts: map[account.ID]int{},
+		places:   newPlaces(o.AtOnce, o.PerAccount, o.PerHost),
+		resume:   map[account.ID]Delivery{},
 	}
 	s.sending, s.halt = context.WithCancel(context.Background())
 	s.calls, s.abandon = context.WithCancel(context.Background())
@@ -131,7 +140,7 @@ func (s *Sender) Start() {
 		s.o.Guard.Go("webhook", func() {
 			defer close(s.stopped)
 			s.o.Guard.Loop(s.sending, "webhook", s.run)
-			for s.underWay > 0 {
+			for s.places.taken > 0 {
 				s.leave(<-s.finished)
 			}
 		})
@@ -169,10 +178,13 @@ func (s *Sender) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case d := <-s.finished:
-			s.leave(d)
+		case f := <-s.finished:
+			s.leave(f)
 		case <-s.wake:
 		case <-timer.C:
+		}
+		if ctx.Err() != nil {
+			return
 		}
 		now := s.o.Clock()
 		if !now.Before(s.notBefore) {
@@ -187,22 +199,17 @@ func (s *Sender) run(ctx context.Context) {
 // fill begins as many calls as there is room for, and returns when to look
 // again at the latest.
 func (s *Sender) fill(now time.Time) time.Duration {
-	var after Delivery
-	for pages := 0; s.underWay < s.o.AtOnce; pages++ {
-		page, err := s.o.Store.Due(s.calls, now, after, pageSize)
+	if !s.places.isFull() {
+		queues, whole, err := s.due(now)
 		if err == nil {
-			err = s.begin(page, now)
+			err = s.begin(s.places.deal(queues, now), now)
 		}
 		if err != nil {
 			return s.failed(err, now)
 		}
-		if len(page) < pageSize {
-			if pages > 0 {
-				s.notBefore = now.Add(breather)
-			}
-			break
+		if !whole {
+			s.notBefore = now.Add(breather)
 		}
-		after = page[len(page)-1]
 	}
 	next, err := s.o.Store.Next(s.calls, now)
 	if err != nil {
@@ -222,60 +229,109 @@ func (s *Sender) failed(err error, now time.Time) time.Duration {
 	return retry
 }
 
-// begin claims those of a page that there is room for, and calls their hosts.
-func (s *Sender) begin(page []Delivery, now time.Time) error {
-	chosen := slices.DeleteFunc(slices.Clone(page), func(d Delivery) bool { return !s.enter(d) })
+// due returns deliveries that are due, by accounts, and whether these are all.
+// Where they are many, it asks account by account, so that the number of one
+// account's deliveries is nothing to the others.
+func (s *Sender) due(now time.Time) (queues map[account.ID][]Delivery, whole bool, err error) {
+	queues = map[account.ID][]Delivery{}
+	page, err := s.o.Store.Due(s.calls, now, pageSize)
+	if err != nil {
+		return nil, false, err
+	}
+	if len(page) < pageSize {
+		for _, d := range page {
+			queues[d.Account] = append(queues[d.Account], d)
+		}
+		return queues, true, nil
+	}
+	accounts, err := s.o.Store.DueAccounts(s.calls, now, s.asked, accountsAtOnce)
+	if err != nil {
+		return nil, false, err
+	}
+	pages := 0
+	for _, id := range accounts {
+		s.asked = id
+		if !s.places.mayHaveRoom(id, now) {
+			continue
+		}
+		queue, read, err := s.dueOf(id, now)
+		if err != nil {
+			return nil, false, err
+		}
+		if len(queue) > 0 {
+			queues[id] = queue
+		}
+		if pages += read; pages >= pagesAtOnce {
+			break
+		}
+	}
+	return queues, false, nil
+}
+
+// dueOf returns deliveries of an account whose hosts have room. Where many to busy
+// hosts stand before them, it goes on there the next time. It tells how many pages
+// it has read.
+func (s *Sender) dueOf(id account.ID, now time.Time) (queue []Delivery, pages int, err error) {
+	after := s.resume[id]
+	delete(s.resume, id)
+	chosen := map[target]int{}
+	for pages < pagesOfOne {
+		page, err := s.o.Store.DueOf(s.calls, id, now, after, pageSize)
+		if err != nil {
+			return nil, pages, err
+		}
+		pages++
+		for _, d := range page {
+			if t := targetOf(d); s.places.hasRoom(t, chosen[t], now) {
+				chosen[t]++
+				queue = append(queue, d)
+			}
+			if len(queue) >= s.o.PerAccount {
+				return queue, pages, nil
+			}
+		}
+		if len(page) < pageSize {
+			return queue, pages, nil
+		}
+		after = page[len(page)-1]
+	}
+	if len(s.resume) >= pageSize {
+		clear(s.resume)
+	}
+	s.resume[id] = after
+	return queue, pages, nil
+}
+
+// begin claims deliveries that have been given places, and calls their hosts.
+func (s *Sender) begin(chosen []choice, now time.Time) error {
 	if len(chosen) == 0 {
 		return nil
 	}
-	claimed, err := s.o.Store.Claim(s.calls, chosen, now.Add(s.o.Lease))
+	list := make([]Delivery, len(chosen))
+	for i, c := range chosen {
+		list[i] = c.Delivery
+	}
+	claimed, err := s.o.Store.Claim(s.calls, list, now.Add(s.o.Lease))
 	if err != nil {
 		claimed = nil
 	}
-	for _, d := range chosen {
-		i := slices.IndexFunc(claimed, func(c Delivery) bool { return c.ID == d.ID })
+	for _, c := range chosen {
+		i := slices.IndexFunc(claimed, func(d Delivery) bool { return d.ID == c.ID })
 		if i < 0 {
-			s.leave(d) // another node was faster
+			s.places.leave(c.slot) // another node was faster
 			continue
 		}
 		s.o.Guard.Go("webhook", func() {
-			defer func() { s.finished <- d }()
-			s.deliver(claimed[i])
+			var took time.Duration
+			defer func() { s.finished <- finished{c.slot, took} }()
+			took = s.deliver(claimed[i])
 		})
 	}
 	return err
 }
 
-// enter takes a place for a call, and reports whether there is one.
-func (s *Sender) enter(d Delivery) bool {
-	h := hostOf(d.URL)
-	if s.underWay >= s.o.AtOnce || s.hosts[h] >= s.o.PerHost || s.accounts[d.Account] >= s.o.PerAccount {
-		return false
-	}
-	s.underWay++
-	s.hosts[h]++
-	s.accounts[d.Account]++
-	return true
-}
-
-// leave gives a place back.
-func (s *Sender) leave(d Delivery) {
-	s.underWay--
-	lower(s.hosts, hostOf(d.URL))
-	lower(s.accounts, d.Account)
-}
-
-func lower[K comparable](counts map[K]int, k K) {
-	if counts[k]--; counts[k] == 0 {
-		delete(counts, k)
-	}
-}
-
-// hostOf is what counts as one host: its name, whatever the port.
-func hostOf(text string) string {
-	u, err := url.Parse(text)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+// leave gives the place of a call back.
+func (s *Sender) leave(f finished) {
+	s.places.slowness.note(f.slot.target, f.took, s.o.Clock())
+	s.places.leave(f.slot)
 }

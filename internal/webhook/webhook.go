@@ -75,9 +75,14 @@ var (
 // process died, leaves the delivery due again: it may have been sent, and will
 // be once more.
 type Store interface {
-	// Due lists deliveries that are due at a moment, the longest due first, from
-	// one after a given one on; from the first after the zero Delivery.
-	Due(ctx context.Context, now time.Time, after Delivery, limit int) ([]Delivery, error)
+	// Due lists deliveries that are due at a moment, the longest due first.
+	Due(ctx context.Context, now time.Time, limit int) ([]Delivery, error)
+	// DueAccounts lists accounts with deliveries that are due at a moment, by their
+	// ids, from the one after a given one on and then from the first on.
+	DueAccounts(ctx context.Context, now time.Time, after account.ID, limit int) ([]account.ID, error)
+	// DueOf is Due for one account, from a delivery after a given one on; from the
+	// first after the zero Delivery.
+	DueOf(ctx context.Context, a account.ID, now time.Time, after Delivery, limit int) ([]Delivery, error)
 	// Next returns when the first delivery becomes due, or a claim ends, after a
 	// moment; zero for never.
 	Next(ctx context.Context, after time.Time) (time.Time, error)

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"ql/internal/account"
@@ -37,14 +38,47 @@ func readDelivery(r row) webhook.Delivery {
 }
 
 // Due implements webhook.Store.
-func (s Deliveries) Due(ctx context.Context, now time.Time, after webhook.Delivery, limit int) (list []webhook.Delivery, err error) {
-	var due int64 = -1 << 63
+func (s Deliveries) Due(ctx context.Context, now time.Time, limit int) (list []webhook.Delivery, err error) {
+	err = s.store.read(ctx, func(t tx) error {
+		return t.each("SELECT "+deliveryColumns+" FROM deliveries WHERE due IS NOT NULL AND due <= ? ORDER BY due, seq LIMIT ?",
+			func(r row) { list = append(list, readDelivery(r)) }, now.UnixMicro(), max(limit, 0))
+	})
+	return list, err
+}
+
+// dueAccounts goes from account to account by the index, whatever the number of
+// their deliveries.
+const dueAccounts = `WITH RECURSIVE pending (account) AS (
+	SELECT (SELECT min(account) FROM deliveries WHERE due IS NOT NULL AND account > ?1)
+	UNION ALL
+	SELECT (SELECT min(d.account) FROM deliveries d WHERE d.due IS NOT NULL AND d.account > p.account) FROM pending p WHERE p.account < ?2
+)
+SELECT account FROM pending p WHERE account IS NOT NULL AND account <= ?2
+	AND (SELECT min(due) FROM deliveries d WHERE d.due IS NOT NULL AND d.account = p.account) <= ?3 LIMIT ?4`
+
+// DueAccounts implements webhook.Store.
+func (s Deliveries) DueAccounts(ctx context.Context, now time.Time, after account.ID, limit int) (list []account.ID, err error) {
+	err = s.store.read(ctx, func(t tx) error {
+		for _, part := range [][2]int64{{int64(after), math.MaxInt64}, {math.MinInt64, int64(after)}} {
+			err := t.each(dueAccounts, func(r row) { list = append(list, account.ID(r.int(0))) }, part[0], part[1], now.UnixMicro(), max(limit-len(list), 0))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return list, err
+}
+
+// DueOf implements webhook.Store.
+func (s Deliveries) DueOf(ctx context.Context, a account.ID, now time.Time, after webhook.Delivery, limit int) (list []webhook.Delivery, err error) {
+	var due int64 = math.MinInt64
 	if !after.Due.IsZero() {
 		due = after.Due.UnixMicro()
 	}
 	err = s.store.read(ctx, func(t tx) error {
-		return t.each("SELECT "+deliveryColumns+" FROM deliveries WHERE due IS NOT NULL AND due <= ? AND (due, seq) > (?, ?) ORDER BY due, seq LIMIT ?",
-			func(r row) { list = append(list, readDelivery(r)) }, now.UnixMicro(), due, after.Seq, max(limit, 0))
+		return t.each("SELECT "+deliveryColumns+" FROM deliveries WHERE account = ? AND due IS NOT NULL AND due <= ? AND (due, seq) > (?, ?) ORDER BY due, seq LIMIT ?",
+			func(r row) { list = append(list, readDelivery(r)) }, int64(a), now.UnixMicro(), due, after.Seq, max(limit, 0))
 	})
 	return list, err
 }

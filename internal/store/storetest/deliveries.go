@@ -77,11 +77,60 @@ func attempt(n int) webhook.Attempt {
 	}
 }
 
-func wantDue(t *testing.T, s Stores, what string, now time.Time, after webhook.Delivery, limit int, want ...webhook.Delivery) {
+func wantDue(t *testing.T, s Stores, a account.ID, what string, now time.Time, after webhook.Delivery, limit int, want ...webhook.Delivery) {
 	t.Helper()
-	got, err := s.Deliveries.Due(t.Context(), now, after, limit)
+	got, err := s.Deliveries.DueOf(t.Context(), a, now, after, limit)
 	must(t, err)
-	same(t, what, got, want)
+	same(t, what+", of the account", got, want)
+	if after.Seq == 0 { // the account is the only one
+		got, err = s.Deliveries.Due(t.Context(), now, limit)
+		must(t, err)
+		same(t, what, got, want)
+	}
+}
+
+func testDeliveryTurns(t *testing.T, s Stores) {
+	ada, bob, cyd := create(t, s.Accounts, person("ada")), create(t, s.Accounts, person("bob")), create(t, s.Accounts, person("cyd"))
+	var later webhook.Delivery
+	of := map[account.ID][]webhook.Delivery{}
+	for n, id := range []account.ID{1: cyd.ID, 2: bob.ID, 3: ada.ID, 4: ada.ID, 5: cyd.ID, 6: ada.ID} {
+		if n == 0 {
+			continue
+		}
+		must(t, deliver(t, s, delivery(id, n)))
+		d := reload(t, s, delivery(id, n))
+		if id == bob.ID {
+			later = claim(t, s, d, noon.Add(time.Hour))
+			continue
+		}
+		of[id] = append(of[id], d)
+	}
+	due := noon.Add(10 * time.Minute)
+	for id, want := range of {
+		wantDue(t, s, id, "all", due, webhook.Delivery{Seq: -1}, 10, want...)
+	}
+	wantDue(t, s, bob.ID, "none", due, webhook.Delivery{Seq: -1}, 10)
+	for _, test := range []struct {
+		name  string
+		now   time.Time
+		after account.ID
+		limit int
+		want  []account.ID
+	}{
+		{"too early", noon.Add(-time.Second), 0, 10, nil},
+		{"some", due, 0, 10, []account.ID{ada.ID, cyd.ID}},
+		{"all", later.Due, 0, 10, []account.ID{ada.ID, bob.ID, cyd.ID}},
+		{"from the second on", later.Due, ada.ID, 10, []account.ID{bob.ID, cyd.ID, ada.ID}},
+		{"from the third on", later.Due, bob.ID, 10, []account.ID{cyd.ID, ada.ID, bob.ID}},
+		{"after the last", later.Due, cyd.ID, 10, []account.ID{ada.ID, bob.ID, cyd.ID}},
+		{"two", later.Due, bob.ID, 2, []account.ID{cyd.ID, ada.ID}},
+		{"one", later.Due, bob.ID, 1, []account.ID{cyd.ID}},
+		{"without a limit", later.Due, 0, 0, nil},
+	} {
+		got, err := s.Deliveries.DueAccounts(t.Context(), test.now, test.after, test.limit)
+		must(t, err)
+		same(t, test.name, got, test.want)
+	}
 }
 
 func testDeliveries(t *testing.T, s Stores) {
@@ -161,21 +210,21 @@ func testDeliveryDue(t *testing.T, s Stores) {
 		must(t, err)
 		same(t, "the next", got, want)
 	}
-	wantDue(t, s, "before the first", noon.Add(-time.Microsecond), none, 10)
-	wantDue(t, s, "at the first", noon, none, 10, list[0])
-	wantDue(t, s, "all", noon.Add(time.Hour), none, 10, list...)
-	wantDue(t, s, "some", noon.Add(time.Hour), none, 2, list[:2]...)
-	wantDue(t, s, "the next", noon.Add(time.Hour), list[1], 2, list[2:]...)
-	wantDue(t, s, "without a limit", noon.Add(time.Hour), none, 0)
+	wantDue(t, s, ada.ID, "before the first", noon.Add(-time.Microsecond), none, 10)
+	wantDue(t, s, ada.ID, "at the first", noon, none, 10, list[0])
+	wantDue(t, s, ada.ID, "all", noon.Add(time.Hour), none, 10, list...)
+	wantDue(t, s, ada.ID, "some", noon.Add(time.Hour), none, 2, list[:2]...)
+	wantDue(t, s, ada.ID, "the next", noon.Add(time.Hour), list[1], 2, list[2:]...)
+	wantDue(t, s, ada.ID, "without a limit", noon.Add(time.Hour), none, 0)
 	wantNext(noon.Add(-time.Hour), list[0].Due)
 	wantNext(list[0].Due, list[1].Due)
 	wantNext(list[3].Due, time.Time{})
 
 	// One that is claimed is due again when the claim ends, after the others.
 	first := claim(t, s, list[0], list[3].Due)
-	wantDue(t, s, "with one claimed", list[2].Due, none, 10, list[1:3]...)
-	wantDue(t, s, "when the claim has ended", list[3].Due, none, 10, list[1], list[2], first, list[3])
-	wantDue(t, s, "after one that is due at the same time", list[3].Due, first, 10, list[3])
+	wantDue(t, s, ada.ID, "with one claimed", list[2].Due, none, 10, list[1:3]...)
+	wantDue(t, s, ada.ID, "when the claim has ended", list[3].Due, none, 10, list[1], list[2], first, list[3])
+	wantDue(t, s, ada.ID, "after one that is due at the same time", list[3].Due, first, 10, list[3])
 	wantNext(list[2].Due, list[3].Due)
 }
 
@@ -228,7 +277,7 @@ func testDeliverySettle(t *testing.T, s Stores) {
 	wantAttempts(attempt(1), good)
 	lost("what is done", claimed)
 	lost("what is done, as it stands", d)
-	wantDue(t, s, "when it is done", noon.Add(100*time.Hour), webhook.Delivery{}, 10)
+	wantDue(t, s, ada.ID, "when it is done", noon.Add(100*time.Hour), webhook.Delivery{}, 10)
 	next, err := s.Deliveries.Next(t.Context(), noon.Add(-time.Hour))
 	must(t, err)
 	same(t, "the next", next, time.Time{})

@@ -129,6 +129,7 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"deliveries/rows":           testDeliveries,
 		"deliveries/list":           testDeliveryList,
 		"deliveries/due":            testDeliveryDue,
+		"deliveries/turns":          testDeliveryTurns,
 		"deliveries/settle":         testDeliverySettle,
 		"deliveries/repeat":         testDeliveryRepeat,
 		"deliveries/forget":         testDeliveryForget,
