@@ -12,7 +12,8 @@ import (
 )
 
 // broken has system calls of the running server on some of its files fail, as told by
-// a rule of strace, until the function that it returns is called.
+// a rule of strace, until the function that it returns is called. What a rule counts it
+// counts by thread.
 func (s *server) broken(rule string, files ...string) (mend func()) {
 	s.t.Helper()
 	calls, _, _ := strings.Cut(rule, ":")
@@ -89,7 +90,7 @@ func TestPromiseRefusedNeverRuns(t *testing.T) {
 				s.start()
 			}
 			t.Logf("answers: %v", said)
-			if said["storage_unavailable"] == 0 || test.unknown != (said["outcome_unknown"] > 0) {
+			if said["storage_unavailable"] == 0 || test.unknown && said["outcome_unknown"] == 0 {
 				t.Errorf("%v was answered", said)
 			}
 			for {
@@ -134,10 +135,10 @@ func TestPromiseRefusedIsNotInTheIntake(t *testing.T) {
 	for _, test := range []struct {
 		name, rule string
 		files      []string
-		want       string
+		want       string // "" for any
 	}{
 		{"the intake alone", flushes, both[1:], "accepted"},
-		{"once", flushes + ":when=1+2", both, "storage_unavailable"},
+		{"now and then", flushes + ":when=1+2", both, ""},
 		{"both", flushes, both, "outcome_unknown"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -148,7 +149,9 @@ func TestPromiseRefusedIsNotInTheIntake(t *testing.T) {
 			mend := s.broken(test.rule, test.files...)
 			a, err := s.try(query("async", `EMIT "mine"`))
 			check(t, err)
-			if what := outcome(t, a); what != test.want {
+			what := outcome(t, a)
+			t.Log(what)
+			if test.want != "" && what != test.want {
 				t.Errorf("answered %s, want %s", a, test.want)
 			}
 			s.kill()
@@ -158,9 +161,9 @@ func TestPromiseRefusedIsNotInTheIntake(t *testing.T) {
 			switch j, err := a.job(); {
 			case err != nil:
 				t.Error(err)
-			case test.want == "accepted" && after != before+1, test.want == "storage_unavailable" && after != before:
+			case what == "accepted" && after != before+1, what == "storage_unavailable" && after != before:
 				t.Errorf("answered %s, and the list went from %d to %d jobs", a, before, after)
-			case test.want == "outcome_unknown":
+			case what == "outcome_unknown":
 				// The message names the job.
 				id := strings.Fields(strings.SplitN(j.Error.Message, "the job ", 2)[1])[0]
 				found, err := s.call(request{method: http.MethodGet, path: "/v1/job/" + id})

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"modernc.org/libc"
@@ -62,7 +63,8 @@ type Conn struct {
 	db         uintptr
 	config     Config
 	ctx        context.Context // of the call under way
-	busySince  time.Time
+	activity   atomic.Uint64
+	busyFor    time.Duration
 	aggregates map[uintptr]Aggregate // of the statement under way
 	lastID     uintptr
 
@@ -187,6 +189,11 @@ func (c *Conn) Close() error {
 // InTransaction reports whether a transaction is open.
 func (c *Conn) InTransaction() bool { return lib.Xsqlite3_get_autocommit(c.tls, c.db) == 0 }
 
+// ReadOnly reports whether the file may only be read, by this process.
+func (c *Conn) ReadOnly() bool {
+	return lib.Xsqlite3_db_readonly(c.tls, c.db, 0) == 1
+}
+
 // Changes returns the rows that the last INSERT, UPDATE or DELETE changed.
 func (c *Conn) Changes() int64 { return lib.Xsqlite3_changes64(c.tls, c.db) }
 
@@ -251,13 +258,23 @@ var errNoMemory = &Error{Code: lib.SQLITE_NOMEM, Message: "out of memory"}
 // Primary returns the result code without its extension.
 func (e *Error) Primary() int { return e.Code & 0xff }
 
+// Activity returns a number that is odd while the library is at work on a call, and
+// changes when a call begins or ends, and every few instructions of a statement: one
+// that is odd and stays as it is stands still, as where the disk does not answer. It
+// may be asked for by any goroutine.
+func (c *Conn) Activity() uint64 { return c.activity.Load() }
+
 // begin marks the start of a call into the library under ctx.
 func (c *Conn) begin(ctx context.Context) {
+	c.activity.Add(1)
 	c.ctx, c.temporaryFull, c.allocation.full = ctx, false, false
 }
 
 // end is the other end of begin.
-func (c *Conn) end() { c.ctx = nil }
+func (c *Conn) end() {
+	c.ctx = nil
+	c.activity.Add(1)
+}
 
 // ended reports whether the context of the call under way has ended.
 func (c *Conn) ended() bool { return c.ctx != nil && c.ctx.Err() != nil }
@@ -295,9 +312,11 @@ func find[K uintptr | *libc.TLS](key K) *Conn {
 // onProgress ends a statement whose context is done.
 func onProgress(_ *libc.TLS, handle uintptr) int32 {
 	c := find(handle)
-	switch {
-	case c == nil || c.ctx == nil:
+	if c == nil || c.ctx == nil {
 		return 0
+	}
+	c.activity.Add(2)
+	switch {
 	case c.ctx.Err() != nil, c.config.Progress != nil && c.config.Progress(c.ctx) != nil:
 		return 1
 	}
@@ -305,24 +324,28 @@ func onProgress(_ *libc.TLS, handle uintptr) int32 {
 }
 
 // onBusy waits a little for another process, at most as long as configured
-// and until the context is done.
+// and until the context is done. A process that is stopped itself meanwhile has not
+// waited: each pause counts as what it was to be, and as much again.
 func onBusy(_ *libc.TLS, handle uintptr, count int32) int32 {
 	c := find(handle)
 	if c == nil || c.ctx == nil {
 		return 0
 	}
 	if count == 0 {
-		c.busySince = time.Now()
+		c.busyFor = 0
 	}
-	if time.Since(c.busySince) >= c.config.Busy {
+	if c.busyFor >= c.config.Busy {
 		return 0
 	}
-	pause := time.NewTimer(min(time.Duration(count+1)*time.Millisecond, 50*time.Millisecond))
+	c.activity.Add(2)
+	began, length := time.Now(), min(time.Duration(count+1)*time.Millisecond, 50*time.Millisecond)
+	pause := time.NewTimer(length)
 	defer pause.Stop()
 	select {
 	case <-c.ctx.Done():
 		return 0
 	case <-pause.C:
+		c.busyFor += min(time.Since(began), 2*length)
 		return 1
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"ql/internal/engine"
 	"ql/lang/value"
@@ -33,6 +33,8 @@ type database struct {
 	writer  *conn   // while nobody has it
 	readers []*conn // likewise
 	made    bool    // the file is there and in its final mode
+	holds   []*conn // that writes, while somebody has it
+	reads   []*conn // that read, likewise
 }
 
 func newDatabase(name string, o Options, t *tally) *database {
@@ -56,16 +58,7 @@ func (db *database) take(ctx context.Context, tokens chan struct{}) error {
 	default:
 	}
 	engine.Rest(ctx)
-	patience := time.NewTimer(db.options.Busy)
-	defer patience.Stop()
-	select {
-	case tokens <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-patience.C:
-		return db.busy()
-	}
+	return db.await(ctx, tokens)
 }
 
 func (db *database) busy() error {
@@ -81,16 +74,16 @@ func (db *database) takeWriter(ctx context.Context) (*conn, error) {
 	c := db.writer
 	db.writer = nil
 	db.mu.Unlock()
-	if c != nil {
-		return c, nil
-	}
-	c, err := db.connect(ctx, true)
-	if err != nil {
-		<-db.writing
-		return nil, err
+	if c == nil {
+		var err error
+		if c, err = db.connect(ctx, true); err != nil {
+			<-db.writing
+			return nil, err
+		}
 	}
 	db.mu.Lock()
 	db.made = true
+	db.holds = append(db.holds, c)
 	db.mu.Unlock()
 	return c, nil
 }
@@ -102,11 +95,13 @@ func (db *database) giveWriter(c *conn) {
 		c.changed = false
 		db.defined.Add(1)
 	}
-	if c.restore() {
-		db.mu.Lock()
+	usable := c.restore()
+	db.mu.Lock()
+	db.holds = db.holds[:0]
+	if usable {
 		db.writer = c
-		db.mu.Unlock()
 	}
+	db.mu.Unlock()
 	<-db.writing
 }
 
@@ -131,6 +126,7 @@ func (db *database) takeReader(ctx context.Context) (*conn, error) {
 	if n := len(db.readers); n > 0 {
 		c = db.readers[n-1]
 		db.readers = db.readers[:n-1]
+		db.reads = append(db.reads, c)
 	}
 	db.mu.Unlock()
 	if c != nil {
@@ -141,15 +137,20 @@ func (db *database) takeReader(ctx context.Context) (*conn, error) {
 		<-db.reading
 		return nil, err
 	}
+	db.mu.Lock()
+	db.reads = append(db.reads, c)
+	db.mu.Unlock()
 	return c, nil
 }
 
 func (db *database) giveReader(c *conn) {
-	if c.restore() {
-		db.mu.Lock()
+	usable := c.restore()
+	db.mu.Lock()
+	db.reads = slices.DeleteFunc(db.reads, func(held *conn) bool { return held == c })
+	if usable {
 		db.readers = append(db.readers, c)
-		db.mu.Unlock()
 	}
+	db.mu.Unlock()
 	<-db.reading
 }
 

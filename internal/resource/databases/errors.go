@@ -35,7 +35,15 @@ func unavailable(err error) error {
 	var system *fs.PathError
 	switch {
 	case errors.As(err, &system):
-	case errors.As(err, &e) && (e.Primary() == lib.SQLITE_FULL || e.Primary() == lib.SQLITE_IOERR || e.Primary() == lib.SQLITE_CANTOPEN):
+	case errors.As(err, &e) && e.Code == lib.SQLITE_IOERR_FSYNC:
+		// It may stand in the journal all the same, and be found by whoever opens it next.
+		return fault.New(fault.OutcomeUnknown, "the storage failed while a database was changed: whether it is done is not known; look before you repeat it").Because(err)
+	case errors.As(err, &e):
+		switch e.Primary() {
+		case lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY:
+		default:
+			return err
+		}
 	default:
 		return err
 	}
@@ -109,6 +117,9 @@ func (c *conn) explain(err error) error {
 	case lib.SQLITE_NOMEM:
 		return value.Exceeded("sql_instructions", maxInstructions, "this SQL statement is too complex: split it up")
 	case lib.SQLITE_READONLY:
+		if c.db.ReadOnly() || e.Code != lib.SQLITE_READONLY { // not by what the connection is for
+			return unavailable(fmt.Errorf("this process may not write to the database file %s: %w", c.path, err))
+		}
 		return value.Errorf(sqlDenied, "this SQL is not allowed: it would change what may only be read")
 	}
 	return unavailable(fmt.Errorf("database %s: %w", c.name, err))
