@@ -112,6 +112,116 @@ func TestIdempotency(t *testing.T) {
 	}
 }
 
+// TestKeysBelongToCallers: pages are known by an Origin that anybody can send. They
+// neither find what an owner's key led to nor use it up, and nor do pages of
+// another entry of the list. The owner's credentials of both conventions are one
+// caller, whose requests differ by the convention.
+func TestKeysBelongToCallers(t *testing.T) {
+	h := newHold(t)
+	w := boot(t, h.settings(), limited(func(l *account.Limits) { l.OriginRate, l.Concurrent = 0, 0 }))
+	t.Cleanup(h.free)
+	ada := w.member("ada", account.Unlimited)
+	check(t, w.accounts.SetSecret(t.Context(), "ada", "key", "very secret"))
+	for _, entry := range []string{"shop.example.com", "*.blog.example.com"} {
+		_, err := w.accounts.AddDomain(t.Context(), "ada", entry, false)
+		check(t, err)
+	}
+	page := func(origin string) func(string, string) response {
+		return func(script, key string) response {
+			return w.send("POST", "/v1/query", jsonType, `{"query":`+quote(script)+`}`, "Origin", origin, "Idempotency-Key", key)
+		}
+	}
+	type caller struct {
+		name, principal string
+		send            func(script, key string) response
+	}
+	callers := []caller{
+		{"the owner", "owner", func(script, key string) response { return w.query(ada, script, "", "Idempotency-Key", key) }},
+		{"the key", "owner as a form", func(script, key string) response { return w.form(ada, script, nil, "Idempotency-Key", key) }},
+		{"a page", "shop", page("https://shop.example.com")},
+		{"the same page, spelled otherwise", "shop", page("https://SHOP.example.com:443")},
+		{"another page", "blog", page("https://a.blog.example.com")},
+		{"a page below the same wildcard", "blog", page("https://b.blog.example.com")},
+	}
+	isOwner := func(c caller) bool { return strings.HasPrefix(c.principal, "owner") }
+	code := func(r response) string {
+		if e := r.header.Get("QL-Error"); e != "" || r.status == 200 {
+			return e
+		}
+		return r.read(t).Error.Code
+	}
+	id := func(r response) string {
+		if id := r.header.Get("QL-Job-Id"); id != "" {
+			return id
+		}
+		return r.read(t).JobID
+	}
+	done := make(chan response)
+	held := 0
+	for _, first := range callers {
+		for _, second := range callers {
+			what := first.name + ", then " + second.name
+			mine, others := first.principal == second.principal, isOwner(first) != isOwner(second) || !isOwner(first) && first.principal != second.principal
+			key := func(kind string) string { return kind + ": " + what }
+
+			// After the first call's end.
+			one := first.send("EMIT 1", key("ended"))
+			two := second.send("EMIT 1", key("ended"))
+			switch {
+			case mine && (two.status != 200 || id(two) != id(one)):
+				t.Errorf("%s: %d %s, not the first call's job %s", what, two.status, two.body, id(one))
+			case others && (two.status != 200 || id(two) == id(one)):
+				t.Errorf("%s: %d %s, not a job of its own", what, two.status, two.body)
+			case !mine && !others && code(two) != "idempotency_mismatch":
+				t.Errorf("%s: %d %s", what, two.status, two.body)
+			}
+			first.send("EMIT 1", key("other"))
+			two = second.send("EMIT 2", key("other"))
+			if others && two.status != 200 || !others && code(two) != "idempotency_mismatch" {
+				t.Errorf("%s, another request: %d %s", what, two.status, two.body)
+			}
+
+			// While the first call runs.
+			go func() { done <- first.send("EMIT !QUOTA('x')", key("running")) }()
+			h.wait(t)
+			held++
+			if others {
+				if two := second.send("EMIT 2", key("running")); two.status != 200 {
+					t.Errorf("%s, another request while the first runs: %d %s", what, two.status, two.body)
+				}
+				continue
+			}
+			want := "idempotency_in_progress"
+			if !mine {
+				want = "idempotency_mismatch"
+			}
+			if two := second.send("EMIT !QUOTA('x')", key("running")); code(two) != want {
+				t.Errorf("%s, while the first runs: %d %s", what, two.status, two.body)
+			}
+			if two := second.send("EMIT 2", key("running")); code(two) != "idempotency_mismatch" {
+				t.Errorf("%s, another request while the first runs: %d %s", what, two.status, two.body)
+			}
+		}
+	}
+	// The same request of another caller runs beside the first.
+	go func() { done <- callers[0].send("EMIT !QUOTA('x')", "beside") }()
+	h.wait(t)
+	go func() { done <- callers[2].send("EMIT !QUOTA('x')", "beside") }()
+	h.wait(t)
+	h.free()
+	for range held + 2 {
+		if r := <-done; r.status != 200 {
+			t.Errorf("%d %s", r.status, r.body)
+		}
+	}
+
+	// As it was tried: the owner's result has a secret in it.
+	w.query(ada, "EMIT !SECRET('key')", "", "Idempotency-Key", "tried").read(t)
+	if r := page("https://shop.example.com")("EMIT !SECRET('key')", "tried"); strings.Contains(r.body, "very secret") {
+		t.Errorf("a page reads %s", r.body)
+	}
+}
+
 // TestRepeatOfEnded: a call whose job was ended before its own end has failed for
 // whoever goes by the status; a no is an end that the script was written for.
 func TestRepeatOfEnded(t *testing.T) {

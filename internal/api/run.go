@@ -44,7 +44,7 @@ func (s *Service) run(ctx context.Context, who identity, c Caller, q Query, l ac
 	program, failure := x.Compile(ctx, q.Script)
 	// Not earlier: a call that was not let in is meant to be sent again, and a
 	// script that does not compile to be mended.
-	if key := s.key(q); key != nil {
+	if key := s.key(who, q); key != nil {
 		defer s.underWay.begin(id)()
 		ticket.Rest()
 		earlier, err := s.claim(ctx, who.Account.ID, *key, id, failure == nil)

@@ -34,7 +34,7 @@ func (s *Service) submit(ctx context.Context, who identity, c Caller, q Query, l
 	}()
 	program, failure := x.Compile(ctx, q.Script)
 	if failure != nil {
-		if key := s.key(q); key != nil {
+		if key := s.key(who, q); key != nil {
 			earlier, err := s.claim(ctx, who.Account.ID, *key, id, false)
 			if err != nil {
 				return a, notAccepted(err, l)
@@ -59,7 +59,7 @@ func (s *Service) submit(ctx context.Context, who identity, c Caller, q Query, l
 		Summary: job.Summary{
 			ID: id, Account: who.Account.ID, Mode: job.Async, Convention: q.Convention, Credential: who.by, Created: x.Spec.Started,
 		},
-		Account: who.Account, Limits: l, Spec: x.Spec, Program: program, Opened: x, Webhook: q.Webhook, Key: s.key(q),
+		Account: who.Account, Limits: l, Spec: x.Spec, Program: program, Opened: x, Webhook: q.Webhook, Key: s.key(who, q),
 	})
 	if err != nil {
 		return a, mayBeAccepted(notAccepted(err, l), id, q.Key != nil)

@@ -51,12 +51,20 @@ type Task struct {
 	Key *Key
 }
 
-// Key is an idempotency key of an account.
+// Key is an idempotency key. It belongs to who calls: the account's owner, by
+// whatever credentials, or the pages of one entry of its list.
 type Key struct {
-	Hash  [32]byte // of the key
-	Body  [32]byte // of the request
-	Until time.Time
+	Hash [32]byte // of the key and, but for the owner, of who calls
+	// Legacy is the hash of the key alone, of a caller who is not the owner.
+	// Earlier versions stored all keys by it: one that leads to the job of a page
+	// is the pages', and not the owner's. It is zero for the owner.
+	Legacy [32]byte
+	Body   [32]byte // of the request
+	Until  time.Time
 }
+
+// IsOwners tells whether the owner called.
+func (k Key) IsOwners() bool { return k.Legacy == [32]byte{} }
 
 // Prompt is the question at which a job stands.
 type Prompt struct {

@@ -37,18 +37,43 @@ func (q Queue) Reserved(ctx context.Context, a account.ID, k job.Key, now time.T
 	return earlier, err
 }
 
-// reserved returns the job that a key leads to, or no ID.
+// reserved returns the job that a key leads to, or no ID. Keys that an earlier
+// version stored stand by the key alone, which is where the owner's stand: who
+// started the job that they lead to tells whose they are.
 func (t tx) reserved(a account.ID, k job.Key, now time.Time) (earlier job.ID, err error) {
-	var body []byte
-	found, err := t.one("SELECT job, body FROM idempotency_keys WHERE account = ? AND hash = ? AND ends > ?", func(r row) {
-		copy(earlier[:], r.s.Blob(0))
-		body = r.bytes(1)
-	}, int64(a), k.Hash[:], now)
-	switch {
-	case err != nil:
+	earlier, body, err := t.keyAt(a, k.Hash, now)
+	shared := k.IsOwners()
+	if err == nil && earlier == (job.ID{}) && !shared {
+		shared = true
+		earlier, body, err = t.keyAt(a, k.Legacy, now)
+	}
+	if err != nil || earlier == (job.ID{}) {
 		return job.ID{}, err
-	case found && !bytes.Equal(body, k.Body[:]):
+	}
+	if shared {
+		if byPage, err := t.isOfPage(earlier); err != nil || byPage == k.IsOwners() {
+			return job.ID{}, err
+		}
+	}
+	if !bytes.Equal(body, k.Body[:]) {
 		return job.ID{}, job.ErrOtherBody
 	}
 	return earlier, nil
+}
+
+// keyAt returns the job that stands under a hash, or no ID, and the hash of the
+// request that it came with.
+func (t tx) keyAt(a account.ID, hash [32]byte, now time.Time) (id job.ID, body []byte, err error) {
+	_, err = t.one("SELECT job, body FROM idempotency_keys WHERE account = ? AND hash = ? AND ends > ?", func(r row) {
+		copy(id[:], r.s.Blob(0))
+		body = r.bytes(1)
+	}, int64(a), hash[:], now)
+	return id, body, err
+}
+
+// isOfPage tells whether a page started a job. A call that is not recorded yet is
+// none of an earlier version.
+func (t tx) isOfPage(id job.ID) (is bool, err error) {
+	_, err = t.one("SELECT credential FROM jobs WHERE id = ?", func(r row) { is = r.text(0) == string(job.ByOrigin) }, t.conn.ids.place(id))
+	return is, err
 }

@@ -86,6 +86,84 @@ func testQueueKeys(t *testing.T, s Stores) {
 	same(t, "a reservation after its end", earlier, job.ID{})
 }
 
+// testQueueKeyCallers repeats calls of owners and pages with the same key. One
+// that an earlier version stored stands by the key alone, whoever called: it is
+// the pages' where its job is, and else the owner's.
+func testQueueKeyCallers(t *testing.T, s Stores) {
+	ada := create(t, s.Accounts, person("ada"))
+	key, shop, blog := [32]byte{1}, [32]byte{2}, [32]byte{3}
+	until := seconds(100)
+	owner := job.Key{Hash: key, Body: [32]byte{7}, Until: until}
+	page := func(k job.Key, entry [32]byte) job.Key {
+		k.Legacy, k.Hash = k.Hash, entry
+		return k
+	}
+	body := func(k job.Key, b byte) job.Key {
+		k.Body = [32]byte{b}
+		return k
+	}
+	submit := func(n int, by job.Credential, k job.Key) job.ID {
+		t.Helper()
+		task := task(ada.ID, n)
+		task.Credential, task.Key = by, &k
+		accept(t, s, task)
+		return task.ID
+	}
+	leads := func(what string, k job.Key, want job.ID, wantErr error) {
+		t.Helper()
+		earlier, err := s.Queue.Reserved(t.Context(), ada.ID, k, seconds(50))
+		wantError(t, what, err, wantErr)
+		same(t, what, earlier, want)
+	}
+
+	// Each has a job of its own under the same key, and finds no other's.
+	jobs := map[string]job.ID{}
+	keys := map[string]job.Key{"owner": owner, "shop": page(owner, shop), "blog": page(owner, blog)}
+	for n, who := range []string{"shop", "owner", "blog"} {
+		leads(who+" at first", keys[who], job.ID{}, nil)
+		by := job.ByOrigin
+		if who == "owner" {
+			by = job.ByPassword
+		}
+		jobs[who] = submit(n, by, keys[who])
+	}
+	for who, k := range keys {
+		leads(who, k, jobs[who], nil)
+		leads(who+" with another request", body(k, 8), job.ID{}, job.ErrOtherBody)
+	}
+	// A call under way is its caller's too.
+	for n, who := range []string{"owner", "shop", "blog"} {
+		k := keys[who]
+		k.Hash[31], k.Legacy[31] = 9, 9
+		if who == "owner" {
+			k.Legacy = [32]byte{}
+		}
+		running := job.NewID()
+		earlier, err := s.Queue.Reserve(t.Context(), ada.ID, k, running, seconds(n))
+		must(t, err)
+		same(t, who+" reserves", earlier, job.ID{})
+		leads(who+" under way", k, running, nil)
+		leads(who+" under way, another request", body(k, 8), job.ID{}, job.ErrOtherBody)
+	}
+
+	// As an earlier version stored them.
+	old := func(n int, by job.Credential, h byte) (job.Key, job.ID) {
+		k := job.Key{Hash: [32]byte{h}, Body: [32]byte{7}, Until: until}
+		return k, submit(n, by, k)
+	}
+	k, id := old(10, job.ByKey, 20)
+	leads("the owner's of before", k, id, nil)
+	leads("the owner's of before, another request", body(k, 8), job.ID{}, job.ErrOtherBody)
+	leads("the owner's of before, to a page", page(k, [32]byte{21}), job.ID{}, nil)
+	leads("the owner's of before, to a page with another request", page(body(k, 8), [32]byte{21}), job.ID{}, nil)
+	k, id = old(11, job.ByOrigin, 30)
+	leads("a page's of before", page(k, [32]byte{31}), id, nil)
+	leads("a page's of before, another request", page(body(k, 8), [32]byte{31}), job.ID{}, job.ErrOtherBody)
+	leads("a page's of before, to the owner", k, job.ID{}, nil)
+	mine := submit(12, job.ByPassword, k)
+	leads("the owner's instead of a page's of before", k, mine, nil)
+}
+
 // testQueueKeyRace has one call be made by many at once: one job comes of it,
 // and all learn which.
 func testQueueKeyRace(t *testing.T, s Stores) {

@@ -114,6 +114,7 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"queue/void":                testQueueVoid,
 		"queue/prune":               testQueuePrune,
 		"queue/keys":                testQueueKeys,
+		"queue/keys of callers":     testQueueKeyCallers,
 		"queue/race for a key":      testQueueKeyRace,
 		"queue/answers":             testQueueAnswers,
 		"queue/race of answers":     testQueueAnswerRace,
