@@ -18,7 +18,6 @@ var unguarded = map[string]string{
 	"internal/resource/files/upload.go": "it makes two calls of the system, beside a caller that waits for both",
 	"internal/cli/terminal.go":          "it reads a terminal for a command, which a panic may end",
 	"internal/cli/cli.go":               "it ends the wait for signals",
-	"internal/worker/worker.go":         "its attempts have guards of their own",
 }
 
 // TestGoroutines checks that all goroutines of the service are started by

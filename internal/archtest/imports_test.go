@@ -39,6 +39,7 @@ var layers = []layer{
 	{pkg: "lang/langtest/*", imports: append([]string{"lang/langtest"}, language...)},
 
 	{pkg: "internal/admit"},
+	{pkg: "internal/admit/admittest", imports: []string{"internal/admit"}},
 	{pkg: "internal/batch"},
 	{pkg: "internal/disk"},
 	{pkg: "internal/wire"},

@@ -3,8 +3,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"time"
 
 	"ql/internal/admit"
@@ -76,7 +74,7 @@ func (w *Worker) storeEnded(ctx context.Context, s *Submission, e *job.End) (ear
 func (a *attempt) goAhead(leave func()) (end *job.End, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("a job that ran ahead panicked: %v\n%s", p, debug.Stack())
+			err = a.w.o.Guard.Report("job", p)
 		}
 	}()
 	w := a.w

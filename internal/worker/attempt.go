@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime/debug"
 	"time"
 
 	"ql/internal/account"
@@ -29,6 +28,9 @@ type attempt struct {
 	from  job.State // that the job was taken in
 	live  *live
 	leave func() // gives its place in line to the next
+	// ticket is its leave to compute and to hold the script's memory; nil before it
+	// has one. It goes when nothing is left to do but to wait for the disk.
+	ticket *admit.Ticket
 
 	// Of a job that was just accepted or answered these are there; otherwise
 	// they are loaded.
@@ -56,6 +58,14 @@ type attempt struct {
 	stopping     bool
 	webhook      bool // its end is to be told
 	stands       bool // it was stored to go on later
+	receipts     receipts
+}
+
+// receipts are those of a job that are no longer needed: in which databases, and
+// up to which step; see engine.Databases.
+type receipts struct {
+	databases []string
+	upTo      int64
 }
 
 func (a *attempt) seal(kind string, plain []byte) ([]byte, error) {
@@ -73,23 +83,38 @@ func (w *Worker) run(a *attempt, leave func()) {
 	defer cancel(nil)
 	a.live = &live{cancel: cancel, changed: make(chan struct{}), done: make(chan struct{}), last: time.Now()}
 	a.publish()
+	defer a.close()
+	defer a.depart()
+	again := true // it may be due before anything else
+	defer func() { a.retire(again) }()
 	err := a.guarded(ctx)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause // whatever it looked like where it was cut off
 	}
+	again = err != nil || a.stands
 	if err != nil {
-		a.settle(ctx, err)
+		// After a panic here the job goes on when its lease ends.
+		_ = w.o.Guard.Do("job", func() { a.settle(ctx, err) }) // it was logged
 	}
+}
+
+// retire takes the attempt out of sight, and does what nobody waits for.
+func (a *attempt) retire(again bool) {
+	w := a.w
 	close(a.live.done)
 	w.mu.Lock()
 	if w.lives[a.lease.ID] == a.live {
 		delete(w.lives, a.lease.ID)
 	}
 	w.mu.Unlock()
-	a.close()
 	w.notify(a.lease.ID)
-	if err != nil || a.stands {
-		w.nudge() // it may be due before anything else
+	if again {
+		w.nudge()
+	}
+	a.depart()
+	if len(a.receipts.databases) > 0 {
+		a.leave()
+		_ = w.o.Guard.Do("job", a.forgetReceipts) // it was logged
 	}
 }
 
@@ -104,13 +129,15 @@ func (a *attempt) publish() {
 }
 
 // guarded is drive; a panic is an error.
-func (a *attempt) guarded(ctx context.Context) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("an attempt at a job panicked: %v\n%s", p, debug.Stack())
-		}
-	}()
-	return a.drive(ctx)
+func (a *attempt) guarded(ctx context.Context) error {
+	return a.w.o.Guard.DoErr("job", func() error { return a.drive(ctx) })
+}
+
+// depart gives back the leave to compute, and the script's memory.
+func (a *attempt) depart() {
+	if a.ticket != nil {
+		a.ticket.Leave()
+	}
 }
 
 func (a *attempt) close() {
@@ -137,7 +164,7 @@ func (a *attempt) drive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer ticket.Leave()
+	a.ticket = ticket
 	a.began = time.Now()
 	ctx, cancel := context.WithTimeout(ctx, max(a.limits.AsyncTime-a.ran, 0))
 	defer cancel()
@@ -172,7 +199,6 @@ func (a *attempt) drive(ctx context.Context) error {
 		}
 	}
 	out, err := run.Continue(ctx)
-	ticket.Leave() // what is left to do waits for the disk
 	return a.end(ctx, run, out, err)
 }
 
@@ -288,6 +314,7 @@ func (a *attempt) end(ctx context.Context, run *engine.Run, out engine.Outcome, 
 	switch out.Status {
 	case engine.Interrupted:
 		if errors.Is(err, errDrain) {
+			_ = a.x.Pace.Turn(ctx) // where its time is over, it is stored all the same
 			return errors.Join(err, a.save(context.WithoutCancel(ctx), run))
 		}
 		return err
@@ -360,30 +387,58 @@ func (a *attempt) save(ctx context.Context, run *engine.Run) error {
 	if a.snapshotSize > a.limits.SnapshotBytes {
 		return nil // the journal goes on growing instead
 	}
+	a.x.Pace.Rest()
 	if err := a.w.o.Queue.Save(ctx, a.lease, sealed, p); err != nil {
 		return err
 	}
 	a.saved = p.From + int64(len(p.Output))
 	a.rest, a.failures, a.recovered = true, 0, 0
-	a.forget(ctx, a.journal.reset(), math.MaxInt64)
+	done := receipts{a.journal.reset(), run.Machine().Effect().Seq}
+	a.forget(engine.WithPace(ctx, a.x.Pace), done)
 	return nil
 }
 
 // forget removes receipts that are no longer needed. Those that stay for a
 // fault are never looked at again, and are removed by the node's upkeep.
-func (a *attempt) forget(ctx context.Context, databases []string, upTo int64) {
-	ctx = engine.WithPace(ctx, a.x.Pace)
-	for _, name := range databases {
-		if err := a.x.Databases().ForgetReceipts(ctx, name, a.lease.ID, upTo); err != nil {
+func (a *attempt) forget(ctx context.Context, r receipts) {
+	for _, name := range r.databases {
+		if err := a.x.Databases().ForgetReceipts(ctx, name, a.lease.ID, r.upTo); err != nil {
 			a.w.o.Log.Warn("receipts of a job stay in its database", "job", a.lease.ID, "error", err)
 		}
 	}
 }
 
+const (
+	// forgetWait is how long an attempt that is over waits for a turn to remove
+	// receipts, and forgetTime how long that may take. What is left then, the
+	// node's upkeep removes.
+	forgetWait = time.Second
+	forgetTime = 5 * time.Second
+	// forgetMemory is what it asks for.
+	forgetMemory = 1 << 20
+)
+
+// forgetReceipts removes the receipts of an attempt that is over. Its ticket has
+// left, so that it needs one of its own.
+func (a *attempt) forgetReceipts() {
+	ctx, cancel := context.WithTimeout(a.w.ctx, forgetTime)
+	defer cancel()
+	wait, stop := context.WithTimeout(ctx, forgetWait)
+	defer stop()
+	ticket, err := a.w.o.Gate.Enter(wait, admit.Ask{Account: int64(a.lease.Account), Most: a.limits.Concurrent, Memory: forgetMemory})
+	if err != nil {
+		return
+	}
+	defer ticket.Leave()
+	a.forget(engine.WithPace(ctx, ticket), a.receipts)
+}
+
 // stand stores a job that waits for somebody or for a moment.
 func (a *attempt) stand(ctx context.Context, run *engine.Run, out engine.Outcome) error {
+	_ = a.x.Pace.Turn(ctx) // where its time is over, it is stored all the same
 	s, err := a.standing(run, out)
 	if err == nil {
+		a.depart()
 		err = a.commit(ctx, func(ctx context.Context) error { return a.w.o.Queue.Stand(ctx, a.lease, s) })
 	}
 	if errors.Is(err, job.ErrStopping) {
@@ -395,7 +450,8 @@ func (a *attempt) stand(ctx context.Context, run *engine.Run, out engine.Outcome
 	if err != nil {
 		return err
 	}
-	a.forget(ctx, a.journal.reset(), math.MaxInt64)
+	// Another attempt may have begun by now, whose receipts come after this step.
+	a.receipts = receipts{a.journal.reset(), run.Machine().Effect().Seq}
 	a.stands = true
 	return nil
 }
@@ -443,17 +499,17 @@ func (a *attempt) tellEnd(e *job.End) {
 // finish stores the end of a job.
 func (a *attempt) finish(ctx context.Context, state job.State, failure *wire.Error) error {
 	e := a.ending(state, failure)
+	a.depart()
 	a.leave() // nothing is left to do but to wait for the disk
 	if err := a.commit(ctx, func(ctx context.Context) error { return a.w.o.Queue.Finish(ctx, a.lease, e) }); err != nil {
 		return err
 	}
 	a.tellEnd(e)
 	if a.journal != nil && a.x != nil {
-		upTo := int64(-1)
+		a.receipts = receipts{a.journal.reset(), -1}
 		if a.lease.Attempt > 1 {
-			upTo = math.MaxInt64 // the mark goes on shutting out earlier attempts
+			a.receipts.upTo = math.MaxInt64 // the mark goes on shutting out earlier attempts
 		}
-		a.forget(context.WithoutCancel(ctx), a.journal.reset(), upTo)
 	}
 	return nil
 }

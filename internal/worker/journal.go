@@ -283,7 +283,6 @@ func (j *journal) Before(ctx context.Context, r *engine.Run) error {
 	case a.w.draining.Load():
 		return errDrain
 	case j.kept+len(j.pending) > max(leastJournal, a.snapshotSize):
-		a.x.Pace.Rest()
 		if err := a.save(ctx, r); err != nil {
 			return err
 		}

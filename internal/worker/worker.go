@@ -18,6 +18,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/admit"
 	"ql/internal/execution"
+	"ql/internal/guard"
 	"ql/internal/job"
 )
 
@@ -39,6 +40,8 @@ type Options struct {
 	Accounts Accounts
 	Host     *execution.Host
 	Gate     *admit.Gate
+	Ledger   *admit.Ledger // what is held beside scripts is not counted where left out
+	Guard    *guard.Guard  // may be left out
 	Sealer   Sealer
 	Limits   func(account.Plan) account.Limits
 	Log      *slog.Logger
@@ -145,10 +148,19 @@ func (w *Worker) Start(ctx context.Context) error {
 	if err := w.collectAccepted(ctx); err != nil {
 		return err
 	}
-	w.loops.Go(w.watchDue)
-	w.loops.Go(w.renew)
+	w.loop("due jobs", w.watchDue)
+	w.loop("leases", w.renew)
 	w.dispatch()
 	return nil
+}
+
+// loop runs f until the worker stops.
+func (w *Worker) loop(part string, f func(context.Context)) {
+	w.loops.Add(1)
+	w.o.Guard.Go(part, func() {
+		defer w.loops.Done()
+		w.o.Guard.Loop(w.ctx, part, f)
+	})
 }
 
 // Stop takes no more jobs, lets those under way come to a place where they can
@@ -159,10 +171,10 @@ func (w *Worker) Stop(ctx context.Context) error {
 	w.draining.Store(true)
 	w.mu.Unlock()
 	done := make(chan struct{})
-	go func() {
+	w.o.Guard.Go("jobs", func() {
 		w.attempts.Wait()
 		close(done)
-	}()
+	})
 	select {
 	case <-done:
 	case <-ctx.Done():
@@ -174,17 +186,17 @@ func (w *Worker) Stop(ctx context.Context) error {
 }
 
 // watchDue finds the jobs whose time has come.
-func (w *Worker) watchDue() {
+func (w *Worker) watchDue(ctx context.Context) {
 	// The clock may jump: it is looked at this often at least.
 	const seldom = 2 * time.Second
 	const often = 10 * time.Millisecond
 	for {
 		wait := seldom
-		if err := w.collect(w.ctx); err != nil {
+		if err := w.collect(ctx); err != nil {
 			w.complain("jobs that are due could not be read and will be looked for again", err)
-		} else if err := w.recallAccepted(w.ctx); err != nil {
+		} else if err := w.recallAccepted(ctx); err != nil {
 			w.complain("jobs that are accepted could not be read and will be looked for again", err)
-		} else if next, err := w.o.Queue.Next(w.ctx, w.o.Clock()); err != nil {
+		} else if next, err := w.o.Queue.Next(ctx, w.o.Clock()); err != nil {
 			w.complain("when a job is due could not be read", err)
 		} else if !next.IsZero() {
 			wait = min(max(next.Sub(w.o.Clock()), often), seldom)
@@ -193,7 +205,7 @@ func (w *Worker) watchDue() {
 		select {
 		case <-w.wake:
 		case <-timer.C:
-		case <-w.ctx.Done():
+		case <-ctx.Done():
 			timer.Stop()
 			return
 		}
@@ -312,7 +324,11 @@ func (w *Worker) dispatch() {
 		}
 		leave := w.leaver(p.Account)
 		w.begin(leave, func() {
-			lease, err := w.take(w.ctx, p.Due)
+			var lease job.Lease
+			err := w.o.Guard.DoErr("job", func() (err error) {
+				lease, err = w.take(w.ctx, p.Due)
+				return err
+			})
 			switch {
 			case errors.Is(err, job.ErrLost):
 				return // cancelled, or answered in the last moment
@@ -360,23 +376,23 @@ func (w *Worker) leaver(a account.ID) func() {
 // begin runs f in a place that its account's line has given, as an attempt that
 // is counted, and leaves it then, unless f has before.
 func (w *Worker) begin(leave, f func()) {
-	go func() {
+	w.o.Guard.Go("job", func() {
 		defer w.attempts.Done()
 		defer leave()
 		f()
-	}()
+	})
 }
 
 func (w *Worker) leaseEnd() time.Time { return w.o.Clock().Add(w.o.Lease) }
 
 // renew holds the leases of the jobs under way.
-func (w *Worker) renew() {
+func (w *Worker) renew(ctx context.Context) {
 	ticker := time.NewTicker(w.o.Lease / 3)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
-		case <-w.ctx.Done():
+		case <-ctx.Done():
 			return
 		}
 		w.renewAll()

@@ -11,14 +11,18 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/admit"
+	"ql/internal/admit/admittest"
 	"ql/internal/engine"
 	"ql/internal/execution"
+	"ql/internal/guard"
 	"ql/internal/job"
 	"ql/internal/resource/databases"
 	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
 	"ql/internal/store/sqlite"
 	"ql/lang"
+
+	"go.uber.org/goleak"
 )
 
 // world is a worker on a real store, with real files, databases and sessions.
@@ -127,7 +131,8 @@ func newWorld(t testing.TB, f faults, change ...func(*Options)) *world {
 func (e *world) start(change ...func(*Options)) {
 	e.t.Helper()
 	o := Options{
-		Queue: e.queue, Accounts: e.store.Accounts(), Host: e.host, Gate: admit.NewGate(admit.GateOptions{Slots: 2}),
+		Queue: e.queue, Accounts: e.store.Accounts(), Host: e.host, Gate: admit.NewGate(admit.GateOptions{Slots: 2, Spare: 2}),
+		Ledger: admit.NewLedger(admit.LedgerOptions{Budget: 512 << 20}), Guard: guard.New(e.host.Log, nil),
 		Sealer: vaultSealer{e.vault}, Limits: account.Plan.Limits, Log: e.host.Log, Clock: e.now, Retry: time.Millisecond,
 	}
 	for _, c := range change {
@@ -140,8 +145,28 @@ func (e *world) start(change ...func(*Options)) {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		check(e.t, w.Stop(ctx))
+		w.checkIdle(e.t)
 	})
 }
+
+// checkIdle fails a test where a worker that has stopped still holds something.
+func (w *Worker) checkIdle(t testing.TB) {
+	t.Helper()
+	admittest.CheckIdle(t, w.o.Gate, w.o.Ledger)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.lives) != 0 || len(w.topics) != 0 || w.lines.running != 0 {
+		t.Errorf("the worker is not idle: %d jobs live, %d watched, %d under way", len(w.lives), len(w.topics), w.lines.running)
+	}
+	for a, l := range w.lines.of {
+		if l.running != 0 || l.coming != 0 || len(l.hopeful) != 0 {
+			t.Errorf("the line of account %d is not idle: %d running, %d coming, %d waiting for a place", a, l.running, l.coming, len(l.hopeful))
+		}
+	}
+}
+
+// TestMain checks that no goroutine is left behind.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type testLog struct{ t testing.TB }
 
