@@ -202,7 +202,7 @@ func (r *Run) Answer(ctx context.Context, fields value.Value) (Told, error) {
 	case p.Kind != KindGather:
 		return Told{}, ErrWrongReply
 	}
-	v, err := p.Form.Validate(ctx, fields, uploads{r})
+	v, err := p.Form.Validate(ctx, fields, uploads{r}, func() error { return Turn(ctx) })
 	if err != nil {
 		return Told{}, errors.Join(err, r.Unanswer(ctx))
 	}

@@ -16,7 +16,7 @@ import (
 
 // check takes one answer, which is not empty, and returns it in its own kind.
 // why says in plain words what would fit, where it does not.
-func (f *Field) check(v value.Value) (answer value.Value, why string) {
+func (f *Field) check(v value.Value, spent *int) (answer value.Value, why string) {
 	switch f.Kind {
 	case Number, Integer:
 		return f.number(v)
@@ -57,7 +57,7 @@ func (f *Field) check(v value.Value) (answer value.Value, why string) {
 		why = f.inRange(value.Text(s), "must be a "+string(f.Kind))
 	}
 	if why == "" && f.pattern != nil {
-		switch matched, ok := f.pattern.matches(s); {
+		switch matched, ok := f.pattern.matches(s, spent); {
 		case !ok:
 			why = "is too long for its pattern"
 		case !matched:

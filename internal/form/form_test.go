@@ -123,7 +123,7 @@ func TestValidateKeepsOrderAndFillsIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := f.Validate(context.Background(), parseJSON(t, `{"news":"on","tags":["b","b"],"email":" ada@example.com ","name":"Ada","weight":"2.50","pin":"0042"}`), nil)
+	got, err := f.Validate(context.Background(), parseJSON(t, `{"news":"on","tags":["b","b"],"email":" ada@example.com ","name":"Ada","weight":"2.50","pin":"0042"}`), nil, always)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestValidateNamesEveryWrongField(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = f.Validate(context.Background(), parseJSON(t, `{"colour":"red","qty":"11","size":"XL","tags":[]}`), nil)
+	_, err = f.Validate(context.Background(), parseJSON(t, `{"colour":"red","qty":"11","size":"XL","tags":[]}`), nil, always)
 	var wrong FieldErrors
 	if !errors.As(err, &wrong) {
 		t.Fatalf("got %v, want FieldErrors", err)
@@ -285,7 +285,7 @@ func TestAnswers(t *testing.T) {
 	}
 	for _, tt := range tests {
 		f := oneField(t, tt.field)
-		got, err := f.Validate(context.Background(), parseJSON(t, `{"x":`+tt.answer+`}`), nil)
+		got, err := f.Validate(context.Background(), parseJSON(t, `{"x":`+tt.answer+`}`), nil, always)
 		var wrong FieldErrors
 		var text string
 		switch {
@@ -391,10 +391,10 @@ func TestFiles(t *testing.T) {
 	}
 	reply := `{"photo":{"name":"C:\\temp\\cat.png","type":"image/PNG","base64":"` + base64.StdEncoding.EncodeToString([]byte("meow")) + `"},"n":%s}`
 	sink := &memory{}
-	if _, err := f.Validate(context.Background(), parseJSON(t, fmt.Sprintf(reply, `"x"`)), sink); err == nil || len(sink.uploads) > 0 {
+	if _, err := f.Validate(context.Background(), parseJSON(t, fmt.Sprintf(reply, `"x"`)), sink, always); err == nil || len(sink.uploads) > 0 {
 		t.Errorf("a reply with a wrong field: got %v and stored %v, want an error and nothing stored", err, sink.uploads)
 	}
-	got, err := f.Validate(context.Background(), parseJSON(t, fmt.Sprintf(reply, "1")), sink)
+	got, err := f.Validate(context.Background(), parseJSON(t, fmt.Sprintf(reply, "1")), sink, always)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -405,10 +405,10 @@ func TestFiles(t *testing.T) {
 		t.Errorf("stored (-want +got):\n%s", diff)
 	}
 	full := errors.New("full")
-	if _, err := f.Validate(context.Background(), parseJSON(t, fmt.Sprintf(reply, "1")), &memory{err: full}); !errors.Is(err, full) {
+	if _, err := f.Validate(context.Background(), parseJSON(t, fmt.Sprintf(reply, "1")), &memory{err: full}, always); !errors.Is(err, full) {
 		t.Errorf("a sink that fails: got %v", err)
 	}
-	if _, err := f.Validate(context.Background(), parseJSON(t, fmt.Sprintf(reply, "1")), nil); err == nil {
+	if _, err := f.Validate(context.Background(), parseJSON(t, fmt.Sprintf(reply, "1")), nil, always); err == nil {
 		t.Error("a file without a sink is no error")
 	}
 }
@@ -452,7 +452,7 @@ func FuzzValidate(f *testing.F) {
 		if bad != nil {
 			return
 		}
-		answers, err := definition.Validate(context.Background(), reply, &memory{})
+		answers, err := definition.Validate(context.Background(), reply, &memory{}, always)
 		if err != nil {
 			if !errors.As(err, &FieldErrors{}) {
 				t.Fatalf("%s: %v", text, err)
@@ -460,7 +460,7 @@ func FuzzValidate(f *testing.F) {
 			return
 		}
 		answers.Map().SetText("photo", value.Null)
-		again, err := definition.Validate(context.Background(), answers, nil)
+		again, err := definition.Validate(context.Background(), answers, nil, always)
 		if err != nil {
 			t.Fatalf("%s gives %s, which is refused: %v", text, toJSON(answers), err)
 		}
@@ -488,4 +488,49 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%s: its schema is no JSON: %v", text, err)
 		}
 	})
+}
+
+// always has its turn.
+func always() error { return nil }
+
+// TestPatternsOfAReply holds all patterns of a form together to a bound, and looks at
+// no answer without a turn.
+func TestPatternsOfAReply(t *testing.T) {
+	var fields, answers []string
+	for i := range 20 {
+		fields = append(fields, fmt.Sprintf(`{"name":"f%d","kind":"long_text","pattern":"(?:a?){900}b*"}`, i))
+		answers = append(answers, fmt.Sprintf(`"f%d":"%s"`, i, strings.Repeat("a", 9000)))
+	}
+	reply := parseJSON(t, "{"+strings.Join(answers, ",")+"}")
+	f, err := Parse(parseJSON(t, `{"fields":[`+strings.Join(fields[:8], ",")+`]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wrong FieldErrors
+	if _, err := f.Validate(t.Context(), reply, nil, always); !errors.As(err, &wrong) {
+		t.Fatal(err)
+	}
+	costly := 0
+	for _, w := range wrong {
+		if w.Message == "is too long for its pattern" {
+			costly++
+		}
+	}
+	if costly != 2 { // six of 16 million instructions × bytes fit
+		t.Errorf("%d of 8 were too costly: %v", costly, wrong)
+	}
+	turns := 0
+	stop := errors.New("stop")
+	_, err = f.Validate(t.Context(), reply, nil, func() error {
+		if turns++; turns == 3 {
+			return stop
+		}
+		return nil
+	})
+	if !errors.Is(err, stop) {
+		t.Error(err)
+	}
+	if _, err = Parse(parseJSON(t, `{"fields":[`+strings.Join(fields, ",")+`]}`)); err == nil || !strings.Contains(err.Error(), "too large together") {
+		t.Error(err)
+	}
 }

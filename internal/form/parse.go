@@ -23,7 +23,8 @@ func Parse(v value.Value) (*Form, error) {
 
 // parser keeps the first error.
 type parser struct {
-	err *value.Error
+	err    *value.Error
+	instrs int // of all patterns
 }
 
 func (p *parser) fail(format string, args ...any) {
@@ -192,7 +193,7 @@ func (p *parser) bound(f *Field, word string, v value.Value) value.Value {
 		p.fail("%s: %s has no meaning for %s", f, word, t.word)
 	case "value":
 		bare := &Field{Name: f.Name, Kind: f.Kind}
-		answer, why := bare.check(v)
+		answer, why := bare.check(v, new(int))
 		if why != "" {
 			p.fail("%s: %s %s", f, word, why)
 		}
@@ -215,7 +216,7 @@ func (p *parser) preset(f *Field, t traits, v value.Value) value.Value {
 		p.fail("%s: DEFAULT has no meaning for %s", f, t.word)
 		return value.Null
 	}
-	answer, why := f.check(v)
+	answer, why := f.check(v, new(int))
 	if why != "" {
 		p.fail("%s: DEFAULT %s, and %s does not fit", f, why, value.Describe(v))
 	}

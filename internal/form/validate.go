@@ -57,18 +57,22 @@ func (e FieldErrors) Value() value.Value {
 // Validate checks a reply, a map from field to answer, and returns the map of
 // all fields in the form's order, each in its own kind: the default or null
 // where an optional one was left out. A reply that does not fit gives
-// FieldErrors; any other error is the sink's. No file is stored before all
-// answers were found good.
-func (f *Form) Validate(ctx context.Context, reply value.Value, sink Sink) (value.Value, error) {
+// FieldErrors; any other error is the sink's, or that of turn, which is called
+// before each answer is looked at. No file is stored before all answers were found good.
+func (f *Form) Validate(ctx context.Context, reply value.Value, sink Sink, turn func() error) (value.Value, error) {
 	if !reply.IsMap() {
 		return value.Null, FieldErrors{{Field: "fields", Message: "must be a map from field to answer, not " + value.Describe(reply)}}
 	}
 	var wrong FieldErrors
 	answers := value.NewMap(nil, len(f.Fields))
 	uploads := make(map[string]*Upload)
+	spent := 0
 	for _, field := range f.Fields {
+		if err := turn(); err != nil {
+			return value.Null, err
+		}
 		v, given := reply.Map().Get(field.Name)
-		answer, upload, why := field.answer(v, given)
+		answer, upload, why := field.answer(v, given, &spent)
 		if why != "" {
 			wrong = append(wrong, FieldError{field.Name, why})
 			continue
@@ -109,12 +113,13 @@ func (f *Form) Validate(ctx context.Context, reply value.Value, sink Sink) (valu
 // Check checks the answer to one field alone and stores nothing: what a person
 // who is asked field by field must know at once. why is "" for a good answer.
 func (f *Field) Check(v value.Value) (why string) {
-	_, _, why = f.answer(v, true)
+	spent := 0
+	_, _, why = f.answer(v, true, &spent)
 	return why
 }
 
-// answer takes what a reply says of the field.
-func (f *Field) answer(v value.Value, given bool) (answer value.Value, u *Upload, why string) {
+// answer takes what a reply says of the field, and adds what its pattern cost to spent.
+func (f *Field) answer(v value.Value, given bool, spent *int) (answer value.Value, u *Upload, why string) {
 	switch {
 	case !given && !f.Default.IsNull():
 		return f.Default.Share(), nil, ""
@@ -130,7 +135,7 @@ func (f *Field) answer(v value.Value, given bool) (answer value.Value, u *Upload
 		u, why = f.upload(v)
 		return value.Null, u, why
 	}
-	answer, why = f.check(v)
+	answer, why = f.check(v, spent)
 	return answer, nil, why
 }
 
