@@ -10,8 +10,9 @@ import (
 
 // programs remembers the programs of jobs, and which of them the store has.
 type programs struct {
-	mu sync.Mutex
-	of map[[32]byte]known
+	mu    sync.Mutex
+	of    map[[32]byte]known
+	bytes int // of the programs in it
 }
 
 type known struct {
@@ -20,7 +21,10 @@ type known struct {
 }
 
 const (
-	mostPrograms = 256
+	// mostPrograms bounds the programs that are remembered, and mostProgramBytes the
+	// memory of those that are kept as well.
+	mostPrograms     = 256
+	mostProgramBytes = 32 << 20
 	// storedFor is how long a program is believed to be in the store: less than
 	// the store keeps one that is not used.
 	storedFor = 6 * time.Hour
@@ -35,10 +39,21 @@ func (p *programs) find(hash [32]byte) known {
 func (p *programs) keep(hash [32]byte, k known) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.of == nil || len(p.of) >= mostPrograms && p.of[hash].program == nil {
-		p.of = map[[32]byte]known{}
+	size := 0
+	if k.program != nil {
+		size = k.program.Bytes
+	}
+	if size > mostProgramBytes/4 {
+		k.program, size = nil, 0 // it would leave little room for others
+	}
+	if old := p.of[hash].program; old != nil {
+		p.bytes -= old.Bytes
+	}
+	if p.of == nil || len(p.of) >= mostPrograms || p.bytes+size > mostProgramBytes {
+		p.of, p.bytes = map[[32]byte]known{}, 0
 	}
 	p.of[hash] = k
+	p.bytes += size
 }
 
 // isStored reports whether the store surely has it.
