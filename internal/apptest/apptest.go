@@ -64,6 +64,9 @@ func Start(t testing.TB, s config.Settings) *Service {
 		if err := b.Stop(context.Background()); err != nil {
 			t.Error(err)
 		}
+		if err := b.Leftovers(); err != nil {
+			t.Error(err)
+		}
 	})
 	return b
 }
