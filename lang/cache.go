@@ -39,6 +39,23 @@ func NewCache(max int) *Cache {
 		includes: map[[sha256.Size]byte][]string{}, order: list.New()}
 }
 
+// Lookup returns the program of a script that includes nothing, where the cache has it,
+// and nil otherwise.
+func (c *Cache) Lookup(text string) *bytecode.Program {
+	hash := sha256.Sum256([]byte(text))
+	c.mu.Lock()
+	paths, known := c.includes[hash]
+	c.mu.Unlock()
+	if !known || len(paths) > 0 {
+		return nil
+	}
+	p := c.get(identity(text, nil))
+	if p != nil {
+		c.hits.Add(1)
+	}
+	return p
+}
+
 // Compile returns the program of a script, compiling it where it is not in the
 // cache. Scripts with errors are not kept.
 func (c *Cache) Compile(text string, o Options) (*bytecode.Program, error) {

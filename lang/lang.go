@@ -20,13 +20,28 @@ import (
 type Options struct {
 	// Include returns the text of an included file of the script's account.
 	Include func(path string) (string, error)
+	// MaxBytes bounds a script and all that it includes together; 0 for no bound.
+	MaxBytes int
+	// Reserve, where there is one, is asked for the memory that compiling a text takes
+	// at the most, before each text but short ones, and Yield now and then. An error of
+	// either ends the compiling, and is returned.
+	Reserve func(bytes int64) error
+	Yield   func() error
 }
+
+const (
+	// memoryPerByte is what compiling takes for each byte of a text at the most, tree and
+	// program together; see TestCompileMemory.
+	memoryPerByte = 160
+	// unreserved is the longest text whose memory is not worth being counted.
+	unreserved = 4 << 10
+)
 
 // maxIncludes bounds how many files a script may include.
 const maxIncludes = 100
 
 // Compile makes a program of a script. The error is a source.Errors with
-// everything found.
+// everything found, or that of one of the options.
 func Compile(text string, o Options) (*bytecode.Program, error) {
 	p, _, err := compileScript(text, o)
 	return p, err
@@ -46,20 +61,30 @@ type file struct {
 	hash [sha256.Size]byte
 }
 
-func compileScript(text string, o Options) (*bytecode.Program, []file, error) {
-	main := source.NewFile("", text)
-	script, errs := syntax.Parse(main)
-	l := loader{read: o.Include, seen: map[string]bool{}, errs: errs}
+func compileScript(text string, o Options) (p *bytecode.Program, _ []file, err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case source.Interrupted:
+			p, err = nil, r.Err
+		default:
+			panic(r)
+		}
+	}()
+	l := loader{o: &o, yield: source.NewYield(o.Yield), seen: map[string]bool{}}
+	l.reserve(text)
+	script, errs := syntax.ParseYielding(source.NewFile("", text), l.yield)
+	l.errs = errs
 	l.includes(script)
 	if len(l.errs) > 0 {
 		l.errs.Sort()
 		return nil, nil, l.errs
 	}
-	res, errs := resolve.Resolve(script, l.scripts)
+	res, errs := resolve.Resolve(script, l.scripts, l.yield)
 	if len(errs) > 0 {
 		return nil, nil, errs
 	}
-	p, errs := compile.Compile(res, identity(text, l.files))
+	p, errs = compile.Compile(res, identity(text, l.files), l.yield)
 	if len(errs) > 0 {
 		return nil, nil, errs
 	}
@@ -68,11 +93,24 @@ func compileScript(text string, o Options) (*bytecode.Program, []file, error) {
 
 // loader reads and parses the files that a script includes, each once.
 type loader struct {
-	read    func(string) (string, error)
+	o       *Options
+	yield   *source.Yield
+	bytes   int // of all texts so far
 	seen    map[string]bool
 	scripts []*syntax.Script
 	files   []file
 	errs    source.Errors
+}
+
+// reserve counts a text before it is read through.
+func (l *loader) reserve(text string) {
+	l.bytes += len(text)
+	if l.o.Reserve == nil || len(text) <= unreserved {
+		return
+	}
+	if err := l.o.Reserve(memoryPerByte * int64(len(text))); err != nil {
+		panic(source.Interrupted{Err: err})
+	}
 }
 
 func (l *loader) includes(s *syntax.Script) {
@@ -90,17 +128,22 @@ func (l *loader) includes(s *syntax.Script) {
 			l.errs.Add(s.File, inc.Pos(), inc.End(), "a script includes at most %d files", maxIncludes)
 			return
 		}
-		if l.read == nil {
+		if l.o.Include == nil {
 			l.errs.Add(s.File, inc.Pos(), inc.End(), "there are no files to INCLUDE from here")
 			continue
 		}
-		text, err := l.read(path)
+		text, err := l.o.Include(path)
 		if err != nil {
 			l.errs.Add(s.File, inc.Path.Pos(), inc.Path.End(), "cannot include %s: %s", path, err)
 			continue
 		}
+		if most := l.o.MaxBytes; most > 0 && l.bytes+len(text) > most {
+			l.errs.Add(s.File, inc.Path.Pos(), inc.Path.End(), "with %s the script and what it includes have %d bytes, and may have %d together", path, l.bytes+len(text), most)
+			return
+		}
+		l.reserve(text)
 		l.files = append(l.files, file{path, sha256.Sum256([]byte(text))})
-		script, errs := syntax.Parse(source.NewFile(path, text))
+		script, errs := syntax.ParseYielding(source.NewFile(path, text), l.yield)
 		l.errs = append(l.errs, errs...)
 		l.scripts = append(l.scripts, script)
 		l.includes(script)

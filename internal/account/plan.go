@@ -56,6 +56,7 @@ const fuelPerSecond = 100_000_000
 type Limits struct {
 	// What a call may bring.
 	ScriptBytes int
+	SourceBytes int // the script and what it includes together
 	BodyBytes   int
 	FieldBytes  int // get, post and cookie together
 	FieldKeys   int
@@ -134,7 +135,7 @@ func (p Plan) Limits() Limits {
 
 func free() Limits {
 	return Limits{
-		ScriptBytes: 64 * kib, BodyBytes: 256 * kib, FieldBytes: 16 * kib, FieldKeys: 256,
+		ScriptBytes: 64 * kib, SourceBytes: 256 * kib, BodyBytes: 256 * kib, FieldBytes: 16 * kib, FieldKeys: 256,
 		JSONDepth: 16, JSONNodes: 10_000, JSONKeys: 1_000,
 
 		SyncTime: 5 * time.Second, SyncCPU: time.Second,
@@ -157,7 +158,7 @@ func free() Limits {
 
 func standard() Limits {
 	return Limits{
-		ScriptBytes: 256 * kib, BodyBytes: 1 * mib, FieldBytes: 64 * kib, FieldKeys: 256,
+		ScriptBytes: 256 * kib, SourceBytes: 1 * mib, BodyBytes: 1 * mib, FieldBytes: 64 * kib, FieldKeys: 256,
 		JSONDepth: 32, JSONNodes: 100_000, JSONKeys: 1_000,
 
 		SyncTime: 30 * time.Second, SyncCPU: 5 * time.Second,
@@ -180,7 +181,7 @@ func standard() Limits {
 
 func unlimited() Limits {
 	return Limits{
-		ScriptBytes: 1 * mib, BodyBytes: 16 * mib, FieldBytes: 1 * mib, FieldKeys: 1_000,
+		ScriptBytes: 1 * mib, SourceBytes: 4 * mib, BodyBytes: 16 * mib, FieldBytes: 1 * mib, FieldKeys: 1_000,
 		JSONDepth: 64, JSONNodes: 1_000_000, JSONKeys: 10_000,
 
 		SyncTime: 120 * time.Second, SyncCPU: 60 * time.Second,

@@ -41,7 +41,10 @@ func (s *Service) run(ctx context.Context, who identity, c Caller, q Query, l ac
 	defer x.Close()
 	k := &call{Service: s, Execution: x, who: who, query: q}
 	defer k.release()
-	program, failure := x.Compile(ctx, q.Script)
+	program, failure, err := x.Compile(ctx, q.Script)
+	if err != nil {
+		return a, err
+	}
 	// Not earlier: a call that was not let in is meant to be sent again, and a
 	// script that does not compile to be mended.
 	if key := s.key(who, q); key != nil {

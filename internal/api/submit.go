@@ -13,6 +13,7 @@ import (
 	"ql/internal/job"
 	"ql/internal/wire"
 	"ql/internal/worker"
+	"ql/lang/bytecode"
 )
 
 // submit accepts a script as a job that nobody waits for. When it answers, the
@@ -22,7 +23,9 @@ func (s *Service) submit(ctx context.Context, who identity, c Caller, q Query, l
 		return a, err
 	}
 	id := s.o.NewID()
-	x, err := s.o.Host.Open(ctx, id, who.Account, l, s.spec(who, c, q, l.AsyncMachine()), unhurried{})
+	ticket := s.o.Gate.Aside(int64(who.Account.ID))
+	defer ticket.Leave()
+	x, err := s.o.Host.Open(ctx, id, who.Account, l, s.spec(who, c, q, l.AsyncMachine()), ticket)
 	if err != nil {
 		return a, err
 	}
@@ -32,7 +35,11 @@ func (s *Service) submit(ctx context.Context, who identity, c Caller, q Query, l
 			x.Close()
 		}
 	}()
-	program, failure := x.Compile(ctx, q.Script)
+	program, failure, err := s.compile(ctx, x, q.Script)
+	ticket.Leave() // what is left to do before the job begins waits for the disk
+	if err != nil {
+		return a, err
+	}
 	if failure != nil {
 		if key := s.key(who, q); key != nil {
 			earlier, err := s.claim(ctx, who.Account.ID, *key, id, false)
@@ -72,12 +79,12 @@ func (s *Service) submit(ctx context.Context, who identity, c Caller, q Query, l
 	return a, nil
 }
 
-// unhurried is the pace of what is done before a job is accepted: it is short,
-// and counted by the account's rate.
-type unhurried struct{}
-
-func (unhurried) Rest()                          {}
-func (unhurried) Turn(ctx context.Context) error { return ctx.Err() }
+// compile compiles a script that is to be a job, within the time of a call.
+func (s *Service) compile(ctx context.Context, x *execution.Execution, script string) (*bytecode.Program, *wire.Error, error) {
+	ctx, cancel := context.WithTimeout(ctx, x.Limits.SyncTime)
+	defer cancel()
+	return x.Compile(ctx, script)
+}
 
 // accepted is the answer to a submission, each time that it is asked for.
 func (s *Service) accepted(id job.ID) wire.Job {

@@ -18,7 +18,7 @@ import (
 func (a *App) host(log *slog.Logger) *execution.Host {
 	p, urls := &a.parts, a.urls()
 	return &execution.Host{
-		Programs: p.programs, Resources: p.resources.open, Passwords: password.NewGate(a.o.Cores / 2), Clock: time.Now, Log: log,
+		Programs: p.programs, Ledger: p.ledger, Resources: p.resources.open, Passwords: password.NewGate(a.o.Cores / 2), Clock: time.Now, Log: log,
 		Token: p.accounts.States().Token, Forms: urls.Form(), Confirms: urls.Confirm(),
 	}
 }

@@ -66,7 +66,7 @@ var layers = []layer{
 	{pkg: "internal/resource/sessions", imports: []string{"internal/account", "internal/engine", "lang/value"}, others: []string{"modernc.org/sqlite"}},
 	{pkg: "internal/resource/shares", imports: []string{"internal/account", "internal/engine", "internal/fault", "lang/value"}},
 	{pkg: "internal/job", imports: []string{"internal/account", "internal/batch", "internal/guard"}},
-	{pkg: "internal/execution", imports: append([]string{"internal/account", "internal/engine", "internal/fault", "internal/job", "internal/password", "internal/wire"}, language...)},
+	{pkg: "internal/execution", imports: append([]string{"internal/account", "internal/admit", "internal/engine", "internal/fault", "internal/job", "internal/password", "internal/wire"}, language...)},
 	{
 		pkg: "internal/worker",
 		imports: []string{

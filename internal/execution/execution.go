@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/admit"
 	"ql/internal/engine"
 	"ql/internal/fault"
 	"ql/internal/job"
@@ -26,6 +27,8 @@ import (
 
 // Programs compiles scripts, or finds them compiled.
 type Programs interface {
+	// Lookup finds what needs no files and no work; nil where that is not enough.
+	Lookup(text string) *bytecode.Program
 	Compile(text string, o lang.Options) (*bytecode.Program, error)
 }
 
@@ -66,6 +69,8 @@ type Host struct {
 	// Forms and Confirms are the addresses to which a token and a job's id are added,
 	// for people and programs to answer at; "" where there are none.
 	Forms, Confirms string
+	// Ledger counts what is held for accounts; nil counts nothing.
+	Ledger *admit.Ledger
 	// Passwords bounds the hashes that scripts make at once; nil for no bound.
 	Passwords *password.Gate
 	Clock     func() time.Time
@@ -101,6 +106,7 @@ type Execution struct {
 	Pace    engine.Pace
 	reach   Resources
 	fault   *fault.Error // of the service, that the script met
+	memory  admit.Reservation
 }
 
 // Open opens what a script of an account reaches. Close is to be called.
@@ -109,11 +115,14 @@ func (h *Host) Open(ctx context.Context, id job.ID, a account.Account, l account
 	if err != nil {
 		return nil, err
 	}
-	return &Execution{Host: h, ID: id, Account: a, Limits: l, Spec: s, Pace: p, reach: reach}, nil
+	x := &Execution{Host: h, ID: id, Account: a, Limits: l, Spec: s, Pace: p, reach: reach}
+	x.memory = h.Ledger.Open(admit.AccountHolder(int64(a.ID)))
+	return x, nil
 }
 
-// Close lets go of what the script reached.
+// Close lets go of what the script reached, and of its program.
 func (x *Execution) Close() {
+	x.memory.Release()
 	if x.reach.Release != nil {
 		x.reach.Release()
 	}
@@ -144,14 +153,47 @@ func (x *Execution) Files() engine.Files { return x.reach.Files }
 // Fault returns the fault of the service that ended the script, or nil.
 func (x *Execution) Fault() *fault.Error { return x.fault }
 
-// Compile compiles the script. The error is one to answer.
-func (x *Execution) Compile(ctx context.Context, script string) (*bytecode.Program, *wire.Error) {
-	program, err := x.Programs.Compile(script, lang.Options{Include: x.include(ctx)})
-	if err != nil {
-		return nil, x.uncompiled(err)
+// Compile compiles the script, in turns of the execution's pace. What it takes is
+// reserved for the account, and so is the program until Close. The failure is one of the
+// script, to answer; the error says that the node has no room for it now.
+func (x *Execution) Compile(ctx context.Context, script string) (program *bytecode.Program, failure *wire.Error, err error) {
+	if program = x.Programs.Lookup(script); program != nil {
+		return program, nil, x.holdProgram(ctx, program)
 	}
-	return program, nil
+	program, err = x.Programs.Compile(script, lang.Options{
+		Include:  x.include(ctx),
+		MaxBytes: x.Limits.SourceBytes,
+		Reserve: func(bytes int64) error {
+			x.Pace.Rest() // it may wait
+			return x.memory.Grow(ctx, bytes)
+		},
+		Yield: func() error { return x.Pace.Turn(ctx) },
+	})
+	var refused *admit.Refused
+	switch {
+	case errors.As(err, &refused):
+		return nil, nil, err
+	case err != nil:
+		return nil, x.uncompiled(err), nil
+	}
+	return program, nil, x.holdProgram(ctx, program)
 }
+
+// holdProgram reserves what a program takes, in place of what it took to compile it.
+func (x *Execution) holdProgram(ctx context.Context, p *bytecode.Program) error {
+	bytes := int64(p.Bytes)
+	if bytes < smallProgram {
+		bytes = 0
+	}
+	if over := x.memory.Bytes() - bytes; over >= 0 {
+		x.memory.Shrink(over)
+		return nil
+	}
+	return x.memory.Grow(ctx, bytes-x.memory.Bytes())
+}
+
+// smallProgram is what a program may take without being counted by the ledger.
+const smallProgram = 256 << 10
 
 // include reads the files that the script includes.
 func (x *Execution) include(ctx context.Context) func(string) (string, error) {

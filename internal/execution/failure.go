@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -19,6 +20,13 @@ func (x *Execution) Blame(err error) {
 
 // uncompiled makes the error of a script that does not compile.
 func (x *Execution) uncompiled(err error) *wire.Error {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		t := x.SyncTimes()
+		return &wire.Error{
+			Code: string(fault.LimitExceeded), Limit: t.Limit, Max: t.Most.Milliseconds(),
+			Message: fmt.Sprintf("to read the script and what it includes took longer than the %g seconds that a call may take", t.Most.Seconds()),
+		}
+	}
 	var found source.Errors
 	if (!errors.As(err, &found) || len(found) == 0) && x.fault == nil {
 		x.Blame(err)

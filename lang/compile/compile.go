@@ -15,10 +15,12 @@ import (
 	"ql/lang/value"
 )
 
-// Compile makes a program of a script whose names are tied without errors.
-func Compile(res *resolve.Result, hash [sha256.Size]byte) (*bytecode.Program, source.Errors) {
+// Compile makes a program of a script whose names are tied without errors. It takes a
+// step of y with each instruction and constant.
+func Compile(res *resolve.Result, hash [sha256.Size]byte, y *source.Yield) (*bytecode.Program, source.Errors) {
 	c := &compiler{
 		res:      res,
+		yield:    y,
 		prog:     &bytecode.Program{Hash: hash, UsesSession: res.UsesSession, Pauses: res.Pauses},
 		known:    map[syntax.Expr]constant{},
 		defaults: map[syntax.Expr]value.Value{},
@@ -43,6 +45,7 @@ func Compile(res *resolve.Result, hash [sha256.Size]byte) (*bytecode.Program, so
 
 type compiler struct {
 	res      *resolve.Result
+	yield    *source.Yield
 	prog     *bytecode.Program
 	errs     source.Errors
 	known    map[syntax.Expr]constant
@@ -302,6 +305,7 @@ func (g *fn) free(n int) { g.next = n }
 
 // emit appends an instruction and returns its place.
 func (g *fn) emit(op bytecode.Op, a, b, c uint8, imm int32) int {
+	g.c.yield.Step()
 	pc := len(g.code.Instrs)
 	if n := len(g.code.Marks); n == 0 || g.moved(&g.code.Marks[n-1]) {
 		near := 0

@@ -40,6 +40,7 @@ type constant struct {
 // containers of them, and arithmetic on numbers. It is asked again and again on
 // the way down an expression, so the answer is remembered.
 func (c *compiler) constOf(e syntax.Expr) (value.Value, bool) {
+	c.yield.Step()
 	switch e := e.(type) {
 	case *syntax.Number:
 		return numberOf(e), true

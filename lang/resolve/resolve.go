@@ -55,9 +55,9 @@ func (r *Result) Lookup(name string) (int, bool) {
 
 // Resolve ties the names of a script and its includes, in the order they were
 // taken. They must have been parsed without errors: what the parser refuses is
-// not looked at again.
-func Resolve(main *syntax.Script, includes []*syntax.Script) (*Result, source.Errors) {
-	r := &resolver{res: &Result{byName: map[string]int{}}}
+// not looked at again. It takes a step of y with each statement and expression.
+func Resolve(main *syntax.Script, includes []*syntax.Script, y *source.Yield) (*Result, source.Errors) {
+	r := &resolver{yield: y, res: &Result{byName: map[string]int{}}}
 	top := &Func{File: 0, slots: map[string]int{}}
 	r.res.Files = append(r.res.Files, main.File)
 	r.res.Funcs = append(r.res.Funcs, top)
@@ -99,10 +99,11 @@ const (
 )
 
 type resolver struct {
-	res  *Result
-	errs source.Errors
-	file *source.File
-	fn   *Func
+	res   *Result
+	yield *source.Yield
+	errs  source.Errors
+	file  *source.File
+	fn    *Func
 
 	tx      int      // depth of TRANSACTION around the statement
 	depth   int      // of the expression
@@ -166,6 +167,7 @@ func (r *resolver) declareVar(v *syntax.Var) {
 // collect finds all variables that the statements set.
 func (r *resolver) collect(stmts []syntax.Stmt) {
 	for _, s := range stmts {
+		r.yield.Step()
 		switch s := s.(type) {
 		case *syntax.Set:
 			r.declareVar(s.Target.Var)
@@ -234,6 +236,7 @@ func (r *resolver) block(b *syntax.Block) {
 
 func (r *resolver) stmts(stmts []syntax.Stmt) {
 	for _, s := range stmts {
+		r.yield.Step()
 		r.stmt(s)
 	}
 }
@@ -458,6 +461,7 @@ func (r *resolver) expr(e syntax.Expr) {
 		r.errorf(e, "this expression is too long: SET a part of it to a variable first")
 		return
 	}
+	r.yield.Step()
 	r.depth++
 	defer func() { r.depth-- }()
 	switch e := e.(type) {

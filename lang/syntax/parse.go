@@ -23,8 +23,12 @@ const maxSpellings = 200
 
 // Parse reads a whole script. The Script is never nil; with errors it holds the
 // statements that could be read.
-func Parse(f *source.File) (*Script, source.Errors) {
+func Parse(f *source.File) (*Script, source.Errors) { return ParseYielding(f, source.NewYield(nil)) }
+
+// ParseYielding is Parse that takes a step of y with each token, and panics as y does.
+func ParseYielding(f *source.File, y *source.Yield) (*Script, source.Errors) {
 	p := newParser(f)
+	p.yield = y
 	script := &Script{File: f}
 	if p.checkBytes() {
 		script.Statements = p.script()
@@ -53,6 +57,7 @@ func ParseExpr(f *source.File) (Expr, source.Errors) {
 // ahead holds tokens that a look ahead has scanned already.
 type parser struct {
 	file  *source.File
+	yield *source.Yield
 	src   string
 	scan  scanner
 	tok   token
@@ -112,7 +117,7 @@ type nestedStmt struct {
 }
 
 func newParser(f *source.File) *parser {
-	return &parser{file: f, src: f.Text, scan: scanner{src: f.Text}, spellings: maxSpellings}
+	return &parser{file: f, yield: source.NewYield(nil), src: f.Text, scan: scanner{src: f.Text}, spellings: maxSpellings}
 }
 
 // checkBytes refuses what is no text at all. Nothing more is said about it then.
@@ -157,6 +162,7 @@ func (p *parser) next() {
 
 // skip drops the current token without reporting what is wrong with it.
 func (p *parser) skip() {
+	p.yield.Step()
 	p.prevStop, p.prevKind, p.prevText = p.tok.stop, p.tok.kind, p.tok.quote
 	if len(p.ahead) > 0 {
 		p.tok = p.ahead[0]
