@@ -113,7 +113,7 @@ func (k *runCommand) Run(c *console) (err error) {
 		Job: func(ctx context.Context, _ int) (value.Value, error) {
 			return fixed(entry{"id", s.job}, entry{"started", s.started.UTC().Format(time.RFC3339)})(ctx)
 		},
-		Clock: c.clock, Rand: rand.Reader, Work: limits.Fuel,
+		Clock: c.clock, Rand: rand.Reader,
 	}
 	if !k.Offline {
 		client, limits := k.network()

@@ -45,14 +45,7 @@ type Options struct {
 	MaxPause time.Duration
 	// MaxWait is how long one WAIT may last at most; 0: as long as it likes.
 	MaxWait time.Duration
-	// Work is what the effects of a run may compute: fuel as the machine counts
-	// it, but apart from the machine's own, which must be the same each time the
-	// run is repeated. 0: five seconds' worth.
-	Work int64
 }
-
-// defaultWork is about five seconds of computing.
-const defaultWork = 500_000_000
 
 func (o Options) withDefaults() Options {
 	if o.Clock == nil {
@@ -60,9 +53,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Rand == nil {
 		o.Rand = rand.Reader
-	}
-	if o.Work == 0 {
-		o.Work = defaultWork
 	}
 	return o
 }

@@ -121,7 +121,7 @@ func TestScripts(t *testing.T) {
 	}
 	for _, tt := range tests {
 		w := newWorld(t)
-		w.o.Work = 10_000_000
+		w.limits.Fuel = 10_000_000
 		if got := w.result(w.start(tt.script)); got != tt.want {
 			t.Errorf("%s\n got %s\nwant %s", tt.script, got, tt.want)
 		}
@@ -207,7 +207,7 @@ func TestDeadlineInsideAnEffect(t *testing.T) {
 func TestDeadlineInsideATemplate(t *testing.T) {
 	w := newWorld(t)
 	w.files["/p.html"] = `{{range 1000000000000}}{{end}}`
-	w.o.Work = 1 << 60
+	w.limits.Fuel = 1 << 60
 	ctx, cancel := context.WithDeadline(context.Background(), time.Now().Add(10*time.Millisecond))
 	defer cancel()
 	w.ctx = ctx
@@ -219,7 +219,7 @@ func TestDeadlineInsideATemplate(t *testing.T) {
 // TestWorkIsForTheWholeRun: a loop cannot repeat what one effect may not do.
 func TestWorkIsForTheWholeRun(t *testing.T) {
 	w := newWorld(t)
-	w.o.Work = 2*passwordFuel + 1000
+	w.limits.Fuel = 2*passwordFuel + 1000
 	got := w.result(w.start(`FOR ?i FROM 1 TO 10 DO SET ?h AS PASSWORD_HASH("x") EMIT ?i END`))
 	if want := `12|limit_exceeded: the script did more than 6 001 000 steps of work, its limit [fuel]`; got != want {
 		t.Errorf("got %s, want %s", got, want)

@@ -249,7 +249,7 @@ func (j *fakeJournal) Tell(Told)                          {}
 func (j *fakeJournal) Change(ctx context.Context, _ Told) context.Context {
 	return ctx
 }
-func (j *fakeJournal) Receipt(context.Context, string, Told) *Receipt { return nil }
+func (j *fakeJournal) Receipt(context.Context, string, Told, func() int64) *Receipt { return nil }
 func (j *fakeJournal) Keep(_ context.Context, seq int64) (string, error) {
 	j.kept = append(j.kept, seq)
 	return fmt.Sprintf("key-%d", seq), j.err

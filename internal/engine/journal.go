@@ -32,8 +32,9 @@ type Journal interface {
 	// the same then.
 	Keep(ctx context.Context, seq int64) (key string, err error)
 	// Receipt returns what the change of a database is to leave in it; t is what
-	// is kept, with the result in it that the change gives.
-	Receipt(ctx context.Context, database string, t Told) *Receipt
+	// is kept, with the result in it that the change gives and the fuel used by
+	// then.
+	Receipt(ctx context.Context, database string, t Told, fuel func() int64) *Receipt
 }
 
 // Told is the result of an effect. Err is a *value.Error, or nil.
@@ -42,6 +43,7 @@ type Told struct {
 	Kind  bytecode.Effect
 	Value value.Value
 	Err   *value.Error
+	Fuel  int64 // that the script pays for it, the same when it is told again
 }
 
 // errOtherWay says that a repeated run came to another effect than it did
@@ -56,6 +58,7 @@ func (r *Run) repeat(e *vm.Effect, t Told) *Outcome {
 	if t.Kind == bytecode.Fetch {
 		r.state.Fetches++
 	}
+	r.machine.Spend(t.Fuel)
 	if t.Err != nil {
 		r.forget()
 		r.machine.ResumeError(t.Err)
@@ -81,16 +84,18 @@ func (r *Run) interrupted(err error) *Outcome {
 	return &Outcome{Status: Interrupted}
 }
 
-// tell gives the machine the result of an effect that was performed.
-func (r *Run) tell(ctx context.Context, e *vm.Effect, v value.Value, err error) *Outcome {
+// tell gives the machine the result of an effect that was performed, and what it
+// cost.
+func (r *Run) tell(ctx context.Context, e *vm.Effect, v value.Value, err error, fuel int64) *Outcome {
 	var known *value.Error
+	r.machine.Spend(fuel)
 	switch {
 	case err == nil:
-		r.note(Told{Seq: e.Seq, Kind: e.Kind, Value: v})
+		r.note(Told{Seq: e.Seq, Kind: e.Kind, Value: v, Fuel: fuel})
 		r.resume(v)
 		return nil
 	case errors.As(err, &known):
-		r.note(Told{Seq: e.Seq, Kind: e.Kind, Err: known})
+		r.note(Told{Seq: e.Seq, Kind: e.Kind, Err: known, Fuel: fuel})
 	case r.o.Journal != nil && !isLimit(r.explain(ctx, err)):
 		// Whether it was done is not known: another attempt finds out.
 		return r.interrupted(err)
@@ -118,7 +123,7 @@ func (c *call) changingTo(v value.Value) context.Context {
 	if c.o.Journal == nil {
 		return c.ctx
 	}
-	return c.o.Journal.Change(c.ctx, Told{Seq: c.effect.Seq, Kind: c.effect.Kind, Value: v})
+	return c.o.Journal.Change(c.ctx, Told{Seq: c.effect.Seq, Kind: c.effect.Kind, Value: v, Fuel: c.keep()})
 }
 
 // receipt returns what a change of a database leaves in it.
@@ -126,5 +131,5 @@ func (c *call) receipt(database string) *Receipt {
 	if c.o.Journal == nil {
 		return nil
 	}
-	return c.o.Journal.Receipt(c.ctx, database, Told{Seq: c.effect.Seq, Kind: c.effect.Kind})
+	return c.o.Journal.Receipt(c.ctx, database, Told{Seq: c.effect.Seq, Kind: c.effect.Kind}, c.keep)
 }

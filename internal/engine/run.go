@@ -21,7 +21,6 @@ type Run struct {
 	session    Session // held
 	tx         Tx      // open
 	txDatabase string  // that it is of
-	work       int64   // what is left of Options.Work
 	cause      error   // of an interruption
 	// Of the effect under way; kept, so that the next one needs no others.
 	given, paced context.Context
@@ -38,7 +37,7 @@ func New(m *vm.Machine, o Options, s State) *Run {
 	if o.Pace != nil {
 		m.SetPace(o.Pace)
 	}
-	return &Run{o: o, machine: m, state: s, work: o.Work}
+	return &Run{o: o, machine: m, state: s}
 }
 
 // Machine returns the machine, for its output and trace.
@@ -116,7 +115,7 @@ func (r *Run) effect(ctx context.Context) *Outcome {
 	case bytecode.Confirm, bytecode.Gather:
 		p, err := r.ask()
 		if err != nil {
-			return r.tell(ctx, e, value.Null, err)
+			return r.tell(ctx, e, value.Null, err, 0)
 		}
 		r.machine.MarkPaused()
 		return &Outcome{Status: Paused, Prompt: p}
@@ -127,11 +126,11 @@ func (r *Run) effect(ctx context.Context) *Outcome {
 			r.state.Until = until
 			return &Outcome{Status: Waiting, Until: until}
 		default:
-			return r.tell(ctx, e, value.Null, err)
+			return r.tell(ctx, e, value.Null, err, 0)
 		}
 	}
 	v, err := r.perform(ctx, e)
-	return r.tell(ctx, e, v, err)
+	return r.tell(ctx, e, v, err, r.call.spent())
 }
 
 // resume gives the machine a result and forgets what belonged to its effect.
@@ -161,10 +160,9 @@ func (r *Run) explain(ctx context.Context, err error) error {
 }
 
 // perform does one effect under a meter of its own, whose limits come back as
-// errors.
+// errors. What it computes is the script's to pay: see call.spent.
 func (r *Run) perform(ctx context.Context, e *vm.Effect) (v value.Value, err error) {
 	m := r.machine.Meter()
-	m.Fuel, m.Reserve, m.TotalFuel = 0, r.work, r.o.Work
 	if ctx != r.given { // the same one for all effects of a Continue
 		r.given, r.paced = ctx, WithPace(ctx, r.o.Pace)
 	}
@@ -172,8 +170,8 @@ func (r *Run) perform(ctx context.Context, e *vm.Effect) (v value.Value, err err
 		r.check = r.isOver
 	}
 	m.Check = r.check
+	r.call = call{Run: r, ctx: r.paced, meter: m, effect: e, args: e.Args, before: m.Used()}
 	defer func() {
-		r.work = max(0, m.Fuel+m.Reserve)
 		if p := recover(); p != nil {
 			l, ok := p.(*value.Limit)
 			if !ok {
@@ -186,7 +184,6 @@ func (r *Run) perform(ctx context.Context, e *vm.Effect) (v value.Value, err err
 	if do == nil {
 		return value.Null, value.Errorf("not_available", "%s is not available in this version", e.Step)
 	}
-	r.call = call{Run: r, ctx: r.paced, meter: m, effect: e, args: e.Args}
 	v, err = do(&r.call)
 	return v, err
 }
@@ -206,6 +203,25 @@ type call struct {
 	meter  *value.Meter
 	effect *vm.Effect
 	args   []value.Value
+	before int64 // fuel used before it
+	// kept is the fuel in the entry that a change keeps with itself, where isKept
+	// says that there is one: a repeated run is charged what the entry says.
+	kept   int64
+	isKept bool
+}
+
+// spent returns the fuel that the effect has used, for the script to pay.
+func (c *call) spent() int64 {
+	if c.isKept {
+		return c.kept
+	}
+	return c.meter.Used() - c.before
+}
+
+// keep fixes what the effect costs, for the entry that is kept with its change.
+func (c *call) keep() int64 {
+	c.kept, c.isKept = c.meter.Used()-c.before, true
+	return c.kept
 }
 
 // effects are the effects that are done at once.

@@ -246,7 +246,6 @@ func (x *Execution) Run(m *vm.Machine, s engine.State, j engine.Journal) *engine
 		Clock:     x.Clock,
 		Passwords: x.Passwords,
 		MaxPause:  x.Limits.Pause,
-		Work:      x.Spec.Limits.Fuel,
 	}
 	if x.reach.Session != nil {
 		o.Sessions = x.reach.Session

@@ -58,9 +58,16 @@ const (
 	entryError
 	entryDatabase // a database that may hold receipts of the job
 	entryLimit    // an error that names a limit
+	entryFuel     // what the effect of the next entry cost the script
 )
 
 func appendTold(dst []byte, t engine.Told) []byte {
+	if t.Fuel > 0 {
+		e := value.NewEncoder(dst)
+		e.Byte(entryFuel)
+		e.Int(t.Fuel)
+		dst = e.Bytes()
+	}
 	e := value.NewEncoder(dst)
 	if t.Err != nil {
 		kind := entryError
@@ -102,13 +109,17 @@ var errJournal = errors.New("the journal of a job is damaged")
 // readEntries reads a part of a journal. Entries are written one encoder each,
 // so each is read by a decoder of its own.
 func readEntries(b []byte, told map[int64]engine.Told, databases map[string]bool) error {
+	fuel := int64(0)
 	for len(b) > 0 {
 		d := value.NewDecoder(b, maxEntryBytes)
 		switch kind := d.Byte(); kind {
+		case entryFuel:
+			fuel = d.Int()
 		case entryDatabase:
 			databases[d.Text()] = true
 		case entryValue, entryError, entryLimit:
-			t := engine.Told{Seq: d.Int()}
+			t := engine.Told{Seq: d.Int(), Fuel: fuel}
+			fuel = 0
 			t.Kind = effectNamed(d.Text())
 			if kind == entryValue {
 				t.Value = d.Value()
@@ -235,7 +246,7 @@ func (j *journal) Change(ctx context.Context, t engine.Told) context.Context {
 }
 
 // Receipt implements engine.Journal.
-func (j *journal) Receipt(ctx context.Context, database string, t engine.Told) *engine.Receipt {
+func (j *journal) Receipt(ctx context.Context, database string, t engine.Told, fuel func() int64) *engine.Receipt {
 	l := j.attempt.lease
 	return &engine.Receipt{Job: l.ID, Attempt: l.Attempt, Step: t.Seq, Write: func(result value.Value) ([]byte, error) {
 		// Before the first receipt in a database the store learns of it: that is
@@ -245,7 +256,7 @@ func (j *journal) Receipt(ctx context.Context, database string, t engine.Told) *
 				return nil, err
 			}
 		}
-		t.Value = result
+		t.Value, t.Fuel = result, fuel()
 		entry, bytes, err := j.batch(t)
 		if err != nil {
 			return nil, err

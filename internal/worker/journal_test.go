@@ -15,7 +15,9 @@ func TestJournalEntries(t *testing.T) {
 		{Seq: 1, Kind: bytecode.Now, Value: value.Text("2026-01-01T00:00:00Z")},
 		{Seq: 2, Kind: bytecode.Fetch, Err: value.Errorf("fetch_failed", "no")},
 		{Seq: 3, Kind: bytecode.Fetch, Err: value.Exceeded("fetch_bytes", 100, "the answer has more than 100 bytes")},
-		{Seq: 4, Kind: bytecode.Now, Value: value.Int(5)},
+		{Seq: 4, Kind: bytecode.SQL, Value: value.Int(5), Fuel: 12_345_678_901},
+		{Seq: 5, Kind: bytecode.SQL, Err: value.Errorf("unique", "no"), Fuel: 1},
+		{Seq: 6, Kind: bytecode.Now, Value: value.Int(5)},
 	}
 	var kept []byte
 	for _, told := range all {
@@ -28,7 +30,7 @@ func TestJournalEntries(t *testing.T) {
 	}
 	for _, want := range all {
 		is := got[want.Seq]
-		if is.Kind != want.Kind || !value.Equal(nil, is.Value, want.Value) || !reflect.DeepEqual(is.Err, want.Err) {
+		if is.Kind != want.Kind || is.Fuel != want.Fuel || !value.Equal(nil, is.Value, want.Value) || !reflect.DeepEqual(is.Err, want.Err) {
 			t.Errorf("%+v is read as %+v", want, is)
 		}
 	}

@@ -86,6 +86,7 @@ type Machine struct {
 	reg     int   // the register of its arguments and result, absolute
 	effect  Effect
 	seq     int64
+	owed    int64 // fuel that the effect asked for has used, see Spend
 	err     *Error
 	out     []byte
 	globals [bytecode.GlobalCount]value.Value
@@ -454,11 +455,18 @@ func (m *Machine) ResumeError(err error) {
 	})
 }
 
+// Spend has the script pay for what its host computed for the effect asked for,
+// when the effect is settled. Whoever repeats the run from what it was told has
+// to spend the same.
+func (m *Machine) Spend(fuel int64) { m.owed = fuel }
+
 // settle ends the wait for an effect.
 func (m *Machine) settle(result func() *value.Error) {
 	if m.status != Pending {
 		return
 	}
+	owed := m.owed
+	m.owed = 0
 	m.status = Ready
 	m.trace.wake()
 	defer func() {
@@ -471,6 +479,7 @@ func (m *Machine) settle(result func() *value.Error) {
 			m.fail(m.limitError(l))
 		}
 	}()
+	m.meter.Work(int(owed))
 	if err := result(); err != nil {
 		if !m.raise(err) {
 			return
@@ -499,12 +508,12 @@ func (m *Machine) Response() value.Value { return m.globals[bytecode.GlobalRespo
 func (m *Machine) Cookies() value.Value { return m.globals[bytecode.GlobalCookiesSet] }
 
 // Meter returns a meter under which the host may make the result of the effect
-// asked for: it ends at the script's memory limit, but charges the script
-// nothing. What the result really costs is charged by Resume, the same each
-// time the run is repeated. It is good until the next call.
+// asked for: it ends at the script's limits of memory and fuel, but charges the
+// script nothing. The memory of the result is charged by Resume, the fuel by
+// Spend, the same each time the run is repeated. It is good until the next call.
 func (m *Machine) Meter() *value.Meter {
 	m.host = value.Meter{Bounds: m.limits.Bounds, Memory: m.limits.Memory, Free: m.meter.Free,
-		Fuel: 1 << 62, TotalFuel: 1 << 62, Measure: m.host.Measure}
+		Fuel: m.meter.Fuel, Reserve: m.meter.Reserve, TotalFuel: m.meter.TotalFuel, Measure: m.host.Measure}
 	m.host.Begin()
 	return &m.host
 }
