@@ -53,7 +53,7 @@ func (a *App) startJobs(ctx context.Context, service *api.Service) error {
 		},
 	})
 	p.webhooks.Start()
-	a.closes("webhooks", a.drained(p.webhooks.Stop))
+	a.closes("webhooks", p.webhooks.Stop)
 	if err := p.worker.Start(ctx); err != nil {
 		return err
 	}

@@ -107,7 +107,7 @@ func (o *Operator) DeleteAccount(ctx context.Context, name string) error {
 // CancelJob stops a job, and returns the state that it has then: a server that
 // runs it stops it soon.
 func (o *Operator) CancelJob(ctx context.Context, id job.ID) (job.State, error) {
-	state, _, err := o.Queue.Cancel(ctx, id, time.Now(), nil, job.NewDelivery())
+	state, _, err := o.Queue.Cancel(ctx, id, time.Now(), nil, job.DeliveryID(id))
 	return state, err
 }
 

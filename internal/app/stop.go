@@ -12,7 +12,7 @@ import (
 
 // How long a stop takes beyond the time that settings give scripts under way.
 const (
-	// drainTime is for jobs and webhooks to come to where they can be stored, where
+	// drainTime is for jobs to come to where they can be stored, where
 	// calls took all of that time.
 	drainTime = time.Second
 	// settleTime is for all that is left to do.

@@ -64,3 +64,25 @@ func FuzzParseID(f *testing.F) {
 		}
 	})
 }
+
+// TestDeliveryIDs: the id of a job's message is always the same, another for each
+// job, and shows nothing of the job's.
+func TestDeliveryIDs(t *testing.T) {
+	id := ID{0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0x4d, 0xef, 0x80, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0xff}
+	const want = "msg_1584000b-2f33-87de-a1f5-75670136d989"
+	if got := DeliveryID(id); got != want {
+		t.Errorf("got %s: receivers know the messages of jobs that were restored by %s", got, want)
+	}
+	seen := map[string]bool{}
+	for range 1000 {
+		id := NewID()
+		got := DeliveryID(id)
+		if seen[got] || got != DeliveryID(id) {
+			t.Fatalf("%s came twice, or not", got)
+		}
+		seen[got] = true
+		if _, ok := ParseID(strings.TrimPrefix(got, "msg_")); ok {
+			t.Errorf("%s could be the id of a job", got)
+		}
+	}
+}

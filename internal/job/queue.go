@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"time"
 
@@ -193,8 +194,17 @@ type End struct {
 	Rest bool
 }
 
-// NewDelivery returns an id under which the end of a job is told.
-func NewDelivery() string { return "msg_" + NewID().String() }
+// DeliveryID returns the id under which the end of a job is told. It is the same
+// whenever the job ends: also where it goes on from a backup, and has ended
+// before. A job's id cannot be told from it.
+func DeliveryID(id ID) string {
+	sum := sha256.Sum256(append([]byte("webhook of job "), id[:]...))
+	var text ID
+	copy(text[:], sum[:])
+	text[6] = text[6]&0x0f | 0x80 // a UUID of version 8, which is nobody's job
+	text[8] = text[8]&0x3f | 0x80
+	return "msg_" + text.String()
+}
 
 // Queue keeps the jobs that outlive a process. Each method is one whole change,
 // committed when it returns nil, and guarded: no state is ever left twice. Times

@@ -31,6 +31,10 @@ func (s *Sender) deliver(d Delivery) (took time.Duration) {
 		}
 	}()
 	request, err := s.request(d)
+	if err != nil && s.calls.Err() != nil {
+		s.release(d, s.o.Clock())
+		return 0
+	}
 	if errors.Is(err, job.ErrNotFound) {
 		now := s.o.Clock()
 		s.settle(d, Attempt{Number: d.Attempts + 1, At: now, Error: "the job is kept no more"}, Stopped, now)

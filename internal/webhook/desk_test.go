@@ -102,8 +102,9 @@ func (d *desk) finishAs(a account.ID, url string) string {
 	d.t.Helper()
 	d.jobs++
 	now := time.Now()
-	end := job.End{Delivery: job.NewDelivery()}
-	end.ID, end.Account, end.State, end.Mode, end.Created, end.Finished = job.NewID(), a, job.Complete, job.Async, now, now
+	id := job.NewID()
+	end := job.End{Delivery: job.DeliveryID(id)}
+	end.ID, end.Account, end.State, end.Mode, end.Created, end.Finished = id, a, job.Complete, job.Async, now, now
 	task := job.Task{Summary: end.Summary, Webhook: url, Spec: []byte("x")}
 	task.State, task.Finished = job.Running, time.Time{}
 	lease, _, err := d.store.Queue().Accept(context.Background(), &task, now.Add(time.Hour))

@@ -155,19 +155,25 @@ func (s *Sender) Wake() {
 	}
 }
 
-// Stop sends no more and waits for the calls under way. Where ctx ends first,
-// they are broken off, and will be made again after the next start. A second
-// call waits for the first.
+// stopGrace is how long a stop waits for calls under way: long enough for a
+// server that answers, and nothing beside the time of one that does not.
+const stopGrace = 500 * time.Millisecond
+
+// Stop sends no more, and waits a moment for the calls under way, at most until
+// ctx ends. Then they are broken off, and will be made again, under the same ids,
+// after the next start. A second call waits for the first.
 func (s *Sender) Stop(ctx context.Context) error {
 	s.halt()
 	s.start.Do(func() { close(s.stopped) }) // it never ran
+	grace := time.NewTimer(stopGrace)
+	defer grace.Stop()
 	select {
 	case <-s.stopped:
+	case <-grace.C:
 	case <-ctx.Done():
-		s.abandon()
-		<-s.stopped
 	}
 	s.abandon()
+	<-s.stopped
 	return nil
 }
 

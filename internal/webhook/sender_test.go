@@ -535,12 +535,12 @@ func TestTwoSenders(t *testing.T) {
 // TestStop breaks off what does not end in time; it is sent again.
 func TestStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		host := &receiver{}
+		host, answer := &receiver{}, 100*time.Millisecond
 		host.answer = func(ctx context.Context, r network.Request) (network.Answer, error) {
 			select {
 			case <-ctx.Done():
 				return network.Answer{}, ctx.Err()
-			case <-time.After(10 * time.Second):
+			case <-time.After(answer):
 				return network.Answer{Status: 200}, nil
 			}
 		}
@@ -553,7 +553,7 @@ func TestStop(t *testing.T) {
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		if err := errors.Join(d.sender.Stop(ctx), d.sender.Stop(ctx)); err != nil || time.Since(began) != 10*time.Second {
+		if err := errors.Join(d.sender.Stop(ctx), d.sender.Stop(ctx)); err != nil || time.Since(began) != answer {
 			t.Errorf("%v, after %s", err, time.Since(began))
 		}
 		if got := d.delivery(first); got.State != webhook.Delivered {
@@ -561,14 +561,17 @@ func TestStop(t *testing.T) {
 		}
 
 		// One that does not.
+		answer = 10 * time.Second
 		second := d.finish("https://example.com/hook")
-		d.start()
-		synctest.Wait()
-		began = time.Now()
-		ctx, cancel = context.WithTimeout(t.Context(), 5*time.Second)
-		defer cancel()
-		if err := d.sender.Stop(ctx); err != nil || time.Since(began) != 5*time.Second {
-			t.Errorf("%v, after %s", err, time.Since(began))
+		for _, wait := range []time.Duration{time.Minute, 200 * time.Millisecond} {
+			d.start()
+			synctest.Wait()
+			began = time.Now()
+			ctx, cancel = context.WithTimeout(t.Context(), wait)
+			defer cancel()
+			if err := d.sender.Stop(ctx); err != nil || time.Since(began) != min(wait, 500*time.Millisecond) {
+				t.Errorf("%v, after %s", err, time.Since(began))
+			}
 		}
 		if got := d.delivery(second); got.State != webhook.Pending || got.Attempts != 0 || !got.Due.Equal(time.Now()) {
 			t.Errorf("it stands at %+v", got)

@@ -481,7 +481,7 @@ func (a *attempt) standing(run *engine.Run, out engine.Outcome) (*job.Standing, 
 
 // ending is what is stored of the end of a job.
 func (a *attempt) ending(state job.State, failure *wire.Error) *job.End {
-	e := &job.End{Delivery: job.NewDelivery(), Rest: a.rest || a.lease.Attempt > 1 || a.journal != nil && a.journal.kept > 0}
+	e := &job.End{Delivery: job.DeliveryID(a.job.ID), Rest: a.rest || a.lease.Attempt > 1 || a.journal != nil && a.journal.kept > 0}
 	e.Record.Summary, e.Ran = *a.job, a.elapsed()
 	e.State, e.Finished = state, a.w.o.Clock()
 	execution.Record(&e.Record, a.machine, failure)

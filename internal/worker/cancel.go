@@ -9,7 +9,7 @@ import (
 // Cancel stops a job. It returns the state that the job has then: a finished
 // one stays as it is, and one that runs stops soon.
 func (w *Worker) Cancel(ctx context.Context, id job.ID) (job.State, error) {
-	state, did, err := w.o.Queue.Cancel(ctx, id, w.o.Clock(), nil, job.NewDelivery())
+	state, did, err := w.o.Queue.Cancel(ctx, id, w.o.Clock(), nil, job.DeliveryID(id))
 	if err != nil {
 		return "", err
 	}

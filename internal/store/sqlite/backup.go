@@ -57,6 +57,6 @@ func (q Queue) Abandon(ctx context.Context, d job.Due, failure []byte, now time.
 		if err := t.clearRest(d.Seq); err != nil {
 			return err
 		}
-		return t.tell(d.Lease, webhook, job.NewDelivery(), now)
+		return t.tell(d.Lease, webhook, job.DeliveryID(d.ID), now)
 	})
 }
