@@ -148,7 +148,7 @@ func (g golden) testSnapshot(t *testing.T) {
 	check(t, err)
 	p, err := bytecode.Decode(code)
 	check(t, err)
-	m, err := vm.Restore(p, snapshot, []byte("asked "))
+	m, err := vm.Restore(t.Context(), nil, p, snapshot, []byte("asked "))
 	check(t, err)
 	for _, age := range []int64{36, 969, 7} {
 		if got := m.Effect().Kind; got != bytecode.Gather {
@@ -266,7 +266,7 @@ func (g golden) makeSnapshot(t *testing.T) {
 	if got := m.Run(t.Context()); got != vm.Pending {
 		t.Fatalf("the machine is %v", got)
 	}
-	snapshot, err := m.Snapshot()
+	snapshot, err := m.Snapshot(t.Context(), nil)
 	check(t, err)
 	check(t, os.WriteFile(g.program(), bytecode.Encode(p), 0o600))
 	check(t, os.WriteFile(g.snapshot(), snapshot, 0o600))

@@ -431,11 +431,11 @@ func TestStoredRun(t *testing.T) {
 	}
 	store := func(r *Run) *Run {
 		t.Helper()
-		snapshot, err := r.Machine().Snapshot()
+		snapshot, err := r.Machine().Snapshot(context.Background(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := vm.Restore(p, snapshot, r.Machine().Output())
+		m, err := vm.Restore(context.Background(), nil, p, snapshot, r.Machine().Output())
 		if err != nil {
 			t.Fatal(err)
 		}

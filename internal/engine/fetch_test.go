@@ -153,11 +153,11 @@ func TestFetchSecrets(t *testing.T) {
 		}
 		r := New(vm.New(p, w.limits, vm.Input{}), w.o, State{})
 		w.result(r)
-		snapshot, err := r.Machine().Snapshot()
+		snapshot, err := r.Machine().Snapshot(context.Background(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := vm.Restore(p, snapshot, nil)
+		m, err := vm.Restore(context.Background(), nil, p, snapshot, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -258,7 +258,7 @@ func (a *attempt) take(ctx context.Context, s *job.Stored) error {
 		return err
 	}
 	a.snapshotSize = len(plain)
-	return a.restore(plain, s.Output)
+	return a.restore(ctx, plain, s.Output)
 }
 
 // A stored state is the length of the engine's as JSON, that, and the machine's
@@ -272,7 +272,7 @@ func writeState(s engine.State, snapshot []byte) ([]byte, error) {
 	return append(append(b, text...), snapshot...), nil
 }
 
-func (a *attempt) restore(stored, output []byte) error {
+func (a *attempt) restore(ctx context.Context, stored, output []byte) error {
 	n, size := binary.Uvarint(stored)
 	if size <= 0 || n > uint64(len(stored)-size) {
 		return vm.ErrCorrupt
@@ -281,7 +281,7 @@ func (a *attempt) restore(stored, output []byte) error {
 	if err := json.Unmarshal(text, &a.state); err != nil {
 		return fmt.Errorf("%w: %w", vm.ErrCorrupt, err)
 	}
-	m, err := vm.Restore(a.program, snapshot, output)
+	m, err := vm.Restore(ctx, nil, a.program, snapshot, output)
 	if err != nil {
 		return err
 	}
@@ -362,8 +362,8 @@ func (a *attempt) elapsed() time.Duration {
 }
 
 // snapshot returns the state to store, sealed, and what there is to show.
-func (a *attempt) snapshot(run *engine.Run) ([]byte, job.Progress, error) {
-	state, err := run.Machine().Snapshot()
+func (a *attempt) snapshot(ctx context.Context, run *engine.Run) ([]byte, job.Progress, error) {
+	state, err := run.Machine().Snapshot(context.WithoutCancel(ctx), nil)
 	if err != nil {
 		return nil, job.Progress{}, err
 	}
@@ -380,7 +380,7 @@ func (a *attempt) snapshot(run *engine.Run) ([]byte, job.Progress, error) {
 
 // save stores a snapshot in place of the journal.
 func (a *attempt) save(ctx context.Context, run *engine.Run) error {
-	sealed, p, err := a.snapshot(run)
+	sealed, p, err := a.snapshot(ctx, run)
 	if err != nil {
 		return err
 	}
@@ -436,7 +436,7 @@ func (a *attempt) forgetReceipts() {
 // stand stores a job that waits for somebody or for a moment.
 func (a *attempt) stand(ctx context.Context, run *engine.Run, out engine.Outcome) error {
 	_ = a.x.Pace.Turn(ctx) // where its time is over, it is stored all the same
-	s, err := a.standing(run, out)
+	s, err := a.standing(ctx, run, out)
 	if err == nil {
 		a.depart()
 		err = a.commit(ctx, func(ctx context.Context) error { return a.w.o.Queue.Stand(ctx, a.lease, s) })
@@ -457,8 +457,8 @@ func (a *attempt) stand(ctx context.Context, run *engine.Run, out engine.Outcome
 }
 
 // standing is what is stored of a run that stands. The error may be a *tooLarge.
-func (a *attempt) standing(run *engine.Run, out engine.Outcome) (*job.Standing, error) {
-	sealed, p, err := a.snapshot(run)
+func (a *attempt) standing(ctx context.Context, run *engine.Run, out engine.Outcome) (*job.Standing, error) {
+	sealed, p, err := a.snapshot(ctx, run)
 	if err != nil {
 		return nil, err
 	}

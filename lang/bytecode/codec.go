@@ -156,7 +156,7 @@ func Decode(b []byte) (*Program, error) {
 	if body[3] != programMagic[3] {
 		return nil, ErrVersion
 	}
-	d := decoder{value.NewDecoder(body[len(programMagic):], roomFactor*int64(len(b))+1<<10)}
+	d := decoder{value.NewConstantsDecoder(body[len(programMagic):], roomFactor*int64(len(b))+1<<10)}
 	if d.Uint() != Version {
 		return nil, ErrVersion
 	}

@@ -195,9 +195,9 @@ func run(t *testing.T, p *bytecode.Program) {
 	}
 	m := vm.New(p, limits, vm.Input{})
 	for n := 0; m.Run(context.Background()) == vm.Pending && n < 50; n++ {
-		if snapshot, err := m.Snapshot(); err != nil {
+		if snapshot, err := m.Snapshot(context.Background(), nil); err != nil {
 			t.Errorf("it cannot be stored: %v", err)
-		} else if r, err := vm.Restore(p, snapshot, bytes.Clone(m.Output())); err == nil {
+		} else if r, err := vm.Restore(context.Background(), nil, p, snapshot, bytes.Clone(m.Output())); err == nil {
 			m.Release()
 			m = r
 		}

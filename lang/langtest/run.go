@@ -131,12 +131,12 @@ func (r *Result) drive(ctx context.Context, m *vm.Machine, h *host, swap func(*v
 
 // restored stores a machine and returns the one made of that.
 func restored(p *bytecode.Program, m *vm.Machine) (*vm.Machine, error) {
-	snapshot, err := m.Snapshot()
+	snapshot, err := m.Snapshot(context.Background(), nil)
 	if err != nil {
 		return m, err
 	}
 	effect := describe(m.Effect())
-	n, err := vm.Restore(p, snapshot, bytes.Clone(m.Output()))
+	n, err := vm.Restore(context.Background(), nil, p, snapshot, bytes.Clone(m.Output()))
 	if err != nil {
 		return m, err
 	}
@@ -144,7 +144,7 @@ func restored(p *bytecode.Program, m *vm.Machine) (*vm.Machine, error) {
 	if got := describe(n.Effect()); got != effect {
 		return n, fmt.Errorf("the restored machine asks for %s instead of %s", got, effect)
 	}
-	again, err := n.Snapshot()
+	again, err := n.Snapshot(context.Background(), nil)
 	if err == nil && !bytes.Equal(again, snapshot) {
 		err = errors.New("the restored machine's snapshot is another one")
 	}

@@ -4,8 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
-	"math/bits"
-	"unicode/utf8"
+	"slices"
 	"unsafe"
 )
 
@@ -23,7 +22,15 @@ type Encoder struct {
 	walker    Walker
 	static    map[unsafe.Pointer]uint64
 	constants *Constants
+
+	yield func() error
+	due   int // the length of buf at which to yield
+	err   error
 }
+
+// turnBytes is how many bytes an Encoder writes, or a Decoder reads, between two
+// yields.
+const turnBytes = 64 << 10
 
 // The encoded forms of a value.
 const (
@@ -44,7 +51,25 @@ const (
 const shortText = 32
 
 // NewEncoder returns an encoder that appends to buf.
-func NewEncoder(buf []byte) *Encoder { return &Encoder{buf: buf} }
+func NewEncoder(buf []byte) *Encoder { return &Encoder{buf: buf, due: math.MaxInt} }
+
+// SetYield has f called every so often, so that others have their turn while
+// much is written. Its error ends the encoding: see Err.
+func (e *Encoder) SetYield(f func() error) { e.yield, e.due = f, len(e.buf)+turnBytes }
+
+// Err returns the error of the function that SetYield was given. What was written
+// is of no use then.
+func (e *Encoder) Err() error { return e.err }
+
+// Weight returns what all the values written so far weigh in a run.
+func (e *Encoder) Weight() int64 { return e.walker.bytes }
+
+func (e *Encoder) turn() {
+	if e.err == nil {
+		e.err = e.yield()
+	}
+	e.due = len(e.buf) + turnBytes
+}
 
 // Use makes the encoder write the constants of a program as numbers.
 func (e *Encoder) Use(c *Constants) { e.constants = c }
@@ -87,6 +112,7 @@ func (e *Encoder) known(h *header) (uint64, bool) {
 		return uint64(h.id), true
 	}
 	h.id = uint32(e.take(p))
+	e.walker.bytes += h.weight()
 	return 0, false
 }
 
@@ -97,6 +123,9 @@ func (e *Encoder) take(p unsafe.Pointer) uint64 {
 
 // Value writes v and all below it.
 func (e *Encoder) Value(v Value) {
+	if len(e.buf) >= e.due {
+		e.turn()
+	}
 	switch v.Kind() {
 	case KindNull:
 		e.Byte(encNull)
@@ -131,12 +160,26 @@ func (e *Encoder) Value(v Value) {
 		e.Byte(encBlock)
 		e.Byte(byte(h.kind)<<4 | h.flags)
 		e.Uint(uint64(b.cap))
-		e.Text(unsafe.String(unsafe.SliceData(b.content(int(b.used))), int(b.used)))
+		e.content(b.content(int(b.used)))
 		e.Uint(v.n)
 	case KindList:
 		e.list((*List)(v.p))
 	case KindMap:
 		e.entries((*Map)(v.p))
+	}
+}
+
+// content writes the bytes of a block.
+func (e *Encoder) content(p []byte) {
+	e.Uint(uint64(len(p)))
+	e.buf = slices.Grow(e.buf, len(p))
+	for len(p) > 0 && e.err == nil {
+		n := min(len(p), turnBytes)
+		e.buf = append(e.buf, p[:n]...)
+		p = p[n:]
+		if len(e.buf) >= e.due {
+			e.turn()
+		}
 	}
 }
 
@@ -169,7 +212,9 @@ func (e *Encoder) list(l *List) {
 		e.Uint(uint64(cap(l.vals)))
 		e.Uint(uint64(len(l.vals)))
 		for _, v := range l.vals {
-			e.Value(v)
+			if e.Value(v); e.err != nil {
+				return
+			}
 		}
 		return
 	}
@@ -178,6 +223,11 @@ func (e *Encoder) list(l *List) {
 	e.Uint(uint64(cap(l.words)))
 	e.Uint(uint64(len(l.words)))
 	for _, w := range l.words {
+		if len(e.buf) >= e.due {
+			if e.turn(); e.err != nil {
+				return
+			}
+		}
 		switch k {
 		case KindInt:
 			e.Int(int64(w))
@@ -204,341 +254,11 @@ func (e *Encoder) entries(t *Map) {
 		}
 		e.Byte(1)
 		e.Value(x.key())
-		e.Value(x.val)
+		if e.Value(x.val); e.err != nil {
+			return
+		}
 	}
 }
 
 // ErrCorrupt is the error of decoding what no Encoder wrote.
 var ErrCorrupt = errors.New("the stored state is corrupt")
-
-// Decoder reads what an Encoder wrote. It never trusts it: whatever it is
-// given, it makes proper values or reports ErrCorrupt, and allocates no more
-// than its room. Once it has failed, it goes on failing.
-type Decoder struct {
-	buf  []byte
-	room int64
-	objs []Value // zero while being read
-	err  error
-
-	constants *Constants
-}
-
-// NewDecoder returns a decoder of buf that allocates at most room bytes.
-func NewDecoder(buf []byte, room int64) *Decoder { return &Decoder{buf: buf, room: room} }
-
-// Use gives the decoder the constants that the encoder wrote as numbers.
-func (d *Decoder) Use(c *Constants) { d.constants = c }
-
-// Grant sets the room, for a decoder that reads its limit first.
-func (d *Decoder) Grant(room int64) { d.room = room }
-
-// Err returns ErrCorrupt once something was wrong.
-func (d *Decoder) Err() error { return d.err }
-
-// Rest returns how many bytes are left.
-func (d *Decoder) Rest() int { return len(d.buf) }
-
-// Fail makes the decoder fail.
-func (d *Decoder) Fail() {
-	d.err = ErrCorrupt
-	d.buf = nil
-}
-
-// Byte reads one byte.
-func (d *Decoder) Byte() byte {
-	if len(d.buf) == 0 {
-		d.Fail()
-		return 0
-	}
-	b := d.buf[0]
-	d.buf = d.buf[1:]
-	return b
-}
-
-// Uint reads an unsigned number; only its shortest form is taken.
-func (d *Decoder) Uint() uint64 {
-	n, size := binary.Uvarint(d.buf)
-	if size <= 0 || size > 1 && d.buf[size-1] == 0 {
-		d.Fail()
-		return 0
-	}
-	d.buf = d.buf[size:]
-	return n
-}
-
-// Int reads a number.
-func (d *Decoder) Int() int64 {
-	n := d.Uint()
-	return int64(n>>1) ^ -int64(n&1)
-}
-
-// Count reads a number of things that each take at least one byte.
-func (d *Decoder) Count() int {
-	n := d.Uint()
-	if n > uint64(len(d.buf)) {
-		d.Fail()
-		return 0
-	}
-	return int(n)
-}
-
-// Below reads a number less than limit.
-func (d *Decoder) Below(limit int) int {
-	n := d.Uint()
-	if limit <= 0 || n >= uint64(limit) {
-		d.Fail()
-		return 0
-	}
-	return int(n)
-}
-
-// Text reads a string.
-func (d *Decoder) Text() string {
-	n := d.Count()
-	s := string(d.buf[:n])
-	d.buf = d.buf[n:]
-	return s
-}
-
-// take accounts for n bytes about to be allocated.
-func (d *Decoder) take(n uint64, each int64) bool {
-	if d.err != nil || n > 1<<40 || int64(n)*each > d.room {
-		d.Fail()
-		return false
-	}
-	d.room -= int64(n) * each
-	return true
-}
-
-// maxDepth is deeper than any limit on nesting.
-const maxDepth = 20_000
-
-// Value reads a value.
-func (d *Decoder) Value() Value { return d.value(0) }
-
-func (d *Decoder) value(depth int) Value {
-	if depth > maxDepth {
-		d.Fail()
-	}
-	switch d.Byte() {
-	case encNull:
-	case encFalse:
-		return False
-	case encTrue:
-		return True
-	case encInt:
-		return Int(d.Int())
-	case encFloat:
-		return d.float()
-	case encRef:
-		n := d.Below(len(d.objs))
-		if d.err != nil || d.objs[n].IsNull() {
-			d.Fail()
-			return Null
-		}
-		v := d.objs[n]
-		if !v.IsContainer() {
-			v.n = d.Uint()
-			d.checkText(v)
-		}
-		return v
-	case encBlock:
-		return d.block()
-	case encList:
-		return d.list(depth)
-	case encMap:
-		return d.entries(depth)
-	case encConstant:
-		return d.constant()
-	case encShort:
-		s := d.Text()
-		if len(s) > shortText || !utf8.ValidString(s) || !d.take(uint64(BlockSize(len(s))), 1) {
-			d.Fail()
-			return Null
-		}
-		return Text(s).Freeze()
-	default:
-		d.Fail()
-	}
-	return Null
-}
-
-func (d *Decoder) constant() Value {
-	if d.constants == nil {
-		d.Fail()
-		return Null
-	}
-	n := d.Below(len(d.constants.values))
-	if d.err != nil {
-		return Null
-	}
-	v := d.constants.values[n]
-	if !v.IsContainer() {
-		v.n = d.Uint()
-		d.checkText(v)
-	}
-	return v
-}
-
-func (d *Decoder) float() Value {
-	if len(d.buf) < 8 {
-		d.Fail()
-		return Null
-	}
-	w := binary.LittleEndian.Uint64(d.buf)
-	d.buf = d.buf[8:]
-	v, ok := Number(math.Float64frombits(w))
-	if !ok || !v.IsFloat() {
-		d.Fail()
-		return Null
-	}
-	return v
-}
-
-func (d *Decoder) block() Value {
-	b := d.Byte()
-	kind, flags := Kind(b>>4), b&0xF
-	room := d.Uint()
-	n := d.Count()
-	if kind != KindText && kind != KindBytes || flags&^flagStatic != 0 || room < uint64(n) || room > math.MaxUint32-32 || !d.take(room+blockSize, 1) {
-		d.Fail()
-		return Null
-	}
-	x := newBlock(kind, int(room))
-	// A frozen block has no room; any other has what its words give it.
-	if flags&flagStatic != 0 {
-		x.cap = uint32(room)
-	}
-	short := kind == KindText && n <= shortText // has a form of its own
-	if uint64(x.cap) != room || flags&flagStatic != 0 && (room != uint64(n) || short) {
-		d.Fail()
-		return Null
-	}
-	copy(x.content(n), d.buf[:n])
-	d.buf = d.buf[n:]
-	x.used = uint32(n)
-	x.flags = flags
-	v := Value{unsafe.Pointer(x), 0}
-	d.objs = append(d.objs, v)
-	v.n = d.Uint()
-	d.checkText(v)
-	return v
-}
-
-// checkText checks a value against its block.
-func (d *Decoder) checkText(v Value) {
-	b := (*block)(v.p)
-	if d.err != nil || v.n > uint64(b.used) || b.kind == KindText && !utf8.ValidString(v.Str()) {
-		d.Fail()
-	}
-}
-
-// reserve takes the number of a container that is being read.
-func (d *Decoder) reserve() int {
-	d.objs = append(d.objs, Null)
-	return len(d.objs) - 1
-}
-
-func (d *Decoder) list(depth int) Value {
-	at := d.reserve()
-	flags, height := d.Byte(), d.Uint()
-	kind := Kind(d.Byte())
-	room, n := d.Uint(), d.Count()
-	if flags&^(flagShared|flagStatic) != 0 || height > maxDepth || room < uint64(n) || !d.take(room+4, 16) {
-		d.Fail()
-		return Null
-	}
-	l := &List{header: header{kind: KindList, flags: flags, height: uint16(height)}}
-	switch kind {
-	case 0:
-		if room > 0 {
-			l.vals = make([]Value, 0, room)
-		}
-		for range n {
-			v := d.value(depth + 1)
-			if d.err != nil || v.Height() >= int(l.height) {
-				d.Fail()
-				return Null
-			}
-			l.vals = append(l.vals, v)
-		}
-	case KindInt, KindFloat, KindBool:
-		l.tag = unsafe.Pointer(&tags[kind-KindBool])
-		l.words = make([]uint64, 0, room)
-		for range n {
-			l.words = append(l.words, d.word(kind))
-		}
-	default:
-		d.Fail()
-	}
-	if d.err != nil || l.height == 0 {
-		d.Fail()
-		return Null
-	}
-	d.objs[at] = l.Value()
-	return l.Value()
-}
-
-func (d *Decoder) word(k Kind) uint64 {
-	switch k {
-	case KindInt:
-		return uint64(d.Int())
-	case KindFloat:
-		return d.float().n
-	}
-	b := d.Byte()
-	if b > 1 {
-		d.Fail()
-	}
-	return uint64(b)
-}
-
-func (d *Decoder) entries(depth int) Value {
-	at := d.reserve()
-	flags, height := d.Byte(), d.Uint()
-	room, index, n := d.Uint(), d.Uint(), d.Count()
-	if flags&^(flagShared|flagStatic) != 0 || height == 0 || height > maxDepth || room < uint64(n) || !d.take(room+4, entrySize) || !d.take(index, slotSize) {
-		d.Fail()
-		return Null
-	}
-	if index != 0 && (bits.OnesCount64(index) != 1 || index*3 < uint64(n)*4) || index == 0 && n > smallMap {
-		d.Fail()
-		return Null
-	}
-	t := &Map{header: header{kind: KindMap, flags: flags, height: uint16(height)}}
-	if room > 0 {
-		t.entries = make([]entry, 0, room)
-	}
-	if index > 0 {
-		t.index = make([]slot, index)
-	}
-	for i := range n {
-		switch d.Byte() {
-		case 0:
-			t.entries = append(t.entries, entry{})
-			t.gaps++
-			continue
-		case 1:
-		default:
-			d.Fail()
-		}
-		k, v := d.value(depth+1), d.value(depth+1)
-		if d.err != nil || !k.IsText() || v.Height() >= int(t.height) || t.find(k.Str()) >= 0 {
-			d.Fail()
-			return Null
-		}
-		e := entry{keyP: k.p, keyLen: uint32(k.n), val: v}
-		if t.index != nil {
-			e.hash = hashText(k.Str())
-		}
-		t.entries = append(t.entries, e)
-		if t.index != nil {
-			t.put(e.hash, i)
-		}
-	}
-	if d.err != nil {
-		return Null
-	}
-	d.objs[at] = t.Value()
-	return t.Value()
-}

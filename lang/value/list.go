@@ -14,12 +14,10 @@ type List struct {
 	vals  []Value
 }
 
-const listSize = 64
-
 // NewList returns an empty list with room for n elements, charging m.
 func NewList(m *Meter, n int) *List {
 	m.Count(n)
-	m.Alloc(listSize + n*16)
+	m.Alloc(int(listWeight(0, n)))
 	l := &List{header: header{kind: KindList, height: 1}}
 	if n > 0 {
 		l.vals = make([]Value, 0, n)
@@ -30,7 +28,7 @@ func NewList(m *Meter, n int) *List {
 // NewPacked returns an empty list with room for n scalars of v's form.
 func newPacked(m *Meter, tag unsafe.Pointer, n int) *List {
 	m.Count(n)
-	m.Alloc(listSize + n*8)
+	m.Alloc(int(listWeight(n, 0)))
 	return &List{header: header{kind: KindList, height: 1}, tag: tag, words: make([]uint64, 0, n)}
 }
 
@@ -106,14 +104,14 @@ func (l *List) grow(m *Meter) {
 	m.Count(n + 1)
 	room := m.room(n, m.maxElements())
 	if l.tag != nil {
-		m.Alloc(room * 8)
+		m.Alloc(room * wordSize)
 		w := make([]uint64, n, room)
 		copy(w, l.words)
 		l.words = w
 		m.Work(n / 16)
 		return
 	}
-	m.Alloc(room * 16)
+	m.Alloc(room * valueSize)
 	v := make([]Value, n, room)
 	copy(v, l.vals)
 	l.vals = v
@@ -136,7 +134,7 @@ func (m *Meter) room(n, limit int) int {
 // unpack turns payloads into values, for a list that becomes mixed.
 func (l *List) unpack(m *Meter) {
 	room := max(cap(l.words), 4)
-	m.Alloc(room * 16)
+	m.Alloc(room * valueSize)
 	m.Work(len(l.words) / 8)
 	v := make([]Value, len(l.words), room)
 	for i, w := range l.words {
@@ -217,6 +215,3 @@ func (l *List) Slice(m *Meter, i, j int) *List {
 	}
 	return c
 }
-
-// size returns the list's own bytes, without its elements.
-func (l *List) size() int { return listSize + cap(l.words)*8 + cap(l.vals)*16 }

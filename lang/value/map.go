@@ -27,27 +27,21 @@ type entry struct {
 // hash is there so that a look-up rarely touches an entry in vain.
 type slot uint64
 
-const (
-	mapSize   = 72
-	entrySize = 32
-	slotSize  = 8
-	// smallMap is how many entries are found by looking at each.
-	smallMap = 8
-)
+// smallMap is how many entries are found by looking at each.
+const smallMap = 8
 
 // seed makes the hashes of this process unforeseeable to script authors.
 var seed = maphash.MakeSeed()
 
-func hashText(s string) uint32 {
-	h := maphash.String(seed, s)
-	return uint32(h ^ h>>32)
-}
+func hashText(s string) uint32 { return fold(maphash.String(seed, s)) }
+
+func fold(h uint64) uint32 { return uint32(h ^ h>>32) }
 
 // NewMap returns an empty map with room for n entries, charging m.
 func NewMap(m *Meter, n int) *Map {
 	m.Count(n)
 	t := &Map{header: header{kind: KindMap, height: 1}}
-	m.Alloc(mapSize + n*entrySize)
+	m.Alloc(int(mapWeight(n, 0)))
 	if n > 0 {
 		t.entries = make([]entry, 0, n)
 		if n > smallMap {
@@ -260,7 +254,7 @@ func (t *Map) All(yield func(key, v Value) bool) {
 // shared by both.
 func (t *Map) Clone(m *Meter) *Map {
 	n := len(t.entries) - int(t.gaps)
-	m.Alloc(mapSize + n*entrySize + len(t.index)*slotSize)
+	m.Alloc(int(mapWeight(n, len(t.index))))
 	m.Work(4*n + len(t.index)/8)
 	c := &Map{header: header{kind: KindMap, height: t.height}, entries: make([]entry, 0, n)}
 	for _, e := range t.entries {
@@ -280,9 +274,4 @@ func (t *Map) Clone(m *Meter) *Map {
 		}
 	}
 	return c
-}
-
-// size returns the map's own bytes, without its keys and values.
-func (t *Map) size() int {
-	return mapSize + cap(t.entries)*entrySize + len(t.index)*slotSize
 }

@@ -12,8 +12,6 @@ type block struct {
 	cap  uint32
 }
 
-const blockSize = 16
-
 var emptyText = newBlock(KindText, 0)
 
 func init() { Value{unsafe.Pointer(emptyText), 0}.Freeze() }
@@ -35,9 +33,6 @@ func newBlock(k Kind, n int) *block {
 func (b *block) content(n int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(b), blockSize)), n)
 }
-
-// BlockSize returns what a text or bytes of n bytes costs in memory.
-func BlockSize(n int) int { return (blockSize + max(n, 1) + 7) &^ 7 }
 
 // Text returns s as a value. s must be valid UTF-8.
 func Text(s string) Value {

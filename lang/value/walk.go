@@ -44,18 +44,14 @@ func (w *Walker) Visit(v Value) {
 		return
 	}
 	w.m.Work(1)
+	w.bytes += h.weight()
 	switch h.kind {
-	case KindText, KindBytes:
-		w.bytes += int64(blockSize + (*block)(v.p).cap)
 	case KindList:
-		l := (*List)(v.p)
-		w.bytes += int64(l.size())
-		for _, e := range l.vals {
+		for _, e := range (*List)(v.p).vals {
 			w.Visit(e)
 		}
 	case KindMap:
 		t := (*Map)(v.p)
-		w.bytes += int64(t.size())
 		for i := range t.entries {
 			if e := &t.entries[i]; e.keyP != nil {
 				w.Visit(e.key())

@@ -121,13 +121,13 @@ func TestFlippedBits(t *testing.T) {
 		for i := range 8 * len(s.Snapshot) {
 			b := bytes.Clone(s.Snapshot)
 			b[i/8] ^= 1 << (i % 8)
-			if m, err := vm.Restore(s.prog, b, s.Output); err == nil {
+			if m, err := vm.Restore(context.Background(), nil, s.prog, b, s.Output); err == nil {
 				m.Release()
 				t.Fatalf("a snapshot with bit %d flipped is restored", i)
 			}
 		}
 		for i := range s.Snapshot {
-			if _, err := vm.Restore(s.prog, s.Snapshot[:i], s.Output); err == nil {
+			if _, err := vm.Restore(context.Background(), nil, s.prog, s.Snapshot[:i], s.Output); err == nil {
 				t.Fatalf("the first %d bytes of a snapshot are restored", i)
 			}
 		}
@@ -150,9 +150,9 @@ func FuzzSnapshot(f *testing.F) {
 		for ; len(changes) >= 3; changes = changes[3:] {
 			b[(int(changes[0])|int(changes[1])<<8)%len(b)] ^= changes[2]
 		}
-		m, err := vm.Restore(s.prog, b, s.Output)
+		m, err := vm.Restore(context.Background(), nil, s.prog, b, s.Output)
 		if err == nil {
-			again, err := m.Snapshot()
+			again, err := m.Snapshot(context.Background(), nil)
 			if err != nil || !bytes.Equal(again, s.Snapshot) {
 				t.Fatal("a changed snapshot is restored")
 			}
@@ -161,10 +161,10 @@ func FuzzSnapshot(f *testing.F) {
 		// The limits stay as they are: they bound what follows.
 		copy(b, s.Snapshot[:vm.StateStart(s.Snapshot)])
 		vm.Seal(b)
-		if m, err = vm.Restore(s.prog, b, s.Output); err != nil {
+		if m, err = vm.Restore(context.Background(), nil, s.prog, b, s.Output); err != nil {
 			return
 		}
-		if again, err := m.Snapshot(); err != nil || !bytes.Equal(again, b) {
+		if again, err := m.Snapshot(context.Background(), nil); err != nil || !bytes.Equal(again, b) {
 			t.Fatalf("a restored snapshot is not stored as it was: %v", err)
 		}
 		for effects := 0; m.Run(context.Background()) == vm.Pending && effects < 1000; effects++ {

@@ -195,7 +195,7 @@ var pool = sync.Pool{New: func() any {
 // run.
 var patterns = lib.NewPatterns(1024)
 
-// New returns a machine at the start of a program.
+// New returns a machine at the start of a program. Its input is charged to it.
 func New(p *bytecode.Program, l Limits, in Input) *Machine {
 	m := pool.Get().(*Machine)
 	m.start(p, l)
@@ -203,8 +203,13 @@ func New(p *bytecode.Program, l Limits, in Input) *Machine {
 	m.globals[bytecode.GlobalPost] = in.Post
 	m.globals[bytecode.GlobalCookie] = in.Cookie
 	m.globals[bytecode.GlobalRequest] = in.Request
+	w := value.NewWalker(nil)
 	for _, g := range m.globals {
-		g.Share()
+		w.Visit(g.Share())
+	}
+	if m.meter.Free -= w.Bytes(); m.meter.Free < 0 && m.status == Ready {
+		m.meter.Free = 0
+		m.fail(m.limitError(&value.Limit{Name: "memory", Max: l.Memory}))
 	}
 	return m
 }

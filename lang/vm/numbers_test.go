@@ -1,6 +1,7 @@
 package vm_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -96,27 +97,35 @@ func TestStepNumbersStay(t *testing.T) {
 	}
 }
 
-// TestFirstFormat restores a snapshot as it was written before steps had
-// numbers.
-func TestFirstFormat(t *testing.T) {
-	prog := compile(t, "EMIT 1\nEMIT 2\nWAIT 1 SECOND\nEMIT 3")
+// TestEarlierFormats restores snapshots as they were written before they said
+// what their values weigh, and before steps had numbers.
+func TestEarlierFormats(t *testing.T) {
+	prog := compile(t, "EMIT 1\nEMIT 2\nSET ?l AS [1, 2.5, 'x']\nWAIT 1 SECOND\nEMIT ?l")
 	m := vm.New(prog, vm.Standard(), vm.Input{})
 	m.Run(context.Background())
-	b, err := m.Snapshot()
+	b, err := m.Snapshot(context.Background(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const checksum = 16
-	b = append(b[:len(b)-checksum-1], make([]byte, checksum)...) // without the steps that have ended
-	b[3] = 1
-	vm.Seal(b)
-	old, err := vm.Restore(prog, b, m.Output())
-	if err != nil {
-		t.Fatal(err)
-	}
-	old.Resume(value.Null)
-	old.Run(context.Background())
-	if got, want := numbers(old), "1:EMIT#1, 2:EMIT#2, 3:WAIT#3, 4:EMIT#4"; got != want {
-		t.Errorf("%s, want %s", got, want)
+	const weight, checksum = 8, 16
+	for _, test := range []struct {
+		format byte
+		cut    int
+	}{{2, weight}, {1, weight + 1}} { // the number of steps that have ended is one byte
+		b := append(bytes.Clone(b[:len(b)-checksum-test.cut]), make([]byte, checksum)...)
+		b[3] = test.format
+		vm.Seal(b)
+		if got, err := vm.Weight(b); err != nil || got < vm.Standard().Memory {
+			t.Errorf("format %d: it weighs %d: %v", test.format, got, err)
+		}
+		old, err := vm.Restore(context.Background(), nil, prog, b, m.Output())
+		if err != nil {
+			t.Fatalf("format %d: %v", test.format, err)
+		}
+		old.Resume(value.Null)
+		old.Run(context.Background())
+		if got, want := numbers(old), "1:EMIT#1, 2:EMIT#2, 3:SET#3, 4:WAIT#4, 5:EMIT#5"; got != want || string(old.Output()) != `12[1,2.5,"x"]` {
+			t.Errorf("format %d: %s, want %s; it has emitted %s", test.format, got, want, old.Output())
+		}
 	}
 }

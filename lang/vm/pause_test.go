@@ -114,18 +114,18 @@ func (s subject) asked(m *vm.Machine) {
 // checked that the two are the same.
 func restored(t testing.TB, p *bytecode.Program, m *vm.Machine) *vm.Machine {
 	t.Helper()
-	snapshot, err := m.Snapshot()
+	snapshot, err := m.Snapshot(context.Background(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	out := bytes.Clone(m.Output())
 	m.Poison(poison)
 	m.Release()
-	m, err = vm.Restore(p, snapshot, out)
+	m, err = vm.Restore(context.Background(), nil, p, snapshot, out)
 	if err != nil {
 		t.Fatalf("restoring: %v", err)
 	}
-	again, err := m.Snapshot()
+	again, err := m.Snapshot(context.Background(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func (s subject) history(t testing.TB) (record, []moment, []entry) {
 	var moments []moment
 	var journal []entry
 	m, r := s.drive(s.start(), func(m *vm.Machine) *vm.Machine {
-		snapshot, err := m.Snapshot()
+		snapshot, err := m.Snapshot(context.Background(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -288,7 +288,7 @@ func TestPromiseJournal(t *testing.T) {
 		s := newSubject(t, seed)
 		want, moments, journal := s.history(t)
 		for i := 0; i < len(moments); i += 1 + len(moments)/6 {
-			m, err := vm.Restore(s.prog, moments[i].Snapshot, moments[i].Output)
+			m, err := vm.Restore(context.Background(), nil, s.prog, moments[i].Snapshot, moments[i].Output)
 			if err != nil {
 				t.Fatalf("seed %d, effect %d: %v", seed, i, err)
 			}
@@ -316,12 +316,12 @@ func TestTimesLeftOut(t *testing.T) {
 	m := s.start()
 	m.Run(context.Background())
 	before := m.StateHash()
-	snapshot, err := m.Snapshot()
+	snapshot, err := m.Snapshot(context.Background(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 1000 {
-		later, err := m.Snapshot()
+		later, err := m.Snapshot(context.Background(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -373,7 +373,7 @@ func continueRun(file string) error {
 		if err != nil {
 			return err
 		}
-		m, err := vm.Restore(p, in.Moment.Snapshot, in.Moment.Output)
+		m, err := vm.Restore(context.Background(), nil, p, in.Moment.Snapshot, in.Moment.Output)
 		if err != nil {
 			return err
 		}

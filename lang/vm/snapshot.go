@@ -2,9 +2,13 @@ package vm
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"ql/lang/bytecode"
@@ -16,41 +20,80 @@ import (
 //	magic "QLS" and a format byte
 //	32 bytes: the hash of the program
 //	the state: numbers as varints, values as package value encodes them
+//	8 bytes: what the values in it weigh
 //	16 bytes: the start of the SHA-256 over all that
 //
 // The output is not in it, only its length: it is the job's to keep.
 const (
-	magic        = "QLS\x02"
+	magic        = "QLS\x03"
 	firstFormat  = 1 // that is read: it has no numbers of steps
+	weightFormat = 3 // the first that says what its values weigh
+	weightSize   = 8
 	checksumSize = 16
 )
 
 // Snapshot returns the state of a machine that stands at an effect or at its
-// start. The output is kept apart: Restore wants it back.
-func (m *Machine) Snapshot() ([]byte, error) {
+// start. The output is kept apart: Restore wants it back. The context, and pace
+// where it is not nil, are asked every so often whether to go on; their error is
+// then Snapshot's.
+func (m *Machine) Snapshot(ctx context.Context, pace Pace) ([]byte, error) {
 	if m.status != Pending && (m.status != Ready || m.pc != 0 || len(m.frames) > 0) {
 		return nil, errors.New("a machine can be stored only at an effect or before it has run")
 	}
-	b := m.encode(true)
-	sum := sha256.Sum256(b)
+	turn := turns(ctx, pace)
+	b, err := m.encode(true, turn)
+	if err != nil {
+		return nil, err
+	}
+	sum, err := checksum(b, turn)
+	if err != nil {
+		return nil, err
+	}
 	return append(b, sum[:checksumSize]...), nil
+}
+
+// turns returns what is to be called every so often by work that is not the
+// program's own.
+func turns(ctx context.Context, p Pace) func() error {
+	if p == nil {
+		return ctx.Err
+	}
+	return func() error { return p.Turn(ctx) }
+}
+
+// turnBytes is how many bytes are hashed or copied between two turns.
+const turnBytes = 64 << 10
+
+// checksum returns the SHA-256 of b.
+func checksum(b []byte, turn func() error) (sum [sha256.Size]byte, err error) {
+	h := sha256.New()
+	for len(b) > 0 {
+		n := min(len(b), turnBytes)
+		_, _ = h.Write(b[:n]) // never fails
+		if b = b[n:]; len(b) > 0 {
+			if err := turn(); err != nil {
+				return sum, err
+			}
+		}
+	}
+	return [sha256.Size]byte(h.Sum(nil)), nil
 }
 
 // StateHash returns a hash over the state, times left out: two machines that
 // have done the same have the same.
-func (m *Machine) StateHash() [sha256.Size]byte { return sha256.Sum256(m.encode(false)) }
+func (m *Machine) StateHash() [sha256.Size]byte {
+	b, _ := m.encode(false, func() error { return nil })
+	return sha256.Sum256(b)
+}
 
-func (m *Machine) encode(times bool) []byte {
+func (m *Machine) encode(times bool, turn func() error) ([]byte, error) {
 	b := make([]byte, 0, 512)
 	b = append(b, magic...)
 	b = append(b, m.prog.Hash[:]...)
 	e := value.NewEncoder(b)
+	e.SetYield(turn)
 	e.Use(m.link.constants())
-	l := &m.limits
-	for _, n := range []int64{int64(l.Text), int64(l.Elements), int64(l.Nesting), int64(l.Pattern), l.PatternCost,
-		l.Fuel, l.Memory, int64(l.CallDepth), int64(l.Output), int64(l.TraceFirst), int64(l.TraceLast)} {
-		e.Int(n)
-	}
+	m.limits.encode(e)
 	// How the fuel is split tells only when the clock was last looked at.
 	e.Int(m.meter.Fuel + m.meter.Reserve)
 	e.Int(m.meter.Free)
@@ -77,7 +120,7 @@ func (m *Machine) encode(times bool) []byte {
 	}
 	e.Value(m.db)
 	m.trace.encode(e, times)
-	return e.Bytes()
+	return binary.LittleEndian.AppendUint64(e.Bytes(), uint64(e.Weight())), e.Err()
 }
 
 func (m *Machine) encodeFrame(e *value.Encoder, fn *function, pc, base int, fast bool) {
@@ -101,35 +144,65 @@ var (
 	ErrOtherProgram = errors.New("the stored state belongs to another program")
 )
 
-// Restore returns a machine that goes on where the one that gave the snapshot
-// stopped. output is what that one had emitted, or more.
-func Restore(p *bytecode.Program, snapshot, output []byte) (*Machine, error) {
-	if len(snapshot) < len(magic)+sha256.Size+checksumSize || !bytes.HasPrefix(snapshot, []byte(magic[:3])) {
-		return nil, ErrCorrupt
-	}
-	body := snapshot[:len(snapshot)-checksumSize]
-	sum := sha256.Sum256(body)
-	if !bytes.Equal(sum[:checksumSize], snapshot[len(body):]) {
-		return nil, ErrCorrupt
-	}
-	if body[3] < firstFormat || body[3] > magic[3] {
-		return nil, ErrVersion
-	}
-	if !bytes.Equal(body[len(magic):len(magic)+sha256.Size], p.Hash[:]) {
-		return nil, ErrOtherProgram
-	}
-	m := pool.Get().(*Machine)
-	if err := m.decode(p, body[3], body[len(magic)+sha256.Size:], output); err != nil {
-		m.frames = m.frames[:0]
-		m.Release()
-		return nil, err
-	}
-	return m, nil
+// stateStart is where the state stands, after the program's hash.
+const stateStart = len(magic) + sha256.Size
+
+// isSnapshot reports whether b begins as a snapshot does.
+func isSnapshot(b []byte) bool {
+	return len(b) >= stateStart+checksumSize && bytes.HasPrefix(b, []byte(magic[:3]))
 }
 
-func (m *Machine) decode(p *bytecode.Program, format byte, body, output []byte) error {
-	d := value.NewDecoder(body, 0)
+// header returns the format of a snapshot, and what stands in it between the
+// program's hash and the checksum.
+func header(snapshot []byte) (format byte, state []byte, err error) {
+	if !isSnapshot(snapshot) {
+		return 0, nil, ErrCorrupt
+	}
+	if format = snapshot[3]; format < firstFormat || format > magic[3] {
+		return 0, nil, ErrVersion
+	}
+	state = snapshot[stateStart : len(snapshot)-checksumSize]
+	if format >= weightFormat && len(state) < weightSize {
+		return 0, nil, ErrCorrupt
+	}
+	return format, state, nil
+}
+
+// Weight returns how many bytes the values of a stored machine weigh, as its
+// meter counts them: what Restore will hold, besides the output. Of a snapshot
+// that does not say it, that is the most it may be.
+func Weight(snapshot []byte) (int64, error) {
+	format, state, err := header(snapshot)
+	if err != nil {
+		return 0, err
+	}
 	var l Limits
+	if !l.decode(value.NewDecoder(state, 0)) {
+		return 0, ErrCorrupt
+	}
+	if format < weightFormat {
+		return l.heaviest(), nil
+	}
+	weight := binary.LittleEndian.Uint64(state[len(state)-weightSize:])
+	if weight > uint64(l.heaviest()) {
+		return 0, ErrCorrupt
+	}
+	return int64(weight), nil
+}
+
+// heaviest is the most that the values of a stored machine may weigh. A machine
+// of an earlier version could hold its input beside all that it may.
+func (l *Limits) heaviest() int64 { return l.Memory + l.Memory/2 + 1<<20 }
+
+func (l *Limits) encode(e *value.Encoder) {
+	for _, n := range []int64{int64(l.Text), int64(l.Elements), int64(l.Nesting), int64(l.Pattern), l.PatternCost,
+		l.Fuel, l.Memory, int64(l.CallDepth), int64(l.Output), int64(l.TraceFirst), int64(l.TraceLast)} {
+		e.Int(n)
+	}
+}
+
+// decode reads limits, and reports whether they can be any.
+func (l *Limits) decode(d *value.Decoder) bool {
 	for _, n := range []*int{&l.Text, &l.Elements, &l.Nesting, &l.Pattern} {
 		*n = int(d.Int())
 	}
@@ -137,18 +210,78 @@ func (m *Machine) decode(p *bytecode.Program, format byte, body, output []byte) 
 	for _, n := range []*int{&l.CallDepth, &l.Output, &l.TraceFirst, &l.TraceLast} {
 		*n = int(d.Int())
 	}
-	if d.Err() != nil || l.Memory < 0 || l.Fuel < 0 || l.CallDepth < 0 || l.TraceFirst < 0 || l.TraceLast < 0 {
+	return d.Err() == nil && l.Memory >= 0 && l.Memory <= math.MaxInt64/4 &&
+		l.Fuel >= 0 && l.CallDepth >= 0 && l.TraceFirst >= 0 && l.TraceLast >= 0
+}
+
+// Restore returns a machine that goes on where the one that gave the snapshot
+// stopped. output is what that one had emitted, or more. The context, and pace
+// where it is not nil, are asked every so often whether to go on; their error is
+// then Restore's. What it does is linear in the snapshot and in its Weight.
+func Restore(ctx context.Context, pace Pace, p *bytecode.Program, snapshot, output []byte) (*Machine, error) {
+	turn := turns(ctx, pace)
+	if err := turn(); err != nil {
+		return nil, err
+	}
+	if !isSnapshot(snapshot) {
+		return nil, ErrCorrupt
+	}
+	body := snapshot[:len(snapshot)-checksumSize]
+	sum, err := checksum(body, turn)
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(sum[:checksumSize], snapshot[len(body):]) {
+		return nil, ErrCorrupt
+	}
+	format, state, err := header(snapshot)
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(body[len(magic):stateStart], p.Hash[:]) {
+		return nil, ErrOtherProgram
+	}
+	weight, err := Weight(snapshot)
+	if err != nil {
+		return nil, err
+	}
+	if format >= weightFormat {
+		state = state[:len(state)-weightSize]
+	}
+	d := value.NewDecoder(state, weight)
+	d.SetYield(turn)
+	m := pool.Get().(*Machine)
+	if err = m.decode(p, format, d, output, turn); err == nil && format >= weightFormat && d.Weight() != weight {
+		err = ErrCorrupt
+	}
+	if err != nil {
+		m.frames = m.frames[:0]
+		m.Release()
+		return nil, err
+	}
+	return m, nil
+}
+
+// decode reads the state of a machine.
+func (m *Machine) decode(p *bytecode.Program, format byte, d *value.Decoder, output []byte, turn func() error) error {
+	wrong := func() error {
+		if err := d.Err(); err != nil {
+			return err
+		}
 		return ErrCorrupt
+	}
+	var l Limits
+	if !l.decode(d) {
+		return wrong()
 	}
 	m.start(p, l)
 	if m.status == Failed {
 		return fmt.Errorf("%w: %s", ErrVersion, m.err.Message)
 	}
 	d.Use(m.link.constants())
-	d.Grant(l.Memory + 1<<20)
 	left := d.Int()
 	if left < 0 || left > l.Fuel {
-		return ErrCorrupt
+		return wrong()
 	}
 	m.meter.Fuel, m.meter.Reserve = 0, left
 	m.meter.Free = d.Int()
@@ -157,14 +290,16 @@ func (m *Machine) decode(p *bytecode.Program, format byte, body, output []byte) 
 	m.tx = int(d.Uint())
 	n := d.Uint()
 	if d.Err() != nil || m.meter.Free < 0 || m.meter.Free > l.Memory || m.status > Pending || n > uint64(len(output)) {
-		return ErrCorrupt
+		return wrong()
 	}
-	m.out = append(m.out[:0], output[:n]...)
+	if err := m.takeOutput(output[:n], turn); err != nil {
+		return err
+	}
 	m.site = int32(d.Below(len(p.Sites)))
 	m.reg = int(d.Uint())
 	depth := d.Count()
 	if depth > l.CallDepth {
-		return ErrCorrupt
+		return wrong()
 	}
 	f := m.decodeFrame(d, nil)
 	for range depth {
@@ -174,11 +309,11 @@ func (m *Machine) decode(p *bytecode.Program, format byte, body, output []byte) 
 	m.fn, m.pc, m.base, m.fast = f.fn, int(f.pc), int(f.base), f.fast
 	h := d.Count()
 	if d.Err() != nil || m.tx < 0 || m.tx > len(m.frames)+1 {
-		return ErrCorrupt
+		return wrong()
 	}
 	// A machine is stored at its start or at an effect.
 	if m.status == Ready && (m.pc != 0 || depth > 0) || m.status == Pending && m.reg != m.base+pendingReg(m, f) || h != m.height() {
-		return ErrCorrupt
+		return wrong()
 	}
 	if need := max(h, m.base+window); need > len(m.stack) {
 		m.growStack(need)
@@ -189,18 +324,33 @@ func (m *Machine) decode(p *bytecode.Program, format byte, body, output []byte) 
 	for i := range m.globals {
 		m.globals[i] = d.Value()
 		if g := m.globals[i]; !g.IsNull() && !g.IsMap() {
-			return ErrCorrupt
+			return wrong()
 		}
 	}
 	if m.db = d.Value(); !m.db.IsNull() && !m.db.IsText() {
-		return ErrCorrupt
+		return wrong()
 	}
 	m.trace.decode(d, p, l, format)
 	if d.Err() != nil || d.Rest() != 0 {
-		return ErrCorrupt
+		return wrong()
 	}
 	if m.status == Pending {
 		m.present()
+	}
+	return nil
+}
+
+// takeOutput makes a copy of what was emitted the machine's own.
+func (m *Machine) takeOutput(output []byte, turn func() error) error {
+	m.out = slices.Grow(m.out[:0], len(output))
+	for len(output) > 0 {
+		n := min(len(output), turnBytes)
+		m.out = append(m.out, output[:n]...)
+		if output = output[n:]; len(output) > 0 {
+			if err := turn(); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
