@@ -99,16 +99,12 @@ func (a *App) Start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	config, err := tlsConfig(&a.settings)
-	if err != nil {
-		return err
-	}
 	if a.settings.MetricsListen != "" {
 		if err := a.startMetrics(ctx); err != nil {
 			return err
 		}
 	}
-	a.main = newServer(&a.settings, handler, config, a.o.Log)
+	a.main = newServer(&a.settings, handler, a.parts.tls, a.o.Log)
 	a.main.address = listener.Addr().String()
 	a.closes("server", a.stopMain)
 	a.main.start(a.parts.guard, listener, a.failed)

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -51,6 +52,8 @@ type parts struct {
 	ledger    *admit.Ledger
 	metrics   *telemetry.Metrics
 	guard     *guard.Guard
+	tls       *tls.Config // nil for plain HTTP
+	renewals  *renewals   // of its certificates
 	traces    *telemetry.Traces
 }
 
@@ -87,6 +90,9 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	p := &a.parts
 	p.metrics = telemetry.NewMetrics(a.o.Version)
 	p.guard = guard.New(a.o.Log, p.metrics.Panicked)
+	if err := a.setTLS(); err != nil {
+		return nil, err
+	}
 	if err := a.openResources(); err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 type certificate struct {
 	cert, key string
 	clock     func() time.Time
+	failed    func(error) // is told where new files are no certificate
 
 	mu     sync.Mutex
 	loaded *tls.Certificate
@@ -43,6 +44,13 @@ func (c *certificate) load() error {
 	}
 	c.loaded, c.when = &pair, c.clock()
 	return nil
+}
+
+// ends returns when the certificate ends that is used.
+func (c *certificate) ends() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.loaded.Leaf.NotAfter
 }
 
 // readPEM reads the file of a setting.
@@ -104,11 +112,20 @@ func readableKey(der []byte) bool {
 // get implements tls.Config.GetCertificate. Files that are being replaced leave
 // the certificate that was good before.
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	loaded, err := c.current()
+	if err != nil {
+		c.failed(err)
+	}
+	return loaded, nil
+}
+
+// current returns the certificate to be used, and why a newer one could not be read.
+func (c *certificate) current() (_ *tls.Certificate, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if now := c.clock(); now.Sub(c.when) >= renewed {
 		c.when = now
-		_ = c.load()
+		err = c.load()
 	}
-	return c.loaded, nil
+	return c.loaded, err
 }

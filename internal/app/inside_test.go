@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -11,6 +12,8 @@ import (
 	"encoding/pem"
 	"errors"
 	"io"
+	"log/slog"
+	"math"
 	"math/big"
 	"net"
 	"net/http"
@@ -272,6 +275,9 @@ func TestRenewedCertificate(t *testing.T) {
 	certify(t, folder, 1)
 	now := time.Now()
 	c := &certificate{cert: filepath.Join(folder, "cert.pem"), key: filepath.Join(folder, "key.pem"), clock: func() time.Time { return now }}
+	var log bytes.Buffer
+	r := &renewals{log: slog.New(slog.NewTextHandler(&log, nil)), clock: c.clock, ends: c.ends}
+	c.failed = r.failed
 	if err := c.load(); err != nil {
 		t.Fatal(err)
 	}
@@ -296,6 +302,22 @@ func TestRenewedCertificate(t *testing.T) {
 	now = now.Add(renewed)
 	if got := serial(); got != 2 {
 		t.Errorf("while the file is broken it is number %d", got)
+	}
+	// It is told, once an hour, and counted each time.
+	for range 120 {
+		now = now.Add(30 * time.Second)
+		serial()
+	}
+	if told := strings.Count(log.String(), "could not be renewed"); told != 2 || r.failures.Load() != 61 || !strings.Contains(log.String(), "holds no certificate in PEM") {
+		t.Errorf("of %d failures %d are told:\n%s", r.failures.Load(), told, log.String())
+	}
+	if days := r.daysLeft(); days != math.Floor(c.ends().Sub(now).Hours()/24*100)/100 {
+		t.Errorf("%v days are left", days)
+	}
+	certify(t, folder, 3)
+	now = now.Add(renewed)
+	if got := serial(); got != 3 || r.failures.Load() != 61 {
+		t.Errorf("when the file is right it is number %d, after %d failures", got, r.failures.Load())
 	}
 }
 

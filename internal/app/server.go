@@ -9,15 +9,12 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"path/filepath"
 	"strconv"
 	"sync/atomic"
 	"time"
 
 	"ql/internal/config"
 	"ql/internal/guard"
-
-	"golang.org/x/crypto/acme/autocert"
 )
 
 const (
@@ -102,25 +99,4 @@ func reachable(address string) string {
 		return net.JoinHostPort("localhost", strconv.Itoa(int(at.Port())))
 	}
 	return at.String()
-}
-
-// tlsConfig returns nil for plain HTTP.
-func tlsConfig(s *config.Settings) (*tls.Config, error) {
-	switch {
-	case len(s.ACMEDomains) > 0:
-		manager := &autocert.Manager{
-			Prompt: autocert.AcceptTOS, HostPolicy: autocert.HostWhitelist(s.ACMEDomains...),
-			Cache: autocert.DirCache(filepath.Join(s.Data, "acme")), Email: s.ACMEEmail,
-		}
-		c := manager.TLSConfig()
-		c.MinVersion = tls.VersionTLS12
-		return c, nil
-	case s.TLSCert != "":
-		pair := &certificate{cert: s.TLSCert, key: s.TLSKey, clock: time.Now}
-		if err := pair.load(); err != nil {
-			return nil, err
-		}
-		return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: pair.get}, nil
-	}
-	return nil, nil
 }

@@ -114,7 +114,7 @@ var layers = []layer{
 			"internal/network", "internal/password", "internal/resource/*", "internal/store/sqlite", "internal/telemetry", "internal/webhook", "internal/wire", "internal/worker",
 			"lang", "lang/value",
 		},
-		others: []string{"golang.org/x/crypto/acme/autocert", "golang.org/x/sys"},
+		others: []string{"golang.org/x/crypto/acme", "golang.org/x/sys"},
 	},
 	{pkg: "internal/apptest", imports: []string{"internal/account", "internal/app", "internal/config"}},
 	{
