@@ -33,6 +33,8 @@ type Caller struct {
 	Page    string // the Origin header as it was sent, "" where there was none
 	Session string // the id of the session that the caller brought, or ""
 	Changes bool   // the call is of a method that changes something
+	// Memory is what the call holds until it is answered; nil counts nothing.
+	Memory *Held
 }
 
 // Proof is the credentials that a caller brought.
@@ -108,6 +110,9 @@ func (s *Service) own(ctx context.Context, c Caller, p *Proof, what string, keys
 	}
 	who, err := s.prove(ctx, c, *p)
 	if err != nil {
+		return owned{}, err
+	}
+	if err := c.Memory.Assign(int64(who.Account.ID)); err != nil {
 		return owned{}, err
 	}
 	o := owned{Account: who.Account, by: p.By}

@@ -14,6 +14,7 @@ import (
 type Question struct {
 	Account string // who asks
 	Prompt  job.Prompt
+	Largest int // bytes of a reply
 }
 
 // noQuestion is the answer to a link that opens nothing: a wrong one looks like
@@ -24,13 +25,16 @@ func noQuestion() error {
 
 // asked finds the job whose question a token opens. Whoever has the token may
 // answer, wherever they come from.
-func (s *Service) asked(ctx context.Context, token string) (opened, error) {
+func (s *Service) asked(ctx context.Context, c Caller, token string) (opened, error) {
 	id, err := s.o.Jobs.ByToken(ctx, token)
 	if err == nil {
 		var v *job.View
 		if v, err = s.o.Jobs.View(ctx, id); err == nil {
 			owner, err := s.o.Accounts.ByID(ctx, v.Account)
 			if err == nil && v.Prompt != nil && !owner.Disabled {
+				if err := c.Memory.Assign(int64(owner.ID)); err != nil {
+					return opened{}, err
+				}
 				return opened{View: v, owner: owner, by: job.ByNobody}, nil
 			}
 			if err != nil && !errors.Is(err, account.ErrNotFound) {
@@ -46,12 +50,12 @@ func (s *Service) asked(ctx context.Context, token string) (opened, error) {
 }
 
 // Question returns what a token's page asks.
-func (s *Service) Question(ctx context.Context, token string) (Question, error) {
-	o, err := s.asked(ctx, token)
+func (s *Service) Question(ctx context.Context, c Caller, token string) (Question, error) {
+	o, err := s.asked(ctx, c, token)
 	if err != nil {
 		return Question{}, err
 	}
-	return Question{Account: o.owner.Username, Prompt: *o.Prompt}, nil
+	return Question{Account: o.owner.Username, Prompt: *o.Prompt, Largest: s.o.Limits(o.owner.Plan).BodyBytes}, nil
 }
 
 // answerWait is how long somebody who answered on a page waits for the next
@@ -61,7 +65,7 @@ const answerWait = 5 * time.Second
 // Answer answers what a token's page asks. It returns the address of the next
 // question of the job, "" where there is none for now.
 func (s *Service) Answer(ctx context.Context, c Caller, token string, r Reply) (next string, err error) {
-	o, err := s.asked(ctx, token)
+	o, err := s.asked(ctx, c, token)
 	if err != nil {
 		return "", err
 	}

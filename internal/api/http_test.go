@@ -561,6 +561,7 @@ func TestHTTPS(t *testing.T) {
 
 // TestLargeBodies lets two large bodies share what there is room for one of.
 func TestLargeBodies(t *testing.T) {
+	ledger := admit.NewLedger(admit.LedgerOptions{Budget: 6 << 20, Lifted: true, Wait: time.Millisecond})
 	reading, free := make(chan struct{}), make(chan struct{})
 	hold := httpapi.Route{
 		Method: "POST", Path: "/hold", Access: httpapi.Public, Refuse: httpapi.RefuseJSON,
@@ -571,7 +572,7 @@ func TestLargeBodies(t *testing.T) {
 			return httpapi.Reply{Status: http.StatusOK}, err
 		},
 	}
-	w := boot(t, settings{http: func(o *httpapi.Options) { o.Routes, o.LargeBodies = append(o.Routes, hold), 3<<20 }})
+	w := boot(t, settings{http: func(o *httpapi.Options) { o.Routes, o.Ledger = append(o.Routes, hold), ledger }})
 	ada := w.member("ada", account.Unlimited)
 	large := strings.Repeat(" ", 2<<20)
 	first := make(chan response)
@@ -586,4 +587,7 @@ func TestLargeBodies(t *testing.T) {
 		t.Errorf("the first: %d %s", r.status, r.body)
 	}
 	w.send("POST", "/v1/query", jsonType, large).wantError(t, 400, "invalid_request")
+	if s := ledger.Stats(); s.Held != 0 || s.Holders != 0 || s.Waiting != 0 {
+		t.Errorf("afterwards the ledger has %+v", s)
+	}
 }

@@ -67,7 +67,7 @@ func (s *Service) open(ctx context.Context, c Caller, text string, p *Proof) (op
 	if o.owner.RequireAuthOnJobs && p == nil && !itsPage {
 		return o, a, fault.New(fault.BadCredentials, "the account asks for credentials: send its username and password by HTTP Basic, or its API key for a job that was started with it")
 	}
-	return o, a, nil
+	return o, a, c.Memory.Assign(int64(o.owner.ID))
 }
 
 // find returns a job and the account that it belongs to.
@@ -216,9 +216,22 @@ func (s *Service) pollURL(id job.ID) string { return s.o.URLs.API + "/v1/job/" +
 // Reply is an answer to the question at which a job stands.
 type Reply struct {
 	Approved *bool
-	Fields   wire.Raw // a JSON object; nil where Approved is there
-	Prompt   string   // the question that is meant, "" for the one that is open
+	Fields   string // a JSON object; "" where Approved is there
+	Nodes    int    // values in Fields, at most
+	Prompt   string // the question that is meant, "" for the one that is open
 	Within   func(wire.Limits) error
+}
+
+// valueBytes is what a value of JSON takes at most besides its text, while it is read.
+const valueBytes = 160
+
+// weight is how much memory the fields take when they are values; 0 for what need
+// not be counted.
+func (r *Reply) weight() int64 {
+	if len(r.Fields) < Uncounted {
+		return 0
+	}
+	return int64(len(r.Fields)) + valueBytes*int64(r.Nodes)
 }
 
 // Confirm answers the question at which a job stands, and waits for what comes
@@ -237,7 +250,10 @@ func (s *Service) confirm(ctx context.Context, c Caller, o opened, r Reply, wait
 	}
 	reply := worker.Reply{Prompt: r.Prompt, Approved: r.Approved, By: o.by, Address: c.Addr.String()}
 	if r.Approved == nil {
-		fields, bad := value.ParseJSON(nil, string(r.Fields))
+		if err := c.Memory.Grow(ctx, r.weight()); err != nil {
+			return a, err
+		}
+		fields, bad := value.ParseJSON(nil, r.Fields)
 		if bad != nil {
 			return a, fault.Invalid("fields", "%s", bad.Message)
 		}

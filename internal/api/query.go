@@ -48,6 +48,13 @@ func (s *Service) Query(ctx context.Context, c Caller, q Query) (Answer, error) 
 	if err != nil {
 		return a, err
 	}
+	// What a page sends stays with its visitor's network: anybody can write an Origin
+	// header, and could use up the account's share.
+	if who.by != job.ByOrigin {
+		if err := c.Memory.Assign(int64(who.Account.ID)); err != nil {
+			return a, err
+		}
+	}
 	limits := s.o.Limits(who.Account.Plan)
 	if err := q.Within(wireLimits(limits)); err != nil {
 		return a, err

@@ -145,7 +145,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 		Routes:    slices.Concat(jsonapi.Routes(service), formapi.Routes(service), formpage.Routes(service), download.Routes(a.downloads())),
 		Preflight: authenticator.Preflight, Refusal: a.otherHost(), Ready: a.ready, OpenAPI: api.Description(),
 		Proxies: a.settings.TrustedProxies, HTTPS: strings.HasPrefix(a.url, "https://"),
-		Log: a.o.Log, Guard: p.guard, Served: p.metrics.Served,
+		Ledger: p.ledger, BodyTime: a.settings.ReadTimeout, Log: a.o.Log, Guard: p.guard, Served: p.metrics.Served,
 	})
 	a.startTrims()
 	a.startUpkeep()

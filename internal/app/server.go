@@ -20,6 +20,11 @@ import (
 const (
 	maxHeaderBytes = 32 << 10
 	maxStreams     = 100 // of one HTTP/2 connection
+
+	// What of HTTP/2 has come and is not read yet: of all streams of a connection, and
+	// of one. The senders wait meanwhile.
+	connectionBuffer = 256 << 10
+	streamBuffer     = 128 << 10
 )
 
 // server is an HTTP server on one listener.
@@ -45,7 +50,9 @@ func newServer(s *config.Settings, h http.Handler, t *tls.Config, log *slog.Logg
 		IdleTimeout:       s.IdleTimeout,
 		// How long an answer may take is a matter of each route, which sets it.
 		MaxHeaderBytes: maxHeaderBytes,
-		HTTP2:          &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: connectionBuffer, MaxReceiveBufferPerStream: streamBuffer,
+		},
 		// What clients do wrong is no news.
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}

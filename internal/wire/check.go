@@ -80,6 +80,11 @@ func check(field, text string, l *Limits) (Shape, *Refusal) {
 	if c.at < len(text) {
 		return c.shape, c.syntax("found " + c.found() + " after the end of the document")
 	}
+	if c.shape.Keys >= manyNames {
+		if err := l.reserve(pairBytes * int64(c.shape.Keys)); err != nil {
+			return c.shape, &Refusal{cause: err}
+		}
+	}
 	return c.shape, nil
 }
 
@@ -274,6 +279,20 @@ func (c *checker) list(depth int) *Refusal {
 // instead of one after the other.
 const manyNames = 16
 
+// nameBytes is what a name takes in such a map, while it grows too.
+const nameBytes = 96
+
+// pairBytes is what one takes in the lists that are made of an object, of which there
+// are four.
+const pairBytes = 4 * 64
+
+func (l *Limits) reserve(bytes int64) error {
+	if l.Reserve == nil || bytes == 0 {
+		return nil
+	}
+	return l.Reserve(bytes)
+}
+
 func (c *checker) object(depth int) *Refusal {
 	if r := c.enter(depth); r != nil {
 		return r
@@ -283,6 +302,7 @@ func (c *checker) object(depth int) *Refusal {
 	}
 	first := len(c.names)
 	var seen map[string]bool
+	held := int64(0) // for seen
 	for count := 1; ; count++ {
 		if count > c.limits.Keys {
 			return tooMany(c.path(), "names in one object", "json_keys", c.limits.Keys)
@@ -293,6 +313,13 @@ func (c *checker) object(depth int) *Refusal {
 			return r
 		}
 		c.way = append(c.way, step{name: name, index: -1})
+		if count == manyNames || count > 2*manyNames && count&(count-1) == 0 {
+			more := nameBytes * int64(max(count, 4*manyNames))
+			if err := c.limits.reserve(more); err != nil {
+				return &Refusal{cause: err}
+			}
+			held += more
+		}
 		if count == manyNames {
 			seen = make(map[string]bool, 4*manyNames)
 			for _, n := range c.names[first:] {
@@ -314,6 +341,9 @@ func (c *checker) object(depth int) *Refusal {
 		c.space()
 		if c.next('}') {
 			c.names = c.names[:first]
+			if held > 0 {
+				_ = c.limits.reserve(-held) // which never fails
+			}
 			return nil
 		}
 		if !c.next(',') {

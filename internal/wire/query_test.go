@@ -181,8 +181,8 @@ func TestDecodeReply(t *testing.T) {
 	}{
 		{`{"approved":true}`, Reply{Approved: ptr(true)}},
 		{`{"approved":false,"prompt_id":"p1"}`, Reply{Approved: ptr(false), PromptID: "p1"}},
-		{`{"fields":{}}`, Reply{Fields: Raw(`{}`)}},
-		{`{"fields": {"n":1.10, "f":{"name":"x"}} }`, Reply{Fields: Raw(`{"n":1.10, "f":{"name":"x"}}`)}},
+		{`{"fields":{}}`, Reply{Fields: `{}`}},
+		{`{"fields": {"n":1.10, "f":{"name":"x"}} }`, Reply{Fields: `{"n":1.10, "f":{"name":"x"}}`}},
 	}
 	for _, test := range tests {
 		got, err := DecodeReply([]byte(test.body), Limits{})

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"strings"
 	"unicode/utf16"
 )
@@ -158,3 +159,14 @@ func (c *cursor) skipText() {
 
 // root returns the value of a document that check has taken.
 func root(text string) node { return node(strings.Trim(text, " \t\n\r")) }
+
+// Decoding is how many bytes decoding a body takes at most besides the body: its text,
+// and what its escapes stand for. What the names of large objects take is asked of
+// Limits.Reserve.
+func Decoding(body []byte) int64 {
+	times := int64(1)
+	if bytes.ContainsAny(body, `\%+`) {
+		times++
+	}
+	return times * int64(len(body))
+}

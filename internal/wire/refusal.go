@@ -3,7 +3,6 @@ package wire
 import (
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // The codes of refusals.
@@ -21,6 +20,8 @@ type Refusal struct {
 	Message string // what is wrong with the field, and what would fit
 	Limit   string // the name of the limit exceeded, "" where it is another fault
 	Max     int64  // and its value
+
+	cause error // of Limits.Reserve, which takes the place of the refusal
 }
 
 func (r *Refusal) Error() string { return r.Field + ": " + r.Message }
@@ -49,7 +50,10 @@ func excess(field, limit string, most int) *Refusal {
 // ofAnybody is the refusal of a request that was held to the largest plan's
 // limits, since it is not known yet whose it is. It names no limit: its sender's
 // own may be lower. That on the fields of a form is everybody's.
-func (r *Refusal) ofAnybody() *Refusal {
+func (r *Refusal) ofAnybody() error {
+	if r.cause != nil {
+		return r.cause
+	}
 	if r.Limit == "" || r.Limit == formFieldsLimit {
 		return r
 	}
@@ -66,8 +70,13 @@ const longestQuote = 64
 
 // quote shows a piece of a request on one line, whatever it holds.
 func quote(s string) string {
-	if utf8.RuneCountInString(s) > longestQuote {
-		s = string([]rune(s)[:longestQuote]) + "…"
+	n := 0
+	for at := range s {
+		if n == longestQuote {
+			s = s[:at] + "…"
+			break
+		}
+		n++
 	}
 	return strconv.Quote(s)
 }

@@ -4,7 +4,7 @@ package wire
 // Fields is there.
 type Reply struct {
 	Approved *bool
-	Fields   Raw    // the object as it was sent, checked; nil where it was left out
+	Fields   string // the object as it was sent, checked; "" where it was left out
 	PromptID string // "" where it was left out
 	Shape    Shape
 }
@@ -44,7 +44,7 @@ func (p *Reply) decode(top node) *Refusal {
 			p.Approved, r = boolean("approved", value)
 		case "fields":
 			r = want("fields", value, '{')
-			p.Fields = Raw(value)
+			p.Fields = string(value)
 		case "prompt_id":
 			p.PromptID, r = optionalText("prompt_id", value)
 			if r == nil && p.PromptID == "" {
@@ -58,9 +58,9 @@ func (p *Reply) decode(top node) *Refusal {
 		}
 	}
 	switch {
-	case p.Approved != nil && p.Fields != nil:
+	case p.Approved != nil && p.Fields != "":
 		return invalid("fields", "stands beside approved: one of the two fits, as the prompt asks")
-	case p.Approved == nil && p.Fields == nil:
+	case p.Approved == nil && p.Fields == "":
 		return invalid("approved", `is missing: true or false fits, or "fields" with an object where a form is asked for`)
 	}
 	return nil

@@ -20,6 +20,10 @@ type Limits struct {
 	Keys      int // names in one JSON object
 	Fields    int // bytes of the names and values together of each of get, post and cookie
 	FieldKeys int // names in each of those
+	// Reserve is asked for memory, or with a negative number given it back, before a
+	// decoder holds much more than Decoding says; its error is that of the decoder.
+	// nil asks nobody.
+	Reserve func(bytes int64) error
 }
 
 var defaults = Limits{

@@ -29,7 +29,7 @@ func (c codec) query(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
 	if err != nil {
 		return httpapi.Unread(err)
 	}
-	q, err := wire.DecodeForm(body, limits)
+	q, err := wire.DecodeForm(body, r.Counted(body, limits))
 	if err != nil {
 		return httpapi.Unread(err)
 	}

@@ -21,6 +21,8 @@ type field struct {
 	Again             string // what a page shown again cannot hold
 	First             bool   // the first one that is wrong
 	Choices           []choice
+
+	length int // characters that fit
 }
 
 // Described lists the elements of the page that say more about a field.
@@ -75,6 +77,9 @@ func readField(name string, property value.Value, required bool) field {
 	}
 	preset := get(property, "default")
 	f.Value = written(preset)
+	if most := get(property, "maxLength"); most.IsNumber() {
+		f.length = int(most.Int64())
+	}
 	switch kind := text(property, "type"); {
 	case kind == "boolean" && required:
 		f.Input, f.Choices = "yesno", []choice{{Value: "true", Label: "Yes"}, {Value: "false", Label: "No"}}

@@ -69,7 +69,7 @@ func write(h http.Header, s wire.Setting, status int, v view) (httpapi.Reply, er
 }
 
 func (p pages) show(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
-	q, err := p.service.Question(r.Context(), r.ID)
+	q, err := p.service.Question(r.Context(), r.Caller, r.ID)
 	if _, answered := p.latest.find(r.ID); answered && fault.Is(err, fault.NotFound) {
 		return write(h, r.Setting(""), http.StatusGone, view{Title: "Already answered", Words: "This question has been answered. You may close this page."})
 	}
@@ -105,7 +105,12 @@ func asking(q api.Question) (view, error) {
 }
 
 func (p pages) answer(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
-	sent, err := p.read(r)
+	// A link that opens nothing is not worth reading what was sent to it.
+	most, err := p.most(r)
+	if err != nil {
+		return httpapi.Reply{}, err
+	}
+	sent, err := p.read(r, most)
 	if err != nil {
 		return httpapi.Reply{}, err
 	}
@@ -115,7 +120,7 @@ func (p pages) answer(h http.Header, r *httpapi.Request) (httpapi.Reply, error) 
 		return httpapi.Reply{}, err
 	}
 	defer done()
-	q, err := p.service.Question(r.Context(), r.ID)
+	q, err := p.service.Question(r.Context(), r.Caller, r.ID)
 	if earlier, answered := p.latest.find(r.ID); answered && fault.Is(err, fault.NotFound) {
 		if earlier.sum == sent.sum() {
 			return taken(h, r, earlier.next)
@@ -129,7 +134,7 @@ func (p pages) answer(h http.Header, r *httpapi.Request) (httpapi.Reply, error) 
 	if err != nil {
 		return httpapi.Reply{}, err
 	}
-	reply, err := sent.reply(v)
+	reply, err := sent.reply(r, v)
 	if err != nil {
 		return httpapi.Reply{}, err
 	}
@@ -146,8 +151,43 @@ func (p pages) answer(h http.Header, r *httpapi.Request) (httpapi.Reply, error) 
 	case err != nil:
 		return httpapi.Reply{}, err
 	}
-	p.latest.keep(answered{token: r.ID, sum: sent.sum(), next: next})
+	p.latest.keep(answered{token: r.ID, sum: sent.sum(), next: next, most: most})
 	return taken(h, r, next)
+}
+
+// most is how many bytes an answer may have: no more than what is asked for may need.
+// One to a question that was just answered is compared with that answer.
+func (p pages) most(r *httpapi.Request) (int, error) {
+	q, err := p.service.Question(r.Context(), r.Caller, r.ID)
+	if earlier, answered := p.latest.find(r.ID); answered && fault.Is(err, fault.NotFound) {
+		return earlier.most, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	v, err := asking(q)
+	return min(v.most(), q.Largest), err
+}
+
+// most is how many bytes the answers to a form may have as browsers send them, with
+// room for those that are too long, and told so.
+func (v *view) most() int {
+	const (
+		rest = 256 << 10
+		file = 9 << 20 // more than a form takes
+		each = 12      // for a character of four bytes, each of them encoded
+	)
+	most := rest
+	for _, f := range v.Fields {
+		most += each * (f.length + len(f.Name))
+		for _, c := range f.Choices {
+			most += each * (len(c.Value) + len(f.Name))
+		}
+		if f.Input == "file" {
+			most += file
+		}
+	}
+	return most
 }
 
 // taken leads a person whose answer was taken to the next question, if there

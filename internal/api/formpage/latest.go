@@ -26,6 +26,7 @@ type answered struct {
 	token string
 	sum   [sha256.Size]byte // of what was sent
 	next  string            // where the next question is, "" for none
+	most  int               // bytes that were taken
 }
 
 // turn lets one request at a time answer a question.

@@ -6,10 +6,13 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"mime/multipart"
 	"net/url"
+	"slices"
 	"strings"
 
 	"ql/internal/api"
@@ -30,13 +33,18 @@ type upload struct {
 	Base64 string `json:"base64"`
 }
 
-// read reads a form that a browser sent.
-func (p pages) read(r *httpapi.Request) (sent, error) {
-	limits := p.service.LargestRequest()
+// fieldBytes is what a field takes at most besides its name and text.
+const fieldBytes = 160
+
+// read reads a form that a browser sent, of at most so many bytes.
+func (p pages) read(r *httpapi.Request, most int) (sent, error) {
 	kind, parameters, err := mime.ParseMediaType(r.Sent("Content-Type"))
 	if err != nil || kind != "multipart/form-data" {
-		body, err := r.Body(wire.FormType, limits.Body)
+		body, err := r.Body(wire.FormType, most)
 		if err != nil {
+			return sent{}, err
+		}
+		if err := r.Reserve(fieldBytes * int64(bytes.Count(body, []byte("&")))); err != nil {
 			return sent{}, err
 		}
 		values, err := url.ParseQuery(string(body))
@@ -45,51 +53,86 @@ func (p pages) read(r *httpapi.Request) (sent, error) {
 		}
 		return sent{Values: values}, nil
 	}
-	body, err := r.RawBody(limits.Body)
+	body, err := r.Parts(most)
 	if err != nil {
 		return sent{}, err
 	}
-	return readParts(multipart.NewReader(bytes.NewReader(body), parameters["boundary"]))
+	return readParts(r, multipart.NewReader(body, parameters["boundary"]), most)
 }
 
 // mostParts bounds the parts of a form.
 const mostParts = 1000
 
-func readParts(parts *multipart.Reader) (sent, error) {
+func readParts(r *httpapi.Request, parts *multipart.Reader, most int) (sent, error) {
 	s := sent{Values: url.Values{}, Files: map[string][]upload{}}
 	for range mostParts {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
 			return s, nil
 		}
-		var content []byte
-		if err == nil {
-			content, err = io.ReadAll(part)
-		}
 		if err != nil {
-			break
+			return sent{}, noForm(httpapi.BodyError(err, most))
+		}
+		content, err := r.ReadPart(part, most)
+		if err != nil {
+			return sent{}, noForm(err)
 		}
 		name := part.FormName()
 		_, parameters, _ := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 		switch _, isFile := parameters["filename"]; {
 		case !isFile:
+			if err := r.Reserve(int64(len(content))); err != nil {
+				return sent{}, err
+			}
 			s.Values.Add(name, string(content))
 		case part.FileName() != "": // else no file was chosen
+			if err := r.Reserve(int64(base64.StdEncoding.EncodedLen(len(content)))); err != nil {
+				return sent{}, err
+			}
 			s.Files[name] = append(s.Files[name], upload{part.FileName(), part.Header.Get("Content-Type"), base64.StdEncoding.EncodeToString(content)})
 		}
 	}
-	return sent{}, fault.Invalid("body", "is no form as browsers send it")
+	return sent{}, noForm(nil)
+}
+
+// noForm is the error of a body that cannot be read as a form, or at all.
+func noForm(err error) error {
+	if err != nil && !fault.Is(err, fault.InvalidRequest) {
+		return err
+	}
+	return fault.Invalid("body", "is no form as browsers send it")
 }
 
 // sum is the same for the same answers.
-func (s sent) sum() [sha256.Size]byte {
-	text, _ := json.Marshal(s) // texts alone, which always have a JSON
-	return sha256.Sum256(text)
+func (s sent) sum() (sum [sha256.Size]byte) {
+	h := sha256.New()
+	text := func(t string) {
+		_, _ = fmt.Fprintf(h, "%d:", len(t))
+		_, _ = io.WriteString(h, t)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Values)) {
+		text(name)
+		for _, v := range s.Values[name] {
+			text(v)
+		}
+		text("")
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Files)) {
+		text(name)
+		for _, f := range s.Files[name] {
+			text(f.Name)
+			text(f.Type)
+			text(f.Base64)
+		}
+		text("")
+	}
+	h.Sum(sum[:0])
+	return sum
 }
 
 // reply makes a reply to the question of a page. A field that came back empty
 // was cleared: only one that was not sent at all takes its default.
-func (s sent) reply(v view) (api.Reply, error) {
+func (s sent) reply(q *httpapi.Request, v view) (api.Reply, error) {
 	r := api.Reply{Within: func(wire.Limits) error { return nil }}
 	if v.Confirm {
 		var approved bool
@@ -120,9 +163,42 @@ func (s sent) reply(v view) (api.Reply, error) {
 			fields[f.Name] = false
 		}
 	}
+	if err := q.Reserve(s.bytes()); err != nil {
+		return r, err
+	}
 	text, err := json.Marshal(fields)
-	r.Fields = text
+	r.Fields, r.Nodes = string(text), nodes(fields)
 	return r, err
+}
+
+// bytes is how much memory it takes at most to write the answers as JSON.
+func (s sent) bytes() (n int64) {
+	for _, all := range s.Values {
+		for _, v := range all {
+			n += 6 * int64(len(v)) // all escapes
+		}
+	}
+	for _, all := range s.Files {
+		for _, f := range all {
+			n += int64(len(f.Base64))
+		}
+	}
+	if n < api.Uncounted {
+		return 0
+	}
+	return 4 * n // it grows, and is copied
+}
+
+// nodes is how many values the JSON of some fields has, at most.
+func nodes(fields map[string]any) int {
+	n := 1
+	for _, f := range fields {
+		n += 4 // of an upload
+		if list, ok := f.([]string); ok {
+			n += len(list)
+		}
+	}
+	return n
 }
 
 func twice(field string) error { return fault.Invalid(field, "occurs twice: once fits") }

@@ -4,24 +4,37 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"sync"
 	"time"
 
+	"ql/internal/admit"
+	"ql/internal/api"
 	"ql/internal/fault"
 	"ql/internal/wire"
 )
 
 // Body reads the body, of at most so many bytes, and of the one media type that
-// the route takes. Whose it is, is not known yet: so all large bodies together
-// are held to a number of bytes too.
+// the route takes. Whose it is, is not known yet: so it is counted with others of its
+// network, together with what it takes to decode it.
 func (r *Request) Body(mediaType string, most int) ([]byte, error) {
 	if err := wire.CheckType(mediaType, r.Sent("Content-Type"), r.Sent("Content-Encoding")); err != nil {
 		return nil, err
 	}
-	return r.RawBody(most)
+	body, err := r.RawBody(most)
+	if err == nil && len(body) > api.Uncounted {
+		err = r.Reserve(wire.Decoding(body))
+	}
+	return body, err
 }
 
-// RawBody is Body of whatever type.
+// Counted are the limits under which a body is decoded: what that takes is reserved.
+func (r *Request) Counted(body []byte, l wire.Limits) wire.Limits {
+	if len(body) > api.Uncounted {
+		l.Reserve = r.Reserve
+	}
+	return l
+}
+
+// RawBody is Body of whatever type, without what is made of it.
 func (r *Request) RawBody(most int) ([]byte, error) {
 	if r.ContentLength > int64(most) {
 		return nil, tooLarge(most)
@@ -30,12 +43,36 @@ func (r *Request) RawBody(most int) ([]byte, error) {
 	if r.ContentLength < 0 { // of one that tells its length no more is read than that
 		from = http.MaxBytesReader(r.writer, &r.body, int64(most))
 	}
-	body, err := r.read(from, int64(most))
+	size := int64(512)
+	if r.ContentLength > 0 {
+		size = min(r.ContentLength, api.Uncounted) + 1 // one more, to meet the end
+		most = int(r.ContentLength)
+	}
+	body, err := r.read(from, size, int64(most))
 	if err != nil {
-		return nil, unread(err, most)
+		return nil, BodyError(err, most)
 	}
 	// The time to send a request is over with the request.
 	_ = r.control.SetReadDeadline(time.Time{})
+	return body, nil
+}
+
+// Parts returns the body as it comes, of at most so many bytes, for a reader of its
+// parts, which are read by ReadPart. Who stalls is cut off.
+func (r *Request) Parts(most int) (io.Reader, error) {
+	if r.ContentLength > int64(most) {
+		return nil, tooLarge(most)
+	}
+	return r.hurried(http.MaxBytesReader(r.writer, &r.body, int64(most))), nil
+}
+
+// ReadPart reads all of a part of the body, which is at most so long, and reserves
+// what it takes.
+func (r *Request) ReadPart(part io.Reader, most int) ([]byte, error) {
+	body, err := r.read(part, 512, int64(most))
+	if err != nil {
+		return nil, BodyError(err, most)
+	}
 	return body, nil
 }
 
@@ -47,43 +84,51 @@ func (r *Request) Incoming(longest time.Duration) (io.Reader, error) {
 		return nil, err
 	}
 	now := time.Now()
-	return &incoming{r: r, began: now, until: now.Add(longest)}, nil
+	return &incoming{r: r, from: &r.body, time: paceTime, until: now.Add(longest)}, nil
 }
 
-// paceTime is the time in which a sender must send paceBytes, again and again.
+// A sender must send at some speed, again and again within a time. Who sends what is
+// held in memory has less of it.
 const (
 	paceTime  = writeTime
-	paceBytes = slowest * int64(paceTime/time.Second)
+	stallTime = 5 * time.Second
 )
 
 // incoming is a body that must come at some speed.
 type incoming struct {
 	r     *Request
-	began time.Time // when the bytes began to count
-	got   int64     // since then
-	until time.Time // when all must be there
+	from  io.Reader
+	time  time.Duration // in which it must bring bytes
+	began time.Time     // when the bytes began to count
+	got   int64         // since then
+	until time.Time     // when all must be there
 }
 
 // Read implements io.Reader.
 func (in *incoming) Read(p []byte) (int, error) {
-	if now := time.Now(); in.got == 0 || in.got >= paceBytes && now.Sub(in.began) > time.Second {
+	if now := time.Now(); in.got == 0 || in.got >= slowest*int64(in.time/time.Second) && now.Sub(in.began) > time.Second {
 		in.began, in.got = now, 0
-		end := now.Add(paceTime)
+		end := now.Add(in.time)
 		if end.After(in.until) {
 			end = in.until
 		}
 		// What cannot set a deadline, as in tests without a connection, has none.
 		_ = in.r.control.SetReadDeadline(end)
 	}
-	n, err := in.r.body.Read(p)
+	n, err := in.from.Read(p)
 	in.got += int64(n)
 	switch {
 	case errors.Is(err, io.EOF):
 		_ = in.r.control.SetReadDeadline(time.Time{})
-	case err != nil:
+	case err != nil && !isTooLarge(err):
 		err = fault.Invalid("body", "could not be read to its end: it was cut off, or came too slowly").Because(err)
 	}
 	return n, err
+}
+
+func isTooLarge(err error) bool {
+	var over *http.MaxBytesError
+	return errors.As(err, &over)
 }
 
 func tooLarge(most int) error {
@@ -92,40 +137,32 @@ func tooLarge(most int) error {
 	return e
 }
 
-// unread says why a body was not read.
-func unread(err error, most int) error {
-	var over *http.MaxBytesError
-	var refused *fault.Error
+// BodyError says why a body, of at most so many bytes, was not read.
+func BodyError(err error, most int) error {
+	var known *fault.Error
+	var refused *admit.Refused
 	switch {
-	case errors.As(err, &over):
+	case isTooLarge(err):
 		return tooLarge(most)
-	case errors.As(err, &refused):
+	case errors.As(err, &known), errors.As(err, &refused):
 		return err
 	}
 	return fault.Invalid("body", "could not be read to its end").Because(err)
 }
 
-const (
-	// firstRead bounds what is set aside for a body before any of it has come.
-	firstRead = 64 << 10
-	// smallBody is what a body may have without counting as a large one.
-	smallBody = 1 << 20
-)
-
-// read reads all, without growing step by step where the length is known.
-func (r *Request) read(from io.Reader, most int64) ([]byte, error) {
-	size := int64(512)
-	if r.ContentLength > 0 {
-		size = min(r.ContentLength, firstRead) + 1 // one more, to meet the end
-		most = r.ContentLength
-	}
-	body := make([]byte, 0, size)
+// read reads all, at most so many bytes, into a buffer that has a size at first. What
+// is large is reserved as it comes: what its length promises may never come.
+func (r *Request) read(whole io.Reader, size, most int64) (body []byte, err error) {
+	from := whole
+	body = make([]byte, 0, size)
 	for {
 		if len(body) == cap(body) {
-			if err := r.reserve(len(body), most); err != nil {
+			if body, err = r.grow(body, most); err != nil {
 				return nil, err
 			}
-			body = append(body, 0)[:len(body)]
+			if len(body) >= api.Uncounted && from == whole {
+				from = r.hurried(from)
+			}
 		}
 		n, err := from.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
@@ -138,44 +175,51 @@ func (r *Request) read(from io.Reader, most int64) ([]byte, error) {
 	}
 }
 
-// reserve takes what a body may come to off the budget, once it is a large one.
-func (r *Request) reserve(length int, most int64) error {
-	if r.held > 0 || length < smallBody {
-		return nil
+// grow returns a body with room for more, and reserves that.
+func (r *Request) grow(body []byte, most int64) ([]byte, error) {
+	had := int64(cap(body))
+	next := max(min(2*had, most+1), had+1)
+	if next > api.Uncounted+1 {
+		if err := r.memory.Grow(r.Context(), next); err != nil {
+			return nil, err
+		}
 	}
-	if !r.large.take(most) {
-		return fault.Busy(fault.Overloaded, time.Second, "too many large requests at once: try again in a moment")
+	larger := append(make([]byte, 0, next), body...)
+	if had > api.Uncounted+1 {
+		r.memory.Shrink(had)
 	}
-	r.held = most
-	return nil
+	return larger, nil
 }
 
-// release gives back what the body took.
-func (r *Request) release() {
-	if r.held > 0 {
-		r.large.give(r.held)
-		r.held = 0
+// hurried returns a body that is held in memory while it comes: who stalls is cut off.
+func (r *Request) hurried(from io.Reader) io.Reader {
+	return &incoming{r: r, from: from, time: stallTime, until: r.began.Add(r.bodyTime)}
+}
+
+// Reserve reserves memory until the answer is written, or gives some of it back where
+// the number is negative. The error is one to answer.
+func (r *Request) Reserve(bytes int64) error {
+	r.memory.Shrink(-bytes)
+	return r.memory.Grow(r.Context(), bytes)
+}
+
+// streamBytes is about what one of the many streams that an HTTP/2 connection may
+// have takes by itself. Of HTTP/1.1 connections are bounded, and each has one request.
+const streamBytes = 24 << 10
+
+// reserveHead reserves what a request takes before its body is read.
+func (r *Request) reserveHead() error {
+	var bytes int64
+	for name, values := range r.Header {
+		for _, v := range values {
+			bytes += int64(len(name) + len(v))
+		}
 	}
-}
-
-// budget is a number of bytes that requests share.
-type budget struct {
-	mu   sync.Mutex
-	left int64
-}
-
-func (b *budget) take(n int64) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if n > b.left {
-		return false
+	if bytes < api.Uncounted {
+		bytes = 0
 	}
-	b.left -= n
-	return true
-}
-
-func (b *budget) give(n int64) {
-	b.mu.Lock()
-	b.left += n
-	b.mu.Unlock()
+	if r.ProtoMajor > 1 {
+		bytes += streamBytes
+	}
+	return r.memory.Grow(r.Context(), bytes)
 }

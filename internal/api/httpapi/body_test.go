@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ql/internal/admit"
 	"ql/internal/fault"
 )
 
@@ -82,6 +83,63 @@ func TestSlowBodies(t *testing.T) {
 				close(listener)
 				_ = server.Close()
 				time.Sleep(2 * time.Hour) // until everybody has ended
+			})
+		})
+	}
+}
+
+// TestStalledBody holds a body in memory while it comes: one that stalls is cut off
+// soon, and one that comes at some speed has the time that a request has.
+func TestStalledBody(t *testing.T) {
+	const size = 100_000
+	for _, test := range []struct {
+		name        string
+		piece       int
+		every       time.Duration
+		want        int
+		least, most time.Duration
+	}{
+		{"quick", 50_000, time.Millisecond, 200, 0, time.Second},
+		{"slow", 10_000, time.Second, 200, 8 * time.Second, 11 * time.Second},
+		{"too slow altogether", 5_000, time.Second, 400, 14 * time.Second, 16 * time.Second},
+		{"stalls at first", 1000, time.Hour, 400, 14 * time.Second, 16 * time.Second},
+		{"stalls", 50_000, time.Hour, 400, 4 * time.Second, 6 * time.Second},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ledger := admit.NewLedger(admit.LedgerOptions{Budget: 16 << 20})
+				handler := New(Options{Ledger: ledger, Routes: []Route{{
+					Method: http.MethodPut, Path: "/x/{path}", Refuse: RefuseJSON,
+					Serve: func(_ http.Header, r *Request) (Reply, error) {
+						body, err := r.RawBody(1 << 20)
+						if err == nil && (len(body) != size || ledger.Stats().Held < size) {
+							t.Errorf("%d bytes came, %d are reserved", len(body), ledger.Stats().Held)
+						}
+						return Reply{Status: 200}, err
+					},
+				}}})
+				listener := make(pipes, 1)
+				server := &http.Server{Handler: handler, ReadTimeout: 15 * time.Second}
+				go func() { _ = server.Serve(listener) }()
+				here, there := net.Pipe()
+				listener <- there
+				began := time.Now()
+				go trickle(here, size, test.piece, test.every)
+				res, err := http.ReadResponse(bufio.NewReader(here), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(began); res.StatusCode != test.want || took < test.least || took > test.most {
+					t.Errorf("%d after %s", res.StatusCode, took)
+				}
+				_ = res.Body.Close()
+				_ = here.Close()
+				close(listener)
+				_ = server.Close()
+				time.Sleep(2 * time.Hour) // until everybody has ended
+				if s := ledger.Stats(); s.Held != 0 || s.Holders != 0 {
+					t.Errorf("afterwards the ledger has %+v", s)
+				}
 			})
 		})
 	}

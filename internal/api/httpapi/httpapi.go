@@ -87,9 +87,11 @@ type Options struct {
 	// Proxies are the networks whose X-Forwarded-For and X-Forwarded-Proto
 	// headers are believed.
 	Proxies []netip.Prefix
-	// LargeBodies is how many bytes all large bodies may have together; 256 MiB
-	// where left out.
-	LargeBodies int64
+	// Ledger counts the memory that requests hold; nil counts nothing.
+	Ledger *admit.Ledger
+	// BodyTime is how long a caller may take to send a body that is held in memory;
+	// 15 seconds where left out.
+	BodyTime time.Duration
 	// HTTPS says that callers reach the service by https, whatever reaches this
 	// process.
 	HTTPS bool
@@ -105,7 +107,6 @@ type Options struct {
 type Handler struct {
 	o     Options
 	paths []path
-	large budget
 	// drains has a place for each body whose rest is being thrown away.
 	drains chan struct{}
 }
@@ -125,10 +126,10 @@ func New(o Options) *Handler {
 	if o.Served == nil {
 		o.Served = func(string, int, time.Duration) {}
 	}
-	if o.LargeBodies <= 0 {
-		o.LargeBodies = 256 << 20
+	if o.BodyTime <= 0 {
+		o.BodyTime = 15 * time.Second
 	}
-	h := &Handler{o: o, large: budget{left: o.LargeBodies}, drains: make(chan struct{}, mostDrains)}
+	h := &Handler{o: o, drains: make(chan struct{}, mostDrains)}
 	for _, r := range append(h.own(), o.Routes...) {
 		h.add(r)
 	}
@@ -225,11 +226,16 @@ const longestURL = 8 << 10
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
-	req := h.request(w, r)
+	req := h.request(w, r, began)
+	defer req.memory.Release()
 	p, id := h.find(r.URL.Path)
 	req.ID = id
 	route := h.choose(p, r)
-	if err := h.refusal(r, route); err != nil {
+	err := h.refusal(r, route)
+	if err == nil {
+		err = req.reserveHead()
+	}
+	if err != nil {
 		route.Serve = refusing(err) // in the words of the address, whichever that is
 	}
 	status := h.serve(w, req, route)

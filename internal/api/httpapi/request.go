@@ -4,8 +4,10 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"time"
 
 	"ql/internal/account"
+	"ql/internal/admit"
 	"ql/internal/api"
 	"ql/internal/auth"
 	"ql/internal/wire"
@@ -21,11 +23,13 @@ type Request struct {
 	writer  http.ResponseWriter
 	control *http.ResponseController
 	body    sent
-	large   *budget
-	held    int64 // of large, for the body
+	began   time.Time
+	// bodyTime is how long after that a body which is held in memory must be there.
+	bodyTime time.Duration
+	memory   api.Held
 }
 
-func (h *Handler) request(w http.ResponseWriter, r *http.Request) *Request {
+func (h *Handler) request(w http.ResponseWriter, r *http.Request, began time.Time) *Request {
 	address, encrypted := h.source(r)
 	req := &Request{
 		Request: r,
@@ -40,8 +44,10 @@ func (h *Handler) request(w http.ResponseWriter, r *http.Request) *Request {
 			Changes: r.Method != http.MethodGet && r.Method != http.MethodHead,
 		},
 		https: encrypted || h.o.HTTPS, writer: w, control: http.NewResponseController(w),
-		body: sent{ReadCloser: r.Body}, large: &h.large,
+		body: sent{ReadCloser: r.Body}, began: began, bodyTime: h.o.BodyTime,
 	}
+	req.memory.Reservation = h.o.Ledger.Open(admit.NetworkHolder(address))
+	req.Caller.Memory = &req.memory
 	if len(r.Header["Cookie"]) > 0 {
 		if c, err := r.Cookie(wire.SessionName); err == nil {
 			req.Caller.Session = c.Value

@@ -59,6 +59,10 @@ func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
 	if r.hasRest() {
 		r.announceRest(header)
 	}
+	if time.Since(r.began) > time.Second {
+		// However long the request took, there is time for its answer.
+		_ = r.control.SetWriteDeadline(time.Now().Add(writeTime))
+	}
 	w.WriteHeader(reply.Status)
 	// Nobody is left to tell where a caller has hung up.
 	_, _ = w.Write(reply.Body)
@@ -92,7 +96,6 @@ func (f flushing) Write(b []byte) (int, error) {
 
 // run runs a route; a panic in it becomes an error.
 func (h *Handler) run(header http.Header, r *Request, route Route) (reply Reply, err error) {
-	defer r.release()
 	defer func() {
 		if p := recover(); p != nil {
 			reply, err = Reply{}, h.o.Guard.Report("http", p)

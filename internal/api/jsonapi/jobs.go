@@ -149,12 +149,12 @@ func (c codec) confirm(h http.Header, r *httpapi.Request) (httpapi.Reply, error)
 	if err != nil {
 		return httpapi.Unread(err)
 	}
-	reply, err := wire.DecodeReply(body, limits)
+	reply, err := wire.DecodeReply(body, r.Counted(body, limits))
 	if err != nil {
 		return httpapi.Unread(err)
 	}
 	answer, err := c.service.Confirm(r.Context(), r.Caller, r.ID, p, api.Reply{
-		Approved: reply.Approved, Fields: reply.Fields, Prompt: reply.PromptID, Within: reply.Within,
+		Approved: reply.Approved, Fields: reply.Fields, Nodes: reply.Shape.Nodes, Prompt: reply.PromptID, Within: reply.Within,
 	}, wait)
 	if err != nil {
 		return httpapi.Reply{Origin: answer.Origin, Rate: answer.Rate}, err

@@ -56,7 +56,7 @@ func (c codec) query(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
 	if err != nil {
 		return httpapi.Unread(err)
 	}
-	q, err := wire.DecodeQuery(body, limits)
+	q, err := wire.DecodeQuery(body, r.Counted(body, limits))
 	if err != nil {
 		return httpapi.Unread(err)
 	}

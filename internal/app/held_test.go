@@ -1,0 +1,203 @@
+package app
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/config"
+)
+
+const (
+	nodeScripts = 768 << 20 // what a node of 2.5 GiB has for scripts
+	nodeCalls   = 480 << 20 // and for its callers besides
+
+	memberPassword = "a rather long sentence" // that member gives
+)
+
+// produce starts a service as operators run it, on a node of 2.5 GiB, and checks at
+// the end of the test that nothing is held for anybody.
+func produce(t *testing.T, change ...func(*config.Settings)) *App {
+	t.Helper()
+	s, err := config.Load(config.Sources{Flags: map[string]string{"listen": "127.0.0.1:0", "data": t.TempDir()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range change {
+		c(&s)
+	}
+	a := New(s, Options{Memory: nodeScripts, CallMemory: nodeCalls})
+	if err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		err := a.Stop(context.Background())
+		l, g := a.parts.ledger.Stats(), a.parts.gate.Stats()
+		if err != nil || l.Held != 0 || l.Holders != 0 || l.Waiting != 0 || g.Inside != 0 || g.Running != 0 || g.Waiting != 0 || g.Memory != 0 {
+			t.Errorf("after the end: %v, ledger %+v, gate %+v", err, l, g)
+		}
+	})
+	return a
+}
+
+// stalls is a body that comes to a stop until its test is over.
+type stalls struct {
+	left int
+	over <-chan struct{}
+}
+
+func (s *stalls) Read(p []byte) (int, error) {
+	if s.left == 0 {
+		<-s.over
+		return 0, errors.New("given up")
+	}
+	n := min(len(p), s.left)
+	s.left -= n
+	copy(p, strings.Repeat(" ", n))
+	return n, nil
+}
+
+// TestStalledStreams has a stranger send many bodies over HTTP/2 and stop halfway: they
+// are held to what one network may hold, refused beyond it, and cut off.
+func TestStalledStreams(t *testing.T) {
+	folder := t.TempDir()
+	authority := certify(t, folder, 1)
+	a := produce(t, func(s *config.Settings) {
+		s.TLSCert, s.TLSKey = filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem")
+	})
+	ada := member(t, a, "ada", account.Standard)
+	roots := x509.NewCertPool()
+	roots.AddCert(authority)
+	dial := func() *http.Client {
+		return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}}
+	}
+	const connections, streams = 3, 100
+	over := make(chan struct{})
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	counts := map[int]int{}
+	for range connections {
+		client := dial()
+		defer client.CloseIdleConnections()
+		for range streams {
+			group.Go(func() {
+				req, err := http.NewRequestWithContext(t.Context(), "POST", a.URL()+"/v1/query", &stalls{left: 600 << 10, over: over})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				req.ContentLength = 1 << 20
+				req.Header.Set("Content-Type", "application/json")
+				status := 0
+				if res, err := client.Do(req); err == nil {
+					status = res.StatusCode
+					_ = res.Body.Close()
+				}
+				mu.Lock()
+				counts[status]++
+				mu.Unlock()
+			})
+		}
+	}
+	neighbour := dial()
+	defer neighbour.CloseIdleConnections()
+	body := fmt.Sprintf(`{"auth":{"username":"ada","password":%q},"query":"EMIT 1"}`, memberPassword)
+	for range 20 {
+		req, err := http.NewRequestWithContext(t.Context(), "POST", a.URL()+"/v1/query", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		res, err := neighbour.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != 200 && res.StatusCode != 429 { // of the same network
+			t.Errorf("a neighbour of %s gets %d", ada.Username, res.StatusCode)
+		}
+	}
+	close(over)
+	group.Wait()
+	s := a.parts.ledger.Stats()
+	if s.MostHeld > nodeCalls/8 || s.MostHeld < nodeCalls/16 || counts[429] == 0 || counts[200] > 0 {
+		t.Errorf("%d MiB were held at once; the answers are %v", s.MostHeld>>20, counts)
+	}
+}
+
+// TestStalledConnections does the same over HTTP/1.1, where each has a connection. Those
+// that stall are cut off by themselves.
+func TestStalledConnections(t *testing.T) {
+	a := produce(t)
+	const connections = 200
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	counts := map[int]int{}
+	for range connections {
+		group.Go(func() {
+			c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", a.Address())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			_, _ = io.WriteString(c, "POST /v1/query HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1048576\r\n\r\n")
+			go func() { _, _ = io.WriteString(c, strings.Repeat(" ", 600<<10)) }()
+			res, err := http.ReadResponse(bufio.NewReader(c), nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_ = res.Body.Close()
+			mu.Lock()
+			counts[res.StatusCode]++
+			mu.Unlock()
+		})
+	}
+	group.Wait()
+	s := a.parts.ledger.Stats()
+	if s.MostHeld > nodeCalls/8 || counts[429] == 0 || counts[400] == 0 || counts[400]+counts[429] != connections {
+		t.Errorf("%d MiB were held at once; the answers are %v", s.MostHeld>>20, counts)
+	}
+}
+
+// TestUnknownFormIsNotRead: who has no link to a question is told so before anything
+// of a body is read.
+func TestUnknownFormIsNotRead(t *testing.T) {
+	a := produce(t)
+	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", a.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = io.WriteString(c, "POST /form/nosuchtoken HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 15000000\r\n\r\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if res.StatusCode != 404 {
+		t.Errorf("the answer is %d", res.StatusCode)
+	}
+	if s := a.parts.ledger.Stats(); s.MostHeld != 0 {
+		t.Errorf("%d bytes were held for it", s.MostHeld)
+	}
+}
