@@ -1,12 +1,37 @@
 package lib
 
 import (
+	archive "archive/zip"
+	_ "embed"
+	"io"
+	"strings"
 	"sync"
 	"time"
-	_ "time/tzdata" // so that zones have names on machines without a zone database
 
 	"ql/lang/value"
 )
+
+// zoneData is the IANA time zone database, 2025c, as Go 1.26 has it in
+// lib/time/zoneinfo.zip. Package time would read the files of the machine first,
+// and a script would compute otherwise on the next one.
+//
+//go:embed zones.zip
+var zoneData string
+
+// zoneFiles are what the database has under each name.
+var zoneFiles = sync.OnceValue(func() map[string]*archive.File {
+	files := map[string]*archive.File{}
+	r, err := archive.NewReader(strings.NewReader(zoneData), int64(len(zoneData)))
+	if err != nil {
+		return files // a test finds it
+	}
+	for _, f := range r.File {
+		if plainZoneName(f.Name) {
+			files[f.Name] = f
+		}
+	}
+	return files
+})
 
 // zones holds the zones that were asked for by name. There are a few hundred
 // names, and no others get in.
@@ -33,20 +58,40 @@ func (in *input) zone(i int) *time.Location {
 	return time.UTC
 }
 
+// namedZone finds a zone, or returns nil. It costs the same whether the zone was
+// read before, since fuel must not depend on what else a process did: a process
+// reads each name once at most, and the price of looking is for all of them.
 func (c *Call) namedZone(name string) *time.Location {
+	c.Meter.Work(100)
 	if loc, ok := zones.Load(name); ok {
 		return loc.(*time.Location)
 	}
-	if !plainZoneName(name) {
+	file := zoneFiles()[name]
+	if file == nil {
 		return nil
 	}
-	c.Meter.Work(10_000) // reading the database
-	loc, err := time.LoadLocation(name)
+	loc, err := readZone(file)
 	if err != nil {
 		return nil
 	}
 	zones.Store(name, loc)
 	return loc
+}
+
+func readZone(file *archive.File) (*time.Location, error) {
+	data, err := contentOf(file)
+	if err != nil {
+		return nil, err
+	}
+	return time.LoadLocationFromTZData(file.Name, data)
+}
+
+func contentOf(file *archive.File) ([]byte, error) {
+	r, err := file.Open()
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
 }
 
 // plainZoneName reports whether name has the form of a name in the database.
