@@ -146,7 +146,7 @@ var layers = []layer{
 
 // testsOnly are the packages that hold nothing but tests, so nobody imports
 // them and they may import anybody.
-var testsOnly = []string{"internal/archtest", "internal/crashtest", "internal/doctest", "e2e"}
+var testsOnly = []string{"internal/archtest", "internal/attacktest", "internal/crashtest", "internal/doctest", "e2e"}
 
 // TestImportDirections checks every import of the module against layers. Tests
 // may import what they like, except that those of the language know nothing of
