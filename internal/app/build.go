@@ -161,10 +161,20 @@ func (a *App) openResources() error {
 	}
 	p.blobs = blobs
 	a.closes("blobs", func(context.Context) error { return blobs.Close() })
+	lock, err := sqlite.OpenBlobLock(a.settings.Data)
+	if err != nil {
+		return fmt.Errorf("data folder: %w", err)
+	}
+	a.closes("blobs' lock", func(context.Context) error { return lock.Close() })
+	blobs.RemoveAlone(lock.TryAlone)
+	if _, err := blobs.RemoveUnfinished(time.Now()); err != nil {
+		return fmt.Errorf("data folder: %w", err)
+	}
 	trees := files.NewTrees(p.store.Files(), blobs, time.Now)
 	p.resources = &resources{
 		data:     a.settings.Data,
 		dev:      a.settings.Dev,
+		sweeps:   true,
 		accounts: p.accounts,
 		usage:    p.store.Files(),
 		trees:    trees,

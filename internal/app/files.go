@@ -62,10 +62,17 @@ func (o *Operator) Files(ctx context.Context, name string, do func(*files.Tree) 
 	if err != nil {
 		return err
 	}
+	lock, err := sqlite.ShareBlobs(o.data)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
 	blobs, err := files.OpenBlobs(filepath.Join(o.data, sqlite.BlobFolder))
 	if err != nil {
 		return err
 	}
+	// A server removes what this leaves: it knows what else relies on it.
+	blobs.RemoveAlone(func() (func(), bool) { return nil, false })
 	r := &resources{
 		data: o.data, accounts: o.Accounts, usage: o.store.Files(),
 		trees: files.NewTrees(o.store.Files(), blobs, time.Now), held: map[account.ID]*holding{},

@@ -101,6 +101,25 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// TestDeadContentMakesRoom: what files held before is removed where the disk is
+// full, though their account has room for it.
+func TestDeadContentMakesRoom(t *testing.T) {
+	folder := t.TempDir()
+	if !smallDisk(t, folder, 32) {
+		return
+	}
+	b := apptest.Boot(t, func(s *config.Settings) { s.Data = filepath.Join(folder, "data") })
+	for i := range 12 {
+		script := fmt.Sprintf(`SET ?x AS REPEAT("x", 900000) FOR ?i FROM 1 TO 5 DO WRITE "%02d{?i}{?x}" TO "/large" END EMIT "done"`, i)
+		if a := query(t, b.URL(), "dev", "dev", script); a.Result != "done" {
+			t.Fatalf("round %d: %d %s", i, a.status, a.body)
+		}
+	}
+	if a := query(t, b.URL(), "dev", "dev", `READ "/large" SET ?s EMIT LENGTH(?s)`); a.Result != "900003" {
+		t.Errorf("what is there: %d %s", a.status, a.body)
+	}
+}
+
 // TestStopOnFullDisk: a record that cannot be stored does not keep the service from
 // stopping, which tells that it is lost.
 func TestStopOnFullDisk(t *testing.T) {

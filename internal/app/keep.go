@@ -13,7 +13,13 @@ import (
 // Backup writes a backup of the data folder to dest, while a server runs or not.
 // Program is the version of this program. The master key is left out unless
 // withKey says otherwise.
-func (o *Operator) Backup(ctx context.Context, dest, program string, withKey bool) (backup.Counts, error) {
+func (o *Operator) Backup(ctx context.Context, dest, program string, withKey bool) (_ backup.Counts, err error) {
+	// What the copied store refers to stays until it is copied too.
+	lock, err := sqlite.ShareBlobs(o.data)
+	if err != nil {
+		return backup.Counts{}, err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
 	b := backup.Options{Data: o.data, Store: o.store, Program: program, Clock: time.Now}
 	if withKey {
 		b.Key = o.key

@@ -25,6 +25,7 @@ import (
 type resources struct {
 	data     string
 	dev      bool // the node is one person's own
+	sweeps   bool // this process is the one that removes dead content
 	accounts *account.Service
 	usage    files.Rows
 	trees    *files.Trees
@@ -85,10 +86,13 @@ func (r *resources) acquire(id account.ID) *holding {
 }
 
 func (r *resources) hold(id account.ID) *holding {
-	room := &storage{stored: func(ctx context.Context) (int64, error) {
-		usage, err := r.usage.Usage(ctx, id)
-		return usage.Bytes, err
-	}}
+	room := &storage{usage: func(ctx context.Context) (files.Usage, error) { return r.usage.Usage(ctx, id) }}
+	if r.sweeps {
+		room.reclaim = func(ctx context.Context, bytes int64) error {
+			_, err := r.trees.Reclaim(ctx, id, bytes)
+			return err
+		}
+	}
 	all := databases.New(databases.Options{Folder: r.databaseFolder(id), MaxOpen: maxOpen, Room: room})
 	room.measure = all.Measure
 	return &holding{account: id, databases: all, storage: room}

@@ -11,16 +11,34 @@ import (
 // storage is the room of one account, which its files and its databases share.
 // What is about to be kept is taken first, so that two that grow at once do not
 // both get what is left.
+//
+// It holds the account to two things. What it keeps, its files and its databases,
+// never comes to more than it may. And on the disk there is no more than that and
+// a little: what is dead and not swept yet, what is on its way, and logs of
+// databases are garbage that is counted too. Garbage is collected before anybody
+// is refused for it.
 type storage struct {
-	stored  func(context.Context) (int64, error) // what the files hold
-	measure func() error                         // notes the databases of before
+	usage   func(context.Context) (files.Usage, error)
+	measure func() error // notes the databases of before
+	// reclaim removes garbage, about so many bytes; nil where dead content is left
+	// to another process, and not counted.
+	reclaim func(ctx context.Context, bytes int64) error
 
 	mu        sync.Mutex
 	bytes     int64 // that may be kept; 0 for no bound
 	most      int   // databases, likewise
 	databases int64 // what they hold, or are about to
 	coming    int64 // what the files are about to grow by
+	writing   int64 // bytes that are on their way to the disk
 }
+
+const (
+	// overlap is by how much an account may pass its bound for a moment: what
+	// replaces a file is there before the file goes.
+	overlap = 16 << 20
+	// mostDead is how much dead content an account keeps that has no bound.
+	mostDead = 1 << 30
+)
 
 var (
 	_ databases.Room = (*storage)(nil)
@@ -34,6 +52,49 @@ func (s *storage) hold(bytes int64, databases int) {
 	s.bytes, s.most = bytes, databases
 }
 
+// garbage returns what is on the disk, or about to be, beside what is kept. s.mu
+// is held.
+func (s *storage) garbage(u files.Usage) int64 {
+	if s.reclaim == nil {
+		return s.writing
+	}
+	return u.Dead + s.writing
+}
+
+// excess returns by how much garbage, with so many bytes more of it, is too much
+// beside kept bytes: what should be reclaimed, and what must be. s.mu is held.
+func (s *storage) excess(u files.Usage, kept, more int64) (should, must int64) {
+	if s.bytes == 0 {
+		return u.Dead - mostDead, 0
+	}
+	should = s.garbage(u) + more - max(s.bytes-kept, 0)
+	return should, should - overlap
+}
+
+// within calls try, under s.mu, with what the files hold: once, and where it says
+// that garbage is in the way, once more when some was removed.
+func (s *storage) within(ctx context.Context, try func(u files.Usage, last bool) (garbage int64)) error {
+	for _, last := range []bool{false, true} {
+		garbage, err := func() (int64, error) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			u, err := s.usage(ctx)
+			if err != nil {
+				return 0, err
+			}
+			return try(u, last || s.reclaim == nil), nil
+		}()
+		if err != nil || garbage <= 0 || last || s.reclaim == nil {
+			return err
+		}
+		// A little more than is needed: the next one comes soon.
+		if err := s.reclaim(ctx, garbage+overlap/2); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Bounds implements databases.Room.
 func (s *storage) Bounds(ctx context.Context) (databases.Bounds, error) {
 	s.mu.Lock()
@@ -42,30 +103,28 @@ func (s *storage) Bounds(ctx context.Context) (databases.Bounds, error) {
 	if s.bytes == 0 {
 		return b, nil
 	}
-	used, err := s.used(ctx)
-	b.Left = s.bytes - used
+	u, err := s.usage(ctx)
+	b.Left = s.bytes - u.Bytes - s.coming - s.databases
 	return b, err
 }
 
-// used returns what is kept or about to be. s.mu is held: who has stored a file
-// and says so meanwhile is counted twice rather than not at all.
-func (s *storage) used(ctx context.Context) (int64, error) {
-	stored, err := s.stored(ctx)
-	return stored + s.coming + s.databases, err
-}
-
 // Take implements databases.Room.
-func (s *storage) Take(ctx context.Context, bytes, reserve int64) (bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.bytes > 0 {
-		used, err := s.used(ctx)
-		if err != nil || used+bytes > s.bytes+reserve {
-			return false, err
+func (s *storage) Take(ctx context.Context, bytes, reserve int64) (taken bool, err error) {
+	err = s.within(ctx, func(u files.Usage, last bool) int64 {
+		// Who has stored a file and says so meanwhile is counted twice rather than
+		// not at all.
+		if s.bytes > 0 && u.Bytes+s.coming+s.databases+bytes > s.bytes+reserve {
+			return 0
 		}
-	}
-	s.databases += bytes
-	return true, nil
+		should, must := s.excess(u, u.Bytes+s.databases+bytes, 0)
+		if should > 0 && !last || must > 0 {
+			return should
+		}
+		s.databases += bytes
+		taken = true
+		return 0
+	})
+	return taken, err
 }
 
 // Note implements databases.Room.
@@ -76,30 +135,42 @@ func (s *storage) Note(bytes int64) {
 }
 
 // Claim implements files.Room.
-func (s *storage) Claim(_ context.Context, before, after int64) (release func(), ok bool, err error) {
+func (s *storage) Claim(ctx context.Context, c, held files.Claim) (release func(), ok bool, err error) {
 	if err := s.measure(); err != nil {
 		return nil, false, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.bytes > 0 && after+s.coming+s.databases > s.bytes {
-		return nil, false, nil
+	growth := max(c.After-c.Before, 0)
+	err = s.within(ctx, func(u files.Usage, last bool) int64 {
+		if s.bytes > 0 && growth > 0 && c.After+s.coming-(held.After-held.Before)+s.databases > s.bytes {
+			return 0
+		}
+		should, must := s.excess(u, u.Bytes+s.databases, c.Writes-held.Writes)
+		if should > 0 && !last || must > 0 {
+			return should
+		}
+		s.coming += growth
+		s.writing += c.Writes
+		ok = true
+		return 0
+	})
+	if !ok || err != nil {
+		return nil, false, err
 	}
-	growth := after - before
-	s.coming += growth
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.coming -= growth
+		s.writing -= c.Writes
 	}, true, nil
 }
 
-// total returns what the account keeps.
+// total returns what the account has on the disk, or about to be there.
 func (s *storage) total(ctx context.Context) (int64, error) {
 	if err := s.measure(); err != nil {
 		return 0, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.used(ctx)
+	u, err := s.usage(ctx)
+	return u.Bytes + u.Dead + s.writing + s.databases, err
 }

@@ -12,8 +12,11 @@ import (
 
 const (
 	upkeepEvery = time.Hour
-	// blobGrace is how long a blob that nothing refers to is kept.
+	// blobGrace is how long a blob that nothing refers to is kept where there is
+	// room for it.
 	blobGrace = 24 * time.Hour
+	// roomEvery is how often the disk is looked at.
+	roomEvery = time.Minute
 	// forgetAtOnce bounds one change of the store.
 	forgetAtOnce = 1000
 	accountsPage = 500
@@ -25,14 +28,21 @@ func (a *App) startUpkeep() {
 	done := make(chan struct{})
 	a.parts.guard.Go("upkeep", func() {
 		defer close(done)
-		ticker := time.NewTicker(upkeepEvery)
+		ticker, room := time.NewTicker(upkeepEvery), time.NewTicker(roomEvery)
 		defer ticker.Stop()
-		for {
-			if err := a.upkeep(ctx, time.Now()); err != nil && ctx.Err() == nil {
+		defer room.Stop()
+		failed := func(err error) {
+			if err != nil && ctx.Err() == nil {
 				a.o.Log.Error("the upkeep failed and will be tried again", "error", err)
 			}
+		}
+		failed(a.upkeep(ctx, time.Now()))
+		for {
 			select {
 			case <-ticker.C:
+				failed(a.upkeep(ctx, time.Now()))
+			case <-room.C:
+				failed(a.makeRoom(ctx, a.settings.Data))
 			case <-ctx.Done():
 				return
 			}
@@ -43,6 +53,20 @@ func (a *App) startUpkeep() {
 		<-done
 		return nil
 	})
+}
+
+// makeRoom removes all dead content at once where the disk under a folder becomes
+// short, some time before it is so short that the service is not ready.
+func (a *App) makeRoom(ctx context.Context, folder string) error {
+	free, total, err := disk(folder)
+	if err != nil || free >= min(4*leastFree, total/10) {
+		return err
+	}
+	n, err := a.parts.blobs.SweepDead(ctx, a.parts.store.Files(), time.Time{}, 0)
+	if n > 0 {
+		a.o.Log.Warn("the disk is short: what files held before was removed at once", "free", free, "blobs", n)
+	}
+	return err
 }
 
 func (a *App) upkeep(ctx context.Context, now time.Time) error {

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,13 +22,11 @@ import (
 // blob is written before the row that refers to it, and removed after the last
 // such row: rows never point to nothing, and a blob without a row does no harm.
 type Blobs struct {
-	root *os.Root
+	root  *os.Root
+	alone func() (release func(), ok bool)
 
-	// sweeping keeps a blob from being removed between the moment that a write
-	// finds it there and the moment that its row is stored.
-	sweeping sync.RWMutex
-	mu       sync.Mutex
-	idle     map[Hash]time.Time // when a sweep first saw no row refer to it
+	mu   sync.Mutex
+	held map[Hash]*hold
 }
 
 // OpenBlobs opens a folder of blobs, which is made where it is missing.
@@ -39,12 +38,17 @@ func OpenBlobs(folder string) (*Blobs, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Blobs{root: root, idle: map[Hash]time.Time{}}
+	b := &Blobs{root: root, held: map[Hash]*hold{}, alone: func() (func(), bool) { return func() {}, true }}
 	if err := b.makeFolders(); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
 	return b, nil
 }
+
+// RemoveAlone says how other processes are kept from relying on blobs that no row
+// refers to, while some are removed: alone reports false where one does already.
+// Without it no other process does. It is called before the blobs are used.
+func (b *Blobs) RemoveAlone(alone func() (release func(), ok bool)) { b.alone = alone }
 
 // makeFolders makes all folders that blobs may be in, so that no write has to.
 func (b *Blobs) makeFolders() error {
@@ -65,10 +69,15 @@ func blobName(hash Hash) string {
 	return path.Join(name[:2], name[2:])
 }
 
-// put writes a blob, and returns when it is on the disk. Where the disk is full
-// nothing is left behind. b.sweeping is held for reading.
-func (b *Blobs) put(content []byte) (Chunk, error) {
-	chunk, err := b.write(content)
+// put writes a blob that a pin holds from then on, and returns when it is on the
+// disk. Where the disk is full nothing is left behind.
+func (b *Blobs) put(content []byte, p *pin) (Chunk, error) {
+	chunk := Chunk{Hash: sha256.Sum256(content), Size: int64(len(content))}
+	p.add(chunk.Hash)
+	made, err := b.write(content, chunk)
+	if made {
+		p.made = append(p.made, chunk)
+	}
 	return chunk, storageFault(err)
 }
 
@@ -84,20 +93,17 @@ func storageFault(err error) error {
 // retryAfter is when one may try again to use a disk that is full.
 const retryAfter = 5 * time.Second
 
-func (b *Blobs) write(content []byte) (Chunk, error) {
-	chunk := Chunk{Hash: sha256.Sum256(content), Size: int64(len(content))}
+// write writes a blob unless it is there, and reports whether it was not.
+func (b *Blobs) write(content []byte, chunk Chunk) (made bool, err error) {
 	name := blobName(chunk.Hash)
 	folder := path.Dir(name)
 	if _, err := b.read(chunk, nil); err == nil {
-		// It is as good as new, also to the sweep of another process; and who made
-		// it may not have come so far as to sync.
-		now := time.Now()
-		return chunk, errors.Join(b.root.Chtimes(name, now, now), b.sync(folder))
+		return false, b.sync(folder) // who made it may not have come so far
 	}
 	temporary := path.Join(folder, temporaryPrefix+rand.Text())
 	f, err := b.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return chunk, err
+		return false, err
 	}
 	_, err = f.Write(content)
 	if err == nil {
@@ -108,9 +114,9 @@ func (b *Blobs) write(content []byte) (Chunk, error) {
 		err = b.root.Rename(temporary, name)
 	}
 	if err != nil {
-		return chunk, errors.Join(err, b.root.Remove(temporary))
+		return false, errors.Join(err, b.root.Remove(temporary))
 	}
-	return chunk, b.sync(folder)
+	return true, b.sync(folder)
 }
 
 // sync makes changes of a folder's entries last.
@@ -140,64 +146,144 @@ func (b *Blobs) read(chunk Chunk, content []byte) ([]byte, error) {
 	return content, nil
 }
 
-// Sweep removes the blobs that no row has referred to for at least grace, and
-// what unfinished writes left as long ago. It returns how many it removed.
+// sweepAtOnce is how many blobs are removed with one change of the rows.
+const sweepAtOnce = 256
+
+// Sweep removes the blobs that were dead for at least grace, and what unfinished
+// writes left as long ago. Those that no row tells of count from now on. It
+// returns how many it removed.
 func (b *Blobs) Sweep(ctx context.Context, rows Rows, now time.Time, grace time.Duration) (removed int, err error) {
-	err = fs.WalkDir(b.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
+	if err := b.findDead(ctx, rows, now); err != nil {
+		return 0, err
+	}
+	if err := rows.SeeDead(ctx, now); err != nil {
+		return 0, err
+	}
+	removed, err = b.RemoveUnfinished(now.Add(-grace))
+	if err != nil {
+		return removed, err
+	}
+	n, err := b.SweepDead(ctx, rows, now.Add(-grace), 0)
+	return removed + n, err
+}
+
+// SweepDead removes dead blobs that were seen at a moment or before it, zero for
+// all of them, until so many bytes are gone, 0 for all of them too.
+func (b *Blobs) SweepDead(ctx context.Context, rows Rows, before time.Time, bytes int64) (removed int, err error) {
+	q, freed := DeadQuery{Before: before}, int64(0)
+	for {
+		list, err := rows.Dead(ctx, q, sweepAtOnce)
+		if err != nil || len(list) == 0 {
+			return removed, err
 		}
-		if err := ctx.Err(); err != nil {
-			return err
+		n, size, err := b.remove(ctx, rows, list)
+		removed, freed = removed+n, freed+size
+		if err != nil || bytes > 0 && freed >= bytes {
+			return removed, err
 		}
-		gone, err := b.sweep(ctx, rows, name, e, now.Add(-grace), now)
-		if gone {
+		q.After = list[len(list)-1].Hash
+	}
+}
+
+// remove removes dead blobs that nobody holds, and returns how many and how large
+// they were.
+func (b *Blobs) remove(ctx context.Context, rows Rows, list []DeadBlob) (removed int, freed int64, err error) {
+	release, ok := b.alone()
+	if !ok {
+		return 0, 0, nil
+	}
+	defer release()
+	var gone []Hash
+	for _, d := range list {
+		if err = ctx.Err(); err != nil {
+			break
+		}
+		if !b.seize(d.Hash) {
+			continue
+		}
+		defer b.yield(d.Hash) // when the rows know of it
+		used, found := rows.HasBlob(ctx, d.Hash)
+		if err = found; err != nil {
+			break
+		}
+		if !used {
+			if err = ignoreGone(b.root.Remove(blobName(d.Hash))); err != nil {
+				break
+			}
 			removed++
+			freed += d.Size
 		}
+		gone = append(gone, d.Hash)
+	}
+	return removed, freed, errors.Join(err, rows.DropDead(context.WithoutCancel(ctx), gone))
+}
+
+// findDead adds the blobs to the dead ones that no row tells of: a process ended
+// between making one and storing its row, or between the removal of both.
+func (b *Blobs) findDead(ctx context.Context, rows Rows, now time.Time) error {
+	var found []DeadBlob
+	err := b.walk(ctx, func(name string, e fs.DirEntry) error {
+		hash, ok := BlobHash(name)
+		if !ok || b.isHeld(hash) {
+			return nil
+		}
+		used, err := rows.HasBlob(ctx, hash)
+		if err != nil || used {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return ignoreGone(err)
+		}
+		if found = append(found, DeadBlob{Chunk: Chunk{hash, info.Size()}, Since: now}); len(found) < sweepAtOnce {
+			return nil
+		}
+		err = rows.AddDead(ctx, found)
+		found = found[:0]
 		return err
+	})
+	if err != nil {
+		return err
+	}
+	return rows.AddDead(ctx, found)
+}
+
+// RemoveUnfinished removes what unfinished writes left before a moment, and
+// returns how many files those were. At the start of the one process that removes
+// any, all are unfinished.
+func (b *Blobs) RemoveUnfinished(before time.Time) (removed int, err error) {
+	release, ok := b.alone()
+	if !ok {
+		return 0, nil
+	}
+	defer release()
+	err = b.walk(context.Background(), func(name string, e fs.DirEntry) error {
+		if !strings.HasPrefix(path.Base(name), temporaryPrefix) {
+			return nil
+		}
+		info, err := e.Info()
+		if err != nil || info.ModTime().After(before) {
+			return ignoreGone(err)
+		}
+		removed++
+		return ignoreGone(b.root.Remove(name))
 	})
 	return removed, err
 }
 
-// sweep removes one file where its time has come.
-func (b *Blobs) sweep(ctx context.Context, rows Rows, name string, e fs.DirEntry, before, now time.Time) (bool, error) {
-	hash, ok := BlobHash(name)
-	if !ok { // an unfinished write
-		info, err := e.Info()
-		if err != nil || info.ModTime().After(before) {
-			return false, ignoreGone(err)
+// walk calls f with every file of the folder.
+func (b *Blobs) walk(ctx context.Context, f func(name string, e fs.DirEntry) error) error {
+	return fs.WalkDir(b.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return ignoreGone(err)
+		case e.IsDir():
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
 		}
-		return true, b.root.Remove(name)
-	}
-	if !b.sweeping.TryLock() {
-		return false, nil // never in the way of a write: the next sweep comes by
-	}
-	defer b.sweeping.Unlock()
-	used, err := rows.HasBlob(ctx, hash)
-	if err != nil {
-		return false, err
-	}
-	// Another process may be about to refer to one that is new.
-	info, err := e.Info()
-	if err != nil {
-		return false, ignoreGone(err)
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	since, seen := b.idle[hash]
-	switch {
-	case used:
-		delete(b.idle, hash)
-		return false, nil
-	case !seen:
-		since = now
-		b.idle[hash] = now
-	}
-	if since.After(before) || info.ModTime().After(before) {
-		return false, nil
-	}
-	delete(b.idle, hash)
-	return true, b.root.Remove(name)
+		return f(name, e)
+	})
 }
 
 func ignoreGone(err error) error {

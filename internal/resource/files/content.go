@@ -10,14 +10,15 @@ import (
 	"hash"
 	"io"
 	"os"
+	"slices"
 	"time"
 )
 
 // Content is a file's content as it was when it was opened, to be read piece by
 // piece. A file that is changed or removed meanwhile does not change it: the
-// blobs stay for a while. It is used by one goroutine at a time.
+// blobs stay until it is closed. It is used by one goroutine at a time.
 type Content struct {
-	blobs    *Blobs
+	pin      *pin
 	chunks   []Chunk
 	tail     []byte
 	size     int64
@@ -51,11 +52,30 @@ func (t *Tree) Open(ctx context.Context, path string) (*Content, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.trees.contentOf(n), nil
+	for {
+		c := t.trees.contentOf(n)
+		if len(n.Chunks) == 0 {
+			return c, nil
+		}
+		// What it had may have been swept before it was pinned.
+		again, err := t.content(ctx, path)
+		if err == nil && slices.Equal(again.Chunks, n.Chunks) {
+			return c, nil
+		}
+		if err := errors.Join(err, c.Close()); err != nil {
+			return nil, err
+		}
+		n = again
+	}
 }
 
+// contentOf returns a node's content, with its blobs pinned.
 func (t *Trees) contentOf(n *Node) *Content {
-	return &Content{blobs: t.blobs, chunks: n.Chunks, tail: n.Tail, size: n.Size, modified: n.Modified, tag: n.tag()}
+	p := &pin{blobs: t.blobs}
+	for _, chunk := range n.Chunks {
+		p.add(chunk.Hash)
+	}
+	return &Content{pin: p, chunks: n.Chunks, tail: n.Tail, size: n.Size, modified: n.Modified, tag: n.tag()}
 }
 
 // tag names a file's content: no two contents have the same, and a file has the
@@ -121,10 +141,10 @@ func (c *Content) enter(chunk Chunk, from int64) error {
 	if o := c.open; o != nil && o.from == from && o.from+o.read == c.at {
 		return nil
 	}
-	if err := c.Close(); err != nil {
+	if err := c.closeChunk(); err != nil {
 		return err
 	}
-	f, err := c.blobs.root.Open(blobName(chunk.Hash))
+	f, err := c.pin.blobs.root.Open(blobName(chunk.Hash))
 	if err != nil {
 		return err
 	}
@@ -163,8 +183,13 @@ func (c *Content) Seek(offset int64, whence int) (int64, error) {
 	return offset, nil
 }
 
-// Close lets go of what is open. It may be called more than once.
+// Close lets go of the content. It may be called more than once.
 func (c *Content) Close() error {
+	c.pin.release()
+	return c.closeChunk()
+}
+
+func (c *Content) closeChunk() error {
 	if c.open == nil {
 		return nil
 	}

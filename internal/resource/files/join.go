@@ -2,6 +2,10 @@ package files
 
 import "slices"
 
+// joined is the most that chunks take which are joined: so much more is on the
+// disk while they are.
+const joined = 12 << 20
+
 // A file that grows by appends gets a chunk for every full tail. So that it is
 // not a file of thousands of them, the last ones are joined to larger ones as
 // they come to a size: every byte is written three times at most.
@@ -14,9 +18,8 @@ var joins = []struct {
 }
 
 // join returns what chunks that are added to those of a file become: how many
-// of the file's last ones go, and what comes in their place. b.sweeping is held
-// for reading.
-func (b *Blobs) join(old, added []Chunk) (replace int, chunks []Chunk, err error) {
+// of the file's last ones go, and what comes in their place, which is pinned.
+func (b *Blobs) join(old, added []Chunk, p *pin) (replace int, chunks []Chunk, err error) {
 	all := slices.Concat(old, added)
 	kept := len(old) // of old, in all
 	for _, rule := range joins {
@@ -34,11 +37,11 @@ func (b *Blobs) join(old, added []Chunk) (replace int, chunks []Chunk, err error
 				return 0, nil, err
 			}
 		}
-		joined, err := b.put(content)
+		whole, err := b.put(content, p)
 		if err != nil {
 			return 0, nil, err
 		}
-		all = append(all[:first], joined)
+		all = append(all[:first], whole)
 		kept = min(kept, first)
 	}
 	return len(old) - kept, all[kept:], nil

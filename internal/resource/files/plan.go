@@ -2,10 +2,13 @@ package files
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"time"
 
+	"ql/internal/fault"
 	"ql/lang/value"
 )
 
@@ -20,6 +23,8 @@ type plan struct {
 	changes []Change
 	stale   bool   // the tree has changed meanwhile
 	release func() // gives back the room that was claimed, if any
+	held    Claim  // what the caller has claimed for the same change already
+	pin     *pin   // of the blobs that it refers to, or will
 }
 
 // change works out a change and carries it out. Where the tree has changed
@@ -31,22 +36,28 @@ func (t *Tree) change(ctx context.Context, work func(*plan) error) error {
 	}
 	defer release()
 	// A blob that is found, or made, stays until its row is there.
-	t.trees.blobs.sweeping.RLock()
-	defer t.trees.blobs.sweeping.RUnlock()
-	for {
-		done, err := t.attempt(ctx, work)
+	pin := &pin{blobs: t.trees.blobs}
+	defer pin.release()
+	for full := false; ; {
+		done, err := t.attempt(ctx, pin, work)
+		if !full && fault.Is(err, fault.StorageUnavailable) && t.trees.makeRoom(ctx) {
+			full = true
+			continue
+		}
 		if err != nil || done {
+			pin.release()
+			t.trees.discard(context.WithoutCancel(ctx), t.account, pin.made)
 			return err
 		}
 	}
 }
 
-func (t *Tree) attempt(ctx context.Context, work func(*plan) error) (bool, error) {
+func (t *Tree) attempt(ctx context.Context, pin *pin, work func(*plan) error) (bool, error) {
 	usage, err := t.trees.rows.Usage(ctx, t.account)
 	if err != nil {
 		return false, err
 	}
-	p := &plan{ctx: ctx, tree: t, now: t.trees.clock().UTC().Truncate(time.Microsecond), before: usage, after: usage}
+	p := &plan{ctx: ctx, tree: t, pin: pin, now: t.trees.clock().UTC().Truncate(time.Microsecond), before: usage, after: usage}
 	defer func() {
 		if p.release != nil {
 			p.release()
@@ -61,15 +72,20 @@ func (t *Tree) attempt(ctx context.Context, work func(*plan) error) (bool, error
 	if len(p.changes) == 0 {
 		return true, nil
 	}
-	return t.trees.rows.Apply(ctx, t.account, p.before, p.after, p.changes)
+	done, err := t.trees.rows.Apply(ctx, t.account, p.before, p.after, p.changes)
+	if done && err == nil {
+		pin.stored(p.changes)
+	}
+	return done, err
 }
 
-// checkQuota holds the account to what it may keep. What makes it less is
-// always allowed.
-func (p *plan) checkQuota() error {
+// checkQuota holds the account to what it may keep, and to what may be on the
+// disk while so many bytes are written. What makes it less is always allowed.
+func (p *plan) checkQuota(writes int64) error {
 	q := p.tree.quota
-	if p.after.Bytes > p.before.Bytes {
-		if err := p.checkBytes(); err != nil {
+	if p.after.Bytes > p.before.Bytes || writes > 0 {
+		var err error
+		if p.release, err = p.tree.claim(p.ctx, Claim{Before: p.before.Bytes, After: p.after.Bytes, Writes: writes}, p.held, p.after.Bytes); err != nil {
 			return err
 		}
 	}
@@ -79,24 +95,19 @@ func (p *plan) checkQuota() error {
 	return nil
 }
 
-func (p *plan) checkBytes() (err error) {
-	p.release, err = p.tree.claim(p.ctx, p.before.Bytes, p.after.Bytes, p.after.Bytes)
-	return err
-}
-
-// claim keeps room for files that grow from before to after, of which they would
+// claim claims room, beside what the caller holds already, for files that would
 // hold total in the end. What it returns gives the room back; nil for nothing.
-func (t *Tree) claim(ctx context.Context, before, after, total int64) (release func(), err error) {
+func (t *Tree) claim(ctx context.Context, c, held Claim, total int64) (release func(), err error) {
 	q := t.quota
-	if q.Bytes > 0 && total > q.Bytes {
+	if q.Bytes > 0 && total > q.Bytes && c.After > c.Before {
 		return nil, value.Errorf(quotaExceeded, "the account's files would hold %s, and may hold %d", value.ByteCount(total), q.Bytes).AtLimit("storage", q.Bytes)
 	}
 	if q.Room == nil {
 		return nil, nil
 	}
-	release, ok, err := q.Room.Claim(ctx, before, after)
+	release, ok, err := q.Room.Claim(ctx, c, held)
 	if err == nil && !ok {
-		err = value.Errorf(quotaExceeded, "the account's files would hold %s, and with its databases more than the %d that it may keep", value.ByteCount(total), q.Bytes).AtLimit("storage", q.Bytes)
+		err = value.Errorf(quotaExceeded, "the account's files would hold %s, and with its databases, and what is on its way or not yet swept, more than the %d that it may keep", value.ByteCount(total), q.Bytes).AtLimit("storage", q.Bytes)
 	}
 	return release, err
 }
@@ -108,7 +119,7 @@ func (p *plan) store(content []byte) (chunks []Chunk, tail []byte, err error) {
 		if err := p.ctx.Err(); err != nil {
 			return nil, nil, err
 		}
-		chunk, err := p.tree.trees.blobs.put(content[:min(len(content), maxChunk)])
+		chunk, err := p.tree.trees.blobs.put(content[:min(len(content), maxChunk)], p.pin)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -134,7 +145,7 @@ func (p *plan) put(n Node, fill func(*Node) error) error {
 		p.after.Bytes -= old.Size
 	}
 	p.after.Bytes += n.Size
-	if err := p.checkQuota(); err != nil {
+	if err := p.checkQuota(n.Size); err != nil {
 		return err
 	}
 	if err := fill(&n); err != nil {
@@ -173,7 +184,11 @@ func (p *plan) extend(path string, content []byte) error {
 	if err := p.tree.checkSize(path, n.Size); err != nil {
 		return err
 	}
-	if err := p.checkQuota(); err != nil {
+	writes := int64(len(content))
+	if len(chunks) > 0 && len(n.Tail)+len(content) > maxTail {
+		writes += joined
+	}
+	if err := p.checkQuota(writes); err != nil {
 		return err
 	}
 	if n.Chunks, n.Tail, err = p.store(slices.Concat(n.Tail, content)); err != nil {
@@ -185,11 +200,25 @@ func (p *plan) extend(path string, content []byte) error {
 	}
 	replace := 0
 	if len(n.Chunks) > 0 {
-		if replace, n.Chunks, err = p.tree.trees.blobs.join(chunks, n.Chunks); err != nil {
-			return err
+		if replace, n.Chunks, err = p.tree.trees.blobs.join(chunks, n.Chunks, p.pin); err != nil {
+			return p.unlessStale(err)
 		}
 	}
 	p.changes = append(p.changes, Extend{n, replace})
+	return nil
+}
+
+// unlessStale returns an error, unless a blob was not found and the tree has
+// changed: then it is of a file that is no longer so.
+func (p *plan) unlessStale(err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	now, failed := p.tree.trees.rows.Usage(p.ctx, p.tree.account)
+	if failed != nil || now.Generation == p.before.Generation {
+		return errors.Join(err, failed)
+	}
+	p.stale = true
 	return nil
 }
 

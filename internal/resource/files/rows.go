@@ -33,6 +33,23 @@ type Usage struct {
 	Generation int64 // 0 for a tree that was never changed
 	Bytes      int64 // of all files
 	Nodes      int64 // files and folders
+	Dead       int64 // bytes of blobs that nothing refers to any more and that are still there
+}
+
+// DeadBlob is a blob on the disk that nothing refers to.
+type DeadBlob struct {
+	Chunk
+	Account account.ID // whose storage it is; 0 for nobody's
+	Since   time.Time  // when a sweep first saw it; zero before that
+}
+
+// DeadQuery says which dead blobs are asked for.
+type DeadQuery struct {
+	Account account.ID // those of one account, the oldest first; 0 for those of all
+	// Of all, by hash: those seen at this moment or before it, zero for any; and
+	// those after a hash.
+	Before time.Time
+	After  Hash
 }
 
 // Rows keeps the nodes of accounts' trees. Nodes are found by their Key: no two
@@ -59,6 +76,20 @@ type Rows interface {
 	// HasBlob reports whether a chunk of any account is this blob: of a file, or
 	// of what a link leads to.
 	HasBlob(ctx context.Context, hash Hash) (bool, error)
+
+	// A blob is dead from the change on with which the last chunk goes that is this
+	// blob, and no longer from the change on that refers to it again. Its bytes are
+	// the Dead of the account whose chunk that was, also where that is a link's.
+
+	// Dead returns up to limit dead blobs.
+	Dead(ctx context.Context, q DeadQuery, limit int) ([]DeadBlob, error)
+	// SeeDead sets when those were first seen that were not before.
+	SeeDead(ctx context.Context, now time.Time) error
+	// AddDead adds blobs that are on the disk, but those that something refers to
+	// and those that are known as dead.
+	AddDead(ctx context.Context, blobs []DeadBlob) error
+	// DropDead forgets blobs that were removed from the disk.
+	DropDead(ctx context.Context, hashes []Hash) error
 }
 
 // Change is one of Put, Extend, Rename and Drop.

@@ -42,9 +42,16 @@ type Quota struct {
 
 // Room is the storage that an account's files share with something else.
 type Room interface {
-	// Claim keeps room for files that grow from before to after until it is
-	// released. It reports false where there is not enough.
-	Claim(ctx context.Context, before, after int64) (release func(), ok bool, err error)
+	// Claim keeps room until it is released. Held is what the caller has claimed
+	// for the same already, and releases afterwards: it does not stand in the way.
+	// Claim reports false where there is not enough.
+	Claim(ctx context.Context, c, held Claim) (release func(), ok bool, err error)
+}
+
+// Claim is what a change of an account's files takes.
+type Claim struct {
+	Before, After int64 // what they hold
+	Writes        int64 // bytes that come onto the disk, beside all that is there
 }
 
 // Tree is the tree of files of one account.
@@ -284,7 +291,7 @@ func (t *Tree) Move(ctx context.Context, from, to string) error {
 			p.drop(*old)
 		}
 		p.changes = append(p.changes, Rename{From: from, To: to})
-		return p.checkQuota()
+		return p.checkQuota(0)
 	})
 }
 

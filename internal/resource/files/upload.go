@@ -46,13 +46,13 @@ func (t *Tree) Upload(ctx context.Context, path string, from io.Reader, u Upload
 	for _, piece := range in.pieces {
 		n.Chunks = append(n.Chunks, piece.Chunk)
 	}
-	room.release() // it is claimed anew with the change
 	return n.tag(), t.change(ctx, func(p *plan) error {
+		p.held = room.held
 		if err := p.meets(path, u.If); err != nil {
 			return err
 		}
 		n.Modified = p.now
-		return p.put(n, func(*Node) error { return storageFault(in.publish()) })
+		return p.put(n, func(*Node) error { return storageFault(in.publish(p.pin)) })
 	})
 }
 
@@ -79,6 +79,7 @@ type room struct {
 	usage    Usage // when it began
 	replaced int64 // the size of the file whose place it takes
 	claimed  int64 // bytes of content that there is room for
+	held     Claim // all of that
 	releases []func()
 }
 
@@ -105,7 +106,7 @@ func (t *Tree) rehearse(ctx context.Context, path string, u Upload) (*room, erro
 	default:
 		r.replaced = old.Size
 	}
-	if err := p.checkQuota(); err != nil { // the number of files
+	if err := p.checkQuota(0); err != nil { // the number of files
 		return nil, err
 	}
 	if err := r.grow(max(u.Size, 0)); err != nil {
@@ -120,18 +121,21 @@ func (r *room) grow(size int64) error {
 	if err := r.tree.checkSize(r.path, size); err != nil {
 		return err
 	}
-	had, has := max(r.claimed-r.replaced, 0), max(size-r.replaced, 0)
-	if has > had {
-		// What was claimed before is counted by whoever keeps the room.
-		release, err := r.tree.claim(r.ctx, r.usage.Bytes, r.usage.Bytes+has-had, r.usage.Bytes+has)
-		if err != nil {
-			return err
-		}
-		if release != nil {
-			r.releases = append(r.releases, release)
-		}
+	if size <= r.claimed {
+		return nil
 	}
-	r.claimed = max(r.claimed, size)
+	had, has := max(r.claimed-r.replaced, 0), max(size-r.replaced, 0)
+	// What was claimed before is counted by whoever keeps the room.
+	c := Claim{Before: r.usage.Bytes, After: r.usage.Bytes + has - had, Writes: size - r.claimed}
+	release, err := r.tree.claim(r.ctx, c, Claim{}, r.usage.Bytes+has)
+	if err != nil {
+		return err
+	}
+	if release != nil {
+		r.releases = append(r.releases, release)
+	}
+	r.claimed = size
+	r.held = Claim{Before: r.usage.Bytes, After: r.usage.Bytes + has, Writes: size}
 	return nil
 }
 
@@ -283,20 +287,22 @@ func (in *incoming) finish() error {
 	return nil
 }
 
-// publish gives the pieces the names of blobs. Who has blobs.sweeping for
-// reading may then refer to them. It may be called again.
-func (in *incoming) publish() error {
+// publish gives the pieces the names of blobs, which are pinned. It may be called
+// again.
+func (in *incoming) publish(pin *pin) error {
 	if in.published {
 		return nil
 	}
 	folders := map[string]bool{}
 	for _, p := range in.pieces {
 		name := blobName(p.Hash)
+		pin.add(p.Hash)
 		// One that is there already has the same bytes, if it is sound.
 		if err := in.blobs.root.Rename(p.name, name); err != nil {
 			return err
 		}
 		p.name = ""
+		pin.made = append(pin.made, p.Chunk)
 		folders[path.Dir(name)] = true
 	}
 	for folder := range folders {

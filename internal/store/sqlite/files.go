@@ -26,8 +26,8 @@ func readNode(r row) files.Node {
 // Usage implements files.Rows.
 func (s Files) Usage(ctx context.Context, a account.ID) (u files.Usage, err error) {
 	err = s.store.read(ctx, func(t tx) error {
-		_, err := t.one("SELECT generation, bytes, nodes FROM file_trees WHERE account = ?", func(r row) {
-			u = files.Usage{Generation: r.int(0), Bytes: r.int(1), Nodes: r.int(2)}
+		_, err := t.one("SELECT generation, bytes, nodes, dead FROM file_trees WHERE account = ?", func(r row) {
+			u = files.Usage{Generation: r.int(0), Bytes: r.int(1), Nodes: r.int(2), Dead: r.int(3)}
 		}, int64(a))
 		return err
 	})
@@ -124,7 +124,9 @@ func (s Files) Apply(ctx context.Context, a account.ID, before, after files.Usag
 // setUsage sets an account's usage where its tree is of the generation seen.
 func (t tx) setUsage(a account.ID, before, after files.Usage) (int64, error) {
 	if before.Generation == 0 {
-		return t.exec("INSERT INTO file_trees (account, generation, bytes, nodes) VALUES (?, 1, ?, ?) ON CONFLICT DO NOTHING", int64(a), after.Bytes, after.Nodes)
+		// What a change left that failed may be older than the first that succeeds.
+		return t.exec(`INSERT INTO file_trees (account, generation, bytes, nodes, dead) VALUES (?1, 1, ?2, ?3, (SELECT coalesce(sum(size), 0) FROM dead_blobs WHERE account = ?1))
+			ON CONFLICT DO NOTHING`, int64(a), after.Bytes, after.Nodes)
 	}
 	return t.exec("UPDATE file_trees SET generation = generation + 1, bytes = ?, nodes = ? WHERE account = ? AND generation = ?",
 		after.Bytes, after.Nodes, int64(a), before.Generation)

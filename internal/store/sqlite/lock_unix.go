@@ -8,6 +8,13 @@ import (
 	"syscall"
 )
 
+// shareFile takes a file with others that share it, and waits for one that has it
+// alone.
+func shareFile(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_SH) }
+
+// unlockFile is the other end of lockFile and shareFile.
+func unlockFile(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
+
 // lockFile takes a file for this open of it alone, and reports false where
 // another has it. The system lets go of it when the process ends.
 func lockFile(f *os.File) (bool, error) {

@@ -73,7 +73,7 @@ func wantUsage(t *testing.T, s Stores, a account.ID, bytes, nodes int64) {
 	t.Helper()
 	u, err := s.Files.Usage(t.Context(), a)
 	must(t, err)
-	u.Generation = 0
+	u.Generation, u.Dead = 0, 0
 	same(t, "the usage", u, files.Usage{Bytes: bytes, Nodes: nodes})
 }
 

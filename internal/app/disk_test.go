@@ -1,0 +1,241 @@
+package app
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/config"
+	"ql/internal/execution"
+	"ql/internal/resource/files"
+	"ql/internal/store/sqlite"
+	"ql/lang/value"
+)
+
+// onDisk returns how many bytes there are of an account that is alone on the
+// node: its databases with all that stands beside them, and blobs, under whatever
+// name.
+func onDisk(t *testing.T, a *App, id account.ID) (bytes int64) {
+	t.Helper()
+	for _, folder := range []string{filepath.Join(a.settings.Data, sqlite.BlobFolder), accountFolder(a.settings.Data, id)} {
+		err := filepath.WalkDir(folder, func(_ string, e fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil // it went while it was looked at
+			}
+			if err != nil || e.IsDir() {
+				return err
+			}
+			info, err := e.Info()
+			if err == nil {
+				bytes += info.Size()
+			}
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return bytes
+}
+
+// usedStorage is what a script finds in !QUOTA("storage").
+func usedStorage(t *testing.T, r execution.Resources) int64 {
+	t.Helper()
+	v, err := r.Quota(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	storage, _ := v.Map().Get("storage")
+	used, _ := storage.Map().Get("used")
+	return used.Int64()
+}
+
+// smallStorage holds the free plan to so many bytes.
+func smallStorage(bytes int64, data string) func(*config.Settings) {
+	return func(s *config.Settings) {
+		l := s.Plans[account.Free]
+		l.StorageBytes, l.FileBytes = bytes, bytes
+		s.Plans[account.Free], s.Data = l, data
+	}
+}
+
+func random(chance *rand.Rand, size int) []byte {
+	content := make([]byte, size)
+	for i := 0; i < len(content); i += 8 {
+		for j, n := 0, chance.Uint64(); j < 8 && i+j < len(content); j++ {
+			content[i+j] = byte(n >> (8 * j))
+		}
+	}
+	return content
+}
+
+// TestPromiseOverwritesStayWithinTheStorage: who overwrites a file again and again
+// neither fills the disk nor is refused, and what is counted is what is there; so
+// too when the service is started anew in the middle.
+func TestPromiseOverwritesStayWithinTheStorage(t *testing.T) {
+	rounds := 60
+	if os.Getenv("QL_PROMISES") != "" {
+		rounds = 2000
+	}
+	const bound, size = 4 << 20, 1_000_000
+	folder := t.TempDir()
+	a := start(t, smallStorage(bound, folder))
+	r := reach(t, a)
+	dev, err := a.parts.accounts.EnsureDevelopment(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	chance := rand.New(rand.NewPCG(1, 2))
+	for i := range rounds {
+		if i == rounds/2 {
+			if err := a.Stop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			a = start(t, smallStorage(bound, folder))
+			r = reach(t, a)
+		}
+		if err := r.Files.Write(t.Context(), "/a", random(chance, size)); err != nil {
+			t.Fatalf("round %d: %v", i, err)
+		}
+		disk, used := onDisk(t, a, dev.ID), usedStorage(t, r)
+		if disk > bound {
+			t.Fatalf("round %d: %d bytes are on the disk, of %d", i, disk, bound)
+		}
+		if used < disk || used > disk+64<<10 {
+			t.Fatalf("round %d: %d bytes are on the disk, and %d are counted", i, disk, used)
+		}
+	}
+	// Full to the last byte, a file can still be replaced.
+	if err := r.Files.Write(t.Context(), "/b", random(chance, bound-size)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 10 {
+		if err := r.Files.Write(t.Context(), "/a", random(chance, size)); err != nil {
+			t.Fatalf("full, round %d: %v", i, err)
+		}
+		if disk := onDisk(t, a, dev.ID); disk > bound+overlap {
+			t.Fatalf("full, round %d: %d bytes are on the disk", i, disk)
+		}
+	}
+	wantCode(t, "one byte more", r.Files.Write(t.Context(), "/c", []byte("x")), "quota_exceeded")
+}
+
+// TestUploadsCount: an upload counts while it comes, all of it, and nothing of one
+// that is cut off stays.
+func TestUploadsCount(t *testing.T) {
+	const bound = 4 << 20
+	a := start(t, smallStorage(bound, t.TempDir()))
+	dev, err := a.parts.accounts.EnsureDevelopment(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, done, err := a.parts.resources.openTree(t.Context(), dev, a.limits(dev.Plan))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	r := reach(t, a)
+	chance := rand.New(rand.NewPCG(1, 3))
+	always := func(string, time.Time) error { return nil }
+	cut := errors.New("the line was cut")
+	for i := range 20 {
+		within := func() {
+			disk, used := onDisk(t, a, dev.ID), usedStorage(t, r)
+			if disk > bound+overlap || used < disk {
+				t.Errorf("upload %d: %d bytes are on the disk, %d are counted", i, disk, used)
+			}
+		}
+		body := io.MultiReader(bytes.NewReader(random(chance, 3<<20)), reading(func() (int, error) {
+			within()
+			return 0, cut
+		}))
+		if _, err := tree.Upload(t.Context(), "/x", body, -1, always); !errors.Is(err, cut) {
+			t.Fatal(err)
+		}
+		if disk, used := onDisk(t, a, dev.ID), usedStorage(t, r); disk != 0 || used != 0 {
+			t.Fatalf("upload %d left %d bytes, and %d are counted", i, disk, used)
+		}
+	}
+}
+
+type reading func() (int, error)
+
+func (r reading) Read([]byte) (int, error) { return r() }
+
+// TestWhatIsCountedIsOnTheDisk does things at random, and compares what is counted
+// with what a walk over the disk finds after each.
+func TestWhatIsCountedIsOnTheDisk(t *testing.T) {
+	rounds := 150
+	if os.Getenv("QL_PROMISES") != "" {
+		rounds = 3000
+	}
+	const bound = 6 << 20
+	folder := t.TempDir()
+	a := start(t, smallStorage(bound, folder))
+	r := reach(t, a)
+	dev, err := a.parts.accounts.EnsureDevelopment(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	seed := rand.Uint64()
+	chance := rand.New(rand.NewPCG(seed, 1))
+	ctx := t.Context()
+	path := func() string { return fmt.Sprintf("/%d", chance.IntN(4)) }
+	refused := 0
+	for i := range rounds {
+		var err error
+		what := chance.IntN(8)
+		switch what {
+		case 0, 1:
+			err = r.Files.Write(ctx, path(), random(chance, 1+chance.IntN(1<<20)))
+		case 2:
+			err = r.Files.Append(ctx, path(), random(chance, 1+chance.IntN(300_000)))
+		case 3:
+			err = r.Files.Remove(ctx, path())
+		case 4:
+			err = r.Files.Move(ctx, path(), path())
+		case 5:
+			tree := a.parts.resources.tree(a.parts.resources.held[dev.ID], a.limits(dev.Plan))
+			content := random(chance, 1+chance.IntN(1<<20))
+			from := io.Reader(bytes.NewReader(content))
+			if chance.IntN(2) == 0 {
+				from = io.MultiReader(from, reading(func() (int, error) { return 0, io.ErrUnexpectedEOF }))
+			}
+			_, err = tree.Upload(ctx, path(), from, files.Upload{Size: -1})
+		case 6:
+			_, err = a.parts.resources.trees.Reclaim(ctx, dev.ID, int64(chance.IntN(1<<20)))
+		case 7:
+			if chance.IntN(10) == 0 {
+				if err := a.Stop(ctx); err != nil {
+					t.Fatal(err)
+				}
+				a = start(t, smallStorage(bound, folder))
+				r = reach(t, a)
+			}
+		}
+		var told *value.Error
+		if err != nil && !errors.As(err, &told) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Fatalf("seed %d, round %d, %d: %v", seed, i, what, err)
+		}
+		if told != nil && told.Code == "quota_exceeded" {
+			refused++
+		}
+		// Up to four tails stand in rows.
+		disk, used := onDisk(t, a, dev.ID), usedStorage(t, r)
+		if disk > bound+overlap || disk > used || used > disk+4*64<<10 {
+			t.Fatalf("seed %d, round %d, %d: %d bytes are on the disk, and %d are counted", seed, i, what, disk, used)
+		}
+	}
+	t.Logf("%d of %d were refused", refused, rounds)
+}

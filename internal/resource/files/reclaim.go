@@ -1,0 +1,60 @@
+package files
+
+import (
+	"context"
+	"time"
+
+	"ql/internal/account"
+)
+
+// reclaimAtOnce is how many dead blobs are removed for one who waits for room.
+const reclaimAtOnce = 1024
+
+// Reclaim removes dead blobs of an account at once, until so many bytes are gone.
+// Those that somebody reads stay. It returns how many bytes went.
+func (t *Trees) Reclaim(ctx context.Context, a account.ID, bytes int64) (freed int64, err error) {
+	list, err := t.rows.Dead(ctx, DeadQuery{Account: a}, reclaimAtOnce)
+	for len(list) > 0 && freed < bytes && err == nil {
+		n, planned := 0, freed
+		for n < min(len(list), sweepAtOnce) && planned < bytes {
+			planned += list[n].Size
+			n++
+		}
+		var size int64
+		_, size, err = t.blobs.remove(ctx, t.rows, list[:n])
+		freed += size
+		list = list[n:]
+	}
+	return freed, err
+}
+
+// roomAtOnce is how many bytes are swept for one who found the disk full.
+const roomAtOnce = 256 << 20
+
+// makeRoom removes dead content of all accounts where the disk is full, and
+// reports whether there was any.
+func (t *Trees) makeRoom(ctx context.Context) bool {
+	n, _ := t.blobs.SweepDead(ctx, t.rows, time.Time{}, roomAtOnce) // who found it full is told
+	return n > 0
+}
+
+// discard removes blobs that were made for a change and that nothing refers to:
+// it failed, or needed them only on its way. What cannot be removed is the account's until it is swept.
+func (t *Trees) discard(ctx context.Context, a account.ID, made []Chunk) {
+	if len(made) == 0 {
+		return
+	}
+	dead := make([]DeadBlob, len(made))
+	for i, chunk := range made {
+		dead[i] = DeadBlob{Chunk: chunk, Account: a}
+	}
+	ctx, cancel := context.WithTimeout(ctx, discardTime)
+	defer cancel()
+	// Where the rows fail too, the next sweep finds what is left.
+	if t.rows.AddDead(ctx, dead) == nil {
+		_, _, _ = t.blobs.remove(ctx, t.rows, dead)
+	}
+}
+
+// discardTime is how long the store is waited for after a change failed.
+const discardTime = 5 * time.Second

@@ -1,0 +1,87 @@
+package sqlite
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/resource/files"
+)
+
+// Dead implements files.Rows.
+func (s Files) Dead(ctx context.Context, q files.DeadQuery, limit int) (list []files.DeadBlob, err error) {
+	add := func(r row) {
+		d := files.DeadBlob{Chunk: files.Chunk{Size: r.int(2)}, Account: account.ID(r.int(1)), Since: r.time(3)}
+		copy(d.Hash[:], r.s.Blob(0))
+		list = append(list, d)
+	}
+	const columns = "SELECT hash, account, size, since FROM dead_blobs "
+	err = s.store.read(ctx, func(t tx) error {
+		if q.Account == 0 {
+			before := int64(math.MaxInt64)
+			if !q.Before.IsZero() {
+				before = q.Before.UnixMicro()
+			}
+			return t.each(columns+"WHERE coalesce(since, ?1) <= ?2 AND hash > ?3 ORDER BY hash LIMIT ?4", add, int64(math.MaxInt64), before, q.After[:], max(limit, 0))
+		}
+		// Those that no sweep has seen yet are the newest.
+		if err := t.each(columns+"WHERE account = ? AND since IS NOT NULL ORDER BY since LIMIT ?", add, int64(q.Account), max(limit, 0)); err != nil {
+			return err
+		}
+		return t.each(columns+"WHERE account = ? AND since IS NULL LIMIT ?", add, int64(q.Account), max(limit-len(list), 0))
+	})
+	return list, err
+}
+
+// SeeDead implements files.Rows.
+func (s Files) SeeDead(ctx context.Context, now time.Time) error {
+	unseen, err := s.unseen(ctx)
+	if err != nil || !unseen {
+		return err
+	}
+	return s.store.write(ctx, func(t tx) error {
+		_, err := t.exec("UPDATE dead_blobs SET since = ? WHERE since IS NULL", now)
+		return err
+	})
+}
+
+func (s Files) unseen(ctx context.Context) (found bool, err error) {
+	err = s.store.read(ctx, func(t tx) (err error) {
+		found, err = t.has("SELECT 1 FROM dead_blobs WHERE since IS NULL LIMIT 1")
+		return err
+	})
+	return found, err
+}
+
+// AddDead implements files.Rows.
+func (s Files) AddDead(ctx context.Context, list []files.DeadBlob) error {
+	if len(list) == 0 {
+		return nil
+	}
+	return s.store.write(ctx, func(t tx) error {
+		for _, d := range list {
+			if _, err := t.exec(`INSERT INTO dead_blobs SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS (SELECT 1 FROM file_chunks WHERE hash = ?1)
+				AND NOT EXISTS (SELECT 1 FROM share_chunks WHERE hash = ?1) ON CONFLICT DO NOTHING`,
+				d.Hash[:], int64(d.Account), d.Size, d.Since); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// DropDead implements files.Rows.
+func (s Files) DropDead(ctx context.Context, hashes []files.Hash) error {
+	if len(hashes) == 0 {
+		return nil
+	}
+	return s.store.write(ctx, func(t tx) error {
+		for i := range hashes {
+			if _, err := t.exec("DELETE FROM dead_blobs WHERE hash = ?", hashes[i][:]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
