@@ -36,12 +36,16 @@ func txBegin(c *call) (value.Value, error) {
 	return value.Null, nil
 }
 
+// commitFuel is what a commit costs, wherever it is kept.
+const commitFuel = 5_000
+
 // txCommit leaves a transaction that cannot be committed open: the machine
 // rolls it back as it does at any other error.
 func txCommit(c *call) (value.Value, error) {
 	if c.tx == nil {
 		return value.Null, nil
 	}
+	c.meter.Work(commitFuel)
 	Rest(c.ctx)
 	if err := c.tx.Commit(c.ctx, c.receipt(c.txDatabase)); err != nil {
 		return value.Null, err

@@ -39,8 +39,10 @@ type Config struct {
 	// Switches are settings by their SQLITE_DBCONFIG_ number.
 	Switches map[int]bool
 	// Progress, where there is one, is called every few instructions of a
-	// statement, with its context; an error ends it, as the context's end does.
-	Progress func(context.Context) error
+	// statement, with its context and what it has done since the last time; an
+	// error ends it, as the context's end does. What comes after the last call is
+	// told by Stmt.Rest.
+	Progress func(context.Context, Work) error
 	// Busy is how long a statement waits for another process.
 	Busy time.Duration
 	// Temporary is the most bytes that temporary files may hold together.
@@ -67,6 +69,11 @@ type Conn struct {
 	busyFor    time.Duration
 	aggregates map[uintptr]Aggregate // of the statement under way
 	lastID     uintptr
+
+	running     *Stmt // in the call under way
+	work        Work  // that was not reported yet
+	pagesBefore int64
+	stopped     error // what Progress said in the call under way
 
 	allocation    *allocation
 	layer         *fileLayer
@@ -267,12 +274,12 @@ func (c *Conn) Activity() uint64 { return c.activity.Load() }
 // begin marks the start of a call into the library under ctx.
 func (c *Conn) begin(ctx context.Context) {
 	c.activity.Add(1)
-	c.ctx, c.temporaryFull, c.allocation.full = ctx, false, false
+	c.ctx, c.temporaryFull, c.allocation.full, c.stopped = ctx, false, false, nil
 }
 
 // end is the other end of begin.
 func (c *Conn) end() {
-	c.ctx = nil
+	c.ctx, c.running = nil, nil
 	c.activity.Add(1)
 }
 
@@ -287,6 +294,9 @@ func (c *Conn) failure(rc int32) error {
 		case lib.SQLITE_INTERRUPT, lib.SQLITE_BUSY, lib.SQLITE_AUTH:
 			return c.ctx.Err()
 		}
+	}
+	if c.stopped != nil && rc&0xff == lib.SQLITE_INTERRUPT {
+		return c.stopped
 	}
 	if c.temporaryFull && rc&0xff == lib.SQLITE_FULL {
 		return ErrTemporaryFull
@@ -309,15 +319,17 @@ func find[K uintptr | *libc.TLS](key K) *Conn {
 	return nil
 }
 
-// onProgress ends a statement whose context is done.
+// onProgress ends a statement whose context is done, or whose user says so.
 func onProgress(_ *libc.TLS, handle uintptr) int32 {
 	c := find(handle)
 	if c == nil || c.ctx == nil {
 		return 0
 	}
 	c.activity.Add(2)
-	switch {
-	case c.ctx.Err() != nil, c.config.Progress != nil && c.config.Progress(c.ctx) != nil:
+	if c.running != nil && c.config.Progress != nil {
+		c.did(progressOps)
+	}
+	if c.ctx.Err() != nil || !c.report() {
 		return 1
 	}
 	return 0

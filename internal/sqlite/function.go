@@ -77,11 +77,18 @@ func (c *Call) recovered() {
 func onScalar(tls *libc.TLS, ctx uintptr, n int32, args uintptr) {
 	call := newCall(tls, ctx, n, args)
 	defer call.recovered()
-	if call.conn.ended() {
+	f := call.function()
+	if call.conn.ended() || !call.paid(f) {
 		lib.Xsqlite3_result_error_code(tls, ctx, lib.SQLITE_INTERRUPT)
 		return
 	}
-	call.function().Scalar(call)
+	f.Scalar(call)
+	call.conn.returned(efforts[f.Name], ctx)
+}
+
+// paid reports whether the call may be made, by what it looks at.
+func (c *Call) paid(f *Function) bool {
+	return c.conn.ctx == nil || c.conn.calls(efforts[f.Name], c.args)
 }
 
 // aggregate returns the evaluation that the call belongs to. The library keeps
@@ -103,12 +110,20 @@ func (c *Call) aggregate() Aggregate {
 func onStep(tls *libc.TLS, ctx uintptr, n int32, args uintptr) {
 	call := newCall(tls, ctx, n, args)
 	defer call.recovered()
+	if !call.paid(call.function()) {
+		lib.Xsqlite3_result_error_code(tls, ctx, lib.SQLITE_INTERRUPT)
+		return
+	}
 	call.aggregate().Step(call)
 }
 
 func onInverse(tls *libc.TLS, ctx uintptr, n int32, args uintptr) {
 	call := newCall(tls, ctx, n, args)
 	defer call.recovered()
+	if !call.paid(call.function()) {
+		lib.Xsqlite3_result_error_code(tls, ctx, lib.SQLITE_INTERRUPT)
+		return
+	}
 	call.aggregate().Inverse(call)
 }
 

@@ -19,9 +19,14 @@ import (
 // functions: what SQLite knows of a function beyond its code, such as that
 // LIKE may use an index, stays as it is.
 
-// guarded finds the code of a function by its place in the library's table. It
-// is filled once, before the first connection is opened, and only read then.
-var guarded map[uintptr]uintptr
+// guarded finds a function by its place in the library's table. It is filled
+// once, before the first connection is opened, and only read then.
+var guarded map[uintptr]guardedFunction
+
+type guardedFunction struct {
+	code   uintptr
+	effort effort
+}
 
 // guardFunctions puts the guard before all scalar functions, once.
 var guardFunctions = sync.OnceValue(func() error {
@@ -30,14 +35,14 @@ var guardFunctions = sync.OnceValue(func() error {
 		return err
 	}
 	defer func() { _ = c.Close() }() // it holds nothing
-	found := map[uintptr]uintptr{}
+	found := map[uintptr]guardedFunction{}
 	functions, err := c.scalarFunctions()
 	if err != nil {
 		return err
 	}
 	for _, f := range functions {
 		for _, def := range c.definitions(f.name, f.args) {
-			found[def] = definitionAt(def).FxSFunc
+			found[def] = guardedFunction{definitionAt(def).FxSFunc, efforts[f.name]}
 		}
 	}
 	guarded = found
@@ -97,12 +102,17 @@ func (c *Conn) definitions(name string, args int) []uintptr {
 	return all
 }
 
-// onGuarded enters a function, unless the context has ended.
+// onGuarded enters a function, unless the context has ended or its user says no.
 func onGuarded(tls *libc.TLS, ctx uintptr, n int32, args uintptr) {
-	if c := find(tls); c != nil && c.ended() {
+	f := guarded[(*lib.Tsqlite3_context)(at(ctx)).FpFunc]
+	c := find(tls)
+	counts := c != nil && c.ctx != nil && c.config.Progress != nil
+	if c != nil && c.ended() || counts && !c.calls(f.effort, words(args, int(n))) {
 		lib.Xsqlite3_result_error_code(tls, ctx, lib.SQLITE_INTERRUPT)
 		return
 	}
-	code := guarded[(*lib.Tsqlite3_context)(at(ctx)).FpFunc]
-	function[func(*libc.TLS, uintptr, int32, uintptr)](code)(tls, ctx, n, args)
+	function[func(*libc.TLS, uintptr, int32, uintptr)](f.code)(tls, ctx, n, args)
+	if counts {
+		c.returned(f.effort, ctx)
+	}
 }

@@ -10,8 +10,10 @@ import (
 
 // Stmt is a prepared statement.
 type Stmt struct {
-	conn *Conn
-	p    uintptr
+	conn    *Conn
+	p       uintptr
+	fresh   bool  // it has made no step of its run yet
+	counted int64 // instructions that were noted as work
 }
 
 // Prepare compiles the first statement of sql and returns what follows it.
@@ -41,7 +43,7 @@ func (c *Conn) Prepare(ctx context.Context, sql string) (s *Stmt, rest string, e
 	if p == 0 {
 		return nil, rest, nil
 	}
-	return &Stmt{conn: c, p: p}, rest, nil
+	return &Stmt{conn: c, p: p, fresh: true}, rest, nil
 }
 
 // Close frees the statement.
@@ -49,6 +51,7 @@ func (s *Stmt) Close() { lib.Xsqlite3_finalize(s.conn.tls, s.p) }
 
 // Reset ends the statement's run and forgets its parameters.
 func (s *Stmt) Reset() {
+	s.fresh = true
 	lib.Xsqlite3_reset(s.conn.tls, s.p)
 	lib.Xsqlite3_clear_bindings(s.conn.tls, s.p)
 }
@@ -120,6 +123,10 @@ func (s *Stmt) Step(ctx context.Context) (bool, error) {
 	c := s.conn
 	c.begin(ctx)
 	defer c.end()
+	if s.fresh {
+		s.start()
+	}
+	c.running = s
 	switch rc := lib.Xsqlite3_step(c.tls, s.p); rc {
 	case lib.SQLITE_ROW:
 		return true, nil

@@ -108,7 +108,7 @@ func connect(ctx context.Context, path string, of *database, writer bool) (*conn
 		DropModules: true,
 		Limits:      limits,
 		Switches:    switches,
-		Progress:    engine.Turn,
+		Progress:    b.progress,
 		Busy:        o.Busy,
 		Temporary:   o.Temporary,
 	})
@@ -163,6 +163,18 @@ func (c *conn) restore() bool {
 // prepare returns the statement of a call, checked: one statement, with our
 // parameters and no others, that the policy allows.
 func (c *conn) prepare(ctx context.Context, call *call) (*statement, error) {
+	s, err := c.statement(ctx, call)
+	if err != nil {
+		if broken := charge(call.meter, prepareFuel+textFuel*int64(len(call.sql))); broken != nil {
+			err = broken
+		}
+		return nil, err
+	}
+	return s, charge(call.meter, prepareFuel+lengthFuel*int64(s.Length()))
+}
+
+// statement returns the statement of a call, as prepare does.
+func (c *conn) statement(ctx context.Context, call *call) (*statement, error) {
 	c.forgetOld()
 	if s := c.kept(func(s *statement) bool { return call.source != nil && s.source == call.source }); s != nil {
 		return s, nil
@@ -316,6 +328,11 @@ func (c *conn) runAlone(ctx context.Context, call *call) (v value.Value, err err
 	s, err := c.prepare(ctx, call)
 	if err != nil {
 		return value.Null, err
+	}
+	if !s.ReadOnly() {
+		if err := charge(call.meter, commitFuel); err != nil {
+			return value.Null, err
+		}
 	}
 	if call.receipt != nil && !(call.mayRead && s.ReadOnly()) {
 		return c.runWithReceipt(ctx, s, call)

@@ -26,6 +26,11 @@ func (c *conn) run(ctx context.Context, s *statement, call *call) (v value.Value
 	c.openBudget(call.meter, s.windows)
 	defer c.closeBudget()
 	defer s.Reset()
+	defer func() {
+		if broken := charge(call.meter, price(s.Rest())); broken != nil {
+			v, err = value.Null, broken
+		}
+	}()
 	if m := call.meter; m != nil {
 		m.Begin()
 		defer m.End()
@@ -36,6 +41,9 @@ func (c *conn) run(ctx context.Context, s *statement, call *call) (v value.Value
 		}
 	}
 	if s.defines {
+		if err := charge(call.meter, defineFuel); err != nil {
+			return value.Null, err
+		}
 		c.changed = true
 		c.defined.Add(1)
 	}
