@@ -27,6 +27,9 @@ type Options struct {
 	// CallMemory is how many bytes are held for callers at once besides: bodies,
 	// answers, what is stored and restored; 0 for no bound.
 	CallMemory int64
+	// AcceptDamage lets a service start on a data folder that has lost changes, by the
+	// word of its operator.
+	AcceptDamage bool
 	// Cores is how many scripts compute at once; where left out, as many as Go
 	// has processors.
 	Cores int

@@ -72,7 +72,7 @@ func (a *App) openStore(ctx context.Context) error {
 		a.o.Log.Warn("the data folder was open to other users of this machine and is closed now", "data", a.settings.Data, "mode", fmt.Sprintf("%04o", was))
 	}
 	store, err := sqlite.Open(ctx, sqlite.Options{
-		Folder: a.settings.Data, Own: true, Grown: a.growth.add,
+		Folder: a.settings.Data, Own: true, Grown: a.growth.add, AcceptDamage: a.o.AcceptDamage,
 		Warn: func(err error) { a.o.Log.Warn("the data folder is not as it should be", "error", err) },
 	})
 	if err != nil {
@@ -80,6 +80,9 @@ func (a *App) openStore(ctx context.Context) error {
 	}
 	a.parts.store = store
 	a.stores("store", func(context.Context) error { return store.Close() })
+	if err := a.checkDatabases(ctx); err != nil {
+		return err
+	}
 	hashing := password.NewGate(a.o.Cores / 2)
 	a.parts.accounts, err = openAccounts(ctx, a.settings, store, hashing)
 	return err

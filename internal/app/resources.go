@@ -99,7 +99,11 @@ func (r *resources) hold(id account.ID) *holding {
 }
 
 func (r *resources) databaseFolder(id account.ID) string {
-	return filepath.Join(accountFolder(r.data, id), "databases")
+	return databaseFolder(r.data, id)
+}
+
+func databaseFolder(data string, id account.ID) string {
+	return filepath.Join(accountFolder(data, id), "databases")
 }
 
 func (r *resources) release(h *holding) {

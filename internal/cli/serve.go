@@ -13,9 +13,13 @@ import (
 )
 
 // serveCommand is ql serve.
-type serveCommand struct{ settings }
+type serveCommand struct {
+	settings
 
-func newServeCommand() serveCommand { return serveCommand{newSettings()} }
+	AcceptDamage bool `help:"Start once where what was stored last is damaged or missing, and go on without it."`
+}
+
+func newServeCommand() serveCommand { return serveCommand{settings: newSettings()} }
 
 // Run implements the command.
 func (k *serveCommand) Run(c *console) error {
@@ -28,7 +32,7 @@ func (k *serveCommand) Run(c *console) error {
 	ballast := app.Ballast()
 	defer runtime.KeepAlive(ballast)
 	scripts, calls := app.BoundMemory()
-	service := app.New(s, app.Options{Log: log, Version: version, Memory: scripts, CallMemory: calls, Cores: app.SpareProcessors()})
+	service := app.New(s, app.Options{Log: log, Version: version, Memory: scripts, CallMemory: calls, Cores: app.SpareProcessors(), AcceptDamage: k.AcceptDamage})
 	if err := service.Start(c.ctx); err != nil {
 		return err
 	}

@@ -43,6 +43,9 @@ type Options struct {
 	// Grown is told by how many bytes the records of an account grow, by this
 	// process, a moment before they do. Nobody can write meanwhile; may be left out.
 	Grown func(a account.ID, bytes int64)
+	// AcceptDamage lets a folder be owned whose changes of last cannot all be read. They
+	// are lost; what could not be read is kept beside.
+	AcceptDamage bool
 	// Warn is told what is wrong with the folder where it can be used all the same;
 	// may be left out.
 	Warn func(error)
@@ -93,6 +96,9 @@ func open(ctx context.Context, o Options, steps []migrate.Step) (_ *Store, err e
 		}
 	}
 	path := filepath.Join(folder, fileName)
+	if err := checkLog(o, folder, path); err != nil {
+		return nil, errors.Join(err, s.unlock())
+	}
 	c, err := openFile(ctx, o, folder, path, steps)
 	if err != nil {
 		return nil, errors.Join(err, s.unlock())
