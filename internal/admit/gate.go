@@ -33,7 +33,9 @@ type GateOptions struct {
 	// MaxWaiting bounds the calls that wait, 10,000 where it is 0, and
 	// MaxWaitingEach those of one account, 1,000 where it is 0.
 	MaxWaiting, MaxWaitingEach int
-	// Lifted lets everybody through, as in development.
+	// Lifted lets one account have all that there is, as in development, and who waits
+	// wait for a minute. Slots and memory are the node's, and stay: what would stop a
+	// node in production is to be seen.
 	Lifted bool
 }
 
@@ -53,6 +55,9 @@ func (o GateOptions) withDefaults() GateOptions {
 	}
 	if o.Wait <= 0 {
 		o.Wait = 5 * time.Second
+		if o.Lifted {
+			o.Wait = time.Minute
+		}
 	}
 	if o.MaxWaiting <= 0 {
 		o.MaxWaiting = 10_000
@@ -232,7 +237,7 @@ func (g *Gate) Enter(ctx context.Context, ask Ask) (*Ticket, error) {
 // tooLong tells whether the line is too long for one more.
 func (g *Gate) tooLong(a *account) error {
 	switch {
-	case a.entering.length >= g.o.MaxWaitingEach:
+	case !g.o.Lifted && a.entering.length >= g.o.MaxWaitingEach:
 		g.stats.Busy++
 		return &Refused{Reason: AccountBusy, RetryAfter: g.o.Wait}
 	case g.entering >= g.o.MaxWaiting:
@@ -298,7 +303,7 @@ func (g *Gate) arrive(ask Ask) *account {
 // tryEnter lets a call of an account in where nobody waits, it least of all; nil
 // otherwise.
 func (g *Gate) tryEnter(a *account, memory int64) *Ticket {
-	if !g.o.Lifted && (g.turn != nil || !g.hasSlot(a, false) || !g.mayEnter(a) || !g.hasMemory(memory) || !g.withinMemory(a, memory)) {
+	if g.turn != nil || !g.hasSlot(a, false) || !g.mayEnter(a) || !g.hasMemory(memory) || !g.withinMemory(a, memory) {
 		return nil
 	}
 	g.enter(a, memory)
@@ -340,7 +345,7 @@ func (g *Gate) drop(a *account) {
 
 // mayEnter tells whether the account's own bounds allow one more.
 func (g *Gate) mayEnter(a *account) bool {
-	return (a.most <= 0 || a.inside < a.most) && a.running+a.returning.length < g.o.Sharing
+	return g.o.Lifted || (a.most <= 0 || a.inside < a.most) && a.running+a.returning.length < g.o.Sharing
 }
 
 // note remembers who called.
@@ -376,7 +381,7 @@ func (g *Gate) hasMemory(bytes int64) bool {
 // withinMemory tells whether the account would leave as much memory free as it
 // had. The first is never too much.
 func (g *Gate) withinMemory(a *account, bytes int64) bool {
-	return g.o.Memory <= 0 || a.memory == 0 || a.memory+bytes <= g.o.Memory-g.memory-bytes
+	return g.o.Lifted || g.o.Memory <= 0 || a.memory == 0 || a.memory+bytes <= g.o.Memory-g.memory-bytes
 }
 
 // enter takes memory and a slot.
@@ -406,7 +411,7 @@ func (g *Gate) pause(a *account) {
 
 // mark keeps contended as it should be.
 func (g *Gate) mark() {
-	if now := !g.o.Lifted && (g.turn != nil || g.running > g.o.Slots); now != g.contended.Load() {
+	if now := g.turn != nil || g.running > g.o.Slots; now != g.contended.Load() {
 		g.contended.Store(now)
 	}
 }
@@ -527,7 +532,7 @@ func (a *account) heads() [2]*waiter {
 // exceedsShare tells whether one more would give the account more than half of
 // the slots. The first is never too much.
 func (g *Gate) exceedsShare(a *account) bool {
-	return a.running > 0 && 2*(a.running+1) > g.o.Slots
+	return !g.o.Lifted && a.running > 0 && 2*(a.running+1) > g.o.Slots
 }
 
 // GateStats counts what a Gate did, and shows what it holds.

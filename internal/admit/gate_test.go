@@ -459,25 +459,39 @@ func TestGateSharing(t *testing.T) {
 	})
 }
 
+// TestGateLifted lets one account have all of the node, and no more than that: who finds
+// nothing free waits for a minute.
 func TestGateLifted(t *testing.T) {
-	g := NewGate(GateOptions{Slots: 1, Memory: 10, Lifted: true})
-	var tickets []*Ticket
-	for range 50 {
-		ticket, err := g.Enter(t.Context(), Ask{Account: 1, Most: 1, Memory: 5})
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(GateOptions{Slots: 2, Memory: 50, Sharing: 1, MaxWaitingEach: 1, Lifted: true})
+		var tickets []*Ticket
+		for range 10 {
+			ticket, err := g.Enter(t.Context(), Ask{Account: 1, Most: 1, Memory: 5})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ticket.Rest()
+			tickets = append(tickets, ticket)
 		}
-		if err := yield(t.Context(), ticket); err != nil {
-			t.Fatal(err)
+		for _, ticket := range tickets[:2] {
+			if err := ticket.Turn(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 		}
-		tickets = append(tickets, ticket)
-	}
-	for _, ticket := range tickets {
-		ticket.Leave()
-	}
-	if s := g.Stats(); s.Running != 0 || s.Memory != 0 || s.MostRunning != 50 {
-		t.Errorf("got %+v", s)
-	}
+		if s := g.Stats(); s.Running != 2 || s.Memory != 50 {
+			t.Errorf("got %+v", s)
+		}
+		began := time.Now()
+		if _, err := g.Enter(t.Context(), Ask{Account: 2, Memory: 5}); err == nil || time.Since(began) != time.Minute {
+			t.Error(err, time.Since(began))
+		}
+		for _, ticket := range tickets {
+			ticket.Leave()
+		}
+		if s := g.Stats(); s.Running != 0 || s.Memory != 0 || s.Inside != 0 {
+			t.Errorf("got %+v", s)
+		}
+	})
 }
 
 // TestGateRandom lets calls come, go and give up at random and checks after each

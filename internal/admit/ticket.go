@@ -93,7 +93,7 @@ func (t *Ticket) turn(ctx context.Context) error {
 		g.unlock()
 		return nil
 	}
-	if !t.slot && (g.o.Lifted || g.turn == nil && g.hasSlot(a, true)) {
+	if !t.slot && g.turn == nil && g.hasSlot(a, true) {
 		g.run(a)
 		g.unlock()
 		t.slot, t.since = true, time.Time{}
