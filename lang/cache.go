@@ -26,6 +26,13 @@ type Cache struct {
 	hits, misses atomic.Uint64
 }
 
+// What the cache takes for a program, and for each path that it includes, besides
+// what they weigh themselves.
+const (
+	cachedSize = 512
+	pathSize   = 32
+)
+
 type cached struct {
 	key  [sha256.Size]byte // identity of the program
 	text [sha256.Size]byte // hash of the script's text
@@ -76,7 +83,7 @@ func (c *Cache) Compile(text string, o Options) (*bytecode.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.put(hash, p, files, len(text)), nil
+	return c.put(hash, p, files), nil
 }
 
 // readAll reads the files that a text included before. Whether they are still
@@ -109,12 +116,12 @@ func (c *Cache) get(key [sha256.Size]byte) *bytecode.Program {
 
 // put keeps a program, unless there is one of the same identity: then it
 // returns that.
-func (c *Cache) put(text [sha256.Size]byte, p *bytecode.Program, files []file, length int) *bytecode.Program {
-	size := p.Bytes + length
+func (c *Cache) put(text [sha256.Size]byte, p *bytecode.Program, files []file) *bytecode.Program {
+	size := p.Bytes + cachedSize
 	var paths []string
 	for _, f := range files {
 		paths = append(paths, f.path)
-		size += len(f.path) + 48
+		size += pathSize + len(f.path)
 	}
 	if size > c.max {
 		return p

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"ql/internal/engine"
 	"ql/lang/bytecode"
 )
 
@@ -70,7 +71,7 @@ func (w *Worker) program(ctx context.Context, hash [32]byte) (*bytecode.Program,
 	if err != nil {
 		return nil, err
 	}
-	p, err := bytecode.Decode(code)
+	p, err := bytecode.DecodeYielding(code, func() error { return engine.Turn(ctx) })
 	if err != nil {
 		return nil, err
 	}

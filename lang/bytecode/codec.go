@@ -19,7 +19,8 @@ import (
 //
 // docs/formats/program.md has it byte by byte.
 const (
-	programMagic = "QLP\x01"
+	programMagic = "QLP\x02"
+	firstFormat  = 1 // that is read: what it says of its weight is an estimate
 	checksumSize = 16
 )
 
@@ -31,7 +32,15 @@ var (
 
 // Encode writes a program so that Decode gets back the same.
 func Encode(p *Program) []byte {
+	b, _ := EncodeYielding(p, func() error { return nil })
+	return b
+}
+
+// EncodeYielding is Encode, and calls yield every so often. Its error ends the
+// encoding.
+func EncodeYielding(p *Program, yield func() error) ([]byte, error) {
 	e := encoder{value.NewEncoder(append(make([]byte, 0, 4096), programMagic...))}
+	e.SetYield(yield)
 	e.Uint(Version)
 	for _, b := range p.Hash {
 		e.Byte(b)
@@ -73,11 +82,37 @@ func Encode(p *Program) []byte {
 	}
 	e.Uint(uint64(len(p.Funcs)))
 	for _, f := range p.Funcs {
-		e.function(f)
+		if e.function(f); e.Err() != nil {
+			break
+		}
+	}
+	if err := e.Err(); err != nil {
+		return nil, err
 	}
 	b := e.Bytes()
-	sum := sha256.Sum256(b)
-	return append(b, sum[:checksumSize]...)
+	sum, err := checksum(b, yield)
+	if err != nil {
+		return nil, err
+	}
+	return append(b, sum[:checksumSize]...), nil
+}
+
+// turnBytes is how many bytes are hashed between two yields.
+const turnBytes = 64 << 10
+
+// checksum returns the SHA-256 of b.
+func checksum(b []byte, yield func() error) (sum [sha256.Size]byte, err error) {
+	h := sha256.New()
+	for len(b) > 0 {
+		n := min(len(b), turnBytes)
+		_, _ = h.Write(b[:n]) // never fails
+		if b = b[n:]; len(b) > 0 {
+			if err := yield(); err != nil {
+				return sum, err
+			}
+		}
+	}
+	return [sha256.Size]byte(h.Sum(nil)), nil
 }
 
 type encoder struct{ *value.Encoder }
@@ -115,6 +150,7 @@ func (e encoder) code(c *Code) {
 		e.Byte(in.C)
 		e.Int(int64(in.Imm))
 		e.Byte(c.Height[i])
+		e.Work(0)
 	}
 	e.Uint(uint64(len(c.Marks)))
 	for _, m := range c.Marks {
@@ -139,32 +175,87 @@ func (e encoder) code(c *Code) {
 	}
 }
 
-// roomFactor is how many bytes of constants a byte of a stored program may
-// stand for: a list of one number is the worst.
-const roomFactor = 64
+// mostWeight is the most that a stored program of n bytes may weigh: a list of one
+// number is the worst, after functions.
+func mostWeight(n int) int64 { return 128*int64(n) + programSize }
+
+// Weight returns what a stored program will weigh once it is decoded. Of one that
+// does not say it, that is the most it may be.
+func Weight(stored []byte) (int64, error) {
+	format, d, err := open(stored)
+	if err != nil {
+		return 0, err
+	}
+	d.hash()
+	d.Byte()
+	weight, most := int64(d.Below(1<<40)), mostWeight(len(stored))
+	switch {
+	case d.Err() != nil, weight > most && format > firstFormat:
+		return 0, ErrCorrupt
+	case format == firstFormat:
+		return most, nil
+	}
+	return weight, nil
+}
+
+// open checks how a stored program begins, and returns its format and a decoder
+// of what follows the version.
+func open(b []byte) (format byte, d decoder, err error) {
+	if len(b) < len(programMagic)+checksumSize || !bytes.HasPrefix(b, []byte(programMagic[:3])) {
+		return 0, d, ErrCorrupt
+	}
+	if format = b[3]; format < firstFormat || format > programMagic[3] {
+		return 0, d, ErrVersion
+	}
+	d = decoder{value.NewProgramDecoder(b[len(programMagic) : len(b)-checksumSize])}
+	if d.Uint() != Version {
+		return 0, d, ErrVersion
+	}
+	return format, d, nil
+}
 
 // Decode reads what Encode wrote and verifies it. It never trusts its input
 // and allocates in proportion to its length.
 func Decode(b []byte) (*Program, error) {
-	if len(b) < len(programMagic)+checksumSize || !bytes.HasPrefix(b, []byte(programMagic[:3])) {
+	return DecodeYielding(b, func() error { return nil })
+}
+
+// DecodeYielding is Decode, and calls yield every so often. Its error ends the
+// decoding. What is done is linear in the stored program and its Weight.
+func DecodeYielding(b []byte, yield func() error) (*Program, error) {
+	if len(b) < checksumSize || !bytes.HasPrefix(b, []byte(programMagic[:3])) {
 		return nil, ErrCorrupt
 	}
 	body := b[:len(b)-checksumSize]
-	if sum := sha256.Sum256(body); !bytes.Equal(sum[:checksumSize], b[len(body):]) {
+	sum, err := checksum(body, yield)
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(sum[:checksumSize], b[len(body):]) {
 		return nil, ErrCorrupt
 	}
-	if body[3] != programMagic[3] {
-		return nil, ErrVersion
+	format, d, err := open(b)
+	if err != nil {
+		return nil, err
 	}
-	d := decoder{value.NewConstantsDecoder(body[len(programMagic):], roomFactor*int64(len(b))+1<<10)}
-	if d.Uint() != Version {
-		return nil, ErrVersion
+	weight, err := Weight(b)
+	if err != nil {
+		return nil, err
 	}
+	d.SetBudget(weight)
+	d.SetYield(yield)
 	p := d.program()
-	if d.Err() != nil || d.Rest() != 0 {
+	switch err := d.Err(); {
+	case err != nil && !errors.Is(err, value.ErrCorrupt):
+		return nil, err
+	case err != nil, d.Rest() != 0, format > firstFormat && d.Left() != 0:
 		return nil, ErrCorrupt
 	}
-	if err := Verify(p); err != nil {
+	p.Bytes = int(weight - d.Left())
+	v := verifier{p: p, yield: yield}
+	if err := v.program(); v.ended != nil {
+		return nil, v.ended
+	} else if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	return p, nil
@@ -172,36 +263,45 @@ func Decode(b []byte) (*Program, error) {
 
 type decoder struct{ *value.Decoder }
 
-func (d decoder) program() *Program {
-	p := &Program{}
-	for i := range p.Hash {
-		p.Hash[i] = d.Byte()
+func (d decoder) hash() (h [sha256.Size]byte) {
+	for i := range h {
+		h[i] = d.Byte()
 	}
+	return h
+}
+
+func (d decoder) program() *Program {
+	d.Charge(1, programSize)
+	p := &Program{Hash: d.hash()}
 	flags := d.Byte()
 	if flags > 3 {
 		d.Fail()
 	}
 	p.UsesSession, p.Pauses = flags&1 != 0, flags&2 != 0
-	p.Bytes = d.Below(1 << 40)
+	d.Below(1 << 40) // what it weighs, see Weight
 	p.Files = d.texts()
-	p.Builtins = d.texts()
-	p.Consts = many(d, d.Value)
-	p.Templates = many(d, func() Template { return Template{Mode: TemplateMode(d.Byte()), Texts: d.texts()} })
-	p.Statements = many(d, d.statement)
-	p.Steps = many(d, func() Step { return Step{Name: d.Text(), Class: Class(d.Byte()), Line: d.place()} })
-	p.Sites = many(d, func() Site {
+	p.Builtins = many(d, builtinSize, d.text)
+	p.Consts = many(d, constantSize, d.Value)
+	p.Templates = many(d, templateSize, func() Template { return Template{Mode: TemplateMode(d.Byte()), Texts: d.texts()} })
+	p.Statements = many(d, statementSize, d.statement)
+	p.Steps = many(d, stepSize, func() Step { return Step{Name: d.text(), Class: Class(d.Byte()), Line: d.place()} })
+	p.Sites = many(d, siteSize, func() Site {
 		return Site{Effect: Effect(d.Byte()), Args: d.Byte(), Step: d.step(), Statement: d.place()}
 	})
-	p.Funcs = many(d, d.function)
+	p.Funcs = many(d, funcSize, d.function)
 	return p
 }
 
-// many reads a list of things that take at least one byte each.
-func many[T any](d decoder, read func() T) []T {
-	var list []T
-	for range d.Count() {
+// many reads a list of things that take at least one byte each, and weigh so many.
+func many[T any](d decoder, size int, read func() T) []T {
+	n := d.Count()
+	if n == 0 || !d.Charge(n, size) {
+		return nil
+	}
+	list := make([]T, 0, n)
+	for range n {
 		x := read()
-		if d.Err() != nil {
+		if d.Work(0); d.Err() != nil {
 			return nil
 		}
 		list = append(list, x)
@@ -209,7 +309,14 @@ func many[T any](d decoder, read func() T) []T {
 	return list
 }
 
-func (d decoder) texts() []string { return many(d, d.Text) }
+func (d decoder) texts() []string { return many(d, textSize, d.text) }
+
+// text reads a text, whose place was charged.
+func (d decoder) text() string {
+	s := d.Text()
+	d.Charge(content(s), 1)
+	return s
+}
 
 // place reads a number of 31 bits.
 func (d decoder) place() int32 { return int32(d.Below(1 << 31)) }
@@ -224,6 +331,15 @@ func (d decoder) step() int32 {
 	return int32(n)
 }
 
+// imm reads a number of 32 bits with a sign.
+func (d decoder) imm() int32 {
+	n := d.Int()
+	if int64(int32(n)) != n {
+		d.Fail()
+	}
+	return int32(n)
+}
+
 func (d decoder) bool() bool {
 	b := d.Byte()
 	if b > 1 {
@@ -233,37 +349,46 @@ func (d decoder) bool() bool {
 }
 
 func (d decoder) statement() Statement {
-	s := Statement{Head: d.Text(), Mode: SQLMode(d.Byte()), Texts: d.texts()}
-	for range len(s.Texts) - 1 {
-		s.Params = append(s.Params, SQLParam(d.Byte()))
+	s := Statement{Head: d.text(), Mode: SQLMode(d.Byte()), Texts: d.texts()}
+	n := len(s.Texts) - 1
+	if n <= 0 || n > d.Rest() || !d.Charge(n, 1) {
+		if n > 0 {
+			d.Fail()
+		}
+		return s
+	}
+	s.Params = make([]SQLParam, n)
+	for i := range s.Params {
+		s.Params[i] = SQLParam(d.Byte())
 	}
 	return s
 }
 
 func (d decoder) function() *Func {
 	return &Func{
-		Name: d.Text(), File: int(d.place()), Params: int(d.place()), Regs: int(d.place()), DBReg: int(d.step()),
+		Name: d.text(), File: int(d.place()), Params: int(d.place()), Regs: int(d.place()), DBReg: int(d.step()),
 		Traced: d.code(), Fast: d.code(),
 	}
 }
 
 func (d decoder) code() Code {
 	var c Code
-	c.Instrs = many(d, func() Instr {
-		in := Instr{Op: Op(d.Byte()), A: d.Byte(), B: d.Byte(), C: d.Byte()}
-		imm := d.Int()
-		if in.Imm = int32(imm); int64(in.Imm) != imm {
-			d.Fail()
+	if n := d.Count(); n > 0 && d.Charge(n, instrSize) {
+		c.Instrs, c.Height = make([]Instr, n), make([]uint8, n)
+		for i := range c.Instrs {
+			c.Instrs[i] = Instr{Op: Op(d.Byte()), A: d.Byte(), B: d.Byte(), C: d.Byte(), Imm: d.imm()}
+			c.Height[i] = d.Byte()
+			if d.Work(0); d.Err() != nil {
+				return c
+			}
 		}
-		c.Height = append(c.Height, d.Byte())
-		return in
-	})
-	c.Marks = many(d, func() Mark {
+	}
+	c.Marks = many(d, markSize, func() Mark {
 		return Mark{PC: d.place(), Line: d.place(), Column: d.place(), Step: d.step(), Pending: d.place()}
 	})
-	c.Handlers = many(d, func() Handler {
+	c.Handlers = many(d, handlerSize, func() Handler {
 		return Handler{From: d.place(), To: d.place(), Target: d.place(), Reg: d.Byte(), Height: d.Byte(), Transaction: d.bool()}
 	})
-	c.Loops = many(d, d.place)
+	c.Loops = many(d, loopSize, d.place)
 	return c
 }

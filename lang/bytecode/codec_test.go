@@ -68,6 +68,9 @@ func TestCodec(t *testing.T) {
 		if !bytes.Equal(bytecode.Encode(q), b) {
 			t.Errorf("%s is encoded otherwise after it was decoded", name)
 		}
+		if w, err := bytecode.Weight(b); err != nil || p.Weigh() != p.Bytes || q.Weigh() != p.Bytes || w != int64(p.Bytes) {
+			t.Errorf("%s weighs %d, stored %d and decoded %d: %v", name, p.Weigh(), w, q.Weigh(), err)
+		}
 	}
 }
 
@@ -93,7 +96,9 @@ func TestDecodeRefuses(t *testing.T) {
 		{"nothing", nil, bytecode.ErrCorrupt},
 		{"too little", good[:10], bytecode.ErrCorrupt},
 		{"another magic", change(0, 'X'), bytecode.ErrCorrupt},
-		{"another format", change(3, 2), bytecode.ErrVersion},
+		{"another format", change(3, 3), bytecode.ErrVersion},
+		{"no format", change(3, 0), bytecode.ErrVersion},
+		{"another weight", change(5+32+1, body[5+32+1]^1), bytecode.ErrCorrupt},
 		{"another version", change(4, bytecode.Version+1), bytecode.ErrVersion},
 		{"a flag that is none", change(5+32, 4), bytecode.ErrCorrupt},
 		{"something behind it", sealed(append(bytes.Clone(body), 0)), bytecode.ErrCorrupt},
@@ -168,6 +173,8 @@ func FuzzDecodeProgram(f *testing.F) {
 	} {
 		b := bytecode.Encode(compile(f, script))
 		f.Add(b[:len(b)-16])
+		b[3] = 1
+		f.Add(b[:len(b)-16])
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		b := sealed(body)
@@ -175,7 +182,11 @@ func FuzzDecodeProgram(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if !bytes.Equal(bytecode.Encode(p), b) {
+		if p.Bytes != p.Weigh() || int64(p.Bytes) > 128*int64(len(b))+512 {
+			t.Errorf("%d bytes are decoded to %d, and weigh %d", len(b), p.Bytes, p.Weigh())
+		}
+		// A program of the first format is written in the second.
+		if again := bytecode.Encode(p); b[3] > 1 && !bytes.Equal(again, b) {
 			t.Error("what was decoded is encoded otherwise")
 		}
 		_ = p.Disassemble()

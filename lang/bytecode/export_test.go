@@ -24,3 +24,10 @@ func (o Op) Parts() string {
 	}
 	return strings.Join(words, "; ")
 }
+
+// What the parts of a program weigh.
+const (
+	ProgramSize, TextSize, TemplateSize, StatementSize = programSize, textSize, templateSize, statementSize
+	StepSize, SiteSize, FuncSize, InstrSize            = stepSize, siteSize, funcSize, instrSize
+	MarkSize, HandlerSize                              = markSize, handlerSize
+)

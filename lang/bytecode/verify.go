@@ -20,7 +20,25 @@ const MaxRegs = 250
 // It does not follow which register owns which container. A program of our
 // compiler's never puts a container into itself; one made by hand might.
 func Verify(p *Program) error {
-	v := verifier{p: p}
+	v := verifier{p: p, yield: func() error { return nil }}
+	return v.program()
+}
+
+type verifier struct {
+	p *Program
+	f *Func
+	c *Code
+
+	yield func() error
+	seen  int   // instructions since the last yield
+	ended error // of yield
+}
+
+// turnInstrs is how many instructions are checked between two yields.
+const turnInstrs = 8 << 10
+
+func (v *verifier) program() error {
+	p := v.p
 	if err := v.tables(); err != nil {
 		return fmt.Errorf("the program is not valid: %w", err)
 	}
@@ -30,12 +48,6 @@ func Verify(p *Program) error {
 		}
 	}
 	return nil
-}
-
-type verifier struct {
-	p *Program
-	f *Func
-	c *Code
 }
 
 func (v *verifier) tables() error {
@@ -128,6 +140,12 @@ func (v *verifier) code(c *Code, top bool) error {
 		return fmt.Errorf("the code runs off its end")
 	}
 	for pc, in := range c.Instrs {
+		if v.seen++; v.seen == turnInstrs {
+			v.seen = 0
+			if v.ended = v.yield(); v.ended != nil {
+				return v.ended
+			}
+		}
 		if err := v.instr(pc, in); err != nil {
 			return fmt.Errorf("instruction %d, %s: %w", pc, in.Op, err)
 		}

@@ -6,6 +6,7 @@ package compile
 import (
 	"crypto/sha256"
 	"fmt"
+	"strings"
 
 	"ql/lang/bytecode"
 	"ql/lang/lib"
@@ -39,7 +40,8 @@ func Compile(res *resolve.Result, hash [sha256.Size]byte, y *source.Yield) (*byt
 			return nil, c.errs
 		}
 	}
-	c.prog.Bytes = size(c.prog)
+	keepStrings(c.prog)
+	c.prog.Bytes = c.prog.Weigh()
 	return c.prog, nil
 }
 
@@ -118,34 +120,38 @@ func (c *compiler) builtin(i int) int32 {
 	return n
 }
 
-// size estimates the bytes of a program and of what the machine makes of it.
-func size(p *bytecode.Program) int {
-	n := 512 + 64*len(p.Steps) + 24*len(p.Sites)
+// keepStrings copies the strings of a program that are parts of the texts it was
+// made of, which are not kept.
+func keepStrings(p *bytecode.Program) {
+	var all []*string
 	for _, f := range p.Funcs {
-		for _, c := range []*bytecode.Code{&f.Traced, &f.Fast} {
-			n += 256 + 17*len(c.Instrs) + 20*len(c.Marks) + 16*len(c.Handlers)
-		}
-	}
-	for _, k := range p.Consts {
-		n += 16
-		switch k.Kind() {
-		case value.KindText, value.KindBytes:
-			n += value.BlockSize(len(k.Str()))
-		case value.KindList, value.KindMap:
-			n += 4 * value.JSONSize(nil, k)
-		}
+		all = append(all, &f.Name)
 	}
 	for _, t := range p.Templates {
-		for _, s := range t.Texts {
-			n += 16 + len(s)
+		for i := range t.Texts {
+			all = append(all, &t.Texts[i])
 		}
 	}
-	for _, s := range p.Statements {
-		for _, t := range s.Texts {
-			n += 24 + len(t)
+	for i := range p.Statements {
+		s := &p.Statements[i]
+		all = append(all, &s.Head)
+		for i := range s.Texts {
+			all = append(all, &s.Texts[i])
 		}
 	}
-	return n
+	n := 0
+	for _, s := range all {
+		n += len(*s)
+	}
+	var b strings.Builder
+	b.Grow(n)
+	for _, s := range all {
+		b.WriteString(*s)
+	}
+	copied := b.String()
+	for _, s := range all {
+		*s, copied = copied[:len(*s)], copied[len(*s):]
+	}
 }
 
 // Registers of a frame. Variables that find no place among the near ones stand

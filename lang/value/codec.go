@@ -64,6 +64,16 @@ func (e *Encoder) Err() error { return e.err }
 // Weight returns what all the values written so far weigh in a run.
 func (e *Encoder) Weight() int64 { return e.walker.bytes }
 
+// Work counts n bytes that were looked at beside those that were written.
+func (e *Encoder) Work(n int) {
+	if e.yield == nil || e.err != nil {
+		return
+	}
+	if e.due -= n; len(e.buf) >= e.due {
+		e.turn()
+	}
+}
+
 func (e *Encoder) turn() {
 	if e.err == nil {
 		e.err = e.yield()

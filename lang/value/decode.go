@@ -40,11 +40,11 @@ func NewDecoder(buf []byte, budget int64) *Decoder {
 	return &Decoder{buf: buf, budget: budget, frozen: FrozenBudget, due: math.MinInt}
 }
 
-// NewConstantsDecoder returns a decoder of buf for the constants of a program,
-// which are all frozen. They weigh at most budget bytes, and each is a thing of
-// its own, so that they are numbered as they were: see Constants.
-func NewConstantsDecoder(buf []byte, budget int64) *Decoder {
-	return &Decoder{buf: buf, frozen: budget, apart: true, due: math.MinInt}
+// NewProgramDecoder returns a decoder of buf for a program and its constants,
+// which are all frozen; it has no budget yet. Each constant is a thing of its own,
+// so that they are numbered as they were: see Constants.
+func NewProgramDecoder(buf []byte) *Decoder {
+	return &Decoder{buf: buf, apart: true, due: math.MinInt}
 }
 
 // SetYield has f called every so often, so that others have their turn while
@@ -159,6 +159,9 @@ func (d *Decoder) charge(size int64, frozen bool) bool {
 	if frozen {
 		left = &d.frozen
 	}
+	if d.apart {
+		size = sum(size, 1, numberSize)
+	}
 	if d.err != nil || size > *left {
 		d.Fail()
 		return false
@@ -169,6 +172,25 @@ func (d *Decoder) charge(size int64, frozen bool) bool {
 	}
 	return true
 }
+
+// Charge takes n things of so many bytes each, which are about to be allocated
+// for a program, from the budget of its constants. It reports whether there is as
+// much. each is at least 1.
+func (d *Decoder) Charge(n, each int) bool {
+	size := sum(0, uint64(n), int64(each))
+	if d.err != nil || size > d.frozen {
+		d.Fail()
+		return false
+	}
+	d.frozen -= size
+	return true
+}
+
+// SetBudget sets the budget of a program.
+func (d *Decoder) SetBudget(budget int64) { d.frozen = budget }
+
+// Left returns what is left of the budget of a program.
+func (d *Decoder) Left() int64 { return d.frozen }
 
 // maxDepth is deeper than any limit on nesting.
 const maxDepth = 20_000

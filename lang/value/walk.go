@@ -20,6 +20,12 @@ func NewWalker(m *Meter) *Walker {
 	return w
 }
 
+// Reset makes the walker as NewWalker does.
+func (w *Walker) Reset(m *Meter) {
+	*w = Walker{m: m}
+	w.seen = w.few[:0]
+}
+
 // Bytes returns the size of all that was visited so far.
 func (w *Walker) Bytes() int64 { return w.bytes }
 

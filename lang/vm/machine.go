@@ -94,6 +94,7 @@ type Machine struct {
 	tx      int // 1 + frames below the open TRANSACTION, 0 without one
 
 	limits     Limits
+	input      value.Walker // which New weighs the input with
 	trace      trace
 	traceFirst int64
 	steps      int64 // statements begun, as far as counted
@@ -203,11 +204,11 @@ func New(p *bytecode.Program, l Limits, in Input) *Machine {
 	m.globals[bytecode.GlobalPost] = in.Post
 	m.globals[bytecode.GlobalCookie] = in.Cookie
 	m.globals[bytecode.GlobalRequest] = in.Request
-	w := value.NewWalker(nil)
+	m.input.Reset(nil)
 	for _, g := range m.globals {
-		w.Visit(g.Share())
+		m.input.Visit(g.Share())
 	}
-	if m.meter.Free -= w.Bytes(); m.meter.Free < 0 && m.status == Ready {
+	if m.meter.Free -= m.input.Bytes(); m.meter.Free < 0 && m.status == Ready {
 		m.meter.Free = 0
 		m.fail(m.limitError(&value.Limit{Name: "memory", Max: l.Memory}))
 	}
