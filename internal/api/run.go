@@ -87,7 +87,7 @@ func (s *Service) run(ctx context.Context, who identity, c Caller, q Query, l ac
 
 // spec is what a script of a caller is run with.
 func (s *Service) spec(who identity, c Caller, q Query, l vm.Limits) execution.Spec {
-	return execution.Spec{Request: q.Request, Session: c.Session, Owner: who.IsOwner(), Started: s.o.Clock(), Limits: l}
+	return execution.Spec{Request: q.Request, Session: c.Session, Owner: who.IsOwner(), Client: c.Addr, Started: s.o.Clock(), Limits: l}
 }
 
 // result is how a call came out: the record of a script that ended, or the job

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -275,6 +276,7 @@ func (k *runCommand) input() (vm.Input, error) {
 		}
 	}
 	in.Request = request.Value()
+	in.Client = netip.AddrFrom4([4]byte{127, 0, 0, 1}) // it is called from here
 	return in, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"time"
 
 	"ql/internal/account"
@@ -90,8 +91,11 @@ type Spec struct {
 	Session string       `json:"session,omitempty"` // the id that the caller brought
 	// Owner says that the call was made with the account's credentials, not by
 	// a web page alone.
-	Owner   bool      `json:"owner,omitempty"`
-	Started time.Time `json:"started"`
+	Owner bool `json:"owner,omitempty"`
+	// Client is the address that the call came from, also where it goes on later.
+	// Jobs of earlier versions have none.
+	Client  netip.Addr `json:"client,omitzero"`
+	Started time.Time  `json:"started"`
 	// Limits are those of the machine: the same each time the run is repeated.
 	Limits vm.Limits `json:"limits"`
 }
@@ -215,12 +219,13 @@ func (x *Execution) include(ctx context.Context) func(string) (string, error) {
 
 // Machine returns a machine at the start of a program.
 func (x *Execution) Machine(p *bytecode.Program) *vm.Machine {
-	return vm.New(p, x.Spec.Limits, input(&x.Spec.Request))
+	return vm.New(p, x.Spec.Limits, x.Spec.input())
 }
 
 // input is what the script finds of the caller's request.
-func input(r *wire.Request) vm.Input {
-	return vm.Input{Get: texts(r.Get), Post: texts(r.Post), Cookie: texts(r.Cookie), Request: texts(r.Entries)}
+func (s *Spec) input() vm.Input {
+	r := &s.Request
+	return vm.Input{Get: texts(r.Get), Post: texts(r.Post), Cookie: texts(r.Cookie), Request: texts(r.Entries), Client: s.Client}
 }
 
 func texts(pairs []wire.Pair) value.Value {

@@ -64,6 +64,9 @@ func (q *FormQuery) decode(body string, l *Limits) *Refusal {
 		if !ok {
 			break
 		}
+		if name == ipEntry {
+			return invalid(name, ipMessage)
+		}
 		known := slices.Index(formFields, name)
 		if known < 0 {
 			continue

@@ -61,6 +61,7 @@ func TestDecodeFormRefuses(t *testing.T) {
 		{least + "&path=a%FFb", `path: is not UTF-8: byte 2 is 0xff`},
 		{least + "&path=\xc3", `path: is not UTF-8: byte 1 is 0xc3`},
 		{least + "&x%FF=1", `body: the name of field 4 is not UTF-8: byte 2 is 0xff`},
+		{least + "&ip=10.0.0.1", `ip: is not the caller's to say: leave it out, and !REQUEST('ip') is the address that the call comes from`},
 		{least + "&get=", `get: is empty: a JSON object such as {"page":"2"} fits, or leave the field out`},
 		{least + "&get=page", `get: is not JSON: found 'p' where a value should stand, at line 1, column 1`},
 		{least + "&post=[1]", `post: is a list: an object fits`},

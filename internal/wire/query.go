@@ -198,6 +198,12 @@ func decodeMode(n node) (async bool, r *Refusal) {
 	return false, invalid("mode", "is "+quote(mode)+`: "sync" or "async" fits`)
 }
 
+// ipEntry is the one entry of !REQUEST that no caller says.
+const (
+	ipEntry   = "ip"
+	ipMessage = "is not the caller's to say: leave it out, and !REQUEST('ip') is the address that the call comes from"
+)
+
 // headerPrefix begins the name of an entry that is a header.
 const headerPrefix = "header:"
 
@@ -217,6 +223,8 @@ func (q *Request) decode(n node) *Refusal {
 		case "cookie":
 			q.Cookie, r = pairs("request.cookie", value)
 			q.Cookie = withoutOwn(q.Cookie)
+		case ipEntry:
+			return invalid("request.ip", ipMessage)
 		default:
 			p := Pair{Name: name}
 			if value[0] != '"' {

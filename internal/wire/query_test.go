@@ -90,6 +90,8 @@ func TestDecodeQueryRefuses(t *testing.T) {
 		{`{"query":"a","auth":{"username":"ada","passwort":"x"}}`, `auth.passwort: is no known field: did you mean "password"?`},
 		{`{"query":"a","auth":{"username":"ada","PASSWORD":"x"}}`, `auth.PASSWORD: is no known field: names are case-sensitive, "password" would fit`},
 		{`{"query":"a","request":[]}`, `request: is a list: an object fits`},
+		{`{"query":"a","request":{"ip":"10.0.0.1"}}`, `request.ip: is not the caller's to say: leave it out, and !REQUEST('ip') is the address that the call comes from`},
+		{`{"query":"a","request":{"ip":null}}`, `request.ip: is not the caller's to say: leave it out, and !REQUEST('ip') is the address that the call comes from`},
 		{`{"query":"a","request":{"path":5}}`, `request.path: is a number: a text fits`},
 		{`{"query":"a","request":{"x y":{}}}`, `request."x y": is an object: a text fits`},
 		{`{"query":"a","request":{"get":"a=b"}}`, `request.get: is a text: an object fits`},

@@ -8,6 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
+	"slices"
 	"sync"
 
 	"ql/lang/bytecode"
@@ -51,7 +53,12 @@ func Unlimited() Limits {
 }
 
 // Input is the request data that a script may read; null is an empty map.
-type Input struct{ Get, Post, Cookie, Request value.Value }
+type Input struct {
+	Get, Post, Cookie, Request value.Value
+	// Client is the address that the request came from: the entry ip of !REQUEST,
+	// which is made where a program reads that. The zero one makes none.
+	Client netip.Addr
+}
 
 // Status says where a machine stands.
 type Status uint8
@@ -140,6 +147,8 @@ type linked struct {
 	builtins []lib.Func
 	// constants is made when the first machine is stored.
 	constants func() *value.Constants
+	// request tells that the program reads !REQUEST.
+	request bool
 }
 
 func link(p *bytecode.Program) any {
@@ -147,6 +156,7 @@ func link(p *bytecode.Program) any {
 	l.constants = sync.OnceValue(func() *value.Constants { return value.NewConstants(p.Consts) })
 	for i, f := range p.Funcs {
 		l.funcs[i] = function{Func: f, number: i, traced: words(f.Traced.Instrs), fast: words(f.Fast.Instrs)}
+		l.request = l.request || slices.ContainsFunc(f.Traced.Instrs, readsRequest)
 	}
 	for i, name := range p.Builtins {
 		n, ok := lib.Lookup(name)
@@ -203,7 +213,7 @@ func New(p *bytecode.Program, l Limits, in Input) *Machine {
 	m.globals[bytecode.GlobalGet] = in.Get
 	m.globals[bytecode.GlobalPost] = in.Post
 	m.globals[bytecode.GlobalCookie] = in.Cookie
-	m.globals[bytecode.GlobalRequest] = in.Request
+	m.globals[bytecode.GlobalRequest] = in.request(m.link.request)
 	m.input.Reset(nil)
 	for _, g := range m.globals {
 		m.input.Visit(g.Share())
@@ -213,6 +223,23 @@ func New(p *bytecode.Program, l Limits, in Input) *Machine {
 		m.fail(m.limitError(&value.Limit{Name: "memory", Max: l.Memory}))
 	}
 	return m
+}
+
+func readsRequest(in bytecode.Instr) bool {
+	return (in.Op == bytecode.OpGlobal || in.Op == bytecode.OpGlobalGet) && in.Imm == bytecode.GlobalRequest
+}
+
+// request returns what !REQUEST holds, as far as it is read.
+func (in *Input) request(read bool) value.Value {
+	if !read || !in.Client.IsValid() {
+		return in.Request
+	}
+	r := value.NewMap(nil, 1)
+	if !in.Request.IsNull() {
+		r = in.Request.Map()
+	}
+	r.SetText("ip", value.Text(in.Client.WithZone("").String()))
+	return r.Value()
 }
 
 // start makes a clean machine ready for a program.
