@@ -20,6 +20,9 @@ func (a *App) ready(ctx context.Context) error {
 	if _, err := a.parts.accounts.List(ctx, "", 1); err != nil {
 		return err
 	}
+	if err := a.parts.store.Writable(ctx); err != nil {
+		return err
+	}
 	free, total, err := disk(a.settings.Data)
 	if err != nil {
 		return err

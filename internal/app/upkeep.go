@@ -72,12 +72,20 @@ func (a *App) makeRoom(ctx context.Context, folder string) error {
 func (a *App) upkeep(ctx context.Context, now time.Time) error {
 	var errs []error
 	for _, do := range []func(context.Context, time.Time) error{
-		a.sweepBlobs, a.finishDeletes, a.emptyDevelopment, a.forgetJobs, a.prune, a.pruneShares, a.forgetReceipts, a.parts.renewals.remind, a.noteDatabases,
+		a.sweepBlobs, a.finishDeletes, a.emptyDevelopment, a.forgetJobs, a.prune, a.pruneShares, a.forgetReceipts, a.parts.renewals.remind, a.noteDatabases, a.checkLock,
 	} {
 		// One that panics every time must not keep the others from their work.
 		errs = append(errs, a.parts.guard.DoErr("upkeep", func() error { return do(ctx, now) }))
 	}
 	return errors.Join(errs...)
+}
+
+// checkLock tells where somebody removed the file that keeps other servers away.
+func (a *App) checkLock(context.Context, time.Time) error {
+	if a.parts.store.Locked() {
+		return nil
+	}
+	return errors.New("the file ql.lock was removed from the data folder under the running server, which keeps others away by a lock of the folder alone: leave it where it is; the next start makes it again")
 }
 
 // sweepBlobs removes blobs that nothing refers to.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // broken has system calls of the running server on some of its files fail, as told by
@@ -173,5 +174,37 @@ func TestPromiseRefusedIsNotInTheIntake(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestPromiseReadyFollowsWrites: a server whose disk takes no writes is not ready, and
+// is ready again by itself, also where nobody writes.
+func TestPromiseReadyFollowsWrites(t *testing.T) {
+	s := newServer(t)
+	s.start()
+	ready := func() int {
+		a, err := s.try(request{method: http.MethodGet, path: "/readyz"})
+		check(t, err)
+		return a.status
+	}
+	if status := ready(); status != http.StatusOK {
+		t.Errorf("at first it answers %d", status)
+	}
+	mend := s.broken(flushes, "ql.db-wal")
+	a, err := s.try(query("async", `CONFIRM "sure?"`))
+	check(t, err)
+	if outcome(t, a) == "accepted" {
+		t.Errorf("with a broken disk a job was accepted: %s", a)
+	}
+	for range 3 {
+		if status := ready(); status != http.StatusServiceUnavailable {
+			t.Errorf("with a broken disk it answers %d", status)
+		}
+	}
+	mend()
+	for deadline := time.Now().Add(patience); ready() != http.StatusOK; {
+		if time.Now().After(deadline) {
+			t.Fatal("it is not ready again")
+		}
 	}
 }

@@ -28,23 +28,55 @@ func (e *InUse) Error() string {
 	return fmt.Sprintf("the data folder %s is in use by %s", e.Folder, who)
 }
 
-// lock takes the data folder for this process, until the file is closed.
-func lock(folder string) (*os.File, error) {
+// ownership is a data folder that this process has: its lock file, and the folder
+// itself, since a file may be removed by who thinks that it was left behind.
+type ownership struct {
+	file   *os.File
+	folder io.Closer // nil where folders cannot be locked
+}
+
+// Close gives the folder back.
+func (o *ownership) Close() error {
+	err := o.file.Close()
+	if o.folder != nil {
+		err = errors.Join(err, o.folder.Close())
+	}
+	return err
+}
+
+// isThere tells whether the lock file is still where others look for it.
+func (o *ownership) isThere() bool {
+	own, err := o.file.Stat()
+	if err != nil {
+		return true // nothing can be said of it
+	}
+	there, err := os.Stat(o.file.Name())
+	return err == nil && os.SameFile(own, there)
+}
+
+// lock takes the data folder for this process, until it is closed.
+func lock(folder string) (_ *ownership, err error) {
 	f, err := os.OpenFile(filepath.Join(folder, lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
+	o := &ownership{file: f}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, o.Close())
+		}
+	}()
 	taken, err := lockFile(f)
-	if err == nil && !taken {
-		err = &InUse{Folder: folder, Process: processIn(f)}
-	}
-	if err == nil {
-		err = writeProcess(f)
+	if err == nil && taken {
+		taken, o.folder, err = lockFolder(folder)
 	}
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, err
 	}
-	return f, nil
+	if !taken {
+		return nil, &InUse{Folder: folder, Process: processIn(f)}
+	}
+	return o, writeProcess(f)
 }
 
 func processIn(f *os.File) int {

@@ -4,6 +4,7 @@ package sqlite
 
 import (
 	"errors"
+	"io"
 	"os"
 	"syscall"
 )
@@ -23,4 +24,20 @@ func lockFile(f *os.File) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// lockFolder is lockFile for a folder. Some file systems lock none: those have nothing
+// to close.
+func lockFolder(path string) (taken bool, held io.Closer, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, nil, err
+	}
+	switch taken, err := lockFile(f); {
+	case taken:
+		return true, f, nil
+	case err != nil: // as on file systems of other machines
+		return true, nil, f.Close()
+	}
+	return false, nil, f.Close()
 }

@@ -14,10 +14,10 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"ql/internal/account"
@@ -70,9 +70,10 @@ type Store struct {
 	readers *readers
 	ids     *ids
 	recent  recent
-	intake  *ring.Ring // nil where there is none
-	untaken error      // why what stands in the intake of another process could not be stored
-	lock    io.Closer  // nil where the folder is not owned
+	intake  *ring.Ring   // nil where there is none
+	untaken error        // why what stands in the intake of another process could not be stored
+	probed  atomic.Int64 // when Writable tried last, in nanoseconds of Unix
+	lock    *ownership   // nil where the folder is not owned
 }
 
 // Open opens the store of a data folder and brings it up to date.
@@ -208,6 +209,26 @@ func (s *Store) unlock() error {
 		return err
 	}
 	return nil
+}
+
+// Locked reports whether others who look for it find that this process has the folder.
+func (s *Store) Locked() bool { return s.lock == nil || s.lock.isThere() }
+
+// probeEvery is how often a store that cannot be written to is tried, at most.
+const probeEvery = time.Second
+
+// Writable returns why the last change could not be stored. Where that was a while ago,
+// it tries again, by a change that means nothing.
+func (s *Store) Writable(ctx context.Context) error {
+	failing := s.writer.failing.Load()
+	if failing == nil {
+		return nil
+	}
+	now := time.Now().UnixNano()
+	if last := s.probed.Load(); now-last < int64(probeEvery) || !s.probed.CompareAndSwap(last, now) {
+		return *failing
+	}
+	return s.write(ctx, probe)
 }
 
 // read runs f on a connection that only reads.

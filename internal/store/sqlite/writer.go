@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"ql/internal/batch"
+	"ql/internal/fault"
 )
 
 // maxBatch is how many writes share one commit at most.
@@ -26,7 +27,7 @@ type writer struct {
 	// unsealed is why the log may hold a commit that has failed, nil where it does not.
 	// Only who performs uses it.
 	unsealed error
-	// failing is what the last commit met; nil where it worked.
+	// failing is what the storage last did to a change; nil after a commit.
 	failing atomic.Pointer[error]
 }
 
@@ -100,7 +101,7 @@ func (w *writer) perform(batch []*write) {
 			savepoints = true
 		case r.culprit != nil:
 			batch = slices.DeleteFunc(batch, func(c *write) bool { return c == r.culprit })
-			r.culprit.finish(explain(w.conn.path, r.err))
+			r.culprit.finish(w.told(r.err))
 		case r.uncommitted && w.seal() != nil:
 			w.finish(batch, unknown.Because(r.err))
 			return
@@ -130,9 +131,19 @@ func (w *writer) alone(batch []*write) {
 
 // finish ends writes by an error, or each by what became of it.
 func (w *writer) finish(batch []*write, err error) {
+	err = w.told(err)
 	for _, c := range batch {
-		c.finish(explain(w.conn.path, cmp.Or(err, c.err)))
+		c.finish(cmp.Or(err, explain(w.conn.path, c.err)))
 	}
+}
+
+// told explains an error, and notes that the storage fails where it does.
+func (w *writer) told(err error) error {
+	err = explain(w.conn.path, err)
+	if fault.Is(err, fault.StorageUnavailable) || fault.Is(err, fault.OutcomeUnknown) {
+		w.failing.Store(&err)
+	}
+	return err
 }
 
 // result is what became of an attempt. With an error, nothing of it is left.
@@ -204,7 +215,6 @@ func (w *writer) commit(t tx) error {
 		}
 		return nil
 	}
-	w.failing.Store(&err)
 	if !isFull(err) {
 		w.unsealed = err
 	}
