@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 
+	"ql/internal/account"
 	"ql/internal/engine"
 	"ql/internal/job"
 	"ql/lang/bytecode"
@@ -20,8 +21,8 @@ import (
 // or the journal by itself where they have become many.
 type journal struct {
 	attempt *attempt
-	ahead   bool                  // the job is not accepted yet
-	told    map[int64]engine.Told // by earlier attempts
+	ahead   bool            // the job is not accepted yet
+	told    map[int64]entry // to earlier attempts
 
 	pending []byte // written entries
 	first   int64  // the step of the first of them
@@ -100,49 +101,85 @@ func appendDatabase(dst []byte, name string) []byte {
 	return e.Bytes()
 }
 
-// maxEntryBytes bounds what one stored part of a journal may decode to.
-const maxEntryBytes = 1 << 30
+// entry is what an earlier attempt was told at one effect, as it was written. It
+// is read when the run comes there: the values of a whole journal may be many
+// times what a script may hold.
+type entry struct {
+	fuel  int64
+	bytes []byte
+}
+
+// turnBytes is how many bytes of entries are read between two turns.
+const turnBytes = 64 << 10
+
+// entryMemory is what the value of one entry may weigh: as much as a script may
+// hold, by its plan of now or of then.
+func (a *attempt) entryMemory() int64 {
+	return max(a.limits.Memory, account.Unlimited.Limits().Memory)
+}
 
 // errJournal says that a stored journal cannot be read.
 var errJournal = errors.New("the journal of a job is damaged")
 
-// readEntries reads a part of a journal. Entries are written one encoder each,
-// so each is read by a decoder of its own.
-func readEntries(b []byte, told map[int64]engine.Told, databases map[string]bool) error {
-	fuel := int64(0)
+// readEntries reads a part of a journal, in which no value weighs more than
+// memory, and checks it. Entries are written one encoder each, so each is read by
+// a decoder of its own. turn is called every so often.
+func readEntries(b []byte, memory int64, turn func() error, told map[int64]entry, databases map[string]bool) error {
+	fuel, sinceTurn := int64(0), 0
 	for len(b) > 0 {
-		d := value.NewDecoder(b, maxEntryBytes)
-		switch kind := d.Byte(); kind {
+		d := value.NewDecoder(b, memory)
+		d.SetYield(turn)
+		switch b[0] {
 		case entryFuel:
+			d.Byte()
 			fuel = d.Int()
 		case entryDatabase:
+			d.Byte()
 			databases[d.Text()] = true
-		case entryValue, entryError, entryLimit:
-			t := engine.Told{Seq: d.Int(), Fuel: fuel}
-			fuel = 0
-			t.Kind = effectNamed(d.Text())
-			if kind == entryValue {
-				t.Value = d.Value()
-			} else {
-				t.Err = &value.Error{Code: d.Text(), Message: d.Text()}
-				t.Err.Data = d.Value()
-			}
-			if kind == entryLimit {
-				t.Err.Limit = &value.Limit{Name: d.Text(), Max: d.Int()}
-			}
-			if t.Kind == bytecode.NoEffect {
-				return errJournal
-			}
-			told[t.Seq] = t
 		default:
-			return errJournal
+			t := readTold(d)
+			told[t.Seq] = entry{fuel, b[:len(b)-d.Rest()]}
+			fuel = 0
 		}
-		if d.Err() != nil {
-			return fmt.Errorf("%w: %w", errJournal, d.Err())
+		if err := d.Err(); errors.Is(err, value.ErrCorrupt) {
+			return fmt.Errorf("%w: %w", errJournal, err)
+		} else if err != nil {
+			return err
 		}
-		b = b[len(b)-d.Rest():]
+		n := len(b) - d.Rest()
+		b = b[n:]
+		if sinceTurn += n; sinceTurn >= turnBytes {
+			sinceTurn = 0
+			if err := turn(); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+// readTold reads the entry of what an attempt was told.
+func readTold(d *value.Decoder) engine.Told {
+	kind := d.Byte()
+	t := engine.Told{Seq: d.Int()}
+	if t.Kind = effectNamed(d.Text()); t.Kind == bytecode.NoEffect {
+		d.Fail()
+		return t
+	}
+	switch kind {
+	case entryValue:
+		t.Value = d.Value()
+		return t
+	case entryError, entryLimit:
+		t.Err = &value.Error{Code: d.Text(), Message: d.Text()}
+		t.Err.Data = d.Value()
+	default:
+		d.Fail()
+	}
+	if kind == entryLimit {
+		t.Err.Limit = &value.Limit{Name: d.Text(), Max: d.Int()}
+	}
+	return t
 }
 
 // effectNamed finds an effect by its name: numbers change between versions.
@@ -157,20 +194,21 @@ var effectNames = func() map[string]bytecode.Effect {
 }()
 
 func newJournal(a *attempt) *journal {
-	return &journal{attempt: a, told: map[int64]engine.Told{}, touched: map[string]bool{}}
+	return &journal{attempt: a, told: map[int64]entry{}, touched: map[string]bool{}}
 }
 
 // recover reads what earlier attempts kept: in the store, and as receipts in
 // the databases that those name.
 func (j *journal) recover(ctx context.Context, parts [][]byte, databases engine.Databases) error {
 	a := j.attempt
+	turn := func() error { return engine.Turn(ctx) }
 	for _, sealed := range parts {
 		b, err := a.open(sealJournal, sealed)
 		if err != nil {
 			return err
 		}
 		j.kept += len(b)
-		if err := readEntries(b, j.told, j.touched); err != nil {
+		if err := readEntries(b, a.entryMemory(), turn, j.told, j.touched); err != nil {
 			return err
 		}
 	}
@@ -185,7 +223,7 @@ func (j *journal) recover(ctx context.Context, parts [][]byte, databases engine.
 				return err
 			}
 			j.kept += len(b)
-			if err := readEntries(b, j.told, map[string]bool{}); err != nil {
+			if err := readEntries(b, a.entryMemory(), turn, j.told, map[string]bool{}); err != nil {
 				return err
 			}
 		}
@@ -195,11 +233,17 @@ func (j *journal) recover(ctx context.Context, parts [][]byte, databases engine.
 
 // Told implements engine.Journal.
 func (j *journal) Told(seq int64) (engine.Told, bool) {
-	t, ok := j.told[seq]
-	if ok {
-		delete(j.told, seq)
+	e, ok := j.told[seq]
+	if !ok {
+		return engine.Told{}, false
 	}
-	return t, ok
+	delete(j.told, seq)
+	d := value.NewDecoder(e.bytes, j.attempt.entryMemory())
+	t := readTold(d)
+	if t.Fuel = e.fuel; d.Err() != nil {
+		t.Kind = bytecode.NoEffect // it was read before: the run cannot go on like this
+	}
+	return t, true
 }
 
 // Tell implements engine.Journal.

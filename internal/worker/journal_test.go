@@ -1,9 +1,14 @@
 package worker
 
 import (
+	"context"
+	"errors"
+	"math"
 	"reflect"
+	"runtime"
 	"testing"
 
+	"ql/internal/account"
 	"ql/internal/engine"
 	"ql/lang/bytecode"
 	"ql/lang/value"
@@ -24,17 +29,82 @@ func TestJournalEntries(t *testing.T) {
 		kept = appendTold(kept, told)
 	}
 	kept = appendDatabase(kept, "shop")
-	got, databases := map[int64]engine.Told{}, map[string]bool{}
-	if err := readEntries(kept, got, databases); err != nil {
+	j := newJournal(&attempt{limits: account.Free.Limits()})
+	if err := readEntries(kept, 1<<20, func() error { return nil }, j.told, j.touched); err != nil {
 		t.Fatal(err)
 	}
+	if len(j.told) != len(all) || !j.touched["shop"] {
+		t.Errorf("read %d results, databases %v", len(j.told), j.touched)
+	}
 	for _, want := range all {
-		is := got[want.Seq]
-		if is.Kind != want.Kind || is.Fuel != want.Fuel || !value.Equal(nil, is.Value, want.Value) || !reflect.DeepEqual(is.Err, want.Err) {
+		is, ok := j.Told(want.Seq)
+		if !ok || is.Kind != want.Kind || is.Fuel != want.Fuel || !value.Equal(nil, is.Value, want.Value) || !reflect.DeepEqual(is.Err, want.Err) {
 			t.Errorf("%+v is read as %+v", want, is)
 		}
+		if _, again := j.Told(want.Seq); again {
+			t.Errorf("%+v is told twice", want)
+		}
 	}
-	if len(got) != len(all) || !databases["shop"] {
-		t.Errorf("read %d results, databases %v", len(got), databases)
+}
+
+// TestJournalInTurns reads a long journal: in turns, within a script's memory, and
+// no result of it but the one that is asked for is held as a value.
+func TestJournalInTurns(t *testing.T) {
+	empty := make([]value.Value, 1_000)
+	for i := range empty {
+		empty[i] = value.NewMap(nil, 100).Value()
 	}
+	large := value.ListOf(empty...)
+	var kept []byte
+	for seq := range int64(50) {
+		kept = appendTold(kept, engine.Told{Seq: seq + 1, Kind: bytecode.SQL, Value: large})
+	}
+	for seq := range int64(10_000) {
+		kept = appendTold(kept, engine.Told{Seq: seq + 51, Kind: bytecode.Now, Value: value.Text("2026-01-01T00:00:00Z")})
+	}
+	weight := value.SizeOf(large)
+	turns := 0
+	read := func(memory int64, most int) (*journal, error) {
+		turns = 0
+		j := newJournal(&attempt{limits: account.Free.Limits()})
+		return j, readEntries(kept, memory, func() error {
+			if turns++; turns > most {
+				return context.DeadlineExceeded
+			}
+			return nil
+		}, j.told, j.touched)
+	}
+	before := heap()
+	j, err := read(weight, math.MaxInt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if held := heap() - before; held > weight {
+		t.Errorf("a journal of %d bytes holds %d, with 50 values of %d", len(kept), held, weight)
+	}
+	if least, all := len(kept)/turnBytes, turns; all < least/2 || all > 3*least+50 {
+		t.Errorf("%d bytes took %d turns", len(kept), all)
+	}
+	for seq := range int64(10_050) {
+		if told, ok := j.Told(seq + 1); !ok || told.Kind == bytecode.NoEffect {
+			t.Fatalf("result %d is %v, %t", seq+1, told.Kind, ok)
+		}
+	}
+	if _, err := read(weight-1, math.MaxInt); !errors.Is(err, errJournal) {
+		t.Errorf("with memory for less than a value: %v", err)
+	}
+	for _, most := range []int{0, 1, 5} {
+		if _, err := read(weight, most); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errJournal) || turns != most+1 {
+			t.Errorf("it ended after %d turns of %d: %v", turns, most, err)
+		}
+	}
+}
+
+// heap returns the bytes in use.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return int64(s.HeapAlloc)
 }
