@@ -31,7 +31,7 @@ type Service struct {
 
 // Options are a Service's settings; the zero value is fit for production.
 type Options struct {
-	Gate     *password.Gate   // bounds the hashes made at once
+	Gate     *password.Gate   // gives turns to make hashes
 	Now      func() time.Time // time.Now unless set
 	Random   io.Reader        // of keys and salts; crypto/rand's unless set
 	Dev      bool             // domains may be of one's own machine
@@ -248,10 +248,14 @@ func (s *Service) hash(ctx context.Context, text string, a Account) (string, err
 	if err := CheckPassword(text, a.Username, a.Email, a.Phone); err != nil {
 		return "", fault.Invalid("password", "%v", err)
 	}
-	if err := s.o.Gate.Enter(ctx); err != nil {
+	leave, err := s.o.Gate.Enter(ctx, password.Ask{Holder: password.Holder{Account: int64(a.ID)}})
+	if errors.Is(err, password.ErrBusy) {
+		return "", fault.Busy(fault.Overloaded, time.Second, "too many passwords are being set at once: try again in a moment")
+	}
+	if err != nil {
 		return "", err
 	}
-	defer s.o.Gate.Leave()
+	defer leave()
 	return password.Hash(text, s.o.Random)
 }
 

@@ -29,7 +29,7 @@ func newFixture(t *testing.T, o account.Options) *fixture {
 	t.Helper()
 	f := &fixture{store: &accounttest.Memory{}, now: time.Date(2026, 1, 2, 3, 4, 5, 6789, time.UTC)}
 	o.Now = func() time.Time { return f.now }
-	o.Gate = password.NewGate(1)
+	o.Gate = password.NewGate(password.GateOptions{Slots: 1})
 	f.Service = account.NewService(f.store, newVault(t, 1), o)
 	return f
 }

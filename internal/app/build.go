@@ -49,6 +49,8 @@ type parts struct {
 	programs  *lang.Cache
 	limiter   *admit.Limiter
 	gate      *admit.Gate
+	logins    *password.Gate // hashes of those who log in
+	hashing   *password.Gate // hashes that scripts make
 	ledger    *admit.Ledger
 	metrics   *telemetry.Metrics
 	guard     *guard.Guard
@@ -83,8 +85,7 @@ func (a *App) openStore(ctx context.Context) error {
 	if err := a.checkDatabases(ctx); err != nil {
 		return err
 	}
-	hashing := password.NewGate(a.o.Cores / 2)
-	a.parts.accounts, err = openAccounts(ctx, a.settings, store, hashing)
+	a.parts.accounts, err = openAccounts(ctx, a.settings, store, a.newHashing())
 	return err
 }
 
@@ -193,7 +194,8 @@ func (a *App) openResources() error {
 }
 
 func (a *App) authenticator(ctx context.Context) (*auth.Authenticator, error) {
-	o := auth.Options{Gate: password.NewGate(a.o.Cores / 2), Plain: a.settings.Dev, Unthrottled: a.settings.Dev, Own: a.origins()}
+	a.parts.logins = auth.NewGate(a.o.Cores/2, a.settings.Dev)
+	o := auth.Options{Gate: a.parts.logins, Plain: a.settings.Dev, Unthrottled: a.settings.Dev, Own: a.origins()}
 	if a.settings.DevUsername != "" {
 		dev, err := a.parts.accounts.EnsureDevelopment(ctx)
 		if err != nil {
@@ -205,6 +207,12 @@ func (a *App) authenticator(ctx context.Context) (*auth.Authenticator, error) {
 		}
 	}
 	return auth.New(a.parts.store.Accounts(), o)
+}
+
+// newHashing returns what gives accounts turns to hash passwords. Half of the cores
+// are left to all else; the memory of a hash is taken once for each.
+func (a *App) newHashing() *password.Gate {
+	return password.NewGate(password.GateOptions{Slots: a.o.Cores / 2})
 }
 
 func isDevelopment(a account.Account) bool { return a.Username == account.Development }

@@ -9,7 +9,6 @@ import (
 	"ql/internal/execution"
 	"ql/internal/job"
 	"ql/internal/network"
-	"ql/internal/password"
 	"ql/internal/webhook"
 	"ql/internal/worker"
 )
@@ -17,8 +16,9 @@ import (
 // host is what scripts are run with on this node.
 func (a *App) host(log *slog.Logger) *execution.Host {
 	p, urls := &a.parts, a.urls()
+	p.hashing = a.newHashing()
 	return &execution.Host{
-		Programs: p.programs, Ledger: p.ledger, Resources: p.resources.open, Passwords: password.NewGate(a.o.Cores / 2), Clock: time.Now, Log: log,
+		Programs: p.programs, Ledger: p.ledger, Resources: p.resources.open, Passwords: p.hashing, Clock: time.Now, Log: log,
 		Token: p.accounts.States().Token, Forms: urls.Form(), Confirms: urls.Confirm(),
 	}
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"ql/internal/admit"
+	"ql/internal/password"
 	"ql/internal/telemetry"
 )
 
@@ -19,6 +20,23 @@ func (a *App) watch() error {
 	}
 	outcome := func(name string, read func(admit.GateStats) uint64) telemetry.Value {
 		return telemetry.Value{Name: admission, Help: admissionHelp, Label: "outcome", Is: name, Grows: true, Read: gate(read)}
+	}
+	hashes := func(name, help, is string, gate **password.Gate, grows bool, read func(password.GateStats) float64) telemetry.Value {
+		return telemetry.Value{Name: name, Help: help, Label: "for", Is: is, Grows: grows, Read: func() float64 { return read((*gate).Stats()) }}
+	}
+	for is, gate := range map[string]**password.Gate{"log-ins": &p.logins, "scripts": &p.hashing} {
+		if err := p.metrics.Watch(
+			hashes("ql_password_hashes_running", "Passwords that are hashed now.", is, gate, false,
+				func(s password.GateStats) float64 { return float64(s.Running) }),
+			hashes("ql_password_hashes_waiting", "Passwords that wait for their turn to be hashed.", is, gate, false,
+				func(s password.GateStats) float64 { return float64(s.Waiting) }),
+			hashes("ql_password_hashes_total", "Passwords that had a turn to be hashed.", is, gate, true,
+				func(s password.GateStats) float64 { return float64(s.Admitted) }),
+			hashes("ql_password_hashes_refused_total", "Passwords that were not hashed, since too many others were waiting.", is, gate, true,
+				func(s password.GateStats) float64 { return float64(s.Refused) }),
+		); err != nil {
+			return err
+		}
 	}
 	return p.metrics.Watch(
 		outcome("admitted", func(s admit.GateStats) uint64 { return s.Admitted }),

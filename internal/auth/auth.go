@@ -82,12 +82,12 @@ type Development struct {
 
 // Options are an Authenticator's settings.
 type Options struct {
-	Gate *password.Gate   // bounds the hashes checked at once
+	Gate *password.Gate   // gives turns to check hashes; see NewGate
 	Now  func() time.Time // time.Now unless set
 	// Plain lets pages call without encryption from anywhere, as in development.
 	Plain bool
 	// Unthrottled lifts what protects a shared node: the throttles of failed
-	// log-ins, and the bounds on waiting for the gate.
+	// log-ins.
 	Unthrottled bool
 	Development *Development // nil: there is no such account
 	// Own are the service's own origins. Their pages may use the development
@@ -104,7 +104,7 @@ type Authenticator struct {
 	verified *memory
 	flights  flights
 	throttle *throttle // nil where nothing is throttled
-	queue    queue
+	matches  func(secret, phc string) (bool, error)
 	again    atomic.Int64 // the ID of the development account that was made anew, 0 for none
 }
 
@@ -113,7 +113,7 @@ func New(store Store, o Options) (*Authenticator, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	a := &Authenticator{store: store, o: o, prover: newProver(), verified: newMemory(), queue: queue{gate: o.Gate, unbounded: o.Unthrottled}}
+	a := &Authenticator{store: store, o: o, prover: newProver(), verified: newMemory(), matches: password.Matches}
 	if !o.Unthrottled {
 		a.throttle = newThrottle()
 	}
@@ -242,8 +242,12 @@ func (a *Authenticator) verify(ctx context.Context, c candidate, secret string, 
 	if wait > 0 {
 		return tooMany(wait)
 	}
-	if err := a.match(ctx, c, secret, try.delay); err != nil {
-		if !errors.Is(err, errWrong) {
+	if err := a.match(ctx, c, secret, try); err != nil {
+		switch {
+		case errors.Is(err, errWrong):
+		case errors.Is(err, errBusy), ctx.Err() != nil:
+			a.throttle.turnedAway(try)
+		default:
 			a.throttle.withdraw(try)
 		}
 		return err
@@ -254,19 +258,27 @@ func (a *Authenticator) verify(ctx context.Context, c candidate, secret string, 
 	return nil
 }
 
-func (a *Authenticator) match(ctx context.Context, c candidate, secret string, delay time.Duration) error {
-	if err := pause(ctx, delay); err != nil {
+func (a *Authenticator) match(ctx context.Context, c candidate, secret string, t try) error {
+	if err := pause(ctx, t.delay); err != nil {
 		return err
 	}
-	if err := a.queue.enter(ctx); err != nil {
+	ask := password.Ask{Holder: password.Holder{Network: t.from.near}, Debt: t.debt, Known: t.good}
+	if t.good { // what its network is used for besides does not count
+		ask.Holder = password.Holder{Account: int64(c.row.ID)}
+	}
+	leave, err := a.o.Gate.Enter(ctx, ask)
+	if errors.Is(err, password.ErrBusy) {
+		return errBusy
+	}
+	if err != nil {
 		return err
 	}
-	defer a.queue.leave()
+	defer leave()
 	phc := a.dummy
 	if c.usable {
 		phc = c.row.PasswordHash
 	}
-	ok, err := password.Matches(secret, phc)
+	ok, err := a.matches(secret, phc)
 	if err != nil {
 		return err
 	}

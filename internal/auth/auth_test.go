@@ -82,13 +82,15 @@ type fixture struct {
 func newFixture(t *testing.T, set func(*Options)) *fixture {
 	t.Helper()
 	f := &fixture{
-		store: &countingStore{Memory: &accounttest.Memory{}}, gate: password.NewGate(1),
-		now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		store: &countingStore{Memory: &accounttest.Memory{}},
+		now:   time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 	}
-	o := Options{Gate: f.gate, Now: f.clock}
+	o := Options{Now: f.clock}
 	if set != nil {
 		set(&o)
 	}
+	f.gate = NewGate(1, o.Unthrottled)
+	o.Gate = f.gate
 	var err error
 	if f.Authenticator, err = New(f.store, o); err != nil {
 		t.Fatal(err)
@@ -98,6 +100,17 @@ func newFixture(t *testing.T, set func(*Options)) *fixture {
 		Username: "ada", Email: "ada@example.com", EmailVerified: true, Phone: "+12025550143", PhoneVerified: true,
 	})
 	return f
+}
+
+// closeGate takes the gate's one turn, until the function that it returns is
+// called.
+func (f *fixture) closeGate(t *testing.T) (open func()) {
+	t.Helper()
+	open, err := f.gate.Enter(t.Context(), password.Ask{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return open
 }
 
 func (f *fixture) clock() time.Time {
@@ -350,9 +363,7 @@ func TestOneHashForManyCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
 		f := newFixture(t, nil)
-		if err := f.gate.Enter(ctx); err != nil {
-			t.Fatal(err)
-		}
+		open := f.closeGate(t)
 		var group sync.WaitGroup
 		for range 1_000 {
 			group.Go(func() {
@@ -362,10 +373,10 @@ func TestOneHashForManyCalls(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		if n := f.queue.waiting.Load(); n != 1 {
+		if n := f.gate.Stats().Waiting; n != 1 {
 			t.Errorf("%d calls wait for the gate, want 1", n)
 		}
-		f.gate.Leave()
+		open()
 		group.Wait()
 		if n := f.store.matches(); n != 1 {
 			t.Errorf("%d hashes matched, want 1", n)
@@ -377,9 +388,7 @@ func TestOneHashForManyCalls(t *testing.T) {
 func TestLeaderGoesAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, nil)
-		if err := f.gate.Enter(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		open := f.closeGate(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		var group sync.WaitGroup
 		group.Go(func() {
@@ -398,12 +407,12 @@ func TestLeaderGoesAway(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		synctest.Wait()
-		f.gate.Leave()
+		open()
 		group.Wait()
 		if n := f.store.matches(); n != 1 {
 			t.Errorf("%d hashes matched, want 1", n)
 		}
-		if n := f.throttle.full.order.Len(); n != 3 || len(f.flights.open) != 0 {
+		if n := f.throttle.names.order.Len() + f.throttle.sources.order.Len(); n != 5 || len(f.flights.open) != 0 {
 			t.Errorf("%d buckets and %d flights are left", n, len(f.flights.open))
 		}
 	})
@@ -412,9 +421,7 @@ func TestLeaderGoesAway(t *testing.T) {
 func TestFollowerGoesAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, nil)
-		if err := f.gate.Enter(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		open := f.closeGate(t)
 		var group sync.WaitGroup
 		group.Go(func() {
 			if _, err := f.Password(t.Context(), "ada", secret, home); err != nil {
@@ -431,7 +438,7 @@ func TestFollowerGoesAway(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		synctest.Wait()
-		f.gate.Leave()
+		open()
 		group.Wait()
 	})
 }
@@ -440,9 +447,7 @@ func TestFollowerGoesAway(t *testing.T) {
 func TestQueueIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, nil)
-		if err := f.gate.Enter(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		open := f.closeGate(t)
 		call := func(i int) error {
 			// Each from a network of its own, so that none is throttled.
 			_, err := f.Password(t.Context(), "ada", fmt.Sprint("guess ", i), from(fmt.Sprintf("10.0.%d.1", i)))
@@ -470,13 +475,23 @@ func TestQueueIsBounded(t *testing.T) {
 			t.Error("one more had to wait for its refusal")
 		}
 		group.Wait()
-		f.gate.Leave()
+		open()
 		if err := call(99); !fault.Is(err, fault.BadCredentials) {
 			t.Errorf("afterwards: got %v, want bad_credentials", err)
 		}
 		// What was refused for want of room is no failed log-in.
-		full, _ := f.throttle.full.get(bucketsOf("ada", home.Addr).byName)
-		if failures := full.Sub(f.clock()) / nameAllowance.token(); failures != 1 {
+		used := func(b bucket) time.Duration { return f.throttle.debt(b, f.clock()) / b.class.allowance().token() }
+		for i, want := range map[int]time.Duration{0: 0, queueMost: 0, 99: 1} {
+			of := originsOf("ada", from(fmt.Sprintf("10.0.%d.1", i)).Addr)
+			if failures := used(of.pair()); failures != want {
+				t.Errorf("%d log-ins of caller %d count as failed, want %d", failures, i, want)
+			}
+			// But each has cost the address its token.
+			if tried := used(bucket{class: sourceClass, prefix: of.exact}); tried != 1 {
+				t.Errorf("%d log-ins of caller %d count for its address, want 1", tried, i)
+			}
+		}
+		if failures := used(originsOf("ada", home.Addr).byName()); failures != 1 {
 			t.Errorf("%d log-ins count as failed, want the last alone", failures)
 		}
 	})
@@ -485,9 +500,7 @@ func TestQueueIsBounded(t *testing.T) {
 func TestQueueIsUnboundedInDevelopment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, func(o *Options) { o.Unthrottled = true })
-		if err := f.gate.Enter(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		open := f.closeGate(t)
 		var group sync.WaitGroup
 		for i := range 3 * queueMost {
 			group.Go(func() {
@@ -496,7 +509,7 @@ func TestQueueIsUnboundedInDevelopment(t *testing.T) {
 			})
 		}
 		time.Sleep(time.Minute) // of the bubble's clock
-		f.gate.Leave()
+		open()
 		group.Wait()
 	})
 }

@@ -1,8 +1,6 @@
 package auth
 
 import (
-	"context"
-	"sync/atomic"
 	"time"
 
 	"ql/internal/fault"
@@ -14,33 +12,19 @@ const (
 	queueTime = time.Second
 )
 
-// queue bounds how many wait for the gate, and how long: hashes are slow by
-// design, and a line that only grows helps nobody.
-type queue struct {
-	gate      *password.Gate
-	unbounded bool
-	waiting   atomic.Int64
+// NewGate returns a gate for log-ins: so many hashes at once. How many wait for it,
+// and how long, is bounded: hashes are slow by design, and a line that only grows
+// helps nobody. As in development, lifted lifts that.
+//
+// Who tried least of late goes first. An attack is then behind whoever comes for
+// the first time, unless it comes from more new networks in each second than there
+// are hashes made.
+func NewGate(slots int, lifted bool) *password.Gate {
+	o := password.GateOptions{Slots: slots, Wait: queueTime, MaxWaiting: queueMost, MaxWaitingEach: queueMost, BothEnds: true}
+	if lifted {
+		o.Wait, o.MaxWaiting, o.MaxWaitingEach = 0, 0, 0
+	}
+	return password.NewGate(o)
 }
-
-func (q *queue) enter(ctx context.Context) error {
-	if q.unbounded {
-		return q.gate.Enter(ctx)
-	}
-	defer q.waiting.Add(-1)
-	if q.waiting.Add(1) > queueMost {
-		return errBusy
-	}
-	patient, cancel := context.WithTimeout(ctx, queueTime)
-	defer cancel()
-	if err := q.gate.Enter(patient); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return errBusy
-	}
-	return nil
-}
-
-func (q *queue) leave() { q.gate.Leave() }
 
 var errBusy = fault.Busy(fault.Overloaded, time.Second, "too many log-ins at once: try again in a moment")

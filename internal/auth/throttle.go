@@ -20,8 +20,14 @@ var (
 	// goodAllowance is what a pair has instead for a day after a success, on
 	// its own: strangers cannot use up what the owner's network has.
 	goodAllowance = allowance{20, 15 * time.Minute}
-	// sourceAllowance is of failures from one address, over all names.
+	// sourceAllowance is of failures from one address, over all names, and
+	// nearAllowance of those from the network around it: who has one address often
+	// has its neighbours too.
 	sourceAllowance = allowance{30, 15 * time.Minute}
+	nearAllowance   = allowance{120, 15 * time.Minute}
+	// wideAllowance is of those from a provider's whole network. Nothing is refused
+	// beyond it; it says who goes first where many wait.
+	wideAllowance = allowance{480, 15 * time.Minute}
 	// nameAllowance is of failures for one name from everywhere. Beyond it
 	// nothing is refused, since that would lock out the owner; it takes longer.
 	nameAllowance = allowance{100, time.Hour}
@@ -30,8 +36,10 @@ var (
 const (
 	nameDelay = time.Second
 	goodFor   = 24 * time.Hour
-	// throttleMost bounds the memory for buckets, and for good networks.
-	throttleMost = 100_000
+	// namesMost and sourcesMost bound the memory for buckets. They are kept apart:
+	// who makes up names does not make us forget where from.
+	namesMost   = 50_000
+	sourcesMost = 50_000
 )
 
 // class tells buckets of one kind from those of another.
@@ -40,10 +48,12 @@ type class uint8
 const (
 	pairClass class = iota + 1
 	goodClass
-	sourceClass
 	nameClass
+	sourceClass
+	nearClass
+	wideClass
 	keyClass
-	addressClass // one name from one address; never a bucket, only noted as good
+	keyNearClass
 )
 
 func (c class) allowance() allowance {
@@ -54,10 +64,17 @@ func (c class) allowance() allowance {
 		return goodAllowance
 	case nameClass:
 		return nameAllowance
+	case nearClass, keyNearClass:
+		return nearAllowance
+	case wideClass:
+		return wideAllowance
 	default:
 		return sourceAllowance
 	}
 }
+
+// isOfName tells whether buckets of the class belong to a name.
+func (c class) isOfName() bool { return c == pairClass || c == goodClass || c == nameClass }
 
 // bucket names a bucket. Names are those that callers gave, whether accounts
 // have them or not: a bucket tells nobody which do.
@@ -70,59 +87,73 @@ type bucket struct {
 // throttle counts failed log-ins. A nil throttle counts none.
 type throttle struct {
 	mu sync.Mutex
-	// full is when a bucket will have all its tokens again; one that is not
-	// there has them.
-	full *lru[bucket, time.Time]
-	// good has the last success of a name from a network, and from an address.
-	good *lru[bucket, time.Time]
+	// names and sources have when a bucket will have all its tokens again; one
+	// that is not there has them.
+	names, sources *lru[bucket, time.Time]
+	good           *familiars
 }
 
 func newThrottle() *throttle {
-	return &throttle{full: newLRU[bucket, time.Time](throttleMost), good: newLRU[bucket, time.Time](throttleMost)}
+	return &throttle{names: newLRU[bucket, time.Time](namesMost), sources: newLRU[bucket, time.Time](sourcesMost), good: newFamiliars()}
 }
 
 // try is an attempt under way: it holds tokens as if it had failed already, so
 // that many at once count like as many in a row.
 type try struct {
-	from  buckets
+	from  origins
 	taken []bucket
+	good  bool          // the name logged in from this network before
+	debt  time.Duration // what was tried of late from where it comes
 	delay time.Duration
 }
 
-// buckets are those that an attempt belongs to.
-type buckets struct {
-	pair, source, byName, address bucket
+// origins are where an attempt comes from, and for whom.
+type origins struct {
+	name              [sha256.Size]byte
+	exact, near, wide netip.Prefix
 }
 
-func bucketsOf(name string, addr netip.Addr) buckets {
-	hash := sha256.Sum256([]byte(name))
-	near, exact := network(addr, 24, 48), network(addr, 32, 64)
-	return buckets{
-		pair:    bucket{pairClass, hash, near},
-		source:  bucket{class: sourceClass, prefix: exact},
-		byName:  bucket{class: nameClass, name: hash},
-		address: bucket{addressClass, hash, exact},
-	}
+func originsOf(name string, addr netip.Addr) origins {
+	o := sourcesOf(addr)
+	o.name = sha256.Sum256([]byte(name))
+	return o
 }
+
+func sourcesOf(addr netip.Addr) origins {
+	return origins{exact: network(addr, 32, 64), near: network(addr, 24, 48), wide: network(addr, 16, 32)}
+}
+
+func (o origins) pair() bucket   { return bucket{pairClass, o.name, o.near} }
+func (o origins) good() bucket   { return bucket{goodClass, o.name, o.near} }
+func (o origins) byName() bucket { return bucket{class: nameClass, name: o.name} }
 
 // begin takes the tokens of an attempt. Where there are none it says after
 // which time there will be, and takes nothing.
 func (t *throttle) begin(name string, addr netip.Addr, now time.Time) (try, time.Duration) {
 	if t == nil {
-		return try{}, 0
+		return try{from: sourcesOf(addr)}, 0
 	}
-	from := bucketsOf(name, addr)
+	from := originsOf(name, addr)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	needed, wait := t.needed(from, now)
+	a := try{from: from, good: t.good.knows(from.name, from.near, now)}
+	needed, wait := t.needed(from, a.good, now)
 	if wait > 0 {
 		return try{}, wait
 	}
-	a := try{from: from, taken: needed}
-	if t.wait(from.byName, now) > 0 {
+	a.taken = needed
+	if !a.good {
+		a.taken = append(a.taken, bucket{class: wideClass, prefix: from.wide})
+	}
+	for _, b := range a.taken {
+		if b.class != pairClass {
+			a.debt += t.debt(b, now)
+		}
+	}
+	if t.wait(from.byName(), now) > 0 {
 		a.delay = nameDelay
 	} else {
-		a.taken = append(a.taken, from.byName)
+		a.taken = append(a.taken, from.byName())
 	}
 	for _, b := range a.taken {
 		t.take(b, now)
@@ -132,16 +163,19 @@ func (t *throttle) begin(name string, addr netip.Addr, now time.Time) (try, time
 
 // needed returns the buckets that an attempt must have tokens in, and how long
 // it is until they all have.
-func (t *throttle) needed(from buckets, now time.Time) ([]bucket, time.Duration) {
-	needed := []bucket{from.pair, from.source}
-	if t.isGood(from.pair, now) {
-		needed = []bucket{{goodClass, from.pair.name, from.pair.prefix}}
+func (t *throttle) needed(from origins, good bool, now time.Time) ([]bucket, time.Duration) {
+	needed := []bucket{from.pair(), {class: sourceClass, prefix: from.exact}, {class: nearClass, prefix: from.near}}
+	if good {
+		needed = []bucket{from.good()}
 	}
-	var wait time.Duration
-	for _, b := range needed {
+	return needed, t.longest(needed, now)
+}
+
+func (t *throttle) longest(of []bucket, now time.Time) (wait time.Duration) {
+	for _, b := range of {
 		wait = max(wait, t.wait(b, now))
 	}
-	return needed, wait
+	return wait
 }
 
 // recall decides about a password that is remembered as right. An address that
@@ -152,37 +186,43 @@ func (t *throttle) recall(name string, addr netip.Addr, now time.Time) time.Dura
 	if t == nil {
 		return 0
 	}
-	from := bucketsOf(name, addr)
+	from := originsOf(name, addr)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.isGood(from.address, now) {
-		if _, wait := t.needed(from, now); wait > 0 {
+	if !t.good.knows(from.name, from.exact, now) {
+		if _, wait := t.needed(from, t.good.knows(from.name, from.near, now), now); wait > 0 {
 			return wait
 		}
 	}
-	t.note(from, now)
+	t.good.note(from, now)
 	return 0
 }
 
-func (t *throttle) isGood(b bucket, now time.Time) bool {
-	last, ok := t.good.get(b)
-	return ok && now.Sub(last) < goodFor
-}
-
-func (t *throttle) note(from buckets, now time.Time) {
-	t.good.put(from.pair, now)
-	t.good.put(from.address, now)
-}
-
 // withdraw gives back the tokens of an attempt that was neither right nor
-// wrong.
+// wrong, through no doing of its caller's.
 func (t *throttle) withdraw(a try) {
 	if t == nil {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.giveBack(a)
+	t.giveBack(a.taken)
+}
+
+// turnedAway keeps what an attempt cost that nothing was checked of: it was one too
+// many, or its caller went away. It has told nothing of the name's password, and
+// so costs the name nothing.
+func (t *throttle) turnedAway(a try) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, b := range a.taken {
+		if b.class == pairClass || b.class == nameClass {
+			t.giveBack([]bucket{b})
+		}
+	}
 }
 
 // succeed gives back the tokens of a right attempt and notes its network.
@@ -192,8 +232,8 @@ func (t *throttle) succeed(a try, now time.Time) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.giveBack(a)
-	t.note(a.from, now)
+	t.giveBack(a.taken)
+	t.good.note(a.from, now)
 }
 
 // noise counts a wrong API key and returns how long its address has to wait
@@ -203,38 +243,54 @@ func (t *throttle) noise(addr netip.Addr, now time.Time) time.Duration {
 	if t == nil {
 		return 0
 	}
-	b := bucket{class: keyClass, prefix: network(addr, 32, 64)}
+	from := sourcesOf(addr)
+	needed := []bucket{{class: keyClass, prefix: from.exact}, {class: keyNearClass, prefix: from.near}}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	wait := t.wait(b, now)
+	wait := t.longest(needed, now)
 	if wait == 0 {
-		t.take(b, now)
+		for _, b := range needed {
+			t.take(b, now)
+		}
 	}
 	return wait
 }
 
+func (t *throttle) full(c class) *lru[bucket, time.Time] {
+	if c.isOfName() {
+		return t.names
+	}
+	return t.sources
+}
+
 // wait returns how long it is until the bucket has a token.
 func (t *throttle) wait(b bucket, now time.Time) time.Duration {
-	full, ok := t.full.get(b)
+	a := b.class.allowance()
+	return max(0, t.debt(b, now)+a.token()-a.per)
+}
+
+// debt returns how long it is until the bucket has all its tokens.
+func (t *throttle) debt(b bucket, now time.Time) time.Duration {
+	full, ok := t.full(b.class).get(b)
 	if !ok {
 		return 0
 	}
-	a := b.class.allowance()
-	return max(0, full.Add(a.token()).Sub(now)-a.per)
+	return max(0, full.Sub(now))
 }
 
 func (t *throttle) take(b bucket, now time.Time) {
-	full, ok := t.full.get(b)
-	if !ok || full.Before(now) {
-		full = now
+	a := b.class.allowance()
+	debt := t.debt(b, now) + a.token()
+	if b.class == wideClass {
+		debt = min(debt, a.per)
 	}
-	t.full.put(b, full.Add(b.class.allowance().token()))
+	t.full(b.class).put(b, now.Add(debt))
 }
 
-func (t *throttle) giveBack(a try) {
-	for _, b := range a.taken {
-		if full, ok := t.full.get(b); ok {
-			t.full.put(b, full.Add(-b.class.allowance().token()))
+func (t *throttle) giveBack(taken []bucket) {
+	for _, b := range taken {
+		if full, ok := t.full(b.class).get(b); ok {
+			t.full(b.class).put(b, full.Add(-b.class.allowance().token()))
 		}
 	}
 }

@@ -79,6 +79,31 @@ func TestThrottlePerSource(t *testing.T) {
 	wantCode(t, "another /64", f.guess("user98", 0, from("2001:db8:0:1::1")), fault.BadCredentials)
 }
 
+// TestThrottlePerNetwork: an address among many of its network has no more than
+// those have together.
+func TestThrottlePerNetwork(t *testing.T) {
+	for name, addr := range map[string]func(n int) string{
+		"a /24 of IPv4": func(n int) string { return fmt.Sprintf("192.0.2.%d", n%256) },
+		"a /48 of IPv6": func(n int) string { return fmt.Sprintf("2001:db8:1:%x::1", n) },
+	} {
+		f := newFixture(t, nil)
+		for n := range nearAllowance.count {
+			wantCode(t, name, f.guess(fmt.Sprint("user", n), n, from(addr(n))), fault.BadCredentials)
+		}
+		wantCode(t, name+", one more", f.guess("user999", 0, from(addr(200))), fault.RateLimited)
+		wantCode(t, "beside "+name, f.guess("user999", 0, from("198.51.100.1")), fault.BadCredentials)
+		f = newFixture(t, nil)
+		for n := range nearAllowance.count {
+			_, err := f.Key(t.Context(), "ada", "qlk_wrong", from(addr(n)))
+			wantCode(t, name+": a wrong key", err, fault.BadCredentials)
+		}
+		_, err := f.Key(t.Context(), "ada", "qlk_wrong", from(addr(200)))
+		wantCode(t, name+": one more wrong key", err, fault.RateLimited)
+		_, err = f.Key(t.Context(), "ada", f.key.Reveal(), from(addr(200)))
+		wantCode(t, name+": the right key", err, "")
+	}
+}
+
 func TestThrottleLetsGo(t *testing.T) {
 	f := newFixture(t, nil)
 	f.wantGuesses(t, "ada", home, 10)
@@ -206,15 +231,13 @@ func TestManyFailuresSlowAnAccountDown(t *testing.T) {
 func TestGuessesAtOnceCountLikeGuessesInARow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, nil)
-		if err := f.gate.Enter(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		open := f.closeGate(t)
 		answers := make(chan error, 50)
 		for n := range 50 {
 			go func() { answers <- f.guess("ada", n, home) }()
 		}
 		synctest.Wait()
-		f.gate.Leave()
+		open()
 		count := map[fault.Code]int{}
 		for range 50 {
 			count[fault.Of(<-answers).Code]++
@@ -255,18 +278,66 @@ func TestNothingIsThrottledInDevelopment(t *testing.T) {
 func TestThrottleIsBounded(t *testing.T) {
 	th := newThrottle()
 	now := time.Unix(0, 0)
-	for n := range throttleMost {
+	for n := range namesMost + sourcesMost {
 		addr := netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
 		a, _ := th.begin(fmt.Sprint(n), addr, now)
 		if n%2 == 0 {
 			th.succeed(a, now)
 		}
 	}
-	if n := len(th.full.entries); n != throttleMost {
-		t.Errorf("%d buckets, want %d", n, throttleMost)
+	if n := len(th.names.entries); n != namesMost {
+		t.Errorf("%d buckets of names, want %d", n, namesMost)
 	}
-	if n := len(th.good.entries); n > throttleMost {
-		t.Errorf("%d good networks, more than %d", n, throttleMost)
+	if n := len(th.sources.entries); n != sourcesMost {
+		t.Errorf("%d buckets of sources, want %d", n, sourcesMost)
+	}
+	if n := len(th.good.names.entries); n != familiarNames {
+		t.Errorf("where %d names log in from is known, want %d", n, familiarNames)
+	}
+}
+
+// TestMadeUpNamesForgetNoSource: who tries more names than are remembered has still
+// used up what its address has.
+func TestMadeUpNamesForgetNoSource(t *testing.T) {
+	th := newThrottle()
+	now := time.Unix(0, 0)
+	for n := range sourceAllowance.count {
+		if _, wait := th.begin(fmt.Sprint(n), home.Addr, now); wait != 0 {
+			t.Fatalf("attempt %d has to wait %s", n, wait)
+		}
+	}
+	for n := range namesMost {
+		th.take(originsOf(fmt.Sprint("made up ", n), home.Addr).pair(), now)
+	}
+	if _, wait := th.begin("another", home.Addr, now); wait == 0 {
+		t.Error("what the address has used is forgotten")
+	}
+}
+
+// TestFamiliarNetworksAreEachNamesOwn: an account that logs in from everywhere makes
+// us forget its own networks, and nobody else's.
+func TestFamiliarNetworksAreEachNamesOwn(t *testing.T) {
+	f := newFamiliars()
+	now := time.Unix(0, 0)
+	owner := originsOf("ada", home.Addr)
+	f.note(owner, now)
+	for n := range 1000 {
+		now = now.Add(time.Second)
+		f.note(originsOf("eve", netip.AddrFrom4([4]byte{10, byte(n >> 8), byte(n), 1})), now)
+	}
+	if !f.knows(owner.name, owner.near, now) || !f.knows(owner.name, owner.exact, now) {
+		t.Error("the owner's network is forgotten")
+	}
+	eves, _ := f.names.get(originsOf("eve", home.Addr).name)
+	if len(eves.seen) != familiarNetworks {
+		t.Errorf("%d networks of one name are remembered, want %d", len(eves.seen), familiarNetworks)
+	}
+	newest := originsOf("eve", netip.AddrFrom4([4]byte{10, 999 >> 8, 999 & 255, 1}))
+	if !f.knows(newest.name, newest.near, now) {
+		t.Error("the newest is forgotten")
+	}
+	if f.knows(owner.name, newest.near, now) || f.knows(owner.name, owner.near, now.Add(goodFor)) {
+		t.Error("a network is known that is not")
 	}
 }
 
@@ -278,7 +349,7 @@ func TestNetwork(t *testing.T) {
 		{"fe80::1%eth0", "fe80::/48", "fe80::/64"},
 	} {
 		addr := netip.MustParseAddr(test.addr)
-		if near, exact := network(addr, 24, 48), network(addr, 32, 64); near.String() != test.near || exact.String() != test.exact {
+		if near, exact := sourcesOf(addr).near, sourcesOf(addr).exact; near.String() != test.near || exact.String() != test.exact {
 			t.Errorf("%s: got %s and %s", test.addr, near, exact)
 		}
 	}

@@ -25,7 +25,7 @@ func realHashes(t *testing.T) *Authenticator {
 	t.Helper()
 	ctx := context.Background()
 	store := &accounttest.Memory{}
-	a, err := New(store, Options{Gate: password.NewGate(1), Unthrottled: true})
+	a, err := New(store, Options{Gate: NewGate(1, true), Unthrottled: true})
 	if err != nil {
 		t.Fatal(err)
 	}

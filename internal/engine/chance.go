@@ -115,14 +115,16 @@ func token(c *call) (value.Value, error) {
 // passwordFuel is what hashing a password costs: some 30 ms of one core.
 const passwordFuel = 3_000_000
 
-// hashing runs f when there is room for one more hash.
-func (c *call) hashing(f func() error) error {
-	c.meter.Work(passwordFuel)
+// hashing runs f, which makes a hash of so much work, when it is the account's turn.
+func (c *call) hashing(work uint64, f func() error) error {
+	// A hash that a script hands over may ask for much more than one of ours.
+	c.meter.Work(int(1 + (work*passwordFuel-1)/password.DefaultWork))
 	Rest(c.ctx) // the gate bounds them, not the slots
-	if err := c.o.Passwords.Enter(c.ctx); err != nil {
+	leave, err := c.o.Passwords.Enter(c.ctx, password.Ask{Holder: c.o.Holder, Work: work})
+	if err != nil {
 		return err
 	}
-	defer c.o.Passwords.Leave()
+	defer leave()
 	return f()
 }
 
@@ -134,11 +136,11 @@ func passwordHash(c *call) (v value.Value, err error) {
 	if err != nil {
 		return value.Null, err
 	}
-	err = c.hashing(func() error {
+	if len(text) > password.MaxLength {
+		return value.Null, value.Errorf(value.BadArgument, "%s", password.ErrTooLong)
+	}
+	err = c.hashing(password.DefaultWork, func() error {
 		phc, err := password.Hash(text, c.o.Rand)
-		if errors.Is(err, password.ErrTooLong) {
-			return value.Errorf(value.BadArgument, "%s", err)
-		}
 		v = value.Text(phc)
 		return err
 	})
@@ -157,14 +159,15 @@ func passwordMatches(c *call) (v value.Value, err error) {
 	if err != nil {
 		return value.Null, err
 	}
-	err = c.hashing(func() error {
+	work, err := password.Work(text, phc)
+	switch {
+	case errors.Is(err, password.ErrTooLong):
+		return value.Bool(false), nil // no hash is of such a password
+	case err != nil:
+		return value.Null, value.Errorf(value.BadArgument, "%s", err)
+	}
+	err = c.hashing(work, func() error {
 		ok, err := password.Matches(text, phc)
-		switch {
-		case errors.Is(err, password.ErrTooLong):
-			ok, err = false, nil // no hash is of such a password
-		case errors.Is(err, password.ErrMalformed):
-			err = value.Errorf(value.BadArgument, "%s", err)
-		}
 		v = value.Bool(ok)
 		return err
 	})

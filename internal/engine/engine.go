@@ -37,9 +37,10 @@ type Options struct {
 	Clock func() time.Time // time.Now where left out
 	Rand  io.Reader        // of cryptographic quality; crypto/rand's where left out
 
-	// Passwords bounds how many passwords are hashed at once, for all runs
-	// that share it.
+	// Passwords gives turns to hash passwords, to all runs that share it, and
+	// Holder is for whom this one does.
 	Passwords *password.Gate
+	Holder    password.Holder
 	// MaxPause is how long a question may wait for its answer at most, and does
 	// where the script sets no time; 0: for ever.
 	MaxPause time.Duration

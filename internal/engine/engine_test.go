@@ -226,6 +226,28 @@ func TestWorkIsForTheWholeRun(t *testing.T) {
 	}
 }
 
+// TestHashesCostWhatTheyAskFor: a hash that a script hands over is charged for its own
+// parameters, before anything is computed.
+func TestHashesCostWhatTheyAskFor(t *testing.T) {
+	const rest = `$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4`
+	for _, test := range []struct {
+		fuel   int64
+		params string
+		want   string
+	}{
+		{13 * passwordFuel, `m=65536,t=8,p=4`, `|limit_exceeded: the script did more than 39 000 000 steps of work, its limit [fuel]`},
+		{passwordFuel - 1, `m=19456,t=2,p=1`, `|limit_exceeded: the script did more than 2 999 999 steps of work, its limit [fuel]`},
+		{passwordFuel + 1000, `m=19456,t=2,p=1`, `false`},
+		{2000, `m=8,t=1,p=1`, `false`},
+	} {
+		w := newWorld(t)
+		w.limits.Fuel = test.fuel
+		if got := w.result(w.start(`EMIT PASSWORD_MATCHES("x", '$argon2id$v=19$` + test.params + rest + `')`)); got != test.want {
+			t.Errorf("%s with %d: got %s, want %s", test.params, test.fuel, got, test.want)
+		}
+	}
+}
+
 func TestFilesUnderTheMachinesLimits(t *testing.T) {
 	for script, want := range map[string]string{
 		`READ "/big.json" SET ?x`:                                       `|limit_exceeded: the script holds more than 1 MiB of memory, its limit [memory]`,

@@ -72,7 +72,7 @@ type Host struct {
 	Forms, Confirms string
 	// Ledger counts what is held for accounts; nil counts nothing.
 	Ledger *admit.Ledger
-	// Passwords bounds the hashes that scripts make at once; nil for no bound.
+	// Passwords gives accounts turns to hash passwords; nil for no bound.
 	Passwords *password.Gate
 	Clock     func() time.Time
 	Log       *slog.Logger
@@ -250,6 +250,7 @@ func (x *Execution) Run(m *vm.Machine, s engine.State, j engine.Journal) *engine
 		Journal:   j,
 		Clock:     x.Clock,
 		Passwords: x.Passwords,
+		Holder:    password.Holder{Account: int64(x.Account.ID)},
 		MaxPause:  x.Limits.Pause,
 	}
 	if x.reach.Session != nil {

@@ -85,6 +85,22 @@ func NeedsRehash(phc string) bool {
 		len(h.salt) != saltLen || len(h.tag) != tagLen
 }
 
+// DefaultWork is what a new hash costs.
+const DefaultWork = memory * passes
+
+// Work returns what checking a password against phc costs: kibibytes of memory
+// times passes over them. The error is that of Matches.
+func Work(password, phc string) (uint64, error) {
+	if len(password) > MaxLength {
+		return 0, ErrTooLong
+	}
+	h, err := parse(phc)
+	if err != nil {
+		return 0, err
+	}
+	return uint64(h.memory) * uint64(h.passes), nil
+}
+
 // hash is a PHC string taken apart.
 type hash struct {
 	memory  uint32 // KiB

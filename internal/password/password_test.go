@@ -2,7 +2,6 @@ package password
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"strings"
@@ -109,32 +108,23 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func TestGate(t *testing.T) {
-	g := NewGate(0)
-	ctx, cancel := context.WithCancel(context.Background())
-	if err := g.Enter(ctx); err != nil {
+// TestWork: what a hash asks for is what it costs, and what is none costs nothing.
+func TestWork(t *testing.T) {
+	phc, err := Hash("correct horse", bytes.NewReader(salt))
+	if err != nil {
 		t.Fatal(err)
 	}
-	entered := make(chan error)
-	go func() { entered <- g.Enter(ctx) }()
-	select {
-	case err := <-entered:
-		t.Fatalf("a second one came through a gate for one: %v", err)
-	default:
+	if n, err := Work("x", phc); n != DefaultWork || err != nil {
+		t.Errorf("a new hash: %d, %v, want %d", n, err, DefaultWork)
 	}
-	g.Leave()
-	if err := <-entered; err != nil {
-		t.Fatal(err)
+	const rest = "$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4"
+	if n, err := Work("x", "$argon2id$v=19$m=65536,t=8,p=4"+rest); n != 65536*8 || err != nil {
+		t.Errorf("the largest: %d, %v", n, err)
 	}
-	cancel()
-	if err := g.Enter(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want context.Canceled", err)
+	if _, err := Work("x", "junk"); !errors.Is(err, ErrMalformed) {
+		t.Errorf("junk: %v", err)
 	}
-	g.Leave()
-
-	var open *Gate
-	if err := open.Enter(context.Background()); err != nil {
-		t.Errorf("a nil gate: %v", err)
+	if _, err := Work(strings.Repeat("a", MaxLength+1), phc); !errors.Is(err, ErrTooLong) {
+		t.Errorf("a long password: %v", err)
 	}
-	open.Leave()
 }
