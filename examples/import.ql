@@ -10,18 +10,30 @@ CREATE TABLE IF NOT EXISTS customers (
   credit REAL NOT NULL
 );
 READ "/import/customers.csv" SET ?rows
+READ "/import/customers.csv" AS LINES SET ?lines
+-- The line where the row after another begins: cells may have line breaks, and
+-- empty lines are no rows.
+DEFINE following(?line, ?cells, ?lines)
+  SET ?line AS ?line + 1 + SUM(MAP(?cells, ?c -> LENGTH(?c) - LENGTH(REPLACE(?c, "\n", ""))))
+  WHILE ?lines[?line - 1] = "" DO
+    SET ?line AS ?line + 1
+  END
+  RETURN ?line
+END
+SET ?line AS following(following(0, [], ?lines), KEYS(?rows[0] DEFAULT {}), ?lines)
 SET ?bad AS []
 SET ?good AS 0
 -- One transaction for all rows is many times faster than one for each.
 TRANSACTION
-  FOR ?i, ?row IN ?rows DO
+  FOR ?row IN ?rows DO
     TRY
       SET ?credit AS NUMBER(?row.credit) DEFAULT 0
       INSERT INTO customers (name, email, credit) VALUES (?row.name, ?row.email, ?credit);
       SET ?good AS ?good + 1
     CATCH ?e
-      APPEND {line: ?i + 2, why: ?e.message} TO ?bad
+      APPEND {line: ?line, why: ?e.message} TO ?bad
     END
+    SET ?line AS following(?line, VALUES(?row), ?lines)
   END
 END
 EMIT LINE "{?good} taken, {=COUNT(?bad)} refused"
