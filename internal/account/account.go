@@ -90,7 +90,7 @@ type Published struct {
 	Added   time.Time
 }
 
-// ScriptHash is the SHA-256 of a script's text.
+// ScriptHash is the SHA-256 of a script's text, by HashScript.
 type ScriptHash [32]byte
 
 // Secret is a named secret of an account. Listings leave Sealed nil.

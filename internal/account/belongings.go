@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"ql/internal/fault"
+	"ql/lang/source"
 )
 
 const (
@@ -80,8 +82,25 @@ func (s *Service) Publish(ctx context.Context, name, script, text string) (Publi
 	return p, err
 }
 
-// HashScript is how a published script is known.
-func HashScript(text string) ScriptHash { return sha256.Sum256([]byte(text)) }
+// HashScript is how a published script is known: by its text as the language takes
+// it, with one line break at the end. Editors, browsers and version control change
+// line ends, and mean the same script.
+func HashScript(text string) ScriptHash { return sha256.Sum256([]byte(ended(text) + "\n")) }
+
+// ended is a text as the language takes it, without line breaks at the end.
+func ended(text string) string { return strings.TrimRight(source.Normalise(text), "\n") }
+
+// ScriptHashes are all by which a script may have been published: earlier versions
+// took the hash of the text as it was.
+func ScriptHashes(text string) []ScriptHash {
+	hashes := []ScriptHash{HashScript(text)}
+	for _, earlier := range []string{text, ended(text)} {
+		if h := ScriptHash(sha256.Sum256([]byte(earlier))); !slices.Contains(hashes, h) {
+			hashes = append(hashes, h)
+		}
+	}
+	return hashes
+}
 
 // Unpublish takes a script back.
 func (s *Service) Unpublish(ctx context.Context, name, script string) error {

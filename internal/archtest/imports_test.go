@@ -47,7 +47,7 @@ var layers = []layer{
 	{pkg: "internal/password", others: []string{"golang.org/x/crypto"}},
 	{pkg: "internal/fault"},
 	{pkg: "internal/guard"},
-	{pkg: "internal/account", imports: []string{"internal/disk", "internal/fault", "internal/password", "lang/value", "lang/vm"}, others: []string{"golang.org/x/net/publicsuffix", "golang.org/x/text"}},
+	{pkg: "internal/account", imports: []string{"internal/disk", "internal/fault", "internal/password", "lang/source", "lang/value", "lang/vm"}, others: []string{"golang.org/x/net/publicsuffix", "golang.org/x/text"}},
 	{pkg: "internal/account/accounttest", imports: []string{"internal/account"}},
 	{pkg: "internal/account/usage", imports: []string{"internal/account"}},
 	{pkg: "internal/auth", imports: []string{"internal/account", "internal/fault", "internal/password"}},

@@ -230,14 +230,12 @@ func (a *Authenticator) MaySend(ctx context.Context, c Caller, script string) er
 	if c.Way != ByOrigin || !c.Domain.PublishedOnly {
 		return nil
 	}
-	ok, err := a.store.HasPublished(ctx, c.Account.ID, account.HashScript(script))
-	if err != nil {
-		return err
+	for _, hash := range account.ScriptHashes(script) {
+		if ok, err := a.store.HasPublished(ctx, c.Account.ID, hash); ok || err != nil {
+			return err
+		}
 	}
-	if !ok {
-		return fault.New(fault.ScriptNotPublished, "pages of %s may send published scripts only, and this is none", c.Domain.Pattern)
-	}
-	return nil
+	return fault.New(fault.ScriptNotPublished, "pages of %s may send published scripts only, and this is none", c.Domain.Pattern)
 }
 
 // covering returns the entries of any account that cover the Origin's host.

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -230,6 +231,50 @@ func TestMaySend(t *testing.T) {
 		{Caller{f.ada, ByKey, account.Domain{}}, "anything", ""},
 	} {
 		wantCode(t, fmt.Sprintf("%+v", test), f.MaySend(ctx, test.caller, test.script), test.want)
+	}
+}
+
+// TestLineEndsOfPublishedScripts: a script is the same whatever ends its lines, and
+// however many line breaks end it; one that an earlier version published, by the
+// hash of its very text, is too.
+func TestLineEndsOfPublishedScripts(t *testing.T) {
+	ctx := context.Background()
+	lines := []string{`SET ?x AS "a`, `b"`, `EMIT ?x`}
+	var forms []string
+	for _, end := range []string{"\n", "\r\n", "\r"} {
+		text := strings.Join(lines, end)
+		forms = append(forms, text, text+end, "\ufeff"+text+end)
+	}
+	earlier := func(text string) account.ScriptHash { return sha256.Sum256([]byte(text)) }
+	domain := account.Domain{Pattern: pattern(t, "shop.example.com"), PublishedOnly: true}
+	publish := func(hash account.ScriptHash) func(script string) error {
+		f := newFixture(t, nil)
+		if err := f.store.Publish(ctx, account.Published{Account: f.ada.ID, Name: "x", Hash: hash}); err != nil {
+			t.Fatal(err)
+		}
+		return func(script string) error { return f.MaySend(ctx, Caller{f.ada, ByOrigin, domain}, script) }
+	}
+	for _, published := range forms {
+		now, before := publish(account.HashScript(published)), publish(earlier(published))
+		for _, sent := range forms {
+			if err := now(sent); err != nil {
+				t.Errorf("%q is published, %q is sent: %v", published, sent, err)
+			}
+		}
+		if err := before(published); err != nil {
+			t.Errorf("%q was published by an earlier version: %v", published, err)
+		}
+		for _, other := range []string{published + " ", strings.Replace(published, "a", "A", 1), strings.ReplaceAll(published, "b", "\n\nb")} {
+			wantCode(t, other, now(other), fault.ScriptNotPublished)
+			wantCode(t, other, before(other), fault.ScriptNotPublished)
+		}
+	}
+	for _, plain := range []string{forms[0], forms[1]} {
+		for _, sent := range forms {
+			if err := publish(earlier(plain))(sent); err != nil {
+				t.Errorf("%q was published by an earlier version, %q is sent: %v", plain, sent, err)
+			}
+		}
 	}
 }
 

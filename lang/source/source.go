@@ -31,13 +31,20 @@ type File struct {
 
 const stride = 1 << 10
 
-// NewFile makes a File of raw script text, normalising its line ends.
-func NewFile(name, text string) *File {
+// Normalise returns script text as it is compiled: without a byte order mark,
+// and with each line ended by LF.
+func Normalise(text string) string {
 	text = strings.TrimPrefix(text, "\uFEFF")
 	if strings.IndexByte(text, '\r') >= 0 {
 		text = strings.ReplaceAll(text, "\r\n", "\n")
 		text = strings.ReplaceAll(text, "\r", "\n")
 	}
+	return text
+}
+
+// NewFile makes a File of raw script text, which it normalises.
+func NewFile(name, text string) *File {
+	text = Normalise(text)
 	n := 1 + strings.Count(text, "\n")
 	f := &File{Name: name, Text: text, lines: make([]Pos, 1, n)}
 	for i := 0; ; {
