@@ -137,12 +137,29 @@ type Stored struct {
 	Until    time.Time
 	Ran      time.Duration
 	Failures int // attempts in a row that were cut off by faults of the service
-	// Crashes is how many attempts in a row ended with their process, and Recovered
-	// how many bytes of a journal the last one found, as Begin was told.
-	Crashes   int
-	Recovered int64
-	Stopping  bool
-	Webhook   string
+	Stopping bool
+	Webhook  string
+}
+
+// Head is what is known of a job before anything is read that it brought or made.
+type Head struct {
+	Summary
+	Lease    Lease
+	Ran      time.Duration
+	Failures int
+	// Crashes is how many attempts in a row ended with their process, none of which
+	// got on.
+	Crashes  int
+	Stopping bool
+	Webhook  string
+	// Question and Kind are of the question at which it stands, "" where it does not.
+	Question, Kind string
+	Sizes          Sizes
+}
+
+// Sizes are how many bytes the parts of a job take in the store.
+type Sizes struct {
+	Task, Program, Snapshot, Journal, Output int64
 }
 
 // Entry is a part of a journal: the results of some steps, sealed.
@@ -183,6 +200,7 @@ type Due struct {
 	State    State
 	At       time.Time
 	Stopping bool // somebody asked to stop it
+	Crashes  int  // see Head
 }
 
 // End is how a job finished.
@@ -247,9 +265,15 @@ type Queue interface {
 	// Postpone makes the jobs of an account that are due, but those that are merely
 	// accepted, due at a later moment. One that somebody asked to stop stays due.
 	Postpone(ctx context.Context, a account.ID, now, until time.Time) error
+	// Crashed counts, for each job that an attempt has in its hands, that this has
+	// ended with its process. It is called by the next one, before Void.
+	Crashed(ctx context.Context) error
 	// Void ends all leases, and makes their jobs due: no process but this one has
 	// any.
 	Void(ctx context.Context, now time.Time) error
+	// Head returns what is known of a job, also of one that is finished; ErrNotFound
+	// where there is none. None of what has a size in it is read.
+	Head(ctx context.Context, id ID) (*Head, error)
 	// Load returns what a job needs to go on; ErrLost for one that is finished or
 	// gone.
 	Load(ctx context.Context, seq int64) (*Stored, error)
@@ -259,10 +283,9 @@ type Queue interface {
 	// Renew holds leases until a moment. It returns those that were lost and
 	// those whose job somebody asked to stop.
 	Renew(ctx context.Context, held []Lease, until time.Time) (lost, stopping []Lease, err error)
-	// Begin notes, before an attempt goes on with a job that another has left, what
-	// there is to know should it end with its process. Save, Stand and Release forget
-	// it.
-	Begin(ctx context.Context, l Lease, crashes int, recovered int64) error
+	// GotOn forgets the crashes of a job that has done something since which the store
+	// does not see. Keep of a result, Save, Stand and Release forget them too.
+	GotOn(ctx context.Context, l Lease) error
 	// Keep stores a part of a journal alone. This and all that follow up to
 	// Release, and Finish, are ErrLost where the lease does not hold.
 	Keep(ctx context.Context, l Lease, e Entry) error
@@ -283,6 +306,9 @@ type Queue interface {
 	// Finish ends a job. What job.Store returns of it then is the end's record, to
 	// the byte. What it used is counted with it, as by Cancel.
 	Finish(ctx context.Context, l Lease, e *End) error
+	// GiveUp ends a job, in a state, without reading anything that it brought: its
+	// result is the output so far, where that can be read.
+	GiveUp(ctx context.Context, l Lease, s State, now time.Time, e []byte, delivery string) error
 	// Cancel finishes a job that nobody runs, and asks the attempt that runs it
 	// to stop otherwise. It returns the state that the job has then, and whether
 	// this call finished it; ErrNotFound for a job that is not there. Its result

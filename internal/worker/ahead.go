@@ -46,12 +46,29 @@ func (w *Worker) submitAhead(ctx context.Context, s *Submission, a *attempt) (ea
 	case !errors.Is(err, errGoesOn):
 		return job.ID{}, err
 	}
+	if !a.memory.TryGrow(counted(toRun(&a.spec, a.program))) {
+		return w.submitInLine(ctx, s)
+	}
 	lease, earlier, err := w.store(ctx, s, job.Running)
 	if err != nil || earlier != (job.ID{}) {
 		return earlier, err
 	}
 	a.lease, goesOn = lease, true
 	w.begin(leave, func() { w.run(a, leave) })
+	return job.ID{}, nil
+}
+
+// submitInLine accepts a job that ran ahead, and for which the node has no memory now:
+// it is begun again from what is stored.
+func (w *Worker) submitInLine(ctx context.Context, s *Submission) (earlier job.ID, err error) {
+	lease, earlier, err := w.store(ctx, s, job.Accepted)
+	if err != nil || earlier != (job.ID{}) {
+		return earlier, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	due := job.Due{Lease: lease, State: job.Accepted, At: s.Summary.Created.Truncate(time.Microsecond)}
+	w.lines.add(w.lines.line(s.Account.ID, s.Limits.Concurrent), place{Due: due})
 	return job.ID{}, nil
 }
 

@@ -48,16 +48,19 @@ type attempt struct {
 	parts        [][]byte // of the journal, as stored
 	ran          time.Duration
 	began        time.Time
-	failures     int   // in a row
-	crashes      int   // likewise, of attempts that ended with their process
-	found        int64 // how much of a journal the last of those found
-	recovered    int   // bytes of the journal that earlier attempts kept
+	sizes        job.Sizes
+	memory       admit.Reservation // of what it holds beside the script's own
+	replay       int64             // of that, the journal until it has been told again
+	weigh        bool              // it has no ticket for the script's own
+	failures     int               // in a row
+	crashes      int               // likewise, of attempts that ended with their process
+	suspect      bool              // it runs apart from others that have crashes
+	recovered    int               // bytes of the journal that earlier attempts kept
 	snapshotSize int
 	saved        int64 // how much of the output is stored
 	rest         bool  // there are rows to remove in the end
-	stopping     bool
-	webhook      bool // its end is to be told
-	stands       bool // it was stored to go on later
+	webhook      bool  // its end is to be told
+	stands       bool  // it was stored to go on later
 	receipts     receipts
 }
 
@@ -147,24 +150,27 @@ func (a *attempt) close() {
 	if a.machine != nil {
 		a.machine.Release()
 	}
+	a.memory.Release()
 }
 
 // drive does an attempt. The error says that it was cut off: whether the job
 // has another, and when, is settled by the caller.
 func (a *attempt) drive(ctx context.Context) error {
 	if !a.loaded {
-		if err := a.load(ctx); err != nil {
+		if err := a.prepare(ctx); err != nil {
 			return err
 		}
-	}
-	if a.stopping {
-		return errStopped
 	}
 	ticket, err := a.enter(ctx)
 	if err != nil {
 		return err
 	}
 	a.ticket = ticket
+	if !a.loaded {
+		if err := a.load(ctx, ticket); err != nil {
+			return err
+		}
+	}
 	a.began = time.Now()
 	ctx, cancel := context.WithTimeout(ctx, max(a.limits.AsyncTime-a.ran, 0))
 	defer cancel()
@@ -185,13 +191,7 @@ func (a *attempt) drive(ctx context.Context) error {
 			return err
 		}
 	}
-	a.recovered = a.journal.kept
-	if a.from == job.Running {
-		a.x.Pace.Rest()
-		if err := a.afterCrash(ctx); err != nil {
-			return err
-		}
-	}
+	a.recovered, a.parts = a.journal.kept, nil
 	run := a.x.Run(a.machine, a.state, a.journal)
 	if a.from == job.Paused {
 		if err := a.expire(ctx, run); err != nil {
@@ -215,11 +215,50 @@ func (a *attempt) enter(ctx context.Context) (*admit.Ticket, error) {
 		if !errors.As(err, &refused) {
 			return t, err
 		}
+		timer := time.NewTimer(time.Second) // the line may have been too long to wait in
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, context.Cause(ctx)
+		}
 	}
 }
 
-// load reads what the job was accepted with, and where it stands.
-func (a *attempt) load(ctx context.Context) error {
+// prepare looks at the job's row, and reserves the memory to load it. The attempt is
+// counted since it was taken, so that whatever the rest of the job does to the
+// process, it does it no more than a few times.
+func (a *attempt) prepare(ctx context.Context) error {
+	h, err := a.w.o.Queue.Head(ctx, a.lease.ID)
+	switch {
+	case errors.Is(err, job.ErrNotFound):
+		return job.ErrLost
+	case err != nil:
+		return err
+	case h.Lease.Attempt != a.lease.Attempt || h.State != job.Running:
+		return job.ErrLost
+	}
+	a.job, a.ran, a.failures, a.crashes, a.webhook, a.sizes = &h.Summary, h.Ran, h.Failures, h.Crashes, h.Webhook != "", h.Sizes
+	a.rest = a.rest || h.Sizes.Journal > 0 || h.Sizes.Snapshot > 0 || h.Sizes.Output > 0
+	switch {
+	case h.Stopping:
+		return errStopped
+	case a.crashes >= mostCrashes:
+		return errPoison
+	case a.crashes > 0:
+		a.w.o.Log.Warn("a job goes on whose last attempts ended with their process", "job", a.lease.ID, "attempts", a.crashes)
+	}
+	if a.account, err = a.w.o.Accounts.ByID(ctx, h.Account); err != nil {
+		return err
+	}
+	a.limits = a.w.o.Limits(a.account.Plan)
+	return a.reserveToLoad(ctx)
+}
+
+// load reads what the job was accepted with, and where it stands, for which memory is
+// reserved.
+func (a *attempt) load(ctx context.Context, p engine.Pace) error {
+	p.Rest()
 	s, err := a.w.o.Queue.Load(ctx, a.lease.Seq)
 	if err != nil {
 		return err
@@ -227,15 +266,19 @@ func (a *attempt) load(ctx context.Context) error {
 	if s.Lease.Attempt != a.lease.Attempt {
 		return job.ErrLost
 	}
-	if a.account, err = a.w.o.Accounts.ByID(ctx, s.Account); err != nil {
+	if err := a.take(ctx, s, p); err != nil {
 		return err
 	}
-	a.limits = a.w.o.Limits(a.account.Plan)
-	return a.take(ctx, s)
+	a.replay = counted(toRecover(a.sizes))
+	a.settleMemory(toRun(&a.spec, a.program) + a.replay)
+	return nil
 }
 
 // take makes the attempt go on from what is stored.
-func (a *attempt) take(ctx context.Context, s *job.Stored) error {
+func (a *attempt) take(ctx context.Context, s *job.Stored, p engine.Pace) error {
+	if err := p.Turn(ctx); err != nil {
+		return err
+	}
 	plain, err := a.open(sealTask, s.Spec)
 	if err != nil {
 		return err
@@ -246,8 +289,7 @@ func (a *attempt) take(ctx context.Context, s *job.Stored) error {
 	if a.program, err = a.w.program(ctx, s.Program); err != nil {
 		return err
 	}
-	a.job, a.parts, a.ran, a.failures, a.stopping = &s.Summary, s.Journal, s.Ran, s.Failures, s.Stopping
-	a.crashes, a.found = s.Crashes, s.Recovered
+	a.job, a.parts, a.ran, a.failures = &s.Summary, s.Journal, s.Ran, s.Failures
 	a.webhook = s.Webhook != ""
 	a.rest = a.rest || len(s.Journal) > 0 || s.Snapshot != nil || len(s.Output) > 0
 	a.loaded = true
@@ -258,7 +300,7 @@ func (a *attempt) take(ctx context.Context, s *job.Stored) error {
 		return err
 	}
 	a.snapshotSize = len(plain)
-	return a.restore(ctx, plain, s.Output)
+	return a.restore(ctx, p, plain, s.Output)
 }
 
 // A stored state is the length of the engine's as JSON, that, and the machine's
@@ -272,7 +314,7 @@ func writeState(s engine.State, snapshot []byte) ([]byte, error) {
 	return append(append(b, text...), snapshot...), nil
 }
 
-func (a *attempt) restore(ctx context.Context, stored, output []byte) error {
+func (a *attempt) restore(ctx context.Context, p engine.Pace, stored, output []byte) error {
 	n, size := binary.Uvarint(stored)
 	if size <= 0 || n > uint64(len(stored)-size) {
 		return vm.ErrCorrupt
@@ -281,7 +323,16 @@ func (a *attempt) restore(ctx context.Context, stored, output []byte) error {
 	if err := json.Unmarshal(text, &a.state); err != nil {
 		return fmt.Errorf("%w: %w", vm.ErrCorrupt, err)
 	}
-	m, err := vm.Restore(ctx, nil, a.program, snapshot, output)
+	if a.weigh {
+		bytes, err := vm.Weight(snapshot)
+		if err != nil {
+			return err
+		}
+		if err := a.memory.Grow(ctx, counted(bytes)); err != nil {
+			return err
+		}
+	}
+	m, err := vm.Restore(ctx, p, a.program, snapshot, output)
 	if err != nil {
 		return err
 	}
@@ -363,7 +414,11 @@ func (a *attempt) elapsed() time.Duration {
 
 // snapshot returns the state to store, sealed, and what there is to show.
 func (a *attempt) snapshot(ctx context.Context, run *engine.Run) ([]byte, job.Progress, error) {
-	state, err := run.Machine().Snapshot(context.WithoutCancel(ctx), nil)
+	var pace vm.Pace
+	if a.x != nil {
+		pace = a.x.Pace
+	}
+	state, err := run.Machine().Snapshot(context.WithoutCancel(ctx), pace)
 	if err != nil {
 		return nil, job.Progress{}, err
 	}
@@ -408,27 +463,16 @@ func (a *attempt) forget(ctx context.Context, r receipts) {
 	}
 }
 
-const (
-	// forgetWait is how long an attempt that is over waits for a turn to remove
-	// receipts, and forgetTime how long that may take. What is left then, the
-	// node's upkeep removes.
-	forgetWait = time.Second
-	forgetTime = 5 * time.Second
-	// forgetMemory is what it asks for.
-	forgetMemory = 1 << 20
-)
+// forgetTime is how long an attempt that is over takes to remove receipts, and to
+// wait for its turns to. What is left then, the node's upkeep removes.
+const forgetTime = 5 * time.Second
 
 // forgetReceipts removes the receipts of an attempt that is over. Its ticket has
 // left, so that it needs one of its own.
 func (a *attempt) forgetReceipts() {
 	ctx, cancel := context.WithTimeout(a.w.ctx, forgetTime)
 	defer cancel()
-	wait, stop := context.WithTimeout(ctx, forgetWait)
-	defer stop()
-	ticket, err := a.w.o.Gate.Enter(wait, admit.Ask{Account: int64(a.lease.Account), Most: a.limits.Concurrent, Memory: forgetMemory})
-	if err != nil {
-		return
-	}
+	ticket := a.w.o.Gate.Aside(int64(a.lease.Account))
 	defer ticket.Leave()
 	a.forget(engine.WithPace(ctx, ticket), a.receipts)
 }
@@ -514,6 +558,33 @@ func (a *attempt) finish(ctx context.Context, state job.State, failure *wire.Err
 	return nil
 }
 
+// finishAsItIs ends a job that does not go on. Where it was not loaded, it ends with
+// what the store has to show of it: what it brought may be what cannot be read.
+func (a *attempt) finishAsItIs(ctx context.Context, state job.State, failure *wire.Error) error {
+	if a.machine != nil && a.job != nil {
+		return a.finish(ctx, state, failure)
+	}
+	a.depart()
+	a.leave()
+	// All that is read of it is what it has put out.
+	a.memory.Release()
+	if err := a.memory.GrowPatiently(ctx, counted(2*(a.sizes.Output+a.sizes.Snapshot))); err != nil && tooLargeForNode(err) == nil {
+		return err
+	}
+	var text []byte
+	if failure != nil {
+		text = failure.AppendJSON(nil)
+	}
+	if err := a.commit(ctx, func(ctx context.Context) error {
+		return a.w.o.Queue.GiveUp(ctx, a.lease, state, a.w.o.Clock(), text, job.DeliveryID(a.lease.ID))
+	}); err != nil {
+		return err
+	}
+	a.w.o.Ended(state, a.ran)
+	a.w.o.Wake()
+	return nil
+}
+
 // commitTime is how long the acceptance of a job, or the end of an attempt, may take
 // to be stored.
 const commitTime = 10 * time.Second
@@ -565,22 +636,29 @@ func (a *attempt) settle(ctx context.Context, err error) {
 		err = w.o.Queue.Release(ctx, a.lease, w.o.Clock(), a.failures, a.elapsed())
 	case errors.Is(err, errRests):
 		err = w.o.Queue.Release(ctx, a.lease, w.o.Clock().Add(restFor), a.failures, a.elapsed())
-	case errors.Is(err, errStopped) && a.job != nil:
-		err = a.finish(ctx, job.Cancelled, nil)
+	case errors.Is(err, errStopped):
+		err = a.finishAsItIs(ctx, job.Cancelled, nil)
 	case errors.Is(err, account.ErrNotFound):
 		return // its rows go with it
+	case errors.Is(err, errPoison):
+		w.o.Log.Error("a job was given up since each attempt at it ended with its process", "job", a.lease.ID, "account", a.lease.Account, "attempts", a.crashes)
+		err = a.finishAsItIs(ctx, job.Failed, crashed())
+	case tooLargeForNode(err) != nil:
+		refused := tooLargeForNode(err)
+		w.o.Log.Error("a job was given up since it needs more memory than the node has for one", "job", a.lease.ID, "account", a.lease.Account, "error", err)
+		err = a.finishAsItIs(ctx, job.Failed, &wire.Error{Code: refused.Code(), Message: "to go on with the job " + refused.Error()})
 	default:
 		if a.journal != nil && a.journal.kept > a.recovered {
 			a.failures = 0 // it got on
 		}
 		a.failures++
-		if (a.failures >= mostFailures || errors.Is(err, errPoison)) && a.job != nil {
+		if a.failures >= mostFailures {
 			coded := fault.Of(err)
 			if a.machine != nil {
 				a.machine.ResumeError(errGivenUp) // so that its trace ends with what failed
 			}
 			w.o.Log.Error("a job was given up after faults of the service", "id", coded.ID, "job", a.lease.ID, "failures", a.failures, "error", err)
-			err = a.finish(ctx, job.Failed, &wire.Error{Code: string(coded.Code), Message: coded.Message, ID: coded.ID})
+			err = a.finishAsItIs(ctx, job.Failed, &wire.Error{Code: string(coded.Code), Message: coded.Message, ID: coded.ID})
 			break
 		}
 		again := w.o.Retry << min(a.failures-1, 6)

@@ -3,8 +3,10 @@ package worker
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"ql/internal/account"
 	"ql/internal/engine"
 	"ql/internal/job"
 	"ql/lang/value"
@@ -45,12 +47,120 @@ func TestGivesUpWhatEndsTheProcess(t *testing.T) {
 	e, stuck := crashing(t)
 	defer close(stuck.until)
 	id := e.submit(`SELECT 1 AS one SET VALUE ?x`)
-	for range mostCrashes + 1 {
+	for range mostCrashes {
 		<-stuck.held
 		e.start()
 	}
-	if v := e.await(id, job.Failed); !strings.Contains(string(v.Error), `"code":"internal"`) {
-		t.Errorf("it failed with %s", v.Error)
+	e.wantCrashed(id)
+}
+
+func (e *world) wantCrashed(id job.ID) {
+	e.t.Helper()
+	if v := e.await(id, job.Failed); !strings.Contains(string(v.Error), `"code":"crashed"`) {
+		e.t.Errorf("it failed with %s", v.Error)
+	}
+}
+
+// stuckSealer holds whoever opens something of a kind, as if that ended the process.
+type stuckSealer struct {
+	Sealer
+	kind  string
+	held  chan struct{}
+	until chan struct{}
+}
+
+func (s *stuckSealer) Open(a account.ID, name string, sealed []byte) ([]byte, error) {
+	if strings.HasPrefix(name, s.kind) {
+		s.held <- struct{}{}
+		<-s.until
+		return nil, context.Canceled
+	}
+	return s.Sealer.Open(a, name, sealed)
+}
+
+// TestGivesUpWhatCannotBeLoaded has the process end while a job is loaded, whatever
+// it was taken from: it is counted before anything of it is read, and can be stopped.
+func TestGivesUpWhatCannotBeLoaded(t *testing.T) {
+	for kind, script := range map[string]string{
+		sealTask:     "WAIT 1 SECOND\nEMIT 1",
+		sealSnapshot: "CONFIRM \"go on\" WITHIN 1 SECOND\nEMIT 1",
+	} {
+		for _, stops := range []bool{false, true} {
+			s := &stuckSealer{kind: kind, held: make(chan struct{}), until: make(chan struct{})}
+			sealing := func(o *Options) { s.Sealer, o.Sealer = o.Sealer, s }
+			e := newWorld(t, faults{}, sealing)
+			id := e.submit(script)
+			for range mostCrashes - 1 {
+				<-s.held
+				e.start(sealing)
+			}
+			<-s.held
+			if stops {
+				state, err := e.w.Cancel(context.Background(), id)
+				check(t, err)
+				if state != job.Running {
+					t.Errorf("it is %s", state)
+				}
+				e.start(sealing)
+				e.await(id, job.Cancelled)
+			} else {
+				e.start(sealing)
+				e.wantCrashed(id)
+			}
+			close(s.until)
+		}
+	}
+}
+
+// namedDatabases holds queries of one database for ever, and those of another for a
+// while.
+type namedDatabases struct {
+	engine.Databases
+	began chan string
+	until chan struct{}
+	free  atomic.Bool
+}
+
+func (d *namedDatabases) Query(ctx context.Context, name string, q engine.Query) (value.Value, error) {
+	engine.Rest(ctx)
+	d.began <- name
+	if name == "poison" || !d.free.Load() {
+		<-d.until
+		return value.Null, context.Canceled
+	}
+	return d.Databases.Query(ctx, name, q)
+}
+
+// TestNeighbourOfPoisonGoesOn has a job end its process beside others that compute:
+// they are suspected together, tried one by one, and the right one is given up.
+func TestNeighbourOfPoisonGoesOn(t *testing.T) {
+	dbs := &namedDatabases{began: make(chan string, 16), until: make(chan struct{})}
+	e := newWorld(t, faults{databases: func(d engine.Databases) engine.Databases { dbs.Databases = d; return dbs }})
+	defer close(dbs.until)
+	poison := e.submit("USE DATABASE \"poison\"\nSELECT 1 AS one SET VALUE ?x")
+	var neighbours []job.ID
+	for range 3 {
+		neighbours = append(neighbours, e.submit("USE DATABASE \"other\"\nSELECT 1 AS one SET VALUE ?x\nEMIT ?x"))
+	}
+	for range suspectCrashes {
+		for range 1 + len(neighbours) {
+			<-dbs.began
+		}
+		e.start()
+	}
+	dbs.free.Store(true)
+	for name := range dbs.began {
+		if name == "poison" {
+			break
+		}
+	}
+	for len(dbs.began) > 0 {
+		t.Errorf("%s was tried beside it", <-dbs.began)
+	}
+	e.start()
+	e.wantCrashed(poison)
+	for _, id := range neighbours {
+		e.wantResult(id, "1")
 	}
 }
 

@@ -337,6 +337,17 @@ func (j *journal) Before(ctx context.Context, r *engine.Run) error {
 		return j.failed
 	case a.w.draining.Load():
 		return errDrain
+	}
+	if a.replay > 0 { // all that earlier attempts were told has been told again
+		a.memory.Shrink(a.replay)
+		a.replay = 0
+	}
+	if a.crashes > 0 && j.kept > a.recovered {
+		if err := a.gotOn(ctx); err != nil {
+			return err
+		}
+	}
+	switch {
 	case j.kept+len(j.pending) > max(leastJournal, a.snapshotSize):
 		if err := a.save(ctx, r); err != nil {
 			return err

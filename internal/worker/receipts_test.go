@@ -52,6 +52,15 @@ func (e *world) number(file, sql string) (n int64) {
 	return s.Int(0)
 }
 
+// exec changes the store from outside.
+func (e *world) exec(sql string) {
+	e.t.Helper()
+	c, err := sqlite.Open(filepath.Join(e.folder, "ql.db"), sqlite.Config{Busy: 5 * time.Second})
+	check(e.t, err)
+	check(e.t, c.Exec(context.Background(), sql))
+	check(e.t, c.Close())
+}
+
 // lateForgets holds back the removal of receipts.
 type lateForgets struct {
 	engine.Databases

@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"time"
 
+	"ql/internal/admit"
 	"ql/internal/engine"
 	"ql/internal/job"
 	"ql/lang/value"
@@ -38,19 +40,43 @@ func (r *Reply) sum() [32]byte {
 // engine.ErrWrongReply, form.FieldErrors, ErrResting and a *value.Error of a file
 // that cannot be stored leave the question open.
 func (w *Worker) Reply(ctx context.Context, id job.ID, r Reply) error {
+	ctx, cancel := context.WithTimeout(ctx, replyTime)
+	defer cancel()
 	sum := r.sum()
-	v, err := w.o.Queue.View(ctx, id)
+	h, err := w.o.Queue.Head(ctx, id)
 	if err != nil {
 		return err
 	}
-	if v.State != job.Paused || v.Prompt == nil || r.Prompt != "" && r.Prompt != v.Prompt.ID {
+	switch {
+	case h.State != job.Paused || h.Question == "" || r.Prompt != "" && r.Prompt != h.Question:
 		return w.repeated(ctx, id, r.Prompt, sum)
+	case (r.Approved != nil) != (h.Kind == engine.KindConfirm):
+		return engine.ErrWrongReply
 	}
-	err = w.answer(ctx, v, r, sum)
+	if err := w.mayReply(id); err != nil {
+		return err
+	}
+	err = w.answer(ctx, h, r, sum)
 	if errors.Is(err, job.ErrNotPaused) || errors.Is(err, job.ErrLost) {
 		return w.repeated(ctx, id, r.Prompt, sum)
 	}
 	return err
+}
+
+// replyTime is how long it may take to check a reply, and to wait for the turns to.
+const replyTime = 30 * time.Second
+
+// mostReplies is how often the replies to one job are checked: nobody who answers it
+// needs more, and each costs what it takes to restore the script.
+var mostReplies = admit.Rate{Name: "replies", Count: 60, Per: time.Minute, Burst: 20}
+
+// mayReply returns the error of a reply to a job that has had too many.
+func (w *Worker) mayReply(id job.ID) error {
+	if w.o.Limiter == nil {
+		return nil
+	}
+	v := w.o.Limiter.Take(admit.Key{Rate: mostReplies.Name, Origin: string(id[:])}, mostReplies)
+	return v.Err()
 }
 
 // repeated is the error of a reply to a question that is not open, unless it
@@ -69,7 +95,7 @@ func (w *Worker) repeated(ctx context.Context, id job.ID, prompt string, sum [32
 	return job.ErrNotPaused
 }
 
-func (w *Worker) answer(ctx context.Context, v *job.View, r Reply, sum [32]byte) error {
+func (w *Worker) answer(ctx context.Context, h *job.Head, r Reply, sum [32]byte) (err error) {
 	w.mu.Lock()
 	if w.draining.Load() {
 		w.mu.Unlock()
@@ -77,7 +103,7 @@ func (w *Worker) answer(ctx context.Context, v *job.View, r Reply, sum [32]byte)
 	}
 	w.attempts.Add(1)
 	w.mu.Unlock()
-	a := &attempt{w: w, lease: job.Lease{Seq: v.Seq, ID: v.ID, Account: v.Account}, from: job.Running}
+	a := &attempt{w: w, lease: h.Lease, from: job.Running, sizes: h.Sizes}
 	begun := false
 	defer func() {
 		if !begun {
@@ -85,28 +111,52 @@ func (w *Worker) answer(ctx context.Context, v *job.View, r Reply, sum [32]byte)
 			w.attempts.Done()
 		}
 	}()
-	s, err := w.o.Queue.Load(ctx, v.Seq)
-	if err != nil {
-		return err
-	}
-	if s.State != job.Paused || s.Prompt == nil || s.Prompt.ID != v.Prompt.ID {
-		return job.ErrNotPaused
-	}
-	if a.account, err = w.o.Accounts.ByID(ctx, v.Account); err != nil {
+	if a.account, err = w.o.Accounts.ByID(ctx, h.Account); err != nil {
 		return err
 	}
 	if a.account.Disabled {
 		return ErrResting
 	}
 	a.limits = w.o.Limits(a.account.Plan)
-	if err := a.take(ctx, s); err != nil {
+	if err := a.answer(ctx, h.Question, r, sum); err != nil {
 		return err
 	}
-	if a.x, err = w.o.Host.Open(ctx, v.ID, a.account, a.limits, a.spec, nil); err != nil {
+	begun = true
+	// Who was answered goes on at once, beside those who stand in line.
+	w.mu.Lock()
+	w.lines.enter(w.lines.line(a.account.ID, a.limits.Concurrent))
+	w.mu.Unlock()
+	leave := w.leaver(a.account.ID)
+	w.begin(leave, func() { w.run(a, leave) })
+	return nil
+}
+
+// answer restores the script, in memory that is reserved and in the account's turns,
+// gives it the reply, and stores that.
+func (a *attempt) answer(ctx context.Context, question string, r Reply, sum [32]byte) error {
+	w := a.w
+	a.memory = w.holder(a.lease)
+	if err := a.memory.Grow(ctx, counted(toLoad(a.sizes))); err != nil {
+		return err
+	}
+	ticket := w.o.Gate.Aside(int64(a.lease.Account))
+	defer ticket.Leave()
+	s, err := w.o.Queue.Load(ctx, a.lease.Seq)
+	if err != nil {
+		return err
+	}
+	if s.State != job.Paused || s.Prompt == nil || s.Prompt.ID != question {
+		return job.ErrNotPaused
+	}
+	a.weigh = true
+	if err := a.take(ctx, s, ticket); err != nil {
+		return err
+	}
+	if a.x, err = w.o.Host.Open(ctx, a.lease.ID, a.account, a.limits, a.spec, ticket); err != nil {
 		return err
 	}
 	run := a.x.Run(a.machine, a.state, nil)
-	told, err := r.tell(ctx, run)
+	told, err := r.tell(engine.WithPace(ctx, ticket), run)
 	if err != nil {
 		return err
 	}
@@ -114,20 +164,21 @@ func (w *Worker) answer(ctx context.Context, v *job.View, r Reply, sum [32]byte)
 	if err != nil {
 		return err
 	}
-	a.lease, err = w.o.Queue.Answer(ctx, v.ID, job.Answer{
-		Prompt: v.Prompt.ID, Reply: sum, By: r.By, Address: r.Address, At: w.o.Clock(), Step: told.Seq, Entries: sealed,
+	ticket.Rest()
+	a.lease, err = w.o.Queue.Answer(ctx, a.lease.ID, job.Answer{
+		Prompt: question, Reply: sum, By: r.By, Address: r.Address, At: w.o.Clock(), Step: told.Seq, Entries: sealed,
 	}, w.leaseEnd())
 	if err != nil {
 		return errors.Join(err, run.Unanswer(context.WithoutCancel(ctx)))
 	}
-	begun = true
+	if a.memory.Bytes() > 0 {
+		// It is large: it is loaded again once it has its ticket, and does not hold all
+		// this until then.
+		a.close()
+		*a = attempt{w: w, lease: a.lease, from: job.Running, account: a.account, limits: a.limits, rest: true}
+		return nil
+	}
 	a.job.State, a.state, a.rest, a.parts = job.Running, run.State(), true, nil
-	// Who was answered goes on at once, beside those who stand in line.
-	w.mu.Lock()
-	w.lines.enter(w.lines.line(a.account.ID, a.limits.Concurrent))
-	w.mu.Unlock()
-	leave := w.leaver(a.account.ID)
-	w.begin(leave, func() { w.run(a, leave) })
 	return nil
 }
 

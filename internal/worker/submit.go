@@ -81,6 +81,7 @@ func (w *Worker) Submit(ctx context.Context, s Submission) (earlier job.ID, err 
 		w: w, lease: job.Lease{ID: summary.ID, Account: summary.Account}, from: job.Accepted, job: &summary, account: s.Account, limits: s.Limits,
 		spec: s.Spec, program: s.Program, loaded: true, webhook: s.Webhook != "",
 	}
+	a.memory = w.holder(a.lease)
 	if atOnce {
 		a.x, s.Opened = s.Opened, nil
 		return w.submitAhead(ctx, &s, a)
@@ -90,7 +91,7 @@ func (w *Worker) Submit(ctx context.Context, s Submission) (earlier job.ID, err 
 	line.coming--
 	if err == nil && earlier == (job.ID{}) {
 		due := job.Due{Lease: lease, State: job.Accepted, At: summary.Created.Truncate(time.Microsecond)}
-		w.lines.add(line, place{Due: due, accepted: a})
+		w.lines.add(line, place{Due: due, accepted: a, bytes: toRun(&s.Spec, s.Program)})
 	}
 	w.lines.drop(line)
 	w.mu.Unlock()

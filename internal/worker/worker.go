@@ -44,6 +44,7 @@ type Options struct {
 	Guard    *guard.Guard  // may be left out
 	Sealer   Sealer
 	Limits   func(account.Plan) account.Limits
+	Limiter  *admit.Limiter // of replies; none are refused where left out
 	Log      *slog.Logger
 	Clock    func() time.Time
 
@@ -142,7 +143,7 @@ func New(o Options) *Worker {
 
 // Start takes up what an earlier process left, and runs what comes.
 func (w *Worker) Start(ctx context.Context) error {
-	if err := w.o.Queue.Void(ctx, w.o.Clock()); err != nil {
+	if err := errors.Join(w.o.Queue.Crashed(ctx), w.o.Queue.Void(ctx, w.o.Clock())); err != nil {
 		return err
 	}
 	if err := w.collectAccepted(ctx); err != nil {
@@ -182,6 +183,9 @@ func (w *Worker) Stop(ctx context.Context) error {
 	w.cancel(errDrain)
 	<-done
 	w.loops.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lines.dropAccepted()
 	return nil
 }
 
@@ -324,17 +328,19 @@ func (w *Worker) dispatch() {
 		}
 		leave := w.leaver(p.Account)
 		w.begin(leave, func() {
+			suspect := p.isSuspect()
+			defer func() { w.acquit(suspect) }()
 			var lease job.Lease
 			err := w.o.Guard.DoErr("job", func() (err error) {
 				lease, err = w.take(w.ctx, p.Due)
 				return err
 			})
 			switch {
-			case errors.Is(err, job.ErrLost):
-				return // cancelled, or answered in the last moment
-			case errors.Is(err, errRests):
-				return
+			case errors.Is(err, job.ErrLost), errors.Is(err, errRests):
+				p.drop()
+				return // cancelled, or answered in the last moment, or the account is disabled
 			case err != nil:
+				p.drop()
 				w.complain("a job could not be taken and will be tried again", err)
 				w.recallIn(w.o.Retry) // where it is merely accepted, nothing else finds it
 				return
@@ -343,8 +349,9 @@ func (w *Worker) dispatch() {
 			if a == nil {
 				a = &attempt{w: w}
 			}
-			a.lease, a.from = lease, p.State
+			a.lease, a.from, a.suspect = lease, p.State, suspect
 			w.run(a, leave)
+			suspect = a.suspect
 		})
 	}
 }

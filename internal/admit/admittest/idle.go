@@ -14,9 +14,9 @@ func CheckIdle(t testing.TB, g *admit.Gate, l *admit.Ledger) {
 	t.Helper()
 	if g != nil {
 		s := g.Stats()
-		if s.Inside != 0 || s.Running != 0 || s.Waiting != 0 || s.Returning != 0 || s.Memory != 0 || s.Accounts != 0 || s.Misused != 0 {
-			t.Errorf("the gate is not idle: %d inside, %d running, %d waiting, %d returning, %d bytes, %d accounts, %d turns after leaving",
-				s.Inside, s.Running, s.Waiting, s.Returning, s.Memory, s.Accounts, s.Misused)
+		if s.Inside != 0 || s.Aside != 0 || s.Running != 0 || s.Waiting != 0 || s.Returning != 0 || s.Memory != 0 || s.Accounts != 0 || s.Misused != 0 {
+			t.Errorf("the gate is not idle: %d inside, %d aside, %d running, %d waiting, %d returning, %d bytes, %d accounts, %d turns after leaving",
+				s.Inside, s.Aside, s.Running, s.Waiting, s.Returning, s.Memory, s.Accounts, s.Misused)
 		}
 	}
 	if l != nil {

@@ -57,6 +57,12 @@ func isTaken(err error) bool {
 // there.
 func isOrphan(err error) bool { return hasCode(err, lib.SQLITE_CONSTRAINT_FOREIGNKEY) }
 
+// isDamaged reports whether the store is not whole where it was read.
+func isDamaged(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Primary() == lib.SQLITE_CORRUPT
+}
+
 // isFull reports whether the disk had no room for all that was to be written.
 func isFull(err error) bool {
 	var e *sqlite.Error

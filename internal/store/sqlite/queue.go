@@ -99,10 +99,10 @@ func (t tx) insertTask(task *job.Task, due time.Time, attempt int64) (job.Lease,
 			return job.Lease{}, err
 		}
 	}
-	if _, err := t.exec(`INSERT INTO jobs (id, account, state, mode, convention, credential, created, steps, trace_dropped, result, encoding, attempt, due, webhook, program, task)
-		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, x'', '', ?, ?, ?, ?, ?)`,
+	if _, err := t.exec(`INSERT INTO jobs (id, account, state, mode, convention, credential, created, steps, trace_dropped, result, encoding, attempt, begun, due, webhook, program, task)
+		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, x'', '', ?, ?, ?, ?, ?, ?)`,
 		t.conn.ids.place(task.ID), int64(task.Account), string(task.State), string(task.Mode), string(task.Convention), string(task.Credential), task.Created,
-		attempt, due, optional(task.Webhook), task.Program[:], append([]byte{}, task.Spec...)); err != nil {
+		attempt, task.State == job.Running, due, optional(task.Webhook), task.Program[:], append([]byte{}, task.Spec...)); err != nil {
 		return job.Lease{}, err
 	}
 	seq := t.conn.db.LastInsertID()
@@ -120,12 +120,12 @@ func optional(text string) any {
 	return text
 }
 
-const dueColumns = "seq, id, account, attempt, state, due, stopping"
+const dueColumns = "seq, id, account, attempt, state, due, stopping, crashes"
 
 func readDue(r row) job.Due {
 	d := job.Due{
 		Lease: job.Lease{Seq: r.int(0), Account: account.ID(r.int(2)), Attempt: r.int(3)},
-		State: job.State(r.text(4)), At: r.time(5), Stopping: r.bool(6),
+		State: job.State(r.text(4)), At: r.time(5), Stopping: r.bool(6), Crashes: int(r.int(7)),
 	}
 	d.ID = r.id(1)
 	return d
@@ -170,7 +170,7 @@ func (q Queue) Next(ctx context.Context, after time.Time) (next time.Time, err e
 // Take implements job.Queue.
 func (q Queue) Take(ctx context.Context, d job.Due, until time.Time) (job.Lease, error) {
 	err := q.store.write(ctx, func(t tx) error {
-		n, err := t.exec("UPDATE jobs SET state = 'running', attempt = attempt + 1, due = ? WHERE seq = ? AND attempt = ? AND state = ? AND due = ?",
+		n, err := t.exec("UPDATE jobs SET state = 'running', attempt = attempt + 1, begun = 1, due = ? WHERE seq = ? AND attempt = ? AND state = ? AND due = ?",
 			until, d.Seq, d.Attempt, string(d.State), d.At)
 		if err != nil || n == 0 {
 			return lostUnless(err)
@@ -210,10 +210,18 @@ func lostUnless(err error) error {
 	return job.ErrLost
 }
 
+// Crashed implements job.Queue.
+func (q Queue) Crashed(ctx context.Context) error {
+	return q.store.write(ctx, func(t tx) error {
+		_, err := t.exec("UPDATE jobs SET crashes = crashes + 1, begun = 0 WHERE program IS NOT NULL AND state = 'running' AND begun = 1")
+		return err
+	})
+}
+
 // Void implements job.Queue.
 func (q Queue) Void(ctx context.Context, now time.Time) error {
 	return q.store.write(ctx, func(t tx) error {
-		_, err := t.exec("UPDATE jobs SET due = ?, attempt = attempt + 1 WHERE program IS NOT NULL AND state = 'running'", now)
+		_, err := t.exec("UPDATE jobs SET due = ?, attempt = attempt + 1, begun = 0 WHERE program IS NOT NULL AND state = 'running'", now)
 		return err
 	})
 }

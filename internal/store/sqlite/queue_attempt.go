@@ -25,7 +25,7 @@ func (q Queue) Load(ctx context.Context, seq int64) (s *job.Stored, err error) {
 
 func (t tx) load(seq int64) (*job.Stored, error) {
 	s := &job.Stored{}
-	found, err := t.one("SELECT "+summaryColumns+", attempt, due, program, task, ran, failures, stopping, webhook, crashes, recovered FROM jobs WHERE seq = ? AND program IS NOT NULL", func(r row) {
+	found, err := t.one("SELECT "+summaryColumns+", attempt, due, program, task, ran, failures, stopping, webhook FROM jobs WHERE seq = ? AND program IS NOT NULL", func(r row) {
 		s.Summary = readSummary(r)
 		s.Lease = job.Lease{Seq: seq, ID: s.ID, Account: s.Account, Attempt: r.int(9)}
 		s.Until = r.time(10)
@@ -34,7 +34,6 @@ func (t tx) load(seq int64) (*job.Stored, error) {
 		s.Ran = time.Duration(r.int(13)) * time.Microsecond
 		s.Failures, s.Stopping = int(r.int(14)), r.bool(15)
 		s.Webhook = r.text(16)
-		s.Crashes, s.Recovered = int(r.int(17)), r.int(18)
 	}, seq)
 	if err != nil || !found {
 		return nil, lostUnless(err)
@@ -103,13 +102,14 @@ func (q Queue) Renew(ctx context.Context, held []job.Lease, until time.Time) (lo
 	return lost, stopping, err
 }
 
-// guard fails with job.ErrLost unless the lease holds.
-func (t tx) guard(l job.Lease) error {
-	found, err := t.has("SELECT 1 FROM jobs WHERE seq = ? AND attempt = ? AND state = 'running'", l.Seq, l.Attempt)
+// guard fails with job.ErrLost unless the lease holds. It returns how often the job
+// has crashed.
+func (t tx) guard(l job.Lease) (crashes int64, err error) {
+	found, err := t.one("SELECT crashes FROM jobs WHERE seq = ? AND attempt = ? AND state = 'running'", func(r row) { crashes = r.int(0) }, l.Seq, l.Attempt)
 	if err != nil || !found {
-		return lostUnless(err)
+		return 0, lostUnless(err)
 	}
-	return nil
+	return crashes, nil
 }
 
 // change makes a change of an account's rows that may turn out to be none, and
@@ -117,15 +117,16 @@ func (t tx) guard(l job.Lease) error {
 func (s *Store) change(ctx context.Context, do func(tx) (bool, error)) (done bool, err error) {
 	c := job.CheckpointOf(ctx)
 	err = s.write(ctx, func(t tx) (err error) {
+		var crashes int64
 		if c != nil {
-			if err := t.guard(c.Lease); err != nil {
+			if crashes, err = t.guard(c.Lease); err != nil {
 				return err
 			}
 		}
 		if done, err = do(t); err != nil || !done || c == nil {
 			return err
 		}
-		return t.keep(c.Lease.Seq, c.Entry)
+		return t.keep(c.Lease.Seq, c.Entry, crashes)
 	})
 	done = done && err == nil
 	if c != nil {
@@ -134,35 +135,43 @@ func (s *Store) change(ctx context.Context, do func(tx) (bool, error)) (done boo
 	return done, err
 }
 
-func (t tx) keep(seq int64, e job.Entry) error {
+// keep stores a part of the journal of a job that has crashed so often. The results
+// of steps, which count from 1 on, say that it got on since.
+func (t tx) keep(seq int64, e job.Entry, crashes int64) error {
 	_, err := t.exec("INSERT INTO job_journal (job, step, entries) VALUES (?, ?, ?)", seq, e.Step, e.Entries)
+	if err == nil && crashes > 0 && e.Step > 0 {
+		_, err = t.exec("UPDATE jobs SET crashes = 0 WHERE seq = ?", seq)
+	}
 	return err
 }
 
 // hold makes a change of a job that an attempt has in its hands.
 func (q Queue) hold(ctx context.Context, l job.Lease, do func(tx) error) error {
 	return q.store.write(ctx, func(t tx) error {
-		if err := t.guard(l); err != nil {
+		if _, err := t.guard(l); err != nil {
 			return err
 		}
 		return do(t)
 	})
 }
 
-// Begin implements job.Queue.
-func (q Queue) Begin(ctx context.Context, l job.Lease, crashes int, recovered int64) error {
-	return q.store.write(ctx, func(t tx) error {
-		n, err := t.exec("UPDATE jobs SET crashes = ?, recovered = ? WHERE seq = ? AND attempt = ? AND state = 'running'", crashes, recovered, l.Seq, l.Attempt)
-		if err != nil || n == 0 {
-			return lostUnless(err)
-		}
-		return nil
+// GotOn implements job.Queue.
+func (q Queue) GotOn(ctx context.Context, l job.Lease) error {
+	return q.hold(ctx, l, func(t tx) error {
+		_, err := t.exec("UPDATE jobs SET crashes = 0 WHERE seq = ?", l.Seq)
+		return err
 	})
 }
 
 // Keep implements job.Queue.
 func (q Queue) Keep(ctx context.Context, l job.Lease, e job.Entry) error {
-	return q.hold(ctx, l, func(t tx) error { return t.keep(l.Seq, e) })
+	return q.store.write(ctx, func(t tx) error {
+		crashes, err := t.guard(l)
+		if err != nil {
+			return err
+		}
+		return t.keep(l.Seq, e, crashes)
+	})
 }
 
 // Save implements job.Queue.
@@ -186,7 +195,7 @@ func (t tx) save(seq int64, snapshot []byte, p job.Progress) error {
 			return err
 		}
 	}
-	_, err := t.exec("UPDATE jobs SET steps = ?, ran = ?, failures = 0, crashes = 0, recovered = 0 WHERE seq = ?", p.Steps, p.Ran.Microseconds(), seq)
+	_, err := t.exec("UPDATE jobs SET steps = ?, ran = ?, failures = 0, crashes = 0 WHERE seq = ?", p.Steps, p.Ran.Microseconds(), seq)
 	return err
 }
 
@@ -243,7 +252,7 @@ func (t tx) stand(l job.Lease, s *job.Standing, held int64) error {
 			return err
 		}
 	}
-	_, err := t.exec("UPDATE jobs SET state = ?, due = ?, held = ? WHERE seq = ?", string(s.State), s.Until, held, l.Seq)
+	_, err := t.exec("UPDATE jobs SET state = ?, due = ?, held = ?, begun = 0 WHERE seq = ?", string(s.State), s.Until, held, l.Seq)
 	return err
 }
 
@@ -251,7 +260,7 @@ func (t tx) stand(l job.Lease, s *job.Standing, held int64) error {
 // a renewal of the lease that is on its way comes too late.
 func (q Queue) Release(ctx context.Context, l job.Lease, at time.Time, failures int, ran time.Duration) error {
 	return q.store.write(ctx, func(t tx) error {
-		n, err := t.exec("UPDATE jobs SET attempt = attempt + 1, due = ?, failures = ?, ran = ?, crashes = 0, recovered = 0 WHERE seq = ? AND attempt = ? AND state = 'running'",
+		n, err := t.exec("UPDATE jobs SET attempt = attempt + 1, due = ?, failures = ?, ran = ?, crashes = 0, begun = 0 WHERE seq = ? AND attempt = ? AND state = 'running'",
 			at, failures, ran.Microseconds(), l.Seq, l.Attempt)
 		if err != nil || n == 0 {
 			return lostUnless(err)
@@ -282,6 +291,27 @@ func (q Queue) Finish(ctx context.Context, l job.Lease, e *job.End) error {
 		}
 		return t.tell(l, webhook, e.Delivery, e.Finished)
 	})
+}
+
+// GiveUp implements job.Queue.
+func (q Queue) GiveUp(ctx context.Context, l job.Lease, s job.State, now time.Time, failure []byte, delivery string) error {
+	end := func(readable bool) error {
+		return q.hold(ctx, l, func(t tx) error {
+			var webhook string
+			var ran time.Duration
+			if _, err := t.one("SELECT webhook, ran FROM jobs WHERE seq = ?", func(r row) {
+				webhook, ran = r.text(0), time.Duration(r.int(1))*time.Microsecond
+			}, l.Seq); err != nil {
+				return err
+			}
+			return t.giveUp(l, s, now, ran, failure, webhook, delivery, readable)
+		})
+	}
+	err := end(true)
+	if isDamaged(err) {
+		return end(false) // its rows go when it is forgotten
+	}
+	return err
 }
 
 // tell puts the end of a job into the outbox.

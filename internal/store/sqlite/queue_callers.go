@@ -27,14 +27,14 @@ func (q Queue) Answer(ctx context.Context, id job.ID, a job.Answer, until time.T
 		if n == 0 {
 			return job.ErrNotPaused
 		}
-		if _, err := t.exec("UPDATE jobs SET state = 'running', attempt = ?, due = ? WHERE seq = ?", l.Attempt, until, l.Seq); err != nil {
+		if _, err := t.exec("UPDATE jobs SET state = 'running', attempt = ?, begun = 1, due = ? WHERE seq = ?", l.Attempt, until, l.Seq); err != nil {
 			return err
 		}
 		if _, err := t.exec("INSERT OR REPLACE INTO job_answers (job, prompt, reply, by, address, at) VALUES (?, ?, ?, ?, ?, ?)",
 			l.Seq, a.Prompt, a.Reply[:], string(a.By), a.Address, a.At); err != nil {
 			return err
 		}
-		return t.keep(l.Seq, job.Entry{Step: a.Step, Entries: a.Entries})
+		return t.keep(l.Seq, job.Entry{Step: a.Step, Entries: a.Entries}, 0)
 	})
 	if err != nil {
 		return job.Lease{}, err
@@ -60,9 +60,11 @@ func (q Queue) Cancel(ctx context.Context, id job.ID, now time.Time, failure []b
 		var l job.Lease
 		var webhook string
 		var ran time.Duration
-		found, err := t.one("SELECT seq, account, state, webhook, ran FROM jobs WHERE id = ?", func(r row) {
+		var begun bool
+		found, err := t.one("SELECT seq, account, state, webhook, ran, begun FROM jobs WHERE id = ?", func(r row) {
 			l = job.Lease{Seq: r.int(0), ID: id, Account: account.ID(r.int(1))}
 			state, webhook, ran = job.State(r.text(2)), r.text(3), time.Duration(r.int(4))*time.Microsecond
+			begun = r.bool(5)
 		}, t.conn.ids.place(id))
 		switch {
 		case err != nil:
@@ -71,43 +73,78 @@ func (q Queue) Cancel(ctx context.Context, id job.ID, now time.Time, failure []b
 			return job.ErrNotFound
 		case state.Finished():
 			return nil
-		case state == job.Running:
+		case state == job.Running && begun:
 			_, err := t.exec("UPDATE jobs SET stopping = 1 WHERE seq = ?", l.Seq)
 			return err
 		}
 		state, did = job.Cancelled, true
-		record, err := t.cancel(l.Seq, now, failure)
-		if err != nil {
-			return err
-		}
-		if err := t.useRun(l.Account, now, ran, record.Bytes()); err != nil {
-			return err
-		}
-		return t.tell(l, webhook, delivery, now)
+		return t.giveUp(l, job.Cancelled, now, ran, failure, webhook, delivery, true)
 	})
 	return state, did, err
 }
 
-// cancel finishes a job with what it has to show so far, and returns that.
-func (t tx) cancel(seq int64, now time.Time, failure []byte) (job.Record, error) {
-	output, err := t.output(seq)
-	if err != nil {
-		return job.Record{}, err
-	}
-	so, err := t.progress(seq)
-	if err != nil {
-		return job.Record{}, err
+// giveUp finishes a job with what it has to show so far, unless that is not
+// readable.
+func (t tx) giveUp(l job.Lease, s job.State, now time.Time, ran time.Duration, failure []byte, webhook, delivery string, readable bool) error {
+	var output []byte
+	so := progress{}
+	if readable {
+		var err error
+		if output, err = t.output(l.Seq); err != nil {
+			return err
+		}
+		if so, err = t.progress(l.Seq); err != nil {
+			return err
+		}
 	}
 	if so.trace == nil {
 		so.trace = []byte("[]")
 	}
 	record := job.Record{Error: failure, Response: so.response, Trace: so.trace, Result: append([]byte{}, output...)}
-	if _, err := t.exec(`UPDATE jobs SET state = 'cancelled', finished = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?,
-		attempt = attempt + 1, due = NULL, program = NULL, task = NULL, held = NULL WHERE seq = ?`,
-		now, so.traceDropped, record.Error, record.Response, record.Trace, record.Result, string(job.EncodingOf(output)), seq); err != nil {
-		return job.Record{}, err
+	if _, err := t.exec(`UPDATE jobs SET state = ?, finished = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?,
+		attempt = attempt + 1, begun = 0, due = NULL, program = NULL, task = NULL, held = NULL WHERE seq = ?`,
+		string(s), now, so.traceDropped, record.Error, record.Response, record.Trace, record.Result, string(job.EncodingOf(output)), l.Seq); err != nil {
+		return err
 	}
-	return record, t.clearRest(seq)
+	if readable {
+		if err := t.clearRest(l.Seq); err != nil {
+			return err
+		}
+	}
+	if err := t.useRun(l.Account, now, ran, record.Bytes()); err != nil {
+		return err
+	}
+	return t.tell(l, webhook, delivery, now)
+}
+
+// Head implements job.Queue. The lengths of large values are in the starts of their
+// rows.
+func (q Queue) Head(ctx context.Context, id job.ID) (h *job.Head, err error) {
+	h = &job.Head{}
+	err = q.store.read(ctx, func(t tx) error {
+		found, err := t.one("SELECT "+summaryColumns+`, seq, attempt, ran, failures, crashes, stopping, webhook,
+			(SELECT id FROM job_prompts WHERE job = seq), (SELECT kind FROM job_prompts WHERE job = seq),
+			coalesce(length(task), 0), coalesce((SELECT length(code) FROM programs WHERE hash = program), 0),
+			coalesce((SELECT length(snapshot) + coalesce(length(trace), 0) + coalesce(length(response), 0) FROM job_snapshots WHERE job = seq), 0),
+			coalesce((SELECT sum(length(entries)) FROM job_journal WHERE job = seq), 0),
+			coalesce((SELECT sum(length(output)) FROM job_output WHERE job = seq), 0)
+			FROM jobs WHERE id = ?`, func(r row) {
+			h.Summary = readSummary(r)
+			h.Lease = job.Lease{Seq: r.int(9), ID: h.ID, Account: h.Account, Attempt: r.int(10)}
+			h.Ran = time.Duration(r.int(11)) * time.Microsecond
+			h.Failures, h.Crashes, h.Stopping, h.Webhook = int(r.int(12)), int(r.int(13)), r.bool(14), r.text(15)
+			h.Question, h.Kind = r.text(16), r.text(17)
+			h.Sizes = job.Sizes{Task: r.int(18), Program: r.int(19), Snapshot: r.int(20), Journal: r.int(21), Output: r.int(22)}
+		}, t.conn.ids.place(id))
+		if err == nil && !found {
+			err = job.ErrNotFound
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
 }
 
 // progress is what a job had to show at its last snapshot, beside its output.

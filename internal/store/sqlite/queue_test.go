@@ -54,16 +54,21 @@ func exerciseQueue(t *testing.T, s *Store) {
 	must(err)
 	_, err = q.Code(ctx, [32]byte{})
 	must(err)
-	must(q.Release(ctx, l, now, 1, 0))
-	must(q.Void(ctx, now))
+	_, err = q.Head(ctx, l.ID)
+	must(err)
+	must(q.GotOn(ctx, l))
 	_, _, err = q.Cancel(ctx, l.ID, now, nil, "") // asks it to stop
 	must(err)
+	must(q.Release(ctx, l, now, 1, 0))
+	must(q.Crashed(ctx))
+	must(q.Void(ctx, now))
 	due, err := q.Due(ctx, job.Running, now, job.Due{}, 10)
 	must(err)
 	l, err = q.Take(ctx, due[0], now)
 	must(err)
 	end.Delivery = "msg"
 	must(q.Finish(ctx, l, end))
+	must(q.GiveUp(ctx, accept(job.Running), job.Failed, now, nil, "msg-3"))
 
 	l = accept(job.Accepted)
 	_, err = q.Waiting(ctx, job.Due{}, 10)

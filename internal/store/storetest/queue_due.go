@@ -99,11 +99,11 @@ func testQueuePostpone(t *testing.T, s Stores) {
 	due, early, others := stand(ada, 1, 900), stand(ada, 2, 1001), stand(bob, 3, 900)
 	accepted := bring(t, s, ada.ID, 4, job.Accepted)
 	over, stopped := running(t, s, ada.ID, 5), running(t, s, ada.ID, 6)
+	_, _, err := s.Queue.Cancel(t.Context(), stopped.ID, noon, nil, "")
+	must(t, err)
 	for _, l := range []job.Lease{over, stopped} {
 		must(t, s.Queue.Release(t.Context(), l, seconds(950), 0, 0))
 	}
-	_, _, err := s.Queue.Cancel(t.Context(), stopped.ID, noon, nil, "")
-	must(t, err)
 	asked := bring(t, s, ada.ID, 7, job.Paused)
 
 	must(t, s.Queue.Postpone(t.Context(), ada.ID, now, later))
@@ -285,12 +285,16 @@ func testQueuePrune(t *testing.T, s Stores) {
 	for from, h := range jobs {
 		has(string(from), h.task, !from.Finished())
 	}
+	cancelled := 0
 	for _, h := range jobs {
-		_, _, err := s.Queue.Cancel(t.Context(), h.task.ID, noon, nil, "")
+		_, did, err := s.Queue.Cancel(t.Context(), h.task.ID, noon, nil, "")
 		must(t, err)
+		if did {
+			cancelled++
+		}
 	}
 	late = late.Add(job.ProgramsKept + time.Minute)
-	prune("when those that stood were cancelled", late, 100, 3)
+	prune("when those that nobody runs were cancelled", late, 100, cancelled)
 
 	// One that is given again stays, from then on; a clock that is set back makes
 	// it no older.
@@ -314,25 +318,117 @@ func testQueuePrune(t *testing.T, s Stores) {
 // testQueueCrashes follows what is noted of attempts that end with their process.
 func testQueueCrashes(t *testing.T, s Stores) {
 	a := create(t, s.Accounts, person("ada"))
+	ctx := t.Context()
 	l := running(t, s, a.ID, 1)
-	noted := func(what string, crashes int, recovered int64) {
+	noted := func(what string, crashes int) {
 		t.Helper()
-		if got := load(t, s, l.Seq); got.Crashes != crashes || got.Recovered != recovered {
-			t.Errorf("%s: %d crashes with %d bytes", what, got.Crashes, got.Recovered)
+		h, err := s.Queue.Head(ctx, l.ID)
+		must(t, err)
+		same(t, "the crashes of a job "+what, h.Crashes, crashes)
+		list, err := s.Queue.Due(ctx, job.Running, leaseEnd, job.Due{}, 10)
+		must(t, err)
+		for _, d := range list {
+			same(t, "as it is due "+what, d.Crashes, crashes)
 		}
 	}
-	noted("at first", 0, 0)
-	must(t, s.Queue.Begin(t.Context(), l, 2, 300))
-	noted("begun", 2, 300)
-	must(t, s.Queue.Void(t.Context(), noon))
-	noted("after a crash", 2, 300)
-	wantError(t, "by the attempt of then", s.Queue.Begin(t.Context(), l, 3, 300), job.ErrLost)
+	crash := func() {
+		t.Helper()
+		must(t, s.Queue.Crashed(ctx))
+		must(t, s.Queue.Void(ctx, noon))
+	}
+	entry := func(step int64) job.Entry { return job.Entry{Step: step, Entries: []byte("entries")} }
+	noted("that runs", 0)
+	crash()
+	noted("after one", 1)
+	crash()
+	noted("that nobody had taken", 1)
 	l = take(t, s, due(t, s, l.Seq))
-	noted("taken", 2, 300)
-	must(t, s.Queue.Begin(t.Context(), l, 3, 300))
-	must(t, s.Queue.Save(t.Context(), l, []byte("snapshot"), shown()))
-	noted("saved", 0, 0)
-	must(t, s.Queue.Begin(t.Context(), l, 1, 5))
-	must(t, s.Queue.Release(t.Context(), l, noon, 0, 0))
-	noted("released", 0, 0)
+	crash()
+	noted("after another", 2)
+	l = take(t, s, due(t, s, l.Seq))
+	must(t, s.Queue.Keep(ctx, l, entry(-1)))
+	noted("whose way alone was kept", 2)
+	must(t, s.Queue.Keep(ctx, l, entry(1)))
+	noted("that got on", 0)
+	crash()
+	noted("that has got on", 1)
+	l = take(t, s, due(t, s, l.Seq))
+	must(t, s.Queue.GotOn(ctx, l))
+	noted("that got on elsewhere", 0)
+	crash()
+	wantError(t, "by the attempt of then", s.Queue.GotOn(ctx, l), job.ErrLost)
+	l = take(t, s, due(t, s, l.Seq))
+	must(t, s.Queue.Save(ctx, l, []byte("snapshot"), shown()))
+	noted("that was saved", 0)
+	crash()
+	l = take(t, s, due(t, s, l.Seq))
+	must(t, s.Queue.Release(ctx, l, noon, 0, 0))
+	noted("that was released", 0)
+	crash()
+	noted("that was released before", 0)
+	l = take(t, s, due(t, s, l.Seq))
+	must(t, s.Queue.Void(ctx, noon)) // without a crash
+	crash()
+	noted("that was lost", 0)
+	l = take(t, s, due(t, s, l.Seq))
+	must(t, s.Queue.Stand(ctx, l, pausedAt(1)))
+	crash()
+	noted("that stands", 0)
+	_, err := s.Queue.Answer(ctx, l.ID, answer(1), leaseEnd)
+	must(t, err)
+	crash()
+	noted("that was answered", 1)
+}
+
+func testQueueHead(t *testing.T, s Stores) {
+	a := create(t, s.Accounts, person("ada"))
+	ctx := t.Context()
+	_, err := s.Queue.Head(ctx, job.NewID())
+	wantError(t, "the head of no job", err, job.ErrNotFound)
+	task := task(a.ID, 1)
+	l := accept(t, s, task)
+	head := func() *job.Head {
+		t.Helper()
+		h, err := s.Queue.Head(ctx, task.ID)
+		must(t, err)
+		return h
+	}
+	want := &job.Head{Summary: load(t, s, l.Seq).Summary, Lease: l, Webhook: task.Webhook,
+		Sizes: job.Sizes{Task: int64(len(task.Spec)), Program: int64(len(task.Code))}}
+	same(t, "the head of one that is accepted", head(), want)
+	l = take(t, s, due(t, s, l.Seq))
+	must(t, s.Queue.Keep(ctx, l, job.Entry{Step: 1, Entries: []byte("123")}))
+	must(t, s.Queue.Keep(ctx, l, job.Entry{Step: 2, Entries: []byte("4567")}))
+	want.Lease, want.State, want.Sizes.Journal = l, job.Running, 7
+	same(t, "the head of one that runs", head(), want)
+	p := pausedAt(1)
+	must(t, s.Queue.Stand(ctx, l, p))
+	want.State, want.Steps, want.Ran = job.Paused, p.Steps, p.Ran
+	want.Question, want.Kind = p.Prompt.ID, p.Prompt.Kind
+	want.Sizes.Journal, want.Sizes.Snapshot, want.Sizes.Output = 0, int64(len(p.Snapshot)+len(p.Trace)+len(p.Response)), int64(len(p.Output))
+	same(t, "the head of one that stands", head(), want)
+	_, _, err = s.Queue.Cancel(ctx, task.ID, noon, nil, "")
+	must(t, err)
+	if h := head(); h.State != job.Cancelled || h.Sizes != (job.Sizes{Program: 0}) || h.Question != "" {
+		t.Errorf("the head of one that is finished: %+v", h)
+	}
+}
+
+func testQueueGiveUp(t *testing.T, s Stores) {
+	a := create(t, s.Accounts, person("ada"))
+	ctx := t.Context()
+	l := running(t, s, a.ID, 1)
+	must(t, s.Queue.Save(ctx, l, []byte("snapshot"), shown()))
+	must(t, s.Queue.Keep(ctx, l, job.Entry{Step: 1, Entries: []byte("entries")}))
+	before := view(t, s, l.ID)
+	must(t, s.Queue.GiveUp(ctx, l, job.Failed, seconds(9), []byte(`{"code":"crashed"}`), "msg-given-up"))
+	after := view(t, s, l.ID)
+	same(t, "the state", after.State, job.Failed)
+	same(t, "the error", string(after.Error), `{"code":"crashed"}`)
+	same(t, "the result", string(after.Result), string(before.Result))
+	same(t, "the end", after.Finished, seconds(9))
+	wantError(t, "again", s.Queue.GiveUp(ctx, l, job.Failed, noon, nil, ""), job.ErrLost)
+	told, err := s.Deliveries.ByJob(ctx, l.ID)
+	must(t, err)
+	same(t, "who is told", len(told), 1)
 }

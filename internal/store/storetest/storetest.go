@@ -128,6 +128,8 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"queue/finish":              testQueueFinish,
 		"queue/accept ended":        testQueueAcceptEnded,
 		"queue/crashes":             testQueueCrashes,
+		"queue/head":                testQueueHead,
+		"queue/give up":             testQueueGiveUp,
 		"queue/forget":              testQueueForget,
 		"queue/removal":             testQueueRemoval,
 		"queue/checkpoints":         testCheckpoints,

@@ -1,0 +1,79 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"ql/internal/admit"
+	"ql/internal/engine"
+	"ql/internal/job"
+	"ql/internal/wire"
+	"ql/lang/value"
+)
+
+// loads counts the jobs that are loaded.
+type loads struct {
+	job.Queue
+	n atomic.Int64
+}
+
+func (q *loads) Load(ctx context.Context, seq int64) (*job.Stored, error) {
+	q.n.Add(1)
+	return q.Queue.Load(ctx, seq)
+}
+
+// TestWrongRepliesCostLittle sends replies that cannot fit: those of another kind load
+// nothing, and the others come to an end.
+func TestWrongRepliesCostLittle(t *testing.T) {
+	q := &loads{}
+	e := newWorld(t, faults{queue: func(real job.Queue) job.Queue { q.Queue = real; return q }}, func(o *Options) {
+		o.Limiter = admit.NewLimiter(admit.LimiterOptions{})
+	})
+	id := e.submit("CONFIRM \"go on\"\nEMIT 1")
+	e.await(id, job.Paused)
+	fields := Reply{Fields: value.NewMap(nil, 0).Value()}
+	for range 100 {
+		if err := e.w.Reply(context.Background(), id, fields); !errors.Is(err, engine.ErrWrongReply) {
+			t.Fatal(err)
+		}
+	}
+	if n := q.n.Load(); n != 0 {
+		t.Errorf("the job was loaded %d times", n)
+	}
+	yes := true
+	check(t, e.w.Reply(context.Background(), id, Reply{Approved: &yes}))
+	e.wantResult(id, "1")
+
+	id = e.submit("GATHER \"name\" SET ?x\nEMIT 1")
+	e.await(id, job.Paused)
+	var refused *admit.Refused
+	for n := range 100 {
+		err := e.w.Reply(context.Background(), id, fields)
+		if errors.As(err, &refused) {
+			if n < mostReplies.Burst {
+				t.Errorf("the %d. was refused", n+1)
+			}
+			break
+		}
+	}
+	if refused == nil || refused.Reason != admit.RateExceeded {
+		t.Errorf("no end of wrong replies: %v", refused)
+	}
+}
+
+// TestReplyToALargeJob answers a job that takes more than is kept uncounted: it is
+// loaded again for its attempt.
+func TestReplyToALargeJob(t *testing.T) {
+	e := newWorld(t, faults{})
+	s := e.submission("CONFIRM \"go on\"\nEMIT LENGTH(!POST('text'))")
+	s.Spec.Request.Post = []wire.Pair{{Name: "text", Value: strings.Repeat("x", 100_000)}}
+	_, err := e.w.Submit(context.Background(), s)
+	check(t, err)
+	e.await(s.Summary.ID, job.Paused)
+	yes := true
+	check(t, e.w.Reply(context.Background(), s.Summary.ID, Reply{Approved: &yes}))
+	e.wantResult(s.Summary.ID, "100000")
+}
