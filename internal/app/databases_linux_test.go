@@ -3,6 +3,8 @@ package app
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -74,10 +76,18 @@ func TestPromiseManyDatabases(t *testing.T) {
 	}
 }
 
-func openFiles(t *testing.T) int {
-	entries, err := os.ReadDir("/proc/self/fd")
+// openFiles counts the open files but the store's, which opens connections as it is asked.
+func openFiles(t *testing.T) (n int) {
+	const folder = "/proc/self/fd"
+	entries, err := os.ReadDir(folder)
 	if err != nil {
 		t.Error(err)
 	}
-	return len(entries)
+	for _, e := range entries {
+		// One that is closed meanwhile has no name, and is counted.
+		if name, _ := os.Readlink(filepath.Join(folder, e.Name())); !strings.HasPrefix(filepath.Base(name), "ql.db") {
+			n++
+		}
+	}
+	return n
 }

@@ -14,6 +14,8 @@ import (
 	"ql/internal/account"
 	"ql/internal/app"
 	"ql/internal/config"
+
+	"go.uber.org/goleak"
 )
 
 // Password is that of every account that tests make.
@@ -55,6 +57,7 @@ func Boot(t testing.TB, change ...func(*config.Settings)) *Service {
 func Start(t testing.TB, s config.Settings) *Service {
 	t.Helper()
 	b := &Service{Settings: s, Log: &Log{}, t: t}
+	before := goleak.IgnoreCurrent()
 	b.App = app.New(s, app.Options{Memory: 768 << 20, CallMemory: 480 << 20, Log: slog.New(slog.NewJSONHandler(b.Log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	if err := b.App.Start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -67,8 +70,17 @@ func Start(t testing.TB, s config.Settings) *Service {
 		if err := b.Leftovers(); err != nil {
 			t.Error(err)
 		}
+		// What a test's own client keeps open is closed by whoever it called.
+		if err := goleak.Find(before, ofClients("readLoop"), ofClients("writeLoop")); err != nil {
+			t.Error(err)
+		}
 	})
 	return b
+}
+
+// ofClients ignores goroutines of a client's connections.
+func ofClients(loop string) goleak.Option {
+	return goleak.IgnoreAnyFunction("net/http.(*persistConn)." + loop)
 }
 
 // Operate opens the data folder as the operator's commands do, beside the

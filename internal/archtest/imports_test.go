@@ -116,7 +116,7 @@ var layers = []layer{
 		},
 		others: []string{"golang.org/x/crypto/acme", "golang.org/x/sys"},
 	},
-	{pkg: "internal/apptest", imports: []string{"internal/account", "internal/app", "internal/config"}},
+	{pkg: "internal/apptest", imports: []string{"internal/account", "internal/app", "internal/config"}, others: []string{"go.uber.org/goleak"}},
 	{
 		pkg: "internal/cli",
 		imports: append([]string{
