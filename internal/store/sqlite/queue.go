@@ -210,7 +210,7 @@ func lostUnless(err error) error {
 	return job.ErrLost
 }
 
-// Crashed implements job.Queue.
+// Crashed implements job.Queue. Begun says that an attempt has the job in its hands.
 func (q Queue) Crashed(ctx context.Context) error {
 	return q.store.write(ctx, func(t tx) error {
 		_, err := t.exec("UPDATE jobs SET crashes = crashes + 1, begun = 0 WHERE program IS NOT NULL AND state = 'running' AND begun = 1")
