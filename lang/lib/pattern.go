@@ -52,14 +52,27 @@ func find(c *Call, args []value.Value) (value.Value, error) {
 	if at == nil {
 		return value.Null, nil
 	}
-	return c.match(p, s, at, c.characters(s[:at[0]])), nil
+	return c.match(p, c.groupNames(p), s, at, c.characters(s[:at[0]])), nil
+}
+
+// groupNames returns the names of a pattern's groups as texts of the script, null
+// for groups without. Those of the pattern are shared by all scripts and weigh
+// nothing, so that no script may hold on to them.
+func (c *Call) groupNames(p *pattern) []value.Value {
+	names := make([]value.Value, len(p.groups))
+	for i, name := range p.groups {
+		if !name.IsNull() {
+			names[i] = c.text(name.Str())
+		}
+	}
+	return names
 }
 
 // match returns the map of one match, which starts at the given character.
-func (c *Call) match(p *pattern, s string, at []int, start int) value.Value {
+func (c *Call) match(p *pattern, groupNames []value.Value, s string, at []int, start int) value.Value {
 	c.Meter.Work(2*mapWork + listWork + 10*len(p.groups))
 	groups, names := value.NewList(c.Meter, len(p.groups)), value.NewMap(c.Meter, 0)
-	for i, name := range p.groups {
+	for i, name := range groupNames {
 		v := value.Null
 		if from, to := at[2*i+2], at[2*i+3]; from >= 0 {
 			v = c.text(s[from:to])
@@ -85,10 +98,14 @@ func findAll(c *Call, args []value.Value) (value.Value, error) {
 	}
 	l := value.NewList(c.Meter, 0)
 	counted, characters := 0, 0
+	var names []value.Value
 	for at := range c.matches(p, s) {
+		if names == nil {
+			names = c.groupNames(p)
+		}
 		characters += c.characters(s[counted:at[0]])
 		counted = at[0]
-		l.Append(c.Meter, c.match(p, s, at, characters))
+		l.Append(c.Meter, c.match(p, names, s, at, characters))
 	}
 	return l.Value(), nil
 }

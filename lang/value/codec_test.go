@@ -2,7 +2,13 @@ package value
 
 import (
 	"bytes"
+	"encoding/binary"
+	"errors"
+	"math"
+	"math/rand/v2"
 	"reflect"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -128,6 +134,162 @@ func TestCodecInverse(t *testing.T) {
 		if x.Bytes() != y.Bytes() {
 			t.Fatalf("seed %d: %d bytes became %d", seed, x.Bytes(), y.Bytes())
 		}
+		checkBudget(t, constants, w.vars, b, x.Bytes())
+	}
+}
+
+// checkBudget checks that values that weigh so much are written and read as such,
+// and not within less.
+func checkBudget(t *testing.T, c *Constants, vs []Value, b []byte, weight int64) {
+	t.Helper()
+	e := NewEncoder(nil)
+	e.Use(c)
+	for _, v := range vs {
+		e.Value(v)
+	}
+	if e.Weight() != weight {
+		t.Fatalf("values that weigh %d are written as %d", weight, e.Weight())
+	}
+	for _, budget := range []int64{weight, weight - 1} {
+		d := NewDecoder(b, budget)
+		d.Use(c)
+		for range vs {
+			d.Value()
+		}
+		switch {
+		case budget == weight && (d.Err() != nil || d.Weight() != weight):
+			t.Fatalf("values that weigh %d are read as %d: %v", weight, d.Weight(), d.Err())
+		case budget < weight && weight > 0 && !errors.Is(d.Err(), ErrCorrupt):
+			t.Fatalf("values that weigh %d are read within %d: %v", weight, budget, d.Err())
+		}
+	}
+}
+
+// TestChargedBeforeGrown checks that what lists and maps weigh was charged before.
+func TestChargedBeforeGrown(t *testing.T) {
+	for seed := range uint64(200) {
+		w := newWorld(seed)
+		for range 150 {
+			w.step()
+		}
+		weight, seen := int64(0), map[*header]bool{}
+		var visit func(v Value)
+		visit = func(v Value) {
+			if !v.IsContainer() || seen[(*header)(v.p)] {
+				return
+			}
+			seen[(*header)(v.p)] = true
+			weight += (*header)(v.p).weight()
+			if v.IsList() {
+				for i := range v.List().Len() {
+					visit(v.List().At(i))
+				}
+				return
+			}
+			for _, e := range v.Map().All {
+				visit(e)
+			}
+		}
+		for _, v := range w.vars {
+			visit(v)
+		}
+		if charged := w.m.Memory - w.m.Free; charged < weight {
+			t.Fatalf("seed %d: %d bytes were charged, and the values weigh %d", seed, charged, weight)
+		}
+	}
+}
+
+// TestDecoderAllocates checks that no more is allocated than the budget allows,
+// whatever is read: wrong lengths above all.
+func TestDecoderAllocates(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	const budget = 64 << 10
+	for seed := range uint64(20) {
+		w := newWorld(seed)
+		for range 60 {
+			w.step()
+		}
+		b := encoded(nil, w.vars)
+		var all [][]byte
+		for range 100 {
+			c := bytes.Clone(b)
+			at := r.IntN(len(c))
+			if r.IntN(2) == 0 { // a number in the place of another
+				c = append(c[:at], binary.AppendUvarint(nil, r.Uint64()>>r.IntN(64))...)
+				c = append(c, b[at:]...)
+			} else {
+				c[at] ^= 1 << r.IntN(8)
+			}
+			all = append(all, c)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for _, c := range all {
+			d := NewDecoder(c, budget)
+			for range w.vars {
+				d.Value()
+			}
+			if d.Weight() > budget {
+				t.Fatalf("%d bytes were read within %d", d.Weight(), budget)
+			}
+		}
+		runtime.ReadMemStats(&after)
+		// The allocator rounds up, frozen texts are apart, and what may be referred to is in a table.
+		if took, most := after.TotalAlloc-before.TotalAlloc, uint64(len(all))*(2*budget+32*uint64(len(b))); took > most {
+			t.Errorf("seed %d: reading %d values of %d bytes took %d, more than %d", seed, len(all), len(b), took, most)
+		}
+	}
+}
+
+// TestDecoderOverflows reads lengths next to which sums do not fit.
+func TestDecoderOverflows(t *testing.T) {
+	for _, n := range []uint64{1 << 31, 1<<32 - 1, 1 << 32, 1 << 59, 1<<60 - 4, 1 << 60, 1<<61 - 1, 1 << 61, 1<<63 - 1, 1 << 63, math.MaxUint64 - 4, math.MaxUint64 - 3, math.MaxUint64} {
+		num := binary.AppendUvarint(nil, n)
+		for name, b := range map[string][]byte{
+			"block":        slices.Concat([]byte{encBlock, byte(KindText) << 4}, num, []byte{0, 0}),
+			"frozen block": slices.Concat([]byte{encBlock, byte(KindText)<<4 | flagStatic}, num, []byte{0, 0}),
+			"list":         slices.Concat([]byte{encList, 0, 1, 0}, num, []byte{0}),
+			"packed list":  slices.Concat([]byte{encList, 0, 1, byte(KindInt)}, num, []byte{0}),
+			"map":          slices.Concat([]byte{encMap, 0, 1}, num, []byte{0, 0}),
+			"index":        slices.Concat([]byte{encMap, 0, 1, 0}, num, []byte{0}),
+			"both":         slices.Concat([]byte{encMap, 0, 1}, num, num, []byte{0}),
+			"length":       slices.Concat([]byte{encBlock, byte(KindBytes) << 4, 8}, num, []byte{0}),
+			"reference":    slices.Concat([]byte{encRef}, num, num),
+			"short":        slices.Concat([]byte{encShort}, num),
+		} {
+			for _, budget := range []int64{0, 1 << 20} {
+				d := NewDecoder(b, budget)
+				if d.Value(); d.Err() == nil {
+					t.Errorf("a %s of %d is read within %d bytes", name, n, budget)
+				}
+				p := NewProgramDecoder(b)
+				p.SetBudget(budget)
+				if p.Value(); p.Err() == nil {
+					t.Errorf("a constant %s of %d is read within %d bytes", name, n, budget)
+				}
+			}
+		}
+	}
+}
+
+// TestPrefixHashes compares the hashes of keys that share a text with those of the
+// same keys alone.
+func TestPrefixHashes(t *testing.T) {
+	var p prefixHashes
+	long := Text(strings.Repeat("0123456789abcdeé", 2000))
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 2000 {
+		n := hashStep + r.IntN(int(long.n)-hashStep+1)
+		h, work := p.hash(Value{long.p, uint64(n)})
+		if want := hashText(long.Str()[:n]); h != want {
+			t.Fatalf("the first %d bytes have the hash %x, alone %x", n, h, want)
+		}
+		if most := hashStep * (1 + int(long.n)/hashStep); work > most {
+			t.Fatalf("%d bytes were looked at", work)
+		}
+	}
+	if _, work := p.hash(long); work > hashStep {
+		t.Errorf("%d bytes were looked at, of which most had been", work)
 	}
 }
 
@@ -219,7 +381,9 @@ func FuzzDecoder(f *testing.F) {
 		rest := d.Rest()
 		checkShape(t, v)
 		AppendJSON(nil, v)
-		SizeOf(v)
+		if size := SizeOf(v); size != d.Weight() || size > 1<<20 {
+			t.Fatalf("what weighs %d is read as %d", size, d.Weight())
+		}
 		if !Equal(nil, v, v) || Order(nil, v, v) != 0 {
 			t.Fatal("a value is not equal to itself")
 		}

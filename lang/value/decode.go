@@ -364,12 +364,12 @@ func (d *Decoder) list(depth int) Value {
 	flags, height := d.Byte(), d.Uint()
 	kind := Kind(d.Byte())
 	room, n := d.Uint(), d.Count()
-	each := int64(wordSize)
+	frozen, each := flags&flagStatic != 0, int64(wordSize)
 	if kind == 0 {
 		each = valueSize
 	}
 	if kind > KindFloat || flags&^(flagShared|flagStatic) != 0 || height == 0 || height > maxDepth || room < uint64(n) ||
-		!d.charge(sum(listSize, room, each), flags&flagStatic != 0) {
+		!d.charge(sum(listSize, room, each), frozen) {
 		d.Fail()
 		return Null
 	}
@@ -380,7 +380,7 @@ func (d *Decoder) list(depth int) Value {
 		}
 		for range n {
 			v := d.value(depth + 1)
-			if d.err != nil || v.Height() >= int(l.height) {
+			if d.err != nil || v.Height() >= int(l.height) || frozen && !v.isFrozen() {
 				d.Fail()
 				return Null
 			}
@@ -420,8 +420,8 @@ func (d *Decoder) entries(depth int) Value {
 	at := d.reserve()
 	flags, height := d.Byte(), d.Uint()
 	room, index, n := d.Uint(), d.Uint(), d.Count()
-	size := sum(sum(mapSize, room, entrySize), index, slotSize)
-	if flags&^(flagShared|flagStatic) != 0 || height == 0 || height > maxDepth || room < uint64(n) || !d.charge(size, flags&flagStatic != 0) {
+	frozen, size := flags&flagStatic != 0, sum(sum(mapSize, room, entrySize), index, slotSize)
+	if flags&^(flagShared|flagStatic) != 0 || height == 0 || height > maxDepth || room < uint64(n) || !d.charge(size, frozen) {
 		d.Fail()
 		return Null
 	}
@@ -448,7 +448,7 @@ func (d *Decoder) entries(depth int) Value {
 		}
 		known := len(d.buf) > 0 && d.buf[0] != encBlock
 		k, v := d.value(depth+1), d.value(depth+1)
-		if d.err != nil || !k.IsText() || v.Height() >= int(t.height) || !d.enter(t, k, known, v) {
+		if d.err != nil || !k.IsText() || v.Height() >= int(t.height) || frozen && !(k.isFrozen() && v.isFrozen()) || !d.enter(t, k, known, v) {
 			d.Fail()
 			return Null
 		}

@@ -205,6 +205,12 @@ func (v Value) Shared() bool {
 	return v.IsContainer() && (*header)(v.p).flags&flagShared != 0
 }
 
+// isFrozen reports whether v is a scalar, or belongs to a program: then all below
+// it does.
+func (v Value) isFrozen() bool {
+	return v.p == nil || scalar(v.p) || (*header)(v.p).flags&flagStatic != 0
+}
+
 // Freeze marks v and all below it as belonging to a program, to be read by any
 // number of machines at once and written by none.
 func (v Value) Freeze() Value {

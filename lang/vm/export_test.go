@@ -21,6 +21,9 @@ func (m *Machine) Live() int64 { return m.live(nil) - m.registers() }
 
 func (m *Machine) registers() int64 { return 16 * int64(m.height()) }
 
+// Holds returns the bytes of all that counts as memory, registers with it.
+func (m *Machine) Holds() int64 { return m.live(nil) }
+
 // Inspect lists the parts of the state, for reports.
 func (m *Machine) Inspect() []string {
 	s := []string{

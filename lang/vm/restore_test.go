@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ql/lang/bytecode"
 	"ql/lang/value"
 	"ql/lang/vm"
 )
@@ -35,7 +36,7 @@ func (p *paces) Turn(ctx context.Context) error {
 
 // resumes stores a machine and restores it, and checks that the two are the same,
 // that they weigh the same, and that the work was in proportion to what is stored.
-func resumes(t testing.TB, script string, m *vm.Machine) {
+func resumes(t testing.TB, p *bytecode.Program, m *vm.Machine) {
 	t.Helper()
 	const many = 1 << 20
 	encoding, decoding := &paces{most: many}, &paces{most: many}
@@ -47,7 +48,7 @@ func resumes(t testing.TB, script string, m *vm.Machine) {
 	if err != nil || weight != m.Live() {
 		t.Errorf("a machine that holds %d bytes is stored as one that holds %d: %v", m.Live(), weight, err)
 	}
-	again, err := vm.Restore(t.Context(), decoding, compile(t, script), b, m.Output())
+	again, err := vm.Restore(t.Context(), decoding, p, b, m.Output())
 	if err != nil {
 		t.Fatalf("a machine that holds %d bytes is stored in %d, and not restored: %v", m.Live(), len(b), err)
 	}
@@ -59,7 +60,7 @@ func resumes(t testing.TB, script string, m *vm.Machine) {
 	if limit := 2 + 3*(len(b)+int(weight)*32)>>16; encoding.taken > limit || decoding.taken > limit {
 		t.Errorf("%d bytes in a snapshot of %d take %d turns to write and %d to read, more than %d", weight, len(b), encoding.taken, decoding.taken, limit)
 	}
-	if least := len(b) >> 16; encoding.taken < least || decoding.taken < least {
+	if least := len(b) >> 17; encoding.taken < least || decoding.taken < least {
 		t.Errorf("%d bytes take %d turns to write and %d to read: others wait", len(b), encoding.taken, decoding.taken)
 	}
 	again.Release()
@@ -83,9 +84,23 @@ func TestRestoreNearTheLimit(t *testing.T) {
 			m := waiting(t, l, script, vm.Input{})
 			defer m.Release()
 			t.Logf("%d of %d bytes", m.Live(), l.Memory)
-			resumes(t, script, m)
+			resumes(t, compile(t, script), m)
 		})
 	}
+}
+
+// TestNamesOfGroups holds on to the names of many groups: they count as any other
+// texts, and fit when they are restored.
+func TestNamesOfGroups(t *testing.T) {
+	script := `SET ?all AS [] FOR ?i FROM 1 TO 3000 DO APPEND FIND("a", "(?P<n{?i}_" + REPEAT("x", 1000) + ">a)").names TO ?all END WAIT 1 SECOND`
+	l := vm.Standard()
+	l.Fuel = 1 << 50
+	m := waiting(t, l, script, vm.Input{})
+	if m.Live() < 3000*1000 {
+		t.Errorf("3000 names of 1000 bytes weigh %d", m.Live())
+	}
+	resumes(t, compile(t, script), m)
+	m.Release()
 }
 
 // TestRestoreReferences stores many references to one thing: neither a text nor a
@@ -105,7 +120,7 @@ func TestRestoreReferences(t *testing.T) {
 			script = strings.ReplaceAll(script, "#", n) + " WAIT 1 SECOND"
 			m := waiting(t, vm.Unlimited(), script, vm.Input{})
 			defer m.Release()
-			resumes(t, script, m)
+			resumes(t, compile(t, script), m)
 		})
 	}
 }
@@ -177,7 +192,7 @@ func TestInputIsCharged(t *testing.T) {
 	in := vm.Input{Get: get.Value()}
 	script := "SET ?t AS REPEAT('x', #) WAIT 1 SECOND"
 	m := waiting(t, l, strings.ReplaceAll(script, "#", "1000000"), in)
-	resumes(t, strings.ReplaceAll(script, "#", "1000000"), m)
+	resumes(t, compile(t, strings.ReplaceAll(script, "#", "1000000")), m)
 	m.Release()
 
 	l.Text = 4 << 20
