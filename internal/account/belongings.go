@@ -73,7 +73,7 @@ func (s *Service) Publish(ctx context.Context, name, script, text string) (Publi
 	}
 	p := Published{Name: script, Hash: HashScript(text), Added: s.now()}
 	err := s.with(ctx, name, func(a Account) error {
-		if most := s.o.Limits(a.Plan).ScriptBytes; len(text) > most {
+		if most := s.o.Limits(a.LimitPlan()).ScriptBytes; len(text) > most {
 			return fault.New(fault.TooLarge, "the script has %d bytes: the account's plan allows %d", len(text), most)
 		}
 		p.Account = a.ID

@@ -133,7 +133,7 @@ func byBasic(c Caller, who auth.Caller) auth.Auth {
 
 // countOwn counts what an owner does as a call.
 func (s *Service) countOwn(o owned, c Caller) admit.Verdict {
-	return s.count(identity{Caller: auth.Caller{Account: o.Account}, by: o.by, origin: o.origin}, c, s.o.Limits(o.Plan))
+	return s.count(identity{Caller: auth.Caller{Account: o.Account}, by: o.by, origin: o.origin}, c, s.o.Limits(o.LimitPlan()))
 }
 
 // admitPage keeps pages out that an account does not list and that by does not

@@ -55,7 +55,7 @@ func (s *Service) Question(ctx context.Context, c Caller, token string) (Questio
 	if err != nil {
 		return Question{}, err
 	}
-	return Question{Account: o.owner.Username, Prompt: *o.Prompt, Largest: s.o.Limits(o.owner.Plan).BodyBytes}, nil
+	return Question{Account: o.owner.Username, Prompt: *o.Prompt, Largest: s.o.Limits(o.owner.LimitPlan()).BodyBytes}, nil
 }
 
 // answerWait is how long somebody who answered on a page waits for the next

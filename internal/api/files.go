@@ -65,7 +65,7 @@ func (s *Service) enterFiles(ctx context.Context, c Caller, p *Proof) (files, er
 	if err != nil {
 		return f, err
 	}
-	f.Origin, f.account, f.limits = owner.origin, owner.ID, s.o.Limits(owner.Plan)
+	f.Origin, f.account, f.limits = owner.origin, owner.ID, s.o.Limits(owner.LimitPlan())
 	verdict := s.countOwn(owner, c)
 	f.Rate = &verdict
 	if err := verdict.Err(); err != nil {

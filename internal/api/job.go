@@ -245,7 +245,7 @@ func (s *Service) Confirm(ctx context.Context, c Caller, text string, p *Proof, 
 }
 
 func (s *Service) confirm(ctx context.Context, c Caller, o opened, r Reply, wait time.Duration, a Answer) (Answer, error) {
-	if err := r.Within(wireLimits(s.o.Limits(o.owner.Plan))); err != nil {
+	if err := r.Within(wireLimits(s.o.Limits(o.owner.LimitPlan()))); err != nil {
 		return a, err
 	}
 	reply := worker.Reply{Prompt: r.Prompt, Approved: r.Approved, By: o.by, Address: c.Addr.String()}

@@ -45,7 +45,7 @@ func (s *Service) AccountLimits(ctx context.Context, c Caller, p *Proof) (Allowe
 	if err != nil {
 		return a, err
 	}
-	l := s.o.Limits(owner.Plan)
+	l := s.o.Limits(owner.LimitPlan())
 	used, err := s.o.Usage.Used(ctx, owner.ID)
 	if err != nil {
 		return a, err

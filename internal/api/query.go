@@ -55,7 +55,7 @@ func (s *Service) Query(ctx context.Context, c Caller, q Query) (Answer, error) 
 			return a, err
 		}
 	}
-	limits := s.o.Limits(who.Account.Plan)
+	limits := s.o.Limits(who.Account.LimitPlan())
 	if err := q.Within(wireLimits(limits)); err != nil {
 		return a, err
 	}

@@ -94,10 +94,10 @@ type Options struct {
 	// not bounded, as in development.
 	Lifted bool
 	// Limits returns the limits of a plan; Plan.Limits where left out.
-	Limits func(account.Plan) account.Limits
-	Clock  func() time.Time // time.Now where left out
-	NewID  func() job.ID    // job.NewID where left out
-	Log    *slog.Logger     // slog.Default() where left out
+	Limits func(account.Plan) account.Limits // of an account's LimitPlan
+	Clock  func() time.Time                  // time.Now where left out
+	NewID  func() job.ID                     // job.NewID where left out
+	Log    *slog.Logger                      // slog.Default() where left out
 	// Ran is told how long each run took and how it ended; may be left out.
 	Ran func(state job.State, took time.Duration)
 }

@@ -80,5 +80,5 @@ func (o *Operator) Files(ctx context.Context, name string, do func(*files.Tree) 
 	defer func() { err = errors.Join(err, r.close(), blobs.Close()) }()
 	h := r.acquire(a.ID)
 	defer r.release(h)
-	return do(r.tree(h, o.limits(a.Plan)))
+	return do(r.tree(h, o.limits(a.LimitPlan())))
 }

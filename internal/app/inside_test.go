@@ -94,11 +94,11 @@ func TestJobsAreForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := time.Now()
+	now, kept := time.Now(), a.limits(dev.LimitPlan()).JobsKept
 	old := job.Record{Summary: job.Summary{ID: job.NewID(), Account: dev.ID, State: job.Complete, Mode: job.Sync, Convention: job.JSON,
-		Created: now.Add(-8 * 24 * time.Hour), Finished: now.Add(-8 * 24 * time.Hour)}}
+		Created: now.Add(-kept - 24*time.Hour), Finished: now.Add(-kept - 24*time.Hour)}}
 	young := old
-	young.ID, young.Finished = job.NewID(), now.Add(-6*24*time.Hour)
+	young.ID, young.Finished = job.NewID(), now.Add(-kept+24*time.Hour)
 	for _, r := range []job.Record{old, young} {
 		if err := a.parts.recorder.Record(ctx, r); err != nil {
 			t.Fatal(err)

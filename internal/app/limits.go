@@ -12,6 +12,10 @@ import (
 // node, and so do a bound on records and a plan without FETCH: one developer is
 // bound by none of them.
 func planLimits(s *config.Settings, plan account.Plan) account.Limits {
+	if plan == account.OfDevelopment && s.Dev {
+		// Nobody else is on the node, and what a developer tries would work.
+		plan = account.Standard
+	}
 	l, ok := s.Plans[plan]
 	if !ok {
 		l = s.Plans[account.Free]
@@ -33,7 +37,7 @@ func (a *App) limits(plan account.Plan) account.Limits { return planLimits(&a.se
 // Limits returns the limits of an account.
 func (o *Operator) Limits(ctx context.Context, name string) (account.Limits, error) {
 	a, err := o.Accounts.Find(ctx, name)
-	return o.limits(a.Plan), err
+	return o.limits(a.LimitPlan()), err
 }
 
 // limits returns the limits of a plan.

@@ -251,7 +251,7 @@ func (a *attempt) prepare(ctx context.Context) error {
 	if a.account, err = a.w.o.Accounts.ByID(ctx, h.Account); err != nil {
 		return err
 	}
-	a.limits = a.w.o.Limits(a.account.Plan)
+	a.limits = a.w.o.Limits(a.account.LimitPlan())
 	return a.reserveToLoad(ctx)
 }
 

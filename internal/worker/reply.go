@@ -117,7 +117,7 @@ func (w *Worker) answer(ctx context.Context, h *job.Head, r Reply, sum [32]byte)
 	if a.account.Disabled {
 		return ErrResting
 	}
-	a.limits = w.o.Limits(a.account.Plan)
+	a.limits = w.o.Limits(a.account.LimitPlan())
 	if err := a.answer(ctx, h.Question, r, sum); err != nil {
 		return err
 	}

@@ -311,7 +311,7 @@ func (w *Worker) enqueue(ctx context.Context, d job.Due, resting map[account.ID]
 			resting[d.Account] = true
 			return w.rest(ctx, d.Account)
 		}
-		most = w.o.Limits(a.Plan).Concurrent
+		most = w.o.Limits(a.LimitPlan()).Concurrent
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
