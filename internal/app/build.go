@@ -194,7 +194,7 @@ func (a *App) openResources() error {
 }
 
 func (a *App) authenticator(ctx context.Context) (*auth.Authenticator, error) {
-	a.parts.logins = auth.NewGate(a.o.Cores/2, a.settings.Dev)
+	a.parts.logins = auth.NewGate(hashesAtOnce(a.o.Cores, a.o.Memory, password.DefaultMemory), a.settings.Dev)
 	o := auth.Options{Gate: a.parts.logins, Plain: a.settings.Dev, Unthrottled: a.settings.Dev, Own: a.origins()}
 	if a.settings.DevUsername != "" {
 		dev, err := a.parts.accounts.EnsureDevelopment(ctx)
@@ -209,10 +209,20 @@ func (a *App) authenticator(ctx context.Context) (*auth.Authenticator, error) {
 	return auth.New(a.parts.store.Accounts(), o)
 }
 
-// newHashing returns what gives accounts turns to hash passwords. Half of the cores
-// are left to all else; the memory of a hash is taken once for each.
+// newHashing returns what gives accounts turns to hash passwords.
 func (a *App) newHashing() *password.Gate {
-	return password.NewGate(password.GateOptions{Slots: a.o.Cores / 2})
+	return password.NewGate(password.GateOptions{Slots: hashesAtOnce(a.o.Cores, a.o.Memory, password.MaxMemory)})
+}
+
+// hashesAtOnce is how many passwords are hashed at once, of which each takes so many
+// bytes: on half of the cores, the others being left to all else, and in no more
+// memory than an eighth of what scripts have, where that is bounded.
+func hashesAtOnce(cores int, memory, each int64) int {
+	n := cores / 2
+	if memory > 0 {
+		n = min(n, int(memory/8/each))
+	}
+	return max(1, n)
 }
 
 func isDevelopment(a account.Account) bool { return a.Username == account.Development }

@@ -13,6 +13,7 @@ func (a *App) Leftovers() error {
 		return nil // it was never built
 	}
 	gate, ledger := a.parts.gate.Stats(), a.parts.ledger.Stats()
+	logins, hashing := a.parts.logins.Stats(), a.parts.hashing.Stats()
 	var left []string
 	for _, one := range []struct {
 		what string
@@ -27,6 +28,8 @@ func (a *App) Leftovers() error {
 		{"bytes held for callers", ledger.Held},
 		{"holders of those", int64(ledger.Holders)},
 		{"calls that wait for memory", int64(ledger.Waiting)},
+		{"passwords being hashed", int64(logins.Running + hashing.Running)},
+		{"passwords that wait to be hashed", int64(logins.Waiting + hashing.Waiting)},
 	} {
 		if one.n != 0 {
 			left = append(left, fmt.Sprintf("%d %s", one.n, one.what))

@@ -325,6 +325,8 @@ func (n *node) cancelAll() {
 var zero = []string{
 	"ql_scripts_running", "ql_scripts_computing", "ql_scripts_waiting", "ql_scripts_memory_bytes", "ql_scripts_turns_after_leave_total",
 	"ql_call_memory_bytes", "ql_call_memory_waiting",
+	`ql_password_hashes_running{for="log-ins"}`, `ql_password_hashes_waiting{for="log-ins"}`,
+	`ql_password_hashes_running{for="scripts"}`, `ql_password_hashes_waiting{for="scripts"}`,
 }
 
 // settle waits until the node holds nothing any more, and returns what it still holds

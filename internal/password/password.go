@@ -88,6 +88,13 @@ func NeedsRehash(phc string) bool {
 // DefaultWork is what a new hash costs.
 const DefaultWork = memory * passes
 
+// The bytes that are held while a password is hashed: for a new hash, and for the
+// largest that is believed.
+const (
+	DefaultMemory = memory << 10
+	MaxMemory     = maxMemory << 10
+)
+
 // Work returns what checking a password against phc costs: kibibytes of memory
 // times passes over them. The error is that of Matches.
 func Work(password, phc string) (uint64, error) {
