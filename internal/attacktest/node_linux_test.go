@@ -95,16 +95,17 @@ func certificate(t *testing.T) (cert, key string) {
 // node is ql serve in production on a copy of the data, held to its memory. Callers
 // behind its proxy say where they come from.
 type node struct {
-	t       *testing.T
-	data    string
-	keys    map[string]string
-	process *exec.Cmd
-	exited  chan struct{}
-	log     *os.File
-	url     string
-	metrics string
-	hang    string // an address that it may call
-	client  *http.Client
+	t         *testing.T
+	data      string
+	keys      map[string]string
+	arguments []string
+	process   *exec.Cmd
+	exited    chan struct{}
+	log       *os.File
+	url       string
+	metrics   string
+	hang      string // an address that it may call
+	client    *http.Client
 }
 
 func startNode(t *testing.T, d made) *node {
@@ -116,42 +117,58 @@ func startNode(t *testing.T, d made) *node {
 	metrics, hang := freeAddress(t), freeAddress(t)
 	_, port, err := net.SplitHostPort(hang)
 	check(t, err)
-	n := &node{t: t, hang: hang, data: data, keys: d.keys, log: log, exited: make(chan struct{}), metrics: "http://" + metrics + "/metrics", client: newClient(0)}
+	n := &node{t: t, hang: hang, data: data, keys: d.keys, log: log, metrics: "http://" + metrics + "/metrics", client: newClient(0)}
+	n.arguments = []string{
+		"--data", data, "--listen", "127.0.0.1:0", "--log-level", "warn", "--tls-cert", d.cert, "--tls-key", d.key, "--metrics-listen", metrics,
+		"--trusted-proxies", "127.0.0.0/8", "--egress-networks", "127.0.0.0/8", "--egress-ports", port, "--egress-http", "--stop-timeout", "5s",
+	}
+	t.Cleanup(func() {
+		n.kill()
+		n.client.CloseIdleConnections()
+		check(t, log.Close())
+	})
+	n.start()
+	return n
+}
+
+// start starts the process, and waits until it serves.
+func (n *node) start() {
+	n.t.Helper()
 	held := fmt.Sprintf("ulimit -d %d; exec \"$@\"", mostData>>10)
-	n.process = exec.CommandContext(context.Background(), "bash", "-c", held, "bash", program, "serve", "--data", data, "--listen", "127.0.0.1:0",
-		"--log-level", "warn", "--tls-cert", d.cert, "--tls-key", d.key, "--metrics-listen", metrics, "--trusted-proxies", "127.0.0.0/8",
-		"--egress-networks", "127.0.0.0/8", "--egress-ports", port, "--egress-http", "--stop-timeout", "5s")
+	n.process = exec.CommandContext(context.Background(), "bash", append([]string{"-c", held, "bash", program, "serve"}, n.arguments...)...)
 	n.process.Env = append(os.Environ(), "GOMEMLIMIT="+goLimit)
 	n.process.SysProcAttr = dieTogether()
-	n.process.Stderr = log
+	n.process.Stderr = n.log
 	out, err := n.process.StdoutPipe()
-	check(t, err)
-	check(t, n.process.Start())
+	check(n.t, err)
+	check(n.t, n.process.Start())
+	exited := make(chan struct{})
+	n.exited = exited
+	process := n.process
 	up := make(chan string, 1)
 	go func() {
-		defer close(n.exited)
+		defer close(exited)
 		lines := bufio.NewReader(out)
 		line, _ := lines.ReadString('\n')
 		if url, ok := strings.CutPrefix(strings.TrimSpace(line), "serving "); ok {
 			up <- url
 		}
 		_, _ = io.Copy(io.Discard, lines)
-		_ = n.process.Wait() // how it ended is asked of its state
+		_ = process.Wait() // how it ended is asked of its state
 	}()
-	t.Cleanup(func() {
-		_ = n.process.Process.Kill() // it may be gone already
-		<-n.exited
-		n.client.CloseIdleConnections()
-		check(t, log.Close())
-	})
 	select {
 	case n.url = <-up:
 	case <-n.exited:
-		t.Fatalf("the node did not start: %s\n%s", n.process.ProcessState, n.said())
+		n.t.Fatalf("the node did not start: %s\n%s", n.process.ProcessState, n.said())
 	case <-time.After(time.Minute):
-		t.Fatalf("the node does not serve after a minute\n%s", n.said())
+		n.t.Fatalf("the node does not serve after a minute\n%s", n.said())
 	}
-	return n
+}
+
+// kill ends the process without a word.
+func (n *node) kill() {
+	_ = n.process.Process.Kill() // it may be gone already
+	<-n.exited
 }
 
 func freeAddress(t *testing.T) string {
