@@ -87,13 +87,14 @@ func (r *resources) acquire(id account.ID) *holding {
 
 func (r *resources) hold(id account.ID) *holding {
 	room := &storage{usage: func(ctx context.Context) (files.Usage, error) { return r.usage.Usage(ctx, id) }}
+	all := databases.New(databases.Options{Folder: r.databaseFolder(id), MaxOpen: maxOpen, Room: room})
 	if r.sweeps {
 		room.reclaim = func(ctx context.Context, bytes int64) error {
+			all.TrimLogs()
 			_, err := r.trees.Reclaim(ctx, id, bytes)
 			return err
 		}
 	}
-	all := databases.New(databases.Options{Folder: r.databaseFolder(id), MaxOpen: maxOpen, Room: room})
 	room.measure = all.Measure
 	return &holding{account: id, databases: all, storage: room}
 }

@@ -30,6 +30,8 @@ type storage struct {
 	databases int64 // what they hold, or are about to
 	coming    int64 // what the files are about to grow by
 	writing   int64 // bytes that are on their way to the disk
+	logs      int64 // bytes of the databases' logs
+	seen      files.Usage
 }
 
 const (
@@ -38,6 +40,9 @@ const (
 	overlap = 16 << 20
 	// mostDead is how much dead content an account keeps that has no bound.
 	mostDead = 1 << 30
+	// A database's log may be an eighth of the storage beside those who read, within
+	// these.
+	leastLog, mostLog = 8 << 20, 64 << 20
 )
 
 var (
@@ -58,7 +63,7 @@ func (s *storage) garbage(u files.Usage) int64 {
 	if s.reclaim == nil {
 		return s.writing
 	}
-	return u.Dead + s.writing
+	return u.Dead + s.writing + s.logs
 }
 
 // excess returns by how much garbage, with so many bytes more of it, is too much
@@ -71,6 +76,17 @@ func (s *storage) excess(u files.Usage, kept, more int64) (should, must int64) {
 	return should, should - overlap
 }
 
+// unbound reports whether the account may keep what it likes, though not any
+// number of databases, and takes bytes for these then.
+func (s *storage) unbound(bytes int64) (most int, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.bytes == 0 {
+		s.databases += bytes
+	}
+	return s.most, s.bytes == 0
+}
+
 // within calls try, under s.mu, with what the files hold: once, and where it says
 // that garbage is in the way, once more when some was removed.
 func (s *storage) within(ctx context.Context, try func(u files.Usage, last bool) (garbage int64)) error {
@@ -78,7 +94,7 @@ func (s *storage) within(ctx context.Context, try func(u files.Usage, last bool)
 		garbage, err := func() (int64, error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			u, err := s.usage(ctx)
+			u, err := s.look(ctx)
 			if err != nil {
 				return 0, err
 			}
@@ -95,21 +111,58 @@ func (s *storage) within(ctx context.Context, try func(u files.Usage, last bool)
 	return nil
 }
 
-// Bounds implements databases.Room.
-func (s *storage) Bounds(ctx context.Context) (databases.Bounds, error) {
+// look returns what the files hold. s.mu is held.
+func (s *storage) look(ctx context.Context) (u files.Usage, err error) {
+	if u, err = s.usage(ctx); err == nil {
+		s.seen = u
+	}
+	return u, err
+}
+
+// Bounds implements databases.Room. Where garbage has passed the bound it is
+// collected: logs may grow soon.
+func (s *storage) Bounds(ctx context.Context) (b databases.Bounds, err error) {
+	if most, unbound := s.unbound(0); unbound {
+		return databases.Bounds{Databases: most, Log: mostLog}, nil
+	}
+	err = s.within(ctx, func(u files.Usage, last bool) int64 {
+		b = databases.Bounds{Bytes: s.bytes, Databases: s.most, Log: mostLog}
+		if s.bytes > 0 {
+			b.Left = s.bytes - u.Bytes - s.coming - s.databases
+			b.Log = min(max(s.bytes/8, leastLog), mostLog)
+		}
+		garbage, _ := s.excess(u, u.Bytes+s.databases, 0)
+		return garbage
+	})
+	return b, err
+}
+
+// GrowLog implements databases.Room. It asks nobody: what the files hold is as of
+// when a transaction began, or a file was written.
+func (s *storage) GrowLog(bytes int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := databases.Bounds{Bytes: s.bytes, Databases: s.most}
-	if s.bytes == 0 {
-		return b, nil
+	if bytes > 0 && s.reclaim != nil {
+		if _, must := s.excess(s.seen, s.seen.Bytes+s.databases, bytes); must > 0 {
+			return false
+		}
 	}
-	u, err := s.usage(ctx)
-	b.Left = s.bytes - u.Bytes - s.coming - s.databases
-	return b, err
+	s.logs += bytes
+	return true
+}
+
+// NoteLog implements databases.Room.
+func (s *storage) NoteLog(bytes int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.logs += bytes
 }
 
 // Take implements databases.Room.
 func (s *storage) Take(ctx context.Context, bytes, reserve int64) (taken bool, err error) {
+	if _, unbound := s.unbound(bytes); unbound {
+		return true, nil
+	}
 	err = s.within(ctx, func(u files.Usage, last bool) int64 {
 		// Who has stored a file and says so meanwhile is counted twice rather than
 		// not at all.
@@ -161,6 +214,7 @@ func (s *storage) Claim(ctx context.Context, c, held files.Claim) (release func(
 		defer s.mu.Unlock()
 		s.coming -= growth
 		s.writing -= c.Writes
+		s.seen.Dead += c.Writes // on the disk, one way or the other
 	}, true, nil
 }
 
@@ -171,6 +225,6 @@ func (s *storage) total(ctx context.Context) (int64, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	u, err := s.usage(ctx)
-	return u.Bytes + u.Dead + s.writing + s.databases, err
+	u, err := s.look(ctx)
+	return u.Bytes + u.Dead + s.writing + s.databases + s.logs, err
 }

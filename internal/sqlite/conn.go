@@ -47,6 +47,12 @@ type Config struct {
 	Busy time.Duration
 	// Temporary is the most bytes that temporary files may hold together.
 	Temporary int64
+	// GrowTemporary, where there is one, is asked before they grow, and told where
+	// they shrink, which is negative. Where it reports false they are full.
+	GrowTemporary func(bytes int64) bool
+	// GrowLog is the same for the write-ahead log, as far as this connection makes
+	// it grow or shrink. Both are called while the library is at work.
+	GrowLog func(bytes int64) bool
 }
 
 // Action is something that a statement would do; the fields are those of
@@ -77,9 +83,10 @@ type Conn struct {
 
 	allocation    *allocation
 	layer         *fileLayer
-	temporary     map[uintptr]*temporaryFile
+	counted       map[uintptr]*countedFile
 	temporarySize int64
 	temporaryFull bool // since the call under way began
+	logFull       bool // likewise
 }
 
 // conns finds the connection of a callback, which the library tells no more
@@ -116,7 +123,7 @@ func open(path string, config Config) (_ *Conn, err error) {
 		allocation: memoryOwners.add(),
 		layer:      layer,
 		aggregates: map[uintptr]Aggregate{},
-		temporary:  map[uintptr]*temporaryFile{},
+		counted:    map[uintptr]*countedFile{},
 	}
 	conns.Store(c.tls, c)
 	flags := int32(lib.SQLITE_OPEN_READWRITE | lib.SQLITE_OPEN_NOMUTEX | lib.SQLITE_OPEN_EXRESCODE | lib.SQLITE_OPEN_NOFOLLOW)
@@ -251,6 +258,10 @@ func (c *Conn) Exec(ctx context.Context, sql string) error {
 // more than they may.
 var ErrTemporaryFull = errors.New("sqlite: the temporary files are full")
 
+// ErrLogFull is the error of a change for which the write-ahead log would have to
+// grow more than it may. It is undone.
+var ErrLogFull = errors.New("sqlite: the write-ahead log is full")
+
 // Error is an error that SQLite reported.
 type Error struct {
 	Code    int // extended result code
@@ -274,7 +285,7 @@ func (c *Conn) Activity() uint64 { return c.activity.Load() }
 // begin marks the start of a call into the library under ctx.
 func (c *Conn) begin(ctx context.Context) {
 	c.activity.Add(1)
-	c.ctx, c.temporaryFull, c.allocation.full, c.stopped = ctx, false, false, nil
+	c.ctx, c.temporaryFull, c.logFull, c.allocation.full, c.stopped = ctx, false, false, false, nil
 }
 
 // end is the other end of begin.
@@ -300,6 +311,9 @@ func (c *Conn) failure(rc int32) error {
 	}
 	if c.temporaryFull && rc&0xff == lib.SQLITE_FULL {
 		return ErrTemporaryFull
+	}
+	if c.logFull && rc&0xff == lib.SQLITE_FULL {
+		return ErrLogFull
 	}
 	if c.allocation.full && rc&0xff == lib.SQLITE_NOMEM {
 		return ErrMemoryFull

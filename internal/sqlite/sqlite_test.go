@@ -203,8 +203,8 @@ func TestTemporaryFilesAreCounted(t *testing.T) {
 	if _, err := one(t, c, t.Context(), rows); !errors.Is(err, ErrTemporaryFull) {
 		t.Errorf("too much: %v", err)
 	}
-	if c.temporarySize != 0 || len(c.temporary) != 0 {
-		t.Errorf("%d bytes in %d files are left", c.temporarySize, len(c.temporary))
+	if c.temporarySize != 0 || len(c.counted) != 0 {
+		t.Errorf("%d bytes in %d files are left", c.temporarySize, len(c.counted))
 	}
 	c.config.Temporary = 100 << 20
 	if got, err := one(t, c, t.Context(), rows); err != nil || got != "5000" {

@@ -75,6 +75,8 @@ func (db *database) remove(ctx context.Context) error {
 	}
 	if db.tally != nil {
 		db.tally.room.Note(-db.tally.forget(db.name))
+		db.tally.setLog(db.name, 0)
+		db.tally.lookAt(db.name, path)
 	}
 	return nil
 }

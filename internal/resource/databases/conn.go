@@ -66,10 +66,11 @@ type conn struct {
 	ours     map[string]*sqlite.Stmt
 	receipts bool // their table is known to be there
 	views    views
-	// defined grows with each change of the definitions, of is as the kept
+	of       *database
+	// defined grows with each change of the definitions, known is as the kept
 	// statements know it, and changed says that this connection made one.
 	defined *atomic.Int64
-	of      int64
+	known   int64
 	changed bool
 }
 
@@ -101,21 +102,27 @@ func (s *statement) names() []string {
 
 func connect(ctx context.Context, path string, of *database, writer bool) (*conn, error) {
 	p, b, o, name := &policy{}, &budget{}, of.options, of.name
+	var growLog func(int64) bool
+	if of.tally != nil && writer {
+		growLog = func(bytes int64) bool { return of.tally.growLog(name, bytes) }
+	}
 	db, err := sqlite.Open(path, sqlite.Config{
-		Create:      writer,
-		Authorize:   p.allow,
-		Functions:   functions(b),
-		DropModules: true,
-		Limits:      limits,
-		Switches:    switches,
-		Progress:    b.progress,
-		Busy:        o.Busy,
-		Temporary:   o.Temporary,
+		Create:        writer,
+		Authorize:     p.allow,
+		Functions:     functions(b),
+		DropModules:   true,
+		Limits:        limits,
+		Switches:      switches,
+		Progress:      b.progress,
+		Busy:          o.Busy,
+		Temporary:     o.Temporary,
+		GrowTemporary: of.scratch.grow,
+		GrowLog:       growLog,
 	})
 	if err != nil {
 		return nil, unavailable(fmt.Errorf("database %s: %w", name, err))
 	}
-	c := &conn{db: db, name: name, path: path, options: o, policy: p, budget: b, tally: of.tally, defined: &of.defined}
+	c := &conn{db: db, name: name, path: path, options: o, policy: p, budget: b, tally: of.tally, of: of, defined: &of.defined}
 	settings := pragmas(o.MaxBytes)
 	switch {
 	case !writer:
@@ -243,10 +250,10 @@ func (c *conn) closeBudget() {
 // would prepare them again when they run, and ask nobody how large they become.
 func (c *conn) forgetOld() {
 	now := c.defined.Load()
-	if now == c.of {
+	if now == c.known {
 		return
 	}
-	c.of = now
+	c.known = now
 	for _, s := range c.statements {
 		s.Close()
 	}

@@ -19,6 +19,7 @@ type database struct {
 	name    string
 	options Options
 	tally   *tally // nil without a room
+	scratch *scratch
 
 	users   int   // guarded by Databases.mu
 	lastUse int64 // guarded by Databases.mu
@@ -35,13 +36,16 @@ type database struct {
 	made    bool    // the file is there and in its final mode
 	holds   []*conn // that writes, while somebody has it
 	reads   []*conn // that read, likewise
+	current map[*reading]bool
 }
 
-func newDatabase(name string, o Options, t *tally) *database {
+func newDatabase(name string, o Options, t *tally, s *scratch) *database {
 	return &database{
 		name:    name,
 		options: o,
 		tally:   t,
+		scratch: s,
+		current: map[*reading]bool{},
 		writing: make(chan struct{}, 1),
 		reading: make(chan struct{}, o.Readers),
 	}
@@ -96,6 +100,9 @@ func (db *database) giveWriter(c *conn) {
 		db.defined.Add(1)
 	}
 	usable := c.restore()
+	if usable {
+		db.trim(c, trimFrom)
+	}
 	db.mu.Lock()
 	db.holds = db.holds[:0]
 	if usable {
@@ -152,6 +159,7 @@ func (db *database) giveReader(c *conn) {
 	}
 	db.mu.Unlock()
 	<-db.reading
+	db.trimIdle(trimFrom)
 }
 
 // read runs a call on a reading connection. It reports false where the call
@@ -171,6 +179,8 @@ func (db *database) read(ctx context.Context, call *call) (v value.Value, done b
 	default:
 		defer db.giveReader(c)
 	}
+	ctx, end := db.beginRead(ctx)
+	defer end()
 	s, err := c.prepare(ctx, call)
 	if err != nil {
 		return value.Null, false, err
@@ -221,6 +231,7 @@ func (db *database) connectWriter(ctx context.Context, path string) (c *conn, er
 		return nil, errors.Join(err, c.close())
 	}
 	db.tally.room.Note(db.tally.set(db.name, pages*pageSize))
+	db.tally.lookAt(db.name, path)
 	return c, nil
 }
 
@@ -263,6 +274,11 @@ func (db *database) close() error {
 	// Last, so that it brings the whole database into its one file.
 	if db.writer != nil {
 		all = errors.Join(all, db.writer.close())
+	}
+	if db.tally != nil && db.made {
+		path := filepath.Join(db.options.Folder, db.name+fileEnding)
+		db.tally.setLog(db.name, logOf(path))
+		db.tally.lookAt(db.name, path)
 	}
 	return all
 }

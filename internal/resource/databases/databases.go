@@ -30,7 +30,8 @@ type Options struct {
 	MaxOpen  int           // databases kept open while nobody uses them; 64
 	Readers  int           // connections of one database that only read; 2
 	Busy     time.Duration // the longest wait for another writer; 5 s
-	// Temporary is the most that one statement may hold in temporary files; 256 MiB.
+	// Temporary is the most that statements which run at once may hold in temporary
+	// files; 256 MiB.
 	Temporary int64
 }
 
@@ -61,6 +62,7 @@ func (o Options) withDefaults() Options {
 type Databases struct {
 	options Options
 	tally   *tally // nil without a room
+	scratch scratch
 
 	mu     sync.Mutex
 	open   map[string]*database
@@ -73,6 +75,7 @@ var _ engine.Databases = (*Databases)(nil)
 // New returns the databases of a folder. Nothing is opened yet.
 func New(o Options) *Databases {
 	d := &Databases{options: o.withDefaults(), open: map[string]*database{}}
+	d.scratch.most = d.options.Temporary
 	if o.Room != nil {
 		d.tally = &tally{folder: o.Folder, room: o.Room}
 	}
@@ -170,7 +173,7 @@ func (d *Databases) acquire(name string) (*database, error) {
 	}
 	db := d.open[name]
 	if db == nil {
-		db = newDatabase(name, d.options, d.tally)
+		db = newDatabase(name, d.options, d.tally, &d.scratch)
 		d.open[name] = db
 	}
 	db.users++

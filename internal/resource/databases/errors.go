@@ -86,6 +86,9 @@ func (c *conn) explain(err error) error {
 	if errors.Is(err, sqlite.ErrMemoryFull) {
 		return c.budget.exceeded()
 	}
+	if errors.Is(err, sqlite.ErrLogFull) {
+		return noRoomForLog(c.name, c.bounds)
+	}
 	if errors.Is(err, sqlite.ErrTemporaryFull) {
 		return value.Exceeded("sql_temporary", c.options.Temporary, "this SQL statement sorts or collects more than %s on the way: let it look at fewer rows", value.Size(c.options.Temporary))
 	}

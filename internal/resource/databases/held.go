@@ -10,13 +10,14 @@ import (
 )
 
 // heldIn returns how much each database of a folder holds, by its name: its
-// pages, also those that a journal has. None is opened for it.
-func heldIn(folder string) (map[string]int64, error) {
+// pages, also those that a journal has; and how large those journals are. None is
+// opened for it.
+func heldIn(folder string) (sizes, logs map[string]int64, err error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !os.IsNotExist(err) {
-		return nil, err
+		return nil, nil, err
 	}
-	sizes := map[string]int64{}
+	sizes, logs = map[string]int64{}, map[string]int64{}
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), fileEnding)
 		if !ok {
@@ -27,11 +28,14 @@ func heldIn(folder string) (map[string]int64, error) {
 			continue // it was removed meanwhile
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		sizes[name] = size
+		if log := logOf(filepath.Join(folder, e.Name())); log > 0 {
+			logs[name] = log
+		}
 	}
-	return sizes, nil
+	return sizes, logs, nil
 }
 
 // held returns how much a database holds. A journal is there where somebody has

@@ -73,7 +73,7 @@ func TestHeldWithoutAJournal(t *testing.T) {
 			}
 		}
 	}
-	sizes, err := heldIn(folder)
+	sizes, _, err := heldIn(folder)
 	if err != nil || len(sizes) != 4 {
 		t.Fatalf("%v, %v", sizes, err)
 	}

@@ -22,7 +22,7 @@ type Info struct {
 
 // List returns the databases of the folder by their names.
 func (d *Databases) List(ctx context.Context) ([]Info, error) {
-	onDisk, err := heldIn(d.options.Folder)
+	onDisk, _, err := heldIn(d.options.Folder)
 	if err != nil {
 		return nil, err
 	}

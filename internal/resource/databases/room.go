@@ -20,6 +20,12 @@ type Room interface {
 	// Note adds bytes that the databases hold already, or have given back where
 	// it is negative.
 	Note(bytes int64)
+	// GrowLog takes bytes that a log is about to grow by, or gives some back, which
+	// are negative. Where there is no room it takes nothing and reports false. It is
+	// called while SQLite is at work, and waits for nobody.
+	GrowLog(bytes int64) bool
+	// NoteLog is Note for logs.
+	NoteLog(bytes int64)
 }
 
 // Bounds are what databases are held to. Zero means no bound, but for Left.
@@ -27,6 +33,7 @@ type Bounds struct {
 	Bytes     int64 // of all that the account keeps
 	Left      int64 // of Bytes; negative where too much is kept already
 	Databases int   // their number
+	Log       int64 // of one database, beside those who read
 }
 
 // reserve is how much a statement that removes something may take where nothing
@@ -35,14 +42,17 @@ type Bounds struct {
 const reserve = 16 * pageSize
 
 // tally counts what the databases of a folder hold, for their room. A database
-// holds its pages; what is still on its way to them in a journal is bounded by
-// them.
+// holds its pages. Its log is counted apart: it comes and goes.
 type tally struct {
 	folder string
 	room   Room
 
 	mu    sync.Mutex
 	sizes map[string]int64 // by database; nil until they are measured
+	logs  map[string]int64 // likewise, where there is any
+	// freed is by how much files are larger than their databases: what those gave
+	// back goes from them when the log is taken over. It counts with the logs.
+	freed map[string]int64
 }
 
 // measure finds out what the databases hold that nobody has opened yet. t.mu is
@@ -51,16 +61,18 @@ func (t *tally) measure() error {
 	if t.sizes != nil {
 		return nil
 	}
-	sizes, err := heldIn(t.folder)
+	sizes, logs, err := heldIn(t.folder)
 	if err != nil {
 		return err
 	}
-	total := int64(0)
-	for _, size := range sizes {
+	total, log := int64(0), int64(0)
+	for name, size := range sizes {
 		total += size
+		log += logs[name]
 	}
-	t.sizes = sizes
+	t.sizes, t.logs, t.freed = sizes, logs, map[string]int64{}
 	t.room.Note(total)
+	t.room.NoteLog(log)
 	return nil
 }
 
@@ -133,12 +145,19 @@ func noRoom(name string, b Bounds) error {
 	return value.Errorf(quotaExceeded, "there is no room for more in the database %s: the account's files and databases hold %s at most together; remove rows or files first", value.Quote(name), value.Size(b.Bytes)).AtLimit("storage", b.Bytes)
 }
 
+func noRoomForLog(name string, b Bounds) error {
+	return value.Errorf(quotaExceeded, "there is no room for the log of this change of the database %s: the account's files and databases, with what is not yet swept of them, hold %s at most; change fewer rows at once, or remove files first", value.Quote(name), value.Size(b.Bytes)).AtLimit("storage", b.Bytes)
+}
+
 // begin starts a transaction, in which the database may grow by what is left of
 // its room.
 func (c *conn) begin(ctx context.Context) error {
 	if c.tally != nil {
 		var err error
 		if c.bounds, err = c.tally.room.Bounds(ctx); err != nil {
+			return err
+		}
+		if err := c.of.makeWay(ctx, c, c.bounds.Log); err != nil {
 			return err
 		}
 	}
@@ -176,6 +195,9 @@ func (c *conn) commit(ctx context.Context) error {
 	case err == nil:
 		c.tally.room.Note(min(growth, 0))
 		c.tally.set(c.name, pages*pageSize)
+		if growth < 0 {
+			c.tally.lookAt(c.name, c.path)
+		}
 	}
 	return err
 }

@@ -17,8 +17,10 @@ import (
 
 // room is a room with so many bytes and databases.
 type room struct {
-	bytes int64
-	most  int
+	logs, mostLog int64
+	besideReaders int64
+	bytes         int64
+	most          int
 
 	mu   sync.Mutex
 	held int64
@@ -27,7 +29,7 @@ type room struct {
 func (r *room) Bounds(context.Context) (Bounds, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return Bounds{Bytes: r.bytes, Left: r.bytes - r.held, Databases: r.most}, nil
+	return Bounds{Bytes: r.bytes, Left: r.bytes - r.held, Databases: r.most, Log: r.besideReaders}, nil
 }
 
 func (r *room) Take(_ context.Context, bytes, reserve int64) (bool, error) {
@@ -44,6 +46,22 @@ func (r *room) Note(bytes int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.held += bytes
+}
+
+func (r *room) GrowLog(bytes int64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.mostLog > 0 && bytes > 0 && r.logs+bytes > r.mostLog {
+		return false
+	}
+	r.logs += bytes
+	return true
+}
+
+func (r *room) NoteLog(bytes int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.logs += bytes
 }
 
 func (r *room) used() int64 {

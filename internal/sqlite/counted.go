@@ -9,11 +9,11 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// SQLite sorts, groups and recurses in temporary files, which no limit of its
-// own bounds. So connections are opened through a file system layer that is
-// the ordinary one but for the writing of temporary files: what those of one
-// connection hold together is counted, and too much is refused as if the disk
-// were full.
+// SQLite sorts, groups and recurses in temporary files, and notes changes in a
+// write-ahead log, which no limit of its own bounds. So connections are opened
+// through a file system layer that is the ordinary one but for the writing of
+// these: what they hold is counted, and too much is refused as if the disk were
+// full.
 
 // layerName is the layer's name inside the library.
 const layerName = "ql-temporary"
@@ -74,9 +74,10 @@ func (l *fileLayer) counting(tls *libc.TLS, ordinary uintptr) uintptr {
 	return p
 }
 
-// temporaryFile is an open temporary file of a connection.
-type temporaryFile struct {
+// countedFile is an open temporary file of a connection, or its log.
+type countedFile struct {
 	ordinary *lib.Tsqlite3_io_methods
+	log      bool
 	size     int64
 }
 
@@ -87,46 +88,81 @@ func onOpen(tls *libc.TLS, _, name, file uintptr, flags int32, outFlags uintptr)
 	}
 	open := function[func(*libc.TLS, uintptr, uintptr, uintptr, int32, uintptr) int32](vfsAt(c.layer.ordinary).FxOpen)
 	rc := open(tls, c.layer.ordinary, name, file, flags, outFlags)
-	if rc != lib.SQLITE_OK || flags&lib.SQLITE_OPEN_DELETEONCLOSE == 0 {
+	log := flags&lib.SQLITE_OPEN_WAL != 0 && c.config.GrowLog != nil
+	if rc != lib.SQLITE_OK || flags&lib.SQLITE_OPEN_DELETEONCLOSE == 0 && !log {
 		return rc
 	}
 	ordinary := fileAt(file).FpMethods
+	f := &countedFile{ordinary: methodsAt(ordinary), log: log}
+	if log {
+		// It may be there already, and is counted then.
+		size := c.withSize(func(out uintptr) int32 {
+			return function[func(*libc.TLS, uintptr, uintptr) int32](f.ordinary.FxFileSize)(tls, file, out)
+		})
+		f.size = size
+	}
 	if methods := c.layer.counting(tls, ordinary); methods != 0 {
-		c.temporary[file] = &temporaryFile{ordinary: methodsAt(ordinary)}
+		c.counted[file] = f
 		fileAt(file).FpMethods = methods
 	}
 	return rc
 }
 
+// withSize returns the size that f writes, 0 where it fails.
+func (c *Conn) withSize(f func(out uintptr) int32) int64 {
+	out := c.tls.Alloc(8)
+	defer c.tls.Free(8)
+	size := (*int64)(at(out))
+	*size = 0
+	if f(out) != lib.SQLITE_OK {
+		return 0
+	}
+	return *size
+}
+
+// grow counts what a file grows by, which may be negative, and reports whether it
+// may.
+func (c *Conn) grow(f *countedFile, bytes int64) bool {
+	more := c.config.GrowTemporary
+	if f.log {
+		more = c.config.GrowLog
+	}
+	switch {
+	case !f.log && bytes > 0 && c.temporarySize+bytes > c.config.Temporary, more != nil && !more(bytes) && bytes > 0:
+		c.logFull, c.temporaryFull = c.logFull || f.log, c.temporaryFull || !f.log
+		return false
+	case !f.log:
+		c.temporarySize += bytes
+	}
+	f.size += bytes
+	return true
+}
+
 func onWrite(tls *libc.TLS, file, content uintptr, n int32, offset int64) int32 {
 	c := find(tls)
-	f := c.temporary[file]
-	if grown := offset + int64(n) - f.size; grown > 0 {
-		if c.temporarySize+grown > c.config.Temporary {
-			c.temporaryFull = true
-			return lib.SQLITE_FULL
-		}
-		c.temporarySize += grown
-		f.size += grown
+	f := c.counted[file]
+	if grown := offset + int64(n) - f.size; grown > 0 && !c.grow(f, grown) {
+		return lib.SQLITE_FULL
 	}
 	return function[func(*libc.TLS, uintptr, uintptr, int32, int64) int32](f.ordinary.FxWrite)(tls, file, content, n, offset)
 }
 
 func onTruncate(tls *libc.TLS, file uintptr, size int64) int32 {
 	c := find(tls)
-	f := c.temporary[file]
+	f := c.counted[file]
 	rc := function[func(*libc.TLS, uintptr, int64) int32](f.ordinary.FxTruncate)(tls, file, size)
 	if rc == lib.SQLITE_OK && size < f.size {
-		c.temporarySize -= f.size - size
-		f.size = size
+		c.grow(f, size-f.size)
 	}
 	return rc
 }
 
 func onClose(tls *libc.TLS, file uintptr) int32 {
 	c := find(tls)
-	f := c.temporary[file]
-	delete(c.temporary, file)
-	c.temporarySize -= f.size
+	f := c.counted[file]
+	delete(c.counted, file)
+	if !f.log { // that stays
+		c.grow(f, -f.size)
+	}
 	return function[func(*libc.TLS, uintptr) int32](f.ordinary.FxClose)(tls, file)
 }
