@@ -357,28 +357,3 @@ func TestWrongCertificates(t *testing.T) {
 		}
 	}
 }
-
-func TestMachineMemory(t *testing.T) {
-	const meminfo = "MemTotal:       1000 kB\nMemFree:        10 kB\n"
-	for _, test := range []struct {
-		files map[string]string
-		want  int64
-	}{
-		{nil, 0},
-		{map[string]string{"/proc/meminfo": meminfo}, 1000 << 10},
-		{map[string]string{"/proc/meminfo": meminfo, "/sys/fs/cgroup/memory.max": "max\n"}, 1000 << 10},
-		{map[string]string{"/proc/meminfo": meminfo, "/sys/fs/cgroup/memory.max": "2048\n"}, 2048},
-		{map[string]string{"/sys/fs/cgroup/memory/memory.limit_in_bytes": "4096\n"}, 4096},
-	} {
-		got := machineMemory(func(name string) ([]byte, error) {
-			text, ok := test.files[name]
-			if !ok {
-				return nil, os.ErrNotExist
-			}
-			return []byte(text), nil
-		})
-		if got != test.want {
-			t.Errorf("%v: got %d, want %d", test.files, got, test.want)
-		}
-	}
-}

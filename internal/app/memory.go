@@ -38,16 +38,7 @@ func Ballast() []byte { return make([]byte, ballastBytes) }
 // machineMemory returns what the container, or else the machine, has; 0 where
 // that is not known.
 func machineMemory(read func(string) ([]byte, error)) int64 {
-	least := int64(math.MaxInt64)
-	for _, name := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
-		text, err := read(name)
-		if err != nil {
-			continue
-		}
-		if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && n > 0 {
-			least = min(least, n)
-		}
-	}
+	least := cgroupMemory(read)
 	if text, err := read("/proc/meminfo"); err == nil {
 		for line := range strings.Lines(string(text)) {
 			fields := strings.Fields(line)
