@@ -29,7 +29,10 @@ func (s *Service) asked(ctx context.Context, c Caller, token string) (opened, er
 	id, err := s.o.Jobs.ByToken(ctx, token)
 	if err == nil {
 		var v *job.View
-		if v, err = s.o.Jobs.View(ctx, id); err == nil {
+		if v, err = s.o.Jobs.Look(ctx, id, 0); err == nil && v.Prompt != nil && v.Prompt.Sealed == nil {
+			v, err = s.view(ctx, c.Memory, id) // its words are many
+		}
+		if err == nil {
 			owner, err := s.o.Accounts.ByID(ctx, v.Account)
 			if err == nil && v.Prompt != nil && !owner.Disabled {
 				if err := c.Memory.Assign(int64(owner.ID)); err != nil {

@@ -1,11 +1,15 @@
 package api
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"slices"
+	"sync"
 	"time"
+	"unicode/utf8"
 
+	"ql/internal/admit"
 	"ql/internal/job"
 	"ql/internal/wire"
 )
@@ -31,16 +35,21 @@ const outputBits = 32
 
 // Events are what happens to a job from a position on; 0 for the start. Next
 // returns what is new, when there is something, and nothing after the job's
-// end.
+// end. As long as nothing is new it holds nothing of the job.
 type Events struct {
 	s       *Service
-	view    *job.View
+	id      job.ID
 	changed <-chan struct{}
-	state   string // that was told last
-	steps   int64
-	output  int64
-	ended   bool
-	Stop    func()
+	unwatch func()
+	memory  Held // for view, and for what is told of it
+
+	view  *job.View // that is being told; nil where all was
+	state string    // that was told last
+	// How long the trace was that was told last, and of how many steps.
+	traced, counted int64
+	steps           int64
+	output          int64
+	ended           bool
 }
 
 // Events opens the events of a job.
@@ -49,30 +58,34 @@ func (s *Service) Events(ctx context.Context, c Caller, text string, p *Proof, f
 	if err != nil {
 		return nil, a, err
 	}
-	e := &Events{s: s, view: o.View, steps: from >> outputBits, output: from & (1<<outputBits - 1)}
-	e.changed, e.Stop = s.o.Jobs.Watch(o.ID)
+	e := &Events{s: s, id: o.ID, steps: from >> outputBits, output: from & (1<<outputBits - 1)}
+	e.memory.Reservation = s.o.Ledger.Open(admit.AccountHolder(int64(o.owner.ID)))
+	e.changed, e.unwatch = s.o.Jobs.Watch(o.ID)
+	s.traces.watch(e.id)
 	return e, a, nil
 }
 
-// eventsEvery is how often a running job is looked at.
-const eventsEvery = 250 * time.Millisecond
+// Stop ends the events.
+func (e *Events) Stop() {
+	e.unwatch()
+	e.s.traces.unwatch(e.id)
+	e.memory.Release()
+}
 
 // Next waits for something new, at most so long: then it returns nothing and
-// true. It returns false when there will be no more.
+// true. It returns false when there will be no more. What it returned before is not
+// used any more.
 func (e *Events) Next(ctx context.Context, wait time.Duration) (list []Event, more bool, err error) {
-	if e.ended {
-		return nil, false, nil
-	}
 	over := time.NewTimer(wait)
 	defer over.Stop()
-	look := time.NewTicker(eventsEvery)
+	look := time.NewTicker(otherNodes)
 	defer look.Stop()
 	for {
-		if e.view, err = e.s.view(ctx, e.view.ID); err != nil {
-			return nil, false, err
-		}
-		if list, err = e.news(); err != nil || len(list) > 0 {
+		if list, err = e.news(ctx); err != nil || len(list) > 0 {
 			return list, true, err
+		}
+		if e.ended {
+			return nil, false, nil
 		}
 		select {
 		case <-e.changed:
@@ -85,11 +98,67 @@ func (e *Events) Next(ctx context.Context, wait time.Duration) (list []Event, mo
 	}
 }
 
-// news returns what was not told yet.
-func (e *Events) news() ([]Event, error) {
-	var list []Event
+// news returns what was not told yet, or some of it.
+func (e *Events) news(ctx context.Context) (list []Event, err error) {
+	if e.view == nil {
+		if err := e.load(ctx); err != nil || e.view == nil {
+			return nil, err
+		}
+		if list, err = e.newSteps(); err != nil {
+			return nil, err
+		}
+	}
+	if output := e.newOutput(); output != nil {
+		data := wire.AppendOutput(nil, output)
+		return append(list, Event{Kind: EventOutput, Data: data, Position: e.position()}), nil
+	}
+	state, err := e.newState()
+	if state != nil {
+		list = append(list, *state)
+	}
+	e.drop()
+	return list, err
+}
+
+// load reads the job where there is something new of it.
+func (e *Events) load(ctx context.Context) (err error) {
+	if e.ended {
+		return nil
+	}
+	v, err := e.s.look(ctx, e.id)
+	if err != nil || stateOf(v) == e.state && v.Output <= e.output && v.Traced == e.traced && v.Steps == e.counted {
+		return err
+	}
+	// And besides what is told at a time, in its written form.
+	if err := e.memory.Grow(ctx, 6*outputPiece+v.Traced); err != nil {
+		return err
+	}
+	e.view, err = e.s.view(ctx, &e.memory, e.id)
+	return err
+}
+
+// drop lets go of what was told.
+func (e *Events) drop() {
+	e.view = nil
+	e.memory.Release()
+}
+
+// stateOf names the state of a job; another question is another state.
+func stateOf(v *job.View) string {
+	if v.Prompt != nil {
+		return string(v.State) + " " + v.Prompt.ID
+	}
+	return string(v.State)
+}
+
+// newSteps returns the steps that have ended and were not told yet.
+func (e *Events) newSteps() (list []Event, err error) {
 	v := e.view
-	steps, err := wire.ReadTrace(v.Trace)
+	e.traced, e.counted = v.Traced, v.Steps
+	if len(v.Trace) == 0 {
+		return nil, nil
+	}
+	steps, err := e.s.traces.read(e.id, v.Trace)
 	if err != nil {
 		return nil, err
 	}
@@ -98,17 +167,36 @@ func (e *Events) news() ([]Event, error) {
 		s.Open = false
 		list = append(list, Event{Kind: EventStep, Data: s.AppendJSON(nil), Position: e.position()})
 	}
-	if n := int64(len(v.Result)); n > e.output {
-		data := wire.AppendOutput(nil, v.Result[e.output:])
-		e.output = n
-		list = append(list, Event{Kind: EventOutput, Data: data, Position: e.position()})
+	return list, nil
+}
+
+// outputPiece is how much output is told at once.
+const outputPiece = 64 << 10
+
+// newOutput returns output that was not told yet, some of it where it is long. A
+// character is not split.
+func (e *Events) newOutput() []byte {
+	rest := e.view.Result
+	if int64(len(rest)) <= e.output {
+		return nil
 	}
-	state := string(v.State)
-	if v.Prompt != nil {
-		state += " " + v.Prompt.ID // another question is another state
+	if rest = rest[e.output:]; len(rest) > outputPiece {
+		end := outputPiece
+		for end > outputPiece-utf8.UTFMax && !utf8.RuneStart(rest[end]) {
+			end--
+		}
+		rest = rest[:end]
 	}
+	e.output += int64(len(rest))
+	return rest
+}
+
+// newState returns the state of the job where it is another.
+func (e *Events) newState() (*Event, error) {
+	v := e.view
+	state := stateOf(v)
 	if state == e.state {
-		return list, nil
+		return nil, nil
 	}
 	e.state = state
 	e.ended = v.State.Finished()
@@ -117,14 +205,14 @@ func (e *Events) news() ([]Event, error) {
 		return nil, err
 	}
 	j.Output = nil // it was told piece by piece
-	return append(list, Event{Kind: EventState, Data: j.AppendJSON(nil), Position: e.position()}), nil
+	return &Event{Kind: EventState, Data: j.AppendJSON(nil), Position: e.position()}, nil
 }
 
 // over returns the steps that have ended and were not told yet, in the order in
 // which they ended: so they keep their numbers while those that called them are
 // under way, and where a long trace leaves some out.
 func (e *Events) over(steps []wire.Step) []wire.Step {
-	list := steps[:0]
+	var list []wire.Step
 	for _, s := range steps {
 		if s.Order > e.steps && (s.IsOver() || e.view.State.Finished()) {
 			list = append(list, s)
@@ -139,3 +227,54 @@ func (e *Events) over(steps []wire.Step) []wire.Step {
 const mostSteps = 1<<30 - 1
 
 func (e *Events) position() int64 { return min(e.steps, mostSteps)<<outputBits | e.output }
+
+// traces are those of jobs that somebody watches, read: all who watch one share it.
+type traces struct {
+	mu sync.Mutex
+	of map[job.ID]*trace
+}
+
+type trace struct {
+	watchers int
+	text     []byte // as it was read last
+	steps    []wire.Step
+}
+
+func (t *traces) watch(id job.ID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.of == nil {
+		t.of = map[job.ID]*trace{}
+	}
+	if t.of[id] == nil {
+		t.of[id] = &trace{}
+	}
+	t.of[id].watchers++
+}
+
+func (t *traces) unwatch(id job.ID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.of[id].watchers--; t.of[id].watchers == 0 {
+		delete(t.of, id)
+	}
+}
+
+// read reads the trace of a job that is watched. What it returns is not to be changed.
+func (t *traces) read(id job.ID, text []byte) ([]wire.Step, error) {
+	t.mu.Lock()
+	one := t.of[id]
+	known, steps := bytes.Equal(one.text, text), one.steps
+	t.mu.Unlock()
+	if known {
+		return steps, nil
+	}
+	steps, err := wire.ReadTrace(text)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	one.text, one.steps = text, steps
+	return steps, nil
+}

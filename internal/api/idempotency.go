@@ -67,9 +67,9 @@ func (u *underWay) has(id job.ID) bool {
 
 // repeat answers a call again whose key was used before. A script that was ended
 // before its own end has failed for whoever called it; a no is an end of its own.
-func (s *Service) repeat(ctx context.Context, id job.ID, q Query, a Answer) (Answer, error) {
+func (s *Service) repeat(ctx context.Context, c Caller, id job.ID, q Query, a Answer) (Answer, error) {
 	running := s.underWay.has(id) // before the look for its record: it may end in between
-	v, err := s.view(ctx, id)
+	v, err := s.view(ctx, c.Memory, id)
 	if errors.Is(err, job.ErrNotFound) {
 		return a, unrecorded(running, q.Async)
 	}

@@ -21,7 +21,7 @@ import (
 // minute. Ids are too many to be guessed; this keeps the noise down.
 const mostMisses = 30
 
-// opened is a job that a caller may see.
+// opened is a job that a caller may see, without the bytes that it holds.
 type opened struct {
 	*job.View
 	owner  account.Account
@@ -76,7 +76,7 @@ func (s *Service) find(ctx context.Context, text string) (opened, error) {
 	if !ok {
 		return opened{}, notFound()
 	}
-	v, err := s.view(ctx, id)
+	v, err := s.look(ctx, id)
 	if errors.Is(err, job.ErrNotFound) {
 		err = notFound()
 	}
@@ -88,14 +88,6 @@ func (s *Service) find(ctx context.Context, text string) (opened, error) {
 		err = notFound()
 	}
 	return opened{View: v, owner: owner}, err
-}
-
-// view returns a job: a call that was just recorded, or one from the store.
-func (s *Service) view(ctx context.Context, id job.ID) (*job.View, error) {
-	if r, ok := s.o.Records.Pending(id); ok {
-		return &job.View{Record: r}, nil
-	}
-	return s.o.Jobs.View(ctx, id)
 }
 
 func notFound() error { return fault.New(fault.JobNotFound, "there is no such job") }
@@ -116,10 +108,21 @@ func (s *Service) Job(ctx context.Context, c Caller, text string, p *Proof, wait
 	if err != nil {
 		return a, err
 	}
-	if o.View, err = s.await(ctx, o.View, wait, func(v *job.View) bool { return v.State.Finished() || v.State == job.Paused }); err != nil {
+	if err = s.await(ctx, o.View, wait, func(v *job.View) bool { return v.State.Finished() || v.State == job.Paused }); err != nil {
 		return a, err
 	}
-	return s.polled(o.View, a)
+	_, a, err = s.poll(ctx, c, o.ID, a)
+	return a, err
+}
+
+// poll answers with a job as it is now.
+func (s *Service) poll(ctx context.Context, c Caller, id job.ID, a Answer) (*job.View, Answer, error) {
+	v, err := s.view(ctx, c.Memory, id)
+	if err != nil {
+		return v, a, err
+	}
+	a, err = s.polled(v, a)
+	return v, a, err
 }
 
 // polled answers a poll.
@@ -142,12 +145,13 @@ func (s *Service) pollAgain(v *job.View) time.Duration {
 }
 
 // otherNodes is how often a job is looked at that may have changed elsewhere.
-const otherNodes = time.Second
+const otherNodes = 10 * time.Second
 
-// await returns a job when it is as it should be, or after some time.
-func (s *Service) await(ctx context.Context, v *job.View, wait time.Duration, done func(*job.View) bool) (*job.View, error) {
+// await returns when a job is as it should be, or after some time. It holds nothing of
+// the job meanwhile.
+func (s *Service) await(ctx context.Context, v *job.View, wait time.Duration, done func(*job.View) bool) error {
 	if wait <= 0 || done(v) {
-		return v, nil
+		return nil
 	}
 	changed, stop := s.o.Jobs.Watch(v.ID)
 	defer stop()
@@ -157,17 +161,17 @@ func (s *Service) await(ctx context.Context, v *job.View, wait time.Duration, do
 	defer look.Stop()
 	for {
 		// After the watch began: what changed before it is seen here.
-		again, err := s.view(ctx, v.ID)
+		again, err := s.look(ctx, v.ID)
 		if err != nil || done(again) {
-			return again, err
+			return err
 		}
 		select {
 		case <-changed:
 		case <-look.C:
 		case <-over.C:
-			return again, nil
+			return nil
 		case <-ctx.Done():
-			return again, nil
+			return nil
 		}
 	}
 }
@@ -278,14 +282,14 @@ func (s *Service) confirm(ctx context.Context, c Caller, o opened, r Reply, wait
 	case err != nil:
 		return a, err
 	}
-	v, err := s.view(ctx, o.ID)
+	v, err := s.look(ctx, o.ID)
 	if err == nil {
-		v, err = s.await(ctx, v, wait, func(v *job.View) bool { return v.State != job.Running && v.State != job.Accepted })
+		err = s.await(ctx, v, wait, func(v *job.View) bool { return v.State != job.Running && v.State != job.Accepted })
 	}
 	if err != nil {
 		return a, err
 	}
-	if a, err = s.polled(v, a); err == nil && v.State == job.Running {
+	if v, a, err = s.poll(ctx, c, o.ID, a); err == nil && v.State == job.Running {
 		a.Status = 202
 	}
 	return a, err
@@ -314,14 +318,14 @@ func (s *Service) Cancel(ctx context.Context, c Caller, text string, p *Proof) (
 		if _, err := s.o.Jobs.Cancel(context.WithoutCancel(ctx), o.ID); err != nil && !errors.Is(err, job.ErrNotFound) {
 			return a, err
 		}
-		if o.View, err = s.view(ctx, o.ID); err == nil {
-			o.View, err = s.await(ctx, o.View, stopWait, func(v *job.View) bool { return v.State.Finished() })
+		if o.View, err = s.look(ctx, o.ID); err == nil {
+			err = s.await(ctx, o.View, stopWait, func(v *job.View) bool { return v.State.Finished() })
 		}
 		if err != nil {
 			return a, err
 		}
 	}
-	if a, err = s.polled(o.View, a); err == nil && !o.State.Finished() {
+	if o.View, a, err = s.poll(ctx, c, o.ID, a); err == nil && !o.State.Finished() {
 		a.Status = 202
 	}
 	return a, err
@@ -330,14 +334,14 @@ func (s *Service) Cancel(ctx context.Context, c Caller, text string, p *Proof) (
 // Told is what a server is told of the end of a job: what a poll shows, without
 // its output where that is too long.
 func (s *Service) Told(ctx context.Context, id job.ID, most int) ([]byte, error) {
-	v, err := s.o.Jobs.View(ctx, id)
+	v, err := s.o.Jobs.Look(ctx, id, int64(most))
 	if err != nil {
 		return nil, err
 	}
 	j := execution.Shown(&v.Record)
-	if len(v.Result)+len(v.Trace)+len(v.Response) <= most {
-		if body := j.AppendJSON(nil); len(body) <= most {
-			return body, nil
+	if !v.Left {
+		if pieces := j.Pieces(); pieces.Len() <= int64(most) {
+			return j.AppendJSON(make([]byte, 0, pieces.Len())), nil
 		}
 	}
 	j.Output, j.Truncated = nil, true

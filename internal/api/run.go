@@ -26,6 +26,7 @@ type call struct {
 	query   Query
 	program *bytecode.Program
 	machine *vm.Machine // nil before it compiled
+	answer  answering
 }
 
 // run compiles a script, runs it here and records it. The caller who hangs up
@@ -39,7 +40,7 @@ func (s *Service) run(ctx context.Context, who identity, c Caller, q Query, l ac
 		return a, err
 	}
 	defer x.Close()
-	k := &call{Service: s, Execution: x, who: who, query: q}
+	k := &call{Service: s, Execution: x, who: who, query: q, answer: answering{Held: c.Memory}}
 	defer k.release()
 	program, failure, err := x.Compile(ctx, q.Script)
 	if err != nil {
@@ -55,7 +56,7 @@ func (s *Service) run(ctx context.Context, who identity, c Caller, q Query, l ac
 			return a, notAccepted(err, l)
 		}
 		if earlier != (job.ID{}) {
-			return s.repeat(ctx, earlier, q, a)
+			return s.repeat(ctx, c, earlier, q, a)
 		}
 		_ = ticket.Turn(ctx) // where ctx has ended, the machine tells
 	}
@@ -71,6 +72,9 @@ func (s *Service) run(ctx context.Context, who identity, c Caller, q Query, l ac
 		a.Session = session
 	}
 	if record.view != nil {
+		if err := k.unanswered("stands"); err != nil {
+			return a, err
+		}
 		a.Job, err = s.standing(record.view)
 		a.Status = a.Job.HTTP()
 		return a, err
@@ -82,7 +86,7 @@ func (s *Service) run(ctx context.Context, who identity, c Caller, q Query, l ac
 	}
 	s.record(ctx, record.Record)
 	s.o.Ran(record.State, record.Finished.Sub(record.Created))
-	return a, nil
+	return a, k.unanswered("has run")
 }
 
 // spec is what a script of a caller is run with.
@@ -169,6 +173,7 @@ func (k *call) stand(ctx context.Context, run *engine.Run, out engine.Outcome) (
 			return k.unstored(err)
 		}
 	}
+	k.holdOutput()
 	view, err := k.o.Jobs.Adopt(ctx, worker.Submission{
 		Summary: k.summary(), Account: k.Account, Limits: k.Limits, Spec: k.Spec, Program: k.program,
 	}, run, out, k.o.Clock().Sub(k.Spec.Started))
@@ -195,7 +200,9 @@ func (k *call) finish(state job.State, failure *wire.Error) (result, *wire.Error
 	r := result{Record: job.Record{Summary: k.summary()}}
 	r.State, r.Finished = state, k.o.Clock()
 	r.Ran = max(r.Finished.Sub(r.Created), 0)
+	k.holdOutput()
 	execution.Record(&r.Record, k.machine, failure)
+	k.hold(recordBytes(&r.Record))
 	return r, failure
 }
 

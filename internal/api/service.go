@@ -43,7 +43,7 @@ type Jobs interface {
 	Reserved(ctx context.Context, a account.ID, k job.Key) (earlier job.ID, err error)
 	Reply(ctx context.Context, id job.ID, r worker.Reply) error
 	Cancel(ctx context.Context, id job.ID) (job.State, error)
-	View(ctx context.Context, id job.ID) (*job.View, error)
+	Look(ctx context.Context, id job.ID, most int64) (*job.View, error)
 	Watch(id job.ID) (changed <-chan struct{}, stop func())
 	FormToken(v *job.View) (string, error)
 	ByToken(ctx context.Context, token string) (job.ID, error)
@@ -68,10 +68,12 @@ type Options struct {
 	Accounts Accounts
 	Limiter  *admit.Limiter
 	Gate     *admit.Gate
-	Host     *execution.Host
-	Records  Records
-	Jobs     Jobs
-	URLs     URLs
+	// Ledger counts the memory that is held for callers; nil counts nothing.
+	Ledger  *admit.Ledger
+	Host    *execution.Host
+	Records Records
+	Jobs    Jobs
+	URLs    URLs
 	// Files opens the tree of an account; release lets go of it.
 	Files func(ctx context.Context, a account.Account, l account.Limits) (tree Tree, release func(), err error)
 	Links Links
@@ -108,6 +110,8 @@ type Service struct {
 	largest wire.Limits // under which a request is read before it is known whose it is
 
 	underWay underWay
+	views    views
+	traces   traces
 }
 
 // New returns a service.

@@ -47,7 +47,7 @@ func (s *Service) submit(ctx context.Context, who identity, c Caller, q Query, l
 				return a, notAccepted(err, l)
 			}
 			if earlier != (job.ID{}) {
-				return s.repeat(ctx, earlier, q, a)
+				return s.repeat(ctx, c, earlier, q, a)
 			}
 		}
 		spent.Keep(0)
@@ -72,7 +72,7 @@ func (s *Service) submit(ctx context.Context, who identity, c Caller, q Query, l
 		return a, mayBeAccepted(notAccepted(err, l), id, q.Key != nil)
 	}
 	if earlier != (job.ID{}) {
-		return s.repeat(ctx, earlier, q, a)
+		return s.repeat(ctx, c, earlier, q, a)
 	}
 	spent.Keep(0) // how long it runs is counted with its end
 	a.Job, a.Status = s.accepted(id), 202

@@ -134,7 +134,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	p.caller = network.NewClient(a.egress(), network.ForWebhooks())
 	a.closes("webhook client", func(context.Context) error { p.caller.Close(); return nil })
 	service := api.New(api.Options{
-		Auth: authenticator, Accounts: p.store.Accounts(), Limiter: p.limiter, Gate: p.gate,
+		Auth: authenticator, Accounts: p.store.Accounts(), Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
 		Host: host, Records: p.recorder, Jobs: p.worker, NewID: p.store.NewID, URLs: a.urls(), Limits: a.limits,
 		Links: links{shares.Ledger{Rows: p.store.Shares(), Clock: time.Now}},
 		Usage: p.resources.tally, Stored: p.resources.stored, Kept: p.store.Jobs().Kept,

@@ -5,12 +5,14 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -199,5 +201,182 @@ func TestUnknownFormIsNotRead(t *testing.T) {
 	}
 	if s := a.parts.ledger.Stats(); s.MostHeld != 0 {
 		t.Errorf("%d bytes were held for it", s.MostHeld)
+	}
+}
+
+// caller calls a service over connections that it may leave unread.
+type caller struct {
+	t *testing.T
+	a *App
+}
+
+// open sends a request and reads nothing of its answer.
+func (c caller) open(method, path, body string) net.Conn {
+	c.t.Helper()
+	conn, err := (&net.Dialer{}).DialContext(c.t.Context(), "tcp", c.a.Address())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	_, err = fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", method, path, len(body), body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return conn
+}
+
+// read reads the answer on a connection, and closes it.
+func (c caller) read(conn net.Conn) (status int, header http.Header, body string) {
+	c.t.Helper()
+	defer conn.Close()
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		c.t.Error(err)
+		return 0, nil, ""
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		c.t.Error(err)
+	}
+	return res.StatusCode, res.Header, string(text)
+}
+
+func (c caller) call(method, path, body string) (status int, header http.Header, text string) {
+	c.t.Helper()
+	return c.read(c.open(method, path, body))
+}
+
+func queryOf(name, script, more string) string {
+	return fmt.Sprintf(`{"auth":{"username":%q,"password":%q},"query":%q%s}`, name, memberPassword, script, more)
+}
+
+// submit submits a job and returns its id.
+func (c caller) submit(name, script string) string {
+	c.t.Helper()
+	status, _, text := c.call("POST", "/v1/query", queryOf(name, script, `,"mode":"async"`))
+	var a struct {
+		ID string `json:"job_id"`
+	}
+	if err := json.Unmarshal([]byte(text), &a); err != nil || status != 202 {
+		c.t.Fatalf("%d %s", status, text)
+	}
+	return a.ID
+}
+
+// settled waits until nothing is held any more.
+func settled(t *testing.T, a *App) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); a.parts.ledger.Stats().Held > 0; runtime.Gosched() {
+		if time.Now().After(end) {
+			t.Fatalf("the ledger has %+v", a.parts.ledger.Stats())
+		}
+	}
+}
+
+// TestSlowReaders has callers run scripts whose results are large and six times as large
+// in JSON, and not read them: what is held for them stays within what the account
+// may hold, and others are served.
+func TestSlowReaders(t *testing.T) {
+	a := produce(t)
+	member(t, a, "ada", account.Standard)
+	member(t, a, "bob", account.Standard)
+	c := caller{t, a}
+	const calls, size = 12, 6_000_000
+	script := fmt.Sprintf(`EMIT REPEAT("\u0001", %d)`, size)
+	var conns []net.Conn
+	for range calls {
+		conns = append(conns, c.open("POST", "/v1/query", queryOf("ada", script, "")))
+	}
+	for range 10 {
+		if status, _, text := c.call("POST", "/v1/query", queryOf("bob", "EMIT 1", "")); status != 200 {
+			t.Errorf("a neighbour gets %d %s", status, text)
+		}
+	}
+	counts := map[int]int{}
+	for _, conn := range conns {
+		status, _, text := c.read(conn)
+		counts[status]++
+		switch {
+		case status == 200 && len(text) < 6*size:
+			t.Errorf("a result of %d bytes", len(text))
+		case status != 200 && !strings.Contains(text, "it is kept as the job"):
+			t.Errorf("%d %s", status, text)
+		}
+	}
+	settled(t, a)
+	if s := a.parts.ledger.Stats(); s.MostHeld > nodeCalls/8 || counts[200] == 0 {
+		t.Errorf("%d MiB were held at once; the answers are %v", s.MostHeld>>20, counts)
+	}
+}
+
+// TestManyPolls polls one job with a large result many times at once, some of them
+// slowly: they share it.
+func TestManyPolls(t *testing.T) {
+	a := produce(t)
+	member(t, a, "ada", account.Standard)
+	c := caller{t, a}
+	const size = 28 << 20
+	id := c.submit("ada", `SET ?x AS REPEAT("x", 7340032) FOR ?i FROM 1 TO 4 DO EMIT ?x END`)
+	status, _, whole := c.call("GET", "/v1/job/"+id+"?wait=30", "")
+	if status != 200 || len(whole) < size {
+		t.Fatalf("%d, %d bytes", status, len(whole))
+	}
+	settled(t, a)
+	const polls = 24
+	conns := make([]net.Conn, polls)
+	for i := range conns {
+		conns[i] = c.open("GET", "/v1/job/"+id, "")
+	}
+	for i, conn := range conns {
+		status, header, text := c.read(conn)
+		if status != 200 || text != whole || header.Get("Content-Length") != fmt.Sprint(len(whole)) {
+			t.Fatalf("poll %d: %d, %d bytes", i, status, len(text))
+		}
+	}
+	settled(t, a)
+	if s := a.parts.ledger.Stats(); s.MostHeld > 3*size {
+		t.Errorf("%d MiB were held at once", s.MostHeld>>20)
+	}
+}
+
+// TestListenersHoldNothing has many listen to a job at which nothing happens: nothing is
+// held for them. When it goes on, all are told.
+func TestListenersHoldNothing(t *testing.T) {
+	a := produce(t)
+	member(t, a, "ada", account.Standard)
+	c := caller{t, a}
+	id := c.submit("ada", `EMIT REPEAT("x", 1000000) CONFIRM "Go on?" EMIT "done"`)
+	if status, _, text := c.call("GET", "/v1/job/"+id+"?wait=30", ""); status != 200 || !strings.Contains(text, `"status":"paused"`) {
+		t.Fatalf("%d %.100s", status, text)
+	}
+	const listeners = 20
+	streams := make([]*bufio.Reader, listeners)
+	for i := range streams {
+		conn := c.open("GET", "/v1/job/"+id+"/events", "")
+		defer conn.Close()
+		streams[i] = bufio.NewReader(conn)
+		await(t, streams[i], `"status":"paused"`)
+	}
+	settled(t, a)
+	if status, _, text := c.call("POST", "/v1/confirm/"+id+"?wait=0", `{"approved":true}`); status >= 300 {
+		t.Fatalf("%d %.200s", status, text)
+	}
+	for _, s := range streams {
+		await(t, s, `"status":"complete"`)
+	}
+	settled(t, a)
+}
+
+// await reads lines until one has a text.
+func await(t *testing.T, r *bufio.Reader, text string) {
+	t.Helper()
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			t.Fatalf("%v before %s", err, text)
+		}
+		if strings.Contains(line, text) {
+			return
+		}
 	}
 }

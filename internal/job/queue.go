@@ -318,6 +318,10 @@ type Queue interface {
 	// View returns a job with all there is to show; unfinished ones too, as of
 	// their last snapshot. A job that is not there is ErrNotFound.
 	View(ctx context.Context, id ID) (*View, error)
+	// Look is View of a job whose bytes are at most so many: of one that holds more it
+	// leaves them out, and says how many they are. An error and a question of FewWords
+	// stay; of a question that has more there is its id alone.
+	Look(ctx context.Context, id ID, most int64) (*View, error)
 	// ByToken finds the job whose question's page a token opens, as long as the
 	// question is open; ErrNotFound where there is none.
 	ByToken(ctx context.Context, token [32]byte) (ID, error)
@@ -327,6 +331,10 @@ type Queue interface {
 	Prune(ctx context.Context, now time.Time, limit int) (int, error)
 }
 
+// FewWords is how many bytes of an error, or of a question's words, Look returns
+// whatever it may.
+const FewWords = 16 << 10
+
 // View is a job as it can be shown.
 type View struct {
 	Record
@@ -335,4 +343,12 @@ type View struct {
 	Until    time.Time // of a waiting one
 	Webhook  string
 	Stopping bool
+
+	// Bytes are how many the job holds that can be shown: its result, trace, error and
+	// response, and the words of its question.
+	Bytes  int64
+	Output int64 // of the result
+	Traced int64 // of the trace
+	// Left says that these bytes were left out.
+	Left bool
 }

@@ -69,71 +69,80 @@ func (j *Job) HTTP() int {
 	return 200
 }
 
-// Size is about how many bytes AppendJSON appends.
+// Size is about how many bytes AppendJSON appends where little is escaped.
 func (j *Job) Size() int {
 	const rest = 256
 	size := rest + len(j.Error)
 	if o := j.Output; o != nil {
 		size += len(o.Result) + len(o.Trace) + len(o.Response)
 	}
+	if q := j.Prompt; q != nil {
+		size += len(q.Message) + len(q.Schema)
+	}
 	return size
 }
 
 // AppendJSON appends the answer.
 func (j *Job) AppendJSON(dst []byte) []byte {
-	dst = append(dst, `{"status":`...)
-	dst = appendText(dst, j.Status)
-	dst = appendTextField(dst, "job_id", j.ID)
+	p := parts{dst: dst}
+	j.add(&p)
+	return p.dst
+}
+
+func (j *Job) add(p *parts) {
+	p.dst = append(p.dst, `{"status":`...)
+	p.dst = appendText(p.dst, j.Status)
+	p.dst = appendTextField(p.dst, "job_id", j.ID)
 	if j.Truncated {
-		dst = append(dst, `,"truncated":true`...)
+		p.dst = append(p.dst, `,"truncated":true`...)
 	}
 	if j.Output != nil {
-		dst = j.Output.append(dst)
+		j.Output.add(p)
 	}
 	if j.Prompt != nil {
-		dst = append(dst, `,"prompt":`...)
-		dst = j.Prompt.append(dst)
+		p.dst = append(p.dst, `,"prompt":`...)
+		j.Prompt.add(p)
 	}
-	dst = appendOptional(dst, "confirm_url", j.ConfirmURL)
-	dst = appendOptional(dst, "form_url", j.FormURL)
+	p.dst = appendOptional(p.dst, "confirm_url", j.ConfirmURL)
+	p.dst = appendOptional(p.dst, "form_url", j.FormURL)
 	if !j.ResumeAt.IsZero() {
-		dst = append(dst, `,"resume_at":`...)
-		dst = appendTime(dst, j.ResumeAt)
+		p.dst = append(p.dst, `,"resume_at":`...)
+		p.dst = appendTime(p.dst, j.ResumeAt)
 	}
-	dst = appendOptional(dst, "poll_url", j.PollURL)
-	dst = appendRawField(dst, "error", j.Error)
-	return append(dst, '}')
+	p.dst = appendOptional(p.dst, "poll_url", j.PollURL)
+	p.optional("error", j.Error)
+	p.dst = append(p.dst, '}')
 }
 
-func (o *Output) append(dst []byte) []byte {
-	dst = append(dst, `,"result":`...)
-	dst, isText := appendBytes(dst, o.Result)
-	if !isText {
-		dst = append(dst, `,"result_encoding":"base64"`...)
+func (o *Output) add(p *parts) {
+	p.dst = append(p.dst, `,"result":`...)
+	if isText := p.bytes(o.Result); !isText {
+		p.dst = append(p.dst, `,"result_encoding":"base64"`...)
 	}
-	dst = append(dst, `,"trace":`...)
+	p.dst = append(p.dst, `,"trace":`...)
 	if o.Trace == nil {
-		dst = append(dst, "[]"...)
+		p.dst = append(p.dst, "[]"...)
 	}
-	dst = append(dst, o.Trace...)
+	p.raw(o.Trace)
 	if o.Dropped > 0 {
-		dst = append(dst, `,"trace_dropped":`...)
-		dst = strconv.AppendInt(dst, o.Dropped, 10)
+		p.dst = append(p.dst, `,"trace_dropped":`...)
+		p.dst = strconv.AppendInt(p.dst, o.Dropped, 10)
 	}
-	return appendRawField(dst, "response", o.Response)
+	p.optional("response", o.Response)
 }
 
-func (p *Prompt) append(dst []byte) []byte {
-	dst = append(dst, `{"id":`...)
-	dst = appendText(dst, p.ID)
-	dst = appendTextField(dst, "kind", p.Kind)
-	dst = appendTextField(dst, "message", p.Message)
-	dst = appendRawField(dst, "schema", p.Schema)
-	if !p.ExpiresAt.IsZero() {
-		dst = append(dst, `,"expires_at":`...)
-		dst = appendTime(dst, p.ExpiresAt)
+func (q *Prompt) add(p *parts) {
+	p.dst = append(p.dst, `{"id":`...)
+	p.dst = appendText(p.dst, q.ID)
+	p.dst = appendTextField(p.dst, "kind", q.Kind)
+	p.dst = appendName(p.dst, "message")
+	p.text(q.Message)
+	p.optional("schema", q.Schema)
+	if !q.ExpiresAt.IsZero() {
+		p.dst = append(p.dst, `,"expires_at":`...)
+		p.dst = appendTime(p.dst, q.ExpiresAt)
 	}
-	return append(dst, '}')
+	p.dst = append(p.dst, '}')
 }
 
 // Step is one entry of a trace.

@@ -40,6 +40,12 @@ func appendBytes(dst, b []byte) (_ []byte, isText bool) {
 
 func appendValid[T string | []byte](dst []byte, s T) []byte {
 	dst = append(dst, '"')
+	dst = appendEscaped(dst, s)
+	return append(dst, '"')
+}
+
+// appendEscaped appends what stands between the quotes of a JSON text.
+func appendEscaped[T string | []byte](dst []byte, s T) []byte {
 	start := 0
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -61,8 +67,7 @@ func appendValid[T string | []byte](dst []byte, s T) []byte {
 			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
 		}
 	}
-	dst = append(dst, s[start:]...)
-	return append(dst, '"')
+	return append(dst, s[start:]...)
 }
 
 // appendName appends the name of a field after others.
@@ -82,13 +87,6 @@ func appendOptional(dst []byte, name, value string) []byte {
 		return dst
 	}
 	return appendTextField(dst, name, value)
-}
-
-func appendRawField(dst []byte, name string, value Raw) []byte {
-	if value == nil {
-		return dst
-	}
-	return append(appendName(dst, name), value...)
 }
 
 func appendTime(dst []byte, t time.Time) []byte {

@@ -105,6 +105,7 @@ func (w *Worker) run(a *attempt, leave func()) {
 func (a *attempt) retire(again bool) {
 	w := a.w
 	close(a.live.done)
+	a.live.memory.Release()
 	w.mu.Lock()
 	if w.lives[a.lease.ID] == a.live {
 		delete(w.lives, a.lease.ID)
@@ -125,8 +126,11 @@ func (a *attempt) retire(again bool) {
 func (a *attempt) publish() {
 	w := a.w
 	a.live.lease = a.lease
+	a.live.tell = func() { w.notify(a.lease.ID) }
+	a.live.memory = w.o.Ledger.Open(admit.AccountHolder(int64(a.lease.Account)))
 	w.mu.Lock()
 	w.lives[a.lease.ID] = a.live
+	w.countWatchers(a.lease.ID)
 	w.mu.Unlock()
 	w.notify(a.lease.ID)
 }

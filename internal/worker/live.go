@@ -20,8 +20,11 @@ type live struct {
 	cancel context.CancelCauseFunc
 
 	done    chan struct{} // closed when the attempt is over
-	last    time.Time     // when it was last shown, or began; its own goroutine\'s
+	last    time.Time     // when it was last shown, or began; its own goroutine's
 	wanted  atomic.Bool   // somebody wants to see what it has done so far
+	watched atomic.Int32  // how many are told when it has done more
+	tell    func()        // tells them
+	memory  admit.Reservation
 	mu      sync.Mutex
 	shown   job.Progress
 	changed chan struct{} // closed, and replaced, when shown is
@@ -32,15 +35,19 @@ type live struct {
 // under way. What it set on its response can be seen only where it stands at an
 // effect.
 func (l *live) show(m *vm.Machine, stands bool) {
-	if !l.wanted.Load() && (!stands || !l.isStale(m)) {
+	watched := l.watched.Load() > 0
+	if !l.wanted.Load() && !(watched && time.Since(l.last) >= tellEvery) && (!stands || !l.isStale(m)) {
 		return
 	}
 	l.wanted.Store(false)
 	l.last = time.Now()
-	p := job.Progress{Output: bytes.Clone(m.Output()), Steps: m.Steps()}
+	p := job.Progress{Steps: m.Steps()}
 	p.Trace, p.TraceDropped = execution.TraceSoFar(m)
 	if stands {
 		p.Response = execution.Response(m)
+	}
+	if !l.hold(&p, m.Output()) {
+		return // others see what they saw before
 	}
 	l.mu.Lock()
 	if !stands {
@@ -50,6 +57,47 @@ func (l *live) show(m *vm.Machine, stands bool) {
 	close(l.changed)
 	l.changed = make(chan struct{})
 	l.mu.Unlock()
+	if watched {
+		l.tell()
+	}
+}
+
+// tellEvery is how often those who watch a job are told of what it does.
+const tellEvery = 250 * time.Millisecond
+
+// hold puts a copy of the output into what is shown, and reserves memory for that, if
+// there is some. Who looks at a job sees the output up to its end of then: what comes
+// behind it can go into the same memory.
+func (l *live) hold(p *job.Progress, output []byte) bool {
+	had := l.shown.Output // which nobody else changes
+	p.Output = had
+	if len(output) > cap(had) || !goesOn(had, output) {
+		p.Output = nil
+	}
+	size := int64(len(p.Trace) + len(p.Response) + cap(p.Output))
+	if p.Output == nil {
+		size += int64(len(output) + len(output)/4)
+	}
+	if size < uncounted {
+		size = 0
+	}
+	if !l.memory.TryGrow(size - l.memory.Bytes()) {
+		return false
+	}
+	if p.Output == nil {
+		p.Output = append(make([]byte, 0, len(output)+len(output)/4), output...)
+	} else {
+		p.Output = append(p.Output, output[len(had):]...)
+	}
+	l.memory.Shrink(l.memory.Bytes() - size)
+	return true
+}
+
+// goesOn tells whether an output is another one and what came after it.
+func goesOn(had, output []byte) bool {
+	const end = 64 // is enough to tell: what was given is not taken back
+	from := max(len(had)-end, 0)
+	return len(output) >= len(had) && bytes.Equal(had[from:], output[from:len(had)])
 }
 
 // showEvery is how old what can be seen of a job is at most when it begins an
@@ -89,11 +137,15 @@ func progress(m *vm.Machine, from int64) job.Progress {
 // be looked at.
 const lookWait = 20 * time.Millisecond
 
-// look returns what the job has done so far, as of a moment ago.
-func (l *live) look(ctx context.Context) job.Progress {
+// look returns what the job has done so far, as of a moment ago, or as it was last
+// shown.
+func (l *live) look(ctx context.Context, fresh bool) job.Progress {
 	l.mu.Lock()
-	changed := l.changed
+	changed, shown := l.changed, l.shown
 	l.mu.Unlock()
+	if !fresh {
+		return shown
+	}
 	l.wanted.Store(true)
 	timer := time.NewTimer(lookWait)
 	defer timer.Stop()

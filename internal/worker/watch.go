@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"ql/internal/job"
@@ -11,21 +12,40 @@ import (
 // View returns a job with all there is to show. What one that runs elsewhere
 // has done so far is not seen.
 func (w *Worker) View(ctx context.Context, id job.ID) (*job.View, error) {
+	return w.Look(ctx, id, math.MaxInt64)
+}
+
+// Look is View of a job whose bytes are at most so many: of one that holds more it
+// leaves them out, and says how many they are. With 0 it takes little.
+func (w *Worker) Look(ctx context.Context, id job.ID, most int64) (*job.View, error) {
 	w.mu.Lock()
 	l := w.lives[id]
 	w.mu.Unlock()
 	var so job.Progress
 	if l != nil {
-		so = l.look(ctx)
+		so = l.look(ctx, most > 0)
 	}
-	v, err := w.o.Queue.View(ctx, id)
-	if err != nil || v.State != job.Running {
+	if so.Trace == nil {
+		return w.lookStored(ctx, id, most)
+	}
+	v, err := w.o.Queue.Look(ctx, id, 0)
+	if err != nil || v.State != job.Running || v.Output > int64(len(so.Output)) {
+		return w.lookStored(ctx, id, most)
+	}
+	v.Steps, v.TraceDropped = so.Steps, so.TraceDropped
+	v.Output, v.Traced = int64(len(so.Output)), int64(len(so.Trace))
+	v.Bytes = v.Output + v.Traced + int64(len(so.Response))
+	if v.Left = v.Bytes > most; !v.Left {
+		v.Result, v.Encoding, v.Trace, v.Response = so.Output, job.EncodingOf(so.Output), so.Trace, so.Response
+	}
+	return v, nil
+}
+
+// lookStored looks at what is stored.
+func (w *Worker) lookStored(ctx context.Context, id job.ID, most int64) (*job.View, error) {
+	v, err := w.o.Queue.Look(ctx, id, most)
+	if err != nil || v.State != job.Running || v.Left {
 		return v, err
-	}
-	if so.Trace != nil && len(v.Result) <= len(so.Output) {
-		v.Result, v.Encoding = so.Output, job.EncodingOf(so.Output)
-		v.Trace, v.TraceDropped, v.Response, v.Steps = so.Trace, so.TraceDropped, so.Response, so.Steps
-		return v, nil
 	}
 	v.Trace, err = soFar(v.Trace)
 	return v, err
@@ -51,6 +71,7 @@ func (w *Worker) Watch(id job.ID) (changed <-chan struct{}, stop func()) {
 		w.topics[id] = map[chan struct{}]bool{}
 	}
 	w.topics[id][c] = true
+	w.countWatchers(id)
 	return c, func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -58,6 +79,14 @@ func (w *Worker) Watch(id job.ID) (changed <-chan struct{}, stop func()) {
 		if len(w.topics[id]) == 0 {
 			delete(w.topics, id)
 		}
+		w.countWatchers(id)
+	}
+}
+
+// countWatchers tells a job under way how many watch it. Called under mu.
+func (w *Worker) countWatchers(id job.ID) {
+	if l := w.lives[id]; l != nil {
+		l.watched.Store(int32(len(w.topics[id])))
 	}
 }
 

@@ -43,8 +43,13 @@ func (c codec) query(h http.Header, r *httpapi.Request) (httpapi.Reply, error) {
 	setting := r.Setting(a.Origin)
 	a.Job.SetText(h, setting, a.Err)
 	r.GiveSession(h, a.Session, setting)
-	output, after := a.Job.Text(a.Err)
-	return httpapi.Reply{Status: a.Status, Body: output, After: after, Origin: a.Origin, Rate: a.Rate, RetryAfter: a.RetryAfter}, nil
+	reply := httpapi.Reply{Status: a.Status, Origin: a.Origin, Rate: a.Rate, RetryAfter: a.RetryAfter}
+	if output, after := a.Job.Text(a.Err); after == nil && len(output) <= wire.PieceBytes {
+		reply.Body = output
+	} else {
+		reply.Pieces = a.Job.TextPieces(a.Err)
+	}
+	return reply, nil
 }
 
 func refuse(h http.Header, s wire.Setting, r *api.Refusal) []byte {

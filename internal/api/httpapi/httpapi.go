@@ -55,7 +55,7 @@ type Route struct {
 type Reply struct {
 	Status int
 	Body   []byte
-	After  []byte // comes after Body, which may be large
+	Pieces wire.Pieces // in the place of Body where that would be large
 	// Stream, where there is one, writes what follows Body, as long as it likes.
 	Stream func(ctx context.Context, w io.Writer)
 	Origin string         // the page's, where it may read the answer

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"ql/internal/api"
@@ -33,7 +34,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
 			reply.Origin = r.Caller.Page
 		}
 		reply.Status = refusal.Status
-		reply.Body, reply.After = route.Refuse(header, r.Setting(reply.Origin), refusal), nil
+		reply.Body, reply.Pieces = route.Refuse(header, r.Setting(reply.Origin), refusal), nil
 		reply.RetryAfter = refusal.RetryAfter
 		if refusal.Allow != nil {
 			header.Set("Allow", strings.Join(refusal.Allow, ", "))
@@ -48,7 +49,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
 		header.Set("RateLimit", v.Limit())
 	}
 	if reply.Stream == nil && reply.Status != http.StatusNoContent && reply.Status != http.StatusNotModified {
-		header["Content-Length"] = []string{strconv.Itoa(len(reply.Body) + len(reply.After))}
+		header["Content-Length"] = []string{strconv.FormatInt(int64(len(reply.Body))+reply.Pieces.Len(), 10)}
 	}
 	if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 {
 		// Where a request has a Content-Length too, net/http takes that away
@@ -64,15 +65,62 @@ func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
 		_ = r.control.SetWriteDeadline(time.Now().Add(writeTime))
 	}
 	w.WriteHeader(reply.Status)
-	// Nobody is left to tell where a caller has hung up.
-	_, _ = w.Write(reply.Body)
-	if len(reply.After) > 0 {
-		_, _ = w.Write(reply.After)
+	r.write(w, &reply)
+	return reply.Status
+}
+
+// write writes an answer. Nobody is left to tell where a caller has hung up.
+func (r *Request) write(w http.ResponseWriter, reply *Reply) {
+	switch {
+	case r.Method == http.MethodHead:
+		return
+	case len(reply.Body) > wire.PieceBytes:
+		for rest, p := reply.Body, (paced{w, r.control}); len(rest) > 0; {
+			n := min(len(rest), wire.PieceBytes)
+			if _, err := p.Write(rest[:n]); err != nil {
+				return
+			}
+			rest = rest[n:]
+		}
+	default:
+		_, _ = w.Write(reply.Body)
 	}
-	if reply.Stream != nil && r.Method != http.MethodHead {
+	if reply.Pieces != nil {
+		r.writePieces(w, reply.Pieces)
+	}
+	if reply.Stream != nil {
 		reply.Stream(r.Context(), flushing{w, r.control})
 	}
-	return reply.Status
+}
+
+// buffers are those of answers that are written in pieces.
+var buffers = sync.Pool{New: func() any { return new([wire.PieceBytes]byte) }}
+
+// writePieces writes an answer piece by piece. Where there is no room for the buffer of
+// one more, it has to do with a small one.
+func (r *Request) writePieces(w http.ResponseWriter, pieces wire.Pieces) {
+	buffer := make([]byte, 0, 4<<10)
+	if r.memory.TryGrow(wire.PieceBytes) {
+		pooled, _ := buffers.Get().(*[wire.PieceBytes]byte)
+		defer buffers.Put(pooled)
+		buffer = pooled[:0]
+	}
+	_ = pieces.Write(paced{w, r.control}, buffer)
+}
+
+// answerRate is how many bytes a second a client must take of an answer that is held in
+// memory for it.
+const answerRate = 8 << 10
+
+// paced writes pieces to a client that has a while for each.
+type paced struct {
+	http.ResponseWriter
+	control *http.ResponseController
+}
+
+func (p paced) Write(b []byte) (int, error) {
+	_ = p.control.SetWriteDeadline(time.Now().Add(writeTime + time.Duration(len(b))*time.Second/answerRate))
+	return p.ResponseWriter.Write(b)
 }
 
 // slowest is how many bytes a second a client must send or take.

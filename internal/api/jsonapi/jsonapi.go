@@ -86,7 +86,13 @@ func write(h http.Header, r *httpapi.Request, a *api.Answer) httpapi.Reply {
 	setting := r.Setting(a.Origin)
 	a.Job.SetJSON(h, setting)
 	r.GiveSession(h, a.Session, setting)
-	return httpapi.Reply{Status: a.Status, Body: a.Job.AppendJSON(make([]byte, 0, a.Job.Size())), Origin: a.Origin, Rate: a.Rate, RetryAfter: a.RetryAfter}
+	reply := httpapi.Reply{Status: a.Status, Origin: a.Origin, Rate: a.Rate, RetryAfter: a.RetryAfter}
+	if size := a.Job.Size(); size > api.Uncounted {
+		reply.Pieces = a.Job.Pieces()
+	} else {
+		reply.Body = a.Job.AppendJSON(make([]byte, 0, size))
+	}
+	return reply
 }
 
 // refuseJob tells, where credentials are missing or wrong, how to send them.

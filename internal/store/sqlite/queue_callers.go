@@ -174,6 +174,83 @@ func (q Queue) View(ctx context.Context, id job.ID) (v *job.View, err error) {
 	return v, nil
 }
 
+// Look implements job.Queue.
+func (q Queue) Look(ctx context.Context, id job.ID, most int64) (v *job.View, err error) {
+	err = q.store.read(ctx, func(t tx) error {
+		return t.snapshot(func() (err error) {
+			v, err = t.look(id, most)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// look reads how much there is before it reads that.
+func (t tx) look(id job.ID, most int64) (*job.View, error) {
+	v := &job.View{Left: true}
+	found, err := t.one("SELECT "+summaryColumns+`, seq, due, webhook, stopping, coalesce(length(result), 0), coalesce(length(trace), 0),
+		coalesce(length(error), 0) + coalesce(length(response), 0), iif(length(error) <= 16384, error, NULL) FROM jobs WHERE id = ?`, func(r row) {
+		v.Summary = readSummary(r)
+		v.Seq, v.Webhook, v.Stopping = r.int(9), r.text(11), r.bool(12)
+		if v.State == job.Waiting {
+			v.Until = r.time(10)
+		}
+		v.Output, v.Traced = r.int(13), r.int(14)
+		v.Bytes = v.Output + v.Traced + r.int(15)
+		v.Error = r.bytes(16)
+	}, t.conn.ids.place(id))
+	if err == nil && !found {
+		err = job.ErrNotFound
+	}
+	if err == nil && !v.State.Finished() && v.State != job.Accepted {
+		err = t.lookUnfinished(v)
+	}
+	if err != nil || v.Bytes > most {
+		return v, err
+	}
+	whole, err := t.view(id)
+	if err == nil {
+		whole.Bytes, whole.Output, whole.Traced = v.Bytes, v.Output, v.Traced
+	}
+	return whole, err
+}
+
+// lookUnfinished adds what a job holds that is not finished.
+func (t tx) lookUnfinished(v *job.View) error {
+	_, err := t.one("SELECT coalesce(length(trace), 0), coalesce(length(response), 0), trace_dropped FROM job_snapshots WHERE job = ?", func(r row) {
+		v.Traced = r.int(0)
+		v.Bytes = r.int(0) + r.int(1)
+		v.TraceDropped = r.int(2)
+	}, v.Seq)
+	if err != nil {
+		return err
+	}
+	// A piece may begin within the one before it, and takes its place from there on.
+	_, err = t.one("SELECT start + length(output) FROM job_output WHERE job = ? ORDER BY start DESC LIMIT 1", func(r row) {
+		v.Output = r.int(0)
+		v.Bytes += v.Output
+	}, v.Seq)
+	if err != nil || v.State != job.Paused {
+		return err
+	}
+	words := int64(0)
+	_, err = t.one("SELECT id, octet_length(message) + coalesce(length(schema), 0) FROM job_prompts WHERE job = ?", func(r row) {
+		v.Prompt = &job.Prompt{ID: r.text(0)}
+		words = r.int(1)
+	}, v.Seq)
+	if err != nil || v.Prompt == nil {
+		return err
+	}
+	v.Bytes += 2 * words // which are copied when they are shown
+	if words <= job.FewWords {
+		v.Prompt, err = t.prompt(v.Seq)
+	}
+	return err
+}
+
 func (t tx) view(id job.ID) (*job.View, error) {
 	v := &job.View{}
 	found, err := t.one("SELECT "+summaryColumns+", "+recordColumns+", seq, due, webhook, stopping FROM jobs WHERE id = ?", func(r row) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -225,6 +226,7 @@ func testQueueView(t *testing.T, s Stores) {
 			got.Result = nil
 		}
 		same(t, what, got, want)
+		sizes(t, s, what, got)
 	}
 	look("accepted")
 	l = take(t, s, due(t, s, l.Seq))
@@ -266,10 +268,58 @@ func testQueueView(t *testing.T, s Stores) {
 	look("finished")
 	_, err = s.Queue.View(t.Context(), job.NewID())
 	wantError(t, "another id", err, job.ErrNotFound)
+	_, err = s.Queue.Look(t.Context(), job.NewID(), 0)
+	wantError(t, "a look at another id", err, job.ErrNotFound)
 
 	// One that ran for its caller alone.
 	must(t, s.Jobs.Record(t.Context(), []job.Record{record(a.ID, 9)}))
 	same(t, "a recorded one", view(t, s, record(a.ID, 9).ID).Record, record(a.ID, 9))
+}
+
+// sizes looks at a job that was viewed: with room for all that it holds, and without.
+func sizes(t *testing.T, s Stores, what string, viewed *job.View) {
+	t.Helper()
+	bytes := int64(len(viewed.Result) + len(viewed.Trace) + len(viewed.Error) + len(viewed.Response))
+	if p := viewed.Prompt; p != nil {
+		bytes += 2 * int64(len(p.Message)+len(p.Schema))
+	}
+	whole := *viewed
+	whole.Bytes, whole.Output, whole.Traced = bytes, int64(len(viewed.Result)), int64(len(viewed.Trace))
+	got, err := s.Queue.Look(t.Context(), viewed.ID, bytes)
+	must(t, err)
+	if len(got.Result) == 0 {
+		got.Result = nil
+	}
+	same(t, what+", with room", got, &whole)
+	if bytes == 0 {
+		return
+	}
+	left := whole
+	left.Left = true
+	left.Result, left.Encoding, left.Trace, left.Response = nil, "", nil, nil
+	got, err = s.Queue.Look(t.Context(), viewed.ID, bytes-1)
+	must(t, err)
+	left.Ran, left.TraceDropped, got.Ran, got.TraceDropped = 0, 0, 0, 0 // are none of a look's business
+	same(t, what+", without room", got, &left)
+}
+
+// testQueueLookManyWords looks at a question whose words are many: there is its id alone.
+func testQueueLookManyWords(t *testing.T, s Stores) {
+	a := create(t, s.Accounts, person("ada"))
+	l := running(t, s, a.ID, 1)
+	standing := pausedAt(1)
+	standing.Prompt.Message = strings.Repeat("ä", job.FewWords)
+	must(t, s.Queue.Stand(t.Context(), l, standing))
+	v, err := s.Queue.Look(t.Context(), l.ID, 0)
+	must(t, err)
+	words := int64(2*job.FewWords + len(standing.Prompt.Schema))
+	same(t, "the question", v.Prompt, &job.Prompt{ID: standing.Prompt.ID})
+	if want := 2*words + int64(len(standing.Output)+len(standing.Trace)+len(standing.Response)); v.Bytes != want || !v.Left {
+		t.Errorf("%d bytes, %t, want %d", v.Bytes, v.Left, want)
+	}
+	if v, err = s.Queue.Look(t.Context(), l.ID, v.Bytes); err != nil || v.Left || v.Prompt.Message != standing.Prompt.Message {
+		t.Errorf("with room: %v, %t", err, v.Left)
+	}
 }
 
 // testQueueLoad follows what a job needs to go on, with all of its parts.

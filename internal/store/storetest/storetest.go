@@ -107,6 +107,7 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"queue/bytes to stand":      testQueueBytesToStand,
 		"queue/race for room":       testQueueRoomRace,
 		"queue/view":                testQueueView,
+		"queue/look at many words":  testQueueLookManyWords,
 		"queue/load":                testQueueLoad,
 		"queue/times":               testQueueTimes,
 		"queue/no expiry":           testQueueNoExpiry,

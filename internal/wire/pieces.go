@@ -1,0 +1,201 @@
+package wire
+
+import (
+	"encoding/base64"
+	"io"
+	"unicode/utf8"
+)
+
+// Pieces is an answer that is too large to be built whole: what it is made of, in its
+// order. Texts are escaped while they are written.
+type Pieces []piece
+
+type piece struct {
+	bytes []byte
+	as    written
+}
+
+// written is how the bytes of a piece are written.
+type written uint8
+
+const (
+	asIs     written = iota
+	asText           // as a JSON text
+	asBase64         // as one of their base64
+)
+
+// largePiece is from when on a part of an answer is a piece of its own.
+const largePiece = 8 << 10
+
+// PieceBytes is how much of an answer is held in its written form.
+const PieceBytes = 64 << 10
+
+// extra is by how much a byte grows in a JSON text.
+var extra = func() (t [256]uint8) {
+	for b := range t {
+		t[b] = uint8(len(appendValid(nil, []byte{byte(b)})) - 3)
+	}
+	return t
+}()
+
+// Len returns how many bytes Write writes.
+func (p Pieces) Len() (n int64) {
+	for i := range p {
+		n += p[i].len()
+	}
+	return n
+}
+
+func (p *piece) len() int64 {
+	switch p.as {
+	case asText:
+		n := int64(len(p.bytes)) + 2
+		for _, b := range p.bytes {
+			n += int64(extra[b])
+		}
+		return n
+	case asBase64:
+		return int64(base64.StdEncoding.EncodedLen(len(p.bytes))) + 2
+	}
+	return int64(len(p.bytes))
+}
+
+// Write writes all pieces, through a buffer that is empty and has some room, 64 bytes
+// at least. It stops at the first error.
+func (p Pieces) Write(w io.Writer, buffer []byte) error {
+	out := writer{to: w, buffer: buffer[:0]}
+	for i := range p {
+		switch one := &p[i]; one.as {
+		case asText:
+			out.text(one.bytes)
+		case asBase64:
+			out.base64(one.bytes)
+		default:
+			out.raw(one.bytes)
+		}
+	}
+	out.flush()
+	return out.err
+}
+
+// writer writes through a buffer, until there is an error.
+type writer struct {
+	to     io.Writer
+	buffer []byte
+	err    error
+}
+
+func (w *writer) flush() {
+	if w.err == nil && len(w.buffer) > 0 {
+		_, w.err = w.to.Write(w.buffer)
+	}
+	w.buffer = w.buffer[:0]
+}
+
+// room returns how much fits in, n at least.
+func (w *writer) room(n int) int {
+	if cap(w.buffer)-len(w.buffer) < n {
+		w.flush()
+	}
+	return cap(w.buffer) - len(w.buffer)
+}
+
+func (w *writer) raw(b []byte) {
+	for len(b) > 0 && w.err == nil {
+		n := min(w.room(1), len(b))
+		w.buffer = append(w.buffer, b[:n]...)
+		b = b[n:]
+	}
+}
+
+const longestEscape = 6
+
+func (w *writer) text(b []byte) {
+	w.raw([]byte{'"'})
+	for len(b) > 0 && w.err == nil {
+		n := min(w.room(longestEscape)/longestEscape, len(b))
+		w.buffer = appendEscaped(w.buffer, b[:n])
+		b = b[n:]
+	}
+	w.raw([]byte{'"'})
+}
+
+func (w *writer) base64(b []byte) {
+	w.raw([]byte{'"'})
+	for len(b) > 0 && w.err == nil {
+		n := min(w.room(4)/4*3, len(b)) // whole groups but for the end
+		w.buffer = base64.StdEncoding.AppendEncode(w.buffer, b[:n])
+		b = b[n:]
+	}
+	w.raw([]byte{'"'})
+}
+
+// parts collects an answer: all in dst, or where pieces is there what is large in
+// pieces of its own.
+type parts struct {
+	dst    []byte
+	pieces *Pieces
+}
+
+// cut ends what was collected so far with a piece of its own.
+func (p *parts) cut(b []byte, as written) {
+	if len(p.dst) > 0 {
+		*p.pieces = append(*p.pieces, piece{bytes: p.dst})
+		p.dst = nil
+	}
+	*p.pieces = append(*p.pieces, piece{b, as})
+}
+
+// raw adds what is JSON already.
+func (p *parts) raw(b []byte) {
+	if p.pieces != nil && len(b) >= largePiece {
+		p.cut(b, asIs)
+		return
+	}
+	p.dst = append(p.dst, b...)
+}
+
+// optional adds a field that is JSON already, unless there is none.
+func (p *parts) optional(name string, value Raw) {
+	if value != nil {
+		p.dst = appendName(p.dst, name)
+		p.raw(value)
+	}
+}
+
+// text adds a text.
+func (p *parts) text(s string) {
+	if p.pieces != nil && len(s) >= largePiece && utf8.ValidString(s) {
+		p.cut([]byte(s), asText)
+		return
+	}
+	p.dst = appendText(p.dst, s)
+}
+
+// bytes adds bytes as a text where they are UTF-8, else their base64.
+func (p *parts) bytes(b []byte) (isText bool) {
+	if p.pieces == nil || len(b) < largePiece {
+		p.dst, isText = appendBytes(p.dst, b)
+		return isText
+	}
+	if isText = utf8.Valid(b); isText {
+		p.cut(b, asText)
+	} else {
+		p.cut(b, asBase64)
+	}
+	return isText
+}
+
+// Pieces returns the answer as AppendJSON appends it, in pieces.
+func (j *Job) Pieces() Pieces {
+	var list Pieces
+	p := parts{pieces: &list}
+	j.add(&p)
+	return append(list, piece{bytes: p.dst})
+}
+
+// TextPieces returns the answer as Text does, in pieces.
+func (j *Job) TextPieces(e *Error) Pieces {
+	output, after := j.Text(e)
+	return Pieces{{bytes: output}, {bytes: after}}
+}
