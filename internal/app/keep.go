@@ -13,14 +13,24 @@ import (
 // Backup writes a backup of the data folder to dest, while a server runs or not.
 // Program is the version of this program. The master key is left out unless
 // withKey says otherwise.
-func (o *Operator) Backup(ctx context.Context, dest, program string, withKey bool) (_ backup.Counts, err error) {
+func (o *Operator) Backup(ctx context.Context, dest, program string, withKey bool) (backup.Counts, error) {
+	return o.backup(ctx, dest, program, withKey, false)
+}
+
+// BackupRest is Backup also of a data folder in which something is missing or damaged:
+// then it returns a *backup.Incomplete beside what the backup holds.
+func (o *Operator) BackupRest(ctx context.Context, dest, program string, withKey bool) (backup.Counts, error) {
+	return o.backup(ctx, dest, program, withKey, true)
+}
+
+func (o *Operator) backup(ctx context.Context, dest, program string, withKey, keepGoing bool) (_ backup.Counts, err error) {
 	// What the copied store refers to stays until it is copied too.
 	lock, err := sqlite.ShareBlobs(o.data)
 	if err != nil {
 		return backup.Counts{}, err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	b := backup.Options{Data: o.data, Store: o.store, Program: program, Clock: time.Now}
+	b := backup.Options{Data: o.data, Store: o.store, Program: program, KeepGoing: keepGoing, Clock: time.Now}
 	if withKey {
 		b.Key = o.key
 	}
@@ -58,5 +68,12 @@ func (o *Operator) DropDatabase(ctx context.Context, name, database string) (gon
 		return false, err
 	}
 	defer func() { err = errors.Join(err, held.Close()) }()
-	return true, all.Drop(ctx, database)
+	if err := all.Drop(ctx, database); err != nil {
+		return true, err
+	}
+	found, err := findDatabases(o.data)
+	if err != nil {
+		return true, err
+	}
+	return true, o.store.NoteDatabases(ctx, found) // or it would be missed
 }

@@ -16,9 +16,11 @@ package backup
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -41,11 +43,15 @@ type Options struct {
 	Store   *store.Store // its store
 	Key     string       // the file of the master key, to take it along; "" to leave it out
 	Program string       // the version of the program
-	Clock   func() time.Time
+	// KeepGoing makes a backup of what is there where something is missing or damaged.
+	KeepGoing bool
+	Clock     func() time.Time
 }
 
 // Make writes a backup to dest: one file where it ends in .tar.gz or .tgz, a
 // folder otherwise. Nothing stands there before the backup is whole and on the disk.
+// Where something of the data folder is missing or damaged, the error is an *Incomplete
+// that names it: nothing is made then, unless the options say to keep going.
 func Make(ctx context.Context, o Options, dest string) (_ Counts, err error) {
 	now := o.Clock().UTC()
 	to, scratch, err := newSink(dest, o.Data, now)
@@ -57,7 +63,16 @@ func Make(ctx context.Context, o Options, dest string) (_ Counts, err error) {
 	if err := m.run(ctx); err != nil {
 		return Counts{}, err
 	}
-	return m.to.manifest.Counts, to.commit()
+	var incomplete error
+	if problems := m.to.manifest.Problems; len(problems) > 0 {
+		if incomplete = (&Incomplete{Problems: problems, Made: o.KeepGoing}); !o.KeepGoing {
+			return Counts{}, incomplete
+		}
+	}
+	if err := to.commit(); err != nil {
+		return Counts{}, err
+	}
+	return m.to.manifest.Counts, incomplete
 }
 
 // making is a backup on its way.
@@ -87,6 +102,9 @@ func (m *making) run(ctx context.Context) (err error) {
 	if err := m.Store.Copy(ctx, at); err != nil {
 		return fmt.Errorf("backup of the store: %w", err)
 	}
+	if err := checkFile(ctx, at); err != nil {
+		m.problem(storeName, err)
+	}
 	if m.copied, err = store.Open(ctx, store.Options{Folder: m.scratch}); err != nil {
 		return err
 	}
@@ -105,6 +123,9 @@ func (m *making) run(ctx context.Context) (err error) {
 // that cannot go on.
 func (m *making) fromStore(ctx context.Context) error {
 	if err := m.addDatabases(ctx); err != nil {
+		return err
+	}
+	if err := m.findMissing(ctx); err != nil {
 		return err
 	}
 	if err := m.addBlobs(ctx); err != nil {
@@ -229,16 +250,40 @@ func (m *making) addAccount(ctx context.Context, id account.ID) (added int, err 
 		if !strings.HasSuffix(e.Name(), databaseEnding) || !e.Type().IsRegular() {
 			continue
 		}
-		err := m.addDatabase(ctx, path.Join(below, e.Name()), filepath.Join(at, e.Name()))
-		if errors.Is(err, fs.ErrNotExist) {
+		name := path.Join(below, e.Name())
+		err := m.addDatabase(ctx, name, filepath.Join(at, e.Name()))
+		var damage *damagedError
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
 			continue // it was removed meanwhile
-		}
-		if err != nil {
+		case errors.As(err, &damage):
+			m.problem(name, damage.cause)
+			if !damage.added {
+				continue
+			}
+		case err != nil:
 			return added, err
 		}
 		added++
 	}
 	return added, nil
+}
+
+// findMissing tells of the databases that were there and are no more.
+func (m *making) findMissing(ctx context.Context) error {
+	known, err := m.copied.KnownDatabases(ctx)
+	if err != nil {
+		return err
+	}
+	for id, names := range known {
+		for _, database := range names {
+			name := path.Join(accountFolder, strconv.FormatInt(int64(id), 10), "databases", database+databaseEnding)
+			if _, err := os.Lstat(filepath.Join(m.Data, filepath.FromSlash(name))); errors.Is(err, fs.ErrNotExist) {
+				m.problem(name, errMissing)
+			}
+		}
+	}
+	return nil
 }
 
 // busy is how long a database is waited for that another process opens or
@@ -256,14 +301,21 @@ func (m *making) addDatabase(ctx context.Context, name, at string) error {
 		return err
 	}
 	defer func() { _ = os.Remove(scratch) }() // it goes with its folder at the latest
+	damage := checkLog(at)
 	c, err := sqlite.Open(at, sqlite.Config{Busy: busy, Temporary: 1 << 30})
 	if err != nil {
-		return fmt.Errorf("backup of %s: %w", name, err)
+		return asDamage(name, err)
 	}
 	if err := errors.Join(c.Backup(ctx, scratch), c.Close()); err != nil {
-		return fmt.Errorf("backup of %s: %w", name, err)
+		return asDamage(name, err)
 	}
-	return m.to.addFile(name, scratch)
+	if damage == nil {
+		damage = checkFile(ctx, scratch)
+	}
+	if err := m.to.addFile(name, scratch); err != nil || damage == nil {
+		return err
+	}
+	return &damagedError{cause: damage, added: true}
 }
 
 // makeFile makes an empty file that nobody else may read.
@@ -292,52 +344,49 @@ func (m *making) findInterrupted(ctx context.Context, jobs []job.Due) error {
 	return nil
 }
 
-// addBlobs adds the blobs that the copied store needs. Each is there: one that
-// is needed no more is kept for a day.
+// addBlobs adds the blobs that the copied store needs.
 func (m *making) addBlobs(ctx context.Context) error {
 	root, err := os.OpenRoot(filepath.Join(m.Data, blobFolder))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	defer func() { _ = root.Close() }() // only read
-	return fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
+	if err == nil {
+		defer func() { _ = root.Close() }() // only read
+	}
+	return m.copied.Files().Blobs(ctx, func(c files.Chunk) error {
+		name := files.BlobName(c.Hash)
+		content, err := readBlob(root, name, c)
+		if err != nil {
+			m.problem(path.Join(blobFolder, name), err)
+			return nil
+		}
+		if err := m.to.add(path.Join(blobFolder, name), c.Size, bytes.NewReader(content)); err != nil {
 			return err
 		}
-		hash, ok := files.BlobHash(name)
-		if !ok {
-			return nil // an unfinished write
-		}
-		needed, err := m.copied.Files().HasBlob(ctx, hash)
-		if err != nil || !needed {
-			return err
-		}
-		return m.addBlob(ctx, root, name)
+		m.to.manifest.Counts.Blobs++
+		return nil
 	})
 }
 
-func (m *making) addBlob(ctx context.Context, root *os.Root, name string) error {
-	if err := ctx.Err(); err != nil {
-		return err
+// readBlob returns the content of a blob that is whole. Root may be nil.
+func readBlob(root *os.Root, name string, c files.Chunk) ([]byte, error) {
+	if root == nil {
+		return nil, errMissing
 	}
 	f, err := root.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errMissing
+	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = f.Close() }() // only read
-	info, err := f.Stat()
+	content, err := io.ReadAll(io.LimitReader(f, c.Size+1))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := m.to.add(path.Join(blobFolder, name), info.Size(), f); err != nil {
-		return err
+	if int64(len(content)) != c.Size || sha256.Sum256(content) != c.Hash {
+		return nil, errors.New("its content has another hash than its name")
 	}
-	m.to.manifest.Counts.Blobs++
-	if last := m.to.manifest.Files[len(m.to.manifest.Files)-1]; last.Hash != strings.ReplaceAll(name, "/", "") {
-		return fmt.Errorf("the blob %s is damaged: its content has another hash than its name", name)
-	}
-	return nil
+	return content, nil
 }

@@ -50,10 +50,11 @@ type Counts struct {
 	Interrupted int `json:"jobs_interrupted"`
 }
 
-// manifest proves that a backup is whole.
+// manifest proves that a backup is whole, or tells what it lacks.
 type manifest struct {
-	Counts Counts  `json:"counts"`
-	Files  []entry `json:"files"`
+	Counts   Counts    `json:"counts"`
+	Files    []entry   `json:"files"`
+	Problems []Problem `json:"problems,omitempty"`
 }
 
 type entry struct {

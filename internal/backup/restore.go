@@ -25,10 +25,21 @@ import (
 // Restore makes a data folder of a backup. Data must be missing or empty, but
 // for a master key. Key is the file of the master key, "" where it is in the
 // data folder or the backup. Nothing is in place before all is proven, and the
-// store comes last.
-func Restore(ctx context.Context, src, data, key string) (_ Counts, err error) {
+// store comes last. A backup that is not whole is refused, by an *Incomplete.
+func Restore(ctx context.Context, src, data, key string) (Counts, error) {
+	counts, _, err := restore(ctx, src, data, key, false)
+	return counts, err
+}
+
+// RestoreIncomplete is Restore also of a backup that is not whole, and returns what it
+// lacks.
+func RestoreIncomplete(ctx context.Context, src, data, key string) (Counts, []Problem, error) {
+	return restore(ctx, src, data, key, true)
+}
+
+func restore(ctx context.Context, src, data, key string, incomplete bool) (_ Counts, _ []Problem, err error) {
 	if _, err := os.Stat(src); errors.Is(err, fs.ErrNotExist) {
-		return Counts{}, &noBackup{fmt.Sprintf("there is no backup %s", src), err}
+		return Counts{}, nil, &noBackup{fmt.Sprintf("there is no backup %s", src), err}
 	}
 	made := missing(data)
 	defer func() {
@@ -39,35 +50,38 @@ func Restore(ctx context.Context, src, data, key string) (_ Counts, err error) {
 		}
 	}()
 	if err := os.MkdirAll(data, 0o700); err != nil {
-		return Counts{}, err
+		return Counts{}, nil, err
 	}
 	if err := removeDead(data, restoringPrefix, func(work *os.Root) error { return takeBack(work, data) }); err != nil {
-		return Counts{}, err
+		return Counts{}, nil, err
 	}
 	if err := checkEmpty(data, keyName); err != nil {
-		return Counts{}, fmt.Errorf("a backup is restored to an empty folder: %w", err)
+		return Counts{}, nil, fmt.Errorf("a backup is restored to an empty folder: %w", err)
 	}
 	if _, _, err := store.MakeFolder(data); err != nil {
-		return Counts{}, err
+		return Counts{}, nil, err
 	}
 	work, end, err := newWork(data, restoringPrefix)
 	if err != nil {
-		return Counts{}, err
+		return Counts{}, nil, err
 	}
 	defer func() { err = errors.Join(err, end()) }()
 	root, err := os.OpenRoot(work)
 	if err != nil {
-		return Counts{}, err
+		return Counts{}, nil, err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
 	r := &restoring{data: data, key: key, to: &folder{root: root, made: []string{"."}}, found: map[string]entry{}}
 	if err := read(ctx, src, r.take); err != nil {
-		return Counts{}, err
+		return Counts{}, nil, err
 	}
 	if err := r.verify(); err != nil {
-		return Counts{}, err
+		return Counts{}, nil, err
 	}
-	return r.manifest.Counts, r.place(work)
+	if len(r.manifest.Problems) > 0 && !incomplete {
+		return Counts{}, nil, &Incomplete{Problems: r.manifest.Problems, Copy: true}
+	}
+	return r.manifest.Counts, r.manifest.Problems, r.place(work)
 }
 
 // missing returns the folder, and those above it, that are not there yet.

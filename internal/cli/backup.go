@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	"ql/internal/app"
@@ -14,6 +15,8 @@ type backupCommand struct {
 
 	Dest    string `arg:"" help:"A folder that is not there or empty, or a file that ends in .tar.gz or .tgz."`
 	WithKey bool   `help:"Take the master key along: whoever has the backup can then read all secrets."`
+
+	KeepGoing bool `help:"Where something of the data folder is missing or damaged, back up the rest, and end with an error."`
 }
 
 func newBackupCommand() backupCommand {
@@ -24,11 +27,21 @@ func newBackupCommand() backupCommand {
 func (k *backupCommand) Run(c *console) error {
 	return k.with(c, false, func(o *app.Operator) error {
 		version, _ := buildVersion()
-		counts, err := o.Backup(c.ctx, k.Dest, version, k.WithKey)
+		do := o.Backup
+		if k.KeepGoing {
+			do = o.BackupRest
+		}
+		counts, err := do(c.ctx, k.Dest, version, k.WithKey)
+		var incomplete *backup.Incomplete
+		if err != nil && !(errors.As(err, &incomplete) && incomplete.Made) {
+			return err
+		}
+		if !c.json || err == nil {
+			c.showCounts("backed up", counts)
+		}
 		if err != nil {
 			return err
 		}
-		c.showCounts("backed up", counts)
 		if !k.WithKey && !c.json {
 			fmt.Fprintln(c.err, "note: the master key is not in the backup: keep a copy of it elsewhere, a restore needs it")
 		}
@@ -41,6 +54,8 @@ type restoreCommand struct {
 	settings
 
 	Src string `arg:"" help:"A backup: a folder, or a file that ends in .tar.gz or .tgz."`
+
+	AcceptDamage bool `help:"Restore also a backup that lacks something, as ql backup --keep-going makes it."`
 }
 
 func newRestoreCommand() restoreCommand {
@@ -53,11 +68,21 @@ func (k *restoreCommand) Run(c *console) error {
 	if err != nil {
 		return err
 	}
-	counts, err := backup.Restore(c.ctx, k.Src, s.Data, s.MasterKeyFile)
+	if !k.AcceptDamage {
+		counts, err := backup.Restore(c.ctx, k.Src, s.Data, s.MasterKeyFile)
+		if err == nil {
+			c.showCounts("restored", counts)
+		}
+		return err
+	}
+	counts, problems, err := backup.RestoreIncomplete(c.ctx, k.Src, s.Data, s.MasterKeyFile)
 	if err != nil {
 		return err
 	}
 	c.showCounts("restored", counts)
+	for _, p := range problems {
+		fmt.Fprintf(c.err, "note: the backup lacks %s: %s\n", p.Name, p.What)
+	}
 	return nil
 }
 

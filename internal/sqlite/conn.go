@@ -282,6 +282,15 @@ func (e *Error) Primary() int { return e.Code & 0xff }
 // may be asked for by any goroutine.
 func (c *Conn) Activity() uint64 { return c.activity.Load() }
 
+// IsUnreadable reports whether the file could not be read, or holds no whole database.
+func (e *Error) IsUnreadable() bool {
+	switch e.Primary() {
+	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_IOERR, lib.SQLITE_CANTOPEN:
+		return true
+	}
+	return false
+}
+
 // begin marks the start of a call into the library under ctx.
 func (c *Conn) begin(ctx context.Context) {
 	c.activity.Add(1)

@@ -293,6 +293,12 @@ func ignoreGone(err error) error {
 	return err
 }
 
+// BlobName returns the name in the folder of the blob with this hash.
+func BlobName(hash Hash) string {
+	name := hex.EncodeToString(hash[:])
+	return name[:2] + "/" + name[2:]
+}
+
 // BlobHash returns the hash of the blob with this name in the folder; false for
 // what is none.
 func BlobHash(name string) (hash Hash, ok bool) {

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"unicode/utf8"
@@ -197,6 +198,26 @@ func (t tx) renameNode(a int64, from, to string) error {
 	}
 	_, err := t.exec("UPDATE files SET path = ?, key = ?, parent = ? WHERE account = ? AND key = ?", to, toKey, files.ParentKey(to), a, fromKey)
 	return err
+}
+
+// Blobs calls f with every blob that a file or a link of any account needs, as of one
+// moment, in the order of their hashes.
+func (s Files) Blobs(ctx context.Context, f func(files.Chunk) error) error {
+	return s.store.read(ctx, func(t tx) error {
+		var failed error
+		ctx, stop := context.WithCancel(t.ctx)
+		defer stop()
+		err := (tx{ctx, t.conn}).each("SELECT DISTINCT hash, size FROM (SELECT hash, size FROM file_chunks UNION ALL SELECT hash, size FROM share_chunks) ORDER BY hash", func(r row) {
+			c := files.Chunk{Size: r.int(1)}
+			copy(c.Hash[:], r.s.Blob(0))
+			if failed == nil {
+				if failed = f(c); failed != nil {
+					stop()
+				}
+			}
+		})
+		return cmp.Or(failed, err)
+	})
 }
 
 // HasBlob implements files.Rows.
