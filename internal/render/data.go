@@ -79,14 +79,14 @@ func weight(m *value.Meter, v any) int {
 	case string:
 		return len(v)
 	case []any:
-		m.Work(len(v))
+		m.Work(10 * len(v))
 		n := 2
 		for _, e := range v {
 			n += weight(m, e) + 1
 		}
 		return n
 	case map[string]any:
-		m.Work(2 * len(v))
+		m.Work(60 * len(v)) // its keys are sorted
 		n := 2
 		for k, e := range v {
 			n += len(k) + weight(m, e) + 4

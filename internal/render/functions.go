@@ -63,7 +63,7 @@ func orElse(v, instead any) any {
 // show charges for a value that is about to be escaped and written.
 func (e *execution) show(v any) any {
 	n := weight(e.meter, v)
-	e.meter.WorkBytes(8 * n)
+	e.meter.Work(n)
 	switch v.(type) {
 	case float64, []any, map[string]any:
 		e.meter.Alloc(2 * n)

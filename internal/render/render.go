@@ -48,6 +48,8 @@ const (
 	maxLoops = 6
 	// maxCalls is how deep definitions may use each other.
 	maxCalls = 100
+	// prepareFuel is what it costs to prepare a template whatever is in it.
+	prepareFuel = 2000
 )
 
 // HTML fills the template text, called name in errors, with data. Errors are
@@ -80,7 +82,7 @@ func prepare(m *value.Meter, name, text string) (*template.Template, error) {
 	if strings.Count(text, ":=") > maxVariables {
 		return nil, value.Errorf(BadTemplate, "the template %s has := more than %d times", name, maxVariables)
 	}
-	m.Work(10 * len(text))
+	m.Work(prepareFuel + 10*len(text))
 	m.Alloc(len(text) * 16)
 	trees, err := parse.Parse(name, text, "", "", offered)
 	if err != nil {

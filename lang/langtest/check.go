@@ -147,6 +147,9 @@ func (r *Result) differences(w Way, o *Result) []string {
 		otherArg, otherBody, _ := o.show(name)
 		add(name, arg+"\n"+body, otherArg+"\n"+otherBody)
 	}
+	if (w == stored || w == decoded) && !r.ranOut() {
+		add("the fuel", fmt.Sprint(r.Fuel), fmt.Sprint(o.Fuel))
+	}
 	if n := firstDifference(r.states, o.states); n >= 0 && (w == stored || w == decoded) {
 		all = append(all, fmt.Sprintf("the state at effect %d is another", n+1))
 	}

@@ -39,6 +39,7 @@ type Result struct {
 	Trace    []vm.TraceStep
 	Dropped  int64
 	Steps    int64
+	Fuel     int64
 	Response string // JSON
 	Cookies  string // JSON
 	// states are hashes over the machine's state at each effect.
@@ -158,6 +159,7 @@ func (r *Result) take(m *vm.Machine) {
 	r.Err = m.Err()
 	r.Trace, r.Dropped = m.Trace()
 	r.Steps = m.Steps()
+	r.Fuel = m.Fuel()
 	r.Response = string(value.AppendJSON(nil, m.Response()))
 	r.Cookies = string(value.AppendJSON(nil, m.Cookies()))
 }

@@ -80,22 +80,16 @@ func (c *Call) offset(s string, n int64) int {
 	return at
 }
 
-// index is strings.Index, charged. Longer parts are looked for by hashing,
-// which takes more than comparing.
+// index is strings.Index, charged.
 func (c *Call) index(s, sub string) int {
-	const long = 64
-	charge := c.Meter.WorkBytes
-	if len(sub) >= long {
-		charge = c.scanned
-	}
 	step := max(part, len(sub))
 	for at := 0; ; at += step {
 		end := min(len(s), at+step+len(sub))
 		if i := strings.Index(s[at:end], sub); i >= 0 {
-			charge(i)
+			c.Meter.Search(i, len(sub))
 			return at + i
 		}
-		charge(end - at)
+		c.Meter.Search(end-at, len(sub))
 		if end == len(s) {
 			return -1
 		}
@@ -200,22 +194,12 @@ func (t *buffer) addValue(v value.Value) *value.Error {
 	}
 	n := value.TextSize(t.c.Meter, v)
 	t.room(n)
-	t.c.Meter.WorkBytes(n)
 	t.b = value.AppendText(t.b, v)
 	return nil
 }
 
 // printable refuses bytes that are no text.
-func (c *Call) printable(v value.Value) *value.Error {
-	if v.Kind() != value.KindBytes {
-		return nil
-	}
-	c.scanned(len(v.Str()))
-	if !utf8.ValidString(v.Str()) {
-		return value.Errorf(value.WrongKind, "these bytes are no UTF-8 text: BASE64(…) or HEX(…) writes any bytes as text")
-	}
-	return nil
-}
+func (c *Call) printable(v value.Value) *value.Error { return value.Printable(c.Meter, v) }
 
 // value returns what was collected.
 func (t *buffer) value() value.Value {

@@ -125,7 +125,7 @@ func (r *csvReader) header() ([]value.Value, *value.Error) {
 		if name, more, err = r.cell(); err != nil {
 			return nil, err
 		}
-		if seen.Has(name.Str()) {
+		if _, has := seen.Lookup(r.c.Meter, name.Str()); has {
 			return nil, r.fail(line, "names two columns %s", value.Quote(name.Str()))
 		}
 		seen.Set(r.c.Meter, name, value.Null)
@@ -291,7 +291,7 @@ func (w *csvWriter) maps(l *value.List) *value.Error {
 		}
 		w.c.Meter.Work(4 * row.Map().Len())
 		for k := range row.Map().All {
-			if !header.Has(k.Str()) {
+			if _, has := header.Lookup(w.c.Meter, k.Str()); !has {
 				header.Set(w.c.Meter, k, value.Null)
 			}
 		}
@@ -310,7 +310,7 @@ func (w *csvWriter) maps(l *value.List) *value.Error {
 	for i := range l.Len() {
 		row, j := l.At(i).Map(), 0
 		for k := range header.All {
-			v, _ := row.Get(k.Str())
+			v, _ := row.Lookup(w.c.Meter, k.Str())
 			if err := w.cell(j, header.Len(), v); err != nil {
 				return err
 			}

@@ -15,6 +15,21 @@ type decimal struct {
 	point    int
 }
 
+// decimal returns a number by its digits, charging for both ways: to them and back.
+func (c *Call) decimal(v value.Value) decimal {
+	const (
+		ordinary = 30
+		far      = 300 // exponents that are read back digit by digit
+		slow     = 2000
+	)
+	c.Meter.Work(ordinary)
+	d := decimalOf(v)
+	if d.point > far || d.point < -far {
+		c.Meter.Work(slow)
+	}
+	return d
+}
+
 func decimalOf(v value.Value) decimal {
 	var d decimal
 	var buf [32]byte

@@ -205,7 +205,7 @@ func (c *Call) query(name, s string) (value.Value, *value.Error) {
 
 // addParameter sets key, or makes a list of what it has had so far.
 func (c *Call) addParameter(t *value.Map, key, v value.Value) {
-	old, there := t.Get(key.Str())
+	old, there := t.Lookup(c.Meter, key.Str())
 	switch {
 	case !there:
 		t.Set(c.Meter, key, v)

@@ -47,9 +47,6 @@ func toText(c *Call, args []value.Value) (value.Value, error) {
 	if err != nil {
 		return value.Null, err
 	}
-	if !args[0].IsText() {
-		c.Meter.Work(len(v.Str()))
-	}
 	return v, nil
 }
 
@@ -63,7 +60,7 @@ func toNumber(c *Call, args []value.Value) (value.Value, error) {
 		}
 		return value.Int(0), nil
 	case value.KindText:
-		c.Meter.Work(len(v.Str())/2 + 1)
+		c.Meter.Work(len(v.Str())/4 + value.FloatWork(v.Str()))
 		c.Meter.Alloc(2 * len(v.Str())) // for the errors of package strconv
 		return parseNumber(v.Str())
 	}

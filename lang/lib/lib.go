@@ -33,7 +33,38 @@ import (
 type Call struct {
 	Meter    *value.Meter
 	Patterns *Patterns
+	// paid are the patterns that the run has paid to compile since it last asked
+	// its host for something.
+	paid map[payment]bool
 }
+
+// payment is for a pattern, to find its first match or all of them.
+type payment struct {
+	pattern string
+	all     bool
+}
+
+// mostPaid is how many patterns a run need not pay for again.
+const mostPaid = 64
+
+// pays reports whether the run has yet to pay for that, and notes that it does. It depends on what the run did, and on nothing else in its
+// process: whoever repeats it uses the same fuel.
+func (c *Call) pays(p payment) bool {
+	if c.paid[p] {
+		return false
+	}
+	if c.paid == nil {
+		c.paid = make(map[payment]bool)
+	} else if len(c.paid) == mostPaid {
+		clear(c.paid)
+	}
+	c.paid[p] = true
+	return true
+}
+
+// Forget has the run pay for all again, as one does that goes on elsewhere from
+// here.
+func (c *Call) Forget() { clear(c.paid) }
 
 // Func computes a built-in. Its arguments are borrowed: whatever container of
 // theirs ends up in the result must be Shared. Errors are *value.Error; limits

@@ -281,7 +281,7 @@ func groupBy(c *Call, args []value.Value) (value.Value, error) {
 		if err != nil {
 			return value.Null, err
 		}
-		at, known := place.Get(key.Str())
+		at, known := place.Lookup(c.Meter, key.Str())
 		if !known {
 			at = value.Int(int64(len(groups)))
 			place.Set(c.Meter, key, at)

@@ -161,7 +161,7 @@ func round(c *Call, args []value.Value) (value.Value, error) {
 	if n.IsInt() && places >= 0 {
 		return n, nil
 	}
-	d := decimalOf(n)
+	d := c.decimal(n)
 	d.round(int(min(max(places, -mostPlaces), mostPlaces)))
 	v, ok := d.value()
 	if !ok {
@@ -250,7 +250,7 @@ func atan2(c *Call, args []value.Value) (value.Value, error) {
 func (in *input) each(f func(v value.Value)) {
 	if len(in.args) == 1 && in.args[0].IsList() {
 		l := in.args[0].List()
-		in.Meter.Work(l.Len())
+		in.Meter.Work(2 * l.Len())
 		for i := range l.Len() {
 			if v := l.At(i); !v.IsNull() {
 				f(v)
@@ -268,11 +268,13 @@ func (in *input) each(f func(v value.Value)) {
 // numbers calls f with each number of the arguments.
 func (in *input) numbers(f func(v value.Value)) {
 	in.each(func(v value.Value) {
-		if !v.IsNumber() {
+		switch {
+		case in.err != nil:
+		case !v.IsNumber():
 			in.fail(value.WrongKind, "takes numbers, or one list of numbers; among them is %s%s", value.Describe(v), toNumberHint(v))
-			return
+		default:
+			f(v)
 		}
-		f(v)
 	})
 }
 

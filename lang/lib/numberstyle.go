@@ -64,10 +64,12 @@ func formatNumber(c *Call, args []value.Value) (value.Value, error) {
 	if in.err != nil {
 		return value.Null, in.err
 	}
-	d := decimalOf(n)
+	d := c.decimal(n)
+	c.Meter.Work(2 * max(d.point, 0))
 	if style.digits < 0 {
 		style.digits = max(0, len(d.digits)-d.point)
 	}
+	c.Meter.Work(2 * style.digits)
 	d.round(style.digits)
 	return style.write(c, d), nil
 }

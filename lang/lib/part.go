@@ -205,7 +205,7 @@ func fill(c *Call, args []value.Value) (value.Value, error) {
 			break
 		}
 		c.Meter.Work(4)
-		v, known := values.Get(s[1:end])
+		v, known := values.Lookup(c.Meter, s[1:end])
 		if s[end] == '{' || !known {
 			out.add(s[:end])
 			s = s[end:]

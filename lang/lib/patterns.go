@@ -98,7 +98,7 @@ func (in *input) pattern(i int) *pattern {
 	if in.err != nil {
 		return nil
 	}
-	in.Meter.Work(10 + len(s)/8)
+	in.Meter.Work(20 + len(s)/8)
 	most := patternBounds(in.Meter).Pattern
 	if len(s) > most {
 		panic(&value.Limit{Name: "pattern_size", Max: int64(most)})
@@ -110,14 +110,11 @@ func (in *input) pattern(i int) *pattern {
 		}
 		in.Patterns.put(p)
 	}
-	in.Meter.Work(p.share())
+	if in.pays(payment{p.text, false}) {
+		in.Meter.Work(p.compileWork)
+	}
 	return p
 }
-
-// share is what each use of a pattern pays for its compiling. Whether it was
-// compiled just now must not show: a run that is repeated elsewhere has to
-// use the same fuel.
-func (p *pattern) share() int { return p.compileWork / 16 }
 
 // everywhere reads a pattern of which all matches are wanted.
 func (in *input) everywhere(i int) *pattern {
@@ -125,7 +122,9 @@ func (in *input) everywhere(i int) *pattern {
 	if in.err != nil {
 		return nil
 	}
-	in.Meter.Work(p.share())
+	if in.pays(payment{p.text, true}) {
+		in.Meter.Work(p.compileWork)
+	}
 	if p.next.Load() != nil {
 		return p
 	}
@@ -162,6 +161,7 @@ func (in *input) compile(text string) *pattern {
 		return nil
 	}
 	if tree.MaxCap() > mostGroups {
+		in.Meter.Work(work)
 		in.fail(value.BadPattern, "cannot use %s: a pattern has at most %d groups; (?:…) groups without counting", value.Quote(text), mostGroups)
 		return nil
 	}

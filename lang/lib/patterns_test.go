@@ -14,28 +14,49 @@ func match(c *Call, text, pattern string) (value.Value, error) {
 	return At(i).Fn(c, []value.Value{value.Text(text), value.Text(pattern)})
 }
 
-// TestPatternsAreKept checks that a pattern is compiled once, and that its
-// fuel does not tell: a run that is repeated on a node with an empty cache has
-// to use the same.
+// TestPatternsAreKept checks that a pattern is compiled once, that a run pays for
+// that in full, and that its fuel does not tell whether it just was: a run that is
+// repeated on a node with an empty cache has to use the same.
 func TestPatternsAreKept(t *testing.T) {
+	kept := NewPatterns(100)
+	const pattern = `a(b|c)+d`
+	run := func(cache *Patterns) (costs [4]int64) {
+		c := newCall()
+		c.Patterns = cache
+		for i := range costs {
+			before := c.Meter.Used()
+			if _, err := match(c, "x", pattern); err != nil {
+				t.Fatal(err)
+			}
+			costs[i] = c.Meter.Used() - before
+			if i == 1 {
+				c.Forget()
+			}
+		}
+		return costs
+	}
+	cold := run(kept)
+	if n := len(kept.byText); n != 1 {
+		t.Errorf("%d patterns are kept after uses of one", n)
+	}
+	if warm, none := run(kept), run(nil); cold != warm || cold != none {
+		t.Errorf("the uses cost %d at first, %d with the pattern kept, %d without a cache", cold, warm, none)
+	}
+	if p := kept.get(pattern); cold[0]-cold[1] != int64(p.compileWork) || cold[0] != cold[2] || cold[1] != cold[3] {
+		t.Errorf("the uses cost %d, compiling %d", cold, p.compileWork)
+	}
+}
+
+// TestManyPatterns: what a run remembers to have paid for is bounded.
+func TestManyPatterns(t *testing.T) {
 	c := newCall()
-	cost := func(pattern string) int64 {
-		before := c.Meter.Used()
-		if _, err := match(c, "x", pattern); err != nil {
+	for i := range 1000 {
+		if _, err := match(c, "x", fmt.Sprint(i)); err != nil {
 			t.Fatal(err)
 		}
-		return c.Meter.Used() - before
 	}
-	first, second := cost(`a(b|c)+d`), cost(`a(b|c)+d`)
-	if second != first {
-		t.Errorf("the first use cost %d units, the second %d", first, second)
-	}
-	if n := len(c.Patterns.byText); n != 1 {
-		t.Errorf("%d patterns are kept after two uses of one", n)
-	}
-	c.Patterns = nil
-	if again := cost(`a(b|c)+d`); again != first {
-		t.Errorf("without a cache the use cost %d units, at first %d", again, first)
+	if len(c.paid) > mostPaid {
+		t.Errorf("%d patterns are remembered", len(c.paid))
 	}
 }
 

@@ -57,7 +57,7 @@ var timeFunctions = []Builtin{
 }
 
 // What a function of time costs whatever its arguments are: they are short.
-const timeWork = 40
+const timeWork = 80
 
 // moment reads a time.
 func (in *input) moment(i int, what string) time.Time {

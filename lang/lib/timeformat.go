@@ -41,7 +41,7 @@ func (in *input) format(i int) timeFormat {
 		in.fail(value.BadArgument, "takes a format of at most %d bytes for argument %d, not of %d", longestFormat, i+1, len(s))
 		return timeFormat{}
 	}
-	in.Meter.Work(4 * len(s))
+	in.Meter.Work(12 * len(s))
 	f := timeFormat{text: s}
 	if strings.Contains(s, "2006") {
 		f.goes = true

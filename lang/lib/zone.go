@@ -63,6 +63,9 @@ func (in *input) zone(i int) *time.Location {
 // reads each name once at most, and the price of looking is for all of them.
 func (c *Call) namedZone(name string) *time.Location {
 	c.Meter.Work(100)
+	if len(name) > longestZone {
+		return nil
+	}
 	if loc, ok := zones.Load(name); ok {
 		return loc.(*time.Location)
 	}
@@ -94,12 +97,14 @@ func contentOf(file *archive.File) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
+// longestZone is longer than any name in the database.
+const longestZone = 40
+
 // plainZoneName reports whether name has the form of a name in the database.
 // Other spellings of a path would name the same zone in countless ways, and
 // "Local" would tell where the service runs.
 func plainZoneName(name string) bool {
-	const longest = 40
-	if name == "" || len(name) > longest || name == "Local" {
+	if name == "" || len(name) > longestZone || name == "Local" {
 		return false
 	}
 	slash := true // at the start, or after a slash

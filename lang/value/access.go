@@ -3,8 +3,9 @@ package value
 import "math"
 
 // Index returns v[key]. A missing key or index, and any access on null, is
-// null. The result still belongs to v: Share it to keep it.
-func Index(v, key Value) (Value, *Error) {
+// null. The result still belongs to v: Share it to keep it. The length of a key is
+// charged.
+func Index(m *Meter, v, key Value) (Value, *Error) {
 	switch v.Kind() {
 	case KindNull:
 		return Null, nil
@@ -23,6 +24,7 @@ func Index(v, key Value) (Value, *Error) {
 		return Null, listKeyError(key)
 	case KindMap:
 		if key.IsText() {
+			payKey(m, int(key.n))
 			e, _ := v.Map().Get(key.Str())
 			return e, nil
 		}
@@ -199,6 +201,7 @@ func place(m *Meter, v *Value, keys []Value) (*Value, *Error) {
 		}
 		unshare(m, v)
 		t := v.Map()
+		payKey(m, int(key.n))
 		i := t.find(key.Str())
 		if i < 0 {
 			if err := onlyMaps(keys[1:]); err != nil {
@@ -285,7 +288,7 @@ func RemovePath(m *Meter, v *Value, keys []Value) *Error {
 	at := *v
 	for _, k := range keys[:len(keys)-1] {
 		var err *Error
-		if at, err = Index(at, k); err != nil {
+		if at, err = Index(m, at, k); err != nil {
 			return err
 		}
 	}
@@ -297,7 +300,7 @@ func RemovePath(m *Meter, v *Value, keys []Value) *Error {
 		if !last.IsText() {
 			return mapKeyError(last)
 		}
-		if !at.Map().Has(last.Str()) {
+		if _, has := at.Map().Lookup(m, last.Str()); !has {
 			return nil
 		}
 	case KindList:

@@ -79,22 +79,22 @@ func (l *List) copyFor(m *Meter, n int) *List {
 	if l.tag != nil {
 		c := newPacked(m, l.tag, l.Len()+n)
 		c.words = append(c.words, l.words...)
-		m.Work(l.Len() / 6)
+		m.Work(l.Len() / 4)
 		return c
 	}
 	c := NewList(m, l.Len()+n)
 	c.height = l.height
+	m.Work(l.Len())
 	for _, v := range l.vals {
 		c.vals = append(c.vals, v.Share())
 	}
-	m.Work(l.Len() / 4)
 	return c
 }
 
 // MergeInto sets all entries of b in t, which must not be shared, and returns
 // it as a value.
 func MergeInto(m *Meter, t, b *Map) Value {
-	m.Work(b.Len())
+	m.Work(2 * b.Len())
 	for k, v := range b.All {
 		t.Set(m, k, v.Share())
 	}

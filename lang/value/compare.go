@@ -24,14 +24,14 @@ func Equal(m *Meter, a, b Value) bool {
 		if a.n != b.n {
 			return false
 		}
-		m.WorkBytes(int(a.n))
+		m.Work(int(a.n) / workBytes)
 		return a.Str() == b.Str()
 	case KindList:
 		x, y := a.List(), b.List()
 		if x.Len() != y.Len() {
 			return false
 		}
-		m.Work(x.Len())
+		m.Work(2 + x.Len())
 		for i := range x.Len() {
 			if !Equal(m, x.At(i), y.At(i)) {
 				return false
@@ -43,9 +43,9 @@ func Equal(m *Meter, a, b Value) bool {
 		if x.Len() != y.Len() {
 			return false
 		}
-		m.Work(x.Len() * 2)
+		m.Work(x.Len() * 3)
 		for k, v := range x.All {
-			w, ok := y.Get(k.Str())
+			w, ok := y.Lookup(m, k.Str())
 			if !ok || !Equal(m, v, w) {
 				return false
 			}
@@ -120,7 +120,7 @@ func Order(m *Meter, a, b Value) int {
 	case KindList:
 		x, y := a.List(), b.List()
 		for i := range min(x.Len(), y.Len()) {
-			m.Work(1)
+			m.Work(2)
 			if c := Order(m, x.At(i), y.At(i)); c != 0 {
 				return c
 			}
@@ -133,12 +133,13 @@ func Order(m *Meter, a, b Value) int {
 	}
 	i, j := 0, 0
 	for {
-		m.Work(1)
+		m.Work(4)
 		ni, k1, v1 := x.Next(i)
 		nj, k2, v2 := y.Next(j)
 		if ni < 0 {
 			return 0
 		}
+		m.WorkBytes(int(min(k1.n, k2.n)))
 		if c := strings.Compare(k1.Str(), k2.Str()); c != 0 {
 			return c
 		}
@@ -168,7 +169,8 @@ func In(m *Meter, x, in Value) (bool, *Error) {
 		if !x.IsText() {
 			return false, nil
 		}
-		return in.Map().Has(x.Str()), nil
+		_, has := in.Map().Lookup(m, x.Str())
+		return has, nil
 	case KindText:
 		if x.IsNull() {
 			return false, nil
@@ -176,7 +178,7 @@ func In(m *Meter, x, in Value) (bool, *Error) {
 		if !x.IsText() {
 			return false, Errorf(WrongKind, "IN on a text looks for a text, not for %s: TEXT(…) makes a text", Describe(x))
 		}
-		m.WorkBytes(int(in.n + x.n))
+		m.Search(int(in.n), int(x.n))
 		return strings.Contains(in.Str(), x.Str()), nil
 	}
 	return false, Errorf(WrongKind, "IN takes a list, a map or a text on its right side, not %s", Describe(in))

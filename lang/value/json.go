@@ -102,6 +102,7 @@ func (p *jsonParser) value(depth int) Value {
 }
 
 func (p *jsonParser) word(w string, v Value) Value {
+	p.m.Work(1)
 	if len(p.s)-p.i >= len(w) && p.s[p.i:p.i+len(w)] == w {
 		p.i += len(w)
 		return v
@@ -125,7 +126,7 @@ func (p *jsonParser) array(depth int) Value {
 		return Null
 	}
 	p.i++
-	p.m.Work(10)
+	p.m.Work(8)
 	l := NewList(p.m, 0)
 	p.space()
 	if p.i < len(p.s) && p.s[p.i] == ']' {
@@ -174,7 +175,7 @@ func (p *jsonParser) object(depth int) Value {
 		if p.err != nil {
 			return Null
 		}
-		if t.Has(k.Str()) {
+		if _, has := t.Lookup(p.m, k.Str()); has {
 			p.i = at
 			return p.fail("the key " + Quote(k.Str()) + " stands there twice")
 		}
@@ -224,9 +225,12 @@ func (p *jsonParser) text() Value {
 	raw := p.s[start:i]
 	p.m.Size(len(raw))
 	p.m.Alloc(BlockSize(len(raw)))
+	p.m.Work(2 + len(raw)/16)
 	if escapes == 0 {
 		return Text(raw)
 	}
+	p.m.Alloc(len(raw))
+	p.m.Work(len(raw) / 4)
 	buf := make([]byte, 0, len(raw))
 	for i := 0; i < len(raw); i++ {
 		if raw[i] != '\\' {
@@ -322,11 +326,13 @@ func (p *jsonParser) number() Value {
 		}
 	}
 	raw := p.s[start:p.i]
+	p.m.Work(2)
 	if whole {
 		if i, err := strconv.ParseInt(raw, 10, 64); err == nil {
 			return Int(i)
 		}
 	}
+	p.m.Work(FloatWork(raw))
 	f, err := strconv.ParseFloat(raw, 64)
 	if err != nil {
 		p.i = start

@@ -108,14 +108,14 @@ func (l *List) grow(m *Meter) {
 		w := make([]uint64, n, room)
 		copy(w, l.words)
 		l.words = w
-		m.Work(n / 16)
+		m.Work(n / 8)
 		return
 	}
 	m.Alloc(room * valueSize)
 	v := make([]Value, n, room)
 	copy(v, l.vals)
 	l.vals = v
-	m.Work(n / 8)
+	m.Work(n / 4)
 }
 
 // room returns the capacity that follows n, at most limit where that holds
@@ -135,7 +135,7 @@ func (m *Meter) room(n, limit int) int {
 func (l *List) unpack(m *Meter) {
 	room := max(cap(l.words), 4)
 	m.Alloc(room * valueSize)
-	m.Work(len(l.words) / 8)
+	m.Work(len(l.words) / 2)
 	v := make([]Value, len(l.words), room)
 	for i, w := range l.words {
 		v[i] = Value{l.tag, w}
@@ -175,16 +175,16 @@ func (l *List) Clone(m *Meter) *List {
 	if l.tag != nil {
 		c := newPacked(m, l.tag, n)
 		c.words = append(c.words, l.words...)
-		m.Work(n / 6)
+		m.Work(n / 4)
 		return c
 	}
 	c := NewList(m, n)
 	c.height = l.height
+	m.Work(n)
 	c.vals = append(c.vals, l.vals...)
 	for _, v := range c.vals {
 		v.Share()
 	}
-	m.Work(n / 4)
 	return c
 }
 
@@ -193,15 +193,15 @@ func (l *List) Clone(m *Meter) *List {
 func (l *List) Extend(m *Meter, o *List) {
 	n := o.Len()
 	m.Count(l.Len() + n)
+	m.Work(n)
 	for i := range n {
 		l.Append(m, o.At(i).Share())
 	}
-	m.Work(n / 4)
 }
 
 // Slice returns a new list of elements [i, j), shared with l.
 func (l *List) Slice(m *Meter, i, j int) *List {
-	m.Work((j - i) / 4)
+	m.Work(j - i)
 	if l.tag != nil {
 		c := newPacked(m, l.tag, j-i)
 		c.words = append(c.words, l.words[i:j]...)

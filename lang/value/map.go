@@ -101,6 +101,28 @@ func (t *Map) Get(key string) (Value, bool) {
 	return Null, false
 }
 
+// longKey is from which length on the bytes of a key are paid for when it is
+// looked up.
+const longKey = 32
+
+// payKey charges for looking a key up.
+func payKey(m *Meter, n int) {
+	if n >= longKey {
+		payLong(m, n)
+	}
+}
+
+// payLong stands apart so that payKey costs short keys no call.
+//
+//go:noinline
+func payLong(m *Meter, n int) { m.WorkBytes(n) }
+
+// Lookup is Get for a key of a script's, whose length it charges.
+func (t *Map) Lookup(m *Meter, key string) (Value, bool) {
+	payKey(m, len(key))
+	return t.Get(key)
+}
+
 // Has reports whether the map has key.
 func (t *Map) Has(key string) bool { return t.find(key) >= 0 }
 
@@ -108,6 +130,7 @@ func (t *Map) Has(key string) bool { return t.find(key) >= 0 }
 func (t *Map) Set(m *Meter, key, v Value) {
 	var h uint32
 	var i int
+	payKey(m, int(key.n))
 	if t.index != nil {
 		h = hashText(key.Str())
 		i = t.lookup(key.Str(), h)
@@ -189,6 +212,7 @@ func (t *Map) reindex(m *Meter) {
 			continue
 		}
 		if fresh {
+			payKey(m, int(e.keyLen))
 			e.hash = hashText(e.str())
 		}
 		t.put(e.hash, i)
@@ -198,6 +222,7 @@ func (t *Map) reindex(m *Meter) {
 // Remove takes key out and reports whether it was there. The map must not be
 // shared.
 func (t *Map) Remove(m *Meter, key string) bool {
+	payKey(m, len(key))
 	i := t.find(key)
 	if i < 0 {
 		return false

@@ -124,8 +124,14 @@ type Meter struct {
 // Slice is how much fuel is used between two looks at the clock.
 const Slice = 1 << 16
 
-// workBytes is how many bytes of plain copying one unit of fuel pays for.
-const workBytes = 32
+const (
+	// workBytes is how many bytes of plain copying one unit of fuel pays for.
+	workBytes = 32
+	// allocWork is what an allocation costs whatever its size, besides a unit for
+	// each 1<<allocShift bytes.
+	allocWork  = 2
+	allocShift = 5
+)
 
 // Work charges n units of fuel.
 func (m *Meter) Work(n int) {
@@ -140,6 +146,17 @@ func (m *Meter) Work(n int) {
 
 // WorkBytes charges fuel for copying or reading n bytes.
 func (m *Meter) WorkBytes(n int) { m.Work(n / workBytes) }
+
+// Search charges for looking through n bytes for a part of so many. One byte is
+// found in no time; of a longer part, nearly all may stand again and again without
+// the whole of it, and each is compared.
+func (m *Meter) Search(n, part int) {
+	if part < 2 {
+		m.WorkBytes(n)
+		return
+	}
+	m.Work(n/8 + part/8)
+}
 
 // Refill moves fuel from the reserve after Fuel has gone below zero, looking
 // at the clock on the way.
@@ -164,12 +181,23 @@ func (m *Meter) Refill() {
 // Used returns the fuel used so far.
 func (m *Meter) Used() int64 { return m.TotalFuel - m.Fuel - m.Reserve }
 
-// Alloc charges n bytes that are about to be allocated.
+// Alloc charges n bytes that are about to be allocated: of memory, and of fuel for
+// making them ready and collecting them later.
 func (m *Meter) Alloc(n int) {
-	if m == nil {
-		return
+	if m != nil {
+		m.Free -= int64(n)
+		m.Fuel -= int64(n>>allocShift + allocWork)
+		if m.Free|m.Fuel < 0 { // either of them
+			m.short(n)
+		}
 	}
-	m.Free -= int64(n)
+}
+
+// short finds out what is missing for an allocation of n bytes.
+func (m *Meter) short(n int) {
+	if m.Fuel < 0 {
+		m.Refill()
+	}
 	if m.Free < 0 {
 		m.measure(int64(n))
 	}

@@ -217,7 +217,7 @@ func (w *world) take(a, b int) {
 		if len(m) > 0 {
 			i := w.r.IntN(len(m))
 			w.log = append(w.log, fmt.Sprintf("%d = %d[%d]", a, b, i))
-			v, _ := Index(w.vars[b], Int(int64(i)))
+			v, _ := Index(nil, w.vars[b], Int(int64(i)))
 			w.models[a] = copied(m[i])
 			w.vars[a] = v.Share()
 		}

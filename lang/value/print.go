@@ -140,8 +140,24 @@ func AppendQuoted(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
+// What it takes to write a number, and how many bytes of a text are written in
+// quotes for a unit of fuel: for both, once to measure and once to write.
+const (
+	intWork     = 3
+	floatWork   = 20
+	quotedBytes = 4
+)
+
+// NumberWork returns the fuel that writing a number takes.
+func NumberWork(v Value) int {
+	if v.IsFloat() {
+		return floatWork
+	}
+	return intWork
+}
+
 // JSONSize returns the length of v as JSON without making it, charging m for
-// the walk: to be asked before room is allocated.
+// the walk and for writing it after: to be asked before room is allocated.
 func JSONSize(m *Meter, v Value) int {
 	switch v.Kind() {
 	case KindNull:
@@ -149,15 +165,14 @@ func JSONSize(m *Meter, v Value) int {
 	case KindBool:
 		return 5 - int(v.n)
 	case KindInt, KindFloat:
-		if v.IsFloat() {
-			m.Work(15)
-		}
+		m.Work(NumberWork(v))
 		var buf [32]byte
 		return len(AppendNumber(buf[:0], v))
 	case KindText:
-		m.WorkBytes(int(v.n))
+		m.Work(int(v.n) / quotedBytes)
 		return quotedSize(v.Str())
 	case KindBytes:
+		m.Work(int(v.n) / quotedBytes)
 		return 2 + base64.StdEncoding.EncodedLen(int(v.n))
 	case KindList:
 		l := v.List()
@@ -172,6 +187,7 @@ func JSONSize(m *Meter, v Value) int {
 	m.Work(t.Len() * 2)
 	n := 2 + max(0, 2*t.Len()-1)
 	for k, e := range t.All {
+		m.Work(int(k.n) / quotedBytes)
 		n += quotedSize(k.Str()) + JSONSize(m, e)
 	}
 	return n
@@ -238,6 +254,18 @@ func TextSize(m *Meter, v Value) int {
 	return JSONSize(m, v)
 }
 
+// Printable refuses bytes that are no text: all else can be written.
+func Printable(m *Meter, v Value) *Error {
+	if v.Kind() != KindBytes {
+		return nil
+	}
+	m.Work(int(v.n) / 8)
+	if !utf8.ValidString(v.Str()) {
+		return Errorf(WrongKind, "these bytes are no UTF-8 text: BASE64(…) or HEX(…) writes any bytes as text")
+	}
+	return nil
+}
+
 // ToText returns v as the text that an insertion writes. Bytes that are not
 // UTF-8 have no text.
 func ToText(m *Meter, v Value) (Value, *Error) {
@@ -245,8 +273,8 @@ func ToText(m *Meter, v Value) (Value, *Error) {
 	case KindText:
 		return v, nil
 	case KindBytes:
-		if !utf8.ValidString(v.Str()) {
-			return Null, Errorf(WrongKind, "these bytes are no UTF-8 text: BASE64(…) or HEX(…) writes any bytes as text")
+		if err := Printable(m, v); err != nil {
+			return Null, err
 		}
 	}
 	n := TextSize(m, v)

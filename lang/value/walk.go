@@ -53,11 +53,14 @@ func (w *Walker) Visit(v Value) {
 	w.bytes += h.weight()
 	switch h.kind {
 	case KindList:
-		for _, e := range (*List)(v.p).vals {
+		vals := (*List)(v.p).vals
+		w.m.Work(len(vals) / 4)
+		for _, e := range vals {
 			w.Visit(e)
 		}
 	case KindMap:
 		t := (*Map)(v.p)
+		w.m.Work(len(t.entries) / 2)
 		for i := range t.entries {
 			if e := &t.entries[i]; e.keyP != nil {
 				w.Visit(e.key())

@@ -202,7 +202,7 @@ var bombs = []bomb{
 // bombLimits are the limits of the plan free, with less fuel.
 func bombLimits() vm.Limits {
 	l := vm.Free()
-	l.Fuel = 5e6
+	l.Fuel = 8e6
 	return l
 }
 
@@ -285,7 +285,7 @@ func TestBombs(t *testing.T) {
 // later one writes to is not kept: it is in no account.
 func TestLeftBehind(t *testing.T) {
 	l := bombLimits()
-	l.Memory = 4 << 20
+	l.Memory, l.Fuel = 4<<20, 50e6
 	text := `
 DEFINE f(?depth)
   IF ?depth > 0 THEN RETURN f(?depth - 1) END

@@ -81,8 +81,12 @@ func (m *Machine) fail(e *Error) {
 // countPending counts the steps of the current block that have begun.
 func (m *Machine) countPending() { m.steps += int64(m.here().Pending) }
 
-// raiseCost is the fuel that an error costs which is caught.
-const raiseCost = 100
+// raiseCost is the fuel that an error costs which is caught, and frameCost what it
+// costs for each function that it leaves.
+const (
+	raiseCost = 200
+	frameCost = 4
+)
 
 // raise unwinds to the TRY that catches err and reports whether there is one;
 // otherwise the run has failed.
@@ -95,13 +99,15 @@ func (m *Machine) raise(err *value.Error) bool {
 	e.Message = shortened(e.Message)
 	depth := len(m.frames)
 	fn, pc, base, fast := m.fn, m.pc-1, m.base, m.fast
+	handlers := 0 // that were looked at
 	for {
+		handlers += len(code(fn, fast).Handlers)
 		if h := handlerOf(code(fn, fast), pc); h != nil {
 			m.trace.failed(m, depth)
+			left := len(m.frames) - depth
 			m.unwindTo(depth, fn, base, fast)
 			m.pc = int(h.Target)
-			m.meter.Work(raiseCost)
-			m.meter.WorkBytes(len(e.Message))
+			m.meter.Work(raiseCost + frameCost*left + handlers + len(e.Message)/4)
 			m.stack[base+int(h.Reg)] = m.errorMap(e, err.Data)
 			return true
 		}

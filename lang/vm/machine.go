@@ -368,6 +368,7 @@ func (m *Machine) ask(site int32, a uint8) *value.Error {
 	m.reg = m.base + int(a)
 	m.seq++
 	m.status = Pending
+	m.call.Forget()
 	m.forget()
 	m.present()
 	switch {

@@ -106,8 +106,8 @@ func mulConstant(dst, x, k *value.Value, c uint8) *value.Error {
 }
 
 // get is an access beyond the quick cases.
-func get(dst, c *value.Value, key value.Value, share bool) *value.Error {
-	v, err := value.Index(*c, key)
+func (m *Machine) get(dst, c *value.Value, key value.Value, share bool) *value.Error {
+	v, err := value.Index(&m.meter, *c, key)
 	if err != nil {
 		return err
 	}
@@ -312,7 +312,7 @@ func (m *Machine) growStack(n int) {
 
 func (m *Machine) builtin(dst *value.Value, i int32, args []value.Value) *value.Error {
 	m.meter.Begin()
-	m.meter.Work(2)
+	m.meter.Work(4)
 	v, err := m.link.builtins[i](&m.call, args)
 	m.meter.End()
 	if err == nil {
@@ -344,6 +344,7 @@ func (m *Machine) commitFirst() {
 	}
 	m.seq++
 	m.status = Pending
+	m.call.Forget()
 	m.forget()
 	m.present()
 }
@@ -355,7 +356,7 @@ func (m *Machine) emit(args []value.Value, line bool) {
 		case value.KindText, value.KindBytes:
 			s := v.Str()
 			m.room(len(s))
-			m.meter.WorkBytes(len(s))
+			m.meter.Work(2 + len(s)/16)
 			m.out = append(m.out, s...)
 		case value.KindList, value.KindMap:
 			m.room(value.JSONSize(&m.meter, v))
@@ -363,6 +364,7 @@ func (m *Machine) emit(args []value.Value, line bool) {
 		case value.KindNull:
 		default:
 			n := len(m.out)
+			m.meter.Work(value.NumberWork(v))
 			m.out = value.AppendText(m.out, v)
 			m.shorten(n)
 		}
@@ -413,7 +415,7 @@ func (m *Machine) text(dst *value.Value, t *bytecode.Template, args []value.Valu
 	}
 	for _, v := range args {
 		if v.Kind() == value.KindBytes {
-			if _, err := value.ToText(nil, v); err != nil {
+			if err := value.Printable(&m.meter, v); err != nil {
 				return err
 			}
 		}
@@ -449,7 +451,7 @@ func (m *Machine) quotedText(t *bytecode.Template, args []value.Value) (value.Va
 			return value.Null, err
 		}
 		texts[i] = text
-		m.meter.WorkBytes(2 * len(text.Str()))
+		m.meter.Work(10 + len(text.Str())/4)
 		total += 2*len(quote) + escapedSize(text.Str(), escape)
 	}
 	b := value.NewBuilder(&m.meter, value.KindText, total)

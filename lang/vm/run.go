@@ -361,15 +361,17 @@ func (m *Machine) run() {
 			if k.IsInt() && c.IsList() && c.List().LoadPacked(k.Int64(), &r[uint8(in>>8)]) {
 				continue
 			}
-			if err = get(&r[uint8(in>>8)], c, *k, in>>32 == 0); err == nil {
+			m.pc = pc
+			if err = m.get(&r[uint8(in>>8)], c, *k, in>>32 == 0); err == nil {
 				continue
 			}
 		case bytecode.OpGetK:
-			if err = get(&r[uint8(in>>8)], &r[uint8(in>>16)], m.consts[in>>32], uint8(in>>24) == 0); err == nil {
+			m.pc = pc
+			if err = m.get(&r[uint8(in>>8)], &r[uint8(in>>16)], m.consts[in>>32], uint8(in>>24) == 0); err == nil {
 				continue
 			}
 		case bytecode.OpGetN:
-			if err = get(&r[uint8(in>>8)], &r[uint8(in>>16)], value.Int(int64(int32(in>>32))), uint8(in>>24) == 0); err == nil {
+			if err = m.get(&r[uint8(in>>8)], &r[uint8(in>>16)], value.Int(int64(int32(in>>32))), uint8(in>>24) == 0); err == nil {
 				continue
 			}
 		case bytecode.OpSet:

@@ -140,7 +140,7 @@ func (c *call) bind(s *sqlite.Stmt) error {
 			if total += size; total > maxArgBytes {
 				return value.Exceeded("sql_values", maxArgBytes, "the values of one SQL statement have at most %d bytes together", maxArgBytes)
 			}
-			if err := charge(c.meter, int64(size)/movedBytes*8); err != nil {
+			if err := charge(c.meter, int64(size)/lookedBytes); err != nil {
 				return err
 			}
 			err = bindLong(s, i+1, v, size)

@@ -12,12 +12,12 @@ import (
 // ends a statement as it ends a loop. The prices are measured: see bench/fuel.
 const (
 	// stepFuel is what an instruction costs, with its share of sorting.
-	stepFuel = 6
+	stepFuel = 10
 	// pageFuel is what a look at a page costs, in memory or not: which it is differs
 	// between processes, and fuel must not.
 	pageFuel = 150
 	// movedBytes is how many bytes an instruction moves for a unit.
-	movedBytes = 256
+	movedBytes = 100
 	// callFuel is what a call of a function costs, and lookedBytes how many bytes it
 	// looks at for a unit.
 	callFuel    = 20
