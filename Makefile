@@ -104,6 +104,10 @@ bench-lang: ## measure the language beside its peers (arguments: BENCH="…")
 bench-http: ## measure calls over HTTP beside a bare handler (arguments: BENCH="…")
 	go run ./bench/http $(BENCH)
 
+.PHONY: bench-fuel
+bench-fuel: ## measure what a unit of fuel buys, the worst on top (arguments: BENCH="…")
+	go run ./bench/fuel $(BENCH)
+
 .PHONY: bench-jobs
 bench-jobs: ## measure durable jobs beside synchronous calls (arguments: BENCH="…")
 	go run ./bench/jobs $(BENCH)

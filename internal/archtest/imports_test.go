@@ -134,6 +134,10 @@ var layers = []layer{
 		imports: []string{"bench/load", "internal/engine", "internal/resource/databases", "internal/sqlite", "lang", "lang/bytecode", "lang/vm"},
 		others:  []string{"modernc.org/sqlite"},
 	},
+	{
+		pkg:     "bench/fuel",
+		imports: []string{"internal/engine", "internal/resource/databases", "lang", "lang/vm"},
+	},
 	// What no caller sees of a job is measured on the worker and the store alone.
 	{
 		pkg: "bench/jobs",
