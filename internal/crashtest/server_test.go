@@ -45,7 +45,13 @@ type server struct {
 // newServer makes a data folder with one account, of the plan unlimited.
 func newServer(t testing.TB) *server {
 	t.Helper()
-	s := newServerOn(t, t.TempDir())
+	return newServerIn(t, t.TempDir())
+}
+
+// newServerIn is newServer in a folder that is empty or not there.
+func newServerIn(t testing.TB, data string) *server {
+	t.Helper()
+	s := newServerOn(t, data)
 	create := exec.CommandContext(t.Context(), program, "account", "create", "--data", s.data, "--username", username, "--plan", "unlimited", "--password-stdin")
 	create.Stdin = strings.NewReader(password)
 	if out, err := create.CombinedOutput(); err != nil {
