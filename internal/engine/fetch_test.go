@@ -244,6 +244,7 @@ type fakeJournal struct {
 }
 
 func (j *fakeJournal) Before(context.Context, *Run) error { return nil }
+func (j *fakeJournal) Inside(context.Context) error       { return nil }
 func (j *fakeJournal) Told(seq int64) (Told, bool)        { t, ok := j.told[seq]; return t, ok }
 func (j *fakeJournal) Tell(Told)                          {}
 func (j *fakeJournal) Change(ctx context.Context, _ Told) context.Context {

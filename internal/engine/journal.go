@@ -17,9 +17,11 @@ import (
 // A change of the account's data is one with keeping that it was made; what
 // was merely read is kept with the next change at the latest.
 type Journal interface {
-	// Before is called before each effect outside a TRANSACTION. Its error
-	// interrupts the run there.
+	// Before is called before each effect outside a TRANSACTION, and Inside before
+	// each inside one, but its end. Their error interrupts the run there; a
+	// *value.Error is told to the script instead of doing the effect.
 	Before(ctx context.Context, r *Run) error
+	Inside(ctx context.Context) error
 	// Told returns what an earlier attempt was told at an effect, if anything.
 	Told(seq int64) (Told, bool)
 	// Tell takes what the machine is told, unless Change or Receipt kept it.
@@ -76,6 +78,17 @@ func (r *Run) repeat(e *vm.Effect, t Told) *Outcome {
 	}
 	r.resume(t.Value)
 	return nil
+}
+
+// prepare has the journal get ready for an effect.
+func (r *Run) prepare(ctx context.Context, e *vm.Effect) error {
+	switch {
+	case r.tx == nil:
+		return r.o.Journal.Before(ctx, r)
+	case e.Kind == bytecode.TxCommit, e.Kind == bytecode.TxRollback:
+		return nil
+	}
+	return r.o.Journal.Inside(ctx)
 }
 
 // interrupted ends Continue without a word to the script.

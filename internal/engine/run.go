@@ -105,10 +105,11 @@ func (r *Run) effect(ctx context.Context) *Outcome {
 		if told, ok := j.Told(e.Seq); ok {
 			return r.repeat(e, told)
 		}
-		if r.tx == nil {
-			if err := j.Before(ctx, r); err != nil {
-				return r.interrupted(err)
-			}
+		var known *value.Error
+		if err := r.prepare(ctx, e); errors.As(err, &known) {
+			return r.tell(ctx, e, value.Null, known, 0)
+		} else if err != nil {
+			return r.interrupted(err)
 		}
 	}
 	switch e.Kind {

@@ -121,6 +121,7 @@ func (a *attempt) goAhead(leave func()) (end *job.End, err error) {
 		return nil, context.Cause(ctx)
 	case pace.over: // the computation is begun again: it has left nothing
 		a.machine.Release()
+		a.journal.waiting.Release()
 		a.machine, a.journal = nil, nil
 		return nil, errGoesOn
 	case out.Status == engine.Interrupted && errors.Is(err, errGoesOn):

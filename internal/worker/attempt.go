@@ -154,6 +154,9 @@ func (a *attempt) close() {
 	if a.machine != nil {
 		a.machine.Release()
 	}
+	if a.journal != nil {
+		a.journal.waiting.Release()
+	}
 	a.memory.Release()
 }
 
@@ -431,6 +434,9 @@ func (a *attempt) snapshot(ctx context.Context, run *engine.Run) ([]byte, job.Pr
 		return nil, job.Progress{}, err
 	}
 	a.snapshotSize = len(plain)
+	// It is held three times until it is stored. Whoever waits for that long with a
+	// ticket in its hands would keep others waiting: it goes on all the same.
+	_ = a.memory.Grow(ctx, counted(3*int64(len(plain))))
 	sealed, err := a.seal(sealSnapshot, plain)
 	p := progress(run.Machine(), a.saved)
 	p.Ran = a.elapsed()
@@ -439,12 +445,21 @@ func (a *attempt) snapshot(ctx context.Context, run *engine.Run) ([]byte, job.Pr
 
 // save stores a snapshot in place of the journal.
 func (a *attempt) save(ctx context.Context, run *engine.Run) error {
+	held := a.memory.Bytes()
+	defer func() { a.memory.Shrink(a.memory.Bytes() - held) }()
 	sealed, p, err := a.snapshot(ctx, run)
 	if err != nil {
 		return err
 	}
 	if a.snapshotSize > a.limits.SnapshotBytes {
-		return nil // the journal goes on growing instead
+		// The journal goes on growing instead. To look again whether the state has become
+		// smaller costs as much as it is large: so that is done ever less often.
+		j := a.journal
+		j.saveAt = 2 * (j.kept + len(j.pending))
+		if len(j.pending) == 0 {
+			return nil
+		}
+		return j.flush(ctx)
 	}
 	a.x.Pace.Rest()
 	if err := a.w.o.Queue.Save(ctx, a.lease, sealed, p); err != nil {

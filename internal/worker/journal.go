@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"ql/internal/account"
+	"ql/internal/admit"
 	"ql/internal/engine"
 	"ql/internal/job"
 	"ql/lang/bytecode"
@@ -35,8 +36,22 @@ type journal struct {
 	// touched are the databases that may hold receipts, by the order of their
 	// first change.
 	touched map[string]bool
-	failed  error // of writing an entry
+	failed  error             // of writing an entry
+	busy    bool              // an effect is under way
+	waiting admit.Reservation // of pending
+	full    bool              // there is no room for more of it
+
+	// Of a TRANSACTION that is open: the step that began it, where its entries begin
+	// in pending, and whether some of them were kept apart; see keepApart.
+	tx     int64
+	txAt   int
+	apart  bool
+	aparts int // parts that were
+	saveAt int // how long the journal is before a snapshot is tried again
 }
+
+// transaction names one that an attempt was in.
+type transaction struct{ begin, attempt int64 }
 
 // commit is a part of the journal on its way to the disk.
 type commit struct {
@@ -51,6 +66,9 @@ const (
 	mostPending = 256 << 10
 	// leastJournal is how long a journal may be whatever the state's size.
 	leastJournal = 1 << 20
+	// mostJournal is how long it may become where no snapshot can take its place:
+	// inside a transaction, and where the state is too large for one.
+	mostJournal = 64 << 20
 )
 
 // The kinds of entries.
@@ -60,6 +78,8 @@ const (
 	entryDatabase // a database that may hold receipts of the job
 	entryLimit    // an error that names a limit
 	entryFuel     // what the effect of the next entry cost the script
+	entryInside   // at the start of a part: all of it was told inside a transaction
+	entryEnded    // a transaction has ended, and what was told inside it counts
 )
 
 func appendTold(dst []byte, t engine.Told) []byte {
@@ -94,6 +114,19 @@ func appendTold(dst []byte, t engine.Told) []byte {
 	return e.Bytes()
 }
 
+func appendTransaction(dst []byte, kind byte, t transaction) []byte {
+	e := value.NewEncoder(dst)
+	e.Byte(kind)
+	e.Int(t.begin)
+	e.Int(t.attempt)
+	return e.Bytes()
+}
+
+func readTransaction(d *value.Decoder) transaction {
+	d.Byte()
+	return transaction{d.Int(), d.Int()}
+}
+
 func appendDatabase(dst []byte, name string) []byte {
 	e := value.NewEncoder(dst)
 	e.Byte(entryDatabase)
@@ -124,7 +157,7 @@ var errJournal = errors.New("the journal of a job is damaged")
 // readEntries reads a part of a journal, in which no value weighs more than
 // memory, and checks it. Entries are written one encoder each, so each is read by
 // a decoder of its own. turn is called every so often.
-func readEntries(b []byte, memory int64, turn func() error, told map[int64]entry, databases map[string]bool) error {
+func readEntries(b []byte, memory int64, turn func() error, told map[int64]entry, databases map[string]bool, ended map[transaction]bool) error {
 	fuel, sinceTurn := int64(0), 0
 	for len(b) > 0 {
 		d := value.NewDecoder(b, memory)
@@ -136,6 +169,8 @@ func readEntries(b []byte, memory int64, turn func() error, told map[int64]entry
 		case entryDatabase:
 			d.Byte()
 			databases[d.Text()] = true
+		case entryEnded:
+			ended[readTransaction(d)] = true
 		default:
 			t := readTold(d)
 			told[t.Seq] = entry{fuel, b[:len(b)-d.Rest()]}
@@ -194,21 +229,44 @@ var effectNames = func() map[string]bytecode.Effect {
 }()
 
 func newJournal(a *attempt) *journal {
-	return &journal{attempt: a, told: map[int64]entry{}, touched: map[string]bool{}}
+	j := &journal{attempt: a, told: map[int64]entry{}, touched: map[string]bool{}}
+	if a.w != nil {
+		j.waiting = a.w.holder(a.lease)
+	}
+	return j
 }
 
 // recover reads what earlier attempts kept: in the store, and as receipts in
-// the databases that those name.
+// the databases that those name. What was told inside a transaction, and kept
+// apart, counts only where that has ended.
 func (j *journal) recover(ctx context.Context, parts [][]byte, databases engine.Databases) error {
 	a := j.attempt
 	turn := func() error { return engine.Turn(ctx) }
+	ended := map[transaction]bool{}
+	read := func(b []byte, databases map[string]bool) error {
+		j.kept += len(b)
+		return readEntries(b, a.entryMemory(), turn, j.told, databases, ended)
+	}
+	type inside struct {
+		transaction
+		entries []byte
+	}
+	var apart []inside
 	for _, sealed := range parts {
 		b, err := a.open(sealJournal, sealed)
 		if err != nil {
 			return err
 		}
-		j.kept += len(b)
-		if err := readEntries(b, a.entryMemory(), turn, j.told, j.touched); err != nil {
+		if len(b) > 0 && b[0] == entryInside {
+			d := value.NewDecoder(b, a.entryMemory())
+			t := readTransaction(d)
+			if d.Err() != nil {
+				return fmt.Errorf("%w: %w", errJournal, d.Err())
+			}
+			apart = append(apart, inside{t, b[len(b)-d.Rest():]})
+			continue
+		}
+		if err := read(b, j.touched); err != nil {
 			return err
 		}
 	}
@@ -222,10 +280,17 @@ func (j *journal) recover(ctx context.Context, parts [][]byte, databases engine.
 			if err != nil {
 				return err
 			}
-			j.kept += len(b)
-			if err := readEntries(b, a.entryMemory(), turn, j.told, map[string]bool{}); err != nil {
+			if err := read(b, map[string]bool{}); err != nil {
 				return err
 			}
+		}
+	}
+	for _, p := range apart {
+		if !ended[p.transaction] {
+			continue // it was rolled back with its attempt
+		}
+		if err := read(p.entries, map[string]bool{}); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -248,19 +313,49 @@ func (j *journal) Told(seq int64) (engine.Told, bool) {
 
 // Tell implements engine.Journal.
 func (j *journal) Tell(t engine.Told) {
+	j.busy = false
+	defer j.follow(t)
 	if c := j.change; c != nil {
 		j.change = nil
 		if t.Err == nil && c.step == t.Seq && (c.receipt || c.checkpoint != nil && c.checkpoint.Kept) {
-			j.pending, j.first, j.outside = j.pending[:0], 0, false
+			j.drop()
 			j.kept += c.bytes
 			return
 		}
+	}
+	if t.Kind == bytecode.TxBegin && t.Err == nil {
+		j.tx, j.txAt, j.apart = t.Seq, len(j.pending), false
+	}
+	if t.Kind == bytecode.TxRollback && j.apart {
+		j.pending = appendTransaction(j.pending, entryEnded, j.transaction())
 	}
 	if j.first == 0 {
 		j.first = t.Seq
 	}
 	j.outside = j.outside || t.Kind == bytecode.Fetch
 	j.pending = appendTold(j.pending, t)
+	// It is held twice while it is written. Where there is no room for it, it is
+	// written before the next effect.
+	more := counted(2*int64(len(j.pending))) - j.waiting.Bytes()
+	j.full = !j.waiting.TryGrow(more)
+}
+
+// follow notes the end of a transaction.
+func (j *journal) follow(t engine.Told) {
+	if t.Kind == bytecode.TxRollback || t.Kind == bytecode.TxCommit && t.Err == nil {
+		j.tx, j.txAt, j.apart = 0, 0, false
+	}
+}
+
+func (j *journal) transaction() transaction { return transaction{j.tx, j.attempt.lease.Attempt} }
+
+// drop forgets the entries that wait: they are kept.
+func (j *journal) drop() {
+	if cap(j.pending) > mostPending {
+		j.pending = nil
+	}
+	j.pending, j.first, j.outside, j.full, j.txAt = j.pending[:0], 0, false, false, 0
+	j.waiting.Release()
 }
 
 // batch returns the entries that wait, with one more, sealed, and the step of
@@ -270,7 +365,11 @@ func (j *journal) batch(t engine.Told) (entry job.Entry, bytes int, err error) {
 	if entry.Step == 0 {
 		entry.Step = t.Seq
 	}
-	b := appendTold(j.pending[:len(j.pending):len(j.pending)], t)
+	b := j.pending[:len(j.pending):len(j.pending)]
+	if t.Kind == bytecode.TxCommit && j.apart {
+		b = appendTransaction(b, entryEnded, j.transaction())
+	}
+	b = appendTold(b, t)
 	entry.Entries, err = j.attempt.seal(sealJournal, b)
 	return entry, len(b), err
 }
@@ -347,34 +446,118 @@ func (j *journal) Before(ctx context.Context, r *engine.Run) error {
 			return err
 		}
 	}
+	long := j.kept + len(j.pending)
 	switch {
-	case j.kept+len(j.pending) > max(leastJournal, a.snapshotSize):
+	case long > max(leastJournal, a.snapshotSize, j.saveAt):
 		if err := a.save(ctx, r); err != nil {
 			return err
 		}
-	case len(j.pending) > mostPending, j.outside:
-		a.x.Pace.Rest()
+	case len(j.pending) > mostPending, j.outside, j.full, len(j.pending) > 0 && (a.live.isWanted() || r.Machine().Effect().Kind == bytecode.Fetch):
 		if err := j.flush(ctx); err != nil {
 			return err
 		}
 	}
-	a.live.show(r.Machine(), true)
+	if err := j.bound(); err != nil {
+		return err
+	}
+	if len(j.pending) == 0 {
+		a.live.show(r.Machine(), true)
+	}
+	j.busy = true
 	return nil
 }
 
-// flush keeps the entries that wait, by themselves.
-func (j *journal) flush(ctx context.Context) error {
+// Inside implements engine.Journal.
+func (j *journal) Inside(ctx context.Context) error {
+	if j.failed != nil {
+		return j.failed
+	}
+	if len(j.pending) > mostPending || j.full {
+		if err := j.keepApart(ctx); err != nil {
+			return err
+		}
+	}
+	j.busy = true
+	return j.bound()
+}
+
+// bound is the error of an effect for whose result the journal has no room.
+func (j *journal) bound() error {
+	most := max(mostJournal, 2*j.attempt.limits.SnapshotBytes)
+	if j.kept+len(j.pending) <= most {
+		return nil
+	}
+	j.busy = false
+	if j.tx != 0 {
+		return value.Exceeded("journal", int64(most), "what a job reads inside a TRANSACTION is kept until that ends, and may have %d bytes: read less in one, or read before it", most)
+	}
+	return value.Exceeded("journal", int64(most), "the script holds too much for its state to be stored, and what it has read since it began to may have %d bytes: hold less, or read less", most)
+}
+
+// keepApart keeps the entries that wait inside a transaction. Nobody knows yet whether
+// that will have been: until it has ended, another attempt begins it again and must not
+// be told what was read in it. So they are marked, and a receipt of its commit, or the
+// entry of its rollback, says that they count. Steps of such parts are below those of
+// all others, and differ between attempts.
+func (j *journal) keepApart(ctx context.Context) error {
 	a := j.attempt
-	sealed, err := a.seal(sealJournal, j.pending)
-	if err != nil {
+	all, at := j.pending, j.txAt
+	if at > 0 { // what came before it counts in any case
+		if err := j.keep(ctx, job.Entry{Step: j.first}, all[:at]); err != nil {
+			return err
+		}
+	}
+	marked := append(appendTransaction(nil, entryInside, j.transaction()), all[at:]...)
+	j.aparts++
+	step := int64(-1<<40) - a.lease.Attempt<<20 - int64(j.aparts)
+	if err := j.keep(ctx, job.Entry{Step: step}, marked); err != nil {
 		return err
 	}
-	if err := a.w.o.Queue.Keep(ctx, a.lease, job.Entry{Step: j.first, Entries: sealed}); err != nil {
-		return err
-	}
-	j.kept += len(j.pending)
-	j.pending, j.first, j.outside = nil, 0, false
+	j.apart = true
+	j.drop()
 	return nil
+}
+
+// keep stores a part of the journal by itself.
+func (j *journal) keep(ctx context.Context, e job.Entry, entries []byte) (err error) {
+	a := j.attempt
+	a.x.Pace.Rest()
+	if e.Entries, err = a.seal(sealJournal, entries); err != nil {
+		return err
+	}
+	if err := a.w.o.Queue.Keep(ctx, a.lease, e); err != nil {
+		return err
+	}
+	j.kept += len(entries)
+	return nil
+}
+
+// flush keeps the entries that wait, by themselves. None of them is of a transaction
+// that is open.
+func (j *journal) flush(ctx context.Context) error {
+	if err := j.keep(ctx, job.Entry{Step: j.first}, j.pending); err != nil {
+		return err
+	}
+	j.drop()
+	return nil
+}
+
+// show lets others see what the job has done, where they want to and all of it is
+// kept: another attempt must not come to show something else.
+func (j *journal) show(ctx context.Context) {
+	a := j.attempt
+	if !a.live.isWanted() || j.ahead {
+		return
+	}
+	if len(j.pending) > 0 {
+		if j.busy || j.tx != 0 || j.failed != nil {
+			return // it is shown at the next effect
+		}
+		if j.failed = j.flush(ctx); j.failed != nil {
+			return
+		}
+	}
+	a.live.show(a.machine, false)
 }
 
 // Keep implements engine.Journal. The key tells nothing of the job's id, which
@@ -398,7 +581,8 @@ func (j *journal) reset() []string {
 		names = append(names, name)
 	}
 	clear(j.touched)
-	j.pending, j.first, j.kept, j.outside = nil, 0, 0, false
+	j.drop()
+	j.kept, j.saveAt = 0, 0
 	return names
 }
 

@@ -30,7 +30,7 @@ func TestJournalEntries(t *testing.T) {
 	}
 	kept = appendDatabase(kept, "shop")
 	j := newJournal(&attempt{limits: account.Free.Limits()})
-	if err := readEntries(kept, 1<<20, func() error { return nil }, j.told, j.touched); err != nil {
+	if err := readEntries(kept, 1<<20, func() error { return nil }, j.told, j.touched, nil); err != nil {
 		t.Fatal(err)
 	}
 	if len(j.told) != len(all) || !j.touched["shop"] {
@@ -72,7 +72,7 @@ func TestJournalInTurns(t *testing.T) {
 				return context.DeadlineExceeded
 			}
 			return nil
-		}, j.told, j.touched)
+		}, j.told, j.touched, nil)
 	}
 	before := heap()
 	j, err := read(weight, math.MaxInt)

@@ -100,6 +100,8 @@ func goesOn(had, output []byte) bool {
 	return len(output) >= len(had) && bytes.Equal(had[from:], output[from:len(had)])
 }
 
+func (l *live) isWanted() bool { return l.wanted.Load() }
+
 // showEvery is how old what can be seen of a job is at most when it begins an
 // effect.
 const showEvery = 50 * time.Millisecond
@@ -122,7 +124,9 @@ type pace struct {
 
 // Turn implements engine.Pace.
 func (p *pace) Turn(ctx context.Context) error {
-	p.attempt.live.show(p.attempt.machine, false)
+	if j := p.attempt.journal; j != nil {
+		j.show(ctx)
+	}
 	return p.Ticket.Turn(ctx)
 }
 

@@ -58,7 +58,7 @@ func TestTooLargeForTheNode(t *testing.T) {
 // damage makes a value of the store unreadable.
 func (e *world) damage(table, column string) {
 	e.t.Helper()
-	e.exec("UPDATE " + table + " SET " + column + " = x'00' WHERE " + column + " IS NOT NULL")
+	e.exec("ql.db", "UPDATE "+table+" SET "+column+" = x'00' WHERE "+column+" IS NOT NULL")
 }
 
 // TestUnreadableRows fails a job by name whose rows cannot be read, after some

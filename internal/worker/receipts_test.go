@@ -52,10 +52,10 @@ func (e *world) number(file, sql string) (n int64) {
 	return s.Int(0)
 }
 
-// exec changes the store from outside.
-func (e *world) exec(sql string) {
+// exec changes a file of the world's folder from outside.
+func (e *world) exec(file, sql string) {
 	e.t.Helper()
-	c, err := sqlite.Open(filepath.Join(e.folder, "ql.db"), sqlite.Config{Busy: 5 * time.Second})
+	c, err := sqlite.Open(filepath.Join(e.folder, file), sqlite.Config{Busy: 5 * time.Second})
 	check(e.t, err)
 	check(e.t, c.Exec(context.Background(), sql))
 	check(e.t, c.Close())
@@ -109,11 +109,19 @@ type heldQueries struct {
 	until chan struct{}
 }
 
-func (d *heldQueries) Query(ctx context.Context, name string, q engine.Query) (value.Value, error) {
+func (d *heldQueries) count(ctx context.Context) error {
 	if d.after--; d.after == 0 {
+		engine.Rest(ctx)
 		d.held <- struct{}{}
 		<-d.until
-		return value.Null, context.Canceled
+		return context.Canceled
+	}
+	return nil
+}
+
+func (d *heldQueries) Query(ctx context.Context, name string, q engine.Query) (value.Value, error) {
+	if err := d.count(ctx); err != nil {
+		return value.Null, err
 	}
 	return d.Databases.Query(ctx, name, q)
 }

@@ -151,6 +151,8 @@ func (w *Worker) awaitPlace(line *line) bool {
 // the job is on the disk. The outcome is Paused or Waiting.
 func (w *Worker) Adopt(ctx context.Context, s Submission, run *engine.Run, out engine.Outcome, ran time.Duration) (*job.View, error) {
 	a := &attempt{w: w, lease: job.Lease{ID: s.Summary.ID, Account: s.Account.ID}, limits: s.Limits, ran: ran}
+	a.memory = w.holder(a.lease)
+	defer a.memory.Release()
 	standing, err := a.standing(ctx, run, out)
 	if err != nil {
 		return nil, err
