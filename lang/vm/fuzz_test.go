@@ -167,6 +167,9 @@ func FuzzSnapshot(f *testing.F) {
 		if again, err := m.Snapshot(context.Background(), nil); err != nil || !bytes.Equal(again, b) {
 			t.Fatalf("a restored snapshot is not stored as it was: %v", err)
 		}
+		if weight, err := vm.Weight(b); err != nil || weight != m.Live() || weight > 2*smallLimits().Memory+1<<20 {
+			t.Fatalf("what holds %d bytes was stored as %d: %v", m.Live(), weight, err)
+		}
 		for effects := 0; m.Run(context.Background()) == vm.Pending && effects < 1000; effects++ {
 			m.Resume(value.Text("2026-01-01T00:00:00Z"))
 		}

@@ -106,18 +106,18 @@ func TestNamesOfGroups(t *testing.T) {
 // TestRestoreReferences stores many references to one thing: neither a text nor a
 // key is looked at again for each.
 func TestRestoreReferences(t *testing.T) {
-	n := "1000000"
+	n, maps := "1000000", "30000"
 	if testing.Short() {
-		n = "50000"
+		n, maps = "50000", "3000"
 	}
 	for name, script := range map[string]string{
 		"a text":          "SET ?t AS REPEAT('äb', 1000000) SET ?all AS MAP(RANGE(1, #), ?x -> ?t)",
-		"a long key":      "SET ?t AS REPEAT('äb', 1000000) SET ?m AS {} FOR ?i FROM 1 TO 9 DO SET ?m[\"{?i}\"] AS ?i END SET ?m[?t] AS 1 SET ?all AS MAP(RANGE(1, 100000), ?x -> ?m + {z: ?x})",
-		"long keys alike": "SET ?t AS REPEAT('x', 1000000) SET ?m AS {} SET ?m[?t + 'a'] AS 1 SET ?m[?t + 'b'] AS 1 SET ?m[?t + 'c'] AS 1 SET ?all AS MAP(RANGE(1, 100000), ?x -> ?m + {z: ?x})",
+		"a long key":      "SET ?t AS REPEAT('äb', 1000000) SET ?m AS {} FOR ?i FROM 1 TO 9 DO SET ?m[\"{?i}\"] AS ?i END SET ?m[?t] AS 1 SET ?all AS MAP(RANGE(1, MAPS), ?x -> ?m + {z: ?x})",
+		"long keys alike": "SET ?t AS REPEAT('x', 1000000) SET ?m AS {} SET ?m[?t + 'a'] AS 1 SET ?m[?t + 'b'] AS 1 SET ?m[?t + 'c'] AS 1 SET ?all AS MAP(RANGE(1, MAPS), ?x -> ?m + {z: ?x})",
 		"keys in a text":  "SET ?t AS REPEAT('x', 100000) SET ?m AS {} FOR ?i FROM 1 TO 20000 DO SET ?t AS ?t + 'yyyyy' SET ?m[?t] AS ?i END",
 	} {
 		t.Run(name, func(t *testing.T) {
-			script = strings.ReplaceAll(script, "#", n) + " WAIT 1 SECOND"
+			script = strings.NewReplacer("#", n, "MAPS", maps).Replace(script) + " WAIT 1 SECOND"
 			m := waiting(t, vm.Unlimited(), script, vm.Input{})
 			defer m.Release()
 			resumes(t, compile(t, script), m)
