@@ -286,7 +286,7 @@ func TestPromiseSizesOfPrograms(t *testing.T) {
 		}
 	}
 	t.Logf("%d states", states)
-	if states < int(seeds)*10 {
+	if states < int(seeds)*3 {
 		t.Errorf("%d programs stopped at only %d effects", seeds, states)
 	}
 }
