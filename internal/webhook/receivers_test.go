@@ -238,6 +238,8 @@ func TestBadReceivers(t *testing.T) {
 		}
 		d.sender.Wake()
 	}
+	mu.Lock() // one that was called too late may still take it down
+	defer mu.Unlock()
 	for kind, seen := range ids {
 		if slices.ContainsFunc(seen, func(id string) bool { return id != deliveries[kind] }) {
 			t.Errorf("%s saw %v", kind, seen)
