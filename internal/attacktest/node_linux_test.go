@@ -118,8 +118,11 @@ func startNode(t *testing.T, d made) *node {
 	_, port, err := net.SplitHostPort(hang)
 	check(t, err)
 	n := &node{t: t, hang: hang, data: data, keys: d.keys, log: log, metrics: "http://" + metrics + "/metrics", client: newClient(0)}
+	// The neighbour calls without a rate, and is small otherwise.
+	settings := filepath.Join(t.TempDir(), "settings.toml")
+	check(t, os.WriteFile(settings, []byte("[plans.unlimited]\nmemory = '64 MiB'\n"), 0o600))
 	n.arguments = []string{
-		"--data", data, "--listen", "127.0.0.1:0", "--log-level", "warn", "--tls-cert", d.cert, "--tls-key", d.key, "--metrics-listen", metrics,
+		"--config", settings, "--data", data, "--listen", "127.0.0.1:0", "--log-level", "warn", "--tls-cert", d.cert, "--tls-key", d.key, "--metrics-listen", metrics,
 		"--trusted-proxies", "127.0.0.0/8", "--egress-networks", "127.0.0.0/8", "--egress-ports", port, "--egress-http", "--stop-timeout", "5s",
 	}
 	t.Cleanup(func() {
