@@ -3,6 +3,7 @@ package api_test
 import (
 	"encoding/base64"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -366,6 +367,42 @@ func TestNoRoomToStand(t *testing.T) {
 	w.ended(first)
 	if a := w.query(ada, script, "").read(t); a.Status != "paused" {
 		t.Errorf("after an answer: %+v", a)
+	}
+}
+
+// TestProgramsHaveTheirRoom: programs that jobs need are stored within a bound, those
+// that none needs make way, and a job whose program made way is run all the same.
+func TestProgramsHaveTheirRoom(t *testing.T) {
+	w := boot(t, limited(func(l *account.Limits) { l.StandingBytes, l.Queued = 100_000, 100 }))
+	ada := w.member("ada", account.Free)
+	// Each has about 30,000 bytes of program.
+	script := func(n int, end string) string {
+		return `SET ?x AS "` + strings.Repeat(strconv.Itoa(n), 30_000) + `" EMIT LENGTH(?x) SET ?x AS NULL ` + end
+	}
+	for n := range 9 {
+		if a := w.query(ada, script(n, `CONFIRM "Sure?"`), "").read(t); a.Status != "paused" {
+			t.Fatalf("job %d: %+v", n, a)
+		} else if n != 4 {
+			w.confirm(a.JobID, `{"approved":true}`)
+			w.ended(a.JobID)
+		}
+	}
+	for range 2 { // the first has made way, though it was stored lately
+		first := w.query(ada, script(0, `CONFIRM "Sure?"`), "").read(t)
+		if first.Status != "paused" {
+			t.Fatalf("the first again: %+v", first)
+		}
+	}
+	a := w.query(ada, script(1, `CONFIRM "Sure?"`), "").wantError(t, 422, "quota_exceeded")
+	if a.Error.Limit != "standing_bytes" || a.Error.Value != 100_000 {
+		t.Errorf("a fourth that stands: %+v", a.Error)
+	}
+	// One that could never be stored is refused when it comes.
+	w = boot(t, limited(func(l *account.Limits) { l.StandingBytes = 20_000 }))
+	bob := w.member("bob", account.Free)
+	r := w.query(bob, script(1, `WAIT 1 HOUR`), `"mode":"async"`)
+	if a := r.wantError(t, 429, "quota_exceeded"); a.Error.Limit != "standing_bytes" || r.header.Get("Retry-After") == "" {
+		t.Errorf("%d %s", r.status, r.body)
 	}
 }
 

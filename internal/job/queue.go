@@ -23,6 +23,8 @@ var (
 	// ErrTooMuch says that the jobs of an account that stand would hold more than
 	// they may.
 	ErrTooMuch = errors.New("the jobs of the account that stand hold as much as they may")
+	// ErrNoProgram says that a program is not stored that a task comes without.
+	ErrNoProgram = errors.New("the program of the job is not stored")
 	// ErrOtherBody says that an idempotency key was used with another request.
 	ErrOtherBody = errors.New("the idempotency key was used for another request")
 )
@@ -45,9 +47,12 @@ const ProgramsKept = 24 * time.Hour
 type Task struct {
 	Summary
 	Program [32]byte // the hash of its program
-	Code    []byte   // the program; nil where it was given well within ProgramsKept
-	Spec    []byte   // what to run it with, sealed
-	Webhook string   // where to tell its end, "" for nowhere
+	Code    []byte   // the program; nil where it was given well within ProgramsKept, and may still be there
+	// MostPrograms is how many bytes of programs may be stored that the account gave,
+	// this one with them; 0 for any number. Those that no job needs make way.
+	MostPrograms int64
+	Spec         []byte // what to run it with, sealed
+	Webhook      string // where to tell its end, "" for nowhere
 	// Key makes a repeat of the call find this job; nil without one.
 	Key *Key
 }
@@ -232,7 +237,8 @@ type Queue interface {
 	// Accept stores a new job, which is Accepted or, where it is taken at once
 	// until a moment, Running. A key that was used before returns the job of
 	// then as earlier, and ErrOtherBody for another request; nothing is stored
-	// then. An account that is not there is account.ErrNotFound.
+	// then. So it is where its program finds no room, with ErrTooMuch, and where that
+	// is neither given nor stored, with ErrNoProgram. An account that is not there is account.ErrNotFound.
 	Accept(ctx context.Context, t *Task, until time.Time) (l Lease, earlier ID, err error)
 	// AcceptEnded stores a new job that has come to its end already, having changed
 	// nothing on its way; of the task only its webhook and key count. It is to the

@@ -36,6 +36,9 @@ func (w *Worker) task(s *Submission, now time.Time) (*job.Task, error) {
 		return nil, err
 	}
 	t := &job.Task{Summary: s.Summary, Program: s.Program.Hash, Webhook: s.Webhook, Key: s.Key}
+	if !w.o.Lifted {
+		t.MostPrograms = s.Limits.StandingBytes
+	}
 	if t.Spec, err = w.o.Sealer.Seal(s.Account.ID, sealName(sealTask, s.Summary.ID), spec); err != nil {
 		return nil, err
 	}
@@ -56,6 +59,10 @@ func (w *Worker) store(ctx context.Context, s *Submission, state job.State) (job
 	ctx, cancel := lasting(ctx)
 	defer cancel()
 	lease, earlier, err := w.o.Queue.Accept(ctx, task, now.Add(w.o.Lease))
+	if errors.Is(err, job.ErrNoProgram) { // it made way for others
+		task.Code = bytecode.Encode(s.Program)
+		lease, earlier, err = w.o.Queue.Accept(ctx, task, now.Add(w.o.Lease))
+	}
 	if err == nil && task.Code != nil && earlier == (job.ID{}) {
 		w.programs.keep(s.Program.Hash, known{s.Program, now})
 	}
@@ -164,6 +171,10 @@ func (w *Worker) Adopt(ctx context.Context, s Submission, run *engine.Run, out e
 	}
 	task.State = standing.State
 	lease, err := w.o.Queue.Adopt(ctx, task, standing)
+	if errors.Is(err, job.ErrNoProgram) {
+		task.Code = bytecode.Encode(s.Program)
+		lease, err = w.o.Queue.Adopt(ctx, task, standing)
+	}
 	if err != nil {
 		return nil, err
 	}

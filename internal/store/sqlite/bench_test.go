@@ -155,7 +155,7 @@ func benchmarkJobs(b *testing.B, one func(context.Context, *Store, account.ID) e
 
 func durableJob(ctx context.Context, s *Store, a account.ID) error {
 	e := endOf(s, a)
-	task := &job.Task{Summary: e.Summary, Program: [32]byte{1}, Spec: make([]byte, 300)}
+	task := &job.Task{Summary: e.Summary, Spec: make([]byte, 300)}
 	task.State = job.Running
 	l, _, err := s.Queue().Accept(ctx, task, e.Created.Add(time.Minute))
 	if err != nil {

@@ -54,33 +54,33 @@ func TestKept(t *testing.T) {
 	}
 	dueOf := func(l job.Lease) job.Due { return job.Due{Lease: l, State: job.Waiting, At: now} }
 	ends, cancelled, abandoned, stays := adopt(), adopt(), adopt(), adopt()
-	wantKept(t, s, a, kept{4, 40, 0})
+	wantKept(t, s, a, kept{4, 56, 0})
 
 	ends, err = q.Take(ctx, dueOf(ends), now)
 	must(err)
 	must(q.Stand(ctx, ends, &job.Standing{State: job.Waiting, Until: now, Snapshot: []byte("12")}))
-	wantKept(t, s, a, kept{4, 36, 0})
+	wantKept(t, s, a, kept{4, 52, 0})
 	ends, err = q.Take(ctx, dueOf(ends), now)
 	must(err)
-	wantKept(t, s, a, kept{4, 36, 0})
+	wantKept(t, s, a, kept{4, 52, 0})
 	must(q.Finish(ctx, ends, &job.End{Record: job.Record{Summary: job.Summary{State: job.Complete, Finished: now}}, Rest: true}))
-	wantKept(t, s, a, kept{3, 30, 0})
+	wantKept(t, s, a, kept{3, 42, 0})
 	_, _, err = q.Cancel(ctx, cancelled.ID, now, nil, "")
 	must(err)
-	wantKept(t, s, a, kept{2, 20, 0})
+	wantKept(t, s, a, kept{2, 28, 0})
 	must(q.Abandon(ctx, dueOf(abandoned), nil, now))
-	wantKept(t, s, a, kept{1, 10, 0})
+	wantKept(t, s, a, kept{1, 14, 0})
 
 	for n := range byte(5) {
 		must(s.Sessions().Create(ctx, sessions.Key{Account: a, Hash: [32]byte{n}}, now.Add(time.Duration(n)), sessions.Expiry{Most: 2}))
 	}
-	wantKept(t, s, a, kept{1, 10, 3})
+	wantKept(t, s, a, kept{1, 14, 3})
 	must(s.Sessions().Remove(ctx, sessions.Key{Account: a, Hash: [32]byte{4}}))
-	wantKept(t, s, a, kept{1, 10, 2})
+	wantKept(t, s, a, kept{1, 14, 2})
 
 	_, err = s.Jobs().Forget(ctx, a, now.Add(time.Hour), 10)
 	must(err)
-	wantKept(t, s, a, kept{1, 10, 2})
+	wantKept(t, s, a, kept{1, 14, 2})
 	must(s.write(ctx, func(t tx) error {
 		_, err := t.exec("DELETE FROM jobs WHERE seq = ?", stays.Seq)
 		return err

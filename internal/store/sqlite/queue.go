@@ -30,6 +30,9 @@ func (q Queue) Accept(ctx context.Context, task *job.Task, until time.Time) (l j
 		if task.State == job.Running {
 			due, attempt = until, 1
 		}
+		if _, err := t.keepProgram(task); err != nil {
+			return err
+		}
 		l, err = t.insertTask(task, due, attempt)
 		return err
 	})
@@ -80,7 +83,11 @@ func orphaned(err error) error {
 // Adopt implements job.Queue.
 func (q Queue) Adopt(ctx context.Context, task *job.Task, s *job.Standing) (l job.Lease, err error) {
 	err = q.store.write(ctx, func(t tx) (err error) {
-		held := s.Held() + int64(len(task.Spec))
+		code, err := t.keepProgram(task)
+		if err != nil {
+			return err
+		}
+		held := s.Held() + int64(len(task.Spec)) + code
 		if err := t.roomToStand(task.Account, s, held, -1); err != nil {
 			return err
 		}
@@ -93,12 +100,6 @@ func (q Queue) Adopt(ctx context.Context, task *job.Task, s *job.Standing) (l jo
 }
 
 func (t tx) insertTask(task *job.Task, due time.Time, attempt int64) (job.Lease, error) {
-	if task.Code != nil {
-		if _, err := t.exec("INSERT INTO programs (hash, used, code) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET used = max(used, excluded.used)",
-			task.Program[:], task.Created, task.Code); err != nil {
-			return job.Lease{}, err
-		}
-	}
 	if _, err := t.exec(`INSERT INTO jobs (id, account, state, mode, convention, credential, created, steps, trace_dropped, result, encoding, attempt, begun, due, webhook, program, task)
 		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, x'', '', ?, ?, ?, ?, ?, ?)`,
 		t.conn.ids.place(task.ID), int64(task.Account), string(task.State), string(task.Mode), string(task.Convention), string(task.Credential), task.Created,

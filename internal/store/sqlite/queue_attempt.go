@@ -204,7 +204,7 @@ func (q Queue) Stand(ctx context.Context, l job.Lease, s *job.Standing) error {
 	return q.hold(ctx, l, func(t tx) error {
 		var stopping bool
 		held, before := s.Held(), int64(-1)
-		if _, err := t.one("SELECT stopping, length(task), coalesce(held, -1) FROM jobs WHERE seq = ?", func(r row) {
+		if _, err := t.one("SELECT stopping, length(task) + coalesce((SELECT length(code) FROM programs WHERE hash = program), 0), coalesce(held, -1) FROM jobs WHERE seq = ?", func(r row) {
 			stopping, before = r.bool(0), r.int(2)
 			held += r.int(1)
 		}, l.Seq); err != nil {

@@ -1,7 +1,9 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"testing"
 
@@ -75,7 +77,7 @@ func testQueueRoomToStand(t *testing.T, s Stores) {
 func testQueueBytesToStand(t *testing.T, s Stores) {
 	ctx := t.Context()
 	a := create(t, s.Accounts, person("ada"))
-	each := pausedAt(1).Held() + int64(len(task(a.ID, 1).Spec))
+	each := pausedAt(1).Held() + int64(len(task(a.ID, 1).Spec)+len(task(a.ID, 1).Code))
 	var last job.Lease
 	for n := range 3 {
 		l, err := adopt(ctx, s, a.ID, n, 0, 3*each)
@@ -93,6 +95,61 @@ func testQueueBytesToStand(t *testing.T, s Stores) {
 	_, _, err = s.Queue.Cancel(ctx, last.ID, noon, nil, "")
 	must(t, err)
 	must(t, stand(ctx, s, l, 100, 3*each))
+}
+
+// testQueuePrograms: what is stored of an account's programs has a bound; those
+// that no job needs make way.
+func testQueuePrograms(t *testing.T, s Stores) {
+	ctx := t.Context()
+	ada, bob := create(t, s.Accounts, person("ada")), create(t, s.Accounts, person("bob"))
+	const size = 1000
+	give := func(a account.ID, n int, most int64) (*job.Task, error) {
+		one := task(a, n)
+		one.ID = job.NewID()
+		one.State = job.Accepted
+		one.Code = bytes.Repeat([]byte{byte(n)}, size)
+		one.Program, one.MostPrograms = sha256.Sum256(one.Code), most
+		_, _, err := s.Queue.Accept(ctx, one, noon)
+		return one, err
+	}
+	first, err := give(ada.ID, 1, 2*size)
+	must(t, err)
+	_, err = give(ada.ID, 2, 2*size)
+	must(t, err)
+	refused, err := give(ada.ID, 3, 2*size)
+	wantError(t, "a third", err, job.ErrTooMuch)
+	_, err = s.Queue.View(ctx, refused.ID)
+	wantError(t, "what was not accepted", err, job.ErrNotFound)
+	_, err = give(bob.ID, 3, 2*size)
+	must(t, err)
+	// Who uses it gives no other.
+	same3, err := give(ada.ID, 3, 1)
+	must(t, err)
+	_, _, err = s.Queue.Cancel(ctx, first.ID, noon, nil, "")
+	must(t, err)
+	_, err = give(ada.ID, 4, 2*size)
+	must(t, err)
+	_, err = s.Queue.Code(ctx, first.Program)
+	if err == nil {
+		t.Error("what no job needs is still there")
+	}
+	without := task(ada.ID, 5)
+	without.State, without.Program, without.Code = job.Accepted, first.Program, nil
+	_, _, err = s.Queue.Accept(ctx, without, noon)
+	wantError(t, "a job of a program that made way", err, job.ErrNoProgram)
+	without.Program = same3.Program
+	_, _, err = s.Queue.Accept(ctx, without, noon)
+	must(t, err)
+	// A job that stands holds its program, whoever gave it.
+	standing := pausedAt(6)
+	standing.MostBytes = standing.Held() + size
+	stands := task(ada.ID, 6)
+	stands.Program, stands.Code, stands.State, stands.Mode = same3.Program, nil, standing.State, job.Sync
+	_, err = s.Queue.Adopt(ctx, stands, standing)
+	wantError(t, "one that stands", err, job.ErrTooMuch)
+	standing.MostBytes += int64(len(stands.Spec))
+	_, err = s.Queue.Adopt(ctx, stands, standing)
+	must(t, err)
 }
 
 // testQueueRoomRace lets many jobs stand at once: as many do as may.

@@ -106,6 +106,7 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"queue/room to stand":       testQueueRoomToStand,
 		"queue/bytes to stand":      testQueueBytesToStand,
 		"queue/race for room":       testQueueRoomRace,
+		"queue/programs":            testQueuePrograms,
 		"queue/view":                testQueueView,
 		"queue/look at many words":  testQueueLookManyWords,
 		"queue/load":                testQueueLoad,
