@@ -114,6 +114,7 @@ type Limits struct {
 	RateBurst      int  `zero:"as rate"`
 	RatePerAddress bool // each calling address has a rate of its own
 	OriginRate     int  `zero:"no limit"` // calls a minute for each origin and calling network
+	Listeners      int  `zero:"no limit"` // that wait at once for changes of its jobs
 
 	// What an account may keep.
 	StorageBytes int64 `zero:"no limit"` // files and databases together
@@ -160,7 +161,7 @@ func free() Limits {
 		TraceFirst: 100, TraceLast: 100,
 		SnapshotBytes: 2 * mib, SessionBytes: 4 * kib, SessionKeys: 256,
 
-		Concurrent: 2, Queued: 20, Rate: 60, RateBurst: 20, RatePerAddress: true, OriginRate: 60,
+		Concurrent: 2, Queued: 20, Rate: 60, RateBurst: 20, RatePerAddress: true, OriginRate: 60, Listeners: 64,
 
 		StorageBytes: 100 * mib, FileBytes: 10 * mib, Files: 10_000, Databases: 10, JobsKept: 7 * day, RecordsBytes: 100 * mib,
 		Standing: 100, StandingBytes: 32 * mib, Sessions: 1_000,
@@ -185,7 +186,7 @@ func standard() Limits {
 
 		Fetches: 20, FetchesAtOnce: 6, FetchTime: 10 * time.Second, FetchBytes: 8 * mib, FetchRatio: 100,
 
-		Concurrent: 10, Queued: 1_000, Rate: 600, RateBurst: 100, OriginRate: 60,
+		Concurrent: 10, Queued: 1_000, Rate: 600, RateBurst: 100, OriginRate: 60, Listeners: 1_000,
 
 		StorageBytes: 10 * gib, FileBytes: 2 * gib, Files: 1_000_000, Databases: 1_000, JobsKept: 30 * day, RecordsBytes: 10 * gib,
 		Standing: 10_000, StandingBytes: 1 * gib, Sessions: 10_000,

@@ -30,7 +30,7 @@ func TestMachineLimits(t *testing.T) {
 // zero is no limit, and that nothing is forgotten.
 func TestPlansGrow(t *testing.T) {
 	limitless := map[string]bool{"Rate": true, "RateBurst": true, "OriginRate": true, "StorageBytes": true, "FileBytes": true, "Files": true,
-		"RecordsBytes": true, "Standing": true, "StandingBytes": true}
+		"RecordsBytes": true, "Listeners": true, "Standing": true, "StandingBytes": true}
 	monthly := map[string]bool{"CallsPerMonth": true, "RunningPerMonth": true, "EgressPerMonth": true} // for free alone
 	nothingFree := map[string]bool{"Fetches": true, "FetchesAtOnce": true, "FetchTime": true, "FetchBytes": true, "FetchRatio": true}
 	free, standard, unlimited := reflect.ValueOf(Free.Limits()), reflect.ValueOf(Standard.Limits()), reflect.ValueOf(Unlimited.Limits())

@@ -29,6 +29,8 @@ const (
 	// and NetworkMemory a network of callers who have not shown an account: 429.
 	AccountMemory
 	NetworkMemory
+	// TooManyListeners is somebody with too many waiting for changes of jobs: 429.
+	TooManyListeners
 	// TooLarge is a call that needs more memory at once than the node has for one:
 	// 413.
 	TooLarge
@@ -62,6 +64,8 @@ func (r *Refused) Error() string {
 		return fmt.Sprintf("requests from your network that are under way take %d MiB already, as much as this node holds for one network: try again when some have ended", r.bytes>>20)
 	case r.Reason == TooLarge:
 		return fmt.Sprintf("this takes %d bytes at once, which is more than this node has for one call", r.bytes)
+	case r.Reason == TooManyListeners:
+		return fmt.Sprintf("%d calls wait for changes of the account's jobs, or come from your network and do so, already: try again when one has ended, or ask without waiting", r.inside)
 	case r.Reason == TooManyTransfers:
 		return fmt.Sprintf("the account has %s on the way already, which is its limit: try again when one has come", count(int64(r.inside), "file"))
 	}

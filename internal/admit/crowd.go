@@ -13,6 +13,9 @@ type CrowdOptions struct {
 	Lifted bool // nobody is turned away
 	// Wait is how long somebody waits for a place among those of an account.
 	Wait time.Duration
+	// Reason is why somebody is turned away who has too many; TooManyTransfers where
+	// it is left out.
+	Reason Reason
 }
 
 // Crowd counts what is under way for a long time without computing, such as the
@@ -25,22 +28,32 @@ type Crowd struct {
 
 	mu    sync.Mutex
 	all   int
-	party map[int64]*party // by account
+	party map[Holder]*party
 }
 
-// party is what an account has in a crowd.
+// party is what a holder has in a crowd.
 type party struct {
 	count   int
 	waiting []chan struct{} // in the order in which they came; closed for whom a place is
 }
 
 // NewCrowd returns an empty crowd.
-func NewCrowd(o CrowdOptions) *Crowd { return &Crowd{o: o, party: map[int64]*party{}} }
+func NewCrowd(o CrowdOptions) *Crowd {
+	if o.Reason == 0 {
+		o.Reason = TooManyTransfers
+	}
+	return &Crowd{o: o, party: map[Holder]*party{}}
+}
 
 // Enter takes a place, if the account has fewer than most (0 for no bound) and
 // there is one, or one is free in a moment. As many may wait for that as may have
 // places. The error is a *Refused; leave is called once.
 func (c *Crowd) Enter(ctx context.Context, account int64, most int) (leave func(), err error) {
+	return c.EnterAs(ctx, AccountHolder(account), most)
+}
+
+// EnterAs is Enter for whomever places are charged to.
+func (c *Crowd) EnterAs(ctx context.Context, account Holder, most int) (leave func(), err error) {
 	place, err := c.take(account, most)
 	if err != nil {
 		return nil, err
@@ -61,15 +74,15 @@ func (c *Crowd) Enter(ctx context.Context, account int64, most int) (leave func(
 	if !waits {
 		return leave, nil // it was given one at this moment
 	}
-	return nil, tooMany(most, inside)
+	return nil, c.tooMany(most, inside)
 }
 
-func tooMany(most, inside int) error {
-	return &Refused{Reason: TooManyTransfers, RetryAfter: time.Second, Most: most, inside: inside}
+func (c *Crowd) tooMany(most, inside int) error {
+	return &Refused{Reason: c.o.Reason, RetryAfter: time.Second, Most: most, inside: inside}
 }
 
 // take takes a place, or one in line, which is what it returns then.
-func (c *Crowd) take(account int64, most int) (place chan struct{}, err error) {
+func (c *Crowd) take(account Holder, most int) (place chan struct{}, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.party[account]
@@ -80,7 +93,7 @@ func (c *Crowd) take(account int64, most int) (place chan struct{}, err error) {
 	case c.o.Lifted:
 	case most > 0 && p.count >= most:
 		if c.o.Wait == 0 || len(p.waiting) >= most {
-			return nil, tooMany(most, p.count)
+			return nil, c.tooMany(most, p.count)
 		}
 		place = make(chan struct{})
 		p.waiting = append(p.waiting, place)
@@ -96,7 +109,7 @@ func (c *Crowd) take(account int64, most int) (place chan struct{}, err error) {
 
 // withdraw leaves the line, and reports false for who has a place meanwhile. It
 // returns how many the account has.
-func (c *Crowd) withdraw(account int64, place chan struct{}) (inside int, waits bool) {
+func (c *Crowd) withdraw(account Holder, place chan struct{}) (inside int, waits bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.party[account]
@@ -109,7 +122,7 @@ func (c *Crowd) withdraw(account int64, place chan struct{}) (inside int, waits 
 }
 
 // leave gives a place to who waits for it.
-func (c *Crowd) leave(account int64) {
+func (c *Crowd) leave(account Holder) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.party[account]

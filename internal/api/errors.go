@@ -80,6 +80,8 @@ func limitOf(r *admit.Refused) string {
 		return limitRate
 	case r.Rate == ratePages:
 		return limitOriginRate
+	case r.Reason == admit.TooManyListeners && r.Most > 0:
+		return limitListeners
 	case r.Rate == "" && r.Most > 0:
 		return limitConcurrent
 	}

@@ -41,6 +41,7 @@ type Events struct {
 	id      job.ID
 	changed <-chan struct{}
 	unwatch func()
+	leave   func()
 	memory  Held // for view, and for what is told of it
 
 	view  *job.View // that is being told; nil where all was
@@ -58,7 +59,11 @@ func (s *Service) Events(ctx context.Context, c Caller, text string, p *Proof, f
 	if err != nil {
 		return nil, a, err
 	}
-	e := &Events{s: s, id: o.ID, steps: from >> outputBits, output: from & (1<<outputBits - 1)}
+	leave, err := s.listen(ctx, c, o.owner)
+	if err != nil {
+		return nil, a, err
+	}
+	e := &Events{s: s, id: o.ID, leave: leave, steps: from >> outputBits, output: from & (1<<outputBits - 1)}
 	e.memory.Reservation = s.o.Ledger.Open(admit.AccountHolder(int64(o.owner.ID)))
 	e.changed, e.unwatch = s.o.Jobs.Watch(o.ID)
 	s.traces.watch(e.id)
@@ -68,6 +73,7 @@ func (s *Service) Events(ctx context.Context, c Caller, text string, p *Proof, f
 // Stop ends the events.
 func (e *Events) Stop() {
 	e.unwatch()
+	e.leave()
 	e.s.traces.unwatch(e.id)
 	e.memory.Release()
 }

@@ -149,7 +149,10 @@ func (s *Service) File(ctx context.Context, c Caller, p *Proof, path string, pag
 			return found, err
 		}
 	}
-	if found.Files, found.Next, err = f.list(ctx, path, page); err != nil {
+	if err = c.Memory.holdPage(ctx, page.Limit); err == nil {
+		found.Files, found.Next, err = f.list(ctx, path, page)
+	}
+	if err != nil {
 		f.leave()
 	}
 	return found, err

@@ -13,6 +13,17 @@ import (
 // Uncounted is how many bytes a call may hold of something without reserving them.
 const Uncounted = 16 << 10
 
+// entryBytes is about what an entry of a listing takes, with its written form.
+const entryBytes = 1 << 10
+
+// holdPage reserves what a page of a listing takes, of so many entries.
+func (h *Held) holdPage(ctx context.Context, entries int) error {
+	if bytes := entryBytes * int64(entries); bytes > Uncounted {
+		return h.Grow(ctx, bytes)
+	}
+	return nil
+}
+
 // Held is the memory that a call holds until its answer is written: its body, what
 // was made of that, what it answers with. Methods may be called on nil, which counts
 // nothing. One goroutine at a time may use it.

@@ -21,6 +21,51 @@ import (
 // minute. Ids are too many to be guessed; this keeps the noise down.
 const mostMisses = 30
 
+// mostPolls is how often an address may ask for the jobs of an account in a minute,
+// and pollsAtOnce after a quiet time; where the account may start more jobs than that,
+// twice as often as it may start one.
+const (
+	mostPolls   = 1200
+	pollsAtOnce = 200
+)
+
+// countPoll counts a call about a job. A plan without a rate has none for these.
+func (s *Service) countPoll(c Caller, owner account.Account) admit.Verdict {
+	rate := admit.Rate{Name: ratePolls, Per: time.Minute}
+	if most := s.o.Limits(owner.Plan).Rate; most > 0 {
+		rate.Count, rate.Burst = max(mostPolls, 2*most), max(pollsAtOnce, 2*most/6)
+	}
+	return s.o.Limiter.Take(admit.BySourceOf(ratePolls, int64(owner.ID), c.Addr), rate)
+}
+
+// listenersEach is how many calls of one network may wait for changes of jobs at once.
+const listenersEach = 512
+
+// listen takes a place among those who wait for changes of an account's jobs. The error
+// is one to answer; leave is called once.
+func (s *Service) listen(ctx context.Context, c Caller, owner account.Account) (leave func(), err error) {
+	if s.o.Listeners == nil {
+		return func() {}, nil
+	}
+	network, err := s.o.Listeners.EnterAs(ctx, admit.NetworkHolder(c.Addr), listenersEach)
+	if err != nil {
+		var refused *admit.Refused
+		if errors.As(err, &refused) {
+			refused.Most = 0 // it is no limit of the account's
+		}
+		return nil, err
+	}
+	own, err := s.o.Listeners.Enter(ctx, int64(owner.ID), s.o.Limits(owner.Plan).Listeners)
+	if err != nil {
+		network()
+		return nil, err
+	}
+	return func() {
+		own()
+		network()
+	}, nil
+}
+
 // opened is a job that a caller may see, without the bytes that it holds.
 type opened struct {
 	*job.View
@@ -39,6 +84,9 @@ func (s *Service) open(ctx context.Context, c Caller, text string, p *Proof) (op
 			return s.miss(c, err)
 		}
 		return o, Answer{}, err
+	}
+	if polls := s.countPoll(c, o.owner); !polls.OK {
+		return o, Answer{Rate: &polls}, polls.Err()
 	}
 	o.by = job.ByNobody
 	if p != nil {
@@ -108,8 +156,17 @@ func (s *Service) Job(ctx context.Context, c Caller, text string, p *Proof, wait
 	if err != nil {
 		return a, err
 	}
-	if err = s.await(ctx, o.View, wait, func(v *job.View) bool { return v.State.Finished() || v.State == job.Paused }); err != nil {
-		return a, err
+	settled := func(v *job.View) bool { return v.State.Finished() || v.State == job.Paused }
+	if wait > 0 && !settled(o.View) {
+		leave, err := s.listen(ctx, c, o.owner)
+		if err != nil {
+			return a, err
+		}
+		err = s.await(ctx, o.View, wait, settled)
+		leave()
+		if err != nil {
+			return a, err
+		}
 	}
 	_, a, err = s.poll(ctx, c, o.ID, a)
 	return a, err
@@ -284,7 +341,12 @@ func (s *Service) confirm(ctx context.Context, c Caller, o opened, r Reply, wait
 	}
 	v, err := s.look(ctx, o.ID)
 	if err == nil {
-		err = s.await(ctx, v, wait, func(v *job.View) bool { return v.State != job.Running && v.State != job.Accepted })
+		// Its answer was taken: where too many wait, it is merely not waited for.
+		leave, full := s.listen(ctx, c, o.owner)
+		if full == nil {
+			err = s.await(ctx, v, wait, func(v *job.View) bool { return v.State != job.Running && v.State != job.Accepted })
+			leave()
+		}
 	}
 	if err != nil {
 		return a, err
@@ -334,7 +396,16 @@ func (s *Service) Cancel(ctx context.Context, c Caller, text string, p *Proof) (
 // Told is what a server is told of the end of a job: what a poll shows, without
 // its output where that is too long.
 func (s *Service) Told(ctx context.Context, id job.ID, most int) ([]byte, error) {
-	v, err := s.o.Jobs.Look(ctx, id, int64(most))
+	v, err := s.o.Jobs.Look(ctx, id, 0)
+	if err == nil && v.Left && v.Bytes <= int64(most) {
+		// Few are told at once, and none of them is in a hurry.
+		memory := s.o.Ledger.Open(admit.AccountHolder(int64(v.Account)))
+		if err := memory.GrowPatiently(ctx, 3*v.Bytes); err != nil {
+			return nil, err
+		}
+		defer memory.Release()
+		v, err = s.o.Jobs.Look(ctx, id, v.Bytes)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -381,6 +452,9 @@ func (s *Service) Jobs(ctx context.Context, c Caller, p *Proof, l List) (Listing
 		if q.Before, ok = job.ParseID(l.Before); !ok {
 			return listing, fault.Invalid("before", "is no id of a job: next of the page before fits")
 		}
+	}
+	if err := c.Memory.holdPage(ctx, l.Limit); err != nil {
+		return listing, err
 	}
 	list, err := s.o.Records.List(ctx, owner.ID, q)
 	if err != nil {

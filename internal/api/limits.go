@@ -76,6 +76,7 @@ const (
 	limitRate       = "rate"
 	limitOriginRate = "origin_rate"
 	limitConcurrent = "concurrent"
+	limitListeners  = "listeners"
 )
 
 // shownLimits are the limits that callers may want to know, what is counted
@@ -85,8 +86,10 @@ func shownLimits(l account.Limits, lifted bool, used usage.Used, stored, kept *i
 	rate, originRate := bounded(int64(l.Rate)), bounded(int64(l.OriginRate))
 	concurrent, queued := int64(l.Concurrent), int64(l.Queued)
 	standing, standingBytes := bounded(int64(l.Standing)), bounded(l.StandingBytes)
+	listeners := bounded(int64(l.Listeners))
 	if lifted {
 		rate, originRate, concurrent, queued, standing, standingBytes = noLimit, noLimit, noLimit, noLimit, noLimit, noLimit
+		listeners = noLimit
 	}
 	return []wire.AccountLimit{
 		{Name: "storage", Value: bounded(l.StorageBytes), Used: stored},
@@ -98,6 +101,7 @@ func shownLimits(l account.Limits, lifted bool, used usage.Used, stored, kept *i
 		{Name: limitOriginRate, Value: originRate},
 		{Name: limitConcurrent, Value: concurrent},
 		{Name: "queued", Value: queued},
+		{Name: limitListeners, Value: listeners},
 		{Name: "standing", Value: standing},
 		{Name: "standing_bytes", Value: standingBytes},
 		{Name: "sessions", Value: int64(l.Sessions)},

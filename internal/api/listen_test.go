@@ -69,7 +69,7 @@ func TestListenersReadWhatIsNew(t *testing.T) {
 		for i := range listeners {
 			c := make(chan struct{}, 1)
 			changed = append(changed, c)
-			e := &Events{s: s, id: jobs.view.ID, changed: c, unwatch: func() {}}
+			e := &Events{s: s, id: jobs.view.ID, changed: c, unwatch: func() {}, leave: func() {}}
 			e.memory.Reservation = ledger.Open(admit.AccountHolder(1))
 			s.traces.watch(e.id)
 			group.Go(func() {

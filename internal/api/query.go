@@ -150,6 +150,7 @@ const (
 	rateCalls  = "calls"
 	ratePages  = "pages"
 	rateMisses = "misses"
+	ratePolls  = "polls"
 )
 
 // count counts a call against the account's rate, or against that of the page

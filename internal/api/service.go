@@ -80,6 +80,9 @@ type Options struct {
 	// Transfers bounds the files that are on their way at once.
 	Transfers *admit.Crowd
 
+	// Listeners bounds those who wait for changes of jobs at once; nil bounds nobody.
+	Listeners *admit.Crowd
+
 	// Usage holds accounts to their months; nil holds nobody.
 	Usage *usage.Tally
 	// Stored returns how many bytes an account keeps; nil where that is not known.

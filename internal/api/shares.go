@@ -33,6 +33,9 @@ func (s *Service) Shares(ctx context.Context, c Caller, p *Proof, before string,
 	if err != nil {
 		return l, err
 	}
+	if err := c.Memory.holdPage(ctx, limit); err != nil {
+		return l, err
+	}
 	if l.Shares, err = s.o.Links.List(ctx, id, before, limit+1); err != nil {
 		if fault.Is(err, fault.NotFound) {
 			err = fault.Invalid("before", "is no id of a link of the account: next of the page before fits")

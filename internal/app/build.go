@@ -138,7 +138,8 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 		Host: host, Records: p.recorder, Jobs: p.worker, NewID: p.store.NewID, URLs: a.urls(), Limits: a.limits,
 		Links: links{shares.Ledger{Rows: p.store.Shares(), Clock: time.Now}},
 		Usage: p.resources.tally, Stored: p.resources.stored, Kept: p.store.Jobs().Kept,
-		Files: p.resources.openTree, Transfers: admit.NewCrowd(admit.CrowdOptions{Most: mostTransfers, Wait: waitForPlace, Lifted: a.settings.Dev}),
+		Listeners: admit.NewCrowd(admit.CrowdOptions{Most: mostListeners, Reason: admit.TooManyListeners, Lifted: a.settings.Dev}),
+		Files:     p.resources.openTree, Transfers: admit.NewCrowd(admit.CrowdOptions{Most: mostTransfers, Wait: waitForPlace, Lifted: a.settings.Dev}),
 		CheckWebhook: p.caller.Check, DevelopmentOut: a.settings.Dev, Lifted: a.settings.Dev, Log: a.o.Log,
 		Ran: func(state job.State, took time.Duration) { p.metrics.Ran(string(state), took) },
 	})

@@ -380,3 +380,72 @@ func await(t *testing.T, r *bufio.Reader, text string) {
 		}
 	}
 }
+
+// TestListenersAreBounded: a network polls so often, and so many wait for the jobs of an
+// account; a poll that does not wait is answered all the same.
+func TestListenersAreBounded(t *testing.T) {
+	a := produce(t)
+	member(t, a, "ada", account.Free)
+	c := caller{t, a}
+	id := c.submit("ada", `CONFIRM "Go on?"`)
+	if status, _, text := c.call("GET", "/v1/job/"+id+"?wait=30", ""); status != 200 || !strings.Contains(text, `"status":"paused"`) {
+		t.Fatalf("%d %.100s", status, text)
+	}
+	most := account.Free.Limits().Listeners
+	var listening []net.Conn
+	for range most {
+		conn := c.open("GET", "/v1/job/"+id+"/events", "")
+		defer conn.Close()
+		await(t, bufio.NewReader(conn), `"status":"paused"`)
+		listening = append(listening, conn)
+	}
+	status, header, text := c.call("GET", "/v1/job/"+id+"/events", "")
+	if status != 429 || header.Get("Retry-After") == "" || !strings.Contains(text, fmt.Sprintf(`"limit":"listeners","value":%d`, most)) {
+		t.Errorf("one too many: %d %v %s", status, header, text)
+	}
+	if status, _, text = c.call("GET", "/v1/job/"+id, ""); status != 200 {
+		t.Errorf("a poll: %d %s", status, text)
+	}
+	// Who has hung up makes room.
+	for _, conn := range listening {
+		_ = conn.Close()
+	}
+	for status, end := 0, time.Now().Add(20*time.Second); status != 200; {
+		conn := c.open("GET", "/v1/job/"+id+"/events", "")
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("%v, %d", err, status)
+		}
+		status = res.StatusCode
+		_ = conn.Close()
+	}
+	counts := map[int]int{}
+	for range 200 {
+		status, header, _ = c.call("GET", "/v1/job/"+id, "")
+		counts[status]++
+	}
+	if counts[429] == 0 || counts[200]+counts[429] != 200 || header.Get("Retry-After") == "" || !strings.HasPrefix(header.Get("RateLimit-Policy"), `"polls"`) {
+		t.Errorf("polls are answered %v", counts)
+	}
+}
+
+// TestListingsAreReserved: a page of a listing counts while it is sent.
+func TestListingsAreReserved(t *testing.T) {
+	a := produce(t)
+	member(t, a, "ada", account.Standard)
+	for _, path := range []string{"/v1/jobs?limit=500", "/v1/shares?limit=500", "/v1/files/?limit=500"} {
+		req, err := http.NewRequestWithContext(t.Context(), "GET", a.URL()+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.SetBasicAuth("ada", memberPassword)
+		before := a.parts.ledger.Stats().MostHeld
+		if status, body := exchange(t, req); status != 200 {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+		if most := a.parts.ledger.Stats().MostHeld; before == 0 && most < 500<<10 {
+			t.Errorf("%s: %d bytes were reserved", path, most)
+		}
+	}
+	settled(t, a)
+}

@@ -31,6 +31,10 @@ func planLimits(s *config.Settings, plan account.Plan) account.Limits {
 	return l
 }
 
+// mostListeners is how many wait for changes of jobs on a node at once, each counted
+// for its account and for its network.
+const mostListeners = 2 * 8192
+
 // limits returns the limits of a plan.
 func (a *App) limits(plan account.Plan) account.Limits { return planLimits(&a.settings, plan) }
 

@@ -1,0 +1,150 @@
+package archtest
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// whole are the functions that hold all of what somebody sent, or make much more of
+// it: by their package, or by their name where they are methods of a request.
+var whole = map[string][]string{
+	"io":        {"ReadAll"},
+	"ioutil":    {"ReadAll"},
+	"json":      {"NewDecoder", "Unmarshal"},
+	"xml":       {"NewDecoder", "Unmarshal"},
+	"gob":       {"NewDecoder"},
+	"multipart": {"NewReader"},
+	"url":       {"ParseQuery"},
+	"":          {"ParseForm", "ParseMultipartForm", "FormValue", "PostFormValue", "FormFile", "MultipartReader"},
+}
+
+// unreserved are the files that may use them, and why what they hold is counted or
+// bounded.
+var unreserved = map[string]string{
+	"internal/account/masterkey.go":   "a file of the operator's, of a bounded length",
+	"internal/api/formpage/sent.go":   "parts come by httpapi's ReadPart, and fields are reserved before they are read",
+	"internal/api/httpapi/request.go": "it hands the body to what reserves it",
+	"internal/api/jsonapi/jobs.go":    "the address is bounded",
+	"internal/app/renewal.go":         "the start of an answer of the authority for certificates",
+	"internal/backup/backup.go":       "a file of the data folder, in a command",
+	"internal/backup/manifest.go":     "a copy's own list, of a bounded length, in a command",
+	"internal/cli/account.go":         "the input of a command, of a bounded length",
+	"internal/cli/scripts.go":         "the input of a command, of a bounded length",
+	"internal/wire/answer.go":         "a trace that the service wrote, which has a bounded number of steps",
+	"internal/wire/errors.go":         "an error that the service wrote",
+	"internal/worker/attempt.go":      "what a job was accepted with, reserved by its attempt",
+}
+
+// TestBodiesAreReserved checks that nothing that callers send is read whole, or decoded,
+// but where it is reserved in the ledger first or bounded to little. Packages whose
+// names end with test are linked into tests alone.
+func TestBodiesAreReserved(t *testing.T) {
+	used := map[string]bool{}
+	check := func(name string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if e.IsDir() {
+			if strings.HasSuffix(name, "test") || e.Name() == "testdata" {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		files := token.NewFileSet()
+		f, err := parser.ParseFile(files, name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		below, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		below = filepath.ToSlash(below)
+		reads := readsWhole(f, strings.HasPrefix(below, "internal/api/"))
+		if _, ok := unreserved[below]; ok {
+			used[below] = len(reads) > 0
+			return nil
+		}
+		for _, r := range reads {
+			t.Errorf("%s: %s holds what somebody sent, and nothing counts that: read it by httpapi's Body, Parts or Incoming, or reserve it in the ledger and say so in this test", files.Position(r.at), r.what)
+		}
+		return nil
+	}
+	if err := filepath.WalkDir(filepath.Join(root, "internal"), check); err != nil {
+		t.Fatal(err)
+	}
+	for name := range unreserved {
+		if !used[name] {
+			t.Errorf("%s reads nothing whole: it needs no exception", name)
+		}
+	}
+}
+
+// reading is a place where something is read whole.
+type reading struct {
+	at   token.Pos
+	what string
+}
+
+// readsWhole returns where a file reads something whole. In the codecs that is also who
+// takes the body from a request itself.
+func readsWhole(f *ast.File, codec bool) []reading {
+	var found []reading
+	called := map[ast.Expr]bool{}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			called[n.Fun] = true
+		case *ast.SelectorExpr:
+			from := ""
+			if x, ok := n.X.(*ast.Ident); ok {
+				from = x.Name
+			}
+			inner, ok := n.X.(*ast.SelectorExpr)
+			isRequest := from == "r" || from == "req" || ok && inner.Sel.Name == "Request"
+			switch {
+			case slices.Contains(whole[from], n.Sel.Name), slices.Contains(whole[""], n.Sel.Name),
+				codec && n.Sel.Name == "Body" && isRequest && !called[n]:
+				found = append(found, reading{n.Pos(), strings.TrimPrefix(from+"."+n.Sel.Name, ".")})
+			}
+		}
+		return true
+	})
+	return found
+}
+
+func TestReadingsAreFound(t *testing.T) {
+	const text = `package p
+func f() {
+	io.ReadAll(x)
+	json.NewDecoder(r.Body).Decode(&v)
+	r.ParseForm()
+	r.Body(kind, most)
+	x := r.Request.Body
+	json.Marshal(v)
+}`
+	for codec, want := range map[bool][]string{false: {"3", "4", "5"}, true: {"3", "4", "4", "5", "7"}} {
+		files := token.NewFileSet()
+		f, err := parser.ParseFile(files, "", text, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		for _, r := range readsWhole(f, codec) {
+			lines = append(lines, fmt.Sprint(files.Position(r.at).Line))
+		}
+		if !slices.Equal(lines, want) {
+			t.Errorf("found in lines %s, want %s", lines, want)
+		}
+	}
+}
