@@ -17,6 +17,7 @@ type keeping struct {
 }
 
 func (k *keeping) Before(context.Context, *engine.Run) error { return nil }
+func (k *keeping) Inside(context.Context) error              { return nil }
 func (k *keeping) Told(seq int64) (engine.Told, bool)        { t, ok := k.told[seq]; return t, ok }
 func (k *keeping) Tell(t engine.Told) {
 	if r, ok := k.receipts[t.Seq]; ok && t.Err == nil {
