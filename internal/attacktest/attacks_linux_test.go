@@ -253,7 +253,6 @@ var attacks = []attack{
 		<-ctx.Done()
 	}},
 	{name: "results in a transaction", run: func(ctx context.Context, m *mallory) {
-		m.sync(ctx, "trudy", "CREATE TABLE IF NOT EXISTS big (t TEXT); INSERT INTO big VALUES (?x);")
 		m.sync(ctx, "trudy", "CREATE TABLE IF NOT EXISTS big (t TEXT); SET ?x AS REPEAT(\"x\", 800000) INSERT INTO big VALUES (?x);")
 		repeat(ctx, 2, func(int) {
 			m.submit(ctx, "trudy", "TRANSACTION FOR ?i FROM 1 TO 4000 DO SELECT t FROM big LIMIT 1 SET VALUE ?v END END", "")

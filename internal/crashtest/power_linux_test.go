@@ -100,9 +100,9 @@ func TestPromisePowerCuts(t *testing.T) {
 	}
 	l := newLedger(newServerIn(t, filepath.Join(d.at, "data")))
 	cut := func() {
-		if rand.IntN(2) == 0 { // the server learns of it, and answers for a moment
+		if rand.IntN(2) == 0 { // the server learns of it, and answers for a moment, or does not start
 			d.cut()
-			l.kill()
+			l.cutOff()
 		} else {
 			l.kill()
 			d.cut()

@@ -140,6 +140,13 @@ func (s *server) kill() {
 	if !strings.Contains(s.process.ProcessState.String(), "killed") {
 		s.t.Errorf("before it was killed the server ended by itself: %s\n%s", s.process.ProcessState, s.said())
 	}
+	s.cutOff()
+}
+
+// cutOff ends the process, which may have ended by itself.
+func (s *server) cutOff() {
+	_ = s.process.Process.Kill() // as said
+	<-s.exited
 	s.gone()
 	s.kills.Add(1)
 }
