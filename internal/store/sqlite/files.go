@@ -58,11 +58,15 @@ func (s Files) Content(ctx context.Context, a account.ID, key string) (found *fi
 	err = s.store.read(ctx, func(t tx) error {
 		return t.snapshot(func() error {
 			var seq int64
-			ok, err := t.one("SELECT "+nodeColumns+", seq, tail FROM files WHERE account = ? AND key = ?", func(r row) {
+			var whole bool
+			ok, err := t.one("SELECT "+nodeColumns+", seq, tail, checksum FROM files WHERE account = ? AND key = ?", func(r row) {
 				n := readNode(r)
 				seq, n.Tail = r.int(4), r.bytes(5)
-				found = &n
+				found, whole = &n, r.matches(6, n.Tail)
 			}, int64(a), key)
+			if err == nil && ok && !whole {
+				err = damagedFile(a, key)
+			}
 			if err != nil || !ok || found.Size == int64(len(found.Tail)) {
 				return err
 			}
@@ -153,8 +157,8 @@ func (t tx) putNode(a int64, n files.Node) error {
 	if _, err := t.exec("DELETE FROM files WHERE account = ? AND key = ?", a, key); err != nil {
 		return err
 	}
-	if _, err := t.exec("INSERT INTO files (account, key, parent, path, folder, size, modified, tail) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-		a, key, files.ParentKey(n.Path), n.Path, n.Folder, n.Size, n.Modified.UnixMicro(), append([]byte{}, n.Tail...)); err != nil {
+	if _, err := t.exec("INSERT INTO files (account, key, parent, path, folder, size, modified, tail, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		a, key, files.ParentKey(n.Path), n.Path, n.Folder, n.Size, n.Modified.UnixMicro(), append([]byte{}, n.Tail...), checksum(n.Tail)); err != nil {
 		return err
 	}
 	return t.addChunks(t.conn.db.LastInsertID(), n.Chunks)
@@ -162,8 +166,8 @@ func (t tx) putNode(a int64, n files.Node) error {
 
 func (t tx) extendNode(a int64, n files.Node, replace int) error {
 	key := files.Key(n.Path)
-	if _, err := t.exec("UPDATE files SET size = ?, modified = ?, tail = ? WHERE account = ? AND key = ?",
-		n.Size, n.Modified.UnixMicro(), append([]byte{}, n.Tail...), a, key); err != nil {
+	if _, err := t.exec("UPDATE files SET size = ?, modified = ?, tail = ?, checksum = ? WHERE account = ? AND key = ?",
+		n.Size, n.Modified.UnixMicro(), append([]byte{}, n.Tail...), checksum(n.Tail), a, key); err != nil {
 		return err
 	}
 	if len(n.Chunks) == 0 && replace == 0 {

@@ -1,8 +1,10 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"time"
@@ -38,10 +40,10 @@ func readSummary(r row) job.Summary {
 }
 
 // recordColumns follow the summary's where all of a record is read.
-const recordColumns = "trace_dropped, error, response, trace, result, encoding, ran"
+const recordColumns = "trace_dropped, error, response, trace, result, encoding, ran, checksum"
 
-func readRecord(r row) job.Record {
-	return job.Record{
+func readRecord(r row) (job.Record, error) {
+	record := job.Record{
 		Summary:      readSummary(r),
 		TraceDropped: r.int(9),
 		Error:        r.bytes(10),
@@ -51,15 +53,19 @@ func readRecord(r row) job.Record {
 		Encoding:     job.Encoding(r.text(14)),
 		Ran:          time.Duration(r.int(15)) * time.Microsecond,
 	}
+	if !r.matches(16, record.Result) {
+		return record, fmt.Errorf("the result of the job %s has changed in the store since it was written: the disk is damaged", record.ID)
+	}
+	return record, nil
 }
 
 // Records are inserted many at a time, which takes less than one by one, and the
 // rest one by one.
 const (
 	insertMany    = 16
-	insertColumns = "id, account, state, mode, convention, credential, created, finished, steps, trace_dropped, error, response, trace, result, encoding, ran"
-	insertRow     = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-	insertParams  = 16
+	insertColumns = "id, account, state, mode, convention, credential, created, finished, steps, trace_dropped, error, response, trace, result, encoding, ran, checksum"
+	insertRow     = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	insertParams  = 17
 	insertOne     = "INSERT INTO jobs (" + insertColumns + ") VALUES " + insertRow + insertEnd
 	insertEnd     = " ON CONFLICT (id) DO NOTHING"
 )
@@ -168,6 +174,7 @@ func bindRecord(s *sqlite.Stmt, after int, r *job.Record, places *ids) error {
 		s.BindBlob(after+14, r.Result),
 		s.BindText(after+15, string(r.Encoding)),
 		s.BindInt(after+16, r.Ran.Microseconds()),
+		s.BindInt(after+17, checksum(r.Result)),
 	)
 }
 
@@ -182,11 +189,12 @@ func bindOptional(s *sqlite.Stmt, i int, b []byte) error {
 // ByID implements job.Store.
 func (s Jobs) ByID(ctx context.Context, id job.ID) (record job.Record, err error) {
 	err = s.store.read(ctx, func(t tx) error {
-		found, err := t.one("SELECT "+summaryColumns+", "+recordColumns+" FROM jobs WHERE id = ?", func(r row) { record = readRecord(r) }, t.conn.ids.place(id))
+		var damage error
+		found, err := t.one("SELECT "+summaryColumns+", "+recordColumns+" FROM jobs WHERE id = ?", func(r row) { record, damage = readRecord(r) }, t.conn.ids.place(id))
 		if err == nil && !found {
 			err = job.ErrNotFound
 		}
-		return err
+		return cmp.Or(err, damage)
 	})
 	return record, err
 }

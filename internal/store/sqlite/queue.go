@@ -70,7 +70,7 @@ func (q Queue) AcceptEnded(ctx context.Context, task *job.Task, e *job.End) (ear
 	return earlier, orphaned(err)
 }
 
-const insertEnded = "INSERT INTO jobs (" + insertColumns + ", webhook, attempt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)" + insertEnd
+const insertEnded = "INSERT INTO jobs (" + insertColumns + ", webhook, attempt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)" + insertEnd
 
 // orphaned tells of the account that a row was to belong to.
 func orphaned(err error) error {

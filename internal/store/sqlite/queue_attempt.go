@@ -273,10 +273,10 @@ func (q Queue) Release(ctx context.Context, l job.Lease, at time.Time, failures 
 func (q Queue) Finish(ctx context.Context, l job.Lease, e *job.End) error {
 	return q.store.write(ctx, func(t tx) error {
 		var webhook string
-		found, err := t.one(`UPDATE jobs SET state = ?, finished = ?, steps = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?,
+		found, err := t.one(`UPDATE jobs SET state = ?, finished = ?, steps = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?, checksum = ?,
 			ran = ?, due = NULL, program = NULL, task = NULL, held = NULL
 			WHERE seq = ? AND attempt = ? AND state = 'running' RETURNING webhook`, func(r row) { webhook = r.text(0) },
-			string(e.State), e.Finished, e.Steps, e.TraceDropped, e.Error, e.Response, e.Trace, append([]byte{}, e.Result...), string(e.Encoding),
+			string(e.State), e.Finished, e.Steps, e.TraceDropped, e.Error, e.Response, e.Trace, append([]byte{}, e.Result...), string(e.Encoding), checksum(e.Result),
 			e.Ran.Microseconds(), l.Seq, l.Attempt)
 		if err != nil || !found {
 			return lostUnless(err)

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -101,9 +102,9 @@ func (t tx) giveUp(l job.Lease, s job.State, now time.Time, ran time.Duration, f
 		so.trace = []byte("[]")
 	}
 	record := job.Record{Error: failure, Response: so.response, Trace: so.trace, Result: append([]byte{}, output...)}
-	if _, err := t.exec(`UPDATE jobs SET state = ?, finished = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?,
+	if _, err := t.exec(`UPDATE jobs SET state = ?, finished = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?, checksum = ?,
 		attempt = attempt + 1, begun = 0, due = NULL, program = NULL, task = NULL, held = NULL WHERE seq = ?`,
-		string(s), now, so.traceDropped, record.Error, record.Response, record.Trace, record.Result, string(job.EncodingOf(output)), l.Seq); err != nil {
+		string(s), now, so.traceDropped, record.Error, record.Response, record.Trace, record.Result, string(job.EncodingOf(output)), checksum(record.Result), l.Seq); err != nil {
 		return err
 	}
 	if readable {
@@ -253,16 +254,18 @@ func (t tx) lookUnfinished(v *job.View) error {
 
 func (t tx) view(id job.ID) (*job.View, error) {
 	v := &job.View{}
+	var damage error
 	found, err := t.one("SELECT "+summaryColumns+", "+recordColumns+", seq, due, webhook, stopping FROM jobs WHERE id = ?", func(r row) {
-		v.Record = readRecord(r)
-		v.Seq, v.Webhook, v.Stopping = r.int(16), r.text(18), r.bool(19)
+		v.Record, damage = readRecord(r)
+		v.Seq, v.Webhook, v.Stopping = r.int(17), r.text(19), r.bool(20)
 		if v.State == job.Waiting {
-			v.Until = r.time(17)
+			v.Until = r.time(18)
 		}
 	}, t.conn.ids.place(id))
 	if err == nil && !found {
 		err = job.ErrNotFound
 	}
+	err = cmp.Or(err, damage)
 	if err != nil || v.State.Finished() || v.State == job.Accepted {
 		return v, err
 	}

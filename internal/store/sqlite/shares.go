@@ -62,9 +62,10 @@ func (t tx) createShare(n shares.New) error {
 // fileContent returns what a file holds.
 func (t tx) fileContent(a account.ID, path string) (c shares.Content, err error) {
 	var seq int64
-	var folder bool
-	found, err := t.one("SELECT seq, folder, size, tail FROM files WHERE account = ? AND key = ? AND path = ?", func(r row) {
+	var folder, whole bool
+	found, err := t.one("SELECT seq, folder, size, tail, checksum FROM files WHERE account = ? AND key = ? AND path = ?", func(r row) {
 		seq, folder, c.Size, c.Tail = r.int(0), r.bool(1), r.int(2), r.bytes(3)
+		whole = r.matches(4, c.Tail)
 	}, int64(a), files.Key(path), path)
 	switch {
 	case err != nil:
@@ -73,6 +74,8 @@ func (t tx) fileContent(a account.ID, path string) (c shares.Content, err error)
 		return c, shares.ErrNoFile
 	case folder:
 		return c, shares.ErrFolder
+	case !whole:
+		return c, damagedFile(a, files.Key(path))
 	}
 	c.Chunks, err = t.chunks("SELECT hash, size FROM file_chunks WHERE file = ? ORDER BY seq", seq)
 	sum := sha256.New()
