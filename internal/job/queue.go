@@ -152,8 +152,8 @@ type Head struct {
 	Lease    Lease
 	Ran      time.Duration
 	Failures int
-	// Crashes is how many attempts in a row ended with their process, none of which
-	// got on.
+	// Crashes weighs the attempts in a row that ended with their process, none of which
+	// got on: see Crash.
 	Crashes  int
 	Stopping bool
 	Webhook  string
@@ -161,6 +161,16 @@ type Head struct {
 	Question, Kind string
 	Sizes          Sizes
 }
+
+// What the end of a process says about a job that an attempt had in its hands then:
+// something where there were others too, more where there were none, and little where
+// it had only just been taken, since a server that is killed from outside again and
+// again has no time to get on.
+const (
+	CrashEarly = 1
+	Crash      = 5
+	CrashAlone = 10
+)
 
 // Sizes are how many bytes the parts of a job take in the store.
 type Sizes struct {
@@ -272,8 +282,9 @@ type Queue interface {
 	// accepted, due at a later moment. One that somebody asked to stop stays due.
 	Postpone(ctx context.Context, a account.ID, now, until time.Time) error
 	// Crashed counts, for each job that an attempt has in its hands, that this has
-	// ended with its process. It is called by the next one, before Void.
-	Crashed(ctx context.Context) error
+	// ended with its process: as CrashEarly where its lease ends after a moment. It is
+	// called by the next process, before Void.
+	Crashed(ctx context.Context, early time.Time) error
 	// Void ends all leases, and makes their jobs due: no process but this one has
 	// any.
 	Void(ctx context.Context, now time.Time) error
@@ -289,6 +300,9 @@ type Queue interface {
 	// Renew holds leases until a moment. It returns those that were lost and
 	// those whose job somebody asked to stop.
 	Renew(ctx context.Context, held []Lease, until time.Time) (lost, stopping []Lease, err error)
+	// Begin says that an attempt now does what may end its process. Take says so by
+	// itself for a job without crashes.
+	Begin(ctx context.Context, l Lease) error
 	// GotOn forgets the crashes of a job that has done something since which the store
 	// does not see. Keep of a result, Save, Stand and Release forget them too.
 	GotOn(ctx context.Context, l Lease) error

@@ -173,6 +173,12 @@ func (a *attempt) drive(ctx context.Context) error {
 		return err
 	}
 	a.ticket = ticket
+	if a.crashes > 0 { // while it waited it did nothing that could have ended the process
+		ticket.Rest()
+		if err := a.w.o.Queue.Begin(ctx, a.lease); err != nil {
+			return err
+		}
+	}
 	if !a.loaded {
 		if err := a.load(ctx, ticket); err != nil {
 			return err
@@ -253,7 +259,7 @@ func (a *attempt) prepare(ctx context.Context) error {
 	case a.crashes >= mostCrashes:
 		return errPoison
 	case a.crashes > 0:
-		a.w.o.Log.Warn("a job goes on whose last attempts ended with their process", "job", a.lease.ID, "attempts", a.crashes)
+		a.w.o.Log.Warn("a job goes on whose last attempts ended with their process", "job", a.lease.ID, "crashes", a.crashes)
 	}
 	if a.account, err = a.w.o.Accounts.ByID(ctx, h.Account); err != nil {
 		return err
@@ -660,7 +666,7 @@ func (a *attempt) settle(ctx context.Context, err error) {
 	case errors.Is(err, account.ErrNotFound):
 		return // its rows go with it
 	case errors.Is(err, errPoison):
-		w.o.Log.Error("a job was given up since each attempt at it ended with its process", "job", a.lease.ID, "account", a.lease.Account, "attempts", a.crashes)
+		w.o.Log.Error("a job was given up since each attempt at it ended with its process", "job", a.lease.ID, "account", a.lease.Account, "crashes", a.crashes)
 		err = a.finishAsItIs(ctx, job.Failed, crashed())
 	case tooLargeForNode(err) != nil:
 		refused := tooLargeForNode(err)

@@ -3,18 +3,21 @@ package worker
 import (
 	"context"
 	"errors"
-	"fmt"
+	"time"
 
+	"ql/internal/job"
 	"ql/internal/wire"
 )
 
 const (
-	// mostCrashes is how many attempts in a row may end with their process before the
-	// job is taken for the reason.
-	mostCrashes = 3
-	// suspectCrashes is after how many it is tried apart from others of the kind: the
-	// next crash then tells which of them it is.
-	suspectCrashes = 2
+	// mostCrashes is at what weight of crashes a job is taken for their reason: three
+	// that met it alone, or six that met others too, which may be the reason as well.
+	mostCrashes = 3 * job.CrashAlone
+	// suspectCrashes is from what weight on it is tried apart from others of the kind:
+	// the next crashes then tell which of them it is.
+	suspectCrashes = 3 * job.Crash
+	// earlyCrash is how soon after it was taken a crash says little about a job.
+	earlyCrash = time.Second
 )
 
 // errPoison says that a job is not tried again.
@@ -22,8 +25,8 @@ var errPoison = errors.New("each attempt at the job ended with its process")
 
 // crashed is the error of such a job.
 func crashed() *wire.Error {
-	return &wire.Error{Code: "crashed", Message: fmt.Sprintf(
-		"the service ended %d times in a row while it ran this job, which got no further in between: it may be the reason, and is not tried again. What it did stays done", mostCrashes)}
+	return &wire.Error{Code: "crashed", Message: "the service ended again and again while it ran this job, " +
+		"which got no further in between: it may be the reason, and is not tried again. What it did stays done"}
 }
 
 // gotOn notes that a job whose last attempts ended with their process has done

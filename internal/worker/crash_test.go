@@ -47,11 +47,18 @@ func TestGivesUpWhatEndsTheProcess(t *testing.T) {
 	e, stuck := crashing(t)
 	defer close(stuck.until)
 	id := e.submit(`SELECT 1 AS one SET VALUE ?x`)
-	for range mostCrashes {
+	for range mostCrashes / job.CrashAlone {
 		<-stuck.held
-		e.start()
+		e.crash()
 	}
 	e.wantCrashed(id)
+}
+
+// crash starts the next process some time after the last one took its jobs.
+func (e *world) crash(change ...func(*Options)) {
+	e.t.Helper()
+	e.jump(2 * earlyCrash)
+	e.start(change...)
 }
 
 func (e *world) wantCrashed(id job.ID) {
@@ -90,9 +97,9 @@ func TestGivesUpWhatCannotBeLoaded(t *testing.T) {
 			sealing := func(o *Options) { s.Sealer, o.Sealer = o.Sealer, s }
 			e := newWorld(t, faults{}, sealing)
 			id := e.submit(script)
-			for range mostCrashes - 1 {
+			for range mostCrashes/job.CrashAlone - 1 {
 				<-s.held
-				e.start(sealing)
+				e.crash(sealing)
 			}
 			<-s.held
 			if stops {
@@ -101,10 +108,10 @@ func TestGivesUpWhatCannotBeLoaded(t *testing.T) {
 				if state != job.Running {
 					t.Errorf("it is %s", state)
 				}
-				e.start(sealing)
+				e.crash(sealing)
 				e.await(id, job.Cancelled)
 			} else {
-				e.start(sealing)
+				e.crash(sealing)
 				e.wantCrashed(id)
 			}
 			close(s.until)
@@ -142,22 +149,24 @@ func TestNeighbourOfPoisonGoesOn(t *testing.T) {
 	for range 3 {
 		neighbours = append(neighbours, e.submit("USE DATABASE \"other\"\nSELECT 1 AS one SET VALUE ?x\nEMIT ?x"))
 	}
-	for range suspectCrashes {
+	for range suspectCrashes / job.Crash {
 		for range 1 + len(neighbours) {
 			<-dbs.began
 		}
-		e.start()
+		e.crash()
 	}
 	dbs.free.Store(true)
-	for name := range dbs.began {
-		if name == "poison" {
-			break
+	for range 2 { // that meet it alone
+		for name := range dbs.began {
+			if name == "poison" {
+				break
+			}
 		}
+		for len(dbs.began) > 0 {
+			t.Errorf("%s was tried beside it", <-dbs.began)
+		}
+		e.crash()
 	}
-	for len(dbs.began) > 0 {
-		t.Errorf("%s was tried beside it", <-dbs.began)
-	}
-	e.start()
 	e.wantCrashed(poison)
 	for _, id := range neighbours {
 		e.wantResult(id, "1")
@@ -169,14 +178,14 @@ func TestNeighbourOfPoisonGoesOn(t *testing.T) {
 func TestGoesOnAfterCrashes(t *testing.T) {
 	e, stuck := crashing(t)
 	defer close(stuck.until)
-	const crashes = 3 * mostCrashes
+	const crashes = 15
 	id := e.submit("FOR ?i FROM 1 TO 20 DO\nAPPEND \"x\" TO FILE \"/x.txt\"\nSELECT 1 AS one SET VALUE ?x\nEND\nREAD \"/x.txt\" AS TEXT SET ?t\nEMIT ?t")
 	for n := range crashes {
 		<-stuck.held
 		if stuck.free = 1; n == crashes-1 {
 			stuck.free = 100
 		}
-		e.start()
+		e.crash()
 	}
 	e.wantResult(id, strings.Repeat("x", 20))
 }

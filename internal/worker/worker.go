@@ -143,7 +143,7 @@ func New(o Options) *Worker {
 
 // Start takes up what an earlier process left, and runs what comes.
 func (w *Worker) Start(ctx context.Context) error {
-	if err := errors.Join(w.o.Queue.Crashed(ctx), w.o.Queue.Void(ctx, w.o.Clock())); err != nil {
+	if err := errors.Join(w.o.Queue.Crashed(ctx, w.leaseEnd().Add(-earlyCrash)), w.o.Queue.Void(ctx, w.o.Clock())); err != nil {
 		return err
 	}
 	if err := w.collectAccepted(ctx); err != nil {

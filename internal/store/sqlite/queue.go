@@ -171,7 +171,7 @@ func (q Queue) Next(ctx context.Context, after time.Time) (next time.Time, err e
 // Take implements job.Queue.
 func (q Queue) Take(ctx context.Context, d job.Due, until time.Time) (job.Lease, error) {
 	err := q.store.write(ctx, func(t tx) error {
-		n, err := t.exec("UPDATE jobs SET state = 'running', attempt = attempt + 1, begun = 1, due = ? WHERE seq = ? AND attempt = ? AND state = ? AND due = ?",
+		n, err := t.exec("UPDATE jobs SET state = 'running', attempt = attempt + 1, begun = (crashes = 0), due = ? WHERE seq = ? AND attempt = ? AND state = ? AND due = ?",
 			until, d.Seq, d.Attempt, string(d.State), d.At)
 		if err != nil || n == 0 {
 			return lostUnless(err)
@@ -212,9 +212,18 @@ func lostUnless(err error) error {
 }
 
 // Crashed implements job.Queue. Begun says that an attempt has the job in its hands.
-func (q Queue) Crashed(ctx context.Context) error {
+func (q Queue) Crashed(ctx context.Context, early time.Time) error {
 	return q.store.write(ctx, func(t tx) error {
-		_, err := t.exec("UPDATE jobs SET crashes = crashes + 1, begun = 0 WHERE program IS NOT NULL AND state = 'running' AND begun = 1")
+		const begun = " WHERE program IS NOT NULL AND state = 'running' AND begun = 1"
+		n := 0
+		if err := t.each("SELECT 1 FROM jobs"+begun+" LIMIT 2", func(row) { n++ }); err != nil || n == 0 {
+			return err
+		}
+		each := job.Crash
+		if n == 1 {
+			each = job.CrashAlone
+		}
+		_, err := t.exec("UPDATE jobs SET crashes = crashes + CASE WHEN due > ? THEN ? ELSE ? END, begun = 0"+begun, early, job.CrashEarly, each)
 		return err
 	})
 }

@@ -155,6 +155,14 @@ func (q Queue) hold(ctx context.Context, l job.Lease, do func(tx) error) error {
 	})
 }
 
+// Begin implements job.Queue.
+func (q Queue) Begin(ctx context.Context, l job.Lease) error {
+	return q.hold(ctx, l, func(t tx) error {
+		_, err := t.exec("UPDATE jobs SET begun = 1 WHERE seq = ?", l.Seq)
+		return err
+	})
+}
+
 // GotOn implements job.Queue.
 func (q Queue) GotOn(ctx context.Context, l job.Lease) error {
 	return q.hold(ctx, l, func(t tx) error {

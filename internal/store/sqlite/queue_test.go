@@ -56,11 +56,12 @@ func exerciseQueue(t *testing.T, s *Store) {
 	must(err)
 	_, err = q.Head(ctx, l.ID)
 	must(err)
+	must(q.Begin(ctx, l))
 	must(q.GotOn(ctx, l))
 	_, _, err = q.Cancel(ctx, l.ID, now, nil, "") // asks it to stop
 	must(err)
 	must(q.Release(ctx, l, now, 1, 0))
-	must(q.Crashed(ctx))
+	must(q.Crashed(ctx, now))
 	must(q.Void(ctx, now))
 	due, err := q.Due(ctx, job.Running, now, job.Due{}, 10)
 	must(err)

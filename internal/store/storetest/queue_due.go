@@ -286,7 +286,10 @@ func testQueuePrune(t *testing.T, s Stores) {
 		has(string(from), h.task, !from.Finished())
 	}
 	cancelled := 0
-	for _, h := range jobs {
+	for from, h := range jobs {
+		if from == job.Running { // its program is used below
+			continue
+		}
 		_, did, err := s.Queue.Cancel(t.Context(), h.task.ID, noon, nil, "")
 		must(t, err)
 		if did {
@@ -328,31 +331,40 @@ func testQueueCrashes(t *testing.T, s Stores) {
 		list, err := s.Queue.Due(ctx, job.Running, leaseEnd, job.Due{}, 10)
 		must(t, err)
 		for _, d := range list {
-			same(t, "as it is due "+what, d.Crashes, crashes)
+			if d.Seq == l.Seq {
+				same(t, "as it is due "+what, d.Crashes, crashes)
+			}
 		}
 	}
 	crash := func() {
 		t.Helper()
-		must(t, s.Queue.Crashed(ctx))
+		must(t, s.Queue.Crashed(ctx, leaseEnd))
 		must(t, s.Queue.Void(ctx, noon))
 	}
 	entry := func(step int64) job.Entry { return job.Entry{Step: step, Entries: []byte("entries")} }
 	noted("that runs", 0)
 	crash()
-	noted("after one", 1)
+	noted("after one", job.CrashAlone)
 	crash()
-	noted("that nobody had taken", 1)
-	l = take(t, s, due(t, s, l.Seq))
+	noted("that nobody had taken", job.CrashAlone)
+	take(t, s, due(t, s, l.Seq))
 	crash()
-	noted("after another", 2)
+	noted("that was taken and not begun", job.CrashAlone)
 	l = take(t, s, due(t, s, l.Seq))
+	must(t, s.Queue.Begin(ctx, l))
+	crash()
+	noted("after another", 2*job.CrashAlone)
+	wantError(t, "to begin it with the lease of then", s.Queue.Begin(ctx, l), job.ErrLost)
+	l = take(t, s, due(t, s, l.Seq))
+	must(t, s.Queue.Begin(ctx, l))
 	must(t, s.Queue.Keep(ctx, l, entry(-1)))
-	noted("whose way alone was kept", 2)
+	noted("whose way alone was kept", 2*job.CrashAlone)
 	must(t, s.Queue.Keep(ctx, l, entry(1)))
 	noted("that got on", 0)
 	crash()
-	noted("that has got on", 1)
+	noted("that has got on", job.CrashAlone)
 	l = take(t, s, due(t, s, l.Seq))
+	must(t, s.Queue.Begin(ctx, l))
 	must(t, s.Queue.GotOn(ctx, l))
 	noted("that got on elsewhere", 0)
 	crash()
@@ -377,7 +389,17 @@ func testQueueCrashes(t *testing.T, s Stores) {
 	_, err := s.Queue.Answer(ctx, l.ID, answer(1), leaseEnd)
 	must(t, err)
 	crash()
-	noted("that was answered", 1)
+	noted("that was answered", job.CrashAlone)
+	must(t, s.Queue.GotOn(ctx, take(t, s, due(t, s, l.Seq))))
+	running(t, s, a.ID, 2)
+	running(t, s, a.ID, 3)
+	l = running(t, s, a.ID, 4)
+	crash()
+	noted("beside others", job.Crash)
+	l = take(t, s, due(t, s, l.Seq))
+	must(t, s.Queue.Begin(ctx, l))
+	must(t, s.Queue.Crashed(ctx, leaseEnd.Add(-time.Microsecond)))
+	noted("that was only just taken", job.Crash+job.CrashEarly)
 }
 
 func testQueueHead(t *testing.T, s Stores) {

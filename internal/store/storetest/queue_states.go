@@ -120,6 +120,7 @@ func operations(t *testing.T, s Stores, n int) map[string]func(held) error {
 		"Release": func(h held) error { return q.Release(ctx, h.lease, seconds(90), 2, time.Second) },
 		"Finish":  func(h held) error { return q.Finish(ctx, h.lease, end(h.task, job.Complete)) },
 		"GiveUp":  func(h held) error { return q.GiveUp(ctx, h.lease, job.Failed, seconds(96), nil, "") },
+		"Begin":   func(h held) error { return q.Begin(ctx, h.lease) },
 		"GotOn":   func(h held) error { return q.GotOn(ctx, h.lease) },
 		"Answer": func(h held) error {
 			_, err := q.Answer(ctx, h.task.ID, answer(n), leaseEnd)
@@ -155,7 +156,7 @@ type outcome struct {
 
 // byLease are the outcomes of what an attempt does.
 func byLease(each map[string]outcome, other outcome) map[string]outcome {
-	for _, name := range []string{"Renew", "Keep", "Save", "Pause", "Wait", "Release", "Finish", "GiveUp", "GotOn"} {
+	for _, name := range []string{"Renew", "Keep", "Save", "Pause", "Wait", "Release", "Finish", "GiveUp", "Begin", "GotOn"} {
 		if _, ok := each[name]; !ok {
 			each[name] = other
 		}
@@ -178,12 +179,12 @@ var transitions = map[job.State]map[string]outcome{
 	job.Running: {
 		"Take": {state: job.Running}, "Renew": {state: job.Running}, "Keep": {state: job.Running}, "Save": {state: job.Running},
 		"Pause": {state: job.Paused}, "Wait": {state: job.Waiting}, "Release": {state: job.Running}, "Finish": {state: job.Complete},
-		"GiveUp": {state: job.Failed}, "GotOn": {state: job.Running}, "Answer": notPaused, "Cancel": {state: job.Running}, "Void": {state: job.Running},
+		"GiveUp": {state: job.Failed}, "Begin": {state: job.Running}, "GotOn": {state: job.Running}, "Answer": notPaused, "Cancel": {state: job.Running}, "Void": {state: job.Running},
 	},
 	stopping: {
 		"Take": {state: job.Running}, "Renew": {err: job.ErrStopping, state: job.Running}, "Keep": {state: job.Running}, "Save": {state: job.Running},
 		"Pause": {err: job.ErrStopping}, "Wait": {err: job.ErrStopping}, "Release": {state: job.Running}, "Finish": {state: job.Complete},
-		"GiveUp": {state: job.Failed}, "GotOn": {state: job.Running}, "Answer": notPaused, "Cancel": nothing, "Void": {state: job.Running},
+		"GiveUp": {state: job.Failed}, "Begin": {state: job.Running}, "GotOn": {state: job.Running}, "Answer": notPaused, "Cancel": nothing, "Void": {state: job.Running},
 	},
 	released: byLease(map[string]outcome{
 		"Take": {state: job.Running}, "Answer": notPaused, "Cancel": {state: job.Cancelled}, "Void": {state: job.Running},
