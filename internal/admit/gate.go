@@ -379,9 +379,10 @@ func (g *Gate) hasMemory(bytes int64) bool {
 }
 
 // withinMemory tells whether the account would leave as much memory free as it
-// had. The first is never too much.
+// had, and a quarter of all for accounts that have none. The first is never too much.
 func (g *Gate) withinMemory(a *account, bytes int64) bool {
-	return g.o.Lifted || g.o.Memory <= 0 || a.memory == 0 || a.memory+bytes <= g.o.Memory-g.memory-bytes
+	left := g.o.Memory - g.memory - bytes
+	return g.o.Lifted || g.o.Memory <= 0 || a.memory == 0 || left >= a.memory+bytes && left >= g.o.Memory/4
 }
 
 // enter takes memory and a slot.

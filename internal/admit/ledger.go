@@ -115,6 +115,14 @@ func (r *Reservation) Bytes() int64 {
 	return r.bytes
 }
 
+// Account returns the account that it is charged to, 0 where that is a network.
+func (r *Reservation) Account() int64 {
+	if r == nil {
+		return 0
+	}
+	return r.holder.account
+}
+
 // TryGrow reserves so many bytes more if nobody has to wait for them.
 func (r *Reservation) TryGrow(bytes int64) bool {
 	if r == nil || r.ledger == nil || bytes <= 0 {

@@ -150,7 +150,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 		Routes:    slices.Concat(jsonapi.Routes(service), formapi.Routes(service), formpage.Routes(service), download.Routes(a.downloads())),
 		Preflight: authenticator.Preflight, Refusal: a.otherHost(), Ready: a.ready, OpenAPI: api.Description(),
 		Proxies: a.settings.TrustedProxies, HTTPS: strings.HasPrefix(a.url, "https://"),
-		Ledger: p.ledger, BodyTime: a.settings.ReadTimeout, Log: a.o.Log, Guard: p.guard, Served: p.metrics.Served,
+		Gate: p.gate, Ledger: p.ledger, BodyTime: a.settings.ReadTimeout, Log: a.o.Log, Guard: p.guard, Served: p.metrics.Served,
 	})
 	a.startTrims()
 	a.startUpkeep()

@@ -167,11 +167,8 @@ func (x *Execution) Compile(ctx context.Context, script string) (program *byteco
 	program, err = x.Programs.Compile(script, lang.Options{
 		Include:  x.include(ctx),
 		MaxBytes: x.Limits.SourceBytes,
-		Reserve: func(bytes int64) error {
-			x.Pace.Rest() // it may wait
-			return x.memory.Grow(ctx, bytes)
-		},
-		Yield: func() error { return x.Pace.Turn(ctx) },
+		Reserve:  func(bytes int64) error { return x.reserve(ctx, bytes) },
+		Yield:    func() error { return x.Pace.Turn(ctx) },
 	})
 	var refused *admit.Refused
 	switch {
@@ -193,7 +190,19 @@ func (x *Execution) holdProgram(ctx context.Context, p *bytecode.Program) error 
 		x.memory.Shrink(over)
 		return nil
 	}
-	return x.memory.Grow(ctx, bytes-x.memory.Bytes())
+	return x.reserve(ctx, bytes-x.memory.Bytes())
+}
+
+// reserve reserves memory. Whoever waits for it holds no slot.
+func (x *Execution) reserve(ctx context.Context, bytes int64) error {
+	if x.memory.TryGrow(bytes) {
+		return nil
+	}
+	x.Pace.Rest()
+	if err := x.memory.Grow(ctx, bytes); err != nil {
+		return err
+	}
+	return x.Pace.Turn(ctx)
 }
 
 // smallProgram is what a program may take without being counted by the ledger.

@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/base64"
 	"io"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -39,25 +40,33 @@ var extra = func() (t [256]uint8) {
 }()
 
 // Len returns how many bytes Write writes.
-func (p Pieces) Len() (n int64) {
-	for i := range p {
-		n += p[i].len()
-	}
+func (p Pieces) Len() int64 {
+	n, _ := p.LenInTurns(func() error { return nil })
 	return n
 }
 
-func (p *piece) len() int64 {
-	switch p.as {
-	case asText:
-		n := int64(len(p.bytes)) + 2
-		for _, b := range p.bytes {
-			n += int64(extra[b])
+// LenInTurns is Len that calls turn before each PieceBytes of a text, and ends with its
+// error.
+func (p Pieces) LenInTurns(turn func() error) (n int64, err error) {
+	for i := range p {
+		switch one := &p[i]; one.as {
+		case asText:
+			n += int64(len(one.bytes)) + 2
+			for b := range slices.Chunk(one.bytes, PieceBytes) {
+				if err := turn(); err != nil {
+					return 0, err
+				}
+				for _, c := range b {
+					n += int64(extra[c])
+				}
+			}
+		case asBase64:
+			n += int64(base64.StdEncoding.EncodedLen(len(one.bytes))) + 2
+		default:
+			n += int64(len(one.bytes))
 		}
-		return n
-	case asBase64:
-		return int64(base64.StdEncoding.EncodedLen(len(p.bytes))) + 2
 	}
-	return int64(len(p.bytes))
+	return n, nil
 }
 
 // Write writes all pieces, through a buffer that is empty and has some room, 64 bytes

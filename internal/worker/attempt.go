@@ -341,6 +341,7 @@ func (a *attempt) restore(ctx context.Context, p engine.Pace, stored, output []b
 		if err != nil {
 			return err
 		}
+		p.Rest() // it may wait
 		if err := a.memory.Grow(ctx, counted(bytes)); err != nil {
 			return err
 		}
@@ -442,7 +443,15 @@ func (a *attempt) snapshot(ctx context.Context, run *engine.Run) ([]byte, job.Pr
 	a.snapshotSize = len(plain)
 	// It is held three times until it is stored. Whoever waits for that long with a
 	// ticket in its hands would keep others waiting: it goes on all the same.
-	_ = a.memory.Grow(ctx, counted(3*int64(len(plain))))
+	if bytes := counted(3 * int64(len(plain))); !a.memory.TryGrow(bytes) {
+		if a.x != nil {
+			a.x.Pace.Rest()
+		}
+		_ = a.memory.Grow(ctx, bytes)
+		if a.x != nil {
+			_ = a.x.Pace.Turn(ctx) // where ctx has ended, it is stored all the same
+		}
+	}
 	sealed, err := a.seal(sealSnapshot, plain)
 	p := progress(run.Machine(), a.saved)
 	p.Ran = a.elapsed()

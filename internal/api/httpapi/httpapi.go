@@ -87,6 +87,8 @@ type Options struct {
 	// Proxies are the networks whose X-Forwarded-For and X-Forwarded-Proto
 	// headers are believed.
 	Proxies []netip.Prefix
+	// Gate gives turns to write large answers in; nil gives them to everybody.
+	Gate *admit.Gate
 	// Ledger counts the memory that requests hold; nil counts nothing.
 	Ledger *admit.Ledger
 	// BodyTime is how long a caller may take to send a body that is held in memory;

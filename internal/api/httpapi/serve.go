@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -48,8 +49,12 @@ func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
 		header.Set("RateLimit-Policy", v.Policy())
 		header.Set("RateLimit", v.Limit())
 	}
+	turns := h.turns(r, &reply)
+	defer turns.Leave()
 	if reply.Stream == nil && reply.Status != http.StatusNoContent && reply.Status != http.StatusNotModified {
-		header["Content-Length"] = []string{strconv.FormatInt(int64(len(reply.Body))+reply.Pieces.Len(), 10)}
+		// After an error nobody is left to read the answer.
+		length, _ := reply.Pieces.LenInTurns(func() error { return turns.Turn(r.Context()) })
+		header["Content-Length"] = []string{strconv.FormatInt(int64(len(reply.Body))+length, 10)}
 	}
 	if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 {
 		// Where a request has a Content-Length too, net/http takes that away
@@ -65,17 +70,39 @@ func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
 		_ = r.control.SetWriteDeadline(time.Now().Add(writeTime))
 	}
 	w.WriteHeader(reply.Status)
-	r.write(w, &reply)
+	r.write(w, &reply, turns)
 	return reply.Status
 }
 
+// turns is what large answers are written in: to escape a result takes as long as to
+// make it, so whoever reads them computes in the turns of their account.
+type turns interface {
+	Rest()
+	Turn(ctx context.Context) error
+	Leave()
+}
+
+func (h *Handler) turns(r *Request, reply *Reply) turns {
+	if reply.Pieces == nil || h.o.Gate == nil {
+		return anytime{}
+	}
+	return h.o.Gate.Aside(r.memory.Account())
+}
+
+// anytime is for answers that take no time.
+type anytime struct{}
+
+func (anytime) Rest()                          {}
+func (anytime) Turn(ctx context.Context) error { return ctx.Err() }
+func (anytime) Leave()                         {}
+
 // write writes an answer. Nobody is left to tell where a caller has hung up.
-func (r *Request) write(w http.ResponseWriter, reply *Reply) {
+func (r *Request) write(w http.ResponseWriter, reply *Reply, in turns) {
 	switch {
 	case r.Method == http.MethodHead:
 		return
 	case len(reply.Body) > wire.PieceBytes:
-		for rest, p := reply.Body, (paced{w, r.control}); len(rest) > 0; {
+		for rest, p := reply.Body, (paced{w, r, anytime{}}); len(rest) > 0; {
 			n := min(len(rest), wire.PieceBytes)
 			if _, err := p.Write(rest[:n]); err != nil {
 				return
@@ -86,7 +113,7 @@ func (r *Request) write(w http.ResponseWriter, reply *Reply) {
 		_, _ = w.Write(reply.Body)
 	}
 	if reply.Pieces != nil {
-		r.writePieces(w, reply.Pieces)
+		r.writePieces(w, reply.Pieces, in)
 	}
 	if reply.Stream != nil {
 		reply.Stream(r.Context(), flushing{w, r.control})
@@ -98,29 +125,38 @@ var buffers = sync.Pool{New: func() any { return new([wire.PieceBytes]byte) }}
 
 // writePieces writes an answer piece by piece. Where there is no room for the buffer of
 // one more, it has to do with a small one.
-func (r *Request) writePieces(w http.ResponseWriter, pieces wire.Pieces) {
+func (r *Request) writePieces(w http.ResponseWriter, pieces wire.Pieces, in turns) {
 	buffer := make([]byte, 0, 4<<10)
 	if r.memory.TryGrow(wire.PieceBytes) {
 		pooled, _ := buffers.Get().(*[wire.PieceBytes]byte)
 		defer buffers.Put(pooled)
 		buffer = pooled[:0]
 	}
-	_ = pieces.Write(paced{w, r.control}, buffer)
+	if in.Turn(r.Context()) == nil {
+		_ = pieces.Write(paced{w, r, in}, buffer)
+	}
 }
 
 // answerRate is how many bytes a second a client must take of an answer that is held in
 // memory for it.
 const answerRate = 8 << 10
 
-// paced writes pieces to a client that has a while for each.
+// paced writes pieces to a client that has a while for each. The next is made in its
+// turn.
 type paced struct {
 	http.ResponseWriter
-	control *http.ResponseController
+	r  *Request
+	in turns
 }
 
 func (p paced) Write(b []byte) (int, error) {
-	_ = p.control.SetWriteDeadline(time.Now().Add(writeTime + time.Duration(len(b))*time.Second/answerRate))
-	return p.ResponseWriter.Write(b)
+	p.in.Rest()
+	_ = p.r.control.SetWriteDeadline(time.Now().Add(writeTime + time.Duration(len(b))*time.Second/answerRate))
+	n, err := p.ResponseWriter.Write(b)
+	if err == nil {
+		err = p.in.Turn(p.r.Context())
+	}
+	return n, err
 }
 
 // slowest is how many bytes a second a client must send or take.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,8 +60,11 @@ func (c *conn) full(err error) error {
 	if probe := tryDisk(filepath.Dir(c.path)); probe != nil {
 		return unavailable(fmt.Errorf("database %s: %w", c.name, errors.Join(err, probe)))
 	}
-	if c.bounds.Bytes > 0 {
+	switch {
+	case c.bounds.Bytes > 0:
 		return noRoom(c.name, c.bounds)
+	case c.options.MaxBytes == math.MaxInt64: // nothing bounds it but the disk, which has room again by now
+		return unavailable(fmt.Errorf("database %s: %w", c.name, err))
 	}
 	return value.Errorf("database_full", "the database %s is full: it may hold %s", value.Quote(c.name), value.Size(c.options.MaxBytes))
 }
