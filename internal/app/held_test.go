@@ -97,7 +97,7 @@ func TestStalledStreams(t *testing.T) {
 		defer client.CloseIdleConnections()
 		for range streams {
 			group.Go(func() {
-				req, err := http.NewRequestWithContext(t.Context(), "POST", a.URL()+"/v1/query", &stalls{left: 600 << 10, over: over})
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.URL()+"/v1/query", &stalls{left: 600 << 10, over: over})
 				if err != nil {
 					t.Error(err)
 					return
@@ -119,7 +119,7 @@ func TestStalledStreams(t *testing.T) {
 	defer neighbour.CloseIdleConnections()
 	body := fmt.Sprintf(`{"auth":{"username":"ada","password":%q},"query":"EMIT 1"}`, memberPassword)
 	for range 20 {
-		req, err := http.NewRequestWithContext(t.Context(), "POST", a.URL()+"/v1/query", strings.NewReader(body))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.URL()+"/v1/query", strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +129,7 @@ func TestStalledStreams(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = res.Body.Close()
-		if res.StatusCode != 200 && res.StatusCode != 429 { // of the same network
+		if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusTooManyRequests { // of the same network
 			t.Errorf("a neighbour of %s gets %d", ada.Username, res.StatusCode)
 		}
 	}
@@ -198,7 +198,7 @@ func TestUnknownFormIsNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = res.Body.Close()
-	if res.StatusCode != 404 {
+	if res.StatusCode != http.StatusNotFound {
 		t.Errorf("the answer is %d", res.StatusCode)
 	}
 	if s := a.parts.ledger.Stats(); s.MostHeld != 0 {
@@ -342,7 +342,7 @@ func TestManyPolls(t *testing.T) {
 			defer res.Body.Close()
 			sum := sha256.New()
 			n, err := io.Copy(sum, res.Body)
-			if err != nil || res.StatusCode != 200 || !bytes.Equal(sum.Sum(nil), want[:]) || res.ContentLength != int64(len(whole)) {
+			if err != nil || res.StatusCode != http.StatusOK || !bytes.Equal(sum.Sum(nil), want[:]) || res.ContentLength != int64(len(whole)) {
 				t.Errorf("poll %d: %v, %d, %d bytes", i, err, res.StatusCode, n)
 			}
 		})
@@ -432,6 +432,7 @@ func TestListenersAreBounded(t *testing.T) {
 			t.Fatalf("%v, %d", err, status)
 		}
 		status = res.StatusCode
+		_ = res.Body.Close()
 		_ = conn.Close()
 	}
 	counts := map[int]int{}
@@ -449,7 +450,7 @@ func TestListingsAreReserved(t *testing.T) {
 	a := produce(t)
 	member(t, a, "ada", account.Standard)
 	for _, path := range []string{"/v1/jobs?limit=500", "/v1/shares?limit=500", "/v1/files/?limit=500"} {
-		req, err := http.NewRequestWithContext(t.Context(), "GET", a.URL()+path, nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, a.URL()+path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -95,8 +95,8 @@ func checkFile(ctx context.Context, at string) (err error) {
 	if err != nil {
 		return err
 	}
-	if found := ""; row {
-		if found = string(s.Text(0)); found != "ok" {
+	if row {
+		if found := string(s.Text(0)); found != "ok" {
 			return errors.New("it is damaged: " + strings.Join(strings.Fields(found), " "))
 		}
 	}

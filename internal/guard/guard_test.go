@@ -21,7 +21,7 @@ func TestDo(t *testing.T) {
 	if err := g.Do("quiet", func() {}); err != nil {
 		t.Errorf("a function that returns: %v", err)
 	}
-	if err := g.DoErr("quiet", func() error { return io.EOF }); err != io.EOF {
+	if err := g.DoErr("quiet", func() error { return io.EOF }); !errors.Is(err, io.EOF) {
 		t.Errorf("a function that fails: %v", err)
 	}
 	err := g.Do("pond", func() { panic("the frog jumps") })
@@ -76,9 +76,9 @@ func TestLoop(t *testing.T) {
 			}
 			panic("splash")
 		})
-		want := []time.Duration{0, 1, 3, 7, 7 + 3600 + 1, 7 + 3600 + 1 + 2}
+		want := []int{0, 1, 3, 7, 7 + 3600 + 1, 7 + 3600 + 1 + 2}
 		for i := range want {
-			if at[i] != want[i]*time.Second {
+			if at[i] != time.Duration(want[i])*time.Second {
 				t.Errorf("began the %d. time after %s", i+1, at[i])
 			}
 		}

@@ -167,7 +167,7 @@ type Head struct {
 // it had only just been taken, since a server that is killed from outside again and
 // again has no time to get on.
 const (
-	CrashEarly = 1
+	CrashEarly = 3
 	Crash      = 5
 	CrashAlone = 10
 )

@@ -19,7 +19,7 @@ func crashedLog(t *testing.T, changes int) (path string, log []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close() //nolint:errcheck // its files were copied
+	defer c.Close()
 	exec := func(sql string) {
 		t.Helper()
 		if err := c.Exec(context.Background(), sql); err != nil {

@@ -21,15 +21,6 @@ type Work struct {
 	Calls, Looked int64
 }
 
-// add puts o to w.
-func (w *Work) add(o Work) {
-	w.Steps += o.Steps
-	w.Pages += o.Pages
-	w.Moved += o.Moved
-	w.Calls += o.Calls
-	w.Looked += o.Looked
-}
-
 // urgent is how many bytes a function may look at before its user is asked. It
 // keeps small calls cheap.
 const urgent = 4 << 10

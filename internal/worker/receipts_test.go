@@ -43,7 +43,7 @@ func (e *world) number(file, sql string) (n int64) {
 	ctx := context.Background()
 	c, err := sqlite.Open(filepath.Join(e.folder, file), sqlite.Config{Busy: time.Second})
 	check(e.t, err)
-	defer c.Close() //nolint:errcheck // nothing is written
+	defer c.Close()
 	s, _, err := c.Prepare(ctx, sql)
 	check(e.t, err)
 	defer s.Close()

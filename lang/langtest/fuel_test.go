@@ -103,7 +103,7 @@ func TestPromiseFuelIsTheSame(t *testing.T) {
 	compare("again", fuels(t, generated))
 	for range children {
 		//nolint:gosec // the test itself
-		child := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
+		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$")
 		child.Env = append(os.Environ(), fmt.Sprintf("%s=%d", childOf, generated))
 		child.Stderr = os.Stderr
 		out, err := child.Output()
