@@ -21,6 +21,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/admit"
+	"ql/internal/admit/admittest"
 	"ql/internal/api"
 	"ql/internal/api/download"
 	"ql/internal/api/formapi"
@@ -120,14 +121,19 @@ func boot(t testing.TB, change ...settings) *world {
 		URLs:      api.URLs{Base: "http://ql.example", API: "http://api.ql.example"},
 		Log:       log,
 	}
-	h := httpapi.Options{Log: log, OpenAPI: api.Description()}
+	// As on a node of 2.5 GiB.
+	ledger := admit.NewLedger(admit.LedgerOptions{Budget: 480 << 20})
+	o.Ledger, o.Host.Ledger = ledger, ledger
+	h := httpapi.Options{Log: log, OpenAPI: api.Description(), Ledger: ledger}
 	for _, c := range change {
 		if c.service != nil {
 			c.service(&o)
 		}
 	}
+	h.Gate = o.Gate
+	t.Cleanup(func() { admittest.CheckIdle(t, o.Gate, ledger) }) // when all have stopped
 	w.worker = worker.New(worker.Options{
-		Queue: store.Queue(), Accounts: store.Accounts(), Host: o.Host, Gate: o.Gate, Sealer: w.accounts.States(),
+		Queue: store.Queue(), Accounts: store.Accounts(), Host: o.Host, Gate: o.Gate, Ledger: ledger, Sealer: w.accounts.States(),
 		Limits: o.Limits, Log: log, Clock: time.Now,
 	})
 	check(t, w.worker.Start(ctx))

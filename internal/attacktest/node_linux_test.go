@@ -26,6 +26,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ql/internal/admit/admittest"
 )
 
 const (
@@ -341,62 +343,12 @@ func (n *node) cancelAll() {
 	}
 }
 
-// zero are the gauges that are to be zero when nobody calls.
-var zero = []string{
-	"ql_scripts_running", "ql_scripts_computing", "ql_scripts_waiting", "ql_scripts_memory_bytes", "ql_scripts_turns_after_leave_total",
-	"ql_call_memory_bytes", "ql_call_memory_waiting",
-	`ql_password_hashes_running{for="log-ins"}`, `ql_password_hashes_waiting{for="log-ins"}`,
-	`ql_password_hashes_running{for="scripts"}`, `ql_password_hashes_waiting{for="scripts"}`,
-}
-
 // settle waits until the node holds nothing any more, and returns what it still holds
 // after so long.
 func (n *node) settle(most time.Duration) (left string) {
 	ctx, cancel := context.WithTimeout(n.t.Context(), most)
 	defer cancel()
-	ticker := time.NewTicker(100 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		left = n.held(ctx)
-		if left == "" || n.isDead() {
-			return left
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return left
-		}
-	}
-}
-
-func (n *node) held(ctx context.Context) string {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, n.metrics, nil)
-	check(n.t, err)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err.Error()
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return err.Error()
-	}
-	var left []string
-	for _, name := range zero {
-		found := false
-		for line := range strings.Lines(string(text)) {
-			if value, ok := strings.CutPrefix(strings.TrimSpace(line), name+" "); ok {
-				found = true
-				if f, err := strconv.ParseFloat(value, 64); err != nil || f != 0 {
-					left = append(left, name+" "+value)
-				}
-			}
-		}
-		if !found {
-			left = append(left, name+" is not there")
-		}
-	}
-	return strings.Join(left, ", ")
+	return admittest.AwaitIdle(ctx, n.metrics, n.exited)
 }
 
 // peakBytes is the most that was resident.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,6 +18,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"ql/internal/admit/admittest"
 )
 
 const (
@@ -34,6 +37,8 @@ type server struct {
 	client *http.Client
 	log    *os.File
 	kills  atomic.Int64
+	// metrics is where the server shows its own.
+	metrics string
 
 	mu      sync.Mutex
 	process *exec.Cmd
@@ -65,11 +70,15 @@ func newServerOn(t testing.TB, data string) *server {
 	t.Helper()
 	log, err := os.Create(filepath.Join(t.TempDir(), "server.log"))
 	check(t, err)
+	free, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	check(t, err)
+	check(t, free.Close())
 	s := &server{
-		t: t, data: data, log: log, up: make(chan struct{}),
+		t: t, data: data, log: log, metrics: free.Addr().String(), up: make(chan struct{}),
 		client: &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 256}},
 	}
 	t.Cleanup(func() {
+		s.awaitNothing()
 		s.end()
 		s.client.CloseIdleConnections()
 		if t.Failed() {
@@ -91,7 +100,7 @@ func (s *server) said() string {
 // spawn starts the process, without waiting until it serves.
 func (s *server) spawn() {
 	s.t.Helper()
-	arguments := append(s.before[:len(s.before):len(s.before)], program, "serve", "--data", s.data, "--listen", "127.0.0.1:0", "--log-level", "warn")
+	arguments := append(s.before[:len(s.before):len(s.before)], program, "serve", "--data", s.data, "--listen", "127.0.0.1:0", "--metrics-listen", s.metrics, "--log-level", "warn")
 	arguments = append(arguments, s.flags...)
 	process := exec.CommandContext(context.Background(), arguments[0], arguments[1:]...)
 	process.SysProcAttr = dieTogether()
@@ -151,9 +160,22 @@ func (s *server) cutOff() {
 	s.kills.Add(1)
 }
 
-// stop ends the process as an operator does.
+// awaitNothing waits until the server, where one runs, holds nothing for anybody.
+func (s *server) awaitNothing() {
+	if s.process == nil || s.t.Failed() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second) // the test's own may have ended
+	defer cancel()
+	if left := admittest.AwaitIdle(ctx, "http://"+s.metrics+"/metrics", s.exited); left != "" {
+		s.t.Errorf("in the end the server holds %s", left)
+	}
+}
+
+// stop ends the process as an operator does, once nothing is held for anybody.
 func (s *server) stop() {
 	s.t.Helper()
+	s.awaitNothing()
 	check(s.t, s.process.Process.Signal(os.Interrupt))
 	<-s.exited
 	if !s.process.ProcessState.Success() {
