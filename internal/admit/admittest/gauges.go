@@ -46,7 +46,7 @@ func held(ctx context.Context, address string) string {
 	if err != nil {
 		return err.Error()
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }() // nothing was written
 	values := map[string]string{}
 	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
 		if at := strings.LastIndexByte(lines.Text(), ' '); at >= 0 {
