@@ -269,9 +269,10 @@ func (l *Ledger) fitsBudget(bytes int64) bool {
 	return l.o.Budget <= 0 || bytes <= l.o.Budget-l.held
 }
 
-// fitsShare tells whether the holder's share has room for so much more. All that one
-// request of an account needs is never too much as long as it is the only one, up to
-// half of the budget: else a small node could not show what a large plan may make.
+// fitsShare tells whether the holder's share has room for so much more. What one
+// reservation of an account needs is never too much as long as the others of it are small,
+// up to half of the budget: else a small node could not compile, or show, what a large plan
+// may bring and make. A call has one for its body and its answer, and one for its script.
 func (l *Ledger) fitsShare(r *Reservation, bytes int64) bool {
 	if l.o.Budget <= 0 || l.o.Lifted {
 		return true
@@ -280,7 +281,8 @@ func (l *Ledger) fitsShare(r *Reservation, bytes int64) bool {
 	if one := l.holders[r.holder]; one != nil {
 		has = one.bytes
 	}
-	return bytes <= l.o.Share-has || has == r.bytes && bytes <= l.most(r)-has
+	others := has - r.bytes
+	return bytes <= l.o.Share-has || r.holder.account != 0 && others <= l.o.Share/2 && bytes <= l.most(r)-r.bytes
 }
 
 // most is what one reservation can come to.

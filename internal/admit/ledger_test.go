@@ -60,8 +60,8 @@ func TestLedgerShares(t *testing.T) {
 	})
 }
 
-// TestLedgerFirstOfAccount lets the only request of an account have more than its
-// share, up to half of the budget, and a network never.
+// TestLedgerFirstOfAccount lets one reservation of an account have more than its
+// share, up to half of the budget, where the others are small; and a network never.
 func TestLedgerFirstOfAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLedger(LedgerOptions{Budget: 800})
@@ -75,6 +75,13 @@ func TestLedgerFirstOfAccount(t *testing.T) {
 		if _, err := l.Reserve(t.Context(), AccountHolder(1), 1); refusal(t, err) != AccountMemory {
 			t.Error(err)
 		}
+		small := reserve(t, l, AccountHolder(2), 50)
+		large := reserve(t, l, AccountHolder(2), 340)
+		if err := small.Grow(t.Context(), 1); refusal(t, err) != AccountMemory {
+			t.Error(err)
+		}
+		small.Release()
+		large.Release()
 		if _, err := l.Reserve(t.Context(), NetworkHolder(netip.MustParseAddr("192.0.2.1")), 101); refusal(t, err) != TooLarge {
 			t.Error(err)
 		}
