@@ -88,7 +88,7 @@ func TestStalledStreams(t *testing.T) {
 		return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}}
 	}
 	const connections, streams = 3, 100
-	over := make(chan struct{})
+	over, refused := make(chan struct{}), make(chan struct{}, connections*streams)
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	counts := map[int]int{}
@@ -112,6 +112,9 @@ func TestStalledStreams(t *testing.T) {
 				mu.Lock()
 				counts[status]++
 				mu.Unlock()
+				if status == http.StatusTooManyRequests {
+					refused <- struct{}{}
+				}
 			})
 		}
 	}
@@ -132,6 +135,10 @@ func TestStalledStreams(t *testing.T) {
 		if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusTooManyRequests { // of the same network
 			t.Errorf("a neighbour of %s gets %d", ada.Username, res.StatusCode)
 		}
+	}
+	select {
+	case <-refused:
+	case <-time.After(20 * time.Second): // told below
 	}
 	close(over)
 	group.Wait()
@@ -432,8 +439,8 @@ func TestListenersAreBounded(t *testing.T) {
 			t.Fatalf("%v, %d", err, status)
 		}
 		status = res.StatusCode
-		_ = res.Body.Close()
 		_ = conn.Close()
+		_ = res.Body.Close() // after the connection: events have no end
 	}
 	counts := map[int]int{}
 	for range 200 {

@@ -70,18 +70,16 @@ func Start(t testing.TB, s config.Settings) *Service {
 		if err := b.Leftovers(); err != nil {
 			t.Error(err)
 		}
-		// What a test's own client keeps open is closed by whoever it called.
-		if err := goleak.Find(before, ofClients("readLoop"), ofClients("writeLoop")); err != nil {
+		// What a test's own clients and servers keep open between calls is theirs.
+		if err := goleak.Find(before, ofHTTP("(*persistConn).readLoop"), ofHTTP("(*persistConn).writeLoop"), ofHTTP("(*conn).serve")); err != nil {
 			t.Error(err)
 		}
 	})
 	return b
 }
 
-// ofClients ignores goroutines of a client's connections.
-func ofClients(loop string) goleak.Option {
-	return goleak.IgnoreAnyFunction("net/http.(*persistConn)." + loop)
-}
+// ofHTTP ignores goroutines of connections.
+func ofHTTP(function string) goleak.Option { return goleak.IgnoreAnyFunction("net/http." + function) }
 
 // Operate opens the data folder as the operator's commands do, beside the
 // service.
