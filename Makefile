@@ -80,7 +80,7 @@ vuln: ## look for known vulnerabilities that the code can reach
 .PHONY: race
 race: ## run the tests under the race detector
 	tools/need gcc build-essential
-	CGO_ENABLED=1 go test -race -short -count=1 ./...
+	CGO_ENABLED=1 go test -race -short -count=1 -timeout 20m ./...
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (10s)
