@@ -302,16 +302,23 @@ func TestSlowReaders(t *testing.T) {
 		}
 	}
 	counts := map[int]int{}
-	for _, conn := range conns {
-		status, _, text := c.read(conn)
-		counts[status]++
-		switch {
-		case status == 200 && len(text) < 6*size:
-			t.Errorf("a result of %d bytes", len(text))
-		case status != 200 && !strings.Contains(text, "it is kept as the job"):
-			t.Errorf("%d %s", status, text)
-		}
+	var mu sync.Mutex
+	var reading sync.WaitGroup
+	for _, conn := range conns { // at once: who waits too long is cut off
+		reading.Go(func() {
+			status, _, text := c.read(conn)
+			mu.Lock()
+			defer mu.Unlock()
+			counts[status]++
+			switch {
+			case status == 200 && len(text) < 6*size:
+				t.Errorf("a result of %d bytes", len(text))
+			case status != 200 && !strings.Contains(text, "it is kept as the job"):
+				t.Errorf("%d %s", status, text)
+			}
+		})
 	}
+	reading.Wait()
 	settled(t, a)
 	if s := a.parts.ledger.Stats(); s.MostHeld > nodeCalls/8 || counts[200] == 0 {
 		t.Errorf("%d MiB were held at once; the answers are %v", s.MostHeld>>20, counts)

@@ -79,17 +79,23 @@ func (t *tally) measure() error {
 // admit lets a database be opened, and made where it is new.
 func (t *tally) admit(ctx context.Context, name string) error {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	if err := t.measure(); err != nil {
+	err := t.measure()
+	_, known := t.sizes[name]
+	t.mu.Unlock()
+	if err != nil || known {
 		return err
 	}
-	if _, ok := t.sizes[name]; ok {
-		return nil
-	}
+	// Without the lock: where there is no room, logs are emptied to make some.
 	b, err := t.room.Bounds(ctx)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, known = t.sizes[name]
+	switch {
+	case known:
+		return nil
 	case b.Databases > 0 && len(t.sizes) >= b.Databases:
 		return value.Errorf(quotaExceeded, "there is no database %s yet, and no other can be made: the account has %d, and may have %d", value.Quote(name), len(t.sizes), b.Databases).AtLimit("databases", int64(b.Databases))
 	case b.Bytes > 0 && b.Left < pageSize:

@@ -383,3 +383,26 @@ func TestFilesAreOurs(t *testing.T) {
 		}
 	}
 }
+
+// emptying is a room that empties logs whenever it is asked, as one that is full does.
+type emptying struct {
+	*room
+	of *Databases
+}
+
+func (e *emptying) Bounds(ctx context.Context) (Bounds, error) {
+	e.of.TrimLogs()
+	return e.room.Bounds(ctx)
+}
+
+// TestRoomIsMadeForADatabase makes a database where logs of others are emptied for it.
+func TestRoomIsMadeForADatabase(t *testing.T) {
+	r := &emptying{room: &room{bytes: 1 << 20}}
+	d := open(t, Options{Room: r})
+	r.of = d
+	for _, name := range []string{"one", "two", "three"} {
+		if got := on(t, d, name, "CREATE TABLE t(a)"); strings.Contains(got, "error") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
