@@ -5,8 +5,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -47,42 +45,16 @@ var unreserved = map[string]string{
 // names end with test are linked into tests alone.
 func TestBodiesAreReserved(t *testing.T) {
 	used := map[string]bool{}
-	check := func(name string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if e.IsDir() {
-			if strings.HasSuffix(name, "test") || e.Name() == "testdata" {
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
-			return nil
-		}
-		files := token.NewFileSet()
-		f, err := parser.ParseFile(files, name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		below, err := filepath.Rel(root, name)
-		if err != nil {
-			return err
-		}
-		below = filepath.ToSlash(below)
+	eachLinked(t, []string{"internal"}, func(below string, files *token.FileSet, f *ast.File) {
 		reads := readsWhole(f, strings.HasPrefix(below, "internal/api/"))
 		if _, ok := unreserved[below]; ok {
 			used[below] = len(reads) > 0
-			return nil
+			return
 		}
 		for _, r := range reads {
 			t.Errorf("%s: %s holds what somebody sent, and nothing counts that: read it by httpapi's Body, Parts or Incoming, or reserve it in the ledger and say so in this test", files.Position(r.at), r.what)
 		}
-		return nil
-	}
-	if err := filepath.WalkDir(filepath.Join(root, "internal"), check); err != nil {
-		t.Fatal(err)
-	}
+	})
 	for name := range unreserved {
 		if !used[name] {
 			t.Errorf("%s reads nothing whole: it needs no exception", name)

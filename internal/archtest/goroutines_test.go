@@ -5,10 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -25,44 +22,16 @@ var unguarded = map[string]string{
 // Packages whose names end with test are linked into tests alone.
 func TestGoroutines(t *testing.T) {
 	found := map[string]bool{}
-	for _, folder := range []string{"internal", "lang"} {
-		check := func(name string, e fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			if e.IsDir() {
-				if strings.HasSuffix(name, "test") || e.Name() == "testdata" {
-					return filepath.SkipDir
-				}
-				return nil
-			}
-			if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
-				return nil
-			}
-			files := token.NewFileSet()
-			f, err := parser.ParseFile(files, name, nil, parser.SkipObjectResolution)
-			if err != nil {
-				return err
-			}
-			below, err := filepath.Rel(root, name)
-			if err != nil {
-				return err
-			}
-			below = filepath.ToSlash(below)
-			starts := goroutines(f)
-			if _, ok := unguarded[below]; ok {
-				found[below] = len(starts) > 0
-				return nil
-			}
-			for _, at := range starts {
-				t.Errorf("%s: this starts a goroutine that nothing guards: use Go or Loop of internal/guard", files.Position(at))
-			}
-			return nil
+	eachLinked(t, []string{"internal", "lang"}, func(below string, files *token.FileSet, f *ast.File) {
+		starts := goroutines(f)
+		if _, ok := unguarded[below]; ok {
+			found[below] = len(starts) > 0
+			return
 		}
-		if err := filepath.WalkDir(filepath.Join(root, folder), check); err != nil {
-			t.Fatal(err)
+		for _, at := range starts {
+			t.Errorf("%s: this starts a goroutine that nothing guards: use Go or Loop of internal/guard", files.Position(at))
 		}
-	}
+	})
 	for name := range unguarded {
 		if !found[name] {
 			t.Errorf("%s starts no goroutines: it needs no exception", name)
