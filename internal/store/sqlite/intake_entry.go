@@ -56,7 +56,7 @@ func decodeRecord(entry []byte) (r job.Record, err error) {
 	copy(r.ID[:], d.take(uint64(len(r.ID))))
 	r.Account = account.ID(d.int())
 	r.Created, r.Finished = d.time(), d.time()
-	r.Ran = time.Duration(d.int()) * time.Microsecond
+	r.Ran = d.duration()
 	r.Steps, r.TraceDropped = d.int(), d.int()
 	r.State, r.Mode, r.Convention = job.State(d.text()), job.Mode(d.text()), job.Convention(d.text())
 	r.Credential, r.Encoding = job.Credential(d.text()), job.Encoding(d.text())
@@ -109,6 +109,16 @@ func (d *entryDecoder) time() time.Time {
 		return time.UnixMicro(n).UTC()
 	}
 	return time.Time{}
+}
+
+func (d *entryDecoder) duration() time.Duration {
+	n := d.int()
+	t := time.Duration(n) * time.Microsecond
+	if t.Microseconds() != n { // more than a duration holds
+		d.failed = true
+		return 0
+	}
+	return t
 }
 
 func (d *entryDecoder) text() string { return string(d.take(d.length())) }

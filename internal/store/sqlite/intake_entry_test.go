@@ -56,6 +56,8 @@ func FuzzEntry(f *testing.F) {
 		}
 		f.Add(b)
 	}
+	// A duration of more microseconds than one holds.
+	f.Add([]byte("\x01" + strings.Repeat("\x00", 16+3) + "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01" + strings.Repeat("\x00", 11)))
 	f.Fuzz(func(t *testing.T, entry []byte) {
 		r, err := decodeRecord(entry)
 		if err != nil {
