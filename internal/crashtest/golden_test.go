@@ -6,6 +6,7 @@ import (
 	"flag"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -24,7 +25,7 @@ var makeGolden = flag.Bool("make-golden", false, "make the newest of testdata an
 // with a stored machine.
 type golden string
 
-const thisVersion golden = "testdata/v2"
+const thisVersion golden = "testdata/v3"
 
 func (g golden) data() string     { return filepath.Join(string(g), "data.zip") }
 func (g golden) settings() string { return filepath.Join(string(g), "settings.toml") }
@@ -43,7 +44,17 @@ jobs_kept = "800000h"
 type goldenJobs struct {
 	Gather, Confirm, Wait, Finished, Cut string
 	Ended                                string // in the intake alone; from v2 on
+	// Account says that the account has a secret, a domain and a published script; from
+	// v3 on.
+	Account bool
 }
+
+// What an account of v3 and later has besides files and databases.
+const (
+	goldenSecret    = "a secret of v3"
+	goldenDomain    = "shop.example.com"
+	goldenPublished = "greeting"
+)
 
 const askingLibrary = `
 	DEFINE ask(?names)
@@ -108,8 +119,11 @@ func (g golden) testData(t *testing.T) {
 		}
 	}
 	wantResult(jobs.Cut, "true x 1")
-	if g != "testdata/v1" {
+	if jobs.Ended != "" {
 		wantResult(jobs.Ended, endedResult)
+	}
+	if jobs.Account {
+		s.testAccount()
 	}
 	wantResult(jobs.Wait, "before 1 after 2")
 
@@ -131,6 +145,39 @@ func (g golden) testData(t *testing.T) {
 	if got := s.output(`EMIT !ACCOUNT("username")`); got != username {
 		t.Errorf("the account is %q", got)
 	}
+}
+
+// testAccount looks at what makeAccount made.
+func (s *server) testAccount() {
+	s.t.Helper()
+	if got := s.output(`EMIT !SECRET("token")`); got != goldenSecret {
+		s.t.Errorf("the secret is %q", got)
+	}
+	if got := s.command("", "account", "domains", "list", username); !strings.Contains(got, goldenDomain) {
+		s.t.Errorf("the domains are\n%s", got)
+	}
+	if got := s.command("", "account", "published", username); !strings.Contains(got, goldenPublished) {
+		s.t.Errorf("the published scripts are\n%s", got)
+	}
+}
+
+func (s *server) makeAccount() {
+	s.t.Helper()
+	s.command(goldenSecret, "account", "secret", "set", username, "token")
+	s.command("", "account", "domains", "add", username, goldenDomain, "--published-only")
+	s.command(`EMIT "hello"`, "account", "publish", username, goldenPublished, "-")
+}
+
+// command runs an operator's command beside the server, and returns what it prints.
+func (s *server) command(input string, arguments ...string) string {
+	s.t.Helper()
+	c := exec.CommandContext(s.t.Context(), program, append(arguments, "--data", s.data)...)
+	c.Stdin = strings.NewReader(input)
+	out, err := c.CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("ql %v: %v\n%s", arguments, err, out)
+	}
+	return string(out)
 }
 
 func reply(t *testing.T, s *server, id, body string) {
@@ -176,7 +223,8 @@ func (g golden) make(t *testing.T) {
 	s := newServer(t)
 	s.flags = []string{"--config", g.settings()}
 	s.start()
-	var jobs goldenJobs
+	s.makeAccount()
+	jobs := goldenJobs{Account: true}
 	s.output(`CREATE TABLE rows (n); INSERT INTO rows VALUES (1), (2), (3); CREATE TABLE cut (id);
 		USE DATABASE "other" CREATE TABLE held (n);
 		WRITE !GET('library') TO "/lib/ask.ql"
