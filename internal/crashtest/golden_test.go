@@ -198,7 +198,7 @@ func (g golden) testSnapshot(t *testing.T) {
 	m, err := vm.Restore(t.Context(), nil, p, snapshot, []byte("asked "))
 	check(t, err)
 	for _, age := range []int64{36, 969, 7} {
-		if got := m.Effect().Kind; got != bytecode.Gather {
+		if got := m.Effect().Kind; got != bytecode.EffectGather {
 			t.Fatalf("the machine stands at %v", got)
 		}
 		form := value.NewMap(nil, 0)

@@ -227,8 +227,8 @@ func TestFetchesAreCounted(t *testing.T) {
 
 	n.calls = nil
 	w.o.Journal = &fakeJournal{told: map[int64]Told{
-		1: {Seq: 1, Kind: bytecode.Fetch, Value: value.Null},
-		2: {Seq: 2, Kind: bytecode.Fetch, Err: value.Errorf("fetch_failed", "no")},
+		1: {Seq: 1, Kind: bytecode.EffectFetch, Value: value.Null},
+		2: {Seq: 2, Kind: bytecode.EffectFetch, Err: value.Errorf("fetch_failed", "no")},
 	}}
 	r = w.start(script)
 	if got := w.result(r); got != "|paused: confirm Go?" || r.State().Fetches != 2 || len(n.calls) > 0 {

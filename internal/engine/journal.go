@@ -57,7 +57,7 @@ func (r *Run) repeat(e *vm.Effect, t Told) *Outcome {
 	if t.Kind != e.Kind {
 		return r.interrupted(fmt.Errorf("%w: effect %d is %v, and was %v", errOtherWay, e.Seq, e.Kind, t.Kind))
 	}
-	if t.Kind == bytecode.Fetch {
+	if t.Kind == bytecode.EffectFetch {
 		r.state.Fetches++
 	}
 	r.machine.Spend(t.Fuel)
@@ -67,11 +67,11 @@ func (r *Run) repeat(e *vm.Effect, t Told) *Outcome {
 		return nil
 	}
 	switch e.Kind {
-	case bytecode.SessionStart:
+	case bytecode.EffectSessionStart:
 		r.state.Session = true
-	case bytecode.SessionEnd:
+	case bytecode.EffectSessionEnd:
 		r.state.Session = false
-	case bytecode.SecretGet:
+	case bytecode.EffectSecretGet:
 		if t.Value.IsText() {
 			r.remember(t.Value.Str())
 		}
@@ -85,7 +85,7 @@ func (r *Run) prepare(ctx context.Context, e *vm.Effect) error {
 	switch {
 	case r.tx == nil:
 		return r.o.Journal.Before(ctx, r)
-	case e.Kind == bytecode.TxCommit, e.Kind == bytecode.TxRollback:
+	case e.Kind == bytecode.EffectTxCommit, e.Kind == bytecode.EffectTxRollback:
 		return nil
 	}
 	return r.o.Journal.Inside(ctx)

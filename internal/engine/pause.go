@@ -30,7 +30,7 @@ func (r *Run) ask() (*Prompt, error) {
 	}
 	e := r.machine.Effect()
 	p := &Prompt{Line: e.Line, Asked: r.state.Asked}
-	if e.Kind == bytecode.Gather {
+	if e.Kind == bytecode.EffectGather {
 		f, err := form.Parse(e.Args[0])
 		if err != nil {
 			return nil, err
@@ -99,7 +99,7 @@ func (r *Run) until(e *vm.Effect) (time.Time, error) {
 	}
 	now := r.o.Clock()
 	var until time.Time
-	if e.Kind == bytecode.Wait {
+	if e.Kind == bytecode.EffectWait {
 		d, err := duration(e.Args[0], "WAIT")
 		if err != nil {
 			return now, err
@@ -162,7 +162,7 @@ func (r *Run) Question() *Prompt {
 	if r.machine.Status() != vm.Pending {
 		return nil
 	}
-	if k := r.machine.Effect().Kind; k != bytecode.Confirm && k != bytecode.Gather {
+	if k := r.machine.Effect().Kind; k != bytecode.EffectConfirm && k != bytecode.EffectGather {
 		return nil
 	}
 	p, err := r.ask()

@@ -113,14 +113,14 @@ func (r *Run) effect(ctx context.Context) *Outcome {
 		}
 	}
 	switch e.Kind {
-	case bytecode.Confirm, bytecode.Gather:
+	case bytecode.EffectConfirm, bytecode.EffectGather:
 		p, err := r.ask()
 		if err != nil {
 			return r.tell(ctx, e, value.Null, err, 0)
 		}
 		r.machine.MarkPaused()
 		return &Outcome{Status: Paused, Prompt: p}
-	case bytecode.Wait, bytecode.WaitUntil:
+	case bytecode.EffectWait, bytecode.EffectWaitUntil:
 		until, err := r.until(e)
 		switch {
 		case err == nil && until.After(r.o.Clock()):
@@ -227,36 +227,36 @@ func (c *call) keep() int64 {
 
 // effects are the effects that are done at once.
 var effects = map[bytecode.Effect]func(*call) (value.Value, error){
-	bytecode.Now:             now,
-	bytecode.Random:          random,
-	bytecode.UUID:            newUUID,
-	bytecode.Token:           token,
-	bytecode.PasswordHash:    passwordHash,
-	bytecode.PasswordMatches: passwordMatches,
-	bytecode.SessionGet:      sessionGet,
-	bytecode.SessionSet:      sessionSet,
-	bytecode.SessionUnset:    sessionUnset,
-	bytecode.SessionStart:    sessionStart,
-	bytecode.SessionEnd:      sessionEnd,
-	bytecode.AccountGet:      accountGet,
-	bytecode.QuotaGet:        quotaGet,
-	bytecode.SecretGet:       secretGet,
-	bytecode.JobGet:          jobGet,
-	bytecode.FileRead:        fileRead,
-	bytecode.FileWrite:       fileWrite,
-	bytecode.FileAppend:      fileAppend,
-	bytecode.FileList:        fileList,
-	bytecode.FileCopy:        fileCopy,
-	bytecode.FileMove:        fileMove,
-	bytecode.FileRemove:      fileRemove,
-	bytecode.Render:          renderFile,
-	bytecode.Share:           share,
-	bytecode.Unshare:         unshare,
-	bytecode.SQL:             sql,
-	bytecode.TxBegin:         txBegin,
-	bytecode.TxCommit:        txCommit,
-	bytecode.TxRollback:      txRollback,
-	bytecode.Fetch:           fetch,
+	bytecode.EffectNow:             now,
+	bytecode.EffectRandom:          random,
+	bytecode.EffectUUID:            newUUID,
+	bytecode.EffectToken:           token,
+	bytecode.EffectPasswordHash:    passwordHash,
+	bytecode.EffectPasswordMatches: passwordMatches,
+	bytecode.EffectSessionGet:      sessionGet,
+	bytecode.EffectSessionSet:      sessionSet,
+	bytecode.EffectSessionUnset:    sessionUnset,
+	bytecode.EffectSessionStart:    sessionStart,
+	bytecode.EffectSessionEnd:      sessionEnd,
+	bytecode.EffectAccountGet:      accountGet,
+	bytecode.EffectQuotaGet:        quotaGet,
+	bytecode.EffectSecretGet:       secretGet,
+	bytecode.EffectJobGet:          jobGet,
+	bytecode.EffectFileRead:        fileRead,
+	bytecode.EffectFileWrite:       fileWrite,
+	bytecode.EffectFileAppend:      fileAppend,
+	bytecode.EffectFileList:        fileList,
+	bytecode.EffectFileCopy:        fileCopy,
+	bytecode.EffectFileMove:        fileMove,
+	bytecode.EffectFileRemove:      fileRemove,
+	bytecode.EffectRender:          renderFile,
+	bytecode.EffectShare:           share,
+	bytecode.EffectUnshare:         unshare,
+	bytecode.EffectSQL:             sql,
+	bytecode.EffectTxBegin:         txBegin,
+	bytecode.EffectTxCommit:        txCommit,
+	bytecode.EffectTxRollback:      txRollback,
+	bytecode.EffectFetch:           fetch,
 }
 
 // text returns argument i, which must be a text; what names it in the error.

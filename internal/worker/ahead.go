@@ -164,7 +164,7 @@ func (p *aheadPace) Turn(ctx context.Context) error {
 // mayRunAhead tells whether an effect leaves nothing behind, and takes no time.
 func mayRunAhead(e bytecode.Effect) bool {
 	switch e {
-	case bytecode.Now, bytecode.Random, bytecode.UUID, bytecode.Token, bytecode.AccountGet, bytecode.JobGet:
+	case bytecode.EffectNow, bytecode.EffectRandom, bytecode.EffectUUID, bytecode.EffectToken, bytecode.EffectAccountGet, bytecode.EffectJobGet:
 		return true
 	}
 	return false

@@ -197,7 +197,7 @@ func readEntries(b []byte, memory int64, turn func() error, told map[int64]entry
 func readTold(d *value.Decoder) engine.Told {
 	kind := d.Byte()
 	t := engine.Told{Seq: d.Int()}
-	if t.Kind = effectNamed(d.Text()); t.Kind == bytecode.NoEffect {
+	if t.Kind = effectNamed(d.Text()); t.Kind == bytecode.EffectNone {
 		d.Fail()
 		return t
 	}
@@ -222,7 +222,7 @@ func effectNamed(name string) bytecode.Effect { return effectNames[name] }
 
 var effectNames = func() map[string]bytecode.Effect {
 	names := map[string]bytecode.Effect{}
-	for e := bytecode.Now; e.Info().Name != ""; e++ {
+	for e := bytecode.EffectNow; e.Info().Name != ""; e++ {
 		names[e.Info().Name] = e
 	}
 	return names
@@ -306,7 +306,7 @@ func (j *journal) Told(seq int64) (engine.Told, bool) {
 	d := value.NewDecoder(e.bytes, j.attempt.entryMemory())
 	t := readTold(d)
 	if t.Fuel = e.fuel; d.Err() != nil {
-		t.Kind = bytecode.NoEffect // it was read before: the run cannot go on like this
+		t.Kind = bytecode.EffectNone // it was read before: the run cannot go on like this
 	}
 	return t, true
 }
@@ -323,16 +323,16 @@ func (j *journal) Tell(t engine.Told) {
 			return
 		}
 	}
-	if t.Kind == bytecode.TxBegin && t.Err == nil {
+	if t.Kind == bytecode.EffectTxBegin && t.Err == nil {
 		j.tx, j.txAt, j.apart = t.Seq, len(j.pending), false
 	}
-	if t.Kind == bytecode.TxRollback && j.apart {
+	if t.Kind == bytecode.EffectTxRollback && j.apart {
 		j.pending = appendTransaction(j.pending, entryEnded, j.transaction())
 	}
 	if j.first == 0 {
 		j.first = t.Seq
 	}
-	j.outside = j.outside || t.Kind == bytecode.Fetch
+	j.outside = j.outside || t.Kind == bytecode.EffectFetch
 	j.pending = appendTold(j.pending, t)
 	// It is held twice while it is written. Where there is no room for it, it is
 	// written before the next effect.
@@ -342,7 +342,7 @@ func (j *journal) Tell(t engine.Told) {
 
 // follow notes the end of a transaction.
 func (j *journal) follow(t engine.Told) {
-	if t.Kind == bytecode.TxRollback || t.Kind == bytecode.TxCommit && t.Err == nil {
+	if t.Kind == bytecode.EffectTxRollback || t.Kind == bytecode.EffectTxCommit && t.Err == nil {
 		j.tx, j.txAt, j.apart = 0, 0, false
 	}
 }
@@ -366,7 +366,7 @@ func (j *journal) batch(t engine.Told) (entry job.Entry, bytes int, err error) {
 		entry.Step = t.Seq
 	}
 	b := j.pending[:len(j.pending):len(j.pending)]
-	if t.Kind == bytecode.TxCommit && j.apart {
+	if t.Kind == bytecode.EffectTxCommit && j.apart {
 		b = appendTransaction(b, entryEnded, j.transaction())
 	}
 	b = appendTold(b, t)
@@ -452,7 +452,7 @@ func (j *journal) Before(ctx context.Context, r *engine.Run) error {
 		if err := a.save(ctx, r); err != nil {
 			return err
 		}
-	case len(j.pending) > mostPending, j.outside, j.full, len(j.pending) > 0 && (a.live.isWanted() || r.Machine().Effect().Kind == bytecode.Fetch):
+	case len(j.pending) > mostPending, j.outside, j.full, len(j.pending) > 0 && (a.live.isWanted() || r.Machine().Effect().Kind == bytecode.EffectFetch):
 		if err := j.flush(ctx); err != nil {
 			return err
 		}

@@ -17,12 +17,12 @@ import (
 // TestJournalEntries checks that results are read as they were kept.
 func TestJournalEntries(t *testing.T) {
 	all := []engine.Told{
-		{Seq: 1, Kind: bytecode.Now, Value: value.Text("2026-01-01T00:00:00Z")},
-		{Seq: 2, Kind: bytecode.Fetch, Err: value.Errorf("fetch_failed", "no")},
-		{Seq: 3, Kind: bytecode.Fetch, Err: value.Exceeded("fetch_bytes", 100, "the answer has more than 100 bytes")},
-		{Seq: 4, Kind: bytecode.SQL, Value: value.Int(5), Fuel: 12_345_678_901},
-		{Seq: 5, Kind: bytecode.SQL, Err: value.Errorf("unique", "no"), Fuel: 1},
-		{Seq: 6, Kind: bytecode.Now, Value: value.Int(5)},
+		{Seq: 1, Kind: bytecode.EffectNow, Value: value.Text("2026-01-01T00:00:00Z")},
+		{Seq: 2, Kind: bytecode.EffectFetch, Err: value.Errorf("fetch_failed", "no")},
+		{Seq: 3, Kind: bytecode.EffectFetch, Err: value.Exceeded("fetch_bytes", 100, "the answer has more than 100 bytes")},
+		{Seq: 4, Kind: bytecode.EffectSQL, Value: value.Int(5), Fuel: 12_345_678_901},
+		{Seq: 5, Kind: bytecode.EffectSQL, Err: value.Errorf("unique", "no"), Fuel: 1},
+		{Seq: 6, Kind: bytecode.EffectNow, Value: value.Int(5)},
 	}
 	var kept []byte
 	for _, told := range all {
@@ -57,10 +57,10 @@ func TestJournalInTurns(t *testing.T) {
 	large := value.ListOf(empty...)
 	var kept []byte
 	for seq := range int64(50) {
-		kept = appendTold(kept, engine.Told{Seq: seq + 1, Kind: bytecode.SQL, Value: large})
+		kept = appendTold(kept, engine.Told{Seq: seq + 1, Kind: bytecode.EffectSQL, Value: large})
 	}
 	for seq := range int64(10_000) {
-		kept = appendTold(kept, engine.Told{Seq: seq + 51, Kind: bytecode.Now, Value: value.Text("2026-01-01T00:00:00Z")})
+		kept = appendTold(kept, engine.Told{Seq: seq + 51, Kind: bytecode.EffectNow, Value: value.Text("2026-01-01T00:00:00Z")})
 	}
 	weight := value.SizeOf(large)
 	turns := 0
@@ -86,7 +86,7 @@ func TestJournalInTurns(t *testing.T) {
 		t.Errorf("%d bytes took %d turns", len(kept), all)
 	}
 	for seq := range int64(10_050) {
-		if told, ok := j.Told(seq + 1); !ok || told.Kind == bytecode.NoEffect {
+		if told, ok := j.Told(seq + 1); !ok || told.Kind == bytecode.EffectNone {
 			t.Fatalf("result %d is %v, %t", seq+1, told.Kind, ok)
 		}
 	}

@@ -110,7 +110,7 @@ const showEvery = 50 * time.Millisecond
 // effect that may take long.
 func (l *live) isStale(m *vm.Machine) bool {
 	switch m.Effect().Kind.Info().Class {
-	case bytecode.Net, bytecode.Mach:
+	case bytecode.ClassNet, bytecode.ClassMachine:
 		return true
 	}
 	return time.Since(l.last) >= showEvery

@@ -155,7 +155,7 @@ func template(t Template) string {
 
 func (p *Program) site(s Site) string {
 	text := s.Effect.String()
-	if s.Effect == SQL {
+	if s.Effect == EffectSQL {
 		text += " " + constant(value.Text(strings.Join(p.Statements[s.Statement].Texts, "$")))
 	}
 	return fmt.Sprintf("%s, arguments %d", text, s.Args)

@@ -5,13 +5,13 @@ type Class uint8
 
 // The classes.
 const (
-	Cpu Class = iota
-	Io
-	Db
-	Net
-	Mach
-	Human
-	WaitClass
+	ClassCPU Class = iota
+	ClassIO
+	ClassDB
+	ClassNet
+	ClassMachine
+	ClassHuman
+	ClassWait
 )
 
 var classNames = [...]string{"Cpu", "Io", "Db", "Net", "Machine", "Human", "Wait"}
@@ -26,57 +26,57 @@ type Effect uint8
 // The effects, with their arguments and results. "?" marks an argument that
 // is null where the script left its clause out. Durations are seconds.
 const (
-	NoEffect Effect = iota
+	EffectNone Effect = iota
 
 	// What is not computed.
-	Now             // () → text, RFC 3339 in UTC
-	Random          // (low?, high?) → number
-	UUID            // () → text
-	Token           // (bytes?) → text
-	PasswordHash    // (text) → text
-	PasswordMatches // (text, hash) → boolean
+	EffectNow             // () → text, RFC 3339 in UTC
+	EffectRandom          // (low?, high?) → number
+	EffectUUID            // () → text
+	EffectToken           // (bytes?) → text
+	EffectPasswordHash    // (text) → text
+	EffectPasswordMatches // (text, hash) → boolean
 
 	// The world around the script.
-	SessionGet   // (key?) → value; without key the whole map
-	SessionSet   // (key, value)
-	SessionUnset // (key)
-	SessionStart // ()
-	SessionEnd   // ()
-	AccountGet   // (key?)
-	QuotaGet     // (key?)
-	SecretGet    // (key?)
-	JobGet       // (key?)
+	EffectSessionGet   // (key?) → value; without key the whole map
+	EffectSessionSet   // (key, value)
+	EffectSessionUnset // (key)
+	EffectSessionStart // ()
+	EffectSessionEnd   // ()
+	EffectAccountGet   // (key?)
+	EffectQuotaGet     // (key?)
+	EffectSecretGet    // (key?)
+	EffectJobGet       // (key?)
 
 	// People and time.
-	Confirm // (message, within?) → boolean
-	Gather  // (form, within?) → map; form: {title, fields: [{name, kind, required, …}]}
-	Wait    // (seconds)
-	WaitUntil
+	EffectConfirm // (message, within?) → boolean
+	EffectGather  // (form, within?) → map; form: {title, fields: [{name, kind, required, …}]}
+	EffectWait    // (seconds)
+	EffectWaitUntil
 
 	// Files.
-	FileRead   // (path, format?, optional) → value
-	FileWrite  // (path, value, format?)
-	FileAppend // (path, value, line)
-	FileList   // (path) → list of {path, name, size, modified, folder}
-	FileCopy   // (from, to)
-	FileMove   // (from, to)
-	FileRemove // (path)
-	Render     // (path, data?) → text, which the machine emits
+	EffectFileRead   // (path, format?, optional) → value
+	EffectFileWrite  // (path, value, format?)
+	EffectFileAppend // (path, value, line)
+	EffectFileList   // (path) → list of {path, name, size, modified, folder}
+	EffectFileCopy   // (from, to)
+	EffectFileMove   // (from, to)
+	EffectFileRemove // (path)
+	EffectRender     // (path, data?) → text, which the machine emits
 
 	// Sharing.
-	Share   // (path, times?, unlimited, for?, named?) → text
-	Unshare // (url)
+	EffectShare   // (path, times?, unlimited, for?, named?) → text
+	EffectUnshare // (url)
 
 	// Databases. The machine adds the name of the current database.
-	SQL        // (parameters…) → by the statement's mode
-	TxBegin    // ()
-	TxCommit   // ()
-	TxRollback // ()
+	EffectSQL        // (parameters…) → by the statement's mode
+	EffectTxBegin    // ()
+	EffectTxCommit   // ()
+	EffectTxRollback // ()
 
 	// Elsewhere.
-	Fetch       // (url, method?, headers?, query?, body?, timeout?) → map
-	Run         // (command, machine, input?, timeout?) → map; command: list, or text ready for a shell
-	MachineCopy // (from, from machine?, to, to machine?)
+	EffectFetch       // (url, method?, headers?, query?, body?, timeout?) → map
+	EffectRun         // (command, machine, input?, timeout?) → map; command: list, or text ready for a shell
+	EffectMachineCopy // (from, from machine?, to, to machine?)
 
 	effectCount
 )
@@ -95,43 +95,43 @@ type EffectInfo struct {
 }
 
 var effects = [effectCount]EffectInfo{
-	NoEffect:        {Name: "none"},
-	Now:             {Name: "now", InTransaction: true, Read: true, Inner: true},
-	Random:          {Name: "random", InTransaction: true, Read: true, Inner: true},
-	UUID:            {Name: "uuid", InTransaction: true, Read: true, Inner: true},
-	Token:           {Name: "token", InTransaction: true, Read: true, Inner: true},
-	PasswordHash:    {Name: "password_hash", InTransaction: true, Read: true, Inner: true},
-	PasswordMatches: {Name: "password_matches", InTransaction: true, Read: true, Inner: true},
-	SessionGet:      {Name: "session_get", Class: Io, InTransaction: true, Read: true, Inner: true},
-	SessionSet:      {Name: "session_set", Class: Io},
-	SessionUnset:    {Name: "session_unset", Class: Io},
-	SessionStart:    {Name: "session_start", Class: Io},
-	SessionEnd:      {Name: "session_end", Class: Io},
-	AccountGet:      {Name: "account_get", InTransaction: true, Read: true, Inner: true},
-	QuotaGet:        {Name: "quota_get", InTransaction: true, Read: true, Inner: true},
-	SecretGet:       {Name: "secret_get", InTransaction: true, Read: true, Inner: true},
-	JobGet:          {Name: "job_get", InTransaction: true, Read: true, Inner: true},
-	Confirm:         {Name: "confirm", Class: Human},
-	Gather:          {Name: "gather", Class: Human},
-	Wait:            {Name: "wait", Class: WaitClass},
-	WaitUntil:       {Name: "wait_until", Class: WaitClass},
-	FileRead:        {Name: "file_read", Class: Io, Read: true},
-	FileWrite:       {Name: "file_write", Class: Io},
-	FileAppend:      {Name: "file_append", Class: Io},
-	FileList:        {Name: "file_list", Class: Io, Read: true},
-	FileCopy:        {Name: "file_copy", Class: Io},
-	FileMove:        {Name: "file_move", Class: Io},
-	FileRemove:      {Name: "file_remove", Class: Io},
-	Render:          {Name: "render", Class: Io, Read: true},
-	Share:           {Name: "share", Class: Io},
-	Unshare:         {Name: "unshare", Class: Io},
-	SQL:             {Name: "sql", Class: Db, InTransaction: true},
-	TxBegin:         {Name: "tx_begin", Class: Db},
-	TxCommit:        {Name: "tx_commit", Class: Db, InTransaction: true, Inner: true},
-	TxRollback:      {Name: "tx_rollback", Class: Db, InTransaction: true, Inner: true},
-	Fetch:           {Name: "fetch", Class: Net},
-	Run:             {Name: "run", Class: Mach},
-	MachineCopy:     {Name: "machine_copy", Class: Mach},
+	EffectNone:            {Name: "none"},
+	EffectNow:             {Name: "now", InTransaction: true, Read: true, Inner: true},
+	EffectRandom:          {Name: "random", InTransaction: true, Read: true, Inner: true},
+	EffectUUID:            {Name: "uuid", InTransaction: true, Read: true, Inner: true},
+	EffectToken:           {Name: "token", InTransaction: true, Read: true, Inner: true},
+	EffectPasswordHash:    {Name: "password_hash", InTransaction: true, Read: true, Inner: true},
+	EffectPasswordMatches: {Name: "password_matches", InTransaction: true, Read: true, Inner: true},
+	EffectSessionGet:      {Name: "session_get", Class: ClassIO, InTransaction: true, Read: true, Inner: true},
+	EffectSessionSet:      {Name: "session_set", Class: ClassIO},
+	EffectSessionUnset:    {Name: "session_unset", Class: ClassIO},
+	EffectSessionStart:    {Name: "session_start", Class: ClassIO},
+	EffectSessionEnd:      {Name: "session_end", Class: ClassIO},
+	EffectAccountGet:      {Name: "account_get", InTransaction: true, Read: true, Inner: true},
+	EffectQuotaGet:        {Name: "quota_get", InTransaction: true, Read: true, Inner: true},
+	EffectSecretGet:       {Name: "secret_get", InTransaction: true, Read: true, Inner: true},
+	EffectJobGet:          {Name: "job_get", InTransaction: true, Read: true, Inner: true},
+	EffectConfirm:         {Name: "confirm", Class: ClassHuman},
+	EffectGather:          {Name: "gather", Class: ClassHuman},
+	EffectWait:            {Name: "wait", Class: ClassWait},
+	EffectWaitUntil:       {Name: "wait_until", Class: ClassWait},
+	EffectFileRead:        {Name: "file_read", Class: ClassIO, Read: true},
+	EffectFileWrite:       {Name: "file_write", Class: ClassIO},
+	EffectFileAppend:      {Name: "file_append", Class: ClassIO},
+	EffectFileList:        {Name: "file_list", Class: ClassIO, Read: true},
+	EffectFileCopy:        {Name: "file_copy", Class: ClassIO},
+	EffectFileMove:        {Name: "file_move", Class: ClassIO},
+	EffectFileRemove:      {Name: "file_remove", Class: ClassIO},
+	EffectRender:          {Name: "render", Class: ClassIO, Read: true},
+	EffectShare:           {Name: "share", Class: ClassIO},
+	EffectUnshare:         {Name: "unshare", Class: ClassIO},
+	EffectSQL:             {Name: "sql", Class: ClassDB, InTransaction: true},
+	EffectTxBegin:         {Name: "tx_begin", Class: ClassDB},
+	EffectTxCommit:        {Name: "tx_commit", Class: ClassDB, InTransaction: true, Inner: true},
+	EffectTxRollback:      {Name: "tx_rollback", Class: ClassDB, InTransaction: true, Inner: true},
+	EffectFetch:           {Name: "fetch", Class: ClassNet},
+	EffectRun:             {Name: "run", Class: ClassMachine},
+	EffectMachineCopy:     {Name: "machine_copy", Class: ClassMachine},
 }
 
 // Info returns the description of e, which is empty for an unknown one.

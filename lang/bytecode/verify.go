@@ -57,7 +57,7 @@ func (v *verifier) tables() error {
 		return fmt.Errorf("it has no file")
 	case len(p.Funcs) == 0:
 		return fmt.Errorf("it has no top level")
-	case len(p.Sites) == 0 || p.Sites[CommitSite] != Site{Effect: TxCommit, Step: -1}:
+	case len(p.Sites) == 0 || p.Sites[CommitSite] != Site{Effect: EffectTxCommit, Step: -1}:
 		return fmt.Errorf("site %d is not the commit", CommitSite)
 	case !value.AllFrozen(p.Consts):
 		return fmt.Errorf("a constant can be written")
@@ -87,11 +87,11 @@ func (v *verifier) tables() error {
 
 func (v *verifier) site(s Site) error {
 	switch {
-	case s.Effect == NoEffect || s.Effect >= effectCount:
+	case s.Effect == EffectNone || s.Effect >= effectCount:
 		return fmt.Errorf("there is no effect %d", s.Effect)
 	case s.Step < -1 || int(s.Step) >= len(v.p.Steps):
 		return fmt.Errorf("there is no step %d", s.Step)
-	case s.Effect != SQL:
+	case s.Effect != EffectSQL:
 		if s.Statement != 0 {
 			return fmt.Errorf("%s has a statement", s.Effect)
 		}

@@ -52,7 +52,7 @@ DEFINE f(?a, ?b DEFAULT "k") USE DATABASE ?b RETURN ?a END`
 		{"no files", func(_ *testing.T, p *bytecode.Program) { p.Files = nil }, "it has no file"},
 		{"no functions", func(_ *testing.T, p *bytecode.Program) { p.Funcs = nil }, "it has no top level"},
 		{"no sites", func(_ *testing.T, p *bytecode.Program) { p.Sites = nil }, "site 0 is not the commit"},
-		{"another first site", func(_ *testing.T, p *bytecode.Program) { p.Sites[0].Effect = bytecode.Now }, "site 0 is not the commit"},
+		{"another first site", func(_ *testing.T, p *bytecode.Program) { p.Sites[0].Effect = bytecode.EffectNow }, "site 0 is not the commit"},
 		{"a constant of nobody's", func(_ *testing.T, p *bytecode.Program) {
 			p.Consts = append(p.Consts, value.ListOf(value.Text("x")))
 		}, "a constant can be written"},

@@ -32,7 +32,7 @@ func Compile(res *resolve.Result, hash [sha256.Size]byte, y *source.Yield) (*byt
 	for _, f := range res.Files {
 		c.prog.Files = append(c.prog.Files, f.Name)
 	}
-	c.prog.Sites = append(c.prog.Sites, bytecode.Site{Effect: bytecode.TxCommit, Step: -1})
+	c.prog.Sites = append(c.prog.Sites, bytecode.Site{Effect: bytecode.EffectTxCommit, Step: -1})
 	for _, f := range res.Funcs {
 		c.function(f)
 		if len(c.errs) > 0 {

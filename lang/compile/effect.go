@@ -66,58 +66,58 @@ func (g *fn) effectStmt(s syntax.Stmt) {
 		g.pos = s.v.Pos()
 		g.setFar(s.v.Name, s.r, true)
 	case *syntax.StartSession:
-		g.perform(s, "START SESSION", bytecode.SessionStart)
+		g.perform(s, "START SESSION", bytecode.EffectSessionStart)
 	case *syntax.EndSession:
-		g.perform(s, "END SESSION", bytecode.SessionEnd)
+		g.perform(s, "END SESSION", bytecode.EffectSessionEnd)
 	case *syntax.Confirm:
-		r := g.perform(s, "CONFIRM", bytecode.Confirm, g.val(s.Message), g.seconds(s.Within))
+		r := g.perform(s, "CONFIRM", bytecode.EffectConfirm, g.val(s.Message), g.seconds(s.Within))
 		if s.Result == nil {
 			g.emit(bytecode.OpDecline, r, 0, 0, 0)
 			return
 		}
 		g.store(s.Result, r)
 	case *syntax.Gather:
-		g.store(s.Result, g.perform(s, "GATHER", bytecode.Gather, g.val(form(s)), g.seconds(s.Within)))
+		g.store(s.Result, g.perform(s, "GATHER", bytecode.EffectGather, g.val(form(s)), g.seconds(s.Within)))
 	case *syntax.Wait:
 		if s.Until != nil {
-			g.perform(s, "WAIT", bytecode.WaitUntil, g.val(s.Until))
+			g.perform(s, "WAIT", bytecode.EffectWaitUntil, g.val(s.Until))
 			return
 		}
-		g.perform(s, "WAIT", bytecode.Wait, g.seconds(s.Duration))
+		g.perform(s, "WAIT", bytecode.EffectWait, g.seconds(s.Duration))
 	case *syntax.Read:
-		g.store(s.Result, g.perform(s, "READ", bytecode.FileRead, g.val(s.Path), g.constant(formatNames[s.Format]), g.constant(value.Bool(s.Optional))))
+		g.store(s.Result, g.perform(s, "READ", bytecode.EffectFileRead, g.val(s.Path), g.constant(formatNames[s.Format]), g.constant(value.Bool(s.Optional))))
 	case *syntax.Write:
-		g.perform(s, "WRITE", bytecode.FileWrite, g.val(s.Path), g.val(s.Value), g.constant(formatNames[s.Format]))
+		g.perform(s, "WRITE", bytecode.EffectFileWrite, g.val(s.Path), g.val(s.Value), g.constant(formatNames[s.Format]))
 	case *syntax.AppendFile:
-		g.perform(s, "APPEND", bytecode.FileAppend, g.val(s.Path), g.val(s.Value), g.constant(value.Bool(s.Line)))
+		g.perform(s, "APPEND", bytecode.EffectFileAppend, g.val(s.Path), g.val(s.Value), g.constant(value.Bool(s.Line)))
 	case *syntax.List:
-		g.store(s.Result, g.perform(s, "LIST", bytecode.FileList, g.val(s.Path)))
+		g.store(s.Result, g.perform(s, "LIST", bytecode.EffectFileList, g.val(s.Path)))
 	case *syntax.Copy:
 		if s.FromOn != nil || s.ToOn != nil {
-			g.perform(s, "COPY", bytecode.MachineCopy, g.val(s.From), g.val(s.FromOn), g.val(s.To), g.val(s.ToOn))
+			g.perform(s, "COPY", bytecode.EffectMachineCopy, g.val(s.From), g.val(s.FromOn), g.val(s.To), g.val(s.ToOn))
 			return
 		}
-		g.perform(s, "COPY", bytecode.FileCopy, g.val(s.From), g.val(s.To))
+		g.perform(s, "COPY", bytecode.EffectFileCopy, g.val(s.From), g.val(s.To))
 	case *syntax.Move:
-		g.perform(s, "MOVE", bytecode.FileMove, g.val(s.From), g.val(s.To))
+		g.perform(s, "MOVE", bytecode.EffectFileMove, g.val(s.From), g.val(s.To))
 	case *syntax.Remove:
-		g.perform(s, "REMOVE", bytecode.FileRemove, g.val(s.Path))
+		g.perform(s, "REMOVE", bytecode.EffectFileRemove, g.val(s.Path))
 	case *syntax.Share:
-		g.store(s.Result, g.perform(s, "SHARE", bytecode.Share, g.val(s.Path), g.val(s.Times), g.constant(value.Bool(s.Unlimited)), g.seconds(s.For), g.val(s.Named)))
+		g.store(s.Result, g.perform(s, "SHARE", bytecode.EffectShare, g.val(s.Path), g.val(s.Times), g.constant(value.Bool(s.Unlimited)), g.seconds(s.For), g.val(s.Named)))
 	case *syntax.Unshare:
-		g.perform(s, "UNSHARE", bytecode.Unshare, g.val(s.URL))
+		g.perform(s, "UNSHARE", bytecode.EffectUnshare, g.val(s.URL))
 	case *syntax.Use:
-		g.begin(s, "USE DATABASE", bytecode.Db)
+		g.begin(s, "USE DATABASE", bytecode.ClassDB)
 		r := g.operand(s.Name)
 		g.pos = s.Name.Pos()
 		g.emit(bytecode.OpUse, r, 0, 0, 0)
 	case *syntax.Render:
-		r := g.perform(s, "RENDER", bytecode.Render, g.val(s.Path), g.val(s.Using))
+		r := g.perform(s, "RENDER", bytecode.EffectRender, g.val(s.Path), g.val(s.Using))
 		g.emit(bytecode.OpEmit, r, 1, 0, 0)
 	case *syntax.Fetch:
-		g.store(s.Result, g.perform(s, "FETCH", bytecode.Fetch, g.val(s.URL), g.val(s.Method), g.val(s.Headers), g.val(s.Query), g.val(s.Body), g.seconds(s.Timeout)))
+		g.store(s.Result, g.perform(s, "FETCH", bytecode.EffectFetch, g.val(s.URL), g.val(s.Method), g.val(s.Headers), g.val(s.Query), g.val(s.Body), g.seconds(s.Timeout)))
 	case *syntax.Run:
-		g.store(s.Result, g.perform(s, "RUN", bytecode.Run, g.command(s.Command), g.val(s.On), g.val(s.Input), g.seconds(s.Timeout)))
+		g.store(s.Result, g.perform(s, "RUN", bytecode.EffectRun, g.command(s.Command), g.val(s.On), g.val(s.Input), g.seconds(s.Timeout)))
 	case *syntax.SQL:
 		g.sql(s)
 	}
@@ -153,7 +153,7 @@ func sqlParam(p syntax.SQLPart) bytecode.SQLParam {
 
 func (g *fn) sql(s *syntax.SQL) {
 	st := bytecode.Statement{Head: s.Head, Mode: sqlModes[s.Mode]}
-	g.begin(s, s.Head, bytecode.Db)
+	g.begin(s, s.Head, bytecode.ClassDB)
 	text := ""
 	base := g.temp()
 	n := 0
@@ -180,7 +180,7 @@ func (g *fn) sql(s *syntax.SQL) {
 		g.c.prog.Statements = append(g.c.prog.Statements, st)
 	}
 	g.pos = s.Pos()
-	g.emit(bytecode.OpEffect, base, 0, 0, g.site(bytecode.Site{Effect: bytecode.SQL, Args: uint8(n), Statement: int32(g.at.statements)}))
+	g.emit(bytecode.OpEffect, base, 0, 0, g.site(bytecode.Site{Effect: bytecode.EffectSQL, Args: uint8(n), Statement: int32(g.at.statements)}))
 	g.at.statements++
 	if s.Result == nil {
 		g.emit(bytecode.OpEmitRows, base, 0, 0, 0)

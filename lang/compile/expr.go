@@ -452,8 +452,8 @@ var machineGlobals = map[string]int32{
 
 // hostGlobals are those that the host is asked for.
 var hostGlobals = map[string]bytecode.Effect{
-	"SESSION": bytecode.SessionGet, "ACCOUNT": bytecode.AccountGet, "QUOTA": bytecode.QuotaGet,
-	"SECRET": bytecode.SecretGet, "JOB": bytecode.JobGet,
+	"SESSION": bytecode.EffectSessionGet, "ACCOUNT": bytecode.EffectAccountGet, "QUOTA": bytecode.EffectQuotaGet,
+	"SECRET": bytecode.EffectSecretGet, "JOB": bytecode.EffectJobGet,
 }
 
 func (g *fn) global(e *syntax.Global, dst uint8) {
@@ -554,8 +554,8 @@ func (g *fn) call(e *syntax.Call, dst uint8) {
 }
 
 var hostFunctions = map[string]bytecode.Effect{
-	"NOW": bytecode.Now, "RANDOM": bytecode.Random, "UUID": bytecode.UUID, "TOKEN": bytecode.Token,
-	"PASSWORD_HASH": bytecode.PasswordHash, "PASSWORD_MATCHES": bytecode.PasswordMatches,
+	"NOW": bytecode.EffectNow, "RANDOM": bytecode.EffectRandom, "UUID": bytecode.EffectUUID, "TOKEN": bytecode.EffectToken,
+	"PASSWORD_HASH": bytecode.EffectPasswordHash, "PASSWORD_MATCHES": bytecode.EffectPasswordMatches,
 }
 
 // callDefined calls a DEFINEd function; base takes its first argument and its

@@ -12,7 +12,7 @@ func (g *fn) ifStmt(s *syntax.If) {
 	}
 	var toEnd []int
 	for i, b := range s.Branches {
-		g.begin(b, "IF", bytecode.Cpu)
+		g.begin(b, "IF", bytecode.ClassCPU)
 		last := i == len(s.Branches)-1 && s.Else == nil
 		if last && falls {
 			g.flush() // the way past the IF meets the way through it
@@ -70,7 +70,7 @@ func (g *fn) while(s *syntax.While) {
 	g.pending = 0
 	entry := g.emit(bytecode.OpJump, 0, 0, 0, 0)
 	l, body := g.loopBody(s.Body, entry, before)
-	g.begin(s, "WHILE", bytecode.Cpu)
+	g.begin(s, "WHILE", bytecode.ClassCPU)
 	if !g.loopCompare(cond, body) {
 		exits := g.jump(cond.expr, false)
 		pending := g.pending
@@ -146,7 +146,7 @@ func (g *fn) loopCompare(h hoisted, body int) bool {
 }
 
 func (g *fn) forRange(s *syntax.ForRange) {
-	g.begin(s, "FOR", bytecode.Cpu)
+	g.begin(s, "FOR", bytecode.ClassCPU)
 	base := g.temp()
 	g.into(s.From, base)
 	g.into(s.To, g.temp())
@@ -167,7 +167,7 @@ func (g *fn) forRange(s *syntax.ForRange) {
 }
 
 func (g *fn) forIn(s *syntax.ForIn) {
-	g.begin(s, "FOR", bytecode.Cpu)
+	g.begin(s, "FOR", bytecode.ClassCPU)
 	base := g.temp()
 	g.into(s.Seq, base)
 	g.temp() // the place in it
@@ -262,10 +262,10 @@ func (g *fn) handler(from, to int, r uint8, height int, tx bool) {
 }
 
 func (g *fn) transaction(s *syntax.Transaction) {
-	g.begin(s, "TRANSACTION", bytecode.Db)
+	g.begin(s, "TRANSACTION", bytecode.ClassDB)
 	step := g.step
 	mark := g.next
-	g.effect(bytecode.TxBegin, g.temp(), 0)
+	g.effect(bytecode.EffectTxBegin, g.temp(), 0)
 	g.free(mark)
 	g.txs++
 	from := g.here()
@@ -278,7 +278,7 @@ func (g *fn) transaction(s *syntax.Transaction) {
 	height := g.next
 	r := g.temp()
 	g.handler(from, to, r, height, true)
-	g.effect(bytecode.TxRollback, g.temp(), 0)
+	g.effect(bytecode.EffectTxRollback, g.temp(), 0)
 	g.emit(bytecode.OpRaise, r, 0, 0, 0)
 	g.free(mark)
 	g.patch(end)
@@ -288,7 +288,7 @@ func (g *fn) transaction(s *syntax.Transaction) {
 func (g *fn) commitDown(n int) {
 	if g.txs > n {
 		t := g.temp()
-		g.effect(bytecode.TxCommit, t, 0)
+		g.effect(bytecode.EffectTxCommit, t, 0)
 		g.free(int(t))
 	}
 }

@@ -34,20 +34,20 @@ func ends(b *syntax.Block) bool {
 func (g *fn) stmt(s syntax.Stmt) {
 	switch s := s.(type) {
 	case *syntax.Emit:
-		g.begin(s, "EMIT", bytecode.Cpu)
+		g.begin(s, "EMIT", bytecode.ClassCPU)
 		g.emitStmt(s)
 	case *syntax.Set:
-		g.begin(s, "SET", bytecode.Cpu)
+		g.begin(s, "SET", bytecode.ClassCPU)
 		g.set(s.Target, s.Value)
 	case *syntax.SetKey:
 		g.setKey(s)
 	case *syntax.Unset:
-		g.begin(s, "UNSET", bytecode.Cpu)
+		g.begin(s, "UNSET", bytecode.ClassCPU)
 		g.unset(s.Target, nil)
 	case *syntax.UnsetKey:
 		g.unsetKey(s)
 	case *syntax.Append:
-		g.begin(s, "APPEND", bytecode.Cpu)
+		g.begin(s, "APPEND", bytecode.ClassCPU)
 		g.appendStmt(s)
 	case *syntax.If:
 		g.ifStmt(s)
@@ -58,35 +58,35 @@ func (g *fn) stmt(s syntax.Stmt) {
 	case *syntax.While:
 		g.while(s)
 	case *syntax.Break:
-		g.begin(s, "BREAK", bytecode.Cpu)
+		g.begin(s, "BREAK", bytecode.ClassCPU)
 		l := g.loops[len(g.loops)-1]
 		g.commitDown(l.txs)
 		l.breaks = append(l.breaks, g.emit(bytecode.OpJump, 0, 0, g.takeSteps(), 0))
 	case *syntax.Continue:
-		g.begin(s, "CONTINUE", bytecode.Cpu)
+		g.begin(s, "CONTINUE", bytecode.ClassCPU)
 		l := g.loops[len(g.loops)-1]
 		g.commitDown(l.txs)
 		p := g.pending
 		g.pending = 0
 		l.continues = append(l.continues, skip{g.emit(bytecode.OpJump, 0, 0, 0, 0), p})
 	case *syntax.Stop:
-		g.begin(s, "STOP", bytecode.Cpu)
+		g.begin(s, "STOP", bytecode.ClassCPU)
 		g.commitDown(0)
 		// The steps stay pending at it: the commit that it may ask for can fail.
 		g.emit(bytecode.OpStop, 0, 0, 0, 0)
 		g.pending = 0
 	case *syntax.Return:
-		g.begin(s, "RETURN", bytecode.Cpu)
+		g.begin(s, "RETURN", bytecode.ClassCPU)
 		g.returnStmt(s)
 	case *syntax.CallStmt:
-		g.begin(s, "CALL", bytecode.Cpu)
+		g.begin(s, "CALL", bytecode.ClassCPU)
 		if i, ok := g.c.res.Lookup(s.Call.Name); ok {
 			g.callDefined(s.Call, i, g.temp())
 		}
 	case *syntax.Try:
 		g.try(s)
 	case *syntax.Fail:
-		g.begin(s, "FAIL", bytecode.Cpu)
+		g.begin(s, "FAIL", bytecode.ClassCPU)
 		v := g.operand(s.Value)
 		code := uint8(0)
 		if s.Code != nil {
@@ -239,7 +239,7 @@ func (g *fn) path(t *syntax.Target, key *syntax.Text, use func(root, keys uint8,
 func (g *fn) setKey(s *syntax.SetKey) {
 	switch p := s.Place.(type) {
 	case *syntax.Target:
-		g.begin(s, "SET", bytecode.Cpu)
+		g.begin(s, "SET", bytecode.ClassCPU)
 		x, own := g.held(s.Value)
 		g.path(p, s.Key, func(root, keys uint8, n int) {
 			if n == 1 {
@@ -253,14 +253,14 @@ func (g *fn) setKey(s *syntax.SetKey) {
 		})
 	case *syntax.Global:
 		if p.Name == "SESSION" {
-			g.begin(s, "SET", bytecode.Io)
+			g.begin(s, "SET", bytecode.ClassIO)
 			base := g.temp()
 			g.args(base, []syntax.Expr{s.Key, s.Value})
 			g.pos = s.Pos()
-			g.effect(bytecode.SessionSet, base, 2)
+			g.effect(bytecode.EffectSessionSet, base, 2)
 			return
 		}
-		g.begin(s, "SET", bytecode.Cpu)
+		g.begin(s, "SET", bytecode.ClassCPU)
 		k := g.operand(s.Key)
 		v := g.temp()
 		g.into(s.Value, v)
@@ -272,18 +272,18 @@ func (g *fn) setKey(s *syntax.SetKey) {
 func (g *fn) unsetKey(s *syntax.UnsetKey) {
 	switch p := s.Place.(type) {
 	case *syntax.Target:
-		g.begin(s, "UNSET", bytecode.Cpu)
+		g.begin(s, "UNSET", bytecode.ClassCPU)
 		g.unset(p, s.Key)
 	case *syntax.Global:
 		if p.Name == "SESSION" {
-			g.begin(s, "UNSET", bytecode.Io)
+			g.begin(s, "UNSET", bytecode.ClassIO)
 			base := g.temp()
 			g.args(base, []syntax.Expr{s.Key})
 			g.pos = s.Pos()
-			g.effect(bytecode.SessionUnset, base, 1)
+			g.effect(bytecode.EffectSessionUnset, base, 1)
 			return
 		}
-		g.begin(s, "UNSET", bytecode.Cpu)
+		g.begin(s, "UNSET", bytecode.ClassCPU)
 		k := g.operand(s.Key)
 		g.pos = s.Pos()
 		g.emit(bytecode.OpGlobalDel, 0, k, 0, machineGlobals[p.Name])

@@ -30,10 +30,10 @@ func (c *Case) host(cancel context.CancelFunc) *host {
 // silent are the effects whose result no script sees: without an answer of
 // their own they succeed.
 var silent = map[bytecode.Effect]bool{
-	bytecode.SessionSet: true, bytecode.SessionUnset: true, bytecode.SessionStart: true, bytecode.SessionEnd: true,
-	bytecode.Wait: true, bytecode.WaitUntil: true,
-	bytecode.FileWrite: true, bytecode.FileAppend: true, bytecode.FileCopy: true, bytecode.FileMove: true, bytecode.FileRemove: true,
-	bytecode.Unshare: true, bytecode.TxBegin: true, bytecode.TxCommit: true, bytecode.TxRollback: true, bytecode.MachineCopy: true,
+	bytecode.EffectSessionSet: true, bytecode.EffectSessionUnset: true, bytecode.EffectSessionStart: true, bytecode.EffectSessionEnd: true,
+	bytecode.EffectWait: true, bytecode.EffectWaitUntil: true,
+	bytecode.EffectFileWrite: true, bytecode.EffectFileAppend: true, bytecode.EffectFileCopy: true, bytecode.EffectFileMove: true, bytecode.EffectFileRemove: true,
+	bytecode.EffectUnshare: true, bytecode.EffectTxBegin: true, bytecode.EffectTxCommit: true, bytecode.EffectTxRollback: true, bytecode.EffectMachineCopy: true,
 }
 
 // answer gives the machine the result of the effect it asks for. It reports

@@ -374,7 +374,7 @@ func (m *Machine) ask(site int32, a uint8) *value.Error {
 	switch {
 	case !info.Inner:
 		m.trace.effect(m, s.Step)
-	case s.Effect == bytecode.TxCommit:
+	case s.Effect == bytecode.EffectTxCommit:
 		m.trace.commit(m, s.Step)
 	}
 	return nil
@@ -387,9 +387,9 @@ func (m *Machine) inTransaction(s *bytecode.Site) *value.Error {
 		name = m.prog.Steps[s.Step].Name
 	}
 	switch s.Effect {
-	case bytecode.TxBegin:
+	case bytecode.EffectTxBegin:
 		return value.Errorf("in_transaction", "a TRANSACTION cannot run inside another, not even by way of a function")
-	case bytecode.SessionSet, bytecode.SessionUnset:
+	case bytecode.EffectSessionSet, bytecode.EffectSessionUnset:
 		name += " … OF !SESSION"
 	}
 	return value.Errorf("in_transaction", "%s cannot run inside a TRANSACTION, where only SQL and computation run", name)
@@ -404,11 +404,11 @@ func (m *Machine) present() {
 		e.Line = int(m.prog.Steps[s.Step].Line)
 	}
 	switch s.Effect {
-	case bytecode.SQL:
+	case bytecode.EffectSQL:
 		e.Statement = &m.prog.Statements[s.Statement]
 		e.Savepoint = m.tx > 0 && m.inTry()
 		e.Database = m.database()
-	case bytecode.TxBegin:
+	case bytecode.EffectTxBegin:
 		e.Database = m.database()
 	}
 	m.effect = e
@@ -455,9 +455,9 @@ func (m *Machine) Resume(v value.Value) {
 		m.meter.Alloc(int(w.Bytes()))
 		m.stack[m.reg] = v
 		switch m.effect.Kind {
-		case bytecode.TxBegin:
+		case bytecode.EffectTxBegin:
 			m.tx = len(m.frames) + 1
-		case bytecode.TxCommit, bytecode.TxRollback:
+		case bytecode.EffectTxCommit, bytecode.EffectTxRollback:
 			m.tx = 0
 			if m.site == bytecode.CommitSite {
 				m.pc-- // back to the STOP
@@ -472,7 +472,7 @@ func (m *Machine) Resume(v value.Value) {
 // anything else ends it as an internal error.
 func (m *Machine) ResumeError(err error) {
 	m.settle(func() *value.Error {
-		if m.effect.Kind == bytecode.TxRollback {
+		if m.effect.Kind == bytecode.EffectTxRollback {
 			m.tx = 0
 		}
 		var e *value.Error

@@ -76,7 +76,7 @@ func (s subject) drive(m *vm.Machine, at func(*vm.Machine) *vm.Machine, answer f
 	var r record
 	for m.Run(context.Background()) == vm.Pending && m.Effect().Seq <= mostEffects {
 		switch m.Effect().Kind.Info().Class {
-		case bytecode.Human, bytecode.WaitClass:
+		case bytecode.ClassHuman, bytecode.ClassWait:
 			m.MarkPaused()
 		}
 		r.Hashes = append(r.Hashes, fmt.Sprintf("%x", m.StateHash()))

@@ -156,7 +156,7 @@ func (t *trace) commit(m *Machine, step int32) {
 // settled records that an effect ended well.
 func (t *trace) settled(m *Machine) {
 	status := stepOk
-	if m.effect.Kind == bytecode.Confirm && !m.stack[m.reg].Truthy() {
+	if m.effect.Kind == bytecode.EffectConfirm && !m.stack[m.reg].Truthy() {
 		status = stepDeclined
 	}
 	if t.late {

@@ -33,19 +33,19 @@ func TestTransactionsEnd(t *testing.T) {
 			}
 			v, err := host.Answer(e)
 			switch {
-			case e.Kind == bytecode.TxBegin:
+			case e.Kind == bytecode.EffectTxBegin:
 				if open {
 					wrong("a TRANSACTION begins inside another")
 				}
 				open, database = err == nil, e.Database
 				begun++
-			case e.Kind == bytecode.TxCommit:
+			case e.Kind == bytecode.EffectTxCommit:
 				if !open {
 					wrong("there is no TRANSACTION")
 				}
 				open = err != nil // after an error it is still to be rolled back
 				commits++
-			case e.Kind == bytecode.TxRollback:
+			case e.Kind == bytecode.EffectTxRollback:
 				if !open {
 					wrong("there is no TRANSACTION")
 				}
@@ -53,7 +53,7 @@ func TestTransactionsEnd(t *testing.T) {
 				rollbacks++
 			case open && !e.Kind.Info().InTransaction:
 				wrong("it must not run inside a TRANSACTION")
-			case open && e.Kind == bytecode.SQL && e.Database != database:
+			case open && e.Kind == bytecode.EffectSQL && e.Database != database:
 				wrong("it goes to " + e.Database + ", the TRANSACTION to " + database)
 			case !open && e.Savepoint:
 				wrong("it has a savepoint outside a TRANSACTION")

@@ -26,37 +26,37 @@ func (h Host) Answer(e *vm.Effect) (value.Value, error) {
 		return value.Null, value.Errorf(c.pick("unavailable", "expired", "sql_error"), "the host refuses %s number %d", e.Kind, e.Seq)
 	}
 	switch e.Kind {
-	case bytecode.Now:
+	case bytecode.EffectNow:
 		return value.Text(fmt.Sprintf("2026-03-%02dT%02d:00:00Z", 1+c.intn(28), c.intn(24))), nil
-	case bytecode.Random:
+	case bytecode.EffectRandom:
 		if len(e.Args) == 2 && e.Args[0].IsInt() && e.Args[1].IsInt() && e.Args[1].Int64() > e.Args[0].Int64() {
 			low := e.Args[0].Int64()
 			return value.Int(low + int64(c.next()%uint64(e.Args[1].Int64()-low+1))), nil
 		}
 		return value.Int(1), nil
-	case bytecode.UUID, bytecode.Token, bytecode.PasswordHash, bytecode.Share:
+	case bytecode.EffectUUID, bytecode.EffectToken, bytecode.EffectPasswordHash, bytecode.EffectShare:
 		return value.Text(fmt.Sprintf("%016x", c.next())), nil
-	case bytecode.PasswordMatches:
+	case bytecode.EffectPasswordMatches:
 		return value.Bool(c.chance(50)), nil
-	case bytecode.Confirm:
+	case bytecode.EffectConfirm:
 		return value.Bool(c.chance(70)), nil
-	case bytecode.SessionGet, bytecode.AccountGet, bytecode.QuotaGet, bytecode.SecretGet, bytecode.JobGet:
+	case bytecode.EffectSessionGet, bytecode.EffectAccountGet, bytecode.EffectQuotaGet, bytecode.EffectSecretGet, bytecode.EffectJobGet:
 		if len(e.Args) == 0 || e.Args[0].IsNull() {
 			return h.row(c), nil
 		}
 		return h.any(c, 2), nil
-	case bytecode.Gather, bytecode.Fetch, bytecode.Run:
+	case bytecode.EffectGather, bytecode.EffectFetch, bytecode.EffectRun:
 		return h.row(c), nil
-	case bytecode.FileRead:
+	case bytecode.EffectFileRead:
 		if e.Args[1].IsText() && e.Args[1].Str() == "lines" {
 			return value.ListOf(value.Text("one"), value.Text(c.pick("two", "zwei", "deux"))), nil
 		}
 		return h.any(c, 3), nil
-	case bytecode.FileList:
+	case bytecode.EffectFileList:
 		return h.rows(c), nil
-	case bytecode.Render:
+	case bytecode.EffectRender:
 		return value.Text(c.pick("<p>page</p>", "", "<b>é</b>")), nil
-	case bytecode.SQL:
+	case bytecode.EffectSQL:
 		return h.sql(c, e), nil
 	}
 	return value.Null, nil
