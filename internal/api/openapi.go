@@ -1,9 +1,12 @@
+// Package api holds the OpenAPI document of the service's HTTP interface, from which clients are
+// made and against which every answer of the tests is checked. What it describes is done by
+// packages service and server.
 package api
 
 import _ "embed"
 
 //go:embed openapi.json
-var description []byte
+var openAPI []byte
 
-// Description returns the OpenAPI document of the interface.
-func Description() []byte { return description }
+// OpenAPI returns the document, in JSON.
+func OpenAPI() []byte { return openAPI }

@@ -44,8 +44,8 @@ type App struct {
 	growth   *growth
 	trimming sync.Mutex // held while accounts are trimmed
 	url      string
-	main     *server
-	metrics  *server // nil where metrics have no listener of their own
+	main     *httpServer
+	metrics  *httpServer // nil where metrics have no listener of their own
 	stopping atomic.Bool
 	began    time.Time
 	// sweptReceipts is when receipts of ended jobs were looked for last, in

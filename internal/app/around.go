@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	"ql/internal/api/httpapi"
 	"ql/internal/fault"
+	"ql/internal/server"
 )
 
 // around puts what belongs to no operation around the service's handler.
-func (a *App) around(h *httpapi.Handler) http.Handler {
+func (a *App) around(h *server.Handler) http.Handler {
 	var next http.Handler = h
 	if a.settings.Dev && a.settings.MetricsListen == "" {
 		next = withMetrics(a.parts.metrics.Handler(), next, a.otherHost())

@@ -15,11 +15,6 @@ import (
 	"ql/internal/account/usage"
 	"ql/internal/admit"
 	"ql/internal/api"
-	"ql/internal/api/download"
-	"ql/internal/api/formapi"
-	"ql/internal/api/formpage"
-	"ql/internal/api/httpapi"
-	"ql/internal/api/jsonapi"
 	"ql/internal/auth"
 	"ql/internal/config"
 	"ql/internal/guard"
@@ -29,6 +24,12 @@ import (
 	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
 	"ql/internal/resource/shares"
+	"ql/internal/server"
+	"ql/internal/server/download"
+	"ql/internal/server/formapi"
+	"ql/internal/server/formpage"
+	"ql/internal/server/jsonapi"
+	"ql/internal/service"
 	"ql/internal/store/sqlite"
 	"ql/internal/telemetry"
 	"ql/internal/webhook"
@@ -133,7 +134,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	p.worker = a.newWorker(host)
 	p.caller = network.NewClient(a.egress(), network.ForWebhooks())
 	a.closes("webhook client", func(context.Context) error { p.caller.Close(); return nil })
-	service := api.New(api.Options{
+	service := service.New(service.Options{
 		Auth: authenticator, Accounts: p.store.Accounts(), Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
 		Host: host, Records: p.recorder, Jobs: p.worker, NewID: p.store.NewID, URLs: a.urls(), Limits: a.limits,
 		Links: links{shares.Ledger{Rows: p.store.Shares(), Clock: time.Now}},
@@ -146,9 +147,9 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	if err := a.startJobs(ctx, service); err != nil {
 		return nil, err
 	}
-	handler := httpapi.New(httpapi.Options{
+	handler := server.New(server.Options{
 		Routes:    slices.Concat(jsonapi.Routes(service), formapi.Routes(service), formpage.Routes(service), download.Routes(a.downloads())),
-		Preflight: authenticator.Preflight, Refusal: a.otherHost(), Ready: a.ready, OpenAPI: api.Description(),
+		Preflight: authenticator.Preflight, Refusal: a.otherHost(), Ready: a.ready, OpenAPI: api.OpenAPI(),
 		Proxies: a.settings.TrustedProxies, HTTPS: strings.HasPrefix(a.url, "https://"),
 		Gate: p.gate, Ledger: p.ledger, BodyTime: a.settings.ReadTimeout, Log: a.o.Log, Guard: p.guard, Served: p.metrics.Served,
 	})

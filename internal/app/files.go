@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"ql/internal/account"
-	"ql/internal/api"
 	"ql/internal/resource/files"
+	"ql/internal/service"
 	"ql/internal/store/sqlite"
 )
 
@@ -27,8 +27,8 @@ func (r *resources) tree(h *holding, l account.Limits) *files.Tree {
 	return r.trees.For(h.account, files.Quota{Bytes: l.StorageBytes, File: l.FileBytes, Nodes: int64(l.Files), Room: h.storage})
 }
 
-// openTree implements api.Options.Files.
-func (r *resources) openTree(_ context.Context, a account.Account, l account.Limits) (api.Tree, func(), error) {
+// openTree implements service.Options.Files.
+func (r *resources) openTree(_ context.Context, a account.Account, l account.Limits) (service.Tree, func(), error) {
 	h := r.acquire(a.ID)
 	return owned{r.tree(h, l)}, func() { r.release(h) }, nil
 }
@@ -36,8 +36,8 @@ func (r *resources) openTree(_ context.Context, a account.Account, l account.Lim
 // owned is a tree in the hands of its owner.
 type owned struct{ *files.Tree }
 
-// Open implements api.Tree.
-func (t owned) Open(ctx context.Context, path string) (api.Content, error) {
+// Open implements service.Tree.
+func (t owned) Open(ctx context.Context, path string) (service.Content, error) {
 	c, err := t.Tree.Open(ctx, path)
 	if err != nil {
 		return nil, err
@@ -45,12 +45,12 @@ func (t owned) Open(ctx context.Context, path string) (api.Content, error) {
 	return c, nil
 }
 
-// Upload implements api.Tree.
+// Upload implements service.Tree.
 func (t owned) Upload(ctx context.Context, path string, from io.Reader, size int64, may func(string, time.Time) error) (string, error) {
 	return t.Tree.Upload(ctx, path, from, files.Upload{Size: size, If: may})
 }
 
-// Remove implements api.Tree.
+// Remove implements service.Tree.
 func (t owned) Remove(ctx context.Context, path string, may func(string, time.Time) error) error {
 	return t.RemoveIf(ctx, path, may)
 }

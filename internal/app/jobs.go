@@ -5,10 +5,10 @@ import (
 	"log/slog"
 	"time"
 
-	"ql/internal/api"
 	"ql/internal/execution"
 	"ql/internal/job"
 	"ql/internal/network"
+	"ql/internal/service"
 	"ql/internal/webhook"
 	"ql/internal/worker"
 )
@@ -44,7 +44,7 @@ func (a *App) egress() network.Policy {
 
 // startJobs takes up the jobs, and what is to be told of them, that an earlier
 // process left, and runs what comes.
-func (a *App) startJobs(ctx context.Context, service *api.Service) error {
+func (a *App) startJobs(ctx context.Context, service *service.Service) error {
 	p := &a.parts
 	p.webhooks = webhook.NewSender(webhook.Options{
 		Store: p.store.Deliveries(), Client: p.caller, Secrets: p.accounts.WebhookSecrets, Log: a.o.Log, Guard: p.guard,
@@ -62,8 +62,8 @@ func (a *App) startJobs(ctx context.Context, service *api.Service) error {
 }
 
 // urls are where callers reach the service.
-func (a *App) urls() api.URLs {
-	u := api.URLs{Base: a.url, API: a.settings.JSONAPIURL}
+func (a *App) urls() service.URLs {
+	u := service.URLs{Base: a.url, API: a.settings.JSONAPIURL}
 	if u.API == "" {
 		u.API = a.url
 	}

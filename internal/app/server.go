@@ -27,16 +27,16 @@ const (
 	streamBuffer     = 128 << 10
 )
 
-// server is an HTTP server on one listener.
-type server struct {
+// httpServer is an HTTP server on one listener.
+type httpServer struct {
 	http    *http.Server
 	address string
 	served  chan struct{} // closed when it serves no more; nil before start
 	calls   atomic.Int64  // under way
 }
 
-func newServer(s *config.Settings, h http.Handler, t *tls.Config, log *slog.Logger) *server {
-	one := &server{}
+func newServer(s *config.Settings, h http.Handler, t *tls.Config, log *slog.Logger) *httpServer {
+	one := &httpServer{}
 	counted := func(w http.ResponseWriter, r *http.Request) {
 		one.calls.Add(1)
 		defer one.calls.Add(-1)
@@ -60,7 +60,7 @@ func newServer(s *config.Settings, h http.Handler, t *tls.Config, log *slog.Logg
 }
 
 // start serves until stop. The error of a listener that fails goes to failed.
-func (s *server) start(g *guard.Guard, l net.Listener, failed chan<- error) {
+func (s *httpServer) start(g *guard.Guard, l net.Listener, failed chan<- error) {
 	s.served = make(chan struct{})
 	g.Go("server", func() {
 		defer close(s.served)
@@ -78,7 +78,7 @@ func (s *server) start(g *guard.Guard, l net.Listener, failed chan<- error) {
 
 // stop takes no more calls and waits for those under way, at most until then. It
 // returns how many it cut off.
-func (s *server) stop(ctx context.Context, until time.Time) (cut int64, err error) {
+func (s *httpServer) stop(ctx context.Context, until time.Time) (cut int64, err error) {
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	if err = s.http.Shutdown(ctx); err != nil && ctx.Err() != nil {

@@ -8,9 +8,9 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/admit"
-	"ql/internal/api/download"
 	"ql/internal/resource/files"
 	"ql/internal/resource/shares"
+	"ql/internal/server/download"
 	"ql/internal/wire"
 )
 
@@ -75,10 +75,10 @@ func (r *resources) shareLimits(a account.Account, l account.Limits) shares.Limi
 	return limits
 }
 
-// links implements api.Links.
+// links implements service.Links.
 type links struct{ shares.Ledger }
 
-// List implements api.Links.
+// List implements service.Links.
 func (l links) List(ctx context.Context, a account.ID, before string, limit int) ([]wire.ShareEntry, error) {
 	entries, err := l.Ledger.List(ctx, a, before, limit)
 	list := make([]wire.ShareEntry, len(entries))

@@ -90,16 +90,18 @@ var layers = []layer{
 		imports: []string{"internal/account", "internal/account/usage", "internal/engine", "internal/job", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/sessions", "internal/resource/shares", "internal/webhook", "lang/value"},
 		others:  []string{"github.com/google/go-cmp"},
 	},
+	{pkg: "internal/api"},
+	// It speaks no HTTP, which TestWalls checks, and never calls up into the server.
 	{
-		pkg:     "internal/api",
+		pkg:     "internal/service",
 		imports: append([]string{"internal/account", "internal/account/usage", "internal/admit", "internal/auth", "internal/engine", "internal/execution", "internal/fault", "internal/form", "internal/job", "internal/wire", "internal/worker"}, language...),
 	},
-	{pkg: "internal/api/httpapi", imports: []string{"internal/account", "internal/admit", "internal/api", "internal/auth", "internal/fault", "internal/guard", "internal/wire"}},
+	{pkg: "internal/server", imports: []string{"internal/account", "internal/admit", "internal/auth", "internal/fault", "internal/guard", "internal/service", "internal/wire"}},
 	// The conventions know nothing of each other.
-	{pkg: "internal/api/download", imports: []string{"internal/account", "internal/api", "internal/api/httpapi", "internal/fault", "internal/resource/shares", "internal/wire"}},
-	{pkg: "internal/api/formapi", imports: []string{"internal/api", "internal/api/httpapi", "internal/fault", "internal/job", "internal/wire"}},
-	{pkg: "internal/api/formpage", imports: []string{"internal/api", "internal/api/httpapi", "internal/fault", "internal/form", "internal/wire", "lang/value"}},
-	{pkg: "internal/api/jsonapi", imports: []string{"internal/api", "internal/api/httpapi", "internal/fault", "internal/job", "internal/wire"}},
+	{pkg: "internal/server/download", imports: []string{"internal/account", "internal/fault", "internal/resource/shares", "internal/server", "internal/service", "internal/wire"}},
+	{pkg: "internal/server/formapi", imports: []string{"internal/fault", "internal/job", "internal/server", "internal/service", "internal/wire"}},
+	{pkg: "internal/server/formpage", imports: []string{"internal/fault", "internal/form", "internal/server", "internal/service", "internal/wire", "lang/value"}},
+	{pkg: "internal/server/jsonapi", imports: []string{"internal/fault", "internal/job", "internal/server", "internal/service", "internal/wire"}},
 	{
 		pkg:     "internal/backup",
 		imports: []string{"internal/account", "internal/disk", "internal/job", "internal/resource/files", "internal/sqlite", "internal/store/sqlite"},
@@ -110,8 +112,8 @@ var layers = []layer{
 	{
 		pkg: "internal/app",
 		imports: []string{
-			"internal/account", "internal/account/usage", "internal/admit", "internal/api", "internal/api/*", "internal/auth", "internal/backup", "internal/config", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/job",
-			"internal/network", "internal/password", "internal/resource/*", "internal/store/sqlite", "internal/telemetry", "internal/webhook", "internal/wire", "internal/worker",
+			"internal/account", "internal/account/usage", "internal/admit", "internal/api", "internal/auth", "internal/backup", "internal/config", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/job",
+			"internal/network", "internal/password", "internal/resource/*", "internal/server", "internal/server/*", "internal/service", "internal/store/sqlite", "internal/telemetry", "internal/webhook", "internal/wire", "internal/worker",
 			"lang", "lang/value",
 		},
 		others: []string{"golang.org/x/crypto/acme", "golang.org/x/sys"},

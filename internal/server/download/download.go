@@ -1,0 +1,254 @@
+// Package download hands out the file behind a link, to people in browsers and
+// to programs: what it says of a file, what does not count as a use, and what
+// somebody reads whose link has ended. Whether a link leads to a file, and how
+// often, is decided by package shares; how a request comes and goes is
+// package server's.
+package download
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"ql/internal/account"
+	"ql/internal/fault"
+	"ql/internal/resource/shares"
+	"ql/internal/server"
+	"ql/internal/service"
+	"ql/internal/wire"
+)
+
+// Options are what the routes are made of.
+type Options struct {
+	Shares *shares.Shares
+	// Enter takes a place for a download of an account's file, where there is
+	// one; nil lets all pass.
+	Enter func(ctx context.Context, account int64) (leave func(), err error)
+	// Failed is told of a download that broke off by a fault of ours, and of the
+	// link's id.
+	Failed func(id string, err error)
+	// Sent is told how much has left for an account; may be left out.
+	Sent func(a account.ID, bytes int64)
+}
+
+// Routes returns the routes of downloads.
+func Routes(o Options) []server.Route {
+	if o.Enter == nil {
+		o.Enter = func(context.Context, int64) (func(), error) { return func() {}, nil }
+	}
+	d := downloads{o}
+	return []server.Route{
+		{Method: http.MethodGet, Path: "/files/{token}", Access: server.LinkHolder, Longest: service.LongestTransfer, Serve: d.serve, Refuse: server.RefuseJSON},
+	}
+}
+
+type downloads struct{ Options }
+
+// ended is what is said of a link that leads nowhere, in a title and a sentence.
+type ended struct{ title, words string }
+
+var endings = map[shares.State]ended{
+	shares.Used:    {"This link was used already", "The file could be loaded by this link a limited number of times, and was. Ask whoever sent you the link for another one."},
+	shares.Expired: {"This link has expired", "The file could be loaded by this link for a limited time, which is over. Ask whoever sent you the link for another one."},
+	shares.Revoked: {"This link was taken back", "Whoever shared the file has taken the link back. Ask them if you still need the file."},
+}
+
+func (d downloads) serve(h http.Header, r *server.Request) (server.Reply, error) {
+	token, ok := shares.ParseToken(r.ID)
+	if !ok {
+		return missing(h, r)
+	}
+	share, content, err := d.Shares.Find(r.Context(), token)
+	if errors.Is(err, shares.ErrNotFound) {
+		return missing(h, r)
+	}
+	if err != nil {
+		return server.Reply{}, err
+	}
+	client := shares.Client{Address: r.Caller.Addr.String(), Agent: r.Header.Get("User-Agent")}
+	if c, err := r.Cookie(cookieName(share)); err == nil {
+		client.Cookie = c.Value
+	}
+	state := share.StateAt(d.Shares.Now())
+	mayRestart := client.Cookie != "" && state != shares.Revoked && r.Method != http.MethodHead
+	switch {
+	case state != shares.Open && !mayRestart:
+		return gone(h, r, state)
+	case isPrefetch(r.Header):
+		return refusePrefetch(h, r)
+	case r.Method == http.MethodHead:
+		return head(h, r, share, content), nil
+	case isPreview(client.Agent):
+		return page(h, r, http.StatusOK, "A file was shared with you", "Open this link in a browser to load the file.")
+	}
+	part := wire.Part{To: content.Size}
+	if !share.Limited() {
+		var reply *server.Reply
+		if part, reply, err = choose(h, r, share, content); err != nil || reply != nil {
+			return *reply, err
+		}
+	}
+	leave, err := d.Enter(r.Context(), int64(share.Account)) // first: who is turned away has used nothing up
+	if err != nil {
+		return server.Reply{}, err
+	}
+	delivery, cookie, err := d.Shares.Begin(r.Context(), token, client)
+	if err != nil {
+		leave()
+	}
+	switch {
+	case errors.Is(err, shares.ErrNotFound):
+		return missing(h, r)
+	case errors.Is(err, shares.ErrEnded):
+		return d.lost(h, r, token)
+	case err != nil:
+		return server.Reply{}, err
+	}
+	return d.deliver(h, r, delivery, part, cookie, leave), nil
+}
+
+// choose returns the part of a file that a request asks for, or the answer to one
+// that needs none.
+func choose(h http.Header, r *server.Request, s shares.Share, c shares.Content) (wire.Part, *server.Reply, error) {
+	part := wire.Part{To: c.Size}
+	conditions, err := wire.ReadConditions(r.Sent)
+	if err != nil {
+		return part, &server.Reply{}, err
+	}
+	switch conditions.Reads(tagOf(c), s.Made) {
+	case wire.Other:
+		return part, &server.Reply{}, fault.New(fault.PreconditionFailed, "the file is another than the one asked for")
+	case wire.Unchanged:
+		setHeaders(h, r, s, c)
+		h.Del("Content-Length")
+		return part, &server.Reply{Status: http.StatusNotModified}, nil
+	}
+	asked := r.Sent("Range")
+	if asked == "" || !conditions.TakesPart(tagOf(c)) {
+		return part, nil, nil
+	}
+	part, partly, err := wire.ReadRange(asked, c.Size)
+	if err != nil {
+		body := server.RefuseJSON(h, r.Setting(""), service.Refused(err))
+		h.Set("Content-Range", "bytes */"+strconv.FormatInt(c.Size, 10))
+		return part, &server.Reply{Status: http.StatusRequestedRangeNotSatisfiable, Body: body}, nil
+	}
+	if partly {
+		h.Set("Content-Range", part.ContentRange(c.Size))
+	}
+	return part, nil, nil
+}
+
+// lost answers who came too late: another took the last use meanwhile.
+func (d downloads) lost(h http.Header, r *server.Request, token shares.Hash) (server.Reply, error) {
+	clear(h)
+	share, _, err := d.Shares.Find(r.Context(), token)
+	if errors.Is(err, shares.ErrNotFound) {
+		return missing(h, r)
+	}
+	if err != nil {
+		return server.Reply{}, err
+	}
+	return gone(h, r, share.StateAt(d.Shares.Now()))
+}
+
+// deliver sends a part of the file. The header Content-Range is there already
+// where it is one.
+func (d downloads) deliver(h http.Header, r *server.Request, delivery shares.Delivery, p wire.Part, cookie string, leave func()) server.Reply {
+	share := delivery.Share
+	setHeaders(h, r, share, delivery.Content)
+	h.Set("Content-Length", strconv.FormatInt(p.To-p.From, 10))
+	status := http.StatusOK
+	if h.Get("Content-Range") != "" {
+		status = http.StatusPartialContent
+	}
+	if share.Limited() {
+		h.Add("Set-Cookie", newCookie(share, cookie, r.Setting("")))
+	}
+	return server.Reply{Status: status, Stream: func(ctx context.Context, w io.Writer) {
+		defer leave()
+		client := &watched{Writer: w}
+		if err := d.Shares.Send(ctx, client, delivery, p.From, p.To); err != nil && client.err == nil && ctx.Err() == nil && d.Failed != nil {
+			d.Failed(share.ID(), err)
+		}
+		if d.Sent != nil {
+			d.Sent(share.Account, client.bytes)
+		}
+	}}
+}
+
+// watched tells how much was sent, and whether it was the client that broke off.
+type watched struct {
+	io.Writer
+	bytes int64
+	err   error
+}
+
+func (w *watched) Write(b []byte) (n int, err error) {
+	n, w.err = w.Writer.Write(b)
+	w.bytes += int64(n)
+	return n, w.err
+}
+
+// setHeaders says what the file is.
+func setHeaders(h http.Header, r *server.Request, s shares.Share, c shares.Content) {
+	wire.SetDownload(h, r.Setting(""), wire.File{Name: s.Name, Type: wire.TypeOf(s.Name), Size: s.Size, SingleUse: s.Limited()})
+	if !s.Limited() {
+		wire.SetContent(h, tagOf(c), s.Made)
+	}
+}
+
+// head answers what a file is, without a use. How large it is, is told only
+// where every use is like the other.
+func head(h http.Header, r *server.Request, s shares.Share, c shares.Content) server.Reply {
+	setHeaders(h, r, s, c)
+	if s.Limited() {
+		h.Del("Content-Length")
+	}
+	return server.Reply{Status: http.StatusOK, Stream: nothing}
+}
+
+// nothing is the body of an answer that tells no length.
+func nothing(context.Context, io.Writer) {}
+
+// tagOf names content for caches.
+func tagOf(c shares.Content) string { return hex.EncodeToString(c.Digest[:16]) }
+
+// cookieName is the cookie by which a client may restart a download of a link.
+func cookieName(s shares.Share) string { return wire.DownloadPrefix + s.ID() }
+
+func newCookie(s shares.Share, value string, setting wire.Setting) string {
+	cookie := cookieName(s) + "=" + value + "; Path=/; Max-Age=" + strconv.Itoa(int(shares.RestartWithin.Seconds())) + "; HttpOnly; SameSite=Lax"
+	if setting.HTTPS {
+		cookie += "; Secure"
+	}
+	return cookie
+}
+
+func missing(h http.Header, r *server.Request) (server.Reply, error) {
+	if wantsPage(r.Header) {
+		return page(h, r, http.StatusNotFound, "There is no such link", "Look whether the whole link was copied, or ask whoever sent it to you for another one.")
+	}
+	return server.Reply{}, fault.New(fault.NotFound, "there is no such link")
+}
+
+func gone(h http.Header, r *server.Request, state shares.State) (server.Reply, error) {
+	e, ok := endings[state]
+	if !ok { // it was open when somebody else looked, and may be again
+		e = endings[shares.Used]
+	}
+	if wantsPage(r.Header) {
+		return page(h, r, http.StatusGone, e.title, e.words)
+	}
+	return server.Reply{}, fault.New(fault.FileGone, "%s", strings.ToLower(e.title[:1])+e.title[1:])
+}
+
+// refusePrefetch keeps a browser that loads ahead from using up the link of
+// somebody who has not asked yet. It loads again when they do.
+func refusePrefetch(h http.Header, r *server.Request) (server.Reply, error) {
+	return page(h, r, http.StatusForbidden, "Not yet", "This link is not loaded ahead. Open it to load the file.")
+}

@@ -1,0 +1,58 @@
+// Package formapi is the form convention: it decodes the forms sent to /api, and
+// answers with a script's output as text. Finding routes and writing answers is
+// package server's.
+package formapi
+
+import (
+	"net/http"
+
+	"ql/internal/job"
+	"ql/internal/server"
+	"ql/internal/service"
+	"ql/internal/wire"
+)
+
+// Routes returns the routes of the convention.
+func Routes(s *service.Service) []server.Route {
+	c := codec{s}
+	return []server.Route{{
+		Method: http.MethodPost, Path: "/api", Access: server.Account, Pages: true,
+		Longest: s.LongestCall(), Serve: c.query, Refuse: refuse,
+	}}
+}
+
+type codec struct{ service *service.Service }
+
+func (c codec) query(h http.Header, r *server.Request) (server.Reply, error) {
+	limits := c.service.LargestRequest()
+	body, err := r.Body(wire.FormType, limits.Body)
+	if err != nil {
+		return server.Unread(err)
+	}
+	q, err := wire.DecodeForm(body, r.Counted(body, limits))
+	if err != nil {
+		return server.Unread(err)
+	}
+	a, err := c.service.Query(r.Context(), r.Caller, service.Query{
+		Convention: job.Form, Proof: &service.Proof{By: job.ByKey, Name: q.Identity, Secret: q.Password},
+		Script: q.Script, Request: q.Request, Within: q.Within, Key: r.IdempotencyKey(),
+	})
+	if err != nil {
+		return server.Reply{Origin: a.Origin, Rate: a.Rate}, err
+	}
+	setting := r.Setting(a.Origin)
+	a.Job.SetText(h, setting, a.Err)
+	r.GiveSession(h, a.Session, setting)
+	reply := server.Reply{Status: a.Status, Origin: a.Origin, Rate: a.Rate, RetryAfter: a.RetryAfter}
+	if output, after := a.Job.Text(a.Err); after == nil && len(output) <= wire.PieceBytes {
+		reply.Body = output
+	} else {
+		reply.Pieces = a.Job.TextPieces(a.Err)
+	}
+	return reply, nil
+}
+
+func refuse(h http.Header, s wire.Setting, r *service.Refusal) []byte {
+	r.SetText(h, s)
+	return r.AppendLine(nil)
+}

@@ -1,0 +1,244 @@
+package jsonapi
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"ql/internal/fault"
+	"ql/internal/server"
+	"ql/internal/service"
+	"ql/internal/wire"
+)
+
+// filesPath is where the account's files begin.
+const filesPath = "/v1/files/"
+
+// fileRoutes are those of an account's files.
+func (c codec) fileRoutes() []server.Route {
+	route := func(method string, serve func(http.Header, *server.Request) (server.Reply, error)) server.Route {
+		return server.Route{
+			Method: method, Path: filesPath + "{path}", Access: server.Owner, Pages: true,
+			Longest: service.LongestTransfer, Serve: serve, Refuse: refuseJob,
+		}
+	}
+	return []server.Route{
+		route(http.MethodGet, c.file),
+		route(http.MethodPut, c.storeFile),
+		route(http.MethodDelete, c.removeFile),
+	}
+}
+
+// filePath returns the path in a request's address, part by part as it was
+// sent: an encoded slash separates nothing.
+func filePath(r *server.Request) (string, error) {
+	rest, ok := strings.CutPrefix(r.URL.EscapedPath(), filesPath)
+	if !ok {
+		return "", fault.New(fault.NotFound, "there is nothing at this address")
+	}
+	var path strings.Builder
+	for part := range strings.SplitSeq(rest, "/") {
+		name, err := url.PathUnescape(part)
+		if err != nil || strings.Contains(name, "/") {
+			return "", fault.New(fault.InvalidPath, "the path in the address cannot be used: %q is no name of a file or folder", part)
+		}
+		path.WriteByte('/')
+		path.WriteString(name)
+	}
+	return path.String(), nil
+}
+
+// fileCall is what every call about a file brings.
+type fileCall struct {
+	proof      *service.Proof
+	path       string
+	query      url.Values
+	conditions wire.Conditions
+}
+
+func readFileCall(r *server.Request, known ...string) (f fileCall, err error) {
+	if f.proof, err = basic(r); err != nil {
+		return f, err
+	}
+	if f.path, err = filePath(r); err != nil {
+		return f, err
+	}
+	if f.query, err = parameters(r, known...); err != nil {
+		return f, err
+	}
+	f.conditions, err = wire.ReadConditions(r.Sent)
+	return f, err
+}
+
+// The number of files on a page of a list.
+const (
+	usualFiles = 1000
+	mostFiles  = 10_000
+)
+
+func (c codec) file(h http.Header, r *server.Request) (server.Reply, error) {
+	call, err := readFileCall(r, "limit", "after")
+	if err != nil {
+		return server.Unread(err)
+	}
+	page := service.Page{Limit: usualFiles, After: call.query.Get("after")}
+	if call.query.Has("limit") {
+		if page.Limit, err = strconv.Atoi(call.query.Get("limit")); err != nil || page.Limit < 1 || page.Limit > mostFiles {
+			return server.Unread(fault.Invalid("limit", "is no number of files: 1 to %d fits", mostFiles))
+		}
+	}
+	found, err := c.service.File(r.Context(), r.Caller, call.proof, call.path, page)
+	reply := server.Reply{Status: http.StatusOK, Origin: found.Origin, Rate: found.Rate}
+	if err != nil {
+		return reply, err
+	}
+	if found.Content != nil {
+		return c.send(h, r, &call.conditions, found, reply)
+	}
+	defer found.Done()
+	wire.SetJSON(h, r.Setting(found.Origin))
+	reply.Body = wire.AppendFiles(nil, found.Files, found.Next)
+	return reply, nil
+}
+
+// send answers with a file, or with the part of it that is asked for.
+func (c codec) send(h http.Header, r *server.Request, conditions *wire.Conditions, found service.FileFound, reply server.Reply) (server.Reply, error) {
+	content, size := found.Content, found.Content.Size()
+	part := wire.Part{To: size}
+	setting := r.Setting(found.Origin)
+	switch conditions.Reads(content.Tag(), content.Modified()) {
+	case wire.Other:
+		found.Done()
+		return reply, fault.New(fault.PreconditionFailed, "the file is another than the one asked for: it was changed")
+	case wire.Unchanged:
+		found.Done()
+		wire.SetJSON(h, setting)
+		h.Del("Content-Type")
+		wire.SetContent(h, content.Tag(), content.Modified())
+		reply.Status = http.StatusNotModified
+		return reply, nil
+	}
+	if asked := r.Sent("Range"); asked != "" && conditions.TakesPart(content.Tag()) {
+		var partly bool
+		var err error
+		if part, partly, err = wire.ReadRange(asked, size); err != nil {
+			found.Done()
+			reply.Status = http.StatusRequestedRangeNotSatisfiable
+			reply.Body = server.RefuseJSON(h, setting, service.Refused(err))
+			h.Set("Content-Range", "bytes */"+strconv.FormatInt(size, 10))
+			return reply, nil
+		}
+		if partly {
+			reply.Status = http.StatusPartialContent
+		}
+	}
+	wire.SetDownload(h, setting, wire.File{Name: found.Name, Type: wire.TypeOf(found.Name), Size: part.To - part.From})
+	wire.SetContent(h, content.Tag(), content.Modified())
+	if reply.Status == http.StatusPartialContent {
+		h.Set("Content-Range", part.ContentRange(size))
+	}
+	if r.Method == http.MethodHead {
+		found.Done()
+	}
+	reply.Stream = func(ctx context.Context, w io.Writer) {
+		counted := &counter{Writer: w}
+		c.stream(ctx, counted, found, part)
+		found.Sent(counted.bytes)
+	}
+	return reply, nil
+}
+
+// stream sends a part of a file. When it returns, the file's place is free again.
+func (c codec) stream(ctx context.Context, w io.Writer, found service.FileFound, part wire.Part) {
+	defer found.Done()
+	ctx, cancel := context.WithTimeout(ctx, service.LongestTransfer)
+	defer cancel()
+	if err := copyPart(ctx, w, found.Content, part); err != nil {
+		c.service.BrokenOff(ctx, err)
+	}
+}
+
+// counter counts what is written.
+type counter struct {
+	io.Writer
+	bytes int64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.Writer.Write(b)
+	c.bytes += int64(n)
+	return n, err
+}
+
+// sendAtOnce is how much of a file is held in memory while it is sent.
+const sendAtOnce = 256 << 10
+
+// copyPart writes a part of a file, as long as it is taken. Its error is one of
+// reading: a caller that has hung up is none.
+func copyPart(ctx context.Context, w io.Writer, content io.ReadSeeker, p wire.Part) error {
+	if _, err := content.Seek(p.From, io.SeekStart); err != nil {
+		return err
+	}
+	buffer := make([]byte, min(sendAtOnce, p.To-p.From))
+	for at := p.From; at < p.To; {
+		n, err := content.Read(buffer[:min(int64(len(buffer)), p.To-at)])
+		if err != nil {
+			return err
+		}
+		if !isTaken(ctx, w, buffer[:n]) {
+			return nil
+		}
+		at += int64(n)
+	}
+	return nil
+}
+
+// isTaken writes to a caller, and tells whether it is there for more.
+func isTaken(ctx context.Context, w io.Writer, b []byte) bool {
+	_, err := w.Write(b)
+	return err == nil && ctx.Err() == nil
+}
+
+func (c codec) storeFile(h http.Header, r *server.Request) (server.Reply, error) {
+	call, err := readFileCall(r)
+	if err != nil {
+		return server.Unread(err)
+	}
+	if r.Sent("Content-Range") != "" {
+		return server.Unread(fault.Invalid("Content-Range", "does not fit: a file is sent whole"))
+	}
+	stored, err := c.service.StoreFile(r.Context(), r.Caller, call.proof, service.Sent{
+		Path: call.path, Size: r.ContentLength, May: call.conditions.MayChange,
+		Body: func() (io.Reader, error) { return r.Incoming(service.LongestTransfer) },
+	})
+	reply := server.Reply{Status: http.StatusOK, Origin: stored.Origin, Rate: stored.Rate}
+	if err != nil {
+		return reply, err
+	}
+	if stored.Created {
+		reply.Status = http.StatusCreated
+	}
+	wire.SetJSON(h, r.Setting(stored.Origin))
+	etag := wire.ETag(stored.Tag)
+	h.Set("Etag", etag)
+	reply.Body = wire.AppendStored(nil, call.path, stored.Size, etag)
+	return reply, nil
+}
+
+func (c codec) removeFile(h http.Header, r *server.Request) (server.Reply, error) {
+	call, err := readFileCall(r)
+	if err != nil {
+		return server.Unread(err)
+	}
+	answer, err := c.service.RemoveFile(r.Context(), r.Caller, call.proof, call.path, call.conditions.MayChange)
+	reply := server.Reply{Status: http.StatusOK, Origin: answer.Origin, Rate: answer.Rate}
+	if err != nil {
+		return reply, err
+	}
+	wire.SetJSON(h, r.Setting(answer.Origin))
+	reply.Body = wire.AppendRemoved(nil, call.path)
+	return reply, nil
+}

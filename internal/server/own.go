@@ -1,0 +1,40 @@
+package server
+
+import (
+	"net/http"
+
+	"ql/internal/fault"
+	"ql/internal/wire"
+)
+
+// own are the routes that every service has.
+func (h *Handler) own() []Route {
+	plain := func(path string, serve func(http.Header, *Request) (Reply, error)) Route {
+		return Route{Method: http.MethodGet, Path: path, Access: Public, Serve: serve, Refuse: RefuseJSON}
+	}
+	return []Route{
+		plain("/healthz", alive),
+		plain("/readyz", h.ready),
+		plain("/openapi.json", h.describe),
+	}
+}
+
+// alive answers as long as the process does.
+func alive(header http.Header, r *Request) (Reply, error) {
+	wire.SetJSON(header, r.Setting(""))
+	return Reply{Status: http.StatusOK, Body: []byte(`{"status":"ok"}`)}, nil
+}
+
+func (h *Handler) ready(header http.Header, r *Request) (Reply, error) {
+	if h.o.Ready != nil {
+		if err := h.o.Ready(r.Context()); err != nil {
+			return Reply{}, fault.New(fault.StorageUnavailable, "the service cannot work at the moment").Because(err)
+		}
+	}
+	return alive(header, r)
+}
+
+func (h *Handler) describe(header http.Header, r *Request) (Reply, error) {
+	wire.SetJSON(header, r.Setting(""))
+	return Reply{Status: http.StatusOK, Body: h.o.OpenAPI}, nil
+}

@@ -1,0 +1,140 @@
+package server
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/admit"
+	"ql/internal/auth"
+	"ql/internal/service"
+	"ql/internal/wire"
+)
+
+// Request is a request with what is known of its caller.
+type Request struct {
+	*http.Request
+	Caller service.Caller
+	ID     string // what stands for "{id}" in the address
+
+	https   bool
+	writer  http.ResponseWriter
+	control *http.ResponseController
+	body    sent
+	began   time.Time
+	// bodyTime is how long after that a body which is held in memory must be there.
+	bodyTime time.Duration
+	memory   service.Held
+}
+
+func (h *Handler) request(w http.ResponseWriter, r *http.Request, began time.Time) *Request {
+	address, encrypted := h.source(r)
+	req := &Request{
+		Request: r,
+		Caller: service.Caller{
+			Source: auth.Source{
+				Addr:      address,
+				Encrypted: encrypted,
+				Origin:    auth.ReadOrigin(r.Header.Values("Origin")),
+				FetchSite: r.Header.Get("Sec-Fetch-Site"),
+			},
+			Page:    r.Header.Get("Origin"),
+			Changes: r.Method != http.MethodGet && r.Method != http.MethodHead,
+		},
+		https: encrypted || h.o.HTTPS, writer: w, control: http.NewResponseController(w),
+		body: sent{ReadCloser: r.Body}, began: began, bodyTime: h.o.BodyTime,
+	}
+	req.memory.Reservation = h.o.Ledger.Open(admit.NetworkHolder(address))
+	req.Caller.Memory = &req.memory
+	if len(r.Header["Cookie"]) > 0 {
+		if c, err := r.Cookie(wire.SessionName); err == nil {
+			req.Caller.Session = c.Value
+		}
+	}
+	return req
+}
+
+// source returns the address of the caller, and whether it came by https. What
+// a proxy says of those behind it counts only if the proxy is one of ours.
+func (h *Handler) source(r *http.Request) (address netip.Addr, encrypted bool) {
+	encrypted = r.TLS != nil
+	if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		address = peer.Addr().Unmap()
+	}
+	if !h.isProxy(address) {
+		return address, encrypted
+	}
+	encrypted = encrypted || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for i := len(hops) - 1; i >= 0; i-- {
+		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		if err != nil {
+			break
+		}
+		address = hop.Unmap()
+		if !h.isProxy(address) {
+			break
+		}
+	}
+	return address, encrypted
+}
+
+func (h *Handler) isProxy(a netip.Addr) bool {
+	for _, p := range h.o.Proxies {
+		if p.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// Setting returns what headers depend on; origin is the page's, where it may
+// read the answer.
+func (r *Request) Setting(origin string) wire.Setting {
+	return wire.Setting{HTTPS: r.https, Origin: origin}
+}
+
+// Sent returns a header that is sent at most once; where it was sent more
+// often, all of it, which fits nothing.
+func (r *Request) Sent(header string) string {
+	values := r.Header.Values(header)
+	if len(values) == 1 {
+		return values[0]
+	}
+	return strings.Join(values, ", ")
+}
+
+// IdempotencyKey returns what a repeat of the call is to be known by; nil where
+// nothing was sent.
+func (r *Request) IdempotencyKey() *string {
+	const header = "Idempotency-Key"
+	if len(r.Header.Values(header)) == 0 {
+		return nil
+	}
+	key := r.Header.Get(header)
+	return &key
+}
+
+// GiveSession hands a session to the caller by a cookie. A page of another site
+// gets one that browsers send back from that site alone.
+func (r *Request) GiveSession(h http.Header, id string, s wire.Setting) {
+	if id != "" {
+		h.Add("Set-Cookie", wire.SessionCookie(id, s, s.Origin != "" && r.isCrossSite()))
+	}
+}
+
+// isCrossSite tells whether the page that calls is of another site. Browsers
+// say so; of one that does not, a page of another host counts as one.
+func (r *Request) isCrossSite() bool {
+	switch r.Caller.FetchSite {
+	case "same-origin", "same-site":
+		return false
+	case "cross-site":
+		return true
+	}
+	page, err := account.ParseOrigin(r.Caller.Page)
+	here, hereErr := account.ParseOrigin("https://" + r.Host)
+	return err != nil || hereErr != nil || page.Host != here.Host
+}

@@ -1,0 +1,206 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"ql/internal/service"
+	"ql/internal/wire"
+)
+
+// writeTime is how long a client may take to read an answer.
+const writeTime = 15 * time.Second
+
+// serve runs a route and writes what it gives. It returns the status.
+func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
+	// What cannot set a deadline, as in tests without a connection, has none.
+	_ = r.control.SetWriteDeadline(time.Now().Add(route.Longest + writeTime))
+	if route.Longest > 0 && r.ContentLength == 0 {
+		// The time to send a request is over, and the server would take its end
+		// for that of the caller.
+		_ = r.control.SetReadDeadline(time.Time{})
+	}
+	header := w.Header()
+	reply, err := h.run(header, r, route)
+	if err != nil {
+		clear(header)
+		refusal := service.Refused(err)
+		h.log(r, route, refusal)
+		if reply.Unread && route.Pages && r.Caller.Page != "" && h.o.Preflight(r.Context(), r.Caller.Origin) == nil {
+			reply.Origin = r.Caller.Page
+		}
+		reply.Status = refusal.Status
+		reply.Body, reply.Pieces = route.Refuse(header, r.Setting(reply.Origin), refusal), nil
+		reply.RetryAfter = refusal.RetryAfter
+		if refusal.Allow != nil {
+			header.Set("Allow", strings.Join(refusal.Allow, ", "))
+		}
+	}
+	if reply.RetryAfter > 0 {
+		header.Set("Retry-After", wire.RetryAfter(reply.RetryAfter))
+	}
+	// A rate that is lifted counts nothing, and is nobody's business.
+	if v := reply.Rate; v != nil && (v.Whole > 0 || !v.OK) {
+		header.Set("RateLimit-Policy", v.Policy())
+		header.Set("RateLimit", v.Limit())
+	}
+	turns := h.turns(r, &reply)
+	defer turns.Leave()
+	if reply.Stream == nil && reply.Status != http.StatusNoContent && reply.Status != http.StatusNotModified {
+		// After an error nobody is left to read the answer.
+		length, _ := reply.Pieces.LenInTurns(func() error { return turns.Turn(r.Context()) })
+		header["Content-Length"] = []string{strconv.FormatInt(int64(len(reply.Body))+length, 10)}
+	}
+	if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 {
+		// Where a request has a Content-Length too, net/http takes that away
+		// unseen. A proxy in front may have gone by it, and what it takes for the
+		// rest of the body would be a request of somebody else's here.
+		header.Set("Connection", "close")
+	}
+	if r.hasRest() {
+		r.announceRest(header)
+	}
+	if time.Since(r.began) > time.Second {
+		// However long the request took, there is time for its answer.
+		_ = r.control.SetWriteDeadline(time.Now().Add(writeTime))
+	}
+	w.WriteHeader(reply.Status)
+	r.write(w, &reply, turns)
+	return reply.Status
+}
+
+// turns is what large answers are written in: to escape a result takes as long as to
+// make it, so whoever reads them computes in the turns of their account.
+type turns interface {
+	Rest()
+	Turn(ctx context.Context) error
+	Leave()
+}
+
+func (h *Handler) turns(r *Request, reply *Reply) turns {
+	if reply.Pieces == nil || h.o.Gate == nil {
+		return anytime{}
+	}
+	return h.o.Gate.Aside(r.memory.Account())
+}
+
+// anytime is for answers that take no time.
+type anytime struct{}
+
+func (anytime) Rest()                          {}
+func (anytime) Turn(ctx context.Context) error { return ctx.Err() }
+func (anytime) Leave()                         {}
+
+// write writes an answer. Nobody is left to tell where a caller has hung up.
+func (r *Request) write(w http.ResponseWriter, reply *Reply, in turns) {
+	switch {
+	case r.Method == http.MethodHead:
+		return
+	case len(reply.Body) > wire.PieceBytes:
+		for rest, p := reply.Body, (paced{w, r, anytime{}}); len(rest) > 0; {
+			n := min(len(rest), wire.PieceBytes)
+			if _, err := p.Write(rest[:n]); err != nil {
+				return
+			}
+			rest = rest[n:]
+		}
+	default:
+		_, _ = w.Write(reply.Body)
+	}
+	if reply.Pieces != nil {
+		r.writePieces(w, reply.Pieces, in)
+	}
+	if reply.Stream != nil {
+		reply.Stream(r.Context(), flushing{w, r.control})
+	}
+}
+
+// buffers are those of answers that are written in pieces.
+var buffers = sync.Pool{New: func() any { return new([wire.PieceBytes]byte) }}
+
+// writePieces writes an answer piece by piece. Where there is no room for the buffer of
+// one more, it has to do with a small one.
+func (r *Request) writePieces(w http.ResponseWriter, pieces wire.Pieces, in turns) {
+	buffer := make([]byte, 0, 4<<10)
+	if r.memory.TryGrow(wire.PieceBytes) {
+		pooled, _ := buffers.Get().(*[wire.PieceBytes]byte)
+		defer buffers.Put(pooled)
+		buffer = pooled[:0]
+	}
+	if in.Turn(r.Context()) == nil {
+		_ = pieces.Write(paced{w, r, in}, buffer)
+	}
+}
+
+// answerRate is how many bytes a second a client must take of an answer that is held in
+// memory for it.
+const answerRate = 8 << 10
+
+// paced writes pieces to a client that has a while for each. The next is made in its
+// turn.
+type paced struct {
+	http.ResponseWriter
+	r  *Request
+	in turns
+}
+
+func (p paced) Write(b []byte) (int, error) {
+	p.in.Rest()
+	_ = p.r.control.SetWriteDeadline(time.Now().Add(writeTime + time.Duration(len(b))*time.Second/answerRate))
+	n, err := p.ResponseWriter.Write(b)
+	if err == nil {
+		err = p.in.Turn(p.r.Context())
+	}
+	return n, err
+}
+
+// slowest is how many bytes a second a client must send or take.
+const slowest = 1 << 10
+
+// flushing sends what is written at once, to a client that has a while for it
+// each time, and longer for more.
+type flushing struct {
+	http.ResponseWriter
+	control *http.ResponseController
+}
+
+func (f flushing) Write(b []byte) (int, error) {
+	_ = f.control.SetWriteDeadline(time.Now().Add(writeTime + time.Duration(len(b))*time.Second/slowest))
+	n, err := f.ResponseWriter.Write(b)
+	if err == nil {
+		err = f.control.Flush()
+	}
+	return n, err
+}
+
+// run runs a route; a panic in it becomes an error.
+func (h *Handler) run(header http.Header, r *Request, route Route) (reply Reply, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			reply, err = Reply{}, h.o.Guard.Report("http", p)
+		}
+	}()
+	return route.Serve(header, r)
+}
+
+// log tells the operator of errors that are ours. Addresses of jobs are secrets:
+// the route stands for them.
+func (h *Handler) log(r *Request, route Route, refusal *service.Refusal) {
+	if refusal.Cause == nil {
+		return
+	}
+	h.o.Log.LogAttrs(r.Context(), slog.LevelError, "a request met a fault of the service",
+		slog.String("id", refusal.ID), slog.String("code", refusal.Code), slog.String("method", r.Method),
+		slog.String("route", route.Path), slog.Any("error", refusal.Cause))
+}
+
+// RefuseJSON writes an error as JSON does.
+func RefuseJSON(h http.Header, s wire.Setting, r *service.Refusal) []byte {
+	wire.SetJSON(h, s)
+	return r.AppendAnswer(nil)
+}

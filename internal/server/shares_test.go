@@ -1,0 +1,126 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/resource/shares"
+	"ql/internal/wire"
+)
+
+// links are those of the store, for the service under test.
+type links struct{ shares.Ledger }
+
+func (l links) List(ctx context.Context, a account.ID, before string, limit int) ([]wire.ShareEntry, error) {
+	entries, err := l.Ledger.List(ctx, a, before, limit)
+	var list []wire.ShareEntry
+	for _, e := range entries {
+		one := wire.ShareEntry{
+			ID: e.ID(), Path: e.Path, Name: e.Name, Size: e.Size, Status: string(e.State), Times: e.Times, Used: e.Used,
+			CreatedAt: e.Made, ExpiresAt: e.Expires, RevokedAt: e.Revoked,
+		}
+		for _, r := range e.Receipts {
+			one.Receipts = append(one.Receipts, wire.ShareReceipt{At: r.At, Address: r.Address, Agent: r.Agent, Sent: r.Sent, FinishedAt: r.Finished})
+		}
+		list = append(list, one)
+	}
+	return list, err
+}
+
+// share makes a link of each account, all with the id that is returned. It may
+// be called once.
+func (w *world) share(members ...member) (id string) {
+	w.t.Helper()
+	for i, m := range members {
+		w.send("PUT", "/v1/files/shared.txt", "", m.name, "Authorization", basic(m.name, m.password))
+		a, err := w.accounts.Find(w.t.Context(), m.Username)
+		check(w.t, err)
+		token := shares.Hash{31: byte(i)}
+		check(w.t, w.store.Shares().Create(w.t.Context(), shares.New{
+			Token: token, Account: a.ID, Path: "/shared.txt", Name: "x", Made: time.Now(), Expires: time.Now().Add(time.Hour),
+		}))
+		id = shares.Share{Token: token}.ID()
+	}
+	return id
+}
+
+// TestShares lists an account's links with their receipts, page by page, and
+// takes one back.
+func TestShares(t *testing.T) {
+	w := boot(t)
+	ada, bob := w.member("ada", account.Standard), w.member("bob", account.Standard)
+	as := func(m member) []string { return []string{"Authorization", basic(m.name, m.password)} }
+	if r := w.send("PUT", "/v1/files/a.txt", "", "hello", as(ada)...); r.status != 201 {
+		t.Fatalf("%d %s", r.status, r.body)
+	}
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	for i := range byte(3) {
+		times := int(i) // 0 for any number
+		check(t, w.store.Shares().Create(t.Context(), shares.New{
+			Token: shares.Hash{i}, Account: ada.ID, Path: "/a.txt", Name: "b.txt", Times: times, Made: now, Expires: now.Add(time.Hour),
+		}))
+	}
+	d, err := w.store.Shares().Claim(t.Context(), shares.Hash{1}, shares.Visit{At: now, Address: "192.0.2.1", Agent: "curl/8"})
+	check(t, err)
+	check(t, w.store.Shares().Note(t.Context(), d.Share.Seq, 1, 5, now))
+
+	type page struct {
+		Shares []struct {
+			ID, Path, Name, Status string
+			Size                   int64
+			Times                  *int
+			Used                   int
+			Receipts               []struct {
+				Address, Agent string
+				Sent           int64
+				FinishedAt     *time.Time `json:"finished_at"`
+			}
+		}
+		Next string
+	}
+	list := func(query string, m member) page {
+		t.Helper()
+		r := w.send("GET", "/v1/shares"+query, "", "", as(m)...)
+		var p page
+		if err := json.Unmarshal([]byte(r.body), &p); err != nil || r.status != 200 {
+			t.Fatalf("%d %s: %v", r.status, r.body, err)
+		}
+		return p
+	}
+	first := list("?limit=2", ada)
+	if len(first.Shares) != 2 || first.Next != first.Shares[1].ID {
+		t.Fatalf("%+v", first)
+	}
+	used := first.Shares[1]
+	if used.Path != "/a.txt" || used.Name != "b.txt" || used.Size != 5 || used.Status != "used" || *used.Times != 1 || used.Used != 1 || len(used.Receipts) != 1 {
+		t.Errorf("%+v", used)
+	}
+	if r := used.Receipts[0]; r.Address != "192.0.2.1" || r.Agent != "curl/8" || r.Sent != 5 || r.FinishedAt == nil {
+		t.Errorf("%+v", r)
+	}
+	second := list("?limit=2&before="+first.Next, ada)
+	if len(second.Shares) != 1 || second.Next != "" || second.Shares[0].Times != nil || second.Shares[0].Status != "open" {
+		t.Errorf("%+v", second)
+	}
+	if p := list("", bob); len(p.Shares) != 0 {
+		t.Errorf("bob sees %+v", p)
+	}
+	for _, query := range []string{"?limit=0", "?limit=x", "?limit=501", "?before=x", "?before=" + strings.Repeat("f", 16), "?more=1", "?limit=1&limit=2"} {
+		w.send("GET", "/v1/shares"+query, "", "", as(ada)...).wantError(t, 400, "invalid_request")
+	}
+
+	open := second.Shares[0].ID
+	w.send("DELETE", "/v1/shares/"+open, "", "", as(bob)...).wantError(t, 404, "not_found")
+	for range 2 { // a second time it is taken back already
+		if r := w.send("DELETE", "/v1/shares/"+open, "", "", as(ada)...); r.status != 200 || r.body != `{"status":"ok","id":"`+open+`"}` {
+			t.Errorf("%d %s", r.status, r.body)
+		}
+	}
+	if p := list("?before="+first.Next, ada); p.Shares[0].Status != "revoked" {
+		t.Errorf("%+v", p)
+	}
+}

@@ -1,0 +1,89 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"ql/internal/admit"
+	"ql/internal/fault"
+	"ql/internal/form"
+	"ql/internal/wire"
+)
+
+// Refusal is why an operation was not done, as an answer shows it.
+type Refusal struct {
+	wire.Error
+	Status     int
+	RetryAfter time.Duration // 0 says nothing about trying again
+	Allow      []string      // of a method that is not allowed
+	// Cause is what the log is told of an error that is ours, nil for all others.
+	Cause error
+}
+
+// Refused makes an answer of an error. What is not coded is internal: the
+// answer tells its id alone.
+func Refused(err error) *Refusal {
+	e := coded(err)
+	var fields form.FieldErrors
+	r := &Refusal{
+		Error: wire.Error{
+			Code: string(e.Code), Message: e.Message, Field: e.Field, Limit: e.Limit, Max: e.Value, ID: e.ID,
+		},
+		Status: e.Status(), RetryAfter: e.RetryAfter, Allow: e.Allow,
+	}
+	if errors.As(err, &fields) {
+		for _, f := range fields {
+			r.Fields = append(r.Fields, wire.Pair{Name: f.Field, Value: f.Message})
+		}
+	}
+	if e.Field != "" {
+		r.Message = e.Field + ": " + e.Message
+	}
+	switch e.Code {
+	case fault.Internal, fault.StorageUnavailable, fault.OutcomeUnknown:
+		r.Cause = err
+	}
+	return r
+}
+
+// coded gives a code to the errors of those packages that know no codes.
+func coded(err error) *fault.Error {
+	var refusal *wire.Refusal
+	var refused *admit.Refused
+	var fields form.FieldErrors
+	switch {
+	case errors.As(err, &fields):
+		return fault.New(fault.InvalidFields, "%s", fields.Error())
+	case errors.As(err, &refusal):
+		e := fault.New(fault.Code(refusal.Code), "%s", refusal.Message)
+		e.Field, e.Limit, e.Value = refusal.Field, refusal.Limit, refusal.Max
+		return e
+	case errors.As(err, &refused):
+		e := fault.Busy(fault.Code(refused.Code()), refused.RetryAfter, "%s", refused.Error())
+		if e.Limit = limitOf(refused); e.Limit != "" {
+			e.Value = int64(refused.Most)
+		}
+		return e
+	case errors.Is(err, context.Canceled):
+		// Nobody reads the answer: whoever asked has hung up.
+		return fault.Busy(fault.Overloaded, time.Second, "the call was given up").Because(err)
+	}
+	return fault.Of(err)
+}
+
+// limitOf names the limit of the account's that turned a call away; "" where it
+// was none of its own.
+func limitOf(r *admit.Refused) string {
+	switch {
+	case r.Rate == rateCalls:
+		return limitRate
+	case r.Rate == ratePages:
+		return limitOriginRate
+	case r.Reason == admit.TooManyListeners && r.Most > 0:
+		return limitListeners
+	case r.Rate == "" && r.Most > 0:
+		return limitConcurrent
+	}
+	return ""
+}

@@ -1,0 +1,286 @@
+package service
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"ql/internal/admit"
+	"ql/internal/job"
+	"ql/internal/wire"
+)
+
+// Event is something that happened to a job.
+type Event struct {
+	Kind string // state, step or output
+	Data []byte // JSON
+	// Position is where in the job's steps and output the event stands: whoever
+	// has seen it goes on behind it.
+	Position int64
+}
+
+// The kinds of events.
+const (
+	EventState  = "state"
+	EventStep   = "step"
+	EventOutput = "output"
+)
+
+// A position counts the steps above, and the bytes of output below.
+const outputBits = 32
+
+// Events are what happens to a job from a position on; 0 for the start. Next
+// returns what is new, when there is something, and nothing after the job's
+// end. As long as nothing is new it holds nothing of the job.
+type Events struct {
+	s       *Service
+	id      job.ID
+	changed <-chan struct{}
+	unwatch func()
+	leave   func()
+	memory  Held // for view, and for what is told of it
+
+	view  *job.View // that is being told; nil where all was
+	state string    // that was told last
+	// How long the trace was that was told last, and of how many steps.
+	traced, counted int64
+	steps           int64
+	output          int64
+	ended           bool
+}
+
+// Events opens the events of a job.
+func (s *Service) Events(ctx context.Context, c Caller, text string, p *Proof, from int64) (*Events, Answer, error) {
+	o, a, err := s.open(ctx, c, text, p)
+	if err != nil {
+		return nil, a, err
+	}
+	leave, err := s.listen(ctx, c, o.owner)
+	if err != nil {
+		return nil, a, err
+	}
+	e := &Events{s: s, id: o.ID, leave: leave, steps: from >> outputBits, output: from & (1<<outputBits - 1)}
+	e.memory.Reservation = s.o.Ledger.Open(admit.AccountHolder(int64(o.owner.ID)))
+	e.changed, e.unwatch = s.o.Jobs.Watch(o.ID)
+	s.traces.watch(e.id)
+	return e, a, nil
+}
+
+// Stop ends the events.
+func (e *Events) Stop() {
+	e.unwatch()
+	e.leave()
+	e.s.traces.unwatch(e.id)
+	e.memory.Release()
+}
+
+// Next waits for something new, at most so long: then it returns nothing and
+// true. It returns false when there will be no more. What it returned before is not
+// used any more.
+func (e *Events) Next(ctx context.Context, wait time.Duration) (list []Event, more bool, err error) {
+	over := time.NewTimer(wait)
+	defer over.Stop()
+	look := time.NewTicker(otherNodes)
+	defer look.Stop()
+	for {
+		if list, err = e.news(ctx); err != nil || len(list) > 0 {
+			return list, true, err
+		}
+		if e.ended {
+			return nil, false, nil
+		}
+		select {
+		case <-e.changed:
+		case <-look.C:
+		case <-over.C:
+			return nil, true, nil
+		case <-ctx.Done():
+			return nil, false, nil
+		}
+	}
+}
+
+// news returns what was not told yet, or some of it.
+func (e *Events) news(ctx context.Context) (list []Event, err error) {
+	if e.view == nil {
+		if err := e.load(ctx); err != nil || e.view == nil {
+			return nil, err
+		}
+		if list, err = e.newSteps(); err != nil {
+			return nil, err
+		}
+	}
+	if output := e.newOutput(); output != nil {
+		data := wire.AppendOutput(nil, output)
+		return append(list, Event{Kind: EventOutput, Data: data, Position: e.position()}), nil
+	}
+	state, err := e.newState()
+	if state != nil {
+		list = append(list, *state)
+	}
+	e.drop()
+	return list, err
+}
+
+// load reads the job where there is something new of it.
+func (e *Events) load(ctx context.Context) (err error) {
+	if e.ended {
+		return nil
+	}
+	v, err := e.s.look(ctx, e.id)
+	if err != nil || stateOf(v) == e.state && v.Output <= e.output && v.Traced == e.traced && v.Steps == e.counted {
+		return err
+	}
+	// And besides what is told at a time, in its written form.
+	if err := e.memory.Grow(ctx, 6*outputPiece+v.Traced); err != nil {
+		return err
+	}
+	e.view, err = e.s.view(ctx, &e.memory, e.id)
+	return err
+}
+
+// drop lets go of what was told.
+func (e *Events) drop() {
+	e.view = nil
+	e.memory.Release()
+}
+
+// stateOf names the state of a job; another question is another state.
+func stateOf(v *job.View) string {
+	if v.Prompt != nil {
+		return string(v.State) + " " + v.Prompt.ID
+	}
+	return string(v.State)
+}
+
+// newSteps returns the steps that have ended and were not told yet.
+func (e *Events) newSteps() (list []Event, err error) {
+	v := e.view
+	e.traced, e.counted = v.Traced, v.Steps
+	if len(v.Trace) == 0 {
+		return nil, nil
+	}
+	steps, err := e.s.traces.read(e.id, v.Trace)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range e.over(steps) {
+		e.steps = s.Order
+		s.Open = false
+		list = append(list, Event{Kind: EventStep, Data: s.AppendJSON(nil), Position: e.position()})
+	}
+	return list, nil
+}
+
+// outputPiece is how much output is told at once.
+const outputPiece = 64 << 10
+
+// newOutput returns output that was not told yet, some of it where it is long. A
+// character is not split.
+func (e *Events) newOutput() []byte {
+	rest := e.view.Result
+	if int64(len(rest)) <= e.output {
+		return nil
+	}
+	if rest = rest[e.output:]; len(rest) > outputPiece {
+		end := outputPiece
+		for end > outputPiece-utf8.UTFMax && !utf8.RuneStart(rest[end]) {
+			end--
+		}
+		rest = rest[:end]
+	}
+	e.output += int64(len(rest))
+	return rest
+}
+
+// newState returns the state of the job where it is another.
+func (e *Events) newState() (*Event, error) {
+	v := e.view
+	state := stateOf(v)
+	if state == e.state {
+		return nil, nil
+	}
+	e.state = state
+	e.ended = v.State.Finished()
+	j, err := e.s.shown(v)
+	if err != nil {
+		return nil, err
+	}
+	j.Output = nil // it was told piece by piece
+	return &Event{Kind: EventState, Data: j.AppendJSON(nil), Position: e.position()}, nil
+}
+
+// over returns the steps that have ended and were not told yet, in the order in
+// which they ended: so they keep their numbers while those that called them are
+// under way, and where a long trace leaves some out.
+func (e *Events) over(steps []wire.Step) []wire.Step {
+	var list []wire.Step
+	for _, s := range steps {
+		if s.Order > e.steps && (s.IsOver() || e.view.State.Finished()) {
+			list = append(list, s)
+		}
+	}
+	slices.SortFunc(list, func(a, b wire.Step) int { return cmp.Compare(a.Order, b.Order) })
+	return list
+}
+
+// mostSteps is as far as positions count steps. Whoever comes back later than
+// that is told some again.
+const mostSteps = 1<<30 - 1
+
+func (e *Events) position() int64 { return min(e.steps, mostSteps)<<outputBits | e.output }
+
+// traces are those of jobs that somebody watches, read: all who watch one share it.
+type traces struct {
+	mu sync.Mutex
+	of map[job.ID]*trace
+}
+
+type trace struct {
+	watchers int
+	text     []byte // as it was read last
+	steps    []wire.Step
+}
+
+func (t *traces) watch(id job.ID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.of == nil {
+		t.of = map[job.ID]*trace{}
+	}
+	if t.of[id] == nil {
+		t.of[id] = &trace{}
+	}
+	t.of[id].watchers++
+}
+
+func (t *traces) unwatch(id job.ID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.of[id].watchers--; t.of[id].watchers == 0 {
+		delete(t.of, id)
+	}
+}
+
+// read reads the trace of a job that is watched. What it returns is not to be changed.
+func (t *traces) read(id job.ID, text []byte) ([]wire.Step, error) {
+	t.mu.Lock()
+	one := t.of[id]
+	known, steps := bytes.Equal(one.text, text), one.steps
+	t.mu.Unlock()
+	if known {
+		return steps, nil
+	}
+	steps, err := wire.ReadTrace(text)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	one.text, one.steps = text, steps
+	return steps, nil
+}

@@ -1,0 +1,123 @@
+package service
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/fault"
+	"ql/internal/job"
+	"ql/internal/wire"
+)
+
+// keyLasts is how long an idempotency key leads to its first call.
+const keyLasts = 24 * time.Hour
+
+// key makes the idempotency key of a query; nil where it has none. Pages are known
+// by an Origin that anybody can send: they neither use up the owner's keys nor
+// find what came of them.
+func (s *Service) key(who identity, q Query) *job.Key {
+	if q.Key == nil {
+		return nil
+	}
+	// Credentials are left out: a changed password makes no other request.
+	body, _ := json.Marshal(struct { // of texts alone, which never fails
+		Convention job.Convention
+		Async      bool
+		Script     string
+		Request    wire.Request
+		Webhook    string
+	}{q.Convention, q.Async, q.Script, q.Request, q.Webhook})
+	k := &job.Key{Hash: sha256.Sum256([]byte(*q.Key)), Body: sha256.Sum256(body), Until: s.o.Clock().Add(keyLasts)}
+	if !who.IsOwner() {
+		// No key is hashed alike: none has such a character.
+		k.Legacy, k.Hash = k.Hash, sha256.Sum256([]byte("\x00page\x00"+who.Domain.Pattern.String()+"\x00"+*q.Key))
+	}
+	return k
+}
+
+// claim makes a key lead to a call whose script compiled. That of one which did
+// not stays free: nothing ran that a repeat could run again. It returns the job
+// of an earlier call with the key.
+func (s *Service) claim(ctx context.Context, a account.ID, k job.Key, id job.ID, compiled bool) (earlier job.ID, err error) {
+	if compiled {
+		return s.o.Jobs.Reserve(ctx, a, k, id)
+	}
+	return s.o.Jobs.Reserved(ctx, a, k)
+}
+
+// underWay are the synchronous calls with a key that run at the moment: nothing
+// else tells of them.
+type underWay struct{ calls sync.Map }
+
+// begin notes a call, until the function that it returns is called.
+func (u *underWay) begin(id job.ID) (end func()) {
+	u.calls.Store(id, nil)
+	return func() { u.calls.Delete(id) }
+}
+
+func (u *underWay) has(id job.ID) bool {
+	_, ok := u.calls.Load(id)
+	return ok
+}
+
+// repeat answers a call again whose key was used before. A script that was ended
+// before its own end has failed for whoever called it; a no is an end of its own.
+func (s *Service) repeat(ctx context.Context, c Caller, id job.ID, q Query, a Answer) (Answer, error) {
+	running := s.underWay.has(id) // before the look for its record: it may end in between
+	v, err := s.view(ctx, c.Memory, id)
+	if errors.Is(err, job.ErrNotFound) {
+		return a, unrecorded(running, q.Async)
+	}
+	if err != nil {
+		return a, err
+	}
+	a.Session = "" // that of the first call is its job's
+	if v.Mode == job.Async {
+		a.Job, a.Status = s.accepted(id), 202
+		return a, nil
+	}
+	if a.Job, err = s.shown(v); err != nil {
+		return a, err
+	}
+	a.Status = a.Job.HTTP()
+	switch v.State {
+	case job.Complete:
+		a.Job.Status = wire.StatusOK
+	case job.Failed, job.Expired:
+		if a.Err, err = wire.ReadError(v.Error); err != nil {
+			return a, err
+		}
+		a.Status = failedStatus(a.Err)
+	case job.Cancelled:
+		a.Err = &wire.Error{Code: string(job.Cancelled), Message: "somebody stopped the job: what it did stays done"}
+		a.Job.Error = a.Err.AppendJSON(nil)
+		a.Status = failedStatus(a.Err)
+	}
+	return a, nil
+}
+
+// unrecorded is the error of a key whose call there is no record of.
+func unrecorded(running, async bool) error {
+	became := "was cut off, or is kept no more: what it did stays done"
+	switch {
+	case running:
+		became = "is still running"
+	case async: // a job is recorded before its call is answered
+		became = "is over, and its job is kept no more: what it did stays done"
+	}
+	return fault.New(fault.IdempotencyInProgress, "the first call with this Idempotency-Key %s", became)
+}
+
+// failedStatus is the status of the answer to a call whose script failed.
+func failedStatus(e *wire.Error) int {
+	switch {
+	case e.ID != "", e.Code == string(fault.SessionBusy):
+		return fault.New(fault.Code(e.Code), "").Status()
+	}
+	return (&wire.Job{Status: wire.StatusFailed}).HTTP()
+}

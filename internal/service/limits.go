@@ -1,0 +1,132 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/account/usage"
+	"ql/internal/fault"
+	"ql/internal/wire"
+)
+
+// usedUp gives a code to the error of a month that is used up.
+func (s *Service) usedUp(err error) error {
+	var e *usage.Exceeded
+	if !errors.As(err, &e) {
+		return err
+	}
+	f := fault.Busy(fault.QuotaExceeded, max(e.Until.Sub(s.o.Clock()), time.Second), "%s", e.Error())
+	f.Limit, f.Value = e.What, e.Most
+	return f
+}
+
+// sent counts what has left for an account. Its owner's files leave whatever is
+// left of the month.
+func (s *Service) sent(ctx context.Context, a account.ID, bytes int64) {
+	if err := s.o.Usage.Sent(context.WithoutCancel(ctx), a, bytes); err != nil {
+		s.o.Log.Error("what was sent for an account was not counted", "account", a, "bytes", bytes, "error", err)
+	}
+}
+
+// Allowed is what an account may use, and what it has used.
+type Allowed struct {
+	Plan   string
+	Limits []wire.AccountLimit
+	Origin string // the page's, where it may read the answer
+}
+
+// AccountLimits shows an account's limits. It counts as no call, and so is answered
+// to an account that has used up all of them.
+func (s *Service) AccountLimits(ctx context.Context, c Caller, p *Proof) (Allowed, error) {
+	owner, err := s.own(ctx, c, p, "limits", true)
+	a := Allowed{Plan: string(owner.Plan), Origin: owner.origin}
+	if err != nil {
+		return a, err
+	}
+	l := s.o.Limits(owner.LimitPlan())
+	used, err := s.o.Usage.Used(ctx, owner.ID)
+	if err != nil {
+		return a, err
+	}
+	var stored *int64
+	if s.o.Stored != nil {
+		n, err := s.o.Stored(ctx, owner.Account, l)
+		if err != nil {
+			return a, err
+		}
+		stored = &n
+	}
+	var kept *int64
+	if s.o.Kept != nil {
+		n, err := s.o.Kept(ctx, owner.ID)
+		if err != nil {
+			return a, err
+		}
+		kept = &n
+	}
+	a.Limits = shownLimits(l, s.o.Lifted, used, stored, kept)
+	return a, nil
+}
+
+// The names of the limits that turn calls away. A rate is a number of calls in a
+// minute.
+const (
+	limitRate       = "rate"
+	limitOriginRate = "origin_rate"
+	limitConcurrent = "concurrent"
+	limitListeners  = "listeners"
+)
+
+// shownLimits are the limits that callers may want to know, what is counted
+// first. Times are milliseconds.
+func shownLimits(l account.Limits, lifted bool, used usage.Used, stored, kept *int64) []wire.AccountLimit {
+	running := used.Running.Milliseconds()
+	rate, originRate := bounded(int64(l.Rate)), bounded(int64(l.OriginRate))
+	concurrent, queued := int64(l.Concurrent), int64(l.Queued)
+	standing, standingBytes := bounded(int64(l.Standing)), bounded(l.StandingBytes)
+	listeners := bounded(int64(l.Listeners))
+	if lifted {
+		rate, originRate, concurrent, queued, standing, standingBytes = noLimit, noLimit, noLimit, noLimit, noLimit, noLimit
+		listeners = noLimit
+	}
+	return []wire.AccountLimit{
+		{Name: "storage", Value: bounded(l.StorageBytes), Used: stored},
+		{Name: "records", Value: bounded(l.RecordsBytes), Used: kept},
+		{Name: usage.Calls, Value: bounded(l.CallsPerMonth), Used: &used.Calls},
+		{Name: usage.Running, Value: bounded(l.RunningPerMonth.Milliseconds()), Used: &running},
+		{Name: usage.Egress, Value: bounded(l.EgressPerMonth), Used: &used.Egress},
+		{Name: limitRate, Value: rate},
+		{Name: limitOriginRate, Value: originRate},
+		{Name: limitConcurrent, Value: concurrent},
+		{Name: "queued", Value: queued},
+		{Name: limitListeners, Value: listeners},
+		{Name: "standing", Value: standing},
+		{Name: "standing_bytes", Value: standingBytes},
+		{Name: "sessions", Value: int64(l.Sessions)},
+		{Name: "session_bytes", Value: int64(l.SessionBytes)},
+		{Name: "session_keys", Value: int64(l.SessionKeys)},
+		{Name: "script_bytes", Value: int64(l.ScriptBytes)},
+		{Name: "body_bytes", Value: int64(l.BodyBytes)},
+		{Name: "sync_time", Value: l.SyncTime.Milliseconds()},
+		{Name: "async_time", Value: l.AsyncTime.Milliseconds()},
+		{Name: "pause", Value: l.Pause.Milliseconds()},
+		{Name: "memory", Value: l.Memory},
+		{Name: "file_bytes", Value: bounded(l.FileBytes)},
+		{Name: "files", Value: bounded(int64(l.Files))},
+		{Name: "databases", Value: bounded(int64(l.Databases))},
+		{Name: "fetches", Value: int64(l.Fetches)},
+	}
+}
+
+// noLimit is none, as wire.AccountLimit has it.
+const noLimit = -1
+
+// bounded is a limit of which 0 is none.
+func bounded(n int64) int64 {
+	if n == 0 {
+		return noLimit
+	}
+	return n
+}

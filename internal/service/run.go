@@ -1,0 +1,232 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/account/usage"
+	"ql/internal/admit"
+	"ql/internal/engine"
+	"ql/internal/execution"
+	"ql/internal/fault"
+	"ql/internal/job"
+	"ql/internal/wire"
+	"ql/internal/worker"
+	"ql/lang/bytecode"
+	"ql/lang/vm"
+)
+
+// call is a script that is run while its caller waits.
+type call struct {
+	*Service
+	*execution.Execution
+	who     identity
+	query   Query
+	program *bytecode.Program
+	machine *vm.Machine // nil before it compiled
+	answer  answering
+}
+
+// run compiles a script, runs it here and records it. The caller who hangs up
+// does not stop it; the account's limits do.
+func (s *Service) run(ctx context.Context, who identity, c Caller, q Query, l account.Limits, ticket *admit.Ticket, spent *usage.Call, a Answer) (Answer, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.SyncTime)
+	defer cancel()
+	id := s.o.NewID()
+	x, err := s.o.Host.Open(ctx, id, who.Account, l, s.spec(who, c, q, l.SyncMachine()), ticket)
+	if err != nil {
+		return a, err
+	}
+	defer x.Close()
+	k := &call{Service: s, Execution: x, who: who, query: q, answer: answering{Held: c.Memory}}
+	defer k.release()
+	program, failure, err := x.Compile(ctx, q.Script)
+	if err != nil {
+		return a, err
+	}
+	// Not earlier: a call that was not let in is meant to be sent again, and a
+	// script that does not compile to be mended.
+	if key := s.key(who, q); key != nil {
+		defer s.underWay.begin(id)()
+		ticket.Rest()
+		earlier, err := s.claim(ctx, who.Account.ID, *key, id, failure == nil)
+		if err != nil {
+			return a, notAccepted(err, l)
+		}
+		if earlier != (job.ID{}) {
+			return s.repeat(ctx, c, earlier, q, a)
+		}
+		_ = ticket.Turn(ctx) // where ctx has ended, the machine tells
+	}
+	var record result
+	if failure != nil {
+		record, failure = k.finish(job.Failed, failure)
+	} else {
+		record, failure = k.execute(ctx, program)
+	}
+	spent.Keep(s.o.Clock().Sub(x.Spec.Started))
+	ticket.Rest() // what is left to do may wait for the disk
+	if session := x.Session(); session != c.Session {
+		a.Session = session
+	}
+	if record.view != nil {
+		if err := k.unanswered("stands"); err != nil {
+			return a, err
+		}
+		a.Job, err = s.standing(record.view)
+		a.Status = a.Job.HTTP()
+		return a, err
+	}
+	a.Job, a.Err = execution.Shown(&record.Record), failure
+	a.Status, a.RetryAfter = k.status(&a)
+	if a.Job.Status == wire.StatusComplete {
+		a.Job.Status = wire.StatusOK
+	}
+	s.record(ctx, record.Record)
+	s.o.Ran(record.State, record.Finished.Sub(record.Created))
+	return a, k.unanswered("has run")
+}
+
+// spec is what a script of a caller is run with.
+func (s *Service) spec(who identity, c Caller, q Query, l vm.Limits) execution.Spec {
+	return execution.Spec{Request: q.Request, Session: c.Session, Owner: who.IsOwner(), Client: c.Addr, Started: s.o.Clock(), Limits: l}
+}
+
+// result is how a call came out: the record of a script that ended, or the job
+// that it has become.
+type result struct {
+	job.Record
+	view *job.View
+}
+
+func (k *call) release() {
+	if k.machine != nil {
+		k.machine.Release()
+	}
+}
+
+func (k *call) execute(ctx context.Context, program *bytecode.Program) (result, *wire.Error) {
+	k.program, k.machine = program, k.Machine(program)
+	run := k.Run(k.machine, engine.State{}, nil)
+	out := k.drive(ctx, run)
+	switch out.Status {
+	case engine.Done:
+		return k.finish(job.Complete, nil)
+	case engine.Declined:
+		return k.finish(job.Declined, nil)
+	case engine.Paused, engine.Waiting:
+		return k.stand(ctx, run, out)
+	}
+	return k.finish(job.Failed, k.Failed(out.Err, k.SyncTimes()))
+}
+
+// drive runs the script to its end, or to where it stands. Short waits are
+// waited out.
+func (k *call) drive(ctx context.Context, run *engine.Run) engine.Outcome {
+	for {
+		out, err := run.Continue(ctx)
+		if err != nil {
+			k.Blame(err)
+		}
+		if out.Status != engine.Waiting || !k.waitOut(ctx, out.Until) {
+			return out
+		}
+	}
+}
+
+// waitOut waits until a moment, and reports false at once where that is after
+// the call's own time.
+func (k *call) waitOut(ctx context.Context, until time.Time) bool {
+	wait := until.Sub(k.o.Clock())
+	if end, ok := ctx.Deadline(); ok && wait >= time.Until(end) {
+		return false
+	}
+	k.Pace.Rest()
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done(): // the machine then ends by its time
+	}
+	return true
+}
+
+// summary is what listings show of the call.
+func (k *call) summary() job.Summary {
+	return job.Summary{
+		ID: k.ID, Account: k.Account.ID, Mode: job.Sync, Convention: k.query.Convention, Credential: k.who.by, Created: k.Spec.Started,
+	}
+}
+
+// stand makes a durable job of a script that waits for a person, or longer than
+// its caller.
+func (k *call) stand(ctx context.Context, run *engine.Run, out engine.Outcome) (result, *wire.Error) {
+	k.Pace.Rest()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+	defer cancel()
+	k.Spec.Session = k.Session()
+	if k.program.UsesSession {
+		// One that is started only later is to be the caller's.
+		if err := k.EnsureSession(ctx); err != nil {
+			return k.unstored(err)
+		}
+	}
+	k.holdOutput()
+	view, err := k.o.Jobs.Adopt(ctx, worker.Submission{
+		Summary: k.summary(), Account: k.Account, Limits: k.Limits, Spec: k.Spec, Program: k.program,
+	}, run, out, k.o.Clock().Sub(k.Spec.Started))
+	if err == nil {
+		return result{view: view}, nil
+	}
+	if failure := worker.MayNotStand(err, k.Limits, k.machine); failure != nil {
+		return k.finish(job.Failed, failure)
+	}
+	return k.unstored(err)
+}
+
+// unstored ends a script that should stand and could not be stored.
+func (k *call) unstored(err error) (result, *wire.Error) {
+	k.Blame(err)
+	k.machine.ResumeError(errUnstored) // not err, which the script might catch
+	return k.finish(job.Failed, k.Failed(k.machine.Err(), k.SyncTimes()))
+}
+
+var errUnstored = errors.New("the script could not be stored where it stands")
+
+// finish makes the record of a script that has ended.
+func (k *call) finish(state job.State, failure *wire.Error) (result, *wire.Error) {
+	r := result{Record: job.Record{Summary: k.summary()}}
+	r.State, r.Finished = state, k.o.Clock()
+	r.Ran = max(r.Finished.Sub(r.Created), 0)
+	k.holdOutput()
+	execution.Record(&r.Record, k.machine, failure)
+	k.hold(recordBytes(&r.Record))
+	return r, failure
+}
+
+// status returns the status of the answer, and when to try again. A script's own
+// codes mean nothing for it.
+func (k *call) status(a *Answer) (status int, retryAfter time.Duration) {
+	switch f := k.Fault(); {
+	case a.Err == nil:
+	case f != nil:
+		return f.Status(), f.RetryAfter
+	case a.Err.Code == string(fault.SessionBusy):
+		return fault.New(fault.SessionBusy, "").Status(), 0
+	}
+	return a.Job.HTTP(), 0
+}
+
+// recordTime is how long a call waits at most for its record to be taken, where
+// the store has fallen far behind.
+const recordTime = job.RecordWait
+
+// record hands the record over, to be written when there is time for it. The time
+// of the run may be over.
+func (s *Service) record(ctx context.Context, r job.Record) {
+	if err := s.o.Records.Record(context.WithoutCancel(ctx), r); err != nil {
+		s.o.Log.Error("a job was run and not recorded", "job", r.ID, "error", err)
+	}
+}

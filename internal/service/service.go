@@ -1,0 +1,141 @@
+// Package service is what the service can be asked to do: run a script as an account, submit a
+// job, show it, answer its question, store a file. Each operation takes and gives values of the
+// domain and speaks no HTTP, so that the calling conventions below package server are mere codecs
+// over the same operations. What a script does is the engine's; who somebody is, the
+// authenticator's.
+package service
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/account/usage"
+	"ql/internal/admit"
+	"ql/internal/engine"
+	"ql/internal/execution"
+	"ql/internal/job"
+	"ql/internal/wire"
+	"ql/internal/worker"
+)
+
+// Accounts is what the operations ask about accounts.
+type Accounts interface {
+	ByID(ctx context.Context, id account.ID) (account.Account, error)
+}
+
+// Records keeps the records of synchronous calls.
+type Records interface {
+	// Record takes a record that can be read at once, and waits for room.
+	Record(ctx context.Context, r job.Record) error
+	// Pending returns a record that is not stored yet.
+	Pending(id job.ID) (job.Record, bool)
+	// List returns an account's jobs, those recorded last first.
+	List(ctx context.Context, a account.ID, q job.Query) ([]job.Summary, error)
+}
+
+// Jobs runs what outlives a call; see internal/worker.
+type Jobs interface {
+	Submit(ctx context.Context, s worker.Submission) (earlier job.ID, err error)
+	Adopt(ctx context.Context, s worker.Submission, run *engine.Run, out engine.Outcome, ran time.Duration) (*job.View, error)
+	Reserve(ctx context.Context, a account.ID, k job.Key, id job.ID) (earlier job.ID, err error)
+	Reserved(ctx context.Context, a account.ID, k job.Key) (earlier job.ID, err error)
+	Reply(ctx context.Context, id job.ID, r worker.Reply) error
+	Cancel(ctx context.Context, id job.ID) (job.State, error)
+	Look(ctx context.Context, id job.ID, most int64) (*job.View, error)
+	Watch(id job.ID) (changed <-chan struct{}, stop func())
+	FormToken(v *job.View) (string, error)
+	ByToken(ctx context.Context, token string) (job.ID, error)
+}
+
+// URLs are where callers reach the service, without a slash at the end.
+type URLs struct {
+	Base string // pages for people
+	API  string // the JSON convention
+}
+
+// Form is where the page of a question is, before its token.
+func (u URLs) Form() string { return u.Base + "/form/" }
+
+// Confirm is where a question is answered, before its job's id.
+func (u URLs) Confirm() string { return u.API + "/v1/confirm/" }
+
+// Options are what a Service is made of. All fields but those that say
+// otherwise are needed.
+type Options struct {
+	Auth     Authenticator
+	Accounts Accounts
+	Limiter  *admit.Limiter
+	Gate     *admit.Gate
+	// Ledger counts the memory that is held for callers; nil counts nothing.
+	Ledger  *admit.Ledger
+	Host    *execution.Host
+	Records Records
+	Jobs    Jobs
+	URLs    URLs
+	// Files opens the tree of an account; release lets go of it.
+	Files func(ctx context.Context, a account.Account, l account.Limits) (tree Tree, release func(), err error)
+	Links Links
+	// Transfers bounds the files that are on their way at once.
+	Transfers *admit.Crowd
+
+	// Listeners bounds those who wait for changes of jobs at once; nil bounds nobody.
+	Listeners *admit.Crowd
+
+	// Usage holds accounts to their months; nil holds nobody.
+	Usage *usage.Tally
+	// Stored returns how many bytes an account keeps; nil where that is not known.
+	Stored func(ctx context.Context, a account.Account, l account.Limits) (int64, error)
+	// Kept returns how many bytes the records of its finished jobs take, likewise.
+	Kept func(ctx context.Context, a account.ID) (int64, error)
+
+	// CheckWebhook says what is wrong with an address that the end of a job is to
+	// be told to; nil lets all pass.
+	CheckWebhook func(url string) error
+	// DevelopmentOut lets the development account tell others of its jobs' ends.
+	DevelopmentOut bool
+	// Lifted says that rates, and what an account has under way and in line, are
+	// not bounded, as in development.
+	Lifted bool
+	// Limits returns the limits of a plan; Plan.Limits where left out.
+	Limits func(account.Plan) account.Limits // of an account's LimitPlan
+	Clock  func() time.Time                  // time.Now where left out
+	NewID  func() job.ID                     // job.NewID where left out
+	Log    *slog.Logger                      // slog.Default() where left out
+	// Ran is told how long each run took and how it ended; may be left out.
+	Ran func(state job.State, took time.Duration)
+}
+
+// Service does the operations. It is safe for concurrent use.
+type Service struct {
+	o       Options
+	largest wire.Limits // under which a request is read before it is known whose it is
+
+	underWay underWay
+	views    views
+	traces   traces
+}
+
+// New returns a service.
+func New(o Options) *Service {
+	if o.Limits == nil {
+		o.Limits = account.Plan.Limits
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = job.NewID
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.CheckWebhook == nil {
+		o.CheckWebhook = func(string) error { return nil }
+	}
+	if o.Ran == nil {
+		o.Ran = func(job.State, time.Duration) {}
+	}
+	return &Service{o: o, largest: largestRequest(o.Limits)}
+}

@@ -1,0 +1,160 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/account/usage"
+	"ql/internal/auth"
+	"ql/internal/execution"
+	"ql/internal/fault"
+	"ql/internal/job"
+	"ql/internal/wire"
+	"ql/internal/worker"
+	"ql/lang/bytecode"
+)
+
+// submit accepts a script as a job that nobody waits for. When it answers, the
+// job is on the disk.
+func (s *Service) submit(ctx context.Context, who identity, c Caller, q Query, l account.Limits, spent *usage.Call, a Answer) (Answer, error) {
+	if err := s.mayTell(who, q.Webhook); err != nil {
+		return a, err
+	}
+	id := s.o.NewID()
+	ticket := s.o.Gate.Aside(int64(who.Account.ID))
+	defer ticket.Leave()
+	x, err := s.o.Host.Open(ctx, id, who.Account, l, s.spec(who, c, q, l.AsyncMachine()), ticket)
+	if err != nil {
+		return a, err
+	}
+	taken := false
+	defer func() {
+		if !taken {
+			x.Close()
+		}
+	}()
+	program, failure, err := s.compile(ctx, x, q.Script)
+	ticket.Leave() // what is left to do before the job begins waits for the disk
+	if err != nil {
+		return a, err
+	}
+	if failure != nil {
+		if key := s.key(who, q); key != nil {
+			earlier, err := s.claim(ctx, who.Account.ID, *key, id, false)
+			if err != nil {
+				return a, notAccepted(err, l)
+			}
+			if earlier != (job.ID{}) {
+				return s.repeat(ctx, c, earlier, q, a)
+			}
+		}
+		spent.Keep(0)
+		return s.uncompiled(ctx, x, who, q, failure, a)
+	}
+	if program.UsesSession {
+		if err := x.EnsureSession(ctx); err != nil {
+			return a, err
+		}
+		if x.Spec.Session != c.Session {
+			a.Session = x.Spec.Session
+		}
+	}
+	taken = true
+	earlier, err := s.o.Jobs.Submit(ctx, worker.Submission{
+		Summary: job.Summary{
+			ID: id, Account: who.Account.ID, Mode: job.Async, Convention: q.Convention, Credential: who.by, Created: x.Spec.Started,
+		},
+		Account: who.Account, Limits: l, Spec: x.Spec, Program: program, Opened: x, Webhook: q.Webhook, Key: s.key(who, q),
+	})
+	if err != nil {
+		return a, mayBeAccepted(notAccepted(err, l), id, q.Key != nil)
+	}
+	if earlier != (job.ID{}) {
+		return s.repeat(ctx, c, earlier, q, a)
+	}
+	spent.Keep(0) // how long it runs is counted with its end
+	a.Job, a.Status = s.accepted(id), 202
+	return a, nil
+}
+
+// compile compiles a script that is to be a job, within the time of a call.
+func (s *Service) compile(ctx context.Context, x *execution.Execution, script string) (*bytecode.Program, *wire.Error, error) {
+	ctx, cancel := context.WithTimeout(ctx, x.Limits.SyncTime)
+	defer cancel()
+	return x.Compile(ctx, script)
+}
+
+// accepted is the answer to a submission, each time that it is asked for.
+func (s *Service) accepted(id job.ID) wire.Job {
+	return wire.Job{Status: wire.StatusAccepted, ID: id.String(), PollURL: s.pollURL(id)}
+}
+
+// uncompiled answers a script that does not compile at once: there is nothing to
+// wait for.
+func (s *Service) uncompiled(ctx context.Context, x *execution.Execution, who identity, q Query, failure *wire.Error, a Answer) (Answer, error) {
+	r := job.Record{Summary: job.Summary{
+		ID: x.ID, Account: who.Account.ID, State: job.Failed, Mode: job.Async, Convention: q.Convention, Credential: who.by,
+		Created: x.Spec.Started, Finished: s.o.Clock(),
+	}}
+	r.Ran = max(r.Finished.Sub(r.Created), 0)
+	execution.Record(&r, nil, failure)
+	s.record(ctx, r)
+	a.Job, a.Err = execution.Shown(&r), failure
+	a.Status = a.Job.HTTP()
+	if f := x.Fault(); f != nil {
+		a.Status, a.RetryAfter = f.Status(), f.RetryAfter
+	}
+	return a, nil
+}
+
+// mayTell checks where the end of a job is to be told.
+func (s *Service) mayTell(who identity, webhook string) error {
+	if webhook == "" {
+		return nil
+	}
+	if who.Way == auth.ByDevelopment && !s.o.DevelopmentOut {
+		return fault.Invalid("options.webhook", "is not for the development account: leave it out, or use an account of your own")
+	}
+	if err := s.o.CheckWebhook(webhook); err != nil {
+		return fault.Invalid("options.webhook", "%s", err)
+	}
+	return nil
+}
+
+// notAccepted gives a code to the errors of the queue.
+func notAccepted(err error, l account.Limits) error {
+	switch {
+	case errors.Is(err, worker.ErrQueueFull):
+		f := fault.Busy(fault.QuotaExceeded, 5*time.Second, "the account has %d jobs in line, which is as many as it may have: let some begin first", l.Queued)
+		f.Limit, f.Value = "queued", int64(l.Queued)
+		return f
+	case errors.Is(err, job.ErrTooMuch):
+		f := fault.Busy(fault.QuotaExceeded, time.Minute, "the programs of the account's jobs that are not finished may have %d bytes together, and with this one they would have more: let some finish, answer or cancel some", l.StandingBytes)
+		f.Limit, f.Value = "standing_bytes", l.StandingBytes
+		return f
+	case errors.Is(err, worker.ErrStopping):
+		return stopping()
+	case errors.Is(err, job.ErrOtherBody):
+		return fault.New(fault.IdempotencyMismatch, "this Idempotency-Key was used for another request within the last 24 hours: use another key")
+	}
+	return err
+}
+
+// mayBeAccepted tells whose job may be run, though nobody knows, how to find out.
+func mayBeAccepted(err error, id job.ID, keyed bool) error {
+	if !fault.Is(err, fault.OutcomeUnknown) {
+		return err
+	}
+	again := "then send it again, or send an Idempotency-Key with each job from now on, so that a repeat is accepted once at most"
+	if keyed {
+		again = "or send it again with the same Idempotency-Key: it is accepted once at most"
+	}
+	return fault.New(fault.OutcomeUnknown, "the storage failed while the job %s was stored: whether it was accepted is not known. "+
+		"Once the storage works again, GET /v1/job/%s tells: job_not_found says that it was not; %s", id, id, again).Because(err)
+}
+
+func stopping() error {
+	return fault.Busy(fault.Overloaded, time.Second, "the service is stopping: try again in a moment")
+}
