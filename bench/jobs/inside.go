@@ -47,7 +47,7 @@ type watched struct {
 	in *inside
 }
 
-// Accept implements job.Queue.
+// Accept implements job.Submissions.
 func (q watched) Accept(ctx context.Context, t *job.Task, until time.Time) (job.Lease, job.ID, error) {
 	l, earlier, err := q.Queue.Accept(ctx, t, until)
 	if m := q.in.find(t.ID.String()); m != nil {
@@ -56,7 +56,7 @@ func (q watched) Accept(ctx context.Context, t *job.Task, until time.Time) (job.
 	return l, earlier, err
 }
 
-// AcceptEnded implements job.Queue.
+// AcceptEnded implements job.Submissions.
 func (q watched) AcceptEnded(ctx context.Context, t *job.Task, e *job.End) (job.ID, error) {
 	earlier, err := q.Queue.AcceptEnded(ctx, t, e)
 	if err == nil {
@@ -83,7 +83,7 @@ func (in *inside) endedAtOnce(id job.ID) {
 	}
 }
 
-// Finish implements job.Queue.
+// Finish implements job.Attempts.
 func (q watched) Finish(ctx context.Context, l job.Lease, e *job.End) error {
 	err := q.Queue.Finish(ctx, l, e)
 	if m := q.in.find(l.ID.String()); m != nil && err == nil {
@@ -138,8 +138,10 @@ func (in *inside) open(ctx context.Context, rows int) (err error) {
 		Log: in.store.Intake(), Failed: func(err error) { log.Error("jobs could not be recorded", "error", err) },
 	})
 	cores := runtime.GOMAXPROCS(0)
+	queue := in.store.Queue().Parts()
+	queue.Submissions, queue.Attempts = watched{queue, in}, watched{queue, in}
 	w := worker.New(worker.Options{
-		Queue: watched{in.store.Queue(), in}, Accounts: in.store.Accounts(), Gate: admit.NewGate(admit.GateOptions{Slots: cores, Spare: cores}),
+		Queue: queue, Accounts: in.store.Accounts(), Gate: admit.NewGate(admit.GateOptions{Slots: cores, Spare: cores}),
 		Sealer: accounts.States(), Limits: account.Plan.Limits, Log: log, Clock: time.Now, Keep: in.keep,
 		Host: &execution.Host{Programs: programs, Clock: time.Now, Log: log, Resources: in.resources},
 	})

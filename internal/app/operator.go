@@ -23,7 +23,7 @@ import (
 type Operator struct {
 	Accounts *account.Service
 	Jobs     job.Store
-	Queue    job.Queue
+	Views    job.Views
 	Webhooks webhook.Store
 
 	store    *sqlite.Store
@@ -46,7 +46,7 @@ func OpenOperator(ctx context.Context, s config.Settings, create bool) (*Operato
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	return &Operator{Accounts: accounts, Jobs: store.Jobs(), Queue: store.Queue(), Webhooks: store.Deliveries(), store: store, settings: s, data: s.Data, key: keyFile(s)}, nil
+	return &Operator{Accounts: accounts, Jobs: store.Jobs(), Views: store.Queue(), Webhooks: store.Deliveries(), store: store, settings: s, data: s.Data, key: keyFile(s)}, nil
 }
 
 // prepareFolder makes the data folder as a server does, or refuses one that is
@@ -107,7 +107,7 @@ func (o *Operator) DeleteAccount(ctx context.Context, name string) error {
 // CancelJob stops a job, and returns the state that it has then: a server that
 // runs it stops it soon.
 func (o *Operator) CancelJob(ctx context.Context, id job.ID) (job.State, error) {
-	state, _, err := o.Queue.Cancel(ctx, id, time.Now(), nil, job.DeliveryID(id))
+	state, _, err := o.Views.Cancel(ctx, id, time.Now(), nil, job.DeliveryID(id))
 	return state, err
 }
 

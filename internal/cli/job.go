@@ -123,7 +123,7 @@ type jobShow struct{ theJob }
 // Run implements the command.
 func (k *jobShow) Run(c *console, line *commands) error {
 	return k.find(c, line, func(o *app.Operator, id job.ID) error {
-		v, err := o.Queue.View(c.ctx, id)
+		v, err := o.Views.View(c.ctx, id)
 		if err == nil {
 			c.showJob(v.Record)
 		}

@@ -1,8 +1,8 @@
 // Package job holds what an execution of a script is to the service: its id,
-// its states, the record that is kept of it, and what
-// is stored of one that goes on later. It declares the Store that keeps records
-// and the Queue that keeps jobs which outlive a process, and offers the
-// Recorder, by which synchronous runs are recorded without waiting for the disk.
+// its states, its record, and what is stored of one that is resumed later. It
+// declares the Store of records and the Queue of jobs which outlive a process, in
+// parts by who calls them, and offers the Recorder, by which synchronous runs are
+// recorded without waiting for the disk.
 //
 // Running scripts is the business of internal/engine, and running jobs that of
 // internal/worker.

@@ -130,7 +130,7 @@ func notAccepted(err error, l account.Limits) error {
 		f := fault.Busy(fault.QuotaExceeded, 5*time.Second, "the account has %d jobs in line, which is as many as it may have: let some begin first", l.Queued)
 		f.Limit, f.Value = "queued", int64(l.Queued)
 		return f
-	case errors.Is(err, job.ErrTooMuch):
+	case errors.Is(err, job.ErrStorageLimit):
 		f := fault.Busy(fault.QuotaExceeded, time.Minute, "the programs of the account's jobs that are not finished may have %d bytes together, and with this one they would have more: let some finish, answer or cancel some", l.StandingBytes)
 		f.Limit, f.Value = "standing_bytes", l.StandingBytes
 		return f

@@ -61,18 +61,19 @@ func (q *watchedQueue) Finish(ctx context.Context, l job.Lease, e *job.End) erro
 	return q.Queue.Finish(ctx, l, e)
 }
 
-func (q *watchedQueue) Stand(ctx context.Context, l job.Lease, s *job.Standing) error {
+func (q *watchedQueue) Suspend(ctx context.Context, l job.Lease, s *job.Suspension) error {
 	if err := q.note("stand:" + string(s.State)); err != nil {
 		return err
 	}
-	return q.Queue.Stand(ctx, l, s)
+	return q.Queue.Suspend(ctx, l, s)
 }
 
 func newWatchedWorld(t *testing.T, change ...func(*Options)) (*world, *watchedQueue) {
 	q := &watchedQueue{}
 	e := newWorld(t, faults{queue: func(inner job.Queue) job.Queue {
 		q.Queue = inner
-		return q
+		inner.Submissions, inner.Attempts = q, q
+		return inner
 	}}, change...)
 	return e, q
 }

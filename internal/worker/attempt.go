@@ -175,7 +175,7 @@ func (a *attempt) drive(ctx context.Context) error {
 	a.ticket = ticket
 	if a.crashes > 0 { // while it waited it did nothing that could have ended the process
 		ticket.Rest()
-		if err := a.w.o.Queue.Begin(ctx, a.lease); err != nil {
+		if err := a.w.o.Queue.MarkStarted(ctx, a.lease); err != nil {
 			return err
 		}
 	}
@@ -245,11 +245,11 @@ func (a *attempt) prepare(ctx context.Context) error {
 	h, err := a.w.o.Queue.Head(ctx, a.lease.ID)
 	switch {
 	case errors.Is(err, job.ErrNotFound):
-		return job.ErrLost
+		return job.ErrLeaseLost
 	case err != nil:
 		return err
 	case h.Lease.Attempt != a.lease.Attempt || h.State != job.Running:
-		return job.ErrLost
+		return job.ErrLeaseLost
 	}
 	a.job, a.ran, a.failures, a.crashes, a.webhook, a.sizes = &h.Summary, h.Ran, h.Failures, h.Crashes, h.Webhook != "", h.Sizes
 	a.rest = a.rest || h.Sizes.Journal > 0 || h.Sizes.Snapshot > 0 || h.Sizes.Output > 0
@@ -277,7 +277,7 @@ func (a *attempt) load(ctx context.Context, p engine.Pace) error {
 		return err
 	}
 	if s.Lease.Attempt != a.lease.Attempt {
-		return job.ErrLost
+		return job.ErrLeaseLost
 	}
 	if err := a.take(ctx, s, p); err != nil {
 		return err
@@ -367,7 +367,7 @@ func (a *attempt) expire(ctx context.Context, run *engine.Run) error {
 		return err
 	}
 	a.rest = true
-	return a.w.o.Queue.Keep(ctx, a.lease, job.Entry{Step: told.Seq, Entries: sealed})
+	return a.w.o.Queue.AppendJournal(ctx, a.lease, job.JournalEntry{Step: told.Seq, Entries: sealed})
 }
 
 // end stores how an attempt came out.
@@ -477,7 +477,7 @@ func (a *attempt) save(ctx context.Context, run *engine.Run) error {
 		return j.flush(ctx)
 	}
 	a.x.Pace.Rest()
-	if err := a.w.o.Queue.Save(ctx, a.lease, sealed, p); err != nil {
+	if err := a.w.o.Queue.SaveSnapshot(ctx, a.lease, sealed, p); err != nil {
 		return err
 	}
 	a.saved = p.From + int64(len(p.Output))
@@ -517,7 +517,7 @@ func (a *attempt) stand(ctx context.Context, run *engine.Run, out engine.Outcome
 	s, err := a.standing(ctx, run, out)
 	if err == nil {
 		a.depart()
-		err = a.commit(ctx, func(ctx context.Context) error { return a.w.o.Queue.Stand(ctx, a.lease, s) })
+		err = a.commit(ctx, func(ctx context.Context) error { return a.w.o.Queue.Suspend(ctx, a.lease, s) })
 	}
 	if errors.Is(err, job.ErrStopping) {
 		return errStopped
@@ -535,7 +535,7 @@ func (a *attempt) stand(ctx context.Context, run *engine.Run, out engine.Outcome
 }
 
 // standing is what is stored of a run that stands. The error may be a *tooLarge.
-func (a *attempt) standing(ctx context.Context, run *engine.Run, out engine.Outcome) (*job.Standing, error) {
+func (a *attempt) standing(ctx context.Context, run *engine.Run, out engine.Outcome) (*job.Suspension, error) {
 	sealed, p, err := a.snapshot(ctx, run)
 	if err != nil {
 		return nil, err
@@ -543,7 +543,7 @@ func (a *attempt) standing(ctx context.Context, run *engine.Run, out engine.Outc
 	if a.snapshotSize > a.limits.SnapshotBytes {
 		return nil, &tooLarge{a.snapshotSize}
 	}
-	s := &job.Standing{State: job.Waiting, Until: out.Until, Snapshot: sealed, Progress: p}
+	s := &job.Suspension{State: job.Waiting, Until: out.Until, Snapshot: sealed, Progress: p}
 	if !a.w.o.Lifted {
 		s.Most, s.MostBytes = a.limits.Standing, a.limits.StandingBytes
 	}
@@ -610,7 +610,7 @@ func (a *attempt) finishAsItIs(ctx context.Context, state job.State, failure *wi
 		text = failure.AppendJSON(nil)
 	}
 	if err := a.commit(ctx, func(ctx context.Context) error {
-		return a.w.o.Queue.GiveUp(ctx, a.lease, state, a.w.o.Clock(), text, job.DeliveryID(a.lease.ID))
+		return a.w.o.Queue.FinishAsStored(ctx, a.lease, state, a.w.o.Clock(), text, job.DeliveryID(a.lease.ID))
 	}); err != nil {
 		return err
 	}
@@ -644,7 +644,7 @@ func (a *attempt) commit(ctx context.Context, do func(context.Context) error) er
 
 // isSettled tells whether the store has answered: the same again comes to the same.
 func isSettled(err error) bool {
-	for _, known := range []error{job.ErrLost, job.ErrStopping, job.ErrTooMany, job.ErrTooMuch} {
+	for _, known := range []error{job.ErrLeaseLost, job.ErrStopping, job.ErrSuspendLimit, job.ErrStorageLimit} {
 		if errors.Is(err, known) {
 			return true
 		}
@@ -664,7 +664,7 @@ func (a *attempt) settle(ctx context.Context, err error) {
 	ctx, cancel := lasting(ctx)
 	defer cancel()
 	switch {
-	case errors.Is(err, job.ErrLost), errors.Is(err, engine.ErrSuperseded), errors.Is(err, errTaken):
+	case errors.Is(err, job.ErrLeaseLost), errors.Is(err, engine.ErrSuperseded), errors.Is(err, errTaken):
 		return // somebody else has it
 	case errors.Is(err, errDrain):
 		err = w.o.Queue.Release(ctx, a.lease, w.o.Clock(), a.failures, a.elapsed())
@@ -699,7 +699,7 @@ func (a *attempt) settle(ctx context.Context, err error) {
 		w.o.Log.Error("an attempt at a job was cut off and will be made again", "job", a.lease.ID, "failures", a.failures, "after", again, "error", err)
 		err = w.o.Queue.Release(ctx, a.lease, w.o.Clock().Add(again), a.failures, a.elapsed())
 	}
-	if err != nil && !errors.Is(err, job.ErrLost) {
+	if err != nil && !errors.Is(err, job.ErrLeaseLost) {
 		w.o.Log.Error("how an attempt at a job ended was not stored: the job goes on when its lease ends", "job", a.lease.ID, "error", err)
 	}
 }

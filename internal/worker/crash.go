@@ -12,10 +12,10 @@ import (
 const (
 	// mostCrashes is at what weight of crashes a job is taken for their reason: three
 	// that met it alone, or six that met others too, which may be the reason as well.
-	mostCrashes = 3 * job.CrashAlone
+	mostCrashes = 3 * job.CrashWeightAlone
 	// suspectCrashes is from what weight on it is tried apart from others of the kind:
 	// the next crashes then tell which of them it is.
-	suspectCrashes = 3 * job.Crash
+	suspectCrashes = 3 * job.CrashWeight
 	// earlyCrash is how soon after it was taken a crash says little about a job.
 	earlyCrash = time.Second
 )
@@ -33,7 +33,7 @@ func crashed() *wire.Error {
 // something since.
 func (a *attempt) gotOn(ctx context.Context) error {
 	a.x.Pace.Rest()
-	if err := a.w.o.Queue.GotOn(ctx, a.lease); err != nil {
+	if err := a.w.o.Queue.ResetCrashes(ctx, a.lease); err != nil {
 		return err
 	}
 	a.crashes = 0

@@ -47,7 +47,7 @@ func TestGivesUpWhatEndsTheProcess(t *testing.T) {
 	e, stuck := crashing(t)
 	defer close(stuck.until)
 	id := e.submit(`SELECT 1 AS one SET VALUE ?x`)
-	for range mostCrashes / job.CrashAlone {
+	for range mostCrashes / job.CrashWeightAlone {
 		<-stuck.held
 		e.crash()
 	}
@@ -97,7 +97,7 @@ func TestGivesUpWhatCannotBeLoaded(t *testing.T) {
 			sealing := func(o *Options) { s.Sealer, o.Sealer = o.Sealer, s }
 			e := newWorld(t, faults{}, sealing)
 			id := e.submit(script)
-			for range mostCrashes/job.CrashAlone - 1 {
+			for range mostCrashes/job.CrashWeightAlone - 1 {
 				<-s.held
 				e.crash(sealing)
 			}
@@ -149,7 +149,7 @@ func TestNeighbourOfPoisonGoesOn(t *testing.T) {
 	for range 3 {
 		neighbours = append(neighbours, e.submit("USE DATABASE \"other\"\nSELECT 1 AS one SET VALUE ?x\nEMIT ?x"))
 	}
-	for range suspectCrashes / job.Crash {
+	for range suspectCrashes / job.CrashWeight {
 		for range 1 + len(neighbours) {
 			<-dbs.began
 		}

@@ -70,21 +70,21 @@ type chaoticQueue struct {
 	c *chaos
 }
 
-func (q chaoticQueue) Take(ctx context.Context, d job.Due, until time.Time) (l job.Lease, err error) {
-	err = q.c.around(func() (err error) { l, err = q.Queue.Take(ctx, d, until); return err })
+func (q chaoticQueue) Claim(ctx context.Context, d job.Due, until time.Time) (l job.Lease, err error) {
+	err = q.c.around(func() (err error) { l, err = q.Queue.Claim(ctx, d, until); return err })
 	return l, err
 }
 
-func (q chaoticQueue) Keep(ctx context.Context, l job.Lease, e job.Entry) error {
-	return q.c.around(func() error { return q.Queue.Keep(ctx, l, e) })
+func (q chaoticQueue) AppendJournal(ctx context.Context, l job.Lease, e job.JournalEntry) error {
+	return q.c.around(func() error { return q.Queue.AppendJournal(ctx, l, e) })
 }
 
-func (q chaoticQueue) Save(ctx context.Context, l job.Lease, s []byte, p job.Progress) error {
-	return q.c.around(func() error { return q.Queue.Save(ctx, l, s, p) })
+func (q chaoticQueue) SaveSnapshot(ctx context.Context, l job.Lease, s []byte, p job.Progress) error {
+	return q.c.around(func() error { return q.Queue.SaveSnapshot(ctx, l, s, p) })
 }
 
-func (q chaoticQueue) Stand(ctx context.Context, l job.Lease, s *job.Standing) error {
-	return q.c.around(func() error { return q.Queue.Stand(ctx, l, s) })
+func (q chaoticQueue) Suspend(ctx context.Context, l job.Lease, s *job.Suspension) error {
+	return q.c.around(func() error { return q.Queue.Suspend(ctx, l, s) })
 }
 
 func (q chaoticQueue) Finish(ctx context.Context, l job.Lease, e *job.End) error {
@@ -149,7 +149,11 @@ func TestPromiseExactlyOnce(t *testing.T) {
 	c := &chaos{progress: make(chan struct{}, 1), every: int64(2 * jobs), random: rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))}
 	c.off.Store(true)
 	e := newWorld(t, faults{
-		queue:     func(q job.Queue) job.Queue { return chaoticQueue{q, c} },
+		queue: func(q job.Queue) job.Queue {
+			chaotic := chaoticQueue{q, c}
+			q.Leases, q.Attempts = chaotic, chaotic
+			return q
+		},
 		files:     func(r files.Rows) files.Rows { return chaoticFiles{r, c} },
 		sessions:  func(r sessions.Rows) sessions.Rows { return chaoticSessions{r, c} },
 		databases: func(d engine.Databases) engine.Databases { return chaoticDatabases{d, c} },
@@ -192,7 +196,7 @@ func TestPromiseExactlyOnce(t *testing.T) {
 		for {
 			select {
 			case <-c.progress: // so that no machine is too slow to get on in between
-				check(t, e.store.Queue().Void(context.Background(), e.now()))
+				check(t, e.store.Queue().ExpireLeases(context.Background(), e.now()))
 				losses++
 			case <-stop:
 				return

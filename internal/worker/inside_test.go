@@ -19,15 +19,15 @@ type parts struct {
 	n, largest, saves atomic.Int64
 }
 
-func (q *parts) Keep(ctx context.Context, l job.Lease, e job.Entry) error {
+func (q *parts) AppendJournal(ctx context.Context, l job.Lease, e job.JournalEntry) error {
 	q.n.Add(1)
 	q.largest.Store(max(q.largest.Load(), int64(len(e.Entries))))
-	return q.Queue.Keep(ctx, l, e)
+	return q.Queue.AppendJournal(ctx, l, e)
 }
 
-func (q *parts) Save(ctx context.Context, l job.Lease, s []byte, p job.Progress) error {
+func (q *parts) SaveSnapshot(ctx context.Context, l job.Lease, s []byte, p job.Progress) error {
 	q.saves.Add(1)
-	return q.Queue.Save(ctx, l, s, p)
+	return q.Queue.SaveSnapshot(ctx, l, s, p)
 }
 
 const makeBig = "CREATE TABLE big (t TEXT);\nSET ?t AS REPEAT(\"x\", 100000)\nINSERT INTO big VALUES (?t);\nCREATE TABLE seen (n INTEGER);\nINSERT INTO seen VALUES (1);\nEMIT 1"
@@ -36,7 +36,7 @@ const makeBig = "CREATE TABLE big (t TEXT);\nSET ?t AS REPEAT(\"x\", 100000)\nIN
 // has an end.
 func TestReadsInsideATransaction(t *testing.T) {
 	q := &parts{}
-	e := newWorld(t, faults{queue: func(real job.Queue) job.Queue { q.Queue = real; return q }})
+	e := newWorld(t, faults{queue: func(real job.Queue) job.Queue { q.Queue = real; real.Attempts = q; return real }})
 	e.wantResult(e.submit(makeBig), "1")
 	read := func(times string) job.ID {
 		s := e.submission("SET ?sum AS 0\nTRANSACTION\nFOR ?i FROM 1 TO " + times + " DO\nSELECT t FROM big LIMIT 1 SET VALUE ?v\nSET ?sum AS ?sum + LENGTH(?v)\nEND\nEND\nEMIT ?sum")
@@ -132,7 +132,7 @@ func TestCrashAfterATransaction(t *testing.T) {
 // journal is kept all the same, and the state is not encoded at each effect.
 func TestLargeStateIsNotTriedAgain(t *testing.T) {
 	q := &parts{}
-	e := newWorld(t, faults{queue: func(real job.Queue) job.Queue { q.Queue = real; return q }})
+	e := newWorld(t, faults{queue: func(real job.Queue) job.Queue { q.Queue = real; real.Attempts = q; return real }})
 	s := e.submission("SET ?all AS REPEAT(\"x\", 3000000)\nFOR ?i FROM 1 TO 100000 DO\nSET ?u AS UUID()\nEND\nEMIT LENGTH(?all)")
 	s.Limits.SnapshotBytes = 1 << 20
 	_, err := e.w.Submit(context.Background(), s)

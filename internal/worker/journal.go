@@ -360,7 +360,7 @@ func (j *journal) drop() {
 
 // batch returns the entries that wait, with one more, sealed, and the step of
 // the first.
-func (j *journal) batch(t engine.Told) (entry job.Entry, bytes int, err error) {
+func (j *journal) batch(t engine.Told) (entry job.JournalEntry, bytes int, err error) {
 	entry.Step = j.first
 	if entry.Step == 0 {
 		entry.Step = t.Seq
@@ -415,7 +415,7 @@ func (j *journal) touch(ctx context.Context, database string) error {
 		return err
 	}
 	// Steps count from 1 on, so that the names of databases come first.
-	if err := j.attempt.w.o.Queue.Keep(ctx, j.attempt.lease, job.Entry{Step: int64(-1 - len(j.touched)), Entries: sealed}); err != nil {
+	if err := j.attempt.w.o.Queue.AppendJournal(ctx, j.attempt.lease, job.JournalEntry{Step: int64(-1 - len(j.touched)), Entries: sealed}); err != nil {
 		return err
 	}
 	j.touched[database] = true
@@ -503,14 +503,14 @@ func (j *journal) keepApart(ctx context.Context) error {
 	a := j.attempt
 	all, at := j.pending, j.txAt
 	if at > 0 { // what came before it counts in any case
-		if err := j.keep(ctx, job.Entry{Step: j.first}, all[:at]); err != nil {
+		if err := j.keep(ctx, job.JournalEntry{Step: j.first}, all[:at]); err != nil {
 			return err
 		}
 	}
 	marked := append(appendTransaction(nil, entryInside, j.transaction()), all[at:]...)
 	j.aparts++
 	step := int64(-1<<40) - a.lease.Attempt<<20 - int64(j.aparts)
-	if err := j.keep(ctx, job.Entry{Step: step}, marked); err != nil {
+	if err := j.keep(ctx, job.JournalEntry{Step: step}, marked); err != nil {
 		return err
 	}
 	j.apart = true
@@ -519,13 +519,13 @@ func (j *journal) keepApart(ctx context.Context) error {
 }
 
 // keep stores a part of the journal by itself.
-func (j *journal) keep(ctx context.Context, e job.Entry, entries []byte) (err error) {
+func (j *journal) keep(ctx context.Context, e job.JournalEntry, entries []byte) (err error) {
 	a := j.attempt
 	a.x.Pace.Rest()
 	if e.Entries, err = a.seal(sealJournal, entries); err != nil {
 		return err
 	}
-	if err := a.w.o.Queue.Keep(ctx, a.lease, e); err != nil {
+	if err := a.w.o.Queue.AppendJournal(ctx, a.lease, e); err != nil {
 		return err
 	}
 	j.kept += len(entries)
@@ -535,7 +535,7 @@ func (j *journal) keep(ctx context.Context, e job.Entry, entries []byte) (err er
 // flush keeps the entries that wait, by themselves. None of them is of a transaction
 // that is open.
 func (j *journal) flush(ctx context.Context) error {
-	if err := j.keep(ctx, job.Entry{Step: j.first}, j.pending); err != nil {
+	if err := j.keep(ctx, job.JournalEntry{Step: j.first}, j.pending); err != nil {
 		return err
 	}
 	j.drop()

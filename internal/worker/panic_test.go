@@ -33,14 +33,14 @@ func (q *panicky) Release(ctx context.Context, l job.Lease, at time.Time, failur
 	return q.Queue.Release(ctx, l, at, failures, ran)
 }
 
-func (q *panicky) Take(ctx context.Context, d job.Due, until time.Time) (job.Lease, error) {
+func (q *panicky) Claim(ctx context.Context, d job.Due, until time.Time) (job.Lease, error) {
 	q.once(&q.take)
-	return q.Queue.Take(ctx, d, until)
+	return q.Queue.Claim(ctx, d, until)
 }
 
-func (q *panicky) Due(ctx context.Context, s job.State, now time.Time, after job.Due, limit int) ([]job.Due, error) {
+func (q *panicky) ListDue(ctx context.Context, s job.State, now time.Time, after job.Due, limit int) ([]job.Due, error) {
 	q.once(&q.due)
-	return q.Queue.Due(ctx, s, now, after, limit)
+	return q.Queue.ListDue(ctx, s, now, after, limit)
 }
 
 func (q *panicky) Renew(ctx context.Context, held []job.Lease, until time.Time) (lost, stopping []job.Lease, err error) {
@@ -52,7 +52,11 @@ func (q *panicky) Renew(ctx context.Context, held []job.Lease, until time.Time) 
 // nothing is held by what was cut off.
 func TestPanicsEndOneAttempt(t *testing.T) {
 	q := &panicky{}
-	e := newWorld(t, faults{queue: func(real job.Queue) job.Queue { q.Queue = real; return q }}, func(o *Options) {
+	e := newWorld(t, faults{queue: func(real job.Queue) job.Queue {
+		q.Queue = real
+		real.Leases, real.Attempts = q, q
+		return real
+	}}, func(o *Options) {
 		o.Log = slog.New(slog.DiscardHandler)
 		o.Guard = nil
 		o.Lease = 100 * time.Millisecond

@@ -67,7 +67,7 @@ func (w *Worker) program(ctx context.Context, hash [32]byte) (*bytecode.Program,
 	if k := w.programs.find(hash); k.program != nil {
 		return k.program, nil
 	}
-	code, err := w.o.Queue.Code(ctx, hash)
+	code, err := w.o.Queue.Program(ctx, hash)
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ func (w *Worker) Reply(ctx context.Context, id job.ID, r Reply) error {
 		return err
 	}
 	err = w.answer(ctx, h, r, sum)
-	if errors.Is(err, job.ErrNotPaused) || errors.Is(err, job.ErrLost) {
+	if errors.Is(err, job.ErrNotPaused) || errors.Is(err, job.ErrLeaseLost) {
 		return w.repeated(ctx, id, r.Prompt, sum)
 	}
 	return err
@@ -85,7 +85,7 @@ func (w *Worker) repeated(ctx context.Context, id job.ID, prompt string, sum [32
 	if prompt == "" {
 		return job.ErrNotPaused
 	}
-	earlier, found, err := w.o.Queue.Answered(ctx, id, prompt)
+	earlier, found, err := w.o.Queue.FindAnswer(ctx, id, prompt)
 	if err != nil {
 		return err
 	}

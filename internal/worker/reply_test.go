@@ -29,7 +29,7 @@ func (q *loads) Load(ctx context.Context, seq int64) (*job.Stored, error) {
 // nothing, and the others come to an end.
 func TestWrongRepliesCostLittle(t *testing.T) {
 	q := &loads{}
-	e := newWorld(t, faults{queue: func(real job.Queue) job.Queue { q.Queue = real; return q }}, func(o *Options) {
+	e := newWorld(t, faults{queue: func(real job.Queue) job.Queue { q.Queue = real; real.Attempts = q; return real }}, func(o *Options) {
 		o.Limiter = admit.NewLimiter(admit.LimiterOptions{})
 	})
 	id := e.submit("CONFIRM \"go on\"\nEMIT 1")

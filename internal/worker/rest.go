@@ -27,7 +27,7 @@ func (w *Worker) take(ctx context.Context, d job.Due) (job.Lease, error) {
 	a, err := w.o.Accounts.ByID(ctx, d.Account)
 	switch {
 	case errors.Is(err, account.ErrNotFound):
-		return job.Lease{}, job.ErrLost // its rows go with it
+		return job.Lease{}, job.ErrLeaseLost // its rows go with it
 	case err != nil:
 		return job.Lease{}, err
 	case mayRest(a, d):
@@ -36,7 +36,7 @@ func (w *Worker) take(ctx context.Context, d job.Due) (job.Lease, error) {
 		}
 		return job.Lease{}, errRests
 	}
-	return w.o.Queue.Take(ctx, d, w.leaseEnd())
+	return w.o.Queue.Claim(ctx, d, w.leaseEnd())
 }
 
 // rest leaves the jobs of a disabled account alone for a while. The store lists

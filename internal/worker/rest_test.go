@@ -30,11 +30,11 @@ func (q *restingQueue) Release(ctx context.Context, l job.Lease, at time.Time, f
 	return err
 }
 
-func (q *restingQueue) Take(ctx context.Context, d job.Due, until time.Time) (job.Lease, error) {
+func (q *restingQueue) Claim(ctx context.Context, d job.Due, until time.Time) (job.Lease, error) {
 	if q.takes.Add(-1) >= 0 {
 		return job.Lease{}, errChaos
 	}
-	return q.Queue.Take(ctx, d, until)
+	return q.Queue.Claim(ctx, d, until)
 }
 
 func tell(c chan struct{}) {
@@ -54,7 +54,11 @@ func forget(c chan struct{}) {
 func newResting(t *testing.T, change ...func(*Options)) (*world, *restingQueue) {
 	t.Helper()
 	q := &restingQueue{postponed: make(chan struct{}, 1), released: make(chan struct{}, 1)}
-	e := newWorld(t, faults{queue: func(inner job.Queue) job.Queue { q.Queue = inner; return q }}, change...)
+	e := newWorld(t, faults{queue: func(inner job.Queue) job.Queue {
+		q.Queue = inner
+		inner.Leases, inner.Attempts = q, q
+		return inner
+	}}, change...)
 	return e, q
 }
 
@@ -99,7 +103,7 @@ func TestDisabledStandsStill(t *testing.T) {
 		if v := e.wantState(asking, job.Paused); v.Prompt == nil {
 			t.Error("the question is gone")
 		}
-		due, err := q.Due(t.Context(), job.Waiting, e.now(), job.Due{}, 10)
+		due, err := q.ListDue(t.Context(), job.Waiting, e.now(), job.Due{}, 10)
 		check(t, err)
 		if len(due) != 0 {
 			t.Errorf("%d jobs of a disabled account are due", len(due))

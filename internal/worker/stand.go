@@ -39,12 +39,12 @@ func overStanding(err error, l account.Limits, step string) *wire.Error {
 			Code: string(fault.LimitExceeded), Limit: "snapshot", Max: int64(l.SnapshotBytes), Step: step,
 			Message: fmt.Sprintf("the script holds %d bytes at %s, and a script that stands still may hold %d", large.bytes, step, l.SnapshotBytes),
 		}
-	case errors.Is(err, job.ErrTooMany):
+	case errors.Is(err, job.ErrSuspendLimit):
 		return &wire.Error{
 			Code: string(fault.QuotaExceeded), Limit: "standing", Max: int64(l.Standing), Step: step,
 			Message: fmt.Sprintf("the account has %d jobs that wait for an answer or a moment, which is as many as it may have: answer or cancel some", l.Standing),
 		}
-	case errors.Is(err, job.ErrTooMuch):
+	case errors.Is(err, job.ErrStorageLimit):
 		return &wire.Error{
 			Code: string(fault.QuotaExceeded), Limit: "standing_bytes", Max: l.StandingBytes, Step: step,
 			Message: fmt.Sprintf("the account's jobs that wait for an answer or a moment may hold %d bytes together, and with this one they would hold more: answer or cancel some", l.StandingBytes),

@@ -192,13 +192,13 @@ func (w *Worker) Adopt(ctx context.Context, s Submission, run *engine.Run, out e
 // Reserve makes an idempotency key lead to a synchronous call, before that is
 // run. It returns the job of an earlier call with the key.
 func (w *Worker) Reserve(ctx context.Context, a account.ID, k job.Key, id job.ID) (earlier job.ID, err error) {
-	return w.o.Queue.Reserve(ctx, a, k, id, w.o.Clock())
+	return w.o.Queue.ReserveKey(ctx, a, k, id, w.o.Clock())
 }
 
 // Reserved returns the job of an earlier call with an idempotency key, and leaves
 // the key as it is.
 func (w *Worker) Reserved(ctx context.Context, a account.ID, k job.Key) (earlier job.ID, err error) {
-	return w.o.Queue.Reserved(ctx, a, k, w.o.Clock())
+	return w.o.Queue.FindKey(ctx, a, k, w.o.Clock())
 }
 
 // prompt makes what is stored of a question, with a token for its page.
@@ -224,5 +224,5 @@ func (w *Worker) FormToken(v *job.View) (string, error) {
 
 // ByToken finds the job whose question's page a token opens.
 func (w *Worker) ByToken(ctx context.Context, token string) (job.ID, error) {
-	return w.o.Queue.ByToken(ctx, sha256.Sum256([]byte(token)))
+	return w.o.Queue.ByPromptToken(ctx, sha256.Sum256([]byte(token)))
 }

@@ -28,7 +28,7 @@ func (w *Worker) Look(ctx context.Context, id job.ID, most int64) (*job.View, er
 	if so.Trace == nil {
 		return w.lookStored(ctx, id, most)
 	}
-	v, err := w.o.Queue.Look(ctx, id, 0)
+	v, err := w.o.Queue.ViewWithin(ctx, id, 0)
 	if err != nil || v.State != job.Running || v.Output > int64(len(so.Output)) {
 		return w.lookStored(ctx, id, most)
 	}
@@ -43,7 +43,7 @@ func (w *Worker) Look(ctx context.Context, id job.ID, most int64) (*job.View, er
 
 // lookStored looks at what is stored.
 func (w *Worker) lookStored(ctx context.Context, id job.ID, most int64) (*job.View, error) {
-	v, err := w.o.Queue.Look(ctx, id, most)
+	v, err := w.o.Queue.ViewWithin(ctx, id, most)
 	if err != nil || v.State != job.Running || v.Left {
 		return v, err
 	}

@@ -143,7 +143,7 @@ func New(o Options) *Worker {
 
 // Start takes up what an earlier process left, and runs what comes.
 func (w *Worker) Start(ctx context.Context) error {
-	if err := errors.Join(w.o.Queue.Crashed(ctx, w.leaseEnd().Add(-earlyCrash)), w.o.Queue.Void(ctx, w.o.Clock())); err != nil {
+	if err := errors.Join(w.o.Queue.RecordCrashes(ctx, w.leaseEnd().Add(-earlyCrash)), w.o.Queue.ExpireLeases(ctx, w.o.Clock())); err != nil {
 		return err
 	}
 	if err := w.collectAccepted(ctx); err != nil {
@@ -200,7 +200,7 @@ func (w *Worker) watchDue(ctx context.Context) {
 			w.complain("jobs that are due could not be read and will be looked for again", err)
 		} else if err := w.recallAccepted(ctx); err != nil {
 			w.complain("jobs that are accepted could not be read and will be looked for again", err)
-		} else if next, err := w.o.Queue.Next(ctx, w.o.Clock()); err != nil {
+		} else if next, err := w.o.Queue.NextDue(ctx, w.o.Clock()); err != nil {
 			w.complain("when a job is due could not be read", err)
 		} else if !next.IsZero() {
 			wait = min(max(next.Sub(w.o.Clock()), often), seldom)
@@ -248,7 +248,7 @@ func (w *Worker) collect(ctx context.Context) error {
 	resting := map[account.ID]bool{}
 	for _, s := range []job.State{job.Running, job.Waiting, job.Paused} {
 		for after, n := (job.Due{}), 0; n < mostWaiting; {
-			list, err := w.o.Queue.Due(ctx, s, now, after, collectPage)
+			list, err := w.o.Queue.ListDue(ctx, s, now, after, collectPage)
 			if err != nil {
 				return err
 			}
@@ -274,7 +274,7 @@ func (w *Worker) collect(ctx context.Context) error {
 func (w *Worker) collectAccepted(ctx context.Context) error {
 	resting := map[account.ID]bool{}
 	for after := (job.Due{}); ; {
-		page, err := w.o.Queue.Waiting(ctx, after, waitingPage)
+		page, err := w.o.Queue.ListAccepted(ctx, after, waitingPage)
 		if err != nil {
 			return err
 		}
@@ -336,7 +336,7 @@ func (w *Worker) dispatch() {
 				return err
 			})
 			switch {
-			case errors.Is(err, job.ErrLost), errors.Is(err, errRests):
+			case errors.Is(err, job.ErrLeaseLost), errors.Is(err, errRests):
 				p.drop()
 				return // cancelled, or answered in the last moment, or the account is disabled
 			case err != nil:

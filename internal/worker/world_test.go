@@ -111,7 +111,7 @@ func newWorld(t testing.TB, f faults, change ...func(*Options)) *world {
 	e.dbs = databases.New(databases.Options{Folder: filepath.Join(e.folder, "databases")})
 	t.Cleanup(func() { check(t, e.dbs.Close()) })
 	e.sessions = sessions.New(wrapped[sessions.Rows](f.sessions, e.store.Sessions()), sessions.Options{})
-	e.queue = wrapped[job.Queue](f.queue, e.store.Queue())
+	e.queue = wrapped(f.queue, e.store.Queue().Parts())
 	trees := files.NewTrees(wrapped[files.Rows](f.files, e.store.Files()), e.blobs, time.Now)
 	dbs := wrapped[engine.Databases](f.databases, e.dbs)
 	e.host = &execution.Host{

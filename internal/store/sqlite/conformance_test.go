@@ -28,7 +28,7 @@ func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Stores {
 		s := openTest(t, Options{Own: true})
 		return storetest.Stores{
-			Accounts: s.Accounts(), Jobs: s.Jobs(), Queue: s.Queue(), Deliveries: s.Deliveries(), Sessions: s.Sessions(), Files: s.Files(), Shares: s.Shares(), Usage: s.Usage(),
+			Accounts: s.Accounts(), Jobs: s.Jobs(), Queue: s.Queue().Parts(), Deliveries: s.Deliveries(), Sessions: s.Sessions(), Files: s.Files(), Shares: s.Shares(), Usage: s.Usage(),
 		}
 	})
 }

@@ -48,7 +48,7 @@ func TestKept(t *testing.T) {
 	adopt := func() job.Lease {
 		t.Helper()
 		task := &job.Task{Summary: job.Summary{ID: job.NewID(), Account: a, State: job.Waiting, Created: now}, Code: []byte("code"), Spec: []byte("spec")}
-		l, err := q.Adopt(ctx, task, &job.Standing{State: job.Waiting, Until: now, Snapshot: []byte("123456")})
+		l, err := q.Adopt(ctx, task, &job.Suspension{State: job.Waiting, Until: now, Snapshot: []byte("123456")})
 		must(err)
 		return l
 	}
@@ -56,11 +56,11 @@ func TestKept(t *testing.T) {
 	ends, cancelled, abandoned, stays := adopt(), adopt(), adopt(), adopt()
 	wantKept(t, s, a, kept{4, 56, 0})
 
-	ends, err = q.Take(ctx, dueOf(ends), now)
+	ends, err = q.Claim(ctx, dueOf(ends), now)
 	must(err)
-	must(q.Stand(ctx, ends, &job.Standing{State: job.Waiting, Until: now, Snapshot: []byte("12")}))
+	must(q.Suspend(ctx, ends, &job.Suspension{State: job.Waiting, Until: now, Snapshot: []byte("12")}))
 	wantKept(t, s, a, kept{4, 52, 0})
-	ends, err = q.Take(ctx, dueOf(ends), now)
+	ends, err = q.Claim(ctx, dueOf(ends), now)
 	must(err)
 	wantKept(t, s, a, kept{4, 52, 0})
 	must(q.Finish(ctx, ends, &job.End{Record: job.Record{Summary: job.Summary{State: job.Complete, Finished: now}}, Rest: true}))

@@ -9,8 +9,8 @@ import (
 	"ql/internal/job"
 )
 
-// Reserve implements job.Queue.
-func (q Queue) Reserve(ctx context.Context, a account.ID, k job.Key, id job.ID, now time.Time) (earlier job.ID, err error) {
+// ReserveKey implements job.Submissions.
+func (q Queue) ReserveKey(ctx context.Context, a account.ID, k job.Key, id job.ID, now time.Time) (earlier job.ID, err error) {
 	err = q.store.write(ctx, func(t tx) (err error) {
 		earlier, err = t.reserve(a, k, id, now)
 		return err
@@ -28,8 +28,8 @@ func (t tx) reserve(a account.ID, k job.Key, id job.ID, now time.Time) (earlier 
 	return job.ID{}, err
 }
 
-// Reserved implements job.Queue.
-func (q Queue) Reserved(ctx context.Context, a account.ID, k job.Key, now time.Time) (earlier job.ID, err error) {
+// FindKey implements job.Submissions.
+func (q Queue) FindKey(ctx context.Context, a account.ID, k job.Key, now time.Time) (earlier job.ID, err error) {
 	err = q.store.read(ctx, func(t tx) (err error) {
 		earlier, err = t.reserved(a, k, now)
 		return err

@@ -66,7 +66,7 @@ func (t tx) roomForProgram(a account.ID, bytes, most int64) error {
 		over -= p.size
 	}
 	if over > 0 {
-		return job.ErrTooMuch
+		return job.ErrStorageLimit
 	}
 	return nil
 }

@@ -12,12 +12,24 @@ import (
 // Queue keeps the jobs that outlive a process.
 type Queue struct{ store *Store }
 
-var _ job.Queue = Queue{}
+var (
+	_ job.Submissions = Queue{}
+	_ job.Leases      = Queue{}
+	_ job.Attempts    = Queue{}
+	_ job.Prompts     = Queue{}
+	_ job.Views       = Queue{}
+	_ job.Maintenance = Queue{}
+)
 
 // Queue returns the store's queue of jobs.
 func (s *Store) Queue() Queue { return Queue{s} }
 
-// Accept implements job.Queue.
+// Parts returns the queue by its callers.
+func (q Queue) Parts() job.Queue {
+	return job.Queue{Submissions: q, Leases: q, Attempts: q, Prompts: q, Views: q, Maintenance: q}
+}
+
+// Accept implements job.Submissions.
 func (q Queue) Accept(ctx context.Context, task *job.Task, until time.Time) (l job.Lease, earlier job.ID, err error) {
 	err = q.store.write(ctx, func(t tx) (err error) {
 		l = job.Lease{}
@@ -39,7 +51,7 @@ func (q Queue) Accept(ctx context.Context, task *job.Task, until time.Time) (l j
 	return l, earlier, orphaned(err)
 }
 
-// AcceptEnded implements job.Queue.
+// AcceptEnded implements job.Submissions.
 func (q Queue) AcceptEnded(ctx context.Context, task *job.Task, e *job.End) (earlier job.ID, err error) {
 	err = q.store.write(ctx, func(t tx) (err error) {
 		if task.Key != nil {
@@ -80,8 +92,8 @@ func orphaned(err error) error {
 	return err
 }
 
-// Adopt implements job.Queue.
-func (q Queue) Adopt(ctx context.Context, task *job.Task, s *job.Standing) (l job.Lease, err error) {
+// Adopt implements job.Submissions.
+func (q Queue) Adopt(ctx context.Context, task *job.Task, s *job.Suspension) (l job.Lease, err error) {
 	err = q.store.write(ctx, func(t tx) (err error) {
 		code, err := t.keepProgram(task)
 		if err != nil {
@@ -132,8 +144,8 @@ func readDue(r row) job.Due {
 	return d
 }
 
-// Due implements job.Queue.
-func (q Queue) Due(ctx context.Context, s job.State, now time.Time, after job.Due, limit int) (list []job.Due, err error) {
+// ListDue implements job.Leases.
+func (q Queue) ListDue(ctx context.Context, s job.State, now time.Time, after job.Due, limit int) (list []job.Due, err error) {
 	err = q.store.read(ctx, func(t tx) error {
 		return t.each("SELECT "+dueColumns+" FROM jobs WHERE program IS NOT NULL AND state = ? AND due <= ? AND (due, seq) > (?, ?) ORDER BY due, seq LIMIT ?",
 			func(r row) { list = append(list, readDue(r)) }, string(s), now, after.At.UnixMicro(), after.Seq, max(limit, 0))
@@ -141,8 +153,8 @@ func (q Queue) Due(ctx context.Context, s job.State, now time.Time, after job.Du
 	return list, err
 }
 
-// Waiting implements job.Queue.
-func (q Queue) Waiting(ctx context.Context, after job.Due, limit int) (list []job.Due, err error) {
+// ListAccepted implements job.Leases.
+func (q Queue) ListAccepted(ctx context.Context, after job.Due, limit int) (list []job.Due, err error) {
 	err = q.store.read(ctx, func(t tx) error {
 		return t.each("SELECT "+dueColumns+" FROM jobs WHERE program IS NOT NULL AND state = 'accepted' AND (due, seq) > (?, ?) ORDER BY due, seq LIMIT ?",
 			func(r row) { list = append(list, readDue(r)) }, after.At.UnixMicro(), after.Seq, max(limit, 0))
@@ -150,8 +162,8 @@ func (q Queue) Waiting(ctx context.Context, after job.Due, limit int) (list []jo
 	return list, err
 }
 
-// Next implements job.Queue.
-func (q Queue) Next(ctx context.Context, after time.Time) (next time.Time, err error) {
+// NextDue implements job.Leases.
+func (q Queue) NextDue(ctx context.Context, after time.Time) (next time.Time, err error) {
 	err = q.store.read(ctx, func(t tx) error {
 		for _, s := range []job.State{job.Running, job.Paused, job.Waiting} {
 			_, err := t.one("SELECT due FROM jobs WHERE program IS NOT NULL AND state = ? AND due > ? ORDER BY due LIMIT 1", func(r row) {
@@ -168,8 +180,8 @@ func (q Queue) Next(ctx context.Context, after time.Time) (next time.Time, err e
 	return next, err
 }
 
-// Take implements job.Queue.
-func (q Queue) Take(ctx context.Context, d job.Due, until time.Time) (job.Lease, error) {
+// Claim implements job.Leases.
+func (q Queue) Claim(ctx context.Context, d job.Due, until time.Time) (job.Lease, error) {
 	err := q.store.write(ctx, func(t tx) error {
 		n, err := t.exec("UPDATE jobs SET state = 'running', attempt = attempt + 1, begun = (crashes = 0), due = ? WHERE seq = ? AND attempt = ? AND state = ? AND due = ?",
 			until, d.Seq, d.Attempt, string(d.State), d.At)
@@ -190,7 +202,7 @@ func (q Queue) Take(ctx context.Context, d job.Due, until time.Time) (job.Lease,
 	return l, nil
 }
 
-// Postpone implements job.Queue.
+// Postpone implements job.Leases.
 func (q Queue) Postpone(ctx context.Context, a account.ID, now, until time.Time) error {
 	return q.store.write(ctx, func(t tx) error {
 		for _, s := range []job.State{job.Running, job.Waiting, job.Paused} {
@@ -208,39 +220,39 @@ func lostUnless(err error) error {
 	if err != nil {
 		return err
 	}
-	return job.ErrLost
+	return job.ErrLeaseLost
 }
 
-// Crashed implements job.Queue. Begun says that an attempt has the job in its hands.
-func (q Queue) Crashed(ctx context.Context, early time.Time) error {
+// RecordCrashes implements job.Leases. Begun says that an attempt has the job in its hands.
+func (q Queue) RecordCrashes(ctx context.Context, early time.Time) error {
 	return q.store.write(ctx, func(t tx) error {
 		const begun = " WHERE program IS NOT NULL AND state = 'running' AND begun = 1"
 		n := 0
 		if err := t.each("SELECT 1 FROM jobs"+begun+" LIMIT 2", func(row) { n++ }); err != nil || n == 0 {
 			return err
 		}
-		each := job.Crash
+		each := job.CrashWeight
 		if n == 1 {
-			each = job.CrashAlone
+			each = job.CrashWeightAlone
 		}
-		_, err := t.exec("UPDATE jobs SET crashes = crashes + CASE WHEN due > ? THEN ? ELSE ? END, begun = 0"+begun, early, job.CrashEarly, each)
+		_, err := t.exec("UPDATE jobs SET crashes = crashes + CASE WHEN due > ? THEN ? ELSE ? END, begun = 0"+begun, early, job.CrashWeightEarly, each)
 		return err
 	})
 }
 
-// Void implements job.Queue.
-func (q Queue) Void(ctx context.Context, now time.Time) error {
+// ExpireLeases implements job.Leases.
+func (q Queue) ExpireLeases(ctx context.Context, now time.Time) error {
 	return q.store.write(ctx, func(t tx) error {
 		_, err := t.exec("UPDATE jobs SET due = ?, attempt = attempt + 1, begun = 0 WHERE program IS NOT NULL AND state = 'running'", now)
 		return err
 	})
 }
 
-// Prune implements job.Queue. One that is given meanwhile stays, and so does one
+// Prune implements job.Maintenance. One that is given meanwhile stays, and so does one
 // that a new job needs without giving it: its caller knows that it was given
 // lately.
 func (q Queue) Prune(ctx context.Context, now time.Time, limit int) (n int, err error) {
-	before := now.Add(-job.ProgramsKept)
+	before := now.Add(-job.ProgramRetention)
 	old, err := q.oldPrograms(ctx, before, limit)
 	if err != nil {
 		return 0, err

@@ -9,7 +9,7 @@ import (
 	"ql/internal/job"
 )
 
-// Load implements job.Queue.
+// Load implements job.Attempts.
 func (q Queue) Load(ctx context.Context, seq int64) (s *job.Stored, err error) {
 	err = q.store.read(ctx, func(t tx) error {
 		return t.snapshot(func() (err error) {
@@ -68,8 +68,8 @@ func (t tx) prompt(seq int64) (p *job.Prompt, err error) {
 	return p, err
 }
 
-// Code implements job.Queue.
-func (q Queue) Code(ctx context.Context, hash [32]byte) (code []byte, err error) {
+// Program implements job.Attempts.
+func (q Queue) Program(ctx context.Context, hash [32]byte) (code []byte, err error) {
 	err = q.store.read(ctx, func(t tx) error {
 		found, err := t.one("SELECT code FROM programs WHERE hash = ?", func(r row) { code = r.bytes(0) }, hash[:])
 		if err == nil && !found {
@@ -80,7 +80,7 @@ func (q Queue) Code(ctx context.Context, hash [32]byte) (code []byte, err error)
 	return code, err
 }
 
-// Renew implements job.Queue.
+// Renew implements job.Leases.
 func (q Queue) Renew(ctx context.Context, held []job.Lease, until time.Time) (lost, stopping []job.Lease, err error) {
 	err = q.store.write(ctx, func(t tx) error {
 		lost, stopping = nil, nil
@@ -102,7 +102,7 @@ func (q Queue) Renew(ctx context.Context, held []job.Lease, until time.Time) (lo
 	return lost, stopping, err
 }
 
-// guard fails with job.ErrLost unless the lease holds. It returns how often the job
+// guard fails with job.ErrLeaseLost unless the lease holds. It returns how often the job
 // has crashed.
 func (t tx) guard(l job.Lease) (crashes int64, err error) {
 	found, err := t.one("SELECT crashes FROM jobs WHERE seq = ? AND attempt = ? AND state = 'running'", func(r row) { crashes = r.int(0) }, l.Seq, l.Attempt)
@@ -137,7 +137,7 @@ func (s *Store) change(ctx context.Context, do func(tx) (bool, error)) (done boo
 
 // keep stores a part of the journal of a job that has crashed so often. The results
 // of steps, which count from 1 on, say that it got on since.
-func (t tx) keep(seq int64, e job.Entry, crashes int64) error {
+func (t tx) keep(seq int64, e job.JournalEntry, crashes int64) error {
 	_, err := t.exec("INSERT INTO job_journal (job, step, entries) VALUES (?, ?, ?)", seq, e.Step, e.Entries)
 	if err == nil && crashes > 0 && e.Step > 0 {
 		_, err = t.exec("UPDATE jobs SET crashes = 0 WHERE seq = ?", seq)
@@ -155,24 +155,24 @@ func (q Queue) hold(ctx context.Context, l job.Lease, do func(tx) error) error {
 	})
 }
 
-// Begin implements job.Queue.
-func (q Queue) Begin(ctx context.Context, l job.Lease) error {
+// MarkStarted implements job.Attempts.
+func (q Queue) MarkStarted(ctx context.Context, l job.Lease) error {
 	return q.hold(ctx, l, func(t tx) error {
 		_, err := t.exec("UPDATE jobs SET begun = 1 WHERE seq = ?", l.Seq)
 		return err
 	})
 }
 
-// GotOn implements job.Queue.
-func (q Queue) GotOn(ctx context.Context, l job.Lease) error {
+// ResetCrashes implements job.Attempts.
+func (q Queue) ResetCrashes(ctx context.Context, l job.Lease) error {
 	return q.hold(ctx, l, func(t tx) error {
 		_, err := t.exec("UPDATE jobs SET crashes = 0 WHERE seq = ?", l.Seq)
 		return err
 	})
 }
 
-// Keep implements job.Queue.
-func (q Queue) Keep(ctx context.Context, l job.Lease, e job.Entry) error {
+// AppendJournal implements job.Attempts.
+func (q Queue) AppendJournal(ctx context.Context, l job.Lease, e job.JournalEntry) error {
 	return q.store.write(ctx, func(t tx) error {
 		crashes, err := t.guard(l)
 		if err != nil {
@@ -182,8 +182,8 @@ func (q Queue) Keep(ctx context.Context, l job.Lease, e job.Entry) error {
 	})
 }
 
-// Save implements job.Queue.
-func (q Queue) Save(ctx context.Context, l job.Lease, snapshot []byte, p job.Progress) error {
+// SaveSnapshot implements job.Attempts.
+func (q Queue) SaveSnapshot(ctx context.Context, l job.Lease, snapshot []byte, p job.Progress) error {
 	return q.hold(ctx, l, func(t tx) error { return t.save(l.Seq, snapshot, p) })
 }
 
@@ -207,8 +207,8 @@ func (t tx) save(seq int64, snapshot []byte, p job.Progress) error {
 	return err
 }
 
-// Stand implements job.Queue.
-func (q Queue) Stand(ctx context.Context, l job.Lease, s *job.Standing) error {
+// Suspend implements job.Attempts.
+func (q Queue) Suspend(ctx context.Context, l job.Lease, s *job.Suspension) error {
 	return q.hold(ctx, l, func(t tx) error {
 		var stopping bool
 		held, before := s.Held(), int64(-1)
@@ -230,7 +230,7 @@ func (q Queue) Stand(ctx context.Context, l job.Lease, s *job.Standing) error {
 
 // roomToStand fails where the other jobs of the account that stand leave no room
 // for one that holds so many bytes, and stood with so many before; -1 for never.
-func (t tx) roomToStand(a account.ID, s *job.Standing, held, before int64) error {
+func (t tx) roomToStand(a account.ID, s *job.Suspension, held, before int64) error {
 	if s.Most == 0 && s.MostBytes == 0 {
 		return nil
 	}
@@ -243,14 +243,14 @@ func (t tx) roomToStand(a account.ID, s *job.Standing, held, before int64) error
 	}
 	switch {
 	case s.Most > 0 && many >= int64(s.Most):
-		return job.ErrTooMany
+		return job.ErrSuspendLimit
 	case s.MostBytes > 0 && bytes+held > s.MostBytes:
-		return job.ErrTooMuch
+		return job.ErrStorageLimit
 	}
 	return nil
 }
 
-func (t tx) stand(l job.Lease, s *job.Standing, held int64) error {
+func (t tx) stand(l job.Lease, s *job.Suspension, held int64) error {
 	if err := t.save(l.Seq, s.Snapshot, s.Progress); err != nil {
 		return err
 	}
@@ -264,7 +264,7 @@ func (t tx) stand(l job.Lease, s *job.Standing, held int64) error {
 	return err
 }
 
-// Release implements job.Queue. The number of the attempt goes on: a change or
+// Release implements job.Attempts. The number of the attempt goes on: a change or
 // a renewal of the lease that is on its way comes too late.
 func (q Queue) Release(ctx context.Context, l job.Lease, at time.Time, failures int, ran time.Duration) error {
 	return q.store.write(ctx, func(t tx) error {
@@ -277,7 +277,7 @@ func (q Queue) Release(ctx context.Context, l job.Lease, at time.Time, failures 
 	})
 }
 
-// Finish implements job.Queue.
+// Finish implements job.Attempts.
 func (q Queue) Finish(ctx context.Context, l job.Lease, e *job.End) error {
 	return q.store.write(ctx, func(t tx) error {
 		var webhook string
@@ -301,8 +301,8 @@ func (q Queue) Finish(ctx context.Context, l job.Lease, e *job.End) error {
 	})
 }
 
-// GiveUp implements job.Queue.
-func (q Queue) GiveUp(ctx context.Context, l job.Lease, s job.State, now time.Time, failure []byte, delivery string) error {
+// FinishAsStored implements job.Attempts.
+func (q Queue) FinishAsStored(ctx context.Context, l job.Lease, s job.State, now time.Time, failure []byte, delivery string) error {
 	end := func(readable bool) error {
 		return q.hold(ctx, l, func(t tx) error {
 			var webhook string

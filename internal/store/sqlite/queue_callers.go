@@ -9,7 +9,7 @@ import (
 	"ql/internal/job"
 )
 
-// Answer implements job.Queue.
+// Answer implements job.Prompts.
 func (q Queue) Answer(ctx context.Context, id job.ID, a job.Answer, until time.Time) (job.Lease, error) {
 	var l job.Lease
 	err := q.store.write(ctx, func(t tx) error {
@@ -35,7 +35,7 @@ func (q Queue) Answer(ctx context.Context, id job.ID, a job.Answer, until time.T
 			l.Seq, a.Prompt, a.Reply[:], string(a.By), a.Address, a.At); err != nil {
 			return err
 		}
-		return t.keep(l.Seq, job.Entry{Step: a.Step, Entries: a.Entries}, 0)
+		return t.keep(l.Seq, job.JournalEntry{Step: a.Step, Entries: a.Entries}, 0)
 	})
 	if err != nil {
 		return job.Lease{}, err
@@ -43,8 +43,8 @@ func (q Queue) Answer(ctx context.Context, id job.ID, a job.Answer, until time.T
 	return l, nil
 }
 
-// Answered implements job.Queue.
-func (q Queue) Answered(ctx context.Context, id job.ID, prompt string) (reply [32]byte, found bool, err error) {
+// FindAnswer implements job.Prompts.
+func (q Queue) FindAnswer(ctx context.Context, id job.ID, prompt string) (reply [32]byte, found bool, err error) {
 	err = q.store.read(ctx, func(t tx) (err error) {
 		found, err = t.one("SELECT reply FROM job_answers WHERE prompt = ? AND job = (SELECT seq FROM jobs WHERE id = ?)", func(r row) {
 			copy(reply[:], r.s.Blob(0))
@@ -54,7 +54,7 @@ func (q Queue) Answered(ctx context.Context, id job.ID, prompt string) (reply [3
 	return reply, found, err
 }
 
-// Cancel implements job.Queue.
+// Cancel implements job.Views.
 func (q Queue) Cancel(ctx context.Context, id job.ID, now time.Time, failure []byte, delivery string) (state job.State, did bool, err error) {
 	err = q.store.write(ctx, func(t tx) error {
 		did = false
@@ -118,7 +118,7 @@ func (t tx) giveUp(l job.Lease, s job.State, now time.Time, ran time.Duration, f
 	return t.tell(l, webhook, delivery, now)
 }
 
-// Head implements job.Queue. The lengths of large values are in the starts of their
+// Head implements job.Attempts. The lengths of large values are in the starts of their
 // rows.
 func (q Queue) Head(ctx context.Context, id job.ID) (h *job.Head, err error) {
 	h = &job.Head{}
@@ -161,7 +161,7 @@ func (t tx) progress(seq int64) (so progress, err error) {
 	return so, err
 }
 
-// View implements job.Queue.
+// View implements job.Views.
 func (q Queue) View(ctx context.Context, id job.ID) (v *job.View, err error) {
 	err = q.store.read(ctx, func(t tx) error {
 		return t.snapshot(func() (err error) {
@@ -175,8 +175,8 @@ func (q Queue) View(ctx context.Context, id job.ID) (v *job.View, err error) {
 	return v, nil
 }
 
-// Look implements job.Queue.
-func (q Queue) Look(ctx context.Context, id job.ID, most int64) (v *job.View, err error) {
+// ViewWithin implements job.Views.
+func (q Queue) ViewWithin(ctx context.Context, id job.ID, most int64) (v *job.View, err error) {
 	err = q.store.read(ctx, func(t tx) error {
 		return t.snapshot(func() (err error) {
 			v, err = t.look(id, most)
@@ -246,7 +246,7 @@ func (t tx) lookUnfinished(v *job.View) error {
 		return err
 	}
 	v.Bytes += 2 * words // which are copied when they are shown
-	if words <= job.FewWords {
+	if words <= job.AlwaysShownBytes {
 		v.Prompt, err = t.prompt(v.Seq)
 	}
 	return err
@@ -282,8 +282,8 @@ func (t tx) view(id job.ID) (*job.View, error) {
 	return v, err
 }
 
-// ByToken implements job.Queue.
-func (q Queue) ByToken(ctx context.Context, token [32]byte) (id job.ID, err error) {
+// ByPromptToken implements job.Prompts.
+func (q Queue) ByPromptToken(ctx context.Context, token [32]byte) (id job.ID, err error) {
 	err = q.store.read(ctx, func(t tx) error {
 		found, err := t.one("SELECT jobs.id FROM job_prompts JOIN jobs ON jobs.seq = job_prompts.job WHERE token = ?", func(r row) {
 			id = r.id(0)

@@ -30,62 +30,62 @@ func exerciseQueue(t *testing.T, s *Store) {
 		must(err)
 		return l
 	}
-	standing := &job.Standing{
+	standing := &job.Suspension{
 		State: job.Paused, Until: now, Most: 10, Snapshot: []byte("s"), Progress: job.Progress{Output: []byte("x")},
 		Prompt: &job.Prompt{ID: "p", Kind: "confirm", Sealed: []byte("x"), Expires: now},
 	}
 	end := &job.End{Record: job.Record{Summary: job.Summary{State: job.Complete, Finished: now}}, Rest: true}
 
 	l := accept(job.Running)
-	must(q.Stand(ctx, l, standing))
-	_, err = q.ByToken(ctx, [32]byte{})
+	must(q.Suspend(ctx, l, standing))
+	_, err = q.ByPromptToken(ctx, [32]byte{})
 	must(err)
 	l, err = q.Answer(ctx, l.ID, job.Answer{Prompt: "p", At: now, Entries: []byte("x")}, now)
 	must(err)
-	_, _, err = q.Answered(ctx, l.ID, "p")
+	_, _, err = q.FindAnswer(ctx, l.ID, "p")
 	must(err)
-	must(q.Keep(ctx, l, job.Entry{Step: 1, Entries: []byte("x")}))
-	must(q.Save(ctx, l, []byte("s"), standing.Progress))
+	must(q.AppendJournal(ctx, l, job.JournalEntry{Step: 1, Entries: []byte("x")}))
+	must(q.SaveSnapshot(ctx, l, []byte("s"), standing.Progress))
 	_, _, err = q.Renew(ctx, []job.Lease{l}, now)
 	must(err)
 	_, err = q.Load(ctx, l.Seq)
 	must(err)
 	_, err = q.View(ctx, l.ID)
 	must(err)
-	_, err = q.Code(ctx, [32]byte{})
+	_, err = q.Program(ctx, [32]byte{})
 	must(err)
 	_, err = q.Head(ctx, l.ID)
 	must(err)
-	must(q.Begin(ctx, l))
-	must(q.GotOn(ctx, l))
+	must(q.MarkStarted(ctx, l))
+	must(q.ResetCrashes(ctx, l))
 	_, _, err = q.Cancel(ctx, l.ID, now, nil, "") // asks it to stop
 	must(err)
 	must(q.Release(ctx, l, now, 1, 0))
-	must(q.Crashed(ctx, now))
-	must(q.Void(ctx, now))
-	due, err := q.Due(ctx, job.Running, now, job.Due{}, 10)
+	must(q.RecordCrashes(ctx, now))
+	must(q.ExpireLeases(ctx, now))
+	due, err := q.ListDue(ctx, job.Running, now, job.Due{}, 10)
 	must(err)
-	l, err = q.Take(ctx, due[0], now)
+	l, err = q.Claim(ctx, due[0], now)
 	must(err)
 	end.Delivery = "msg"
 	must(q.Finish(ctx, l, end))
-	must(q.GiveUp(ctx, accept(job.Running), job.Failed, now, nil, "msg-3"))
+	must(q.FinishAsStored(ctx, accept(job.Running), job.Failed, now, nil, "msg-3"))
 
 	l = accept(job.Accepted)
-	_, err = q.Waiting(ctx, job.Due{}, 10)
+	_, err = q.ListAccepted(ctx, job.Due{}, 10)
 	must(err)
-	_, err = q.Next(ctx, time.Time{})
+	_, err = q.NextDue(ctx, time.Time{})
 	must(err)
 	_, _, err = q.Cancel(ctx, l.ID, now, nil, "msg-2")
 	must(err)
 	l = accept(job.Running)
-	must(q.Stand(ctx, l, standing))
-	_, err = q.Take(ctx, job.Due{Lease: l, State: job.Paused, At: now}, now)
+	must(q.Suspend(ctx, l, standing))
+	_, err = q.Claim(ctx, job.Due{Lease: l, State: job.Paused, At: now}, now)
 	must(err)
-	_, err = q.Prune(ctx, now.Add(2*job.ProgramsKept), 10) // needed
+	_, err = q.Prune(ctx, now.Add(2*job.ProgramRetention), 10) // needed
 	must(err)
 	must(s.Accounts().Delete(ctx, a))
-	_, err = q.Prune(ctx, now.Add(4*job.ProgramsKept), 10) // not needed
+	_, err = q.Prune(ctx, now.Add(4*job.ProgramRetention), 10) // not needed
 	must(err)
 	_, err = s.Jobs().Forget(ctx, a, now.Add(time.Hour), 10)
 	must(err)

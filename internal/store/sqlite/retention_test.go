@@ -88,7 +88,7 @@ func TestAbandonedRecordsCount(t *testing.T) {
 	now := time.Unix(1000, 0)
 	a := benchmarkAccount(t, s, "ada")
 	task := &job.Task{Summary: job.Summary{ID: job.NewID(), Account: a, State: job.Waiting, Created: now}, Code: []byte("code"), Spec: []byte("spec")}
-	l, err := s.Queue().Adopt(t.Context(), task, &job.Standing{State: job.Waiting, Until: now, Snapshot: []byte("1"), Progress: job.Progress{Output: []byte("output"), Trace: []byte("[]")}})
+	l, err := s.Queue().Adopt(t.Context(), task, &job.Suspension{State: job.Waiting, Until: now, Snapshot: []byte("1"), Progress: job.Progress{Output: []byte("output"), Trace: []byte("[]")}})
 	must(t, err)
 	must(t, s.Queue().Abandon(t.Context(), job.Due{Lease: l, State: job.Waiting, At: now}, []byte("lost"), now))
 	wantRecords(t, s, a, map[usage.Month]int64{usage.MonthOf(now): job.RowBytes + 4})

@@ -69,13 +69,13 @@ func shown() job.Progress {
 	}
 }
 
-func pausedAt(n int) *job.Standing {
+func pausedAt(n int) *job.Suspension {
 	p := prompt(n)
-	return &job.Standing{State: job.Paused, Until: p.Expires, Prompt: p, Snapshot: []byte(numbered("snapshot", n)), Progress: shown()}
+	return &job.Suspension{State: job.Paused, Until: p.Expires, Prompt: p, Snapshot: []byte(numbered("snapshot", n)), Progress: shown()}
 }
 
-func waitingUntil(until time.Time) *job.Standing {
-	return &job.Standing{State: job.Waiting, Until: until, Snapshot: []byte("snapshot"), Progress: shown()}
+func waitingUntil(until time.Time) *job.Suspension {
+	return &job.Suspension{State: job.Waiting, Until: until, Snapshot: []byte("snapshot"), Progress: shown()}
 }
 
 func answer(n int) job.Answer {
@@ -117,14 +117,14 @@ func due(t *testing.T, s Stores, seq int64) job.Due {
 
 func take(t *testing.T, s Stores, d job.Due) job.Lease {
 	t.Helper()
-	l, err := s.Queue.Take(t.Context(), d, leaseEnd)
+	l, err := s.Queue.Claim(t.Context(), d, leaseEnd)
 	must(t, err)
 	d.Attempt++
 	same(t, "the lease", l, d.Lease)
 	return l
 }
 
-func isLost(err error) bool { return errors.Is(err, job.ErrLost) }
+func isLost(err error) bool { return errors.Is(err, job.ErrLeaseLost) }
 
 // testQueueAccept looks at a job that is accepted, and at one that is begun at
 // once.
@@ -151,7 +151,7 @@ func testQueueAccept(t *testing.T, s Stores) {
 		}
 		v.Result = nil
 		same(t, "the view", v, &job.View{Record: job.Record{Summary: test.task.Summary}, Seq: test.lease.Seq, Webhook: test.task.Webhook})
-		code, err := s.Queue.Code(t.Context(), test.task.Program)
+		code, err := s.Queue.Program(t.Context(), test.task.Program)
 		must(t, err)
 		same(t, "the program", code, test.task.Code)
 	}
@@ -163,7 +163,7 @@ func testQueueAccept(t *testing.T, s Stores) {
 	again := task(a.ID, 3)
 	again.Program, again.Code = waits.Program, nil
 	same(t, "the program of the third", load(t, s, accept(t, s, again).Seq).Program, waits.Program)
-	if code, err := s.Queue.Code(t.Context(), [32]byte{1}); err == nil {
+	if code, err := s.Queue.Program(t.Context(), [32]byte{1}); err == nil {
 		t.Errorf("an unknown program is %q", code)
 	}
 
@@ -175,9 +175,9 @@ func testQueueAccept(t *testing.T, s Stores) {
 	wantError(t, "a job of nobody, with a key", err, account.ErrNotFound)
 	_, err = s.Queue.Adopt(t.Context(), stranger, pausedAt(4))
 	wantError(t, "a standing job of nobody", err, account.ErrNotFound)
-	_, err = s.Queue.Reserve(t.Context(), 12345, *stranger.Key, stranger.ID, noon)
+	_, err = s.Queue.ReserveKey(t.Context(), 12345, *stranger.Key, stranger.ID, noon)
 	wantError(t, "a key of nobody", err, account.ErrNotFound)
-	if _, err := s.Queue.Code(t.Context(), stranger.Program); err == nil {
+	if _, err := s.Queue.Program(t.Context(), stranger.Program); err == nil {
 		t.Error("the program of a job of nobody was stored")
 	}
 
@@ -189,13 +189,13 @@ func testQueueAccept(t *testing.T, s Stores) {
 	_, err = s.Queue.View(t.Context(), late.ID)
 	wantError(t, "what was not accepted", err, job.ErrNotFound)
 	_, err = s.Queue.Load(t.Context(), 12345)
-	wantError(t, "an unknown number", err, job.ErrLost)
+	wantError(t, "an unknown number", err, job.ErrLeaseLost)
 }
 
 // testQueueAdopt looks at jobs that ran for a caller and stand.
 func testQueueAdopt(t *testing.T, s Stores) {
 	a := create(t, s.Accounts, person("ada"))
-	for n, standing := range []*job.Standing{pausedAt(0), waitingUntil(seconds(500))} {
+	for n, standing := range []*job.Suspension{pausedAt(0), waitingUntil(seconds(500))} {
 		task := task(a.ID, n)
 		task.State, task.Mode = standing.State, job.Sync
 		l, err := s.Queue.Adopt(t.Context(), task, standing)
@@ -206,7 +206,7 @@ func testQueueAdopt(t *testing.T, s Stores) {
 			Summary: want, Lease: l, Program: task.Program, Spec: task.Spec, Snapshot: standing.Snapshot, Output: standing.Output,
 			Prompt: standing.Prompt, Until: standing.Until, Ran: standing.Ran, Webhook: task.Webhook,
 		})
-		wantError(t, "a change of what stands", s.Queue.Keep(t.Context(), l, job.Entry{Step: 1, Entries: []byte("x")}), job.ErrLost)
+		wantError(t, "a change of what stands", s.Queue.AppendJournal(t.Context(), l, job.JournalEntry{Step: 1, Entries: []byte("x")}), job.ErrLeaseLost)
 		l = take(t, s, due(t, s, l.Seq))
 		must(t, s.Queue.Finish(t.Context(), l, end(task, job.Complete)))
 	}
@@ -233,12 +233,12 @@ func testQueueView(t *testing.T, s Stores) {
 	want.State = job.Running
 	look("running")
 
-	must(t, s.Queue.Save(t.Context(), l, []byte("s"), so))
+	must(t, s.Queue.SaveSnapshot(t.Context(), l, []byte("s"), so))
 	want.Steps, want.Trace, want.TraceDropped, want.Response = so.Steps, so.Trace, so.TraceDropped, so.Response
 	want.Result, want.Ran = so.Output, so.Ran
 	look("after a snapshot")
 
-	must(t, s.Queue.Stand(t.Context(), l, pausedAt(1)))
+	must(t, s.Queue.Suspend(t.Context(), l, pausedAt(1)))
 	want.State, want.Prompt = job.Paused, prompt(1)
 	look("paused")
 	_, err := s.Queue.Answer(t.Context(), task.ID, answer(1), leaseEnd)
@@ -247,13 +247,13 @@ func testQueueView(t *testing.T, s Stores) {
 	look("answered")
 	l.Attempt++
 
-	must(t, s.Queue.Stand(t.Context(), l, waitingUntil(seconds(300))))
+	must(t, s.Queue.Suspend(t.Context(), l, waitingUntil(seconds(300))))
 	want.State, want.Until = job.Waiting, seconds(300)
 	look("waiting")
 	l = take(t, s, due(t, s, l.Seq))
 	want.State, want.Until = job.Running, time.Time{}
 	more := job.Progress{From: 6, Output: []byte{0xff}, Steps: 18}
-	must(t, s.Queue.Save(t.Context(), l, []byte("s"), more))
+	must(t, s.Queue.SaveSnapshot(t.Context(), l, []byte("s"), more))
 	want.Result, want.Encoding, want.Trace, want.TraceDropped, want.Response, want.Steps = []byte("output\xff"), job.Base64, nil, 0, nil, 18
 	want.Ran = 0
 	look("with output that is not text")
@@ -268,7 +268,7 @@ func testQueueView(t *testing.T, s Stores) {
 	look("finished")
 	_, err = s.Queue.View(t.Context(), job.NewID())
 	wantError(t, "another id", err, job.ErrNotFound)
-	_, err = s.Queue.Look(t.Context(), job.NewID(), 0)
+	_, err = s.Queue.ViewWithin(t.Context(), job.NewID(), 0)
 	wantError(t, "a look at another id", err, job.ErrNotFound)
 
 	// One that ran for its caller alone.
@@ -285,7 +285,7 @@ func sizes(t *testing.T, s Stores, what string, viewed *job.View) {
 	}
 	whole := *viewed
 	whole.Bytes, whole.Output, whole.Traced = bytes, int64(len(viewed.Result)), int64(len(viewed.Trace))
-	got, err := s.Queue.Look(t.Context(), viewed.ID, bytes)
+	got, err := s.Queue.ViewWithin(t.Context(), viewed.ID, bytes)
 	must(t, err)
 	if len(got.Result) == 0 {
 		got.Result = nil
@@ -297,7 +297,7 @@ func sizes(t *testing.T, s Stores, what string, viewed *job.View) {
 	left := whole
 	left.Left = true
 	left.Result, left.Encoding, left.Trace, left.Response = nil, "", nil, nil
-	got, err = s.Queue.Look(t.Context(), viewed.ID, bytes-1)
+	got, err = s.Queue.ViewWithin(t.Context(), viewed.ID, bytes-1)
 	must(t, err)
 	left.Ran, left.TraceDropped, got.Ran, got.TraceDropped = 0, 0, 0, 0 // are none of a look's business
 	same(t, what+", without room", got, &left)
@@ -308,16 +308,16 @@ func testQueueLookManyWords(t *testing.T, s Stores) {
 	a := create(t, s.Accounts, person("ada"))
 	l := running(t, s, a.ID, 1)
 	standing := pausedAt(1)
-	standing.Prompt.Message = strings.Repeat("ä", job.FewWords)
-	must(t, s.Queue.Stand(t.Context(), l, standing))
-	v, err := s.Queue.Look(t.Context(), l.ID, 0)
+	standing.Prompt.Message = strings.Repeat("ä", job.AlwaysShownBytes)
+	must(t, s.Queue.Suspend(t.Context(), l, standing))
+	v, err := s.Queue.ViewWithin(t.Context(), l.ID, 0)
 	must(t, err)
-	words := int64(2*job.FewWords + len(standing.Prompt.Schema))
+	words := int64(2*job.AlwaysShownBytes + len(standing.Prompt.Schema))
 	same(t, "the question", v.Prompt, &job.Prompt{ID: standing.Prompt.ID})
 	if want := 2*words + int64(len(standing.Output)+len(standing.Trace)+len(standing.Response)); v.Bytes != want || !v.Left {
 		t.Errorf("%d bytes, %t, want %d", v.Bytes, v.Left, want)
 	}
-	if v, err = s.Queue.Look(t.Context(), l.ID, v.Bytes); err != nil || v.Left || v.Prompt.Message != standing.Prompt.Message {
+	if v, err = s.Queue.ViewWithin(t.Context(), l.ID, v.Bytes); err != nil || v.Left || v.Prompt.Message != standing.Prompt.Message {
 		t.Errorf("with room: %v, %t", err, v.Left)
 	}
 }
@@ -326,12 +326,12 @@ func testQueueLookManyWords(t *testing.T, s Stores) {
 func testQueueLoad(t *testing.T, s Stores) {
 	a := create(t, s.Accounts, person("ada"))
 	other := running(t, s, a.ID, 2)
-	must(t, s.Queue.Keep(t.Context(), other, job.Entry{Step: 1, Entries: []byte("another's")}))
-	must(t, s.Queue.Save(t.Context(), other, []byte("another's"), shown()))
+	must(t, s.Queue.AppendJournal(t.Context(), other, job.JournalEntry{Step: 1, Entries: []byte("another's")}))
+	must(t, s.Queue.SaveSnapshot(t.Context(), other, []byte("another's"), shown()))
 	l := running(t, s, a.ID, 1)
 	keep := func(step int64, entries string) {
 		t.Helper()
-		must(t, s.Queue.Keep(t.Context(), l, job.Entry{Step: step, Entries: []byte(entries)}))
+		must(t, s.Queue.AppendJournal(t.Context(), l, job.JournalEntry{Step: step, Entries: []byte(entries)}))
 	}
 	parts := func(what, snapshot, output string, journal ...string) {
 		t.Helper()
@@ -349,7 +349,7 @@ func testQueueLoad(t *testing.T, s Stores) {
 	}
 	save := func(snapshot string, from int64, output string) {
 		t.Helper()
-		must(t, s.Queue.Save(t.Context(), l, []byte(snapshot), job.Progress{From: from, Output: []byte(output)}))
+		must(t, s.Queue.SaveSnapshot(t.Context(), l, []byte(snapshot), job.Progress{From: from, Output: []byte(output)}))
 	}
 	parts("at the start", "", "")
 	keep(12, "twelve")
@@ -358,7 +358,7 @@ func testQueueLoad(t *testing.T, s Stores) {
 	keep(3, "three")
 	keep(-2, "minus two")
 	parts("with a journal", "", "", "minus two", "minus one", "three", "twelve", "far")
-	if err := s.Queue.Keep(t.Context(), l, job.Entry{Step: 3, Entries: []byte("three again")}); err == nil || isLost(err) {
+	if err := s.Queue.AppendJournal(t.Context(), l, job.JournalEntry{Step: 3, Entries: []byte("three again")}); err == nil || isLost(err) {
 		t.Errorf("a step that is there already: %v", err)
 	}
 	parts("after a step twice", "", "", "minus two", "minus one", "three", "twelve", "far")
@@ -388,7 +388,7 @@ func testQueueLoad(t *testing.T, s Stores) {
 	l = take(t, s, due(t, s, l.Seq))
 	_, _, err := s.Queue.Cancel(t.Context(), l.ID, noon, nil, "")
 	must(t, err)
-	must(t, s.Queue.Save(t.Context(), l, []byte("s"), job.Progress{Ran: 91 * time.Second, Steps: 5}))
+	must(t, s.Queue.SaveSnapshot(t.Context(), l, []byte("s"), job.Progress{Ran: 91 * time.Second, Steps: 5}))
 	stored = load(t, s, l.Seq)
 	same(t, "after a snapshot", []any{stored.Failures, stored.Ran, stored.Steps, stored.Stopping}, []any{0, 91 * time.Second, int64(5), true})
 }
@@ -407,7 +407,7 @@ func testQueueTimes(t *testing.T, s Stores) {
 	same(t, "since when it is due", load(t, s, l.Seq).Until, created)
 
 	// A caller knows its own times, not those stored.
-	l, err = s.Queue.Take(t.Context(), job.Due{Lease: l, State: job.Accepted, At: task.Created}, fine(leaseEnd))
+	l, err = s.Queue.Claim(t.Context(), job.Due{Lease: l, State: job.Accepted, At: task.Created}, fine(leaseEnd))
 	must(t, err)
 	same(t, "its lease", load(t, s, l.Seq).Until, leaseEnd)
 	_, _, err = s.Queue.Renew(t.Context(), []job.Lease{l}, fine(seconds(30)))
@@ -417,21 +417,21 @@ func testQueueTimes(t *testing.T, s Stores) {
 	stored := load(t, s, l.Seq)
 	same(t, "after its release", []any{stored.Until, stored.Ran}, []any{seconds(31), time.Microsecond})
 	for _, now := range []time.Time{fine(seconds(31)), seconds(31)} {
-		list, err := s.Queue.Due(t.Context(), job.Running, now, job.Due{}, 10)
+		list, err := s.Queue.ListDue(t.Context(), job.Running, now, job.Due{}, 10)
 		must(t, err)
 		same(t, "what is due", list, []job.Due{due(t, s, l.Seq)})
 	}
 	l = take(t, s, job.Due{Lease: stored.Lease, State: job.Running, At: fine(seconds(31))})
-	must(t, s.Queue.Void(t.Context(), fine(seconds(32))))
+	must(t, s.Queue.ExpireLeases(t.Context(), fine(seconds(32))))
 	same(t, "after all leases ended", load(t, s, l.Seq).Until, seconds(32))
-	next, err := s.Queue.Next(t.Context(), time.Time{})
+	next, err := s.Queue.NextDue(t.Context(), time.Time{})
 	must(t, err)
 	same(t, "the next", next, seconds(32))
 
 	l = take(t, s, due(t, s, l.Seq))
 	standing := pausedAt(1)
 	standing.Until, standing.Prompt.Expires = fine(seconds(33)), fine(seconds(34))
-	must(t, s.Queue.Stand(t.Context(), l, standing))
+	must(t, s.Queue.Suspend(t.Context(), l, standing))
 	stored = load(t, s, l.Seq)
 	same(t, "a question's end", []time.Time{stored.Until, stored.Prompt.Expires}, []time.Time{seconds(33), seconds(34)})
 	l = take(t, s, job.Due{Lease: stored.Lease, State: job.Paused, At: fine(seconds(33))})
@@ -444,7 +444,7 @@ func testQueueTimes(t *testing.T, s Stores) {
 
 	// The key has ended with its last microsecond, and not before.
 	for at, want := range map[time.Time]job.ID{seconds(60).Add(-time.Microsecond): task.ID, fine(seconds(60)): {}} {
-		earlier, err := s.Queue.Reserve(t.Context(), a.ID, *task.Key, task.ID, at)
+		earlier, err := s.Queue.ReserveKey(t.Context(), a.ID, *task.Key, task.ID, at)
 		must(t, err)
 		same(t, "the earlier job", earlier, want)
 	}
@@ -456,11 +456,11 @@ func testQueueNoExpiry(t *testing.T, s Stores) {
 	l := running(t, s, a.ID, 1)
 	standing := pausedAt(1)
 	standing.Until, standing.Prompt.Expires = time.Time{}, time.Time{}
-	must(t, s.Queue.Stand(t.Context(), l, standing))
-	next, err := s.Queue.Next(t.Context(), time.Time{})
+	must(t, s.Queue.Suspend(t.Context(), l, standing))
+	next, err := s.Queue.NextDue(t.Context(), time.Time{})
 	must(t, err)
 	same(t, "the next", next, time.Time{})
-	list, err := s.Queue.Due(t.Context(), job.Paused, noon.AddDate(1000, 0, 0), job.Due{}, 10)
+	list, err := s.Queue.ListDue(t.Context(), job.Paused, noon.AddDate(1000, 0, 0), job.Due{}, 10)
 	must(t, err)
 	same(t, "what is due", list, []job.Due(nil))
 	same(t, "the question", load(t, s, l.Seq).Prompt, standing.Prompt)

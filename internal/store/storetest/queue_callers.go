@@ -35,13 +35,13 @@ func testQueueKeys(t *testing.T, s Stores) {
 			same(t, what+": its lease", l, job.Lease{})
 			_, err = s.Queue.View(t.Context(), again.ID)
 			wantError(t, what+": the new job", err, job.ErrNotFound)
-			if _, err := s.Queue.Code(t.Context(), again.Program); err == nil {
+			if _, err := s.Queue.Program(t.Context(), again.Program); err == nil {
 				t.Errorf("%s: its program was stored", what)
 			}
-			earlier, err = s.Queue.Reserve(t.Context(), ada.ID, k, again.ID, again.Created)
+			earlier, err = s.Queue.ReserveKey(t.Context(), ada.ID, k, again.ID, again.Created)
 			wantError(t, what+": reserve", err, wantErr)
 			same(t, what+": reserve", earlier, want)
-			earlier, err = s.Queue.Reserved(t.Context(), ada.ID, k, again.Created)
+			earlier, err = s.Queue.FindKey(t.Context(), ada.ID, k, again.Created)
 			wantError(t, what+": reserved", err, wantErr)
 			same(t, what+": reserved", earlier, want)
 		}
@@ -73,15 +73,15 @@ func testQueueKeys(t *testing.T, s Stores) {
 	reserved := job.NewID()
 	k.Hash = [32]byte{9}
 	for range 2 { // a look leaves it free
-		earlier, err := s.Queue.Reserved(t.Context(), ada.ID, k, noon)
+		earlier, err := s.Queue.FindKey(t.Context(), ada.ID, k, noon)
 		must(t, err)
 		same(t, "a free key", earlier, job.ID{})
 	}
-	earlier, err := s.Queue.Reserve(t.Context(), ada.ID, k, reserved, noon)
+	earlier, err := s.Queue.ReserveKey(t.Context(), ada.ID, k, reserved, noon)
 	must(t, err)
 	same(t, "at first", earlier, job.ID{})
 	repeat("of a call under way", 7, k, reserved, nil)
-	earlier, err = s.Queue.Reserve(t.Context(), ada.ID, k, after.ID, seconds(100))
+	earlier, err = s.Queue.ReserveKey(t.Context(), ada.ID, k, after.ID, seconds(100))
 	must(t, err)
 	same(t, "a reservation after its end", earlier, job.ID{})
 }
@@ -111,7 +111,7 @@ func testQueueKeyCallers(t *testing.T, s Stores) {
 	}
 	leads := func(what string, k job.Key, want job.ID, wantErr error) {
 		t.Helper()
-		earlier, err := s.Queue.Reserved(t.Context(), ada.ID, k, seconds(50))
+		earlier, err := s.Queue.FindKey(t.Context(), ada.ID, k, seconds(50))
 		wantError(t, what, err, wantErr)
 		same(t, what, earlier, want)
 	}
@@ -139,7 +139,7 @@ func testQueueKeyCallers(t *testing.T, s Stores) {
 			k.Legacy = [32]byte{}
 		}
 		running := job.NewID()
-		earlier, err := s.Queue.Reserve(t.Context(), ada.ID, k, running, seconds(n))
+		earlier, err := s.Queue.ReserveKey(t.Context(), ada.ID, k, running, seconds(n))
 		must(t, err)
 		same(t, who+" reserves", earlier, job.ID{})
 		leads(who+" under way", k, running, nil)
@@ -197,23 +197,23 @@ func testQueueKeyRace(t *testing.T, s Stores) {
 func testQueueAnswers(t *testing.T, s Stores) {
 	a := create(t, s.Accounts, person("ada"))
 	l := running(t, s, a.ID, 1)
-	must(t, s.Queue.Keep(t.Context(), l, job.Entry{Step: 1, Entries: []byte("before")}))
+	must(t, s.Queue.AppendJournal(t.Context(), l, job.JournalEntry{Step: 1, Entries: []byte("before")}))
 	for n := 1; n <= 3; n++ {
 		standing := pausedAt(n)
 		if n == 2 { // a CONFIRM
 			standing.Prompt.Kind, standing.Prompt.Schema = "confirm", nil
 		}
-		must(t, s.Queue.Stand(t.Context(), l, standing))
+		must(t, s.Queue.Suspend(t.Context(), l, standing))
 		same(t, "the question", load(t, s, l.Seq).Prompt, standing.Prompt)
 		for k := 1; k <= 3; k++ {
-			id, err := s.Queue.ByToken(t.Context(), prompt(k).Token)
+			id, err := s.Queue.ByPromptToken(t.Context(), prompt(k).Token)
 			if k == n {
 				must(t, err)
 				same(t, "what the token opens", id, l.ID)
 			} else {
 				wantError(t, "the token of another question", err, job.ErrNotFound)
 			}
-			_, found, err := s.Queue.Answered(t.Context(), l.ID, prompt(k).ID)
+			_, found, err := s.Queue.FindAnswer(t.Context(), l.ID, prompt(k).ID)
 			must(t, err)
 			if found != (k < n) {
 				t.Errorf("at question %d, question %d is answered: %t", n, k, found)
@@ -226,13 +226,13 @@ func testQueueAnswers(t *testing.T, s Stores) {
 		stored := load(t, s, l.Seq)
 		same(t, "the job then", []any{stored.State, stored.Until, stored.Prompt, stored.Lease}, []any{job.Running, leaseEnd, (*job.Prompt)(nil), l})
 		same(t, "the journal", stored.Journal, [][]byte{answer(n).Entries})
-		reply, found, err := s.Queue.Answered(t.Context(), l.ID, prompt(n).ID)
+		reply, found, err := s.Queue.FindAnswer(t.Context(), l.ID, prompt(n).ID)
 		must(t, err)
 		same(t, "the reply", []any{reply, found}, []any{answer(n).Reply, true})
-		_, err = s.Queue.ByToken(t.Context(), prompt(n).Token)
+		_, err = s.Queue.ByPromptToken(t.Context(), prompt(n).Token)
 		wantError(t, "the token of a question that is answered", err, job.ErrNotFound)
 	}
-	_, found, err := s.Queue.Answered(t.Context(), job.NewID(), prompt(1).ID)
+	_, found, err := s.Queue.FindAnswer(t.Context(), job.NewID(), prompt(1).ID)
 	must(t, err)
 	if found {
 		t.Error("another job's question is answered")
@@ -240,14 +240,14 @@ func testQueueAnswers(t *testing.T, s Stores) {
 
 	// Who answered is kept with the finished job, and goes with it.
 	must(t, s.Queue.Finish(t.Context(), l, end(task(a.ID, 1), job.Complete)))
-	_, found, err = s.Queue.Answered(t.Context(), l.ID, prompt(3).ID)
+	_, found, err = s.Queue.FindAnswer(t.Context(), l.ID, prompt(3).ID)
 	must(t, err)
 	if !found {
 		t.Error("the answers were lost with the end")
 	}
 	forgotten, err := s.Jobs.Forget(t.Context(), a.ID, leaseEnd, 10)
 	must(t, err)
-	_, found, err = s.Queue.Answered(t.Context(), l.ID, prompt(3).ID)
+	_, found, err = s.Queue.FindAnswer(t.Context(), l.ID, prompt(3).ID)
 	must(t, err)
 	if forgotten != 1 || found {
 		t.Errorf("%d were forgotten, and the answers are there: %t", forgotten, found)
@@ -275,7 +275,7 @@ func testQueueAnswerRace(t *testing.T, s Stores) {
 	same(t, "the lease", leases[won[0]], stored.Lease)
 	same(t, "the attempt", stored.Lease.Attempt, h.lease.Attempt+1)
 	same(t, "the journal", stored.Journal, [][]byte{reply(won[0]).Entries})
-	kept, _, err := s.Queue.Answered(t.Context(), h.task.ID, prompt(1).ID)
+	kept, _, err := s.Queue.FindAnswer(t.Context(), h.task.ID, prompt(1).ID)
 	must(t, err)
 	same(t, "the reply", kept, reply(won[0]).Reply)
 }
@@ -288,7 +288,7 @@ func testQueueTakeRace(t *testing.T, s Stores) {
 		h := bring(t, s, a.ID, n, state)
 		leases := make([]job.Lease, 64)
 		won := winners(t, atOnce(64, func(i int) (err error) {
-			leases[i], err = s.Queue.Take(t.Context(), h.due, leaseEnd)
+			leases[i], err = s.Queue.Claim(t.Context(), h.due, leaseEnd)
 			return err
 		}), isLost)
 		if len(won) != 1 {
@@ -305,10 +305,10 @@ func testQueueTakeRace(t *testing.T, s Stores) {
 			case 0:
 				_, err = s.Queue.Answer(t.Context(), h.task.ID, answer(100+n), leaseEnd)
 			case 1:
-				_, err = s.Queue.Take(t.Context(), h.due, leaseEnd)
+				_, err = s.Queue.Claim(t.Context(), h.due, leaseEnd)
 			default:
 				if _, did[i], err = s.Queue.Cancel(t.Context(), h.task.ID, noon, nil, ""); !did[i] && err == nil {
-					err = job.ErrLost
+					err = job.ErrLeaseLost
 				}
 			}
 			return err
@@ -346,7 +346,7 @@ func testQueueCancel(t *testing.T, s Stores) {
 			so.Output = nil
 			for _, piece := range test.output {
 				so.Output = []byte(piece)
-				must(t, s.Queue.Save(t.Context(), l, []byte("s"), so))
+				must(t, s.Queue.SaveSnapshot(t.Context(), l, []byte("s"), so))
 				so.From += int64(len(piece))
 			}
 			so.Output = nil
@@ -355,7 +355,7 @@ func testQueueCancel(t *testing.T, s Stores) {
 				standing = waitingUntil(seconds(300))
 			}
 			standing.Progress = so
-			must(t, s.Queue.Stand(t.Context(), l, standing))
+			must(t, s.Queue.Suspend(t.Context(), l, standing))
 		}
 		delivery := numbered("msg", n)
 		for round := range 2 {
@@ -404,7 +404,7 @@ func wantFinished(t *testing.T, s Stores, seq int64, want job.Record) {
 	same(t, "the record", got, want)
 	same(t, "the view's record", view(t, s, want.ID).Record, want)
 	_, err = s.Queue.Load(t.Context(), seq)
-	wantError(t, "loading a finished job", err, job.ErrLost)
+	wantError(t, "loading a finished job", err, job.ErrLeaseLost)
 }
 
 // testQueueFinish finishes jobs in each of the ways.
@@ -437,7 +437,7 @@ func testQueueFinish(t *testing.T, s Stores) {
 		}
 		must(t, s.Queue.Finish(t.Context(), h.lease, e))
 		wantFinished(t, s, h.lease.Seq, e.Record)
-		_, err := s.Queue.ByToken(t.Context(), prompt(n).Token)
+		_, err := s.Queue.ByPromptToken(t.Context(), prompt(n).Token)
 		wantError(t, "its question", err, job.ErrNotFound)
 		got, err := s.Deliveries.ByJob(t.Context(), h.task.ID)
 		must(t, err)
@@ -599,11 +599,11 @@ func testQueueRemoval(t *testing.T, s Stores) {
 		h := bring(t, s, ada.ID, n, from)
 		all = append(all, h)
 		if from == job.Running {
-			must(t, s.Queue.Keep(t.Context(), h.lease, job.Entry{Step: 1, Entries: []byte("x")}))
+			must(t, s.Queue.AppendJournal(t.Context(), h.lease, job.JournalEntry{Step: 1, Entries: []byte("x")}))
 		}
 	}
 	k := job.Key{Hash: [32]byte{1}, Until: leaseEnd}
-	_, err := s.Queue.Reserve(t.Context(), ada.ID, k, job.NewID(), noon)
+	_, err := s.Queue.ReserveKey(t.Context(), ada.ID, k, job.NewID(), noon)
 	must(t, err)
 	others := bring(t, s, bob.ID, 100, job.Paused)
 	must(t, s.Accounts.Delete(t.Context(), ada.ID))
@@ -611,10 +611,10 @@ func testQueueRemoval(t *testing.T, s Stores) {
 		_, err := s.Queue.View(t.Context(), h.task.ID)
 		wantError(t, "View", err, job.ErrNotFound)
 		_, err = s.Queue.Load(t.Context(), h.lease.Seq)
-		wantError(t, "Load", err, job.ErrLost)
-		_, err = s.Queue.ByToken(t.Context(), prompt(i+1).Token)
+		wantError(t, "Load", err, job.ErrLeaseLost)
+		_, err = s.Queue.ByPromptToken(t.Context(), prompt(i+1).Token)
 		wantError(t, "ByToken", err, job.ErrNotFound)
-		_, found, err := s.Queue.Answered(t.Context(), h.task.ID, prompt(i+1).ID)
+		_, found, err := s.Queue.FindAnswer(t.Context(), h.task.ID, prompt(i+1).ID)
 		must(t, err)
 		if found {
 			t.Error("an answer is left")
@@ -625,14 +625,14 @@ func testQueueRemoval(t *testing.T, s Stores) {
 			case "Answer", "another answer":
 				wantError(t, name, operation(h), job.ErrNotPaused)
 			default:
-				wantError(t, name, operation(h), job.ErrLost)
+				wantError(t, name, operation(h), job.ErrLeaseLost)
 			}
 		}
 		_, _, err = s.Queue.Cancel(t.Context(), h.task.ID, noon, nil, "msg")
 		wantError(t, "Cancel", err, job.ErrNotFound)
 	}
 	for _, state := range []job.State{job.Accepted, job.Running, job.Waiting, job.Paused} {
-		list, err := s.Queue.Due(t.Context(), state, noon.AddDate(100, 0, 0), job.Due{}, 100)
+		list, err := s.Queue.ListDue(t.Context(), state, noon.AddDate(100, 0, 0), job.Due{}, 100)
 		must(t, err)
 		if state == job.Paused {
 			same(t, "what is due", list, []job.Due{others.due})
@@ -640,10 +640,10 @@ func testQueueRemoval(t *testing.T, s Stores) {
 			same(t, "what is due", list, []job.Due(nil))
 		}
 	}
-	pruned, err := s.Queue.Prune(t.Context(), noon.Add(2*job.ProgramsKept), 1000)
+	pruned, err := s.Queue.Prune(t.Context(), noon.Add(2*job.ProgramRetention), 1000)
 	must(t, err)
 	same(t, "the programs that went", pruned, len(all))
-	code, err := s.Queue.Code(t.Context(), others.task.Program)
+	code, err := s.Queue.Program(t.Context(), others.task.Program)
 	must(t, err)
 	same(t, "another's program", code, others.task.Code)
 	same(t, "another's job", load(t, s, others.lease.Seq).Prompt.Expires, leaseEnd.Add(time.Hour))

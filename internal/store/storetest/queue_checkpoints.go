@@ -92,7 +92,7 @@ func testCheckpoints(t *testing.T, s Stores) {
 			t.Helper()
 			step++
 			what = name + " " + what
-			point := &job.Checkpoint{Lease: l, Entry: job.Entry{Step: step, Entries: []byte(numbered("entry", int(step)))}}
+			point := &job.Checkpoint{Lease: l, Entry: job.JournalEntry{Step: step, Entries: []byte(numbered("entry", int(step)))}}
 			before, journal := c.look(), load(t, s, old.Seq).Journal
 			done, err := c.do(job.WithCheckpoint(t.Context(), point))
 			wantError(t, what, err, wantErr)
@@ -127,7 +127,7 @@ func testCheckpoints(t *testing.T, s Stores) {
 		// A step that is there already takes the change with it.
 		c.prepare()
 		before := c.look()
-		twice := &job.Checkpoint{Lease: l, Entry: job.Entry{Step: 1, Entries: []byte("again")}}
+		twice := &job.Checkpoint{Lease: l, Entry: job.JournalEntry{Step: 1, Entries: []byte("again")}}
 		if _, err := c.do(job.WithCheckpoint(t.Context(), twice)); err == nil || isLost(err) || twice.Kept {
 			t.Errorf("%s with a step twice: %v, kept %t", name, err, twice.Kept)
 		}
@@ -136,36 +136,36 @@ func testCheckpoints(t *testing.T, s Stores) {
 		// Under a context that has ended, neither.
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		late := &job.Checkpoint{Lease: l, Entry: job.Entry{Step: 99, Entries: []byte("late")}}
+		late := &job.Checkpoint{Lease: l, Entry: job.JournalEntry{Step: 99, Entries: []byte("late")}}
 		_, err := c.do(job.WithCheckpoint(ended, late))
 		wantError(t, name+" too late", err, context.Canceled)
 		same(t, name+" too late", []any{c.look(), late.Kept}, []any{before, false})
 
 		l = take(t, s, due(t, s, l.Seq))
-		try("with an old lease", old, job.ErrLost, false)
+		try("with an old lease", old, job.ErrLeaseLost, false)
 		try("with the new lease", l, nil, true)
 		c.prepare()
 		must(t, s.Queue.Release(t.Context(), l, seconds(1), 0, 0))
-		try("after a release", l, job.ErrLost, false)
+		try("after a release", l, job.ErrLeaseLost, false)
 		if c.conflict != nil {
 			c.conflict()
-			try("that conflicts, with a lost lease", l, job.ErrLost, false)
+			try("that conflicts, with a lost lease", l, job.ErrLeaseLost, false)
 			c.prepare()
 		}
 		l = take(t, s, due(t, s, l.Seq))
-		must(t, s.Queue.Stand(t.Context(), l, waitingUntil(seconds(2))))
-		try("of a job that stands", l, job.ErrLost, false)
+		must(t, s.Queue.Suspend(t.Context(), l, waitingUntil(seconds(2))))
+		try("of a job that stands", l, job.ErrLeaseLost, false)
 		l = take(t, s, due(t, s, l.Seq))
 		must(t, s.Queue.Finish(t.Context(), l, end(task(a.ID, n), job.Complete)))
 		before = c.look()
-		point := &job.Checkpoint{Lease: l, Entry: job.Entry{Step: 100, Entries: []byte("x")}}
+		point := &job.Checkpoint{Lease: l, Entry: job.JournalEntry{Step: 100, Entries: []byte("x")}}
 		_, err = c.do(job.WithCheckpoint(t.Context(), point))
-		wantError(t, name+" of a finished job", err, job.ErrLost)
+		wantError(t, name+" of a finished job", err, job.ErrLeaseLost)
 		same(t, name+" of a finished job", []any{c.look(), point.Kept}, []any{before, false})
 	}
 	// An account that is not there.
 	l := running(t, s, a.ID, 100)
-	point := &job.Checkpoint{Lease: l, Entry: job.Entry{Step: 1, Entries: []byte("x")}}
+	point := &job.Checkpoint{Lease: l, Entry: job.JournalEntry{Step: 1, Entries: []byte("x")}}
 	_, err := s.Files.Apply(job.WithCheckpoint(t.Context(), point), 12345, files.Usage{}, files.Usage{Bytes: 1}, nil)
 	wantError(t, "a file of nobody", err, account.ErrNotFound)
 	same(t, "a file of nobody", []any{len(load(t, s, l.Seq).Journal), point.Kept}, []any{0, false})
@@ -181,12 +181,12 @@ func testCheckpointCrowd(t *testing.T, s Stores) {
 	done := make([]bool, crowd)
 	for i := range crowd {
 		l := running(t, s, a.ID, i)
-		points[i] = &job.Checkpoint{Lease: l, Entry: job.Entry{Step: 1, Entries: []byte(numbered("entry", i))}}
+		points[i] = &job.Checkpoint{Lease: l, Entry: job.JournalEntry{Step: 1, Entries: []byte(numbered("entry", i))}}
 		switch i % 4 {
 		case 1:
 			take(t, s, due(t, s, l.Seq))
 		case 2: // it fails after it has changed something
-			must(t, s.Queue.Keep(t.Context(), l, job.Entry{Step: 1, Entries: []byte("there")}))
+			must(t, s.Queue.AppendJournal(t.Context(), l, job.JournalEntry{Step: 1, Entries: []byte("there")}))
 		}
 		keys[i] = key(a.ID, numbered("session", i))
 		must(t, s.Sessions.Create(t.Context(), keys[i], noon, never))
@@ -205,7 +205,7 @@ func testCheckpointCrowd(t *testing.T, s Stores) {
 		case 0, 3:
 			must(t, err)
 		case 1:
-			wantError(t, "with a lost lease", err, job.ErrLost)
+			wantError(t, "with a lost lease", err, job.ErrLeaseLost)
 		case 2:
 			if err == nil {
 				t.Error("a step was kept twice")

@@ -14,13 +14,13 @@ func testQueueDue(t *testing.T, s Stores) {
 	bob := create(t, s.Accounts, person("bob"))
 	next := func(want time.Time) {
 		t.Helper()
-		got, err := s.Queue.Next(t.Context(), time.Time{})
+		got, err := s.Queue.NextDue(t.Context(), time.Time{})
 		must(t, err)
 		same(t, "the next", got, want)
 	}
 	list := func(what string, state job.State, now time.Time, limit int, want ...job.Due) {
 		t.Helper()
-		got, err := s.Queue.Due(t.Context(), state, now, job.Due{}, limit)
+		got, err := s.Queue.ListDue(t.Context(), state, now, job.Due{}, limit)
 		must(t, err)
 		same(t, what, got, want)
 	}
@@ -40,7 +40,7 @@ func testQueueDue(t *testing.T, s Stores) {
 			account = bob
 		}
 		l := running(t, s, account.ID, 10+n)
-		must(t, s.Queue.Stand(t.Context(), l, waitingUntil(seconds(until))))
+		must(t, s.Queue.Suspend(t.Context(), l, waitingUntil(seconds(until))))
 		waiting = append(waiting, job.Due{Lease: l, State: job.Waiting, At: seconds(until)})
 	}
 	list("before all", job.Waiting, seconds(300).Add(-time.Microsecond), 10)
@@ -78,11 +78,11 @@ func testQueueDue(t *testing.T, s Stores) {
 		"another attempt": {Lease: job.Lease{Seq: paused.due.Seq, Attempt: paused.due.Attempt + 1}, State: job.Paused, At: paused.due.At},
 		"another number":  {Lease: job.Lease{Seq: 12345, Attempt: 1}, State: job.Paused, At: paused.due.At},
 	} {
-		_, err := s.Queue.Take(t.Context(), d, leaseEnd)
-		wantError(t, what, err, job.ErrLost)
+		_, err := s.Queue.Claim(t.Context(), d, leaseEnd)
+		wantError(t, what, err, job.ErrLeaseLost)
 	}
 	take(t, s, paused.due)
-	_, err = s.Queue.ByToken(t.Context(), prompt(20).Token)
+	_, err = s.Queue.ByPromptToken(t.Context(), prompt(20).Token)
 	wantError(t, "a question that expired", err, job.ErrNotFound)
 }
 
@@ -93,7 +93,7 @@ func testQueuePostpone(t *testing.T, s Stores) {
 	now, later := seconds(1000), seconds(1060)
 	stand := func(a account.Account, n, until int) job.Due {
 		l := running(t, s, a.ID, n)
-		must(t, s.Queue.Stand(t.Context(), l, waitingUntil(seconds(until))))
+		must(t, s.Queue.Suspend(t.Context(), l, waitingUntil(seconds(until))))
 		return job.Due{Lease: l, State: job.Waiting, At: seconds(until)}
 	}
 	due, early, others := stand(ada, 1, 900), stand(ada, 2, 1001), stand(bob, 3, 900)
@@ -109,7 +109,7 @@ func testQueuePostpone(t *testing.T, s Stores) {
 	must(t, s.Queue.Postpone(t.Context(), ada.ID, now, later))
 	list := func(what string, state job.State, at time.Time, want ...job.Due) {
 		t.Helper()
-		got, err := s.Queue.Due(t.Context(), state, at, job.Due{}, 10)
+		got, err := s.Queue.ListDue(t.Context(), state, at, job.Due{}, 10)
 		must(t, err)
 		same(t, what, got, want)
 	}
@@ -133,8 +133,8 @@ func testQueuePostpone(t *testing.T, s Stores) {
 	if v.Prompt == nil || !v.Prompt.Expires.Equal(prompt(7).Expires) {
 		t.Errorf("the question is %+v", v.Prompt)
 	}
-	_, err = s.Queue.Take(t.Context(), asked.due, leaseEnd)
-	wantError(t, "by the time before", err, job.ErrLost)
+	_, err = s.Queue.Claim(t.Context(), asked.due, leaseEnd)
+	wantError(t, "by the time before", err, job.ErrLeaseLost)
 }
 
 // testQueueWaiting pages through the jobs that are accepted, some of them at the
@@ -161,7 +161,7 @@ func testQueueWaiting(t *testing.T, s Stores) {
 	for _, limit := range []int{1, 2, 5, 7, 24, 100} {
 		var got []job.Due
 		for after := (job.Due{}); ; {
-			page, err := s.Queue.Waiting(t.Context(), after, limit)
+			page, err := s.Queue.ListAccepted(t.Context(), after, limit)
 			must(t, err)
 			if len(page) > limit {
 				t.Fatalf("%d in a page of %d", len(page), limit)
@@ -176,10 +176,10 @@ func testQueueWaiting(t *testing.T, s Stores) {
 	}
 	// One that was taken since is no end of the listing.
 	take(t, s, want[3])
-	page, err := s.Queue.Waiting(t.Context(), want[3], 2)
+	page, err := s.Queue.ListAccepted(t.Context(), want[3], 2)
 	must(t, err)
 	same(t, "after one that was taken", page, want[4:6])
-	page, err = s.Queue.Waiting(t.Context(), job.Due{}, 0)
+	page, err = s.Queue.ListAccepted(t.Context(), job.Due{}, 0)
 	must(t, err)
 	same(t, "without a limit", page, []job.Due(nil))
 }
@@ -198,8 +198,8 @@ func testQueueVoid(t *testing.T, s Stores) {
 	for i, h := range jobs { // later ones may have ended the leases of earlier ones
 		before[h.lease.Seq] = lookAt(t, s, h, i+1)
 	}
-	must(t, s.Queue.Void(t.Context(), seconds(1000)))
-	list, err := s.Queue.Due(t.Context(), job.Running, seconds(1000), job.Due{}, 100)
+	must(t, s.Queue.ExpireLeases(t.Context(), seconds(1000)))
+	list, err := s.Queue.ListDue(t.Context(), job.Running, seconds(1000), job.Due{}, 100)
 	must(t, err)
 	found := map[int64]job.Due{}
 	for _, d := range list {
@@ -216,7 +216,7 @@ func testQueueVoid(t *testing.T, s Stores) {
 		if d.Attempt <= was.Stored.Lease.Attempt {
 			t.Errorf("attempt %d comes after %d", d.Attempt, was.Stored.Lease.Attempt)
 		}
-		wantError(t, "a change of before", s.Queue.Keep(t.Context(), was.Stored.Lease, job.Entry{Step: 90, Entries: []byte("x")}), job.ErrLost)
+		wantError(t, "a change of before", s.Queue.AppendJournal(t.Context(), was.Stored.Lease, job.JournalEntry{Step: 90, Entries: []byte("x")}), job.ErrLeaseLost)
 		take(t, s, d)
 		delete(found, h.lease.Seq)
 	}
@@ -236,7 +236,7 @@ func testQueuePrune(t *testing.T, s Stores) {
 	prune("of nothing", noon, 10, 0)
 	for n := range 5 {
 		for _, a := range []account.ID{ada.ID, bob.ID} {
-			_, err := s.Queue.Reserve(t.Context(), a, job.Key{Hash: [32]byte{byte(n)}, Until: seconds(n)}, job.NewID(), noon.Add(-time.Hour))
+			_, err := s.Queue.ReserveKey(t.Context(), a, job.Key{Hash: [32]byte{byte(n)}, Until: seconds(n)}, job.NewID(), noon.Add(-time.Hour))
 			must(t, err)
 		}
 	}
@@ -246,7 +246,7 @@ func testQueuePrune(t *testing.T, s Stores) {
 	prune("none", seconds(3), 0, 0)
 	prune("the rest", seconds(3), 5, 1)
 	for n, want := range map[int]bool{3: false, 4: true} {
-		earlier, err := s.Queue.Reserve(t.Context(), ada.ID, job.Key{Hash: [32]byte{byte(n)}, Until: seconds(n)}, job.NewID(), noon.Add(-time.Hour))
+		earlier, err := s.Queue.ReserveKey(t.Context(), ada.ID, job.Key{Hash: [32]byte{byte(n)}, Until: seconds(n)}, job.NewID(), noon.Add(-time.Hour))
 		must(t, err)
 		if found := earlier != (job.ID{}); found != want {
 			t.Errorf("key %d leads to a job: %t", n, found)
@@ -257,7 +257,7 @@ func testQueuePrune(t *testing.T, s Stores) {
 	// Programs: of jobs at each moment of their lives.
 	has := func(what string, task *job.Task, want bool) {
 		t.Helper()
-		if _, err := s.Queue.Code(t.Context(), task.Program); (err == nil) != want {
+		if _, err := s.Queue.Program(t.Context(), task.Program); (err == nil) != want {
 			t.Errorf("%s: the program is there: %t", what, err == nil)
 		}
 	}
@@ -270,8 +270,8 @@ func testQueuePrune(t *testing.T, s Stores) {
 			finished++
 		}
 	}
-	prune("too early", noon.Add(job.ProgramsKept), 100, 0)
-	late := noon.Add(job.ProgramsKept + time.Minute)
+	prune("too early", noon.Add(job.ProgramRetention), 100, 0)
+	late := noon.Add(job.ProgramRetention + time.Minute)
 	went := 0
 	for range 3 * len(jobs) {
 		n, err := s.Queue.Prune(t.Context(), late, 2)
@@ -296,7 +296,7 @@ func testQueuePrune(t *testing.T, s Stores) {
 			cancelled++
 		}
 	}
-	late = late.Add(job.ProgramsKept + time.Minute)
+	late = late.Add(job.ProgramRetention + time.Minute)
 	prune("when those that nobody runs were cancelled", late, 100, cancelled)
 
 	// One that is given again stays, from then on; a clock that is set back makes
@@ -314,7 +314,7 @@ func testQueuePrune(t *testing.T, s Stores) {
 	l = take(t, s, due(t, s, jobs[job.Running].lease.Seq)) // its own may have been voided
 	must(t, s.Queue.Finish(t.Context(), l, end(jobs[job.Running].task, job.Complete)))
 	prune("given again", late, 100, 0)
-	prune("a day later", late.Add(job.ProgramsKept+time.Microsecond), 100, 1)
+	prune("a day later", late.Add(job.ProgramRetention+time.Microsecond), 100, 1)
 	has("a day later", again, false)
 }
 
@@ -328,7 +328,7 @@ func testQueueCrashes(t *testing.T, s Stores) {
 		h, err := s.Queue.Head(ctx, l.ID)
 		must(t, err)
 		same(t, "the crashes of a job "+what, h.Crashes, crashes)
-		list, err := s.Queue.Due(ctx, job.Running, leaseEnd, job.Due{}, 10)
+		list, err := s.Queue.ListDue(ctx, job.Running, leaseEnd, job.Due{}, 10)
 		must(t, err)
 		for _, d := range list {
 			if d.Seq == l.Seq {
@@ -338,39 +338,39 @@ func testQueueCrashes(t *testing.T, s Stores) {
 	}
 	crash := func() {
 		t.Helper()
-		must(t, s.Queue.Crashed(ctx, leaseEnd))
-		must(t, s.Queue.Void(ctx, noon))
+		must(t, s.Queue.RecordCrashes(ctx, leaseEnd))
+		must(t, s.Queue.ExpireLeases(ctx, noon))
 	}
-	entry := func(step int64) job.Entry { return job.Entry{Step: step, Entries: []byte("entries")} }
+	entry := func(step int64) job.JournalEntry { return job.JournalEntry{Step: step, Entries: []byte("entries")} }
 	noted("that runs", 0)
 	crash()
-	noted("after one", job.CrashAlone)
+	noted("after one", job.CrashWeightAlone)
 	crash()
-	noted("that nobody had taken", job.CrashAlone)
+	noted("that nobody had taken", job.CrashWeightAlone)
 	take(t, s, due(t, s, l.Seq))
 	crash()
-	noted("that was taken and not begun", job.CrashAlone)
+	noted("that was taken and not begun", job.CrashWeightAlone)
 	l = take(t, s, due(t, s, l.Seq))
-	must(t, s.Queue.Begin(ctx, l))
+	must(t, s.Queue.MarkStarted(ctx, l))
 	crash()
-	noted("after another", 2*job.CrashAlone)
-	wantError(t, "to begin it with the lease of then", s.Queue.Begin(ctx, l), job.ErrLost)
+	noted("after another", 2*job.CrashWeightAlone)
+	wantError(t, "to begin it with the lease of then", s.Queue.MarkStarted(ctx, l), job.ErrLeaseLost)
 	l = take(t, s, due(t, s, l.Seq))
-	must(t, s.Queue.Begin(ctx, l))
-	must(t, s.Queue.Keep(ctx, l, entry(-1)))
-	noted("whose way alone was kept", 2*job.CrashAlone)
-	must(t, s.Queue.Keep(ctx, l, entry(1)))
+	must(t, s.Queue.MarkStarted(ctx, l))
+	must(t, s.Queue.AppendJournal(ctx, l, entry(-1)))
+	noted("whose way alone was kept", 2*job.CrashWeightAlone)
+	must(t, s.Queue.AppendJournal(ctx, l, entry(1)))
 	noted("that got on", 0)
 	crash()
-	noted("that has got on", job.CrashAlone)
+	noted("that has got on", job.CrashWeightAlone)
 	l = take(t, s, due(t, s, l.Seq))
-	must(t, s.Queue.Begin(ctx, l))
-	must(t, s.Queue.GotOn(ctx, l))
+	must(t, s.Queue.MarkStarted(ctx, l))
+	must(t, s.Queue.ResetCrashes(ctx, l))
 	noted("that got on elsewhere", 0)
 	crash()
-	wantError(t, "by the attempt of then", s.Queue.GotOn(ctx, l), job.ErrLost)
+	wantError(t, "by the attempt of then", s.Queue.ResetCrashes(ctx, l), job.ErrLeaseLost)
 	l = take(t, s, due(t, s, l.Seq))
-	must(t, s.Queue.Save(ctx, l, []byte("snapshot"), shown()))
+	must(t, s.Queue.SaveSnapshot(ctx, l, []byte("snapshot"), shown()))
 	noted("that was saved", 0)
 	crash()
 	l = take(t, s, due(t, s, l.Seq))
@@ -379,27 +379,27 @@ func testQueueCrashes(t *testing.T, s Stores) {
 	crash()
 	noted("that was released before", 0)
 	l = take(t, s, due(t, s, l.Seq))
-	must(t, s.Queue.Void(ctx, noon)) // without a crash
+	must(t, s.Queue.ExpireLeases(ctx, noon)) // without a crash
 	crash()
 	noted("that was lost", 0)
 	l = take(t, s, due(t, s, l.Seq))
-	must(t, s.Queue.Stand(ctx, l, pausedAt(1)))
+	must(t, s.Queue.Suspend(ctx, l, pausedAt(1)))
 	crash()
 	noted("that stands", 0)
 	_, err := s.Queue.Answer(ctx, l.ID, answer(1), leaseEnd)
 	must(t, err)
 	crash()
-	noted("that was answered", job.CrashAlone)
-	must(t, s.Queue.GotOn(ctx, take(t, s, due(t, s, l.Seq))))
+	noted("that was answered", job.CrashWeightAlone)
+	must(t, s.Queue.ResetCrashes(ctx, take(t, s, due(t, s, l.Seq))))
 	running(t, s, a.ID, 2)
 	running(t, s, a.ID, 3)
 	l = running(t, s, a.ID, 4)
 	crash()
-	noted("beside others", job.Crash)
+	noted("beside others", job.CrashWeight)
 	l = take(t, s, due(t, s, l.Seq))
-	must(t, s.Queue.Begin(ctx, l))
-	must(t, s.Queue.Crashed(ctx, leaseEnd.Add(-time.Microsecond)))
-	noted("that was only just taken", job.Crash+job.CrashEarly)
+	must(t, s.Queue.MarkStarted(ctx, l))
+	must(t, s.Queue.RecordCrashes(ctx, leaseEnd.Add(-time.Microsecond)))
+	noted("that was only just taken", job.CrashWeight+job.CrashWeightEarly)
 }
 
 func testQueueHead(t *testing.T, s Stores) {
@@ -419,12 +419,12 @@ func testQueueHead(t *testing.T, s Stores) {
 		Sizes: job.Sizes{Task: int64(len(task.Spec)), Program: int64(len(task.Code))}}
 	same(t, "the head of one that is accepted", head(), want)
 	l = take(t, s, due(t, s, l.Seq))
-	must(t, s.Queue.Keep(ctx, l, job.Entry{Step: 1, Entries: []byte("123")}))
-	must(t, s.Queue.Keep(ctx, l, job.Entry{Step: 2, Entries: []byte("4567")}))
+	must(t, s.Queue.AppendJournal(ctx, l, job.JournalEntry{Step: 1, Entries: []byte("123")}))
+	must(t, s.Queue.AppendJournal(ctx, l, job.JournalEntry{Step: 2, Entries: []byte("4567")}))
 	want.Lease, want.State, want.Sizes.Journal = l, job.Running, 7
 	same(t, "the head of one that runs", head(), want)
 	p := pausedAt(1)
-	must(t, s.Queue.Stand(ctx, l, p))
+	must(t, s.Queue.Suspend(ctx, l, p))
 	want.State, want.Steps, want.Ran = job.Paused, p.Steps, p.Ran
 	want.Question, want.Kind = p.Prompt.ID, p.Prompt.Kind
 	want.Sizes.Journal, want.Sizes.Snapshot, want.Sizes.Output = 0, int64(len(p.Snapshot)+len(p.Trace)+len(p.Response)), int64(len(p.Output))
@@ -440,16 +440,16 @@ func testQueueGiveUp(t *testing.T, s Stores) {
 	a := create(t, s.Accounts, person("ada"))
 	ctx := t.Context()
 	l := running(t, s, a.ID, 1)
-	must(t, s.Queue.Save(ctx, l, []byte("snapshot"), shown()))
-	must(t, s.Queue.Keep(ctx, l, job.Entry{Step: 1, Entries: []byte("entries")}))
+	must(t, s.Queue.SaveSnapshot(ctx, l, []byte("snapshot"), shown()))
+	must(t, s.Queue.AppendJournal(ctx, l, job.JournalEntry{Step: 1, Entries: []byte("entries")}))
 	before := view(t, s, l.ID)
-	must(t, s.Queue.GiveUp(ctx, l, job.Failed, seconds(9), []byte(`{"code":"crashed"}`), "msg-given-up"))
+	must(t, s.Queue.FinishAsStored(ctx, l, job.Failed, seconds(9), []byte(`{"code":"crashed"}`), "msg-given-up"))
 	after := view(t, s, l.ID)
 	same(t, "the state", after.State, job.Failed)
 	same(t, "the error", string(after.Error), `{"code":"crashed"}`)
 	same(t, "the result", string(after.Result), string(before.Result))
 	same(t, "the end", after.Finished, seconds(9))
-	wantError(t, "again", s.Queue.GiveUp(ctx, l, job.Failed, noon, nil, ""), job.ErrLost)
+	wantError(t, "again", s.Queue.FinishAsStored(ctx, l, job.Failed, noon, nil, ""), job.ErrLeaseLost)
 	told, err := s.Deliveries.ByJob(ctx, l.ID)
 	must(t, err)
 	same(t, "who is told", len(told), 1)

@@ -24,7 +24,7 @@ func adopt(ctx context.Context, s Stores, a account.ID, n, most int, mostBytes i
 func stand(ctx context.Context, s Stores, l job.Lease, most int, mostBytes int64) error {
 	standing := waitingUntil(seconds(500))
 	standing.Most, standing.MostBytes = most, mostBytes
-	return s.Queue.Stand(ctx, l, standing)
+	return s.Queue.Suspend(ctx, l, standing)
 }
 
 // testQueueRoomToStand has jobs of an account stand, as many as may.
@@ -39,13 +39,13 @@ func testQueueRoomToStand(t *testing.T, s Stores) {
 
 	// The third finds no room, and stays as it is.
 	third := running(t, s, ada.ID, 3)
-	wantError(t, "one too many", stand(ctx, s, third, 2, 0), job.ErrTooMany)
+	wantError(t, "one too many", stand(ctx, s, third, 2, 0), job.ErrSuspendLimit)
 	if got := load(t, s, third.Seq); got.State != job.Running || got.Snapshot != nil || got.Lease != third {
 		t.Errorf("the one that found no room is %+v", got)
 	}
 	refused := task(ada.ID, 4)
 	_, err = adopt(ctx, s, ada.ID, 4, 2, 0)
-	wantError(t, "one too many of a caller", err, job.ErrTooMany)
+	wantError(t, "one too many of a caller", err, job.ErrSuspendLimit)
 	_, err = s.Queue.View(ctx, refused.ID)
 	wantError(t, "what was not adopted", err, job.ErrNotFound)
 	_, err = adopt(ctx, s, bob.ID, 5, 2, 0)
@@ -53,7 +53,7 @@ func testQueueRoomToStand(t *testing.T, s Stores) {
 
 	// One that goes on keeps its room, and may stand again.
 	second = take(t, s, due(t, s, second.Seq))
-	wantError(t, "beside one that goes on", stand(ctx, s, third, 2, 0), job.ErrTooMany)
+	wantError(t, "beside one that goes on", stand(ctx, s, third, 2, 0), job.ErrSuspendLimit)
 	must(t, stand(ctx, s, second, 2, 0))
 
 	// One that ends leaves it.
@@ -65,7 +65,7 @@ func testQueueRoomToStand(t *testing.T, s Stores) {
 	_, err = adopt(ctx, s, ada.ID, 6, 2, 0)
 	must(t, err)
 	_, err = adopt(ctx, s, ada.ID, 7, 2, 0)
-	wantError(t, "when all of it is taken again", err, job.ErrTooMany)
+	wantError(t, "when all of it is taken again", err, job.ErrSuspendLimit)
 
 	// Without a bound there is room.
 	_, err = adopt(ctx, s, ada.ID, 8, 0, 0)
@@ -85,9 +85,9 @@ func testQueueBytesToStand(t *testing.T, s Stores) {
 		last = l
 	}
 	_, err := adopt(ctx, s, a.ID, 3, 0, 4*each-1)
-	wantError(t, "a byte too much", err, job.ErrTooMuch)
+	wantError(t, "a byte too much", err, job.ErrStorageLimit)
 	l := running(t, s, a.ID, 4)
-	wantError(t, "too much of a job", stand(ctx, s, l, 100, 3*each), job.ErrTooMuch)
+	wantError(t, "too much of a job", stand(ctx, s, l, 100, 3*each), job.ErrStorageLimit)
 
 	// What one held before makes room for what it holds next.
 	last = take(t, s, due(t, s, last.Seq))
@@ -117,7 +117,7 @@ func testQueuePrograms(t *testing.T, s Stores) {
 	_, err = give(ada.ID, 2, 2*size)
 	must(t, err)
 	refused, err := give(ada.ID, 3, 2*size)
-	wantError(t, "a third", err, job.ErrTooMuch)
+	wantError(t, "a third", err, job.ErrStorageLimit)
 	_, err = s.Queue.View(ctx, refused.ID)
 	wantError(t, "what was not accepted", err, job.ErrNotFound)
 	_, err = give(bob.ID, 3, 2*size)
@@ -129,7 +129,7 @@ func testQueuePrograms(t *testing.T, s Stores) {
 	must(t, err)
 	_, err = give(ada.ID, 4, 2*size)
 	must(t, err)
-	_, err = s.Queue.Code(ctx, first.Program)
+	_, err = s.Queue.Program(ctx, first.Program)
 	if err == nil {
 		t.Error("what no job needs is still there")
 	}
@@ -146,7 +146,7 @@ func testQueuePrograms(t *testing.T, s Stores) {
 	stands := task(ada.ID, 6)
 	stands.Program, stands.Code, stands.State, stands.Mode = same3.Program, nil, standing.State, job.Sync
 	_, err = s.Queue.Adopt(ctx, stands, standing)
-	wantError(t, "one that stands", err, job.ErrTooMuch)
+	wantError(t, "one that stands", err, job.ErrStorageLimit)
 	standing.MostBytes += int64(len(stands.Spec))
 	_, err = s.Queue.Adopt(ctx, stands, standing)
 	must(t, err)
@@ -165,7 +165,7 @@ func testQueueRoomRace(t *testing.T, s Stores) {
 		switch {
 		case err == nil:
 			stood++
-		case !errors.Is(err, job.ErrTooMany):
+		case !errors.Is(err, job.ErrSuspendLimit):
 			t.Error(err)
 		}
 	}

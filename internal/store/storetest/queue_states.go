@@ -49,16 +49,16 @@ func bring(t *testing.T, s Stores, a account.ID, n int, to job.State) held {
 	case takenOver:
 		take(t, s, h.due)
 	case voided:
-		must(t, s.Queue.Void(ctx, leaseEnd))
+		must(t, s.Queue.ExpireLeases(ctx, leaseEnd))
 	case job.Paused, answered:
-		must(t, s.Queue.Stand(ctx, h.lease, pausedAt(n)))
+		must(t, s.Queue.Suspend(ctx, h.lease, pausedAt(n)))
 		h.due = due(t, s, h.lease.Seq)
 		if to == answered {
 			_, err := s.Queue.Answer(ctx, h.task.ID, answer(n), leaseEnd)
 			must(t, err)
 		}
 	case job.Waiting:
-		must(t, s.Queue.Stand(ctx, h.lease, waitingUntil(seconds(70))))
+		must(t, s.Queue.Suspend(ctx, h.lease, waitingUntil(seconds(70))))
 		h.due = due(t, s, h.lease.Seq)
 	default:
 		must(t, s.Queue.Finish(ctx, h.lease, end(h.task, to)))
@@ -83,9 +83,9 @@ func lookAt(t *testing.T, s Stores, h held, n int) (a all) {
 	var err error
 	a.Deliveries, err = s.Deliveries.ByJob(t.Context(), h.task.ID)
 	must(t, err)
-	a.Reply, _, err = s.Queue.Answered(t.Context(), h.task.ID, prompt(n).ID)
+	a.Reply, _, err = s.Queue.FindAnswer(t.Context(), h.task.ID, prompt(n).ID)
 	must(t, err)
-	a.Token, err = s.Queue.ByToken(t.Context(), prompt(n).Token)
+	a.Token, err = s.Queue.ByPromptToken(t.Context(), prompt(n).Token)
 	if err != nil {
 		wantError(t, "ByToken", err, job.ErrNotFound)
 	}
@@ -98,7 +98,7 @@ func operations(t *testing.T, s Stores, n int) map[string]func(held) error {
 	ctx, q := t.Context(), s.Queue
 	return map[string]func(held) error{
 		"Take": func(h held) error {
-			_, err := q.Take(ctx, h.due, leaseEnd)
+			_, err := q.Claim(ctx, h.due, leaseEnd)
 			return err
 		},
 		"Renew": func(h held) error {
@@ -107,21 +107,23 @@ func operations(t *testing.T, s Stores, n int) map[string]func(held) error {
 			case err != nil || len(lost) == 0 && len(stop) == 0:
 				return err
 			case len(lost) == 1 && len(stop) == 0 && lost[0] == h.lease:
-				return job.ErrLost
+				return job.ErrLeaseLost
 			case len(stop) == 1 && len(lost) == 0 && stop[0] == h.lease:
 				return job.ErrStopping
 			}
 			return fmt.Errorf("lost %v, stopping %v", lost, stop)
 		},
-		"Keep":    func(h held) error { return q.Keep(ctx, h.lease, job.Entry{Step: 50, Entries: []byte("kept")}) },
-		"Save":    func(h held) error { return q.Save(ctx, h.lease, []byte("saved"), shown()) },
-		"Pause":   func(h held) error { return q.Stand(ctx, h.lease, pausedAt(n)) },
-		"Wait":    func(h held) error { return q.Stand(ctx, h.lease, waitingUntil(seconds(80))) },
+		"Keep": func(h held) error {
+			return q.AppendJournal(ctx, h.lease, job.JournalEntry{Step: 50, Entries: []byte("kept")})
+		},
+		"Save":    func(h held) error { return q.SaveSnapshot(ctx, h.lease, []byte("saved"), shown()) },
+		"Pause":   func(h held) error { return q.Suspend(ctx, h.lease, pausedAt(n)) },
+		"Wait":    func(h held) error { return q.Suspend(ctx, h.lease, waitingUntil(seconds(80))) },
 		"Release": func(h held) error { return q.Release(ctx, h.lease, seconds(90), 2, time.Second) },
 		"Finish":  func(h held) error { return q.Finish(ctx, h.lease, end(h.task, job.Complete)) },
-		"GiveUp":  func(h held) error { return q.GiveUp(ctx, h.lease, job.Failed, seconds(96), nil, "") },
-		"Begin":   func(h held) error { return q.Begin(ctx, h.lease) },
-		"GotOn":   func(h held) error { return q.GotOn(ctx, h.lease) },
+		"GiveUp":  func(h held) error { return q.FinishAsStored(ctx, h.lease, job.Failed, seconds(96), nil, "") },
+		"Begin":   func(h held) error { return q.MarkStarted(ctx, h.lease) },
+		"GotOn":   func(h held) error { return q.ResetCrashes(ctx, h.lease) },
 		"Answer": func(h held) error {
 			_, err := q.Answer(ctx, h.task.ID, answer(n), leaseEnd)
 			return err
@@ -143,7 +145,7 @@ func operations(t *testing.T, s Stores, n int) map[string]func(held) error {
 			}
 			return nil
 		},
-		"Void": func(held) error { return q.Void(ctx, leaseEnd) },
+		"Void": func(held) error { return q.ExpireLeases(ctx, leaseEnd) },
 	}
 }
 
@@ -165,7 +167,7 @@ func byLease(each map[string]outcome, other outcome) map[string]outcome {
 }
 
 var (
-	lost      = outcome{err: job.ErrLost}
+	lost      = outcome{err: job.ErrLeaseLost}
 	notPaused = outcome{err: job.ErrNotPaused}
 	nothing   = outcome{}
 )
@@ -234,7 +236,7 @@ func testQueueTransitions(t *testing.T, s Stores) {
 			} else if after.View.State != want.state {
 				t.Errorf("%s: it is %s then, want %s", what, after.View.State, want.state)
 			}
-			wantError(t, what+", and load it", after.LoadError, map[bool]error{true: job.ErrLost}[after.View.State.Finished()])
+			wantError(t, what+", and load it", after.LoadError, map[bool]error{true: job.ErrLeaseLost}[after.View.State.Finished()])
 			same(t, what+": another job", lookAt(t, s, bystander, n).View, others.View)
 			must(t, s.Accounts.Delete(t.Context(), a.ID)) // nothing of it is due then
 		}
@@ -275,7 +277,7 @@ func testQueueRounds(t *testing.T, s Stores) {
 	for round := range 6 {
 		earlier = append(earlier, l)
 		l = take(t, s, due(t, s, l.Seq))
-		must(t, s.Queue.Keep(t.Context(), l, job.Entry{Step: int64(round), Entries: []byte{byte(round)}}))
+		must(t, s.Queue.AppendJournal(t.Context(), l, job.JournalEntry{Step: int64(round), Entries: []byte{byte(round)}}))
 		if lost, _, err := s.Queue.Renew(t.Context(), append(earlier, l), leaseEnd); err != nil || len(lost) != len(earlier) {
 			t.Errorf("in round %d %d of %d were lost, %v", round, len(lost), len(earlier), err)
 		}
@@ -285,14 +287,14 @@ func testQueueRounds(t *testing.T, s Stores) {
 				case "Take", "Answer", "another answer", "Cancel", "Void":
 					continue
 				}
-				wantError(t, fmt.Sprintf("%s by attempt %d in round %d", name, old.Attempt, round), operation(held{task: task, lease: old}), job.ErrLost)
+				wantError(t, fmt.Sprintf("%s by attempt %d in round %d", name, old.Attempt, round), operation(held{task: task, lease: old}), job.ErrLeaseLost)
 			}
 		}
 		switch round % 3 {
 		case 0:
 			must(t, s.Queue.Release(t.Context(), l, seconds(round), 0, 0))
 		case 1:
-			must(t, s.Queue.Void(t.Context(), seconds(round)))
+			must(t, s.Queue.ExpireLeases(t.Context(), seconds(round)))
 		}
 	}
 	same(t, "the journal", load(t, s, l.Seq).Journal, [][]byte{{0}, {1}, {2}, {3}, {4}, {5}})

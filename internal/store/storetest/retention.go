@@ -59,7 +59,7 @@ func testKept(t *testing.T, s Stores) {
 	l := running(t, s, a.ID, 10)
 	wantBytes(t, "with one that runs", s, a.ID, record(a.ID, 1), later, record(a.ID, 5))
 	must(t, s.Queue.Finish(ctx, l, done))
-	wantError(t, "finished twice", s.Queue.Finish(ctx, l, done), job.ErrLost)
+	wantError(t, "finished twice", s.Queue.Finish(ctx, l, done), job.ErrLeaseLost)
 	atOnce := end(task(a.ID, 11), job.Failed)
 	_, err := s.Queue.AcceptEnded(ctx, task(a.ID, 11), atOnce)
 	must(t, err)

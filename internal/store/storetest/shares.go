@@ -375,7 +375,7 @@ func testShareCheckpoint(t *testing.T, s Stores) {
 	lease, _, err := s.Queue.Accept(t.Context(), &task, noon.Add(time.Hour))
 	must(t, err)
 	under := func(l job.Lease, step int64) (context.Context, *job.Checkpoint) {
-		c := &job.Checkpoint{Lease: l, Entry: job.Entry{Step: step, Entries: []byte("e")}}
+		c := &job.Checkpoint{Lease: l, Entry: job.JournalEntry{Step: step, Entries: []byte("e")}}
 		return job.WithCheckpoint(t.Context(), c), c
 	}
 	ctx, kept := under(lease, 1)
@@ -390,7 +390,7 @@ func testShareCheckpoint(t *testing.T, s Stores) {
 	lost := lease
 	lost.Attempt--
 	ctx, _ = under(lost, 4)
-	wantError(t, "an attempt that lost its job", s.Shares.Create(ctx, link(ada.ID, 4, "/a")), job.ErrLost)
+	wantError(t, "an attempt that lost its job", s.Shares.Create(ctx, link(ada.ID, 4, "/a")), job.ErrLeaseLost)
 	_, _, err = s.Shares.Find(t.Context(), link(ada.ID, 4, "").Token)
 	wantError(t, "its link", err, shares.ErrNotFound)
 }

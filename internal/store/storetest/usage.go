@@ -51,7 +51,7 @@ func testUsage(t *testing.T, s Stores) {
 	e := &job.End{Record: record(a.ID, 30)}
 	e.State, e.Finished, e.Ran = job.Complete, noon, time.Minute
 	must(t, s.Queue.Finish(t.Context(), l, e))
-	wantError(t, "finished twice", s.Queue.Finish(t.Context(), l, e), job.ErrLost)
+	wantError(t, "finished twice", s.Queue.Finish(t.Context(), l, e), job.ErrLeaseLost)
 	wantUsed(t, "with a job", s, a.ID, november, usage.Used{Calls: 22, Running: time.Minute + time.Second + 40*time.Millisecond})
 
 	accept(t, s, task(b.ID, 31))

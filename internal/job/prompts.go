@@ -1,0 +1,40 @@
+package job
+
+import (
+	"context"
+	"time"
+)
+
+// Prompts is what whoever answers a job's prompt calls.
+type Prompts interface {
+	// Answer lets a job go on that is paused at the answer's prompt, until a
+	// moment; ErrNotPaused where it is not.
+	Answer(ctx context.Context, id ID, a Answer, until time.Time) (Lease, error)
+	// FindAnswer returns the reply that a prompt of a job got.
+	FindAnswer(ctx context.Context, id ID, prompt string) (reply [32]byte, found bool, err error)
+	// ByPromptToken finds the job whose prompt's page a token opens, as long as the
+	// prompt is open; ErrNotFound where there is none.
+	ByPromptToken(ctx context.Context, token [32]byte) (ID, error)
+}
+
+// Prompt is the question at which a job is paused.
+type Prompt struct {
+	ID      string
+	Kind    string
+	Token   [32]byte // the hash of what opens its page
+	Sealed  []byte   // that token, for those who may see the job
+	Message string
+	Schema  []byte // JSON; nil for a CONFIRM
+	Expires time.Time
+}
+
+// Answer is a reply to a prompt, accepted.
+type Answer struct {
+	Prompt  string
+	Reply   [32]byte // a hash over it: the same reply again is no second one
+	By      Credential
+	Address string
+	At      time.Time
+	Step    int64  // of the journal
+	Entries []byte // the reply as the journal has it, sealed
+}
