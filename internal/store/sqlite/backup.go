@@ -48,15 +48,15 @@ func (q Queue) Abandon(ctx context.Context, d job.Due, failure []byte, now time.
 			"WHERE seq = ? AND attempt = ? AND program IS NOT NULL RETURNING webhook", func(r row) { webhook = r.text(0) },
 			string(job.Failed), now, failure, d.Seq, d.Attempt)
 		if err != nil || !found {
-			return lostUnless(err)
+			return leaseLostUnless(err)
 		}
 		record := job.Record{Error: failure}
 		if err := t.use(d.Account, usage.MonthOf(now), cost{records: record.Bytes()}); err != nil {
 			return err
 		}
-		if err := t.clearRest(d.Seq); err != nil {
+		if err := t.deleteLeftovers(d.Seq); err != nil {
 			return err
 		}
-		return t.tell(d.Lease, webhook, job.DeliveryID(d.ID), now)
+		return t.enqueueDelivery(d.Lease, webhook, job.DeliveryID(d.ID), now)
 	})
 }

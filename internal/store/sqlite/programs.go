@@ -9,9 +9,9 @@ import (
 // can make way.
 const programsAtOnce = 10_000
 
-// keepProgram stores the program of a task, unless it is there, and returns how
+// storeProgram stores the program of a task, unless it is there, and returns how
 // large it is.
-func (t tx) keepProgram(task *job.Task) (bytes int64, err error) {
+func (t tx) storeProgram(task *job.Task) (bytes int64, err error) {
 	if task.Code == nil && task.Program == ([32]byte{}) {
 		return 0, nil // it runs none
 	}

@@ -42,7 +42,7 @@ func (q Queue) Accept(ctx context.Context, task *job.Task, until time.Time) (l j
 		if task.State == job.Running {
 			due, attempt = until, 1
 		}
-		if _, err := t.keepProgram(task); err != nil {
+		if _, err := t.storeProgram(task); err != nil {
 			return err
 		}
 		l, err = t.insertTask(task, due, attempt)
@@ -77,7 +77,7 @@ func (q Queue) AcceptEnded(ctx context.Context, task *job.Task, e *job.End) (ear
 		if err := t.useBoth(e.Account, e.Finished, e.Ran, e.Bytes()); err != nil {
 			return err
 		}
-		return t.tell(job.Lease{ID: e.ID, Account: e.Account}, task.Webhook, e.Delivery, e.Finished)
+		return t.enqueueDelivery(job.Lease{ID: e.ID, Account: e.Account}, task.Webhook, e.Delivery, e.Finished)
 	})
 	return earlier, orphaned(err)
 }
@@ -95,18 +95,18 @@ func orphaned(err error) error {
 // Adopt implements job.Submissions.
 func (q Queue) Adopt(ctx context.Context, task *job.Task, s *job.Suspension) (l job.Lease, err error) {
 	err = q.store.write(ctx, func(t tx) (err error) {
-		code, err := t.keepProgram(task)
+		code, err := t.storeProgram(task)
 		if err != nil {
 			return err
 		}
 		held := s.Held() + int64(len(task.Spec)) + code
-		if err := t.roomToStand(task.Account, s, held, -1); err != nil {
+		if err := t.checkSuspendLimits(task.Account, s, held, -1); err != nil {
 			return err
 		}
 		if l, err = t.insertTask(task, task.Created, 1); err != nil {
 			return err
 		}
-		return t.stand(l, s, held)
+		return t.suspend(l, s, held)
 	})
 	return l, orphaned(err)
 }
@@ -131,170 +131,4 @@ func optional(text string) any {
 		return nil
 	}
 	return text
-}
-
-const dueColumns = "seq, id, account, attempt, state, due, stopping, crashes"
-
-func readDue(r row) job.Due {
-	d := job.Due{
-		Lease: job.Lease{Seq: r.int(0), Account: account.ID(r.int(2)), Attempt: r.int(3)},
-		State: job.State(r.text(4)), At: r.time(5), Stopping: r.bool(6), Crashes: int(r.int(7)),
-	}
-	d.ID = r.id(1)
-	return d
-}
-
-// ListDue implements job.Leases.
-func (q Queue) ListDue(ctx context.Context, s job.State, now time.Time, after job.Due, limit int) (list []job.Due, err error) {
-	err = q.store.read(ctx, func(t tx) error {
-		return t.each("SELECT "+dueColumns+" FROM jobs WHERE program IS NOT NULL AND state = ? AND due <= ? AND (due, seq) > (?, ?) ORDER BY due, seq LIMIT ?",
-			func(r row) { list = append(list, readDue(r)) }, string(s), now, after.At.UnixMicro(), after.Seq, max(limit, 0))
-	})
-	return list, err
-}
-
-// ListAccepted implements job.Leases.
-func (q Queue) ListAccepted(ctx context.Context, after job.Due, limit int) (list []job.Due, err error) {
-	err = q.store.read(ctx, func(t tx) error {
-		return t.each("SELECT "+dueColumns+" FROM jobs WHERE program IS NOT NULL AND state = 'accepted' AND (due, seq) > (?, ?) ORDER BY due, seq LIMIT ?",
-			func(r row) { list = append(list, readDue(r)) }, after.At.UnixMicro(), after.Seq, max(limit, 0))
-	})
-	return list, err
-}
-
-// NextDue implements job.Leases.
-func (q Queue) NextDue(ctx context.Context, after time.Time) (next time.Time, err error) {
-	err = q.store.read(ctx, func(t tx) error {
-		for _, s := range []job.State{job.Running, job.Paused, job.Waiting} {
-			_, err := t.one("SELECT due FROM jobs WHERE program IS NOT NULL AND state = ? AND due > ? ORDER BY due LIMIT 1", func(r row) {
-				if at := r.time(0); next.IsZero() || at.Before(next) {
-					next = at
-				}
-			}, string(s), after.UnixMicro())
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return next, err
-}
-
-// Claim implements job.Leases.
-func (q Queue) Claim(ctx context.Context, d job.Due, until time.Time) (job.Lease, error) {
-	err := q.store.write(ctx, func(t tx) error {
-		n, err := t.exec("UPDATE jobs SET state = 'running', attempt = attempt + 1, begun = (crashes = 0), due = ? WHERE seq = ? AND attempt = ? AND state = ? AND due = ?",
-			until, d.Seq, d.Attempt, string(d.State), d.At)
-		if err != nil || n == 0 {
-			return lostUnless(err)
-		}
-		if d.State != job.Paused {
-			return nil
-		}
-		_, err = t.exec("DELETE FROM job_prompts WHERE job = ?", d.Seq)
-		return err
-	})
-	if err != nil {
-		return job.Lease{}, err
-	}
-	l := d.Lease
-	l.Attempt++
-	return l, nil
-}
-
-// Postpone implements job.Leases.
-func (q Queue) Postpone(ctx context.Context, a account.ID, now, until time.Time) error {
-	return q.store.write(ctx, func(t tx) error {
-		for _, s := range []job.State{job.Running, job.Waiting, job.Paused} {
-			if _, err := t.exec("UPDATE jobs SET due = ? WHERE program IS NOT NULL AND state = ? AND due <= ? AND account = ? AND stopping = 0",
-				until, string(s), now, int64(a)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// lostUnless is what a guarded change that changed nothing returns.
-func lostUnless(err error) error {
-	if err != nil {
-		return err
-	}
-	return job.ErrLeaseLost
-}
-
-// RecordCrashes implements job.Leases. Begun says that an attempt has the job in its hands.
-func (q Queue) RecordCrashes(ctx context.Context, early time.Time) error {
-	return q.store.write(ctx, func(t tx) error {
-		const begun = " WHERE program IS NOT NULL AND state = 'running' AND begun = 1"
-		n := 0
-		if err := t.each("SELECT 1 FROM jobs"+begun+" LIMIT 2", func(row) { n++ }); err != nil || n == 0 {
-			return err
-		}
-		each := job.CrashWeight
-		if n == 1 {
-			each = job.CrashWeightAlone
-		}
-		_, err := t.exec("UPDATE jobs SET crashes = crashes + CASE WHEN due > ? THEN ? ELSE ? END, begun = 0"+begun, early, job.CrashWeightEarly, each)
-		return err
-	})
-}
-
-// ExpireLeases implements job.Leases.
-func (q Queue) ExpireLeases(ctx context.Context, now time.Time) error {
-	return q.store.write(ctx, func(t tx) error {
-		_, err := t.exec("UPDATE jobs SET due = ?, attempt = attempt + 1, begun = 0 WHERE program IS NOT NULL AND state = 'running'", now)
-		return err
-	})
-}
-
-// Prune implements job.Maintenance. One that is given meanwhile stays, and so does one
-// that a new job needs without giving it: its caller knows that it was given
-// lately.
-func (q Queue) Prune(ctx context.Context, now time.Time, limit int) (n int, err error) {
-	before := now.Add(-job.ProgramRetention)
-	old, err := q.oldPrograms(ctx, before, limit)
-	if err != nil {
-		return 0, err
-	}
-	err = q.store.write(ctx, func(t tx) error {
-		keys, err := t.exec("DELETE FROM idempotency_keys WHERE (account, hash) IN (SELECT account, hash FROM idempotency_keys WHERE ends <= ? ORDER BY ends LIMIT ?)",
-			now, max(limit, 0))
-		if err != nil {
-			return err
-		}
-		n = int(keys)
-		for _, p := range old {
-			if p.needed {
-				if _, err := t.exec("UPDATE programs SET used = max(used, ?) WHERE hash = ?", now, p.hash); err != nil {
-					return err
-				}
-				continue
-			}
-			gone, err := t.exec("DELETE FROM programs WHERE hash = ? AND used < ?", p.hash, before)
-			if err != nil {
-				return err
-			}
-			n += int(gone)
-		}
-		return nil
-	})
-	return n, err
-}
-
-// oldProgram is a program that was not used for long.
-type oldProgram struct {
-	hash   []byte
-	needed bool // by a job that is not finished
-}
-
-// oldPrograms returns those that were used before a moment, the oldest first.
-// Where there are any, all jobs that are not finished are looked at.
-func (q Queue) oldPrograms(ctx context.Context, before time.Time, limit int) (list []oldProgram, err error) {
-	err = q.store.read(ctx, func(t tx) error {
-		return t.each(`SELECT hash, hash IN (SELECT program FROM jobs WHERE program IS NOT NULL AND state IN ('accepted', 'running', 'paused', 'waiting'))
-			FROM programs WHERE used < ? ORDER BY used LIMIT ?`,
-			func(r row) { list = append(list, oldProgram{r.bytes(0), r.bool(1)}) }, before, max(limit, 0))
-	})
-	return list, err
 }

@@ -36,7 +36,7 @@ func (t tx) load(seq int64) (*job.Stored, error) {
 		s.Webhook = r.text(16)
 	}, seq)
 	if err != nil || !found {
-		return nil, lostUnless(err)
+		return nil, leaseLostUnless(err)
 	}
 	if _, err := t.one("SELECT snapshot FROM job_snapshots WHERE job = ?", func(r row) { s.Snapshot = r.bytes(0) }, seq); err != nil {
 		return nil, err
@@ -60,14 +60,6 @@ func (t tx) output(seq int64) (out []byte, err error) {
 	return out, err
 }
 
-func (t tx) prompt(seq int64) (p *job.Prompt, err error) {
-	_, err = t.one("SELECT id, kind, token, sealed, expires, message, schema FROM job_prompts WHERE job = ?", func(r row) {
-		p = &job.Prompt{ID: r.text(0), Kind: r.text(1), Sealed: r.bytes(3), Expires: r.time(4), Message: r.text(5), Schema: r.bytes(6)}
-		copy(p.Token[:], r.s.Blob(2))
-	}, seq)
-	return p, err
-}
-
 // Program implements job.Attempts.
 func (q Queue) Program(ctx context.Context, hash [32]byte) (code []byte, err error) {
 	err = q.store.read(ctx, func(t tx) error {
@@ -80,34 +72,12 @@ func (q Queue) Program(ctx context.Context, hash [32]byte) (code []byte, err err
 	return code, err
 }
 
-// Renew implements job.Leases.
-func (q Queue) Renew(ctx context.Context, held []job.Lease, until time.Time) (lost, stopping []job.Lease, err error) {
-	err = q.store.write(ctx, func(t tx) error {
-		lost, stopping = nil, nil
-		for _, l := range held {
-			var stop bool
-			found, err := t.one("UPDATE jobs SET due = ? WHERE seq = ? AND attempt = ? AND state = 'running' RETURNING stopping", func(r row) { stop = r.bool(0) },
-				until, l.Seq, l.Attempt)
-			switch {
-			case err != nil:
-				return err
-			case !found:
-				lost = append(lost, l)
-			case stop:
-				stopping = append(stopping, l)
-			}
-		}
-		return nil
-	})
-	return lost, stopping, err
-}
-
-// guard fails with job.ErrLeaseLost unless the lease holds. It returns how often the job
+// checkLease fails with job.ErrLeaseLost unless the lease holds. It returns how often the job
 // has crashed.
-func (t tx) guard(l job.Lease) (crashes int64, err error) {
+func (t tx) checkLease(l job.Lease) (crashes int64, err error) {
 	found, err := t.one("SELECT crashes FROM jobs WHERE seq = ? AND attempt = ? AND state = 'running'", func(r row) { crashes = r.int(0) }, l.Seq, l.Attempt)
 	if err != nil || !found {
-		return 0, lostUnless(err)
+		return 0, leaseLostUnless(err)
 	}
 	return crashes, nil
 }
@@ -119,14 +89,14 @@ func (s *Store) change(ctx context.Context, do func(tx) (bool, error)) (done boo
 	err = s.write(ctx, func(t tx) (err error) {
 		var crashes int64
 		if c != nil {
-			if crashes, err = t.guard(c.Lease); err != nil {
+			if crashes, err = t.checkLease(c.Lease); err != nil {
 				return err
 			}
 		}
 		if done, err = do(t); err != nil || !done || c == nil {
 			return err
 		}
-		return t.keep(c.Lease.Seq, c.Entry, crashes)
+		return t.appendJournal(c.Lease.Seq, c.Entry, crashes)
 	})
 	done = done && err == nil
 	if c != nil {
@@ -135,9 +105,9 @@ func (s *Store) change(ctx context.Context, do func(tx) (bool, error)) (done boo
 	return done, err
 }
 
-// keep stores a part of the journal of a job that has crashed so often. The results
+// appendJournal stores a part of the journal of a job that has crashed so often. The results
 // of steps, which count from 1 on, say that it got on since.
-func (t tx) keep(seq int64, e job.JournalEntry, crashes int64) error {
+func (t tx) appendJournal(seq int64, e job.JournalEntry, crashes int64) error {
 	_, err := t.exec("INSERT INTO job_journal (job, step, entries) VALUES (?, ?, ?)", seq, e.Step, e.Entries)
 	if err == nil && crashes > 0 && e.Step > 0 {
 		_, err = t.exec("UPDATE jobs SET crashes = 0 WHERE seq = ?", seq)
@@ -145,10 +115,10 @@ func (t tx) keep(seq int64, e job.JournalEntry, crashes int64) error {
 	return err
 }
 
-// hold makes a change of a job that an attempt has in its hands.
-func (q Queue) hold(ctx context.Context, l job.Lease, do func(tx) error) error {
+// guarded makes a change of a job that an attempt has in its hands.
+func (q Queue) guarded(ctx context.Context, l job.Lease, do func(tx) error) error {
 	return q.store.write(ctx, func(t tx) error {
-		if _, err := t.guard(l); err != nil {
+		if _, err := t.checkLease(l); err != nil {
 			return err
 		}
 		return do(t)
@@ -157,7 +127,7 @@ func (q Queue) hold(ctx context.Context, l job.Lease, do func(tx) error) error {
 
 // MarkStarted implements job.Attempts.
 func (q Queue) MarkStarted(ctx context.Context, l job.Lease) error {
-	return q.hold(ctx, l, func(t tx) error {
+	return q.guarded(ctx, l, func(t tx) error {
 		_, err := t.exec("UPDATE jobs SET begun = 1 WHERE seq = ?", l.Seq)
 		return err
 	})
@@ -165,7 +135,7 @@ func (q Queue) MarkStarted(ctx context.Context, l job.Lease) error {
 
 // ResetCrashes implements job.Attempts.
 func (q Queue) ResetCrashes(ctx context.Context, l job.Lease) error {
-	return q.hold(ctx, l, func(t tx) error {
+	return q.guarded(ctx, l, func(t tx) error {
 		_, err := t.exec("UPDATE jobs SET crashes = 0 WHERE seq = ?", l.Seq)
 		return err
 	})
@@ -174,20 +144,20 @@ func (q Queue) ResetCrashes(ctx context.Context, l job.Lease) error {
 // AppendJournal implements job.Attempts.
 func (q Queue) AppendJournal(ctx context.Context, l job.Lease, e job.JournalEntry) error {
 	return q.store.write(ctx, func(t tx) error {
-		crashes, err := t.guard(l)
+		crashes, err := t.checkLease(l)
 		if err != nil {
 			return err
 		}
-		return t.keep(l.Seq, e, crashes)
+		return t.appendJournal(l.Seq, e, crashes)
 	})
 }
 
 // SaveSnapshot implements job.Attempts.
 func (q Queue) SaveSnapshot(ctx context.Context, l job.Lease, snapshot []byte, p job.Progress) error {
-	return q.hold(ctx, l, func(t tx) error { return t.save(l.Seq, snapshot, p) })
+	return q.guarded(ctx, l, func(t tx) error { return t.saveSnapshot(l.Seq, snapshot, p) })
 }
 
-func (t tx) save(seq int64, snapshot []byte, p job.Progress) error {
+func (t tx) saveSnapshot(seq int64, snapshot []byte, p job.Progress) error {
 	if _, err := t.exec("INSERT OR REPLACE INTO job_snapshots (job, trace_dropped, response, trace, snapshot) VALUES (?, ?, ?, ?, ?)",
 		seq, p.TraceDropped, p.Response, p.Trace, snapshot); err != nil {
 		return err
@@ -209,7 +179,7 @@ func (t tx) save(seq int64, snapshot []byte, p job.Progress) error {
 
 // Suspend implements job.Attempts.
 func (q Queue) Suspend(ctx context.Context, l job.Lease, s *job.Suspension) error {
-	return q.hold(ctx, l, func(t tx) error {
+	return q.guarded(ctx, l, func(t tx) error {
 		var stopping bool
 		held, before := s.Held(), int64(-1)
 		if _, err := t.one("SELECT stopping, length(task) + coalesce((SELECT length(code) FROM programs WHERE hash = program), 0), coalesce(held, -1) FROM jobs WHERE seq = ?", func(r row) {
@@ -221,16 +191,16 @@ func (q Queue) Suspend(ctx context.Context, l job.Lease, s *job.Suspension) erro
 		if stopping {
 			return job.ErrStopping
 		}
-		if err := t.roomToStand(l.Account, s, held, before); err != nil {
+		if err := t.checkSuspendLimits(l.Account, s, held, before); err != nil {
 			return err
 		}
-		return t.stand(l, s, held)
+		return t.suspend(l, s, held)
 	})
 }
 
-// roomToStand fails where the other jobs of the account that stand leave no room
+// checkSuspendLimits fails where the other jobs of the account that stand leave no room
 // for one that holds so many bytes, and stood with so many before; -1 for never.
-func (t tx) roomToStand(a account.ID, s *job.Suspension, held, before int64) error {
+func (t tx) checkSuspendLimits(a account.ID, s *job.Suspension, held, before int64) error {
 	if s.Most == 0 && s.MostBytes == 0 {
 		return nil
 	}
@@ -250,8 +220,8 @@ func (t tx) roomToStand(a account.ID, s *job.Suspension, held, before int64) err
 	return nil
 }
 
-func (t tx) stand(l job.Lease, s *job.Suspension, held int64) error {
-	if err := t.save(l.Seq, s.Snapshot, s.Progress); err != nil {
+func (t tx) suspend(l job.Lease, s *job.Suspension, held int64) error {
+	if err := t.saveSnapshot(l.Seq, s.Snapshot, s.Progress); err != nil {
 		return err
 	}
 	if p := s.Prompt; p != nil {
@@ -271,7 +241,7 @@ func (q Queue) Release(ctx context.Context, l job.Lease, at time.Time, failures 
 		n, err := t.exec("UPDATE jobs SET attempt = attempt + 1, due = ?, failures = ?, ran = ?, crashes = 0, begun = 0 WHERE seq = ? AND attempt = ? AND state = 'running'",
 			at, failures, ran.Microseconds(), l.Seq, l.Attempt)
 		if err != nil || n == 0 {
-			return lostUnless(err)
+			return leaseLostUnless(err)
 		}
 		return nil
 	})
@@ -287,24 +257,24 @@ func (q Queue) Finish(ctx context.Context, l job.Lease, e *job.End) error {
 			string(e.State), e.Finished, e.Steps, e.TraceDropped, e.Error, e.Response, e.Trace, append([]byte{}, e.Result...), string(e.Encoding), checksum(e.Result),
 			e.Ran.Microseconds(), l.Seq, l.Attempt)
 		if err != nil || !found {
-			return lostUnless(err)
+			return leaseLostUnless(err)
 		}
 		if err := t.useRun(l.Account, e.Finished, e.Ran, e.Bytes()); err != nil {
 			return err
 		}
 		if e.Rest {
-			if err := t.clearRest(l.Seq); err != nil {
+			if err := t.deleteLeftovers(l.Seq); err != nil {
 				return err
 			}
 		}
-		return t.tell(l, webhook, e.Delivery, e.Finished)
+		return t.enqueueDelivery(l, webhook, e.Delivery, e.Finished)
 	})
 }
 
 // FinishAsStored implements job.Attempts.
 func (q Queue) FinishAsStored(ctx context.Context, l job.Lease, s job.State, now time.Time, failure []byte, delivery string) error {
 	end := func(readable bool) error {
-		return q.hold(ctx, l, func(t tx) error {
+		return q.guarded(ctx, l, func(t tx) error {
 			var webhook string
 			var ran time.Duration
 			if _, err := t.one("SELECT webhook, ran FROM jobs WHERE seq = ?", func(r row) {
@@ -312,7 +282,7 @@ func (q Queue) FinishAsStored(ctx context.Context, l job.Lease, s job.State, now
 			}, l.Seq); err != nil {
 				return err
 			}
-			return t.giveUp(l, s, now, ran, failure, webhook, delivery, readable)
+			return t.finishAsStored(l, s, now, ran, failure, webhook, delivery, readable)
 		})
 	}
 	err := end(true)
@@ -322,8 +292,8 @@ func (q Queue) FinishAsStored(ctx context.Context, l job.Lease, s job.State, now
 	return err
 }
 
-// tell puts the end of a job into the outbox.
-func (t tx) tell(l job.Lease, webhook, delivery string, now time.Time) error {
+// enqueueDelivery puts the end of a job into the outbox.
+func (t tx) enqueueDelivery(l job.Lease, webhook, delivery string, now time.Time) error {
 	if webhook == "" || delivery == "" {
 		return nil
 	}
@@ -332,8 +302,8 @@ func (t tx) tell(l job.Lease, webhook, delivery string, now time.Time) error {
 	return err
 }
 
-// clearRest removes what a job needed on its way.
-func (t tx) clearRest(seq int64) error {
+// deleteLeftovers removes what a job needed on its way.
+func (t tx) deleteLeftovers(seq int64) error {
 	for _, sql := range []string{
 		"DELETE FROM job_journal WHERE job = ?", "DELETE FROM job_snapshots WHERE job = ?",
 		"DELETE FROM job_output WHERE job = ?", "DELETE FROM job_prompts WHERE job = ?",
@@ -343,4 +313,68 @@ func (t tx) clearRest(seq int64) error {
 		}
 	}
 	return nil
+}
+
+// finishAsStored finishes a job with what it has to show so far, unless that is not
+// readable.
+func (t tx) finishAsStored(l job.Lease, s job.State, now time.Time, ran time.Duration, failure []byte, webhook, delivery string, readable bool) error {
+	var output []byte
+	so := progress{}
+	if readable {
+		var err error
+		if output, err = t.output(l.Seq); err != nil {
+			return err
+		}
+		if so, err = t.progress(l.Seq); err != nil {
+			return err
+		}
+	}
+	if so.trace == nil {
+		so.trace = []byte("[]")
+	}
+	record := job.Record{Error: failure, Response: so.response, Trace: so.trace, Result: append([]byte{}, output...)}
+	if _, err := t.exec(`UPDATE jobs SET state = ?, finished = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?, checksum = ?,
+		attempt = attempt + 1, begun = 0, due = NULL, program = NULL, task = NULL, held = NULL WHERE seq = ?`,
+		string(s), now, so.traceDropped, record.Error, record.Response, record.Trace, record.Result, string(job.EncodingOf(output)), checksum(record.Result), l.Seq); err != nil {
+		return err
+	}
+	if readable {
+		if err := t.deleteLeftovers(l.Seq); err != nil {
+			return err
+		}
+	}
+	if err := t.useRun(l.Account, now, ran, record.Bytes()); err != nil {
+		return err
+	}
+	return t.enqueueDelivery(l, webhook, delivery, now)
+}
+
+// Head implements job.Attempts. The lengths of large values are in the starts of their
+// rows.
+func (q Queue) Head(ctx context.Context, id job.ID) (h *job.Head, err error) {
+	h = &job.Head{}
+	err = q.store.read(ctx, func(t tx) error {
+		found, err := t.one("SELECT "+summaryColumns+`, seq, attempt, ran, failures, crashes, stopping, webhook,
+			(SELECT id FROM job_prompts WHERE job = seq), (SELECT kind FROM job_prompts WHERE job = seq),
+			coalesce(length(task), 0), coalesce((SELECT length(code) FROM programs WHERE hash = program), 0),
+			coalesce((SELECT length(snapshot) + coalesce(length(trace), 0) + coalesce(length(response), 0) FROM job_snapshots WHERE job = seq), 0),
+			coalesce((SELECT sum(length(entries)) FROM job_journal WHERE job = seq), 0),
+			coalesce((SELECT sum(length(output)) FROM job_output WHERE job = seq), 0)
+			FROM jobs WHERE id = ?`, func(r row) {
+			h.Summary = readSummary(r)
+			h.Lease = job.Lease{Seq: r.int(9), ID: h.ID, Account: h.Account, Attempt: r.int(10)}
+			h.Ran = time.Duration(r.int(11)) * time.Microsecond
+			h.Failures, h.Crashes, h.Stopping, h.Webhook = int(r.int(12)), int(r.int(13)), r.bool(14), r.text(15)
+			h.Question, h.Kind = r.text(16), r.text(17)
+			h.Sizes = job.Sizes{Task: r.int(18), Program: r.int(19), Snapshot: r.int(20), Journal: r.int(21), Output: r.int(22)}
+		}, t.conn.ids.place(id))
+		if err == nil && !found {
+			err = job.ErrNotFound
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
 }

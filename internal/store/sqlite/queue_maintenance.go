@@ -1,0 +1,59 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"ql/internal/job"
+)
+
+// Prune implements job.Maintenance. One that is given meanwhile stays, and so does one
+// that a new job needs without giving it: its caller knows that it was given
+// lately.
+func (q Queue) Prune(ctx context.Context, now time.Time, limit int) (n int, err error) {
+	before := now.Add(-job.ProgramRetention)
+	old, err := q.oldPrograms(ctx, before, limit)
+	if err != nil {
+		return 0, err
+	}
+	err = q.store.write(ctx, func(t tx) error {
+		keys, err := t.exec("DELETE FROM idempotency_keys WHERE (account, hash) IN (SELECT account, hash FROM idempotency_keys WHERE ends <= ? ORDER BY ends LIMIT ?)",
+			now, max(limit, 0))
+		if err != nil {
+			return err
+		}
+		n = int(keys)
+		for _, p := range old {
+			if p.needed {
+				if _, err := t.exec("UPDATE programs SET used = max(used, ?) WHERE hash = ?", now, p.hash); err != nil {
+					return err
+				}
+				continue
+			}
+			gone, err := t.exec("DELETE FROM programs WHERE hash = ? AND used < ?", p.hash, before)
+			if err != nil {
+				return err
+			}
+			n += int(gone)
+		}
+		return nil
+	})
+	return n, err
+}
+
+// oldProgram is a program that was not used for long.
+type oldProgram struct {
+	hash   []byte
+	needed bool // by a job that is not finished
+}
+
+// oldPrograms returns those that were used before a moment, the oldest first.
+// Where there are any, all jobs that are not finished are looked at.
+func (q Queue) oldPrograms(ctx context.Context, before time.Time, limit int) (list []oldProgram, err error) {
+	err = q.store.read(ctx, func(t tx) error {
+		return t.each(`SELECT hash, hash IN (SELECT program FROM jobs WHERE program IS NOT NULL AND state IN ('accepted', 'running', 'paused', 'waiting'))
+			FROM programs WHERE used < ? ORDER BY used LIMIT ?`,
+			func(r row) { list = append(list, oldProgram{r.bytes(0), r.bool(1)}) }, before, max(limit, 0))
+	})
+	return list, err
+}

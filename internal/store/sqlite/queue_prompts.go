@@ -1,0 +1,76 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/job"
+)
+
+func (t tx) prompt(seq int64) (p *job.Prompt, err error) {
+	_, err = t.one("SELECT id, kind, token, sealed, expires, message, schema FROM job_prompts WHERE job = ?", func(r row) {
+		p = &job.Prompt{ID: r.text(0), Kind: r.text(1), Sealed: r.bytes(3), Expires: r.time(4), Message: r.text(5), Schema: r.bytes(6)}
+		copy(p.Token[:], r.s.Blob(2))
+	}, seq)
+	return p, err
+}
+
+// Answer implements job.Prompts.
+func (q Queue) Answer(ctx context.Context, id job.ID, a job.Answer, until time.Time) (job.Lease, error) {
+	var l job.Lease
+	err := q.store.write(ctx, func(t tx) error {
+		found, err := t.one("SELECT seq, account, attempt FROM jobs WHERE id = ? AND state = 'paused'", func(r row) {
+			l = job.Lease{Seq: r.int(0), ID: id, Account: account.ID(r.int(1)), Attempt: r.int(2) + 1}
+		}, t.conn.ids.place(id))
+		if err != nil {
+			return err
+		}
+		n := int64(0)
+		if found {
+			if n, err = t.exec("DELETE FROM job_prompts WHERE job = ? AND id = ?", l.Seq, a.Prompt); err != nil {
+				return err
+			}
+		}
+		if n == 0 {
+			return job.ErrNotPaused
+		}
+		if _, err := t.exec("UPDATE jobs SET state = 'running', attempt = ?, begun = 1, due = ? WHERE seq = ?", l.Attempt, until, l.Seq); err != nil {
+			return err
+		}
+		if _, err := t.exec("INSERT OR REPLACE INTO job_answers (job, prompt, reply, by, address, at) VALUES (?, ?, ?, ?, ?, ?)",
+			l.Seq, a.Prompt, a.Reply[:], string(a.By), a.Address, a.At); err != nil {
+			return err
+		}
+		return t.appendJournal(l.Seq, job.JournalEntry{Step: a.Step, Entries: a.Entries}, 0)
+	})
+	if err != nil {
+		return job.Lease{}, err
+	}
+	return l, nil
+}
+
+// FindAnswer implements job.Prompts.
+func (q Queue) FindAnswer(ctx context.Context, id job.ID, prompt string) (reply [32]byte, found bool, err error) {
+	err = q.store.read(ctx, func(t tx) (err error) {
+		found, err = t.one("SELECT reply FROM job_answers WHERE prompt = ? AND job = (SELECT seq FROM jobs WHERE id = ?)", func(r row) {
+			copy(reply[:], r.s.Blob(0))
+		}, prompt, t.conn.ids.place(id))
+		return err
+	})
+	return reply, found, err
+}
+
+// ByPromptToken implements job.Prompts.
+func (q Queue) ByPromptToken(ctx context.Context, token [32]byte) (id job.ID, err error) {
+	err = q.store.read(ctx, func(t tx) error {
+		found, err := t.one("SELECT jobs.id FROM job_prompts JOIN jobs ON jobs.seq = job_prompts.job WHERE token = ?", func(r row) {
+			id = r.id(0)
+		}, token[:])
+		if err == nil && !found {
+			err = job.ErrNotFound
+		}
+		return err
+	})
+	return id, err
+}
