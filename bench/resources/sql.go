@@ -13,6 +13,7 @@ import (
 	"ql/bench/load"
 	"ql/internal/engine"
 	"ql/internal/resource/databases"
+	"ql/internal/resource/databases/transfer"
 	"ql/internal/sqlite"
 	"ql/lang"
 	"ql/lang/bytecode"
@@ -173,7 +174,7 @@ var sqlSetup = []string{
 }
 
 func fillOwn(ctx context.Context, own *databases.Databases) error {
-	_, err := own.Import(ctx, "main", strings.NewReader(strings.Join(sqlSetup, ";\n")))
+	_, err := transfer.ImportSQL(ctx, own, "main", strings.NewReader(strings.Join(sqlSetup, ";\n")))
 	return err
 }
 

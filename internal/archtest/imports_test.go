@@ -59,6 +59,11 @@ var layers = []layer{
 		imports: []string{"internal/disk", "internal/engine", "internal/fault", "internal/sqlite", "lang/bytecode", "lang/value", "lang/vm"},
 		others:  []string{"modernc.org/sqlite"},
 	},
+	{
+		pkg:     "internal/resource/databases/transfer",
+		imports: []string{"internal/resource/databases", "internal/sqlite", "lang/value"},
+		others:  []string{"modernc.org/sqlite"},
+	},
 	{pkg: "internal/resource/fetch", imports: []string{"internal/account", "internal/engine", "internal/network", "lang/value"}},
 	{pkg: "internal/resource/files", imports: []string{"internal/account", "internal/engine", "internal/fault", "lang/value"}, others: []string{"golang.org/x/text"}},
 	{pkg: "internal/resource/files/filestest", imports: []string{"internal/engine", "lang/value"}},
@@ -123,7 +128,7 @@ var layers = []layer{
 		pkg: "internal/cli",
 		imports: append([]string{
 			"internal/account", "internal/app", "internal/backup", "internal/config", "internal/engine", "internal/fault", "internal/form", "internal/job",
-			"internal/network", "internal/password", "internal/render", "internal/resource/*", "internal/telemetry", "internal/webhook",
+			"internal/network", "internal/password", "internal/render", "internal/resource/*", "internal/resource/databases/transfer", "internal/telemetry", "internal/webhook",
 		}, language...),
 		others: []string{"github.com/alecthomas/kong", "golang.org/x/sys"},
 	},
@@ -133,7 +138,7 @@ var layers = []layer{
 	{pkg: "bench/http", imports: []string{"bench/load", "internal/telemetry"}},
 	{
 		pkg:     "bench/resources",
-		imports: []string{"bench/load", "internal/engine", "internal/resource/databases", "internal/sqlite", "lang", "lang/bytecode", "lang/vm"},
+		imports: []string{"bench/load", "internal/engine", "internal/resource/databases", "internal/resource/databases/transfer", "internal/sqlite", "lang", "lang/bytecode", "lang/vm"},
 		others:  []string{"modernc.org/sqlite"},
 	},
 	{

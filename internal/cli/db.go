@@ -12,6 +12,7 @@ import (
 	"ql/internal/app"
 	"ql/internal/fault"
 	"ql/internal/resource/databases"
+	"ql/internal/resource/databases/transfer"
 	"ql/lang/value"
 )
 
@@ -192,9 +193,9 @@ func (k *dbExport) check() error {
 
 func (k *dbExport) write(c *console, all *databases.Databases, to io.Writer) error {
 	if k.Table == "" {
-		return all.Export(c.ctx, k.Name, to)
+		return transfer.ExportSQL(c.ctx, all, k.Name, to)
 	}
-	_, err := all.ExportTable(c.ctx, k.Name, k.Table, to)
+	_, err := transfer.ExportCSV(c.ctx, all, k.Name, k.Table, to)
 	return err
 }
 
@@ -229,9 +230,9 @@ func (k *dbImport) Run(c *console, line *commands) error {
 			defer func() { _ = f.Close() }() // only read
 			from = f
 		}
-		what, run := "statement", func() (int64, error) { return all.Import(c.ctx, k.Name, from) }
+		what, run := "statement", func() (int64, error) { return transfer.ImportSQL(c.ctx, all, k.Name, from) }
 		if csv {
-			what, run = "row", func() (int64, error) { return all.ImportTable(c.ctx, k.Name, k.Table, from) }
+			what, run = "row", func() (int64, error) { return transfer.ImportCSV(c.ctx, all, k.Name, k.Table, from) }
 		}
 		n, err := run()
 		switch {

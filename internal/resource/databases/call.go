@@ -71,8 +71,8 @@ func (c *call) write(s *bytecode.Statement, params []value.Value) error {
 		}
 		sql.WriteString(text)
 	}
-	if sql.Len() > maxSQL {
-		return value.Exceeded("sql_bytes", maxSQL, "this SQL statement is longer than %d bytes, the limit", maxSQL)
+	if sql.Len() > MaxSQL {
+		return value.Exceeded("sql_bytes", MaxSQL, "this SQL statement is longer than %d bytes, the limit", MaxSQL)
 	}
 	c.sql = sql.String()
 	return nil
@@ -134,8 +134,8 @@ func (c *call) bind(s *sqlite.Stmt) error {
 			err = s.BindFloat(i+1, v.Float64())
 		default:
 			size := c.size(v)
-			if size > maxValue {
-				return value.Exceeded("sql_value", maxValue, "a value in a database has at most %d bytes, and this one has %d", maxValue, size)
+			if size > MaxValue {
+				return value.Exceeded("sql_value", MaxValue, "a value in a database has at most %d bytes, and this one has %d", MaxValue, size)
 			}
 			if total += size; total > maxArgBytes {
 				return value.Exceeded("sql_values", maxArgBytes, "the values of one SQL statement have at most %d bytes together", maxArgBytes)

@@ -120,7 +120,7 @@ func (c *conn) explain(err error) error {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
 		return value.Errorf("database_busy", "another program holds the database %s: it was waited for %s", value.Quote(c.name), c.options.Busy)
 	case lib.SQLITE_TOOBIG:
-		return value.Exceeded("sql_value", maxValue, "a value in a database has at most %d bytes, and a statement at most %d", maxValue, maxSQL)
+		return value.Exceeded("sql_value", MaxValue, "a value in a database has at most %d bytes, and a statement at most %d", MaxValue, MaxSQL)
 	case lib.SQLITE_NOMEM:
 		return value.Exceeded("sql_instructions", maxInstructions, "this SQL statement is too complex: split it up")
 	case lib.SQLITE_READONLY:

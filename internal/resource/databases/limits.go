@@ -8,15 +8,18 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// What one statement may use. A value's size is the real guard of the time
-// that a single function may take, which no context ends.
+// What one statement may use.
 const (
-	maxValue    = 1_000_000
-	maxSQL      = 100_000
+	// MaxValue is the most bytes of a value. It is the real guard of the time that a
+	// single function may take, which no context ends.
+	MaxValue = 1_000_000
+	// MaxSQL is the most bytes of a statement.
+	MaxSQL = 100_000
+	// MaxColumns is the most columns of a table, an index or a result.
+	MaxColumns  = 100
 	maxParams   = 1_000
 	maxArgBytes = 8_000_000 // of all parameters together: SQLite holds a copy
 	maxRows     = 100_000
-	maxColumns  = 100
 	maxDepth    = 100 // of an expression
 	maxSelects  = 20  // that UNION and the like put together
 	// maxInstructions bounds what a statement is compiled to. SQLite says that it
@@ -31,9 +34,9 @@ const (
 )
 
 var limits = map[int]int{
-	lib.SQLITE_LIMIT_LENGTH:              maxValue,
-	lib.SQLITE_LIMIT_SQL_LENGTH:          maxSQL,
-	lib.SQLITE_LIMIT_COLUMN:              maxColumns,
+	lib.SQLITE_LIMIT_LENGTH:              MaxValue,
+	lib.SQLITE_LIMIT_SQL_LENGTH:          MaxSQL,
+	lib.SQLITE_LIMIT_COLUMN:              MaxColumns,
 	lib.SQLITE_LIMIT_EXPR_DEPTH:          maxDepth,
 	lib.SQLITE_LIMIT_COMPOUND_SELECT:     maxSelects,
 	lib.SQLITE_LIMIT_VDBE_OP:             maxInstructions,
@@ -58,8 +61,8 @@ var sqliteLimits = []struct {
 	{"VIEWs and/or subqueries nested too deep", "sql_depth", maxDepth, "queries in SQL stand at most %d levels deep inside one another: split the statement up"},
 	{"Recursion limit", "sql_depth", maxDepth, "brackets in SQL stand at most %d levels deep inside one another: split the statement up"},
 	{"parser stack overflow", "sql_depth", maxDepth, "brackets in SQL stand at most %d levels deep inside one another: split the statement up"},
-	{"too many columns", "sql_columns", maxColumns, "a table, an index and a result have at most %d columns"},
-	{"too many terms in", "sql_columns", maxColumns, "ORDER BY and GROUP BY take at most %d terms"},
+	{"too many columns", "sql_columns", MaxColumns, "a table, an index and a result have at most %d columns"},
+	{"too many terms in", "sql_columns", MaxColumns, "ORDER BY and GROUP BY take at most %d terms"},
 	{"too many arguments on", "sql_arguments", maxArguments, "a function in SQL takes at most %d arguments"},
 	{"LIKE or GLOB pattern too complex", "sql_pattern", maxPattern, "a pattern of LIKE or GLOB has at most %d bytes"},
 	{"too many SQL variables", "sql_params", maxParams, "one SQL statement takes at most %d values"},

@@ -27,15 +27,15 @@ func TestLimitsInPlainWords(t *testing.T) {
 		{"SELECT 1" + strings.Repeat(" UNION ALL SELECT 1", maxSelects), "sql_selects", maxSelects},
 		{"SELECT 1" + strings.Repeat("+1", maxDepth), "sql_depth", maxDepth},
 		{"SELECT " + strings.Repeat("(", 5000) + "1" + strings.Repeat(")", 5000), "sql_depth", maxDepth},
-		{"SELECT 1" + strings.Repeat(",1", maxColumns), "sql_columns", maxColumns},
-		{"CREATE TABLE w(" + numbered(maxColumns+1) + ")", "sql_columns", maxColumns},
-		{"SELECT 1 AS x ORDER BY 1" + strings.Repeat(",1", maxColumns), "sql_columns", maxColumns},
+		{"SELECT 1" + strings.Repeat(",1", MaxColumns), "sql_columns", MaxColumns},
+		{"CREATE TABLE w(" + numbered(MaxColumns+1) + ")", "sql_columns", MaxColumns},
+		{"SELECT 1 AS x ORDER BY 1" + strings.Repeat(",1", MaxColumns), "sql_columns", MaxColumns},
 		{"SELECT max(1" + strings.Repeat(",1", maxArguments) + ")", "sql_arguments", maxArguments},
 		{"SELECT 'x' LIKE '" + strings.Repeat("x", maxPattern+1) + "'", "sql_pattern", maxPattern},
 		{"INSERT INTO chain0 VALUES (1)", "sql_triggers", maxTriggers},
 		{"SELECT 1 FROM " + from, "sql_tables", maxTables},
 		{"SELECT 1 FROM " + from + strings.Repeat(", chain0", 200), "sql_from", maxFrom},
-		{"SELECT '" + strings.Repeat("x", maxSQL) + "'", "sql_bytes", maxSQL},
+		{"SELECT '" + strings.Repeat("x", MaxSQL) + "'", "sql_bytes", MaxSQL},
 	} {
 		_, err := d.Query(t.Context(), "", query(bytecode.SQLRows, c.sql))
 		var e *value.Error
@@ -57,4 +57,13 @@ func TestLimitsInPlainWords(t *testing.T) {
 	if got := rows(t, d, `SELECT * FROM "too many columns"`); got != "no_such_table" {
 		t.Errorf("a table that is called like a limit: %s", got)
 	}
+}
+
+// numbered is a first row of so many columns.
+func numbered(columns int) string {
+	var names []string
+	for i := range columns {
+		names = append(names, fmt.Sprintf("c%d", i))
+	}
+	return strings.Join(names, ",")
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"ql/internal/fault"
-	"ql/internal/sqlite"
 	"ql/lang/value"
 )
 
@@ -118,10 +117,10 @@ func (c *conn) empty(ctx context.Context) error {
 	// Tables last: a view or trigger may be about one.
 	for _, kind := range []string{"trigger", "view", "table"} {
 		for _, o := range objects {
-			if o.kind != kind {
+			if o.Kind != kind {
 				continue
 			}
-			if err := c.trusted(ctx, "DROP "+strings.ToUpper(kind)+" "+identifier(o.name)); err != nil {
+			if err := c.trusted(ctx, "DROP "+strings.ToUpper(kind)+" "+QuoteIdentifier(o.Name)); err != nil {
 				return err
 			}
 		}
@@ -149,26 +148,3 @@ func (d *Databases) has(name string) bool {
 func missing(name string) error {
 	return fault.New(fault.NotFound, "there is no database %s", value.Quote(name))
 }
-
-// object is a part of a database's definition.
-type object struct {
-	kind string // table, index, trigger or view
-	name string
-	sql  string // "" for the index of a constraint
-}
-
-// objects returns all of a database's definition that is its owner's, in the
-// order in which it was made.
-func (c *conn) objects(ctx context.Context) (list []object, err error) {
-	err = c.own(ctx, "SELECT type, name, sql, tbl_name FROM sqlite_schema ORDER BY rowid", func(s *sqlite.Stmt) {
-		o := object{string(s.Text(0)), string(s.Text(1)), string(s.Text(2))}
-		if isHidden(string(s.Text(3))) || strings.HasPrefix(o.name, "sqlite_") {
-			return
-		}
-		list = append(list, o)
-	})
-	return list, err
-}
-
-// identifier writes a name in SQL, whatever is in it.
-func identifier(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

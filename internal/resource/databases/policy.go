@@ -129,15 +129,10 @@ func mentionsHidden(sql string) bool {
 		}
 		at += i
 		before := strings.TrimSuffix(sql[:at], "sqlite_autoindex_")
-		if before == "" || len(before) < at || !inName(before[at-1]) {
+		if before == "" || len(before) < at || !isWord(before[at-1]) {
 			return true
 		}
 	}
-}
-
-// inName reports whether a byte may stand within a name without quotes.
-func inName(c byte) bool {
-	return c == '_' || c == '$' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 0x80
 }
 
 // refuseTable keeps scripts from the settings where they look like tables. The

@@ -351,8 +351,8 @@ func TestMeter(t *testing.T) {
 func TestSizes(t *testing.T) {
 	d := open(t, Options{MaxBytes: 1 << 20, Temporary: 1 << 20})
 	must(t, d, "CREATE TABLE t(a)")
-	long := value.Text(strings.Repeat("x", maxValue+1))
-	nearly := value.Text(strings.Repeat("x", maxValue-1000))
+	long := value.Text(strings.Repeat("x", MaxValue+1))
+	nearly := value.Text(strings.Repeat("x", MaxValue-1000))
 	many := make([]value.Value, 9)
 	for i := range many {
 		many[i] = nearly
@@ -367,7 +367,7 @@ func TestSizes(t *testing.T) {
 		{"long bytes", "SELECT length(¿) AS n", []value.Value{value.Bytes(long.Raw())}, "limit_exceeded"},
 		{"a text that fits", "SELECT length(¿) AS n", []value.Value{nearly}, `[{"n":999000}]`},
 		{"many of them", "SELECT 1 AS n WHERE ¿ IS NOT NULL" + strings.Repeat(" AND ¿ IS NOT NULL", 8), many, "limit_exceeded"},
-		{"long SQL", "SELECT '" + strings.Repeat("x", maxSQL) + "'", nil, "limit_exceeded"},
+		{"long SQL", "SELECT '" + strings.Repeat("x", MaxSQL) + "'", nil, "limit_exceeded"},
 		{"many values", "SELECT 1 WHERE 1 IN (1" + strings.Repeat(",¿", 1001) + ")", make([]value.Value, 1001), "limit_exceeded"},
 		{"a full database", "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 3000) INSERT INTO t SELECT hex(zeroblob(500)) FROM c", nil, "database_full"},
 		{"what fits", "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 300) INSERT INTO t SELECT hex(zeroblob(500)) FROM c", nil, `{"changes":300,"last_id":300}`},

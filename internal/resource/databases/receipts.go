@@ -34,7 +34,7 @@ const (
 )
 
 // partBytes is the most that one row keeps.
-const partBytes = maxValue / 2
+const partBytes = MaxValue / 2
 
 // Receipts returns those of a job in the order of their steps. From then on all
 // attempts before this one are refused.

@@ -151,6 +151,11 @@ func names(sql string) iter.Seq[string] {
 	}
 }
 
+// isWord reports whether a byte may stand within a name without quotes.
+func isWord(c byte) bool {
+	return c == '_' || c == '$' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+}
+
 // isDefinition reports whether a statement changes definitions.
 func isDefinition(sql string) bool {
 	switch firstName(sql) {

@@ -1,10 +1,12 @@
-package databases
+package transfer
 
 import (
 	"bufio"
 	"errors"
 	"io"
 	"strings"
+
+	"ql/lang/value"
 )
 
 // statements takes a text of SQL apart, as it is read. A statement ends at a
@@ -163,7 +165,7 @@ func (s *statements) take() (byte, error) {
 		return 0, err
 	}
 	if s.text.Len() == s.most {
-		return 0, tooLong(s.most)
+		return 0, value.Exceeded("import_bytes", int64(s.most), "a statement of an import has at most %s", value.Size(int64(s.most)))
 	}
 	if c == '\n' {
 		s.line++

@@ -1,4 +1,4 @@
-package databases
+package transfer
 
 import (
 	"bufio"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"ql/internal/resource/databases"
 	"ql/lang/value"
 )
 
@@ -51,8 +52,8 @@ func newCSVReader(r io.Reader) (*csvReader, error) {
 			return nil, value.Errorf(notText, "line %d: the name of column %d is not UTF-8 text", c.headerLine, len(c.header)+1)
 		case seen[folded]:
 			return nil, badCSV(c.headerLine, "names two columns %s", value.Quote(name))
-		case len(c.header) == maxColumns:
-			return nil, value.Exceeded("sql_columns", maxColumns, "a table has at most %d columns, and the first row names more", maxColumns)
+		case len(c.header) == databases.MaxColumns:
+			return nil, value.Exceeded("sql_columns", databases.MaxColumns, "a table has at most %d columns, and the first row names more", databases.MaxColumns)
 		}
 		seen[folded] = true
 		c.header = append(c.header, name)
@@ -210,25 +211,10 @@ func (c *csvReader) quoted() error {
 
 // take adds the next byte, which was seen, to the field.
 func (c *csvReader) take() error {
-	if len(c.cell) == maxValue {
-		return value.Exceeded("sql_value", maxValue, "line %d: a value in a database has at most %d bytes, and this field has more", c.line, maxValue)
+	if len(c.cell) == databases.MaxValue {
+		return value.Exceeded("sql_value", databases.MaxValue, "line %d: a value in a database has at most %d bytes, and this field has more", c.line, databases.MaxValue)
 	}
 	b, err := c.in.ReadByte()
 	c.cell = append(c.cell, b)
 	return err
-}
-
-// textReader reads the text of an import, without the mark of its byte order
-// that some programs write.
-func textReader(r io.Reader) (*bufio.Reader, error) {
-	in := bufio.NewReader(r)
-	const file = "SQLite format 3\x00"
-	if start, err := in.Peek(len(file)); err == nil && string(start) == file {
-		return nil, value.Errorf(notText, "this is a SQLite file: dump it first (sqlite3 FILE .dump > x.sql)")
-	}
-	const mark = "\uFEFF"
-	if start, err := in.Peek(len(mark)); err == nil && string(start) == mark {
-		_, _ = in.Discard(len(mark)) // it was seen
-	}
-	return in, nil
 }

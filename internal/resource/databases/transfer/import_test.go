@@ -1,4 +1,4 @@
-package databases
+package transfer
 
 import (
 	"errors"
@@ -11,16 +11,16 @@ import (
 	"testing/iotest"
 	"time"
 
-	"ql/lang/bytecode"
+	"ql/internal/resource/databases"
 	"ql/lang/lib"
 	"ql/lang/value"
 )
 
 func TestImportTableKeepsBytes(t *testing.T) {
-	d := open(t, Options{})
+	d := open(t, databases.Options{})
 	must(t, d, "CREATE TABLE t(a, b)")
 	text := "a,b\r\n\"one\r\ntwo\rthree\nfour\",\"say \"\"hi\"\"\"\r\n\r\nü,\" x \"\n\"\",end"
-	n, err := d.ImportTable(t.Context(), "", "t", iotest.OneByteReader(strings.NewReader(text)))
+	n, err := ImportCSV(t.Context(), d, "", "t", iotest.OneByteReader(strings.NewReader(text)))
 	if err != nil || n != 3 {
 		t.Fatalf("%d rows, %v", n, err)
 	}
@@ -31,7 +31,7 @@ func TestImportTableKeepsBytes(t *testing.T) {
 }
 
 func TestImportTableErrors(t *testing.T) {
-	d := open(t, Options{})
+	d := open(t, databases.Options{})
 	must(t, d, "CREATE TABLE t(a UNIQUE, b)")
 	for _, c := range []struct{ text, code, message string }{
 		{"", "bad_csv", "the file is empty: its first row names the columns"},
@@ -47,13 +47,13 @@ func TestImportTableErrors(t *testing.T) {
 		{"a,b\n1,\"x\"y\n", "bad_csv", "this is not CSV: line 2 goes on after a closing quote: inside quotes, a quote is written twice"},
 		{"a,b\n1,x\"y\n", "bad_csv", "this is not CSV: line 2 has a quote in a field that does not start with one: write the field in quotes, and quotes inside twice"},
 		{"a,b\n1,\"\n\"\n1,2\n", "unique", "line 4: a must be unique: another row of t has the same value"},
-		{"a,b\n1," + strings.Repeat("x", maxValue+1), limitExceeded, "line 2: a value in a database has at most 1000000 bytes, and this field has more"},
+		{"a,b\n1," + strings.Repeat("x", databases.MaxValue+1), limitExceeded, "line 2: a value in a database has at most 1000000 bytes, and this field has more"},
 		{numbered(101), limitExceeded, "a table has at most 100 columns, and the first row names more"},
 		{"SQLite format 3\x00 and so on", "not_text", "this is a SQLite file: dump it first (sqlite3 FILE .dump > x.sql)"},
 		{"a,c\n1,2\n", noSuchColumn, `line 1: the table "t" has no column "c"`},
 		{"\n\nc\n", noSuchColumn, `line 3: the table "t" has no column "c"`},
 	} {
-		_, err := d.ImportTable(t.Context(), "", "t", strings.NewReader(c.text))
+		_, err := ImportCSV(t.Context(), d, "", "t", strings.NewReader(c.text))
 		if codeOf(err) != c.code || err.Error() != c.message {
 			t.Errorf("%.60q:\n got %s: %v\nwant %s: %s", c.text, codeOf(err), err, c.code, c.message)
 		}
@@ -62,15 +62,15 @@ func TestImportTableErrors(t *testing.T) {
 		t.Errorf("something stayed: %s", got)
 	}
 	for _, text := range []string{"a", "a\n1\n"} {
-		if _, err := d.ImportTable(t.Context(), "", "nope", strings.NewReader(text)); codeOf(err) != "no_such_table" || err.Error() != `there is no table "nope"` {
+		if _, err := ImportCSV(t.Context(), d, "", "nope", strings.NewReader(text)); codeOf(err) != "no_such_table" || err.Error() != `there is no table "nope"` {
 			t.Errorf("%q, to a table that is not there: %v", text, err)
 		}
 	}
-	if n, err := d.ImportTable(t.Context(), "", "t", strings.NewReader("b,a\n")); n != 0 || err != nil {
+	if n, err := ImportCSV(t.Context(), d, "", "t", strings.NewReader("b,a\n")); n != 0 || err != nil {
 		t.Errorf("no rows: %d, %v", n, err)
 	}
 	broken := errors.New("broken")
-	if _, err := d.ImportTable(t.Context(), "", "t", io.MultiReader(strings.NewReader("a,b\n1,2"), iotest.ErrReader(broken))); !errors.Is(err, broken) {
+	if _, err := ImportCSV(t.Context(), d, "", "t", io.MultiReader(strings.NewReader("a,b\n1,2"), iotest.ErrReader(broken))); !errors.Is(err, broken) {
 		t.Errorf("a file that cannot be read: %v", err)
 	}
 }
@@ -81,7 +81,7 @@ func FuzzCSV(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if strings.ToValidUTF8(text, "") != text || strings.ToLower(text) != text || strings.Count(text, ",") > maxColumns {
+		if strings.ToValidUTF8(text, "") != text || strings.ToLower(text) != text || strings.Count(text, ",") > databases.MaxColumns {
 			return // the language is given text, and tells names by their case
 		}
 		want, failed := lib.CSVDecode(meter(1<<20), text)
@@ -112,15 +112,15 @@ func FuzzCSV(f *testing.F) {
 }
 
 func TestExportedTableComesBack(t *testing.T) {
-	d := open(t, Options{})
+	d := open(t, databases.Options{})
 	must(t, d, "CREATE TABLE t(a)")
 	must(t, d, "INSERT INTO t VALUES ('x'), (NULL), ('two\r\nlines'), (NULL)")
 	var b strings.Builder
-	if _, err := d.ExportTable(t.Context(), "", "t", &b); err != nil {
+	if _, err := ExportCSV(t.Context(), d, "", "t", &b); err != nil {
 		t.Fatal(err)
 	}
 	must(t, d, "CREATE TABLE u(a)")
-	if _, err := d.ImportTable(t.Context(), "", "u", strings.NewReader(b.String())); err != nil {
+	if _, err := ImportCSV(t.Context(), d, "", "u", strings.NewReader(b.String())); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := must(t, d, "SELECT a FROM u"), must(t, d, "SELECT a FROM t"); got != want {
@@ -129,14 +129,14 @@ func TestExportedTableComesBack(t *testing.T) {
 }
 
 func TestImportSaysWhere(t *testing.T) {
-	d := open(t, Options{})
+	d := open(t, databases.Options{})
 	must(t, d, "CREATE TABLE t(a UNIQUE)")
 	const unended = "BEGIN starts a transaction that nothing ends: the file is cut off, or COMMIT is missing; nothing of it is kept"
 	for _, c := range []struct{ sql, code, message string }{
 		{"BEGIN;\nINSERT INTO t VALUES (1);\n\n-- a comment; with this\nROLLBACK;\n", sqlDenied, "line 5: ROLLBACK is not allowed in an import, which is one transaction: all of it is kept, or nothing"},
 		{"savepoint x;", sqlDenied, "line 1: SAVEPOINT is not allowed in an import, which is one transaction: all of it is kept, or nothing"},
 		{"/* two\nlines */ INSERT INTO t VALUES (1);\n\n  INSERT INTO t\n  VALUES (1);", "unique", "line 4: a must be unique: another row of t has the same value"},
-		{"INSERT INTO t VALUES ('\n\n');\nVACUUM;", sqlDenied, "line 4: " + attachReason},
+		{"INSERT INTO t VALUES ('\n\n');\nVACUUM;", sqlDenied, "line 4: ATTACH, DETACH and VACUUM are not allowed: a statement works on the one database that USE DATABASE names, and the service keeps it tidy"},
 		{"PRAGMA foreign_keys=5;", sqlDenied, "line 1: PRAGMA is not allowed: the settings of a database are fixed"},
 		{"SELECT 1 FORM t;", sqlError, `line 1: a syntax error in the SQL near "t"`},
 		{"INSERT INTO t VALUES (?);", sqlError, "line 1: a ? without a name is no parameter here: write the value itself, for there are no variables"},
@@ -147,7 +147,7 @@ func TestImportSaysWhere(t *testing.T) {
 		{"BEGIN", sqlError, "line 1: " + unended},
 		{"SQLite format 3\x00 and so on", notText, "this is a SQLite file: dump it first (sqlite3 FILE .dump > x.sql)"},
 	} {
-		_, err := d.Import(t.Context(), "", strings.NewReader(c.sql))
+		_, err := ImportSQL(t.Context(), d, "", strings.NewReader(c.sql))
 		if codeOf(err) != c.code || err.Error() != c.message {
 			t.Errorf("%q:\n got %s: %v\nwant %s: %s", c.sql, codeOf(err), err, c.code, c.message)
 		}
@@ -155,7 +155,7 @@ func TestImportSaysWhere(t *testing.T) {
 	if got := must(t, d, "SELECT count(*) AS n FROM t"); got != `[{"n":0}]` {
 		t.Errorf("something stayed: %s", got)
 	}
-	n, err := d.Import(t.Context(), "", strings.NewReader("\uFEFF-- what sqlite3 .dump writes, and others do\nPRAGMA foreign_keys = off;\nBEGIN IMMEDIATE TRANSACTION;\nINSERT INTO t VALUES (1);\nEND TRANSACTION;\n/* x */ commit;\nPRAGMA foreign_keys=ON;"))
+	n, err := ImportSQL(t.Context(), d, "", strings.NewReader("\uFEFF-- what sqlite3 .dump writes, and others do\nPRAGMA foreign_keys = off;\nBEGIN IMMEDIATE TRANSACTION;\nINSERT INTO t VALUES (1);\nEND TRANSACTION;\n/* x */ commit;\nPRAGMA foreign_keys=ON;"))
 	if n != 1 || err != nil {
 		t.Errorf("%d statements, %v", n, err)
 	}
@@ -164,19 +164,19 @@ func TestImportSaysWhere(t *testing.T) {
 // TestImportMakesAllOrNothing makes databases by imports that fail and that do
 // not.
 func TestImportMakesAllOrNothing(t *testing.T) {
-	shared := &room{bytes: 40 * pageSize, most: 2}
-	d := open(t, Options{Room: shared})
+	folder, shared := t.TempDir(), &room{bytes: 40 * 4096, most: 2}
+	d := open(t, databases.Options{Folder: folder, Room: shared})
 	for name, c := range map[string]struct{ sql, code string }{
 		"bad":     {"CREATE TABLE t(a); nonsense", sqlError},
 		"cut_off": {"BEGIN; CREATE TABLE t(a); INSERT INTO t VALUES (1);", sqlError},
 		"full":    {"CREATE TABLE t(a); " + fill(1000), quotaExceeded},
 		"no name": {"CREATE TABLE t(a)", "invalid_database"},
 	} {
-		if _, err := d.Import(t.Context(), name, strings.NewReader(c.sql)); codeOf(err) != c.code {
+		if _, err := ImportSQL(t.Context(), d, name, strings.NewReader(c.sql)); codeOf(err) != c.code {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if entries, err := os.ReadDir(d.options.Folder); len(entries) != 0 || err != nil {
+	if entries, err := os.ReadDir(folder); len(entries) != 0 || err != nil {
 		t.Errorf("%v is left, %v", entries, err)
 	}
 	if shared.used() != 0 {
@@ -186,31 +186,29 @@ func TestImportMakesAllOrNothing(t *testing.T) {
 		"one": "BEGIN; CREATE TABLE t(a); INSERT INTO t VALUES (1); COMMIT",
 		"Two": "CREATE TABLE t(a); INSERT INTO t VALUES (1)", // whole, though its end is not marked
 	} {
-		if n, err := d.Import(t.Context(), name, strings.NewReader(sql)); n != 2 || err != nil {
+		if n, err := ImportSQL(t.Context(), d, name, strings.NewReader(sql)); n != 2 || err != nil {
 			t.Errorf("%s: %d, %v", name, n, err)
 		}
 	}
-	if _, err := d.Import(t.Context(), "three", strings.NewReader("CREATE TABLE t(a)")); codeOf(err) != quotaExceeded {
+	if _, err := ImportSQL(t.Context(), d, "three", strings.NewReader("CREATE TABLE t(a)")); codeOf(err) != quotaExceeded {
 		t.Errorf("one too many: %v", err)
 	}
 	if got := on(t, d, "two", "SELECT a FROM t"); got != `[{"a":1}]` {
 		t.Errorf("it holds %s", got)
 	}
-	if on := stored(t, d.options.Folder); shared.used() != on {
+	if on := stored(t, folder); shared.used() != on {
 		t.Errorf("%d bytes count, and %d are there", shared.used(), on)
 	}
 }
 
 func TestImportWhileAScriptMakesIt(t *testing.T) {
 	shared := &room{bytes: 1 << 20}
-	d := open(t, Options{Room: shared})
+	d := open(t, databases.Options{Room: shared})
 	text := io.MultiReader(strings.NewReader("CREATE TABLE t(a); "), readerFunc(func([]byte) (int, error) {
-		if _, err := d.Query(t.Context(), "new", query(bytecode.SQLRows, "CREATE TABLE mine(a)")); err != nil {
-			t.Error(err)
-		}
+		on(t, d, "new", "CREATE TABLE mine(a)")
 		return 0, io.EOF
 	}))
-	if _, err := d.Import(t.Context(), "new", text); codeOf(err) != "database_busy" {
+	if _, err := ImportSQL(t.Context(), d, "new", text); codeOf(err) != "database_busy" {
 		t.Errorf("the import ended with %v", err)
 	}
 	if got := on(t, d, "new", "SELECT name FROM sqlite_schema"); got != `[{"name":"mine"}]` {
@@ -226,21 +224,22 @@ type readerFunc func([]byte) (int, error)
 func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
 func TestImportRemovesWhatACrashLeft(t *testing.T) {
-	d := open(t, Options{})
-	old, young := filepath.Join(d.options.Folder, stagePrefix+"old"), filepath.Join(d.options.Folder, stagePrefix+"young")
-	for _, folder := range []string{old, young} {
-		if err := os.Mkdir(folder, 0o700); err != nil {
+	folder := t.TempDir()
+	d := open(t, databases.Options{Folder: folder})
+	old, young := filepath.Join(folder, ".import-old"), filepath.Join(folder, ".import-young")
+	for _, stage := range []string{old, young} {
+		if err := os.Mkdir(stage, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	long := time.Now().Add(-2 * abandoned)
+	long := time.Now().Add(-48 * time.Hour)
 	if err := os.Chtimes(old, long, long); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Import(t.Context(), "new", strings.NewReader("CREATE TABLE t(a)")); err != nil {
+	if _, err := ImportSQL(t.Context(), d, "new", strings.NewReader("CREATE TABLE t(a)")); err != nil {
 		t.Fatal(err)
 	}
-	left, err := filepath.Glob(filepath.Join(d.options.Folder, stagePrefix+"*"))
+	left, err := filepath.Glob(filepath.Join(folder, ".import-*"))
 	if err != nil || !slices.Equal(left, []string{young}) {
 		t.Errorf("%v is left, %v", left, err)
 	}
