@@ -101,19 +101,6 @@ func namesHidden(a sqlite.Action) bool {
 	return isHidden(a.Arg1) || isHidden(a.Arg2)
 }
 
-// vacuums reports whether SQL is VACUUM, explained or not: SQLite shows the policy
-// nothing of it before it runs.
-func vacuums(sql string) bool {
-	for name := range names(sql) {
-		switch name {
-		case "explain", "query", "plan":
-			continue
-		}
-		return name == "vacuum"
-	}
-	return false
-}
-
 func isHidden(name string) bool {
 	return len(name) >= len(hiddenPrefix) && strings.EqualFold(name[:len(hiddenPrefix)], hiddenPrefix)
 }

@@ -12,7 +12,6 @@ package databases
 
 import (
 	"context"
-	"errors"
 	"math"
 	"sync"
 	"time"
@@ -156,69 +155,4 @@ func (d *Databases) Close() error {
 	idle := d.takeIdle()
 	d.mu.Unlock()
 	return closeAll(idle)
-}
-
-var errClosed = errors.New("the databases are closed")
-
-// acquire returns a database that stays open until it is released.
-func (d *Databases) acquire(name string) (*database, error) {
-	name, err := canonicalName(name)
-	if err != nil {
-		return nil, err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		return nil, errClosed
-	}
-	db := d.open[name]
-	if db == nil {
-		db = newDatabase(name, d.options, d.tally, &d.scratch)
-		d.open[name] = db
-	}
-	db.users++
-	return db, nil
-}
-
-func (d *Databases) release(db *database) {
-	d.mu.Lock()
-	db.users--
-	d.clock++
-	db.lastUse = d.clock
-	idle := d.takeIdle()
-	d.mu.Unlock()
-	// The files are sound whether or not closing them succeeds.
-	_ = closeAll(idle)
-}
-
-// takeIdle takes out the databases that are to be closed: of those that nobody
-// uses the longest unused, down to what may stay open. d.mu is held.
-func (d *Databases) takeIdle() []*database {
-	most := d.options.MaxOpen
-	if d.closed {
-		most = 0
-	}
-	var idle []*database
-	for len(d.open) > most {
-		var oldest *database
-		for _, db := range d.open {
-			if db.users == 0 && (oldest == nil || db.lastUse < oldest.lastUse) {
-				oldest = db
-			}
-		}
-		if oldest == nil {
-			break
-		}
-		delete(d.open, oldest.name)
-		idle = append(idle, oldest)
-	}
-	return idle
-}
-
-func closeAll(dbs []*database) error {
-	var all error
-	for _, db := range dbs {
-		all = errors.Join(all, db.close())
-	}
-	return all
 }

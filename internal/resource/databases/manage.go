@@ -3,8 +3,8 @@ package databases
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -69,65 +69,6 @@ func (d *Databases) Create(ctx context.Context, name string) error {
 	return d.change(ctx, name, func(*conn) error { return nil })
 }
 
-// Drop removes a database with its files. Nobody else may have them open, in
-// another process either: whoever had would go on with files that have no name.
-func (d *Databases) Drop(ctx context.Context, name string) error {
-	name, err := d.existing(name)
-	if err != nil {
-		return err
-	}
-	return d.remove(ctx, name)
-}
-
-// Empty removes all tables, views and triggers of a database, in one
-// transaction, and gives their room back. Others may use it meanwhile. What jobs
-// under way have noted of themselves stays.
-func (d *Databases) Empty(ctx context.Context, name string) error {
-	name, err := d.existing(name)
-	if err != nil {
-		return err
-	}
-	if err := d.change(ctx, name, func(c *conn) error { return c.empty(ctx) }); err != nil {
-		return err
-	}
-	for more := true; more && err == nil; {
-		err = d.change(ctx, name, func(c *conn) error {
-			free, err := c.number(ctx, "PRAGMA freelist_count")
-			if more = free > 0; err != nil || !more {
-				return err
-			}
-			return c.trusted(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", mostGivenBack))
-		})
-	}
-	return err
-}
-
-func (c *conn) empty(ctx context.Context) error {
-	if err := c.bound(ctx, true); err != nil {
-		return err
-	}
-	// The rows that refer to others go as well.
-	if err := c.trusted(ctx, "PRAGMA defer_foreign_keys=ON"); err != nil {
-		return err
-	}
-	objects, err := c.objects(ctx)
-	if err != nil {
-		return err
-	}
-	// Tables last: a view or trigger may be about one.
-	for _, kind := range []string{"trigger", "view", "table"} {
-		for _, o := range objects {
-			if o.Kind != kind {
-				continue
-			}
-			if err := c.trusted(ctx, "DROP "+strings.ToUpper(kind)+" "+QuoteIdentifier(o.Name)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // existing checks that there is a database.
 func (d *Databases) existing(name string) (string, error) {
 	name, err := canonicalName(name)
@@ -147,4 +88,24 @@ func (d *Databases) has(name string) bool {
 
 func missing(name string) error {
 	return fault.New(fault.NotFound, "there is no database %s", value.Quote(name))
+}
+
+// names returns the databases that are in the folder or open.
+func (d *Databases) names() (map[string]bool, error) {
+	names := map[string]bool{}
+	d.mu.Lock()
+	for name := range d.open {
+		names[name] = true
+	}
+	d.mu.Unlock()
+	entries, err := os.ReadDir(d.options.Folder)
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), fileEnding); ok {
+			names[name] = true
+		}
+	}
+	if os.IsNotExist(err) {
+		err = nil
+	}
+	return names, err
 }

@@ -3,7 +3,6 @@ package databases
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -192,79 +191,6 @@ func (db *database) read(ctx context.Context, call *call) (v value.Value, done b
 	return v, true, err
 }
 
-func (db *database) connect(ctx context.Context, writer bool) (*conn, error) {
-	if err := os.MkdirAll(db.options.Folder, 0o700); err != nil {
-		return nil, unavailable(err)
-	}
-	// The file itself may be no link; the way to the folder may hold some.
-	folder, err := filepath.EvalSymlinks(db.options.Folder)
-	if err != nil {
-		return nil, err
-	}
-	path := filepath.Join(folder, db.name+fileEnding)
-	if !writer {
-		return connect(ctx, path, db, false)
-	}
-	return db.connectWriter(ctx, path)
-}
-
-// connectWriter makes the file where there is none.
-func (db *database) connectWriter(ctx context.Context, path string) (c *conn, err error) {
-	if db.tally != nil {
-		if err := db.tally.admit(ctx, db.name); err != nil {
-			return nil, err
-		}
-		defer func() {
-			if err != nil && isMissing(path) {
-				db.tally.room.Note(-db.tally.forget(db.name))
-			}
-		}()
-	}
-	if err := makeFile(path); err != nil {
-		return nil, unavailable(err)
-	}
-	if c, err = connect(ctx, path, db, true); err != nil || db.tally == nil {
-		return c, err
-	}
-	pages, err := c.number(ctx, "PRAGMA page_count")
-	if err != nil {
-		return nil, errors.Join(err, c.close())
-	}
-	db.tally.room.Note(db.tally.set(db.name, pages*pageSize))
-	db.tally.lookAt(db.name, path)
-	return c, nil
-}
-
-const (
-	fileEnding    = ".db"
-	journalEnding = "-wal"
-	// nowhere is the path of a database that has no file and holds nothing.
-	nowhere = ":memory:"
-)
-
-// makeFile makes the file of a new database, so that nobody else may read it;
-// SQLite gives its other files the same mode.
-func makeFile(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if os.IsExist(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return f.Close()
-}
-
-func isEmpty(path string) bool {
-	info, err := os.Lstat(path)
-	return err == nil && info.Size() == 0
-}
-
-func isMissing(path string) bool {
-	_, err := os.Lstat(path)
-	return os.IsNotExist(err)
-}
-
 // close closes all connections. Nobody uses the database.
 func (db *database) close() error {
 	var all error
@@ -279,6 +205,71 @@ func (db *database) close() error {
 		path := filepath.Join(db.options.Folder, db.name+fileEnding)
 		db.tally.setLog(db.name, logOf(path))
 		db.tally.lookAt(db.name, path)
+	}
+	return all
+}
+
+var errClosed = errors.New("the databases are closed")
+
+// acquire returns a database that stays open until it is released.
+func (d *Databases) acquire(name string) (*database, error) {
+	name, err := canonicalName(name)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil, errClosed
+	}
+	db := d.open[name]
+	if db == nil {
+		db = newDatabase(name, d.options, d.tally, &d.scratch)
+		d.open[name] = db
+	}
+	db.users++
+	return db, nil
+}
+
+func (d *Databases) release(db *database) {
+	d.mu.Lock()
+	db.users--
+	d.clock++
+	db.lastUse = d.clock
+	idle := d.takeIdle()
+	d.mu.Unlock()
+	// The files are sound whether or not closing them succeeds.
+	_ = closeAll(idle)
+}
+
+// takeIdle takes out the databases that are to be closed: of those that nobody
+// uses the longest unused, down to what may stay open. d.mu is held.
+func (d *Databases) takeIdle() []*database {
+	most := d.options.MaxOpen
+	if d.closed {
+		most = 0
+	}
+	var idle []*database
+	for len(d.open) > most {
+		var oldest *database
+		for _, db := range d.open {
+			if db.users == 0 && (oldest == nil || db.lastUse < oldest.lastUse) {
+				oldest = db
+			}
+		}
+		if oldest == nil {
+			break
+		}
+		delete(d.open, oldest.name)
+		idle = append(idle, oldest)
+	}
+	return idle
+}
+
+func closeAll(dbs []*database) error {
+	var all error
+	for _, db := range dbs {
+		all = errors.Join(all, db.close())
 	}
 	return all
 }

@@ -3,15 +3,12 @@ package databases
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"path/filepath"
 
 	"ql/internal/engine"
 	"ql/internal/sqlite"
 	"ql/lang/value"
-
-	lib "modernc.org/sqlite/lib"
 )
 
 // The receipts of a job are rows of a hidden table, in the database that the job
@@ -88,29 +85,6 @@ func (d *Databases) ForgetReceipts(ctx context.Context, name string, job [16]byt
 		}
 		return c.own(ctx, removeReceipts, nil, job[:], upTo)
 	})
-}
-
-// change runs do in a transaction of its own.
-func (d *Databases) change(ctx context.Context, name string, do func(*conn) error) error {
-	db, err := d.acquire(name)
-	if err != nil {
-		return err
-	}
-	defer d.release(db)
-	c, err := db.takeWriter(ctx)
-	if err != nil {
-		return err
-	}
-	// What is not committed is rolled back here.
-	defer db.giveWriter(c)
-	if err := c.begin(ctx); err != nil {
-		return err
-	}
-	if err := do(c); err != nil {
-		return err
-	}
-	engine.Rest(ctx)
-	return c.commit(ctx)
 }
 
 // runWithReceipt runs a call that may change something outside any transaction,
@@ -242,56 +216,4 @@ func (c *conn) leave(ctx context.Context, r *engine.Receipt, newest int64, resul
 		kept = kept[n:]
 	}
 	return nil
-}
-
-// own runs a statement of our own to its end and keeps it prepared; row sees
-// each row. Its arguments are int64 and []byte.
-func (c *conn) own(ctx context.Context, sql string, row func(*sqlite.Stmt), args ...any) error {
-	c.policy.reset(false)
-	c.policy.trusted = true
-	defer func() { c.policy.trusted = false }()
-	s := c.ours[sql]
-	if s == nil {
-		var err error
-		if s, _, err = c.db.Prepare(ctx, sql); err != nil {
-			return c.internal(err)
-		}
-		if c.ours == nil {
-			c.ours = map[string]*sqlite.Stmt{}
-		}
-		c.ours[sql] = s
-	}
-	defer s.Reset()
-	for i, arg := range args {
-		var err error
-		switch arg := arg.(type) {
-		case int64:
-			err = s.BindInt(i+1, arg)
-		case []byte:
-			err = s.BindBlob(i+1, arg)
-		}
-		if err != nil {
-			return c.internal(err)
-		}
-	}
-	for {
-		more, err := s.Step(ctx)
-		if err != nil || !more {
-			return c.internal(err)
-		}
-		row(s)
-	}
-}
-
-// internal is explain for our own statements: what is wrong with them is none of
-// the script's mistakes.
-func (c *conn) internal(err error) error {
-	var e *sqlite.Error
-	if errors.As(err, &e) {
-		switch e.Primary() {
-		case lib.SQLITE_ERROR, lib.SQLITE_CONSTRAINT:
-			return fmt.Errorf("database %s: the receipts: %w", c.name, err)
-		}
-	}
-	return c.explain(err)
 }

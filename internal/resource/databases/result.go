@@ -5,69 +5,10 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"ql/lang/bytecode"
 	"ql/lang/value"
 
 	lib "modernc.org/sqlite/lib"
 )
-
-// run runs a prepared statement and returns what its call asks for.
-func (c *conn) run(ctx context.Context, s *statement, call *call) (v value.Value, err error) {
-	defer func() {
-		// The script's limits end a call as they end everything else of it.
-		if r := recover(); r != nil {
-			limit, ok := r.(*value.Limit)
-			if !ok {
-				panic(r)
-			}
-			v, err = value.Null, limit
-		}
-	}()
-	c.openBudget(call.meter, s.windows)
-	defer c.closeBudget()
-	defer s.Reset()
-	defer func() {
-		if broken := charge(call.meter, price(s.Rest())); broken != nil {
-			v, err = value.Null, broken
-		}
-	}()
-	if m := call.meter; m != nil {
-		m.Begin()
-		defer m.End()
-	}
-	if !s.ReadOnly() {
-		if err := c.bound(ctx, call.removes); err != nil {
-			return value.Null, err
-		}
-	}
-	if s.defines {
-		if err := charge(call.meter, defineFuel); err != nil {
-			return value.Null, err
-		}
-		c.changed = true
-		c.defined.Add(1)
-	}
-	c.policy.reset(s.alters)
-	if err := call.bind(s.Stmt); err != nil {
-		return value.Null, c.explain(err)
-	}
-	r := reader{ctx: ctx, conn: c, stmt: s, meter: call.meter}
-	if s.Columns() == 0 {
-		return r.changes()
-	}
-	switch call.mode {
-	case bytecode.SQLValue:
-		v, err = r.value()
-	case bytecode.SQLRow:
-		v, err = r.row()
-	default:
-		v, err = r.rows()
-	}
-	if err != nil {
-		return value.Null, err
-	}
-	return v, nil
-}
 
 // reader makes values of a statement's rows.
 type reader struct {

@@ -3,6 +3,8 @@ package databases
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
 
 	"ql/internal/engine"
 	"ql/lang/value"
@@ -111,4 +113,126 @@ func (t *tx) Rollback() error {
 func (t *tx) finish() {
 	t.end()
 	t.end = nil
+}
+
+// change runs do in a transaction of its own.
+func (d *Databases) change(ctx context.Context, name string, do func(*conn) error) error {
+	db, err := d.acquire(name)
+	if err != nil {
+		return err
+	}
+	defer d.release(db)
+	c, err := db.takeWriter(ctx)
+	if err != nil {
+		return err
+	}
+	// What is not committed is rolled back here.
+	defer db.giveWriter(c)
+	if err := c.begin(ctx); err != nil {
+		return err
+	}
+	if err := do(c); err != nil {
+		return err
+	}
+	engine.Rest(ctx)
+	return c.commit(ctx)
+}
+
+// begin starts a transaction, in which the database may grow by what is left of
+// its room.
+func (c *conn) begin(ctx context.Context) error {
+	if c.tally != nil {
+		var err error
+		if c.bounds, err = c.tally.room.Bounds(ctx); err != nil {
+			return err
+		}
+		if err := c.of.makeWay(ctx, c, c.bounds.Log); err != nil {
+			return err
+		}
+	}
+	return c.trusted(ctx, "BEGIN IMMEDIATE")
+}
+
+// commit keeps what the transaction did, if there is room for it: another
+// database may have grown as well meanwhile.
+func (c *conn) commit(ctx context.Context) error {
+	if c.tally == nil {
+		return c.trusted(ctx, "COMMIT")
+	}
+	if err := c.giveBack(ctx); err != nil {
+		return err
+	}
+	pages, err := c.number(ctx, "PRAGMA page_count")
+	if err != nil {
+		return err
+	}
+	// Only who writes to the database changes its size.
+	growth := pages*pageSize - c.tally.size(c.name)
+	if growth > 0 {
+		ok, err := c.tally.room.Take(ctx, growth, reserve)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return noRoom(c.name, c.bounds)
+		}
+	}
+	err = c.trusted(ctx, "COMMIT")
+	switch {
+	case err != nil && growth > 0:
+		c.tally.room.Note(-growth)
+	case err == nil:
+		c.tally.room.Note(min(growth, 0))
+		c.tally.set(c.name, pages*pageSize)
+		if growth < 0 {
+			c.tally.lookAt(c.name, c.path)
+		}
+	}
+	return err
+}
+
+const (
+	// leastFree is how many pages must be free before any are given back: a
+	// database that shrinks and grows all the time keeps them.
+	leastFree = 64
+	// mostGivenBack bounds what one transaction does to give pages back.
+	mostGivenBack = 8192
+)
+
+// giveBack takes free pages out of the file where they are many, so that what
+// was removed makes room for something else of the account.
+func (c *conn) giveBack(ctx context.Context) error {
+	free, err := c.number(ctx, "PRAGMA freelist_count")
+	if err != nil || free < leastFree {
+		return err
+	}
+	pages, err := c.number(ctx, "PRAGMA page_count")
+	if err != nil || free < pages/4 {
+		return err
+	}
+	return c.trusted(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", mostGivenBack))
+}
+
+// bound sets how many pages a statement of the transaction may come to.
+func (c *conn) bound(ctx context.Context, removes bool) error {
+	if c.tally == nil {
+		return nil
+	}
+	most := int64(math.MaxInt32)
+	if c.bounds.Bytes > 0 {
+		left := c.bounds.Left
+		if removes {
+			left += reserve
+		}
+		// Never less than it has: SQLite sees to that.
+		most = min(most, max(1, (c.tally.size(c.name)+left)/pageSize))
+	}
+	if most == c.maxPages {
+		return nil
+	}
+	if err := c.trusted(ctx, fmt.Sprintf("PRAGMA max_page_count=%d", most)); err != nil {
+		return err
+	}
+	c.maxPages = most
+	return nil
 }

@@ -1,0 +1,107 @@
+package databases
+
+import (
+	"context"
+
+	"ql/internal/engine"
+	"ql/lang/bytecode"
+	"ql/lang/value"
+)
+
+// runAlone runs a call outside any transaction: it is kept when it succeeds
+// and undone when it fails, even where it fails while its rows are read.
+func (c *conn) runAlone(ctx context.Context, call *call) (v value.Value, err error) {
+	s, err := c.prepare(ctx, call)
+	if err != nil {
+		return value.Null, err
+	}
+	if !s.ReadOnly() {
+		if err := charge(call.meter, commitFuel); err != nil {
+			return value.Null, err
+		}
+	}
+	if call.receipt != nil && !(call.mayRead && s.ReadOnly()) {
+		return c.runWithReceipt(ctx, s, call)
+	}
+	// Without rows SQLite itself keeps or undoes a statement, and without a room
+	// nothing else has to be looked at.
+	if s.ReadOnly() || s.Columns() == 0 && c.tally == nil {
+		if !s.ReadOnly() {
+			// It waits for the disk at its end. Where it computes before, it takes
+			// its turn.
+			engine.Rest(ctx)
+		}
+		return c.run(ctx, s, call)
+	}
+	if err := c.begin(ctx); err != nil {
+		return value.Null, err
+	}
+	// What is not committed is rolled back when the connection is given back.
+	v, err = c.run(ctx, s, call)
+	if err != nil {
+		return value.Null, err
+	}
+	engine.Rest(ctx)
+	if err := c.commit(ctx); err != nil {
+		return value.Null, err
+	}
+	return v, nil
+}
+
+// run runs a prepared statement and returns what its call asks for.
+func (c *conn) run(ctx context.Context, s *statement, call *call) (v value.Value, err error) {
+	defer func() {
+		// The script's limits end a call as they end everything else of it.
+		if r := recover(); r != nil {
+			limit, ok := r.(*value.Limit)
+			if !ok {
+				panic(r)
+			}
+			v, err = value.Null, limit
+		}
+	}()
+	c.openBudget(call.meter, s.windows)
+	defer c.closeBudget()
+	defer s.Reset()
+	defer func() {
+		if broken := charge(call.meter, price(s.Rest())); broken != nil {
+			v, err = value.Null, broken
+		}
+	}()
+	if m := call.meter; m != nil {
+		m.Begin()
+		defer m.End()
+	}
+	if !s.ReadOnly() {
+		if err := c.bound(ctx, call.removes); err != nil {
+			return value.Null, err
+		}
+	}
+	if s.defines {
+		if err := charge(call.meter, defineFuel); err != nil {
+			return value.Null, err
+		}
+		c.changed = true
+		c.defined.Add(1)
+	}
+	c.policy.reset(s.alters)
+	if err := call.bind(s.Stmt); err != nil {
+		return value.Null, c.explain(err)
+	}
+	r := reader{ctx: ctx, conn: c, stmt: s, meter: call.meter}
+	if s.Columns() == 0 {
+		return r.changes()
+	}
+	switch call.mode {
+	case bytecode.SQLValue:
+		v, err = r.value()
+	case bytecode.SQLRow:
+		v, err = r.row()
+	default:
+		v, err = r.rows()
+	}
+	if err != nil {
+		return value.Null, err
+	}
+	return v, nil
+}

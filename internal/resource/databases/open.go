@@ -1,0 +1,153 @@
+package databases
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+
+	"ql/internal/sqlite"
+
+	lib "modernc.org/sqlite/lib"
+)
+
+func (db *database) connect(ctx context.Context, writer bool) (*conn, error) {
+	if err := os.MkdirAll(db.options.Folder, 0o700); err != nil {
+		return nil, unavailable(err)
+	}
+	// The file itself may be no link; the way to the folder may hold some.
+	folder, err := filepath.EvalSymlinks(db.options.Folder)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(folder, db.name+fileEnding)
+	if !writer {
+		return connect(ctx, path, db, false)
+	}
+	return db.connectWriter(ctx, path)
+}
+
+// connectWriter makes the file where there is none.
+func (db *database) connectWriter(ctx context.Context, path string) (c *conn, err error) {
+	if db.tally != nil {
+		if err := db.tally.admit(ctx, db.name); err != nil {
+			return nil, err
+		}
+		defer func() {
+			if err != nil && isMissing(path) {
+				db.tally.room.Note(-db.tally.forget(db.name))
+			}
+		}()
+	}
+	if err := makeFile(path); err != nil {
+		return nil, unavailable(err)
+	}
+	if c, err = connect(ctx, path, db, true); err != nil || db.tally == nil {
+		return c, err
+	}
+	pages, err := c.number(ctx, "PRAGMA page_count")
+	if err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	db.tally.room.Note(db.tally.set(db.name, pages*pageSize))
+	db.tally.lookAt(db.name, path)
+	return c, nil
+}
+
+const (
+	fileEnding    = ".db"
+	journalEnding = "-wal"
+	// nowhere is the path of a database that has no file and holds nothing.
+	nowhere = ":memory:"
+)
+
+// makeFile makes the file of a new database, so that nobody else may read it;
+// SQLite gives its other files the same mode.
+func makeFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if os.IsExist(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func isEmpty(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Size() == 0
+}
+
+func isMissing(path string) bool {
+	_, err := os.Lstat(path)
+	return os.IsNotExist(err)
+}
+
+var switches = map[int]bool{
+	lib.SQLITE_DBCONFIG_DEFENSIVE:             true,
+	lib.SQLITE_DBCONFIG_TRUSTED_SCHEMA:        false,
+	lib.SQLITE_DBCONFIG_DQS_DML:               false,
+	lib.SQLITE_DBCONFIG_DQS_DDL:               false,
+	lib.SQLITE_DBCONFIG_ENABLE_FKEY:           true,
+	lib.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION: false,
+	lib.SQLITE_DBCONFIG_ENABLE_ATTACH_CREATE:  false,
+	lib.SQLITE_DBCONFIG_ENABLE_ATTACH_WRITE:   false,
+}
+
+// pragmas are the settings of every connection, in the order in which they
+// are made.
+func pragmas(maxBytes int64) []string {
+	return []string{
+		fmt.Sprintf("page_size=%d", pageSize),
+		"journal_mode=WAL",
+		"synchronous=FULL",
+		fmt.Sprintf("max_page_count=%d", min(max(maxBytes/pageSize, 1), math.MaxInt32)),
+		"journal_size_limit=1048576",
+		"cache_size=-4000",
+		"cell_size_check=ON",
+		"mmap_size=0",
+		"temp_store=FILE", // in memory, one ORDER BY takes hundreds of megabytes
+	}
+}
+
+func connect(ctx context.Context, path string, of *database, writer bool) (*conn, error) {
+	p, b, o, name := &policy{}, &budget{}, of.options, of.name
+	var growLog func(int64) bool
+	if of.tally != nil && writer {
+		growLog = func(bytes int64) bool { return of.tally.growLog(name, bytes) }
+	}
+	db, err := sqlite.Open(path, sqlite.Config{
+		Create:        writer,
+		Authorize:     p.allow,
+		Functions:     functions(b),
+		DropModules:   true,
+		Limits:        limits,
+		Switches:      switches,
+		Progress:      b.progress,
+		Busy:          o.Busy,
+		Temporary:     o.Temporary,
+		GrowTemporary: of.scratch.grow,
+		GrowLog:       growLog,
+	})
+	if err != nil {
+		return nil, unavailable(fmt.Errorf("database %s: %w", name, err))
+	}
+	c := &conn{db: db, name: name, path: path, options: o, policy: p, budget: b, tally: of.tally, of: of, defined: &of.defined}
+	settings := pragmas(o.MaxBytes)
+	switch {
+	case !writer:
+		settings = append(settings, "query_only=ON")
+	case isEmpty(path):
+		// Free pages can be given back. It must come before the first page.
+		settings = append([]string{"auto_vacuum=INCREMENTAL"}, settings...)
+	}
+	for _, setting := range settings {
+		if err := c.trusted(ctx, "PRAGMA "+setting); err != nil {
+			return nil, errors.Join(err, c.close())
+		}
+	}
+	return c, nil
+}
