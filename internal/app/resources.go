@@ -87,10 +87,10 @@ func (r *resources) acquire(id account.ID) *holding {
 
 func (r *resources) hold(id account.ID) *holding {
 	room := &storage{usage: func(ctx context.Context) (files.Usage, error) { return r.usage.Usage(ctx, id) }}
-	all := databases.New(databases.Options{Folder: r.databaseFolder(id), MaxOpen: maxOpen, Room: room})
+	all := databases.New(databases.Options{Folder: r.databaseFolder(id), MaxOpen: maxOpen, Storage: room})
 	if r.sweeps {
 		room.reclaim = func(ctx context.Context, bytes int64) error {
-			all.TrimLogs()
+			all.CheckpointIdle()
 			_, err := r.trees.Reclaim(ctx, id, bytes)
 			return err
 		}
@@ -149,7 +149,7 @@ func (r *resources) takeOldest() *holding {
 func (r *resources) clear(ctx context.Context, id account.ID) error {
 	h := r.acquire(id)
 	defer r.release(h)
-	return h.databases.Clear(ctx)
+	return h.databases.DropAll(ctx)
 }
 
 // forgetEnded removes what jobs left in an account's databases, of which ended
@@ -160,7 +160,7 @@ func (r *resources) forgetEnded(ctx context.Context, id account.ID, ended func(c
 	}
 	h := r.acquire(id)
 	defer r.leave(h)
-	return h.databases.ForgetEnded(ctx, ended)
+	return h.databases.SweepReceipts(ctx, ended)
 }
 
 // close closes all databases. Those in use are closed when their scripts let

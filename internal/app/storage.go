@@ -46,8 +46,8 @@ const (
 )
 
 var (
-	_ databases.Room = (*storage)(nil)
-	_ files.Room     = (*storage)(nil)
+	_ databases.Storage = (*storage)(nil)
+	_ files.Room        = (*storage)(nil)
 )
 
 // hold sets the bounds, which change with the account's plan.
@@ -119,17 +119,17 @@ func (s *storage) look(ctx context.Context) (u files.Usage, err error) {
 	return u, err
 }
 
-// Bounds implements databases.Room. Where garbage has passed the bound it is
+// Bounds implements databases.Storage. Where garbage has passed the bound it is
 // collected: logs may grow soon.
 func (s *storage) Bounds(ctx context.Context) (b databases.Bounds, err error) {
 	if most, unbound := s.unbound(0); unbound {
-		return databases.Bounds{Databases: most, Log: mostLog}, nil
+		return databases.Bounds{Databases: most, WAL: mostLog}, nil
 	}
 	err = s.within(ctx, func(u files.Usage, last bool) int64 {
-		b = databases.Bounds{Bytes: s.bytes, Databases: s.most, Log: mostLog}
+		b = databases.Bounds{Bytes: s.bytes, Databases: s.most, WAL: mostLog}
 		if s.bytes > 0 {
 			b.Left = s.bytes - u.Bytes - s.coming - s.databases
-			b.Log = min(max(s.bytes/8, leastLog), mostLog)
+			b.WAL = min(max(s.bytes/8, leastLog), mostLog)
 		}
 		garbage, _ := s.excess(u, u.Bytes+s.databases, 0)
 		return garbage
@@ -137,9 +137,9 @@ func (s *storage) Bounds(ctx context.Context) (b databases.Bounds, err error) {
 	return b, err
 }
 
-// GrowLog implements databases.Room. It asks nobody: what the files hold is as of
+// ReserveWAL implements databases.Storage. It asks nobody: what the files hold is as of
 // when a transaction began, or a file was written.
-func (s *storage) GrowLog(bytes int64) bool {
+func (s *storage) ReserveWAL(bytes int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if bytes > 0 && s.reclaim != nil {
@@ -151,15 +151,15 @@ func (s *storage) GrowLog(bytes int64) bool {
 	return true
 }
 
-// NoteLog implements databases.Room.
-func (s *storage) NoteLog(bytes int64) {
+// AdjustWAL implements databases.Storage.
+func (s *storage) AdjustWAL(bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.logs += bytes
 }
 
-// Take implements databases.Room.
-func (s *storage) Take(ctx context.Context, bytes, reserve int64) (taken bool, err error) {
+// Reserve implements databases.Storage.
+func (s *storage) Reserve(ctx context.Context, bytes, reserve int64) (taken bool, err error) {
 	if _, unbound := s.unbound(bytes); unbound {
 		return true, nil
 	}
@@ -180,8 +180,8 @@ func (s *storage) Take(ctx context.Context, bytes, reserve int64) (taken bool, e
 	return taken, err
 }
 
-// Note implements databases.Room.
-func (s *storage) Note(bytes int64) {
+// Adjust implements databases.Storage.
+func (s *storage) Adjust(bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.databases += bytes

@@ -14,7 +14,7 @@ import (
 // two.
 type jsonGroup struct {
 	open, close byte
-	members     buffer // each after a comma; there is room for one byte more
+	members     buffer // each after a comma; with capacity for one byte more
 }
 
 // skips reports whether a row gives no member: a key is null.
@@ -25,15 +25,15 @@ func (g *jsonGroup) Step(c *sqlite.Call) {
 		return
 	}
 	b := g.members.budget
-	member := append(b.scratch[:0], ',')
+	member := append(b.member[:0], ',')
 	argument := 0
 	if g.open == '{' {
 		member = append(appendText(member, c.Text(0)), ':')
 		argument = 1
 	}
 	member, ok := appendMember(member, c, argument)
-	if cap(member) <= mostScratch {
-		b.scratch = member
+	if cap(member) <= maxReused {
+		b.member = member
 	}
 	if len(g.members.bytes())+len(member) > c.Most() {
 		c.FailTooBig()
@@ -44,8 +44,8 @@ func (g *jsonGroup) Step(c *sqlite.Call) {
 	}
 }
 
-// mostScratch is how large a member may be whose memory is used again.
-const mostScratch = 64 << 10
+// maxReused is how large a member may be whose memory is used again.
+const maxReused = 64 << 10
 
 func (g *jsonGroup) Inverse(c *sqlite.Call) {
 	if members := g.members.bytes(); !g.skips(c) && len(members) > 0 {
@@ -158,7 +158,7 @@ func (g *textGroup) Step(c *sqlite.Call) {
 	}
 }
 
-// note keeps the length of a separator, from the first on that differs. Where it
+// note records the length of a separator, from the first on that differs. Where it
 // reports false, the statement has ended.
 func (g *textGroup) note(c *sqlite.Call, length int) bool {
 	missing := 1

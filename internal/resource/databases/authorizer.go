@@ -9,8 +9,8 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// policy says what a script's SQL may do. What is not listed is refused.
-type policy struct {
+// authorizer says what a script's SQL may do. What is not listed is refused.
+type authorizer struct {
 	trusted  bool   // the statement is our own
 	denied   string // why the last refused action was refused
 	altering bool   // the statement changes a table's definition
@@ -29,48 +29,48 @@ const attachReason = "ATTACH, DETACH and VACUUM are not allowed: a statement wor
 const temporaryReason = "temporary tables are not allowed: make a plain table, or keep the rows in a variable"
 
 // reset prepares for another statement.
-func (p *policy) reset(altering bool) { *p = policy{trusted: p.trusted, altering: altering} }
+func (a *authorizer) reset(altering bool) { *a = authorizer{trusted: a.trusted, altering: altering} }
 
-// allow decides over one action of a statement.
-func (p *policy) allow(a sqlite.Action) bool {
-	if p.trusted {
+// authorize decides over one action of a statement.
+func (a *authorizer) authorize(action sqlite.Action) bool {
+	if a.trusted {
 		return true
 	}
-	if reason := p.refusal(a); reason != "" {
-		p.denied = reason
+	if reason := a.refusal(action); reason != "" {
+		a.denied = reason
 		return false
 	}
 	return true
 }
 
 // refusal returns why an action is refused; "" where it is allowed.
-func (p *policy) refusal(a sqlite.Action) string {
-	if namesHidden(a) {
+func (a *authorizer) refusal(action sqlite.Action) string {
+	if namesHidden(action) {
 		return hiddenReason
 	}
-	if a.Database == "temp" && !p.altering {
+	if action.Database == "temp" && !a.altering {
 		return temporaryReason
 	}
-	switch a.Code {
+	switch action.Code {
 	case lib.SQLITE_SELECT, lib.SQLITE_RECURSIVE,
 		lib.SQLITE_INSERT, lib.SQLITE_UPDATE, lib.SQLITE_DELETE,
 		lib.SQLITE_DROP_TABLE, lib.SQLITE_DROP_INDEX, lib.SQLITE_DROP_VIEW, lib.SQLITE_DROP_TRIGGER:
 		return ""
 	case lib.SQLITE_CREATE_TABLE, lib.SQLITE_CREATE_INDEX, lib.SQLITE_CREATE_VIEW, lib.SQLITE_CREATE_TRIGGER,
 		lib.SQLITE_REINDEX, lib.SQLITE_ANALYZE:
-		p.defining = true
+		a.defining = true
 		return ""
 	case lib.SQLITE_ALTER_TABLE:
-		p.altering, p.defining = true, true
+		a.altering, a.defining = true, true
 		return ""
 	case lib.SQLITE_READ:
-		return p.refuseTable(strings.ToLower(a.Arg1))
+		return a.refuseTable(strings.ToLower(action.Arg1))
 	case lib.SQLITE_FUNCTION:
-		name := strings.ToLower(a.Arg2)
-		p.collects = p.collects || collecting[name]
-		return refuseFunction(name, a.Inside)
+		name := strings.ToLower(action.Arg2)
+		a.collects = a.collects || collecting[name]
+		return refuseFunction(name, action.Inside)
 	case lib.SQLITE_PRAGMA:
-		if p.altering && a.Arg1 == "quick_check" {
+		if a.altering && action.Arg1 == "quick_check" {
 			return "" // ALTER TABLE ADD checks the rows that there are
 		}
 		return "PRAGMA is not allowed: the settings of a database are fixed"
@@ -124,8 +124,8 @@ func mentionsHidden(sql string) bool {
 
 // refuseTable keeps scripts from the settings where they look like tables. The
 // engine's other doors of this kind are modules, and a connection has none.
-func (p *policy) refuseTable(name string) string {
-	if !strings.HasPrefix(name, "pragma_") || p.altering && name == "pragma_quick_check" {
+func (a *authorizer) refuseTable(name string) string {
+	if !strings.HasPrefix(name, "pragma_") || a.altering && name == "pragma_quick_check" {
 		return ""
 	}
 	return fmt.Sprintf("%s is not allowed: the settings of a database are fixed", name)

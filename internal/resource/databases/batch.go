@@ -36,12 +36,12 @@ func (d *Databases) Batch(ctx context.Context, name string, o BatchOptions, do f
 	case !o.Create:
 		return missing(name)
 	}
-	return d.makeFrom(ctx, name, func(staged *Databases) error { return staged.batch(ctx, name, o, do) })
+	return d.createStaged(ctx, name, func(staged *Databases) error { return staged.batch(ctx, name, o, do) })
 }
 
 func (d *Databases) batch(ctx context.Context, name string, o BatchOptions, do func(*Batch) error) error {
 	return d.change(ctx, name, func(c *conn) error {
-		if err := c.trusted(ctx, "PRAGMA defer_foreign_keys=ON"); err != nil {
+		if err := c.execTrusted(ctx, "PRAGMA defer_foreign_keys=ON"); err != nil {
 			return err
 		}
 		if o.MaxSQL > 0 {

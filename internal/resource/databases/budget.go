@@ -19,12 +19,12 @@ const (
 type budget struct {
 	meter *value.Meter // nil where no script waits
 	// windows says that a group may be asked for its value more than once. The
-	// library does not tell the last time, so nothing is given back then.
+	// library does not tell the last time, so nothing is released then.
 	windows bool
 	held    int
-	charged int   // to the meter: the most that was held at once
-	over    error // that ended the statement
-	scratch []byte
+	charged int    // to the meter: the most that was held at once
+	over    error  // that ended the statement
+	member  []byte // reused
 }
 
 // begin starts anew, for a statement of a script with this meter.
@@ -49,9 +49,9 @@ func (b *budget) exceeded() error {
 	return &value.Limit{Name: "memory", Max: b.meter.Memory}
 }
 
-// take takes n bytes. Where it reports false, there is no more: the statement
+// reserve reserves n bytes. Where it reports false, there are no more: the statement
 // has to end.
-func (b *budget) take(n int) (ok bool) {
+func (b *budget) reserve(n int) (ok bool) {
 	b.held += n
 	if b.held <= b.charged {
 		return true
@@ -75,22 +75,22 @@ func (b *budget) take(n int) (ok bool) {
 	return true
 }
 
-// give gives n bytes back.
-func (b *budget) give(n int) { b.held -= n }
+// release is the reverse of reserve.
+func (b *budget) release(n int) { b.held -= n }
 
 // buffer holds bytes for one group. They come in at one end and, in a window, go
 // out at the other.
 type buffer struct {
-	budget *budget
-	all    []byte
-	from   int // where those that have not gone out start
-	taken  int // of the budget
+	budget   *budget
+	all      []byte
+	from     int // where those that have not gone out start
+	reserved int // of the budget
 }
 
 const (
-	// groupBytes is what a group takes beside its bytes.
-	groupBytes   = 256
-	leastInGroup = 64
+	// groupBytes is what a group uses beside its bytes.
+	groupBytes    = 256
+	minGroupBytes = 64
 )
 
 // bytes returns what is there.
@@ -107,33 +107,33 @@ func (b *buffer) reserve(c *sqlite.Call, n int) bool {
 		b.all, b.from = b.all[:copy(b.all, b.bytes())], 0
 		return true
 	}
-	size := max(2*length, length+n, leastInGroup)
-	if b.taken == 0 {
+	size := max(2*length, length+n, minGroupBytes)
+	if b.reserved == 0 {
 		n = groupBytes + size
 	} else {
 		n = size - cap(b.all)
 	}
-	if !b.budget.take(n) {
+	if !b.budget.reserve(n) {
 		c.Fail("out of memory")
 		return false
 	}
-	b.taken += n
+	b.reserved += n
 	b.all, b.from = append(make([]byte, 0, size), b.bytes()...), 0
 	return true
 }
 
-// drop lets the first n bytes go, or all where there are fewer.
+// drop removes the first n bytes, or all where there are fewer.
 func (b *buffer) drop(n int) {
 	if b.from += n; b.from >= len(b.all) {
 		b.all, b.from = b.all[:0], 0
 	}
 }
 
-// release gives back what the buffer has taken, after the last use of it.
+// release releases what the buffer has reserved, after the last use of it.
 func (b *buffer) release() {
 	if b.budget.windows {
 		return
 	}
-	b.budget.give(b.taken)
-	b.all, b.from, b.taken = nil, 0, 0
+	b.budget.release(b.reserved)
+	b.all, b.from, b.reserved = nil, 0, 0
 }

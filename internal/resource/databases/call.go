@@ -21,8 +21,8 @@ type call struct {
 	mode    bytecode.SQLMode
 	meter   *value.Meter
 	mayRead bool // it is worth trying on a connection that only reads
-	removes bool // it makes room
-	literal bool // it has no variables, and so no place for one
+	removes bool // it frees storage
+	literal bool // it has no variables, and so no parameters
 	receipt *engine.Receipt
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"ql/internal/sqlite"
 	"ql/lang/value"
@@ -14,58 +13,57 @@ import (
 
 const (
 	pageSize = 4096
-	// keptStatements is how many prepared statements a connection keeps.
-	keptStatements = 32
+	// maxCachedStatements is how many prepared statements a connection caches.
+	maxCachedStatements = 32
 )
 
-// conn is a connection with its policy and its prepared statements.
+// conn is a connection with its authorizer and its prepared statements.
 type conn struct {
-	db      *sqlite.Conn
-	name    string
-	path    string
-	options Options
-	policy  *policy
-	budget  *budget // of the statement under way
-	tally   *tally  // nil without a room
-	bounds  Bounds  // as the transaction under way found them
+	db         *sqlite.Conn
+	name       string
+	path       string
+	options    Options
+	pool       *database
+	authorizer *authorizer
+	budget     *budget // of the statement under way
+	usage      *usage  // nil without shared storage
+	bounds     Bounds  // as the transaction under way found them
 	// maxPages is the bound that was set last, 0 for the first one.
 	maxPages int64
-	// statements holds those prepared, the last used last.
+	// statements caches those prepared, the last used last.
 	statements []*statement
-	// ours holds prepared statements of our own, by their SQL.
-	ours     map[string]*sqlite.Stmt
-	receipts bool // their table is known to be there
-	views    views
-	of       *database
-	// defined grows with each change of the definitions, known is as the kept
-	// statements know it, and changed says that this connection made one.
-	defined *atomic.Int64
-	known   int64
-	changed bool
+	// internalStmts caches prepared statements of our own, by their SQL.
+	internalStmts map[string]*sqlite.Stmt
+	receiptTables bool // known to be there
+	views         views
+	// schemaSeen is how often the schema had been changed when the cached statements
+	// were prepared; schemaChanged says that this connection has changed it.
+	schemaSeen    int64
+	schemaChanged bool
 }
 
 func (c *conn) close() error {
 	for _, s := range c.statements {
 		s.Close()
 	}
-	for _, s := range c.ours {
+	for _, s := range c.internalStmts {
 		s.Close()
 	}
 	return c.db.Close()
 }
 
-// trusted runs a statement of our own, which the policy does not bind.
-func (c *conn) trusted(ctx context.Context, sql string) error {
-	c.policy.reset(false)
-	c.policy.trusted = true
-	defer func() { c.policy.trusted = false }()
+// execTrusted runs a statement of our own, which the authorizer does not bind.
+func (c *conn) execTrusted(ctx context.Context, sql string) error {
+	c.authorizer.reset(false)
+	c.authorizer.trusted = true
+	defer func() { c.authorizer.trusted = false }()
 	return c.explain(c.db.Exec(ctx, sql))
 }
 
-// restore ends what a call may have left open and reports whether the
+// rollback ends what a call may have left open and reports whether the
 // connection can be used again. Otherwise it is closed.
-func (c *conn) restore() bool {
-	if c.db.InTransaction() && c.trusted(context.Background(), "ROLLBACK") != nil {
+func (c *conn) rollback() bool {
+	if c.db.InTransaction() && c.execTrusted(context.Background(), "ROLLBACK") != nil {
 		_ = c.close() // it is given up either way
 		return false
 	}
@@ -86,22 +84,22 @@ func (c *conn) closeBudget() {
 	c.budget.end()
 }
 
-// own runs a statement of our own to its end and keeps it prepared; row sees
-// each row. Its arguments are int64 and []byte.
-func (c *conn) own(ctx context.Context, sql string, row func(*sqlite.Stmt), args ...any) error {
-	c.policy.reset(false)
-	c.policy.trusted = true
-	defer func() { c.policy.trusted = false }()
-	s := c.ours[sql]
+// execInternal runs a statement of our own to its end and caches it; row sees each
+// row. Its arguments are int64 and []byte.
+func (c *conn) execInternal(ctx context.Context, sql string, row func(*sqlite.Stmt), args ...any) error {
+	c.authorizer.reset(false)
+	c.authorizer.trusted = true
+	defer func() { c.authorizer.trusted = false }()
+	s := c.internalStmts[sql]
 	if s == nil {
 		var err error
 		if s, _, err = c.db.Prepare(ctx, sql); err != nil {
 			return c.internal(err)
 		}
-		if c.ours == nil {
-			c.ours = map[string]*sqlite.Stmt{}
+		if c.internalStmts == nil {
+			c.internalStmts = map[string]*sqlite.Stmt{}
 		}
-		c.ours[sql] = s
+		c.internalStmts[sql] = s
 	}
 	defer s.Reset()
 	for i, arg := range args {
@@ -138,10 +136,10 @@ func (c *conn) internal(err error) error {
 	return c.explain(err)
 }
 
-// number returns the number that a statement of our own gives.
-func (c *conn) number(ctx context.Context, sql string) (n int64, err error) {
-	c.policy.trusted = true
-	defer func() { c.policy.trusted = false }()
+// queryInt returns the number that a statement of our own gives.
+func (c *conn) queryInt(ctx context.Context, sql string) (n int64, err error) {
+	c.authorizer.trusted = true
+	defer func() { c.authorizer.trusted = false }()
 	s, _, err := c.db.Prepare(ctx, sql)
 	if err != nil {
 		return 0, c.explain(err)

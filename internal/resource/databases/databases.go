@@ -1,4 +1,4 @@
-// Package databases keeps an account's databases: one SQLite file each, in one
+// Package databases has an account's databases: one SQLite file each, in one
 // folder, made on first use. Statements are written by strangers, so each runs
 // on a connection that allows only what is listed, holds every value and every
 // statement to a size, and ends with its context. Results are values of the
@@ -6,8 +6,8 @@
 // itself, in its own transaction, by which a job that is repeated knows what it
 // has done already.
 //
-// Which account may use which folder, and how much room it has, is decided by
-// the caller.
+// Which account may use which folder, and how much storage it has, is decided by
+// the caller; files in other formats are the business of transfer.
 package databases
 
 import (
@@ -21,12 +21,12 @@ import (
 	"ql/lang/vm"
 )
 
-// Options are how New keeps the databases. A zero field means its default.
+// Options are how databases are opened. A zero field means its default.
 type Options struct {
 	Folder   string        // made where it is missing
-	MaxBytes int64         // the most that one database may hold, without a room; 1 GiB
-	Room     Room          // what the databases may hold together; nil for no bound
-	MaxOpen  int           // databases kept open while nobody uses them; 64
+	MaxBytes int64         // the most that one database may hold, without Storage; 1 GiB
+	Storage  Storage       // what the databases may hold together; nil for no bound
+	MaxOpen  int           // idle databases that stay open; 64
 	Readers  int           // connections of one database that only read; 2
 	Busy     time.Duration // the longest wait for another writer; 5 s
 	// Temporary is the most that statements which run at once may hold in temporary
@@ -36,7 +36,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	switch {
-	case o.Room != nil:
+	case o.Storage != nil:
 		o.MaxBytes = math.MaxInt64
 	case o.MaxBytes <= 0:
 		o.MaxBytes = 1 << 30
@@ -60,12 +60,12 @@ func (o Options) withDefaults() Options {
 // goroutines.
 type Databases struct {
 	options Options
-	tally   *tally // nil without a room
-	scratch scratch
+	usage   *usage // nil without shared storage
+	temp    tempSpace
 
 	mu     sync.Mutex
 	open   map[string]*database
-	clock  int64 // grows with each use, to know the longest unused
+	clock  int64 // grows with each use, to know the least recently used
 	closed bool
 }
 
@@ -74,9 +74,9 @@ var _ engine.Databases = (*Databases)(nil)
 // New returns the databases of a folder. Nothing is opened yet.
 func New(o Options) *Databases {
 	d := &Databases{options: o.withDefaults(), open: map[string]*database{}}
-	d.scratch.most = d.options.Temporary
-	if o.Room != nil {
-		d.tally = &tally{folder: o.Folder, room: o.Room}
+	d.temp.limit = d.options.Temporary
+	if o.Storage != nil {
+		d.usage = &usage{folder: o.Folder, storage: o.Storage}
 	}
 	return d
 }
@@ -97,8 +97,8 @@ func canonicalName(name string) (string, error) {
 	return folded, nil
 }
 
-// Query runs one statement. It is kept when Query returns without an error,
-// and undone otherwise.
+// Query runs one statement. It is committed when Query returns without an error,
+// and rolled back otherwise.
 func (d *Databases) Query(ctx context.Context, name string, q engine.Query) (value.Value, error) {
 	call, err := newCall(q)
 	if err != nil {
@@ -116,11 +116,11 @@ func (d *Databases) Query(ctx context.Context, name string, q engine.Query) (val
 			return v, err
 		}
 	}
-	c, err := db.takeWriter(ctx)
+	c, err := db.acquireWriter(ctx)
 	if err != nil {
 		return value.Null, err
 	}
-	defer db.giveWriter(c)
+	defer db.releaseWriter(c)
 	return c.runAlone(ctx, call)
 }
 
@@ -131,18 +131,18 @@ func (d *Databases) Begin(ctx context.Context, name string) (engine.Tx, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := db.takeWriter(ctx)
+	c, err := db.acquireWriter(ctx)
 	if err != nil {
 		d.release(db)
 		return nil, err
 	}
 	if err := c.begin(ctx); err != nil {
-		db.giveWriter(c)
+		db.releaseWriter(c)
 		d.release(db)
 		return nil, err
 	}
 	return &tx{conn: c, end: func() {
-		db.giveWriter(c)
+		db.releaseWriter(c)
 		d.release(db)
 	}}, nil
 }
@@ -152,7 +152,7 @@ func (d *Databases) Begin(ctx context.Context, name string) (engine.Tx, error) {
 func (d *Databases) Close() error {
 	d.mu.Lock()
 	d.closed = true
-	idle := d.takeIdle()
+	idle := d.evictIdle()
 	d.mu.Unlock()
 	return closeAll(idle)
 }

@@ -39,7 +39,7 @@ func TestHeldAfterACrash(t *testing.T) {
 				step(t, d)
 			}
 			crashed := t.TempDir()
-			for _, name := range []string{"main" + fileEnding, "main" + fileEnding + journalEnding} {
+			for _, name := range []string{"main" + fileSuffix, "main" + fileSuffix + walSuffix} {
 				content, err := os.ReadFile(filepath.Join(d.options.Folder, name))
 				if err != nil {
 					t.Fatal(err)
@@ -48,8 +48,8 @@ func TestHeldAfterACrash(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			shared := &room{}
-			after := open(t, Options{Folder: crashed, Room: shared})
+			shared := &sharedStorage{}
+			after := open(t, Options{Folder: crashed, Storage: shared})
 			if err := after.Measure(); err != nil {
 				t.Fatal(err)
 			}
@@ -65,15 +65,15 @@ func TestHeldAfterACrash(t *testing.T) {
 // TestHeldWithoutAJournal: what is no journal says nothing.
 func TestHeldWithoutAJournal(t *testing.T) {
 	folder := t.TempDir()
-	for i, journal := range []string{"", "short", strings.Repeat("x", journalHeader), strings.Repeat("\x00", journalHeader+frameHeader)} {
-		path := filepath.Join(folder, fmt.Sprintf("d%d%s", i, fileEnding))
-		for name, content := range map[string]string{path: strings.Repeat("page", pageSize/4), path + journalEnding: journal} {
+	for i, journal := range []string{"", "short", strings.Repeat("x", walHeader), strings.Repeat("\x00", walHeader+frameHeader)} {
+		path := filepath.Join(folder, fmt.Sprintf("d%d%s", i, fileSuffix))
+		for name, content := range map[string]string{path: strings.Repeat("page", pageSize/4), path + walSuffix: journal} {
 			if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	sizes, _, err := heldIn(folder)
+	sizes, _, err := sizesIn(folder)
 	if err != nil || len(sizes) != 4 {
 		t.Fatalf("%v, %v", sizes, err)
 	}

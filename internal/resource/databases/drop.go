@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Clear removes all databases. Who uses one is waited for, as long as a writer
+// DropAll removes all databases. Who uses one is waited for, as long as a writer
 // would be.
-func (d *Databases) Clear(ctx context.Context) error {
+func (d *Databases) DropAll(ctx context.Context) error {
 	names, err := d.names()
 	for name := range names {
 		err = errors.Join(err, d.remove(ctx, name))
@@ -31,33 +31,33 @@ func (d *Databases) remove(ctx context.Context, name string) error {
 // remove removes the database's files while nobody has a connection. Whoever
 // uses it next makes it anew.
 func (db *database) remove(ctx context.Context) error {
-	if err := db.take(ctx, db.writing); err != nil {
+	if err := db.acquireToken(ctx, db.writerToken); err != nil {
 		return err
 	}
-	defer func() { <-db.writing }()
-	for range cap(db.reading) {
-		if err := db.take(ctx, db.reading); err != nil {
+	defer func() { <-db.writerToken }()
+	for range cap(db.readerTokens) {
+		if err := db.acquireToken(ctx, db.readerTokens); err != nil {
 			return err
 		}
-		defer func() { <-db.reading }()
+		defer func() { <-db.readerTokens }()
 	}
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	// The files go whether or not closing them succeeds.
 	_ = db.close()
-	db.writer, db.readers, db.made = nil, nil, false
-	path := filepath.Join(db.options.Folder, db.name+fileEnding)
-	// The database last: a journal without its database would be taken for that
-	// of the next one.
-	for _, name := range []string{path + journalEnding, path + "-shm", path} {
+	db.idleWriter, db.idleReaders, db.created = nil, nil, false
+	path := filepath.Join(db.options.Folder, db.name+fileSuffix)
+	// The database last: a log without its database would be taken for that of the
+	// next one.
+	for _, name := range []string{path + walSuffix, path + "-shm", path} {
 		if err := os.Remove(name); err != nil && !os.IsNotExist(err) {
 			return err
 		}
 	}
-	if db.tally != nil {
-		db.tally.room.Note(-db.tally.forget(db.name))
-		db.tally.setLog(db.name, 0)
-		db.tally.lookAt(db.name, path)
+	if db.usage != nil {
+		db.usage.storage.Adjust(-db.usage.remove(db.name))
+		db.usage.setWAL(db.name, 0)
+		db.usage.setSlack(db.name, path)
 	}
 	return nil
 }
@@ -73,8 +73,8 @@ func (d *Databases) Drop(ctx context.Context, name string) error {
 }
 
 // Empty removes all tables, views and triggers of a database, in one
-// transaction, and gives their room back. Others may use it meanwhile. What jobs
-// under way have noted of themselves stays.
+// transaction, and frees their storage. Others may use it meanwhile. What jobs
+// under way have recorded of themselves stays.
 func (d *Databases) Empty(ctx context.Context, name string) error {
 	name, err := d.existing(name)
 	if err != nil {
@@ -85,22 +85,22 @@ func (d *Databases) Empty(ctx context.Context, name string) error {
 	}
 	for more := true; more && err == nil; {
 		err = d.change(ctx, name, func(c *conn) error {
-			free, err := c.number(ctx, "PRAGMA freelist_count")
+			free, err := c.queryInt(ctx, "PRAGMA freelist_count")
 			if more = free > 0; err != nil || !more {
 				return err
 			}
-			return c.trusted(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", mostGivenBack))
+			return c.execTrusted(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", maxVacuumPages))
 		})
 	}
 	return err
 }
 
 func (c *conn) empty(ctx context.Context) error {
-	if err := c.bound(ctx, true); err != nil {
+	if err := c.setMaxPages(ctx, true); err != nil {
 		return err
 	}
 	// The rows that refer to others go as well.
-	if err := c.trusted(ctx, "PRAGMA defer_foreign_keys=ON"); err != nil {
+	if err := c.execTrusted(ctx, "PRAGMA defer_foreign_keys=ON"); err != nil {
 		return err
 	}
 	objects, err := c.objects(ctx)
@@ -113,7 +113,7 @@ func (c *conn) empty(ctx context.Context) error {
 			if o.Kind != kind {
 				continue
 			}
-			if err := c.trusted(ctx, "DROP "+strings.ToUpper(kind)+" "+QuoteIdentifier(o.Name)); err != nil {
+			if err := c.execTrusted(ctx, "DROP "+strings.ToUpper(kind)+" "+QuoteIdentifier(o.Name)); err != nil {
 				return err
 			}
 		}

@@ -62,7 +62,7 @@ func (c *conn) full(err error) error {
 	}
 	switch {
 	case c.bounds.Bytes > 0:
-		return noRoom(c.name, c.bounds)
+		return storageFull(c.name, c.bounds)
 	case c.options.MaxBytes == math.MaxInt64: // nothing bounds it but the disk, which has room again by now
 		return unavailable(fmt.Errorf("database %s: %w", c.name, err))
 	}
@@ -91,7 +91,7 @@ func (c *conn) explain(err error) error {
 		return c.budget.exceeded()
 	}
 	if errors.Is(err, sqlite.ErrLogFull) {
-		return noRoomForLog(c.name, c.bounds)
+		return walStorageFull(c.name, c.bounds)
 	}
 	if errors.Is(err, sqlite.ErrTemporaryFull) {
 		return value.Exceeded("sql_temporary", c.options.Temporary, "this SQL statement sorts or collects more than %s on the way: let it look at fewer rows", value.Size(c.options.Temporary))
@@ -100,8 +100,8 @@ func (c *conn) explain(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	if c.policy.denied != "" {
-		return value.Errorf(sqlDenied, "%s", c.policy.denied)
+	if c.authorizer.denied != "" {
+		return value.Errorf(sqlDenied, "%s", c.authorizer.denied)
 	}
 	if err := overLimit(e.Message); err != nil && e.Primary() == lib.SQLITE_ERROR {
 		return err

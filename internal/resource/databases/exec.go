@@ -8,8 +8,8 @@ import (
 	"ql/lang/value"
 )
 
-// runAlone runs a call outside any transaction: it is kept when it succeeds
-// and undone when it fails, even where it fails while its rows are read.
+// runAlone runs a call outside any transaction: it is committed when it succeeds and
+// rolled back when it fails, even where it fails while its rows are read.
 func (c *conn) runAlone(ctx context.Context, call *call) (v value.Value, err error) {
 	s, err := c.prepare(ctx, call)
 	if err != nil {
@@ -23,9 +23,9 @@ func (c *conn) runAlone(ctx context.Context, call *call) (v value.Value, err err
 	if call.receipt != nil && !(call.mayRead && s.ReadOnly()) {
 		return c.runWithReceipt(ctx, s, call)
 	}
-	// Without rows SQLite itself keeps or undoes a statement, and without a room
-	// nothing else has to be looked at.
-	if s.ReadOnly() || s.Columns() == 0 && c.tally == nil {
+	// Without rows SQLite itself commits or rolls back a statement, and without shared
+	// storage nothing else has to be looked at.
+	if s.ReadOnly() || s.Columns() == 0 && c.usage == nil {
 		if !s.ReadOnly() {
 			// It waits for the disk at its end. Where it computes before, it takes
 			// its turn.
@@ -73,7 +73,7 @@ func (c *conn) run(ctx context.Context, s *statement, call *call) (v value.Value
 		defer m.End()
 	}
 	if !s.ReadOnly() {
-		if err := c.bound(ctx, call.removes); err != nil {
+		if err := c.setMaxPages(ctx, call.removes); err != nil {
 			return value.Null, err
 		}
 	}
@@ -81,10 +81,10 @@ func (c *conn) run(ctx context.Context, s *statement, call *call) (v value.Value
 		if err := charge(call.meter, defineFuel); err != nil {
 			return value.Null, err
 		}
-		c.changed = true
-		c.defined.Add(1)
+		c.schemaChanged = true
+		c.pool.schemaChanges.Add(1)
 	}
-	c.policy.reset(s.alters)
+	c.authorizer.reset(s.alters)
 	if err := call.bind(s.Stmt); err != nil {
 		return value.Null, c.explain(err)
 	}

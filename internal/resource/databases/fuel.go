@@ -28,7 +28,7 @@ const (
 	prepareFuel = 400
 	lengthFuel  = 30
 	textFuel    = 10
-	// commitFuel is what a change costs that is kept by itself, and defineFuel what a
+	// commitFuel is what a change costs that is committed by itself, and defineFuel what a
 	// change of the definitions does: all statements are prepared again.
 	commitFuel = 5_000
 	defineFuel = 10_000

@@ -173,12 +173,12 @@ func hide(t *testing.T, d *Databases, sql string) {
 		t.Fatal(err)
 	}
 	defer d.release(db)
-	c, err := db.takeWriter(t.Context())
+	c, err := db.acquireWriter(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.giveWriter(c)
-	if err := c.trusted(t.Context(), sql); err != nil {
+	defer db.releaseWriter(c)
+	if err := c.execTrusted(t.Context(), sql); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -84,7 +84,7 @@ func quotedName(text string, quote byte) (name string, length int) {
 	return b.String(), len(text)
 }
 
-// vacuums reports whether SQL is VACUUM, explained or not: SQLite shows the policy
+// vacuums reports whether SQL is VACUUM, explained or not: SQLite shows the authorizer
 // nothing of it before it runs.
 func vacuums(sql string) bool {
 	for name := range names(sql) {

@@ -16,12 +16,12 @@ import (
 // Info is a database as its owner sees it.
 type Info struct {
 	Name  string
-	Bytes int64 // of its pages, which is what counts as kept
+	Bytes int64 // of its pages, which is what counts as stored
 }
 
 // List returns the databases of the folder by their names.
 func (d *Databases) List(ctx context.Context) ([]Info, error) {
-	onDisk, _, err := heldIn(d.options.Folder)
+	onDisk, _, err := sizesIn(d.options.Folder)
 	if err != nil {
 		return nil, err
 	}
@@ -46,11 +46,11 @@ func isNotFound(err error) bool {
 	return errors.As(err, &f) && f.Code == fault.NotFound
 }
 
-// Size returns how much a database holds: its pages, also those that are still on
-// their way to its file in its journal.
+// Size returns how much a database holds: its pages, also those that are still in its
+// write-ahead log.
 func (d *Databases) Size(ctx context.Context, name string) (bytes int64, err error) {
 	err = d.view(ctx, name, func(c *conn) error {
-		pages, err := c.number(ctx, "PRAGMA page_count")
+		pages, err := c.queryInt(ctx, "PRAGMA page_count")
 		bytes = pages * pageSize
 		return err
 	})
@@ -83,7 +83,7 @@ func (d *Databases) existing(name string) (string, error) {
 
 // has reports whether there is a database of a name, which is a checked one.
 func (d *Databases) has(name string) bool {
-	return !isMissing(filepath.Join(d.options.Folder, name+fileEnding))
+	return !isMissing(filepath.Join(d.options.Folder, name+fileSuffix))
 }
 
 func missing(name string) error {
@@ -100,7 +100,7 @@ func (d *Databases) names() (map[string]bool, error) {
 	d.mu.Unlock()
 	entries, err := os.ReadDir(d.options.Folder)
 	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name(), fileEnding); ok {
+		if name, ok := strings.CutSuffix(e.Name(), fileSuffix); ok {
 			names[name] = true
 		}
 	}

@@ -30,8 +30,8 @@ func codeOf(err error) string {
 }
 
 func TestListSizeAndDrop(t *testing.T) {
-	shared := &room{bytes: 64 << 20}
-	d := open(t, Options{Room: shared})
+	shared := &sharedStorage{bytes: 64 << 20}
+	d := open(t, Options{Storage: shared})
 	if list, err := d.List(t.Context()); len(list) != 0 || err != nil {
 		t.Errorf("at first there are %v, %v", list, err)
 	}
@@ -64,7 +64,7 @@ func TestListSizeAndDrop(t *testing.T) {
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	d = open(t, Options{Folder: d.options.Folder, Room: shared})
+	d = open(t, Options{Folder: d.options.Folder, Storage: shared})
 	must(t, d, "CREATE TABLE parents(a)") // and can be used
 	if err := d.Drop(t.Context(), "main"); err != nil {
 		t.Fatal(err)
@@ -88,8 +88,8 @@ func TestListSizeAndDrop(t *testing.T) {
 
 // TestSizeIsWhatCounts asks for sizes beside a server, whose journal is there.
 func TestSizeIsWhatCounts(t *testing.T) {
-	shared := &room{bytes: 64 << 20}
-	server := open(t, Options{Room: shared})
+	shared := &sharedStorage{bytes: 64 << 20}
+	server := open(t, Options{Storage: shared})
 	must(t, server, "CREATE TABLE t(a)")
 	for range 100 {
 		must(t, server, "INSERT INTO t VALUES (1)")
@@ -105,7 +105,7 @@ func TestSizeIsWhatCounts(t *testing.T) {
 	if n, err := beside.Size(t.Context(), "main"); n >= shared.used() || err != nil {
 		t.Errorf("emptied it has %d bytes of %d, %v", n, shared.used(), err)
 	}
-	broken := filepath.Join(server.options.Folder, "broken"+fileEnding)
+	broken := filepath.Join(server.options.Folder, "broken"+fileSuffix)
 	if err := os.WriteFile(broken, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestSizeIsWhatCounts(t *testing.T) {
 }
 
 func TestCreate(t *testing.T) {
-	d := open(t, Options{Room: &room{most: 1}})
+	d := open(t, Options{Storage: &sharedStorage{most: 1}})
 	for _, c := range []struct{ name, code string }{
 		{"Shop", ""},
 		{"shop", string(fault.InvalidRequest)},

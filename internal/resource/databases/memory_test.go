@@ -64,7 +64,7 @@ func libraryHolds(t *testing.T, d *Databases) (n int64) {
 	defer d.release(db)
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	for _, c := range append(db.readers[:len(db.readers):len(db.readers)], db.writer) {
+	for _, c := range append(db.idleReaders[:len(db.idleReaders):len(db.idleReaders)], db.idleWriter) {
 		if c != nil {
 			n += c.db.Memory()
 		}

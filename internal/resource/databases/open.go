@@ -13,6 +13,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
+// connect opens another connection.
 func (db *database) connect(ctx context.Context, writer bool) (*conn, error) {
 	if err := os.MkdirAll(db.options.Folder, 0o700); err != nil {
 		return nil, unavailable(err)
@@ -22,7 +23,7 @@ func (db *database) connect(ctx context.Context, writer bool) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(folder, db.name+fileEnding)
+	path := filepath.Join(folder, db.name+fileSuffix)
 	if !writer {
 		return connect(ctx, path, db, false)
 	}
@@ -31,36 +32,36 @@ func (db *database) connect(ctx context.Context, writer bool) (*conn, error) {
 
 // connectWriter makes the file where there is none.
 func (db *database) connectWriter(ctx context.Context, path string) (c *conn, err error) {
-	if db.tally != nil {
-		if err := db.tally.admit(ctx, db.name); err != nil {
+	if db.usage != nil {
+		if err := db.usage.admit(ctx, db.name); err != nil {
 			return nil, err
 		}
 		defer func() {
 			if err != nil && isMissing(path) {
-				db.tally.room.Note(-db.tally.forget(db.name))
+				db.usage.storage.Adjust(-db.usage.remove(db.name))
 			}
 		}()
 	}
 	if err := makeFile(path); err != nil {
 		return nil, unavailable(err)
 	}
-	if c, err = connect(ctx, path, db, true); err != nil || db.tally == nil {
+	if c, err = connect(ctx, path, db, true); err != nil || db.usage == nil {
 		return c, err
 	}
-	pages, err := c.number(ctx, "PRAGMA page_count")
+	pages, err := c.queryInt(ctx, "PRAGMA page_count")
 	if err != nil {
 		return nil, errors.Join(err, c.close())
 	}
-	db.tally.room.Note(db.tally.set(db.name, pages*pageSize))
-	db.tally.lookAt(db.name, path)
+	db.usage.storage.Adjust(db.usage.setSize(db.name, pages*pageSize))
+	db.usage.setSlack(db.name, path)
 	return c, nil
 }
 
 const (
-	fileEnding    = ".db"
-	journalEnding = "-wal"
-	// nowhere is the path of a database that has no file and holds nothing.
-	nowhere = ":memory:"
+	fileSuffix = ".db"
+	walSuffix  = "-wal"
+	// inMemory is the path of a database that has no file and holds nothing.
+	inMemory = ":memory:"
 )
 
 // makeFile makes the file of a new database, so that nobody else may read it;
@@ -86,7 +87,7 @@ func isMissing(path string) bool {
 	return os.IsNotExist(err)
 }
 
-var switches = map[int]bool{
+var dbConfig = map[int]bool{
 	lib.SQLITE_DBCONFIG_DEFENSIVE:             true,
 	lib.SQLITE_DBCONFIG_TRUSTED_SCHEMA:        false,
 	lib.SQLITE_DBCONFIG_DQS_DML:               false,
@@ -113,39 +114,40 @@ func pragmas(maxBytes int64) []string {
 	}
 }
 
-func connect(ctx context.Context, path string, of *database, writer bool) (*conn, error) {
-	p, b, o, name := &policy{}, &budget{}, of.options, of.name
-	var growLog func(int64) bool
-	if of.tally != nil && writer {
-		growLog = func(bytes int64) bool { return of.tally.growLog(name, bytes) }
+// connect opens a connection of a pool, with the settings that all have.
+func connect(ctx context.Context, path string, pool *database, writer bool) (*conn, error) {
+	a, b, o, name := &authorizer{}, &budget{}, pool.options, pool.name
+	var reserveWAL func(int64) bool
+	if pool.usage != nil && writer {
+		reserveWAL = func(bytes int64) bool { return pool.usage.reserveWAL(name, bytes) }
 	}
 	db, err := sqlite.Open(path, sqlite.Config{
 		Create:        writer,
-		Authorize:     p.allow,
+		Authorize:     a.authorize,
 		Functions:     functions(b),
 		DropModules:   true,
 		Limits:        limits,
-		Switches:      switches,
+		Switches:      dbConfig,
 		Progress:      b.progress,
 		Busy:          o.Busy,
 		Temporary:     o.Temporary,
-		GrowTemporary: of.scratch.grow,
-		GrowLog:       growLog,
+		GrowTemporary: pool.temp.reserve,
+		GrowLog:       reserveWAL,
 	})
 	if err != nil {
 		return nil, unavailable(fmt.Errorf("database %s: %w", name, err))
 	}
-	c := &conn{db: db, name: name, path: path, options: o, policy: p, budget: b, tally: of.tally, of: of, defined: &of.defined}
+	c := &conn{db: db, name: name, path: path, options: o, pool: pool, authorizer: a, budget: b, usage: pool.usage}
 	settings := pragmas(o.MaxBytes)
 	switch {
 	case !writer:
 		settings = append(settings, "query_only=ON")
 	case isEmpty(path):
-		// Free pages can be given back. It must come before the first page.
+		// Free pages can be given back to the disk. It must come before the first page.
 		settings = append([]string{"auto_vacuum=INCREMENTAL"}, settings...)
 	}
 	for _, setting := range settings {
-		if err := c.trusted(ctx, "PRAGMA "+setting); err != nil {
+		if err := c.execTrusted(ctx, "PRAGMA "+setting); err != nil {
 			return nil, errors.Join(err, c.close())
 		}
 	}

@@ -17,41 +17,41 @@ import (
 type database struct {
 	name    string
 	options Options
-	tally   *tally // nil without a room
-	scratch *scratch
+	usage   *usage // nil without shared storage
+	temp    *tempSpace
 
 	users   int   // guarded by Databases.mu
 	lastUse int64 // guarded by Databases.mu
 
-	// A token in hand is the right to a connection.
-	writing chan struct{}
-	reading chan struct{}
+	// Whoever has put a token into one of these has the right to a connection.
+	writerToken  chan struct{}
+	readerTokens chan struct{}
 
-	defined atomic.Int64 // grows with each change of the definitions
+	schemaChanges atomic.Int64 // how often the schema was changed
 
-	mu      sync.Mutex
-	writer  *conn   // while nobody has it
-	readers []*conn // likewise
-	made    bool    // the file is there and in its final mode
-	holds   []*conn // that writes, while somebody has it
-	reads   []*conn // that read, likewise
-	current map[*reading]bool
+	mu          sync.Mutex
+	created     bool // the file is there and in its final mode
+	idleWriter  *conn
+	idleReaders []*conn
+	busyWriters []*conn // one at most
+	busyReaders []*conn
+	activeReads map[*activeRead]bool
 }
 
-func newDatabase(name string, o Options, t *tally, s *scratch) *database {
+func newDatabase(name string, o Options, u *usage, t *tempSpace) *database {
 	return &database{
-		name:    name,
-		options: o,
-		tally:   t,
-		scratch: s,
-		current: map[*reading]bool{},
-		writing: make(chan struct{}, 1),
-		reading: make(chan struct{}, o.Readers),
+		name:         name,
+		options:      o,
+		usage:        u,
+		temp:         t,
+		activeReads:  map[*activeRead]bool{},
+		writerToken:  make(chan struct{}, 1),
+		readerTokens: make(chan struct{}, o.Readers),
 	}
 }
 
-// take takes a token of a channel, waiting for the others that have one.
-func (db *database) take(ctx context.Context, tokens chan struct{}) error {
+// acquireToken puts a token into a channel, waiting for those who have one there.
+func (db *database) acquireToken(ctx context.Context, tokens chan struct{}) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -61,78 +61,78 @@ func (db *database) take(ctx context.Context, tokens chan struct{}) error {
 	default:
 	}
 	engine.Rest(ctx)
-	return db.await(ctx, tokens)
+	return db.waitForToken(ctx, tokens)
 }
 
 func (db *database) busy() error {
 	return value.Errorf("database_busy", "another script holds the database %s: it was waited for %s", value.Quote(db.name), db.options.Busy)
 }
 
-// takeWriter returns the connection that writes.
-func (db *database) takeWriter(ctx context.Context) (*conn, error) {
-	if err := db.take(ctx, db.writing); err != nil {
+// acquireWriter returns the connection that writes.
+func (db *database) acquireWriter(ctx context.Context) (*conn, error) {
+	if err := db.acquireToken(ctx, db.writerToken); err != nil {
 		return nil, err
 	}
 	db.mu.Lock()
-	c := db.writer
-	db.writer = nil
+	c := db.idleWriter
+	db.idleWriter = nil
 	db.mu.Unlock()
 	if c == nil {
 		var err error
 		if c, err = db.connect(ctx, true); err != nil {
-			<-db.writing
+			<-db.writerToken
 			return nil, err
 		}
 	}
 	db.mu.Lock()
-	db.made = true
-	db.holds = append(db.holds, c)
+	db.created = true
+	db.busyWriters = append(db.busyWriters, c)
 	db.mu.Unlock()
 	return c, nil
 }
 
-// giveWriter takes the connection back.
-func (db *database) giveWriter(c *conn) {
-	if c.changed {
+// releaseWriter gives the connection back to the pool.
+func (db *database) releaseWriter(c *conn) {
+	if c.schemaChanged {
 		// Again: what was prepared before the change was committed is old as well.
-		c.changed = false
-		db.defined.Add(1)
+		c.schemaChanged = false
+		db.schemaChanges.Add(1)
 	}
-	usable := c.restore()
+	usable := c.rollback()
 	if usable {
-		db.trim(c, trimFrom)
+		db.checkpointIfLarge(c, checkpointFrom)
 	}
 	db.mu.Lock()
-	db.holds = db.holds[:0]
+	db.busyWriters = db.busyWriters[:0]
 	if usable {
-		db.writer = c
+		db.idleWriter = c
 	}
 	db.mu.Unlock()
-	<-db.writing
+	<-db.writerToken
 }
 
-// takeReader returns a connection that only reads.
-func (db *database) takeReader(ctx context.Context) (*conn, error) {
+// acquireReader returns a connection that only reads.
+func (db *database) acquireReader(ctx context.Context) (*conn, error) {
 	db.mu.Lock()
-	made := db.made
+	made := db.created
 	db.mu.Unlock()
 	if !made {
 		// Only the writer makes a file and brings it into its mode.
-		c, err := db.takeWriter(ctx)
+		c, err := db.acquireWriter(ctx)
 		if err != nil {
 			return nil, err
 		}
-		db.giveWriter(c)
+		db.releaseWriter(c)
 	}
-	if err := db.take(ctx, db.reading); err != nil {
+	if err := db.acquireToken(ctx, db.readerTokens); err != nil {
 		return nil, err
 	}
 	db.mu.Lock()
 	var c *conn
-	if n := len(db.readers); n > 0 {
-		c = db.readers[n-1]
-		db.readers = db.readers[:n-1]
-		db.reads = append(db.reads, c)
+	if n := len(db.idleReaders); n > 0 {
+		c = db.idleReaders[n-1]
+		db.idleReaders = db.idleReaders[:n-1]
+		db.busyReaders = append(db.busyReaders, c)
 	}
 	db.mu.Unlock()
 	if c != nil {
@@ -140,43 +140,43 @@ func (db *database) takeReader(ctx context.Context) (*conn, error) {
 	}
 	c, err := db.connect(ctx, false)
 	if err != nil {
-		<-db.reading
+		<-db.readerTokens
 		return nil, err
 	}
 	db.mu.Lock()
-	db.reads = append(db.reads, c)
+	db.busyReaders = append(db.busyReaders, c)
 	db.mu.Unlock()
 	return c, nil
 }
 
-func (db *database) giveReader(c *conn) {
-	usable := c.restore()
+func (db *database) releaseReader(c *conn) {
+	usable := c.rollback()
 	db.mu.Lock()
-	db.reads = slices.DeleteFunc(db.reads, func(held *conn) bool { return held == c })
+	db.busyReaders = slices.DeleteFunc(db.busyReaders, func(held *conn) bool { return held == c })
 	if usable {
-		db.readers = append(db.readers, c)
+		db.idleReaders = append(db.idleReaders, c)
 	}
 	db.mu.Unlock()
-	<-db.reading
-	db.trimIdle(trimFrom)
+	<-db.readerTokens
+	db.checkpointIdle(checkpointFrom)
 }
 
 // read runs a call on a reading connection. It reports false where the call
 // would write: then nothing was done.
 func (db *database) read(ctx context.Context, call *call) (v value.Value, done bool, err error) {
-	c, err := db.takeReader(ctx)
-	var full *noRoomError
+	c, err := db.acquireReader(ctx)
+	var full *storageFullError
 	switch {
 	case errors.As(err, &full):
 		// It cannot be made, so there is nothing in it. That can be read.
-		if c, err = connect(ctx, nowhere, db, false); err != nil {
+		if c, err = connect(ctx, inMemory, db, false); err != nil {
 			return value.Null, false, err
 		}
 		defer func() { err = errors.Join(err, c.close()) }()
 	case err != nil:
 		return value.Null, false, err
 	default:
-		defer db.giveReader(c)
+		defer db.releaseReader(c)
 	}
 	ctx, end := db.beginRead(ctx)
 	defer end()
@@ -194,17 +194,17 @@ func (db *database) read(ctx context.Context, call *call) (v value.Value, done b
 // close closes all connections. Nobody uses the database.
 func (db *database) close() error {
 	var all error
-	for _, c := range db.readers {
+	for _, c := range db.idleReaders {
 		all = errors.Join(all, c.close())
 	}
 	// Last, so that it brings the whole database into its one file.
-	if db.writer != nil {
-		all = errors.Join(all, db.writer.close())
+	if db.idleWriter != nil {
+		all = errors.Join(all, db.idleWriter.close())
 	}
-	if db.tally != nil && db.made {
-		path := filepath.Join(db.options.Folder, db.name+fileEnding)
-		db.tally.setLog(db.name, logOf(path))
-		db.tally.lookAt(db.name, path)
+	if db.usage != nil && db.created {
+		path := filepath.Join(db.options.Folder, db.name+fileSuffix)
+		db.usage.setWAL(db.name, walSize(path))
+		db.usage.setSlack(db.name, path)
 	}
 	return all
 }
@@ -224,7 +224,7 @@ func (d *Databases) acquire(name string) (*database, error) {
 	}
 	db := d.open[name]
 	if db == nil {
-		db = newDatabase(name, d.options, d.tally, &d.scratch)
+		db = newDatabase(name, d.options, d.usage, &d.temp)
 		d.open[name] = db
 	}
 	db.users++
@@ -236,15 +236,15 @@ func (d *Databases) release(db *database) {
 	db.users--
 	d.clock++
 	db.lastUse = d.clock
-	idle := d.takeIdle()
+	idle := d.evictIdle()
 	d.mu.Unlock()
 	// The files are sound whether or not closing them succeeds.
 	_ = closeAll(idle)
 }
 
-// takeIdle takes out the databases that are to be closed: of those that nobody
-// uses the longest unused, down to what may stay open. d.mu is held.
-func (d *Databases) takeIdle() []*database {
+// evictIdle removes from the pool the databases that are to be closed: of those that
+// nobody uses the least recently used, down to what may stay open. d.mu is held.
+func (d *Databases) evictIdle() []*database {
 	most := d.options.MaxOpen
 	if d.closed {
 		most = 0

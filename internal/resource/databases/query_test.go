@@ -381,21 +381,21 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-func TestStatementsAreKept(t *testing.T) {
+func TestStatementsAreCached(t *testing.T) {
 	d := open(t, Options{Readers: 1})
 	must(t, d, "CREATE TABLE t(a)")
 	for round := range 3 {
-		for i := range keptStatements + 5 {
+		for i := range maxCachedStatements + 5 {
 			sql := fmt.Sprintf("SELECT %d AS n, count(*) AS c FROM t WHERE a = ¿", i)
 			if got, want := must(t, d, sql, value.Int(int64(round))), fmt.Sprintf(`[{"n":%d,"c":0}]`, i); got != want {
 				t.Fatalf("got %s, want %s", got, want)
 			}
 		}
 	}
-	if n := len(d.open["main"].readers[0].statements); n != keptStatements {
+	if n := len(d.open["main"].idleReaders[0].statements); n != maxCachedStatements {
 		t.Errorf("%d statements are kept", n)
 	}
-	// A kept statement follows the schema, and the policy with it.
+	// A cached statement follows the schema, and the authorizer with it.
 	sql := "SELECT * FROM t"
 	must(t, d, sql)
 	must(t, d, "ALTER TABLE t ADD COLUMN b DEFAULT 5")

@@ -12,34 +12,34 @@ import (
 )
 
 const (
-	readMarked   = "SELECT job FROM _ql_marks WHERE job > ? ORDER BY job LIMIT 500"
-	forgetAtMost = 500 // as many as readMarked reads
+	selectJobs = "SELECT job FROM _ql_marks WHERE job > ? ORDER BY job LIMIT 500"
+	sweepBatch = 500 // as many as selectJobs reads
 )
 
-// ForgetEnded removes the receipts and marks of jobs of which ended says that
-// nobody asks for them any more: what a crash kept a job from removing itself,
-// and what shut out its earlier attempts. A job has a mark wherever it has a
-// receipt. One database that fails keeps no other from its turn.
-func (d *Databases) ForgetEnded(ctx context.Context, ended func(ctx context.Context, job [16]byte) (bool, error)) error {
+// SweepReceipts deletes the receipts and attempts of jobs of which ended says that
+// nobody asks for them any more: what a crash kept a job from deleting itself, and
+// what fenced off its earlier attempts. A job has an attempt recorded wherever it has
+// a receipt. One database that fails keeps no other from its turn.
+func (d *Databases) SweepReceipts(ctx context.Context, ended func(ctx context.Context, job [16]byte) (bool, error)) error {
 	names, err := d.names()
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if ctx.Err() != nil {
 			return errors.Join(err, ctx.Err())
 		}
-		err = errors.Join(err, d.forgetEnded(ctx, name, ended))
+		err = errors.Join(err, d.sweepReceiptsOf(ctx, name, ended))
 	}
 	return err
 }
 
-func (d *Databases) forgetEnded(ctx context.Context, name string, ended func(context.Context, [16]byte) (bool, error)) error {
+func (d *Databases) sweepReceiptsOf(ctx context.Context, name string, ended func(context.Context, [16]byte) (bool, error)) error {
 	var last [16]byte
 	for {
-		marked, err := d.marked(ctx, name, last)
-		if err != nil || len(marked) == 0 {
+		jobs, err := d.jobsWithReceipts(ctx, name, last)
+		if err != nil || len(jobs) == 0 {
 			return err
 		}
 		var old [][16]byte
-		for _, job := range marked {
+		for _, job := range jobs {
 			isOld, err := ended(ctx, job)
 			if err != nil {
 				return err
@@ -48,17 +48,17 @@ func (d *Databases) forgetEnded(ctx context.Context, name string, ended func(con
 				old = append(old, job)
 			}
 		}
-		if err := d.forgetJobs(ctx, name, old); err != nil || len(marked) < forgetAtMost {
+		if err := d.deleteJobs(ctx, name, old); err != nil || len(jobs) < sweepBatch {
 			return err
 		}
-		last = marked[len(marked)-1]
+		last = jobs[len(jobs)-1]
 	}
 }
 
-// marked returns jobs that have a mark in a database, in the order of their ids
-// from behind one on.
-func (d *Databases) marked(ctx context.Context, name string, last [16]byte) (jobs [][16]byte, err error) {
-	if isMissing(filepath.Join(d.options.Folder, name+fileEnding)) {
+// jobsWithReceipts returns jobs that have an attempt recorded in a database, in the
+// order of their ids from behind one on.
+func (d *Databases) jobsWithReceipts(ctx context.Context, name string, last [16]byte) (jobs [][16]byte, err error) {
+	if isMissing(filepath.Join(d.options.Folder, name+fileSuffix)) {
 		return nil, nil // it must not be made for this
 	}
 	db, err := d.acquire(name)
@@ -66,16 +66,16 @@ func (d *Databases) marked(ctx context.Context, name string, last [16]byte) (job
 		return nil, err
 	}
 	defer d.release(db)
-	c, err := db.takeReader(ctx)
+	c, err := db.acquireReader(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer db.giveReader(c)
+	defer db.releaseReader(c)
 	there, err := c.hasReceipts(ctx)
 	if err != nil || !there {
 		return nil, err
 	}
-	err = c.own(ctx, readMarked, func(s *sqlite.Stmt) {
+	err = c.execInternal(ctx, selectJobs, func(s *sqlite.Stmt) {
 		var job [16]byte
 		copy(job[:], s.Blob(0))
 		jobs = append(jobs, job)
@@ -83,7 +83,7 @@ func (d *Databases) marked(ctx context.Context, name string, last [16]byte) (job
 	return jobs, err
 }
 
-func (d *Databases) forgetJobs(ctx context.Context, name string, jobs [][16]byte) error {
+func (d *Databases) deleteJobs(ctx context.Context, name string, jobs [][16]byte) error {
 	if len(jobs) == 0 {
 		return nil
 	}
@@ -92,11 +92,11 @@ func (d *Databases) forgetJobs(ctx context.Context, name string, jobs [][16]byte
 		if err != nil || !there {
 			return err // it was dropped meanwhile
 		}
-		if err := c.bound(ctx, true); err != nil {
+		if err := c.setMaxPages(ctx, true); err != nil {
 			return err
 		}
 		for _, job := range jobs {
-			if err := c.forgetAll(ctx, job); err != nil {
+			if err := c.deleteJob(ctx, job); err != nil {
 				return err
 			}
 		}
@@ -104,10 +104,10 @@ func (d *Databases) forgetJobs(ctx context.Context, name string, jobs [][16]byte
 	})
 }
 
-// forgetAll removes all receipts of a job, and its mark.
-func (c *conn) forgetAll(ctx context.Context, job [16]byte) error {
-	if err := c.own(ctx, removeReceipts, nil, job[:], int64(math.MaxInt64)); err != nil {
+// deleteJob deletes all receipts of a job, and its attempt.
+func (c *conn) deleteJob(ctx context.Context, job [16]byte) error {
+	if err := c.execInternal(ctx, deleteReceipts, nil, job[:], int64(math.MaxInt64)); err != nil {
 		return err
 	}
-	return c.own(ctx, removeMark, nil, job[:])
+	return c.execInternal(ctx, deleteAttempt, nil, job[:])
 }

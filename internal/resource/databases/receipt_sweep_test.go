@@ -19,7 +19,7 @@ func jobReceipt(job [16]byte) *engine.Receipt {
 func rowsOf(t *testing.T, d *Databases, table string) (n int64) {
 	t.Helper()
 	err := d.change(t.Context(), "", func(c *conn) (err error) {
-		n, err = c.number(t.Context(), "SELECT count(*) FROM "+table)
+		n, err = c.queryInt(t.Context(), "SELECT count(*) FROM "+table)
 		return err
 	})
 	if err != nil {
@@ -33,7 +33,7 @@ func rowsOf(t *testing.T, d *Databases, table string) (n int64) {
 func TestForgetEnded(t *testing.T) {
 	d := open(t, Options{})
 	must(t, d, "CREATE TABLE t(a)")
-	const jobs = 2*forgetAtMost + 7
+	const jobs = 2*sweepBatch + 7
 	underWay := func(job [16]byte) bool { return job[0]%100 == 3 }
 	wantLeft := int64(0)
 	for i := range jobs {
@@ -53,7 +53,7 @@ func TestForgetEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := func(_ context.Context, job [16]byte) (bool, error) { return !underWay(job), nil }
-	if err := d.ForgetEnded(t.Context(), ended); err != nil {
+	if err := d.SweepReceipts(t.Context(), ended); err != nil {
 		t.Fatal(err)
 	}
 	for _, table := range []string{"_ql_receipts", "_ql_marks"} {
@@ -76,14 +76,14 @@ func TestForgetEndedWhereNothingIs(t *testing.T) {
 	d := open(t, Options{})
 	broken := errors.New("the store is away")
 	ended := func(context.Context, [16]byte) (bool, error) { return true, broken }
-	if err := d.ForgetEnded(t.Context(), ended); err != nil {
+	if err := d.SweepReceipts(t.Context(), ended); err != nil {
 		t.Error(err)
 	}
 	if entries, err := os.ReadDir(d.options.Folder); err != nil || len(entries) > 0 {
 		t.Errorf("made were %v, %v", entries, err)
 	}
 	must(t, d, "CREATE TABLE t(a)")
-	if err := d.ForgetEnded(t.Context(), ended); err != nil {
+	if err := d.SweepReceipts(t.Context(), ended); err != nil {
 		t.Error(err)
 	}
 	if n := rowsOf(t, d, "sqlite_schema"); n != 1 {
@@ -92,7 +92,7 @@ func TestForgetEndedWhereNothingIs(t *testing.T) {
 	if _, err := withReceipt(t, d, receipt(1, 1), "INSERT INTO t VALUES (1)"); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.ForgetEnded(t.Context(), ended); !errors.Is(err, broken) {
+	if err := d.SweepReceipts(t.Context(), ended); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 	if got := found(t, d, 1); got == "" {

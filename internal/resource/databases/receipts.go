@@ -12,42 +12,42 @@ import (
 )
 
 // The receipts of a job are rows of a hidden table, in the database that the job
-// changed: a change and its receipt are kept together or not at all. Another
-// holds the newest attempt of each job, which shuts out the others. Receipts are
-// added at the end and have no index, so that each costs one page beside its
-// change; they are looked for only after a crash and at a job's end, when there
-// are few. What a receipt keeps may be larger than a row, and is cut into parts.
+// changed: a change and its receipt are committed together or not at all. Another
+// holds the newest attempt of each job, which fences off the others. Receipts are
+// appended and have no index, so that each costs one page beside its change; they are
+// looked for only after a crash and at a job's end, when there are few. What a receipt
+// holds may be larger than a row, and is cut into parts.
 const (
-	findReceipts = "SELECT 1 FROM sqlite_schema WHERE name = '_ql_receipts'"
-	makeReceipts = "CREATE TABLE _ql_receipts(" +
+	selectReceiptsTable = "SELECT 1 FROM sqlite_schema WHERE name = '_ql_receipts'"
+	createReceipts      = "CREATE TABLE _ql_receipts(" +
 		"job BLOB NOT NULL, step INTEGER NOT NULL, part INTEGER NOT NULL, attempt INTEGER NOT NULL, kept BLOB NOT NULL)"
-	makeMarks      = "CREATE TABLE _ql_marks(job BLOB NOT NULL PRIMARY KEY, attempt INTEGER NOT NULL) WITHOUT ROWID"
-	readMark       = "SELECT attempt FROM _ql_marks WHERE job = ?"
-	writeMark      = "INSERT OR REPLACE INTO _ql_marks VALUES (?, ?)"
-	removeMark     = "DELETE FROM _ql_marks WHERE job = ?"
-	readReceipts   = "SELECT step, kept FROM _ql_receipts WHERE job = ? ORDER BY step, part"
-	writeReceipt   = "INSERT INTO _ql_receipts VALUES (?, ?, ?, ?, ?)"
-	removeReceipts = "DELETE FROM _ql_receipts WHERE job = ? AND step <= ?"
+	createAttempts = "CREATE TABLE _ql_marks(job BLOB NOT NULL PRIMARY KEY, attempt INTEGER NOT NULL) WITHOUT ROWID"
+	selectAttempt  = "SELECT attempt FROM _ql_marks WHERE job = ?"
+	upsertAttempt  = "INSERT OR REPLACE INTO _ql_marks VALUES (?, ?)"
+	deleteAttempt  = "DELETE FROM _ql_marks WHERE job = ?"
+	selectReceipts = "SELECT step, kept FROM _ql_receipts WHERE job = ? ORDER BY step, part"
+	insertReceipt  = "INSERT INTO _ql_receipts VALUES (?, ?, ?, ?, ?)"
+	deleteReceipts = "DELETE FROM _ql_receipts WHERE job = ? AND step <= ?"
 )
 
-// partBytes is the most that one row keeps.
+// partBytes is the most that one row holds.
 const partBytes = MaxValue / 2
 
 // Receipts returns those of a job in the order of their steps. From then on all
 // attempts before this one are refused.
 func (d *Databases) Receipts(ctx context.Context, name string, job [16]byte, attempt int64) (found []engine.Kept, err error) {
 	err = d.change(ctx, name, func(c *conn) error {
-		newest, err := c.newest(ctx, job, attempt)
+		newest, err := c.newestAttempt(ctx, job, attempt)
 		if err != nil {
 			return err
 		}
-		if err := c.bound(ctx, true); err != nil {
+		if err := c.setMaxPages(ctx, true); err != nil {
 			return err
 		}
-		if err := c.mark(ctx, job, attempt, newest); err != nil {
+		if err := c.recordAttempt(ctx, job, attempt, newest); err != nil {
 			return err
 		}
-		return c.own(ctx, readReceipts, func(s *sqlite.Stmt) {
+		return c.execInternal(ctx, selectReceipts, func(s *sqlite.Stmt) {
 			step := s.Int(0)
 			if n := len(found); n == 0 || found[n-1].Step != step {
 				found = append(found, engine.Kept{Step: step})
@@ -62,14 +62,14 @@ func (d *Databases) Receipts(ctx context.Context, name string, job [16]byte, att
 	return found, nil
 }
 
-// ForgetReceipts removes those of a job up to a step; all, and the job's mark
-// too, where the step is below 0.
+// ForgetReceipts deletes those of a job up to a step; all, and the job's
+// attempt too, where the step is below 0.
 func (d *Databases) ForgetReceipts(ctx context.Context, name string, job [16]byte, upTo int64) error {
 	name, err := canonicalName(name)
 	if err != nil {
 		return err
 	}
-	if isMissing(filepath.Join(d.options.Folder, name+fileEnding)) {
+	if isMissing(filepath.Join(d.options.Folder, name+fileSuffix)) {
 		return nil // it must not be made for this
 	}
 	return d.change(ctx, name, func(c *conn) error {
@@ -77,25 +77,25 @@ func (d *Databases) ForgetReceipts(ctx context.Context, name string, job [16]byt
 		if err != nil || !there {
 			return err
 		}
-		if err := c.bound(ctx, true); err != nil {
+		if err := c.setMaxPages(ctx, true); err != nil {
 			return err
 		}
 		if upTo < 0 {
-			return c.forgetAll(ctx, job)
+			return c.deleteJob(ctx, job)
 		}
-		return c.own(ctx, removeReceipts, nil, job[:], upTo)
+		return c.execInternal(ctx, deleteReceipts, nil, job[:], upTo)
 	})
 }
 
 // runWithReceipt runs a call that may change something outside any transaction,
-// and leaves its receipt if it does. What is not committed is rolled back when
+// and writes its receipt if it does. What is not committed is rolled back when
 // the connection is given back.
 func (c *conn) runWithReceipt(ctx context.Context, s *statement, call *call) (value.Value, error) {
 	r := call.receipt
 	if err := c.begin(ctx); err != nil {
 		return value.Null, err
 	}
-	newest, err := c.newest(ctx, r.Job, r.Attempt)
+	newest, err := c.newestAttempt(ctx, r.Job, r.Attempt)
 	if err != nil {
 		return value.Null, err
 	}
@@ -103,10 +103,10 @@ func (c *conn) runWithReceipt(ctx context.Context, s *statement, call *call) (va
 	if err != nil {
 		return value.Null, err
 	}
-	// A kept statement learns when it runs what has become of its tables, and
+	// A cached statement learns when it runs what has become of its tables, and
 	// whether it writes.
 	if !s.ReadOnly() {
-		if err := c.leave(ctx, r, newest, v); err != nil {
+		if err := c.writeReceipt(ctx, r, newest, v); err != nil {
 			return value.Null, err
 		}
 	}
@@ -117,44 +117,44 @@ func (c *conn) runWithReceipt(ctx context.Context, s *statement, call *call) (va
 	return v, nil
 }
 
-// commitWithReceipt leaves a receipt in the transaction under way and commits
+// commitWithReceipt writes a receipt in the transaction under way and commits
 // it. Where that fails, the transaction is as it was before, if it is still open.
 func (c *conn) commitWithReceipt(ctx context.Context, r *engine.Receipt) error {
-	newest, err := c.newest(ctx, r.Job, r.Attempt)
+	newest, err := c.newestAttempt(ctx, r.Job, r.Attempt)
 	if err != nil {
 		return err
 	}
-	if err := c.own(ctx, "SAVEPOINT ql_receipt", nil); err != nil {
+	if err := c.execInternal(ctx, "SAVEPOINT ql_receipt", nil); err != nil {
 		return err
 	}
-	if err = c.leave(ctx, r, newest, value.Null); err == nil {
+	if err = c.writeReceipt(ctx, r, newest, value.Null); err == nil {
 		err = c.commit(ctx)
 	}
 	if err == nil || !c.db.InTransaction() {
 		return err
 	}
 	back := context.WithoutCancel(ctx)
-	if failed := c.own(back, "ROLLBACK TO ql_receipt", nil); failed != nil {
+	if failed := c.execInternal(back, "ROLLBACK TO ql_receipt", nil); failed != nil {
 		return errors.Join(err, failed)
 	}
-	if failed := c.own(back, "RELEASE ql_receipt", nil); failed != nil {
+	if failed := c.execInternal(back, "RELEASE ql_receipt", nil); failed != nil {
 		return errors.Join(err, failed)
 	}
 	return err
 }
 
-// unmarked is less than every attempt.
-const unmarked = math.MinInt64
+// noAttempt is less than every attempt.
+const noAttempt = math.MinInt64
 
-// newest returns the newest attempt of a job that was seen here, or unmarked. An
+// newestAttempt returns the newest attempt of a job that was seen here, or noAttempt. An
 // attempt that is older is refused.
-func (c *conn) newest(ctx context.Context, job [16]byte, attempt int64) (int64, error) {
-	newest := int64(unmarked)
+func (c *conn) newestAttempt(ctx context.Context, job [16]byte, attempt int64) (int64, error) {
+	newest := int64(noAttempt)
 	there, err := c.hasReceipts(ctx)
 	if err != nil || !there {
 		return newest, err
 	}
-	if err := c.own(ctx, readMark, func(s *sqlite.Stmt) { newest = s.Int(0) }, job[:]); err != nil {
+	if err := c.execInternal(ctx, selectAttempt, func(s *sqlite.Stmt) { newest = s.Int(0) }, job[:]); err != nil {
 		return newest, err
 	}
 	if newest > attempt {
@@ -163,19 +163,19 @@ func (c *conn) newest(ctx context.Context, job [16]byte, attempt int64) (int64, 
 	return newest, nil
 }
 
-// hasReceipts reports whether the hidden table is there.
+// hasReceipts reports whether the hidden tables are there.
 func (c *conn) hasReceipts(ctx context.Context) (_ bool, err error) {
-	if c.receipts {
+	if c.receiptTables {
 		return true, nil
 	}
-	// It is made at the end of a transaction, so that what is found here stays.
-	err = c.own(ctx, findReceipts, func(*sqlite.Stmt) { c.receipts = true })
-	return c.receipts, err
+	// They are made at the end of a transaction, so that what is found here stays.
+	err = c.execInternal(ctx, selectReceiptsTable, func(*sqlite.Stmt) { c.receiptTables = true })
+	return c.receiptTables, err
 }
 
-// mark notes a newer attempt of a job, making the hidden table where it is
-// missing.
-func (c *conn) mark(ctx context.Context, job [16]byte, attempt, newest int64) error {
+// recordAttempt records a newer attempt of a job, making the hidden tables where they
+// are missing.
+func (c *conn) recordAttempt(ctx context.Context, job [16]byte, attempt, newest int64) error {
 	if newest == attempt {
 		return nil
 	}
@@ -184,36 +184,36 @@ func (c *conn) mark(ctx context.Context, job [16]byte, attempt, newest int64) er
 		return err
 	}
 	if !there {
-		for _, table := range []string{makeMarks, makeReceipts} {
-			if err := c.trusted(ctx, table); err != nil {
+		for _, table := range []string{createAttempts, createReceipts} {
+			if err := c.execTrusted(ctx, table); err != nil {
 				return err
 			}
 		}
 	}
-	return c.own(ctx, writeMark, nil, job[:], attempt)
+	return c.execInternal(ctx, upsertAttempt, nil, job[:], attempt)
 }
 
-// leave leaves a receipt with what it keeps of a result.
-func (c *conn) leave(ctx context.Context, r *engine.Receipt, newest int64, result value.Value) error {
-	kept, err := r.Write(result)
+// writeReceipt writes a receipt with what it holds of a result.
+func (c *conn) writeReceipt(ctx context.Context, r *engine.Receipt, newest int64, result value.Value) error {
+	content, err := r.Write(result)
 	if err != nil {
 		return err
 	}
-	// It may take of the reserve, lest a change that makes room find none.
-	if err := c.bound(ctx, true); err != nil {
+	// It may use the reserve, lest a change that frees storage find none.
+	if err := c.setMaxPages(ctx, true); err != nil {
 		return err
 	}
-	if err := c.mark(ctx, r.Job, r.Attempt, newest); err != nil {
+	if err := c.recordAttempt(ctx, r.Job, r.Attempt, newest); err != nil {
 		return err
 	}
 	// What a script inserted last is its own.
 	defer c.db.SetLastInsertID(c.db.LastInsertID())
-	for part := int64(0); part == 0 || len(kept) > 0; part++ {
-		n := min(len(kept), partBytes)
-		if err := c.own(ctx, writeReceipt, nil, r.Job[:], r.Step, part, r.Attempt, kept[:n]); err != nil {
+	for part := int64(0); part == 0 || len(content) > 0; part++ {
+		n := min(len(content), partBytes)
+		if err := c.execInternal(ctx, insertReceipt, nil, r.Job[:], r.Step, part, r.Attempt, content[:n]); err != nil {
 			return err
 		}
-		kept = kept[n:]
+		content = content[n:]
 	}
 	return nil
 }

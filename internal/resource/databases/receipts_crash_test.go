@@ -138,7 +138,7 @@ func TestPromiseStepsHappenOnce(t *testing.T) {
 	if got, want := must(t, d, "SELECT n FROM counter"), fmt.Sprintf(`[{"n":%d}]`, 2*len(all)); got != want {
 		t.Errorf("the counter is %s after %d steps", got, len(all))
 	}
-	if got := ask(t, d.open["main"].writer, "PRAGMA integrity_check"); got != "ok" {
+	if got := ask(t, d.open["main"].idleWriter, "PRAGMA integrity_check"); got != "ok" {
 		t.Error(got)
 	}
 }

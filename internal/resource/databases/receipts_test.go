@@ -106,7 +106,7 @@ func TestReceipts(t *testing.T) {
 		t.Errorf("kept are\n%s\nand not\n%s", got, strings.Join(want, "\n"))
 	}
 	db := d.open["main"]
-	if got := ask(t, db.writer, "PRAGMA integrity_check"); got != "ok" {
+	if got := ask(t, db.idleWriter, "PRAGMA integrity_check"); got != "ok" {
 		t.Error(got)
 	}
 	checkSettings(t, d)
@@ -358,7 +358,7 @@ func TestReceiptsAreHidden(t *testing.T) {
 	if _, err := withReceipt(t, d, receipt(1, 1), "INSERT INTO t(a) VALUES (1)"); err != nil {
 		t.Fatal(err)
 	}
-	before := ask(t, d.open["main"].writer, "SELECT job || step || kept FROM _ql_receipts")
+	before := ask(t, d.open["main"].idleWriter, "SELECT job || step || kept FROM _ql_receipts")
 	for _, sql := range []string{
 		"SELECT * FROM _ql_receipts",
 		"SELECT 1 FROM _ql_receipts",
@@ -440,7 +440,7 @@ func TestReceiptsAreHidden(t *testing.T) {
 			t.Errorf("%s: %s", sql, got)
 		}
 	}
-	if after := ask(t, d.open["main"].writer, "SELECT job || step || kept FROM _ql_receipts"); after != before {
+	if after := ask(t, d.open["main"].idleWriter, "SELECT job || step || kept FROM _ql_receipts"); after != before {
 		t.Errorf("the receipts were %s and are %s", before, after)
 	}
 	if got := found(t, d, 1); got != `1: {"changes":1,"last_id":1}` {
@@ -451,7 +451,7 @@ func TestReceiptsAreHidden(t *testing.T) {
 // TestReceiptsGoIntoAFullDatabase has a change that makes room leave its receipt
 // where there is no room.
 func TestReceiptsGoIntoAFullDatabase(t *testing.T) {
-	d := open(t, Options{Room: &room{bytes: 40 * pageSize}})
+	d := open(t, Options{Storage: &sharedStorage{bytes: 40 * pageSize}})
 	must(t, d, "CREATE TABLE t(a)")
 	for got := ""; got != "quota_exceeded"; {
 		got = rows(t, d, "INSERT INTO t VALUES (zeroblob(1000))")

@@ -110,7 +110,7 @@ func (r *reader) rows() (value.Value, error) {
 	}
 }
 
-// name reads the columns' names. A kept statement learns that its tables have
+// name reads the columns' names. A cached statement learns that its tables have
 // changed when it makes its first step, so they are not known before.
 func (r *reader) name() error {
 	names := r.stmt.names()
@@ -126,7 +126,7 @@ func (r *reader) name() error {
 	return nil
 }
 
-// current returns the row that the statement stands on as a map.
+// current returns the current row as a map.
 func (r *reader) current() (value.Value, error) {
 	if r.keys == nil {
 		if err := r.name(); err != nil {

@@ -16,8 +16,8 @@ import (
 // ask runs SQL as the service itself and returns its first column, joined.
 func ask(t testing.TB, c *conn, sql string) string {
 	t.Helper()
-	c.policy.trusted = true
-	defer func() { c.policy.trusted = false }()
+	c.authorizer.trusted = true
+	defer func() { c.authorizer.trusted = false }()
 	s, _, err := c.db.Prepare(context.Background(), sql)
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
@@ -41,10 +41,10 @@ func checkSettings(t testing.TB, d *Databases) {
 	t.Helper()
 	db := d.open["main"]
 	conns := map[string]*conn{}
-	if db.writer != nil {
-		conns["the writer"] = db.writer
+	if db.idleWriter != nil {
+		conns["the writer"] = db.idleWriter
 	}
-	for i, c := range db.readers {
+	for i, c := range db.idleReaders {
 		conns[fmt.Sprintf("reader %d", i)] = c
 	}
 	if len(conns) == 0 {
@@ -52,7 +52,7 @@ func checkSettings(t testing.TB, d *Databases) {
 	}
 	for name, c := range conns {
 		queryOnly := "1"
-		if c == db.writer {
+		if c == db.idleWriter {
 			queryOnly = "0"
 		}
 		for pragma, want := range map[string]string{
@@ -79,7 +79,7 @@ func checkSettings(t testing.TB, d *Databases) {
 				t.Errorf("%s: limit %d is %d, not %d", name, id, got, want)
 			}
 		}
-		for id, want := range switches {
+		for id, want := range dbConfig {
 			if got, err := c.db.Switch(id); err != nil || got != want {
 				t.Errorf("%s: setting %d is %t, %v", name, id, got, err)
 			}
@@ -100,17 +100,17 @@ func TestEveryConnectionIsSet(t *testing.T) {
 	}
 	var held []*conn
 	for range 3 {
-		c, err := db.takeReader(t.Context())
+		c, err := db.acquireReader(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		held = append(held, c)
 	}
 	for _, c := range held {
-		db.giveReader(c)
+		db.releaseReader(c)
 	}
 	d.release(db)
-	if n := len(d.open["main"].readers); n != 3 {
+	if n := len(d.open["main"].idleReaders); n != 3 {
 		t.Fatalf("%d readers", n)
 	}
 	checkSettings(t, d)
@@ -132,7 +132,7 @@ func TestFunctionsAreKnown(t *testing.T) {
 	d := open(t, Options{})
 	must(t, d, "SELECT 1")
 	names := map[string]bool{}
-	for _, name := range strings.Split(ask(t, d.open["main"].writer, "SELECT DISTINCT name FROM pragma_function_list"), ",") {
+	for _, name := range strings.Split(ask(t, d.open["main"].idleWriter, "SELECT DISTINCT name FROM pragma_function_list"), ",") {
 		names[name] = true
 		if allowed[name] == refused[name] {
 			t.Errorf("the function %s: allowed %t, refused %t", name, allowed[name], refused[name])
@@ -159,18 +159,18 @@ func TestFunctionsAreKnown(t *testing.T) {
 func TestModulesAreGone(t *testing.T) {
 	d := open(t, Options{})
 	must(t, d, "SELECT value FROM json_each('[]')")
-	for _, name := range strings.Split(ask(t, d.open["main"].readers[0], "SELECT name FROM pragma_module_list"), ",") {
+	for _, name := range strings.Split(ask(t, d.open["main"].idleReaders[0], "SELECT name FROM pragma_module_list"), ",") {
 		if !strings.HasPrefix(name, "pragma_") && name != "json_each" {
 			t.Errorf("the module %s is there", name)
 		}
 	}
 }
 
-// TestUnknownActionsAreRefused shows that the policy lists what it allows.
+// TestUnknownActionsAreRefused shows that the authorizer lists what it allows.
 func TestUnknownActionsAreRefused(t *testing.T) {
-	p := &policy{}
+	p := &authorizer{}
 	for code := -1; code < 100; code++ {
-		ok := p.allow(sqlite.Action{Code: code, Arg1: "x", Arg2: "x"})
+		ok := p.authorize(sqlite.Action{Code: code, Arg1: "x", Arg2: "x"})
 		if code > lib.SQLITE_RECURSIVE && ok {
 			t.Errorf("action %d is allowed", code)
 		}

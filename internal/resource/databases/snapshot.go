@@ -28,13 +28,13 @@ func (d *Databases) view(ctx context.Context, name string, f func(*conn) error) 
 		return err
 	}
 	defer d.release(db)
-	c, err := db.takeReader(ctx)
+	c, err := db.acquireReader(ctx)
 	if err != nil {
 		return err
 	}
 	// The transaction ends here.
-	defer db.giveReader(c)
-	if err := c.trusted(ctx, "BEGIN"); err != nil {
+	defer db.releaseReader(c)
+	if err := c.execTrusted(ctx, "BEGIN"); err != nil {
 		return err
 	}
 	return f(c)
@@ -52,7 +52,7 @@ type Object struct {
 func (s *Snapshot) Objects(ctx context.Context) ([]Object, error) { return s.conn.objects(ctx) }
 
 func (c *conn) objects(ctx context.Context) (list []Object, err error) {
-	err = c.own(ctx, "SELECT type, name, sql, tbl_name FROM sqlite_schema ORDER BY rowid", func(s *sqlite.Stmt) {
+	err = c.execInternal(ctx, "SELECT type, name, sql, tbl_name FROM sqlite_schema ORDER BY rowid", func(s *sqlite.Stmt) {
 		o := Object{string(s.Text(0)), string(s.Text(1)), string(s.Text(2))}
 		if isHidden(string(s.Text(3))) || strings.HasPrefix(o.Name, "sqlite_") {
 			return
@@ -64,7 +64,7 @@ func (c *conn) objects(ctx context.Context) (list []Object, err error) {
 
 // HasTable reports whether there is a table, which may be one of the library's own.
 func (s *Snapshot) HasTable(ctx context.Context, name string) (found bool, err error) {
-	err = s.conn.own(ctx, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = CAST(? AS TEXT)", func(*sqlite.Stmt) { found = true }, []byte(name))
+	err = s.conn.execInternal(ctx, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = CAST(? AS TEXT)", func(*sqlite.Stmt) { found = true }, []byte(name))
 	return found, err
 }
 
@@ -121,9 +121,9 @@ func (r *Rows) Close() {
 
 // columns returns the columns of a table that rows are written with.
 func (c *conn) columns(ctx context.Context, table string) (names []string, err error) {
-	c.policy.reset(false)
-	c.policy.trusted = true
-	defer func() { c.policy.trusted = false }()
+	c.authorizer.reset(false)
+	c.authorizer.trusted = true
+	defer func() { c.authorizer.trusted = false }()
 	s, _, err := c.db.Prepare(ctx, "PRAGMA table_xinfo("+QuoteIdentifier(table)+")")
 	if err != nil {
 		return nil, c.explain(err)

@@ -18,23 +18,23 @@ import (
 // would go on with a file that has no name. So it is made in a folder of its own,
 // and gets its name when it is complete.
 const (
-	stagePrefix = ".import-"
-	// abandoned is the age from which the folder of an import is taken for one
+	stagingPrefix = ".import-"
+	// abandonedAfter is the age from which the folder of an import is taken for one
 	// that a crash has left. An import that does last longer loses its folder and
 	// fails.
-	abandoned = 24 * time.Hour
+	abandonedAfter = 24 * time.Hour
 )
 
-// makeFrom makes a database of what fill does to the one of the same name in
-// other databases, which share the room of these.
-func (d *Databases) makeFrom(ctx context.Context, name string, fill func(staged *Databases) error) (err error) {
-	if d.tally != nil {
-		if err := d.tally.admit(ctx, name); err != nil {
+// createStaged makes a database of what fill does to the one of the same name in
+// other databases, which share the storage of these.
+func (d *Databases) createStaged(ctx context.Context, name string, fill func(staged *Databases) error) (err error) {
+	if d.usage != nil {
+		if err := d.usage.admit(ctx, name); err != nil {
 			return err
 		}
 		defer func() {
 			if err != nil && !d.has(name) {
-				d.tally.forget(name)
+				d.usage.remove(name)
 			}
 		}()
 	}
@@ -43,32 +43,32 @@ func (d *Databases) makeFrom(ctx context.Context, name string, fill func(staged 
 	}
 	d.removeAbandoned()
 	o := d.options
-	if o.Folder, err = os.MkdirTemp(o.Folder, stagePrefix); err != nil {
+	if o.Folder, err = os.MkdirTemp(o.Folder, stagingPrefix); err != nil {
 		return unavailable(err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(o.Folder)) }()
 	staged := New(o)
 	err = errors.Join(fill(staged), staged.Close())
 	if err == nil {
-		err = give(filepath.Join(o.Folder, name+fileEnding), filepath.Join(d.options.Folder, name+fileEnding), name)
+		err = publish(filepath.Join(o.Folder, name+fileSuffix), filepath.Join(d.options.Folder, name+fileSuffix), name)
 	}
-	if d.tally == nil {
+	if d.usage == nil {
 		return err
 	}
-	held := staged.tally.size(name)
+	held := staged.usage.size(name)
 	if err != nil {
-		d.tally.room.Note(-held)
+		d.usage.storage.Adjust(-held)
 		return err
 	}
-	d.tally.set(name, held)
+	d.usage.setSize(name, held)
 	return nil
 }
 
-// give gives a database that nobody has open its name, for good.
-func give(path, as, name string) error {
-	if !isMissing(path + journalEnding) {
-		// Closing a database brings its journal into it, or says nothing.
-		return fault.Busy(fault.StorageUnavailable, retryAfter, "the storage cannot be used at the moment").Because(fmt.Errorf("database %s: its journal stayed", name))
+// publish gives a database that nobody has open its name, for good.
+func publish(path, as, name string) error {
+	if !isMissing(path + walSuffix) {
+		// Closing a database copies its log into it, or says nothing.
+		return fault.Busy(fault.StorageUnavailable, retryAfter, "the storage cannot be used at the moment").Because(fmt.Errorf("database %s: its write-ahead log stayed", name))
 	}
 	err := os.Link(path, as)
 	if os.IsExist(err) {
@@ -83,9 +83,9 @@ func give(path, as, name string) error {
 // removeAbandoned removes what imports have left that were cut off. What cannot
 // be removed stays for the next one.
 func (d *Databases) removeAbandoned() {
-	found, _ := filepath.Glob(filepath.Join(d.options.Folder, stagePrefix+"*"))
+	found, _ := filepath.Glob(filepath.Join(d.options.Folder, stagingPrefix+"*"))
 	for _, folder := range found {
-		if info, err := os.Lstat(folder); err == nil && time.Since(info.ModTime()) > abandoned {
+		if info, err := os.Lstat(folder); err == nil && time.Since(info.ModTime()) > abandonedAfter {
 			_ = os.RemoveAll(folder)
 		}
 	}

@@ -35,7 +35,7 @@ func (s *statement) names() []string {
 }
 
 // prepare returns the statement of a call, checked: one statement, with our
-// parameters and no others, that the policy allows.
+// parameters and no others, that the authorizer allows.
 func (c *conn) prepare(ctx context.Context, call *call) (*statement, error) {
 	s, err := c.statement(ctx, call)
 	if err != nil {
@@ -49,8 +49,8 @@ func (c *conn) prepare(ctx context.Context, call *call) (*statement, error) {
 
 // statement returns the statement of a call, as prepare does.
 func (c *conn) statement(ctx context.Context, call *call) (*statement, error) {
-	c.forgetOld()
-	if s := c.kept(func(s *statement) bool { return call.source != nil && s.source == call.source }); s != nil {
+	c.dropStaleStatements()
+	if s := c.cached(func(s *statement) bool { return call.source != nil && s.source == call.source }); s != nil {
 		return s, nil
 	}
 	if call.source != nil && call.sql == "" {
@@ -58,7 +58,7 @@ func (c *conn) statement(ctx context.Context, call *call) (*statement, error) {
 			return nil, err
 		}
 	}
-	if s := c.kept(func(s *statement) bool { return s.sql == call.sql }); s != nil {
+	if s := c.cached(func(s *statement) bool { return s.sql == call.sql }); s != nil {
 		s.source = call.source
 		return s, nil
 	}
@@ -71,7 +71,7 @@ func (c *conn) statement(ctx context.Context, call *call) (*statement, error) {
 	// Views may grow to many times their text.
 	c.openBudget(call.meter, false)
 	defer c.closeBudget()
-	c.policy.reset(false)
+	c.authorizer.reset(false)
 	stmt, rest, err := c.db.Prepare(ctx, call.sql)
 	if err != nil {
 		return nil, c.explain(err)
@@ -79,8 +79,8 @@ func (c *conn) statement(ctx context.Context, call *call) (*statement, error) {
 	if stmt == nil {
 		return nil, value.Errorf(sqlError, "there is no SQL statement here")
 	}
-	collects := c.policy.collects
-	s := &statement{Stmt: stmt, sql: call.sql, source: call.source, alters: c.policy.altering, defines: isDefinition(call.sql)}
+	collects := c.authorizer.collects
+	s := &statement{Stmt: stmt, sql: call.sql, source: call.source, alters: c.authorizer.altering, defines: isDefinition(call.sql)}
 	if err := c.check(ctx, s, rest, call); err != nil {
 		s.Close()
 		return nil, err
@@ -91,7 +91,7 @@ func (c *conn) statement(ctx context.Context, call *call) (*statement, error) {
 			return nil, err
 		}
 	}
-	if len(c.statements) == keptStatements {
+	if len(c.statements) == maxCachedStatements {
 		c.statements[0].Close()
 		c.statements = append(c.statements[:0], c.statements[1:]...)
 	}
@@ -99,22 +99,22 @@ func (c *conn) statement(ctx context.Context, call *call) (*statement, error) {
 	return s, nil
 }
 
-// forgetOld closes the kept statements where the definitions have changed: SQLite
+// dropStaleStatements closes the cached statements where the schema has changed: SQLite
 // would prepare them again when they run, and ask nobody how large they become.
-func (c *conn) forgetOld() {
-	now := c.defined.Load()
-	if now == c.known {
+func (c *conn) dropStaleStatements() {
+	now := c.pool.schemaChanges.Load()
+	if now == c.schemaSeen {
 		return
 	}
-	c.known = now
+	c.schemaSeen = now
 	for _, s := range c.statements {
 		s.Close()
 	}
 	c.statements = nil
 }
 
-// kept finds a prepared statement, the last used ones first.
-func (c *conn) kept(is func(*statement) bool) *statement {
+// cached finds a prepared statement, the last used ones first.
+func (c *conn) cached(is func(*statement) bool) *statement {
 	for i := len(c.statements) - 1; i >= 0; i-- {
 		if s := c.statements[i]; is(s) {
 			copy(c.statements[i:], c.statements[i+1:])
@@ -126,8 +126,8 @@ func (c *conn) kept(is func(*statement) bool) *statement {
 }
 
 func (c *conn) check(ctx context.Context, s *statement, rest string, call *call) error {
-	if c.policy.defining && mentionsHidden(call.sql) {
-		// The policy is not shown every name: a new one, a table that is referred
+	if c.authorizer.defining && mentionsHidden(call.sql) {
+		// The authorizer is not shown every name: a new one, a table that is referred
 		// to, what a view or a trigger will use.
 		return value.Errorf(sqlDenied, hiddenReason)
 	}

@@ -15,8 +15,8 @@ import (
 	"ql/lang/value"
 )
 
-// room is a room with so many bytes and databases.
-type room struct {
+// sharedStorage is storage for so many bytes and databases.
+type sharedStorage struct {
 	logs, mostLog int64
 	besideReaders int64
 	bytes         int64
@@ -26,13 +26,13 @@ type room struct {
 	held int64
 }
 
-func (r *room) Bounds(context.Context) (Bounds, error) {
+func (r *sharedStorage) Bounds(context.Context) (Bounds, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return Bounds{Bytes: r.bytes, Left: r.bytes - r.held, Databases: r.most, Log: r.besideReaders}, nil
+	return Bounds{Bytes: r.bytes, Left: r.bytes - r.held, Databases: r.most, WAL: r.besideReaders}, nil
 }
 
-func (r *room) Take(_ context.Context, bytes, reserve int64) (bool, error) {
+func (r *sharedStorage) Reserve(_ context.Context, bytes, reserve int64) (bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.bytes > 0 && r.held+bytes > r.bytes+reserve {
@@ -42,13 +42,13 @@ func (r *room) Take(_ context.Context, bytes, reserve int64) (bool, error) {
 	return true, nil
 }
 
-func (r *room) Note(bytes int64) {
+func (r *sharedStorage) Adjust(bytes int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.held += bytes
 }
 
-func (r *room) GrowLog(bytes int64) bool {
+func (r *sharedStorage) ReserveWAL(bytes int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.mostLog > 0 && bytes > 0 && r.logs+bytes > r.mostLog {
@@ -58,13 +58,13 @@ func (r *room) GrowLog(bytes int64) bool {
 	return true
 }
 
-func (r *room) NoteLog(bytes int64) {
+func (r *sharedStorage) AdjustWAL(bytes int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.logs += bytes
 }
 
-func (r *room) used() int64 {
+func (r *sharedStorage) used() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.held
@@ -79,8 +79,8 @@ func on(t testing.TB, d *Databases, name, sql string) string {
 // TestReadingWithoutRoom reads a database that is not there and that there is no
 // room for.
 func TestReadingWithoutRoom(t *testing.T) {
-	full := &room{bytes: 10 * pageSize, held: 10 * pageSize}
-	d := open(t, Options{Room: full})
+	full := &sharedStorage{bytes: 10 * pageSize, held: 10 * pageSize}
+	d := open(t, Options{Storage: full})
 	for sql, want := range map[string]string{
 		"SELECT 1 AS x":   `[{"x":1}]`,
 		"SELECT * FROM t": "no_such_table",
@@ -99,7 +99,7 @@ func TestReadingWithoutRoom(t *testing.T) {
 	if full.used() != 10*pageSize {
 		t.Errorf("%d bytes count", full.used())
 	}
-	full.Note(-5 * pageSize)
+	full.Adjust(-5 * pageSize)
 	must(t, d, "CREATE TABLE t(a)")
 }
 
@@ -112,7 +112,7 @@ func fill(rows int) string {
 func stored(t *testing.T, folder string) (bytes int64) {
 	t.Helper()
 	err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
-		if err == nil && filepath.Ext(path) == fileEnding {
+		if err == nil && filepath.Ext(path) == fileSuffix {
 			var info fs.FileInfo
 			if info, err = e.Info(); err == nil {
 				bytes += info.Size()
@@ -127,7 +127,7 @@ func stored(t *testing.T, folder string) (bytes int64) {
 }
 
 // fillUp adds so many rows at a time until there is no room for them.
-func fillUp(t *testing.T, d *Databases, r *room, name string, rows int) {
+func fillUp(t *testing.T, d *Databases, r *sharedStorage, name string, rows int) {
 	t.Helper()
 	for range r.bytes / pageSize {
 		if on(t, d, name, fill(rows)) == quotaExceeded {
@@ -144,8 +144,8 @@ func fillUp(t *testing.T, d *Databases, r *room, name string, rows int) {
 // removed from one makes room in another.
 func TestRoomIsShared(t *testing.T) {
 	folder := t.TempDir()
-	r := &room{bytes: 4 << 20}
-	d := open(t, Options{Folder: folder, Room: r})
+	r := &sharedStorage{bytes: 4 << 20}
+	d := open(t, Options{Folder: folder, Storage: r})
 	for _, name := range []string{"a", "b"} {
 		on(t, d, name, "CREATE TABLE t(x)")
 	}
@@ -196,8 +196,8 @@ func TestRoomIsShared(t *testing.T) {
 		t.Errorf("%d bytes are counted, and %d are on the disk", used, onDisk)
 	}
 	// Who opens them again counts the same.
-	again := &room{bytes: 4 << 20}
-	d = open(t, Options{Folder: folder, Room: again})
+	again := &sharedStorage{bytes: 4 << 20}
+	d = open(t, Options{Folder: folder, Storage: again})
 	if err := d.Measure(); err != nil {
 		t.Fatal(err)
 	}
@@ -213,8 +213,8 @@ func TestRoomIsShared(t *testing.T) {
 // TestRoomOfTransactions: a transaction that does not fit is undone as a whole,
 // and its room given back.
 func TestRoomOfTransactions(t *testing.T) {
-	r := &room{bytes: 1 << 20}
-	d := open(t, Options{Room: r})
+	r := &sharedStorage{bytes: 1 << 20}
+	d := open(t, Options{Storage: r})
 	must(t, d, "CREATE TABLE t(x)")
 	before := r.used()
 
@@ -232,14 +232,14 @@ func TestRoomOfTransactions(t *testing.T) {
 	before = r.used()
 	tx = begin(t, d)
 	in(t, tx, false, fill(100))
-	r.Note(900 << 10) // of another database, meanwhile
+	r.Adjust(900 << 10) // of another database, meanwhile
 	if got := outcome(t)(value.Null, tx.Commit(t.Context(), nil)); got != quotaExceeded {
 		t.Errorf("the commit: %s", got)
 	}
 	if err := tx.Rollback(); err != nil {
 		t.Fatal(err)
 	}
-	r.Note(-900 << 10)
+	r.Adjust(-900 << 10)
 	if r.used() != before {
 		t.Errorf("%d bytes are counted for what was undone", r.used()-before)
 	}
@@ -247,7 +247,7 @@ func TestRoomOfTransactions(t *testing.T) {
 		t.Errorf("after it: %s", got)
 	}
 	// A transaction that removes works with nothing left.
-	r.Note(r.bytes - r.used())
+	r.Adjust(r.bytes - r.used())
 	tx = begin(t, d)
 	if got := in(t, tx, false, "DELETE FROM t WHERE rowid % 2"); got != `{"changes":50,"last_id":null}` {
 		t.Errorf("removing: %s", got)
@@ -260,8 +260,8 @@ func TestRoomOfTransactions(t *testing.T) {
 // TestRemovingIsNoWayIn: the reserve for what removes is no more than itself,
 // though a trigger adds rows.
 func TestRemovingIsNoWayIn(t *testing.T) {
-	r := &room{bytes: 1 << 20}
-	d := open(t, Options{Room: r})
+	r := &sharedStorage{bytes: 1 << 20}
+	d := open(t, Options{Storage: r})
 	must(t, d, "CREATE TABLE t(x)")
 	must(t, d, "CREATE TABLE log(x)")
 	must(t, d, "CREATE TRIGGER more AFTER DELETE ON t BEGIN INSERT INTO log SELECT hex(zeroblob(2000)) FROM t, t AS u LIMIT 20; END")
@@ -283,8 +283,8 @@ func TestRemovingIsNoWayIn(t *testing.T) {
 // TestGrowingAtOnce: databases that grow at the same time do not pass the room
 // together by more than the reserve.
 func TestGrowingAtOnce(t *testing.T) {
-	r := &room{bytes: 4 << 20}
-	d := open(t, Options{Room: r})
+	r := &sharedStorage{bytes: 4 << 20}
+	d := open(t, Options{Storage: r})
 	var names []string
 	for i := range 8 {
 		names = append(names, fmt.Sprint("db", i))
@@ -312,7 +312,7 @@ func TestGrowingAtOnce(t *testing.T) {
 
 func TestNumberOfDatabases(t *testing.T) {
 	folder := t.TempDir()
-	d := open(t, Options{Folder: folder, MaxOpen: 1, Room: &room{most: 2}})
+	d := open(t, Options{Folder: folder, MaxOpen: 1, Storage: &sharedStorage{most: 2}})
 	for _, name := range []string{"a", "b", "a", "b"} {
 		if got := on(t, d, name, "SELECT 1 AS one"); got != `[{"one":1}]` {
 			t.Errorf("%s: %s", name, got)
@@ -325,30 +325,30 @@ func TestNumberOfDatabases(t *testing.T) {
 		t.Errorf("it was made: %v", err)
 	}
 	// Also by who finds them there.
-	d = open(t, Options{Folder: folder, Room: &room{most: 2}})
+	d = open(t, Options{Folder: folder, Storage: &sharedStorage{most: 2}})
 	if got := on(t, d, "c", "SELECT 1"); got != quotaExceeded {
 		t.Errorf("a third, opened again: %s", got)
 	}
-	if err := d.Clear(t.Context()); err != nil {
+	if err := d.DropAll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := on(t, d, "c", "SELECT 1 AS one"); got != `[{"one":1}]` {
-		t.Errorf("after Clear: %s", got)
+		t.Errorf("after DropAll: %s", got)
 	}
 }
 
-// TestClear: cleared databases are empty, those who use one meanwhile are waited
+// TestDropAll: cleared databases are empty, those who use one meanwhile are waited
 // for, and nothing of them stays on the disk.
-func TestClear(t *testing.T) {
+func TestDropAll(t *testing.T) {
 	folder := t.TempDir()
-	r := &room{bytes: 1 << 30}
-	d := open(t, Options{Folder: folder, Room: r})
+	r := &sharedStorage{bytes: 1 << 30}
+	d := open(t, Options{Folder: folder, Storage: r})
 	must(t, d, "CREATE TABLE t(x)")
 	on(t, d, "other", "CREATE TABLE t(x)")
 	held := begin(t, d)
 	in(t, held, false, "INSERT INTO t VALUES (1)")
 	done := make(chan error)
-	go func() { done <- d.Clear(context.WithoutCancel(t.Context())) }()
+	go func() { done <- d.DropAll(context.WithoutCancel(t.Context())) }()
 	in(t, held, false, "INSERT INTO t VALUES (2)")
 	if err := held.Commit(t.Context(), nil); err != nil {
 		t.Error(err)
@@ -386,19 +386,19 @@ func TestFilesAreOurs(t *testing.T) {
 
 // emptying is a room that empties logs whenever it is asked, as one that is full does.
 type emptying struct {
-	*room
+	*sharedStorage
 	of *Databases
 }
 
 func (e *emptying) Bounds(ctx context.Context) (Bounds, error) {
-	e.of.TrimLogs()
-	return e.room.Bounds(ctx)
+	e.of.CheckpointIdle()
+	return e.sharedStorage.Bounds(ctx)
 }
 
 // TestRoomIsMadeForADatabase makes a database where logs of others are emptied for it.
 func TestRoomIsMadeForADatabase(t *testing.T) {
-	r := &emptying{room: &room{bytes: 1 << 20}}
-	d := open(t, Options{Room: r})
+	r := &emptying{sharedStorage: &sharedStorage{bytes: 1 << 20}}
+	d := open(t, Options{Storage: r})
 	r.of = d
 	for _, name := range []string{"one", "two", "three"} {
 		if got := on(t, d, name, "CREATE TABLE t(a)"); strings.Contains(got, "error") {

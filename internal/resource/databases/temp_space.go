@@ -2,17 +2,17 @@ package databases
 
 import "sync/atomic"
 
-// scratch counts the temporary files of all statements under way.
-type scratch struct {
-	most int64
-	held atomic.Int64
+// tempSpace counts the temporary files of all statements under way.
+type tempSpace struct {
+	limit int64
+	used  atomic.Int64
 }
 
-// grow takes bytes, or gives some back, which are negative. It reports false, and
-// takes nothing, where there are no more.
-func (s *scratch) grow(bytes int64) bool {
-	if s.held.Add(bytes) > s.most && bytes > 0 {
-		s.held.Add(-bytes)
+// reserve reserves bytes, or releases some, which are negative. It reports false, and
+// reserves nothing, where there are no more.
+func (s *tempSpace) reserve(bytes int64) bool {
+	if s.used.Add(bytes) > s.limit && bytes > 0 {
+		s.used.Add(-bytes)
 		return false
 	}
 	return true

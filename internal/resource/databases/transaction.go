@@ -39,7 +39,7 @@ func (t *tx) Query(ctx context.Context, q engine.Query) (value.Value, error) {
 	if !q.Savepoint {
 		return t.run(ctx, s, call)
 	}
-	if err := t.conn.trusted(ctx, "SAVEPOINT ql"); err != nil {
+	if err := t.conn.execTrusted(ctx, "SAVEPOINT ql"); err != nil {
 		return value.Null, err
 	}
 	v, err := t.run(ctx, s, call)
@@ -47,11 +47,11 @@ func (t *tx) Query(ctx context.Context, q engine.Query) (value.Value, error) {
 		// Also when ctx has ended: the savepoint must not stay.
 		back := context.WithoutCancel(ctx)
 		if err != nil {
-			if failed := t.conn.trusted(back, "ROLLBACK TO ql"); failed != nil {
+			if failed := t.conn.execTrusted(back, "ROLLBACK TO ql"); failed != nil {
 				return value.Null, failed
 			}
 		}
-		if failed := t.conn.trusted(back, "RELEASE ql"); failed != nil {
+		if failed := t.conn.execTrusted(back, "RELEASE ql"); failed != nil {
 			return value.Null, failed
 		}
 	}
@@ -74,7 +74,7 @@ func (t *tx) open() error {
 	return value.Errorf("transaction_ended", "the transaction has ended: an earlier statement rolled it back")
 }
 
-// Commit keeps all that the transaction did, and the receipt with it, if it did
+// Commit commits all that the transaction did, and the receipt with it, if it did
 // anything. A second one does nothing.
 func (t *tx) Commit(ctx context.Context, receipt *engine.Receipt) error {
 	if t.committed {
@@ -104,7 +104,7 @@ func (t *tx) Rollback() error {
 	}
 	var err error
 	if t.conn.db.InTransaction() {
-		err = t.conn.trusted(context.Background(), "ROLLBACK")
+		err = t.conn.execTrusted(context.Background(), "ROLLBACK")
 	}
 	t.finish()
 	return err
@@ -122,12 +122,12 @@ func (d *Databases) change(ctx context.Context, name string, do func(*conn) erro
 		return err
 	}
 	defer d.release(db)
-	c, err := db.takeWriter(ctx)
+	c, err := db.acquireWriter(ctx)
 	if err != nil {
 		return err
 	}
 	// What is not committed is rolled back here.
-	defer db.giveWriter(c)
+	defer db.releaseWriter(c)
 	if err := c.begin(ctx); err != nil {
 		return err
 	}
@@ -139,83 +139,83 @@ func (d *Databases) change(ctx context.Context, name string, do func(*conn) erro
 }
 
 // begin starts a transaction, in which the database may grow by what is left of
-// its room.
+// the storage.
 func (c *conn) begin(ctx context.Context) error {
-	if c.tally != nil {
+	if c.usage != nil {
 		var err error
-		if c.bounds, err = c.tally.room.Bounds(ctx); err != nil {
+		if c.bounds, err = c.usage.storage.Bounds(ctx); err != nil {
 			return err
 		}
-		if err := c.of.makeWay(ctx, c, c.bounds.Log); err != nil {
+		if err := c.pool.checkpointBeforeWrite(ctx, c, c.bounds.WAL); err != nil {
 			return err
 		}
 	}
-	return c.trusted(ctx, "BEGIN IMMEDIATE")
+	return c.execTrusted(ctx, "BEGIN IMMEDIATE")
 }
 
-// commit keeps what the transaction did, if there is room for it: another
-// database may have grown as well meanwhile.
+// commit commits the transaction, if there is storage for it: another database may
+// have grown as well meanwhile.
 func (c *conn) commit(ctx context.Context) error {
-	if c.tally == nil {
-		return c.trusted(ctx, "COMMIT")
+	if c.usage == nil {
+		return c.execTrusted(ctx, "COMMIT")
 	}
-	if err := c.giveBack(ctx); err != nil {
+	if err := c.vacuumFreePages(ctx); err != nil {
 		return err
 	}
-	pages, err := c.number(ctx, "PRAGMA page_count")
+	pages, err := c.queryInt(ctx, "PRAGMA page_count")
 	if err != nil {
 		return err
 	}
 	// Only who writes to the database changes its size.
-	growth := pages*pageSize - c.tally.size(c.name)
+	growth := pages*pageSize - c.usage.size(c.name)
 	if growth > 0 {
-		ok, err := c.tally.room.Take(ctx, growth, reserve)
+		ok, err := c.usage.storage.Reserve(ctx, growth, reserve)
 		if err != nil {
 			return err
 		}
 		if !ok {
-			return noRoom(c.name, c.bounds)
+			return storageFull(c.name, c.bounds)
 		}
 	}
-	err = c.trusted(ctx, "COMMIT")
+	err = c.execTrusted(ctx, "COMMIT")
 	switch {
 	case err != nil && growth > 0:
-		c.tally.room.Note(-growth)
+		c.usage.storage.Adjust(-growth)
 	case err == nil:
-		c.tally.room.Note(min(growth, 0))
-		c.tally.set(c.name, pages*pageSize)
+		c.usage.storage.Adjust(min(growth, 0))
+		c.usage.setSize(c.name, pages*pageSize)
 		if growth < 0 {
-			c.tally.lookAt(c.name, c.path)
+			c.usage.setSlack(c.name, c.path)
 		}
 	}
 	return err
 }
 
 const (
-	// leastFree is how many pages must be free before any are given back: a
+	// minFreePages is how many pages must be free before any are given back: a
 	// database that shrinks and grows all the time keeps them.
-	leastFree = 64
-	// mostGivenBack bounds what one transaction does to give pages back.
-	mostGivenBack = 8192
+	minFreePages = 64
+	// maxVacuumPages bounds what one transaction does to give pages back.
+	maxVacuumPages = 8192
 )
 
-// giveBack takes free pages out of the file where they are many, so that what
-// was removed makes room for something else of the account.
-func (c *conn) giveBack(ctx context.Context) error {
-	free, err := c.number(ctx, "PRAGMA freelist_count")
-	if err != nil || free < leastFree {
+// vacuumFreePages takes free pages out of the file where they are many, so that what
+// was removed frees storage for something else of the account.
+func (c *conn) vacuumFreePages(ctx context.Context) error {
+	free, err := c.queryInt(ctx, "PRAGMA freelist_count")
+	if err != nil || free < minFreePages {
 		return err
 	}
-	pages, err := c.number(ctx, "PRAGMA page_count")
+	pages, err := c.queryInt(ctx, "PRAGMA page_count")
 	if err != nil || free < pages/4 {
 		return err
 	}
-	return c.trusted(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", mostGivenBack))
+	return c.execTrusted(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", maxVacuumPages))
 }
 
-// bound sets how many pages a statement of the transaction may come to.
-func (c *conn) bound(ctx context.Context, removes bool) error {
-	if c.tally == nil {
+// setMaxPages sets how many pages a statement of the transaction may come to.
+func (c *conn) setMaxPages(ctx context.Context, removes bool) error {
+	if c.usage == nil {
 		return nil
 	}
 	most := int64(math.MaxInt32)
@@ -225,12 +225,12 @@ func (c *conn) bound(ctx context.Context, removes bool) error {
 			left += reserve
 		}
 		// Never less than it has: SQLite sees to that.
-		most = min(most, max(1, (c.tally.size(c.name)+left)/pageSize))
+		most = min(most, max(1, (c.usage.size(c.name)+left)/pageSize))
 	}
 	if most == c.maxPages {
 		return nil
 	}
-	if err := c.trusted(ctx, fmt.Sprintf("PRAGMA max_page_count=%d", most)); err != nil {
+	if err := c.execTrusted(ctx, fmt.Sprintf("PRAGMA max_page_count=%d", most)); err != nil {
 		return err
 	}
 	c.maxPages = most

@@ -62,14 +62,14 @@ func (c *conn) checkViews(ctx context.Context, sql string) error {
 }
 
 func (c *conn) schemaVersion(ctx context.Context) (version int64, err error) {
-	err = c.own(ctx, "PRAGMA schema_version", func(s *sqlite.Stmt) { version = s.Int(0) })
+	err = c.execInternal(ctx, "PRAGMA schema_version", func(s *sqlite.Stmt) { version = s.Int(0) })
 	return version, err
 }
 
 func (c *conn) loadViews(ctx context.Context, version int64) (views, error) {
 	texts := map[string]string{}
 	var triggers []string
-	err := c.own(ctx, "SELECT type, name, sql FROM sqlite_schema WHERE type IN ('view', 'trigger')", func(s *sqlite.Stmt) {
+	err := c.execInternal(ctx, "SELECT type, name, sql FROM sqlite_schema WHERE type IN ('view', 'trigger')", func(s *sqlite.Stmt) {
 		if string(s.Text(0)) == "view" {
 			texts[strings.ToLower(string(s.Text(1)))] = string(s.Text(2))
 		} else {
@@ -78,7 +78,7 @@ func (c *conn) loadViews(ctx context.Context, version int64) (views, error) {
 	})
 	v := views{version: version, sizes: map[string]int{}}
 	if err == nil {
-		err = c.own(ctx, "SELECT sum(octet_length(sql)) FROM sqlite_schema", func(s *sqlite.Stmt) { v.defined = s.Int(0) })
+		err = c.execInternal(ctx, "SELECT sum(octet_length(sql)) FROM sqlite_schema", func(s *sqlite.Stmt) { v.defined = s.Int(0) })
 	}
 	for name := range texts {
 		v.measure(name, texts)

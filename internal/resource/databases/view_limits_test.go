@@ -42,9 +42,9 @@ func TestViewsOfViews(t *testing.T) {
 	}
 }
 
-// TestKeptStatementsOfNewViews: a kept statement is looked at again where a
+// TestCachedStatementsOfNewViews: a cached statement is looked at again where a
 // table has become a view.
-func TestKeptStatementsOfNewViews(t *testing.T) {
+func TestCachedStatementsOfNewViews(t *testing.T) {
 	d := open(t, Options{})
 	must(t, d, "CREATE TABLE v0(a)")
 	const sql = "SELECT count(*) AS n FROM v0"

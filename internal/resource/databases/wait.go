@@ -13,17 +13,17 @@ import (
 // process that was stopped. That is no fault of the account's, and is waited out.
 
 const (
-	// lookEvery is how often somebody who waits looks at what the others do, at most.
-	lookEvery = 50 * time.Millisecond
-	// mostStalled is how long a disk that does not answer is waited for.
-	mostStalled = 30 * time.Second
+	// pollInterval is how often somebody who waits looks at what the others do, at most.
+	pollInterval = 50 * time.Millisecond
+	// maxStall is how long a disk that does not answer is waited for.
+	maxStall = 30 * time.Second
 )
 
-// await waits for a token of a channel.
-func (db *database) await(ctx context.Context, tokens chan struct{}) error {
-	every := min(lookEvery, max(db.options.Busy/10, time.Millisecond))
+// waitForToken is acquireToken where it has to wait.
+func (db *database) waitForToken(ctx context.Context, tokens chan struct{}) error {
+	every := min(pollInterval, max(db.options.Busy/10, time.Millisecond))
 	seen := map[*conn]uint64{}
-	db.areAtWork(tokens, seen)
+	db.progressed(tokens, seen)
 	var contended, stalled time.Duration
 	last := time.Now()
 	timer := time.NewTimer(every)
@@ -39,7 +39,7 @@ func (db *database) await(ctx context.Context, tokens chan struct{}) error {
 		// Where more time passed, this process did not run, and neither did the others.
 		passed := min(time.Since(last), 2*every)
 		last = time.Now()
-		if db.areAtWork(tokens, seen) {
+		if db.progressed(tokens, seen) {
 			contended += passed
 		} else {
 			stalled += passed
@@ -47,23 +47,23 @@ func (db *database) await(ctx context.Context, tokens chan struct{}) error {
 		switch {
 		case contended >= db.options.Busy:
 			return db.busy()
-		case stalled >= mostStalled:
+		case stalled >= maxStall:
 			return fault.Busy(fault.StorageUnavailable, retryAfter, "the storage cannot be used at the moment").
-				Because(fmt.Errorf("database %s: whoever has it waited for the disk for %s", db.name, mostStalled))
+				Because(fmt.Errorf("database %s: whoever has it waited for the disk for %s", db.name, maxStall))
 		}
 		timer.Reset(every)
 	}
 }
 
-// areAtWork reports whether one of those who have the tokens of a channel has got on
+// progressed reports whether one of those who have the tokens of a channel has made progress
 // since it was last asked, or could: its script does something else between two
 // statements.
-func (db *database) areAtWork(tokens chan struct{}, seen map[*conn]uint64) (work bool) {
+func (db *database) progressed(tokens chan struct{}, seen map[*conn]uint64) (work bool) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	holders := db.reads
-	if tokens == db.writing {
-		holders = db.holds
+	holders := db.busyReaders
+	if tokens == db.writerToken {
+		holders = db.busyWriters
 	}
 	for _, c := range holders { // none while one is opened
 		now := c.db.Activity()

@@ -39,7 +39,7 @@ func TestStallsAreNotContention(t *testing.T) {
 		after time.Duration
 	}{
 		{"a short stall", 20 * time.Second, "done", 20 * time.Second},
-		{"a long one", time.Minute, "storage_unavailable", mostStalled},
+		{"a long one", time.Minute, "storage_unavailable", maxStall},
 		{"a transaction", 0, "database_busy", 5 * time.Second},
 	} {
 		t.Run(test.name, func(t *testing.T) {

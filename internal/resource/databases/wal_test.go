@@ -14,7 +14,7 @@ import (
 )
 
 // logs returns what is counted of logs.
-func (r *room) logBytes() int64 {
+func (r *sharedStorage) logBytes() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.logs
@@ -23,7 +23,7 @@ func (r *room) logBytes() int64 {
 // logsOnDisk returns how large the logs of databases are.
 func logsOnDisk(d *Databases, names ...string) (bytes int64) {
 	for _, name := range names {
-		bytes += logOf(filepath.Join(d.options.Folder, name+fileEnding))
+		bytes += walSize(filepath.Join(d.options.Folder, name+fileSuffix))
 	}
 	return bytes
 }
@@ -59,8 +59,8 @@ func readOn(ctx context.Context, t *testing.T, d *Databases) <-chan error {
 
 // TestLogsCount: what is counted of logs is what is there, whatever is done.
 func TestLogsCount(t *testing.T) {
-	r := &room{bytes: 100 << 20}
-	d := open(t, Options{Room: r})
+	r := &sharedStorage{bytes: 100 << 20}
+	d := open(t, Options{Storage: r})
 	same := func(what string) {
 		t.Helper()
 		if got, want := r.logBytes(), logsOnDisk(d, "main", "other"); got != want {
@@ -80,7 +80,7 @@ func TestLogsCount(t *testing.T) {
 	}
 	must(t, d, "DELETE FROM t")
 	same("rows removed")
-	if err := d.Clear(t.Context()); err != nil {
+	if err := d.DropAll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	same("all removed")
@@ -90,15 +90,15 @@ func TestLogsCount(t *testing.T) {
 		t.Errorf("a log of %d bytes stays", got)
 	}
 	must(t, d, fill(10))
-	d.TrimLogs()
+	d.CheckpointIdle()
 	same("trimmed")
 	if got := r.logBytes(); got != 0 {
 		t.Errorf("%d bytes are left", got)
 	}
 	must(t, d, fill(10))
-	again := New(Options{Folder: d.options.Folder, Room: &room{bytes: 100 << 20}})
-	if err := again.Measure(); err != nil || again.tally.room.(*room).logBytes() != r.logBytes() {
-		t.Errorf("%d bytes are found, %v", again.tally.room.(*room).logBytes(), err)
+	again := New(Options{Folder: d.options.Folder, Storage: &sharedStorage{bytes: 100 << 20}})
+	if err := again.Measure(); err != nil || again.usage.storage.(*sharedStorage).logBytes() != r.logBytes() {
+		t.Errorf("%d bytes are found, %v", again.usage.storage.(*sharedStorage).logBytes(), err)
 	}
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
@@ -108,8 +108,8 @@ func TestLogsCount(t *testing.T) {
 
 // TestLogHasItsRoom: a change whose log finds no room is undone, and others go on.
 func TestLogHasItsRoom(t *testing.T) {
-	r := &room{bytes: 100 << 20, mostLog: 4 << 20}
-	d := open(t, Options{Room: r})
+	r := &sharedStorage{bytes: 100 << 20, mostLog: 4 << 20}
+	d := open(t, Options{Storage: r})
 	must(t, d, "CREATE TABLE t(x)")
 	must(t, d, fill(500))
 	for range 3 {
@@ -145,8 +145,8 @@ func TestLogHasItsRoom(t *testing.T) {
 // come to its bound, and the changes go on.
 func TestReadersMakeWay(t *testing.T) {
 	const most = 8 << 20
-	r := &room{bytes: 100 << 20, besideReaders: most}
-	d := open(t, Options{Room: r})
+	r := &sharedStorage{bytes: 100 << 20, besideReaders: most}
+	d := open(t, Options{Storage: r})
 	must(t, d, "CREATE TABLE t(x)")
 	must(t, d, fill(250))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -176,8 +176,8 @@ func TestReadersMakeWay(t *testing.T) {
 // TestLogIsEmptiedWhenReadersLeave: a log that grew beside a reader goes when that
 // one does.
 func TestLogIsEmptiedWhenReadersLeave(t *testing.T) {
-	r := &room{bytes: 100 << 20}
-	d := open(t, Options{Room: r})
+	r := &sharedStorage{bytes: 100 << 20}
+	d := open(t, Options{Storage: r})
 	must(t, d, "CREATE TABLE t(x)")
 	must(t, d, fill(250))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -185,7 +185,7 @@ func TestLogIsEmptiedWhenReadersLeave(t *testing.T) {
 	for range 12 {
 		must(t, d, "UPDATE t SET x = x || '-'")
 	}
-	if got := logsOnDisk(d, "main"); got < trimFrom {
+	if got := logsOnDisk(d, "main"); got < checkpointFrom {
 		t.Fatalf("the log has only %d bytes", got)
 	}
 	cancel()
@@ -206,14 +206,14 @@ func TestTemporaryFilesAreShared(t *testing.T) {
 	if got := must(t, d, sort); got != `[{"n":2500}]` {
 		t.Fatalf("alone: %s", got)
 	}
-	if left := d.scratch.held.Load(); left != 0 {
+	if left := d.temp.used.Load(); left != 0 {
 		t.Fatalf("%d bytes are held by nobody", left)
 	}
-	d.scratch.held.Add(12 << 20) // by others
+	d.temp.used.Add(12 << 20) // by others
 	if got := rows(t, d, sort); got != "limit_exceeded" {
 		t.Errorf("beside others: %s", got)
 	}
-	if left := d.scratch.held.Load(); left != 12<<20 {
+	if left := d.temp.used.Load(); left != 12<<20 {
 		t.Errorf("%d bytes are held", left)
 	}
 }

@@ -164,8 +164,8 @@ func TestImportSaysWhere(t *testing.T) {
 // TestImportMakesAllOrNothing makes databases by imports that fail and that do
 // not.
 func TestImportMakesAllOrNothing(t *testing.T) {
-	folder, shared := t.TempDir(), &room{bytes: 40 * 4096, most: 2}
-	d := open(t, databases.Options{Folder: folder, Room: shared})
+	folder, shared := t.TempDir(), &sharedStorage{bytes: 40 * 4096, most: 2}
+	d := open(t, databases.Options{Folder: folder, Storage: shared})
 	for name, c := range map[string]struct{ sql, code string }{
 		"bad":     {"CREATE TABLE t(a); nonsense", sqlError},
 		"cut_off": {"BEGIN; CREATE TABLE t(a); INSERT INTO t VALUES (1);", sqlError},
@@ -202,8 +202,8 @@ func TestImportMakesAllOrNothing(t *testing.T) {
 }
 
 func TestImportWhileAScriptMakesIt(t *testing.T) {
-	shared := &room{bytes: 1 << 20}
-	d := open(t, databases.Options{Room: shared})
+	shared := &sharedStorage{bytes: 1 << 20}
+	d := open(t, databases.Options{Storage: shared})
 	text := io.MultiReader(strings.NewReader("CREATE TABLE t(a); "), readerFunc(func([]byte) (int, error) {
 		on(t, d, "new", "CREATE TABLE mine(a)")
 		return 0, io.EOF

@@ -123,8 +123,8 @@ func meter(memory int64) *value.Meter {
 	return m
 }
 
-// room is storage for so many bytes and databases.
-type room struct {
+// sharedStorage is storage for so many bytes and databases.
+type sharedStorage struct {
 	bytes int64
 	most  int
 
@@ -132,13 +132,13 @@ type room struct {
 	held int64
 }
 
-func (r *room) Bounds(context.Context) (databases.Bounds, error) {
+func (r *sharedStorage) Bounds(context.Context) (databases.Bounds, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return databases.Bounds{Bytes: r.bytes, Left: r.bytes - r.held, Databases: r.most}, nil
 }
 
-func (r *room) Take(_ context.Context, bytes, reserve int64) (bool, error) {
+func (r *sharedStorage) Reserve(_ context.Context, bytes, reserve int64) (bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.held+bytes > r.bytes+reserve {
@@ -148,16 +148,16 @@ func (r *room) Take(_ context.Context, bytes, reserve int64) (bool, error) {
 	return true, nil
 }
 
-func (r *room) Note(bytes int64) {
+func (r *sharedStorage) Adjust(bytes int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.held += bytes
 }
 
-func (r *room) GrowLog(int64) bool { return true }
-func (r *room) NoteLog(int64)      {}
+func (r *sharedStorage) ReserveWAL(int64) bool { return true }
+func (r *sharedStorage) AdjustWAL(int64)       {}
 
-func (r *room) used() int64 {
+func (r *sharedStorage) used() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.held
