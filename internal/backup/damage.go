@@ -106,12 +106,12 @@ func checkFile(ctx context.Context, at string) (err error) {
 // checkLog looks for damage in the log of a database. Somebody may write to it
 // meanwhile: what is no damage is not found a second time.
 func checkLog(at string) error {
-	err := sqlite.CheckLog(at)
-	var damage *sqlite.DamagedLog
+	err := sqlite.CheckWAL(at)
+	var damage *sqlite.WALDamageError
 	if !errors.As(err, &damage) {
 		return nil // of what cannot be read SQLite tells
 	}
-	if again := sqlite.CheckLog(at); again == nil || again.Error() != err.Error() {
+	if again := sqlite.CheckWAL(at); again == nil || again.Error() != err.Error() {
 		return nil
 	}
 	return err

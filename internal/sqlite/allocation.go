@@ -22,18 +22,18 @@ var ErrMemoryFull = errors.New("sqlite: the memory is full")
 // allocation is what a connection holds of the library's memory. Any goroutine
 // may free a block; the rest belongs to the connection's own.
 type allocation struct {
-	id   uint32
-	held atomic.Int64
-	most int64 // 0 without a bound
-	full bool  // something was refused since the call under way began
+	id    uint32
+	held  atomic.Int64
+	limit int64 // 0 without one
+	full  bool  // something was refused since the call under way began
 }
 
-// take counts n more bytes, and reports false where there are no more.
-func (a *allocation) take(n int64) bool {
+// reserve counts n more bytes, and reports false where there are no more.
+func (a *allocation) reserve(n int64) bool {
 	if a == nil {
 		return true
 	}
-	if held := a.held.Add(n); n > 0 && a.most > 0 && held > a.most {
+	if held := a.held.Add(n); n > 0 && a.limit > 0 && held > a.limit {
 		a.held.Add(-n)
 		a.full = true
 		return false
@@ -41,8 +41,8 @@ func (a *allocation) take(n int64) bool {
 	return true
 }
 
-// give is the reverse of take.
-func (a *allocation) give(n int64) {
+// release is the reverse of reserve.
+func (a *allocation) release(n int64) {
 	if a != nil {
 		a.held.Add(-n)
 	}
@@ -67,7 +67,7 @@ func (o *owners) add() *allocation {
 		if a.held.Load() == 0 {
 			o.retired[i] = o.retired[len(o.retired)-1]
 			o.retired = o.retired[:len(o.retired)-1]
-			a.most, a.full = 0, false
+			a.limit, a.full = 0, false
 			return a
 		}
 	}
@@ -143,12 +143,12 @@ func configure[T any](tls *libc.TLS, option int32, table *T) bool {
 
 func onMalloc(tls *libc.TLS, n int32) uintptr {
 	a := allocationOf(tls)
-	if !a.take(int64(n)) {
+	if !a.reserve(int64(n)) {
 		return 0
 	}
 	p := libc.Xmalloc(tls, libc.Tsize_t(n)+libc.Tsize_t(blockSize))
 	if p == 0 {
-		a.give(int64(n))
+		a.release(int64(n))
 		return 0
 	}
 	return own(p, n, a)
@@ -162,16 +162,16 @@ func onRealloc(tls *libc.TLS, old uintptr, n int32) uintptr {
 	if a == before {
 		more -= int64(size)
 	}
-	if !a.take(more) {
+	if !a.reserve(more) {
 		return 0
 	}
 	p := libc.Xrealloc(tls, old-blockSize, libc.Tsize_t(n)+libc.Tsize_t(blockSize))
 	if p == 0 {
-		a.give(more)
+		a.release(more)
 		return 0
 	}
 	if a != before {
-		before.give(int64(size))
+		before.release(int64(size))
 	}
 	return own(p, n, a)
 }
@@ -187,7 +187,7 @@ func own(p uintptr, n int32, a *allocation) uintptr {
 
 func onFree(tls *libc.TLS, p uintptr) {
 	b := blockAt(p)
-	memoryOwners.of(b).give(int64(b.size))
+	memoryOwners.of(b).release(int64(b.size))
 	libc.Xfree(tls, p-blockSize)
 }
 
@@ -205,13 +205,13 @@ func allocationOf(tls *libc.TLS) *allocation {
 	return nil
 }
 
-// BoundMemory bounds what the library may hold for the connection beyond what it
+// LimitMemory bounds what the library may hold for the connection beyond what it
 // holds now; 0 takes the bound away. A statement that would hold more fails with
 // ErrMemoryFull.
-func (c *Conn) BoundMemory(more int64) {
-	c.allocation.most, c.allocation.full = 0, false
+func (c *Conn) LimitMemory(more int64) {
+	c.allocation.limit, c.allocation.full = 0, false
 	if more > 0 {
-		c.allocation.most = c.allocation.held.Load() + more
+		c.allocation.limit = c.allocation.held.Load() + more
 	}
 }
 

@@ -60,7 +60,7 @@ func TestBoundMemory(t *testing.T) {
 			bytes int64
 			want  error
 		}{{held - 200_000, ErrMemoryFull}, {held + 20_000, nil}, {1, ErrMemoryFull}, {0, nil}} {
-			c.BoundMemory(bound.bytes)
+			c.LimitMemory(bound.bytes)
 			if _, err := number(t, c, sql); !errors.Is(err, bound.want) {
 				t.Fatalf("with %d of %d bytes: %v", bound.bytes, held, err)
 			}
@@ -107,18 +107,18 @@ func TestMemoryIsRefusedEverywhere(t *testing.T) {
 			if _, err := s.Step(t.Context()); err != nil {
 				return err
 			}
-			c.BoundMemory(1)
+			c.LimitMemory(1)
 			if got := s.Text(0); len(got) != 0 {
 				return fmt.Errorf("%d bytes came", len(got))
 			}
 			return s.Err()
 		}},
 	} {
-		c.BoundMemory(little)
+		c.LimitMemory(little)
 		if err := w.do(); !errors.Is(err, ErrMemoryFull) {
 			t.Errorf("%s: %v", w.name, err)
 		}
-		c.BoundMemory(0)
+		c.LimitMemory(0)
 		if got, err := one(t, c, t.Context(), "SELECT count(*) FROM t"); got != "1" || err != nil {
 			t.Errorf("after %s: %s %v", w.name, got, err)
 		}
@@ -142,7 +142,7 @@ func TestMemoryOfEach(t *testing.T) {
 		before := c.Memory()
 		all.Go(func() {
 			for range 200 {
-				c.BoundMemory(bound)
+				c.LimitMemory(bound)
 				if _, err := number(t, c, sql); !errors.Is(err, want) {
 					t.Errorf("with %d bytes: %v", bound, err)
 					return
@@ -169,12 +169,12 @@ func TestMemoryOfAnother(t *testing.T) {
 	}
 	p := lib.Xsqlite3_malloc64(a.tls, 1000)
 	check("allocated by the first", 1000, 0)
-	b.BoundMemory(500)
+	b.LimitMemory(500)
 	if lib.Xsqlite3_realloc64(b.tls, p, 2000) != 0 {
 		t.Fatal("the second has no memory for it")
 	}
 	check("refused to the second", 1000, 0)
-	b.BoundMemory(0)
+	b.LimitMemory(0)
 	p = lib.Xsqlite3_realloc64(b.tls, p, 2000)
 	check("taken by the second", 0, 2000)
 	lib.Xsqlite3_free(a.tls, p)

@@ -41,7 +41,7 @@ type Config struct {
 	// Progress, where there is one, is called every few instructions of a
 	// statement, with its context and what it has done since the last time; an
 	// error ends it, as the context's end does. What comes after the last call is
-	// told by Stmt.Rest.
+	// returned by Stmt.TakeWork.
 	Progress func(context.Context, Work) error
 	// Busy is how long a statement waits for another process.
 	Busy time.Duration
@@ -50,9 +50,9 @@ type Config struct {
 	// GrowTemporary, where there is one, is asked before they grow, and told where
 	// they shrink, which is negative. Where it reports false they are full.
 	GrowTemporary func(bytes int64) bool
-	// GrowLog is the same for the write-ahead log, as far as this connection makes
+	// GrowWAL is the same for the write-ahead log, as far as this connection makes
 	// it grow or shrink. Both are called while the library is at work.
-	GrowLog func(bytes int64) bool
+	GrowWAL func(bytes int64) bool
 }
 
 // Action is something that a statement would do; the fields are those of
@@ -82,11 +82,11 @@ type Conn struct {
 	stopped     error // what Progress said in the call under way
 
 	allocation    *allocation
-	layer         *fileLayer
+	vfs           *countingVFS
 	counted       map[uintptr]*countedFile
 	temporarySize int64
 	temporaryFull bool // since the call under way began
-	logFull       bool // likewise
+	walFull       bool // likewise
 }
 
 // conns finds the connection of a callback, which the library tells no more
@@ -113,7 +113,7 @@ func open(path string, config Config) (_ *Conn, err error) {
 	if strings.ContainsRune(path, 0) {
 		return nil, errors.New("sqlite: the path holds a zero byte")
 	}
-	layer, err := commonLayer()
+	vfs, err := sharedVFS()
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func open(path string, config Config) (_ *Conn, err error) {
 		tls:        libc.NewTLS(),
 		config:     config,
 		allocation: memoryOwners.add(),
-		layer:      layer,
+		vfs:        vfs,
 		aggregates: map[uintptr]Aggregate{},
 		counted:    map[uintptr]*countedFile{},
 	}
@@ -141,7 +141,7 @@ func open(path string, config Config) (_ *Conn, err error) {
 	}
 	defer lib.Xsqlite3_free(c.tls, name)
 	rc := c.withPointer(func(out uintptr) int32 {
-		return lib.Xsqlite3_open_v2(c.tls, name, out, flags, layer.name)
+		return lib.Xsqlite3_open_v2(c.tls, name, out, flags, vfs.name)
 	}, &c.db)
 	if rc != lib.SQLITE_OK {
 		return nil, c.failure(rc)
@@ -258,9 +258,9 @@ func (c *Conn) Exec(ctx context.Context, sql string) error {
 // more than they may.
 var ErrTemporaryFull = errors.New("sqlite: the temporary files are full")
 
-// ErrLogFull is the error of a change for which the write-ahead log would have to
+// ErrWALFull is the error of a change for which the write-ahead log would have to
 // grow more than it may. It is undone.
-var ErrLogFull = errors.New("sqlite: the write-ahead log is full")
+var ErrWALFull = errors.New("sqlite: the write-ahead log is full")
 
 // Error is an error that SQLite reported.
 type Error struct {
@@ -294,7 +294,7 @@ func (e *Error) IsUnreadable() bool {
 // begin marks the start of a call into the library under ctx.
 func (c *Conn) begin(ctx context.Context) {
 	c.activity.Add(1)
-	c.ctx, c.temporaryFull, c.logFull, c.allocation.full, c.stopped = ctx, false, false, false, nil
+	c.ctx, c.temporaryFull, c.walFull, c.allocation.full, c.stopped = ctx, false, false, false, nil
 }
 
 // end is the other end of begin.
@@ -321,8 +321,8 @@ func (c *Conn) failure(rc int32) error {
 	if c.temporaryFull && rc&0xff == lib.SQLITE_FULL {
 		return ErrTemporaryFull
 	}
-	if c.logFull && rc&0xff == lib.SQLITE_FULL {
-		return ErrLogFull
+	if c.walFull && rc&0xff == lib.SQLITE_FULL {
+		return ErrWALFull
 	}
 	if c.allocation.full && rc&0xff == lib.SQLITE_NOMEM {
 		return ErrMemoryFull
@@ -350,7 +350,7 @@ func onProgress(_ *libc.TLS, handle uintptr) int32 {
 	}
 	c.activity.Add(2)
 	if c.running != nil && c.config.Progress != nil {
-		c.did(progressOps)
+		c.countSteps(progressOps)
 	}
 	if c.ctx.Err() != nil || !c.report() {
 		return 1

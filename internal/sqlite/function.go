@@ -83,12 +83,12 @@ func onScalar(tls *libc.TLS, ctx uintptr, n int32, args uintptr) {
 		return
 	}
 	f.Scalar(call)
-	call.conn.returned(efforts[f.Name], ctx)
+	call.conn.countResult(efforts[f.Name], ctx)
 }
 
 // paid reports whether the call may be made, by what it looks at.
 func (c *Call) paid(f *Function) bool {
-	return c.conn.ctx == nil || c.conn.calls(efforts[f.Name], c.args)
+	return c.conn.ctx == nil || c.conn.countCall(efforts[f.Name], c.args)
 }
 
 // aggregate returns the evaluation that the call belongs to. The library keeps
@@ -177,8 +177,8 @@ func (c *Call) JSON(i int) bool {
 	return lib.Xsqlite3_value_subtype(c.conn.tls, c.args[i]) == jsonSubtype
 }
 
-// Most returns how many bytes a value may have.
-func (c *Call) Most() int { return c.conn.Limit(lib.SQLITE_LIMIT_LENGTH) }
+// MaxBytes returns how many bytes a value may have.
+func (c *Call) MaxBytes() int { return c.conn.Limit(lib.SQLITE_LIMIT_LENGTH) }
 
 // ReturnNull makes the result null.
 func (c *Call) ReturnNull() { lib.Xsqlite3_result_null(c.conn.tls, c.ctx) }

@@ -107,12 +107,12 @@ func onGuarded(tls *libc.TLS, ctx uintptr, n int32, args uintptr) {
 	f := guarded[(*lib.Tsqlite3_context)(at(ctx)).FpFunc]
 	c := find(tls)
 	counts := c != nil && c.ctx != nil && c.config.Progress != nil
-	if c != nil && c.ended() || counts && !c.calls(f.effort, words(args, int(n))) {
+	if c != nil && c.ended() || counts && !c.countCall(f.effort, words(args, int(n))) {
 		lib.Xsqlite3_result_error_code(tls, ctx, lib.SQLITE_INTERRUPT)
 		return
 	}
 	function[func(*libc.TLS, uintptr, int32, uintptr)](f.code)(tls, ctx, n, args)
 	if counts {
-		c.returned(f.effort, ctx)
+		c.countResult(f.effort, ctx)
 	}
 }

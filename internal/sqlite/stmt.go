@@ -59,9 +59,9 @@ func (s *Stmt) Reset() {
 // ReadOnly reports whether the statement leaves the database file as it is.
 func (s *Stmt) ReadOnly() bool { return lib.Xsqlite3_stmt_readonly(s.conn.tls, s.p) != 0 }
 
-// Prepared returns how often the statement was prepared again since Prepare,
+// Reprepared returns how often the statement was prepared again since Prepare,
 // because the tables had changed.
-func (s *Stmt) Prepared() int {
+func (s *Stmt) Reprepared() int {
 	return int(lib.Xsqlite3_stmt_status(s.conn.tls, s.p, lib.SQLITE_STMTSTATUS_REPREPARE, 0))
 }
 

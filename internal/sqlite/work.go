@@ -21,9 +21,9 @@ type Work struct {
 	Calls, Looked int64
 }
 
-// urgent is how many bytes a function may look at before its user is asked. It
+// reportAfter is how many bytes a function may look at before its user is asked. It
 // keeps small calls cheap.
-const urgent = 4 << 10
+const reportAfter = 4 << 10
 
 // pages returns how many pages the connection has looked at so far, and how many
 // it has written.
@@ -73,8 +73,8 @@ func (s *Stmt) largest() int64 {
 	return int64(most)
 }
 
-// did notes that the running statement has run n more instructions.
-func (c *Conn) did(n int64) {
+// countSteps records that the running statement has run n more instructions.
+func (c *Conn) countSteps(n int64) {
 	s := c.running
 	s.counted += n
 	c.work.Steps += n + int64(s.program().FnMem)/registersPerStep
@@ -114,14 +114,14 @@ func (s *Stmt) start() {
 	s.conn.pagesBefore = s.conn.pages()
 }
 
-// Rest returns what the statement did that Progress was not told of.
-func (s *Stmt) Rest() Work {
+// TakeWork returns what the statement did since Progress was last called.
+func (s *Stmt) TakeWork() Work {
 	if s.fresh {
 		return Work{}
 	}
 	c := s.conn
 	c.running = s
-	c.did(max(0, s.steps()-s.counted))
+	c.countSteps(max(0, s.steps()-s.counted))
 	c.running = nil
 	return c.takeWork()
 }
@@ -150,9 +150,9 @@ var efforts = map[string]effort{
 // hardness is what a byte counts for where a function does much with it.
 const hardness = 8
 
-// calls notes a call of a function, before it is made. It reports false where the
+// countCall records a call of a function, before it is made. It reports false where the
 // statement has to end.
-func (c *Conn) calls(e effort, args []uintptr) bool {
+func (c *Conn) countCall(e effort, args []uintptr) bool {
 	looked := int64(0)
 	if e == product {
 		looked = 1
@@ -170,11 +170,11 @@ func (c *Conn) calls(e effort, args []uintptr) bool {
 	}
 	c.work.Calls++
 	c.work.Looked += looked
-	return c.work.Looked < urgent || c.report()
+	return c.work.Looked < reportAfter || c.report()
 }
 
-// returned notes the size of a function's result.
-func (c *Conn) returned(e effort, ctx uintptr) {
+// countResult records the size of a function's result.
+func (c *Conn) countResult(e effort, ctx uintptr) {
 	n := sizeOf((*lib.Tsqlite3_context)(at(ctx)).FpOut)
 	if e == hard {
 		n *= hardness

@@ -35,7 +35,7 @@ func (g *jsonGroup) Step(c *sqlite.Call) {
 	if cap(member) <= maxReused {
 		b.member = member
 	}
-	if len(g.members.bytes())+len(member) > c.Most() {
+	if len(g.members.bytes())+len(member) > c.MaxBytes() {
 		c.FailTooBig()
 		return
 	}
@@ -147,7 +147,7 @@ func (g *textGroup) Step(c *sqlite.Call) {
 		return
 	}
 	text := c.Text(0)
-	if len(g.text.bytes())+len(separator)+len(text) > c.Most() {
+	if len(g.text.bytes())+len(separator)+len(text) > c.MaxBytes() {
 		c.FailTooBig()
 		return
 	}

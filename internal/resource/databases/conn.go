@@ -75,12 +75,12 @@ func (c *conn) rollback() bool {
 // which may hold as much beside it and a little more.
 func (c *conn) openBudget(m *value.Meter, windows bool) {
 	c.budget.begin(m, windows)
-	c.db.BoundMemory(c.budget.memory() + libraryMemory)
+	c.db.LimitMemory(c.budget.memory() + libraryMemory)
 }
 
 // closeBudget is the other end of openBudget.
 func (c *conn) closeBudget() {
-	c.db.BoundMemory(0)
+	c.db.LimitMemory(0)
 	c.budget.end()
 }
 

@@ -90,7 +90,7 @@ func (c *conn) explain(err error) error {
 	if errors.Is(err, sqlite.ErrMemoryFull) {
 		return c.budget.exceeded()
 	}
-	if errors.Is(err, sqlite.ErrLogFull) {
+	if errors.Is(err, sqlite.ErrWALFull) {
 		return walStorageFull(c.name, c.bounds)
 	}
 	if errors.Is(err, sqlite.ErrTemporaryFull) {

@@ -75,7 +75,7 @@ func replace(c *sqlite.Call) {
 		return
 	}
 	to := c.Text(2)
-	if n := bytes.Count(whole, from); len(whole)+n*(len(to)-len(from)) > c.Most() {
+	if n := bytes.Count(whole, from); len(whole)+n*(len(to)-len(from)) > c.MaxBytes() {
 		c.FailTooBig()
 		return
 	}

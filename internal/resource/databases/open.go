@@ -59,7 +59,7 @@ func (db *database) connectWriter(ctx context.Context, path string) (c *conn, er
 
 const (
 	fileSuffix = ".db"
-	walSuffix  = "-wal"
+	walSuffix  = sqlite.WALSuffix
 	// inMemory is the path of a database that has no file and holds nothing.
 	inMemory = ":memory:"
 )
@@ -132,7 +132,7 @@ func connect(ctx context.Context, path string, pool *database, writer bool) (*co
 		Busy:          o.Busy,
 		Temporary:     o.Temporary,
 		GrowTemporary: pool.temp.reserve,
-		GrowLog:       reserveWAL,
+		GrowWAL:       reserveWAL,
 	})
 	if err != nil {
 		return nil, unavailable(fmt.Errorf("database %s: %w", name, err))

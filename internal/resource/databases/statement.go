@@ -25,7 +25,7 @@ type statement struct {
 
 // names returns the names of the columns of a statement that has made a step.
 func (s *statement) names() []string {
-	if n := s.Prepared(); s.columns == nil || n != s.prepared {
+	if n := s.Reprepared(); s.columns == nil || n != s.prepared {
 		s.columns, s.prepared = make([]string, s.Columns()), n
 		for i := range s.columns {
 			s.columns[i] = s.ColumnName(i)

@@ -18,8 +18,8 @@ import (
 // acknowledged: SQLite drops them without a word. Whoever opens the store first drops
 // them, so that others than a server are refused as well.
 func checkLog(o Options, folder, path string) error {
-	err := sqlite.CheckLog(path)
-	var damage *sqlite.DamagedLog
+	err := sqlite.CheckWAL(path)
+	var damage *sqlite.WALDamageError
 	switch {
 	case err == nil && o.Own:
 		return checkAccounts(o, folder)
@@ -40,7 +40,7 @@ func checkLog(o Options, folder, path string) error {
 		return err
 	}
 	defer held.Close() //nolint:errcheck // nothing was written that matters
-	if again := sqlite.CheckLog(path); again == nil || again.Error() != damage.Error() {
+	if again := sqlite.CheckWAL(path); again == nil || again.Error() != damage.Error() {
 		return nil
 	}
 	return refuseDamage(damage)
@@ -48,7 +48,7 @@ func checkLog(o Options, folder, path string) error {
 
 // settleDamage refuses a log that is damaged, or keeps a copy of it where the operator
 // accepts that.
-func settleDamage(damage *sqlite.DamagedLog, accepted bool, warn func(error)) error {
+func settleDamage(damage *sqlite.WALDamageError, accepted bool, warn func(error)) error {
 	if !accepted {
 		return refuseDamage(damage)
 	}
@@ -60,7 +60,7 @@ func settleDamage(damage *sqlite.DamagedLog, accepted bool, warn func(error)) er
 	return nil
 }
 
-func refuseDamage(damage *sqlite.DamagedLog) error {
+func refuseDamage(damage *sqlite.WALDamageError) error {
 	return fmt.Errorf("%w: jobs that were accepted may be missing, and jobs that are done may run again. Restore a backup, or start once by ql serve --accept-damage, "+
 		"which goes on with what was stored before and keeps a copy of the log", damage)
 }
@@ -87,14 +87,14 @@ func keepAside(path string) (kept string, err error) {
 // checkAccounts is checkLog for the databases of accounts, of which those have a log
 // that were in use when the process ended.
 func checkAccounts(o Options, folder string) error {
-	found, err := fs.Glob(os.DirFS(folder), AccountFolder+"/*/databases/*"+sqlite.LogEnding)
+	found, err := fs.Glob(os.DirFS(folder), AccountFolder+"/*/databases/*"+sqlite.WALSuffix)
 	if err != nil {
 		return unusable(folder, err)
 	}
 	var all error
 	for _, log := range found {
-		err := sqlite.CheckLog(filepath.Join(folder, filepath.FromSlash(strings.TrimSuffix(log, sqlite.LogEnding))))
-		var damage *sqlite.DamagedLog
+		err := sqlite.CheckWAL(filepath.Join(folder, filepath.FromSlash(strings.TrimSuffix(log, sqlite.WALSuffix))))
+		var damage *sqlite.WALDamageError
 		if errors.As(err, &damage) {
 			err = settleDamage(damage, o.AcceptDamage, o.Warn)
 		}

@@ -12,8 +12,8 @@ import (
 // Nothing in it is ever older than what the store would say.
 type recent struct {
 	mu     sync.Mutex
-	marks  func() sqlite.Mark // nil where nothing is kept, as after the end
-	mark   sqlite.Mark        // under which the accounts were read
+	marks  func() sqlite.WALVersion // nil where nothing is kept, as after the end
+	mark   sqlite.WALVersion        // under which the accounts were read
 	byName map[string]account.Account
 }
 
@@ -21,11 +21,11 @@ const mostRecent = 1024
 
 // find returns an account that is kept, and where the store stands, which is asked
 // for before it is read.
-func (r *recent) find(name string) (a account.Account, found bool, at sqlite.Mark) {
+func (r *recent) find(name string) (a account.Account, found bool, at sqlite.WALVersion) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.marks == nil {
-		return account.Account{}, false, sqlite.Mark{}
+		return account.Account{}, false, sqlite.WALVersion{}
 	}
 	if at = r.marks(); at != r.mark {
 		r.mark = at
@@ -37,7 +37,7 @@ func (r *recent) find(name string) (a account.Account, found bool, at sqlite.Mar
 }
 
 // keep keeps an account that was read after find had told where the store stood.
-func (r *recent) keep(name string, a account.Account, at sqlite.Mark) {
+func (r *recent) keep(name string, a account.Account, at sqlite.WALVersion) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.marks == nil || at != r.mark {
@@ -51,7 +51,7 @@ func (r *recent) keep(name string, a account.Account, at sqlite.Mark) {
 
 // pass keeps what is kept over a commit that changed no account. It began at a
 // mark that nobody else could change until it was made.
-func (r *recent) pass(began sqlite.Mark) {
+func (r *recent) pass(began sqlite.WALVersion) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.marks == nil || r.mark != began {
@@ -63,11 +63,11 @@ func (r *recent) pass(began sqlite.Mark) {
 }
 
 // here tells where the store stands.
-func (r *recent) here() sqlite.Mark {
+func (r *recent) here() sqlite.WALVersion {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.marks == nil {
-		return sqlite.Mark{}
+		return sqlite.WALVersion{}
 	}
 	return r.marks()
 }

@@ -108,7 +108,7 @@ func open(ctx context.Context, o Options, steps []migrate.Step) (_ *Store, err e
 		return nil, errors.Join(explain(path, err), c.close(), s.unlock())
 	}
 	c.ids, c.grown = s.ids, o.Grown
-	marks, err := c.db.Marks()
+	marks, err := c.db.WALVersions()
 	if err != nil {
 		return nil, errors.Join(err, c.close(), s.unlock())
 	}

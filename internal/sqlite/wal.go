@@ -16,19 +16,19 @@ import (
 // it does not, the rest may be any number of changes that were flushed long before.
 // The format: https://sqlite.org/fileformat2.html#walformat
 
-// LogEnding is what the name of a database's log ends in, after that of its file.
-const LogEnding = "-wal"
+// WALSuffix is what the name of a database's log ends in, after that of its file.
+const WALSuffix = "-wal"
 
-// DamagedLog says that a log has a frame which is not whole, and changes after it that
+// WALDamageError says that a log has a frame which is not whole, and changes after it that
 // were flushed later: SQLite would drop them in silence.
-type DamagedLog struct {
+type WALDamageError struct {
 	Path    string
 	At      int64 // the byte where the frame begins
 	Changes int   // that were committed, from there on, as far as they can be told
 }
 
 // Error says where the log is damaged, and what is lost.
-func (e *DamagedLog) Error() string {
+func (e *WALDamageError) Error() string {
 	changes := fmt.Sprintf("%d changes", e.Changes)
 	if e.Changes == 1 {
 		changes = "a change"
@@ -37,16 +37,16 @@ func (e *DamagedLog) Error() string {
 }
 
 const (
-	logHeader   = 32
+	walHeader   = 32
 	frameHeader = 24
 )
 
-// CheckLog looks for damage in the log of the database at a path, which nobody has open.
-// The error is a *DamagedLog where there is some. What a crash or a power cut leaves is
+// CheckWAL looks for damage in the log of the database at a path, which nobody has open.
+// The error is a *WALDamageError where there is some. What a crash or a power cut leaves is
 // no damage: each commit is flushed before the next change is begun, so that only the
 // last may be torn. Nor is there any where a log is missing.
-func CheckLog(path string) error {
-	path += LogEnding
+func CheckWAL(path string) error {
+	path += WALSuffix
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -55,20 +55,20 @@ func CheckLog(path string) error {
 		return err
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	at, changes, err := checkLog(bufio.NewReaderSize(f, 1<<20))
+	at, changes, err := checkWAL(bufio.NewReaderSize(f, 1<<20))
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if changes > 0 {
-		return &DamagedLog{Path: path, At: at, Changes: changes}
+		return &WALDamageError{Path: path, At: at, Changes: changes}
 	}
 	return nil
 }
 
-// checkLog returns where a log is damaged and how many changes were committed from there
+// checkWAL returns where a log is damaged and how many changes were committed from there
 // on; 0 where it is not.
-func checkLog(r io.Reader) (at int64, changes int, err error) {
-	var header [logHeader]byte
+func checkWAL(r io.Reader) (at int64, changes int, err error) {
+	var header [walHeader]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {
 		return 0, 0, unlessShort(err)
 	}
@@ -82,7 +82,7 @@ func checkLog(r io.Reader) (at int64, changes int, err error) {
 		w.brokenAt, w.headless, w.order, size = 0, true, binary.NativeEndian, plausible(size)
 	}
 	frame := make([]byte, frameHeader+size)
-	for at := int64(logHeader); ; at += int64(len(frame)) {
+	for at := int64(walHeader); ; at += int64(len(frame)) {
 		if _, err := io.ReadFull(r, frame); err != nil {
 			if err = unlessShort(err); err != nil || !w.proved {
 				return 0, 0, err

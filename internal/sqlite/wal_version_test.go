@@ -2,7 +2,7 @@ package sqlite
 
 import "testing"
 
-// TestMarkCountsCommits looks at the mark after commits, also those that start
+// TestMarkCountsCommits looks at the version after commits, also those that start
 // the log anew.
 func TestMarkCountsCommits(t *testing.T) {
 	c := openTest(t, Config{})
@@ -14,30 +14,30 @@ func TestMarkCountsCommits(t *testing.T) {
 	}
 	run("PRAGMA journal_mode = WAL")
 	run("CREATE TABLE t (a)")
-	mark, err := c.Marks()
+	version, err := c.WALVersions()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, restart := range []bool{false, true, false, true} {
-		before := mark()
+		before := version()
 		run("SELECT * FROM t")
 		run("BEGIN IMMEDIATE")
 		run("ROLLBACK")
-		if after := mark(); after != before || after.Follows(&before) {
-			t.Errorf("nothing was committed, and the mark moved")
+		if after := version(); after != before || after.Follows(&before) {
+			t.Errorf("nothing was committed, and the version moved")
 		}
 		if restart {
 			run("PRAGMA wal_checkpoint(RESTART)")
-			before = mark()
+			before = version()
 		}
 		run("INSERT INTO t VALUES (1)")
-		one := mark()
+		one := version()
 		if one == before || !one.Follows(&before) {
 			t.Errorf("one commit: it does not follow")
 		}
 		run("INSERT INTO t VALUES (2)")
-		if two := mark(); two.Follows(&before) || !two.Follows(&one) {
-			t.Errorf("two commits: it follows the first mark %t, the second %t", two.Follows(&before), two.Follows(&one))
+		if two := version(); two.Follows(&before) || !two.Follows(&one) {
+			t.Errorf("two commits: it follows the first version %t, the second %t", two.Follows(&before), two.Follows(&one))
 		}
 	}
 }

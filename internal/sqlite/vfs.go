@@ -11,39 +11,39 @@ import (
 
 // SQLite sorts, groups and recurses in temporary files, and notes changes in a
 // write-ahead log, which no limit of its own bounds. So connections are opened
-// through a file system layer that is the ordinary one but for the writing of
+// through a virtual file system (VFS) that is the ordinary one but for the writing of
 // these: what they hold is counted, and too much is refused as if the disk were
 // full.
 
-// layerName is the layer's name inside the library.
-const layerName = "ql-temporary"
+// vfsName is its name inside the library.
+const vfsName = "ql-temporary"
 
-// commonLayer makes the layer, once for all connections.
-var commonLayer = sync.OnceValues(func() (*fileLayer, error) {
+// sharedVFS registers the counting VFS, once for all connections.
+var sharedVFS = sync.OnceValues(func() (*countingVFS, error) {
 	tls := libc.NewTLS()
 	defer tls.Close()
 	lib.Xsqlite3_initialize(tls)
 	ordinary := lib.Xsqlite3_vfs_find(tls, 0)
-	name, err := libc.CString(layerName)
+	name, err := libc.CString(vfsName)
 	if err != nil {
 		return nil, err
 	}
 	own := lib.Xsqlite3_malloc64(tls, uint64(unsafe.Sizeof(lib.Tsqlite3_vfs{})))
 	if ordinary == 0 || own == 0 {
-		return nil, errors.New("sqlite: there is no file system layer")
+		return nil, errors.New("sqlite: there is no file system")
 	}
 	*vfsAt(own) = *vfsAt(ordinary)
 	vfsAt(own).FpNext = 0
 	vfsAt(own).FzName = name
 	vfsAt(own).FxOpen = functionPointer(onOpen)
 	if lib.Xsqlite3_vfs_register(tls, own, 0) != lib.SQLITE_OK {
-		return nil, errors.New("sqlite: the file system layer was refused")
+		return nil, errors.New("sqlite: the VFS was refused")
 	}
-	return &fileLayer{name: name, ordinary: ordinary, methods: map[uintptr]uintptr{}}, nil
+	return &countingVFS{name: name, ordinary: ordinary, methods: map[uintptr]uintptr{}}, nil
 })
 
-// fileLayer is the layer, and the ordinary one below it.
-type fileLayer struct {
+// countingVFS is the VFS that counts, and the ordinary one below it.
+type countingVFS struct {
 	name, ordinary uintptr
 
 	mu sync.Mutex
@@ -56,10 +56,10 @@ func methodsAt(p uintptr) *lib.Tsqlite3_io_methods { return (*lib.Tsqlite3_io_me
 func fileAt(p uintptr) *lib.Tsqlite3_file          { return (*lib.Tsqlite3_file)(at(p)) }
 
 // counting returns methods that count writes and are otherwise those given.
-func (l *fileLayer) counting(tls *libc.TLS, ordinary uintptr) uintptr {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if p := l.methods[ordinary]; p != 0 {
+func (v *countingVFS) counting(tls *libc.TLS, ordinary uintptr) uintptr {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if p := v.methods[ordinary]; p != 0 {
 		return p
 	}
 	p := lib.Xsqlite3_malloc64(tls, uint64(unsafe.Sizeof(lib.Tsqlite3_io_methods{})))
@@ -70,14 +70,14 @@ func (l *fileLayer) counting(tls *libc.TLS, ordinary uintptr) uintptr {
 	methodsAt(p).FxWrite = functionPointer(onWrite)
 	methodsAt(p).FxTruncate = functionPointer(onTruncate)
 	methodsAt(p).FxClose = functionPointer(onClose)
-	l.methods[ordinary] = p
+	v.methods[ordinary] = p
 	return p
 }
 
 // countedFile is an open temporary file of a connection, or its log.
 type countedFile struct {
 	ordinary *lib.Tsqlite3_io_methods
-	log      bool
+	wal      bool
 	size     int64
 }
 
@@ -86,22 +86,22 @@ func onOpen(tls *libc.TLS, _, name, file uintptr, flags int32, outFlags uintptr)
 	if c == nil {
 		return lib.SQLITE_CANTOPEN
 	}
-	open := function[func(*libc.TLS, uintptr, uintptr, uintptr, int32, uintptr) int32](vfsAt(c.layer.ordinary).FxOpen)
-	rc := open(tls, c.layer.ordinary, name, file, flags, outFlags)
-	log := flags&lib.SQLITE_OPEN_WAL != 0 && c.config.GrowLog != nil
-	if rc != lib.SQLITE_OK || flags&lib.SQLITE_OPEN_DELETEONCLOSE == 0 && !log {
+	open := function[func(*libc.TLS, uintptr, uintptr, uintptr, int32, uintptr) int32](vfsAt(c.vfs.ordinary).FxOpen)
+	rc := open(tls, c.vfs.ordinary, name, file, flags, outFlags)
+	wal := flags&lib.SQLITE_OPEN_WAL != 0 && c.config.GrowWAL != nil
+	if rc != lib.SQLITE_OK || flags&lib.SQLITE_OPEN_DELETEONCLOSE == 0 && !wal {
 		return rc
 	}
 	ordinary := fileAt(file).FpMethods
-	f := &countedFile{ordinary: methodsAt(ordinary), log: log}
-	if log {
+	f := &countedFile{ordinary: methodsAt(ordinary), wal: wal}
+	if wal {
 		// It may be there already, and is counted then.
 		size := c.withSize(func(out uintptr) int32 {
 			return function[func(*libc.TLS, uintptr, uintptr) int32](f.ordinary.FxFileSize)(tls, file, out)
 		})
 		f.size = size
 	}
-	if methods := c.layer.counting(tls, ordinary); methods != 0 {
+	if methods := c.vfs.counting(tls, ordinary); methods != 0 {
 		c.counted[file] = f
 		fileAt(file).FpMethods = methods
 	}
@@ -124,14 +124,14 @@ func (c *Conn) withSize(f func(out uintptr) int32) int64 {
 // may.
 func (c *Conn) grow(f *countedFile, bytes int64) bool {
 	more := c.config.GrowTemporary
-	if f.log {
-		more = c.config.GrowLog
+	if f.wal {
+		more = c.config.GrowWAL
 	}
 	switch {
-	case !f.log && bytes > 0 && c.temporarySize+bytes > c.config.Temporary, more != nil && !more(bytes) && bytes > 0:
-		c.logFull, c.temporaryFull = c.logFull || f.log, c.temporaryFull || !f.log
+	case !f.wal && bytes > 0 && c.temporarySize+bytes > c.config.Temporary, more != nil && !more(bytes) && bytes > 0:
+		c.walFull, c.temporaryFull = c.walFull || f.wal, c.temporaryFull || !f.wal
 		return false
-	case !f.log:
+	case !f.wal:
 		c.temporarySize += bytes
 	}
 	f.size += bytes
@@ -161,7 +161,7 @@ func onClose(tls *libc.TLS, file uintptr) int32 {
 	c := find(tls)
 	f := c.counted[file]
 	delete(c.counted, file)
-	if !f.log { // that stays
+	if !f.wal { // that stays
 		c.grow(f, -f.size)
 	}
 	return function[func(*libc.TLS, uintptr) int32](f.ordinary.FxClose)(tls, file)

@@ -33,7 +33,7 @@ func crashedLog(t *testing.T, changes int) (path string, log []byte) {
 		exec(fmt.Sprintf("INSERT INTO t VALUES (zeroblob(%d))", 5000+i))
 	}
 	path = filepath.Join(t.TempDir(), "a.db")
-	for _, ending := range []string{"", LogEnding} {
+	for _, ending := range []string{"", WALSuffix} {
 		content, err := os.ReadFile(filepath.Join(folder, "a.db"+ending))
 		if err == nil {
 			err = os.WriteFile(path+ending, content, 0o600)
@@ -46,13 +46,13 @@ func crashedLog(t *testing.T, changes int) (path string, log []byte) {
 	return path, log
 }
 
-func checked(t *testing.T, path string, log []byte) *DamagedLog {
+func checked(t *testing.T, path string, log []byte) *WALDamageError {
 	t.Helper()
-	if err := os.WriteFile(path+LogEnding, log, 0o600); err != nil {
+	if err := os.WriteFile(path+WALSuffix, log, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err := CheckLog(path)
-	var damaged *DamagedLog
+	err := CheckWAL(path)
+	var damaged *WALDamageError
 	if err != nil && !errors.As(err, &damaged) {
 		t.Fatal(err)
 	}
@@ -67,16 +67,16 @@ func TestLogWithAFlippedBit(t *testing.T) {
 	if d := checked(t, path, log); d != nil {
 		t.Fatalf("a whole log: %v", d)
 	}
-	frames := (len(log) - logHeader) / frame
+	frames := (len(log) - walHeader) / frame
 	last := 0 // the last change begins here
 	for i := range frames - 1 {
-		if ends := log[logHeader+i*frame+4 : logHeader+i*frame+8]; string(ends) != "\x00\x00\x00\x00" {
-			last = logHeader + (i+1)*frame
+		if ends := log[walHeader+i*frame+4 : walHeader+i*frame+8]; string(ends) != "\x00\x00\x00\x00" {
+			last = walHeader + (i+1)*frame
 		}
 	}
 	for i := range 3000 {
 		bit := i // each of the headers of the log and its first frame
-		if bit >= 8*(logHeader+frameHeader) {
+		if bit >= 8*(walHeader+frameHeader) {
 			bit = rand.IntN(8 * (last - 2*frame)) // what follows the damaged change proves it
 		}
 		at := bit / 8
@@ -84,8 +84,8 @@ func TestLogWithAFlippedBit(t *testing.T) {
 		flipped[at] ^= 1 << (bit % 8)
 		d := checked(t, path, flipped)
 		begins := int64(0)
-		if at >= logHeader {
-			begins = int64(logHeader + (at-logHeader)/frame*frame)
+		if at >= walHeader {
+			begins = int64(walHeader + (at-walHeader)/frame*frame)
 		}
 		// A frame whose mark of an end was hit counts as a change of its own.
 		if d == nil || d.At != begins || d.Changes < 1 || d.Changes > changes+1 {
@@ -99,11 +99,11 @@ func TestLogWithAFlippedBit(t *testing.T) {
 func TestTornLog(t *testing.T) {
 	const frame = frameHeader + 4096
 	path, log := crashedLog(t, 30)
-	frames := (len(log) - logHeader) / frame
+	frames := (len(log) - walHeader) / frame
 	var ends []int // where changes end
 	for i := range frames {
-		if mark := log[logHeader+i*frame+4 : logHeader+i*frame+8]; string(mark) != "\x00\x00\x00\x00" {
-			ends = append(ends, logHeader+(i+1)*frame)
+		if mark := log[walHeader+i*frame+4 : walHeader+i*frame+8]; string(mark) != "\x00\x00\x00\x00" {
+			ends = append(ends, walHeader+(i+1)*frame)
 		}
 	}
 	for range 2000 {
@@ -119,7 +119,7 @@ func TestTornLog(t *testing.T) {
 			t.Fatalf("change %d, torn: %v", n, d)
 		}
 	}
-	for name, log := range map[string][]byte{"none": nil, "empty": {}, "short": log[:20], "a header": log[:logHeader], "zeros": make([]byte, 3*frame)} {
+	for name, log := range map[string][]byte{"none": nil, "empty": {}, "short": log[:20], "a header": log[:walHeader], "zeros": make([]byte, 3*frame)} {
 		if d := checked(t, path, log); d != nil {
 			t.Errorf("%s: %v", name, d)
 		}

@@ -8,21 +8,21 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// Mark is where a database's write-ahead log stands. As long as it is the same,
-// nobody has committed anything, in this process or another: by the same bytes
+// WALVersion is the version of a database by its write-ahead log. As long as it is
+// the same, nobody has committed anything, in this process or another: by the same bytes
 // SQLite itself tells whether what it has cached is still so.
-type Mark [48]byte
+type WALVersion [48]byte
 
 // commits counts them, until the number starts anew.
-func (m *Mark) commits() uint32 { return binary.NativeEndian.Uint32(m[8:]) }
+func (v *WALVersion) commits() uint32 { return binary.NativeEndian.Uint32(v[8:]) }
 
-// Follows tells whether exactly one commit lies between an earlier mark and this
+// Follows reports whether exactly one commit lies between an earlier version and this
 // one.
-func (m *Mark) Follows(earlier *Mark) bool { return m.commits() == earlier.commits()+1 }
+func (v *WALVersion) Follows(earlier *WALVersion) bool { return v.commits() == earlier.commits()+1 }
 
-// Marks returns what reads the mark of a database in WAL mode, which was read
+// WALVersions returns what reads the version of a database in WAL mode, which was read
 // from before. It may be called by any goroutine until the connection is closed.
-func (c *Conn) Marks() (func() Mark, error) {
+func (c *Conn) WALVersions() (func() WALVersion, error) {
 	main := c.duplicate(bytesOf("main\x00"))
 	if main == 0 {
 		return nil, errNoMemory
@@ -47,5 +47,5 @@ func (c *Conn) Marks() (func() Mark, error) {
 	if index == 0 {
 		return nil, errors.New("sqlite: there is no index of a write-ahead log")
 	}
-	return func() Mark { return *(*Mark)(at(index)) }, nil
+	return func() WALVersion { return *(*WALVersion)(at(index)) }, nil
 }
