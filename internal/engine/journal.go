@@ -71,10 +71,9 @@ func (r *Run) repeat(e *vm.Effect, t Told) *Outcome {
 		r.state.Session = true
 	case bytecode.EffectSessionEnd:
 		r.state.Session = false
-	case bytecode.EffectSecretGet:
-		if t.Value.IsText() {
-			r.remember(t.Value.Str())
-		}
+	}
+	if e.Kind.Info().Secret && t.Value.IsText() {
+		r.remember(t.Value.Str())
 	}
 	r.resume(t.Value)
 	return nil
@@ -85,7 +84,7 @@ func (r *Run) prepare(ctx context.Context, e *vm.Effect) error {
 	switch {
 	case r.tx == nil:
 		return r.o.Journal.Before(ctx, r)
-	case e.Kind == bytecode.EffectTxCommit, e.Kind == bytecode.EffectTxRollback:
+	case e.Kind.Info().EndsTransaction:
 		return nil
 	}
 	return r.o.Journal.Inside(ctx)

@@ -162,7 +162,7 @@ func (r *Run) Question() *Prompt {
 	if r.machine.Status() != vm.Pending {
 		return nil
 	}
-	if k := r.machine.Effect().Kind; k != bytecode.EffectConfirm && k != bytecode.EffectGather {
+	if r.machine.Effect().Kind.Info().Class != bytecode.ClassHuman {
 		return nil
 	}
 	p, err := r.ask()

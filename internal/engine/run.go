@@ -112,15 +112,15 @@ func (r *Run) effect(ctx context.Context) *Outcome {
 			return r.interrupted(err)
 		}
 	}
-	switch e.Kind {
-	case bytecode.EffectConfirm, bytecode.EffectGather:
+	switch e.Kind.Info().Class {
+	case bytecode.ClassHuman:
 		p, err := r.ask()
 		if err != nil {
 			return r.tell(ctx, e, value.Null, err, 0)
 		}
 		r.machine.MarkPaused()
 		return &Outcome{Status: Paused, Prompt: p}
-	case bytecode.EffectWait, bytecode.EffectWaitUntil:
+	case bytecode.ClassWait:
 		until, err := r.until(e)
 		switch {
 		case err == nil && until.After(r.o.Clock()):

@@ -9,7 +9,6 @@ import (
 	"ql/internal/engine"
 	"ql/internal/fault"
 	"ql/internal/job"
-	"ql/lang/bytecode"
 )
 
 // A job that can begin at once runs ahead of its acceptance, in its submitter's
@@ -159,13 +158,4 @@ func (p *aheadPace) Turn(ctx context.Context) error {
 		return errGoesOn
 	}
 	return p.Ticket.Turn(ctx)
-}
-
-// mayRunAhead tells whether an effect leaves nothing behind, and takes no time.
-func mayRunAhead(e bytecode.Effect) bool {
-	switch e {
-	case bytecode.EffectNow, bytecode.EffectRandom, bytecode.EffectUUID, bytecode.EffectToken, bytecode.EffectAccountGet, bytecode.EffectJobGet:
-		return true
-	}
-	return false
 }

@@ -197,7 +197,8 @@ func readEntries(b []byte, memory int64, turn func() error, told map[int64]entry
 func readTold(d *value.Decoder) engine.Told {
 	kind := d.Byte()
 	t := engine.Told{Seq: d.Int()}
-	if t.Kind = effectNamed(d.Text()); t.Kind == bytecode.EffectNone {
+	// By its name: numbers change between versions.
+	if t.Kind = bytecode.EffectNamed(d.Text()); t.Kind == bytecode.EffectNone {
 		d.Fail()
 		return t
 	}
@@ -216,17 +217,6 @@ func readTold(d *value.Decoder) engine.Told {
 	}
 	return t
 }
-
-// effectNamed finds an effect by its name: numbers change between versions.
-func effectNamed(name string) bytecode.Effect { return effectNames[name] }
-
-var effectNames = func() map[string]bytecode.Effect {
-	names := map[string]bytecode.Effect{}
-	for e := bytecode.EffectNow; e.Info().Name != ""; e++ {
-		names[e.Info().Name] = e
-	}
-	return names
-}()
 
 func newJournal(a *attempt) *journal {
 	j := &journal{attempt: a, told: map[int64]entry{}, touched: map[string]bool{}}
@@ -332,7 +322,7 @@ func (j *journal) Tell(t engine.Told) {
 	if j.first == 0 {
 		j.first = t.Seq
 	}
-	j.outside = j.outside || t.Kind == bytecode.EffectFetch
+	j.outside = j.outside || t.Kind.Info().Outside
 	j.pending = appendTold(j.pending, t)
 	// It is held twice while it is written. Where there is no room for it, it is
 	// written before the next effect.
@@ -428,7 +418,7 @@ func (j *journal) touch(ctx context.Context, database string) error {
 func (j *journal) Before(ctx context.Context, r *engine.Run) error {
 	a := j.attempt
 	switch {
-	case j.ahead && mayRunAhead(r.Machine().Effect().Kind):
+	case j.ahead && r.Machine().Effect().Kind.Info().Instant:
 		return nil
 	case j.ahead:
 		return errGoesOn
@@ -452,7 +442,7 @@ func (j *journal) Before(ctx context.Context, r *engine.Run) error {
 		if err := a.save(ctx, r); err != nil {
 			return err
 		}
-	case len(j.pending) > mostPending, j.outside, j.full, len(j.pending) > 0 && (a.live.isWanted() || r.Machine().Effect().Kind == bytecode.EffectFetch):
+	case len(j.pending) > mostPending, j.outside, j.full, len(j.pending) > 0 && (a.live.isWanted() || r.Machine().Effect().Kind.Info().Outside):
 		if err := j.flush(ctx); err != nil {
 			return err
 		}

@@ -10,7 +10,6 @@ import (
 	"ql/internal/admit"
 	"ql/internal/execution"
 	"ql/internal/job"
-	"ql/lang/bytecode"
 	"ql/lang/vm"
 )
 
@@ -109,11 +108,7 @@ const showEvery = 50 * time.Millisecond
 // isStale tells whether it is time to show the job unasked: always before an
 // effect that may take long.
 func (l *live) isStale(m *vm.Machine) bool {
-	switch m.Effect().Kind.Info().Class {
-	case bytecode.ClassNet, bytecode.ClassMachine:
-		return true
-	}
-	return time.Since(l.last) >= showEvery
+	return m.Effect().Kind.Info().Outside || time.Since(l.last) >= showEvery
 }
 
 // pace is that of a job under way: where it has its turn it can be looked at.

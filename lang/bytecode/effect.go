@@ -81,57 +81,85 @@ const (
 	effectCount
 )
 
-// EffectInfo describes an effect.
+// EffectInfo describes an effect. The table of effects below is the one place
+// that says what each does: the machine, its hosts and their journals decide by
+// these traits, so that a new effect is described once.
 type EffectInfo struct {
 	Name  string // for logs and journals
 	Class Class
-	// InTransaction says that it may stand inside a TRANSACTION.
-	InTransaction bool
-	// Read says that it changes nothing in the world: doing it again after a
-	// crash is safe.
-	Read bool
-	// Inner says that it is part of a statement, not one of its own.
+
+	// Inner says that it is part of a statement, not one of its own: the trace
+	// does not show it.
 	Inner bool
+	// InTransaction says that it may run inside a TRANSACTION.
+	InTransaction bool
+	// EndsTransaction says that it ends the open TRANSACTION.
+	EndsTransaction bool
+
+	// Reads says that it changes nothing: doing it again after a crash is safe.
+	Reads bool
+	// Changes says that it may change what the account has stored. SQL may as
+	// well only read, which its database finds out.
+	Changes bool
+	// Outside says that it reaches systems of others: it takes as long as they
+	// do, and after a crash nobody knows whether it was done.
+	Outside bool
+	// Suspends says that it waits for a person or a moment, and that the run is
+	// stored meanwhile.
+	Suspends bool
+
+	// Instant says that it takes no time, reads nothing from the disk and leaves
+	// nothing behind: a run may do it before its job is durable.
+	Instant bool
+	// Secret says that its result is a secret, to be masked wherever it shows.
+	Secret bool
 }
 
 var effects = [effectCount]EffectInfo{
-	EffectNone:            {Name: "none"},
-	EffectNow:             {Name: "now", InTransaction: true, Read: true, Inner: true},
-	EffectRandom:          {Name: "random", InTransaction: true, Read: true, Inner: true},
-	EffectUUID:            {Name: "uuid", InTransaction: true, Read: true, Inner: true},
-	EffectToken:           {Name: "token", InTransaction: true, Read: true, Inner: true},
-	EffectPasswordHash:    {Name: "password_hash", InTransaction: true, Read: true, Inner: true},
-	EffectPasswordMatches: {Name: "password_matches", InTransaction: true, Read: true, Inner: true},
-	EffectSessionGet:      {Name: "session_get", Class: ClassIO, InTransaction: true, Read: true, Inner: true},
-	EffectSessionSet:      {Name: "session_set", Class: ClassIO},
-	EffectSessionUnset:    {Name: "session_unset", Class: ClassIO},
-	EffectSessionStart:    {Name: "session_start", Class: ClassIO},
-	EffectSessionEnd:      {Name: "session_end", Class: ClassIO},
-	EffectAccountGet:      {Name: "account_get", InTransaction: true, Read: true, Inner: true},
-	EffectQuotaGet:        {Name: "quota_get", InTransaction: true, Read: true, Inner: true},
-	EffectSecretGet:       {Name: "secret_get", InTransaction: true, Read: true, Inner: true},
-	EffectJobGet:          {Name: "job_get", InTransaction: true, Read: true, Inner: true},
-	EffectConfirm:         {Name: "confirm", Class: ClassHuman},
-	EffectGather:          {Name: "gather", Class: ClassHuman},
-	EffectWait:            {Name: "wait", Class: ClassWait},
-	EffectWaitUntil:       {Name: "wait_until", Class: ClassWait},
-	EffectFileRead:        {Name: "file_read", Class: ClassIO, Read: true},
-	EffectFileWrite:       {Name: "file_write", Class: ClassIO},
-	EffectFileAppend:      {Name: "file_append", Class: ClassIO},
-	EffectFileList:        {Name: "file_list", Class: ClassIO, Read: true},
-	EffectFileCopy:        {Name: "file_copy", Class: ClassIO},
-	EffectFileMove:        {Name: "file_move", Class: ClassIO},
-	EffectFileRemove:      {Name: "file_remove", Class: ClassIO},
-	EffectRender:          {Name: "render", Class: ClassIO, Read: true},
-	EffectShare:           {Name: "share", Class: ClassIO},
-	EffectUnshare:         {Name: "unshare", Class: ClassIO},
-	EffectSQL:             {Name: "sql", Class: ClassDB, InTransaction: true},
-	EffectTxBegin:         {Name: "tx_begin", Class: ClassDB},
-	EffectTxCommit:        {Name: "tx_commit", Class: ClassDB, InTransaction: true, Inner: true},
-	EffectTxRollback:      {Name: "tx_rollback", Class: ClassDB, InTransaction: true, Inner: true},
-	EffectFetch:           {Name: "fetch", Class: ClassNet},
-	EffectRun:             {Name: "run", Class: ClassMachine},
-	EffectMachineCopy:     {Name: "machine_copy", Class: ClassMachine},
+	EffectNone: {Name: "none"},
+
+	EffectNow:             {Name: "now", Inner: true, InTransaction: true, Reads: true, Instant: true},
+	EffectRandom:          {Name: "random", Inner: true, InTransaction: true, Reads: true, Instant: true},
+	EffectUUID:            {Name: "uuid", Inner: true, InTransaction: true, Reads: true, Instant: true},
+	EffectToken:           {Name: "token", Inner: true, InTransaction: true, Reads: true, Instant: true},
+	EffectPasswordHash:    {Name: "password_hash", Inner: true, InTransaction: true, Reads: true},
+	EffectPasswordMatches: {Name: "password_matches", Inner: true, InTransaction: true, Reads: true},
+
+	EffectSessionGet:   {Name: "session_get", Class: ClassIO, Inner: true, InTransaction: true, Reads: true},
+	EffectSessionSet:   {Name: "session_set", Class: ClassIO, Changes: true},
+	EffectSessionUnset: {Name: "session_unset", Class: ClassIO, Changes: true},
+	EffectSessionStart: {Name: "session_start", Class: ClassIO, Changes: true},
+	EffectSessionEnd:   {Name: "session_end", Class: ClassIO, Changes: true},
+	EffectAccountGet:   {Name: "account_get", Inner: true, InTransaction: true, Reads: true, Instant: true},
+	EffectQuotaGet:     {Name: "quota_get", Inner: true, InTransaction: true, Reads: true},
+	EffectSecretGet:    {Name: "secret_get", Inner: true, InTransaction: true, Reads: true, Secret: true},
+	EffectJobGet:       {Name: "job_get", Inner: true, InTransaction: true, Reads: true, Instant: true},
+
+	EffectConfirm:   {Name: "confirm", Class: ClassHuman, Suspends: true},
+	EffectGather:    {Name: "gather", Class: ClassHuman, Suspends: true},
+	EffectWait:      {Name: "wait", Class: ClassWait, Suspends: true},
+	EffectWaitUntil: {Name: "wait_until", Class: ClassWait, Suspends: true},
+
+	EffectFileRead:   {Name: "file_read", Class: ClassIO, Reads: true},
+	EffectFileWrite:  {Name: "file_write", Class: ClassIO, Changes: true},
+	EffectFileAppend: {Name: "file_append", Class: ClassIO, Changes: true},
+	EffectFileList:   {Name: "file_list", Class: ClassIO, Reads: true},
+	EffectFileCopy:   {Name: "file_copy", Class: ClassIO, Changes: true},
+	EffectFileMove:   {Name: "file_move", Class: ClassIO, Changes: true},
+	EffectFileRemove: {Name: "file_remove", Class: ClassIO, Changes: true},
+	EffectRender:     {Name: "render", Class: ClassIO, Reads: true},
+
+	EffectShare:   {Name: "share", Class: ClassIO, Changes: true},
+	EffectUnshare: {Name: "unshare", Class: ClassIO, Changes: true},
+
+	EffectSQL:        {Name: "sql", Class: ClassDB, InTransaction: true, Changes: true},
+	EffectTxBegin:    {Name: "tx_begin", Class: ClassDB},
+	EffectTxCommit:   {Name: "tx_commit", Class: ClassDB, Inner: true, InTransaction: true, EndsTransaction: true, Changes: true},
+	EffectTxRollback: {Name: "tx_rollback", Class: ClassDB, Inner: true, InTransaction: true, EndsTransaction: true},
+
+	EffectFetch:       {Name: "fetch", Class: ClassNet, Outside: true},
+	EffectRun:         {Name: "run", Class: ClassMachine, Outside: true},
+	EffectMachineCopy: {Name: "machine_copy", Class: ClassMachine, Outside: true},
 }
 
 // Info returns the description of e, which is empty for an unknown one.
@@ -144,6 +172,17 @@ func (e Effect) Info() EffectInfo {
 
 // String returns the effect's name.
 func (e Effect) String() string { return e.Info().Name }
+
+// EffectNamed returns the effect of a name, EffectNone where there is none.
+func EffectNamed(name string) Effect { return effectNames[name] }
+
+var effectNames = func() map[string]Effect {
+	names := make(map[string]Effect, effectCount)
+	for e := EffectNone + 1; e < effectCount; e++ {
+		names[effects[e].Name] = e
+	}
+	return names
+}()
 
 // Statement is a SQL statement of a program: text pieces with a parameter
 // between each two.

@@ -26,7 +26,8 @@ type Program struct {
 	Builtins   []string // names of the built-ins used, by number
 	// UsesSession says that START SESSION stands somewhere in it.
 	UsesSession bool
-	// Pauses says that GATHER, CONFIRM or WAIT stands somewhere in it.
+	// Pauses says that a statement that suspends the run stands somewhere in it:
+	// GATHER, CONFIRM or WAIT.
 	Pauses bool
 	// Bytes is an estimate of what the program holds in memory.
 	Bytes int

@@ -22,7 +22,7 @@ func Compile(res *resolve.Result, hash [sha256.Size]byte, y *source.Yield) (*byt
 	c := &compiler{
 		res:      res,
 		yield:    y,
-		prog:     &bytecode.Program{Hash: hash, UsesSession: res.UsesSession, Pauses: res.Pauses},
+		prog:     &bytecode.Program{Hash: hash},
 		known:    map[syntax.Expr]constant{},
 		defaults: map[syntax.Expr]value.Value{},
 		values:   map[value.Value]int32{},
@@ -385,8 +385,10 @@ func (g *fn) flush() {
 // site returns the number of a new site.
 func (g *fn) site(s bytecode.Site) int32 {
 	s.Step = g.step
-	if !g.fast {
-		g.c.prog.Sites = append(g.c.prog.Sites, s)
+	if p := g.c.prog; !g.fast {
+		p.Sites = append(p.Sites, s)
+		p.UsesSession = p.UsesSession || s.Effect == bytecode.EffectSessionStart
+		p.Pauses = p.Pauses || s.Effect.Info().Suspends
 	}
 	g.at.sites++
 	return int32(g.at.sites - 1)

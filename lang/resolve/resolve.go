@@ -14,12 +14,9 @@ import (
 
 // Result is a script with its names tied.
 type Result struct {
-	Files []*source.File
-	Funcs []*Func // 0 is the script's top level
-	// UsesSession and Pauses are as in a program.
-	UsesSession bool
-	Pauses      bool
-	byName      map[string]int
+	Files  []*source.File
+	Funcs  []*Func // 0 is the script's top level
+	byName map[string]int
 }
 
 // Func is a DEFINE or the top level.
@@ -317,21 +314,17 @@ func (r *resolver) stmt(s syntax.Stmt) {
 func (r *resolver) effect(s syntax.Stmt) {
 	switch s := s.(type) {
 	case *syntax.StartSession:
-		r.res.UsesSession = true
 		r.inTransaction(s, "START SESSION")
 	case *syntax.EndSession:
 		r.inTransaction(s, "END SESSION")
 	case *syntax.Confirm:
-		r.res.Pauses = true
 		r.inTransaction(s, "CONFIRM")
 		r.exprs(s.Message)
 		r.duration(s.Within)
 	case *syntax.Gather:
-		r.res.Pauses = true
 		r.inTransaction(s, "GATHER")
 		r.gather(s)
 	case *syntax.Wait:
-		r.res.Pauses = true
 		r.inTransaction(s, "WAIT")
 		r.exprs(s.Until)
 		r.duration(s.Duration)
