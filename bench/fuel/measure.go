@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"os"
 	"regexp"
@@ -177,8 +178,8 @@ var errReadOnly = errors.New("these files are only read")
 
 func (templates) Write(context.Context, string, []byte) error  { return errReadOnly }
 func (templates) Append(context.Context, string, []byte) error { return errReadOnly }
-func (templates) List(context.Context, string) ([]engine.FileInfo, error) {
-	return nil, errReadOnly
+func (templates) List(context.Context, string, string) iter.Seq2[engine.FileInfo, error] {
+	return func(yield func(engine.FileInfo, error) bool) { yield(engine.FileInfo{}, errReadOnly) }
 }
 func (templates) Copy(context.Context, string, string) error { return errReadOnly }
 func (templates) Move(context.Context, string, string) error { return errReadOnly }

@@ -52,9 +52,12 @@ type filesList struct {
 // Run implements the command.
 func (k *filesList) Run(c *console, line *commands) error {
 	return line.Files.files(c, k.Account, func(t *files.Tree) error {
-		infos, err := t.List(c.ctx, k.Path)
-		if err != nil {
-			return err
+		var infos []engine.FileInfo
+		for f, err := range t.List(c.ctx, k.Path, "") {
+			if err != nil {
+				return err
+			}
+			infos = append(infos, f)
 		}
 		if c.json {
 			c.print(struct {

@@ -268,6 +268,22 @@ func TestFilesUnderTheMachinesLimits(t *testing.T) {
 	}
 }
 
+// TestListUnderTheMemoryLimit: a folder is paid for while it is read, so that one
+// without an end ends the script, and not the process.
+func TestListUnderTheMemoryLimit(t *testing.T) {
+	w := newWorld(t)
+	w.limits.Memory = 1 << 20
+	read := 0
+	w.o.Files = endlessFiles{w.files, &read}
+	const want = `|limit_exceeded: the script holds more than 1 MiB of memory, its limit [memory]`
+	if got := w.result(w.start(`LIST "/" SET ?x`)); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if read == 0 || read > 10_000 {
+		t.Errorf("%d entries were read", read)
+	}
+}
+
 func TestConfirm(t *testing.T) {
 	const script = `CONFIRM "Delete?" WITHIN 2 HOURS SET ?ok EMIT ?ok`
 	for approved, want := range map[bool]string{true: "true", false: "false"} {

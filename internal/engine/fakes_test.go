@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"sort"
+	"iter"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,15 +43,32 @@ func (f memoryFiles) Append(_ context.Context, path string, content []byte) erro
 	return nil
 }
 
-func (f memoryFiles) List(_ context.Context, path string) ([]FileInfo, error) {
-	var list []FileInfo
-	for p, s := range f {
-		if name, ok := strings.CutPrefix(p, strings.TrimSuffix(path, "/")+"/"); ok && !strings.Contains(name, "/") {
-			list = append(list, FileInfo{Path: p, Name: name, Size: int64(len(s)), Modified: start})
+func (f memoryFiles) List(_ context.Context, path, after string) iter.Seq2[FileInfo, error] {
+	return func(yield func(FileInfo, error) bool) {
+		for _, p := range slices.Sorted(maps.Keys(f)) {
+			name, ok := strings.CutPrefix(p, strings.TrimSuffix(path, "/")+"/")
+			if !ok || strings.Contains(name, "/") || name <= after {
+				continue
+			}
+			if !yield(FileInfo{Path: p, Name: name, Size: int64(len(f[p])), Modified: start}, nil) {
+				return
+			}
 		}
 	}
-	sort.Slice(list, func(i, j int) bool { return list[i].Path < list[j].Path })
-	return list, nil
+}
+
+// endlessFiles has a folder that never ends, as far as it is read.
+type endlessFiles struct {
+	memoryFiles
+	read *int
+}
+
+func (f endlessFiles) List(context.Context, string, string) iter.Seq2[FileInfo, error] {
+	return func(yield func(FileInfo, error) bool) {
+		for yield(FileInfo{Path: "/a", Name: "a", Modified: start}, nil) {
+			*f.read++
+		}
+	}
 }
 
 func (f memoryFiles) Copy(_ context.Context, from, to string) error {

@@ -94,12 +94,11 @@ func fileList(c *call) (value.Value, error) {
 		return value.Null, missing("files")
 	}
 	Rest(c.ctx)
-	infos, err := c.o.Files.List(c.ctx, path)
-	if err != nil {
-		return value.Null, err
-	}
-	list := value.NewList(c.meter, len(infos))
-	for _, f := range infos {
+	list := value.NewList(c.meter, 0)
+	for f, err := range c.o.Files.List(c.ctx, path, "") {
+		if err != nil {
+			return value.Null, err
+		}
 		c.meter.Work(10)
 		c.meter.Alloc(value.BlockSize(len(f.Path)) + value.BlockSize(len(f.Name)) + 200)
 		m := value.NewMap(c.meter, 5)

@@ -7,6 +7,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"iter"
 	"time"
 
 	"ql/lang/bytecode"
@@ -23,7 +24,11 @@ type Files interface {
 	Write(ctx context.Context, path string, content []byte) error
 	// Append adds to the end, making the file where it is missing.
 	Append(ctx context.Context, path string, content []byte) error
-	List(ctx context.Context, path string) ([]FileInfo, error)
+	// List yields what is in a folder, one level deep, by name, from behind a name
+	// on; "" for all. It reads piece by piece and holds one piece at a time: of a
+	// large folder that is changed meanwhile, a change may be in it or not. An
+	// error is the last that it yields.
+	List(ctx context.Context, path, after string) iter.Seq2[FileInfo, error]
 	Copy(ctx context.Context, from, to string) error
 	Move(ctx context.Context, from, to string) error
 	Remove(ctx context.Context, path string) error

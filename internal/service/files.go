@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"strings"
 	"time"
 
@@ -20,7 +21,8 @@ import (
 type Tree interface {
 	// Open opens a file to be read, as it is at this moment.
 	Open(ctx context.Context, path string) (Content, error)
-	List(ctx context.Context, path string) ([]engine.FileInfo, error)
+	// List is that of engine.Files.
+	List(ctx context.Context, path, after string) iter.Seq2[engine.FileInfo, error]
 	// Upload writes a file from a stream of so many bytes, negative where that is
 	// not known. May is asked, by what names the content that is there and when
 	// it was written, whether it may be replaced ("" and the zero time for none),
@@ -160,13 +162,10 @@ func (s *Service) File(ctx context.Context, c Caller, p *Proof, path string, pag
 
 // list returns a page of a folder.
 func (f *files) list(ctx context.Context, folder string, page Page) (list []wire.FileEntry, next string, err error) {
-	infos, err := f.List(ctx, folder)
-	if err != nil {
-		return nil, "", fileFault(err)
-	}
-	for _, info := range infos {
+	for info, err := range f.List(ctx, folder, page.After) {
 		switch {
-		case info.Name <= page.After:
+		case err != nil:
+			return nil, "", fileFault(err)
 		case len(list) == page.Limit:
 			return list, list[len(list)-1].Name, nil
 		default:

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
 	"slices"
@@ -236,49 +237,76 @@ func add(path string, f *os.File, content []byte) error {
 	return explain(path, f.Sync())
 }
 
-// List returns what is in a folder, one level deep, by name.
-func (d *Dir) List(ctx context.Context, folder string) ([]engine.FileInfo, error) {
+// List implements engine.Files. The names of a whole folder are held, since a real
+// one gives them in no order.
+func (d *Dir) List(ctx context.Context, folder, after string) iter.Seq2[engine.FileInfo, error] {
+	return func(yield func(engine.FileInfo, error) bool) {
+		folder, entries, err := d.sorted(ctx, folder, after)
+		for _, e := range entries {
+			if err = ctx.Err(); err != nil {
+				break
+			}
+			file, there, failed := fileInfo(path.Join(folder, e.Name()), e)
+			if err = failed; err != nil {
+				break
+			}
+			if there && !yield(file, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(engine.FileInfo{}, err)
+		}
+	}
+}
+
+// sorted returns the entries of a folder behind a name, by name, and the folder's
+// canonical path.
+func (d *Dir) sorted(ctx context.Context, folder, after string) (string, []fs.DirEntry, error) {
+	if err := ctx.Err(); err != nil {
+		return "", nil, err
+	}
 	if folder != top {
 		var err error
 		if folder, err = d.canonical(ctx, folder); err != nil {
-			return nil, err
+			return "", nil, err
 		}
 		info, err := d.find(folder)
 		if e := new(value.Error); errors.As(err, &e) && e.Code == fileNotFound {
-			return nil, missingFolder(folder)
+			return "", nil, missingFolder(folder)
 		}
 		if err != nil {
-			return nil, err
+			return "", nil, err
 		}
 		if !info.IsDir() {
-			return nil, value.Errorf(notAFolder, "%s is a file, not a folder", value.Quote(folder))
+			return "", nil, notFolder(folder)
 		}
 	}
 	entries, err := d.entries(folder)
 	if err != nil {
-		return nil, explain(folder, err)
+		return "", nil, explain(folder, err)
 	}
-	list := make([]engine.FileInfo, 0, len(entries))
-	for _, e := range entries {
-		at := path.Join(folder, e.Name())
-		if !d.isPart(at, e) {
-			continue
-		}
-		info, err := e.Info()
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // it was removed meanwhile
-		}
-		if err != nil {
-			return nil, explain(at, err)
-		}
-		file := engine.FileInfo{Path: at, Name: e.Name(), Modified: info.ModTime().UTC(), Folder: e.IsDir()}
-		if !e.IsDir() {
-			file.Size = info.Size()
-		}
-		list = append(list, file)
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
+		return e.Name() <= after || !d.isPart(path.Join(folder, e.Name()), e)
+	})
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+	return folder, entries, nil
+}
+
+// fileInfo returns what a list says of an entry, where it is still there.
+func fileInfo(at string, e fs.DirEntry) (file engine.FileInfo, there bool, err error) {
+	info, err := e.Info()
+	if errors.Is(err, fs.ErrNotExist) {
+		return file, false, nil
 	}
-	slices.SortFunc(list, func(a, b engine.FileInfo) int { return cmp.Compare(a.Name, b.Name) })
-	return list, ctx.Err()
+	if err != nil {
+		return file, false, explain(at, err)
+	}
+	file = engine.FileInfo{Path: at, Name: e.Name(), Modified: info.ModTime().UTC(), Folder: e.IsDir()}
+	if !e.IsDir() {
+		file.Size = info.Size()
+	}
+	return file, true, nil
 }
 
 // isPart reports whether what a folder holds is part of the tree.

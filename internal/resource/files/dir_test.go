@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"ql/internal/engine"
 	"ql/lang/value"
 )
 
@@ -133,10 +134,23 @@ func TestListHides(t *testing.T) {
 	if err := os.Symlink("b.txt", filepath.Join(folder, "link")); err != nil {
 		t.Fatal(err)
 	}
-	list, err := d.List(t.Context(), "/")
-	if err != nil || len(list) != 1 || list[0].Path != "/b.txt" {
-		t.Errorf("%+v, %v", list, err)
+	var list []engine.FileInfo
+	for info, err := range d.List(t.Context(), "/", "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, info)
 	}
+	if len(list) != 1 || list[0].Path != "/b.txt" {
+		t.Errorf("%+v", list)
+	}
+}
+
+// listing returns the error of a list.
+func listing(d *Dir, path string) (err error) {
+	for _, err = range d.List(context.Background(), path, "") {
+	}
+	return err
 }
 
 // TestNothingOutside tries to reach a file outside the folder, and things that
@@ -176,14 +190,14 @@ func TestNothingOutside(t *testing.T) {
 			"read":      third(d.Read(ctx, path, 1000)),
 			"write":     d.Write(ctx, path, []byte("x")),
 			"append":    d.Append(ctx, path, []byte("x")),
-			"list":      third(d.List(ctx, path)),
+			"list":      listing(d, path),
 			"copy":      d.Copy(ctx, path, "/copied"),
 			"copy to":   d.Copy(ctx, "/real/file", path),
 			"move":      d.Move(ctx, path, "/moved"),
 			"move to":   d.Move(ctx, "/real/file", path),
 			"remove":    d.Remove(ctx, path),
 			"go below":  d.Write(ctx, path+"/x", []byte("x")),
-			"list deep": third(d.List(ctx, path+"/x")),
+			"list deep": listing(d, path+"/x"),
 		} {
 			if got := code(t, err); got != "invalid_path" && !(got == "not_a_folder" && what == "list") {
 				t.Errorf("%s %s: %v", what, path, err)

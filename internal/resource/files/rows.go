@@ -63,9 +63,9 @@ type Rows interface {
 	// Content returns one node with its content, as it is at one moment; nil
 	// where there is none.
 	Content(ctx context.Context, a account.ID, key string) (*Node, error)
-	// Children returns up to limit nodes of a folder, in any order, without
-	// content; "" is the key of the top.
-	Children(ctx context.Context, a account.ID, key string, limit int) ([]Node, error)
+	// Children returns up to limit nodes of a folder, without content, by path,
+	// which are behind the path after; "" is the key of the top.
+	Children(ctx context.Context, a account.ID, key, after string, limit int) ([]Node, error)
 	// Below returns, of the paths below a folder, one with the most bytes and one
 	// with the most parts; "" where there are none.
 	Below(ctx context.Context, a account.ID, key string) (longest, deepest string, err error)

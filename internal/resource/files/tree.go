@@ -1,12 +1,11 @@
 package files
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
+	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -158,38 +157,55 @@ func (t *Tree) content(ctx context.Context, path string) (*Node, error) {
 	return n, nil
 }
 
-// List returns what is in a folder, one level deep, by name.
-func (t *Tree) List(ctx context.Context, folder string) ([]engine.FileInfo, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
+// listPage is how many nodes of a folder are held at once.
+const listPage = 256
+
+// List implements engine.Files.
+func (t *Tree) List(ctx context.Context, folder, after string) iter.Seq2[engine.FileInfo, error] {
+	return func(yield func(engine.FileInfo, error) bool) {
+		for {
+			nodes, err := t.page(ctx, folder, after)
+			if err != nil {
+				yield(engine.FileInfo{}, err)
+				return
+			}
+			for _, n := range nodes {
+				after = path.Base(n.Path)
+				if !yield(engine.FileInfo{Path: n.Path, Name: after, Size: n.Size, Modified: n.Modified, Folder: n.Folder}, nil) {
+					return
+				}
+			}
+			if len(nodes) < listPage {
+				return
+			}
+		}
 	}
-	key := ""
-	if folder != top {
-		var err error
-		if folder, err = t.canonical(ctx, folder); err != nil {
+}
+
+// page returns the next nodes of a folder, behind a name. Each time it looks whether
+// the folder is there: one that was moved away meanwhile has not come to its end.
+func (t *Tree) page(ctx context.Context, folder, after string) ([]Node, error) {
+	if folder == top {
+		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		key = Key(folder)
-		found, err := t.trees.rows.Find(ctx, t.account, []string{key})
-		switch n := found; {
-		case err != nil:
-			return nil, err
-		case n[0] == nil || n[0].Path != folder:
-			return nil, missingFolder(folder)
-		case !n[0].Folder:
-			return nil, notFolder(folder)
-		}
+		return t.trees.rows.Children(ctx, t.account, "", top+after, listPage)
 	}
-	nodes, err := t.trees.rows.Children(ctx, t.account, key, math.MaxInt32)
+	folder, err := t.canonical(ctx, folder)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]engine.FileInfo, len(nodes))
-	for i, n := range nodes {
-		list[i] = engine.FileInfo{Path: n.Path, Name: path.Base(n.Path), Size: n.Size, Modified: n.Modified, Folder: n.Folder}
+	key := Key(folder)
+	found, err := t.trees.rows.Find(ctx, t.account, []string{key})
+	switch n := found; {
+	case err != nil:
+		return nil, err
+	case n[0] == nil || n[0].Path != folder:
+		return nil, missingFolder(folder)
+	case !n[0].Folder:
+		return nil, notFolder(folder)
 	}
-	slices.SortFunc(list, func(a, b engine.FileInfo) int { return cmp.Compare(a.Name, b.Name) })
-	return list, nil
+	return t.trees.rows.Children(ctx, t.account, key, folder+"/"+after, listPage)
 }
 
 func notFolder(path string) error {
@@ -313,7 +329,7 @@ func (t *Tree) RemoveIf(ctx context.Context, at string, check Check) error {
 			return err
 		}
 		if n.Folder {
-			inside, err := t.trees.rows.Children(ctx, t.account, Key(at), 1)
+			inside, err := t.trees.rows.Children(ctx, t.account, Key(at), "", 1)
 			if err != nil {
 				return err
 			}

@@ -81,10 +81,10 @@ func (s Files) Content(ctx context.Context, a account.ID, key string) (found *fi
 }
 
 // Children implements files.Rows.
-func (s Files) Children(ctx context.Context, a account.ID, key string, limit int) (list []files.Node, err error) {
+func (s Files) Children(ctx context.Context, a account.ID, key, after string, limit int) (list []files.Node, err error) {
 	err = s.store.read(ctx, func(t tx) error {
-		return t.each("SELECT "+nodeColumns+" FROM files WHERE account = ? AND parent = ? LIMIT ?", func(r row) { list = append(list, readNode(r)) },
-			int64(a), key, max(limit, 0))
+		return t.each("SELECT "+nodeColumns+" FROM files WHERE account = ? AND parent = ? AND path > ? ORDER BY path LIMIT ?",
+			func(r row) { list = append(list, readNode(r)) }, int64(a), key, after, max(limit, 0))
 	})
 	return list, err
 }

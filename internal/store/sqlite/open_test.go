@@ -417,7 +417,7 @@ func exercise(t *testing.T, s *Store) {
 	}
 	_, _ = f.Find(ctx, id, []string{"/b"})
 	_, _ = f.Content(ctx, id, "/b")
-	_, _ = f.Children(ctx, id, "", 1)
+	_, _ = f.Children(ctx, id, "", "", 1)
 	_, _ = f.HasBlob(ctx, files.Hash{})
 	_ = a.Delete(ctx, id)
 }

@@ -125,8 +125,10 @@ func checkFolders(t *testing.T, tree *files.Tree) {
 		if _, err := tree.Read(t.Context(), path, 100); err != nil {
 			continue
 		}
-		if _, err := tree.List(t.Context(), folder); err != nil {
-			t.Errorf("%s is without its folder: %v", path, err)
+		for _, err := range tree.List(t.Context(), folder, "") {
+			if err != nil {
+				t.Errorf("%s is without its folder: %v", path, err)
+			}
 		}
 	}
 }

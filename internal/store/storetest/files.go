@@ -2,12 +2,14 @@ package storetest
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -55,6 +57,96 @@ func testTree(t *testing.T, open func(t *testing.T) Stores) {
 		all, _, _, _ := trees(t, s)
 		return all.For(create(t, s.Accounts, person("ada")).ID, files.Quota{})
 	})
+}
+
+// testChildren reads a folder page by page: by path, nothing twice and nothing of
+// others.
+func testChildren(t *testing.T, s Stores) {
+	all, _, _, _ := trees(t, s)
+	ada := create(t, s.Accounts, person("ada"))
+	bob := create(t, s.Accounts, person("bob"))
+	var want []string
+	for _, a := range []account.Account{ada, bob} {
+		f := all.For(a.ID, files.Quota{})
+		for i := range 20 {
+			path := fmt.Sprintf("/Dir/%c%02d", "aB"[i%2], i)
+			must(t, f.Write(t.Context(), path, nil))
+			want = append(want, path)
+		}
+		must(t, f.Write(t.Context(), "/Dir/B01x/below", nil))
+		must(t, f.Write(t.Context(), "/Dir2", nil))
+	}
+	want = append(want[:20], "/Dir/B01x")
+	slices.Sort(want)
+	for _, limit := range []int{1, 7, 20, 21, 100} {
+		var got []string
+		for after := ""; ; after = got[len(got)-1] {
+			page, err := s.Files.Children(t.Context(), ada.ID, files.Key("/Dir"), after, limit)
+			must(t, err)
+			if len(page) > limit {
+				t.Fatalf("a page of %d has %d", limit, len(page))
+			}
+			for _, n := range page {
+				got = append(got, n.Path)
+			}
+			if len(page) < limit {
+				break
+			}
+		}
+		same(t, fmt.Sprintf("the folder by %d", limit), got, want)
+	}
+}
+
+// narrow counts how many nodes of folders it gave at once, and in all.
+type narrow struct {
+	files.Rows
+	most, all int
+}
+
+func (n *narrow) Children(ctx context.Context, a account.ID, key, after string, limit int) ([]files.Node, error) {
+	page, err := n.Rows.Children(ctx, a, key, after, limit)
+	n.most, n.all = max(n.most, len(page)), n.all+len(page)
+	return page, err
+}
+
+// testListHoldsAPage: of a folder no more is held at once than a piece, and who reads
+// no further has no more read.
+func testListHoldsAPage(t *testing.T, s Stores) {
+	_, blobs, _, c := trees(t, s)
+	ada := create(t, s.Accounts, person("ada"))
+	rows := &narrow{Rows: s.Files}
+	f := files.NewTrees(rows, blobs, c.time).For(ada.ID, files.Quota{})
+	usage := files.Usage{}
+	const n = 3000
+	changes := []files.Change{}
+	for i := range n {
+		changes = append(changes, files.Put{Node: files.Node{Path: fmt.Sprintf("/%05d", i), Modified: noon}})
+	}
+	done, err := s.Files.Apply(t.Context(), ada.ID, usage, files.Usage{Nodes: n}, changes)
+	must(t, err)
+	if !done {
+		t.Fatal("the files were not stored")
+	}
+	seen := 0
+	for info, err := range f.List(t.Context(), "/", "") {
+		must(t, err)
+		if info.Name != fmt.Sprintf("%05d", seen) {
+			t.Fatalf("%s comes after %d", info.Name, seen)
+		}
+		seen++
+	}
+	if seen != n || rows.most > n/10 {
+		t.Errorf("%d of %d were listed, %d at once", seen, n, rows.most)
+	}
+	rows.all = 0
+	for info, err := range f.List(t.Context(), "/", "02000") {
+		must(t, err)
+		same(t, "the first behind a name", info.Name, "02001")
+		break
+	}
+	if rows.all > n/10 {
+		t.Errorf("%d were read for one", rows.all)
+	}
 }
 
 // blobCount returns how many files the folder of blobs holds.
@@ -106,10 +198,10 @@ func testFileUsage(t *testing.T, s Stores) {
 		wantUsage(t, s, ada.ID, step.bytes, step.nodes)
 	}
 	wantUsage(t, s, bob.ID, 5, 2)
-	infos, err := f.List(ctx, "/x/y")
+	inside, err := s.Files.Children(ctx, ada.ID, files.Key("/x/y"), "", 10)
 	must(t, err)
-	if len(infos) != 1 || !infos[0].Modified.Equal(noon.Add(4*time.Second)) {
-		t.Errorf("the time of a file that was moved: %v", infos)
+	if len(inside) != 1 || !inside[0].Modified.Equal(noon.Add(4*time.Second)) {
+		t.Errorf("the time of a file that was moved: %v", inside)
 	}
 
 	must(t, s.Accounts.Delete(ctx, ada.ID))

@@ -77,6 +77,8 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"sessions/race for version": testSessionRace,
 		"files/usage":               testFileUsage,
 		"files/quota":               testFileQuota,
+		"files/children":            testChildren,
+		"files/list holds a page":   testListHoldsAPage,
 		"files/race":                testFileRace,
 		"files/growing":             testGrowingFile,
 		"files/blobs":               testBlobs,

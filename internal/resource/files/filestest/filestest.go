@@ -28,6 +28,7 @@ func Run(t *testing.T, open func(t *testing.T) engine.Files) {
 		"appends not mix":   testAppendsDoNotMix,
 		"writes are whole":  testWritesAreWhole,
 		"list":              testList,
+		"list in pages":     testListPages,
 		"copy":              testCopy,
 		"move and remove":   testMoveAndRemove,
 		"move a folder":     testMoveFolder,
@@ -72,10 +73,21 @@ func read(t *testing.T, f engine.Files, path string) string {
 	return string(content)
 }
 
+// entries returns what is in a folder.
+func entries(ctx context.Context, f engine.Files, folder, after string) (all []engine.FileInfo, err error) {
+	for info, err := range f.List(ctx, folder, after) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, info)
+	}
+	return all, nil
+}
+
 // list returns what is in a folder, as text.
 func list(t *testing.T, f engine.Files, folder string) string {
 	t.Helper()
-	infos, err := f.List(t.Context(), folder)
+	infos, err := entries(t.Context(), f, folder, "")
 	if err != nil {
 		return "error " + code(t, err)
 	}
@@ -95,7 +107,7 @@ func tree(t *testing.T, f engine.Files) string {
 	var all []string
 	var walk func(string)
 	walk = func(folder string) {
-		infos, err := f.List(t.Context(), folder)
+		infos, err := entries(t.Context(), f, folder, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -294,8 +306,60 @@ func testList(t *testing.T, f engine.Files) {
 		want(t, "list "+path, list(t, f, path), wanted)
 	}
 	for _, path := range []string{"/missing", "/missing/too"} {
-		_, err := f.List(t.Context(), path)
+		_, err := entries(t.Context(), f, path, "")
 		want(t, "list "+path, fmt.Sprint(err), fmt.Sprintf("there is no folder %q", path))
+	}
+}
+
+// testListPages lists a folder that is larger than what is held at once, whole and
+// from a name on, and stops early.
+func testListPages(t *testing.T, f engine.Files) {
+	const n = 600
+	var names []string
+	for i := range n {
+		name := fmt.Sprintf("%c%03d", "aB"[i%2], i)
+		names = append(names, name)
+		write(t, f, "/e\u0301/"+name, "")
+	}
+	write(t, f, "/é/B001x/below", "")
+	names = append(names, "B001x")
+	slices.Sort(names)
+	// The folder is named in another form than the one that is stored.
+	for after, wanted := range map[string][]string{
+		"": names, "A": names, "B001": names[1:], names[300]: names[301:], names[300] + "\x00": names[301:], "b": nil, "\xff": nil,
+	} {
+		infos, err := entries(t.Context(), f, "/e\u0301", after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, info := range infos {
+			if info.Path != "/é/"+info.Name {
+				t.Fatalf("the path of %q is %q", info.Name, info.Path)
+			}
+			got = append(got, info.Name)
+		}
+		if !slices.Equal(got, wanted) {
+			t.Errorf("behind %q there are %d, want %d", after, len(got), len(wanted))
+		}
+	}
+	read := 0
+	for range f.List(t.Context(), "/é", "") {
+		if read++; read == 3 {
+			break
+		}
+	}
+	// What goes while it is listed is an error, and no end.
+	var err error
+	for info, failed := range f.List(t.Context(), "/é", "") {
+		if err = failed; err == nil && info.Name == names[0] {
+			if err := f.Move(t.Context(), "/é", "/away"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, isDir := f.(interface{ Close() error }); !isDir { // which has read the names
+		want(t, "a folder that was moved away", code(t, err), "file_not_found")
 	}
 }
 
@@ -472,7 +536,7 @@ func testReserved(t *testing.T, f engine.Files) {
 	write(t, f, "/a", "a")
 	for _, path := range []string{"/.ql", "/.ql/x", "/.QL", "/.ql-write-ABC", "/a/.QL-Write-ABC"} {
 		_, readErr := f.Read(t.Context(), path, 10)
-		_, listErr := f.List(t.Context(), path)
+		_, listErr := entries(t.Context(), f, path, "")
 		for what, err := range map[string]error{
 			"read":    readErr,
 			"list":    listErr,
@@ -496,7 +560,7 @@ func testEndedContext(t *testing.T, f engine.Files) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, readErr := f.Read(ctx, "/a", 10)
-	_, listErr := f.List(ctx, "/")
+	_, listErr := entries(ctx, f, "/", "")
 	for what, err := range map[string]error{
 		"read":   readErr,
 		"list":   listErr,
