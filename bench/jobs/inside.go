@@ -16,6 +16,7 @@ import (
 	"ql/internal/admit"
 	"ql/internal/execution"
 	"ql/internal/job"
+	"ql/internal/principal"
 	"ql/internal/store/sqlite"
 	"ql/internal/worker"
 	"ql/lang"
@@ -172,7 +173,7 @@ func (in *inside) fill(ctx context.Context, rows int) error {
 			list[i] = job.Record{
 				Summary: job.Summary{
 					ID: in.store.NewID(), Account: in.owner.ID, State: job.Complete, Mode: job.Async, Convention: job.JSON,
-					Credential: job.ByPassword, Created: now, Finished: now, Steps: 1,
+					Credential: principal.ByPassword, Created: now, Finished: now, Steps: 1,
 				},
 				Result: []byte("hello"), Trace: []byte(`[{"step":"EMIT","status":"Ok","duration_ms":0,"exec_class":"Cpu","line":1,"start_ms":0,"duration_us":3}]`),
 			}
@@ -226,7 +227,7 @@ func (in *inside) submit(ctx context.Context) (*moments, error) {
 	in.jobs.Store(id.String(), m)
 	defer in.jobs.Delete(id.String())
 	_, err := in.worker.Submit(ctx, worker.Submission{
-		Summary: job.Summary{ID: id, Account: in.owner.ID, Mode: job.Async, Convention: job.JSON, Credential: job.ByPassword, Created: now},
+		Summary: job.Summary{ID: id, Account: in.owner.ID, Mode: job.Async, Convention: job.JSON, Credential: principal.ByPassword, Created: now},
 		Account: in.owner, Limits: limits, Program: in.program,
 		Spec: execution.Spec{Owner: true, Started: now, Session: id.String(), Limits: limits.AsyncMachine()},
 	})

@@ -50,7 +50,8 @@ var layers = []layer{
 	{pkg: "internal/account", imports: []string{"internal/disk", "internal/fault", "internal/password", "lang/source", "lang/value", "lang/vm"}, others: []string{"golang.org/x/net/publicsuffix", "golang.org/x/text"}},
 	{pkg: "internal/account/accounttest", imports: []string{"internal/account"}},
 	{pkg: "internal/account/usage", imports: []string{"internal/account"}},
-	{pkg: "internal/auth", imports: []string{"internal/account", "internal/fault", "internal/password"}},
+	{pkg: "internal/principal", imports: []string{"internal/account"}},
+	{pkg: "internal/auth", imports: []string{"internal/account", "internal/fault", "internal/password", "internal/principal"}},
 	{pkg: "internal/render", imports: []string{"lang/value"}},
 	{pkg: "internal/engine", imports: append([]string{"internal/form", "internal/password", "internal/render"}, language...), others: []string{"github.com/google/uuid"}},
 	{pkg: "internal/resource/*", imports: []string{"internal/engine", "lang/value"}},
@@ -70,12 +71,12 @@ var layers = []layer{
 	{pkg: "internal/sqlite", others: []string{"modernc.org/libc", "modernc.org/sqlite"}},
 	{pkg: "internal/resource/sessions", imports: []string{"internal/account", "internal/engine", "lang/value"}, others: []string{"modernc.org/sqlite"}},
 	{pkg: "internal/resource/shares", imports: []string{"internal/account", "internal/engine", "internal/fault", "lang/value"}},
-	{pkg: "internal/job", imports: []string{"internal/account", "internal/batch", "internal/guard"}},
+	{pkg: "internal/job", imports: []string{"internal/account", "internal/batch", "internal/guard", "internal/principal"}},
 	{pkg: "internal/execution", imports: append([]string{"internal/account", "internal/admit", "internal/engine", "internal/fault", "internal/job", "internal/password", "internal/wire"}, language...)},
 	{
 		pkg: "internal/worker",
 		imports: []string{
-			"internal/account", "internal/admit", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/job", "internal/wire",
+			"internal/account", "internal/admit", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/job", "internal/principal", "internal/wire",
 			"lang/bytecode", "lang/value", "lang/vm",
 		},
 	},
@@ -86,27 +87,27 @@ var layers = []layer{
 	{pkg: "internal/store/ring", imports: []string{"internal/disk"}},
 	{
 		pkg:     "internal/store/sqlite",
-		imports: []string{"internal/account", "internal/account/usage", "internal/batch", "internal/disk", "internal/fault", "internal/job", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/sqlite", "internal/store/migrate", "internal/store/ring", "internal/webhook"},
+		imports: []string{"internal/account", "internal/account/usage", "internal/batch", "internal/disk", "internal/fault", "internal/job", "internal/principal", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/sqlite", "internal/store/migrate", "internal/store/ring", "internal/webhook"},
 		others:  []string{"golang.org/x/sys", "modernc.org/sqlite"},
 	},
 	// The suite is linked into tests alone.
 	{
 		pkg:     "internal/store/storetest",
-		imports: []string{"internal/account", "internal/account/usage", "internal/engine", "internal/job", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/sessions", "internal/resource/shares", "internal/webhook", "lang/value"},
+		imports: []string{"internal/account", "internal/account/usage", "internal/engine", "internal/job", "internal/principal", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/sessions", "internal/resource/shares", "internal/webhook", "lang/value"},
 		others:  []string{"github.com/google/go-cmp"},
 	},
 	{pkg: "internal/api"},
 	// It speaks no HTTP, which TestWalls checks, and never calls up into the server.
 	{
 		pkg:     "internal/service",
-		imports: append([]string{"internal/account", "internal/account/usage", "internal/admit", "internal/auth", "internal/engine", "internal/execution", "internal/fault", "internal/form", "internal/job", "internal/wire", "internal/worker"}, language...),
+		imports: append([]string{"internal/account", "internal/account/usage", "internal/admit", "internal/auth", "internal/engine", "internal/execution", "internal/fault", "internal/form", "internal/job", "internal/principal", "internal/wire", "internal/worker"}, language...),
 	},
-	{pkg: "internal/server", imports: []string{"internal/account", "internal/admit", "internal/auth", "internal/fault", "internal/guard", "internal/service", "internal/wire"}},
+	{pkg: "internal/server", imports: []string{"internal/account", "internal/admit", "internal/auth", "internal/fault", "internal/guard", "internal/principal", "internal/service", "internal/wire"}},
 	// The conventions know nothing of each other.
-	{pkg: "internal/server/download", imports: []string{"internal/account", "internal/fault", "internal/resource/shares", "internal/server", "internal/service", "internal/wire"}},
-	{pkg: "internal/server/formapi", imports: []string{"internal/fault", "internal/job", "internal/server", "internal/service", "internal/wire"}},
-	{pkg: "internal/server/formpage", imports: []string{"internal/fault", "internal/form", "internal/server", "internal/service", "internal/wire", "lang/value"}},
-	{pkg: "internal/server/jsonapi", imports: []string{"internal/fault", "internal/job", "internal/server", "internal/service", "internal/wire"}},
+	{pkg: "internal/server/download", imports: []string{"internal/account", "internal/fault", "internal/principal", "internal/resource/shares", "internal/server", "internal/service", "internal/wire"}},
+	{pkg: "internal/server/formapi", imports: []string{"internal/fault", "internal/job", "internal/principal", "internal/server", "internal/service", "internal/wire"}},
+	{pkg: "internal/server/formpage", imports: []string{"internal/fault", "internal/form", "internal/principal", "internal/server", "internal/service", "internal/wire", "lang/value"}},
+	{pkg: "internal/server/jsonapi", imports: []string{"internal/fault", "internal/job", "internal/principal", "internal/server", "internal/service", "internal/wire"}},
 	{
 		pkg:     "internal/backup",
 		imports: []string{"internal/account", "internal/disk", "internal/job", "internal/resource/files", "internal/sqlite", "internal/store/sqlite"},
@@ -149,7 +150,7 @@ var layers = []layer{
 	{
 		pkg: "bench/jobs",
 		imports: []string{
-			"bench/load", "internal/account", "internal/admit", "internal/execution", "internal/job", "internal/sqlite", "internal/store/sqlite", "internal/worker",
+			"bench/load", "internal/account", "internal/admit", "internal/execution", "internal/job", "internal/principal", "internal/sqlite", "internal/store/sqlite", "internal/worker",
 			"lang", "lang/bytecode",
 		},
 	},

@@ -24,6 +24,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/fault"
 	"ql/internal/password"
+	"ql/internal/principal"
 )
 
 // Store is what is asked of the account store.
@@ -35,31 +36,6 @@ type Store interface {
 	Domains(ctx context.Context, id account.ID) ([]account.Domain, error)
 	DomainsOf(ctx context.Context, host string) ([]account.Domain, error)
 	HasPublished(ctx context.Context, id account.ID, hash account.ScriptHash) (bool, error)
-}
-
-// Way is how a caller proved to be somebody.
-type Way uint8
-
-// The ways.
-const (
-	ByKey         Way = iota + 1 // the account's API key
-	ByPassword                   // the account's password
-	ByOrigin                     // a page of a listed domain
-	ByDevelopment                // the development account's fixed credentials
-)
-
-// Caller is somebody who was let in.
-type Caller struct {
-	Account account.Account // as read for this request
-	Way     Way
-	Domain  account.Domain // the list's entry, ByOrigin only
-}
-
-// IsOwner tells whether the caller acts for the account's owner. Anybody who
-// knows a listed domain can call as its pages: they read no secrets, run no
-// machines and manage nothing.
-func (c Caller) IsOwner() bool {
-	return c.Way == ByKey || c.Way == ByPassword || c.Way == ByDevelopment
 }
 
 // Source is what a request tells of where it comes from.
@@ -133,26 +109,26 @@ var errWrong = fault.New(fault.BadCredentials, wrong)
 
 // Key checks a username or e-mail address with an API key, as the form
 // convention sends them. A right key is never throttled: it cannot be guessed.
-func (a *Authenticator) Key(ctx context.Context, identity, key string, from Source) (Caller, error) {
-	if c, ok, err := a.development(ctx, identity, key, from); ok {
+func (a *Authenticator) Key(ctx context.Context, identity, key string, from Source) (principal.Principal, error) {
+	if c, ok, err := a.development(ctx, identity, key, principal.ByKey, from); ok {
 		return c, err
 	}
 	if k, err := account.ParseKey(key); err == nil {
 		row, ok, err := a.byKey(ctx, identity, k.Hash())
 		if err != nil {
-			return Caller{}, err
+			return principal.Principal{}, err
 		}
 		if ok {
-			return Caller{Account: row, Way: ByKey}, nil
+			return principal.Owner(row, principal.ByKey), nil
 		}
 	}
 	if wait := a.throttle.noise(from.Addr, a.o.Now()); wait > 0 {
-		return Caller{}, tooMany(wait)
+		return principal.Principal{}, tooMany(wait)
 	}
 	if !strings.HasPrefix(key, account.KeyPrefix) {
-		return Caller{}, fault.New(fault.BadCredentials, wrong+keyHint)
+		return principal.Principal{}, fault.New(fault.BadCredentials, wrong+keyHint)
 	}
-	return Caller{}, errWrong
+	return principal.Principal{}, errWrong
 }
 
 // byKey finds the account of a key and tells whether identity is its name.
@@ -175,30 +151,30 @@ func (a *Authenticator) byKey(ctx context.Context, identity string, hash account
 // A verified password is remembered for five minutes under the epoch of the
 // account's credentials, which is read first: callers that send it with every
 // call pay for one hash, and a password that was changed is not found again.
-func (a *Authenticator) Password(ctx context.Context, name, secret string, from Source) (Caller, error) {
+func (a *Authenticator) Password(ctx context.Context, name, secret string, from Source) (principal.Principal, error) {
 	if len(secret) > password.MaxLength {
-		return Caller{}, errWrong
+		return principal.Principal{}, errWrong
 	}
-	if c, ok, err := a.development(ctx, name, secret, from); ok {
+	if c, ok, err := a.development(ctx, name, secret, principal.ByPassword, from); ok {
 		return c, err
 	}
 	c, err := a.candidate(ctx, name, secret)
 	if err != nil {
-		return Caller{}, err
+		return principal.Principal{}, err
 	}
-	let := Caller{Account: c.row, Way: ByPassword}
+	let := principal.Owner(c.row, principal.ByPassword)
 	if now := a.o.Now(); c.usable && a.verified.has(c.proof, now) {
 		if wait := a.throttle.recall(c.name, from.Addr, now); wait > 0 {
-			return Caller{}, tooMany(wait)
+			return principal.Principal{}, tooMany(wait)
 		}
 		return let, nil
 	}
 	err = a.flights.do(ctx, c.proof, func() error { return a.verify(ctx, c, secret, from.Addr) })
 	switch {
 	case errors.Is(err, errWrong) && strings.HasPrefix(secret, account.KeyPrefix):
-		return Caller{}, fault.New(fault.BadCredentials, wrong+passwordHint)
+		return principal.Principal{}, fault.New(fault.BadCredentials, wrong+passwordHint)
 	case err != nil:
-		return Caller{}, err
+		return principal.Principal{}, err
 	}
 	return let, nil
 }
@@ -312,13 +288,13 @@ func pause(ctx context.Context, d time.Duration) error {
 // development checks the fixed credentials; ok tells whether they were given.
 // A page that a developer visits must not run scripts on their machine: the
 // credentials count only where no foreign page sends them.
-func (a *Authenticator) development(ctx context.Context, name, secret string, from Source) (c Caller, ok bool, err error) {
+func (a *Authenticator) development(ctx context.Context, name, secret string, by principal.Credential, from Source) (p principal.Principal, ok bool, err error) {
 	dev := a.o.Development
 	if dev == nil || !equal(name, dev.Username) || !equal(secret, dev.Password) {
-		return Caller{}, false, nil
+		return principal.Principal{}, false, nil
 	}
 	if from.Origin.Present() && !a.isOwn(from.Origin) || from.FetchSite == "cross-site" {
-		return Caller{}, true, fault.New(fault.OriginNotAllowed, "the development credentials are not taken from pages of other sites")
+		return principal.Principal{}, true, fault.New(fault.OriginNotAllowed, "the development credentials are not taken from pages of other sites")
 	}
 	row, err := a.store.ByID(ctx, cmp.Or(account.ID(a.again.Load()), dev.Account))
 	if errors.Is(err, account.ErrNotFound) && dev.Again != nil {
@@ -327,9 +303,11 @@ func (a *Authenticator) development(ctx context.Context, name, secret string, fr
 		}
 	}
 	if errors.Is(err, account.ErrNotFound) || err == nil && row.Disabled {
-		return Caller{}, true, errWrong
+		return principal.Principal{}, true, errWrong
 	}
-	return Caller{Account: row, Way: ByDevelopment}, true, err
+	p = principal.Owner(row, by)
+	p.Development = true
+	return p, true, err
 }
 
 // isOwn tells whether an Origin is the service's own. A service on this machine

@@ -18,6 +18,7 @@ import (
 	"ql/internal/account/accounttest"
 	"ql/internal/fault"
 	"ql/internal/password"
+	"ql/internal/principal"
 )
 
 const (
@@ -168,7 +169,7 @@ func TestPasswordConvention(t *testing.T) {
 	}
 	for _, name := range []string{"ada", "ADA", "ada@example.com", "Ada@Example.com", "+12025550143"} {
 		c, err := f.Password(ctx, name, secret, home)
-		if err != nil || c.Account.ID != f.ada.ID || c.Way != ByPassword || !c.IsOwner() {
+		if err != nil || c.Account.ID != f.ada.ID || c.By != principal.ByPassword || !c.IsOwner() {
 			t.Errorf("%s: got %+v, %v", name, c, err)
 		}
 	}
@@ -189,7 +190,7 @@ func TestPasswordConvention(t *testing.T) {
 		{"an account without a password, any", "blank", "nobody's"},
 	} {
 		c, err := f.Password(ctx, test.name, test.password, home)
-		if c.Account.ID != 0 || c.Way != 0 {
+		if c.Account.ID != 0 || c.By != "" {
 			t.Errorf("%s: got a caller %+v", test.why, c)
 		}
 		var e *fault.Error
@@ -219,7 +220,7 @@ func TestKeyConvention(t *testing.T) {
 	}
 	for _, identity := range []string{"ada", "ADA", "ada@example.com", "ADA@example.com"} {
 		c, err := f.Key(ctx, identity, f.key.Reveal(), home)
-		if err != nil || c.Account.ID != f.ada.ID || c.Way != ByKey || !c.IsOwner() {
+		if err != nil || c.Account.ID != f.ada.ID || c.By != principal.ByKey || !c.IsOwner() {
 			t.Errorf("%s: got %+v, %v", identity, c, err)
 		}
 	}
@@ -588,7 +589,7 @@ func TestDevelopmentCredentials(t *testing.T) {
 		what := fmt.Sprintf("%s/%s from %+v", test.name, test.password, test.from)
 		c, err := f.Password(ctx, test.name, test.password, test.from)
 		wantCode(t, "password "+what, err, test.want)
-		if err == nil && (c.Way != ByDevelopment || c.Account.ID != row.ID) {
+		if err == nil && (!c.Development || c.Account.ID != row.ID) {
 			t.Errorf("password %s: got %+v", what, c)
 		}
 		_, err = f.Key(ctx, test.name, test.password, test.from)

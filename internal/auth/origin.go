@@ -6,6 +6,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/fault"
+	"ql/internal/principal"
 )
 
 // Origin is the Origin header of a request. The zero Origin is that of a
@@ -40,22 +41,15 @@ func ReadOrigin(values []string) Origin {
 // Present tells whether the request has the header, whatever is in it.
 func (o Origin) Present() bool { return o.kind != noPage }
 
-// Auth says what became of a request's credentials.
-type Auth uint8
-
-// The cases.
-const (
-	NoAuth      Auth = iota // it has none
-	WrongAuth               // they are wrong
-	AccountAuth             // they are an account's
-	TokenAuth               // they are the token of a live editor
-	JobAuth                 // it names a job of the account, and needs none
-	AmbientAuth             // they are an account's, a browser may send them on its own, and the request changes something
-)
-
 // Question is what decides whether the whitelists let a request pass.
 type Question struct {
-	Auth      Auth
+	// By is what the request proved itself by: ByOrigin where it has no
+	// credentials and nothing else that names an account, ByNobody where it names
+	// a job of the account and needs none.
+	By principal.Credential
+	// Ambient says that a browser may have added the credentials on its own, to a
+	// request that changes something.
+	Ambient   bool
 	Origin    Origin
 	FetchSite string // the Sec-Fetch-Site header
 	// List is the whole list of the account that the request names by
@@ -84,8 +78,8 @@ type Decision struct {
 	Domain  account.Domain
 }
 
-// Decide applies the rules of the whitelist. Credentials come first: wrong ones
-// are 401 whatever the Origin. With right ones, or a job's id, the Origin must
+// Decide applies the rules of the whitelist, after credentials were found right.
+// With them, or a job's id, the Origin must
 // be on the account's list, where the account has a list and the request an
 // Origin. Where a browser may have added them on its own, only a listed page
 // changes anything, whether there is a list or not. Without any, the Origin names
@@ -96,24 +90,20 @@ func Decide(q Question) Decision {
 		entry, listed = account.Match(q.List, q.Origin.page)
 	}
 	onList := Decision{Allowed, true, entry}
-	switch q.Auth {
-	case AccountAuth, JobAuth:
+	switch q.By {
+	case principal.ByKey, principal.ByPassword, principal.ByNobody:
+		foreign := q.Origin.Present() && len(q.List) > 0
+		if q.Ambient {
+			foreign = q.Origin.Present() || q.FetchSite == "cross-site" || q.FetchSite == "same-site"
+		}
 		switch {
 		case listed:
 			return onList
-		case q.Origin.Present() && len(q.List) > 0:
+		case foreign:
 			return Decision{Outcome: Forbidden}
 		}
 		return Decision{Outcome: Allowed}
-	case AmbientAuth:
-		switch {
-		case listed:
-			return onList
-		case q.Origin.Present(), q.FetchSite == "cross-site", q.FetchSite == "same-site":
-			return Decision{Outcome: Forbidden}
-		}
-		return Decision{Outcome: Allowed}
-	case TokenAuth:
+	case principal.ByToken:
 		switch {
 		case !q.Origin.Present():
 			return Decision{Outcome: Unauthorized}
@@ -121,7 +111,7 @@ func Decide(q Question) Decision {
 			return Decision{Outcome: Forbidden}
 		}
 		return Decision{Outcome: Allowed, Listed: true}
-	case NoAuth:
+	case principal.ByOrigin:
 		switch {
 		case !q.Origin.Present():
 			return Decision{Outcome: Unauthorized}
@@ -160,23 +150,23 @@ func (d Decision) err() error {
 
 // Page finds the account that a request without credentials runs as: the one
 // that has its Origin on its list.
-func (a *Authenticator) Page(ctx context.Context, from Source) (Caller, error) {
+func (a *Authenticator) Page(ctx context.Context, from Source) (principal.Principal, error) {
 	list, err := a.covering(ctx, from.Origin)
 	if err != nil {
-		return Caller{}, err
+		return principal.Principal{}, err
 	}
-	d := Decide(Question{Auth: NoAuth, Origin: from.Origin, FetchSite: from.FetchSite, List: list})
+	d := Decide(Question{By: principal.ByOrigin, Origin: from.Origin, FetchSite: from.FetchSite, List: list})
 	if err := d.err(); err != nil {
-		return Caller{}, err
+		return principal.Principal{}, err
 	}
 	if !a.o.Plain && !from.isPrivate() && d.Domain.Pattern.Scheme != "http" {
-		return Caller{}, errPlain
+		return principal.Principal{}, errPlain
 	}
 	row, err := a.lister(ctx, d)
 	if err != nil {
-		return Caller{}, err
+		return principal.Principal{}, err
 	}
-	return Caller{Account: row, Way: ByOrigin, Domain: d.Domain}, nil
+	return principal.Page(row, d.Domain), nil
 }
 
 // lister returns the account that lists the Origin of a decision. The lists of
@@ -196,7 +186,7 @@ func (a *Authenticator) Preflight(ctx context.Context, origin Origin) error {
 	if err != nil {
 		return err
 	}
-	d := Decide(Question{Auth: NoAuth, Origin: origin, List: list})
+	d := Decide(Question{By: principal.ByOrigin, Origin: origin, List: list})
 	if d.Outcome != Allowed {
 		return errUnlisted
 	}
@@ -205,10 +195,10 @@ func (a *Authenticator) Preflight(ctx context.Context, origin Origin) error {
 }
 
 // Admit applies the whitelist of an account that a request named, by its
-// credentials (AccountAuth, AmbientAuth) or a job's id (JobAuth). Listed tells
+// credentials or a job's id (ByNobody); ambient is as in Question. Listed tells
 // whether the page may read the answer.
-func (a *Authenticator) Admit(ctx context.Context, id account.ID, auth Auth, from Source) (listed bool, err error) {
-	q := Question{Auth: auth, Origin: from.Origin, FetchSite: from.FetchSite}
+func (a *Authenticator) Admit(ctx context.Context, id account.ID, by principal.Credential, ambient bool, from Source) (listed bool, err error) {
+	q := Question{By: by, Ambient: ambient, Origin: from.Origin, FetchSite: from.FetchSite}
 	if !from.Origin.Present() { // no list names it
 		return false, Decide(q).err()
 	}
@@ -216,7 +206,7 @@ func (a *Authenticator) Admit(ctx context.Context, id account.ID, auth Auth, fro
 		return false, err
 	}
 	d := Decide(q)
-	if d.Listed && auth == JobAuth { // credentials have told already whether it is disabled
+	if d.Listed && by == principal.ByNobody { // credentials have told already whether it is disabled
 		if _, err := a.lister(ctx, d); err != nil {
 			return false, err
 		}
@@ -226,16 +216,16 @@ func (a *Authenticator) Admit(ctx context.Context, id account.ID, auth Auth, fro
 
 // MaySend tells whether a caller may send a script: pages of a published-only
 // domain send published ones alone.
-func (a *Authenticator) MaySend(ctx context.Context, c Caller, script string) error {
-	if c.Way != ByOrigin || !c.Domain.PublishedOnly {
+func (a *Authenticator) MaySend(ctx context.Context, p principal.Principal, script string) error {
+	if p.By != principal.ByOrigin || !p.Domain.PublishedOnly {
 		return nil
 	}
 	for _, hash := range account.ScriptHashes(script) {
-		if ok, err := a.store.HasPublished(ctx, c.Account.ID, hash); ok || err != nil {
+		if ok, err := a.store.HasPublished(ctx, p.Account.ID, hash); ok || err != nil {
 			return err
 		}
 	}
-	return fault.New(fault.ScriptNotPublished, "pages of %s may send published scripts only, and this is none", c.Domain.Pattern)
+	return fault.New(fault.ScriptNotPublished, "pages of %s may send published scripts only, and this is none", p.Domain.Pattern)
 }
 
 // covering returns the entries of any account that cover the Origin's host.

@@ -10,6 +10,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/fault"
+	"ql/internal/principal"
 )
 
 func pattern(t *testing.T, entry string) account.Pattern {
@@ -43,86 +44,91 @@ func TestDecide(t *testing.T) {
 		twice    = ReadOrigin([]string{"https://shop.example.com", "https://shop.example.com"})
 		own      = ReadOrigin([]string{"https://ql.example.net"})
 	)
+	type proved struct {
+		by      principal.Credential
+		ambient bool
+	}
+	var (
+		noAuth      = proved{by: principal.ByOrigin}
+		accountAuth = proved{by: principal.ByPassword}
+		ambientAuth = proved{by: principal.ByPassword, ambient: true}
+		jobAuth     = proved{by: principal.ByNobody}
+		tokenAuth   = proved{by: principal.ByToken}
+	)
 	tests := []struct {
 		why    string
-		auth   Auth
+		auth   proved
 		origin Origin
 		site   string
 		list   []account.Domain
 		want   Outcome
 		listed bool
 	}{
-		// With auth: credentials first.
-		{"wrong credentials", WrongAuth, none, "", list, Unauthorized, false},
-		{"wrong credentials, listed", WrongAuth, listed, "", list, Unauthorized, false},
-		{"wrong credentials, unlisted", WrongAuth, unlisted, "", list, Unauthorized, false},
-		{"wrong credentials, null", WrongAuth, null, "", list, Unauthorized, false},
-		{"wrong credentials, no list", WrongAuth, unlisted, "", nil, Unauthorized, false},
-		// Then the list, where there is one.
-		{"server to server", AccountAuth, none, "", list, Allowed, false},
-		{"server to server, no list", AccountAuth, none, "", nil, Allowed, false},
-		{"listed", AccountAuth, listed, "cross-site", list, Allowed, true},
-		{"listed by a wildcard", AccountAuth, below, "", list, Allowed, true},
-		{"unlisted", AccountAuth, unlisted, "", list, Forbidden, false},
-		{"another scheme", AccountAuth, plain, "", list, Forbidden, false},
-		{"null", AccountAuth, null, "", list, Forbidden, false},
-		{"empty", AccountAuth, empty, "", list, Forbidden, false},
-		{"a path", AccountAuth, path, "", list, Forbidden, false},
-		{"two headers", AccountAuth, twice, "", list, Forbidden, false},
-		{"the dashboard without a token", AccountAuth, own, "", list, Forbidden, false},
-		{"unlisted, no list", AccountAuth, unlisted, "", nil, Allowed, false},
-		{"null, no list", AccountAuth, null, "", nil, Allowed, false},
+		// With auth: the list, where there is one.
+		{"server to server", accountAuth, none, "", list, Allowed, false},
+		{"server to server, no list", accountAuth, none, "", nil, Allowed, false},
+		{"listed", accountAuth, listed, "cross-site", list, Allowed, true},
+		{"listed by a wildcard", accountAuth, below, "", list, Allowed, true},
+		{"unlisted", accountAuth, unlisted, "", list, Forbidden, false},
+		{"another scheme", accountAuth, plain, "", list, Forbidden, false},
+		{"null", accountAuth, null, "", list, Forbidden, false},
+		{"empty", accountAuth, empty, "", list, Forbidden, false},
+		{"a path", accountAuth, path, "", list, Forbidden, false},
+		{"two headers", accountAuth, twice, "", list, Forbidden, false},
+		{"the dashboard without a token", accountAuth, own, "", list, Forbidden, false},
+		{"unlisted, no list", accountAuth, unlisted, "", nil, Allowed, false},
+		{"null, no list", accountAuth, null, "", nil, Allowed, false},
 		// Without auth: the Origin names the account.
-		{"no auth, no Origin", NoAuth, none, "", nil, Unauthorized, false},
-		{"no auth, listed", NoAuth, listed, "", list, Allowed, true},
-		{"no auth, listed, cross-site", NoAuth, listed, "cross-site", list, Allowed, true},
-		{"no auth, listed, same-site", NoAuth, listed, "same-site", list, Allowed, true},
-		{"no auth, listed, same-origin", NoAuth, listed, "same-origin", list, Allowed, true},
-		{"no auth, listed, but no page", NoAuth, listed, "none", list, Forbidden, false},
-		{"no auth, listed by a wildcard", NoAuth, below, "", list, Allowed, true},
-		{"no auth, on no list", NoAuth, unlisted, "", nil, Forbidden, false},
-		{"no auth, another scheme", NoAuth, plain, "", list, Forbidden, false},
-		{"no auth, null", NoAuth, null, "", list, Forbidden, false},
-		{"no auth, empty", NoAuth, empty, "", list, Forbidden, false},
-		{"no auth, a path", NoAuth, path, "", list, Forbidden, false},
-		{"no auth, two headers", NoAuth, twice, "", list, Forbidden, false},
-		{"no auth, the dashboard", NoAuth, own, "", nil, Forbidden, false},
+		{"no auth, no Origin", noAuth, none, "", nil, Unauthorized, false},
+		{"no auth, listed", noAuth, listed, "", list, Allowed, true},
+		{"no auth, listed, cross-site", noAuth, listed, "cross-site", list, Allowed, true},
+		{"no auth, listed, same-site", noAuth, listed, "same-site", list, Allowed, true},
+		{"no auth, listed, same-origin", noAuth, listed, "same-origin", list, Allowed, true},
+		{"no auth, listed, but no page", noAuth, listed, "none", list, Forbidden, false},
+		{"no auth, listed by a wildcard", noAuth, below, "", list, Allowed, true},
+		{"no auth, on no list", noAuth, unlisted, "", nil, Forbidden, false},
+		{"no auth, another scheme", noAuth, plain, "", list, Forbidden, false},
+		{"no auth, null", noAuth, null, "", list, Forbidden, false},
+		{"no auth, empty", noAuth, empty, "", list, Forbidden, false},
+		{"no auth, a path", noAuth, path, "", list, Forbidden, false},
+		{"no auth, two headers", noAuth, twice, "", list, Forbidden, false},
+		{"no auth, the dashboard", noAuth, own, "", nil, Forbidden, false},
 		// Jobs by their id.
-		{"job, no Origin", JobAuth, none, "", list, Allowed, false},
-		{"job, listed", JobAuth, listed, "", list, Allowed, true},
-		{"job, unlisted", JobAuth, unlisted, "", list, Forbidden, false},
-		{"job, null", JobAuth, null, "", list, Forbidden, false},
-		{"job, unlisted, no list", JobAuth, unlisted, "", nil, Allowed, false},
+		{"job, no Origin", jobAuth, none, "", list, Allowed, false},
+		{"job, listed", jobAuth, listed, "", list, Allowed, true},
+		{"job, unlisted", jobAuth, unlisted, "", list, Forbidden, false},
+		{"job, null", jobAuth, null, "", list, Forbidden, false},
+		{"job, unlisted, no list", jobAuth, unlisted, "", nil, Allowed, false},
 		// Credentials that a browser may add on its own change things for listed
 		// pages alone; programs send no Origin.
-		{"ambient, a program", AmbientAuth, none, "", list, Allowed, false},
-		{"ambient, a program, no list", AmbientAuth, none, "", nil, Allowed, false},
-		{"ambient, typed into the address", AmbientAuth, none, "none", nil, Allowed, false},
-		{"ambient, no Origin, cross-site", AmbientAuth, none, "cross-site", nil, Forbidden, false},
-		{"ambient, no Origin, same-site", AmbientAuth, none, "same-site", list, Forbidden, false},
-		{"ambient, listed", AmbientAuth, listed, "cross-site", list, Allowed, true},
-		{"ambient, listed by a wildcard", AmbientAuth, below, "same-site", list, Allowed, true},
-		{"ambient, unlisted", AmbientAuth, unlisted, "", list, Forbidden, false},
-		{"ambient, unlisted, no list", AmbientAuth, unlisted, "", nil, Forbidden, false},
-		{"ambient, null, no list", AmbientAuth, null, "", nil, Forbidden, false},
-		{"ambient, empty, no list", AmbientAuth, empty, "", nil, Forbidden, false},
-		{"ambient, two headers, no list", AmbientAuth, twice, "", nil, Forbidden, false},
-		{"ambient, own, no list", AmbientAuth, own, "same-origin", nil, Forbidden, false},
+		{"ambient, a program", ambientAuth, none, "", list, Allowed, false},
+		{"ambient, a program, no list", ambientAuth, none, "", nil, Allowed, false},
+		{"ambient, typed into the address", ambientAuth, none, "none", nil, Allowed, false},
+		{"ambient, no Origin, cross-site", ambientAuth, none, "cross-site", nil, Forbidden, false},
+		{"ambient, no Origin, same-site", ambientAuth, none, "same-site", list, Forbidden, false},
+		{"ambient, listed", ambientAuth, listed, "cross-site", list, Allowed, true},
+		{"ambient, listed by a wildcard", ambientAuth, below, "same-site", list, Allowed, true},
+		{"ambient, unlisted", ambientAuth, unlisted, "", list, Forbidden, false},
+		{"ambient, unlisted, no list", ambientAuth, unlisted, "", nil, Forbidden, false},
+		{"ambient, null, no list", ambientAuth, null, "", nil, Forbidden, false},
+		{"ambient, empty, no list", ambientAuth, empty, "", nil, Forbidden, false},
+		{"ambient, two headers, no list", ambientAuth, twice, "", nil, Forbidden, false},
+		{"ambient, own, no list", ambientAuth, own, "same-origin", nil, Forbidden, false},
 		// Tokens of the live editor.
-		{"token, the dashboard", TokenAuth, own, "same-origin", list, Allowed, true},
-		{"token, the dashboard, no list", TokenAuth, own, "", nil, Allowed, true},
-		{"token, no Origin", TokenAuth, none, "", list, Unauthorized, false},
-		{"token, listed", TokenAuth, listed, "", list, Forbidden, false},
-		{"token, unlisted", TokenAuth, unlisted, "", nil, Forbidden, false},
-		{"token, null", TokenAuth, null, "", list, Forbidden, false},
-		{"what is none of these", 99, listed, "", list, Unauthorized, false},
+		{"token, the dashboard", tokenAuth, own, "same-origin", list, Allowed, true},
+		{"token, the dashboard, no list", tokenAuth, own, "", nil, Allowed, true},
+		{"token, no Origin", tokenAuth, none, "", list, Unauthorized, false},
+		{"token, listed", tokenAuth, listed, "", list, Forbidden, false},
+		{"token, unlisted", tokenAuth, unlisted, "", nil, Forbidden, false},
+		{"token, null", tokenAuth, null, "", list, Forbidden, false},
+		{"what is none of these", proved{by: "other"}, listed, "", list, Unauthorized, false},
 	}
 	for _, test := range tests {
-		got := Decide(Question{Auth: test.auth, Origin: test.origin, FetchSite: test.site, List: test.list, Dashboard: dashboard})
+		got := Decide(Question{By: test.auth.by, Ambient: test.auth.ambient, Origin: test.origin, FetchSite: test.site, List: test.list, Dashboard: dashboard})
 		if got.Outcome != test.want || got.Listed != test.listed {
 			t.Errorf("%s: got %+v, want outcome %d, listed %v", test.why, got, test.want, test.listed)
 		}
-		if got.Listed && test.auth != TokenAuth && got.Domain.Account != account1 || !got.Listed && got.Domain.Account != 0 {
+		if got.Listed && test.auth != tokenAuth && got.Domain.Account != account1 || !got.Listed && got.Domain.Account != 0 {
 			t.Errorf("%s: the entry is %+v", test.why, got.Domain)
 		}
 	}
@@ -166,7 +172,7 @@ func TestPages(t *testing.T) {
 	} {
 		c, err := f.Page(ctx, Source{Encrypted: true, Origin: ReadOrigin([]string{test.origin})})
 		wantCode(t, test.origin, err, test.want)
-		if c.Account.ID != test.id || err == nil && (c.Way != ByOrigin || c.IsOwner() || c.Domain.Account != test.id) {
+		if c.Account.ID != test.id || err == nil && (c.By != principal.ByOrigin || c.IsOwner() || c.Domain.Account != test.id) {
 			t.Errorf("%s: got %+v", test.origin, c)
 		}
 	}
@@ -192,8 +198,8 @@ func TestPages(t *testing.T) {
 		{f.ada.ID, ReadOrigin([]string{"https://eve.example.com"}), false, fault.OriginNotAllowed},
 		{eve.ID, ReadOrigin([]string{"https://shop.example.com"}), false, fault.OriginNotAllowed},
 	} {
-		for _, auth := range []Auth{AccountAuth, JobAuth} {
-			listed, err := f.Admit(ctx, test.id, auth, Source{Origin: test.origin})
+		for _, by := range []principal.Credential{principal.ByKey, principal.ByPassword, principal.ByNobody} {
+			listed, err := f.Admit(ctx, test.id, by, false, Source{Origin: test.origin})
 			what := fmt.Sprintf("account %d, %+v", test.id, test.origin)
 			wantCode(t, what, err, test.want)
 			if listed != test.listed {
@@ -201,7 +207,7 @@ func TestPages(t *testing.T) {
 			}
 		}
 	}
-	listed, err := f.Admit(ctx, off.ID, JobAuth, Source{Origin: ReadOrigin([]string{"https://off.example.com"})})
+	listed, err := f.Admit(ctx, off.ID, principal.ByNobody, false, Source{Origin: ReadOrigin([]string{"https://off.example.com"})})
 	wantCode(t, "a page of a disabled account", err, fault.OriginNotAllowed)
 	if listed {
 		t.Error("a page of a disabled account may read of its jobs")
@@ -219,16 +225,16 @@ func TestMaySend(t *testing.T) {
 	open := published
 	open.PublishedOnly = false
 	for _, test := range []struct {
-		caller Caller
+		caller principal.Principal
 		script string
 		want   fault.Code
 	}{
-		{Caller{f.ada, ByOrigin, published}, script, ""},
-		{Caller{f.ada, ByOrigin, published}, script + " ", fault.ScriptNotPublished},
-		{Caller{account.Account{ID: 99}, ByOrigin, published}, script, fault.ScriptNotPublished},
-		{Caller{f.ada, ByOrigin, open}, "anything", ""},
-		{Caller{f.ada, ByPassword, account.Domain{}}, "anything", ""},
-		{Caller{f.ada, ByKey, account.Domain{}}, "anything", ""},
+		{principal.Page(f.ada, published), script, ""},
+		{principal.Page(f.ada, published), script + " ", fault.ScriptNotPublished},
+		{principal.Page(account.Account{ID: 99}, published), script, fault.ScriptNotPublished},
+		{principal.Page(f.ada, open), "anything", ""},
+		{principal.Owner(f.ada, principal.ByPassword), "anything", ""},
+		{principal.Owner(f.ada, principal.ByKey), "anything", ""},
 	} {
 		wantCode(t, fmt.Sprintf("%+v", test), f.MaySend(ctx, test.caller, test.script), test.want)
 	}
@@ -252,7 +258,7 @@ func TestLineEndsOfPublishedScripts(t *testing.T) {
 		if err := f.store.Publish(ctx, account.Published{Account: f.ada.ID, Name: "x", Hash: hash}); err != nil {
 			t.Fatal(err)
 		}
-		return func(script string) error { return f.MaySend(ctx, Caller{f.ada, ByOrigin, domain}, script) }
+		return func(script string) error { return f.MaySend(ctx, principal.Page(f.ada, domain), script) }
 	}
 	for _, published := range forms {
 		now, before := publish(account.HashScript(published)), publish(earlier(published))

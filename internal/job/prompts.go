@@ -3,6 +3,8 @@ package job
 import (
 	"context"
 	"time"
+
+	"ql/internal/principal"
 )
 
 // Prompts is what whoever answers a job's prompt calls.
@@ -32,7 +34,7 @@ type Prompt struct {
 type Answer struct {
 	Prompt  string
 	Reply   [32]byte // a hash over it: the same reply again is no second one
-	By      Credential
+	By      principal.Credential
 	Address string
 	At      time.Time
 	Step    int64  // of the journal

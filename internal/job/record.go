@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"ql/internal/account"
+	"ql/internal/principal"
 )
 
 // Mode is how a caller waits for a job.
@@ -26,19 +27,6 @@ const (
 	Site Convention = "site"
 )
 
-// Credential is what opened the account for a job. An API key sees only the
-// jobs that it started.
-type Credential string
-
-// The credentials.
-const (
-	ByKey      Credential = "key"
-	ByPassword Credential = "password"
-	ByOrigin   Credential = "origin"
-	ByToken    Credential = "token"
-	ByNobody   Credential = "none" // a visitor of a site
-)
-
 // Summary is what listings show of a job.
 type Summary struct {
 	ID         ID
@@ -46,7 +34,7 @@ type Summary struct {
 	State      State
 	Mode       Mode
 	Convention Convention
-	Credential Credential
+	Credential principal.Credential // by which the job was started
 	Created    time.Time // to the microsecond, as all times
 	Finished   time.Time // zero while it is not
 	Steps      int64

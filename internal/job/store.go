@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/principal"
 )
 
 // ErrNotFound says that there is no such job.
@@ -38,9 +39,9 @@ type Store interface {
 
 // Query is what a listing asks for.
 type Query struct {
-	State      State      // "" for all
-	Credential Credential // "" for all
-	Limit      int        // the most that are returned; below 1 nothing is
+	State      State                // "" for all
+	Credential principal.Credential // "" for all
+	Limit      int                  // the most that are returned; below 1 nothing is
 	// Before asks for those that follow this job of the account in the listing;
 	// the zero ID for the first. After a job that is not there follows nothing.
 	Before ID

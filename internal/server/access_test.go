@@ -148,11 +148,11 @@ func TestAccessMatrix(t *testing.T) {
 		name := route.Method + " " + route.Path
 		table, ok := want[name]
 		if !ok {
-			t.Errorf("%s (%s) is in no table", name, route.Access)
+			t.Errorf("%s (%s) is in no table", name, route.Accepts)
 			continue
 		}
-		if route.Access == "" || route.Access == "public" && len(table) != 1 || route.Access != "public" && len(table) != len(credentials) {
-			t.Errorf("%s has access %q and %d kinds of credentials", name, route.Access, len(table))
+		if route.Public != (len(route.Accepts) == 0) || route.Public && len(table) != 1 || !route.Public && len(table) != len(credentials) {
+			t.Errorf("%s accepts %q and has %d kinds of credentials", name, route.Accepts, len(table))
 		}
 		for who, statuses := range table {
 			for i, page := range pages {

@@ -378,7 +378,7 @@ EMIT !SESSION('n')`
 func TestProxies(t *testing.T) {
 	var seen []service.Caller
 	watch := server.Route{
-		Method: "GET", Path: "/watch", Access: server.Public, Refuse: server.RefuseJSON,
+		Method: "GET", Path: "/watch", Public: true, Refuse: server.RefuseJSON,
 		Serve: func(h http.Header, r *server.Request) (server.Reply, error) {
 			seen = append(seen, r.Caller)
 			h.Set("Https", fmt.Sprint(r.Setting("").HTTPS))
@@ -418,7 +418,7 @@ func TestProxies(t *testing.T) {
 
 func TestPanicsAndFaults(t *testing.T) {
 	fail := func(path string, serve func() error) server.Route {
-		return server.Route{Method: "GET", Path: path, Access: server.Public, Refuse: server.RefuseJSON,
+		return server.Route{Method: "GET", Path: path, Public: true, Refuse: server.RefuseJSON,
 			Serve: func(h http.Header, _ *server.Request) (server.Reply, error) {
 				h.Set("X-Half", "done")
 				return server.Reply{Status: 200}, serve()
@@ -564,7 +564,7 @@ func TestLargeBodies(t *testing.T) {
 	ledger := admit.NewLedger(admit.LedgerOptions{Budget: 6 << 20, Lifted: true, Wait: time.Millisecond})
 	reading, free := make(chan struct{}), make(chan struct{})
 	hold := server.Route{
-		Method: "POST", Path: "/hold", Access: server.Public, Refuse: server.RefuseJSON,
+		Method: "POST", Path: "/hold", Public: true, Refuse: server.RefuseJSON,
 		Serve: func(_ http.Header, r *server.Request) (server.Reply, error) {
 			_, err := r.Body(jsonType, 16<<20)
 			reading <- struct{}{}

@@ -10,7 +10,7 @@ import (
 // own are the routes that every service has.
 func (h *Handler) own() []Route {
 	plain := func(path string, serve func(http.Header, *Request) (Reply, error)) Route {
-		return Route{Method: http.MethodGet, Path: path, Access: Public, Serve: serve, Refuse: RefuseJSON}
+		return Route{Method: http.MethodGet, Path: path, Public: true, Serve: serve, Refuse: RefuseJSON}
 	}
 	return []Route{
 		plain("/healthz", alive),

@@ -19,29 +19,20 @@ import (
 	"ql/internal/auth"
 	"ql/internal/fault"
 	"ql/internal/guard"
+	"ql/internal/principal"
 	"ql/internal/service"
 	"ql/internal/wire"
-)
-
-// Access says who may call a route. Every route names one.
-type Access string
-
-// The kinds of access.
-const (
-	Public     Access = "public"     // anybody: nothing of an account is shown
-	Account    Access = "account"    // whoever proves to be an account, or is a page of its list
-	JobsHolder Access = "job-holder" // whoever knows a job's id, as its account allows
-	Owner      Access = "owner"      // whoever has the account's credentials
-	Asked      Access = "asked"      // whoever was given the address of a question
-	LinkHolder Access = "link"       // whoever was given the link to a file
 )
 
 // Route is one method of one address.
 type Route struct {
 	Method string
 	Path   string // "{id}" stands for one part, as does "{token}"; "{path}" for all that follows
-	Access Access
-	Pages  bool // pages of listed origins may call it, so browsers may ask first
+	// Accepts are the credentials that open the route; ByNobody where its address is
+	// enough, as that of a job or a link. A public route has none, every other some.
+	Accepts principal.Set
+	Public  bool // nothing of an account is shown, and nobody is asked who calls
+	Pages   bool // pages of listed origins may call it, so browsers may ask first
 	// Longest is how long an answer may take; 0 for a moment.
 	Longest time.Duration
 	// Serve does what is asked for. It sets the headers of its answer.
@@ -266,7 +257,7 @@ func (h *Handler) refusal(r *http.Request, route Route) error {
 			return err
 		}
 	}
-	if route.Access == Public || route.Access == "" {
+	if route.Accepts == nil {
 		return nil
 	}
 	for _, name := range onceOnly {

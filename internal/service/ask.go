@@ -8,6 +8,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/fault"
 	"ql/internal/job"
+	"ql/internal/principal"
 )
 
 // Question is what a person is asked on a page of its own.
@@ -38,7 +39,7 @@ func (s *Service) asked(ctx context.Context, c Caller, token string) (opened, er
 				if err := c.Memory.Assign(int64(owner.ID)); err != nil {
 					return opened{}, err
 				}
-				return opened{View: v, owner: owner, by: job.ByNobody}, nil
+				return opened{View: v, owner: owner, by: principal.ByNobody}, nil
 			}
 			if err != nil && !errors.Is(err, account.ErrNotFound) {
 				return opened{}, err

@@ -63,17 +63,17 @@ type files struct {
 // proves. Leave is to be called where there is no error.
 func (s *Service) enterFiles(ctx context.Context, c Caller, p *Proof) (files, error) {
 	f := files{}
-	owner, err := s.own(ctx, c, p, "files", false)
+	owner, err := s.authenticateOwner(ctx, c, p, "files", passwordAlone)
 	if err != nil {
 		return f, err
 	}
-	f.Origin, f.account, f.limits = owner.origin, owner.ID, s.o.Limits(owner.LimitPlan())
-	verdict := s.countOwn(owner, c)
+	f.Origin, f.account, f.limits = owner.origin, owner.Account.ID, s.o.Limits(owner.Account.LimitPlan())
+	verdict := s.count(owner, c, f.limits)
 	f.Rate = &verdict
 	if err := verdict.Err(); err != nil {
 		return f, err
 	}
-	leave, err := s.o.Transfers.Enter(ctx, int64(owner.ID), f.limits.Concurrent)
+	leave, err := s.o.Transfers.Enter(ctx, int64(owner.Account.ID), f.limits.Concurrent)
 	if err != nil {
 		return f, err
 	}

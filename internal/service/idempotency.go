@@ -17,10 +17,9 @@ import (
 // keyLasts is how long an idempotency key leads to its first call.
 const keyLasts = 24 * time.Hour
 
-// key makes the idempotency key of a query; nil where it has none. Pages are known
-// by an Origin that anybody can send: they neither use up the owner's keys nor
-// find what came of them.
-func (s *Service) key(who identity, q Query) *job.Key {
+// key makes the idempotency key of a query, which belongs to its principal; nil
+// where it has none.
+func (s *Service) key(who caller, q Query) *job.Key {
 	if q.Key == nil {
 		return nil
 	}
@@ -32,10 +31,9 @@ func (s *Service) key(who identity, q Query) *job.Key {
 		Request    wire.Request
 		Webhook    string
 	}{q.Convention, q.Async, q.Script, q.Request, q.Webhook})
-	k := &job.Key{Hash: sha256.Sum256([]byte(*q.Key)), Body: sha256.Sum256(body), Until: s.o.Clock().Add(keyLasts)}
+	k := &job.Key{Hash: sha256.Sum256([]byte(who.KeySpace() + *q.Key)), Body: sha256.Sum256(body), Until: s.o.Clock().Add(keyLasts)}
 	if !who.IsOwner() {
-		// No key is hashed alike: none has such a character.
-		k.Legacy, k.Hash = k.Hash, sha256.Sum256([]byte("\x00page\x00"+who.Domain.Pattern.String()+"\x00"+*q.Key))
+		k.Legacy = sha256.Sum256([]byte(*q.Key))
 	}
 	return k
 }

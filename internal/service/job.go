@@ -7,11 +7,11 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/admit"
-	"ql/internal/auth"
 	"ql/internal/engine"
 	"ql/internal/execution"
 	"ql/internal/fault"
 	"ql/internal/job"
+	"ql/internal/principal"
 	"ql/internal/wire"
 	"ql/internal/worker"
 	"ql/lang/value"
@@ -71,7 +71,7 @@ type opened struct {
 	*job.View
 	owner  account.Account
 	origin string         // the page's, where it may read the answer
-	by     job.Credential // that the caller brought
+	by     principal.Credential // that the caller brought
 }
 
 // open finds a job for whoever knows its id, unless its account asks for more.
@@ -88,28 +88,28 @@ func (s *Service) open(ctx context.Context, c Caller, text string, p *Proof) (op
 	if polls := s.countPoll(c, o.owner); !polls.OK {
 		return o, Answer{Rate: &polls}, polls.Err()
 	}
-	o.by = job.ByNobody
+	o.by = principal.ByNobody
 	if p != nil {
 		// Somebody else's credentials do not tell that there is such a job.
 		who, err := s.prove(ctx, c, *p)
 		if err != nil {
 			return o, Answer{}, err
 		}
-		if who.Account.ID != o.owner.ID || p.By == job.ByKey && o.Credential != job.ByKey {
+		if who.Account.ID != o.owner.ID || p.By == principal.ByKey && o.Credential != principal.ByKey {
 			return s.miss(c, notFound())
 		}
 		o.by = p.By
-		if _, err := s.admitPage(ctx, c, o.owner.ID, byBasic(c, who)); err != nil {
+		if _, err := s.admitPage(ctx, c, o.owner.ID, p.By, isAmbient(c, &who)); err != nil {
 			return o, Answer{}, err
 		}
 	}
-	if o.origin, err = s.admitPage(ctx, c, o.owner.ID, auth.JobAuth); err != nil {
+	if o.origin, err = s.admitPage(ctx, c, o.owner.ID, principal.ByNobody, false); err != nil {
 		return o, Answer{}, err
 	}
 	// A page that started a job has nothing but its origin to show for it.
-	itsPage := o.origin != "" && o.Credential == job.ByOrigin
+	itsPage := o.origin != "" && o.Credential == principal.ByOrigin
 	if itsPage && p == nil {
-		o.by = job.ByOrigin
+		o.by = principal.ByOrigin
 	}
 	a := Answer{Origin: o.origin}
 	if o.owner.RequireAuthOnJobs && p == nil && !itsPage {
@@ -435,7 +435,7 @@ type Listing struct {
 
 // Jobs lists the jobs of the account that the credentials prove.
 func (s *Service) Jobs(ctx context.Context, c Caller, p *Proof, l List) (Listing, error) {
-	owner, err := s.own(ctx, c, p, "jobs", true)
+	owner, err := s.authenticateOwner(ctx, c, p, "jobs", anyCredential)
 	listing := Listing{Origin: owner.origin}
 	if err != nil {
 		return listing, err
@@ -444,8 +444,8 @@ func (s *Service) Jobs(ctx context.Context, c Caller, p *Proof, l List) (Listing
 	if q.State != "" && !q.State.Valid() {
 		return listing, fault.Invalid("status", "is no state of a job: %s fits", job.StatesText)
 	}
-	if p.By == job.ByKey {
-		q.Credential = job.ByKey
+	if p.By == principal.ByKey {
+		q.Credential = principal.ByKey
 	}
 	if l.Before != "" {
 		var ok bool
@@ -456,7 +456,7 @@ func (s *Service) Jobs(ctx context.Context, c Caller, p *Proof, l List) (Listing
 	if err := c.Memory.holdPage(ctx, l.Limit); err != nil {
 		return listing, err
 	}
-	list, err := s.o.Records.List(ctx, owner.ID, q)
+	list, err := s.o.Records.List(ctx, owner.Account.ID, q)
 	if err != nil {
 		return listing, err
 	}

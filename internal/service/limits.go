@@ -40,13 +40,13 @@ type Allowed struct {
 // AccountLimits shows an account's limits. It counts as no call, and so is answered
 // to an account that has used up all of them.
 func (s *Service) AccountLimits(ctx context.Context, c Caller, p *Proof) (Allowed, error) {
-	owner, err := s.own(ctx, c, p, "limits", true)
-	a := Allowed{Plan: string(owner.Plan), Origin: owner.origin}
+	owner, err := s.authenticateOwner(ctx, c, p, "limits", anyCredential)
+	a := Allowed{Plan: string(owner.Account.Plan), Origin: owner.origin}
 	if err != nil {
 		return a, err
 	}
-	l := s.o.Limits(owner.LimitPlan())
-	used, err := s.o.Usage.Used(ctx, owner.ID)
+	l := s.o.Limits(owner.Account.LimitPlan())
+	used, err := s.o.Usage.Used(ctx, owner.Account.ID)
 	if err != nil {
 		return a, err
 	}
@@ -60,7 +60,7 @@ func (s *Service) AccountLimits(ctx context.Context, c Caller, p *Proof) (Allowe
 	}
 	var kept *int64
 	if s.o.Kept != nil {
-		n, err := s.o.Kept(ctx, owner.ID)
+		n, err := s.o.Kept(ctx, owner.Account.ID)
 		if err != nil {
 			return a, err
 		}

@@ -10,6 +10,7 @@ import (
 	"ql/internal/admit"
 	"ql/internal/fault"
 	"ql/internal/job"
+	"ql/internal/principal"
 	"ql/internal/wire"
 )
 
@@ -43,14 +44,14 @@ type Answer struct {
 
 // Query runs a script. A script that fails is an answer, not an error.
 func (s *Service) Query(ctx context.Context, c Caller, q Query) (Answer, error) {
-	who, err := s.identify(ctx, c, q.Proof)
+	who, err := s.authenticate(ctx, c, q.Proof)
 	a := Answer{Origin: who.origin}
 	if err != nil {
 		return a, err
 	}
 	// What a page sends stays with its visitor's network: anybody can write an Origin
 	// header, and could use up the account's share.
-	if who.by != job.ByOrigin {
+	if who.By != principal.ByOrigin {
 		if err := c.Memory.Assign(int64(who.Account.ID)); err != nil {
 			return a, err
 		}
@@ -59,7 +60,7 @@ func (s *Service) Query(ctx context.Context, c Caller, q Query) (Answer, error) 
 	if err := q.Within(wireLimits(limits)); err != nil {
 		return a, err
 	}
-	if err := s.o.Auth.MaySend(ctx, who.Caller, q.Script); err != nil {
+	if err := s.o.Auth.MaySend(ctx, who.Principal, q.Script); err != nil {
 		return a, err
 	}
 	verdict := s.count(who, c, limits)
@@ -155,10 +156,10 @@ const (
 
 // count counts a call against the account's rate, or against that of the page
 // that made it.
-func (s *Service) count(who identity, c Caller, l account.Limits) admit.Verdict {
+func (s *Service) count(who caller, c Caller, l account.Limits) admit.Verdict {
 	id := int64(who.Account.ID)
 	switch {
-	case who.by == job.ByOrigin:
+	case who.By == principal.ByOrigin:
 		return s.o.Limiter.Take(admit.ByOrigin(ratePages, id, who.Domain.Pattern.String(), c.Addr),
 			admit.Rate{Name: ratePages, Count: l.OriginRate, Per: time.Minute})
 	case l.RatePerAddress:

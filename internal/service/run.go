@@ -22,7 +22,7 @@ import (
 type call struct {
 	*Service
 	*execution.Execution
-	who     identity
+	who     caller
 	query   Query
 	program *bytecode.Program
 	machine *vm.Machine // nil before it compiled
@@ -31,7 +31,7 @@ type call struct {
 
 // run compiles a script, runs it here and records it. The caller who hangs up
 // does not stop it; the account's limits do.
-func (s *Service) run(ctx context.Context, who identity, c Caller, q Query, l account.Limits, ticket *admit.Ticket, spent *usage.Call, a Answer) (Answer, error) {
+func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l account.Limits, ticket *admit.Ticket, spent *usage.Call, a Answer) (Answer, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.SyncTime)
 	defer cancel()
 	id := s.o.NewID()
@@ -68,7 +68,7 @@ func (s *Service) run(ctx context.Context, who identity, c Caller, q Query, l ac
 	}
 	spent.Keep(s.o.Clock().Sub(x.Spec.Started))
 	ticket.Rest() // what is left to do may wait for the disk
-	if session := x.Session(); session != c.Session {
+	if session := x.Session(); session != who.Session {
 		a.Session = session
 	}
 	if record.view != nil {
@@ -90,8 +90,8 @@ func (s *Service) run(ctx context.Context, who identity, c Caller, q Query, l ac
 }
 
 // spec is what a script of a caller is run with.
-func (s *Service) spec(who identity, c Caller, q Query, l vm.Limits) execution.Spec {
-	return execution.Spec{Request: q.Request, Session: c.Session, Owner: who.IsOwner(), Client: c.Addr, Started: s.o.Clock(), Limits: l}
+func (s *Service) spec(who caller, c Caller, q Query, l vm.Limits) execution.Spec {
+	return execution.Spec{Request: q.Request, Session: who.Session, Owner: who.IsOwner(), Client: c.Addr, Started: s.o.Clock(), Limits: l}
 }
 
 // result is how a call came out: the record of a script that ended, or the job
@@ -156,7 +156,7 @@ func (k *call) waitOut(ctx context.Context, until time.Time) bool {
 // summary is what listings show of the call.
 func (k *call) summary() job.Summary {
 	return job.Summary{
-		ID: k.ID, Account: k.Account.ID, Mode: job.Sync, Convention: k.query.Convention, Credential: k.who.by, Created: k.Spec.Started,
+		ID: k.ID, Account: k.Account.ID, Mode: job.Sync, Convention: k.query.Convention, Credential: k.who.By, Created: k.Spec.Started,
 	}
 }
 

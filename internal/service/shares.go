@@ -61,12 +61,12 @@ func (s *Service) RevokeShare(ctx context.Context, c Caller, p *Proof, share str
 // ownLinks lets a caller to the links of the account that its password proves.
 func (s *Service) ownLinks(ctx context.Context, c Caller, p *Proof) (account.ID, ShareListing, error) {
 	l := ShareListing{}
-	owner, err := s.own(ctx, c, p, "links", false)
+	owner, err := s.authenticateOwner(ctx, c, p, "links", passwordAlone)
 	if err != nil {
 		return 0, l, err
 	}
 	l.Origin = owner.origin
-	verdict := s.countOwn(owner, c)
+	verdict := s.count(owner, c, s.o.Limits(owner.Account.LimitPlan()))
 	l.Rate = &verdict
-	return owner.ID, l, verdict.Err()
+	return owner.Account.ID, l, verdict.Err()
 }

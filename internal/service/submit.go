@@ -7,7 +7,6 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/account/usage"
-	"ql/internal/auth"
 	"ql/internal/execution"
 	"ql/internal/fault"
 	"ql/internal/job"
@@ -18,7 +17,7 @@ import (
 
 // submit accepts a script as a job that nobody waits for. When it answers, the
 // job is on the disk.
-func (s *Service) submit(ctx context.Context, who identity, c Caller, q Query, l account.Limits, spent *usage.Call, a Answer) (Answer, error) {
+func (s *Service) submit(ctx context.Context, who caller, c Caller, q Query, l account.Limits, spent *usage.Call, a Answer) (Answer, error) {
 	if err := s.mayTell(who, q.Webhook); err != nil {
 		return a, err
 	}
@@ -57,14 +56,14 @@ func (s *Service) submit(ctx context.Context, who identity, c Caller, q Query, l
 		if err := x.EnsureSession(ctx); err != nil {
 			return a, err
 		}
-		if x.Spec.Session != c.Session {
+		if x.Spec.Session != who.Session {
 			a.Session = x.Spec.Session
 		}
 	}
 	taken = true
 	earlier, err := s.o.Jobs.Submit(ctx, worker.Submission{
 		Summary: job.Summary{
-			ID: id, Account: who.Account.ID, Mode: job.Async, Convention: q.Convention, Credential: who.by, Created: x.Spec.Started,
+			ID: id, Account: who.Account.ID, Mode: job.Async, Convention: q.Convention, Credential: who.By, Created: x.Spec.Started,
 		},
 		Account: who.Account, Limits: l, Spec: x.Spec, Program: program, Opened: x, Webhook: q.Webhook, Key: s.key(who, q),
 	})
@@ -93,9 +92,9 @@ func (s *Service) accepted(id job.ID) wire.Job {
 
 // uncompiled answers a script that does not compile at once: there is nothing to
 // wait for.
-func (s *Service) uncompiled(ctx context.Context, x *execution.Execution, who identity, q Query, failure *wire.Error, a Answer) (Answer, error) {
+func (s *Service) uncompiled(ctx context.Context, x *execution.Execution, who caller, q Query, failure *wire.Error, a Answer) (Answer, error) {
 	r := job.Record{Summary: job.Summary{
-		ID: x.ID, Account: who.Account.ID, State: job.Failed, Mode: job.Async, Convention: q.Convention, Credential: who.by,
+		ID: x.ID, Account: who.Account.ID, State: job.Failed, Mode: job.Async, Convention: q.Convention, Credential: who.By,
 		Created: x.Spec.Started, Finished: s.o.Clock(),
 	}}
 	r.Ran = max(r.Finished.Sub(r.Created), 0)
@@ -110,11 +109,11 @@ func (s *Service) uncompiled(ctx context.Context, x *execution.Execution, who id
 }
 
 // mayTell checks where the end of a job is to be told.
-func (s *Service) mayTell(who identity, webhook string) error {
+func (s *Service) mayTell(who caller, webhook string) error {
 	if webhook == "" {
 		return nil
 	}
-	if who.Way == auth.ByDevelopment && !s.o.DevelopmentOut {
+	if who.Development && !s.o.DevelopmentOut {
 		return fault.Invalid("options.webhook", "is not for the development account: leave it out, or use an account of your own")
 	}
 	if err := s.o.CheckWebhook(webhook); err != nil {

@@ -9,6 +9,7 @@ import (
 	"ql/internal/admit"
 	"ql/internal/engine"
 	"ql/internal/job"
+	"ql/internal/principal"
 	"ql/lang/value"
 )
 
@@ -19,7 +20,7 @@ type Reply struct {
 	// Approved answers a CONFIRM; nil where Fields answers a GATHER.
 	Approved *bool
 	Fields   value.Value
-	By       job.Credential
+	By       principal.Credential
 	Address  string
 }
 

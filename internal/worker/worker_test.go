@@ -10,6 +10,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/engine"
 	"ql/internal/job"
+	"ql/internal/principal"
 	"ql/lang/value"
 )
 
@@ -56,7 +57,7 @@ func TestPauses(t *testing.T) {
 	e.wantResult(id, "a12refused42")
 }
 
-func reply(approved bool) Reply { return Reply{Approved: &approved, By: job.ByPassword} }
+func reply(approved bool) Reply { return Reply{Approved: &approved, By: principal.ByPassword} }
 
 func TestReplies(t *testing.T) {
 	e := newWorld(t, faults{})

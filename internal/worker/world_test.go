@@ -16,6 +16,7 @@ import (
 	"ql/internal/execution"
 	"ql/internal/guard"
 	"ql/internal/job"
+	"ql/internal/principal"
 	"ql/internal/resource/databases"
 	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
@@ -183,7 +184,7 @@ func (e *world) submission(script string) Submission {
 	limits := account.Unlimited.Limits()
 	now := e.now()
 	s := Submission{
-		Summary: job.Summary{ID: job.NewID(), Account: e.ada.ID, Mode: job.Async, Convention: job.JSON, Credential: job.ByPassword, Created: now},
+		Summary: job.Summary{ID: job.NewID(), Account: e.ada.ID, Mode: job.Async, Convention: job.JSON, Credential: principal.ByPassword, Created: now},
 		Account: e.ada, Limits: limits, Program: program,
 		Spec: execution.Spec{Owner: true, Started: now, Limits: limits.AsyncMachine()},
 	}

@@ -16,6 +16,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/fault"
+	"ql/internal/principal"
 	"ql/internal/resource/shares"
 	"ql/internal/server"
 	"ql/internal/service"
@@ -42,7 +43,7 @@ func Routes(o Options) []server.Route {
 	}
 	d := downloads{o}
 	return []server.Route{
-		{Method: http.MethodGet, Path: "/files/{token}", Access: server.LinkHolder, Longest: service.LongestTransfer, Serve: d.serve, Refuse: server.RefuseJSON},
+		{Method: http.MethodGet, Path: "/files/{token}", Accepts: principal.Set{principal.ByNobody}, Longest: service.LongestTransfer, Serve: d.serve, Refuse: server.RefuseJSON},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"ql/internal/job"
+	"ql/internal/principal"
 	"ql/internal/server"
 	"ql/internal/service"
 	"ql/internal/wire"
@@ -16,7 +17,7 @@ import (
 func Routes(s *service.Service) []server.Route {
 	c := codec{s}
 	return []server.Route{{
-		Method: http.MethodPost, Path: "/api", Access: server.Account, Pages: true,
+		Method: http.MethodPost, Path: "/api", Accepts: principal.Set{principal.ByKey}, Pages: true,
 		Longest: s.LongestCall(), Serve: c.query, Refuse: refuse,
 	}}
 }
@@ -34,7 +35,7 @@ func (c codec) query(h http.Header, r *server.Request) (server.Reply, error) {
 		return server.Unread(err)
 	}
 	a, err := c.service.Query(r.Context(), r.Caller, service.Query{
-		Convention: job.Form, Proof: &service.Proof{By: job.ByKey, Name: q.Identity, Secret: q.Password},
+		Convention: job.Form, Proof: &service.Proof{By: principal.ByKey, Name: q.Identity, Secret: q.Password},
 		Script: q.Script, Request: q.Request, Within: q.Within, Key: r.IdempotencyKey(),
 	})
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 
 	"ql/internal/fault"
 	"ql/internal/form"
+	"ql/internal/principal"
 	"ql/internal/server"
 	"ql/internal/service"
 	"ql/internal/wire"
@@ -27,9 +28,10 @@ import (
 // Routes returns the routes of the page.
 func Routes(s *service.Service) []server.Route {
 	p := pages{s, newLatest()}
+	whoeverHasTheLink := principal.Set{principal.ByNobody}
 	return []server.Route{
-		{Method: http.MethodGet, Path: "/form/{token}", Access: server.Asked, Serve: p.show, Refuse: refuse},
-		{Method: http.MethodPost, Path: "/form/{token}", Access: server.Asked, Longest: time.Minute, Serve: p.answer, Refuse: refuse},
+		{Method: http.MethodGet, Path: "/form/{token}", Accepts: whoeverHasTheLink, Serve: p.show, Refuse: refuse},
+		{Method: http.MethodPost, Path: "/form/{token}", Accepts: whoeverHasTheLink, Longest: time.Minute, Serve: p.answer, Refuse: refuse},
 	}
 }
 

@@ -21,7 +21,7 @@ const filesPath = "/v1/files/"
 func (c codec) fileRoutes() []server.Route {
 	route := func(method string, serve func(http.Header, *server.Request) (server.Reply, error)) server.Route {
 		return server.Route{
-			Method: method, Path: filesPath + "{path}", Access: server.Owner, Pages: true,
+			Method: method, Path: filesPath + "{path}", Accepts: passwordOnly, Pages: true,
 			Longest: service.LongestTransfer, Serve: serve, Refuse: refuseJob,
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"ql/internal/fault"
-	"ql/internal/job"
+	"ql/internal/principal"
 	"ql/internal/server"
 	"ql/internal/service"
 	"ql/internal/wire"
@@ -33,9 +33,9 @@ func basic(r *server.Request) (*service.Proof, error) {
 	name, secret, ok := r.BasicAuth()
 	switch {
 	case ok && service.IsKey(secret):
-		return &service.Proof{By: job.ByKey, Name: name, Secret: wire.Secret(secret)}, nil
+		return &service.Proof{By: principal.ByKey, Name: name, Secret: wire.Secret(secret)}, nil
 	case ok:
-		return &service.Proof{By: job.ByPassword, Name: name, Secret: wire.Secret(secret)}, nil
+		return &service.Proof{By: principal.ByPassword, Name: name, Secret: wire.Secret(secret)}, nil
 	case r.Sent("Authorization") != "":
 		return nil, fault.Invalid("Authorization", "is no HTTP Basic with a username and a password")
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"ql/internal/job"
+	"ql/internal/principal"
 	"ql/internal/server"
 	"ql/internal/service"
 	"ql/internal/wire"
@@ -18,35 +19,42 @@ func Routes(s *service.Service) []server.Route {
 	c := codec{s}
 	return slices.Concat(c.fileRoutes(), c.shareRoutes(), []server.Route{
 		{
-			Method: http.MethodPost, Path: "/v1/query", Access: server.Account, Pages: true,
+			Method: http.MethodPost, Path: "/v1/query", Accepts: principal.Set{principal.ByPassword, principal.ByToken, principal.ByOrigin}, Pages: true,
 			Longest: s.LongestCall(), Serve: c.query, Refuse: server.RefuseJSON,
 		},
 		{
-			Method: http.MethodGet, Path: "/v1/job/{id}", Access: server.JobsHolder, Pages: true,
+			Method: http.MethodGet, Path: "/v1/job/{id}", Accepts: jobHolder, Pages: true,
 			Longest: longestWait, Serve: c.job, Refuse: refuseJob,
 		},
 		{
-			Method: http.MethodDelete, Path: "/v1/job/{id}", Access: server.JobsHolder, Pages: true,
+			Method: http.MethodDelete, Path: "/v1/job/{id}", Accepts: jobHolder, Pages: true,
 			Longest: longestWait, Serve: c.cancel, Refuse: refuseJob,
 		},
 		{
-			Method: http.MethodGet, Path: "/v1/job/{id}/events", Access: server.JobsHolder, Pages: true,
+			Method: http.MethodGet, Path: "/v1/job/{id}/events", Accepts: jobHolder, Pages: true,
 			Longest: longestWait, Serve: c.events, Refuse: refuseJob,
 		},
 		{
-			Method: http.MethodPost, Path: "/v1/confirm/{id}", Access: server.JobsHolder, Pages: true,
+			Method: http.MethodPost, Path: "/v1/confirm/{id}", Accepts: jobHolder, Pages: true,
 			Longest: longestWait, Serve: c.confirm, Refuse: refuseJob,
 		},
 		{
-			Method: http.MethodGet, Path: "/v1/jobs", Access: server.Owner, Pages: true,
+			Method: http.MethodGet, Path: "/v1/jobs", Accepts: owner, Pages: true,
 			Serve: c.jobs, Refuse: refuseJob,
 		},
 		{
-			Method: http.MethodGet, Path: "/v1/limits", Access: server.Owner, Pages: true,
+			Method: http.MethodGet, Path: "/v1/limits", Accepts: owner, Pages: true,
 			Serve: c.limits, Refuse: refuseJob,
 		},
 	})
 }
+
+// The credentials that routes take.
+var (
+	jobHolder    = principal.Set{principal.ByNobody, principal.ByOrigin, principal.ByKey, principal.ByPassword} // whoever knows a job's id, as its account allows
+	owner        = principal.Set{principal.ByKey, principal.ByPassword}
+	passwordOnly = principal.Set{principal.ByPassword}
+)
 
 type codec struct{ service *service.Service }
 
@@ -76,9 +84,9 @@ func proof(a *wire.Auth) *service.Proof {
 	case a == nil:
 		return nil
 	case a.Password != nil:
-		return &service.Proof{By: job.ByPassword, Name: a.Username, Secret: *a.Password}
+		return &service.Proof{By: principal.ByPassword, Name: a.Username, Secret: *a.Password}
 	}
-	return &service.Proof{By: job.ByToken, Name: a.Username, Secret: *a.Token}
+	return &service.Proof{By: principal.ByToken, Name: a.Username, Secret: *a.Token}
 }
 
 // write encodes an answer about a job.

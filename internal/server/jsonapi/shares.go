@@ -12,8 +12,8 @@ import (
 // shareRoutes are those of an account's links.
 func (c codec) shareRoutes() []server.Route {
 	return []server.Route{
-		{Method: http.MethodGet, Path: "/v1/shares", Access: server.Owner, Pages: true, Serve: c.shares, Refuse: refuseJob},
-		{Method: http.MethodDelete, Path: "/v1/shares/{id}", Access: server.Owner, Pages: true, Serve: c.revokeShare, Refuse: refuseJob},
+		{Method: http.MethodGet, Path: "/v1/shares", Accepts: passwordOnly, Pages: true, Serve: c.shares, Refuse: refuseJob},
+		{Method: http.MethodDelete, Path: "/v1/shares/{id}", Accepts: passwordOnly, Pages: true, Serve: c.revokeShare, Refuse: refuseJob},
 	}
 }
 

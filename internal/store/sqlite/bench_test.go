@@ -11,6 +11,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/job"
+	"ql/internal/principal"
 )
 
 func benchmarkAccount(b testing.TB, s *Store, name string) account.ID {
@@ -173,7 +174,7 @@ func endOf(s *Store, a account.ID) *job.End {
 	now := time.Now()
 	return &job.End{Record: job.Record{
 		Summary: job.Summary{
-			ID: s.NewID(), Account: a, State: job.Complete, Mode: job.Async, Convention: job.JSON, Credential: job.ByKey, Created: now, Finished: now,
+			ID: s.NewID(), Account: a, State: job.Complete, Mode: job.Async, Convention: job.JSON, Credential: principal.ByKey, Created: now, Finished: now,
 		},
 		Result: []byte("hello"), Trace: []byte(`[{"step":"EMIT"}]`),
 	}}

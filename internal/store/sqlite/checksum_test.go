@@ -9,6 +9,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/fault"
 	"ql/internal/job"
+	"ql/internal/principal"
 	"ql/internal/resource/files"
 )
 
@@ -22,7 +23,7 @@ func TestChangedOnTheDisk(t *testing.T) {
 	}
 	now := time.Now()
 	record := job.Record{
-		Summary: job.Summary{ID: s.NewID(), Account: a, State: job.Complete, Mode: job.Sync, Convention: job.JSON, Credential: job.ByPassword, Created: now, Finished: now},
+		Summary: job.Summary{ID: s.NewID(), Account: a, State: job.Complete, Mode: job.Sync, Convention: job.JSON, Credential: principal.ByPassword, Created: now, Finished: now},
 		Result:  []byte("the right result"), Trace: []byte("[]"),
 	}
 	if err := s.Jobs().Record(t.Context(), []job.Record{record}); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/job"
+	"ql/internal/principal"
 )
 
 // entryVersion is the first byte of a record as it stands in the intake. A version
@@ -59,7 +60,7 @@ func decodeRecord(entry []byte) (r job.Record, err error) {
 	r.Ran = d.duration()
 	r.Steps, r.TraceDropped = d.int(), d.int()
 	r.State, r.Mode, r.Convention = job.State(d.text()), job.Mode(d.text()), job.Convention(d.text())
-	r.Credential, r.Encoding = job.Credential(d.text()), job.Encoding(d.text())
+	r.Credential, r.Encoding = principal.Credential(d.text()), job.Encoding(d.text())
 	r.Error, r.Response, r.Trace, r.Result = d.bytes(), d.bytes(), d.bytes(), d.bytes()
 	if d.failed || len(d.rest) > 0 {
 		return job.Record{}, errEntry

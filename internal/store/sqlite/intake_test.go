@@ -15,6 +15,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/account/usage"
 	"ql/internal/job"
+	"ql/internal/principal"
 	"ql/internal/store/ring"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,7 +26,7 @@ func brief(a account.ID, n int) *job.Record {
 	at := time.Date(2026, 11, 15, 12, 0, n, 0, time.UTC)
 	return &job.Record{
 		Summary: job.Summary{
-			ID: job.ID{15: byte(n), 6: 0x40, 8: 0x80}, Account: a, State: job.Complete, Mode: job.Async, Convention: job.JSON, Credential: job.ByKey,
+			ID: job.ID{15: byte(n), 6: 0x40, 8: 0x80}, Account: a, State: job.Complete, Mode: job.Async, Convention: job.JSON, Credential: principal.ByKey,
 			Created: at, Finished: at.Add(time.Millisecond), Steps: int64(n),
 		},
 		Result: fmt.Appendf(nil, "result %d", n), Trace: []byte("[]"), Ran: time.Second,

@@ -11,6 +11,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/job"
+	"ql/internal/principal"
 	"ql/internal/sqlite"
 )
 
@@ -30,7 +31,7 @@ func readSummary(r row) job.Summary {
 		State:      job.State(r.text(2)),
 		Mode:       job.Mode(r.text(3)),
 		Convention: job.Convention(r.text(4)),
-		Credential: job.Credential(r.text(5)),
+		Credential: principal.Credential(r.text(5)),
 		Created:    r.time(6),
 		Finished:   r.time(7),
 		Steps:      r.int(8),

@@ -6,6 +6,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/job"
+	"ql/internal/principal"
 )
 
 // TestRecordsOfAllKindsInABatch has batches of every length around those that
@@ -21,7 +22,7 @@ func TestRecordsOfAllKindsInABatch(t *testing.T) {
 		for i := range n {
 			r := job.Record{Summary: job.Summary{
 				ID: job.NewID(), Account: []account.ID{ada, bob, gone}[i%3], State: job.Complete, Mode: job.Sync, Convention: job.JSON,
-				Credential: job.ByPassword, Created: time.Unix(1, 0).UTC(), Finished: time.Unix(2, 0).UTC(), Steps: int64(i),
+				Credential: principal.ByPassword, Created: time.Unix(1, 0).UTC(), Finished: time.Unix(2, 0).UTC(), Steps: int64(i),
 			}, Trace: []byte("[]")}
 			if i%2 == 0 {
 				r.Result, r.Error, r.Encoding = []byte{byte(i), 0xff}, []byte(`{}`), job.Base64

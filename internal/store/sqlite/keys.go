@@ -7,6 +7,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/job"
+	"ql/internal/principal"
 )
 
 // ReserveKey implements job.Submissions.
@@ -74,6 +75,6 @@ func (t tx) keyAt(a account.ID, hash [32]byte, now time.Time) (id job.ID, body [
 // isOfPage tells whether a page started a job. A call that is not recorded yet is
 // none of an earlier version.
 func (t tx) isOfPage(id job.ID) (is bool, err error) {
-	_, err = t.one("SELECT credential FROM jobs WHERE id = ?", func(r row) { is = r.text(0) == string(job.ByOrigin) }, t.conn.ids.place(id))
+	_, err = t.one("SELECT credential FROM jobs WHERE id = ?", func(r row) { is = r.text(0) == string(principal.ByOrigin) }, t.conn.ids.place(id))
 	return is, err
 }

@@ -9,6 +9,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/job"
+	"ql/internal/principal"
 )
 
 // record returns the record with a number.
@@ -19,7 +20,7 @@ func record(a account.ID, n int) job.Record {
 			State:      job.Complete,
 			Mode:       job.Sync,
 			Convention: job.JSON,
-			Credential: job.ByPassword,
+			Credential: principal.ByPassword,
 			Created:    noon.Add(time.Duration(n) * time.Second),
 			Finished:   noon.Add(time.Duration(n)*time.Second + time.Millisecond),
 			Steps:      int64(n),
@@ -47,7 +48,7 @@ func testJobs(t *testing.T, s Stores) {
 	full := record(a.ID, 1)
 	full.Result, full.Encoding = []byte{0, 0xff, 0xfe}, job.Base64
 	full.Error, full.Response, full.TraceDropped = []byte(`{"code":"x"}`), []byte(`{"status":404}`), 7
-	full.State, full.Convention, full.Credential = job.Failed, job.Form, job.ByKey
+	full.State, full.Convention, full.Credential = job.Failed, job.Form, principal.ByKey
 	bare := record(a.ID, 2)
 	bare.Result, bare.Trace, bare.Finished = []byte{}, nil, time.Time{}
 	bare.State, bare.Mode = job.Accepted, job.Async

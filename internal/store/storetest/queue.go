@@ -10,6 +10,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/job"
+	"ql/internal/principal"
 )
 
 // seconds is a moment after noon.
@@ -21,7 +22,7 @@ func task(a account.ID, n int) *job.Task {
 	return &job.Task{
 		Summary: job.Summary{
 			ID: record(a, n).ID, Account: a, State: job.Accepted, Mode: job.Async,
-			Convention: job.Form, Credential: job.ByKey, Created: seconds(n),
+			Convention: job.Form, Credential: principal.ByKey, Created: seconds(n),
 		},
 		Program: sha256.Sum256(code), Code: code, Spec: []byte(numbered("spec", n)), Webhook: "https://example.com/" + numbered("hook", n),
 	}
@@ -80,7 +81,7 @@ func waitingUntil(until time.Time) *job.Suspension {
 
 func answer(n int) job.Answer {
 	return job.Answer{
-		Prompt: prompt(n).ID, Reply: sha256.Sum256([]byte(numbered("reply", n))), By: job.ByToken, Address: "192.0.2.7",
+		Prompt: prompt(n).ID, Reply: sha256.Sum256([]byte(numbered("reply", n))), By: principal.ByToken, Address: "192.0.2.7",
 		At: seconds(100), Step: 18, Entries: []byte(numbered("answer", n)),
 	}
 }

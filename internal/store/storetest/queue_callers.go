@@ -9,6 +9,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/account/usage"
 	"ql/internal/job"
+	"ql/internal/principal"
 	"ql/internal/webhook"
 )
 
@@ -102,7 +103,7 @@ func testQueueKeyCallers(t *testing.T, s Stores) {
 		k.Body = [32]byte{b}
 		return k
 	}
-	submit := func(n int, by job.Credential, k job.Key) job.ID {
+	submit := func(n int, by principal.Credential, k job.Key) job.ID {
 		t.Helper()
 		task := task(ada.ID, n)
 		task.Credential, task.Key = by, &k
@@ -121,9 +122,9 @@ func testQueueKeyCallers(t *testing.T, s Stores) {
 	keys := map[string]job.Key{"owner": owner, "shop": page(owner, shop), "blog": page(owner, blog)}
 	for n, who := range []string{"shop", "owner", "blog"} {
 		leads(who+" at first", keys[who], job.ID{}, nil)
-		by := job.ByOrigin
+		by := principal.ByOrigin
 		if who == "owner" {
-			by = job.ByPassword
+			by = principal.ByPassword
 		}
 		jobs[who] = submit(n, by, keys[who])
 	}
@@ -147,20 +148,20 @@ func testQueueKeyCallers(t *testing.T, s Stores) {
 	}
 
 	// As an earlier version stored them.
-	old := func(n int, by job.Credential, h byte) (job.Key, job.ID) {
+	old := func(n int, by principal.Credential, h byte) (job.Key, job.ID) {
 		k := job.Key{Hash: [32]byte{h}, Body: [32]byte{7}, Until: until}
 		return k, submit(n, by, k)
 	}
-	k, id := old(10, job.ByKey, 20)
+	k, id := old(10, principal.ByKey, 20)
 	leads("the owner's of before", k, id, nil)
 	leads("the owner's of before, another request", body(k, 8), job.ID{}, job.ErrOtherBody)
 	leads("the owner's of before, to a page", page(k, [32]byte{21}), job.ID{}, nil)
 	leads("the owner's of before, to a page with another request", page(body(k, 8), [32]byte{21}), job.ID{}, nil)
-	k, id = old(11, job.ByOrigin, 30)
+	k, id = old(11, principal.ByOrigin, 30)
 	leads("a page's of before", page(k, [32]byte{31}), id, nil)
 	leads("a page's of before, another request", page(body(k, 8), [32]byte{31}), job.ID{}, job.ErrOtherBody)
 	leads("a page's of before, to the owner", k, job.ID{}, nil)
-	mine := submit(12, job.ByPassword, k)
+	mine := submit(12, principal.ByPassword, k)
 	leads("the owner's instead of a page's of before", k, mine, nil)
 }
 
