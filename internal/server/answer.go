@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -9,9 +10,31 @@ import (
 	"sync"
 	"time"
 
+	"ql/internal/admit"
 	"ql/internal/service"
 	"ql/internal/wire"
 )
+
+// Reply is what a route answers. Origin, Unread and Rate count beside an error
+// too.
+type Reply struct {
+	Status int
+	Body   []byte
+	Pieces wire.Pieces // in the place of Body where that would be large
+	// Stream, where there is one, writes what follows Body, as long as it likes.
+	Stream func(ctx context.Context, w io.Writer)
+	Origin string         // the page's, where it may read the answer
+	Rate   *admit.Verdict // nil where no call was counted
+	// RetryAfter says when to try again; 0 says nothing.
+	RetryAfter time.Duration
+	// Unread says that the request was refused before it told of an account: a
+	// page that some account lists may read why, where the route is for pages.
+	Unread bool
+}
+
+// Unread is the reply to a request that was refused before it told of an
+// account.
+func Unread(err error) (Reply, error) { return Reply{Unread: true}, err }
 
 // writeTime is how long a client may take to read an answer.
 const writeTime = 15 * time.Second

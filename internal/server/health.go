@@ -7,8 +7,8 @@ import (
 	"ql/internal/wire"
 )
 
-// own are the routes that every service has.
-func (h *Handler) own() []Route {
+// healthRoutes are the routes that every service has: its health, and its description.
+func (h *Handler) healthRoutes() []Route {
 	plain := func(path string, serve func(http.Header, *Request) (Reply, error)) Route {
 		return Route{Method: http.MethodGet, Path: path, Public: true, Serve: serve, Refuse: RefuseJSON}
 	}
