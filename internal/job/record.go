@@ -35,8 +35,8 @@ type Summary struct {
 	Mode       Mode
 	Convention Convention
 	Credential principal.Credential // by which the job was started
-	Created    time.Time // to the microsecond, as all times
-	Finished   time.Time // zero while it is not
+	Created    time.Time            // to the microsecond, as all times
+	Finished   time.Time            // zero while it is not
 	Steps      int64
 }
 

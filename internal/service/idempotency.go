@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -118,4 +120,26 @@ func failedStatus(e *wire.Error) int {
 		return fault.New(fault.Code(e.Code), "").Status()
 	}
 	return (&wire.Job{Status: wire.StatusFailed}).HTTP()
+}
+
+// longestKey is the longest Idempotency-Key.
+const longestKey = 255
+
+// checkKey says what is wrong with an Idempotency-Key. One that is sent empty is
+// a mistake: its caller thinks that a repeat does no harm.
+func checkKey(key *string) error {
+	wrong := func(found string) error {
+		return fault.Invalid("Idempotency-Key", "%s: 1 to %d printable ASCII characters fit, or leave the header out", found, longestKey)
+	}
+	switch {
+	case key == nil:
+		return nil
+	case *key == "":
+		return wrong("is empty")
+	case strings.ContainsFunc(*key, func(r rune) bool { return r < ' ' || r > '~' }):
+		return wrong("has characters that are not printable ASCII")
+	case len(*key) > longestKey:
+		return wrong(fmt.Sprintf("has %d characters", len(*key)))
+	}
+	return nil
 }

@@ -85,11 +85,6 @@ func (s *Service) compile(ctx context.Context, x *execution.Execution, script st
 	return x.Compile(ctx, script)
 }
 
-// accepted is the answer to a submission, each time that it is asked for.
-func (s *Service) accepted(id job.ID) wire.Job {
-	return wire.Job{Status: wire.StatusAccepted, ID: id.String(), PollURL: s.pollURL(id)}
-}
-
 // uncompiled answers a script that does not compile at once: there is nothing to
 // wait for.
 func (s *Service) uncompiled(ctx context.Context, x *execution.Execution, who caller, q Query, failure *wire.Error, a Answer) (Answer, error) {

@@ -1,0 +1,30 @@
+package jsonapi
+
+import (
+	"net/http"
+
+	"ql/internal/job"
+	"ql/internal/server"
+	"ql/internal/service"
+	"ql/internal/wire"
+)
+
+func (c codec) query(h http.Header, r *server.Request) (server.Reply, error) {
+	limits := c.service.LargestRequest()
+	body, err := r.Body(wire.JSONType, limits.Body)
+	if err != nil {
+		return server.Unread(err)
+	}
+	q, err := wire.DecodeQuery(body, r.Counted(body, limits))
+	if err != nil {
+		return server.Unread(err)
+	}
+	answer, err := c.service.Query(r.Context(), r.Caller, service.Query{
+		Convention: job.JSON, Proof: proof(q.Auth), Script: q.Script, Async: q.Async, Request: q.Request, Within: q.Within,
+		Webhook: q.Webhook, Key: r.IdempotencyKey(),
+	})
+	if err != nil {
+		return server.Reply{Origin: answer.Origin, Rate: answer.Rate}, err
+	}
+	return write(h, r, &answer), nil
+}

@@ -1,0 +1,71 @@
+package service
+
+import (
+	"time"
+
+	"ql/internal/admit"
+	"ql/internal/execution"
+	"ql/internal/job"
+	"ql/internal/wire"
+)
+
+// Answer is what an operation gives. Origin and Rate hold beside an error too.
+type Answer struct {
+	Job    wire.Job
+	Status int         // of HTTP
+	Err    *wire.Error // why the job failed, nil where it did not
+	// Origin is the page's, where the account that the call runs as lists it.
+	Origin string
+	// Session is the id of a session that the caller does not have yet, or "".
+	Session string
+	// RetryAfter says when to try again what we could not do; 0 says nothing.
+	RetryAfter time.Duration
+	// Rate says how many calls remain; nil where none were counted.
+	Rate *admit.Verdict
+}
+
+// shown is a job as a poll shows it. A finished one has the same bytes each
+// time.
+func (s *Service) shown(v *job.View) (wire.Job, error) {
+	switch v.State {
+	case job.Accepted:
+		return s.accepted(v.ID), nil
+	case job.Running:
+		j := execution.Shown(&v.Record)
+		j.PollURL = s.pollURL(v.ID)
+		return j, nil
+	case job.Waiting:
+		return wire.Job{Status: string(v.State), ID: v.ID.String(), ResumeAt: v.Until, PollURL: s.pollURL(v.ID)}, nil
+	case job.Paused:
+		return s.standing(v)
+	}
+	return execution.Shown(&v.Record), nil
+}
+
+// standing is a job that stands, with what it has given so far.
+func (s *Service) standing(v *job.View) (wire.Job, error) {
+	j := execution.Shown(&v.Record)
+	j.PollURL = s.pollURL(v.ID)
+	if v.State == job.Waiting {
+		j.ResumeAt = v.Until
+		return j, nil
+	}
+	if v.Prompt == nil {
+		return j, nil // it was answered this moment
+	}
+	token, err := s.o.Jobs.FormToken(v)
+	if err != nil {
+		return j, err
+	}
+	j.Prompt = &wire.Prompt{ID: v.Prompt.ID, Kind: v.Prompt.Kind, Message: v.Prompt.Message, Schema: v.Prompt.Schema, ExpiresAt: v.Prompt.Expires}
+	j.ConfirmURL = s.o.URLs.Confirm() + v.ID.String()
+	j.FormURL = s.o.URLs.Form() + token
+	return j, nil
+}
+
+func (s *Service) pollURL(id job.ID) string { return s.o.URLs.API + "/v1/job/" + id.String() }
+
+// accepted is the answer to a submission, each time that it is asked for.
+func (s *Service) accepted(id job.ID) wire.Job {
+	return wire.Job{Status: wire.StatusAccepted, ID: id.String(), PollURL: s.pollURL(id)}
+}

@@ -1,0 +1,107 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"ql/internal/engine"
+	"ql/internal/fault"
+	"ql/internal/job"
+	"ql/internal/wire"
+	"ql/internal/worker"
+	"ql/lang/value"
+)
+
+// Reply is an answer to the question at which a job stands.
+type Reply struct {
+	Approved *bool
+	Fields   string // a JSON object; "" where Approved is there
+	Nodes    int    // values in Fields, at most
+	Prompt   string // the question that is meant, "" for the one that is open
+	Within   func(wire.Limits) error
+}
+
+// valueBytes is what a value of JSON takes at most besides its text, while it is read.
+const valueBytes = 160
+
+// weight is how much memory the fields take when they are values; 0 for what need
+// not be counted.
+func (r *Reply) weight() int64 {
+	if len(r.Fields) < Uncounted {
+		return 0
+	}
+	return int64(len(r.Fields)) + valueBytes*int64(r.Nodes)
+}
+
+// Confirm answers the question at which a job stands, and waits for what comes
+// of it so long.
+func (s *Service) Confirm(ctx context.Context, c Caller, text string, p *Proof, r Reply, wait time.Duration) (Answer, error) {
+	o, a, err := s.open(ctx, c, text, p)
+	if err != nil {
+		return a, err
+	}
+	return s.confirm(ctx, c, o, r, wait, a)
+}
+
+func (s *Service) confirm(ctx context.Context, c Caller, o opened, r Reply, wait time.Duration, a Answer) (Answer, error) {
+	if err := r.Within(wireLimits(s.o.Limits(o.owner.LimitPlan()))); err != nil {
+		return a, err
+	}
+	reply := worker.Reply{Prompt: r.Prompt, Approved: r.Approved, By: o.by, Address: c.Addr.String()}
+	if r.Approved == nil {
+		if err := c.Memory.Grow(ctx, r.weight()); err != nil {
+			return a, err
+		}
+		fields, bad := value.ParseJSON(nil, r.Fields)
+		if bad != nil {
+			return a, fault.Invalid("fields", "%s", bad.Message)
+		}
+		reply.Fields = fields
+	}
+	// Whoever answered and hung up has answered.
+	err := s.o.Jobs.Reply(context.WithoutCancel(ctx), o.ID, reply)
+	var unfit *value.Error // of a file that the account cannot take
+	switch {
+	case errors.Is(err, job.ErrNotPaused), errors.Is(err, job.ErrNotFound): // of a call that is not stored yet, nothing is open
+		return a, fault.New(fault.NotPaused, "%s", notPaused(o.View, r.Prompt))
+	case errors.Is(err, worker.ErrResting):
+		return a, fault.New(fault.NotPaused, "the job rests and takes no answer for now: try again later, or ask whoever it belongs to")
+	case errors.Is(err, worker.ErrStopping):
+		return a, stopping()
+	case errors.Is(err, engine.ErrWrongReply) && r.Approved != nil:
+		return a, fault.New(fault.WrongReply, `the job asks for a form: "fields" with an object fits, not "approved"`)
+	case errors.Is(err, engine.ErrWrongReply):
+		return a, fault.New(fault.WrongReply, `the job asks for a decision: "approved" with true or false fits, not "fields"`)
+	case errors.As(err, &unfit):
+		return a, fileFault(unfit)
+	case err != nil:
+		return a, err
+	}
+	v, err := s.look(ctx, o.ID)
+	if err == nil {
+		// Its answer was taken: where too many wait, it is merely not waited for.
+		leave, full := s.listen(ctx, c, o.owner)
+		if full == nil {
+			err = s.await(ctx, v, wait, func(v *job.View) bool { return v.State != job.Running && v.State != job.Accepted })
+			leave()
+		}
+	}
+	if err != nil {
+		return a, err
+	}
+	if v, a, err = s.poll(ctx, c, o.ID, a); err == nil && v.State == job.Running {
+		a.Status = 202
+	}
+	return a, err
+}
+
+func notPaused(v *job.View, prompt string) string {
+	switch {
+	case v.State.Finished():
+		return "the job is finished: its state is " + string(v.State)
+	case v.State == job.Paused && prompt != "" && v.Prompt != nil && v.Prompt.ID != prompt:
+		return "the job has moved on and asks something else: poll it for its prompt"
+	}
+	return "the job asks nothing at the moment, or was answered already: poll it for its state"
+}

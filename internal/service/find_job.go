@@ -1,0 +1,96 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/admit"
+	"ql/internal/fault"
+	"ql/internal/job"
+	"ql/internal/principal"
+)
+
+// opened is a job that a caller may see, without the bytes that it holds.
+type opened struct {
+	*job.View
+	owner  account.Account
+	origin string               // the page's, where it may read the answer
+	by     principal.Credential // that the caller brought
+}
+
+// open finds a job for whoever knows its id, unless its account asks for more.
+// A text that is no id is like one that nobody knows. The answer holds what
+// counts beside an error.
+func (s *Service) open(ctx context.Context, c Caller, text string, p *Proof) (opened, Answer, error) {
+	o, err := s.find(ctx, text)
+	if err != nil {
+		if fault.Is(err, fault.JobNotFound) {
+			return s.miss(c, err)
+		}
+		return o, Answer{}, err
+	}
+	if polls := s.countPoll(c, o.owner); !polls.OK {
+		return o, Answer{Rate: &polls}, polls.Err()
+	}
+	o.by = principal.ByNobody
+	if p != nil {
+		// Somebody else's credentials do not tell that there is such a job.
+		who, err := s.prove(ctx, c, *p)
+		if err != nil {
+			return o, Answer{}, err
+		}
+		if who.Account.ID != o.owner.ID || p.By == principal.ByKey && o.Credential != principal.ByKey {
+			return s.miss(c, notFound())
+		}
+		o.by = p.By
+		if _, err := s.admitPage(ctx, c, o.owner.ID, p.By, isAmbient(c, &who)); err != nil {
+			return o, Answer{}, err
+		}
+	}
+	if o.origin, err = s.admitPage(ctx, c, o.owner.ID, principal.ByNobody, false); err != nil {
+		return o, Answer{}, err
+	}
+	// A page that started a job has nothing but its origin to show for it.
+	itsPage := o.origin != "" && o.Credential == principal.ByOrigin
+	if itsPage && p == nil {
+		o.by = principal.ByOrigin
+	}
+	a := Answer{Origin: o.origin}
+	if o.owner.RequireAuthOnJobs && p == nil && !itsPage {
+		return o, a, fault.New(fault.BadCredentials, "the account asks for credentials: send its username and password by HTTP Basic, or its API key for a job that was started with it")
+	}
+	return o, a, c.Memory.Assign(int64(o.owner.ID))
+}
+
+// find returns a job and the account that it belongs to.
+func (s *Service) find(ctx context.Context, text string) (opened, error) {
+	id, ok := job.ParseID(text)
+	if !ok {
+		return opened{}, notFound()
+	}
+	v, err := s.look(ctx, id)
+	if errors.Is(err, job.ErrNotFound) {
+		err = notFound()
+	}
+	if err != nil {
+		return opened{}, err
+	}
+	owner, err := s.o.Accounts.ByID(ctx, v.Account)
+	if errors.Is(err, account.ErrNotFound) {
+		err = notFound()
+	}
+	return opened{View: v, owner: owner}, err
+}
+
+func notFound() error { return fault.New(fault.JobNotFound, "there is no such job") }
+
+// miss counts a question for a job that is not there.
+func (s *Service) miss(c Caller, err error) (opened, Answer, error) {
+	v := s.o.Limiter.Take(admit.BySource(rateMisses, c.Addr), admit.Rate{Name: rateMisses, Count: mostMisses, Per: time.Minute})
+	if v.OK {
+		return opened{}, Answer{}, err
+	}
+	return opened{}, Answer{Rate: &v}, v.Err()
+}

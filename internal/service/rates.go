@@ -1,0 +1,84 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/admit"
+	"ql/internal/principal"
+)
+
+// The names of rates, as answers show them.
+const (
+	rateCalls  = "calls"
+	ratePages  = "pages"
+	rateMisses = "misses"
+	ratePolls  = "polls"
+)
+
+// count counts a call against the account's rate, or against that of the page
+// that made it.
+func (s *Service) count(who caller, c Caller, l account.Limits) admit.Verdict {
+	id := int64(who.Account.ID)
+	switch {
+	case who.By == principal.ByOrigin:
+		return s.o.Limiter.Take(admit.ByOrigin(ratePages, id, who.Domain.Pattern.String(), c.Addr),
+			admit.Rate{Name: ratePages, Count: l.OriginRate, Per: time.Minute})
+	case l.RatePerAddress:
+		return s.o.Limiter.Take(admit.BySourceOf(rateCalls, id, c.Addr),
+			admit.Rate{Name: rateCalls, Count: l.Rate, Per: time.Minute, Burst: l.RateBurst})
+	}
+	return s.o.Limiter.Take(admit.ByAccount(rateCalls, id),
+		admit.Rate{Name: rateCalls, Count: l.Rate, Per: time.Minute, Burst: l.RateBurst})
+}
+
+// mostMisses is how many jobs that are not there an address may ask for in a
+// minute. Ids are too many to be guessed; this keeps the noise down.
+const mostMisses = 30
+
+// mostPolls is how often an address may ask for the jobs of an account in a minute,
+// and pollsAtOnce after a quiet time; where the account may start more jobs than that,
+// twice as often as it may start one.
+const (
+	mostPolls   = 1200
+	pollsAtOnce = 200
+)
+
+// countPoll counts a call about a job. A plan without a rate has none for these.
+func (s *Service) countPoll(c Caller, owner account.Account) admit.Verdict {
+	rate := admit.Rate{Name: ratePolls, Per: time.Minute}
+	if most := s.o.Limits(owner.Plan).Rate; most > 0 {
+		rate.Count, rate.Burst = max(mostPolls, 2*most), max(pollsAtOnce, 2*most/6)
+	}
+	return s.o.Limiter.Take(admit.BySourceOf(ratePolls, int64(owner.ID), c.Addr), rate)
+}
+
+// listenersEach is how many calls of one network may wait for changes of jobs at once.
+const listenersEach = 512
+
+// listen takes a place among those who wait for changes of an account's jobs. The error
+// is one to answer; leave is called once.
+func (s *Service) listen(ctx context.Context, c Caller, owner account.Account) (leave func(), err error) {
+	if s.o.Listeners == nil {
+		return func() {}, nil
+	}
+	network, err := s.o.Listeners.EnterAs(ctx, admit.NetworkHolder(c.Addr), listenersEach)
+	if err != nil {
+		var refused *admit.Refused
+		if errors.As(err, &refused) {
+			refused.Most = 0 // it is no limit of the account's
+		}
+		return nil, err
+	}
+	own, err := s.o.Listeners.Enter(ctx, int64(owner.ID), s.o.Limits(owner.Plan).Listeners)
+	if err != nil {
+		network()
+		return nil, err
+	}
+	return func() {
+		own()
+		network()
+	}, nil
+}

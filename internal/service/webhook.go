@@ -1,0 +1,35 @@
+package service
+
+import (
+	"context"
+
+	"ql/internal/admit"
+	"ql/internal/execution"
+	"ql/internal/job"
+)
+
+// Told is what a server is told of the end of a job: what a poll shows, without
+// its output where that is too long.
+func (s *Service) Told(ctx context.Context, id job.ID, most int) ([]byte, error) {
+	v, err := s.o.Jobs.Look(ctx, id, 0)
+	if err == nil && v.Left && v.Bytes <= int64(most) {
+		// Few are told at once, and none of them is in a hurry.
+		memory := s.o.Ledger.Open(admit.AccountHolder(int64(v.Account)))
+		if err := memory.GrowPatiently(ctx, 3*v.Bytes); err != nil {
+			return nil, err
+		}
+		defer memory.Release()
+		v, err = s.o.Jobs.Look(ctx, id, v.Bytes)
+	}
+	if err != nil {
+		return nil, err
+	}
+	j := execution.Shown(&v.Record)
+	if !v.Left {
+		if pieces := j.Pieces(); pieces.Len() <= int64(most) {
+			return j.AppendJSON(make([]byte, 0, pieces.Len())), nil
+		}
+	}
+	j.Output, j.Truncated = nil, true
+	return j.AppendJSON(nil), nil
+}
