@@ -174,7 +174,7 @@ func TestFetchSecrets(t *testing.T) {
 // TestFetchCountIsOfTheRun: no TRY goes on past it.
 func TestFetchCountIsOfTheRun(t *testing.T) {
 	w := newWorld(t)
-	w.o.Network = &fakeNetwork{err: &value.Limit{Name: "fetches", Max: 20}}
+	w.o.Network = &fakeNetwork{err: &value.LimitError{Name: "fetches", Max: 20}}
 	r := w.start(`TRY FETCH "https://a.example" CATCH ?e EMIT "caught" END`)
 	w.result(r)
 	if e := r.Machine().Err(); e == nil || e.Code != "limit_exceeded" || e.Limit == nil || e.Limit.Name != "fetches" || e.Limit.Max != 20 || len(r.Machine().Output()) > 0 {
@@ -188,7 +188,7 @@ func TestStatementLimits(t *testing.T) {
 	w := newWorld(t)
 	w.o.MaxPause, w.o.MaxWait = 7*24*time.Hour, time.Hour
 	w.o.Network = &fakeNetwork{err: value.Exceeded("fetch_bytes", 100, "the answer has more than 100 bytes")}
-	for script, want := range map[string]value.Limit{
+	for script, want := range map[string]value.LimitError{
 		`CONFIRM "Go?" WITHIN 400 DAYS`: {Name: "pause", Max: 7 * 24 * 3_600_000},
 		`WAIT 2 HOURS`:                  {Name: "wait", Max: 3_600_000},
 		`FETCH "https://a.example"`:     {Name: "fetch_bytes", Max: 100},

@@ -123,7 +123,7 @@ func (r *Run) note(t Told) {
 }
 
 func isLimit(err error) bool {
-	var l *value.Limit
+	var l *value.LimitError
 	return errors.As(err, &l)
 }
 

@@ -90,8 +90,8 @@ func TestMaskError(t *testing.T) {
 		{"a code without one", vm.Error{Code: "out_of_stock", Message: "m"}, vm.Error{Code: "out_of_stock", Message: "m"}},
 		{
 			"a code of the machine's own",
-			vm.Error{Code: "limit_exceeded", Limit: &value.Limit{Name: "fuel"}},
-			vm.Error{Code: "limit_exceeded", Limit: &value.Limit{Name: "fuel"}},
+			vm.Error{Code: "limit_exceeded", Limit: &value.LimitError{Name: "fuel"}},
+			vm.Error{Code: "limit_exceeded", Limit: &value.LimitError{Name: "fuel"}},
 		},
 		{"a fault", vm.Error{Code: "internal"}, vm.Error{Code: "internal"}},
 	}

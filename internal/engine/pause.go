@@ -229,5 +229,5 @@ const Expired = "expired"
 // cause gives. Continue then tells how it ended.
 func (r *Run) Cancel(cause error) {
 	r.forget()
-	r.machine.ResumeError(&value.Limit{Name: "time", Cause: cause})
+	r.machine.ResumeError(&value.LimitError{Name: "time", Cause: cause})
 }

@@ -24,7 +24,7 @@ type Run struct {
 	cause      error   // of an interruption
 	// Of the effect under way; kept, so that the next one needs no others.
 	given, paced context.Context
-	check        func() *value.Limit
+	check        func() *value.LimitError
 	call         call
 	// uploaded are the files that came with an answer.
 	uploaded []string
@@ -153,9 +153,9 @@ func (r *Run) forget() {
 // machine says then.
 func (r *Run) explain(ctx context.Context, err error) error {
 	var e *value.Error
-	var l *value.Limit
+	var l *value.LimitError
 	if ctx.Err() != nil && !errors.As(err, &e) && !errors.As(err, &l) {
-		return &value.Limit{Name: "time", Cause: context.Cause(ctx)}
+		return &value.LimitError{Name: "time", Cause: context.Cause(ctx)}
 	}
 	return err
 }
@@ -174,7 +174,7 @@ func (r *Run) perform(ctx context.Context, e *vm.Effect) (v value.Value, err err
 	r.call = call{Run: r, ctx: r.paced, meter: m, effect: e, args: e.Args, before: m.Used()}
 	defer func() {
 		if p := recover(); p != nil {
-			l, ok := p.(*value.Limit)
+			l, ok := p.(*value.LimitError)
 			if !ok {
 				panic(p)
 			}
@@ -190,9 +190,9 @@ func (r *Run) perform(ctx context.Context, e *vm.Effect) (v value.Value, err err
 }
 
 // isOver tells the meter of an effect whether the run's time is over.
-func (r *Run) isOver() *value.Limit {
+func (r *Run) isOver() *value.LimitError {
 	if Turn(r.paced) != nil {
-		return &value.Limit{Name: "time", Cause: context.Cause(r.paced)}
+		return &value.LimitError{Name: "time", Cause: context.Cause(r.paced)}
 	}
 	return nil
 }

@@ -139,8 +139,8 @@ func failure(name string, err error) *value.Error {
 }
 
 // limitOf returns the limit that err stands for, or nil.
-func limitOf(err error) *value.Limit {
-	var limit *value.Limit
+func limitOf(err error) *value.LimitError {
+	var limit *value.LimitError
 	errors.As(err, &limit)
 	return limit
 }

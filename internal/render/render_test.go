@@ -14,7 +14,7 @@ func meter(fuel int64) *value.Meter {
 	return &value.Meter{
 		Bounds:    value.Bounds{Text: 1 << 20, Elements: 100_000, Nesting: 100},
 		Fuel:      fuel,
-		Free:      64 << 20,
+		BytesLeft: 64 << 20,
 		Memory:    64 << 20,
 		TotalFuel: fuel,
 		Measure:   func() int64 { return 0 },
@@ -27,7 +27,7 @@ func fill(t testing.TB, m *value.Meter, text, data string) (page string) {
 	t.Helper()
 	defer func() {
 		if r := recover(); r != nil {
-			l, ok := r.(*value.Limit)
+			l, ok := r.(*value.LimitError)
 			if !ok {
 				panic(r)
 			}
@@ -173,9 +173,9 @@ func TestClock(t *testing.T) {
 	m.Fuel = value.Slice
 	m.Reserve = 1 << 40
 	looks := 0
-	m.Check = func() *value.Limit {
+	m.Check = func() *value.LimitError {
 		if looks++; looks == 3 {
-			return &value.Limit{Name: "time"}
+			return &value.LimitError{Name: "time"}
 		}
 		return nil
 	}

@@ -213,7 +213,7 @@ func readTold(d *value.Decoder) engine.Told {
 		d.Fail()
 	}
 	if kind == entryLimit {
-		t.Err.Limit = &value.Limit{Name: d.Text(), Max: d.Int()}
+		t.Err.Limit = &value.LimitError{Name: d.Text(), Max: d.Int()}
 	}
 	return t
 }

@@ -70,7 +70,7 @@ func (h *host) give(m *vm.Machine, what string) (goesOn bool, err error) {
 		if err != nil {
 			return false, fmt.Errorf("the answer %q has no number after the limit's name", what)
 		}
-		m.ResumeError(&value.Limit{Name: name, Max: n})
+		m.ResumeError(&value.LimitError{Name: name, Max: n})
 	case "broken":
 		m.ResumeError(errors.New(rest))
 	case "cancel":

@@ -106,7 +106,7 @@ func (c *Call) size(n int64) int {
 		if c.Meter != nil {
 			most = int64(c.Meter.Text)
 		}
-		panic(&value.Limit{Name: "value_size", Max: most})
+		panic(&value.LimitError{Name: "value_size", Max: most})
 	}
 	c.Meter.Size(int(n))
 	return int(n)
@@ -119,7 +119,7 @@ func (c *Call) elements(n uint64) int {
 		if c.Meter != nil {
 			most = int64(c.Meter.Elements)
 		}
-		panic(&value.Limit{Name: "elements", Max: most})
+		panic(&value.LimitError{Name: "elements", Max: most})
 	}
 	c.Meter.Count(int(n))
 	return int(n)

@@ -374,7 +374,7 @@ func TestAllocationsAreCharged(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			_, _ = b.Fn(c, args)
 			runtime.ReadMemStats(&after)
-			charged := c.Meter.Memory - c.Meter.Free
+			charged := c.Meter.Memory - c.Meter.BytesLeft
 			const aside = 32 << 10 // what a call takes whatever its arguments are, a pattern most of all
 			if made := int64(after.TotalAlloc - before.TotalAlloc); made > charged*3/2+aside {
 				t.Errorf("%s, arguments %d: allocated %d bytes, charged %d", b.Name, j, made, charged)
@@ -397,7 +397,7 @@ func BenchmarkFuel(b *testing.B) {
 				fuel := used(f, args)
 				c := newCall()
 				for b.Loop() {
-					c.Meter.Reserve, c.Meter.Free = 1<<40, 1<<40
+					c.Meter.Reserve, c.Meter.BytesLeft = 1<<40, 1<<40
 					_, _ = f.Fn(c, args)
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(max(fuel, 1)), "ns/fuel")

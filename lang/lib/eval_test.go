@@ -26,7 +26,7 @@ func newMeter(fuel, memory int64) *value.Meter {
 		Bounds:    value.Bounds{Text: 16 << 20, Elements: 4 << 20, Nesting: 100, Pattern: 1 << 10, PatternCost: 1e8},
 		Reserve:   fuel,
 		TotalFuel: fuel,
-		Free:      memory,
+		BytesLeft: memory,
 		Memory:    memory,
 		Measure:   func() int64 { return 0 },
 	}

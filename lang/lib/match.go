@@ -17,7 +17,7 @@ const directCost = 1 << 16
 func (c *Call) affordable(p *pattern, n int) int {
 	cost := times(int64(p.insts), int64(n+1))
 	if most := patternBounds(c.Meter).PatternCost; cost > most {
-		panic(&value.Limit{Name: "pattern_cost", Max: most})
+		panic(&value.LimitError{Name: "pattern_cost", Max: most})
 	}
 	return int(cost)
 }

@@ -101,7 +101,7 @@ func (in *input) pattern(i int) *pattern {
 	in.Meter.Work(20 + len(s)/8)
 	most := patternBounds(in.Meter).Pattern
 	if len(s) > most {
-		panic(&value.Limit{Name: "pattern_size", Max: int64(most)})
+		panic(&value.LimitError{Name: "pattern_size", Max: int64(most)})
 	}
 	p := in.Patterns.get(s)
 	if p == nil {
@@ -167,7 +167,7 @@ func (in *input) compile(text string) *pattern {
 	}
 	size := programSize(tree)
 	if size > mostInsts {
-		panic(&value.Limit{Name: "pattern_cost", Max: patternBounds(in.Meter).PatternCost})
+		panic(&value.LimitError{Name: "pattern_cost", Max: patternBounds(in.Meter).PatternCost})
 	}
 	p := &pattern{text: text, nextText: tree.String(), compileWork: work + 30*size, weight: 1000 + 500*size + 14_000*(classes+folded)}
 	for _, name := range tree.CapNames()[1:] {

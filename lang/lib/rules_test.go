@@ -167,11 +167,11 @@ func show(args []value.Value) string {
 }
 
 // limited runs f and returns the limit at which it ended, if any.
-func limited(f func()) (limit *value.Limit) {
+func limited(f func()) (limit *value.LimitError) {
 	defer func() {
 		if r := recover(); r != nil {
 			var ok bool
-			if limit, ok = r.(*value.Limit); !ok {
+			if limit, ok = r.(*value.LimitError); !ok {
 				panic(r)
 			}
 		}

@@ -193,7 +193,7 @@ func TestChargedBeforeGrown(t *testing.T) {
 		for _, v := range w.vars {
 			visit(v)
 		}
-		if charged := w.m.Memory - w.m.Free; charged < weight {
+		if charged := w.m.Memory - w.m.BytesLeft; charged < weight {
 			t.Fatalf("seed %d: %d bytes were charged, and the values weigh %d", seed, charged, weight)
 		}
 	}

@@ -13,7 +13,7 @@ type Error struct {
 	// Data, where not null, is the whole error map that FAIL raises again.
 	Data Value
 	// Limit says which limit was passed, where it was one.
-	Limit *Limit
+	Limit *LimitError
 }
 
 // Errorf returns an Error.
@@ -22,14 +22,14 @@ func Errorf(code, format string, args ...any) *Error {
 }
 
 // Exceeded returns the error of a limit that bounds one statement, and not the
-// run as a Limit by itself does: a script may catch it.
+// run as a LimitError by itself does: a script may catch it.
 func Exceeded(limit string, most int64, format string, args ...any) *Error {
 	return Errorf(LimitExceeded, format, args...).AtLimit(limit, most)
 }
 
 // AtLimit says which limit was passed.
 func (e *Error) AtLimit(limit string, most int64) *Error {
-	e.Limit = &Limit{Name: limit, Max: most}
+	e.Limit = &LimitError{Name: limit, Max: most}
 	return e
 }
 

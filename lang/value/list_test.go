@@ -156,7 +156,7 @@ func TestTextAppendsInPlace(t *testing.T) {
 	for range 10_000 {
 		v = Concat(meter, v, x)
 	}
-	if used := meter.Memory - meter.Free; used > 4*int64(len(v.Str())) {
+	if used := meter.Memory - meter.BytesLeft; used > 4*int64(len(v.Str())) {
 		t.Errorf("%d bytes were charged for a text of %d", used, len(v.Str()))
 	}
 }

@@ -111,7 +111,7 @@ func TestMapModel(t *testing.T) {
 func limitOf(f func()) (name string) {
 	defer func() {
 		if e := recover(); e != nil {
-			var l *Limit
+			var l *LimitError
 			if err, ok := e.(error); !ok || !errors.As(err, &l) {
 				panic(e)
 			}

@@ -5,16 +5,16 @@ import (
 	"strconv"
 )
 
-// Limit is the error of a run that went past one of its limits. No script can
+// LimitError is the error of a run that went past one of its limits. No script can
 // catch it.
-type Limit struct {
+type LimitError struct {
 	Name  string // fuel, time, memory, depth, text, elements, output, pattern, …
 	Max   int64
 	Cause error // for time: why the context ended
 }
 
 // Error names the limit and what would help.
-func (l *Limit) Error() string {
+func (l *LimitError) Error() string {
 	switch l.Name {
 	case "fuel":
 		return fmt.Sprintf("the script did more than %s steps of work, its limit", group(l.Max))
@@ -50,7 +50,7 @@ func times(n int64) string {
 }
 
 // Unwrap returns the cause, if any.
-func (l *Limit) Unwrap() error { return l.Cause }
+func (l *LimitError) Unwrap() error { return l.Cause }
 
 // group writes n with spaces between the thousands.
 func group(n int64) string {
@@ -96,7 +96,7 @@ type Bounds struct {
 
 // Meter counts what a run uses and ends it at its limits. Whoever does work or
 // allocates in the name of a script tells the meter first. A limit ends the
-// run by a panic with a *Limit, which the machine recovers: so no function in
+// run by a panic with a *LimitError, which the machine recovers: so no function in
 // between has to hand it on, and none can swallow it. A nil Meter counts
 // nothing, for hosts that make values of their own.
 type Meter struct {
@@ -105,9 +105,9 @@ type Meter struct {
 	Fuel int64
 	// Reserve is the fuel beyond Fuel.
 	Reserve int64
-	// Free is how many bytes may be allocated before live memory is measured.
-	Free int64
-	// opStart is Free at the start of the operation under way, -1 outside one:
+	// BytesLeft is how many bytes may be allocated before live memory is measured.
+	BytesLeft int64
+	// opStart is BytesLeft at the start of the operation under way, -1 outside one:
 	// what it has allocated is live, though no root holds it yet.
 	opStart int64
 	// Memory is the limit of live memory.
@@ -118,7 +118,7 @@ type Meter struct {
 	Measure func() int64
 	// Check tells whether the run must end now for another reason, time most
 	// of all. It is called each time a slice of fuel is used up.
-	Check func() *Limit
+	Check func() *LimitError
 }
 
 // Slice is how much fuel is used between two looks at the clock.
@@ -171,7 +171,7 @@ func (m *Meter) Refill() {
 		need = m.Reserve
 		if m.Fuel+need < 0 {
 			m.Fuel, m.Reserve = 0, 0
-			panic(&Limit{Name: "fuel", Max: m.TotalFuel})
+			panic(&LimitError{Name: "fuel", Max: m.TotalFuel})
 		}
 	}
 	m.Fuel += need
@@ -185,9 +185,9 @@ func (m *Meter) Used() int64 { return m.TotalFuel - m.Fuel - m.Reserve }
 // making them ready and collecting them later.
 func (m *Meter) Alloc(n int) {
 	if m != nil {
-		m.Free -= int64(n)
+		m.BytesLeft -= int64(n)
 		m.Fuel -= int64(n>>allocShift + allocWork)
-		if m.Free|m.Fuel < 0 { // either of them
+		if m.BytesLeft|m.Fuel < 0 { // either of them
 			m.short(n)
 		}
 	}
@@ -198,14 +198,14 @@ func (m *Meter) short(n int) {
 	if m.Fuel < 0 {
 		m.Refill()
 	}
-	if m.Free < 0 {
+	if m.BytesLeft < 0 {
 		m.measure(int64(n))
 	}
 }
 
 // Begin and End enclose an operation that allocates more than once before the
 // machine holds its result.
-func (m *Meter) Begin() { m.opStart = m.Free }
+func (m *Meter) Begin() { m.opStart = m.BytesLeft }
 
 // End is the other end of Begin.
 func (m *Meter) End() { m.opStart = -1 }
@@ -215,34 +215,34 @@ func (m *Meter) End() { m.opStart = -1 }
 func (m *Meter) measure(n int64) {
 	pending := n
 	if m.opStart >= 0 {
-		pending = m.opStart - m.Free
+		pending = m.opStart - m.BytesLeft
 	}
 	if pending > m.Memory {
-		m.Free = 0
-		panic(&Limit{Name: "memory", Max: m.Memory})
+		m.BytesLeft = 0
+		panic(&LimitError{Name: "memory", Max: m.Memory})
 	}
 	live := m.Measure()
-	m.Free = m.Memory - live - pending
+	m.BytesLeft = m.Memory - live - pending
 	if m.opStart >= 0 {
 		m.opStart = m.Memory - live
 	}
-	if m.Free < 0 {
-		m.Free = 0
-		panic(&Limit{Name: "memory", Max: m.Memory})
+	if m.BytesLeft < 0 {
+		m.BytesLeft = 0
+		panic(&LimitError{Name: "memory", Max: m.Memory})
 	}
 }
 
 // Size checks the length of a text or bytes value.
 func (m *Meter) Size(n int) {
 	if m != nil && n > m.Text {
-		panic(&Limit{Name: "value_size", Max: int64(m.Text)})
+		panic(&LimitError{Name: "value_size", Max: int64(m.Text)})
 	}
 }
 
 // Count checks the number of elements of a container.
 func (m *Meter) Count(n int) {
 	if m != nil && n > m.Elements {
-		panic(&Limit{Name: "elements", Max: int64(m.Elements)})
+		panic(&LimitError{Name: "elements", Max: int64(m.Elements)})
 	}
 }
 
@@ -263,6 +263,6 @@ func (m *Meter) maxElements() int {
 // nest checks the height of a container.
 func (m *Meter) nest(h uint16) {
 	if m != nil && int(h) > m.Nesting {
-		panic(&Limit{Name: "nesting", Max: int64(m.Nesting)})
+		panic(&LimitError{Name: "nesting", Max: int64(m.Nesting)})
 	}
 }

@@ -86,7 +86,7 @@ func newWorld(seed uint64) *world {
 func roomy(memory int64) *Meter {
 	m := &Meter{
 		Bounds: Bounds{Text: 1 << 30, Elements: 1 << 30, Nesting: 60_000, Pattern: 1 << 10, PatternCost: 1 << 40},
-		Fuel:   1 << 60, Free: memory, Memory: memory, TotalFuel: 1 << 60,
+		Fuel:   1 << 60, BytesLeft: memory, Memory: memory, TotalFuel: 1 << 60,
 	}
 	m.End()
 	m.Measure = func() int64 { return 0 }
@@ -366,9 +366,9 @@ func TestAccounted(t *testing.T) {
 		for range 200 {
 			// Scalars and texts of the model are not charged; they stand for
 			// what a host gives.
-			before := w.m.Free
+			before := w.m.BytesLeft
 			w.step()
-			if w.m.Free > before {
+			if w.m.BytesLeft > before {
 				t.Fatal("memory was given back")
 			}
 		}
@@ -384,7 +384,7 @@ func TestAccounted(t *testing.T) {
 		if walker.Bytes() < real {
 			t.Fatalf("seed %d: %d bytes are held, which are taken for %d", seed, real, walker.Bytes())
 		}
-		if charged := w.m.Memory - w.m.Free + unmetered; charged < walker.Bytes() {
+		if charged := w.m.Memory - w.m.BytesLeft + unmetered; charged < walker.Bytes() {
 			t.Fatalf("seed %d: %d bytes are held, but only %d were charged, after\n%s", seed, walker.Bytes(), charged, strings.Join(w.log, "\n"))
 		}
 	}

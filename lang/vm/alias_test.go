@@ -65,7 +65,7 @@ func TestBuiltinsShare(t *testing.T) {
 			for _, a := range args {
 				containers(a, mine, nil)
 			}
-			m := &value.Meter{Bounds: value.Bounds{Text: 1 << 16, Elements: 1000, Nesting: 50, Pattern: 100, PatternCost: 1 << 20}, Fuel: 1 << 40, Free: 1 << 30, Memory: 1 << 30}
+			m := &value.Meter{Bounds: value.Bounds{Text: 1 << 16, Elements: 1000, Nesting: 50, Pattern: 100, PatternCost: 1 << 20}, Fuel: 1 << 40, BytesLeft: 1 << 30, Memory: 1 << 30}
 			m.Measure = func() int64 { return 0 }
 			result, err := b.Fn(&lib.Call{Meter: m, Patterns: lib.NewPatterns(4)}, args)
 			if err != nil {

@@ -244,7 +244,7 @@ func explode(t testing.TB, ctx context.Context, text string, l vm.Limits, host f
 // limited returns the limit that f runs into.
 func limited(f func()) (err error) {
 	defer func() {
-		if l, ok := recover().(*value.Limit); ok {
+		if l, ok := recover().(*value.LimitError); ok {
 			err = l
 		}
 	}()

@@ -17,8 +17,8 @@ type Error struct {
 	Line    int
 	Column  int
 	Step    string
-	Limit   *value.Limit // that was passed, where it was one
-	Stack   []Place      // the calls that led there, innermost first
+	Limit   *value.LimitError // that was passed, where it was one
+	Stack   []Place           // the calls that led there, innermost first
 	cause   error
 }
 
@@ -60,7 +60,7 @@ func (m *Machine) errorAt(c, message string) *Error {
 	return e
 }
 
-func (m *Machine) limitError(l *value.Limit) *Error {
+func (m *Machine) limitError(l *value.LimitError) *Error {
 	c, message := value.LimitExceeded, l.Error()
 	if l.Name == "time" && errors.Is(l.Cause, context.Canceled) {
 		c, message = "cancelled", "the run was cancelled"

@@ -28,7 +28,7 @@ func (m *Machine) Holds() int64 { return m.live(nil) }
 func (m *Machine) Inspect() []string {
 	s := []string{
 		fmt.Sprintf("status %d, effect %d, steps %d, transaction %d, output %d", m.status, m.seq, m.steps, m.tx, len(m.out)),
-		fmt.Sprintf("fuel left %d, memory free %d", m.meter.Fuel+m.meter.Reserve, m.meter.Free),
+		fmt.Sprintf("fuel left %d, memory free %d", m.meter.Fuel+m.meter.Reserve, m.meter.BytesLeft),
 		fmt.Sprintf("database %s, site %d, register %d", value.AppendJSON(nil, m.db), m.site, m.reg),
 	}
 	for _, f := range m.frames {
@@ -64,7 +64,7 @@ func (t *trace) shape() any {
 // MeasureOften has live memory measured whenever room bytes have been
 // allocated. Each time, the registers that are not in use are poisoned.
 func (m *Machine) MeasureOften(room int64, poison value.Value) {
-	m.meter.Free = 0
+	m.meter.BytesLeft = 0
 	m.meter.Measure = func() int64 {
 		live := m.live(nil)
 		m.Poison(poison)

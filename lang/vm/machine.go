@@ -218,9 +218,9 @@ func New(p *bytecode.Program, l Limits, in Input) *Machine {
 	for _, g := range m.globals {
 		m.input.Visit(g.Share())
 	}
-	if m.meter.Free -= m.input.Bytes(); m.meter.Free < 0 && m.status == Ready {
-		m.meter.Free = 0
-		m.fail(m.limitError(&value.Limit{Name: "memory", Max: l.Memory}))
+	if m.meter.BytesLeft -= m.input.Bytes(); m.meter.BytesLeft < 0 && m.status == Ready {
+		m.meter.BytesLeft = 0
+		m.fail(m.limitError(&value.LimitError{Name: "memory", Max: l.Memory}))
 	}
 	return m
 }
@@ -255,7 +255,7 @@ func (m *Machine) start(p *bytecode.Program, l Limits) {
 	m.limits = l
 	m.meter.Bounds = l.Bounds
 	m.meter.TotalFuel, m.meter.Fuel, m.meter.Reserve = l.Fuel, 0, l.Fuel
-	m.meter.Memory, m.meter.Free = l.Memory, l.Memory
+	m.meter.Memory, m.meter.BytesLeft = l.Memory, l.Memory
 	m.meter.End()
 	m.call = lib.Call{Meter: &m.meter, Patterns: patterns}
 	m.fn = &m.link.funcs[0]
@@ -294,7 +294,7 @@ func (m *Machine) Run(ctx context.Context) (s Status) {
 	defer func() {
 		m.ctx = nil
 		if e := recover(); e != nil {
-			l, ok := e.(*value.Limit)
+			l, ok := e.(*value.LimitError)
 			if !ok {
 				panic(e)
 			}
@@ -322,7 +322,7 @@ type Pace interface {
 func (m *Machine) SetPace(p Pace) { m.pace = p }
 
 // check waits for leave to go on, and tells whether the context has ended.
-func (m *Machine) check() *value.Limit {
+func (m *Machine) check() *value.LimitError {
 	if m.ctx == nil {
 		return nil
 	}
@@ -331,7 +331,7 @@ func (m *Machine) check() *value.Limit {
 		err = m.pace.Turn(m.ctx)
 	}
 	if err != nil {
-		return &value.Limit{Name: "time", Cause: context.Cause(m.ctx)}
+		return &value.LimitError{Name: "time", Cause: context.Cause(m.ctx)}
 	}
 	return nil
 }
@@ -468,7 +468,7 @@ func (m *Machine) Resume(v value.Value) {
 }
 
 // ResumeError tells the machine that its effect failed: a *value.Error is an
-// error that the script may catch, a *value.Limit ends the run as that limit,
+// error that the script may catch, a *value.LimitError ends the run as that limit,
 // anything else ends it as an internal error.
 func (m *Machine) ResumeError(err error) {
 	m.settle(func() *value.Error {
@@ -476,7 +476,7 @@ func (m *Machine) ResumeError(err error) {
 			m.tx = 0
 		}
 		var e *value.Error
-		var l *value.Limit
+		var l *value.LimitError
 		switch {
 		case errors.As(err, &e):
 			return e
@@ -506,7 +506,7 @@ func (m *Machine) settle(result func() *value.Error) {
 	defer func() {
 		m.effect = Effect{}
 		if e := recover(); e != nil {
-			l, ok := e.(*value.Limit)
+			l, ok := e.(*value.LimitError)
 			if !ok {
 				panic(e)
 			}
@@ -546,7 +546,7 @@ func (m *Machine) Cookies() value.Value { return m.globals[bytecode.GlobalCookie
 // script nothing. The memory of the result is charged by Resume, the fuel by
 // Spend, the same each time the run is repeated. It is good until the next call.
 func (m *Machine) Meter() *value.Meter {
-	m.host = value.Meter{Bounds: m.limits.Bounds, Memory: m.limits.Memory, Free: m.meter.Free,
+	m.host = value.Meter{Bounds: m.limits.Bounds, Memory: m.limits.Memory, BytesLeft: m.meter.BytesLeft,
 		Fuel: m.meter.Fuel, Reserve: m.meter.Reserve, TotalFuel: m.meter.TotalFuel, Measure: m.host.Measure}
 	m.host.Begin()
 	return &m.host

@@ -293,7 +293,7 @@ func (m *Machine) iterNext(r *[window]value.Value, in uint64) bool {
 // deep ends the run when calls are nested too deeply or fuel is out.
 func (m *Machine) deep() {
 	if len(m.frames) >= m.limits.CallDepth {
-		panic(&value.Limit{Name: "call_depth", Max: int64(m.limits.CallDepth)})
+		panic(&value.LimitError{Name: "call_depth", Max: int64(m.limits.CallDepth)})
 	}
 	m.meter.Refill()
 }
@@ -379,14 +379,14 @@ func (m *Machine) emit(args []value.Value, line bool) {
 func (m *Machine) shorten(n int) {
 	if len(m.out) > m.limits.Output {
 		m.out = m.out[:n]
-		panic(&value.Limit{Name: "output", Max: int64(m.limits.Output)})
+		panic(&value.LimitError{Name: "output", Max: int64(m.limits.Output)})
 	}
 }
 
 // room checks that n more bytes may be emitted.
 func (m *Machine) room(n int) {
 	if n > m.limits.Output-len(m.out) {
-		panic(&value.Limit{Name: "output", Max: int64(m.limits.Output)})
+		panic(&value.LimitError{Name: "output", Max: int64(m.limits.Output)})
 	}
 }
 

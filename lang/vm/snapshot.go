@@ -96,7 +96,7 @@ func (m *Machine) encode(times bool, turn func() error) ([]byte, error) {
 	m.limits.encode(e)
 	// How the fuel is split tells only when the clock was last looked at.
 	e.Int(m.meter.Fuel + m.meter.Reserve)
-	e.Int(m.meter.Free)
+	e.Int(m.meter.BytesLeft)
 	e.Byte(byte(m.status))
 	e.Int(m.seq)
 	e.Int(m.steps)
@@ -284,12 +284,12 @@ func (m *Machine) decode(p *bytecode.Program, format byte, d *value.Decoder, out
 		return wrong()
 	}
 	m.meter.Fuel, m.meter.Reserve = 0, left
-	m.meter.Free = d.Int()
+	m.meter.BytesLeft = d.Int()
 	m.status = Status(d.Byte())
 	m.seq, m.steps = d.Int(), d.Int()
 	m.tx = int(d.Uint())
 	n := d.Uint()
-	if d.Err() != nil || m.meter.Free < 0 || m.meter.Free > l.Memory || m.status > Pending || n > uint64(len(output)) {
+	if d.Err() != nil || m.meter.BytesLeft < 0 || m.meter.BytesLeft > l.Memory || m.status > Pending || n > uint64(len(output)) {
 		return wrong()
 	}
 	if err := m.takeOutput(output[:n], turn); err != nil {

@@ -46,7 +46,7 @@ func (b *budget) exceeded() error {
 	if b.meter == nil {
 		return value.Exceeded("memory", unmetered, "this SQL statement holds more than %s: let it look at fewer rows", value.Size(unmetered))
 	}
-	return &value.Limit{Name: "memory", Max: b.meter.Memory}
+	return &value.LimitError{Name: "memory", Max: b.meter.Memory}
 }
 
 // reserve reserves n bytes. Where it reports false, there are no more: the statement
@@ -63,7 +63,7 @@ func (b *budget) reserve(n int) (ok bool) {
 	defer func() {
 		// The library is under way: no panic may go through it.
 		if r := recover(); r != nil {
-			limit, known := r.(*value.Limit)
+			limit, known := r.(*value.LimitError)
 			if !known {
 				panic(r)
 			}

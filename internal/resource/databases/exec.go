@@ -53,7 +53,7 @@ func (c *conn) run(ctx context.Context, s *statement, call *call) (v value.Value
 	defer func() {
 		// The script's limits end a call as they end everything else of it.
 		if r := recover(); r != nil {
-			limit, ok := r.(*value.Limit)
+			limit, ok := r.(*value.LimitError)
 			if !ok {
 				panic(r)
 			}

@@ -43,7 +43,7 @@ func price(w sqlite.Work) int64 {
 func charge(m *value.Meter, fuel int64) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			limit, known := r.(*value.Limit)
+			limit, known := r.(*value.LimitError)
 			if !known {
 				panic(r)
 			}

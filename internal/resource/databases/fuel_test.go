@@ -33,7 +33,7 @@ func TestFuelEndsSQL(t *testing.T) {
 		q := query(bytecode.SQLRows, sql)
 		q.Meter = m
 		_, err := d.Query(t.Context(), "", q)
-		var limit *value.Limit
+		var limit *value.LimitError
 		if !errors.As(err, &limit) || limit.Name != "fuel" || limit.Max != 10_000_000 {
 			t.Errorf("%s\nended with %v", sql, err)
 		}
@@ -56,7 +56,7 @@ func TestFuelEndsTransaction(t *testing.T) {
 	q := query(bytecode.SQLRows, "INSERT INTO t WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT i FROM c")
 	q.Meter = fueled(1_000_000)
 	_, err = tx.Query(t.Context(), q)
-	var limit *value.Limit
+	var limit *value.LimitError
 	if !errors.As(err, &limit) || limit.Name != "fuel" {
 		t.Errorf("it ended with %v", err)
 	}

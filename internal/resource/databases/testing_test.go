@@ -67,7 +67,7 @@ func outcome(t testing.TB) func(value.Value, error) string {
 	return func(v value.Value, err error) string {
 		t.Helper()
 		var e *value.Error
-		var l *value.Limit
+		var l *value.LimitError
 		switch {
 		case errors.As(err, &e):
 			return e.Code
@@ -90,7 +90,7 @@ func meter(memory int64) *value.Meter {
 		Bounds:    value.Bounds{Text: 8 << 20, Elements: 1_000_000, Nesting: 100},
 		Fuel:      1 << 40,
 		TotalFuel: 1 << 40,
-		Free:      memory,
+		BytesLeft: memory,
 		Memory:    memory,
 		Measure:   func() int64 { return 0 },
 	}

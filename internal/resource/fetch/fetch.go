@@ -64,7 +64,7 @@ func (n *Network) Fetch(ctx context.Context, r engine.Request) (engine.Reply, er
 	case l.Calls == 0:
 		return engine.Reply{}, value.Errorf("not_available", "this account may not FETCH")
 	case r.Number > l.Calls:
-		return engine.Reply{}, &value.Limit{Name: "fetches", Max: int64(l.Calls)}
+		return engine.Reply{}, &value.LimitError{Name: "fetches", Max: int64(l.Calls)}
 	case r.Timeout > l.Time:
 		return engine.Reply{}, value.Exceeded("fetch_time", l.Time.Milliseconds(), "TIMEOUT is longer than the %g seconds that a FETCH may take", l.Time.Seconds())
 	}

@@ -129,7 +129,7 @@ func TestLimits(t *testing.T) {
 	wide := New(Options{Client: c, Limits: limits()})
 
 	_, err := get(t, n, engine.Request{Number: 3, URL: address})
-	var limit *value.Limit // of the run: no script catches it
+	var limit *value.LimitError // of the run: no script catches it
 	if !errors.As(err, &limit) || limit.Name != "fetches" || limit.Max != 2 || limit.Error() != "the script calls FETCH more than 2 times, its limit" {
 		t.Errorf("one more: %v", err)
 	}

@@ -417,7 +417,7 @@ func (m *machine) builtin(e *syntax.Call, b *lib.Builtin, args ...val) val {
 	defer func() {
 		switch x := recover().(type) {
 		case nil:
-		case *value.Limit:
+		case *value.LimitError:
 			panic(exhausted{})
 		default:
 			panic(x)
@@ -441,7 +441,7 @@ func meter() *value.Meter {
 	const enough = 1 << 28
 	return &value.Meter{
 		Bounds: value.Bounds{Text: 4 * mostBytes, Elements: 4 * mostElements, Nesting: 10_000, Pattern: 1000, PatternCost: enough},
-		Fuel:   enough, Free: enough, Memory: enough, Measure: func() int64 { return 0 },
+		Fuel:   enough, BytesLeft: enough, Memory: enough, Measure: func() int64 { return 0 },
 	}
 }
 
