@@ -30,6 +30,7 @@ import (
 	"ql/internal/server/formpage"
 	"ql/internal/server/jsonapi"
 	"ql/internal/service"
+	"ql/internal/store"
 	"ql/internal/store/sqlite"
 	"ql/internal/telemetry"
 	"ql/internal/webhook"
@@ -39,7 +40,7 @@ import (
 
 // parts are what a service is made of.
 type parts struct {
-	store     *sqlite.Store
+	store     store.Store
 	accounts  *account.Service
 	blobs     *files.Blobs
 	resources *resources
@@ -74,19 +75,19 @@ func (a *App) openStore(ctx context.Context) error {
 	case was != 0:
 		a.o.Log.Warn("the data folder was open to other users of this machine and is closed now", "data", a.settings.Data, "mode", fmt.Sprintf("%04o", was))
 	}
-	store, err := sqlite.Open(ctx, sqlite.Options{
+	opened, err := sqlite.Open(ctx, sqlite.Options{
 		Folder: a.settings.Data, Own: true, Grown: a.growth.add, AcceptDamage: a.o.AcceptDamage,
 		Warn: func(err error) { a.o.Log.Warn("the data folder is not as it should be", "error", err) },
 	})
 	if err != nil {
 		return err
 	}
-	a.parts.store = store
-	a.stores("store", func(context.Context) error { return store.Close() })
+	a.parts.store = opened.Aggregate().CacheAccounts()
+	a.stores("store", func(context.Context) error { return opened.Close() })
 	if err := a.checkDatabases(ctx); err != nil {
 		return err
 	}
-	a.parts.accounts, err = openAccounts(ctx, a.settings, store, a.newHashing())
+	a.parts.accounts, err = openAccounts(ctx, a.settings, a.parts.store.Accounts, a.newHashing())
 	return err
 }
 
@@ -109,8 +110,8 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	p.limiter = admit.NewLimiter(admit.LimiterOptions{Lifted: a.settings.Dev})
 	p.gate = admit.NewGate(admit.GateOptions{Slots: a.o.Cores, Spare: a.o.Cores, GiveWay: giveWay, Memory: a.o.Memory, Lifted: a.settings.Dev})
 	p.ledger = admit.NewLedger(admit.LedgerOptions{Budget: a.o.CallMemory, Lifted: a.settings.Dev})
-	p.recorder = job.NewRecorder(p.store.Jobs(), job.RecorderOptions{
-		Log: p.store.Intake(), Guard: p.guard,
+	p.recorder = job.NewRecorder(p.store.Jobs, job.RecorderOptions{
+		Log: p.store.Log, Guard: p.guard,
 		Failed: func(err error) { a.o.Log.Error("jobs could not be recorded and will be tried again", "error", err) },
 		LogFailed: func(err error) {
 			a.o.Log.Error("the intake of jobs failed and is used again from the next start on: until then jobs take longer to be accepted", "error", err)
@@ -135,10 +136,10 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	p.caller = network.NewClient(a.egress(), network.ForWebhooks())
 	a.closes("webhook client", func(context.Context) error { p.caller.Close(); return nil })
 	service := service.New(service.Options{
-		Auth: authenticator, Accounts: p.store.Accounts(), Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
+		Auth: authenticator, Accounts: p.store.Accounts, Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
 		Host: host, Records: p.recorder, Jobs: p.worker, NewID: p.store.NewID, URLs: a.urls(), Limits: a.limits,
-		Links: links{shares.Ledger{Rows: p.store.Shares(), Clock: time.Now}},
-		Usage: p.resources.tally, Stored: p.resources.stored, Kept: p.store.Jobs().Kept,
+		Links: links{shares.Ledger{Rows: p.store.Shares, Clock: time.Now}},
+		Usage: p.resources.tally, Stored: p.resources.stored, Kept: p.store.Jobs.Kept,
 		Listeners: admit.NewCrowd(admit.CrowdOptions{Most: mostListeners, Reason: admit.TooManyListeners, Lifted: a.settings.Dev}),
 		Files:     p.resources.openTree, Transfers: admit.NewCrowd(admit.CrowdOptions{Most: mostTransfers, Wait: waitForPlace, Lifted: a.settings.Dev}),
 		CheckWebhook: p.caller.Check, DevelopmentOut: a.settings.Dev, Lifted: a.settings.Dev, Log: a.o.Log,
@@ -176,18 +177,18 @@ func (a *App) openResources() error {
 	if _, err := blobs.RemoveUnfinished(time.Now()); err != nil {
 		return fmt.Errorf("data folder: %w", err)
 	}
-	trees := files.NewTrees(p.store.Files(), blobs, time.Now)
+	trees := files.NewTrees(p.store.Files, blobs, time.Now)
 	p.resources = &resources{
 		data:     a.settings.Data,
 		dev:      a.settings.Dev,
 		sweeps:   true,
 		accounts: p.accounts,
-		usage:    p.store.Files(),
+		usage:    p.store.Files,
 		trees:    trees,
 		shares:   a.newShares(trees),
-		sessions: sessions.New(p.store.Sessions(), sessions.Options{}),
+		sessions: sessions.New(p.store.Sessions, sessions.Options{}),
 		fetcher:  a.newFetcher(),
-		tally:    usage.NewTally(p.store.Usage(), time.Now),
+		tally:    usage.NewTally(p.store.Usage, time.Now),
 		held:     map[account.ID]*holding{},
 	}
 	a.closes("databases", func(context.Context) error { return p.resources.close() })
@@ -208,7 +209,7 @@ func (a *App) authenticator(ctx context.Context) (*auth.Authenticator, error) {
 			Username: a.settings.DevUsername, Password: a.settings.DevPassword.Reveal(),
 		}
 	}
-	return auth.New(a.parts.store.Accounts(), o)
+	return auth.New(a.parts.store.Accounts, o)
 }
 
 // newHashing returns what gives accounts turns to hash passwords.

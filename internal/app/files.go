@@ -74,8 +74,8 @@ func (o *Operator) Files(ctx context.Context, name string, do func(*files.Tree) 
 	// A server removes what this leaves: it knows what else relies on it.
 	blobs.RemoveAlone(func() (func(), bool) { return nil, false })
 	r := &resources{
-		data: o.data, accounts: o.Accounts, usage: o.store.Files(),
-		trees: files.NewTrees(o.store.Files(), blobs, time.Now), held: map[account.ID]*holding{},
+		data: o.data, accounts: o.Accounts, usage: o.store.Files,
+		trees: files.NewTrees(o.store.Files, blobs, time.Now), held: map[account.ID]*holding{},
 	}
 	defer func() { err = errors.Join(err, r.close(), blobs.Close()) }()
 	h := r.acquire(a.ID)

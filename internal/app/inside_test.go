@@ -110,10 +110,10 @@ func TestJobsAreForgotten(t *testing.T) {
 	if err := a.upkeep(ctx, now); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.parts.store.Jobs().ByID(ctx, old.ID); !errors.Is(err, job.ErrNotFound) {
+	if _, err := a.parts.store.Jobs.ByID(ctx, old.ID); !errors.Is(err, job.ErrNotFound) {
 		t.Errorf("the old job: %v", err)
 	}
-	if _, err := a.parts.store.Jobs().ByID(ctx, young.ID); err != nil {
+	if _, err := a.parts.store.Jobs.ByID(ctx, young.ID); err != nil {
 		t.Errorf("the young job: %v", err)
 	}
 }

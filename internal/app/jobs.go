@@ -27,7 +27,7 @@ func (a *App) host(log *slog.Logger) *execution.Host {
 func (a *App) newWorker(h *execution.Host) *worker.Worker {
 	p := &a.parts
 	return worker.New(worker.Options{
-		Queue: p.store.Queue().Parts(), Accounts: p.store.Accounts(), Host: h, Gate: p.gate, Ledger: p.ledger, Limiter: p.limiter, Guard: p.guard, Sealer: p.accounts.States(),
+		Queue: p.store.Queue, Accounts: p.store.Accounts, Host: h, Gate: p.gate, Ledger: p.ledger, Limiter: p.limiter, Guard: p.guard, Sealer: p.accounts.States(),
 		Limits: a.limits, Log: a.o.Log, Clock: time.Now, Lifted: a.settings.Dev, Keep: p.recorder.Keep,
 		Ended: func(s job.State, took time.Duration) { p.metrics.Ran(string(s), took) },
 		Wake:  func() { p.webhooks.Wake() },
@@ -47,7 +47,7 @@ func (a *App) egress() network.Policy {
 func (a *App) startJobs(ctx context.Context, service *service.Service) error {
 	p := &a.parts
 	p.webhooks = webhook.NewSender(webhook.Options{
-		Store: p.store.Deliveries(), Client: p.caller, Secrets: p.accounts.WebhookSecrets, Log: a.o.Log, Guard: p.guard,
+		Store: p.store.Deliveries, Client: p.caller, Secrets: p.accounts.WebhookSecrets, Log: a.o.Log, Guard: p.guard,
 		Body: func(ctx context.Context, d webhook.Delivery) ([]byte, error) {
 			return service.Told(ctx, d.Job, webhook.MaxBody)
 		},

@@ -30,7 +30,7 @@ func (o *Operator) backup(ctx context.Context, dest, program string, withKey, ke
 		return backup.Counts{}, err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	b := backup.Options{Data: o.data, Store: o.store, Program: program, KeepGoing: keepGoing, Clock: time.Now}
+	b := backup.Options{Data: o.data, Program: program, KeepGoing: keepGoing, Clock: time.Now}
 	if withKey {
 		b.Key = o.key
 	}
@@ -45,7 +45,7 @@ func (o *Operator) Databases(ctx context.Context, name string) (*databases.Datab
 		return nil, err
 	}
 	l := o.limits(a.LimitPlan())
-	h := (&resources{data: o.data, usage: o.store.Files()}).hold(a.ID)
+	h := (&resources{data: o.data, usage: o.store.Files}).hold(a.ID)
 	h.storage.hold(l.StorageBytes, l.Databases)
 	return h.databases, nil
 }
@@ -75,5 +75,5 @@ func (o *Operator) DropDatabase(ctx context.Context, name, database string) (gon
 	if err != nil {
 		return true, err
 	}
-	return true, o.store.NoteDatabases(ctx, found) // or it would be missed
+	return true, o.store.Databases.NoteDatabases(ctx, found) // or it would be missed
 }

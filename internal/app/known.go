@@ -24,7 +24,7 @@ const mostNamed = 20
 // of all, which may just not be mounted, nothing starts: scripts would begin with empty
 // ones.
 func (a *App) checkDatabases(ctx context.Context) error {
-	known, err := a.parts.store.KnownDatabases(ctx)
+	known, err := a.parts.store.Databases.KnownDatabases(ctx)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (a *App) checkDatabases(ctx context.Context) error {
 			"count", len(missing), "files", missing[:min(len(missing), mostNamed)])
 	}
 	a.closes("known databases", func(ctx context.Context) error { return a.noteDatabases(ctx, time.Time{}) })
-	return a.parts.store.NoteDatabases(ctx, found)
+	return a.parts.store.Databases.NoteDatabases(ctx, found)
 }
 
 // noteDatabases notes which databases there are.
@@ -59,7 +59,7 @@ func (a *App) noteDatabases(ctx context.Context, _ time.Time) error {
 	if err != nil {
 		return err
 	}
-	return a.parts.store.NoteDatabases(ctx, found)
+	return a.parts.store.Databases.NoteDatabases(ctx, found)
 }
 
 // findDatabases returns the names of the databases in a data folder, in their order.

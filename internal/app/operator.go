@@ -14,6 +14,7 @@ import (
 	"ql/internal/fault"
 	"ql/internal/job"
 	"ql/internal/password"
+	"ql/internal/store"
 	"ql/internal/store/sqlite"
 	"ql/internal/webhook"
 )
@@ -26,7 +27,7 @@ type Operator struct {
 	Views    job.Views
 	Webhooks webhook.Store
 
-	store    *sqlite.Store
+	store    store.Store
 	settings config.Settings
 	data     string
 	key      string // the file of the master key
@@ -38,15 +39,16 @@ func OpenOperator(ctx context.Context, s config.Settings, create bool) (*Operato
 	if err := prepareFolder(s.Data, create); err != nil {
 		return nil, err
 	}
-	store, err := sqlite.Open(ctx, sqlite.Options{Folder: s.Data})
+	opened, err := sqlite.Open(ctx, sqlite.Options{Folder: s.Data})
 	if err != nil {
 		return nil, err
 	}
-	accounts, err := openAccounts(ctx, s, store, nil)
+	all := opened.Aggregate()
+	accounts, err := openAccounts(ctx, s, all.Accounts, nil)
 	if err != nil {
-		return nil, errors.Join(err, store.Close())
+		return nil, errors.Join(err, all.Close())
 	}
-	return &Operator{Accounts: accounts, Jobs: store.Jobs(), Views: store.Queue(), Webhooks: store.Deliveries(), store: store, settings: s, data: s.Data, key: keyFile(s)}, nil
+	return &Operator{Accounts: accounts, Jobs: all.Jobs, Views: all.Queue, Webhooks: all.Deliveries, store: all, settings: s, data: s.Data, key: keyFile(s)}, nil
 }
 
 // prepareFolder makes the data folder as a server does, or refuses one that is
@@ -67,13 +69,13 @@ func prepareFolder(data string, create bool) error {
 }
 
 // openAccounts returns the operations on accounts, under the master key.
-func openAccounts(ctx context.Context, s config.Settings, store *sqlite.Store, gate *password.Gate) (*account.Service, error) {
-	vault, err := account.OpenVault(ctx, store.Accounts(), keyFile(s), s.MasterKeyFile != "")
+func openAccounts(ctx context.Context, s config.Settings, accounts account.Store, gate *password.Gate) (*account.Service, error) {
+	vault, err := account.OpenVault(ctx, accounts, keyFile(s), s.MasterKeyFile != "")
 	if err != nil {
 		return nil, err
 	}
 	limits := func(p account.Plan) account.Limits { return planLimits(&s, p) }
-	return account.NewService(store.Accounts(), vault, account.Options{Gate: gate, Dev: s.Dev, KeysOnce: s.KeysOnce, Limits: limits}), nil
+	return account.NewService(accounts, vault, account.Options{Gate: gate, Dev: s.Dev, KeysOnce: s.KeysOnce, Limits: limits}), nil
 }
 
 // masterKeyName is the master key's file in the data folder.

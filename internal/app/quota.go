@@ -82,13 +82,13 @@ func (o *Operator) Quota(ctx context.Context, name string) (Quota, error) {
 	}
 	limits := o.limits(a.LimitPlan())
 	q := Quota{Plan: a.Plan, Month: usage.MonthOf(time.Now()), Limits: limits}
-	if q.Used, err = o.store.Usage().Used(ctx, a.ID, q.Month); err != nil {
+	if q.Used, err = o.store.Usage.Used(ctx, a.ID, q.Month); err != nil {
 		return q, err
 	}
-	if q.Kept, err = o.store.Jobs().Kept(ctx, a.ID); err != nil {
+	if q.Kept, err = o.store.Jobs.Kept(ctx, a.ID); err != nil {
 		return q, err
 	}
-	r := &resources{data: o.data, usage: o.store.Files(), held: map[account.ID]*holding{}}
+	r := &resources{data: o.data, usage: o.store.Files, held: map[account.ID]*holding{}}
 	q.Stored, err = r.stored(ctx, a, limits)
 	return q, errors.Join(err, r.close())
 }

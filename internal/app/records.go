@@ -174,7 +174,7 @@ func (a *App) trimDue(ctx context.Context) {
 // than those go too, however small they are: so records never come faster than
 // they go, and to remove them takes less than it took to write those.
 func (a *App) trim(ctx context.Context, id account.ID, again bool) (n int, err error) {
-	one, err := a.parts.store.Accounts().ByID(ctx, id)
+	one, err := a.parts.store.Accounts.ByID(ctx, id)
 	if err != nil {
 		return 0, err
 	}
@@ -186,7 +186,7 @@ func (a *App) trim(ctx context.Context, id account.ID, again bool) (n int, err e
 	if came := a.growth.begin(id); again {
 		limit += came / job.RowBytes * 5 / 4
 	}
-	jobs := a.parts.store.Jobs()
+	jobs := a.parts.store.Jobs
 	kept, err := jobs.Kept(ctx, id)
 	if err != nil {
 		return 0, err

@@ -42,7 +42,7 @@ func keepJobs(t *testing.T, a *App, who account.ID, n, size int) (ids []job.ID) 
 		now := time.Now()
 		r := job.Record{Summary: job.Summary{ID: job.NewID(), Account: who, State: job.Complete, Mode: job.Sync, Convention: job.JSON,
 			Created: now, Finished: now}, Result: make([]byte, size-job.RowBytes)}
-		if err := a.parts.store.Jobs().Record(t.Context(), []job.Record{r}); err != nil {
+		if err := a.parts.store.Jobs.Record(t.Context(), []job.Record{r}); err != nil {
 			t.Fatal(err)
 		}
 		ids = append(ids, r.ID)
@@ -52,7 +52,7 @@ func keepJobs(t *testing.T, a *App, who account.ID, n, size int) (ids []job.ID) 
 
 func (a *App) keeps(t *testing.T, who account.ID) int64 {
 	t.Helper()
-	n, err := a.parts.store.Jobs().Kept(t.Context(), who)
+	n, err := a.parts.store.Jobs.Kept(t.Context(), who)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestRecordsKeepWithinThePlan(t *testing.T) {
 	if kept := a.keeps(t, ada.ID); kept != bound {
 		t.Errorf("%d bytes are kept of %d", kept, bound)
 	}
-	list, err := a.parts.store.Jobs().List(t.Context(), ada.ID, job.Query{Limit: 1000})
+	list, err := a.parts.store.Jobs.List(t.Context(), ada.ID, job.Query{Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func (a *App) newShares(trees *files.Trees) *shares.Shares {
 		url = a.url
 	}
 	return shares.NewShares(shares.Options{
-		Rows: a.parts.store.Shares(), Canonical: files.Canonical, URL: url, Clock: time.Now,
+		Rows: a.parts.store.Shares, Canonical: files.Canonical, URL: url, Clock: time.Now,
 		Open: func(c shares.Content) io.ReadSeekCloser {
 			chunks := make([]files.Chunk, len(c.Chunks))
 			for i, chunk := range c.Chunks {
@@ -98,14 +98,14 @@ func (l links) List(ctx context.Context, a account.ID, before string, limit int)
 
 // Shares returns the links of accounts.
 func (o *Operator) Shares(clock func() time.Time) shares.Ledger {
-	return shares.Ledger{Rows: o.store.Shares(), Clock: clock}
+	return shares.Ledger{Rows: o.store.Shares, Clock: clock}
 }
 
 // pruneShares lets go of what links lead to no more.
 func (a *App) pruneShares(ctx context.Context, now time.Time) error {
 	for n := forgetAtOnce; n >= forgetAtOnce; {
 		var err error
-		if n, err = a.parts.store.Shares().Prune(ctx, now, now.Add(-sharesKept), forgetAtOnce); err != nil {
+		if n, err = a.parts.store.Shares.Prune(ctx, now, now.Add(-sharesKept), forgetAtOnce); err != nil {
 			return err
 		}
 	}

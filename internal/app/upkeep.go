@@ -62,7 +62,7 @@ func (a *App) makeRoom(ctx context.Context, folder string) error {
 	if err != nil || free >= min(4*leastFree, total/10) {
 		return err
 	}
-	n, err := a.parts.blobs.SweepDead(ctx, a.parts.store.Files(), time.Time{}, 0)
+	n, err := a.parts.blobs.SweepDead(ctx, a.parts.store.Files, time.Time{}, 0)
 	if n > 0 {
 		a.o.Log.Warn("the disk is short: what files held before was removed at once", "free", free, "blobs", n)
 	}
@@ -90,7 +90,7 @@ func (a *App) checkLock(context.Context, time.Time) error {
 
 // sweepBlobs removes blobs that nothing refers to.
 func (a *App) sweepBlobs(ctx context.Context, now time.Time) error {
-	_, err := a.parts.blobs.Sweep(ctx, a.parts.store.Files(), now, blobGrace)
+	_, err := a.parts.blobs.Sweep(ctx, a.parts.store.Files, now, blobGrace)
 	return err
 }
 
@@ -102,13 +102,13 @@ const deliveriesKept = 7 * 24 * time.Hour
 func (a *App) prune(ctx context.Context, now time.Time) error {
 	for n := forgetAtOnce; n >= forgetAtOnce; {
 		var err error
-		if n, err = a.parts.store.Queue().Prune(ctx, now, forgetAtOnce); err != nil {
+		if n, err = a.parts.store.Queue.Prune(ctx, now, forgetAtOnce); err != nil {
 			return err
 		}
 	}
 	for n := forgetAtOnce; n >= forgetAtOnce; {
 		var err error
-		if n, err = a.parts.store.Deliveries().Forget(ctx, now.Add(-deliveriesKept), forgetAtOnce); err != nil {
+		if n, err = a.parts.store.Deliveries.Forget(ctx, now.Add(-deliveriesKept), forgetAtOnce); err != nil {
 			return err
 		}
 	}
@@ -149,7 +149,7 @@ func (a *App) forgetJobs(ctx context.Context, now time.Time) error {
 		before := now.Add(-a.limits(one.LimitPlan()).JobsKept)
 		for n := forgetAtOnce; n == forgetAtOnce; {
 			var err error
-			if n, err = a.parts.store.Jobs().Forget(ctx, one.ID, before, forgetAtOnce); err != nil {
+			if n, err = a.parts.store.Jobs.Forget(ctx, one.ID, before, forgetAtOnce); err != nil {
 				return err
 			}
 		}
@@ -194,7 +194,7 @@ func (a *App) forgetReceipts(ctx context.Context, now time.Time) error {
 		latest = a.began
 	}
 	ended := func(ctx context.Context, id [16]byte) (bool, error) {
-		j, err := a.parts.store.Jobs().Summary(ctx, id)
+		j, err := a.parts.store.Jobs.Summary(ctx, id)
 		if errors.Is(err, job.ErrNotFound) {
 			return true, nil
 		}
@@ -215,7 +215,7 @@ func (a *App) askTrim(ctx context.Context, one account.Account) error {
 	if bound == 0 {
 		return nil
 	}
-	kept, err := a.parts.store.Jobs().Kept(ctx, one.ID)
+	kept, err := a.parts.store.Jobs.Kept(ctx, one.ID)
 	if err == nil && kept > bound {
 		a.growth.ask(one.ID)
 	}

@@ -78,7 +78,7 @@ func TestDevelopmentIsEmptied(t *testing.T) {
 	keep(25 * time.Hour)
 	wantCode(t, "the file", file(), "file_not_found")
 	wantCode(t, "the table", row(), "no_such_table") // by a script that ran meanwhile
-	if _, err := a.parts.store.Jobs().ByID(ctx, id); !errors.Is(err, job.ErrNotFound) {
+	if _, err := a.parts.store.Jobs.ByID(ctx, id); !errors.Is(err, job.ErrNotFound) {
 		t.Errorf("the job: %v", err)
 	}
 	restart()
@@ -130,10 +130,10 @@ func TestDeletesAreFinished(t *testing.T) {
 	if err := a.upkeep(ctx, now); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.parts.store.Accounts().ByID(ctx, made.ID); !errors.Is(err, account.ErrNotFound) {
+	if _, err := a.parts.store.Accounts.ByID(ctx, made.ID); !errors.Is(err, account.ErrNotFound) {
 		t.Errorf("the account: %v", err)
 	}
-	if _, err := a.parts.store.Jobs().ByID(ctx, id); !errors.Is(err, job.ErrNotFound) {
+	if _, err := a.parts.store.Jobs.ByID(ctx, id); !errors.Is(err, job.ErrNotFound) {
 		t.Errorf("the job: %v", err)
 	}
 	wantCode(t, "a script that still runs", row(), "no_such_table")
@@ -146,7 +146,7 @@ func TestDeletesAreFinished(t *testing.T) {
 			t.Errorf("the folder, %s later: %v", later, err)
 		}
 	}
-	if list, err := a.parts.store.Accounts().Departures(ctx); err != nil || len(list) > 0 {
+	if list, err := a.parts.store.Accounts.Departures(ctx); err != nil || len(list) > 0 {
 		t.Errorf("%v, %v", list, err)
 	}
 }

@@ -83,17 +83,22 @@ var layers = []layer{
 	{pkg: "internal/network"},
 	{pkg: "internal/network/networktest"},
 	{pkg: "internal/webhook", imports: []string{"internal/account", "internal/guard", "internal/job", "internal/network"}},
+	// The stores by their interfaces alone: no backend among them.
+	{
+		pkg:     "internal/store",
+		imports: []string{"internal/account", "internal/account/usage", "internal/job", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/webhook"},
+	},
 	{pkg: "internal/store/migrate"},
 	{pkg: "internal/store/ring", imports: []string{"internal/disk"}},
 	{
 		pkg:     "internal/store/sqlite",
-		imports: []string{"internal/account", "internal/account/usage", "internal/batch", "internal/disk", "internal/fault", "internal/job", "internal/principal", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/sqlite", "internal/store/migrate", "internal/store/ring", "internal/webhook"},
+		imports: []string{"internal/account", "internal/account/usage", "internal/batch", "internal/disk", "internal/fault", "internal/job", "internal/principal", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/sqlite", "internal/store", "internal/store/migrate", "internal/store/ring", "internal/webhook"},
 		others:  []string{"golang.org/x/sys", "modernc.org/sqlite"},
 	},
 	// The suite is linked into tests alone.
 	{
 		pkg:     "internal/store/storetest",
-		imports: []string{"internal/account", "internal/account/usage", "internal/engine", "internal/job", "internal/principal", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/sessions", "internal/resource/shares", "internal/webhook", "lang/value"},
+		imports: []string{"internal/account", "internal/account/usage", "internal/engine", "internal/job", "internal/principal", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/sessions", "internal/resource/shares", "internal/store", "internal/webhook", "lang/value"},
 		others:  []string{"github.com/google/go-cmp"},
 	},
 	{pkg: "internal/api"},
@@ -119,7 +124,7 @@ var layers = []layer{
 		pkg: "internal/app",
 		imports: []string{
 			"internal/account", "internal/account/usage", "internal/admit", "internal/api", "internal/auth", "internal/backup", "internal/config", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/job",
-			"internal/network", "internal/password", "internal/resource/*", "internal/server", "internal/server/*", "internal/service", "internal/store/sqlite", "internal/telemetry", "internal/webhook", "internal/wire", "internal/worker",
+			"internal/network", "internal/password", "internal/resource/*", "internal/server", "internal/server/*", "internal/service", "internal/store", "internal/store/sqlite", "internal/telemetry", "internal/webhook", "internal/wire", "internal/worker",
 			"lang", "lang/value",
 		},
 		others: []string{"golang.org/x/crypto/acme", "golang.org/x/sys"},

@@ -39,10 +39,9 @@ import (
 
 // Options are what is backed up.
 type Options struct {
-	Data    string       // the data folder
-	Store   *store.Store // its store
-	Key     string       // the file of the master key, to take it along; "" to leave it out
-	Program string       // the version of the program
+	Data    string // the data folder
+	Key     string // the file of the master key, to take it along; "" to leave it out
+	Program string // the version of the program
 	// KeepGoing makes a backup of what is there where something is missing or damaged.
 	KeepGoing bool
 	Clock     func() time.Time
@@ -59,7 +58,12 @@ func Make(ctx context.Context, o Options, dest string) (_ Counts, err error) {
 		return Counts{}, err
 	}
 	defer to.abort()
-	m := &making{Options: o, to: &counted{sink: to}, scratch: scratch, now: now}
+	source, err := store.Open(ctx, store.Options{Folder: o.Data})
+	if err != nil {
+		return Counts{}, err
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	m := &making{Options: o, source: source, to: &counted{sink: to}, scratch: scratch, now: now}
 	if err := m.run(ctx); err != nil {
 		return Counts{}, err
 	}
@@ -78,6 +82,7 @@ func Make(ctx context.Context, o Options, dest string) (_ Counts, err error) {
 // making is a backup on its way.
 type making struct {
 	Options
+	source  *store.Store // of the data folder
 	to      *counted
 	scratch string // a folder for what is not yet part of the backup
 	now     time.Time
@@ -99,7 +104,7 @@ func (m *making) run(ctx context.Context) (err error) {
 	if err := makeFile(at); err != nil {
 		return err
 	}
-	if err := m.Store.Copy(ctx, at); err != nil {
+	if err := m.source.Copy(ctx, at); err != nil {
 		return fmt.Errorf("backup of the store: %w", err)
 	}
 	if err := checkFile(ctx, at); err != nil {
@@ -154,7 +159,7 @@ var interruption = func() []byte {
 }()
 
 func (m *making) addHead(ctx context.Context) error {
-	check, err := m.Store.Accounts().KeepCheck(ctx, nil)
+	check, err := m.source.Accounts().KeepCheck(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -331,7 +336,7 @@ func makeFile(name string) error {
 func (m *making) findInterrupted(ctx context.Context, jobs []job.Due) error {
 	for _, d := range jobs {
 		if d.State != job.Running {
-			attempt, err := m.Store.Queue().Attempt(ctx, d.ID)
+			attempt, err := m.source.Queue().Attempt(ctx, d.ID)
 			if err != nil && !errors.Is(err, job.ErrNotFound) {
 				return err
 			}

@@ -87,31 +87,13 @@ func (s Accounts) Create(ctx context.Context, a account.Account) (id account.ID,
 
 // ByAlias implements account.Accounts.
 func (s Accounts) ByAlias(ctx context.Context, alias account.Alias) (account.Account, error) {
-	name := string(alias.Kind) + ":" + alias.Name
-	return s.recently(name, func() (account.Account, error) {
-		return s.one(ctx, "SELECT "+accountColumns+" FROM accounts WHERE id = (SELECT account FROM aliases WHERE canonical = ? AND kind = ?)",
-			alias.Name, string(alias.Kind))
-	})
+	return s.one(ctx, "SELECT "+accountColumns+" FROM accounts WHERE id = (SELECT account FROM aliases WHERE canonical = ? AND kind = ?)",
+		alias.Name, string(alias.Kind))
 }
 
 // ByKeyHash implements account.Accounts.
 func (s Accounts) ByKeyHash(ctx context.Context, hash account.KeyHash) (account.Account, error) {
-	return s.recently("key:"+string(hash[:]), func() (account.Account, error) {
-		return s.one(ctx, "SELECT "+accountColumns+" FROM accounts WHERE key_hash = ?", keyBytes(hash))
-	})
-}
-
-// recently reads an account, unless it was read since the last commit.
-func (s Accounts) recently(name string, read func() (account.Account, error)) (account.Account, error) {
-	a, found, at := s.store.recent.find(name)
-	if found {
-		return a, nil
-	}
-	a, err := read()
-	if err == nil {
-		s.store.recent.keep(name, a, at)
-	}
-	return a, err
+	return s.one(ctx, "SELECT "+accountColumns+" FROM accounts WHERE key_hash = ?", keyBytes(hash))
 }
 
 // ByID implements account.Accounts.

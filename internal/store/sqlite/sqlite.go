@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/store"
 	"ql/internal/store/migrate"
 	"ql/internal/store/ring"
 )
@@ -66,14 +67,14 @@ func (o Options) withDefaults() Options {
 
 // Store is an open store. It may be used by any number of goroutines.
 type Store struct {
-	writer  *writer
-	readers *readers
-	ids     *ids
-	recent  recent
-	intake  *ring.Ring   // nil where there is none
-	untaken error        // why what stands in the intake of another process could not be stored
-	probed  atomic.Int64 // when Writable tried last, in nanoseconds of Unix
-	lock    *ownership   // nil where the folder is not owned
+	writer   *writer
+	readers  *readers
+	ids      *ids
+	versions accountVersions
+	intake   *ring.Ring   // nil where there is none
+	untaken  error        // why what stands in the intake of another process could not be stored
+	probed   atomic.Int64 // when Writable tried last, in nanoseconds of Unix
+	lock     *ownership   // nil where the folder is not owned
 }
 
 // Open opens the store of a data folder and brings it up to date.
@@ -108,12 +109,12 @@ func open(ctx context.Context, o Options, steps []migrate.Step) (_ *Store, err e
 		return nil, errors.Join(explain(path, err), c.close(), s.unlock())
 	}
 	c.ids, c.grown = s.ids, o.Grown
-	marks, err := c.db.WALVersions()
+	wal, err := c.db.WALVersions()
 	if err != nil {
 		return nil, errors.Join(err, c.close(), s.unlock())
 	}
-	s.recent = recent{marks: marks, byName: map[string]account.Account{}}
-	s.writer = newWriter(c, &s.recent)
+	s.versions.wal = wal
+	s.writer = newWriter(c, &s.versions)
 	s.readers = newReaders(o.Readers, func(ctx context.Context) (*conn, error) {
 		c, err := connect(ctx, path, o.Busy, false)
 		if err == nil {
@@ -179,7 +180,7 @@ func openFile(ctx context.Context, o Options, folder, path string, steps []migra
 // Close waits for the reads and writes under way and closes the store. A
 // second time it does nothing.
 func (s *Store) Close() error {
-	s.recent.end()
+	s.versions.close()
 	err := s.readers.close()
 	// Last, so that it brings the whole store into its one file.
 	err = errors.Join(err, s.writer.close())
@@ -189,16 +190,9 @@ func (s *Store) Close() error {
 	return errors.Join(err, s.unlock())
 }
 
-// Stats tells how well writes share commits.
-type Stats struct {
-	Writes  int64 // that were committed, failed ones among them
-	Commits int64 // that they took
-	Waiting int   // writes that wait for their turn
-}
-
-// Stats returns the numbers since the store was opened.
-func (s *Store) Stats() Stats {
-	return Stats{Writes: s.writer.writes.Load(), Commits: s.writer.commits.Load(), Waiting: s.writer.waiting()}
+// Stats implements store.Backend: the numbers since the store was opened.
+func (s *Store) Stats() store.Stats {
+	return store.Stats{Writes: s.writer.writes.Load(), Commits: s.writer.commits.Load(), Waiting: s.writer.waiting()}
 }
 
 func (s *Store) unlock() error {

@@ -18,9 +18,9 @@ const maxBatch = 512
 // writer owns the one connection that writes. Writes that come at the same time
 // share a commit, and a failing one undoes nothing but itself.
 type writer struct {
-	conn   *conn
-	recent *recent
-	group  *batch.Group[*write]
+	conn     *conn
+	versions *accountVersions
+	group    *batch.Group[*write]
 
 	writes, commits atomic.Int64
 
@@ -40,8 +40,8 @@ type write struct {
 
 func (w *write) finish(err error) { w.err, w.over = err, true }
 
-func newWriter(c *conn, r *recent) *writer {
-	w := &writer{conn: c, recent: r}
+func newWriter(c *conn, v *accountVersions) *writer {
+	w := &writer{conn: c, versions: v}
 	w.group = batch.New(maxBatch, w.guarded)
 	return w
 }
@@ -175,7 +175,7 @@ func (w *writer) attempt(batch []*write, savepoints bool) (r result) {
 			}
 		}
 	}()
-	began := w.recent.here() // nobody else can commit now
+	began := w.versions.log() // nobody else can commit now
 	w.conn.accounts = false
 	run := runPlain
 	if savepoints {
@@ -196,7 +196,7 @@ func (w *writer) attempt(batch []*write, savepoints bool) (r result) {
 		return result{uncommitted: true, err: err}
 	}
 	if !w.conn.accounts {
-		w.recent.pass(began)
+		w.versions.skip(began)
 	}
 	w.commits.Add(1)
 	w.writes.Add(int64(len(batch)))

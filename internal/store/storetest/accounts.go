@@ -379,6 +379,39 @@ func testRotationAgainstLookup(t *testing.T, s Stores) {
 	group.Wait()
 }
 
+// testAccountVersions: the version that a cache goes by is another after each change
+// of an account, when it has returned; also after one that adds a name.
+func testAccountVersions(t *testing.T, s Stores) {
+	a := create(t, s.Accounts, person("ada"))
+	last, ok := s.Versions.AccountsVersion()
+	if !ok {
+		t.Fatal("there is no version")
+	}
+	ctx, id := t.Context(), a.ID
+	for _, change := range []struct {
+		name string
+		do   func() error
+	}{
+		{"a name", func() error { _, err := s.Accounts.Create(ctx, person("bob")); return err }},
+		{"password", func() error { return s.Accounts.SetPassword(ctx, id, "new") }},
+		{"rehash", func() error { return s.Accounts.Rehash(ctx, id, "new", "newer") }},
+		{"key", func() error { return s.Accounts.RotateKey(ctx, id, account.KeyHash{1}, nil) }},
+		{"sealed key", func() error { return s.Accounts.SealKey(ctx, id, account.KeyHash{1}, []byte("sealed")) }},
+		{"plan", func() error { return s.Accounts.SetPlan(ctx, id, account.Free) }},
+		{"flag", func() error { return s.Accounts.SetFlag(ctx, id, account.FlagDisabled, true) }},
+		{"emptied", func() error { return s.Accounts.SetEmptied(ctx, id, noon) }},
+		{"departure", func() error { return s.Accounts.Depart(ctx, id, noon) }},
+		{"end", func() error { return s.Accounts.Delete(ctx, id) }},
+	} {
+		must(t, change.do())
+		version, ok := s.Versions.AccountsVersion()
+		if !ok || version <= last {
+			t.Errorf("%s: version %d after %d, %t", change.name, version, last, ok)
+		}
+		last = version
+	}
+}
+
 func testKeepCheck(t *testing.T, s Stores) {
 	for range 2 {
 		none, err := s.Accounts.KeepCheck(t.Context(), nil)

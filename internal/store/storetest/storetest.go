@@ -14,28 +14,15 @@ import (
 	"time"
 
 	"ql/internal/account"
-	"ql/internal/account/usage"
 	"ql/internal/job"
-	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
-	"ql/internal/resource/shares"
-	"ql/internal/webhook"
+	"ql/internal/store"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// Stores are the parts of one store under test.
-type Stores struct {
-	Accounts account.Store
-	Jobs     job.Store
-	Sessions sessions.Rows
-	Files    files.Rows
-	Shares   shares.Rows
-	Usage    usage.Store
-
-	Queue      job.Queue
-	Deliveries webhook.Store
-}
+// Stores is the store under test.
+type Stores = store.Store
 
 // Run runs the whole suite. open returns an empty store that lives until the
 // end of the test it is given.
@@ -53,6 +40,7 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"accounts/race for a name":  testNameRace,
 		"accounts/race for rehash":  testRehashRace,
 		"accounts/rotation":         testRotationAgainstLookup,
+		"accounts/versions":         testAccountVersions,
 		"accounts/master check":     testKeepCheck,
 		"domains/entries":           testDomains,
 		"domains/overlap":           testDomainOverlap,

@@ -15,9 +15,10 @@ func TestWhatAnotherCommitsIsSeenAtOnce(t *testing.T) {
 	id := benchmarkAccount(t, here, "ada")
 	there := openTest(t, Options{Folder: here.folder(t)})
 	alias := account.Alias{Kind: account.Username, Name: "ada"}
+	cached := here.Aggregate().CacheAccounts().Accounts
 	read := func() account.Account {
 		t.Helper()
-		a, err := here.Accounts().ByAlias(t.Context(), alias)
+		a, err := cached.ByAlias(t.Context(), alias)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,18 +43,17 @@ func TestWhatAnotherCommitsIsSeenAtOnce(t *testing.T) {
 	if err := there.Accounts().Delete(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := here.Accounts().ByAlias(t.Context(), alias); !errors.Is(err, account.ErrNotFound) {
+	if _, err := cached.ByAlias(t.Context(), alias); !errors.Is(err, account.ErrNotFound) {
 		t.Errorf("after its end: %v", err)
 	}
 }
 
-// TestKeptOverOtherCommits keeps an account over commits of the same process that
+// TestVersionOverOtherCommits: the version stays over commits of the same process that
 // change no account, and over no others.
-func TestKeptOverOtherCommits(t *testing.T) {
+func TestVersionOverOtherCommits(t *testing.T) {
 	here := openTest(t, Options{Own: true})
 	id := benchmarkAccount(t, here, "ada")
 	there := openTest(t, Options{Folder: here.folder(t)})
-	alias := account.Alias{Kind: account.Username, Name: "ada"}
 	for _, c := range []struct {
 		name string
 		do   func()
@@ -80,11 +80,10 @@ func TestKeptOverOtherCommits(t *testing.T) {
 		}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := here.Accounts().ByAlias(t.Context(), alias)
-			must(t, err)
+			before, _ := here.AccountsVersion()
 			c.do()
-			if _, found, _ := here.recent.find("username:ada"); found != c.kept {
-				t.Errorf("kept: %t", found)
+			if after, ok := here.AccountsVersion(); !ok || (after == before) != c.kept {
+				t.Errorf("version %d after %d, %t", after, before, ok)
 			}
 		})
 	}

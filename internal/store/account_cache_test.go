@@ -1,0 +1,93 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"ql/internal/account"
+)
+
+// counted is a store of accounts that counts look-ups; of all others it has none.
+type counted struct {
+	account.Store
+	reads  int
+	during func() // runs while an account is read
+	epoch  int64
+}
+
+func (c *counted) ByAlias(_ context.Context, alias account.Alias) (account.Account, error) {
+	c.reads++
+	a := account.Account{Username: alias.Name, Epoch: c.epoch}
+	if c.during != nil {
+		c.during()
+	}
+	return a, nil
+}
+
+func (c *counted) ByKeyHash(_ context.Context, hash account.KeyHash) (account.Account, error) {
+	c.reads++
+	return account.Account{KeyHash: hash, Epoch: c.epoch}, nil
+}
+
+// versions is a version that the test sets.
+type versions struct {
+	number uint64
+	unsure bool
+}
+
+func (v *versions) AccountsVersion() (uint64, bool) { return v.number, !v.unsure }
+
+func TestAccountCache(t *testing.T) {
+	source, v := &counted{epoch: 1}, &versions{number: 7}
+	accounts := Store{Accounts: source, Versions: v}.CacheAccounts().Accounts
+	ada := account.Alias{Kind: account.Username, Name: "ada"}
+	key := account.KeyHash{1}
+	want := func(what string, reads int, epoch int64) {
+		t.Helper()
+		source.reads = 0
+		a, err := accounts.ByAlias(t.Context(), ada)
+		b, failed := accounts.ByKeyHash(t.Context(), key)
+		if err != nil || failed != nil || source.reads != reads || a.Epoch != epoch || b.Epoch != epoch {
+			t.Errorf("%s: %d reads, epochs %d and %d, %v, %v", what, source.reads, a.Epoch, b.Epoch, err, failed)
+		}
+	}
+	want("at first", 2, 1)
+	want("again", 0, 1)
+	source.epoch, v.number = 2, 8
+	want("after a change", 2, 2)
+	want("and again", 0, 2)
+	source.epoch, v.unsure = 3, true
+	want("where the store cannot tell", 2, 3)
+	v.unsure, v.number = false, 9
+	want("where it can again", 2, 3)
+	want("then", 0, 3)
+
+	// A change that is made while an account is read: what was read may be old.
+	v.number = 10
+	source.during = func() { v.number, source.epoch, source.during = 11, 4, nil }
+	if a, err := accounts.ByAlias(t.Context(), ada); err != nil || a.Epoch != 3 {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	want("after a change meanwhile", 2, 4)
+
+	// Somebody who asked for the version earlier does not bring it back.
+	v.number = 5
+	want("an old version", 0, 4)
+	v.number = 11
+	want("the newest again", 0, 4)
+
+	if n := testing.AllocsPerRun(100, func() {
+		_, _ = accounts.ByAlias(t.Context(), ada)
+		_, _ = accounts.ByKeyHash(t.Context(), key)
+	}); n > 0 {
+		t.Errorf("a hit allocates %v times", n)
+	}
+	for i := range 3 * cachedAccounts {
+		_, _ = accounts.ByAlias(t.Context(), account.Alias{Kind: account.Username, Name: fmt.Sprint(i)})
+		_, _ = accounts.ByKeyHash(t.Context(), account.KeyHash{byte(i), byte(i >> 8), 1})
+	}
+	if c := accounts.(*accountCache); len(c.byAlias)+len(c.byKey) > cachedAccounts {
+		t.Errorf("%d and %d accounts are held", len(c.byAlias), len(c.byKey))
+	}
+}

@@ -1,0 +1,23 @@
+package sqlite
+
+import "ql/internal/store"
+
+var _ store.Backend = (*Store)(nil)
+
+// Aggregate returns the store by the interfaces that it implements.
+func (s *Store) Aggregate() store.Store {
+	return store.Store{
+		Backend:    s,
+		Accounts:   s.Accounts(),
+		Versions:   s,
+		Jobs:       s.Jobs(),
+		Queue:      s.Queue().Parts(),
+		Log:        s.Intake(),
+		Deliveries: s.Deliveries(),
+		Files:      s.Files(),
+		Shares:     s.Shares(),
+		Sessions:   s.Sessions(),
+		Usage:      s.Usage(),
+		Databases:  s,
+	}
+}

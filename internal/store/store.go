@@ -1,0 +1,69 @@
+// Package store is what the service stores as one value: the stores that its packages
+// declare, and what the process asks of whatever keeps them. A backend, such as
+// store/sqlite, makes one; what each must do is in storetest.
+//
+// What a row means is left to the packages that declare the interfaces.
+package store
+
+import (
+	"context"
+
+	"ql/internal/account"
+	"ql/internal/account/usage"
+	"ql/internal/job"
+	"ql/internal/resource/files"
+	"ql/internal/resource/sessions"
+	"ql/internal/resource/shares"
+	"ql/internal/webhook"
+)
+
+// Store is all that the service stores. Its parts share their transactions where
+// their interfaces say that something is one change.
+type Store struct {
+	Backend
+
+	Accounts   account.Store
+	Versions   AccountVersions
+	Jobs       job.Store
+	Queue      job.Queue
+	Log        job.Log // of jobs that ended, until they are stored
+	Deliveries webhook.Store
+	Files      files.Rows
+	Shares     shares.Rows
+	Sessions   sessions.Rows
+	Usage      usage.Store
+	Databases  Databases
+}
+
+// Backend is what keeps the stores, as the process that uses them sees it.
+type Backend interface {
+	// NewID returns the id of a new job.
+	NewID() job.ID
+	// Writable returns why the last change could not be stored, nil where it could.
+	// After a while it tries again, by a change that means nothing.
+	Writable(ctx context.Context) error
+	// Locked reports whether other processes find that this one owns the store.
+	Locked() bool
+	// Shrink gives some of the room that removed rows left back to the disk, and
+	// reports whether there is more to give.
+	Shrink(ctx context.Context) (more bool, err error)
+	Stats() Stats
+	// Close waits for what is under way. A second time it does nothing.
+	Close() error
+}
+
+// Stats tells how well writes share commits.
+type Stats struct {
+	Writes  int64 // that were committed, failed ones among them
+	Commits int64 // that they took
+	Waiting int   // writes that wait for their turn
+}
+
+// Databases is the list of accounts' databases, which are files beside the store: by
+// it a missing one is found out.
+type Databases interface {
+	// KnownDatabases returns the names that were noted last, in their order.
+	KnownDatabases(ctx context.Context) (map[account.ID][]string, error)
+	// NoteDatabases notes those that are there, of accounts that are.
+	NoteDatabases(ctx context.Context, found map[account.ID][]string) error
+}
