@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ql/lang"
+	"ql/lang/langtest"
 	"ql/lang/vm"
 )
 
@@ -76,7 +77,7 @@ func BenchmarkCachedTrivial(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			limits := vm.Standard()
+			limits := langtest.Limits()
 			ctx := context.Background()
 			b.ReportAllocs()
 			for b.Loop() {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"ql/internal/account"
 	"ql/internal/engine"
 	"ql/internal/resource/databases"
 	"ql/lang"
@@ -57,10 +58,11 @@ func (b *bench) close() error {
 
 // limits let everything be measured at the sizes of the largest plan.
 func limits() vm.Limits {
-	l := vm.Unlimited()
+	l := account.Unlimited.Limits().SyncMachine()
 	l.Fuel = 1 << 50
 	l.Memory = 1 << 31
 	l.Output = 1 << 31
+	l.TraceFirst, l.TraceLast = 500, 500 // most of a run is not traced
 	return l
 }
 

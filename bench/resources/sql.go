@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ql/bench/load"
+	"ql/internal/account"
 	"ql/internal/engine"
 	"ql/internal/resource/databases"
 	"ql/internal/resource/databases/transfer"
@@ -147,7 +148,7 @@ func (c *sqlCase) measure(ctx context.Context, rounds int, own *databases.Databa
 
 // runScript runs a program from a new machine to its end.
 func runScript(ctx context.Context, program *bytecode.Program, own *databases.Databases) (string, error) {
-	machine := vm.New(program, vm.Unlimited(), vm.Input{})
+	machine := vm.New(program, account.Unlimited.Limits().SyncMachine(), vm.Input{})
 	defer machine.Release()
 	out, err := engine.New(machine, engine.Options{Databases: own}, engine.State{}).Continue(ctx)
 	switch {

@@ -7,15 +7,26 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ql/lang/value"
 	"ql/lang/vm"
 )
 
-// TestMachineLimits holds the plans to what the machine's own package calls
-// them, but for the longer trace of the plan unlimited.
+// TestMachineLimits checks what the plans come to for the machine.
 func TestMachineLimits(t *testing.T) {
-	unlimited := vm.Unlimited()
-	unlimited.TraceFirst, unlimited.TraceLast = 5_000, 5_000
-	for plan, want := range map[Plan]vm.Limits{Free: vm.Free(), Standard: vm.Standard(), Unlimited: unlimited} {
+	for plan, want := range map[Plan]vm.Limits{
+		Free: {
+			Bounds: value.Bounds{Text: 1 << 20, Elements: 100_000, Nesting: 64, Pattern: 256, PatternCost: 1e7},
+			Fuel:   100e6, Memory: 16 << 20, CallDepth: 200, Output: 256 << 10, TraceFirst: 100, TraceLast: 100,
+		},
+		Standard: {
+			Bounds: value.Bounds{Text: 8 << 20, Elements: 1_000_000, Nesting: 200, Pattern: 1 << 10, PatternCost: 1e8},
+			Fuel:   500e6, Memory: 64 << 20, CallDepth: 2_000, Output: 8 << 20, TraceFirst: 500, TraceLast: 500,
+		},
+		Unlimited: {
+			Bounds: value.Bounds{Text: 64 << 20, Elements: 10_000_000, Nesting: 1_000, Pattern: 4 << 10, PatternCost: 1e9},
+			Fuel:   6_000e6, Memory: 512 << 20, CallDepth: 20_000, Output: 256 << 20, TraceFirst: 5_000, TraceLast: 5_000,
+		},
+	} {
 		if diff := cmp.Diff(want, plan.Limits().SyncMachine()); diff != "" {
 			t.Errorf("%s: %s", plan, diff)
 		}

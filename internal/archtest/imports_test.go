@@ -144,12 +144,12 @@ var layers = []layer{
 	{pkg: "bench/http", imports: []string{"bench/load", "internal/telemetry"}},
 	{
 		pkg:     "bench/resources",
-		imports: []string{"bench/load", "internal/engine", "internal/resource/databases", "internal/resource/databases/transfer", "internal/sqlite", "lang", "lang/bytecode", "lang/vm"},
+		imports: []string{"bench/load", "internal/account", "internal/engine", "internal/resource/databases", "internal/resource/databases/transfer", "internal/sqlite", "lang", "lang/bytecode", "lang/vm"},
 		others:  []string{"modernc.org/sqlite"},
 	},
 	{
 		pkg:     "bench/fuel",
-		imports: []string{"internal/engine", "internal/resource/databases", "lang", "lang/vm"},
+		imports: []string{"internal/account", "internal/engine", "internal/resource/databases", "lang", "lang/vm"},
 	},
 	// What no caller sees of a job is measured on the worker and the store alone.
 	{

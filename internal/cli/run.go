@@ -43,18 +43,6 @@ type runCommand struct {
 	Secrets string `env:"QL_SECRETS" placeholder:"FILE" group:"People and secrets" help:"What !SECRET finds: a JSON map of names and texts."`
 }
 
-// plan is what a plan allows a run here.
-type plan struct {
-	limits  func() vm.Limits
-	timeout time.Duration
-}
-
-var plans = map[string]plan{
-	"free":      {vm.Free, time.Minute},
-	"standard":  {vm.Standard, 15 * time.Minute},
-	"unlimited": {vm.Unlimited, 24 * time.Hour},
-}
-
 // Run implements the command.
 func (k *runCommand) Run(c *console) (err error) {
 	if k.Timeout < 0 {
@@ -104,9 +92,8 @@ func (k *runCommand) Run(c *console) (err error) {
 		return err
 	}
 
-	plan := plans[k.Plan]
-	limits := plan.limits()
-	machine := vm.New(program, limits, input)
+	limits := account.Plan(k.Plan).Limits()
+	machine := vm.New(program, limits.SyncMachine(), input)
 	defer machine.Release()
 	options := engine.Options{
 		Files: folder.files, Databases: folder.databases, Secrets: secrets,
@@ -127,7 +114,7 @@ func (k *runCommand) Run(c *console) (err error) {
 		}
 	}
 	s.run = engine.New(machine, options, engine.State{})
-	s.left = plan.timeout
+	s.left = limits.AsyncTime
 	if k.Timeout > 0 {
 		s.left = k.Timeout
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"ql/internal/account"
 	"ql/lang/lib"
 	"ql/lang/vm"
 )
@@ -103,7 +104,7 @@ func plain(s string) string {
 
 // limitsTable is the table of what a run may use, by plan.
 func limitsTable() string {
-	plans := []vm.Limits{vm.Free(), vm.Standard(), vm.Unlimited()}
+	plans := []vm.Limits{account.Free.Limits().SyncMachine(), account.Standard.Limits().SyncMachine(), account.Unlimited.Limits().SyncMachine()}
 	rows := []struct {
 		name, what string
 		of         func(vm.Limits) string

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ql/lang"
+	"ql/lang/langtest"
 	"ql/lang/value"
 	"ql/lang/vm"
 )
@@ -206,7 +207,7 @@ type world struct {
 }
 
 func newWorld(t testing.TB) *world {
-	w := &world{TB: t, now: start, files: memoryFiles{}, database: &logDatabases{}, sessions: &memorySessions{}, limits: vm.Standard(), ctx: context.Background()}
+	w := &world{TB: t, now: start, files: memoryFiles{}, database: &logDatabases{}, sessions: &memorySessions{}, limits: langtest.Limits(), ctx: context.Background()}
 	w.o = Options{
 		Files: w.files, Databases: w.database, Sessions: w.sessions, Secrets: mapSecrets{"key": "s3cr3t-key", "pin": "42"},
 		Account: func(context.Context) (value.Value, error) {

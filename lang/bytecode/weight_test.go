@@ -12,6 +12,7 @@ import (
 
 	"ql/lang"
 	"ql/lang/bytecode"
+	"ql/lang/langtest"
 	"ql/lang/vm"
 )
 
@@ -161,7 +162,7 @@ func TestWeightInMemory(t *testing.T) {
 			before := heap()
 			for i := range 5 {
 				p := make(i)
-				m := vm.New(p, vm.Free(), vm.Input{})
+				m := vm.New(p, langtest.SmallLimits(), vm.Input{})
 				m.Run(t.Context())
 				if _, err := m.Snapshot(t.Context(), nil); m.Status() == vm.Pending && err != nil {
 					t.Fatal(err)

@@ -55,7 +55,7 @@ func generatedFuel(t testing.TB, seed uint64) int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := vm.Standard()
+	l := Limits()
 	l.Fuel = 20e6
 	m := vm.New(p, l, vm.Input{})
 	defer m.Release()

@@ -17,7 +17,7 @@
 //
 //	--- get {"page":"2"}       likewise post, cookie and request: its globals
 //	--- include /lib/tax.ql    the text of a file that the script includes
-//	--- limits fuel=1000       limits other than the plan standard's: text, elements,
+//	--- limits fuel=1000       limits other than those of Limits: text, elements,
 //	                           nesting, pattern, pattern_cost, fuel, memory,
 //	                           call_depth, output, trace_first, trace_last
 //	--- host                   answers to the effects that the script asks for, one a

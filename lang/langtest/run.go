@@ -166,7 +166,7 @@ func (r *Result) take(m *vm.Machine) {
 
 // setting returns the limits and the request data that a case is given.
 func (c *Case) setting() (l vm.Limits, in vm.Input, err error) {
-	l = vm.Standard()
+	l = Limits()
 	for _, s := range c.sections {
 		to := map[string]*value.Value{"get": &in.Get, "post": &in.Post, "cookie": &in.Cookie, "request": &in.Request}[s.name]
 		switch {

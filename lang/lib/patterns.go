@@ -137,7 +137,7 @@ func (in *input) everywhere(i int) *pattern {
 	return p
 }
 
-// patternBounds returns the limits of patterns, those of the largest plan where
+// patternBounds returns the limits of patterns, generous ones where
 // there is no meter.
 func patternBounds(m *value.Meter) value.Bounds {
 	if m == nil {

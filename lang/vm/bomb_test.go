@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ql/lang"
+	"ql/lang/langtest"
 	"ql/lang/value"
 	"ql/lang/vm"
 )
@@ -199,9 +200,9 @@ var bombs = []bomb{
 	{name: "cookies without end", body: "SET ?i AS 0 WHILE TRUE DO SET ?i AS ?i + 1 TRY SET \"c{?i}\" AS 'v' OF !COOKIE CATCH ?e END END", limit: "fuel"},
 }
 
-// bombLimits are the limits of the plan free, with less fuel.
+// bombLimits are small limits, with less fuel.
 func bombLimits() vm.Limits {
-	l := vm.Free()
+	l := langtest.SmallLimits()
 	l.Fuel = 8e6
 	return l
 }
@@ -315,7 +316,7 @@ func TestPromiseBombs(t *testing.T) {
 		list = bombs[:3]
 	}
 	for _, b := range list {
-		l := vm.Standard()
+		l := langtest.Limits()
 		l.Fuel = 1 << 60
 		over, heap := time.Duration(1<<62), uint64(1<<62)
 		for range 3 { // the best of three: the machine is not ours alone

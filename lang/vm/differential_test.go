@@ -8,6 +8,7 @@ import (
 
 	"ql/lang"
 	"ql/lang/bytecode"
+	"ql/lang/langtest"
 	"ql/lang/langtest/gen"
 	"ql/lang/langtest/refeval"
 	"ql/lang/source"
@@ -37,7 +38,7 @@ func numbered(text string) string {
 // generous returns limits that programs of package gen do not reach, save for
 // the fuel.
 func generous(first int) vm.Limits {
-	l := vm.Standard()
+	l := langtest.Limits()
 	l.Fuel = 20e6
 	l.TraceFirst, l.TraceLast = first, 50
 	return l

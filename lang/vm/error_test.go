@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"ql/lang/langtest"
 	"ql/lang/value"
 	"ql/lang/vm"
 )
@@ -20,7 +21,7 @@ func TestErrorsAreBounded(t *testing.T) {
 		`TRY FAIL REPEAT("ä", 100000) CATCH ?e FAIL ?e END`,
 		`EMIT !SECRET("x")`,
 	} {
-		m := vm.New(compile(t, text), vm.Standard(), vm.Input{})
+		m := vm.New(compile(t, text), langtest.Limits(), vm.Input{})
 		if m.Run(context.Background()) == vm.Pending {
 			m.ResumeError(value.Errorf("failed", "%s", strings.Repeat("ä", 100_000)))
 		}

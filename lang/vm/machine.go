@@ -28,30 +28,6 @@ type Limits struct {
 	TraceLast  int // steps with an effect or an error shown after them
 }
 
-// Free, Standard and Unlimited are the limits of the plans.
-func Free() Limits {
-	return Limits{
-		Bounds: value.Bounds{Text: 1 << 20, Elements: 100_000, Nesting: 64, Pattern: 256, PatternCost: 1e7},
-		Fuel:   100e6, Memory: 16 << 20, CallDepth: 200, Output: 256 << 10, TraceFirst: 100, TraceLast: 100,
-	}
-}
-
-// Standard returns the limits of the plan standard.
-func Standard() Limits {
-	return Limits{
-		Bounds: value.Bounds{Text: 8 << 20, Elements: 1_000_000, Nesting: 200, Pattern: 1 << 10, PatternCost: 1e8},
-		Fuel:   500e6, Memory: 64 << 20, CallDepth: 2_000, Output: 8 << 20, TraceFirst: 500, TraceLast: 500,
-	}
-}
-
-// Unlimited returns the limits of the plan unlimited.
-func Unlimited() Limits {
-	return Limits{
-		Bounds: value.Bounds{Text: 64 << 20, Elements: 10_000_000, Nesting: 1_000, Pattern: 4 << 10, PatternCost: 1e9},
-		Fuel:   6_000e6, Memory: 512 << 20, CallDepth: 20_000, Output: 256 << 20, TraceFirst: 500, TraceLast: 500,
-	}
-}
-
 // Input is the request data that a script may read; null is an empty map.
 type Input struct {
 	Get, Post, Cookie, Request value.Value

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"ql/lang/langtest"
 	"ql/lang/value"
 	"ql/lang/vm"
 )
@@ -51,7 +52,7 @@ func TestStepNumbers(t *testing.T) {
 		}},
 	}
 	for _, tt := range tests {
-		limits := vm.Standard()
+		limits := langtest.Limits()
 		limits.TraceFirst, limits.TraceLast = tt.first, tt.last
 		prog := compile(t, tt.script)
 		m := vm.New(prog, limits, vm.Input{})
@@ -101,7 +102,7 @@ func TestStepNumbersStay(t *testing.T) {
 // what their values weigh, and before steps had numbers.
 func TestEarlierFormats(t *testing.T) {
 	prog := compile(t, "EMIT 1\nEMIT 2\nSET ?l AS [1, 2.5, 'x']\nWAIT 1 SECOND\nEMIT ?l")
-	m := vm.New(prog, vm.Standard(), vm.Input{})
+	m := vm.New(prog, langtest.Limits(), vm.Input{})
 	m.Run(context.Background())
 	b, err := m.Snapshot(context.Background(), nil)
 	if err != nil {
@@ -115,7 +116,7 @@ func TestEarlierFormats(t *testing.T) {
 		b := append(bytes.Clone(b[:len(b)-checksum-test.cut]), make([]byte, checksum)...)
 		b[3] = test.format
 		vm.Seal(b)
-		if got, err := vm.Weight(b); err != nil || got < vm.Standard().Memory {
+		if got, err := vm.Weight(b); err != nil || got < langtest.Limits().Memory {
 			t.Errorf("format %d: it weighs %d: %v", test.format, got, err)
 		}
 		old, err := vm.Restore(context.Background(), nil, prog, b, m.Output())

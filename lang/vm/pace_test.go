@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"ql/lang/langtest"
 	"ql/lang/vm"
 )
 
@@ -30,11 +31,11 @@ WHILE ?n < 100000 DO
 END
 EMIT ?n`
 	program := compile(t, script)
-	alone := vm.New(program, vm.Standard(), vm.Input{})
+	alone := vm.New(program, langtest.Limits(), vm.Input{})
 	alone.Run(t.Context())
 
 	pace := &turns{}
-	m := vm.New(program, vm.Standard(), vm.Input{})
+	m := vm.New(program, langtest.Limits(), vm.Input{})
 	m.SetPace(pace)
 	if s := m.Run(t.Context()); s != vm.Done || string(m.Output()) != "100000" {
 		t.Fatalf("ended %d with %s", s, m.Output())
@@ -47,7 +48,7 @@ EMIT ?n`
 	}
 
 	ctx, cancel := context.WithCancel(t.Context())
-	m = vm.New(program, vm.Standard(), vm.Input{})
+	m = vm.New(program, langtest.Limits(), vm.Input{})
 	m.SetPace(&turns{last: 2, cancel: cancel})
 	if s := m.Run(ctx); s != vm.Failed || m.Err().Limit == nil || m.Err().Limit.Name != "time" {
 		t.Errorf("ended %d with %v", s, m.Err())

@@ -17,6 +17,7 @@ import (
 
 	"ql/lang"
 	"ql/lang/bytecode"
+	"ql/lang/langtest"
 	"ql/lang/langtest/gen"
 	"ql/lang/value"
 	"ql/lang/vm"
@@ -50,7 +51,7 @@ type subject struct {
 
 func newSubject(t testing.TB, seed uint64) subject {
 	text := gen.Program(seed, gen.Options{Statements: 15 + int(seed%40)})
-	l := vm.Standard()
+	l := langtest.Limits()
 	l.Fuel = 20e6
 	l.TraceFirst = []int{500, 0, 7, 40, 1 << 20}[seed%5]
 	l.TraceLast = []int{500, 3, 0, 20}[seed%4]
@@ -312,7 +313,7 @@ func TestPromiseJournal(t *testing.T) {
 // TestTimesLeftOut checks that the state's hash does not depend on the clock.
 func TestTimesLeftOut(t *testing.T) {
 	s := subject{text: "SET ?a AS NOW() SET ?b AS NOW()"}
-	s.prog, s.limits = compile(t, s.text), vm.Standard()
+	s.prog, s.limits = compile(t, s.text), langtest.Limits()
 	m := s.start()
 	m.Run(context.Background())
 	before := m.StateHash()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ql/lang/bytecode"
+	"ql/lang/langtest"
 	"ql/lang/value"
 	"ql/lang/vm"
 )
@@ -79,7 +80,7 @@ func TestRestoreNearTheLimit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			script += " WAIT 1 SECOND"
-			l := vm.Free()
+			l := langtest.SmallLimits()
 			l.Fuel = 1e9
 			m := waiting(t, l, script, vm.Input{})
 			defer m.Release()
@@ -93,7 +94,7 @@ func TestRestoreNearTheLimit(t *testing.T) {
 // texts, and fit when they are restored.
 func TestNamesOfGroups(t *testing.T) {
 	script := `SET ?all AS [] FOR ?i FROM 1 TO 3000 DO APPEND FIND("a", "(?P<n{?i}_" + REPEAT("x", 1000) + ">a)").names TO ?all END WAIT 1 SECOND`
-	l := vm.Standard()
+	l := langtest.Limits()
 	l.Fuel = 1 << 50
 	m := waiting(t, l, script, vm.Input{})
 	if m.Live() < 3000*1000 {
@@ -118,7 +119,7 @@ func TestRestoreReferences(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			script = strings.NewReplacer("#", n, "MAPS", maps).Replace(script) + " WAIT 1 SECOND"
-			m := waiting(t, vm.Unlimited(), script, vm.Input{})
+			m := waiting(t, langtest.LargeLimits(), script, vm.Input{})
 			defer m.Release()
 			resumes(t, compile(t, script), m)
 		})
@@ -129,7 +130,7 @@ func TestRestoreReferences(t *testing.T) {
 // pace says so, and that the state is not taken for a corrupt one then.
 func TestRestoreEnds(t *testing.T) {
 	script := "SET ?all AS MAP(RANGE(1, 100000), ?x -> \"number {?x}\") WAIT 1 SECOND"
-	m := waiting(t, vm.Standard(), script, vm.Input{})
+	m := waiting(t, langtest.Limits(), script, vm.Input{})
 	defer m.Release()
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -163,7 +164,7 @@ func TestRestoreEnds(t *testing.T) {
 // TestRestoreWeight checks that a snapshot must say what its values weigh.
 func TestRestoreWeight(t *testing.T) {
 	script := "SET ?l AS [1, 'x', {a: NOW()}] WAIT 1 SECOND"
-	m := vm.New(compile(t, script), vm.Free(), vm.Input{})
+	m := vm.New(compile(t, script), langtest.SmallLimits(), vm.Input{})
 	m.Run(t.Context())
 	b, err := m.Snapshot(t.Context(), nil)
 	if err != nil {
@@ -187,7 +188,7 @@ func TestRestoreWeight(t *testing.T) {
 func TestInputIsCharged(t *testing.T) {
 	get := value.NewMap(nil, 0)
 	get.SetText("t", value.Text(strings.Repeat("x", 1<<20)))
-	l := vm.Free()
+	l := langtest.SmallLimits()
 	l.Memory = 3 << 20
 	in := vm.Input{Get: get.Value()}
 	script := "SET ?t AS REPEAT('x', #) WAIT 1 SECOND"

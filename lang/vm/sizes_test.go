@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ql/lang/langtest"
 	"ql/lang/langtest/gen"
 	"ql/lang/value"
 	"ql/lang/vm"
@@ -191,14 +192,14 @@ func (f *filler) fill(m *vm.Machine, memory int64, percent int64) bool {
 	return m.Run(context.Background()) == vm.Pending
 }
 
-// plans are the limits of the plans.
-var plans = []struct {
+// sizes are limits of several sizes.
+var sizes = []struct {
 	name   string
 	limits vm.Limits
-}{{"free", vm.Free()}, {"standard", vm.Standard()}, {"unlimited", vm.Unlimited()}}
+}{{"small", langtest.SmallLimits()}, {"medium", langtest.Limits()}, {"large", langtest.LargeLimits()}}
 
-// TestPromiseSizes fills machines of all plans to 50, 95 and 100 % of their memory
-// with values of all sorts. Most have a small part of the plan's memory, so that
+// TestPromiseSizes fills machines of all sizes to 50, 95 and 100 % of their memory
+// with values of all sorts. Most have a small part of the memory, so that
 // there may be many: together with those of TestPromiseSizesOfPrograms 100,000.
 func TestPromiseSizes(t *testing.T) {
 	cases := 300
@@ -211,11 +212,11 @@ func TestPromiseSizes(t *testing.T) {
 	prog := compile(t, holder)
 	filled := map[int64]int{}
 	for seed := range cases {
-		plan := plans[seed%3]
-		l := plan.limits
+		size := sizes[seed%3]
+		l := size.limits
 		l.Fuel = 1 << 50
 		switch {
-		case seed%4000 == 0: // the plan's own, of unlimited a part
+		case seed%4000 == 0: // all of it, of the largest a part
 			l.Memory = min(l.Memory, 128<<20)
 		case seed%100 == 0:
 			l.Memory /= 64
@@ -233,11 +234,11 @@ func TestPromiseSizes(t *testing.T) {
 				continue
 			}
 			if least := l.Memory/100*percent - 16; percent == 100 && m.Holds() != l.Memory-resultSize || m.Holds() < least || m.Holds() > l.Memory {
-				t.Fatalf("%s, seed %d: %d of %d bytes are held at %d %%", plan.name, seed, m.Holds(), l.Memory, percent)
+				t.Fatalf("%s, seed %d: %d of %d bytes are held at %d %%", size.name, seed, m.Holds(), l.Memory, percent)
 			}
 			filled[percent]++
 			if resumes(t, prog, m); t.Failed() {
-				t.Fatalf("%s, seed %d, at %d %% of %d bytes", plan.name, seed, percent, l.Memory)
+				t.Fatalf("%s, seed %d, at %d %% of %d bytes", size.name, seed, percent, l.Memory)
 			}
 			m.Release()
 		}
@@ -261,7 +262,7 @@ func TestPromiseSizesOfPrograms(t *testing.T) {
 	states := 0
 	for seed := range seeds {
 		s := newSubject(t, 1_000_000+seed)
-		s.limits = plans[seed%3].limits
+		s.limits = sizes[seed%3].limits
 		s.limits.Fuel = 20e6
 		s.host = gen.Host{Seed: seed, Failures: int(seed % 5)}
 		need := int64(0)
@@ -291,9 +292,9 @@ func TestPromiseSizesOfPrograms(t *testing.T) {
 	}
 }
 
-// TestPromiseSizesUnlimited fills the memory of the largest plan.
-func TestPromiseSizesUnlimited(t *testing.T) {
-	l := vm.Unlimited()
+// TestPromiseSizesLarge fills the memory of the largest limits.
+func TestPromiseSizesLarge(t *testing.T) {
+	l := langtest.LargeLimits()
 	if !promised {
 		l.Memory /= 16
 	}
@@ -321,9 +322,9 @@ func TestPromiseSizesUnlimited(t *testing.T) {
 // BenchmarkRestore restores machines that hold as much as they may.
 func BenchmarkRestore(b *testing.B) {
 	prog := compile(b, holder)
-	for _, plan := range plans[:2] {
-		b.Run(plan.name, func(b *testing.B) {
-			l := plan.limits
+	for _, size := range sizes[:2] {
+		b.Run(size.name, func(b *testing.B) {
+			l := size.limits
 			l.Fuel = 1 << 50
 			m := vm.New(prog, l, vm.Input{})
 			m.Run(b.Context())

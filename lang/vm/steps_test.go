@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ql/lang"
+	"ql/lang/langtest"
 	"ql/lang/langtest/gen"
 	"ql/lang/vm"
 )
@@ -19,7 +20,7 @@ func TestStepsCounted(t *testing.T) {
 	n := count(100, 500)
 	for seed := range n {
 		s := newSubject(t, seed)
-		s.limits.Memory = vm.Standard().Memory
+		s.limits.Memory = langtest.Limits().Memory
 		run := func(first int) (record, []int64) {
 			s.limits.TraceFirst = first
 			var steps []int64
@@ -71,7 +72,7 @@ func TestTraceComplete(t *testing.T) {
 			continue
 		}
 		s.limits.TraceFirst = 1 << 30
-		s.limits.Memory = vm.Standard().Memory
+		s.limits.Memory = langtest.Limits().Memory
 		if r := straight(t, s, nothing); int64(len(r.Trace)) != r.Steps || r.Dropped != 0 {
 			s.text = gen.Shrink(s.text, func(text string) bool {
 				p, err := lang.Compile(text, lang.Options{})

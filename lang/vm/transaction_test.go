@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ql/lang/bytecode"
+	"ql/lang/langtest"
 	"ql/lang/langtest/gen"
 	"ql/lang/vm"
 )
@@ -20,7 +21,7 @@ func TestTransactionsEnd(t *testing.T) {
 		if !strings.Contains(text, "TRANSACTION") {
 			continue
 		}
-		l := vm.Standard()
+		l := langtest.Limits()
 		l.Fuel = 20e6
 		l.TraceFirst = int(seed%3) * 50
 		host := gen.Host{Seed: seed, Failures: int(seed % 9)}

@@ -6,6 +6,7 @@ import (
 
 	"ql/internal/engine"
 	"ql/lang"
+	"ql/lang/langtest"
 	"ql/lang/value"
 	"ql/lang/vm"
 )
@@ -54,7 +55,7 @@ func TestRepeatedSQLCostsTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := func(d engine.Databases, j engine.Journal) (string, int64) {
-		m := vm.New(p, vm.Standard(), vm.Input{})
+		m := vm.New(p, langtest.Limits(), vm.Input{})
 		defer m.Release()
 		out, err := engine.New(m, engine.Options{Databases: d, Journal: j}, engine.State{}).Continue(t.Context())
 		if err != nil || out.Status != engine.Done {

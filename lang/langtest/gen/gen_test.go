@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ql/lang"
+	"ql/lang/langtest"
 	"ql/lang/langtest/gen"
 	"ql/lang/value"
 	"ql/lang/vm"
@@ -58,7 +59,7 @@ func TestHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := func(h gen.Host) (answers []string) {
-		m := vm.New(p, vm.Standard(), vm.Input{})
+		m := vm.New(p, langtest.Limits(), vm.Input{})
 		for m.Run(t.Context()) == vm.Pending {
 			v, err := h.Answer(m.Effect())
 			if err != nil {

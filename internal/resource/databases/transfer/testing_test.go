@@ -115,7 +115,7 @@ func meter(memory int64) *value.Meter {
 		Bounds:    value.Bounds{Text: 8 << 20, Elements: 1_000_000, Nesting: 100},
 		Fuel:      1 << 40,
 		TotalFuel: 1 << 40,
-		Free:      memory,
+		BytesLeft: memory,
 		Memory:    memory,
 		Measure:   func() int64 { return 0 },
 	}
