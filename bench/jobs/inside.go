@@ -17,6 +17,7 @@ import (
 	"ql/internal/execution"
 	"ql/internal/job"
 	"ql/internal/principal"
+	"ql/internal/record"
 	"ql/internal/store/sqlite"
 	"ql/internal/worker"
 	"ql/lang"
@@ -27,7 +28,7 @@ import (
 type inside struct {
 	folder  string
 	store   *sqlite.Store
-	records *job.Recorder
+	records *record.Recorder
 	owner   account.Account
 	worker  *worker.Worker
 	program *bytecode.Program
@@ -135,7 +136,7 @@ func (in *inside) open(ctx context.Context, rows int) (err error) {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	in.records = job.NewRecorder(in.store.Jobs(), job.RecorderOptions{
+	in.records = record.NewRecorder(in.store.Jobs(), record.Options{
 		Log: in.store.Intake(), Failed: func(err error) { log.Error("jobs could not be recorded", "error", err) },
 	})
 	cores := runtime.GOMAXPROCS(0)

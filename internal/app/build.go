@@ -21,6 +21,7 @@ import (
 	"ql/internal/job"
 	"ql/internal/network"
 	"ql/internal/password"
+	"ql/internal/record"
 	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
 	"ql/internal/resource/shares"
@@ -44,7 +45,7 @@ type parts struct {
 	accounts  *account.Service
 	blobs     *files.Blobs
 	resources *resources
-	recorder  *job.Recorder
+	recorder  *record.Recorder
 	worker    *worker.Worker
 	caller    *network.Client
 	webhooks  *webhook.Sender
@@ -110,7 +111,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	p.limiter = admit.NewLimiter(admit.LimiterOptions{Lifted: a.settings.Dev})
 	p.gate = admit.NewGate(admit.GateOptions{Slots: a.o.Cores, Spare: a.o.Cores, GiveWay: giveWay, Memory: a.o.Memory, Lifted: a.settings.Dev})
 	p.ledger = admit.NewLedger(admit.LedgerOptions{Budget: a.o.CallMemory, Lifted: a.settings.Dev})
-	p.recorder = job.NewRecorder(p.store.Jobs, job.RecorderOptions{
+	p.recorder = record.NewRecorder(p.store.Jobs, record.Options{
 		Log: p.store.Log, Guard: p.guard,
 		Failed: func(err error) { a.o.Log.Error("jobs could not be recorded and will be tried again", "error", err) },
 		LogFailed: func(err error) {

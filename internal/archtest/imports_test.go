@@ -71,12 +71,13 @@ var layers = []layer{
 	{pkg: "internal/sqlite", others: []string{"modernc.org/libc", "modernc.org/sqlite"}},
 	{pkg: "internal/resource/sessions", imports: []string{"internal/account", "internal/engine", "lang/value"}, others: []string{"modernc.org/sqlite"}},
 	{pkg: "internal/resource/shares", imports: []string{"internal/account", "internal/engine", "internal/fault", "lang/value"}},
-	{pkg: "internal/job", imports: []string{"internal/account", "internal/batch", "internal/guard", "internal/principal"}},
+	{pkg: "internal/job", imports: []string{"internal/account", "internal/principal"}},
+	{pkg: "internal/record", imports: []string{"internal/account", "internal/batch", "internal/guard", "internal/job"}},
 	{pkg: "internal/execution", imports: append([]string{"internal/account", "internal/admit", "internal/engine", "internal/fault", "internal/job", "internal/password", "internal/wire"}, language...)},
 	{
 		pkg: "internal/worker",
 		imports: []string{
-			"internal/account", "internal/admit", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/job", "internal/principal", "internal/wire",
+			"internal/account", "internal/admit", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/job", "internal/principal", "internal/record", "internal/wire",
 			"lang/bytecode", "lang/value", "lang/vm",
 		},
 	},
@@ -86,26 +87,26 @@ var layers = []layer{
 	// The stores by their interfaces alone: no backend among them.
 	{
 		pkg:     "internal/store",
-		imports: []string{"internal/account", "internal/account/usage", "internal/job", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/webhook"},
+		imports: []string{"internal/account", "internal/account/usage", "internal/job", "internal/record", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/webhook"},
 	},
 	{pkg: "internal/store/migrate"},
 	{pkg: "internal/store/ring", imports: []string{"internal/disk"}},
 	{
 		pkg:     "internal/store/sqlite",
-		imports: []string{"internal/account", "internal/account/usage", "internal/batch", "internal/disk", "internal/fault", "internal/job", "internal/principal", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/sqlite", "internal/store", "internal/store/migrate", "internal/store/ring", "internal/webhook"},
+		imports: []string{"internal/account", "internal/account/usage", "internal/batch", "internal/disk", "internal/fault", "internal/job", "internal/principal", "internal/record", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/sqlite", "internal/store", "internal/store/migrate", "internal/store/ring", "internal/webhook"},
 		others:  []string{"golang.org/x/sys", "modernc.org/sqlite"},
 	},
 	// The suite is linked into tests alone.
 	{
 		pkg:     "internal/store/storetest",
-		imports: []string{"internal/account", "internal/account/usage", "internal/engine", "internal/job", "internal/principal", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/sessions", "internal/resource/shares", "internal/store", "internal/webhook", "lang/value"},
+		imports: []string{"internal/account", "internal/account/usage", "internal/engine", "internal/job", "internal/principal", "internal/record", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/sessions", "internal/resource/shares", "internal/store", "internal/webhook", "lang/value"},
 		others:  []string{"github.com/google/go-cmp"},
 	},
 	{pkg: "internal/api"},
 	// It speaks no HTTP, which TestWalls checks, and never calls up into the server.
 	{
 		pkg:     "internal/service",
-		imports: append([]string{"internal/account", "internal/account/usage", "internal/admit", "internal/auth", "internal/engine", "internal/execution", "internal/fault", "internal/form", "internal/job", "internal/principal", "internal/wire", "internal/worker"}, language...),
+		imports: append([]string{"internal/account", "internal/account/usage", "internal/admit", "internal/auth", "internal/engine", "internal/execution", "internal/fault", "internal/form", "internal/job", "internal/principal", "internal/record", "internal/wire", "internal/worker"}, language...),
 	},
 	{pkg: "internal/server", imports: []string{"internal/account", "internal/admit", "internal/auth", "internal/fault", "internal/guard", "internal/principal", "internal/service", "internal/wire"}},
 	// The conventions know nothing of each other.
@@ -124,7 +125,7 @@ var layers = []layer{
 		pkg: "internal/app",
 		imports: []string{
 			"internal/account", "internal/account/usage", "internal/admit", "internal/api", "internal/auth", "internal/backup", "internal/config", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/job",
-			"internal/network", "internal/password", "internal/resource/*", "internal/server", "internal/server/*", "internal/service", "internal/store", "internal/store/sqlite", "internal/telemetry", "internal/webhook", "internal/wire", "internal/worker",
+			"internal/network", "internal/password", "internal/record", "internal/resource/*", "internal/server", "internal/server/*", "internal/service", "internal/store", "internal/store/sqlite", "internal/telemetry", "internal/webhook", "internal/wire", "internal/worker",
 			"lang", "lang/value",
 		},
 		others: []string{"golang.org/x/crypto/acme", "golang.org/x/sys"},
@@ -155,7 +156,7 @@ var layers = []layer{
 	{
 		pkg: "bench/jobs",
 		imports: []string{
-			"bench/load", "internal/account", "internal/admit", "internal/execution", "internal/job", "internal/principal", "internal/sqlite", "internal/store/sqlite", "internal/worker",
+			"bench/load", "internal/account", "internal/admit", "internal/execution", "internal/job", "internal/principal", "internal/record", "internal/sqlite", "internal/store/sqlite", "internal/worker",
 			"lang", "lang/bytecode",
 		},
 	},

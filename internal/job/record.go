@@ -80,9 +80,3 @@ func EncodingOf(output []byte) Encoding {
 	}
 	return Base64
 }
-
-// size is about how much memory a record holds.
-func (r *Record) size() int {
-	const rest = 512
-	return rest + len(r.Result) + len(r.Trace) + len(r.Error) + len(r.Response)
-}

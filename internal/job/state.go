@@ -1,11 +1,10 @@
 // Package job holds what an execution of a script is to the service: its id,
 // its states, its record, and what is stored of one that is resumed later. It
 // declares the Store of records and the Queue of jobs which outlive a process, in
-// parts by who calls them, and offers the Recorder, by which synchronous runs are
-// recorded without waiting for the disk.
+// parts by who calls them.
 //
-// Running scripts is the business of internal/engine, and running jobs that of
-// internal/worker.
+// Running scripts is the business of internal/engine, running jobs that of
+// internal/worker, and writing records that of internal/record.
 package job
 
 // State is where a job stands.

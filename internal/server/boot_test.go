@@ -25,7 +25,7 @@ import (
 	"ql/internal/api"
 	"ql/internal/auth"
 	"ql/internal/execution"
-	"ql/internal/job"
+	"ql/internal/record"
 	"ql/internal/resource/databases"
 	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
@@ -53,7 +53,7 @@ type world struct {
 	accounts *account.Service
 	store    *sqlite.Store
 	auth     *auth.Authenticator
-	recorder *job.Recorder
+	recorder *record.Recorder
 	worker   *worker.Worker
 	log      *buffer
 }
@@ -83,7 +83,7 @@ func boot(t testing.TB, change ...settings) *world {
 	vault, err := account.OpenVault(ctx, store.Accounts(), filepath.Join(folder, "master.key"), false)
 	check(t, err)
 	w.accounts = account.NewService(store.Accounts(), vault, account.Options{})
-	w.recorder = job.NewRecorder(store.Jobs(), job.RecorderOptions{})
+	w.recorder = record.NewRecorder(store.Jobs(), record.Options{})
 	t.Cleanup(func() { check(t, w.recorder.Close(ctx)) })
 
 	dev, err := w.accounts.EnsureDevelopment(ctx)

@@ -12,6 +12,7 @@ import (
 	"ql/internal/execution"
 	"ql/internal/fault"
 	"ql/internal/job"
+	"ql/internal/record"
 	"ql/internal/wire"
 	"ql/internal/worker"
 	"ql/lang/bytecode"
@@ -221,7 +222,7 @@ func (k *call) status(a *Answer) (status int, retryAfter time.Duration) {
 
 // recordTime is how long a call waits at most for its record to be taken, where
 // the store has fallen far behind.
-const recordTime = job.RecordWait
+const recordTime = record.DefaultWait
 
 // record hands the record over, to be written when there is time for it. The time
 // of the run may be over.

@@ -11,6 +11,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/account/usage"
 	"ql/internal/job"
+	"ql/internal/record"
 	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
 	"ql/internal/resource/shares"
@@ -26,7 +27,7 @@ type Store struct {
 	Versions   AccountVersions
 	Jobs       job.Store
 	Queue      job.Queue
-	Log        job.Log // of jobs that ended, until they are stored
+	Log        record.Log // of jobs that ended, until they are stored
 	Deliveries webhook.Store
 	Files      files.Rows
 	Shares     shares.Rows

@@ -9,6 +9,7 @@ import (
 	"ql/internal/engine"
 	"ql/internal/fault"
 	"ql/internal/job"
+	"ql/internal/record"
 )
 
 // A job that can begin at once runs ahead of its acceptance, in its submitter's
@@ -80,7 +81,7 @@ func (w *Worker) storeEnded(ctx context.Context, s *Submission, e *job.End) (ear
 		}
 	}
 	earlier, err = w.o.Queue.AcceptEnded(ctx, &job.Task{Webhook: s.Webhook, Key: s.Key}, e)
-	if err != nil && errors.Is(kept, job.ErrMayBeKept) {
+	if err != nil && errors.Is(kept, record.ErrMayBeKept) {
 		err = fault.New(fault.OutcomeUnknown, "the storage failed while the job was stored").Because(errors.Join(kept, err))
 	}
 	return earlier, err

@@ -14,6 +14,7 @@ import (
 	"ql/internal/admit"
 	"ql/internal/execution"
 	"ql/internal/job"
+	"ql/internal/record"
 )
 
 // watchedQueue notes how jobs are stored, and may refuse to.
@@ -140,7 +141,7 @@ func TestKeepsRecords(t *testing.T) {
 	for name, change := range map[string]func(*Submission){
 		"a webhook": func(s *Submission) { s.Webhook = "https://example.com/" },
 		"a key":     func(s *Submission) { s.Key = &job.Key{Until: time.Now().Add(time.Hour)} },
-		"no room":   func(*Submission) { refuse = job.ErrNoRoom },
+		"no room":   func(*Submission) { refuse = record.ErrNoRoom },
 	} {
 		refuse = nil
 		e.wantResult(submit(change), "a")

@@ -12,6 +12,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/job"
 	"ql/internal/principal"
+	"ql/internal/record"
 )
 
 func benchmarkAccount(b testing.TB, s *Store, name string) account.ID {
@@ -82,7 +83,7 @@ func BenchmarkAccountRead(b *testing.B) {
 func BenchmarkRecorder(b *testing.B) {
 	s := openTest(b, Options{Own: true})
 	id := benchmarkAccount(b, s, "ada")
-	r := job.NewRecorder(s.Jobs(), job.RecorderOptions{})
+	r := record.NewRecorder(s.Jobs(), record.Options{})
 	b.ResetTimer()
 	for range b.N {
 		record := job.Record{Summary: job.Summary{ID: job.NewID(), Account: id, State: job.Complete, Mode: job.Sync, Convention: job.JSON, Created: time.Unix(1, 0), Finished: time.Unix(1, 0)}, Result: []byte("hello"), Trace: []byte("[]")}

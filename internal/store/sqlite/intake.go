@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"ql/internal/job"
+	"ql/internal/record"
 	"ql/internal/store/ring"
 )
 
@@ -22,33 +23,33 @@ const (
 // is not owned, or the disk had no room for the file, it takes none.
 type Intake struct{ store *Store }
 
-var _ job.Log = Intake{}
+var _ record.Log = Intake{}
 
 // Intake returns the store's intake.
 func (s *Store) Intake() Intake { return Intake{s} }
 
-// Append implements job.Log.
-func (i Intake) Append(records []*job.Record) (job.Place, error) {
+// Append implements record.Log.
+func (i Intake) Append(records []*job.Record) (record.Place, error) {
 	if i.store.intake == nil {
-		return 0, job.ErrNoRoom
+		return 0, record.ErrNoRoom
 	}
 	entries := make([][]byte, len(records))
 	size := int64(0)
 	for n, r := range records {
 		if size += r.Bytes() - job.RowBytes; size > ring.MaxFrame { // before all is copied in vain
-			return 0, job.ErrNoRoom
+			return 0, record.ErrNoRoom
 		}
 		entries[n] = encodeRecord(r)
 	}
 	to, err := i.store.intake.Append(entries)
 	if errors.Is(err, ring.ErrNoRoom) {
-		err = job.ErrNoRoom
+		err = record.ErrNoRoom
 	}
-	return job.Place(to), err
+	return record.Place(to), err
 }
 
-// Store implements job.Log.
-func (i Intake) Store(ctx context.Context, records []job.Record, to job.Place) error {
+// Store implements record.Log.
+func (i Intake) Store(ctx context.Context, records []job.Record, to record.Place) error {
 	err := i.store.write(ctx, func(t tx) error {
 		if err := t.record(records); err != nil {
 			return err

@@ -16,6 +16,7 @@ import (
 	"ql/internal/account/usage"
 	"ql/internal/job"
 	"ql/internal/principal"
+	"ql/internal/record"
 	"ql/internal/store/ring"
 
 	"github.com/google/go-cmp/cmp"
@@ -47,7 +48,7 @@ func values(list []*job.Record) (records []job.Record) {
 	return records
 }
 
-func appendTo(t *testing.T, s *Store, list []*job.Record) job.Place {
+func appendTo(t *testing.T, s *Store, list []*job.Record) record.Place {
 	t.Helper()
 	to, err := s.Intake().Append(list)
 	must(t, err)
@@ -123,7 +124,7 @@ func TestIntakeIsSeenByOthers(t *testing.T) {
 	to := appendTo(t, s, briefs(a, 1, 2))
 	beside := openTest(t, Options{Folder: s.folder(t)})
 	wantBriefs(t, "beside the server", beside, a, 2, 1)
-	if _, err := beside.Intake().Append(briefs(a, 9)); !errors.Is(err, job.ErrNoRoom) {
+	if _, err := beside.Intake().Append(briefs(a, 9)); !errors.Is(err, record.ErrNoRoom) {
 		t.Errorf("a command beside the server appended: %v", err)
 	}
 	must(t, s.Intake().Store(t.Context(), values(briefs(a, 1, 2)), to))
@@ -161,14 +162,14 @@ func TestIntakeFills(t *testing.T) {
 	a := benchmarkAccount(t, s, "ada")
 	large := brief(a, 1)
 	large.Result = make([]byte, 600<<10)
-	if _, err := s.Intake().Append([]*job.Record{large, large}); !errors.Is(err, job.ErrNoRoom) {
+	if _, err := s.Intake().Append([]*job.Record{large, large}); !errors.Is(err, record.ErrNoRoom) {
 		t.Errorf("more than goes into a frame: %v", err)
 	}
-	var first job.Place
+	var first record.Place
 	n := 0
 	for ; ; n++ {
 		to, err := s.Intake().Append([]*job.Record{large})
-		if errors.Is(err, job.ErrNoRoom) {
+		if errors.Is(err, record.ErrNoRoom) {
 			break
 		}
 		must(t, err)
@@ -275,7 +276,7 @@ type failing struct {
 	err error
 }
 
-func (f failing) Append(records []*job.Record) (job.Place, error) {
+func (f failing) Append(records []*job.Record) (record.Place, error) {
 	to, err := f.Intake.Append(records)
 	return to, errors.Join(err, f.err)
 }
@@ -286,7 +287,7 @@ func TestIntakeFailed(t *testing.T) {
 	s := openTest(t, Options{Own: true})
 	a := benchmarkAccount(t, s, "ada")
 	broken := errors.New("the disk is gone")
-	r := job.NewRecorder(s.Jobs(), job.RecorderOptions{Log: failing{s.Intake(), broken}})
+	r := record.NewRecorder(s.Jobs(), record.Options{Log: failing{s.Intake(), broken}})
 	one := brief(a, 1)
 	if err := r.Keep(t.Context(), *one); !errors.Is(err, broken) {
 		t.Fatalf("Keep: %v", err)
@@ -311,7 +312,7 @@ func TestIntakeUnderLoad(t *testing.T) {
 	const callers, each = 8, 30
 	s := openTest(t, Options{Own: true})
 	a := benchmarkAccount(t, s, "ada")
-	r := job.NewRecorder(s.Jobs(), job.RecorderOptions{Log: s.Intake(), Linger: time.Millisecond})
+	r := record.NewRecorder(s.Jobs(), record.Options{Log: s.Intake(), Linger: time.Millisecond})
 	var refused atomic.Int64
 	var keeping sync.WaitGroup
 	for c := range callers {
@@ -321,7 +322,7 @@ func TestIntakeUnderLoad(t *testing.T) {
 				one.ID[0], one.ID[1] = byte(c), byte(i)
 				one.Result = make([]byte, 100<<10)
 				err := r.Keep(t.Context(), *one)
-				if errors.Is(err, job.ErrNoRoom) {
+				if errors.Is(err, record.ErrNoRoom) {
 					refused.Add(1)
 					_, err = s.Queue().AcceptEnded(t.Context(), &job.Task{}, &job.End{Record: *one})
 				}

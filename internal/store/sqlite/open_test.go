@@ -12,6 +12,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/fault"
 	"ql/internal/job"
+	"ql/internal/record"
 	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
 	"ql/internal/store/migrate"
@@ -287,7 +288,7 @@ func TestCrash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := job.NewRecorder(s.Jobs(), job.RecorderOptions{Linger: time.Hour})
+	r := record.NewRecorder(s.Jobs(), record.Options{Linger: time.Hour})
 	defer r.Close(context.Background())
 	add := func() job.ID {
 		t.Helper()

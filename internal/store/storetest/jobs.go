@@ -10,6 +10,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/job"
 	"ql/internal/principal"
+	recording "ql/internal/record"
 )
 
 // record returns the record with a number.
@@ -163,7 +164,7 @@ func testJobsLeftOut(t *testing.T, s Stores) {
 // read at once, and are stored in the order in which each came.
 func testRecorder(t *testing.T, s Stores) {
 	a := create(t, s.Accounts, person("ada"))
-	r := job.NewRecorder(s.Jobs, job.RecorderOptions{MaxRecords: 8, MaxBatch: 3, Linger: time.Microsecond})
+	r := recording.NewRecorder(s.Jobs, recording.Options{MaxRecords: 8, MaxBatch: 3, Linger: time.Microsecond})
 	const runs, rounds = 8, 25
 	var group sync.WaitGroup
 	for run := range runs {

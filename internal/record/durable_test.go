@@ -1,4 +1,4 @@
-package job
+package record
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"ql/internal/job"
 )
 
 // journal is a log that a test can hold, break and fill.
@@ -24,7 +26,7 @@ type journal struct {
 	gate   chan struct{} // where not nil, an Append takes a value from it first
 }
 
-func (j *journal) Append(records []*Record) (Place, error) {
+func (j *journal) Append(records []*job.Record) (Place, error) {
 	j.mu.Lock()
 	gate := j.gate
 	j.mu.Unlock()
@@ -49,7 +51,7 @@ func (j *journal) Append(records []*Record) (Place, error) {
 	return Place(len(j.frames)) * 10, nil
 }
 
-func (j *journal) Store(ctx context.Context, records []Record, to Place) error {
+func (j *journal) Store(ctx context.Context, records []job.Record, to Place) error {
 	if err := j.store.Record(ctx, records); err != nil {
 		return err
 	}
@@ -78,7 +80,7 @@ func (j *journal) wantStored(t *testing.T, want ...Place) {
 }
 
 // startLogged starts a recorder with a log.
-func startLogged(t *testing.T, o RecorderOptions, f func(t *testing.T, m *memory, j *journal, r *Recorder)) {
+func startLogged(t *testing.T, o Options, f func(t *testing.T, m *memory, j *journal, r *Recorder)) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &memory{}
 		j := &journal{store: m}
@@ -115,7 +117,7 @@ func wantAll(t *testing.T, outcomes []chan error, want error) {
 // TestKeeps: a record is in the log before Keep returns, can be read at once, and is
 // stored later, together with those that were appended with it.
 func TestKeeps(t *testing.T) {
-	startLogged(t, RecorderOptions{Linger: time.Hour, MaxBatch: 2}, func(t *testing.T, m *memory, j *journal, r *Recorder) {
+	startLogged(t, Options{Linger: time.Hour, MaxBatch: 2}, func(t *testing.T, m *memory, j *journal, r *Recorder) {
 		j.gate, m.gate = make(chan struct{}), make(chan struct{})
 		put(t, r, 1)
 		outcomes := keepAll(t, r, 2, 3, 4, 5) // the first alone, then two and one
@@ -149,7 +151,7 @@ func TestKeeps(t *testing.T) {
 // TestFramesStayWhole: what was appended together is stored together, though a batch
 // would hold less.
 func TestFramesStayWhole(t *testing.T) {
-	startLogged(t, RecorderOptions{Linger: time.Hour, MaxBatch: 3}, func(t *testing.T, m *memory, j *journal, r *Recorder) {
+	startLogged(t, Options{Linger: time.Hour, MaxBatch: 3}, func(t *testing.T, m *memory, j *journal, r *Recorder) {
 		j.gate = make(chan struct{})
 		m.gate = make(chan struct{}, 10)
 		outcomes := keepAll(t, r, 1, 2, 3, 4)
@@ -177,7 +179,7 @@ func TestFramesStayWhole(t *testing.T) {
 // TestNoRoomInTheLog: a record that does not fit is not taken, and those with it
 // are; what is in the buffer is stored then, which makes room.
 func TestNoRoomInTheLog(t *testing.T) {
-	startLogged(t, RecorderOptions{Linger: time.Hour}, func(t *testing.T, m *memory, j *journal, r *Recorder) {
+	startLogged(t, Options{Linger: time.Hour}, func(t *testing.T, m *memory, j *journal, r *Recorder) {
 		j.gate, j.most = make(chan struct{}), 1
 		outcomes := keepAll(t, r, 1, 2, 3)
 		close(j.gate)
@@ -203,7 +205,7 @@ func TestNoRoomInTheLog(t *testing.T) {
 // TestPartsOfABatch: where records do not fit together they are appended in parts, as
 // large ones as go: each is a flush that all wait for.
 func TestPartsOfABatch(t *testing.T) {
-	startLogged(t, RecorderOptions{Linger: time.Hour}, func(t *testing.T, m *memory, j *journal, r *Recorder) {
+	startLogged(t, Options{Linger: time.Hour}, func(t *testing.T, m *memory, j *journal, r *Recorder) {
 		j.gate, j.most = make(chan struct{}), 2
 		outcomes := keepAll(t, r, 1, 2, 3, 4, 5)
 		close(j.gate)
@@ -215,7 +217,7 @@ func TestPartsOfABatch(t *testing.T) {
 // TestKeepDoesNotWait: a record that finds the buffer full is stored in another way,
 // for which its caller needs the time that it has.
 func TestKeepDoesNotWait(t *testing.T) {
-	startLogged(t, RecorderOptions{MaxRecords: 1}, func(t *testing.T, m *memory, j *journal, r *Recorder) {
+	startLogged(t, Options{MaxRecords: 1}, func(t *testing.T, m *memory, j *journal, r *Recorder) {
 		m.gate = make(chan struct{})
 		put(t, r, 1)
 		began := time.Now()
@@ -236,7 +238,7 @@ func TestKeepDoesNotWait(t *testing.T) {
 // once more, when it may be gone already.
 func TestFailedPartOfTheLog(t *testing.T) {
 	for _, before := range [][]int64{nil, {1, 2}} {
-		startLogged(t, RecorderOptions{Linger: time.Hour}, func(t *testing.T, m *memory, j *journal, r *Recorder) {
+		startLogged(t, Options{Linger: time.Hour}, func(t *testing.T, m *memory, j *journal, r *Recorder) {
 			for _, n := range before {
 				wantAll(t, keepAll(t, r, int(n)), nil)
 			}
@@ -262,7 +264,7 @@ func TestLogFails(t *testing.T) {
 	for _, panics := range []bool{false, true} {
 		broken := errors.New("the disk is gone")
 		var told []error
-		startLogged(t, RecorderOptions{Linger: time.Hour, LogFailed: func(err error) { told = append(told, err) }}, func(t *testing.T, m *memory, j *journal, r *Recorder) {
+		startLogged(t, Options{Linger: time.Hour, LogFailed: func(err error) { told = append(told, err) }}, func(t *testing.T, m *memory, j *journal, r *Recorder) {
 			wantAll(t, keepAll(t, r, 1), nil)
 			j.fail, j.panics = broken, panics
 			if err := <-keepAll(t, r, 2)[0]; err == nil || !panics && !errors.Is(err, broken) {
@@ -283,7 +285,7 @@ func TestLogFails(t *testing.T) {
 }
 
 func TestKeepWithoutALog(t *testing.T) {
-	start(t, RecorderOptions{}, func(t *testing.T, m *memory, r *Recorder) {
+	start(t, Options{}, func(t *testing.T, m *memory, r *Recorder) {
 		if err := r.Keep(t.Context(), numbered(1)); !errors.Is(err, ErrNoRoom) {
 			t.Errorf("Keep: %v", err)
 		}
@@ -293,7 +295,7 @@ func TestKeepWithoutALog(t *testing.T) {
 // TestKeepsWithinBounds: records on their way into the log count for the buffer's
 // bounds, until they are not taken after all.
 func TestKeepsWithinBounds(t *testing.T) {
-	startLogged(t, RecorderOptions{MaxRecords: 2, Linger: time.Hour, Wait: time.Minute}, func(t *testing.T, m *memory, j *journal, r *Recorder) {
+	startLogged(t, Options{MaxRecords: 2, Linger: time.Hour, Wait: time.Minute}, func(t *testing.T, m *memory, j *journal, r *Recorder) {
 		j.gate = make(chan struct{})
 		m.gate = make(chan struct{}, 10)
 		outcomes := keepAll(t, r, 1, 2)
@@ -317,7 +319,7 @@ func TestKeepsWithinBounds(t *testing.T) {
 
 // TestCloseCountsWhatIsLost: what is in the log is not lost.
 func TestCloseCountsWhatIsLost(t *testing.T) {
-	startLogged(t, RecorderOptions{Linger: time.Hour}, func(t *testing.T, m *memory, j *journal, r *Recorder) {
+	startLogged(t, Options{Linger: time.Hour}, func(t *testing.T, m *memory, j *journal, r *Recorder) {
 		m.failing = errors.New("the disk is full")
 		put(t, r, 1)
 		wantAll(t, keepAll(t, r, 2, 3), nil)
@@ -329,7 +331,7 @@ func TestCloseCountsWhatIsLost(t *testing.T) {
 		}
 		wantAll(t, keepAll(t, r, 4), ErrClosed)
 	})
-	startLogged(t, RecorderOptions{Linger: time.Hour}, func(t *testing.T, m *memory, j *journal, r *Recorder) {
+	startLogged(t, Options{Linger: time.Hour}, func(t *testing.T, m *memory, j *journal, r *Recorder) {
 		m.failing = errors.New("the disk is full")
 		wantAll(t, keepAll(t, r, 1), nil)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)

@@ -1,4 +1,4 @@
-package job
+package record
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/job"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -17,14 +18,14 @@ import (
 // memory is a store that a test can hold and break.
 type memory struct {
 	mu      sync.Mutex
-	kept    []Record
+	kept    []job.Record
 	batches []int
 	failing error
 	panics  bool
 	gate    chan struct{} // where not nil, a Record takes a value from it first
 }
 
-func (m *memory) Record(ctx context.Context, records []Record) error {
+func (m *memory) Record(ctx context.Context, records []job.Record) error {
 	m.mu.Lock()
 	gate := m.gate
 	m.mu.Unlock()
@@ -54,25 +55,25 @@ func (m *memory) fail(err error) {
 	m.failing = err
 }
 
-func (m *memory) ByID(_ context.Context, id ID) (Record, error) {
+func (m *memory) ByID(_ context.Context, id job.ID) (job.Record, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i := slices.IndexFunc(m.kept, func(r Record) bool { return r.ID == id })
+	i := slices.IndexFunc(m.kept, func(r job.Record) bool { return r.ID == id })
 	if i < 0 {
-		return Record{}, ErrNotFound
+		return job.Record{}, job.ErrNotFound
 	}
 	return m.kept[i], nil
 }
 
-func (m *memory) Summary(ctx context.Context, id ID) (Summary, error) {
+func (m *memory) Summary(ctx context.Context, id job.ID) (job.Summary, error) {
 	r, err := m.ByID(ctx, id)
 	return r.Summary, err
 }
 
-func (m *memory) List(context.Context, account.ID, Query) ([]Summary, error) {
+func (m *memory) List(context.Context, account.ID, job.Query) ([]job.Summary, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var list []Summary
+	var list []job.Summary
 	for _, r := range slices.Backward(m.kept) {
 		list = append(list, r.Summary)
 	}
@@ -93,8 +94,8 @@ func (m *memory) steps() (list []int64) {
 	return list
 }
 
-func numbered(n int) Record {
-	return Record{Summary: Summary{ID: ID{byte(n >> 8), byte(n), 1}, State: Complete, Steps: int64(n), Created: time.Unix(1, 1_999), Finished: time.Unix(2, 0)}, Ran: 1_999}
+func numbered(n int) job.Record {
+	return job.Record{Summary: job.Summary{ID: job.ID{byte(n >> 8), byte(n), 1}, State: job.Complete, Steps: int64(n), Created: time.Unix(1, 1_999), Finished: time.Unix(2, 0)}, Ran: 1_999}
 }
 
 func put(t *testing.T, r *Recorder, numbers ...int) {
@@ -115,7 +116,7 @@ func kept(t *testing.T, m *memory, want ...int64) {
 
 // start starts a recorder that writes only when it must, in a bubble of its
 // own time.
-func start(t *testing.T, o RecorderOptions, f func(t *testing.T, m *memory, r *Recorder)) {
+func start(t *testing.T, o Options, f func(t *testing.T, m *memory, r *Recorder)) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &memory{}
 		r := NewRecorder(m, o)
@@ -125,7 +126,7 @@ func start(t *testing.T, o RecorderOptions, f func(t *testing.T, m *memory, r *R
 }
 
 func TestRecordsCanBeReadAtOnce(t *testing.T) {
-	start(t, RecorderOptions{Linger: time.Hour}, func(t *testing.T, m *memory, r *Recorder) {
+	start(t, Options{Linger: time.Hour}, func(t *testing.T, m *memory, r *Recorder) {
 		put(t, r, 1)
 		want := numbered(1)
 		want.Created, want.Ran = time.Unix(1, 1_000).UTC(), 1_000 // as the store would keep it
@@ -138,13 +139,13 @@ func TestRecordsCanBeReadAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		kept(t, m, 1)
-		for _, id := range []ID{want.ID, {}} {
+		for _, id := range []job.ID{want.ID, {}} {
 			if _, found := r.Pending(id); found {
 				t.Errorf("%v is pending", id)
 			}
 		}
 		put(t, r, 2)
-		list, err := r.List(t.Context(), 1, Query{})
+		list, err := r.List(t.Context(), 1, job.Query{})
 		if err != nil || len(list) != 2 || list[0].Steps != 2 {
 			t.Errorf("the list: %v, %v", list, err)
 		}
@@ -152,7 +153,7 @@ func TestRecordsCanBeReadAtOnce(t *testing.T) {
 }
 
 func TestRecordsAreWrittenInBatches(t *testing.T) {
-	start(t, RecorderOptions{Linger: time.Second, MaxBatch: 4, MaxRecords: 100}, func(t *testing.T, m *memory, r *Recorder) {
+	start(t, Options{Linger: time.Second, MaxBatch: 4, MaxRecords: 100}, func(t *testing.T, m *memory, r *Recorder) {
 		put(t, r, 1, 2, 3)
 		synctest.Wait()
 		kept(t, m)
@@ -169,7 +170,7 @@ func TestRecordsAreWrittenInBatches(t *testing.T) {
 }
 
 func TestAFullBufferWaits(t *testing.T) {
-	for name, o := range map[string]RecorderOptions{
+	for name, o := range map[string]Options{
 		"by number": {MaxRecords: 2, Linger: time.Hour},
 		"by size":   {MaxBytes: 1200, Linger: time.Hour}, // two records are a little less
 	} {
@@ -207,7 +208,7 @@ func TestAFullBufferWaits(t *testing.T) {
 }
 
 func TestARecordDoesNotWaitForEver(t *testing.T) {
-	start(t, RecorderOptions{MaxRecords: 1, Wait: time.Minute}, func(t *testing.T, m *memory, r *Recorder) {
+	start(t, Options{MaxRecords: 1, Wait: time.Minute}, func(t *testing.T, m *memory, r *Recorder) {
 		m.gate = make(chan struct{})
 		put(t, r, 1)
 		began := time.Now()
@@ -219,7 +220,7 @@ func TestARecordDoesNotWaitForEver(t *testing.T) {
 }
 
 func TestALargeRecordFindsRoom(t *testing.T) {
-	start(t, RecorderOptions{MaxBytes: 100}, func(t *testing.T, m *memory, r *Recorder) {
+	start(t, Options{MaxBytes: 100}, func(t *testing.T, m *memory, r *Recorder) {
 		large := numbered(1)
 		large.Result = make([]byte, 1000)
 		if err := r.Record(t.Context(), large); err != nil {
@@ -239,7 +240,7 @@ func TestALargeRecordFindsRoom(t *testing.T) {
 func TestFailuresAreTriedAgain(t *testing.T) {
 	var failures []error
 	broken := errors.New("disk full")
-	o := RecorderOptions{Linger: time.Hour, Retry: time.Minute, Failed: func(err error) { failures = append(failures, err) }}
+	o := Options{Linger: time.Hour, Retry: time.Minute, Failed: func(err error) { failures = append(failures, err) }}
 	start(t, o, func(t *testing.T, m *memory, r *Recorder) {
 		m.fail(broken)
 		put(t, r, 1, 2)
@@ -269,7 +270,7 @@ func TestFailuresAreTriedAgain(t *testing.T) {
 }
 
 func TestCloseWritesTheRest(t *testing.T) {
-	start(t, RecorderOptions{Linger: time.Hour}, func(t *testing.T, m *memory, r *Recorder) {
+	start(t, Options{Linger: time.Hour}, func(t *testing.T, m *memory, r *Recorder) {
 		put(t, r, 1, 2)
 		for range 2 {
 			if err := r.Close(t.Context()); err != nil {
@@ -283,14 +284,14 @@ func TestCloseWritesTheRest(t *testing.T) {
 		if err := r.Flush(t.Context()); !errors.Is(err, ErrClosed) {
 			t.Errorf("Flush after Close: %v", err)
 		}
-		if list, err := r.List(t.Context(), 1, Query{}); err != nil || len(list) != 2 {
+		if list, err := r.List(t.Context(), 1, job.Query{}); err != nil || len(list) != 2 {
 			t.Errorf("List after Close: %v, %v", list, err)
 		}
 	})
 }
 
 func TestCloseGivesUpInTime(t *testing.T) {
-	start(t, RecorderOptions{MaxRecords: 2, Linger: time.Hour}, func(t *testing.T, m *memory, r *Recorder) {
+	start(t, Options{MaxRecords: 2, Linger: time.Hour}, func(t *testing.T, m *memory, r *Recorder) {
 		m.gate = make(chan struct{}) // nobody lets it through
 		put(t, r, 1, 2)
 		results := make(chan error, 2)
@@ -315,7 +316,7 @@ func TestCloseGivesUpInTime(t *testing.T) {
 // TestCloseBesideFailingStore: the store's error is told, and the stop comes to its
 // end.
 func TestCloseBesideFailingStore(t *testing.T) {
-	start(t, RecorderOptions{Linger: time.Hour}, func(t *testing.T, m *memory, r *Recorder) {
+	start(t, Options{Linger: time.Hour}, func(t *testing.T, m *memory, r *Recorder) {
 		m.failing = errors.New("the disk is full")
 		put(t, r, 1)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)

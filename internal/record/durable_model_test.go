@@ -1,4 +1,4 @@
-package job
+package record
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/job"
 )
 
 // faulty is a store with a log that fail by chance, sometimes after they did what
@@ -22,20 +23,20 @@ type faulty struct {
 	chance  *rand.Rand
 	frames  []faultyFrame
 	place   Place
-	rows    map[ID]bool
-	counted map[ID]int // how often a record was stored
-	acked   map[ID]bool
+	rows    map[job.ID]bool
+	counted map[job.ID]int // how often a record was stored
+	acked   map[job.ID]bool
 	broken  bool // the log
 }
 
 type faultyFrame struct {
-	records []Record
+	records []job.Record
 	to      Place
 }
 
 var errFaulty = errors.New("the disk is gone")
 
-func (f *faulty) Append(records []*Record) (Place, error) {
+func (f *faulty) Append(records []*job.Record) (Place, error) {
 	time.Sleep(time.Millisecond)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -61,18 +62,18 @@ func (f *faulty) Append(records []*Record) (Place, error) {
 	return to, nil
 }
 
-func (f *faulty) Record(ctx context.Context, records []Record) error {
+func (f *faulty) Record(ctx context.Context, records []job.Record) error {
 	return f.storing(ctx, records, 0)
 }
 
 // faultyLog is the log of a faulty store.
 type faultyLog struct{ *faulty }
 
-func (f faultyLog) Store(ctx context.Context, records []Record, to Place) error {
+func (f faultyLog) Store(ctx context.Context, records []job.Record, to Place) error {
 	return f.storing(ctx, records, to)
 }
 
-func (f *faulty) storing(ctx context.Context, records []Record, to Place) error {
+func (f *faulty) storing(ctx context.Context, records []job.Record, to Place) error {
 	time.Sleep(time.Millisecond)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -90,7 +91,7 @@ func (f *faulty) storing(ctx context.Context, records []Record, to Place) error 
 	return nil
 }
 
-func (f *faulty) store(rows map[ID]bool, counted map[ID]int, id ID) {
+func (f *faulty) store(rows map[job.ID]bool, counted map[job.ID]int, id job.ID) {
 	if !rows[id] {
 		rows[id] = true
 		counted[id]++
@@ -118,7 +119,7 @@ func (f *faulty) forget(r *Recorder) {
 func (f *faulty) check(t *testing.T) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	rows, counted := map[ID]bool{}, map[ID]int{}
+	rows, counted := map[job.ID]bool{}, map[job.ID]int{}
 	for id := range f.rows {
 		rows[id] = true
 	}
@@ -146,14 +147,14 @@ func TestKeepModel(t *testing.T) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				chance := rand.New(rand.NewPCG(seed, 0))
-				f := &faulty{chance: chance, rows: map[ID]bool{}, counted: map[ID]int{}, acked: map[ID]bool{}}
-				r := NewRecorder(f, RecorderOptions{Log: faultyLog{f}, MaxRecords: 12, MaxBatch: 6, Retry: 5 * time.Millisecond})
+				f := &faulty{chance: chance, rows: map[job.ID]bool{}, counted: map[job.ID]int{}, acked: map[job.ID]bool{}}
+				r := NewRecorder(f, Options{Log: faultyLog{f}, MaxRecords: 12, MaxBatch: 6, Retry: 5 * time.Millisecond})
 				var callers sync.WaitGroup
 				for c := range 8 {
 					chance := rand.New(rand.NewPCG(seed, uint64(c+1)))
 					callers.Go(func() {
 						for i := range 10 {
-							f.accept(t, r, chance, Record{Summary: Summary{ID: ID{byte(c), byte(i), 1}, Account: account.ID(1)}})
+							f.accept(t, r, chance, job.Record{Summary: job.Summary{ID: job.ID{byte(c), byte(i), 1}, Account: account.ID(1)}})
 						}
 					})
 				}
@@ -185,7 +186,7 @@ func TestKeepModel(t *testing.T) {
 }
 
 // accept accepts a job as a worker does.
-func (f *faulty) accept(t *testing.T, r *Recorder, chance *rand.Rand, record Record) {
+func (f *faulty) accept(t *testing.T, r *Recorder, chance *rand.Rand, record job.Record) {
 	time.Sleep(time.Duration(chance.IntN(4)) * time.Millisecond)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+chance.IntN(20))*time.Millisecond)
 	defer cancel()

@@ -1,8 +1,10 @@
-package job
+package record
 
 import (
 	"context"
 	"errors"
+
+	"ql/internal/job"
 )
 
 // Place is where a Log goes on.
@@ -23,9 +25,9 @@ type Log interface {
 	// them. With ErrNoRoom none is. After any other error nobody knows, until the log
 	// is stored up to the place, which is 0 where it is certain that none is; those that
 	// are stored already stay as they are.
-	Append(records []*Record) (Place, error)
+	Append(records []*job.Record) (Place, error)
 	// Store is Store.Record of all records up to a place, which are given in the order
 	// in which they were appended, perhaps with others: the log needs them no longer,
 	// nor those whose append failed.
-	Store(ctx context.Context, records []Record, to Place) error
+	Store(ctx context.Context, records []job.Record, to Place) error
 }

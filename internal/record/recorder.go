@@ -1,4 +1,9 @@
-package job
+// Package record stores the records of ended jobs: a Recorder that writes them in
+// batches, and the Log that keeps those on the disk meanwhile which must survive. It
+// declares what it needs of both.
+//
+// What a record is belongs to internal/job, and who makes one to internal/execution.
+package record
 
 import (
 	"context"
@@ -11,10 +16,11 @@ import (
 	"ql/internal/account"
 	"ql/internal/batch"
 	"ql/internal/guard"
+	"ql/internal/job"
 )
 
-// RecorderOptions are the bounds of a Recorder. A zero field means its default.
-type RecorderOptions struct {
+// Options are the bounds of a Recorder. A zero field means its default.
+type Options struct {
 	MaxRecords int // in the buffer; 8192
 	MaxBytes   int // in the buffer, about; 64 MiB
 	MaxBatch   int // records stored at once; 512
@@ -23,7 +29,7 @@ type RecorderOptions struct {
 	Linger time.Duration
 	// Retry is the pause after a failure of the store; 1 second.
 	Retry time.Duration
-	// Wait is how long a record waits for room at most; RecordWait.
+	// Wait is how long a record waits for room at most; DefaultWait.
 	Wait time.Duration
 	// Log is where Keep keeps records; nil for nowhere.
 	Log Log
@@ -34,7 +40,7 @@ type RecorderOptions struct {
 	Failed, LogFailed func(error)
 }
 
-func (o RecorderOptions) withDefaults() RecorderOptions {
+func (o Options) withDefaults() Options {
 	if o.MaxRecords <= 0 {
 		o.MaxRecords = 8192
 	}
@@ -51,7 +57,7 @@ func (o RecorderOptions) withDefaults() RecorderOptions {
 		o.Retry = time.Second
 	}
 	if o.Wait <= 0 {
-		o.Wait = RecordWait
+		o.Wait = DefaultWait
 	}
 	if o.Failed == nil {
 		o.Failed = func(error) {}
@@ -62,14 +68,20 @@ func (o RecorderOptions) withDefaults() RecorderOptions {
 	return o
 }
 
-// RecordWait is how long a record waits for room where no option says otherwise.
-const RecordWait = 10 * time.Second
+// DefaultWait is how long a record waits for room where no option says otherwise.
+const DefaultWait = 10 * time.Second
 
 // ErrFull is the error of a record that found no room in time.
 var ErrFull = errors.New("the store has fallen too far behind to record a job")
 
 // ErrClosed is the error of a Recorder that was closed.
 var ErrClosed = errors.New("the recorder of jobs is closed")
+
+// Store is what a Recorder writes to and reads from; see job.Store.
+type Store interface {
+	Record(ctx context.Context, records []job.Record) error
+	List(ctx context.Context, a account.ID, q job.Query) ([]job.Summary, error)
+}
 
 // Recorder keeps records of finished jobs in a bounded buffer that is written to
 // the store in batches, in the order in which they came. A record can be read at
@@ -80,14 +92,14 @@ var ErrClosed = errors.New("the recorder of jobs is closed")
 // It may be used by any number of goroutines.
 type Recorder struct {
 	store   Store
-	options RecorderOptions
+	options Options
 
 	keeps    *batch.Group[*keeping]
 	unlogged atomic.Bool // the log has failed
 
 	mu      sync.Mutex
 	pending []pending      // not stored yet, the oldest first
-	byID    map[ID]*Record // the same
+	byID    map[job.ID]*job.Record // the same
 	held    int            // records that have room and are not in it yet
 	bytes   int            // of all these
 	taken   uint64         // records that came in so far
@@ -107,17 +119,17 @@ type Recorder struct {
 // place; 0 for one that does not. Without a record it is a part of the log that is
 // not to be stored.
 type pending struct {
-	*Record
+	*job.Record
 	to Place
 }
 
 // NewRecorder starts a recorder. Close ends it.
-func NewRecorder(store Store, o RecorderOptions) *Recorder {
+func NewRecorder(store Store, o Options) *Recorder {
 	ctx, stop := context.WithCancel(context.Background())
 	r := &Recorder{
 		store:   store,
 		options: o.withDefaults(),
-		byID:    map[ID]*Record{},
+		byID:    map[job.ID]*job.Record{},
 		changed: make(chan struct{}),
 		wake:    make(chan struct{}, 1),
 		stop:    stop,
@@ -134,15 +146,15 @@ func NewRecorder(store Store, o RecorderOptions) *Recorder {
 
 // Record takes a record, which must not be changed any more. Where the buffer
 // is full it waits for room, at most until ctx ends or its time is over.
-func (r *Recorder) Record(ctx context.Context, record Record) error {
-	record.stamp()
-	if err := r.reserve(ctx, record.size()); err != nil {
+func (r *Recorder) Record(ctx context.Context, record job.Record) error {
+	stampRecord(&record)
+	if err := r.reserve(ctx, sizeOf(&record)); err != nil {
 		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
-		r.giveBack(record.size())
+		r.giveBack(sizeOf(&record))
 		return ErrClosed
 	}
 	r.put(pending{&record, 0})
@@ -212,8 +224,8 @@ func (r *Recorder) tell() {
 	r.changed = make(chan struct{})
 }
 
-// stamp sets a record's times to what stores keep of them.
-func (r *Record) stamp() {
+// stampRecord sets a record's times to what stores keep of them.
+func stampRecord(r *job.Record) {
 	r.Created, r.Finished = stamp(r.Created), stamp(r.Finished)
 	r.Ran = r.Ran.Truncate(time.Microsecond)
 }
@@ -224,6 +236,12 @@ func stamp(t time.Time) time.Time {
 		return time.Time{}
 	}
 	return t.Truncate(time.Microsecond).UTC()
+}
+
+// sizeOf is about how much memory a record holds.
+func sizeOf(r *job.Record) int {
+	const rest = 512
+	return rest + len(r.Result) + len(r.Trace) + len(r.Error) + len(r.Response)
 }
 
 // hasRoom reports whether a record fits; a single one always does. Called
@@ -247,18 +265,18 @@ func (r *Recorder) signal() {
 }
 
 // Pending finds a job in the buffer.
-func (r *Recorder) Pending(id ID) (Record, bool) {
+func (r *Recorder) Pending(id job.ID) (job.Record, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if record := r.byID[id]; record != nil {
 		return *record, true
 	}
-	return Record{}, false
+	return job.Record{}, false
 }
 
 // List returns an account's jobs, those recorded last first. It waits until
 // the buffer is written.
-func (r *Recorder) List(ctx context.Context, a account.ID, q Query) ([]Summary, error) {
+func (r *Recorder) List(ctx context.Context, a account.ID, q job.Query) ([]job.Summary, error) {
 	if err := r.Flush(ctx); err != nil && !errors.Is(err, ErrClosed) {
 		return nil, err
 	}
@@ -432,7 +450,7 @@ func (r *Recorder) write(ctx context.Context, list []pending) (err error) {
 			err = r.options.Guard.Report("recorder", p)
 		}
 	}()
-	records := make([]Record, 0, len(list))
+	records := make([]job.Record, 0, len(list))
 	to := Place(0)
 	for _, p := range list {
 		if p.Record != nil {
@@ -457,7 +475,7 @@ func (r *Recorder) settle(n int, err error) {
 		for _, p := range r.pending[:n] {
 			if p.Record != nil {
 				delete(r.byID, p.ID)
-				r.bytes -= p.size()
+				r.bytes -= sizeOf(p.Record)
 			}
 		}
 		r.stored += uint64(n)

@@ -1,14 +1,16 @@
-package job
+package record
 
 import (
 	"context"
 	"errors"
 	"fmt"
+
+	"ql/internal/job"
 )
 
 // keeping is a record on its way into the log.
 type keeping struct {
-	record *Record
+	record *job.Record
 	err    error
 }
 
@@ -17,12 +19,12 @@ type keeping struct {
 // there is no log. That is not waited for: who has a record to store, and no time to
 // lose, stores it in another way. With ErrMayBeKept the next process may take it all
 // the same, unless that is done.
-func (r *Recorder) Keep(ctx context.Context, record Record) error {
+func (r *Recorder) Keep(ctx context.Context, record job.Record) error {
 	if r.options.Log == nil || r.unlogged.Load() {
 		return ErrNoRoom
 	}
-	record.stamp()
-	if _, err := r.hold(record.size()); err != nil {
+	stampRecord(&record)
+	if _, err := r.hold(sizeOf(&record)); err != nil {
 		return err
 	}
 	k := &keeping{record: &record}
@@ -33,14 +35,14 @@ func (r *Recorder) Keep(ctx context.Context, record Record) error {
 	if err != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.giveBack(record.size())
+		r.giveBack(sizeOf(&record))
 	}
 	return err
 }
 
 // keep writes records to the log, and takes them.
 func (r *Recorder) keep(list []*keeping) {
-	records := make([]*Record, len(list))
+	records := make([]*job.Record, len(list))
 	for i, k := range list {
 		records[i] = k.record
 	}
@@ -76,7 +78,7 @@ func (r *Recorder) keep(list []*keeping) {
 
 // append writes records to the log. Where it fails, or panics, nothing is written
 // to it any more.
-func (r *Recorder) append(records []*Record) (to Place, err error) {
+func (r *Recorder) append(records []*job.Record) (to Place, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = r.options.Guard.Report("intake", p)
