@@ -67,9 +67,9 @@ func (q watched) AcceptEnded(ctx context.Context, t *job.Task, e *job.End) (job.
 	return earlier, err
 }
 
-// keep is worker.Options.Keep.
-func (in *inside) keep(ctx context.Context, r job.Record) error {
-	err := in.records.Keep(ctx, r)
+// recordDurably is worker.Options.RecordDurably.
+func (in *inside) recordDurably(ctx context.Context, r job.Record) error {
+	err := in.records.RecordDurably(ctx, r)
 	if err == nil {
 		in.endedAtOnce(r.ID)
 	}
@@ -144,7 +144,7 @@ func (in *inside) open(ctx context.Context, rows int) (err error) {
 	queue.Submissions, queue.Attempts = watched{queue, in}, watched{queue, in}
 	w := worker.New(worker.Options{
 		Queue: queue, Accounts: in.store.Accounts(), Gate: admit.NewGate(admit.GateOptions{Slots: cores, Spare: cores}),
-		Sealer: accounts.States(), Limits: account.Plan.Limits, Log: log, Clock: time.Now, Keep: in.keep,
+		Sealer: accounts.States(), Limits: account.Plan.Limits, Log: log, Clock: time.Now, RecordDurably: in.recordDurably,
 		Host: &execution.Host{Programs: programs, Clock: time.Now, Log: log, Resources: in.resources},
 	})
 	if err := w.Start(ctx); err != nil {

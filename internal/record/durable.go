@@ -8,82 +8,82 @@ import (
 	"ql/internal/job"
 )
 
-// keeping is a record on its way into the log.
-type keeping struct {
+// durableRecord is a record on its way into the log.
+type durableRecord struct {
 	record *job.Record
 	err    error
 }
 
-// Keep takes a record as Record does, and returns when it is on the disk. After an
-// error it was not taken; with ErrNoRoom the buffer or the log had no room for it, or
-// there is no log. That is not waited for: who has a record to store, and no time to
-// lose, stores it in another way. With ErrMayBeKept the next process may take it all
-// the same, unless that is done.
-func (r *Recorder) Keep(ctx context.Context, record job.Record) error {
-	if r.options.Log == nil || r.unlogged.Load() {
+// RecordDurably takes a record as Record does, and returns when it is on the disk. After
+// an error it was not taken; with ErrNoRoom the buffer or the log had no room for it, or
+// there is no log. It does not wait for room: a caller that cannot wait stores the record
+// in another way. With ErrOutcomeUnknown the next process may find it in the log, unless
+// that is done.
+func (r *Recorder) RecordDurably(ctx context.Context, record job.Record) error {
+	if r.options.Log == nil || r.logFailed.Load() {
 		return ErrNoRoom
 	}
-	stampRecord(&record)
-	if _, err := r.hold(sizeOf(&record)); err != nil {
+	truncateTimes(&record)
+	if _, err := r.tryReserve(sizeOf(&record)); err != nil {
 		return err
 	}
-	k := &keeping{record: &record}
-	err := r.keeps.Do(ctx, k)
+	d := &durableRecord{record: &record}
+	err := r.appends.Do(ctx, d)
 	if err == nil {
-		err = k.err
+		err = d.err
 	}
 	if err != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.giveBack(sizeOf(&record))
+		r.unreserve(sizeOf(&record))
 	}
 	return err
 }
 
-// keep writes records to the log, and takes them.
-func (r *Recorder) keep(list []*keeping) {
+// appendBatch writes records to the log, and then to the buffer.
+func (r *Recorder) appendBatch(list []*durableRecord) {
 	records := make([]*job.Record, len(list))
-	for i, k := range list {
-		records[i] = k.record
+	for i, d := range list {
+		records[i] = d.record
 	}
-	to, err := r.append(records)
+	end, err := r.appendToLog(records)
 	if errors.Is(err, ErrNoRoom) && len(list) > 1 { // together they may be too large, or one of them
 		half := len(list) / 2
-		r.keep(list[:half])
-		r.keep(list[half:])
+		r.appendBatch(list[:half])
+		r.appendBatch(list[half:])
 		return
 	}
-	told := err
-	if err != nil && to != 0 {
-		told = fmt.Errorf("%w: %w", ErrMayBeKept, err)
+	outcome := err
+	if err != nil && end != 0 {
+		outcome = fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 	}
-	for _, k := range list {
-		k.err = told
+	for _, d := range list {
+		d.err = outcome
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {
-		if to != 0 { // should they stand there, they are not the log's to store
-			r.pending = append(r.pending, pending{nil, to})
-			r.taken++
+		if end != 0 { // whatever the log holds of them is not to be stored
+			r.pending = append(r.pending, pending{nil, end})
+			r.accepted++
 		}
-		r.flushTo = max(r.flushTo, r.taken) // which makes room
+		r.flushTo = max(r.flushTo, r.accepted) // which makes room
 		r.signal()
 		return
 	}
 	for _, record := range records {
-		r.put(pending{record, to})
+		r.enqueue(pending{record, end})
 	}
 }
 
-// append writes records to the log. Where it fails, or panics, nothing is written
+// appendToLog writes records to the log. Where it fails, or panics, nothing is written
 // to it any more.
-func (r *Recorder) append(records []*job.Record) (to Place, err error) {
+func (r *Recorder) appendToLog(records []*job.Record) (end Position, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = r.options.Guard.Report("intake", p)
 		}
-		if err != nil && !errors.Is(err, ErrNoRoom) && r.unlogged.CompareAndSwap(false, true) {
+		if err != nil && !errors.Is(err, ErrNoRoom) && r.logFailed.CompareAndSwap(false, true) {
 			r.options.LogFailed(err)
 		}
 	}()

@@ -22,7 +22,7 @@ type faulty struct {
 	mu      sync.Mutex
 	chance  *rand.Rand
 	frames  []faultyFrame
-	place   Place
+	place   Position
 	rows    map[job.ID]bool
 	counted map[job.ID]int // how often a record was stored
 	acked   map[job.ID]bool
@@ -31,12 +31,12 @@ type faulty struct {
 
 type faultyFrame struct {
 	records []job.Record
-	to      Place
+	to      Position
 }
 
 var errFaulty = errors.New("the disk is gone")
 
-func (f *faulty) Append(records []*job.Record) (Place, error) {
+func (f *faulty) Append(records []*job.Record) (Position, error) {
 	time.Sleep(time.Millisecond)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -47,7 +47,7 @@ func (f *faulty) Append(records []*job.Record) (Place, error) {
 	if n < 10 || len(records) > 4 {
 		return 0, ErrNoRoom
 	}
-	to := Place(len(f.frames) + 1)
+	to := Position(len(f.frames) + 1)
 	f.broken = n == 10
 	if !f.broken || f.chance.IntN(2) == 0 {
 		one := faultyFrame{to: to}
@@ -69,11 +69,11 @@ func (f *faulty) Record(ctx context.Context, records []job.Record) error {
 // faultyLog is the log of a faulty store.
 type faultyLog struct{ *faulty }
 
-func (f faultyLog) Store(ctx context.Context, records []job.Record, to Place) error {
+func (f faultyLog) Store(ctx context.Context, records []job.Record, to Position) error {
 	return f.storing(ctx, records, to)
 }
 
-func (f *faulty) storing(ctx context.Context, records []job.Record, to Place) error {
+func (f *faulty) storing(ctx context.Context, records []job.Record, to Position) error {
 	time.Sleep(time.Millisecond)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -172,11 +172,11 @@ func TestKeepModel(t *testing.T) {
 				}
 				callers.Wait()
 				f.check(t)
-				if !early && (r.bytes != 0 || len(r.pending) != 0 || len(r.byID) != 0) || r.held != 0 {
-					t.Errorf("what is left: %d bytes, %d held, %d pending, %d by id", r.bytes, r.held, len(r.pending), len(r.byID))
+				if !early && (r.bytes != 0 || len(r.pending) != 0 || len(r.byID) != 0) || r.reserved != 0 {
+					t.Errorf("what is left: %d bytes, %d held, %d pending, %d by id", r.bytes, r.reserved, len(r.pending), len(r.byID))
 				}
 				for _, p := range r.pending {
-					if p.to == 0 {
+					if p.end == 0 {
 						t.Error("a record was taken that is neither stored nor in the log")
 					}
 				}
@@ -191,11 +191,11 @@ func (f *faulty) accept(t *testing.T, r *Recorder, chance *rand.Rand, record job
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+chance.IntN(20))*time.Millisecond)
 	defer cancel()
 	if chance.IntN(4) == 0 {
-		// A record that is not kept may be lost in a crash.
+		// A record that is not in the log may be lost in a crash.
 		_ = r.Record(ctx, record)
 		return
 	}
-	err := r.Keep(ctx, record)
+	err := r.RecordDurably(ctx, record)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err != nil { // then it is stored by itself

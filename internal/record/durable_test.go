@@ -18,15 +18,15 @@ type journal struct {
 
 	mu     sync.Mutex
 	frames [][]int64 // the numbers of records that were appended together
-	stored []Place
-	most   int   // records in a frame
-	fail   error // of appending
-	failTo Place // where that may have come to
+	stored []Position
+	most   int      // records in a frame
+	fail   error    // of appending
+	failTo Position // where that may have come to
 	panics bool
 	gate   chan struct{} // where not nil, an Append takes a value from it first
 }
 
-func (j *journal) Append(records []*job.Record) (Place, error) {
+func (j *journal) Append(records []*job.Record) (Position, error) {
 	j.mu.Lock()
 	gate := j.gate
 	j.mu.Unlock()
@@ -48,10 +48,10 @@ func (j *journal) Append(records []*job.Record) (Place, error) {
 		frame = append(frame, r.Steps)
 	}
 	j.frames = append(j.frames, frame)
-	return Place(len(j.frames)) * 10, nil
+	return Position(len(j.frames)) * 10, nil
 }
 
-func (j *journal) Store(ctx context.Context, records []job.Record, to Place) error {
+func (j *journal) Store(ctx context.Context, records []job.Record, to Position) error {
 	if err := j.store.Record(ctx, records); err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (j *journal) wantFrames(t *testing.T, want ...[]int64) {
 	}
 }
 
-func (j *journal) wantStored(t *testing.T, want ...Place) {
+func (j *journal) wantStored(t *testing.T, want ...Position) {
 	t.Helper()
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -98,7 +98,7 @@ func keepAll(t *testing.T, r *Recorder, numbers ...int) []chan error {
 	var list []chan error
 	for _, n := range numbers {
 		outcome := make(chan error, 1)
-		go func() { outcome <- r.Keep(t.Context(), numbered(n)) }()
+		go func() { outcome <- r.RecordDurably(t.Context(), numbered(n)) }()
 		synctest.Wait()
 		list = append(list, outcome)
 	}
@@ -114,9 +114,9 @@ func wantAll(t *testing.T, outcomes []chan error, want error) {
 	}
 }
 
-// TestKeeps: a record is in the log before Keep returns, can be read at once, and is
+// TestRecordsDurably: a record is in the log before RecordDurably returns, can be read at once, and is
 // stored later, together with those that were appended with it.
-func TestKeeps(t *testing.T) {
+func TestRecordsDurably(t *testing.T) {
 	startLogged(t, Options{Linger: time.Hour, MaxBatch: 2}, func(t *testing.T, m *memory, j *journal, r *Recorder) {
 		j.gate, m.gate = make(chan struct{}), make(chan struct{})
 		put(t, r, 1)
@@ -138,7 +138,7 @@ func TestKeeps(t *testing.T) {
 		if err := r.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		kept(t, m, 1, 2, 3, 4, 5, 6)
+		wantStored(t, m, 1, 2, 3, 4, 5, 6)
 		j.wantStored(t, 10, 20, 30)
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -167,7 +167,7 @@ func TestFramesStayWhole(t *testing.T) {
 		}
 		j.wantFrames(t, []int64{1}, []int64{2, 3, 4})
 		j.wantStored(t, 20)
-		kept(t, m, 1, 2, 3, 4)
+		wantStored(t, m, 1, 2, 3, 4)
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		if want := []int{4}; !slices.Equal(m.batches, want) {
@@ -185,13 +185,13 @@ func TestNoRoomInTheLog(t *testing.T) {
 		close(j.gate)
 		wantAll(t, outcomes, nil)
 		j.wantFrames(t, []int64{1}, []int64{2}, []int64{3})
-		kept(t, m)
+		wantStored(t, m)
 		j.mu.Lock()
 		j.fail = ErrNoRoom
 		j.mu.Unlock()
 		wantAll(t, keepAll(t, r, 4), ErrNoRoom)
 		synctest.Wait()
-		kept(t, m, 1, 2, 3)
+		wantStored(t, m, 1, 2, 3)
 		if _, pending := r.Pending(numbered(4).ID); pending {
 			t.Error("a record that was not taken can be read")
 		}
@@ -252,13 +252,13 @@ func TestFailedPartOfTheLog(t *testing.T) {
 			if err := r.Close(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			kept(t, m, before...)
+			wantStored(t, m, before...)
 			j.wantStored(t, 1000)
 		})
 	}
 }
 
-// TestLogFails: after a failure of the log, which is told once, nothing is kept in
+// TestLogFails: after a failure of the log, which is told once, nothing is appended to
 // it any more; all else goes on.
 func TestLogFails(t *testing.T) {
 	for _, panics := range []bool{false, true} {
@@ -276,7 +276,7 @@ func TestLogFails(t *testing.T) {
 			if err := r.Flush(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			kept(t, m, 1, 4)
+			wantStored(t, m, 1, 4)
 			if len(told) != 1 {
 				t.Errorf("told of %v", told)
 			}
@@ -286,8 +286,8 @@ func TestLogFails(t *testing.T) {
 
 func TestKeepWithoutALog(t *testing.T) {
 	start(t, Options{}, func(t *testing.T, m *memory, r *Recorder) {
-		if err := r.Keep(t.Context(), numbered(1)); !errors.Is(err, ErrNoRoom) {
-			t.Errorf("Keep: %v", err)
+		if err := r.RecordDurably(t.Context(), numbered(1)); !errors.Is(err, ErrNoRoom) {
+			t.Errorf("RecordDurably: %v", err)
 		}
 	})
 }
@@ -313,7 +313,7 @@ func TestKeepsWithinBounds(t *testing.T) {
 		if err := r.Flush(t.Context()); err != nil {
 			t.Error(err)
 		}
-		kept(t, m, 3)
+		wantStored(t, m, 3)
 	})
 }
 
@@ -325,7 +325,7 @@ func TestCloseCountsWhatIsLost(t *testing.T) {
 		wantAll(t, keepAll(t, r, 2, 3), nil)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		var lost *Lost
+		var lost *LostError
 		if err := r.Close(ctx); !errors.As(err, &lost) || lost.Records != 1 {
 			t.Errorf("Close: %v", err)
 		}

@@ -31,12 +31,12 @@ type Options struct {
 	Retry time.Duration
 	// Wait is how long a record waits for room at most; DefaultWait.
 	Wait time.Duration
-	// Log is where Keep keeps records; nil for nowhere.
+	// Log is where RecordDurably appends records; nil for nowhere.
 	Log Log
-	// Guard recovers panics; nil tells nobody of them.
+	// Guard recovers panics, and reports them; may be nil.
 	Guard *guard.Guard
-	// Failed is told of each failure of the store, which is tried again, and LogFailed
-	// of the log's, which is used no more; nil for nobody.
+	// Failed is called at each failure of the store, which is tried again, and LogFailed
+	// at the log's, which is used no more; may be nil.
 	Failed, LogFailed func(error)
 }
 
@@ -83,44 +83,43 @@ type Store interface {
 	List(ctx context.Context, a account.ID, q job.Query) ([]job.Summary, error)
 }
 
-// Recorder keeps records of finished jobs in a bounded buffer that is written to
-// the store in batches, in the order in which they came. A record can be read at
-// once. None is dropped: where the buffer is full, the next waits for room. A
-// process that dies loses what is in the buffer, but for what was also kept in a
-// log.
+// Recorder holds records of finished jobs in a bounded buffer that is written to the
+// store in batches, in the order in which they came. A record can be read at once.
+// None is dropped: where the buffer is full, the next waits for room. A process that
+// dies loses what is in the buffer, but for what was also appended to a log.
 //
 // It may be used by any number of goroutines.
 type Recorder struct {
 	store   Store
 	options Options
 
-	keeps    *batch.Group[*keeping]
-	unlogged atomic.Bool // the log has failed
+	appends   *batch.Group[*durableRecord] // to the log
+	logFailed atomic.Bool                  // it is used no more
 
-	mu      sync.Mutex
-	pending []pending      // not stored yet, the oldest first
-	byID    map[job.ID]*job.Record // the same
-	held    int            // records that have room and are not in it yet
-	bytes   int            // of all these
-	taken   uint64         // records that came in so far
-	stored  uint64         // of those, how many are stored: the oldest
-	flushTo uint64         // records up to this one are asked for now
-	closed  bool
-	changed chan struct{} // closed, and replaced, when stored grows or the store fails
-	failure error         // of the last attempt
-	attempt uint64        // attempts so far
+	mu       sync.Mutex
+	pending  []pending              // not stored yet, the oldest first
+	byID     map[job.ID]*job.Record // the same
+	reserved int                    // records that have room and are not in it yet
+	bytes    int                    // of all these
+	accepted uint64                 // records that came in so far
+	stored   uint64                 // of those, how many are stored: the oldest
+	flushTo  uint64                 // records up to this one are asked for now
+	closed   bool
+	changed  chan struct{} // closed, and replaced, when stored grows or the store fails
+	failure  error         // of the last attempt
+	attempt  uint64        // attempts so far
 
 	wake    chan struct{}      // the loop has something to look at
 	stop    context.CancelFunc // ends the loop's writes
 	stopped chan struct{}
 }
 
-// pending is a record that is not stored yet. It may stand in the log before a
-// place; 0 for one that does not. Without a record it is a part of the log that is
-// not to be stored.
+// pending is a record that is not stored yet. Where it was appended to the log, end is
+// where that continues after it; 0 where it was not. Without a record it is a part of
+// the log that is not to be stored.
 type pending struct {
 	*job.Record
-	to Place
+	end Position
 }
 
 // NewRecorder starts a recorder. Close ends it.
@@ -135,7 +134,7 @@ func NewRecorder(store Store, o Options) *Recorder {
 		stop:    stop,
 		stopped: make(chan struct{}),
 	}
-	r.keeps = batch.New(r.options.MaxBatch, r.keep)
+	r.appends = batch.New(r.options.MaxBatch, r.appendBatch)
 	g := r.options.Guard
 	g.Go("recorder", func() {
 		defer close(r.stopped)
@@ -147,23 +146,23 @@ func NewRecorder(store Store, o Options) *Recorder {
 // Record takes a record, which must not be changed any more. Where the buffer
 // is full it waits for room, at most until ctx ends or its time is over.
 func (r *Recorder) Record(ctx context.Context, record job.Record) error {
-	stampRecord(&record)
+	truncateTimes(&record)
 	if err := r.reserve(ctx, sizeOf(&record)); err != nil {
 		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
-		r.giveBack(sizeOf(&record))
+		r.unreserve(sizeOf(&record))
 		return ErrClosed
 	}
-	r.put(pending{&record, 0})
+	r.enqueue(pending{&record, 0})
 	return nil
 }
 
-// hold holds room in the buffer for a record of so many bytes. Where there is none,
+// tryReserve reserves room in the buffer for a record of so many bytes. Where there is none,
 // it returns ErrNoRoom, and what is closed when that may be another.
-func (r *Recorder) hold(size int) (changed <-chan struct{}, err error) {
+func (r *Recorder) tryReserve(size int) (changed <-chan struct{}, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -172,16 +171,16 @@ func (r *Recorder) hold(size int) (changed <-chan struct{}, err error) {
 	case !r.hasRoom(size):
 		return r.changed, ErrNoRoom
 	}
-	r.held++
+	r.reserved++
 	r.bytes += size
 	return nil, nil
 }
 
-// reserve is hold, and waits for room.
+// reserve is tryReserve, and waits for room.
 func (r *Recorder) reserve(ctx context.Context, size int) error {
 	var late <-chan time.Time // from when it waits on
 	for {
-		changed, err := r.hold(size)
+		changed, err := r.tryReserve(size)
 		if !errors.Is(err, ErrNoRoom) {
 			return err
 		}
@@ -200,38 +199,38 @@ func (r *Recorder) reserve(ctx context.Context, size int) error {
 	}
 }
 
-// giveBack gives room back that was held for nothing. Called under mu.
-func (r *Recorder) giveBack(size int) {
-	r.held--
+// unreserve gives room back that was held for nothing. Called under mu.
+func (r *Recorder) unreserve(size int) {
+	r.reserved--
 	r.bytes -= size
-	r.tell()
+	r.broadcast()
 }
 
-// put takes a record for which room is held. Called under mu.
-func (r *Recorder) put(p pending) {
-	r.held--
+// enqueue takes a record for which room is held. Called under mu.
+func (r *Recorder) enqueue(p pending) {
+	r.reserved--
 	r.pending = append(r.pending, p)
 	r.byID[p.ID] = p.Record
-	r.taken++
-	if len(r.pending) == 1 || r.isPressing() {
+	r.accepted++
+	if len(r.pending) == 1 || r.isUrgent() {
 		r.signal()
 	}
 }
 
-// tell wakes those who wait for room, or for what is stored. Called under mu.
-func (r *Recorder) tell() {
+// broadcast wakes those who wait for room, or for what is stored. Called under mu.
+func (r *Recorder) broadcast() {
 	close(r.changed)
 	r.changed = make(chan struct{})
 }
 
-// stampRecord sets a record's times to what stores keep of them.
-func stampRecord(r *job.Record) {
-	r.Created, r.Finished = stamp(r.Created), stamp(r.Finished)
+// truncateTimes sets a record's times to the precision of stores.
+func truncateTimes(r *job.Record) {
+	r.Created, r.Finished = truncate(r.Created), truncate(r.Finished)
 	r.Ran = r.Ran.Truncate(time.Microsecond)
 }
 
-// stamp returns a time as stores keep it.
-func stamp(t time.Time) time.Time {
+// truncate returns a time in the precision of stores.
+func truncate(t time.Time) time.Time {
 	if t.IsZero() {
 		return time.Time{}
 	}
@@ -240,20 +239,20 @@ func stamp(t time.Time) time.Time {
 
 // sizeOf is about how much memory a record holds.
 func sizeOf(r *job.Record) int {
-	const rest = 512
-	return rest + len(r.Result) + len(r.Trace) + len(r.Error) + len(r.Response)
+	const overhead = 512
+	return overhead + len(r.Result) + len(r.Trace) + len(r.Error) + len(r.Response)
 }
 
 // hasRoom reports whether a record fits; a single one always does. Called
 // under mu.
 func (r *Recorder) hasRoom(size int) bool {
-	n := len(r.pending) + r.held
+	n := len(r.pending) + r.reserved
 	return n == 0 || n < r.options.MaxRecords && r.bytes+size <= r.options.MaxBytes
 }
 
-// isPressing reports whether the buffer should be written without lingering.
+// isUrgent reports whether the buffer should be written without lingering.
 // Called under mu.
-func (r *Recorder) isPressing() bool {
+func (r *Recorder) isUrgent() bool {
 	return r.closed || r.flushTo > r.stored || len(r.pending) >= min(r.options.MaxBatch, (r.options.MaxRecords+1)/2) || r.bytes >= r.options.MaxBytes/2
 }
 
@@ -292,7 +291,7 @@ func (r *Recorder) Flush(ctx context.Context) error {
 		r.mu.Unlock()
 		return ErrClosed
 	}
-	goal, attempt := r.taken, r.attempt
+	goal, attempt := r.accepted, r.attempt
 	r.flushTo = max(r.flushTo, goal)
 	r.mu.Unlock()
 	r.signal()
@@ -339,8 +338,8 @@ func (r *Recorder) Close(ctx context.Context) error {
 		return nil
 	}
 	r.closed = true
-	goal := r.taken
-	r.tell() // those who wait for room learn that there will be none
+	goal := r.accepted
+	r.broadcast() // those who wait for room learn that there will be none
 	r.mu.Unlock()
 	r.signal()
 	if r.await(ctx, goal, func() error { return nil }) == nil {
@@ -357,24 +356,24 @@ func (r *Recorder) Close(ctx context.Context) error {
 	defer r.mu.Unlock()
 	lost := 0
 	for _, p := range r.pending {
-		if p.to == 0 { // the others are in the log
+		if p.end == 0 { // the others are in the log
 			lost++
 		}
 	}
 	if lost == 0 {
 		return nil
 	}
-	return &Lost{Records: lost, cause: failure}
+	return &LostError{Records: lost, cause: failure}
 }
 
-// Lost is the error of a Recorder that was closed before all was stored.
-type Lost struct {
+// LostError is the error of a Recorder that was closed before all was stored.
+type LostError struct {
 	Records int
 	cause   error // of the last attempt, nil where the store did not answer
 }
 
 // Error says how many records are lost, and why.
-func (e *Lost) Error() string {
+func (e *LostError) Error() string {
 	text := "the records of %d jobs are lost: they could not be stored in time"
 	if e.Records == 1 {
 		text = "the record of %d job is lost: it could not be stored in time"
@@ -386,7 +385,7 @@ func (e *Lost) Error() string {
 }
 
 // Unwrap returns the store's error.
-func (e *Lost) Unwrap() error { return e.cause }
+func (e *LostError) Unwrap() error { return e.cause }
 
 // run writes the buffer to the store until ctx ends.
 func (r *Recorder) run(ctx context.Context) {
@@ -396,7 +395,7 @@ func (r *Recorder) run(ctx context.Context) {
 			return
 		}
 		err := r.write(ctx, list)
-		r.settle(len(list), err)
+		r.complete(len(list), err)
 		if err != nil {
 			r.options.Failed(err)
 			if !pause(ctx, r.options.Retry) {
@@ -413,8 +412,8 @@ func (r *Recorder) next(ctx context.Context) []pending {
 	for {
 		r.mu.Lock()
 		n := len(r.pending)
-		due := n > 0 && (over || r.isPressing())
-		list := r.pending[:r.whole(min(n, r.options.MaxBatch))]
+		due := n > 0 && (over || r.isUrgent())
+		list := r.pending[:r.wholeFrames(min(n, r.options.MaxBatch))]
 		r.mu.Unlock()
 		if due {
 			return list
@@ -434,10 +433,10 @@ func (r *Recorder) next(ctx context.Context) []pending {
 	}
 }
 
-// whole is how many of the first records are stored together, about n: those that
+// wholeFrames is how many of the first records are stored together, about n: those that
 // were appended to the log together are. Called under mu.
-func (r *Recorder) whole(n int) int {
-	for n > 0 && n < len(r.pending) && r.pending[n].to != 0 && r.pending[n].to == r.pending[n-1].to {
+func (r *Recorder) wholeFrames(n int) int {
+	for n > 0 && n < len(r.pending) && r.pending[n].end != 0 && r.pending[n].end == r.pending[n-1].end {
 		n++
 	}
 	return n
@@ -451,22 +450,22 @@ func (r *Recorder) write(ctx context.Context, list []pending) (err error) {
 		}
 	}()
 	records := make([]job.Record, 0, len(list))
-	to := Place(0)
+	end := Position(0)
 	for _, p := range list {
 		if p.Record != nil {
 			records = append(records, *p.Record)
 		}
-		to = max(to, p.to)
+		end = max(end, p.end)
 	}
-	if to > 0 {
-		return r.options.Log.Store(ctx, records, to)
+	if end > 0 {
+		return r.options.Log.Store(ctx, records, end)
 	}
 	return r.store.Record(ctx, records)
 }
 
-// settle takes the first n records out of the buffer where they were stored,
+// complete takes the first n records out of the buffer where they were stored,
 // and tells those who wait.
-func (r *Recorder) settle(n int, err error) {
+func (r *Recorder) complete(n int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.attempt++
@@ -485,7 +484,7 @@ func (r *Recorder) settle(n int, err error) {
 			r.pending = nil
 		}
 	}
-	r.tell()
+	r.broadcast()
 }
 
 // pause waits, and reports false where ctx ended first.

@@ -18,7 +18,7 @@ import (
 // memory is a store that a test can hold and break.
 type memory struct {
 	mu      sync.Mutex
-	kept    []job.Record
+	records []job.Record
 	batches []int
 	failing error
 	panics  bool
@@ -44,7 +44,7 @@ func (m *memory) Record(ctx context.Context, records []job.Record) error {
 	if m.failing != nil {
 		return m.failing
 	}
-	m.kept = append(m.kept, records...)
+	m.records = append(m.records, records...)
 	m.batches = append(m.batches, len(records))
 	return nil
 }
@@ -58,11 +58,11 @@ func (m *memory) fail(err error) {
 func (m *memory) ByID(_ context.Context, id job.ID) (job.Record, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i := slices.IndexFunc(m.kept, func(r job.Record) bool { return r.ID == id })
+	i := slices.IndexFunc(m.records, func(r job.Record) bool { return r.ID == id })
 	if i < 0 {
 		return job.Record{}, job.ErrNotFound
 	}
-	return m.kept[i], nil
+	return m.records[i], nil
 }
 
 func (m *memory) Summary(ctx context.Context, id job.ID) (job.Summary, error) {
@@ -74,7 +74,7 @@ func (m *memory) List(context.Context, account.ID, job.Query) ([]job.Summary, er
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var list []job.Summary
-	for _, r := range slices.Backward(m.kept) {
+	for _, r := range slices.Backward(m.records) {
 		list = append(list, r.Summary)
 	}
 	return list, nil
@@ -84,11 +84,11 @@ func (m *memory) Forget(context.Context, account.ID, time.Time, int) (int, error
 func (m *memory) Kept(context.Context, account.ID) (int64, error)                 { return 0, nil }
 func (m *memory) Trim(context.Context, account.ID, int64, int) (int, error)       { return 0, nil }
 
-// steps returns the numbers of the records that are kept, in their order.
+// steps returns the numbers of the records that are stored, in their order.
 func (m *memory) steps() (list []int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, r := range m.kept {
+	for _, r := range m.records {
 		list = append(list, r.Steps)
 	}
 	return list
@@ -107,7 +107,7 @@ func put(t *testing.T, r *Recorder, numbers ...int) {
 	}
 }
 
-func kept(t *testing.T, m *memory, want ...int64) {
+func wantStored(t *testing.T, m *memory, want ...int64) {
 	t.Helper()
 	if got := m.steps(); !slices.Equal(got, want) {
 		t.Errorf("the store keeps %v, want %v", got, want)
@@ -138,7 +138,7 @@ func TestRecordsCanBeReadAtOnce(t *testing.T) {
 		if err := r.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		kept(t, m, 1)
+		wantStored(t, m, 1)
 		for _, id := range []job.ID{want.ID, {}} {
 			if _, found := r.Pending(id); found {
 				t.Errorf("%v is pending", id)
@@ -156,13 +156,13 @@ func TestRecordsAreWrittenInBatches(t *testing.T) {
 	start(t, Options{Linger: time.Second, MaxBatch: 4, MaxRecords: 100}, func(t *testing.T, m *memory, r *Recorder) {
 		put(t, r, 1, 2, 3)
 		synctest.Wait()
-		kept(t, m)
+		wantStored(t, m)
 		<-time.After(time.Second) // of the bubble's time
 		synctest.Wait()
-		kept(t, m, 1, 2, 3)
+		wantStored(t, m, 1, 2, 3)
 		put(t, r, 4, 5, 6, 7) // a whole batch does not linger
 		synctest.Wait()
-		kept(t, m, 1, 2, 3, 4, 5, 6, 7)
+		wantStored(t, m, 1, 2, 3, 4, 5, 6, 7)
 		if diff := cmp.Diff([]int{3, 4}, m.batches); diff != "" {
 			t.Error(diff)
 		}
@@ -193,7 +193,7 @@ func TestAFullBufferWaits(t *testing.T) {
 					t.Fatalf("there was room: %v", err)
 				default:
 				}
-				kept(t, m)
+				wantStored(t, m)
 				close(m.gate)
 				if err := <-waiting; err != nil {
 					t.Error(err)
@@ -201,7 +201,7 @@ func TestAFullBufferWaits(t *testing.T) {
 				if err := r.Flush(t.Context()); err != nil {
 					t.Error(err)
 				}
-				kept(t, m, 1, 2, 3)
+				wantStored(t, m, 1, 2, 3)
 			})
 		})
 	}
@@ -230,7 +230,7 @@ func TestALargeRecordFindsRoom(t *testing.T) {
 		if err := r.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		kept(t, m, 1, 2)
+		wantStored(t, m, 1, 2)
 		if r.bytes != 0 || len(r.byID) != 0 || len(r.pending) != 0 {
 			t.Errorf("%d bytes of %d records are left", r.bytes, len(r.byID))
 		}
@@ -262,7 +262,7 @@ func TestFailuresAreTriedAgain(t *testing.T) {
 		if err := r.Flush(t.Context()); err != nil {
 			t.Error(err)
 		}
-		kept(t, m, 1, 2, 3)
+		wantStored(t, m, 1, 2, 3)
 		if len(failures) != 2 {
 			t.Errorf("the failures %v", failures)
 		}
@@ -277,7 +277,7 @@ func TestCloseWritesTheRest(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		kept(t, m, 1, 2)
+		wantStored(t, m, 1, 2)
 		if err := r.Record(t.Context(), numbered(3)); !errors.Is(err, ErrClosed) {
 			t.Errorf("Record after Close: %v", err)
 		}
@@ -301,7 +301,7 @@ func TestCloseGivesUpInTime(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		err := r.Close(ctx)
-		var lost *Lost
+		var lost *LostError
 		if !errors.As(err, &lost) || err.Error() != "the records of 2 jobs are lost: they could not be stored in time" {
 			t.Errorf("Close: %v", err)
 		}

@@ -74,15 +74,15 @@ func (w *Worker) submitInLine(ctx context.Context, s *Submission) (earlier job.I
 
 // storeEnded stores a job that has come to its end.
 func (w *Worker) storeEnded(ctx context.Context, s *Submission, e *job.End) (earlier job.ID, err error) {
-	var kept error
-	if w.o.Keep != nil && s.Webhook == "" && s.Key == nil {
-		if kept = w.o.Keep(ctx, e.Record); kept == nil {
+	var failed error
+	if w.o.RecordDurably != nil && s.Webhook == "" && s.Key == nil {
+		if failed = w.o.RecordDurably(ctx, e.Record); failed == nil {
 			return job.ID{}, nil
 		}
 	}
 	earlier, err = w.o.Queue.AcceptEnded(ctx, &job.Task{Webhook: s.Webhook, Key: s.Key}, e)
-	if err != nil && errors.Is(kept, record.ErrMayBeKept) {
-		err = fault.New(fault.OutcomeUnknown, "the storage failed while the job was stored").Because(errors.Join(kept, err))
+	if err != nil && errors.Is(failed, record.ErrOutcomeUnknown) {
+		err = fault.New(fault.OutcomeUnknown, "the storage failed while the job was stored").Because(errors.Join(failed, err))
 	}
 	return earlier, err
 }

@@ -113,7 +113,7 @@ func TestKeepsRecords(t *testing.T) {
 	var kept []job.Record
 	e, q := newWatchedWorld(t, func(o *Options) {
 		o.Ahead, o.AheadWait = time.Hour, time.Hour
-		o.Keep = func(_ context.Context, r job.Record) error {
+		o.RecordDurably = func(_ context.Context, r job.Record) error {
 			if refuse == nil {
 				kept = append(kept, r)
 			}

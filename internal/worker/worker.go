@@ -63,10 +63,10 @@ type Options struct {
 	// AheadWait how long it waits for its turn to, 5 ms where left out: its caller
 	// waits meanwhile.
 	Ahead, AheadWait time.Duration
-	// Keep takes the record of a job that nobody else is to be told of, and returns
-	// when it is on the disk; after an error it is stored by the queue. May be left
-	// out.
-	Keep func(ctx context.Context, r job.Record) error
+	// RecordDurably takes the record of an ended job that has no webhook and no key, and
+	// returns when it is on the disk; after an error it is stored by the queue. May be
+	// left out.
+	RecordDurably func(ctx context.Context, r job.Record) error
 	// Ended is told of each job that finished; may be left out.
 	Ended func(s job.State, took time.Duration)
 	// Wake is called when the end of a job is to be told to somebody; may be left

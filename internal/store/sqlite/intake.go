@@ -29,7 +29,7 @@ var _ record.Log = Intake{}
 func (s *Store) Intake() Intake { return Intake{s} }
 
 // Append implements record.Log.
-func (i Intake) Append(records []*job.Record) (record.Place, error) {
+func (i Intake) Append(records []*job.Record) (record.Position, error) {
 	if i.store.intake == nil {
 		return 0, record.ErrNoRoom
 	}
@@ -45,11 +45,11 @@ func (i Intake) Append(records []*job.Record) (record.Place, error) {
 	if errors.Is(err, ring.ErrNoRoom) {
 		err = record.ErrNoRoom
 	}
-	return record.Place(to), err
+	return record.Position(to), err
 }
 
 // Store implements record.Log.
-func (i Intake) Store(ctx context.Context, records []job.Record, to record.Place) error {
+func (i Intake) Store(ctx context.Context, records []job.Record, to record.Position) error {
 	err := i.store.write(ctx, func(t tx) error {
 		if err := t.record(records); err != nil {
 			return err

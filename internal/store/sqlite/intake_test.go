@@ -48,7 +48,7 @@ func values(list []*job.Record) (records []job.Record) {
 	return records
 }
 
-func appendTo(t *testing.T, s *Store, list []*job.Record) record.Place {
+func appendTo(t *testing.T, s *Store, list []*job.Record) record.Position {
 	t.Helper()
 	to, err := s.Intake().Append(list)
 	must(t, err)
@@ -165,7 +165,7 @@ func TestIntakeFills(t *testing.T) {
 	if _, err := s.Intake().Append([]*job.Record{large, large}); !errors.Is(err, record.ErrNoRoom) {
 		t.Errorf("more than goes into a frame: %v", err)
 	}
-	var first record.Place
+	var first record.Position
 	n := 0
 	for ; ; n++ {
 		to, err := s.Intake().Append([]*job.Record{large})
@@ -276,7 +276,7 @@ type failing struct {
 	err error
 }
 
-func (f failing) Append(records []*job.Record) (record.Place, error) {
+func (f failing) Append(records []*job.Record) (record.Position, error) {
 	to, err := f.Intake.Append(records)
 	return to, errors.Join(err, f.err)
 }
@@ -289,8 +289,8 @@ func TestIntakeFailed(t *testing.T) {
 	broken := errors.New("the disk is gone")
 	r := record.NewRecorder(s.Jobs(), record.Options{Log: failing{s.Intake(), broken}})
 	one := brief(a, 1)
-	if err := r.Keep(t.Context(), *one); !errors.Is(err, broken) {
-		t.Fatalf("Keep: %v", err)
+	if err := r.RecordDurably(t.Context(), *one); !errors.Is(err, broken) {
+		t.Fatalf("RecordDurably: %v", err)
 	}
 	_, err := s.Queue().AcceptEnded(t.Context(), &job.Task{}, &job.End{Record: *one})
 	must(t, err)
@@ -321,7 +321,7 @@ func TestIntakeUnderLoad(t *testing.T) {
 				one := brief(a, 1)
 				one.ID[0], one.ID[1] = byte(c), byte(i)
 				one.Result = make([]byte, 100<<10)
-				err := r.Keep(t.Context(), *one)
+				err := r.RecordDurably(t.Context(), *one)
 				if errors.Is(err, record.ErrNoRoom) {
 					refused.Add(1)
 					_, err = s.Queue().AcceptEnded(t.Context(), &job.Task{}, &job.End{Record: *one})
