@@ -412,7 +412,7 @@ func TestWait(t *testing.T) {
 	w := newWorld(t)
 	r := w.start(`WAIT 1 HOUR EMIT "on"`)
 	w.result(r)
-	if _, err := r.Approve(true); r.Question() != nil || !errors.Is(err, ErrNotPaused) {
+	if _, err := r.Approve(true); r.Prompt() != nil || !errors.Is(err, ErrNotPaused) {
 		t.Error("a WAIT asks nobody")
 	}
 	w.now = start.Add(59 * time.Minute)
@@ -487,7 +487,7 @@ func TestStoredRun(t *testing.T) {
 	w.now = start.Add(10 * time.Minute)
 	w.o.Rand = io.MultiReader() // empty: nothing of it may be made anew
 	r = store(r)
-	if q := r.Question(); q == nil || q.ID != first.Prompt.ID || !q.Expires.Equal(first.Prompt.Expires) {
+	if q := r.Prompt(); q == nil || q.ID != first.Prompt.ID || !q.Expires.Equal(first.Prompt.Expires) {
 		t.Errorf("the question is now %+v, want %+v", q, first.Prompt)
 	}
 	if _, err := r.Approve(true); err != nil {

@@ -116,11 +116,11 @@ func (d *logDatabases) Begin(_ context.Context, database string) (Tx, error) {
 	return &logTx{d, database}, nil
 }
 
-func (d *logDatabases) Receipts(context.Context, string, [16]byte, int64) ([]Kept, error) {
+func (d *logDatabases) Receipts(context.Context, string, [16]byte, int64) ([]StoredReceipt, error) {
 	return nil, nil
 }
 
-func (d *logDatabases) ForgetReceipts(context.Context, string, [16]byte, int64) error { return nil }
+func (d *logDatabases) DeleteReceipts(context.Context, string, [16]byte, int64) error { return nil }
 
 type logTx struct {
 	d        *logDatabases

@@ -30,8 +30,8 @@ const (
 	typeJSON       = "application/json"
 )
 
-// fetch makes a call. What the machine was told before is kept first: the call
-// may be made again, and is then the same.
+// fetch makes a call. All results before it are committed first: the call may be made
+// again, and is then the same.
 func fetch(c *call) (value.Value, error) {
 	c.state.Fetches++
 	if c.o.Network == nil {
@@ -43,7 +43,7 @@ func fetch(c *call) (value.Value, error) {
 	}
 	Rest(c.ctx)
 	if c.o.Journal != nil {
-		key, err := c.o.Journal.Keep(c.ctx, c.effect.Seq)
+		key, err := c.o.Journal.BeforeCall(c.ctx, c.effect.Seq)
 		if err != nil {
 			return value.Null, err
 		}

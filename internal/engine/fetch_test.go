@@ -226,7 +226,7 @@ func TestFetchesAreCounted(t *testing.T) {
 	}
 
 	n.calls = nil
-	w.o.Journal = &fakeJournal{told: map[int64]Told{
+	w.o.Journal = &fakeJournal{results: map[int64]Result{
 		1: {Seq: 1, Kind: bytecode.EffectFetch, Value: value.Null},
 		2: {Seq: 2, Kind: bytecode.EffectFetch, Err: value.Errorf("fetch_failed", "no")},
 	}}
@@ -238,21 +238,21 @@ func TestFetchesAreCounted(t *testing.T) {
 
 // fakeJournal knows some results, and can fail to keep more.
 type fakeJournal struct {
-	told map[int64]Told
-	kept []int64
-	err  error
+	results map[int64]Result
+	calls   []int64
+	err     error
 }
 
-func (j *fakeJournal) Before(context.Context, *Run) error { return nil }
-func (j *fakeJournal) Inside(context.Context) error       { return nil }
-func (j *fakeJournal) Told(seq int64) (Told, bool)        { t, ok := j.told[seq]; return t, ok }
-func (j *fakeJournal) Tell(Told)                          {}
-func (j *fakeJournal) Change(ctx context.Context, _ Told) context.Context {
+func (j *fakeJournal) BeforeEffect(context.Context, *Run) error { return nil }
+func (j *fakeJournal) BeforeEffectInTx(context.Context) error   { return nil }
+func (j *fakeJournal) Recorded(seq int64) (Result, bool)        { t, ok := j.results[seq]; return t, ok }
+func (j *fakeJournal) Append(Result)                            {}
+func (j *fakeJournal) Checkpoint(ctx context.Context, _ Result) context.Context {
 	return ctx
 }
-func (j *fakeJournal) Receipt(context.Context, string, Told, func() int64) *Receipt { return nil }
-func (j *fakeJournal) Keep(_ context.Context, seq int64) (string, error) {
-	j.kept = append(j.kept, seq)
+func (j *fakeJournal) Receipt(context.Context, string, Result, func() int64) *Receipt { return nil }
+func (j *fakeJournal) BeforeCall(_ context.Context, seq int64) (string, error) {
+	j.calls = append(j.calls, seq)
 	return fmt.Sprintf("key-%d", seq), j.err
 }
 
@@ -263,8 +263,8 @@ func TestFetchUnderJournal(t *testing.T) {
 	n, j := &fakeNetwork{}, &fakeJournal{}
 	w.o.Network, w.o.Journal = n, j
 	got := w.result(w.start(`SET ?x AS UUID() FETCH "https://a.example" FETCH "https://a.example" HEADERS {"idempotency-key": "mine"}`))
-	if got != "" || !slices.Equal(j.kept, []int64{2, 3}) || n.calls[0].Header[idempotencyKey][0] != "key-2" || n.calls[1].Header[idempotencyKey][0] != "mine" {
-		t.Errorf("got %q, kept at %v, called %v", got, j.kept, n.calls)
+	if got != "" || !slices.Equal(j.calls, []int64{2, 3}) || n.calls[0].Header[idempotencyKey][0] != "key-2" || n.calls[1].Header[idempotencyKey][0] != "mine" {
+		t.Errorf("got %q, journal flushed at %v, called %v", got, j.calls, n.calls)
 	}
 	n.calls, j.err = nil, errors.New("the disk is full")
 	if got := w.result(w.start(`FETCH "https://a.example"`)); got != "|interrupted|log: the disk is full" || len(n.calls) > 0 {

@@ -66,7 +66,7 @@ func fileWrite(c *call) (value.Value, error) {
 		return value.Null, err
 	}
 	Rest(c.ctx)
-	return value.Null, c.o.Files.Write(c.changing(), path, content)
+	return value.Null, c.o.Files.Write(c.checkpoint(), path, content)
 }
 
 func fileAppend(c *call) (value.Value, error) {
@@ -82,7 +82,7 @@ func fileAppend(c *call) (value.Value, error) {
 		content = append(content, '\n')
 	}
 	Rest(c.ctx)
-	return value.Null, c.o.Files.Append(c.changing(), path, content)
+	return value.Null, c.o.Files.Append(c.checkpoint(), path, content)
 }
 
 func fileList(c *call) (value.Value, error) {
@@ -128,7 +128,7 @@ func (c *call) fromTo(do func(Files, context.Context, string, string) error) (va
 		return value.Null, missing("files")
 	}
 	Rest(c.ctx)
-	return value.Null, do(c.o.Files, c.changing(), from, to)
+	return value.Null, do(c.o.Files, c.checkpoint(), from, to)
 }
 
 func fileRemove(c *call) (value.Value, error) {
@@ -140,7 +140,7 @@ func fileRemove(c *call) (value.Value, error) {
 		return value.Null, missing("files")
 	}
 	Rest(c.ctx)
-	return value.Null, c.o.Files.Remove(c.changing(), path)
+	return value.Null, c.o.Files.Remove(c.checkpoint(), path)
 }
 
 func renderFile(c *call) (value.Value, error) {
@@ -158,9 +158,9 @@ func renderFile(c *call) (value.Value, error) {
 	return render.HTML(c.meter, path, strings.TrimPrefix(string(content), byteOrderMark), c.optional(1))
 }
 
-// Unanswer removes the files that came with an answer that did not count after
+// DiscardUploads removes the files that came with an answer that did not count after
 // all. A run that was told the answer is of no use any more.
-func (r *Run) Unanswer(ctx context.Context) error {
+func (r *Run) DiscardUploads(ctx context.Context) error {
 	var errs []error
 	for _, path := range r.uploaded {
 		errs = append(errs, r.o.Files.Remove(ctx, path))

@@ -10,59 +10,57 @@ import (
 	"ql/lang/vm"
 )
 
-// Journal keeps what the host told a machine, so that a run that was cut off
-// can be repeated up to where it was: the machine then does the same again,
-// since all that it does not compute comes from its host.
+// Journal records the results of effects, so that a run that was cut off can be replayed
+// up to where it was: the machine then does the same again, since all that it does not
+// compute comes from its host.
 //
-// A change of the account's data is one with keeping that it was made; what
-// was merely read is kept with the next change at the latest.
+// A change of the account's data is committed together with its result; what was merely
+// read is committed with the next change at the latest.
 type Journal interface {
-	// Before is called before each effect outside a TRANSACTION, and Inside before
-	// each inside one, but its end. Their error interrupts the run there; a
-	// *value.Error is told to the script instead of doing the effect.
-	Before(ctx context.Context, r *Run) error
-	Inside(ctx context.Context) error
-	// Told returns what an earlier attempt was told at an effect, if anything.
-	Told(seq int64) (Told, bool)
-	// Tell takes what the machine is told, unless Change or Receipt kept it.
-	Tell(t Told)
-	// Change returns a context under which the change of an effect keeps, with
-	// itself, t and all that was told before.
-	Change(ctx context.Context, t Told) context.Context
-	// Keep keeps all that was told so far, before something is done elsewhere
-	// that may have to be done again. It returns a name for the effect, which is
-	// the same then.
-	Keep(ctx context.Context, seq int64) (key string, err error)
-	// Receipt returns what the change of a database is to leave in it; t is what
-	// is kept, with the result in it that the change gives and the fuel used by
-	// then.
-	Receipt(ctx context.Context, database string, t Told, fuel func() int64) *Receipt
+	// BeforeEffect is called before each effect outside a TRANSACTION, and BeforeEffectInTx
+	// before each inside one, but its end. Their error interrupts the run there; a
+	// *value.Error is delivered to the script instead of doing the effect.
+	BeforeEffect(ctx context.Context, r *Run) error
+	BeforeEffectInTx(ctx context.Context) error
+	// Recorded returns the result that an effect had in an earlier attempt, if any.
+	Recorded(seq int64) (Result, bool)
+	// Append takes the result of an effect, unless Checkpoint or Receipt committed it.
+	Append(r Result)
+	// Checkpoint returns a context under which the change of an effect commits, with
+	// itself, r and all results before it.
+	Checkpoint(ctx context.Context, r Result) context.Context
+	// BeforeCall commits all results so far, before a call to another server that may have
+	// to be made again. It returns an idempotency key, which is the same then.
+	BeforeCall(ctx context.Context, seq int64) (key string, err error)
+	// Receipt returns what the change of a database is to leave in it; r is what is
+	// committed, with the result in it that the change gives and the fuel used by then.
+	Receipt(ctx context.Context, database string, r Result, fuel func() int64) *Receipt
 }
 
-// Told is the result of an effect. Err is a *value.Error, or nil.
-type Told struct {
+// Result is what an effect gave the machine. Err is a *value.Error, or nil.
+type Result struct {
 	Seq   int64
 	Kind  bytecode.Effect
 	Value value.Value
 	Err   *value.Error
-	Fuel  int64 // that the script pays for it, the same when it is told again
+	Fuel  int64 // that the script pays for it, the same when it is replayed
 }
 
-// errOtherWay says that a repeated run came to another effect than it did
-// before. That is a fault of the service.
-var errOtherWay = errors.New("the run did not repeat what its journal tells")
+// errDiverged says that a replayed run came to another effect than the journal has.
+// That is a fault of the service.
+var errDiverged = errors.New("the run diverged from its journal")
 
-// repeat tells the machine what it was told before.
-func (r *Run) repeat(e *vm.Effect, t Told) *Outcome {
+// replay delivers a recorded result.
+func (r *Run) replay(e *vm.Effect, t Result) *Outcome {
 	if t.Kind != e.Kind {
-		return r.interrupted(fmt.Errorf("%w: effect %d is %v, and was %v", errOtherWay, e.Seq, e.Kind, t.Kind))
+		return r.interrupted(fmt.Errorf("%w: effect %d is %v, and was %v", errDiverged, e.Seq, e.Kind, t.Kind))
 	}
 	if t.Kind == bytecode.EffectFetch {
 		r.state.Fetches++
 	}
 	r.machine.Spend(t.Fuel)
 	if t.Err != nil {
-		r.forget()
+		r.clearEffect()
 		r.machine.ResumeError(t.Err)
 		return nil
 	}
@@ -73,41 +71,41 @@ func (r *Run) repeat(e *vm.Effect, t Told) *Outcome {
 		r.state.Session = false
 	}
 	if e.Kind.Info().Secret && t.Value.IsText() {
-		r.remember(t.Value.Str())
+		r.addSecret(t.Value.Str())
 	}
 	r.resume(t.Value)
 	return nil
 }
 
-// prepare has the journal get ready for an effect.
-func (r *Run) prepare(ctx context.Context, e *vm.Effect) error {
+// beforeEffect has the journal get ready for an effect.
+func (r *Run) beforeEffect(ctx context.Context, e *vm.Effect) error {
 	switch {
 	case r.tx == nil:
-		return r.o.Journal.Before(ctx, r)
+		return r.o.Journal.BeforeEffect(ctx, r)
 	case e.Kind.Info().EndsTransaction:
 		return nil
 	}
-	return r.o.Journal.Inside(ctx)
+	return r.o.Journal.BeforeEffectInTx(ctx)
 }
 
-// interrupted ends Continue without a word to the script.
+// interrupted ends Continue without an error for the script.
 func (r *Run) interrupted(err error) *Outcome {
 	r.cause = err
 	return &Outcome{Status: Interrupted}
 }
 
-// tell gives the machine the result of an effect that was performed, and what it
+// deliver gives the machine the result of an effect that was performed, and what it
 // cost.
-func (r *Run) tell(ctx context.Context, e *vm.Effect, v value.Value, err error, fuel int64) *Outcome {
+func (r *Run) deliver(ctx context.Context, e *vm.Effect, v value.Value, err error, fuel int64) *Outcome {
 	var known *value.Error
 	r.machine.Spend(fuel)
 	switch {
 	case err == nil:
-		r.note(Told{Seq: e.Seq, Kind: e.Kind, Value: v, Fuel: fuel})
+		r.record(Result{Seq: e.Seq, Kind: e.Kind, Value: v, Fuel: fuel})
 		r.resume(v)
 		return nil
 	case errors.As(err, &known):
-		r.note(Told{Seq: e.Seq, Kind: e.Kind, Err: known, Fuel: fuel})
+		r.record(Result{Seq: e.Seq, Kind: e.Kind, Err: known, Fuel: fuel})
 	case r.o.Journal != nil && !isLimit(r.explain(ctx, err)):
 		// Whether it was done is not known: another attempt finds out.
 		return r.interrupted(err)
@@ -116,9 +114,9 @@ func (r *Run) tell(ctx context.Context, e *vm.Effect, v value.Value, err error, 
 	return nil
 }
 
-func (r *Run) note(t Told) {
+func (r *Run) record(t Result) {
 	if r.o.Journal != nil {
-		r.o.Journal.Tell(t)
+		r.o.Journal.Append(t)
 	}
 }
 
@@ -127,15 +125,15 @@ func isLimit(err error) bool {
 	return errors.As(err, &l)
 }
 
-// changing returns the context for a change that gives null.
-func (c *call) changing() context.Context { return c.changingTo(value.Null) }
+// checkpoint returns the context for a change that gives null.
+func (c *call) checkpoint() context.Context { return c.checkpointResult(value.Null) }
 
-// changingTo returns the context for a change whose result is known before.
-func (c *call) changingTo(v value.Value) context.Context {
+// checkpointResult returns the context for a change whose result is known before.
+func (c *call) checkpointResult(v value.Value) context.Context {
 	if c.o.Journal == nil {
 		return c.ctx
 	}
-	return c.o.Journal.Change(c.ctx, Told{Seq: c.effect.Seq, Kind: c.effect.Kind, Value: v, Fuel: c.keep()})
+	return c.o.Journal.Checkpoint(c.ctx, Result{Seq: c.effect.Seq, Kind: c.effect.Kind, Value: v, Fuel: c.fixCost()})
 }
 
 // receipt returns what a change of a database leaves in it.
@@ -143,5 +141,5 @@ func (c *call) receipt(database string) *Receipt {
 	if c.o.Journal == nil {
 		return nil
 	}
-	return c.o.Journal.Receipt(c.ctx, database, Told{Seq: c.effect.Seq, Kind: c.effect.Kind}, c.keep)
+	return c.o.Journal.Receipt(c.ctx, database, Result{Seq: c.effect.Seq, Kind: c.effect.Kind}, c.fixCost)
 }

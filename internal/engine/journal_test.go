@@ -5,21 +5,21 @@ import (
 	"testing"
 )
 
-// recordingJournal keeps all results, those of changes as they were when the
+// recordingJournal holds all results, those of changes as they were when the
 // change was made.
 type recordingJournal struct {
 	fakeJournal
-	changed map[int64]Told
+	changed map[int64]Result
 }
 
-func (j *recordingJournal) Tell(t Told) {
+func (j *recordingJournal) Append(t Result) {
 	if c, ok := j.changed[t.Seq]; ok && t.Err == nil {
 		t = c
 	}
-	j.told[t.Seq] = t
+	j.results[t.Seq] = t
 }
 
-func (j *recordingJournal) Change(ctx context.Context, t Told) context.Context {
+func (j *recordingJournal) Checkpoint(ctx context.Context, t Result) context.Context {
 	j.changed[t.Seq] = t
 	return ctx
 }
@@ -41,7 +41,7 @@ func TestRepeatedRunCostsTheSame(t *testing.T) {
 	if fuel := plain.Machine().Fuel(); fuel < passwordFuel {
 		t.Errorf("a run with a password hash costs %d", fuel)
 	}
-	j := &recordingJournal{fakeJournal: fakeJournal{told: map[int64]Told{}}, changed: map[int64]Told{}}
+	j := &recordingJournal{fakeJournal: fakeJournal{results: map[int64]Result{}}, changed: map[int64]Result{}}
 	w.o.Journal = j
 	first := w.start(script)
 	if got := w.result(first); got != want {

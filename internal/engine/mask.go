@@ -23,8 +23,8 @@ const (
 // hidden stands where a secret was.
 const hidden = "•••"
 
-// remember notes a secret that the script has read.
-func (r *Run) remember(secret string) {
+// addSecret notes a secret that the script has read.
+func (r *Run) addSecret(secret string) {
 	if len(secret) >= minMasked && !slices.Contains(r.state.Secrets, secret) {
 		r.state.Secrets = append(r.state.Secrets, strings.Clone(secret))
 	}

@@ -37,7 +37,7 @@ func TestMask(t *testing.T) {
 	}
 	for _, tt := range tests {
 		r := &Run{}
-		r.remember(tt.secret)
+		r.addSecret(tt.secret)
 		if got := mask(tt.message, r.spellings()); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
@@ -54,7 +54,7 @@ func TestMask(t *testing.T) {
 		{strconv.Quote(strings.ToUpper(long)) + " is wrong", `"•••`},
 	} {
 		r := &Run{}
-		r.remember(long)
+		r.addSecret(long)
 		if got := mask(tt.message, r.spellings()); got != tt.want {
 			t.Errorf("a long secret: %.100q, want %.100q", got, tt.want)
 		}
@@ -62,16 +62,16 @@ func TestMask(t *testing.T) {
 
 	// One secret may begin with another.
 	r := &Run{}
-	r.remember("abcd")
-	r.remember("abcd-the-rest")
+	r.addSecret("abcd")
+	r.addSecret("abcd-the-rest")
 	if got := mask("abcd-the-rest, abcd", r.spellings()); got != "•••, •••" {
 		t.Errorf("two secrets: %q", got)
 	}
 
 	// Or stand half in another.
 	r = &Run{}
-	r.remember("abcdef")
-	r.remember("efghijklm")
+	r.addSecret("abcdef")
+	r.addSecret("efghijklm")
 	if got := mask("xabcdefghijklmx abcdefghi", r.spellings()); got != "x•••x •••ghi" {
 		t.Errorf("two secrets that overlap: %q", got)
 	}
@@ -96,9 +96,9 @@ func TestMaskError(t *testing.T) {
 		{"a fault", vm.Error{Code: "internal"}, vm.Error{Code: "internal"}},
 	}
 	r := &Run{}
-	r.remember("s3cr3t-key")
-	r.remember("limit")
-	r.remember("internal")
+	r.addSecret("s3cr3t-key")
+	r.addSecret("limit")
+	r.addSecret("internal")
 	for _, tt := range tests {
 		if r.maskError(&tt.err); !reflect.DeepEqual(tt.err, tt.want) {
 			t.Errorf("%s: %+v, want %+v", tt.name, tt.err, tt.want)
@@ -113,8 +113,8 @@ func TestPromiseMask(t *testing.T) {
 	for name, alphabet := range map[string]string{"a": "a", "ä": "ä", "quoted": "\"\x01", "like a URL": "%2F", "cut": "a..."} {
 		r := &Run{}
 		for i := range secrets {
-			r.remember(strings.Repeat(alphabet, 100+i) + "b")
-			r.remember(strings.Repeat(alphabet, 100+i) + "ä b")
+			r.addSecret(strings.Repeat(alphabet, 100+i) + "b")
+			r.addSecret(strings.Repeat(alphabet, 100+i) + "ä b")
 		}
 		e := vm.Error{Message: string([]rune(strings.Repeat(alphabet, length))[:length])}
 		before := e.Message
@@ -136,7 +136,7 @@ func FuzzMask(f *testing.F) {
 	f.Add("é\xff\u212a", "a\xffb")
 	f.Fuzz(func(t *testing.T, secret, message string) {
 		r := &Run{}
-		r.remember(secret)
+		r.addSecret(secret)
 		if len(secret) < minMasked || strings.Contains(hidden, secret) || strings.ContainsAny(secret, hidden) {
 			return
 		}

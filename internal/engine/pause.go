@@ -157,8 +157,8 @@ func count(n int64, unit string) string {
 	return fmt.Sprintf("%d %ss", n, unit)
 }
 
-// Question returns the question that is open, or nil.
-func (r *Run) Question() *Prompt {
+// Prompt returns the question that is open, or nil.
+func (r *Run) Prompt() *Prompt {
 	if r.machine.Status() != vm.Pending {
 		return nil
 	}
@@ -172,52 +172,52 @@ func (r *Run) Question() *Prompt {
 	return p
 }
 
-// Approve answers a CONFIRM. It returns what the machine was told by it.
-func (r *Run) Approve(approved bool) (Told, error) {
-	p := r.Question()
+// Approve answers a CONFIRM. It returns the effect's result.
+func (r *Run) Approve(approved bool) (Result, error) {
+	p := r.Prompt()
 	switch {
 	case p == nil:
-		return Told{}, ErrNotPaused
+		return Result{}, ErrNotPaused
 	case p.Kind != KindConfirm:
-		return Told{}, ErrWrongReply
+		return Result{}, ErrWrongReply
 	}
 	return r.reply(value.Bool(approved)), nil
 }
 
-func (r *Run) reply(v value.Value) Told {
+func (r *Run) reply(v value.Value) Result {
 	e := r.machine.Effect()
-	t := Told{Seq: e.Seq, Kind: e.Kind, Value: v}
+	t := Result{Seq: e.Seq, Kind: e.Kind, Value: v}
 	r.resume(v)
 	return t
 }
 
-// Answer answers a GATHER with a map of its fields, and returns what the machine
-// was told by it. form.FieldErrors say what does not fit, and a *value.Error why
+// Answer answers a GATHER with a map of its fields, and returns the effect's
+// result. form.FieldErrors say what does not fit, and a *value.Error why
 // a file cannot be stored; the question then stays open.
-func (r *Run) Answer(ctx context.Context, fields value.Value) (Told, error) {
-	p := r.Question()
+func (r *Run) Answer(ctx context.Context, fields value.Value) (Result, error) {
+	p := r.Prompt()
 	switch {
 	case p == nil:
-		return Told{}, ErrNotPaused
+		return Result{}, ErrNotPaused
 	case p.Kind != KindGather:
-		return Told{}, ErrWrongReply
+		return Result{}, ErrWrongReply
 	}
 	v, err := p.Form.Validate(ctx, fields, uploads{r}, func() error { return Turn(ctx) })
 	if err != nil {
-		return Told{}, errors.Join(err, r.Unanswer(ctx))
+		return Result{}, errors.Join(err, r.DiscardUploads(ctx))
 	}
 	return r.reply(v), nil
 }
 
-// Expire tells the script that nobody answered in time, and returns that.
-func (r *Run) Expire() (Told, error) {
-	p := r.Question()
+// Expire raises in the script that nobody answered in time, and returns that result.
+func (r *Run) Expire() (Result, error) {
+	p := r.Prompt()
 	if p == nil {
-		return Told{}, ErrNotPaused
+		return Result{}, ErrNotPaused
 	}
 	e := r.machine.Effect()
-	t := Told{Seq: e.Seq, Kind: e.Kind, Err: value.Errorf(Expired, "nobody answered in time")}
-	r.forget()
+	t := Result{Seq: e.Seq, Kind: e.Kind, Err: value.Errorf(Expired, "nobody answered in time")}
+	r.clearEffect()
 	r.machine.ResumeError(t.Err)
 	return t, nil
 }
@@ -228,6 +228,6 @@ const Expired = "expired"
 // Cancel ends a run that stands at a question or a WAIT, for the reason that
 // cause gives. Continue then tells how it ended.
 func (r *Run) Cancel(cause error) {
-	r.forget()
+	r.clearEffect()
 	r.machine.ResumeError(&value.LimitError{Name: "time", Cause: cause})
 }

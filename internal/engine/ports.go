@@ -53,10 +53,10 @@ type Databases interface {
 	Begin(ctx context.Context, database string) (Tx, error)
 	// Receipts returns those of a job in the order of their steps, and shuts out
 	// all attempts before this one.
-	Receipts(ctx context.Context, database string, job [16]byte, attempt int64) ([]Kept, error)
-	// ForgetReceipts removes those of a job up to a step; with a step below 0 all,
+	Receipts(ctx context.Context, database string, job [16]byte, attempt int64) ([]StoredReceipt, error)
+	// DeleteReceipts deletes those of a job up to a step; with a step below 0 all,
 	// and the job's mark too, which shuts out earlier attempts.
-	ForgetReceipts(ctx context.Context, database string, job [16]byte, upTo int64) error
+	DeleteReceipts(ctx context.Context, database string, job [16]byte, upTo int64) error
 }
 
 // Query is one SQL statement with its parameters' values.
@@ -160,8 +160,8 @@ type Receipt struct {
 // attempt of a job that is not the newest. Nothing was changed.
 var ErrSuperseded = errors.New("a later attempt of the job has taken over")
 
-// Kept is a receipt that was found again.
-type Kept struct {
+// StoredReceipt is a receipt as it was found in a database.
+type StoredReceipt struct {
 	Step  int64
 	Bytes []byte
 }

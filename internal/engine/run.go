@@ -22,7 +22,7 @@ type Run struct {
 	tx         Tx      // open
 	txDatabase string  // that it is of
 	cause      error   // of an interruption
-	// Of the effect under way; kept, so that the next one needs no others.
+	// Of the effect under way; reused by the next one.
 	given, paced context.Context
 	check        func() *value.LimitError
 	call         call
@@ -54,25 +54,25 @@ func (r *Run) State() State { return r.state }
 // After a panic, which goes on to the caller, nothing is held either; the run
 // cannot be continued then.
 func (r *Run) Continue(ctx context.Context) (Outcome, error) {
-	defer r.letGo() //nolint:errcheck // where it has not been done by then, a panic tells more
+	defer r.releaseAll() //nolint:errcheck // where it has not been done by then, a panic tells more
 	for {
 		switch r.machine.Run(ctx) {
 		case vm.Pending:
 			if out := r.effect(ctx); out != nil {
-				err := r.letGo()
+				err := r.releaseAll()
 				if out.Status == Interrupted {
 					err = errors.Join(r.cause, err)
 				}
 				return *out, err
 			}
 		case vm.Done:
-			return Outcome{Status: Done}, r.letGo()
+			return Outcome{Status: Done}, r.releaseAll()
 		case vm.Declined:
-			return Outcome{Status: Declined}, r.letGo()
+			return Outcome{Status: Declined}, r.releaseAll()
 		case vm.Failed:
 			e := *r.machine.Err()
 			r.maskError(&e)
-			err := r.letGo()
+			err := r.releaseAll()
 			if e.Code == "internal" {
 				err = errors.Join(e.Unwrap(), err)
 			}
@@ -83,8 +83,8 @@ func (r *Run) Continue(ctx context.Context) (Outcome, error) {
 	}
 }
 
-// letGo gives back what nobody may hold while the script does not run.
-func (r *Run) letGo() error {
+// releaseAll gives back what nobody may hold while the script does not run.
+func (r *Run) releaseAll() error {
 	var errs []error
 	if r.tx != nil {
 		errs = append(errs, r.tx.Rollback())
@@ -102,12 +102,12 @@ func (r *Run) letGo() error {
 func (r *Run) effect(ctx context.Context) *Outcome {
 	e := r.machine.Effect()
 	if j := r.o.Journal; j != nil {
-		if told, ok := j.Told(e.Seq); ok {
-			return r.repeat(e, told)
+		if recorded, ok := j.Recorded(e.Seq); ok {
+			return r.replay(e, recorded)
 		}
 		var known *value.Error
-		if err := r.prepare(ctx, e); errors.As(err, &known) {
-			return r.tell(ctx, e, value.Null, known, 0)
+		if err := r.beforeEffect(ctx, e); errors.As(err, &known) {
+			return r.deliver(ctx, e, value.Null, known, 0)
 		} else if err != nil {
 			return r.interrupted(err)
 		}
@@ -116,7 +116,7 @@ func (r *Run) effect(ctx context.Context) *Outcome {
 	case bytecode.ClassHuman:
 		p, err := r.ask()
 		if err != nil {
-			return r.tell(ctx, e, value.Null, err, 0)
+			return r.deliver(ctx, e, value.Null, err, 0)
 		}
 		r.machine.MarkPaused()
 		return &Outcome{Status: Paused, Prompt: p}
@@ -127,20 +127,20 @@ func (r *Run) effect(ctx context.Context) *Outcome {
 			r.state.Until = until
 			return &Outcome{Status: Waiting, Until: until}
 		default:
-			return r.tell(ctx, e, value.Null, err, 0)
+			return r.deliver(ctx, e, value.Null, err, 0)
 		}
 	}
 	v, err := r.perform(ctx, e)
-	return r.tell(ctx, e, v, err, r.call.spent())
+	return r.deliver(ctx, e, v, err, r.call.spent())
 }
 
 // resume gives the machine a result and forgets what belonged to its effect.
 func (r *Run) resume(v value.Value) {
-	r.forget()
+	r.clearEffect()
 	r.machine.Resume(v)
 }
 
-func (r *Run) forget() {
+func (r *Run) clearEffect() {
 	asked := r.state.Asked
 	if r.state.Prompt != "" {
 		asked++
@@ -205,24 +205,24 @@ type call struct {
 	effect *vm.Effect
 	args   []value.Value
 	before int64 // fuel used before it
-	// kept is the fuel in the entry that a change keeps with itself, where isKept
-	// says that there is one: a repeated run is charged what the entry says.
-	kept   int64
-	isKept bool
+	// cost is the fuel in the result that a change commits with itself, where costFixed
+	// says that there is one: a replayed run is charged the same.
+	cost      int64
+	costFixed bool
 }
 
 // spent returns the fuel that the effect has used, for the script to pay.
 func (c *call) spent() int64 {
-	if c.isKept {
-		return c.kept
+	if c.costFixed {
+		return c.cost
 	}
 	return c.meter.Used() - c.before
 }
 
-// keep fixes what the effect costs, for the entry that is kept with its change.
-func (c *call) keep() int64 {
-	c.kept, c.isKept = c.meter.Used()-c.before, true
-	return c.kept
+// fixCost fixes what the effect costs, for the result that is committed with its change.
+func (c *call) fixCost() int64 {
+	c.cost, c.costFixed = c.meter.Used()-c.before, true
+	return c.cost
 }
 
 // effects are the effects that are done at once.

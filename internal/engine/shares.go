@@ -15,7 +15,7 @@ func share(c *call) (value.Value, error) {
 	c.meter.Alloc(value.BlockSize(len(link)))
 	result := value.Text(link)
 	Rest(c.ctx)
-	return result, c.o.Shares.Share(c.changingTo(result), link, s)
+	return result, c.o.Shares.Share(c.checkpointResult(result), link, s)
 }
 
 // share reads what the script says of a link.
@@ -57,5 +57,5 @@ func unshare(c *call) (value.Value, error) {
 		return value.Null, err
 	}
 	Rest(c.ctx)
-	return value.Null, c.o.Shares.Unshare(c.changing(), link)
+	return value.Null, c.o.Shares.Unshare(c.checkpoint(), link)
 }

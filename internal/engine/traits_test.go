@@ -14,25 +14,25 @@ type traitJournal struct {
 	changed, sent map[int64]bool
 }
 
-func (j *traitJournal) Before(_ context.Context, r *Run) error {
+func (j *traitJournal) BeforeEffect(_ context.Context, r *Run) error {
 	e := r.Machine().Effect()
 	j.asked[e.Kind] = e.Seq
 	return nil
 }
 
-func (j *traitJournal) Tell(t Told) { j.asked[t.Kind] = t.Seq }
+func (j *traitJournal) Append(t Result) { j.asked[t.Kind] = t.Seq }
 
-func (j *traitJournal) Change(ctx context.Context, t Told) context.Context {
+func (j *traitJournal) Checkpoint(ctx context.Context, t Result) context.Context {
 	j.changed[t.Seq] = true
 	return ctx
 }
 
-func (j *traitJournal) Receipt(_ context.Context, _ string, t Told, _ func() int64) *Receipt {
+func (j *traitJournal) Receipt(_ context.Context, _ string, t Result, _ func() int64) *Receipt {
 	j.changed[t.Seq] = true
 	return nil
 }
 
-func (j *traitJournal) Keep(_ context.Context, seq int64) (string, error) {
+func (j *traitJournal) BeforeCall(_ context.Context, seq int64) (string, error) {
 	j.sent[seq] = true
 	return "key", nil
 }

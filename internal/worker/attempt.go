@@ -491,7 +491,7 @@ func (a *attempt) save(ctx context.Context, run *engine.Run) error {
 // fault are never looked at again, and are removed by the node's upkeep.
 func (a *attempt) forget(ctx context.Context, r receipts) {
 	for _, name := range r.databases {
-		if err := a.x.Databases().ForgetReceipts(ctx, name, a.lease.ID, r.upTo); err != nil {
+		if err := a.x.Databases().DeleteReceipts(ctx, name, a.lease.ID, r.upTo); err != nil {
 			a.w.o.Log.Warn("receipts of a job stay in its database", "job", a.lease.ID, "error", err)
 		}
 	}

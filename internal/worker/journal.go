@@ -82,7 +82,7 @@ const (
 	entryEnded    // a transaction has ended, and what was told inside it counts
 )
 
-func appendTold(dst []byte, t engine.Told) []byte {
+func appendTold(dst []byte, t engine.Result) []byte {
 	if t.Fuel > 0 {
 		e := value.NewEncoder(dst)
 		e.Byte(entryFuel)
@@ -194,9 +194,9 @@ func readEntries(b []byte, memory int64, turn func() error, told map[int64]entry
 }
 
 // readTold reads the entry of what an attempt was told.
-func readTold(d *value.Decoder) engine.Told {
+func readTold(d *value.Decoder) engine.Result {
 	kind := d.Byte()
-	t := engine.Told{Seq: d.Int()}
+	t := engine.Result{Seq: d.Int()}
 	// By its name: numbers change between versions.
 	if t.Kind = bytecode.EffectNamed(d.Text()); t.Kind == bytecode.EffectNone {
 		d.Fail()
@@ -286,11 +286,11 @@ func (j *journal) recover(ctx context.Context, parts [][]byte, databases engine.
 	return nil
 }
 
-// Told implements engine.Journal.
-func (j *journal) Told(seq int64) (engine.Told, bool) {
+// Recorded implements engine.Journal.
+func (j *journal) Recorded(seq int64) (engine.Result, bool) {
 	e, ok := j.told[seq]
 	if !ok {
-		return engine.Told{}, false
+		return engine.Result{}, false
 	}
 	delete(j.told, seq)
 	d := value.NewDecoder(e.bytes, j.attempt.entryMemory())
@@ -301,8 +301,8 @@ func (j *journal) Told(seq int64) (engine.Told, bool) {
 	return t, true
 }
 
-// Tell implements engine.Journal.
-func (j *journal) Tell(t engine.Told) {
+// Append implements engine.Journal.
+func (j *journal) Append(t engine.Result) {
 	j.busy = false
 	defer j.follow(t)
 	if c := j.change; c != nil {
@@ -331,7 +331,7 @@ func (j *journal) Tell(t engine.Told) {
 }
 
 // follow notes the end of a transaction.
-func (j *journal) follow(t engine.Told) {
+func (j *journal) follow(t engine.Result) {
 	if t.Kind == bytecode.EffectTxRollback || t.Kind == bytecode.EffectTxCommit && t.Err == nil {
 		j.tx, j.txAt, j.apart = 0, 0, false
 	}
@@ -350,7 +350,7 @@ func (j *journal) drop() {
 
 // batch returns the entries that wait, with one more, sealed, and the step of
 // the first.
-func (j *journal) batch(t engine.Told) (entry job.JournalEntry, bytes int, err error) {
+func (j *journal) batch(t engine.Result) (entry job.JournalEntry, bytes int, err error) {
 	entry.Step = j.first
 	if entry.Step == 0 {
 		entry.Step = t.Seq
@@ -364,8 +364,8 @@ func (j *journal) batch(t engine.Told) (entry job.JournalEntry, bytes int, err e
 	return entry, len(b), err
 }
 
-// Change implements engine.Journal.
-func (j *journal) Change(ctx context.Context, t engine.Told) context.Context {
+// Checkpoint implements engine.Journal.
+func (j *journal) Checkpoint(ctx context.Context, t engine.Result) context.Context {
 	entry, bytes, err := j.batch(t)
 	if err != nil {
 		j.failed = err
@@ -379,7 +379,7 @@ func (j *journal) Change(ctx context.Context, t engine.Told) context.Context {
 }
 
 // Receipt implements engine.Journal.
-func (j *journal) Receipt(ctx context.Context, database string, t engine.Told, fuel func() int64) *engine.Receipt {
+func (j *journal) Receipt(ctx context.Context, database string, t engine.Result, fuel func() int64) *engine.Receipt {
 	l := j.attempt.lease
 	return &engine.Receipt{Job: l.ID, Attempt: l.Attempt, Step: t.Seq, Write: func(result value.Value) ([]byte, error) {
 		// Before the first receipt in a database the store learns of it: that is
@@ -412,10 +412,10 @@ func (j *journal) touch(ctx context.Context, database string) error {
 	return nil
 }
 
-// Before implements engine.Journal: it is where a run is stopped for the node's
+// BeforeEffect implements engine.Journal: it is where a run is stopped for the node's
 // sake, where the journal becomes a snapshot, and where what the run has to
 // show is looked at.
-func (j *journal) Before(ctx context.Context, r *engine.Run) error {
+func (j *journal) BeforeEffect(ctx context.Context, r *engine.Run) error {
 	a := j.attempt
 	switch {
 	case j.ahead && r.Machine().Effect().Kind.Info().Instant:
@@ -457,8 +457,8 @@ func (j *journal) Before(ctx context.Context, r *engine.Run) error {
 	return nil
 }
 
-// Inside implements engine.Journal.
-func (j *journal) Inside(ctx context.Context) error {
+// BeforeEffectInTx implements engine.Journal.
+func (j *journal) BeforeEffectInTx(ctx context.Context) error {
 	if j.failed != nil {
 		return j.failed
 	}
@@ -550,9 +550,9 @@ func (j *journal) show(ctx context.Context) {
 	a.live.show(a.machine, false)
 }
 
-// Keep implements engine.Journal. The key tells nothing of the job's id, which
+// BeforeCall implements engine.Journal. The key tells nothing of the job's id, which
 // is a secret: whoever has it may see the job and answer its questions.
-func (j *journal) Keep(ctx context.Context, seq int64) (string, error) {
+func (j *journal) BeforeCall(ctx context.Context, seq int64) (string, error) {
 	if len(j.pending) > 0 {
 		if err := j.flush(ctx); err != nil {
 			return "", err

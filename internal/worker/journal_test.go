@@ -16,7 +16,7 @@ import (
 
 // TestJournalEntries checks that results are read as they were kept.
 func TestJournalEntries(t *testing.T) {
-	all := []engine.Told{
+	all := []engine.Result{
 		{Seq: 1, Kind: bytecode.EffectNow, Value: value.Text("2026-01-01T00:00:00Z")},
 		{Seq: 2, Kind: bytecode.EffectFetch, Err: value.Errorf("fetch_failed", "no")},
 		{Seq: 3, Kind: bytecode.EffectFetch, Err: value.Exceeded("fetch_bytes", 100, "the answer has more than 100 bytes")},
@@ -37,11 +37,11 @@ func TestJournalEntries(t *testing.T) {
 		t.Errorf("read %d results, databases %v", len(j.told), j.touched)
 	}
 	for _, want := range all {
-		is, ok := j.Told(want.Seq)
+		is, ok := j.Recorded(want.Seq)
 		if !ok || is.Kind != want.Kind || is.Fuel != want.Fuel || !value.Equal(nil, is.Value, want.Value) || !reflect.DeepEqual(is.Err, want.Err) {
 			t.Errorf("%+v is read as %+v", want, is)
 		}
-		if _, again := j.Told(want.Seq); again {
+		if _, again := j.Recorded(want.Seq); again {
 			t.Errorf("%+v is told twice", want)
 		}
 	}
@@ -57,10 +57,10 @@ func TestJournalInTurns(t *testing.T) {
 	large := value.ListOf(empty...)
 	var kept []byte
 	for seq := range int64(50) {
-		kept = appendTold(kept, engine.Told{Seq: seq + 1, Kind: bytecode.EffectSQL, Value: large})
+		kept = appendTold(kept, engine.Result{Seq: seq + 1, Kind: bytecode.EffectSQL, Value: large})
 	}
 	for seq := range int64(10_000) {
-		kept = appendTold(kept, engine.Told{Seq: seq + 51, Kind: bytecode.EffectNow, Value: value.Text("2026-01-01T00:00:00Z")})
+		kept = appendTold(kept, engine.Result{Seq: seq + 51, Kind: bytecode.EffectNow, Value: value.Text("2026-01-01T00:00:00Z")})
 	}
 	weight := value.SizeOf(large)
 	turns := 0
@@ -86,7 +86,7 @@ func TestJournalInTurns(t *testing.T) {
 		t.Errorf("%d bytes took %d turns", len(kept), all)
 	}
 	for seq := range int64(10_050) {
-		if told, ok := j.Told(seq + 1); !ok || told.Kind == bytecode.EffectNone {
+		if told, ok := j.Recorded(seq + 1); !ok || told.Kind == bytecode.EffectNone {
 			t.Fatalf("result %d is %v, %t", seq+1, told.Kind, ok)
 		}
 	}

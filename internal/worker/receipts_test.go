@@ -69,11 +69,11 @@ type lateForgets struct {
 	done  chan struct{}
 }
 
-func (d lateForgets) ForgetReceipts(ctx context.Context, name string, id [16]byte, upTo int64) error {
+func (d lateForgets) DeleteReceipts(ctx context.Context, name string, id [16]byte, upTo int64) error {
 	d.asked <- upTo
 	<-d.begin
 	defer func() { d.done <- struct{}{} }()
-	return d.Databases.ForgetReceipts(ctx, name, id, upTo)
+	return d.Databases.DeleteReceipts(ctx, name, id, upTo)
 }
 
 // TestLateForgetLeavesWhatCameSince removes the receipts of an attempt that stands

@@ -170,7 +170,7 @@ func (a *attempt) answer(ctx context.Context, question string, r Reply, sum [32]
 		Prompt: question, Reply: sum, By: r.By, Address: r.Address, At: w.o.Clock(), Step: told.Seq, Entries: sealed,
 	}, w.leaseEnd())
 	if err != nil {
-		return errors.Join(err, run.Unanswer(context.WithoutCancel(ctx)))
+		return errors.Join(err, run.DiscardUploads(context.WithoutCancel(ctx)))
 	}
 	if a.memory.Bytes() > 0 {
 		// It is large: it is loaded again once it has its ticket, and does not hold all
@@ -184,7 +184,7 @@ func (a *attempt) answer(ctx context.Context, question string, r Reply, sum [32]
 }
 
 // tell gives the reply to the script.
-func (r *Reply) tell(ctx context.Context, run *engine.Run) (engine.Told, error) {
+func (r *Reply) tell(ctx context.Context, run *engine.Run) (engine.Result, error) {
 	if r.Approved != nil {
 		return run.Approve(*r.Approved)
 	}

@@ -49,7 +49,7 @@ func TestForgetEnded(t *testing.T) {
 	if _, err := withReceipt(t, d, receipt(2, 1), "INSERT INTO t VALUES (1)"); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.ForgetReceipts(t.Context(), "", theJob, 1); err != nil {
+	if err := d.DeleteReceipts(t.Context(), "", theJob, 1); err != nil {
 		t.Fatal(err)
 	}
 	ended := func(_ context.Context, job [16]byte) (bool, error) { return !underWay(job), nil }

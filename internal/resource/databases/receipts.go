@@ -35,7 +35,7 @@ const partBytes = MaxValue / 2
 
 // Receipts returns those of a job in the order of their steps. From then on all
 // attempts before this one are refused.
-func (d *Databases) Receipts(ctx context.Context, name string, job [16]byte, attempt int64) (found []engine.Kept, err error) {
+func (d *Databases) Receipts(ctx context.Context, name string, job [16]byte, attempt int64) (found []engine.StoredReceipt, err error) {
 	err = d.change(ctx, name, func(c *conn) error {
 		newest, err := c.newestAttempt(ctx, job, attempt)
 		if err != nil {
@@ -50,7 +50,7 @@ func (d *Databases) Receipts(ctx context.Context, name string, job [16]byte, att
 		return c.execInternal(ctx, selectReceipts, func(s *sqlite.Stmt) {
 			step := s.Int(0)
 			if n := len(found); n == 0 || found[n-1].Step != step {
-				found = append(found, engine.Kept{Step: step})
+				found = append(found, engine.StoredReceipt{Step: step})
 			}
 			last := &found[len(found)-1]
 			last.Bytes = append(last.Bytes, s.Blob(1)...)
@@ -62,9 +62,9 @@ func (d *Databases) Receipts(ctx context.Context, name string, job [16]byte, att
 	return found, nil
 }
 
-// ForgetReceipts deletes those of a job up to a step; all, and the job's
+// DeleteReceipts deletes those of a job up to a step; all, and the job's
 // attempt too, where the step is below 0.
-func (d *Databases) ForgetReceipts(ctx context.Context, name string, job [16]byte, upTo int64) error {
+func (d *Databases) DeleteReceipts(ctx context.Context, name string, job [16]byte, upTo int64) error {
 	name, err := canonicalName(name)
 	if err != nil {
 		return err

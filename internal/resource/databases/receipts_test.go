@@ -305,7 +305,7 @@ func TestForgetReceipts(t *testing.T) {
 	d := open(t, Options{})
 	forget := func(upTo int64) {
 		t.Helper()
-		if err := d.ForgetReceipts(t.Context(), "", theJob, upTo); err != nil {
+		if err := d.DeleteReceipts(t.Context(), "", theJob, upTo); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -11,24 +11,27 @@ import (
 	"ql/lang/vm"
 )
 
-// keeping is a journal in memory: what is told, and what a change left as its
+// memoryJournal is a journal in memory: results, and what a change left as its
 // receipt.
-type keeping struct {
-	told, receipts map[int64]engine.Told
+type memoryJournal struct {
+	results, receipts map[int64]engine.Result
 }
 
-func (k *keeping) Before(context.Context, *engine.Run) error { return nil }
-func (k *keeping) Inside(context.Context) error              { return nil }
-func (k *keeping) Told(seq int64) (engine.Told, bool)        { t, ok := k.told[seq]; return t, ok }
-func (k *keeping) Tell(t engine.Told) {
+func (k *memoryJournal) BeforeEffect(context.Context, *engine.Run) error { return nil }
+func (k *memoryJournal) BeforeEffectInTx(context.Context) error          { return nil }
+func (k *memoryJournal) Recorded(seq int64) (engine.Result, bool) {
+	t, ok := k.results[seq]
+	return t, ok
+}
+func (k *memoryJournal) Append(t engine.Result) {
 	if r, ok := k.receipts[t.Seq]; ok && t.Err == nil {
 		t = r
 	}
-	k.told[t.Seq] = t
+	k.results[t.Seq] = t
 }
-func (k *keeping) Change(ctx context.Context, _ engine.Told) context.Context { return ctx }
-func (k *keeping) Keep(context.Context, int64) (string, error)               { return "", nil }
-func (k *keeping) Receipt(_ context.Context, _ string, t engine.Told, fuel func() int64) *engine.Receipt {
+func (k *memoryJournal) Checkpoint(ctx context.Context, _ engine.Result) context.Context { return ctx }
+func (k *memoryJournal) BeforeCall(context.Context, int64) (string, error)               { return "", nil }
+func (k *memoryJournal) Receipt(_ context.Context, _ string, t engine.Result, fuel func() int64) *engine.Receipt {
 	return &engine.Receipt{Job: [16]byte{1}, Attempt: 1, Step: t.Seq, Write: func(v value.Value) ([]byte, error) {
 		t.Value, t.Fuel = v, fuel()
 		k.receipts[t.Seq] = t
@@ -63,7 +66,7 @@ func TestRepeatedSQLCostsTheSame(t *testing.T) {
 		}
 		return string(m.Output()), m.Fuel()
 	}
-	j := &keeping{told: map[int64]engine.Told{}, receipts: map[int64]engine.Told{}}
+	j := &memoryJournal{results: map[int64]engine.Result{}, receipts: map[int64]engine.Result{}}
 	first, fuel := run(open(t, Options{}), j)
 	if len(j.receipts) < 4 || fuel < 100_000 {
 		t.Errorf("there are %d receipts, and it cost %d", len(j.receipts), fuel)

@@ -12,16 +12,16 @@ func sessionStart(c *call) (value.Value, error) {
 		return value.Null, missing("sessions")
 	}
 	c.state.Session = true
-	if _, err := c.hold(); err != nil {
+	if _, err := c.openSession(); err != nil {
 		c.state.Session = false
 		return value.Null, err
 	}
 	return value.Null, nil
 }
 
-// hold returns the session that the script has started, taking it again where
+// openSession returns the session that the script has started, taking it again where
 // a pause let go of it.
-func (c *call) hold() (Session, error) {
+func (c *call) openSession() (Session, error) {
 	Rest(c.ctx) // for what comes: another run may have it, and it is on the disk
 	if c.session != nil {
 		return c.session, nil
@@ -38,7 +38,7 @@ func (c *call) hold() (Session, error) {
 }
 
 func sessionGet(c *call) (value.Value, error) {
-	s, err := c.hold()
+	s, err := c.openSession()
 	if err != nil {
 		return value.Null, err
 	}
@@ -53,7 +53,7 @@ func sessionGet(c *call) (value.Value, error) {
 }
 
 func sessionSet(c *call) (value.Value, error) {
-	s, err := c.hold()
+	s, err := c.openSession()
 	if err != nil {
 		return value.Null, err
 	}
@@ -61,11 +61,11 @@ func sessionSet(c *call) (value.Value, error) {
 	if err != nil {
 		return value.Null, err
 	}
-	return value.Null, s.Set(c.changing(), key, c.args[1])
+	return value.Null, s.Set(c.checkpoint(), key, c.args[1])
 }
 
 func sessionUnset(c *call) (value.Value, error) {
-	s, err := c.hold()
+	s, err := c.openSession()
 	if err != nil {
 		return value.Null, err
 	}
@@ -73,15 +73,15 @@ func sessionUnset(c *call) (value.Value, error) {
 	if err != nil {
 		return value.Null, err
 	}
-	return value.Null, s.Unset(c.changing(), key)
+	return value.Null, s.Unset(c.checkpoint(), key)
 }
 
 func sessionEnd(c *call) (value.Value, error) {
-	s, err := c.hold()
+	s, err := c.openSession()
 	if err != nil {
 		return value.Null, err
 	}
-	if err := s.End(c.changing()); err != nil {
+	if err := s.End(c.checkpoint()); err != nil {
 		return value.Null, err
 	}
 	c.session, c.state.Session = nil, false
@@ -135,7 +135,7 @@ func secretGet(c *call) (value.Value, error) {
 			return value.Null, err
 		}
 		if found {
-			c.remember(secret)
+			c.addSecret(secret)
 			return value.Text(secret), nil
 		}
 	}
