@@ -37,6 +37,7 @@ var unreserved = map[string]string{
 	"internal/cli/scripts.go":               "the input of a command, of a bounded length",
 	"internal/wire/answer.go":               "a trace that the service wrote, which has a bounded number of steps",
 	"internal/wire/errors.go":               "an error that the service wrote",
+	"internal/engine/state.go":              "what was stored of a suspended run, reserved by the attempt that loads it",
 	"internal/worker/attempt.go":            "what a job was accepted with, reserved by its attempt",
 }
 

@@ -73,11 +73,13 @@ var layers = []layer{
 	{pkg: "internal/resource/shares", imports: []string{"internal/account", "internal/engine", "internal/fault", "lang/value"}},
 	{pkg: "internal/job", imports: []string{"internal/account", "internal/principal"}},
 	{pkg: "internal/record", imports: []string{"internal/account", "internal/batch", "internal/guard", "internal/job"}},
+	// Whoever replays a job needs neither the worker nor a store.
+	{pkg: "internal/journal", imports: []string{"internal/admit", "internal/engine", "internal/job", "lang/bytecode", "lang/value"}},
 	{pkg: "internal/execution", imports: append([]string{"internal/account", "internal/admit", "internal/engine", "internal/fault", "internal/job", "internal/password", "internal/wire"}, language...)},
 	{
 		pkg: "internal/worker",
 		imports: []string{
-			"internal/account", "internal/admit", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/job", "internal/principal", "internal/record", "internal/wire",
+			"internal/account", "internal/admit", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/job", "internal/journal", "internal/principal", "internal/record", "internal/wire",
 			"lang/bytecode", "lang/value", "lang/vm",
 		},
 	},

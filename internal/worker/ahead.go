@@ -111,8 +111,8 @@ func (a *attempt) goAhead(leave func()) (end *job.End, err error) {
 	pace := &aheadPace{Ticket: ticket, until: began.Add(w.o.Ahead)}
 	a.x.Pace = pace
 	a.machine = a.x.Machine(a.program)
-	a.journal = newJournal(a)
-	a.journal.ahead = true
+	a.journal = newAttemptJournal(a)
+	a.journal.inline = true
 	run := a.x.Run(a.machine, a.state, a.journal)
 	out, err := run.Continue(ctx)
 	ticket.Leave()
@@ -121,11 +121,11 @@ func (a *attempt) goAhead(leave func()) (end *job.End, err error) {
 		return nil, context.Cause(ctx)
 	case pace.over: // the computation is begun again: it has left nothing
 		a.machine.Release()
-		a.journal.waiting.Release()
+		a.journal.Release()
 		a.machine, a.journal = nil, nil
 		return nil, errGoesOn
 	case out.Status == engine.Interrupted && errors.Is(err, errGoesOn):
-		a.state, a.ran, a.journal.ahead = run.State(), time.Since(began), false
+		a.state, a.ran, a.journal.inline = run.State(), time.Since(began), false
 		return nil, errGoesOn
 	}
 	state, failure := a.ended(out, err)

@@ -2,10 +2,8 @@ package worker
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -15,6 +13,7 @@ import (
 	"ql/internal/execution"
 	"ql/internal/fault"
 	"ql/internal/job"
+	"ql/internal/journal"
 	"ql/internal/wire"
 	"ql/lang/bytecode"
 	"ql/lang/vm"
@@ -44,7 +43,7 @@ type attempt struct {
 	loaded  bool
 
 	x            *execution.Execution
-	journal      *journal
+	journal      *attemptJournal
 	parts        [][]byte // of the journal, as stored
 	ran          time.Duration
 	began        time.Time
@@ -155,7 +154,7 @@ func (a *attempt) close() {
 		a.machine.Release()
 	}
 	if a.journal != nil {
-		a.journal.waiting.Release()
+		a.journal.Release()
 	}
 	a.memory.Release()
 }
@@ -197,14 +196,14 @@ func (a *attempt) drive(ctx context.Context) error {
 	}
 	a.x.Pace = &pace{Ticket: ticket, attempt: a}
 	if a.journal == nil {
-		a.journal = newJournal(a)
+		a.journal = newAttemptJournal(a)
 	}
 	if len(a.parts) > 0 {
-		if err := a.journal.recover(engine.WithPace(ctx, a.x.Pace), a.parts, a.x.Databases()); err != nil {
+		if err := a.journal.recover(engine.WithPace(ctx, a.x.Pace)); err != nil {
 			return err
 		}
 	}
-	a.recovered, a.parts = a.journal.kept, nil
+	a.recovered, a.parts = a.journal.Committed(), nil
 	run := a.x.Run(a.machine, a.state, a.journal)
 	if a.from == job.Paused {
 		if err := a.expire(ctx, run); err != nil {
@@ -316,26 +315,12 @@ func (a *attempt) take(ctx context.Context, s *job.Stored, p engine.Pace) error 
 	return a.restore(ctx, p, plain, s.Output)
 }
 
-// A stored state is the length of the engine's as JSON, that, and the machine's
-// snapshot.
-func writeState(s engine.State, snapshot []byte) ([]byte, error) {
-	text, err := json.Marshal(s)
-	if err != nil {
-		return nil, err
-	}
-	b := binary.AppendUvarint(make([]byte, 0, len(text)+len(snapshot)+8), uint64(len(text)))
-	return append(append(b, text...), snapshot...), nil
-}
-
 func (a *attempt) restore(ctx context.Context, p engine.Pace, stored, output []byte) error {
-	n, size := binary.Uvarint(stored)
-	if size <= 0 || n > uint64(len(stored)-size) {
-		return vm.ErrCorrupt
+	state, snapshot, err := engine.DecodeState(stored)
+	if err != nil {
+		return err
 	}
-	text, snapshot := stored[size:size+int(n)], stored[size+int(n):]
-	if err := json.Unmarshal(text, &a.state); err != nil {
-		return fmt.Errorf("%w: %w", vm.ErrCorrupt, err)
-	}
+	a.state = state
 	if a.weigh {
 		bytes, err := vm.Weight(snapshot)
 		if err != nil {
@@ -358,16 +343,16 @@ func (a *attempt) restore(ctx context.Context, p engine.Pace, stored, output []b
 // expire tells the script that nobody answered in time. That is kept first: a
 // later attempt finds the question gone.
 func (a *attempt) expire(ctx context.Context, run *engine.Run) error {
-	told, err := run.Expire()
+	result, err := run.Expire()
 	if err != nil {
 		return err
 	}
-	sealed, err := a.seal(sealJournal, appendTold(nil, told))
+	sealed, err := a.SealPart(journal.AppendResult(nil, result))
 	if err != nil {
 		return err
 	}
 	a.rest = true
-	return a.w.o.Queue.AppendJournal(ctx, a.lease, job.JournalEntry{Step: told.Seq, Entries: sealed})
+	return a.StorePart(ctx, job.JournalEntry{Step: result.Seq, Entries: sealed})
 }
 
 // end stores how an attempt came out.
@@ -436,7 +421,7 @@ func (a *attempt) snapshot(ctx context.Context, run *engine.Run) ([]byte, job.Pr
 	if err != nil {
 		return nil, job.Progress{}, err
 	}
-	plain, err := writeState(run.State(), state)
+	plain, err := engine.EncodeState(run.State(), state)
 	if err != nil {
 		return nil, job.Progress{}, err
 	}
@@ -469,12 +454,8 @@ func (a *attempt) save(ctx context.Context, run *engine.Run) error {
 	if a.snapshotSize > a.limits.SnapshotBytes {
 		// The journal goes on growing instead. To look again whether the state has become
 		// smaller costs as much as it is large: so that is done ever less often.
-		j := a.journal
-		j.saveAt = 2 * (j.kept + len(j.pending))
-		if len(j.pending) == 0 {
-			return nil
-		}
-		return j.flush(ctx)
+		a.journal.snapshotAt = 2 * a.journal.Len()
+		return a.journal.Flush(ctx)
 	}
 	a.x.Pace.Rest()
 	if err := a.w.o.Queue.SaveSnapshot(ctx, a.lease, sealed, p); err != nil {
@@ -482,7 +463,7 @@ func (a *attempt) save(ctx context.Context, run *engine.Run) error {
 	}
 	a.saved = p.From + int64(len(p.Output))
 	a.rest, a.failures, a.recovered = true, 0, 0
-	done := receipts{a.journal.reset(), run.Machine().Effect().Seq}
+	done := receipts{a.journal.truncate(), run.Machine().Effect().Seq}
 	a.forget(engine.WithPace(ctx, a.x.Pace), done)
 	return nil
 }
@@ -529,7 +510,7 @@ func (a *attempt) stand(ctx context.Context, run *engine.Run, out engine.Outcome
 		return err
 	}
 	// Another attempt may have begun by now, whose receipts come after this step.
-	a.receipts = receipts{a.journal.reset(), run.Machine().Effect().Seq}
+	a.receipts = receipts{a.journal.truncate(), run.Machine().Effect().Seq}
 	a.stands = true
 	return nil
 }
@@ -559,7 +540,7 @@ func (a *attempt) standing(ctx context.Context, run *engine.Run, out engine.Outc
 
 // ending is what is stored of the end of a job.
 func (a *attempt) ending(state job.State, failure *wire.Error) *job.End {
-	e := &job.End{Delivery: job.DeliveryID(a.job.ID), Rest: a.rest || a.lease.Attempt > 1 || a.journal != nil && a.journal.kept > 0}
+	e := &job.End{Delivery: job.DeliveryID(a.job.ID), Rest: a.rest || a.lease.Attempt > 1 || a.journal != nil && a.journal.Committed() > 0}
 	e.Record.Summary, e.Ran = *a.job, a.elapsed()
 	e.State, e.Finished = state, a.w.o.Clock()
 	execution.Record(&e.Record, a.machine, failure)
@@ -584,7 +565,7 @@ func (a *attempt) finish(ctx context.Context, state job.State, failure *wire.Err
 	}
 	a.tellEnd(e)
 	if a.journal != nil && a.x != nil {
-		a.receipts = receipts{a.journal.reset(), -1}
+		a.receipts = receipts{a.journal.truncate(), -1}
 		if a.lease.Attempt > 1 {
 			a.receipts.upTo = math.MaxInt64 // the mark goes on shutting out earlier attempts
 		}
@@ -682,7 +663,7 @@ func (a *attempt) settle(ctx context.Context, err error) {
 		w.o.Log.Error("a job was given up since it needs more memory than the node has for one", "job", a.lease.ID, "account", a.lease.Account, "error", err)
 		err = a.finishAsItIs(ctx, job.Failed, &wire.Error{Code: refused.Code(), Message: "to go on with the job " + refused.Error()})
 	default:
-		if a.journal != nil && a.journal.kept > a.recovered {
+		if a.journal != nil && a.journal.Committed() > a.recovered {
 			a.failures = 0 // it got on
 		}
 		a.failures++

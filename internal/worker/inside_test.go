@@ -10,6 +10,7 @@ import (
 
 	"ql/internal/engine"
 	"ql/internal/job"
+	"ql/internal/journal"
 	"ql/lang/value"
 )
 
@@ -46,7 +47,7 @@ func TestReadsInsideATransaction(t *testing.T) {
 		return s.Summary.ID
 	}
 	e.wantResult(read("100"), "10000000")
-	if n, largest := q.n.Load(), q.largest.Load(); n < 20 || largest > mostPending+150_000 {
+	if n, largest := q.n.Load(), q.largest.Load(); n < 20 || largest > journal.MaxPending+150_000 {
 		t.Errorf("%d parts of at most %d bytes were kept", n, largest)
 	}
 	v := e.await(read("800"), job.Failed)
@@ -138,7 +139,7 @@ func TestLargeStateIsNotTriedAgain(t *testing.T) {
 	_, err := e.w.Submit(context.Background(), s)
 	check(t, err)
 	e.wantResult(s.Summary.ID, "3000000")
-	if n, largest := q.n.Load(), q.largest.Load(); n < 10 || largest > 2*mostPending || q.saves.Load() != 0 {
+	if n, largest := q.n.Load(), q.largest.Load(); n < 10 || largest > 2*journal.MaxPending || q.saves.Load() != 0 {
 		t.Errorf("%d parts of at most %d bytes were kept, %d snapshots", n, largest, q.saves.Load())
 	}
 }

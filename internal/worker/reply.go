@@ -9,6 +9,7 @@ import (
 	"ql/internal/admit"
 	"ql/internal/engine"
 	"ql/internal/job"
+	"ql/internal/journal"
 	"ql/internal/principal"
 	"ql/lang/value"
 )
@@ -157,17 +158,17 @@ func (a *attempt) answer(ctx context.Context, question string, r Reply, sum [32]
 		return err
 	}
 	run := a.x.Run(a.machine, a.state, nil)
-	told, err := r.tell(engine.WithPace(ctx, ticket), run)
+	result, err := r.apply(engine.WithPace(ctx, ticket), run)
 	if err != nil {
 		return err
 	}
-	sealed, err := a.seal(sealJournal, appendTold(nil, told))
+	sealed, err := a.SealPart(journal.AppendResult(nil, result))
 	if err != nil {
 		return err
 	}
 	ticket.Rest()
 	a.lease, err = w.o.Queue.Answer(ctx, a.lease.ID, job.Answer{
-		Prompt: question, Reply: sum, By: r.By, Address: r.Address, At: w.o.Clock(), Step: told.Seq, Entries: sealed,
+		Prompt: question, Reply: sum, By: r.By, Address: r.Address, At: w.o.Clock(), Step: result.Seq, Entries: sealed,
 	}, w.leaseEnd())
 	if err != nil {
 		return errors.Join(err, run.DiscardUploads(context.WithoutCancel(ctx)))
@@ -183,8 +184,8 @@ func (a *attempt) answer(ctx context.Context, question string, r Reply, sum [32]
 	return nil
 }
 
-// tell gives the reply to the script.
-func (r *Reply) tell(ctx context.Context, run *engine.Run) (engine.Result, error) {
+// apply gives the reply to the script.
+func (r *Reply) apply(ctx context.Context, run *engine.Run) (engine.Result, error) {
 	if r.Approved != nil {
 		return run.Approve(*r.Approved)
 	}

@@ -1,4 +1,4 @@
-package worker
+package journal
 
 import (
 	"context"
@@ -8,13 +8,12 @@ import (
 	"runtime"
 	"testing"
 
-	"ql/internal/account"
 	"ql/internal/engine"
 	"ql/lang/bytecode"
 	"ql/lang/value"
 )
 
-// TestJournalEntries checks that results are read as they were kept.
+// TestJournalEntries checks that results are read as they were written.
 func TestJournalEntries(t *testing.T) {
 	all := []engine.Result{
 		{Seq: 1, Kind: bytecode.EffectNow, Value: value.Text("2026-01-01T00:00:00Z")},
@@ -24,25 +23,25 @@ func TestJournalEntries(t *testing.T) {
 		{Seq: 5, Kind: bytecode.EffectSQL, Err: value.Errorf("unique", "no"), Fuel: 1},
 		{Seq: 6, Kind: bytecode.EffectNow, Value: value.Int(5)},
 	}
-	var kept []byte
-	for _, told := range all {
-		kept = appendTold(kept, told)
+	var encoded []byte
+	for _, r := range all {
+		encoded = AppendResult(encoded, r)
 	}
-	kept = appendDatabase(kept, "shop")
-	j := newJournal(&attempt{limits: account.Free.Limits()})
-	if err := readEntries(kept, 1<<20, func() error { return nil }, j.told, j.touched, nil); err != nil {
+	encoded = appendDatabase(encoded, "shop")
+	h := newHistory(1 << 20)
+	if err := h.read(encoded, func() error { return nil }, h.databases, nil); err != nil {
 		t.Fatal(err)
 	}
-	if len(j.told) != len(all) || !j.touched["shop"] {
-		t.Errorf("read %d results, databases %v", len(j.told), j.touched)
+	if len(h.results) != len(all) || !h.databases["shop"] {
+		t.Errorf("read %d results, databases %v", len(h.results), h.databases)
 	}
 	for _, want := range all {
-		is, ok := j.Recorded(want.Seq)
+		is, ok := h.Recorded(want.Seq)
 		if !ok || is.Kind != want.Kind || is.Fuel != want.Fuel || !value.Equal(nil, is.Value, want.Value) || !reflect.DeepEqual(is.Err, want.Err) {
 			t.Errorf("%+v is read as %+v", want, is)
 		}
-		if _, again := j.Recorded(want.Seq); again {
-			t.Errorf("%+v is told twice", want)
+		if _, again := h.Recorded(want.Seq); again {
+			t.Errorf("%+v is given twice", want)
 		}
 	}
 }
@@ -55,46 +54,46 @@ func TestJournalInTurns(t *testing.T) {
 		empty[i] = value.NewMap(nil, 100).Value()
 	}
 	large := value.ListOf(empty...)
-	var kept []byte
+	var encoded []byte
 	for seq := range int64(50) {
-		kept = appendTold(kept, engine.Result{Seq: seq + 1, Kind: bytecode.EffectSQL, Value: large})
+		encoded = AppendResult(encoded, engine.Result{Seq: seq + 1, Kind: bytecode.EffectSQL, Value: large})
 	}
 	for seq := range int64(10_000) {
-		kept = appendTold(kept, engine.Result{Seq: seq + 51, Kind: bytecode.EffectNow, Value: value.Text("2026-01-01T00:00:00Z")})
+		encoded = AppendResult(encoded, engine.Result{Seq: seq + 51, Kind: bytecode.EffectNow, Value: value.Text("2026-01-01T00:00:00Z")})
 	}
 	weight := value.SizeOf(large)
 	turns := 0
-	read := func(memory int64, most int) (*journal, error) {
+	read := func(memory int64, most int) (History, error) {
 		turns = 0
-		j := newJournal(&attempt{limits: account.Free.Limits()})
-		return j, readEntries(kept, memory, func() error {
+		h := newHistory(memory)
+		return h, h.read(encoded, func() error {
 			if turns++; turns > most {
 				return context.DeadlineExceeded
 			}
 			return nil
-		}, j.told, j.touched, nil)
+		}, h.databases, nil)
 	}
 	before := heap()
-	j, err := read(weight, math.MaxInt)
+	h, err := read(weight, math.MaxInt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if held := heap() - before; held > weight {
-		t.Errorf("a journal of %d bytes holds %d, with 50 values of %d", len(kept), held, weight)
+		t.Errorf("a journal of %d bytes holds %d, with 50 values of %d", len(encoded), held, weight)
 	}
-	if least, all := len(kept)/turnBytes, turns; all < least/2 || all > 3*least+50 {
-		t.Errorf("%d bytes took %d turns", len(kept), all)
+	if least, all := len(encoded)/yieldBytes, turns; all < least/2 || all > 3*least+50 {
+		t.Errorf("%d bytes took %d turns", len(encoded), all)
 	}
 	for seq := range int64(10_050) {
-		if told, ok := j.Recorded(seq + 1); !ok || told.Kind == bytecode.EffectNone {
-			t.Fatalf("result %d is %v, %t", seq+1, told.Kind, ok)
+		if r, ok := h.Recorded(seq + 1); !ok || r.Kind == bytecode.EffectNone {
+			t.Fatalf("result %d is %v, %t", seq+1, r.Kind, ok)
 		}
 	}
-	if _, err := read(weight-1, math.MaxInt); !errors.Is(err, errJournal) {
+	if _, err := read(weight-1, math.MaxInt); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("with memory for less than a value: %v", err)
 	}
 	for _, most := range []int{0, 1, 5} {
-		if _, err := read(weight, most); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errJournal) || turns != most+1 {
+		if _, err := read(weight, most); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrCorrupt) || turns != most+1 {
 			t.Errorf("it ended after %d turns of %d: %v", turns, most, err)
 		}
 	}

@@ -1,0 +1,154 @@
+package journal
+
+import (
+	"context"
+
+	"ql/internal/engine"
+	"ql/internal/job"
+	"ql/lang/bytecode"
+	"ql/lang/value"
+)
+
+// Source is where the journal of a job is read from.
+type Source struct {
+	Job     job.ID
+	Attempt int64    // for which it is read: Databases refuse earlier ones from then on
+	Parts   [][]byte // as stored
+	// Databases may hold receipts of the job.
+	Databases engine.Databases
+	// Open decrypts a part, or a receipt.
+	Open func(sealed []byte) ([]byte, error)
+	// MaxValue is how many bytes the value of one result may take.
+	MaxValue int64
+}
+
+// History are the results that earlier attempts recorded. The zero History has none.
+type History struct {
+	results   map[int64]entry
+	databases map[string]bool // that may hold receipts
+	bytes     int
+	maxValue  int64
+}
+
+// entry is a result as it was encoded. It is decoded when the run comes there: the values
+// of a whole journal may be many times what a script may hold.
+type entry struct {
+	fuel  int64
+	bytes []byte
+}
+
+// yieldBytes is how many bytes of entries are read between two yields.
+const yieldBytes = 64 << 10
+
+// Recover reads what earlier attempts committed: in the store, and as receipts in the
+// databases that those parts name. Provisional parts count only where their transaction
+// has ended. It yields by the pace of ctx.
+func Recover(ctx context.Context, s Source) (History, error) {
+	h := newHistory(s.MaxValue)
+	yield := func() error { return engine.Turn(ctx) }
+	ended := map[transaction]bool{}
+	type part struct {
+		transaction
+		entries []byte
+	}
+	var provisional []part
+	for _, sealed := range s.Parts {
+		b, err := s.Open(sealed)
+		if err != nil {
+			return h, err
+		}
+		if len(b) > 0 && b[0] == entryProvisional {
+			d := value.NewDecoder(b, s.MaxValue)
+			t := decodeTransaction(d)
+			if d.Err() != nil {
+				return h, corrupt(d.Err())
+			}
+			provisional = append(provisional, part{t, b[len(b)-d.Rest():]})
+			continue
+		}
+		if err := h.read(b, yield, h.databases, ended); err != nil {
+			return h, err
+		}
+	}
+	for name := range h.databases {
+		receipts, err := s.Databases.Receipts(ctx, name, s.Job, s.Attempt)
+		if err != nil {
+			return h, err
+		}
+		for _, r := range receipts {
+			b, err := s.Open(r.Bytes)
+			if err != nil {
+				return h, err
+			}
+			if err := h.read(b, yield, map[string]bool{}, ended); err != nil {
+				return h, err
+			}
+		}
+	}
+	for _, p := range provisional {
+		if !ended[p.transaction] {
+			continue // it was rolled back with its attempt
+		}
+		if err := h.read(p.entries, yield, map[string]bool{}, ended); err != nil {
+			return h, err
+		}
+	}
+	return h, nil
+}
+
+func newHistory(maxValue int64) History {
+	return History{results: map[int64]entry{}, databases: map[string]bool{}, maxValue: maxValue}
+}
+
+// read reads a part of a journal, and checks it. Entries are written one encoder each, so
+// each is read by a decoder of its own. yield is called every so often.
+func (h *History) read(b []byte, yield func() error, databases map[string]bool, ended map[transaction]bool) error {
+	h.bytes += len(b)
+	fuel, sinceYield := int64(0), 0
+	for len(b) > 0 {
+		d := value.NewDecoder(b, h.maxValue)
+		d.SetYield(yield)
+		switch b[0] {
+		case entryFuel:
+			d.Byte()
+			fuel = d.Int()
+		case entryDatabase:
+			d.Byte()
+			databases[d.Text()] = true
+		case entryTxEnded:
+			ended[decodeTransaction(d)] = true
+		default:
+			r := decodeResult(d)
+			h.results[r.Seq] = entry{fuel, b[:len(b)-d.Rest()]}
+			fuel = 0
+		}
+		if err := d.Err(); err != nil {
+			return corrupt(err)
+		}
+		n := len(b) - d.Rest()
+		b = b[n:]
+		if sinceYield += n; sinceYield >= yieldBytes {
+			sinceYield = 0
+			if err := yield(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Recorded returns the result of an effect, and forgets it. One that cannot be decoded any
+// more has no kind: the run cannot continue with it.
+func (h *History) Recorded(seq int64) (engine.Result, bool) {
+	e, ok := h.results[seq]
+	if !ok {
+		return engine.Result{}, false
+	}
+	delete(h.results, seq)
+	d := value.NewDecoder(e.bytes, h.maxValue)
+	r := decodeResult(d)
+	if r.Fuel = e.fuel; d.Err() != nil {
+		r.Kind = bytecode.EffectNone
+	}
+	return r, true
+}
