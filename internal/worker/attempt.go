@@ -26,7 +26,7 @@ type attempt struct {
 	lease job.Lease
 	from  job.State // that the job was taken in
 	live  *live
-	leave func() // gives its place in line to the next
+	leave func() // releases its slot
 	// ticket is its leave to compute and to hold the script's memory; nil before it
 	// has one. It goes when nothing is left to do but to wait for the disk.
 	ticket *admit.Ticket
@@ -53,7 +53,7 @@ type attempt struct {
 	weigh        bool              // it has no ticket for the script's own
 	failures     int               // in a row
 	crashes      int               // likewise, of attempts that ended with their process
-	suspect      bool              // it runs apart from others that have crashes
+	probe        bool              // it is the one that runs of those in quarantine
 	recovered    int               // bytes of the journal that earlier attempts kept
 	snapshotSize int
 	saved        int64 // how much of the output is stored
@@ -227,7 +227,7 @@ func (a *attempt) enter(ctx context.Context) (*admit.Ticket, error) {
 		if !errors.As(err, &refused) {
 			return t, err
 		}
-		timer := time.NewTimer(time.Second) // the line may have been too long to wait in
+		timer := time.NewTimer(time.Second) // the queue may have been too long to wait in
 		select {
 		case <-timer.C:
 		case <-ctx.Done():

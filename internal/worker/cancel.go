@@ -15,7 +15,7 @@ func (w *Worker) Cancel(ctx context.Context, id job.ID) (job.State, error) {
 	}
 	if did {
 		w.mu.Lock()
-		w.lines.remove(id)
+		w.scheduler.remove(id)
 		w.mu.Unlock()
 		w.notify(id)
 		w.o.Ended(job.Cancelled, 0)

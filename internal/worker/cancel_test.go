@@ -8,8 +8,8 @@ import (
 	"ql/internal/job"
 )
 
-// TestCancelInLine cancels a job that stands in line: its place is free at once.
-func TestCancelInLine(t *testing.T) {
+// TestCancelQueued cancels a job that is queued: it leaves the queue at once.
+func TestCancelQueued(t *testing.T) {
 	e, _ := newWatchedWorld(t)
 	submit := func(script string) (job.ID, error) {
 		s := e.submission(script)

@@ -13,9 +13,9 @@ const (
 	// mostCrashes is at what weight of crashes a job is taken for their reason: three
 	// that met it alone, or six that met others too, which may be the reason as well.
 	mostCrashes = 3 * job.CrashWeightAlone
-	// suspectCrashes is from what weight on it is tried apart from others of the kind:
-	// the next crashes then tell which of them it is.
-	suspectCrashes = 3 * job.CrashWeight
+	// quarantineCrashes is from what weight on it runs apart from others of the kind: the
+	// next crashes then tell which of them it is.
+	quarantineCrashes = 3 * job.CrashWeight
 	// earlyCrash is how soon after it was taken a crash says little about a job.
 	earlyCrash = time.Second
 )
@@ -37,18 +37,18 @@ func (a *attempt) gotOn(ctx context.Context) error {
 		return err
 	}
 	a.crashes = 0
-	a.w.acquit(a.suspect)
-	a.suspect = false
+	a.w.endProbe(a.probe)
+	a.probe = false
 	return nil
 }
 
-// acquit lets the next suspect be tried, after one that was.
-func (w *Worker) acquit(suspect bool) {
-	if !suspect {
+// endProbe lets the next job in quarantine run, after one that was probed.
+func (w *Worker) endProbe(probe bool) {
+	if !probe {
 		return
 	}
 	w.mu.Lock()
-	w.lines.trying = false
+	w.scheduler.probing = false
 	w.mu.Unlock()
 	w.dispatch()
 }

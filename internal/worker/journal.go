@@ -52,7 +52,7 @@ func (j *attemptJournal) BeforeEffect(ctx context.Context, r *engine.Run) error 
 	case j.inline && effect.Instant:
 		return nil
 	case j.inline:
-		return errGoesOn
+		return errNotAccepted
 	case j.Err() != nil:
 		return j.Err()
 	case a.w.draining.Load():

@@ -124,11 +124,11 @@ func (w *Worker) answer(ctx context.Context, h *job.Head, r Reply, sum [32]byte)
 		return err
 	}
 	begun = true
-	// Who was answered goes on at once, beside those who stand in line.
+	// Who was answered goes on at once, beside those in the queue.
 	w.mu.Lock()
-	w.lines.enter(w.lines.line(a.account.ID, a.limits.Concurrent))
+	w.scheduler.acquire(w.scheduler.queue(a.account.ID, a.limits.Concurrent))
 	w.mu.Unlock()
-	leave := w.leaver(a.account.ID)
+	leave := w.releaser(a.account.ID)
 	w.begin(leave, func() { w.run(a, leave) })
 	return nil
 }

@@ -43,7 +43,7 @@ func (w *Worker) take(ctx context.Context, d job.Due) (job.Lease, error) {
 // none of them as due meanwhile, so that many of them keep nobody else waiting.
 func (w *Worker) rest(ctx context.Context, a account.ID) error {
 	w.mu.Lock()
-	w.lines.clear(a)
+	w.scheduler.clear(a)
 	w.mu.Unlock()
 	w.recallIn(restFor)
 	now := w.o.Clock()
@@ -70,7 +70,7 @@ func (w *Worker) cutResting(held []job.Lease) {
 	}
 }
 
-// recallIn has the accepted jobs that left the lines looked for after a while.
+// recallIn has the accepted jobs that left the queues looked for after a while.
 func (w *Worker) recallIn(d time.Duration) {
 	at := w.o.Clock().Add(d)
 	w.mu.Lock()
@@ -80,7 +80,7 @@ func (w *Worker) recallIn(d time.Duration) {
 	}
 }
 
-// recallAccepted looks for accepted jobs that left the lines, when it is time to.
+// recallAccepted looks for accepted jobs that left the queues, when it is time to.
 func (w *Worker) recallAccepted(ctx context.Context) error {
 	w.mu.Lock()
 	left := w.recall.Sub(w.o.Clock())

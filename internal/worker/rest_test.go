@@ -220,7 +220,7 @@ func TestDisabledBeginsNothing(t *testing.T) {
 }
 
 // An accepted job that could not be taken is found again, since nothing but the
-// lines knows of it.
+// queues knows of it.
 func TestTakesAgain(t *testing.T) {
 	e, q := newResting(t, func(o *Options) { o.Most = 1 })
 	first := e.submit(untilTold)

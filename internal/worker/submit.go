@@ -78,7 +78,7 @@ func (w *Worker) Submit(ctx context.Context, s Submission) (earlier job.ID, err 
 			s.Opened.Close()
 		}
 	}()
-	line, atOnce, err := w.enter(s.Account.ID, s.Limits)
+	queue, acquired, err := w.acquireSlot(s.Account.ID, s.Limits)
 	if err != nil {
 		return job.ID{}, err
 	}
@@ -89,61 +89,61 @@ func (w *Worker) Submit(ctx context.Context, s Submission) (earlier job.ID, err 
 		spec: s.Spec, program: s.Program, loaded: true, webhook: s.Webhook != "",
 	}
 	a.memory = w.holder(a.lease)
-	if atOnce {
+	if acquired {
 		a.x, s.Opened = s.Opened, nil
-		return w.submitAhead(ctx, &s, a)
+		return w.submitInline(ctx, &s, a)
 	}
 	lease, earlier, err := w.store(ctx, &s, job.Accepted)
 	w.mu.Lock()
-	line.coming--
+	queue.incoming--
 	if err == nil && earlier == (job.ID{}) {
 		due := job.Due{Lease: lease, State: job.Accepted, At: summary.Created.Truncate(time.Microsecond)}
-		w.lines.add(line, place{Due: due, accepted: a, bytes: toRun(&s.Spec, s.Program)})
+		w.scheduler.enqueue(queue, entry{Due: due, cached: a, bytes: toRun(&s.Spec, s.Program)})
 	}
-	w.lines.drop(line)
+	w.scheduler.dropIdle(queue)
 	w.mu.Unlock()
 	w.dispatch()
 	return earlier, err
 }
 
-// enter gives a submission a place, and counts its attempt, or lets it come into
-// its account's line.
-func (w *Worker) enter(a account.ID, l account.Limits) (line *line, atOnce bool, err error) {
+// acquireSlot gives a submission a slot, and counts its attempt, or lets it come into
+// its account's queue.
+func (w *Worker) acquireSlot(a account.ID, l account.Limits) (queue *accountQueue, acquired bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.draining.Load() {
 		return nil, false, ErrStopping
 	}
-	line = w.lines.line(a, l.Concurrent)
-	if !w.o.Lifted && line.standing() >= l.Queued {
-		w.lines.drop(line)
+	queue = w.scheduler.queue(a, l.Concurrent)
+	if !w.o.Lifted && queue.queued() >= l.Queued {
+		w.scheduler.dropIdle(queue)
 		return nil, false, ErrQueueFull
 	}
-	atOnce = w.lines.reserve(line) || w.awaitPlace(line)
+	acquired = w.scheduler.tryAcquire(queue) || w.awaitSlot(queue)
 	switch {
 	case w.draining.Load(): // since it waited
-		if atOnce {
-			w.lines.leave(a)
+		if acquired {
+			w.scheduler.release(a)
 		}
-		w.lines.drop(line)
+		w.scheduler.dropIdle(queue)
 		return nil, false, ErrStopping
-	case atOnce:
+	case acquired:
 		w.attempts.Add(1)
 	default:
-		line.coming++
+		queue.incoming++
 	}
-	return line, atOnce, nil
+	return queue, acquired, nil
 }
 
-// awaitPlace waits a moment for a place in a line where short jobs come and go. It is
+// awaitSlot waits a moment for a slot of an account whose short jobs come and go. It is
 // called under mu, which is free meanwhile.
-func (w *Worker) awaitPlace(line *line) bool {
-	turn := w.lines.hope(line, time.Now().Add(-w.o.AheadWait))
+func (w *Worker) awaitSlot(queue *accountQueue) bool {
+	turn := w.scheduler.addWaiter(queue, time.Now().Add(-w.o.InlineWait))
 	if turn == nil {
 		return false
 	}
 	w.mu.Unlock()
-	timer := time.NewTimer(w.o.AheadWait)
+	timer := time.NewTimer(w.o.InlineWait)
 	defer timer.Stop()
 	select {
 	case <-turn:
@@ -151,7 +151,7 @@ func (w *Worker) awaitPlace(line *line) bool {
 	case <-w.ctx.Done():
 	}
 	w.mu.Lock()
-	return !w.lines.giveUp(line, turn) || w.lines.reserve(line)
+	return !w.scheduler.removeWaiter(queue, turn) || w.scheduler.tryAcquire(queue)
 }
 
 // Adopt stores a script that ran for a caller and stands now. When it returns,

@@ -59,10 +59,10 @@ type Options struct {
 	// Retry is how long a job rests after a fault of the service, at first; 1
 	// second where left out.
 	Retry time.Duration
-	// Ahead is how long a job computes before it is accepted, 1 ms where left out, and
-	// AheadWait how long it waits for its turn to, 5 ms where left out: its caller
+	// InlineTime is how long a job runs inline, before it is accepted, 1 ms where left out, and
+	// InlineWait how long it waits for its turn to, 5 ms where left out: its caller
 	// waits meanwhile.
-	Ahead, AheadWait time.Duration
+	InlineTime, InlineWait time.Duration
 	// RecordDurably takes the record of an ended job that has no webhook and no key, and
 	// returns when it is on the disk; after an error it is stored by the queue. May be
 	// left out.
@@ -76,7 +76,7 @@ type Options struct {
 
 // Errors of submissions.
 var (
-	// ErrQueueFull says that an account has as many jobs in line as it may.
+	// ErrQueueFull says that an account has as many jobs queued as it may.
 	ErrQueueFull = errors.New("the account has too many jobs in line")
 	// ErrStopping says that the node takes no more jobs.
 	ErrStopping = errors.New("the service is stopping")
@@ -105,8 +105,8 @@ type Worker struct {
 	mu     sync.Mutex
 	lives  map[job.ID]*live
 	topics map[job.ID]map[chan struct{}]bool
-	lines  lines
-	recall time.Time // when accepted jobs that left the lines are looked for; zero for never
+	scheduler scheduler
+	recall time.Time // when accepted jobs that left the queues are looked for; zero for never
 }
 
 // New returns a worker that does nothing before Start.
@@ -120,11 +120,11 @@ func New(o Options) *Worker {
 	if o.Retry <= 0 {
 		o.Retry = time.Second
 	}
-	if o.Ahead <= 0 {
-		o.Ahead = time.Millisecond
+	if o.InlineTime <= 0 {
+		o.InlineTime = time.Millisecond
 	}
-	if o.AheadWait <= 0 {
-		o.AheadWait = 5 * time.Millisecond
+	if o.InlineWait <= 0 {
+		o.InlineWait = 5 * time.Millisecond
 	}
 	if o.Ended == nil {
 		o.Ended = func(job.State, time.Duration) {}
@@ -135,7 +135,7 @@ func New(o Options) *Worker {
 	w := &Worker{
 		o: o, wake: make(chan struct{}, 1),
 		lives: map[job.ID]*live{}, topics: map[job.ID]map[chan struct{}]bool{},
-		lines: lines{most: o.Most, lifted: o.Lifted, of: map[account.ID]*line{}, known: map[int64]bool{}},
+		scheduler: scheduler{maxRunning: o.Most, lifted: o.Lifted, accounts: map[account.ID]*accountQueue{}, enqueued: map[int64]bool{}},
 	}
 	w.ctx, w.cancel = context.WithCancelCause(context.Background())
 	return w
@@ -185,7 +185,7 @@ func (w *Worker) Stop(ctx context.Context) error {
 	w.loops.Wait()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.lines.dropAccepted()
+	w.scheduler.evictAll()
 	return nil
 }
 
@@ -242,7 +242,7 @@ const (
 	mostWaiting = 10_000
 )
 
-// collect puts the jobs into their lines whose time has come.
+// collect puts the jobs into their queues whose time has come.
 func (w *Worker) collect(ctx context.Context) error {
 	now := w.o.Clock()
 	resting := map[account.ID]bool{}
@@ -270,7 +270,7 @@ func (w *Worker) collect(ctx context.Context) error {
 	return nil
 }
 
-// collectAccepted puts the jobs into their lines that are accepted and not begun.
+// collectAccepted puts the jobs into their queues that are accepted and not begun.
 func (w *Worker) collectAccepted(ctx context.Context) error {
 	resting := map[account.ID]bool{}
 	for after := (job.Due{}); ; {
@@ -290,14 +290,14 @@ func (w *Worker) collectAccepted(ctx context.Context) error {
 	}
 }
 
-// enqueue puts a job into its account's line, unless the account rests. Those
+// enqueue puts a job into its account's queue, unless the account rests. Those
 // that were found to are noted.
 func (w *Worker) enqueue(ctx context.Context, d job.Due, resting map[account.ID]bool) error {
 	if resting[d.Account] && !d.Stopping {
 		return nil
 	}
 	w.mu.Lock()
-	known := w.lines.of[d.Account] != nil
+	known := w.scheduler.accounts[d.Account] != nil
 	w.mu.Unlock()
 	most := 0
 	if !known {
@@ -315,7 +315,7 @@ func (w *Worker) enqueue(ctx context.Context, d job.Due, resting map[account.ID]
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.lines.add(w.lines.line(d.Account, most), place{Due: d})
+	w.scheduler.enqueue(w.scheduler.queue(d.Account, most), entry{Due: d})
 	return nil
 }
 
@@ -326,10 +326,10 @@ func (w *Worker) dispatch() {
 		if !ok {
 			return
 		}
-		leave := w.leaver(p.Account)
+		leave := w.releaser(p.Account)
 		w.begin(leave, func() {
-			suspect := p.isSuspect()
-			defer func() { w.acquit(suspect) }()
+			probe := p.isQuarantined()
+			defer func() { w.endProbe(probe) }()
 			var lease job.Lease
 			err := w.o.Guard.DoErr("job", func() (err error) {
 				lease, err = w.take(w.ctx, p.Due)
@@ -337,50 +337,50 @@ func (w *Worker) dispatch() {
 			})
 			switch {
 			case errors.Is(err, job.ErrLeaseLost), errors.Is(err, errRests):
-				p.drop()
+				p.evict()
 				return // cancelled, or answered in the last moment, or the account is disabled
 			case err != nil:
-				p.drop()
+				p.evict()
 				w.complain("a job could not be taken and will be tried again", err)
 				w.recallIn(w.o.Retry) // where it is merely accepted, nothing else finds it
 				return
 			}
-			a := p.accepted
+			a := p.cached
 			if a == nil {
 				a = &attempt{w: w}
 			}
-			a.lease, a.from, a.suspect = lease, p.State, suspect
+			a.lease, a.from, a.probe = lease, p.State, probe
 			w.run(a, leave)
-			suspect = a.suspect
+			probe = a.probe
 		})
 	}
 }
 
 // next takes out the job to begin, and counts its attempt.
-func (w *Worker) next() (place, bool) {
+func (w *Worker) next() (entry, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.draining.Load() {
-		return place{}, false
+		return entry{}, false
 	}
-	p, ok := w.lines.next()
+	p, ok := w.scheduler.dequeue()
 	if ok {
 		w.attempts.Add(1)
 	}
 	return p, ok
 }
 
-// leaver returns what gives a place in an account's line to the next, once.
-func (w *Worker) leaver(a account.ID) func() {
+// releaser returns what releases a slot of an account, once.
+func (w *Worker) releaser(a account.ID) func() {
 	return sync.OnceFunc(func() {
 		w.mu.Lock()
-		w.lines.leave(a)
+		w.scheduler.release(a)
 		w.mu.Unlock()
 		w.dispatch()
 	})
 }
 
-// begin runs f in a place that its account's line has given, as an attempt that
+// begin runs f in a slot that its account has acquired, as an attempt that
 // is counted, and leaves it then, unless f has before.
 func (w *Worker) begin(leave, f func()) {
 	w.o.Guard.Go("job", func() {

@@ -156,12 +156,12 @@ func (w *Worker) checkIdle(t testing.TB) {
 	admittest.CheckIdle(t, w.o.Gate, w.o.Ledger)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.lives) != 0 || len(w.topics) != 0 || w.lines.running != 0 {
-		t.Errorf("the worker is not idle: %d jobs live, %d watched, %d under way", len(w.lives), len(w.topics), w.lines.running)
+	if len(w.lives) != 0 || len(w.topics) != 0 || w.scheduler.running != 0 {
+		t.Errorf("the worker is not idle: %d jobs live, %d watched, %d under way", len(w.lives), len(w.topics), w.scheduler.running)
 	}
-	for a, l := range w.lines.of {
-		if l.running != 0 || l.coming != 0 || len(l.hopeful) != 0 {
-			t.Errorf("the line of account %d is not idle: %d running, %d coming, %d waiting for a place", a, l.running, l.coming, len(l.hopeful))
+	for a, q := range w.scheduler.accounts {
+		if q.running != 0 || q.incoming != 0 || len(q.waiters) != 0 {
+			t.Errorf("the queue of account %d is not idle: %d running, %d incoming, %d waiting for a slot", a, q.running, q.incoming, len(q.waiters))
 		}
 	}
 }

@@ -12,26 +12,26 @@ import (
 	"ql/internal/record"
 )
 
-// A job that can begin at once runs ahead of its acceptance, in its submitter's
-// goroutine, up to where it would do something that outlasts it: so a short one
-// is stored once, with its end, and nobody has to be woken for it. Until then
-// nobody knows of it, and a crash leaves nothing of it.
+// A job that can begin at once runs inline, in its submitter's goroutine and before it is
+// accepted, up to where it would do something that outlasts it: so a short one is stored
+// once, with its end, and nobody has to be woken for it. Until then nobody knows of it,
+// and a crash leaves nothing of it.
 
-// errGoesOn says that a run ahead came to where the job is to be accepted first.
-var errGoesOn = errors.New("the job goes on once it is accepted")
+// errNotAccepted says that an inline run came to where the job is to be accepted first.
+var errNotAccepted = errors.New("the job continues once it is accepted")
 
-// submitAhead runs a job that has its place and is counted, and accepts it.
-func (w *Worker) submitAhead(ctx context.Context, s *Submission, a *attempt) (earlier job.ID, err error) {
-	leave := w.leaver(s.Account.ID)
-	goesOn := false
+// submitInline runs a job that has its slot and is counted, and accepts it.
+func (w *Worker) submitInline(ctx context.Context, s *Submission, a *attempt) (earlier job.ID, err error) {
+	leave := w.releaser(s.Account.ID)
+	handedOver := false
 	defer func() {
-		if !goesOn {
+		if !handedOver {
 			leave()
 			a.close()
 			w.attempts.Done()
 		}
 	}()
-	end, err := a.goAhead(leave)
+	end, err := a.runInline(leave)
 	switch {
 	case err == nil:
 		ctx, cancel := lasting(ctx)
@@ -43,24 +43,24 @@ func (w *Worker) submitAhead(ctx context.Context, s *Submission, a *attempt) (ea
 		return earlier, err
 	case context.Cause(w.ctx) != nil:
 		return job.ID{}, ErrStopping
-	case !errors.Is(err, errGoesOn):
+	case !errors.Is(err, errNotAccepted):
 		return job.ID{}, err
 	}
 	if !a.memory.TryGrow(counted(toRun(&a.spec, a.program))) {
-		return w.submitInLine(ctx, s)
+		return w.submitQueued(ctx, s)
 	}
 	lease, earlier, err := w.store(ctx, s, job.Running)
 	if err != nil || earlier != (job.ID{}) {
 		return earlier, err
 	}
-	a.lease, goesOn = lease, true
+	a.lease, handedOver = lease, true
 	w.begin(leave, func() { w.run(a, leave) })
 	return job.ID{}, nil
 }
 
-// submitInLine accepts a job that ran ahead, and for which the node has no memory now:
-// it is begun again from what is stored.
-func (w *Worker) submitInLine(ctx context.Context, s *Submission) (earlier job.ID, err error) {
+// submitQueued accepts a job that ran inline, and for which the node has no memory now: it
+// is begun again from what is stored.
+func (w *Worker) submitQueued(ctx context.Context, s *Submission) (earlier job.ID, err error) {
 	lease, earlier, err := w.store(ctx, s, job.Accepted)
 	if err != nil || earlier != (job.ID{}) {
 		return earlier, err
@@ -68,7 +68,7 @@ func (w *Worker) submitInLine(ctx context.Context, s *Submission) (earlier job.I
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	due := job.Due{Lease: lease, State: job.Accepted, At: s.Summary.Created.Truncate(time.Microsecond)}
-	w.lines.add(w.lines.line(s.Account.ID, s.Limits.Concurrent), place{Due: due})
+	w.scheduler.enqueue(w.scheduler.queue(s.Account.ID, s.Limits.Concurrent), entry{Due: due})
 	return job.ID{}, nil
 }
 
@@ -87,8 +87,8 @@ func (w *Worker) storeEnded(ctx context.Context, s *Submission, e *job.End) (ear
 	return earlier, err
 }
 
-// goAhead runs a job, to its end or to errGoesOn. A panic is an error.
-func (a *attempt) goAhead(leave func()) (end *job.End, err error) {
+// runInline runs a job, to its end or to errNotAccepted. A panic is an error.
+func (a *attempt) runInline(leave func()) (end *job.End, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = a.w.o.Guard.Report("job", p)
@@ -96,9 +96,9 @@ func (a *attempt) goAhead(leave func()) (end *job.End, err error) {
 	}()
 	w := a.w
 	ctx := w.ctx
-	ticket := w.enterAhead(ctx, a.ask())
+	ticket := w.admitInline(ctx, a.ask())
 	if ticket == nil {
-		return nil, errGoesOn
+		return nil, errNotAccepted
 	}
 	defer ticket.Leave()
 	began := time.Now()
@@ -108,7 +108,7 @@ func (a *attempt) goAhead(leave func()) (end *job.End, err error) {
 			return nil, err
 		}
 	}
-	pace := &aheadPace{Ticket: ticket, until: began.Add(w.o.Ahead)}
+	pace := &inlinePace{Ticket: ticket, until: began.Add(w.o.InlineTime)}
 	a.x.Pace = pace
 	a.machine = a.x.Machine(a.program)
 	a.journal = newAttemptJournal(a)
@@ -123,10 +123,10 @@ func (a *attempt) goAhead(leave func()) (end *job.End, err error) {
 		a.machine.Release()
 		a.journal.Release()
 		a.machine, a.journal = nil, nil
-		return nil, errGoesOn
-	case out.Status == engine.Interrupted && errors.Is(err, errGoesOn):
+		return nil, errNotAccepted
+	case out.Status == engine.Interrupted && errors.Is(err, errNotAccepted):
 		a.state, a.ran, a.journal.inline = run.State(), time.Since(began), false
-		return nil, errGoesOn
+		return nil, errNotAccepted
 	}
 	state, failure := a.ended(out, err)
 	end = a.ending(state, failure)
@@ -134,29 +134,29 @@ func (a *attempt) goAhead(leave func()) (end *job.End, err error) {
 	return end, nil
 }
 
-// enterAhead returns a ticket that can be had soon; nil where none can.
-func (w *Worker) enterAhead(ctx context.Context, ask admit.Ask) *admit.Ticket {
+// admitInline returns a ticket that can be had soon; nil where none can.
+func (w *Worker) admitInline(ctx context.Context, ask admit.Ask) *admit.Ticket {
 	if t := w.o.Gate.TryEnter(ask); t != nil {
 		return t
 	}
-	ctx, cancel := context.WithTimeout(ctx, w.o.AheadWait)
+	ctx, cancel := context.WithTimeout(ctx, w.o.InlineWait)
 	defer cancel()
 	t, _ := w.o.Gate.Enter(ctx, ask)
 	return t
 }
 
-// aheadPace is that of a run ahead, which is over after a while.
-type aheadPace struct {
+// inlinePace is that of an inline run, which is over after a while.
+type inlinePace struct {
 	*admit.Ticket
 	until time.Time
 	over  bool
 }
 
 // Turn implements engine.Pace.
-func (p *aheadPace) Turn(ctx context.Context) error {
+func (p *inlinePace) Turn(ctx context.Context) error {
 	if time.Now().After(p.until) {
 		p.over = true
-		return errGoesOn
+		return errNotAccepted
 	}
 	return p.Ticket.Turn(ctx)
 }

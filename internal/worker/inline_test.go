@@ -79,10 +79,10 @@ func newWatchedWorld(t *testing.T, change ...func(*Options)) (*world, *watchedQu
 	return e, q
 }
 
-// TestRunsAhead holds jobs to be stored as seldom as can be, and before anything
+// TestRunsInline holds jobs to be stored as seldom as can be, and before anything
 // that they leave behind.
-func TestRunsAhead(t *testing.T) {
-	e, q := newWatchedWorld(t, func(o *Options) { o.Ahead, o.AheadWait = time.Hour, time.Hour })
+func TestRunsInline(t *testing.T) {
+	e, q := newWatchedWorld(t, func(o *Options) { o.InlineTime, o.InlineWait = time.Hour, time.Hour })
 	for script, want := range map[string]struct {
 		stored string
 		state  job.State
@@ -112,7 +112,7 @@ func TestKeepsRecords(t *testing.T) {
 	var refuse error
 	var kept []job.Record
 	e, q := newWatchedWorld(t, func(o *Options) {
-		o.Ahead, o.AheadWait = time.Hour, time.Hour
+		o.InlineTime, o.InlineWait = time.Hour, time.Hour
 		o.RecordDurably = func(_ context.Context, r job.Record) error {
 			if refuse == nil {
 				kept = append(kept, r)
@@ -157,13 +157,13 @@ func TestKeepsRecords(t *testing.T) {
 }
 
 // TestWaitsForAPlace has a submission that finds all places of its account taken by
-// short jobs wait for one, and stand in line where none comes.
+// short jobs wait for one, and are queued where none comes.
 func TestWaitsForAPlace(t *testing.T) {
-	e, q := newWatchedWorld(t, func(o *Options) { o.Ahead, o.AheadWait = time.Hour, time.Hour })
+	e, q := newWatchedWorld(t, func(o *Options) { o.InlineTime, o.InlineWait = time.Hour, time.Hour })
 	let := make(chan struct{})
 	open := e.host.Resources
 	e.host.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (execution.Resources, error) {
-		<-let // which holds the job's place
+		<-let // which holds the slot
 		return open(ctx, a, l, session)
 	}
 	submit := func() (job.ID, chan error) {
@@ -176,26 +176,26 @@ func TestWaitsForAPlace(t *testing.T) {
 		}()
 		return s.Summary.ID, outcome
 	}
-	running, hopeful, queued := func(l *line) int { return l.running }, func(l *line) int { return len(l.hopeful) }, func(l *line) int { return len(l.queue) }
+	running, waiting, queued := func(q *accountQueue) int { return q.running }, func(q *accountQueue) int { return len(q.waiters) }, func(q *accountQueue) int { return len(q.entries) }
 
 	// Those who have the places keep them: there is nothing to hope for.
 	_, first := submit()
-	e.awaitLine(running, 1)
+	e.awaitQueue(running, 1)
 	e.w.mu.Lock()
-	e.w.lines.of[e.ada.ID].moved = time.Now().Add(-time.Hour)
+	e.w.scheduler.accounts[e.ada.ID].turned = time.Now().Add(-time.Hour)
 	e.w.mu.Unlock()
 	second, accepted := submit()
 	check(t, <-accepted)
 	if got := q.take(); got != "accept:accepted" {
 		t.Errorf("with nothing to hope for: stored by %q", got)
 	}
-	e.awaitLine(queued, 1)
+	e.awaitQueue(queued, 1)
 	let <- struct{}{}
 	check(t, <-first)
 
-	// Others come and go: a place is waited for, also behind one in line.
+	// Others come and go: a slot is waited for, also behind one in the queue.
 	_, third := submit()
-	e.awaitLine(hopeful, 1)
+	e.awaitQueue(waiting, 1)
 	let <- struct{}{}
 	e.await(second, job.Complete)
 	let <- struct{}{}
@@ -206,9 +206,9 @@ func TestWaitsForAPlace(t *testing.T) {
 
 	// A stop ends it.
 	_, fourth := submit()
-	e.awaitLine(running, 1)
+	e.awaitQueue(running, 1)
 	_, fifth := submit()
-	e.awaitLine(hopeful, 1)
+	e.awaitQueue(waiting, 1)
 	stopped := make(chan error, 1)
 	go func() { stopped <- e.w.Stop(context.Background()) }()
 	for !e.w.draining.Load() {
@@ -222,12 +222,12 @@ func TestWaitsForAPlace(t *testing.T) {
 	check(t, <-stopped)
 }
 
-// awaitLine waits until so many of the account's jobs are somewhere in its line.
-func (e *world) awaitLine(in func(*line) int, want int) {
+// awaitQueue waits until so many of the account's jobs are somewhere in its queue.
+func (e *world) awaitQueue(in func(*accountQueue) int, want int) {
 	e.t.Helper()
 	for got := -1; got != want; runtime.Gosched() {
 		e.w.mu.Lock()
-		if l := e.w.lines.of[e.ada.ID]; l != nil {
+		if l := e.w.scheduler.accounts[e.ada.ID]; l != nil {
 			got = in(l)
 		}
 		e.w.mu.Unlock()
@@ -237,7 +237,7 @@ func (e *world) awaitLine(in func(*line) int, want int) {
 // TestGoesOnWhereItStood has a job that ran ahead go on with what it was told, and
 // one that computed for too long begin again.
 func TestGoesOnWhereItStood(t *testing.T) {
-	e, q := newWatchedWorld(t, func(o *Options) { o.Ahead, o.AheadWait = time.Hour, time.Hour })
+	e, q := newWatchedWorld(t, func(o *Options) { o.InlineTime, o.InlineWait = time.Hour, time.Hour })
 	told := `
 		SET ?id AS UUID()
 		EMIT "a"
@@ -248,7 +248,7 @@ func TestGoesOnWhereItStood(t *testing.T) {
 	if got := q.take(); got != "accept:running finish:complete" {
 		t.Errorf("stored by %q", got)
 	}
-	e.w.o.Ahead = 0
+	e.w.o.InlineTime = 0
 	long := `
 		EMIT "b"
 		SET ?n AS 0
@@ -354,9 +354,9 @@ func TestNotAccepted(t *testing.T) {
 	e.wantResult(e.submit("LIST \"/\" SET ?l\nEMIT COUNT(?l)"), "0")
 }
 
-// TestRepeatsAhead submits one call twice: the second gets the job of the first,
+// TestRepeatsInline submits one call twice: the second gets the job of the first,
 // and nothing of its own run.
-func TestRepeatsAhead(t *testing.T) {
+func TestRepeatsInline(t *testing.T) {
 	e, _ := newWatchedWorld(t)
 	for n, script := range []string{`EMIT UUID()`, "LIST \"/\" SET ?l\nEMIT UUID()", "WHILE NOW() != \"\" DO SET ?x AS 1 END"} {
 		first, again := e.submission(script), e.submission(script)
