@@ -25,7 +25,7 @@ type attempt struct {
 	w     *Worker
 	lease job.Lease
 	from  job.State // that the job was taken in
-	live  *live
+	live  *liveJob
 	leave func() // releases its slot
 	// ticket is its leave to compute and to hold the script's memory; nil before it
 	// has one. It goes when nothing is left to do but to wait for the disk.
@@ -83,7 +83,7 @@ func (w *Worker) run(a *attempt, leave func()) {
 	a.leave = leave
 	ctx, cancel := context.WithCancelCause(w.ctx)
 	defer cancel(nil)
-	a.live = &live{cancel: cancel, changed: make(chan struct{}), done: make(chan struct{}), last: time.Now()}
+	a.live = &liveJob{cancel: cancel, changed: make(chan struct{}), done: make(chan struct{}), lastPublished: time.Now()}
 	a.publish()
 	defer a.close()
 	defer a.depart()
@@ -106,8 +106,8 @@ func (a *attempt) retire(again bool) {
 	close(a.live.done)
 	a.live.memory.Release()
 	w.mu.Lock()
-	if w.lives[a.lease.ID] == a.live {
-		delete(w.lives, a.lease.ID)
+	if w.live[a.lease.ID] == a.live {
+		delete(w.live, a.lease.ID)
 	}
 	w.mu.Unlock()
 	w.notify(a.lease.ID)
@@ -125,10 +125,10 @@ func (a *attempt) retire(again bool) {
 func (a *attempt) publish() {
 	w := a.w
 	a.live.lease = a.lease
-	a.live.tell = func() { w.notify(a.lease.ID) }
+	a.live.notify = func() { w.notify(a.lease.ID) }
 	a.live.memory = w.o.Ledger.Open(admit.AccountHolder(int64(a.lease.Account)))
 	w.mu.Lock()
-	w.lives[a.lease.ID] = a.live
+	w.live[a.lease.ID] = a.live
 	w.countWatchers(a.lease.ID)
 	w.mu.Unlock()
 	w.notify(a.lease.ID)
@@ -438,7 +438,7 @@ func (a *attempt) snapshot(ctx context.Context, run *engine.Run) ([]byte, job.Pr
 		}
 	}
 	sealed, err := a.seal(sealSnapshot, plain)
-	p := progress(run.Machine(), a.saved)
+	p := progressOf(run.Machine(), a.saved)
 	p.Ran = a.elapsed()
 	return sealed, p, err
 }

@@ -23,7 +23,7 @@ func (w *Worker) Cancel(ctx context.Context, id job.ID) (job.State, error) {
 	}
 	if state == job.Running {
 		w.mu.Lock()
-		l := w.lives[id]
+		l := w.live[id]
 		w.mu.Unlock()
 		if l != nil {
 			l.cancel(errStopped)

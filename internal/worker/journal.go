@@ -72,7 +72,7 @@ func (j *attemptJournal) BeforeEffect(ctx context.Context, r *engine.Run) error 
 		if err := a.save(ctx, r); err != nil {
 			return err
 		}
-	case j.ShouldFlush(), a.live.isWanted(), effect.Outside:
+	case j.ShouldFlush(), a.live.isRequested(), effect.Outside:
 		if err := j.Flush(ctx); err != nil {
 			return err
 		}
@@ -81,17 +81,17 @@ func (j *attemptJournal) BeforeEffect(ctx context.Context, r *engine.Run) error 
 		return err
 	}
 	if j.IsFlushed() {
-		a.live.show(r.Machine(), true)
+		a.live.publish(r.Machine(), true)
 	}
 	return nil
 }
 
-// show lets others see what the job has done, where they want to and all of it is
+// publish lets others see what the job has done, where they want to and all of it is
 // committed: another attempt must not come to show something else.
-func (j *attemptJournal) show(ctx context.Context) {
+func (j *attemptJournal) publish(ctx context.Context) {
 	a := j.attempt
-	if a.live.isWanted() && !j.inline && j.TryFlush(ctx) {
-		a.live.show(a.machine, false)
+	if a.live.isRequested() && !j.inline && j.TryFlush(ctx) {
+		a.live.publish(a.machine, false)
 	}
 }
 

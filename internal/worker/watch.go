@@ -19,11 +19,11 @@ func (w *Worker) View(ctx context.Context, id job.ID) (*job.View, error) {
 // leaves them out, and says how many they are. With 0 it takes little.
 func (w *Worker) Look(ctx context.Context, id job.ID, most int64) (*job.View, error) {
 	w.mu.Lock()
-	l := w.lives[id]
+	l := w.live[id]
 	w.mu.Unlock()
 	var so job.Progress
 	if l != nil {
-		so = l.look(ctx, most > 0)
+		so = l.progress(ctx, most > 0)
 	}
 	if so.Trace == nil {
 		return w.lookStored(ctx, id, most)
@@ -85,7 +85,7 @@ func (w *Worker) Watch(id job.ID) (changed <-chan struct{}, stop func()) {
 
 // countWatchers tells a job under way how many watch it. Called under mu.
 func (w *Worker) countWatchers(id job.ID) {
-	if l := w.lives[id]; l != nil {
+	if l := w.live[id]; l != nil {
 		l.watched.Store(int32(len(w.topics[id])))
 	}
 }

@@ -102,11 +102,11 @@ type Worker struct {
 	loops    sync.WaitGroup
 	attempts sync.WaitGroup // counted under mu while not draining, so that Stop misses none
 
-	mu     sync.Mutex
-	lives  map[job.ID]*live
-	topics map[job.ID]map[chan struct{}]bool
+	mu        sync.Mutex
+	live      map[job.ID]*liveJob
+	topics    map[job.ID]map[chan struct{}]bool
 	scheduler scheduler
-	recall time.Time // when accepted jobs that left the queues are looked for; zero for never
+	recall    time.Time // when accepted jobs that left the queues are looked for; zero for never
 }
 
 // New returns a worker that does nothing before Start.
@@ -134,7 +134,7 @@ func New(o Options) *Worker {
 	}
 	w := &Worker{
 		o: o, wake: make(chan struct{}, 1),
-		lives: map[job.ID]*live{}, topics: map[job.ID]map[chan struct{}]bool{},
+		live: map[job.ID]*liveJob{}, topics: map[job.ID]map[chan struct{}]bool{},
 		scheduler: scheduler{maxRunning: o.Most, lifted: o.Lifted, accounts: map[account.ID]*accountQueue{}, enqueued: map[int64]bool{}},
 	}
 	w.ctx, w.cancel = context.WithCancelCause(context.Background())
@@ -408,8 +408,8 @@ func (w *Worker) renew(ctx context.Context) {
 
 func (w *Worker) renewAll() {
 	w.mu.Lock()
-	held := make([]job.Lease, 0, len(w.lives))
-	for _, l := range w.lives {
+	held := make([]job.Lease, 0, len(w.live))
+	for _, l := range w.live {
 		held = append(held, l.lease)
 	}
 	w.mu.Unlock()
@@ -433,7 +433,7 @@ func (w *Worker) renewAll() {
 // cut ends an attempt early.
 func (w *Worker) cut(id job.ID, attempt int64, why error) {
 	w.mu.Lock()
-	l := w.lives[id]
+	l := w.live[id]
 	w.mu.Unlock()
 	if l != nil && l.lease.Attempt == attempt {
 		l.cancel(why)
