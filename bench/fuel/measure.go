@@ -106,7 +106,7 @@ func (b *bench) once(r row, rounds int) (time.Duration, int64, error) {
 	var cpu time.Duration
 	var fuel int64
 	o := engine.Options{
-		Databases: b.databases, Files: templates(r.files),
+		Resources: engine.Resources{Databases: b.databases, Files: templates(r.files)},
 		Clock: func() time.Time {
 			if b.clean {
 				runtime.GC()

@@ -14,6 +14,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/admit"
+	"ql/internal/engine"
 	"ql/internal/execution"
 	"ql/internal/job"
 	"ql/internal/principal"
@@ -156,11 +157,11 @@ func (in *inside) open(ctx context.Context, rows int) (err error) {
 
 // resources implements execution.Host.Resources. A job comes with its own id as
 // that of its session, by which it is known here.
-func (in *inside) resources(_ context.Context, _ account.Account, _ account.Limits, session string) (execution.Resources, error) {
+func (in *inside) resources(_ context.Context, _ account.Account, _ account.Limits, session string) (engine.Resources, error) {
 	if m := in.find(session); m != nil {
 		m.running = time.Now()
 	}
-	return execution.Resources{}, nil
+	return engine.Resources{}, nil
 }
 
 // fill stores records of finished jobs.

@@ -150,7 +150,7 @@ func (c *sqlCase) measure(ctx context.Context, rounds int, own *databases.Databa
 func runScript(ctx context.Context, program *bytecode.Program, own *databases.Databases) (string, error) {
 	machine := vm.New(program, account.Unlimited.Limits().SyncMachine(), vm.Input{})
 	defer machine.Release()
-	out, err := engine.New(machine, engine.Options{Databases: own}, engine.State{}).Continue(ctx)
+	out, err := engine.New(machine, engine.Options{Resources: engine.Resources{Databases: own}}, engine.State{}).Continue(ctx)
 	switch {
 	case err != nil:
 		return "", err

@@ -16,7 +16,6 @@ import (
 	"ql/internal/account"
 	"ql/internal/config"
 	"ql/internal/engine"
-	"ql/internal/execution"
 	"ql/internal/resource/files"
 	"ql/internal/store/sqlite"
 	"ql/lang/bytecode"
@@ -53,7 +52,7 @@ func onDisk(t *testing.T, a *App, id account.ID) (bytes int64) {
 }
 
 // usedStorage is what a script finds in !QUOTA("storage").
-func usedStorage(t *testing.T, r execution.Resources) int64 {
+func usedStorage(t *testing.T, r engine.Resources) int64 {
 	t.Helper()
 	v, err := r.Quota(t.Context())
 	if err != nil {

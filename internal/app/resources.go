@@ -11,7 +11,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/account/usage"
-	"ql/internal/execution"
+	"ql/internal/engine"
 	"ql/internal/resource/databases"
 	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
@@ -58,13 +58,13 @@ const (
 )
 
 // open implements execution.Host.Resources.
-func (r *resources) open(_ context.Context, a account.Account, l account.Limits, session string) (execution.Resources, error) {
+func (r *resources) open(_ context.Context, a account.Account, l account.Limits, session string) (engine.Resources, error) {
 	h := r.acquire(a.ID)
 	q := quotaOf(l) // all that lasts as long as the run
-	return execution.Resources{
+	return engine.Resources{
 		Files:     r.tree(h, l),
 		Databases: h.databases,
-		Session:   r.sessions.For(a.ID, session).Bound(sessions.Bounds{Bytes: l.SessionBytes, Keys: l.SessionKeys, Sessions: l.Sessions}),
+		Sessions:  r.sessions.For(a.ID, session).Bound(sessions.Bounds{Bytes: l.SessionBytes, Keys: l.SessionKeys, Sessions: l.Sessions}),
 		Secrets:   secrets{r.accounts, a.ID},
 		Shares:    r.shares.For(a.ID, r.shareLimits(a, l)),
 		Network:   r.fetcher.open(a, l, &h.outgoing, r.tally),

@@ -8,13 +8,12 @@ import (
 	"ql/internal/account"
 	"ql/internal/config"
 	"ql/internal/engine"
-	"ql/internal/execution"
 	"ql/lang/bytecode"
 	"ql/lang/value"
 )
 
 // reach returns what scripts of the development account reach.
-func reach(t *testing.T, a *App) execution.Resources {
+func reach(t *testing.T, a *App) engine.Resources {
 	t.Helper()
 	dev, err := a.parts.accounts.EnsureDevelopment(t.Context())
 	if err != nil {
@@ -29,7 +28,7 @@ func reach(t *testing.T, a *App) execution.Resources {
 }
 
 // sql runs SQL on a database.
-func sql(t *testing.T, r execution.Resources, name, text string) error {
+func sql(t *testing.T, r engine.Resources, name, text string) error {
 	t.Helper()
 	head, _, _ := strings.Cut(text, " ")
 	_, err := r.Databases.Query(t.Context(), name, engine.Query{Statement: &bytecode.Statement{Head: head, Texts: []string{text}}})
@@ -99,7 +98,7 @@ func TestPlansChangeTheStorage(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := a.limits(dev.Plan)
-	open := func(bytes int64) execution.Resources {
+	open := func(bytes int64) engine.Resources {
 		l.StorageBytes = bytes
 		r, err := a.parts.resources.open(t.Context(), dev, l, "")
 		if err != nil {

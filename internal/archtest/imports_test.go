@@ -158,7 +158,7 @@ var layers = []layer{
 	{
 		pkg: "bench/jobs",
 		imports: []string{
-			"bench/load", "internal/account", "internal/admit", "internal/execution", "internal/job", "internal/principal", "internal/record", "internal/sqlite", "internal/store/sqlite", "internal/worker",
+			"bench/load", "internal/account", "internal/admit", "internal/engine", "internal/execution", "internal/job", "internal/principal", "internal/record", "internal/sqlite", "internal/store/sqlite", "internal/worker",
 			"lang", "lang/bytecode",
 		},
 	},

@@ -96,8 +96,8 @@ func (k *runCommand) Run(c *console) (err error) {
 	machine := vm.New(program, limits.SyncMachine(), input)
 	defer machine.Release()
 	options := engine.Options{
-		Files: folder.files, Databases: folder.databases, Secrets: secrets,
-		Account: fixed(entry{"username", "local"}, entry{"plan", k.Plan}),
+		Resources: engine.Resources{Files: folder.files, Databases: folder.databases, Secrets: secrets},
+		Account:   fixed(entry{"username", "local"}, entry{"plan", k.Plan}),
 		Job: func(ctx context.Context, _ int) (value.Value, error) {
 			return fixed(entry{"id", s.job}, entry{"started", s.started.UTC().Format(time.RFC3339)})(ctx)
 		},

@@ -12,24 +12,32 @@ import (
 	"ql/lang/vm"
 )
 
-// Options are what a run may reach. A resource that is nil is not there: the
+// Resources are what a run may reach of an account. One that is nil is not there: the
 // statements that need it fail with not_available.
-type Options struct {
+type Resources struct {
 	Files     Files
 	Databases Databases
 	Sessions  Sessions
 	Secrets   Secrets
 	Shares    Shares
 	Network   Network
+	// Quota returns what !QUOTA holds: a map made anew for each call. Nil means an empty
+	// map.
+	Quota func(context.Context) (value.Value, error)
+	// Release, where there is one, is for whoever opened them to call after the run.
+	Release func()
+}
 
-	// Account, Quota and Job return what !ACCOUNT, !QUOTA and !JOB hold: a map
-	// made anew for each call. Nil means an empty map. Job is told how many
-	// questions were answered or expired before.
-	Account, Quota func(context.Context) (value.Value, error)
-	Job            func(ctx context.Context, asked int) (value.Value, error)
+// Options are what a run is made of.
+type Options struct {
+	Resources
 
-	// Journal keeps what the machine is told; nil for a run that is never
-	// repeated.
+	// Account and Job return what !ACCOUNT and !JOB hold, as Quota does. Job is given how
+	// many questions were answered or expired before.
+	Account func(context.Context) (value.Value, error)
+	Job     func(ctx context.Context, asked int) (value.Value, error)
+
+	// Journal records the results of effects; nil for a run that is never replayed.
 	Journal Journal
 	// Pace says when the run may compute; nil lets it always.
 	Pace Pace

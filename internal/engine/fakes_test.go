@@ -155,6 +155,9 @@ func (s *memorySessions) Start(context.Context) (Session, error) {
 	return s, nil
 }
 
+func (s *memorySessions) ID() string                             { return "id" }
+func (s *memorySessions) Ensure(context.Context) (string, error) { return "id", nil }
+
 func (s *memorySessions) Get(_ context.Context, key string) (value.Value, error) {
 	v, _ := s.data.Get(key)
 	return v.Share(), nil
@@ -209,7 +212,7 @@ type world struct {
 func newWorld(t testing.TB) *world {
 	w := &world{TB: t, now: start, files: memoryFiles{}, database: &logDatabases{}, sessions: &memorySessions{}, limits: langtest.Limits(), ctx: context.Background()}
 	w.o = Options{
-		Files: w.files, Databases: w.database, Sessions: w.sessions, Secrets: mapSecrets{"key": "s3cr3t-key", "pin": "42"},
+		Resources: Resources{Files: w.files, Databases: w.database, Sessions: w.sessions, Secrets: mapSecrets{"key": "s3cr3t-key", "pin": "42"}},
 		Account: func(context.Context) (value.Value, error) {
 			m := value.NewMap(nil, 2)
 			m.SetText("username", value.Text("ada"))

@@ -85,6 +85,11 @@ type Sessions interface {
 	// Start attaches to the caller's session, or to a new one, and holds it
 	// until the Session is let go.
 	Start(ctx context.Context) (Session, error)
+	// ID returns the id for the caller to bring again: that of the session found or made
+	// by Start, "" after its end.
+	ID() string
+	// Ensure makes sure that there is one to be started later, and returns its id.
+	Ensure(ctx context.Context) (string, error)
 }
 
 // Session is a session held by one run.

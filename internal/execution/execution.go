@@ -33,37 +33,13 @@ type Programs interface {
 	Compile(text string, o lang.Options) (*bytecode.Program, error)
 }
 
-// Session is a caller's session of an account.
-type Session interface {
-	engine.Sessions
-	// ID returns the id for the caller to bring again: that of the session
-	// found or made by Start, "" after its end.
-	ID() string
-	// Ensure makes sure that there is one to be started later, and returns its id.
-	Ensure(ctx context.Context) (string, error)
-}
-
-// Resources are what a run of an account reaches. What is nil is not there.
-type Resources struct {
-	Files     engine.Files
-	Databases engine.Databases
-	Session   Session
-	Secrets   engine.Secrets
-	Shares    engine.Shares
-	Network   engine.Network
-	// Quota returns what !QUOTA holds.
-	Quota func(context.Context) (value.Value, error)
-	// Release, where there is one, lets go of them after the run.
-	Release func()
-}
-
 // Host is what all executions of a node share. All fields but those that say
 // otherwise are needed.
 type Host struct {
 	Programs Programs
 	// Resources opens what belongs to an account, for one run. Session is the
 	// id of the session that the caller brought, "" where it brought none.
-	Resources func(ctx context.Context, a account.Account, l account.Limits, session string) (Resources, error)
+	Resources func(ctx context.Context, a account.Account, l account.Limits, session string) (engine.Resources, error)
 	// Token makes a token that nobody can guess, the same for the same account and
 	// name.
 	Token func(a account.ID, name string) string
@@ -108,18 +84,19 @@ type Execution struct {
 	Limits  account.Limits
 	Spec    Spec
 	Pace    engine.Pace
-	reach   Resources
-	fault   *fault.Error // of the service, that the script met
-	memory  admit.Reservation
+
+	resources engine.Resources
+	fault     *fault.Error // of the service, that the script met
+	memory    admit.Reservation
 }
 
 // Open opens what a script of an account reaches. Close is to be called.
 func (h *Host) Open(ctx context.Context, id job.ID, a account.Account, l account.Limits, s Spec, p engine.Pace) (*Execution, error) {
-	reach, err := h.Resources(ctx, a, l, s.Session)
+	resources, err := h.Resources(ctx, a, l, s.Session)
 	if err != nil {
 		return nil, err
 	}
-	x := &Execution{Host: h, ID: id, Account: a, Limits: l, Spec: s, Pace: p, reach: reach}
+	x := &Execution{Host: h, ID: id, Account: a, Limits: l, Spec: s, Pace: p, resources: resources}
 	x.memory = h.Ledger.Open(admit.AccountHolder(int64(a.ID)))
 	return x, nil
 }
@@ -127,32 +104,29 @@ func (h *Host) Open(ctx context.Context, id job.ID, a account.Account, l account
 // Close lets go of what the script reached, and of its program.
 func (x *Execution) Close() {
 	x.memory.Release()
-	if x.reach.Release != nil {
-		x.reach.Release()
+	if x.resources.Release != nil {
+		x.resources.Release()
 	}
 }
 
 // Session returns the id of the caller's session, "" where there is none.
 func (x *Execution) Session() string {
-	if x.reach.Session == nil {
+	if x.resources.Sessions == nil {
 		return ""
 	}
-	return x.reach.Session.ID()
+	return x.resources.Sessions.ID()
 }
 
 // EnsureSession gives the caller a session that the script starts later.
 func (x *Execution) EnsureSession(ctx context.Context) (err error) {
-	if x.reach.Session != nil {
-		x.Spec.Session, err = x.reach.Session.Ensure(ctx)
+	if x.resources.Sessions != nil {
+		x.Spec.Session, err = x.resources.Sessions.Ensure(ctx)
 	}
 	return err
 }
 
 // Databases returns the account's databases.
-func (x *Execution) Databases() engine.Databases { return x.reach.Databases }
-
-// Files returns the account's files.
-func (x *Execution) Files() engine.Files { return x.reach.Files }
+func (x *Execution) Databases() engine.Databases { return x.resources.Databases }
 
 // Fault returns the fault of the service that ended the script, or nil.
 func (x *Execution) Fault() *fault.Error { return x.fault }
@@ -210,12 +184,12 @@ const smallProgram = 256 << 10
 
 // include reads the files that the script includes.
 func (x *Execution) include(ctx context.Context) func(string) (string, error) {
-	if x.reach.Files == nil {
+	if x.resources.Files == nil {
 		return nil
 	}
 	return func(path string) (string, error) {
 		x.Pace.Rest()
-		text, err := x.reach.Files.Read(ctx, path, x.Limits.ScriptBytes)
+		text, err := x.resources.Files.Read(ctx, path, x.Limits.ScriptBytes)
 		var known *value.Error
 		// A file that cannot be read may be asked for twice.
 		if err != nil && !errors.As(err, &known) && x.fault == nil {
@@ -251,19 +225,15 @@ func texts(pairs []wire.Pair) value.Value {
 // Run binds a machine to what the script reaches. Journal may be nil.
 func (x *Execution) Run(m *vm.Machine, s engine.State, j engine.Journal) *engine.Run {
 	o := engine.Options{
-		Files: x.reach.Files, Databases: x.reach.Databases, Secrets: x.reach.Secrets, Shares: x.reach.Shares, Network: x.reach.Network,
+		Resources: x.resources,
 		Account:   x.accountEntries,
 		Job:       x.jobEntries,
-		Quota:     x.reach.Quota,
 		Pace:      x.Pace,
 		Journal:   j,
 		Clock:     x.Clock,
 		Passwords: x.Passwords,
 		Holder:    password.Holder{Account: int64(x.Account.ID)},
 		MaxPause:  x.Limits.Pause,
-	}
-	if x.reach.Session != nil {
-		o.Sessions = x.reach.Session
 	}
 	if !x.Spec.Owner {
 		o.Secrets = noSecrets{}

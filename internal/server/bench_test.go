@@ -12,7 +12,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/admit"
-	"ql/internal/execution"
+	"ql/internal/engine"
 	"ql/internal/service"
 )
 
@@ -21,8 +21,8 @@ import (
 func BenchmarkCall(b *testing.B) {
 	w := boot(b, settings{service: func(o *service.Options) {
 		o.Limiter = admit.NewLimiter(admit.LimiterOptions{Lifted: true})
-		o.Host.Resources = func(context.Context, account.Account, account.Limits, string) (execution.Resources, error) {
-			return execution.Resources{}, nil
+		o.Host.Resources = func(context.Context, account.Account, account.Limits, string) (engine.Resources, error) {
+			return engine.Resources{}, nil
 		}
 	}})
 	ada := w.member("ada", account.Standard)

@@ -24,6 +24,7 @@ import (
 	"ql/internal/admit/admittest"
 	"ql/internal/api"
 	"ql/internal/auth"
+	"ql/internal/engine"
 	"ql/internal/execution"
 	"ql/internal/record"
 	"ql/internal/resource/databases"
@@ -170,20 +171,20 @@ type folders struct {
 	sessions *sessions.Store
 }
 
-func (f *folders) open(ctx context.Context, a account.Account, l account.Limits, session string) (execution.Resources, error) {
+func (f *folders) open(ctx context.Context, a account.Account, l account.Limits, session string) (engine.Resources, error) {
 	folder := filepath.Join(f.root, "accounts", strconv.FormatInt(int64(a.ID), 10))
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return execution.Resources{}, err
+		return engine.Resources{}, err
 	}
 	dir, err := files.OpenDir(folder, ".ql")
 	if err != nil {
-		return execution.Resources{}, err
+		return engine.Resources{}, err
 	}
 	db := databases.New(databases.Options{Folder: filepath.Join(folder, ".ql")})
-	return execution.Resources{
+	return engine.Resources{
 		Files: dir, Databases: db, Secrets: secrets{f.accounts, a.ID},
-		Session: f.sessions.For(a.ID, session).Bound(sessions.Bounds{Bytes: l.SessionBytes, Keys: l.SessionKeys, Sessions: l.Sessions}),
-		Release: func() { _, _ = db.Close(), dir.Close() },
+		Sessions: f.sessions.For(a.ID, session).Bound(sessions.Bounds{Bytes: l.SessionBytes, Keys: l.SessionKeys, Sessions: l.Sessions}),
+		Release:  func() { _, _ = db.Close(), dir.Close() },
 	}, nil
 }
 

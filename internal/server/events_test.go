@@ -13,7 +13,6 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/engine"
-	"ql/internal/execution"
 	"ql/internal/service"
 	"ql/lang/value"
 )
@@ -215,7 +214,7 @@ func (h *host) Fetch(ctx context.Context, _ engine.Request) (engine.Reply, error
 func (h *host) settings() settings {
 	return settings{service: func(o *service.Options) {
 		open := o.Host.Resources
-		o.Host.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (execution.Resources, error) {
+		o.Host.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (engine.Resources, error) {
 			r, err := open(ctx, a, l, session)
 			r.Network = h
 			return r, err

@@ -17,7 +17,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/admit"
-	"ql/internal/execution"
+	"ql/internal/engine"
 	"ql/internal/fault"
 	"ql/internal/job"
 	"ql/internal/server"
@@ -467,7 +467,7 @@ func TestHangUp(t *testing.T) {
 	w := boot(t, settings{service: func(o *service.Options) {
 		o.Ran = func(s job.State, _ time.Duration) { ran <- s }
 		open := o.Host.Resources
-		o.Host.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (execution.Resources, error) {
+		o.Host.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (engine.Resources, error) {
 			close(started)
 			return open(ctx, a, l, session)
 		}

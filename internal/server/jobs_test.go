@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"ql/internal/account"
-	"ql/internal/execution"
+	"ql/internal/engine"
 	"ql/internal/job"
 	"ql/internal/service"
 	"ql/lang/value"
@@ -34,7 +34,7 @@ func newHold(t *testing.T) *hold {
 func (h *hold) settings() settings {
 	return settings{service: func(o *service.Options) {
 		open := o.Host.Resources
-		o.Host.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (execution.Resources, error) {
+		o.Host.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (engine.Resources, error) {
 			r, err := open(ctx, a, l, session)
 			r.Quota = h.quota
 			return r, err

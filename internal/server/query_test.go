@@ -12,7 +12,6 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/engine"
-	"ql/internal/execution"
 	"ql/internal/fault"
 	"ql/internal/service"
 	"ql/lang/value"
@@ -237,7 +236,7 @@ func TestSessionBusy(t *testing.T) {
 	var calls atomic.Int32
 	w := boot(t, limited(func(l *account.Limits) { l.SyncTime = 200 * time.Millisecond }), settings{service: func(o *service.Options) {
 		open := o.Host.Resources
-		o.Host.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (execution.Resources, error) {
+		o.Host.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (engine.Resources, error) {
 			r, err := open(ctx, a, l, session)
 			if calls.Add(1) == 2 {
 				r.Quota = func(context.Context) (value.Value, error) {
@@ -272,7 +271,7 @@ func TestFaultsInScripts(t *testing.T) {
 	var broken error
 	w := boot(t, settings{service: func(o *service.Options) {
 		open := o.Host.Resources
-		o.Host.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (execution.Resources, error) {
+		o.Host.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (engine.Resources, error) {
 			r, err := open(ctx, a, l, session)
 			r.Quota = func(context.Context) (value.Value, error) { return value.Null, broken }
 			r.Files = brokenFiles{r.Files, &broken}

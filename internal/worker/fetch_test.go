@@ -13,7 +13,6 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/engine"
-	"ql/internal/execution"
 	"ql/internal/network"
 	"ql/internal/resource/fetch"
 )
@@ -55,7 +54,7 @@ func TestFetchIsRepeatedAlike(t *testing.T) {
 
 	e := newWorld(t, faults{})
 	open := e.host.Resources
-	e.host.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (execution.Resources, error) {
+	e.host.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (engine.Resources, error) {
 		r, err := open(ctx, a, l, session)
 		r.Network = lossy
 		return r, err

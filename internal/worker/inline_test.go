@@ -12,7 +12,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/admit"
-	"ql/internal/execution"
+	"ql/internal/engine"
 	"ql/internal/job"
 	"ql/internal/record"
 )
@@ -162,7 +162,7 @@ func TestWaitsForAPlace(t *testing.T) {
 	e, q := newWatchedWorld(t, func(o *Options) { o.InlineTime, o.InlineWait = time.Hour, time.Hour })
 	let := make(chan struct{})
 	open := e.host.Resources
-	e.host.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (execution.Resources, error) {
+	e.host.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (engine.Resources, error) {
 		<-let // which holds the slot
 		return open(ctx, a, l, session)
 	}
@@ -266,7 +266,7 @@ func TestClosesWhatWasOpened(t *testing.T) {
 	e, q := newWatchedWorld(t)
 	open := e.host.Resources
 	var opened, released atomic.Int64
-	e.host.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (execution.Resources, error) {
+	e.host.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (engine.Resources, error) {
 		r, err := open(ctx, a, l, session)
 		opened.Add(1)
 		r.Release = func() { released.Add(1) }

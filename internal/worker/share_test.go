@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"ql/internal/account"
-	"ql/internal/execution"
+	"ql/internal/engine"
 	"ql/internal/job"
 	"ql/internal/resource/files"
 	"ql/internal/resource/shares"
@@ -63,7 +63,7 @@ func TestShareIsMadeOnce(t *testing.T) {
 			lossy.Rows, lossy.lost = e.store.Shares(), map[string]bool{}
 			all := shares.NewShares(shares.Options{Rows: lossy, Canonical: files.Canonical, URL: "https://files.example.com", Clock: e.now})
 			open := e.host.Resources
-			e.host.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (execution.Resources, error) {
+			e.host.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (engine.Resources, error) {
 				r, err := open(ctx, a, l, session)
 				r.Shares = all.For(a.ID, shares.Limits{})
 				return r, err

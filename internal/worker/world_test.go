@@ -117,10 +117,10 @@ func newWorld(t testing.TB, f faults, change ...func(*Options)) *world {
 	dbs := wrapped[engine.Databases](f.databases, e.dbs)
 	e.host = &execution.Host{
 		Programs: e.programs, Token: e.accounts.States().Token, Clock: e.now, Log: slog.New(slog.NewTextHandler(testLog{t}, &slog.HandlerOptions{Level: slog.LevelError})),
-		Resources: func(_ context.Context, a account.Account, l account.Limits, session string) (execution.Resources, error) {
-			return execution.Resources{
+		Resources: func(_ context.Context, a account.Account, l account.Limits, session string) (engine.Resources, error) {
+			return engine.Resources{
 				Files: trees.For(a.ID, files.Quota{}), Databases: dbs,
-				Session: e.sessions.For(a.ID, session).Bound(sessions.Bounds{Bytes: l.SessionBytes, Keys: l.SessionKeys, Sessions: l.Sessions}),
+				Sessions: e.sessions.For(a.ID, session).Bound(sessions.Bounds{Bytes: l.SessionBytes, Keys: l.SessionKeys, Sessions: l.Sessions}),
 			}, nil
 		},
 	}

@@ -60,7 +60,7 @@ func TestRepeatedSQLCostsTheSame(t *testing.T) {
 	run := func(d engine.Databases, j engine.Journal) (string, int64) {
 		m := vm.New(p, langtest.Limits(), vm.Input{})
 		defer m.Release()
-		out, err := engine.New(m, engine.Options{Databases: d, Journal: j}, engine.State{}).Continue(t.Context())
+		out, err := engine.New(m, engine.Options{Resources: engine.Resources{Databases: d}, Journal: j}, engine.State{}).Continue(t.Context())
 		if err != nil || out.Status != engine.Done {
 			t.Fatalf("it ended %v with %v, %v", out.Status, out.Err, err)
 		}

@@ -297,7 +297,7 @@ func TestSecretsStayHidden(t *testing.T) {
 		if err != nil {
 			t.Fatal(clause, err)
 		}
-		run := engine.New(vm.New(p, account.Standard.Limits().SyncMachine(), vm.Input{}), engine.Options{Network: n, Secrets: secrets{"k": "TopSecretValue-0123456789"}}, engine.State{})
+		run := engine.New(vm.New(p, account.Standard.Limits().SyncMachine(), vm.Input{}), engine.Options{Resources: engine.Resources{Network: n, Secrets: secrets{"k": "TopSecretValue-0123456789"}}}, engine.State{})
 		out, err := run.Continue(t.Context())
 		if err != nil || out.Err == nil || out.Err.Message != says {
 			t.Errorf("%s: %v, %v\nwant %s", clause, out.Err, err, says)
