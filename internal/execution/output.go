@@ -3,6 +3,7 @@ package execution
 import (
 	"bytes"
 	"strings"
+	"time"
 
 	"ql/internal/job"
 	"ql/internal/wire"
@@ -10,20 +11,26 @@ import (
 	"ql/lang/vm"
 )
 
-// Record fills in a record what a machine has done; without a machine the script
-// did not compile.
-func Record(r *job.Record, m *vm.Machine, e *wire.Error) {
-	r.Trace = []byte("[]")
-	if e != nil {
-		r.Error = e.AppendJSON(nil)
-	}
+// NewRecord makes the record of a script that ended; without a machine it did not compile.
+func NewRecord(s job.Summary, state job.State, finished time.Time, ran time.Duration, m *vm.Machine, e *wire.Error) job.Record {
+	var p job.Progress
 	if m != nil {
-		r.Result = bytes.Clone(m.Output()) // the machine's own memory is used again
-		r.Steps = m.Steps()
-		r.Trace, r.TraceDropped = Trace(m)
-		r.Response = Response(m)
+		p = Progress(m, 0)
 	}
-	r.Encoding = job.EncodingOf(r.Result)
+	p.Ran = ran
+	var failure []byte
+	if e != nil {
+		failure = e.AppendJSON(nil)
+	}
+	return job.NewRecord(s, state, finished, p, failure)
+}
+
+// Progress is what a machine has to show that is at an effect, or has ended: its output
+// from an offset on. It is copied: the machine's own memory is used again.
+func Progress(m *vm.Machine, from int64) job.Progress {
+	p := job.Progress{From: from, Output: bytes.Clone(m.Output()[from:]), Steps: m.Steps(), Response: Response(m)}
+	p.Trace, p.TraceDropped = Trace(m)
+	return p
 }
 
 // Shown is a job as a poll shows it: the same bytes each time.

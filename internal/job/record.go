@@ -54,6 +54,20 @@ type Record struct {
 	Ran          time.Duration // all attempts together
 }
 
+// NewRecord makes the record of a job that ended in a state, at a moment, with all that it
+// has to show. Failure is its error as JSON, nil for none.
+func NewRecord(s Summary, state State, finished time.Time, p Progress, failure []byte) Record {
+	s.State, s.Finished, s.Steps = state, finished, p.Steps
+	r := Record{
+		Summary: s, Result: p.Output, Encoding: EncodingOf(p.Output), Trace: p.Trace, TraceDropped: p.TraceDropped,
+		Error: failure, Response: p.Response, Ran: p.Ran,
+	}
+	if r.Trace == nil {
+		r.Trace = []byte("[]")
+	}
+	return r
+}
+
 // RowBytes is what a record counts besides what it holds. Its row takes less; but
 // small ones are removed so slowly, by the byte, that they would else hold up the
 // removal of large ones that come after them.

@@ -198,11 +198,9 @@ var errUnstored = errors.New("the script could not be stored where it stands")
 
 // finish makes the record of a script that has ended.
 func (k *call) finish(state job.State, failure *wire.Error) (result, *wire.Error) {
-	r := result{Record: job.Record{Summary: k.summary()}}
-	r.State, r.Finished = state, k.o.Clock()
-	r.Ran = max(r.Finished.Sub(r.Created), 0)
 	k.holdOutput()
-	execution.Record(&r.Record, k.machine, failure)
+	now := k.o.Clock()
+	r := result{Record: execution.NewRecord(k.summary(), state, now, max(now.Sub(k.Spec.Started), 0), k.machine, failure)}
 	k.hold(recordBytes(&r.Record))
 	return r, failure
 }

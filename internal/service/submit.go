@@ -88,12 +88,9 @@ func (s *Service) compile(ctx context.Context, x *execution.Execution, script st
 // uncompiled answers a script that does not compile at once: there is nothing to
 // wait for.
 func (s *Service) uncompiled(ctx context.Context, x *execution.Execution, who caller, q Query, failure *wire.Error, a Answer) (Answer, error) {
-	r := job.Record{Summary: job.Summary{
-		ID: x.ID, Account: who.Account.ID, State: job.Failed, Mode: job.Async, Convention: q.Convention, Credential: who.By,
-		Created: x.Spec.Started, Finished: s.o.Clock(),
-	}}
-	r.Ran = max(r.Finished.Sub(r.Created), 0)
-	execution.Record(&r, nil, failure)
+	now := s.o.Clock()
+	summary := job.Summary{ID: x.ID, Account: who.Account.ID, Mode: job.Async, Convention: q.Convention, Credential: who.By, Created: x.Spec.Started}
+	r := execution.NewRecord(summary, job.Failed, now, max(now.Sub(x.Spec.Started), 0), nil, failure)
 	s.record(ctx, r)
 	a.Job, a.Err = execution.Shown(&r), failure
 	a.Status = a.Job.HTTP()

@@ -438,7 +438,7 @@ func (a *attempt) snapshot(ctx context.Context, run *engine.Run) ([]byte, job.Pr
 		}
 	}
 	sealed, err := a.seal(sealSnapshot, plain)
-	p := progressOf(run.Machine(), a.saved)
+	p := execution.Progress(run.Machine(), a.saved)
 	p.Ran = a.elapsed()
 	return sealed, p, err
 }
@@ -540,11 +540,11 @@ func (a *attempt) standing(ctx context.Context, run *engine.Run, out engine.Outc
 
 // ending is what is stored of the end of a job.
 func (a *attempt) ending(state job.State, failure *wire.Error) *job.End {
-	e := &job.End{Delivery: job.DeliveryID(a.job.ID), Rest: a.rest || a.lease.Attempt > 1 || a.journal != nil && a.journal.Committed() > 0}
-	e.Record.Summary, e.Ran = *a.job, a.elapsed()
-	e.State, e.Finished = state, a.w.o.Clock()
-	execution.Record(&e.Record, a.machine, failure)
-	return e
+	return &job.End{
+		Record:   execution.NewRecord(*a.job, state, a.w.o.Clock(), a.elapsed(), a.machine, failure),
+		Delivery: job.DeliveryID(a.job.ID),
+		Rest:     a.rest || a.lease.Attempt > 1 || a.journal != nil && a.journal.Committed() > 0,
+	}
 }
 
 // tellEnd tells those of it who are to know that a job ended.

@@ -125,13 +125,6 @@ func (p *pace) Turn(ctx context.Context) error {
 	return p.Ticket.Turn(ctx)
 }
 
-// progressOf is what a machine that atEffect has to show, its output from a place on.
-func progressOf(m *vm.Machine, from int64) job.Progress {
-	p := job.Progress{From: from, Output: bytes.Clone(m.Output()[from:]), Steps: m.Steps(), Response: execution.Response(m)}
-	p.Trace, p.TraceDropped = execution.Trace(m)
-	return p
-}
-
 // refreshWait is how long a poll waits for a job to come by a place where it can
 // be looked at.
 const refreshWait = 20 * time.Millisecond

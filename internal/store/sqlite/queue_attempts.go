@@ -329,13 +329,12 @@ func (t tx) finishAsStored(l job.Lease, s job.State, now time.Time, ran time.Dur
 			return err
 		}
 	}
-	if so.trace == nil {
-		so.trace = []byte("[]")
-	}
-	record := job.Record{Error: failure, Response: so.response, Trace: so.trace, Result: append([]byte{}, output...)}
+	record := job.NewRecord(job.Summary{ID: l.ID, Account: l.Account}, s, now, job.Progress{
+		Output: append([]byte{}, output...), Trace: so.trace, TraceDropped: so.traceDropped, Response: so.response, Ran: ran,
+	}, failure)
 	if _, err := t.exec(`UPDATE jobs SET state = ?, finished = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?, checksum = ?,
 		attempt = attempt + 1, begun = 0, due = NULL, program = NULL, task = NULL, held = NULL WHERE seq = ?`,
-		string(s), now, so.traceDropped, record.Error, record.Response, record.Trace, record.Result, string(job.EncodingOf(output)), checksum(record.Result), l.Seq); err != nil {
+		string(record.State), record.Finished, record.TraceDropped, record.Error, record.Response, record.Trace, record.Result, string(record.Encoding), checksum(record.Result), l.Seq); err != nil {
 		return err
 	}
 	if readable {
