@@ -32,6 +32,7 @@ import (
 	"ql/internal/server/jsonapi"
 	"ql/internal/service"
 	"ql/internal/store"
+	"ql/internal/store/blob/dir"
 	"ql/internal/store/sqlite"
 	"ql/internal/telemetry"
 	"ql/internal/webhook"
@@ -163,7 +164,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 // openResources opens what scripts reach.
 func (a *App) openResources() error {
 	p := &a.parts
-	blobs, err := files.OpenBlobs(filepath.Join(a.settings.Data, sqlite.BlobFolder))
+	blobs, err := dir.OpenBlobs(filepath.Join(a.settings.Data, sqlite.BlobFolder))
 	if err != nil {
 		return fmt.Errorf("data folder: %w", err)
 	}

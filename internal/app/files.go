@@ -10,6 +10,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/resource/files"
 	"ql/internal/service"
+	"ql/internal/store/blob/dir"
 	"ql/internal/store/sqlite"
 )
 
@@ -67,7 +68,7 @@ func (o *Operator) Files(ctx context.Context, name string, do func(*files.Tree) 
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	blobs, err := files.OpenBlobs(filepath.Join(o.data, sqlite.BlobFolder))
+	blobs, err := dir.OpenBlobs(filepath.Join(o.data, sqlite.BlobFolder))
 	if err != nil {
 		return err
 	}

@@ -91,6 +91,7 @@ var layers = []layer{
 		pkg:     "internal/store",
 		imports: []string{"internal/account", "internal/account/usage", "internal/job", "internal/record", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/webhook"},
 	},
+	{pkg: "internal/store/blob/dir", imports: []string{"internal/resource/files"}},
 	{pkg: "internal/store/migrate"},
 	{pkg: "internal/store/ring", imports: []string{"internal/disk"}},
 	{
@@ -101,7 +102,7 @@ var layers = []layer{
 	// The suite is linked into tests alone.
 	{
 		pkg:     "internal/store/storetest",
-		imports: []string{"internal/account", "internal/account/usage", "internal/engine", "internal/job", "internal/principal", "internal/record", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/sessions", "internal/resource/shares", "internal/store", "internal/webhook", "lang/value"},
+		imports: []string{"internal/account", "internal/account/usage", "internal/engine", "internal/job", "internal/principal", "internal/record", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/sessions", "internal/resource/shares", "internal/store", "internal/store/blob/dir", "internal/webhook", "lang/value"},
 		others:  []string{"github.com/google/go-cmp"},
 	},
 	{pkg: "internal/api"},
@@ -118,7 +119,7 @@ var layers = []layer{
 	{pkg: "internal/server/jsonapi", imports: []string{"internal/fault", "internal/job", "internal/principal", "internal/server", "internal/service", "internal/wire"}},
 	{
 		pkg:     "internal/backup",
-		imports: []string{"internal/account", "internal/disk", "internal/job", "internal/resource/files", "internal/sqlite", "internal/store/sqlite"},
+		imports: []string{"internal/account", "internal/disk", "internal/job", "internal/resource/files", "internal/sqlite", "internal/store/blob/dir", "internal/store/sqlite"},
 	},
 	{pkg: "internal/config", imports: []string{"internal/account", "lang/source"}, others: []string{"github.com/pelletier/go-toml/v2"}},
 	{pkg: "internal/telemetry", others: []string{"github.com/prometheus/client_golang", "go.opentelemetry.io/otel"}},
@@ -127,7 +128,7 @@ var layers = []layer{
 		pkg: "internal/app",
 		imports: []string{
 			"internal/account", "internal/account/usage", "internal/admit", "internal/api", "internal/auth", "internal/backup", "internal/config", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/job",
-			"internal/network", "internal/password", "internal/record", "internal/resource/*", "internal/server", "internal/server/*", "internal/service", "internal/store", "internal/store/sqlite", "internal/telemetry", "internal/webhook", "internal/wire", "internal/worker",
+			"internal/network", "internal/password", "internal/record", "internal/resource/*", "internal/server", "internal/server/*", "internal/service", "internal/store", "internal/store/blob/dir", "internal/store/sqlite", "internal/telemetry", "internal/webhook", "internal/wire", "internal/worker",
 			"lang", "lang/value",
 		},
 		others: []string{"golang.org/x/crypto/acme", "golang.org/x/sys"},

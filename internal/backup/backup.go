@@ -34,6 +34,7 @@ import (
 	"ql/internal/job"
 	"ql/internal/resource/files"
 	"ql/internal/sqlite"
+	"ql/internal/store/blob/dir"
 	store "ql/internal/store/sqlite"
 )
 
@@ -359,7 +360,7 @@ func (m *making) addBlobs(ctx context.Context) error {
 		defer func() { _ = root.Close() }() // only read
 	}
 	return m.copied.Files().Blobs(ctx, func(c files.Chunk) error {
-		name := files.BlobName(c.Hash)
+		name := dir.Name(c.Hash)
 		content, err := readBlob(root, name, c)
 		if err != nil {
 			m.problem(path.Join(blobFolder, name), err)

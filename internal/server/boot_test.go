@@ -37,6 +37,7 @@ import (
 	"ql/internal/server/formpage"
 	"ql/internal/server/jsonapi"
 	"ql/internal/service"
+	"ql/internal/store/blob/dir"
 	"ql/internal/store/sqlite"
 	"ql/internal/worker"
 	"ql/lang"
@@ -101,7 +102,7 @@ func boot(t testing.TB, change ...settings) *world {
 	w.auth, err = auth.New(store.Accounts(), identities)
 	check(t, err)
 
-	blobs, err := files.OpenBlobs(filepath.Join(folder, "blobs"))
+	blobs, err := dir.OpenBlobs(filepath.Join(folder, "blobs"))
 	check(t, err)
 	t.Cleanup(func() { check(t, blobs.Close()) })
 	log := slog.New(slog.NewJSONHandler(w.log, nil))

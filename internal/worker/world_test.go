@@ -20,6 +20,7 @@ import (
 	"ql/internal/resource/databases"
 	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
+	"ql/internal/store/blob/dir"
 	"ql/internal/store/sqlite"
 	"ql/lang"
 
@@ -106,7 +107,7 @@ func newWorld(t testing.TB, f faults, change ...func(*Options)) *world {
 	e.accounts = account.NewService(e.store.Accounts(), e.vault, account.Options{})
 	e.ada, _, err = e.accounts.Create(ctx, account.New{Username: "ada", Email: "ada@example.com", Password: "a rather long sentence", Plan: account.Unlimited, Verified: true})
 	check(t, err)
-	e.blobs, err = files.OpenBlobs(filepath.Join(e.folder, "blobs"))
+	e.blobs, err = dir.OpenBlobs(filepath.Join(e.folder, "blobs"))
 	check(t, err)
 	t.Cleanup(func() { check(t, e.blobs.Close()) })
 	e.dbs = databases.New(databases.Options{Folder: filepath.Join(e.folder, "databases")})

@@ -2,47 +2,65 @@ package files
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path"
-	"strings"
 	"sync"
 	"time"
 
 	"ql/internal/fault"
 )
 
-// Blobs keeps immutable pieces of content in a folder, named by their hash. A
-// blob is written before the row that refers to it, and removed after the last
-// such row: rows never point to nothing, and a blob without a row does no harm.
+// BlobStore keeps immutable pieces of content by their hashes: in a folder, or as
+// objects elsewhere. What it has put lasts. Methods are safe for concurrent use.
+type BlobStore interface {
+	// Put stores a blob, unless it is there and sound, and reports whether it did.
+	Put(hash Hash, content []byte) (made bool, err error)
+	// Create begins a blob that is written before its hash is known.
+	Create() (BlobWriter, error)
+	// Open opens a blob to be read from its start; fs.ErrNotExist where there is none.
+	Open(hash Hash) (io.ReadCloser, error)
+	// Remove removes a blob. One that is not there is none to remove.
+	Remove(hash Hash) error
+	// Walk calls f with every blob. Size is asked for where it is needed; a blob that
+	// went meanwhile has none, by fs.ErrNotExist.
+	Walk(ctx context.Context, f func(hash Hash, size func() (int64, error)) error) error
+	// RemoveUnfinished removes what writers left before a moment that were neither
+	// published nor discarded, and returns how many those were.
+	RemoveUnfinished(before time.Time) (int, error)
+	Close() error
+}
+
+// BlobWriter is a blob that is being written, by one goroutine at a time.
+type BlobWriter interface {
+	io.Writer
+	// Finish makes what was written last.
+	Finish() error
+	// Publish makes what is finished the blob of a hash, in place of one that may be
+	// there. Where it fails it may be called again.
+	Publish(hash Hash) error
+	// Discard ends a writer: what is not published is gone. It may be called at any
+	// time, and after the others.
+	Discard()
+}
+
+// Blobs are the blobs of files: a store of them, and which of them somebody in this
+// process relies on. A blob is written before the row that refers to it, and removed
+// after the last such row: rows never point to nothing, and a blob without a row does
+// no harm. Which blobs are dead, and since when, is in the rows.
 type Blobs struct {
-	root  *os.Root
+	store BlobStore
 	alone func() (release func(), ok bool)
 
 	mu   sync.Mutex
 	held map[Hash]*hold
 }
 
-// OpenBlobs opens a folder of blobs, which is made where it is missing.
-func OpenBlobs(folder string) (*Blobs, error) {
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return nil, err
-	}
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		return nil, err
-	}
-	b := &Blobs{root: root, held: map[Hash]*hold{}, alone: func() (func(), bool) { return func() {}, true }}
-	if err := b.makeFolders(); err != nil {
-		return nil, errors.Join(err, root.Close())
-	}
-	return b, nil
+// NewBlobs returns the blobs in a store, which they close.
+func NewBlobs(store BlobStore) *Blobs {
+	return &Blobs{store: store, held: map[Hash]*hold{}, alone: func() (func(), bool) { return func() {}, true }}
 }
 
 // RemoveAlone says how other processes are kept from relying on blobs that no row
@@ -50,31 +68,14 @@ func OpenBlobs(folder string) (*Blobs, error) {
 // Without it no other process does. It is called before the blobs are used.
 func (b *Blobs) RemoveAlone(alone func() (release func(), ok bool)) { b.alone = alone }
 
-// makeFolders makes all folders that blobs may be in, so that no write has to.
-func (b *Blobs) makeFolders() error {
-	for i := range 256 {
-		if err := b.root.Mkdir(hex.EncodeToString([]byte{byte(i)}), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
-		}
-	}
-	return b.sync(".")
-}
+// Close closes the store.
+func (b *Blobs) Close() error { return b.store.Close() }
 
-// Close lets go of the folder.
-func (b *Blobs) Close() error { return b.root.Close() }
-
-// blobName returns where a blob is: in one of 256 folders.
-func blobName(hash Hash) string {
-	name := hex.EncodeToString(hash[:])
-	return path.Join(name[:2], name[2:])
-}
-
-// put writes a blob that a pin holds from then on, and returns when it is on the
-// disk. Where the disk is full nothing is left behind.
+// put writes a blob that a pin holds from then on, and returns when it lasts.
 func (b *Blobs) put(content []byte, p *pin) (Chunk, error) {
 	chunk := Chunk{Hash: sha256.Sum256(content), Size: int64(len(content))}
 	p.add(chunk.Hash)
-	made, err := b.write(content, chunk)
+	made, err := b.store.Put(chunk.Hash, content)
 	if made {
 		p.made = append(p.made, chunk)
 	}
@@ -93,48 +94,13 @@ func storageFault(err error) error {
 // retryAfter is when one may try again to use a disk that is full.
 const retryAfter = 5 * time.Second
 
-// write writes a blob unless it is there, and reports whether it was not.
-func (b *Blobs) write(content []byte, chunk Chunk) (made bool, err error) {
-	name := blobName(chunk.Hash)
-	folder := path.Dir(name)
-	if _, err := b.read(chunk, nil); err == nil {
-		return false, b.sync(folder) // who made it may not have come so far
-	}
-	temporary := path.Join(folder, temporaryPrefix+rand.Text())
-	f, err := b.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return false, err
-	}
-	_, err = f.Write(content)
-	if err == nil {
-		err = f.Sync()
-	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = b.root.Rename(temporary, name)
-	}
-	if err != nil {
-		return false, errors.Join(err, b.root.Remove(temporary))
-	}
-	return true, b.sync(folder)
-}
-
-// sync makes changes of a folder's entries last.
-func (b *Blobs) sync(folder string) error {
-	f, err := b.root.Open(folder)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
 // read appends a blob's bytes to content, checked against its name.
 func (b *Blobs) read(chunk Chunk, content []byte) ([]byte, error) {
-	f, err := b.root.Open(blobName(chunk.Hash))
+	f, err := b.store.Open(chunk.Hash)
 	if err != nil {
 		return nil, err
 	}
-	defer closeRead(f)
+	defer func() { _ = f.Close() }() // it is only read
 	from := len(content)
 	content = append(content, make([]byte, chunk.Size)...)
 	if _, err := io.ReadFull(f, content[from:]); err != nil {
@@ -207,7 +173,7 @@ func (b *Blobs) remove(ctx context.Context, rows Rows, list []DeadBlob) (removed
 			break
 		}
 		if !used {
-			if err = ignoreGone(b.root.Remove(blobName(d.Hash))); err != nil {
+			if err = b.store.Remove(d.Hash); err != nil {
 				break
 			}
 			removed++
@@ -222,20 +188,22 @@ func (b *Blobs) remove(ctx context.Context, rows Rows, list []DeadBlob) (removed
 // between making one and storing its row, or between the removal of both.
 func (b *Blobs) findDead(ctx context.Context, rows Rows, now time.Time) error {
 	var found []DeadBlob
-	err := b.walk(ctx, func(name string, e fs.DirEntry) error {
-		hash, ok := BlobHash(name)
-		if !ok || b.isHeld(hash) {
+	err := b.store.Walk(ctx, func(hash Hash, size func() (int64, error)) error {
+		if b.isHeld(hash) {
 			return nil
 		}
 		used, err := rows.HasBlob(ctx, hash)
 		if err != nil || used {
 			return err
 		}
-		info, err := e.Info()
-		if err != nil {
-			return ignoreGone(err)
+		bytes, err := size()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // it went meanwhile
 		}
-		if found = append(found, DeadBlob{Chunk: Chunk{hash, info.Size()}, Since: now}); len(found) < sweepAtOnce {
+		if err != nil {
+			return err
+		}
+		if found = append(found, DeadBlob{Chunk: Chunk{hash, bytes}, Since: now}); len(found) < sweepAtOnce {
 			return nil
 		}
 		err = rows.AddDead(ctx, found)
@@ -249,63 +217,13 @@ func (b *Blobs) findDead(ctx context.Context, rows Rows, now time.Time) error {
 }
 
 // RemoveUnfinished removes what unfinished writes left before a moment, and
-// returns how many files those were. At the start of the one process that removes
-// any, all are unfinished.
+// returns how many those were. At the start of the one process that removes any, all
+// are unfinished.
 func (b *Blobs) RemoveUnfinished(before time.Time) (removed int, err error) {
 	release, ok := b.alone()
 	if !ok {
 		return 0, nil
 	}
 	defer release()
-	err = b.walk(context.Background(), func(name string, e fs.DirEntry) error {
-		if !strings.HasPrefix(path.Base(name), temporaryPrefix) {
-			return nil
-		}
-		info, err := e.Info()
-		if err != nil || info.ModTime().After(before) {
-			return ignoreGone(err)
-		}
-		removed++
-		return ignoreGone(b.root.Remove(name))
-	})
-	return removed, err
-}
-
-// walk calls f with every file of the folder.
-func (b *Blobs) walk(ctx context.Context, f func(name string, e fs.DirEntry) error) error {
-	return fs.WalkDir(b.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return ignoreGone(err)
-		case e.IsDir():
-			return nil
-		case ctx.Err() != nil:
-			return ctx.Err()
-		}
-		return f(name, e)
-	})
-}
-
-func ignoreGone(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
-// BlobName returns the name in the folder of the blob with this hash.
-func BlobName(hash Hash) string {
-	name := hex.EncodeToString(hash[:])
-	return name[:2] + "/" + name[2:]
-}
-
-// BlobHash returns the hash of the blob with this name in the folder; false for
-// what is none.
-func BlobHash(name string) (hash Hash, ok bool) {
-	folder, rest := path.Split(name)
-	if len(folder) != 3 || len(rest) != 2*len(hash)-2 {
-		return hash, false
-	}
-	_, err := hex.Decode(hash[:], []byte(folder[:2]+rest))
-	return hash, err == nil
+	return b.store.RemoveUnfinished(before)
 }

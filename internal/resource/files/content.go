@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"os"
 	"slices"
 	"time"
 )
@@ -33,7 +32,7 @@ type Content struct {
 // is given out of it can be checked at its end.
 type openChunk struct {
 	Chunk
-	file *os.File
+	file io.ReadCloser
 	sum  hash.Hash
 	from int64 // where it begins in the content
 	read int64 // of it
@@ -144,7 +143,7 @@ func (c *Content) enter(chunk Chunk, from int64) error {
 	if err := c.closeChunk(); err != nil {
 		return err
 	}
-	f, err := c.pin.blobs.root.Open(blobName(chunk.Hash))
+	f, err := c.pin.blobs.store.Open(chunk.Hash)
 	if err != nil {
 		return err
 	}

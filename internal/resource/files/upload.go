@@ -2,13 +2,10 @@ package files
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"hash"
 	"io"
-	"os"
-	"path"
 	"slices"
 	"time"
 )
@@ -163,8 +160,7 @@ type incoming struct {
 // piece is a chunk that is written as it comes.
 type piece struct {
 	Chunk
-	name   string
-	file   *os.File
+	blob   BlobWriter
 	sum    hash.Hash
 	synced chan error // gives the end of writing it once
 }
@@ -225,7 +221,7 @@ func (in *incoming) take(content []byte) error {
 	}
 	last.sum.Write(content)
 	last.Size += int64(len(content))
-	if _, err := last.file.Write(content); err != nil {
+	if _, err := last.blob.Write(content); err != nil {
 		return err
 	}
 	if last.Size == maxChunk {
@@ -243,12 +239,11 @@ func (in *incoming) last() *piece {
 }
 
 func (in *incoming) begin() (*piece, error) {
-	name := temporaryPrefix + rand.Text()
-	f, err := in.blobs.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	w, err := in.blobs.store.Create()
 	if err != nil {
 		return nil, err
 	}
-	p := &piece{name: name, file: f, sum: sha256.New()}
+	p := &piece{blob: w, sum: sha256.New()}
 	in.pieces = append(in.pieces, p)
 	return p, nil
 }
@@ -258,7 +253,7 @@ func (in *incoming) end(p *piece) error {
 	p.Hash = Hash(p.sum.Sum(nil))
 	p.sum = nil
 	p.synced = make(chan error, 1)
-	go func() { p.synced <- errors.Join(p.file.Sync(), p.file.Close()) }()
+	go func() { p.synced <- p.blob.Finish() }()
 	if before := len(in.pieces) - 1 - syncsAtOnce; before >= 0 {
 		return in.pieces[before].wait()
 	}
@@ -293,22 +288,12 @@ func (in *incoming) publish(pin *pin) error {
 	if in.published {
 		return nil
 	}
-	folders := map[string]bool{}
 	for _, p := range in.pieces {
-		name := blobName(p.Hash)
 		pin.add(p.Hash)
-		// One that is there already has the same bytes, if it is sound.
-		if err := in.blobs.root.Rename(p.name, name); err != nil {
+		if err := p.blob.Publish(p.Hash); err != nil {
 			return err
 		}
-		p.name = ""
 		pin.made = append(pin.made, p.Chunk)
-		folders[path.Dir(name)] = true
-	}
-	for folder := range folders {
-		if err := in.blobs.sync(folder); err != nil {
-			return err
-		}
 	}
 	in.published = true
 	return nil
@@ -317,13 +302,9 @@ func (in *incoming) publish(pin *pin) error {
 // discard removes what was not published.
 func (in *incoming) discard() {
 	for _, p := range in.pieces {
-		if p.synced == nil {
-			_ = p.file.Close() // it is given up
-		} else {
+		if p.synced != nil {
 			_ = p.wait() // before it is removed; whether it is sound no longer matters
 		}
-		if p.name != "" {
-			_ = in.blobs.root.Remove(p.name) // where it stays, a sweep takes it
-		}
+		p.blob.Discard()
 	}
 }

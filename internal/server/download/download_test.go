@@ -23,6 +23,7 @@ import (
 	"ql/internal/resource/shares"
 	"ql/internal/server"
 	"ql/internal/server/download"
+	"ql/internal/store/blob/dir"
 	"ql/internal/store/sqlite"
 )
 
@@ -62,7 +63,7 @@ func boot(t testing.TB) *world {
 	w.store, err = sqlite.Open(t.Context(), sqlite.Options{Folder: folder, Own: true})
 	check(t, err)
 	t.Cleanup(func() { check(t, w.store.Close()) })
-	blobs, err := files.OpenBlobs(w.blobs)
+	blobs, err := dir.OpenBlobs(w.blobs)
 	check(t, err)
 	t.Cleanup(func() { check(t, blobs.Close()) })
 	w.account, err = w.store.Accounts().Create(t.Context(), account.Account{Username: "ada", Email: "ada@example.com", Plan: account.Standard, Created: w.now})

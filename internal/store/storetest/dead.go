@@ -14,6 +14,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/resource/files"
+	"ql/internal/store/blob/dir"
 )
 
 // blobBytes returns how much is in the folder of blobs, whatever it is called.
@@ -178,7 +179,7 @@ func testDeadAcrossRestarts(t *testing.T, s Stores) {
 	stray := filepath.Join(folder, "ab", fmt.Sprintf("%062d", 7))
 	must(t, os.WriteFile(stray, noise(100, 1), 0o600))
 	for i, want := range []int{0, 0, 0, 2} {
-		blobs, err := files.OpenBlobs(folder)
+		blobs, err := dir.OpenBlobs(folder)
 		must(t, err)
 		n, err := blobs.Sweep(ctx, s.Files, noon.Add(time.Duration(i)*8*time.Hour), 24*time.Hour)
 		must(t, errors.Join(err, blobs.Close()))

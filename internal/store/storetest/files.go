@@ -19,6 +19,7 @@ import (
 	"ql/internal/engine"
 	"ql/internal/resource/files"
 	"ql/internal/resource/files/filestest"
+	"ql/internal/store/blob/dir"
 	"ql/lang/value"
 )
 
@@ -44,7 +45,7 @@ func (c *clock) set(now time.Time) {
 func trees(t *testing.T, s Stores) (*files.Trees, *files.Blobs, string, *clock) {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "blobs")
-	blobs, err := files.OpenBlobs(folder)
+	blobs, err := dir.OpenBlobs(folder)
 	must(t, err)
 	t.Cleanup(func() { must(t, blobs.Close()) })
 	c := &clock{now: noon}
@@ -274,7 +275,7 @@ func testFileRace(t *testing.T, s Stores) {
 	a := create(t, s.Accounts, person("ada"))
 	var nodes []*files.Tree
 	for range 2 {
-		blobs, err := files.OpenBlobs(folder)
+		blobs, err := dir.OpenBlobs(folder)
 		must(t, err)
 		t.Cleanup(func() { must(t, blobs.Close()) })
 		nodes = append(nodes, files.NewTrees(s.Files, blobs, time.Now).For(a.ID, files.Quota{}))
