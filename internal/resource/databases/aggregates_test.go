@@ -16,6 +16,7 @@ import (
 // TestGroupConcatAsSQLite compares group_concat and string_agg with SQLite's own,
 // in groups and in windows.
 func TestGroupConcatAsSQLite(t *testing.T) {
+	t.Parallel()
 	const tables = `WITH
 		plain(id, g, v, s) AS (VALUES (1,1,'a',';'), (2,1,'bb',';'), (3,2,'c',';'), (4,2,'dd',';'), (5,2,'a',';'), (6,1,'f',';')),
 		differ(id, g, v, s) AS (VALUES (1,1,'a','-'), (2,1,'b','--'), (3,1,'c',NULL), (4,2,'d','é'), (5,2,'e',''), (6,2,'f',7), (7,1,'g',1.5), (8,1,'h',x'2b2b')),
@@ -113,7 +114,11 @@ func numbers(n int) string {
 // a value may, and together many times what the script may. They end by the
 // script's memory, and the process stays small.
 func TestAggregatesShareMemory(t *testing.T) {
-	const memory = 16 << 20
+	const most = 6 * 16 << 20 // that the process may grow by
+	memory := int64(16 << 20)
+	if testing.Short() {
+		memory = 4 << 20
+	}
 	d := open(t, Options{})
 	must(t, d, "CREATE TABLE t(a)")
 	must(t, d, "CREATE TABLE u(a)")
@@ -146,7 +151,7 @@ func TestAggregatesShareMemory(t *testing.T) {
 				t.Errorf("got %.200s", got)
 			}
 			t.Logf("the process grew by %d MiB", grown>>20)
-			if grown > 6*memory {
+			if grown > most {
 				t.Errorf("the process grew by %d MiB", grown>>20)
 			}
 		})
@@ -173,6 +178,7 @@ func growth(t *testing.T, f func()) int64 {
 // TestAggregatesGiveBack runs a statement whose groups together hold many times
 // what the script may, one after the other.
 func TestAggregatesGiveBack(t *testing.T) {
+	t.Parallel()
 	d := open(t, Options{})
 	for _, c := range []struct{ sql, want string }{
 		{numbers(100_000) + "SELECT count(*) AS n FROM (SELECT group_concat(x), string_agg(x, x), json_group_array(x), json_group_object(x, x) FROM c GROUP BY x)", `[{"n":100000}]`},
@@ -188,6 +194,7 @@ func TestAggregatesGiveBack(t *testing.T) {
 
 // TestAggregatesWithoutScript runs a statement for no script.
 func TestAggregatesWithoutScript(t *testing.T) {
+	t.Parallel()
 	d := open(t, Options{})
 	_, err := d.Query(t.Context(), "", query(bytecode.SQLRows, numbers(9)+"SELECT "+columns(90, "length(group_concat(printf('%%0100000d', %d + x))) AS c%[1]d")+" FROM c"))
 	var e *value.Error

@@ -12,6 +12,7 @@ import (
 // databases hold when they are opened, however often the journal has a page, and
 // though their pages be in the journal alone.
 func TestHeldAfterACrash(t *testing.T) {
+	t.Parallel()
 	insert := func(times int) func(*testing.T, *Databases) {
 		return func(t *testing.T, d *Databases) {
 			for range times {

@@ -18,6 +18,7 @@ func fueled(fuel int64) *value.Meter {
 // TestFuelEndsSQL: a statement ends when its script's fuel does, whatever it spends
 // its time with.
 func TestFuelEndsSQL(t *testing.T) {
+	t.Parallel()
 	d := open(t, Options{})
 	const numbers = "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) "
 	for _, sql := range []string{

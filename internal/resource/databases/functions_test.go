@@ -24,6 +24,7 @@ func openOriginal(t *testing.T) *sql.DB {
 // TestFunctionsAsSQLite compares the functions that are replaced with those
 // that they replace.
 func TestFunctionsAsSQLite(t *testing.T) {
+	t.Parallel()
 	d := open(t, Options{})
 	original := openOriginal(t)
 

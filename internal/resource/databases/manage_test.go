@@ -30,6 +30,7 @@ func codeOf(err error) string {
 }
 
 func TestListSizeAndDrop(t *testing.T) {
+	t.Parallel()
 	shared := &sharedStorage{bytes: 64 << 20}
 	d := open(t, Options{Storage: shared})
 	if list, err := d.List(t.Context()); len(list) != 0 || err != nil {

@@ -77,11 +77,15 @@ func libraryHolds(t *testing.T, d *Databases) (n int64) {
 // nothing stays.
 func TestPromiseLibraryMemory(t *testing.T) {
 	const memory = 16 << 20
+	rounds := 3
+	if testing.Short() {
+		rounds = 2
+	}
 	d := openBombed(t)
 	for _, c := range memoryBombs {
 		t.Run(c.name, func(t *testing.T) {
 			var held int64
-			for i := range 3 {
+			for i := range rounds {
 				q := query(bytecode.SQLRows, c.sql)
 				q.Meter = meter(memory)
 				var got string
@@ -111,6 +115,7 @@ func TestPromiseLibraryMemory(t *testing.T) {
 // may hold, and hold little of it at one time: with rows of 100 KB under the
 // smallest plan, and with the largest that there are under the next one.
 func TestLibraryMemoryForMuch(t *testing.T) {
+	t.Parallel()
 	for _, size := range []struct{ rows, bytes, memory int }{{400, 100_000, 16 << 20}, {50, 900_000, 64 << 20}} {
 		d := open(t, Options{})
 		must(t, d, "CREATE TABLE t(id INTEGER PRIMARY KEY, a)")
@@ -138,6 +143,7 @@ func TestLibraryMemoryForMuch(t *testing.T) {
 // TestLibraryMemoryIsTheScripts runs statements right below the bound and right
 // above it, which is as much as the script may hold and libraryMemory.
 func TestLibraryMemoryIsTheScripts(t *testing.T) {
+	t.Parallel()
 	d := open(t, Options{})
 	for _, c := range []struct {
 		memory, constants int
@@ -154,6 +160,7 @@ func TestLibraryMemoryIsTheScripts(t *testing.T) {
 
 // TestLibraryMemoryOfEach lets one database run bombs while another works.
 func TestLibraryMemoryOfEach(t *testing.T) {
+	t.Parallel()
 	d := open(t, Options{})
 	var all sync.WaitGroup
 	for i, c := range []struct{ sql, want string }{
@@ -180,6 +187,7 @@ func TestLibraryMemoryOfEach(t *testing.T) {
 // TestLibraryMemoryInATransaction ends a transaction by the script's memory, while
 // it reads and while it writes.
 func TestLibraryMemoryInATransaction(t *testing.T) {
+	t.Parallel()
 	for _, savepoint := range []bool{false, true} {
 		for _, sql := range []string{
 			"SELECT " + strings.Join(largeConstants(100), ", "),
@@ -219,6 +227,7 @@ func TestLibraryMemoryInATransaction(t *testing.T) {
 
 // TestLibraryMemoryWithoutScript runs statements for no script.
 func TestLibraryMemoryWithoutScript(t *testing.T) {
+	t.Parallel()
 	d := openBombed(t)
 	must(t, d, "CREATE VIEW large AS SELECT "+strings.Join(largeConstants(100), ", "))
 	want := func(what string, err error) {

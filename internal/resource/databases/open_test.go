@@ -12,6 +12,7 @@ import (
 )
 
 func TestOpenDatabasesAreBounded(t *testing.T) {
+	t.Parallel()
 	d := open(t, Options{MaxOpen: 3})
 	use := func(name, sql string) {
 		t.Helper()

@@ -349,6 +349,7 @@ func TestMeter(t *testing.T) {
 }
 
 func TestSizes(t *testing.T) {
+	t.Parallel()
 	d := open(t, Options{MaxBytes: 1 << 20, Temporary: 1 << 20})
 	must(t, d, "CREATE TABLE t(a)")
 	long := value.Text(strings.Repeat("x", MaxValue+1))

@@ -28,9 +28,10 @@ func rowsOf(t *testing.T, d *Databases, table string) (n int64) {
 	return n
 }
 
-// TestForgetEnded has more jobs leave receipts than are looked at in one go, and
+// TestSweepReceipts has more jobs leave receipts than are looked at in one go, and
 // a few of them are still under way.
-func TestForgetEnded(t *testing.T) {
+func TestSweepReceipts(t *testing.T) {
+	t.Parallel()
 	d := open(t, Options{})
 	must(t, d, "CREATE TABLE t(a)")
 	const jobs = 2*sweepBatch + 7
@@ -70,9 +71,9 @@ func TestForgetEnded(t *testing.T) {
 	checkSettings(t, d)
 }
 
-// TestForgetEndedWhereNothingIs makes no database, and no tables in one that no
+// TestSweepReceiptsWhereNothingIs makes no database, and no tables in one that no
 // job has changed; what cannot be told is left alone.
-func TestForgetEndedWhereNothingIs(t *testing.T) {
+func TestSweepReceiptsWhereNothingIs(t *testing.T) {
 	d := open(t, Options{})
 	broken := errors.New("the store is away")
 	ended := func(context.Context, [16]byte) (bool, error) { return true, broken }

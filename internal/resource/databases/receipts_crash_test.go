@@ -97,6 +97,7 @@ func runStep(ctx context.Context, d *Databases, r *engine.Receipt) error {
 // TestPromiseStepsHappenOnce kills a job again and again, and finds that each
 // of its steps happened once and left its result.
 func TestPromiseStepsHappenOnce(t *testing.T) {
+	t.Parallel()
 	kills := 20
 	if os.Getenv("QL_PROMISES") == "1" {
 		kills = 200

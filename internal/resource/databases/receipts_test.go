@@ -451,6 +451,7 @@ func TestReceiptsAreHidden(t *testing.T) {
 // TestReceiptsGoIntoAFullDatabase has a change that makes room leave its receipt
 // where there is no room.
 func TestReceiptsGoIntoAFullDatabase(t *testing.T) {
+	t.Parallel()
 	d := open(t, Options{Storage: &sharedStorage{bytes: 40 * pageSize}})
 	must(t, d, "CREATE TABLE t(a)")
 	for got := ""; got != "quota_exceeded"; {

@@ -143,6 +143,7 @@ func fillUp(t *testing.T, d *Databases, r *sharedStorage, name string, rows int)
 // TestRoomIsShared: all databases together stay within their room, and what is
 // removed from one makes room in another.
 func TestRoomIsShared(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	r := &sharedStorage{bytes: 4 << 20}
 	d := open(t, Options{Folder: folder, Storage: r})

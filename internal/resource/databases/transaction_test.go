@@ -229,6 +229,7 @@ func TestEndedCallersHoldNothing(t *testing.T) {
 }
 
 func TestManyWriters(t *testing.T) {
+	t.Parallel()
 	d := open(t, Options{Busy: time.Minute})
 	must(t, d, "CREATE TABLE t(id INTEGER PRIMARY KEY, n INTEGER)")
 	must(t, d, "INSERT INTO t VALUES (1, 0)")

@@ -115,6 +115,7 @@ func TestNamesInSQL(t *testing.T) {
 // TestDefinitionsAreBounded fills a database with definitions: those there are
 // stay of use, and room is made by taking some away.
 func TestDefinitionsAreBounded(t *testing.T) {
+	t.Parallel()
 	d := open(t, Options{})
 	must(t, d, "CREATE TABLE t(a)")
 	long := strings.Repeat("-", 99_000)
