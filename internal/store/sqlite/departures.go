@@ -52,7 +52,6 @@ var left = []string{
 	"DELETE FROM idempotency_keys WHERE account = ?1 AND hash IN (SELECT hash FROM idempotency_keys WHERE account = ?1 LIMIT ?2)",
 	"DELETE FROM shares WHERE seq IN (SELECT seq FROM shares WHERE account = ? LIMIT ?)",
 	"DELETE FROM share_contents WHERE seq IN (SELECT seq FROM share_contents WHERE account = ? LIMIT ?)",
-	"DELETE FROM sessions WHERE seq IN (SELECT seq FROM sessions WHERE account = ? LIMIT ?)",
 }
 
 // Empty implements account.Accounts.
@@ -70,8 +69,15 @@ func (s Accounts) Empty(ctx context.Context, id account.ID, limit int) (removed 
 				return nil
 			}
 		}
-		n, err := t.dropFiles(id, limit-removed)
-		removed += n
+		n, err := t.exec("DELETE FROM sessions WHERE seq IN (SELECT seq FROM sessions WHERE account = ? LIMIT ?)", int64(id), limit-removed)
+		if err == nil {
+			err = t.countSessions(id, -n)
+		}
+		if removed += int(n); err != nil || removed >= limit {
+			return err
+		}
+		dropped, err := t.dropFiles(id, limit-removed)
+		removed += dropped
 		return err
 	})
 	return removed, err

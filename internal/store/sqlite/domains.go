@@ -3,6 +3,7 @@ package sqlite
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -27,42 +28,36 @@ func backwards(host string) string {
 	return string(b)
 }
 
+// addDomain adds an entry, or changes one of the same account, where it overlaps none
+// of another: neither one whose host covers it, nor one that a wildcard covers.
+const addDomain = `INSERT INTO domains (account, scheme, host, port, reversed, published_only, added) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
+	WHERE NOT EXISTS (SELECT 1 FROM domains WHERE host IN (SELECT value FROM json_each(?8)) AND account <> ?1)
+		AND NOT EXISTS (SELECT 1 FROM domains WHERE reversed >= ?9 AND reversed < ?10 AND account <> ?1)
+	ON CONFLICT (account, scheme, host, port) DO UPDATE SET published_only = excluded.published_only`
+
 // AddDomain implements account.Domains.
 func (s Accounts) AddDomain(ctx context.Context, d account.Domain) error {
+	covering, err := json.Marshal(account.HostKeys(d.Pattern.Host))
+	if err != nil {
+		return err
+	}
+	var from, to string // nothing lies between
+	if above, isWildcard := strings.CutPrefix(d.Pattern.Host, "*"); isWildcard {
+		// All that starts with "moc.elpmaxe." comes before "moc.elpmaxe/".
+		from = backwards(above)
+		to = from[:len(from)-1] + string(rune('.'+1))
+	}
 	return s.store.write(ctx, func(t tx) error {
 		if err := t.requireAccount(d.Account); err != nil {
 			return err
 		}
-		taken, err := t.isDomainOfAnother(d)
-		if err != nil {
-			return err
+		n, err := t.exec(addDomain, int64(d.Account), d.Pattern.Scheme, d.Pattern.Host, int64(d.Pattern.Port), backwards(d.Pattern.Host), d.PublishedOnly, d.Added.UnixMicro(),
+			string(covering), from, to)
+		if err == nil && n == 0 {
+			err = &account.Taken{Field: "domain"}
 		}
-		if taken {
-			return &account.Taken{Field: "domain"}
-		}
-		_, err = t.exec(`INSERT INTO domains (account, scheme, host, port, reversed, published_only, added) VALUES (?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT (account, scheme, host, port) DO UPDATE SET published_only = excluded.published_only`,
-			int64(d.Account), d.Pattern.Scheme, d.Pattern.Host, int64(d.Pattern.Port), backwards(d.Pattern.Host), d.PublishedOnly, d.Added.UnixMicro())
 		return err
 	})
-}
-
-// isDomainOfAnother reports whether an entry overlaps one of another account.
-func (t tx) isDomainOfAnother(d account.Domain) (bool, error) {
-	for _, key := range account.HostKeys(d.Pattern.Host) {
-		taken, err := t.has("SELECT 1 FROM domains WHERE host = ? AND account <> ?", key, int64(d.Account))
-		if err != nil || taken {
-			return taken, err
-		}
-	}
-	above, isWildcard := strings.CutPrefix(d.Pattern.Host, "*")
-	if !isWildcard {
-		return false, nil
-	}
-	// All that starts with "moc.elpmaxe." comes before "moc.elpmaxe/".
-	from := backwards(above)
-	to := from[:len(from)-1] + string(rune('.'+1))
-	return t.has("SELECT 1 FROM domains WHERE reversed >= ? AND reversed < ? AND account <> ?", from, to, int64(d.Account))
 }
 
 // RemoveDomain implements account.Domains.

@@ -23,6 +23,15 @@ func wantKept(t *testing.T, s *Store, a account.ID, want kept) {
 		}, int64(a)); err != nil {
 			return err
 		}
+		var programs, stored int64
+		if _, err := tx.one("SELECT programs, (SELECT coalesce(sum(length(code)), 0) FROM programs WHERE account = kept.account) FROM kept WHERE account = ?", func(r row) {
+			programs, stored = r.int(0), r.int(1)
+		}, int64(a)); err != nil {
+			return err
+		}
+		if programs != stored {
+			t.Errorf("%d bytes of programs are counted, and %d are there", programs, stored)
+		}
 		_, err := tx.one(`SELECT count(held), coalesce(sum(held), 0), (SELECT count(*) FROM sessions WHERE account = ?) FROM jobs WHERE account = ?`, func(r row) {
 			there = kept{r.int(0), r.int(1), r.int(2)}
 		}, int64(a), int64(a))
@@ -85,6 +94,12 @@ func TestKept(t *testing.T) {
 		_, err := t.exec("DELETE FROM jobs WHERE seq = ?", stays.Seq)
 		return err
 	}))
+	wantKept(t, s, a, kept{0, 0, 2})
+	n, err := q.Prune(ctx, now.Add(10_000*time.Hour), 10)
+	must(err)
+	if n != 1 {
+		t.Errorf("%d programs were removed", n)
+	}
 	wantKept(t, s, a, kept{0, 0, 2})
 	adopt()
 	must(s.Accounts().Delete(ctx, a))

@@ -1,9 +1,15 @@
 package sqlite
 
 import (
+	"math"
+	"time"
+
 	"ql/internal/account"
 	"ql/internal/job"
 )
+
+// forever is a moment that nothing stored is later than.
+var forever = time.UnixMicro(math.MaxInt64)
 
 // programsAtOnce is how many programs of an account are looked at for those that
 // can make way.
@@ -31,8 +37,30 @@ func (t tx) storeProgram(task *job.Task) (bytes int64, err error) {
 	if err := t.roomForProgram(task.Account, bytes, task.MostPrograms); err != nil {
 		return 0, err
 	}
-	_, err = t.exec("INSERT INTO programs (hash, used, code, account) VALUES (?, ?, ?, ?)", task.Program[:], task.Created, task.Code, int64(task.Account))
-	return bytes, err
+	if _, err = t.exec("INSERT INTO programs (hash, used, code, account) VALUES (?, ?, ?, ?)", task.Program[:], task.Created, task.Code, int64(task.Account)); err != nil {
+		return 0, err
+	}
+	return bytes, t.countPrograms(int64(task.Account), bytes)
+}
+
+// countPrograms counts bytes of an account's programs that were added, or removed
+// where there are fewer than before.
+func (t tx) countPrograms(a, more int64) error {
+	_, err := t.exec(`INSERT INTO kept (account, standing, standing_bytes, sessions, programs) VALUES (?1, 0, 0, 0, ?2)
+		ON CONFLICT (account) DO UPDATE SET programs = programs + ?2`, a, more)
+	return err
+}
+
+// dropProgram removes a program that was last used before a moment, and reports
+// whether there was one.
+func (t tx) dropProgram(hash []byte, before time.Time) (bool, error) {
+	var owner, bytes int64 // no owner where it is older than that was noted, or where that is gone
+	found, err := t.one(`DELETE FROM programs WHERE hash = ? AND used < ? RETURNING coalesce((SELECT id FROM accounts WHERE id = programs.account), 0), length(code)`,
+		func(r row) { owner, bytes = r.int(0), r.int(1) }, hash, before)
+	if err == nil && owner != 0 {
+		err = t.countPrograms(owner, -bytes)
+	}
+	return found, err
 }
 
 // roomForProgram makes room for a program of an account: those that no job needs
@@ -60,7 +88,7 @@ func (t tx) roomForProgram(a account.ID, bytes, most int64) error {
 		if over <= 0 {
 			break
 		}
-		if _, err := t.exec("DELETE FROM programs WHERE hash = ?", p.hash); err != nil {
+		if _, err := t.dropProgram(p.hash, forever); err != nil {
 			return err
 		}
 		over -= p.size

@@ -30,11 +30,13 @@ func (q Queue) Prune(ctx context.Context, now time.Time, limit int) (n int, err 
 				}
 				continue
 			}
-			gone, err := t.exec("DELETE FROM programs WHERE hash = ? AND used < ?", p.hash, before)
+			gone, err := t.dropProgram(p.hash, before)
 			if err != nil {
 				return err
 			}
-			n += int(gone)
+			if gone {
+				n++
+			}
 		}
 		return nil
 	})

@@ -20,24 +20,31 @@ func (s *Store) Sessions() Sessions { return Sessions{s} }
 // account.ErrNotFound.
 func (s Sessions) Create(ctx context.Context, k sessions.Key, now time.Time, over sessions.Expiry) error {
 	err := s.store.write(ctx, func(t tx) error {
-		id := int64(k.Account)
-		if _, err := t.exec("DELETE FROM sessions WHERE account = ? AND touched < ?", id, over.Touched.UnixMicro()); err != nil {
+		id, removed := int64(k.Account), int64(0)
+		remove := func(sql string, args ...any) error {
+			n, err := t.exec(sql, args...)
+			removed += n
 			return err
 		}
-		if _, err := t.exec("DELETE FROM sessions WHERE account = ? AND created < ?", id, over.Created.UnixMicro()); err != nil {
+		if err := remove("DELETE FROM sessions WHERE account = ? AND touched < ?", id, over.Touched.UnixMicro()); err != nil {
 			return err
 		}
-		var there int64
-		if _, err := t.one("SELECT sessions FROM kept WHERE account = ?", func(r row) { there = r.int(0) }, id); err != nil {
+		if err := remove("DELETE FROM sessions WHERE account = ? AND created < ?", id, over.Created.UnixMicro()); err != nil {
 			return err
 		}
-		if surplus := there - int64(over.Most); surplus > 0 {
-			if _, err := t.exec("DELETE FROM sessions WHERE seq IN (SELECT seq FROM sessions WHERE account = ? ORDER BY touched LIMIT ?)", id, surplus); err != nil {
+		surplus := -removed - int64(over.Most)
+		if _, err := t.one("SELECT sessions FROM kept WHERE account = ?", func(r row) { surplus += r.int(0) }, id); err != nil {
+			return err
+		}
+		if surplus > 0 {
+			if err := remove("DELETE FROM sessions WHERE seq IN (SELECT seq FROM sessions WHERE account = ? ORDER BY touched LIMIT ?)", id, surplus); err != nil {
 				return err
 			}
 		}
-		_, err := t.exec("INSERT INTO sessions (account, id_hash, created, touched, version, data) VALUES (?, ?, ?, ?, 0, '{}')", id, k.Hash[:], now.UnixMicro(), now.UnixMicro())
-		return err
+		if _, err := t.exec("INSERT INTO sessions (account, id_hash, created, touched, version, data) VALUES (?, ?, ?, ?, 0, '{}')", id, k.Hash[:], now.UnixMicro(), now.UnixMicro()); err != nil {
+			return err
+		}
+		return t.countSessions(k.Account, 1-removed)
 	})
 	if isOrphan(err) {
 		return account.ErrNotFound
@@ -76,8 +83,22 @@ func (s Sessions) Replace(ctx context.Context, k sessions.Key, version int64, da
 // Remove implements sessions.Rows.
 func (s Sessions) Remove(ctx context.Context, k sessions.Key) error {
 	_, err := s.store.change(ctx, func(t tx) (bool, error) {
-		_, err := t.exec("DELETE FROM sessions WHERE account = ? AND id_hash = ?", int64(k.Account), k.Hash[:])
+		n, err := t.exec("DELETE FROM sessions WHERE account = ? AND id_hash = ?", int64(k.Account), k.Hash[:])
+		if err == nil {
+			err = t.countSessions(k.Account, -n)
+		}
 		return err == nil, err
 	})
+	return err
+}
+
+// countSessions counts sessions of an account that were added, or removed where there
+// are fewer than before.
+func (t tx) countSessions(a account.ID, more int64) error {
+	if more == 0 {
+		return nil
+	}
+	_, err := t.exec(`INSERT INTO kept (account, standing, standing_bytes, sessions) VALUES (?1, 0, 0, ?2)
+		ON CONFLICT (account) DO UPDATE SET sessions = sessions + ?2`, int64(a), more)
 	return err
 }
