@@ -181,7 +181,7 @@ func (k *call) stand(ctx context.Context, run *engine.Run, out engine.Outcome) (
 	if err == nil {
 		return result{view: view}, nil
 	}
-	if failure := worker.MayNotStand(err, k.Limits, k.machine); failure != nil {
+	if failure := worker.SuspendRefused(err, k.Limits, k.machine); failure != nil {
 		return k.finish(job.Failed, failure)
 	}
 	return k.unstored(err)

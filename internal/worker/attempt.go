@@ -19,48 +19,72 @@ import (
 	"ql/lang/vm"
 )
 
-// attempt is one try at running a job, from its start or from where an earlier
-// one stopped.
+// attempt is one try at running a job, from its start or from where an earlier one
+// stopped. It steps through phases, each of which makes a part of it that later ones read.
 type attempt struct {
-	w     *Worker
-	lease job.Lease
-	from  job.State // that the job was taken in
-	live  *liveJob
-	leave func() // releases its slot
-	// ticket is its leave to compute and to hold the script's memory; nil before it
-	// has one. It goes when nothing is left to do but to wait for the disk.
-	ticket *admit.Ticket
+	w      *Worker
+	phase  phase
+	memory admit.Reservation // of what it holds beside the script's own
 
-	// Of a job that was just accepted or answered these are there; otherwise
-	// they are loaded.
-	job     *job.Summary
-	account account.Account
-	limits  account.Limits
+	claim
+	header
+	task
+	resumePoint
+	scriptRun
+}
+
+// claim is made when the job is claimed. Before that the lease has the job's id and account
+// alone.
+type claim struct {
+	lease       job.Lease
+	from        job.State // that the job was claimed in
+	live        *liveJob
+	releaseSlot func()
+	probe       bool // it is the one that runs of those in quarantine
+}
+
+// header is what is known of a job before it is loaded: of its submission or reply, or made
+// when it is prepared.
+type header struct {
+	job       *job.Summary
+	account   account.Account
+	limits    account.Limits
+	sizes     job.Sizes
+	ran       time.Duration // of earlier attempts
+	failures  int           // in a row
+	crashes   int           // likewise, of attempts that ended with their process
+	webhook   bool          // its end is delivered to somebody
+	leftovers bool          // there are rows to delete in the end
+}
+
+// task is what a job was accepted with: of its submission or reply, or made when it is
+// loaded. It is loaded where it has a program.
+type task struct {
 	spec    execution.Spec
 	program *bytecode.Program
-	state   engine.State
-	machine *vm.Machine
-	loaded  bool
+}
 
-	x            *execution.Execution
-	journal      *attemptJournal
-	parts        [][]byte // of the journal, as stored
-	ran          time.Duration
-	began        time.Time
-	sizes        job.Sizes
-	memory       admit.Reservation // of what it holds beside the script's own
-	replay       int64             // of that, the journal until it has been told again
-	weigh        bool              // it has no ticket for the script's own
-	failures     int               // in a row
-	crashes      int               // likewise, of attempts that ended with their process
-	probe        bool              // it is the one that runs of those in quarantine
-	recovered    int               // bytes of the journal that earlier attempts kept
+// resumePoint is where the script continues: of an inline run or a reply, or made when it is
+// loaded. The zero resumePoint is the script's start.
+type resumePoint struct {
+	engineState  engine.State
+	machine      *vm.Machine // nil at the script's start
+	parts        [][]byte    // of the journal, as stored, to be replayed
+	replay       int64       // bytes reserved for that
 	snapshotSize int
 	saved        int64 // how much of the output is stored
-	rest         bool  // there are rows to remove in the end
-	webhook      bool  // its end is to be told
-	stands       bool  // it was stored to go on later
-	receipts     receipts
+}
+
+// scriptRun is what a script runs with: made by an inline run or a reply, or when it runs.
+type scriptRun struct {
+	// ticket is its leave to compute and to hold the script's memory; nil before it is
+	// admitted. It goes when nothing is left to do but to wait for the disk.
+	ticket    *admit.Ticket
+	x         *execution.Execution
+	journal   *attemptJournal
+	began     time.Time
+	recovered int // bytes of the journal that earlier attempts committed
+	receipts  receipts
 }
 
 // receipts are those of a job that are no longer needed: in which databases, and
@@ -78,30 +102,45 @@ func (a *attempt) open(kind string, sealed []byte) ([]byte, error) {
 	return a.w.o.Sealer.Open(a.lease.Account, sealName(kind, a.lease.ID), sealed)
 }
 
-// run drives a job until it ends, stands or is cut off. It never panics.
-func (w *Worker) run(a *attempt, leave func()) {
-	a.leave = leave
+// run drives a job until it is finished, suspended or interrupted. It never panics.
+func (w *Worker) run(a *attempt, releaseSlot func()) {
+	a.enter(phaseClaimed)
+	a.releaseSlot = releaseSlot
 	ctx, cancel := context.WithCancelCause(w.ctx)
 	defer cancel(nil)
-	a.live = &liveJob{cancel: cancel, changed: make(chan struct{}), done: make(chan struct{}), lastPublished: time.Now()}
-	a.publish()
+	a.register(cancel)
 	defer a.close()
-	defer a.depart()
-	again := true // it may be due before anything else
-	defer func() { a.retire(again) }()
+	defer a.releaseTicket()
+	defer a.unregister()
 	err := a.guarded(ctx)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
-		err = cause // whatever it looked like where it was cut off
+		err = cause // whatever it looked like where it was interrupted
 	}
-	again = err != nil || a.stands
 	if err != nil {
-		// After a panic here the job goes on when its lease ends.
-		_ = w.o.Guard.Do("job", func() { a.settle(ctx, err) }) // it was logged
+		// After a panic here the job continues when its lease ends.
+		_ = w.o.Guard.Do("job", func() { a.resolve(ctx, err) }) // it was logged
+	}
+	if !a.phase.isOver() {
+		a.enter(phaseReleased)
 	}
 }
 
-// retire takes the attempt out of sight, and does what nobody waits for.
-func (a *attempt) retire(again bool) {
+// register lets others see the attempt, and interrupt it.
+func (a *attempt) register(cancel context.CancelCauseFunc) {
+	w, id := a.w, a.lease.ID
+	a.live = &liveJob{
+		lease: a.lease, cancel: cancel, changed: make(chan struct{}), done: make(chan struct{}), lastPublished: time.Now(),
+		notify: func() { w.notify(id) }, memory: w.o.Ledger.Open(admit.AccountHolder(int64(a.lease.Account))),
+	}
+	w.mu.Lock()
+	w.live[id] = a.live
+	w.countWatchers(id)
+	w.mu.Unlock()
+	w.notify(id)
+}
+
+// unregister takes the attempt out of sight, and does what nobody waits for.
+func (a *attempt) unregister() {
 	w := a.w
 	close(a.live.done)
 	a.live.memory.Release()
@@ -111,27 +150,14 @@ func (a *attempt) retire(again bool) {
 	}
 	w.mu.Unlock()
 	w.notify(a.lease.ID)
-	if again {
-		w.nudge()
+	if a.phase != phaseFinished {
+		w.nudge() // it may be due before anything else
 	}
-	a.depart()
+	a.releaseTicket()
 	if len(a.receipts.databases) > 0 {
-		a.leave()
-		_ = w.o.Guard.Do("job", a.forgetReceipts) // it was logged
+		a.releaseSlot()
+		_ = w.o.Guard.Do("job", a.deleteReceiptsAside) // it was logged
 	}
-}
-
-// publish lets others see the attempt, and cut it off.
-func (a *attempt) publish() {
-	w := a.w
-	a.live.lease = a.lease
-	a.live.notify = func() { w.notify(a.lease.ID) }
-	a.live.memory = w.o.Ledger.Open(admit.AccountHolder(int64(a.lease.Account)))
-	w.mu.Lock()
-	w.live[a.lease.ID] = a.live
-	w.countWatchers(a.lease.ID)
-	w.mu.Unlock()
-	w.notify(a.lease.ID)
 }
 
 // guarded is drive; a panic is an error.
@@ -139,8 +165,8 @@ func (a *attempt) guarded(ctx context.Context) error {
 	return a.w.o.Guard.DoErr("job", func() error { return a.drive(ctx) })
 }
 
-// depart gives back the leave to compute, and the script's memory.
-func (a *attempt) depart() {
+// releaseTicket gives back the leave to compute, and the script's memory.
+func (a *attempt) releaseTicket() {
 	if a.ticket != nil {
 		a.ticket.Leave()
 	}
@@ -159,42 +185,41 @@ func (a *attempt) close() {
 	a.memory.Release()
 }
 
-// drive does an attempt. The error says that it was cut off: whether the job
-// has another, and when, is settled by the caller.
+// drive steps through an attempt. The error says that it was interrupted: whether the job
+// has another, and when, is resolved by the caller.
 func (a *attempt) drive(ctx context.Context) error {
-	if !a.loaded {
+	isLoaded := a.program != nil
+	if !isLoaded {
 		if err := a.prepare(ctx); err != nil {
 			return err
 		}
 	}
-	ticket, err := a.enter(ctx)
-	if err != nil {
+	if err := a.admit(ctx); err != nil {
 		return err
 	}
-	a.ticket = ticket
-	if a.crashes > 0 { // while it waited it did nothing that could have ended the process
-		ticket.Rest()
-		if err := a.w.o.Queue.MarkStarted(ctx, a.lease); err != nil {
+	if !isLoaded {
+		if err := a.load(ctx); err != nil {
 			return err
 		}
 	}
-	if !a.loaded {
-		if err := a.load(ctx, ticket); err != nil {
-			return err
-		}
-	}
+	return a.start(ctx)
+}
+
+// start runs the script, and stores how that came out.
+func (a *attempt) start(ctx context.Context) (err error) {
+	a.enter(phaseRunning)
 	a.began = time.Now()
 	ctx, cancel := context.WithTimeout(ctx, max(a.limits.AsyncTime-a.ran, 0))
 	defer cancel()
 	if a.x == nil {
-		if a.x, err = a.w.o.Host.Open(ctx, a.lease.ID, a.account, a.limits, a.spec, ticket); err != nil {
+		if a.x, err = a.w.o.Host.Open(ctx, a.lease.ID, a.account, a.limits, a.spec, a.ticket); err != nil {
 			return err
 		}
 	}
 	if a.machine == nil {
 		a.machine = a.x.Machine(a.program)
 	}
-	a.x.Pace = &pace{Ticket: ticket, attempt: a}
+	a.x.Pace = &pace{Ticket: a.ticket, attempt: a}
 	if a.journal == nil {
 		a.journal = newAttemptJournal(a)
 	}
@@ -204,14 +229,14 @@ func (a *attempt) drive(ctx context.Context) error {
 		}
 	}
 	a.recovered, a.parts = a.journal.Committed(), nil
-	run := a.x.Run(a.machine, a.state, a.journal)
+	run := a.x.Run(a.machine, a.engineState, a.journal)
 	if a.from == job.Paused {
 		if err := a.expire(ctx, run); err != nil {
 			return err
 		}
 	}
 	out, err := run.Continue(ctx)
-	return a.end(ctx, run, out, err)
+	return a.storeOutcome(ctx, run, out, err)
 }
 
 // ask is what the attempt needs to compute.
@@ -219,8 +244,22 @@ func (a *attempt) ask() admit.Ask {
 	return admit.Ask{Account: int64(a.lease.Account), Most: a.limits.Concurrent, Memory: a.limits.Memory}
 }
 
-// enter waits for the account's turn, however long it takes.
-func (a *attempt) enter(ctx context.Context) (*admit.Ticket, error) {
+// admit waits for the account's turn, however long it takes.
+func (a *attempt) admit(ctx context.Context) error {
+	ticket, err := a.awaitTicket(ctx)
+	if err != nil {
+		return err
+	}
+	a.ticket = ticket
+	a.enter(phaseAdmitted)
+	if a.crashes > 0 { // while it waited it did nothing that could have ended the process
+		ticket.Rest()
+		return a.w.o.Queue.MarkStarted(ctx, a.lease)
+	}
+	return nil
+}
+
+func (a *attempt) awaitTicket(ctx context.Context) (*admit.Ticket, error) {
 	for {
 		t, err := a.w.o.Gate.Enter(ctx, a.ask())
 		var refused *admit.Refused
@@ -237,9 +276,9 @@ func (a *attempt) enter(ctx context.Context) (*admit.Ticket, error) {
 	}
 }
 
-// prepare looks at the job's row, and reserves the memory to load it. The attempt is
-// counted since it was taken, so that whatever the rest of the job does to the
-// process, it does it no more than a few times.
+// prepare reads the job's row, and reserves the memory to load it. The attempt is counted
+// since it was claimed, so that whatever the job does to the process, it does it no more
+// than a few times.
 func (a *attempt) prepare(ctx context.Context) error {
 	h, err := a.w.o.Queue.Head(ctx, a.lease.ID)
 	switch {
@@ -251,7 +290,7 @@ func (a *attempt) prepare(ctx context.Context) error {
 		return job.ErrLeaseLost
 	}
 	a.job, a.ran, a.failures, a.crashes, a.webhook, a.sizes = &h.Summary, h.Ran, h.Failures, h.Crashes, h.Webhook != "", h.Sizes
-	a.rest = a.rest || h.Sizes.Journal > 0 || h.Sizes.Snapshot > 0 || h.Sizes.Output > 0
+	a.leftovers = a.leftovers || h.Sizes.Journal > 0 || h.Sizes.Snapshot > 0 || h.Sizes.Output > 0
 	switch {
 	case h.Stopping:
 		return errStopped
@@ -264,13 +303,17 @@ func (a *attempt) prepare(ctx context.Context) error {
 		return err
 	}
 	a.limits = a.w.o.Limits(a.account.LimitPlan())
-	return a.reserveToLoad(ctx)
+	if err := a.reserveToLoad(ctx); err != nil {
+		return err
+	}
+	a.enter(phasePrepared)
+	return nil
 }
 
-// load reads what the job was accepted with, and where it stands, for which memory is
+// load reads what the job was accepted with, and where it continues, for which memory is
 // reserved.
-func (a *attempt) load(ctx context.Context, p engine.Pace) error {
-	p.Rest()
+func (a *attempt) load(ctx context.Context) error {
+	a.ticket.Rest()
 	s, err := a.w.o.Queue.Load(ctx, a.lease.Seq)
 	if err != nil {
 		return err
@@ -278,16 +321,18 @@ func (a *attempt) load(ctx context.Context, p engine.Pace) error {
 	if s.Lease.Attempt != a.lease.Attempt {
 		return job.ErrLeaseLost
 	}
-	if err := a.take(ctx, s, p); err != nil {
+	if err := a.decode(ctx, s, a.ticket, false); err != nil {
 		return err
 	}
 	a.replay = counted(toRecover(a.sizes))
-	a.settleMemory(toRun(&a.spec, a.program) + a.replay)
+	a.shrinkMemory(toRun(&a.spec, a.program) + a.replay)
+	a.enter(phaseLoaded)
 	return nil
 }
 
-// take makes the attempt go on from what is stored.
-func (a *attempt) take(ctx context.Context, s *job.Stored, p engine.Pace) error {
+// decode has the attempt continue from what is stored. Where it has no ticket, the script's
+// own memory is reserved too.
+func (a *attempt) decode(ctx context.Context, s *job.Stored, p engine.Pace, reserve bool) error {
 	if err := p.Turn(ctx); err != nil {
 		return err
 	}
@@ -303,8 +348,7 @@ func (a *attempt) take(ctx context.Context, s *job.Stored, p engine.Pace) error 
 	}
 	a.job, a.parts, a.ran, a.failures = &s.Summary, s.Journal, s.Ran, s.Failures
 	a.webhook = s.Webhook != ""
-	a.rest = a.rest || len(s.Journal) > 0 || s.Snapshot != nil || len(s.Output) > 0
-	a.loaded = true
+	a.leftovers = a.leftovers || len(s.Journal) > 0 || s.Snapshot != nil || len(s.Output) > 0
 	if s.Snapshot == nil {
 		return nil
 	}
@@ -312,16 +356,16 @@ func (a *attempt) take(ctx context.Context, s *job.Stored, p engine.Pace) error 
 		return err
 	}
 	a.snapshotSize = len(plain)
-	return a.restore(ctx, p, plain, s.Output)
+	return a.restore(ctx, p, plain, s.Output, reserve)
 }
 
-func (a *attempt) restore(ctx context.Context, p engine.Pace, stored, output []byte) error {
+func (a *attempt) restore(ctx context.Context, p engine.Pace, stored, output []byte, reserve bool) error {
 	state, snapshot, err := engine.DecodeState(stored)
 	if err != nil {
 		return err
 	}
-	a.state = state
-	if a.weigh {
+	a.engineState = state
+	if reserve {
 		bytes, err := vm.Weight(snapshot)
 		if err != nil {
 			return err
@@ -340,8 +384,8 @@ func (a *attempt) restore(ctx context.Context, p engine.Pace, stored, output []b
 	return nil
 }
 
-// expire tells the script that nobody answered in time. That is kept first: a
-// later attempt finds the question gone.
+// expire raises in the script that nobody answered in time. That is stored first: a later
+// attempt finds the question gone.
 func (a *attempt) expire(ctx context.Context, run *engine.Run) error {
 	result, err := run.Expire()
 	if err != nil {
@@ -351,12 +395,12 @@ func (a *attempt) expire(ctx context.Context, run *engine.Run) error {
 	if err != nil {
 		return err
 	}
-	a.rest = true
+	a.leftovers = true
 	return a.StorePart(ctx, job.JournalEntry{Step: result.Seq, Entries: sealed})
 }
 
-// end stores how an attempt came out.
-func (a *attempt) end(ctx context.Context, run *engine.Run, out engine.Outcome, err error) error {
+// storeOutcome stores how a run came out.
+func (a *attempt) storeOutcome(ctx context.Context, run *engine.Run, out engine.Outcome, err error) error {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errStopped), errors.Is(cause, errTaken), errors.Is(cause, errDrain), errors.Is(cause, errRests):
 		return cause
@@ -365,22 +409,22 @@ func (a *attempt) end(ctx context.Context, run *engine.Run, out engine.Outcome, 
 	case engine.Interrupted:
 		if errors.Is(err, errDrain) {
 			_ = a.x.Pace.Turn(ctx) // where its time is over, it is stored all the same
-			return errors.Join(err, a.save(context.WithoutCancel(ctx), run))
+			return errors.Join(err, a.saveSnapshot(context.WithoutCancel(ctx), run))
 		}
 		return err
 	case engine.Paused, engine.Waiting:
 		if err != nil {
 			return err
 		}
-		return a.stand(ctx, run, out)
+		return a.suspend(ctx, run, out)
 	}
-	state, failure := a.ended(out, err)
+	state, failure := a.outcome(out, err)
 	return a.finish(ctx, state, failure)
 }
 
-// ended tells in which state, and with what failure, a run that is over leaves
-// its job.
-func (a *attempt) ended(out engine.Outcome, err error) (job.State, *wire.Error) {
+// outcome returns in which state, and with what failure, a run that is over leaves its
+// job.
+func (a *attempt) outcome(out engine.Outcome, err error) (job.State, *wire.Error) {
 	switch out.Status {
 	case engine.Done:
 		return job.Complete, nil
@@ -443,8 +487,8 @@ func (a *attempt) snapshot(ctx context.Context, run *engine.Run) ([]byte, job.Pr
 	return sealed, p, err
 }
 
-// save stores a snapshot in place of the journal.
-func (a *attempt) save(ctx context.Context, run *engine.Run) error {
+// saveSnapshot stores a snapshot in place of the journal.
+func (a *attempt) saveSnapshot(ctx context.Context, run *engine.Run) error {
 	held := a.memory.Bytes()
 	defer func() { a.memory.Shrink(a.memory.Bytes() - held) }()
 	sealed, p, err := a.snapshot(ctx, run)
@@ -462,15 +506,15 @@ func (a *attempt) save(ctx context.Context, run *engine.Run) error {
 		return err
 	}
 	a.saved = p.From + int64(len(p.Output))
-	a.rest, a.failures, a.recovered = true, 0, 0
+	a.leftovers, a.failures, a.recovered = true, 0, 0
 	done := receipts{a.journal.truncate(), run.Machine().Effect().Seq}
-	a.forget(engine.WithPace(ctx, a.x.Pace), done)
+	a.deleteReceipts(engine.WithPace(ctx, a.x.Pace), done)
 	return nil
 }
 
-// forget removes receipts that are no longer needed. Those that stay for a
-// fault are never looked at again, and are removed by the node's upkeep.
-func (a *attempt) forget(ctx context.Context, r receipts) {
+// deleteReceipts deletes receipts that are no longer needed. Those that stay for a fault
+// are never looked at again, and are deleted by the node's upkeep.
+func (a *attempt) deleteReceipts(ctx context.Context, r receipts) {
 	for _, name := range r.databases {
 		if err := a.x.Databases().DeleteReceipts(ctx, name, a.lease.ID, r.upTo); err != nil {
 			a.w.o.Log.Warn("receipts of a job stay in its database", "job", a.lease.ID, "error", err)
@@ -478,32 +522,32 @@ func (a *attempt) forget(ctx context.Context, r receipts) {
 	}
 }
 
-// forgetTime is how long an attempt that is over takes to remove receipts, and to
-// wait for its turns to. What is left then, the node's upkeep removes.
-const forgetTime = 5 * time.Second
+// deleteTime is how long an attempt that is over takes to delete receipts, and to wait for
+// its turns to. What is left then, the node's upkeep deletes.
+const deleteTime = 5 * time.Second
 
-// forgetReceipts removes the receipts of an attempt that is over. Its ticket has
-// left, so that it needs one of its own.
-func (a *attempt) forgetReceipts() {
-	ctx, cancel := context.WithTimeout(a.w.ctx, forgetTime)
+// deleteReceiptsAside deletes the receipts of an attempt that is over. It has released its
+// ticket, so that it needs another.
+func (a *attempt) deleteReceiptsAside() {
+	ctx, cancel := context.WithTimeout(a.w.ctx, deleteTime)
 	defer cancel()
 	ticket := a.w.o.Gate.Aside(int64(a.lease.Account))
 	defer ticket.Leave()
-	a.forget(engine.WithPace(ctx, ticket), a.receipts)
+	a.deleteReceipts(engine.WithPace(ctx, ticket), a.receipts)
 }
 
-// stand stores a job that waits for somebody or for a moment.
-func (a *attempt) stand(ctx context.Context, run *engine.Run, out engine.Outcome) error {
+// suspend stores a job that waits for somebody or for a moment.
+func (a *attempt) suspend(ctx context.Context, run *engine.Run, out engine.Outcome) error {
 	_ = a.x.Pace.Turn(ctx) // where its time is over, it is stored all the same
-	s, err := a.standing(ctx, run, out)
+	s, err := a.suspension(ctx, run, out)
 	if err == nil {
-		a.depart()
+		a.releaseTicket()
 		err = a.commit(ctx, func(ctx context.Context) error { return a.w.o.Queue.Suspend(ctx, a.lease, s) })
 	}
 	if errors.Is(err, job.ErrStopping) {
 		return errStopped
 	}
-	if failure := MayNotStand(err, a.limits, run.Machine()); failure != nil {
+	if failure := SuspendRefused(err, a.limits, run.Machine()); failure != nil {
 		return a.finish(ctx, job.Failed, failure)
 	}
 	if err != nil {
@@ -511,12 +555,12 @@ func (a *attempt) stand(ctx context.Context, run *engine.Run, out engine.Outcome
 	}
 	// Another attempt may have begun by now, whose receipts come after this step.
 	a.receipts = receipts{a.journal.truncate(), run.Machine().Effect().Seq}
-	a.stands = true
+	a.enter(phaseSuspended)
 	return nil
 }
 
-// standing is what is stored of a run that stands. The error may be a *tooLarge.
-func (a *attempt) standing(ctx context.Context, run *engine.Run, out engine.Outcome) (*job.Suspension, error) {
+// suspension is what is stored of a run that is suspended. The error may be a *tooLarge.
+func (a *attempt) suspension(ctx context.Context, run *engine.Run, out engine.Outcome) (*job.Suspension, error) {
 	sealed, p, err := a.snapshot(ctx, run)
 	if err != nil {
 		return nil, err
@@ -538,17 +582,17 @@ func (a *attempt) standing(ctx context.Context, run *engine.Run, out engine.Outc
 	return s, nil
 }
 
-// ending is what is stored of the end of a job.
-func (a *attempt) ending(state job.State, failure *wire.Error) *job.End {
+// newEnd is what is stored of the end of a job.
+func (a *attempt) newEnd(state job.State, failure *wire.Error) *job.End {
 	return &job.End{
 		Record:   execution.NewRecord(*a.job, state, a.w.o.Clock(), a.elapsed(), a.machine, failure),
 		Delivery: job.DeliveryID(a.job.ID),
-		Rest:     a.rest || a.lease.Attempt > 1 || a.journal != nil && a.journal.Committed() > 0,
+		Rest:     a.leftovers || a.lease.Attempt > 1 || a.journal != nil && a.journal.Committed() > 0,
 	}
 }
 
-// tellEnd tells those of it who are to know that a job ended.
-func (a *attempt) tellEnd(e *job.End) {
+// notifyEnd tells metrics and webhooks that a job ended.
+func (a *attempt) notifyEnd(e *job.End) {
 	a.w.o.Ended(e.State, e.Ran)
 	if a.webhook {
 		a.w.o.Wake()
@@ -557,13 +601,14 @@ func (a *attempt) tellEnd(e *job.End) {
 
 // finish stores the end of a job.
 func (a *attempt) finish(ctx context.Context, state job.State, failure *wire.Error) error {
-	e := a.ending(state, failure)
-	a.depart()
-	a.leave() // nothing is left to do but to wait for the disk
+	e := a.newEnd(state, failure)
+	a.releaseTicket()
+	a.releaseSlot() // nothing is left to do but to wait for the disk
 	if err := a.commit(ctx, func(ctx context.Context) error { return a.w.o.Queue.Finish(ctx, a.lease, e) }); err != nil {
 		return err
 	}
-	a.tellEnd(e)
+	a.enter(phaseFinished)
+	a.notifyEnd(e)
 	if a.journal != nil && a.x != nil {
 		a.receipts = receipts{a.journal.truncate(), -1}
 		if a.lease.Attempt > 1 {
@@ -573,14 +618,14 @@ func (a *attempt) finish(ctx context.Context, state job.State, failure *wire.Err
 	return nil
 }
 
-// finishAsItIs ends a job that does not go on. Where it was not loaded, it ends with
+// finishInterrupted ends a job that does not continue. Where it was not loaded, it ends with
 // what the store has to show of it: what it brought may be what cannot be read.
-func (a *attempt) finishAsItIs(ctx context.Context, state job.State, failure *wire.Error) error {
+func (a *attempt) finishInterrupted(ctx context.Context, state job.State, failure *wire.Error) error {
 	if a.machine != nil && a.job != nil {
 		return a.finish(ctx, state, failure)
 	}
-	a.depart()
-	a.leave()
+	a.releaseTicket()
+	a.releaseSlot()
 	// All that is read of it is what it has put out.
 	a.memory.Release()
 	if err := a.memory.GrowPatiently(ctx, counted(2*(a.sizes.Output+a.sizes.Snapshot))); err != nil && tooLargeForNode(err) == nil {
@@ -595,6 +640,7 @@ func (a *attempt) finishAsItIs(ctx context.Context, state job.State, failure *wi
 	}); err != nil {
 		return err
 	}
+	a.enter(phaseFinished)
 	a.w.o.Ended(state, a.ran)
 	a.w.o.Wake()
 	return nil
@@ -604,8 +650,8 @@ func (a *attempt) finishAsItIs(ctx context.Context, state job.State, failure *wi
 // to be stored.
 const commitTime = 10 * time.Second
 
-// lasting is for what is to be stored whether or not its caller still waits.
-func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+// detached is for what is to be stored whether or not its caller still waits.
+func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), commitTime)
 }
 
@@ -613,18 +659,18 @@ func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
 // of the store leaves open whether it was done; a second time then finds the
 // job in other hands, which is as good.
 func (a *attempt) commit(ctx context.Context, do func(context.Context) error) error {
-	ctx, cancel := lasting(ctx)
+	ctx, cancel := detached(ctx)
 	defer cancel()
 	err := do(ctx)
-	if err == nil || isSettled(err) {
+	if err == nil || isDecided(err) {
 		return err
 	}
 	a.w.o.Log.Warn("the end of an attempt at a job was not stored at first", "job", a.lease.ID, "error", err)
 	return do(ctx)
 }
 
-// isSettled tells whether the store has answered: the same again comes to the same.
-func isSettled(err error) bool {
+// isDecided reports whether the store has answered: the same again comes to the same.
+func isDecided(err error) bool {
 	for _, known := range []error{job.ErrLeaseLost, job.ErrStopping, job.ErrSuspendLimit, job.ErrStorageLimit} {
 		if errors.Is(err, known) {
 			return true
@@ -633,16 +679,16 @@ func isSettled(err error) bool {
 	return false
 }
 
-// mostFailures is how many attempts in a row may be cut off by faults of the
-// service before the job fails.
-const mostFailures = 10
+// maxFailures is how many attempts in a row may be interrupted by faults of the service
+// before the job fails.
+const maxFailures = 10
 
 var errGivenUp = errors.New("the job was given up")
 
-// settle decides what becomes of a job whose attempt was cut off.
-func (a *attempt) settle(ctx context.Context, err error) {
+// resolve decides what becomes of a job whose attempt was interrupted.
+func (a *attempt) resolve(ctx context.Context, err error) {
 	w := a.w
-	ctx, cancel := lasting(ctx)
+	ctx, cancel := detached(ctx)
 	defer cancel()
 	switch {
 	case errors.Is(err, job.ErrLeaseLost), errors.Is(err, engine.ErrSuperseded), errors.Is(err, errTaken):
@@ -652,28 +698,28 @@ func (a *attempt) settle(ctx context.Context, err error) {
 	case errors.Is(err, errRests):
 		err = w.o.Queue.Release(ctx, a.lease, w.o.Clock().Add(restFor), a.failures, a.elapsed())
 	case errors.Is(err, errStopped):
-		err = a.finishAsItIs(ctx, job.Cancelled, nil)
+		err = a.finishInterrupted(ctx, job.Cancelled, nil)
 	case errors.Is(err, account.ErrNotFound):
 		return // its rows go with it
 	case errors.Is(err, errPoison):
 		w.o.Log.Error("a job was given up since each attempt at it ended with its process", "job", a.lease.ID, "account", a.lease.Account, "crashes", a.crashes)
-		err = a.finishAsItIs(ctx, job.Failed, crashed())
+		err = a.finishInterrupted(ctx, job.Failed, crashed())
 	case tooLargeForNode(err) != nil:
 		refused := tooLargeForNode(err)
 		w.o.Log.Error("a job was given up since it needs more memory than the node has for one", "job", a.lease.ID, "account", a.lease.Account, "error", err)
-		err = a.finishAsItIs(ctx, job.Failed, &wire.Error{Code: refused.Code(), Message: "to go on with the job " + refused.Error()})
+		err = a.finishInterrupted(ctx, job.Failed, &wire.Error{Code: refused.Code(), Message: "to go on with the job " + refused.Error()})
 	default:
 		if a.journal != nil && a.journal.Committed() > a.recovered {
 			a.failures = 0 // it got on
 		}
 		a.failures++
-		if a.failures >= mostFailures {
+		if a.failures >= maxFailures {
 			coded := fault.Of(err)
 			if a.machine != nil {
 				a.machine.ResumeError(errGivenUp) // so that its trace ends with what failed
 			}
 			w.o.Log.Error("a job was given up after faults of the service", "id", coded.ID, "job", a.lease.ID, "failures", a.failures, "error", err)
-			err = a.finishAsItIs(ctx, job.Failed, &wire.Error{Code: string(coded.Code), Message: coded.Message, ID: coded.ID})
+			err = a.finishInterrupted(ctx, job.Failed, &wire.Error{Code: string(coded.Code), Message: coded.Message, ID: coded.ID})
 			break
 		}
 		again := w.o.Retry << min(a.failures-1, 6)

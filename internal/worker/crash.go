@@ -29,9 +29,9 @@ func crashed() *wire.Error {
 		"which got no further in between: it may be the reason, and is not tried again. What it did stays done"}
 }
 
-// gotOn notes that a job whose last attempts ended with their process has done
+// resetCrashes notes that a job whose last attempts ended with their process has done
 // something since.
-func (a *attempt) gotOn(ctx context.Context) error {
+func (a *attempt) resetCrashes(ctx context.Context) error {
 	a.x.Pace.Rest()
 	if err := a.w.o.Queue.ResetCrashes(ctx, a.lease); err != nil {
 		return err

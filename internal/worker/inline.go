@@ -22,23 +22,28 @@ var errNotAccepted = errors.New("the job continues once it is accepted")
 
 // submitInline runs a job that has its slot and is counted, and accepts it.
 func (w *Worker) submitInline(ctx context.Context, s *Submission, a *attempt) (earlier job.ID, err error) {
-	leave := w.releaser(s.Account.ID)
+	releaseSlot := w.releaser(s.Account.ID)
 	handedOver := false
 	defer func() {
-		if !handedOver {
-			leave()
-			a.close()
-			w.attempts.Done()
+		if handedOver {
+			return
 		}
+		if !a.phase.isOver() {
+			a.enter(phaseReleased)
+		}
+		releaseSlot()
+		a.close()
+		w.attempts.Done()
 	}()
-	end, err := a.runInline(leave)
+	end, err := a.runInline(releaseSlot)
 	switch {
 	case err == nil:
-		ctx, cancel := lasting(ctx)
+		ctx, cancel := detached(ctx)
 		defer cancel()
 		earlier, err = w.storeEnded(ctx, s, end)
 		if err == nil && earlier == (job.ID{}) {
-			a.tellEnd(end)
+			a.enter(phaseFinished)
+			a.notifyEnd(end)
 		}
 		return earlier, err
 	case context.Cause(w.ctx) != nil:
@@ -54,7 +59,7 @@ func (w *Worker) submitInline(ctx context.Context, s *Submission, a *attempt) (e
 		return earlier, err
 	}
 	a.lease, handedOver = lease, true
-	w.begin(leave, func() { w.run(a, leave) })
+	w.begin(releaseSlot, func() { w.run(a, releaseSlot) })
 	return job.ID{}, nil
 }
 
@@ -88,7 +93,7 @@ func (w *Worker) storeEnded(ctx context.Context, s *Submission, e *job.End) (ear
 }
 
 // runInline runs a job, to its end or to errNotAccepted. A panic is an error.
-func (a *attempt) runInline(leave func()) (end *job.End, err error) {
+func (a *attempt) runInline(releaseSlot func()) (end *job.End, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = a.w.o.Guard.Report("job", p)
@@ -101,6 +106,7 @@ func (a *attempt) runInline(leave func()) (end *job.End, err error) {
 		return nil, errNotAccepted
 	}
 	defer ticket.Leave()
+	a.enter(phaseInline)
 	began := time.Now()
 	a.began = began
 	if a.x == nil {
@@ -112,8 +118,7 @@ func (a *attempt) runInline(leave func()) (end *job.End, err error) {
 	a.x.Pace = pace
 	a.machine = a.x.Machine(a.program)
 	a.journal = newAttemptJournal(a)
-	a.journal.inline = true
-	run := a.x.Run(a.machine, a.state, a.journal)
+	run := a.x.Run(a.machine, a.engineState, a.journal)
 	out, err := run.Continue(ctx)
 	ticket.Leave()
 	switch {
@@ -125,12 +130,12 @@ func (a *attempt) runInline(leave func()) (end *job.End, err error) {
 		a.machine, a.journal = nil, nil
 		return nil, errNotAccepted
 	case out.Status == engine.Interrupted && errors.Is(err, errNotAccepted):
-		a.state, a.ran, a.journal.inline = run.State(), time.Since(began), false
+		a.engineState, a.ran = run.State(), time.Since(began)
 		return nil, errNotAccepted
 	}
-	state, failure := a.ended(out, err)
-	end = a.ending(state, failure)
-	leave() // nothing is left to do but to wait for the disk
+	state, failure := a.outcome(out, err)
+	end = a.newEnd(state, failure)
+	releaseSlot() // nothing is left to do but to wait for the disk
 	return end, nil
 }
 

@@ -15,8 +15,7 @@ import (
 type attemptJournal struct {
 	journal.Writer
 	attempt    *attempt
-	inline     bool // the job is not accepted yet
-	snapshotAt int  // how long it is before a snapshot is tried again
+	snapshotAt int // how long it is before a snapshot is tried again
 }
 
 const (
@@ -49,9 +48,9 @@ func (j *attemptJournal) BeforeEffect(ctx context.Context, r *engine.Run) error 
 	a := j.attempt
 	effect := r.Machine().Effect().Kind.Info()
 	switch {
-	case j.inline && effect.Instant:
+	case a.phase == phaseInline && effect.Instant:
 		return nil
-	case j.inline:
+	case a.phase == phaseInline:
 		return errNotAccepted
 	case j.Err() != nil:
 		return j.Err()
@@ -63,13 +62,13 @@ func (j *attemptJournal) BeforeEffect(ctx context.Context, r *engine.Run) error 
 		a.replay = 0
 	}
 	if a.crashes > 0 && j.Committed() > a.recovered {
-		if err := a.gotOn(ctx); err != nil {
+		if err := a.resetCrashes(ctx); err != nil {
 			return err
 		}
 	}
 	switch {
 	case j.Len() > max(minSnapshotAt, a.snapshotSize, j.snapshotAt):
-		if err := a.save(ctx, r); err != nil {
+		if err := a.saveSnapshot(ctx, r); err != nil {
 			return err
 		}
 	case j.ShouldFlush(), a.live.isRequested(), effect.Outside:
@@ -90,7 +89,7 @@ func (j *attemptJournal) BeforeEffect(ctx context.Context, r *engine.Run) error 
 // committed: another attempt must not come to show something else.
 func (j *attemptJournal) publish(ctx context.Context) {
 	a := j.attempt
-	if a.live.isRequested() && !j.inline && j.TryFlush(ctx) {
+	if a.live.isRequested() && j.TryFlush(ctx) {
 		a.live.publish(a.machine, false)
 	}
 }

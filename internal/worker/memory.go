@@ -22,7 +22,7 @@ func toLoad(s job.Sizes) int64 {
 	return 4*s.Task + 6*s.Program + 2*s.Snapshot + toRecover(s) + 2*s.Output
 }
 
-// toRecover is how much a journal takes until it has been told again.
+// toRecover is how much a journal takes until it has been replayed.
 func toRecover(s job.Sizes) int64 { return 4 * s.Journal }
 
 // toRun is how much the request and the program take while a script runs.
@@ -61,8 +61,8 @@ func tooLargeForNode(err error) *admit.Refused {
 	return nil
 }
 
-// settleMemory gives back what was reserved beyond so many bytes.
-func (a *attempt) settleMemory(bytes int64) {
+// shrinkMemory gives back what was reserved beyond so many bytes.
+func (a *attempt) shrinkMemory(bytes int64) {
 	a.memory.Shrink(a.memory.Bytes() - counted(bytes))
 }
 

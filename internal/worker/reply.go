@@ -105,7 +105,7 @@ func (w *Worker) answer(ctx context.Context, h *job.Head, r Reply, sum [32]byte)
 	}
 	w.attempts.Add(1)
 	w.mu.Unlock()
-	a := &attempt{w: w, lease: h.Lease, from: job.Running, sizes: h.Sizes}
+	a := &attempt{w: w, claim: claim{lease: h.Lease, from: job.Running}, header: header{sizes: h.Sizes}}
 	begun := false
 	defer func() {
 		if !begun {
@@ -128,8 +128,8 @@ func (w *Worker) answer(ctx context.Context, h *job.Head, r Reply, sum [32]byte)
 	w.mu.Lock()
 	w.scheduler.acquire(w.scheduler.queue(a.account.ID, a.limits.Concurrent))
 	w.mu.Unlock()
-	leave := w.releaser(a.account.ID)
-	w.begin(leave, func() { w.run(a, leave) })
+	releaseSlot := w.releaser(a.account.ID)
+	w.begin(releaseSlot, func() { w.run(a, releaseSlot) })
 	return nil
 }
 
@@ -150,14 +150,13 @@ func (a *attempt) answer(ctx context.Context, question string, r Reply, sum [32]
 	if s.State != job.Paused || s.Prompt == nil || s.Prompt.ID != question {
 		return job.ErrNotPaused
 	}
-	a.weigh = true
-	if err := a.take(ctx, s, ticket); err != nil {
+	if err := a.decode(ctx, s, ticket, true); err != nil {
 		return err
 	}
 	if a.x, err = w.o.Host.Open(ctx, a.lease.ID, a.account, a.limits, a.spec, ticket); err != nil {
 		return err
 	}
-	run := a.x.Run(a.machine, a.state, nil)
+	run := a.x.Run(a.machine, a.engineState, nil)
 	result, err := r.apply(engine.WithPace(ctx, ticket), run)
 	if err != nil {
 		return err
@@ -177,10 +176,10 @@ func (a *attempt) answer(ctx context.Context, question string, r Reply, sum [32]
 		// It is large: it is loaded again once it has its ticket, and does not hold all
 		// this until then.
 		a.close()
-		*a = attempt{w: w, lease: a.lease, from: job.Running, account: a.account, limits: a.limits, rest: true}
+		*a = attempt{w: w, claim: claim{lease: a.lease, from: job.Running}, header: header{account: a.account, limits: a.limits, leftovers: true}}
 		return nil
 	}
-	a.job.State, a.state, a.rest, a.parts = job.Running, run.State(), true, nil
+	a.job.State, a.engineState, a.leftovers, a.parts = job.Running, run.State(), true, nil
 	return nil
 }
 

@@ -56,7 +56,7 @@ func (w *Worker) store(ctx context.Context, s *Submission, state job.State) (job
 		return job.Lease{}, job.ID{}, err
 	}
 	task.State = state
-	ctx, cancel := lasting(ctx)
+	ctx, cancel := detached(ctx)
 	defer cancel()
 	lease, earlier, err := w.o.Queue.Accept(ctx, task, now.Add(w.o.Lease))
 	if errors.Is(err, job.ErrNoProgram) { // it made way for others
@@ -85,8 +85,10 @@ func (w *Worker) Submit(ctx context.Context, s Submission) (earlier job.ID, err 
 	summary := s.Summary
 	summary.State = job.Running
 	a := &attempt{
-		w: w, lease: job.Lease{ID: summary.ID, Account: summary.Account}, from: job.Accepted, job: &summary, account: s.Account, limits: s.Limits,
-		spec: s.Spec, program: s.Program, loaded: true, webhook: s.Webhook != "",
+		w:      w,
+		claim:  claim{lease: job.Lease{ID: summary.ID, Account: summary.Account}, from: job.Accepted},
+		header: header{job: &summary, account: s.Account, limits: s.Limits, webhook: s.Webhook != ""},
+		task:   task{spec: s.Spec, program: s.Program},
 	}
 	a.memory = w.holder(a.lease)
 	if acquired {
@@ -154,13 +156,13 @@ func (w *Worker) awaitSlot(queue *accountQueue) bool {
 	return !w.scheduler.removeWaiter(queue, turn) || w.scheduler.tryAcquire(queue)
 }
 
-// Adopt stores a script that ran for a caller and stands now. When it returns,
+// Adopt stores a script that ran for a caller and is suspended now. When it returns,
 // the job is on the disk. The outcome is Paused or Waiting.
 func (w *Worker) Adopt(ctx context.Context, s Submission, run *engine.Run, out engine.Outcome, ran time.Duration) (*job.View, error) {
-	a := &attempt{w: w, lease: job.Lease{ID: s.Summary.ID, Account: s.Account.ID}, limits: s.Limits, ran: ran}
+	a := &attempt{w: w, claim: claim{lease: job.Lease{ID: s.Summary.ID, Account: s.Account.ID}}, header: header{limits: s.Limits, ran: ran}}
 	a.memory = w.holder(a.lease)
 	defer a.memory.Release()
-	standing, err := a.standing(ctx, run, out)
+	suspension, err := a.suspension(ctx, run, out)
 	if err != nil {
 		return nil, err
 	}
@@ -169,11 +171,11 @@ func (w *Worker) Adopt(ctx context.Context, s Submission, run *engine.Run, out e
 	if err != nil {
 		return nil, err
 	}
-	task.State = standing.State
-	lease, err := w.o.Queue.Adopt(ctx, task, standing)
+	task.State = suspension.State
+	lease, err := w.o.Queue.Adopt(ctx, task, suspension)
 	if errors.Is(err, job.ErrNoProgram) {
 		task.Code = bytecode.Encode(s.Program)
-		lease, err = w.o.Queue.Adopt(ctx, task, standing)
+		lease, err = w.o.Queue.Adopt(ctx, task, suspension)
 	}
 	if err != nil {
 		return nil, err
@@ -182,9 +184,9 @@ func (w *Worker) Adopt(ctx context.Context, s Submission, run *engine.Run, out e
 		w.programs.keep(s.Program.Hash, known{s.Program, now})
 	}
 	w.nudge()
-	v := &job.View{Seq: lease.Seq, Prompt: standing.Prompt, Until: standing.Until}
+	v := &job.View{Seq: lease.Seq, Prompt: suspension.Prompt, Until: suspension.Until}
 	v.Summary = task.Summary
-	p := &standing.Progress
+	p := &suspension.Progress
 	v.Result, v.Encoding, v.Trace, v.TraceDropped, v.Response, v.Steps = p.Output, job.EncodingOf(p.Output), p.Trace, p.TraceDropped, p.Response, p.Steps
 	return v, nil
 }

@@ -16,11 +16,11 @@ type tooLarge struct{ bytes int }
 
 func (e *tooLarge) Error() string { return "the state of the script is too large to be stored" }
 
-// MayNotStand ends a script that was to stand and may not by the account's limits,
-// and makes its error. Where the error of standing is another, or none, it does
-// nothing and returns nil.
-func MayNotStand(err error, l account.Limits, m *vm.Machine) *wire.Error {
-	e := overStanding(err, l, m.Effect().Step)
+// SuspendRefused ends a script that may not be suspended by the account's limits, and makes
+// its error. Where the error of suspending it is another, or none, it does nothing and
+// returns nil.
+func SuspendRefused(err error, l account.Limits, m *vm.Machine) *wire.Error {
+	e := overSuspendLimit(err, l, m.Effect().Step)
 	if e != nil {
 		m.ResumeError(err)
 		if at := m.Err(); at != nil {
@@ -30,8 +30,8 @@ func MayNotStand(err error, l account.Limits, m *vm.Machine) *wire.Error {
 	return e
 }
 
-// overStanding makes the error of a script that may not stand at a step.
-func overStanding(err error, l account.Limits, step string) *wire.Error {
+// overSuspendLimit makes the error of a script that may not be suspended at a step.
+func overSuspendLimit(err error, l account.Limits, step string) *wire.Error {
 	var large *tooLarge
 	switch {
 	case errors.As(err, &large):
