@@ -24,8 +24,7 @@ const (
 	Expired   State = "expired"   // finished: nobody answered in time
 )
 
-// finished has a row for every state: whether nothing follows it. Which states may
-// follow another is the business of the Queue, each of whose methods is one way.
+// finished has a row for every state: whether nothing follows it.
 var finished = map[State]bool{
 	Accepted: false, Running: false, Paused: false, Waiting: false,
 	Complete: true, Failed: true, Declined: true, Cancelled: true, Expired: true,
@@ -42,3 +41,31 @@ func (s State) Valid() bool {
 
 // Finished reports whether nothing follows s.
 func (s State) Finished() bool { return finished[s] }
+
+// Transition is a way from one state to others, by the one method that takes it.
+type Transition struct {
+	From State // "" for a job that is not stored yet
+	By   string
+	To   []State
+}
+
+// Transitions are all there are. docs/architecture.md draws them.
+var Transitions = []Transition{
+	{"", "Accept", []State{Accepted, Running}},
+	{"", "Adopt", []State{Paused, Waiting}},
+	{"", "AcceptEnded", []State{Complete, Failed}},
+	{"", "Record", []State{Complete, Failed}}, // of Store
+	{Accepted, "Claim", []State{Running}},
+	{Accepted, "Cancel", []State{Cancelled}},
+	{Running, "Suspend", []State{Paused, Waiting}},
+	{Running, "Release", []State{Running}},
+	{Running, "Claim", []State{Running}}, // its lease was released, or has ended
+	{Running, "Finish", []State{Complete, Failed, Declined, Cancelled, Expired}},
+	{Running, "FinishAsStored", []State{Failed, Cancelled}},
+	{Running, "Cancel", []State{Cancelled}}, // its lease was released
+	{Paused, "Answer", []State{Running}},
+	{Paused, "Claim", []State{Running}}, // nobody answered in time
+	{Paused, "Cancel", []State{Cancelled}},
+	{Waiting, "Claim", []State{Running}},
+	{Waiting, "Cancel", []State{Cancelled}},
+}

@@ -104,6 +104,7 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"queue/no expiry":           testQueueNoExpiry,
 		"queue/transitions":         testQueueTransitions,
 		"queue/every transition":    testQueueEveryTransition,
+		"queue/drawn transitions":   testQueueDrawnTransitions,
 		"queue/rounds":              testQueueRounds,
 		"queue/due":                 testQueueDue,
 		"queue/waiting":             testQueueWaiting,
