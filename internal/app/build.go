@@ -140,12 +140,12 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	service := service.New(service.Options{
 		Auth: authenticator, Accounts: p.store.Accounts, Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
 		Host: host, Records: p.recorder, Jobs: p.worker, NewID: p.store.NewID, URLs: a.urls(), Limits: a.limits,
-		Links: links{shares.Ledger{Rows: p.store.Shares, Clock: time.Now}},
-		Usage: p.resources.tally, Stored: p.resources.stored, Kept: p.store.Jobs.Kept,
+		Shares: links{shares.Ledger{Rows: p.store.Shares, Clock: time.Now}},
+		Usage:  p.resources.tally, StorageUsed: p.resources.stored, RecordsUsed: p.store.Jobs.Kept,
 		Listeners: admit.NewCrowd(admit.CrowdOptions{Most: mostListeners, Reason: admit.TooManyListeners, Lifted: a.settings.Dev}),
 		Files:     p.resources.openTree, Transfers: admit.NewCrowd(admit.CrowdOptions{Most: mostTransfers, Wait: waitForPlace, Lifted: a.settings.Dev}),
-		CheckWebhook: p.caller.Check, DevelopmentOut: a.settings.Dev, Lifted: a.settings.Dev, Log: a.o.Log,
-		Ran: func(state job.State, took time.Duration) { p.metrics.Ran(string(state), took) },
+		CheckWebhook: p.caller.Check, DevelopmentWebhooks: a.settings.Dev, Unlimited: a.settings.Dev, Log: a.o.Log,
+		OnRun: func(state job.State, took time.Duration) { p.metrics.Ran(string(state), took) },
 	})
 	if err := a.startJobs(ctx, service); err != nil {
 		return nil, err

@@ -29,7 +29,7 @@ func (r *resources) tree(h *holding, l account.Limits) *files.Tree {
 }
 
 // openTree implements service.Options.Files.
-func (r *resources) openTree(_ context.Context, a account.Account, l account.Limits) (service.Tree, func(), error) {
+func (r *resources) openTree(_ context.Context, a account.Account, l account.Limits) (service.FileTree, func(), error) {
 	h := r.acquire(a.ID)
 	return owned{r.tree(h, l)}, func() { r.release(h) }, nil
 }
@@ -38,7 +38,7 @@ func (r *resources) openTree(_ context.Context, a account.Account, l account.Lim
 type owned struct{ *files.Tree }
 
 // Open implements service.Tree.
-func (t owned) Open(ctx context.Context, path string) (service.Content, error) {
+func (t owned) Open(ctx context.Context, path string) (service.FileContent, error) {
 	c, err := t.Tree.Open(ctx, path)
 	if err != nil {
 		return nil, err

@@ -49,7 +49,7 @@ func (a *App) startJobs(ctx context.Context, service *service.Service) error {
 	p.webhooks = webhook.NewSender(webhook.Options{
 		Store: p.store.Deliveries, Client: p.caller, Secrets: p.accounts.WebhookSecrets, Log: a.o.Log, Guard: p.guard,
 		Body: func(ctx context.Context, d webhook.Delivery) ([]byte, error) {
-			return service.Told(ctx, d.Job, webhook.MaxBody)
+			return service.WebhookBody(ctx, d.Job, webhook.MaxBody)
 		},
 	})
 	p.webhooks.Start()

@@ -20,7 +20,7 @@ func (r *Request) Body(mediaType string, most int) ([]byte, error) {
 		return nil, err
 	}
 	body, err := r.RawBody(most)
-	if err == nil && len(body) > service.Uncounted {
+	if err == nil && len(body) > service.UnreservedBytes {
 		err = r.Reserve(wire.Decoding(body))
 	}
 	return body, err
@@ -28,7 +28,7 @@ func (r *Request) Body(mediaType string, most int) ([]byte, error) {
 
 // Counted are the limits under which a body is decoded: what that takes is reserved.
 func (r *Request) Counted(body []byte, l wire.Limits) wire.Limits {
-	if len(body) > service.Uncounted {
+	if len(body) > service.UnreservedBytes {
 		l.Reserve = r.Reserve
 	}
 	return l
@@ -45,7 +45,7 @@ func (r *Request) RawBody(most int) ([]byte, error) {
 	}
 	size := int64(512)
 	if r.ContentLength > 0 {
-		size = min(r.ContentLength, service.Uncounted) + 1 // one more, to meet the end
+		size = min(r.ContentLength, service.UnreservedBytes) + 1 // one more, to meet the end
 		most = int(r.ContentLength)
 	}
 	body, err := r.read(from, size, int64(most))
@@ -160,7 +160,7 @@ func (r *Request) read(whole io.Reader, size, most int64) (body []byte, err erro
 			if body, err = r.grow(body, most); err != nil {
 				return nil, err
 			}
-			if len(body) >= service.Uncounted && from == whole {
+			if len(body) >= service.UnreservedBytes && from == whole {
 				from = r.hurried(from)
 			}
 		}
@@ -179,13 +179,13 @@ func (r *Request) read(whole io.Reader, size, most int64) (body []byte, err erro
 func (r *Request) grow(body []byte, most int64) ([]byte, error) {
 	had := int64(cap(body))
 	next := max(min(2*had, most+1), had+1)
-	if next > service.Uncounted+1 {
+	if next > service.UnreservedBytes+1 {
 		if err := r.memory.Grow(r.Context(), next); err != nil {
 			return nil, err
 		}
 	}
 	larger := append(make([]byte, 0, next), body...)
-	if had > service.Uncounted+1 {
+	if had > service.UnreservedBytes+1 {
 		r.memory.Shrink(had)
 	}
 	return larger, nil
@@ -215,7 +215,7 @@ func (r *Request) reserveHead() error {
 			bytes += int64(len(name) + len(v))
 		}
 	}
-	if bytes < service.Uncounted {
+	if bytes < service.UnreservedBytes {
 		bytes = 0
 	}
 	if r.ProtoMajor > 1 {

@@ -118,7 +118,7 @@ func boot(t testing.TB, change ...settings) *world {
 			Resources: (&folders{root: folder, accounts: w.accounts, sessions: sessions.New(store.Sessions(), sessions.Options{})}).open,
 		},
 		Files:     (&ownedTrees{trees: files.NewTrees(store.Files(), blobs, time.Now)}).open,
-		Links:     links{shares.Ledger{Rows: store.Shares(), Clock: time.Now}},
+		Shares:    links{shares.Ledger{Rows: store.Shares(), Clock: time.Now}},
 		Transfers: admit.NewCrowd(admit.CrowdOptions{Most: 16}),
 		Records:   w.recorder,
 		URLs:      service.URLs{Base: "http://ql.example", API: "http://api.ql.example"},

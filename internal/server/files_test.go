@@ -25,13 +25,13 @@ import (
 // ownedTrees opens the files of accounts in the store.
 type ownedTrees struct{ trees *files.Trees }
 
-func (o *ownedTrees) open(_ context.Context, a account.Account, l account.Limits) (service.Tree, func(), error) {
+func (o *ownedTrees) open(_ context.Context, a account.Account, l account.Limits) (service.FileTree, func(), error) {
 	return ownedTree{o.trees.For(a.ID, files.Quota{Bytes: l.StorageBytes, File: l.FileBytes, Nodes: int64(l.Files)})}, func() {}, nil
 }
 
 type ownedTree struct{ *files.Tree }
 
-func (t ownedTree) Open(ctx context.Context, path string) (service.Content, error) {
+func (t ownedTree) Open(ctx context.Context, path string) (service.FileContent, error) {
 	c, err := t.Tree.Open(ctx, path)
 	if err != nil {
 		return nil, err

@@ -465,7 +465,7 @@ func TestHangUp(t *testing.T) {
 	ran := make(chan job.State, 1)
 	started := make(chan struct{})
 	w := boot(t, settings{service: func(o *service.Options) {
-		o.Ran = func(s job.State, _ time.Duration) { ran <- s }
+		o.OnRun = func(s job.State, _ time.Duration) { ran <- s }
 		open := o.Host.Resources
 		o.Host.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (engine.Resources, error) {
 			close(started)

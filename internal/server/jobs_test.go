@@ -514,12 +514,12 @@ func TestWebhooks(t *testing.T) {
 	id := submit(ada, "https://example.com/end").read(t).JobID
 	w.reach(id, "complete")
 	parsed, _ := job.ParseID(id)
-	told, err := w.service.Told(t.Context(), parsed, 1<<20)
+	told, err := w.service.WebhookBody(t.Context(), parsed, 1<<20)
 	check(t, err)
 	if poll := w.poll(id, ""); string(told) != poll.body {
 		t.Errorf("told %s\npolled %s", told, poll.body)
 	}
-	short, err := w.service.Told(t.Context(), parsed, 10)
+	short, err := w.service.WebhookBody(t.Context(), parsed, 10)
 	check(t, err)
 	if want := `{"status":"complete","job_id":"` + id + `","truncated":true}`; string(short) != want {
 		t.Errorf("told %s, want %s", short, want)

@@ -29,8 +29,8 @@ func counted(t *testing.T, change func(*account.Limits)) (*world, *usage.Tally) 
 			}
 			return l
 		}
-		o.Stored = func(context.Context, account.Account, account.Limits) (int64, error) { return 77, nil }
-		o.Kept = func(context.Context, account.ID) (int64, error) { return 66, nil }
+		o.StorageUsed = func(context.Context, account.Account, account.Limits) (int64, error) { return 77, nil }
+		o.RecordsUsed = func(context.Context, account.ID) (int64, error) { return 66, nil }
 		tally = usage.NewTally(later{&w}, time.Now)
 		o.Usage = tally
 	}})
@@ -155,7 +155,7 @@ func TestJobsOfAMonth(t *testing.T) {
 }
 
 func TestLiftedLimitsAreShown(t *testing.T) {
-	w := boot(t, settings{service: func(o *service.Options) { o.Lifted, o.Usage = true, usage.NewTally(nothingUsed{}, time.Now) }})
+	w := boot(t, settings{service: func(o *service.Options) { o.Unlimited, o.Usage = true, usage.NewTally(nothingUsed{}, time.Now) }})
 	s := w.limits(w.member("ada", account.Free))
 	for _, name := range []string{"rate", "concurrent", "queued", "standing", "standing_bytes"} {
 		if l, ok := s.Limits[name]; !ok || l.Value != nil {

@@ -126,11 +126,11 @@ func TestDisabledAsksNobody(t *testing.T) {
 		t.Errorf("told %q", a.Error.Message)
 	}
 	w.confirm(paused.JobID, `{"approved":true}`, "Authorization", basic("ada", ada.password)).wantError(t, 401, "bad_credentials")
-	if _, err := w.service.Question(t.Context(), service.Caller{}, token); !fault.Is(err, fault.NotFound) {
+	if _, err := w.service.Prompt(t.Context(), service.Caller{}, token); !fault.Is(err, fault.NotFound) {
 		t.Errorf("the page: %v", err)
 	}
 	disable(false)
-	if _, err := w.service.Question(t.Context(), service.Caller{}, token); err != nil {
+	if _, err := w.service.Prompt(t.Context(), service.Caller{}, token); err != nil {
 		t.Errorf("the page afterwards: %v", err)
 	}
 	if a := w.confirm(paused.JobID, `{"approved":true}`).read(t); a.Status != "complete" || *a.Result != "b" {

@@ -26,7 +26,7 @@ type Request struct {
 	began   time.Time
 	// bodyTime is how long after that a body which is held in memory must be there.
 	bodyTime time.Duration
-	memory   service.Held
+	memory   service.CallMemory
 }
 
 func (h *Handler) request(w http.ResponseWriter, r *http.Request, began time.Time) *Request {

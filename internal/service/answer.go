@@ -24,12 +24,12 @@ type Answer struct {
 	Rate *admit.Verdict
 }
 
-// shown is a job as a poll shows it. A finished one has the same bytes each
+// jobAnswer is a job as a poll shows it. A finished one has the same bytes each
 // time.
-func (s *Service) shown(v *job.View) (wire.Job, error) {
+func (s *Service) jobAnswer(v *job.View) (wire.Job, error) {
 	switch v.State {
 	case job.Accepted:
-		return s.accepted(v.ID), nil
+		return s.acceptedAnswer(v.ID), nil
 	case job.Running:
 		j := execution.Shown(&v.Record)
 		j.PollURL = s.pollURL(v.ID)
@@ -37,13 +37,13 @@ func (s *Service) shown(v *job.View) (wire.Job, error) {
 	case job.Waiting:
 		return wire.Job{Status: string(v.State), ID: v.ID.String(), ResumeAt: v.Until, PollURL: s.pollURL(v.ID)}, nil
 	case job.Paused:
-		return s.standing(v)
+		return s.suspendedAnswer(v)
 	}
 	return execution.Shown(&v.Record), nil
 }
 
-// standing is a job that stands, with what it has given so far.
-func (s *Service) standing(v *job.View) (wire.Job, error) {
+// suspendedAnswer is a suspended job, with what it has given so far.
+func (s *Service) suspendedAnswer(v *job.View) (wire.Job, error) {
 	j := execution.Shown(&v.Record)
 	j.PollURL = s.pollURL(v.ID)
 	if v.State == job.Waiting {
@@ -65,7 +65,7 @@ func (s *Service) standing(v *job.View) (wire.Job, error) {
 
 func (s *Service) pollURL(id job.ID) string { return s.o.URLs.API + "/v1/job/" + id.String() }
 
-// accepted is the answer to a submission, each time that it is asked for.
-func (s *Service) accepted(id job.ID) wire.Job {
+// acceptedAnswer is the answer to a submission, the same each time.
+func (s *Service) acceptedAnswer(id job.ID) wire.Job {
 	return wire.Job{Status: wire.StatusAccepted, ID: id.String(), PollURL: s.pollURL(id)}
 }

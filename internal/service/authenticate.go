@@ -34,11 +34,11 @@ type Caller struct {
 	Session string // the id of the session that the caller brought, or ""
 	Changes bool   // the call is of a method that changes something
 	// Memory is what the call holds until it is answered; nil counts nothing.
-	Memory *Held
+	Memory *CallMemory
 }
 
-// Proof is the credentials that a caller brought.
-type Proof struct {
+// Credentials is the credentials that a caller brought.
+type Credentials struct {
 	By     principal.Credential // key, password or token
 	Name   string
 	Secret wire.Secret
@@ -57,7 +57,7 @@ type caller struct {
 // any the account that lists the page. Credentials come first; then an account
 // that has a list keeps other pages out. That is a rule of the JSON convention:
 // who has an API key needs no page to use it.
-func (s *Service) authenticate(ctx context.Context, c Caller, p *Proof) (caller, error) {
+func (s *Service) authenticate(ctx context.Context, c Caller, p *Credentials) (caller, error) {
 	if p == nil {
 		page, err := s.o.Auth.Page(ctx, c.Source)
 		if err != nil {
@@ -66,7 +66,7 @@ func (s *Service) authenticate(ctx context.Context, c Caller, p *Proof) (caller,
 		page.Session = c.Session
 		return caller{page, c.Page}, nil
 	}
-	who, err := s.prove(ctx, c, *p)
+	who, err := s.checkCredentials(ctx, c, *p)
 	if err != nil {
 		return caller{}, err
 	}
@@ -78,8 +78,8 @@ func (s *Service) authenticate(ctx context.Context, c Caller, p *Proof) (caller,
 	return caller{who, origin}, nil
 }
 
-// prove checks credentials.
-func (s *Service) prove(ctx context.Context, c Caller, p Proof) (principal.Principal, error) {
+// checkCredentials checks credentials.
+func (s *Service) checkCredentials(ctx context.Context, c Caller, p Credentials) (principal.Principal, error) {
 	switch p.By {
 	case principal.ByKey:
 		return s.o.Auth.Key(ctx, p.Name, string(p.Secret), c.Source)
@@ -99,7 +99,7 @@ const sendPassword = "send the account's username and password by HTTP Basic"
 
 // authenticateOwner lets the owner of an account, by HTTP Basic, to what shows the
 // account's things, what in a word. It takes the credentials that accepted has.
-func (s *Service) authenticateOwner(ctx context.Context, c Caller, p *Proof, what string, accepted principal.Set) (caller, error) {
+func (s *Service) authenticateOwner(ctx context.Context, c Caller, p *Credentials, what string, accepted principal.Set) (caller, error) {
 	switch {
 	case p == nil && accepted.Has(principal.ByKey):
 		return caller{}, fault.New(fault.BadCredentials, "send the account's username and password, or its API key, by HTTP Basic")
@@ -108,7 +108,7 @@ func (s *Service) authenticateOwner(ctx context.Context, c Caller, p *Proof, wha
 	case p.By == principal.ByKey && !accepted.Has(principal.ByKey):
 		return caller{}, fault.New(fault.BadCredentials, "the API key does not open %s: "+sendPassword, what)
 	}
-	who, err := s.prove(ctx, c, *p)
+	who, err := s.checkCredentials(ctx, c, *p)
 	if err != nil {
 		return caller{}, err
 	}

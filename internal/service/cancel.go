@@ -12,8 +12,8 @@ import (
 const stopWait = 2 * time.Second
 
 // Cancel stops a job. One that is finished stays as it is.
-func (s *Service) Cancel(ctx context.Context, c Caller, text string, p *Proof) (Answer, error) {
-	o, a, err := s.open(ctx, c, text, p)
+func (s *Service) Cancel(ctx context.Context, c Caller, text string, p *Credentials) (Answer, error) {
+	o, a, err := s.findJob(ctx, c, text, p)
 	if err != nil {
 		return a, err
 	}
@@ -21,8 +21,8 @@ func (s *Service) Cancel(ctx context.Context, c Caller, text string, p *Proof) (
 		if _, err := s.o.Jobs.Cancel(context.WithoutCancel(ctx), o.ID); err != nil && !errors.Is(err, job.ErrNotFound) {
 			return a, err
 		}
-		if o.View, err = s.look(ctx, o.ID); err == nil {
-			err = s.await(ctx, o.View, stopWait, func(v *job.View) bool { return v.State.Finished() })
+		if o.View, err = s.jobHead(ctx, o.ID); err == nil {
+			err = s.awaitJob(ctx, o.View, stopWait, func(v *job.View) bool { return v.State.Finished() })
 		}
 		if err != nil {
 			return a, err

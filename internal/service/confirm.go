@@ -13,38 +13,38 @@ import (
 	"ql/lang/value"
 )
 
-// Reply is an answer to the question at which a job stands.
+// Reply is an answer to the prompt at which a job is paused.
 type Reply struct {
 	Approved *bool
 	Fields   string // a JSON object; "" where Approved is there
 	Nodes    int    // values in Fields, at most
-	Prompt   string // the question that is meant, "" for the one that is open
+	Prompt   string // the id of the prompt that is meant, "" for the one that is open
 	Within   func(wire.Limits) error
 }
 
 // valueBytes is what a value of JSON takes at most besides its text, while it is read.
 const valueBytes = 160
 
-// weight is how much memory the fields take when they are values; 0 for what need
-// not be counted.
+// weight is how many bytes the fields take once decoded; 0 for what need not be
+// reserved.
 func (r *Reply) weight() int64 {
-	if len(r.Fields) < Uncounted {
+	if len(r.Fields) < UnreservedBytes {
 		return 0
 	}
 	return int64(len(r.Fields)) + valueBytes*int64(r.Nodes)
 }
 
-// Confirm answers the question at which a job stands, and waits for what comes
+// Confirm answers the prompt at which a job is paused, and waits for what comes
 // of it so long.
-func (s *Service) Confirm(ctx context.Context, c Caller, text string, p *Proof, r Reply, wait time.Duration) (Answer, error) {
-	o, a, err := s.open(ctx, c, text, p)
+func (s *Service) Confirm(ctx context.Context, c Caller, text string, p *Credentials, r Reply, wait time.Duration) (Answer, error) {
+	o, a, err := s.findJob(ctx, c, text, p)
 	if err != nil {
 		return a, err
 	}
 	return s.confirm(ctx, c, o, r, wait, a)
 }
 
-func (s *Service) confirm(ctx context.Context, c Caller, o opened, r Reply, wait time.Duration, a Answer) (Answer, error) {
+func (s *Service) confirm(ctx context.Context, c Caller, o foundJob, r Reply, wait time.Duration, a Answer) (Answer, error) {
 	if err := r.Within(wireLimits(s.o.Limits(o.owner.LimitPlan()))); err != nil {
 		return a, err
 	}
@@ -61,14 +61,14 @@ func (s *Service) confirm(ctx context.Context, c Caller, o opened, r Reply, wait
 	}
 	// Whoever answered and hung up has answered.
 	err := s.o.Jobs.Reply(context.WithoutCancel(ctx), o.ID, reply)
-	var unfit *value.Error // of a file that the account cannot take
+	var unfit *value.Error // of a file that the account has no room for
 	switch {
 	case errors.Is(err, job.ErrNotPaused), errors.Is(err, job.ErrNotFound): // of a call that is not stored yet, nothing is open
 		return a, fault.New(fault.NotPaused, "%s", notPaused(o.View, r.Prompt))
 	case errors.Is(err, worker.ErrResting):
 		return a, fault.New(fault.NotPaused, "the job rests and takes no answer for now: try again later, or ask whoever it belongs to")
 	case errors.Is(err, worker.ErrStopping):
-		return a, stopping()
+		return a, errStopping()
 	case errors.Is(err, engine.ErrWrongReply) && r.Approved != nil:
 		return a, fault.New(fault.WrongReply, `the job asks for a form: "fields" with an object fits, not "approved"`)
 	case errors.Is(err, engine.ErrWrongReply):
@@ -78,12 +78,12 @@ func (s *Service) confirm(ctx context.Context, c Caller, o opened, r Reply, wait
 	case err != nil:
 		return a, err
 	}
-	v, err := s.look(ctx, o.ID)
+	v, err := s.jobHead(ctx, o.ID)
 	if err == nil {
-		// Its answer was taken: where too many wait, it is merely not waited for.
-		leave, full := s.listen(ctx, c, o.owner)
+		// Its answer was accepted: where too many wait, it is merely not waited for.
+		leave, full := s.enterListeners(ctx, c, o.owner)
 		if full == nil {
-			err = s.await(ctx, v, wait, func(v *job.View) bool { return v.State != job.Running && v.State != job.Accepted })
+			err = s.awaitJob(ctx, v, wait, func(v *job.View) bool { return v.State != job.Running && v.State != job.Accepted })
 			leave()
 		}
 	}

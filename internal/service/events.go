@@ -18,8 +18,8 @@ import (
 type Event struct {
 	Kind string // state, step or output
 	Data []byte // JSON
-	// Position is where in the job's steps and output the event stands: whoever
-	// has seen it goes on behind it.
+	// Position is where in the job's steps and output the event is: a listener that
+	// comes back resumes after it.
 	Position int64
 }
 
@@ -42,11 +42,11 @@ type Events struct {
 	changed <-chan struct{}
 	unwatch func()
 	leave   func()
-	memory  Held // for view, and for what is told of it
+	memory  CallMemory // for view, and for what is sent of it
 
-	view  *job.View // that is being told; nil where all was
-	state string    // that was told last
-	// How long the trace was that was told last, and of how many steps.
+	view  *job.View // that is being sent; nil where all was
+	state string    // that was sent last
+	// How long the trace was that was sent last, and of how many steps.
 	traced, counted int64
 	steps           int64
 	output          int64
@@ -54,12 +54,12 @@ type Events struct {
 }
 
 // Events opens the events of a job.
-func (s *Service) Events(ctx context.Context, c Caller, text string, p *Proof, from int64) (*Events, Answer, error) {
-	o, a, err := s.open(ctx, c, text, p)
+func (s *Service) Events(ctx context.Context, c Caller, text string, p *Credentials, from int64) (*Events, Answer, error) {
+	o, a, err := s.findJob(ctx, c, text, p)
 	if err != nil {
 		return nil, a, err
 	}
-	leave, err := s.listen(ctx, c, o.owner)
+	leave, err := s.enterListeners(ctx, c, o.owner)
 	if err != nil {
 		return nil, a, err
 	}
@@ -84,10 +84,10 @@ func (e *Events) Stop() {
 func (e *Events) Next(ctx context.Context, wait time.Duration) (list []Event, more bool, err error) {
 	over := time.NewTimer(wait)
 	defer over.Stop()
-	look := time.NewTicker(otherNodes)
+	look := time.NewTicker(recheckInterval)
 	defer look.Stop()
 	for {
-		if list, err = e.news(ctx); err != nil || len(list) > 0 {
+		if list, err = e.nextEvents(ctx); err != nil || len(list) > 0 {
 			return list, true, err
 		}
 		if e.ended {
@@ -104,10 +104,10 @@ func (e *Events) Next(ctx context.Context, wait time.Duration) (list []Event, mo
 	}
 }
 
-// news returns what was not told yet, or some of it.
-func (e *Events) news(ctx context.Context) (list []Event, err error) {
+// nextEvents returns what was not sent yet, or some of it.
+func (e *Events) nextEvents(ctx context.Context) (list []Event, err error) {
 	if e.view == nil {
-		if err := e.load(ctx); err != nil || e.view == nil {
+		if err := e.loadView(ctx); err != nil || e.view == nil {
 			return nil, err
 		}
 		if list, err = e.newSteps(); err != nil {
@@ -122,34 +122,34 @@ func (e *Events) news(ctx context.Context) (list []Event, err error) {
 	if state != nil {
 		list = append(list, *state)
 	}
-	e.drop()
+	e.releaseView()
 	return list, err
 }
 
-// load reads the job where there is something new of it.
-func (e *Events) load(ctx context.Context) (err error) {
+// loadView reads the job where there is something new of it.
+func (e *Events) loadView(ctx context.Context) (err error) {
 	if e.ended {
 		return nil
 	}
-	v, err := e.s.look(ctx, e.id)
+	v, err := e.s.jobHead(ctx, e.id)
 	if err != nil || stateOf(v) == e.state && v.Output <= e.output && v.Traced == e.traced && v.Steps == e.counted {
 		return err
 	}
-	// And besides what is told at a time, in its written form.
+	// And besides what is sent at a time, in its written form.
 	if err := e.memory.Grow(ctx, 6*outputPiece+v.Traced); err != nil {
 		return err
 	}
-	e.view, err = e.s.view(ctx, &e.memory, e.id)
+	e.view, err = e.s.jobView(ctx, &e.memory, e.id)
 	return err
 }
 
-// drop lets go of what was told.
-func (e *Events) drop() {
+// releaseView releases what was sent.
+func (e *Events) releaseView() {
 	e.view = nil
 	e.memory.Release()
 }
 
-// stateOf names the state of a job; another question is another state.
+// stateOf names the state of a job; another prompt is another state.
 func stateOf(v *job.View) string {
 	if v.Prompt != nil {
 		return string(v.State) + " " + v.Prompt.ID
@@ -157,7 +157,7 @@ func stateOf(v *job.View) string {
 	return string(v.State)
 }
 
-// newSteps returns the steps that have ended and were not told yet.
+// newSteps returns the steps that have ended and were not sent yet.
 func (e *Events) newSteps() (list []Event, err error) {
 	v := e.view
 	e.traced, e.counted = v.Traced, v.Steps
@@ -168,7 +168,7 @@ func (e *Events) newSteps() (list []Event, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range e.over(steps) {
+	for _, s := range e.endedSteps(steps) {
 		e.steps = s.Order
 		s.Open = false
 		list = append(list, Event{Kind: EventStep, Data: s.AppendJSON(nil), Position: e.position()})
@@ -176,10 +176,10 @@ func (e *Events) newSteps() (list []Event, err error) {
 	return list, nil
 }
 
-// outputPiece is how much output is told at once.
+// outputPiece is how much output is sent at once.
 const outputPiece = 64 << 10
 
-// newOutput returns output that was not told yet, some of it where it is long. A
+// newOutput returns output that was not sent yet, some of it where it is long. A
 // character is not split.
 func (e *Events) newOutput() []byte {
 	rest := e.view.Result
@@ -206,18 +206,18 @@ func (e *Events) newState() (*Event, error) {
 	}
 	e.state = state
 	e.ended = v.State.Finished()
-	j, err := e.s.shown(v)
+	j, err := e.s.jobAnswer(v)
 	if err != nil {
 		return nil, err
 	}
-	j.Output = nil // it was told piece by piece
+	j.Output = nil // it was sent piece by piece
 	return &Event{Kind: EventState, Data: j.AppendJSON(nil), Position: e.position()}, nil
 }
 
-// over returns the steps that have ended and were not told yet, in the order in
+// endedSteps returns the steps that have ended and were not sent yet, in the order in
 // which they ended: so they keep their numbers while those that called them are
 // under way, and where a long trace leaves some out.
-func (e *Events) over(steps []wire.Step) []wire.Step {
+func (e *Events) endedSteps(steps []wire.Step) []wire.Step {
 	var list []wire.Step
 	for _, s := range steps {
 		if s.Order > e.steps && (s.IsOver() || e.view.State.Finished()) {
@@ -229,7 +229,7 @@ func (e *Events) over(steps []wire.Step) []wire.Step {
 }
 
 // mostSteps is as far as positions count steps. Whoever comes back later than
-// that is told some again.
+// that is sent some again.
 const mostSteps = 1<<30 - 1
 
 func (e *Events) position() int64 { return min(e.steps, mostSteps)<<outputBits | e.output }

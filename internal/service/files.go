@@ -16,11 +16,11 @@ import (
 	"ql/lang/value"
 )
 
-// Tree is an account's tree of files, as its owner reaches it past scripts. Its
+// FileTree is an account's tree of files, as its owner reaches it past scripts. Its
 // errors are those of engine.Files.
-type Tree interface {
+type FileTree interface {
 	// Open opens a file to be read, as it is at this moment.
-	Open(ctx context.Context, path string) (Content, error)
+	Open(ctx context.Context, path string) (FileContent, error)
 	// List is that of engine.Files.
 	List(ctx context.Context, path, after string) iter.Seq2[engine.FileInfo, error]
 	// Upload writes a file from a stream of so many bytes, negative where that is
@@ -32,8 +32,8 @@ type Tree interface {
 	Remove(ctx context.Context, path string, may func(tag string, written time.Time) error) error
 }
 
-// Content is what a file holds.
-type Content interface {
+// FileContent is what a file holds.
+type FileContent interface {
 	io.ReadSeekCloser
 	Size() int64
 	Modified() time.Time
@@ -50,25 +50,25 @@ type FileAnswer struct {
 	Rate   *admit.Verdict
 }
 
-// files are an account's files in the hands of a caller.
+// files are an account's files, opened for a caller.
 type files struct {
-	Tree
+	FileTree
 	account account.ID
 	FileAnswer
 	limits account.Limits
 	leave  func()
 }
 
-// enterFiles lets a caller to the files of the account that its password
+// openFiles lets a caller to the files of the account that its password
 // proves. Leave is to be called where there is no error.
-func (s *Service) enterFiles(ctx context.Context, c Caller, p *Proof) (files, error) {
+func (s *Service) openFiles(ctx context.Context, c Caller, p *Credentials) (files, error) {
 	f := files{}
 	owner, err := s.authenticateOwner(ctx, c, p, "files", passwordAlone)
 	if err != nil {
 		return f, err
 	}
 	f.Origin, f.account, f.limits = owner.origin, owner.Account.ID, s.o.Limits(owner.Account.LimitPlan())
-	verdict := s.count(owner, c, f.limits)
+	verdict := s.countCall(owner, c, f.limits)
 	f.Rate = &verdict
 	if err := verdict.Err(); err != nil {
 		return f, err
@@ -82,7 +82,7 @@ func (s *Service) enterFiles(ctx context.Context, c Caller, p *Proof) (files, er
 		leave()
 		return f, err
 	}
-	f.Tree = tree
+	f.FileTree = tree
 	f.leave = func() {
 		leave()
 		release()
@@ -109,41 +109,41 @@ func fileFault(err error) error {
 	return err
 }
 
-// Page is a part of a list, by name.
-type Page struct {
+// FolderPage is a part of a list, by name.
+type FolderPage struct {
 	After string // the name that it begins behind, "" for the first one
 	Limit int
 }
 
-// FileFound is a file or a folder. Done is to be called, where it is a file
+// FoundFile is a file or a folder. Done is to be called, where it is a file
 // when that has been read.
-type FileFound struct {
+type FoundFile struct {
 	FileAnswer
-	Content Content // nil for a folder
+	Content FileContent // nil for a folder
 	Name    string
 	Files   []wire.FileEntry // of a folder
 	Next    string           // the name that the next page begins behind, or ""
-	Done    func()
-	// Sent is told how much of a file has left. It waits for the store, so it is
+	Close   func()
+	// CountSent counts how much of a file was sent. It waits for the store, so it is
 	// called when all is done.
-	Sent func(bytes int64)
+	CountSent func(bytes int64)
 }
 
 // File opens a file, or lists a folder.
-func (s *Service) File(ctx context.Context, c Caller, p *Proof, path string, page Page) (FileFound, error) {
-	f, err := s.enterFiles(ctx, c, p)
-	found := FileFound{FileAnswer: f.FileAnswer, Name: path[strings.LastIndexByte(path, '/')+1:], Done: f.leave}
+func (s *Service) File(ctx context.Context, c Caller, p *Credentials, path string, page FolderPage) (FoundFile, error) {
+	f, err := s.openFiles(ctx, c, p)
+	found := FoundFile{FileAnswer: f.FileAnswer, Name: path[strings.LastIndexByte(path, '/')+1:], Close: f.leave}
 	if err != nil {
 		return found, err
 	}
 	if path != "/" {
 		content, err := f.Open(ctx, path)
 		if err == nil {
-			found.Content, found.Done = content, func() {
+			found.Content, found.Close = content, func() {
 				_ = content.Close() // it was only read
 				f.leave()
 			}
-			found.Sent = func(bytes int64) { s.sent(ctx, f.account, bytes) }
+			found.CountSent = func(bytes int64) { s.countEgress(ctx, f.account, bytes) }
 			return found, nil
 		}
 		if err = fileFault(err); !fault.Is(err, fault.IsFolder) {
@@ -151,7 +151,7 @@ func (s *Service) File(ctx context.Context, c Caller, p *Proof, path string, pag
 			return found, err
 		}
 	}
-	if err = c.Memory.holdPage(ctx, page.Limit); err == nil {
+	if err = c.Memory.reservePage(ctx, page.Limit); err == nil {
 		found.Files, found.Next, err = f.list(ctx, path, page)
 	}
 	if err != nil {
@@ -161,7 +161,7 @@ func (s *Service) File(ctx context.Context, c Caller, p *Proof, path string, pag
 }
 
 // list returns a page of a folder.
-func (f *files) list(ctx context.Context, folder string, page Page) (list []wire.FileEntry, next string, err error) {
+func (f *files) list(ctx context.Context, folder string, page FolderPage) (list []wire.FileEntry, next string, err error) {
 	for info, err := range f.List(ctx, folder, page.After) {
 		switch {
 		case err != nil:
@@ -179,17 +179,17 @@ func (f *files) list(ctx context.Context, folder string, page Page) (list []wire
 // whether the file may be changed; "" and the zero time where there is none.
 type Condition func(tag string, written time.Time) bool
 
-// Sent is a file that a caller sends.
-type Sent struct {
+// Upload is a file that a caller sends.
+type Upload struct {
 	Path string
 	Size int64 // negative where it is not known
 	// Body gives its content; only then does a careful sender begin.
 	Body func() (io.Reader, error)
-	May  Condition // whether it may take the place of what is there
+	If   Condition // whether what is there may be replaced
 }
 
-// FileStored is a file as it was stored.
-type FileStored struct {
+// StoredFile is a file as it was stored.
+type StoredFile struct {
 	FileAnswer
 	Size    int64
 	Tag     string
@@ -197,9 +197,9 @@ type FileStored struct {
 }
 
 // StoreFile writes a file.
-func (s *Service) StoreFile(ctx context.Context, c Caller, p *Proof, sent Sent) (FileStored, error) {
-	f, err := s.enterFiles(ctx, c, p)
-	stored := FileStored{FileAnswer: f.FileAnswer}
+func (s *Service) StoreFile(ctx context.Context, c Caller, p *Credentials, sent Upload) (StoredFile, error) {
+	f, err := s.openFiles(ctx, c, p)
+	stored := StoredFile{FileAnswer: f.FileAnswer}
 	if err != nil {
 		return stored, err
 	}
@@ -208,10 +208,10 @@ func (s *Service) StoreFile(ctx context.Context, c Caller, p *Proof, sent Sent) 
 	if most > 0 && sent.Size > most {
 		return stored, fileTooLarge(most)
 	}
-	body := &counted{open: sent.Body, most: most}
+	body := &limitedBody{open: sent.Body, most: most}
 	stored.Tag, err = f.Upload(ctx, sent.Path, body, sent.Size, func(tag string, written time.Time) error {
 		stored.Created = tag == ""
-		return unless(sent.May(tag, written))
+		return checkCondition(sent.If(tag, written))
 	})
 	stored.Size = body.read
 	return stored, fileFault(err)
@@ -223,15 +223,15 @@ func fileTooLarge(most int64) error {
 	return e
 }
 
-func unless(ok bool) error {
+func checkCondition(ok bool) error {
 	if ok {
 		return nil
 	}
 	return fault.New(fault.PreconditionFailed, "the file is not as the request's condition says: it was changed, is there already, or is gone")
 }
 
-// counted is a body that is opened when it is read, and read up to a bound.
-type counted struct {
+// limitedBody is a body that is opened when it is read, and read up to a bound.
+type limitedBody struct {
 	open func() (io.Reader, error)
 	from io.Reader
 	most int64 // 0 for no bound
@@ -239,7 +239,7 @@ type counted struct {
 }
 
 // Read implements io.Reader.
-func (b *counted) Read(p []byte) (int, error) {
+func (b *limitedBody) Read(p []byte) (int, error) {
 	if b.from == nil {
 		var err error
 		if b.from, err = b.open(); err != nil {
@@ -254,18 +254,18 @@ func (b *counted) Read(p []byte) (int, error) {
 }
 
 // RemoveFile removes a file or an empty folder, if may lets it.
-func (s *Service) RemoveFile(ctx context.Context, c Caller, p *Proof, path string, may Condition) (FileAnswer, error) {
-	f, err := s.enterFiles(ctx, c, p)
+func (s *Service) RemoveFile(ctx context.Context, c Caller, p *Credentials, path string, may Condition) (FileAnswer, error) {
+	f, err := s.openFiles(ctx, c, p)
 	if err != nil {
 		return f.FileAnswer, err
 	}
 	defer f.leave()
-	err = f.Remove(ctx, path, func(tag string, written time.Time) error { return unless(may(tag, written)) })
+	err = f.Remove(ctx, path, func(tag string, written time.Time) error { return checkCondition(may(tag, written)) })
 	return f.FileAnswer, fileFault(err)
 }
 
-// BrokenOff tells the operator of a file that could not be read to its end.
-func (s *Service) BrokenOff(ctx context.Context, err error) {
+// LogBrokenDownload logs a file that could not be read to its end.
+func (s *Service) LogBrokenDownload(ctx context.Context, err error) {
 	if ctx.Err() == nil {
 		s.o.Log.Error("a file could not be sent to its end", "error", err)
 	}

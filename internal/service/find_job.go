@@ -12,22 +12,22 @@ import (
 	"ql/internal/principal"
 )
 
-// opened is a job that a caller may see, without the bytes that it holds.
-type opened struct {
+// foundJob is a job that a caller may see, without the bytes that it holds.
+type foundJob struct {
 	*job.View
 	owner  account.Account
 	origin string               // the page's, where it may read the answer
 	by     principal.Credential // that the caller brought
 }
 
-// open finds a job for whoever knows its id, unless its account asks for more.
+// findJob finds a job for whoever knows its id, unless its account asks for more.
 // A text that is no id is like one that nobody knows. The answer holds what
 // counts beside an error.
-func (s *Service) open(ctx context.Context, c Caller, text string, p *Proof) (opened, Answer, error) {
-	o, err := s.find(ctx, text)
+func (s *Service) findJob(ctx context.Context, c Caller, text string, p *Credentials) (foundJob, Answer, error) {
+	o, err := s.loadJob(ctx, text)
 	if err != nil {
 		if fault.Is(err, fault.JobNotFound) {
-			return s.miss(c, err)
+			return s.countMiss(c, err)
 		}
 		return o, Answer{}, err
 	}
@@ -36,13 +36,13 @@ func (s *Service) open(ctx context.Context, c Caller, text string, p *Proof) (op
 	}
 	o.by = principal.ByNobody
 	if p != nil {
-		// Somebody else's credentials do not tell that there is such a job.
-		who, err := s.prove(ctx, c, *p)
+		// Somebody else's credentials do not reveal that there is such a job.
+		who, err := s.checkCredentials(ctx, c, *p)
 		if err != nil {
 			return o, Answer{}, err
 		}
 		if who.Account.ID != o.owner.ID || p.By == principal.ByKey && o.Credential != principal.ByKey {
-			return s.miss(c, notFound())
+			return s.countMiss(c, errJobNotFound())
 		}
 		o.by = p.By
 		if _, err := s.admitPage(ctx, c, o.owner.ID, p.By, isAmbient(c, &who)); err != nil {
@@ -64,33 +64,33 @@ func (s *Service) open(ctx context.Context, c Caller, text string, p *Proof) (op
 	return o, a, c.Memory.Assign(int64(o.owner.ID))
 }
 
-// find returns a job and the account that it belongs to.
-func (s *Service) find(ctx context.Context, text string) (opened, error) {
+// loadJob returns a job and the account that it belongs to.
+func (s *Service) loadJob(ctx context.Context, text string) (foundJob, error) {
 	id, ok := job.ParseID(text)
 	if !ok {
-		return opened{}, notFound()
+		return foundJob{}, errJobNotFound()
 	}
-	v, err := s.look(ctx, id)
+	v, err := s.jobHead(ctx, id)
 	if errors.Is(err, job.ErrNotFound) {
-		err = notFound()
+		err = errJobNotFound()
 	}
 	if err != nil {
-		return opened{}, err
+		return foundJob{}, err
 	}
 	owner, err := s.o.Accounts.ByID(ctx, v.Account)
 	if errors.Is(err, account.ErrNotFound) {
-		err = notFound()
+		err = errJobNotFound()
 	}
-	return opened{View: v, owner: owner}, err
+	return foundJob{View: v, owner: owner}, err
 }
 
-func notFound() error { return fault.New(fault.JobNotFound, "there is no such job") }
+func errJobNotFound() error { return fault.New(fault.JobNotFound, "there is no such job") }
 
-// miss counts a question for a job that is not there.
-func (s *Service) miss(c Caller, err error) (opened, Answer, error) {
-	v := s.o.Limiter.Take(admit.BySource(rateMisses, c.Addr), admit.Rate{Name: rateMisses, Count: mostMisses, Per: time.Minute})
+// countMiss counts a request for a job that is not there.
+func (s *Service) countMiss(c Caller, err error) (foundJob, Answer, error) {
+	v := s.o.Limiter.Take(admit.BySource(rateMisses, c.Addr), admit.Rate{Name: rateMisses, Count: missesPerMinute, Per: time.Minute})
 	if v.OK {
-		return opened{}, Answer{}, err
+		return foundJob{}, Answer{}, err
 	}
-	return opened{}, Answer{Rate: &v}, v.Err()
+	return foundJob{}, Answer{Rate: &v}, v.Err()
 }

@@ -16,12 +16,12 @@ import (
 	"ql/internal/wire"
 )
 
-// keyLasts is how long an idempotency key leads to its first call.
-const keyLasts = 24 * time.Hour
+// keyTTL is how long an idempotency key leads to its first call.
+const keyTTL = 24 * time.Hour
 
-// key makes the idempotency key of a query, which belongs to its principal; nil
+// idempotencyKey makes the idempotency key of a query, which belongs to its principal; nil
 // where it has none.
-func (s *Service) key(who caller, q Query) *job.Key {
+func (s *Service) idempotencyKey(who caller, q Query) *job.Key {
 	if q.Key == nil {
 		return nil
 	}
@@ -33,55 +33,55 @@ func (s *Service) key(who caller, q Query) *job.Key {
 		Request    wire.Request
 		Webhook    string
 	}{q.Convention, q.Async, q.Script, q.Request, q.Webhook})
-	k := &job.Key{Hash: sha256.Sum256([]byte(who.KeySpace() + *q.Key)), Body: sha256.Sum256(body), Until: s.o.Clock().Add(keyLasts)}
+	k := &job.Key{Hash: sha256.Sum256([]byte(who.KeySpace() + *q.Key)), Body: sha256.Sum256(body), Until: s.o.Clock().Add(keyTTL)}
 	if !who.IsOwner() {
 		k.Legacy = sha256.Sum256([]byte(*q.Key))
 	}
 	return k
 }
 
-// claim makes a key lead to a call whose script compiled. That of one which did
+// reserveKey makes a key lead to a call whose script compiled. That of one which did
 // not stays free: nothing ran that a repeat could run again. It returns the job
 // of an earlier call with the key.
-func (s *Service) claim(ctx context.Context, a account.ID, k job.Key, id job.ID, compiled bool) (earlier job.ID, err error) {
+func (s *Service) reserveKey(ctx context.Context, a account.ID, k job.Key, id job.ID, compiled bool) (earlier job.ID, err error) {
 	if compiled {
 		return s.o.Jobs.Reserve(ctx, a, k, id)
 	}
 	return s.o.Jobs.Reserved(ctx, a, k)
 }
 
-// underWay are the synchronous calls with a key that run at the moment: nothing
+// inFlight are the synchronous calls with a key that run at the moment: nothing
 // else tells of them.
-type underWay struct{ calls sync.Map }
+type inFlight struct{ calls sync.Map }
 
 // begin notes a call, until the function that it returns is called.
-func (u *underWay) begin(id job.ID) (end func()) {
+func (u *inFlight) begin(id job.ID) (end func()) {
 	u.calls.Store(id, nil)
 	return func() { u.calls.Delete(id) }
 }
 
-func (u *underWay) has(id job.ID) bool {
+func (u *inFlight) has(id job.ID) bool {
 	_, ok := u.calls.Load(id)
 	return ok
 }
 
-// repeat answers a call again whose key was used before. A script that was ended
+// repeatAnswer answers a call again whose key was used before. A script that was ended
 // before its own end has failed for whoever called it; a no is an end of its own.
-func (s *Service) repeat(ctx context.Context, c Caller, id job.ID, q Query, a Answer) (Answer, error) {
-	running := s.underWay.has(id) // before the look for its record: it may end in between
-	v, err := s.view(ctx, c.Memory, id)
+func (s *Service) repeatAnswer(ctx context.Context, c Caller, id job.ID, q Query, a Answer) (Answer, error) {
+	running := s.inFlight.has(id) // before the look for its record: it may end in between
+	v, err := s.jobView(ctx, c.Memory, id)
 	if errors.Is(err, job.ErrNotFound) {
-		return a, unrecorded(running, q.Async)
+		return a, unrecordedError(running, q.Async)
 	}
 	if err != nil {
 		return a, err
 	}
 	a.Session = "" // that of the first call is its job's
 	if v.Mode == job.Async {
-		a.Job, a.Status = s.accepted(id), 202
+		a.Job, a.Status = s.acceptedAnswer(id), 202
 		return a, nil
 	}
-	if a.Job, err = s.shown(v); err != nil {
+	if a.Job, err = s.jobAnswer(v); err != nil {
 		return a, err
 	}
 	a.Status = a.Job.HTTP()
@@ -101,8 +101,8 @@ func (s *Service) repeat(ctx context.Context, c Caller, id job.ID, q Query, a An
 	return a, nil
 }
 
-// unrecorded is the error of a key whose call there is no record of.
-func unrecorded(running, async bool) error {
+// unrecordedError is the error of a key whose call there is no record of.
+func unrecordedError(running, async bool) error {
 	became := "was cut off, or is kept no more: what it did stays done"
 	switch {
 	case running:

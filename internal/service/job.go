@@ -7,20 +7,20 @@ import (
 	"ql/internal/job"
 )
 
-// Job shows a job. Where it is not finished and asks nobody, it is waited for
+// Job shows a job. Where it is neither finished nor paused, it is waited for
 // so long.
-func (s *Service) Job(ctx context.Context, c Caller, text string, p *Proof, wait time.Duration) (Answer, error) {
-	o, a, err := s.open(ctx, c, text, p)
+func (s *Service) Job(ctx context.Context, c Caller, text string, p *Credentials, wait time.Duration) (Answer, error) {
+	o, a, err := s.findJob(ctx, c, text, p)
 	if err != nil {
 		return a, err
 	}
 	settled := func(v *job.View) bool { return v.State.Finished() || v.State == job.Paused }
 	if wait > 0 && !settled(o.View) {
-		leave, err := s.listen(ctx, c, o.owner)
+		leave, err := s.enterListeners(ctx, c, o.owner)
 		if err != nil {
 			return a, err
 		}
-		err = s.await(ctx, o.View, wait, settled)
+		err = s.awaitJob(ctx, o.View, wait, settled)
 		leave()
 		if err != nil {
 			return a, err
@@ -32,23 +32,23 @@ func (s *Service) Job(ctx context.Context, c Caller, text string, p *Proof, wait
 
 // poll answers with a job as it is now.
 func (s *Service) poll(ctx context.Context, c Caller, id job.ID, a Answer) (*job.View, Answer, error) {
-	v, err := s.view(ctx, c.Memory, id)
+	v, err := s.jobView(ctx, c.Memory, id)
 	if err != nil {
 		return v, a, err
 	}
-	a, err = s.polled(v, a)
+	a, err = s.pollAnswer(v, a)
 	return v, a, err
 }
 
-// polled answers a poll.
-func (s *Service) polled(v *job.View, a Answer) (_ Answer, err error) {
-	a.Job, err = s.shown(v)
-	a.Status, a.RetryAfter = 200, s.pollAgain(v)
+// pollAnswer answers a poll.
+func (s *Service) pollAnswer(v *job.View, a Answer) (_ Answer, err error) {
+	a.Job, err = s.jobAnswer(v)
+	a.Status, a.RetryAfter = 200, s.pollInterval(v)
 	return a, err
 }
 
-// pollAgain says when a job is worth another look.
-func (s *Service) pollAgain(v *job.View) time.Duration {
+// pollInterval says when a job is worth another look.
+func (s *Service) pollInterval(v *job.View) time.Duration {
 	const soon, late = time.Second, time.Minute
 	switch v.State {
 	case job.Accepted, job.Running:
@@ -59,12 +59,12 @@ func (s *Service) pollAgain(v *job.View) time.Duration {
 	return 0
 }
 
-// otherNodes is how often a job is looked at that may have changed elsewhere.
-const otherNodes = 10 * time.Second
+// recheckInterval is how often a job is looked at that may have changed elsewhere.
+const recheckInterval = 10 * time.Second
 
-// await returns when a job is as it should be, or after some time. It holds nothing of
+// awaitJob returns when a job is as it should be, or after some time. It holds nothing of
 // the job meanwhile.
-func (s *Service) await(ctx context.Context, v *job.View, wait time.Duration, done func(*job.View) bool) error {
+func (s *Service) awaitJob(ctx context.Context, v *job.View, wait time.Duration, done func(*job.View) bool) error {
 	if wait <= 0 || done(v) {
 		return nil
 	}
@@ -72,11 +72,11 @@ func (s *Service) await(ctx context.Context, v *job.View, wait time.Duration, do
 	defer stop()
 	over := time.NewTimer(wait)
 	defer over.Stop()
-	look := time.NewTicker(otherNodes)
+	look := time.NewTicker(recheckInterval)
 	defer look.Stop()
 	for {
 		// After the watch began: what changed before it is seen here.
-		again, err := s.look(ctx, v.ID)
+		again, err := s.jobHead(ctx, v.ID)
 		if err != nil || done(again) {
 			return err
 		}

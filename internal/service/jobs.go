@@ -9,24 +9,24 @@ import (
 	"ql/internal/wire"
 )
 
-// List is what a listing of an account's jobs asks for.
-type List struct {
+// JobQuery is what a listing of an account's jobs asks for.
+type JobQuery struct {
 	Status string // "" for all
 	Limit  int
 	Before string // the id of the last job of the page before, "" for the first page
 }
 
-// Listing is a page of an account's jobs, the newest first.
-type Listing struct {
+// JobListing is a page of an account's jobs, the newest first.
+type JobListing struct {
 	Jobs   []wire.JobEntry
 	Next   string // "" for the last page
 	Origin string
 }
 
 // Jobs lists the jobs of the account that the credentials prove.
-func (s *Service) Jobs(ctx context.Context, c Caller, p *Proof, l List) (Listing, error) {
+func (s *Service) Jobs(ctx context.Context, c Caller, p *Credentials, l JobQuery) (JobListing, error) {
 	owner, err := s.authenticateOwner(ctx, c, p, "jobs", anyCredential)
-	listing := Listing{Origin: owner.origin}
+	listing := JobListing{Origin: owner.origin}
 	if err != nil {
 		return listing, err
 	}
@@ -43,7 +43,7 @@ func (s *Service) Jobs(ctx context.Context, c Caller, p *Proof, l List) (Listing
 			return listing, fault.Invalid("before", "is no id of a job: next of the page before fits")
 		}
 	}
-	if err := c.Memory.holdPage(ctx, l.Limit); err != nil {
+	if err := c.Memory.reservePage(ctx, l.Limit); err != nil {
 		return listing, err
 	}
 	list, err := s.o.Records.List(ctx, owner.Account.ID, q)

@@ -11,8 +11,8 @@ import (
 	"ql/internal/wire"
 )
 
-// usedUp gives a code to the error of a month that is used up.
-func (s *Service) usedUp(err error) error {
+// quotaError gives a code to the error of a month that is used up.
+func (s *Service) quotaError(err error) error {
 	var e *usage.Exceeded
 	if !errors.As(err, &e) {
 		return err
@@ -22,16 +22,16 @@ func (s *Service) usedUp(err error) error {
 	return f
 }
 
-// sent counts what has left for an account. Its owner's files leave whatever is
-// left of the month.
-func (s *Service) sent(ctx context.Context, a account.ID, bytes int64) {
+// countEgress counts what was sent for an account. Its owner's files are sent even when
+// the month's egress is used up.
+func (s *Service) countEgress(ctx context.Context, a account.ID, bytes int64) {
 	if err := s.o.Usage.Sent(context.WithoutCancel(ctx), a, bytes); err != nil {
 		s.o.Log.Error("what was sent for an account was not counted", "account", a, "bytes", bytes, "error", err)
 	}
 }
 
-// Allowed is what an account may use, and what it has used.
-type Allowed struct {
+// LimitListing is what an account may use, and what it has used.
+type LimitListing struct {
 	Plan   string
 	Limits []wire.AccountLimit
 	Origin string // the page's, where it may read the answer
@@ -39,9 +39,9 @@ type Allowed struct {
 
 // AccountLimits shows an account's limits. It counts as no call, and so is answered
 // to an account that has used up all of them.
-func (s *Service) AccountLimits(ctx context.Context, c Caller, p *Proof) (Allowed, error) {
+func (s *Service) AccountLimits(ctx context.Context, c Caller, p *Credentials) (LimitListing, error) {
 	owner, err := s.authenticateOwner(ctx, c, p, "limits", anyCredential)
-	a := Allowed{Plan: string(owner.Account.Plan), Origin: owner.origin}
+	a := LimitListing{Plan: string(owner.Account.Plan), Origin: owner.origin}
 	if err != nil {
 		return a, err
 	}
@@ -51,22 +51,22 @@ func (s *Service) AccountLimits(ctx context.Context, c Caller, p *Proof) (Allowe
 		return a, err
 	}
 	var stored *int64
-	if s.o.Stored != nil {
-		n, err := s.o.Stored(ctx, owner.Account, l)
+	if s.o.StorageUsed != nil {
+		n, err := s.o.StorageUsed(ctx, owner.Account, l)
 		if err != nil {
 			return a, err
 		}
 		stored = &n
 	}
 	var kept *int64
-	if s.o.Kept != nil {
-		n, err := s.o.Kept(ctx, owner.Account.ID)
+	if s.o.RecordsUsed != nil {
+		n, err := s.o.RecordsUsed(ctx, owner.Account.ID)
 		if err != nil {
 			return a, err
 		}
 		kept = &n
 	}
-	a.Limits = shownLimits(l, s.o.Lifted, used, stored, kept)
+	a.Limits = listLimits(l, s.o.Unlimited, used, stored, kept)
 	return a, nil
 }
 
@@ -79,24 +79,24 @@ const (
 	limitListeners  = "listeners"
 )
 
-// shownLimits are the limits that callers may want to know, what is counted
+// listLimits are the limits that callers may want to know, what is counted
 // first. Times are milliseconds.
-func shownLimits(l account.Limits, lifted bool, used usage.Used, stored, kept *int64) []wire.AccountLimit {
+func listLimits(l account.Limits, lifted bool, used usage.Used, stored, kept *int64) []wire.AccountLimit {
 	running := used.Running.Milliseconds()
-	rate, originRate := bounded(int64(l.Rate)), bounded(int64(l.OriginRate))
+	rate, originRate := orNoLimit(int64(l.Rate)), orNoLimit(int64(l.OriginRate))
 	concurrent, queued := int64(l.Concurrent), int64(l.Queued)
-	standing, standingBytes := bounded(int64(l.Standing)), bounded(l.StandingBytes)
-	listeners := bounded(int64(l.Listeners))
+	standing, standingBytes := orNoLimit(int64(l.Standing)), orNoLimit(l.StandingBytes)
+	listeners := orNoLimit(int64(l.Listeners))
 	if lifted {
 		rate, originRate, concurrent, queued, standing, standingBytes = noLimit, noLimit, noLimit, noLimit, noLimit, noLimit
 		listeners = noLimit
 	}
 	return []wire.AccountLimit{
-		{Name: "storage", Value: bounded(l.StorageBytes), Used: stored},
-		{Name: "records", Value: bounded(l.RecordsBytes), Used: kept},
-		{Name: usage.Calls, Value: bounded(l.CallsPerMonth), Used: &used.Calls},
-		{Name: usage.Running, Value: bounded(l.RunningPerMonth.Milliseconds()), Used: &running},
-		{Name: usage.Egress, Value: bounded(l.EgressPerMonth), Used: &used.Egress},
+		{Name: "storage", Value: orNoLimit(l.StorageBytes), Used: stored},
+		{Name: "records", Value: orNoLimit(l.RecordsBytes), Used: kept},
+		{Name: usage.Calls, Value: orNoLimit(l.CallsPerMonth), Used: &used.Calls},
+		{Name: usage.Running, Value: orNoLimit(l.RunningPerMonth.Milliseconds()), Used: &running},
+		{Name: usage.Egress, Value: orNoLimit(l.EgressPerMonth), Used: &used.Egress},
 		{Name: limitRate, Value: rate},
 		{Name: limitOriginRate, Value: originRate},
 		{Name: limitConcurrent, Value: concurrent},
@@ -113,9 +113,9 @@ func shownLimits(l account.Limits, lifted bool, used usage.Used, stored, kept *i
 		{Name: "async_time", Value: l.AsyncTime.Milliseconds()},
 		{Name: "pause", Value: l.Pause.Milliseconds()},
 		{Name: "memory", Value: l.Memory},
-		{Name: "file_bytes", Value: bounded(l.FileBytes)},
-		{Name: "files", Value: bounded(int64(l.Files))},
-		{Name: "databases", Value: bounded(int64(l.Databases))},
+		{Name: "file_bytes", Value: orNoLimit(l.FileBytes)},
+		{Name: "files", Value: orNoLimit(int64(l.Files))},
+		{Name: "databases", Value: orNoLimit(int64(l.Databases))},
 		{Name: "fetches", Value: int64(l.Fetches)},
 	}
 }
@@ -123,8 +123,8 @@ func shownLimits(l account.Limits, lifted bool, used usage.Used, stored, kept *i
 // noLimit is none, as wire.AccountLimit has it.
 const noLimit = -1
 
-// bounded is a limit of which 0 is none.
-func bounded(n int64) int64 {
+// orNoLimit is a limit of which 0 is none.
+func orNoLimit(n int64) int64 {
 	if n == 0 {
 		return noLimit
 	}

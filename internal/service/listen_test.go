@@ -61,7 +61,7 @@ func TestListenersReadWhatIsNew(t *testing.T) {
 		const listeners, size = 20, 1 << 20
 		ledger := admit.NewLedger(admit.LedgerOptions{Budget: 64 << 20})
 		jobs := &oneJob{view: job.View{Record: job.Record{Summary: job.Summary{ID: job.NewID(), Account: 1, State: job.Running}, Result: []byte("so far")}}}
-		jobs.view.Trace = []byte("[" + strings.Repeat(" ", Uncounted) + "]")
+		jobs.view.Trace = []byte("[" + strings.Repeat(" ", UnreservedBytes) + "]")
 		s := New(Options{Jobs: jobs, Records: noRecords{}, Ledger: ledger})
 		var told sync.Map // listener to what it was told
 		var changed []chan struct{}

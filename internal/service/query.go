@@ -11,20 +11,20 @@ import (
 
 // Query asks for a script to be run.
 type Query struct {
-	Convention job.Convention
-	Proof      *Proof // nil where the caller brought no credentials
-	Script     string
-	Async      bool
-	Request    wire.Request
-	Webhook    string  // where to tell the end of an async one, "" for nowhere
-	Key        *string // makes a repeat of the call find its job; nil for none
+	Convention  job.Convention
+	Credentials *Credentials // nil where the caller brought no credentials
+	Script      string
+	Async       bool
+	Request     wire.Request
+	Webhook     string  // what to call at the end of an async one, "" for nowhere
+	Key         *string // makes a repeat of the call find its job; nil for none
 	// Within checks the call's sizes against those of the account.
 	Within func(wire.Limits) error
 }
 
 // Query runs a script. A script that fails is an answer, not an error.
 func (s *Service) Query(ctx context.Context, c Caller, q Query) (Answer, error) {
-	who, err := s.authenticate(ctx, c, q.Proof)
+	who, err := s.authenticate(ctx, c, q.Credentials)
 	a := Answer{Origin: who.origin}
 	if err != nil {
 		return a, err
@@ -43,7 +43,7 @@ func (s *Service) Query(ctx context.Context, c Caller, q Query) (Answer, error) 
 	if err := s.o.Auth.MaySend(ctx, who.Principal, q.Script); err != nil {
 		return a, err
 	}
-	verdict := s.count(who, c, limits)
+	verdict := s.countCall(who, c, limits)
 	a.Rate = &verdict
 	if err := verdict.Err(); err != nil {
 		return a, err
@@ -53,7 +53,7 @@ func (s *Service) Query(ctx context.Context, c Caller, q Query) (Answer, error) 
 	}
 	spent, err := s.o.Usage.Begin(ctx, who.Account.ID, limits)
 	if err != nil {
-		return a, s.usedUp(err)
+		return a, s.quotaError(err)
 	}
 	defer spent.Done()
 	if q.Async {

@@ -18,9 +18,9 @@ const (
 	ratePolls  = "polls"
 )
 
-// count counts a call against the account's rate, or against that of the page
+// countCall counts a call against the account's rate, or against that of the page
 // that made it.
-func (s *Service) count(who caller, c Caller, l account.Limits) admit.Verdict {
+func (s *Service) countCall(who caller, c Caller, l account.Limits) admit.Verdict {
 	id := int64(who.Account.ID)
 	switch {
 	case who.By == principal.ByOrigin:
@@ -34,37 +34,37 @@ func (s *Service) count(who caller, c Caller, l account.Limits) admit.Verdict {
 		admit.Rate{Name: rateCalls, Count: l.Rate, Per: time.Minute, Burst: l.RateBurst})
 }
 
-// mostMisses is how many jobs that are not there an address may ask for in a
-// minute. Ids are too many to be guessed; this keeps the noise down.
-const mostMisses = 30
+// missesPerMinute is how many jobs that are not there an address may ask for in a
+// minute. Ids are too many to be guessed; this limits the noise.
+const missesPerMinute = 30
 
-// mostPolls is how often an address may ask for the jobs of an account in a minute,
+// pollsPerMinute is how often an address may ask for the jobs of an account in a minute,
 // and pollsAtOnce after a quiet time; where the account may start more jobs than that,
 // twice as often as it may start one.
 const (
-	mostPolls   = 1200
-	pollsAtOnce = 200
+	pollsPerMinute = 1200
+	pollsBurst     = 200
 )
 
 // countPoll counts a call about a job. A plan without a rate has none for these.
 func (s *Service) countPoll(c Caller, owner account.Account) admit.Verdict {
 	rate := admit.Rate{Name: ratePolls, Per: time.Minute}
 	if most := s.o.Limits(owner.Plan).Rate; most > 0 {
-		rate.Count, rate.Burst = max(mostPolls, 2*most), max(pollsAtOnce, 2*most/6)
+		rate.Count, rate.Burst = max(pollsPerMinute, 2*most), max(pollsBurst, 2*most/6)
 	}
 	return s.o.Limiter.Take(admit.BySourceOf(ratePolls, int64(owner.ID), c.Addr), rate)
 }
 
-// listenersEach is how many calls of one network may wait for changes of jobs at once.
-const listenersEach = 512
+// listenersPerNetwork is how many calls of one network may wait for changes of jobs at once.
+const listenersPerNetwork = 512
 
-// listen takes a place among those who wait for changes of an account's jobs. The error
-// is one to answer; leave is called once.
-func (s *Service) listen(ctx context.Context, c Caller, owner account.Account) (leave func(), err error) {
+// enterListeners admits a call to those that wait for changes of an account's jobs. The
+// error is one to answer; leave is called once.
+func (s *Service) enterListeners(ctx context.Context, c Caller, owner account.Account) (leave func(), err error) {
 	if s.o.Listeners == nil {
 		return func() {}, nil
 	}
-	network, err := s.o.Listeners.EnterAs(ctx, admit.NetworkHolder(c.Addr), listenersEach)
+	network, err := s.o.Listeners.EnterAs(ctx, admit.NetworkHolder(c.Addr), listenersPerNetwork)
 	if err != nil {
 		var refused *admit.Refused
 		if errors.As(err, &refused) {

@@ -17,12 +17,12 @@ type Refusal struct {
 	Status     int
 	RetryAfter time.Duration // 0 says nothing about trying again
 	Allow      []string      // of a method that is not allowed
-	// Cause is what the log is told of an error that is ours, nil for all others.
+	// Cause is what is logged of an error that is ours, nil for all others.
 	Cause error
 }
 
 // Refused makes an answer of an error. What is not coded is internal: the
-// answer tells its id alone.
+// answer has its id alone.
 func Refused(err error) *Refusal {
 	e := coded(err)
 	var fields form.FieldErrors

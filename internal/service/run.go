@@ -19,15 +19,15 @@ import (
 	"ql/lang/vm"
 )
 
-// call is a script that is run while its caller waits.
-type call struct {
+// syncRun is a script that is run while its caller waits.
+type syncRun struct {
 	*Service
 	*execution.Execution
 	who     caller
 	query   Query
 	program *bytecode.Program
 	machine *vm.Machine // nil before it compiled
-	answer  answering
+	answer  answerMemory
 }
 
 // run compiles a script, runs it here and records it. The caller who hangs up
@@ -41,7 +41,7 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 		return a, err
 	}
 	defer x.Close()
-	k := &call{Service: s, Execution: x, who: who, query: q, answer: answering{Held: c.Memory}}
+	k := &syncRun{Service: s, Execution: x, who: who, query: q, answer: answerMemory{CallMemory: c.Memory}}
 	defer k.release()
 	program, failure, err := x.Compile(ctx, q.Script)
 	if err != nil {
@@ -49,15 +49,15 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 	}
 	// Not earlier: a call that was not let in is meant to be sent again, and a
 	// script that does not compile to be mended.
-	if key := s.key(who, q); key != nil {
-		defer s.underWay.begin(id)()
+	if key := s.idempotencyKey(who, q); key != nil {
+		defer s.inFlight.begin(id)()
 		ticket.Rest()
-		earlier, err := s.claim(ctx, who.Account.ID, *key, id, failure == nil)
+		earlier, err := s.reserveKey(ctx, who.Account.ID, *key, id, failure == nil)
 		if err != nil {
-			return a, notAccepted(err, l)
+			return a, submitError(err, l)
 		}
 		if earlier != (job.ID{}) {
-			return s.repeat(ctx, c, earlier, q, a)
+			return s.repeatAnswer(ctx, c, earlier, q, a)
 		}
 		_ = ticket.Turn(ctx) // where ctx has ended, the machine tells
 	}
@@ -73,10 +73,10 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 		a.Session = session
 	}
 	if record.view != nil {
-		if err := k.unanswered("stands"); err != nil {
+		if err := k.noRoomError("stands"); err != nil {
 			return a, err
 		}
-		a.Job, err = s.standing(record.view)
+		a.Job, err = s.suspendedAnswer(record.view)
 		a.Status = a.Job.HTTP()
 		return a, err
 	}
@@ -86,8 +86,8 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 		a.Job.Status = wire.StatusOK
 	}
 	s.record(ctx, record.Record)
-	s.o.Ran(record.State, record.Finished.Sub(record.Created))
-	return a, k.unanswered("has run")
+	s.o.OnRun(record.State, record.Finished.Sub(record.Created))
+	return a, k.noRoomError("has run")
 }
 
 // spec is what a script of a caller is run with.
@@ -102,13 +102,13 @@ type result struct {
 	view *job.View
 }
 
-func (k *call) release() {
+func (k *syncRun) release() {
 	if k.machine != nil {
 		k.machine.Release()
 	}
 }
 
-func (k *call) execute(ctx context.Context, program *bytecode.Program) (result, *wire.Error) {
+func (k *syncRun) execute(ctx context.Context, program *bytecode.Program) (result, *wire.Error) {
 	k.program, k.machine = program, k.Machine(program)
 	run := k.Run(k.machine, engine.State{}, nil)
 	out := k.drive(ctx, run)
@@ -118,14 +118,14 @@ func (k *call) execute(ctx context.Context, program *bytecode.Program) (result, 
 	case engine.Declined:
 		return k.finish(job.Declined, nil)
 	case engine.Paused, engine.Waiting:
-		return k.stand(ctx, run, out)
+		return k.suspend(ctx, run, out)
 	}
 	return k.finish(job.Failed, k.Failed(out.Err, k.SyncTimes()))
 }
 
-// drive runs the script to its end, or to where it stands. Short waits are
+// drive runs the script to its end, or until it is suspended. Short waits are
 // waited out.
-func (k *call) drive(ctx context.Context, run *engine.Run) engine.Outcome {
+func (k *syncRun) drive(ctx context.Context, run *engine.Run) engine.Outcome {
 	for {
 		out, err := run.Continue(ctx)
 		if err != nil {
@@ -139,7 +139,7 @@ func (k *call) drive(ctx context.Context, run *engine.Run) engine.Outcome {
 
 // waitOut waits until a moment, and reports false at once where that is after
 // the call's own time.
-func (k *call) waitOut(ctx context.Context, until time.Time) bool {
+func (k *syncRun) waitOut(ctx context.Context, until time.Time) bool {
 	wait := until.Sub(k.o.Clock())
 	if end, ok := ctx.Deadline(); ok && wait >= time.Until(end) {
 		return false
@@ -155,15 +155,15 @@ func (k *call) waitOut(ctx context.Context, until time.Time) bool {
 }
 
 // summary is what listings show of the call.
-func (k *call) summary() job.Summary {
+func (k *syncRun) summary() job.Summary {
 	return job.Summary{
 		ID: k.ID, Account: k.Account.ID, Mode: job.Sync, Convention: k.query.Convention, Credential: k.who.By, Created: k.Spec.Started,
 	}
 }
 
-// stand makes a durable job of a script that waits for a person, or longer than
+// suspend makes a durable job of a script that waits for a person, or longer than
 // its caller.
-func (k *call) stand(ctx context.Context, run *engine.Run, out engine.Outcome) (result, *wire.Error) {
+func (k *syncRun) suspend(ctx context.Context, run *engine.Run, out engine.Outcome) (result, *wire.Error) {
 	k.Pace.Rest()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()
@@ -171,10 +171,10 @@ func (k *call) stand(ctx context.Context, run *engine.Run, out engine.Outcome) (
 	if k.program.UsesSession {
 		// One that is started only later is to be the caller's.
 		if err := k.EnsureSession(ctx); err != nil {
-			return k.unstored(err)
+			return k.failUnstored(err)
 		}
 	}
-	k.holdOutput()
+	k.reserveOutput()
 	view, err := k.o.Jobs.Adopt(ctx, worker.Submission{
 		Summary: k.summary(), Account: k.Account, Limits: k.Limits, Spec: k.Spec, Program: k.program,
 	}, run, out, k.o.Clock().Sub(k.Spec.Started))
@@ -184,30 +184,30 @@ func (k *call) stand(ctx context.Context, run *engine.Run, out engine.Outcome) (
 	if failure := worker.SuspendRefused(err, k.Limits, k.machine); failure != nil {
 		return k.finish(job.Failed, failure)
 	}
-	return k.unstored(err)
+	return k.failUnstored(err)
 }
 
-// unstored ends a script that should stand and could not be stored.
-func (k *call) unstored(err error) (result, *wire.Error) {
+// failUnstored ends a script that should be suspended and could not be stored.
+func (k *syncRun) failUnstored(err error) (result, *wire.Error) {
 	k.Blame(err)
 	k.machine.ResumeError(errUnstored) // not err, which the script might catch
 	return k.finish(job.Failed, k.Failed(k.machine.Err(), k.SyncTimes()))
 }
 
-var errUnstored = errors.New("the script could not be stored where it stands")
+var errUnstored = errors.New("the suspended script could not be stored")
 
 // finish makes the record of a script that has ended.
-func (k *call) finish(state job.State, failure *wire.Error) (result, *wire.Error) {
-	k.holdOutput()
+func (k *syncRun) finish(state job.State, failure *wire.Error) (result, *wire.Error) {
+	k.reserveOutput()
 	now := k.o.Clock()
 	r := result{Record: execution.NewRecord(k.summary(), state, now, max(now.Sub(k.Spec.Started), 0), k.machine, failure)}
-	k.hold(recordBytes(&r.Record))
+	k.reserve(recordBytes(&r.Record))
 	return r, failure
 }
 
 // status returns the status of the answer, and when to try again. A script's own
 // codes mean nothing for it.
-func (k *call) status(a *Answer) (status int, retryAfter time.Duration) {
+func (k *syncRun) status(a *Answer) (status int, retryAfter time.Duration) {
 	switch f := k.Fault(); {
 	case a.Err == nil:
 	case f != nil:
@@ -218,12 +218,12 @@ func (k *call) status(a *Answer) (status int, retryAfter time.Duration) {
 	return a.Job.HTTP(), 0
 }
 
-// recordTime is how long a call waits at most for its record to be taken, where
+// recordTime is how long a call waits at most for room for its record, where
 // the store has fallen far behind.
 const recordTime = record.DefaultWait
 
-// record hands the record over, to be written when there is time for it. The time
-// of the run may be over.
+// record queues the record, to be stored in a batch. The time of the run may have
+// ended.
 func (s *Service) record(ctx context.Context, r job.Record) {
 	if err := s.o.Records.Record(context.WithoutCancel(ctx), r); err != nil {
 		s.o.Log.Error("a job was run and not recorded", "job", r.ID, "error", err)

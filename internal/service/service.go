@@ -1,5 +1,5 @@
 // Package service is what the service can be asked to do: run a script as an account, submit a
-// job, show it, answer its question, store a file. Each operation takes and gives values of the
+// job, show it, answer its prompt, store a file. Each operation takes and gives values of the
 // domain and speaks no HTTP, so that the calling conventions below package server are mere codecs
 // over the same operations. What a script does is the engine's; who somebody is, the
 // authenticator's.
@@ -25,9 +25,9 @@ type Accounts interface {
 	ByID(ctx context.Context, id account.ID) (account.Account, error)
 }
 
-// Records keeps the records of synchronous calls.
+// Records stores the records of synchronous calls.
 type Records interface {
-	// Record takes a record that can be read at once, and waits for room.
+	// Record queues a record, which can be read at once, and waits for room.
 	Record(ctx context.Context, r job.Record) error
 	// Pending returns a record that is not stored yet.
 	Pending(id job.ID) (job.Record, bool)
@@ -55,10 +55,10 @@ type URLs struct {
 	API  string // the JSON convention
 }
 
-// Form is where the page of a question is, before its token.
+// Form is where the page of a prompt is, before its token.
 func (u URLs) Form() string { return u.Base + "/form/" }
 
-// Confirm is where a question is answered, before its job's id.
+// Confirm is where a prompt is answered, before its job's id.
 func (u URLs) Confirm() string { return u.API + "/v1/confirm/" }
 
 // Options are what a Service is made of. All fields but those that say
@@ -74,9 +74,9 @@ type Options struct {
 	Records Records
 	Jobs    Jobs
 	URLs    URLs
-	// Files opens the tree of an account; release lets go of it.
-	Files func(ctx context.Context, a account.Account, l account.Limits) (tree Tree, release func(), err error)
-	Links Links
+	// Files opens the tree of an account; release closes it.
+	Files  func(ctx context.Context, a account.Account, l account.Limits) (tree FileTree, release func(), err error)
+	Shares Shares
 	// Transfers bounds the files that are on their way at once.
 	Transfers *admit.Crowd
 
@@ -85,26 +85,25 @@ type Options struct {
 
 	// Usage holds accounts to their months; nil holds nobody.
 	Usage *usage.Tally
-	// Stored returns how many bytes an account keeps; nil where that is not known.
-	Stored func(ctx context.Context, a account.Account, l account.Limits) (int64, error)
-	// Kept returns how many bytes the records of its finished jobs take, likewise.
-	Kept func(ctx context.Context, a account.ID) (int64, error)
+	// StorageUsed returns how many bytes an account stores; nil where that is not known.
+	StorageUsed func(ctx context.Context, a account.Account, l account.Limits) (int64, error)
+	// RecordsUsed returns how many bytes the records of its finished jobs take, likewise.
+	RecordsUsed func(ctx context.Context, a account.ID) (int64, error)
 
-	// CheckWebhook says what is wrong with an address that the end of a job is to
-	// be told to; nil lets all pass.
+	// CheckWebhook says what is wrong with the address of a webhook; nil lets all pass.
 	CheckWebhook func(url string) error
-	// DevelopmentOut lets the development account tell others of its jobs' ends.
-	DevelopmentOut bool
-	// Lifted says that rates, and what an account has under way and in line, are
+	// DevelopmentWebhooks lets the development account send webhooks.
+	DevelopmentWebhooks bool
+	// Unlimited says that rates, and what an account has under way and in line, are
 	// not bounded, as in development.
-	Lifted bool
+	Unlimited bool
 	// Limits returns the limits of a plan; Plan.Limits where left out.
 	Limits func(account.Plan) account.Limits // of an account's LimitPlan
 	Clock  func() time.Time                  // time.Now where left out
 	NewID  func() job.ID                     // job.NewID where left out
 	Log    *slog.Logger                      // slog.Default() where left out
-	// Ran is told how long each run took and how it ended; may be left out.
-	Ran func(state job.State, took time.Duration)
+	// OnRun is called with how each run ended and how long it took; may be left out.
+	OnRun func(state job.State, took time.Duration)
 }
 
 // Service does the operations. It is safe for concurrent use.
@@ -112,8 +111,8 @@ type Service struct {
 	o       Options
 	largest wire.Limits // under which a request is read before it is known whose it is
 
-	underWay underWay
-	views    views
+	inFlight inFlight
+	views    viewCache
 	traces   traces
 }
 
@@ -134,8 +133,8 @@ func New(o Options) *Service {
 	if o.CheckWebhook == nil {
 		o.CheckWebhook = func(string) error { return nil }
 	}
-	if o.Ran == nil {
-		o.Ran = func(job.State, time.Duration) {}
+	if o.OnRun == nil {
+		o.OnRun = func(job.State, time.Duration) {}
 	}
 	return &Service{o: o, largest: largestRequest(o.Limits)}
 }

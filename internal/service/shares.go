@@ -9,8 +9,8 @@ import (
 	"ql/internal/wire"
 )
 
-// Links are the links to accounts' files.
-type Links interface {
+// Shares are the links to accounts' files.
+type Shares interface {
 	// List returns links of an account, the newest first: up to limit of those
 	// made before the one with an id; "" for the newest of all. An id that the
 	// account has no link with is not_found.
@@ -28,15 +28,15 @@ type ShareListing struct {
 }
 
 // Shares lists the links of the account that the password proves.
-func (s *Service) Shares(ctx context.Context, c Caller, p *Proof, before string, limit int) (ShareListing, error) {
-	id, l, err := s.ownLinks(ctx, c, p)
+func (s *Service) Shares(ctx context.Context, c Caller, p *Credentials, before string, limit int) (ShareListing, error) {
+	id, l, err := s.openShares(ctx, c, p)
 	if err != nil {
 		return l, err
 	}
-	if err := c.Memory.holdPage(ctx, limit); err != nil {
+	if err := c.Memory.reservePage(ctx, limit); err != nil {
 		return l, err
 	}
-	if l.Shares, err = s.o.Links.List(ctx, id, before, limit+1); err != nil {
+	if l.Shares, err = s.o.Shares.List(ctx, id, before, limit+1); err != nil {
 		if fault.Is(err, fault.NotFound) {
 			err = fault.Invalid("before", "is no id of a link of the account: next of the page before fits")
 		}
@@ -50,23 +50,23 @@ func (s *Service) Shares(ctx context.Context, c Caller, p *Proof, before string,
 }
 
 // RevokeShare takes a link back. The listing is empty.
-func (s *Service) RevokeShare(ctx context.Context, c Caller, p *Proof, share string) (ShareListing, error) {
-	id, l, err := s.ownLinks(ctx, c, p)
+func (s *Service) RevokeShare(ctx context.Context, c Caller, p *Credentials, share string) (ShareListing, error) {
+	id, l, err := s.openShares(ctx, c, p)
 	if err != nil {
 		return l, err
 	}
-	return l, s.o.Links.Revoke(ctx, id, share)
+	return l, s.o.Shares.Revoke(ctx, id, share)
 }
 
-// ownLinks lets a caller to the links of the account that its password proves.
-func (s *Service) ownLinks(ctx context.Context, c Caller, p *Proof) (account.ID, ShareListing, error) {
+// openShares lets a caller to the links of the account that its password proves.
+func (s *Service) openShares(ctx context.Context, c Caller, p *Credentials) (account.ID, ShareListing, error) {
 	l := ShareListing{}
 	owner, err := s.authenticateOwner(ctx, c, p, "links", passwordAlone)
 	if err != nil {
 		return 0, l, err
 	}
 	l.Origin = owner.origin
-	verdict := s.count(owner, c, s.o.Limits(owner.Account.LimitPlan()))
+	verdict := s.countCall(owner, c, s.o.Limits(owner.Account.LimitPlan()))
 	l.Rate = &verdict
 	return owner.Account.ID, l, verdict.Err()
 }

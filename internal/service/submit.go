@@ -18,7 +18,7 @@ import (
 // submit accepts a script as a job that nobody waits for. When it answers, the
 // job is on the disk.
 func (s *Service) submit(ctx context.Context, who caller, c Caller, q Query, l account.Limits, spent *usage.Call, a Answer) (Answer, error) {
-	if err := s.mayTell(who, q.Webhook); err != nil {
+	if err := s.checkWebhook(who, q.Webhook); err != nil {
 		return a, err
 	}
 	id := s.o.NewID()
@@ -40,17 +40,17 @@ func (s *Service) submit(ctx context.Context, who caller, c Caller, q Query, l a
 		return a, err
 	}
 	if failure != nil {
-		if key := s.key(who, q); key != nil {
-			earlier, err := s.claim(ctx, who.Account.ID, *key, id, false)
+		if key := s.idempotencyKey(who, q); key != nil {
+			earlier, err := s.reserveKey(ctx, who.Account.ID, *key, id, false)
 			if err != nil {
-				return a, notAccepted(err, l)
+				return a, submitError(err, l)
 			}
 			if earlier != (job.ID{}) {
-				return s.repeat(ctx, c, earlier, q, a)
+				return s.repeatAnswer(ctx, c, earlier, q, a)
 			}
 		}
 		spent.Keep(0)
-		return s.uncompiled(ctx, x, who, q, failure, a)
+		return s.compileFailed(ctx, x, who, q, failure, a)
 	}
 	if program.UsesSession {
 		if err := x.EnsureSession(ctx); err != nil {
@@ -65,16 +65,16 @@ func (s *Service) submit(ctx context.Context, who caller, c Caller, q Query, l a
 		Summary: job.Summary{
 			ID: id, Account: who.Account.ID, Mode: job.Async, Convention: q.Convention, Credential: who.By, Created: x.Spec.Started,
 		},
-		Account: who.Account, Limits: l, Spec: x.Spec, Program: program, Opened: x, Webhook: q.Webhook, Key: s.key(who, q),
+		Account: who.Account, Limits: l, Spec: x.Spec, Program: program, Opened: x, Webhook: q.Webhook, Key: s.idempotencyKey(who, q),
 	})
 	if err != nil {
-		return a, mayBeAccepted(notAccepted(err, l), id, q.Key != nil)
+		return a, unknownOutcome(submitError(err, l), id, q.Key != nil)
 	}
 	if earlier != (job.ID{}) {
-		return s.repeat(ctx, c, earlier, q, a)
+		return s.repeatAnswer(ctx, c, earlier, q, a)
 	}
 	spent.Keep(0) // how long it runs is counted with its end
-	a.Job, a.Status = s.accepted(id), 202
+	a.Job, a.Status = s.acceptedAnswer(id), 202
 	return a, nil
 }
 
@@ -85,9 +85,9 @@ func (s *Service) compile(ctx context.Context, x *execution.Execution, script st
 	return x.Compile(ctx, script)
 }
 
-// uncompiled answers a script that does not compile at once: there is nothing to
+// compileFailed answers a script that does not compile at once: there is nothing to
 // wait for.
-func (s *Service) uncompiled(ctx context.Context, x *execution.Execution, who caller, q Query, failure *wire.Error, a Answer) (Answer, error) {
+func (s *Service) compileFailed(ctx context.Context, x *execution.Execution, who caller, q Query, failure *wire.Error, a Answer) (Answer, error) {
 	now := s.o.Clock()
 	summary := job.Summary{ID: x.ID, Account: who.Account.ID, Mode: job.Async, Convention: q.Convention, Credential: who.By, Created: x.Spec.Started}
 	r := execution.NewRecord(summary, job.Failed, now, max(now.Sub(x.Spec.Started), 0), nil, failure)
@@ -100,12 +100,12 @@ func (s *Service) uncompiled(ctx context.Context, x *execution.Execution, who ca
 	return a, nil
 }
 
-// mayTell checks where the end of a job is to be told.
-func (s *Service) mayTell(who caller, webhook string) error {
+// checkWebhook checks the address that is called at the end of a job.
+func (s *Service) checkWebhook(who caller, webhook string) error {
 	if webhook == "" {
 		return nil
 	}
-	if who.Development && !s.o.DevelopmentOut {
+	if who.Development && !s.o.DevelopmentWebhooks {
 		return fault.Invalid("options.webhook", "is not for the development account: leave it out, or use an account of your own")
 	}
 	if err := s.o.CheckWebhook(webhook); err != nil {
@@ -114,8 +114,8 @@ func (s *Service) mayTell(who caller, webhook string) error {
 	return nil
 }
 
-// notAccepted gives a code to the errors of the queue.
-func notAccepted(err error, l account.Limits) error {
+// submitError gives a code to the errors of the queue.
+func submitError(err error, l account.Limits) error {
 	switch {
 	case errors.Is(err, worker.ErrQueueFull):
 		f := fault.Busy(fault.QuotaExceeded, 5*time.Second, "the account has %d jobs in line, which is as many as it may have: let some begin first", l.Queued)
@@ -126,15 +126,16 @@ func notAccepted(err error, l account.Limits) error {
 		f.Limit, f.Value = "standing_bytes", l.StandingBytes
 		return f
 	case errors.Is(err, worker.ErrStopping):
-		return stopping()
+		return errStopping()
 	case errors.Is(err, job.ErrOtherBody):
 		return fault.New(fault.IdempotencyMismatch, "this Idempotency-Key was used for another request within the last 24 hours: use another key")
 	}
 	return err
 }
 
-// mayBeAccepted tells whose job may be run, though nobody knows, how to find out.
-func mayBeAccepted(err error, id job.ID, keyed bool) error {
+// unknownOutcome explains how to find out whether a job was accepted, where the store
+// failed meanwhile.
+func unknownOutcome(err error, id job.ID, keyed bool) error {
 	if !fault.Is(err, fault.OutcomeUnknown) {
 		return err
 	}
@@ -146,6 +147,6 @@ func mayBeAccepted(err error, id job.ID, keyed bool) error {
 		"Once the storage works again, GET /v1/job/%s tells: job_not_found says that it was not; %s", id, id, again).Because(err)
 }
 
-func stopping() error {
+func errStopping() error {
 	return fault.Busy(fault.Overloaded, time.Second, "the service is stopping: try again in a moment")
 }

@@ -8,12 +8,12 @@ import (
 	"ql/internal/job"
 )
 
-// Told is what a server is told of the end of a job: what a poll shows, without
+// WebhookBody is what is sent at the end of a job: what a poll shows, without
 // its output where that is too long.
-func (s *Service) Told(ctx context.Context, id job.ID, most int) ([]byte, error) {
+func (s *Service) WebhookBody(ctx context.Context, id job.ID, most int) ([]byte, error) {
 	v, err := s.o.Jobs.Look(ctx, id, 0)
 	if err == nil && v.Left && v.Bytes <= int64(most) {
-		// Few are told at once, and none of them is in a hurry.
+		// Few are sent at once, and none is in a hurry.
 		memory := s.o.Ledger.Open(admit.AccountHolder(int64(v.Account)))
 		if err := memory.GrowPatiently(ctx, 3*v.Bytes); err != nil {
 			return nil, err

@@ -35,7 +35,7 @@ func (c codec) query(h http.Header, r *server.Request) (server.Reply, error) {
 		return server.Unread(err)
 	}
 	a, err := c.service.Query(r.Context(), r.Caller, service.Query{
-		Convention: job.Form, Proof: &service.Proof{By: principal.ByKey, Name: q.Identity, Secret: q.Password},
+		Convention: job.Form, Credentials: &service.Credentials{By: principal.ByKey, Name: q.Identity, Secret: q.Password},
 		Script: q.Script, Request: q.Request, Within: q.Within, Key: r.IdempotencyKey(),
 	})
 	if err != nil {

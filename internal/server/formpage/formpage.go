@@ -71,7 +71,7 @@ func write(h http.Header, s wire.Setting, status int, v view) (server.Reply, err
 }
 
 func (p pages) show(h http.Header, r *server.Request) (server.Reply, error) {
-	q, err := p.service.Question(r.Context(), r.Caller, r.ID)
+	q, err := p.service.Prompt(r.Context(), r.Caller, r.ID)
 	if _, answered := p.latest.find(r.ID); answered && fault.Is(err, fault.NotFound) {
 		return write(h, r.Setting(""), http.StatusGone, view{Title: "Already answered", Words: "This question has been answered. You may close this page."})
 	}
@@ -86,7 +86,7 @@ func (p pages) show(h http.Header, r *server.Request) (server.Reply, error) {
 }
 
 // asking is the page of a question.
-func asking(q service.Question) (view, error) {
+func asking(q service.PromptPage) (view, error) {
 	v := view{Title: "A question from " + q.Account, Account: q.Account, Message: q.Prompt.Message, Confirm: q.Prompt.Schema == nil}
 	if !q.Prompt.Expires.IsZero() {
 		v.Expires = q.Prompt.Expires.UTC().Format("2 January 2006, 15:04 UTC")
@@ -122,7 +122,7 @@ func (p pages) answer(h http.Header, r *server.Request) (server.Reply, error) {
 		return server.Reply{}, err
 	}
 	defer done()
-	q, err := p.service.Question(r.Context(), r.Caller, r.ID)
+	q, err := p.service.Prompt(r.Context(), r.Caller, r.ID)
 	if earlier, answered := p.latest.find(r.ID); answered && fault.Is(err, fault.NotFound) {
 		if earlier.sum == sent.sum() {
 			return taken(h, r, earlier.next)
@@ -141,7 +141,7 @@ func (p pages) answer(h http.Header, r *server.Request) (server.Reply, error) {
 		return server.Reply{}, err
 	}
 	// A browser gives up the first request of a double click; its answer counts.
-	next, err := p.service.Answer(context.WithoutCancel(r.Context()), r.Caller, r.ID, reply)
+	next, err := p.service.AnswerPrompt(context.WithoutCancel(r.Context()), r.Caller, r.ID, reply)
 	var wrong form.FieldErrors
 	switch {
 	case errors.As(err, &wrong):
@@ -160,7 +160,7 @@ func (p pages) answer(h http.Header, r *server.Request) (server.Reply, error) {
 // most is how many bytes an answer may have: no more than what is asked for may need.
 // One to a question that was just answered is compared with that answer.
 func (p pages) most(r *server.Request) (int, error) {
-	q, err := p.service.Question(r.Context(), r.Caller, r.ID)
+	q, err := p.service.Prompt(r.Context(), r.Caller, r.ID)
 	if earlier, answered := p.latest.find(r.ID); answered && fault.Is(err, fault.NotFound) {
 		return earlier.most, nil
 	}
@@ -168,7 +168,7 @@ func (p pages) most(r *server.Request) (int, error) {
 		return 0, err
 	}
 	v, err := asking(q)
-	return min(v.most(), q.Largest), err
+	return min(v.most(), q.MaxBytes), err
 }
 
 // most is how many bytes the answers to a form may have as browsers send them, with

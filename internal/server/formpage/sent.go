@@ -183,7 +183,7 @@ func (s sent) bytes() (n int64) {
 			n += int64(len(f.Base64))
 		}
 	}
-	if n < service.Uncounted {
+	if n < service.UnreservedBytes {
 		return 0
 	}
 	return 4 * n // it grows, and is copied

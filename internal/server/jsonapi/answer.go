@@ -14,7 +14,7 @@ func write(h http.Header, r *server.Request, a *service.Answer) server.Reply {
 	a.Job.SetJSON(h, setting)
 	r.GiveSession(h, a.Session, setting)
 	reply := server.Reply{Status: a.Status, Origin: a.Origin, Rate: a.Rate, RetryAfter: a.RetryAfter}
-	if size := a.Job.Size(); size > service.Uncounted {
+	if size := a.Job.Size(); size > service.UnreservedBytes {
 		reply.Pieces = a.Job.Pieces()
 	} else {
 		reply.Body = a.Job.AppendJSON(make([]byte, 0, size))

@@ -9,13 +9,13 @@ import (
 )
 
 // basic returns the credentials of HTTP Basic, nil where there are none.
-func basic(r *server.Request) (*service.Proof, error) {
+func basic(r *server.Request) (*service.Credentials, error) {
 	name, secret, ok := r.BasicAuth()
 	switch {
 	case ok && service.IsKey(secret):
-		return &service.Proof{By: principal.ByKey, Name: name, Secret: wire.Secret(secret)}, nil
+		return &service.Credentials{By: principal.ByKey, Name: name, Secret: wire.Secret(secret)}, nil
 	case ok:
-		return &service.Proof{By: principal.ByPassword, Name: name, Secret: wire.Secret(secret)}, nil
+		return &service.Credentials{By: principal.ByPassword, Name: name, Secret: wire.Secret(secret)}, nil
 	case r.Sent("Authorization") != "":
 		return nil, fault.Invalid("Authorization", "is no HTTP Basic with a username and a password")
 	}
@@ -23,12 +23,12 @@ func basic(r *server.Request) (*service.Proof, error) {
 }
 
 // proof returns the credentials of a request; a password goes before a token.
-func proof(a *wire.Auth) *service.Proof {
+func proof(a *wire.Auth) *service.Credentials {
 	switch {
 	case a == nil:
 		return nil
 	case a.Password != nil:
-		return &service.Proof{By: principal.ByPassword, Name: a.Username, Secret: *a.Password}
+		return &service.Credentials{By: principal.ByPassword, Name: a.Username, Secret: *a.Password}
 	}
-	return &service.Proof{By: principal.ByToken, Name: a.Username, Secret: *a.Token}
+	return &service.Credentials{By: principal.ByToken, Name: a.Username, Secret: *a.Token}
 }

@@ -53,7 +53,7 @@ func filePath(r *server.Request) (string, error) {
 
 // fileCall is what every call about a file brings.
 type fileCall struct {
-	proof      *service.Proof
+	proof      *service.Credentials
 	path       string
 	query      url.Values
 	conditions wire.Conditions
@@ -84,7 +84,7 @@ func (c codec) file(h http.Header, r *server.Request) (server.Reply, error) {
 	if err != nil {
 		return server.Unread(err)
 	}
-	page := service.Page{Limit: usualFiles, After: call.query.Get("after")}
+	page := service.FolderPage{Limit: usualFiles, After: call.query.Get("after")}
 	if call.query.Has("limit") {
 		if page.Limit, err = strconv.Atoi(call.query.Get("limit")); err != nil || page.Limit < 1 || page.Limit > mostFiles {
 			return server.Unread(fault.Invalid("limit", "is no number of files: 1 to %d fits", mostFiles))
@@ -98,23 +98,23 @@ func (c codec) file(h http.Header, r *server.Request) (server.Reply, error) {
 	if found.Content != nil {
 		return c.send(h, r, &call.conditions, found, reply)
 	}
-	defer found.Done()
+	defer found.Close()
 	wire.SetJSON(h, r.Setting(found.Origin))
 	reply.Body = wire.AppendFiles(nil, found.Files, found.Next)
 	return reply, nil
 }
 
 // send answers with a file, or with the part of it that is asked for.
-func (c codec) send(h http.Header, r *server.Request, conditions *wire.Conditions, found service.FileFound, reply server.Reply) (server.Reply, error) {
+func (c codec) send(h http.Header, r *server.Request, conditions *wire.Conditions, found service.FoundFile, reply server.Reply) (server.Reply, error) {
 	content, size := found.Content, found.Content.Size()
 	part := wire.Part{To: size}
 	setting := r.Setting(found.Origin)
 	switch conditions.Reads(content.Tag(), content.Modified()) {
 	case wire.Other:
-		found.Done()
+		found.Close()
 		return reply, fault.New(fault.PreconditionFailed, "the file is another than the one asked for: it was changed")
 	case wire.Unchanged:
-		found.Done()
+		found.Close()
 		wire.SetJSON(h, setting)
 		h.Del("Content-Type")
 		wire.SetContent(h, content.Tag(), content.Modified())
@@ -125,7 +125,7 @@ func (c codec) send(h http.Header, r *server.Request, conditions *wire.Condition
 		var partly bool
 		var err error
 		if part, partly, err = wire.ReadRange(asked, size); err != nil {
-			found.Done()
+			found.Close()
 			reply.Status = http.StatusRequestedRangeNotSatisfiable
 			reply.Body = server.RefuseJSON(h, setting, service.Refused(err))
 			h.Set("Content-Range", "bytes */"+strconv.FormatInt(size, 10))
@@ -141,23 +141,23 @@ func (c codec) send(h http.Header, r *server.Request, conditions *wire.Condition
 		h.Set("Content-Range", part.ContentRange(size))
 	}
 	if r.Method == http.MethodHead {
-		found.Done()
+		found.Close()
 	}
 	reply.Stream = func(ctx context.Context, w io.Writer) {
 		counted := &counter{Writer: w}
 		c.stream(ctx, counted, found, part)
-		found.Sent(counted.bytes)
+		found.CountSent(counted.bytes)
 	}
 	return reply, nil
 }
 
 // stream sends a part of a file. When it returns, the file's place is free again.
-func (c codec) stream(ctx context.Context, w io.Writer, found service.FileFound, part wire.Part) {
-	defer found.Done()
+func (c codec) stream(ctx context.Context, w io.Writer, found service.FoundFile, part wire.Part) {
+	defer found.Close()
 	ctx, cancel := context.WithTimeout(ctx, service.LongestTransfer)
 	defer cancel()
 	if err := copyPart(ctx, w, found.Content, part); err != nil {
-		c.service.BrokenOff(ctx, err)
+		c.service.LogBrokenDownload(ctx, err)
 	}
 }
 
@@ -210,8 +210,8 @@ func (c codec) storeFile(h http.Header, r *server.Request) (server.Reply, error)
 	if r.Sent("Content-Range") != "" {
 		return server.Unread(fault.Invalid("Content-Range", "does not fit: a file is sent whole"))
 	}
-	stored, err := c.service.StoreFile(r.Context(), r.Caller, call.proof, service.Sent{
-		Path: call.path, Size: r.ContentLength, May: call.conditions.MayChange,
+	stored, err := c.service.StoreFile(r.Context(), r.Caller, call.proof, service.Upload{
+		Path: call.path, Size: r.ContentLength, If: call.conditions.MayChange,
 		Body: func() (io.Reader, error) { return r.Incoming(service.LongestTransfer) },
 	})
 	reply := server.Reply{Status: http.StatusOK, Origin: stored.Origin, Rate: stored.Rate}

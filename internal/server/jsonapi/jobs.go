@@ -25,7 +25,7 @@ func (c codec) jobs(h http.Header, r *server.Request) (server.Reply, error) {
 	if err != nil {
 		return server.Unread(err)
 	}
-	list := service.List{Status: values.Get("status"), Limit: usualPage, Before: values.Get("before")}
+	list := service.JobQuery{Status: values.Get("status"), Limit: usualPage, Before: values.Get("before")}
 	if values.Has("limit") {
 		if list.Limit, err = strconv.Atoi(values.Get("limit")); err != nil || list.Limit < 1 || list.Limit > largestPage {
 			return server.Unread(fault.Invalid("limit", "is no number of jobs: 1 to %d fits", largestPage))

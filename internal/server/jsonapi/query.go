@@ -20,7 +20,7 @@ func (c codec) query(h http.Header, r *server.Request) (server.Reply, error) {
 		return server.Unread(err)
 	}
 	answer, err := c.service.Query(r.Context(), r.Caller, service.Query{
-		Convention: job.JSON, Proof: proof(q.Auth), Script: q.Script, Async: q.Async, Request: q.Request, Within: q.Within,
+		Convention: job.JSON, Credentials: proof(q.Auth), Script: q.Script, Async: q.Async, Request: q.Request, Within: q.Within,
 		Webhook: q.Webhook, Key: r.IdempotencyKey(),
 	})
 	if err != nil {
