@@ -57,7 +57,7 @@ var layers = []layer{
 	{pkg: "internal/resource/*", imports: []string{"internal/engine", "lang/value"}},
 	{
 		pkg:     "internal/resource/databases",
-		imports: []string{"internal/disk", "internal/engine", "internal/fault", "internal/sqlite", "lang/bytecode", "lang/value", "lang/vm"},
+		imports: []string{"internal/disk", "internal/engine", "internal/fault", "internal/sqlite", "lang/bytecode", "lang/value"},
 		others:  []string{"modernc.org/sqlite"},
 	},
 	{

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -262,8 +261,8 @@ func (k *runCommand) input() (vm.Input, error) {
 			request.SetText("body", value.Bytes([]byte(*k.Body)))
 		}
 	}
+	request.SetText("ip", value.Text("127.0.0.1")) // it is called from here
 	in.Request = request.Value()
-	in.Client = netip.AddrFrom4([4]byte{127, 0, 0, 1}) // it is called from here
 	return in, nil
 }
 

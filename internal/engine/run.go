@@ -34,6 +34,7 @@ type Run struct {
 // from a snapshot; s is the State stored beside that, or the zero State.
 func New(m *vm.Machine, o Options, s State) *Run {
 	o = o.withDefaults()
+	m.SetRules(Rules())
 	if o.Pace != nil {
 		m.SetPace(o.Pace)
 	}

@@ -202,13 +202,24 @@ func (x *Execution) include(ctx context.Context) func(string) (string, error) {
 
 // Machine returns a machine at the start of a program.
 func (x *Execution) Machine(p *bytecode.Program) *vm.Machine {
-	return vm.New(p, x.Spec.Limits, x.Spec.input())
+	return vm.New(p, x.Spec.Limits, x.Spec.input(vm.ReadsRequest(p)))
 }
 
-// input is what the script finds of the caller's request.
-func (s *Spec) input() vm.Input {
+// input is what the script finds of the caller's request. The address that it came
+// from is written only for a script that reads !REQUEST.
+func (s *Spec) input(readsRequest bool) vm.Input {
 	r := &s.Request
-	return vm.Input{Get: texts(r.Get), Post: texts(r.Post), Cookie: texts(r.Cookie), Request: texts(r.Entries), Client: s.Client}
+	in := vm.Input{Get: texts(r.Get), Post: texts(r.Post), Cookie: texts(r.Cookie), Request: texts(r.Entries)}
+	if !readsRequest || !s.Client.IsValid() {
+		return in
+	}
+	request := value.NewMap(nil, 1)
+	if !in.Request.IsNull() {
+		request = in.Request.Map()
+	}
+	request.SetText("ip", value.Text(s.Client.WithZone("").String()))
+	in.Request = request.Value()
+	return in
 }
 
 func texts(pairs []wire.Pair) value.Value {

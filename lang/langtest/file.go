@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"ql/lang/vm"
 )
 
 // File is a parsed case file.
@@ -20,6 +22,7 @@ type Case struct {
 	Name     string
 	Line     int // of its === in the file
 	Script   string
+	Rules    vm.Rules // of the host that it runs under, or nil
 	sections []section
 }
 

@@ -68,16 +68,20 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"ql/lang/vm"
 )
 
 var update = flag.Bool("update", false, "rewrite what the case files say must happen")
 
-// Run runs the cases of a file, each as a subtest.
-func Run(t *testing.T, file string) {
+// Run runs the cases of a file, each as a subtest, under the rules of a host,
+// which may be nil.
+func Run(t *testing.T, file string, rules vm.Rules) {
 	t.Helper()
 	f := load(t, file)
 	changed := false
 	for _, c := range f.Cases {
+		c.Rules = rules
 		t.Run(c.Name, func(t *testing.T) {
 			r := c.Run(Straight)
 			complaints := c.check(r)
@@ -109,10 +113,10 @@ func Run(t *testing.T, file string) {
 }
 
 // RunAll runs the files that match a pattern, of which there must be one.
-func RunAll(t *testing.T, pattern string) {
+func RunAll(t *testing.T, pattern string, rules vm.Rules) {
 	t.Helper()
 	for _, file := range files(t, pattern) {
-		t.Run(filepath.Base(file), func(t *testing.T) { Run(t, file) })
+		t.Run(filepath.Base(file), func(t *testing.T) { Run(t, file, rules) })
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"ql/lang/source"
 )
 
-func TestConformance(t *testing.T) { RunAll(t, "testdata/*.qlt") }
+func TestConformance(t *testing.T) { RunAll(t, "testdata/*.qlt", nil) }
 
 // only parses a file of one case.
 func only(t *testing.T, text string) *Case {

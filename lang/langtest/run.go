@@ -88,7 +88,9 @@ func (c *Case) Run(w Way) *Result {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	r := &Result{}
-	m, err := r.drive(ctx, vm.New(p, limits, in), c.host(cancel), func(m *vm.Machine) (*vm.Machine, error) {
+	start := vm.New(p, limits, in)
+	start.SetRules(c.Rules)
+	m, err := r.drive(ctx, start, c.host(cancel), func(m *vm.Machine) (*vm.Machine, error) {
 		if w != stored {
 			return m, nil
 		}
@@ -97,7 +99,9 @@ func (c *Case) Run(w Way) *Result {
 		if err != nil {
 			return m, err
 		}
-		return restored(q, m)
+		n, err := restored(q, m)
+		n.SetRules(c.Rules)
+		return n, err
 	})
 	r.Wrong = err
 	r.take(m)

@@ -194,10 +194,6 @@ var bombs = []bomb{
 		}
 		return v
 	}},
-
-	// The answer.
-	{name: "headers without end", body: "SET ?i AS 0 WHILE TRUE DO SET ?i AS ?i + 1 TRY SET \"header:X-{?i}\" AS 'v' OF !RESPONSE CATCH ?e END END", limit: "fuel"},
-	{name: "cookies without end", body: "SET ?i AS 0 WHILE TRUE DO SET ?i AS ?i + 1 TRY SET \"c{?i}\" AS 'v' OF !COOKIE CATCH ?e END END", limit: "fuel"},
 }
 
 // bombLimits are small limits, with less fuel.

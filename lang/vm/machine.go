@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"slices"
 	"sync"
 
@@ -31,9 +30,6 @@ type Limits struct {
 // Input is the request data that a script may read; null is an empty map.
 type Input struct {
 	Get, Post, Cookie, Request value.Value
-	// Client is the address that the request came from: the entry ip of !REQUEST,
-	// which is made where a program reads that. The zero one makes none.
-	Client netip.Addr
 }
 
 // Status says where a machine stands.
@@ -83,6 +79,7 @@ type Machine struct {
 	steps      int64 // statements begun, as far as counted
 	ctx        context.Context
 	pace       Pace
+	rules      Rules
 	call       lib.Call
 }
 
@@ -122,9 +119,8 @@ type linked struct {
 	funcs    []function
 	builtins []lib.Func
 	// constants is made when the first machine is stored.
-	constants func() *value.Constants
-	// request tells that the program reads !REQUEST.
-	request bool
+	constants    func() *value.Constants
+	readsRequest bool
 }
 
 func link(p *bytecode.Program) any {
@@ -132,7 +128,7 @@ func link(p *bytecode.Program) any {
 	l.constants = sync.OnceValue(func() *value.Constants { return value.NewConstants(p.Consts) })
 	for i, f := range p.Funcs {
 		l.funcs[i] = function{Func: f, number: i, traced: words(f.Traced.Instrs), fast: words(f.Fast.Instrs)}
-		l.request = l.request || slices.ContainsFunc(f.Traced.Instrs, readsRequest)
+		l.readsRequest = l.readsRequest || slices.ContainsFunc(f.Traced.Instrs, readsRequest)
 	}
 	for i, name := range p.Builtins {
 		n, ok := lib.Lookup(name)
@@ -189,7 +185,7 @@ func New(p *bytecode.Program, l Limits, in Input) *Machine {
 	m.globals[bytecode.GlobalGet] = in.Get
 	m.globals[bytecode.GlobalPost] = in.Post
 	m.globals[bytecode.GlobalCookie] = in.Cookie
-	m.globals[bytecode.GlobalRequest] = in.request(m.link.request)
+	m.globals[bytecode.GlobalRequest] = in.Request
 	m.input.Reset(nil)
 	for _, g := range m.globals {
 		m.input.Visit(g.Share())
@@ -205,17 +201,11 @@ func readsRequest(in bytecode.Instr) bool {
 	return (in.Op == bytecode.OpGlobal || in.Op == bytecode.OpGlobalGet) && in.Imm == bytecode.GlobalRequest
 }
 
-// request returns what !REQUEST holds, as far as it is read.
-func (in *Input) request(read bool) value.Value {
-	if !read || !in.Client.IsValid() {
-		return in.Request
-	}
-	r := value.NewMap(nil, 1)
-	if !in.Request.IsNull() {
-		r = in.Request.Map()
-	}
-	r.SetText("ip", value.Text(in.Client.WithZone("").String()))
-	return r.Value()
+// ReadsRequest tells whether a program reads !REQUEST: for one that does not, a
+// host need not make all of it.
+func ReadsRequest(p *bytecode.Program) bool {
+	l, ok := p.Linked(link).(*linked)
+	return ok && l.readsRequest
 }
 
 // start makes a clean machine ready for a program.

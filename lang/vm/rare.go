@@ -127,7 +127,7 @@ func (m *Machine) rare(r *[window]value.Value, in uint64) *value.Error {
 			m.db = r[a]
 			return nil
 		}
-		return m.use(r[a])
+		return m.useDatabase(r[a])
 	case bytecode.OpSaveDB:
 		r[a] = m.db
 	case bytecode.OpSeconds:

@@ -18,7 +18,6 @@ import (
 
 	"ql/internal/engine"
 	"ql/lang/value"
-	"ql/lang/vm"
 )
 
 // Options are how databases are opened. A zero field means its default.
@@ -90,7 +89,7 @@ func canonicalName(name string) (string, error) {
 	if name == "" {
 		return defaultName, nil
 	}
-	folded, err := vm.DatabaseName(name)
+	folded, err := engine.DatabaseName(name)
 	if err != nil {
 		return "", err
 	}
