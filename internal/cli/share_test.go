@@ -21,7 +21,7 @@ func TestShareCommands(t *testing.T) {
 	}
 	d, err := store.Shares().Claim(t.Context(), shares.Hash{2}, shares.Visit{At: b.now, Address: "192.0.2.1", Agent: "curl/8"})
 	must(t, err)
-	must(t, store.Shares().Note(t.Context(), d.Share.Seq, 1, 5, b.now.Add(time.Second)))
+	must(t, store.Shares().Note(t.Context(), d.Share.Account, d.Share.Seq, 1, 5, b.now.Add(time.Second)))
 	must(t, store.Close())
 
 	run := func(want int, args ...string) string {

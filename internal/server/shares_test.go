@@ -66,7 +66,7 @@ func TestShares(t *testing.T) {
 	}
 	d, err := w.store.Shares().Claim(t.Context(), shares.Hash{1}, shares.Visit{At: now, Address: "192.0.2.1", Agent: "curl/8"})
 	check(t, err)
-	check(t, w.store.Shares().Note(t.Context(), d.Share.Seq, 1, 5, now))
+	check(t, w.store.Shares().Note(t.Context(), d.Share.Account, d.Share.Seq, 1, 5, now))
 
 	type page struct {
 		Shares []struct {

@@ -42,7 +42,7 @@ func (l Ledger) List(ctx context.Context, a account.ID, before string, limit int
 	entries := make([]Entry, len(list))
 	for i, s := range list {
 		entries[i] = Entry{Share: s, State: s.StateAt(now)}
-		if entries[i].Receipts, err = l.Rows.Receipts(ctx, s.Seq); err != nil {
+		if entries[i].Receipts, err = l.Rows.Receipts(ctx, a, s.Seq); err != nil {
 			return nil, err
 		}
 	}

@@ -166,7 +166,7 @@ type Rows interface {
 	Claim(ctx context.Context, token Hash, v Visit) (Delivery, error)
 	// Note keeps how much of a download was sent; finished is zero where that
 	// was not all.
-	Note(ctx context.Context, share int64, receipt int, sent int64, finished time.Time) error
+	Note(ctx context.Context, a account.ID, share int64, receipt int, sent int64, finished time.Time) error
 	// Revoke ends a link of an account; ErrNotFound where it has none such. A
 	// second time it does nothing.
 	Revoke(ctx context.Context, a account.ID, token Hash, at time.Time) error
@@ -176,7 +176,7 @@ type Rows interface {
 	// made before the one with the number; 0 for the newest of all.
 	List(ctx context.Context, a account.ID, before int64, limit int) ([]Share, error)
 	// Receipts returns those of a link, the newest first.
-	Receipts(ctx context.Context, share int64) ([]Receipt, error)
+	Receipts(ctx context.Context, a account.ID, share int64) ([]Receipt, error)
 	// Prune lets go of content that nobody can load any more at a moment, and
 	// forgets links that expired before another. It returns how many rows it
 	// changed, no more than about the limit.

@@ -66,7 +66,7 @@ func (s *Shares) Send(ctx context.Context, w io.Writer, d Delivery, from, to int
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTime)
 	defer cancel()
-	return errors.Join(err, s.o.Rows.Note(ctx, d.Share.Seq, d.Receipt, sent, finished))
+	return errors.Join(err, s.o.Rows.Note(ctx, d.Share.Account, d.Share.Seq, d.Receipt, sent, finished))
 }
 
 // sendAtOnce is how much of a file is held in memory while it is sent.

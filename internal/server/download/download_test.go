@@ -196,7 +196,7 @@ func (w *world) latest() (shares.Share, []shares.Receipt) {
 	w.t.Helper()
 	list, err := w.store.Shares().List(w.t.Context(), w.account, 0, 1)
 	check(w.t, err)
-	receipts, err := w.store.Shares().Receipts(w.t.Context(), list[0].Seq)
+	receipts, err := w.store.Shares().Receipts(w.t.Context(), list[0].Account, list[0].Seq)
 	check(w.t, err)
 	return list[0], receipts
 }

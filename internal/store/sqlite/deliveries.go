@@ -126,8 +126,8 @@ func (s Deliveries) Settle(ctx context.Context, d webhook.Delivery, a webhook.At
 		if n == 0 {
 			return webhook.ErrLost
 		}
-		_, err = t.exec("INSERT INTO delivery_attempts (delivery, number, at, took, status, answer, error) VALUES (?, ?, ?, ?, ?, ?, ?)",
-			d.Seq, d.Attempts+1, a.At.UnixMicro(), a.Took.Microseconds(), a.Status, a.Answer, a.Error)
+		_, err = t.exec("INSERT INTO delivery_attempts (account, delivery, number, at, took, status, answer, error) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+			int64(d.Account), d.Seq, d.Attempts+1, a.At.UnixMicro(), a.Took.Microseconds(), a.Status, a.Answer, a.Error)
 		return err
 	})
 }
@@ -195,7 +195,7 @@ func (s Deliveries) List(ctx context.Context, a account.ID, q webhook.Query) (li
 // Attempts implements webhook.Store.
 func (s Deliveries) Attempts(ctx context.Context, id string) (list []webhook.Attempt, err error) {
 	err = s.store.read(ctx, func(t tx) error {
-		return t.each("SELECT number, at, took, status, answer, error FROM delivery_attempts WHERE delivery = (SELECT seq FROM deliveries WHERE id = ?) ORDER BY number",
+		return t.each("SELECT number, at, took, status, answer, error FROM delivery_attempts WHERE (account, delivery) = (SELECT account, seq FROM deliveries WHERE id = ?) ORDER BY number",
 			func(r row) {
 				list = append(list, webhook.Attempt{
 					Number: int(r.int(0)), At: r.time(1), Took: time.Duration(r.int(2)) * time.Microsecond,

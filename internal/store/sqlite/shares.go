@@ -223,9 +223,9 @@ func (t tx) restart(d *shares.Delivery, v shares.Visit) (bool, error) {
 		return false, nil
 	}
 	return t.one(`UPDATE share_receipts SET restarts = restarts + 1
-		WHERE share = ? AND client = ? AND finished IS NULL AND restarts < ? AND at > ?
+		WHERE account = ? AND share = ? AND client = ? AND finished IS NULL AND restarts < ? AND at > ?
 			AND EXISTS (SELECT 1 FROM shares WHERE seq = share AND content IS NOT NULL) RETURNING number`,
-		func(r row) { d.Receipt = int(r.int(0)) }, d.Share.Seq, v.Client[:], shares.MaxRestarts, v.At.Add(-shares.RestartWithin))
+		func(r row) { d.Receipt = int(r.int(0)) }, int64(d.Share.Account), d.Share.Seq, v.Client[:], shares.MaxRestarts, v.At.Add(-shares.RestartWithin))
 }
 
 // claim takes one use.
@@ -240,18 +240,18 @@ func (t tx) claim(d *shares.Delivery, v shares.Visit) error {
 		return err
 	}
 	d.Share.Used, d.Share.Latest = d.Receipt, v.At
-	if _, err := t.exec("INSERT INTO share_receipts (share, number, at, address, agent, client, restarts, sent) VALUES (?, ?, ?, ?, ?, ?, 0, 0)",
-		d.Share.Seq, d.Receipt, v.At, v.Address, v.Agent, v.Fresh[:]); err != nil {
+	if _, err := t.exec("INSERT INTO share_receipts (account, share, number, at, address, agent, client, restarts, sent) VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0)",
+		int64(d.Share.Account), d.Share.Seq, d.Receipt, v.At, v.Address, v.Agent, v.Fresh[:]); err != nil {
 		return err
 	}
-	_, err = t.exec("DELETE FROM share_receipts WHERE share = ? AND number <= ?", d.Share.Seq, d.Receipt-shares.MaxReceipts)
+	_, err = t.exec("DELETE FROM share_receipts WHERE account = ? AND share = ? AND number <= ?", int64(d.Share.Account), d.Share.Seq, d.Receipt-shares.MaxReceipts)
 	return err
 }
 
 // Note implements shares.Rows.
-func (s Shares) Note(ctx context.Context, share int64, receipt int, sent int64, finished time.Time) error {
+func (s Shares) Note(ctx context.Context, a account.ID, share int64, receipt int, sent int64, finished time.Time) error {
 	return s.store.write(ctx, func(t tx) error {
-		_, err := t.exec("UPDATE share_receipts SET sent = max(sent, ?), finished = coalesce(finished, ?) WHERE share = ? AND number = ?", sent, finished, share, receipt)
+		_, err := t.exec("UPDATE share_receipts SET sent = max(sent, ?), finished = coalesce(finished, ?) WHERE account = ? AND share = ? AND number = ?", sent, finished, int64(a), share, receipt)
 		return err
 	})
 }
@@ -296,13 +296,13 @@ func (s Shares) List(ctx context.Context, a account.ID, before int64, limit int)
 }
 
 // Receipts implements shares.Rows.
-func (s Shares) Receipts(ctx context.Context, share int64) (list []shares.Receipt, err error) {
+func (s Shares) Receipts(ctx context.Context, a account.ID, share int64) (list []shares.Receipt, err error) {
 	err = s.store.read(ctx, func(t tx) error {
-		return t.each("SELECT number, at, address, agent, restarts, sent, finished FROM share_receipts WHERE share = ? ORDER BY number DESC", func(r row) {
+		return t.each("SELECT number, at, address, agent, restarts, sent, finished FROM share_receipts WHERE account = ? AND share = ? ORDER BY number DESC", func(r row) {
 			list = append(list, shares.Receipt{
 				Number: int(r.int(0)), At: r.time(1), Address: r.text(2), Agent: r.text(3), Restarts: int(r.int(4)), Sent: r.int(5), Finished: r.time(6),
 			})
-		}, share)
+		}, int64(a), share)
 	})
 	return list, err
 }

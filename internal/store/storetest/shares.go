@@ -77,9 +77,14 @@ func testShares(t *testing.T, s Stores) {
 	wantError(t, "a second claim", err, shares.ErrEnded)
 	_, err = s.Shares.Claim(ctx, link(ada.ID, 9, "").Token, visit("two", noon, ""))
 	wantError(t, "a claim of nothing", err, shares.ErrNotFound)
-	must(t, s.Shares.Note(ctx, d.Share.Seq, 1, 5, noon.Add(2*time.Hour)))
-	must(t, s.Shares.Note(ctx, d.Share.Seq, 1, 3, time.Time{}))
-	receipts, err := s.Shares.Receipts(ctx, d.Share.Seq)
+	must(t, s.Shares.Note(ctx, d.Share.Account, d.Share.Seq, 1, 5, noon.Add(2*time.Hour)))
+	must(t, s.Shares.Note(ctx, d.Share.Account, d.Share.Seq, 1, 3, time.Time{}))
+	// A link's number says nothing without its account.
+	must(t, s.Shares.Note(ctx, d.Share.Account+1, d.Share.Seq, 1, 50, time.Time{}))
+	receipts, err := s.Shares.Receipts(ctx, d.Share.Account+1, d.Share.Seq)
+	must(t, err)
+	same(t, "the receipts of another", receipts, []shares.Receipt(nil))
+	receipts, err = s.Shares.Receipts(ctx, d.Share.Account, d.Share.Seq)
 	must(t, err)
 	same(t, "the receipts", receipts, []shares.Receipt{{
 		Number: 1, At: noon.Add(time.Hour), Address: "2001:db8::1", Agent: "agent of one", Sent: 5, Finished: noon.Add(2 * time.Hour),
@@ -156,7 +161,7 @@ func testShareRestart(t *testing.T, s Stores) {
 	}
 	_, err = claim(1, visit("again", noon.Add(time.Minute), "one"))
 	wantError(t, "a fourth restart", err, shares.ErrEnded)
-	receipts, err := s.Shares.Receipts(ctx, 1)
+	receipts, err := s.Shares.Receipts(ctx, ada.ID, 1)
 	must(t, err)
 	if len(receipts) != 1 || receipts[0].Restarts != shares.MaxRestarts || receipts[0].Agent != "agent of one" {
 		t.Errorf("the receipts are %+v", receipts)
@@ -169,7 +174,7 @@ func testShareRestart(t *testing.T, s Stores) {
 	// Not after all was sent, nor after it was taken back.
 	d, err := claim(3, visit("again", noon, "one"))
 	must(t, err)
-	must(t, s.Shares.Note(ctx, d.Share.Seq, d.Receipt, 1, noon))
+	must(t, s.Shares.Note(ctx, d.Share.Account, d.Share.Seq, d.Receipt, 1, noon))
 	_, err = claim(3, visit("again", noon, "one"))
 	wantError(t, "after all was sent", err, shares.ErrEnded)
 	must(t, s.Shares.Revoke(ctx, ada.ID, link(ada.ID, 4, "").Token, noon))
@@ -182,7 +187,7 @@ func testShareRestart(t *testing.T, s Stores) {
 	if !d.Restart || d.Share.Used != 1 {
 		t.Errorf("a restart took a use: %+v", d)
 	}
-	must(t, s.Shares.Note(ctx, d.Share.Seq, d.Receipt, 1, noon))
+	must(t, s.Shares.Note(ctx, d.Share.Account, d.Share.Seq, d.Receipt, 1, noon))
 	d, err = claim(5, visit("again", noon, "one"))
 	must(t, err)
 	if d.Restart || d.Share.Used != 2 || d.Receipt != 2 {
@@ -207,7 +212,7 @@ func testShareUnlimited(t *testing.T, s Stores) {
 			t.Fatalf("download %d: %+v", i+1, d)
 		}
 	}
-	receipts, err := s.Shares.Receipts(ctx, 1)
+	receipts, err := s.Shares.Receipts(ctx, ada.ID, 1)
 	must(t, err)
 	if len(receipts) != shares.MaxReceipts || receipts[0].Number != shares.MaxReceipts+5 {
 		t.Errorf("%d receipts, the newest %d", len(receipts), receipts[0].Number)
@@ -253,6 +258,34 @@ func testShareBounds(t *testing.T, s Stores) {
 	must(t, err)
 	if len(list) == 0 || len(list) > 3 || list[0].Token != link(ada.ID, 220, "").Token {
 		t.Errorf("the links are %+v", list)
+	}
+}
+
+// testShareBoundRace: links that are made at the same time come to no more than they
+// may, in number and in bytes.
+func testShareBoundRace(t *testing.T, s Stores) {
+	ctx := t.Context()
+	all, _, _, _ := trees(t, s)
+	ada := create(t, s.Accounts, person("ada"))
+	f := all.For(ada.ID, files.Quota{})
+	for n := range 20 {
+		must(t, f.Write(ctx, numbered("/file", n), []byte(numbered("content", n))))
+	}
+	size := int64(len(numbered("content", 0)))
+	for i, b := range []shares.Bounds{{Links: 5}, {Bytes: 12 * size}} {
+		errs := atOnce(20, func(n int) error {
+			one := link(ada.ID, 100*i+n, numbered("/file", n))
+			one.Bounds = b
+			return s.Shares.Create(ctx, one)
+		})
+		won := winners(t, errs, func(err error) bool {
+			var size *shares.SizeError
+			return errors.Is(err, shares.ErrLinks) || errors.As(err, &size)
+		})
+		// The second lot finds the content of five there, and may refer to it again.
+		if i == 0 && len(won) != 5 || i == 1 && (len(won) < 7 || len(won) > 12) {
+			t.Errorf("%+v: %d were made", b, len(won))
+		}
 	}
 }
 

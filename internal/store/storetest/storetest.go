@@ -87,6 +87,7 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"shares/restart":            testShareRestart,
 		"shares/unlimited":          testShareUnlimited,
 		"shares/bounds":             testShareBounds,
+		"shares/race for bounds":    testShareBoundRace,
 		"shares/content":            testShareContent,
 		"shares/empty":              testShareEmpty,
 		"shares/race":               testShareRace,
