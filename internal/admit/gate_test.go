@@ -446,7 +446,7 @@ func TestGateSharing(t *testing.T) {
 			c.come(t.Context(), fmt.Sprintf("a%d", i), Ask{Account: 1})
 		}
 		c.wantOrder("a0 a1")
-		c.tickets[0].Rest() // what does not compute takes no turns
+		c.tickets[0].Yield() // what does not compute takes no turns
 		synctest.Wait()
 		c.check()
 		c.wantOrder("a0 a1 a2")
@@ -470,7 +470,7 @@ func TestGateLifted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ticket.Rest()
+			ticket.Yield()
 			tickets = append(tickets, ticket)
 		}
 		for _, ticket := range tickets[:2] {
@@ -547,7 +547,7 @@ func TestGateConcurrent(t *testing.T) {
 				case 0:
 					err = yield(t.Context(), ticket)
 				case 1:
-					ticket.Rest()
+					ticket.Yield()
 					if n%2 == 0 {
 						err = ticket.Turn(t.Context())
 					}

@@ -33,10 +33,10 @@ func (g *Gate) Aside(account int64) *Ticket { return &Ticket{gate: g, id: accoun
 // where those are more.
 func (t *Ticket) Memory() int64 { return t.memory }
 
-// Rest gives the slot back until the next Turn, while the run waits for something.
+// Yield gives the slot back until the next Turn, while the run waits for something.
 // A run may hold what others wait for while it waits for its slot itself; so
 // nobody may wait for such a thing and keep a slot.
-func (t *Ticket) Rest() {
+func (t *Ticket) Yield() {
 	if !t.slot {
 		return
 	}
@@ -50,7 +50,7 @@ func (t *Ticket) Rest() {
 }
 
 // Turn returns when the run may compute on. It is to be called often: it takes
-// the slot again after a Rest, and where the slice is over, it lets others have
+// the slot again after a Yield, and where the slice is over, it lets others have
 // the core, and the slot where any wait for it. It waits as long as ctx allows;
 // after an error nothing may be computed on the ticket any more, and Leave is
 // still to be called.

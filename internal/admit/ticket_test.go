@@ -18,15 +18,15 @@ func TestGateRest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first.Rest()
-		first.Rest()
+		first.Yield()
+		first.Yield()
 		if s := c.gate.Stats(); s.Running != 0 || s.Inside != 1 {
 			t.Errorf("at rest: %+v", s)
 		}
 		if err := first.Turn(t.Context()); err != nil || c.gate.Stats().Running != 1 {
 			t.Errorf("after it: %v, %+v", err, c.gate.Stats())
 		}
-		first.Rest()
+		first.Yield()
 		c.come(t.Context(), "b0", Ask{Account: 2})
 		c.wantOrder("b0")
 		done := make(chan error, 1)
@@ -40,7 +40,7 @@ func TestGateRest(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		first.Rest()
+		first.Yield()
 		first.Leave()
 		c.check()
 		c.end()
@@ -254,7 +254,7 @@ func TestAside(t *testing.T) {
 		if s := g.Stats(); s.Inside != 1 || s.Aside != 1 || s.Returning != 1 {
 			t.Errorf("%+v", s)
 		}
-		script.Rest()
+		script.Yield()
 		if err := <-turned; err != nil {
 			t.Fatal(err)
 		}

@@ -46,7 +46,7 @@ func txCommit(c *call) (value.Value, error) {
 		return value.Null, nil
 	}
 	c.meter.Work(commitFuel)
-	Rest(c.ctx)
+	Yield(c.ctx)
 	if err := c.tx.Commit(c.ctx, c.receipt(c.txDatabase)); err != nil {
 		return value.Null, err
 	}

@@ -41,7 +41,7 @@ func fetch(c *call) (value.Value, error) {
 	if err != nil {
 		return value.Null, err
 	}
-	Rest(c.ctx)
+	Yield(c.ctx)
 	if c.o.Journal != nil {
 		key, err := c.o.Journal.BeforeCall(c.ctx, c.effect.Seq)
 		if err != nil {

@@ -39,7 +39,7 @@ func (c *call) read(path string) ([]byte, error) {
 	if c.o.Files == nil {
 		return nil, missing("files")
 	}
-	Rest(c.ctx)
+	Yield(c.ctx)
 	content, err := c.o.Files.Read(c.ctx, path, c.meter.Text)
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func fileWrite(c *call) (value.Value, error) {
 	if err != nil {
 		return value.Null, err
 	}
-	Rest(c.ctx)
+	Yield(c.ctx)
 	return value.Null, c.o.Files.Write(c.checkpoint(), path, content)
 }
 
@@ -81,7 +81,7 @@ func fileAppend(c *call) (value.Value, error) {
 	if c.args[2].Truthy() {
 		content = append(content, '\n')
 	}
-	Rest(c.ctx)
+	Yield(c.ctx)
 	return value.Null, c.o.Files.Append(c.checkpoint(), path, content)
 }
 
@@ -93,7 +93,7 @@ func fileList(c *call) (value.Value, error) {
 	if c.o.Files == nil {
 		return value.Null, missing("files")
 	}
-	Rest(c.ctx)
+	Yield(c.ctx)
 	list := value.NewList(c.meter, 0)
 	for f, err := range c.o.Files.List(c.ctx, path, "") {
 		if err != nil {
@@ -127,7 +127,7 @@ func (c *call) fromTo(do func(Files, context.Context, string, string) error) (va
 	if c.o.Files == nil {
 		return value.Null, missing("files")
 	}
-	Rest(c.ctx)
+	Yield(c.ctx)
 	return value.Null, do(c.o.Files, c.checkpoint(), from, to)
 }
 
@@ -139,7 +139,7 @@ func fileRemove(c *call) (value.Value, error) {
 	if c.o.Files == nil {
 		return value.Null, missing("files")
 	}
-	Rest(c.ctx)
+	Yield(c.ctx)
 	return value.Null, c.o.Files.Remove(c.checkpoint(), path)
 }
 

@@ -22,7 +22,7 @@ func sessionStart(c *call) (value.Value, error) {
 // openSession returns the session that the script has started, taking it again where
 // a pause let go of it.
 func (c *call) openSession() (Session, error) {
-	Rest(c.ctx) // for what comes: another run may have it, and it is on the disk
+	Yield(c.ctx) // for what comes: another run may have it, and it is on the disk
 	if c.session != nil {
 		return c.session, nil
 	}
@@ -102,7 +102,7 @@ func jobGet(c *call) (value.Value, error) {
 func (c *call) entry(global string, read func(context.Context) (value.Value, error)) (value.Value, error) {
 	all := value.NewMap(nil, 0).Value()
 	if read != nil {
-		Rest(c.ctx)
+		Yield(c.ctx)
 		v, err := read(c.ctx)
 		if err != nil {
 			return value.Null, err
@@ -129,7 +129,7 @@ func secretGet(c *call) (value.Value, error) {
 		return value.Null, err
 	}
 	if c.o.Secrets != nil {
-		Rest(c.ctx)
+		Yield(c.ctx)
 		secret, found, err := c.o.Secrets.Secret(c.ctx, name)
 		if err != nil {
 			return value.Null, err

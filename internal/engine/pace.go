@@ -13,9 +13,9 @@ import (
 // gets there, nobody who waits for one of those holds a slot meanwhile.
 type Pace interface {
 	vm.Pace
-	// Rest says that the run is about to wait for something. It computes no more
+	// Yield says that the run is about to wait for something. It computes no more
 	// before its next Turn.
-	Rest()
+	Yield()
 }
 
 type paceKey struct{}
@@ -29,11 +29,11 @@ func WithPace(ctx context.Context, p Pace) context.Context {
 	return context.WithValue(ctx, paceKey{}, p)
 }
 
-// Rest is for a resource to call before it waits for something that another run
+// Yield is for a resource to call before it waits for something that another run
 // may hold, or for the disk.
-func Rest(ctx context.Context) {
+func Yield(ctx context.Context) {
 	if p, ok := ctx.Value(paceKey{}).(Pace); ok {
-		p.Rest()
+		p.Yield()
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 // slot is a Pace of which tests see whether the run holds its slot.
 type slot struct{ held bool }
 
-func (s *slot) Rest() { s.held = false }
+func (s *slot) Yield() { s.held = false }
 
 func (s *slot) Turn(ctx context.Context) error {
 	s.held = true
@@ -71,7 +71,7 @@ EMIT SUM(?a)`)
 // TestPaceOfContext checks what resources find where a run has no pace.
 func TestPaceOfContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(WithPace(t.Context(), nil))
-	Rest(ctx)
+	Yield(ctx)
 	if err := Turn(ctx); err != nil {
 		t.Error(err)
 	}

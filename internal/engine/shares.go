@@ -14,7 +14,7 @@ func share(c *call) (value.Value, error) {
 	link := c.o.Shares.Link()
 	c.meter.Alloc(value.BlockSize(len(link)))
 	result := value.Text(link)
-	Rest(c.ctx)
+	Yield(c.ctx)
 	return result, c.o.Shares.Share(c.checkpointResult(result), link, s)
 }
 
@@ -56,6 +56,6 @@ func unshare(c *call) (value.Value, error) {
 	if err != nil {
 		return value.Null, err
 	}
-	Rest(c.ctx)
+	Yield(c.ctx)
 	return value.Null, c.o.Shares.Unshare(c.checkpoint(), link)
 }

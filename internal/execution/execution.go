@@ -172,7 +172,7 @@ func (x *Execution) reserve(ctx context.Context, bytes int64) error {
 	if x.memory.TryGrow(bytes) {
 		return nil
 	}
-	x.Pace.Rest()
+	x.Pace.Yield()
 	if err := x.memory.Grow(ctx, bytes); err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (x *Execution) include(ctx context.Context) func(string) (string, error) {
 		return nil
 	}
 	return func(path string) (string, error) {
-		x.Pace.Rest()
+		x.Pace.Yield()
 		text, err := x.resources.Files.Read(ctx, path, x.Limits.ScriptBytes)
 		var known *value.Error
 		// A file that cannot be read may be asked for twice.

@@ -37,15 +37,15 @@ type entry struct {
 	bytes []byte
 }
 
-// yieldBytes is how many bytes of entries are read between two yields.
-const yieldBytes = 64 << 10
+// turnBytes is how many bytes of entries are read between two turns.
+const turnBytes = 64 << 10
 
 // Recover reads what earlier attempts committed: in the store, and as receipts in the
 // databases that those parts name. Provisional parts count only where their transaction
-// has ended. It yields by the pace of ctx.
+// has ended. It takes turns by the pace of ctx.
 func Recover(ctx context.Context, s Source) (History, error) {
 	h := newHistory(s.MaxValue)
-	yield := func() error { return engine.Turn(ctx) }
+	turn := func() error { return engine.Turn(ctx) }
 	ended := map[transaction]bool{}
 	type part struct {
 		transaction
@@ -66,7 +66,7 @@ func Recover(ctx context.Context, s Source) (History, error) {
 			provisional = append(provisional, part{t, b[len(b)-d.Rest():]})
 			continue
 		}
-		if err := h.read(b, yield, h.databases, ended); err != nil {
+		if err := h.read(b, turn, h.databases, ended); err != nil {
 			return h, err
 		}
 	}
@@ -80,7 +80,7 @@ func Recover(ctx context.Context, s Source) (History, error) {
 			if err != nil {
 				return h, err
 			}
-			if err := h.read(b, yield, map[string]bool{}, ended); err != nil {
+			if err := h.read(b, turn, map[string]bool{}, ended); err != nil {
 				return h, err
 			}
 		}
@@ -89,7 +89,7 @@ func Recover(ctx context.Context, s Source) (History, error) {
 		if !ended[p.transaction] {
 			continue // it was rolled back with its attempt
 		}
-		if err := h.read(p.entries, yield, map[string]bool{}, ended); err != nil {
+		if err := h.read(p.entries, turn, map[string]bool{}, ended); err != nil {
 			return h, err
 		}
 	}
@@ -101,13 +101,13 @@ func newHistory(maxValue int64) History {
 }
 
 // read reads a part of a journal, and checks it. Entries are written one encoder each, so
-// each is read by a decoder of its own. yield is called every so often.
-func (h *History) read(b []byte, yield func() error, databases map[string]bool, ended map[transaction]bool) error {
+// each is read by a decoder of its own. turn is called every so often.
+func (h *History) read(b []byte, turn func() error, databases map[string]bool, ended map[transaction]bool) error {
 	h.bytes += len(b)
-	fuel, sinceYield := int64(0), 0
+	fuel, sinceTurn := int64(0), 0
 	for len(b) > 0 {
 		d := value.NewDecoder(b, h.maxValue)
-		d.SetYield(yield)
+		d.SetYield(turn)
 		switch b[0] {
 		case entryFuel:
 			d.Byte()
@@ -127,9 +127,9 @@ func (h *History) read(b []byte, yield func() error, databases map[string]bool, 
 		}
 		n := len(b) - d.Rest()
 		b = b[n:]
-		if sinceYield += n; sinceYield >= yieldBytes {
-			sinceYield = 0
-			if err := yield(); err != nil {
+		if sinceTurn += n; sinceTurn >= turnBytes {
+			sinceTurn = 0
+			if err := turn(); err != nil {
 				return err
 			}
 		}

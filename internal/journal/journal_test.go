@@ -81,7 +81,7 @@ func TestJournalInTurns(t *testing.T) {
 	if held := heap() - before; held > weight {
 		t.Errorf("a journal of %d bytes holds %d, with 50 values of %d", len(encoded), held, weight)
 	}
-	if least, all := len(encoded)/yieldBytes, turns; all < least/2 || all > 3*least+50 {
+	if least, all := len(encoded)/turnBytes, turns; all < least/2 || all > 3*least+50 {
 		t.Errorf("%d bytes took %d turns", len(encoded), all)
 	}
 	for seq := range int64(10_050) {

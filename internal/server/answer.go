@@ -100,7 +100,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
 // turns is what large answers are written in: to escape a result takes as long as to
 // make it, so whoever reads them computes in the turns of their account.
 type turns interface {
-	Rest()
+	Yield()
 	Turn(ctx context.Context) error
 	Leave()
 }
@@ -115,7 +115,7 @@ func (h *Handler) turns(r *Request, reply *Reply) turns {
 // anytime is for answers that take no time.
 type anytime struct{}
 
-func (anytime) Rest()                          {}
+func (anytime) Yield()                         {}
 func (anytime) Turn(ctx context.Context) error { return ctx.Err() }
 func (anytime) Leave()                         {}
 
@@ -173,7 +173,7 @@ type paced struct {
 }
 
 func (p paced) Write(b []byte) (int, error) {
-	p.in.Rest()
+	p.in.Yield()
 	_ = p.r.control.SetWriteDeadline(time.Now().Add(writeTime + time.Duration(len(b))*time.Second/answerRate))
 	n, err := p.ResponseWriter.Write(b)
 	if err == nil {

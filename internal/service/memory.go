@@ -105,7 +105,7 @@ func (k *syncRun) reserve(bytes int64) {
 		return
 	}
 	if !k.answer.TryGrow(more) {
-		k.Pace.Rest() // who computes need not wait for who reads
+		k.Pace.Yield() // who computes need not wait for who reads
 		if k.answer.err = k.answer.growPatiently(more); k.answer.err != nil {
 			return
 		}

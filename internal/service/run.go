@@ -51,7 +51,7 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 	// script that does not compile to be mended.
 	if key := s.idempotencyKey(who, q); key != nil {
 		defer s.inFlight.begin(id)()
-		ticket.Rest()
+		ticket.Yield()
 		earlier, err := s.reserveKey(ctx, who.Account.ID, *key, id, failure == nil)
 		if err != nil {
 			return a, submitError(err, l)
@@ -68,7 +68,7 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 		record, failure = k.execute(ctx, program)
 	}
 	spent.Keep(s.o.Clock().Sub(x.Spec.Started))
-	ticket.Rest() // what is left to do may wait for the disk
+	ticket.Yield() // what is left to do may wait for the disk
 	if session := x.Session(); session != who.Session {
 		a.Session = session
 	}
@@ -144,7 +144,7 @@ func (k *syncRun) waitOut(ctx context.Context, until time.Time) bool {
 	if end, ok := ctx.Deadline(); ok && wait >= time.Until(end) {
 		return false
 	}
-	k.Pace.Rest()
+	k.Pace.Yield()
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -164,7 +164,7 @@ func (k *syncRun) summary() job.Summary {
 // suspend makes a durable job of a script that waits for a person, or longer than
 // its caller.
 func (k *syncRun) suspend(ctx context.Context, run *engine.Run, out engine.Outcome) (result, *wire.Error) {
-	k.Pace.Rest()
+	k.Pace.Yield()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()
 	k.Spec.Session = k.Session()

@@ -253,7 +253,7 @@ func (a *attempt) admit(ctx context.Context) error {
 	a.ticket = ticket
 	a.enter(phaseAdmitted)
 	if a.crashes > 0 { // while it waited it did nothing that could have ended the process
-		ticket.Rest()
+		ticket.Yield()
 		return a.w.o.Queue.MarkStarted(ctx, a.lease)
 	}
 	return nil
@@ -313,7 +313,7 @@ func (a *attempt) prepare(ctx context.Context) error {
 // load reads what the job was accepted with, and where it continues, for which memory is
 // reserved.
 func (a *attempt) load(ctx context.Context) error {
-	a.ticket.Rest()
+	a.ticket.Yield()
 	s, err := a.w.o.Queue.Load(ctx, a.lease.Seq)
 	if err != nil {
 		return err
@@ -370,7 +370,7 @@ func (a *attempt) restore(ctx context.Context, p engine.Pace, stored, output []b
 		if err != nil {
 			return err
 		}
-		p.Rest() // it may wait
+		p.Yield() // it may wait
 		if err := a.memory.Grow(ctx, counted(bytes)); err != nil {
 			return err
 		}
@@ -474,7 +474,7 @@ func (a *attempt) snapshot(ctx context.Context, run *engine.Run) ([]byte, job.Pr
 	// ticket in its hands would keep others waiting: it goes on all the same.
 	if bytes := counted(3 * int64(len(plain))); !a.memory.TryGrow(bytes) {
 		if a.x != nil {
-			a.x.Pace.Rest()
+			a.x.Pace.Yield()
 		}
 		_ = a.memory.Grow(ctx, bytes)
 		if a.x != nil {
@@ -501,7 +501,7 @@ func (a *attempt) saveSnapshot(ctx context.Context, run *engine.Run) error {
 		a.journal.snapshotAt = 2 * a.journal.Len()
 		return a.journal.Flush(ctx)
 	}
-	a.x.Pace.Rest()
+	a.x.Pace.Yield()
 	if err := a.w.o.Queue.SaveSnapshot(ctx, a.lease, sealed, p); err != nil {
 		return err
 	}

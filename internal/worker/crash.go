@@ -32,7 +32,7 @@ func crashed() *wire.Error {
 // resetCrashes notes that a job whose last attempts ended with their process has done
 // something since.
 func (a *attempt) resetCrashes(ctx context.Context) error {
-	a.x.Pace.Rest()
+	a.x.Pace.Yield()
 	if err := a.w.o.Queue.ResetCrashes(ctx, a.lease); err != nil {
 		return err
 	}

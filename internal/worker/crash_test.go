@@ -129,7 +129,7 @@ type namedDatabases struct {
 }
 
 func (d *namedDatabases) Query(ctx context.Context, name string, q engine.Query) (value.Value, error) {
-	engine.Rest(ctx)
+	engine.Yield(ctx)
 	d.began <- name
 	if name == "poison" || !d.free.Load() {
 		<-d.until

@@ -151,7 +151,7 @@ type stages struct {
 }
 
 func (d *stages) Query(ctx context.Context, name string, q engine.Query) (value.Value, error) {
-	engine.Rest(ctx)
+	engine.Yield(ctx)
 	on := make(chan bool)
 	d.at <- on
 	if !<-on {

@@ -113,7 +113,7 @@ func (a *attempt) StorePart(ctx context.Context, e job.JournalEntry) error {
 }
 
 // Yield implements journal.Host.
-func (a *attempt) Yield() { a.x.Pace.Rest() }
+func (a *attempt) Yield() { a.x.Pace.Yield() }
 
 // The kinds of what is sealed, bound to the job.
 const (

@@ -111,7 +111,7 @@ type heldQueries struct {
 
 func (d *heldQueries) count(ctx context.Context) error {
 	if d.after--; d.after == 0 {
-		engine.Rest(ctx)
+		engine.Yield(ctx)
 		d.held <- struct{}{}
 		<-d.until
 		return context.Canceled

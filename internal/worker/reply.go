@@ -165,7 +165,7 @@ func (a *attempt) answer(ctx context.Context, question string, r Reply, sum [32]
 	if err != nil {
 		return err
 	}
-	ticket.Rest()
+	ticket.Yield()
 	a.lease, err = w.o.Queue.Answer(ctx, a.lease.ID, job.Answer{
 		Prompt: question, Reply: sum, By: r.By, Address: r.Address, At: w.o.Clock(), Step: result.Seq, Entries: sealed,
 	}, w.leaseEnd())

@@ -29,7 +29,7 @@ func (c *conn) runAlone(ctx context.Context, call *call) (v value.Value, err err
 		if !s.ReadOnly() {
 			// It waits for the disk at its end. Where it computes before, it takes
 			// its turn.
-			engine.Rest(ctx)
+			engine.Yield(ctx)
 		}
 		return c.run(ctx, s, call)
 	}
@@ -41,7 +41,7 @@ func (c *conn) runAlone(ctx context.Context, call *call) (v value.Value, err err
 	if err != nil {
 		return value.Null, err
 	}
-	engine.Rest(ctx)
+	engine.Yield(ctx)
 	if err := c.commit(ctx); err != nil {
 		return value.Null, err
 	}

@@ -14,7 +14,7 @@ type pace struct {
 	turns int
 }
 
-func (p *pace) Rest() { p.rests <- struct{}{} }
+func (p *pace) Yield() { p.rests <- struct{}{} }
 
 func (p *pace) Turn(ctx context.Context) error {
 	p.turns++

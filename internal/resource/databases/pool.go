@@ -60,7 +60,7 @@ func (db *database) acquireToken(ctx context.Context, tokens chan struct{}) erro
 		return nil
 	default:
 	}
-	engine.Rest(ctx)
+	engine.Yield(ctx)
 	return db.waitForToken(ctx, tokens)
 }
 

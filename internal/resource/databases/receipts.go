@@ -110,7 +110,7 @@ func (c *conn) runWithReceipt(ctx context.Context, s *statement, call *call) (va
 			return value.Null, err
 		}
 	}
-	engine.Rest(ctx)
+	engine.Yield(ctx)
 	if err := c.commit(ctx); err != nil {
 		return value.Null, err
 	}

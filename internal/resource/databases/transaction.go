@@ -134,7 +134,7 @@ func (d *Databases) change(ctx context.Context, name string, do func(*conn) erro
 	if err := do(c); err != nil {
 		return err
 	}
-	engine.Rest(ctx)
+	engine.Yield(ctx)
 	return c.commit(ctx)
 }
 

@@ -17,7 +17,7 @@ type stuckPace struct {
 	until <-chan time.Time
 }
 
-func (*stuckPace) Rest() {}
+func (*stuckPace) Yield() {}
 
 func (p *stuckPace) Turn(context.Context) error {
 	if !p.once {

@@ -163,7 +163,7 @@ func (db *database) checkpointBeforeWrite(ctx context.Context, c *conn, most int
 	if db.usage == nil || most == 0 || db.usage.walBytes(db.name) < most {
 		return nil
 	}
-	engine.Rest(ctx)
+	engine.Yield(ctx)
 	patience := time.NewTicker(readerPatience)
 	defer patience.Stop()
 	giveUp := time.NewTimer(db.options.Busy)

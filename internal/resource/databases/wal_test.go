@@ -34,7 +34,7 @@ type begun struct {
 	ch   chan struct{}
 }
 
-func (b *begun) Rest() {}
+func (b *begun) Yield() {}
 
 func (b *begun) Turn(ctx context.Context) error {
 	b.once.Do(func() { close(b.ch) })
