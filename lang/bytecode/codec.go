@@ -45,7 +45,7 @@ func EncodeYielding(p *Program, yield func() error) ([]byte, error) {
 	for _, b := range p.Hash {
 		e.Byte(b)
 	}
-	e.Byte(bit(p.UsesSession) | bit(p.Pauses)<<1)
+	e.Byte(Flag(p.UsesSession) | Flag(p.Pauses)<<1)
 	e.Uint(uint64(p.Bytes))
 	e.texts(p.Files)
 	e.texts(p.Builtins)
@@ -117,13 +117,6 @@ func checksum(b []byte, yield func() error) (sum [sha256.Size]byte, err error) {
 
 type encoder struct{ *value.Encoder }
 
-func bit(b bool) byte {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 func (e encoder) texts(list []string) {
 	e.Uint(uint64(len(list)))
 	for _, s := range list {
@@ -166,8 +159,8 @@ func (e encoder) code(c *Code) {
 		e.Uint(uint64(h.To))
 		e.Uint(uint64(h.Target))
 		e.Byte(h.Reg)
-		e.Byte(h.Height)
-		e.Byte(bit(h.Transaction))
+		e.Byte(0) // unused
+		e.Byte(Flag(h.Transaction))
 	}
 	e.Uint(uint64(len(c.Loops)))
 	for _, pc := range c.Loops {
@@ -387,7 +380,10 @@ func (d decoder) code() Code {
 		return Mark{PC: d.place(), Line: d.place(), Column: d.place(), Step: d.step(), Pending: d.place()}
 	})
 	c.Handlers = many(d, handlerSize, func() Handler {
-		return Handler{From: d.place(), To: d.place(), Target: d.place(), Reg: d.Byte(), Height: d.Byte(), Transaction: d.bool()}
+		h := Handler{From: d.place(), To: d.place(), Target: d.place(), Reg: d.Byte()}
+		d.Byte() // unused; a height in programs of earlier releases
+		h.Transaction = d.bool()
+		return h
 	})
 	c.Loops = many(d, loopSize, d.place)
 	return c

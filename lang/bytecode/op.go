@@ -142,6 +142,14 @@ const (
 	opCount
 )
 
+// Flag writes a boolean as an operand, or as a byte of what is stored.
+func Flag(b bool) uint8 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 // ConstantFirst, as the C of an OpAddI, OpAddK or OpMulK, says that the script
 // has the constant on the left side: an error names it first.
 const ConstantFirst = 2

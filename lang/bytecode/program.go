@@ -93,7 +93,6 @@ func (c *Code) At(pc int) Mark {
 type Handler struct {
 	From, To, Target int32
 	Reg              uint8
-	Height           uint8 // registers in use at Target
 	// Transaction says that it only rolls back and raises again.
 	Transaction bool
 }

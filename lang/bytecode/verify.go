@@ -170,7 +170,7 @@ func (v *verifier) places(c *Code) error {
 		before = m.PC
 	}
 	for i, h := range c.Handlers {
-		if h.From < 0 || h.From >= h.To || h.To > h.Target || h.Target >= n || int(h.Reg) >= v.f.Regs || int(h.Height) > v.f.Regs {
+		if h.From < 0 || h.From >= h.To || h.To > h.Target || h.Target >= n || int(h.Reg) >= v.f.Regs {
 			return fmt.Errorf("handler %d is wrong", i)
 		}
 	}
@@ -226,15 +226,15 @@ func (v *verifier) operand(pc int, in Instr, o operand) error {
 		}
 		return v.registers(imm&0xFF, 1)
 	case flagB:
-		return flag(b)
+		return checkFlag(b)
 	case loopB:
 		if b > 0 {
 			return below("built-in", b-1, len(v.p.Builtins))
 		}
 	case flagC:
-		return flag(c)
+		return checkFlag(c)
 	case flagImm:
-		return flag(imm)
+		return checkFlag(imm)
 	case sideC:
 		if c > ConstantFirst {
 			return fmt.Errorf("%d names no side", c)
@@ -325,7 +325,7 @@ func (v *verifier) registers(first, n int) error {
 	return nil
 }
 
-func flag(n int) error {
+func checkFlag(n int) error {
 	if n != 0 && n != 1 {
 		return fmt.Errorf("%d is neither 0 nor 1", n)
 	}

@@ -88,7 +88,6 @@ DEFINE f(?a, ?b DEFAULT "k") USE DATABASE ?b RETURN ?a END`
 		{"a handler of nothing", top(func(f *bytecode.Func) { f.Traced.Handlers[0].To = f.Traced.Handlers[0].From }), "handler 0 is wrong"},
 		{"a handler that goes back", top(func(f *bytecode.Func) { f.Traced.Handlers[0].Target = 0 }), "handler 0 is wrong"},
 		{"a handler for no register", top(func(f *bytecode.Func) { f.Traced.Handlers[0].Reg = 240 }), "handler 0 is wrong"},
-		{"a handler at no height", top(func(f *bytecode.Func) { f.Traced.Handlers[0].Height = 240 }), "handler 0 is wrong"},
 		{"a loop out of the code", top(func(f *bytecode.Func) { f.Traced.Loops[2] = 10000 }), "loop 2 is wrong"},
 		{"loops out of order", top(func(f *bytecode.Func) { f.Traced.Loops[1] = 0 }), "loop 1 is wrong"},
 

@@ -63,14 +63,7 @@ func (g *fn) borrow(e syntax.Expr, dst uint8) {
 
 func (g *fn) far(v *syntax.Var, dst uint8, borrow bool) {
 	g.pos = v.Pos()
-	g.emit(bytecode.OpGetN, dst, farList, flag(borrow), int32(g.f.Slot(v.Name)-nearVars))
-}
-
-func flag(b bool) uint8 {
-	if b {
-		return 1
-	}
-	return 0
+	g.emit(bytecode.OpGetN, dst, farList, bytecode.Flag(borrow), int32(g.f.Slot(v.Name)-nearVars))
 }
 
 // isTemp reports whether nothing but the expression under way uses a register.
@@ -153,7 +146,7 @@ func (g *fn) load(v value.Value, dst uint8) {
 	case v.IsNull():
 		g.emit(bytecode.OpLoadNull, dst, 0, 0, 0)
 	case v.IsBool():
-		g.emit(bytecode.OpLoadBool, dst, flag(v.IsTrue()), 0, 0)
+		g.emit(bytecode.OpLoadBool, dst, bytecode.Flag(v.IsTrue()), 0, 0)
 	case v.IsInt() && v.Int64() >= math.MinInt32 && v.Int64() <= math.MaxInt32:
 		g.emit(bytecode.OpLoadI, dst, 0, 0, int32(v.Int64()))
 	default:
@@ -173,7 +166,7 @@ func (g *fn) access(e syntax.Expr, dst uint8, borrow bool) {
 		}
 		x := g.left(e.X, dst)
 		g.pos = e.X.End()
-		g.emit(bytecode.OpGetK, dst, x, flag(borrow), g.c.text(e.Name))
+		g.emit(bytecode.OpGetK, dst, x, bytecode.Flag(borrow), g.c.text(e.Name))
 	case *syntax.Index:
 		if gl, ok := e.X.(*syntax.Global); ok && gl.Arg == nil {
 			g.globalEntry(gl, e.I, dst)
@@ -182,12 +175,12 @@ func (g *fn) access(e syntax.Expr, dst uint8, borrow bool) {
 		x := g.left(e.X, dst)
 		if n, ok := g.c.smallInt(e.I, math.MinInt32, math.MaxInt32); ok {
 			g.pos = e.X.End()
-			g.emit(bytecode.OpGetN, dst, x, flag(borrow), int32(n))
+			g.emit(bytecode.OpGetN, dst, x, bytecode.Flag(borrow), int32(n))
 			return
 		}
 		i := g.right(e.I, x, dst)
 		g.pos = e.X.End()
-		g.emit(bytecode.OpGet, dst, x, i, int32(flag(borrow)))
+		g.emit(bytecode.OpGet, dst, x, i, int32(bytecode.Flag(borrow)))
 	}
 }
 
@@ -241,7 +234,7 @@ func (g *fn) right(e syntax.Expr, left, dst uint8) uint8 {
 // list there may grow where it stands. In a temporary register it may belong
 // to somebody else.
 func (g *fn) inPlace(op syntax.Op, left, dst uint8) uint8 {
-	return flag(op == syntax.OpAdd && left == dst && !g.isTemp(dst))
+	return bytecode.Flag(op == syntax.OpAdd && left == dst && !g.isTemp(dst))
 }
 
 // constantSide is the C of arithmetic with a constant: bytecode.ConstantFirst
@@ -283,7 +276,7 @@ func (g *fn) binary(e *syntax.Binary, dst uint8) {
 			if e.Op == syntax.OpSub {
 				n = -n
 			}
-			g.emit(bytecode.OpAddI, dst, a, constantSide(flag(e.Op == syntax.OpSub), swapped), n)
+			g.emit(bytecode.OpAddI, dst, a, constantSide(bytecode.Flag(e.Op == syntax.OpSub), swapped), n)
 			return
 		}
 		g.emit(ops.k, dst, a, constantSide(g.inPlace(e.Op, a, dst), swapped), g.c.constant(v))
@@ -366,7 +359,7 @@ func (g *fn) list(e *syntax.ListLit, dst uint8) {
 		mark := g.next
 		r, own := g.held(x)
 		g.pos = x.Pos()
-		g.emit(bytecode.OpPush, dst, r, flag(!own), 0)
+		g.emit(bytecode.OpPush, dst, r, bytecode.Flag(!own), 0)
 		g.free(mark)
 	}
 }
@@ -378,7 +371,7 @@ func (g *fn) mapLit(e *syntax.MapLit, dst uint8) {
 		mark := g.next
 		r, own := g.held(x.Value)
 		g.pos = x.Value.Pos()
-		g.emit(bytecode.OpPut, dst, r, flag(!own), g.c.text(x.Key))
+		g.emit(bytecode.OpPut, dst, r, bytecode.Flag(!own), g.c.text(x.Key))
 		g.free(mark)
 	}
 }

@@ -238,11 +238,10 @@ func (g *fn) try(s *syntax.Try) {
 	if s.Err != nil {
 		r, near = g.variable(s.Err.Name)
 	}
-	height := g.next
 	if !near {
 		r = g.temp()
 	}
-	g.handler(from, to, r, height, false)
+	g.handler(from, to, r, false)
 	if s.Err != nil && !near {
 		g.setFar(s.Err.Name, r, true)
 	}
@@ -254,11 +253,11 @@ func (g *fn) try(s *syntax.Try) {
 
 // handler enters a handler for [from, to) that goes on at the next
 // instruction.
-func (g *fn) handler(from, to int, r uint8, height int, tx bool) {
+func (g *fn) handler(from, to int, r uint8, tx bool) {
 	if from == to {
 		return
 	}
-	g.code.Handlers = append(g.code.Handlers, bytecode.Handler{From: int32(from), To: int32(to), Target: int32(g.here()), Reg: r, Height: uint8(height), Transaction: tx})
+	g.code.Handlers = append(g.code.Handlers, bytecode.Handler{From: int32(from), To: int32(to), Target: int32(g.here()), Reg: r, Transaction: tx})
 }
 
 func (g *fn) transaction(s *syntax.Transaction) {
@@ -275,9 +274,8 @@ func (g *fn) transaction(s *syntax.Transaction) {
 	to := g.here()
 	end := g.emit(bytecode.OpJump, 0, 0, g.takeSteps(), 0)
 	g.txs--
-	height := g.next
 	r := g.temp()
-	g.handler(from, to, r, height, true)
+	g.handler(from, to, r, true)
 	g.effect(bytecode.EffectTxRollback, g.temp(), 0)
 	g.emit(bytecode.OpRaise, r, 0, 0, 0)
 	g.free(mark)

@@ -22,7 +22,7 @@ func (g *fn) lambdaLoop(e *syntax.Call, b *lib.Builtin, number int, dst uint8) {
 	g.pos = e.Pos()
 	switch b.Loop {
 	case lib.LoopAny, lib.LoopAll:
-		g.emit(bytecode.OpLoadBool, result, flag(b.Loop == lib.LoopAll), 0, 0)
+		g.emit(bytecode.OpLoadBool, result, bytecode.Flag(b.Loop == lib.LoopAll), 0, 0)
 	case lib.LoopReduce:
 		g.emit(bytecode.OpLoadNull, result, 0, 0, 0)
 	default:
@@ -88,7 +88,7 @@ func (g *fn) lambdaBody(l lib.Loop, body syntax.Expr, result, element uint8) []i
 		g.patch(no...)
 	case lib.LoopAny, lib.LoopAll:
 		onward := g.jump(body, l == lib.LoopAll)
-		g.emit(bytecode.OpLoadBool, result, flag(l == lib.LoopAny), 0, 0)
+		g.emit(bytecode.OpLoadBool, result, bytecode.Flag(l == lib.LoopAny), 0, 0)
 		leave := g.emit(bytecode.OpJump, 0, 0, 0, 0)
 		g.patch(onward...)
 		return []int{leave}
@@ -98,7 +98,7 @@ func (g *fn) lambdaBody(l lib.Loop, body syntax.Expr, result, element uint8) []i
 		g.emit(bytecode.OpMove, result, t, 0, 0)
 	default:
 		r, own := g.held(body)
-		g.emit(bytecode.OpPush, result, r, flag(!own), 0)
+		g.emit(bytecode.OpPush, result, r, bytecode.Flag(!own), 0)
 	}
 	return nil
 }

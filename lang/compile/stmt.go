@@ -93,7 +93,7 @@ func (g *fn) stmt(s syntax.Stmt) {
 			code = g.operand(s.Code)
 		}
 		g.pos = s.Pos()
-		g.emit(bytecode.OpFail, v, code, flag(s.Code != nil), 0)
+		g.emit(bytecode.OpFail, v, code, bytecode.Flag(s.Code != nil), 0)
 	case *syntax.Transaction:
 		g.transaction(s)
 	default:
@@ -114,13 +114,13 @@ func (g *fn) emitArgs(args []syntax.Expr, line bool) {
 	mark := g.next
 	if len(args) == 1 {
 		r := g.operand(args[0])
-		g.emit(bytecode.OpEmit, r, 1, flag(line), 0)
+		g.emit(bytecode.OpEmit, r, 1, bytecode.Flag(line), 0)
 		g.free(mark)
 		return
 	}
 	base := g.temp()
 	g.args(base, args)
-	g.emit(bytecode.OpEmit, base, uint8(len(args)), flag(line), 0)
+	g.emit(bytecode.OpEmit, base, uint8(len(args)), bytecode.Flag(line), 0)
 	g.free(mark)
 }
 
@@ -141,10 +141,10 @@ func (g *fn) set(t *syntax.Target, v syntax.Expr) {
 	g.path(t, nil, func(root, keys uint8, n int) {
 		if n == 1 {
 			if key, ok := g.pathName(t, nil); ok {
-				g.emit(bytecode.OpSetK, root, x, flag(!own), g.c.text(key))
+				g.emit(bytecode.OpSetK, root, x, bytecode.Flag(!own), g.c.text(key))
 				return
 			}
-			g.emit(bytecode.OpSet, root, keys, x, int32(flag(!own)))
+			g.emit(bytecode.OpSet, root, keys, x, int32(bytecode.Flag(!own)))
 			return
 		}
 		g.emit(bytecode.OpSetPath, root, keys, uint8(n), valueOperand(x, own))
@@ -164,7 +164,7 @@ func valueOperand(x uint8, own bool) int32 {
 func (g *fn) setFar(name string, x uint8, own bool) {
 	k := g.temp()
 	g.emit(bytecode.OpLoadI, k, 0, 0, int32(g.f.Slot(name)-nearVars))
-	g.emit(bytecode.OpSet, farList, k, x, int32(flag(!own)))
+	g.emit(bytecode.OpSet, farList, k, x, int32(bytecode.Flag(!own)))
 	g.free(int(k))
 }
 
@@ -244,7 +244,7 @@ func (g *fn) setKey(s *syntax.SetKey) {
 		g.path(p, s.Key, func(root, keys uint8, n int) {
 			if n == 1 {
 				if key, ok := g.pathName(p, s.Key); ok {
-					g.emit(bytecode.OpSetK, root, x, flag(!own), g.c.text(key))
+					g.emit(bytecode.OpSetK, root, x, bytecode.Flag(!own), g.c.text(key))
 					return
 				}
 				g.emit(bytecode.OpCheckKey, keys, 0, 0, 0)
@@ -315,7 +315,7 @@ func (g *fn) appendStmt(s *syntax.Append) {
 	x, own := g.held(s.Value)
 	if r, ok := g.variable(s.Target.Var.Name); ok && len(s.Target.Path) == 0 {
 		g.pos = s.Pos()
-		g.emit(bytecode.OpAppend, r, x, flag(!own), 0)
+		g.emit(bytecode.OpAppend, r, x, bytecode.Flag(!own), 0)
 		return
 	}
 	g.path(s.Target, nil, func(root, keys uint8, n int) {

@@ -9,13 +9,18 @@ import (
 	"ql/lang/value"
 )
 
-// escapes holds what stands for each byte, nothing for those that stay.
-type escapes [256]string
+// Escapes holds what is written for each byte, nothing for those that stay.
+type Escapes [256]string
 
-var htmlEscapes = &escapes{'&': "&amp;", '<': "&lt;", '>': "&gt;", '"': "&#34;", '\'': "&#39;"}
+// HTMLEscapes are those of HTML, and ShellEscapes those inside single quotes of a
+// shell.
+var (
+	HTMLEscapes  = &Escapes{'&': "&amp;", '<': "&lt;", '>': "&gt;", '"': "&#34;", '\'': "&#39;"}
+	ShellEscapes = &Escapes{'\'': `'\''`}
+)
 
-var urlEscapes = func() *escapes {
-	var e escapes
+var urlEscapes = func() *Escapes {
+	var e Escapes
 	const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~"
 	const digits = "0123456789ABCDEF"
 	for b := range e {
@@ -27,33 +32,40 @@ var urlEscapes = func() *escapes {
 }()
 
 // escape returns s, the content of v, with its bytes escaped.
-func (e *escapes) escape(c *Call, v value.Value) value.Value {
+func (e *Escapes) escape(c *Call, v value.Value) value.Value {
 	s := v.Str()
 	size := int64(0)
-	c.chunks(len(s), part, 16, func(from, to int) {
-		for i := from; i < to; i++ {
-			size += int64(max(1, len(e[s[i]])))
-		}
-	})
+	c.chunks(len(s), part, 16, func(from, to int) { size += int64(e.Size(s[from:to])) })
 	if size == int64(len(s)) {
 		return v
 	}
 	b := value.NewBuilder(c.Meter, value.KindText, c.size(size))
 	out := b.Rest(int(size))[:0]
-	c.chunks(len(s), part, 32, func(from, to int) { out = e.append(out, s[from:to]) })
+	c.chunks(len(s), part, 32, func(from, to int) { out = e.Append(out, s[from:to]) })
 	return b.Value()
 }
 
-// append appends s escaped.
-func (e *escapes) append(dst []byte, s string) []byte {
+// Size returns the length of s escaped.
+func (e *Escapes) Size(s string) int {
+	n := len(s)
 	for i := range len(s) {
 		if to := e[s[i]]; to != "" {
-			dst = append(dst, to...)
-		} else {
-			dst = append(dst, s[i])
+			n += len(to) - 1
 		}
 	}
-	return dst
+	return n
+}
+
+// Append appends s escaped.
+func (e *Escapes) Append(dst []byte, s string) []byte {
+	start := 0
+	for i := range len(s) {
+		if to := e[s[i]]; to != "" {
+			dst = append(append(dst, s[start:i]...), to...)
+			start = i + 1
+		}
+	}
+	return append(dst, s[start:]...)
 }
 
 func htmlEscape(c *Call, args []value.Value) (value.Value, error) {
@@ -62,7 +74,7 @@ func htmlEscape(c *Call, args []value.Value) (value.Value, error) {
 	if in.err != nil {
 		return value.Null, in.err
 	}
-	return htmlEscapes.escape(c, args[0]), nil
+	return HTMLEscapes.escape(c, args[0]), nil
 }
 
 func urlEncode(c *Call, args []value.Value) (value.Value, error) {
@@ -158,9 +170,9 @@ func (in *input) parameter(out *buffer, k, v value.Value) {
 	n := len(k.Str()) + len(shown.Str())
 	in.Meter.Work(n/2 + 4)
 	out.room(n*longest + 1)
-	out.b = urlEscapes.append(out.b, k.Str())
+	out.b = urlEscapes.Append(out.b, k.Str())
 	out.b = append(out.b, '=')
-	out.b = urlEscapes.append(out.b, shown.Str())
+	out.b = urlEscapes.Append(out.b, shown.Str())
 }
 
 func parseQuery(c *Call, args []value.Value) (value.Value, error) {

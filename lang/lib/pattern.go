@@ -175,8 +175,8 @@ func escapePattern(c *Call, args []value.Value) (value.Value, error) {
 	return patternEscapes.escape(c, args[0]), nil
 }
 
-var patternEscapes = func() *escapes {
-	var e escapes
+var patternEscapes = func() *Escapes {
+	var e Escapes
 	for _, b := range []byte(`\.+*?()|[]{}^$`) {
 		e[b] = `\` + string(rune(b))
 	}

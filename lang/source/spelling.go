@@ -23,35 +23,35 @@ func Nearest(word string, candidates []string) string {
 		if n > 64 || n-len(w) > most || len(w)-n > most {
 			continue
 		}
-		if d := distance(w, []rune(strings.ToLower(c))); d <= most && d < bestAt {
+		if d := EditDistance(w, []rune(strings.ToLower(c))); d <= most && d < bestAt {
 			best, bestAt = c, d
 		}
 	}
 	return best
 }
 
-// distance is the number of letters to insert, delete, replace, or swap with a
-// neighbour, to make a into b.
-func distance(a, b []rune) int {
-	var prev2 []int
-	prev := make([]int, len(b)+1)
-	for j := range prev {
-		prev[j] = j
+// EditDistance counts the letters to be inserted, dropped, changed or swapped
+// with their neighbour to make b of a.
+func EditDistance(a, b []rune) int {
+	before := make([]int, len(b)+1) // row i-2
+	last := make([]int, len(b)+1)   // row i-1
+	row := make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
 	}
 	for i := 1; i <= len(a); i++ {
-		cur := make([]int, len(b)+1)
-		cur[0] = i
+		row[0] = i
 		for j := 1; j <= len(b); j++ {
 			cost := 1
 			if a[i-1] == b[j-1] {
 				cost = 0
 			}
-			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
 			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				cur[j] = min(cur[j], prev2[j-2]+1)
+				row[j] = min(row[j], before[j-2]+1)
 			}
 		}
-		prev2, prev = prev, cur
+		before, last, row = last, row, before
 	}
-	return prev[len(b)]
+	return last[len(b)]
 }

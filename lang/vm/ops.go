@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"ql/lang/bytecode"
+	"ql/lang/lib"
 	"ql/lang/value"
 )
 
@@ -435,16 +436,15 @@ func (m *Machine) text(dst *value.Value, t *bytecode.Template, args []value.Valu
 
 // quotedText is text for HTML and for shells, whose insertions are escaped.
 func (m *Machine) quotedText(t *bytecode.Template, args []value.Value) (value.Value, *value.Error) {
-	escape := &htmlEscapes
-	quote := ""
+	escapes, quote := lib.HTMLEscapes, ""
 	if t.Mode == bytecode.ShellTemplate {
-		escape, quote = &shellEscapes, "'"
+		escapes, quote = lib.ShellEscapes, "'"
 	}
 	total := 0
 	for _, s := range t.Texts {
 		total += len(s)
 	}
-	texts := make([]value.Value, len(args))
+	texts, sizes := make([]value.Value, len(args)), make([]int, len(args))
 	for i, v := range args {
 		text, err := value.ToText(&m.meter, v)
 		if err != nil {
@@ -452,47 +452,18 @@ func (m *Machine) quotedText(t *bytecode.Template, args []value.Value) (value.Va
 		}
 		texts[i] = text
 		m.meter.Work(10 + len(text.Str())/4)
-		total += 2*len(quote) + escapedSize(text.Str(), escape)
+		sizes[i] = escapes.Size(text.Str())
+		total += 2*len(quote) + sizes[i]
 	}
 	b := value.NewBuilder(&m.meter, value.KindText, total)
 	for i, v := range texts {
 		b.Add(t.Texts[i])
 		b.Add(quote)
-		addEscaped(&b, v.Str(), escape)
+		escapes.Append(b.Rest(sizes[i])[:0], v.Str())
 		b.Add(quote)
 	}
 	b.Add(t.Texts[len(texts)])
 	return b.Value(), nil
-}
-
-// escapes says what stands for each byte that cannot stand for itself.
-type escapes [256]string
-
-var (
-	htmlEscapes  = escapes{'&': "&amp;", '<': "&lt;", '>': "&gt;", '"': "&#34;", '\'': "&#39;"}
-	shellEscapes = escapes{'\'': `'\''`}
-)
-
-func escapedSize(s string, e *escapes) int {
-	n := len(s)
-	for i := range len(s) {
-		if x := e[s[i]]; x != "" {
-			n += len(x) - 1
-		}
-	}
-	return n
-}
-
-func addEscaped(b *value.Builder, s string, e *escapes) {
-	start := 0
-	for i := range len(s) {
-		if x := e[s[i]]; x != "" {
-			b.Add(s[start:i])
-			b.Add(x)
-			start = i + 1
-		}
-	}
-	b.Add(s[start:])
 }
 
 // seconds makes a duration of an amount and its unit.

@@ -127,14 +127,7 @@ func (m *Machine) encodeFrame(e *value.Encoder, fn *function, pc, base int, fast
 	e.Uint(uint64(fn.number))
 	e.Uint(uint64(pc))
 	e.Uint(uint64(base))
-	e.Byte(flag(fast))
-}
-
-func flag(b bool) byte {
-	if b {
-		return 1
-	}
-	return 0
+	e.Byte(bytecode.Flag(fast))
 }
 
 // Errors of Restore.
@@ -420,7 +413,7 @@ func (t *trace) encode(e *value.Encoder, times bool) {
 			place++
 			e.Uint(uint64(x.step))
 			e.Uint(uint64(x.depth))
-			bits := byte(x.status)<<1 | flag(x.open)
+			bits := byte(x.status)<<1 | bytecode.Flag(x.open)
 			if numbered := !x.open && x.number != place; numbered {
 				e.Byte(bits | hasNumber)
 				e.Uint(uint64(x.number))
@@ -434,7 +427,7 @@ func (t *trace) encode(e *value.Encoder, times bool) {
 	list(t.first)
 	list(t.last)
 	e.Uint(uint64(t.at))
-	e.Byte(flag(t.late))
+	e.Byte(bytecode.Flag(t.late))
 	e.Uint(uint64(len(t.open)))
 	for _, i := range t.open {
 		e.Uint(uint64(i))
