@@ -140,7 +140,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	service := service.New(service.Options{
 		Auth: authenticator, Accounts: p.store.Accounts, Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
 		Host: host, Records: p.recorder, Jobs: p.worker, NewID: p.store.NewID, URLs: a.urls(), Limits: a.limits,
-		Shares: links{shares.Ledger{Rows: p.store.Shares, Clock: time.Now}},
+		Shares: links{shares.Admin{Rows: p.store.Shares, Clock: time.Now}},
 		Usage:  p.resources.tally, StorageUsed: p.resources.stored, RecordsUsed: p.store.Jobs.Kept,
 		Listeners: admit.NewCrowd(admit.CrowdOptions{Most: mostListeners, Reason: admit.TooManyListeners, Lifted: a.settings.Dev}),
 		Files:     p.resources.openTree, Transfers: admit.NewCrowd(admit.CrowdOptions{Most: mostTransfers, Wait: waitForPlace, Lifted: a.settings.Dev}),

@@ -35,8 +35,8 @@ func (a *App) newFetcher() *fetcher {
 
 // outgoing are an account's calls.
 type outgoing struct {
-	line fetch.Line
-	made atomic.Pointer[made]
+	limiter fetch.Limiter
+	made    atomic.Pointer[made]
 }
 
 // made is what makes them, which is the same for all runs until the account's
@@ -57,7 +57,7 @@ func (f *fetcher) open(a account.Account, l account.Limits, o *outgoing, tally *
 		return m
 	}
 	m := &made{limits: limits, most: l.EgressPerMonth, Network: fetch.New(fetch.Options{
-		Client: f.client, Limits: limits, Line: &o.line, Allowance: egress{tally, a.ID, l.EgressPerMonth}, Done: f.done,
+		Client: f.client, Limits: limits, Limiter: &o.limiter, Allowance: egress{tally, a.ID, l.EgressPerMonth}, Done: f.done,
 	})}
 	o.made.Store(m)
 	return m

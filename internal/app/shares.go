@@ -34,7 +34,7 @@ func (a *App) newShares(trees *files.Trees) *shares.Shares {
 	if url == "" {
 		url = a.url
 	}
-	return shares.NewShares(shares.Options{
+	return shares.New(shares.Options{
 		Rows: a.parts.store.Shares, Canonical: files.Canonical, URL: url, Clock: time.Now,
 		Open: func(c shares.Content) io.ReadSeekCloser {
 			chunks := make([]files.Chunk, len(c.Chunks))
@@ -70,17 +70,17 @@ func (a *App) downloaded(id account.ID, bytes int64) {
 func (r *resources) shareLimits(a account.Account, l account.Limits) shares.Limits {
 	limits := shares.Limits{Bounds: shares.Bounds{Bytes: l.StorageBytes, Links: mostLinks}}
 	if isDevelopment(a) && !r.dev {
-		limits.Longest, limits.Bounds.File = longestDevelopmentLink, largestDevelopmentFile
+		limits.MaxLifetime, limits.Bounds.File = longestDevelopmentLink, largestDevelopmentFile
 	}
 	return limits
 }
 
 // links implements service.Links.
-type links struct{ shares.Ledger }
+type links struct{ shares.Admin }
 
 // List implements service.Links.
 func (l links) List(ctx context.Context, a account.ID, before string, limit int) ([]wire.ShareEntry, error) {
-	entries, err := l.Ledger.List(ctx, a, before, limit)
+	entries, err := l.Admin.List(ctx, a, before, limit)
 	list := make([]wire.ShareEntry, len(entries))
 	for i, e := range entries {
 		list[i] = wire.ShareEntry{
@@ -97,8 +97,8 @@ func (l links) List(ctx context.Context, a account.ID, before string, limit int)
 }
 
 // Shares returns the links of accounts.
-func (o *Operator) Shares(clock func() time.Time) shares.Ledger {
-	return shares.Ledger{Rows: o.store.Shares, Clock: clock}
+func (o *Operator) Shares(clock func() time.Time) shares.Admin {
+	return shares.Admin{Rows: o.store.Shares, Clock: clock}
 }
 
 // pruneShares lets go of what links lead to no more.

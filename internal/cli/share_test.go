@@ -15,13 +15,13 @@ func TestShareCommands(t *testing.T) {
 	_, err := store.Files().Apply(t.Context(), id, files.Usage{}, files.Usage{Bytes: 5, Nodes: 1}, []files.Change{files.Put{Node: node}})
 	must(t, err)
 	for i := range byte(2) {
-		must(t, store.Shares().Create(t.Context(), shares.New{
+		must(t, store.Shares().Create(t.Context(), shares.CreateParams{
 			Token: shares.Hash{i + 1}, Account: id, Path: "/a.txt", Name: "a.txt", Times: int(i), Made: b.now, Expires: b.now.Add(time.Hour),
 		}))
 	}
 	d, err := store.Shares().Claim(t.Context(), shares.Hash{2}, shares.Visit{At: b.now, Address: "192.0.2.1", Agent: "curl/8"})
 	must(t, err)
-	must(t, store.Shares().Note(t.Context(), d.Share.Account, d.Share.Seq, 1, 5, b.now.Add(time.Second)))
+	must(t, store.Shares().RecordProgress(t.Context(), d.Share.Account, d.Share.Seq, 1, 5, b.now.Add(time.Second)))
 	must(t, store.Close())
 
 	run := func(want int, args ...string) string {

@@ -118,7 +118,7 @@ func boot(t testing.TB, change ...settings) *world {
 			Resources: (&folders{root: folder, accounts: w.accounts, sessions: sessions.New(store.Sessions(), sessions.Options{})}).open,
 		},
 		Files:     (&ownedTrees{trees: files.NewTrees(store.Files(), blobs, time.Now)}).open,
-		Shares:    links{shares.Ledger{Rows: store.Shares(), Clock: time.Now}},
+		Shares:    links{shares.Admin{Rows: store.Shares(), Clock: time.Now}},
 		Transfers: admit.NewCrowd(admit.CrowdOptions{Most: 16}),
 		Records:   w.recorder,
 		URLs:      service.URLs{Base: "http://ql.example", API: "http://api.ql.example"},
@@ -144,7 +144,7 @@ func boot(t testing.TB, change ...settings) *world {
 	o.Jobs = w.worker
 	w.service = service.New(o)
 	h.Preflight = w.auth.Preflight
-	handedOut := shares.NewShares(shares.Options{Rows: store.Shares(), Clock: time.Now, Open: func(c shares.Content) io.ReadSeekCloser {
+	handedOut := shares.New(shares.Options{Rows: store.Shares(), Clock: time.Now, Open: func(c shares.Content) io.ReadSeekCloser {
 		return tail{bytes.NewReader(c.Tail)}
 	}})
 	h.Routes = slices.Concat(jsonapi.Routes(w.service), formapi.Routes(w.service), formpage.Routes(w.service), download.Routes(download.Options{Shares: handedOut}))

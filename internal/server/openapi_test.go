@@ -296,7 +296,7 @@ func TestDescribedDownloads(t *testing.T) {
 		if !ok {
 			t.Fatalf("%s is no token", token)
 		}
-		check(t, w.store.Shares().Create(t.Context(), shares.New{
+		check(t, w.store.Shares().Create(t.Context(), shares.CreateParams{
 			Token: hash, Account: ada.ID, Path: "/a.txt", Name: "b.txt", Times: times, Made: time.Now(), Expires: time.Now().Add(time.Hour),
 		}))
 		return "/files/" + token

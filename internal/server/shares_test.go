@@ -13,10 +13,10 @@ import (
 )
 
 // links are those of the store, for the service under test.
-type links struct{ shares.Ledger }
+type links struct{ shares.Admin }
 
 func (l links) List(ctx context.Context, a account.ID, before string, limit int) ([]wire.ShareEntry, error) {
-	entries, err := l.Ledger.List(ctx, a, before, limit)
+	entries, err := l.Admin.List(ctx, a, before, limit)
 	var list []wire.ShareEntry
 	for _, e := range entries {
 		one := wire.ShareEntry{
@@ -40,7 +40,7 @@ func (w *world) share(members ...member) (id string) {
 		a, err := w.accounts.Find(w.t.Context(), m.Username)
 		check(w.t, err)
 		token := shares.Hash{31: byte(i)}
-		check(w.t, w.store.Shares().Create(w.t.Context(), shares.New{
+		check(w.t, w.store.Shares().Create(w.t.Context(), shares.CreateParams{
 			Token: token, Account: a.ID, Path: "/shared.txt", Name: "x", Made: time.Now(), Expires: time.Now().Add(time.Hour),
 		}))
 		id = shares.Share{Token: token}.ID()
@@ -60,13 +60,13 @@ func TestShares(t *testing.T) {
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	for i := range byte(3) {
 		times := int(i) // 0 for any number
-		check(t, w.store.Shares().Create(t.Context(), shares.New{
+		check(t, w.store.Shares().Create(t.Context(), shares.CreateParams{
 			Token: shares.Hash{i}, Account: ada.ID, Path: "/a.txt", Name: "b.txt", Times: times, Made: now, Expires: now.Add(time.Hour),
 		}))
 	}
 	d, err := w.store.Shares().Claim(t.Context(), shares.Hash{1}, shares.Visit{At: now, Address: "192.0.2.1", Agent: "curl/8"})
 	check(t, err)
-	check(t, w.store.Shares().Note(t.Context(), d.Share.Account, d.Share.Seq, 1, 5, now))
+	check(t, w.store.Shares().RecordProgress(t.Context(), d.Share.Account, d.Share.Seq, 1, 5, now))
 
 	type page struct {
 		Shares []struct {

@@ -30,7 +30,7 @@ func (l *lossyShares) lose(what string) error {
 	return errors.New("the process died")
 }
 
-func (l *lossyShares) Create(ctx context.Context, n shares.New) error {
+func (l *lossyShares) Create(ctx context.Context, n shares.CreateParams) error {
 	if l.before {
 		if err := l.lose("create"); err != nil {
 			return err
@@ -61,7 +61,7 @@ func TestShareIsMadeOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := newWorld(t, faults{})
 			lossy.Rows, lossy.lost = e.store.Shares(), map[string]bool{}
-			all := shares.NewShares(shares.Options{Rows: lossy, Canonical: files.Canonical, URL: "https://files.example.com", Clock: e.now})
+			all := shares.New(shares.Options{Rows: lossy, Canonical: files.Canonical, URL: "https://files.example.com", Clock: e.now})
 			open := e.host.Resources
 			e.host.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (engine.Resources, error) {
 				r, err := open(ctx, a, l, session)

@@ -34,8 +34,8 @@ func LimitsOf(l account.Limits) Limits {
 type Options struct {
 	Client *network.Client
 	Limits Limits
-	// Line holds the account's calls to Limits.AtOnce; nil for no bound.
-	Line *Line
+	// Limiter holds the account's calls to Limits.AtOnce; nil for no bound.
+	Limiter *Limiter
 	// Allowance is what may be sent; nil for any amount.
 	Allowance Allowance
 	// Done is told of each call that was made: how it ended is the code of its
@@ -45,9 +45,9 @@ type Options struct {
 
 // Allowance is how much an account may send.
 type Allowance interface {
-	// Reserve takes an amount before it is sent; giveBack undoes that. The error
+	// Reserve reserves an amount before it is sent; refund undoes that. The error
 	// is for the script.
-	Reserve(ctx context.Context, bytes int64) (giveBack func(), err error)
+	Reserve(ctx context.Context, bytes int64) (refund func(), err error)
 }
 
 // Network makes the calls of an account. It may be used by any number of runs
@@ -74,20 +74,20 @@ func (n *Network) Fetch(ctx context.Context, r engine.Request) (engine.Reply, er
 	if err := n.o.Client.Check(r.URL); err != nil {
 		return engine.Reply{}, explain(err, "")
 	}
-	giveBack := func() {}
+	refund := func() {}
 	if n.o.Allowance != nil {
 		var err error
-		if giveBack, err = n.o.Allowance.Reserve(ctx, sent(r)); err != nil {
+		if refund, err = n.o.Allowance.Reserve(ctx, sent(r)); err != nil {
 			return engine.Reply{}, err
 		}
 	}
-	if n.o.Line != nil {
-		leave, err := n.o.Line.enter(ctx, l.AtOnce)
+	if n.o.Limiter != nil {
+		release, err := n.o.Limiter.acquire(ctx, l.AtOnce)
 		if err != nil {
-			giveBack()
+			refund()
 			return engine.Reply{}, err
 		}
-		defer leave()
+		defer release()
 	}
 	most, limit := l.Bytes, "fetch_bytes"
 	if r.Most < most {
@@ -102,7 +102,7 @@ func (n *Network) Fetch(ctx context.Context, r engine.Request) (engine.Reply, er
 	n.done(err, time.Since(began))
 	if err != nil {
 		if neverLeft(err) {
-			giveBack()
+			refund()
 		}
 		return engine.Reply{}, err
 	}

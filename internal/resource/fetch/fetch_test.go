@@ -88,7 +88,7 @@ func TestFetch(t *testing.T) {
 		fmt.Fprintf(w, "%s %s %s %s", r.Method, r.RequestURI, r.Header.Get("Authorization"), body)
 	})
 	var ended []string
-	n := New(Options{Client: client(t, here), Limits: limits(), Line: &Line{}, Done: func(code string, _ time.Duration) { ended = append(ended, code) }})
+	n := New(Options{Client: client(t, here), Limits: limits(), Limiter: &Limiter{}, Done: func(code string, _ time.Duration) { ended = append(ended, code) }})
 	r, err := get(t, n, engine.Request{Method: "PUT", URL: address + "/a?b=c", Header: map[string][]string{"Authorization": {"Bearer x"}}, Body: []byte("hi")})
 	if err != nil || r.Status != 201 || string(r.Body) != "PUT /a?b=c Bearer x hi" || r.Header["X-Reply"][0] != "yes" {
 		t.Errorf("got %v, %v", r, err)
@@ -238,19 +238,19 @@ func TestAllowance(t *testing.T) {
 
 func TestLine(t *testing.T) {
 	const most, all = 3, 12
-	var busy, peak atomic.Int64
+	var active, peak atomic.Int64
 	come, goOn := make(chan struct{}, all), make(chan struct{})
 	address, _ := server(t, func(http.ResponseWriter, *http.Request) {
-		if n := busy.Add(1); n > peak.Load() {
+		if n := active.Add(1); n > peak.Load() {
 			peak.Store(n)
 		}
 		come <- struct{}{}
 		<-goOn
-		busy.Add(-1)
+		active.Add(-1)
 	})
 	l := limits()
 	l.AtOnce = most
-	n := New(Options{Client: client(t, here), Limits: l, Line: &Line{}})
+	n := New(Options{Client: client(t, here), Limits: l, Limiter: &Limiter{}})
 	var runs sync.WaitGroup
 	for range all {
 		runs.Go(func() {
@@ -270,8 +270,8 @@ func TestLine(t *testing.T) {
 	}
 	close(goOn)
 	runs.Wait()
-	if peak.Load() != most || n.o.Line.busy != 0 || len(n.o.Line.waiting) != 0 {
-		t.Errorf("%d at once; %d are left and %d wait", peak.Load(), n.o.Line.busy, len(n.o.Line.waiting))
+	if peak.Load() != most || n.o.Limiter.active != 0 || len(n.o.Limiter.waiting) != 0 {
+		t.Errorf("%d at once; %d are left and %d wait", peak.Load(), n.o.Limiter.active, len(n.o.Limiter.waiting))
 	}
 }
 

@@ -13,9 +13,9 @@ import (
 // Hash is the SHA-256 of a token, of a cookie, or of a blob's bytes.
 type Hash = [sha256.Size]byte
 
-// New is a link that is to be made.
-type New struct {
-	Token   Hash // the token itself is kept nowhere
+// CreateParams are what a link is made of.
+type CreateParams struct {
+	Token   Hash // the token itself is stored nowhere
 	Account account.ID
 	Path    string // canonical
 	Name    string // that the file is handed out under
@@ -48,7 +48,7 @@ type Share struct {
 	Revoked time.Time // zero where it was not
 }
 
-// ID is what a link is called where its token must not be told.
+// ID is what a link is called where its token must not be shown.
 func (s Share) ID() string { return hex.EncodeToString(s.Token[:idBytes]) }
 
 const idBytes = 8
@@ -88,7 +88,7 @@ type Content struct {
 	Tail   []byte
 }
 
-// Chunk is a piece of content, kept as a blob.
+// Chunk is a piece of content, stored as a blob.
 type Chunk struct {
 	Hash Hash
 	Size int64
@@ -147,26 +147,26 @@ const (
 	MaxRestarts   = 3
 )
 
-// MaxReceipts is how many receipts of one link are kept: the newest.
+// MaxReceipts is how many receipts of one link are stored: the newest.
 const MaxReceipts = 100
 
-// Rows keeps links. Methods are safe for concurrent use.
+// Rows stores links. Methods are safe for concurrent use.
 type Rows interface {
 	// Create makes a link to the content that the file has at this moment:
 	// whatever becomes of the file, the content stays as long as the link leads
 	// to it. It is ErrNoFile, ErrFolder, ErrLinks or a *SizeError.
-	Create(ctx context.Context, n New) error
+	Create(ctx context.Context, n CreateParams) error
 	// Find returns a link with the content that it leads to, or ErrNotFound.
 	// Content that nobody can load any more is empty. A link of a disabled
 	// account is not found.
 	Find(ctx context.Context, token Hash) (Share, Content, error)
-	// Claim takes one use of a link, or restarts the download that the client
+	// Claim claims one use of a link, or restarts the download that the client
 	// had begun, and returns when that is on the disk. It is ErrNotFound or
 	// ErrEnded.
 	Claim(ctx context.Context, token Hash, v Visit) (Delivery, error)
-	// Note keeps how much of a download was sent; finished is zero where that
+	// RecordProgress records how much of a download was sent; finished is zero where that
 	// was not all.
-	Note(ctx context.Context, a account.ID, share int64, receipt int, sent int64, finished time.Time) error
+	RecordProgress(ctx context.Context, a account.ID, share int64, receipt int, sent int64, finished time.Time) error
 	// Revoke ends a link of an account; ErrNotFound where it has none such. A
 	// second time it does nothing.
 	Revoke(ctx context.Context, a account.ID, token Hash, at time.Time) error

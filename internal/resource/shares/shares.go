@@ -1,11 +1,11 @@
 // Package shares hands out an account's files by link: to whoever has the link,
 // so many times and for so long as the script said. A link leads to the content
 // that the file had when it was shared, and is known by the hash of its token.
-// One use is taken before the first byte goes out, so that no two get the file
+// One use is claimed before the first byte goes out, so that no two get the file
 // of a link for one.
 //
 // How a request for a file looks, and what its answer does, is the business of
-// internal/api/download; where links and blobs are kept, that of their stores.
+// internal/server/download; where links and blobs are stored, that of their stores.
 package shares
 
 import (
@@ -43,11 +43,11 @@ type Options struct {
 // goroutines.
 type Shares struct{ o Options }
 
-// NewShares returns shares.
-func NewShares(o Options) *Shares { return &Shares{o} }
+// New returns shares.
+func New(o Options) *Shares { return &Shares{o} }
 
-// addresses is where links are, below Options.URL.
-const addresses = "/files/"
+// linkPath is where links are, below Options.URL.
+const linkPath = "/files/"
 
 const tokenBytes = 32
 
@@ -70,22 +70,22 @@ func ParseToken(text string) (Hash, bool) {
 
 // Limits are what one account may share.
 type Limits struct {
-	Longest time.Duration // that a link lives; 30 days where zero
-	Bounds  Bounds
+	MaxLifetime time.Duration // that a link lives; 30 days where zero
+	Bounds      Bounds
 }
 
 // What a link may be at most, and is where the script does not say.
 const (
-	longest     = 30 * 24 * time.Hour
-	usual       = 24 * time.Hour
-	mostTimes   = 1000
-	longestName = 255
+	maxLifetime     = 30 * 24 * time.Hour
+	defaultLifetime = 24 * time.Hour
+	maxTimes        = 1000
+	maxName         = 255
 )
 
 // For returns the links of an account, for one script.
 func (s *Shares) For(a account.ID, l Limits) *Links {
-	if l.Longest == 0 {
-		l.Longest = longest
+	if l.MaxLifetime == 0 {
+		l.MaxLifetime = maxLifetime
 	}
 	return &Links{shares: s, account: a, limits: l}
 }
@@ -100,7 +100,7 @@ type Links struct {
 var _ engine.Shares = (*Links)(nil)
 
 // Link implements engine.Shares.
-func (l *Links) Link() string { return l.shares.o.URL + addresses + newToken() }
+func (l *Links) Link() string { return l.shares.o.URL + linkPath + newToken() }
 
 // Share implements engine.Shares.
 func (l *Links) Share(ctx context.Context, link string, s engine.Share) error {
@@ -116,18 +116,18 @@ func (l *Links) Share(ctx context.Context, link string, s engine.Share) error {
 		return err
 	}
 	now := l.shares.o.Clock().UTC().Truncate(time.Microsecond)
-	n := New{Token: token, Account: l.account, Path: at, Made: now, Bounds: l.limits.Bounds}
+	n := CreateParams{Token: token, Account: l.account, Path: at, Made: now, Bounds: l.limits.Bounds}
 	if n.Name, err = name(s.Name, at); err != nil {
 		return err
 	}
 	if n.Times, err = times(s); err != nil {
 		return err
 	}
-	life, err := l.life(s)
+	lifetime, err := l.lifetime(s)
 	if err != nil {
 		return err
 	}
-	n.Expires = now.Add(life)
+	n.Expires = now.Add(lifetime)
 	return l.explain(at, l.shares.o.Rows.Create(ctx, n))
 }
 
@@ -145,8 +145,8 @@ func name(given *string, at string) (string, error) {
 		return "", value.Errorf(value.BadArgument, "NAMED takes the name of a file, not %s", value.Quote(n))
 	case !utf8.ValidString(n) || bad >= 0:
 		return "", value.Errorf(value.BadArgument, "the name %s holds a slash or a character that cannot be seen: NAMED takes a name without", value.Quote(n))
-	case len(n) > longestName:
-		return "", value.Errorf(value.BadArgument, "the name has %d bytes, and NAMED takes %d at most", len(n), longestName)
+	case len(n) > maxName:
+		return "", value.Errorf(value.BadArgument, "the name has %d bytes, and NAMED takes %d at most", len(n), maxName)
 	}
 	return n, nil
 }
@@ -160,21 +160,21 @@ func times(s engine.Share) (int, error) {
 		return 1, nil
 	case *s.Times < 1:
 		return 0, value.Errorf(value.BadArgument, "a link works at least once: TIMES %d does not fit", *s.Times)
-	case *s.Times > mostTimes:
-		return 0, value.Exceeded("share_times", mostTimes, "a link works %d times at most, and TIMES says %d: UNLIMITED has no number", mostTimes, *s.Times)
+	case *s.Times > maxTimes:
+		return 0, value.Exceeded("share_times", maxTimes, "a link works %d times at most, and TIMES says %d: UNLIMITED has no number", maxTimes, *s.Times)
 	}
 	return int(*s.Times), nil
 }
 
-// life returns how long a link lives.
-func (l *Links) life(s engine.Share) (time.Duration, error) {
+// lifetime returns how long a link lives.
+func (l *Links) lifetime(s engine.Share) (time.Duration, error) {
 	switch {
 	case s.For == nil:
-		return min(usual, l.limits.Longest), nil
+		return min(defaultLifetime, l.limits.MaxLifetime), nil
 	case *s.For <= 0:
 		return 0, value.Errorf(value.BadArgument, "a link lives longer than no time: FOR takes a duration above 0")
-	case *s.For > l.limits.Longest:
-		return 0, value.Exceeded("share_time", l.limits.Longest.Milliseconds(), "a link lives for %s at most, and FOR says %s", words(l.limits.Longest), words(*s.For))
+	case *s.For > l.limits.MaxLifetime:
+		return 0, value.Exceeded("share_time", l.limits.MaxLifetime.Milliseconds(), "a link lives for %s at most, and FOR says %s", words(l.limits.MaxLifetime), words(*s.For))
 	}
 	return *s.For, nil
 }
@@ -219,11 +219,11 @@ func noLink(text string) error {
 // tokenOf returns the hash of the token of a link. What stands before it may
 // have been another address in the days when the link was made.
 func tokenOf(link string) (Hash, bool) {
-	i := strings.LastIndex(link, addresses)
+	i := strings.LastIndex(link, linkPath)
 	if i < 0 {
 		return Hash{}, false
 	}
-	return ParseToken(link[i+len(addresses):])
+	return ParseToken(link[i+len(linkPath):])
 }
 
 // words returns a duration as people write one.

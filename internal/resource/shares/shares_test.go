@@ -12,23 +12,23 @@ import (
 	"ql/lang/value"
 )
 
-// kept is rows that only note what is to be made, and answer with an error.
-type kept struct {
+// recorder is a store that only records what is to be made, and answers with an error.
+type recorder struct {
 	Rows
-	made    New
+	made    CreateParams
 	revoked Hash
 	err     error
 }
 
-func (k *kept) Create(_ context.Context, n New) error {
+func (k *recorder) Create(_ context.Context, n CreateParams) error {
 	k.made = n
 	return k.err
 }
 
 var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
-func over(k *kept) *Shares {
-	return NewShares(Options{
+func newShares(k *recorder) *Shares {
+	return New(Options{
 		Rows: k, URL: "https://files.example.com", Clock: func() time.Time { return noon },
 		Canonical: func(path string) (string, error) {
 			if strings.Contains(path, "..") {
@@ -43,19 +43,19 @@ func pointer[T any](v T) *T { return &v }
 
 func TestShare(t *testing.T) {
 	const day = 24 * time.Hour
-	hour := Limits{Longest: time.Hour, Bounds: Bounds{File: 10, Bytes: 20, Links: 30}}
+	hour := Limits{MaxLifetime: time.Hour, Bounds: Bounds{File: 10, Bytes: 20, Links: 30}}
 	for name, c := range map[string]struct {
 		limits Limits
 		share  engine.Share
 		err    error // of the rows
-		want   New
+		want   CreateParams
 		code   string // of a refusal, with words of its message
 	}{
-		"as it comes":       {share: engine.Share{Path: "/a/b.txt"}, want: New{Path: "/a/b.txt", Name: "b.txt", Times: 1, Expires: noon.Add(day)}},
-		"all said":          {share: engine.Share{Path: "/a", Times: pointer(int64(5)), For: pointer(7 * day), Name: pointer("june 1.pdf")}, want: New{Path: "/a", Name: "june 1.pdf", Times: 5, Expires: noon.Add(7 * day)}},
-		"unlimited":         {share: engine.Share{Path: "/a", Unlimited: true, For: pointer(30 * day)}, want: New{Path: "/a", Name: "a", Expires: noon.Add(30 * day)}},
-		"most times":        {share: engine.Share{Path: "/a", Times: pointer(int64(1000))}, want: New{Path: "/a", Name: "a", Times: 1000, Expires: noon.Add(day)}},
-		"a short life":      {limits: hour, share: engine.Share{Path: "/a"}, want: New{Path: "/a", Name: "a", Times: 1, Expires: noon.Add(time.Hour), Bounds: hour.Bounds}},
+		"as it comes":       {share: engine.Share{Path: "/a/b.txt"}, want: CreateParams{Path: "/a/b.txt", Name: "b.txt", Times: 1, Expires: noon.Add(day)}},
+		"all said":          {share: engine.Share{Path: "/a", Times: pointer(int64(5)), For: pointer(7 * day), Name: pointer("june 1.pdf")}, want: CreateParams{Path: "/a", Name: "june 1.pdf", Times: 5, Expires: noon.Add(7 * day)}},
+		"unlimited":         {share: engine.Share{Path: "/a", Unlimited: true, For: pointer(30 * day)}, want: CreateParams{Path: "/a", Name: "a", Expires: noon.Add(30 * day)}},
+		"most times":        {share: engine.Share{Path: "/a", Times: pointer(int64(1000))}, want: CreateParams{Path: "/a", Name: "a", Times: 1000, Expires: noon.Add(day)}},
+		"a short life":      {limits: hour, share: engine.Share{Path: "/a"}, want: CreateParams{Path: "/a", Name: "a", Times: 1, Expires: noon.Add(time.Hour), Bounds: hour.Bounds}},
 		"too many times":    {share: engine.Share{Path: "/a", Times: pointer(int64(1001))}, code: "limit_exceeded: a link works 1000 times at most, and TIMES says 1001"},
 		"no time":           {share: engine.Share{Path: "/a", Times: pointer(int64(0))}, code: "bad_argument: a link works at least once: TIMES 0"},
 		"less than none":    {share: engine.Share{Path: "/a", Times: pointer(int64(-1))}, code: "bad_argument: a link works at least once"},
@@ -77,8 +77,8 @@ func TestShare(t *testing.T) {
 		"a large file":      {share: engine.Share{Path: "/a"}, err: &SizeError{Size: 11, Bound: 10}, code: `limit_exceeded: the file "/a" has 11 bytes, and may have 10`},
 		"too much content":  {share: engine.Share{Path: "/a"}, err: &SizeError{Size: 21, Bound: 20, All: true}, code: "quota_exceeded: the files behind the account's links would have 21 bytes"},
 	} {
-		k := &kept{err: c.err}
-		links := over(k).For(7, c.limits)
+		k := &recorder{err: c.err}
+		links := newShares(k).For(7, c.limits)
 		link := links.Link()
 		err := links.Share(t.Context(), link, c.share)
 		if c.code != "" {
@@ -105,7 +105,7 @@ func TestShare(t *testing.T) {
 // TestLinks: no two are alike, and each is found again, whatever address stood
 // before it; other texts are none.
 func TestLinks(t *testing.T) {
-	links := over(&kept{}).For(7, Limits{})
+	links := newShares(&recorder{}).For(7, Limits{})
 	seen := map[Hash]bool{}
 	for range 10_000 {
 		token, ok := tokenOf(links.Link())
@@ -134,14 +134,14 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-func (k *kept) Revoke(_ context.Context, _ account.ID, token Hash, _ time.Time) error {
+func (k *recorder) Revoke(_ context.Context, _ account.ID, token Hash, _ time.Time) error {
 	k.revoked = token
 	return k.err
 }
 
 func TestUnshare(t *testing.T) {
-	k := &kept{}
-	links := over(k).For(7, Limits{})
+	k := &recorder{}
+	links := newShares(k).For(7, Limits{})
 	link := links.Link()
 	if err := links.Unshare(t.Context(), link); err != nil {
 		t.Fatal(err)

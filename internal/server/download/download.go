@@ -97,7 +97,7 @@ func (d downloads) serve(h http.Header, r *server.Request) (server.Reply, error)
 	if err != nil {
 		return server.Reply{}, err
 	}
-	delivery, cookie, err := d.Shares.Begin(r.Context(), token, client)
+	delivery, cookie, err := d.Shares.StartDownload(r.Context(), token, client)
 	if err != nil {
 		leave()
 	}

@@ -70,7 +70,7 @@ func boot(t testing.TB) *world {
 	check(t, err)
 	trees := files.NewTrees(w.store.Files(), blobs, w.clock)
 	w.files = trees.For(w.account, files.Quota{})
-	all := shares.NewShares(shares.Options{
+	all := shares.New(shares.Options{
 		Rows: w.store.Shares(), Canonical: files.Canonical, URL: "https://files.example.com/below", Clock: w.clock,
 		Open: func(c shares.Content) io.ReadSeekCloser {
 			var chunks []files.Chunk

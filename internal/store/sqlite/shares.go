@@ -34,12 +34,12 @@ func readShare(r row) (s shares.Share, content int64) {
 // Create implements shares.Rows. The content is that of the file's row at the
 // moment of the commit: so its blobs are never without a row that refers to
 // them. An account that is not there is account.ErrNotFound.
-func (s Shares) Create(ctx context.Context, n shares.New) error {
+func (s Shares) Create(ctx context.Context, n shares.CreateParams) error {
 	_, err := s.store.change(ctx, func(t tx) (bool, error) { return true, t.createShare(n) })
 	return orphaned(err)
 }
 
-func (t tx) createShare(n shares.New) error {
+func (t tx) createShare(n shares.CreateParams) error {
 	content, err := t.fileContent(n.Account, n.Path)
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (t tx) chunks(sql string, of int64) (list []shares.Chunk, err error) {
 
 // makeRoom holds an account to what its links may come to. Where that is too
 // much, it first lets go of what has ended.
-func (t tx) makeRoom(n shares.New, c shares.Content) error {
+func (t tx) makeRoom(n shares.CreateParams, c shares.Content) error {
 	over := t.exceeds(n, c)
 	if over == nil {
 		return nil
@@ -126,7 +126,7 @@ func (t tx) makeRoom(n shares.New, c shares.Content) error {
 const ended = "(revoked IS NOT NULL OR expires <= ?2 OR times > 0 AND used >= times AND latest <= ?2)"
 
 // exceeds returns how one more link would be too much.
-func (t tx) exceeds(n shares.New, c shares.Content) error {
+func (t tx) exceeds(n shares.CreateParams, c shares.Content) error {
 	var links, bytes int64
 	if _, err := t.one("SELECT count(*) FROM shares WHERE account = ?", func(r row) { links = r.int(0) }, int64(n.Account)); err != nil {
 		return err
@@ -248,8 +248,8 @@ func (t tx) claim(d *shares.Delivery, v shares.Visit) error {
 	return err
 }
 
-// Note implements shares.Rows.
-func (s Shares) Note(ctx context.Context, a account.ID, share int64, receipt int, sent int64, finished time.Time) error {
+// RecordProgress implements shares.Rows.
+func (s Shares) RecordProgress(ctx context.Context, a account.ID, share int64, receipt int, sent int64, finished time.Time) error {
 	return s.store.write(ctx, func(t tx) error {
 		_, err := t.exec("UPDATE share_receipts SET sent = max(sent, ?), finished = coalesce(finished, ?) WHERE account = ? AND share = ? AND number = ?", sent, finished, int64(a), share, receipt)
 		return err

@@ -16,8 +16,8 @@ import (
 
 // link returns the link with a number, to a file, not stored yet: for one use
 // within a day.
-func link(a account.ID, n int, path string) shares.New {
-	return shares.New{
+func link(a account.ID, n int, path string) shares.CreateParams {
+	return shares.CreateParams{
 		Token: sha256.Sum256([]byte(numbered("token", n))), Account: a, Path: path, Name: numbered("name", n), Times: 1,
 		Made: noon, Expires: noon.Add(24 * time.Hour),
 	}
@@ -77,10 +77,10 @@ func testShares(t *testing.T, s Stores) {
 	wantError(t, "a second claim", err, shares.ErrEnded)
 	_, err = s.Shares.Claim(ctx, link(ada.ID, 9, "").Token, visit("two", noon, ""))
 	wantError(t, "a claim of nothing", err, shares.ErrNotFound)
-	must(t, s.Shares.Note(ctx, d.Share.Account, d.Share.Seq, 1, 5, noon.Add(2*time.Hour)))
-	must(t, s.Shares.Note(ctx, d.Share.Account, d.Share.Seq, 1, 3, time.Time{}))
+	must(t, s.Shares.RecordProgress(ctx, d.Share.Account, d.Share.Seq, 1, 5, noon.Add(2*time.Hour)))
+	must(t, s.Shares.RecordProgress(ctx, d.Share.Account, d.Share.Seq, 1, 3, time.Time{}))
 	// A link's number says nothing without its account.
-	must(t, s.Shares.Note(ctx, d.Share.Account+1, d.Share.Seq, 1, 50, time.Time{}))
+	must(t, s.Shares.RecordProgress(ctx, d.Share.Account+1, d.Share.Seq, 1, 50, time.Time{}))
 	receipts, err := s.Shares.Receipts(ctx, d.Share.Account+1, d.Share.Seq)
 	must(t, err)
 	same(t, "the receipts of another", receipts, []shares.Receipt(nil))
@@ -174,7 +174,7 @@ func testShareRestart(t *testing.T, s Stores) {
 	// Not after all was sent, nor after it was taken back.
 	d, err := claim(3, visit("again", noon, "one"))
 	must(t, err)
-	must(t, s.Shares.Note(ctx, d.Share.Account, d.Share.Seq, d.Receipt, 1, noon))
+	must(t, s.Shares.RecordProgress(ctx, d.Share.Account, d.Share.Seq, d.Receipt, 1, noon))
 	_, err = claim(3, visit("again", noon, "one"))
 	wantError(t, "after all was sent", err, shares.ErrEnded)
 	must(t, s.Shares.Revoke(ctx, ada.ID, link(ada.ID, 4, "").Token, noon))
@@ -187,7 +187,7 @@ func testShareRestart(t *testing.T, s Stores) {
 	if !d.Restart || d.Share.Used != 1 {
 		t.Errorf("a restart took a use: %+v", d)
 	}
-	must(t, s.Shares.Note(ctx, d.Share.Account, d.Share.Seq, d.Receipt, 1, noon))
+	must(t, s.Shares.RecordProgress(ctx, d.Share.Account, d.Share.Seq, d.Receipt, 1, noon))
 	d, err = claim(5, visit("again", noon, "one"))
 	must(t, err)
 	if d.Restart || d.Share.Used != 2 || d.Receipt != 2 {

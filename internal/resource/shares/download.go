@@ -23,13 +23,13 @@ type Client struct {
 	Agent   string
 }
 
-// longestAgent is how much of what a client calls itself is kept.
-const longestAgent = 200
+// maxAgent is how much of what a client calls itself is stored.
+const maxAgent = 200
 
-// Begin takes one use of a link, or restarts the client's broken download. It
+// StartDownload claims one use of a link, or restarts the client's broken download. It
 // returns the cookie by which the client may restart this one. The use is on
 // the disk when it returns.
-func (s *Shares) Begin(ctx context.Context, token Hash, c Client) (d Delivery, cookie string, err error) {
+func (s *Shares) StartDownload(ctx context.Context, token Hash, c Client) (d Delivery, cookie string, err error) {
 	cookie = newToken()
 	fresh, _ := ParseToken(cookie)
 	v := Visit{At: s.o.Clock().UTC().Truncate(time.Microsecond), Fresh: fresh, Address: c.Address, Agent: printable(c.Agent)}
@@ -50,27 +50,27 @@ func printable(agent string) string {
 			return '?'
 		}
 		return r
-	}, agent[:min(len(agent), longestAgent)])
+	}, agent[:min(len(agent), maxAgent)])
 }
 
-// noteTime is how long the note of a download may take after its end.
-const noteTime = 5 * time.Second
+// recordTimeout is how long it may take to record the end of a download.
+const recordTimeout = 5 * time.Second
 
 // Send writes the part of a delivery's content from one byte up to another, and
-// notes how far it came. Nothing is held but a buffer.
+// records how far it came. Nothing is held but a buffer.
 func (s *Shares) Send(ctx context.Context, w io.Writer, d Delivery, from, to int64) error {
 	sent, err := s.copy(ctx, w, d.Content, from, to)
 	finished := time.Time{}
 	if err == nil {
 		finished = s.o.Clock().UTC().Truncate(time.Microsecond)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
-	return errors.Join(err, s.o.Rows.Note(ctx, d.Share.Account, d.Share.Seq, d.Receipt, sent, finished))
+	return errors.Join(err, s.o.Rows.RecordProgress(ctx, d.Share.Account, d.Share.Seq, d.Receipt, sent, finished))
 }
 
-// sendAtOnce is how much of a file is held in memory while it is sent.
-const sendAtOnce = 256 << 10
+// sendBuffer is how much of a file is held in memory while it is sent.
+const sendBuffer = 256 << 10
 
 // copy writes content from one byte up to another.
 func (s *Shares) copy(ctx context.Context, w io.Writer, c Content, from, to int64) (sent int64, err error) {
@@ -79,7 +79,7 @@ func (s *Shares) copy(ctx context.Context, w io.Writer, c Content, from, to int6
 	if _, err := content.Seek(from, io.SeekStart); err != nil {
 		return 0, err
 	}
-	buffer := make([]byte, min(sendAtOnce, to-from))
+	buffer := make([]byte, min(sendBuffer, to-from))
 	for sent < to-from {
 		if err := ctx.Err(); err != nil {
 			return sent, err

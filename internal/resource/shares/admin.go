@@ -9,9 +9,9 @@ import (
 	"ql/internal/fault"
 )
 
-// Ledger is the links of accounts in the hands of those who look after them: the
-// account itself, and the operator.
-type Ledger struct {
+// Admin lists and revokes links for those who look after them: the account itself, and
+// the operator.
+type Admin struct {
 	Rows  Rows
 	Clock func() time.Time
 }
@@ -25,7 +25,7 @@ type Entry struct {
 
 // List returns links of an account, the newest first: up to limit of those made
 // before the one with an id; "" for the newest of all.
-func (l Ledger) List(ctx context.Context, a account.ID, before string, limit int) ([]Entry, error) {
+func (l Admin) List(ctx context.Context, a account.ID, before string, limit int) ([]Entry, error) {
 	from := int64(0)
 	if before != "" {
 		s, err := l.byID(ctx, a, before)
@@ -50,7 +50,7 @@ func (l Ledger) List(ctx context.Context, a account.ID, before string, limit int
 }
 
 // Revoke takes a link back, by its id.
-func (l Ledger) Revoke(ctx context.Context, a account.ID, id string) error {
+func (l Admin) Revoke(ctx context.Context, a account.ID, id string) error {
 	s, err := l.byID(ctx, a, id)
 	if err != nil {
 		return err
@@ -58,12 +58,12 @@ func (l Ledger) Revoke(ctx context.Context, a account.ID, id string) error {
 	return l.explain(id, l.Rows.Revoke(ctx, a, s.Token, l.Clock().UTC().Truncate(time.Microsecond)))
 }
 
-func (l Ledger) byID(ctx context.Context, a account.ID, id string) (Share, error) {
+func (l Admin) byID(ctx context.Context, a account.ID, id string) (Share, error) {
 	s, err := l.Rows.ByID(ctx, a, id)
 	return s, l.explain(id, err)
 }
 
-func (l Ledger) explain(id string, err error) error {
+func (l Admin) explain(id string, err error) error {
 	if errors.Is(err, ErrNotFound) {
 		return fault.New(fault.NotFound, "the account has no link with the id %q", id)
 	}
