@@ -109,8 +109,8 @@ func (x *Execution) Close() {
 	}
 }
 
-// Session returns the id of the caller's session, "" where there is none.
-func (x *Execution) Session() string {
+// SessionID returns the id of the caller's session, "" where there is none.
+func (x *Execution) SessionID() string {
 	if x.resources.Sessions == nil {
 		return ""
 	}
@@ -136,7 +136,7 @@ func (x *Execution) Fault() *fault.Error { return x.fault }
 // script, to answer; the error says that the node has no room for it now.
 func (x *Execution) Compile(ctx context.Context, script string) (program *bytecode.Program, failure *wire.Error, err error) {
 	if program = x.Programs.Lookup(script); program != nil {
-		return program, nil, x.holdProgram(ctx, program)
+		return program, nil, x.reserveProgram(ctx, program)
 	}
 	program, err = x.Programs.Compile(script, lang.Options{
 		Include:  x.include(ctx),
@@ -149,13 +149,13 @@ func (x *Execution) Compile(ctx context.Context, script string) (program *byteco
 	case errors.As(err, &refused):
 		return nil, nil, err
 	case err != nil:
-		return nil, x.uncompiled(err), nil
+		return nil, x.compileError(err), nil
 	}
-	return program, nil, x.holdProgram(ctx, program)
+	return program, nil, x.reserveProgram(ctx, program)
 }
 
-// holdProgram reserves what a program takes, in place of what it took to compile it.
-func (x *Execution) holdProgram(ctx context.Context, p *bytecode.Program) error {
+// reserveProgram reserves what a program takes, in place of what it took to compile it.
+func (x *Execution) reserveProgram(ctx context.Context, p *bytecode.Program) error {
 	bytes := int64(p.Bytes)
 	if bytes < smallProgram {
 		bytes = 0
@@ -193,7 +193,7 @@ func (x *Execution) include(ctx context.Context) func(string) (string, error) {
 		var known *value.Error
 		// A file that cannot be read may be asked for twice.
 		if err != nil && !errors.As(err, &known) && x.fault == nil {
-			x.Blame(err)
+			x.ReportFault(err)
 		}
 		_ = x.Pace.Turn(ctx) // where ctx has ended, the machine tells
 		return string(text), err
@@ -209,7 +209,7 @@ func (x *Execution) Machine(p *bytecode.Program) *vm.Machine {
 // from is written only for a script that reads !REQUEST.
 func (s *Spec) input(readsRequest bool) vm.Input {
 	r := &s.Request
-	in := vm.Input{Get: texts(r.Get), Post: texts(r.Post), Cookie: texts(r.Cookie), Request: texts(r.Entries)}
+	in := vm.Input{Get: textMap(r.Get), Post: textMap(r.Post), Cookie: textMap(r.Cookie), Request: textMap(r.Entries)}
 	if !readsRequest || !s.Client.IsValid() {
 		return in
 	}
@@ -222,7 +222,7 @@ func (s *Spec) input(readsRequest bool) vm.Input {
 	return in
 }
 
-func texts(pairs []wire.Pair) value.Value {
+func textMap(pairs []wire.Pair) value.Value {
 	if len(pairs) == 0 {
 		return value.Null
 	}

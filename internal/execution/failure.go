@@ -12,57 +12,57 @@ import (
 	"ql/lang/vm"
 )
 
-// Blame logs what went wrong on our side, under the id that the caller is told.
-func (x *Execution) Blame(err error) {
+// ReportFault logs what went wrong on our side, under the id that the caller is told.
+func (x *Execution) ReportFault(err error) {
 	x.fault = fault.Of(err)
 	x.Log.Error("a script met a fault of the service", "id", x.fault.ID, "job", x.ID, "account", x.Account.ID, "error", err)
 }
 
-// uncompiled makes the error of a script that does not compile.
-func (x *Execution) uncompiled(err error) *wire.Error {
+// compileError makes the error of a script that does not compile.
+func (x *Execution) compileError(err error) *wire.Error {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		t := x.SyncTimes()
+		t := x.SyncTimeLimit()
 		return &wire.Error{
-			Code: string(fault.LimitExceeded), Limit: t.Limit, Max: t.Most.Milliseconds(),
-			Message: fmt.Sprintf("to read the script and what it includes took longer than the %g seconds that a call may take", t.Most.Seconds()),
+			Code: string(fault.LimitExceeded), Limit: t.Limit, Max: t.Max.Milliseconds(),
+			Message: fmt.Sprintf("to read the script and what it includes took longer than the %g seconds that a call may take", t.Max.Seconds()),
 		}
 	}
 	var found source.Errors
 	if (!errors.As(err, &found) || len(found) == 0) && x.fault == nil {
-		x.Blame(err)
+		x.ReportFault(err)
 	}
 	if x.fault != nil {
-		return x.ours(&wire.Error{})
+		return x.faultError(&wire.Error{})
 	}
 	first := found[0]
 	e := &wire.Error{Code: string(fault.SyntaxError), Message: first.Message, File: first.File, Line: first.Line, Column: first.Column}
-	for _, f := range found[:min(len(found), mostDetails)] {
+	for _, f := range found[:min(len(found), maxDetails)] {
 		e.Details = append(e.Details, wire.Detail{Code: e.Code, Message: f.Message, File: f.File, Line: f.Line, Column: f.Column})
 	}
 	return e
 }
 
-// mostDetails is how many errors of a script are shown.
-const mostDetails = 100
+// maxDetails is how many errors of a script are shown.
+const maxDetails = 100
 
-// ours makes an error that of the fault met.
-func (x *Execution) ours(e *wire.Error) *wire.Error {
+// faultError makes an error that of the fault that the script met.
+func (x *Execution) faultError(e *wire.Error) *wire.Error {
 	e.Code, e.Message, e.ID = string(x.fault.Code), x.fault.Message, x.fault.ID
 	return e
 }
 
-// Times says how long a script may take, in the words of its limit.
-type Times struct {
+// TimeLimit says how long a script may take, in the words of its limit.
+type TimeLimit struct {
 	Limit  string // sync_time or async_time
-	Most   time.Duration
+	Max    time.Duration
 	Advice string
 }
 
-// Failed makes the error of a script that failed while it ran.
-func (x *Execution) Failed(err *vm.Error, t Times) *wire.Error {
+// ScriptError makes the error of a script that failed while it ran.
+func (x *Execution) ScriptError(err *vm.Error, t TimeLimit) *wire.Error {
 	e := &wire.Error{Code: err.Code, Message: err.Message, File: err.File, Line: err.Line, Column: err.Column, Step: err.Step}
 	if x.fault != nil && err.Code == string(fault.Internal) {
-		return x.ours(e)
+		return x.faultError(e)
 	}
 	x.fault = nil // the script came past it
 	switch l := err.Limit; {
@@ -70,18 +70,18 @@ func (x *Execution) Failed(err *vm.Error, t Times) *wire.Error {
 	case l.Name != "time":
 		e.Limit, e.Max = l.Name, l.Max
 	case err.Code == string(fault.LimitExceeded): // and not a run that was cancelled
-		e.Limit, e.Max = t.Limit, t.Most.Milliseconds()
-		e.Message = fmt.Sprintf("the script ran longer than the %g seconds that %s", t.Most.Seconds(), t.Advice)
+		e.Limit, e.Max = t.Limit, t.Max.Milliseconds()
+		e.Message = fmt.Sprintf("the script ran longer than the %g seconds that %s", t.Max.Seconds(), t.Advice)
 	}
 	return e
 }
 
-// SyncTimes are those of a call that waits for its script.
-func (x *Execution) SyncTimes() Times {
-	return Times{"sync_time", x.Limits.SyncTime, "a synchronous call may take: what it did stays done; for longer scripts there is mode: async of /v1/query"}
+// SyncTimeLimit is that of a call that waits for its script.
+func (x *Execution) SyncTimeLimit() TimeLimit {
+	return TimeLimit{"sync_time", x.Limits.SyncTime, "a synchronous call may take: what it did stays done; for longer scripts there is mode: async of /v1/query"}
 }
 
-// AsyncTimes are those of a job.
-func (x *Execution) AsyncTimes() Times {
-	return Times{"async_time", x.Limits.AsyncTime, "a job may run: what it did stays done"}
+// AsyncTimeLimit is that of a job.
+func (x *Execution) AsyncTimeLimit() TimeLimit {
+	return TimeLimit{"async_time", x.Limits.AsyncTime, "a job may run: what it did stays done"}
 }

@@ -33,8 +33,8 @@ func Progress(m *vm.Machine, from int64) job.Progress {
 	return p
 }
 
-// Shown is a job as a poll shows it: the same bytes each time.
-func Shown(r *job.Record) wire.Job {
+// WireJob is a job as a poll shows it: the same bytes each time.
+func WireJob(r *job.Record) wire.Job {
 	return wire.Job{
 		Status: string(r.State),
 		ID:     r.ID.String(),

@@ -31,7 +31,7 @@ func (s *Service) jobAnswer(v *job.View) (wire.Job, error) {
 	case job.Accepted:
 		return s.acceptedAnswer(v.ID), nil
 	case job.Running:
-		j := execution.Shown(&v.Record)
+		j := execution.WireJob(&v.Record)
 		j.PollURL = s.pollURL(v.ID)
 		return j, nil
 	case job.Waiting:
@@ -39,12 +39,12 @@ func (s *Service) jobAnswer(v *job.View) (wire.Job, error) {
 	case job.Paused:
 		return s.suspendedAnswer(v)
 	}
-	return execution.Shown(&v.Record), nil
+	return execution.WireJob(&v.Record), nil
 }
 
 // suspendedAnswer is a suspended job, with what it has given so far.
 func (s *Service) suspendedAnswer(v *job.View) (wire.Job, error) {
-	j := execution.Shown(&v.Record)
+	j := execution.WireJob(&v.Record)
 	j.PollURL = s.pollURL(v.ID)
 	if v.State == job.Waiting {
 		j.ResumeAt = v.Until

@@ -69,7 +69,7 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 	}
 	spent.Keep(s.o.Clock().Sub(x.Spec.Started))
 	ticket.Yield() // what is left to do may wait for the disk
-	if session := x.Session(); session != who.Session {
+	if session := x.SessionID(); session != who.Session {
 		a.Session = session
 	}
 	if record.view != nil {
@@ -80,7 +80,7 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 		a.Status = a.Job.HTTP()
 		return a, err
 	}
-	a.Job, a.Err = execution.Shown(&record.Record), failure
+	a.Job, a.Err = execution.WireJob(&record.Record), failure
 	a.Status, a.RetryAfter = k.status(&a)
 	if a.Job.Status == wire.StatusComplete {
 		a.Job.Status = wire.StatusOK
@@ -120,7 +120,7 @@ func (k *syncRun) execute(ctx context.Context, program *bytecode.Program) (resul
 	case engine.Paused, engine.Waiting:
 		return k.suspend(ctx, run, out)
 	}
-	return k.finish(job.Failed, k.Failed(out.Err, k.SyncTimes()))
+	return k.finish(job.Failed, k.ScriptError(out.Err, k.SyncTimeLimit()))
 }
 
 // drive runs the script to its end, or until it is suspended. Short waits are
@@ -129,7 +129,7 @@ func (k *syncRun) drive(ctx context.Context, run *engine.Run) engine.Outcome {
 	for {
 		out, err := run.Continue(ctx)
 		if err != nil {
-			k.Blame(err)
+			k.ReportFault(err)
 		}
 		if out.Status != engine.Waiting || !k.waitOut(ctx, out.Until) {
 			return out
@@ -167,7 +167,7 @@ func (k *syncRun) suspend(ctx context.Context, run *engine.Run, out engine.Outco
 	k.Pace.Yield()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()
-	k.Spec.Session = k.Session()
+	k.Spec.Session = k.SessionID()
 	if k.program.UsesSession {
 		// One that is started only later is to be the caller's.
 		if err := k.EnsureSession(ctx); err != nil {
@@ -189,9 +189,9 @@ func (k *syncRun) suspend(ctx context.Context, run *engine.Run, out engine.Outco
 
 // failUnstored ends a script that should be suspended and could not be stored.
 func (k *syncRun) failUnstored(err error) (result, *wire.Error) {
-	k.Blame(err)
+	k.ReportFault(err)
 	k.machine.ResumeError(errUnstored) // not err, which the script might catch
-	return k.finish(job.Failed, k.Failed(k.machine.Err(), k.SyncTimes()))
+	return k.finish(job.Failed, k.ScriptError(k.machine.Err(), k.SyncTimeLimit()))
 }
 
 var errUnstored = errors.New("the suspended script could not be stored")

@@ -92,7 +92,7 @@ func (s *Service) compileFailed(ctx context.Context, x *execution.Execution, who
 	summary := job.Summary{ID: x.ID, Account: who.Account.ID, Mode: job.Async, Convention: q.Convention, Credential: who.By, Created: x.Spec.Started}
 	r := execution.NewRecord(summary, job.Failed, now, max(now.Sub(x.Spec.Started), 0), nil, failure)
 	s.record(ctx, r)
-	a.Job, a.Err = execution.Shown(&r), failure
+	a.Job, a.Err = execution.WireJob(&r), failure
 	a.Status = a.Job.HTTP()
 	if f := x.Fault(); f != nil {
 		a.Status, a.RetryAfter = f.Status(), f.RetryAfter

@@ -24,7 +24,7 @@ func (s *Service) WebhookBody(ctx context.Context, id job.ID, most int) ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	j := execution.Shown(&v.Record)
+	j := execution.WireJob(&v.Record)
 	if !v.Left {
 		if pieces := j.Pieces(); pieces.Len() <= int64(most) {
 			return j.AppendJSON(make([]byte, 0, pieces.Len())), nil

@@ -294,7 +294,7 @@ func (a *attempt) prepare(ctx context.Context) error {
 	switch {
 	case h.Stopping:
 		return errStopped
-	case a.crashes >= mostCrashes:
+	case a.crashes >= maxCrashes:
 		return errPoison
 	case a.crashes > 0:
 		a.w.o.Log.Warn("a job goes on whose last attempts ended with their process", "job", a.lease.ID, "crashes", a.crashes)
@@ -432,13 +432,13 @@ func (a *attempt) outcome(out engine.Outcome, err error) (job.State, *wire.Error
 		return job.Declined, nil
 	}
 	if err != nil {
-		a.x.Blame(err)
+		a.x.ReportFault(err)
 	}
 	state := job.Failed
 	if isExpiry(out.Err) {
 		state = job.Expired
 	}
-	return state, a.x.Failed(out.Err, a.x.AsyncTimes())
+	return state, a.x.ScriptError(out.Err, a.x.AsyncTimeLimit())
 }
 
 // isExpiry tells whether a script ended at a question that nobody answered in

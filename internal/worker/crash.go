@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// mostCrashes is at what weight of crashes a job is taken for their reason: three
+	// maxCrashes is at what weight of crashes a job is taken for their reason: three
 	// that met it alone, or six that met others too, which may be the reason as well.
-	mostCrashes = 3 * job.CrashWeightAlone
+	maxCrashes = 3 * job.CrashWeightAlone
 	// quarantineCrashes is from what weight on it runs apart from others of the kind: the
 	// next crashes then tell which of them it is.
 	quarantineCrashes = 3 * job.CrashWeight

@@ -47,7 +47,7 @@ func TestGivesUpWhatEndsTheProcess(t *testing.T) {
 	e, stuck := crashing(t)
 	defer close(stuck.until)
 	id := e.submit(`SELECT 1 AS one SET VALUE ?x`)
-	for range mostCrashes / job.CrashWeightAlone {
+	for range maxCrashes / job.CrashWeightAlone {
 		<-stuck.held
 		e.crash()
 	}
@@ -97,7 +97,7 @@ func TestGivesUpWhatCannotBeLoaded(t *testing.T) {
 			sealing := func(o *Options) { s.Sealer, o.Sealer = o.Sealer, s }
 			e := newWorld(t, faults{}, sealing)
 			id := e.submit(script)
-			for range mostCrashes/job.CrashWeightAlone - 1 {
+			for range maxCrashes/job.CrashWeightAlone - 1 {
 				<-s.held
 				e.crash(sealing)
 			}

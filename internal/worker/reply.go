@@ -68,16 +68,16 @@ func (w *Worker) Reply(ctx context.Context, id job.ID, r Reply) error {
 // replyTime is how long it may take to check a reply, and to wait for the turns to.
 const replyTime = 30 * time.Second
 
-// mostReplies is how often the replies to one job are checked: nobody who answers it
+// maxReplies is how often the replies to one job are checked: nobody who answers it
 // needs more, and each costs what it takes to restore the script.
-var mostReplies = admit.Rate{Name: "replies", Count: 60, Per: time.Minute, Burst: 20}
+var maxReplies = admit.Rate{Name: "replies", Count: 60, Per: time.Minute, Burst: 20}
 
 // mayReply returns the error of a reply to a job that has had too many.
 func (w *Worker) mayReply(id job.ID) error {
 	if w.o.Limiter == nil {
 		return nil
 	}
-	v := w.o.Limiter.Take(admit.Key{Rate: mostReplies.Name, Origin: string(id[:])}, mostReplies)
+	v := w.o.Limiter.Take(admit.Key{Rate: maxReplies.Name, Origin: string(id[:])}, maxReplies)
 	return v.Err()
 }
 

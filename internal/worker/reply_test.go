@@ -53,7 +53,7 @@ func TestWrongRepliesCostLittle(t *testing.T) {
 	for n := range 100 {
 		err := e.w.Reply(context.Background(), id, fields)
 		if errors.As(err, &refused) {
-			if n < mostReplies.Burst {
+			if n < maxReplies.Burst {
 				t.Errorf("the %d. was refused", n+1)
 			}
 			break

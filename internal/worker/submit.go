@@ -64,7 +64,7 @@ func (w *Worker) store(ctx context.Context, s *Submission, state job.State) (job
 		lease, earlier, err = w.o.Queue.Accept(ctx, task, now.Add(w.o.Lease))
 	}
 	if err == nil && task.Code != nil && earlier == (job.ID{}) {
-		w.programs.keep(s.Program.Hash, known{s.Program, now})
+		w.programs.put(s.Program.Hash, cachedProgram{s.Program, now})
 	}
 	return lease, earlier, err
 }
@@ -181,7 +181,7 @@ func (w *Worker) Adopt(ctx context.Context, s Submission, run *engine.Run, out e
 		return nil, err
 	}
 	if task.Code != nil {
-		w.programs.keep(s.Program.Hash, known{s.Program, now})
+		w.programs.put(s.Program.Hash, cachedProgram{s.Program, now})
 	}
 	w.nudge()
 	v := &job.View{Seq: lease.Seq, Prompt: suspension.Prompt, Until: suspension.Until}

@@ -93,7 +93,7 @@ var (
 // Worker runs jobs. It is safe for concurrent use.
 type Worker struct {
 	o        Options
-	programs programs
+	programs programCache
 
 	ctx      context.Context // of all attempts
 	cancel   context.CancelCauseFunc

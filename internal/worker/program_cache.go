@@ -9,56 +9,56 @@ import (
 	"ql/lang/bytecode"
 )
 
-// programs remembers the programs of jobs, and which of them the store has.
-type programs struct {
+// programCache holds the programs of jobs, and which of them the store has.
+type programCache struct {
 	mu    sync.Mutex
-	of    map[[32]byte]known
+	of    map[[32]byte]cachedProgram
 	bytes int // of the programs in it
 }
 
-type known struct {
+type cachedProgram struct {
 	program *bytecode.Program
 	stored  time.Time // when it was last stored, as far as is known here
 }
 
 const (
-	// mostPrograms bounds the programs that are remembered, and mostProgramBytes the
-	// memory of those that are kept as well.
-	mostPrograms     = 256
-	mostProgramBytes = 32 << 20
+	// maxPrograms bounds the programs that are held, and maxProgramBytes the
+	// memory that they take.
+	maxPrograms     = 256
+	maxProgramBytes = 32 << 20
 	// storedFor is how long a program is believed to be in the store: less than
 	// the store keeps one that is not used.
 	storedFor = 6 * time.Hour
 )
 
-func (p *programs) find(hash [32]byte) known {
+func (p *programCache) find(hash [32]byte) cachedProgram {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.of[hash]
 }
 
-func (p *programs) keep(hash [32]byte, k known) {
+func (p *programCache) put(hash [32]byte, k cachedProgram) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	size := 0
 	if k.program != nil {
 		size = k.program.Bytes
 	}
-	if size > mostProgramBytes/4 {
+	if size > maxProgramBytes/4 {
 		k.program, size = nil, 0 // it would leave little room for others
 	}
 	if old := p.of[hash].program; old != nil {
 		p.bytes -= old.Bytes
 	}
-	if p.of == nil || len(p.of) >= mostPrograms || p.bytes+size > mostProgramBytes {
-		p.of, p.bytes = map[[32]byte]known{}, 0
+	if p.of == nil || len(p.of) >= maxPrograms || p.bytes+size > maxProgramBytes {
+		p.of, p.bytes = map[[32]byte]cachedProgram{}, 0
 	}
 	p.of[hash] = k
 	p.bytes += size
 }
 
 // isStored reports whether the store surely has it.
-func (k known) isStored(now time.Time) bool {
+func (k cachedProgram) isStored(now time.Time) bool {
 	return now.Sub(k.stored).Abs() < storedFor
 }
 
@@ -75,6 +75,6 @@ func (w *Worker) program(ctx context.Context, hash [32]byte) (*bytecode.Program,
 	if err != nil {
 		return nil, err
 	}
-	w.programs.keep(hash, known{program: p})
+	w.programs.put(hash, cachedProgram{program: p})
 	return p, nil
 }
