@@ -17,6 +17,7 @@ import (
 	"ql/internal/engine"
 	"ql/internal/execution"
 	"ql/internal/job"
+	"ql/internal/member"
 	"ql/internal/principal"
 	"ql/internal/record"
 	"ql/internal/store/sqlite"
@@ -51,8 +52,8 @@ type watched struct {
 }
 
 // Accept implements job.Submissions.
-func (q watched) Accept(ctx context.Context, t *job.Task, until time.Time) (job.Lease, job.ID, error) {
-	l, earlier, err := q.Queue.Accept(ctx, t, until)
+func (q watched) Accept(ctx context.Context, t *job.Task, m member.Member, now time.Time) (job.Lease, job.ID, error) {
+	l, earlier, err := q.Queue.Accept(ctx, t, m, now)
 	if m := q.in.find(t.ID.String()); m != nil {
 		m.accepted = time.Now()
 	}
@@ -144,7 +145,7 @@ func (in *inside) open(ctx context.Context, rows int) (err error) {
 	queue := in.store.Queue().Parts()
 	queue.Submissions, queue.Attempts = watched{queue, in}, watched{queue, in}
 	w := worker.New(worker.Options{
-		Queue: queue, Accounts: in.store.Accounts(), Gate: admit.NewGate(admit.GateOptions{Slots: cores, Spare: cores}),
+		Queue: queue, Members: in.store.Members(), Accounts: in.store.Accounts(), Gate: admit.NewGate(admit.GateOptions{Slots: cores, Spare: cores}),
 		Sealer: accounts.States(), Limits: account.Plan.Limits, Log: log, Clock: time.Now, RecordDurably: in.recordDurably,
 		Host: &execution.Host{Programs: programs, Clock: time.Now, Log: log, Resources: in.resources},
 	})

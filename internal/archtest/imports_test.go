@@ -71,7 +71,8 @@ var layers = []layer{
 	{pkg: "internal/sqlite", others: []string{"modernc.org/libc", "modernc.org/sqlite"}},
 	{pkg: "internal/resource/sessions", imports: []string{"internal/account", "internal/engine", "lang/value"}, others: []string{"modernc.org/sqlite"}},
 	{pkg: "internal/resource/shares", imports: []string{"internal/account", "internal/engine", "internal/fault", "lang/value"}},
-	{pkg: "internal/job", imports: []string{"internal/account", "internal/principal"}},
+	{pkg: "internal/member", others: []string{"golang.org/x/sys"}},
+	{pkg: "internal/job", imports: []string{"internal/account", "internal/member", "internal/principal"}},
 	{pkg: "internal/record", imports: []string{"internal/account", "internal/batch", "internal/guard", "internal/job"}},
 	// Whoever replays a job needs neither the worker nor a store.
 	{pkg: "internal/journal", imports: []string{"internal/admit", "internal/engine", "internal/job", "lang/bytecode", "lang/value"}},
@@ -79,7 +80,7 @@ var layers = []layer{
 	{
 		pkg: "internal/worker",
 		imports: []string{
-			"internal/account", "internal/admit", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/job", "internal/journal", "internal/principal", "internal/record", "internal/wire",
+			"internal/account", "internal/admit", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/job", "internal/journal", "internal/member", "internal/principal", "internal/record", "internal/wire",
 			"lang/bytecode", "lang/value", "lang/vm",
 		},
 	},
@@ -89,20 +90,20 @@ var layers = []layer{
 	// The stores by their interfaces alone: no backend among them.
 	{
 		pkg:     "internal/store",
-		imports: []string{"internal/account", "internal/account/usage", "internal/job", "internal/record", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/webhook"},
+		imports: []string{"internal/account", "internal/account/usage", "internal/job", "internal/member", "internal/record", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/webhook"},
 	},
 	{pkg: "internal/store/blob/dir", imports: []string{"internal/resource/files"}},
 	{pkg: "internal/store/migrate"},
 	{pkg: "internal/store/ring", imports: []string{"internal/disk"}},
 	{
 		pkg:     "internal/store/sqlite",
-		imports: []string{"internal/account", "internal/account/usage", "internal/batch", "internal/disk", "internal/fault", "internal/job", "internal/principal", "internal/record", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/sqlite", "internal/store", "internal/store/migrate", "internal/store/ring", "internal/webhook"},
+		imports: []string{"internal/account", "internal/account/usage", "internal/batch", "internal/disk", "internal/fault", "internal/job", "internal/member", "internal/principal", "internal/record", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/sqlite", "internal/store", "internal/store/migrate", "internal/store/ring", "internal/webhook"},
 		others:  []string{"golang.org/x/sys", "modernc.org/sqlite"},
 	},
 	// The suite is linked into tests alone.
 	{
 		pkg:     "internal/store/storetest",
-		imports: []string{"internal/account", "internal/account/usage", "internal/engine", "internal/job", "internal/principal", "internal/record", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/sessions", "internal/resource/shares", "internal/store", "internal/store/blob/dir", "internal/webhook", "lang/value"},
+		imports: []string{"internal/account", "internal/account/usage", "internal/engine", "internal/job", "internal/member", "internal/principal", "internal/record", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/sessions", "internal/resource/shares", "internal/store", "internal/store/blob/dir", "internal/webhook", "lang/value"},
 		others:  []string{"github.com/google/go-cmp"},
 	},
 	{pkg: "internal/api"},
@@ -159,7 +160,7 @@ var layers = []layer{
 	{
 		pkg: "bench/jobs",
 		imports: []string{
-			"bench/load", "internal/account", "internal/admit", "internal/engine", "internal/execution", "internal/job", "internal/principal", "internal/record", "internal/sqlite", "internal/store/sqlite", "internal/worker",
+			"bench/load", "internal/account", "internal/admit", "internal/engine", "internal/execution", "internal/job", "internal/member", "internal/principal", "internal/record", "internal/sqlite", "internal/store/sqlite", "internal/worker",
 			"lang", "lang/bytecode",
 		},
 	},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ql/internal/job"
+	"ql/internal/member"
 	"ql/internal/webhook"
 )
 
@@ -19,7 +20,7 @@ func withDeliveries(t *testing.T) (b *bench, data string) {
 		end.ID, end.Account, end.State, end.Mode, end.Created, end.Finished = job.NewID(), id, job.Complete, job.Async, b.now, b.now
 		task := job.Task{Summary: end.Summary, Webhook: "https://example.com/hook", Spec: []byte("x")}
 		task.State, task.Finished = job.Running, time.Time{}
-		lease, _, err := store.Queue().Accept(t.Context(), &task, b.now)
+		lease, _, err := store.Queue().Accept(t.Context(), &task, member.Member{}, b.now)
 		must(t, err)
 		must(t, store.Queue().Finish(t.Context(), lease, &end))
 	}

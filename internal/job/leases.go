@@ -5,11 +5,13 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/member"
 )
 
 // Lease is a job in the hands of one attempt. Every change that it makes is
-// guarded by its number: a later attempt shuts out all earlier ones. A lease
-// whose time is over holds until the job is claimed by another.
+// guarded by its number: a later attempt shuts out all earlier ones. It has no end of
+// its own: it holds as long as the member lives whose process made the attempt, and
+// after that until another claims the job.
 type Lease struct {
 	Seq     int64 // the job's number in the store
 	ID      ID
@@ -17,45 +19,47 @@ type Lease struct {
 	Attempt int64
 }
 
-// Due is a job for which the time has come: to begin, to resume, to expire, or
-// to be taken over from an attempt whose lease has ended.
+// Due is a job that may be claimed: to begin, to resume, to expire, or to be taken
+// over from a member that is dead.
 type Due struct {
 	Lease
 	State    State
-	At       time.Time
-	Stopping bool // somebody asked to stop it
-	Crashes  int  // see Head
+	At       time.Time // since when it is due; of a job that somebody holds, when it was claimed
+	Stopping bool      // somebody asked to stop it
+	Crashes  int       // see Head
 }
 
-// Leases is what the worker's loop calls: it finds jobs to run, claims them, and
-// renews its claims.
+// Leases is what the worker's loop calls: it finds jobs to run, and claims them. A job
+// that is accepted or running belongs to an incarnation of a member; who renews that
+// renews all its leases.
 type Leases interface {
-	// ListDue lists jobs of a state whose time has come, the longest due first, and of
-	// those due at the same moment the one stored first: those that come after
-	// one; the zero Due for the first.
+	// ListDue lists jobs of a state that belong to nobody and whose time has come, the
+	// longest due first, and of those due at the same moment the one stored first: those
+	// that come after one; the zero Due for the first.
 	ListDue(ctx context.Context, s State, now time.Time, after Due, limit int) ([]Due, error)
-	// ListAccepted lists the jobs that are accepted and not begun, in the order of
-	// their acceptance, those that come after one; the zero Due for the first.
-	ListAccepted(ctx context.Context, after Due, limit int) ([]Due, error)
-	// NextDue returns when, after a moment, a job becomes due that is not merely
-	// accepted; zero for never.
+	// NextDue returns when, after a moment, a job becomes due that belongs to nobody;
+	// zero for never.
 	NextDue(ctx context.Context, after time.Time) (time.Time, error)
-	// Claim takes a job that is due, until a moment, for a new attempt; ErrLeaseLost
-	// where another was faster.
-	Claim(ctx context.Context, d Due, until time.Time) (Lease, error)
-	// Renew extends leases until a moment. It returns those that were lost and
-	// those whose job somebody asked to stop.
-	Renew(ctx context.Context, held []Lease, until time.Time) (lost, stopping []Lease, err error)
+	// ListHeld lists the jobs, Accepted or Running, that belong to an incarnation, in the
+	// order in which they were stored: those that come after one; the zero Due for the
+	// first.
+	ListHeld(ctx context.Context, incarnation int64, s State, after Due, limit int) ([]Due, error)
+	// ListStopping lists the jobs of a member that somebody asked to stop.
+	ListStopping(ctx context.Context, m member.Member) ([]Lease, error)
+	// DeadHolders returns the incarnations that jobs belong to and that are no members.
+	DeadHolders(ctx context.Context) ([]int64, error)
+	// Claim makes a job a member's, for a new attempt: one that is due, is the member's
+	// own, or belongs to an incarnation that is no member. It is ErrLeaseLost where the
+	// job is not as it was listed, or its member lives, and an error of package member
+	// where the claimant is none.
+	Claim(ctx context.Context, m member.Member, d Due, now time.Time) (Lease, error)
 	// Postpone makes the jobs of an account that are due, but those that are merely
 	// accepted, due at a later moment. One that somebody asked to stop stays due.
 	Postpone(ctx context.Context, a account.ID, now, until time.Time) error
-	// RecordCrashes counts, for each job that an attempt has in its hands, that this
-	// has ended with its process: as CrashWeightEarly where its lease ends after a
-	// moment. It is called by the next process, before ExpireLeases.
+	// RecordCrashes counts, for each job that an attempt had in its hands whose process
+	// is dead, that it ended with it: as CrashWeightEarly where it was claimed after a
+	// moment. Each end is counted once.
 	RecordCrashes(ctx context.Context, early time.Time) error
-	// ExpireLeases ends all leases, and makes their jobs due: no process but this one
-	// has any.
-	ExpireLeases(ctx context.Context, now time.Time) error
 }
 
 // What the end of a process says about a job that an attempt had in its hands then:

@@ -4,14 +4,16 @@ import (
 	"context"
 	"time"
 
+	"ql/internal/member"
 	"ql/internal/principal"
 )
 
 // Prompts is what whoever answers a job's prompt calls.
 type Prompts interface {
-	// Answer lets a job go on that is paused at the answer's prompt, until a
-	// moment; ErrNotPaused where it is not.
-	Answer(ctx context.Context, id ID, a Answer, until time.Time) (Lease, error)
+	// Answer claims a job for a member that is paused at the answer's prompt;
+	// ErrNotPaused where it is not, and an error of package member where the claimant is
+	// none.
+	Answer(ctx context.Context, id ID, a Answer, m member.Member, now time.Time) (Lease, error)
 	// FindAnswer returns the reply that a prompt of a job got.
 	FindAnswer(ctx context.Context, id ID, prompt string) (reply [32]byte, found bool, err error)
 	// ByPromptToken finds the job whose prompt's page a token opens, as long as the

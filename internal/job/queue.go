@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/member"
 )
 
 // Errors of a Queue.
@@ -43,12 +44,12 @@ type Queue struct {
 
 // Submissions is what whoever accepts jobs calls.
 type Submissions interface {
-	// Accept stores a new job, which is Accepted or, where it is claimed at once
-	// until a moment, Running. A key that was used before returns the job of
+	// Accept stores a new job, which is Accepted or, where it is claimed at once,
+	// Running. It is the member's. A key that was used before returns the job of
 	// then as earlier, and ErrOtherBody for another request; nothing is stored
 	// then. So it is where its program finds no room, with ErrStorageLimit, and where that
 	// is neither given nor stored, with ErrNoProgram. An account that is not there is account.ErrNotFound.
-	Accept(ctx context.Context, t *Task, until time.Time) (l Lease, earlier ID, err error)
+	Accept(ctx context.Context, t *Task, m member.Member, now time.Time) (l Lease, earlier ID, err error)
 	// AcceptEnded stores a new job that has come to its end already, having changed
 	// nothing on its way; of the task only its webhook and key count. It is to the
 	// job's record, to what is counted and to who is notified as if it had been accepted

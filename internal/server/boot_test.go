@@ -136,7 +136,7 @@ func boot(t testing.TB, change ...settings) *world {
 	h.Gate = o.Gate
 	t.Cleanup(func() { admittest.CheckIdle(t, o.Gate, ledger) }) // when all have stopped
 	w.worker = worker.New(worker.Options{
-		Queue: store.Queue().Parts(), Accounts: store.Accounts(), Host: o.Host, Gate: o.Gate, Ledger: ledger, Sealer: w.accounts.States(),
+		Queue: store.Queue().Parts(), Members: store.Members(), Accounts: store.Accounts(), Host: o.Host, Gate: o.Gate, Ledger: ledger, Sealer: w.accounts.States(),
 		Limits: o.Limits, Log: log, Clock: time.Now,
 	})
 	check(t, w.worker.Start(ctx))

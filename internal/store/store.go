@@ -11,6 +11,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/account/usage"
 	"ql/internal/job"
+	"ql/internal/member"
 	"ql/internal/record"
 	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
@@ -27,6 +28,7 @@ type Store struct {
 	Versions   AccountVersions
 	Jobs       job.Store
 	Queue      job.Queue
+	Members    member.Store
 	Log        record.Log // of jobs that ended, until they are stored
 	Deliveries webhook.Store
 	Files      files.Rows

@@ -14,6 +14,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/job"
+	"ql/internal/member"
 	"ql/internal/network"
 	"ql/internal/store/sqlite"
 	"ql/internal/webhook"
@@ -107,7 +108,7 @@ func (d *desk) finishAs(a account.ID, url string) string {
 	end.ID, end.Account, end.State, end.Mode, end.Created, end.Finished = id, a, job.Complete, job.Async, now, now
 	task := job.Task{Summary: end.Summary, Webhook: url, Spec: []byte("x")}
 	task.State, task.Finished = job.Running, time.Time{}
-	lease, _, err := d.store.Queue().Accept(context.Background(), &task, now.Add(time.Hour))
+	lease, _, err := d.store.Queue().Accept(context.Background(), &task, member.Member{}, now)
 	if err == nil {
 		err = d.store.Queue().Finish(context.Background(), lease, &end)
 	}

@@ -402,7 +402,7 @@ func (a *attempt) expire(ctx context.Context, run *engine.Run) error {
 // storeOutcome stores how a run came out.
 func (a *attempt) storeOutcome(ctx context.Context, run *engine.Run, out engine.Outcome, err error) error {
 	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, errStopped), errors.Is(cause, errTaken), errors.Is(cause, errDrain), errors.Is(cause, errRests):
+	case errors.Is(cause, errStopped), errors.Is(cause, errLeaseLost), errors.Is(cause, errDrain), errors.Is(cause, errRests):
 		return cause
 	}
 	switch out.Status {
@@ -691,7 +691,7 @@ func (a *attempt) resolve(ctx context.Context, err error) {
 	ctx, cancel := detached(ctx)
 	defer cancel()
 	switch {
-	case errors.Is(err, job.ErrLeaseLost), errors.Is(err, engine.ErrSuperseded), errors.Is(err, errTaken):
+	case errors.Is(err, job.ErrLeaseLost), errors.Is(err, engine.ErrSuperseded), errors.Is(err, errLeaseLost):
 		return // somebody else has it
 	case errors.Is(err, errDrain):
 		err = w.o.Queue.Release(ctx, a.lease, w.o.Clock(), a.failures, a.elapsed())

@@ -14,6 +14,7 @@ import (
 	"ql/internal/admit"
 	"ql/internal/engine"
 	"ql/internal/job"
+	"ql/internal/member"
 	"ql/internal/record"
 )
 
@@ -41,11 +42,11 @@ func (q *watchedQueue) take() string {
 	return seen
 }
 
-func (q *watchedQueue) Accept(ctx context.Context, t *job.Task, until time.Time) (job.Lease, job.ID, error) {
+func (q *watchedQueue) Accept(ctx context.Context, t *job.Task, m member.Member, now time.Time) (job.Lease, job.ID, error) {
 	if err := q.note("accept:" + string(t.State)); err != nil {
 		return job.Lease{}, job.ID{}, err
 	}
-	return q.Queue.Accept(ctx, t, until)
+	return q.Queue.Accept(ctx, t, m, now)
 }
 
 func (q *watchedQueue) AcceptEnded(ctx context.Context, t *job.Task, e *job.End) (job.ID, error) {

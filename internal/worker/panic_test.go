@@ -9,6 +9,7 @@ import (
 
 	"ql/internal/admit"
 	"ql/internal/job"
+	"ql/internal/member"
 )
 
 // panicky panics once in each of some methods.
@@ -33,9 +34,9 @@ func (q *panicky) Release(ctx context.Context, l job.Lease, at time.Time, failur
 	return q.Queue.Release(ctx, l, at, failures, ran)
 }
 
-func (q *panicky) Claim(ctx context.Context, d job.Due, until time.Time) (job.Lease, error) {
+func (q *panicky) Claim(ctx context.Context, m member.Member, d job.Due, now time.Time) (job.Lease, error) {
 	q.once(&q.take)
-	return q.Queue.Claim(ctx, d, until)
+	return q.Queue.Claim(ctx, m, d, now)
 }
 
 func (q *panicky) ListDue(ctx context.Context, s job.State, now time.Time, after job.Due, limit int) ([]job.Due, error) {
@@ -43,9 +44,9 @@ func (q *panicky) ListDue(ctx context.Context, s job.State, now time.Time, after
 	return q.Queue.ListDue(ctx, s, now, after, limit)
 }
 
-func (q *panicky) Renew(ctx context.Context, held []job.Lease, until time.Time) (lost, stopping []job.Lease, err error) {
+func (q *panicky) ListHeld(ctx context.Context, incarnation int64, s job.State, after job.Due, limit int) ([]job.Due, error) {
 	q.once(&q.renew)
-	return q.Queue.Renew(ctx, held, until)
+	return q.Queue.ListHeld(ctx, incarnation, s, after, limit)
 }
 
 // TestPanicsEndOneAttempt has each part of the worker panic: the job goes on, and

@@ -168,7 +168,7 @@ func (a *attempt) answer(ctx context.Context, question string, r Reply, sum [32]
 	ticket.Yield()
 	a.lease, err = w.o.Queue.Answer(ctx, a.lease.ID, job.Answer{
 		Prompt: question, Reply: sum, By: r.By, Address: r.Address, At: w.o.Clock(), Step: result.Seq, Entries: sealed,
-	}, w.leaseEnd())
+	}, w.session.Member(), w.o.Clock())
 	if err != nil {
 		return errors.Join(err, run.DiscardUploads(context.WithoutCancel(ctx)))
 	}

@@ -58,10 +58,10 @@ func (w *Worker) store(ctx context.Context, s *Submission, state job.State) (job
 	task.State = state
 	ctx, cancel := detached(ctx)
 	defer cancel()
-	lease, earlier, err := w.o.Queue.Accept(ctx, task, now.Add(w.o.Lease))
+	lease, earlier, err := w.o.Queue.Accept(ctx, task, w.session.Member(), now)
 	if errors.Is(err, job.ErrNoProgram) { // it made way for others
 		task.Code = bytecode.Encode(s.Program)
-		lease, earlier, err = w.o.Queue.Accept(ctx, task, now.Add(w.o.Lease))
+		lease, earlier, err = w.o.Queue.Accept(ctx, task, w.session.Member(), now)
 	}
 	if err == nil && task.Code != nil && earlier == (job.ID{}) {
 		w.programs.put(s.Program.Hash, cachedProgram{s.Program, now})

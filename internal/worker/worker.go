@@ -1,9 +1,9 @@
-// Package worker runs the jobs that outlive a process: it takes those that are
+// Package worker runs the jobs that outlive a process: it claims those that are
 // due from the queue, in turns between accounts, drives each until it ends,
-// stands or is cut off, and keeps a journal by which another attempt goes on
+// is suspended or cut off, and writes a journal by which another attempt resumes
 // where one stopped.
 //
-// What a script does is the engine's business, how rows are kept the store's,
+// What a script does is the engine's business, how rows are stored the store's,
 // and who may ask for what internal/api's.
 package worker
 
@@ -20,6 +20,7 @@ import (
 	"ql/internal/execution"
 	"ql/internal/guard"
 	"ql/internal/job"
+	"ql/internal/member"
 )
 
 // Accounts is what the worker asks about accounts.
@@ -37,6 +38,7 @@ type Sealer interface {
 // are needed.
 type Options struct {
 	Queue    job.Queue
+	Members  member.Store
 	Accounts Accounts
 	Host     *execution.Host
 	Gate     *admit.Gate
@@ -48,8 +50,11 @@ type Options struct {
 	Log      *slog.Logger
 	Clock    func() time.Time
 
-	// Lease is how long a job stays in the hands of an attempt that is not heard
-	// of; 30 seconds where left out.
+	// Node is what this process says of itself to the others that share the store; node
+	// 1 where left out.
+	Node member.Node
+	// Lease is how long this process is certain to be a member after a renewal, and its
+	// jobs are its own; 30 seconds where left out.
 	Lease time.Duration
 	// Most is how many jobs are under way at once; 256 where left out. How many
 	// of them compute is the gate's business.
@@ -84,10 +89,10 @@ var (
 
 // Why an attempt is cut off.
 var (
-	errDrain   = errors.New("the node is stopping")
-	errStopped = errors.New("the job was cancelled")
-	errTaken   = errors.New("another attempt has the job")
-	errRests   = errors.New("the account is disabled")
+	errDrain     = errors.New("the node is stopping")
+	errStopped   = errors.New("the job was cancelled")
+	errLeaseLost = errors.New("another attempt has the job")
+	errRests     = errors.New("the account is disabled")
 )
 
 // Worker runs jobs. It is safe for concurrent use.
@@ -99,6 +104,11 @@ type Worker struct {
 	cancel   context.CancelCauseFunc
 	draining atomic.Bool
 	wake     chan struct{} // something may be due
+
+	session   *member.Session
+	renewSoon chan struct{}   // the membership may be lost
+	strays    map[int64]int64 // jobs that the store says are here and that are not, and their attempts; the renewal's own
+
 	loops    sync.WaitGroup
 	attempts sync.WaitGroup // counted under mu while not draining, so that Stop misses none
 
@@ -113,6 +123,9 @@ type Worker struct {
 func New(o Options) *Worker {
 	if o.Lease <= 0 {
 		o.Lease = 30 * time.Second
+	}
+	if o.Node.ID == 0 {
+		o.Node.ID = 1
 	}
 	if o.Most <= 0 {
 		o.Most = 256
@@ -133,7 +146,7 @@ func New(o Options) *Worker {
 		o.Wake = func() {}
 	}
 	w := &Worker{
-		o: o, wake: make(chan struct{}, 1),
+		o: o, wake: make(chan struct{}, 1), renewSoon: make(chan struct{}, 1),
 		live: map[job.ID]*liveJob{}, topics: map[job.ID]map[chan struct{}]bool{},
 		scheduler: scheduler{maxRunning: o.Most, lifted: o.Lifted, accounts: map[account.ID]*accountQueue{}, enqueued: map[int64]bool{}},
 	}
@@ -143,15 +156,14 @@ func New(o Options) *Worker {
 
 // Start takes up what an earlier process left, and runs what comes.
 func (w *Worker) Start(ctx context.Context) error {
-	if err := errors.Join(w.o.Queue.RecordCrashes(ctx, w.leaseEnd().Add(-earlyCrash)), w.o.Queue.ExpireLeases(ctx, w.o.Clock())); err != nil {
+	if err := w.join(ctx); err != nil {
 		return err
 	}
-	if err := w.collectAccepted(ctx); err != nil {
+	if err := w.recover(ctx); err != nil {
 		return err
 	}
 	w.loop("due jobs", w.watchDue)
-	w.loop("leases", w.renew)
-	w.dispatch()
+	w.loop("leases", w.renewLoop)
 	return nil
 }
 
@@ -183,6 +195,7 @@ func (w *Worker) Stop(ctx context.Context) error {
 	w.cancel(errDrain)
 	<-done
 	w.loops.Wait()
+	w.leave()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.scheduler.evictAll()
@@ -197,11 +210,11 @@ func (w *Worker) watchDue(ctx context.Context) {
 	for {
 		wait := seldom
 		if err := w.collect(ctx); err != nil {
-			w.complain("jobs that are due could not be read and will be looked for again", err)
+			w.logRetry("jobs that are due could not be read and will be looked for again", err)
 		} else if err := w.recallAccepted(ctx); err != nil {
-			w.complain("jobs that are accepted could not be read and will be looked for again", err)
+			w.logRetry("jobs that are accepted could not be read and will be looked for again", err)
 		} else if next, err := w.o.Queue.NextDue(ctx, w.o.Clock()); err != nil {
-			w.complain("when a job is due could not be read", err)
+			w.logRetry("when a job is due could not be read", err)
 		} else if !next.IsZero() {
 			wait = min(max(next.Sub(w.o.Clock()), often), seldom)
 		}
@@ -217,8 +230,8 @@ func (w *Worker) watchDue(ctx context.Context) {
 	}
 }
 
-// complain logs what will be tried again.
-func (w *Worker) complain(what string, err error) {
+// logRetry logs what will be tried again.
+func (w *Worker) logRetry(what string, err error) {
 	if w.ctx.Err() == nil {
 		w.o.Log.Error(what, "error", err)
 	}
@@ -233,7 +246,7 @@ func (w *Worker) nudge() {
 }
 
 const (
-	// waitingPage is how many accepted jobs are read at once.
+	// waitingPage is how many jobs that belong to a member are read at once.
 	waitingPage = 1000
 	// collectPage is how many due jobs are read at once.
 	collectPage = 256
@@ -254,9 +267,6 @@ func (w *Worker) collect(ctx context.Context) error {
 			}
 			for _, d := range list {
 				after = d
-				if w.isLive(d.ID) { // its lease looks over by a jump of the clock
-					continue
-				}
 				if err := w.enqueue(ctx, d, resting); err != nil {
 					return err
 				}
@@ -270,11 +280,11 @@ func (w *Worker) collect(ctx context.Context) error {
 	return nil
 }
 
-// collectAccepted puts the jobs into their queues that are accepted and not begun.
-func (w *Worker) collectAccepted(ctx context.Context) error {
+// enqueueHeld puts the jobs of a state into their queues that belong to an incarnation.
+func (w *Worker) enqueueHeld(ctx context.Context, incarnation int64, s job.State) error {
 	resting := map[account.ID]bool{}
 	for after := (job.Due{}); ; {
-		page, err := w.o.Queue.ListAccepted(ctx, after, waitingPage)
+		page, err := w.o.Queue.ListHeld(ctx, incarnation, s, after, waitingPage)
 		if err != nil {
 			return err
 		}
@@ -341,7 +351,8 @@ func (w *Worker) dispatch() {
 				return // cancelled, or answered in the last moment, or the account is disabled
 			case err != nil:
 				p.evict()
-				w.complain("a job could not be taken and will be tried again", err)
+				w.checkMembership(err)
+				w.logRetry("a job could not be claimed and will be tried again", err)
 				w.recallIn(w.o.Retry) // where it is merely accepted, nothing else finds it
 				return
 			}
@@ -388,46 +399,6 @@ func (w *Worker) begin(leave, f func()) {
 		defer leave()
 		f()
 	})
-}
-
-func (w *Worker) leaseEnd() time.Time { return w.o.Clock().Add(w.o.Lease) }
-
-// renew holds the leases of the jobs under way.
-func (w *Worker) renew(ctx context.Context) {
-	ticker := time.NewTicker(w.o.Lease / 3)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
-		w.renewAll()
-	}
-}
-
-func (w *Worker) renewAll() {
-	w.mu.Lock()
-	held := make([]job.Lease, 0, len(w.live))
-	for _, l := range w.live {
-		held = append(held, l.lease)
-	}
-	w.mu.Unlock()
-	if len(held) == 0 {
-		return
-	}
-	lost, stopping, err := w.o.Queue.Renew(w.ctx, held, w.leaseEnd())
-	if err != nil {
-		w.complain("leases of jobs could not be renewed and will be tried again", err)
-		return
-	}
-	for _, l := range lost {
-		w.cut(l.ID, l.Attempt, errTaken)
-	}
-	for _, l := range stopping {
-		w.cut(l.ID, l.Attempt, errStopped)
-	}
-	w.cutResting(held)
 }
 
 // cut ends an attempt early.

@@ -133,7 +133,7 @@ func newWorld(t testing.TB, f faults, change ...func(*Options)) *world {
 func (e *world) start(change ...func(*Options)) {
 	e.t.Helper()
 	o := Options{
-		Queue: e.queue, Accounts: e.store.Accounts(), Host: e.host, Gate: admit.NewGate(admit.GateOptions{Slots: 2, Spare: 2}),
+		Queue: e.queue, Members: e.store.Members(), Accounts: e.store.Accounts(), Host: e.host, Gate: admit.NewGate(admit.GateOptions{Slots: 2, Spare: 2}),
 		Ledger: admit.NewLedger(admit.LedgerOptions{Budget: 512 << 20}), Guard: guard.New(e.host.Log, nil),
 		Sealer: vaultSealer{e.vault}, Limits: account.Plan.Limits, Log: e.host.Log, Clock: e.now, Retry: time.Millisecond,
 	}

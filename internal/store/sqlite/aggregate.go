@@ -12,6 +12,7 @@ func (s *Store) Aggregate() store.Store {
 		Versions:   s,
 		Jobs:       s.Jobs(),
 		Queue:      s.Queue().Parts(),
+		Members:    s.Members(),
 		Log:        s.Intake(),
 		Deliveries: s.Deliveries(),
 		Files:      s.Files(),

@@ -23,7 +23,7 @@ func (s *Store) Copy(ctx context.Context, path string) error {
 // accounts.
 func (q Queue) Unfinished(ctx context.Context, f func(job.Due)) error {
 	return q.store.read(ctx, func(t tx) error {
-		return t.each("SELECT "+dueColumns+" FROM jobs WHERE program IS NOT NULL ORDER BY account, seq", func(r row) { f(readDue(r)) })
+		return t.each("SELECT "+dueColumns+" FROM jobs WHERE seq IN ("+unfinished+") ORDER BY account, seq", func(r row) { f(readDue(r)) })
 	})
 }
 
@@ -44,7 +44,7 @@ func (q Queue) Attempt(ctx context.Context, id job.ID) (attempt int64, err error
 func (q Queue) Abandon(ctx context.Context, d job.Due, failure []byte, now time.Time) error {
 	return q.store.write(ctx, func(t tx) error {
 		var webhook string
-		found, err := t.one("UPDATE jobs SET state = ?, finished = ?, error = ?, attempt = attempt + 1, due = NULL, program = NULL, task = NULL, held = NULL "+
+		found, err := t.one("UPDATE jobs SET state = ?, finished = ?, error = ?, attempt = attempt + 1, due = NULL, member = NULL, program = NULL, task = NULL, held = NULL "+
 			"WHERE seq = ? AND attempt = ? AND program IS NOT NULL RETURNING webhook", func(r row) { webhook = r.text(0) },
 			string(job.Failed), now, failure, d.Seq, d.Attempt)
 		if err != nil || !found {

@@ -11,6 +11,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/job"
+	"ql/internal/member"
 	"ql/internal/principal"
 	"ql/internal/record"
 )
@@ -159,7 +160,7 @@ func durableJob(ctx context.Context, s *Store, a account.ID) error {
 	e := endOf(s, a)
 	task := &job.Task{Summary: e.Summary, Spec: make([]byte, 300)}
 	task.State = job.Running
-	l, _, err := s.Queue().Accept(ctx, task, e.Created.Add(time.Minute))
+	l, _, err := s.Queue().Accept(ctx, task, member.Member{}, e.Created)
 	if err != nil {
 		return err
 	}

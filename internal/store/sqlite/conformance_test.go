@@ -29,3 +29,12 @@ func TestConformance(t *testing.T) {
 		return openTest(t, Options{Own: true}).Aggregate().CacheAccounts()
 	})
 }
+
+// TestConformanceOfTwo has two handles on one store, as of two processes.
+func TestConformanceOfTwo(t *testing.T) {
+	storetest.RunPair(t, func(t *testing.T) (storetest.Stores, storetest.Stores) {
+		folder := t.TempDir()
+		a, b := openTest(t, Options{Folder: folder, Own: true}), openTest(t, Options{Folder: folder})
+		return a.Aggregate().CacheAccounts(), b.Aggregate().CacheAccounts()
+	})
+}

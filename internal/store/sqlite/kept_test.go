@@ -6,6 +6,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/job"
+	"ql/internal/member"
 	"ql/internal/resource/sessions"
 	"ql/internal/store/migrate"
 )
@@ -54,6 +55,8 @@ func TestKept(t *testing.T) {
 	}
 	a, err := s.Accounts().Create(ctx, account.Account{Username: "ada", Plan: account.Free, Created: now})
 	must(err)
+	m, _, err := s.Members().Join(ctx, member.Node{ID: 1})
+	must(err)
 	adopt := func() job.Lease {
 		t.Helper()
 		task := &job.Task{Summary: job.Summary{ID: job.NewID(), Account: a, State: job.Waiting, Created: now}, Code: []byte("code"), Spec: []byte("spec")}
@@ -65,11 +68,11 @@ func TestKept(t *testing.T) {
 	ends, cancelled, abandoned, stays := adopt(), adopt(), adopt(), adopt()
 	wantKept(t, s, a, kept{4, 56, 0})
 
-	ends, err = q.Claim(ctx, dueOf(ends), now)
+	ends, err = q.Claim(ctx, m, dueOf(ends), now)
 	must(err)
 	must(q.Suspend(ctx, ends, &job.Suspension{State: job.Waiting, Until: now, Snapshot: []byte("12")}))
 	wantKept(t, s, a, kept{4, 52, 0})
-	ends, err = q.Claim(ctx, dueOf(ends), now)
+	ends, err = q.Claim(ctx, m, dueOf(ends), now)
 	must(err)
 	wantKept(t, s, a, kept{4, 52, 0})
 	must(q.Finish(ctx, ends, &job.End{Record: job.Record{Summary: job.Summary{State: job.Complete, Finished: now}}, Rest: true}))

@@ -78,8 +78,7 @@ func (t tx) roomForProgram(a account.ID, bytes, most int64) error {
 		size int64
 	}
 	var unneeded []program
-	err := t.each(`SELECT hash, length(code) FROM programs WHERE account = ? AND hash NOT IN (SELECT program FROM jobs
-		WHERE program IS NOT NULL AND state IN ('accepted', 'running', 'paused', 'waiting')) ORDER BY used LIMIT ?`,
+	err := t.each(`SELECT hash, length(code) FROM programs WHERE account = ? AND hash NOT IN (`+neededPrograms+`) ORDER BY used LIMIT ?`,
 		func(r row) { unneeded = append(unneeded, program{r.bytes(0), r.int(1)}) }, int64(a), programsAtOnce)
 	if err != nil {
 		return err

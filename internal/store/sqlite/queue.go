@@ -7,6 +7,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/job"
+	"ql/internal/member"
 )
 
 // Queue keeps the jobs that outlive a process.
@@ -30,7 +31,7 @@ func (q Queue) Parts() job.Queue {
 }
 
 // Accept implements job.Submissions.
-func (q Queue) Accept(ctx context.Context, task *job.Task, until time.Time) (l job.Lease, earlier job.ID, err error) {
+func (q Queue) Accept(ctx context.Context, task *job.Task, m member.Member, now time.Time) (l job.Lease, earlier job.ID, err error) {
 	err = q.store.write(ctx, func(t tx) (err error) {
 		l = job.Lease{}
 		if task.Key != nil {
@@ -40,12 +41,12 @@ func (q Queue) Accept(ctx context.Context, task *job.Task, until time.Time) (l j
 		}
 		due, attempt := task.Created, int64(0)
 		if task.State == job.Running {
-			due, attempt = until, 1
+			due, attempt = now, 1
 		}
 		if _, err := t.storeProgram(task); err != nil {
 			return err
 		}
-		l, err = t.insertTask(task, due, attempt)
+		l, err = t.insertTask(task, due, attempt, m.Incarnation)
 		return err
 	})
 	return l, earlier, orphaned(err)
@@ -103,7 +104,7 @@ func (q Queue) Adopt(ctx context.Context, task *job.Task, s *job.Suspension) (l 
 		if err := t.checkSuspendLimits(task.Account, s, held, -1); err != nil {
 			return err
 		}
-		if l, err = t.insertTask(task, task.Created, 1); err != nil {
+		if l, err = t.insertTask(task, task.Created, 1, nil); err != nil {
 			return err
 		}
 		return t.suspend(l, s, held)
@@ -111,11 +112,12 @@ func (q Queue) Adopt(ctx context.Context, task *job.Task, s *job.Suspension) (l 
 	return l, orphaned(err)
 }
 
-func (t tx) insertTask(task *job.Task, due time.Time, attempt int64) (job.Lease, error) {
-	if _, err := t.exec(`INSERT INTO jobs (id, account, state, mode, convention, credential, created, steps, trace_dropped, result, encoding, attempt, begun, due, webhook, program, task)
-		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, x'', '', ?, ?, ?, ?, ?, ?)`,
+// insertTask stores a job that belongs to an incarnation of a member, or to nobody.
+func (t tx) insertTask(task *job.Task, due time.Time, attempt int64, incarnation any) (job.Lease, error) {
+	if _, err := t.exec(`INSERT INTO jobs (id, account, state, mode, convention, credential, created, steps, trace_dropped, result, encoding, attempt, begun, due, member, webhook, program, task)
+		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, x'', '', ?, ?, ?, ?, ?, ?, ?)`,
 		t.conn.ids.place(task.ID), int64(task.Account), string(task.State), string(task.Mode), string(task.Convention), string(task.Credential), task.Created,
-		attempt, task.State == job.Running, due, optional(task.Webhook), task.Program[:], append([]byte{}, task.Spec...)); err != nil {
+		attempt, task.State == job.Running, due, incarnation, optional(task.Webhook), task.Program[:], append([]byte{}, task.Spec...)); err != nil {
 		return job.Lease{}, err
 	}
 	seq := t.conn.db.LastInsertID()

@@ -230,7 +230,7 @@ func (t tx) suspend(l job.Lease, s *job.Suspension, held int64) error {
 			return err
 		}
 	}
-	_, err := t.exec("UPDATE jobs SET state = ?, due = ?, held = ?, begun = 0 WHERE seq = ?", string(s.State), s.Until, held, l.Seq)
+	_, err := t.exec("UPDATE jobs SET state = ?, due = ?, held = ?, begun = 0, member = NULL WHERE seq = ?", string(s.State), s.Until, held, l.Seq)
 	return err
 }
 
@@ -238,7 +238,7 @@ func (t tx) suspend(l job.Lease, s *job.Suspension, held int64) error {
 // a renewal of the lease that is on its way comes too late.
 func (q Queue) Release(ctx context.Context, l job.Lease, at time.Time, failures int, ran time.Duration) error {
 	return q.store.write(ctx, func(t tx) error {
-		n, err := t.exec("UPDATE jobs SET attempt = attempt + 1, due = ?, failures = ?, ran = ?, crashes = 0, begun = 0 WHERE seq = ? AND attempt = ? AND state = 'running'",
+		n, err := t.exec("UPDATE jobs SET attempt = attempt + 1, due = ?, failures = ?, ran = ?, crashes = 0, begun = 0, member = NULL WHERE seq = ? AND attempt = ? AND state = 'running'",
 			at, failures, ran.Microseconds(), l.Seq, l.Attempt)
 		if err != nil || n == 0 {
 			return leaseLostUnless(err)
@@ -252,7 +252,7 @@ func (q Queue) Finish(ctx context.Context, l job.Lease, e *job.End) error {
 	return q.store.write(ctx, func(t tx) error {
 		var webhook string
 		found, err := t.one(`UPDATE jobs SET state = ?, finished = ?, steps = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?, checksum = ?,
-			ran = ?, due = NULL, program = NULL, task = NULL, held = NULL
+			ran = ?, due = NULL, member = NULL, program = NULL, task = NULL, held = NULL
 			WHERE seq = ? AND attempt = ? AND state = 'running' RETURNING webhook`, func(r row) { webhook = r.text(0) },
 			string(e.State), e.Finished, e.Steps, e.TraceDropped, e.Error, e.Response, e.Trace, append([]byte{}, e.Result...), string(e.Encoding), checksum(e.Result),
 			e.Ran.Microseconds(), l.Seq, l.Attempt)
@@ -333,7 +333,7 @@ func (t tx) finishAsStored(l job.Lease, s job.State, now time.Time, ran time.Dur
 		Output: append([]byte{}, output...), Trace: so.trace, TraceDropped: so.traceDropped, Response: so.response, Ran: ran,
 	}, failure)
 	if _, err := t.exec(`UPDATE jobs SET state = ?, finished = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?, checksum = ?,
-		attempt = attempt + 1, begun = 0, due = NULL, program = NULL, task = NULL, held = NULL WHERE seq = ?`,
+		attempt = attempt + 1, begun = 0, due = NULL, member = NULL, program = NULL, task = NULL, held = NULL WHERE seq = ?`,
 		string(record.State), record.Finished, record.TraceDropped, record.Error, record.Response, record.Trace, record.Result, string(record.Encoding), checksum(record.Result), l.Seq); err != nil {
 		return err
 	}

@@ -2,10 +2,12 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"ql/internal/account"
 	"ql/internal/job"
+	"ql/internal/member"
 )
 
 const dueColumns = "seq, id, account, attempt, state, due, stopping, crashes"
@@ -22,26 +24,56 @@ func readDue(r row) job.Due {
 // ListDue implements job.Leases.
 func (q Queue) ListDue(ctx context.Context, s job.State, now time.Time, after job.Due, limit int) (list []job.Due, err error) {
 	err = q.store.read(ctx, func(t tx) error {
-		return t.each("SELECT "+dueColumns+" FROM jobs WHERE program IS NOT NULL AND state = ? AND due <= ? AND (due, seq) > (?, ?) ORDER BY due, seq LIMIT ?",
+		return t.each("SELECT "+dueColumns+" FROM jobs WHERE program IS NOT NULL AND member IS NULL AND state = ? AND due <= ? AND (due, seq) > (?, ?) ORDER BY due, seq LIMIT ?",
 			func(r row) { list = append(list, readDue(r)) }, string(s), now, after.At.UnixMicro(), after.Seq, max(limit, 0))
 	})
 	return list, err
 }
 
-// ListAccepted implements job.Leases.
-func (q Queue) ListAccepted(ctx context.Context, after job.Due, limit int) (list []job.Due, err error) {
+// ListHeld implements job.Leases.
+func (q Queue) ListHeld(ctx context.Context, incarnation int64, s job.State, after job.Due, limit int) (list []job.Due, err error) {
 	err = q.store.read(ctx, func(t tx) error {
-		return t.each("SELECT "+dueColumns+" FROM jobs WHERE program IS NOT NULL AND state = 'accepted' AND (due, seq) > (?, ?) ORDER BY due, seq LIMIT ?",
-			func(r row) { list = append(list, readDue(r)) }, after.At.UnixMicro(), after.Seq, max(limit, 0))
+		return t.each("SELECT "+dueColumns+" FROM jobs WHERE member = ? AND member IS NOT NULL AND state = ? AND seq > ? ORDER BY seq LIMIT ?",
+			func(r row) { list = append(list, readDue(r)) }, incarnation, string(s), after.Seq, max(limit, 0))
 	})
 	return list, err
+}
+
+// ListStopping implements job.Leases.
+func (q Queue) ListStopping(ctx context.Context, m member.Member) (list []job.Lease, err error) {
+	err = q.store.read(ctx, func(t tx) error {
+		return t.each("SELECT "+dueColumns+" FROM jobs WHERE member = ? AND member IS NOT NULL AND stopping = 1",
+			func(r row) { list = append(list, readDue(r).Lease) }, m.Incarnation)
+	})
+	return list, err
+}
+
+// DeadHolders implements job.Leases.
+func (q Queue) DeadHolders(ctx context.Context) (dead []int64, err error) {
+	err = q.store.read(ctx, func(t tx) error { return t.snapshot(func() (err error) { dead, err = t.deadHolders(); return err }) })
+	return dead, err
+}
+
+// deadHolders goes from one holder to the next, however many jobs each has.
+func (t tx) deadHolders() (dead []int64, err error) {
+	for after := int64(-1); ; {
+		var alive bool
+		found, err := t.one(`SELECT member, EXISTS (SELECT 1 FROM members WHERE incarnation = member) FROM jobs
+			WHERE member > ? AND member IS NOT NULL ORDER BY member LIMIT 1`, func(r row) { after, alive = r.int(0), r.bool(1) }, after)
+		if err != nil || !found {
+			return dead, err
+		}
+		if !alive {
+			dead = append(dead, after)
+		}
+	}
 }
 
 // NextDue implements job.Leases.
 func (q Queue) NextDue(ctx context.Context, after time.Time) (next time.Time, err error) {
 	err = q.store.read(ctx, func(t tx) error {
 		for _, s := range []job.State{job.Running, job.Paused, job.Waiting} {
-			_, err := t.one("SELECT due FROM jobs WHERE program IS NOT NULL AND state = ? AND due > ? ORDER BY due LIMIT 1", func(r row) {
+			_, err := t.one("SELECT due FROM jobs WHERE program IS NOT NULL AND member IS NULL AND state = ? AND due > ? ORDER BY due LIMIT 1", func(r row) {
 				if at := r.time(0); next.IsZero() || at.Before(next) {
 					next = at
 				}
@@ -56,12 +88,17 @@ func (q Queue) NextDue(ctx context.Context, after time.Time) (next time.Time, er
 }
 
 // Claim implements job.Leases.
-func (q Queue) Claim(ctx context.Context, d job.Due, until time.Time) (job.Lease, error) {
+func (q Queue) Claim(ctx context.Context, m member.Member, d job.Due, now time.Time) (job.Lease, error) {
 	err := q.store.write(ctx, func(t tx) error {
-		n, err := t.exec("UPDATE jobs SET state = 'running', attempt = attempt + 1, begun = (crashes = 0), due = ? WHERE seq = ? AND attempt = ? AND state = ? AND due = ?",
-			until, d.Seq, d.Attempt, string(d.State), d.At)
-		if err != nil || n == 0 {
-			return leaseLostUnless(err)
+		n, err := t.exec(`UPDATE jobs SET state = 'running', attempt = attempt + 1, begun = (crashes = 0), due = ?, member = ?
+			WHERE seq = ? AND attempt = ? AND state = ? AND
+			(member IS NULL AND due = ? OR member = ? OR member NOT IN (SELECT incarnation FROM members)) AND `+isMember,
+			now, m.Incarnation, d.Seq, d.Attempt, string(d.State), d.At, m.Incarnation, m.ID, m.Incarnation)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return t.whyNotClaimed(m)
 		}
 		if d.State != job.Paused {
 			return nil
@@ -77,12 +114,49 @@ func (q Queue) Claim(ctx context.Context, d job.Due, until time.Time) (job.Lease
 	return l, nil
 }
 
+// whyNotClaimed is the error of a claim of nothing: the member may be none, or another
+// was faster.
+func (t tx) whyNotClaimed(m member.Member) error {
+	if err := t.whyNoMember(m); !errors.Is(err, member.ErrBehind) {
+		return err
+	}
+	return job.ErrLeaseLost
+}
+
 // Postpone implements job.Leases.
 func (q Queue) Postpone(ctx context.Context, a account.ID, now, until time.Time) error {
 	return q.store.write(ctx, func(t tx) error {
 		for _, s := range []job.State{job.Running, job.Waiting, job.Paused} {
-			if _, err := t.exec("UPDATE jobs SET due = ? WHERE program IS NOT NULL AND state = ? AND due <= ? AND account = ? AND stopping = 0",
+			if _, err := t.exec("UPDATE jobs SET due = ? WHERE program IS NOT NULL AND member IS NULL AND state = ? AND due <= ? AND account = ? AND stopping = 0",
 				until, string(s), now, int64(a)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// RecordCrashes implements job.Leases. Begun says that an attempt has the job in its
+// hands.
+func (q Queue) RecordCrashes(ctx context.Context, early time.Time) error {
+	return q.store.write(ctx, func(t tx) error {
+		dead, err := t.deadHolders()
+		if err != nil {
+			return err
+		}
+		const begun = " WHERE member = ? AND member IS NOT NULL AND state = 'running' AND begun = 1"
+		n := 0
+		for _, m := range dead {
+			if err := t.each("SELECT 1 FROM jobs"+begun+" LIMIT 2", func(row) { n++ }, m); err != nil {
+				return err
+			}
+		}
+		each := job.CrashWeight
+		if n == 1 {
+			each = job.CrashWeightAlone
+		}
+		for _, m := range dead {
+			if _, err := t.exec("UPDATE jobs SET crashes = crashes + CASE WHEN due > ? THEN ? ELSE ? END, begun = 0"+begun, early, job.CrashWeightEarly, each, m); err != nil {
 				return err
 			}
 		}
@@ -96,51 +170,4 @@ func leaseLostUnless(err error) error {
 		return err
 	}
 	return job.ErrLeaseLost
-}
-
-// RecordCrashes implements job.Leases. Begun says that an attempt has the job in its hands.
-func (q Queue) RecordCrashes(ctx context.Context, early time.Time) error {
-	return q.store.write(ctx, func(t tx) error {
-		const begun = " WHERE program IS NOT NULL AND state = 'running' AND begun = 1"
-		n := 0
-		if err := t.each("SELECT 1 FROM jobs"+begun+" LIMIT 2", func(row) { n++ }); err != nil || n == 0 {
-			return err
-		}
-		each := job.CrashWeight
-		if n == 1 {
-			each = job.CrashWeightAlone
-		}
-		_, err := t.exec("UPDATE jobs SET crashes = crashes + CASE WHEN due > ? THEN ? ELSE ? END, begun = 0"+begun, early, job.CrashWeightEarly, each)
-		return err
-	})
-}
-
-// ExpireLeases implements job.Leases.
-func (q Queue) ExpireLeases(ctx context.Context, now time.Time) error {
-	return q.store.write(ctx, func(t tx) error {
-		_, err := t.exec("UPDATE jobs SET due = ?, attempt = attempt + 1, begun = 0 WHERE program IS NOT NULL AND state = 'running'", now)
-		return err
-	})
-}
-
-// Renew implements job.Leases.
-func (q Queue) Renew(ctx context.Context, held []job.Lease, until time.Time) (lost, stopping []job.Lease, err error) {
-	err = q.store.write(ctx, func(t tx) error {
-		lost, stopping = nil, nil
-		for _, l := range held {
-			var stop bool
-			found, err := t.one("UPDATE jobs SET due = ? WHERE seq = ? AND attempt = ? AND state = 'running' RETURNING stopping", func(r row) { stop = r.bool(0) },
-				until, l.Seq, l.Attempt)
-			switch {
-			case err != nil:
-				return err
-			case !found:
-				lost = append(lost, l)
-			case stop:
-				stopping = append(stopping, l)
-			}
-		}
-		return nil
-	})
-	return lost, stopping, err
 }

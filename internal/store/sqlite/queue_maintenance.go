@@ -43,6 +43,14 @@ func (q Queue) Prune(ctx context.Context, now time.Time, limit int) (n int, err 
 	return n, err
 }
 
+// Jobs that are not finished belong to a member or to nobody: each is in one index.
+const (
+	unfinished = "SELECT seq FROM jobs WHERE program IS NOT NULL AND member IS NULL AND state IN ('running', 'paused', 'waiting', 'accepted') " +
+		"UNION ALL SELECT seq FROM jobs WHERE member >= 0 AND member IS NOT NULL"
+	neededPrograms = "SELECT program FROM jobs WHERE program IS NOT NULL AND member IS NULL AND state IN ('running', 'paused', 'waiting', 'accepted') " +
+		"UNION ALL SELECT program FROM jobs WHERE member >= 0 AND member IS NOT NULL"
+)
+
 // oldProgram is a program that was not used for long.
 type oldProgram struct {
 	hash   []byte
@@ -53,7 +61,7 @@ type oldProgram struct {
 // Where there are any, all jobs that are not finished are looked at.
 func (q Queue) oldPrograms(ctx context.Context, before time.Time, limit int) (list []oldProgram, err error) {
 	err = q.store.read(ctx, func(t tx) error {
-		return t.each(`SELECT hash, hash IN (SELECT program FROM jobs WHERE program IS NOT NULL AND state IN ('accepted', 'running', 'paused', 'waiting'))
+		return t.each(`SELECT hash, hash IN (`+neededPrograms+`)
 			FROM programs WHERE used < ? ORDER BY used LIMIT ?`,
 			func(r row) { list = append(list, oldProgram{r.bytes(0), r.bool(1)}) }, before, max(limit, 0))
 	})

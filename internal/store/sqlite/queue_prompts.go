@@ -6,6 +6,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/job"
+	"ql/internal/member"
 )
 
 func (t tx) prompt(seq int64) (p *job.Prompt, err error) {
@@ -17,7 +18,7 @@ func (t tx) prompt(seq int64) (p *job.Prompt, err error) {
 }
 
 // Answer implements job.Prompts.
-func (q Queue) Answer(ctx context.Context, id job.ID, a job.Answer, until time.Time) (job.Lease, error) {
+func (q Queue) Answer(ctx context.Context, id job.ID, a job.Answer, m member.Member, now time.Time) (job.Lease, error) {
 	var l job.Lease
 	err := q.store.write(ctx, func(t tx) error {
 		found, err := t.one("SELECT seq, account, attempt FROM jobs WHERE id = ? AND state = 'paused'", func(r row) {
@@ -35,8 +36,13 @@ func (q Queue) Answer(ctx context.Context, id job.ID, a job.Answer, until time.T
 		if n == 0 {
 			return job.ErrNotPaused
 		}
-		if _, err := t.exec("UPDATE jobs SET state = 'running', attempt = ?, begun = 1, due = ? WHERE seq = ?", l.Attempt, until, l.Seq); err != nil {
+		n, err = t.exec("UPDATE jobs SET state = 'running', attempt = ?, begun = 1, due = ?, member = ? WHERE seq = ? AND "+isMember,
+			l.Attempt, now, m.Incarnation, l.Seq, m.ID, m.Incarnation)
+		if err != nil {
 			return err
+		}
+		if n == 0 {
+			return t.whyNoMember(m)
 		}
 		if _, err := t.exec("INSERT OR REPLACE INTO job_answers (job, prompt, reply, by, address, at) VALUES (?, ?, ?, ?, ?, ?)",
 			l.Seq, a.Prompt, a.Reply[:], string(a.By), a.Address, a.At); err != nil {

@@ -29,7 +29,7 @@ func deliver(t *testing.T, s Stores, d webhook.Delivery) error {
 	end.ID, end.Created, end.Finished = d.Job, d.Made, d.Made
 	task := job.Task{Summary: end.Summary, Webhook: d.URL, Spec: []byte("x")}
 	task.State, task.Mode, task.Finished = job.Running, job.Async, time.Time{}
-	lease, _, err := s.Queue.Accept(t.Context(), &task, d.Made.Add(time.Hour))
+	lease, _, err := s.Queue.Accept(t.Context(), &task, node(t, s), d.Made.Add(time.Hour))
 	must(t, err)
 	return s.Queue.Finish(t.Context(), lease, &end)
 }

@@ -28,13 +28,13 @@ func task(a account.ID, n int) *job.Task {
 	}
 }
 
-// leaseEnd is until when tests hold a job.
-var leaseEnd = noon.Add(time.Hour)
+// claimTime is when tests claim a job.
+var claimTime = noon.Add(time.Hour)
 
 // accept stores a task.
 func accept(t *testing.T, s Stores, task *job.Task) job.Lease {
 	t.Helper()
-	l, earlier, err := s.Queue.Accept(t.Context(), task, leaseEnd)
+	l, earlier, err := s.Queue.Accept(t.Context(), task, node(t, s), claimTime)
 	must(t, err)
 	want := job.Lease{Seq: l.Seq, ID: task.ID, Account: task.Account}
 	if task.State == job.Running {
@@ -58,7 +58,7 @@ func running(t *testing.T, s Stores, a account.ID, n int) job.Lease {
 func prompt(n int) *job.Prompt {
 	return &job.Prompt{
 		ID: numbered("prompt", n), Kind: "gather", Token: sha256.Sum256([]byte(numbered("token", n))), Sealed: []byte(numbered("sealed", n)),
-		Message: "Wie heißt du?", Schema: []byte(`{"type":"object"}`), Expires: leaseEnd.Add(time.Hour),
+		Message: "Wie heißt du?", Schema: []byte(`{"type":"object"}`), Expires: claimTime.Add(time.Hour),
 	}
 }
 
@@ -116,9 +116,9 @@ func due(t *testing.T, s Stores, seq int64) job.Due {
 	return job.Due{Lease: stored.Lease, State: stored.State, At: stored.Until}
 }
 
-func take(t *testing.T, s Stores, d job.Due) job.Lease {
+func claimJob(t *testing.T, s Stores, d job.Due) job.Lease {
 	t.Helper()
-	l, err := s.Queue.Claim(t.Context(), d, leaseEnd)
+	l, err := s.Queue.Claim(t.Context(), node(t, s), d, claimTime)
 	must(t, err)
 	d.Attempt++
 	same(t, "the lease", l, d.Lease)
@@ -141,7 +141,7 @@ func testQueueAccept(t *testing.T, s Stores) {
 		lease job.Lease
 		task  *job.Task
 		until time.Time
-	}{{first, waits, waits.Created}, {second, begun, leaseEnd}} {
+	}{{first, waits, waits.Created}, {second, begun, claimTime}} {
 		same(t, "what is loaded", load(t, s, test.lease.Seq), &job.Stored{
 			Summary: test.task.Summary, Lease: test.lease, Program: test.task.Program, Spec: test.task.Spec, Until: test.until,
 			Webhook: test.task.Webhook,
@@ -169,10 +169,10 @@ func testQueueAccept(t *testing.T, s Stores) {
 	}
 
 	stranger := task(12345, 4)
-	_, _, err = s.Queue.Accept(t.Context(), stranger, leaseEnd)
+	_, _, err = s.Queue.Accept(t.Context(), stranger, node(t, s), claimTime)
 	wantError(t, "a job of nobody", err, account.ErrNotFound)
-	stranger.Key = &job.Key{Hash: [32]byte{1}, Until: leaseEnd}
-	_, _, err = s.Queue.Accept(t.Context(), stranger, leaseEnd)
+	stranger.Key = &job.Key{Hash: [32]byte{1}, Until: claimTime}
+	_, _, err = s.Queue.Accept(t.Context(), stranger, node(t, s), claimTime)
 	wantError(t, "a job of nobody, with a key", err, account.ErrNotFound)
 	_, err = s.Queue.Adopt(t.Context(), stranger, pausedAt(4))
 	wantError(t, "a standing job of nobody", err, account.ErrNotFound)
@@ -185,7 +185,7 @@ func testQueueAccept(t *testing.T, s Stores) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	late := task(a.ID, 5)
-	_, _, err = s.Queue.Accept(ended, late, leaseEnd)
+	_, _, err = s.Queue.Accept(ended, late, node(t, s), claimTime)
 	wantError(t, "under a context that has ended", err, context.Canceled)
 	_, err = s.Queue.View(t.Context(), late.ID)
 	wantError(t, "what was not accepted", err, job.ErrNotFound)
@@ -208,7 +208,7 @@ func testQueueAdopt(t *testing.T, s Stores) {
 			Prompt: standing.Prompt, Until: standing.Until, Ran: standing.Ran, Webhook: task.Webhook,
 		})
 		wantError(t, "a change of what stands", s.Queue.AppendJournal(t.Context(), l, job.JournalEntry{Step: 1, Entries: []byte("x")}), job.ErrLeaseLost)
-		l = take(t, s, due(t, s, l.Seq))
+		l = claimJob(t, s, due(t, s, l.Seq))
 		must(t, s.Queue.Finish(t.Context(), l, end(task, job.Complete)))
 	}
 }
@@ -230,7 +230,7 @@ func testQueueView(t *testing.T, s Stores) {
 		sizes(t, s, what, got)
 	}
 	look("accepted")
-	l = take(t, s, due(t, s, l.Seq))
+	l = claimJob(t, s, due(t, s, l.Seq))
 	want.State = job.Running
 	look("running")
 
@@ -242,7 +242,7 @@ func testQueueView(t *testing.T, s Stores) {
 	must(t, s.Queue.Suspend(t.Context(), l, pausedAt(1)))
 	want.State, want.Prompt = job.Paused, prompt(1)
 	look("paused")
-	_, err := s.Queue.Answer(t.Context(), task.ID, answer(1), leaseEnd)
+	_, err := s.Queue.Answer(t.Context(), task.ID, answer(1), node(t, s), claimTime)
 	must(t, err)
 	want.State, want.Prompt = job.Running, nil
 	look("answered")
@@ -251,7 +251,7 @@ func testQueueView(t *testing.T, s Stores) {
 	must(t, s.Queue.Suspend(t.Context(), l, waitingUntil(seconds(300))))
 	want.State, want.Until = job.Waiting, seconds(300)
 	look("waiting")
-	l = take(t, s, due(t, s, l.Seq))
+	l = claimJob(t, s, due(t, s, l.Seq))
 	want.State, want.Until = job.Running, time.Time{}
 	more := job.Progress{From: 6, Output: []byte{0xff}, Steps: 18}
 	must(t, s.Queue.SaveSnapshot(t.Context(), l, []byte("s"), more))
@@ -386,7 +386,7 @@ func testQueueLoad(t *testing.T, s Stores) {
 	must(t, s.Queue.Release(t.Context(), l, seconds(50), 3, 90*time.Second))
 	stored := load(t, s, l.Seq)
 	same(t, "after a fault", []any{stored.Failures, stored.Ran, stored.Until}, []any{3, 90 * time.Second, seconds(50)})
-	l = take(t, s, due(t, s, l.Seq))
+	l = claimJob(t, s, due(t, s, l.Seq))
 	_, _, err := s.Queue.Cancel(t.Context(), l.ID, noon, nil, "")
 	must(t, err)
 	must(t, s.Queue.SaveSnapshot(t.Context(), l, []byte("s"), job.Progress{Ran: 91 * time.Second, Steps: 5}))
@@ -402,18 +402,15 @@ func testQueueTimes(t *testing.T, s Stores) {
 	created := task.Created
 	task.Created = fine(created)
 	task.Key = &job.Key{Hash: [32]byte{1}, Until: fine(seconds(60))}
-	l, _, err := s.Queue.Accept(t.Context(), task, leaseEnd)
+	l, _, err := s.Queue.Accept(t.Context(), task, node(t, s), claimTime)
 	must(t, err)
 	same(t, "when it was accepted", load(t, s, l.Seq).Created, created)
 	same(t, "since when it is due", load(t, s, l.Seq).Until, created)
 
 	// A caller knows its own times, not those stored.
-	l, err = s.Queue.Claim(t.Context(), job.Due{Lease: l, State: job.Accepted, At: task.Created}, fine(leaseEnd))
+	l, err = s.Queue.Claim(t.Context(), node(t, s), job.Due{Lease: l, State: job.Accepted, At: task.Created}, fine(claimTime))
 	must(t, err)
-	same(t, "its lease", load(t, s, l.Seq).Until, leaseEnd)
-	_, _, err = s.Queue.Renew(t.Context(), []job.Lease{l}, fine(seconds(30)))
-	must(t, err)
-	same(t, "its lease, renewed", load(t, s, l.Seq).Until, seconds(30))
+	same(t, "when it was claimed", load(t, s, l.Seq).Until, claimTime)
 	must(t, s.Queue.Release(t.Context(), l, fine(seconds(31)), 0, 1500*time.Nanosecond))
 	stored := load(t, s, l.Seq)
 	same(t, "after its release", []any{stored.Until, stored.Ran}, []any{seconds(31), time.Microsecond})
@@ -422,20 +419,20 @@ func testQueueTimes(t *testing.T, s Stores) {
 		must(t, err)
 		same(t, "what is due", list, []job.Due{due(t, s, l.Seq)})
 	}
-	l = take(t, s, job.Due{Lease: stored.Lease, State: job.Running, At: fine(seconds(31))})
-	must(t, s.Queue.ExpireLeases(t.Context(), fine(seconds(32))))
-	same(t, "after all leases ended", load(t, s, l.Seq).Until, seconds(32))
+	l = claimJob(t, s, job.Due{Lease: stored.Lease, State: job.Running, At: fine(seconds(31))})
+	must(t, s.Queue.Release(t.Context(), l, fine(seconds(32)), 0, 0))
+	same(t, "after another release", load(t, s, l.Seq).Until, seconds(32))
 	next, err := s.Queue.NextDue(t.Context(), time.Time{})
 	must(t, err)
 	same(t, "the next", next, seconds(32))
 
-	l = take(t, s, due(t, s, l.Seq))
+	l = claimJob(t, s, due(t, s, l.Seq))
 	standing := pausedAt(1)
 	standing.Until, standing.Prompt.Expires = fine(seconds(33)), fine(seconds(34))
 	must(t, s.Queue.Suspend(t.Context(), l, standing))
 	stored = load(t, s, l.Seq)
 	same(t, "a question's end", []time.Time{stored.Until, stored.Prompt.Expires}, []time.Time{seconds(33), seconds(34)})
-	l = take(t, s, job.Due{Lease: stored.Lease, State: job.Paused, At: fine(seconds(33))})
+	l = claimJob(t, s, job.Due{Lease: stored.Lease, State: job.Paused, At: fine(seconds(33))})
 	e := end(task, job.Complete)
 	e.Finished = fine(seconds(35))
 	must(t, s.Queue.Finish(t.Context(), l, e))
@@ -465,7 +462,7 @@ func testQueueNoExpiry(t *testing.T, s Stores) {
 	must(t, err)
 	same(t, "what is due", list, []job.Due(nil))
 	same(t, "the question", load(t, s, l.Seq).Prompt, standing.Prompt)
-	l, err = s.Queue.Answer(t.Context(), l.ID, answer(1), leaseEnd)
+	l, err = s.Queue.Answer(t.Context(), l.ID, answer(1), node(t, s), claimTime)
 	must(t, err)
 	must(t, s.Queue.Finish(t.Context(), l, end(task(a.ID, 1), job.Complete)))
 }

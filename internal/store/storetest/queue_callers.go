@@ -30,7 +30,7 @@ func testQueueKeys(t *testing.T, s Stores) {
 		again := task(ada.ID, n)
 		again.Key = &k
 		for range 2 {
-			l, earlier, err := s.Queue.Accept(t.Context(), again, leaseEnd)
+			l, earlier, err := s.Queue.Accept(t.Context(), again, node(t, s), claimTime)
 			wantError(t, what, err, wantErr)
 			same(t, what, earlier, want)
 			same(t, what+": its lease", l, job.Lease{})
@@ -169,14 +169,14 @@ func testQueueKeyCallers(t *testing.T, s Stores) {
 // and all learn which.
 func testQueueKeyRace(t *testing.T, s Stores) {
 	a := create(t, s.Accounts, person("ada"))
-	k := &job.Key{Hash: [32]byte{1}, Until: leaseEnd}
+	k := &job.Key{Hash: [32]byte{1}, Until: claimTime}
 	var mu sync.Mutex
 	known := map[job.ID]int{}
 	accepted := 0
 	errs := atOnce(64, func(i int) error {
 		task := task(a.ID, i)
 		task.Key = k
-		_, earlier, err := s.Queue.Accept(t.Context(), task, leaseEnd)
+		_, earlier, err := s.Queue.Accept(t.Context(), task, node(t, s), claimTime)
 		mu.Lock()
 		defer mu.Unlock()
 		if earlier == (job.ID{}) {
@@ -220,12 +220,12 @@ func testQueueAnswers(t *testing.T, s Stores) {
 				t.Errorf("at question %d, question %d is answered: %t", n, k, found)
 			}
 		}
-		got, err := s.Queue.Answer(t.Context(), l.ID, answer(n), leaseEnd)
+		got, err := s.Queue.Answer(t.Context(), l.ID, answer(n), node(t, s), claimTime)
 		must(t, err)
 		l.Attempt++
 		same(t, "the lease", got, l)
 		stored := load(t, s, l.Seq)
-		same(t, "the job then", []any{stored.State, stored.Until, stored.Prompt, stored.Lease}, []any{job.Running, leaseEnd, (*job.Prompt)(nil), l})
+		same(t, "the job then", []any{stored.State, stored.Until, stored.Prompt, stored.Lease}, []any{job.Running, claimTime, (*job.Prompt)(nil), l})
 		same(t, "the journal", stored.Journal, [][]byte{answer(n).Entries})
 		reply, found, err := s.Queue.FindAnswer(t.Context(), l.ID, prompt(n).ID)
 		must(t, err)
@@ -246,7 +246,7 @@ func testQueueAnswers(t *testing.T, s Stores) {
 	if !found {
 		t.Error("the answers were lost with the end")
 	}
-	forgotten, err := s.Jobs.Forget(t.Context(), a.ID, leaseEnd, 10)
+	forgotten, err := s.Jobs.Forget(t.Context(), a.ID, claimTime, 10)
 	must(t, err)
 	_, found, err = s.Queue.FindAnswer(t.Context(), l.ID, prompt(3).ID)
 	must(t, err)
@@ -266,7 +266,7 @@ func testQueueAnswerRace(t *testing.T, s Stores) {
 	}
 	leases := make([]job.Lease, 64)
 	won := winners(t, atOnce(64, func(i int) (err error) {
-		leases[i], err = s.Queue.Answer(t.Context(), h.task.ID, reply(i), leaseEnd)
+		leases[i], err = s.Queue.Answer(t.Context(), h.task.ID, reply(i), node(t, s), claimTime)
 		return err
 	}), func(err error) bool { return errors.Is(err, job.ErrNotPaused) })
 	if len(won) != 1 {
@@ -289,7 +289,7 @@ func testQueueTakeRace(t *testing.T, s Stores) {
 		h := bring(t, s, a.ID, n, state)
 		leases := make([]job.Lease, 64)
 		won := winners(t, atOnce(64, func(i int) (err error) {
-			leases[i], err = s.Queue.Claim(t.Context(), h.due, leaseEnd)
+			leases[i], err = s.Queue.Claim(t.Context(), node(t, s), h.due, claimTime)
 			return err
 		}), isLost)
 		if len(won) != 1 {
@@ -304,9 +304,9 @@ func testQueueTakeRace(t *testing.T, s Stores) {
 		won := winners(t, atOnce(30, func(i int) (err error) {
 			switch i % 3 {
 			case 0:
-				_, err = s.Queue.Answer(t.Context(), h.task.ID, answer(100+n), leaseEnd)
+				_, err = s.Queue.Answer(t.Context(), h.task.ID, answer(100+n), node(t, s), claimTime)
 			case 1:
-				_, err = s.Queue.Claim(t.Context(), h.due, leaseEnd)
+				_, err = s.Queue.Claim(t.Context(), node(t, s), h.due, claimTime)
 			default:
 				if _, did[i], err = s.Queue.Cancel(t.Context(), h.task.ID, noon, nil, ""); !did[i] && err == nil {
 					err = job.ErrLeaseLost
@@ -340,7 +340,7 @@ func testQueueCancel(t *testing.T, s Stores) {
 		l := accept(t, s, task)
 		var so job.Progress
 		if test.state != job.Accepted {
-			l = take(t, s, due(t, s, l.Seq))
+			l = claimJob(t, s, due(t, s, l.Seq))
 			if so = shown(); test.bare {
 				so = job.Progress{}
 			}
@@ -427,7 +427,7 @@ func testQueueFinish(t *testing.T, s Stores) {
 	} {
 		h := bring(t, s, a.ID, n, test.from)
 		if d := due(t, s, h.lease.Seq); d.Lease != h.lease || d.State != job.Running {
-			h.lease = take(t, s, d)
+			h.lease = claimJob(t, s, d)
 		}
 		e := end(h.task, test.end)
 		if test.bare {
@@ -526,7 +526,7 @@ func testQueueAcceptEnded(t *testing.T, s Stores) {
 	earlier, err := s.Queue.AcceptEnded(t.Context(), again, end(again, job.Complete))
 	must(t, err)
 	same(t, "the job of the key", earlier, first.ID)
-	_, earlier, err = s.Queue.Accept(t.Context(), again, leaseEnd)
+	_, earlier, err = s.Queue.Accept(t.Context(), again, node(t, s), claimTime)
 	must(t, err)
 	same(t, "the job of the key, accepted", earlier, first.ID)
 	other := k
@@ -603,7 +603,7 @@ func testQueueRemoval(t *testing.T, s Stores) {
 			must(t, s.Queue.AppendJournal(t.Context(), h.lease, job.JournalEntry{Step: 1, Entries: []byte("x")}))
 		}
 	}
-	k := job.Key{Hash: [32]byte{1}, Until: leaseEnd}
+	k := job.Key{Hash: [32]byte{1}, Until: claimTime}
 	_, err := s.Queue.ReserveKey(t.Context(), ada.ID, k, job.NewID(), noon)
 	must(t, err)
 	others := bring(t, s, bob.ID, 100, job.Paused)
@@ -622,7 +622,7 @@ func testQueueRemoval(t *testing.T, s Stores) {
 		}
 		for name, operation := range operations(t, s, i+1) {
 			switch name {
-			case "Void", "Cancel":
+			case "restart", "Cancel":
 			case "Answer", "another answer":
 				wantError(t, name, operation(h), job.ErrNotPaused)
 			default:
@@ -647,5 +647,5 @@ func testQueueRemoval(t *testing.T, s Stores) {
 	code, err := s.Queue.Program(t.Context(), others.task.Program)
 	must(t, err)
 	same(t, "another's program", code, others.task.Code)
-	same(t, "another's job", load(t, s, others.lease.Seq).Prompt.Expires, leaseEnd.Add(time.Hour))
+	same(t, "another's job", load(t, s, others.lease.Seq).Prompt.Expires, claimTime.Add(time.Hour))
 }

@@ -141,7 +141,7 @@ func testCheckpoints(t *testing.T, s Stores) {
 		wantError(t, name+" too late", err, context.Canceled)
 		same(t, name+" too late", []any{c.look(), late.Kept}, []any{before, false})
 
-		l = take(t, s, due(t, s, l.Seq))
+		l = claimJob(t, s, due(t, s, l.Seq))
 		try("with an old lease", old, job.ErrLeaseLost, false)
 		try("with the new lease", l, nil, true)
 		c.prepare()
@@ -152,10 +152,10 @@ func testCheckpoints(t *testing.T, s Stores) {
 			try("that conflicts, with a lost lease", l, job.ErrLeaseLost, false)
 			c.prepare()
 		}
-		l = take(t, s, due(t, s, l.Seq))
+		l = claimJob(t, s, due(t, s, l.Seq))
 		must(t, s.Queue.Suspend(t.Context(), l, waitingUntil(seconds(2))))
 		try("of a job that stands", l, job.ErrLeaseLost, false)
-		l = take(t, s, due(t, s, l.Seq))
+		l = claimJob(t, s, due(t, s, l.Seq))
 		must(t, s.Queue.Finish(t.Context(), l, end(task(a.ID, n), job.Complete)))
 		before = c.look()
 		point := &job.Checkpoint{Lease: l, Entry: job.JournalEntry{Step: 100, Entries: []byte("x")}}
@@ -184,7 +184,7 @@ func testCheckpointCrowd(t *testing.T, s Stores) {
 		points[i] = &job.Checkpoint{Lease: l, Entry: job.JournalEntry{Step: 1, Entries: []byte(numbered("entry", i))}}
 		switch i % 4 {
 		case 1:
-			take(t, s, due(t, s, l.Seq))
+			claimJob(t, s, due(t, s, l.Seq))
 		case 2: // it fails after it has changed something
 			must(t, s.Queue.AppendJournal(t.Context(), l, job.JournalEntry{Step: 1, Entries: []byte("there")}))
 		}

@@ -10,7 +10,7 @@ import (
 // testQueueDrawnTransitions compares what the operations do to a job's state, which
 // testQueueTransitions has every store do, with job.Transitions.
 func testQueueDrawnTransitions(t *testing.T, _ Stores) {
-	methods := map[string]string{"Take": "Claim", "Pause": "Suspend", "Wait": "Suspend", "GiveUp": "FinishAsStored"}
+	methods := map[string]string{"Pause": "Suspend", "Wait": "Suspend"}
 	tested := map[string]bool{}
 	for moment, row := range transitions {
 		from := moment

@@ -6,6 +6,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/job"
+	"ql/internal/member"
 )
 
 // testQueueDue lists jobs as their time comes.
@@ -25,11 +26,11 @@ func testQueueDue(t *testing.T, s Stores) {
 		same(t, what, got, want)
 	}
 	next(time.Time{})
-	list("of nothing", job.Waiting, leaseEnd, 10)
+	list("of nothing", job.Waiting, claimTime, 10)
 	accepted := bring(t, s, ada.ID, 1, job.Accepted)
 	next(time.Time{}) // what is merely accepted is begun when there is room
-	list("accepted", job.Accepted, seconds(1), 10, accepted.due)
-	list("not yet accepted", job.Accepted, seconds(1).Add(-time.Microsecond), 10)
+	list("accepted", job.Accepted, claimTime, 10)
+	same(t, "what is held", heldBy(t, s, node(t, s).Incarnation, job.Accepted), []job.Due{accepted.due})
 
 	// Three wait, stored in another order than they become due, and two until
 	// the same moment.
@@ -45,30 +46,31 @@ func testQueueDue(t *testing.T, s Stores) {
 	}
 	list("before all", job.Waiting, seconds(300).Add(-time.Microsecond), 10)
 	list("at the moment", job.Waiting, seconds(300), 10, waiting[1], waiting[3])
-	list("all", job.Waiting, leaseEnd, 10, waiting[1], waiting[3], waiting[2], waiting[0])
-	list("some", job.Waiting, leaseEnd, 3, waiting[1], waiting[3], waiting[2])
-	list("none", job.Waiting, leaseEnd, 0)
-	list("less than none", job.Waiting, leaseEnd, -1)
-	list("in another state", job.Paused, leaseEnd, 10)
+	list("all", job.Waiting, claimTime, 10, waiting[1], waiting[3], waiting[2], waiting[0])
+	list("some", job.Waiting, claimTime, 3, waiting[1], waiting[3], waiting[2])
+	list("none", job.Waiting, claimTime, 0)
+	list("less than none", job.Waiting, claimTime, -1)
+	list("in another state", job.Paused, claimTime, 10)
 	next(seconds(300))
 
 	paused := bring(t, s, ada.ID, 20, job.Paused)
 	list("questions", job.Paused, paused.due.At, 10, paused.due)
 	next(seconds(300))
 	begun := bring(t, s, ada.ID, 21, job.Running)
-	lost, _, err := s.Queue.Renew(t.Context(), []job.Lease{begun.lease}, seconds(200))
-	must(t, err)
-	same(t, "what was lost", len(lost), 0)
+	next(seconds(300)) // whatever the time is, it is its member's
+	list("what a member has", job.Running, claimTime.AddDate(1, 0, 0), 10)
+	must(t, s.Queue.Release(t.Context(), begun.lease, seconds(200), 0, 0))
 	next(seconds(200))
-	list("leases that ended", job.Running, seconds(200), 10, job.Due{Lease: begun.lease, State: job.Running, At: seconds(200)})
-	must(t, s.Queue.Finish(t.Context(), begun.lease, end(begun.task, job.Complete)))
+	begun.due = due(t, s, begun.lease.Seq)
+	list("what was released", job.Running, seconds(200), 10, begun.due)
+	must(t, s.Queue.Finish(t.Context(), claimJob(t, s, begun.due), end(begun.task, job.Complete)))
 	next(seconds(300))
 	for _, d := range waiting {
 		_, _, err := s.Queue.Cancel(t.Context(), d.ID, noon, nil, "")
 		must(t, err)
 	}
 	next(paused.due.At)
-	list("when they are cancelled", job.Waiting, leaseEnd, 10)
+	list("when they are cancelled", job.Waiting, claimTime, 10)
 
 	// A moment that is over, and another's number or time, take nothing.
 	for what, d := range map[string]job.Due{
@@ -78,11 +80,11 @@ func testQueueDue(t *testing.T, s Stores) {
 		"another attempt": {Lease: job.Lease{Seq: paused.due.Seq, Attempt: paused.due.Attempt + 1}, State: job.Paused, At: paused.due.At},
 		"another number":  {Lease: job.Lease{Seq: 12345, Attempt: 1}, State: job.Paused, At: paused.due.At},
 	} {
-		_, err := s.Queue.Claim(t.Context(), d, leaseEnd)
+		_, err := s.Queue.Claim(t.Context(), node(t, s), d, claimTime)
 		wantError(t, what, err, job.ErrLeaseLost)
 	}
-	take(t, s, paused.due)
-	_, err = s.Queue.ByPromptToken(t.Context(), prompt(20).Token)
+	claimJob(t, s, paused.due)
+	_, err := s.Queue.ByPromptToken(t.Context(), prompt(20).Token)
 	wantError(t, "a question that expired", err, job.ErrNotFound)
 }
 
@@ -116,14 +118,14 @@ func testQueuePostpone(t *testing.T, s Stores) {
 	next := func(l job.Lease) job.Lease { l.Attempt++; return l }
 	list("waiting ones", job.Waiting, now, others)
 	list("leases that ended", job.Running, now, job.Due{Lease: next(stopped), State: job.Running, At: seconds(950), Stopping: true})
-	list("accepted ones", job.Accepted, now, accepted.due)
+	same(t, "accepted ones", heldBy(t, s, node(t, s).Incarnation, job.Accepted), []job.Due{accepted.due})
 	due.At = later
 	list("waiting ones, later", job.Waiting, later, others, early, due)
 	list("leases that ended, later", job.Running, later,
 		job.Due{Lease: next(stopped), State: job.Running, At: seconds(950), Stopping: true}, job.Due{Lease: next(over), State: job.Running, At: later})
 	list("questions whose time is not over", job.Paused, asked.due.At, asked.due)
 
-	take(t, s, due)
+	claimJob(t, s, due)
 
 	at := asked.due.At
 	must(t, s.Queue.Postpone(t.Context(), ada.ID, at, at.Add(time.Minute)))
@@ -133,13 +135,13 @@ func testQueuePostpone(t *testing.T, s Stores) {
 	if v.Prompt == nil || !v.Prompt.Expires.Equal(prompt(7).Expires) {
 		t.Errorf("the question is %+v", v.Prompt)
 	}
-	_, err = s.Queue.Claim(t.Context(), asked.due, leaseEnd)
+	_, err = s.Queue.Claim(t.Context(), node(t, s), asked.due, claimTime)
 	wantError(t, "by the time before", err, job.ErrLeaseLost)
 }
 
-// testQueueWaiting pages through the jobs that are accepted, some of them at the
-// same moment.
-func testQueueWaiting(t *testing.T, s Stores) {
+// testQueueHeld pages through the jobs that are accepted, some of them at the same
+// moment.
+func testQueueHeld(t *testing.T, s Stores) {
 	a := create(t, s.Accounts, person("ada"))
 	var want []job.Due
 	for n := range 23 {
@@ -151,7 +153,7 @@ func testQueueWaiting(t *testing.T, s Stores) {
 	// The clock was set back.
 	early := task(a.ID, 100)
 	early.Created = noon.Add(-time.Hour)
-	want = append([]job.Due{{Lease: accept(t, s, early), State: job.Accepted, At: early.Created}}, want...)
+	want = append(want, job.Due{Lease: accept(t, s, early), State: job.Accepted, At: early.Created})
 	bring(t, s, a.ID, 101, job.Running)
 	bring(t, s, a.ID, 102, job.Waiting)
 	gone := bring(t, s, a.ID, 103, job.Accepted)
@@ -161,7 +163,7 @@ func testQueueWaiting(t *testing.T, s Stores) {
 	for _, limit := range []int{1, 2, 5, 7, 24, 100} {
 		var got []job.Due
 		for after := (job.Due{}); ; {
-			page, err := s.Queue.ListAccepted(t.Context(), after, limit)
+			page, err := s.Queue.ListHeld(t.Context(), node(t, s).Incarnation, job.Accepted, after, limit)
 			must(t, err)
 			if len(page) > limit {
 				t.Fatalf("%d in a page of %d", len(page), limit)
@@ -175,17 +177,17 @@ func testQueueWaiting(t *testing.T, s Stores) {
 		same(t, "in pages", got, want)
 	}
 	// One that was taken since is no end of the listing.
-	take(t, s, want[3])
-	page, err := s.Queue.ListAccepted(t.Context(), want[3], 2)
+	claimJob(t, s, want[3])
+	page, err := s.Queue.ListHeld(t.Context(), node(t, s).Incarnation, job.Accepted, want[3], 2)
 	must(t, err)
 	same(t, "after one that was taken", page, want[4:6])
-	page, err = s.Queue.ListAccepted(t.Context(), job.Due{}, 0)
+	page, err = s.Queue.ListHeld(t.Context(), node(t, s).Incarnation, job.Accepted, job.Due{}, 0)
 	must(t, err)
 	same(t, "without a limit", page, []job.Due(nil))
 }
 
-// testQueueVoid ends all leases at once, as a process does that starts.
-func testQueueVoid(t *testing.T, s Stores) {
+// testQueueRestart ends the leases of a process with the next one of its node.
+func testQueueRestart(t *testing.T, s Stores) {
 	a := create(t, s.Accounts, person("ada"))
 	n := 0
 	before := map[int64]all{}
@@ -195,32 +197,58 @@ func testQueueVoid(t *testing.T, s Stores) {
 		h := bring(t, s, a.ID, n, from)
 		jobs = append(jobs, h)
 	}
-	for i, h := range jobs { // later ones may have ended the leases of earlier ones
+	for i, h := range jobs {
 		before[h.lease.Seq] = lookAt(t, s, h, i+1)
 	}
-	must(t, s.Queue.ExpireLeases(t.Context(), seconds(1000)))
-	list, err := s.Queue.ListDue(t.Context(), job.Running, seconds(1000), job.Due{}, 100)
-	must(t, err)
+	restart(t, s)
 	found := map[int64]job.Due{}
-	for _, d := range list {
+	for _, d := range orphans(t, s) {
 		found[d.Seq] = d
 	}
 	for i, h := range jobs {
 		was, is := before[h.lease.Seq], lookAt(t, s, h, i+1)
-		if was.View.State != job.Running {
-			same(t, "a job that is "+string(was.View.State), is, was)
+		same(t, "a job that is "+string(was.View.State), is, was)
+		d, orphan := found[h.lease.Seq]
+		released := was.View.State == job.Running && !orphan
+		if !orphan && !released {
+			if was.View.State == job.Accepted {
+				t.Error("an accepted job is stranded")
+			}
 			continue
 		}
-		d := found[h.lease.Seq]
-		same(t, "since when it is due", d.At, seconds(1000))
-		if d.Attempt <= was.Stored.Lease.Attempt {
-			t.Errorf("attempt %d comes after %d", d.Attempt, was.Stored.Lease.Attempt)
+		if released {
+			d = due(t, s, h.lease.Seq)
 		}
+		claimJob(t, s, d)
 		wantError(t, "a change of before", s.Queue.AppendJournal(t.Context(), was.Stored.Lease, job.JournalEntry{Step: 90, Entries: []byte("x")}), job.ErrLeaseLost)
-		take(t, s, d)
 		delete(found, h.lease.Seq)
 	}
-	same(t, "what else is due", found, map[int64]job.Due{})
+	same(t, "what else is orphaned", found, map[int64]job.Due{})
+	same(t, "what is left", len(orphans(t, s)), 0)
+}
+
+// testQueueStopping lists what somebody asked to stop, to who is to stop it.
+func testQueueStopping(t *testing.T, s Stores) {
+	a := create(t, s.Accounts, person("ada"))
+	list := func(what string, m member.Member, want ...job.Lease) {
+		t.Helper()
+		got, err := s.Queue.ListStopping(t.Context(), m)
+		must(t, err)
+		same(t, what, got, want)
+	}
+	other, _, err := s.Members.Join(t.Context(), member.Node{ID: 2})
+	must(t, err)
+	bring(t, s, a.ID, 1, job.Running)
+	asked := bring(t, s, a.ID, 2, stopping)
+	bring(t, s, a.ID, 3, job.Waiting)
+	list("one of two", node(t, s), asked.lease)
+	list("of another member", other)
+	must(t, s.Queue.Release(t.Context(), asked.lease, noon, 0, 0))
+	list("when it was released", node(t, s))
+	l := claimJob(t, s, due(t, s, asked.lease.Seq))
+	list("when it was claimed again", node(t, s), l)
+	must(t, s.Queue.Finish(t.Context(), l, end(asked.task, job.Cancelled)))
+	list("when it has ended", node(t, s))
 }
 
 // testQueuePrune removes keys and programs when nothing needs them.
@@ -311,7 +339,7 @@ func testQueuePrune(t *testing.T, s Stores) {
 		_, _, err := s.Queue.Cancel(t.Context(), id, noon, nil, "")
 		must(t, err)
 	}
-	l = take(t, s, due(t, s, jobs[job.Running].lease.Seq)) // its own may have been voided
+	l = claimJob(t, s, due(t, s, jobs[job.Running].lease.Seq)) // its own may have been voided
 	must(t, s.Queue.Finish(t.Context(), l, end(jobs[job.Running].task, job.Complete)))
 	prune("given again", late, 100, 0)
 	prune("a day later", late.Add(job.ProgramRetention+time.Microsecond), 100, 1)
@@ -328,9 +356,7 @@ func testQueueCrashes(t *testing.T, s Stores) {
 		h, err := s.Queue.Head(ctx, l.ID)
 		must(t, err)
 		same(t, "the crashes of a job "+what, h.Crashes, crashes)
-		list, err := s.Queue.ListDue(ctx, job.Running, leaseEnd, job.Due{}, 10)
-		must(t, err)
-		for _, d := range list {
+		for _, d := range orphans(t, s) {
 			if d.Seq == l.Seq {
 				same(t, "as it is due "+what, d.Crashes, crashes)
 			}
@@ -338,8 +364,8 @@ func testQueueCrashes(t *testing.T, s Stores) {
 	}
 	crash := func() {
 		t.Helper()
-		must(t, s.Queue.RecordCrashes(ctx, leaseEnd))
-		must(t, s.Queue.ExpireLeases(ctx, noon))
+		restart(t, s)
+		must(t, s.Queue.RecordCrashes(ctx, claimTime))
 	}
 	entry := func(step int64) job.JournalEntry { return job.JournalEntry{Step: step, Entries: []byte("entries")} }
 	noted("that runs", 0)
@@ -347,15 +373,16 @@ func testQueueCrashes(t *testing.T, s Stores) {
 	noted("after one", job.CrashWeightAlone)
 	crash()
 	noted("that nobody had taken", job.CrashWeightAlone)
-	take(t, s, due(t, s, l.Seq))
+	claimJob(t, s, due(t, s, l.Seq))
 	crash()
 	noted("that was taken and not begun", job.CrashWeightAlone)
-	l = take(t, s, due(t, s, l.Seq))
+	l = claimJob(t, s, due(t, s, l.Seq))
 	must(t, s.Queue.MarkStarted(ctx, l))
 	crash()
 	noted("after another", 2*job.CrashWeightAlone)
-	wantError(t, "to begin it with the lease of then", s.Queue.MarkStarted(ctx, l), job.ErrLeaseLost)
-	l = take(t, s, due(t, s, l.Seq))
+	before := l
+	l = claimJob(t, s, due(t, s, l.Seq))
+	wantError(t, "to start it with the lease of then", s.Queue.MarkStarted(ctx, before), job.ErrLeaseLost)
 	must(t, s.Queue.MarkStarted(ctx, l))
 	must(t, s.Queue.AppendJournal(ctx, l, entry(-1)))
 	noted("whose way alone was kept", 2*job.CrashWeightAlone)
@@ -363,42 +390,40 @@ func testQueueCrashes(t *testing.T, s Stores) {
 	noted("that got on", 0)
 	crash()
 	noted("that has got on", job.CrashWeightAlone)
-	l = take(t, s, due(t, s, l.Seq))
+	l = claimJob(t, s, due(t, s, l.Seq))
 	must(t, s.Queue.MarkStarted(ctx, l))
 	must(t, s.Queue.ResetCrashes(ctx, l))
 	noted("that got on elsewhere", 0)
 	crash()
-	wantError(t, "by the attempt of then", s.Queue.ResetCrashes(ctx, l), job.ErrLeaseLost)
-	l = take(t, s, due(t, s, l.Seq))
+	before = l
+	l = claimJob(t, s, due(t, s, l.Seq))
+	wantError(t, "by the attempt of then", s.Queue.ResetCrashes(ctx, before), job.ErrLeaseLost)
 	must(t, s.Queue.SaveSnapshot(ctx, l, []byte("snapshot"), shown()))
 	noted("that was saved", 0)
 	crash()
-	l = take(t, s, due(t, s, l.Seq))
+	l = claimJob(t, s, due(t, s, l.Seq))
 	must(t, s.Queue.Release(ctx, l, noon, 0, 0))
 	noted("that was released", 0)
 	crash()
 	noted("that was released before", 0)
-	l = take(t, s, due(t, s, l.Seq))
-	must(t, s.Queue.ExpireLeases(ctx, noon)) // without a crash
-	crash()
-	noted("that was lost", 0)
-	l = take(t, s, due(t, s, l.Seq))
+	l = claimJob(t, s, due(t, s, l.Seq))
 	must(t, s.Queue.Suspend(ctx, l, pausedAt(1)))
 	crash()
 	noted("that stands", 0)
-	_, err := s.Queue.Answer(ctx, l.ID, answer(1), leaseEnd)
+	_, err := s.Queue.Answer(ctx, l.ID, answer(1), node(t, s), claimTime)
 	must(t, err)
 	crash()
 	noted("that was answered", job.CrashWeightAlone)
-	must(t, s.Queue.ResetCrashes(ctx, take(t, s, due(t, s, l.Seq))))
+	must(t, s.Queue.ResetCrashes(ctx, claimJob(t, s, due(t, s, l.Seq))))
 	running(t, s, a.ID, 2)
 	running(t, s, a.ID, 3)
 	l = running(t, s, a.ID, 4)
 	crash()
 	noted("beside others", job.CrashWeight)
-	l = take(t, s, due(t, s, l.Seq))
+	l = claimJob(t, s, due(t, s, l.Seq))
 	must(t, s.Queue.MarkStarted(ctx, l))
-	must(t, s.Queue.RecordCrashes(ctx, leaseEnd.Add(-time.Microsecond)))
+	restart(t, s)
+	must(t, s.Queue.RecordCrashes(ctx, claimTime.Add(-time.Microsecond)))
 	noted("that was only just taken", job.CrashWeight+job.CrashWeightEarly)
 }
 
@@ -418,7 +443,7 @@ func testQueueHead(t *testing.T, s Stores) {
 	want := &job.Head{Summary: load(t, s, l.Seq).Summary, Lease: l, Webhook: task.Webhook,
 		Sizes: job.Sizes{Task: int64(len(task.Spec)), Program: int64(len(task.Code))}}
 	same(t, "the head of one that is accepted", head(), want)
-	l = take(t, s, due(t, s, l.Seq))
+	l = claimJob(t, s, due(t, s, l.Seq))
 	must(t, s.Queue.AppendJournal(ctx, l, job.JournalEntry{Step: 1, Entries: []byte("123")}))
 	must(t, s.Queue.AppendJournal(ctx, l, job.JournalEntry{Step: 2, Entries: []byte("4567")}))
 	want.Lease, want.State, want.Sizes.Journal = l, job.Running, 7

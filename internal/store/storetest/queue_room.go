@@ -52,7 +52,7 @@ func testQueueRoomToStand(t *testing.T, s Stores) {
 	must(t, err)
 
 	// One that goes on keeps its room, and may stand again.
-	second = take(t, s, due(t, s, second.Seq))
+	second = claimJob(t, s, due(t, s, second.Seq))
 	wantError(t, "beside one that goes on", stand(ctx, s, third, 2, 0), job.ErrSuspendLimit)
 	must(t, stand(ctx, s, second, 2, 0))
 
@@ -60,7 +60,7 @@ func testQueueRoomToStand(t *testing.T, s Stores) {
 	_, _, err = s.Queue.Cancel(ctx, first.ID, noon, nil, "")
 	must(t, err)
 	must(t, stand(ctx, s, third, 2, 0))
-	third = take(t, s, due(t, s, third.Seq))
+	third = claimJob(t, s, due(t, s, third.Seq))
 	must(t, s.Queue.Finish(ctx, third, end(task(ada.ID, 3), job.Complete)))
 	_, err = adopt(ctx, s, ada.ID, 6, 2, 0)
 	must(t, err)
@@ -90,7 +90,7 @@ func testQueueBytesToStand(t *testing.T, s Stores) {
 	wantError(t, "too much of a job", stand(ctx, s, l, 100, 3*each), job.ErrStorageLimit)
 
 	// What one held before makes room for what it holds next.
-	last = take(t, s, due(t, s, last.Seq))
+	last = claimJob(t, s, due(t, s, last.Seq))
 	must(t, stand(ctx, s, last, 3, 3*each))
 	_, _, err = s.Queue.Cancel(ctx, last.ID, noon, nil, "")
 	must(t, err)
@@ -109,7 +109,7 @@ func testQueuePrograms(t *testing.T, s Stores) {
 		one.State = job.Accepted
 		one.Code = bytes.Repeat([]byte{byte(n)}, size)
 		one.Program, one.MostPrograms = sha256.Sum256(one.Code), most
-		_, _, err := s.Queue.Accept(ctx, one, noon)
+		_, _, err := s.Queue.Accept(ctx, one, node(t, s), noon)
 		return one, err
 	}
 	first, err := give(ada.ID, 1, 2*size)
@@ -135,10 +135,10 @@ func testQueuePrograms(t *testing.T, s Stores) {
 	}
 	without := task(ada.ID, 5)
 	without.State, without.Program, without.Code = job.Accepted, first.Program, nil
-	_, _, err = s.Queue.Accept(ctx, without, noon)
+	_, _, err = s.Queue.Accept(ctx, without, node(t, s), noon)
 	wantError(t, "a job of a program that made way", err, job.ErrNoProgram)
 	without.Program = same3.Program
-	_, _, err = s.Queue.Accept(ctx, without, noon)
+	_, _, err = s.Queue.Accept(ctx, without, node(t, s), noon)
 	must(t, err)
 	// A job that stands holds its program, whoever gave it.
 	standing := pausedAt(6)

@@ -21,7 +21,7 @@ type held struct {
 const (
 	released  job.State = "released"
 	takenOver job.State = "taken over"
-	voided    job.State = "voided"
+	orphaned  job.State = "orphaned"
 	answered  job.State = "answered"
 	stopping  job.State = "stopping"
 )
@@ -35,7 +35,7 @@ func bring(t *testing.T, s Stores, a account.ID, n int, to job.State) held {
 	if to == job.Accepted {
 		return h
 	}
-	h.lease = take(t, s, h.due)
+	h.lease = claimJob(t, s, h.due)
 	h.due = due(t, s, h.lease.Seq)
 	ctx := t.Context()
 	switch to {
@@ -47,14 +47,14 @@ func bring(t *testing.T, s Stores, a account.ID, n int, to job.State) held {
 		must(t, s.Queue.Release(ctx, h.lease, seconds(60), 1, time.Second))
 		h.due = due(t, s, h.lease.Seq)
 	case takenOver:
-		take(t, s, h.due)
-	case voided:
-		must(t, s.Queue.ExpireLeases(ctx, leaseEnd))
+		claimJob(t, s, h.due)
+	case orphaned:
+		restart(t, s)
 	case job.Paused, answered:
 		must(t, s.Queue.Suspend(ctx, h.lease, pausedAt(n)))
 		h.due = due(t, s, h.lease.Seq)
 		if to == answered {
-			_, err := s.Queue.Answer(ctx, h.task.ID, answer(n), leaseEnd)
+			_, err := s.Queue.Answer(ctx, h.task.ID, answer(n), node(t, s), claimTime)
 			must(t, err)
 		}
 	case job.Waiting:
@@ -97,41 +97,29 @@ func lookAt(t *testing.T, s Stores, h held, n int) (a all) {
 func operations(t *testing.T, s Stores, n int) map[string]func(held) error {
 	ctx, q := t.Context(), s.Queue
 	return map[string]func(held) error{
-		"Take": func(h held) error {
-			_, err := q.Claim(ctx, h.due, leaseEnd)
+		"Claim": func(h held) error {
+			_, err := q.Claim(ctx, node(t, s), h.due, claimTime)
 			return err
 		},
-		"Renew": func(h held) error {
-			lost, stop, err := q.Renew(ctx, []job.Lease{h.lease}, leaseEnd.Add(time.Minute))
-			switch {
-			case err != nil || len(lost) == 0 && len(stop) == 0:
-				return err
-			case len(lost) == 1 && len(stop) == 0 && lost[0] == h.lease:
-				return job.ErrLeaseLost
-			case len(stop) == 1 && len(lost) == 0 && stop[0] == h.lease:
-				return job.ErrStopping
-			}
-			return fmt.Errorf("lost %v, stopping %v", lost, stop)
-		},
-		"Keep": func(h held) error {
+		"AppendJournal": func(h held) error {
 			return q.AppendJournal(ctx, h.lease, job.JournalEntry{Step: 50, Entries: []byte("kept")})
 		},
-		"Save":    func(h held) error { return q.SaveSnapshot(ctx, h.lease, []byte("saved"), shown()) },
-		"Pause":   func(h held) error { return q.Suspend(ctx, h.lease, pausedAt(n)) },
-		"Wait":    func(h held) error { return q.Suspend(ctx, h.lease, waitingUntil(seconds(80))) },
-		"Release": func(h held) error { return q.Release(ctx, h.lease, seconds(90), 2, time.Second) },
-		"Finish":  func(h held) error { return q.Finish(ctx, h.lease, end(h.task, job.Complete)) },
-		"GiveUp":  func(h held) error { return q.FinishAsStored(ctx, h.lease, job.Failed, seconds(96), nil, "") },
-		"Begin":   func(h held) error { return q.MarkStarted(ctx, h.lease) },
-		"GotOn":   func(h held) error { return q.ResetCrashes(ctx, h.lease) },
+		"SaveSnapshot":   func(h held) error { return q.SaveSnapshot(ctx, h.lease, []byte("saved"), shown()) },
+		"Pause":          func(h held) error { return q.Suspend(ctx, h.lease, pausedAt(n)) },
+		"Wait":           func(h held) error { return q.Suspend(ctx, h.lease, waitingUntil(seconds(80))) },
+		"Release":        func(h held) error { return q.Release(ctx, h.lease, seconds(90), 2, time.Second) },
+		"Finish":         func(h held) error { return q.Finish(ctx, h.lease, end(h.task, job.Complete)) },
+		"FinishAsStored": func(h held) error { return q.FinishAsStored(ctx, h.lease, job.Failed, seconds(96), nil, "") },
+		"MarkStarted":    func(h held) error { return q.MarkStarted(ctx, h.lease) },
+		"ResetCrashes":   func(h held) error { return q.ResetCrashes(ctx, h.lease) },
 		"Answer": func(h held) error {
-			_, err := q.Answer(ctx, h.task.ID, answer(n), leaseEnd)
+			_, err := q.Answer(ctx, h.task.ID, answer(n), node(t, s), claimTime)
 			return err
 		},
 		"another answer": func(h held) error {
 			a := answer(n)
 			a.Prompt = "another question"
-			_, err := q.Answer(ctx, h.task.ID, a, leaseEnd)
+			_, err := q.Answer(ctx, h.task.ID, a, node(t, s), claimTime)
 			return err
 		},
 		"Cancel": func(h held) error {
@@ -145,7 +133,7 @@ func operations(t *testing.T, s Stores, n int) map[string]func(held) error {
 			}
 			return nil
 		},
-		"Void": func(held) error { return q.ExpireLeases(ctx, leaseEnd) },
+		"restart": func(held) error { restart(t, s); return nil },
 	}
 }
 
@@ -156,9 +144,12 @@ type outcome struct {
 	state job.State
 }
 
+// leaseOperations are what an attempt does.
+var leaseOperations = []string{"AppendJournal", "SaveSnapshot", "Pause", "Wait", "Release", "Finish", "FinishAsStored", "MarkStarted", "ResetCrashes"}
+
 // byLease are the outcomes of what an attempt does.
 func byLease(each map[string]outcome, other outcome) map[string]outcome {
-	for _, name := range []string{"Renew", "Keep", "Save", "Pause", "Wait", "Release", "Finish", "GiveUp", "Begin", "GotOn"} {
+	for _, name := range leaseOperations {
 		if _, ok := each[name]; !ok {
 			each[name] = other
 		}
@@ -176,35 +167,38 @@ var (
 // of every operation.
 var transitions = map[job.State]map[string]outcome{
 	job.Accepted: byLease(map[string]outcome{
-		"Take": {state: job.Running}, "Answer": notPaused, "Cancel": {state: job.Cancelled}, "Void": nothing,
+		"Claim": {state: job.Running}, "Answer": notPaused, "Cancel": {state: job.Cancelled}, "restart": nothing,
 	}, lost),
 	job.Running: {
-		"Take": {state: job.Running}, "Renew": {state: job.Running}, "Keep": {state: job.Running}, "Save": {state: job.Running},
+		"Claim": {state: job.Running}, "AppendJournal": {state: job.Running}, "SaveSnapshot": {state: job.Running},
 		"Pause": {state: job.Paused}, "Wait": {state: job.Waiting}, "Release": {state: job.Running}, "Finish": {state: job.Complete},
-		"GiveUp": {state: job.Failed}, "Begin": {state: job.Running}, "GotOn": {state: job.Running}, "Answer": notPaused, "Cancel": {state: job.Running}, "Void": {state: job.Running},
+		"FinishAsStored": {state: job.Failed}, "MarkStarted": {state: job.Running}, "ResetCrashes": {state: job.Running}, "Answer": notPaused, "Cancel": {state: job.Running}, "restart": {state: job.Running},
 	},
 	stopping: {
-		"Take": {state: job.Running}, "Renew": {err: job.ErrStopping, state: job.Running}, "Keep": {state: job.Running}, "Save": {state: job.Running},
+		"Claim": {state: job.Running}, "AppendJournal": {state: job.Running}, "SaveSnapshot": {state: job.Running},
 		"Pause": {err: job.ErrStopping}, "Wait": {err: job.ErrStopping}, "Release": {state: job.Running}, "Finish": {state: job.Complete},
-		"GiveUp": {state: job.Failed}, "Begin": {state: job.Running}, "GotOn": {state: job.Running}, "Answer": notPaused, "Cancel": nothing, "Void": {state: job.Running},
+		"FinishAsStored": {state: job.Failed}, "MarkStarted": {state: job.Running}, "ResetCrashes": {state: job.Running}, "Answer": notPaused, "Cancel": nothing, "restart": {state: job.Running},
 	},
 	released: byLease(map[string]outcome{
-		"Take": {state: job.Running}, "Answer": notPaused, "Cancel": {state: job.Cancelled}, "Void": {state: job.Running},
+		"Claim": {state: job.Running}, "Answer": notPaused, "Cancel": {state: job.Cancelled}, "restart": {state: job.Running},
 	}, lost),
 	takenOver: byLease(map[string]outcome{
-		"Take": lost, "Answer": notPaused, "Cancel": {state: job.Running}, "Void": {state: job.Running},
+		"Claim": lost, "Answer": notPaused, "Cancel": {state: job.Running}, "restart": {state: job.Running},
 	}, lost),
-	voided: byLease(map[string]outcome{
-		"Take": lost, "Answer": notPaused, "Cancel": {state: job.Cancelled}, "Void": {state: job.Running},
-	}, lost),
+	// Nobody has claimed it since its member died.
+	orphaned: {
+		"Claim": {state: job.Running}, "AppendJournal": {state: job.Running}, "SaveSnapshot": {state: job.Running},
+		"Pause": {state: job.Paused}, "Wait": {state: job.Waiting}, "Release": {state: job.Running}, "Finish": {state: job.Complete},
+		"FinishAsStored": {state: job.Failed}, "MarkStarted": {state: job.Running}, "ResetCrashes": {state: job.Running}, "Answer": notPaused, "Cancel": {state: job.Cancelled}, "restart": {state: job.Running},
+	},
 	job.Paused: byLease(map[string]outcome{
-		"Take": {state: job.Running}, "Answer": {state: job.Running}, "Cancel": {state: job.Cancelled}, "Void": nothing,
+		"Claim": {state: job.Running}, "Answer": {state: job.Running}, "Cancel": {state: job.Cancelled}, "restart": nothing,
 	}, lost),
 	answered: byLease(map[string]outcome{
-		"Take": lost, "Answer": notPaused, "Cancel": {state: job.Running}, "Void": {state: job.Running},
+		"Claim": lost, "Answer": notPaused, "Cancel": {state: job.Running}, "restart": {state: job.Running},
 	}, lost),
 	job.Waiting: byLease(map[string]outcome{
-		"Take": {state: job.Running}, "Answer": notPaused, "Cancel": {state: job.Cancelled}, "Void": nothing,
+		"Claim": {state: job.Running}, "Answer": notPaused, "Cancel": {state: job.Cancelled}, "restart": nothing,
 	}, lost),
 	job.Complete:  finished(),
 	job.Failed:    finished(),
@@ -214,7 +208,7 @@ var transitions = map[job.State]map[string]outcome{
 }
 
 func finished() map[string]outcome {
-	return byLease(map[string]outcome{"Take": lost, "Answer": notPaused, "Cancel": nothing, "Void": nothing}, lost)
+	return byLease(map[string]outcome{"Claim": lost, "Answer": notPaused, "Cancel": nothing, "restart": nothing}, lost)
 }
 
 // testQueueTransitions tries every operation at every moment.
@@ -261,7 +255,7 @@ func testQueueEveryTransition(t *testing.T, s Stores) {
 		wantError(t, "another question's answer to one that is "+string(from), operations(t, s, n)["another answer"](h), job.ErrNotPaused)
 		same(t, "after another question's answer", lookAt(t, s, h, n), before)
 	}
-	_, err := s.Queue.Answer(t.Context(), job.NewID(), answer(1), leaseEnd)
+	_, err := s.Queue.Answer(t.Context(), job.NewID(), answer(1), node(t, s), claimTime)
 	wantError(t, "an answer to no job", err, job.ErrNotPaused)
 	_, _, err = s.Queue.Cancel(t.Context(), job.NewID(), noon, nil, "msg")
 	wantError(t, "the end of no job", err, job.ErrNotFound)
@@ -276,15 +270,12 @@ func testQueueRounds(t *testing.T, s Stores) {
 	var earlier []job.Lease
 	for round := range 6 {
 		earlier = append(earlier, l)
-		l = take(t, s, due(t, s, l.Seq))
+		l = claimJob(t, s, due(t, s, l.Seq))
 		must(t, s.Queue.AppendJournal(t.Context(), l, job.JournalEntry{Step: int64(round), Entries: []byte{byte(round)}}))
-		if lost, _, err := s.Queue.Renew(t.Context(), append(earlier, l), leaseEnd); err != nil || len(lost) != len(earlier) {
-			t.Errorf("in round %d %d of %d were lost, %v", round, len(lost), len(earlier), err)
-		}
 		for _, old := range earlier {
 			for name, operation := range operations(t, s, 1) {
 				switch name {
-				case "Take", "Answer", "another answer", "Cancel", "Void":
+				case "Claim", "Answer", "another answer", "Cancel", "restart":
 					continue
 				}
 				wantError(t, fmt.Sprintf("%s by attempt %d in round %d", name, old.Attempt, round), operation(held{task: task, lease: old}), job.ErrLeaseLost)
@@ -294,7 +285,7 @@ func testQueueRounds(t *testing.T, s Stores) {
 		case 0:
 			must(t, s.Queue.Release(t.Context(), l, seconds(round), 0, 0))
 		case 1:
-			must(t, s.Queue.ExpireLeases(t.Context(), seconds(round)))
+			restart(t, s)
 		}
 	}
 	same(t, "the journal", load(t, s, l.Seq).Journal, [][]byte{{0}, {1}, {2}, {3}, {4}, {5}})

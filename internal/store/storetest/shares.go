@@ -405,7 +405,7 @@ func testShareCheckpoint(t *testing.T, s Stores) {
 	must(t, all.For(ada.ID, files.Quota{}).Write(t.Context(), "/a", []byte("a")))
 	task := job.Task{Summary: record(ada.ID, 1).Summary, Spec: []byte("x")}
 	task.State, task.Mode, task.Finished = job.Running, job.Async, time.Time{}
-	lease, _, err := s.Queue.Accept(t.Context(), &task, noon.Add(time.Hour))
+	lease, _, err := s.Queue.Accept(t.Context(), &task, node(t, s), noon.Add(time.Hour))
 	must(t, err)
 	under := func(l job.Lease, step int64) (context.Context, *job.Checkpoint) {
 		c := &job.Checkpoint{Lease: l, Entry: job.JournalEntry{Step: step, Entries: []byte("e")}}

@@ -68,7 +68,7 @@ func testUsage(t *testing.T, s Stores) {
 	for n := range 3 {
 		one := task(b.ID, 33+n)
 		one.Key = key
-		_, _, err := s.Queue.Accept(t.Context(), one, leaseEnd)
+		_, _, err := s.Queue.Accept(t.Context(), one, node(t, s), claimTime)
 		must(t, err)
 	}
 	wantUsed(t, "with one that stands, and one that was sent three times", s, b.ID, november, usage.Used{Calls: 4, Running: 3 * time.Microsecond})

@@ -36,7 +36,7 @@ func (w *Worker) take(ctx context.Context, d job.Due) (job.Lease, error) {
 		}
 		return job.Lease{}, errRests
 	}
-	return w.o.Queue.Claim(ctx, d, w.leaseEnd())
+	return w.o.Queue.Claim(ctx, w.session.Member(), d, w.o.Clock())
 }
 
 // rest leaves the jobs of a disabled account alone for a while. The store lists
@@ -50,15 +50,15 @@ func (w *Worker) rest(ctx context.Context, a account.ID) error {
 	return w.o.Queue.Postpone(ctx, a, now, now.Add(restFor))
 }
 
-// cutResting ends the attempts at jobs whose account was disabled meanwhile.
-func (w *Worker) cutResting(held []job.Lease) {
+// cutDisabled ends the attempts at jobs whose account was disabled meanwhile.
+func (w *Worker) cutDisabled(held []job.Lease) {
 	resting := map[account.ID]bool{}
 	for _, l := range held {
 		rests, known := resting[l.Account]
 		if !known {
 			a, err := w.o.Accounts.ByID(w.ctx, l.Account)
 			if err != nil && !errors.Is(err, account.ErrNotFound) {
-				w.complain("whether an account is disabled could not be read and will be looked at again", err)
+				w.logRetry("whether an account is disabled could not be read and will be looked at again", err)
 				return
 			}
 			rests = a.Disabled
@@ -93,7 +93,7 @@ func (w *Worker) recallAccepted(ctx context.Context) error {
 	if !due {
 		return nil
 	}
-	if err := w.collectAccepted(ctx); err != nil {
+	if err := errors.Join(w.enqueueHeld(ctx, w.session.Member().Incarnation, job.Accepted), w.adoptOrphans(ctx)); err != nil {
 		w.recallIn(w.o.Retry)
 		return err
 	}

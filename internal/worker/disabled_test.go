@@ -9,6 +9,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/job"
+	"ql/internal/member"
 )
 
 // restingQueue tells when jobs are put off.
@@ -30,11 +31,11 @@ func (q *restingQueue) Release(ctx context.Context, l job.Lease, at time.Time, f
 	return err
 }
 
-func (q *restingQueue) Claim(ctx context.Context, d job.Due, until time.Time) (job.Lease, error) {
+func (q *restingQueue) Claim(ctx context.Context, m member.Member, d job.Due, now time.Time) (job.Lease, error) {
 	if q.takes.Add(-1) >= 0 {
 		return job.Lease{}, errChaos
 	}
-	return q.Queue.Claim(ctx, d, until)
+	return q.Queue.Claim(ctx, m, d, now)
 }
 
 func tell(c chan struct{}) {
