@@ -21,7 +21,7 @@ import (
 	"ql/internal/job"
 	"ql/internal/network"
 	"ql/internal/password"
-	"ql/internal/record"
+	"ql/internal/platform"
 	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
 	"ql/internal/resource/shares"
@@ -110,7 +110,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	}
 	p.programs = lang.NewCache(programBytes)
 	p.limiter = admit.NewLimiter(admit.LimiterOptions{Lifted: a.settings.Dev})
-	p.gate = admit.NewGate(admit.GateOptions{Slots: a.o.Cores, Spare: a.o.Cores, GiveWay: giveWay, Memory: a.o.Memory, Lifted: a.settings.Dev})
+	p.gate = admit.NewGate(admit.GateOptions{Slots: a.o.Cores, Spare: a.o.Cores, GiveWay: platform.Yield, Memory: a.o.Memory, Lifted: a.settings.Dev})
 	p.ledger = admit.NewLedger(admit.LedgerOptions{Budget: a.o.CallMemory, Lifted: a.settings.Dev})
 	p.recorder = record.NewRecorder(p.store.Jobs, record.Options{
 		Log: p.store.Log, Guard: p.guard,

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"ql/internal/platform"
 )
 
 // leastFree is how much of the disk must be free: so many bytes, or a
@@ -23,7 +25,7 @@ func (a *App) ready(ctx context.Context) error {
 	if err := a.parts.store.Writable(ctx); err != nil {
 		return err
 	}
-	free, total, err := disk(a.settings.Data)
+	free, total, err := platform.DiskSpace(a.settings.Data)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/job"
+	"ql/internal/platform"
 )
 
 const (
@@ -58,7 +59,7 @@ func (a *App) startUpkeep() {
 // makeRoom removes all dead content at once where the disk under a folder becomes
 // short, some time before it is so short that the service is not ready.
 func (a *App) makeRoom(ctx context.Context, folder string) error {
-	free, total, err := disk(folder)
+	free, total, err := platform.DiskSpace(folder)
 	if err != nil || free >= min(4*leastFree, total/10) {
 		return err
 	}

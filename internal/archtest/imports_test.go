@@ -47,6 +47,7 @@ var layers = []layer{
 	{pkg: "internal/password", others: []string{"golang.org/x/crypto"}},
 	{pkg: "internal/fault"},
 	{pkg: "internal/guard"},
+	{pkg: "internal/platform", others: []string{"golang.org/x/sys"}},
 	{pkg: "internal/account", imports: []string{"internal/disk", "internal/fault", "internal/password", "lang/source", "lang/value", "lang/vm"}, others: []string{"golang.org/x/net/publicsuffix", "golang.org/x/text"}},
 	{pkg: "internal/account/accounttest", imports: []string{"internal/account"}},
 	{pkg: "internal/account/usage", imports: []string{"internal/account"}},
@@ -129,17 +130,17 @@ var layers = []layer{
 		pkg: "internal/app",
 		imports: []string{
 			"internal/account", "internal/account/usage", "internal/admit", "internal/api", "internal/auth", "internal/backup", "internal/config", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/job",
-			"internal/network", "internal/password", "internal/record", "internal/resource/*", "internal/server", "internal/server/*", "internal/service", "internal/store", "internal/store/blob/dir", "internal/store/sqlite", "internal/telemetry", "internal/webhook", "internal/wire", "internal/worker",
+			"internal/network", "internal/password", "internal/platform", "internal/resource/*", "internal/server", "internal/server/*", "internal/service", "internal/store", "internal/store/sqlite", "internal/telemetry", "internal/webhook", "internal/wire", "internal/worker",
 			"lang", "lang/value",
 		},
-		others: []string{"golang.org/x/crypto/acme", "golang.org/x/sys"},
+		others: []string{"golang.org/x/crypto/acme"},
 	},
 	{pkg: "internal/apptest", imports: []string{"internal/account", "internal/app", "internal/config"}, others: []string{"go.uber.org/goleak"}},
 	{
 		pkg: "internal/cli",
 		imports: append([]string{
 			"internal/account", "internal/app", "internal/backup", "internal/config", "internal/engine", "internal/fault", "internal/form", "internal/job",
-			"internal/network", "internal/password", "internal/render", "internal/resource/*", "internal/resource/databases/transfer", "internal/telemetry", "internal/webhook",
+			"internal/network", "internal/password", "internal/platform", "internal/render", "internal/resource/*", "internal/resource/databases/transfer", "internal/telemetry", "internal/webhook",
 		}, language...),
 		others: []string{"github.com/alecthomas/kong", "golang.org/x/sys"},
 	},

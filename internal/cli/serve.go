@@ -9,6 +9,7 @@ import (
 
 	"ql/internal/app"
 	"ql/internal/config"
+	"ql/internal/platform"
 	"ql/internal/telemetry"
 )
 
@@ -29,10 +30,10 @@ func (k *serveCommand) Run(c *console) error {
 	}
 	version, _ := buildVersion()
 	log := telemetry.NewLog(c.err, telemetry.LogOptions{Level: s.LogLevel, JSON: s.LogFormat == config.LogJSON})
-	ballast := app.Ballast()
+	ballast := platform.Ballast()
 	defer runtime.KeepAlive(ballast)
-	scripts, calls := app.BoundMemory()
-	service := app.New(s, app.Options{Log: log, Version: version, Memory: scripts, CallMemory: calls, Cores: app.SpareProcessors(), AcceptDamage: k.AcceptDamage})
+	scripts, calls := platform.LimitMemory()
+	service := app.New(s, app.Options{Log: log, Version: version, Memory: scripts, CallMemory: calls, Cores: platform.SpareProcessors(), AcceptDamage: k.AcceptDamage})
 	if err := service.Start(c.ctx); err != nil {
 		return err
 	}

@@ -1,12 +1,12 @@
 //go:build darwin || freebsd || linux
 
-package app
+package platform
 
 import "golang.org/x/sys/unix"
 
-// disk returns how much of the disk under a folder may still be used, and how
+// DiskSpace returns how much of the disk under a folder may still be used, and how
 // large it is.
-func disk(folder string) (free, total uint64, err error) {
+func DiskSpace(folder string) (free, total uint64, err error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(folder, &s); err != nil {
 		return 0, 0, err

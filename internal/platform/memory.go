@@ -1,4 +1,6 @@
-package app
+// Package platform asks the operating system what the process has, memory, cores and
+// disk, and takes its share of them. What that is spent on is for others to say.
+package platform
 
 import (
 	"math"
@@ -8,13 +10,13 @@ import (
 	"strings"
 )
 
-// BoundMemory holds the process to three quarters of the memory that its
+// LimitMemory holds the process to three quarters of the memory that its
 // machine or container has, unless GOMEMLIMIT says otherwise, and returns how
 // much of it scripts may use together, two fifths, and how much may be held for
 // callers besides, a quarter. The rest is the collector's, the database
 // library's and the service's own. It returns 0 where nothing is known. It is the
 // process's to call, once.
-func BoundMemory() (scripts, calls int64) {
+func LimitMemory() (scripts, calls int64) {
 	limit := debug.SetMemoryLimit(-1)
 	if limit == math.MaxInt64 {
 		has := machineMemory(os.ReadFile)
