@@ -35,6 +35,7 @@ import (
 	"ql/internal/store/blob/dir"
 	"ql/internal/store/sqlite"
 	"ql/internal/telemetry"
+	"ql/internal/tlscert"
 	"ql/internal/webhook"
 	"ql/internal/worker"
 	"ql/lang"
@@ -59,7 +60,7 @@ type parts struct {
 	metrics   *telemetry.Metrics
 	guard     *guard.Guard
 	tls       *tls.Config // nil for plain HTTP
-	renewals  *renewals   // of its certificates
+	certificates *tlscert.Monitor // nil for plain HTTP
 	traces    *telemetry.Traces
 }
 
@@ -98,7 +99,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	p := &a.parts
 	p.metrics = telemetry.NewMetrics(a.o.Version)
 	p.guard = guard.New(a.o.Log, p.metrics.Panicked)
-	if err := a.setTLS(); err != nil {
+	if err := a.openCertificates(); err != nil {
 		return nil, err
 	}
 	if err := a.openResources(); err != nil {
@@ -159,6 +160,19 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	a.startTrims()
 	a.startUpkeep()
 	return a.around(handler), nil
+}
+
+// openCertificates makes ready what encrypts connections, where the settings say so.
+func (a *App) openCertificates() (err error) {
+	s, p := &a.settings, &a.parts
+	if !s.TLS() {
+		return nil
+	}
+	p.tls, p.certificates, err = tlscert.Open(tlscert.Options{
+		CertFile: s.TLSCert, KeyFile: s.TLSKey, Domains: s.ACMEDomains, Email: s.ACMEEmail, Folder: filepath.Join(s.Data, "acme"),
+		Log: a.o.Log, Clock: time.Now,
+	})
+	return err
 }
 
 // openResources opens what scripts reach.

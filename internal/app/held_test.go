@@ -22,6 +22,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/config"
+	"ql/internal/tlscert/tlscerttest"
 )
 
 const (
@@ -77,7 +78,7 @@ func (s *stalls) Read(p []byte) (int, error) {
 // are held to what one network may hold, refused beyond it, and cut off.
 func TestStalledStreams(t *testing.T) {
 	folder := t.TempDir()
-	authority := certify(t, folder, 1)
+	authority := tlscerttest.Write(t, folder, 1)
 	a := produce(t, func(s *config.Settings) {
 		s.TLSCert, s.TLSKey = filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem")
 	})

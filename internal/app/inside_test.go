@@ -1,23 +1,13 @@
 package app
 
 import (
-	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"io"
-	"log/slog"
-	"math"
-	"math/big"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -26,6 +16,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/config"
 	"ql/internal/job"
+	"ql/internal/tlscert/tlscerttest"
 )
 
 // start starts a service whose parts a test looks at.
@@ -208,42 +199,9 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// certify writes a certificate for localhost and returns its serial number's
-// authority.
-func certify(t *testing.T, folder string, serial int64) *x509.Certificate {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, block := range map[string]*pem.Block{"cert.pem": {Type: "CERTIFICATE", Bytes: der}, "key.pem": {Type: "PRIVATE KEY", Bytes: private}} {
-		if err := os.WriteFile(filepath.Join(folder, name), pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	made, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return made
-}
-
 func TestTLS(t *testing.T) {
 	folder := t.TempDir()
-	authority := certify(t, folder, 1)
+	authority := tlscerttest.Write(t, folder, 1)
 	a := start(t, func(s *config.Settings) {
 		s.TLSCert, s.TLSKey = filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem")
 	})
@@ -265,95 +223,5 @@ func TestTLS(t *testing.T) {
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK || res.ProtoMajor != 2 || res.Header.Get("Strict-Transport-Security") == "" {
 		t.Errorf("%s %s %v", res.Status, res.Proto, res.Header)
-	}
-}
-
-// TestRenewedCertificate: a certificate that somebody renews is used a minute
-// later, and files that are broken meanwhile change nothing.
-func TestRenewedCertificate(t *testing.T) {
-	folder := t.TempDir()
-	certify(t, folder, 1)
-	now := time.Now()
-	c := &certificate{cert: filepath.Join(folder, "cert.pem"), key: filepath.Join(folder, "key.pem"), clock: func() time.Time { return now }}
-	var log bytes.Buffer
-	r := &renewals{log: slog.New(slog.NewTextHandler(&log, nil)), clock: c.clock, ends: c.ends}
-	c.failed = r.failed
-	if err := c.load(); err != nil {
-		t.Fatal(err)
-	}
-	serial := func() int64 {
-		pair, err := c.get(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return pair.Leaf.SerialNumber.Int64()
-	}
-	certify(t, folder, 2)
-	if got := serial(); got != 1 {
-		t.Errorf("at once it is number %d", got)
-	}
-	now = now.Add(renewed)
-	if got := serial(); got != 2 {
-		t.Errorf("later it is number %d", got)
-	}
-	if err := os.WriteFile(c.cert, []byte("half"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	now = now.Add(renewed)
-	if got := serial(); got != 2 {
-		t.Errorf("while the file is broken it is number %d", got)
-	}
-	// It is told, once an hour, and counted each time.
-	for range 120 {
-		now = now.Add(30 * time.Second)
-		serial()
-	}
-	if told := strings.Count(log.String(), "could not be renewed"); told != 2 || r.failures.Load() != 61 || !strings.Contains(log.String(), "holds no certificate in PEM") {
-		t.Errorf("of %d failures %d are told:\n%s", r.failures.Load(), told, log.String())
-	}
-	if days := r.daysLeft(); days != math.Floor(c.ends().Sub(now).Hours()/24*100)/100 {
-		t.Errorf("%v days are left", days)
-	}
-	certify(t, folder, 3)
-	now = now.Add(renewed)
-	if got := serial(); got != 3 || r.failures.Load() != 61 {
-		t.Errorf("when the file is right it is number %d, after %d failures", got, r.failures.Load())
-	}
-}
-
-// TestWrongCertificates: the error names the file that is wrong.
-func TestWrongCertificates(t *testing.T) {
-	folder, other := t.TempDir(), t.TempDir()
-	certify(t, folder, 1)
-	certify(t, other, 2)
-	cert, key := filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem")
-	write := func(name, text string) string {
-		name = filepath.Join(folder, name)
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return name
-	}
-	text, locked := write("text", "text"), write("locked", "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n")
-	badCert := write("bad-cert", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
-	badKey := write("bad-key", "-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----\n")
-	none, otherKey := filepath.Join(folder, "none"), filepath.Join(other, "key.pem")
-	for name, test := range map[string]struct{ cert, key, want string }{
-		"no certificate file":      {none, key, "tls-cert: " + none + ": no such file or directory"},
-		"no key file":              {cert, none, "tls-key: " + none + ": no such file or directory"},
-		"a folder":                 {folder, key, "tls-cert: " + folder + ": is a directory"},
-		"a text":                   {text, key, "tls-cert: " + text + " holds no certificate in PEM, which begins with -----BEGIN CERTIFICATE-----"},
-		"a text for a key":         {cert, text, "tls-key: " + text + " holds no private key in PEM, which begins with -----BEGIN PRIVATE KEY-----"},
-		"a key for a certificate":  {key, key, "tls-cert: " + key + " holds a private key and no certificate: that is the file for tls-key"},
-		"a certificate for a key":  {cert, cert, "tls-key: " + cert + " holds a certificate and no private key: that is the file for tls-cert"},
-		"a locked key":             {cert, locked, "tls-key: the private key in " + locked + " is locked by a passphrase: store it without one, in a file that only the service can read"},
-		"a damaged certificate":    {badCert, key, "tls-cert: the first certificate in " + badCert + " is damaged"},
-		"a damaged key":            {cert, badKey, "tls-key: the private key in " + badKey + " is damaged, or of a kind that TLS does not use"},
-		"files that do not belong": {cert, otherKey, "tls-key: the private key in " + otherKey + " is not that of the first certificate in " + cert},
-	} {
-		c := &certificate{cert: test.cert, key: test.key, clock: time.Now}
-		if err := c.load(); err == nil || err.Error() != test.want {
-			t.Errorf("%s: %v, want %s", name, err, test.want)
-		}
 	}
 }

@@ -73,7 +73,7 @@ func (a *App) makeRoom(ctx context.Context, folder string) error {
 func (a *App) upkeep(ctx context.Context, now time.Time) error {
 	var errs []error
 	for _, do := range []func(context.Context, time.Time) error{
-		a.sweepBlobs, a.finishDeletes, a.emptyDevelopment, a.forgetJobs, a.prune, a.pruneShares, a.forgetReceipts, a.parts.renewals.remind, a.noteDatabases, a.checkLock,
+		a.sweepBlobs, a.finishDeletes, a.emptyDevelopment, a.forgetJobs, a.prune, a.pruneShares, a.forgetReceipts, a.parts.certificates.Remind, a.noteDatabases, a.checkLock,
 	} {
 		// One that panics every time must not keep the others from their work.
 		errs = append(errs, a.parts.guard.DoErr("upkeep", func() error { return do(ctx, now) }))

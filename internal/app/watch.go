@@ -38,6 +38,16 @@ func (a *App) watch() error {
 			return err
 		}
 	}
+	if p.certificates != nil {
+		if err := p.metrics.Watch(
+			telemetry.Value{Name: "ql_tls_certificate_days_left", Help: "Days until the TLS certificate ends that does so first; NaN where there is none yet.",
+				Read: p.certificates.DaysLeft},
+			telemetry.Value{Name: "ql_tls_renewal_failures_total", Help: "Failures to renew, read or obtain a TLS certificate.", Grows: true,
+				Read: func() float64 { return float64(p.certificates.Failures()) }},
+		); err != nil {
+			return err
+		}
+	}
 	return p.metrics.Watch(
 		outcome("admitted", func(s admit.GateStats) uint64 { return s.Admitted }),
 		outcome("waited", func(s admit.GateStats) uint64 { return s.Waited }),

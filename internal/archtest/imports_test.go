@@ -47,6 +47,8 @@ var layers = []layer{
 	{pkg: "internal/password", others: []string{"golang.org/x/crypto"}},
 	{pkg: "internal/fault"},
 	{pkg: "internal/guard"},
+	{pkg: "internal/tlscert", others: []string{"golang.org/x/crypto/acme"}},
+	{pkg: "internal/tlscert/tlscerttest"},
 	{pkg: "internal/platform", others: []string{"golang.org/x/sys"}},
 	{pkg: "internal/account", imports: []string{"internal/disk", "internal/fault", "internal/password", "lang/source", "lang/value", "lang/vm"}, others: []string{"golang.org/x/net/publicsuffix", "golang.org/x/text"}},
 	{pkg: "internal/account/accounttest", imports: []string{"internal/account"}},
@@ -130,10 +132,9 @@ var layers = []layer{
 		pkg: "internal/app",
 		imports: []string{
 			"internal/account", "internal/account/usage", "internal/admit", "internal/api", "internal/auth", "internal/backup", "internal/config", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/job",
-			"internal/network", "internal/password", "internal/platform", "internal/resource/*", "internal/server", "internal/server/*", "internal/service", "internal/store", "internal/store/sqlite", "internal/telemetry", "internal/webhook", "internal/wire", "internal/worker",
+			"internal/network", "internal/password", "internal/platform", "internal/resource/*", "internal/server", "internal/server/*", "internal/service", "internal/store", "internal/store/sqlite", "internal/telemetry", "internal/tlscert", "internal/webhook", "internal/wire", "internal/worker",
 			"lang", "lang/value",
 		},
-		others: []string{"golang.org/x/crypto/acme"},
 	},
 	{pkg: "internal/apptest", imports: []string{"internal/account", "internal/app", "internal/config"}, others: []string{"go.uber.org/goleak"}},
 	{

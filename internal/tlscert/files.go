@@ -1,4 +1,4 @@
-package app
+package tlscert
 
 import (
 	"bytes"
@@ -14,22 +14,23 @@ import (
 	"time"
 )
 
-// certificate is one in files, which somebody renews now and then.
-type certificate struct {
+// keyPair is a certificate and its private key in files, which somebody renews now and
+// then.
+type keyPair struct {
 	cert, key string
 	clock     func() time.Time
-	failed    func(error) // is told where new files are no certificate
+	failed    func(error) // called where new files are no certificate
 
 	mu     sync.Mutex
 	loaded *tls.Certificate
-	when   time.Time
+	when   time.Time // it was loaded
 }
 
-// renewed is how soon a new certificate is used.
-const renewed = time.Minute
+// reloadAfter is how soon a new certificate is used.
+const reloadAfter = time.Minute
 
 // load reads the files. The error names the setting whose file is wrong.
-func (c *certificate) load() error {
+func (c *keyPair) load() error {
 	cert, err := readPEM("tls-cert", c.cert)
 	if err != nil {
 		return err
@@ -46,8 +47,8 @@ func (c *certificate) load() error {
 	return nil
 }
 
-// ends returns when the certificate ends that is used.
-func (c *certificate) ends() time.Time {
+// notAfter returns when the certificate in use expires.
+func (c *keyPair) notAfter() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.loaded.Leaf.NotAfter
@@ -64,7 +65,7 @@ func readPEM(setting, name string) ([]byte, error) {
 }
 
 // explain says which of two files that give no certificate is wrong, and why.
-func (c *certificate) explain(cert, key []byte) error {
+func (c *keyPair) explain(cert, key []byte) error {
 	const (
 		certificates = "CERTIFICATE"
 		keys         = "PRIVATE KEY" // with or without a word before it
@@ -94,11 +95,11 @@ func (c *certificate) explain(cert, key []byte) error {
 // findPEM returns the first block of a kind, or nil.
 func findPEM(text []byte, kind string) *pem.Block {
 	for {
-		block, rest := pem.Decode(text)
+		block, after := pem.Decode(text)
 		if block == nil || strings.HasSuffix(block.Type, kind) {
 			return block
 		}
-		text = rest
+		text = after
 	}
 }
 
@@ -109,9 +110,9 @@ func readableKey(der []byte) bool {
 	return pkcs8 == nil || pkcs1 == nil || ec == nil
 }
 
-// get implements tls.Config.GetCertificate. Files that are being replaced leave
-// the certificate that was good before.
-func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+// getCertificate implements tls.Config.GetCertificate. While files are being replaced
+// the certificate from before is used.
+func (c *keyPair) getCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	loaded, err := c.current()
 	if err != nil {
 		c.failed(err)
@@ -120,10 +121,10 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 }
 
 // current returns the certificate to be used, and why a newer one could not be read.
-func (c *certificate) current() (_ *tls.Certificate, err error) {
+func (c *keyPair) current() (_ *tls.Certificate, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if now := c.clock(); now.Sub(c.when) >= renewed {
+	if now := c.clock(); now.Sub(c.when) >= reloadAfter {
 		c.when = now
 		err = c.load()
 	}

@@ -1,4 +1,4 @@
-package app
+package tlscert
 
 import (
 	"bytes"
@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ql/internal/tlscert/tlscerttest"
 )
 
 // TestEndingCertificate: the operator is told, once a day, that a certificate ends
@@ -21,9 +23,9 @@ func TestEndingCertificate(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	ends := now.AddDate(0, 0, 20)
 	var log bytes.Buffer
-	r := &renewals{log: slog.New(slog.NewTextHandler(&log, nil)), clock: func() time.Time { return now }, ends: func() time.Time { return ends }}
+	r := &Monitor{log: slog.New(slog.NewTextHandler(&log, nil)), clock: func() time.Time { return now }, notAfter: func() time.Time { return ends }}
 	for range 24 * 20 {
-		if err := r.remind(t.Context(), now); err != nil {
+		if err := r.Remind(t.Context(), now); err != nil {
 			t.Fatal(err)
 		}
 		now = now.Add(time.Hour)
@@ -31,8 +33,8 @@ func TestEndingCertificate(t *testing.T) {
 	if n := strings.Count(log.String(), "ends soon"); n != 14 || !strings.Contains(log.String(), "days_left=13") {
 		t.Errorf("it is told %d times:\n%s", n, log.String())
 	}
-	r.ends = func() time.Time { return time.Time{} }
-	if days := r.daysLeft(); !math.IsNaN(days) {
+	r.notAfter = func() time.Time { return time.Time{} }
+	if days := r.DaysLeft(); !math.IsNaN(days) {
 		t.Errorf("without a certificate %v days are left", days)
 	}
 }
@@ -60,10 +62,10 @@ func TestSilentAuthority(t *testing.T) {
 				server.Close()
 			}
 			var log bytes.Buffer
-			r := &renewals{log: slog.New(slog.NewTextHandler(&log, nil)), clock: time.Now}
+			r := &Monitor{log: slog.New(slog.NewTextHandler(&log, nil)), clock: time.Now}
 			m := newManager([]string{"a.example"}, "", t.TempDir())
 			m.Client.DirectoryURL = server.URL
-			config := r.obtained(m, []string{"a.example"})
+			config := r.watch(m, []string{"a.example"})
 			hello := &tls.ClientHelloInfo{ServerName: "b.example", CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}}
 			if _, err := config.GetCertificate(hello); err == nil || r.failures.Load() != 0 {
 				t.Errorf("a stranger's name: %v, %d failures", err, r.failures.Load())
@@ -72,7 +74,7 @@ func TestSilentAuthority(t *testing.T) {
 			if _, err := config.GetCertificate(hello); err == nil || r.failures.Load() == 0 || !strings.Contains(log.String(), test.want) {
 				t.Errorf("%v, %d failures:\n%s", err, r.failures.Load(), log.String())
 			}
-			if days := r.daysLeft(); !math.IsNaN(days) {
+			if days := r.DaysLeft(); !math.IsNaN(days) {
 				t.Errorf("%v days are left", days)
 			}
 		})
@@ -103,8 +105,8 @@ func TestRefusals(t *testing.T) {
 // TestStoredCertificate: how long one is valid is read where the manager stored it.
 func TestStoredCertificate(t *testing.T) {
 	folder, stored := t.TempDir(), t.TempDir()
-	certify(t, folder, 1)
-	c := &certificate{cert: filepath.Join(folder, "cert.pem"), key: filepath.Join(folder, "key.pem"), clock: time.Now}
+	tlscerttest.Write(t, folder, 1)
+	c := &keyPair{cert: filepath.Join(folder, "cert.pem"), key: filepath.Join(folder, "key.pem"), clock: time.Now}
 	if err := c.load(); err != nil {
 		t.Fatal(err)
 	}
@@ -117,13 +119,13 @@ func TestStoredCertificate(t *testing.T) {
 		text = append(text, part...)
 	}
 	m := newManager([]string{"a.example", "b.example"}, "", stored)
-	r := &renewals{log: slog.New(slog.DiscardHandler), clock: time.Now}
-	r.obtained(m, []string{"a.example", "b.example"})
+	r := &Monitor{log: slog.New(slog.DiscardHandler), clock: time.Now}
+	r.watch(m, []string{"a.example", "b.example"})
 	if err := m.Cache.Put(t.Context(), "b.example", text); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.ends(); !got.Equal(c.ends()) {
-		t.Errorf("it ends at %s, want %s", got, c.ends())
+	if got := r.notAfter(); !got.Equal(c.notAfter()) {
+		t.Errorf("it ends at %s, want %s", got, c.notAfter())
 	}
 	if err := os.RemoveAll(stored); err != nil {
 		t.Fatal(err)
