@@ -5,6 +5,7 @@ package app
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"ql/internal/config"
+	"ql/internal/listen"
 )
 
 // Options are what an App is made of besides its settings.
@@ -44,8 +46,8 @@ type App struct {
 	growth   *growth
 	trimming sync.Mutex // held while accounts are trimmed
 	url      string
-	main     *httpServer
-	metrics  *httpServer // nil where metrics have no listener of their own
+	main     *listen.Server
+	metrics  *listen.Server // nil where metrics have no listener of their own
 	stopping atomic.Bool
 	began    time.Time
 	// sweptReceipts is when receipts of ended jobs were looked for last, in
@@ -91,11 +93,11 @@ func (a *App) Start(ctx context.Context) (err error) {
 		return err
 	}
 	// The address is known before anything is made that builds links from it.
-	listener, err := listen(ctx, "listen", a.settings.Listen, a.settings.MaxConnections, a.settings.MaxConnectionsPerAddress)
+	listener, err := listen.Open(ctx, "listen", a.settings.Listen, listen.Limits{Connections: a.settings.MaxConnections, PerAddress: a.settings.MaxConnectionsPerAddress})
 	if err != nil {
 		return err
 	}
-	a.closes("listener", func(context.Context) error { return ignoreClosed(listener.Close()) })
+	a.closes("listener", func(context.Context) error { return listener.Close() })
 	a.url = ownURL(&a.settings, listener.Addr())
 
 	handler, err := a.build(ctx)
@@ -107,10 +109,9 @@ func (a *App) Start(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	a.main = newServer(&a.settings, handler, a.parts.tls, a.o.Log)
-	a.main.address = listener.Addr().String()
+	a.main = listen.NewServer(listener, a.serverOptions(handler, a.parts.tls))
 	a.closes("server", a.stopMain)
-	a.main.start(a.parts.guard, listener, a.failed)
+	a.main.Start(a.parts.guard, a.failed)
 	if !a.settings.Loopback() && !strings.HasPrefix(a.url, "https://") {
 		a.o.Log.Warn("callers of other machines send their passwords and keys unencrypted: set TLS, or base-url to an https address of a proxy")
 	}
@@ -122,17 +123,23 @@ func (a *App) Start(ctx context.Context) (err error) {
 }
 
 func (a *App) startMetrics(ctx context.Context) error {
-	listener, err := listen(ctx, "metrics-listen", a.settings.MetricsListen, a.settings.MaxConnections, 0)
+	listener, err := listen.Open(ctx, "metrics-listen", a.settings.MetricsListen, listen.Limits{Connections: a.settings.MaxConnections})
 	if err != nil {
 		return err
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.parts.metrics.Handler())
-	a.metrics = newServer(&a.settings, mux, nil, a.o.Log)
-	a.metrics.address = listener.Addr().String()
+	a.metrics = listen.NewServer(listener, a.serverOptions(mux, nil))
 	a.closes("metrics", a.stopMetrics)
-	a.metrics.start(a.parts.guard, listener, a.failed)
+	a.metrics.Start(a.parts.guard, a.failed)
 	return nil
+}
+
+func (a *App) serverOptions(h http.Handler, t *tls.Config) listen.Options {
+	s := &a.settings
+	return listen.Options{
+		Handler: h, TLS: t, Log: a.o.Log, ReadHeaderTimeout: s.ReadHeaderTimeout, ReadTimeout: s.ReadTimeout, IdleTimeout: s.IdleTimeout,
+	}
 }
 
 // Failed gives the error of a listener that ended by itself.
@@ -143,7 +150,7 @@ func (a *App) Failed() <-chan error { return a.failed }
 func (a *App) URL() string { return a.url }
 
 // Address is where the service listens, with the port that it took.
-func (a *App) Address() string { return a.main.address }
+func (a *App) Address() string { return a.main.Address() }
 
 // MetricsAddress is where metrics are served, "" where they have no listener
 // of their own.
@@ -151,7 +158,7 @@ func (a *App) MetricsAddress() string {
 	if a.metrics == nil {
 		return ""
 	}
-	return a.metrics.address
+	return a.metrics.Address()
 }
 
 // HasAccounts reports whether anybody but the development account could log in.

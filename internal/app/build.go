@@ -19,6 +19,7 @@ import (
 	"ql/internal/config"
 	"ql/internal/guard"
 	"ql/internal/job"
+	"ql/internal/listen"
 	"ql/internal/network"
 	"ql/internal/password"
 	"ql/internal/platform"
@@ -273,5 +274,5 @@ func ownURL(s *config.Settings, at interface{ String() string }) string {
 	if s.TLS() {
 		scheme = "https://"
 	}
-	return scheme + reachable(at.String())
+	return scheme + listen.LocalAddress(at.String())
 }

@@ -96,7 +96,7 @@ func within(ctx context.Context, g *guard.Guard, until time.Time, end func(conte
 // stopMain ends the server of callers. That some are cut off after the time which
 // settings give them is no failure of the stop: their operator wants it so.
 func (a *App) stopMain(ctx context.Context) error {
-	cut, err := a.main.stop(ctx, a.scriptsEnd)
+	cut, err := a.main.Shutdown(ctx, a.scriptsEnd)
 	if cut > 0 {
 		a.o.Log.Warn("calls were cut off that took longer than a stop waits for: their callers got no answer, and what their scripts did stays done",
 			"calls", cut, "stop_timeout", a.settings.StopTimeout.String())
@@ -106,7 +106,7 @@ func (a *App) stopMain(ctx context.Context) error {
 
 // stopMetrics ends the server of metrics, whose calls are short.
 func (a *App) stopMetrics(ctx context.Context) error {
-	_, err := a.metrics.stop(ctx, time.Now().Add(time.Second))
+	_, err := a.metrics.Shutdown(ctx, time.Now().Add(time.Second))
 	return err
 }
 

@@ -47,6 +47,7 @@ var layers = []layer{
 	{pkg: "internal/password", others: []string{"golang.org/x/crypto"}},
 	{pkg: "internal/fault"},
 	{pkg: "internal/guard"},
+	{pkg: "internal/listen", imports: []string{"internal/guard"}},
 	{pkg: "internal/tlscert", others: []string{"golang.org/x/crypto/acme"}},
 	{pkg: "internal/tlscert/tlscerttest"},
 	{pkg: "internal/platform", others: []string{"golang.org/x/sys"}},
@@ -131,7 +132,7 @@ var layers = []layer{
 	{
 		pkg: "internal/app",
 		imports: []string{
-			"internal/account", "internal/account/usage", "internal/admit", "internal/api", "internal/auth", "internal/backup", "internal/config", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/job",
+			"internal/account", "internal/account/usage", "internal/admit", "internal/api", "internal/auth", "internal/backup", "internal/config", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/job", "internal/listen",
 			"internal/network", "internal/password", "internal/platform", "internal/resource/*", "internal/server", "internal/server/*", "internal/service", "internal/store", "internal/store/sqlite", "internal/telemetry", "internal/tlscert", "internal/webhook", "internal/wire", "internal/worker",
 			"lang", "lang/value",
 		},
