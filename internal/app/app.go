@@ -73,7 +73,7 @@ func New(s config.Settings, o Options) *App {
 	a := &App{settings: s, o: o, began: time.Now(), failed: make(chan error, 2)}
 	var bounds []int64
 	for plan := range s.Plans {
-		bounds = append(bounds, a.limits(plan).RecordsBytes)
+		bounds = append(bounds, a.settings.Limits(plan).RecordsBytes)
 	}
 	a.growth = newGrowth(bounds)
 	return a

@@ -65,6 +65,10 @@ type parts struct {
 	traces    *telemetry.Traces
 }
 
+// mostListeners is how many wait for changes of jobs on a node at once, each counted
+// for its account and for its network.
+const mostListeners = 2 * 8192
+
 // programBytes is how much memory compiled scripts may take.
 const programBytes = 64 << 20
 
@@ -141,7 +145,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	a.closes("webhook client", func(context.Context) error { p.caller.Close(); return nil })
 	service := service.New(service.Options{
 		Auth: authenticator, Accounts: p.store.Accounts, Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
-		Host: host, Records: p.recorder, Jobs: p.worker, NewID: p.store.NewID, URLs: a.urls(), Limits: a.limits,
+		Host: host, Records: p.recorder, Jobs: p.worker, NewID: p.store.NewID, URLs: a.urls(), Limits: a.settings.Limits,
 		Shares: links{shares.Admin{Rows: p.store.Shares, Clock: time.Now}},
 		Usage:  p.resources.tally, StorageUsed: p.resources.stored, RecordsUsed: p.store.Jobs.Kept,
 		Listeners: admit.NewCrowd(admit.CrowdOptions{Most: mostListeners, Reason: admit.TooManyListeners, Lifted: a.settings.Dev}),

@@ -142,7 +142,7 @@ func TestUploadsCount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree, done, err := a.parts.resources.openTree(t.Context(), dev, a.limits(dev.Plan))
+	tree, done, err := a.parts.resources.openTree(t.Context(), dev, a.settings.Limits(dev.Plan))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestWhatIsCountedIsOnTheDisk(t *testing.T) {
 		case 4:
 			err = r.Files.Move(ctx, path(), path())
 		case 5:
-			tree := a.parts.resources.tree(a.parts.resources.held[dev.ID], a.limits(dev.Plan))
+			tree := a.parts.resources.tree(a.parts.resources.held[dev.ID], a.settings.Limits(dev.Plan))
 			content := random(chance, 1+chance.IntN(1<<20))
 			from := io.Reader(bytes.NewReader(content))
 			if chance.IntN(2) == 0 {

@@ -81,5 +81,5 @@ func (o *Operator) Files(ctx context.Context, name string, do func(*files.Tree) 
 	defer func() { err = errors.Join(err, r.close(), blobs.Close()) }()
 	h := r.acquire(a.ID)
 	defer r.release(h)
-	return do(r.tree(h, o.limits(a.LimitPlan())))
+	return do(r.tree(h, o.settings.Limits(a.LimitPlan())))
 }

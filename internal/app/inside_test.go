@@ -83,7 +83,7 @@ func TestJobsAreForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, kept := time.Now(), a.limits(dev.LimitPlan()).JobsKept
+	now, kept := time.Now(), a.settings.Limits(dev.LimitPlan()).JobsKept
 	old := job.Record{Summary: job.Summary{ID: job.NewID(), Account: dev.ID, State: job.Complete, Mode: job.Sync, Convention: job.JSON,
 		Created: now.Add(-kept - 24*time.Hour), Finished: now.Add(-kept - 24*time.Hour)}}
 	young := old
@@ -113,10 +113,10 @@ func TestPlansOfSettings(t *testing.T) {
 		l.ScriptBytes = 7
 		s.Plans[account.Free] = l
 	})
-	if got := a.limits(account.Free).ScriptBytes; got != 7 {
+	if got := a.settings.Limits(account.Free).ScriptBytes; got != 7 {
 		t.Errorf("free has %d", got)
 	}
-	if got := a.limits("none").ScriptBytes; got != 7 {
+	if got := a.settings.Limits("none").ScriptBytes; got != 7 {
 		t.Errorf("an unknown plan has %d", got)
 	}
 }

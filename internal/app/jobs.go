@@ -28,7 +28,7 @@ func (a *App) newWorker(h *execution.Host) *worker.Worker {
 	p := &a.parts
 	return worker.New(worker.Options{
 		Queue: p.store.Queue, Members: p.store.Members, Accounts: p.store.Accounts, Host: h, Gate: p.gate, Ledger: p.ledger, Limiter: p.limiter, Guard: p.guard, Sealer: p.accounts.States(),
-		Limits: a.limits, Log: a.o.Log, Clock: time.Now, Lifted: a.settings.Dev, RecordDurably: p.recorder.RecordDurably,
+		Limits: a.settings.Limits, Log: a.o.Log, Clock: time.Now, Lifted: a.settings.Dev, RecordDurably: p.recorder.RecordDurably,
 		Ended: func(s job.State, took time.Duration) { p.metrics.Ran(string(s), took) },
 		Wake:  func() { p.webhooks.Wake() },
 	})

@@ -44,7 +44,7 @@ func (o *Operator) Databases(ctx context.Context, name string) (*databases.Datab
 	if err != nil {
 		return nil, err
 	}
-	l := o.limits(a.LimitPlan())
+	l := o.settings.Limits(a.LimitPlan())
 	h := (&resources{data: o.data, usage: o.store.Files}).hold(a.ID)
 	h.storage.hold(l.StorageBytes, l.Databases)
 	return h.databases, nil

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"ql/internal/account"
@@ -48,7 +47,7 @@ func OpenOperator(ctx context.Context, s config.Settings, create bool) (*Operato
 	if err != nil {
 		return nil, errors.Join(err, all.Close())
 	}
-	return &Operator{Accounts: accounts, Jobs: all.Jobs, Views: all.Queue, Webhooks: all.Deliveries, store: all, settings: s, data: s.Data, key: keyFile(s)}, nil
+	return &Operator{Accounts: accounts, Jobs: all.Jobs, Views: all.Queue, Webhooks: all.Deliveries, store: all, settings: s, data: s.Data, key: s.MasterKeyPath()}, nil
 }
 
 // prepareFolder makes the data folder as a server does, or refuses one that is
@@ -70,23 +69,11 @@ func prepareFolder(data string, create bool) error {
 
 // openAccounts returns the operations on accounts, under the master key.
 func openAccounts(ctx context.Context, s config.Settings, accounts account.Store, gate *password.Gate) (*account.Service, error) {
-	vault, err := account.OpenVault(ctx, accounts, keyFile(s), s.MasterKeyFile != "")
+	vault, err := account.OpenVault(ctx, accounts, s.MasterKeyPath(), s.MasterKeyFile != "")
 	if err != nil {
 		return nil, err
 	}
-	limits := func(p account.Plan) account.Limits { return planLimits(&s, p) }
-	return account.NewService(accounts, vault, account.Options{Gate: gate, Dev: s.Dev, KeysOnce: s.KeysOnce, Limits: limits}), nil
-}
-
-// masterKeyName is the master key's file in the data folder.
-const masterKeyName = "master.key"
-
-// keyFile returns where the master key is.
-func keyFile(s config.Settings) string {
-	if s.MasterKeyFile != "" {
-		return s.MasterKeyFile
-	}
-	return filepath.Join(s.Data, masterKeyName)
+	return account.NewService(accounts, vault, account.Options{Gate: gate, Dev: s.Dev, KeysOnce: s.KeysOnce, Limits: s.Limits}), nil
 }
 
 // DeleteAccount removes an account with its files and databases. It is dead at
@@ -115,3 +102,9 @@ func (o *Operator) CancelJob(ctx context.Context, id job.ID) (job.State, error) 
 
 // Close lets go of the data folder.
 func (o *Operator) Close() error { return o.store.Close() }
+
+// Limits returns the limits of an account.
+func (o *Operator) Limits(ctx context.Context, name string) (account.Limits, error) {
+	a, err := o.Accounts.Find(ctx, name)
+	return o.settings.Limits(a.LimitPlan()), err
+}

@@ -80,7 +80,7 @@ func (o *Operator) Quota(ctx context.Context, name string) (Quota, error) {
 	if err != nil {
 		return Quota{}, err
 	}
-	limits := o.limits(a.LimitPlan())
+	limits := o.settings.Limits(a.LimitPlan())
 	q := Quota{Plan: a.Plan, Month: usage.MonthOf(time.Now()), Limits: limits}
 	if q.Used, err = o.store.Usage.Used(ctx, a.ID, q.Month); err != nil {
 		return q, err

@@ -39,7 +39,7 @@ func TestQuota(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limits := a.limits(ada.Plan)
+	limits := a.settings.Limits(ada.Plan)
 	r, err := a.parts.resources.open(t.Context(), ada, limits, "")
 	if err != nil {
 		t.Fatal(err)
@@ -169,7 +169,7 @@ func TestNoMonthForOne(t *testing.T) {
 		l.CallsPerMonth, l.RunningPerMonth, l.EgressPerMonth = 1, 1, 1
 		s.Plans[account.Free] = l
 	})
-	if l := a.limits(account.Free); l.CallsPerMonth != 0 || l.RunningPerMonth != 0 || l.EgressPerMonth != 0 || l.StorageBytes == 0 {
+	if l := a.settings.Limits(account.Free); l.CallsPerMonth != 0 || l.RunningPerMonth != 0 || l.EgressPerMonth != 0 || l.StorageBytes == 0 {
 		t.Errorf("its limits are %+v", l)
 	}
 	// The operator is shown the same.

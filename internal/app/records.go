@@ -178,7 +178,7 @@ func (a *App) trim(ctx context.Context, id account.ID, again bool) (n int, err e
 	if err != nil {
 		return 0, err
 	}
-	bound := a.limits(one.LimitPlan()).RecordsBytes
+	bound := a.settings.Limits(one.LimitPlan()).RecordsBytes
 	if bound == 0 {
 		return 0, nil
 	}

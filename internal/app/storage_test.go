@@ -19,7 +19,7 @@ func reach(t *testing.T, a *App) engine.Resources {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := a.parts.resources.open(t.Context(), dev, a.limits(dev.Plan), "")
+	r, err := a.parts.resources.open(t.Context(), dev, a.settings.Limits(dev.Plan), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestPlansChangeTheStorage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := a.limits(dev.Plan)
+	l := a.settings.Limits(dev.Plan)
 	open := func(bytes int64) engine.Resources {
 		l.StorageBytes = bytes
 		r, err := a.parts.resources.open(t.Context(), dev, l, "")

@@ -147,7 +147,7 @@ func (a *App) emptyDevelopment(ctx context.Context, now time.Time) error {
 func (a *App) forgetJobs(ctx context.Context, now time.Time) error {
 	a.growth.forget()
 	return a.eachAccount(ctx, func(one account.Account) error {
-		before := now.Add(-a.limits(one.LimitPlan()).JobsKept)
+		before := now.Add(-a.settings.Limits(one.LimitPlan()).JobsKept)
 		for n := forgetAtOnce; n == forgetAtOnce; {
 			var err error
 			if n, err = a.parts.store.Jobs.Forget(ctx, one.ID, before, forgetAtOnce); err != nil {
@@ -212,7 +212,7 @@ func (a *App) forgetReceipts(ctx context.Context, now time.Time) error {
 // askTrim has an account trimmed that keeps more than its plan has. It may write
 // as fast as it is trimmed: this is not waited for.
 func (a *App) askTrim(ctx context.Context, one account.Account) error {
-	bound := a.limits(one.LimitPlan()).RecordsBytes
+	bound := a.settings.Limits(one.LimitPlan()).RecordsBytes
 	if bound == 0 {
 		return nil
 	}

@@ -24,7 +24,7 @@ func shared(s *config.Settings) {
 // leave has an account keep a bit of everything.
 func leave(t *testing.T, a *App, who account.Account) (file func() error, row func() error, j job.ID) {
 	t.Helper()
-	r, err := a.parts.resources.open(t.Context(), who, a.limits(who.Plan), "")
+	r, err := a.parts.resources.open(t.Context(), who, a.settings.Limits(who.Plan), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func TestReceiptsOfEndedJobsAreForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := a.parts.resources.open(ctx, dev, a.limits(dev.Plan), "")
+	r, err := a.parts.resources.open(ctx, dev, a.settings.Limits(dev.Plan), "")
 	if err != nil {
 		t.Fatal(err)
 	}
