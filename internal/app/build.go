@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -23,6 +24,7 @@ import (
 	"ql/internal/network"
 	"ql/internal/password"
 	"ql/internal/platform"
+	"ql/internal/resource"
 	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
 	"ql/internal/resource/shares"
@@ -47,7 +49,10 @@ type parts struct {
 	store     store.Store
 	accounts  *account.Service
 	blobs     *files.Blobs
-	resources *resources
+	resources *resource.Pool
+	shares    *shares.Shares
+	tally     *usage.Tally
+	inventory resource.Inventory
 	recorder  *record.Recorder
 	worker    *worker.Worker
 	caller    *network.Client
@@ -92,9 +97,11 @@ func (a *App) openStore(ctx context.Context) error {
 	}
 	a.parts.store = opened.Aggregate().CacheAccounts()
 	a.stores("store", func(context.Context) error { return opened.Close() })
-	if err := a.checkDatabases(ctx); err != nil {
+	a.parts.inventory = resource.Inventory{Data: a.settings.Data, Folder: sqlite.AccountFolder, Store: a.parts.store.Databases, Log: a.o.Log, AcceptDamage: a.o.AcceptDamage}
+	if err := a.parts.inventory.Check(ctx); err != nil {
 		return err
 	}
+	a.closes("inventory of databases", func(ctx context.Context) error { return a.parts.inventory.Update(ctx, time.Now()) })
 	a.parts.accounts, err = openAccounts(ctx, a.settings, a.parts.store.Accounts, a.newHashing())
 	return err
 }
@@ -146,12 +153,12 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	service := service.New(service.Options{
 		Auth: authenticator, Accounts: p.store.Accounts, Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
 		Host: host, Records: p.recorder, Jobs: p.worker, NewID: p.store.NewID, URLs: a.urls(), Limits: a.settings.Limits,
-		Shares: links{shares.Admin{Rows: p.store.Shares, Clock: time.Now}},
-		Usage:  p.resources.tally, StorageUsed: p.resources.stored, RecordsUsed: p.store.Jobs.Kept,
+		Links: links{shares.Admin{Rows: p.store.Shares, Clock: time.Now}},
+		Usage: p.tally, Stored: p.resources.StoredBytes, Kept: p.store.Jobs.Kept,
 		Listeners: admit.NewCrowd(admit.CrowdOptions{Most: mostListeners, Reason: admit.TooManyListeners, Lifted: a.settings.Dev}),
-		Files:     p.resources.openTree, Transfers: admit.NewCrowd(admit.CrowdOptions{Most: mostTransfers, Wait: waitForPlace, Lifted: a.settings.Dev}),
-		CheckWebhook: p.caller.Check, DevelopmentWebhooks: a.settings.Dev, Unlimited: a.settings.Dev, Log: a.o.Log,
-		OnRun: func(state job.State, took time.Duration) { p.metrics.Ran(string(state), took) },
+		Files:     a.openTree, Transfers: admit.NewCrowd(admit.CrowdOptions{Most: mostTransfers, Wait: waitForPlace, Lifted: a.settings.Dev}),
+		CheckWebhook: p.caller.Check, DevelopmentOut: a.settings.Dev, Lifted: a.settings.Dev, Log: a.o.Log,
+		Ran: func(state job.State, took time.Duration) { p.metrics.Ran(string(state), took) },
 	})
 	if err := a.startJobs(ctx, service); err != nil {
 		return nil, err
@@ -199,21 +206,15 @@ func (a *App) openResources() error {
 		return fmt.Errorf("data folder: %w", err)
 	}
 	trees := files.NewTrees(p.store.Files, blobs, time.Now)
-	p.resources = &resources{
-		data:     a.settings.Data,
-		dev:      a.settings.Dev,
-		sweeps:   true,
-		accounts: p.accounts,
-		usage:    p.store.Files,
-		trees:    trees,
-		shares:   a.newShares(trees),
-		sessions: sessions.New(p.store.Sessions, sessions.Options{}),
-		fetcher:  a.newFetcher(),
-		tally:    usage.NewTally(p.store.Usage, time.Now),
-		held:     map[account.ID]*holding{},
-	}
-	a.closes("databases", func(context.Context) error { return p.resources.close() })
-	a.closes("fetches", func(context.Context) error { p.resources.fetcher.client.Close(); return nil })
+	p.tally = usage.NewTally(p.store.Usage, time.Now)
+	p.shares = resource.NewShares(p.store.Shares, trees, cmp.Or(a.settings.FileURL, a.url), time.Now)
+	fetcher := resource.NewFetcher(resource.FetcherOptions{Policy: a.egress(), Plans: a.settings.Plans, Dev: a.settings.Dev, Done: p.metrics.Fetched})
+	p.resources = resource.New(resource.Options{
+		Folder: filepath.Join(a.settings.Data, sqlite.AccountFolder), Usage: p.store.Files, Trees: trees, Reclaims: true,
+		Dev: a.settings.Dev, Accounts: p.accounts, Shares: p.shares, Sessions: sessions.New(p.store.Sessions, sessions.Options{}), Fetcher: fetcher, Tally: p.tally,
+	})
+	a.closes("databases", func(context.Context) error { return p.resources.Close() })
+	a.closes("fetches", func(context.Context) error { fetcher.Close(); return nil })
 	return nil
 }
 

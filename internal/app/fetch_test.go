@@ -19,7 +19,7 @@ func TestWhoMayFetch(t *testing.T) {
 	shared := func(s *config.Settings) { s.Dev = false }
 	ask := func(a *App, who account.Account, url string) error {
 		t.Helper()
-		r, err := a.parts.resources.open(t.Context(), who, a.settings.Limits(who.Plan), "")
+		r, err := a.parts.resources.Open(t.Context(), who, a.settings.Limits(who.Plan), "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,8 +15,12 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/config"
+	"ql/internal/engine"
+	"ql/internal/execution"
 	"ql/internal/job"
 	"ql/internal/tlscert/tlscerttest"
+	"ql/lang/bytecode"
+	"ql/lang/value"
 )
 
 // start starts a service whose parts a test looks at.
@@ -39,6 +43,37 @@ func start(t *testing.T, change func(*config.Settings)) *App {
 		}
 	})
 	return a
+}
+
+// reach returns what scripts of the development account reach.
+func reach(t *testing.T, a *App) execution.Resources {
+	t.Helper()
+	dev, err := a.parts.accounts.EnsureDevelopment(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := a.parts.resources.Open(t.Context(), dev, a.settings.Limits(dev.Plan), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Release)
+	return r
+}
+
+// sql runs SQL on a database.
+func sql(t *testing.T, r execution.Resources, name, text string) error {
+	t.Helper()
+	head, _, _ := strings.Cut(text, " ")
+	_, err := r.Databases.Query(t.Context(), name, engine.Query{Statement: &bytecode.Statement{Head: head, Texts: []string{text}}})
+	return err
+}
+
+func wantCode(t *testing.T, what string, err error, code string) {
+	t.Helper()
+	var e *value.Error
+	if !errors.As(err, &e) || e.Code != code {
+		t.Errorf("%s: got %v, want %s", what, err, code)
+	}
 }
 
 // exchange sends a request and returns the status and the body of its answer.
@@ -119,27 +154,6 @@ func TestPlansOfSettings(t *testing.T) {
 	if got := a.settings.Limits("none").ScriptBytes; got != 7 {
 		t.Errorf("an unknown plan has %d", got)
 	}
-}
-
-// TestHeldDatabasesAreBounded: databases of accounts unused the longest are
-// closed, and those in use are not.
-func TestHeldDatabasesAreBounded(t *testing.T) {
-	a := start(t, nil)
-	r := a.parts.resources
-	busy := r.acquire(1)
-	for id := range account.ID(3 * maxHeld) {
-		r.release(r.acquire(id + 2))
-	}
-	if len(r.held) > maxHeld {
-		t.Errorf("%d are held", len(r.held))
-	}
-	if r.held[1] != busy {
-		t.Error("one in use was closed")
-	}
-	if r.held[3*maxHeld+1] == nil {
-		t.Error("the last one used was closed")
-	}
-	r.release(busy)
 }
 
 func TestConnectionsPerAddress(t *testing.T) {

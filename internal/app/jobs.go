@@ -18,7 +18,7 @@ func (a *App) host(log *slog.Logger) *execution.Host {
 	p, urls := &a.parts, a.urls()
 	p.hashing = a.newHashing()
 	return &execution.Host{
-		Programs: p.programs, Ledger: p.ledger, Resources: p.resources.open, Passwords: p.hashing, Clock: time.Now, Log: log,
+		Programs: p.programs, Ledger: p.ledger, Resources: p.resources.Open, Passwords: p.hashing, Clock: time.Now, Log: log,
 		Token: p.accounts.States().Token, Forms: urls.Form(), Confirms: urls.Confirm(),
 	}
 }

@@ -87,7 +87,7 @@ func (o *Operator) DeleteAccount(ctx context.Context, name string) error {
 	if err := o.Accounts.Depart(ctx, a.Username); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(accountFolder(o.data, a.ID)); err != nil {
+	if err := o.pool(nil).RemoveFolder(a.ID); err != nil {
 		return fmt.Errorf("the account is disabled, and its folder is not removed: %w", err)
 	}
 	return o.Accounts.Delete(ctx, a.Username)

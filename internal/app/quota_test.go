@@ -40,7 +40,7 @@ func TestQuota(t *testing.T) {
 		t.Fatal(err)
 	}
 	limits := a.settings.Limits(ada.Plan)
-	r, err := a.parts.resources.open(t.Context(), ada, limits, "")
+	r, err := a.parts.resources.Open(t.Context(), ada, limits, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestQuota(t *testing.T) {
 	if err := send(10); err != nil {
 		t.Errorf("what is left: %v", err)
 	}
-	spent, err := a.parts.resources.tally.Begin(t.Context(), ada.ID, limits)
+	spent, err := a.parts.tally.Begin(t.Context(), ada.ID, limits)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestOverQuota(t *testing.T) {
 	// What was sent is counted when all of it was.
 	var used usage.Used
 	for deadline := time.Now().Add(10 * time.Second); used.Egress < 3*size && time.Now().Before(deadline); {
-		if used, err = a.parts.resources.tally.Used(t.Context(), dev.ID); err != nil {
+		if used, err = a.parts.tally.Used(t.Context(), dev.ID); err != nil {
 			t.Fatal(err)
 		}
 	}

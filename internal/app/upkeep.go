@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"os"
 	"time"
 
 	"ql/internal/account"
@@ -73,7 +72,7 @@ func (a *App) makeRoom(ctx context.Context, folder string) error {
 func (a *App) upkeep(ctx context.Context, now time.Time) error {
 	var errs []error
 	for _, do := range []func(context.Context, time.Time) error{
-		a.sweepBlobs, a.finishDeletes, a.emptyDevelopment, a.forgetJobs, a.prune, a.pruneShares, a.forgetReceipts, a.parts.certificates.Remind, a.noteDatabases, a.checkLock,
+		a.sweepBlobs, a.finishDeletes, a.emptyDevelopment, a.forgetJobs, a.prune, a.pruneShares, a.forgetReceipts, a.parts.certificates.Remind, a.parts.inventory.Update, a.checkLock,
 	} {
 		// One that panics every time must not keep the others from their work.
 		errs = append(errs, a.parts.guard.DoErr("upkeep", func() error { return do(ctx, now) }))
@@ -126,10 +125,10 @@ func (a *App) prune(ctx context.Context, now time.Time) error {
 // that was interrupted, or beside scripts of them that ran.
 func (a *App) finishDeletes(ctx context.Context, now time.Time) error {
 	return a.parts.accounts.FinishDeletes(ctx, now, func(id account.ID) error {
-		if err := a.parts.resources.clear(ctx, id); err != nil {
+		if err := a.parts.resources.ClearDatabases(ctx, id); err != nil {
 			return err
 		}
-		return os.RemoveAll(accountFolder(a.settings.Data, id))
+		return a.parts.resources.RemoveFolder(id)
 	})
 }
 
@@ -139,7 +138,7 @@ func (a *App) emptyDevelopment(ctx context.Context, now time.Time) error {
 	if a.settings.Dev || a.settings.DevUsername == "" {
 		return nil
 	}
-	return a.parts.accounts.EmptyDevelopment(ctx, now, func(id account.ID) error { return a.parts.resources.clear(ctx, id) })
+	return a.parts.accounts.EmptyDevelopment(ctx, now, func(id account.ID) error { return a.parts.resources.ClearDatabases(ctx, id) })
 }
 
 // forgetJobs removes the jobs that were finished longer ago than their
@@ -202,7 +201,7 @@ func (a *App) forgetReceipts(ctx context.Context, now time.Time) error {
 		return j.State.Finished() && j.Finished.Before(latest), err
 	}
 	return a.eachAccount(ctx, func(one account.Account) error {
-		if err := a.parts.resources.forgetEnded(ctx, one.ID, ended); err != nil {
+		if err := a.parts.resources.DeleteReceipts(ctx, one.ID, ended); err != nil {
 			a.o.Log.Warn("receipts of ended jobs may stay in an account's databases", "account", one.ID, "error", err)
 		}
 		return ctx.Err()

@@ -24,7 +24,7 @@ func shared(s *config.Settings) {
 // leave has an account keep a bit of everything.
 func leave(t *testing.T, a *App, who account.Account) (file func() error, row func() error, j job.ID) {
 	t.Helper()
-	r, err := a.parts.resources.open(t.Context(), who, a.settings.Limits(who.Plan), "")
+	r, err := a.parts.resources.Open(t.Context(), who, a.settings.Limits(who.Plan), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestDeletesAreFinished(t *testing.T) {
 		t.Errorf("the job: %v", err)
 	}
 	wantCode(t, "a script that still runs", row(), "no_such_table")
-	folder := accountFolder(a.settings.Data, made.ID)
+	folder := a.parts.resources.AccountFolder(made.ID)
 	for _, later := range []time.Duration{time.Hour, 25 * time.Hour, 26 * time.Hour} {
 		if err := a.upkeep(ctx, now.Add(later)); err != nil {
 			t.Fatal(err)
@@ -165,7 +165,7 @@ func TestReceiptsOfEndedJobsAreForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := a.parts.resources.open(ctx, dev, a.settings.Limits(dev.Plan), "")
+	r, err := a.parts.resources.Open(ctx, dev, a.settings.Limits(dev.Plan), "")
 	if err != nil {
 		t.Fatal(err)
 	}

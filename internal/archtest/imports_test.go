@@ -90,6 +90,14 @@ var layers = []layer{
 	},
 	{pkg: "internal/network"},
 	{pkg: "internal/network/networktest"},
+	// It puts the resources together, which know nothing of each other.
+	{
+		pkg: "internal/resource",
+		imports: []string{
+			"internal/account", "internal/account/usage", "internal/engine", "internal/execution", "internal/network", "internal/resource/databases", "internal/resource/fetch",
+			"internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "lang/value",
+		},
+	},
 	{pkg: "internal/webhook", imports: []string{"internal/account", "internal/guard", "internal/job", "internal/network"}},
 	// The stores by their interfaces alone: no backend among them.
 	{
@@ -133,7 +141,7 @@ var layers = []layer{
 		pkg: "internal/app",
 		imports: []string{
 			"internal/account", "internal/account/usage", "internal/admit", "internal/api", "internal/auth", "internal/backup", "internal/config", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/job", "internal/listen",
-			"internal/network", "internal/password", "internal/platform", "internal/resource/*", "internal/server", "internal/server/*", "internal/service", "internal/store", "internal/store/sqlite", "internal/telemetry", "internal/tlscert", "internal/webhook", "internal/wire", "internal/worker",
+			"internal/network", "internal/password", "internal/platform", "internal/resource", "internal/resource/*", "internal/server", "internal/server/*", "internal/service", "internal/store", "internal/store/sqlite", "internal/telemetry", "internal/tlscert", "internal/webhook", "internal/wire", "internal/worker",
 			"lang", "lang/value",
 		},
 	},

@@ -1,4 +1,4 @@
-package app
+package resource
 
 import (
 	"errors"
@@ -7,41 +7,9 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/config"
-	"ql/internal/engine"
-	"ql/lang/bytecode"
+	"ql/internal/execution"
 	"ql/lang/value"
 )
-
-// reach returns what scripts of the development account reach.
-func reach(t *testing.T, a *App) engine.Resources {
-	t.Helper()
-	dev, err := a.parts.accounts.EnsureDevelopment(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := a.parts.resources.open(t.Context(), dev, a.settings.Limits(dev.Plan), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.Release)
-	return r
-}
-
-// sql runs SQL on a database.
-func sql(t *testing.T, r engine.Resources, name, text string) error {
-	t.Helper()
-	head, _, _ := strings.Cut(text, " ")
-	_, err := r.Databases.Query(t.Context(), name, engine.Query{Statement: &bytecode.Statement{Head: head, Texts: []string{text}}})
-	return err
-}
-
-func wantCode(t *testing.T, what string, err error, code string) {
-	t.Helper()
-	var e *value.Error
-	if !errors.As(err, &e) || e.Code != code {
-		t.Errorf("%s: got %v, want %s", what, err, code)
-	}
-}
 
 // TestStorageIsOne: files and databases of an account share its bytes, and what
 // is removed of either makes room for both.
@@ -93,14 +61,14 @@ func TestStorageIsOne(t *testing.T) {
 // open.
 func TestPlansChangeTheStorage(t *testing.T) {
 	a := start(t, nil)
-	dev, err := a.parts.accounts.EnsureDevelopment(t.Context())
+	dev, err := a.accounts.EnsureDevelopment(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	l := a.settings.Limits(dev.Plan)
 	open := func(bytes int64) engine.Resources {
 		l.StorageBytes = bytes
-		r, err := a.parts.resources.open(t.Context(), dev, l, "")
+		r, err := a.pool.Open(t.Context(), dev, l, "")
 		if err != nil {
 			t.Fatal(err)
 		}

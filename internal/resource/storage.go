@@ -1,4 +1,4 @@
-package app
+package resource
 
 import (
 	"context"
@@ -8,13 +8,13 @@ import (
 	"ql/internal/resource/files"
 )
 
-// storage is the room of one account, which its files and its databases share.
-// What is about to be kept is taken first, so that two that grow at once do not
-// both get what is left.
+// storage is the quota of one account that its files and its databases share. What is
+// about to be stored is reserved first, so that two that grow at once do not both get
+// what is left.
 //
-// It holds the account to two things. What it keeps, its files and its databases,
+// It holds the account to two things. What it stores, its files and its databases,
 // never comes to more than it may. And on the disk there is no more than that and
-// a little: what is dead and not swept yet, what is on its way, and logs of
+// a little: what is dead and not swept yet, what is being written, and logs of
 // databases are garbage that is counted too. Garbage is collected before anybody
 // is refused for it.
 type storage struct {
@@ -25,20 +25,20 @@ type storage struct {
 	reclaim func(ctx context.Context, bytes int64) error
 
 	mu        sync.Mutex
-	bytes     int64 // that may be kept; 0 for no bound
-	most      int   // databases, likewise
-	databases int64 // what they hold, or are about to
-	coming    int64 // what the files are about to grow by
-	writing   int64 // bytes that are on their way to the disk
-	logs      int64 // bytes of the databases' logs
-	seen      files.Usage
+	bytes        int64 // that may be stored; 0 for no bound
+	maxDatabases int   // likewise
+	databases    int64 // what they hold, or are about to
+	reserved     int64 // what the files are about to grow by
+	writing      int64 // bytes that are being written to the disk
+	logs         int64 // bytes of the databases' logs
+	lastUsage    files.Usage
 }
 
 const (
 	// overlap is by how much an account may pass its bound for a moment: what
 	// replaces a file is there before the file goes.
 	overlap = 16 << 20
-	// mostDead is how much dead content an account keeps that has no bound.
+	// mostDead is how much dead content an account has that has no bound.
 	mostDead = 1 << 30
 	// A database's log may be an eighth of the storage beside those who read, within
 	// these.
@@ -50,14 +50,14 @@ var (
 	_ files.Room        = (*storage)(nil)
 )
 
-// hold sets the bounds, which change with the account's plan.
-func (s *storage) hold(bytes int64, databases int) {
+// setLimits sets the bounds, which change with the account's plan.
+func (s *storage) setLimits(bytes int64, databases int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.bytes, s.most = bytes, databases
+	s.bytes, s.maxDatabases = bytes, databases
 }
 
-// garbage returns what is on the disk, or about to be, beside what is kept. s.mu
+// garbage returns what is on the disk, or about to be, beside what is stored. s.mu
 // is held.
 func (s *storage) garbage(u files.Usage) int64 {
 	if s.reclaim == nil {
@@ -67,34 +67,34 @@ func (s *storage) garbage(u files.Usage) int64 {
 }
 
 // excess returns by how much garbage, with so many bytes more of it, is too much
-// beside kept bytes: what should be reclaimed, and what must be. s.mu is held.
-func (s *storage) excess(u files.Usage, kept, more int64) (should, must int64) {
+// beside stored bytes: what should be reclaimed, and what must be. s.mu is held.
+func (s *storage) excess(u files.Usage, stored, more int64) (should, must int64) {
 	if s.bytes == 0 {
 		return u.Dead - mostDead, 0
 	}
-	should = s.garbage(u) + more - max(s.bytes-kept, 0)
+	should = s.garbage(u) + more - max(s.bytes-stored, 0)
 	return should, should - overlap
 }
 
-// unbound reports whether the account may keep what it likes, though not any
-// number of databases, and takes bytes for these then.
-func (s *storage) unbound(bytes int64) (most int, ok bool) {
+// unlimited reports whether the account may store what it likes, though not any
+// number of databases, and counts bytes for these then.
+func (s *storage) unlimited(bytes int64) (maxDatabases int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.bytes == 0 {
 		s.databases += bytes
 	}
-	return s.most, s.bytes == 0
+	return s.maxDatabases, s.bytes == 0
 }
 
-// within calls try, under s.mu, with what the files hold: once, and where it says
-// that garbage is in the way, once more when some was removed.
-func (s *storage) within(ctx context.Context, try func(u files.Usage, last bool) (garbage int64)) error {
+// tryReserve calls try, under s.mu, with what the files hold: once, and where it says
+// that garbage is in the way, once more when some was reclaimed.
+func (s *storage) tryReserve(ctx context.Context, try func(u files.Usage, last bool) (garbage int64)) error {
 	for _, last := range []bool{false, true} {
 		garbage, err := func() (int64, error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			u, err := s.look(ctx)
+			u, err := s.loadUsage(ctx)
 			if err != nil {
 				return 0, err
 			}
@@ -111,10 +111,10 @@ func (s *storage) within(ctx context.Context, try func(u files.Usage, last bool)
 	return nil
 }
 
-// look returns what the files hold. s.mu is held.
-func (s *storage) look(ctx context.Context) (u files.Usage, err error) {
+// loadUsage returns what the files hold. s.mu is held.
+func (s *storage) loadUsage(ctx context.Context) (u files.Usage, err error) {
 	if u, err = s.usage(ctx); err == nil {
-		s.seen = u
+		s.lastUsage = u
 	}
 	return u, err
 }
@@ -122,13 +122,13 @@ func (s *storage) look(ctx context.Context) (u files.Usage, err error) {
 // Bounds implements databases.Storage. Where garbage has passed the bound it is
 // collected: logs may grow soon.
 func (s *storage) Bounds(ctx context.Context) (b databases.Bounds, err error) {
-	if most, unbound := s.unbound(0); unbound {
-		return databases.Bounds{Databases: most, WAL: mostLog}, nil
+	if maxDatabases, ok := s.unlimited(0); ok {
+		return databases.Bounds{Databases: maxDatabases, WAL: mostLog}, nil
 	}
-	err = s.within(ctx, func(u files.Usage, last bool) int64 {
-		b = databases.Bounds{Bytes: s.bytes, Databases: s.most, WAL: mostLog}
+	err = s.tryReserve(ctx, func(u files.Usage, last bool) int64 {
+		b = databases.Bounds{Bytes: s.bytes, Databases: s.maxDatabases, WAL: mostLog}
 		if s.bytes > 0 {
-			b.Left = s.bytes - u.Bytes - s.coming - s.databases
+			b.Left = s.bytes - u.Bytes - s.reserved - s.databases
 			b.WAL = min(max(s.bytes/8, leastLog), mostLog)
 		}
 		garbage, _ := s.excess(u, u.Bytes+s.databases, 0)
@@ -143,7 +143,7 @@ func (s *storage) ReserveWAL(bytes int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if bytes > 0 && s.reclaim != nil {
-		if _, must := s.excess(s.seen, s.seen.Bytes+s.databases, bytes); must > 0 {
+		if _, must := s.excess(s.lastUsage, s.lastUsage.Bytes+s.databases, bytes); must > 0 {
 			return false
 		}
 	}
@@ -160,13 +160,13 @@ func (s *storage) AdjustWAL(bytes int64) {
 
 // Reserve implements databases.Storage.
 func (s *storage) Reserve(ctx context.Context, bytes, reserve int64) (taken bool, err error) {
-	if _, unbound := s.unbound(bytes); unbound {
+	if _, ok := s.unlimited(bytes); ok {
 		return true, nil
 	}
-	err = s.within(ctx, func(u files.Usage, last bool) int64 {
+	err = s.tryReserve(ctx, func(u files.Usage, last bool) int64 {
 		// Who has stored a file and says so meanwhile is counted twice rather than
 		// not at all.
-		if s.bytes > 0 && u.Bytes+s.coming+s.databases+bytes > s.bytes+reserve {
+		if s.bytes > 0 && u.Bytes+s.reserved+s.databases+bytes > s.bytes+reserve {
 			return 0
 		}
 		should, must := s.excess(u, u.Bytes+s.databases+bytes, 0)
@@ -193,15 +193,15 @@ func (s *storage) Claim(ctx context.Context, c, held files.Claim) (release func(
 		return nil, false, err
 	}
 	growth := max(c.After-c.Before, 0)
-	err = s.within(ctx, func(u files.Usage, last bool) int64 {
-		if s.bytes > 0 && growth > 0 && c.After+s.coming-(held.After-held.Before)+s.databases > s.bytes {
+	err = s.tryReserve(ctx, func(u files.Usage, last bool) int64 {
+		if s.bytes > 0 && growth > 0 && c.After+s.reserved-(held.After-held.Before)+s.databases > s.bytes {
 			return 0
 		}
 		should, must := s.excess(u, u.Bytes+s.databases, c.Writes-held.Writes)
 		if should > 0 && !last || must > 0 {
 			return should
 		}
-		s.coming += growth
+		s.reserved += growth
 		s.writing += c.Writes
 		ok = true
 		return 0
@@ -212,19 +212,19 @@ func (s *storage) Claim(ctx context.Context, c, held files.Claim) (release func(
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.coming -= growth
+		s.reserved -= growth
 		s.writing -= c.Writes
-		s.seen.Dead += c.Writes // on the disk, one way or the other
+		s.lastUsage.Dead += c.Writes // on the disk, one way or the other
 	}, true, nil
 }
 
-// total returns what the account has on the disk, or about to be there.
-func (s *storage) total(ctx context.Context) (int64, error) {
+// used returns what the account has on the disk, or about to be there.
+func (s *storage) used(ctx context.Context) (int64, error) {
 	if err := s.measure(); err != nil {
 		return 0, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	u, err := s.look(ctx)
+	u, err := s.loadUsage(ctx)
 	return u.Bytes + u.Dead + s.writing + s.databases + s.logs, err
 }

@@ -1,4 +1,4 @@
-package app
+package resource
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ import (
 // TestPromiseManyDatabases uses thousands of databases of many accounts: few of
 // their files are open at a time, and none is lost.
 func TestPromiseManyDatabases(t *testing.T) {
-	const accounts = maxHeld + 32
+	const accounts = maxIdle + 32
 	each := 13
 	if os.Getenv("QL_PROMISES") != "" {
 		each = 32
@@ -29,12 +29,12 @@ func TestPromiseManyDatabases(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	r := &resources{data: folder, usage: store.Files(), held: map[account.ID]*holding{}}
+	r := New(Options{Folder: filepath.Join(folder, sqlite.AccountFolder), Usage: store.Files()})
 	before := openFiles(t)
 	// A connection has the database, its journal and the journal's index open; a
 	// database one that writes and two that read.
 	const perDatabase, users = 3 * 3, 8
-	most := before + (maxHeld+users)*maxOpen*perDatabase
+	most := before + (maxIdle+users)*maxOpen*perDatabase
 	var peak atomic.Int64
 	run := func(sql string, want func(account, n int) string) {
 		var wg sync.WaitGroup
@@ -68,7 +68,7 @@ func TestPromiseManyDatabases(t *testing.T) {
 	if int(peak.Load()) > most {
 		t.Errorf("%d files were open, which is more than %d", peak.Load(), most)
 	}
-	if err := r.close(); err != nil {
+	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
 	if after := openFiles(t); after > before+2 { // what the runtime opens for itself

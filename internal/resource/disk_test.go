@@ -1,4 +1,4 @@
-package app
+package resource
 
 import (
 	"bytes"
@@ -25,9 +25,9 @@ import (
 // onDisk returns how many bytes there are of an account that is alone on the
 // node: its databases with all that stands beside them, and blobs, under whatever
 // name.
-func onDisk(t *testing.T, a *App, id account.ID) (bytes int64) {
+func onDisk(t *testing.T, a *node, id account.ID) (bytes int64) {
 	t.Helper()
-	for _, folder := range []string{filepath.Join(a.settings.Data, sqlite.BlobFolder), accountFolder(a.settings.Data, id)} {
+	for _, folder := range []string{filepath.Join(a.settings.Data, sqlite.BlobFolder), a.pool.AccountFolder(id)} {
 		err := filepath.WalkDir(folder, func(_ string, e fs.DirEntry, err error) error {
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil // it went while it was looked at
@@ -94,14 +94,14 @@ func TestPromiseOverwritesStayWithinTheStorage(t *testing.T) {
 	folder := t.TempDir()
 	a := start(t, smallStorage(bound, folder))
 	r := reach(t, a)
-	dev, err := a.parts.accounts.EnsureDevelopment(t.Context())
+	dev, err := a.accounts.EnsureDevelopment(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	chance := rand.New(rand.NewPCG(1, 2))
 	for i := range rounds {
 		if i == rounds/2 {
-			if err := a.Stop(t.Context()); err != nil {
+			if err := a.stop(); err != nil {
 				t.Fatal(err)
 			}
 			a = start(t, smallStorage(bound, folder))
@@ -138,15 +138,12 @@ func TestPromiseOverwritesStayWithinTheStorage(t *testing.T) {
 func TestUploadsCount(t *testing.T) {
 	const bound = 4 << 20
 	a := start(t, smallStorage(bound, t.TempDir()))
-	dev, err := a.parts.accounts.EnsureDevelopment(t.Context())
+	dev, err := a.accounts.EnsureDevelopment(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree, done, err := a.parts.resources.openTree(t.Context(), dev, a.settings.Limits(dev.Plan))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer done()
+	tree, release := a.pool.Tree(dev.ID, a.settings.Limits(dev.Plan))
+	defer release()
 	r := reach(t, a)
 	chance := rand.New(rand.NewPCG(1, 3))
 	always := func(string, time.Time) error { return nil }
@@ -162,7 +159,7 @@ func TestUploadsCount(t *testing.T) {
 			within()
 			return 0, cut
 		}))
-		if _, err := tree.Upload(t.Context(), "/x", body, -1, always); !errors.Is(err, cut) {
+		if _, err := tree.Upload(t.Context(), "/x", body, files.Upload{Size: -1, If: always}); !errors.Is(err, cut) {
 			t.Fatal(err)
 		}
 		if disk, used := onDisk(t, a, dev.ID), usedStorage(t, r); disk != 0 || used != 0 {
@@ -186,7 +183,7 @@ func TestWhatIsCountedIsOnTheDisk(t *testing.T) {
 	folder := t.TempDir()
 	a := start(t, smallStorage(bound, folder))
 	r := reach(t, a)
-	dev, err := a.parts.accounts.EnsureDevelopment(t.Context())
+	dev, err := a.accounts.EnsureDevelopment(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +206,7 @@ func TestWhatIsCountedIsOnTheDisk(t *testing.T) {
 		case 4:
 			err = r.Files.Move(ctx, path(), path())
 		case 5:
-			tree := a.parts.resources.tree(a.parts.resources.held[dev.ID], a.settings.Limits(dev.Plan))
+			tree := a.pool.tree(a.pool.handles[dev.ID], a.settings.Limits(dev.Plan))
 			content := random(chance, 1+chance.IntN(1<<20))
 			from := io.Reader(bytes.NewReader(content))
 			if chance.IntN(2) == 0 {
@@ -217,10 +214,10 @@ func TestWhatIsCountedIsOnTheDisk(t *testing.T) {
 			}
 			_, err = tree.Upload(ctx, path(), from, files.Upload{Size: -1})
 		case 6:
-			_, err = a.parts.resources.trees.Reclaim(ctx, dev.ID, int64(chance.IntN(1<<20)))
+			_, err = a.pool.o.Trees.Reclaim(ctx, dev.ID, int64(chance.IntN(1<<20)))
 		case 7:
 			if chance.IntN(10) == 0 {
-				if err := a.Stop(ctx); err != nil {
+				if err := a.stop(); err != nil {
 					t.Fatal(err)
 				}
 				a = start(t, smallStorage(bound, folder))
@@ -243,7 +240,7 @@ func TestWhatIsCountedIsOnTheDisk(t *testing.T) {
 		// Up to four tails stand in rows, and pages of databases in their logs alone.
 		disk, used, logs := onDisk(t, a, dev.ID), usedStorage(t, r), int64(0)
 		for _, name := range []string{"a", "b"} {
-			if info, err := os.Stat(filepath.Join(a.parts.resources.databaseFolder(dev.ID), name+".db-wal")); err == nil {
+			if info, err := os.Stat(filepath.Join(a.pool.databaseFolder(dev.ID), name+".db-wal")); err == nil {
 				logs += info.Size()
 			}
 		}
@@ -268,7 +265,7 @@ func TestPromiseLogsStayWithinTheStorage(t *testing.T) {
 	const bound = 16 << 20
 	a := start(t, smallStorage(bound, t.TempDir()))
 	r := reach(t, a)
-	dev, err := a.parts.accounts.EnsureDevelopment(t.Context())
+	dev, err := a.accounts.EnsureDevelopment(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

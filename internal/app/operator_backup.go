@@ -1,0 +1,37 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"ql/internal/backup"
+	"ql/internal/store/sqlite"
+)
+
+// Backup writes a backup of the data folder to dest, while a server runs or not.
+// Program is the version of this program. The master key is left out unless
+// withKey says otherwise.
+func (o *Operator) Backup(ctx context.Context, dest, program string, withKey bool) (backup.Counts, error) {
+	return o.backup(ctx, dest, program, withKey, false)
+}
+
+// BackupRest is Backup also of a data folder in which something is missing or damaged:
+// then it returns a *backup.Incomplete beside what the backup holds.
+func (o *Operator) BackupRest(ctx context.Context, dest, program string, withKey bool) (backup.Counts, error) {
+	return o.backup(ctx, dest, program, withKey, true)
+}
+
+func (o *Operator) backup(ctx context.Context, dest, program string, withKey, keepGoing bool) (_ backup.Counts, err error) {
+	// What the copied store refers to stays until it is copied too.
+	lock, err := sqlite.ShareBlobs(o.data)
+	if err != nil {
+		return backup.Counts{}, err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	b := backup.Options{Data: o.data, Program: program, KeepGoing: keepGoing, Clock: time.Now}
+	if withKey {
+		b.Key = o.key
+	}
+	return backup.Make(ctx, b, dest)
+}

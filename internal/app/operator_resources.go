@@ -1,0 +1,115 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/account/usage"
+	"ql/internal/resource"
+	"ql/internal/resource/databases"
+	"ql/internal/resource/files"
+	"ql/internal/resource/shares"
+	"ql/internal/store/sqlite"
+)
+
+// pool opens files and databases of accounts; trees may be nil where no files are opened.
+func (o *Operator) pool(trees *files.Trees) *resource.Pool {
+	return resource.New(resource.Options{Folder: filepath.Join(o.data, sqlite.AccountFolder), Usage: o.store.Files, Trees: trees})
+}
+
+// Files does something with the files of an account. A server may run beside
+// it: the store keeps their changes apart.
+func (o *Operator) Files(ctx context.Context, name string, do func(*files.Tree) error) (err error) {
+	a, err := o.Accounts.Find(ctx, name)
+	if err != nil {
+		return err
+	}
+	lock, err := sqlite.ShareBlobs(o.data)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	blobs, err := files.OpenBlobs(filepath.Join(o.data, sqlite.BlobFolder))
+	if err != nil {
+		return err
+	}
+	// A server removes what this leaves: it knows what else relies on it.
+	blobs.RemoveAlone(func() (func(), bool) { return nil, false })
+	pool := o.pool(files.NewTrees(o.store.Files, blobs, time.Now))
+	defer func() { err = errors.Join(err, pool.Close(), blobs.Close()) }()
+	tree, release := pool.Tree(a.ID, o.settings.Limits(a.LimitPlan()))
+	defer release()
+	return do(tree)
+}
+
+// Databases opens those of an account, within its limits. They are closed by
+// the caller.
+func (o *Operator) Databases(ctx context.Context, name string) (*databases.Databases, error) {
+	a, err := o.Accounts.Find(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return o.pool(nil).Databases(a.ID, o.settings.Limits(a.LimitPlan())), nil
+}
+
+// DropDatabase removes a database of an account. A running server may have it
+// open: then all that is in it is removed, and its file stays. It reports
+// whether the file is gone.
+func (o *Operator) DropDatabase(ctx context.Context, name, database string) (gone bool, err error) {
+	all, err := o.Databases(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, all.Close()) }()
+	held, err := sqlite.Own(o.data)
+	var used *sqlite.InUse
+	if errors.As(err, &used) {
+		return false, all.Empty(ctx, database)
+	}
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, held.Close()) }()
+	if err := all.Drop(ctx, database); err != nil {
+		return true, err
+	}
+	inventory := resource.Inventory{Data: o.data, Folder: sqlite.AccountFolder, Store: o.store.Databases}
+	return true, inventory.Update(ctx, time.Now()) // or it would be missed
+}
+
+// Shares returns the links of accounts.
+func (o *Operator) Shares(clock func() time.Time) shares.Ledger {
+	return shares.Ledger{Rows: o.store.Shares, Clock: clock}
+}
+
+// Quota is what an account has used, and may use: 0 is no limit.
+type Quota struct {
+	Plan   account.Plan
+	Month  usage.Month
+	Stored int64 // bytes
+	Kept   int64 // bytes of records
+	Used   usage.Used
+	Limits account.Limits
+}
+
+// Quota returns what an account has used.
+func (o *Operator) Quota(ctx context.Context, name string) (Quota, error) {
+	a, err := o.Accounts.Find(ctx, name)
+	if err != nil {
+		return Quota{}, err
+	}
+	limits := o.settings.Limits(a.LimitPlan())
+	q := Quota{Plan: a.Plan, Month: usage.MonthOf(time.Now()), Limits: limits}
+	if q.Used, err = o.store.Usage.Used(ctx, a.ID, q.Month); err != nil {
+		return q, err
+	}
+	if q.Kept, err = o.store.Jobs.Kept(ctx, a.ID); err != nil {
+		return q, err
+	}
+	pool := o.pool(nil)
+	q.Stored, err = pool.StoredBytes(ctx, a, limits)
+	return q, errors.Join(err, pool.Close())
+}

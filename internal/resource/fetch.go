@@ -1,0 +1,95 @@
+package resource
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/account/usage"
+	"ql/internal/engine"
+	"ql/internal/network"
+	"ql/internal/resource/fetch"
+	"ql/lang/value"
+)
+
+// Fetcher makes what FETCH reaches.
+type Fetcher struct {
+	client *network.Client
+	o      FetcherOptions
+}
+
+// FetcherOptions are what a fetcher is made of.
+type FetcherOptions struct {
+	Policy network.Policy
+	Plans  map[account.Plan]account.Limits
+	// Dev says that the development account is one person's, not everybody's.
+	Dev  bool
+	Done func(how string, took time.Duration) // is called after each fetch
+}
+
+// NewFetcher returns a fetcher whose client takes as much as the widest plan.
+func NewFetcher(o FetcherOptions) *Fetcher {
+	widest := network.ForFetches()
+	for _, l := range o.Plans {
+		widest.Bytes = max(widest.Bytes, int64(l.FetchBytes))
+		widest.Ratio = max(widest.Ratio, int64(l.FetchRatio))
+		widest.Total = max(widest.Total, l.FetchTime)
+	}
+	return &Fetcher{client: network.NewClient(o.Policy, widest), o: o}
+}
+
+// Close closes the connections that are open.
+func (f *Fetcher) Close() { f.client.Close() }
+
+// outgoing are an account's calls.
+type outgoing struct {
+	line    fetch.Line
+	network atomic.Pointer[cachedNetwork]
+}
+
+// cachedNetwork makes them, and is the same for all runs until the account's plan
+// changes.
+type cachedNetwork struct {
+	*fetch.Network
+	limits fetch.Limits
+	most   int64
+}
+
+// open returns the network of one run of an account.
+func (f *Fetcher) open(a account.Account, l account.Limits, o *outgoing, tally *usage.Tally) engine.Network {
+	limits := fetch.LimitsOf(l)
+	if isDevelopment(a) && !f.o.Dev {
+		limits = fetch.Limits{} // its credentials are known to everybody
+	}
+	if m := o.network.Load(); m != nil && m.limits == limits && m.most == l.EgressPerMonth {
+		return m
+	}
+	m := &cachedNetwork{limits: limits, most: l.EgressPerMonth, Network: fetch.New(fetch.Options{
+		Client: f.client, Limits: limits, Line: &o.line, Allowance: egress{tally, a.ID, l.EgressPerMonth}, Done: f.o.Done,
+	})}
+	o.network.Store(m)
+	return m
+}
+
+// egress is what may leave for an account in a month.
+type egress struct {
+	tally *usage.Tally
+	id    account.ID
+	most  int64
+}
+
+// Reserve implements fetch.Allowance.
+func (e egress) Reserve(ctx context.Context, bytes int64) (giveBack func(), err error) {
+	unsent, err := e.tally.Send(ctx, e.id, bytes, e.most)
+	var over *usage.Exceeded
+	if errors.As(err, &over) {
+		return nil, value.Errorf("quota_exceeded", "%s", over.Error()).AtLimit(over.What, over.Most)
+	}
+	if err != nil {
+		return nil, err
+	}
+	// Where the store is away, a little too much is counted.
+	return func() { _ = unsent(context.WithoutCancel(ctx), bytes) }, nil
+}

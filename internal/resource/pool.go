@@ -1,0 +1,231 @@
+// Package resource opens what the scripts of an account reach, its files, databases,
+// sessions, secrets, links and the network, and accounts for the storage that files and
+// databases share. Each kind of resource is a package below this one; which store and
+// which network stand behind them is told by who makes the pool.
+package resource
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"ql/internal/account"
+	"ql/internal/account/usage"
+	"ql/internal/execution"
+	"ql/internal/resource/databases"
+	"ql/internal/resource/files"
+	"ql/internal/resource/sessions"
+	"ql/internal/resource/shares"
+	"ql/lang/value"
+)
+
+// Options are what a pool is made of. One that opens no more than files and databases
+// needs Folder, Usage and, for files, Trees.
+type Options struct {
+	Folder string // that holds a folder for each account
+	Usage  files.Rows
+	Trees  *files.Trees
+	// Reclaims says that this process is the one that removes dead content.
+	Reclaims bool
+
+	Dev      bool // the node is one person's own
+	Accounts *account.Service
+	Shares   *shares.Shares
+	Sessions *sessions.Store
+	Fetcher  *Fetcher
+	Tally    *usage.Tally
+}
+
+// Pool opens the resources of accounts. Databases of accounts that were used lately stay
+// open.
+type Pool struct {
+	o Options
+
+	mu      sync.Mutex
+	handles map[account.ID]*handle
+	clock   int64 // grows with each use
+}
+
+// New returns a pool that has nothing open yet.
+func New(o Options) *Pool { return &Pool{o: o, handles: map[account.ID]*handle{}} }
+
+// handle is an account's open databases, and the storage that they share with its files.
+type handle struct {
+	account   account.ID
+	databases *databases.Databases
+	storage   *storage
+	outgoing  outgoing // calls to other servers
+	users     int
+	lastUse   int64
+}
+
+const (
+	// maxIdle is how many accounts' databases stay open while nobody uses them.
+	maxIdle = 128
+	// maxOpen is how many databases of one account do.
+	maxOpen = 4
+)
+
+// Open implements execution.Host.Resources.
+func (p *Pool) Open(_ context.Context, a account.Account, l account.Limits, session string) (execution.Resources, error) {
+	h := p.acquire(a.ID)
+	q := quotaOf(l) // all that lasts as long as the run
+	return execution.Resources{
+		Files:     p.tree(h, l),
+		Databases: h.databases,
+		Session:   p.o.Sessions.For(a.ID, session).Bound(sessions.Bounds{Bytes: l.SessionBytes, Keys: l.SessionKeys, Sessions: l.Sessions}),
+		Secrets:   secrets{p.o.Accounts, a.ID},
+		Shares:    p.o.Shares.For(a.ID, p.shareLimits(a, l)),
+		Network:   p.o.Fetcher.open(a, l, &h.outgoing, p.o.Tally),
+		Quota:     func(ctx context.Context) (value.Value, error) { return p.quota(ctx, h, q) },
+		Release:   func() { p.release(h) },
+	}, nil
+}
+
+// Tree returns an account's files. Release lets go of them.
+func (p *Pool) Tree(id account.ID, l account.Limits) (tree *files.Tree, release func()) {
+	h := p.acquire(id)
+	return p.tree(h, l), func() { p.release(h) }
+}
+
+// tree returns an account's files, which share their storage with its databases.
+func (p *Pool) tree(h *handle, l account.Limits) *files.Tree {
+	h.storage.setLimits(l.StorageBytes, l.Databases)
+	return p.o.Trees.For(h.account, files.Quota{Bytes: l.StorageBytes, File: l.FileBytes, Nodes: int64(l.Files), Room: h.storage})
+}
+
+// Databases opens an account's databases apart from those of the pool. They are closed by
+// the caller.
+func (p *Pool) Databases(id account.ID, l account.Limits) *databases.Databases {
+	h := p.newHandle(id)
+	h.storage.setLimits(l.StorageBytes, l.Databases)
+	return h.databases
+}
+
+func (p *Pool) acquire(id account.ID) *handle {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h := p.handles[id]
+	if h == nil {
+		h = p.newHandle(id)
+		p.handles[id] = h
+	}
+	h.users++
+	return h
+}
+
+func (p *Pool) newHandle(id account.ID) *handle {
+	s := &storage{usage: func(ctx context.Context) (files.Usage, error) { return p.o.Usage.Usage(ctx, id) }}
+	all := databases.New(databases.Options{Folder: p.databaseFolder(id), MaxOpen: maxOpen, Storage: s})
+	if p.o.Reclaims {
+		s.reclaim = func(ctx context.Context, bytes int64) error {
+			all.CheckpointIdle()
+			_, err := p.o.Trees.Reclaim(ctx, id, bytes)
+			return err
+		}
+	}
+	s.measure = all.Measure
+	return &handle{account: id, databases: all, storage: s}
+}
+
+func (p *Pool) release(h *handle) {
+	p.mu.Lock()
+	p.clock++
+	h.lastUse = p.clock
+	p.mu.Unlock()
+	p.releaseUnused(h)
+}
+
+// releaseUnused is release by who used nothing: it keeps no account's databases open.
+func (p *Pool) releaseUnused(h *handle) {
+	p.mu.Lock()
+	h.users--
+	evicted := p.evict()
+	p.mu.Unlock()
+	if evicted != nil {
+		// The files are sound whether or not closing them succeeds.
+		_ = evicted.databases.Close()
+	}
+}
+
+// evict takes out what was unused the longest, where too much is open. p.mu is held.
+func (p *Pool) evict() *handle {
+	if len(p.handles) <= maxIdle {
+		return nil
+	}
+	var oldest *handle
+	for _, h := range p.handles {
+		if h.users == 0 && (oldest == nil || h.lastUse < oldest.lastUse) {
+			oldest = h
+		}
+	}
+	if oldest != nil {
+		delete(p.handles, oldest.account)
+	}
+	return oldest
+}
+
+// ClearDatabases removes an account's databases. Scripts that use one are waited for.
+func (p *Pool) ClearDatabases(ctx context.Context, id account.ID) error {
+	h := p.acquire(id)
+	defer p.release(h)
+	return h.databases.DropAll(ctx)
+}
+
+// RemoveFolder removes an account's folder, with all that is in it.
+func (p *Pool) RemoveFolder(id account.ID) error { return os.RemoveAll(p.AccountFolder(id)) }
+
+// DeleteReceipts removes the receipts of jobs from an account's databases, of which ended
+// says that nobody asks for them any more.
+func (p *Pool) DeleteReceipts(ctx context.Context, id account.ID, ended func(context.Context, [16]byte) (bool, error)) error {
+	if _, err := os.Stat(p.databaseFolder(id)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	h := p.acquire(id)
+	defer p.releaseUnused(h)
+	return h.databases.SweepReceipts(ctx, ended)
+}
+
+// Close closes all databases. Those in use are closed when their scripts release them.
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var err error
+	for _, h := range p.handles {
+		err = errors.Join(err, h.databases.Close())
+	}
+	clear(p.handles)
+	return err
+}
+
+// AccountFolder is where an account has what is stored in files of its own.
+func (p *Pool) AccountFolder(id account.ID) string {
+	return filepath.Join(p.o.Folder, strconv.FormatInt(int64(id), 10))
+}
+
+func (p *Pool) databaseFolder(id account.ID) string { return databaseFolder(p.o.Folder, id) }
+
+func databaseFolder(accounts string, id account.ID) string {
+	return filepath.Join(accounts, strconv.FormatInt(int64(id), 10), "databases")
+}
+
+// secrets are the secrets of one account.
+type secrets struct {
+	accounts *account.Service
+	id       account.ID
+}
+
+// Secret implements engine.Secrets.
+func (s secrets) Secret(ctx context.Context, name string) (string, bool, error) {
+	text, err := s.accounts.Secret(ctx, s.id, name)
+	if errors.Is(err, account.ErrNotFound) {
+		return "", false, nil
+	}
+	return text, err == nil, err
+}
+
+func isDevelopment(a account.Account) bool { return a.Username == account.Development }
