@@ -17,6 +17,7 @@ import (
 
 	"ql/internal/config"
 	"ql/internal/listen"
+	"ql/internal/upkeep"
 )
 
 // Options are what an App is made of besides its settings.
@@ -43,17 +44,13 @@ type App struct {
 	o        Options
 
 	parts    parts
-	growth   *growth
-	trimming sync.Mutex // held while accounts are trimmed
+	growth   *upkeep.Growth
 	url      string
 	main     *listen.Server
 	metrics  *listen.Server // nil where metrics have no listener of their own
 	stopping atomic.Bool
 	began    time.Time
-	// sweptReceipts is when receipts of ended jobs were looked for last, in
-	// seconds of Unix.
-	sweptReceipts atomic.Int64
-	failed        chan error
+	failed   chan error
 
 	closers []closer // in the order of the start
 	stop    sync.Once
@@ -75,7 +72,7 @@ func New(s config.Settings, o Options) *App {
 	for plan := range s.Plans {
 		bounds = append(bounds, a.settings.Limits(plan).RecordsBytes)
 	}
-	a.growth = newGrowth(bounds)
+	a.growth = upkeep.NewGrowth(bounds)
 	return a
 }
 

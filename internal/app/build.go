@@ -39,6 +39,7 @@ import (
 	"ql/internal/store/sqlite"
 	"ql/internal/telemetry"
 	"ql/internal/tlscert"
+	"ql/internal/upkeep"
 	"ql/internal/webhook"
 	"ql/internal/worker"
 	"ql/lang"
@@ -50,6 +51,7 @@ type parts struct {
 	accounts  *account.Service
 	blobs     *files.Blobs
 	resources *resource.Pool
+	upkeep    *upkeep.Upkeep
 	shares    *shares.Shares
 	tally     *usage.Tally
 	inventory resource.Inventory
@@ -89,7 +91,7 @@ func (a *App) openStore(ctx context.Context) error {
 		a.o.Log.Warn("the data folder was open to other users of this machine and is closed now", "data", a.settings.Data, "mode", fmt.Sprintf("%04o", was))
 	}
 	opened, err := sqlite.Open(ctx, sqlite.Options{
-		Folder: a.settings.Data, Own: true, Grown: a.growth.add, AcceptDamage: a.o.AcceptDamage,
+		Folder: a.settings.Data, Own: true, Grown: a.growth.Add, AcceptDamage: a.o.AcceptDamage,
 		Warn: func(err error) { a.o.Log.Warn("the data folder is not as it should be", "error", err) },
 	})
 	if err != nil {
@@ -169,9 +171,22 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 		Proxies: a.settings.TrustedProxies, HTTPS: strings.HasPrefix(a.url, "https://"),
 		Gate: p.gate, Ledger: p.ledger, BodyTime: a.settings.ReadTimeout, Log: a.o.Log, Guard: p.guard, Served: p.metrics.Served,
 	})
-	a.startTrims()
 	a.startUpkeep()
 	return a.around(handler), nil
+}
+
+// startUpkeep removes, from now on, what is stored no longer.
+func (a *App) startUpkeep() {
+	p := &a.parts
+	p.upkeep = upkeep.New(upkeep.Options{
+		Accounts: p.accounts, AccountStore: p.store.Accounts, Jobs: p.store.Jobs, Queue: p.store.Queue, Deliveries: p.store.Deliveries,
+		Shares: p.store.Shares, Files: p.store.Files, Blobs: p.blobs, Resources: p.resources, Store: p.store,
+		Data: a.settings.Data, MinFreeDisk: minFreeDisk, Growth: a.growth, Limits: a.settings.Limits,
+		EmptyDevelopment: !a.settings.Dev && a.settings.DevUsername != "", Began: a.began,
+		Tasks: []upkeep.Task{p.certificates.Remind, p.inventory.Update}, Guard: p.guard, Log: a.o.Log,
+	})
+	p.upkeep.Start()
+	a.closes("upkeep", p.upkeep.Stop)
 }
 
 // openCertificates makes ready what encrypts connections, where the settings say so.

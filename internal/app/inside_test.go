@@ -17,7 +17,6 @@ import (
 	"ql/internal/config"
 	"ql/internal/engine"
 	"ql/internal/execution"
-	"ql/internal/job"
 	"ql/internal/tlscert/tlscerttest"
 	"ql/lang/bytecode"
 	"ql/lang/value"
@@ -106,39 +105,6 @@ func TestReadiness(t *testing.T) {
 	a.stopping.Store(true)
 	if err := a.ready(t.Context()); !errors.Is(err, errStopping) {
 		t.Errorf("while it stops: %v", err)
-	}
-}
-
-// TestJobsAreForgotten: finished jobs are kept as long as their account's plan
-// says.
-func TestJobsAreForgotten(t *testing.T) {
-	a := start(t, nil)
-	ctx := t.Context()
-	dev, err := a.parts.accounts.EnsureDevelopment(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	now, kept := time.Now(), a.settings.Limits(dev.LimitPlan()).JobsKept
-	old := job.Record{Summary: job.Summary{ID: job.NewID(), Account: dev.ID, State: job.Complete, Mode: job.Sync, Convention: job.JSON,
-		Created: now.Add(-kept - 24*time.Hour), Finished: now.Add(-kept - 24*time.Hour)}}
-	young := old
-	young.ID, young.Finished = job.NewID(), now.Add(-kept+24*time.Hour)
-	for _, r := range []job.Record{old, young} {
-		if err := a.parts.recorder.Record(ctx, r); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := a.parts.recorder.Flush(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.upkeep(ctx, now); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := a.parts.store.Jobs.ByID(ctx, old.ID); !errors.Is(err, job.ErrNotFound) {
-		t.Errorf("the old job: %v", err)
-	}
-	if _, err := a.parts.store.Jobs.ByID(ctx, young.ID); err != nil {
-		t.Errorf("the young job: %v", err)
 	}
 }
 

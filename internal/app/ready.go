@@ -8,9 +8,9 @@ import (
 	"ql/internal/platform"
 )
 
-// leastFree is how much of the disk must be free: so many bytes, or a
+// minFreeDisk is how much of the disk must be free: so many bytes, or a
 // twentieth of a small one.
-const leastFree = 256 << 20
+const minFreeDisk = 256 << 20
 
 var errStopping = errors.New("the service is stopping")
 
@@ -29,7 +29,7 @@ func (a *App) ready(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if free < min(leastFree, total/20) {
+	if free < min(minFreeDisk, total/20) {
 		return fmt.Errorf("the disk of the data folder has %d bytes left", free)
 	}
 	return nil

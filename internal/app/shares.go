@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"time"
 
 	"ql/internal/account"
 	"ql/internal/admit"
@@ -13,8 +12,6 @@ import (
 )
 
 const (
-	// sharesKept is how long a link and its receipts are kept after its time.
-	sharesKept = 30 * 24 * time.Hour
 	// How many files are handed out at once, of all accounts and of one.
 	mostDownloads      = 2048
 	mostDownloadsOfOne = 256
@@ -58,15 +55,4 @@ func (l links) List(ctx context.Context, a account.ID, before string, limit int)
 		}
 	}
 	return list, err
-}
-
-// pruneShares lets go of what links lead to no more.
-func (a *App) pruneShares(ctx context.Context, now time.Time) error {
-	for n := forgetAtOnce; n >= forgetAtOnce; {
-		var err error
-		if n, err = a.parts.store.Shares.Prune(ctx, now, now.Add(-sharesKept), forgetAtOnce); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -121,6 +121,12 @@ var layers = []layer{
 	{pkg: "internal/api"},
 	// It speaks no HTTP, which TestWalls checks, and never calls up into the server.
 	{
+		pkg: "internal/upkeep",
+		imports: []string{
+			"internal/account", "internal/guard", "internal/job", "internal/platform", "internal/resource", "internal/resource/files", "internal/resource/shares", "internal/webhook",
+		},
+	},
+	{
 		pkg:     "internal/service",
 		imports: append([]string{"internal/account", "internal/account/usage", "internal/admit", "internal/auth", "internal/engine", "internal/execution", "internal/fault", "internal/form", "internal/job", "internal/principal", "internal/record", "internal/wire", "internal/worker"}, language...),
 	},
@@ -141,7 +147,7 @@ var layers = []layer{
 		pkg: "internal/app",
 		imports: []string{
 			"internal/account", "internal/account/usage", "internal/admit", "internal/api", "internal/auth", "internal/backup", "internal/config", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/job", "internal/listen",
-			"internal/network", "internal/password", "internal/platform", "internal/resource", "internal/resource/*", "internal/server", "internal/server/*", "internal/service", "internal/store", "internal/store/sqlite", "internal/telemetry", "internal/tlscert", "internal/webhook", "internal/wire", "internal/worker",
+			"internal/network", "internal/password", "internal/platform", "internal/resource", "internal/resource/*", "internal/server", "internal/server/*", "internal/service", "internal/store", "internal/store/sqlite", "internal/telemetry", "internal/tlscert", "internal/upkeep", "internal/webhook", "internal/wire", "internal/worker",
 			"lang", "lang/value",
 		},
 	},

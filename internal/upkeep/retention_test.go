@@ -1,11 +1,9 @@
-package app
+package upkeep
 
 import (
+	"errors"
 	"math"
-	"net/http"
-	"net/url"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -26,9 +24,9 @@ func recordsOf(free, standard int64) func(*config.Settings) {
 	}
 }
 
-func member(t *testing.T, a *App, name string, plan account.Plan) account.Account {
+func member(t *testing.T, a *node, name string, plan account.Plan) account.Account {
 	t.Helper()
-	made, _, err := a.parts.accounts.Create(t.Context(), account.New{Username: name, Password: "a rather long sentence", Plan: plan})
+	made, _, err := a.accounts.Create(t.Context(), account.New{Username: name, Password: "a rather long sentence", Plan: plan})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,13 +34,13 @@ func member(t *testing.T, a *App, name string, plan account.Plan) account.Accoun
 }
 
 // keepJobs stores finished jobs with so many bytes each, and returns their ids.
-func keepJobs(t *testing.T, a *App, who account.ID, n, size int) (ids []job.ID) {
+func keepJobs(t *testing.T, a *node, who account.ID, n, size int) (ids []job.ID) {
 	t.Helper()
 	for range n {
 		now := time.Now()
 		r := job.Record{Summary: job.Summary{ID: job.NewID(), Account: who, State: job.Complete, Mode: job.Sync, Convention: job.JSON,
 			Created: now, Finished: now}, Result: make([]byte, size-job.RowBytes)}
-		if err := a.parts.store.Jobs.Record(t.Context(), []job.Record{r}); err != nil {
+		if err := a.store.Jobs().Record(t.Context(), []job.Record{r}); err != nil {
 			t.Fatal(err)
 		}
 		ids = append(ids, r.ID)
@@ -50,9 +48,9 @@ func keepJobs(t *testing.T, a *App, who account.ID, n, size int) (ids []job.ID) 
 	return ids
 }
 
-func (a *App) keeps(t *testing.T, who account.ID) int64 {
+func (a *node) keeps(t *testing.T, who account.ID) int64 {
 	t.Helper()
-	n, err := a.parts.store.Jobs.Kept(t.Context(), who)
+	n, err := a.store.Jobs().Kept(t.Context(), who)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,17 +69,17 @@ func TestRecordsKeepWithinThePlan(t *testing.T) {
 	var ids []job.ID
 	for range 30 {
 		ids = append(ids, keepJobs(t, a, ada.ID, 5, size)...)
-		a.trimDue(t.Context()) // or the one who waits for it is at it
-		if kept := a.keeps(t, ada.ID); kept > bound+shareOf(bound)+5*size {
+		a.upkeep.trimDue(t.Context()) // or the one who waits for it is at it
+		if kept := a.keeps(t, ada.ID); kept > bound+slack(bound)+5*size {
 			t.Fatalf("%d bytes are kept of %d", kept, bound)
 		}
 	}
-	a.growth.ask(ada.ID)
-	a.trimDue(t.Context())
+	a.growth.request(ada.ID)
+	a.upkeep.trimDue(t.Context())
 	if kept := a.keeps(t, ada.ID); kept != bound {
 		t.Errorf("%d bytes are kept of %d", kept, bound)
 	}
-	list, err := a.parts.store.Jobs.List(t.Context(), ada.ID, job.Query{Limit: 1000})
+	list, err := a.store.Jobs().List(t.Context(), ada.ID, job.Query{Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,16 +106,16 @@ func TestUpkeepTrims(t *testing.T) {
 	keepJobs(t, a, ada.ID, 20, size)
 	upkeep := func(want int64) {
 		t.Helper()
-		if err := a.upkeep(t.Context(), time.Now()); err != nil {
+		if err := a.upkeep.Run(t.Context(), time.Now()); err != nil {
 			t.Fatal(err)
 		}
-		a.trimDue(t.Context())
+		a.upkeep.trimDue(t.Context())
 		if kept := a.keeps(t, ada.ID); kept != want {
 			t.Errorf("%d bytes are kept, want %d", kept, want)
 		}
 	}
 	upkeep(20 * size)
-	if err := a.parts.accounts.SetPlan(t.Context(), "ada", string(account.Free)); err != nil {
+	if err := a.accounts.SetPlan(t.Context(), "ada", string(account.Free)); err != nil {
 		t.Fatal(err)
 	}
 	upkeep(5 * size)
@@ -127,57 +125,17 @@ func TestUpkeepTrims(t *testing.T) {
 // TestOneKeepsAllRecords: a developer's own service bounds none.
 func TestOneKeepsAllRecords(t *testing.T) {
 	a := start(t, func(s *config.Settings) { recordsOf(1, 1)(s); s.Dev = true })
-	dev, err := a.parts.accounts.EnsureDevelopment(t.Context())
+	dev, err := a.accounts.EnsureDevelopment(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	keepJobs(t, a, dev.ID, 3, 10_000)
-	if err := a.upkeep(t.Context(), time.Now()); err != nil {
+	if err := a.upkeep.Run(t.Context(), time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	a.trimDue(t.Context())
+	a.upkeep.trimDue(t.Context())
 	if kept := a.keeps(t, dev.ID); kept != 30_000 {
 		t.Errorf("%d bytes are kept", kept)
-	}
-}
-
-// TestATrimmedJobIsNotRepeated: a call whose record went early is not made again
-// by its key.
-func TestATrimmedJobIsNotRepeated(t *testing.T) {
-	a := start(t, recordsOf(1, 1))
-	call := func(script string) (int, string) {
-		t.Helper()
-		body := url.Values{"identity": {"dev"}, "password": {"dev"}, "q": {script}}.Encode()
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.URL()+"/api", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		r.Header.Set("Idempotency-Key", script)
-		return exchange(t, r)
-	}
-	const script = `APPEND "x" TO FILE "/log.txt" READ "/log.txt" SET ?log EMIT ?log`
-	if status, text := call(script); status != http.StatusOK || text != "x" {
-		t.Fatal(status, text)
-	}
-	dev, err := a.parts.accounts.EnsureDevelopment(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.parts.recorder.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	a.growth.ask(dev.ID)
-	a.trimDue(t.Context())
-	if kept := a.keeps(t, dev.ID); kept != 0 {
-		t.Fatalf("%d bytes are kept", kept)
-	}
-	const want = "error: idempotency_in_progress: the first call with this Idempotency-Key was cut off, or is kept no more: what it did stays done\n"
-	if status, text := call(script); status != http.StatusConflict || text != want {
-		t.Errorf("again: %d %s", status, text)
-	}
-	if status, text := call(`READ "/log.txt" SET ?log EMIT ?log`); status != http.StatusOK || text != "x" {
-		t.Errorf("the file: %d %s", status, text)
 	}
 }
 
@@ -185,39 +143,72 @@ func TestATrimmedJobIsNotRepeated(t *testing.T) {
 // once until it was looked at.
 func TestGrowth(t *testing.T) {
 	const ada, bob = account.ID(1), account.ID(2)
-	g := newGrowth([]int64{0, 32_000, 3_200})
+	g := NewGrowth([]int64{0, 32_000, 3_200})
 	want := func(what string, ids ...account.ID) {
 		t.Helper()
-		if got := g.take(); !slices.Equal(got, ids) {
+		if got := g.takeDue(); !slices.Equal(got, ids) {
 			t.Errorf("%s: due are %v, want %v", what, got, ids)
 		}
 	}
-	g.add(ada, 199)
-	g.add(bob, 1)
+	g.Add(ada, 199)
+	g.Add(bob, 1)
 	want("less than the least share")
-	g.add(ada, 1)
-	g.add(ada, 1000)
+	g.Add(ada, 1)
+	g.Add(ada, 1000)
 	want("the least share", ada)
-	if came := g.begin(ada); came != 1200 {
+	if came := g.reset(ada); came != 1200 {
 		t.Errorf("%d came", came)
 	}
-	g.settle(ada, 1200, 32_000)
-	g.add(ada, 32_799)
+	g.schedule(ada, 1200, 32_000)
+	g.Add(ada, 32_799)
 	want("while it has room")
-	g.add(ada, 1)
+	g.Add(ada, 1)
 	want("over its bound by a share", ada)
-	g.begin(ada)
-	g.settle(ada, 40_000, 32_000)
-	g.add(ada, 1_999)
+	g.reset(ada)
+	g.schedule(ada, 40_000, 32_000)
+	g.Add(ada, 1_999)
 	want("right after")
-	g.add(ada, 1)
+	g.Add(ada, 1)
 	want("a share more", ada)
-	g.forget()
-	g.add(ada, 200)
+	g.clear()
+	g.Add(ada, 200)
 	want("when it was forgotten", ada)
-	if g = newGrowth([]int64{0, 0}); g.least != 0 {
+	if g = NewGrowth([]int64{0, 0}); g.least != 0 {
 		t.Errorf("the least share is %d", g.least)
 	}
-	g.add(ada, math.MaxInt64)
+	g.Add(ada, math.MaxInt64)
 	want("where nobody is bound")
+}
+
+// TestJobsAreForgotten: finished jobs are kept as long as their account's plan
+// says.
+func TestJobsAreForgotten(t *testing.T) {
+	a := start(t, nil)
+	ctx := t.Context()
+	dev, err := a.accounts.EnsureDevelopment(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, kept := time.Now(), a.settings.Limits(dev.LimitPlan()).JobsKept
+	old := job.Record{Summary: job.Summary{ID: job.NewID(), Account: dev.ID, State: job.Complete, Mode: job.Sync, Convention: job.JSON,
+		Created: now.Add(-kept - 24*time.Hour), Finished: now.Add(-kept - 24*time.Hour)}}
+	young := old
+	young.ID, young.Finished = job.NewID(), now.Add(-kept+24*time.Hour)
+	for _, r := range []job.Record{old, young} {
+		if err := a.recorder.Record(ctx, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.recorder.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.upkeep.Run(ctx, now); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.store.Jobs().ByID(ctx, old.ID); !errors.Is(err, job.ErrNotFound) {
+		t.Errorf("the old job: %v", err)
+	}
+	if _, err := a.store.Jobs().ByID(ctx, young.ID); err != nil {
+		t.Errorf("the young job: %v", err)
+	}
 }

@@ -1,10 +1,9 @@
-package app
+package upkeep
 
 import (
 	"errors"
 	"io/fs"
 	"os"
-	"slices"
 	"testing"
 	"time"
 
@@ -22,9 +21,9 @@ func shared(s *config.Settings) {
 }
 
 // leave has an account keep a bit of everything.
-func leave(t *testing.T, a *App, who account.Account) (file func() error, row func() error, j job.ID) {
+func leave(t *testing.T, a *node, who account.Account) (file func() error, row func() error, j job.ID) {
 	t.Helper()
-	r, err := a.parts.resources.Open(t.Context(), who, a.settings.Limits(who.Plan), "")
+	r, err := a.pool.Open(t.Context(), who, a.settings.Limits(who.Plan), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,8 +33,8 @@ func leave(t *testing.T, a *App, who account.Account) (file func() error, row fu
 	if err := errors.Join(
 		r.Files.Write(t.Context(), "/note", []byte("text")),
 		sql(t, r, "", "CREATE TABLE t(x)"),
-		a.parts.recorder.Record(t.Context(), record),
-		a.parts.recorder.Flush(t.Context()),
+		a.recorder.Record(t.Context(), record),
+		a.recorder.Flush(t.Context()),
 	); err != nil {
 		t.Fatal(err)
 	}
@@ -48,11 +47,11 @@ func leave(t *testing.T, a *App, who account.Account) (file func() error, row fu
 // however often the service is started anew meanwhile.
 func TestDevelopmentIsEmptied(t *testing.T) {
 	folder := t.TempDir()
-	var a *App
+	var a *node
 	restart := func() {
 		t.Helper()
 		if a != nil {
-			if err := a.Stop(t.Context()); err != nil {
+			if err := a.stop(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -60,14 +59,14 @@ func TestDevelopmentIsEmptied(t *testing.T) {
 	}
 	restart()
 	ctx, began := t.Context(), time.Now()
-	dev, err := a.parts.accounts.EnsureDevelopment(ctx)
+	dev, err := a.accounts.EnsureDevelopment(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	file, row, id := leave(t, a, dev)
 	keep := func(after time.Duration) {
 		t.Helper()
-		if err := a.upkeep(ctx, began.Add(after)); err != nil {
+		if err := a.upkeep.Run(ctx, began.Add(after)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -78,7 +77,7 @@ func TestDevelopmentIsEmptied(t *testing.T) {
 	keep(25 * time.Hour)
 	wantCode(t, "the file", file(), "file_not_found")
 	wantCode(t, "the table", row(), "no_such_table") // by a script that ran meanwhile
-	if _, err := a.parts.store.Jobs.ByID(ctx, id); !errors.Is(err, job.ErrNotFound) {
+	if _, err := a.store.Jobs().ByID(ctx, id); !errors.Is(err, job.ErrNotFound) {
 		t.Errorf("the job: %v", err)
 	}
 	restart()
@@ -99,12 +98,12 @@ func TestDevelopmentIsEmptied(t *testing.T) {
 // TestOwnDevelopmentIsKept: with --dev the account is one person's own.
 func TestOwnDevelopmentIsKept(t *testing.T) {
 	a := start(t, nil)
-	dev, err := a.parts.accounts.EnsureDevelopment(t.Context())
+	dev, err := a.accounts.EnsureDevelopment(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	file, row, _ := leave(t, a, dev)
-	if err := errors.Join(a.upkeep(t.Context(), time.Now().Add(48*time.Hour)), file(), row()); err != nil {
+	if err := errors.Join(a.upkeep.Run(t.Context(), time.Now().Add(48*time.Hour)), file(), row()); err != nil {
 		t.Error(err)
 	}
 }
@@ -114,39 +113,39 @@ func TestOwnDevelopmentIsKept(t *testing.T) {
 func TestDeletesAreFinished(t *testing.T) {
 	a := start(t, nil)
 	ctx := t.Context()
-	made, _, err := a.parts.accounts.Create(ctx, account.New{Username: "ada", Password: "a rather long sentence", Plan: account.Standard})
+	made, _, err := a.accounts.Create(ctx, account.New{Username: "ada", Password: "a rather long sentence", Plan: account.Standard})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, row, id := leave(t, a, made)
 	// As a command does that is ended right after its first step.
-	if err := a.parts.accounts.Depart(ctx, "ada"); err != nil {
+	if err := a.accounts.Depart(ctx, "ada"); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := a.parts.accounts.Find(ctx, "ada"); err != nil || !got.Disabled {
+	if got, err := a.accounts.Find(ctx, "ada"); err != nil || !got.Disabled {
 		t.Errorf("right after: %+v, %v", got, err)
 	}
 	now := time.Now()
-	if err := a.upkeep(ctx, now); err != nil {
+	if err := a.upkeep.Run(ctx, now); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.parts.store.Accounts.ByID(ctx, made.ID); !errors.Is(err, account.ErrNotFound) {
+	if _, err := a.store.Accounts().ByID(ctx, made.ID); !errors.Is(err, account.ErrNotFound) {
 		t.Errorf("the account: %v", err)
 	}
-	if _, err := a.parts.store.Jobs.ByID(ctx, id); !errors.Is(err, job.ErrNotFound) {
+	if _, err := a.store.Jobs().ByID(ctx, id); !errors.Is(err, job.ErrNotFound) {
 		t.Errorf("the job: %v", err)
 	}
 	wantCode(t, "a script that still runs", row(), "no_such_table")
-	folder := a.parts.resources.AccountFolder(made.ID)
+	folder := a.pool.AccountFolder(made.ID)
 	for _, later := range []time.Duration{time.Hour, 25 * time.Hour, 26 * time.Hour} {
-		if err := a.upkeep(ctx, now.Add(later)); err != nil {
+		if err := a.upkeep.Run(ctx, now.Add(later)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("the folder, %s later: %v", later, err)
 		}
 	}
-	if list, err := a.parts.store.Accounts.Departures(ctx); err != nil || len(list) > 0 {
+	if list, err := a.store.Accounts().Departures(ctx); err != nil || len(list) > 0 {
 		t.Errorf("%v, %v", list, err)
 	}
 }
@@ -156,16 +155,11 @@ func TestDeletesAreFinished(t *testing.T) {
 func TestReceiptsOfEndedJobsAreForgotten(t *testing.T) {
 	a := start(t, nil)
 	ctx := t.Context()
-	// Its own upkeep would come in between.
-	own := slices.IndexFunc(a.closers, func(c closer) bool { return c.what == "upkeep" })
-	if err := a.closers[own].close(ctx); err != nil {
-		t.Fatal(err)
-	}
-	dev, err := a.parts.accounts.EnsureDevelopment(ctx)
+	dev, err := a.accounts.EnsureDevelopment(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := a.parts.resources.Open(ctx, dev, a.settings.Limits(dev.Plan), "")
+	r, err := a.pool.Open(ctx, dev, a.settings.Limits(dev.Plan), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,8 +171,8 @@ func TestReceiptsOfEndedJobsAreForgotten(t *testing.T) {
 		t.Helper()
 		id := job.NewID()
 		if state != "" {
-			record := job.Record{Summary: job.Summary{ID: id, Account: dev.ID, State: state, Mode: job.Async, Convention: job.JSON, Created: a.began, Finished: finished}}
-			if err := errors.Join(a.parts.recorder.Record(ctx, record), a.parts.recorder.Flush(ctx)); err != nil {
+			record := job.Record{Summary: job.Summary{ID: id, Account: dev.ID, State: state, Mode: job.Async, Convention: job.JSON, Created: a.upkeep.o.Began, Finished: finished}}
+			if err := errors.Join(a.recorder.Record(ctx, record), a.recorder.Flush(ctx)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -191,8 +185,8 @@ func TestReceiptsOfEndedJobsAreForgotten(t *testing.T) {
 		return id
 	}
 	unknown := leaves("", time.Time{})
-	before := leaves(job.Complete, a.began.Add(-time.Second))
-	after := leaves(job.Failed, a.began.Add(time.Second))
+	before := leaves(job.Complete, a.upkeep.o.Began.Add(-time.Second))
+	after := leaves(job.Failed, a.upkeep.o.Began.Add(time.Second))
 	running := leaves(job.Running, time.Time{})
 	left := func(id job.ID) bool {
 		t.Helper()
@@ -207,12 +201,12 @@ func TestReceiptsOfEndedJobsAreForgotten(t *testing.T) {
 		swept int64
 		want  map[job.ID]bool
 	}{
-		{time.Minute, a.began.Unix(), map[job.ID]bool{unknown: true, before: true, after: true, running: true}},
+		{time.Minute, a.upkeep.o.Began.Unix(), map[job.ID]bool{unknown: true, before: true, after: true, running: true}},
 		{time.Minute, 0, map[job.ID]bool{unknown: false, before: false, after: true, running: true}},
-		{26 * time.Hour, a.began.Unix(), map[job.ID]bool{after: false, running: true}},
+		{26 * time.Hour, a.upkeep.o.Began.Unix(), map[job.ID]bool{after: false, running: true}},
 	} {
-		a.sweptReceipts.Store(step.swept)
-		if err := a.upkeep(ctx, a.began.Add(step.at)); err != nil {
+		a.upkeep.sweptReceipts.Store(step.swept)
+		if err := a.upkeep.Run(ctx, a.upkeep.o.Began.Add(step.at)); err != nil {
 			t.Fatal(err)
 		}
 		for id, want := range step.want {

@@ -1,0 +1,184 @@
+// Package upkeep removes what is stored no longer: records beyond their retention, what
+// deleted accounts left, dead content, expired keys and links. It says when; how
+// each is removed is the business of the stores and the resources.
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/guard"
+	"ql/internal/job"
+	"ql/internal/resource"
+	"ql/internal/resource/files"
+	"ql/internal/resource/shares"
+	"ql/internal/webhook"
+)
+
+const (
+	runEvery = time.Hour
+	// diskEvery is how often the disk is looked at.
+	diskEvery = time.Minute
+	// batchSize bounds one change of the store.
+	batchSize    = 1000
+	accountsPage = 500
+)
+
+// Task is a piece of the upkeep.
+type Task func(ctx context.Context, now time.Time) error
+
+// Options are what an upkeep works on. All are needed but Tasks.
+type Options struct {
+	Accounts     *account.Service
+	AccountStore account.Store
+	Jobs         job.Store
+	Queue        Queue
+	Deliveries   webhook.Store
+	Shares       shares.Rows
+	Files        files.Rows
+	Blobs        *files.Blobs
+	Resources    *resource.Pool
+	Store        Store
+
+	Data string // the folder whose disk is looked at
+	// MinFreeDisk is how many free bytes the service needs to be ready.
+	MinFreeDisk uint64
+	Growth      *Growth
+	Limits      func(account.Plan) account.Limits
+	// EmptyDevelopment says that more than one person may use the development account.
+	EmptyDevelopment bool
+	Began            time.Time // when the process did; no attempt at a job is older
+	Tasks            []Task    // others that are run each time
+
+	Guard *guard.Guard
+	Log   *slog.Logger
+}
+
+// Queue is what is asked of the queue of jobs.
+type Queue interface {
+	// Prune removes up to limit keys that have ended, and up to limit programs that no
+	// job needs, and returns how many it removed.
+	Prune(ctx context.Context, now time.Time, limit int) (int, error)
+}
+
+// Store is what is asked of the file in which all is stored.
+type Store interface {
+	// Shrink gives some of what the file does not use back to the disk, and reports
+	// whether there is more.
+	Shrink(ctx context.Context) (more bool, err error)
+	// Locked reports whether other servers are kept away.
+	Locked() bool
+}
+
+// Upkeep runs its tasks every hour, and trims accounts whenever they are due.
+type Upkeep struct {
+	o Options
+
+	trimming sync.Mutex // held while accounts are trimmed
+	// sweptReceipts is when receipts of ended jobs were looked for last, in
+	// seconds of Unix.
+	sweptReceipts atomic.Int64
+
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+}
+
+// New returns an upkeep that is not started.
+func New(o Options) *Upkeep { return &Upkeep{o: o} }
+
+// Start runs the tasks now, and from now on. It is called once.
+func (u *Upkeep) Start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	u.cancel = cancel
+	u.background("trim", func() { u.trimLoop(ctx) })
+	u.background("upkeep", func() { u.loop(ctx) })
+}
+
+func (u *Upkeep) background(name string, do func()) {
+	u.done.Add(1)
+	u.o.Guard.Go(name, func() {
+		defer u.done.Done()
+		do()
+	})
+}
+
+// Stop ends what Start began, and waits for it.
+func (u *Upkeep) Stop(context.Context) error {
+	u.cancel()
+	u.done.Wait()
+	return nil
+}
+
+func (u *Upkeep) loop(ctx context.Context) {
+	hourly, disk := time.NewTicker(runEvery), time.NewTicker(diskEvery)
+	defer hourly.Stop()
+	defer disk.Stop()
+	failed := func(err error) {
+		if err != nil && ctx.Err() == nil {
+			u.o.Log.Error("the upkeep failed and will be tried again", "error", err)
+		}
+	}
+	failed(u.Run(ctx, time.Now()))
+	for {
+		select {
+		case <-hourly.C:
+			failed(u.Run(ctx, time.Now()))
+		case <-disk.C:
+			failed(u.freeDisk(ctx))
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Run runs all tasks once, as of a moment.
+func (u *Upkeep) Run(ctx context.Context, now time.Time) error {
+	var errs []error
+	for _, do := range append([]Task{
+		u.sweepBlobs, u.finishDeletes, u.emptyDevelopment, u.expireJobs, u.prune, u.pruneShares, u.deleteReceipts, u.checkLock,
+	}, u.o.Tasks...) {
+		// One that panics every time must not keep the others from their work.
+		errs = append(errs, u.o.Guard.DoErr("upkeep", func() error { return do(ctx, now) }))
+	}
+	return errors.Join(errs...)
+}
+
+// checkLock fails where somebody removed the file that keeps other servers away.
+func (u *Upkeep) checkLock(context.Context, time.Time) error {
+	if u.o.Store.Locked() {
+		return nil
+	}
+	return errors.New("the file ql.lock was removed from the data folder under the running server, which keeps others away by a lock of the folder alone: leave it where it is; the next start makes it again")
+}
+
+// inBatches removes by the batch until less than a whole one is left.
+func inBatches(remove func() (int, error)) error {
+	for {
+		if n, err := remove(); err != nil || n < batchSize {
+			return err
+		}
+	}
+}
+
+func (u *Upkeep) eachAccount(ctx context.Context, do func(account.Account) error) error {
+	for after := ""; ; {
+		page, err := u.o.Accounts.List(ctx, after, accountsPage)
+		if err != nil {
+			return err
+		}
+		for _, one := range page {
+			after = one.Username
+			if err := do(one); err != nil {
+				return err
+			}
+		}
+		if len(page) < accountsPage {
+			return nil
+		}
+	}
+}
