@@ -20,6 +20,7 @@ import (
 	"ql/internal/app"
 	"ql/internal/apptest"
 	"ql/internal/config"
+	"ql/internal/operator"
 	"ql/internal/store/sqlite"
 )
 
@@ -111,7 +112,7 @@ func TestDevelopmentAccountDeleted(t *testing.T) {
 	if a := query(t, b.URL(), "dev", "dev", `WRITE "old" TO "/a.txt" CREATE TABLE t (x); EMIT "made"`); a.Result != "made" {
 		t.Fatal(a.body)
 	}
-	b.Operate(func(o *app.Operator) error { return o.DeleteAccount(t.Context(), account.Development) })
+	b.Operate(func(o *operator.Operator) error { return o.DeleteAccount(t.Context(), account.Development) })
 	for range 2 {
 		a := query(t, b.URL(), "dev", "dev", `LIST "/" SET ?files EMIT COUNT(?files) TRY SELECT * FROM t SET ?rows CATCH ?e EMIT " ", ?e.code END`)
 		if a.Result != "0 no_such_table" {
@@ -139,7 +140,7 @@ func TestNoDevelopmentAccountInProduction(t *testing.T) {
 func TestResources(t *testing.T) {
 	b := apptest.Boot(t, apptest.Production)
 	ada, bob := b.Account("ada", account.Standard), b.Account("bob", account.Free)
-	b.Operate(func(o *app.Operator) error { return o.Accounts.SetSecret(t.Context(), "ada", "TOKEN", "s3cret") })
+	b.Operate(func(o *operator.Operator) error { return o.Accounts.SetSecret(t.Context(), "ada", "TOKEN", "s3cret") })
 	const write = `WRITE "hello" TO "/a.txt"
 		CREATE TABLE visits (n INTEGER);
 		INSERT INTO visits VALUES (1), (2);`
@@ -170,7 +171,7 @@ func TestOperatorBesideServer(t *testing.T) {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	var key account.Key
-	b.Operate(func(o *app.Operator) (err error) {
+	b.Operate(func(o *operator.Operator) (err error) {
 		if _, key, err = o.Accounts.RotateKey(t.Context(), "ada"); err != nil {
 			return err
 		}
@@ -185,7 +186,7 @@ func TestOperatorBesideServer(t *testing.T) {
 	if a := query(t, b.URL(), "ada", apptest.Password, `EMIT 1`); a.status != 401 {
 		t.Errorf("the old password: %d %s", a.status, a.body)
 	}
-	b.Operate(func(o *app.Operator) error { return o.DeleteAccount(t.Context(), "ada@example.com") })
+	b.Operate(func(o *operator.Operator) error { return o.DeleteAccount(t.Context(), "ada@example.com") })
 	if a := form(t, b.URL(), "ada", key.Reveal(), `EMIT 1`); a.status != 401 {
 		t.Errorf("deleted: %d %s", a.status, a.body)
 	}

@@ -104,8 +104,14 @@ func (a *App) openStore(ctx context.Context) error {
 		return err
 	}
 	a.closes("inventory of databases", func(ctx context.Context) error { return a.parts.inventory.Update(ctx, time.Now()) })
-	a.parts.accounts, err = openAccounts(ctx, a.settings, a.parts.store.Accounts, a.newHashing())
-	return err
+	vault, err := account.OpenVault(ctx, store.Accounts(), a.settings.MasterKeyPath(), a.settings.MasterKeyFile != "")
+	if err != nil {
+		return err
+	}
+	a.parts.accounts = account.NewService(store.Accounts(), vault, account.Options{
+		Gate: a.newHashing(), Dev: a.settings.Dev, KeysOnce: a.settings.KeysOnce, Limits: a.settings.Limits,
+	})
+	return nil
 }
 
 // build puts the service together and returns what answers its callers.

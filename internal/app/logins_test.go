@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"ql/internal/account"
-	"ql/internal/app"
 	"ql/internal/apptest"
 	"ql/internal/config"
+	"ql/internal/operator"
 )
 
 // TestPromiseLogInsUnderAttack calls the service as it is run for others: people
@@ -28,7 +28,7 @@ func TestPromiseLogInsUnderAttack(t *testing.T) {
 	s := apptest.Boot(t, apptest.Production, func(s *config.Settings) {
 		s.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	})
-	s.Operate(func(o *app.Operator) error {
+	s.Operate(func(o *operator.Operator) error {
 		for n := range people {
 			if _, _, err := o.Accounts.Create(t.Context(), account.New{Username: fmt.Sprint("person", n), Password: apptest.Password, Plan: account.Standard}); err != nil {
 				return err

@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"ql/internal/account"
-	"ql/internal/app"
 	"ql/internal/apptest"
 	"ql/internal/cli"
 	"ql/internal/config"
+	"ql/internal/operator"
 )
 
 // asCommand makes the program of these tests the command ql.
@@ -47,7 +47,7 @@ func startProcess(t testing.TB, limits string, usernames ...string) *process {
 	t.Helper()
 	data := t.TempDir()
 	p := &process{t: t, keys: map[string]string{}}
-	o, err := app.OpenOperator(t.Context(), apptest.Settings(t, apptest.Production, func(s *config.Settings) { s.Data = data }), true)
+	o, err := operator.Open(t.Context(), apptest.Settings(t, apptest.Production, func(s *config.Settings) { s.Data = data }), true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"ql/internal/account/usage"
 	"ql/internal/config"
 	"ql/internal/engine"
+	"ql/internal/operator"
 	"ql/lang/value"
 )
 
@@ -90,7 +91,7 @@ func TestQuota(t *testing.T) {
 	}
 
 	keepJobs(t, a, ada.ID, 1, 5000)
-	o, err := OpenOperator(t.Context(), a.settings, false)
+	o, err := operator.Open(t.Context(), a.settings, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +174,7 @@ func TestNoMonthForOne(t *testing.T) {
 		t.Errorf("its limits are %+v", l)
 	}
 	// The operator is shown the same.
-	o, err := OpenOperator(t.Context(), a.settings, false)
+	o, err := operator.Open(t.Context(), a.settings, false)
 	if err != nil {
 		t.Fatal(err)
 	}

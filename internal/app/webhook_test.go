@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"ql/internal/app"
 	"ql/internal/apptest"
 	"ql/internal/backup"
+	"ql/internal/operator"
 )
 
 // listening is a server that webhooks go to. It tells their ids, and answers
@@ -86,7 +86,7 @@ func TestWebhookAfterRestore(t *testing.T) {
 	}
 	paused(b)
 	copied := filepath.Join(t.TempDir(), "copy")
-	b.Operate(func(o *app.Operator) error {
+	b.Operate(func(o *operator.Operator) error {
 		_, err := o.Backup(t.Context(), copied, "test", true)
 		return err
 	})

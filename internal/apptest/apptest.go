@@ -14,6 +14,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/app"
 	"ql/internal/config"
+	"ql/internal/operator"
 
 	"go.uber.org/goleak"
 )
@@ -83,9 +84,9 @@ func ofHTTP(function string) goleak.Option { return goleak.IgnoreAnyFunction("ne
 
 // Operate opens the data folder as the operator's commands do, beside the
 // service.
-func (b *Service) Operate(do func(*app.Operator) error) {
+func (b *Service) Operate(do func(*operator.Operator) error) {
 	b.t.Helper()
-	o, err := app.OpenOperator(b.t.Context(), b.Settings, true)
+	o, err := operator.Open(b.t.Context(), b.Settings, true)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -100,7 +101,7 @@ func (b *Service) Operate(do func(*app.Operator) error) {
 // Account makes an account, with Password, and returns its API key.
 func (b *Service) Account(username string, plan account.Plan) (key string) {
 	b.t.Helper()
-	b.Operate(func(o *app.Operator) error {
+	b.Operate(func(o *operator.Operator) error {
 		_, made, err := o.Accounts.Create(b.t.Context(), account.New{
 			Username: username, Email: username + "@example.com", Password: Password, Plan: plan, Verified: true,
 		})

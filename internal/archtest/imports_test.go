@@ -141,6 +141,13 @@ var layers = []layer{
 		imports: []string{"internal/account", "internal/disk", "internal/job", "internal/resource/files", "internal/sqlite", "internal/store/blob/dir", "internal/store/sqlite"},
 	},
 	{pkg: "internal/config", imports: []string{"internal/account", "lang/source"}, others: []string{"github.com/pelletier/go-toml/v2"}},
+	{
+		pkg: "internal/operator",
+		imports: []string{
+			"internal/account", "internal/account/usage", "internal/backup", "internal/config", "internal/fault", "internal/job", "internal/resource", "internal/resource/databases",
+			"internal/resource/files", "internal/resource/shares", "internal/store/sqlite", "internal/webhook",
+		},
+	},
 	{pkg: "internal/telemetry", others: []string{"github.com/prometheus/client_golang", "go.opentelemetry.io/otel"}},
 	// It alone names concrete types, so it imports nearly everything.
 	{
@@ -151,12 +158,12 @@ var layers = []layer{
 			"lang", "lang/value",
 		},
 	},
-	{pkg: "internal/apptest", imports: []string{"internal/account", "internal/app", "internal/config"}, others: []string{"go.uber.org/goleak"}},
+	{pkg: "internal/apptest", imports: []string{"internal/account", "internal/app", "internal/config", "internal/operator"}, others: []string{"go.uber.org/goleak"}},
 	{
 		pkg: "internal/cli",
 		imports: append([]string{
 			"internal/account", "internal/app", "internal/backup", "internal/config", "internal/engine", "internal/fault", "internal/form", "internal/job",
-			"internal/network", "internal/password", "internal/platform", "internal/render", "internal/resource/*", "internal/resource/databases/transfer", "internal/telemetry", "internal/webhook",
+			"internal/network", "internal/operator", "internal/password", "internal/platform", "internal/render", "internal/resource/*", "internal/resource/databases/transfer", "internal/telemetry", "internal/webhook",
 		}, language...),
 		others: []string{"github.com/alecthomas/kong", "golang.org/x/sys"},
 	},

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"testing"
 
-	"ql/internal/app"
 	"ql/internal/apptest"
 	"ql/internal/backup"
+	"ql/internal/operator"
 )
 
 // served returns a service that has a file, a database and a secret, and has
@@ -24,7 +24,7 @@ func served(t *testing.T) *apptest.Service {
 	t.Helper()
 	s := apptest.Boot(t)
 	output(t, s.URL(), `CREATE TABLE t (a INTEGER); INSERT INTO t VALUES (1); WRITE "small" TO "/small.txt" WRITE REPEAT("y", 100000) TO "/large.txt"`)
-	s.Operate(func(o *app.Operator) error { return o.Accounts.SetSecret(t.Context(), "user_test", "TOKEN", "s3cret") })
+	s.Operate(func(o *operator.Operator) error { return o.Accounts.SetSecret(t.Context(), "user_test", "TOKEN", "s3cret") })
 	if err := s.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func served(t *testing.T) *apptest.Service {
 func makeBackup(t *testing.T, s *apptest.Service, name string, withKey bool) string {
 	t.Helper()
 	dest := filepath.Join(t.TempDir(), name)
-	s.Operate(func(o *app.Operator) error {
+	s.Operate(func(o *operator.Operator) error {
 		_, err := o.Backup(t.Context(), dest, "test", withKey)
 		return err
 	})
@@ -352,7 +352,7 @@ func TestPlaces(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	s.Operate(func(o *app.Operator) error {
+	s.Operate(func(o *operator.Operator) error {
 		link := filepath.Join(t.TempDir(), "link")
 		if err := os.Symlink(s.Settings.Data, link); err != nil {
 			return err

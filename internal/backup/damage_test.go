@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"ql/internal/app"
 	"ql/internal/apptest"
 	"ql/internal/backup"
+	"ql/internal/operator"
 )
 
 // only returns the one file that a pattern below the data folder matches.
@@ -95,7 +95,7 @@ func TestIncomplete(t *testing.T) {
 					}
 				}
 			}
-			s.Operate(func(o *app.Operator) error {
+			s.Operate(func(o *operator.Operator) error {
 				_, err := o.Backup(t.Context(), refused, "test", true)
 				check(err, false)
 				_, err = o.BackupRest(t.Context(), made, "test", true)

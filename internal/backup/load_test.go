@@ -17,10 +17,10 @@ import (
 	"time"
 
 	"ql/internal/account"
-	"ql/internal/app"
 	"ql/internal/apptest"
 	"ql/internal/backup"
 	"ql/internal/config"
+	"ql/internal/operator"
 	"ql/internal/sqlite"
 )
 
@@ -203,7 +203,7 @@ func TestPromiseRestoreUnderLoad(t *testing.T) {
 			dest += ".tar.gz"
 		}
 		var made backup.Counts
-		s.Operate(func(o *app.Operator) (err error) {
+		s.Operate(func(o *operator.Operator) (err error) {
 			made, err = o.Backup(t.Context(), dest, "test", true)
 			return err
 		})

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"ql/internal/app"
 	"ql/internal/backup"
+	"ql/internal/operator"
 	"ql/internal/store/sqlite"
 )
 
@@ -58,7 +58,7 @@ func TestBackupAfterKilled(t *testing.T) {
 	hold(t, leave(t, live, "scratch/ql.db"))
 	write(t, filepath.Join(unknown, "mine.txt"))
 	for _, name := range []string{"folder", "archive.tar.gz"} {
-		s.Operate(func(o *app.Operator) error {
+		s.Operate(func(o *operator.Operator) error {
 			_, err := o.Backup(t.Context(), filepath.Join(parent, name), "test", true)
 			return err
 		})

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	accounts "ql/internal/account"
-	"ql/internal/app"
 	"ql/internal/fault"
+	"ql/internal/operator"
 )
 
 // accountCommand is ql account. Its commands work on the data folder, while a
@@ -40,12 +40,12 @@ func newAccountCommand() accountCommand {
 }
 
 // with opens the data folder for one command.
-func (s *settings) with(c *console, create bool, do func(*app.Operator) error) (err error) {
+func (s *settings) with(c *console, create bool, do func(*operator.Operator) error) (err error) {
 	loaded, err := s.load()
 	if err != nil {
 		return err
 	}
-	operator, err := app.OpenOperator(c.ctx, loaded, create)
+	operator, err := operator.Open(c.ctx, loaded, create)
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (k *accountCreate) Run(c *console, line *commands) error {
 	if err != nil {
 		return err
 	}
-	return line.Account.with(c, true, func(o *app.Operator) error {
+	return line.Account.with(c, true, func(o *operator.Operator) error {
 		a, key, err := o.Accounts.Create(c.ctx, accounts.New{
 			Username: k.Username, Email: k.Email, Phone: k.Phone, Password: password,
 			Plan: accounts.Plan(k.Plan), Admin: k.Admin, Verified: true,
@@ -201,7 +201,7 @@ const listPage = 500
 
 // Run implements the command.
 func (k *accountList) Run(c *console, line *commands) error {
-	return line.Account.with(c, false, func(o *app.Operator) error {
+	return line.Account.with(c, false, func(o *operator.Operator) error {
 		all := []accountJSON{}
 		for after := ""; ; {
 			page, err := o.Accounts.List(c.ctx, after, listPage)
@@ -255,7 +255,7 @@ type accountShow struct{ who }
 
 // Run implements the command.
 func (k *accountShow) Run(c *console, line *commands) error {
-	return line.Account.with(c, false, func(o *app.Operator) error {
+	return line.Account.with(c, false, func(o *operator.Operator) error {
 		a, err := o.Accounts.Find(c.ctx, k.Account)
 		if err != nil {
 			return err
@@ -283,7 +283,7 @@ type accountDelete struct{ who }
 
 // Run implements the command.
 func (k *accountDelete) Run(c *console, line *commands) error {
-	return line.Account.with(c, false, func(o *app.Operator) error {
+	return line.Account.with(c, false, func(o *operator.Operator) error {
 		if err := o.DeleteAccount(c.ctx, k.Account); err != nil {
 			return err
 		}
@@ -296,7 +296,7 @@ type accountRotateKey struct{ who }
 
 // Run implements the command.
 func (k *accountRotateKey) Run(c *console, line *commands) error {
-	return line.Account.with(c, false, func(o *app.Operator) error {
+	return line.Account.with(c, false, func(o *operator.Operator) error {
 		a, key, err := o.Accounts.RotateKey(c.ctx, k.Account)
 		if err != nil {
 			return err
@@ -317,7 +317,7 @@ func (k *accountSetPassword) Run(c *console, line *commands) error {
 	if err != nil {
 		return err
 	}
-	return line.Account.with(c, false, func(o *app.Operator) error {
+	return line.Account.with(c, false, func(o *operator.Operator) error {
 		if err := o.Accounts.SetPassword(c.ctx, k.Account, password); err != nil {
 			return err
 		}
@@ -333,7 +333,7 @@ type accountSetPlan struct {
 
 // Run implements the command.
 func (k *accountSetPlan) Run(c *console, line *commands) error {
-	return line.Account.with(c, false, func(o *app.Operator) error {
+	return line.Account.with(c, false, func(o *operator.Operator) error {
 		if err := o.Accounts.SetPlan(c.ctx, k.Account, k.Plan); err != nil {
 			return err
 		}
@@ -361,7 +361,7 @@ func (k *accountSet) Run(c *console, line *commands) error {
 		}
 		changes = append(changes, change{name, value == "true"})
 	}
-	return line.Account.with(c, false, func(o *app.Operator) error {
+	return line.Account.with(c, false, func(o *operator.Operator) error {
 		for _, change := range changes {
 			if err := o.Accounts.SetFlag(c.ctx, k.Account, change.name, change.on); err != nil {
 				return err
@@ -379,7 +379,7 @@ type accountWebhookSecret struct {
 
 // Run implements the command.
 func (k *accountWebhookSecret) Run(c *console, line *commands) error {
-	return line.Account.with(c, false, func(o *app.Operator) error {
+	return line.Account.with(c, false, func(o *operator.Operator) error {
 		secret, err := o.Accounts.WebhookSecret(c.ctx, k.Account, k.Rotate)
 		if err != nil {
 			return err

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"ql/internal/app"
 	"ql/internal/backup"
+	"ql/internal/operator"
 	"ql/lang/value"
 )
 
@@ -25,7 +25,7 @@ func newBackupCommand() backupCommand {
 
 // Run implements the command.
 func (k *backupCommand) Run(c *console) error {
-	return k.with(c, false, func(o *app.Operator) error {
+	return k.with(c, false, func(o *operator.Operator) error {
 		version, _ := buildVersion()
 		do := o.Backup
 		if k.KeepGoing {

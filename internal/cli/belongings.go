@@ -6,7 +6,7 @@ import (
 	"time"
 
 	accounts "ql/internal/account"
-	"ql/internal/app"
+	"ql/internal/operator"
 	"ql/internal/resource/files"
 	"ql/lang"
 	"ql/lang/source"
@@ -27,7 +27,7 @@ type domainsAdd struct {
 
 // Run implements the command.
 func (k *domainsAdd) Run(c *console, line *commands) error {
-	return line.Account.with(c, false, func(o *app.Operator) error {
+	return line.Account.with(c, false, func(o *operator.Operator) error {
 		d, err := o.Accounts.AddDomain(c.ctx, k.Account, k.Domain, k.PublishedOnly)
 		if err != nil {
 			return err
@@ -65,7 +65,7 @@ type domainsRemove struct {
 
 // Run implements the command.
 func (k *domainsRemove) Run(c *console, line *commands) error {
-	return line.Account.with(c, false, func(o *app.Operator) error {
+	return line.Account.with(c, false, func(o *operator.Operator) error {
 		if err := o.Accounts.RemoveDomain(c.ctx, k.Account, k.Domain); err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ type domainsList struct{ who }
 
 // Run implements the command.
 func (k *domainsList) Run(c *console, line *commands) error {
-	return line.Account.with(c, false, func(o *app.Operator) error {
+	return line.Account.with(c, false, func(o *operator.Operator) error {
 		domains, err := o.Accounts.Domains(c.ctx, k.Account)
 		if err != nil {
 			return err
@@ -128,7 +128,7 @@ func (k *secretSet) Run(c *console, line *commands) error {
 	if value == "" {
 		return usage("there is nothing on standard input: a secret has a value; ql account secret remove forgets one")
 	}
-	return line.Account.with(c, false, func(o *app.Operator) error {
+	return line.Account.with(c, false, func(o *operator.Operator) error {
 		if err := o.Accounts.SetSecret(c.ctx, k.Account, k.Name, value); err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ type secretList struct{ who }
 
 // Run implements the command.
 func (k *secretList) Run(c *console, line *commands) error {
-	return line.Account.with(c, false, func(o *app.Operator) error {
+	return line.Account.with(c, false, func(o *operator.Operator) error {
 		secrets, err := o.Accounts.Secrets(c.ctx, k.Account)
 		if err != nil {
 			return err
@@ -177,7 +177,7 @@ type secretRemove struct {
 
 // Run implements the command.
 func (k *secretRemove) Run(c *console, line *commands) error {
-	return line.Account.with(c, false, func(o *app.Operator) error {
+	return line.Account.with(c, false, func(o *operator.Operator) error {
 		if err := o.Accounts.RemoveSecret(c.ctx, k.Account, k.Name); err != nil {
 			return err
 		}
@@ -194,7 +194,7 @@ type accountPublish struct {
 
 // Run implements the command.
 func (k *accountPublish) Run(c *console, line *commands) error {
-	return line.Account.with(c, false, func(o *app.Operator) error {
+	return line.Account.with(c, false, func(o *operator.Operator) error {
 		limits, err := o.Limits(c.ctx, k.Account)
 		if err != nil {
 			return err
@@ -225,7 +225,7 @@ func (k *accountPublish) Run(c *console, line *commands) error {
 
 // checkFor finds the errors of a script as it would run for an account, whose
 // files it may INCLUDE, where each has most bytes at most.
-func (c *console) checkFor(o *app.Operator, account, name, text string, most int) error {
+func (c *console) checkFor(o *operator.Operator, account, name, text string, most int) error {
 	var errs source.Errors
 	err := o.Files(c.ctx, account, func(tree *files.Tree) error {
 		errs = lang.Check(text, lang.Options{Include: func(path string) (string, error) {
@@ -249,7 +249,7 @@ type accountPublished struct{ who }
 
 // Run implements the command.
 func (k *accountPublished) Run(c *console, line *commands) error {
-	return line.Account.with(c, false, func(o *app.Operator) error {
+	return line.Account.with(c, false, func(o *operator.Operator) error {
 		scripts, err := o.Accounts.PublishedScripts(c.ctx, k.Account)
 		if err != nil {
 			return err
@@ -286,7 +286,7 @@ type accountUnpublish struct {
 
 // Run implements the command.
 func (k *accountUnpublish) Run(c *console, line *commands) error {
-	return line.Account.with(c, false, func(o *app.Operator) error {
+	return line.Account.with(c, false, func(o *operator.Operator) error {
 		if err := o.Accounts.Unpublish(c.ctx, k.Account, k.Name); err != nil {
 			return err
 		}

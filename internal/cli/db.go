@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"ql/internal/app"
 	"ql/internal/fault"
+	"ql/internal/operator"
 	"ql/internal/resource/databases"
 	"ql/internal/resource/databases/transfer"
 	"ql/lang/value"
@@ -33,7 +33,7 @@ func newDBCommand() dbCommand { return dbCommand{settings: newSettings("data", "
 
 // use opens the databases of an account for one command.
 func (k *dbCommand) use(c *console, name string, do func(*databases.Databases) error) error {
-	return k.with(c, false, func(o *app.Operator) (err error) {
+	return k.with(c, false, func(o *operator.Operator) (err error) {
 		all, err := o.Databases(c.ctx, name)
 		if err != nil {
 			return err
@@ -127,7 +127,7 @@ type dbDrop struct{ theDatabase }
 
 // Run implements the command.
 func (k *dbDrop) Run(c *console, line *commands) error {
-	return line.DB.with(c, false, func(o *app.Operator) error {
+	return line.DB.with(c, false, func(o *operator.Operator) error {
 		gone, err := o.DropDatabase(c.ctx, k.Account, k.Name)
 		switch {
 		case err != nil:

@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"ql/internal/app"
 	"ql/internal/engine"
 	"ql/internal/fault"
+	"ql/internal/operator"
 	"ql/internal/resource/files"
 	"ql/lang/value"
 )
@@ -34,7 +34,7 @@ func newFilesCommand() filesCommand {
 
 // files does something with the files of an account.
 func (k *filesCommand) files(c *console, account string, do func(*files.Tree) error) error {
-	return k.with(c, false, func(o *app.Operator) error {
+	return k.with(c, false, func(o *operator.Operator) error {
 		err := o.Files(c.ctx, account, do)
 		var e *value.Error
 		if errors.As(err, &e) {

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"ql/internal/app"
 	"ql/internal/fault"
 	"ql/internal/job"
+	"ql/internal/operator"
 )
 
 // jobCommand is ql job. Its commands work on the data folder, while a server
@@ -68,7 +68,7 @@ func (k *jobList) Run(c *console, line *commands) error {
 			return usage("--before: %q is no id of a job", k.Before)
 		}
 	}
-	return line.Job.with(c, false, func(o *app.Operator) error {
+	return line.Job.with(c, false, func(o *operator.Operator) error {
 		a, err := o.Accounts.Find(c.ctx, k.Account)
 		if err != nil {
 			return err
@@ -103,8 +103,8 @@ type theJob struct {
 }
 
 // find does something with the job.
-func (k *theJob) find(c *console, line *commands, do func(*app.Operator, job.ID) error) error {
-	return line.Job.with(c, false, func(o *app.Operator) error {
+func (k *theJob) find(c *console, line *commands, do func(*operator.Operator, job.ID) error) error {
+	return line.Job.with(c, false, func(o *operator.Operator) error {
 		missing := fault.New(fault.JobNotFound, "there is no job %q", k.ID)
 		id, ok := job.ParseID(k.ID)
 		if !ok {
@@ -122,7 +122,7 @@ type jobShow struct{ theJob }
 
 // Run implements the command.
 func (k *jobShow) Run(c *console, line *commands) error {
-	return k.find(c, line, func(o *app.Operator, id job.ID) error {
+	return k.find(c, line, func(o *operator.Operator, id job.ID) error {
 		v, err := o.Views.View(c.ctx, id)
 		if err == nil {
 			c.showJob(v.Record)
@@ -135,7 +135,7 @@ type jobCancel struct{ theJob }
 
 // Run implements the command.
 func (k *jobCancel) Run(c *console, line *commands) error {
-	return k.find(c, line, func(o *app.Operator, id job.ID) error {
+	return k.find(c, line, func(o *operator.Operator, id job.ID) error {
 		state, err := o.CancelJob(c.ctx, id)
 		switch {
 		case err != nil:

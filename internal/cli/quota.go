@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"ql/internal/app"
+	"ql/internal/operator"
 	"ql/lang/value"
 )
 
@@ -20,7 +20,7 @@ type quotaJSON struct {
 
 // Run implements the command.
 func (k *accountQuota) Run(c *console, line *commands) error {
-	return line.Account.with(c, false, func(o *app.Operator) error {
+	return line.Account.with(c, false, func(o *operator.Operator) error {
 		q, err := o.Quota(c.ctx, k.Account)
 		if err != nil {
 			return err

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"ql/internal/app"
+	"ql/internal/operator"
 	"ql/internal/resource/shares"
 )
 
@@ -78,7 +78,7 @@ func (k *shareList) Run(c *console, line *commands) error {
 	if k.Limit < 1 {
 		return usage("--limit: %d is no number from 1 on", k.Limit)
 	}
-	return line.Share.with(c, false, func(o *app.Operator) error {
+	return line.Share.with(c, false, func(o *operator.Operator) error {
 		a, err := o.Accounts.Find(c.ctx, k.Account)
 		if err != nil {
 			return err
@@ -125,7 +125,7 @@ type shareRevoke struct {
 
 // Run implements the command.
 func (k *shareRevoke) Run(c *console, line *commands) error {
-	return line.Share.with(c, false, func(o *app.Operator) error {
+	return line.Share.with(c, false, func(o *operator.Operator) error {
 		a, err := o.Accounts.Find(c.ctx, k.Account)
 		if err != nil {
 			return err

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"time"
 
-	"ql/internal/app"
 	"ql/internal/fault"
+	"ql/internal/operator"
 	"ql/internal/webhook"
 )
 
@@ -62,7 +62,7 @@ func (k *webhookList) Run(c *console, line *commands) error {
 	if k.Limit < 1 {
 		return usage("--limit: %d is no number from 1 on", k.Limit)
 	}
-	return line.Webhook.with(c, false, func(o *app.Operator) error {
+	return line.Webhook.with(c, false, func(o *operator.Operator) error {
 		a, err := o.Accounts.Find(c.ctx, k.Account)
 		if err != nil {
 			return err
@@ -114,7 +114,7 @@ type attemptJSON struct {
 
 // Run implements the command.
 func (k *webhookShow) Run(c *console, line *commands) error {
-	return line.Webhook.with(c, false, func(o *app.Operator) error {
+	return line.Webhook.with(c, false, func(o *operator.Operator) error {
 		d, err := o.Webhooks.ByID(c.ctx, k.ID)
 		if err != nil {
 			return noDelivery(err, k.ID)
@@ -172,7 +172,7 @@ type webhookRepeat struct {
 
 // Run implements the command.
 func (k *webhookRepeat) Run(c *console, line *commands) error {
-	return line.Webhook.with(c, false, func(o *app.Operator) error {
+	return line.Webhook.with(c, false, func(o *operator.Operator) error {
 		d, err := o.Webhooks.Repeat(c.ctx, k.ID, c.clock())
 		if err != nil {
 			return noDelivery(err, k.ID)

@@ -1,4 +1,7 @@
-package app
+// Package operator opens a data folder for its operator: short commands that manage
+// accounts, jobs, files and backups, beside a running server or without one. How
+// they are called and what they print is the command line's.
+package operator
 
 import (
 	"context"
@@ -12,8 +15,6 @@ import (
 	"ql/internal/config"
 	"ql/internal/fault"
 	"ql/internal/job"
-	"ql/internal/password"
-	"ql/internal/store"
 	"ql/internal/store/sqlite"
 	"ql/internal/webhook"
 )
@@ -32,9 +33,9 @@ type Operator struct {
 	key      string // the file of the master key
 }
 
-// OpenOperator opens the data folder of the settings. Where there is none yet
+// Open opens the data folder of the settings. Where there is none yet
 // it is made, if create says so.
-func OpenOperator(ctx context.Context, s config.Settings, create bool) (*Operator, error) {
+func Open(ctx context.Context, s config.Settings, create bool) (*Operator, error) {
 	if err := prepareFolder(s.Data, create); err != nil {
 		return nil, err
 	}
@@ -42,12 +43,12 @@ func OpenOperator(ctx context.Context, s config.Settings, create bool) (*Operato
 	if err != nil {
 		return nil, err
 	}
-	all := opened.Aggregate()
-	accounts, err := openAccounts(ctx, s, all.Accounts, nil)
+	vault, err := account.OpenVault(ctx, store.Accounts(), s.MasterKeyPath(), s.MasterKeyFile != "")
 	if err != nil {
 		return nil, errors.Join(err, all.Close())
 	}
-	return &Operator{Accounts: accounts, Jobs: all.Jobs, Views: all.Queue, Webhooks: all.Deliveries, store: all, settings: s, data: s.Data, key: s.MasterKeyPath()}, nil
+	accounts := account.NewService(store.Accounts(), vault, account.Options{Dev: s.Dev, KeysOnce: s.KeysOnce, Limits: s.Limits})
+	return &Operator{Accounts: accounts, Jobs: store.Jobs(), Views: store.Queue(), Webhooks: store.Deliveries(), store: store, settings: s, data: s.Data, key: s.MasterKeyPath()}, nil
 }
 
 // prepareFolder makes the data folder as a server does, or refuses one that is
@@ -65,15 +66,6 @@ func prepareFolder(data string, create bool) error {
 		err = fault.New(fault.NotFound, "the folder %s is no data folder yet: ql account create and ql serve make it one", data)
 	}
 	return err
-}
-
-// openAccounts returns the operations on accounts, under the master key.
-func openAccounts(ctx context.Context, s config.Settings, accounts account.Store, gate *password.Gate) (*account.Service, error) {
-	vault, err := account.OpenVault(ctx, accounts, s.MasterKeyPath(), s.MasterKeyFile != "")
-	if err != nil {
-		return nil, err
-	}
-	return account.NewService(accounts, vault, account.Options{Gate: gate, Dev: s.Dev, KeysOnce: s.KeysOnce, Limits: s.Limits}), nil
 }
 
 // DeleteAccount removes an account with its files and databases. It is dead at
