@@ -141,7 +141,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 		},
 	})
 	a.stores("recorder", p.recorder.Close)
-	if err := a.watch(); err != nil {
+	if err := a.registerMetrics(); err != nil {
 		return nil, err
 	}
 	if a.settings.OTLPEndpoint != "" {
@@ -173,12 +173,12 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	}
 	handler := server.New(server.Options{
 		Routes:    slices.Concat(jsonapi.Routes(service), formapi.Routes(service), formpage.Routes(service), download.Routes(a.downloads())),
-		Preflight: authenticator.Preflight, Refusal: a.otherHost(), Ready: a.ready, OpenAPI: api.OpenAPI(),
+		Preflight: authenticator.Preflight, Refusal: a.checkHost(), Ready: a.ready, OpenAPI: api.OpenAPI(),
 		Proxies: a.settings.TrustedProxies, HTTPS: strings.HasPrefix(a.url, "https://"),
 		Gate: p.gate, Ledger: p.ledger, BodyTime: a.settings.ReadTimeout, Log: a.o.Log, Guard: p.guard, Served: p.metrics.Served,
 	})
 	a.startUpkeep()
-	return a.around(handler), nil
+	return a.middleware(handler), nil
 }
 
 // startUpkeep removes, from now on, what is stored no longer.

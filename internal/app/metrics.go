@@ -6,8 +6,8 @@ import (
 	"ql/internal/telemetry"
 )
 
-// watch adds what the parts count to the metrics.
-func (a *App) watch() error {
+// registerMetrics shows what the parts count as metrics.
+func (a *App) registerMetrics() error {
 	p := &a.parts
 	const (
 		admission     = "ql_admission_total"

@@ -13,18 +13,18 @@ import (
 	"ql/internal/server"
 )
 
-// around puts what belongs to no operation around the service's handler.
-func (a *App) around(h *server.Handler) http.Handler {
+// middleware wraps the service's handler in what belongs to no operation.
+func (a *App) middleware(h *server.Handler) http.Handler {
 	var next http.Handler = h
 	if a.settings.Dev && a.settings.MetricsListen == "" {
-		next = withMetrics(a.parts.metrics.Handler(), next, a.otherHost())
+		next = withMetrics(a.parts.metrics.Handler(), next, a.checkHost())
 	}
 	return a.parts.traces.Wrap(next, func(r *http.Request) string { return cmp.Or(h.Pattern(r.URL.Path), "none") })
 }
 
-// hosts are the names by which the service may be called; nil for any, where
+// allowedHosts are the names by which the service may be called; nil for any, where
 // no setting names one. A developer's is called by those of this machine.
-func (a *App) hosts() []string {
+func (a *App) allowedHosts() []string {
 	s := &a.settings
 	hosts := slices.Concat(s.AllowedHosts, s.ACMEDomains)
 	for _, address := range []string{s.BaseURL, s.JSONAPIURL, s.FileURL} {
@@ -38,13 +38,13 @@ func (a *App) hosts() []string {
 	return hosts
 }
 
-// otherHost refuses calls by another name: a page could let its own name lead
-// here. Addresses of loopback are this machine's own; health is asked for by
-// whatever name.
-func (a *App) otherHost() func(*http.Request) error {
-	hosts := a.hosts()
+// checkHost refuses calls whose Host header is another name: a page could let its own
+// name lead here (DNS rebinding). Addresses of loopback are this machine's own; health is
+// asked for by whatever name.
+func (a *App) checkHost() func(*http.Request) error {
+	hosts := a.allowedHosts()
 	return func(r *http.Request) error {
-		if hosts == nil || r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || isHost(hosts, r.Host) {
+		if hosts == nil || r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || isAllowed(hosts, r.Host) {
 			return nil
 		}
 		return fault.New(fault.NotFound,
@@ -52,7 +52,7 @@ func (a *App) otherHost() func(*http.Request) error {
 	}
 }
 
-func isHost(hosts []string, called string) bool {
+func isAllowed(hosts []string, called string) bool {
 	called = strings.ToLower(called)
 	name := called
 	if host, _, err := net.SplitHostPort(called); err == nil {
