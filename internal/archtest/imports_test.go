@@ -158,6 +158,7 @@ var layers = []layer{
 			"lang", "lang/value",
 		},
 	},
+	{pkg: "internal/programtest"},
 	{pkg: "internal/apptest", imports: []string{"internal/account", "internal/app", "internal/config", "internal/operator"}, others: []string{"go.uber.org/goleak"}},
 	{
 		pkg: "internal/cli",

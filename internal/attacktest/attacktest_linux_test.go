@@ -12,16 +12,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-)
 
-// program is the path of the command ql, built for these tests.
-var program string
+	"ql/internal/programtest"
+)
 
 // asAttacker holds what an attack needs, in the environment of the process that makes it.
 const asAttacker = "QL_TEST_ATTACK"
@@ -30,27 +27,8 @@ func TestMain(m *testing.M) {
 	if text := os.Getenv(asAttacker); text != "" {
 		os.Exit(attackAs(text))
 	}
-	os.Exit(run(m))
+	os.Exit(programtest.Main(m))
 }
-
-func run(m *testing.M) int {
-	folder, err := os.MkdirTemp("", "ql-attacktest-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(folder)
-	program = filepath.Join(folder, "ql")
-	build := exec.CommandContext(context.Background(), "go", "build", "-o", program, "ql/cmd/ql")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "building ql: %v\n%s", err, out)
-		return 1
-	}
-	return m.Run()
-}
-
-func full() bool { return os.Getenv("QL_PROMISES") == "1" }
 
 func check(t testing.TB, err error) {
 	t.Helper()
@@ -94,7 +72,7 @@ var small = []string{"slots in transactions", "stalled bodies", "slow readers"}
 // TestPromiseAttacks holds the service to what it promises under each attack.
 func TestPromiseAttacks(t *testing.T) {
 	data := makeData(t)
-	lasts, all := 30*time.Second, full()
+	lasts, all := 30*time.Second, programtest.Promised()
 	if !all {
 		lasts = 3 * time.Second
 	}
@@ -143,7 +121,7 @@ func attackOnce(t *testing.T, data made, a attack, lasts time.Duration) {
 	if beside.refused*100 > beside.calls {
 		t.Errorf("%d of the neighbour's %d calls were refused: %s", beside.refused, beside.calls, beside.why)
 	}
-	if full() {
+	if programtest.Promised() {
 		if most := max(2*alone.p99, 50*time.Millisecond); beside.p99 > most {
 			t.Errorf("the neighbour's p99 was %s, and may be %s", beside.p99, most)
 		}

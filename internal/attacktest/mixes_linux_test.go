@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"ql/internal/programtest"
 )
 
 // actions are what callers do, some of whom hang up: after each nothing of it is held.
@@ -65,7 +67,7 @@ var actions = []func(context.Context, *mallory, string, *rand.Rand){
 // and the node killed beneath some of them: when they are gone, nothing of it is held.
 func TestPromiseMixes(t *testing.T) {
 	mixes := 2
-	if full() {
+	if programtest.Promised() {
 		mixes = 200
 	}
 	n := startNode(t, makeData(t))

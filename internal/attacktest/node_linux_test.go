@@ -4,17 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"io/fs"
-	"math/big"
 	"net"
 	"net/http"
 	"net/url"
@@ -28,6 +22,8 @@ import (
 	"time"
 
 	"ql/internal/admit/admittest"
+	"ql/internal/programtest"
+	"ql/internal/tlscert/tlscerttest"
 )
 
 const (
@@ -58,7 +54,7 @@ func makeData(t *testing.T) made {
 		plans[fmt.Sprintf("eve%d", i)] = "standard"
 	}
 	for name, plan := range plans {
-		create := exec.CommandContext(t.Context(), program, "account", "create", "--data", d.folder, "--username", name, "--plan", plan, "--password-stdin", "--json")
+		create := exec.CommandContext(t.Context(), programtest.Path, "account", "create", "--data", d.folder, "--username", name, "--plan", plan, "--password-stdin", "--json")
 		create.Stdin = strings.NewReader(password)
 		out, err := create.Output()
 		check(t, err)
@@ -75,23 +71,9 @@ func makeData(t *testing.T) made {
 // certificate makes one of this machine's, so that HTTP/2 can be spoken.
 func certificate(t *testing.T) (cert, key string) {
 	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	check(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
-		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	check(t, err)
-	secret, err := x509.MarshalPKCS8PrivateKey(private)
-	check(t, err)
 	folder := t.TempDir()
-	write := func(name, kind string, der []byte) string {
-		path := filepath.Join(folder, name)
-		check(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
-		return path
-	}
-	return write("cert.pem", "CERTIFICATE", der), write("key.pem", "PRIVATE KEY", secret)
+	tlscerttest.Write(t, folder, 1)
+	return filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem")
 }
 
 // node is ql serve in production on a copy of the data, held to its memory. Callers
@@ -140,9 +122,9 @@ func startNode(t *testing.T, d made) *node {
 func (n *node) start() {
 	n.t.Helper()
 	held := fmt.Sprintf("ulimit -d %d; exec \"$@\"", mostData>>10)
-	n.process = exec.CommandContext(context.Background(), "bash", append([]string{"-c", held, "bash", program, "serve"}, n.arguments...)...)
+	n.process = exec.CommandContext(context.Background(), "bash", append([]string{"-c", held, "bash", programtest.Path, "serve"}, n.arguments...)...)
 	n.process.Env = append(os.Environ(), "GOMEMLIMIT="+goLimit)
-	n.process.SysProcAttr = dieTogether()
+	n.process.SysProcAttr = programtest.DieWithParent()
 	n.process.Stderr = n.log
 	out, err := n.process.StdoutPipe()
 	check(n.t, err)
@@ -227,7 +209,7 @@ func (n *node) attack(name string, lasts time.Duration) string {
 	check(n.t, err)
 	attacker := exec.CommandContext(n.t.Context(), "nice", "-n", "19", self)
 	attacker.Env = append(os.Environ(), asAttacker+"="+string(text))
-	attacker.SysProcAttr = dieTogether()
+	attacker.SysProcAttr = programtest.DieWithParent()
 	out, err := attacker.CombinedOutput()
 	if err != nil {
 		n.t.Errorf("the attacker: %v", err)

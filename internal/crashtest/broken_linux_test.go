@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ql/internal/programtest"
 )
 
 // broken has system calls of the running server on some of its files fail, as told by
@@ -23,7 +25,7 @@ func (s *server) broken(rule string, files ...string) (mend func()) {
 		arguments = append(arguments, "-P", filepath.Join(s.data, name))
 	}
 	strace := exec.CommandContext(s.t.Context(), "strace", arguments...)
-	strace.SysProcAttr = dieTogether()
+	strace.SysProcAttr = programtest.DieWithParent()
 	said, err := strace.StderrPipe()
 	check(s.t, err)
 	if err := strace.Start(); err != nil {

@@ -8,45 +8,21 @@
 package crashtest
 
 import (
-	"context"
-	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
+
+	"ql/internal/programtest"
 )
 
-// program is the path of the command ql, built for these tests.
-var program string
-
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	folder, err := os.MkdirTemp("", "ql-crashtest-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(folder)
-	program = filepath.Join(folder, "ql")
-	build := exec.CommandContext(context.Background(), "go", "build", "-o", program, "ql/cmd/ql")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "building ql: %v\n%s", err, out)
-		return 1
-	}
-	return m.Run()
-}
+func TestMain(m *testing.M) { os.Exit(programtest.Main(m)) }
 
 // count is what a test counts to: the small number, or the promised one.
 func count(small, promised int) int {
-	if full() {
+	if programtest.Promised() {
 		return promised
 	}
 	return small
 }
-
-func full() bool { return os.Getenv("QL_PROMISES") == "1" }
 
 func check(t testing.TB, err error) {
 	t.Helper()

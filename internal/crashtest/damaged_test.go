@@ -9,13 +9,15 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"ql/internal/programtest"
 )
 
 // refusedStart starts a server that must not, and returns what it says.
 func (s *server) refusedStart(flags ...string) string {
 	s.t.Helper()
 	arguments := append([]string{"serve", "--data", s.data, "--listen", "127.0.0.1:0", "--log-level", "warn"}, flags...)
-	out, err := exec.CommandContext(context.Background(), program, arguments...).CombinedOutput()
+	out, err := exec.CommandContext(context.Background(), programtest.Path, arguments...).CombinedOutput()
 	if err == nil {
 		s.t.Fatalf("the server started, and ended by itself:\n%s", out)
 	}
@@ -53,7 +55,7 @@ func TestPromiseDamageOfTheLogIsTold(t *testing.T) {
 		if !strings.Contains(said, log) || !strings.Contains(said, "--accept-damage") {
 			t.Fatalf("a bit at %d: it said\n%s", at, said)
 		}
-		command, err := exec.CommandContext(t.Context(), program, "account", "list", "--data", s.data).CombinedOutput()
+		command, err := exec.CommandContext(t.Context(), programtest.Path, "account", "list", "--data", s.data).CombinedOutput()
 		if err == nil || !strings.Contains(string(command), "--accept-damage") {
 			t.Fatalf("a command said %s, %v", command, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"ql/internal/account"
+	"ql/internal/programtest"
 	"ql/lang"
 	"ql/lang/bytecode"
 	"ql/lang/value"
@@ -171,7 +172,7 @@ func (s *server) makeAccount() {
 // command runs an operator's command beside the server, and returns what it prints.
 func (s *server) command(input string, arguments ...string) string {
 	s.t.Helper()
-	c := exec.CommandContext(s.t.Context(), program, append(arguments, "--data", s.data)...)
+	c := exec.CommandContext(s.t.Context(), programtest.Path, append(arguments, "--data", s.data)...)
 	c.Stdin = strings.NewReader(input)
 	out, err := c.CombinedOutput()
 	if err != nil {

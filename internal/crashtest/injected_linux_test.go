@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ql/internal/programtest"
 )
 
 // faulty has some of the server's system calls fail for a while, by a rule of strace, and
@@ -21,7 +23,7 @@ func (s *server) faulty(rule string, lasts time.Duration) int {
 	calls, _, _ := strings.Cut(rule, ":")
 	log := filepath.Join(s.t.TempDir(), "strace.log")
 	strace := exec.CommandContext(s.t.Context(), "strace", "-f", "-p", strconv.Itoa(s.process.Process.Pid), "-o", log, "-e", "trace="+calls, "-e", "inject="+rule)
-	strace.SysProcAttr = dieTogether()
+	strace.SysProcAttr = programtest.DieWithParent()
 	said, err := strace.StderrPipe()
 	check(s.t, err)
 	if err := strace.Start(); err != nil {

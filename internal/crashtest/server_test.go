@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"ql/internal/admit/admittest"
+	"ql/internal/programtest"
 )
 
 const (
@@ -57,7 +58,7 @@ func newServer(t testing.TB) *server {
 func newServerIn(t testing.TB, data string) *server {
 	t.Helper()
 	s := newServerOn(t, data)
-	create := exec.CommandContext(t.Context(), program, "account", "create", "--data", s.data, "--username", username, "--plan", "unlimited", "--password-stdin")
+	create := exec.CommandContext(t.Context(), programtest.Path, "account", "create", "--data", s.data, "--username", username, "--plan", "unlimited", "--password-stdin")
 	create.Stdin = strings.NewReader(password)
 	if out, err := create.CombinedOutput(); err != nil {
 		t.Fatalf("making an account: %v\n%s", err, out)
@@ -100,10 +101,10 @@ func (s *server) said() string {
 // spawn starts the process, without waiting until it serves.
 func (s *server) spawn() {
 	s.t.Helper()
-	arguments := append(s.before[:len(s.before):len(s.before)], program, "serve", "--data", s.data, "--listen", "127.0.0.1:0", "--metrics-listen", s.metrics, "--log-level", "warn")
+	arguments := append(s.before[:len(s.before):len(s.before)], programtest.Path, "serve", "--data", s.data, "--listen", "127.0.0.1:0", "--metrics-listen", s.metrics, "--log-level", "warn")
 	arguments = append(arguments, s.flags...)
 	process := exec.CommandContext(context.Background(), arguments[0], arguments[1:]...)
-	process.SysProcAttr = dieTogether()
+	process.SysProcAttr = programtest.DieWithParent()
 	process.Stderr = s.log
 	out, err := process.StdoutPipe()
 	check(s.t, err)

@@ -1,7 +1,0 @@
-//go:build !linux
-
-package crashtest
-
-import "syscall"
-
-func dieTogether() *syscall.SysProcAttr { return nil }
