@@ -118,7 +118,7 @@ func (a *App) openStore(ctx context.Context) error {
 func (a *App) build(ctx context.Context) (http.Handler, error) {
 	p := &a.parts
 	p.metrics = telemetry.NewMetrics(a.o.Version)
-	p.guard = guard.New(a.o.Log, p.metrics.Panicked)
+	p.guard = guard.New(a.o.Log, p.metrics.CountPanic)
 	if err := a.openCertificates(); err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 		Listeners: admit.NewCrowd(admit.CrowdOptions{Most: mostListeners, Reason: admit.TooManyListeners, Lifted: a.settings.Dev}),
 		Files:     a.openTree, Transfers: admit.NewCrowd(admit.CrowdOptions{Most: mostTransfers, Wait: waitForPlace, Lifted: a.settings.Dev}),
 		CheckWebhook: p.caller.Check, DevelopmentOut: a.settings.Dev, Lifted: a.settings.Dev, Log: a.o.Log,
-		Ran: func(state job.State, took time.Duration) { p.metrics.Ran(string(state), took) },
+		Ran: func(state job.State, took time.Duration) { p.metrics.ObserveRun(string(state), took) },
 	})
 	if err := a.startJobs(ctx, service); err != nil {
 		return nil, err
@@ -175,7 +175,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 		Routes:    slices.Concat(jsonapi.Routes(service), formapi.Routes(service), formpage.Routes(service), download.Routes(a.downloads())),
 		Preflight: authenticator.Preflight, Refusal: a.checkHost(), Ready: a.ready, OpenAPI: api.OpenAPI(),
 		Proxies: a.settings.TrustedProxies, HTTPS: strings.HasPrefix(a.url, "https://"),
-		Gate: p.gate, Ledger: p.ledger, BodyTime: a.settings.ReadTimeout, Log: a.o.Log, Guard: p.guard, Served: p.metrics.Served,
+		Gate: p.gate, Ledger: p.ledger, BodyTime: a.settings.ReadTimeout, Log: a.o.Log, Guard: p.guard, Served: p.metrics.ObserveRequest,
 	})
 	a.startUpkeep()
 	return a.middleware(handler), nil
@@ -229,7 +229,7 @@ func (a *App) openResources() error {
 	trees := files.NewTrees(p.store.Files, blobs, time.Now)
 	p.tally = usage.NewTally(p.store.Usage, time.Now)
 	p.shares = resource.NewShares(p.store.Shares, trees, cmp.Or(a.settings.FileURL, a.url), time.Now)
-	fetcher := resource.NewFetcher(resource.FetcherOptions{Policy: a.egress(), Plans: a.settings.Plans, Dev: a.settings.Dev, Done: p.metrics.Fetched})
+	fetcher := resource.NewFetcher(resource.FetcherOptions{Policy: a.egress(), Plans: a.settings.Plans, Dev: a.settings.Dev, Done: p.metrics.ObserveFetch})
 	p.resources = resource.New(resource.Options{
 		Folder: filepath.Join(a.settings.Data, sqlite.AccountFolder), Usage: p.store.Files, Trees: trees, Reclaims: true,
 		Dev: a.settings.Dev, Accounts: p.accounts, Shares: p.shares, Sessions: sessions.New(p.store.Sessions, sessions.Options{}), Fetcher: fetcher, Tally: p.tally,

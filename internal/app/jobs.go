@@ -29,7 +29,7 @@ func (a *App) newWorker(h *execution.Host) *worker.Worker {
 	return worker.New(worker.Options{
 		Queue: p.store.Queue, Members: p.store.Members, Accounts: p.store.Accounts, Host: h, Gate: p.gate, Ledger: p.ledger, Limiter: p.limiter, Guard: p.guard, Sealer: p.accounts.States(),
 		Limits: a.settings.Limits, Log: a.o.Log, Clock: time.Now, Lifted: a.settings.Dev, RecordDurably: p.recorder.RecordDurably,
-		Ended: func(s job.State, took time.Duration) { p.metrics.Ran(string(s), took) },
+		Ended: func(s job.State, took time.Duration) { p.metrics.ObserveRun(string(s), took) },
 		Wake:  func() { p.webhooks.Wake() },
 	})
 }

@@ -18,14 +18,14 @@ func (a *App) registerMetrics() error {
 	gate := func(read func(admit.GateStats) uint64) func() float64 {
 		return func() float64 { return float64(read(p.gate.Stats())) }
 	}
-	outcome := func(name string, read func(admit.GateStats) uint64) telemetry.Value {
-		return telemetry.Value{Name: admission, Help: admissionHelp, Label: "outcome", Is: name, Grows: true, Read: gate(read)}
+	outcome := func(name string, read func(admit.GateStats) uint64) telemetry.Metric {
+		return telemetry.Metric{Name: admission, Help: admissionHelp, Label: "outcome", LabelValue: name, Counter: true, Read: gate(read)}
 	}
-	hashes := func(name, help, is string, gate **password.Gate, grows bool, read func(password.GateStats) float64) telemetry.Value {
-		return telemetry.Value{Name: name, Help: help, Label: "for", Is: is, Grows: grows, Read: func() float64 { return read((*gate).Stats()) }}
+	hashes := func(name, help, is string, gate **password.Gate, counter bool, read func(password.GateStats) float64) telemetry.Metric {
+		return telemetry.Metric{Name: name, Help: help, Label: "for", LabelValue: is, Counter: counter, Read: func() float64 { return read((*gate).Stats()) }}
 	}
 	for is, gate := range map[string]**password.Gate{"log-ins": &p.logins, "scripts": &p.hashing} {
-		if err := p.metrics.Watch(
+		if err := p.metrics.Register(
 			hashes("ql_password_hashes_running", "Passwords that are hashed now.", is, gate, false,
 				func(s password.GateStats) float64 { return float64(s.Running) }),
 			hashes("ql_password_hashes_waiting", "Passwords that wait for their turn to be hashed.", is, gate, false,
@@ -39,51 +39,51 @@ func (a *App) registerMetrics() error {
 		}
 	}
 	if p.certificates != nil {
-		if err := p.metrics.Watch(
-			telemetry.Value{Name: "ql_tls_certificate_days_left", Help: "Days until the TLS certificate ends that does so first; NaN where there is none yet.",
+		if err := p.metrics.Register(
+			telemetry.Metric{Name: "ql_tls_certificate_days_left", Help: "Days until the TLS certificate ends that does so first; NaN where there is none yet.",
 				Read: p.certificates.DaysLeft},
-			telemetry.Value{Name: "ql_tls_renewal_failures_total", Help: "Failures to renew, read or obtain a TLS certificate.", Grows: true,
+			telemetry.Metric{Name: "ql_tls_renewal_failures_total", Help: "Failures to renew, read or obtain a TLS certificate.", Counter: true,
 				Read: func() float64 { return float64(p.certificates.Failures()) }},
 		); err != nil {
 			return err
 		}
 	}
-	return p.metrics.Watch(
+	return p.metrics.Register(
 		outcome("admitted", func(s admit.GateStats) uint64 { return s.Admitted }),
 		outcome("waited", func(s admit.GateStats) uint64 { return s.Waited }),
 		outcome("account_busy", func(s admit.GateStats) uint64 { return s.Busy }),
 		outcome("overloaded", func(s admit.GateStats) uint64 { return s.Overloaded }),
 		outcome("cancelled", func(s admit.GateStats) uint64 { return s.Cancelled }),
-		telemetry.Value{Name: admission, Help: admissionHelp, Label: "outcome", Is: "rate_limited", Grows: true,
+		telemetry.Metric{Name: admission, Help: admissionHelp, Label: "outcome", LabelValue: "rate_limited", Counter: true,
 			Read: func() float64 { return float64(p.limiter.Stats().Refused) }},
-		telemetry.Value{Name: "ql_scripts_running", Help: "Scripts that run now.",
+		telemetry.Metric{Name: "ql_scripts_running", Help: "Scripts that run now.",
 			Read: func() float64 { return float64(p.gate.Stats().Inside) }},
-		telemetry.Value{Name: "ql_scripts_computing", Help: "Of those, the ones that compute; the others wait for something, or for their turn.",
+		telemetry.Metric{Name: "ql_scripts_computing", Help: "Of those, the ones that compute; the others wait for something, or for their turn.",
 			Read: func() float64 { return float64(p.gate.Stats().Running) }},
-		telemetry.Value{Name: "ql_scripts_waiting", Help: "Calls that wait for a place to run.",
+		telemetry.Metric{Name: "ql_scripts_waiting", Help: "Calls that wait for a place to run.",
 			Read: func() float64 { return float64(p.gate.Stats().Waiting) }},
-		telemetry.Value{Name: "ql_scripts_memory_bytes", Help: "Memory granted to scripts that run now.",
+		telemetry.Metric{Name: "ql_scripts_memory_bytes", Help: "Memory granted to scripts that run now.",
 			Read: func() float64 { return float64(p.gate.Stats().Memory) }},
-		telemetry.Value{Name: "ql_scripts_turns_after_leave_total", Help: "Turns to compute asked for by scripts that had ended; above 0 there is a bug.", Grows: true,
+		telemetry.Metric{Name: "ql_scripts_turns_after_leave_total", Help: "Turns to compute asked for by scripts that had ended; above 0 there is a bug.", Counter: true,
 			Read: func() float64 { return float64(p.gate.Stats().Misused) }},
 
-		telemetry.Value{Name: "ql_call_memory_bytes", Help: "Memory reserved for what is held for callers besides running scripts: bodies, answers, states that are stored or restored.",
+		telemetry.Metric{Name: "ql_call_memory_bytes", Help: "Memory reserved for what is held for callers besides running scripts: bodies, answers, states that are stored or restored.",
 			Read: func() float64 { return float64(p.ledger.Stats().Held) }},
-		telemetry.Value{Name: "ql_call_memory_waiting", Help: "Calls that wait for such memory.",
+		telemetry.Metric{Name: "ql_call_memory_waiting", Help: "Calls that wait for such memory.",
 			Read: func() float64 { return float64(p.ledger.Stats().Waiting) }},
-		telemetry.Value{Name: "ql_call_memory_refused_total", Help: "Calls that were refused for want of such memory.", Grows: true,
+		telemetry.Metric{Name: "ql_call_memory_refused_total", Help: "Calls that were refused for want of such memory.", Counter: true,
 			Read: func() float64 { return float64(p.ledger.Stats().Refused) }},
 
-		telemetry.Value{Name: programs, Help: programsHelp, Label: "cache", Is: "hit", Grows: true,
+		telemetry.Metric{Name: programs, Help: programsHelp, Label: "cache", LabelValue: "hit", Counter: true,
 			Read: func() float64 { return float64(p.programs.Stats().Hits) }},
-		telemetry.Value{Name: programs, Help: programsHelp, Label: "cache", Is: "miss", Grows: true,
+		telemetry.Metric{Name: programs, Help: programsHelp, Label: "cache", LabelValue: "miss", Counter: true,
 			Read: func() float64 { return float64(p.programs.Stats().Misses) }},
 
-		telemetry.Value{Name: "ql_store_writes_total", Help: "Changes committed to the store; by ql_store_commits_total this is how many share a commit.", Grows: true,
+		telemetry.Metric{Name: "ql_store_writes_total", Help: "Changes committed to the store; by ql_store_commits_total this is how many share a commit.", Counter: true,
 			Read: func() float64 { return float64(p.store.Stats().Writes) }},
-		telemetry.Value{Name: "ql_store_commits_total", Help: "Commits of the store.", Grows: true,
+		telemetry.Metric{Name: "ql_store_commits_total", Help: "Commits of the store.", Counter: true,
 			Read: func() float64 { return float64(p.store.Stats().Commits) }},
-		telemetry.Value{Name: "ql_store_waiting", Help: "Changes that wait for their commit.",
+		telemetry.Metric{Name: "ql_store_waiting", Help: "Changes that wait for their commit.",
 			Read: func() float64 { return float64(p.store.Stats().Waiting) }},
 	)
 }

@@ -19,7 +19,7 @@ func (a *App) middleware(h *server.Handler) http.Handler {
 	if a.settings.Dev && a.settings.MetricsListen == "" {
 		next = withMetrics(a.parts.metrics.Handler(), next, a.checkHost())
 	}
-	return a.parts.traces.Wrap(next, func(r *http.Request) string { return cmp.Or(h.Pattern(r.URL.Path), "none") })
+	return a.parts.traces.Middleware(next, func(r *http.Request) string { return cmp.Or(h.Pattern(r.URL.Path), "none") })
 }
 
 // allowedHosts are the names by which the service may be called; nil for any, where

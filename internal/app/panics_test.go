@@ -22,7 +22,7 @@ func TestPanicsOfAStop(t *testing.T) {
 		var log bytes.Buffer
 		a := New(config.Settings{StopTimeout: time.Second}, Options{Log: telemetry.NewLog(&log, telemetry.LogOptions{})})
 		metrics := telemetry.NewMetrics("test")
-		a.parts.guard = guard.New(a.o.Log, metrics.Panicked)
+		a.parts.guard = guard.New(a.o.Log, metrics.CountPanic)
 		closed := false
 		a.closers = append([]closer{{what: "first", close: func(context.Context) error { closed = true; return nil }}}, a.closers...)
 		a.closes("last", func(context.Context) error { panic("the last part is broken") })

@@ -1,5 +1,5 @@
 // Package telemetry is how operators watch the service: a log in which secrets
-// are covered, metrics for Prometheus, and traces for OpenTelemetry. What
+// are redacted, metrics for Prometheus, and traces for OpenTelemetry. What
 // happens is told to it by the others, in numbers and routes; it never learns
 // which account it was.
 package telemetry
@@ -18,16 +18,16 @@ type LogOptions struct {
 }
 
 // NewLog returns a log in which attributes with the names of secrets are
-// covered, and in all others ids of jobs are shortened and keys covered.
+// redacted, and in all others ids of jobs are shortened and keys redacted.
 func NewLog(to io.Writer, o LogOptions) *slog.Logger {
-	options := &slog.HandlerOptions{Level: o.Level, ReplaceAttr: cover}
+	options := &slog.HandlerOptions{Level: o.Level, ReplaceAttr: redactAttr}
 	if o.JSON {
 		return slog.New(slog.NewJSONHandler(to, options))
 	}
 	return slog.New(slog.NewTextHandler(to, options))
 }
 
-const covered = "[redacted]"
+const redacted = "[redacted]"
 
 // secretNames are attributes that nobody should log, and somebody will.
 var secretNames = map[string]bool{
@@ -36,19 +36,19 @@ var secretNames = map[string]bool{
 	"query": true, "q": true, "script": true, "body": true, "form": true, "fields": true, "get": true, "post": true,
 }
 
-// cover is a slog.HandlerOptions.ReplaceAttr.
-func cover(groups []string, a slog.Attr) slog.Attr {
+// redactAttr is a slog.HandlerOptions.ReplaceAttr.
+func redactAttr(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
 		return a
 	}
 	if secretNames[strings.ReplaceAll(strings.ToLower(a.Key), "-", "_")] {
-		return slog.String(a.Key, covered)
+		return slog.String(a.Key, redacted)
 	}
 	switch v := a.Value.Any().(type) {
 	case string:
-		a.Value = slog.StringValue(Cover(v))
+		a.Value = slog.StringValue(Redact(v))
 	case error:
-		a.Value = slog.StringValue(Cover(v.Error()))
+		a.Value = slog.StringValue(Redact(v.Error()))
 	}
 	return a
 }
@@ -63,10 +63,10 @@ var (
 	}
 )
 
-// Cover shortens ids of jobs in a text and covers keys.
-func Cover(text string) string {
+// Redact shortens ids of jobs in a text and redacts keys.
+func Redact(text string) string {
 	if !isSuspect(text) {
 		return text
 	}
-	return keys.ReplaceAllString(jobID.ReplaceAllString(text, "$1"), "$1"+covered)
+	return keys.ReplaceAllString(jobID.ReplaceAllString(text, "$1"), "$1"+redacted)
 }

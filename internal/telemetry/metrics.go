@@ -10,13 +10,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Metrics are the service's, in a registry of their own. No label ever names
-// an account.
+// Metrics are the service's, in a registry of their own. No label ever names an account.
 type Metrics struct {
 	registry *prometheus.Registry
 
 	requests *prometheus.CounterVec
-	took     *prometheus.HistogramVec
+	latency  *prometheus.HistogramVec
 	runs     *prometheus.HistogramVec
 	fetches  *prometheus.HistogramVec
 	panics   *prometheus.CounterVec
@@ -29,14 +28,14 @@ func NewMetrics(version string) *Metrics {
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ql_http_requests_total", Help: "Requests answered, by route and status.",
 		}, []string{"route", "code"}),
-		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "ql_http_request_duration_seconds", Help: "How long requests took, by route.", Buckets: seconds,
+		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "ql_http_request_duration_seconds", Help: "How long requests took, by route.", Buckets: durationBuckets,
 		}, []string{"route"}),
 		runs: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "ql_run_duration_seconds", Help: "How long scripts ran, by how they ended.", Buckets: seconds,
+			Name: "ql_run_duration_seconds", Help: "How long scripts ran, by how they ended.", Buckets: durationBuckets,
 		}, []string{"state"}),
 		fetches: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "ql_fetch_duration_seconds", Help: "How long calls of scripts to other servers took, by how they ended.", Buckets: seconds,
+			Name: "ql_fetch_duration_seconds", Help: "How long calls of scripts to other servers took, by how they ended.", Buckets: durationBuckets,
 		}, []string{"outcome"}),
 		panics: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ql_panics_total", Help: "Panics that were recovered, by the part of the service; the log has each with its stack.",
@@ -47,58 +46,57 @@ func NewMetrics(version string) *Metrics {
 	})
 	build.Set(1)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.requests, m.took, m.runs, m.fetches, m.panics, build)
+		m.requests, m.latency, m.runs, m.fetches, m.panics, build)
 	return m
 }
 
-// seconds are the bounds of the buckets of durations.
-var seconds = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 120}
+// durationBuckets are in seconds.
+var durationBuckets = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 120}
 
-// Ran counts a run of a script, which ended in a state.
-func (m *Metrics) Ran(state string, took time.Duration) {
+// ObserveRun counts a run of a script, which ended in a state.
+func (m *Metrics) ObserveRun(state string, took time.Duration) {
 	m.runs.WithLabelValues(state).Observe(took.Seconds())
 }
 
-// Fetched counts a call of a script to another server, by how it ended: ok, or
+// ObserveFetch counts a call of a script to another server, by how it ended: ok, or
 // the code of an error.
-func (m *Metrics) Fetched(how string, took time.Duration) {
+func (m *Metrics) ObserveFetch(how string, took time.Duration) {
 	m.fetches.WithLabelValues(how).Observe(took.Seconds())
 }
 
-// Panicked counts a panic in a part of the service, which was recovered.
-func (m *Metrics) Panicked(part string) { m.panics.WithLabelValues(part).Inc() }
+// CountPanic counts a panic in a part of the service, which was recovered.
+func (m *Metrics) CountPanic(part string) { m.panics.WithLabelValues(part).Inc() }
 
-// Served counts a request that was answered; route is "" for one to an address
+// ObserveRequest counts a request that was answered; route is "" for one to an address
 // that is not there.
-func (m *Metrics) Served(route string, code int, took time.Duration) {
+func (m *Metrics) ObserveRequest(route string, code int, took time.Duration) {
 	if route == "" {
 		route = "none"
 	}
 	m.requests.WithLabelValues(route, strconv.Itoa(code)).Inc()
-	m.took.WithLabelValues(route).Observe(took.Seconds())
+	m.latency.WithLabelValues(route).Observe(took.Seconds())
 }
 
-// Value is a number that somebody else keeps, read whenever metrics are asked
-// for.
-type Value struct {
+// Metric is a number that another part counts, read whenever metrics are scraped.
+type Metric struct {
 	Name string
 	Help string
-	// Label and Is tell several values of one name apart; both may be "".
-	Label, Is string
-	// Grows says that it only ever grows.
-	Grows bool
+	// Label and LabelValue tell several values of one name apart; both may be "".
+	Label, LabelValue string
+	// Counter says that it only ever grows; others are gauges.
+	Counter bool
 	Read  func() float64
 }
 
-// Watch adds values. A name with its label may be added once.
-func (m *Metrics) Watch(values ...Value) error {
-	for _, v := range values {
+// Register adds metrics. A name with its label may be added once.
+func (m *Metrics) Register(metrics ...Metric) error {
+	for _, v := range metrics {
 		var labels prometheus.Labels
 		if v.Label != "" {
-			labels = prometheus.Labels{v.Label: v.Is}
+			labels = prometheus.Labels{v.Label: v.LabelValue}
 		}
 		var c prometheus.Collector
-		if v.Grows {
+		if v.Counter {
 			c = prometheus.NewCounterFunc(prometheus.CounterOpts{Name: v.Name, Help: v.Help, ConstLabels: labels}, v.Read)
 		} else {
 			c = prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: v.Name, Help: v.Help, ConstLabels: labels}, v.Read)

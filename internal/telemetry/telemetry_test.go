@@ -54,20 +54,20 @@ func TestLogLevels(t *testing.T) {
 
 func TestMetrics(t *testing.T) {
 	m := NewMetrics("v1")
-	m.Served("/v1/query", 200, 3*time.Millisecond)
-	m.Served("", 404, time.Millisecond)
-	m.Ran("complete", 2*time.Second)
-	m.Fetched("ok", time.Millisecond)
+	m.ObserveRequest("/v1/query", 200, 3*time.Millisecond)
+	m.ObserveRequest("", 404, time.Millisecond)
+	m.ObserveRun("complete", 2*time.Second)
+	m.ObserveFetch("ok", time.Millisecond)
 	waiting := 4.0
-	err := m.Watch(
-		Value{Name: "ql_admission_total", Help: "h", Label: "outcome", Is: "admitted", Grows: true, Read: func() float64 { return 5 }},
-		Value{Name: "ql_admission_total", Help: "h", Label: "outcome", Is: "busy", Grows: true, Read: func() float64 { return 6 }},
-		Value{Name: "ql_admission_waiting", Help: "h", Read: func() float64 { return waiting }},
+	err := m.Register(
+		Metric{Name: "ql_admission_total", Help: "h", Label: "outcome", LabelValue: "admitted", Counter: true, Read: func() float64 { return 5 }},
+		Metric{Name: "ql_admission_total", Help: "h", Label: "outcome", LabelValue: "busy", Counter: true, Read: func() float64 { return 6 }},
+		Metric{Name: "ql_admission_waiting", Help: "h", Read: func() float64 { return waiting }},
 	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Watch(Value{Name: "ql_admission_waiting", Help: "h", Read: func() float64 { return 0 }}); err == nil {
+	if err := m.Register(Metric{Name: "ql_admission_waiting", Help: "h", Read: func() float64 { return 0 }}); err == nil {
 		t.Error("a name can be added twice")
 	}
 	waiting = 7
@@ -94,7 +94,7 @@ func TestMetrics(t *testing.T) {
 func TestTraces(t *testing.T) {
 	spans := tracetest.NewSpanRecorder()
 	traces := newTraces("v1", sdk.WithSpanProcessor(spans))
-	h := traces.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	h := traces.Middleware(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := http.NewResponseController(w).Flush(); err != nil {
 			t.Errorf("the connection is out of reach: %v", err)
 		}
@@ -139,7 +139,7 @@ func TestTracesAreSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	traces.Wrap(http.NotFoundHandler(), func(*http.Request) string { return "/x" }).
+	traces.Middleware(http.NotFoundHandler(), func(*http.Request) string { return "/x" }).
 		ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), "GET", "/x", nil))
 	if err := traces.Close(t.Context()); err != nil {
 		t.Fatal(err)
@@ -152,7 +152,7 @@ func TestTracesAreSent(t *testing.T) {
 func TestNoTraces(t *testing.T) {
 	var none *Traces
 	called := false
-	none.Wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called = true }), nil).ServeHTTP(nil, nil)
+	none.Middleware(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called = true }), nil).ServeHTTP(nil, nil)
 	if err := none.Close(context.Background()); err != nil || !called {
 		t.Errorf("without traces: %v, %t", err, called)
 	}

@@ -52,9 +52,9 @@ func (t *Traces) Close(ctx context.Context) error {
 	return t.provider.Shutdown(ctx)
 }
 
-// Wrap gives each request a span, below that of its caller. Route returns the
+// Middleware gives each request a span, below that of its caller. Route returns the
 // name of a request's route, which has no ids in it.
-func (t *Traces) Wrap(next http.Handler, route func(*http.Request) string) http.Handler {
+func (t *Traces) Middleware(next http.Handler, route func(*http.Request) string) http.Handler {
 	if t == nil {
 		return next
 	}
