@@ -48,11 +48,11 @@ type Options struct {
 	Clock     func() time.Time
 }
 
-// Make writes a backup to dest: one file where it ends in .tar.gz or .tgz, a
+// Create writes a backup to dest: one file where it ends in .tar.gz or .tgz, a
 // folder otherwise. Nothing stands there before the backup is whole and on the disk.
 // Where something of the data folder is missing or damaged, the error is an *Incomplete
 // that names it: nothing is made then, unless the options say to keep going.
-func Make(ctx context.Context, o Options, dest string) (_ Counts, err error) {
+func Create(ctx context.Context, o Options, dest string) (_ Counts, err error) {
 	now := o.Clock().UTC()
 	to, scratch, err := newSink(dest, o.Data, now)
 	if err != nil {
@@ -64,7 +64,7 @@ func Make(ctx context.Context, o Options, dest string) (_ Counts, err error) {
 		return Counts{}, err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	m := &making{Options: o, source: source, to: &counted{sink: to}, scratch: scratch, now: now}
+	m := &creator{Options: o, source: source, to: &manifestSink{sink: to}, scratch: scratch, now: now}
 	if err := m.run(ctx); err != nil {
 		return Counts{}, err
 	}
@@ -80,11 +80,11 @@ func Make(ctx context.Context, o Options, dest string) (_ Counts, err error) {
 	return m.to.manifest.Counts, incomplete
 }
 
-// making is a backup on its way.
-type making struct {
+// creator is a backup that is being made.
+type creator struct {
 	Options
 	source  *store.Store // of the data folder
-	to      *counted
+	to      *manifestSink
 	scratch string // a folder for what is not yet part of the backup
 	now     time.Time
 
@@ -92,8 +92,8 @@ type making struct {
 	interrupted []job.Due
 }
 
-func (m *making) run(ctx context.Context) (err error) {
-	if err := m.addHead(ctx); err != nil {
+func (m *creator) run(ctx context.Context) (err error) {
+	if err := m.addHeader(ctx); err != nil {
 		return err
 	}
 	if m.Key != "" {
@@ -127,7 +127,7 @@ func (m *making) run(ctx context.Context) (err error) {
 
 // fromStore adds all that the copied store leads to, and ends those of its jobs
 // that cannot go on.
-func (m *making) fromStore(ctx context.Context) error {
+func (m *creator) fromStore(ctx context.Context) error {
 	if err := m.addDatabases(ctx); err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ var interruption = func() []byte {
 	return text
 }()
 
-func (m *making) addHead(ctx context.Context) error {
+func (m *creator) addHeader(ctx context.Context) error {
 	check, err := m.source.Accounts().KeepCheck(ctx, nil)
 	if err != nil {
 		return err
@@ -169,14 +169,14 @@ func (m *making) addHead(ctx context.Context) error {
 			return err
 		}
 	}
-	text, err := encode(head{Format: format, Program: m.Program, Made: m.now, Key: m.Key != "", Check: check})
+	text, err := encode(header{Format: format, Program: m.Program, Made: m.now, Key: m.Key != "", Check: check})
 	if err != nil {
 		return err
 	}
-	return m.to.add(headName, int64(len(text)), bytes.NewReader(text))
+	return m.to.add(headerName, int64(len(text)), bytes.NewReader(text))
 }
 
-func (m *making) addManifest() error {
+func (m *creator) addManifest() error {
 	slices.SortFunc(m.to.manifest.Files, func(a, b entry) int { return strings.Compare(a.Name, b.Name) })
 	text, err := encode(m.to.manifest)
 	if err != nil {
@@ -187,7 +187,7 @@ func (m *making) addManifest() error {
 
 // addDatabases adds the databases of all accounts: those first whose jobs may
 // go on, so that few of these run meanwhile.
-func (m *making) addDatabases(ctx context.Context) error {
+func (m *creator) addDatabases(ctx context.Context) error {
 	jobs := map[account.ID][]job.Due{}
 	var order []account.ID
 	err := m.copied.Queue().Unfinished(ctx, func(d job.Due) {
@@ -226,7 +226,7 @@ func (m *making) addDatabases(ctx context.Context) error {
 }
 
 // accounts returns those that have folders.
-func (m *making) accounts() (ids []account.ID, err error) {
+func (m *creator) accounts() (ids []account.ID, err error) {
 	entries, err := os.ReadDir(filepath.Join(m.Data, accountFolder))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -242,7 +242,7 @@ func (m *making) accounts() (ids []account.ID, err error) {
 const databaseEnding = ".db"
 
 // addAccount adds the databases of an account and returns how many it has.
-func (m *making) addAccount(ctx context.Context, id account.ID) (added int, err error) {
+func (m *creator) addAccount(ctx context.Context, id account.ID) (added int, err error) {
 	below := path.Join(accountFolder, strconv.FormatInt(int64(id), 10), "databases")
 	at := filepath.Join(m.Data, filepath.FromSlash(below))
 	entries, err := os.ReadDir(at)
@@ -276,7 +276,7 @@ func (m *making) addAccount(ctx context.Context, id account.ID) (added int, err 
 }
 
 // findMissing tells of the databases that were there and are no more.
-func (m *making) findMissing(ctx context.Context) error {
+func (m *creator) findMissing(ctx context.Context) error {
 	known, err := m.copied.KnownDatabases(ctx)
 	if err != nil {
 		return err
@@ -296,7 +296,7 @@ func (m *making) findMissing(ctx context.Context) error {
 // closes.
 const busy = 30 * time.Second
 
-func (m *making) addDatabase(ctx context.Context, name, at string) error {
+func (m *creator) addDatabase(ctx context.Context, name, at string) error {
 	// SQLite follows no links, and says little where a file is missing.
 	at, err := filepath.EvalSymlinks(at)
 	if err != nil {
@@ -334,7 +334,7 @@ func makeFile(name string) error {
 }
 
 // findInterrupted finds the jobs that ran since the store was copied.
-func (m *making) findInterrupted(ctx context.Context, jobs []job.Due) error {
+func (m *creator) findInterrupted(ctx context.Context, jobs []job.Due) error {
 	for _, d := range jobs {
 		if d.State != job.Running {
 			attempt, err := m.source.Queue().Attempt(ctx, d.ID)
@@ -351,7 +351,7 @@ func (m *making) findInterrupted(ctx context.Context, jobs []job.Due) error {
 }
 
 // addBlobs adds the blobs that the copied store needs.
-func (m *making) addBlobs(ctx context.Context) error {
+func (m *creator) addBlobs(ctx context.Context) error {
 	root, err := os.OpenRoot(filepath.Join(m.Data, blobFolder))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

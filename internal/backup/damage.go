@@ -22,8 +22,8 @@ type Incomplete struct {
 	Copy     bool // it is a backup that lacks it
 }
 
-// mostShown is how many files a message names.
-const mostShown = 10
+// maxShown is how many files a message names.
+const maxShown = 10
 
 // Error names what is missing or damaged, and says what can be done.
 func (e *Incomplete) Error() string {
@@ -37,7 +37,7 @@ func (e *Incomplete) Error() string {
 		text.WriteString("the data folder is not whole, and no backup was made:")
 	}
 	for i, p := range e.Problems {
-		if i == mostShown {
+		if i == maxShown {
 			fmt.Fprintf(&text, " and %d more;", len(e.Problems)-i)
 			break
 		}
@@ -57,7 +57,7 @@ func (e *Incomplete) Error() string {
 var errMissing = errors.New("it is missing")
 
 // problem notes something that is missing or damaged.
-func (m *making) problem(name string, err error) {
+func (m *creator) problem(name string, err error) {
 	m.to.manifest.Problems = append(m.to.manifest.Problems, Problem{Name: name, What: err.Error()})
 }
 

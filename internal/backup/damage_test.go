@@ -98,7 +98,7 @@ func TestIncomplete(t *testing.T) {
 			s.Operate(func(o *operator.Operator) error {
 				_, err := o.Backup(t.Context(), refused, "test", true)
 				check(err, false)
-				_, err = o.BackupRest(t.Context(), made, "test", true)
+				_, err = o.BackupPartial(t.Context(), made, "test", true)
 				check(err, true)
 				return nil
 			})

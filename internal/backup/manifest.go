@@ -12,7 +12,7 @@ import (
 
 // The names in a backup that are no files of the data folder.
 const (
-	headName     = "backup.json"   // stands first
+	headerName     = "backup.json"   // stands first
 	manifestName = "manifest.json" // stands last
 )
 
@@ -27,8 +27,8 @@ const (
 // format is the version of the layout.
 const format = 1
 
-// head is what must be known before anything is restored.
-type head struct {
+// header is what must be known before anything is restored.
+type header struct {
 	Format  int       `json:"format"`
 	Program string    `json:"program"` // the version that made it
 	Made    time.Time `json:"made_at"`
@@ -63,9 +63,9 @@ type entry struct {
 	Hash string `json:"sha256"`
 }
 
-// maxHead and maxManifest bound what is read of something that is no backup.
+// maxHeader and maxManifest bound what is read of something that is no backup.
 const (
-	maxHead     = 64 << 10
+	maxHeader     = 64 << 10
 	maxManifest = 1 << 30
 )
 
@@ -91,9 +91,9 @@ func decode(name string, r io.Reader, most int64, v any) error {
 	return nil
 }
 
-// readHead reads the head and refuses a layout of another version.
-func readHead(r io.Reader) (h head, err error) {
-	if err := decode(headName, r, maxHead, &h); err != nil {
+// readHeader reads the header and refuses a layout of another version.
+func readHeader(r io.Reader) (h header, err error) {
+	if err := decode(headerName, r, maxHeader, &h); err != nil {
 		return h, err
 	}
 	if h.Format != format {
@@ -109,7 +109,7 @@ func isBackedUp(name string) bool {
 	}
 	top, below, nested := strings.Cut(name, "/")
 	switch top {
-	case storeName, keyName, headName:
+	case storeName, keyName, headerName:
 		return !nested
 	case blobFolder, accountFolder:
 		return nested && below != ""

@@ -24,7 +24,7 @@ import (
 
 // Restore makes a data folder of a backup. Data must be missing or empty, but
 // for a master key. Key is the file of the master key, "" where it is in the
-// data folder or the backup. Nothing is in place before all is proven, and the
+// data folder or the backup. Nothing is in place before all is verified, and the
 // store comes last. A backup that is not whole is refused, by an *Incomplete.
 func Restore(ctx context.Context, src, data, key string) (Counts, error) {
 	counts, _, err := restore(ctx, src, data, key, false)
@@ -39,7 +39,7 @@ func RestoreIncomplete(ctx context.Context, src, data, key string) (Counts, []Pr
 
 func restore(ctx context.Context, src, data, key string, incomplete bool) (_ Counts, _ []Problem, err error) {
 	if _, err := os.Stat(src); errors.Is(err, fs.ErrNotExist) {
-		return Counts{}, nil, &noBackup{fmt.Sprintf("there is no backup %s", src), err}
+		return Counts{}, nil, &notBackupError{fmt.Sprintf("there is no backup %s", src), err}
 	}
 	made := missing(data)
 	defer func() {
@@ -52,7 +52,7 @@ func restore(ctx context.Context, src, data, key string, incomplete bool) (_ Cou
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return Counts{}, nil, err
 	}
-	if err := removeDead(data, restoringPrefix, func(work *os.Root) error { return takeBack(work, data) }); err != nil {
+	if err := removeStale(data, restoringPrefix, func(work *os.Root) error { return rollBack(work, data) }); err != nil {
 		return Counts{}, nil, err
 	}
 	if err := checkEmpty(data, keyName); err != nil {
@@ -61,7 +61,7 @@ func restore(ctx context.Context, src, data, key string, incomplete bool) (_ Cou
 	if _, _, err := store.MakeFolder(data); err != nil {
 		return Counts{}, nil, err
 	}
-	work, end, err := newWork(data, restoringPrefix)
+	work, end, err := newStaging(data, restoringPrefix)
 	if err != nil {
 		return Counts{}, nil, err
 	}
@@ -71,8 +71,8 @@ func restore(ctx context.Context, src, data, key string, incomplete bool) (_ Cou
 		return Counts{}, nil, err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	r := &restoring{data: data, key: key, to: &folder{root: root, made: []string{"."}}, found: map[string]entry{}}
-	if err := read(ctx, src, r.take); err != nil {
+	r := &restorer{data: data, key: key, to: &folder{root: root, made: []string{"."}}, found: map[string]entry{}}
+	if err := read(ctx, src, r.extract); err != nil {
 		return Counts{}, nil, err
 	}
 	if err := r.verify(); err != nil {
@@ -81,7 +81,7 @@ func restore(ctx context.Context, src, data, key string, incomplete bool) (_ Cou
 	if len(r.manifest.Problems) > 0 && !incomplete {
 		return Counts{}, nil, &Incomplete{Problems: r.manifest.Problems, Copy: true}
 	}
-	return r.manifest.Counts, r.manifest.Problems, r.place(work)
+	return r.manifest.Counts, r.manifest.Problems, r.install(work)
 }
 
 // missing returns the folder, and those above it, that are not there yet.
@@ -94,29 +94,29 @@ func missing(folder string) (list []string) {
 	}
 }
 
-// noBackup says of something that it is none, in words of its own.
-type noBackup struct {
+// notBackupError says of something that it is none, in words of its own.
+type notBackupError struct {
 	message string
 	cause   error
 }
 
-func (e *noBackup) Error() string { return e.message }
-func (e *noBackup) Unwrap() error { return e.cause }
+func (e *notBackupError) Error() string { return e.message }
+func (e *notBackupError) Unwrap() error { return e.cause }
 
-// restoring is a restore on its way.
-type restoring struct {
+// restorer is a restore that is under way.
+type restorer struct {
 	data string
 	key  string
 	to   *folder
 
-	head     *head
-	proven   bool // the master key
+	header   *header
+	keyVerified bool
 	manifest *manifest
 	found    map[string]entry
 }
 
-// take takes one file of the backup; the head comes first.
-func (r *restoring) take(name string, content io.Reader) error {
+// extract writes one file of the backup to the staging folder; the header comes first.
+func (r *restorer) extract(name string, content io.Reader) error {
 	switch {
 	case name == manifestName:
 		r.manifest = &manifest{}
@@ -125,8 +125,8 @@ func (r *restoring) take(name string, content io.Reader) error {
 		return fmt.Errorf("%q is nothing that a backup holds", name)
 	case r.found[name].Name != "":
 		return fmt.Errorf("%s is there twice", name)
-	case r.head == nil && name != headName:
-		return fmt.Errorf("this is no backup: it starts with %s, not with %s", name, headName)
+	case r.header == nil && name != headerName:
+		return fmt.Errorf("this is no backup: it starts with %s, not with %s", name, headerName)
 	}
 	hash, size := sha256.New(), int64(0)
 	if err := r.write(name, io.TeeReader(content, io.MultiWriter(hash, (*length)(&size)))); err != nil {
@@ -134,12 +134,12 @@ func (r *restoring) take(name string, content io.Reader) error {
 	}
 	r.found[name] = entry{name, size, hex.EncodeToString(hash.Sum(nil))}
 	switch name {
-	case headName:
-		return r.checkHead()
+	case headerName:
+		return r.checkHeader()
 	case keyName:
 		return r.checkKey(filepath.Join(r.to.root.Name(), keyName))
 	}
-	if !r.proven {
+	if !r.keyVerified {
 		return r.noKey()
 	}
 	return nil
@@ -153,7 +153,7 @@ func (n *length) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (r *restoring) write(name string, content io.Reader) error {
+func (r *restorer) write(name string, content io.Reader) error {
 	if err := r.to.makeFolder(path.Dir(name)); err != nil {
 		return err
 	}
@@ -167,17 +167,17 @@ func (r *restoring) write(name string, content io.Reader) error {
 	return errors.Join(err, f.Close())
 }
 
-func (r *restoring) checkHead() error {
-	f, err := r.to.root.Open(headName)
+func (r *restorer) checkHeader() error {
+	f, err := r.to.root.Open(headerName)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = f.Close() }() // only read
-	h, err := readHead(f)
+	h, err := readHeader(f)
 	if err != nil {
 		return err
 	}
-	r.head = &h
+	r.header = &h
 	own := filepath.Join(r.data, keyName)
 	_, err = os.Lstat(own)
 	switch {
@@ -186,7 +186,7 @@ func (r *restoring) checkHead() error {
 	case err == nil:
 		return r.checkKey(own)
 	case h.Check == nil:
-		r.proven = true
+		r.keyVerified = true
 		return nil
 	case !h.Key:
 		return r.noKey()
@@ -194,24 +194,24 @@ func (r *restoring) checkHead() error {
 	return nil // it is the next file
 }
 
-func (r *restoring) checkKey(file string) error {
-	if r.proven {
+func (r *restorer) checkKey(file string) error {
+	if r.keyVerified {
 		return nil
 	}
-	if err := account.CheckMasterKey(file, r.head.Check); err != nil {
+	if err := account.CheckMasterKey(file, r.header.Check); err != nil {
 		return err
 	}
-	r.proven = true
+	r.keyVerified = true
 	return nil
 }
 
-func (r *restoring) noKey() error {
+func (r *restorer) noKey() error {
 	return fmt.Errorf("the master key is not in this backup: name its file by --master-key-file, or put it into %s as %s; without it secrets and unfinished jobs are lost", r.data, keyName)
 }
 
 // verify holds what was found against the manifest.
-func (r *restoring) verify() error {
-	if r.head == nil || r.manifest == nil {
+func (r *restorer) verify() error {
+	if r.header == nil || r.manifest == nil {
 		return errors.New("this is no whole backup: it has no end, or no beginning")
 	}
 	for _, want := range r.manifest.Files {
@@ -234,9 +234,9 @@ func (r *restoring) verify() error {
 // it belongs.
 const placingName = "placing"
 
-// takeBack removes what a restore that ended before it was through had moved to its
+// rollBack removes what a restore that ended before it was through had moved to its
 // place. Without the store nobody has used it; the folder was empty before.
-func takeBack(work *os.Root, data string) error {
+func rollBack(work *os.Root, data string) error {
 	if _, err := work.Lstat(placingName); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -246,9 +246,9 @@ func takeBack(work *os.Root, data string) error {
 	return errors.Join(os.RemoveAll(filepath.Join(data, blobFolder)), os.RemoveAll(filepath.Join(data, accountFolder)))
 }
 
-// place moves all to where it belongs. The store comes last: without it there
+// install moves all to where it belongs. The store comes last: without it there
 // is nothing that a server would open.
-func (r *restoring) place(work string) error {
+func (r *restorer) install(work string) error {
 	if err := writeFile(r.to.root, placingName, 0, strings.NewReader("")); err != nil {
 		return err
 	}
@@ -271,36 +271,36 @@ func (r *restoring) place(work string) error {
 	return disk.SyncFolder(filepath.Dir(filepath.Clean(r.data)))
 }
 
-// read calls take with each file of a backup: the head first, then the key.
-func read(ctx context.Context, src string, take func(name string, content io.Reader) error) error {
+// read calls visit with each file of a backup: the header first, then the key.
+func read(ctx context.Context, src string, visit func(name string, content io.Reader) error) error {
 	info, err := os.Stat(src)
 	if err != nil {
 		return err
 	}
 	if info.IsDir() {
-		return readFolder(ctx, src, take)
+		return readFolder(ctx, src, visit)
 	}
-	return readArchive(ctx, src, take)
+	return readArchive(ctx, src, visit)
 }
 
-func readFolder(ctx context.Context, src string, take func(string, io.Reader) error) error {
+func readFolder(ctx context.Context, src string, visit func(string, io.Reader) error) error {
 	root, err := os.OpenRoot(src)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = root.Close() }() // only read
-	takeFile := func(name string) error {
+	visitFile := func(name string) error {
 		f, err := root.Open(name)
 		if err != nil {
 			return err
 		}
-		return errors.Join(take(name, f), f.Close())
+		return errors.Join(visit(name, f), f.Close())
 	}
-	first := []string{headName, keyName}
+	first := []string{headerName, keyName}
 	for _, name := range first {
-		if err := takeFile(name); errors.Is(err, fs.ErrNotExist) {
-			if name == headName {
-				return fmt.Errorf("%s is no backup: it holds no %s", src, headName)
+		if err := visitFile(name); errors.Is(err, fs.ErrNotExist) {
+			if name == headerName {
+				return fmt.Errorf("%s is no backup: it holds no %s", src, headerName)
 			}
 		} else if err != nil {
 			return err
@@ -316,11 +316,11 @@ func readFolder(ctx context.Context, src string, take func(string, io.Reader) er
 		if !e.Type().IsRegular() {
 			return fmt.Errorf("%s of the backup is no regular file", name)
 		}
-		return takeFile(name)
+		return visitFile(name)
 	})
 }
 
-func readArchive(ctx context.Context, src string, take func(string, io.Reader) error) (err error) {
+func readArchive(ctx context.Context, src string, visit func(string, io.Reader) error) (err error) {
 	f, err := os.Open(src)
 	if err != nil {
 		return err
@@ -328,7 +328,7 @@ func readArchive(ctx context.Context, src string, take func(string, io.Reader) e
 	defer func() { _ = f.Close() }() // only read
 	zip, err := gzip.NewReader(f)
 	if err != nil {
-		return &noBackup{fmt.Sprintf("%s is no backup: a folder that ql backup made fits, or a file made by it that ends in %s", src, archiveEnding), err}
+		return &notBackupError{fmt.Sprintf("%s is no backup: a folder that ql backup made fits, or a file made by it that ends in %s", src, archiveEnding), err}
 	}
 	all := tar.NewReader(zip)
 	for {
@@ -347,7 +347,7 @@ func readArchive(ctx context.Context, src string, take func(string, io.Reader) e
 		if h.Typeflag != tar.TypeReg {
 			return fmt.Errorf("%q of the backup is no regular file", h.Name)
 		}
-		if err := take(h.Name, all); err != nil {
+		if err := visit(h.Name, all); err != nil {
 			return damaged(err)
 		}
 	}
@@ -365,5 +365,5 @@ func damaged(err error) error {
 	default:
 		return err
 	}
-	return &noBackup{"the backup is damaged: " + what, err}
+	return &notBackupError{"the backup is damaged: " + what, err}
 }

@@ -43,9 +43,9 @@ func endsIn(name string, endings []string) bool {
 	return slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(strings.ToLower(name), e) })
 }
 
-// checkPlace refuses a place where no backup can be, or where it would be part of
+// checkDestination refuses a place where no backup can be, or where it would be part of
 // what is backed up.
-func checkPlace(dest, data string) error {
+func checkDestination(dest, data string) error {
 	if !endsIn(dest, archiveEndings) && endsIn(dest, otherEndings) {
 		return fmt.Errorf("%s: no archive of this kind is made: a name that ends in %s fits, or the name of a folder", dest, strings.Join(archiveEndings, " or "))
 	}
@@ -86,7 +86,7 @@ func isInside(name, folder string) (bool, error) {
 // newSink returns where a backup goes, and a folder on the same disk for what is
 // still being made.
 func newSink(dest, data string, now time.Time) (s sink, scratch string, err error) {
-	if err := checkPlace(dest, data); err != nil {
+	if err := checkDestination(dest, data); err != nil {
 		return nil, "", err
 	}
 	dest, err = filepath.Abs(dest)
@@ -101,8 +101,8 @@ func newSink(dest, data string, now time.Time) (s sink, scratch string, err erro
 		return nil, "", err
 	}
 	// What cannot be removed does no harm to this backup.
-	_ = removeDead(parent, makingPrefix, func(*os.Root) error { return nil })
-	work, end, err := newWork(parent, makingPrefix)
+	_ = removeStale(parent, makingPrefix, func(*os.Root) error { return nil })
+	work, end, err := newStaging(parent, makingPrefix)
 	if err != nil {
 		return nil, "", err
 	}
@@ -303,13 +303,13 @@ func (a *archive) abort() {
 	_ = a.end()
 }
 
-// counted writes to a sink and notes what.
-type counted struct {
+// manifestSink writes to a sink and records what in a manifest.
+type manifestSink struct {
 	sink
 	manifest manifest
 }
 
-func (c *counted) add(name string, size int64, r io.Reader) error {
+func (c *manifestSink) add(name string, size int64, r io.Reader) error {
 	hash := sha256.New()
 	if err := c.sink.add(name, size, io.TeeReader(r, hash)); err != nil {
 		return fmt.Errorf("backup of %s: %w", name, err)
@@ -321,7 +321,7 @@ func (c *counted) add(name string, size int64, r io.Reader) error {
 }
 
 // addFile adds a file of the disk.
-func (c *counted) addFile(name, at string) error {
+func (c *manifestSink) addFile(name, at string) error {
 	f, err := os.Open(at)
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ func (k *backupCommand) Run(c *console) error {
 		version, _ := buildVersion()
 		do := o.Backup
 		if k.KeepGoing {
-			do = o.BackupRest
+			do = o.BackupPartial
 		}
 		counts, err := do(c.ctx, k.Dest, version, k.WithKey)
 		var incomplete *backup.Incomplete

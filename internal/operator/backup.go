@@ -16,9 +16,9 @@ func (o *Operator) Backup(ctx context.Context, dest, program string, withKey boo
 	return o.backup(ctx, dest, program, withKey, false)
 }
 
-// BackupRest is Backup also of a data folder in which something is missing or damaged:
+// BackupPartial is Backup also of a data folder in which something is missing or damaged:
 // then it returns a *backup.Incomplete beside what the backup holds.
-func (o *Operator) BackupRest(ctx context.Context, dest, program string, withKey bool) (backup.Counts, error) {
+func (o *Operator) BackupPartial(ctx context.Context, dest, program string, withKey bool) (backup.Counts, error) {
 	return o.backup(ctx, dest, program, withKey, true)
 }
 
@@ -33,5 +33,5 @@ func (o *Operator) backup(ctx context.Context, dest, program string, withKey, ke
 	if withKey {
 		b.Key = o.key
 	}
-	return backup.Make(ctx, b, dest)
+	return backup.Create(ctx, b, dest)
 }

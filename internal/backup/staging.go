@@ -21,8 +21,8 @@ const (
 // system lets go of it when the process ends, however that comes about.
 const lockName = "lock"
 
-// newWork makes a folder for what is not finished. End removes it.
-func newWork(parent, prefix string) (work string, end func() error, err error) {
+// newStaging makes a folder for what is not finished. End removes it.
+func newStaging(parent, prefix string) (work string, end func() error, err error) {
 	work, err = os.MkdirTemp(parent, prefix)
 	if err != nil {
 		return "", nil, err
@@ -42,23 +42,23 @@ func newWork(parent, prefix string) (work string, end func() error, err error) {
 	return work, end, nil
 }
 
-// removeDead removes the folders that runs left which ended before they were
+// removeStale removes the folders that runs left which ended before they were
 // through, as by a power cut. Those of runs under way are locked, and stay; so does
 // one of which it cannot be told. Before is called with each that is to go.
-func removeDead(parent, prefix string, before func(work *os.Root) error) error {
+func removeStale(parent, prefix string, before func(work *os.Root) error) error {
 	entries, err := os.ReadDir(parent)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	for _, e := range entries {
 		if e.IsDir() && strings.HasPrefix(e.Name(), prefix) {
-			err = errors.Join(err, removeIfDead(filepath.Join(parent, e.Name()), before))
+			err = errors.Join(err, removeIfStale(filepath.Join(parent, e.Name()), before))
 		}
 	}
 	return err
 }
 
-func removeIfDead(work string, before func(*os.Root) error) error {
+func removeIfStale(work string, before func(*os.Root) error) error {
 	root, err := os.OpenRoot(work)
 	if err != nil {
 		return nil // it is somebody else's, or gone
