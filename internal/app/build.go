@@ -24,6 +24,7 @@ import (
 	"ql/internal/network"
 	"ql/internal/password"
 	"ql/internal/platform"
+	"ql/internal/record"
 	"ql/internal/resource"
 	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
@@ -47,29 +48,29 @@ import (
 
 // parts are what a service is made of.
 type parts struct {
-	store     store.Store
-	accounts  *account.Service
-	blobs     *files.Blobs
-	resources *resource.Pool
-	upkeep    *upkeep.Upkeep
-	shares    *shares.Shares
-	tally     *usage.Tally
-	inventory resource.Inventory
-	recorder  *record.Recorder
-	worker    *worker.Worker
-	caller    *network.Client
-	webhooks  *webhook.Sender
-	programs  *lang.Cache
-	limiter   *admit.Limiter
-	gate      *admit.Gate
-	logins    *password.Gate // hashes of those who log in
-	hashing   *password.Gate // hashes that scripts make
-	ledger    *admit.Ledger
-	metrics   *telemetry.Metrics
-	guard     *guard.Guard
-	tls       *tls.Config // nil for plain HTTP
+	store        store.Store
+	accounts     *account.Service
+	blobs        *files.Blobs
+	resources    *resource.Pool
+	upkeep       *upkeep.Upkeep
+	shares       *shares.Shares
+	tally        *usage.Tally
+	inventory    resource.Inventory
+	recorder     *record.Recorder
+	worker       *worker.Worker
+	caller       *network.Client
+	webhooks     *webhook.Sender
+	programs     *lang.Cache
+	limiter      *admit.Limiter
+	gate         *admit.Gate
+	logins       *password.Gate // hashes of those who log in
+	hashing      *password.Gate // hashes that scripts make
+	ledger       *admit.Ledger
+	metrics      *telemetry.Metrics
+	guard        *guard.Guard
+	tls          *tls.Config      // nil for plain HTTP
 	certificates *tlscert.Monitor // nil for plain HTTP
-	traces    *telemetry.Traces
+	traces       *telemetry.Traces
 }
 
 // mostListeners is how many wait for changes of jobs on a node at once, each counted
@@ -104,11 +105,11 @@ func (a *App) openStore(ctx context.Context) error {
 		return err
 	}
 	a.closes("inventory of databases", func(ctx context.Context) error { return a.parts.inventory.Update(ctx, time.Now()) })
-	vault, err := account.OpenVault(ctx, store.Accounts(), a.settings.MasterKeyPath(), a.settings.MasterKeyFile != "")
+	vault, err := account.OpenVault(ctx, a.parts.store.Accounts, a.settings.MasterKeyPath(), a.settings.MasterKeyFile != "")
 	if err != nil {
 		return err
 	}
-	a.parts.accounts = account.NewService(store.Accounts(), vault, account.Options{
+	a.parts.accounts = account.NewService(a.parts.store.Accounts, vault, account.Options{
 		Gate: a.newHashing(), Dev: a.settings.Dev, KeysOnce: a.settings.KeysOnce, Limits: a.settings.Limits,
 	})
 	return nil

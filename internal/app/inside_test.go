@@ -16,7 +16,6 @@ import (
 	"ql/internal/account"
 	"ql/internal/config"
 	"ql/internal/engine"
-	"ql/internal/execution"
 	"ql/internal/tlscert/tlscerttest"
 	"ql/lang/bytecode"
 	"ql/lang/value"
@@ -45,7 +44,7 @@ func start(t *testing.T, change func(*config.Settings)) *App {
 }
 
 // reach returns what scripts of the development account reach.
-func reach(t *testing.T, a *App) execution.Resources {
+func reach(t *testing.T, a *App) engine.Resources {
 	t.Helper()
 	dev, err := a.parts.accounts.EnsureDevelopment(t.Context())
 	if err != nil {
@@ -60,7 +59,7 @@ func reach(t *testing.T, a *App) execution.Resources {
 }
 
 // sql runs SQL on a database.
-func sql(t *testing.T, r execution.Resources, name, text string) error {
+func sql(t *testing.T, r engine.Resources, name, text string) error {
 	t.Helper()
 	head, _, _ := strings.Cut(text, " ")
 	_, err := r.Databases.Query(t.Context(), name, engine.Query{Statement: &bytecode.Statement{Head: head, Texts: []string{text}}})

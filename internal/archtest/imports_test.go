@@ -94,7 +94,7 @@ var layers = []layer{
 	{
 		pkg: "internal/resource",
 		imports: []string{
-			"internal/account", "internal/account/usage", "internal/engine", "internal/execution", "internal/network", "internal/resource/databases", "internal/resource/fetch",
+			"internal/account", "internal/account/usage", "internal/engine", "internal/network", "internal/resource/databases", "internal/resource/fetch",
 			"internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "lang/value",
 		},
 	},
@@ -119,13 +119,13 @@ var layers = []layer{
 		others:  []string{"github.com/google/go-cmp"},
 	},
 	{pkg: "internal/api"},
-	// It speaks no HTTP, which TestWalls checks, and never calls up into the server.
 	{
 		pkg: "internal/upkeep",
 		imports: []string{
 			"internal/account", "internal/guard", "internal/job", "internal/platform", "internal/resource", "internal/resource/files", "internal/resource/shares", "internal/webhook",
 		},
 	},
+	// It speaks no HTTP, which TestWalls checks, and never calls up into the server.
 	{
 		pkg:     "internal/service",
 		imports: append([]string{"internal/account", "internal/account/usage", "internal/admit", "internal/auth", "internal/engine", "internal/execution", "internal/fault", "internal/form", "internal/job", "internal/principal", "internal/record", "internal/wire", "internal/worker"}, language...),
@@ -145,7 +145,7 @@ var layers = []layer{
 		pkg: "internal/operator",
 		imports: []string{
 			"internal/account", "internal/account/usage", "internal/backup", "internal/config", "internal/fault", "internal/job", "internal/resource", "internal/resource/databases",
-			"internal/resource/files", "internal/resource/shares", "internal/store/sqlite", "internal/webhook",
+			"internal/resource/files", "internal/resource/shares", "internal/store", "internal/store/blob/dir", "internal/store/sqlite", "internal/webhook",
 		},
 	},
 	{pkg: "internal/telemetry", others: []string{"github.com/prometheus/client_golang", "go.opentelemetry.io/otel"}},
@@ -154,7 +154,8 @@ var layers = []layer{
 		pkg: "internal/app",
 		imports: []string{
 			"internal/account", "internal/account/usage", "internal/admit", "internal/api", "internal/auth", "internal/backup", "internal/config", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/job", "internal/listen",
-			"internal/network", "internal/password", "internal/platform", "internal/resource", "internal/resource/*", "internal/server", "internal/server/*", "internal/service", "internal/store", "internal/store/sqlite", "internal/telemetry", "internal/tlscert", "internal/upkeep", "internal/webhook", "internal/wire", "internal/worker",
+			"internal/network", "internal/password", "internal/platform", "internal/record", "internal/resource", "internal/resource/*", "internal/server", "internal/server/*", "internal/service",
+			"internal/store", "internal/store/blob/dir", "internal/store/sqlite", "internal/telemetry", "internal/tlscert", "internal/upkeep", "internal/webhook", "internal/wire", "internal/worker",
 			"lang", "lang/value",
 		},
 	},

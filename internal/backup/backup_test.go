@@ -24,7 +24,9 @@ func served(t *testing.T) *apptest.Service {
 	t.Helper()
 	s := apptest.Boot(t)
 	output(t, s.URL(), `CREATE TABLE t (a INTEGER); INSERT INTO t VALUES (1); WRITE "small" TO "/small.txt" WRITE REPEAT("y", 100000) TO "/large.txt"`)
-	s.Operate(func(o *operator.Operator) error { return o.Accounts.SetSecret(t.Context(), "user_test", "TOKEN", "s3cret") })
+	s.Operate(func(o *operator.Operator) error {
+		return o.Accounts.SetSecret(t.Context(), "user_test", "TOKEN", "s3cret")
+	})
 	if err := s.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 // The names in a backup that are no files of the data folder.
 const (
-	headerName     = "backup.json"   // stands first
+	headerName   = "backup.json"   // stands first
 	manifestName = "manifest.json" // stands last
 )
 
@@ -65,7 +65,7 @@ type entry struct {
 
 // maxHeader and maxManifest bound what is read of something that is no backup.
 const (
-	maxHeader     = 64 << 10
+	maxHeader   = 64 << 10
 	maxManifest = 1 << 30
 )
 

@@ -109,10 +109,10 @@ type restorer struct {
 	key  string
 	to   *folder
 
-	header   *header
+	header      *header
 	keyVerified bool
-	manifest *manifest
-	found    map[string]entry
+	manifest    *manifest
+	found       map[string]entry
 }
 
 // extract writes one file of the backup to the staging folder; the header comes first.

@@ -15,6 +15,7 @@ import (
 	"ql/internal/config"
 	"ql/internal/fault"
 	"ql/internal/job"
+	"ql/internal/store"
 	"ql/internal/store/sqlite"
 	"ql/internal/webhook"
 )
@@ -43,12 +44,13 @@ func Open(ctx context.Context, s config.Settings, create bool) (*Operator, error
 	if err != nil {
 		return nil, err
 	}
-	vault, err := account.OpenVault(ctx, store.Accounts(), s.MasterKeyPath(), s.MasterKeyFile != "")
+	all := opened.Aggregate()
+	vault, err := account.OpenVault(ctx, all.Accounts, s.MasterKeyPath(), s.MasterKeyFile != "")
 	if err != nil {
 		return nil, errors.Join(err, all.Close())
 	}
-	accounts := account.NewService(store.Accounts(), vault, account.Options{Dev: s.Dev, KeysOnce: s.KeysOnce, Limits: s.Limits})
-	return &Operator{Accounts: accounts, Jobs: store.Jobs(), Views: store.Queue(), Webhooks: store.Deliveries(), store: store, settings: s, data: s.Data, key: s.MasterKeyPath()}, nil
+	accounts := account.NewService(all.Accounts, vault, account.Options{Dev: s.Dev, KeysOnce: s.KeysOnce, Limits: s.Limits})
+	return &Operator{Accounts: accounts, Jobs: all.Jobs, Views: all.Queue, Webhooks: all.Deliveries, store: all, settings: s, data: s.Data, key: s.MasterKeyPath()}, nil
 }
 
 // prepareFolder makes the data folder as a server does, or refuses one that is

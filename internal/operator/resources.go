@@ -12,6 +12,7 @@ import (
 	"ql/internal/resource/databases"
 	"ql/internal/resource/files"
 	"ql/internal/resource/shares"
+	"ql/internal/store/blob/dir"
 	"ql/internal/store/sqlite"
 )
 
@@ -32,7 +33,7 @@ func (o *Operator) Files(ctx context.Context, name string, do func(*files.Tree) 
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	blobs, err := files.OpenBlobs(filepath.Join(o.data, sqlite.BlobFolder))
+	blobs, err := dir.OpenBlobs(filepath.Join(o.data, sqlite.BlobFolder))
 	if err != nil {
 		return err
 	}

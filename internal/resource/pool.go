@@ -15,7 +15,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/account/usage"
-	"ql/internal/execution"
+	"ql/internal/engine"
 	"ql/internal/resource/databases"
 	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
@@ -71,13 +71,13 @@ const (
 )
 
 // Open implements execution.Host.Resources.
-func (p *Pool) Open(_ context.Context, a account.Account, l account.Limits, session string) (execution.Resources, error) {
+func (p *Pool) Open(_ context.Context, a account.Account, l account.Limits, session string) (engine.Resources, error) {
 	h := p.acquire(a.ID)
 	q := quotaOf(l) // all that lasts as long as the run
-	return execution.Resources{
+	return engine.Resources{
 		Files:     p.tree(h, l),
 		Databases: h.databases,
-		Session:   p.o.Sessions.For(a.ID, session).Bound(sessions.Bounds{Bytes: l.SessionBytes, Keys: l.SessionKeys, Sessions: l.Sessions}),
+		Sessions:  p.o.Sessions.For(a.ID, session).Bound(sessions.Bounds{Bytes: l.SessionBytes, Keys: l.SessionKeys, Sessions: l.Sessions}),
 		Secrets:   secrets{p.o.Accounts, a.ID},
 		Shares:    p.o.Shares.For(a.ID, p.shareLimits(a, l)),
 		Network:   p.o.Fetcher.open(a, l, &h.outgoing, p.o.Tally),

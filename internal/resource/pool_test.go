@@ -11,10 +11,10 @@ import (
 	"ql/internal/account/usage"
 	"ql/internal/config"
 	"ql/internal/engine"
-	"ql/internal/execution"
 	"ql/internal/network"
 	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
+	"ql/internal/store/blob/dir"
 	"ql/internal/store/sqlite"
 	"ql/lang/bytecode"
 	"ql/lang/value"
@@ -50,7 +50,7 @@ func start(t *testing.T, change func(*config.Settings)) *node {
 	vault, err := account.OpenVault(t.Context(), store.Accounts(), s.MasterKeyPath(), false)
 	check(t, err)
 	n.accounts = account.NewService(store.Accounts(), vault, account.Options{Dev: s.Dev, Limits: s.Limits})
-	blobs, err := files.OpenBlobs(filepath.Join(s.Data, sqlite.BlobFolder))
+	blobs, err := dir.OpenBlobs(filepath.Join(s.Data, sqlite.BlobFolder))
 	check(t, err)
 	n.closers = append(n.closers, blobs.Close)
 	lock, err := sqlite.OpenBlobLock(s.Data)
@@ -87,7 +87,7 @@ func check(t *testing.T, err error) {
 }
 
 // reach returns what scripts of the development account reach.
-func reach(t *testing.T, a *node) execution.Resources {
+func reach(t *testing.T, a *node) engine.Resources {
 	t.Helper()
 	dev, err := a.accounts.EnsureDevelopment(t.Context())
 	if err != nil {
@@ -102,7 +102,7 @@ func reach(t *testing.T, a *node) execution.Resources {
 }
 
 // sql runs SQL on a database.
-func sql(t *testing.T, r execution.Resources, name, text string) error {
+func sql(t *testing.T, r engine.Resources, name, text string) error {
 	t.Helper()
 	head, _, _ := strings.Cut(text, " ")
 	_, err := r.Databases.Query(t.Context(), name, engine.Query{Statement: &bytecode.Statement{Head: head, Texts: []string{text}}})

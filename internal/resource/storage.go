@@ -24,7 +24,7 @@ type storage struct {
 	// to another process, and not counted.
 	reclaim func(ctx context.Context, bytes int64) error
 
-	mu        sync.Mutex
+	mu           sync.Mutex
 	bytes        int64 // that may be stored; 0 for no bound
 	maxDatabases int   // likewise
 	databases    int64 // what they hold, or are about to

@@ -7,7 +7,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/config"
-	"ql/internal/execution"
+	"ql/internal/engine"
 	"ql/lang/value"
 )
 

@@ -85,7 +85,7 @@ type Metric struct {
 	Label, LabelValue string
 	// Counter says that it only ever grows; others are gauges.
 	Counter bool
-	Read  func() float64
+	Read    func() float64
 }
 
 // Register adds metrics. A name with its label may be added once.

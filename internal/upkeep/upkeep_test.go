@@ -13,13 +13,13 @@ import (
 	"ql/internal/account/usage"
 	"ql/internal/config"
 	"ql/internal/engine"
-	"ql/internal/execution"
 	"ql/internal/guard"
-	"ql/internal/job"
 	"ql/internal/network"
+	"ql/internal/record"
 	"ql/internal/resource"
 	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
+	"ql/internal/store/blob/dir"
 	"ql/internal/store/sqlite"
 	"ql/lang/bytecode"
 	"ql/lang/value"
@@ -30,7 +30,7 @@ type node struct {
 	settings config.Settings
 	accounts *account.Service
 	store    *sqlite.Store
-	recorder *job.Recorder
+	recorder *record.Recorder
 	growth   *Growth
 	pool     *resource.Pool
 	upkeep   *Upkeep
@@ -63,12 +63,12 @@ func start(t *testing.T, change func(*config.Settings)) *node {
 	n.closers = append(n.closers, store.Close)
 	log := slog.New(slog.DiscardHandler)
 	tasks := guard.New(log, nil)
-	n.recorder = job.NewRecorder(store.Jobs(), job.RecorderOptions{Guard: tasks})
+	n.recorder = record.NewRecorder(store.Jobs(), record.Options{Guard: tasks})
 	n.closers = append(n.closers, func() error { return n.recorder.Close(context.Background()) })
 	vault, err := account.OpenVault(t.Context(), store.Accounts(), s.MasterKeyPath(), false)
 	check(t, err)
 	n.accounts = account.NewService(store.Accounts(), vault, account.Options{Dev: s.Dev, Limits: s.Limits})
-	blobs, err := files.OpenBlobs(filepath.Join(s.Data, sqlite.BlobFolder))
+	blobs, err := dir.OpenBlobs(filepath.Join(s.Data, sqlite.BlobFolder))
 	check(t, err)
 	n.closers = append(n.closers, blobs.Close)
 	lock, err := sqlite.OpenBlobLock(s.Data)
@@ -110,7 +110,7 @@ func check(t *testing.T, err error) {
 }
 
 // reach returns what scripts of the development account reach.
-func reach(t *testing.T, a *node) execution.Resources {
+func reach(t *testing.T, a *node) engine.Resources {
 	t.Helper()
 	dev, err := a.accounts.EnsureDevelopment(t.Context())
 	if err != nil {
@@ -125,7 +125,7 @@ func reach(t *testing.T, a *node) execution.Resources {
 }
 
 // sql runs SQL on a database.
-func sql(t *testing.T, r execution.Resources, name, text string) error {
+func sql(t *testing.T, r engine.Resources, name, text string) error {
 	t.Helper()
 	head, _, _ := strings.Cut(text, " ")
 	_, err := r.Databases.Query(t.Context(), name, engine.Query{Statement: &bytecode.Statement{Head: head, Texts: []string{text}}})
