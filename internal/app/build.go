@@ -162,12 +162,12 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	service := service.New(service.Options{
 		Auth: authenticator, Accounts: p.store.Accounts, Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
 		Host: host, Records: p.recorder, Jobs: p.worker, NewID: p.store.NewID, URLs: a.urls(), Limits: a.settings.Limits,
-		Links: links{shares.Admin{Rows: p.store.Shares, Clock: time.Now}},
-		Usage: p.tally, Stored: p.resources.StoredBytes, Kept: p.store.Jobs.Kept,
+		Shares: links{shares.Admin{Rows: p.store.Shares, Clock: time.Now}},
+		Usage:  p.tally, StorageUsed: p.resources.StoredBytes, RecordsUsed: p.store.Jobs.Kept,
 		Listeners: admit.NewCrowd(admit.CrowdOptions{Most: mostListeners, Reason: admit.TooManyListeners, Lifted: a.settings.Dev}),
 		Files:     a.openTree, Transfers: admit.NewCrowd(admit.CrowdOptions{Most: mostTransfers, Wait: waitForPlace, Lifted: a.settings.Dev}),
-		CheckWebhook: p.caller.Check, DevelopmentOut: a.settings.Dev, Lifted: a.settings.Dev, Log: a.o.Log,
-		Ran: func(state job.State, took time.Duration) { p.metrics.ObserveRun(string(state), took) },
+		CheckWebhook: p.caller.Check, DevelopmentWebhooks: a.settings.Dev, Unlimited: a.settings.Dev, Log: a.o.Log,
+		OnRun: func(state job.State, took time.Duration) { p.metrics.ObserveRun(string(state), took) },
 	})
 	if err := a.startJobs(ctx, service); err != nil {
 		return nil, err

@@ -45,7 +45,7 @@ func (f *Fetcher) Close() { f.client.Close() }
 
 // outgoing are an account's calls.
 type outgoing struct {
-	line    fetch.Line
+	limiter fetch.Limiter
 	network atomic.Pointer[cachedNetwork]
 }
 
@@ -67,7 +67,7 @@ func (f *Fetcher) open(a account.Account, l account.Limits, o *outgoing, tally *
 		return m
 	}
 	m := &cachedNetwork{limits: limits, most: l.EgressPerMonth, Network: fetch.New(fetch.Options{
-		Client: f.client, Limits: limits, Line: &o.line, Allowance: egress{tally, a.ID, l.EgressPerMonth}, Done: f.o.Done,
+		Client: f.client, Limits: limits, Limiter: &o.limiter, Allowance: egress{tally, a.ID, l.EgressPerMonth}, Done: f.o.Done,
 	})}
 	o.network.Store(m)
 	return m

@@ -20,7 +20,7 @@ const (
 
 // NewShares returns the links to files of trees, which begin with a URL.
 func NewShares(rows shares.Rows, trees *files.Trees, url string, clock func() time.Time) *shares.Shares {
-	return shares.NewShares(shares.Options{
+	return shares.New(shares.Options{
 		Rows: rows, Canonical: files.Canonical, URL: url, Clock: clock,
 		Open: func(c shares.Content) io.ReadSeekCloser {
 			chunks := make([]files.Chunk, len(c.Chunks))
@@ -37,7 +37,7 @@ func NewShares(rows shares.Rows, trees *files.Trees, url string, clock func() ti
 func (p *Pool) shareLimits(a account.Account, l account.Limits) shares.Limits {
 	limits := shares.Limits{Bounds: shares.Bounds{Bytes: l.StorageBytes, Links: mostLinks}}
 	if isDevelopment(a) && !p.o.Dev {
-		limits.Longest, limits.Bounds.File = longestDevelopmentLink, largestDevelopmentFile
+		limits.MaxLifetime, limits.Bounds.File = longestDevelopmentLink, largestDevelopmentFile
 	}
 	return limits
 }
