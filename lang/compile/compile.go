@@ -1,6 +1,30 @@
-// Package compile makes bytecode of a resolved script. It decides which value
-// stands in which register, turns lambdas into loops, and ties every
-// instruction to its place in the text. It runs nothing.
+// Package compile makes bytecode of a resolved script. It allocates registers,
+// turns lambdas into loops, and ties every instruction to its position in the
+// text. It runs nothing.
+//
+// # Ownership
+//
+// A list or map may be held in several places; a write through one of them copies
+// it first if it is marked shared (see value.Share), and only then. So whoever puts
+// a container into a second place has to mark it, and the compiler decides where.
+// Its words for that:
+//
+//   - borrow puts a value into a register to be read by the next instruction. The
+//     container still belongs to where it came from and is not marked: it must be
+//     neither written to nor stored.
+//   - into puts a value into a register that keeps it: one that comes out of a
+//     variable or a container is marked, since both hold it now. A variable is
+//     written last, so that a failure leaves it as it was.
+//   - held gives a register whose value is about to be stored in a container, and
+//     tells whether the register is its only owner. It is not for a variable's own
+//     register: then the storing instruction marks the value.
+//   - base gives a temporary register above all that are in use. Arguments of a call
+//     or effect are laid out from it on, and the result comes back in it.
+//
+// operand, left and right choose a register for a borrowed value: a variable's own
+// where the expression is one. Every register below the height of an instruction at
+// which the machine may stop holds a value of the program's own, so that the machine
+// can be measured and stored there.
 package compile
 
 import (
@@ -23,7 +47,7 @@ func Compile(res *resolve.Result, hash [sha256.Size]byte, y *source.Yield) (*byt
 		res:      res,
 		yield:    y,
 		prog:     &bytecode.Program{Hash: hash},
-		known:    map[syntax.Expr]constant{},
+		consts:   map[syntax.Expr]constant{},
 		defaults: map[syntax.Expr]value.Value{},
 		values:   map[value.Value]int32{},
 		texts:    map[string]int32{},
@@ -40,7 +64,7 @@ func Compile(res *resolve.Result, hash [sha256.Size]byte, y *source.Yield) (*byt
 			return nil, c.errs
 		}
 	}
-	keepStrings(c.prog)
+	cloneStrings(c.prog)
 	c.prog.Bytes = c.prog.Weigh()
 	return c.prog, nil
 }
@@ -50,7 +74,7 @@ type compiler struct {
 	yield    *source.Yield
 	prog     *bytecode.Program
 	errs     source.Errors
-	known    map[syntax.Expr]constant
+	consts   map[syntax.Expr]constant
 	defaults map[syntax.Expr]value.Value
 	values   map[value.Value]int32 // numbers of constants other than texts
 	texts    map[string]int32
@@ -120,9 +144,9 @@ func (c *compiler) builtin(i int) int32 {
 	return n
 }
 
-// keepStrings copies the strings of a program that are parts of the texts it was
+// cloneStrings copies the strings of a program that are parts of the texts it was
 // made of, which are not kept.
-func keepStrings(p *bytecode.Program) {
+func cloneStrings(p *bytecode.Program) {
 	var all []*string
 	for _, f := range p.Funcs {
 		all = append(all, &f.Name)
@@ -154,12 +178,12 @@ func keepStrings(p *bytecode.Program) {
 	}
 }
 
-// Registers of a frame. Variables that find no place among the near ones stand
-// in a list in the register after them.
+// Registers of a frame. Variables beyond the first registerVars are spilled: they
+// are elements of a list in the register after them.
 const (
-	nearVars = 150
-	maxRegs  = bytecode.MaxRegs
-	maxArgs  = 90
+	registerVars = 150
+	maxRegs      = bytecode.MaxRegs
+	maxArgs      = 90
 )
 
 // fn is a function being compiled, in one of its versions.
@@ -172,10 +196,10 @@ type fn struct {
 	fast bool
 	at   tables
 
-	first int // the first register that is no variable
-	next  int // the next free register
-	regs  int // the most that were in use
-	deep  bool
+	first      int // the first register that is no variable
+	next       int // the next free register
+	regs       int // the most that were in use
+	overflowed bool
 
 	pos     source.Pos
 	lastPos source.Pos // of the last mark
@@ -205,16 +229,14 @@ type skip struct{ pc, pending int }
 
 func (g *fn) body() {
 	n := len(g.f.Vars)
-	near := min(n, nearVars)
-	g.first = near
-	g.next = near
-	g.regs = near
-	if n > nearVars {
+	vars := min(n, registerVars)
+	g.first, g.next, g.regs = vars, vars, vars
+	if n > registerVars {
 		list := g.temp()
-		g.emit(bytecode.OpNewList, list, 0, 0, int32(n-nearVars))
+		g.emit(bytecode.OpNewList, list, 0, 0, int32(n-registerVars))
 		null := g.temp()
 		g.emit(bytecode.OpLoadNull, null, 0, 0, 0)
-		for range n - nearVars {
+		for range n - registerVars {
 			g.emit(bytecode.OpPush, list, null, 0, 0)
 		}
 		g.free(int(null))
@@ -245,13 +267,13 @@ func (g *fn) clearVars() {
 		set[p.Var.Name] = true
 	}
 	set = assignedFirst(g.f.Body, set)
-	for i := len(g.f.Params); i < min(len(g.f.Vars), nearVars); {
+	for i := len(g.f.Params); i < min(len(g.f.Vars), registerVars); {
 		if set[g.f.Vars[i]] {
 			i++
 			continue
 		}
 		j := i
-		for j+1 < min(len(g.f.Vars), nearVars) && !set[g.f.Vars[j+1]] {
+		for j+1 < min(len(g.f.Vars), registerVars) && !set[g.f.Vars[j+1]] {
 			j++
 		}
 		g.emit(bytecode.OpLoadNull, uint8(i), uint8(j-i), 0, 0)
@@ -294,8 +316,8 @@ func isPlain(e syntax.Expr) bool {
 // temp takes the next free register.
 func (g *fn) temp() uint8 {
 	if g.next >= maxRegs {
-		if !g.deep {
-			g.deep = true
+		if !g.overflowed {
+			g.overflowed = true
 			g.c.errs.Add(g.file, g.pos, g.pos+1, "this expression holds too many values at once: SET a part of it to a variable first")
 		}
 		return maxRegs

@@ -62,21 +62,21 @@ func (c *compiler) constOf(e syntax.Expr) (value.Value, bool) {
 			}
 		}
 	case *syntax.Binary:
-		return c.remembered(e, func() (value.Value, bool) { return c.constBinary(e) })
+		return c.memo(e, func() (value.Value, bool) { return c.constBinary(e) })
 	case *syntax.ListLit:
-		return c.remembered(e, func() (value.Value, bool) { return c.constList(e) })
+		return c.memo(e, func() (value.Value, bool) { return c.constList(e) })
 	case *syntax.MapLit:
-		return c.remembered(e, func() (value.Value, bool) { return c.constMap(e) })
+		return c.memo(e, func() (value.Value, bool) { return c.constMap(e) })
 	}
 	return value.Null, false
 }
 
-func (c *compiler) remembered(e syntax.Expr, find func() (value.Value, bool)) (value.Value, bool) {
-	if k, ok := c.known[e]; ok {
+func (c *compiler) memo(e syntax.Expr, find func() (value.Value, bool)) (value.Value, bool) {
+	if k, ok := c.consts[e]; ok {
 		return k.v, k.ok
 	}
 	v, ok := find()
-	c.known[e] = constant{v, ok}
+	c.consts[e] = constant{v, ok}
 	return v, ok
 }
 

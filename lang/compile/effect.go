@@ -62,9 +62,9 @@ var formatNames = [...]value.Value{
 
 func (g *fn) effectStmt(s syntax.Stmt) {
 	switch s := s.(type) {
-	case *farStore:
+	case *spillStore:
 		g.pos = s.v.Pos()
-		g.setFar(s.v.Name, s.r, true)
+		g.setSpilled(s.v.Name, s.r, true)
 	case *syntax.StartSession:
 		g.perform(s, "START SESSION", bytecode.EffectSessionStart)
 	case *syntax.EndSession:

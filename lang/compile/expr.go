@@ -17,11 +17,11 @@ func (g *fn) variable(name string) (uint8, bool) {
 		}
 	}
 	slot := g.f.Slot(name)
-	return uint8(slot), slot < nearVars
+	return uint8(slot), slot < registerVars
 }
 
-// farList is the register of the list of far variables.
-const farList = nearVars
+// spillList is the register of the list of spilled variables.
+const spillList = registerVars
 
 // operand returns a register that holds the value of e to be read at once: a
 // variable's own where e is one.
@@ -52,7 +52,7 @@ func (g *fn) borrow(e syntax.Expr, dst uint8) {
 			g.emit(bytecode.OpMove, dst, r, 0, 0)
 			return
 		}
-		g.far(e, dst, true)
+		g.loadSpilled(e, dst, true)
 		return
 	case *syntax.FieldAccess, *syntax.Index:
 		g.access(e, dst, true)
@@ -61,9 +61,9 @@ func (g *fn) borrow(e syntax.Expr, dst uint8) {
 	g.into(e, dst)
 }
 
-func (g *fn) far(v *syntax.Var, dst uint8, borrow bool) {
+func (g *fn) loadSpilled(v *syntax.Var, dst uint8, borrow bool) {
 	g.pos = v.Pos()
-	g.emit(bytecode.OpGetN, dst, farList, bytecode.Flag(borrow), int32(g.f.Slot(v.Name)-nearVars))
+	g.emit(bytecode.OpGetN, dst, spillList, bytecode.Flag(borrow), int32(g.f.Slot(v.Name)-registerVars))
 }
 
 // isTemp reports whether nothing but the expression under way uses a register.
@@ -97,7 +97,7 @@ func (g *fn) into(e syntax.Expr, dst uint8) {
 			g.pos = e.Pos()
 			g.emit(bytecode.OpCopy, dst, r, 0, 0)
 		} else {
-			g.far(e, dst, false)
+			g.loadSpilled(e, dst, false)
 		}
 	case *syntax.FieldAccess, *syntax.Index:
 		g.access(e, dst, false)

@@ -8,7 +8,7 @@ import (
 func (g *fn) ifStmt(s *syntax.If) {
 	falls := false // some branch goes on after the END
 	for _, b := range s.Branches {
-		falls = falls || !ends(b.Body)
+		falls = falls || !terminates(b.Body)
 	}
 	var toEnd []int
 	for i, b := range s.Branches {
@@ -25,7 +25,7 @@ func (g *fn) ifStmt(s *syntax.If) {
 			if falls {
 				g.flush()
 			}
-		case !ends(b.Body):
+		case !terminates(b.Body):
 			toEnd = append(toEnd, g.emit(bytecode.OpJump, 0, 0, g.takeSteps(), 0))
 		}
 		g.patch(no...)
@@ -156,10 +156,10 @@ func (g *fn) forRange(s *syntax.ForRange) {
 	} else {
 		g.emit(bytecode.OpLoadI, step, 0, 0, 1)
 	}
-	v, far := g.loopVar(s.Var)
+	v, spilled := g.loopVar(s.Var)
 	g.pos = s.Pos()
 	prep := g.emit(bytecode.OpForPrep, base, v, g.takeSteps(), 0)
-	l, body := g.loopBody(g.withVar(s.Body, s.Var, v, far), -1, 0)
+	l, body := g.loopBody(g.withVar(s.Body, s.Var, v, spilled), -1, 0)
 	g.pos = s.Pos()
 	g.emit(bytecode.OpForLoop, base, v, g.takeSteps(), int32(body))
 	g.patch(prep)
@@ -171,13 +171,13 @@ func (g *fn) forIn(s *syntax.ForIn) {
 	base := g.temp()
 	g.into(s.Seq, base)
 	g.temp() // the place in it
-	v, far := g.loopVar(s.Value)
-	stmts := g.withVar(s.Body, s.Value, v, far)
+	v, spilled := g.loopVar(s.Value)
+	stmts := g.withVar(s.Body, s.Value, v, spilled)
 	var k uint8
 	if s.Key != nil {
-		var farKey bool
-		k, farKey = g.loopVar(s.Key)
-		stmts = g.withVar(stmts, s.Key, k, farKey)
+		var spilledKey bool
+		k, spilledKey = g.loopVar(s.Key)
+		stmts = g.withVar(stmts, s.Key, k, spilledKey)
 	}
 	g.pos = s.Seq.Pos()
 	before := g.pending
@@ -201,8 +201,8 @@ func (g *fn) forIn(s *syntax.ForIn) {
 }
 
 // loopVar returns the register that a loop writes its variable to: a temporary
-// one for a far variable.
-func (g *fn) loopVar(v *syntax.Var) (r uint8, far bool) {
+// one for a spilled variable.
+func (g *fn) loopVar(v *syntax.Var) (r uint8, spilled bool) {
 	if r, ok := g.variable(v.Name); ok {
 		return r, false
 	}
@@ -211,17 +211,17 @@ func (g *fn) loopVar(v *syntax.Var) (r uint8, far bool) {
 	return r, true
 }
 
-// withVar returns a loop's body, in front of it the storing of a far variable.
-func (g *fn) withVar(b *syntax.Block, v *syntax.Var, r uint8, far bool) *syntax.Block {
-	if !far {
+// withVar returns a loop's body, in front of it the storing of a spilled variable.
+func (g *fn) withVar(b *syntax.Block, v *syntax.Var, r uint8, spilled bool) *syntax.Block {
+	if !spilled {
 		return b
 	}
-	return &syntax.Block{Span: b.Span, Stmts: append([]syntax.Stmt{&farStore{Break: syntax.Break{Span: v.Span}, v: v, r: r}}, b.Stmts...)}
+	return &syntax.Block{Span: b.Span, Stmts: append([]syntax.Stmt{&spillStore{Break: syntax.Break{Span: v.Span}, v: v, r: r}}, b.Stmts...)}
 }
 
-// farStore is a statement of our own making: it stores a loop's variable. It
+// spillStore is a statement of our own making: it stores a loop's variable. It
 // embeds a statement to be one.
-type farStore struct {
+type spillStore struct {
 	syntax.Break
 	v *syntax.Var
 	r uint8
@@ -234,16 +234,16 @@ func (g *fn) try(s *syntax.Try) {
 	to := g.here()
 	end := g.emit(bytecode.OpJump, 0, 0, g.takeSteps(), 0)
 	g.free(mark)
-	r, near := uint8(0), false
+	r, inReg := uint8(0), false
 	if s.Err != nil {
-		r, near = g.variable(s.Err.Name)
+		r, inReg = g.variable(s.Err.Name)
 	}
-	if !near {
+	if !inReg {
 		r = g.temp()
 	}
 	g.handler(from, to, r, false)
-	if s.Err != nil && !near {
-		g.setFar(s.Err.Name, r, true)
+	if s.Err != nil && !inReg {
+		g.setSpilled(s.Err.Name, r, true)
 	}
 	g.free(mark)
 	g.block(s.Catch)
@@ -270,7 +270,7 @@ func (g *fn) transaction(s *syntax.Transaction) {
 	from := g.here()
 	g.block(s.Body)
 	g.pos, g.step = s.Pos(), step
-	g.commitDown(g.txs - 1)
+	g.commitTo(g.txs - 1)
 	to := g.here()
 	end := g.emit(bytecode.OpJump, 0, 0, g.takeSteps(), 0)
 	g.txs--
@@ -282,8 +282,8 @@ func (g *fn) transaction(s *syntax.Transaction) {
 	g.patch(end)
 }
 
-// commitDown commits until only n transactions are around.
-func (g *fn) commitDown(n int) {
+// commitTo commits until only n transactions are open.
+func (g *fn) commitTo(n int) {
 	if g.txs > n {
 		t := g.temp()
 		g.effect(bytecode.EffectTxCommit, t, 0)

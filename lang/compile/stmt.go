@@ -19,8 +19,8 @@ func (g *fn) block(b *syntax.Block) {
 	}
 }
 
-// ends reports whether a block never falls out at its end.
-func ends(b *syntax.Block) bool {
+// terminates reports whether a block never falls through its end.
+func terminates(b *syntax.Block) bool {
 	if b == nil || len(b.Stmts) == 0 {
 		return false
 	}
@@ -60,18 +60,18 @@ func (g *fn) stmt(s syntax.Stmt) {
 	case *syntax.Break:
 		g.begin(s, "BREAK", bytecode.ClassCPU)
 		l := g.loops[len(g.loops)-1]
-		g.commitDown(l.txs)
+		g.commitTo(l.txs)
 		l.breaks = append(l.breaks, g.emit(bytecode.OpJump, 0, 0, g.takeSteps(), 0))
 	case *syntax.Continue:
 		g.begin(s, "CONTINUE", bytecode.ClassCPU)
 		l := g.loops[len(g.loops)-1]
-		g.commitDown(l.txs)
+		g.commitTo(l.txs)
 		p := g.pending
 		g.pending = 0
 		l.continues = append(l.continues, skip{g.emit(bytecode.OpJump, 0, 0, 0, 0), p})
 	case *syntax.Stop:
 		g.begin(s, "STOP", bytecode.ClassCPU)
-		g.commitDown(0)
+		g.commitTo(0)
 		// The steps stay pending at it: the commit that it may ask for can fail.
 		g.emit(bytecode.OpStop, 0, 0, 0, 0)
 		g.pending = 0
@@ -127,14 +127,14 @@ func (g *fn) emitArgs(args []syntax.Expr, line bool) {
 // set compiles SET target AS value.
 func (g *fn) set(t *syntax.Target, v syntax.Expr) {
 	name := t.Var.Name
-	r, near := g.variable(name)
+	r, inReg := g.variable(name)
 	if len(t.Path) == 0 {
-		if near {
+		if inReg {
 			g.into(v, r)
 			return
 		}
 		x, own := g.held(v)
-		g.setFar(name, x, own)
+		g.setSpilled(name, x, own)
 		return
 	}
 	x, own := g.held(v)
@@ -160,11 +160,11 @@ func valueOperand(x uint8, own bool) int32 {
 	return n
 }
 
-// setFar stores a register in a far variable.
-func (g *fn) setFar(name string, x uint8, own bool) {
+// setSpilled stores a register in a spilled variable.
+func (g *fn) setSpilled(name string, x uint8, own bool) {
 	k := g.temp()
-	g.emit(bytecode.OpLoadI, k, 0, 0, int32(g.f.Slot(name)-nearVars))
-	g.emit(bytecode.OpSet, farList, k, x, int32(bytecode.Flag(!own)))
+	g.emit(bytecode.OpLoadI, k, 0, 0, int32(g.f.Slot(name)-registerVars))
+	g.emit(bytecode.OpSet, spillList, k, x, int32(bytecode.Flag(!own)))
 	g.free(int(k))
 }
 
@@ -177,7 +177,7 @@ func (g *fn) store(v *syntax.Var, x uint8) {
 		g.emit(bytecode.OpMove, r, x, 0, 0)
 		return
 	}
-	g.setFar(v.Name, x, true)
+	g.setSpilled(v.Name, x, true)
 }
 
 // pathName returns the only key of a path where it is a name.
@@ -191,36 +191,36 @@ func (g *fn) pathName(t *syntax.Target, key *syntax.Text) (string, bool) {
 
 // path evaluates the keys of a target, and of an OF after it, and calls use
 // with the register of the root, that of the first key, and how many keys
-// there are. For a far variable the root is the list of far variables, and its
+// there are. For a spilled variable the root is the list of spilled variables, and its
 // place there is the first key. The first key is not evaluated where it is the
 // only one and a plain name.
 func (g *fn) path(t *syntax.Target, key *syntax.Text, use func(root, keys uint8, n int)) {
 	mark := g.next
-	root, near := g.variable(t.Var.Name)
+	root, inReg := g.variable(t.Var.Name)
 	n := len(t.Path)
 	if key != nil {
 		n++
 	}
 	first := uint8(0)
-	take := func() uint8 {
+	nextKey := func() uint8 {
 		r := g.temp()
 		if first == 0 {
 			first = r
 		}
 		return r
 	}
-	if !near {
-		root = farList
+	if !inReg {
+		root = spillList
 		n++
-		g.emit(bytecode.OpLoadI, take(), 0, 0, int32(g.f.Slot(t.Var.Name)-nearVars))
+		g.emit(bytecode.OpLoadI, nextKey(), 0, 0, int32(g.f.Slot(t.Var.Name)-registerVars))
 	}
 	plain := false
-	if n == 1 && near {
+	if n == 1 && inReg {
 		_, plain = g.pathName(t, key)
 	}
 	if !plain {
 		for _, a := range t.Path {
-			r := take()
+			r := nextKey()
 			if a.Index == nil {
 				g.emit(bytecode.OpLoadK, r, 0, 0, g.c.text(a.Name))
 			} else {
@@ -228,7 +228,7 @@ func (g *fn) path(t *syntax.Target, key *syntax.Text, use func(root, keys uint8,
 			}
 		}
 		if key != nil {
-			g.into(key, take())
+			g.into(key, nextKey())
 		}
 	}
 	g.pos = t.Pos()
@@ -298,7 +298,7 @@ func (g *fn) unset(t *syntax.Target, key *syntax.Text) {
 		}
 		x := g.temp()
 		g.emit(bytecode.OpLoadNull, x, 0, 0, 0)
-		g.setFar(t.Var.Name, x, true)
+		g.setSpilled(t.Var.Name, x, true)
 		return
 	}
 	g.path(t, key, func(root, keys uint8, n int) {
@@ -336,7 +336,7 @@ func (g *fn) returnStmt(s *syntax.Return) {
 		g.emit(bytecode.OpLoadNull, r, 0, 0, 0)
 	} else if v, ok := unparen(s.Value).(*syntax.Var); ok {
 		// The frame ends here: the variable's own value is handed over.
-		if reg, near := g.variable(v.Name); near {
+		if reg, inReg := g.variable(v.Name); inReg {
 			r = reg
 		} else {
 			r = g.operand(s.Value)
@@ -346,10 +346,10 @@ func (g *fn) returnStmt(s *syntax.Return) {
 		g.into(s.Value, r)
 	}
 	if g.txs > 0 {
-		keep := g.temp()
-		g.emit(bytecode.OpMove, keep, r, 0, 0)
-		r = keep
-		g.commitDown(0)
+		saved := g.temp()
+		g.emit(bytecode.OpMove, saved, r, 0, 0)
+		r = saved
+		g.commitTo(0)
 	}
 	g.pos = s.Pos()
 	g.ret(r)

@@ -103,7 +103,7 @@ func (e *evaluator) eval(x syntax.Expr) (value.Value, error) {
 		if err != nil {
 			return value.Null, err
 		}
-		return orError(value.Field(v, x.Name))
+		return orError(value.Index(nil, v, value.Text(x.Name)))
 	case *syntax.Unary:
 		v, err := e.eval(x.X)
 		if err != nil {

@@ -33,18 +33,6 @@ func Index(m *Meter, v, key Value) (Value, *Error) {
 	return Null, noAccess(v, key)
 }
 
-// Field returns v.name, as Index does.
-func Field(v Value, name string) (Value, *Error) {
-	if v.IsMap() {
-		e, _ := v.Map().Get(name)
-		return e, nil
-	}
-	if v.IsNull() {
-		return Null, nil
-	}
-	return Null, fieldError(v, name)
-}
-
 func listKeyError(key Value) *Error {
 	if key.IsText() {
 		return fieldError(Value{}, key.Str())

@@ -225,7 +225,7 @@ func (w *world) take(a, b int) {
 		if len(m) > 0 {
 			f := m[w.r.IntN(len(m))]
 			w.log = append(w.log, fmt.Sprintf("%d = %d.%s", a, b, f.key))
-			v, _ := Field(w.vars[b], f.key)
+			v, _ := Index(nil, w.vars[b], Text(f.key))
 			w.models[a] = copied(f.v)
 			w.vars[a] = v.Share()
 		}
