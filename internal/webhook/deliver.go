@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// maxAnswer is how many bytes of an answer are kept.
+	// maxAnswer is how many bytes of an answer are stored.
 	maxAnswer = 256
-	// maxError bounds what is kept of an error.
+	// maxError bounds what is stored of an error.
 	maxError = 256
-	// settleTime is how long the store may take to note an attempt.
-	settleTime = 10 * time.Second
+	// storeTime is how long the store may take to note an attempt.
+	storeTime = 10 * time.Second
 )
 
 // deliver makes one attempt and notes what became of it. Where it cannot, since
@@ -27,7 +27,7 @@ const (
 func (s *Sender) deliver(d Delivery) (took time.Duration) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.putOff(d, s.o.Guard.Report("webhook", p))
+			s.postpone(d, s.o.Guard.Report("webhook", p))
 		}
 	}()
 	request, err := s.request(d)
@@ -37,11 +37,11 @@ func (s *Sender) deliver(d Delivery) (took time.Duration) {
 	}
 	if errors.Is(err, job.ErrNotFound) {
 		now := s.o.Clock()
-		s.settle(d, Attempt{Number: d.Attempts + 1, At: now, Error: "the job is kept no more"}, Stopped, now)
+		s.recordAttempt(d, Attempt{Number: d.Attempts + 1, At: now, Error: "the job is kept no more"}, Stopped, now)
 		return 0
 	}
 	if err != nil {
-		s.putOff(d, err)
+		s.postpone(d, err)
 		return 0
 	}
 	at := s.o.Clock()
@@ -58,12 +58,12 @@ func (s *Sender) deliver(d Delivery) (took time.Duration) {
 	}
 	switch {
 	case err != nil:
-		a.Error = describe(err)
+		a.Error = errorText(err)
 	case a.Status >= 300 && a.Status <= 399:
 		a.Error = "redirects are not followed"
 	}
-	state, next := decide(a, retryAfter(answer), ended)
-	s.settle(d, a, state, next)
+	state, next := nextState(a, retryAfter(answer), ended)
+	s.recordAttempt(d, a, state, next)
 	return took
 }
 
@@ -89,34 +89,34 @@ func (s *Sender) request(d Delivery) (network.Request, error) {
 	return network.Request{Method: "POST", URL: d.URL, Header: header, Body: body}, nil
 }
 
-func (s *Sender) settle(d Delivery, a Attempt, state State, at time.Time) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.calls), settleTime)
+func (s *Sender) recordAttempt(d Delivery, a Attempt, state State, at time.Time) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.calls), storeTime)
 	defer cancel()
 	if err := s.o.Store.Settle(ctx, d, a, state, at); err != nil {
-		s.unnoted(d, err)
+		s.logNotStored(d, err)
 		return
 	}
-	s.o.Tried(a, state)
+	s.o.OnAttempt(a, state)
 }
 
-// putOff ends a claim after a failure of the service itself: the server has
+// postpone ends a claim after a failure of the service itself: the server has
 // heard nothing, so it is no attempt.
-func (s *Sender) putOff(d Delivery, err error) {
+func (s *Sender) postpone(d Delivery, err error) {
 	s.o.Log.Error("a webhook could not be made and will be tried again", "delivery", d.ID, "job", d.Job, "error", err)
 	s.release(d, s.o.Clock().Add(retry))
 }
 
 func (s *Sender) release(d Delivery, due time.Time) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.calls), settleTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.calls), storeTime)
 	defer cancel()
 	if err := s.o.Store.Release(ctx, d, due); err != nil {
-		s.unnoted(d, err)
+		s.logNotStored(d, err)
 	}
 }
 
-// unnoted says that a claim was not ended, which then ends by itself.
-func (s *Sender) unnoted(d Delivery, err error) {
-	if !errors.Is(err, ErrLost) { // repeated by hand meanwhile
+// logNotStored says that a claim was not ended, which then ends by itself.
+func (s *Sender) logNotStored(d Delivery, err error) {
+	if !errors.Is(err, ErrClaimLost) { // repeated by hand meanwhile
 		s.o.Log.Error("an attempt of a webhook could not be noted and may be made again", "delivery", d.ID, "job", d.Job, "error", err)
 	}
 }
@@ -128,8 +128,8 @@ func retryAfter(a network.Answer) string {
 	return ""
 }
 
-// describe says why there was no answer.
-func describe(err error) string {
+// errorText says why there was no answer.
+func errorText(err error) string {
 	var e *network.Error
 	if errors.As(err, &e) {
 		return printable([]byte(e.Message), maxError)

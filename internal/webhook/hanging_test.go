@@ -43,7 +43,7 @@ func TestHangingHosts(t *testing.T) {
 	policy := network.Policy{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, AnyPort: true, PlainHTTP: true}
 	d := openDesk(t, network.NewClient(policy, o))
 	var ended atomic.Int64
-	d.options.Tried = func(webhook.Attempt, webhook.State) { ended.Add(1) }
+	d.options.OnAttempt = func(webhook.Attempt, webhook.State) { ended.Add(1) }
 	d.options.Secrets = func(context.Context, account.ID) ([]string, error) { return []string{secret}, nil }
 	for i := range 8 {
 		id, err := d.store.Accounts().Create(t.Context(), account.Account{Username: fmt.Sprintf("trapper%d", i), Plan: account.Standard, Created: time.Now()})

@@ -179,7 +179,7 @@ func TestBadReceivers(t *testing.T) {
 	now := time.Now() // stands still, so that nothing is due by itself
 	d.options.Clock = func() time.Time { return now }
 	tried := make(chan struct{}, 100)
-	d.options.Tried = func(webhook.Attempt, webhook.State) { tried <- struct{}{} }
+	d.options.OnAttempt = func(webhook.Attempt, webhook.State) { tried <- struct{}{} }
 	d.options.PerHost, d.options.PerAccount = 32, 32
 
 	kinds := badReceivers()

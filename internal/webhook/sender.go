@@ -24,7 +24,7 @@ type Options struct {
 	Client Caller
 	// Secrets returns those that sign an account's webhooks now, one or more.
 	Secrets func(ctx context.Context, a account.ID) ([]string, error)
-	// Body returns what a server is told, as JSON: what a poll of the finished
+	// Body returns what a delivery says, as JSON: what a poll of the finished
 	// job shows, shortened where it has more than MaxBody bytes. Where the job is
 	// kept no more it answers job.ErrNotFound.
 	Body func(ctx context.Context, d Delivery) ([]byte, error)
@@ -41,12 +41,12 @@ type Options struct {
 	Log  *slog.Logger // nowhere where left out
 	// Guard recovers panics; nil tells nobody of them.
 	Guard *guard.Guard
-	// Tried is told of each attempt, and of the state that it led to; nil for
+	// OnAttempt is called after each attempt, with the state that it led to; nil for
 	// nobody.
-	Tried func(a Attempt, s State)
+	OnAttempt func(a Attempt, s State)
 }
 
-// MaxBody is how many bytes a server is told at most.
+// MaxBody is how many bytes a delivery has at most.
 const MaxBody = 256 << 10
 
 func (o Options) withDefaults() Options {
@@ -71,8 +71,8 @@ func (o Options) withDefaults() Options {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Tried == nil {
-		o.Tried = func(Attempt, State) {}
+	if o.OnAttempt == nil {
+		o.OnAttempt = func(Attempt, State) {}
 	}
 	return o
 }
@@ -106,10 +106,10 @@ type Sender struct {
 	abandon context.CancelFunc
 
 	// Of the loop alone:
-	places    *places
-	asked     account.ID              // the last one
-	resume    map[account.ID]Delivery // after which those of an account are looked at
-	notBefore time.Time               // when the store is looked at next
+	slots       *slotPool
+	lastAccount account.ID              // whose deliveries were looked at
+	resume      map[account.ID]Delivery // after which those of an account are looked at
+	notBefore   time.Time               // when the store is looked at next
 }
 
 // finished is a call that is over.
@@ -126,7 +126,7 @@ func NewSender(o Options) *Sender {
 		wake:     make(chan struct{}, 1),
 		finished: make(chan finished, o.AtOnce),
 		stopped:  make(chan struct{}),
-		places:   newPlaces(o.AtOnce, o.PerAccount, o.PerHost),
+		slots:    newSlotPool(o.AtOnce, o.PerAccount, o.PerHost),
 		resume:   map[account.ID]Delivery{},
 	}
 	s.sending, s.halt = context.WithCancel(context.Background())
@@ -140,8 +140,8 @@ func (s *Sender) Start() {
 		s.o.Guard.Go("webhook", func() {
 			defer close(s.stopped)
 			s.o.Guard.Loop(s.sending, "webhook", s.run)
-			for s.places.taken > 0 {
-				s.leave(<-s.finished)
+			for s.slots.taken > 0 {
+				s.releaseSlot(<-s.finished)
 			}
 		})
 	})
@@ -185,7 +185,7 @@ func (s *Sender) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case f := <-s.finished:
-			s.leave(f)
+			s.releaseSlot(f)
 		case <-s.wake:
 		case <-timer.C:
 		}
@@ -205,10 +205,10 @@ func (s *Sender) run(ctx context.Context) {
 // fill begins as many calls as there is room for, and returns when to look
 // again at the latest.
 func (s *Sender) fill(now time.Time) time.Duration {
-	if !s.places.isFull() {
+	if !s.slots.isFull() {
 		queues, whole, err := s.due(now)
 		if err == nil {
-			err = s.begin(s.places.deal(queues, now), now)
+			err = s.begin(s.slots.assign(queues, now), now)
 		}
 		if err != nil {
 			return s.failed(err, now)
@@ -250,14 +250,14 @@ func (s *Sender) due(now time.Time) (queues map[account.ID][]Delivery, whole boo
 		}
 		return queues, true, nil
 	}
-	accounts, err := s.o.Store.DueAccounts(s.calls, now, s.asked, accountsAtOnce)
+	accounts, err := s.o.Store.DueAccounts(s.calls, now, s.lastAccount, accountsAtOnce)
 	if err != nil {
 		return nil, false, err
 	}
 	pages := 0
 	for _, id := range accounts {
-		s.asked = id
-		if !s.places.mayHaveRoom(id, now) {
+		s.lastAccount = id
+		if !s.slots.mayHaveRoom(id, now) {
 			continue
 		}
 		queue, read, err := s.dueOf(id, now)
@@ -288,7 +288,7 @@ func (s *Sender) dueOf(id account.ID, now time.Time) (queue []Delivery, pages in
 		}
 		pages++
 		for _, d := range page {
-			if t := targetOf(d); s.places.hasRoom(t, chosen[t], now) {
+			if t := targetOf(d); s.slots.hasRoom(t, chosen[t], now) {
 				chosen[t]++
 				queue = append(queue, d)
 			}
@@ -308,8 +308,8 @@ func (s *Sender) dueOf(id account.ID, now time.Time) (queue []Delivery, pages in
 	return queue, pages, nil
 }
 
-// begin claims deliveries that have been given places, and calls their hosts.
-func (s *Sender) begin(chosen []choice, now time.Time) error {
+// begin claims deliveries that were given slots, and calls their hosts.
+func (s *Sender) begin(chosen []assignment, now time.Time) error {
 	if len(chosen) == 0 {
 		return nil
 	}
@@ -324,7 +324,7 @@ func (s *Sender) begin(chosen []choice, now time.Time) error {
 	for _, c := range chosen {
 		i := slices.IndexFunc(claimed, func(d Delivery) bool { return d.ID == c.ID })
 		if i < 0 {
-			s.places.leave(c.slot) // another node was faster
+			s.slots.release(c.slot) // another node was faster
 			continue
 		}
 		s.o.Guard.Go("webhook", func() {
@@ -336,8 +336,8 @@ func (s *Sender) begin(chosen []choice, now time.Time) error {
 	return err
 }
 
-// leave gives the place of a call back.
-func (s *Sender) leave(f finished) {
-	s.places.slowness.note(f.slot.target, f.took, s.o.Clock())
-	s.places.leave(f.slot)
+// releaseSlot gives the slot of a call back.
+func (s *Sender) releaseSlot(f finished) {
+	s.slots.slowness.note(f.slot.target, f.took, s.o.Clock())
+	s.slots.release(f.slot)
 }

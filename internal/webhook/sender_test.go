@@ -128,7 +128,7 @@ func TestAnswers(t *testing.T) {
 					return test.answer, test.err
 				}})
 				var told []webhook.State
-				d.options.Tried = func(_ webhook.Attempt, s webhook.State) { told = append(told, s) }
+				d.options.OnAttempt = func(_ webhook.Attempt, s webhook.State) { told = append(told, s) }
 				id := d.finish("https://example.com/hook")
 				d.start()
 				time.Sleep(2 * time.Second)

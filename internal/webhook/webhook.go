@@ -1,7 +1,7 @@
-// Package webhook tells callers' servers that a job has finished, after the
+// Package webhook delivers the ends of jobs to callers' servers, after the
 // Standard Webhooks specification: signed, under the same id at every attempt,
 // at least once, again and again for three days where a server does not take
-// it. It declares the Store that keeps deliveries and their attempts.
+// it. It declares the Store of deliveries and their attempts.
 //
 // A delivery is written by the store with its job's end, and what it says comes
 // from the function that the Sender is given; how a call leaves the node is the
@@ -33,7 +33,7 @@ func (s State) Valid() bool {
 	return s == Pending || s == Delivered || s == Stopped || s == Exhausted
 }
 
-// Delivery is what a server is to be told: that a job has finished.
+// Delivery is what a server is sent: that a job has finished.
 type Delivery struct {
 	Seq      int64  // its number in the store; later ones have greater ones
 	ID       string // the same at all attempts
@@ -60,9 +60,9 @@ type Attempt struct {
 // Errors of a Store.
 var (
 	ErrNotFound = errors.New("webhook delivery not found")
-	// ErrLost says that a delivery is no longer in the hands of who claimed it.
+	// ErrClaimLost says that a delivery is no longer claimed by who says so.
 	// Nothing was changed.
-	ErrLost = errors.New("the webhook delivery is in other hands")
+	ErrClaimLost = errors.New("webhook claim lost")
 )
 
 // Store keeps deliveries. Each method is one whole change, committed when it
@@ -91,7 +91,7 @@ type Store interface {
 	Claim(ctx context.Context, list []Delivery, until time.Time) ([]Delivery, error)
 	// Settle ends a claim by an attempt, whose number is d.Attempts + 1. Where s
 	// is Pending the next one is due at a moment; otherwise that moment is when
-	// the delivery was settled. ErrLost where d is in other hands.
+	// the delivery was settled. ErrClaimLost where d is claimed by another, or settled.
 	Settle(ctx context.Context, d Delivery, a Attempt, s State, at time.Time) error
 	// Release ends a claim without an attempt; the delivery is due at a moment.
 	Release(ctx context.Context, d Delivery, due time.Time) error

@@ -124,7 +124,7 @@ func (s Deliveries) Settle(ctx context.Context, d webhook.Delivery, a webhook.At
 			return err
 		}
 		if n == 0 {
-			return webhook.ErrLost
+			return webhook.ErrClaimLost
 		}
 		_, err = t.exec("INSERT INTO delivery_attempts (account, delivery, number, at, took, status, answer, error) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 			int64(d.Account), d.Seq, d.Attempts+1, a.At.UnixMicro(), a.Took.Microseconds(), a.Status, a.Answer, a.Error)
@@ -137,7 +137,7 @@ func (s Deliveries) Release(ctx context.Context, d webhook.Delivery, due time.Ti
 	return s.store.write(ctx, func(t tx) error {
 		n, err := t.exec("UPDATE deliveries SET due = ? WHERE seq = ? AND id = ? AND due = ? AND attempts = ?", due, d.Seq, d.ID, d.Due, d.Attempts)
 		if err == nil && n == 0 {
-			err = webhook.ErrLost
+			err = webhook.ErrClaimLost
 		}
 		return err
 	})

@@ -240,8 +240,8 @@ func testDeliverySettle(t *testing.T, s Stores) {
 	}
 	lost := func(what string, d webhook.Delivery) {
 		t.Helper()
-		wantError(t, what+": settle", s.Deliveries.Settle(t.Context(), d, attempt(d.Attempts+1), webhook.Delivered, until), webhook.ErrLost)
-		wantError(t, what+": release", s.Deliveries.Release(t.Context(), d, until), webhook.ErrLost)
+		wantError(t, what+": settle", s.Deliveries.Settle(t.Context(), d, attempt(d.Attempts+1), webhook.Delivered, until), webhook.ErrClaimLost)
+		wantError(t, what+": release", s.Deliveries.Release(t.Context(), d, until), webhook.ErrClaimLost)
 		got, err := s.Deliveries.Claim(t.Context(), []webhook.Delivery{d}, until.Add(time.Hour))
 		must(t, err)
 		same(t, what+": claim", got, []webhook.Delivery(nil))
@@ -308,7 +308,7 @@ func testDeliveryRepeat(t *testing.T, s Stores) {
 	claimed := claim(t, s, d, noon.Add(30*time.Hour))
 	_, err = s.Deliveries.Repeat(t.Context(), d.ID, noon.Add(29*time.Hour))
 	must(t, err)
-	wantError(t, "the attempt before", s.Deliveries.Settle(t.Context(), claimed, attempt(4), webhook.Delivered, noon), webhook.ErrLost)
+	wantError(t, "the attempt before", s.Deliveries.Settle(t.Context(), claimed, attempt(4), webhook.Delivered, noon), webhook.ErrClaimLost)
 	reload(t, s, other)
 	_, err = s.Deliveries.Repeat(t.Context(), "msg-none", noon)
 	wantError(t, "another id", err, webhook.ErrNotFound)

@@ -29,18 +29,18 @@ func hostOf(text string) string {
 	return strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 }
 
-// slot is one of the places for calls.
+// slot is leave for one call to be under way.
 type slot struct {
 	target
 	slow bool // it counts among those for what was slow lately
 }
 
-// places says which calls may be under way beside each other. An account has a
+// slotPool says which calls may be under way beside each other. An account has a
 // share of them, and one of its hosts a share of that. The last quarter is left
 // to accounts that have no other call under way, and another quarter is all
 // that hosts and accounts get together whose calls took long lately: so what
 // hangs is waited for by those who sent it there, and not by others.
-type places struct {
+type slotPool struct {
 	atOnce, perAccount, perHost int
 
 	taken, slow int
@@ -50,8 +50,8 @@ type places struct {
 	last        account.ID // that had a turn
 }
 
-func newPlaces(atOnce, perAccount, perHost int) *places {
-	return &places{
+func newSlotPool(atOnce, perAccount, perHost int) *slotPool {
+	return &slotPool{
 		atOnce: atOnce, perAccount: perAccount, perHost: perHost,
 		accounts: map[account.ID]int{}, hosts: map[target]int{},
 	}
@@ -59,7 +59,7 @@ func newPlaces(atOnce, perAccount, perHost int) *places {
 
 // bounds returns how many calls an account and one of its hosts may have under
 // way, and whether they count among the slow ones.
-func (p *places) bounds(t target, now time.Time) (perAccount, perHost int, slow bool) {
+func (p *slotPool) bounds(t target, now time.Time) (perAccount, perHost int, slow bool) {
 	perAccount, perHost = p.perAccount, p.perHost
 	if p.slowness.of(target{account: t.account}, now) >= slowAccount {
 		perAccount, slow = max(1, perAccount/4), true
@@ -72,19 +72,19 @@ func (p *places) bounds(t target, now time.Time) (perAccount, perHost int, slow 
 
 // hasRoom reports whether a call may be made beside those under way and others
 // to the same host that were chosen already.
-func (p *places) hasRoom(t target, chosen int, now time.Time) bool {
+func (p *slotPool) hasRoom(t target, chosen int, now time.Time) bool {
 	_, perHost, _ := p.bounds(t, now)
-	return p.hosts[t]+chosen < perHost && p.leaves(t, now)
+	return p.hosts[t]+chosen < perHost && p.hasShare(t, now)
 }
 
 // mayHaveRoom reports whether an account may make a call to a host that has
 // none under way.
-func (p *places) mayHaveRoom(a account.ID, now time.Time) bool {
-	return p.leaves(target{account: a}, now)
+func (p *slotPool) mayHaveRoom(a account.ID, now time.Time) bool {
+	return p.hasShare(target{account: a}, now)
 }
 
-// leaves reports whether the shares leave a place to a target.
-func (p *places) leaves(t target, now time.Time) bool {
+// hasShare reports whether the shares leave a slot to a target.
+func (p *slotPool) hasShare(t target, now time.Time) bool {
 	perAccount, _, slow := p.bounds(t, now)
 	most := p.atOnce
 	if p.accounts[t.account] > 0 {
@@ -93,8 +93,8 @@ func (p *places) leaves(t target, now time.Time) bool {
 	return p.taken < most && p.accounts[t.account] < perAccount && (!slow || p.slow < max(1, p.atOnce/4))
 }
 
-// enter takes a place for a call where there is one.
-func (p *places) enter(d Delivery, now time.Time) (slot, bool) {
+// acquire takes a slot for a call where there is one.
+func (p *slotPool) acquire(d Delivery, now time.Time) (slot, bool) {
 	t := targetOf(d)
 	if !p.hasRoom(t, 0, now) {
 		return slot{}, false
@@ -110,8 +110,8 @@ func (p *places) enter(d Delivery, now time.Time) (slot, bool) {
 	return slot{t, slow}, true
 }
 
-// leave gives a place back.
-func (p *places) leave(s slot) {
+// release gives a slot back.
+func (p *slotPool) release(s slot) {
 	p.taken--
 	lower(p.accounts, s.account)
 	lower(p.hosts, s.target)
@@ -127,18 +127,18 @@ func lower[K comparable](counts map[K]int, k K) {
 }
 
 // isFull reports whether nobody has room.
-func (p *places) isFull() bool { return p.taken >= p.atOnce }
+func (p *slotPool) isFull() bool { return p.taken >= p.atOnce }
 
-// choice is a delivery that was given a place.
-type choice struct {
+// assignment is a delivery that was given a slot.
+type assignment struct {
 	Delivery
 	slot slot
 }
 
-// deal gives places to deliveries of accounts, one at a time: the account with
+// assign gives slots to deliveries of accounts, one at a time: the account with
 // the fewest calls under way is next, and among equals the one that follows the
 // last that had a turn.
-func (p *places) deal(queues map[account.ID][]Delivery, now time.Time) (chosen []choice) {
+func (p *slotPool) assign(queues map[account.ID][]Delivery, now time.Time) (chosen []assignment) {
 	for !p.isFull() && len(queues) > 0 {
 		next := p.next(queues)
 		one, rest, ok := p.first(queues[next], now)
@@ -152,18 +152,18 @@ func (p *places) deal(queues map[account.ID][]Delivery, now time.Time) (chosen [
 	return chosen
 }
 
-// first gives a place to the first delivery that has room, and returns those that
+// first gives a slot to the first delivery that has room, and returns those that
 // are left, which are none where none has.
-func (p *places) first(queue []Delivery, now time.Time) (one choice, rest []Delivery, ok bool) {
+func (p *slotPool) first(queue []Delivery, now time.Time) (one assignment, rest []Delivery, ok bool) {
 	for i, d := range queue {
-		if s, ok := p.enter(d, now); ok {
-			return choice{d, s}, slices.Delete(queue, i, i+1), true
+		if s, ok := p.acquire(d, now); ok {
+			return assignment{d, s}, slices.Delete(queue, i, i+1), true
 		}
 	}
-	return choice{}, nil, false
+	return assignment{}, nil, false
 }
 
-func (p *places) next(queues map[account.ID][]Delivery) account.ID {
+func (p *slotPool) next(queues map[account.ID][]Delivery) account.ID {
 	var ids []account.ID
 	for id := range queues {
 		ids = append(ids, id)
@@ -174,11 +174,11 @@ func (p *places) next(queues map[account.ID][]Delivery) account.ID {
 }
 
 // distance is how far behind the last account's turn another's is.
-func (p *places) distance(a account.ID) uint64 { return uint64(a) - uint64(p.last) - 1 }
+func (p *slotPool) distance(a account.ID) uint64 { return uint64(a) - uint64(p.last) - 1 }
 
 const (
 	// slowCall is how long a call takes at least that counts as slow, whatever
-	// came of it: what matters is how long it holds its place.
+	// came of it: what matters is how long it holds its slot.
 	slowCall = 5 * time.Second
 	// slowFor is for how long that is remembered.
 	slowFor = 10 * time.Minute

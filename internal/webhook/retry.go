@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// pauses are those between attempts. One attempt more than there are pauses,
+// retryDelays are those between attempts. One attempt more than there are delays,
 // and it is given up.
-var pauses = [...]time.Duration{
+var retryDelays = [...]time.Duration{
 	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour,
 	10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 }
 
 // MaxAttempts is after how many attempts a delivery is given up. One that is
 // repeated by hand after that is tried once each time.
-const MaxAttempts = len(pauses) + 1
+const MaxAttempts = len(retryDelays) + 1
 
-// longestWait bounds what a server may ask for by Retry-After.
-const longestWait = 24 * time.Hour
+// maxRetryAfter bounds what a server may ask for by Retry-After.
+const maxRetryAfter = 24 * time.Hour
 
 // The statuses that mean something of their own.
 const (
@@ -28,9 +28,9 @@ const (
 	statusUnavailable = 503
 )
 
-// decide returns what follows from an attempt that ended at a moment: the
+// nextState returns what follows from an attempt that ended at a moment: the
 // state, and where it is Pending when the next attempt is due.
-func decide(a Attempt, retryAfter string, ended time.Time) (State, time.Time) {
+func nextState(a Attempt, retryAfter string, ended time.Time) (State, time.Time) {
 	switch {
 	case a.Status >= 200 && a.Status <= 299:
 		return Delivered, ended
@@ -39,7 +39,7 @@ func decide(a Attempt, retryAfter string, ended time.Time) (State, time.Time) {
 	case a.Number >= MaxAttempts:
 		return Exhausted, ended
 	}
-	due := ended.Add(jitter(pauses[a.Number-1]))
+	due := ended.Add(jitter(retryDelays[a.Number-1]))
 	if a.Status == statusTooMany || a.Status == statusUnavailable {
 		if asked := ended.Add(parseRetryAfter(retryAfter, ended)); asked.After(due) {
 			due = asked
@@ -63,11 +63,11 @@ const dateFormat = "Mon, 02 Jan 2006 15:04:05 GMT"
 // parseRetryAfter reads seconds or a date. What it cannot read is no wait.
 func parseRetryAfter(text string, now time.Time) time.Duration {
 	if at, err := time.Parse(dateFormat, text); err == nil {
-		return min(max(at.Sub(now), 0), longestWait)
+		return min(max(at.Sub(now), 0), maxRetryAfter)
 	}
 	seconds, err := strconv.ParseUint(text, 10, 32)
 	if err != nil {
 		return 0
 	}
-	return min(time.Duration(seconds)*time.Second, longestWait)
+	return min(time.Duration(seconds)*time.Second, maxRetryAfter)
 }

@@ -23,9 +23,9 @@ func queuesOf(counts map[account.ID]int) map[account.ID][]Delivery {
 // TestTurns gives places to accounts with one and with many deliveries.
 func TestTurns(t *testing.T) {
 	now := time.Now()
-	p := newPlaces(16, 8, 4)
+	p := newSlotPool(16, 8, 4)
 	var got []string
-	chosen := p.deal(queuesOf(map[account.ID]int{1: 100, 2: 1, 3: 3}), now)
+	chosen := p.assign(queuesOf(map[account.ID]int{1: 100, 2: 1, 3: 3}), now)
 	for _, c := range chosen {
 		got = append(got, c.ID)
 	}
@@ -34,11 +34,11 @@ func TestTurns(t *testing.T) {
 		t.Errorf("the order is %v", got)
 	}
 	// The last quarter is for accounts without a call under way.
-	if got := p.deal(queuesOf(map[account.ID]int{2: 5, 3: 5, 4: 5, 5: 5}), now); len(got) != 2 || got[0].Account != 4 || got[1].Account != 5 {
+	if got := p.assign(queuesOf(map[account.ID]int{2: 5, 3: 5, 4: 5, 5: 5}), now); len(got) != 2 || got[0].Account != 4 || got[1].Account != 5 {
 		t.Errorf("beside %d calls: %v", len(chosen), got)
 	}
 	for _, c := range chosen {
-		p.leave(c.slot)
+		p.release(c.slot)
 	}
 	if p.taken != 2 || len(p.accounts) != 2 || len(p.hosts) != 2 {
 		t.Errorf("after all have left: %+v", p)
@@ -49,15 +49,15 @@ func TestTurns(t *testing.T) {
 // until they answer again, or for some time.
 func TestSlowness(t *testing.T) {
 	now := time.Now()
-	p := newPlaces(64, 8, 4)
+	p := newSlotPool(64, 8, 4)
 	d := Delivery{Account: 1, URL: "https://trap.example:8443/x"}
 	room := func(d Delivery) (n int) {
 		var taken []slot
-		for s, ok := p.enter(d, now); ok; s, ok = p.enter(d, now) {
+		for s, ok := p.acquire(d, now); ok; s, ok = p.acquire(d, now) {
 			taken = append(taken, s)
 		}
 		for _, s := range taken {
-			p.leave(s)
+			p.release(s)
 		}
 		return len(taken)
 	}
