@@ -174,9 +174,9 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	}
 	handler := server.New(server.Options{
 		Routes:    slices.Concat(jsonapi.Routes(service), formapi.Routes(service), formpage.Routes(service), download.Routes(a.downloads())),
-		Preflight: authenticator.Preflight, Refusal: a.checkHost(), Ready: a.ready, OpenAPI: api.OpenAPI(),
+		Preflight: authenticator.Preflight, CheckRequest: a.checkHost(), Ready: a.ready, OpenAPI: api.OpenAPI(),
 		Proxies: a.settings.TrustedProxies, HTTPS: strings.HasPrefix(a.url, "https://"),
-		Gate: p.gate, Ledger: p.ledger, BodyTime: a.settings.ReadTimeout, Log: a.o.Log, Guard: p.guard, Served: p.metrics.ObserveRequest,
+		Gate: p.gate, Ledger: p.ledger, BodyTime: a.settings.ReadTimeout, Log: a.o.Log, Guard: p.guard, OnServed: p.metrics.ObserveRequest,
 	})
 	a.startUpkeep()
 	return a.middleware(handler), nil

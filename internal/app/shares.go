@@ -23,9 +23,9 @@ func (a *App) downloads() download.Options {
 	enter := func(ctx context.Context, account int64) (func(), error) {
 		return crowd.Enter(ctx, account, mostDownloadsOfOne)
 	}
-	return download.Options{Shares: a.parts.shares, Enter: enter, Failed: func(id string, err error) {
+	return download.Options{Shares: a.parts.shares, Enter: enter, OnFailed: func(id string, err error) {
 		a.o.Log.Error("a download broke off", "link", id, "error", err)
-	}, Sent: a.downloaded}
+	}, CountSent: a.downloaded}
 }
 
 // downloaded counts what has left by a link. Links work whatever is left of

@@ -26,19 +26,19 @@ var whole = map[string][]string{
 // unreserved are the files that may use them, and why what they hold is counted or
 // bounded.
 var unreserved = map[string]string{
-	"internal/account/masterkey.go":         "a file of the operator's, of a bounded length",
-	"internal/server/formpage/sent.go":      "parts come by server's ReadPart, and fields are reserved before they are read",
-	"internal/server/request.go":            "it hands the body to what reserves it",
-	"internal/server/jsonapi/parameters.go": "the address is bounded",
-	"internal/backup/backup.go":             "a file of the data folder, in a command",
-	"internal/backup/manifest.go":           "a copy's own list, of a bounded length, in a command",
-	"internal/cli/account.go":               "the input of a command, of a bounded length",
-	"internal/cli/scripts.go":               "the input of a command, of a bounded length",
-	"internal/tlscert/acme.go":              "the start of an answer of the authority for certificates",
-	"internal/wire/answer.go":               "a trace that the service wrote, which has a bounded number of steps",
-	"internal/wire/errors.go":               "an error that the service wrote",
-	"internal/engine/state.go":              "what was stored of a suspended run, reserved by the attempt that loads it",
-	"internal/worker/attempt.go":            "what a job was accepted with, reserved by its attempt",
+	"internal/account/masterkey.go":          "a file of the operator's, of a bounded length",
+	"internal/server/formpage/submission.go": "parts come by server's ReadPart, and fields are reserved before they are read",
+	"internal/server/request.go":             "it hands the body to what reserves it",
+	"internal/server/jsonapi/parameters.go":  "the address is bounded",
+	"internal/backup/backup.go":              "a file of the data folder, in a command",
+	"internal/backup/manifest.go":            "a copy's own list, of a bounded length, in a command",
+	"internal/cli/account.go":                "the input of a command, of a bounded length",
+	"internal/cli/scripts.go":                "the input of a command, of a bounded length",
+	"internal/tlscert/acme.go":               "the start of an answer of the authority for certificates",
+	"internal/wire/answer.go":                "a trace that the service wrote, which has a bounded number of steps",
+	"internal/wire/errors.go":                "an error that the service wrote",
+	"internal/engine/state.go":               "what was stored of a suspended run, reserved by the attempt that loads it",
+	"internal/worker/attempt.go":             "what a job was accepted with, reserved by its attempt",
 }
 
 // TestBodiesAreReserved checks that nothing that callers send is read whole, or decoded,

@@ -15,26 +15,26 @@ import (
 	"ql/internal/wire"
 )
 
-// Reply is what a route answers. Origin, Unread and Rate count beside an error
+// Response is what a route answers. Origin, BeforeAuth and Rate count beside an error
 // too.
-type Reply struct {
+type Response struct {
 	Status int
 	Body   []byte
-	Pieces wire.Pieces // in the place of Body where that would be large
+	Pieces wire.Pieces // instead of Body where that would be large
 	// Stream, where there is one, writes what follows Body, as long as it likes.
 	Stream func(ctx context.Context, w io.Writer)
 	Origin string         // the page's, where it may read the answer
 	Rate   *admit.Verdict // nil where no call was counted
 	// RetryAfter says when to try again; 0 says nothing.
 	RetryAfter time.Duration
-	// Unread says that the request was refused before it told of an account: a
+	// BeforeAuth says that the request was refused before its account was known: a
 	// page that some account lists may read why, where the route is for pages.
-	Unread bool
+	BeforeAuth bool
 }
 
-// Unread is the reply to a request that was refused before it told of an
-// account.
-func Unread(err error) (Reply, error) { return Reply{Unread: true}, err }
+// RejectBeforeAuth is the response to a request that is refused before its account is
+// known.
+func RejectBeforeAuth(err error) (Response, error) { return Response{BeforeAuth: true}, err }
 
 // writeTime is how long a client may take to read an answer.
 const writeTime = 15 * time.Second
@@ -42,8 +42,8 @@ const writeTime = 15 * time.Second
 // serve runs a route and writes what it gives. It returns the status.
 func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
 	// What cannot set a deadline, as in tests without a connection, has none.
-	_ = r.control.SetWriteDeadline(time.Now().Add(route.Longest + writeTime))
-	if route.Longest > 0 && r.ContentLength == 0 {
+	_ = r.control.SetWriteDeadline(time.Now().Add(route.Timeout + writeTime))
+	if route.Timeout > 0 && r.ContentLength == 0 {
 		// The time to send a request is over, and the server would take its end
 		// for that of the caller.
 		_ = r.control.SetReadDeadline(time.Time{})
@@ -54,11 +54,11 @@ func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
 		clear(header)
 		refusal := service.Refused(err)
 		h.log(r, route, refusal)
-		if reply.Unread && route.Pages && r.Caller.Page != "" && h.o.Preflight(r.Context(), r.Caller.Origin) == nil {
+		if reply.BeforeAuth && route.Pages && r.Caller.Page != "" && h.o.Preflight(r.Context(), r.Caller.Origin) == nil {
 			reply.Origin = r.Caller.Page
 		}
 		reply.Status = refusal.Status
-		reply.Body, reply.Pieces = route.Refuse(header, r.Setting(reply.Origin), refusal), nil
+		reply.Body, reply.Pieces = route.EncodeError(header, r.Setting(reply.Origin), refusal), nil
 		reply.RetryAfter = refusal.RetryAfter
 		if refusal.Allow != nil {
 			header.Set("Allow", strings.Join(refusal.Allow, ", "))
@@ -85,8 +85,8 @@ func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
 		// rest of the body would be a request of somebody else's here.
 		header.Set("Connection", "close")
 	}
-	if r.hasRest() {
-		r.announceRest(header)
+	if r.hasUnreadBody() {
+		r.announceClose(header)
 	}
 	if time.Since(r.began) > time.Second {
 		// However long the request took, there is time for its answer.
@@ -105,27 +105,27 @@ type turns interface {
 	Leave()
 }
 
-func (h *Handler) turns(r *Request, reply *Reply) turns {
+func (h *Handler) turns(r *Request, reply *Response) turns {
 	if reply.Pieces == nil || h.o.Gate == nil {
-		return anytime{}
+		return noTurns{}
 	}
 	return h.o.Gate.Aside(r.memory.Account())
 }
 
-// anytime is for answers that take no time.
-type anytime struct{}
+// noTurns is for answers that take no time.
+type noTurns struct{}
 
-func (anytime) Yield()                         {}
-func (anytime) Turn(ctx context.Context) error { return ctx.Err() }
-func (anytime) Leave()                         {}
+func (noTurns) Yield()                         {}
+func (noTurns) Turn(ctx context.Context) error { return ctx.Err() }
+func (noTurns) Leave()                         {}
 
-// write writes an answer. Nobody is left to tell where a caller has hung up.
-func (r *Request) write(w http.ResponseWriter, reply *Reply, in turns) {
+// write writes an answer. Where a caller has hung up, nobody is left to report to.
+func (r *Request) write(w http.ResponseWriter, reply *Response, in turns) {
 	switch {
 	case r.Method == http.MethodHead:
 		return
 	case len(reply.Body) > wire.PieceBytes:
-		for rest, p := reply.Body, (paced{w, r, anytime{}}); len(rest) > 0; {
+		for rest, p := reply.Body, (pacedWriter{w, r, noTurns{}}); len(rest) > 0; {
 			n := min(len(rest), wire.PieceBytes)
 			if _, err := p.Write(rest[:n]); err != nil {
 				return
@@ -139,7 +139,7 @@ func (r *Request) write(w http.ResponseWriter, reply *Reply, in turns) {
 		r.writePieces(w, reply.Pieces, in)
 	}
 	if reply.Stream != nil {
-		reply.Stream(r.Context(), flushing{w, r.control})
+		reply.Stream(r.Context(), flushingWriter{w, r.control})
 	}
 }
 
@@ -156,25 +156,25 @@ func (r *Request) writePieces(w http.ResponseWriter, pieces wire.Pieces, in turn
 		buffer = pooled[:0]
 	}
 	if in.Turn(r.Context()) == nil {
-		_ = pieces.Write(paced{w, r, in}, buffer)
+		_ = pieces.Write(pacedWriter{w, r, in}, buffer)
 	}
 }
 
-// answerRate is how many bytes a second a client must take of an answer that is held in
+// minAnswerRate is how many bytes a second a client must take of an answer that is held in
 // memory for it.
-const answerRate = 8 << 10
+const minAnswerRate = 8 << 10
 
-// paced writes pieces to a client that has a while for each. The next is made in its
+// pacedWriter writes pieces to a client that has a while for each. The next is made in its
 // turn.
-type paced struct {
+type pacedWriter struct {
 	http.ResponseWriter
 	r  *Request
 	in turns
 }
 
-func (p paced) Write(b []byte) (int, error) {
+func (p pacedWriter) Write(b []byte) (int, error) {
 	p.in.Yield()
-	_ = p.r.control.SetWriteDeadline(time.Now().Add(writeTime + time.Duration(len(b))*time.Second/answerRate))
+	_ = p.r.control.SetWriteDeadline(time.Now().Add(writeTime + time.Duration(len(b))*time.Second/minAnswerRate))
 	n, err := p.ResponseWriter.Write(b)
 	if err == nil {
 		err = p.in.Turn(p.r.Context())
@@ -182,18 +182,18 @@ func (p paced) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// slowest is how many bytes a second a client must send or take.
-const slowest = 1 << 10
+// minBytesPerSecond is how many bytes a second a client must send or take.
+const minBytesPerSecond = 1 << 10
 
-// flushing sends what is written at once, to a client that has a while for it
+// flushingWriter sends what is written at once, to a client that has a while for it
 // each time, and longer for more.
-type flushing struct {
+type flushingWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 }
 
-func (f flushing) Write(b []byte) (int, error) {
-	_ = f.control.SetWriteDeadline(time.Now().Add(writeTime + time.Duration(len(b))*time.Second/slowest))
+func (f flushingWriter) Write(b []byte) (int, error) {
+	_ = f.control.SetWriteDeadline(time.Now().Add(writeTime + time.Duration(len(b))*time.Second/minBytesPerSecond))
 	n, err := f.ResponseWriter.Write(b)
 	if err == nil {
 		err = f.control.Flush()
@@ -202,17 +202,17 @@ func (f flushing) Write(b []byte) (int, error) {
 }
 
 // run runs a route; a panic in it becomes an error.
-func (h *Handler) run(header http.Header, r *Request, route Route) (reply Reply, err error) {
+func (h *Handler) run(header http.Header, r *Request, route Route) (reply Response, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			reply, err = Reply{}, h.o.Guard.Report("http", p)
+			reply, err = Response{}, h.o.Guard.Report("http", p)
 		}
 	}()
 	return route.Serve(header, r)
 }
 
-// log tells the operator of errors that are ours. Addresses of jobs are secrets:
-// the route stands for them.
+// log logs errors that are ours. Addresses of jobs are secrets: the route is logged
+// instead.
 func (h *Handler) log(r *Request, route Route, refusal *service.Refusal) {
 	if refusal.Cause == nil {
 		return
@@ -222,8 +222,8 @@ func (h *Handler) log(r *Request, route Route, refusal *service.Refusal) {
 		slog.String("route", route.Path), slog.Any("error", refusal.Cause))
 }
 
-// RefuseJSON writes an error as JSON does.
-func RefuseJSON(h http.Header, s wire.Setting, r *service.Refusal) []byte {
+// EncodeErrorJSON writes an error as JSON does.
+func EncodeErrorJSON(h http.Header, s wire.Setting, r *service.Refusal) []byte {
 	wire.SetJSON(h, s)
 	return r.AppendAnswer(nil)
 }

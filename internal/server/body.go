@@ -16,7 +16,7 @@ import (
 // the route takes. Whose it is, is not known yet: so it is counted with others of its
 // network, together with what it takes to decode it.
 func (r *Request) Body(mediaType string, most int) ([]byte, error) {
-	if err := wire.CheckType(mediaType, r.Sent("Content-Type"), r.Sent("Content-Encoding")); err != nil {
+	if err := wire.CheckType(mediaType, r.HeaderValue("Content-Type"), r.HeaderValue("Content-Encoding")); err != nil {
 		return nil, err
 	}
 	body, err := r.RawBody(most)
@@ -26,8 +26,8 @@ func (r *Request) Body(mediaType string, most int) ([]byte, error) {
 	return body, err
 }
 
-// Counted are the limits under which a body is decoded: what that takes is reserved.
-func (r *Request) Counted(body []byte, l wire.Limits) wire.Limits {
+// DecodeLimits are the limits under which a body is decoded: what that takes is reserved.
+func (r *Request) DecodeLimits(body []byte, l wire.Limits) wire.Limits {
 	if len(body) > service.UnreservedBytes {
 		l.Reserve = r.Reserve
 	}
@@ -40,7 +40,7 @@ func (r *Request) RawBody(most int) ([]byte, error) {
 		return nil, tooLarge(most)
 	}
 	var from io.Reader = &r.body
-	if r.ContentLength < 0 { // of one that tells its length no more is read than that
+	if r.ContentLength < 0 { // where the length is declared, no more is read than that
 		from = http.MaxBytesReader(r.writer, &r.body, int64(most))
 	}
 	size := int64(512)
@@ -52,7 +52,7 @@ func (r *Request) RawBody(most int) ([]byte, error) {
 	if err != nil {
 		return nil, BodyError(err, most)
 	}
-	// The time to send a request is over with the request.
+	// The time to send a request ends with the request.
 	_ = r.control.SetReadDeadline(time.Time{})
 	return body, nil
 }
@@ -63,7 +63,7 @@ func (r *Request) Parts(most int) (io.Reader, error) {
 	if r.ContentLength > int64(most) {
 		return nil, tooLarge(most)
 	}
-	return r.hurried(http.MaxBytesReader(r.writer, &r.body, int64(most))), nil
+	return r.withStallLimit(http.MaxBytesReader(r.writer, &r.body, int64(most))), nil
 }
 
 // ReadPart reads all of a part of the body, which is at most so long, and reserves
@@ -76,15 +76,15 @@ func (r *Request) ReadPart(part io.Reader, most int) ([]byte, error) {
 	return body, nil
 }
 
-// Incoming returns the body as it comes, of whatever length and type, to be read
+// BodyStream returns the body as it comes, of whatever length and type, to be read
 // to its end. Who sends it too slowly is cut off, and so is who is not done after
 // so long.
-func (r *Request) Incoming(longest time.Duration) (io.Reader, error) {
-	if err := wire.CheckEncoding(r.Sent("Content-Encoding")); err != nil {
+func (r *Request) BodyStream(longest time.Duration) (io.Reader, error) {
+	if err := wire.CheckEncoding(r.HeaderValue("Content-Encoding")); err != nil {
 		return nil, err
 	}
 	now := time.Now()
-	return &incoming{r: r, from: &r.body, time: paceTime, until: now.Add(longest)}, nil
+	return &pacedReader{r: r, from: &r.body, time: paceTime, until: now.Add(longest)}, nil
 }
 
 // A sender must send at some speed, again and again within a time. Who sends what is
@@ -94,8 +94,8 @@ const (
 	stallTime = 5 * time.Second
 )
 
-// incoming is a body that must come at some speed.
-type incoming struct {
+// pacedReader is a body that must come at some speed.
+type pacedReader struct {
 	r     *Request
 	from  io.Reader
 	time  time.Duration // in which it must bring bytes
@@ -105,8 +105,8 @@ type incoming struct {
 }
 
 // Read implements io.Reader.
-func (in *incoming) Read(p []byte) (int, error) {
-	if now := time.Now(); in.got == 0 || in.got >= slowest*int64(in.time/time.Second) && now.Sub(in.began) > time.Second {
+func (in *pacedReader) Read(p []byte) (int, error) {
+	if now := time.Now(); in.got == 0 || in.got >= minBytesPerSecond*int64(in.time/time.Second) && now.Sub(in.began) > time.Second {
 		in.began, in.got = now, 0
 		end := now.Add(in.time)
 		if end.After(in.until) {
@@ -161,7 +161,7 @@ func (r *Request) read(whole io.Reader, size, most int64) (body []byte, err erro
 				return nil, err
 			}
 			if len(body) >= service.UnreservedBytes && from == whole {
-				from = r.hurried(from)
+				from = r.withStallLimit(from)
 			}
 		}
 		n, err := from.Read(body[len(body):cap(body)])
@@ -191,9 +191,9 @@ func (r *Request) grow(body []byte, most int64) ([]byte, error) {
 	return larger, nil
 }
 
-// hurried returns a body that is held in memory while it comes: who stalls is cut off.
-func (r *Request) hurried(from io.Reader) io.Reader {
-	return &incoming{r: r, from: from, time: stallTime, until: r.began.Add(r.bodyTime)}
+// withStallLimit returns a body that is held in memory while it comes: who stalls is cut off.
+func (r *Request) withStallLimit(from io.Reader) io.Reader {
+	return &pacedReader{r: r, from: from, time: stallTime, until: r.began.Add(r.bodyTime)}
 }
 
 // Reserve reserves memory until the answer is written, or gives some of it back where
@@ -207,8 +207,8 @@ func (r *Request) Reserve(bytes int64) error {
 // have takes by itself. Of HTTP/1.1 connections are bounded, and each has one request.
 const streamBytes = 24 << 10
 
-// reserveHead reserves what a request takes before its body is read.
-func (r *Request) reserveHead() error {
+// reserveHeaders reserves what a request takes before its body is read.
+func (r *Request) reserveHeaders() error {
 	var bytes int64
 	for name, values := range r.Header {
 		for _, v := range values {

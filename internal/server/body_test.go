@@ -48,11 +48,11 @@ func TestSlowBodies(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				handler := New(Options{Routes: []Route{{
-					Method: http.MethodPut, Path: "/x/{path}", Longest: longest, Refuse: RefuseJSON,
-					Serve: func(_ http.Header, r *Request) (Reply, error) {
-						body, err := r.Incoming(longest)
+					Method: http.MethodPut, Path: "/x/{path}", Timeout: longest, EncodeError: EncodeErrorJSON,
+					Serve: func(_ http.Header, r *Request) (Response, error) {
+						body, err := r.BodyStream(longest)
 						if err != nil {
-							return Reply{}, err
+							return Response{}, err
 						}
 						n, err := io.Copy(io.Discard, body)
 						if err == nil && n != int64(test.size) {
@@ -61,7 +61,7 @@ func TestSlowBodies(t *testing.T) {
 						if err != nil && !fault.Is(err, fault.InvalidRequest) {
 							t.Errorf("the error is %v", err)
 						}
-						return Reply{Status: 200}, err
+						return Response{Status: 200}, err
 					},
 				}}})
 				listener := make(pipes, 1)
@@ -109,13 +109,13 @@ func TestStalledBody(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ledger := admit.NewLedger(admit.LedgerOptions{Budget: 16 << 20})
 				handler := New(Options{Ledger: ledger, Routes: []Route{{
-					Method: http.MethodPut, Path: "/x/{path}", Refuse: RefuseJSON,
-					Serve: func(_ http.Header, r *Request) (Reply, error) {
+					Method: http.MethodPut, Path: "/x/{path}", EncodeError: EncodeErrorJSON,
+					Serve: func(_ http.Header, r *Request) (Response, error) {
 						body, err := r.RawBody(1 << 20)
 						if err == nil && (len(body) != size || ledger.Stats().Held < size) {
 							t.Errorf("%d bytes came, %d are reserved", len(body), ledger.Stats().Held)
 						}
-						return Reply{Status: 200}, err
+						return Response{Status: 200}, err
 					},
 				}}})
 				listener := make(pipes, 1)

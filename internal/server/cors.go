@@ -11,10 +11,10 @@ func isPreflight(r *http.Request) bool {
 	return r.Method == http.MethodOptions && r.Header.Get("Origin") != "" && r.Header.Get("Access-Control-Request-Method") != ""
 }
 
-func (h *Handler) preflight(header http.Header, r *Request) (Reply, error) {
+func (h *Handler) preflight(header http.Header, r *Request) (Response, error) {
 	if err := h.o.Preflight(r.Context(), r.Caller.Origin); err != nil {
-		return Reply{}, err
+		return Response{}, err
 	}
 	wire.SetPreflight(header, r.Setting(r.Caller.Page))
-	return Reply{Status: http.StatusNoContent}, nil
+	return Response{Status: http.StatusNoContent}, nil
 }

@@ -19,8 +19,8 @@ import (
 // refusals is a handler with routes that refuse a body in several ways.
 func refusals() *Handler {
 	route := func(method, path string, serve func(*Request) error) Route {
-		return Route{Method: method, Path: path, Refuse: RefuseJSON, Longest: time.Minute, Serve: func(h http.Header, r *Request) (Reply, error) {
-			return Reply{Status: http.StatusOK, Body: []byte("{}")}, serve(r)
+		return Route{Method: method, Path: path, EncodeError: EncodeErrorJSON, Timeout: time.Minute, Serve: func(h http.Header, r *Request) (Response, error) {
+			return Response{Status: http.StatusOK, Body: []byte("{}")}, serve(r)
 		}}
 	}
 	return New(Options{Routes: []Route{
@@ -30,7 +30,7 @@ func refusals() *Handler {
 		}),
 		route(http.MethodPost, "/refused", func(*Request) error { return fault.New(fault.BadCredentials, "no") }),
 		route(http.MethodPut, "/some", func(r *Request) error {
-			body, err := r.Incoming(time.Minute)
+			body, err := r.BodyStream(time.Minute)
 			if err == nil {
 				_, err = io.CopyN(io.Discard, body, 100_000)
 			}

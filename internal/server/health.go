@@ -9,8 +9,8 @@ import (
 
 // healthRoutes are the routes that every service has: its health, and its description.
 func (h *Handler) healthRoutes() []Route {
-	plain := func(path string, serve func(http.Header, *Request) (Reply, error)) Route {
-		return Route{Method: http.MethodGet, Path: path, Public: true, Serve: serve, Refuse: RefuseJSON}
+	plain := func(path string, serve func(http.Header, *Request) (Response, error)) Route {
+		return Route{Method: http.MethodGet, Path: path, Public: true, Serve: serve, EncodeError: EncodeErrorJSON}
 	}
 	return []Route{
 		plain("/healthz", alive),
@@ -20,21 +20,21 @@ func (h *Handler) healthRoutes() []Route {
 }
 
 // alive answers as long as the process does.
-func alive(header http.Header, r *Request) (Reply, error) {
+func alive(header http.Header, r *Request) (Response, error) {
 	wire.SetJSON(header, r.Setting(""))
-	return Reply{Status: http.StatusOK, Body: []byte(`{"status":"ok"}`)}, nil
+	return Response{Status: http.StatusOK, Body: []byte(`{"status":"ok"}`)}, nil
 }
 
-func (h *Handler) ready(header http.Header, r *Request) (Reply, error) {
+func (h *Handler) ready(header http.Header, r *Request) (Response, error) {
 	if h.o.Ready != nil {
 		if err := h.o.Ready(r.Context()); err != nil {
-			return Reply{}, fault.New(fault.StorageUnavailable, "the service cannot work at the moment").Because(err)
+			return Response{}, fault.New(fault.StorageUnavailable, "the service cannot work at the moment").Because(err)
 		}
 	}
 	return alive(header, r)
 }
 
-func (h *Handler) describe(header http.Header, r *Request) (Reply, error) {
+func (h *Handler) describe(header http.Header, r *Request) (Response, error) {
 	wire.SetJSON(header, r.Setting(""))
-	return Reply{Status: http.StatusOK, Body: h.o.OpenAPI}, nil
+	return Response{Status: http.StatusOK, Body: h.o.OpenAPI}, nil
 }

@@ -197,7 +197,7 @@ func TestWidestPlan(t *testing.T) {
 // is answered as the route answers.
 func TestRefusedInTheWordsOfTheAddress(t *testing.T) {
 	w := boot(t, settings{http: func(o *server.Options) {
-		o.Refusal = func(r *http.Request) error {
+		o.CheckRequest = func(r *http.Request) error {
 			if r.Header.Get("X-Refuse") != "" {
 				return fault.New(fault.NotFound, "not by this name")
 			}
@@ -378,11 +378,11 @@ EMIT !SESSION('n')`
 func TestProxies(t *testing.T) {
 	var seen []service.Caller
 	watch := server.Route{
-		Method: "GET", Path: "/watch", Public: true, Refuse: server.RefuseJSON,
-		Serve: func(h http.Header, r *server.Request) (server.Reply, error) {
+		Method: "GET", Path: "/watch", Public: true, EncodeError: server.EncodeErrorJSON,
+		Serve: func(h http.Header, r *server.Request) (server.Response, error) {
 			seen = append(seen, r.Caller)
 			h.Set("Https", fmt.Sprint(r.Setting("").HTTPS))
-			return server.Reply{Status: 200}, nil
+			return server.Response{Status: 200}, nil
 		},
 	}
 	tests := []struct {
@@ -418,10 +418,10 @@ func TestProxies(t *testing.T) {
 
 func TestPanicsAndFaults(t *testing.T) {
 	fail := func(path string, serve func() error) server.Route {
-		return server.Route{Method: "GET", Path: path, Public: true, Refuse: server.RefuseJSON,
-			Serve: func(h http.Header, _ *server.Request) (server.Reply, error) {
+		return server.Route{Method: "GET", Path: path, Public: true, EncodeError: server.EncodeErrorJSON,
+			Serve: func(h http.Header, _ *server.Request) (server.Response, error) {
 				h.Set("X-Half", "done")
-				return server.Reply{Status: 200}, serve()
+				return server.Response{Status: 200}, serve()
 			}}
 	}
 	w := boot(t, settings{http: func(o *server.Options) {
@@ -564,12 +564,12 @@ func TestLargeBodies(t *testing.T) {
 	ledger := admit.NewLedger(admit.LedgerOptions{Budget: 6 << 20, Lifted: true, Wait: time.Millisecond})
 	reading, free := make(chan struct{}), make(chan struct{})
 	hold := server.Route{
-		Method: "POST", Path: "/hold", Public: true, Refuse: server.RefuseJSON,
-		Serve: func(_ http.Header, r *server.Request) (server.Reply, error) {
+		Method: "POST", Path: "/hold", Public: true, EncodeError: server.EncodeErrorJSON,
+		Serve: func(_ http.Header, r *server.Request) (server.Response, error) {
 			_, err := r.Body(jsonType, 16<<20)
 			reading <- struct{}{}
 			<-free
-			return server.Reply{Status: http.StatusOK}, err
+			return server.Response{Status: http.StatusOK}, err
 		},
 	}
 	w := boot(t, settings{http: func(o *server.Options) { o.Routes, o.Ledger = append(o.Routes, hold), ledger }})

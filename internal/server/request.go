@@ -16,20 +16,20 @@ import (
 // Request is a request with what is known of its caller.
 type Request struct {
 	*http.Request
-	Caller service.Caller
-	ID     string // what stands for "{id}" in the address
+	Caller   service.Caller
+	Variable string // the variable part of the path
 
 	https   bool
 	writer  http.ResponseWriter
 	control *http.ResponseController
-	body    sent
+	body    countedBody
 	began   time.Time
 	// bodyTime is how long after that a body which is held in memory must be there.
 	bodyTime time.Duration
 	memory   service.CallMemory
 }
 
-func (h *Handler) request(w http.ResponseWriter, r *http.Request, began time.Time) *Request {
+func (h *Handler) newRequest(w http.ResponseWriter, r *http.Request, began time.Time) *Request {
 	address, encrypted := h.source(r)
 	req := &Request{
 		Request: r,
@@ -44,7 +44,7 @@ func (h *Handler) request(w http.ResponseWriter, r *http.Request, began time.Tim
 			Changes: r.Method != http.MethodGet && r.Method != http.MethodHead,
 		},
 		https: encrypted || h.o.HTTPS, writer: w, control: http.NewResponseController(w),
-		body: sent{ReadCloser: r.Body}, began: began, bodyTime: h.o.BodyTime,
+		body: countedBody{ReadCloser: r.Body}, began: began, bodyTime: h.o.BodyTime,
 	}
 	req.memory.Reservation = h.o.Ledger.Open(admit.NetworkHolder(address))
 	req.Caller.Memory = &req.memory
@@ -96,9 +96,9 @@ func (r *Request) Setting(origin string) wire.Setting {
 	return wire.Setting{HTTPS: r.https, Origin: origin}
 }
 
-// Sent returns a header that is sent at most once; where it was sent more
+// HeaderValue returns a header that is sent at most once; where it was sent more
 // often, all of it, which fits nothing.
-func (r *Request) Sent(header string) string {
+func (r *Request) HeaderValue(header string) string {
 	values := r.Header.Values(header)
 	if len(values) == 1 {
 		return values[0]
@@ -117,9 +117,9 @@ func (r *Request) IdempotencyKey() *string {
 	return &key
 }
 
-// GiveSession hands a session to the caller by a cookie. A page of another site
+// SetSession hands a session to the caller by a cookie. A page of another site
 // gets one that browsers send back from that site alone.
-func (r *Request) GiveSession(h http.Header, id string, s wire.Setting) {
+func (r *Request) SetSession(h http.Header, id string, s wire.Setting) {
 	if id != "" {
 		h.Add("Set-Cookie", wire.SessionCookie(id, s, s.Origin != "" && r.isCrossSite()))
 	}

@@ -15,18 +15,18 @@ import (
 // Route is one method of one address.
 type Route struct {
 	Method string
-	Path   string // "{id}" stands for one part, as does "{token}"; "{path}" for all that follows
+	Path   string // "{id}" and "{token}" match one part, "{path}" all that follows
 	// Accepts are the credentials that open the route; ByNobody where its address is
 	// enough, as that of a job or a link. A public route has none, every other some.
 	Accepts principal.Set
 	Public  bool // nothing of an account is shown, and nobody is asked who calls
 	Pages   bool // pages of listed origins may call it, so browsers may ask first
-	// Longest is how long an answer may take; 0 for a moment.
-	Longest time.Duration
+	// Timeout is how long an answer may take before it is written; 0 for a moment.
+	Timeout time.Duration
 	// Serve does what is asked for. It sets the headers of its answer.
-	Serve func(http.Header, *Request) (Reply, error)
-	// Refuse sets the headers of an error and returns its body.
-	Refuse func(http.Header, wire.Setting, *service.Refusal) []byte
+	Serve func(http.Header, *Request) (Response, error)
+	// EncodeError sets the headers of an error and returns its body.
+	EncodeError func(http.Header, wire.Setting, *service.Refusal) []byte
 }
 
 // router finds the route of a request: by its path as it is decoded, to the letter. It redirects
@@ -71,7 +71,7 @@ func (t *router) add(r Route) {
 	t.literal[r.Path] = e
 }
 
-// find returns the endpoint of a path, nil for none, and what stands for the variable part.
+// find returns the endpoint of a path, nil for none, and its variable part.
 func (t *router) find(path string) (e *endpoint, variable string) {
 	if e := t.literal[path]; e != nil {
 		return e, ""
@@ -93,7 +93,7 @@ func (e *endpoint) match(path string) (variable string, ok bool) {
 	return variable, ok && variable != "" && !strings.Contains(variable, "/")
 }
 
-// methods returns what the endpoint takes.
+// methods returns the methods of the endpoint.
 func (e *endpoint) methods() []string {
 	var all []string
 	for _, r := range e.routes {
@@ -140,7 +140,7 @@ func (h *Handler) Pattern(path string) string {
 // refuses it. Where there is no endpoint, e is nil.
 func (h *Handler) choose(e *endpoint, r *http.Request) Route {
 	if e == nil {
-		return Route{Refuse: RefuseJSON, Serve: refusing(fault.New(fault.NotFound,
+		return Route{EncodeError: EncodeErrorJSON, Serve: rejecting(fault.New(fault.NotFound,
 			"there is nothing at this address: POST /v1/query and POST /api run scripts, and GET /openapi.json tells of the rest"))}
 	}
 	if route, ok := e.route(r.Method); ok {
@@ -152,10 +152,10 @@ func (h *Handler) choose(e *endpoint, r *http.Request) Route {
 		route.Serve = h.preflight
 		return route
 	}
-	route.Serve = refusing(fault.NotAllowed(r.Method, e.methods()...))
+	route.Serve = rejecting(fault.NotAllowed(r.Method, e.methods()...))
 	return route
 }
 
-func refusing(err error) func(http.Header, *Request) (Reply, error) {
-	return func(http.Header, *Request) (Reply, error) { return Unread(err) }
+func rejecting(err error) func(http.Header, *Request) (Response, error) {
+	return func(http.Header, *Request) (Response, error) { return RejectBeforeAuth(err) }
 }

@@ -25,9 +25,9 @@ type Options struct {
 	// Preflight returns why pages of an origin may not call, nil where some
 	// account lists it.
 	Preflight func(context.Context, auth.Origin) error
-	// Refusal returns why a request is not served, whatever it asks for, and nil
+	// CheckRequest returns why a request is not served, whatever it asks for, and nil
 	// where it is; may be left out.
-	Refusal func(*http.Request) error
+	CheckRequest func(*http.Request) error
 	// Ready returns why the service cannot work at the moment, or nil.
 	Ready func(context.Context) error
 	// OpenAPI is the description of the interface, in JSON.
@@ -46,18 +46,18 @@ type Options struct {
 	// process.
 	HTTPS bool
 	Log   *slog.Logger // slog.Default() where left out
-	// Guard is told of panics; nil for nobody.
+	// Guard reports panics; nil reports none.
 	Guard *guard.Guard
-	// Served is told of every answer: the route's path ("" for none), its status
+	// OnServed is called with every answer: the route's path ("" for none), its status
 	// and how long it took; may be left out.
-	Served func(path string, status int, took time.Duration)
+	OnServed func(path string, status int, took time.Duration)
 }
 
 // Handler serves the routes.
 type Handler struct {
 	o      Options
 	router *router
-	// drains has a place for each body whose rest is being thrown away.
+	// drains has a slot for each unread body that is being discarded.
 	drains chan struct{}
 }
 
@@ -67,8 +67,8 @@ func New(o Options) *Handler {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	if o.Served == nil {
-		o.Served = func(string, int, time.Duration) {}
+	if o.OnServed == nil {
+		o.OnServed = func(string, int, time.Duration) {}
 	}
 	if o.BodyTime <= 0 {
 		o.BodyTime = 15 * time.Second
@@ -78,54 +78,54 @@ func New(o Options) *Handler {
 	return h
 }
 
-// longestURL is the longest address taken.
+// longestURL is the longest address that is accepted.
 const longestURL = 8 << 10
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
-	req := h.request(w, r, began)
+	req := h.newRequest(w, r, began)
 	defer req.memory.Release()
 	e, variable := h.router.find(r.URL.Path)
-	req.ID = variable
+	req.Variable = variable
 	route := h.choose(e, r)
-	err := h.refusal(r, route)
+	err := h.checkRequest(r, route)
 	if err == nil {
-		err = req.reserveHead()
+		err = req.reserveHeaders()
 	}
 	if err != nil {
-		route.Serve = refusing(err) // in the words of the address, whichever that is
+		route.Serve = rejecting(err) // in the words of the address, whichever that is
 	}
 	status := h.serve(w, req, route)
-	h.o.Served(route.Path, status, time.Since(began))
-	if req.hasRest() {
+	h.o.OnServed(route.Path, status, time.Since(began))
+	if req.hasUnreadBody() {
 		h.drain(req)
 	}
 }
 
-// onceOnly are the headers that routes act on and of which only one can be
+// singleHeaders are the headers that routes act on and of which only one can be
 // meant. Those that hold lists may be sent in parts; a Content-Type of two is a
-// type that no route takes.
-var onceOnly = []string{
+// type that no route accepts.
+var singleHeaders = []string{
 	"Authorization", "Content-Range", "Idempotency-Key", "If-Modified-Since", "If-Range", "If-Unmodified-Since",
 	"Last-Event-Id", "Origin", "Range", "Sec-Fetch-Site",
 }
 
-// refusal says why a request is not served, whatever it asks for; nil where it
+// checkRequest says why a request is not served, whatever it asks for; nil where it
 // is.
-func (h *Handler) refusal(r *http.Request, route Route) error {
+func (h *Handler) checkRequest(r *http.Request, route Route) error {
 	if len(r.RequestURI) > longestURL {
 		return fault.New(fault.TooLarge, "the address is too long: %d bytes at most", longestURL)
 	}
-	if h.o.Refusal != nil {
-		if err := h.o.Refusal(r); err != nil {
+	if h.o.CheckRequest != nil {
+		if err := h.o.CheckRequest(r); err != nil {
 			return err
 		}
 	}
 	if route.Accepts == nil {
 		return nil
 	}
-	for _, name := range onceOnly {
+	for _, name := range singleHeaders {
 		if n := len(r.Header[name]); n > 1 {
 			return fault.Invalid(name, "occurs %d times: once fits", n)
 		}

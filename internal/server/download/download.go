@@ -26,14 +26,13 @@ import (
 // Options are what the routes are made of.
 type Options struct {
 	Shares *shares.Shares
-	// Enter takes a place for a download of an account's file, where there is
-	// one; nil lets all pass.
+	// Enter admits a download of an account's file; nil admits all.
 	Enter func(ctx context.Context, account int64) (leave func(), err error)
-	// Failed is told of a download that broke off by a fault of ours, and of the
+	// OnFailed is called where a download broke off by a fault of ours, with the
 	// link's id.
-	Failed func(id string, err error)
-	// Sent is told how much has left for an account; may be left out.
-	Sent func(a account.ID, bytes int64)
+	OnFailed func(id string, err error)
+	// CountSent counts how much was sent for an account; may be left out.
+	CountSent func(a account.ID, bytes int64)
 }
 
 // Routes returns the routes of downloads.
@@ -43,23 +42,23 @@ func Routes(o Options) []server.Route {
 	}
 	d := downloads{o}
 	return []server.Route{
-		{Method: http.MethodGet, Path: "/files/{token}", Accepts: principal.Set{principal.ByNobody}, Longest: service.LongestTransfer, Serve: d.serve, Refuse: server.RefuseJSON},
+		{Method: http.MethodGet, Path: "/files/{token}", Accepts: principal.Set{principal.ByNobody}, Timeout: service.LongestTransfer, Serve: d.serve, EncodeError: server.EncodeErrorJSON},
 	}
 }
 
 type downloads struct{ Options }
 
-// ended is what is said of a link that leads nowhere, in a title and a sentence.
-type ended struct{ title, words string }
+// ending is what is said of a link that leads nowhere, in a title and a sentence.
+type ending struct{ title, words string }
 
-var endings = map[shares.State]ended{
+var endings = map[shares.State]ending{
 	shares.Used:    {"This link was used already", "The file could be loaded by this link a limited number of times, and was. Ask whoever sent you the link for another one."},
 	shares.Expired: {"This link has expired", "The file could be loaded by this link for a limited time, which is over. Ask whoever sent you the link for another one."},
 	shares.Revoked: {"This link was taken back", "Whoever shared the file has taken the link back. Ask them if you still need the file."},
 }
 
-func (d downloads) serve(h http.Header, r *server.Request) (server.Reply, error) {
-	token, ok := shares.ParseToken(r.ID)
+func (d downloads) serve(h http.Header, r *server.Request) (server.Response, error) {
+	token, ok := shares.ParseToken(r.Variable)
 	if !ok {
 		return missing(h, r)
 	}
@@ -68,7 +67,7 @@ func (d downloads) serve(h http.Header, r *server.Request) (server.Reply, error)
 		return missing(h, r)
 	}
 	if err != nil {
-		return server.Reply{}, err
+		return server.Response{}, err
 	}
 	client := shares.Client{Address: r.Caller.Addr.String(), Agent: r.Header.Get("User-Agent")}
 	if c, err := r.Cookie(cookieName(share)); err == nil {
@@ -88,14 +87,14 @@ func (d downloads) serve(h http.Header, r *server.Request) (server.Reply, error)
 	}
 	part := wire.Part{To: content.Size}
 	if !share.Limited() {
-		var reply *server.Reply
+		var reply *server.Response
 		if part, reply, err = choose(h, r, share, content); err != nil || reply != nil {
 			return *reply, err
 		}
 	}
 	leave, err := d.Enter(r.Context(), int64(share.Account)) // first: who is turned away has used nothing up
 	if err != nil {
-		return server.Reply{}, err
+		return server.Response{}, err
 	}
 	delivery, cookie, err := d.Shares.StartDownload(r.Context(), token, client)
 	if err != nil {
@@ -105,38 +104,38 @@ func (d downloads) serve(h http.Header, r *server.Request) (server.Reply, error)
 	case errors.Is(err, shares.ErrNotFound):
 		return missing(h, r)
 	case errors.Is(err, shares.ErrEnded):
-		return d.lost(h, r, token)
+		return d.endedMeanwhile(h, r, token)
 	case err != nil:
-		return server.Reply{}, err
+		return server.Response{}, err
 	}
 	return d.deliver(h, r, delivery, part, cookie, leave), nil
 }
 
 // choose returns the part of a file that a request asks for, or the answer to one
 // that needs none.
-func choose(h http.Header, r *server.Request, s shares.Share, c shares.Content) (wire.Part, *server.Reply, error) {
+func choose(h http.Header, r *server.Request, s shares.Share, c shares.Content) (wire.Part, *server.Response, error) {
 	part := wire.Part{To: c.Size}
-	conditions, err := wire.ReadConditions(r.Sent)
+	conditions, err := wire.ReadConditions(r.HeaderValue)
 	if err != nil {
-		return part, &server.Reply{}, err
+		return part, &server.Response{}, err
 	}
 	switch conditions.Reads(tagOf(c), s.Made) {
 	case wire.Other:
-		return part, &server.Reply{}, fault.New(fault.PreconditionFailed, "the file is another than the one asked for")
+		return part, &server.Response{}, fault.New(fault.PreconditionFailed, "the file is another than the one asked for")
 	case wire.Unchanged:
 		setHeaders(h, r, s, c)
 		h.Del("Content-Length")
-		return part, &server.Reply{Status: http.StatusNotModified}, nil
+		return part, &server.Response{Status: http.StatusNotModified}, nil
 	}
-	asked := r.Sent("Range")
+	asked := r.HeaderValue("Range")
 	if asked == "" || !conditions.TakesPart(tagOf(c)) {
 		return part, nil, nil
 	}
 	part, partly, err := wire.ReadRange(asked, c.Size)
 	if err != nil {
-		body := server.RefuseJSON(h, r.Setting(""), service.Refused(err))
+		body := server.EncodeErrorJSON(h, r.Setting(""), service.Refused(err))
 		h.Set("Content-Range", "bytes */"+strconv.FormatInt(c.Size, 10))
-		return part, &server.Reply{Status: http.StatusRequestedRangeNotSatisfiable, Body: body}, nil
+		return part, &server.Response{Status: http.StatusRequestedRangeNotSatisfiable, Body: body}, nil
 	}
 	if partly {
 		h.Set("Content-Range", part.ContentRange(c.Size))
@@ -144,22 +143,22 @@ func choose(h http.Header, r *server.Request, s shares.Share, c shares.Content) 
 	return part, nil, nil
 }
 
-// lost answers who came too late: another took the last use meanwhile.
-func (d downloads) lost(h http.Header, r *server.Request, token shares.Hash) (server.Reply, error) {
+// endedMeanwhile answers who came too late: another took the last use meanwhile.
+func (d downloads) endedMeanwhile(h http.Header, r *server.Request, token shares.Hash) (server.Response, error) {
 	clear(h)
 	share, _, err := d.Shares.Find(r.Context(), token)
 	if errors.Is(err, shares.ErrNotFound) {
 		return missing(h, r)
 	}
 	if err != nil {
-		return server.Reply{}, err
+		return server.Response{}, err
 	}
 	return gone(h, r, share.StateAt(d.Shares.Now()))
 }
 
 // deliver sends a part of the file. The header Content-Range is there already
 // where it is one.
-func (d downloads) deliver(h http.Header, r *server.Request, delivery shares.Delivery, p wire.Part, cookie string, leave func()) server.Reply {
+func (d downloads) deliver(h http.Header, r *server.Request, delivery shares.Delivery, p wire.Part, cookie string, leave func()) server.Response {
 	share := delivery.Share
 	setHeaders(h, r, share, delivery.Content)
 	h.Set("Content-Length", strconv.FormatInt(p.To-p.From, 10))
@@ -170,26 +169,26 @@ func (d downloads) deliver(h http.Header, r *server.Request, delivery shares.Del
 	if share.Limited() {
 		h.Add("Set-Cookie", newCookie(share, cookie, r.Setting("")))
 	}
-	return server.Reply{Status: status, Stream: func(ctx context.Context, w io.Writer) {
+	return server.Response{Status: status, Stream: func(ctx context.Context, w io.Writer) {
 		defer leave()
-		client := &watched{Writer: w}
-		if err := d.Shares.Send(ctx, client, delivery, p.From, p.To); err != nil && client.err == nil && ctx.Err() == nil && d.Failed != nil {
-			d.Failed(share.ID(), err)
+		client := &clientWriter{Writer: w}
+		if err := d.Shares.Send(ctx, client, delivery, p.From, p.To); err != nil && client.err == nil && ctx.Err() == nil && d.OnFailed != nil {
+			d.OnFailed(share.ID(), err)
 		}
-		if d.Sent != nil {
-			d.Sent(share.Account, client.bytes)
+		if d.CountSent != nil {
+			d.CountSent(share.Account, client.bytes)
 		}
 	}}
 }
 
-// watched tells how much was sent, and whether it was the client that broke off.
-type watched struct {
+// clientWriter records how much was sent, and whether it was the client that broke off.
+type clientWriter struct {
 	io.Writer
 	bytes int64
 	err   error
 }
 
-func (w *watched) Write(b []byte) (n int, err error) {
+func (w *clientWriter) Write(b []byte) (n int, err error) {
 	n, w.err = w.Writer.Write(b)
 	w.bytes += int64(n)
 	return n, w.err
@@ -205,12 +204,12 @@ func setHeaders(h http.Header, r *server.Request, s shares.Share, c shares.Conte
 
 // head answers what a file is, without a use. How large it is, is told only
 // where every use is like the other.
-func head(h http.Header, r *server.Request, s shares.Share, c shares.Content) server.Reply {
+func head(h http.Header, r *server.Request, s shares.Share, c shares.Content) server.Response {
 	setHeaders(h, r, s, c)
 	if s.Limited() {
 		h.Del("Content-Length")
 	}
-	return server.Reply{Status: http.StatusOK, Stream: nothing}
+	return server.Response{Status: http.StatusOK, Stream: nothing}
 }
 
 // nothing is the body of an answer that tells no length.
@@ -230,14 +229,14 @@ func newCookie(s shares.Share, value string, setting wire.Setting) string {
 	return cookie
 }
 
-func missing(h http.Header, r *server.Request) (server.Reply, error) {
+func missing(h http.Header, r *server.Request) (server.Response, error) {
 	if wantsPage(r.Header) {
 		return page(h, r, http.StatusNotFound, "There is no such link", "Look whether the whole link was copied, or ask whoever sent it to you for another one.")
 	}
-	return server.Reply{}, fault.New(fault.NotFound, "there is no such link")
+	return server.Response{}, fault.New(fault.NotFound, "there is no such link")
 }
 
-func gone(h http.Header, r *server.Request, state shares.State) (server.Reply, error) {
+func gone(h http.Header, r *server.Request, state shares.State) (server.Response, error) {
 	e, ok := endings[state]
 	if !ok { // it was open when somebody else looked, and may be again
 		e = endings[shares.Used]
@@ -245,11 +244,11 @@ func gone(h http.Header, r *server.Request, state shares.State) (server.Reply, e
 	if wantsPage(r.Header) {
 		return page(h, r, http.StatusGone, e.title, e.words)
 	}
-	return server.Reply{}, fault.New(fault.FileGone, "%s", strings.ToLower(e.title[:1])+e.title[1:])
+	return server.Response{}, fault.New(fault.FileGone, "%s", strings.ToLower(e.title[:1])+e.title[1:])
 }
 
 // refusePrefetch keeps a browser that loads ahead from using up the link of
 // somebody who has not asked yet. It loads again when they do.
-func refusePrefetch(h http.Header, r *server.Request) (server.Reply, error) {
+func refusePrefetch(h http.Header, r *server.Request) (server.Response, error) {
 	return page(h, r, http.StatusForbidden, "Not yet", "This link is not loaded ahead. Open it to load the file.")
 }

@@ -82,9 +82,9 @@ func boot(t testing.TB) *world {
 	})
 	w.links = all.For(w.account, shares.Limits{})
 	handler := server.New(server.Options{
-		Log:    slog.New(slog.DiscardHandler),
-		Served: func(string, int, time.Duration) { w.served <- struct{}{} },
-		Routes: download.Routes(download.Options{Shares: all, Enter: w.enter, Failed: func(_ string, err error) {
+		Log:      slog.New(slog.DiscardHandler),
+		OnServed: func(string, int, time.Duration) { w.served <- struct{}{} },
+		Routes: download.Routes(download.Options{Shares: all, Enter: w.enter, OnFailed: func(_ string, err error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.failed = append(w.failed, err)

@@ -18,33 +18,33 @@ func Routes(s *service.Service) []server.Route {
 	c := codec{s}
 	return []server.Route{{
 		Method: http.MethodPost, Path: "/api", Accepts: principal.Set{principal.ByKey}, Pages: true,
-		Longest: s.LongestCall(), Serve: c.query, Refuse: refuse,
+		Timeout: s.LongestCall(), Serve: c.query, EncodeError: encodeError,
 	}}
 }
 
 type codec struct{ service *service.Service }
 
-func (c codec) query(h http.Header, r *server.Request) (server.Reply, error) {
+func (c codec) query(h http.Header, r *server.Request) (server.Response, error) {
 	limits := c.service.LargestRequest()
 	body, err := r.Body(wire.FormType, limits.Body)
 	if err != nil {
-		return server.Unread(err)
+		return server.RejectBeforeAuth(err)
 	}
-	q, err := wire.DecodeForm(body, r.Counted(body, limits))
+	q, err := wire.DecodeForm(body, r.DecodeLimits(body, limits))
 	if err != nil {
-		return server.Unread(err)
+		return server.RejectBeforeAuth(err)
 	}
 	a, err := c.service.Query(r.Context(), r.Caller, service.Query{
 		Convention: job.Form, Credentials: &service.Credentials{By: principal.ByKey, Name: q.Identity, Secret: q.Password},
 		Script: q.Script, Request: q.Request, Within: q.Within, Key: r.IdempotencyKey(),
 	})
 	if err != nil {
-		return server.Reply{Origin: a.Origin, Rate: a.Rate}, err
+		return server.Response{Origin: a.Origin, Rate: a.Rate}, err
 	}
 	setting := r.Setting(a.Origin)
 	a.Job.SetText(h, setting, a.Err)
-	r.GiveSession(h, a.Session, setting)
-	reply := server.Reply{Status: a.Status, Origin: a.Origin, Rate: a.Rate, RetryAfter: a.RetryAfter}
+	r.SetSession(h, a.Session, setting)
+	reply := server.Response{Status: a.Status, Origin: a.Origin, Rate: a.Rate, RetryAfter: a.RetryAfter}
 	if output, after := a.Job.Text(a.Err); after == nil && len(output) <= wire.PieceBytes {
 		reply.Body = output
 	} else {
@@ -53,7 +53,7 @@ func (c codec) query(h http.Header, r *server.Request) (server.Reply, error) {
 	return reply, nil
 }
 
-func refuse(h http.Header, s wire.Setting, r *service.Refusal) []byte {
+func encodeError(h http.Header, s wire.Setting, r *service.Refusal) []byte {
 	r.SetText(h, s)
 	return r.AppendLine(nil)
 }

@@ -148,8 +148,8 @@ func choices(property value.Value) []choice {
 	return list
 }
 
-// mark shows a form again with what was filled in and what is wrong with it.
-func mark(v view, s sent, wrong form.FieldErrors) view {
+// withErrors shows a form again with what was filled in and what is wrong with it.
+func withErrors(v view, s submission, wrong form.FieldErrors) view {
 	v.Title = "Please correct: " + v.Title
 	v.Wrong = "Your answers were not taken yet. Please look at those that are marked."
 	first := true

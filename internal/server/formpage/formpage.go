@@ -1,5 +1,5 @@
-// Package formpage is the page on which a person answers the question at which
-// a job stands: plain HTML, without scripts. It turns what was filled in into
+// Package formpage is the page on which a person answers the prompt at which a
+// job is paused: plain HTML, without scripts. It turns what was filled in into
 // the fields of a reply; whether they fit is decided by the operations of
 // package service, and how a request comes and goes is package server's.
 package formpage
@@ -27,17 +27,17 @@ import (
 
 // Routes returns the routes of the page.
 func Routes(s *service.Service) []server.Route {
-	p := pages{s, newLatest()}
+	p := pages{s, newRecentAnswers()}
 	whoeverHasTheLink := principal.Set{principal.ByNobody}
 	return []server.Route{
-		{Method: http.MethodGet, Path: "/form/{token}", Accepts: whoeverHasTheLink, Serve: p.show, Refuse: refuse},
-		{Method: http.MethodPost, Path: "/form/{token}", Accepts: whoeverHasTheLink, Longest: time.Minute, Serve: p.answer, Refuse: refuse},
+		{Method: http.MethodGet, Path: "/form/{token}", Accepts: whoeverHasTheLink, Serve: p.show, EncodeError: encodeError},
+		{Method: http.MethodPost, Path: "/form/{token}", Accepts: whoeverHasTheLink, Timeout: time.Minute, Serve: p.answer, EncodeError: encodeError},
 	}
 }
 
 type pages struct {
 	service *service.Service
-	latest  *latest
+	latest  *recentAnswers
 }
 
 //go:embed page.html
@@ -60,33 +60,33 @@ type view struct {
 	Nonce   string
 }
 
-func write(h http.Header, s wire.Setting, status int, v view) (server.Reply, error) {
+func write(h http.Header, s wire.Setting, status int, v view) (server.Response, error) {
 	v.Nonce = wire.NewNonce()
 	var b bytes.Buffer
 	if err := templates.Execute(&b, v); err != nil {
-		return server.Reply{}, err
+		return server.Response{}, err
 	}
 	wire.SetPage(h, s, v.Nonce)
-	return server.Reply{Status: status, Body: b.Bytes()}, nil
+	return server.Response{Status: status, Body: b.Bytes()}, nil
 }
 
-func (p pages) show(h http.Header, r *server.Request) (server.Reply, error) {
-	q, err := p.service.Prompt(r.Context(), r.Caller, r.ID)
-	if _, answered := p.latest.find(r.ID); answered && fault.Is(err, fault.NotFound) {
+func (p pages) show(h http.Header, r *server.Request) (server.Response, error) {
+	q, err := p.service.Prompt(r.Context(), r.Caller, r.Variable)
+	if _, answered := p.latest.find(r.Variable); answered && fault.Is(err, fault.NotFound) {
 		return write(h, r.Setting(""), http.StatusGone, view{Title: "Already answered", Words: "This question has been answered. You may close this page."})
 	}
 	if err != nil {
-		return server.Reply{}, err
+		return server.Response{}, err
 	}
-	v, err := asking(q)
+	v, err := promptView(q)
 	if err != nil {
-		return server.Reply{}, err
+		return server.Response{}, err
 	}
 	return write(h, r.Setting(""), http.StatusOK, v)
 }
 
-// asking is the page of a question.
-func asking(q service.PromptPage) (view, error) {
+// promptView is the page of a prompt.
+func promptView(q service.PromptPage) (view, error) {
 	v := view{Title: "A question from " + q.Account, Account: q.Account, Message: q.Prompt.Message, Confirm: q.Prompt.Schema == nil}
 	if !q.Prompt.Expires.IsZero() {
 		v.Expires = q.Prompt.Expires.UTC().Format("2 January 2006, 15:04 UTC")
@@ -106,74 +106,74 @@ func asking(q service.PromptPage) (view, error) {
 	return v, nil
 }
 
-func (p pages) answer(h http.Header, r *server.Request) (server.Reply, error) {
+func (p pages) answer(h http.Header, r *server.Request) (server.Response, error) {
 	// A link that opens nothing is not worth reading what was sent to it.
-	most, err := p.most(r)
+	most, err := p.maxBytes(r)
 	if err != nil {
-		return server.Reply{}, err
+		return server.Response{}, err
 	}
 	sent, err := p.read(r, most)
 	if err != nil {
-		return server.Reply{}, err
+		return server.Response{}, err
 	}
 	// The second request of a double click waits for what the first one comes to.
-	done, err := p.latest.turn(r.Context(), r.ID)
+	done, err := p.latest.lock(r.Context(), r.Variable)
 	if err != nil {
-		return server.Reply{}, err
+		return server.Response{}, err
 	}
 	defer done()
-	q, err := p.service.Prompt(r.Context(), r.Caller, r.ID)
-	if earlier, answered := p.latest.find(r.ID); answered && fault.Is(err, fault.NotFound) {
+	q, err := p.service.Prompt(r.Context(), r.Caller, r.Variable)
+	if earlier, answered := p.latest.find(r.Variable); answered && fault.Is(err, fault.NotFound) {
 		if earlier.sum == sent.sum() {
-			return taken(h, r, earlier.next)
+			return acceptedPage(h, r, earlier.next)
 		}
 		return write(h, r.Setting(""), http.StatusGone, view{Title: "Already answered", Words: "This question had already been answered, and the first answer holds. What you sent now was not taken."})
 	}
 	if err != nil {
-		return server.Reply{}, err
+		return server.Response{}, err
 	}
-	v, err := asking(q)
+	v, err := promptView(q)
 	if err != nil {
-		return server.Reply{}, err
+		return server.Response{}, err
 	}
 	reply, err := sent.reply(r, v)
 	if err != nil {
-		return server.Reply{}, err
+		return server.Response{}, err
 	}
 	// A browser gives up the first request of a double click; its answer counts.
-	next, err := p.service.AnswerPrompt(context.WithoutCancel(r.Context()), r.Caller, r.ID, reply)
+	next, err := p.service.AnswerPrompt(context.WithoutCancel(r.Context()), r.Caller, r.Variable, reply)
 	var wrong form.FieldErrors
 	switch {
 	case errors.As(err, &wrong):
-		return write(h, r.Setting(""), http.StatusUnprocessableEntity, mark(v, sent, wrong))
+		return write(h, r.Setting(""), http.StatusUnprocessableEntity, withErrors(v, sent, wrong))
 	case fault.Is(err, fault.QuotaExceeded), fault.Is(err, fault.TooLarge), fault.Is(err, fault.NotAFolder), fault.Is(err, fault.InvalidPath):
-		v, f := mark(v, sent, nil), fault.Of(err)
+		v, f := withErrors(v, sent, nil), fault.Of(err)
 		v.Wrong = "Your answer was not taken: " + f.Message + "."
 		return write(h, r.Setting(""), f.Status(), v)
 	case err != nil:
-		return server.Reply{}, err
+		return server.Response{}, err
 	}
-	p.latest.keep(answered{token: r.ID, sum: sent.sum(), next: next, most: most})
-	return taken(h, r, next)
+	p.latest.remember(answered{token: r.Variable, sum: sent.sum(), next: next, maxBytes: most})
+	return acceptedPage(h, r, next)
 }
 
-// most is how many bytes an answer may have: no more than what is asked for may need.
-// One to a question that was just answered is compared with that answer.
-func (p pages) most(r *server.Request) (int, error) {
-	q, err := p.service.Prompt(r.Context(), r.Caller, r.ID)
-	if earlier, answered := p.latest.find(r.ID); answered && fault.Is(err, fault.NotFound) {
-		return earlier.most, nil
+// maxBytes is how many bytes an answer may have: no more than what is asked for may need.
+// One to a prompt that was just answered is compared with that answer.
+func (p pages) maxBytes(r *server.Request) (int, error) {
+	q, err := p.service.Prompt(r.Context(), r.Caller, r.Variable)
+	if earlier, answered := p.latest.find(r.Variable); answered && fault.Is(err, fault.NotFound) {
+		return earlier.maxBytes, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	v, err := asking(q)
-	return min(v.most(), q.MaxBytes), err
+	v, err := promptView(q)
+	return min(v.maxBytes(), q.MaxBytes), err
 }
 
-// most is how many bytes the answers to a form may have as browsers send them, with
-// room for those that are too long, and told so.
-func (v *view) most() int {
+// maxBytes is how many bytes the answers to a form may have as browsers send them, with
+// room for those that are too long, which the page then says.
+func (v *view) maxBytes() int {
 	const (
 		rest = 256 << 10
 		file = 9 << 20 // more than a form takes
@@ -192,19 +192,19 @@ func (v *view) most() int {
 	return most
 }
 
-// taken leads a person whose answer was taken to the next question, if there
+// acceptedPage leads a person whose answer was accepted to the next prompt, if there
 // is one.
-func taken(h http.Header, r *server.Request, next string) (server.Reply, error) {
+func acceptedPage(h http.Header, r *server.Request, next string) (server.Response, error) {
 	if next != "" {
 		wire.SetPage(h, r.Setting(""), "")
 		h.Set("Location", next)
-		return server.Reply{Status: http.StatusSeeOther}, nil
+		return server.Response{Status: http.StatusSeeOther}, nil
 	}
 	return write(h, r.Setting(""), http.StatusOK, view{Title: "Thank you", Words: "Your answer has arrived. You may close this page."})
 }
 
-// refuse tells a person what is wrong, in a page.
-func refuse(h http.Header, s wire.Setting, r *service.Refusal) []byte {
+// encodeError tells a person what is wrong, in a page.
+func encodeError(h http.Header, s wire.Setting, r *service.Refusal) []byte {
 	v := view{Title: "This did not work", Words: r.Message}
 	if r.Status == http.StatusNotFound {
 		v.Title = "Nothing to answer"

@@ -8,29 +8,29 @@ import (
 	"ql/internal/wire"
 )
 
-func (c codec) confirm(h http.Header, r *server.Request) (server.Reply, error) {
-	p, err := basic(r)
+func (c codec) confirm(h http.Header, r *server.Request) (server.Response, error) {
+	p, err := basicCredentials(r)
 	if err != nil {
-		return server.Unread(err)
+		return server.RejectBeforeAuth(err)
 	}
 	wait, err := wait(r, confirmWait)
 	if err != nil {
-		return server.Unread(err)
+		return server.RejectBeforeAuth(err)
 	}
 	limits := c.service.LargestRequest()
 	body, err := r.Body(wire.JSONType, limits.Body)
 	if err != nil {
-		return server.Unread(err)
+		return server.RejectBeforeAuth(err)
 	}
-	reply, err := wire.DecodeReply(body, r.Counted(body, limits))
+	reply, err := wire.DecodeReply(body, r.DecodeLimits(body, limits))
 	if err != nil {
-		return server.Unread(err)
+		return server.RejectBeforeAuth(err)
 	}
-	answer, err := c.service.Confirm(r.Context(), r.Caller, r.ID, p, service.Reply{
+	answer, err := c.service.Confirm(r.Context(), r.Caller, r.Variable, p, service.Reply{
 		Approved: reply.Approved, Fields: reply.Fields, Nodes: reply.Shape.Nodes, Prompt: reply.PromptID, Within: reply.Within,
 	}, wait)
 	if err != nil {
-		return server.Reply{Origin: answer.Origin, Rate: answer.Rate}, err
+		return server.Response{Origin: answer.Origin, Rate: answer.Rate}, err
 	}
-	return write(h, r, &answer), nil
+	return encodeAnswer(h, r, &answer), nil
 }

@@ -8,22 +8,22 @@ import (
 	"ql/internal/wire"
 )
 
-// basic returns the credentials of HTTP Basic, nil where there are none.
-func basic(r *server.Request) (*service.Credentials, error) {
+// basicCredentials returns the credentials of HTTP Basic, nil where there are none.
+func basicCredentials(r *server.Request) (*service.Credentials, error) {
 	name, secret, ok := r.BasicAuth()
 	switch {
 	case ok && service.IsKey(secret):
 		return &service.Credentials{By: principal.ByKey, Name: name, Secret: wire.Secret(secret)}, nil
 	case ok:
 		return &service.Credentials{By: principal.ByPassword, Name: name, Secret: wire.Secret(secret)}, nil
-	case r.Sent("Authorization") != "":
+	case r.HeaderValue("Authorization") != "":
 		return nil, fault.Invalid("Authorization", "is no HTTP Basic with a username and a password")
 	}
 	return nil, nil
 }
 
-// proof returns the credentials of a request; a password goes before a token.
-func proof(a *wire.Auth) *service.Credentials {
+// bodyCredentials returns the credentials of a request; a password goes before a token.
+func bodyCredentials(a *wire.Auth) *service.Credentials {
 	switch {
 	case a == nil:
 		return nil

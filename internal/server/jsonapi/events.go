@@ -12,33 +12,33 @@ import (
 	"ql/internal/wire"
 )
 
-func (c codec) events(h http.Header, r *server.Request) (server.Reply, error) {
-	p, err := basic(r)
+func (c codec) events(h http.Header, r *server.Request) (server.Response, error) {
+	p, err := basicCredentials(r)
 	if err != nil {
-		return server.Unread(err)
+		return server.RejectBeforeAuth(err)
 	}
 	if _, err := parameters(r); err != nil {
-		return server.Unread(err)
+		return server.RejectBeforeAuth(err)
 	}
 	from := int64(0)
-	if text := r.Sent("Last-Event-ID"); text != "" {
+	if text := r.HeaderValue("Last-Event-ID"); text != "" {
 		if from, err = strconv.ParseInt(text, 10, 64); err != nil || from < 0 {
-			return server.Unread(fault.Invalid("Last-Event-ID", "is no id of an event of this job"))
+			return server.RejectBeforeAuth(fault.Invalid("Last-Event-ID", "is no id of an event of this job"))
 		}
 	}
-	events, answer, err := c.service.Events(r.Context(), r.Caller, r.ID, p, from)
+	events, answer, err := c.service.Events(r.Context(), r.Caller, r.Variable, p, from)
 	if err != nil {
-		return server.Reply{Origin: answer.Origin, Rate: answer.Rate}, err
+		return server.Response{Origin: answer.Origin, Rate: answer.Rate}, err
 	}
 	if r.Method == http.MethodHead {
-		events.Stop() // nothing is told
+		events.Stop() // HEAD has no body
 	}
 	wire.SetEvents(h, r.Setting(answer.Origin))
-	return server.Reply{Status: http.StatusOK, Origin: answer.Origin, Stream: func(ctx context.Context, w io.Writer) { tell(ctx, w, events) }}, nil
+	return server.Response{Status: http.StatusOK, Origin: answer.Origin, Stream: func(ctx context.Context, w io.Writer) { streamEvents(ctx, w, events) }}, nil
 }
 
-// tell writes events until the job or its watcher is gone.
-func tell(ctx context.Context, w io.Writer, events *service.Events) {
+// streamEvents writes events until the job or its watcher is gone.
+func streamEvents(ctx context.Context, w io.Writer, events *service.Events) {
 	defer events.Stop()
 	for {
 		list, more, err := events.Next(ctx, keepAlive)

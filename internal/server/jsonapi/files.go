@@ -19,10 +19,10 @@ const filesPath = "/v1/files/"
 
 // fileRoutes are those of an account's files.
 func (c codec) fileRoutes() []server.Route {
-	route := func(method string, serve func(http.Header, *server.Request) (server.Reply, error)) server.Route {
+	route := func(method string, serve func(http.Header, *server.Request) (server.Response, error)) server.Route {
 		return server.Route{
 			Method: method, Path: filesPath + "{path}", Accepts: passwordOnly, Pages: true,
-			Longest: service.LongestTransfer, Serve: serve, Refuse: refuseJob,
+			Timeout: service.LongestTransfer, Serve: serve, EncodeError: encodeError,
 		}
 	}
 	return []server.Route{
@@ -53,14 +53,14 @@ func filePath(r *server.Request) (string, error) {
 
 // fileCall is what every call about a file brings.
 type fileCall struct {
-	proof      *service.Credentials
-	path       string
-	query      url.Values
-	conditions wire.Conditions
+	credentials *service.Credentials
+	path        string
+	query       url.Values
+	conditions  wire.Conditions
 }
 
 func readFileCall(r *server.Request, known ...string) (f fileCall, err error) {
-	if f.proof, err = basic(r); err != nil {
+	if f.credentials, err = basicCredentials(r); err != nil {
 		return f, err
 	}
 	if f.path, err = filePath(r); err != nil {
@@ -69,7 +69,7 @@ func readFileCall(r *server.Request, known ...string) (f fileCall, err error) {
 	if f.query, err = parameters(r, known...); err != nil {
 		return f, err
 	}
-	f.conditions, err = wire.ReadConditions(r.Sent)
+	f.conditions, err = wire.ReadConditions(r.HeaderValue)
 	return f, err
 }
 
@@ -79,19 +79,19 @@ const (
 	mostFiles  = 10_000
 )
 
-func (c codec) file(h http.Header, r *server.Request) (server.Reply, error) {
+func (c codec) file(h http.Header, r *server.Request) (server.Response, error) {
 	call, err := readFileCall(r, "limit", "after")
 	if err != nil {
-		return server.Unread(err)
+		return server.RejectBeforeAuth(err)
 	}
 	page := service.FolderPage{Limit: usualFiles, After: call.query.Get("after")}
 	if call.query.Has("limit") {
 		if page.Limit, err = strconv.Atoi(call.query.Get("limit")); err != nil || page.Limit < 1 || page.Limit > mostFiles {
-			return server.Unread(fault.Invalid("limit", "is no number of files: 1 to %d fits", mostFiles))
+			return server.RejectBeforeAuth(fault.Invalid("limit", "is no number of files: 1 to %d fits", mostFiles))
 		}
 	}
-	found, err := c.service.File(r.Context(), r.Caller, call.proof, call.path, page)
-	reply := server.Reply{Status: http.StatusOK, Origin: found.Origin, Rate: found.Rate}
+	found, err := c.service.File(r.Context(), r.Caller, call.credentials, call.path, page)
+	reply := server.Response{Status: http.StatusOK, Origin: found.Origin, Rate: found.Rate}
 	if err != nil {
 		return reply, err
 	}
@@ -105,7 +105,7 @@ func (c codec) file(h http.Header, r *server.Request) (server.Reply, error) {
 }
 
 // send answers with a file, or with the part of it that is asked for.
-func (c codec) send(h http.Header, r *server.Request, conditions *wire.Conditions, found service.FoundFile, reply server.Reply) (server.Reply, error) {
+func (c codec) send(h http.Header, r *server.Request, conditions *wire.Conditions, found service.FoundFile, reply server.Response) (server.Response, error) {
 	content, size := found.Content, found.Content.Size()
 	part := wire.Part{To: size}
 	setting := r.Setting(found.Origin)
@@ -121,13 +121,13 @@ func (c codec) send(h http.Header, r *server.Request, conditions *wire.Condition
 		reply.Status = http.StatusNotModified
 		return reply, nil
 	}
-	if asked := r.Sent("Range"); asked != "" && conditions.TakesPart(content.Tag()) {
+	if asked := r.HeaderValue("Range"); asked != "" && conditions.TakesPart(content.Tag()) {
 		var partly bool
 		var err error
 		if part, partly, err = wire.ReadRange(asked, size); err != nil {
 			found.Close()
 			reply.Status = http.StatusRequestedRangeNotSatisfiable
-			reply.Body = server.RefuseJSON(h, setting, service.Refused(err))
+			reply.Body = server.EncodeErrorJSON(h, setting, service.Refused(err))
 			h.Set("Content-Range", "bytes */"+strconv.FormatInt(size, 10))
 			return reply, nil
 		}
@@ -151,7 +151,7 @@ func (c codec) send(h http.Header, r *server.Request, conditions *wire.Condition
 	return reply, nil
 }
 
-// stream sends a part of a file. When it returns, the file's place is free again.
+// stream sends a part of a file. When it returns, the transfer no longer counts.
 func (c codec) stream(ctx context.Context, w io.Writer, found service.FoundFile, part wire.Part) {
 	defer found.Close()
 	ctx, cancel := context.WithTimeout(ctx, service.LongestTransfer)
@@ -176,7 +176,7 @@ func (c *counter) Write(b []byte) (int, error) {
 // sendAtOnce is how much of a file is held in memory while it is sent.
 const sendAtOnce = 256 << 10
 
-// copyPart writes a part of a file, as long as it is taken. Its error is one of
+// copyPart writes a part of a file, as long as the caller reads it. Its error is one of
 // reading: a caller that has hung up is none.
 func copyPart(ctx context.Context, w io.Writer, content io.ReadSeeker, p wire.Part) error {
 	if _, err := content.Seek(p.From, io.SeekStart); err != nil {
@@ -188,7 +188,7 @@ func copyPart(ctx context.Context, w io.Writer, content io.ReadSeeker, p wire.Pa
 		if err != nil {
 			return err
 		}
-		if !isTaken(ctx, w, buffer[:n]) {
+		if !writeChunk(ctx, w, buffer[:n]) {
 			return nil
 		}
 		at += int64(n)
@@ -196,25 +196,25 @@ func copyPart(ctx context.Context, w io.Writer, content io.ReadSeeker, p wire.Pa
 	return nil
 }
 
-// isTaken writes to a caller, and tells whether it is there for more.
-func isTaken(ctx context.Context, w io.Writer, b []byte) bool {
+// writeChunk writes to a caller, and tells whether it reads on.
+func writeChunk(ctx context.Context, w io.Writer, b []byte) bool {
 	_, err := w.Write(b)
 	return err == nil && ctx.Err() == nil
 }
 
-func (c codec) storeFile(h http.Header, r *server.Request) (server.Reply, error) {
+func (c codec) storeFile(h http.Header, r *server.Request) (server.Response, error) {
 	call, err := readFileCall(r)
 	if err != nil {
-		return server.Unread(err)
+		return server.RejectBeforeAuth(err)
 	}
-	if r.Sent("Content-Range") != "" {
-		return server.Unread(fault.Invalid("Content-Range", "does not fit: a file is sent whole"))
+	if r.HeaderValue("Content-Range") != "" {
+		return server.RejectBeforeAuth(fault.Invalid("Content-Range", "does not fit: a file is sent whole"))
 	}
-	stored, err := c.service.StoreFile(r.Context(), r.Caller, call.proof, service.Upload{
+	stored, err := c.service.StoreFile(r.Context(), r.Caller, call.credentials, service.Upload{
 		Path: call.path, Size: r.ContentLength, If: call.conditions.MayChange,
-		Body: func() (io.Reader, error) { return r.Incoming(service.LongestTransfer) },
+		Body: func() (io.Reader, error) { return r.BodyStream(service.LongestTransfer) },
 	})
-	reply := server.Reply{Status: http.StatusOK, Origin: stored.Origin, Rate: stored.Rate}
+	reply := server.Response{Status: http.StatusOK, Origin: stored.Origin, Rate: stored.Rate}
 	if err != nil {
 		return reply, err
 	}
@@ -228,13 +228,13 @@ func (c codec) storeFile(h http.Header, r *server.Request) (server.Reply, error)
 	return reply, nil
 }
 
-func (c codec) removeFile(h http.Header, r *server.Request) (server.Reply, error) {
+func (c codec) removeFile(h http.Header, r *server.Request) (server.Response, error) {
 	call, err := readFileCall(r)
 	if err != nil {
-		return server.Unread(err)
+		return server.RejectBeforeAuth(err)
 	}
-	answer, err := c.service.RemoveFile(r.Context(), r.Caller, call.proof, call.path, call.conditions.MayChange)
-	reply := server.Reply{Status: http.StatusOK, Origin: answer.Origin, Rate: answer.Rate}
+	answer, err := c.service.RemoveFile(r.Context(), r.Caller, call.credentials, call.path, call.conditions.MayChange)
+	reply := server.Response{Status: http.StatusOK, Origin: answer.Origin, Rate: answer.Rate}
 	if err != nil {
 		return reply, err
 	}

@@ -6,33 +6,33 @@ import (
 	"ql/internal/server"
 )
 
-func (c codec) job(h http.Header, r *server.Request) (server.Reply, error) {
-	p, err := basic(r)
+func (c codec) job(h http.Header, r *server.Request) (server.Response, error) {
+	p, err := basicCredentials(r)
 	if err != nil {
-		return server.Unread(err)
+		return server.RejectBeforeAuth(err)
 	}
 	wait, err := wait(r, 0)
 	if err != nil {
-		return server.Unread(err)
+		return server.RejectBeforeAuth(err)
 	}
-	answer, err := c.service.Job(r.Context(), r.Caller, r.ID, p, wait)
+	answer, err := c.service.Job(r.Context(), r.Caller, r.Variable, p, wait)
 	if err != nil {
-		return server.Reply{Origin: answer.Origin, Rate: answer.Rate}, err
+		return server.Response{Origin: answer.Origin, Rate: answer.Rate}, err
 	}
-	return write(h, r, &answer), nil
+	return encodeAnswer(h, r, &answer), nil
 }
 
-func (c codec) cancel(h http.Header, r *server.Request) (server.Reply, error) {
-	p, err := basic(r)
+func (c codec) cancel(h http.Header, r *server.Request) (server.Response, error) {
+	p, err := basicCredentials(r)
 	if err != nil {
-		return server.Unread(err)
+		return server.RejectBeforeAuth(err)
 	}
 	if _, err := parameters(r); err != nil {
-		return server.Unread(err)
+		return server.RejectBeforeAuth(err)
 	}
-	answer, err := c.service.Cancel(r.Context(), r.Caller, r.ID, p)
+	answer, err := c.service.Cancel(r.Context(), r.Caller, r.Variable, p)
 	if err != nil {
-		return server.Reply{Origin: answer.Origin, Rate: answer.Rate}, err
+		return server.Response{Origin: answer.Origin, Rate: answer.Rate}, err
 	}
-	return write(h, r, &answer), nil
+	return encodeAnswer(h, r, &answer), nil
 }

@@ -16,25 +16,25 @@ const (
 	largestPage = 500
 )
 
-func (c codec) jobs(h http.Header, r *server.Request) (server.Reply, error) {
-	p, err := basic(r)
+func (c codec) jobs(h http.Header, r *server.Request) (server.Response, error) {
+	p, err := basicCredentials(r)
 	if err != nil {
-		return server.Unread(err)
+		return server.RejectBeforeAuth(err)
 	}
 	values, err := parameters(r, "status", "limit", "before")
 	if err != nil {
-		return server.Unread(err)
+		return server.RejectBeforeAuth(err)
 	}
 	list := service.JobQuery{Status: values.Get("status"), Limit: usualPage, Before: values.Get("before")}
 	if values.Has("limit") {
 		if list.Limit, err = strconv.Atoi(values.Get("limit")); err != nil || list.Limit < 1 || list.Limit > largestPage {
-			return server.Unread(fault.Invalid("limit", "is no number of jobs: 1 to %d fits", largestPage))
+			return server.RejectBeforeAuth(fault.Invalid("limit", "is no number of jobs: 1 to %d fits", largestPage))
 		}
 	}
 	listing, err := c.service.Jobs(r.Context(), r.Caller, p, list)
 	if err != nil {
-		return server.Reply{Origin: listing.Origin}, err
+		return server.Response{Origin: listing.Origin}, err
 	}
 	wire.SetJSON(h, r.Setting(listing.Origin))
-	return server.Reply{Status: http.StatusOK, Body: wire.AppendJobs(nil, listing.Jobs, listing.Next), Origin: listing.Origin}, nil
+	return server.Response{Status: http.StatusOK, Body: wire.AppendJobs(nil, listing.Jobs, listing.Next), Origin: listing.Origin}, nil
 }

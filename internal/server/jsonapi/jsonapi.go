@@ -18,31 +18,31 @@ func Routes(s *service.Service) []server.Route {
 	return slices.Concat(c.fileRoutes(), c.shareRoutes(), []server.Route{
 		{
 			Method: http.MethodPost, Path: "/v1/query", Accepts: principal.Set{principal.ByPassword, principal.ByToken, principal.ByOrigin}, Pages: true,
-			Longest: s.LongestCall(), Serve: c.query, Refuse: server.RefuseJSON,
+			Timeout: s.LongestCall(), Serve: c.query, EncodeError: server.EncodeErrorJSON,
 		},
 		{
 			Method: http.MethodGet, Path: "/v1/job/{id}", Accepts: jobHolder, Pages: true,
-			Longest: longestWait, Serve: c.job, Refuse: refuseJob,
+			Timeout: longestWait, Serve: c.job, EncodeError: encodeError,
 		},
 		{
 			Method: http.MethodDelete, Path: "/v1/job/{id}", Accepts: jobHolder, Pages: true,
-			Longest: longestWait, Serve: c.cancel, Refuse: refuseJob,
+			Timeout: longestWait, Serve: c.cancel, EncodeError: encodeError,
 		},
 		{
 			Method: http.MethodGet, Path: "/v1/job/{id}/events", Accepts: jobHolder, Pages: true,
-			Longest: longestWait, Serve: c.events, Refuse: refuseJob,
+			Timeout: longestWait, Serve: c.events, EncodeError: encodeError,
 		},
 		{
 			Method: http.MethodPost, Path: "/v1/confirm/{id}", Accepts: jobHolder, Pages: true,
-			Longest: longestWait, Serve: c.confirm, Refuse: refuseJob,
+			Timeout: longestWait, Serve: c.confirm, EncodeError: encodeError,
 		},
 		{
 			Method: http.MethodGet, Path: "/v1/jobs", Accepts: owner, Pages: true,
-			Serve: c.jobs, Refuse: refuseJob,
+			Serve: c.jobs, EncodeError: encodeError,
 		},
 		{
 			Method: http.MethodGet, Path: "/v1/limits", Accepts: owner, Pages: true,
-			Serve: c.limits, Refuse: refuseJob,
+			Serve: c.limits, EncodeError: encodeError,
 		},
 	})
 }

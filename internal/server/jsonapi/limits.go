@@ -7,18 +7,18 @@ import (
 	"ql/internal/wire"
 )
 
-func (c codec) limits(h http.Header, r *server.Request) (server.Reply, error) {
-	p, err := basic(r)
+func (c codec) limits(h http.Header, r *server.Request) (server.Response, error) {
+	p, err := basicCredentials(r)
 	if err != nil {
-		return server.Unread(err)
+		return server.RejectBeforeAuth(err)
 	}
 	if _, err := parameters(r); err != nil {
-		return server.Unread(err)
+		return server.RejectBeforeAuth(err)
 	}
 	allowed, err := c.service.AccountLimits(r.Context(), r.Caller, p)
 	if err != nil {
-		return server.Reply{Origin: allowed.Origin}, err
+		return server.Response{Origin: allowed.Origin}, err
 	}
 	wire.SetJSON(h, r.Setting(allowed.Origin))
-	return server.Reply{Status: http.StatusOK, Body: wire.AppendLimits(nil, allowed.Plan, allowed.Limits), Origin: allowed.Origin}, nil
+	return server.Response{Status: http.StatusOK, Body: wire.AppendLimits(nil, allowed.Plan, allowed.Limits), Origin: allowed.Origin}, nil
 }

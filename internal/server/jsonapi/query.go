@@ -9,22 +9,22 @@ import (
 	"ql/internal/wire"
 )
 
-func (c codec) query(h http.Header, r *server.Request) (server.Reply, error) {
+func (c codec) query(h http.Header, r *server.Request) (server.Response, error) {
 	limits := c.service.LargestRequest()
 	body, err := r.Body(wire.JSONType, limits.Body)
 	if err != nil {
-		return server.Unread(err)
+		return server.RejectBeforeAuth(err)
 	}
-	q, err := wire.DecodeQuery(body, r.Counted(body, limits))
+	q, err := wire.DecodeQuery(body, r.DecodeLimits(body, limits))
 	if err != nil {
-		return server.Unread(err)
+		return server.RejectBeforeAuth(err)
 	}
 	answer, err := c.service.Query(r.Context(), r.Caller, service.Query{
-		Convention: job.JSON, Credentials: proof(q.Auth), Script: q.Script, Async: q.Async, Request: q.Request, Within: q.Within,
+		Convention: job.JSON, Credentials: bodyCredentials(q.Auth), Script: q.Script, Async: q.Async, Request: q.Request, Within: q.Within,
 		Webhook: q.Webhook, Key: r.IdempotencyKey(),
 	})
 	if err != nil {
-		return server.Reply{Origin: answer.Origin, Rate: answer.Rate}, err
+		return server.Response{Origin: answer.Origin, Rate: answer.Rate}, err
 	}
-	return write(h, r, &answer), nil
+	return encodeAnswer(h, r, &answer), nil
 }

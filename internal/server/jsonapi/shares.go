@@ -12,28 +12,28 @@ import (
 // shareRoutes are those of an account's links.
 func (c codec) shareRoutes() []server.Route {
 	return []server.Route{
-		{Method: http.MethodGet, Path: "/v1/shares", Accepts: passwordOnly, Pages: true, Serve: c.shares, Refuse: refuseJob},
-		{Method: http.MethodDelete, Path: "/v1/shares/{id}", Accepts: passwordOnly, Pages: true, Serve: c.revokeShare, Refuse: refuseJob},
+		{Method: http.MethodGet, Path: "/v1/shares", Accepts: passwordOnly, Pages: true, Serve: c.shares, EncodeError: encodeError},
+		{Method: http.MethodDelete, Path: "/v1/shares/{id}", Accepts: passwordOnly, Pages: true, Serve: c.revokeShare, EncodeError: encodeError},
 	}
 }
 
-func (c codec) shares(h http.Header, r *server.Request) (server.Reply, error) {
-	p, err := basic(r)
+func (c codec) shares(h http.Header, r *server.Request) (server.Response, error) {
+	p, err := basicCredentials(r)
 	if err != nil {
-		return server.Unread(err)
+		return server.RejectBeforeAuth(err)
 	}
 	values, err := parameters(r, "limit", "before")
 	if err != nil {
-		return server.Unread(err)
+		return server.RejectBeforeAuth(err)
 	}
 	limit := usualPage
 	if values.Has("limit") {
 		if limit, err = strconv.Atoi(values.Get("limit")); err != nil || limit < 1 || limit > largestPage {
-			return server.Unread(fault.Invalid("limit", "is no number of links: 1 to %d fits", largestPage))
+			return server.RejectBeforeAuth(fault.Invalid("limit", "is no number of links: 1 to %d fits", largestPage))
 		}
 	}
 	l, err := c.service.Shares(r.Context(), r.Caller, p, values.Get("before"), limit)
-	reply := server.Reply{Status: http.StatusOK, Origin: l.Origin, Rate: l.Rate}
+	reply := server.Response{Status: http.StatusOK, Origin: l.Origin, Rate: l.Rate}
 	if err != nil {
 		return reply, err
 	}
@@ -42,20 +42,20 @@ func (c codec) shares(h http.Header, r *server.Request) (server.Reply, error) {
 	return reply, nil
 }
 
-func (c codec) revokeShare(h http.Header, r *server.Request) (server.Reply, error) {
-	p, err := basic(r)
+func (c codec) revokeShare(h http.Header, r *server.Request) (server.Response, error) {
+	p, err := basicCredentials(r)
 	if err != nil {
-		return server.Unread(err)
+		return server.RejectBeforeAuth(err)
 	}
 	if _, err := parameters(r); err != nil {
-		return server.Unread(err)
+		return server.RejectBeforeAuth(err)
 	}
-	l, err := c.service.RevokeShare(r.Context(), r.Caller, p, r.ID)
-	reply := server.Reply{Status: http.StatusOK, Origin: l.Origin, Rate: l.Rate}
+	l, err := c.service.RevokeShare(r.Context(), r.Caller, p, r.Variable)
+	reply := server.Response{Status: http.StatusOK, Origin: l.Origin, Rate: l.Rate}
 	if err != nil {
 		return reply, err
 	}
 	wire.SetJSON(h, r.Setting(l.Origin))
-	reply.Body = wire.AppendRevoked(nil, r.ID)
+	reply.Body = wire.AppendRevoked(nil, r.Variable)
 	return reply, nil
 }

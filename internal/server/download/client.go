@@ -58,13 +58,13 @@ var pageText string
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
 // page answers in words.
-func page(h http.Header, r *server.Request, status int, title, words string) (server.Reply, error) {
+func page(h http.Header, r *server.Request, status int, title, words string) (server.Response, error) {
 	nonce := wire.NewNonce()
 	var b bytes.Buffer
 	if err := pageTemplate.Execute(&b, struct{ Title, Words, Nonce string }{title, words, nonce}); err != nil {
-		return server.Reply{}, err
+		return server.Response{}, err
 	}
 	wire.SetPage(h, r.Setting(""), nonce)
 	h.Set("X-Robots-Tag", "noindex")
-	return server.Reply{Status: status, Body: b.Bytes()}, nil
+	return server.Response{Status: status, Body: b.Bytes()}, nil
 }

@@ -9,10 +9,10 @@ import (
 )
 
 func TestLatestForgetsTheOldest(t *testing.T) {
-	l := newLatest()
+	l := newRecentAnswers()
 	token := func(i int) string { return fmt.Sprint("token", i) }
 	for i := range remembered + 1 {
-		l.keep(answered{token: token(i), next: fmt.Sprint(i)})
+		l.remember(answered{token: token(i), next: fmt.Sprint(i)})
 	}
 	if a, found := l.find(token(0)); found {
 		t.Errorf("the oldest is still known: %+v", a)
@@ -22,21 +22,21 @@ func TestLatestForgetsTheOldest(t *testing.T) {
 			t.Errorf("answer %d: got %+v, %t", i, a, found)
 		}
 	}
-	l.keep(answered{token: token(1), next: "again"})
+	l.remember(answered{token: token(1), next: "again"})
 	if a, _ := l.find(token(1)); a.next != "again" {
 		t.Errorf("an answer kept again: got %+v", a)
 	}
-	if len(l.places) != remembered {
-		t.Errorf("%d answers are remembered, want %d", len(l.places), remembered)
+	if len(l.index) != remembered {
+		t.Errorf("%d answers are remembered, want %d", len(l.index), remembered)
 	}
 }
 
 func TestTurnsAreOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLatest()
+		l := newRecentAnswers()
 		take := func(ctx context.Context, token string) func() {
 			t.Helper()
-			done, err := l.turn(ctx, token)
+			done, err := l.lock(ctx, token)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,7 +47,7 @@ func TestTurnsAreOneAtATime(t *testing.T) {
 
 		gone, leave := context.WithCancel(t.Context())
 		leave()
-		if _, err := l.turn(gone, "a"); !errors.Is(err, context.Canceled) {
+		if _, err := l.lock(gone, "a"); !errors.Is(err, context.Canceled) {
 			t.Errorf("who hung up got %v", err)
 		}
 		second := false
@@ -61,8 +61,8 @@ func TestTurnsAreOneAtATime(t *testing.T) {
 		}
 		first()
 		synctest.Wait()
-		if !second || len(l.turns) != 0 {
-			t.Errorf("the second had its turn: %t; left over: %d", second, len(l.turns))
+		if !second || len(l.locks) != 0 {
+			t.Errorf("the second had its turn: %t; left over: %d", second, len(l.locks))
 		}
 	})
 }

@@ -21,8 +21,8 @@ import (
 	"ql/internal/wire"
 )
 
-// sent is what a person filled in.
-type sent struct {
+// submission is what a person filled in.
+type submission struct {
 	Values url.Values
 	Files  map[string][]upload
 }
@@ -37,25 +37,25 @@ type upload struct {
 const fieldBytes = 160
 
 // read reads a form that a browser sent, of at most so many bytes.
-func (p pages) read(r *server.Request, most int) (sent, error) {
-	kind, parameters, err := mime.ParseMediaType(r.Sent("Content-Type"))
+func (p pages) read(r *server.Request, most int) (submission, error) {
+	kind, parameters, err := mime.ParseMediaType(r.HeaderValue("Content-Type"))
 	if err != nil || kind != "multipart/form-data" {
 		body, err := r.Body(wire.FormType, most)
 		if err != nil {
-			return sent{}, err
+			return submission{}, err
 		}
 		if err := r.Reserve(fieldBytes * int64(bytes.Count(body, []byte("&")))); err != nil {
-			return sent{}, err
+			return submission{}, err
 		}
 		values, err := url.ParseQuery(string(body))
 		if err != nil {
-			return sent{}, fault.Invalid("body", "is no form as browsers send it")
+			return submission{}, fault.Invalid("body", "is no form as browsers send it")
 		}
-		return sent{Values: values}, nil
+		return submission{Values: values}, nil
 	}
 	body, err := r.Parts(most)
 	if err != nil {
-		return sent{}, err
+		return submission{}, err
 	}
 	return readParts(r, multipart.NewReader(body, parameters["boundary"]), most)
 }
@@ -63,36 +63,36 @@ func (p pages) read(r *server.Request, most int) (sent, error) {
 // mostParts bounds the parts of a form.
 const mostParts = 1000
 
-func readParts(r *server.Request, parts *multipart.Reader, most int) (sent, error) {
-	s := sent{Values: url.Values{}, Files: map[string][]upload{}}
+func readParts(r *server.Request, parts *multipart.Reader, most int) (submission, error) {
+	s := submission{Values: url.Values{}, Files: map[string][]upload{}}
 	for range mostParts {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
 			return s, nil
 		}
 		if err != nil {
-			return sent{}, noForm(server.BodyError(err, most))
+			return submission{}, noForm(server.BodyError(err, most))
 		}
 		content, err := r.ReadPart(part, most)
 		if err != nil {
-			return sent{}, noForm(err)
+			return submission{}, noForm(err)
 		}
 		name := part.FormName()
 		_, parameters, _ := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 		switch _, isFile := parameters["filename"]; {
 		case !isFile:
 			if err := r.Reserve(int64(len(content))); err != nil {
-				return sent{}, err
+				return submission{}, err
 			}
 			s.Values.Add(name, string(content))
 		case part.FileName() != "": // else no file was chosen
 			if err := r.Reserve(int64(base64.StdEncoding.EncodedLen(len(content)))); err != nil {
-				return sent{}, err
+				return submission{}, err
 			}
 			s.Files[name] = append(s.Files[name], upload{part.FileName(), part.Header.Get("Content-Type"), base64.StdEncoding.EncodeToString(content)})
 		}
 	}
-	return sent{}, noForm(nil)
+	return submission{}, noForm(nil)
 }
 
 // noForm is the error of a body that cannot be read as a form, or at all.
@@ -104,7 +104,7 @@ func noForm(err error) error {
 }
 
 // sum is the same for the same answers.
-func (s sent) sum() (sum [sha256.Size]byte) {
+func (s submission) sum() (sum [sha256.Size]byte) {
 	h := sha256.New()
 	text := func(t string) {
 		_, _ = fmt.Fprintf(h, "%d:", len(t))
@@ -130,9 +130,9 @@ func (s sent) sum() (sum [sha256.Size]byte) {
 	return sum
 }
 
-// reply makes a reply to the question of a page. A field that came back empty
+// reply makes a reply to the prompt of a page. A field that came back empty
 // was cleared: only one that was not sent at all takes its default.
-func (s sent) reply(q *server.Request, v view) (service.Reply, error) {
+func (s submission) reply(q *server.Request, v view) (service.Reply, error) {
 	r := service.Reply{Within: func(wire.Limits) error { return nil }}
 	if v.Confirm {
 		var approved bool
@@ -172,7 +172,7 @@ func (s sent) reply(q *server.Request, v view) (service.Reply, error) {
 }
 
 // bytes is how much memory it takes at most to write the answers as JSON.
-func (s sent) bytes() (n int64) {
+func (s submission) bytes() (n int64) {
 	for _, all := range s.Values {
 		for _, v := range all {
 			n += 6 * int64(len(v)) // all escapes
@@ -205,7 +205,7 @@ func twice(field string) error { return fault.Invalid(field, "occurs twice: once
 
 // of returns what was sent for a field. Lines end as scripts expect it,
 // whatever browsers make of line breaks; a choice is spelled as the form has it.
-func (s sent) of(f field) (values []string, files []upload) {
+func (s submission) of(f field) (values []string, files []upload) {
 	name := f.Name
 	if s.Files != nil && s.Values[name] == nil && s.Files[name] == nil {
 		name = partName(name)
@@ -234,7 +234,7 @@ func partName(name string) string {
 }
 
 // fill puts into a field what was sent for it.
-func (s sent) fill(f *field) {
+func (s submission) fill(f *field) {
 	values, files := s.of(*f)
 	switch {
 	case f.Input == "file":
