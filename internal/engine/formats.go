@@ -54,7 +54,7 @@ func notText(path string) error {
 // decode makes a value of a file's content.
 func decode(m *value.Meter, path string, f format, content []byte) (value.Value, error) {
 	if f == formatBytes || f == formatAny && !utf8.Valid(content) {
-		m.Size(len(content))
+		m.CheckSize(len(content))
 		m.Alloc(value.BlockSize(len(content)))
 		return value.Bytes(content), nil
 	}
@@ -72,7 +72,7 @@ func decode(m *value.Meter, path string, f format, content []byte) (value.Value,
 	case formatLines:
 		return lines(m, text), nil
 	default:
-		m.Size(len(text))
+		m.CheckSize(len(text))
 		m.Alloc(value.BlockSize(len(text)))
 		return value.Text(text), nil
 	}
@@ -122,7 +122,7 @@ func encode(m *value.Meter, f format, v value.Value) ([]byte, error) {
 
 func asJSON(m *value.Meter, v value.Value) []byte {
 	n := value.JSONSize(m, v)
-	m.Size(n)
+	m.CheckSize(n)
 	m.Alloc(n)
 	return value.AppendJSON(make([]byte, 0, n), v)
 }
@@ -130,7 +130,7 @@ func asJSON(m *value.Meter, v value.Value) []byte {
 // asText writes a value as EMIT does.
 func asText(m *value.Meter, v value.Value) []byte {
 	n := value.TextSize(m, v)
-	m.Size(n)
+	m.CheckSize(n)
 	m.Alloc(n + 1)
 	return value.AppendText(make([]byte, 0, n+1), v)
 }
@@ -146,7 +146,7 @@ func joinLines(m *value.Meter, v value.Value) ([]byte, error) {
 		if bytes.ContainsAny(line, "\r\n") {
 			return nil, value.Errorf(value.BadArgument, "line %d has a line end inside it, so that it would be read as two lines", i+1)
 		}
-		m.Size(len(out) + len(line) + 1)
+		m.CheckSize(len(out) + len(line) + 1)
 		out = append(append(out, line...), '\n')
 	}
 	return out, nil

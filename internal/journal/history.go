@@ -63,7 +63,7 @@ func Recover(ctx context.Context, s Source) (History, error) {
 			if d.Err() != nil {
 				return h, corrupt(d.Err())
 			}
-			provisional = append(provisional, part{t, b[len(b)-d.Rest():]})
+			provisional = append(provisional, part{t, b[len(b)-d.Remaining():]})
 			continue
 		}
 		if err := h.read(b, turn, h.databases, ended); err != nil {
@@ -119,13 +119,13 @@ func (h *History) read(b []byte, turn func() error, databases map[string]bool, e
 			ended[decodeTransaction(d)] = true
 		default:
 			r := decodeResult(d)
-			h.results[r.Seq] = entry{fuel, b[:len(b)-d.Rest()]}
+			h.results[r.Seq] = entry{fuel, b[:len(b)-d.Remaining()]}
 			fuel = 0
 		}
 		if err := d.Err(); err != nil {
 			return corrupt(err)
 		}
-		n := len(b) - d.Rest()
+		n := len(b) - d.Remaining()
 		b = b[n:]
 		if sinceTurn += n; sinceTurn >= turnBytes {
 			sinceTurn = 0

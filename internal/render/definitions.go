@@ -104,7 +104,7 @@ type piece struct {
 }
 
 func (p *piece) Write(b []byte) (int, error) {
-	p.meter.Size(p.out.Len() + len(b))
+	p.meter.CheckSize(p.out.Len() + len(b))
 	p.meter.Alloc(2 * len(b)) // the buffer, and the text that is made of it
 	p.meter.WorkBytes(2 * len(b))
 	return p.out.Write(b)

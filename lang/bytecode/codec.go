@@ -97,14 +97,14 @@ func EncodeYielding(p *Program, yield func() error) ([]byte, error) {
 	return append(b, sum[:checksumSize]...), nil
 }
 
-// turnBytes is how many bytes are hashed between two yields.
-const turnBytes = 64 << 10
+// yieldBytes is how many bytes are hashed between two yields.
+const yieldBytes = 64 << 10
 
 // checksum returns the SHA-256 of b.
 func checksum(b []byte, yield func() error) (sum [sha256.Size]byte, err error) {
 	h := sha256.New()
 	for len(b) > 0 {
-		n := min(len(b), turnBytes)
+		n := min(len(b), yieldBytes)
 		_, _ = h.Write(b[:n]) // never fails
 		if b = b[n:]; len(b) > 0 {
 			if err := yield(); err != nil {
@@ -168,20 +168,20 @@ func (e encoder) code(c *Code) {
 	}
 }
 
-// mostWeight is the most that a stored program of n bytes may weigh: a list of one
+// maxWeight is the most that a stored program of n bytes may weigh: a list of one
 // number is the worst, after functions.
-func mostWeight(n int) int64 { return 128*int64(n) + programSize }
+func maxWeight(n int) int64 { return 128*int64(n) + programSize }
 
 // Weight returns what a stored program will weigh once it is decoded. Of one that
 // does not say it, that is the most it may be.
 func Weight(stored []byte) (int64, error) {
-	format, d, err := open(stored)
+	format, d, err := readHeader(stored)
 	if err != nil {
 		return 0, err
 	}
 	d.hash()
 	d.Byte()
-	weight, most := int64(d.Below(1<<40)), mostWeight(len(stored))
+	weight, most := int64(d.Below(1<<40)), maxWeight(len(stored))
 	switch {
 	case d.Err() != nil, weight > most && format > firstFormat:
 		return 0, ErrCorrupt
@@ -191,9 +191,9 @@ func Weight(stored []byte) (int64, error) {
 	return weight, nil
 }
 
-// open checks how a stored program begins, and returns its format and a decoder
+// readHeader checks how a stored program begins, and returns its format and a decoder
 // of what follows the version.
-func open(b []byte) (format byte, d decoder, err error) {
+func readHeader(b []byte) (format byte, d decoder, err error) {
 	if len(b) < len(programMagic)+checksumSize || !bytes.HasPrefix(b, []byte(programMagic[:3])) {
 		return 0, d, ErrCorrupt
 	}
@@ -227,7 +227,7 @@ func DecodeYielding(b []byte, yield func() error) (*Program, error) {
 	if !bytes.Equal(sum[:checksumSize], b[len(body):]) {
 		return nil, ErrCorrupt
 	}
-	format, d, err := open(b)
+	format, d, err := readHeader(b)
 	if err != nil {
 		return nil, err
 	}
@@ -241,13 +241,13 @@ func DecodeYielding(b []byte, yield func() error) (*Program, error) {
 	switch err := d.Err(); {
 	case err != nil && !errors.Is(err, value.ErrCorrupt):
 		return nil, err
-	case err != nil, d.Rest() != 0, format > firstFormat && d.Left() != 0:
+	case err != nil, d.Remaining() != 0, format > firstFormat && d.BudgetLeft() != 0:
 		return nil, ErrCorrupt
 	}
-	p.Bytes = int(weight - d.Left())
+	p.Bytes = int(weight - d.BudgetLeft())
 	v := verifier{p: p, yield: yield}
-	if err := v.program(); v.ended != nil {
-		return nil, v.ended
+	if err := v.program(); v.yieldErr != nil {
+		return nil, v.yieldErr
 	} else if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
@@ -273,20 +273,20 @@ func (d decoder) program() *Program {
 	p.UsesSession, p.Pauses = flags&1 != 0, flags&2 != 0
 	d.Below(1 << 40) // what it weighs, see Weight
 	p.Files = d.texts()
-	p.Builtins = many(d, builtinSize, d.text)
-	p.Consts = many(d, constantSize, d.Value)
-	p.Templates = many(d, templateSize, func() Template { return Template{Mode: TemplateMode(d.Byte()), Texts: d.texts()} })
-	p.Statements = many(d, statementSize, d.statement)
-	p.Steps = many(d, stepSize, func() Step { return Step{Name: d.text(), Class: Class(d.Byte()), Line: d.place()} })
-	p.Sites = many(d, siteSize, func() Site {
-		return Site{Effect: Effect(d.Byte()), Args: d.Byte(), Step: d.step(), Statement: d.place()}
+	p.Builtins = readList(d, builtinSize, d.text)
+	p.Consts = readList(d, constantSize, d.Value)
+	p.Templates = readList(d, templateSize, func() Template { return Template{Mode: TemplateMode(d.Byte()), Texts: d.texts()} })
+	p.Statements = readList(d, statementSize, d.statement)
+	p.Steps = readList(d, stepSize, func() Step { return Step{Name: d.text(), Class: Class(d.Byte()), Line: d.uint31()} })
+	p.Sites = readList(d, siteSize, func() Site {
+		return Site{Effect: Effect(d.Byte()), Args: d.Byte(), Step: d.step(), Statement: d.uint31()}
 	})
-	p.Funcs = many(d, funcSize, d.function)
+	p.Funcs = readList(d, funcSize, d.function)
 	return p
 }
 
-// many reads a list of things that take at least one byte each, and weigh so many.
-func many[T any](d decoder, size int, read func() T) []T {
+// readList reads a list of things that take at least one byte each, and weigh so many.
+func readList[T any](d decoder, size int, read func() T) []T {
 	n := d.Count()
 	if n == 0 || !d.Charge(n, size) {
 		return nil
@@ -302,17 +302,17 @@ func many[T any](d decoder, size int, read func() T) []T {
 	return list
 }
 
-func (d decoder) texts() []string { return many(d, textSize, d.text) }
+func (d decoder) texts() []string { return readList(d, textSize, d.text) }
 
 // text reads a text, whose place was charged.
 func (d decoder) text() string {
 	s := d.Text()
-	d.Charge(content(s), 1)
+	d.Charge(textWeight(s), 1)
 	return s
 }
 
-// place reads a number of 31 bits.
-func (d decoder) place() int32 { return int32(d.Below(1 << 31)) }
+// uint31 reads a number of 31 bits.
+func (d decoder) uint31() int32 { return int32(d.Below(1 << 31)) }
 
 // step reads the number of a step, or -1.
 func (d decoder) step() int32 {
@@ -344,7 +344,7 @@ func (d decoder) bool() bool {
 func (d decoder) statement() Statement {
 	s := Statement{Head: d.text(), Mode: SQLMode(d.Byte()), Texts: d.texts()}
 	n := len(s.Texts) - 1
-	if n <= 0 || n > d.Rest() || !d.Charge(n, 1) {
+	if n <= 0 || n > d.Remaining() || !d.Charge(n, 1) {
 		if n > 0 {
 			d.Fail()
 		}
@@ -359,7 +359,7 @@ func (d decoder) statement() Statement {
 
 func (d decoder) function() *Func {
 	return &Func{
-		Name: d.text(), File: int(d.place()), Params: int(d.place()), Regs: int(d.place()), DBReg: int(d.step()),
+		Name: d.text(), File: int(d.uint31()), Params: int(d.uint31()), Regs: int(d.uint31()), DBReg: int(d.step()),
 		Traced: d.code(), Fast: d.code(),
 	}
 }
@@ -376,15 +376,15 @@ func (d decoder) code() Code {
 			}
 		}
 	}
-	c.Marks = many(d, markSize, func() Mark {
-		return Mark{PC: d.place(), Line: d.place(), Column: d.place(), Step: d.step(), Pending: d.place()}
+	c.Marks = readList(d, markSize, func() Mark {
+		return Mark{PC: d.uint31(), Line: d.uint31(), Column: d.uint31(), Step: d.step(), Pending: d.uint31()}
 	})
-	c.Handlers = many(d, handlerSize, func() Handler {
-		h := Handler{From: d.place(), To: d.place(), Target: d.place(), Reg: d.Byte()}
+	c.Handlers = readList(d, handlerSize, func() Handler {
+		h := Handler{From: d.uint31(), To: d.uint31(), Target: d.uint31(), Reg: d.Byte()}
 		d.Byte() // unused; a height in programs of earlier releases
 		h.Transaction = d.bool()
 		return h
 	})
-	c.Loops = many(d, loopSize, d.place)
+	c.Loops = readList(d, loopSize, d.uint31)
 	return c
 }

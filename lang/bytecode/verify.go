@@ -29,13 +29,13 @@ type verifier struct {
 	f *Func
 	c *Code
 
-	yield func() error
-	seen  int   // instructions since the last yield
-	ended error // of yield
+	yield    func() error
+	seen     int // instructions since the last yield
+	yieldErr error
 }
 
-// turnInstrs is how many instructions are checked between two yields.
-const turnInstrs = 8 << 10
+// yieldInstrs is how many instructions are checked between two yields.
+const yieldInstrs = 8 << 10
 
 func (v *verifier) program() error {
 	p := v.p
@@ -140,10 +140,10 @@ func (v *verifier) code(c *Code, top bool) error {
 		return fmt.Errorf("the code runs off its end")
 	}
 	for pc, in := range c.Instrs {
-		if v.seen++; v.seen == turnInstrs {
+		if v.seen++; v.seen == yieldInstrs {
 			v.seen = 0
-			if v.ended = v.yield(); v.ended != nil {
-				return v.ended
+			if v.yieldErr = v.yield(); v.yieldErr != nil {
+				return v.yieldErr
 			}
 		}
 		if err := v.instr(pc, in); err != nil {
@@ -156,11 +156,11 @@ func (v *verifier) code(c *Code, top bool) error {
 			return fmt.Errorf("instruction %d stands at height %d of %d", pc, c.Height[pc], v.f.Regs)
 		}
 	}
-	return v.places(c)
+	return v.codeTables(c)
 }
 
-// places checks the tables beside a code.
-func (v *verifier) places(c *Code) error {
+// codeTables checks the tables beside a code.
+func (v *verifier) codeTables(c *Code) error {
 	n := int32(len(c.Instrs))
 	before := int32(-1)
 	for i, m := range c.Marks {

@@ -21,13 +21,13 @@ const (
 	loopSize      = 4
 )
 
-// content is what the bytes of a text weigh.
-func content(s string) int { return (len(s) + 7) &^ 7 }
+// textWeight is what the bytes of a text weigh.
+func textWeight(s string) int { return (len(s) + 7) &^ 7 }
 
 func texts(list []string) int {
 	n := textSize * len(list)
 	for _, s := range list {
-		n += content(s)
+		n += textWeight(s)
 	}
 	return n
 }
@@ -43,14 +43,14 @@ func (p *Program) Weigh() int {
 	}
 	for i := range p.Statements {
 		s := &p.Statements[i]
-		n += statementSize + content(s.Head) + texts(s.Texts) + len(s.Params)
+		n += statementSize + textWeight(s.Head) + texts(s.Texts) + len(s.Params)
 	}
 	for i := range p.Steps {
-		n += stepSize + content(p.Steps[i].Name)
+		n += stepSize + textWeight(p.Steps[i].Name)
 	}
 	n += siteSize * len(p.Sites)
 	for _, f := range p.Funcs {
-		n += funcSize + content(f.Name) + f.Traced.weigh() + f.Fast.weigh()
+		n += funcSize + textWeight(f.Name) + f.Traced.weigh() + f.Fast.weigh()
 	}
 	return n
 }

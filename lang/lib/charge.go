@@ -96,32 +96,32 @@ func (c *Call) index(s, sub string) int {
 	}
 }
 
-// mostBytes is the longest text there may be without a meter.
-const mostBytes = 1 << 30
+// maxBytes is the longest text there may be without a meter.
+const maxBytes = 1 << 30
 
 // size checks the length of a text to be made.
 func (c *Call) size(n int64) int {
-	if n > mostBytes || n < 0 {
-		most := int64(mostBytes)
+	if n > maxBytes || n < 0 {
+		most := int64(maxBytes)
 		if c.Meter != nil {
 			most = int64(c.Meter.Text)
 		}
 		panic(&value.LimitError{Name: "value_size", Max: most})
 	}
-	c.Meter.Size(int(n))
+	c.Meter.CheckSize(int(n))
 	return int(n)
 }
 
 // elements checks the length of a list to be made.
 func (c *Call) elements(n uint64) int {
-	if n > mostBytes {
-		most := int64(mostBytes)
+	if n > maxBytes {
+		most := int64(maxBytes)
 		if c.Meter != nil {
 			most = int64(c.Meter.Elements)
 		}
 		panic(&value.LimitError{Name: "elements", Max: most})
 	}
-	c.Meter.Count(int(n))
+	c.Meter.CheckElements(int(n))
 	return int(n)
 }
 
@@ -207,6 +207,6 @@ func (t *buffer) value() value.Value {
 		return value.Text("")
 	}
 	b := value.NewBuilder(t.c.Meter, value.KindText, len(t.b))
-	copy(b.Rest(len(t.b)), t.b)
+	copy(b.Reserve(len(t.b)), t.b)
 	return b.Value()
 }

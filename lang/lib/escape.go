@@ -40,7 +40,7 @@ func (e *Escapes) escape(c *Call, v value.Value) value.Value {
 		return v
 	}
 	b := value.NewBuilder(c.Meter, value.KindText, c.size(size))
-	out := b.Rest(int(size))[:0]
+	out := b.Reserve(int(size))[:0]
 	c.chunks(len(s), part, 32, func(from, to int) { out = e.Append(out, s[from:to]) })
 	return b.Value()
 }

@@ -65,7 +65,7 @@ func base64Writer(name string, enc *base64.Encoding) Func {
 		}
 		size := enc.EncodedLen(len(s))
 		b := value.NewBuilder(c.Meter, value.KindText, c.size(int64(size)))
-		src, out := args[0].Raw(), b.Rest(size)
+		src, out := args[0].Raw(), b.Reserve(size)
 		c.chunks(len(src), part/3*3, 8, func(from, to int) {
 			enc.Encode(out[from/3*4:], src[from:to])
 		})
@@ -101,7 +101,7 @@ func fromBase64(c *Call, args []value.Value) (value.Value, error) {
 	enc := base64.RawStdEncoding
 	size := enc.DecodedLen(len(clean))
 	b := value.NewBuilder(c.Meter, value.KindBytes, size)
-	out := b.Rest(size)
+	out := b.Reserve(size)
 	bad := false
 	c.chunks(len(clean), part, 16, func(from, to int) {
 		if _, err := enc.Decode(out[from/4*3:], clean[from:to]); err != nil {
@@ -122,7 +122,7 @@ func toHex(c *Call, args []value.Value) (value.Value, error) {
 	}
 	size := 2 * len(s)
 	b := value.NewBuilder(c.Meter, value.KindText, c.size(int64(size)))
-	src, out := args[0].Raw(), b.Rest(size)
+	src, out := args[0].Raw(), b.Reserve(size)
 	c.chunks(len(src), part, 8, func(from, to int) {
 		hex.Encode(out[2*from:], src[from:to])
 	})
@@ -137,7 +137,7 @@ func fromHex(c *Call, args []value.Value) (value.Value, error) {
 	}
 	size := len(s) / 2
 	b := value.NewBuilder(c.Meter, value.KindBytes, size)
-	src, out := args[0].Raw(), b.Rest(size)
+	src, out := args[0].Raw(), b.Reserve(size)
 	bad := len(s)%2 != 0
 	c.chunks(size, part, 16, func(from, to int) {
 		if _, err := hex.Decode(out[from:to], src[2*from:2*to]); err != nil {

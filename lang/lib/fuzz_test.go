@@ -71,7 +71,7 @@ func FuzzTimeFormat(f *testing.F) {
 		if !utf8.ValidString(written) {
 			t.Fatalf("%q wrote %q", format, written)
 		}
-		if form.goes || !complete(form) {
+		if form.isGoLayout || !complete(form) {
 			return
 		}
 		if got, ok := form.parse(written, time.UTC); !ok || !got.Equal(moment) {
@@ -125,7 +125,7 @@ func FuzzPattern(f *testing.F) {
 		c := &Call{Meter: m, Patterns: NewPatterns(3)}
 		_ = limited(func() {
 			in := read(c, "TEST", []value.Value{value.Text(text), value.Text(pattern)})
-			p := in.everywhere(1)
+			p := in.patternOfAll(1)
 			if in.err != nil {
 				if in.err.Code != value.BadPattern {
 					t.Fatalf("error %s: %v", in.err.Code, in.err)

@@ -74,7 +74,7 @@ func (c *Call) write(h hash.Hash, p []byte) {
 // hex returns p as hexadecimal text.
 func (c *Call) hex(p []byte) value.Value {
 	b := value.NewBuilder(c.Meter, value.KindText, hex.EncodedLen(len(p)))
-	hex.Encode(b.Rest(hex.EncodedLen(len(p))), p)
+	hex.Encode(b.Reserve(hex.EncodedLen(len(p))), p)
 	return b.Value()
 }
 

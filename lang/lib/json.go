@@ -28,7 +28,7 @@ func toJSON(c *Call, args []value.Value) (value.Value, error) {
 	n := c.size(int64(value.JSONSize(c.Meter, args[0])))
 	c.Meter.Work(n)
 	b := value.NewBuilder(c.Meter, value.KindText, n)
-	value.AppendJSON(b.Rest(n)[:0], args[0])
+	value.AppendJSON(b.Reserve(n)[:0], args[0])
 	return b.Value(), nil
 }
 

@@ -44,8 +44,8 @@ type payment struct {
 	all     bool
 }
 
-// mostPaid is how many patterns a run need not pay for again.
-const mostPaid = 64
+// maxPaid is how many patterns a run need not pay for again.
+const maxPaid = 64
 
 // pays reports whether the run has yet to pay for that, and notes that it does. It depends on what the run did, and on nothing else in its
 // process: whoever repeats it uses the same fuel.
@@ -55,16 +55,16 @@ func (c *Call) pays(p payment) bool {
 	}
 	if c.paid == nil {
 		c.paid = make(map[payment]bool)
-	} else if len(c.paid) == mostPaid {
+	} else if len(c.paid) == maxPaid {
 		clear(c.paid)
 	}
 	c.paid[p] = true
 	return true
 }
 
-// Forget has the run pay for all again, as one does that goes on elsewhere from
+// ResetPaid has the run pay for all again, as one does that goes on elsewhere from
 // here.
-func (c *Call) Forget() { clear(c.paid) }
+func (c *Call) ResetPaid() { clear(c.paid) }
 
 // Func computes a built-in. Its arguments are borrowed: whatever container of
 // theirs ends up in the result must be Shared. Errors are *value.Error; limits

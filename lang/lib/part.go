@@ -177,7 +177,7 @@ func repeatInto(b *value.Builder, s string, n int) {
 	if n == 0 {
 		return
 	}
-	room := b.Rest(len(s) * n)
+	room := b.Reserve(len(s) * n)
 	for done := copy(room, s); done < len(room); {
 		done += copy(room[done:], room[:done])
 	}

@@ -92,7 +92,7 @@ func (c *Call) match(p *pattern, groupNames []value.Value, s string, at []int, s
 
 func findAll(c *Call, args []value.Value) (value.Value, error) {
 	in := read(c, "FIND_ALL", args)
-	s, p := in.text(0, "the text"), in.everywhere(1)
+	s, p := in.text(0, "the text"), in.patternOfAll(1)
 	if in.err != nil {
 		return value.Null, in.err
 	}
@@ -112,7 +112,7 @@ func findAll(c *Call, args []value.Value) (value.Value, error) {
 
 func splitPattern(c *Call, args []value.Value) (value.Value, error) {
 	in := read(c, "SPLIT_PATTERN", args)
-	s, p := in.text(0, "the text"), in.everywhere(1)
+	s, p := in.text(0, "the text"), in.patternOfAll(1)
 	if in.err != nil {
 		return value.Null, in.err
 	}
@@ -135,7 +135,7 @@ func splitPattern(c *Call, args []value.Value) (value.Value, error) {
 
 func replacePattern(c *Call, args []value.Value) (value.Value, error) {
 	in := read(c, "REPLACE_PATTERN", args)
-	s, p, to := in.text(0, "the text"), in.everywhere(1), in.text(2, "the replacement")
+	s, p, to := in.text(0, "the text"), in.patternOfAll(1), in.text(2, "the replacement")
 	if in.err != nil {
 		return value.Null, in.err
 	}

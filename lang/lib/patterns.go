@@ -82,14 +82,14 @@ type pattern struct {
 }
 
 const (
-	// mostGroups and mostInsts bound what the regexp package holds while it
+	// maxGroups and maxInsts bound what the regexp package holds while it
 	// matches: for every instruction the places of all groups.
-	mostGroups = 100
-	mostInsts  = 10_000
-	// mostFolded is how many wide ranges, such as [а-я], may stand in a
+	maxGroups = 100
+	maxInsts  = 10_000
+	// maxFolded is how many wide ranges, such as [а-я], may stand in a
 	// pattern that ignores case: the regexp package walks all of Unicode for
 	// each.
-	mostFolded = 8
+	maxFolded = 8
 )
 
 // pattern reads a pattern.
@@ -116,8 +116,8 @@ func (in *input) pattern(i int) *pattern {
 	return p
 }
 
-// everywhere reads a pattern of which all matches are wanted.
-func (in *input) everywhere(i int) *pattern {
+// patternOfAll reads a pattern of which all matches are wanted.
+func (in *input) patternOfAll(i int) *pattern {
 	p := in.pattern(i)
 	if in.err != nil {
 		return nil
@@ -149,8 +149,8 @@ func patternBounds(m *value.Meter) value.Bounds {
 func (in *input) compile(text string) *pattern {
 	classes := strings.Count(text, `\p`) + strings.Count(text, `\P`) + strings.Count(text, "[^")
 	folded := foldedRanges(text)
-	if folded > mostFolded {
-		in.fail(value.BadPattern, "cannot use %s: of ranges like [а-я], beyond English letters, at most %d may stand in a pattern that ignores case", value.Quote(text), mostFolded)
+	if folded > maxFolded {
+		in.fail(value.BadPattern, "cannot use %s: of ranges like [а-я], beyond English letters, at most %d may stand in a pattern that ignores case", value.Quote(text), maxFolded)
 		return nil
 	}
 	work := 200 + 60*len(text) + 3000*classes + 700_000*folded
@@ -160,13 +160,13 @@ func (in *input) compile(text string) *pattern {
 		in.badPattern(text, err)
 		return nil
 	}
-	if tree.MaxCap() > mostGroups {
+	if tree.MaxCap() > maxGroups {
 		in.Meter.Work(work)
-		in.fail(value.BadPattern, "cannot use %s: a pattern has at most %d groups; (?:…) groups without counting", value.Quote(text), mostGroups)
+		in.fail(value.BadPattern, "cannot use %s: a pattern has at most %d groups; (?:…) groups without counting", value.Quote(text), maxGroups)
 		return nil
 	}
 	size := programSize(tree)
-	if size > mostInsts {
+	if size > maxInsts {
 		panic(&value.LimitError{Name: "pattern_cost", Max: patternBounds(in.Meter).PatternCost})
 	}
 	p := &pattern{text: text, nextText: tree.String(), compileWork: work + 30*size, weight: 1000 + 500*size + 14_000*(classes+folded)}

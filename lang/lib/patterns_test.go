@@ -30,7 +30,7 @@ func TestPatternsAreKept(t *testing.T) {
 			}
 			costs[i] = c.Meter.Used() - before
 			if i == 1 {
-				c.Forget()
+				c.ResetPaid()
 			}
 		}
 		return costs
@@ -55,7 +55,7 @@ func TestManyPatterns(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(c.paid) > mostPaid {
+	if len(c.paid) > maxPaid {
 		t.Errorf("%d patterns are remembered", len(c.paid))
 	}
 }

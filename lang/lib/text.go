@@ -165,7 +165,7 @@ func mapText(c *Call, name string, args []value.Value, f func(rune) rune, severa
 		return args[0], nil
 	}
 	b := value.NewBuilder(c.Meter, value.KindText, size)
-	out := b.Rest(size)[:0]
+	out := b.Reserve(size)[:0]
 	for p := range c.pieces(s) {
 		for _, r := range p {
 			if more := several(r); more != "" {
@@ -191,7 +191,7 @@ func capitalize(c *Call, args []value.Value) (value.Value, error) {
 	first := unicode.ToTitle(r)
 	size := utf8.RuneLen(first) + len(s) - n
 	b := value.NewBuilder(c.Meter, value.KindText, size)
-	utf8.AppendRune(b.Rest(utf8.RuneLen(first))[:0], first)
+	utf8.AppendRune(b.Reserve(utf8.RuneLen(first))[:0], first)
 	b.Add(s[n:])
 	return b.Value(), nil
 }
@@ -361,7 +361,7 @@ func join(c *Call, args []value.Value) (value.Value, error) {
 		c.size(size)
 	}
 	b := value.NewBuilder(c.Meter, value.KindText, c.size(size))
-	out := b.Rest(int(size))[:0]
+	out := b.Reserve(int(size))[:0]
 	for i := range n {
 		if i > 0 {
 			out = append(out, sep...)

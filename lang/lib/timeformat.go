@@ -13,13 +13,13 @@ import (
 // timeFormat is a form of time: codes such as YYYY with text between them or,
 // where it has "2006" in it, the reference moment as Go writes it.
 type timeFormat struct {
-	text  string
-	goes  bool // by the reference moment
-	parts []timePartOf
+	text       string
+	isGoLayout bool // by the reference moment
+	parts      []formatPart
 }
 
-// timePartOf is a code, or text that stands for itself.
-type timePartOf struct {
+// formatPart is a code, or text that stands for itself.
+type formatPart struct {
 	code string
 	text string
 }
@@ -44,7 +44,7 @@ func (in *input) format(i int) timeFormat {
 	in.Meter.Work(12 * len(s))
 	f := timeFormat{text: s}
 	if strings.Contains(s, "2006") {
-		f.goes = true
+		f.isGoLayout = true
 		return f
 	}
 	if unknown := f.compile(); unknown != "" {
@@ -92,16 +92,16 @@ func (f *timeFormat) hasYear() bool {
 			return true
 		}
 	}
-	return f.goes
+	return f.isGoLayout
 }
 
 func (f *timeFormat) add(code, text string) {
-	f.parts = append(f.parts, timePartOf{code, text})
+	f.parts = append(f.parts, formatPart{code, text})
 }
 
 // append appends t in this form.
 func (f *timeFormat) append(dst []byte, t time.Time) []byte {
-	if f.goes {
+	if f.isGoLayout {
 		return t.AppendFormat(dst, f.text)
 	}
 	for _, p := range f.parts {
@@ -171,7 +171,7 @@ func (f *timeFormat) parse(s string, loc *time.Location) (time.Time, bool) {
 	if len(s) > longestFormat {
 		return time.Time{}, false
 	}
-	if f.goes {
+	if f.isGoLayout {
 		t, err := time.ParseInLocation(f.text, s, loc)
 		return t, err == nil
 	}

@@ -24,13 +24,13 @@ func Index(m *Meter, v, key Value) (Value, *Error) {
 		return Null, listKeyError(key)
 	case KindMap:
 		if key.IsText() {
-			payKey(m, int(key.n))
+			chargeKey(m, int(key.n))
 			e, _ := v.Map().Get(key.Str())
 			return e, nil
 		}
 		return Null, mapKeyError(key)
 	}
-	return Null, noAccess(v, key)
+	return Null, accessError(v, key)
 }
 
 func listKeyError(key Value) *Error {
@@ -72,7 +72,7 @@ func fieldError(v Value, name string) *Error {
 	return Errorf(WrongKind, "%s has no field %s", Describe(v), Quote(name))
 }
 
-func noAccess(v, key Value) *Error {
+func accessError(v, key Value) *Error {
 	if v.IsText() && key.IsNumber() {
 		return Errorf(WrongKind, "a text has no index: SUBSTRING(?text, %s, 1) gives one character", AppendNumber(nil, key))
 	}
@@ -108,7 +108,7 @@ func SetIndex(m *Meter, v *Value, key, x Value) *Error {
 	}
 	switch (*header)(v.p).kind {
 	case KindList:
-		i, err := listPlace(v.List(), key)
+		i, err := listIndex(v.List(), key)
 		if err != nil {
 			return err
 		}
@@ -123,23 +123,23 @@ func SetIndex(m *Meter, v *Value, key, x Value) *Error {
 		v.Map().Set(m, key, x)
 		return nil
 	}
-	return noAccess(*v, key)
+	return accessError(*v, key)
 }
 
 func becomeMap(m *Meter, v *Value, key Value) *Error {
 	if !key.IsText() {
-		return noListYet()
+		return missingListError()
 	}
 	*v = NewMap(m, 0).Value()
 	return nil
 }
 
-func noListYet() *Error {
+func missingListError() *Error {
 	return Errorf(BadIndex, "there is no list here yet: SET ?list AS [] starts one, APPEND … TO ?list adds to it")
 }
 
-// listPlace returns the place that an existing index names.
-func listPlace(l *List, key Value) (int, *Error) {
+// listIndex returns the place that an existing index names.
+func listIndex(l *List, key Value) (int, *Error) {
 	if key.p != tagInt() {
 		return 0, listKeyError(key)
 	}
@@ -159,9 +159,9 @@ func listPlace(l *List, key Value) (int, *Error) {
 	return int(i), nil
 }
 
-// place returns the place of v[keys[0]] for writing below it, having unshared v
+// elementFor returns the place of v[keys[0]] for writing below it, having unshared v
 // and made a missing map. Nothing is made where the other keys would fail.
-func place(m *Meter, v *Value, keys []Value) (*Value, *Error) {
+func elementFor(m *Meter, v *Value, keys []Value) (*Value, *Error) {
 	key := keys[0]
 	if v.p == nil {
 		if err := onlyMaps(keys[1:]); err != nil {
@@ -173,7 +173,7 @@ func place(m *Meter, v *Value, keys []Value) (*Value, *Error) {
 	}
 	switch (*header)(v.p).kind {
 	case KindList:
-		i, err := listPlace(v.List(), key)
+		i, err := listIndex(v.List(), key)
 		if err != nil {
 			return nil, err
 		}
@@ -189,7 +189,7 @@ func place(m *Meter, v *Value, keys []Value) (*Value, *Error) {
 		}
 		unshare(m, v)
 		t := v.Map()
-		payKey(m, int(key.n))
+		chargeKey(m, int(key.n))
 		i := t.find(key.Str())
 		if i < 0 {
 			if err := onlyMaps(keys[1:]); err != nil {
@@ -200,7 +200,7 @@ func place(m *Meter, v *Value, keys []Value) (*Value, *Error) {
 		}
 		return &t.entries[i].val, nil
 	}
-	return nil, noAccess(*v, key)
+	return nil, accessError(*v, key)
 }
 
 // onlyMaps checks that all keys are texts: where nothing is yet, only maps are
@@ -208,7 +208,7 @@ func place(m *Meter, v *Value, keys []Value) (*Value, *Error) {
 func onlyMaps(keys []Value) *Error {
 	for _, k := range keys {
 		if !k.IsText() {
-			return noListYet()
+			return missingListError()
 		}
 	}
 	return nil
@@ -220,7 +220,7 @@ func descend(m *Meter, v *Value, keys []Value, n int, write func(*Value) *Error)
 	if n == 0 {
 		return write(v)
 	}
-	p, err := place(m, v, keys)
+	p, err := elementFor(m, v, keys)
 	if err != nil {
 		return err
 	}
@@ -292,7 +292,7 @@ func RemovePath(m *Meter, v *Value, keys []Value) *Error {
 			return nil
 		}
 	case KindList:
-		i, err := listPlace(at.List(), last)
+		i, err := listIndex(at.List(), last)
 		if err != nil {
 			if err.Code == BadIndex {
 				return nil
@@ -301,7 +301,7 @@ func RemovePath(m *Meter, v *Value, keys []Value) *Error {
 		}
 		last = Int(int64(i))
 	default:
-		return noAccess(at, last)
+		return accessError(at, last)
 	}
 	return descend(m, v, keys, len(keys)-1, func(p *Value) *Error {
 		unshare(m, p)

@@ -28,9 +28,9 @@ type Encoder struct {
 	err   error
 }
 
-// turnBytes is how many bytes an Encoder writes, or a Decoder reads, between two
+// yieldBytes is how many bytes an Encoder writes, or a Decoder reads, between two
 // yields.
-const turnBytes = 64 << 10
+const yieldBytes = 64 << 10
 
 // The encoded forms of a value.
 const (
@@ -55,7 +55,7 @@ func NewEncoder(buf []byte) *Encoder { return &Encoder{buf: buf, due: math.MaxIn
 
 // SetYield has f called every so often, so that others have their turn while
 // much is written. Its error ends the encoding: see Err.
-func (e *Encoder) SetYield(f func() error) { e.yield, e.due = f, len(e.buf)+turnBytes }
+func (e *Encoder) SetYield(f func() error) { e.yield, e.due = f, len(e.buf)+yieldBytes }
 
 // Err returns the error of the function that SetYield was given. What was written
 // is of no use then.
@@ -70,19 +70,19 @@ func (e *Encoder) Work(n int) {
 		return
 	}
 	if e.due -= n; len(e.buf) >= e.due {
-		e.turn()
+		e.callYield()
 	}
 }
 
-func (e *Encoder) turn() {
+func (e *Encoder) callYield() {
 	if e.err == nil {
 		e.err = e.yield()
 	}
-	e.due = len(e.buf) + turnBytes
+	e.due = len(e.buf) + yieldBytes
 }
 
-// Use makes the encoder write the constants of a program as numbers.
-func (e *Encoder) Use(c *Constants) { e.constants = c }
+// SetConstants makes the encoder write the constants of a program as numbers.
+func (e *Encoder) SetConstants(c *Constants) { e.constants = c }
 
 // Bytes returns all that was written.
 func (e *Encoder) Bytes() []byte { return e.buf }
@@ -102,11 +102,11 @@ func (e *Encoder) Text(s string) {
 	e.buf = append(e.buf, s...)
 }
 
-// known returns the number of a thing that was written before, or gives it the
+// reference returns the number of a thing that was written before, or gives it the
 // next one. Things of a program are looked up beside them: their headers are
 // not to be written.
-func (e *Encoder) known(h *header) (uint64, bool) {
-	if h.flags&flagStatic != 0 {
+func (e *Encoder) reference(h *header) (uint64, bool) {
+	if h.flags&flagFrozen != 0 {
 		p := unsafe.Pointer(h)
 		if n, ok := e.static[p]; ok {
 			return n, true
@@ -114,19 +114,19 @@ func (e *Encoder) known(h *header) (uint64, bool) {
 		if e.static == nil {
 			e.static = map[unsafe.Pointer]uint64{}
 		}
-		e.static[p] = e.take(nil)
+		e.static[p] = e.assignID(nil)
 		return 0, false
 	}
 	p := unsafe.Pointer(h)
 	if int(h.id) < len(e.walker.seen) && e.walker.seen[h.id] == p {
 		return uint64(h.id), true
 	}
-	h.id = uint32(e.take(p))
+	h.id = uint32(e.assignID(p))
 	e.walker.bytes += h.weight()
 	return 0, false
 }
 
-func (e *Encoder) take(p unsafe.Pointer) uint64 {
+func (e *Encoder) assignID(p unsafe.Pointer) uint64 {
 	e.walker.seen = append(e.walker.seen, p)
 	return uint64(len(e.walker.seen) - 1)
 }
@@ -134,7 +134,7 @@ func (e *Encoder) take(p unsafe.Pointer) uint64 {
 // Value writes v and all below it.
 func (e *Encoder) Value(v Value) {
 	if len(e.buf) >= e.due {
-		e.turn()
+		e.callYield()
 	}
 	switch v.Kind() {
 	case KindNull:
@@ -153,10 +153,10 @@ func (e *Encoder) Value(v Value) {
 		return
 	}
 	h := (*header)(v.p)
-	if h.flags&flagStatic != 0 && e.frozen(v) {
+	if h.flags&flagFrozen != 0 && e.frozen(v) {
 		return
 	}
-	if n, ok := e.known(h); ok {
+	if n, ok := e.reference(h); ok {
 		e.Byte(encRef)
 		e.Uint(n)
 		if h.kind < KindList {
@@ -184,11 +184,11 @@ func (e *Encoder) content(p []byte) {
 	e.Uint(uint64(len(p)))
 	e.buf = slices.Grow(e.buf, len(p))
 	for len(p) > 0 && e.err == nil {
-		n := min(len(p), turnBytes)
+		n := min(len(p), yieldBytes)
 		e.buf = append(e.buf, p[:n]...)
 		p = p[n:]
 		if len(e.buf) >= e.due {
-			e.turn()
+			e.callYield()
 		}
 	}
 }
@@ -234,7 +234,7 @@ func (e *Encoder) list(l *List) {
 	e.Uint(uint64(len(l.words)))
 	for _, w := range l.words {
 		if len(e.buf) >= e.due {
-			if e.turn(); e.err != nil {
+			if e.callYield(); e.err != nil {
 				return
 			}
 		}

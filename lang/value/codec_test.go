@@ -16,7 +16,7 @@ import (
 // encoded writes values one after the other.
 func encoded(c *Constants, vs []Value) []byte {
 	e := NewEncoder(nil)
-	e.Use(c)
+	e.SetConstants(c)
 	for _, v := range vs {
 		e.Value(v)
 	}
@@ -26,12 +26,12 @@ func encoded(c *Constants, vs []Value) []byte {
 // decoded reads n values, which must be all there is.
 func decoded(c *Constants, b []byte, n int) ([]Value, error) {
 	d := NewDecoder(b, 1<<24)
-	d.Use(c)
+	d.SetConstants(c)
 	var vs []Value
 	for range n {
 		vs = append(vs, d.Value())
 	}
-	if d.Err() == nil && d.Rest() > 0 {
+	if d.Err() == nil && d.Remaining() > 0 {
 		d.Fail()
 	}
 	return vs, d.Err()
@@ -48,7 +48,7 @@ func sharing(vs []Value) []any {
 		}
 		h := (*header)(v.p)
 		n, known := number[h]
-		if h.flags&flagStatic != 0 && h.kind == KindText {
+		if h.flags&flagFrozen != 0 && h.kind == KindText {
 			n, known = -1, false // a frozen text may be there more than once
 		} else if !known {
 			n = len(number)
@@ -60,7 +60,7 @@ func sharing(vs []Value) []any {
 		}
 		switch h.kind {
 		case KindText, KindBytes:
-			if h.flags&flagStatic == 0 {
+			if h.flags&flagFrozen == 0 {
 				all = append(all, (*block)(v.p).cap, (*block)(v.p).used)
 			}
 		case KindList:
@@ -143,7 +143,7 @@ func TestCodecInverse(t *testing.T) {
 func checkBudget(t *testing.T, c *Constants, vs []Value, b []byte, weight int64) {
 	t.Helper()
 	e := NewEncoder(nil)
-	e.Use(c)
+	e.SetConstants(c)
 	for _, v := range vs {
 		e.Value(v)
 	}
@@ -152,7 +152,7 @@ func checkBudget(t *testing.T, c *Constants, vs []Value, b []byte, weight int64)
 	}
 	for _, budget := range []int64{weight, weight - 1} {
 		d := NewDecoder(b, budget)
-		d.Use(c)
+		d.SetConstants(c)
 		for range vs {
 			d.Value()
 		}
@@ -247,7 +247,7 @@ func TestDecoderOverflows(t *testing.T) {
 		num := binary.AppendUvarint(nil, n)
 		for name, b := range map[string][]byte{
 			"block":        slices.Concat([]byte{encBlock, byte(KindText) << 4}, num, []byte{0, 0}),
-			"frozen block": slices.Concat([]byte{encBlock, byte(KindText)<<4 | flagStatic}, num, []byte{0, 0}),
+			"frozen block": slices.Concat([]byte{encBlock, byte(KindText)<<4 | flagFrozen}, num, []byte{0, 0}),
 			"list":         slices.Concat([]byte{encList, 0, 1, 0}, num, []byte{0}),
 			"packed list":  slices.Concat([]byte{encList, 0, 1, byte(KindInt)}, num, []byte{0}),
 			"map":          slices.Concat([]byte{encMap, 0, 1}, num, []byte{0, 0}),
@@ -373,12 +373,12 @@ func FuzzDecoder(f *testing.F) {
 	f.Add(encoded(constants, []Value{constants.values[0]}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		d := NewDecoder(b, 1<<20)
-		d.Use(constants)
+		d.SetConstants(constants)
 		v := d.Value()
 		if d.Err() != nil {
 			return
 		}
-		rest := d.Rest()
+		rest := d.Remaining()
 		checkShape(t, v)
 		AppendJSON(nil, v)
 		if size := SizeOf(v); size != d.Weight() || size > 1<<20 {

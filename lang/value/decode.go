@@ -26,7 +26,7 @@ type Decoder struct {
 
 	constants *Constants
 	shorts    map[string]Value // those read so far
-	apart     bool             // short texts are read anew each time
+	distinct  bool             // short texts are read anew each time
 	keys      prefixHashes
 }
 
@@ -44,15 +44,15 @@ func NewDecoder(buf []byte, budget int64) *Decoder {
 // which are all frozen; it has no budget yet. Each constant is a thing of its own,
 // so that they are numbered as they were: see Constants.
 func NewProgramDecoder(buf []byte) *Decoder {
-	return &Decoder{buf: buf, apart: true, due: math.MinInt}
+	return &Decoder{buf: buf, distinct: true, due: math.MinInt}
 }
 
 // SetYield has f called every so often, so that others have their turn while
 // much is read. Its error ends the decoding.
-func (d *Decoder) SetYield(f func() error) { d.yield, d.due = f, len(d.buf)-turnBytes }
+func (d *Decoder) SetYield(f func() error) { d.yield, d.due = f, len(d.buf)-yieldBytes }
 
-// Use gives the decoder the constants that the encoder wrote as numbers.
-func (d *Decoder) Use(c *Constants) { d.constants = c }
+// SetConstants gives the decoder the constants that the encoder wrote as numbers.
+func (d *Decoder) SetConstants(c *Constants) { d.constants = c }
 
 // Weight returns what all the values read so far weigh in a run: as much as they
 // did where they were written.
@@ -62,8 +62,8 @@ func (d *Decoder) Weight() int64 { return d.weight }
 // that SetYield was given.
 func (d *Decoder) Err() error { return d.err }
 
-// Rest returns how many bytes are left.
-func (d *Decoder) Rest() int { return len(d.buf) }
+// Remaining returns how many bytes are left.
+func (d *Decoder) Remaining() int { return len(d.buf) }
 
 // Fail makes the decoder fail.
 func (d *Decoder) Fail() { d.end(ErrCorrupt) }
@@ -75,9 +75,9 @@ func (d *Decoder) end(err error) {
 	d.buf, d.due = nil, math.MinInt
 }
 
-// turn lets others have their turn.
-func (d *Decoder) turn() {
-	d.due = len(d.buf) - turnBytes
+// callYield lets others have their turn.
+func (d *Decoder) callYield() {
+	d.due = len(d.buf) - yieldBytes
 	if d.yield == nil {
 		return
 	}
@@ -92,7 +92,7 @@ func (d *Decoder) Work(n int) {
 		return
 	}
 	if d.due += n; len(d.buf) < d.due {
-		d.turn()
+		d.callYield()
 	}
 }
 
@@ -159,7 +159,7 @@ func (d *Decoder) charge(size int64, frozen bool) bool {
 	if frozen {
 		left = &d.frozen
 	}
-	if d.apart {
+	if d.distinct {
 		size = sum(size, 1, numberSize)
 	}
 	if d.err != nil || size > *left {
@@ -189,8 +189,8 @@ func (d *Decoder) Charge(n, each int) bool {
 // SetBudget sets the budget of a program.
 func (d *Decoder) SetBudget(budget int64) { d.frozen = budget }
 
-// Left returns what is left of the budget of a program.
-func (d *Decoder) Left() int64 { return d.frozen }
+// BudgetLeft returns what is left of the budget of a program.
+func (d *Decoder) BudgetLeft() int64 { return d.frozen }
 
 // maxDepth is deeper than any limit on nesting.
 const maxDepth = 20_000
@@ -203,7 +203,7 @@ func (d *Decoder) value(depth int) Value {
 		d.Fail()
 	}
 	if len(d.buf) < d.due {
-		d.turn()
+		d.callYield()
 	}
 	switch d.Byte() {
 	case encNull:
@@ -278,7 +278,7 @@ func (d *Decoder) short() Value {
 		return Null
 	}
 	v := Text(string(s)).Freeze()
-	if d.apart {
+	if d.distinct {
 		return v
 	}
 	if d.shorts == nil {
@@ -308,8 +308,8 @@ func (d *Decoder) block() Value {
 	kind, flags := Kind(b>>4), b&0xF
 	room := d.Uint()
 	n := d.Count()
-	frozen := flags&flagStatic != 0
-	if d.err != nil || kind != KindText && kind != KindBytes || flags&^flagStatic != 0 || room < uint64(n) || room > math.MaxUint32-32 {
+	frozen := flags&flagFrozen != 0
+	if d.err != nil || kind != KindText && kind != KindBytes || flags&^flagFrozen != 0 || room < uint64(n) || room > math.MaxUint32-32 {
 		d.Fail()
 		return Null
 	}
@@ -332,7 +332,7 @@ func (d *Decoder) block() Value {
 // content reads the bytes of a block, which are characters where it is a text.
 func (d *Decoder) content(to []byte, text bool) bool {
 	for len(to) > 0 {
-		n := min(len(to), turnBytes)
+		n := min(len(to), yieldBytes)
 		if text && n < len(to) {
 			for back := 0; back < utf8.UTFMax-1 && !utf8.RuneStart(d.buf[n]); back++ {
 				n--
@@ -345,7 +345,7 @@ func (d *Decoder) content(to []byte, text bool) bool {
 		}
 		to, d.buf = to[n:], d.buf[n:]
 		if len(d.buf) < d.due {
-			if d.turn(); d.err != nil {
+			if d.callYield(); d.err != nil {
 				return false
 			}
 		}
@@ -364,11 +364,11 @@ func (d *Decoder) list(depth int) Value {
 	flags, height := d.Byte(), d.Uint()
 	kind := Kind(d.Byte())
 	room, n := d.Uint(), d.Count()
-	frozen, each := flags&flagStatic != 0, int64(wordSize)
+	frozen, each := flags&flagFrozen != 0, int64(wordSize)
 	if kind == 0 {
 		each = valueSize
 	}
-	if kind > KindFloat || flags&^(flagShared|flagStatic) != 0 || height == 0 || height > maxDepth || room < uint64(n) ||
+	if kind > KindFloat || flags&^(flagShared|flagFrozen) != 0 || height == 0 || height > maxDepth || room < uint64(n) ||
 		!d.charge(sum(listSize, room, each), frozen) {
 		d.Fail()
 		return Null
@@ -391,7 +391,7 @@ func (d *Decoder) list(depth int) Value {
 		l.words = make([]uint64, 0, room)
 		for range n {
 			if len(d.buf) < d.due {
-				d.turn()
+				d.callYield()
 			}
 			if l.words = append(l.words, d.word(kind)); d.err != nil {
 				return Null
@@ -420,8 +420,8 @@ func (d *Decoder) entries(depth int) Value {
 	at := d.reserve()
 	flags, height := d.Byte(), d.Uint()
 	room, index, n := d.Uint(), d.Uint(), d.Count()
-	frozen, size := flags&flagStatic != 0, sum(sum(mapSize, room, entrySize), index, slotSize)
-	if flags&^(flagShared|flagStatic) != 0 || height == 0 || height > maxDepth || room < uint64(n) || !d.charge(size, frozen) {
+	frozen, size := flags&flagFrozen != 0, sum(sum(mapSize, room, entrySize), index, slotSize)
+	if flags&^(flagShared|flagFrozen) != 0 || height == 0 || height > maxDepth || room < uint64(n) || !d.charge(size, frozen) {
 		d.Fail()
 		return Null
 	}

@@ -20,7 +20,7 @@ func frozen(v Value, seen map[unsafe.Pointer]bool) bool {
 	}
 	seen[v.p] = true
 	h := (*header)(v.p)
-	if h.flags&flagStatic == 0 {
+	if h.flags&flagFrozen == 0 {
 		return false
 	}
 	switch h.kind {

@@ -110,7 +110,7 @@ func (p *jsonParser) word(w string, v Value) Value {
 	return p.fail("a value is missing, found " + p.found())
 }
 
-func (p *jsonParser) deep(depth int) bool {
+func (p *jsonParser) tooDeep(depth int) bool {
 	if depth <= p.deepest {
 		return false
 	}
@@ -122,7 +122,7 @@ func (p *jsonParser) deep(depth int) bool {
 }
 
 func (p *jsonParser) array(depth int) Value {
-	if p.deep(depth) {
+	if p.tooDeep(depth) {
 		return Null
 	}
 	p.i++
@@ -154,7 +154,7 @@ func (p *jsonParser) array(depth int) Value {
 }
 
 func (p *jsonParser) object(depth int) Value {
-	if p.deep(depth) {
+	if p.tooDeep(depth) {
 		return Null
 	}
 	p.i++
@@ -223,7 +223,7 @@ func (p *jsonParser) text() Value {
 	}
 	p.i = i + 1
 	raw := p.s[start:i]
-	p.m.Size(len(raw))
+	p.m.CheckSize(len(raw))
 	p.m.Alloc(BlockSize(len(raw)))
 	p.m.Work(2 + len(raw)/16)
 	if escapes == 0 {

@@ -16,7 +16,7 @@ type List struct {
 
 // NewList returns an empty list with room for n elements, charging m.
 func NewList(m *Meter, n int) *List {
-	m.Count(n)
+	m.CheckElements(n)
 	m.Alloc(int(listWeight(0, n)))
 	l := &List{header: header{kind: KindList, height: 1}}
 	if n > 0 {
@@ -27,7 +27,7 @@ func NewList(m *Meter, n int) *List {
 
 // NewPacked returns an empty list with room for n scalars of v's form.
 func newPacked(m *Meter, tag unsafe.Pointer, n int) *List {
-	m.Count(n)
+	m.CheckElements(n)
 	m.Alloc(int(listWeight(n, 0)))
 	return &List{header: header{kind: KindList, height: 1}, tag: tag, words: make([]uint64, 0, n)}
 }
@@ -85,11 +85,11 @@ func (l *List) Append(m *Meter, v Value) {
 		l.grow(m)
 	}
 	l.vals = append(l.vals, v)
-	l.rise(m, v)
+	l.raiseHeight(m, v)
 }
 
-// rise lifts the list's height over that of its element v.
-func (l *List) rise(m *Meter, v Value) {
+// raiseHeight lifts the list's height over that of its element v.
+func (l *List) raiseHeight(m *Meter, v Value) {
 	if v.IsContainer() {
 		if h := (*header)(v.p).height + 1; h > l.height {
 			m.nest(h)
@@ -101,8 +101,8 @@ func (l *List) rise(m *Meter, v Value) {
 // grow makes room for at least one more element.
 func (l *List) grow(m *Meter) {
 	n := l.Len()
-	m.Count(n + 1)
-	room := m.room(n, m.maxElements())
+	m.CheckElements(n + 1)
+	room := m.nextCapacity(n, m.maxElements())
 	if l.tag != nil {
 		m.Alloc(room * wordSize)
 		w := make([]uint64, n, room)
@@ -118,9 +118,9 @@ func (l *List) grow(m *Meter) {
 	m.Work(n / 4)
 }
 
-// room returns the capacity that follows n, at most limit where that holds
+// nextCapacity returns the capacity that follows n, at most limit where that holds
 // one more.
-func (m *Meter) room(n, limit int) int {
+func (m *Meter) nextCapacity(n, limit int) int {
 	next := n + n/2
 	switch {
 	case n < 4:
@@ -153,7 +153,7 @@ func (l *List) Set(m *Meter, i int, v Value) {
 		l.unpack(m)
 	}
 	l.vals[i] = v
-	l.rise(m, v)
+	l.raiseHeight(m, v)
 }
 
 // Remove takes element i out, closing the gap. The list must not be shared.
@@ -192,7 +192,7 @@ func (l *List) Clone(m *Meter) *List {
 // shared; o may be l itself.
 func (l *List) Extend(m *Meter, o *List) {
 	n := o.Len()
-	m.Count(l.Len() + n)
+	m.CheckElements(l.Len() + n)
 	m.Work(n)
 	for i := range n {
 		l.Append(m, o.At(i).Share())
@@ -211,7 +211,7 @@ func (l *List) Slice(m *Meter, i, j int) *List {
 	c.height = 1
 	for _, v := range l.vals[i:j] {
 		c.vals = append(c.vals, v.Share())
-		c.rise(m, v)
+		c.raiseHeight(m, v)
 	}
 	return c
 }

@@ -170,7 +170,7 @@ func TestEmptyContent(t *testing.T) {
 		if size := BlockSize(0); size <= blockSize {
 			t.Errorf("an empty block has %d bytes, all of them its header", size)
 		}
-		if b.flags&flagStatic == 0 && b.cap == 0 {
+		if b.flags&flagFrozen == 0 && b.cap == 0 {
 			t.Errorf("empty %s has no room", v.Kind())
 		}
 		if v.Str() != "" || len(v.Raw()) != 0 {

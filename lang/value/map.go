@@ -39,7 +39,7 @@ func fold(h uint64) uint32 { return uint32(h ^ h>>32) }
 
 // NewMap returns an empty map with room for n entries, charging m.
 func NewMap(m *Meter, n int) *Map {
-	m.Count(n)
+	m.CheckElements(n)
 	t := &Map{header: header{kind: KindMap, height: 1}}
 	m.Alloc(int(mapWeight(n, 0)))
 	if n > 0 {
@@ -105,21 +105,21 @@ func (t *Map) Get(key string) (Value, bool) {
 // looked up.
 const longKey = 32
 
-// payKey charges for looking a key up.
-func payKey(m *Meter, n int) {
+// chargeKey charges for looking a key up.
+func chargeKey(m *Meter, n int) {
 	if n >= longKey {
-		payLong(m, n)
+		chargeLongKey(m, n)
 	}
 }
 
-// payLong stands apart so that payKey costs short keys no call.
+// chargeLongKey stands apart so that chargeKey costs short keys no call.
 //
 //go:noinline
-func payLong(m *Meter, n int) { m.WorkBytes(n) }
+func chargeLongKey(m *Meter, n int) { m.WorkBytes(n) }
 
 // Lookup is Get for a key of a script's, whose length it charges.
 func (t *Map) Lookup(m *Meter, key string) (Value, bool) {
-	payKey(m, len(key))
+	chargeKey(m, len(key))
 	return t.Get(key)
 }
 
@@ -130,7 +130,7 @@ func (t *Map) Has(key string) bool { return t.find(key) >= 0 }
 func (t *Map) Set(m *Meter, key, v Value) {
 	var h uint32
 	var i int
-	payKey(m, int(key.n))
+	chargeKey(m, int(key.n))
 	if t.index != nil {
 		h = hashText(key.Str())
 		i = t.lookup(key.Str(), h)
@@ -157,10 +157,10 @@ func (t *Map) SetText(key string, v Value) { t.Set(nil, Text(key), v) }
 // hash where the map has an index.
 func (t *Map) add(m *Meter, key Value, h uint32, v Value) {
 	n := len(t.entries)
-	m.Count(n - int(t.gaps) + 1)
+	m.CheckElements(n - int(t.gaps) + 1)
 	m.Work(4)
 	if n == cap(t.entries) {
-		room := m.room(n, m.maxElements()+int(t.gaps))
+		room := m.nextCapacity(n, m.maxElements()+int(t.gaps))
 		m.Alloc(room * entrySize)
 		m.Work(n / 4)
 		e := make([]entry, n, room)
@@ -212,7 +212,7 @@ func (t *Map) reindex(m *Meter) {
 			continue
 		}
 		if fresh {
-			payKey(m, int(e.keyLen))
+			chargeKey(m, int(e.keyLen))
 			e.hash = hashText(e.str())
 		}
 		t.put(e.hash, i)
@@ -222,7 +222,7 @@ func (t *Map) reindex(m *Meter) {
 // Remove takes key out and reports whether it was there. The map must not be
 // shared.
 func (t *Map) Remove(m *Meter, key string) bool {
-	payKey(m, len(key))
+	chargeKey(m, len(key))
 	i := t.find(key)
 	if i < 0 {
 		return false

@@ -188,13 +188,13 @@ func (m *Meter) Alloc(n int) {
 		m.BytesLeft -= int64(n)
 		m.Fuel -= int64(n>>allocShift + allocWork)
 		if m.BytesLeft|m.Fuel < 0 { // either of them
-			m.short(n)
+			m.replenish(n)
 		}
 	}
 }
 
-// short finds out what is missing for an allocation of n bytes.
-func (m *Meter) short(n int) {
+// replenish finds out what is missing for an allocation of n bytes.
+func (m *Meter) replenish(n int) {
 	if m.Fuel < 0 {
 		m.Refill()
 	}
@@ -232,15 +232,15 @@ func (m *Meter) measure(n int64) {
 	}
 }
 
-// Size checks the length of a text or bytes value.
-func (m *Meter) Size(n int) {
+// CheckSize checks the length of a text or bytes value.
+func (m *Meter) CheckSize(n int) {
 	if m != nil && n > m.Text {
 		panic(&LimitError{Name: "value_size", Max: int64(m.Text)})
 	}
 }
 
-// Count checks the number of elements of a container.
-func (m *Meter) Count(n int) {
+// CheckElements checks the number of elements of a container.
+func (m *Meter) CheckElements(n int) {
 	if m != nil && n > m.Elements {
 		panic(&LimitError{Name: "elements", Max: int64(m.Elements)})
 	}

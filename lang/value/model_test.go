@@ -397,7 +397,7 @@ func actual(v Value, seen map[*header]bool) (bytes, texts int64) {
 		return 0, 0
 	}
 	h := (*header)(v.p)
-	if seen[h] || h.flags&flagStatic != 0 {
+	if seen[h] || h.flags&flagFrozen != 0 {
 		return 0, 0
 	}
 	seen[h] = true

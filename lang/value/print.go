@@ -279,6 +279,6 @@ func ToText(m *Meter, v Value) (Value, *Error) {
 	}
 	n := TextSize(m, v)
 	b := NewBuilder(m, KindText, n)
-	AppendText(b.Rest(n)[:0], v)
+	AppendText(b.Reserve(n)[:0], v)
 	return b.Value(), nil
 }

@@ -86,7 +86,7 @@ func Concat(m *Meter, a, b Value) Value {
 // appendTo returns a followed by the bytes of s.
 func appendTo(m *Meter, a Value, s string) Value {
 	n := int(a.n) + len(s)
-	m.Size(n)
+	m.CheckSize(n)
 	old := (*block)(a.p)
 	if uint64(old.used) == a.n && n <= int(old.cap) {
 		m.Work(len(s) / workBytes)
@@ -119,7 +119,7 @@ type Builder struct {
 
 // NewBuilder returns a builder for exactly n bytes of kind k, charging m.
 func NewBuilder(m *Meter, k Kind, n int) Builder {
-	m.Size(n)
+	m.CheckSize(n)
 	m.Alloc(BlockSize(n))
 	m.Work(n / workBytes)
 	return Builder{b: newBlock(k, n)}
@@ -131,8 +131,8 @@ func (t *Builder) Add(s string) {
 	t.n += len(s)
 }
 
-// Rest returns room for the n bytes that follow, to be written by the caller.
-func (t *Builder) Rest(n int) []byte {
+// Reserve returns room for the n bytes that follow, to be written by the caller.
+func (t *Builder) Reserve(n int) []byte {
 	r := t.b.content(t.n + n)[t.n:]
 	t.n += n
 	return r

@@ -60,7 +60,7 @@ type header struct {
 
 const (
 	flagShared = 1 << iota // more than one place may hold it: copy before writing
-	flagStatic             // belongs to a program: never written, not even its header
+	flagFrozen             // belongs to a program: never written, not even its header
 )
 
 var tags = [...]header{{kind: KindBool}, {kind: KindInt}, {kind: KindFloat}}
@@ -208,7 +208,7 @@ func (v Value) Shared() bool {
 // isFrozen reports whether v is a scalar, or belongs to a program: then all below
 // it does.
 func (v Value) isFrozen() bool {
-	return v.p == nil || scalar(v.p) || (*header)(v.p).flags&flagStatic != 0
+	return v.p == nil || scalar(v.p) || (*header)(v.p).flags&flagFrozen != 0
 }
 
 // Freeze marks v and all below it as belonging to a program, to be read by any
@@ -218,21 +218,21 @@ func (v Value) Freeze() Value {
 		return v
 	}
 	h := (*header)(v.p)
-	if h.flags&flagStatic != 0 {
+	if h.flags&flagFrozen != 0 {
 		return v
 	}
 	switch h.kind {
 	case KindText, KindBytes:
 		b := (*block)(v.p)
-		b.flags |= flagStatic
+		b.flags |= flagFrozen
 		b.cap = b.used // so that nothing is ever appended to it in place
 	case KindList:
-		h.flags |= flagStatic | flagShared
+		h.flags |= flagFrozen | flagShared
 		for _, e := range (*List)(v.p).vals {
 			e.Freeze()
 		}
 	case KindMap:
-		h.flags |= flagStatic | flagShared
+		h.flags |= flagFrozen | flagShared
 		m := (*Map)(v.p)
 		for i := range m.entries {
 			m.entries[i].key().Freeze()

@@ -46,7 +46,7 @@ func (w *Walker) Visit(v Value) {
 		return
 	}
 	h := (*header)(v.p)
-	if h.flags&flagStatic != 0 || !w.first(h) {
+	if h.flags&flagFrozen != 0 || !w.first(h) {
 		return
 	}
 	w.m.Work(1)

@@ -18,12 +18,12 @@ type Error struct {
 	Column  int
 	Step    string
 	Limit   *value.LimitError // that was passed, where it was one
-	Stack   []Place           // the calls that led there, innermost first
+	Stack   []StackFrame      // the calls that led there, innermost first
 	cause   error
 }
 
-// Place is a call on the way to an error.
-type Place struct {
+// StackFrame is a call that led to an error.
+type StackFrame struct {
 	Function string
 	File     string
 	Line     int
@@ -40,12 +40,12 @@ func (e *Error) Error() string {
 // Unwrap returns what the host reported, for its log.
 func (e *Error) Unwrap() error { return e.cause }
 
-// here returns the mark of the current instruction.
-func (m *Machine) here() bytecode.Mark { return code(m.fn, m.fast).At(m.pc - 1) }
+// mark returns the mark of the current instruction.
+func (m *Machine) mark() bytecode.Mark { return code(m.fn, m.fast).At(m.pc - 1) }
 
 // errorAt returns an error at the current instruction.
 func (m *Machine) errorAt(c, message string) *Error {
-	mark := m.here()
+	mark := m.mark()
 	e := &Error{Code: c, Message: message, File: m.prog.Files[m.fn.File], Line: int(mark.Line), Column: int(mark.Column)}
 	if mark.Step >= 0 {
 		e.Step = m.prog.Steps[mark.Step].Name
@@ -54,7 +54,7 @@ func (m *Machine) errorAt(c, message string) *Error {
 	for i := len(m.frames) - 1; i >= 0 && len(e.Stack) < 20; i-- {
 		f := &m.frames[i]
 		at := code(f.fn, f.fast).At(int(f.pc) - 1)
-		e.Stack = append(e.Stack, Place{Function: fn.Name, File: m.prog.Files[f.fn.File], Line: int(at.Line)})
+		e.Stack = append(e.Stack, StackFrame{Function: fn.Name, File: m.prog.Files[f.fn.File], Line: int(at.Line)})
 		fn = f.fn
 	}
 	return e
@@ -79,7 +79,7 @@ func (m *Machine) fail(e *Error) {
 }
 
 // countPending counts the steps of the current block that have begun.
-func (m *Machine) countPending() { m.steps += int64(m.here().Pending) }
+func (m *Machine) countPending() { m.steps += int64(m.mark().Pending) }
 
 // raiseCost is the fuel that an error costs which is caught, and frameCost what it
 // costs for each function that it leaves.
@@ -94,9 +94,9 @@ func (m *Machine) raise(err *value.Error) bool {
 	e := m.errorAt(err.Code, err.Message)
 	e.Limit = err.Limit
 	if err.Data.IsMap() {
-		again(e, err.Data.Map())
+		mergeErrorMap(e, err.Data.Map())
 	}
-	e.Message = shortened(e.Message)
+	e.Message = truncated(e.Message)
 	depth := len(m.frames)
 	fn, pc, base, fast := m.fn, m.pc-1, m.base, m.fast
 	handlers := 0 // that were looked at
@@ -191,8 +191,8 @@ func (m *Machine) errorMap(e *Error, data value.Value) value.Value {
 	return t.Value()
 }
 
-// again takes over what an error map says, for FAIL ?err.
-func again(e *Error, t *value.Map) {
+// mergeErrorMap puts what an error map says into an error, for FAIL ?err.
+func mergeErrorMap(e *Error, t *value.Map) {
 	text := func(key string, to *string) {
 		if v, _ := t.Get(key); v.IsText() {
 			*to = v.Str()
@@ -211,7 +211,7 @@ func again(e *Error, t *value.Map) {
 	}
 	text("file", &e.File)
 	// A map of the script's own may say anything here.
-	e.Step, e.File = shortened(e.Step), shortened(e.File)
+	e.Step, e.File = truncated(e.Step), truncated(e.File)
 	whole("line", &e.Line)
 	whole("column", &e.Column)
 }
@@ -220,8 +220,8 @@ func again(e *Error, t *value.Map) {
 // stores, masks or shows it need not reckon with more.
 const maxMessage = 10_000
 
-// shortened cuts what is longer than a message may be.
-func shortened(s string) string {
+// truncated cuts what is longer than a message may be.
+func truncated(s string) string {
 	if len(s) <= maxMessage {
 		return s
 	}
@@ -260,7 +260,7 @@ func failure(v, c value.Value, hasCode bool) *value.Error {
 	}
 	e := &value.Error{Code: "script_failed"}
 	if v.IsText() {
-		e.Message = shortened(v.Str()) // nobody copies the rest
+		e.Message = truncated(v.Str()) // nobody copies the rest
 	} else {
 		e.Message = string(value.AppendText(nil, v))
 	}

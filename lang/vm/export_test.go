@@ -58,7 +58,7 @@ func (t *trace) shape() any {
 		}
 		return l
 	}
-	return []any{strip(t.first), t.open, strip(t.last), t.at, t.late, t.ended}
+	return []any{strip(t.first), t.open, strip(t.last), t.at, t.inLast, t.ended}
 }
 
 // MeasureOften has live memory measured whenever room bytes have been
@@ -106,9 +106,9 @@ func Seal(snapshot []byte) {
 func StateStart(snapshot []byte) int {
 	at := len(magic) + sha256.Size
 	d := value.NewDecoder(snapshot[at:], 0)
-	rest := d.Rest()
+	rest := d.Remaining()
 	for range 11 {
 		d.Int()
 	}
-	return at + rest - d.Rest()
+	return at + rest - d.Remaining()
 }

@@ -226,7 +226,7 @@ func (m *Machine) start(p *bytecode.Program, l Limits) {
 	m.call = lib.Call{Meter: &m.meter, Patterns: patterns}
 	m.fn = &m.link.funcs[0]
 	m.traceFirst = int64(l.TraceFirst)
-	m.trace.wake()
+	m.trace.startClock()
 }
 
 // Release gives the machine's memory back for another run. The machine, its
@@ -255,7 +255,7 @@ func (m *Machine) Run(ctx context.Context) (s Status) {
 	if m.status != Ready {
 		return m.status
 	}
-	m.trace.wake()
+	m.trace.startClock()
 	m.ctx = ctx
 	defer func() {
 		m.ctx = nil
@@ -322,8 +322,9 @@ func (m *Machine) Effect() *Effect { return &m.effect }
 // going on takes a machine and its host about as long.
 const effectCost = 100
 
-// ask stops at the effect of a site whose arguments stand from register a on.
-func (m *Machine) ask(site int32, a uint8) *value.Error {
+// requestEffect stops at the effect of a site whose arguments are in the registers
+// from a on.
+func (m *Machine) requestEffect(site int32, a uint8) *value.Error {
 	s := &m.prog.Sites[site]
 	info := s.Effect.Info()
 	if m.tx > 0 && !info.InTransaction {
@@ -334,9 +335,9 @@ func (m *Machine) ask(site int32, a uint8) *value.Error {
 	m.reg = m.base + int(a)
 	m.seq++
 	m.status = Pending
-	m.call.Forget()
-	m.forget()
-	m.present()
+	m.call.ResetPaid()
+	m.clearDead()
+	m.buildEffect()
 	switch {
 	case !info.Inner:
 		m.trace.effect(m, s.Step)
@@ -361,8 +362,8 @@ func (m *Machine) inTransaction(s *bytecode.Site) *value.Error {
 	return value.Errorf("in_transaction", "%s cannot run inside a TRANSACTION, where only SQL and computation run", name)
 }
 
-// present fills in the effect from the state.
-func (m *Machine) present() {
+// buildEffect fills in the effect from the state.
+func (m *Machine) buildEffect() {
 	s := &m.prog.Sites[m.site]
 	e := Effect{Kind: s.Effect, Args: m.stack[m.reg : m.reg+int(s.Args)], Seq: m.seq}
 	if s.Step >= 0 {
@@ -468,7 +469,7 @@ func (m *Machine) settle(result func() *value.Error) {
 	owed := m.owed
 	m.owed = 0
 	m.status = Ready
-	m.trace.wake()
+	m.trace.startClock()
 	defer func() {
 		m.effect = Effect{}
 		if e := recover(); e != nil {
@@ -521,17 +522,17 @@ func (m *Machine) Meter() *value.Meter {
 // measure returns the bytes of all live values, charging for the walk.
 func (m *Machine) measure() int64 { return m.live(&m.meter) }
 
-// forget clears the registers that are not in use: so that what stands in them
+// clearDead clears the registers that are not in use: so that what stands in them
 // is not kept from the garbage collector, and so that a machine that goes on
 // has in them what a restored one has. The stack then ends behind the current
 // frame, so that the next time there is only to clear what was used since.
-func (m *Machine) forget() {
+func (m *Machine) clearDead() {
 	clear(m.stack[min(m.height(), len(m.stack)):])
 	m.stack = m.stack[:m.base+window]
 }
 
 func (m *Machine) live(charge *value.Meter) int64 {
-	m.forget()
+	m.clearDead()
 	w := value.NewWalker(charge)
 	for _, v := range m.stack[:m.height()] {
 		w.Visit(v)

@@ -150,7 +150,7 @@ func (m *Machine) quicken(pc int, instrs []uint64) (int, []uint64) {
 		return pc, instrs
 	}
 	m.fast = true
-	m.trace.past(len(m.frames))
+	m.trace.endBefore(len(m.frames))
 	return int(m.fn.Fast.Loops[i]), m.fn.fast
 }
 
@@ -291,8 +291,8 @@ func (m *Machine) iterNext(r *[window]value.Value, in uint64) bool {
 	return false
 }
 
-// deep ends the run when calls are nested too deeply or fuel is out.
-func (m *Machine) deep() {
+// checkCall ends the run when calls are nested too deeply or fuel is out.
+func (m *Machine) checkCall() {
 	if len(m.frames) >= m.limits.CallDepth {
 		panic(&value.LimitError{Name: "call_depth", Max: int64(m.limits.CallDepth)})
 	}
@@ -345,9 +345,9 @@ func (m *Machine) commitFirst() {
 	}
 	m.seq++
 	m.status = Pending
-	m.call.Forget()
-	m.forget()
-	m.present()
+	m.call.ResetPaid()
+	m.clearDead()
+	m.buildEffect()
 }
 
 // emit appends values to the output.
@@ -356,36 +356,36 @@ func (m *Machine) emit(args []value.Value, line bool) {
 		switch v.Kind() {
 		case value.KindText, value.KindBytes:
 			s := v.Str()
-			m.room(len(s))
+			m.checkOutput(len(s))
 			m.meter.Work(2 + len(s)/16)
 			m.out = append(m.out, s...)
 		case value.KindList, value.KindMap:
-			m.room(value.JSONSize(&m.meter, v))
+			m.checkOutput(value.JSONSize(&m.meter, v))
 			m.out = value.AppendJSON(m.out, v)
 		case value.KindNull:
 		default:
 			n := len(m.out)
 			m.meter.Work(value.NumberWork(v))
 			m.out = value.AppendText(m.out, v)
-			m.shorten(n)
+			m.truncateOutput(n)
 		}
 	}
 	if line {
-		m.room(1)
+		m.checkOutput(1)
 		m.out = append(m.out, '\n')
 	}
 }
 
-// shorten takes back what was just emitted where it went over the limit.
-func (m *Machine) shorten(n int) {
+// truncateOutput takes back what was just emitted where it went over the limit.
+func (m *Machine) truncateOutput(n int) {
 	if len(m.out) > m.limits.Output {
 		m.out = m.out[:n]
 		panic(&value.LimitError{Name: "output", Max: int64(m.limits.Output)})
 	}
 }
 
-// room checks that n more bytes may be emitted.
-func (m *Machine) room(n int) {
+// checkOutput checks that n more bytes may be emitted.
+func (m *Machine) checkOutput(n int) {
 	if n > m.limits.Output-len(m.out) {
 		panic(&value.LimitError{Name: "output", Max: int64(m.limits.Output)})
 	}
@@ -393,7 +393,7 @@ func (m *Machine) room(n int) {
 
 // emitJSON emits rows that no SET took.
 func (m *Machine) emitJSON(v value.Value) {
-	m.room(value.JSONSize(&m.meter, v) + 1)
+	m.checkOutput(value.JSONSize(&m.meter, v) + 1)
 	m.out = append(value.AppendJSON(m.out, v), '\n')
 }
 
@@ -427,7 +427,7 @@ func (m *Machine) text(dst *value.Value, t *bytecode.Template, args []value.Valu
 	b := value.NewBuilder(&m.meter, value.KindText, total)
 	for i, v := range args {
 		b.Add(t.Texts[i])
-		value.AppendText(b.Rest(at[i])[:0], v)
+		value.AppendText(b.Reserve(at[i])[:0], v)
 	}
 	b.Add(t.Texts[len(args)])
 	*dst = b.Value()
@@ -459,7 +459,7 @@ func (m *Machine) quotedText(t *bytecode.Template, args []value.Value) (value.Va
 	for i, v := range texts {
 		b.Add(t.Texts[i])
 		b.Add(quote)
-		escapes.Append(b.Rest(sizes[i])[:0], v.Str())
+		escapes.Append(b.Reserve(sizes[i])[:0], v.Str())
 		b.Add(quote)
 	}
 	b.Add(t.Texts[len(texts)])

@@ -249,8 +249,8 @@ func (e entry) give(t testing.TB, m *vm.Machine) {
 	}
 	d := value.NewDecoder(e.Value, 1<<20)
 	v := d.Value()
-	if d.Err() != nil || d.Rest() != 0 {
-		t.Fatalf("a journal entry cannot be read: %v, %d bytes are left", d.Err(), d.Rest())
+	if d.Err() != nil || d.Remaining() != 0 {
+		t.Fatalf("a journal entry cannot be read: %v, %d bytes are left", d.Err(), d.Remaining())
 	}
 	m.Resume(v)
 }

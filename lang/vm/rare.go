@@ -5,9 +5,9 @@ import (
 	"ql/lang/value"
 )
 
-// rare does the instructions that no short loop is made of. A change of m.pc
+// execRare does the instructions that no short loop is made of. A change of m.pc
 // is a jump; a status other than Ready ends the loop.
-func (m *Machine) rare(r *[window]value.Value, in uint64) *value.Error {
+func (m *Machine) execRare(r *[window]value.Value, in uint64) *value.Error {
 	a, b, c := opA(in), opB(in), opC(in)
 	switch bytecode.Op(in) {
 	case bytecode.OpLoadNull:
@@ -85,7 +85,7 @@ func (m *Machine) rare(r *[window]value.Value, in uint64) *value.Error {
 	case bytecode.OpPut:
 		return m.set(&r[a], m.consts[imm(in)], r[b], c == 1)
 	case bytecode.OpEffect:
-		return m.ask(imm(in), a)
+		return m.requestEffect(imm(in), a)
 	case bytecode.OpHalt:
 		m.end(c, Done)
 	case bytecode.OpStop:

@@ -406,7 +406,7 @@ func (m *Machine) run() {
 		case bytecode.OpCall:
 			if m.meter.Fuel -= 4; len(m.frames) >= m.limits.CallDepth || m.meter.Fuel < 0 {
 				m.pc = pc
-				m.deep()
+				m.checkCall()
 			}
 			m.frames = append(m.frames, frame{m.fn, int32(pc), int32(m.base), m.fast})
 			m.base += int(uint8(in >> 8))
@@ -454,7 +454,7 @@ func (m *Machine) run() {
 			if m.steps < m.traceFirst {
 				m.trace.begin(m, int32(in>>32))
 			} else {
-				m.trace.past(len(m.frames))
+				m.trace.endBefore(len(m.frames))
 			}
 			m.steps++
 			continue
@@ -463,7 +463,7 @@ func (m *Machine) run() {
 			continue
 		default:
 			m.pc = pc
-			if err = m.rare(r, in); err == nil {
+			if err = m.execRare(r, in); err == nil {
 				if m.status != Ready {
 					return
 				}

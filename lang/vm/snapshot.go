@@ -40,38 +40,38 @@ func (m *Machine) Snapshot(ctx context.Context, pace Pace) ([]byte, error) {
 	if m.status != Pending && (m.status != Ready || m.pc != 0 || len(m.frames) > 0) {
 		return nil, errors.New("a machine can be stored only at an effect or before it has run")
 	}
-	turn := turns(ctx, pace)
-	b, err := m.encode(true, turn)
+	yield := yieldFunc(ctx, pace)
+	b, err := m.encode(true, yield)
 	if err != nil {
 		return nil, err
 	}
-	sum, err := checksum(b, turn)
+	sum, err := checksum(b, yield)
 	if err != nil {
 		return nil, err
 	}
 	return append(b, sum[:checksumSize]...), nil
 }
 
-// turns returns what is to be called every so often by work that is not the
+// yieldFunc returns what is to be called every so often by work that is not the
 // program's own.
-func turns(ctx context.Context, p Pace) func() error {
+func yieldFunc(ctx context.Context, p Pace) func() error {
 	if p == nil {
 		return ctx.Err
 	}
 	return func() error { return p.Turn(ctx) }
 }
 
-// turnBytes is how many bytes are hashed or copied between two turns.
-const turnBytes = 64 << 10
+// yieldBytes is how many bytes are hashed or copied between two turns.
+const yieldBytes = 64 << 10
 
 // checksum returns the SHA-256 of b.
-func checksum(b []byte, turn func() error) (sum [sha256.Size]byte, err error) {
+func checksum(b []byte, yield func() error) (sum [sha256.Size]byte, err error) {
 	h := sha256.New()
 	for len(b) > 0 {
-		n := min(len(b), turnBytes)
+		n := min(len(b), yieldBytes)
 		_, _ = h.Write(b[:n]) // never fails
 		if b = b[n:]; len(b) > 0 {
-			if err := turn(); err != nil {
+			if err := yield(); err != nil {
 				return sum, err
 			}
 		}
@@ -86,13 +86,13 @@ func (m *Machine) StateHash() [sha256.Size]byte {
 	return sha256.Sum256(b)
 }
 
-func (m *Machine) encode(times bool, turn func() error) ([]byte, error) {
+func (m *Machine) encode(times bool, yield func() error) ([]byte, error) {
 	b := make([]byte, 0, 512)
 	b = append(b, magic...)
 	b = append(b, m.prog.Hash[:]...)
 	e := value.NewEncoder(b)
-	e.SetYield(turn)
-	e.Use(m.link.constants())
+	e.SetYield(yield)
+	e.SetConstants(m.link.constants())
 	m.limits.encode(e)
 	// How the fuel is split tells only when the clock was last looked at.
 	e.Int(m.meter.Fuel + m.meter.Reserve)
@@ -174,18 +174,18 @@ func Weight(snapshot []byte) (int64, error) {
 		return 0, ErrCorrupt
 	}
 	if format < weightFormat {
-		return l.heaviest(), nil
+		return l.maxWeight(), nil
 	}
 	weight := binary.LittleEndian.Uint64(state[len(state)-weightSize:])
-	if weight > uint64(l.heaviest()) {
+	if weight > uint64(l.maxWeight()) {
 		return 0, ErrCorrupt
 	}
 	return int64(weight), nil
 }
 
-// heaviest is the most that the values of a stored machine may weigh. A machine
+// maxWeight is the most that the values of a stored machine may weigh. A machine
 // of an earlier version could hold its input beside all that it may.
-func (l *Limits) heaviest() int64 { return l.Memory + l.Memory/2 + 1<<20 }
+func (l *Limits) maxWeight() int64 { return l.Memory + l.Memory/2 + 1<<20 }
 
 func (l *Limits) encode(e *value.Encoder) {
 	for _, n := range []int64{int64(l.Text), int64(l.Elements), int64(l.Nesting), int64(l.Pattern), l.PatternCost,
@@ -212,15 +212,15 @@ func (l *Limits) decode(d *value.Decoder) bool {
 // where it is not nil, are asked every so often whether to go on; their error is
 // then Restore's. What it does is linear in the snapshot and in its Weight.
 func Restore(ctx context.Context, pace Pace, p *bytecode.Program, snapshot, output []byte) (*Machine, error) {
-	turn := turns(ctx, pace)
-	if err := turn(); err != nil {
+	yield := yieldFunc(ctx, pace)
+	if err := yield(); err != nil {
 		return nil, err
 	}
 	if !isSnapshot(snapshot) {
 		return nil, ErrCorrupt
 	}
 	body := snapshot[:len(snapshot)-checksumSize]
-	sum, err := checksum(body, turn)
+	sum, err := checksum(body, yield)
 	if err != nil {
 		return nil, err
 	}
@@ -242,9 +242,9 @@ func Restore(ctx context.Context, pace Pace, p *bytecode.Program, snapshot, outp
 		state = state[:len(state)-weightSize]
 	}
 	d := value.NewDecoder(state, weight)
-	d.SetYield(turn)
+	d.SetYield(yield)
 	m := pool.Get().(*Machine)
-	if err = m.decode(p, format, d, output, turn); err == nil && format >= weightFormat && d.Weight() != weight {
+	if err = m.decode(p, format, d, output, yield); err == nil && format >= weightFormat && d.Weight() != weight {
 		err = ErrCorrupt
 	}
 	if err != nil {
@@ -256,7 +256,7 @@ func Restore(ctx context.Context, pace Pace, p *bytecode.Program, snapshot, outp
 }
 
 // decode reads the state of a machine.
-func (m *Machine) decode(p *bytecode.Program, format byte, d *value.Decoder, output []byte, turn func() error) error {
+func (m *Machine) decode(p *bytecode.Program, format byte, d *value.Decoder, output []byte, yield func() error) error {
 	wrong := func() error {
 		if err := d.Err(); err != nil {
 			return err
@@ -271,7 +271,7 @@ func (m *Machine) decode(p *bytecode.Program, format byte, d *value.Decoder, out
 	if m.status == Failed {
 		return fmt.Errorf("%w: %s", ErrVersion, m.err.Message)
 	}
-	d.Use(m.link.constants())
+	d.SetConstants(m.link.constants())
 	left := d.Int()
 	if left < 0 || left > l.Fuel {
 		return wrong()
@@ -285,7 +285,7 @@ func (m *Machine) decode(p *bytecode.Program, format byte, d *value.Decoder, out
 	if d.Err() != nil || m.meter.BytesLeft < 0 || m.meter.BytesLeft > l.Memory || m.status > Pending || n > uint64(len(output)) {
 		return wrong()
 	}
-	if err := m.takeOutput(output[:n], turn); err != nil {
+	if err := m.copyOutput(output[:n], yield); err != nil {
 		return err
 	}
 	m.site = int32(d.Below(len(p.Sites)))
@@ -324,23 +324,23 @@ func (m *Machine) decode(p *bytecode.Program, format byte, d *value.Decoder, out
 		return wrong()
 	}
 	m.trace.decode(d, p, l, format)
-	if d.Err() != nil || d.Rest() != 0 {
+	if d.Err() != nil || d.Remaining() != 0 {
 		return wrong()
 	}
 	if m.status == Pending {
-		m.present()
+		m.buildEffect()
 	}
 	return nil
 }
 
-// takeOutput makes a copy of what was emitted the machine's own.
-func (m *Machine) takeOutput(output []byte, turn func() error) error {
+// copyOutput makes a copy of what was emitted the machine's own.
+func (m *Machine) copyOutput(output []byte, yield func() error) error {
 	m.out = slices.Grow(m.out[:0], len(output))
 	for len(output) > 0 {
-		n := min(len(output), turnBytes)
+		n := min(len(output), yieldBytes)
 		m.out = append(m.out, output[:n]...)
 		if output = output[n:]; len(output) > 0 {
-			if err := turn(); err != nil {
+			if err := yield(); err != nil {
 				return err
 			}
 		}
@@ -427,7 +427,7 @@ func (t *trace) encode(e *value.Encoder, times bool) {
 	list(t.first)
 	list(t.last)
 	e.Uint(uint64(t.at))
-	e.Byte(bytecode.Flag(t.late))
+	e.Byte(bytecode.Flag(t.inLast))
 	e.Uint(uint64(len(t.open)))
 	for _, i := range t.open {
 		e.Uint(uint64(i))
@@ -472,7 +472,7 @@ func (t *trace) decode(d *value.Decoder, p *bytecode.Program, l Limits, format b
 		d.Fail()
 	}
 	b := d.Byte()
-	if t.late = b == 1; b > 1 || t.late && len(t.last) == 0 {
+	if t.inLast = b == 1; b > 1 || t.inLast && len(t.last) == 0 {
 		d.Fail()
 	}
 	for range d.Count() {

@@ -54,9 +54,9 @@ type trace struct {
 	open   []int32 // steps of first under way, outermost first
 	last   []entry // a ring once it is full
 	at     int     // where the ring's oldest entry stands
-	// late says that the effect asked for stands in last, at its newest entry.
-	late  bool
-	ended int64 // entries that are over, those left out again with them
+	// inLast says that the effect asked for is the newest entry of last.
+	inLast bool
+	ended  int64 // entries that are over, those left out again with them
 }
 
 func (t *trace) now() time.Duration {
@@ -66,8 +66,8 @@ func (t *trace) now() time.Duration {
 	return t.before + time.Since(t.start)
 }
 
-// wake starts the clock of a machine that was restored.
-func (t *trace) wake() {
+// startClock starts the clock of a machine that was restored.
+func (t *trace) startClock() {
 	if t.start.IsZero() {
 		t.start = time.Now()
 	}
@@ -85,9 +85,9 @@ func (t *trace) begin(m *Machine, step int32) {
 	t.first = append(t.first, entry{step: step, depth: int32(depth), open: true, start: now})
 }
 
-// past records that a statement begins that the trace has no room for: those
+// endBefore records that a statement begins that the trace has no room for: those
 // before it at its depth or deeper are over.
-func (t *trace) past(depth int) {
+func (t *trace) endBefore(depth int) {
 	if n := len(t.open); n > 0 && int(t.first[t.open[n-1]].depth) >= depth {
 		t.close(t.now(), depth, stepOk)
 	}
@@ -133,23 +133,23 @@ func (t *trace) newest() *entry {
 
 // effect records that a statement asks its host for something.
 func (t *trace) effect(m *Machine, step int32) {
-	t.late = false
+	t.inLast = false
 	if step < 0 {
 		return
 	}
-	t.past(len(m.frames) + 1) // of functions that have returned
+	t.endBefore(len(m.frames) + 1) // of functions that have returned
 	if n := len(t.open); n > 0 && t.first[t.open[n-1]].step == step && !m.fast {
 		return // it is among the first
 	}
 	t.push(entry{step: step, depth: int32(len(m.frames)), open: true, start: t.now()}, m.limits.TraceLast)
-	t.late = m.limits.TraceLast > 0
+	t.inLast = m.limits.TraceLast > 0
 }
 
 // commit records that a TRANSACTION commits. At its END no statement begins,
 // but the one before is over.
 func (t *trace) commit(m *Machine, step int32) {
 	if n := len(t.open); n > 0 && t.first[t.open[n-1]].step != step {
-		t.past(len(m.frames))
+		t.endBefore(len(m.frames))
 	}
 }
 
@@ -159,11 +159,11 @@ func (t *trace) settled(m *Machine) {
 	if m.effect.Kind == bytecode.EffectConfirm && !m.stack[m.reg].Truthy() {
 		status = stepDeclined
 	}
-	if t.late {
+	if t.inLast {
 		if e := t.newest(); e != nil && e.open {
 			t.end(e, t.now(), status)
 		}
-		t.late = false
+		t.inLast = false
 		return
 	}
 	if n := len(t.open); n > 0 {
@@ -183,18 +183,18 @@ func (t *trace) failed(m *Machine, depth int) {
 	now := t.now()
 	t.close(now, len(m.frames)+1, stepOk) // of functions that have returned
 	n := len(t.open)
-	covered := n > 0 && !m.fast && t.first[t.open[n-1]].step == m.here().Step
+	covered := n > 0 && !m.fast && t.first[t.open[n-1]].step == m.mark().Step
 	t.close(now, depth, stepError)
-	if t.late {
+	if t.inLast {
 		if e := t.newest(); e != nil && e.open {
 			t.end(e, now, stepError)
 		}
-		t.late = false
+		t.inLast = false
 		return
 	}
 	// A rolled back TRANSACTION hands on an error that has been recorded.
 	again := m.pc > 0 && code(m.fn, m.fast).Instrs[m.pc-1].Op == bytecode.OpRaise
-	if step := m.here().Step; !covered && !again && step >= 0 {
+	if step := m.mark().Step; !covered && !again && step >= 0 {
 		e := entry{step: step, start: now}
 		t.end(&e, now, stepError)
 		t.push(e, m.limits.TraceLast)
@@ -204,7 +204,7 @@ func (t *trace) failed(m *Machine, depth int) {
 // MarkPaused shows the statement that waits for a person as paused.
 func (m *Machine) MarkPaused() {
 	t := &m.trace
-	if t.late {
+	if t.inLast {
 		t.newest().status = stepPaused
 		return
 	}
@@ -243,7 +243,7 @@ func (m *Machine) Trace() (steps []TraceStep, dropped int64) {
 func (m *Machine) Steps() int64 {
 	n := m.steps
 	if m.status == Ready || m.status == Pending {
-		n += int64(m.here().Pending)
+		n += int64(m.mark().Pending)
 		for i := range m.frames {
 			f := &m.frames[i]
 			n += int64(code(f.fn, f.fast).At(int(f.pc) - 1).Pending)

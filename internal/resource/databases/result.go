@@ -177,12 +177,12 @@ func (r *reader) column(i int) (value.Value, error) {
 // copied returns a text or bytes with a copy of content.
 func copied(m *value.Meter, k value.Kind, content []byte) value.Value {
 	b := value.NewBuilder(m, k, len(content))
-	copy(b.Rest(len(content)), content)
+	copy(b.Reserve(len(content)), content)
 	return b.Value()
 }
 
 func text(m *value.Meter, s string) value.Value {
 	b := value.NewBuilder(m, value.KindText, len(s))
-	copy(b.Rest(len(s)), s)
+	copy(b.Reserve(len(s)), s)
 	return b.Value()
 }
