@@ -223,7 +223,7 @@ func (a *App) openResources() error {
 		return fmt.Errorf("data folder: %w", err)
 	}
 	a.closes("blobs' lock", func(context.Context) error { return lock.Close() })
-	blobs.RemoveAlone(lock.TryAlone)
+	blobs.SetRemovalLock(lock.TryExclusive)
 	if _, err := blobs.RemoveUnfinished(time.Now()); err != nil {
 		return fmt.Errorf("data folder: %w", err)
 	}

@@ -277,7 +277,7 @@ func (m *creator) addAccount(ctx context.Context, id account.ID) (added int, err
 
 // findMissing tells of the databases that were there and are no more.
 func (m *creator) findMissing(ctx context.Context) error {
-	known, err := m.copied.KnownDatabases(ctx)
+	known, err := m.copied.ListDatabases(ctx)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (o *Operator) BackupPartial(ctx context.Context, dest, program string, with
 
 func (o *Operator) backup(ctx context.Context, dest, program string, withKey, keepGoing bool) (_ backup.Counts, err error) {
 	// What the copied store refers to stays until it is copied too.
-	lock, err := sqlite.ShareBlobs(o.data)
+	lock, err := sqlite.LockBlobsShared(o.data)
 	if err != nil {
 		return backup.Counts{}, err
 	}

@@ -28,7 +28,7 @@ func (o *Operator) Files(ctx context.Context, name string, do func(*files.Tree) 
 	if err != nil {
 		return err
 	}
-	lock, err := sqlite.ShareBlobs(o.data)
+	lock, err := sqlite.LockBlobsShared(o.data)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (o *Operator) Files(ctx context.Context, name string, do func(*files.Tree) 
 		return err
 	}
 	// A server removes what this leaves: it knows what else relies on it.
-	blobs.RemoveAlone(func() (func(), bool) { return nil, false })
+	blobs.SetRemovalLock(func() (func(), bool) { return nil, false })
 	pool := o.pool(files.NewTrees(o.store.Files, blobs, time.Now))
 	defer func() { err = errors.Join(err, pool.Close(), blobs.Close()) }()
 	tree, release := pool.Tree(a.ID, o.settings.Limits(a.LimitPlan()))

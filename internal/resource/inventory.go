@@ -29,8 +29,8 @@ type Inventory struct {
 
 // InventoryStore stores which databases there are.
 type InventoryStore interface {
-	KnownDatabases(context.Context) (map[account.ID][]string, error)
-	NoteDatabases(context.Context, map[account.ID][]string) error
+	ListDatabases(context.Context) (map[account.ID][]string, error)
+	SaveDatabaseList(context.Context, map[account.ID][]string) error
 }
 
 // maxNamed is how many missing databases the log names.
@@ -39,7 +39,7 @@ const maxNamed = 20
 // Check logs which databases were there and are no more. It fails without the folder of
 // all, which may just not be mounted: scripts would begin with empty ones.
 func (i Inventory) Check(ctx context.Context) error {
-	known, err := i.Store.KnownDatabases(ctx)
+	known, err := i.Store.ListDatabases(ctx)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (i Inventory) Check(ctx context.Context) error {
 		i.Log.Error("databases of accounts are missing: unless somebody removed them in the hour before the last stop, restore them from a backup; scripts begin with empty ones",
 			"count", len(missing), "files", missing[:min(len(missing), maxNamed)])
 	}
-	return i.Store.NoteDatabases(ctx, found)
+	return i.Store.SaveDatabaseList(ctx, found)
 }
 
 // Update stores which databases there are.
@@ -74,7 +74,7 @@ func (i Inventory) Update(ctx context.Context, _ time.Time) error {
 	if err != nil {
 		return err
 	}
-	return i.Store.NoteDatabases(ctx, found)
+	return i.Store.SaveDatabaseList(ctx, found)
 }
 
 // findDatabases returns the names of the databases in the folder of all accounts, in

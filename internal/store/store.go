@@ -47,9 +47,9 @@ type Backend interface {
 	Writable(ctx context.Context) error
 	// Locked reports whether other processes find that this one owns the store.
 	Locked() bool
-	// Shrink gives some of the room that removed rows left back to the disk, and
+	// Vacuum gives some of the room that removed rows left back to the disk, and
 	// reports whether there is more to give.
-	Shrink(ctx context.Context) (more bool, err error)
+	Vacuum(ctx context.Context) (more bool, err error)
 	Stats() Stats
 	// Close waits for what is under way. A second time it does nothing.
 	Close() error
@@ -65,8 +65,8 @@ type Stats struct {
 // Databases is the list of accounts' databases, which are files beside the store: by
 // it a missing one is found out.
 type Databases interface {
-	// KnownDatabases returns the names that were noted last, in their order.
-	KnownDatabases(ctx context.Context) (map[account.ID][]string, error)
-	// NoteDatabases notes those that are there, of accounts that are.
-	NoteDatabases(ctx context.Context, found map[account.ID][]string) error
+	// ListDatabases returns the names that were noted last, in their order.
+	ListDatabases(ctx context.Context) (map[account.ID][]string, error)
+	// SaveDatabaseList notes those that are there, of accounts that are.
+	SaveDatabaseList(ctx context.Context, found map[account.ID][]string) error
 }

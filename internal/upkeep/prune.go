@@ -48,7 +48,7 @@ func (u *Upkeep) prune(ctx context.Context, now time.Time) error {
 	}
 	for more := true; more; {
 		var err error
-		if more, err = u.o.Store.Shrink(ctx); err != nil {
+		if more, err = u.o.Store.Vacuum(ctx); err != nil {
 			return err
 		}
 	}

@@ -68,9 +68,9 @@ type Queue interface {
 
 // Store is what is asked of the file in which all is stored.
 type Store interface {
-	// Shrink gives some of what the file does not use back to the disk, and reports
+	// Vacuum gives some of what the file does not use back to the disk, and reports
 	// whether there is more.
-	Shrink(ctx context.Context) (more bool, err error)
+	Vacuum(ctx context.Context) (more bool, err error)
 	// Locked reports whether other servers are kept away.
 	Locked() bool
 }

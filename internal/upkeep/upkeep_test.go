@@ -74,7 +74,7 @@ func start(t *testing.T, change func(*config.Settings)) *node {
 	lock, err := sqlite.OpenBlobLock(s.Data)
 	check(t, err)
 	n.closers = append(n.closers, lock.Close)
-	blobs.RemoveAlone(lock.TryAlone)
+	blobs.SetRemovalLock(lock.TryExclusive)
 	_, err = blobs.RemoveUnfinished(time.Now())
 	check(t, err)
 	trees := files.NewTrees(store.Files(), blobs, time.Now)

@@ -51,8 +51,8 @@ type BlobWriter interface {
 // after the last such row: rows never point to nothing, and a blob without a row does
 // no harm. Which blobs are dead, and since when, is in the rows.
 type Blobs struct {
-	store BlobStore
-	alone func() (release func(), ok bool)
+	store       BlobStore
+	lockRemoval func() (release func(), ok bool)
 
 	mu   sync.Mutex
 	held map[Hash]*hold
@@ -60,13 +60,13 @@ type Blobs struct {
 
 // NewBlobs returns the blobs in a store, which they close.
 func NewBlobs(store BlobStore) *Blobs {
-	return &Blobs{store: store, held: map[Hash]*hold{}, alone: func() (func(), bool) { return func() {}, true }}
+	return &Blobs{store: store, held: map[Hash]*hold{}, lockRemoval: func() (func(), bool) { return func() {}, true }}
 }
 
-// RemoveAlone says how other processes are kept from relying on blobs that no row
-// refers to, while some are removed: alone reports false where one does already.
+// SetRemovalLock says how other processes are kept from relying on blobs that no row
+// refers to, while some are removed: lock reports false where one does already.
 // Without it no other process does. It is called before the blobs are used.
-func (b *Blobs) RemoveAlone(alone func() (release func(), ok bool)) { b.alone = alone }
+func (b *Blobs) SetRemovalLock(lock func() (release func(), ok bool)) { b.lockRemoval = lock }
 
 // Close closes the store.
 func (b *Blobs) Close() error { return b.store.Close() }
@@ -122,7 +122,7 @@ func (b *Blobs) Sweep(ctx context.Context, rows Rows, now time.Time, grace time.
 	if err := b.findDead(ctx, rows, now); err != nil {
 		return 0, err
 	}
-	if err := rows.SeeDead(ctx, now); err != nil {
+	if err := rows.MarkDeadSeen(ctx, now); err != nil {
 		return 0, err
 	}
 	removed, err = b.RemoveUnfinished(now.Add(-grace))
@@ -154,7 +154,7 @@ func (b *Blobs) SweepDead(ctx context.Context, rows Rows, before time.Time, byte
 // remove removes dead blobs that nobody holds, and returns how many and how large
 // they were.
 func (b *Blobs) remove(ctx context.Context, rows Rows, list []DeadBlob) (removed int, freed int64, err error) {
-	release, ok := b.alone()
+	release, ok := b.lockRemoval()
 	if !ok {
 		return 0, 0, nil
 	}
@@ -164,10 +164,10 @@ func (b *Blobs) remove(ctx context.Context, rows Rows, list []DeadBlob) (removed
 		if err = ctx.Err(); err != nil {
 			break
 		}
-		if !b.seize(d.Hash) {
+		if !b.startRemoval(d.Hash) {
 			continue
 		}
-		defer b.yield(d.Hash) // when the rows know of it
+		defer b.endRemoval(d.Hash) // when the rows know of it
 		used, found := rows.HasBlob(ctx, d.Hash)
 		if err = found; err != nil {
 			break
@@ -220,7 +220,7 @@ func (b *Blobs) findDead(ctx context.Context, rows Rows, now time.Time) error {
 // returns how many those were. At the start of the one process that removes any, all
 // are unfinished.
 func (b *Blobs) RemoveUnfinished(before time.Time) (removed int, err error) {
-	release, ok := b.alone()
+	release, ok := b.lockRemoval()
 	if !ok {
 		return 0, nil
 	}

@@ -76,8 +76,8 @@ func (p *pin) release() {
 	p.hashes = nil
 }
 
-// seize takes a blob to remove it, unless somebody holds it.
-func (b *Blobs) seize(hash Hash) bool {
+// startRemoval takes a blob to remove it, unless somebody holds it.
+func (b *Blobs) startRemoval(hash Hash) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.held[hash] != nil {
@@ -87,8 +87,8 @@ func (b *Blobs) seize(hash Hash) bool {
 	return true
 }
 
-// yield is the other end of seize.
-func (b *Blobs) yield(hash Hash) {
+// endRemoval is the other end of startRemoval.
+func (b *Blobs) endRemoval(hash Hash) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	close(b.held[hash].gone)

@@ -83,8 +83,8 @@ type Rows interface {
 
 	// Dead returns up to limit dead blobs.
 	Dead(ctx context.Context, q DeadQuery, limit int) ([]DeadBlob, error)
-	// SeeDead sets when those were first seen that were not before.
-	SeeDead(ctx context.Context, now time.Time) error
+	// MarkDeadSeen sets when those were first seen that were not before.
+	MarkDeadSeen(ctx context.Context, now time.Time) error
 	// AddDead adds blobs that are on the disk, but those that something refers to
 	// and those that are known as dead.
 	AddDead(ctx context.Context, blobs []DeadBlob) error

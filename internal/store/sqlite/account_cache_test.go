@@ -105,10 +105,10 @@ func TestNoticesWhatChangesAccounts(t *testing.T) {
 		"INSERT INTO departures VALUES (1, 2)":                        false,
 	} {
 		for range 2 { // prepared, and found prepared
-			s.writer.conn.accounts = false
+			s.writer.conn.changesAccounts = false
 			_, err := s.writer.conn.statement(t.Context(), sql)
 			must(t, err)
-			if got := s.writer.conn.accounts; got != want {
+			if got := s.writer.conn.changesAccounts; got != want {
 				t.Errorf("%s: changes accounts %t", sql, got)
 			}
 		}
@@ -117,7 +117,7 @@ func TestNoticesWhatChangesAccounts(t *testing.T) {
 
 func useCall(t *testing.T, s *Store, id account.ID) {
 	t.Helper()
-	must(t, s.write(t.Context(), func(t tx) error { return t.useBoth(id, time.Now(), time.Second, 1) }))
+	must(t, s.write(t.Context(), func(t tx) error { return t.countAcceptedEnded(id, time.Now(), time.Second, 1) }))
 }
 
 func must(t *testing.T, err error) {

@@ -64,7 +64,7 @@ func (s Accounts) Create(ctx context.Context, a account.Account) (id account.ID,
 			epoch, plan, admin, disabled, require_auth_on_jobs, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
 			a.Username, a.Email, a.EmailVerified, a.Phone, a.PhoneVerified, a.PasswordHash, keyBytes(a.KeyHash), a.SealedKey,
 			string(a.Plan), a.Admin, a.Disabled, a.RequireAuthOnJobs, a.Created.UnixMicro())
-		if isTaken(err) {
+		if isDuplicate(err) {
 			return account.ErrConflict // the names are free, so it is the key
 		}
 		if err != nil {
@@ -139,7 +139,7 @@ func (s Accounts) Rehash(ctx context.Context, id account.ID, old, phc string) er
 // RotateKey implements account.Accounts.
 func (s Accounts) RotateKey(ctx context.Context, id account.ID, hash account.KeyHash, sealed []byte) error {
 	err := s.change(ctx, "UPDATE accounts SET key_hash = ?, sealed_key = ?, epoch = epoch + 1 WHERE id = ?", keyBytes(hash), sealed, int64(id))
-	if isTaken(err) {
+	if isDuplicate(err) {
 		return account.ErrConflict
 	}
 	return err

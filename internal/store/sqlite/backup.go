@@ -13,8 +13,8 @@ import (
 // Others may write to the store meanwhile. Where jobs that were accepted before it
 // was opened would be missing, nothing is copied.
 func (s *Store) Copy(ctx context.Context, path string) error {
-	if s.untaken != nil {
-		return fmt.Errorf("jobs that were accepted last cannot be stored: %w", s.untaken)
+	if s.replayErr != nil {
+		return fmt.Errorf("jobs that were accepted last cannot be stored: %w", s.replayErr)
 	}
 	return s.read(ctx, func(t tx) error { return t.conn.db.Backup(ctx, path) })
 }

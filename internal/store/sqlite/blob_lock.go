@@ -33,9 +33,9 @@ func openBlobLock(folder string) (*os.File, error) {
 	return os.OpenFile(filepath.Join(folder, blobLockName), os.O_RDWR|os.O_CREATE, 0o600)
 }
 
-// TryAlone takes the lock from all other processes, until it is released. It
+// TryExclusive takes the lock from all other processes, until it is released. It
 // reports false where one shares it.
-func (l *BlobLock) TryAlone() (release func(), ok bool) {
+func (l *BlobLock) TryExclusive() (release func(), ok bool) {
 	l.mu.Lock()
 	if taken, err := lockFile(l.file); err != nil || !taken {
 		l.mu.Unlock()
@@ -50,9 +50,9 @@ func (l *BlobLock) TryAlone() (release func(), ok bool) {
 // Close lets go of the file.
 func (l *BlobLock) Close() error { return l.file.Close() }
 
-// ShareBlobs keeps the blobs of a data folder as they are until what it returns
+// LockBlobsShared keeps the blobs of a data folder as they are until what it returns
 // is closed.
-func ShareBlobs(folder string) (io.Closer, error) {
+func LockBlobsShared(folder string) (io.Closer, error) {
 	f, err := openBlobLock(folder)
 	if err != nil {
 		return nil, err

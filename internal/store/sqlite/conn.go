@@ -51,9 +51,9 @@ type conn struct {
 	ids        *ids
 	statements map[string]prepared
 
-	// accounts says that a statement which changes accounts was prepared or used
+	// changesAccounts says that a statement which changes accounts was prepared or used
 	// since this was last taken back.
-	accounts bool
+	changesAccounts bool
 
 	grown func(account.ID, int64) // see Options; nil for nobody
 }
@@ -61,16 +61,16 @@ type conn struct {
 // prepared is a statement, and whether it changes accounts.
 type prepared struct {
 	*sqlite.Stmt
-	accounts bool
+	changesAccounts bool
 }
 
-// notice lets all be done and sees what changes accounts, also by a trigger or
+// watchAccounts lets all be done and sees what changes accounts, also by a trigger or
 // when rows go with others.
-func (c *conn) notice(a sqlite.Action) bool {
+func (c *conn) watchAccounts(a sqlite.Action) bool {
 	switch a.Code {
 	case lib.SQLITE_INSERT, lib.SQLITE_UPDATE, lib.SQLITE_DELETE:
 		if a.Arg1 == "accounts" || a.Arg1 == "aliases" {
-			c.accounts = true
+			c.changesAccounts = true
 		}
 	}
 	return true
@@ -80,7 +80,7 @@ func connect(ctx context.Context, path string, busy time.Duration, writer bool) 
 	c := &conn{path: path, statements: map[string]prepared{}}
 	config := sqlite.Config{Create: writer, Switches: switches, Busy: busy, Temporary: temporaryBytes}
 	if writer {
-		config.Authorize = c.notice
+		config.Authorize = c.watchAccounts
 	}
 	db, err := sqlite.Open(path, config)
 	if err != nil {
@@ -89,7 +89,7 @@ func connect(ctx context.Context, path string, busy time.Duration, writer bool) 
 	c.db = db
 	all := append(settings[:len(settings):len(settings)], "query_only=ON")
 	if writer {
-		// Of a new file only: removed rows give their room back, see Shrink.
+		// Of a new file only: removed rows give their room back, see Vacuum.
 		all = append([]string{"auto_vacuum=INCREMENTAL"}, settings...)
 	}
 	for _, setting := range all {
@@ -110,14 +110,14 @@ func (c *conn) close() error {
 // statement returns the prepared form of sql.
 func (c *conn) statement(ctx context.Context, sql string) (*sqlite.Stmt, error) {
 	if s, found := c.statements[sql]; found {
-		c.accounts = c.accounts || s.accounts
+		c.changesAccounts = c.changesAccounts || s.changesAccounts
 		return s.Stmt, nil
 	}
-	before := c.accounts
-	c.accounts = false
+	before := c.changesAccounts
+	c.changesAccounts = false
 	s, rest, err := c.db.Prepare(ctx, sql)
-	does := c.accounts
-	c.accounts = before || does
+	does := c.changesAccounts
+	c.changesAccounts = before || does
 	if err != nil {
 		return nil, fmt.Errorf("prepare %q: %w", sql, err)
 	}

@@ -36,7 +36,7 @@ func MakeFolder(folder string) (was fs.FileMode, stays bool, err error) {
 	if err != nil {
 		return 0, false, unusable(folder, err)
 	}
-	if !isOurs(entries) {
+	if !isDataFolder(entries) {
 		return 0, false, fmt.Errorf("the data folder %s is open to others (mode %04o) and holds other things: make it 0700, or name a folder of its own by --data", folder, mode)
 	}
 	return mode, os.Chmod(folder, 0o700) != nil, nil
@@ -47,7 +47,7 @@ func MakeFolder(folder string) (was fs.FileMode, stays bool, err error) {
 func HasStore(folder string) (bool, error) {
 	// What else is wrong with it is found when it is opened.
 	if _, err := os.Stat(filepath.Join(folder, fileName)); errors.Is(err, fs.ErrNotExist) {
-		return false, checkLeft(folder)
+		return false, checkOrphans(folder)
 	}
 	return true, nil
 }
@@ -65,13 +65,13 @@ const (
 	BlobFolder    = "blobs"    // contents of files
 )
 
-var belongings = []struct{ folder, holds string }{{AccountFolder, "databases"}, {BlobFolder, "files"}}
+var ownedFolders = []struct{ folder, holds string }{{AccountFolder, "databases"}, {BlobFolder, "files"}}
 
-// checkLeft refuses a folder that holds what accounts own, and no store that says
+// checkOrphans refuses a folder that holds what accounts own, and no store that says
 // whose it is. The accounts of a new store would get the numbers of those before,
 // and with them what they own.
-func checkLeft(folder string) error {
-	for _, b := range belongings {
+func checkOrphans(folder string) error {
+	for _, b := range ownedFolders {
 		held, err := holdsFiles(filepath.Join(folder, b.folder))
 		if err != nil {
 			return unusable(folder, err)
@@ -114,8 +114,8 @@ func unusable(folder string, err error) error {
 	return fmt.Errorf("the data folder %s cannot be used: %s: %w", folder, at.Path, at.Err)
 }
 
-// isOurs tells whether a folder is a data folder, or is there to become one.
-func isOurs(entries []fs.DirEntry) bool {
+// isDataFolder tells whether a folder is a data folder, or is there to become one.
+func isDataFolder(entries []fs.DirEntry) bool {
 	is := func(names ...string) func(fs.DirEntry) bool {
 		return func(e fs.DirEntry) bool { return slices.Contains(names, e.Name()) }
 	}

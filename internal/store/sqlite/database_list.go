@@ -8,9 +8,9 @@ import (
 	"ql/internal/account"
 )
 
-// KnownDatabases returns the databases of accounts that were there when they were last
+// ListDatabases returns the databases of accounts that were there when they were last
 // noted.
-func (s *Store) KnownDatabases(ctx context.Context) (map[account.ID][]string, error) {
+func (s *Store) ListDatabases(ctx context.Context) (map[account.ID][]string, error) {
 	known := map[account.ID][]string{}
 	err := s.read(ctx, func(t tx) error {
 		clear(known)
@@ -21,10 +21,10 @@ func (s *Store) KnownDatabases(ctx context.Context) (map[account.ID][]string, er
 	return known, err
 }
 
-// NoteDatabases notes the databases that are there, of accounts that are. Names are in
+// SaveDatabaseList notes the databases that are there, of accounts that are. Names are in
 // their order.
-func (s *Store) NoteDatabases(ctx context.Context, found map[account.ID][]string) error {
-	known, err := s.KnownDatabases(ctx)
+func (s *Store) SaveDatabaseList(ctx context.Context, found map[account.ID][]string) error {
+	known, err := s.ListDatabases(ctx)
 	if err != nil || maps.EqualFunc(known, found, slices.Equal) {
 		return err
 	}

@@ -34,8 +34,8 @@ func (s Files) Dead(ctx context.Context, q files.DeadQuery, limit int) (list []f
 	return list, err
 }
 
-// SeeDead implements files.Rows.
-func (s Files) SeeDead(ctx context.Context, now time.Time) error {
+// MarkDeadSeen implements files.Rows.
+func (s Files) MarkDeadSeen(ctx context.Context, now time.Time) error {
 	unseen, err := s.unseen(ctx)
 	if err != nil || !unseen {
 		return err

@@ -48,8 +48,8 @@ func damaged(path string, err error) error {
 	return fmt.Errorf("the store %s is damaged (%w): restore it from a backup", path, err)
 }
 
-// isTaken reports whether a row with the same unique value is there already.
-func isTaken(err error) bool {
+// isDuplicate reports whether a row with the same unique value is there already.
+func isDuplicate(err error) bool {
 	return hasCode(err, lib.SQLITE_CONSTRAINT_UNIQUE) || hasCode(err, lib.SQLITE_CONSTRAINT_PRIMARYKEY)
 }
 

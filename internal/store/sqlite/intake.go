@@ -75,9 +75,9 @@ func (s *Store) openIntake(ctx context.Context, o Options, folder string) error 
 		return err
 	}
 	path := filepath.Join(folder, intakeName)
-	taken, err := s.takeIn(ctx, path, o.Own)
+	taken, err := s.replayIntake(ctx, path, o.Own)
 	if !o.Own {
-		s.untaken = err
+		s.replayErr = err
 		return nil
 	}
 	if err != nil {
@@ -108,10 +108,10 @@ type intakeState struct {
 	whole bool // nothing in it was damaged
 }
 
-// takeIn stores the records that stand in the intake. For the owner of the folder it
+// replayIntake stores the records that stand in the intake. For the owner of the folder it
 // gets another key: what is left in the file, or comes from a copy of the folder, is
 // never taken for what is appended from then on.
-func (s *Store) takeIn(ctx context.Context, path string, own bool) (taken intakeState, err error) {
+func (s *Store) replayIntake(ctx context.Context, path string, own bool) (taken intakeState, err error) {
 	err = s.write(ctx, func(t tx) error {
 		from := ring.Place(0)
 		readKey := func(r row) { copy(taken.key[:], r.bytes(0)) }

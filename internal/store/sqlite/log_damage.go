@@ -52,7 +52,7 @@ func settleDamage(damage *sqlite.WALDamageError, accepted bool, warn func(error)
 	if !accepted {
 		return refuseDamage(damage)
 	}
-	kept, err := keepAside(damage.Path)
+	kept, err := copyBeside(damage.Path)
 	if err != nil {
 		return fmt.Errorf("%w, and cannot be kept aside: %w", damage, err)
 	}
@@ -65,8 +65,8 @@ func refuseDamage(damage *sqlite.WALDamageError) error {
 		"which goes on with what was stored before and keeps a copy of the log", damage)
 }
 
-// keepAside copies a file beside itself, under a name that says when, and returns its path.
-func keepAside(path string) (kept string, err error) {
+// copyBeside copies a file beside itself, under a name that says when, and returns its path.
+func copyBeside(path string) (kept string, err error) {
 	from, err := os.Open(path)
 	if err != nil {
 		return "", err

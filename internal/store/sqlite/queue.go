@@ -75,7 +75,7 @@ func (q Queue) AcceptEnded(ctx context.Context, task *job.Task, e *job.End) (ear
 		if t.conn.db.Changes() == 0 { // it was stored and counted, from the intake
 			return nil
 		}
-		if err := t.useBoth(e.Account, e.Finished, e.Ran, e.Bytes()); err != nil {
+		if err := t.countAcceptedEnded(e.Account, e.Finished, e.Ran, e.Bytes()); err != nil {
 			return err
 		}
 		return t.enqueueDelivery(job.Lease{ID: e.ID, Account: e.Account}, task.Webhook, e.Delivery, e.Finished)
@@ -121,7 +121,7 @@ func (t tx) insertTask(task *job.Task, due time.Time, attempt int64, incarnation
 		return job.Lease{}, err
 	}
 	seq := t.conn.db.LastInsertID()
-	if err := t.useCall(task.Account, task.Created); err != nil {
+	if err := t.countAccepted(task.Account, task.Created); err != nil {
 		return job.Lease{}, err
 	}
 	return job.Lease{Seq: seq, ID: task.ID, Account: task.Account, Attempt: attempt}, nil

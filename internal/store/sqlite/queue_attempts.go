@@ -259,7 +259,7 @@ func (q Queue) Finish(ctx context.Context, l job.Lease, e *job.End) error {
 		if err != nil || !found {
 			return leaseLostUnless(err)
 		}
-		if err := t.useRun(l.Account, e.Finished, e.Ran, e.Bytes()); err != nil {
+		if err := t.countEnded(l.Account, e.Finished, e.Ran, e.Bytes()); err != nil {
 			return err
 		}
 		if e.Rest {
@@ -342,7 +342,7 @@ func (t tx) finishAsStored(l job.Lease, s job.State, now time.Time, ran time.Dur
 			return err
 		}
 	}
-	if err := t.useRun(l.Account, now, ran, record.Bytes()); err != nil {
+	if err := t.countEnded(l.Account, now, ran, record.Bytes()); err != nil {
 		return err
 	}
 	return t.enqueueDelivery(l, webhook, delivery, now)

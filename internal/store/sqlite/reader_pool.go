@@ -25,7 +25,7 @@ func newReaders(n int, open func(context.Context) (*conn, error)) *readers {
 
 // read runs f on a connection. It sees all that was committed before.
 func (r *readers) read(ctx context.Context, f func(tx) error) error {
-	c, err := r.take(ctx)
+	c, err := r.acquire(ctx)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (r *readers) read(ctx context.Context, f func(tx) error) error {
 	return explain(c.path, f(tx{ctx, c}))
 }
 
-func (r *readers) take(ctx context.Context) (*conn, error) {
+func (r *readers) acquire(ctx context.Context) (*conn, error) {
 	select {
 	case c := <-r.idle:
 		return c, nil

@@ -48,7 +48,7 @@ func (s Jobs) Forget(ctx context.Context, a account.ID, before time.Time, limit 
 // endedBefore returns an account's first jobs that ended before a moment.
 func (s Jobs) endedBefore(ctx context.Context, a account.ID, before int64, limit int) (old []finishedJob, err error) {
 	for after, more := int64(0), true; more && len(old) < limit; {
-		looked, err := s.look(ctx, a, after, forgetPage, func(e finishedJob, finished bool) {
+		looked, err := s.scan(ctx, a, after, forgetPage, func(e finishedJob, finished bool) {
 			after = e.seq
 			switch {
 			case e.created >= before:
@@ -65,9 +65,9 @@ func (s Jobs) endedBefore(ctx context.Context, a account.ID, before int64, limit
 	return old, nil
 }
 
-// look calls f with a page of an account's jobs, those after one, and returns how
+// scan calls f with a page of an account's jobs, those after one, and returns how
 // many there were.
-func (s Jobs) look(ctx context.Context, a account.ID, after int64, page int, f func(e finishedJob, finished bool)) (looked int, err error) {
+func (s Jobs) scan(ctx context.Context, a account.ID, after int64, page int, f func(e finishedJob, finished bool)) (looked int, err error) {
 	err = s.store.read(ctx, func(t tx) error {
 		return t.each("SELECT seq, created, finished, "+recordBytes+" FROM jobs WHERE account = ? AND seq > ? ORDER BY seq LIMIT ?", func(r row) {
 			looked++
@@ -107,13 +107,13 @@ func (t tx) forget(a account.ID, list []finishedJob, bytes int64) (n int, err er
 // Kept implements job.Store.
 func (s Jobs) Kept(ctx context.Context, a account.ID) (bytes int64, err error) {
 	err = s.store.read(ctx, func(t tx) (err error) {
-		bytes, err = t.kept(a)
+		bytes, err = t.recordBytes(a)
 		return err
 	})
 	return bytes, err
 }
 
-func (t tx) kept(a account.ID) (bytes int64, err error) {
+func (t tx) recordBytes(a account.ID) (bytes int64, err error) {
 	_, err = t.one("SELECT coalesce(sum(records), 0) FROM usage WHERE account = ?", func(r row) { bytes = r.int(0) }, int64(a))
 	return bytes, err
 }
@@ -130,7 +130,7 @@ func (s Jobs) Trim(ctx context.Context, a account.ID, most int64, limit int) (n 
 		return 0, err
 	}
 	err = s.store.write(ctx, func(t tx) error {
-		kept, err := t.kept(a)
+		kept, err := t.recordBytes(a)
 		if err != nil {
 			return err
 		}
@@ -148,7 +148,7 @@ func (s Jobs) endedFirst(ctx context.Context, a account.ID, bytes int64, limit i
 	var seen []finishedJob
 	page := limit + forgetPage
 	for after, front := int64(0), int64(0); ; {
-		looked, err := s.look(ctx, a, after, page, func(e finishedJob, finished bool) {
+		looked, err := s.scan(ctx, a, after, page, func(e finishedJob, finished bool) {
 			after, front = e.seq, max(front, e.created)
 			if finished {
 				seen = append(seen, e)

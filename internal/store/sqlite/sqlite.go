@@ -67,14 +67,14 @@ func (o Options) withDefaults() Options {
 
 // Store is an open store. It may be used by any number of goroutines.
 type Store struct {
-	writer   *writer
-	readers  *readers
-	ids      *ids
-	versions accountVersions
-	intake   *ring.Ring   // nil where there is none
-	untaken  error        // why what stands in the intake of another process could not be stored
-	probed   atomic.Int64 // when Writable tried last, in nanoseconds of Unix
-	lock     *ownership   // nil where the folder is not owned
+	writer    *writer
+	readers   *readers
+	ids       *ids
+	versions  accountVersions
+	intake    *ring.Ring   // nil where there is none
+	replayErr error        // why what stands in the intake of another process could not be stored
+	probed    atomic.Int64 // when Writable tried last, in nanoseconds of Unix
+	lock      *ownership   // nil where the folder is not owned
 }
 
 // Open opens the store of a data folder and brings it up to date.
@@ -164,7 +164,7 @@ func openFile(ctx context.Context, o Options, folder, path string, steps []migra
 	switch {
 	case err != nil:
 	case version == 0: // an empty file is as good as none
-		err = checkLeft(folder)
+		err = checkOrphans(folder)
 	case o.Own:
 		err = c.quickCheck(ctx)
 	}

@@ -66,18 +66,18 @@ func (t tx) use(a account.ID, m usage.Month, c cost) error {
 	return err
 }
 
-// useCall counts a job of an account that was accepted.
-func (t tx) useCall(a account.ID, accepted time.Time) error {
+// countAccepted counts a job of an account that was accepted.
+func (t tx) countAccepted(a account.ID, accepted time.Time) error {
 	return t.use(a, usage.MonthOf(accepted), cost{Used: usage.Used{Calls: 1}})
 }
 
-// useRun counts how long a job ran that has ended, and its record.
-func (t tx) useRun(a account.ID, ended time.Time, ran time.Duration, record int64) error {
+// countEnded counts how long a job ran that has ended, and its record.
+func (t tx) countEnded(a account.ID, ended time.Time, ran time.Duration, record int64) error {
 	return t.use(a, usage.MonthOf(ended), cost{usage.Used{Running: ran}, record})
 }
 
-// useBoth counts a job that is stored with its end.
-func (t tx) useBoth(a account.ID, ended time.Time, ran time.Duration, record int64) error {
+// countAcceptedEnded counts a job that is stored with its end.
+func (t tx) countAcceptedEnded(a account.ID, ended time.Time, ran time.Duration, record int64) error {
 	return t.use(a, usage.MonthOf(ended), cost{usage.Used{Calls: 1, Running: ran}, record})
 }
 

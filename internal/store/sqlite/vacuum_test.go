@@ -25,7 +25,7 @@ func TestShrink(t *testing.T) {
 	run("DELETE FROM much")
 	rounds := 0
 	for more := true; more; rounds++ {
-		if more, err = s.Shrink(t.Context()); err != nil {
+		if more, err = s.Vacuum(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

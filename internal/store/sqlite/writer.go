@@ -35,14 +35,14 @@ type writer struct {
 type write struct {
 	do   func(tx) error
 	err  error
-	over bool // err is its outcome
+	done bool // err is its outcome
 }
 
-func (w *write) finish(err error) { w.err, w.over = err, true }
+func (w *write) finish(err error) { w.err, w.done = err, true }
 
 func newWriter(c *conn, v *accountVersions) *writer {
 	w := &writer{conn: c, versions: v}
-	w.group = batch.New(maxBatch, w.guarded)
+	w.group = batch.New(maxBatch, w.performRecovering)
 	return w
 }
 
@@ -60,14 +60,14 @@ func (w *writer) write(ctx context.Context, do func(tx) error) error {
 	return change.err
 }
 
-// guarded is perform; after a panic all that are not over have failed, and others
+// performRecovering is perform; after a panic all that are not over have failed, and others
 // can write.
-func (w *writer) guarded(writes []*write) {
+func (w *writer) performRecovering(writes []*write) {
 	all := slices.Clone(writes) // perform changes its own
 	defer func() {
 		if p := recover(); p != nil {
 			for _, c := range all {
-				if !c.over {
+				if !c.done {
 					c.finish(fmt.Errorf("writing to the store panicked: %v", p))
 				}
 			}
@@ -101,12 +101,12 @@ func (w *writer) perform(batch []*write) {
 			savepoints = true
 		case r.culprit != nil:
 			batch = slices.DeleteFunc(batch, func(c *write) bool { return c == r.culprit })
-			r.culprit.finish(w.told(r.err))
+			r.culprit.finish(w.classify(r.err))
 		case r.uncommitted && w.seal() != nil:
 			w.finish(batch, unknown.Because(r.err))
 			return
 		case r.uncommitted && len(batch) > 1:
-			w.alone(batch)
+			w.commitEach(batch)
 			return
 		default:
 			w.finish(batch, r.err)
@@ -115,9 +115,9 @@ func (w *writer) perform(batch []*write) {
 	}
 }
 
-// alone runs writes each in a commit of its own: one may be too large for the disk
+// commitEach runs writes each in a commit of its own: one may be too large for the disk
 // while the others are not.
-func (w *writer) alone(batch []*write) {
+func (w *writer) commitEach(batch []*write) {
 	for i, c := range batch {
 		r := w.attempt([]*write{c}, false)
 		if r.uncommitted && w.seal() != nil {
@@ -131,14 +131,14 @@ func (w *writer) alone(batch []*write) {
 
 // finish ends writes by an error, or each by what became of it.
 func (w *writer) finish(batch []*write, err error) {
-	err = w.told(err)
+	err = w.classify(err)
 	for _, c := range batch {
 		c.finish(cmp.Or(err, explain(w.conn.path, c.err)))
 	}
 }
 
-// told explains an error, and notes that the storage fails where it does.
-func (w *writer) told(err error) error {
+// classify explains an error, and notes that the storage fails where it does.
+func (w *writer) classify(err error) error {
 	err = explain(w.conn.path, err)
 	if fault.Is(err, fault.StorageUnavailable) || fault.Is(err, fault.OutcomeUnknown) {
 		w.failing.Store(&err)
@@ -176,7 +176,7 @@ func (w *writer) attempt(batch []*write, savepoints bool) (r result) {
 		}
 	}()
 	began := w.versions.log() // nobody else can commit now
-	w.conn.accounts = false
+	w.conn.changesAccounts = false
 	run := runPlain
 	if savepoints {
 		run = runInSavepoint
@@ -195,7 +195,7 @@ func (w *writer) attempt(batch []*write, savepoints bool) (r result) {
 	if err := w.commit(t); err != nil {
 		return result{uncommitted: true, err: err}
 	}
-	if !w.conn.accounts {
+	if !w.conn.changesAccounts {
 		w.versions.skip(began)
 	}
 	w.commits.Add(1)

@@ -220,7 +220,7 @@ func testFailedWrites(t *testing.T, s Stores) {
 	}
 	wantDead(t, s, ada.ID, 0)
 	// While another process relies on blobs, it stays and counts.
-	blobs.RemoveAlone(func() (func(), bool) { return nil, false })
+	blobs.SetRemovalLock(func() (func(), bool) { return nil, false })
 	failing := files.NewTrees(failingRows{s.Files, left}, blobs, time.Now).For(ada.ID, files.Quota{})
 	wantError(t, "a write", failing.Write(t.Context(), "/x", noise(70_000, 1)), left)
 	wantDead(t, s, ada.ID, 70_000)
