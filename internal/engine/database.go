@@ -36,7 +36,7 @@ func txBegin(c *call) (value.Value, error) {
 	return value.Null, nil
 }
 
-// commitFuel is what a commit costs, wherever it is kept.
+// commitFuel is what a commit costs, wherever its result is committed.
 const commitFuel = 5_000
 
 // txCommit leaves a transaction that cannot be committed open: the machine

@@ -79,9 +79,9 @@ const (
 	Done        Status = iota // ended well
 	Declined                  // ended at a declined CONFIRM
 	Failed                    // ended with an error
-	Paused                    // stands at a question, see Prompt
-	Waiting                   // stands at a WAIT, see Until
-	Interrupted               // cut off before an effect, which another attempt does
+	Paused                    // at a question, see Prompt
+	Waiting                   // at a WAIT, see Until
+	Interrupted               // before an effect, which another attempt does
 )
 
 var statusNames = [...]string{"done", "declined", "failed", "paused", "waiting", "interrupted"}
@@ -114,7 +114,7 @@ type Prompt struct {
 	Line    int
 }
 
-// State is what goes on with a run beside its machine's snapshot when it is
+// State is what is stored of a run beside its machine's snapshot when it is
 // stored at a pause or a wait.
 type State struct {
 	Session bool      `json:"session,omitempty"` // it has started one, to be taken again

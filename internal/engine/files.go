@@ -159,7 +159,7 @@ func renderFile(c *call) (value.Value, error) {
 }
 
 // DiscardUploads removes the files that came with an answer that did not count after
-// all. A run that was told the answer is of no use any more.
+// all. A run that was given the answer is of no use any more.
 func (r *Run) DiscardUploads(ctx context.Context) error {
 	var errs []error
 	for _, path := range r.uploaded {

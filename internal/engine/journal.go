@@ -10,7 +10,7 @@ import (
 	"ql/lang/vm"
 )
 
-// Journal records the results of effects, so that a run that was cut off can be replayed
+// Journal records the results of effects, so that an interrupted run can be replayed
 // up to where it was: the machine then does the same again, since all that it does not
 // compute comes from its host.
 //

@@ -22,7 +22,7 @@ var (
 // maxMessage bounds what CONFIRM asks, in code points.
 const maxMessage = 10_000
 
-// ask returns the question that the machine stands at. Asked again, also after
+// ask returns the question that the machine is at. Asked again, also after
 // the run was stored in between, it is the same question.
 func (r *Run) ask() (*Prompt, error) {
 	if r.prompt != nil {
@@ -225,8 +225,8 @@ func (r *Run) Expire() (Result, error) {
 // Expired is the code of the error at a question that nobody answered in time.
 const Expired = "expired"
 
-// Cancel ends a run that stands at a question or a WAIT, for the reason that
-// cause gives. Continue then tells how it ended.
+// Cancel ends a run that is suspended at a question or a WAIT, for the reason that
+// cause gives. Continue then returns how it ended.
 func (r *Run) Cancel(cause error) {
 	r.clearEffect()
 	r.machine.ResumeError(&value.LimitError{Name: "time", Cause: cause})

@@ -156,14 +156,14 @@ type Receipt struct {
 	Job     [16]byte
 	Attempt int64 // of the job: an older one may change nothing any more
 	Step    int64 // the effect's number
-	// Write returns what to keep, given the statement's result; null for the
+	// Write returns what to store, given the statement's result; null for the
 	// commit of a transaction.
 	Write func(result value.Value) ([]byte, error)
 }
 
 // ErrSuperseded is the error of a change, or of a look at the receipts, by an
 // attempt of a job that is not the newest. Nothing was changed.
-var ErrSuperseded = errors.New("a later attempt of the job has taken over")
+var ErrSuperseded = errors.New("superseded by a later attempt at the job")
 
 // StoredReceipt is a receipt as it was found in a database.
 type StoredReceipt struct {

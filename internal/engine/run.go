@@ -16,7 +16,7 @@ type Run struct {
 	o       Options
 	machine *vm.Machine
 	state   State
-	prompt  *Prompt // of the effect that the machine stands at
+	prompt  *Prompt // of the effect that the machine is at
 
 	session    Session // held
 	tx         Tx      // open
@@ -52,7 +52,7 @@ func (r *Run) State() State { return r.state }
 // session nor a transaction is held when it has returned. The error, where
 // there is one, is for the log: the outcome then says "internal" at most.
 //
-// After a panic, which goes on to the caller, nothing is held either; the run
+// After a panic, which is the caller's to recover, nothing is held either; the run
 // cannot be continued then.
 func (r *Run) Continue(ctx context.Context) (Outcome, error) {
 	defer r.releaseAll() //nolint:errcheck // where it has not been done by then, a panic tells more
@@ -79,7 +79,7 @@ func (r *Run) Continue(ctx context.Context) (Outcome, error) {
 			}
 			return Outcome{Status: Failed, Err: &e}, err
 		default:
-			return Outcome{}, errors.New("the machine neither runs nor stands")
+			return Outcome{}, errors.New("the machine is in no known status")
 		}
 	}
 }
@@ -190,7 +190,7 @@ func (r *Run) perform(ctx context.Context, e *vm.Effect) (v value.Value, err err
 	return v, err
 }
 
-// isOver tells the meter of an effect whether the run's time is over.
+// isOver is the check of an effect's meter: whether the run's time is over.
 func (r *Run) isOver() *value.LimitError {
 	if Turn(r.paced) != nil {
 		return &value.LimitError{Name: "time", Cause: context.Cause(r.paced)}

@@ -1,7 +1,7 @@
 // Package execution is one script of an account on its way through the
 // service: what it is run with, what it reaches, and how what it did is written
 // down. A synchronous call and a durable job are executions alike; who drives
-// one, and where its record goes, is the business of internal/api and
+// one, and where its record goes, is the business of internal/service and
 // internal/worker.
 package execution
 
@@ -61,14 +61,14 @@ func (h *Host) FormToken(a account.ID, id job.ID, asked int) string {
 	return h.Token(a, fmt.Sprintf("form:%s:%d", id, asked))
 }
 
-// Spec is what a script is run with. A job keeps it.
+// Spec is what a script is run with. It is stored with a job.
 type Spec struct {
 	Request wire.Request `json:"request"`
 	Session string       `json:"session,omitempty"` // the id that the caller brought
 	// Owner says that the call was made with the account's credentials, not by
 	// a web page alone.
 	Owner bool `json:"owner,omitempty"`
-	// Client is the address that the call came from, also where it goes on later.
+	// Client is the address that the call came from, also where it is resumed later.
 	// Jobs of earlier versions have none.
 	Client  netip.Addr `json:"client,omitzero"`
 	Started time.Time  `json:"started"`

@@ -1,5 +1,5 @@
 // Package record stores the records of ended jobs: a Recorder that writes them in
-// batches, and the Log that keeps those on the disk meanwhile which must survive. It
+// batches, and the Log that holds those on the disk meanwhile which must survive. It
 // declares what it needs of both.
 //
 // What a record is belongs to internal/job, and who makes one to internal/execution.
@@ -464,7 +464,7 @@ func (r *Recorder) write(ctx context.Context, list []pending) (err error) {
 }
 
 // complete takes the first n records out of the buffer where they were stored,
-// and tells those who wait.
+// and wakes those who wait.
 func (r *Recorder) complete(n int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

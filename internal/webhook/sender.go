@@ -275,7 +275,7 @@ func (s *Sender) due(now time.Time) (queues map[account.ID][]Delivery, whole boo
 }
 
 // dueOf returns deliveries of an account whose hosts have room. Where many to busy
-// hosts stand before them, it goes on there the next time. It tells how many pages
+// hosts come before them, it continues there the next time. It returns how many pages
 // it has read.
 func (s *Sender) dueOf(id account.ID, now time.Time) (queue []Delivery, pages int, err error) {
 	after := s.resume[id]

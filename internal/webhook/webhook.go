@@ -17,14 +17,14 @@ import (
 	"ql/internal/job"
 )
 
-// State is where a delivery stands.
+// State is the state of a delivery.
 type State string
 
 // The states. Only Repeat leaves one of the last three.
 const (
 	Pending   State = "pending"   // due at a moment
 	Delivered State = "delivered" // settled: the server took it
-	Stopped   State = "stopped"   // settled: the server wants no more, or there is nothing to tell any more
+	Stopped   State = "stopped"   // settled: the server wants no more, or there is nothing to send any more
 	Exhausted State = "exhausted" // settled: the server never took it
 )
 
@@ -65,9 +65,9 @@ var (
 	ErrClaimLost = errors.New("webhook claim lost")
 )
 
-// Store keeps deliveries. Each method is one whole change, committed when it
+// Store stores deliveries. Each method is one whole change, committed when it
 // returns nil, and safe for concurrent use, also from several processes. Times
-// are kept to the microsecond, in UTC.
+// are stored to the microsecond, in UTC.
 //
 // A delivery that is due is claimed for a while: its Due moves to the end of
 // that while. It is in the hands of who claimed it as long as Due and Attempts

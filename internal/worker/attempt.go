@@ -297,7 +297,7 @@ func (a *attempt) prepare(ctx context.Context) error {
 	case a.crashes >= maxCrashes:
 		return errPoison
 	case a.crashes > 0:
-		a.w.o.Log.Warn("a job goes on whose last attempts ended with their process", "job", a.lease.ID, "crashes", a.crashes)
+		a.w.o.Log.Warn("a job is resumed whose last attempts ended with their process", "job", a.lease.ID, "crashes", a.crashes)
 	}
 	if a.account, err = a.w.o.Accounts.ByID(ctx, h.Account); err != nil {
 		return err
@@ -441,7 +441,7 @@ func (a *attempt) outcome(out engine.Outcome, err error) (job.State, *wire.Error
 	return state, a.x.ScriptError(out.Err, a.x.AsyncTimeLimit())
 }
 
-// isExpiry tells whether a script ended at a question that nobody answered in
+// isExpiry reports whether a script ended at a question that nobody answered in
 // time: the same code raised elsewhere is the script's own.
 func isExpiry(e *vm.Error) bool {
 	return e.Code == engine.Expired && (e.Step == "CONFIRM" || e.Step == "GATHER")
@@ -471,7 +471,7 @@ func (a *attempt) snapshot(ctx context.Context, run *engine.Run) ([]byte, job.Pr
 	}
 	a.snapshotSize = len(plain)
 	// It is held three times until it is stored. Whoever waits for that long with a
-	// ticket in its hands would keep others waiting: it goes on all the same.
+	// ticket in its hands would keep others waiting: it continues all the same.
 	if bytes := counted(3 * int64(len(plain))); !a.memory.TryGrow(bytes) {
 		if a.x != nil {
 			a.x.Pace.Yield()
@@ -496,7 +496,7 @@ func (a *attempt) saveSnapshot(ctx context.Context, run *engine.Run) error {
 		return err
 	}
 	if a.snapshotSize > a.limits.SnapshotBytes {
-		// The journal goes on growing instead. To look again whether the state has become
+		// The journal grows instead. To look again whether the state has become
 		// smaller costs as much as it is large: so that is done ever less often.
 		a.journal.snapshotAt = 2 * a.journal.Len()
 		return a.journal.Flush(ctx)
@@ -612,7 +612,7 @@ func (a *attempt) finish(ctx context.Context, state job.State, failure *wire.Err
 	if a.journal != nil && a.x != nil {
 		a.receipts = receipts{a.journal.truncate(), -1}
 		if a.lease.Attempt > 1 {
-			a.receipts.upTo = math.MaxInt64 // the mark goes on shutting out earlier attempts
+			a.receipts.upTo = math.MaxInt64 // the mark still shuts out earlier attempts
 		}
 	}
 	return nil
@@ -723,10 +723,10 @@ func (a *attempt) resolve(ctx context.Context, err error) {
 			break
 		}
 		again := w.o.Retry << min(a.failures-1, 6)
-		w.o.Log.Error("an attempt at a job was cut off and will be made again", "job", a.lease.ID, "failures", a.failures, "after", again, "error", err)
+		w.o.Log.Error("an attempt at a job was interrupted and will be repeated", "job", a.lease.ID, "failures", a.failures, "after", again, "error", err)
 		err = w.o.Queue.Release(ctx, a.lease, w.o.Clock().Add(again), a.failures, a.elapsed())
 	}
 	if err != nil && !errors.Is(err, job.ErrLeaseLost) {
-		w.o.Log.Error("how an attempt at a job ended was not stored: the job goes on when its lease ends", "job", a.lease.ID, "error", err)
+		w.o.Log.Error("the end of an attempt at a job was not stored: the job is resumed when its lease ends", "job", a.lease.ID, "error", err)
 	}
 }

@@ -16,7 +16,7 @@ const (
 	// quarantineCrashes is from what weight on it runs apart from others of the kind: the
 	// next crashes then tell which of them it is.
 	quarantineCrashes = 3 * job.CrashWeight
-	// earlyCrash is how soon after it was taken a crash says little about a job.
+	// earlyCrash is how soon after it was claimed a crash says little about a job.
 	earlyCrash = time.Second
 )
 

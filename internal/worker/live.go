@@ -92,7 +92,7 @@ func (l *liveJob) copyOutput(p *job.Progress, output []byte) bool {
 	return true
 }
 
-// extends tells whether an output is another one and what came after it.
+// extends reports whether an output is another one and what came after it.
 func extends(had, output []byte) bool {
 	const end = 64 // is enough to tell: what was given is not taken back
 	from := max(len(had)-end, 0)
@@ -105,7 +105,7 @@ func (l *liveJob) isRequested() bool { return l.requested.Load() }
 // effect.
 const publishEvery = 50 * time.Millisecond
 
-// isStale tells whether it is time to show the job unasked: always before an
+// isStale reports whether it is time to publish the job unasked: always before an
 // effect that may take long.
 func (l *liveJob) isStale(m *vm.Machine) bool {
 	return m.Effect().Kind.Info().Outside || time.Since(l.lastPublished) >= publishEvery

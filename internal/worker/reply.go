@@ -36,7 +36,7 @@ func (r *Reply) sum() [32]byte {
 	return sha256.Sum256(e.Bytes())
 }
 
-// Reply answers the question at which a job stands, and lets it go on. Of
+// Reply answers the question at which a job is paused, and resumes it. Of
 // several replies one wins; the others, and those to a job that has moved on,
 // get job.ErrNotPaused. The same reply to the same question again is no error.
 // engine.ErrWrongReply, form.FieldErrors, ErrResting and a *value.Error of a file
@@ -124,7 +124,7 @@ func (w *Worker) answer(ctx context.Context, h *job.Head, r Reply, sum [32]byte)
 		return err
 	}
 	begun = true
-	// Who was answered goes on at once, beside those in the queue.
+	// A job that was answered is resumed at once, beside those in the queue.
 	w.mu.Lock()
 	w.scheduler.acquire(w.scheduler.queue(a.account.ID, a.limits.Concurrent))
 	w.mu.Unlock()

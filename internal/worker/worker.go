@@ -4,7 +4,7 @@
 // where one stopped.
 //
 // What a script does is the engine's business, how rows are stored the store's,
-// and who may ask for what internal/api's.
+// and who may ask for what internal/service's.
 package worker
 
 import (
@@ -87,7 +87,7 @@ var (
 	ErrStopping = errors.New("the service is stopping")
 )
 
-// Why an attempt is cut off.
+// Why an attempt is interrupted.
 var (
 	errDrain     = errors.New("the node is stopping")
 	errStopped   = errors.New("the job was cancelled")
@@ -178,7 +178,7 @@ func (w *Worker) loop(part string, f func(context.Context)) {
 
 // Stop takes no more jobs, lets those under way come to a place where they can
 // be stored, and waits for them, at most until ctx ends: what still computes
-// then is cut off, and repeated by its journal.
+// then is interrupted, and repeated by its journal.
 func (w *Worker) Stop(ctx context.Context) error {
 	w.mu.Lock()
 	w.draining.Store(true)
