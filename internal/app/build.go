@@ -172,14 +172,19 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	if err := a.startJobs(ctx, service); err != nil {
 		return nil, err
 	}
+	checkHost := server.CheckHost(a.settings.Hosts())
 	handler := server.New(server.Options{
 		Routes:    slices.Concat(jsonapi.Routes(service), formapi.Routes(service), formpage.Routes(service), download.Routes(a.downloads())),
-		Preflight: authenticator.Preflight, CheckRequest: a.checkHost(), Ready: a.ready, OpenAPI: api.OpenAPI(),
+		Preflight: authenticator.Preflight, CheckRequest: checkHost, Ready: a.ready, OpenAPI: api.OpenAPI(),
 		Proxies: a.settings.TrustedProxies, HTTPS: strings.HasPrefix(a.url, "https://"),
 		Gate: p.gate, Ledger: p.ledger, BodyTime: a.settings.ReadTimeout, Log: a.o.Log, Guard: p.guard, OnServed: p.metrics.ObserveRequest,
 	})
 	a.startUpkeep()
-	return a.middleware(handler), nil
+	var next http.Handler = handler
+	if a.settings.Dev && a.settings.MetricsListen == "" {
+		next = server.LocalMetrics(p.metrics.Handler(), next, checkHost)
+	}
+	return p.traces.Middleware(next, func(r *http.Request) string { return cmp.Or(handler.Pattern(r.URL.Path), "none") }), nil
 }
 
 // startUpkeep removes, from now on, what is stored no longer.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
+	"strings"
 )
 
 // check refuses settings that do not go together.
@@ -58,6 +60,21 @@ func (s *Settings) checkSites() error {
 		return errors.New("site-url: it has the origin of base-url, and pages of sites could then act as the service's own: give sites a host or a port of their own")
 	}
 	return nil
+}
+
+// Hosts are the names by which the service may be called; nil for any, where no setting
+// names one. A developer's is called by those of this machine.
+func (s *Settings) Hosts() []string {
+	hosts := slices.Concat(s.AllowedHosts, s.ACMEDomains)
+	for _, address := range []string{s.BaseURL, s.JSONAPIURL, s.FileURL} {
+		if u, err := url.Parse(address); err == nil && u.Host != "" {
+			hosts = append(hosts, strings.ToLower(u.Hostname()))
+		}
+	}
+	if len(hosts) == 0 && s.Dev && !s.DevPublic {
+		hosts = []string{"localhost"}
+	}
+	return hosts
 }
 
 // TLS reports whether the service itself speaks HTTPS.
