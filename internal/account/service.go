@@ -250,7 +250,7 @@ func (s *Service) hash(ctx context.Context, text string, a Account) (string, err
 	}
 	leave, err := s.o.Gate.Enter(ctx, password.Ask{Holder: password.Holder{Account: int64(a.ID)}})
 	if errors.Is(err, password.ErrBusy) {
-		return "", fault.Busy(fault.Overloaded, time.Second, "too many passwords are being set at once: try again in a moment")
+		return "", fault.Retryable(fault.Overloaded, time.Second, "too many passwords are being set at once: try again in a moment")
 	}
 	if err != nil {
 		return "", err
@@ -284,11 +284,11 @@ func (s *Service) refused(err error, name string) error {
 	var taken *Taken
 	switch {
 	case errors.As(err, &taken):
-		return fault.Invalid(taken.Field, "%v", taken).Because(err)
+		return fault.Invalid(taken.Field, "%v", taken).WithCause(err)
 	case errors.Is(err, ErrNotFound) && name != "":
-		return fault.New(fault.NotFound, "there is no account %q", name).Because(err)
+		return fault.New(fault.NotFound, "there is no account %q", name).WithCause(err)
 	case errors.Is(err, ErrNotFound):
-		return fault.New(fault.NotFound, "there is no such account").Because(err)
+		return fault.New(fault.NotFound, "there is no such account").WithCause(err)
 	}
 	return err
 }

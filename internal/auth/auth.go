@@ -335,5 +335,5 @@ func equal(a, b string) bool {
 
 func tooMany(wait time.Duration) error {
 	wait = wait.Truncate(time.Second) + time.Second
-	return fault.Busy(fault.RateLimited, wait, "too many log-ins failed: try again in %s", wait)
+	return fault.Retryable(fault.RateLimited, wait, "too many log-ins failed: try again in %s", wait)
 }

@@ -27,4 +27,4 @@ func NewGate(slots int, lifted bool) *password.Gate {
 	return password.NewGate(o)
 }
 
-var errBusy = fault.Busy(fault.Overloaded, time.Second, "too many log-ins at once: try again in a moment")
+var errBusy = fault.Retryable(fault.Overloaded, time.Second, "too many log-ins at once: try again in a moment")

@@ -1,6 +1,6 @@
 // Package fault gives errors a code, a message for users, and through the code
 // an HTTP status. An error without a code is an internal one: its text stays
-// in the log, under an id that the user is told. Writing errors to a caller is
+// in the log, under an id that the user sees. Writing errors to a caller is
 // the business of the codecs; logging them, that of the edge.
 package fault
 
@@ -14,7 +14,7 @@ import (
 )
 
 // Error is an error that a caller may see: nothing in its fields but the cause
-// is kept from them.
+// is hidden from them.
 type Error struct {
 	Code    Code
 	Message string
@@ -44,22 +44,22 @@ func Invalid(field, format string, args ...any) *Error {
 	return e
 }
 
-// Busy is a refusal that holds for a while: a rate, a quota, an overload.
-func Busy(code Code, retryAfter time.Duration, format string, args ...any) *Error {
+// Retryable is a refusal that holds for a while: a rate, a quota, an overload.
+func Retryable(code Code, retryAfter time.Duration, format string, args ...any) *Error {
 	e := New(code, format, args...)
 	e.RetryAfter = retryAfter
 	return e
 }
 
-// NotAllowed is a method that an address does not take, with those it does.
-func NotAllowed(method string, allow ...string) *Error {
+// MethodError is a method that an address does not have, with those it has.
+func MethodError(method string, allow ...string) *Error {
 	e := New(MethodNotAllowed, "%s is not allowed here: use %s", method, strings.Join(allow, " or "))
 	e.Allow = allow
 	return e
 }
 
-// Because returns a copy of e that unwraps to cause, which only the log shows.
-func (e *Error) Because(cause error) *Error {
+// WithCause returns a copy of e that unwraps to cause, which only the log shows.
+func (e *Error) WithCause(cause error) *Error {
 	c := *e
 	c.cause = cause
 	return &c

@@ -124,15 +124,15 @@ func TestOf(t *testing.T) {
 }
 
 func TestConstructors(t *testing.T) {
-	if e := Busy(Overloaded, time.Second, "busy"); e.RetryAfter != time.Second || e.Status() != 503 {
+	if e := Retryable(Overloaded, time.Second, "busy"); e.RetryAfter != time.Second || e.Status() != 503 {
 		t.Errorf("got %+v", e)
 	}
-	e := NotAllowed("PUT", "GET", "POST")
+	e := MethodError("PUT", "GET", "POST")
 	if e.Status() != 405 || !slices.Equal(e.Allow, []string{"GET", "POST"}) || e.Message != "PUT is not allowed here: use GET or POST" {
 		t.Errorf("got %+v", e)
 	}
 	cause := errors.New("disk on fire")
-	f := New(StorageUnavailable, "try again").Because(cause)
+	f := New(StorageUnavailable, "try again").WithCause(cause)
 	if !errors.Is(f, cause) || strings.Contains(f.Message, "fire") || !Is(f, StorageUnavailable) || Is(f, Internal) || Is(cause, Internal) {
 		t.Errorf("got %v", f)
 	}

@@ -223,7 +223,7 @@ func (h *Handler) log(r *Request, route Route, refusal *service.Refusal) {
 }
 
 // EncodeErrorJSON writes an error as JSON does.
-func EncodeErrorJSON(h http.Header, s wire.Setting, r *service.Refusal) []byte {
+func EncodeErrorJSON(h http.Header, s wire.HeaderOptions, r *service.Refusal) []byte {
 	wire.SetJSON(h, s)
 	return r.AppendAnswer(nil)
 }

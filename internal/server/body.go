@@ -21,7 +21,7 @@ func (r *Request) Body(mediaType string, most int) ([]byte, error) {
 	}
 	body, err := r.RawBody(most)
 	if err == nil && len(body) > service.UnreservedBytes {
-		err = r.Reserve(wire.Decoding(body))
+		err = r.Reserve(wire.DecodeBytes(body))
 	}
 	return body, err
 }
@@ -121,7 +121,7 @@ func (in *pacedReader) Read(p []byte) (int, error) {
 	case errors.Is(err, io.EOF):
 		_ = in.r.control.SetReadDeadline(time.Time{})
 	case err != nil && !isTooLarge(err):
-		err = fault.Invalid("body", "could not be read to its end: it was cut off, or came too slowly").Because(err)
+		err = fault.Invalid("body", "could not be read to its end: it was cut off, or came too slowly").WithCause(err)
 	}
 	return n, err
 }
@@ -147,7 +147,7 @@ func BodyError(err error, most int) error {
 	case errors.As(err, &known), errors.As(err, &refused):
 		return err
 	}
-	return fault.Invalid("body", "could not be read to its end").Because(err)
+	return fault.Invalid("body", "could not be read to its end").WithCause(err)
 }
 
 // read reads all, at most so many bytes, into a buffer that has a size at first. What

@@ -28,7 +28,7 @@ func alive(header http.Header, r *Request) (Response, error) {
 func (h *Handler) ready(header http.Header, r *Request) (Response, error) {
 	if h.o.Ready != nil {
 		if err := h.o.Ready(r.Context()); err != nil {
-			return Response{}, fault.New(fault.StorageUnavailable, "the service cannot work at the moment").Because(err)
+			return Response{}, fault.New(fault.StorageUnavailable, "the service cannot work at the moment").WithCause(err)
 		}
 	}
 	return alive(header, r)

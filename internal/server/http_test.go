@@ -429,7 +429,7 @@ func TestPanicsAndFaults(t *testing.T) {
 			fail("/panic", func() error { panic("the inside story") }),
 			fail("/error", func() error { return errors.New("the inside story") }),
 			fail("/store", func() error {
-				return fault.Busy(fault.StorageUnavailable, 5*time.Second, "the storage cannot be used").Because(errors.New("the inside story"))
+				return fault.Retryable(fault.StorageUnavailable, 5*time.Second, "the storage cannot be used").WithCause(errors.New("the inside story"))
 			}))
 		o.Ready = func(context.Context) error { return errors.New("the inside story") }
 	}})

@@ -287,7 +287,7 @@ func TestFaultsInScripts(t *testing.T) {
 		if a.Status != "failed" || len(a.Error.ID) != 8 || strings.Contains(r.body, "inside") || strings.Count(w.log.String(), "the inside story") != before+1 {
 			t.Errorf("%s\n%s", r.body, w.log)
 		}
-		broken = fault.Busy(fault.StorageUnavailable, 5*time.Second, "the storage cannot be used at the moment")
+		broken = fault.Retryable(fault.StorageUnavailable, 5*time.Second, "the storage cannot be used at the moment")
 		r = w.query(ada, script, "")
 		if r.wantError(t, 503, "storage_unavailable"); r.header.Get("Retry-After") != "5" {
 			t.Errorf("%v", r.header)

@@ -92,8 +92,8 @@ func (h *Handler) isProxy(a netip.Addr) bool {
 
 // Setting returns what headers depend on; origin is the page's, where it may
 // read the answer.
-func (r *Request) Setting(origin string) wire.Setting {
-	return wire.Setting{HTTPS: r.https, Origin: origin}
+func (r *Request) Setting(origin string) wire.HeaderOptions {
+	return wire.HeaderOptions{HTTPS: r.https, Origin: origin}
 }
 
 // HeaderValue returns a header that is sent at most once; where it was sent more
@@ -119,7 +119,7 @@ func (r *Request) IdempotencyKey() *string {
 
 // SetSession hands a session to the caller by a cookie. A page of another site
 // gets one that browsers send back from that site alone.
-func (r *Request) SetSession(h http.Header, id string, s wire.Setting) {
+func (r *Request) SetSession(h http.Header, id string, s wire.HeaderOptions) {
 	if id != "" {
 		h.Add("Set-Cookie", wire.SessionCookie(id, s, s.Origin != "" && r.isCrossSite()))
 	}

@@ -26,7 +26,7 @@ type Route struct {
 	// Serve does what is asked for. It sets the headers of its answer.
 	Serve func(http.Header, *Request) (Response, error)
 	// EncodeError sets the headers of an error and returns its body.
-	EncodeError func(http.Header, wire.Setting, *service.Refusal) []byte
+	EncodeError func(http.Header, wire.HeaderOptions, *service.Refusal) []byte
 }
 
 // router finds the route of a request: by its path as it is decoded, to the letter. It redirects
@@ -152,7 +152,7 @@ func (h *Handler) choose(e *endpoint, r *http.Request) Route {
 		route.Serve = h.preflight
 		return route
 	}
-	route.Serve = rejecting(fault.NotAllowed(r.Method, e.methods()...))
+	route.Serve = rejecting(fault.MethodError(r.Method, e.methods()...))
 	return route
 }
 

@@ -220,7 +220,7 @@ func (e *Events) newState() (*Event, error) {
 func (e *Events) endedSteps(steps []wire.Step) []wire.Step {
 	var list []wire.Step
 	for _, s := range steps {
-		if s.Order > e.steps && (s.IsOver() || e.view.State.Finished()) {
+		if s.Order > e.steps && (s.HasEnded() || e.view.State.Finished()) {
 			list = append(list, s)
 		}
 	}

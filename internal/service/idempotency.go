@@ -84,7 +84,7 @@ func (s *Service) repeatAnswer(ctx context.Context, c Caller, id job.ID, q Query
 	if a.Job, err = s.jobAnswer(v); err != nil {
 		return a, err
 	}
-	a.Status = a.Job.HTTP()
+	a.Status = a.Job.HTTPStatus()
 	switch v.State {
 	case job.Complete:
 		a.Job.Status = wire.StatusOK
@@ -119,7 +119,7 @@ func failedStatus(e *wire.Error) int {
 	case e.ID != "", e.Code == string(fault.SessionBusy):
 		return fault.New(fault.Code(e.Code), "").Status()
 	}
-	return (&wire.Job{Status: wire.StatusFailed}).HTTP()
+	return (&wire.Job{Status: wire.StatusFailed}).HTTPStatus()
 }
 
 // longestKey is the longest Idempotency-Key.

@@ -17,7 +17,7 @@ func (s *Service) quotaError(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	f := fault.Busy(fault.QuotaExceeded, max(e.Until.Sub(s.o.Clock()), time.Second), "%s", e.Error())
+	f := fault.Retryable(fault.QuotaExceeded, max(e.Until.Sub(s.o.Clock()), time.Second), "%s", e.Error())
 	f.Limit, f.Value = e.What, e.Most
 	return f
 }

@@ -60,14 +60,14 @@ func coded(err error) *fault.Error {
 		e.Field, e.Limit, e.Value = refusal.Field, refusal.Limit, refusal.Max
 		return e
 	case errors.As(err, &refused):
-		e := fault.Busy(fault.Code(refused.Code()), refused.RetryAfter, "%s", refused.Error())
+		e := fault.Retryable(fault.Code(refused.Code()), refused.RetryAfter, "%s", refused.Error())
 		if e.Limit = limitOf(refused); e.Limit != "" {
 			e.Value = int64(refused.Most)
 		}
 		return e
 	case errors.Is(err, context.Canceled):
 		// Nobody reads the answer: whoever asked has hung up.
-		return fault.Busy(fault.Overloaded, time.Second, "the call was given up").Because(err)
+		return fault.Retryable(fault.Overloaded, time.Second, "the call was given up").WithCause(err)
 	}
 	return fault.Of(err)
 }

@@ -77,7 +77,7 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 			return a, err
 		}
 		a.Job, err = s.suspendedAnswer(record.view)
-		a.Status = a.Job.HTTP()
+		a.Status = a.Job.HTTPStatus()
 		return a, err
 	}
 	a.Job, a.Err = execution.WireJob(&record.Record), failure
@@ -215,7 +215,7 @@ func (k *syncRun) status(a *Answer) (status int, retryAfter time.Duration) {
 	case a.Err.Code == string(fault.SessionBusy):
 		return fault.New(fault.SessionBusy, "").Status(), 0
 	}
-	return a.Job.HTTP(), 0
+	return a.Job.HTTPStatus(), 0
 }
 
 // recordTime is how long a call waits at most for room for its record, where

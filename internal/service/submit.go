@@ -93,7 +93,7 @@ func (s *Service) compileFailed(ctx context.Context, x *execution.Execution, who
 	r := execution.NewRecord(summary, job.Failed, now, max(now.Sub(x.Spec.Started), 0), nil, failure)
 	s.record(ctx, r)
 	a.Job, a.Err = execution.WireJob(&r), failure
-	a.Status = a.Job.HTTP()
+	a.Status = a.Job.HTTPStatus()
 	if f := x.Fault(); f != nil {
 		a.Status, a.RetryAfter = f.Status(), f.RetryAfter
 	}
@@ -118,11 +118,11 @@ func (s *Service) checkWebhook(who caller, webhook string) error {
 func submitError(err error, l account.Limits) error {
 	switch {
 	case errors.Is(err, worker.ErrQueueFull):
-		f := fault.Busy(fault.QuotaExceeded, 5*time.Second, "the account has %d jobs in line, which is as many as it may have: let some begin first", l.Queued)
+		f := fault.Retryable(fault.QuotaExceeded, 5*time.Second, "the account has %d jobs in line, which is as many as it may have: let some begin first", l.Queued)
 		f.Limit, f.Value = "queued", int64(l.Queued)
 		return f
 	case errors.Is(err, job.ErrStorageLimit):
-		f := fault.Busy(fault.QuotaExceeded, time.Minute, "the programs of the account's jobs that are not finished may have %d bytes together, and with this one they would have more: let some finish, answer or cancel some", l.StandingBytes)
+		f := fault.Retryable(fault.QuotaExceeded, time.Minute, "the programs of the account's jobs that are not finished may have %d bytes together, and with this one they would have more: let some finish, answer or cancel some", l.StandingBytes)
 		f.Limit, f.Value = "standing_bytes", l.StandingBytes
 		return f
 	case errors.Is(err, worker.ErrStopping):
@@ -144,9 +144,9 @@ func unknownOutcome(err error, id job.ID, keyed bool) error {
 		again = "or send it again with the same Idempotency-Key: it is accepted once at most"
 	}
 	return fault.New(fault.OutcomeUnknown, "the storage failed while the job %s was stored: whether it was accepted is not known. "+
-		"Once the storage works again, GET /v1/job/%s tells: job_not_found says that it was not; %s", id, id, again).Because(err)
+		"Once the storage works again, GET /v1/job/%s tells: job_not_found says that it was not; %s", id, id, again).WithCause(err)
 }
 
 func errStopping() error {
-	return fault.Busy(fault.Overloaded, time.Second, "the service is stopping: try again in a moment")
+	return fault.Retryable(fault.Overloaded, time.Second, "the service is stopping: try again in a moment")
 }

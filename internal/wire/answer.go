@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Raw is JSON text, written into an answer as it stands.
+// Raw is JSON text, written into an answer as it is.
 type Raw []byte
 
 // The states of a job, as answers name them.
 const (
-	StatusOK        = "ok" // what the call that ran the job is told; a poll says complete
+	StatusOK        = "ok" // the answer to the call that ran the job; a poll says complete
 	StatusAccepted  = "accepted"
 	StatusRunning   = "running"
 	StatusPaused    = "paused"
@@ -40,7 +40,7 @@ type Job struct {
 }
 
 // Output is what a job has given so far. Trace and Response are in their written
-// form, since they are kept with the job as they were first shown.
+// form, since they are stored with the job as they were first shown.
 type Output struct {
 	Result   []byte // base64 in JSON where it is not UTF-8
 	Trace    Raw    // as AppendTrace writes it; nil is an empty one
@@ -57,9 +57,9 @@ type Prompt struct {
 	ExpiresAt time.Time
 }
 
-// HTTP returns the status of the answer to the call that ran or submitted the
+// HTTPStatus returns the status of the answer to the call that ran or submitted the
 // job. A poll of any job that there is answers 200.
-func (j *Job) HTTP() int {
+func (j *Job) HTTPStatus() int {
 	switch j.Status {
 	case StatusFailed:
 		return 422
@@ -153,7 +153,7 @@ type Step struct {
 	Line     int
 	Start    time.Duration // since the run began
 	Duration time.Duration
-	// Order is which step to end it was, 1 for the first; 0 is its place in the
+	// Order is which step to end it was, 1 for the first; 0 is its position in the
 	// trace.
 	Order int64
 	Open  bool // it is under way; a status Paused says so by itself
@@ -162,7 +162,7 @@ type Step struct {
 // AppendJSON appends the step by itself, without its order.
 func (s *Step) AppendJSON(dst []byte) []byte { return s.append(dst, s.Order) }
 
-// append appends the step at a place of a trace.
+// append appends the step at a position of a trace.
 func (s *Step) append(dst []byte, place int64) []byte {
 	dst = append(dst, `{"step":`...)
 	dst = appendText(dst, s.Step)
@@ -228,8 +228,8 @@ func ReadTrace(text Raw) ([]Step, error) {
 	return steps, nil
 }
 
-// IsOver tells whether a step is not under way any more.
-func (s *Step) IsOver() bool { return !s.Open && s.Status != StepPaused }
+// HasEnded tells whether a step is not under way any more.
+func (s *Step) HasEnded() bool { return !s.Open && s.Status != StepPaused }
 
 // StepPaused is the status of a step that waits for a person.
 const StepPaused = "Paused"

@@ -96,7 +96,7 @@ func answers() map[string][]byte {
 	}
 	for name, e := range map[string]*Error{
 		"error-field":    invalid("request.get.page", "is a number: a text fits").Answer(),
-		"error-large":    excess("body", "body_bytes", 1<<20).Answer(),
+		"error-large":    tooLarge("body", "body_bytes", 1<<20).Answer(),
 		"error-internal": {Code: "internal", Message: "something went wrong here", ID: "9f86d081"},
 		"error-fields":   {Code: "invalid_fields", Message: "2 fields do not fit", Fields: []Pair{{"age", "is below 18"}, {"e-mail", "is missing"}}},
 		"error-odd-text": {Code: "rate_limited", Message: "a\x00b\u2028c\xffd\x7f<&>\t\r\b"},
@@ -263,7 +263,7 @@ func TestHTTP(t *testing.T) {
 	for status, want := range map[string]int{
 		StatusOK: 200, StatusComplete: 200, StatusDeclined: 200, StatusAccepted: 202, StatusPaused: 202, StatusWaiting: 202, StatusRunning: 202, StatusFailed: 422,
 	} {
-		if got := (&Job{Status: status}).HTTP(); got != want {
+		if got := (&Job{Status: status}).HTTPStatus(); got != want {
 			t.Errorf("%s: %d, want %d", status, got, want)
 		}
 	}
@@ -299,7 +299,7 @@ func FuzzAnswerText(f *testing.F) {
 		}
 
 		h := Header{}
-		j.SetText(h, Setting{}, nil)
+		j.SetText(h, HeaderOptions{}, nil)
 		if len(asciiJSON(j.Output.Response)) > maxResponse {
 			if h["QL-Response"] != nil || h["QL-Response-Omitted"] == nil {
 				t.Errorf("a long response: %v", h)
@@ -376,7 +376,7 @@ func TestReadTrace(t *testing.T) {
 	}
 	over := []bool{false, true, false}
 	for i := range want {
-		if want[i].IsOver() != over[i] {
+		if want[i].HasEnded() != over[i] {
 			t.Errorf("%+v is over: %t", want[i], !over[i])
 		}
 	}

@@ -25,7 +25,7 @@ type Shape struct {
 func (s Shape) within(field string, l *Limits) *Refusal {
 	switch {
 	case s.Bytes > l.Body:
-		return excess(field, "body_bytes", l.Body)
+		return tooLarge(field, "body_bytes", l.Body)
 	case s.Depth > l.Depth:
 		return tooDeep(field, l.Depth)
 	case s.Nodes > l.Nodes:
@@ -57,14 +57,14 @@ func tooMany(field, what, limit string, most int) *Refusal {
 }
 
 // check reads a JSON document without building anything of it: grammar, UTF-8,
-// names that occur twice, and limits. Text that it takes needs no second look.
+// names that occur twice, and limits. Text that it accepts needs no second look.
 // Field is what refusals call the document.
 func check(field, text string, l *Limits) (Shape, *Refusal) {
 	// Room for what ordinary requests have, so that it need not grow.
 	c := checker{field: field, text: text, limits: l, way: make([]step, 0, 4), names: make([]string, 0, 8)}
 	c.shape.Bytes = len(text)
 	if len(text) > l.Body {
-		return c.shape, excess(field, "body_bytes", l.Body)
+		return c.shape, tooLarge(field, "body_bytes", l.Body)
 	}
 	if fault := notUTF8(text); fault != "" {
 		return c.shape, invalid(field, fault)
@@ -106,9 +106,9 @@ type checker struct {
 	at     int
 	limits *Limits
 	shape  Shape
-	// way leads to the current place, outermost step first.
+	// way leads to the current position, outermost step first.
 	way []step
-	// names are those of the objects around the current place, outermost first.
+	// names are those of the objects around the current position, outermost first.
 	names []string
 }
 
@@ -118,10 +118,10 @@ type step struct {
 	index int // -1 for a member
 }
 
-// longestPath is how many steps a refusal names on the way to a place.
+// longestPath is how many steps a refusal names on the way to a position.
 const longestPath = 8
 
-// path names the current place.
+// path names the current position.
 func (c *checker) path() string {
 	path := c.field
 	for i, s := range c.way {
@@ -146,7 +146,7 @@ func (c *checker) syntax(what string) *Refusal {
 	return invalid(c.field, fmt.Sprintf("is not JSON: %s, at line %d, column %d", what, line, column))
 }
 
-// found names what stands at the current place.
+// found names what is at the current position.
 func (c *checker) found() string {
 	if c.at >= len(c.text) {
 		return "the end"

@@ -16,23 +16,23 @@ var typesByEnding = map[string]string{
 	".txt": "text/plain", ".wav": "audio/wav", ".webm": "video/webm", ".webp": "image/webp", ".zip": "application/zip",
 }
 
-// TypeOf returns the media type of a file by the ending of its name;
+// MediaTypeOf returns the media type of a file by the ending of its name;
 // application/octet-stream for one that says nothing, or nothing safe.
-func TypeOf(name string) string {
+func MediaTypeOf(name string) string {
 	if known, ok := typesByEnding[strings.ToLower(path.Ext(name))]; ok {
 		return known
 	}
 	return "application/octet-stream"
 }
 
-// Part is a part of a content: from one byte up to another.
-type Part struct{ From, To int64 }
+// ByteRange is a part of a content: from one byte up to another.
+type ByteRange struct{ From, To int64 }
 
-// ReadRange reads a Range header for a content of so many bytes. It reports
+// ParseRange reads a Range header for a content of so many bytes. It reports
 // whether a part is asked for: a header that is none, or that asks for several,
 // asks for all (RFC 9110, 14.2). The error says that there is no such part.
-func ReadRange(header string, size int64) (p Part, partly bool, err error) {
-	whole := Part{0, size}
+func ParseRange(header string, size int64) (p ByteRange, partly bool, err error) {
+	whole := ByteRange{0, size}
 	text, ok := strings.CutPrefix(header, "bytes=")
 	first, last, between := strings.Cut(strings.TrimSpace(text), "-")
 	if !ok || !between {
@@ -43,20 +43,20 @@ func ReadRange(header string, size int64) (p Part, partly bool, err error) {
 	switch {
 	case first == "" && hasTo: // so many of the last ones
 		if to == 0 || size == 0 {
-			return whole, false, errNoPart
+			return whole, false, errRangeNotSatisfiable
 		}
-		return Part{max(size-to, 0), size}, true, nil
+		return ByteRange{max(size-to, 0), size}, true, nil
 	case !hasFrom || last != "" && !hasTo || hasTo && to < from:
 		return whole, false, nil
 	case from >= size:
-		return whole, false, errNoPart
+		return whole, false, errRangeNotSatisfiable
 	case last == "" || to >= size:
-		return Part{from, size}, true, nil
+		return ByteRange{from, size}, true, nil
 	}
-	return Part{from, to + 1}, true, nil
+	return ByteRange{from, to + 1}, true, nil
 }
 
-var errNoPart = &Refusal{Code: "range_not_satisfiable", Field: "Range", Message: "asks for a part that the file does not have"}
+var errRangeNotSatisfiable = &Refusal{Code: "range_not_satisfiable", Field: "Range", Message: "asks for a part that the file does not have"}
 
 // digits reads a number of digits alone; one that is too large counts as the
 // largest.
@@ -72,7 +72,7 @@ func digits(text string) (int64, bool) {
 }
 
 // ContentRange returns the header of an answer with a part of so many bytes.
-func (p Part) ContentRange(size int64) string {
+func (p ByteRange) ContentRange(size int64) string {
 	return "bytes " + strconv.FormatInt(p.From, 10) + "-" + strconv.FormatInt(p.To-1, 10) + "/" + strconv.FormatInt(size, 10)
 }
 
@@ -90,9 +90,9 @@ type Conditions struct {
 	ifRange                        string
 }
 
-// ReadConditions reads the headers of a request; get returns one by its name, as
+// ParseConditions reads the headers of a request; get returns one by its name, as
 // it was sent. The error is a *Refusal.
-func ReadConditions(get func(name string) string) (c Conditions, err error) {
+func ParseConditions(get func(name string) string) (c Conditions, err error) {
 	if c.match, c.matchAny, err = readTags("If-Match", get("If-Match")); err != nil {
 		return c, err
 	}
@@ -150,9 +150,9 @@ func hasTag(tags []string, tag string, weakly bool) bool {
 	return false
 }
 
-// isOther tells whether a content is another than the one that the caller has
-// seen, by its name if the caller has given one, else by its time.
-func (c *Conditions) isOther(tag string, written time.Time) bool {
+// fails tells whether If-Match or If-Unmodified-Since fails: whether a content is another
+// than the one that the caller has seen, by its tag if the caller has given one, else by its time.
+func (c *Conditions) fails(tag string, written time.Time) bool {
 	if c.match != nil || c.matchAny {
 		return !c.matchAny && !hasTag(c.match, tag, false)
 	}
@@ -162,11 +162,11 @@ func (c *Conditions) isOther(tag string, written time.Time) bool {
 // isSince compares as exactly as headers tell the time.
 func isSince(written, since time.Time) bool { return written.Truncate(time.Second).After(since) }
 
-// MayChange tells whether what is there may be changed; tag is "", and written
+// AllowsChange tells whether what is there may be changed; tag is "", and written
 // the zero time, where there is nothing.
-func (c *Conditions) MayChange(tag string, written time.Time) bool {
+func (c *Conditions) AllowsChange(tag string, written time.Time) bool {
 	switch {
-	case tag == "" && (c.matchAny || c.match != nil), c.isOther(tag, written):
+	case tag == "" && (c.matchAny || c.match != nil), c.fails(tag, written):
 		return false
 	case c.noneAny && tag != "", tag != "" && hasTag(c.noneMatch, tag, true):
 		return false
@@ -174,32 +174,32 @@ func (c *Conditions) MayChange(tag string, written time.Time) bool {
 	return true
 }
 
-// Found is what a condition says of a content that is there.
-type Found int
+// ReadOutcome is what a condition says of a content that is there.
+type ReadOutcome int
 
 // What becomes of a request to read it.
 const (
-	Send      Found = iota // it is sent
-	Unchanged              // the caller has it already
-	Other                  // it is not what the caller asks for
+	ReadSend               ReadOutcome = iota // it is sent
+	ReadNotModified                           // the caller has it already
+	ReadPreconditionFailed                    // it is not what the caller asks for
 )
 
-// Reads tells what becomes of a request to read a content.
-func (c *Conditions) Reads(tag string, written time.Time) Found {
+// CheckRead tells what becomes of a request to read a content.
+func (c *Conditions) CheckRead(tag string, written time.Time) ReadOutcome {
 	switch {
-	case c.isOther(tag, written):
-		return Other
+	case c.fails(tag, written):
+		return ReadPreconditionFailed
 	case c.noneAny || hasTag(c.noneMatch, tag, true):
-		return Unchanged
+		return ReadNotModified
 	case c.noneMatch == nil && !c.modifiedSince.IsZero() && !isSince(written, c.modifiedSince):
-		return Unchanged
+		return ReadNotModified
 	}
-	return Send
+	return ReadSend
 }
 
-// TakesPart tells whether a part may be sent: not where it would be put beside
-// parts of another content.
-func (c *Conditions) TakesPart(tag string) bool { return c.ifRange == "" || c.ifRange == ETag(tag) }
+// AllowsRange tells whether If-Range allows a range to be sent: not where it would be put
+// beside ranges of another content.
+func (c *Conditions) AllowsRange(tag string) bool { return c.ifRange == "" || c.ifRange == ETag(tag) }
 
 // httpTime is how HTTP writes a moment, which is in UTC.
 const httpTime = "Mon, 02 Jan 2006 15:04:05 GMT"

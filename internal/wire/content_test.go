@@ -18,7 +18,7 @@ func TestTypesAreSafe(t *testing.T) {
 		"a.csv": "text/csv", "A.CSV": "text/csv", "a.tar.gz": "application/gzip", "page.html": "application/octet-stream",
 		"x.svg": "application/octet-stream", "x.js": "application/octet-stream", "x": "application/octet-stream", ".json": "application/json", "": "application/octet-stream",
 	} {
-		if got := TypeOf(name); got != want {
+		if got := MediaTypeOf(name); got != want {
 			t.Errorf("%q is %s, want %s", name, got, want)
 		}
 	}
@@ -53,13 +53,13 @@ func TestReadRange(t *testing.T) {
 		{header: "Bytes=1-2", size: 5, to: 5},
 		{header: "bytes=0x1-2", size: 5, to: 5},
 	} {
-		p, partly, err := ReadRange(test.header, test.size)
+		p, partly, err := ParseRange(test.header, test.size)
 		var refusal *Refusal
-		if errors.As(err, &refusal) != test.none || !test.none && (p != Part{test.from, test.to} || partly != test.partly) {
+		if errors.As(err, &refusal) != test.none || !test.none && (p != ByteRange{test.from, test.to} || partly != test.partly) {
 			t.Errorf("%q of %d: %v %t %v", test.header, test.size, p, partly, err)
 		}
 	}
-	if got := (Part{2, 5}).ContentRange(10); got != "bytes 2-4/10" {
+	if got := (ByteRange{2, 5}).ContentRange(10); got != "bytes 2-4/10" {
 		t.Errorf("the header %q", got)
 	}
 }
@@ -72,7 +72,7 @@ func FuzzReadRange(f *testing.F) {
 		if size < 0 {
 			return
 		}
-		p, partly, err := ReadRange(header, size)
+		p, partly, err := ParseRange(header, size)
 		if err == nil && (p.From < 0 || p.To > size || p.From > p.To || partly && p.From == p.To) {
 			t.Errorf("%q of %d: %v", header, size, p)
 		}
@@ -82,7 +82,7 @@ func FuzzReadRange(f *testing.F) {
 func TestConditions(t *testing.T) {
 	read := func(t *testing.T, headers map[string]string) *Conditions {
 		t.Helper()
-		c, err := ReadConditions(func(name string) string { return headers[name] })
+		c, err := ParseConditions(func(name string) string { return headers[name] })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,35 +100,35 @@ func TestConditions(t *testing.T) {
 		{none, `"a"`, "a", false}, {none, `W/"a"`, "a", false}, {none, `"a"`, "b", true}, {none, `"a"`, "", true},
 		{none, "*", "a", false}, {none, "*", "", true}, {none, `""`, "", true},
 	} {
-		if got := read(t, map[string]string{test.header: test.value}).MayChange(test.tag, time.Time{}); got != test.want {
+		if got := read(t, map[string]string{test.header: test.value}).AllowsChange(test.tag, time.Time{}); got != test.want {
 			t.Errorf("%s: %s of %q: %t", test.header, test.value, test.tag, got)
 		}
 	}
 	when := time.Date(2026, 11, 15, 8, 30, 0, 999_000_000, time.UTC)
 	for _, test := range []struct {
 		headers map[string]string
-		want    Found
+		want    ReadOutcome
 	}{
-		{nil, Send},
-		{map[string]string{match: `"b"`}, Other},
-		{map[string]string{none: `"a"`}, Unchanged},
-		{map[string]string{"If-Modified-Since": "Sun, 15 Nov 2026 08:30:00 GMT"}, Unchanged},
-		{map[string]string{"If-Modified-Since": "Sun, 15 Nov 2026 08:29:59 GMT"}, Send},
-		{map[string]string{"If-Modified-Since": "Sun, 15 Nov 2026 08:30:00 GMT", none: `"b"`}, Send},
-		{map[string]string{match: `"a"`, none: `"a"`}, Unchanged},
-		{map[string]string{"If-Modified-Since": "Sunday, 15-Nov-26 08:30:00 GMT"}, Unchanged},
-		{map[string]string{"If-Modified-Since": "Sun Nov 15 08:30:00 2026"}, Unchanged},
-		{map[string]string{"If-Modified-Since": "Sun Nov  1 08:30:00 2026"}, Send},
-		{map[string]string{"If-Modified-Since": "yesterday"}, Send},
-		{map[string]string{unmodified: "Sun, 15 Nov 2026 08:30:00 GMT"}, Send},
-		{map[string]string{unmodified: "Sun, 15 Nov 2026 08:29:59 GMT"}, Other},
-		{map[string]string{unmodified: "Sun, 15 Nov 2026 08:29:59 GMT", match: `"a"`}, Send},
-		{map[string]string{unmodified: "Sun, 15 Nov 2026 08:29:59 GMT", match: "*"}, Send},
-		{map[string]string{unmodified: "Sun, 15 Nov 2026 08:30:00 GMT", match: `"b"`}, Other},
-		{map[string]string{unmodified: "Sun, 15 Nov 2026 08:29:59 GMT", none: `"a"`}, Other},
-		{map[string]string{unmodified: "Sun, 15 Nov 2026 08:30:00 GMT", none: `"a"`}, Unchanged},
+		{nil, ReadSend},
+		{map[string]string{match: `"b"`}, ReadPreconditionFailed},
+		{map[string]string{none: `"a"`}, ReadNotModified},
+		{map[string]string{"If-Modified-Since": "Sun, 15 Nov 2026 08:30:00 GMT"}, ReadNotModified},
+		{map[string]string{"If-Modified-Since": "Sun, 15 Nov 2026 08:29:59 GMT"}, ReadSend},
+		{map[string]string{"If-Modified-Since": "Sun, 15 Nov 2026 08:30:00 GMT", none: `"b"`}, ReadSend},
+		{map[string]string{match: `"a"`, none: `"a"`}, ReadNotModified},
+		{map[string]string{"If-Modified-Since": "Sunday, 15-Nov-26 08:30:00 GMT"}, ReadNotModified},
+		{map[string]string{"If-Modified-Since": "Sun Nov 15 08:30:00 2026"}, ReadNotModified},
+		{map[string]string{"If-Modified-Since": "Sun Nov  1 08:30:00 2026"}, ReadSend},
+		{map[string]string{"If-Modified-Since": "yesterday"}, ReadSend},
+		{map[string]string{unmodified: "Sun, 15 Nov 2026 08:30:00 GMT"}, ReadSend},
+		{map[string]string{unmodified: "Sun, 15 Nov 2026 08:29:59 GMT"}, ReadPreconditionFailed},
+		{map[string]string{unmodified: "Sun, 15 Nov 2026 08:29:59 GMT", match: `"a"`}, ReadSend},
+		{map[string]string{unmodified: "Sun, 15 Nov 2026 08:29:59 GMT", match: "*"}, ReadSend},
+		{map[string]string{unmodified: "Sun, 15 Nov 2026 08:30:00 GMT", match: `"b"`}, ReadPreconditionFailed},
+		{map[string]string{unmodified: "Sun, 15 Nov 2026 08:29:59 GMT", none: `"a"`}, ReadPreconditionFailed},
+		{map[string]string{unmodified: "Sun, 15 Nov 2026 08:30:00 GMT", none: `"a"`}, ReadNotModified},
 	} {
-		if got := read(t, test.headers).Reads("a", when); got != test.want {
+		if got := read(t, test.headers).CheckRead("a", when); got != test.want {
 			t.Errorf("%v: %d", test.headers, got)
 		}
 	}
@@ -154,12 +154,12 @@ func TestConditions(t *testing.T) {
 		if test.tag == "" {
 			written = time.Time{}
 		}
-		if got := read(t, test.headers).MayChange(test.tag, written); got != test.want {
+		if got := read(t, test.headers).AllowsChange(test.tag, written); got != test.want {
 			t.Errorf("%v of %q: %t", test.headers, test.tag, got)
 		}
 	}
 	for _, bad := range []string{"a", `"a`, `a"`, `"a" "b"`, `"a",`, ",", "W/", "**", `*, "a"`} {
-		_, err := ReadConditions(func(name string) string {
+		_, err := ParseConditions(func(name string) string {
 			if name == match {
 				return bad
 			}

@@ -51,7 +51,7 @@ func TestDecodingIsReserved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := []byte(test.body)
-			reserved := Decoding(body)
+			reserved := DecodeBytes(body)
 			held := int64(0)
 			l := most
 			l.Reserve = func(n int64) error {

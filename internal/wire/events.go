@@ -32,7 +32,7 @@ const KeepAlive = ": still here\n\n"
 const EventsType = "text/event-stream"
 
 // SetEvents sets the headers of a stream of events.
-func SetEvents(h Header, s Setting) {
+func SetEvents(h Header, s HeaderOptions) {
 	s.set(h)
 	set(h, "Content-Type", EventsType)
 	set(h, "Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")

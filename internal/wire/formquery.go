@@ -45,14 +45,14 @@ func DecodeForm(body []byte, l Limits) (*FormQuery, error) {
 	l = l.withDefaults()
 	q := &FormQuery{Shape: Shape{Bytes: len(body)}}
 	if r := q.decode(string(body), &l); r != nil {
-		return nil, r.ofAnybody()
+		return nil, r.withoutPlanLimit()
 	}
 	return q, nil
 }
 
 func (q *FormQuery) decode(body string, l *Limits) *Refusal {
 	if len(body) > l.Body {
-		return excess(bodyField, "body_bytes", l.Body)
+		return tooLarge(bodyField, "body_bytes", l.Body)
 	}
 	var sent [8]bool // in the order of formFields
 	fields := form{rest: body}

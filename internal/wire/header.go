@@ -34,14 +34,14 @@ const exposed = "Allow, Location, Link, Retry-After, RateLimit, RateLimit-Policy
 	"ETag, Accept-Ranges, Content-Range, Content-Disposition, " +
 	"QL-Job-Id, QL-Status, QL-Error, QL-Response, QL-Response-Omitted"
 
-// Setting is what the headers of an answer depend on besides its kind.
-type Setting struct {
+// HeaderOptions is what the headers of an answer depend on besides its kind.
+type HeaderOptions struct {
 	HTTPS  bool
 	Origin string // of the page that called, where its account lists it, else ""
 }
 
 // set sets what every answer has.
-func (s Setting) set(h Header) {
+func (s HeaderOptions) set(h Header) {
 	h["X-Content-Type-Options"] = nosniff
 	h["Referrer-Policy"] = noReferrer
 	h["Cache-Control"] = noStore
@@ -61,7 +61,7 @@ func (s Setting) set(h Header) {
 
 // setText sets the headers of an answer of the form convention, which browsers
 // must never take for a page.
-func setText(h Header, s Setting, binary bool) {
+func setText(h Header, s HeaderOptions, binary bool) {
 	s.set(h)
 	h["Content-Security-Policy"] = sandboxed
 	if binary {
@@ -72,7 +72,7 @@ func setText(h Header, s Setting, binary bool) {
 }
 
 // SetJSON sets the headers of a JSON answer that is about no job.
-func SetJSON(h Header, s Setting) {
+func SetJSON(h Header, s HeaderOptions) {
 	s.set(h)
 	h["Content-Type"] = jsonType
 	h["Content-Security-Policy"] = noContent
@@ -80,7 +80,7 @@ func SetJSON(h Header, s Setting) {
 
 // SetPreflight sets the headers of the answer to a browser that asks whether a
 // page of a listed origin may call.
-func SetPreflight(h Header, s Setting) {
+func SetPreflight(h Header, s HeaderOptions) {
 	s.set(h)
 	set(h, "Access-Control-Allow-Methods", "GET, POST, DELETE")
 	set(h, "Access-Control-Allow-Headers", "Content-Type, Idempotency-Key, Prefer, Last-Event-ID")
@@ -107,7 +107,7 @@ var safeTypes = map[string]bool{
 
 // SetDownload sets the headers of a file that is handed out to whoever holds its
 // link.
-func SetDownload(h Header, s Setting, f File) {
+func SetDownload(h Header, s HeaderOptions, f File) {
 	s.set(h)
 	h["Content-Security-Policy"] = sandboxed
 	set(h, "X-Robots-Tag", "noindex")
@@ -165,7 +165,7 @@ func NewNonce() string { return rand.Text() }
 
 // SetPage sets the headers of a page of the dashboard. Nonce lets a style
 // element of the page through, "" where it has none.
-func SetPage(h Header, s Setting, nonce string) {
+func SetPage(h Header, s HeaderOptions, nonce string) {
 	s.set(h)
 	styles := "'self'"
 	if nonce != "" {
@@ -196,7 +196,7 @@ func withoutOwn(cookies []Pair) []Pair {
 // SessionCookie returns the Set-Cookie value that hands a session to its caller:
 // one of the same site, or a listed page of another one, from which browsers
 // send cookies back only in this form. The latter needs https.
-func SessionCookie(id string, s Setting, crossSite bool) string {
+func SessionCookie(id string, s HeaderOptions, crossSite bool) string {
 	cookie := SessionName + "=" + id + "; Path=/; HttpOnly"
 	switch {
 	case crossSite:

@@ -15,7 +15,7 @@ import (
 // TestHeaders compares the headers of every kind of answer, and the bodies of
 // the form convention's, with the golden file.
 func TestHeaders(t *testing.T) {
-	plain, page := Setting{}, Setting{HTTPS: true, Origin: "https://shop.example.com"}
+	plain, page := HeaderOptions{}, HeaderOptions{HTTPS: true, Origin: "https://shop.example.com"}
 	job := jobs()
 	refused := invalid("get", "is empty").Answer()
 	var got strings.Builder
@@ -31,7 +31,7 @@ func TestHeaders(t *testing.T) {
 		}
 		got.WriteString("\n\n")
 	}
-	text := func(name string, s Setting, e *Error) {
+	text := func(name string, s HeaderOptions, e *Error) {
 		j := job[name]
 		output, after := j.Text(e)
 		write("text "+name, func(h Header) { j.SetText(h, s, e) }, output, after)
@@ -48,14 +48,14 @@ func TestHeaders(t *testing.T) {
 	write("json ok", func(h Header) { job["ok"].SetJSON(h, plain) })
 	write("json ok, listed page", func(h Header) { job["ok"].SetJSON(h, page) })
 	write("json accepted", func(h Header) { job["accepted"].SetJSON(h, plain) })
-	write("json refused", func(h Header) { SetJSON(h, Setting{HTTPS: true}) })
+	write("json refused", func(h Header) { SetJSON(h, HeaderOptions{HTTPS: true}) })
 	write("preflight", func(h Header) { SetPreflight(h, page) })
 	write("download", func(h Header) {
-		SetDownload(h, Setting{HTTPS: true}, File{Name: "Übersicht 2026.csv", Type: "Text/CSV; header=present", Size: 12, SingleUse: true})
+		SetDownload(h, HeaderOptions{HTTPS: true}, File{Name: "Übersicht 2026.csv", Type: "Text/CSV; header=present", Size: 12, SingleUse: true})
 	})
 	write("download of a page", func(h Header) { SetDownload(h, plain, File{Name: "a.html", Type: "text/html"}) })
 	write("download of a picture", func(h Header) { SetDownload(h, plain, File{Name: "a.png", Type: "image/png", Size: 9}) })
-	write("dashboard", func(h Header) { SetPage(h, Setting{HTTPS: true}, "bm9uY2U") })
+	write("dashboard", func(h Header) { SetPage(h, HeaderOptions{HTTPS: true}, "bm9uY2U") })
 	compareGolden(t, filepath.Join("testdata", "headers.txt"), got.String())
 }
 
@@ -69,7 +69,7 @@ func TestSessionCookie(t *testing.T) {
 		{true, true, "QLSESSID=id; Path=/; HttpOnly; Secure; SameSite=None; Partitioned"},
 	}
 	for _, test := range tests {
-		got := SessionCookie("id", Setting{HTTPS: test.https}, test.crossSite)
+		got := SessionCookie("id", HeaderOptions{HTTPS: test.https}, test.crossSite)
 		if got != test.want {
 			t.Errorf("got %s, want %s", got, test.want)
 		}

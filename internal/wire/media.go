@@ -21,7 +21,7 @@ func CheckEncoding(contentEncoding string) error {
 }
 
 // CheckType checks the Content-Type and Content-Encoding of a request, of which
-// want is the one that its endpoint takes. The error is a *Refusal.
+// want is the one that its endpoint accepts. The error is a *Refusal.
 func CheckType(want, contentType, contentEncoding string) error {
 	if err := CheckEncoding(contentEncoding); err != nil {
 		return err

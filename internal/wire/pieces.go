@@ -13,16 +13,16 @@ type Pieces []piece
 
 type piece struct {
 	bytes []byte
-	as    written
+	as    encoding
 }
 
-// written is how the bytes of a piece are written.
-type written uint8
+// encoding is how the bytes of a piece are written.
+type encoding uint8
 
 const (
-	asIs     written = iota
-	asText           // as a JSON text
-	asBase64         // as one of their base64
+	rawPiece    encoding = iota
+	textPiece            // as a JSON text
+	base64Piece          // as one of their base64
 )
 
 // largePiece is from when on a part of an answer is a piece of its own.
@@ -50,7 +50,7 @@ func (p Pieces) Len() int64 {
 func (p Pieces) LenInTurns(turn func() error) (n int64, err error) {
 	for i := range p {
 		switch one := &p[i]; one.as {
-		case asText:
+		case textPiece:
 			n += int64(len(one.bytes)) + 2
 			for b := range slices.Chunk(one.bytes, PieceBytes) {
 				if err := turn(); err != nil {
@@ -60,7 +60,7 @@ func (p Pieces) LenInTurns(turn func() error) (n int64, err error) {
 					n += int64(extra[c])
 				}
 			}
-		case asBase64:
+		case base64Piece:
 			n += int64(base64.StdEncoding.EncodedLen(len(one.bytes))) + 2
 		default:
 			n += int64(len(one.bytes))
@@ -75,9 +75,9 @@ func (p Pieces) Write(w io.Writer, buffer []byte) error {
 	out := writer{to: w, buffer: buffer[:0]}
 	for i := range p {
 		switch one := &p[i]; one.as {
-		case asText:
+		case textPiece:
 			out.text(one.bytes)
-		case asBase64:
+		case base64Piece:
 			out.base64(one.bytes)
 		default:
 			out.raw(one.bytes)
@@ -147,7 +147,7 @@ type parts struct {
 }
 
 // cut ends what was collected so far with a piece of its own.
-func (p *parts) cut(b []byte, as written) {
+func (p *parts) cut(b []byte, as encoding) {
 	if len(p.dst) > 0 {
 		*p.pieces = append(*p.pieces, piece{bytes: p.dst})
 		p.dst = nil
@@ -158,7 +158,7 @@ func (p *parts) cut(b []byte, as written) {
 // raw adds what is JSON already.
 func (p *parts) raw(b []byte) {
 	if p.pieces != nil && len(b) >= largePiece {
-		p.cut(b, asIs)
+		p.cut(b, rawPiece)
 		return
 	}
 	p.dst = append(p.dst, b...)
@@ -175,7 +175,7 @@ func (p *parts) optional(name string, value Raw) {
 // text adds a text.
 func (p *parts) text(s string) {
 	if p.pieces != nil && len(s) >= largePiece && utf8.ValidString(s) {
-		p.cut([]byte(s), asText)
+		p.cut([]byte(s), textPiece)
 		return
 	}
 	p.dst = appendText(p.dst, s)
@@ -188,9 +188,9 @@ func (p *parts) bytes(b []byte) (isText bool) {
 		return isText
 	}
 	if isText = utf8.Valid(b); isText {
-		p.cut(b, asText)
+		p.cut(b, textPiece)
 	} else {
-		p.cut(b, asBase64)
+		p.cut(b, base64Piece)
 	}
 	return isText
 }

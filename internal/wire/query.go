@@ -59,7 +59,7 @@ func DecodeQuery(body []byte, l Limits) (*Query, error) {
 		r = q.Request.within("request.", &l)
 	}
 	if r != nil {
-		return nil, r.ofAnybody()
+		return nil, r.withoutPlanLimit()
 	}
 	return q, nil
 }
@@ -268,7 +268,7 @@ func pairs(field string, n node) ([]Pair, *Refusal) {
 	return list, nil
 }
 
-// longestURL is the longest webhook address taken.
+// longestURL is the longest webhook address that is accepted.
 const longestURL = 2048
 
 func decodeOptions(n node) (webhook string, sent bool, r *Refusal) {

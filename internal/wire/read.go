@@ -6,7 +6,7 @@ import (
 	"unicode/utf16"
 )
 
-// node is the text of one JSON value inside a document that check has taken.
+// node is the text of one JSON value inside a document that check has accepted.
 type node string
 
 // kind says in words what a node is.
@@ -157,13 +157,13 @@ func (c *cursor) skipText() {
 	}
 }
 
-// root returns the value of a document that check has taken.
+// root returns the value of a document that check has accepted.
 func root(text string) node { return node(strings.Trim(text, " \t\n\r")) }
 
-// Decoding is how many bytes decoding a body takes at most besides the body: its text,
+// DecodeBytes is how many bytes decoding a body takes at most besides the body: its text,
 // and what its escapes stand for. What the names of large objects take is asked of
 // Limits.Reserve.
-func Decoding(body []byte) int64 {
+func DecodeBytes(body []byte) int64 {
 	times := int64(1)
 	if bytes.ContainsAny(body, `\%+`) {
 		times++

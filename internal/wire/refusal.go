@@ -12,7 +12,7 @@ const (
 	UnsupportedMediaType = "unsupported_media_type"
 )
 
-// Refusal says why a request is not taken, in words for its sender. Every error
+// Refusal says why a request is not accepted, in words for its sender. Every error
 // of a decoder is one.
 type Refusal struct {
 	Code    string // one of the above
@@ -21,7 +21,7 @@ type Refusal struct {
 	Limit   string // the name of the limit exceeded, "" where it is another fault
 	Max     int64  // and its value
 
-	cause error // of Limits.Reserve, which takes the place of the refusal
+	cause error // of Limits.Reserve, returned instead of the refusal
 }
 
 func (r *Refusal) Error() string { return r.Field + ": " + r.Message }
@@ -36,8 +36,8 @@ func invalid(field, message string) *Refusal {
 	return &Refusal{Code: InvalidRequest, Field: field, Message: message}
 }
 
-// excess refuses what a limit on bytes does not allow.
-func excess(field, limit string, most int) *Refusal {
+// tooLarge refuses what a limit on bytes does not allow.
+func tooLarge(field, limit string, most int) *Refusal {
 	return &Refusal{
 		Code:    TooLarge,
 		Field:   field,
@@ -47,10 +47,10 @@ func excess(field, limit string, most int) *Refusal {
 	}
 }
 
-// ofAnybody is the refusal of a request that was held to the largest plan's
+// withoutPlanLimit is the refusal of a request that was held to the largest plan's
 // limits, since it is not known yet whose it is. It names no limit: its sender's
 // own may be lower. That on the fields of a form is everybody's.
-func (r *Refusal) ofAnybody() error {
+func (r *Refusal) withoutPlanLimit() error {
 	if r.cause != nil {
 		return r.cause
 	}

@@ -30,7 +30,7 @@ func DecodeReply(body []byte, l Limits) (*Reply, error) {
 		r = p.decode(top)
 	}
 	if r != nil {
-		return nil, r.ofAnybody()
+		return nil, r.withoutPlanLimit()
 	}
 	return p, nil
 }

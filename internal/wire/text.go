@@ -25,7 +25,7 @@ func (j *Job) Text(e *Error) (output, after []byte) {
 
 // SetText sets the headers of the form convention's answer about a job; e is
 // why it failed, or nil.
-func (j *Job) SetText(h Header, s Setting, e *Error) {
+func (j *Job) SetText(h Header, s HeaderOptions, e *Error) {
 	binary := j.Output != nil && !utf8.Valid(j.Output.Result)
 	setText(h, s, binary)
 	set(h, "QL-Job-Id", j.ID)
@@ -62,7 +62,7 @@ func setResponse(h Header, response Raw) {
 
 // SetJSON sets the headers of the JSON convention's answer to the call that ran
 // or submitted the job.
-func (j *Job) SetJSON(h Header, s Setting) {
+func (j *Job) SetJSON(h Header, s HeaderOptions) {
 	SetJSON(h, s)
 	if j.Status == StatusAccepted {
 		set(h, "Location", j.PollURL)
@@ -71,7 +71,7 @@ func (j *Job) SetJSON(h Header, s Setting) {
 
 // SetText sets the headers of the form convention's answer to a request that
 // became no job.
-func (e *Error) SetText(h Header, s Setting) {
+func (e *Error) SetText(h Header, s HeaderOptions) {
 	setText(h, s, false)
 	set(h, "QL-Error", e.Code)
 }

@@ -96,7 +96,7 @@ func (q *Request) within(prefix string, l *Limits) *Refusal {
 			size += len(p.Name) + len(p.Value)
 		}
 		if size > l.Fields {
-			return excess(prefix+part.name, "field_bytes", l.Fields)
+			return tooLarge(prefix+part.name, "field_bytes", l.Fields)
 		}
 	}
 	return nil
@@ -104,7 +104,7 @@ func (q *Request) within(prefix string, l *Limits) *Refusal {
 
 func scriptWithin(field, script string, l *Limits) *Refusal {
 	if len(script) > l.Script {
-		return excess(field, "script_bytes", l.Script)
+		return tooLarge(field, "script_bytes", l.Script)
 	}
 	return nil
 }

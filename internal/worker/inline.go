@@ -87,7 +87,7 @@ func (w *Worker) storeEnded(ctx context.Context, s *Submission, e *job.End) (ear
 	}
 	earlier, err = w.o.Queue.AcceptEnded(ctx, &job.Task{Webhook: s.Webhook, Key: s.Key}, e)
 	if err != nil && errors.Is(failed, record.ErrOutcomeUnknown) {
-		err = fault.New(fault.OutcomeUnknown, "the storage failed while the job was stored").Because(errors.Join(failed, err))
+		err = fault.New(fault.OutcomeUnknown, "the storage failed while the job was stored").WithCause(errors.Join(failed, err))
 	}
 	return earlier, err
 }

@@ -57,7 +57,7 @@ func soFar(trace []byte) ([]byte, error) {
 	if err != nil || trace == nil {
 		return nil, err
 	}
-	steps = slices.DeleteFunc(steps, func(s wire.Step) bool { return !s.IsOver() })
+	steps = slices.DeleteFunc(steps, func(s wire.Step) bool { return !s.HasEnded() })
 	return wire.AppendTrace(nil, steps), nil
 }
 

@@ -38,7 +38,7 @@ func unavailable(err error) error {
 	case errors.As(err, &system):
 	case errors.As(err, &e) && e.Code == lib.SQLITE_IOERR_FSYNC:
 		// It may stand in the journal all the same, and be found by whoever opens it next.
-		return fault.New(fault.OutcomeUnknown, "the storage failed while a database was changed: whether it is done is not known; look before you repeat it").Because(err)
+		return fault.New(fault.OutcomeUnknown, "the storage failed while a database was changed: whether it is done is not known; look before you repeat it").WithCause(err)
 	case errors.As(err, &e):
 		switch e.Primary() {
 		case lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY:
@@ -48,7 +48,7 @@ func unavailable(err error) error {
 	default:
 		return err
 	}
-	return fault.Busy(fault.StorageUnavailable, retryAfter, "the storage cannot be used at the moment").Because(err)
+	return fault.Retryable(fault.StorageUnavailable, retryAfter, "the storage cannot be used at the moment").WithCause(err)
 }
 
 // probeBytes is how much a disk must take that is not full.

@@ -68,7 +68,7 @@ func (d *Databases) createStaged(ctx context.Context, name string, fill func(sta
 func publish(path, as, name string) error {
 	if !isMissing(path + walSuffix) {
 		// Closing a database copies its log into it, or says nothing.
-		return fault.Busy(fault.StorageUnavailable, retryAfter, "the storage cannot be used at the moment").Because(fmt.Errorf("database %s: its write-ahead log stayed", name))
+		return fault.Retryable(fault.StorageUnavailable, retryAfter, "the storage cannot be used at the moment").WithCause(fmt.Errorf("database %s: its write-ahead log stayed", name))
 	}
 	err := os.Link(path, as)
 	if os.IsExist(err) {

@@ -48,8 +48,8 @@ func (db *database) waitForToken(ctx context.Context, tokens chan struct{}) erro
 		case contended >= db.options.Busy:
 			return db.busy()
 		case stalled >= maxStall:
-			return fault.Busy(fault.StorageUnavailable, retryAfter, "the storage cannot be used at the moment").
-				Because(fmt.Errorf("database %s: whoever has it waited for the disk for %s", db.name, maxStall))
+			return fault.Retryable(fault.StorageUnavailable, retryAfter, "the storage cannot be used at the moment").
+				WithCause(fmt.Errorf("database %s: whoever has it waited for the disk for %s", db.name, maxStall))
 		}
 		timer.Reset(every)
 	}

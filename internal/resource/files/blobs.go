@@ -86,7 +86,7 @@ func (b *Blobs) put(content []byte, p *pin) (Chunk, error) {
 // has room, and it is ours that has none.
 func storageFault(err error) error {
 	if err != nil && systemCode(err) == quotaExceeded {
-		return fault.Busy(fault.StorageUnavailable, retryAfter, "the storage cannot be used at the moment").Because(err)
+		return fault.Retryable(fault.StorageUnavailable, retryAfter, "the storage cannot be used at the moment").WithCause(err)
 	}
 	return err
 }

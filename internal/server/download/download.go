@@ -85,7 +85,7 @@ func (d downloads) serve(h http.Header, r *server.Request) (server.Response, err
 	case isPreview(client.Agent):
 		return page(h, r, http.StatusOK, "A file was shared with you", "Open this link in a browser to load the file.")
 	}
-	part := wire.Part{To: content.Size}
+	part := wire.ByteRange{To: content.Size}
 	if !share.Limited() {
 		var reply *server.Response
 		if part, reply, err = choose(h, r, share, content); err != nil || reply != nil {
@@ -113,25 +113,25 @@ func (d downloads) serve(h http.Header, r *server.Request) (server.Response, err
 
 // choose returns the part of a file that a request asks for, or the answer to one
 // that needs none.
-func choose(h http.Header, r *server.Request, s shares.Share, c shares.Content) (wire.Part, *server.Response, error) {
-	part := wire.Part{To: c.Size}
-	conditions, err := wire.ReadConditions(r.HeaderValue)
+func choose(h http.Header, r *server.Request, s shares.Share, c shares.Content) (wire.ByteRange, *server.Response, error) {
+	part := wire.ByteRange{To: c.Size}
+	conditions, err := wire.ParseConditions(r.HeaderValue)
 	if err != nil {
 		return part, &server.Response{}, err
 	}
-	switch conditions.Reads(tagOf(c), s.Made) {
-	case wire.Other:
+	switch conditions.CheckRead(tagOf(c), s.Made) {
+	case wire.ReadPreconditionFailed:
 		return part, &server.Response{}, fault.New(fault.PreconditionFailed, "the file is another than the one asked for")
-	case wire.Unchanged:
+	case wire.ReadNotModified:
 		setHeaders(h, r, s, c)
 		h.Del("Content-Length")
 		return part, &server.Response{Status: http.StatusNotModified}, nil
 	}
 	asked := r.HeaderValue("Range")
-	if asked == "" || !conditions.TakesPart(tagOf(c)) {
+	if asked == "" || !conditions.AllowsRange(tagOf(c)) {
 		return part, nil, nil
 	}
-	part, partly, err := wire.ReadRange(asked, c.Size)
+	part, partly, err := wire.ParseRange(asked, c.Size)
 	if err != nil {
 		body := server.EncodeErrorJSON(h, r.Setting(""), service.Refused(err))
 		h.Set("Content-Range", "bytes */"+strconv.FormatInt(c.Size, 10))
@@ -158,7 +158,7 @@ func (d downloads) endedMeanwhile(h http.Header, r *server.Request, token shares
 
 // deliver sends a part of the file. The header Content-Range is there already
 // where it is one.
-func (d downloads) deliver(h http.Header, r *server.Request, delivery shares.Delivery, p wire.Part, cookie string, leave func()) server.Response {
+func (d downloads) deliver(h http.Header, r *server.Request, delivery shares.Delivery, p wire.ByteRange, cookie string, leave func()) server.Response {
 	share := delivery.Share
 	setHeaders(h, r, share, delivery.Content)
 	h.Set("Content-Length", strconv.FormatInt(p.To-p.From, 10))
@@ -196,7 +196,7 @@ func (w *clientWriter) Write(b []byte) (n int, err error) {
 
 // setHeaders says what the file is.
 func setHeaders(h http.Header, r *server.Request, s shares.Share, c shares.Content) {
-	wire.SetDownload(h, r.Setting(""), wire.File{Name: s.Name, Type: wire.TypeOf(s.Name), Size: s.Size, SingleUse: s.Limited()})
+	wire.SetDownload(h, r.Setting(""), wire.File{Name: s.Name, Type: wire.MediaTypeOf(s.Name), Size: s.Size, SingleUse: s.Limited()})
 	if !s.Limited() {
 		wire.SetContent(h, tagOf(c), s.Made)
 	}
@@ -221,7 +221,7 @@ func tagOf(c shares.Content) string { return hex.EncodeToString(c.Digest[:16]) }
 // cookieName is the cookie by which a client may restart a download of a link.
 func cookieName(s shares.Share) string { return wire.DownloadPrefix + s.ID() }
 
-func newCookie(s shares.Share, value string, setting wire.Setting) string {
+func newCookie(s shares.Share, value string, setting wire.HeaderOptions) string {
 	cookie := cookieName(s) + "=" + value + "; Path=/; Max-Age=" + strconv.Itoa(int(shares.RestartWithin.Seconds())) + "; HttpOnly; SameSite=Lax"
 	if setting.HTTPS {
 		cookie += "; Secure"

@@ -386,7 +386,7 @@ func TestCrowd(t *testing.T) {
 	w := boot(t)
 	w.write("/a.txt", "a")
 	url := w.share(engine.Share{Path: "/a.txt"})
-	w.full = fault.Busy(fault.Overloaded, time.Second, "too many at once")
+	w.full = fault.Retryable(fault.Overloaded, time.Second, "too many at once")
 	if a := w.get(url); a.status != 503 || a.header.Get("Retry-After") != "1" {
 		t.Errorf("%d %v", a.status, a.header)
 	}

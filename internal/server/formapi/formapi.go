@@ -53,7 +53,7 @@ func (c codec) query(h http.Header, r *server.Request) (server.Response, error) 
 	return reply, nil
 }
 
-func encodeError(h http.Header, s wire.Setting, r *service.Refusal) []byte {
+func encodeError(h http.Header, s wire.HeaderOptions, r *service.Refusal) []byte {
 	r.SetText(h, s)
 	return r.AppendLine(nil)
 }

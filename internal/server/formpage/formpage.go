@@ -60,7 +60,7 @@ type view struct {
 	Nonce   string
 }
 
-func write(h http.Header, s wire.Setting, status int, v view) (server.Response, error) {
+func write(h http.Header, s wire.HeaderOptions, status int, v view) (server.Response, error) {
 	v.Nonce = wire.NewNonce()
 	var b bytes.Buffer
 	if err := templates.Execute(&b, v); err != nil {
@@ -204,7 +204,7 @@ func acceptedPage(h http.Header, r *server.Request, next string) (server.Respons
 }
 
 // encodeError tells a person what is wrong, in a page.
-func encodeError(h http.Header, s wire.Setting, r *service.Refusal) []byte {
+func encodeError(h http.Header, s wire.HeaderOptions, r *service.Refusal) []byte {
 	v := view{Title: "This did not work", Words: r.Message}
 	if r.Status == http.StatusNotFound {
 		v.Title = "Nothing to answer"

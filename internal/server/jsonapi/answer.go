@@ -23,7 +23,7 @@ func encodeAnswer(h http.Header, r *server.Request, a *service.Answer) server.Re
 }
 
 // encodeError tells, where credentials are missing or wrong, how to send them.
-func encodeError(h http.Header, s wire.Setting, r *service.Refusal) []byte {
+func encodeError(h http.Header, s wire.HeaderOptions, r *service.Refusal) []byte {
 	body := server.EncodeErrorJSON(h, s, r)
 	if r.Status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", `Basic realm="ql", charset="UTF-8"`)

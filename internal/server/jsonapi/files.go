@@ -69,7 +69,7 @@ func readFileCall(r *server.Request, known ...string) (f fileCall, err error) {
 	if f.query, err = parameters(r, known...); err != nil {
 		return f, err
 	}
-	f.conditions, err = wire.ReadConditions(r.HeaderValue)
+	f.conditions, err = wire.ParseConditions(r.HeaderValue)
 	return f, err
 }
 
@@ -107,13 +107,13 @@ func (c codec) file(h http.Header, r *server.Request) (server.Response, error) {
 // send answers with a file, or with the part of it that is asked for.
 func (c codec) send(h http.Header, r *server.Request, conditions *wire.Conditions, found service.FoundFile, reply server.Response) (server.Response, error) {
 	content, size := found.Content, found.Content.Size()
-	part := wire.Part{To: size}
+	part := wire.ByteRange{To: size}
 	setting := r.Setting(found.Origin)
-	switch conditions.Reads(content.Tag(), content.Modified()) {
-	case wire.Other:
+	switch conditions.CheckRead(content.Tag(), content.Modified()) {
+	case wire.ReadPreconditionFailed:
 		found.Close()
 		return reply, fault.New(fault.PreconditionFailed, "the file is another than the one asked for: it was changed")
-	case wire.Unchanged:
+	case wire.ReadNotModified:
 		found.Close()
 		wire.SetJSON(h, setting)
 		h.Del("Content-Type")
@@ -121,10 +121,10 @@ func (c codec) send(h http.Header, r *server.Request, conditions *wire.Condition
 		reply.Status = http.StatusNotModified
 		return reply, nil
 	}
-	if asked := r.HeaderValue("Range"); asked != "" && conditions.TakesPart(content.Tag()) {
+	if asked := r.HeaderValue("Range"); asked != "" && conditions.AllowsRange(content.Tag()) {
 		var partly bool
 		var err error
-		if part, partly, err = wire.ReadRange(asked, size); err != nil {
+		if part, partly, err = wire.ParseRange(asked, size); err != nil {
 			found.Close()
 			reply.Status = http.StatusRequestedRangeNotSatisfiable
 			reply.Body = server.EncodeErrorJSON(h, setting, service.Refused(err))
@@ -135,7 +135,7 @@ func (c codec) send(h http.Header, r *server.Request, conditions *wire.Condition
 			reply.Status = http.StatusPartialContent
 		}
 	}
-	wire.SetDownload(h, setting, wire.File{Name: found.Name, Type: wire.TypeOf(found.Name), Size: part.To - part.From})
+	wire.SetDownload(h, setting, wire.File{Name: found.Name, Type: wire.MediaTypeOf(found.Name), Size: part.To - part.From})
 	wire.SetContent(h, content.Tag(), content.Modified())
 	if reply.Status == http.StatusPartialContent {
 		h.Set("Content-Range", part.ContentRange(size))
@@ -152,7 +152,7 @@ func (c codec) send(h http.Header, r *server.Request, conditions *wire.Condition
 }
 
 // stream sends a part of a file. When it returns, the transfer no longer counts.
-func (c codec) stream(ctx context.Context, w io.Writer, found service.FoundFile, part wire.Part) {
+func (c codec) stream(ctx context.Context, w io.Writer, found service.FoundFile, part wire.ByteRange) {
 	defer found.Close()
 	ctx, cancel := context.WithTimeout(ctx, service.LongestTransfer)
 	defer cancel()
@@ -178,7 +178,7 @@ const sendAtOnce = 256 << 10
 
 // copyPart writes a part of a file, as long as the caller reads it. Its error is one of
 // reading: a caller that has hung up is none.
-func copyPart(ctx context.Context, w io.Writer, content io.ReadSeeker, p wire.Part) error {
+func copyPart(ctx context.Context, w io.Writer, content io.ReadSeeker, p wire.ByteRange) error {
 	if _, err := content.Seek(p.From, io.SeekStart); err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func (c codec) storeFile(h http.Header, r *server.Request) (server.Response, err
 		return server.RejectBeforeAuth(fault.Invalid("Content-Range", "does not fit: a file is sent whole"))
 	}
 	stored, err := c.service.StoreFile(r.Context(), r.Caller, call.credentials, service.Upload{
-		Path: call.path, Size: r.ContentLength, If: call.conditions.MayChange,
+		Path: call.path, Size: r.ContentLength, If: call.conditions.AllowsChange,
 		Body: func() (io.Reader, error) { return r.BodyStream(service.LongestTransfer) },
 	})
 	reply := server.Response{Status: http.StatusOK, Origin: stored.Origin, Rate: stored.Rate}
@@ -233,7 +233,7 @@ func (c codec) removeFile(h http.Header, r *server.Request) (server.Response, er
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
-	answer, err := c.service.RemoveFile(r.Context(), r.Caller, call.credentials, call.path, call.conditions.MayChange)
+	answer, err := c.service.RemoveFile(r.Context(), r.Caller, call.credentials, call.path, call.conditions.AllowsChange)
 	reply := server.Response{Status: http.StatusOK, Origin: answer.Origin, Rate: answer.Rate}
 	if err != nil {
 		return reply, err

@@ -15,7 +15,7 @@ import (
 const retryAfter = 5 * time.Second
 
 // ErrClosed is the error of a store that was closed.
-var ErrClosed error = fault.Busy(fault.StorageUnavailable, retryAfter, "the service is stopping")
+var ErrClosed error = fault.Retryable(fault.StorageUnavailable, retryAfter, "the service is stopping")
 
 // explain gives the errors of SQLite that are none of the program's a code: the
 // disk is full or broken, or another process holds the store for too long. A
@@ -29,15 +29,15 @@ func explain(path string, err error) error {
 	}
 	switch e.Primary() {
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
-		return unavailable.Because(damaged(path, err))
+		return unavailable.WithCause(damaged(path, err))
 	case lib.SQLITE_BUSY, lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN,
 		lib.SQLITE_NOMEM, lib.SQLITE_PROTOCOL:
-		return unavailable.Because(fmt.Errorf("%s: %w", path, err))
+		return unavailable.WithCause(fmt.Errorf("%s: %w", path, err))
 	}
 	return err
 }
 
-var unavailable = fault.Busy(fault.StorageUnavailable, retryAfter, "the storage cannot be used at the moment")
+var unavailable = fault.Retryable(fault.StorageUnavailable, retryAfter, "the storage cannot be used at the moment")
 
 // unknown is the error of a write that may be found done after a crash, and is not
 // done before one.

@@ -103,7 +103,7 @@ func (w *writer) perform(batch []*write) {
 			batch = slices.DeleteFunc(batch, func(c *write) bool { return c == r.culprit })
 			r.culprit.finish(w.classify(r.err))
 		case r.uncommitted && w.seal() != nil:
-			w.finish(batch, unknown.Because(r.err))
+			w.finish(batch, unknown.WithCause(r.err))
 			return
 		case r.uncommitted && len(batch) > 1:
 			w.commitEach(batch)
@@ -121,8 +121,8 @@ func (w *writer) commitEach(batch []*write) {
 	for i, c := range batch {
 		r := w.attempt([]*write{c}, false)
 		if r.uncommitted && w.seal() != nil {
-			w.finish([]*write{c}, unknown.Because(r.err))
-			w.finish(batch[i+1:], unavailable.Because(w.unsealed)) // not tried again
+			w.finish([]*write{c}, unknown.WithCause(r.err))
+			w.finish(batch[i+1:], unavailable.WithCause(w.unsealed)) // not tried again
 			return
 		}
 		w.finish([]*write{c}, r.err)
@@ -231,7 +231,7 @@ func (w *writer) seal() error {
 	if r.err == nil {
 		return nil
 	}
-	return unavailable.Because(errors.Join(w.unsealed, r.err))
+	return unavailable.WithCause(errors.Join(w.unsealed, r.err))
 }
 
 // probe changes something that means nothing. It must be a change: a row that stays
