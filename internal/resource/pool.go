@@ -95,7 +95,7 @@ func (p *Pool) Tree(id account.ID, l account.Limits) (tree *files.Tree, release 
 // tree returns an account's files, which share their storage with its databases.
 func (p *Pool) tree(h *handle, l account.Limits) *files.Tree {
 	h.storage.setLimits(l.StorageBytes, l.Databases)
-	return p.o.Trees.For(h.account, files.Quota{Bytes: l.StorageBytes, File: l.FileBytes, Nodes: int64(l.Files), Room: h.storage})
+	return p.o.Trees.For(h.account, files.Quota{Bytes: l.StorageBytes, File: l.FileBytes, Nodes: int64(l.Files), Storage: h.storage})
 }
 
 // Databases opens an account's databases apart from those of the pool. They are closed by

@@ -27,7 +27,7 @@ func NewShares(rows shares.Rows, trees *files.Trees, url string, clock func() ti
 			for i, chunk := range c.Chunks {
 				chunks[i] = files.Chunk{Hash: chunk.Hash, Size: chunk.Size}
 			}
-			return trees.Pinned(chunks, c.Tail)
+			return trees.OpenContent(chunks, c.Tail)
 		},
 	})
 }

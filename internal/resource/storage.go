@@ -47,7 +47,7 @@ const (
 
 var (
 	_ databases.Storage = (*storage)(nil)
-	_ files.Room        = (*storage)(nil)
+	_ files.Storage     = (*storage)(nil)
 )
 
 // setLimits sets the bounds, which change with the account's plan.
@@ -187,8 +187,8 @@ func (s *storage) Adjust(bytes int64) {
 	s.databases += bytes
 }
 
-// Claim implements files.Room.
-func (s *storage) Claim(ctx context.Context, c, held files.Claim) (release func(), ok bool, err error) {
+// ReserveFiles implements files.Storage.
+func (s *storage) ReserveFiles(ctx context.Context, c, held files.Reservation) (release func(), ok bool, err error) {
 	if err := s.measure(); err != nil {
 		return nil, false, err
 	}

@@ -112,8 +112,8 @@ func (b *Blobs) read(chunk Chunk, content []byte) ([]byte, error) {
 	return content, nil
 }
 
-// sweepAtOnce is how many blobs are removed with one change of the rows.
-const sweepAtOnce = 256
+// sweepBatch is how many blobs are removed with one change of the rows.
+const sweepBatch = 256
 
 // Sweep removes the blobs that were dead for at least grace, and what unfinished
 // writes left as long ago. Those that no row tells of count from now on. It
@@ -138,7 +138,7 @@ func (b *Blobs) Sweep(ctx context.Context, rows Rows, now time.Time, grace time.
 func (b *Blobs) SweepDead(ctx context.Context, rows Rows, before time.Time, bytes int64) (removed int, err error) {
 	q, freed := DeadQuery{Before: before}, int64(0)
 	for {
-		list, err := rows.Dead(ctx, q, sweepAtOnce)
+		list, err := rows.Dead(ctx, q, sweepBatch)
 		if err != nil || len(list) == 0 {
 			return removed, err
 		}
@@ -203,7 +203,7 @@ func (b *Blobs) findDead(ctx context.Context, rows Rows, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		if found = append(found, DeadBlob{Chunk: Chunk{hash, bytes}, Since: now}); len(found) < sweepAtOnce {
+		if found = append(found, DeadBlob{Chunk: Chunk{hash, bytes}, Since: now}); len(found) < sweepBatch {
 			return nil
 		}
 		err = rows.AddDead(ctx, found)

@@ -77,6 +77,16 @@ func (t *Trees) contentOf(n *Node) *Content {
 	return &Content{pin: p, chunks: n.Chunks, tail: n.Tail, size: n.Size, modified: n.Modified, tag: n.tag()}
 }
 
+// OpenContent returns content that was noted earlier, to be read: what a link to a
+// file hands out, whatever has become of the file since.
+func (t *Trees) OpenContent(chunks []Chunk, tail []byte) *Content {
+	n := &Node{Chunks: chunks, Tail: tail, Size: int64(len(tail))}
+	for _, c := range chunks {
+		n.Size += c.Size
+	}
+	return t.contentOf(n)
+}
+
 // tag names a file's content: no two contents have the same, and a file has the
 // same for as long as it is not written.
 func (n *Node) tag() string {
@@ -176,7 +186,7 @@ func (c *Content) Seek(offset int64, whence int) (int64, error) {
 		offset += c.size
 	}
 	if offset < 0 {
-		return c.at, errors.New("a place before the beginning")
+		return c.at, errors.New("files: seek before the beginning")
 	}
 	c.at = offset
 	return offset, nil

@@ -25,8 +25,8 @@ import (
 type Dir struct {
 	root   *os.Root
 	hidden string // Key of a folder at the top that scripts do not see
-	// unfinished starts the Key of a file that is being written.
-	unfinished string
+	// temporary starts the Key of a file that is being written.
+	temporary string
 
 	// mu makes one change at a time, so that a check still holds when its
 	// change is made.
@@ -42,7 +42,7 @@ func OpenDir(folder, hidden string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Dir{root: root, hidden: Key(hidden), unfinished: Key(temporaryPrefix)}, nil
+	return &Dir{root: root, hidden: Key(hidden), temporary: Key(temporaryPrefix)}, nil
 }
 
 // Close lets go of the folder.
@@ -126,7 +126,7 @@ func checkOpen(path string, f *os.File) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// check tells apart what may stand at a path.
+// check tells apart what may be at a path.
 func check(path string, info fs.FileInfo) error {
 	switch {
 	case info.Mode().IsRegular():
@@ -162,7 +162,7 @@ func (d *Dir) Write(ctx context.Context, path string, content []byte) error {
 
 // replace puts what write writes in the place of a file. d.mu is held.
 func (d *Dir) replace(to string, write func(*os.File) error) error {
-	old, err := d.place(to, "")
+	old, err := d.prepareTarget(to, "")
 	if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func (d *Dir) Append(ctx context.Context, to string, content []byte) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	old, err := d.place(to, "")
+	old, err := d.prepareTarget(to, "")
 	if err != nil {
 		return err
 	}
@@ -412,16 +412,16 @@ func (d *Dir) Move(ctx context.Context, from, to string) error {
 	if strings.HasPrefix(to, from+"/") {
 		return refuse(to, "a folder cannot be moved into itself")
 	}
-	if info.IsDir() && grow(from, to) {
+	if info.IsDir() && lengthens(from, to) {
 		var below extremes
 		if err := d.walk(ctx, from, below.add); err != nil {
 			return err
 		}
-		if err := checkReach(from, to, below); err != nil {
+		if err := checkMove(from, to, below); err != nil {
 			return err
 		}
 	}
-	old, err := d.place(to, from)
+	old, err := d.prepareTarget(to, from)
 	if err != nil {
 		return err
 	}
@@ -473,7 +473,7 @@ func (d *Dir) canonical(ctx context.Context, path string) (string, error) {
 
 // refuseName keeps scripts from the hidden folder and from unfinished files.
 func (d *Dir) refuseName(path string) error {
-	return refuseReserved(path, d.hidden, d.unfinished)
+	return refuseReserved(path, d.hidden, d.temporary)
 }
 
 // relative returns a path as the root takes it.
@@ -484,7 +484,7 @@ func relative(path string) string {
 	return path[1:]
 }
 
-// find returns what stands at a path: a file or a folder, reached through
+// find returns what is at a path: a file or a folder, reached through
 // folders.
 func (d *Dir) find(path string) (fs.FileInfo, error) {
 	var info fs.FileInfo
@@ -511,11 +511,11 @@ func ends(path string) func(func(int) bool) {
 	}
 }
 
-// place prepares the place of a file or folder: it makes the folders on the
-// way and returns what stands there now, nil where there is nothing. Nothing
+// prepareTarget prepares the path of a new file or folder: it makes the folders on
+// the way and returns what is there now, nil where there is nothing. Nothing
 // gets a name that some system would take for one that is there already;
 // except is a path that is about to lose its name.
-func (d *Dir) place(to, except string) (fs.FileInfo, error) {
+func (d *Dir) prepareTarget(to, except string) (fs.FileInfo, error) {
 	for end := range ends(to) {
 		at := to[:end]
 		info, err := d.root.Lstat(at[1:])

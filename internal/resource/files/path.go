@@ -1,9 +1,9 @@
-// Package files keeps an account's tree of files. The grammar of its paths is
+// Package files has an account's tree of files. The grammar of its paths is
 // in path.go and the same for every backend, so that a path means one file and
 // no two paths mean the same one on any system. Dir is the backend on a real
 // folder, Tree the one on a store's rows and a folder of blobs.
 //
-// What a file's content means, and how much an account may keep, is decided by
+// What a file's content means, and how much an account may store, is decided by
 // the caller.
 package files
 

@@ -7,16 +7,16 @@ import (
 	"ql/internal/account"
 )
 
-// reclaimAtOnce is how many dead blobs are removed for one who waits for room.
-const reclaimAtOnce = 1024
+// reclaimBatch is how many dead blobs are removed for one who waits for storage.
+const reclaimBatch = 1024
 
 // Reclaim removes dead blobs of an account at once, until so many bytes are gone.
 // Those that somebody reads stay. It returns how many bytes went.
 func (t *Trees) Reclaim(ctx context.Context, a account.ID, bytes int64) (freed int64, err error) {
-	list, err := t.rows.Dead(ctx, DeadQuery{Account: a}, reclaimAtOnce)
+	list, err := t.rows.Dead(ctx, DeadQuery{Account: a}, reclaimBatch)
 	for len(list) > 0 && freed < bytes && err == nil {
 		n, planned := 0, freed
-		for n < min(len(list), sweepAtOnce) && planned < bytes {
+		for n < min(len(list), sweepBatch) && planned < bytes {
 			planned += list[n].Size
 			n++
 		}
@@ -28,13 +28,13 @@ func (t *Trees) Reclaim(ctx context.Context, a account.ID, bytes int64) (freed i
 	return freed, err
 }
 
-// roomAtOnce is how many bytes are swept for one who found the disk full.
-const roomAtOnce = 256 << 20
+// reclaimDiskBytes is how many bytes are swept for one who found the disk full.
+const reclaimDiskBytes = 256 << 20
 
-// makeRoom removes dead content of all accounts where the disk is full, and
+// reclaimDisk removes dead content of all accounts where the disk is full, and
 // reports whether there was any.
-func (t *Trees) makeRoom(ctx context.Context) bool {
-	n, _ := t.blobs.SweepDead(ctx, t.rows, time.Time{}, roomAtOnce) // who found it full is told
+func (t *Trees) reclaimDisk(ctx context.Context) bool {
+	n, _ := t.blobs.SweepDead(ctx, t.rows, time.Time{}, reclaimDiskBytes) // who found it full is told
 	return n > 0
 }
 

@@ -16,7 +16,7 @@ import (
 	"ql/lang/value"
 )
 
-// Trees keeps the files of all accounts: what they are called in rows, small
+// Trees has the files of all accounts: what they are called in rows, small
 // content in the rows too, large content as blobs. It may be used by any number
 // of goroutines.
 type Trees struct {
@@ -31,24 +31,24 @@ func NewTrees(rows Rows, blobs *Blobs, clock func() time.Time) *Trees {
 	return &Trees{rows: rows, blobs: blobs, clock: clock}
 }
 
-// Quota bounds what an account may keep; zero means no bound.
+// Quota bounds what an account may store; zero means no bound.
 type Quota struct {
-	Bytes int64 // of all files, and of what shares a room with them
-	File  int64 // bytes of one file
-	Nodes int64 // files and folders
-	Room  Room  // nil where files share Bytes with nothing else
+	Bytes   int64   // of all files, and of what shares Storage with them
+	File    int64   // bytes of one file
+	Nodes   int64   // files and folders
+	Storage Storage // nil where files share Bytes with nothing else
 }
 
-// Room is the storage that an account's files share with something else.
-type Room interface {
-	// Claim keeps room until it is released. Held is what the caller has claimed
-	// for the same already, and releases afterwards: it does not stand in the way.
-	// Claim reports false where there is not enough.
-	Claim(ctx context.Context, c, held Claim) (release func(), ok bool, err error)
+// Storage is the storage that an account's files share with something else.
+type Storage interface {
+	// ReserveFiles reserves storage until it is released. Held is what the caller has
+	// reserved for the same already, and releases afterwards: it does not count twice.
+	// It reports false where there is not enough.
+	ReserveFiles(ctx context.Context, r, held Reservation) (release func(), ok bool, err error)
 }
 
-// Claim is what a change of an account's files takes.
-type Claim struct {
+// Reservation is what a change of an account's files needs.
+type Reservation struct {
 	Before, After int64 // what they hold
 	Writes        int64 // bytes that come onto the disk, beside all that is there
 }
@@ -65,10 +65,10 @@ var _ engine.Files = (*Tree)(nil)
 // For returns the tree of an account.
 func (t *Trees) For(a account.ID, q Quota) *Tree { return &Tree{trees: t, account: a, quota: q} }
 
-// maxTail is how much content stands in a row.
+// maxTail is how much content is in a row.
 const maxTail = 64 << 10
 
-// maxChunk is how much content stands in one blob.
+// maxChunk is how much content is in one blob.
 const maxChunk = 8 << 20
 
 // reservedFolder is a name at the top that Dir may hide, so that a script finds
@@ -222,7 +222,7 @@ func (t *Tree) Write(ctx context.Context, path string, content []byte) error {
 	if err := t.checkSize(path, int64(len(content))); err != nil {
 		return err
 	}
-	return t.change(ctx, func(p *plan) error {
+	return t.change(ctx, func(p *txn) error {
 		return p.put(Node{Path: path, Size: int64(len(content)), Modified: p.now}, func(n *Node) (err error) {
 			n.Chunks, n.Tail, err = p.store(content)
 			return err
@@ -244,7 +244,7 @@ func (t *Tree) Append(ctx context.Context, path string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	return t.change(ctx, func(p *plan) error { return p.extend(path, content) })
+	return t.change(ctx, func(p *txn) error { return p.extend(path, content) })
 }
 
 // Copy makes a file with the content of another, as Write would.
@@ -257,7 +257,7 @@ func (t *Tree) Copy(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	return t.change(ctx, func(p *plan) error {
+	return t.change(ctx, func(p *txn) error {
 		n, err := t.content(ctx, from)
 		if err != nil {
 			return err
@@ -280,7 +280,7 @@ func (t *Tree) Move(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	return t.change(ctx, func(p *plan) error {
+	return t.change(ctx, func(p *txn) error {
 		n, err := p.find(from)
 		if err != nil || from == to {
 			return err
@@ -288,12 +288,12 @@ func (t *Tree) Move(ctx context.Context, from, to string) error {
 		if strings.HasPrefix(Key(to), Key(from)+"/") {
 			return refuse(to, "a folder cannot be moved into itself")
 		}
-		if n.Folder && grow(from, to) {
-			if err := p.checkReach(from, to); err != nil {
+		if n.Folder && lengthens(from, to) {
+			if err := p.checkMove(from, to); err != nil {
 				return err
 			}
 		}
-		old, err := p.place(to, from)
+		old, err := p.prepareTarget(to, from)
 		if err != nil {
 			return err
 		}
@@ -315,17 +315,17 @@ func (t *Tree) Move(ctx context.Context, from, to string) error {
 func (t *Tree) Remove(ctx context.Context, at string) error { return t.RemoveIf(ctx, at, nil) }
 
 // RemoveIf is Remove of what meets a condition, where there is one.
-func (t *Tree) RemoveIf(ctx context.Context, at string, check Check) error {
+func (t *Tree) RemoveIf(ctx context.Context, at string, check Condition) error {
 	at, err := t.canonical(ctx, at)
 	if err != nil {
 		return err
 	}
-	return t.change(ctx, func(p *plan) error {
+	return t.change(ctx, func(p *txn) error {
 		n, err := p.find(at)
 		if err != nil {
 			return err
 		}
-		if err := p.meets(at, check); err != nil {
+		if err := p.checkCondition(at, check); err != nil {
 			return err
 		}
 		if n.Folder {

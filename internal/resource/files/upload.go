@@ -10,31 +10,31 @@ import (
 	"time"
 )
 
-// Check decides, by what names the content that a file has and by when it was
+// Condition decides, by what names the content that a file has and by when it was
 // written, whether it may be changed; "" and the zero time where there is none.
-type Check func(tag string, written time.Time) error
+type Condition func(tag string, written time.Time) error
 
 // Upload is how a file is written from a stream.
 type Upload struct {
-	Size int64 // of the content; negative where it is not known
-	If   Check // nil for no condition
+	Size int64     // of the content; negative where it is not known
+	If   Condition // nil for no condition
 }
 
 // Upload writes a file from a stream, as Write would, and returns the tag of its
 // content. Of the content no more than a small piece is held in memory; of one
-// that comes to an end too early, or grows too large, nothing is kept.
+// that comes to an end too early, or grows too large, nothing is stored.
 func (t *Tree) Upload(ctx context.Context, path string, from io.Reader, u Upload) (tag string, err error) {
 	path, err = t.canonical(ctx, path)
 	if err != nil {
 		return "", err
 	}
 	// What would be refused at the end is refused before anything is read.
-	room, err := t.rehearse(ctx, path, u)
+	reserved, err := t.precheck(ctx, path, u)
 	if err != nil {
 		return "", err
 	}
-	defer room.release()
-	in := &incoming{blobs: t.trees.blobs, ctx: ctx, grow: room.grow}
+	defer reserved.release()
+	in := &receiver{blobs: t.trees.blobs, ctx: ctx, grow: reserved.grow}
 	defer in.discard()
 	if err := in.receive(from); err != nil {
 		return "", storageFault(err)
@@ -43,9 +43,9 @@ func (t *Tree) Upload(ctx context.Context, path string, from io.Reader, u Upload
 	for _, piece := range in.pieces {
 		n.Chunks = append(n.Chunks, piece.Chunk)
 	}
-	return n.tag(), t.change(ctx, func(p *plan) error {
-		p.held = room.held
-		if err := p.meets(path, u.If); err != nil {
+	return n.tag(), t.change(ctx, func(p *txn) error {
+		p.held = reserved.held
+		if err := p.checkCondition(path, u.If); err != nil {
 			return err
 		}
 		n.Modified = p.now
@@ -53,8 +53,8 @@ func (t *Tree) Upload(ctx context.Context, path string, from io.Reader, u Upload
 	})
 }
 
-// meets applies a condition to the file at a path.
-func (p *plan) meets(path string, check Check) error {
+// checkCondition applies a condition to the file at a path.
+func (p *txn) checkCondition(path string, check Condition) error {
 	if check == nil {
 		return nil
 	}
@@ -68,31 +68,31 @@ func (p *plan) meets(path string, check Check) error {
 	return check(n.tag(), n.Modified)
 }
 
-// room is what an upload has claimed of the account's storage.
-type room struct {
+// uploadReservation is what an upload has reserved of the account's storage.
+type uploadReservation struct {
 	tree     *Tree
 	ctx      context.Context
 	path     string
-	usage    Usage // when it began
-	replaced int64 // the size of the file whose place it takes
-	claimed  int64 // bytes of content that there is room for
-	held     Claim // all of that
+	usage    Usage       // when it began
+	replaced int64       // the size of the file that it replaces
+	reserved int64       // bytes of content
+	held     Reservation // all of that
 	releases []func()
 }
 
-// rehearse finds out whether a file could be written, and claims the room that
+// precheck finds out whether a file could be written, and reserves the storage that
 // it is known to need.
-func (t *Tree) rehearse(ctx context.Context, path string, u Upload) (*room, error) {
+func (t *Tree) precheck(ctx context.Context, path string, u Upload) (*uploadReservation, error) {
 	usage, err := t.trees.rows.Usage(ctx, t.account)
 	if err != nil {
 		return nil, err
 	}
-	r := &room{tree: t, ctx: ctx, path: path, usage: usage}
-	p := &plan{ctx: ctx, tree: t, before: usage, after: usage}
-	if err := p.meets(path, u.If); err != nil {
+	r := &uploadReservation{tree: t, ctx: ctx, path: path, usage: usage}
+	p := &txn{ctx: ctx, tree: t, before: usage, after: usage}
+	if err := p.checkCondition(path, u.If); err != nil {
 		return nil, err
 	}
-	old, err := p.place(path, "")
+	old, err := p.prepareTarget(path, "")
 	switch {
 	case err != nil:
 		return nil, err
@@ -113,40 +113,40 @@ func (t *Tree) rehearse(ctx context.Context, path string, u Upload) (*room, erro
 	return r, nil
 }
 
-// grow claims room for a content of so many bytes.
-func (r *room) grow(size int64) error {
+// grow reserves storage for a content of so many bytes.
+func (r *uploadReservation) grow(size int64) error {
 	if err := r.tree.checkSize(r.path, size); err != nil {
 		return err
 	}
-	if size <= r.claimed {
+	if size <= r.reserved {
 		return nil
 	}
-	had, has := max(r.claimed-r.replaced, 0), max(size-r.replaced, 0)
-	// What was claimed before is counted by whoever keeps the room.
-	c := Claim{Before: r.usage.Bytes, After: r.usage.Bytes + has - had, Writes: size - r.claimed}
-	release, err := r.tree.claim(r.ctx, c, Claim{}, r.usage.Bytes+has)
+	had, has := max(r.reserved-r.replaced, 0), max(size-r.replaced, 0)
+	// What was reserved before is counted by the storage.
+	c := Reservation{Before: r.usage.Bytes, After: r.usage.Bytes + has - had, Writes: size - r.reserved}
+	release, err := r.tree.reserve(r.ctx, c, Reservation{}, r.usage.Bytes+has)
 	if err != nil {
 		return err
 	}
 	if release != nil {
 		r.releases = append(r.releases, release)
 	}
-	r.claimed = size
-	r.held = Claim{Before: r.usage.Bytes, After: r.usage.Bytes + has, Writes: size}
+	r.reserved = size
+	r.held = Reservation{Before: r.usage.Bytes, After: r.usage.Bytes + has, Writes: size}
 	return nil
 }
 
-// release gives back all that was claimed.
-func (r *room) release() {
+// release releases all that was reserved.
+func (r *uploadReservation) release() {
 	for _, release := range r.releases {
 		release()
 	}
 	r.releases = nil
 }
 
-// incoming is content on its way into blobs. Until it is published it has
+// receiver is content on its way into blobs. Until it is published it has
 // names that only an upload knows: given up, it is gone.
-type incoming struct {
+type receiver struct {
 	blobs *Blobs
 	ctx   context.Context
 	grow  func(size int64) error
@@ -166,16 +166,16 @@ type piece struct {
 }
 
 const (
-	// readAtOnce is how much of an upload is held in memory.
-	readAtOnce = 256 << 10
-	// syncsAtOnce is how many pieces are on their way to the disk while the next
+	// readBuffer is how much of an upload is held in memory.
+	readBuffer = 256 << 10
+	// maxSyncs is how many pieces are on their way to the disk while the next
 	// one comes.
-	syncsAtOnce = 2
+	maxSyncs = 2
 )
 
 // receive reads content to its end.
-func (in *incoming) receive(from io.Reader) error {
-	buffer := make([]byte, readAtOnce)
+func (in *receiver) receive(from io.Reader) error {
+	buffer := make([]byte, readBuffer)
 	for {
 		n, err := fill(contextReader{in.ctx, from}, buffer)
 		ended := errors.Is(err, io.EOF)
@@ -186,7 +186,7 @@ func (in *incoming) receive(from io.Reader) error {
 			return err
 		}
 		in.size += int64(n)
-		if err := in.take(buffer[:n]); err != nil {
+		if err := in.write(buffer[:n]); err != nil {
 			return err
 		}
 		if ended {
@@ -206,8 +206,8 @@ func fill(from io.Reader, buffer []byte) (n int, err error) {
 	return n, err
 }
 
-// take writes what has come: a full buffer, or the last of all.
-func (in *incoming) take(content []byte) error {
+// write writes what has come: a full buffer, or the last of all.
+func (in *receiver) write(content []byte) error {
 	last := in.last()
 	if last == nil && len(content) <= maxTail {
 		in.tail = slices.Clone(content)
@@ -231,14 +231,14 @@ func (in *incoming) take(content []byte) error {
 }
 
 // last returns the piece that is being written, nil where the next one begins.
-func (in *incoming) last() *piece {
+func (in *receiver) last() *piece {
 	if n := len(in.pieces); n > 0 && in.pieces[n-1].synced == nil {
 		return in.pieces[n-1]
 	}
 	return nil
 }
 
-func (in *incoming) begin() (*piece, error) {
+func (in *receiver) begin() (*piece, error) {
 	w, err := in.blobs.store.Create()
 	if err != nil {
 		return nil, err
@@ -249,12 +249,12 @@ func (in *incoming) begin() (*piece, error) {
 }
 
 // end has a piece written to the disk, beside what comes next.
-func (in *incoming) end(p *piece) error {
+func (in *receiver) end(p *piece) error {
 	p.Hash = Hash(p.sum.Sum(nil))
 	p.sum = nil
 	p.synced = make(chan error, 1)
 	go func() { p.synced <- p.blob.Finish() }()
-	if before := len(in.pieces) - 1 - syncsAtOnce; before >= 0 {
+	if before := len(in.pieces) - 1 - maxSyncs; before >= 0 {
 		return in.pieces[before].wait()
 	}
 	return nil
@@ -268,7 +268,7 @@ func (p *piece) wait() error {
 }
 
 // finish waits until all is on the disk.
-func (in *incoming) finish() error {
+func (in *receiver) finish() error {
 	if last := in.last(); last != nil {
 		if err := in.end(last); err != nil {
 			return err
@@ -284,7 +284,7 @@ func (in *incoming) finish() error {
 
 // publish gives the pieces the names of blobs, which are pinned. It may be called
 // again.
-func (in *incoming) publish(pin *pin) error {
+func (in *receiver) publish(pin *pin) error {
 	if in.published {
 		return nil
 	}
@@ -300,7 +300,7 @@ func (in *incoming) publish(pin *pin) error {
 }
 
 // discard removes what was not published.
-func (in *incoming) discard() {
+func (in *receiver) discard() {
 	for _, p := range in.pieces {
 		if p.synced != nil {
 			_ = p.wait() // before it is removed; whether it is sound no longer matters

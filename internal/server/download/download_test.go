@@ -77,7 +77,7 @@ func boot(t testing.TB) *world {
 			for _, one := range c.Chunks {
 				chunks = append(chunks, files.Chunk{Hash: one.Hash, Size: one.Size})
 			}
-			return trees.Pinned(chunks, c.Tail)
+			return trees.OpenContent(chunks, c.Tail)
 		},
 	})
 	w.links = all.For(w.account, shares.Limits{})

@@ -154,7 +154,7 @@ func testReclaim(t *testing.T, s Stores) {
 		chunks[i] = files.Chunk{Hash: c.Hash, Size: c.Size}
 	}
 	// As it is loaded, the link is taken back and what it leads to is swept.
-	loading := all.Pinned(chunks, content.Tail)
+	loading := all.OpenContent(chunks, content.Tail)
 	must(t, s.Shares.Revoke(ctx, ada.ID, link(ada.ID, 1, "").Token, noon))
 	must(t, prune(ctx, s, noon))
 	reclaim(0)
@@ -198,7 +198,7 @@ func testFailedWrites(t *testing.T, s Stores) {
 	left := errors.New("the caller has gone")
 	f := all.For(ada.ID, files.Quota{})
 	must(t, f.Write(ctx, "/kept", noise(70_000, 9)))
-	_, err := f.Upload(ctx, "/x", bytes.NewReader(noise(9<<20, 1)), files.Upload{Size: 9 << 20, If: func() files.Check {
+	_, err := f.Upload(ctx, "/x", bytes.NewReader(noise(9<<20, 1)), files.Upload{Size: 9 << 20, If: func() files.Condition {
 		asked := 0
 		return func(string, time.Time) error {
 			if asked++; asked > 1 {

@@ -214,7 +214,7 @@ func testUploadConditions(t *testing.T, s Stores) {
 	all, _, _, _ := trees(t, s)
 	f, ctx := all.For(create(t, s.Accounts, person("ada")).ID, files.Quota{}), t.Context()
 	changed := errors.New("it has changed")
-	same := func(want string) files.Check {
+	same := func(want string) files.Condition {
 		return func(tag string, _ time.Time) error {
 			if tag != want {
 				return changed
@@ -263,7 +263,7 @@ type oneRoom struct {
 	most   int64 // ever claimed at once
 }
 
-func (r *oneRoom) Claim(_ context.Context, c, held files.Claim) (func(), bool, error) {
+func (r *oneRoom) ReserveFiles(_ context.Context, c, held files.Reservation) (func(), bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if c.After+r.coming-(held.After-held.Before) > r.bytes {
@@ -283,7 +283,7 @@ func (r *oneRoom) Claim(_ context.Context, c, held files.Claim) (func(), bool, e
 func testUploadRoom(t *testing.T, s Stores) {
 	all, _, _, _ := trees(t, s)
 	room := &oneRoom{bytes: 3 << 20}
-	f, ctx := all.For(create(t, s.Accounts, person("ada")).ID, files.Quota{Bytes: 3 << 20, Room: room}), t.Context()
+	f, ctx := all.For(create(t, s.Accounts, person("ada")).ID, files.Quota{Bytes: 3 << 20, Storage: room}), t.Context()
 	for _, known := range []int64{2 << 20, -1} {
 		room.most = 0
 		_, err := f.Upload(ctx, "/x", bytes.NewReader(noise(2<<20, 1)), files.Upload{Size: known})

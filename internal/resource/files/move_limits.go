@@ -25,13 +25,13 @@ func (e *extremes) add(path string) {
 
 func parts(path string) int { return strings.Count(path, "/") }
 
-// grow reports whether the paths below a folder get longer, or more parts, when
+// lengthens reports whether the paths below a folder get longer, or more parts, when
 // it is moved.
-func grow(from, to string) bool { return len(to) > len(from) || parts(to) > parts(from) }
+func lengthens(from, to string) bool { return len(to) > len(from) || parts(to) > parts(from) }
 
-// checkReach refuses a move of a folder after which a path below it would be one
+// checkMove refuses a move of a folder after which a path below it would be one
 // that nothing takes.
-func checkReach(from, to string, below extremes) error {
+func checkMove(from, to string, below extremes) error {
 	rule := "%s would have %d %s there, and a path has %d at most"
 	if n := parts(below.deepest) - parts(from) + parts(to); n > maxSegments {
 		return refuse(to, fmt.Sprintf(rule, value.Quote(below.deepest), n, "parts", maxSegments))

@@ -12,24 +12,24 @@ import (
 	"ql/lang/value"
 )
 
-// plan is a change of a tree while it is worked out: what was seen, and what
-// follows from it. It is carried out only where the tree is still as seen.
-type plan struct {
+// txn is a change of a tree while it is worked out: what was read, and what follows
+// from it. It is applied only where the tree is still as it was read.
+type txn struct {
 	ctx     context.Context
 	tree    *Tree
 	now     time.Time
 	before  Usage
 	after   Usage
 	changes []Change
-	stale   bool   // the tree has changed meanwhile
-	release func() // gives back the room that was claimed, if any
-	held    Claim  // what the caller has claimed for the same change already
-	pin     *pin   // of the blobs that it refers to, or will
+	stale   bool        // the tree has changed meanwhile
+	release func()      // releases the storage that was reserved, if any
+	held    Reservation // what the caller has reserved for the same change already
+	pin     *pin        // of the blobs that it refers to, or will
 }
 
 // change works out a change and carries it out. Where the tree has changed
 // meanwhile, it starts again.
-func (t *Tree) change(ctx context.Context, work func(*plan) error) error {
+func (t *Tree) change(ctx context.Context, work func(*txn) error) error {
 	release, err := t.trees.turns.take(ctx, t.account)
 	if err != nil {
 		return err
@@ -40,7 +40,7 @@ func (t *Tree) change(ctx context.Context, work func(*plan) error) error {
 	defer pin.release()
 	for full := false; ; {
 		done, err := t.attempt(ctx, pin, work)
-		if !full && fault.Is(err, fault.StorageUnavailable) && t.trees.makeRoom(ctx) {
+		if !full && fault.Is(err, fault.StorageUnavailable) && t.trees.reclaimDisk(ctx) {
 			full = true
 			continue
 		}
@@ -52,12 +52,12 @@ func (t *Tree) change(ctx context.Context, work func(*plan) error) error {
 	}
 }
 
-func (t *Tree) attempt(ctx context.Context, pin *pin, work func(*plan) error) (bool, error) {
+func (t *Tree) attempt(ctx context.Context, pin *pin, work func(*txn) error) (bool, error) {
 	usage, err := t.trees.rows.Usage(ctx, t.account)
 	if err != nil {
 		return false, err
 	}
-	p := &plan{ctx: ctx, tree: t, pin: pin, now: t.trees.clock().UTC().Truncate(time.Microsecond), before: usage, after: usage}
+	p := &txn{ctx: ctx, tree: t, pin: pin, now: t.trees.clock().UTC().Truncate(time.Microsecond), before: usage, after: usage}
 	defer func() {
 		if p.release != nil {
 			p.release()
@@ -79,13 +79,13 @@ func (t *Tree) attempt(ctx context.Context, pin *pin, work func(*plan) error) (b
 	return done, err
 }
 
-// checkQuota holds the account to what it may keep, and to what may be on the
+// checkQuota holds the account to what it may store, and to what may be on the
 // disk while so many bytes are written. What makes it less is always allowed.
-func (p *plan) checkQuota(writes int64) error {
+func (p *txn) checkQuota(writes int64) error {
 	q := p.tree.quota
 	if p.after.Bytes > p.before.Bytes || writes > 0 {
 		var err error
-		if p.release, err = p.tree.claim(p.ctx, Claim{Before: p.before.Bytes, After: p.after.Bytes, Writes: writes}, p.held, p.after.Bytes); err != nil {
+		if p.release, err = p.tree.reserve(p.ctx, Reservation{Before: p.before.Bytes, After: p.after.Bytes, Writes: writes}, p.held, p.after.Bytes); err != nil {
 			return err
 		}
 	}
@@ -95,17 +95,17 @@ func (p *plan) checkQuota(writes int64) error {
 	return nil
 }
 
-// claim claims room, beside what the caller holds already, for files that would
-// hold total in the end. What it returns gives the room back; nil for nothing.
-func (t *Tree) claim(ctx context.Context, c, held Claim, total int64) (release func(), err error) {
+// reserve reserves storage, beside what the caller holds already, for files that would
+// hold total in the end. What it returns releases it; nil for nothing.
+func (t *Tree) reserve(ctx context.Context, c, held Reservation, total int64) (release func(), err error) {
 	q := t.quota
 	if q.Bytes > 0 && total > q.Bytes && c.After > c.Before {
 		return nil, value.Errorf(quotaExceeded, "the account's files would hold %s, and may hold %d", value.ByteCount(total), q.Bytes).AtLimit("storage", q.Bytes)
 	}
-	if q.Room == nil {
+	if q.Storage == nil {
 		return nil, nil
 	}
-	release, ok, err := q.Room.Claim(ctx, c, held)
+	release, ok, err := q.Storage.ReserveFiles(ctx, c, held)
 	if err == nil && !ok {
 		err = value.Errorf(quotaExceeded, "the account's files would hold %s, and with its databases, and what is on its way or not yet swept, more than the %d that it may keep", value.ByteCount(total), q.Bytes).AtLimit("storage", q.Bytes)
 	}
@@ -114,7 +114,7 @@ func (t *Tree) claim(ctx context.Context, c, held Claim, total int64) (release f
 
 // store writes the part of content that is too large for a row as blobs, and
 // returns them and the rest.
-func (p *plan) store(content []byte) (chunks []Chunk, tail []byte, err error) {
+func (p *txn) store(content []byte) (chunks []Chunk, tail []byte, err error) {
 	for len(content) > maxTail {
 		if err := p.ctx.Err(); err != nil {
 			return nil, nil, err
@@ -130,9 +130,9 @@ func (p *plan) store(content []byte) (chunks []Chunk, tail []byte, err error) {
 }
 
 // put plans to store a file, in place of another file or of nothing. fill gets
-// its content, once it is known that there is room for it.
-func (p *plan) put(n Node, fill func(*Node) error) error {
-	old, err := p.place(n.Path, "")
+// its content, once storage is reserved for it.
+func (p *txn) put(n Node, fill func(*Node) error) error {
+	old, err := p.prepareTarget(n.Path, "")
 	if err != nil {
 		return err
 	}
@@ -156,8 +156,8 @@ func (p *plan) put(n Node, fill func(*Node) error) error {
 }
 
 // extend plans to add content to the end of a file, or to make it.
-func (p *plan) extend(path string, content []byte) error {
-	old, err := p.place(path, "")
+func (p *txn) extend(path string, content []byte) error {
+	old, err := p.prepareTarget(path, "")
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (p *plan) extend(path string, content []byte) error {
 	}
 	writes := int64(len(content))
 	if len(chunks) > 0 && len(n.Tail)+len(content) > maxTail {
-		writes += joined
+		writes += maxCompaction
 	}
 	if err := p.checkQuota(writes); err != nil {
 		return err
@@ -200,7 +200,7 @@ func (p *plan) extend(path string, content []byte) error {
 	}
 	replace := 0
 	if len(n.Chunks) > 0 {
-		if replace, n.Chunks, err = p.tree.trees.blobs.join(chunks, n.Chunks, p.pin); err != nil {
+		if replace, n.Chunks, err = p.tree.trees.blobs.compact(chunks, n.Chunks, p.pin); err != nil {
 			return p.unlessStale(err)
 		}
 	}
@@ -210,7 +210,7 @@ func (p *plan) extend(path string, content []byte) error {
 
 // unlessStale returns an error, unless a blob was not found and the tree has
 // changed: then it is of a file that is no longer so.
-func (p *plan) unlessStale(err error) error {
+func (p *txn) unlessStale(err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -223,14 +223,14 @@ func (p *plan) unlessStale(err error) error {
 }
 
 // drop plans to remove a node.
-func (p *plan) drop(n Node) {
+func (p *txn) drop(n Node) {
 	p.after.Nodes--
 	p.after.Bytes -= n.Size
 	p.changes = append(p.changes, Drop{n.Path})
 }
 
-// find returns what stands at a path.
-func (p *plan) find(path string) (*Node, error) {
+// find returns what is at a path.
+func (p *txn) find(path string) (*Node, error) {
 	found, err := p.tree.trees.rows.Find(p.ctx, p.tree.account, []string{Key(path)})
 	if err != nil {
 		return nil, err
@@ -241,21 +241,21 @@ func (p *plan) find(path string) (*Node, error) {
 	return found[0], nil
 }
 
-// checkReach refuses a move of a folder after which something below it could no
+// checkMove refuses a move of a folder after which something below it could no
 // longer be reached.
-func (p *plan) checkReach(from, to string) error {
+func (p *txn) checkMove(from, to string) error {
 	longest, deepest, err := p.tree.trees.rows.Below(p.ctx, p.tree.account, Key(from))
 	if err != nil {
 		return err
 	}
-	return checkReach(from, to, extremes{longest, deepest})
+	return checkMove(from, to, extremes{longest, deepest})
 }
 
-// place plans the folders on the way to a path, and returns what stands there
+// prepareTarget plans the folders on the way to a path, and returns what is there
 // now, nil where there is nothing. Nothing gets a name that some system would
 // take for one that is there already; except is a path that is about to lose
 // its name.
-func (p *plan) place(to, except string) (*Node, error) {
+func (p *txn) prepareTarget(to, except string) (*Node, error) {
 	var paths, keys []string
 	for end := range ends(to) {
 		paths = append(paths, to[:end])

@@ -2,14 +2,14 @@ package files
 
 import "slices"
 
-// joined is the most that chunks take which are joined: so much more is on the
+// maxCompaction is the most that chunks hold which are joined: so much more is on the
 // disk while they are.
-const joined = 12 << 20
+const maxCompaction = 12 << 20
 
 // A file that grows by appends gets a chunk for every full tail. So that it is
 // not a file of thousands of them, the last ones are joined to larger ones as
 // they come to a size: every byte is written three times at most.
-var joins = []struct {
+var compactions = []struct {
 	below int64 // chunks of less than this
 	from  int64 // are joined when they have this many bytes together
 }{
@@ -17,12 +17,12 @@ var joins = []struct {
 	{4 << 20, 8 << 20},
 }
 
-// join returns what chunks that are added to those of a file become: how many
+// compact returns what chunks that are added to those of a file become: how many
 // of the file's last ones go, and what comes in their place, which is pinned.
-func (b *Blobs) join(old, added []Chunk, p *pin) (replace int, chunks []Chunk, err error) {
+func (b *Blobs) compact(old, added []Chunk, p *pin) (replace int, chunks []Chunk, err error) {
 	all := slices.Concat(old, added)
-	kept := len(old) // of old, in all
-	for _, rule := range joins {
+	unchanged := len(old) // of old, in all
+	for _, rule := range compactions {
 		first, size := len(all), int64(0)
 		for first > 0 && all[first-1].Size < rule.below {
 			first--
@@ -42,7 +42,7 @@ func (b *Blobs) join(old, added []Chunk, p *pin) (replace int, chunks []Chunk, e
 			return 0, nil, err
 		}
 		all = append(all[:first], whole)
-		kept = min(kept, first)
+		unchanged = min(unchanged, first)
 	}
-	return len(old) - kept, all[kept:], nil
+	return len(old) - unchanged, all[unchanged:], nil
 }
