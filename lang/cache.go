@@ -9,10 +9,9 @@ import (
 	"ql/lang/bytecode"
 )
 
-// Cache keeps compiled programs up to a number of bytes, the longest unused
-// going first. It is safe for concurrent use. Programs hold nothing of an
-// account, and a program with includes is found only by whoever includes the
-// same texts; so accounts may share one Cache.
+// Cache is an LRU cache of compiled programs, bounded in bytes. It is safe for
+// concurrent use. Programs hold nothing of an account, and a program with includes is
+// found only by whoever includes the same texts; so accounts may share one Cache.
 type Cache struct {
 	mu       sync.Mutex
 	max      int
@@ -64,7 +63,7 @@ func (c *Cache) Lookup(text string) *bytecode.Program {
 }
 
 // Compile returns the program of a script, compiling it where it is not in the
-// cache. Scripts with errors are not kept.
+// cache. Scripts with errors are not cached.
 func (c *Cache) Compile(text string, o Options) (*bytecode.Program, error) {
 	hash := sha256.Sum256([]byte(text))
 	c.mu.Lock()
@@ -114,7 +113,7 @@ func (c *Cache) get(key [sha256.Size]byte) *bytecode.Program {
 	return e.Value.(*cached).prog
 }
 
-// put keeps a program, unless there is one of the same identity: then it
+// put caches a program, unless there is one of the same identity: then it
 // returns that.
 func (c *Cache) put(text [sha256.Size]byte, p *bytecode.Program, files []file) *bytecode.Program {
 	size := p.Bytes + cachedSize

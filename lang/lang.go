@@ -1,5 +1,5 @@
 // Package lang makes programs of script texts: it parses a script and all it
-// includes, ties their names and compiles them, and keeps what it compiled in
+// includes, resolves their names and compiles them, and caches what it compiled in
 // a Cache. Running them is package vm's.
 package lang
 

@@ -57,9 +57,9 @@ func (e FieldErrors) Value() value.Value {
 // Validate checks a reply, a map from field to answer, and returns the map of
 // all fields in the form's order, each in its own kind: the default or null
 // where an optional one was left out. A reply that does not fit gives
-// FieldErrors; any other error is the sink's, or that of turn, which is called
+// FieldErrors; any other error is the sink's, or that of yield, which is called
 // before each answer is looked at. No file is stored before all answers were found good.
-func (f *Form) Validate(ctx context.Context, reply value.Value, sink Sink, turn func() error) (value.Value, error) {
+func (f *Form) Validate(ctx context.Context, reply value.Value, sink Sink, yield func() error) (value.Value, error) {
 	if !reply.IsMap() {
 		return value.Null, FieldErrors{{Field: "fields", Message: "must be a map from field to answer, not " + value.Describe(reply)}}
 	}
@@ -68,7 +68,7 @@ func (f *Form) Validate(ctx context.Context, reply value.Value, sink Sink, turn 
 	uploads := make(map[string]*Upload)
 	spent := 0
 	for _, field := range f.Fields {
-		if err := turn(); err != nil {
+		if err := yield(); err != nil {
 			return value.Null, err
 		}
 		v, given := reply.Map().Get(field.Name)

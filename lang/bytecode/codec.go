@@ -27,7 +27,7 @@ const (
 // Errors of Decode.
 var (
 	ErrCorrupt = errors.New("the stored program is corrupt")
-	ErrVersion = errors.New("the stored program is of a version that this one does not know")
+	ErrVersion = errors.New("unsupported version of a stored program")
 )
 
 // Encode writes a program so that Decode gets back the same.

@@ -20,7 +20,7 @@ var classNames = [...]string{"Cpu", "Io", "Db", "Net", "Machine", "Human", "Wait
 func (c Class) String() string { return classNames[c] }
 
 // Effect is something that only the host can do or know. The machine stops at
-// it, hands over its evaluated arguments, and goes on with the result.
+// it, hands over its evaluated arguments, and continues with the result.
 type Effect uint8
 
 // The effects, with their arguments and results. "?" marks an argument that

@@ -6,12 +6,12 @@
 //
 // A frame has up to 256 registers. An instruction is eight bytes: an
 // operation, three bytes A, B, C that mostly name registers, and a 32-bit
-// immediate Imm. Arguments of a call stand in successive registers from A on,
+// immediate Imm. Arguments of a call are in successive registers from A on,
 // which become the first registers of the called function's frame; its result
 // replaces the first of them.
 //
 // Registers below the height that a Code gives for each instruction are in
-// use; what stands above is garbage. That is all the machine must know to
+// use; what is above is garbage. That is all the machine must know to
 // measure and to store its state.
 //
 // Fuel is charged by backward jumps, for the length of the jump, by calls, and

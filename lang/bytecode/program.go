@@ -24,9 +24,9 @@ type Program struct {
 	Steps      []Step
 	Sites      []Site
 	Builtins   []string // names of the built-ins used, by number
-	// UsesSession says that START SESSION stands somewhere in it.
+	// UsesSession says that it has a START SESSION.
 	UsesSession bool
-	// Pauses says that a statement that suspends the run stands somewhere in it:
+	// Pauses says that it has a statement that suspends the run:
 	// GATHER, CONFIRM or WAIT.
 	Pauses bool
 	// Bytes is an estimate of what the program holds in memory.
@@ -64,12 +64,12 @@ type Code struct {
 	Height   []uint8 // for each instruction: how many registers are in use before it
 	Marks    []Mark  // sorted by PC
 	Handlers []Handler
-	// Loops lists where each loop body starts, in source order: place i of the
-	// traced code is place i of the fast code.
+	// Loops lists where each loop body starts, in source order: entry i of the
+	// traced code is entry i of the fast code.
 	Loops []int32
 }
 
-// Mark ties instructions, from PC up to the next mark's, to a place in the
+// Mark ties instructions, from PC up to the next mark's, to a position in the
 // script.
 type Mark struct {
 	PC      int32
@@ -89,7 +89,7 @@ func (c *Code) At(pc int) Mark {
 }
 
 // Handler catches the errors of instructions [From, To): the error goes to
-// register Reg and the machine to Target. Inner handlers stand first.
+// register Reg and the machine to Target. Inner handlers come first.
 type Handler struct {
 	From, To, Target int32
 	Reg              uint8

@@ -47,8 +47,9 @@ type payment struct {
 // maxPaid is how many patterns a run need not pay for again.
 const maxPaid = 64
 
-// pays reports whether the run has yet to pay for that, and notes that it does. It depends on what the run did, and on nothing else in its
-// process: whoever repeats it uses the same fuel.
+// pays reports whether the run has yet to pay for that, and notes that it does. It
+// depends on what the run did, and on nothing else in its process: a replay uses the
+// same fuel.
 func (c *Call) pays(p payment) bool {
 	if c.paid[p] {
 		return false

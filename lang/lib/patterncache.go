@@ -12,9 +12,9 @@ import (
 	"ql/lang/value"
 )
 
-// Patterns keeps compiled patterns for all runs of a process: so many of them
-// at most, the ones used last, and no more memory than that number of ordinary
-// patterns takes. A nil *Patterns keeps none.
+// Patterns is an LRU cache of compiled patterns, for all runs of a process: so many
+// of them at most, and no more memory than that number of ordinary patterns takes. A
+// nil *Patterns caches none.
 type Patterns struct {
 	mu         sync.Mutex
 	byText     map[string]*list.Element // of *pattern
@@ -137,8 +137,8 @@ func (in *input) patternOfAll(i int) *pattern {
 	return p
 }
 
-// patternBounds returns the limits of patterns, generous ones where
-// there is no meter.
+// patternBounds returns the limits of patterns, generous ones where there is no
+// meter.
 func patternBounds(m *value.Meter) value.Bounds {
 	if m == nil {
 		return value.Bounds{Pattern: 4 << 10, PatternCost: 1e9}

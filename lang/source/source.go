@@ -12,7 +12,7 @@ import (
 // Pos is a byte offset into a File's text.
 type Pos int32
 
-// NoPos marks a node that stands nowhere in a text.
+// NoPos marks a node without a position in a text.
 const NoPos Pos = -1
 
 // File is one script text with its line table. Text is normalised: CR LF and
@@ -68,7 +68,7 @@ func (f *File) Line(p Pos) int {
 // Position returns the 1-based line and column of p; columns count code points.
 func (f *File) Position(p Pos) (line, column int) { return f.PositionNear(p, 0) }
 
-// PositionNear is Position for a place that is likely to stand in that line or
+// PositionNear is Position for a position that is likely to be in that line or
 // the one after it.
 func (f *File) PositionNear(p Pos, near int) (line, column int) {
 	if p < 0 {
@@ -90,7 +90,7 @@ func (f *File) PositionNear(p Pos, near int) (line, column int) {
 	return line, 1 + f.startsBefore(end) - f.startsBefore(start)
 }
 
-// holds reports whether p stands in the 1-based line.
+// holds reports whether p is in the 1-based line.
 func (f *File) holds(line int, p Pos) bool {
 	return line >= 1 && line <= len(f.lines) && f.lines[line-1] <= p && (line == len(f.lines) || p < f.lines[line])
 }

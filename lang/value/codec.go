@@ -9,8 +9,8 @@ import (
 )
 
 // Encoder writes values so that a Decoder gets back exactly what was there:
-// which containers and blocks are shared, how much room they have, in which
-// order a map stands. A thing that was written before is written as a
+// which containers and blocks are shared, how much room they have, the
+// order of a map. A thing that was written before is written as a
 // reference to it.
 //
 // What is written does not tell a value that was there all the time from one

@@ -3,7 +3,7 @@ package value
 import "unsafe"
 
 // Constants numbers the frozen values of a program and all below them, so that
-// an Encoder writes a number where one of them stands, and a Decoder puts the
+// an Encoder writes a number for each of them, and a Decoder puts the
 // program's own back. It is only read once it is made.
 type Constants struct {
 	values []Value

@@ -11,7 +11,7 @@ import (
 // Decoder reads what an Encoder wrote. It never trusts it: whatever it is
 // given, it makes proper values or reports ErrCorrupt, and allocates no more
 // than its budget. What it does is linear in what it reads and in its budget.
-// Once it has failed, it goes on failing.
+// An error is sticky.
 type Decoder struct {
 	buf  []byte
 	objs []unsafe.Pointer // what may be referred to; nil while being read

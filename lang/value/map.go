@@ -112,7 +112,7 @@ func chargeKey(m *Meter, n int) {
 	}
 }
 
-// chargeLongKey stands apart so that chargeKey costs short keys no call.
+// chargeLongKey is a function of its own so that chargeKey costs short keys no call.
 //
 //go:noinline
 func chargeLongKey(m *Meter, n int) { m.WorkBytes(n) }

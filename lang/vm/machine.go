@@ -1,6 +1,6 @@
 // Package vm runs programs. A Machine's whole state is data of its own: frames
 // and registers on its stack, values without references to the host. So it can
-// stop at any effect, hand it to its host, be stored, and go on elsewhere. It
+// stop at any effect, hand it to its host, be stored, and continue elsewhere. It
 // knows neither the syntax nor what effects do.
 package vm
 
@@ -32,13 +32,13 @@ type Input struct {
 	Get, Post, Cookie, Request value.Value
 }
 
-// Status says where a machine stands.
+// Status is the state of a machine.
 type Status uint8
 
 // The states.
 const (
-	Ready    Status = iota // Run goes on
-	Pending                // the host owes the result of an effect
+	Ready    Status = iota // Run continues it
+	Pending                // suspended at an effect, whose result the host owes
 	Done                   // ended well
 	Declined               // ended at a declined CONFIRM
 	Failed                 // ended with Err
@@ -278,7 +278,7 @@ func (m *Machine) Run(ctx context.Context) (s Status) {
 
 // Pace says when a machine may compute.
 type Pace interface {
-	// Turn returns when it may go on, nil while ctx has not ended. It is called
+	// Turn returns when it may continue, nil while ctx has not ended. It is called
 	// each time a slice of fuel is used up, which stays the machine's only clock:
 	// a run that waits here does the same as one that does not.
 	Turn(ctx context.Context) error
@@ -287,7 +287,8 @@ type Pace interface {
 // SetPace lets p say when the machine may compute; by itself it always may.
 func (m *Machine) SetPace(p Pace) { m.pace = p }
 
-// check waits for leave to go on, and tells whether the context has ended.
+// check waits until the machine may continue, and reports whether the context has
+// ended.
 func (m *Machine) check() *value.LimitError {
 	if m.ctx == nil {
 		return nil
@@ -388,7 +389,7 @@ func (m *Machine) database() string {
 	return ""
 }
 
-// inTry reports whether a TRY stands between here and the open TRANSACTION:
+// inTry reports whether a TRY is between here and the open TRANSACTION:
 // whether the innermost handler is one.
 func (m *Machine) inTry() bool {
 	fn, pc, fast := m.fn, m.pc-1, m.fast
@@ -457,7 +458,7 @@ func (m *Machine) ResumeError(err error) {
 }
 
 // Spend has the script pay for what its host computed for the effect asked for,
-// when the effect is settled. Whoever repeats the run from what it was told has
+// when the effect is settled. Whoever replays the run from its journal has
 // to spend the same.
 func (m *Machine) Spend(fuel int64) { m.owed = fuel }
 
@@ -499,7 +500,7 @@ func (m *Machine) Err() *Error { return m.err }
 // Fuel returns the fuel used so far.
 func (m *Machine) Fuel() int64 { return m.meter.Used() }
 
-// Status returns where the machine stands.
+// Status returns the state of the machine.
 func (m *Machine) Status() Status { return m.status }
 
 // Response returns what the script set OF !RESPONSE, a map or null.
@@ -522,8 +523,8 @@ func (m *Machine) Meter() *value.Meter {
 // measure returns the bytes of all live values, charging for the walk.
 func (m *Machine) measure() int64 { return m.live(&m.meter) }
 
-// clearDead clears the registers that are not in use: so that what stands in them
-// is not kept from the garbage collector, and so that a machine that goes on
+// clearDead clears the registers that are not in use: so that what they held
+// can be collected, and so that a machine that continues
 // has in them what a restored one has. The stack then ends behind the current
 // frame, so that the next time there is only to clear what was used since.
 func (m *Machine) clearDead() {

@@ -44,7 +44,8 @@ func (m *Machine) compareImmediate(x *value.Value, in uint64, pc *int) *value.Er
 	return m.compareJump(x, &y, in, pc)
 }
 
-// loopAgain tells whether a comparing loop goes on, beyond the quick cases.
+// loopAgain reports whether a comparing loop has another round, beyond the quick
+// cases.
 func (m *Machine) loopAgain(x, y *value.Value, in uint64) (bool, *value.Error) {
 	c, err := value.Compare(&m.meter, *x, *y)
 	return c < 0 || c == 0 && bytecode.Op(in) == bytecode.OpLoopLe, err
@@ -142,7 +143,7 @@ func valueOperand(r *[window]value.Value, in uint64) value.Value {
 	return v
 }
 
-// quicken goes on in the fast code of the current function, where the loop
+// quicken continues in the fast code of the current function, where the loop
 // whose body starts at pc of the traced code has its place there.
 func (m *Machine) quicken(pc int, instrs []uint64) (int, []uint64) {
 	i, ok := slices.BinarySearch(m.fn.Traced.Loops, int32(pc))
@@ -397,7 +398,7 @@ func (m *Machine) emitJSON(v value.Value) {
 	m.out = append(value.AppendJSON(m.out, v), '\n')
 }
 
-// text puts a template together; its insertions stand at the start of args.
+// text puts a template together; its insertions are at the start of args.
 func (m *Machine) text(dst *value.Value, t *bytecode.Template, args []value.Value) *value.Error {
 	args = args[:len(t.Texts)-1]
 	if t.Mode != bytecode.PlainTemplate {

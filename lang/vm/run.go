@@ -9,10 +9,10 @@ import (
 
 // run is the loop. It keeps its place in a variable of its own and writes it
 // back before anything that may look at the machine: an error, an allocation,
-// an effect. Cases that go on with the next instruction say continue; those
+// an effect. Cases that continue with the next instruction say so; those
 // that break out of the switch have an error to raise, or none to fetch.
 //
-// Only what short loops are made of stands here, and of that only the common
+// Only what short loops are made of is here, and of that only the common
 // cases. The rest is in functions of its own: the compiler gives up on a loop
 // that grows much larger than this one.
 func (m *Machine) run() {

@@ -23,7 +23,7 @@ import (
 //	8 bytes: what the values in it weigh
 //	16 bytes: the start of the SHA-256 over all that
 //
-// The output is not in it, only its length: it is the job's to keep.
+// The output is not in it, only its length: its owner stores it.
 const (
 	magic        = "QLS\x03"
 	firstFormat  = 1 // that is read: it has no numbers of steps
@@ -32,7 +32,7 @@ const (
 	checksumSize = 16
 )
 
-// Snapshot returns the state of a machine that stands at an effect or at its
+// Snapshot returns the state of a machine that is suspended at an effect or at its
 // start. The output is kept apart: Restore wants it back. The context, and pace
 // where it is not nil, are asked every so often whether to go on; their error is
 // then Snapshot's.
@@ -132,12 +132,12 @@ func (m *Machine) encodeFrame(e *value.Encoder, fn *function, pc, base int, fast
 
 // Errors of Restore.
 var (
-	ErrCorrupt      = value.ErrCorrupt
-	ErrVersion      = errors.New("the stored state is of a version that this one does not know")
-	ErrOtherProgram = errors.New("the stored state belongs to another program")
+	ErrCorrupt         = value.ErrCorrupt
+	ErrVersion         = errors.New("unsupported version of a snapshot")
+	ErrProgramMismatch = errors.New("the snapshot is of another program")
 )
 
-// stateStart is where the state stands, after the program's hash.
+// stateStart is the offset of the state, after the program's hash.
 const stateStart = len(magic) + sha256.Size
 
 // isSnapshot reports whether b begins as a snapshot does.
@@ -145,7 +145,7 @@ func isSnapshot(b []byte) bool {
 	return len(b) >= stateStart+checksumSize && bytes.HasPrefix(b, []byte(magic[:3]))
 }
 
-// header returns the format of a snapshot, and what stands in it between the
+// header returns the format of a snapshot, and what is in it between the
 // program's hash and the checksum.
 func header(snapshot []byte) (format byte, state []byte, err error) {
 	if !isSnapshot(snapshot) {
@@ -207,7 +207,7 @@ func (l *Limits) decode(d *value.Decoder) bool {
 		l.Fuel >= 0 && l.CallDepth >= 0 && l.TraceFirst >= 0 && l.TraceLast >= 0
 }
 
-// Restore returns a machine that goes on where the one that gave the snapshot
+// Restore returns a machine that continues where the one that gave the snapshot
 // stopped. output is what that one had emitted, or more. The context, and pace
 // where it is not nil, are asked every so often whether to go on; their error is
 // then Restore's. What it does is linear in the snapshot and in its Weight.
@@ -232,7 +232,7 @@ func Restore(ctx context.Context, pace Pace, p *bytecode.Program, snapshot, outp
 		return nil, err
 	}
 	if !bytes.Equal(body[len(magic):stateStart], p.Hash[:]) {
-		return nil, ErrOtherProgram
+		return nil, ErrProgramMismatch
 	}
 	weight, err := Weight(snapshot)
 	if err != nil {

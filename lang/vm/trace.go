@@ -53,7 +53,7 @@ type trace struct {
 	first  []entry
 	open   []int32 // steps of first under way, outermost first
 	last   []entry // a ring once it is full
-	at     int     // where the ring's oldest entry stands
+	at     int     // index of the ring's oldest entry
 	// inLast says that the effect asked for is the newest entry of last.
 	inLast bool
 	ended  int64 // entries that are over, those left out again with them
