@@ -55,6 +55,9 @@ type conn struct {
 	// since this was last taken back.
 	changesAccounts bool
 
+	// member is the node that the process has joined as; 0 before that.
+	member int64
+
 	grown func(account.ID, int64) // see Options; nil for nobody
 }
 

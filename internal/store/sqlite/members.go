@@ -17,7 +17,7 @@ func (s *Store) Members() Members { return Members{s} }
 // Join implements member.Store.
 func (s Members) Join(ctx context.Context, n member.Node) (m member.Member, last int64, err error) {
 	err = s.store.write(ctx, func(t tx) error {
-		m.ID = n.ID
+		m.ID, t.conn.member = n.ID, n.ID
 		if _, err := t.one("UPDATE head SET incarnation = incarnation + 1 WHERE one = 1 RETURNING incarnation, last", func(r row) {
 			m.Incarnation, last = r.int(0), r.int(1)
 		}); err != nil {

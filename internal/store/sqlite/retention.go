@@ -97,7 +97,7 @@ func (t tx) forget(a account.ID, list []finishedJob, bytes int64) (n int, err er
 		gone[usage.MonthOf(time.UnixMicro(e.finished))] += e.bytes
 	}
 	for m, bytes := range gone {
-		if _, err := t.exec("UPDATE usage SET records = records - ? WHERE account = ? AND month = ?", bytes, int64(a), int64(m)); err != nil {
+		if err := t.use(a, m, cost{records: -bytes}); err != nil {
 			return 0, err
 		}
 	}

@@ -20,13 +20,19 @@ func (s *Store) Usage() Usage { return Usage{s} }
 // Used implements usage.Store.
 func (u Usage) Used(ctx context.Context, a account.ID, m usage.Month) (used usage.Used, err error) {
 	err = u.store.read(ctx, func(t tx) error {
-		_, err := t.one("SELECT calls, running, egress FROM usage WHERE account = ? AND month = ?", func(r row) {
+		_, err := t.one("SELECT sum(calls), sum(running), sum(egress) FROM usage WHERE account = ? AND month = ?", func(r row) {
 			used = usage.Used{Calls: r.int(0), Running: time.Duration(r.int(1)) * time.Microsecond, Egress: r.int(2)}
 		}, int64(a), int64(m))
 		return err
 	})
 	return used, err
 }
+
+// reserveEgress adds to the bytes of one member, or takes from them, where those of all
+// stay within a bound. They never come to less than nothing.
+const reserveEgress = `UPDATE usage SET egress = egress + max(?3, -(SELECT sum(egress) FROM usage WHERE account = ?1 AND month = ?2))
+	WHERE account = ?1 AND month = ?2 AND member = ?5
+		AND (?4 = 0 OR (SELECT sum(egress) FROM usage WHERE account = ?1 AND month = ?2) + ?3 <= ?4)`
 
 // Reserve implements usage.Store.
 func (u Usage) Reserve(ctx context.Context, a account.ID, m usage.Month, bytes, most int64) (done bool, err error) {
@@ -41,8 +47,7 @@ func (u Usage) Reserve(ctx context.Context, a account.ID, m usage.Month, bytes, 
 		if err := t.use(a, m, cost{}); err != nil {
 			return err
 		}
-		n, err := t.exec("UPDATE usage SET egress = max(egress + ?3, 0) WHERE account = ?1 AND month = ?2 AND (?4 = 0 OR egress + ?3 <= ?4)",
-			int64(a), int64(m), bytes, most)
+		n, err := t.exec(reserveEgress, int64(a), int64(m), bytes, most, t.conn.member)
 		done = n > 0
 		return err
 	})
@@ -57,9 +62,9 @@ type cost struct {
 
 // use adds to what an account has used in a month, and keeps of it.
 func (t tx) use(a account.ID, m usage.Month, c cost) error {
-	_, err := t.exec(`INSERT INTO usage (account, month, calls, running, egress, records) VALUES (?, ?, ?, ?, ?, ?)
-		ON CONFLICT (account, month) DO UPDATE SET calls = calls + excluded.calls, running = running + excluded.running, egress = egress + excluded.egress, records = records + excluded.records`,
-		int64(a), int64(m), c.Calls, c.Running.Microseconds(), c.Egress, c.records)
+	_, err := t.exec(`INSERT INTO usage (account, month, member, calls, running, egress, records) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (account, month, member) DO UPDATE SET calls = calls + excluded.calls, running = running + excluded.running, egress = egress + excluded.egress, records = records + excluded.records`,
+		int64(a), int64(m), t.conn.member, c.Calls, c.Running.Microseconds(), c.Egress, c.records)
 	if err == nil && c.records > 0 && t.conn.grown != nil {
 		t.conn.grown(a, c.records)
 	}

@@ -121,6 +121,8 @@ func RunPair(t *testing.T, open func(t *testing.T) (a, b Stores)) {
 		"fenced":  testFencedMember,
 		"restart": testRestartedMember,
 		"race":    testOrphanRace,
+		"usage":   testUsageOfTwo,
+		"cache":   testCacheOfTwo,
 	} {
 		for skew, by := range map[string]time.Duration{"behind": -time.Hour, "ahead": time.Hour} {
 			t.Run(name+"/"+skew, func(t *testing.T) {

@@ -131,3 +131,73 @@ func testEgressRace(t *testing.T, s Stores) {
 	}
 	wantUsed(t, "all", s, a.ID, usage.MonthOf(noon), usage.Used{Egress: most})
 }
+
+// testUsageOfTwo: what two members count is one sum, also that which the one counted
+// and the other takes back, and the bound of what leaves is one for both.
+func testUsageOfTwo(t *testing.T, first, second *process) {
+	a := create(t, first.Accounts, person("ada"))
+	month := usage.MonthOf(noon)
+	ctx := t.Context()
+	must(t, first.Jobs.Record(ctx, []job.Record{spent(a.ID, 1, noon, time.Second)}))
+	must(t, second.Jobs.Record(ctx, []job.Record{spent(a.ID, 2, noon, time.Second), spent(a.ID, 3, noon, time.Second)}))
+	for _, p := range []*process{first, second} {
+		wantUsed(t, "both", p.Stores, a.ID, month, usage.Used{Calls: 3, Running: 3 * time.Second})
+	}
+
+	const most = 1000
+	var granted atomic.Int64
+	errs := atOnce(40, func(i int) error {
+		ok, err := []*process{first, second}[i%2].Usage.Reserve(ctx, a.ID, month, 60, most)
+		if ok {
+			granted.Add(60)
+		}
+		return err
+	})
+	for _, err := range errs {
+		must(t, err)
+	}
+	if granted.Load() != 960 {
+		t.Errorf("%d of %d bytes were granted", granted.Load(), most)
+	}
+	// One may give back what the other took, and no more than there is.
+	for _, back := range []int64{-900, -900} {
+		ok, err := second.Usage.Reserve(ctx, a.ID, month, back, most)
+		if !ok || err != nil {
+			t.Errorf("%d: %t, %v", back, ok, err)
+		}
+	}
+	wantUsed(t, "after all", first.Stores, a.ID, month, usage.Used{Calls: 3, Running: 3 * time.Second})
+
+	// One removes what the other stored.
+	kept, err := first.Jobs.Kept(ctx, a.ID)
+	must(t, err)
+	n, err := second.Jobs.Forget(ctx, a.ID, noon.Add(time.Hour), 10)
+	must(t, err)
+	left, err := first.Jobs.Kept(ctx, a.ID)
+	must(t, err)
+	if kept == 0 || n != 3 || left != 0 {
+		t.Errorf("of %d bytes %d records went, and %d bytes are left", kept, n, left)
+	}
+}
+
+// testCacheOfTwo: what one process changes of an account, the other sees at once.
+func testCacheOfTwo(t *testing.T, first, second *process) {
+	a := create(t, first.Accounts, person("ada"))
+	key := a.KeyHash
+	for n := range 20 {
+		for _, p := range []*process{first, second} {
+			for range 2 { // read, and found
+				if _, err := p.Accounts.ByKeyHash(t.Context(), key); err != nil {
+					t.Fatalf("key %d: %v", n, err)
+				}
+			}
+		}
+		old := key
+		key = account.KeyHash{byte(n + 1), 1}
+		must(t, []*process{first, second}[n%2].Accounts.RotateKey(t.Context(), a.ID, key, nil))
+		for _, p := range []*process{first, second} {
+			_, err := p.Accounts.ByKeyHash(t.Context(), old)
+			wantError(t, "a key that was rotated away", err, account.ErrNotFound)
+		}
+	}
+}
