@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/account/seal"
 	"ql/internal/admit"
 	"ql/internal/engine"
 	"ql/internal/execution"
@@ -120,7 +121,7 @@ func (in *inside) open(ctx context.Context, rows int) (err error) {
 	if in.store, err = sqlite.Open(ctx, sqlite.Options{Folder: in.folder, Own: true}); err != nil {
 		return err
 	}
-	vault, err := account.OpenVault(ctx, in.store.Accounts(), filepath.Join(in.folder, "master.key"), false)
+	vault, err := seal.OpenVault(ctx, in.store.Accounts(), filepath.Join(in.folder, "master.key"), false)
 	if err != nil {
 		return err
 	}
@@ -145,8 +146,8 @@ func (in *inside) open(ctx context.Context, rows int) (err error) {
 	queue := in.store.Queue().Parts()
 	queue.Submissions, queue.Attempts = watched{queue, in}, watched{queue, in}
 	w := worker.New(worker.Options{
-		Queue: queue, Members: in.store.Members(), Accounts: in.store.Accounts(), Gate: admit.NewGate(admit.GateOptions{Slots: cores, Spare: cores}),
-		Sealer: accounts.States(), Limits: account.Plan.Limits, Log: log, Clock: time.Now, RecordDurably: in.recordDurably,
+		Queue: queue, Members: in.store.Members(), Accounts: in.store.Accounts(), Gate: admit.NewGate(admit.GateOptions{Slots: cores, SpareSlots: cores}),
+		Sealer: accounts.Sealer(), Limits: account.Plan.Limits, Log: log, Clock: time.Now, RecordDurably: in.recordDurably,
 		Host: &execution.Host{Programs: programs, Clock: time.Now, Log: log, Resources: in.resources},
 	})
 	if err := w.Start(ctx); err != nil {

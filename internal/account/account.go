@@ -1,18 +1,21 @@
-// Package account holds what an account is: its names in their one canonical
-// form, its API key, password rules, plan and limits, the domains whose pages
-// may call as it, the scripts published for them, and its secrets, sealed
-// under the master key. It declares the Store that keeps accounts and offers
-// the operator's operations over it. Checking credentials is the business of
-// internal/auth; keeping rows, that of internal/store.
+// Package account holds what an account is: its aliases, API key, password rules, plan
+// and limits, the domains whose pages may call as it, the scripts published for them, and
+// its secrets. It declares the Store of accounts and offers the operator's operations over
+// it. How names are written is for account/names, how secrets are sealed for account/seal,
+// checking credentials for internal/auth, and storing rows for internal/store.
 package account
 
-import "time"
+import (
+	"time"
+
+	"ql/internal/account/names"
+)
 
 // ID names an account in every call that touches what belongs to one. The
 // zero ID is no account: nothing falls back to it.
 type ID int64
 
-// Account is an account as the store keeps it. Names are canonical.
+// Account is an account as it is stored. Names are canonical.
 type Account struct {
 	ID       ID
 	Username string // also the namespace; never changes
@@ -39,24 +42,24 @@ type Account struct {
 	Disabled          bool // its credentials and domains open nothing
 	RequireAuthOnJobs bool // polls and confirms need credentials
 	Created           time.Time
-	Emptied           time.Time // when its belongings were last removed; zero for never
+	Purged            time.Time // when its jobs, sessions and files were last removed; zero for never
 }
 
-// Departure is an account that is to be removed, or was.
-type Departure struct {
+// Tombstone marks an account that is to be removed, or was.
+type Tombstone struct {
 	Account ID
 	Since   time.Time
 }
 
 // Aliases returns the names that lead to the account, those to be unique over
 // all accounts and kinds.
-func (a *Account) Aliases() []Alias {
-	aliases := []Alias{{Username, a.Username}}
+func (a *Account) Aliases() []names.Alias {
+	aliases := []names.Alias{{Kind: names.Username, Name: a.Username}}
 	if a.Email != "" && a.EmailVerified {
-		aliases = append(aliases, Alias{Email, a.Email})
+		aliases = append(aliases, names.Alias{Kind: names.Email, Name: a.Email})
 	}
 	if a.Phone != "" && a.PhoneVerified {
-		aliases = append(aliases, Alias{Phone, a.Phone})
+		aliases = append(aliases, names.Alias{Kind: names.Phone, Name: a.Phone})
 	}
 	return aliases
 }
@@ -76,7 +79,7 @@ var flags = []Flag{FlagAdmin, FlagDisabled, FlagRequireAuthOnJobs}
 // Domain is an entry of an account's whitelist.
 type Domain struct {
 	Account ID
-	Pattern Pattern
+	Pattern names.Pattern
 	// PublishedOnly keeps the domain's pages to the account's published scripts.
 	PublishedOnly bool
 	Added         time.Time

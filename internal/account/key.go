@@ -8,6 +8,8 @@ import (
 	"io"
 	"math/big"
 	"strings"
+
+	"ql/internal/redacted"
 )
 
 // KeyPrefix starts every API key, so that scanners find one that leaked.
@@ -22,8 +24,8 @@ const (
 	lastKey = "yhjskwdA6OZ1AL1YmHWZWm8LLG7HjnuCA2j5rOw8Xp1"
 )
 
-// Key is an API key. Printed in any way it is redacted; Reveal tells it.
-type Key struct{ text string }
+// Key is an API key.
+type Key struct{ redacted.Text }
 
 // KeyHash is the SHA-256 of a key's text, by which it is found.
 type KeyHash [sha256.Size]byte
@@ -38,7 +40,7 @@ func NewKey(random io.Reader) (Key, error) {
 		return Key{}, fmt.Errorf("making a key: %w", err)
 	}
 	body := KeyPrefix + base62(secret[:])
-	return Key{body + keyCheck(body)}, nil
+	return Key{redacted.Text(body + keyCheck(body))}, nil
 }
 
 // ParseKey takes a text that NewKey may have made: its checksum holds.
@@ -51,7 +53,7 @@ func ParseKey(text string) (Key, error) {
 	if !isBase62(digits) || digits > lastKey || check != keyCheck(body) {
 		return Key{}, ErrKey
 	}
-	return Key{text}, nil
+	return Key{redacted.Text(text)}, nil
 }
 
 func keyCheck(body string) string {
@@ -65,18 +67,7 @@ func keyCheck(body string) string {
 }
 
 // Hash is what the store knows of the key.
-func (k Key) Hash() KeyHash { return sha256.Sum256([]byte(k.text)) }
-
-// Reveal returns the key's text, for its owner's eyes.
-func (k Key) Reveal() string { return k.text }
-
-const redacted = "[redacted]"
-
-// Format prints nothing of the key.
-func (k Key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
-
-// MarshalText writes nothing of the key.
-func (k Key) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+func (k Key) Hash() KeyHash { return sha256.Sum256([]byte(k.Text)) }
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 

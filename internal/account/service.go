@@ -9,12 +9,17 @@ import (
 	"strings"
 	"time"
 
+	"ql/internal/account/names"
+	"ql/internal/account/seal"
 	"ql/internal/fault"
 	"ql/internal/password"
+	"ql/internal/redacted"
 )
 
 // Development is the namespace of the shared development account.
 const Development = "user_test"
+
+var developmentAlias = names.Alias{Kind: names.Username, Name: Development}
 
 // usualDevelopment is what opens it unless the settings say otherwise. No account
 // can have it for a username.
@@ -25,7 +30,7 @@ const usualDevelopment = "dev"
 // the field at fault, not_found what is missing.
 type Service struct {
 	store Store
-	vault *Vault
+	vault *seal.Vault
 	o     Options
 }
 
@@ -42,7 +47,7 @@ type Options struct {
 }
 
 // NewService returns a service over a store and the vault of its master key.
-func NewService(store Store, vault *Vault, o Options) *Service {
+func NewService(store Store, vault *seal.Vault, o Options) *Service {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -60,7 +65,7 @@ type New struct {
 	Username string
 	Email    string
 	Phone    string
-	Password string
+	Password redacted.Text
 	Plan     Plan
 	Admin    bool
 	// Verified says that e-mail and phone are known to be the owner's, as when
@@ -78,26 +83,26 @@ func (s *Service) Create(ctx context.Context, n New) (Account, Key, error) {
 		Created:       s.now(),
 	}
 	var err error
-	if a.Username, err = parseUsername(n.Username); err != nil {
+	if a.Username, err = names.ParseUsername(n.Username); err != nil {
 		return Account{}, Key{}, fault.Invalid("username", "%v", err)
 	}
-	if isReserved(a.Username) {
-		return Account{}, Key{}, fault.Invalid("username", "%v", errReserved)
+	if names.IsReserved(a.Username) {
+		return Account{}, Key{}, fault.Invalid("username", "%v", names.ErrReserved)
 	}
 	if n.Email != "" {
-		if a.Email, err = parseEmail(n.Email); err != nil {
+		if a.Email, err = names.ParseEmail(n.Email); err != nil {
 			return Account{}, Key{}, fault.Invalid("email", "%v", err)
 		}
 	}
 	if n.Phone != "" {
-		if a.Phone, err = parsePhone(n.Phone); err != nil {
+		if a.Phone, err = names.ParsePhone(n.Phone); err != nil {
 			return Account{}, Key{}, fault.Invalid("phone", "%v", err)
 		}
 	}
 	if a.Plan, err = ParsePlan(string(n.Plan)); err != nil {
 		return Account{}, Key{}, fault.Invalid("plan", "%v", err)
 	}
-	if a.PasswordHash, err = s.hash(ctx, n.Password, a); err != nil {
+	if a.PasswordHash, err = s.hash(ctx, n.Password.Reveal(), a); err != nil {
 		return Account{}, Key{}, err
 	}
 	key, err := NewKey(s.o.Random)
@@ -125,8 +130,7 @@ func (s *Service) Create(ctx context.Context, n New) (Account, Key, error) {
 // EnsureDevelopment returns the shared development account, made where it is
 // missing. It has no credentials of its own: those come from the settings.
 func (s *Service) EnsureDevelopment(ctx context.Context) (Account, error) {
-	alias := Alias{Username, Development}
-	a, err := s.store.ByAlias(ctx, alias)
+	a, err := s.store.ByAlias(ctx, developmentAlias)
 	if !errors.Is(err, ErrNotFound) {
 		return a, err
 	}
@@ -135,18 +139,18 @@ func (s *Service) EnsureDevelopment(ctx context.Context) (Account, error) {
 	if err != nil && !errors.As(err, &taken) { // another process was faster
 		return Account{}, err
 	}
-	return s.store.ByAlias(ctx, alias)
+	return s.store.ByAlias(ctx, developmentAlias)
 }
 
 // Find returns the account that a name leads to.
 func (s *Service) Find(ctx context.Context, name string) (Account, error) {
-	alias, err := ParseAlias(name)
+	alias, err := names.ParseAlias(name)
 	if err != nil {
 		return Account{}, fault.New(fault.NotFound, "there is no account %q", name)
 	}
 	a, err := s.store.ByAlias(ctx, alias)
-	if errors.Is(err, ErrNotFound) && alias == (Alias{Username, usualDevelopment}) {
-		if shared, err := s.store.ByAlias(ctx, Alias{Username, Development}); err == nil {
+	if errors.Is(err, ErrNotFound) && alias == (names.Alias{Kind: names.Username, Name: usualDevelopment}) {
+		if shared, err := s.store.ByAlias(ctx, developmentAlias); err == nil {
 			return Account{}, fault.New(fault.NotFound, "there is no account %q: the development account is called %s here", name, shared.Username)
 		}
 	}
@@ -192,7 +196,7 @@ func (s *Service) ShowKey(ctx context.Context, id ID) (Key, error) {
 	if a.SealedKey == nil {
 		return Key{}, fault.New(fault.NotFound, "no copy of the API key is kept: rotate it to see a new one")
 	}
-	text, err := s.vault.Open(id, SealAPIKey, "", a.SealedKey)
+	text, err := s.vault.Open(int64(id), seal.APIKey, "", a.SealedKey)
 	if err != nil {
 		return Key{}, err
 	}
@@ -248,7 +252,7 @@ func (s *Service) hash(ctx context.Context, text string, a Account) (string, err
 	if err := CheckPassword(text, a.Username, a.Email, a.Phone); err != nil {
 		return "", fault.Invalid("password", "%v", err)
 	}
-	leave, err := s.o.Gate.Enter(ctx, password.Ask{Holder: password.Holder{Account: int64(a.ID)}})
+	leave, err := s.o.Gate.Acquire(ctx, password.Request{Holder: password.Holder{Account: int64(a.ID)}})
 	if errors.Is(err, password.ErrBusy) {
 		return "", fault.Retryable(fault.Overloaded, time.Second, "too many passwords are being set at once: try again in a moment")
 	}
@@ -264,7 +268,7 @@ func (s *Service) sealKey(id ID, key Key) ([]byte, error) {
 	if s.o.KeysOnce {
 		return nil, nil
 	}
-	return s.vault.Seal(id, SealAPIKey, "", []byte(key.text))
+	return s.vault.Seal(int64(id), seal.APIKey, "", []byte(key.Text))
 }
 
 // now is to the microsecond, as the store keeps it.

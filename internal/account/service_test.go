@@ -12,11 +12,23 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/account/accounttest"
+	"ql/internal/account/names"
+	"ql/internal/account/seal"
 	"ql/internal/fault"
 	"ql/internal/password"
+	"ql/internal/redacted"
 )
 
 const strong = "violet mouse climbing"
+
+func newVault(t *testing.T) *seal.Vault {
+	t.Helper()
+	v, err := seal.NewVault(seal.MasterKey{Text: redacted.Text(bytes.Repeat([]byte{1}, 32))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
 
 // fixture is a service over a store in memory, with a clock of its own.
 type fixture struct {
@@ -30,7 +42,7 @@ func newFixture(t *testing.T, o account.Options) *fixture {
 	f := &fixture{store: &accounttest.Memory{}, now: time.Date(2026, 1, 2, 3, 4, 5, 6789, time.UTC)}
 	o.Now = func() time.Time { return f.now }
 	o.Gate = password.NewGate(password.GateOptions{Slots: 1})
-	f.Service = account.NewService(f.store, newVault(t, 1), o)
+	f.Service = account.NewService(f.store, newVault(t), o)
 	return f
 }
 
@@ -354,7 +366,7 @@ func TestNobodysDomains(t *testing.T) {
 	if want := "*.co.uk is nobody's own: anybody may have a domain below co.uk, so an entry names one, such as shop.co.uk or *.shop.co.uk"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}
-	listed := account.Pattern{Scheme: "https", Host: "*.com.au"}
+	listed := names.Pattern{Scheme: "https", Host: "*.com.au"}
 	if err := f.store.AddDomain(ctx, account.Domain{Account: ada.ID, Pattern: listed}); err != nil {
 		t.Fatal(err)
 	}
@@ -444,7 +456,7 @@ func TestWebhookSecret(t *testing.T) {
 	ctx := context.Background()
 	f := newFixture(t, account.Options{})
 	a, _ := f.create(t, "ada")
-	get := func(rotate bool) string {
+	get := func(rotate bool) redacted.Text {
 		t.Helper()
 		s, err := f.WebhookSecret(ctx, "ada", rotate)
 		if err != nil {
@@ -452,7 +464,7 @@ func TestWebhookSecret(t *testing.T) {
 		}
 		return s
 	}
-	signers := func() []string {
+	signers := func() []redacted.Text {
 		t.Helper()
 		s, err := f.WebhookSecrets(ctx, a.ID)
 		if err != nil {
@@ -460,14 +472,14 @@ func TestWebhookSecret(t *testing.T) {
 		}
 		return s
 	}
-	want := func(secrets ...string) {
+	want := func(secrets ...redacted.Text) {
 		t.Helper()
 		if diff := cmp.Diff(secrets, signers()); diff != "" {
 			t.Error(diff)
 		}
 	}
 	first := get(false)
-	if !strings.HasPrefix(first, "whsec_") || len(first) != 6+44 || get(false) != first {
+	if !strings.HasPrefix(first.Reveal(), "whsec_") || len(first) != 6+44 || get(false) != first {
 		t.Errorf("got %q", first)
 	}
 	want(first)
@@ -501,13 +513,13 @@ func (s *racingStore) RotateWebhookSecret(ctx context.Context, row account.Webho
 func TestFirstWebhookSecretIsOne(t *testing.T) {
 	ctx := context.Background()
 	store := &racingStore{Memory: &accounttest.Memory{}}
-	s := account.NewService(store, newVault(t, 1), account.Options{})
+	s := account.NewService(store, newVault(t), account.Options{})
 	a, _, err := s.Create(ctx, account.New{Username: "ada", Password: strong, Plan: account.Free})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, rotate := range []bool{false, true} {
-		var faster string
+		var faster redacted.Text
 		store.first = func() {
 			var err error
 			if faster, err = s.WebhookSecret(ctx, "ada", rotate); err != nil {
@@ -518,9 +530,9 @@ func TestFirstWebhookSecretIsOne(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []string{faster}
+		want := []redacted.Text{faster}
 		if rotate {
-			want = []string{got, faster}
+			want = []redacted.Text{got, faster}
 		} else if got != faster {
 			t.Errorf("two callers were told two first secrets")
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"ql/internal/account/names"
 )
 
 // ErrNotFound says that there is no such account, domain, secret or script.
@@ -36,10 +38,10 @@ type Store interface {
 	PublishedScripts
 	Secrets
 
-	// KeepCheck stores the record that proves a master key where there is none
-	// yet, and returns the one that stands: the first ever stored. A nil record
-	// stores nothing; the answer is then nil where there is none.
-	KeepCheck(ctx context.Context, record []byte) ([]byte, error)
+	// EnsureKeyCheck stores the record that proves a master key where there is none
+	// yet, and returns the one that is stored: the first ever. A nil record stores
+	// nothing; the answer is then nil where there is none.
+	EnsureKeyCheck(ctx context.Context, record []byte) ([]byte, error)
 }
 
 // Accounts keeps the accounts themselves.
@@ -53,7 +55,7 @@ type Accounts interface {
 	Create(ctx context.Context, a Account) (ID, error)
 
 	// ByAlias finds the account that a canonical alias leads to.
-	ByAlias(ctx context.Context, alias Alias) (Account, error)
+	ByAlias(ctx context.Context, alias names.Alias) (Account, error)
 	// ByKeyHash finds the account with an API key; the zero hash finds nobody.
 	ByKeyHash(ctx context.Context, hash KeyHash) (Account, error)
 	ByID(ctx context.Context, id ID) (Account, error)
@@ -61,22 +63,23 @@ type Accounts interface {
 	// ("" for the first).
 	List(ctx context.Context, after string, limit int) ([]Account, error)
 
-	// Depart says that the account is to be removed: it is disabled, and stays
-	// so. A second time it does nothing.
-	Depart(ctx context.Context, id ID, now time.Time) error
-	// Departures returns the accounts that are to be removed, and those that
-	// were, until Departed; by their ID.
-	Departures(ctx context.Context) ([]Departure, error)
-	// Departed forgets the departure of an account that is removed.
-	Departed(ctx context.Context, id ID) error
-	// Empty removes up to about limit rows of what scripts of the account have
+	// MarkDeleted leaves a tombstone: the account is to be removed, is disabled, and
+	// stays so. A second time it does nothing.
+	MarkDeleted(ctx context.Context, id ID, now time.Time) error
+	// Tombstones returns those of accounts that are to be removed, and of those that
+	// were, until DropTombstone; by their ID.
+	Tombstones(ctx context.Context) ([]Tombstone, error)
+	// DropTombstone drops that of an account that is removed; of any other it does
+	// nothing.
+	DropTombstone(ctx context.Context, id ID) error
+	// Purge removes up to about limit rows of what scripts of the account have
 	// left: jobs, sessions, files. It returns how many; 0 where there are no
 	// more, also of an account that is not there.
-	Empty(ctx context.Context, id ID, limit int) (int, error)
-	// SetEmptied notes when the account was emptied.
-	SetEmptied(ctx context.Context, id ID, at time.Time) error
+	Purge(ctx context.Context, id ID, limit int) (int, error)
+	// SetPurged notes when the account was purged.
+	SetPurged(ctx context.Context, id ID, at time.Time) error
 	// Delete removes the account and every row that belongs to it. Those that
-	// may be many are removed by Empty before.
+	// may be many are removed by Purge before.
 	Delete(ctx context.Context, id ID) error
 
 	// SetPassword replaces the password's hash and adds 1 to the epoch.
@@ -92,12 +95,12 @@ type Accounts interface {
 	SealKey(ctx context.Context, id ID, hash KeyHash, sealed []byte) error
 
 	SetPlan(ctx context.Context, id ID, plan Plan) error
-	// SetFlag switches a flag. An account that departs stays disabled.
+	// SetFlag switches a flag. An account with a tombstone stays disabled.
 	SetFlag(ctx context.Context, id ID, flag Flag, on bool) error
 }
 
 // Domains keeps the whitelists. A domain is on one account's list only: for
-// any two accounts, no pattern of one overlaps (Pattern.Overlaps) a pattern of
+// any two accounts, no pattern of one overlaps (names.Pattern.Overlaps) a pattern of
 // the other.
 type Domains interface {
 	// AddDomain adds an entry, or changes PublishedOnly where the account has
@@ -105,14 +108,14 @@ type Domains interface {
 	// another account it answers *Taken with the field "domain".
 	//
 	// Overlap is a matter of Pattern.Host alone, whatever scheme and port: a
-	// host overlaps the entries whose Host is in HostKeys(host); the wildcard
+	// host overlaps the entries whose Host is in names.HostKeys(host); the wildcard
 	// *.example.com overlaps besides these every Host that ends in
 	// ".example.com".
 	AddDomain(ctx context.Context, d Domain) error
-	RemoveDomain(ctx context.Context, id ID, p Pattern) error
+	RemoveDomain(ctx context.Context, id ID, p names.Pattern) error
 	// Domains returns an account's entries by Pattern.String().
 	Domains(ctx context.Context, id ID) ([]Domain, error)
-	// DomainsOf returns the entries whose Pattern.Host is in HostKeys(host), of
+	// DomainsOf returns the entries whose Pattern.Host is in names.HostKeys(host), of
 	// whatever scheme and port, in any order. They all belong to one account.
 	DomainsOf(ctx context.Context, host string) ([]Domain, error)
 }

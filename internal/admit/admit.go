@@ -1,10 +1,9 @@
-// Package admit decides which calls a node takes: how often somebody may call
-// (Limiter), how many scripts run at once, in how much memory, with the waiting
-// shared fairly between accounts (Gate), and how many files are on their way
-// (Crowd), and how many bytes the service holds for its callers besides (Ledger). It
-// holds no limits of its own:
-// callers bring those of an account's plan. Who is calling, and what an answer
-// looks like, it leaves to them.
+// Package admit decides which calls a node takes: how often somebody may call (Limiter),
+// how many scripts run at once and in how much memory, with the waiting shared fairly
+// between accounts (Gate), how many transfers are under way (TransferLimiter), and how many
+// bytes the service holds for its callers besides (Ledger). It has no limits of its own:
+// callers bring those of an account's plan. Who is calling, and what an answer looks like,
+// it leaves to them.
 package admit
 
 import (
@@ -41,10 +40,10 @@ type Refused struct {
 	Reason     Reason
 	RetryAfter time.Duration
 	Rate       string // the name of the rate exceeded, "" for another reason
-	// Most is the bound of the caller's that was met, 0 where it was one of the
+	// Limit is the bound of the caller's that was met, 0 where it was one of the
 	// node's own.
-	Most   int
-	inside int   // what the account has under way, 0 where its line was too long
+	Limit  int
+	inside int   // what the account has under way, 0 where too many of it wait
 	bytes  int64 // of memory that were asked for, or that one holder may have
 }
 
@@ -54,7 +53,7 @@ func (r *Refused) Error() string {
 		return fmt.Sprintf("too many requests: the next one is taken in %s", inSeconds(r.RetryAfter))
 	case r.Reason == AccountBusy && r.inside == 0:
 		return "the account has too many calls waiting already: try again when some have ended"
-	case r.Reason == AccountBusy && r.Most == 0:
+	case r.Reason == AccountBusy && r.Limit == 0:
 		return fmt.Sprintf("the account has %s running already, as many as this node runs of one account: try again when one has ended", count(int64(r.inside), "script"))
 	case r.Reason == AccountBusy:
 		return fmt.Sprintf("the account has %s running already, which is its limit: try again when one has ended", count(int64(r.inside), "script"))

@@ -1,6 +1,7 @@
 package admit
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -11,67 +12,56 @@ import (
 type GateOptions struct {
 	// Slots is how many scripts compute at once, at least 1: the cores.
 	Slots int
-	// Spare is how many more may begin beside them: the first slice of an account
+	// SpareSlots is how many more may begin beside them: the first slice of an account
 	// that has nothing computing is not to wait for those of others to end.
-	Spare  int
-	Memory int64 // bytes granted at once; 0 for no bound
+	SpareSlots int
+	Memory     int64 // bytes granted at once; 0 for no bound
 	// Slice is how long a script computes before it lets others go first; 500 µs
 	// where it is 0.
 	Slice time.Duration
-	// GiveWay lets threads that wait for a core have it; called at the end of each
+	// SchedYield lets threads that wait for a core have it; called at the end of each
 	// slice. It may be left out.
-	GiveWay func()
-	// Around is how long after its last call an account counts as being around:
+	SchedYield func()
+	// RecentWindow is how long after its last call an account counts as present:
 	// as long as another is, none computes on more than half of the slots, so
 	// that the next call finds a core free; 100 ms where it is 0.
-	Around time.Duration
-	// Sharing is how many scripts of one account take turns, 8 for each slot
+	RecentWindow time.Duration
+	// MaxSharing is how many scripts of one account take turns, 8 for each slot
 	// where it is 0. More would all be slow, and end by their time.
-	Sharing int
+	MaxSharing int
 	// Wait is how long a call waits to be let in; 5 seconds where it is 0.
 	Wait time.Duration
 	// MaxWaiting bounds the calls that wait, 10,000 where it is 0, and
 	// MaxWaitingEach those of one account, 1,000 where it is 0.
 	MaxWaiting, MaxWaitingEach int
-	// Lifted lets one account have all that there is, as in development, and who waits
+	// Unlimited lets one account have all that there is, as in development, and who waits
 	// wait for a minute. Slots and memory are the node's, and stay: what would stop a
 	// node in production is to be seen.
-	Lifted bool
+	Unlimited bool
 }
 
 func (o GateOptions) withDefaults() GateOptions {
 	o.Slots = max(1, o.Slots)
-	if o.Slice <= 0 {
-		o.Slice = 500 * time.Microsecond
+	o.Slice = cmp.Or(o.Slice, 500*time.Microsecond)
+	o.RecentWindow = cmp.Or(o.RecentWindow, 100*time.Millisecond)
+	o.MaxSharing = cmp.Or(o.MaxSharing, 8*o.Slots)
+	wait := 5 * time.Second
+	if o.Unlimited {
+		wait = time.Minute
 	}
-	if o.Around <= 0 {
-		o.Around = 100 * time.Millisecond
-	}
-	if o.GiveWay == nil {
-		o.GiveWay = func() {}
-	}
-	if o.Sharing <= 0 {
-		o.Sharing = 8 * o.Slots
-	}
-	if o.Wait <= 0 {
-		o.Wait = 5 * time.Second
-		if o.Lifted {
-			o.Wait = time.Minute
-		}
-	}
-	if o.MaxWaiting <= 0 {
-		o.MaxWaiting = 10_000
-	}
-	if o.MaxWaitingEach <= 0 {
-		o.MaxWaitingEach = 1000
+	o.Wait = cmp.Or(o.Wait, wait)
+	o.MaxWaiting = cmp.Or(o.MaxWaiting, 10_000)
+	o.MaxWaitingEach = cmp.Or(o.MaxWaitingEach, 1000)
+	if o.SchedYield == nil {
+		o.SchedYield = func() {}
 	}
 	return o
 }
 
-// Ask is what a call asks a Gate for.
-type Ask struct {
+// Request is what a call asks a Gate for.
+type Request struct {
 	Account int64
-	Most    int   // scripts of this account at once; 0 for no bound of its own
+	Max     int   // scripts of this account at once; 0 for no bound of its own
 	Memory  int64 // bytes that its script may use
 }
 
@@ -91,7 +81,7 @@ type Gate struct {
 	accounts  map[int64]*account
 	idle      []*account // to use again
 	inside    int
-	aside     int
+	auxiliary int
 	running   int
 	memory    int64
 	entering  int // waiting for the first time
@@ -100,11 +90,11 @@ type Gate struct {
 	stats     GateStats
 	granted   *waiter // those to wake, by their next
 
-	// called are the two accounts that called last, the last one first.
-	called [2]call
-	// turn is the account whose turn it is, in a ring of those that wait for the
+	// recent are the two accounts that called last, the last one first.
+	recent [2]call
+	// ring is the account whose turn it is, in a ring of those that wait for the
 	// node. One that waits for its own bound alone is not in it.
-	turn *account
+	ring *account
 	// contended says that somebody is in the ring, or that spare slots are in use.
 	// It is read without the lock.
 	contended atomic.Bool
@@ -117,9 +107,9 @@ type call struct {
 
 type account struct {
 	id         int64
-	most       int
-	inside     int   // tickets given and not left
-	aside      int   // likewise, of those that Aside gave
+	max        int
+	inside     int   // tickets given and not released
+	auxiliary  int   // likewise, of those that Auxiliary gave
 	running    int   // of both, the ones with a slot
 	memory     int64 // of all inside
 	entering   queue
@@ -172,10 +162,10 @@ func NewGate(o GateOptions) *Gate {
 	return &Gate{o: o.withDefaults(), accounts: map[int64]*account{}}
 }
 
-// TryEnter takes a slot and memory where nobody has to wait for them; nil where
+// TryAcquire takes a slot and memory where nobody has to wait for them; nil where
 // somebody has.
-func (g *Gate) TryEnter(ask Ask) *Ticket {
-	ask.Memory = g.bounded(ask.Memory)
+func (g *Gate) TryAcquire(ask Request) *Ticket {
+	ask.Memory = g.clamp(ask.Memory)
 	g.mu.Lock()
 	defer g.unlock()
 	a := g.arrive(ask)
@@ -186,34 +176,34 @@ func (g *Gate) TryEnter(ask Ask) *Ticket {
 	return t
 }
 
-// bounded is how much of the memory asked for can be given: no amount of waiting
+// clamp returns how much of the memory asked for can be given: no amount of waiting
 // could give more.
-func (g *Gate) bounded(memory int64) int64 {
+func (g *Gate) clamp(memory int64) int64 {
 	if g.o.Memory > 0 {
 		memory = min(memory, g.o.Memory)
 	}
 	return max(0, memory)
 }
 
-// Enter waits for a slot and memory. The error is a *Refused, or that of ctx.
-func (g *Gate) Enter(ctx context.Context, ask Ask) (*Ticket, error) {
+// Acquire waits for a slot and memory. The error is a *Refused, or that of ctx.
+func (g *Gate) Acquire(ctx context.Context, ask Request) (*Ticket, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	ask.Memory = g.bounded(ask.Memory)
+	ask.Memory = g.clamp(ask.Memory)
 	g.mu.Lock()
 	a := g.arrive(ask)
 	if t := g.tryEnter(a, ask.Memory); t != nil {
 		g.unlock()
 		return t, nil
 	}
-	if err := g.tooLong(a); err != nil {
+	if err := g.queueFull(a); err != nil {
 		g.drop(a)
 		g.unlock()
 		return nil, err
 	}
 	w := &waiter{memory: ask.Memory, ready: make(chan struct{})}
-	g.wait(a, w)
+	g.enqueue(a, w)
 	g.stats.Waited++
 	g.dispatch()
 	g.unlock()
@@ -228,16 +218,16 @@ func (g *Gate) Enter(ctx context.Context, ask Ask) (*Ticket, error) {
 	g.mu.Lock()
 	defer g.unlock()
 	if !w.granted {
-		return nil, g.giveUp(a, w, ctx.Err())
+		return nil, g.abandon(a, w, ctx.Err())
 	}
 	// A turn that comes in the last moment is a turn, too.
 	return &Ticket{gate: g, account: a, memory: ask.Memory, slot: true}, nil
 }
 
-// tooLong tells whether the line is too long for one more.
-func (g *Gate) tooLong(a *account) error {
+// queueFull refuses a call where too many wait already.
+func (g *Gate) queueFull(a *account) error {
 	switch {
-	case !g.o.Lifted && a.entering.length >= g.o.MaxWaitingEach:
+	case !g.o.Unlimited && a.entering.length >= g.o.MaxWaitingEach:
 		g.stats.Busy++
 		return &Refused{Reason: AccountBusy, RetryAfter: g.o.Wait}
 	case g.entering >= g.o.MaxWaiting:
@@ -247,17 +237,17 @@ func (g *Gate) tooLong(a *account) error {
 	return nil
 }
 
-// giveUp takes out a waiter whose turn did not come, and says why: cancelled is
+// abandon takes out a waiter whose turn did not come, and says why: cancelled is
 // the error of its context, nil where it has waited long enough.
-func (g *Gate) giveUp(a *account, w *waiter, cancelled error) error {
+func (g *Gate) abandon(a *account, w *waiter, cancelled error) error {
 	r := &Refused{Reason: Overloaded, RetryAfter: time.Second}
-	if !g.mayEnter(a) {
+	if !g.belowLimits(a) {
 		r.Reason, r.inside = AccountBusy, a.inside
-		if a.most > 0 && a.inside >= a.most {
-			r.Most = a.most
+		if a.max > 0 && a.inside >= a.max {
+			r.Limit = a.max
 		}
 	}
-	g.unwait(a, w)
+	g.dequeue(a, w)
 	g.drop(a)
 	// What fits behind it need not wait for it any more.
 	g.dispatch()
@@ -289,12 +279,12 @@ func (g *Gate) unlock() {
 // The rest is done under the lock.
 
 // arrive returns the account of a call.
-func (g *Gate) arrive(ask Ask) *account {
-	g.note(ask.Account)
+func (g *Gate) arrive(ask Request) *account {
+	g.noteCall(ask.Account)
 	a := g.account(ask.Account)
-	if a.most != ask.Most { // the account's plan has changed
-		a.most = ask.Most
-		g.place(a)
+	if a.max != ask.Max { // the account's plan has changed
+		a.max = ask.Max
+		g.updateRing(a)
 		g.dispatch()
 	}
 	return a
@@ -303,7 +293,7 @@ func (g *Gate) arrive(ask Ask) *account {
 // tryEnter lets a call of an account in where nobody waits, it least of all; nil
 // otherwise.
 func (g *Gate) tryEnter(a *account, memory int64) *Ticket {
-	if g.turn != nil || !g.hasSlot(a, false) || !g.mayEnter(a) || !g.hasMemory(memory) || !g.withinMemory(a, memory) {
+	if g.ring != nil || !g.hasSlot(a, false) || !g.belowLimits(a) || !g.hasMemory(memory) || !g.leavesMemory(a, memory) {
 		return nil
 	}
 	g.enter(a, memory)
@@ -328,49 +318,49 @@ func (g *Gate) account(id int64) *account {
 	return a
 }
 
-// mostIdle bounds the account states kept for later use.
-const mostIdle = 64
+// maxIdle bounds the account states kept for later use.
+const maxIdle = 64
 
 // drop forgets an account of which nothing is left.
 func (g *Gate) drop(a *account) {
-	if a.inside > 0 || a.aside > 0 || a.entering.length > 0 {
+	if a.inside > 0 || a.auxiliary > 0 || a.entering.length > 0 {
 		return
 	}
 	delete(g.accounts, a.id)
-	if len(g.idle) < mostIdle {
+	if len(g.idle) < maxIdle {
 		*a = account{}
 		g.idle = append(g.idle, a)
 	}
 }
 
-// mayEnter tells whether the account's own bounds allow one more.
-func (g *Gate) mayEnter(a *account) bool {
-	return g.o.Lifted || (a.most <= 0 || a.inside < a.most) && a.running+a.returning.length < g.o.Sharing
+// belowLimits tells whether the account's own bounds allow one more.
+func (g *Gate) belowLimits(a *account) bool {
+	return g.o.Unlimited || (a.max <= 0 || a.inside < a.max) && a.running+a.returning.length < g.o.MaxSharing
 }
 
-// note remembers who called.
-func (g *Gate) note(account int64) {
-	if g.called[0].account != account {
-		g.called[1] = g.called[0]
+// noteCall remembers who called.
+func (g *Gate) noteCall(account int64) {
+	if g.recent[0].account != account {
+		g.recent[1] = g.recent[0]
 	}
-	g.called[0] = call{account, time.Now()}
+	g.recent[0] = call{account, time.Now()}
 }
 
-// isCrowded tells whether another account than this is around.
-func (g *Gate) isCrowded(a *account) bool {
-	other := g.called[0]
+// isContested tells whether another account called of late.
+func (g *Gate) isContested(a *account) bool {
+	other := g.recent[0]
 	if other.account == a.id {
-		other = g.called[1]
+		other = g.recent[1]
 	}
-	return !other.at.IsZero() && time.Since(other.at) < g.o.Around
+	return !other.at.IsZero() && time.Since(other.at) < g.o.RecentWindow
 }
 
 // hasSlot tells whether there is a slot for one more of an account.
 func (g *Gate) hasSlot(a *account, returning bool) bool {
-	if g.exceedsShare(a) && g.isCrowded(a) {
+	if g.exceedsShare(a) && g.isContested(a) {
 		return false
 	}
-	return g.running < g.o.Slots || !returning && a.running == 0 && g.running < g.o.Slots+g.o.Spare
+	return g.running < g.o.Slots || !returning && a.running == 0 && g.running < g.o.Slots+g.o.SpareSlots
 }
 
 // hasMemory tells whether so much is left.
@@ -378,11 +368,11 @@ func (g *Gate) hasMemory(bytes int64) bool {
 	return g.o.Memory <= 0 || g.memory+bytes <= g.o.Memory
 }
 
-// withinMemory tells whether the account would leave as much memory free as it
+// leavesMemory tells whether the account would leave as much memory free as it
 // had, and a quarter of all for accounts that have none. The first is never too much.
-func (g *Gate) withinMemory(a *account, bytes int64) bool {
+func (g *Gate) leavesMemory(a *account, bytes int64) bool {
 	left := g.o.Memory - g.memory - bytes
-	return g.o.Lifted || g.o.Memory <= 0 || a.memory == 0 || left >= a.memory+bytes && left >= g.o.Memory/4
+	return g.o.Unlimited || g.o.Memory <= 0 || a.memory == 0 || left >= a.memory+bytes && left >= g.o.Memory/4
 }
 
 // enter takes memory and a slot.
@@ -400,24 +390,24 @@ func (g *Gate) run(a *account) {
 	a.running++
 	g.running++
 	g.stats.MostRunning = max(g.stats.MostRunning, g.running)
-	g.mark()
+	g.updateContended()
 }
 
-// pause gives a slot back.
-func (g *Gate) pause(a *account) {
+// stop gives a slot back.
+func (g *Gate) stop(a *account) {
 	a.running--
 	g.running--
-	g.mark()
+	g.updateContended()
 }
 
-// mark keeps contended as it should be.
-func (g *Gate) mark() {
-	if now := g.turn != nil || g.running > g.o.Slots; now != g.contended.Load() {
+// updateContended sets contended by the state as it is now.
+func (g *Gate) updateContended() {
+	if now := g.ring != nil || g.running > g.o.Slots; now != g.contended.Load() {
 		g.contended.Store(now)
 	}
 }
 
-func (g *Gate) wait(a *account, w *waiter) {
+func (g *Gate) enqueue(a *account, w *waiter) {
 	g.arrivals++
 	w.number = g.arrivals
 	if w.returning {
@@ -427,10 +417,10 @@ func (g *Gate) wait(a *account, w *waiter) {
 		a.entering.add(w)
 		g.entering++
 	}
-	g.place(a)
+	g.updateRing(a)
 }
 
-func (g *Gate) unwait(a *account, w *waiter) {
+func (g *Gate) dequeue(a *account, w *waiter) {
 	if w.returning {
 		a.returning.remove(w)
 		g.returning--
@@ -438,49 +428,49 @@ func (g *Gate) unwait(a *account, w *waiter) {
 		a.entering.remove(w)
 		g.entering--
 	}
-	g.place(a)
+	g.updateRing(a)
 }
 
-// place puts the account into the ring or takes it out, as its state is now. A
+// updateRing puts the account into the ring or takes it out, as its state is now. A
 // new one comes last.
-func (g *Gate) place(a *account) {
-	in, belongs := a.next != nil, a.returning.first != nil || a.entering.first != nil && g.mayEnter(a)
+func (g *Gate) updateRing(a *account) {
+	in, belongs := a.next != nil, a.returning.first != nil || a.entering.first != nil && g.belowLimits(a)
 	switch {
-	case belongs && !in && g.turn == nil:
+	case belongs && !in && g.ring == nil:
 		a.prev, a.next = a, a
-		g.turn = a
+		g.ring = a
 	case belongs && !in:
-		a.prev, a.next = g.turn.prev, g.turn
+		a.prev, a.next = g.ring.prev, g.ring
 		a.prev.next, a.next.prev = a, a
 	case !belongs && in:
-		if g.turn == a {
-			g.turn = a.next
+		if g.ring == a {
+			g.ring = a.next
 		}
-		if g.turn == a {
-			g.turn = nil
+		if g.ring == a {
+			g.ring = nil
 		}
 		a.prev.next, a.next.prev = a.next, a.prev
 		a.prev, a.next = nil, nil
 	default:
 		return
 	}
-	g.mark()
+	g.updateContended()
 }
 
 // dispatch gives turns as long as there is room.
 func (g *Gate) dispatch() {
-	for g.turn != nil && g.running < g.o.Slots+g.o.Spare {
+	for g.ring != nil && g.running < g.o.Slots+g.o.SpareSlots {
 		a, w := g.next()
 		if w == nil {
 			return
 		}
-		g.turn = a.next
+		g.ring = a.next
 		if w.returning {
 			g.run(a)
 		} else {
 			g.enter(a, w.memory)
 		}
-		g.unwait(a, w)
+		g.dequeue(a, w)
 		w.granted, w.next = true, g.granted
 		g.granted = w
 	}
@@ -496,14 +486,14 @@ func (g *Gate) dispatch() {
 func (g *Gate) next() (*account, *waiter) {
 	claimed := false
 	for _, beyondShare := range []bool{false, true} {
-		a := g.turn
+		a := g.ring
 		for {
 			for _, w := range a.heads() {
 				switch {
 				case w == nil || !g.hasSlot(a, w.returning) || !beyondShare && g.exceedsShare(a):
 				case w.returning:
 					return a, w
-				case claimed || !g.mayEnter(a) || !g.withinMemory(a, w.memory):
+				case claimed || !g.belowLimits(a) || !g.leavesMemory(a, w.memory):
 				case g.hasMemory(w.memory):
 					return a, w
 				default:
@@ -513,7 +503,7 @@ func (g *Gate) next() (*account, *waiter) {
 			if claimed && g.returning == 0 {
 				return nil, nil
 			}
-			if a = a.next; a == g.turn {
+			if a = a.next; a == g.ring {
 				break
 			}
 		}
@@ -533,21 +523,21 @@ func (a *account) heads() [2]*waiter {
 // exceedsShare tells whether one more would give the account more than half of
 // the slots. The first is never too much.
 func (g *Gate) exceedsShare(a *account) bool {
-	return !g.o.Lifted && a.running > 0 && 2*(a.running+1) > g.o.Slots
+	return !g.o.Unlimited && a.running > 0 && 2*(a.running+1) > g.o.Slots
 }
 
 // GateStats counts what a Gate did, and shows what it holds.
 type GateStats struct {
-	Admitted   uint64
-	Waited     uint64 // before they were admitted or refused
-	Busy       uint64 // refused for their account's bound
-	Overloaded uint64 // refused for the node's
-	Cancelled  uint64 // gave up waiting
-	Yielded    uint64 // times that a running script let others go first
-	Misused    uint64 // turns asked for on tickets that had left; none, or there is a bug
+	Admitted         uint64
+	Waited           uint64 // before they were admitted or refused
+	Busy             uint64 // refused for their account's bound
+	Overloaded       uint64 // refused for the node's
+	Cancelled        uint64 // gave up waiting
+	Yielded          uint64 // times that a running script let others go first
+	UsedAfterRelease uint64 // turns on tickets that were released; none, or there is a bug
 
-	Inside      int // tickets given and not left
-	Aside       int // likewise, of work beside scripts that has computed
+	Inside      int // tickets given and not released
+	Auxiliary   int // likewise, of work beside scripts that has computed
 	Running     int // of both, the ones that compute
 	MostRunning int // so far
 	Waiting     int
@@ -556,12 +546,12 @@ type GateStats struct {
 	Accounts    int
 }
 
-// misused counts a turn on a ticket that has left.
-func (g *Gate) misused() error {
+// usedAfterRelease counts a turn on a ticket that was released.
+func (g *Gate) usedAfterRelease() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.stats.Misused++
-	return ErrLeft
+	g.stats.UsedAfterRelease++
+	return ErrReleased
 }
 
 // Stats returns the counts so far.
@@ -570,6 +560,6 @@ func (g *Gate) Stats() GateStats {
 	defer g.mu.Unlock()
 	s := g.stats
 	s.Inside, s.Running, s.Waiting, s.Returning = g.inside, g.running, g.entering, g.returning
-	s.Aside, s.Memory, s.Accounts = g.aside, g.memory, len(g.accounts)
+	s.Auxiliary, s.Memory, s.Accounts = g.auxiliary, g.memory, len(g.accounts)
 	return s
 }

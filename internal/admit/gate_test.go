@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// crowd calls a gate from goroutines of a synctest bubble and notes in which
+// callers calls a gate from goroutines of a synctest bubble and notes in which
 // order they get in.
-type crowd struct {
+type callers struct {
 	t       *testing.T
 	gate    *Gate
 	mu      sync.Mutex
@@ -26,14 +26,14 @@ type crowd struct {
 	errs    map[string]error
 }
 
-func newCrowd(t *testing.T, o GateOptions) *crowd {
-	return &crowd{t: t, gate: NewGate(o), errs: map[string]error{}}
+func newCallers(t *testing.T, o GateOptions) *callers {
+	return &callers{t: t, gate: NewGate(o), errs: map[string]error{}}
 }
 
 // come lets a call arrive and go as far as it gets.
-func (c *crowd) come(ctx context.Context, name string, ask Ask) {
+func (c *callers) come(ctx context.Context, name string, ask Request) {
 	go func() {
-		ticket, err := c.gate.Enter(ctx, ask)
+		ticket, err := c.gate.Acquire(ctx, ask)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if err != nil {
@@ -49,17 +49,17 @@ func (c *crowd) come(ctx context.Context, name string, ask Ask) {
 }
 
 // leave ends the oldest call inside.
-func (c *crowd) leave() {
+func (c *callers) leave() {
 	c.mu.Lock()
 	ticket := c.tickets[0]
 	c.tickets, c.names = c.tickets[1:], c.names[1:]
 	c.mu.Unlock()
-	ticket.Leave()
+	ticket.Release()
 	synctest.Wait()
 	c.check()
 }
 
-func (c *crowd) end() {
+func (c *callers) end() {
 	for len(c.tickets) > 0 {
 		c.leave()
 	}
@@ -68,7 +68,7 @@ func (c *crowd) end() {
 	}
 }
 
-func (c *crowd) wantOrder(want string) {
+func (c *callers) wantOrder(want string) {
 	c.t.Helper()
 	if got := strings.Join(c.order, " "); got != want {
 		c.t.Errorf("order:\n got  %s\n want %s", got, want)
@@ -76,7 +76,7 @@ func (c *crowd) wantOrder(want string) {
 }
 
 // check holds the gate against what must always be true.
-func (c *crowd) check() {
+func (c *callers) check() {
 	c.t.Helper()
 	// Those whom one event let in woke up in any order.
 	slices.Sort(c.order[c.settled:])
@@ -86,7 +86,7 @@ func (c *crowd) check() {
 	defer g.mu.Unlock()
 	inside, running, entering, returning, memory := 0, 0, 0, 0, int64(0)
 	ring := map[*account]bool{}
-	for a := g.turn; a != nil && !ring[a]; a = a.next {
+	for a := g.ring; a != nil && !ring[a]; a = a.next {
 		ring[a] = true
 		if a.next.prev != a || a.prev.next != a {
 			c.t.Fatal("the ring is broken")
@@ -102,7 +102,7 @@ func (c *crowd) check() {
 				c.t.Fatalf("account %d has %d waiting, says %d", id, n, q.length)
 			}
 		}
-		if belongs := a.returning.length > 0 || a.entering.length > 0 && g.mayEnter(a); id != a.id || ring[a] != belongs {
+		if belongs := a.returning.length > 0 || a.entering.length > 0 && g.belowLimits(a); id != a.id || ring[a] != belongs {
 			c.t.Fatalf("account %d (%d) is in the ring: %t", id, a.id, ring[a])
 		}
 		if a.running+a.returning.length > a.inside {
@@ -114,15 +114,15 @@ func (c *crowd) check() {
 	if inside != g.inside || running != g.running || entering != g.entering || returning != g.returning || memory != g.memory {
 		c.t.Fatalf("counted %d, %d, %d, %d; the gate has %d, %d, %d, %d", running, entering, returning, memory, g.running, g.entering, g.returning, g.memory)
 	}
-	if g.running > g.o.Slots+g.o.Spare || g.o.Memory > 0 && g.memory > g.o.Memory {
+	if g.running > g.o.Slots+g.o.SpareSlots || g.o.Memory > 0 && g.memory > g.o.Memory {
 		c.t.Fatalf("%d of %d slots, %d of %d bytes", g.running, g.o.Slots, g.memory, g.o.Memory)
 	}
-	if g.turn != nil {
+	if g.ring != nil {
 		if a, w := g.next(); w != nil {
 			c.t.Fatalf("account %d waits though there is room", a.id)
 		}
 	}
-	if g.contended.Load() != (g.turn != nil || g.running > g.o.Slots) {
+	if g.contended.Load() != (g.ring != nil || g.running > g.o.Slots) {
 		c.t.Fatal("contended is wrong")
 	}
 }
@@ -131,19 +131,19 @@ func (c *crowd) check() {
 // and each account's calls keep their order.
 func TestGateFairness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, GateOptions{Slots: 4, Around: 1})
+		c := newCallers(t, GateOptions{Slots: 4, RecentWindow: 1})
 		ctx := t.Context()
 		for i := range 12 {
-			c.come(ctx, fmt.Sprintf("a%d", i), Ask{Account: 1})
+			c.come(ctx, fmt.Sprintf("a%d", i), Request{Account: 1})
 		}
 		for i := range 3 {
-			c.come(ctx, fmt.Sprintf("b%d", i), Ask{Account: 2})
-			c.come(ctx, fmt.Sprintf("c%d", i), Ask{Account: 3})
+			c.come(ctx, fmt.Sprintf("b%d", i), Request{Account: 2})
+			c.come(ctx, fmt.Sprintf("c%d", i), Request{Account: 3})
 		}
 		// a is in with four, as nobody else was there. Then all three take turns,
 		// but for a while it has more than its half.
 		c.wantOrder("a0 a1 a2 a3")
-		time.Sleep(c.gate.o.Around) // b and c count by their waiting alone
+		time.Sleep(c.gate.o.RecentWindow) // b and c count by their waiting alone
 		for range 14 {
 			c.leave()
 		}
@@ -162,17 +162,17 @@ func TestGateCrowded(t *testing.T) {
 		g := NewGate(GateOptions{Slots: 4})
 		enter := func(account int64) *Ticket {
 			t.Helper()
-			ticket, err := g.Enter(t.Context(), Ask{Account: account})
+			ticket, err := g.Acquire(t.Context(), Request{Account: account})
 			if err != nil {
 				t.Fatal(err)
 			}
 			return ticket
 		}
-		enter(2).Leave()
+		enter(2).Release()
 		inside := make(chan *Ticket, 4)
 		for range 4 {
 			go func() {
-				if ticket, err := g.Enter(t.Context(), Ask{Account: 1}); err == nil {
+				if ticket, err := g.Acquire(t.Context(), Request{Account: 1}); err == nil {
 					inside <- ticket
 				}
 			}()
@@ -181,7 +181,7 @@ func TestGateCrowded(t *testing.T) {
 		if s := g.Stats(); s.Running != 2 || s.Waiting != 2 {
 			t.Errorf("beside another: %+v", s)
 		}
-		time.Sleep(g.o.Around)
+		time.Sleep(g.o.RecentWindow)
 		first := <-inside
 		if err := first.Turn(t.Context()); err != nil { // as one that computes does often
 			t.Fatal(err)
@@ -194,9 +194,9 @@ func TestGateCrowded(t *testing.T) {
 		if s := g.Stats(); s.Running != 4 || s.Waiting != 0 {
 			t.Errorf("when the other was gone: %+v", s)
 		}
-		first.Leave()
+		first.Release()
 		for range 3 {
-			(<-inside).Leave()
+			(<-inside).Release()
 		}
 	})
 }
@@ -205,12 +205,12 @@ func TestGateCrowded(t *testing.T) {
 // another waits, whatever the order of arrival.
 func TestGateShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, GateOptions{Slots: 6})
+		c := newCallers(t, GateOptions{Slots: 6})
 		for i := range 40 {
-			c.come(t.Context(), fmt.Sprintf("a%d", i), Ask{Account: 1})
+			c.come(t.Context(), fmt.Sprintf("a%d", i), Request{Account: 1})
 		}
 		for i := range 40 {
-			c.come(t.Context(), fmt.Sprintf("b%d", i), Ask{Account: 2})
+			c.come(t.Context(), fmt.Sprintf("b%d", i), Request{Account: 2})
 		}
 		for range 6 { // those that came in while nobody else was there
 			c.leave()
@@ -234,13 +234,13 @@ func TestGateShare(t *testing.T) {
 // TestGateShareOfTheNode tells an account that has no bound of its own what it waits for.
 func TestGateShareOfTheNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, GateOptions{Slots: 10, Sharing: 2})
-		c.come(t.Context(), "a0", Ask{Account: 1})
-		c.come(t.Context(), "a1", Ask{Account: 1})
+		c := newCallers(t, GateOptions{Slots: 10, MaxSharing: 2})
+		c.come(t.Context(), "a0", Request{Account: 1})
+		c.come(t.Context(), "a1", Request{Account: 1})
 		c.wantOrder("a0 a1")
-		_, err := c.gate.Enter(t.Context(), Ask{Account: 1})
+		_, err := c.gate.Acquire(t.Context(), Request{Account: 1})
 		var refused *Refused
-		if !errors.As(err, &refused) || refused.Reason != AccountBusy || refused.Most != 0 {
+		if !errors.As(err, &refused) || refused.Reason != AccountBusy || refused.Limit != 0 {
 			t.Errorf("got %v", err)
 		}
 		if want := "the account has 2 scripts running already, as many as this node runs of one account: try again when one has ended"; err.Error() != want {
@@ -255,19 +255,19 @@ func TestGateShareOfTheNode(t *testing.T) {
 // keeping others out, and is told so when it waits in vain.
 func TestGateAccountBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, GateOptions{Slots: 10})
+		c := newCallers(t, GateOptions{Slots: 10})
 		for i := range 4 {
-			c.come(t.Context(), fmt.Sprintf("a%d", i), Ask{Account: 1, Most: 2})
+			c.come(t.Context(), fmt.Sprintf("a%d", i), Request{Account: 1, Max: 2})
 		}
-		c.come(t.Context(), "b0", Ask{Account: 2, Most: 2})
+		c.come(t.Context(), "b0", Request{Account: 2, Max: 2})
 		c.wantOrder("a0 a1 b0")
 		c.leave()
 		c.wantOrder("a0 a1 b0 a2")
 
 		start := time.Now()
-		_, err := c.gate.Enter(t.Context(), Ask{Account: 1, Most: 2})
+		_, err := c.gate.Acquire(t.Context(), Request{Account: 1, Max: 2})
 		var refused *Refused
-		if !errors.As(err, &refused) || refused.Reason != AccountBusy || refused.Code() != "rate_limited" || refused.RetryAfter != time.Second || refused.Most != 2 {
+		if !errors.As(err, &refused) || refused.Reason != AccountBusy || refused.Code() != "rate_limited" || refused.RetryAfter != time.Second || refused.Limit != 2 {
 			t.Errorf("got %v", err)
 		}
 		if want := "the account has 2 scripts running already, which is its limit: try again when one has ended"; err.Error() != want {
@@ -289,10 +289,10 @@ func TestGateAccountBound(t *testing.T) {
 
 func TestGateOverloaded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, GateOptions{Slots: 1, Wait: 2 * time.Second})
-		c.come(t.Context(), "a0", Ask{Account: 1, Most: 5})
+		c := newCallers(t, GateOptions{Slots: 1, Wait: 2 * time.Second})
+		c.come(t.Context(), "a0", Request{Account: 1, Max: 5})
 		start := time.Now()
-		_, err := c.gate.Enter(t.Context(), Ask{Account: 2, Most: 5})
+		_, err := c.gate.Acquire(t.Context(), Request{Account: 2, Max: 5})
 		var refused *Refused
 		if !errors.As(err, &refused) || refused.Reason != Overloaded || refused.Code() != "overloaded" || err.Error() != "the service is busy: try again in a moment" {
 			t.Errorf("got %v", err)
@@ -306,12 +306,12 @@ func TestGateOverloaded(t *testing.T) {
 
 func TestGateLinesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, GateOptions{Slots: 1, MaxWaiting: 5, MaxWaitingEach: 3})
+		c := newCallers(t, GateOptions{Slots: 1, MaxWaiting: 5, MaxWaitingEach: 3})
 		for i := range 5 {
-			c.come(t.Context(), fmt.Sprintf("a%d", i), Ask{Account: 1})
+			c.come(t.Context(), fmt.Sprintf("a%d", i), Request{Account: 1})
 		}
 		for i := range 3 {
-			c.come(t.Context(), fmt.Sprintf("b%d", i), Ask{Account: 2})
+			c.come(t.Context(), fmt.Sprintf("b%d", i), Request{Account: 2})
 		}
 		var busy, over *Refused
 		if !errors.As(c.errs["a4"], &busy) || busy.Reason != AccountBusy ||
@@ -321,7 +321,7 @@ func TestGateLinesAreBounded(t *testing.T) {
 		if !errors.As(c.errs["b2"], &over) || over.Reason != Overloaded {
 			t.Errorf("b2: %v", c.errs["b2"])
 		}
-		c.come(t.Context(), "c0", Ask{Account: 3})
+		c.come(t.Context(), "c0", Request{Account: 3})
 		if c.gate.Stats().Accounts != 2 {
 			t.Error("an account that was turned away is remembered")
 		}
@@ -331,19 +331,19 @@ func TestGateLinesAreBounded(t *testing.T) {
 
 func TestGateCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, GateOptions{Slots: 1})
+		c := newCallers(t, GateOptions{Slots: 1})
 		ctx, cancel := context.WithCancel(t.Context())
-		c.come(t.Context(), "a0", Ask{Account: 1})
-		c.come(t.Context(), "b0", Ask{Account: 2})
-		c.come(ctx, "b1", Ask{Account: 2})
-		c.come(t.Context(), "b2", Ask{Account: 2})
+		c.come(t.Context(), "a0", Request{Account: 1})
+		c.come(t.Context(), "b0", Request{Account: 2})
+		c.come(ctx, "b1", Request{Account: 2})
+		c.come(t.Context(), "b2", Request{Account: 2})
 		cancel()
 		synctest.Wait()
 		c.check()
 		if !errors.Is(c.errs["b1"], context.Canceled) {
 			t.Errorf("b1: %v", c.errs["b1"])
 		}
-		if _, err := c.gate.Enter(ctx, Ask{Account: 9}); !errors.Is(err, context.Canceled) {
+		if _, err := c.gate.Acquire(ctx, Request{Account: 9}); !errors.Is(err, context.Canceled) {
 			t.Errorf("a call that was over before it came: %v", err)
 		}
 		c.leave()
@@ -358,15 +358,15 @@ func TestGateCancel(t *testing.T) {
 
 func TestGateMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, GateOptions{Slots: 100, Memory: 100})
-		c.come(t.Context(), "a0", Ask{Account: 1, Memory: 30})
-		c.come(t.Context(), "d0", Ask{Account: 4, Memory: 30})
-		c.come(t.Context(), "b0", Ask{Account: 2, Memory: 60}) // does not fit
-		c.come(t.Context(), "c0", Ask{Account: 3, Memory: 10}) // would, but b is first
+		c := newCallers(t, GateOptions{Slots: 100, Memory: 100})
+		c.come(t.Context(), "a0", Request{Account: 1, Memory: 30})
+		c.come(t.Context(), "d0", Request{Account: 4, Memory: 30})
+		c.come(t.Context(), "b0", Request{Account: 2, Memory: 60}) // does not fit
+		c.come(t.Context(), "c0", Request{Account: 3, Memory: 10}) // would, but b is first
 		c.wantOrder("a0 d0")
 		c.leave()
 		c.wantOrder("a0 d0 b0 c0")
-		c.come(t.Context(), "e0", Ask{Account: 5, Memory: 1000}) // all that there is
+		c.come(t.Context(), "e0", Request{Account: 5, Memory: 1000}) // all that there is
 		c.leave()
 		c.leave()
 		c.wantOrder("a0 d0 b0 c0")
@@ -383,16 +383,16 @@ func TestGateMemory(t *testing.T) {
 // has, so that whoever comes next need not wait for its scripts to end.
 func TestGateMemoryShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, GateOptions{Slots: 100, Memory: 100})
+		c := newCallers(t, GateOptions{Slots: 100, Memory: 100})
 		for i := range 8 {
-			c.come(t.Context(), fmt.Sprintf("a%d", i), Ask{Account: 1, Memory: 10})
+			c.come(t.Context(), fmt.Sprintf("a%d", i), Request{Account: 1, Memory: 10})
 		}
 		c.wantOrder("a0 a1 a2 a3 a4")
 		for i := range 4 {
-			c.come(t.Context(), fmt.Sprintf("b%d", i), Ask{Account: 2, Memory: 10})
+			c.come(t.Context(), fmt.Sprintf("b%d", i), Request{Account: 2, Memory: 10})
 		}
 		c.wantOrder("a0 a1 a2 a3 a4 b0 b1")
-		c.come(t.Context(), "c0", Ask{Account: 3, Memory: 20})
+		c.come(t.Context(), "c0", Request{Account: 3, Memory: 20})
 		c.wantOrder("a0 a1 a2 a3 a4 b0 b1 c0")
 		c.leave()
 		c.leave()
@@ -407,15 +407,15 @@ func TestGateMemoryShare(t *testing.T) {
 // once, beside those that have all slots, and has no privilege beyond that.
 func TestGateSpare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, GateOptions{Slots: 2, Spare: 1, Wait: time.Hour})
+		c := newCallers(t, GateOptions{Slots: 2, SpareSlots: 1, Wait: time.Hour})
 		for i := range 4 {
-			c.come(t.Context(), fmt.Sprintf("a%d", i), Ask{Account: 1})
+			c.come(t.Context(), fmt.Sprintf("a%d", i), Request{Account: 1})
 		}
-		b, err := c.gate.Enter(t.Context(), Ask{Account: 2})
+		b, err := c.gate.Acquire(t.Context(), Request{Account: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.come(t.Context(), "c0", Ask{Account: 3})
+		c.come(t.Context(), "c0", Request{Account: 3})
 		c.wantOrder("a0 a1")
 
 		// What b gives back when its slice is over is c's to begin with.
@@ -433,7 +433,7 @@ func TestGateSpare(t *testing.T) {
 			t.Error(err)
 		}
 		c.check()
-		b.Leave()
+		b.Release()
 		c.end()
 	})
 }
@@ -441,18 +441,18 @@ func TestGateSpare(t *testing.T) {
 // TestGateSharing checks that an account lets no more in than can take turns.
 func TestGateSharing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, GateOptions{Slots: 4, Sharing: 2})
+		c := newCallers(t, GateOptions{Slots: 4, MaxSharing: 2})
 		for i := range 3 {
-			c.come(t.Context(), fmt.Sprintf("a%d", i), Ask{Account: 1})
+			c.come(t.Context(), fmt.Sprintf("a%d", i), Request{Account: 1})
 		}
 		c.wantOrder("a0 a1")
 		c.tickets[0].Yield() // what does not compute takes no turns
 		synctest.Wait()
 		c.check()
 		c.wantOrder("a0 a1 a2")
-		_, err := c.gate.Enter(t.Context(), Ask{Account: 1, Most: 9})
+		_, err := c.gate.Acquire(t.Context(), Request{Account: 1, Max: 9})
 		var refused *Refused
-		if !errors.As(err, &refused) || refused.Reason != AccountBusy || refused.Most != 0 { // it is not the account's bound
+		if !errors.As(err, &refused) || refused.Reason != AccountBusy || refused.Limit != 0 { // it is not the account's bound
 			t.Errorf("got %v", err)
 		}
 		c.end()
@@ -463,10 +463,10 @@ func TestGateSharing(t *testing.T) {
 // nothing free waits for a minute.
 func TestGateLifted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := NewGate(GateOptions{Slots: 2, Memory: 50, Sharing: 1, MaxWaitingEach: 1, Lifted: true})
+		g := NewGate(GateOptions{Slots: 2, Memory: 50, MaxSharing: 1, MaxWaitingEach: 1, Unlimited: true})
 		var tickets []*Ticket
 		for range 10 {
-			ticket, err := g.Enter(t.Context(), Ask{Account: 1, Most: 1, Memory: 5})
+			ticket, err := g.Acquire(t.Context(), Request{Account: 1, Max: 1, Memory: 5})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -482,11 +482,11 @@ func TestGateLifted(t *testing.T) {
 			t.Errorf("got %+v", s)
 		}
 		began := time.Now()
-		if _, err := g.Enter(t.Context(), Ask{Account: 2, Memory: 5}); err == nil || time.Since(began) != time.Minute {
+		if _, err := g.Acquire(t.Context(), Request{Account: 2, Memory: 5}); err == nil || time.Since(began) != time.Minute {
 			t.Error(err, time.Since(began))
 		}
 		for _, ticket := range tickets {
-			ticket.Leave()
+			ticket.Release()
 		}
 		if s := g.Stats(); s.Running != 0 || s.Memory != 0 || s.Inside != 0 {
 			t.Errorf("got %+v", s)
@@ -500,14 +500,14 @@ func TestGateRandom(t *testing.T) {
 	for seed := range uint64(30) {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 1))
-			c := newCrowd(t, GateOptions{Slots: 1 + random.IntN(6), Spare: random.IntN(3), Sharing: 1 + random.IntN(6), Memory: 100, Wait: time.Hour, MaxWaiting: 30})
+			c := newCallers(t, GateOptions{Slots: 1 + random.IntN(6), SpareSlots: random.IntN(3), MaxSharing: 1 + random.IntN(6), Memory: 100, Wait: time.Hour, MaxWaiting: 30})
 			var cancels []context.CancelFunc
 			for i := range 300 {
 				switch n := random.IntN(10); {
 				case n < 6:
 					ctx, cancel := context.WithCancel(t.Context())
 					cancels = append(cancels, cancel)
-					c.come(ctx, fmt.Sprint(i), Ask{Account: int64(random.IntN(5)), Most: random.IntN(4), Memory: random.Int64N(70)})
+					c.come(ctx, fmt.Sprint(i), Request{Account: int64(random.IntN(5)), Max: random.IntN(4), Memory: random.Int64N(70)})
 				case n < 9 && len(c.tickets) > 0:
 					at := random.IntN(len(c.tickets))
 					c.tickets[0], c.tickets[at] = c.tickets[at], c.tickets[0]
@@ -533,12 +533,12 @@ func TestGateRandom(t *testing.T) {
 }
 
 func TestGateConcurrent(t *testing.T) {
-	g := NewGate(GateOptions{Slots: 3, Spare: 2, Memory: 100, Wait: time.Hour})
+	g := NewGate(GateOptions{Slots: 3, SpareSlots: 2, Memory: 100, Wait: time.Hour})
 	var wg sync.WaitGroup
 	for i := range 16 {
 		wg.Go(func() {
 			for n := range 300 {
-				ticket, err := g.Enter(t.Context(), Ask{Account: int64(i % 5), Most: 2, Memory: int64(n % 50)})
+				ticket, err := g.Acquire(t.Context(), Request{Account: int64(i % 5), Max: 2, Memory: int64(n % 50)})
 				if err != nil {
 					t.Error(err)
 					return
@@ -555,7 +555,7 @@ func TestGateConcurrent(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				ticket.Leave()
+				ticket.Release()
 			}
 		})
 	}
@@ -570,11 +570,11 @@ func BenchmarkGate(b *testing.B) {
 	ctx := b.Context()
 	b.ReportAllocs()
 	for b.Loop() {
-		ticket, err := g.Enter(ctx, Ask{Account: 7, Most: 10, Memory: 64 << 20})
+		ticket, err := g.Acquire(ctx, Request{Account: 7, Max: 10, Memory: 64 << 20})
 		if err != nil {
 			b.Fatal(err)
 		}
-		ticket.Leave()
+		ticket.Release()
 	}
 }
 
@@ -585,13 +585,13 @@ func BenchmarkAdmit(b *testing.B) {
 	ctx := b.Context()
 	b.ReportAllocs()
 	for b.Loop() {
-		if v := l.Take(ByAccount("account", 7), rate); !v.OK {
+		if v := l.Allow(ByAccount("account", 7), rate); !v.OK {
 			b.Fatal(v)
 		}
-		ticket, err := g.Enter(ctx, Ask{Account: 7, Most: 10, Memory: 64 << 20})
+		ticket, err := g.Acquire(ctx, Request{Account: 7, Max: 10, Memory: 64 << 20})
 		if err != nil {
 			b.Fatal(err)
 		}
-		ticket.Leave()
+		ticket.Release()
 	}
 }

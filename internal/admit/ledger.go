@@ -1,6 +1,7 @@
 package admit
 
 import (
+	"cmp"
 	"context"
 	"net/netip"
 	"slices"
@@ -31,24 +32,16 @@ type LedgerOptions struct {
 	// MaxWaiting bounds the reservations that wait, 1,024 where it is 0, and
 	// MaxWaitingEach those of one holder, 64 where it is 0.
 	MaxWaiting, MaxWaitingEach int
-	// Lifted lets one holder have all of the budget, as in development. The budget
+	// Unlimited lets one holder have all of the budget, as in development. The budget
 	// itself holds: it is what keeps the process alive.
-	Lifted bool
+	Unlimited bool
 }
 
 func (o LedgerOptions) withDefaults() LedgerOptions {
-	if o.Share <= 0 {
-		o.Share = o.Budget / 8
-	}
-	if o.Wait <= 0 {
-		o.Wait = time.Second
-	}
-	if o.MaxWaiting <= 0 {
-		o.MaxWaiting = 1024
-	}
-	if o.MaxWaitingEach <= 0 {
-		o.MaxWaitingEach = 64
-	}
+	o.Share = cmp.Or(o.Share, o.Budget/8)
+	o.Wait = cmp.Or(o.Wait, time.Second)
+	o.MaxWaiting = cmp.Or(o.MaxWaiting, 1024)
+	o.MaxWaitingEach = cmp.Or(o.MaxWaitingEach, 64)
 	return o
 }
 
@@ -63,7 +56,7 @@ type Ledger struct {
 	mu      sync.Mutex
 	held    int64
 	holders map[Holder]*holding
-	waiting []*claim // in the order of arrival
+	waiting []*grower // in the order of arrival
 	stats   LedgerStats
 }
 
@@ -73,8 +66,8 @@ type holding struct {
 	waiting int
 }
 
-// claim is a reservation that waits to grow.
-type claim struct {
+// grower is a reservation that waits to grow.
+type grower struct {
 	r       *Reservation
 	bytes   int64
 	granted bool
@@ -147,23 +140,23 @@ func (r *Reservation) Grow(ctx context.Context, bytes int64) error {
 	return r.await(ctx, bytes, false)
 }
 
-// GrowPatiently is Grow that waits as long as ctx allows. Whoever reserved something
+// GrowBlocking is Grow that waits as long as ctx allows. Whoever reserved something
 // before may keep others waiting meanwhile: so it is for the first bytes.
-func (r *Reservation) GrowPatiently(ctx context.Context, bytes int64) error {
+func (r *Reservation) GrowBlocking(ctx context.Context, bytes int64) error {
 	if r.TryGrow(bytes) {
 		return ctx.Err()
 	}
 	return r.await(ctx, bytes, true)
 }
 
-func (r *Reservation) await(ctx context.Context, bytes int64, patiently bool) error {
+func (r *Reservation) await(ctx context.Context, bytes int64, blocking bool) error {
 	l := r.ledger
 	l.mu.Lock()
-	if err := l.mayWait(r, bytes, patiently); err != nil {
+	if err := l.mayWait(r, bytes, blocking); err != nil {
 		l.mu.Unlock()
 		return err
 	}
-	c := &claim{r: r, bytes: bytes, ready: make(chan struct{})}
+	c := &grower{r: r, bytes: bytes, ready: make(chan struct{})}
 	l.waiting = append(l.waiting, c)
 	l.holding(r.holder).waiting++
 	l.stats.Waited++
@@ -171,7 +164,7 @@ func (r *Reservation) await(ctx context.Context, bytes int64, patiently bool) er
 	l.mu.Unlock()
 
 	var over <-chan time.Time
-	if !patiently {
+	if !blocking {
 		timeout := time.NewTimer(l.o.Wait)
 		defer timeout.Stop()
 		over = timeout.C
@@ -187,7 +180,7 @@ func (r *Reservation) await(ctx context.Context, bytes int64, patiently bool) er
 	if c.granted {
 		return nil
 	}
-	l.waiting = slices.DeleteFunc(l.waiting, func(o *claim) bool { return o == c })
+	l.waiting = slices.DeleteFunc(l.waiting, func(o *grower) bool { return o == c })
 	l.holding(r.holder).waiting--
 	l.drop(r.holder)
 	err := ctx.Err()
@@ -274,7 +267,7 @@ func (l *Ledger) fitsBudget(bytes int64) bool {
 // up to half of the budget: else a small node could not compile, or show, what a large plan
 // may bring and make. A call has one for its body and its answer, and one for its script.
 func (l *Ledger) fitsShare(r *Reservation, bytes int64) bool {
-	if l.o.Budget <= 0 || l.o.Lifted {
+	if l.o.Budget <= 0 || l.o.Unlimited {
 		return true
 	}
 	var has int64
@@ -288,7 +281,7 @@ func (l *Ledger) fitsShare(r *Reservation, bytes int64) bool {
 // most is what one reservation can come to.
 func (l *Ledger) most(r *Reservation) int64 {
 	switch {
-	case l.o.Lifted:
+	case l.o.Unlimited:
 		return l.o.Budget
 	case r.holder.account == 0:
 		return l.o.Share
@@ -297,13 +290,13 @@ func (l *Ledger) most(r *Reservation) int64 {
 }
 
 // mayWait returns why a reservation is not to wait for more: it would be in vain, or
-// too many do. The patient are few, and bounded by who they are.
-func (l *Ledger) mayWait(r *Reservation, bytes int64, patiently bool) error {
+// too many do. Those that block are few, and bounded by who they are.
+func (l *Ledger) mayWait(r *Reservation, bytes int64, blocking bool) error {
 	if bytes > l.most(r)-r.bytes {
 		l.stats.Refused++
 		return &Refused{Reason: TooLarge, bytes: r.bytes + bytes}
 	}
-	if one := l.holders[r.holder]; !patiently && (one != nil && one.waiting >= l.o.MaxWaitingEach || len(l.waiting) >= l.o.MaxWaiting) {
+	if one := l.holders[r.holder]; !blocking && (one != nil && one.waiting >= l.o.MaxWaitingEach || len(l.waiting) >= l.o.MaxWaiting) {
 		return l.refuse(r, bytes)
 	}
 	return nil

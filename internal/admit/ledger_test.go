@@ -134,7 +134,7 @@ func TestLedgerWaits(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		patient := l.Open(AccountHolder(2))
-		if err := patient.GrowPatiently(ctx, 1); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second+time.Minute {
+		if err := patient.GrowBlocking(ctx, 1); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second+time.Minute {
 			t.Error(err, time.Since(began))
 		}
 		full.Release()

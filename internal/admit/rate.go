@@ -60,22 +60,22 @@ func network(source netip.Addr) netip.Prefix {
 
 // LimiterOptions say how a Limiter works. The zero value is for production.
 type LimiterOptions struct {
-	Clock   func() time.Time // time.Now where it is nil
-	MaxKeys int              // callers remembered at once; 100,000 where it is 0
-	Lifted  bool             // let everybody through, as in development
+	Clock     func() time.Time // time.Now where it is nil
+	MaxKeys   int              // callers remembered at once; 100,000 where it is 0
+	Unlimited bool             // let everybody through, as in development
 }
 
 // Limiter counts calls by their keys. It is safe for concurrent use.
 //
-// Each key has the time at which its allowance would be whole again, which is
+// Each key has the time at which its allowance would be full again, which is
 // all that the leaky bucket needs (as GCRA does it). A key whose time has passed
 // is like one never seen, so forgetting it loses nothing.
 type Limiter struct {
-	clock  func() time.Time
-	start  time.Time
-	lifted bool
-	seed   uint64
-	shards [shardCount]shard
+	clock     func() time.Time
+	start     time.Time
+	unlimited bool
+	seed      uint64
+	shards    [shardCount]shard
 }
 
 const shardCount = 16
@@ -90,7 +90,7 @@ type shard struct {
 }
 
 type bucket struct {
-	whole time.Duration // when it is, since the limiter's start
+	fullAt time.Duration // when it is, since the limiter's start
 }
 
 // NewLimiter returns a limiter.
@@ -101,7 +101,7 @@ func NewLimiter(o LimiterOptions) *Limiter {
 	if o.MaxKeys <= 0 {
 		o.MaxKeys = 100_000
 	}
-	l := &Limiter{clock: o.Clock, start: o.Clock(), lifted: o.Lifted, seed: maphash.Bytes(maphash.MakeSeed(), nil)}
+	l := &Limiter{clock: o.Clock, start: o.Clock(), unlimited: o.Unlimited, seed: maphash.Bytes(maphash.MakeSeed(), nil)}
 	for i := range l.shards {
 		l.shards[i].most = max(1, o.MaxKeys/shardCount)
 		l.shards[i].buckets = map[Key]*bucket{}
@@ -111,11 +111,11 @@ func NewLimiter(o LimiterOptions) *Limiter {
 
 // Verdict is what a Limiter says to a call.
 type Verdict struct {
-	OK        bool
-	Rate      Rate
-	Remaining int           // calls that would be taken at once now
-	Whole     time.Duration // until the burst is whole again
-	Retry     time.Duration // until the next call is taken, where this one was not
+	OK         bool
+	Rate       Rate
+	Remaining  int           // calls that would be taken at once now
+	Reset      time.Duration // until the burst is full again
+	RetryAfter time.Duration // until the next call is taken, where this one was not
 }
 
 // Err returns nil, or the *Refused of a call that was not taken.
@@ -123,15 +123,15 @@ func (v *Verdict) Err() error {
 	if v.OK {
 		return nil
 	}
-	return &Refused{Reason: RateExceeded, RetryAfter: v.Retry, Rate: v.Rate.Name, Most: v.Rate.Count}
+	return &Refused{Reason: RateExceeded, RetryAfter: v.RetryAfter, Rate: v.Rate.Name, Limit: v.Rate.Count}
 }
 
-// Take counts a call.
-func (l *Limiter) Take(k Key, r Rate) Verdict {
+// Allow counts a call, and tells whether it is taken.
+func (l *Limiter) Allow(k Key, r Rate) Verdict {
 	if r.Burst <= 0 {
 		r.Burst = r.Count
 	}
-	if l.lifted || r.Count <= 0 || r.Per <= 0 {
+	if l.unlimited || r.Count <= 0 || r.Per <= 0 {
 		return Verdict{OK: true, Rate: r, Remaining: r.Burst}
 	}
 	// The clock's monotonic reading, where it has one, makes the limiter deaf to
@@ -143,22 +143,22 @@ func (l *Limiter) Take(k Key, r Rate) Verdict {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.buckets[k]
-	whole := now + each
+	fullAt := now + each
 	if b != nil {
-		whole = max(b.whole, now) + each
+		fullAt = max(b.fullAt, now) + each
 	}
-	if over := whole - now - depth; over > 0 {
+	if over := fullAt - now - depth; over > 0 {
 		s.refused++
-		return Verdict{Rate: r, Whole: whole - each - now, Retry: over}
+		return Verdict{Rate: r, Reset: fullAt - each - now, RetryAfter: over}
 	}
 	s.allowed++
 	if b == nil {
-		s.makeRoom(now)
+		s.evict(now)
 		b = new(bucket)
 		s.buckets[k] = b
 	}
-	b.whole = whole
-	return Verdict{OK: true, Rate: r, Remaining: int((depth - (whole - now)) / each), Whole: whole - now}
+	b.fullAt = fullAt
+	return Verdict{OK: true, Rate: r, Remaining: int((depth - (fullAt - now)) / each), Reset: fullAt - now}
 }
 
 // shard returns where a key is kept. It need only spread keys, not hide where
@@ -170,24 +170,24 @@ func (l *Limiter) shard(k *Key) *shard {
 	return &l.shards[(high^low)%shardCount]
 }
 
-// looks is how many keys a new one looks at for one to forget. Two would keep
+// probes is how many keys a new one probes at for one to evict. Two would keep
 // the idle ones few; more find a better one to give up when all are in use.
-const looks = 8
+const probes = 8
 
-// makeRoom forgets idle keys before a new one is added, and where the shard is
-// full gives up the one with the least to forget of those it looks at.
-func (s *shard) makeRoom(now time.Duration) {
+// evict forgets idle keys before a new one is added, and where the shard is
+// full gives up the one with the least to forget of those it probes at.
+func (s *shard) evict(now time.Duration) {
 	var least Key
 	var when time.Duration
 	seen := 0
 	for k, b := range s.buckets {
-		if b.whole <= now {
+		if b.fullAt <= now {
 			delete(s.buckets, k)
 			s.evicted++
-		} else if when == 0 || b.whole < when {
-			least, when = k, b.whole
+		} else if when == 0 || b.fullAt < when {
+			least, when = k, b.fullAt
 		}
-		if seen++; seen == looks {
+		if seen++; seen == probes {
 			break
 		}
 	}
@@ -231,16 +231,16 @@ func (v *Verdict) Policy() string {
 }
 
 // Limit returns the value of the RateLimit header: what remains now, and in how
-// many seconds it is whole again, or, where nothing remains, in how many the
+// many seconds it is full again, or, where nothing remains, in how many the
 // next call is taken.
 func (v *Verdict) Limit() string {
 	b := append([]byte{'"'}, v.Rate.Name...)
 	b = append(b, `";r=`...)
 	b = strconv.AppendInt(b, int64(v.Remaining), 10)
 	b = append(b, ";t="...)
-	wait := v.Whole
+	wait := v.Reset
 	if !v.OK {
-		wait = v.Retry
+		wait = v.RetryAfter
 	}
 	return string(strconv.AppendInt(b, seconds(wait), 10))
 }

@@ -24,37 +24,37 @@ func TestLimiter(t *testing.T) {
 	l := NewLimiter(LimiterOptions{Clock: c.read})
 	key := ByAccount("account", 7)
 	for i := range 100 {
-		v := l.Take(key, standard)
+		v := l.Allow(key, standard)
 		if !v.OK || v.Err() != nil || v.Remaining != 99-i {
 			t.Fatalf("call %d of the burst: %+v", i, v)
 		}
 	}
-	v := l.Take(key, standard)
+	v := l.Allow(key, standard)
 	var refused *Refused
-	if v.OK || v.Remaining != 0 || v.Retry != 100*time.Millisecond || !errors.As(v.Err(), &refused) {
+	if v.OK || v.Remaining != 0 || v.RetryAfter != 100*time.Millisecond || !errors.As(v.Err(), &refused) {
 		t.Fatalf("after the burst: %+v", v)
 	}
-	if refused.Reason != RateExceeded || refused.Code() != "rate_limited" || refused.RetryAfter != v.Retry ||
+	if refused.Reason != RateExceeded || refused.Code() != "rate_limited" || refused.RetryAfter != v.RetryAfter ||
 		refused.Error() != "too many requests: the next one is taken in 1 second" {
 		t.Errorf("got %+v: %v", refused, refused)
 	}
 	// A refused call costs nothing.
-	c.pass(v.Retry - 1)
-	if l.Take(key, standard).OK {
+	c.pass(v.RetryAfter - 1)
+	if l.Allow(key, standard).OK {
 		t.Error("taken too early")
 	}
 	c.pass(1)
-	if v := l.Take(key, standard); !v.OK || v.Remaining != 0 {
+	if v := l.Allow(key, standard); !v.OK || v.Remaining != 0 {
 		t.Errorf("not taken in time: %+v", v)
 	}
 	c.pass(time.Second)
 	for i := range 11 {
-		if got, want := l.Take(key, standard).OK, i < 10; got != want {
+		if got, want := l.Allow(key, standard).OK, i < 10; got != want {
 			t.Errorf("call %d after a second: %t", i, got)
 		}
 	}
 	c.pass(time.Hour)
-	if v := l.Take(key, standard); v.Remaining != 99 {
+	if v := l.Allow(key, standard); v.Remaining != 99 {
 		t.Errorf("after an hour: %+v", v)
 	}
 	if s := l.Stats(); s.Allowed != 112 || s.Refused != 3 || s.Keys != 1 {
@@ -70,7 +70,7 @@ func TestLimiterHoldsRate(t *testing.T) {
 	rate := Rate{Name: "r", Count: 7, Per: time.Second, Burst: 3}
 	taken := 0
 	for range 10_000 {
-		if l.Take(ByAccount("r", 1), rate).OK {
+		if l.Allow(ByAccount("r", 1), rate).OK {
 			taken++
 		}
 		c.pass(10 * time.Millisecond)
@@ -79,7 +79,7 @@ func TestLimiterHoldsRate(t *testing.T) {
 		t.Errorf("%d taken in 100 seconds, want about %d", taken, most)
 	}
 	for i := range 1000 {
-		if v := l.Take(ByAccount("r", 2), rate); !v.OK {
+		if v := l.Allow(ByAccount("r", 2), rate); !v.OK {
 			t.Fatalf("steady call %d: %+v", i, v)
 		}
 		c.pass(143 * time.Millisecond)
@@ -99,7 +99,7 @@ func TestLimiterKeys(t *testing.T) {
 	}
 	l := NewLimiter(LimiterOptions{Clock: newClock().read})
 	for i, k := range keys {
-		if !l.Take(k, once).OK {
+		if !l.Allow(k, once).OK {
 			t.Errorf("key %d is another one's", i)
 		}
 	}
@@ -109,7 +109,7 @@ func TestLimiterKeys(t *testing.T) {
 		BySource("a", netip.MustParseAddr("2001:db8:1:2:ffff::9%eth0")),
 	}
 	for i, k := range same {
-		if l.Take(k, once).OK {
+		if l.Allow(k, once).OK {
 			t.Errorf("key %d is not the one it should be", i)
 		}
 	}
@@ -120,7 +120,7 @@ func TestLimiterForgets(t *testing.T) {
 	l := NewLimiter(LimiterOptions{Clock: c.read, MaxKeys: 1600})
 	rate := Rate{Name: "r", Count: 60, Per: time.Minute, Burst: 2}
 	for i := range 100_000 {
-		l.Take(ByAccount("r", int64(i)), rate)
+		l.Allow(ByAccount("r", int64(i)), rate)
 		if i%1000 == 0 {
 			if s := l.Stats(); s.Keys > 1600 {
 				t.Fatalf("%d keys after %d callers", s.Keys, i)
@@ -129,7 +129,7 @@ func TestLimiterForgets(t *testing.T) {
 	}
 	c.pass(time.Hour)
 	for i := range 2000 {
-		l.Take(ByAccount("r", int64(-i-1)), Rate{Name: "r", Count: 1, Per: time.Nanosecond})
+		l.Allow(ByAccount("r", int64(-i-1)), Rate{Name: "r", Count: 1, Per: time.Nanosecond})
 		c.pass(time.Second)
 	}
 	if s := l.Stats(); s.Keys > 200 {
@@ -143,29 +143,29 @@ func TestLimiterKeepsTheBusy(t *testing.T) {
 	c := newClock()
 	l := NewLimiter(LimiterOptions{Clock: c.read, MaxKeys: 16 * 64})
 	hour := Rate{Name: "h", Count: 1, Per: time.Hour}
-	l.Take(ByAccount("h", 1), hour)
+	l.Allow(ByAccount("h", 1), hour)
 	for i := range 10_000 {
-		l.Take(ByAccount("s", int64(i)), Rate{Name: "s", Count: 1, Per: time.Second})
+		l.Allow(ByAccount("s", int64(i)), Rate{Name: "s", Count: 1, Per: time.Second})
 		c.pass(100 * time.Millisecond)
 	}
-	if l.Take(ByAccount("h", 1), hour).OK {
+	if l.Allow(ByAccount("h", 1), hour).OK {
 		t.Error("forgotten")
 	}
 }
 
 func TestLimiterWithoutLimits(t *testing.T) {
 	c := newClock()
-	lifted := NewLimiter(LimiterOptions{Clock: c.read, Lifted: true})
+	unlimited := NewLimiter(LimiterOptions{Clock: c.read, Unlimited: true})
 	strict := NewLimiter(LimiterOptions{Clock: c.read})
 	for range 10 {
-		if !lifted.Take(ByAccount("r", 1), Rate{Name: "r", Count: 1, Per: time.Hour}).OK {
-			t.Error("refused though lifted")
+		if !unlimited.Allow(ByAccount("r", 1), Rate{Name: "r", Count: 1, Per: time.Hour}).OK {
+			t.Error("refused though unlimited")
 		}
-		if !strict.Take(ByAccount("r", 1), Rate{Name: "r"}).OK {
+		if !strict.Allow(ByAccount("r", 1), Rate{Name: "r"}).OK {
 			t.Error("refused without a rate")
 		}
 	}
-	if s := lifted.Stats(); s.Keys != 0 {
+	if s := unlimited.Stats(); s.Keys != 0 {
 		t.Errorf("got %+v", s)
 	}
 }
@@ -175,9 +175,9 @@ func TestLimiterClockBack(t *testing.T) {
 	c := newClock()
 	l := NewLimiter(LimiterOptions{Clock: c.read})
 	rate := Rate{Name: "r", Count: 1, Per: time.Minute}
-	l.Take(ByAccount("r", 1), rate)
+	l.Allow(ByAccount("r", 1), rate)
 	c.pass(-time.Second)
-	if l.Take(ByAccount("r", 1), rate).OK {
+	if l.Allow(ByAccount("r", 1), rate).OK {
 		t.Error("taken after the clock was set back")
 	}
 }
@@ -188,7 +188,7 @@ func TestLimiterConcurrent(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 1000 {
-				l.Take(ByAccount("r", 1), Rate{Name: "r", Count: 100, Per: time.Hour})
+				l.Allow(ByAccount("r", 1), Rate{Name: "r", Count: 100, Per: time.Hour})
 			}
 		})
 	}
@@ -208,7 +208,7 @@ func TestRateLimitHeaders(t *testing.T) {
 		{`"account";q=60;w=60`, `"account";r=0;t=1`},
 	}
 	for i, test := range tests {
-		v := l.Take(ByAccount("account", 1), rate)
+		v := l.Allow(ByAccount("account", 1), rate)
 		if v.Policy() != test.policy || v.Limit() != test.limit {
 			t.Errorf("call %d: %s and %s, want %s and %s", i, v.Policy(), v.Limit(), test.policy, test.limit)
 		}
@@ -221,7 +221,7 @@ func BenchmarkLimiter(b *testing.B) {
 	key := ByAccount("account", 7)
 	b.ReportAllocs()
 	for b.Loop() {
-		if v := l.Take(key, rate); !v.OK {
+		if v := l.Allow(key, rate); !v.OK {
 			b.Fatal(v)
 		}
 	}
@@ -232,6 +232,6 @@ func BenchmarkLimiterNewKeys(b *testing.B) {
 	rate := Rate{Name: "source", Count: 60, Per: time.Minute}
 	b.ReportAllocs()
 	for i := int64(0); b.Loop(); i++ {
-		l.Take(ByAccount("source", i), rate)
+		l.Allow(ByAccount("source", i), rate)
 	}
 }

@@ -13,8 +13,8 @@ import (
 // has one again after its Turn.
 func TestGateRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, GateOptions{Slots: 1, Wait: time.Hour})
-		first, err := c.gate.Enter(t.Context(), Ask{Account: 1})
+		c := newCallers(t, GateOptions{Slots: 1, Wait: time.Hour})
+		first, err := c.gate.Acquire(t.Context(), Request{Account: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -27,7 +27,7 @@ func TestGateRest(t *testing.T) {
 			t.Errorf("after it: %v, %+v", err, c.gate.Stats())
 		}
 		first.Yield()
-		c.come(t.Context(), "b0", Ask{Account: 2})
+		c.come(t.Context(), "b0", Request{Account: 2})
 		c.wantOrder("b0")
 		done := make(chan error, 1)
 		go func() { done <- first.Turn(t.Context()) }()
@@ -41,7 +41,7 @@ func TestGateRest(t *testing.T) {
 			t.Error(err)
 		}
 		first.Yield()
-		first.Leave()
+		first.Release()
 		c.check()
 		c.end()
 	})
@@ -51,12 +51,12 @@ func TestGateRest(t *testing.T) {
 func TestGateSlice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gaveWay := 0
-		c := newCrowd(t, GateOptions{Slots: 1, Slice: time.Millisecond, Wait: time.Hour, GiveWay: func() { gaveWay++ }})
-		first, err := c.gate.Enter(t.Context(), Ask{Account: 1})
+		c := newCallers(t, GateOptions{Slots: 1, Slice: time.Millisecond, Wait: time.Hour, SchedYield: func() { gaveWay++ }})
+		first, err := c.gate.Acquire(t.Context(), Request{Account: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.come(t.Context(), "b0", Ask{Account: 2})
+		c.come(t.Context(), "b0", Request{Account: 2})
 		for range 3 {
 			if err := first.Turn(t.Context()); err != nil {
 				t.Fatal(err)
@@ -68,7 +68,7 @@ func TestGateSlice(t *testing.T) {
 			t.Error("it gave way before its slice was over")
 		}
 		time.Sleep(100 * time.Microsecond)
-		go func() { _ = first.Turn(t.Context()); first.Leave() }()
+		go func() { _ = first.Turn(t.Context()); first.Release() }()
 		synctest.Wait()
 		c.wantOrder("b0")
 		if gaveWay != 1 {
@@ -86,15 +86,15 @@ func yield(ctx context.Context, t *Ticket) error {
 
 func TestGateYield(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, GateOptions{Slots: 1, Memory: 100, Wait: time.Hour})
-		first, err := c.gate.Enter(t.Context(), Ask{Account: 1, Memory: 10})
+		c := newCallers(t, GateOptions{Slots: 1, Memory: 100, Wait: time.Hour})
+		first, err := c.gate.Acquire(t.Context(), Request{Account: 1, Memory: 10})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := yield(t.Context(), first); err != nil || c.gate.Stats().Yielded != 0 {
 			t.Errorf("nobody waits: %v", err)
 		}
-		c.come(t.Context(), "b0", Ask{Account: 2})
+		c.come(t.Context(), "b0", Request{Account: 2})
 		done := make(chan error, 1)
 		go func() { done <- yield(t.Context(), first) }()
 		synctest.Wait()
@@ -110,7 +110,7 @@ func TestGateYield(t *testing.T) {
 
 		// One whose context ends while it waits holds no slot any more.
 		ctx, cancel := context.WithCancel(t.Context())
-		c.come(t.Context(), "b1", Ask{Account: 2})
+		c.come(t.Context(), "b1", Request{Account: 2})
 		go func() { done <- yield(ctx, first) }()
 		synctest.Wait()
 		cancel()
@@ -118,8 +118,8 @@ func TestGateYield(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		c.check()
-		first.Leave()
-		first.Leave()
+		first.Release()
+		first.Release()
 		c.wantOrder("b0 b1")
 		c.end()
 	})
@@ -129,18 +129,18 @@ func TestGateYield(t *testing.T) {
 // back those who would give it back if only they could go on.
 func TestGateYieldKeepsMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, GateOptions{Slots: 1, Memory: 100, Wait: time.Hour})
-		first, err := c.gate.Enter(t.Context(), Ask{Account: 1, Memory: 60})
+		c := newCallers(t, GateOptions{Slots: 1, Memory: 100, Wait: time.Hour})
+		first, err := c.gate.Acquire(t.Context(), Request{Account: 1, Memory: 60})
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.come(t.Context(), "a1", Ask{Account: 1, Memory: 60})
-		c.come(t.Context(), "b0", Ask{Account: 2, Memory: 60})
+		c.come(t.Context(), "a1", Request{Account: 1, Memory: 60})
+		c.come(t.Context(), "b0", Request{Account: 2, Memory: 60})
 		if err := yield(t.Context(), first); err != nil {
 			t.Fatal(err)
 		}
 		c.check()
-		first.Leave()
+		first.Release()
 		synctest.Wait()
 		c.check()
 		c.wantOrder("b0")
@@ -154,13 +154,13 @@ func TestGateYieldKeepsMemory(t *testing.T) {
 // let others go first.
 func TestGateYieldStaysInside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, GateOptions{Slots: 1, Wait: time.Hour})
-		first, err := c.gate.Enter(t.Context(), Ask{Account: 1, Most: 1})
+		c := newCallers(t, GateOptions{Slots: 1, Wait: time.Hour})
+		first, err := c.gate.Acquire(t.Context(), Request{Account: 1, Max: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.come(t.Context(), "a1", Ask{Account: 1, Most: 1})
-		c.come(t.Context(), "b0", Ask{Account: 2})
+		c.come(t.Context(), "a1", Request{Account: 1, Max: 1})
+		c.come(t.Context(), "b0", Request{Account: 2})
 		done := make(chan error, 1)
 		go func() { done <- yield(t.Context(), first) }()
 		synctest.Wait()
@@ -170,7 +170,7 @@ func TestGateYieldStaysInside(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.wantOrder("b0")
-		first.Leave()
+		first.Release()
 		synctest.Wait()
 		c.check()
 		c.wantOrder("b0 a1")
@@ -182,17 +182,17 @@ func TestGateYieldStaysInside(t *testing.T) {
 // another in at once.
 func TestGateYieldNoisy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, GateOptions{Slots: 2})
+		c := newCallers(t, GateOptions{Slots: 2})
 		ctx, cancel := context.WithCancel(t.Context())
 		const slice = 5 * time.Millisecond
 		var wg sync.WaitGroup
 		for range 20 {
 			wg.Go(func() {
-				ticket, err := c.gate.Enter(ctx, Ask{Account: 1, Most: 20})
+				ticket, err := c.gate.Acquire(ctx, Request{Account: 1, Max: 20})
 				if err != nil {
 					return
 				}
-				defer ticket.Leave()
+				defer ticket.Release()
 				for yield(ctx, ticket) == nil {
 					select {
 					case <-time.After(slice): // of computing
@@ -204,7 +204,7 @@ func TestGateYieldNoisy(t *testing.T) {
 		synctest.Wait()
 		for i := range 100 {
 			start := time.Now()
-			ticket, err := c.gate.Enter(ctx, Ask{Account: 2, Most: 2})
+			ticket, err := c.gate.Acquire(ctx, Request{Account: 2, Max: 2})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -212,7 +212,7 @@ func TestGateYieldNoisy(t *testing.T) {
 				t.Errorf("call %d waited %v", i, waited)
 			}
 			<-time.After(time.Millisecond)
-			ticket.Leave()
+			ticket.Release()
 		}
 		cancel()
 		wg.Wait()
@@ -223,15 +223,15 @@ func TestGateYieldNoisy(t *testing.T) {
 // TestTurnAfterLeave is refused and counted: the slot would never be given back.
 func TestTurnAfterLeave(t *testing.T) {
 	g := NewGate(GateOptions{Slots: 1})
-	ticket, err := g.Enter(t.Context(), Ask{Account: 1})
+	ticket, err := g.Acquire(t.Context(), Request{Account: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ticket.Leave()
-	if err := ticket.Turn(t.Context()); !errors.Is(err, ErrLeft) {
+	ticket.Release()
+	if err := ticket.Turn(t.Context()); !errors.Is(err, ErrReleased) {
 		t.Error(err)
 	}
-	if s := g.Stats(); s.Running != 0 || s.Misused != 1 {
+	if s := g.Stats(); s.Running != 0 || s.UsedAfterRelease != 1 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -241,38 +241,38 @@ func TestTurnAfterLeave(t *testing.T) {
 func TestAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(GateOptions{Slots: 1, Memory: 100})
-		script, err := g.Enter(t.Context(), Ask{Account: 1, Most: 1, Memory: 100})
+		script, err := g.Acquire(t.Context(), Request{Account: 1, Max: 1, Memory: 100})
 		if err != nil {
 			t.Fatal(err)
 		}
-		idle := g.Aside(2)
-		idle.Leave()
-		work := g.Aside(1)
+		idle := g.Auxiliary(2)
+		idle.Release()
+		work := g.Auxiliary(1)
 		turned := make(chan error)
 		go func() { turned <- work.Turn(t.Context()) }()
 		synctest.Wait()
-		if s := g.Stats(); s.Inside != 1 || s.Aside != 1 || s.Returning != 1 {
+		if s := g.Stats(); s.Inside != 1 || s.Auxiliary != 1 || s.Returning != 1 {
 			t.Errorf("%+v", s)
 		}
 		script.Yield()
 		if err := <-turned; err != nil {
 			t.Fatal(err)
 		}
-		script.Leave()
+		script.Release()
 		if s := g.Stats(); s.Running != 1 || s.Accounts != 1 {
 			t.Errorf("%+v", s)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		other := g.Aside(3)
+		other := g.Auxiliary(3)
 		go func() { turned <- other.Turn(ctx) }()
 		synctest.Wait()
 		cancel()
 		if err := <-turned; !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-		other.Leave()
-		work.Leave()
-		if s := g.Stats(); s.Inside+s.Aside+s.Running+s.Returning+s.Accounts != 0 || s.Misused != 0 {
+		other.Release()
+		work.Release()
+		if s := g.Stats(); s.Inside+s.Auxiliary+s.Running+s.Returning+s.Accounts != 0 || s.UsedAfterRelease != 0 {
 			t.Errorf("%+v", s)
 		}
 	})

@@ -13,12 +13,14 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/account/seal"
 	"ql/internal/account/usage"
 	"ql/internal/admit"
 	"ql/internal/api"
 	"ql/internal/auth"
 	"ql/internal/config"
 	"ql/internal/guard"
+	"ql/internal/hostname"
 	"ql/internal/job"
 	"ql/internal/listen"
 	"ql/internal/network"
@@ -105,7 +107,7 @@ func (a *App) openStore(ctx context.Context) error {
 		return err
 	}
 	a.closes("inventory of databases", func(ctx context.Context) error { return a.parts.inventory.Update(ctx, time.Now()) })
-	vault, err := account.OpenVault(ctx, a.parts.store.Accounts, a.settings.MasterKeyPath(), a.settings.MasterKeyFile != "")
+	vault, err := seal.OpenVault(ctx, a.parts.store.Accounts, a.settings.MasterKeyPath(), a.settings.MasterKeyFile != "")
 	if err != nil {
 		return err
 	}
@@ -131,9 +133,9 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 		return nil, err
 	}
 	p.programs = lang.NewCache(programBytes)
-	p.limiter = admit.NewLimiter(admit.LimiterOptions{Lifted: a.settings.Dev})
-	p.gate = admit.NewGate(admit.GateOptions{Slots: a.o.Cores, Spare: a.o.Cores, GiveWay: platform.Yield, Memory: a.o.Memory, Lifted: a.settings.Dev})
-	p.ledger = admit.NewLedger(admit.LedgerOptions{Budget: a.o.CallMemory, Lifted: a.settings.Dev})
+	p.limiter = admit.NewLimiter(admit.LimiterOptions{Unlimited: a.settings.Dev})
+	p.gate = admit.NewGate(admit.GateOptions{Slots: a.o.Cores, SpareSlots: a.o.Cores, SchedYield: platform.Yield, Memory: a.o.Memory, Unlimited: a.settings.Dev})
+	p.ledger = admit.NewLedger(admit.LedgerOptions{Budget: a.o.CallMemory, Unlimited: a.settings.Dev})
 	p.recorder = record.NewRecorder(p.store.Jobs, record.Options{
 		Log: p.store.Log, Guard: p.guard,
 		Failed: func(err error) { a.o.Log.Error("jobs could not be recorded and will be tried again", "error", err) },
@@ -164,8 +166,8 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 		Host: host, Records: p.recorder, Jobs: p.worker, NewID: p.store.NewID, URLs: a.urls(), Limits: a.settings.Limits,
 		Shares: links{shares.Admin{Rows: p.store.Shares, Clock: time.Now}},
 		Usage:  p.tally, StorageUsed: p.resources.StoredBytes, RecordsUsed: p.store.Jobs.Kept,
-		Listeners: admit.NewCrowd(admit.CrowdOptions{Most: mostListeners, Reason: admit.TooManyListeners, Lifted: a.settings.Dev}),
-		Files:     a.openTree, Transfers: admit.NewCrowd(admit.CrowdOptions{Most: mostTransfers, Wait: waitForPlace, Lifted: a.settings.Dev}),
+		Listeners: admit.NewTransferLimiter(admit.TransferOptions{Max: mostListeners, Reason: admit.TooManyListeners, Unlimited: a.settings.Dev}),
+		Files:     a.openTree, Transfers: admit.NewTransferLimiter(admit.TransferOptions{Max: mostTransfers, Wait: transferWait, Unlimited: a.settings.Dev}),
 		CheckWebhook: p.caller.Check, DevelopmentWebhooks: a.settings.Dev, Unlimited: a.settings.Dev, Log: a.o.Log,
 		OnRun: func(state job.State, took time.Duration) { p.metrics.ObserveRun(string(state), took) },
 	})
@@ -194,7 +196,7 @@ func (a *App) startUpkeep() {
 		Accounts: p.accounts, AccountStore: p.store.Accounts, Jobs: p.store.Jobs, Queue: p.store.Queue, Deliveries: p.store.Deliveries,
 		Shares: p.store.Shares, Files: p.store.Files, Blobs: p.blobs, Resources: p.resources, Store: p.store,
 		Data: a.settings.Data, MinFreeDisk: minFreeDisk, Growth: a.growth, Limits: a.settings.Limits,
-		EmptyDevelopment: !a.settings.Dev && a.settings.DevUsername != "", Began: a.began,
+		PurgeDevelopment: !a.settings.Dev && a.settings.DevUsername != "", Began: a.began,
 		Tasks: []upkeep.Task{p.certificates.Remind, p.inventory.Update}, Guard: p.guard, Log: a.o.Log,
 	})
 	p.upkeep.Start()
@@ -254,8 +256,8 @@ func (a *App) authenticator(ctx context.Context) (*auth.Authenticator, error) {
 			return nil, err
 		}
 		o.Development = &auth.Development{
-			Account: dev.ID, Again: a.parts.accounts.EnsureDevelopment,
-			Username: a.settings.DevUsername, Password: a.settings.DevPassword.Reveal(),
+			Account: dev.ID, Recreate: a.parts.accounts.EnsureDevelopment,
+			Username: a.settings.DevUsername, Password: a.settings.DevPassword,
 		}
 	}
 	return auth.New(a.parts.store.Accounts, o)
@@ -280,14 +282,14 @@ func hashesAtOnce(cores int, memory, each int64) int {
 func isDevelopment(a account.Account) bool { return a.Username == account.Development }
 
 // origins are those of the service's own pages.
-func (a *App) origins() []account.Origin {
-	var own []account.Origin
+func (a *App) origins() []hostname.Origin {
+	var own []hostname.Origin
 	for _, address := range []string{a.url, a.settings.JSONAPIURL} {
 		u, err := url.Parse(address)
 		if err != nil || address == "" {
 			continue
 		}
-		if o, err := account.ParseOrigin(u.Scheme + "://" + u.Host); err == nil {
+		if o, err := hostname.ParseOrigin(u.Scheme + "://" + u.Host); err == nil {
 			own = append(own, o)
 		}
 	}

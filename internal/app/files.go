@@ -13,9 +13,9 @@ import (
 const (
 	// mostTransfers is how many files are on their way at once.
 	mostTransfers = 512
-	// waitForPlace is how long somebody waits whose account has as many files on
+	// transferWait is how long somebody waits whose account has as many files on
 	// their way as it may have.
-	waitForPlace = time.Second
+	transferWait = time.Second
 )
 
 // openTree implements service.Options.Files.

@@ -43,7 +43,7 @@ func TestLeftoversOfHashing(t *testing.T) {
 	if err := a.Leftovers(); err != nil {
 		t.Fatal(err)
 	}
-	leave, err := a.parts.hashing.Enter(t.Context(), password.Ask{})
+	leave, err := a.parts.hashing.Acquire(t.Context(), password.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func (a *App) host(log *slog.Logger) *execution.Host {
 	p.hashing = a.newHashing()
 	return &execution.Host{
 		Programs: p.programs, Ledger: p.ledger, Resources: p.resources.Open, Passwords: p.hashing, Clock: time.Now, Log: log,
-		Token: p.accounts.States().Token, Forms: urls.Form(), Confirms: urls.Confirm(),
+		Token: p.accounts.Sealer().Token, Forms: urls.Form(), Confirms: urls.Confirm(),
 	}
 }
 
@@ -27,7 +27,7 @@ func (a *App) host(log *slog.Logger) *execution.Host {
 func (a *App) newWorker(h *execution.Host) *worker.Worker {
 	p := &a.parts
 	return worker.New(worker.Options{
-		Queue: p.store.Queue, Members: p.store.Members, Accounts: p.store.Accounts, Host: h, Gate: p.gate, Ledger: p.ledger, Limiter: p.limiter, Guard: p.guard, Sealer: p.accounts.States(),
+		Queue: p.store.Queue, Members: p.store.Members, Accounts: p.store.Accounts, Host: h, Gate: p.gate, Ledger: p.ledger, Limiter: p.limiter, Guard: p.guard, Sealer: p.accounts.Sealer(),
 		Limits: a.settings.Limits, Log: a.o.Log, Clock: time.Now, Lifted: a.settings.Dev, RecordDurably: p.recorder.RecordDurably,
 		Ended: func(s job.State, took time.Duration) { p.metrics.ObserveRun(string(s), took) },
 		Wake:  func() { p.webhooks.Wake() },

@@ -20,11 +20,11 @@ func (a *App) Leftovers() error {
 		n    int64
 	}{
 		{"scripts under way", int64(gate.Inside)},
-		{"work beside scripts", int64(gate.Aside)},
+		{"work beside scripts", int64(gate.Auxiliary)},
 		{"slots", int64(gate.Running)},
 		{"calls that wait for a slot", int64(gate.Waiting + gate.Returning)},
 		{"bytes granted to scripts", gate.Memory},
-		{"turns after the end of a script", int64(gate.Misused)},
+		{"turns after the end of a script", int64(gate.UsedAfterRelease)},
 		{"bytes held for callers", ledger.Held},
 		{"holders of those", int64(ledger.Holders)},
 		{"calls that wait for memory", int64(ledger.Waiting)},

@@ -65,7 +65,7 @@ func (a *App) registerMetrics() error {
 		telemetry.Metric{Name: "ql_scripts_memory_bytes", Help: "Memory granted to scripts that run now.",
 			Read: func() float64 { return float64(p.gate.Stats().Memory) }},
 		telemetry.Metric{Name: "ql_scripts_turns_after_leave_total", Help: "Turns to compute asked for by scripts that had ended; above 0 there is a bug.", Counter: true,
-			Read: func() float64 { return float64(p.gate.Stats().Misused) }},
+			Read: func() float64 { return float64(p.gate.Stats().UsedAfterRelease) }},
 
 		telemetry.Metric{Name: "ql_call_memory_bytes", Help: "Memory reserved for what is held for callers besides running scripts: bodies, answers, states that are stored or restored.",
 			Read: func() float64 { return float64(p.ledger.Stats().Held) }},

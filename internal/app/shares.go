@@ -19,9 +19,9 @@ const (
 
 // downloads are what hands the files out.
 func (a *App) downloads() download.Options {
-	crowd := admit.NewCrowd(admit.CrowdOptions{Most: mostDownloads, Wait: waitForPlace, Lifted: a.settings.Dev})
+	downloads := admit.NewTransferLimiter(admit.TransferOptions{Max: mostDownloads, Wait: transferWait, Unlimited: a.settings.Dev})
 	enter := func(ctx context.Context, account int64) (func(), error) {
-		return crowd.Enter(ctx, account, mostDownloadsOfOne)
+		return downloads.Acquire(ctx, account, mostDownloadsOfOne)
 	}
 	return download.Options{Shares: a.parts.shares, Enter: enter, OnFailed: func(id string, err error) {
 		a.o.Log.Error("a download broke off", "link", id, "error", err)

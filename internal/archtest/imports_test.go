@@ -42,7 +42,10 @@ var layers = []layer{
 	{pkg: "internal/admit/admittest", imports: []string{"internal/admit"}},
 	{pkg: "internal/batch"},
 	{pkg: "internal/disk"},
-	{pkg: "internal/wire"},
+	{pkg: "internal/hostname", others: []string{"golang.org/x/net/idna", "golang.org/x/text"}},
+	{pkg: "internal/keyedlock"},
+	{pkg: "internal/redacted"},
+	{pkg: "internal/wire", imports: []string{"internal/redacted"}},
 	{pkg: "internal/form", imports: []string{"lang/bytecode", "lang/value"}},
 	{pkg: "internal/password", others: []string{"golang.org/x/crypto"}},
 	{pkg: "internal/fault"},
@@ -51,11 +54,13 @@ var layers = []layer{
 	{pkg: "internal/tlscert", others: []string{"golang.org/x/crypto/acme"}},
 	{pkg: "internal/tlscert/tlscerttest"},
 	{pkg: "internal/platform", others: []string{"golang.org/x/sys"}},
-	{pkg: "internal/account", imports: []string{"internal/disk", "internal/fault", "internal/password", "lang/source", "lang/value", "lang/vm"}, others: []string{"golang.org/x/net/publicsuffix", "golang.org/x/text"}},
-	{pkg: "internal/account/accounttest", imports: []string{"internal/account"}},
+	{pkg: "internal/account", imports: []string{"internal/account/names", "internal/account/seal", "internal/disk", "internal/fault", "internal/hostname", "internal/password", "internal/redacted", "lang/source", "lang/value", "lang/vm"}, others: []string{"golang.org/x/net/publicsuffix", "golang.org/x/text"}},
+	{pkg: "internal/account/names", imports: []string{"internal/hostname"}, others: []string{"golang.org/x/net/publicsuffix"}},
+	{pkg: "internal/account/seal", imports: []string{"internal/disk", "internal/redacted"}},
+	{pkg: "internal/account/accounttest", imports: []string{"internal/account", "internal/account/names"}},
 	{pkg: "internal/account/usage", imports: []string{"internal/account"}},
 	{pkg: "internal/principal", imports: []string{"internal/account"}},
-	{pkg: "internal/auth", imports: []string{"internal/account", "internal/fault", "internal/password", "internal/principal"}},
+	{pkg: "internal/auth", imports: []string{"internal/account", "internal/account/names", "internal/fault", "internal/hostname", "internal/password", "internal/principal", "internal/redacted"}, others: []string{"github.com/hashicorp/golang-lru/v2"}},
 	{pkg: "internal/render", imports: []string{"lang/value"}},
 	{pkg: "internal/engine", imports: append([]string{"internal/form", "internal/password", "internal/render"}, language...), others: []string{"github.com/google/uuid"}},
 	{pkg: "internal/resource/*", imports: []string{"internal/engine", "lang/value"}},
@@ -70,10 +75,10 @@ var layers = []layer{
 		others:  []string{"modernc.org/sqlite"},
 	},
 	{pkg: "internal/resource/fetch", imports: []string{"internal/account", "internal/engine", "internal/network", "lang/value"}},
-	{pkg: "internal/resource/files", imports: []string{"internal/account", "internal/engine", "internal/fault", "lang/value"}, others: []string{"golang.org/x/text"}},
+	{pkg: "internal/resource/files", imports: []string{"internal/account", "internal/engine", "internal/fault", "internal/keyedlock", "lang/value"}, others: []string{"golang.org/x/text"}},
 	{pkg: "internal/resource/files/filestest", imports: []string{"internal/engine", "lang/value"}},
 	{pkg: "internal/sqlite", others: []string{"modernc.org/libc", "modernc.org/sqlite"}},
-	{pkg: "internal/resource/sessions", imports: []string{"internal/account", "internal/engine", "lang/value"}, others: []string{"modernc.org/sqlite"}},
+	{pkg: "internal/resource/sessions", imports: []string{"internal/account", "internal/engine", "internal/keyedlock", "lang/value"}, others: []string{"modernc.org/sqlite"}},
 	{pkg: "internal/resource/shares", imports: []string{"internal/account", "internal/engine", "internal/fault", "lang/value"}},
 	{pkg: "internal/member", others: []string{"golang.org/x/sys"}},
 	{pkg: "internal/job", imports: []string{"internal/account", "internal/member", "internal/principal"}},
@@ -88,7 +93,7 @@ var layers = []layer{
 			"lang/bytecode", "lang/value", "lang/vm",
 		},
 	},
-	{pkg: "internal/network"},
+	{pkg: "internal/network", imports: []string{"internal/hostname"}},
 	{pkg: "internal/network/networktest"},
 	// It puts the resources together, which know nothing of each other.
 	{
@@ -98,24 +103,24 @@ var layers = []layer{
 			"internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "lang/value",
 		},
 	},
-	{pkg: "internal/webhook", imports: []string{"internal/account", "internal/guard", "internal/job", "internal/network"}},
+	{pkg: "internal/webhook", imports: []string{"internal/account", "internal/guard", "internal/job", "internal/network", "internal/redacted"}},
 	// The stores by their interfaces alone: no backend among them.
 	{
 		pkg:     "internal/store",
-		imports: []string{"internal/account", "internal/account/usage", "internal/job", "internal/member", "internal/record", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/webhook"},
+		imports: []string{"internal/account", "internal/account/names", "internal/account/usage", "internal/job", "internal/member", "internal/record", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/webhook"},
 	},
 	{pkg: "internal/store/blob/dir", imports: []string{"internal/resource/files"}},
 	{pkg: "internal/store/migrate"},
 	{pkg: "internal/store/ring", imports: []string{"internal/disk"}},
 	{
 		pkg:     "internal/store/sqlite",
-		imports: []string{"internal/account", "internal/account/usage", "internal/batch", "internal/disk", "internal/fault", "internal/job", "internal/member", "internal/principal", "internal/record", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/sqlite", "internal/store", "internal/store/migrate", "internal/store/ring", "internal/webhook"},
+		imports: []string{"internal/account", "internal/account/names", "internal/account/usage", "internal/batch", "internal/disk", "internal/fault", "internal/job", "internal/member", "internal/principal", "internal/record", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/sqlite", "internal/store", "internal/store/migrate", "internal/store/ring", "internal/webhook"},
 		others:  []string{"golang.org/x/sys", "modernc.org/sqlite"},
 	},
 	// The suite is linked into tests alone.
 	{
 		pkg:     "internal/store/storetest",
-		imports: []string{"internal/account", "internal/account/usage", "internal/engine", "internal/job", "internal/member", "internal/principal", "internal/record", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/sessions", "internal/resource/shares", "internal/store", "internal/store/blob/dir", "internal/webhook", "lang/value"},
+		imports: []string{"internal/account", "internal/account/names", "internal/account/usage", "internal/engine", "internal/job", "internal/member", "internal/principal", "internal/record", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/sessions", "internal/resource/shares", "internal/store", "internal/store/blob/dir", "internal/webhook", "lang/value"},
 		others:  []string{"github.com/google/go-cmp"},
 	},
 	{pkg: "internal/api"},
@@ -128,23 +133,23 @@ var layers = []layer{
 	// It speaks no HTTP, which TestWalls checks, and never calls up into the server.
 	{
 		pkg:     "internal/service",
-		imports: append([]string{"internal/account", "internal/account/usage", "internal/admit", "internal/auth", "internal/engine", "internal/execution", "internal/fault", "internal/form", "internal/job", "internal/principal", "internal/record", "internal/wire", "internal/worker"}, language...),
+		imports: append([]string{"internal/account", "internal/account/usage", "internal/admit", "internal/auth", "internal/engine", "internal/execution", "internal/fault", "internal/form", "internal/job", "internal/principal", "internal/record", "internal/redacted", "internal/wire", "internal/worker"}, language...),
 	},
-	{pkg: "internal/server", imports: []string{"internal/account", "internal/admit", "internal/auth", "internal/fault", "internal/guard", "internal/principal", "internal/service", "internal/wire"}},
+	{pkg: "internal/server", imports: []string{"internal/account", "internal/admit", "internal/auth", "internal/fault", "internal/guard", "internal/hostname", "internal/principal", "internal/service", "internal/wire"}},
 	// The conventions know nothing of each other.
 	{pkg: "internal/server/download", imports: []string{"internal/account", "internal/fault", "internal/principal", "internal/resource/shares", "internal/server", "internal/service", "internal/wire"}},
 	{pkg: "internal/server/formapi", imports: []string{"internal/fault", "internal/job", "internal/principal", "internal/server", "internal/service", "internal/wire"}},
-	{pkg: "internal/server/formpage", imports: []string{"internal/fault", "internal/form", "internal/principal", "internal/server", "internal/service", "internal/wire", "lang/value"}},
-	{pkg: "internal/server/jsonapi", imports: []string{"internal/fault", "internal/job", "internal/principal", "internal/server", "internal/service", "internal/wire"}},
+	{pkg: "internal/server/formpage", imports: []string{"internal/fault", "internal/form", "internal/keyedlock", "internal/principal", "internal/server", "internal/service", "internal/wire", "lang/value"}},
+	{pkg: "internal/server/jsonapi", imports: []string{"internal/fault", "internal/job", "internal/principal", "internal/redacted", "internal/server", "internal/service", "internal/wire"}},
 	{
 		pkg:     "internal/backup",
-		imports: []string{"internal/account", "internal/disk", "internal/job", "internal/resource/files", "internal/sqlite", "internal/store/blob/dir", "internal/store/sqlite"},
+		imports: []string{"internal/account", "internal/account/seal", "internal/disk", "internal/job", "internal/resource/files", "internal/sqlite", "internal/store/blob/dir", "internal/store/sqlite"},
 	},
-	{pkg: "internal/config", imports: []string{"internal/account", "lang/source"}, others: []string{"github.com/pelletier/go-toml/v2"}},
+	{pkg: "internal/config", imports: []string{"internal/account", "internal/account/names", "internal/redacted", "lang/source"}, others: []string{"github.com/pelletier/go-toml/v2"}},
 	{
 		pkg: "internal/operator",
 		imports: []string{
-			"internal/account", "internal/account/usage", "internal/backup", "internal/config", "internal/fault", "internal/job", "internal/resource", "internal/resource/databases",
+			"internal/account", "internal/account/seal", "internal/account/usage", "internal/backup", "internal/config", "internal/fault", "internal/job", "internal/resource", "internal/resource/databases",
 			"internal/resource/files", "internal/resource/shares", "internal/store", "internal/store/blob/dir", "internal/store/sqlite", "internal/webhook",
 		},
 	},
@@ -153,7 +158,7 @@ var layers = []layer{
 	{
 		pkg: "internal/app",
 		imports: []string{
-			"internal/account", "internal/account/usage", "internal/admit", "internal/api", "internal/auth", "internal/backup", "internal/config", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/job", "internal/listen",
+			"internal/account", "internal/account/seal", "internal/account/usage", "internal/admit", "internal/api", "internal/auth", "internal/backup", "internal/config", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/hostname", "internal/job", "internal/listen",
 			"internal/network", "internal/password", "internal/platform", "internal/record", "internal/resource", "internal/resource/*", "internal/server", "internal/server/*", "internal/service",
 			"internal/store", "internal/store/blob/dir", "internal/store/sqlite", "internal/telemetry", "internal/tlscert", "internal/upkeep", "internal/webhook", "internal/wire", "internal/worker",
 			"lang", "lang/value",
@@ -165,7 +170,7 @@ var layers = []layer{
 		pkg: "internal/cli",
 		imports: append([]string{
 			"internal/account", "internal/app", "internal/backup", "internal/config", "internal/engine", "internal/fault", "internal/form", "internal/job",
-			"internal/network", "internal/operator", "internal/password", "internal/platform", "internal/render", "internal/resource/*", "internal/resource/databases/transfer", "internal/telemetry", "internal/webhook",
+			"internal/network", "internal/operator", "internal/password", "internal/platform", "internal/redacted", "internal/render", "internal/resource/*", "internal/resource/databases/transfer", "internal/telemetry", "internal/webhook",
 		}, language...),
 		others: []string{"github.com/alecthomas/kong", "golang.org/x/sys"},
 	},
@@ -186,7 +191,7 @@ var layers = []layer{
 	{
 		pkg: "bench/jobs",
 		imports: []string{
-			"bench/load", "internal/account", "internal/admit", "internal/engine", "internal/execution", "internal/job", "internal/member", "internal/principal", "internal/record", "internal/sqlite", "internal/store/sqlite", "internal/worker",
+			"bench/load", "internal/account", "internal/account/seal", "internal/admit", "internal/engine", "internal/execution", "internal/job", "internal/member", "internal/principal", "internal/record", "internal/sqlite", "internal/store/sqlite", "internal/worker",
 			"lang", "lang/bytecode",
 		},
 	},

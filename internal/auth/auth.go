@@ -22,14 +22,17 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/account/names"
 	"ql/internal/fault"
+	"ql/internal/hostname"
 	"ql/internal/password"
 	"ql/internal/principal"
+	"ql/internal/redacted"
 )
 
 // Store is what is asked of the account store.
 type Store interface {
-	ByAlias(ctx context.Context, alias account.Alias) (account.Account, error)
+	ByAlias(ctx context.Context, alias names.Alias) (account.Account, error)
 	ByKeyHash(ctx context.Context, hash account.KeyHash) (account.Account, error)
 	ByID(ctx context.Context, id account.ID) (account.Account, error)
 	Rehash(ctx context.Context, id account.ID, old, phc string) error
@@ -49,11 +52,11 @@ type Source struct {
 // Development are the fixed credentials of the shared development account.
 type Development struct {
 	Account account.ID
-	// Again makes the account anew where it was removed meanwhile: its credentials
+	// Recreate makes the account anew where it was removed meanwhile: its credentials
 	// are those of the settings, and go on. Nil where it stays away.
-	Again    func(context.Context) (account.Account, error)
+	Recreate func(context.Context) (account.Account, error)
 	Username string
-	Password string // stands for the API key too
+	Password redacted.Text // stands for the API key too
 }
 
 // Options are an Authenticator's settings.
@@ -68,20 +71,20 @@ type Options struct {
 	Development *Development // nil: there is no such account
 	// Own are the service's own origins. Their pages may use the development
 	// credentials; the dashboard is one of them.
-	Own []account.Origin
+	Own []hostname.Origin
 }
 
 // Authenticator checks credentials. It is safe for concurrent use.
 type Authenticator struct {
-	store    Store
-	o        Options
-	prover   *prover
-	dummy    string // a hash that no password matches
-	verified *memory
-	flights  flights
-	throttle *throttle // nil where nothing is throttled
-	matches  func(secret, phc string) (bool, error)
-	again    atomic.Int64 // the ID of the development account that was made anew, 0 for none
+	store     Store
+	o         Options
+	digester  *digester
+	dummy     string // a hash that no password matches
+	verified  *verifiedCache
+	flights   flightGroup
+	throttle  *throttle // nil where nothing is throttled
+	matches   func(secret, phc string) (bool, error)
+	recreated atomic.Int64 // the ID of the development account that was made anew, 0 for none
 }
 
 // New returns an Authenticator over a store.
@@ -89,7 +92,7 @@ func New(store Store, o Options) (*Authenticator, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	a := &Authenticator{store: store, o: o, prover: newProver(), verified: newMemory(), matches: password.Matches}
+	a := &Authenticator{store: store, o: o, digester: newDigester(), verified: newVerifiedCache(), matches: password.Matches}
 	if !o.Unthrottled {
 		a.throttle = newThrottle()
 	}
@@ -122,7 +125,7 @@ func (a *Authenticator) Key(ctx context.Context, identity, key string, from Sour
 			return principal.Owner(row, principal.ByKey), nil
 		}
 	}
-	if wait := a.throttle.noise(from.Addr, a.o.Now()); wait > 0 {
+	if wait := a.throttle.countWrongKey(from.Addr, a.o.Now()); wait > 0 {
 		return principal.Principal{}, tooMany(wait)
 	}
 	if !strings.HasPrefix(key, account.KeyPrefix) {
@@ -140,8 +143,8 @@ func (a *Authenticator) byKey(ctx context.Context, identity string, hash account
 	if err != nil {
 		return account.Account{}, false, err
 	}
-	alias, err := account.ParseAlias(identity)
-	named := err == nil && alias.Kind != account.Phone && slices.Contains(row.Aliases(), alias)
+	alias, err := names.ParseAlias(identity)
+	named := err == nil && alias.Kind != names.Phone && slices.Contains(row.Aliases(), alias)
 	return row, named && !row.Disabled && subtle.ConstantTimeCompare(row.KeyHash[:], hash[:]) == 1, nil
 }
 
@@ -163,13 +166,13 @@ func (a *Authenticator) Password(ctx context.Context, name, secret string, from 
 		return principal.Principal{}, err
 	}
 	let := principal.Owner(c.row, principal.ByPassword)
-	if now := a.o.Now(); c.usable && a.verified.has(c.proof, now) {
-		if wait := a.throttle.recall(c.name, from.Addr, now); wait > 0 {
+	if now := a.o.Now(); c.usable && a.verified.has(c.digest, now) {
+		if wait := a.throttle.checkVerified(c.name, from.Addr, now); wait > 0 {
 			return principal.Principal{}, tooMany(wait)
 		}
 		return let, nil
 	}
-	err = a.flights.do(ctx, c.proof, func() error { return a.verify(ctx, c, secret, from.Addr) })
+	err = a.flights.do(ctx, c.digest, func() error { return a.verify(ctx, c, secret, from.Addr) })
 	switch {
 	case errors.Is(err, errWrong) && strings.HasPrefix(secret, account.KeyPrefix):
 		return principal.Principal{}, fault.New(fault.BadCredentials, wrong+passwordHint)
@@ -183,13 +186,13 @@ func (a *Authenticator) Password(ctx context.Context, name, secret string, from 
 type candidate struct {
 	name   string
 	row    account.Account
-	usable bool  // the row is there, and its password may open it
-	proof  proof // of the password, under the row's epoch
+	usable bool   // the row is there, and its password may open it
+	digest digest // of the password, under the row's epoch
 }
 
 func (a *Authenticator) candidate(ctx context.Context, name, secret string) (candidate, error) {
 	c := candidate{name: name}
-	alias, err := account.ParseAlias(name)
+	alias, err := names.ParseAlias(name)
 	if err == nil {
 		c.name = alias.Name
 		c.row, err = a.store.ByAlias(ctx, alias)
@@ -203,10 +206,10 @@ func (a *Authenticator) candidate(ctx context.Context, name, secret string) (can
 		head[0] = 1
 		binary.BigEndian.PutUint64(head[1:], uint64(c.row.ID))
 		binary.BigEndian.PutUint64(head[9:], uint64(c.row.Epoch))
-		c.proof = a.prover.prove(head[:], "", secret)
+		c.digest = a.digester.digest(head[:], "", secret)
 	} else {
 		binary.BigEndian.PutUint64(head[1:], uint64(len(c.name)))
-		c.proof = a.prover.prove(head[:], c.name, secret)
+		c.digest = a.digester.digest(head[:], c.name, secret)
 	}
 	return c, nil
 }
@@ -214,35 +217,35 @@ func (a *Authenticator) candidate(ctx context.Context, name, secret string) (can
 // verify does the slow work, throttled before anything is hashed, the same for
 // names that exist and names that do not.
 func (a *Authenticator) verify(ctx context.Context, c candidate, secret string, addr netip.Addr) error {
-	try, wait := a.throttle.begin(c.name, addr, a.o.Now())
+	attempt, wait := a.throttle.begin(c.name, addr, a.o.Now())
 	if wait > 0 {
 		return tooMany(wait)
 	}
-	if err := a.match(ctx, c, secret, try); err != nil {
+	if err := a.match(ctx, c, secret, attempt); err != nil {
 		switch {
 		case errors.Is(err, errWrong):
 		case errors.Is(err, errBusy), ctx.Err() != nil:
-			a.throttle.turnedAway(try)
+			a.throttle.abort(attempt)
 		default:
-			a.throttle.withdraw(try)
+			a.throttle.withdraw(attempt)
 		}
 		return err
 	}
 	now := a.o.Now()
-	a.throttle.succeed(try, now)
-	a.verified.add(c.proof, now)
+	a.throttle.succeed(attempt, now)
+	a.verified.add(c.digest, now)
 	return nil
 }
 
-func (a *Authenticator) match(ctx context.Context, c candidate, secret string, t try) error {
+func (a *Authenticator) match(ctx context.Context, c candidate, secret string, t attempt) error {
 	if err := pause(ctx, t.delay); err != nil {
 		return err
 	}
-	ask := password.Ask{Holder: password.Holder{Network: t.from.near}, Debt: t.debt, Known: t.good}
-	if t.good { // what its network is used for besides does not count
+	ask := password.Request{Holder: password.Holder{Network: t.from.near}, Debt: t.debt, Known: t.known}
+	if t.known { // what its network is used for besides does not count
 		ask.Holder = password.Holder{Account: int64(c.row.ID)}
 	}
-	leave, err := a.o.Gate.Enter(ctx, ask)
+	leave, err := a.o.Gate.Acquire(ctx, ask)
 	if errors.Is(err, password.ErrBusy) {
 		return errBusy
 	}
@@ -290,16 +293,16 @@ func pause(ctx context.Context, d time.Duration) error {
 // credentials count only where no foreign page sends them.
 func (a *Authenticator) development(ctx context.Context, name, secret string, by principal.Credential, from Source) (p principal.Principal, ok bool, err error) {
 	dev := a.o.Development
-	if dev == nil || !equal(name, dev.Username) || !equal(secret, dev.Password) {
+	if dev == nil || !equal(name, dev.Username) || !equal(secret, dev.Password.Reveal()) {
 		return principal.Principal{}, false, nil
 	}
 	if from.Origin.Present() && !a.isOwn(from.Origin) || from.FetchSite == "cross-site" {
 		return principal.Principal{}, true, fault.New(fault.OriginNotAllowed, "the development credentials are not taken from pages of other sites")
 	}
-	row, err := a.store.ByID(ctx, cmp.Or(account.ID(a.again.Load()), dev.Account))
-	if errors.Is(err, account.ErrNotFound) && dev.Again != nil {
-		if row, err = dev.Again(ctx); err == nil {
-			a.again.Store(int64(row.ID))
+	row, err := a.store.ByID(ctx, cmp.Or(account.ID(a.recreated.Load()), dev.Account))
+	if errors.Is(err, account.ErrNotFound) && dev.Recreate != nil {
+		if row, err = dev.Recreate(ctx); err == nil {
+			a.recreated.Store(int64(row.ID))
 		}
 	}
 	if errors.Is(err, account.ErrNotFound) || err == nil && row.Disabled {
@@ -313,13 +316,13 @@ func (a *Authenticator) development(ctx context.Context, name, secret string, by
 // isOwn tells whether an Origin is the service's own. A service on this machine
 // is called by any of the machine's names, and its pages come from that name.
 func (a *Authenticator) isOwn(o Origin) bool {
-	return o.kind == aPage && slices.ContainsFunc(a.o.Own, func(own account.Origin) bool {
+	return o.kind == originPage && slices.ContainsFunc(a.o.Own, func(own hostname.Origin) bool {
 		return unnamed(own) == unnamed(o.page)
 	})
 }
 
 // unnamed gives all names of loopback the same one.
-func unnamed(o account.Origin) account.Origin {
+func unnamed(o hostname.Origin) hostname.Origin {
 	switch o.Host {
 	case "127.0.0.1", "[::1]":
 		o.Host = "localhost"

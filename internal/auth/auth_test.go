@@ -16,7 +16,9 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/account/accounttest"
+	"ql/internal/account/names"
 	"ql/internal/fault"
+	"ql/internal/hostname"
 	"ql/internal/password"
 	"ql/internal/principal"
 )
@@ -52,7 +54,7 @@ func (s *countingStore) Rehash(context.Context, account.ID, string, string) erro
 	return nil
 }
 
-func (s *countingStore) ByAlias(ctx context.Context, alias account.Alias) (account.Account, error) {
+func (s *countingStore) ByAlias(ctx context.Context, alias names.Alias) (account.Account, error) {
 	s.mu.Lock()
 	s.aliases++
 	fail := s.fail
@@ -107,7 +109,7 @@ func newFixture(t *testing.T, set func(*Options)) *fixture {
 // called.
 func (f *fixture) closeGate(t *testing.T) (open func()) {
 	t.Helper()
-	open, err := f.gate.Enter(t.Context(), password.Ask{})
+	open, err := f.gate.Acquire(t.Context(), password.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +316,7 @@ func TestVerifiedPasswordsAreRemembered(t *testing.T) {
 	if f.store.aliases != reads+1 {
 		t.Error("a remembered password was taken without reading the account's row")
 	}
-	f.pass(rememberFor - time.Second)
+	f.pass(verifiedFor - time.Second)
 	login("ada")
 	wantMatches(1)
 	f.pass(time.Second) // the use in between does not prolong it
@@ -327,33 +329,33 @@ func TestVerifiedPasswordsAreRemembered(t *testing.T) {
 			t.Fatal("a wrong password is taken")
 		}
 	}
-	if n := f.verified.proofs.order.Len(); n != 1 {
-		t.Errorf("%d proofs are remembered, want the one of the right password", n)
+	if n := f.verified.until.Len(); n != 1 {
+		t.Errorf("%d digests are remembered, want the one of the right password", n)
 	}
 	wantMatches(2)
 }
 
 func TestMemoryIsBounded(t *testing.T) {
-	m := newMemory()
+	m := newVerifiedCache()
 	now := time.Unix(0, 0)
-	nth := func(i int) (p proof) {
+	nth := func(i int) (p digest) {
 		copy(p[:], fmt.Sprint(i))
 		return p
 	}
-	for i := range rememberMost {
+	for i := range maxVerified {
 		m.add(nth(i), now)
 	}
 	if !m.has(nth(0), now) { // now the last used
 		t.Fatal("the first is forgotten too early")
 	}
-	m.add(nth(rememberMost), now)
-	if len(m.proofs.entries) != rememberMost || m.proofs.order.Len() != rememberMost {
-		t.Errorf("%d and %d are remembered, want %d", len(m.proofs.entries), m.proofs.order.Len(), rememberMost)
+	m.add(nth(maxVerified), now)
+	if m.until.Len() != maxVerified {
+		t.Errorf("%d are remembered, want %d", m.until.Len(), maxVerified)
 	}
-	if m.has(nth(1), now) || !m.has(nth(0), now) || !m.has(nth(rememberMost), now) {
+	if m.has(nth(1), now) || !m.has(nth(0), now) || !m.has(nth(maxVerified), now) {
 		t.Error("not the least used one was forgotten")
 	}
-	if m.has(nth(0), now.Add(rememberFor)) || len(m.proofs.entries) != rememberMost-1 {
+	if m.has(nth(0), now.Add(verifiedFor)) || m.until.Len() != maxVerified-1 {
 		t.Error("what is over its time is still there")
 	}
 }
@@ -413,7 +415,7 @@ func TestLeaderGoesAway(t *testing.T) {
 		if n := f.store.matches(); n != 1 {
 			t.Errorf("%d hashes matched, want 1", n)
 		}
-		if n := f.throttle.names.order.Len() + f.throttle.sources.order.Len(); n != 5 || len(f.flights.open) != 0 {
+		if n := f.throttle.names.Len() + f.throttle.sources.Len(); n != 5 || len(f.flights.open) != 0 {
 			t.Errorf("%d buckets and %d flights are left", n, len(f.flights.open))
 		}
 	})
@@ -462,16 +464,16 @@ func TestQueueIsBounded(t *testing.T) {
 		}
 		start := time.Now()
 		var group sync.WaitGroup
-		for i := range queueMost {
+		for i := range maxWaiting {
 			group.Go(func() {
 				wantBusy("a call that waited", call(i))
-				if waited := time.Since(start); waited != queueTime {
-					t.Errorf("it waited %s, want %s", waited, queueTime)
+				if waited := time.Since(start); waited != maxWait {
+					t.Errorf("it waited %s, want %s", waited, maxWait)
 				}
 			})
 		}
 		synctest.Wait()
-		wantBusy("one more", call(queueMost))
+		wantBusy("one more", call(maxWaiting))
 		if time.Since(start) != 0 {
 			t.Error("one more had to wait for its refusal")
 		}
@@ -482,8 +484,8 @@ func TestQueueIsBounded(t *testing.T) {
 		}
 		// What was refused for want of room is no failed log-in.
 		used := func(b bucket) time.Duration { return f.throttle.debt(b, f.clock()) / b.class.allowance().token() }
-		for i, want := range map[int]time.Duration{0: 0, queueMost: 0, 99: 1} {
-			of := originsOf("ada", from(fmt.Sprintf("10.0.%d.1", i)).Addr)
+		for i, want := range map[int]time.Duration{0: 0, maxWaiting: 0, 99: 1} {
+			of := sourceOfName("ada", from(fmt.Sprintf("10.0.%d.1", i)).Addr)
 			if failures := used(of.pair()); failures != want {
 				t.Errorf("%d log-ins of caller %d count as failed, want %d", failures, i, want)
 			}
@@ -492,7 +494,7 @@ func TestQueueIsBounded(t *testing.T) {
 				t.Errorf("%d log-ins of caller %d count for its address, want 1", tried, i)
 			}
 		}
-		if failures := used(originsOf("ada", home.Addr).byName()); failures != 1 {
+		if failures := used(sourceOfName("ada", home.Addr).byName()); failures != 1 {
 			t.Errorf("%d log-ins count as failed, want the last alone", failures)
 		}
 	})
@@ -503,7 +505,7 @@ func TestQueueIsUnboundedInDevelopment(t *testing.T) {
 		f := newFixture(t, func(o *Options) { o.Unthrottled = true })
 		open := f.closeGate(t)
 		var group sync.WaitGroup
-		for i := range 3 * queueMost {
+		for i := range 3 * maxWaiting {
 			group.Go(func() {
 				_, err := f.Password(t.Context(), "ada", fmt.Sprint("guess ", i), home)
 				wantCode(t, "a wrong password", err, fault.BadCredentials)
@@ -549,14 +551,14 @@ func TestWeakHashesAreReplaced(t *testing.T) {
 
 func TestDevelopmentCredentials(t *testing.T) {
 	ctx := context.Background()
-	own, err := account.ParseOrigin("http://localhost:8080")
+	own, err := hostname.ParseOrigin("http://localhost:8080")
 	if err != nil {
 		t.Fatal(err)
 	}
 	dev := &Development{Username: "dev", Password: "dev"}
 	f := newFixture(t, func(o *Options) {
 		o.Development, o.Unthrottled = dev, true
-		o.Own = []account.Origin{own}
+		o.Own = []hostname.Origin{own}
 	})
 	row, _ := f.add(t, account.Account{Username: "user_test"})
 	dev.Account = row.ID

@@ -6,6 +6,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/fault"
+	"ql/internal/hostname"
 	"ql/internal/principal"
 )
 
@@ -13,15 +14,15 @@ import (
 // request without one.
 type Origin struct {
 	kind originKind
-	page account.Origin
+	page hostname.Origin
 }
 
 type originKind uint8
 
 const (
-	noPage    originKind = iota
-	aPage                // a page's, as a browser sends it
-	otherwise            // null, or nothing that names a page
+	originNone    originKind = iota
+	originPage               // a page's, as a browser sends it
+	originInvalid            // null, or nothing that names a page
 )
 
 // ReadOrigin reads the values of a request's Origin header.
@@ -30,16 +31,16 @@ func ReadOrigin(values []string) Origin {
 	case 0:
 		return Origin{}
 	case 1:
-		page, err := account.ParseOrigin(values[0])
+		page, err := hostname.ParseOrigin(values[0])
 		if err == nil {
-			return Origin{aPage, page}
+			return Origin{originPage, page}
 		}
 	}
-	return Origin{kind: otherwise}
+	return Origin{kind: originInvalid}
 }
 
 // Present tells whether the request has the header, whatever is in it.
-func (o Origin) Present() bool { return o.kind != noPage }
+func (o Origin) Present() bool { return o.kind != originNone }
 
 // Question is what decides whether the whitelists let a request pass.
 type Question struct {
@@ -56,7 +57,7 @@ type Question struct {
 	// credentials or job; without either, every entry that covers the Origin's
 	// host.
 	List      []account.Domain
-	Dashboard account.Origin // counts as listed for tokens, and for nothing else
+	Dashboard hostname.Origin // counts as listed for tokens, and for nothing else
 }
 
 // Outcome is what Decide says.
@@ -86,7 +87,7 @@ type Decision struct {
 // the account, so there must be one that is on a list.
 func Decide(q Question) Decision {
 	entry, listed := account.Domain{}, false
-	if q.Origin.kind == aPage {
+	if q.Origin.kind == originPage {
 		entry, listed = account.Match(q.List, q.Origin.page)
 	}
 	onList := Decision{Allowed, true, entry}
@@ -107,7 +108,7 @@ func Decide(q Question) Decision {
 		switch {
 		case !q.Origin.Present():
 			return Decision{Outcome: Unauthorized}
-		case q.Origin.kind != aPage || q.Origin.page != q.Dashboard:
+		case q.Origin.kind != originPage || q.Origin.page != q.Dashboard:
 			return Decision{Outcome: Forbidden}
 		}
 		return Decision{Outcome: Allowed, Listed: true}
@@ -151,7 +152,7 @@ func (d Decision) err() error {
 // Page finds the account that a request without credentials runs as: the one
 // that has its Origin on its list.
 func (a *Authenticator) Page(ctx context.Context, from Source) (principal.Principal, error) {
-	list, err := a.covering(ctx, from.Origin)
+	list, err := a.entriesFor(ctx, from.Origin)
 	if err != nil {
 		return principal.Principal{}, err
 	}
@@ -162,16 +163,16 @@ func (a *Authenticator) Page(ctx context.Context, from Source) (principal.Princi
 	if !a.o.Plain && !from.isPrivate() && d.Domain.Pattern.Scheme != "http" {
 		return principal.Principal{}, errPlain
 	}
-	row, err := a.lister(ctx, d)
+	row, err := a.listingAccount(ctx, d)
 	if err != nil {
 		return principal.Principal{}, err
 	}
 	return principal.Page(row, d.Domain), nil
 }
 
-// lister returns the account that lists the Origin of a decision. The lists of
+// listingAccount returns the account that lists the Origin of a decision. The lists of
 // one that is disabled let nobody in.
-func (a *Authenticator) lister(ctx context.Context, d Decision) (account.Account, error) {
+func (a *Authenticator) listingAccount(ctx context.Context, d Decision) (account.Account, error) {
 	row, err := a.store.ByID(ctx, d.Domain.Account)
 	if errors.Is(err, account.ErrNotFound) || err == nil && row.Disabled {
 		return account.Account{}, errUnlisted
@@ -182,7 +183,7 @@ func (a *Authenticator) lister(ctx context.Context, d Decision) (account.Account
 // Preflight tells whether pages of the Origin may call at all, as a browser
 // asks before it sends credentials or not.
 func (a *Authenticator) Preflight(ctx context.Context, origin Origin) error {
-	list, err := a.covering(ctx, origin)
+	list, err := a.entriesFor(ctx, origin)
 	if err != nil {
 		return err
 	}
@@ -190,7 +191,7 @@ func (a *Authenticator) Preflight(ctx context.Context, origin Origin) error {
 	if d.Outcome != Allowed {
 		return errUnlisted
 	}
-	_, err = a.lister(ctx, d)
+	_, err = a.listingAccount(ctx, d)
 	return err
 }
 
@@ -207,7 +208,7 @@ func (a *Authenticator) Admit(ctx context.Context, id account.ID, by principal.C
 	}
 	d := Decide(q)
 	if d.Listed && by == principal.ByNobody { // credentials have told already whether it is disabled
-		if _, err := a.lister(ctx, d); err != nil {
+		if _, err := a.listingAccount(ctx, d); err != nil {
 			return false, err
 		}
 	}
@@ -228,9 +229,9 @@ func (a *Authenticator) MaySend(ctx context.Context, p principal.Principal, scri
 	return fault.New(fault.ScriptNotPublished, "pages of %s may send published scripts only, and this is none", p.Domain.Pattern)
 }
 
-// covering returns the entries of any account that cover the Origin's host.
-func (a *Authenticator) covering(ctx context.Context, o Origin) ([]account.Domain, error) {
-	if o.kind != aPage {
+// entriesFor returns the entries of any account that cover the Origin's host.
+func (a *Authenticator) entriesFor(ctx context.Context, o Origin) ([]account.Domain, error) {
+	if o.kind != originPage {
 		return nil, nil
 	}
 	return a.store.DomainsOf(ctx, o.page.Host)

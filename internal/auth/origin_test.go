@@ -9,13 +9,15 @@ import (
 	"testing"
 
 	"ql/internal/account"
+	"ql/internal/account/names"
 	"ql/internal/fault"
+	"ql/internal/hostname"
 	"ql/internal/principal"
 )
 
-func pattern(t *testing.T, entry string) account.Pattern {
+func pattern(t *testing.T, entry string) names.Pattern {
 	t.Helper()
-	p, err := account.ParsePattern(entry, true)
+	p, err := names.ParsePattern(entry, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +30,7 @@ func TestDecide(t *testing.T) {
 		{Account: account1, Pattern: pattern(t, "shop.example.com")},
 		{Account: account1, Pattern: pattern(t, "*.pages.example.com"), PublishedOnly: true},
 	}
-	dashboard, err := account.ParseOrigin("https://ql.example.net")
+	dashboard, err := hostname.ParseOrigin("https://ql.example.net")
 	if err != nil {
 		t.Fatal(err)
 	}

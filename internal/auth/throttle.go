@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
 // allowance is a bucket of tokens: count at once, and as many again in every
@@ -17,9 +19,9 @@ type allowance struct {
 var (
 	// pairAllowance is of failures for one name from one network.
 	pairAllowance = allowance{10, 15 * time.Minute}
-	// goodAllowance is what a pair has instead for a day after a success, on
+	// knownAllowance is what a pair has instead for a day after a success, on
 	// its own: strangers cannot use up what the owner's network has.
-	goodAllowance = allowance{20, 15 * time.Minute}
+	knownAllowance = allowance{20, 15 * time.Minute}
 	// sourceAllowance is of failures from one address, over all names, and
 	// nearAllowance of those from the network around it: who has one address often
 	// has its neighbours too.
@@ -35,11 +37,11 @@ var (
 
 const (
 	nameDelay = time.Second
-	goodFor   = 24 * time.Hour
-	// namesMost and sourcesMost bound the memory for buckets. They are kept apart:
+	knownFor  = 24 * time.Hour
+	// maxNameBuckets and maxSourceBuckets bound the memory for buckets. They are kept apart:
 	// who makes up names does not make us forget where from.
-	namesMost   = 50_000
-	sourcesMost = 50_000
+	maxNameBuckets   = 50_000
+	maxSourceBuckets = 50_000
 )
 
 // class tells buckets of one kind from those of another.
@@ -47,7 +49,7 @@ type class uint8
 
 const (
 	pairClass class = iota + 1
-	goodClass
+	knownClass
 	nameClass
 	sourceClass
 	nearClass
@@ -60,8 +62,8 @@ func (c class) allowance() allowance {
 	switch c {
 	case pairClass:
 		return pairAllowance
-	case goodClass:
-		return goodAllowance
+	case knownClass:
+		return knownAllowance
 	case nameClass:
 		return nameAllowance
 	case nearClass, keyNearClass:
@@ -74,7 +76,7 @@ func (c class) allowance() allowance {
 }
 
 // isOfName tells whether buckets of the class belong to a name.
-func (c class) isOfName() bool { return c == pairClass || c == goodClass || c == nameClass }
+func (c class) isOfName() bool { return c == pairClass || c == knownClass || c == nameClass }
 
 // bucket names a bucket. Names are those that callers gave, whether accounts
 // have them or not: a bucket tells nobody which do.
@@ -89,63 +91,63 @@ type throttle struct {
 	mu sync.Mutex
 	// names and sources have when a bucket will have all its tokens again; one
 	// that is not there has them.
-	names, sources *lru[bucket, time.Time]
-	good           *familiars
+	names, sources *simplelru.LRU[bucket, time.Time]
+	known          *knownNetworks
 }
 
 func newThrottle() *throttle {
-	return &throttle{names: newLRU[bucket, time.Time](namesMost), sources: newLRU[bucket, time.Time](sourcesMost), good: newFamiliars()}
+	return &throttle{names: newLRU[bucket, time.Time](maxNameBuckets), sources: newLRU[bucket, time.Time](maxSourceBuckets), known: newKnownNetworks()}
 }
 
-// try is an attempt under way: it holds tokens as if it had failed already, so
+// attempt is a log-in under way: it holds tokens as if it had failed already, so
 // that many at once count like as many in a row.
-type try struct {
-	from  origins
-	taken []bucket
-	good  bool          // the name logged in from this network before
+type attempt struct {
+	from  source
+	spent []bucket
+	known bool          // the name logged in from this network before
 	debt  time.Duration // what was tried of late from where it comes
 	delay time.Duration
 }
 
-// origins are where an attempt comes from, and for whom.
-type origins struct {
+// source is where an attempt comes from, and for whom.
+type source struct {
 	name              [sha256.Size]byte
 	exact, near, wide netip.Prefix
 }
 
-func originsOf(name string, addr netip.Addr) origins {
-	o := sourcesOf(addr)
+func sourceOfName(name string, addr netip.Addr) source {
+	o := sourceOf(addr)
 	o.name = sha256.Sum256([]byte(name))
 	return o
 }
 
-func sourcesOf(addr netip.Addr) origins {
-	return origins{exact: network(addr, 32, 64), near: network(addr, 24, 48), wide: network(addr, 16, 32)}
+func sourceOf(addr netip.Addr) source {
+	return source{exact: network(addr, 32, 64), near: network(addr, 24, 48), wide: network(addr, 16, 32)}
 }
 
-func (o origins) pair() bucket   { return bucket{pairClass, o.name, o.near} }
-func (o origins) good() bucket   { return bucket{goodClass, o.name, o.near} }
-func (o origins) byName() bucket { return bucket{class: nameClass, name: o.name} }
+func (o source) pair() bucket      { return bucket{pairClass, o.name, o.near} }
+func (o source) knownPair() bucket { return bucket{knownClass, o.name, o.near} }
+func (o source) byName() bucket    { return bucket{class: nameClass, name: o.name} }
 
 // begin takes the tokens of an attempt. Where there are none it says after
 // which time there will be, and takes nothing.
-func (t *throttle) begin(name string, addr netip.Addr, now time.Time) (try, time.Duration) {
+func (t *throttle) begin(name string, addr netip.Addr, now time.Time) (attempt, time.Duration) {
 	if t == nil {
-		return try{from: sourcesOf(addr)}, 0
+		return attempt{from: sourceOf(addr)}, 0
 	}
-	from := originsOf(name, addr)
+	from := sourceOfName(name, addr)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	a := try{from: from, good: t.good.knows(from.name, from.near, now)}
-	needed, wait := t.needed(from, a.good, now)
+	a := attempt{from: from, known: t.known.has(from.name, from.near, now)}
+	needed, wait := t.needed(from, a.known, now)
 	if wait > 0 {
-		return try{}, wait
+		return attempt{}, wait
 	}
-	a.taken = needed
-	if !a.good {
-		a.taken = append(a.taken, bucket{class: wideClass, prefix: from.wide})
+	a.spent = needed
+	if !a.known {
+		a.spent = append(a.spent, bucket{class: wideClass, prefix: from.wide})
 	}
-	for _, b := range a.taken {
+	for _, b := range a.spent {
 		if b.class != pairClass {
 			a.debt += t.debt(b, now)
 		}
@@ -153,20 +155,20 @@ func (t *throttle) begin(name string, addr netip.Addr, now time.Time) (try, time
 	if t.wait(from.byName(), now) > 0 {
 		a.delay = nameDelay
 	} else {
-		a.taken = append(a.taken, from.byName())
+		a.spent = append(a.spent, from.byName())
 	}
-	for _, b := range a.taken {
-		t.take(b, now)
+	for _, b := range a.spent {
+		t.spend(b, now)
 	}
 	return a, 0
 }
 
 // needed returns the buckets that an attempt must have tokens in, and how long
 // it is until they all have.
-func (t *throttle) needed(from origins, good bool, now time.Time) ([]bucket, time.Duration) {
+func (t *throttle) needed(from source, known bool, now time.Time) ([]bucket, time.Duration) {
 	needed := []bucket{from.pair(), {class: sourceClass, prefix: from.exact}, {class: nearClass, prefix: from.near}}
-	if good {
-		needed = []bucket{from.good()}
+	if known {
+		needed = []bucket{from.knownPair()}
 	}
 	return needed, t.longest(needed, now)
 }
@@ -178,85 +180,85 @@ func (t *throttle) longest(of []bucket, now time.Time) (wait time.Duration) {
 	return wait
 }
 
-// recall decides about a password that is remembered as right. An address that
+// checkVerified decides about a password that is remembered as right. An address that
 // logged in before is never kept waiting; any other is while it has failed too
 // often, or guesses would be free for as long as the owner's password is
 // remembered.
-func (t *throttle) recall(name string, addr netip.Addr, now time.Time) time.Duration {
+func (t *throttle) checkVerified(name string, addr netip.Addr, now time.Time) time.Duration {
 	if t == nil {
 		return 0
 	}
-	from := originsOf(name, addr)
+	from := sourceOfName(name, addr)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.good.knows(from.name, from.exact, now) {
-		if _, wait := t.needed(from, t.good.knows(from.name, from.near, now), now); wait > 0 {
+	if !t.known.has(from.name, from.exact, now) {
+		if _, wait := t.needed(from, t.known.has(from.name, from.near, now), now); wait > 0 {
 			return wait
 		}
 	}
-	t.good.note(from, now)
+	t.known.add(from, now)
 	return 0
 }
 
 // withdraw gives back the tokens of an attempt that was neither right nor
 // wrong, through no doing of its caller's.
-func (t *throttle) withdraw(a try) {
+func (t *throttle) withdraw(a attempt) {
 	if t == nil {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.giveBack(a.taken)
+	t.refund(a.spent)
 }
 
-// turnedAway keeps what an attempt cost that nothing was checked of: it was one too
+// abort keeps what an attempt cost that nothing was checked of: it was one too
 // many, or its caller went away. It has told nothing of the name's password, and
 // so costs the name nothing.
-func (t *throttle) turnedAway(a try) {
+func (t *throttle) abort(a attempt) {
 	if t == nil {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, b := range a.taken {
+	for _, b := range a.spent {
 		if b.class == pairClass || b.class == nameClass {
-			t.giveBack([]bucket{b})
+			t.refund([]bucket{b})
 		}
 	}
 }
 
 // succeed gives back the tokens of a right attempt and notes its network.
-func (t *throttle) succeed(a try, now time.Time) {
+func (t *throttle) succeed(a attempt, now time.Time) {
 	if t == nil {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.giveBack(a.taken)
-	t.good.note(a.from, now)
+	t.refund(a.spent)
+	t.known.add(a.from, now)
 }
 
-// noise counts a wrong API key and returns how long its address has to wait
+// countWrongKey counts a wrong API key and returns how long its address has to wait
 // where there were too many. Keys have buckets of their own: a server with an
 // old key does not keep its people from logging in.
-func (t *throttle) noise(addr netip.Addr, now time.Time) time.Duration {
+func (t *throttle) countWrongKey(addr netip.Addr, now time.Time) time.Duration {
 	if t == nil {
 		return 0
 	}
-	from := sourcesOf(addr)
+	from := sourceOf(addr)
 	needed := []bucket{{class: keyClass, prefix: from.exact}, {class: keyNearClass, prefix: from.near}}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	wait := t.longest(needed, now)
 	if wait == 0 {
 		for _, b := range needed {
-			t.take(b, now)
+			t.spend(b, now)
 		}
 	}
 	return wait
 }
 
-func (t *throttle) full(c class) *lru[bucket, time.Time] {
+func (t *throttle) buckets(c class) *simplelru.LRU[bucket, time.Time] {
 	if c.isOfName() {
 		return t.names
 	}
@@ -271,26 +273,26 @@ func (t *throttle) wait(b bucket, now time.Time) time.Duration {
 
 // debt returns how long it is until the bucket has all its tokens.
 func (t *throttle) debt(b bucket, now time.Time) time.Duration {
-	full, ok := t.full(b.class).get(b)
+	full, ok := t.buckets(b.class).Get(b)
 	if !ok {
 		return 0
 	}
 	return max(0, full.Sub(now))
 }
 
-func (t *throttle) take(b bucket, now time.Time) {
+func (t *throttle) spend(b bucket, now time.Time) {
 	a := b.class.allowance()
 	debt := t.debt(b, now) + a.token()
 	if b.class == wideClass {
 		debt = min(debt, a.per)
 	}
-	t.full(b.class).put(b, now.Add(debt))
+	t.buckets(b.class).Add(b, now.Add(debt))
 }
 
-func (t *throttle) giveBack(taken []bucket) {
-	for _, b := range taken {
-		if full, ok := t.full(b.class).get(b); ok {
-			t.full(b.class).put(b, full.Add(-b.class.allowance().token()))
+func (t *throttle) refund(spent []bucket) {
+	for _, b := range spent {
+		if full, ok := t.buckets(b.class).Get(b); ok {
+			t.buckets(b.class).Add(b, full.Add(-b.class.allowance().token()))
 		}
 	}
 }

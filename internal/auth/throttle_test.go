@@ -152,10 +152,10 @@ func TestGoodNetworksHaveTheirOwn(t *testing.T) {
 	}
 	owner, stranger := from("192.0.2.1"), from("198.51.100.1")
 	wantCode(t, "the owner", login(owner), "")
-	f.pass(rememberFor)
+	f.pass(verifiedFor)
 	f.wantGuesses(t, "ada", stranger, 10)
 	wantCode(t, "the owner, not remembered any more", login(owner), "")
-	f.pass(rememberFor)
+	f.pass(verifiedFor)
 
 	// An address that is used up for other names has its own for this one.
 	for n := range 30 {
@@ -166,7 +166,7 @@ func TestGoodNetworksHaveTheirOwn(t *testing.T) {
 	f.pass(15 * time.Minute)
 	wantCode(t, "the owner after a while", login(owner), "")
 
-	f.pass(goodFor)
+	f.pass(knownFor)
 	f.wantGuesses(t, "ada", owner, 10)
 }
 
@@ -278,21 +278,21 @@ func TestNothingIsThrottledInDevelopment(t *testing.T) {
 func TestThrottleIsBounded(t *testing.T) {
 	th := newThrottle()
 	now := time.Unix(0, 0)
-	for n := range namesMost + sourcesMost {
+	for n := range maxNameBuckets + maxSourceBuckets {
 		addr := netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
 		a, _ := th.begin(fmt.Sprint(n), addr, now)
 		if n%2 == 0 {
 			th.succeed(a, now)
 		}
 	}
-	if n := len(th.names.entries); n != namesMost {
-		t.Errorf("%d buckets of names, want %d", n, namesMost)
+	if n := th.names.Len(); n != maxNameBuckets {
+		t.Errorf("%d buckets of names, want %d", n, maxNameBuckets)
 	}
-	if n := len(th.sources.entries); n != sourcesMost {
-		t.Errorf("%d buckets of sources, want %d", n, sourcesMost)
+	if n := th.sources.Len(); n != maxSourceBuckets {
+		t.Errorf("%d buckets of sources, want %d", n, maxSourceBuckets)
 	}
-	if n := len(th.good.names.entries); n != familiarNames {
-		t.Errorf("where %d names log in from is known, want %d", n, familiarNames)
+	if n := th.known.names.Len(); n != maxKnownNames {
+		t.Errorf("where %d names log in from is known, want %d", n, maxKnownNames)
 	}
 }
 
@@ -306,8 +306,8 @@ func TestMadeUpNamesForgetNoSource(t *testing.T) {
 			t.Fatalf("attempt %d has to wait %s", n, wait)
 		}
 	}
-	for n := range namesMost {
-		th.take(originsOf(fmt.Sprint("made up ", n), home.Addr).pair(), now)
+	for n := range maxNameBuckets {
+		th.spend(sourceOfName(fmt.Sprint("made up ", n), home.Addr).pair(), now)
 	}
 	if _, wait := th.begin("another", home.Addr, now); wait == 0 {
 		t.Error("what the address has used is forgotten")
@@ -317,26 +317,26 @@ func TestMadeUpNamesForgetNoSource(t *testing.T) {
 // TestFamiliarNetworksAreEachNamesOwn: an account that logs in from everywhere makes
 // us forget its own networks, and nobody else's.
 func TestFamiliarNetworksAreEachNamesOwn(t *testing.T) {
-	f := newFamiliars()
+	f := newKnownNetworks()
 	now := time.Unix(0, 0)
-	owner := originsOf("ada", home.Addr)
-	f.note(owner, now)
+	owner := sourceOfName("ada", home.Addr)
+	f.add(owner, now)
 	for n := range 1000 {
 		now = now.Add(time.Second)
-		f.note(originsOf("eve", netip.AddrFrom4([4]byte{10, byte(n >> 8), byte(n), 1})), now)
+		f.add(sourceOfName("eve", netip.AddrFrom4([4]byte{10, byte(n >> 8), byte(n), 1})), now)
 	}
-	if !f.knows(owner.name, owner.near, now) || !f.knows(owner.name, owner.exact, now) {
+	if !f.has(owner.name, owner.near, now) || !f.has(owner.name, owner.exact, now) {
 		t.Error("the owner's network is forgotten")
 	}
-	eves, _ := f.names.get(originsOf("eve", home.Addr).name)
-	if len(eves.seen) != familiarNetworks {
-		t.Errorf("%d networks of one name are remembered, want %d", len(eves.seen), familiarNetworks)
+	eves, _ := f.names.Get(sourceOfName("eve", home.Addr).name)
+	if len(eves.seen) != maxNetworksOfName {
+		t.Errorf("%d networks of one name are remembered, want %d", len(eves.seen), maxNetworksOfName)
 	}
-	newest := originsOf("eve", netip.AddrFrom4([4]byte{10, 999 >> 8, 999 & 255, 1}))
-	if !f.knows(newest.name, newest.near, now) {
+	newest := sourceOfName("eve", netip.AddrFrom4([4]byte{10, 999 >> 8, 999 & 255, 1}))
+	if !f.has(newest.name, newest.near, now) {
 		t.Error("the newest is forgotten")
 	}
-	if f.knows(owner.name, newest.near, now) || f.knows(owner.name, owner.near, now.Add(goodFor)) {
+	if f.has(owner.name, newest.near, now) || f.has(owner.name, owner.near, now.Add(knownFor)) {
 		t.Error("a network is known that is not")
 	}
 }
@@ -349,7 +349,7 @@ func TestNetwork(t *testing.T) {
 		{"fe80::1%eth0", "fe80::/48", "fe80::/64"},
 	} {
 		addr := netip.MustParseAddr(test.addr)
-		if near, exact := sourcesOf(addr).near, sourcesOf(addr).exact; near.String() != test.near || exact.String() != test.exact {
+		if near, exact := sourceOf(addr).near, sourceOf(addr).exact; near.String() != test.near || exact.String() != test.exact {
 			t.Errorf("%s: got %s and %s", test.addr, near, exact)
 		}
 	}

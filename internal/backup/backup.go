@@ -31,6 +31,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/account/seal"
 	"ql/internal/job"
 	"ql/internal/resource/files"
 	"ql/internal/sqlite"
@@ -160,12 +161,12 @@ var interruption = func() []byte {
 }()
 
 func (m *creator) addHeader(ctx context.Context) error {
-	check, err := m.source.Accounts().KeepCheck(ctx, nil)
+	check, err := m.source.Accounts().EnsureKeyCheck(ctx, nil)
 	if err != nil {
 		return err
 	}
 	if m.Key != "" {
-		if err := account.CheckMasterKey(m.Key, check); err != nil {
+		if err := seal.CheckMasterKey(m.Key, check); err != nil {
 			return err
 		}
 	}

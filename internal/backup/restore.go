@@ -17,7 +17,7 @@ import (
 	"slices"
 	"strings"
 
-	"ql/internal/account"
+	"ql/internal/account/seal"
 	"ql/internal/disk"
 	store "ql/internal/store/sqlite"
 )
@@ -198,7 +198,7 @@ func (r *restorer) checkKey(file string) error {
 	if r.keyVerified {
 		return nil
 	}
-	if err := account.CheckMasterKey(file, r.header.Check); err != nil {
+	if err := seal.CheckMasterKey(file, r.header.Check); err != nil {
 		return err
 	}
 	r.keyVerified = true

@@ -11,6 +11,7 @@ import (
 	accounts "ql/internal/account"
 	"ql/internal/fault"
 	"ql/internal/operator"
+	"ql/internal/redacted"
 )
 
 // accountCommand is ql account. Its commands work on the data folder, while a
@@ -183,7 +184,7 @@ func (k *accountCreate) Run(c *console, line *commands) error {
 	}
 	return line.Account.with(c, true, func(o *operator.Operator) error {
 		a, key, err := o.Accounts.Create(c.ctx, accounts.New{
-			Username: k.Username, Email: k.Email, Phone: k.Phone, Password: password,
+			Username: k.Username, Email: k.Email, Phone: k.Phone, Password: redacted.Text(password),
 			Plan: accounts.Plan(k.Plan), Admin: k.Admin, Verified: true,
 		})
 		if err != nil {
@@ -387,10 +388,10 @@ func (k *accountWebhookSecret) Run(c *console, line *commands) error {
 		if c.json {
 			c.print(struct {
 				Secret string `json:"webhook_secret"`
-			}{secret})
+			}{secret.Reveal()})
 			return nil
 		}
-		fmt.Fprintln(c.out, secret)
+		fmt.Fprintln(c.out, secret.Reveal())
 		return nil
 	})
 }

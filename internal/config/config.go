@@ -6,14 +6,13 @@
 package config
 
 import (
-	"fmt"
-	"io"
 	"log/slog"
 	"net/netip"
 	"strings"
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/redacted"
 )
 
 // Settings are all settings of the service, checked.
@@ -41,7 +40,7 @@ type Settings struct {
 	Dev         bool
 	DevPublic   bool
 	DevUsername string // "" for no development account
-	DevPassword Secret
+	DevPassword redacted.Text
 
 	SignUp   SignUp
 	KeysOnce bool // no copy of API keys is kept
@@ -84,20 +83,6 @@ const (
 	LogText LogFormat = "text"
 	LogJSON LogFormat = "json"
 )
-
-// Secret is a text that no log or error shows; Reveal tells it.
-type Secret string
-
-// Reveal returns the text.
-func (s Secret) Reveal() string { return string(s) }
-
-const redacted = "[redacted]"
-
-// Format prints nothing of the secret.
-func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
-
-// MarshalText writes nothing of the secret.
-func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
 // Setting is a setting as people write it.
 type Setting struct {
@@ -175,7 +160,7 @@ func All() []Setting {
 		{Name: "dev-password", Group: groupDev, Takes: "TEXT", Default: "dev with --dev", Help: "What opens it", Secret: true,
 			set: func(s *Settings, text string) error {
 				secret, err := parseNonEmpty(text)
-				s.DevPassword = Secret(secret)
+				s.DevPassword = redacted.Text(secret)
 				return err
 			}},
 

@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode"
 
-	"ql/internal/account"
+	"ql/internal/account/names"
 )
 
 func parseNonEmpty(text string) (string, error) {
@@ -144,7 +144,7 @@ func isDomain(name string) bool {
 }
 
 func parseEmail(text string) (string, error) {
-	if alias, err := account.ParseAlias(text); err != nil || alias.Kind != account.Email {
+	if alias, err := names.ParseAlias(text); err != nil || alias.Kind != names.Email {
 		return "", fmt.Errorf("%q is no e-mail address such as ops@example.com", text)
 	}
 	return text, nil

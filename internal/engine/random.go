@@ -120,7 +120,7 @@ func (c *call) hashing(work uint64, f func() error) error {
 	// A hash that a script hands over may ask for much more than one of ours.
 	c.meter.Work(int(1 + (work*passwordFuel-1)/password.DefaultWork))
 	Yield(c.ctx) // the gate bounds them, not the slots
-	leave, err := c.o.Passwords.Enter(c.ctx, password.Ask{Holder: c.o.Holder, Work: work})
+	leave, err := c.o.Passwords.Acquire(c.ctx, password.Request{Holder: c.o.Holder, Work: work})
 	if err != nil {
 		return err
 	}

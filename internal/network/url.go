@@ -1,6 +1,7 @@
 package network
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -8,13 +9,11 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"ql/internal/hostname"
 )
 
-const (
-	maxURL   = 2048
-	maxHost  = 253
-	maxLabel = 63
-)
+const maxURL = 2048
 
 // localNames are endings of names that never lead to a public host.
 var localNames = []string{"local", "internal", "localdomain", "home.arpa", "intranet", "lan", "corp"}
@@ -83,27 +82,22 @@ func (p *Policy) checkScheme(u *url.URL, httpsOnly bool) error {
 
 func (p *Policy) checkHost(u *url.URL) error {
 	host := u.Hostname()
+	text := host
 	if strings.HasPrefix(u.Host, "[") {
-		a, err := netip.ParseAddr(host)
-		if err != nil || !a.Is6() {
-			return refuse(InvalidURL, "%s is no IPv6 address", shown(host))
-		}
-		return p.checkAddress(host, a)
+		text = "[" + host + "]"
 	}
-	name := strings.TrimSuffix(strings.ToLower(host), ".")
-	if !isDomain(name) {
+	h, err := hostname.ParseURL(text)
+	switch {
+	case errors.Is(err, hostname.ErrIPv6):
+		return refuse(InvalidURL, "%s is no IPv6 address", shown(host))
+	case errors.Is(err, hostname.ErrIPv4):
+		return refuse(InvalidURL, "%s is no host: an address of IPv4 has four decimal numbers", shown(host))
+	case err != nil:
 		return refuse(InvalidURL, "%s is no host such as example.com", shown(host))
+	case h.IsAddr():
+		return p.checkAddress(host, h.Addr)
 	}
-	labels := strings.Split(name, ".")
-	if isNumeric(labels[len(labels)-1]) {
-		// Some resolvers read 127.1, 0x7f.1 and 2130706433 as addresses.
-		a, err := netip.ParseAddr(name)
-		if err != nil {
-			return refuse(InvalidURL, "%s is no host: an address of IPv4 has four decimal numbers", shown(host))
-		}
-		return p.checkAddress(host, a)
-	}
-	return p.checkName(host, name, labels)
+	return p.checkName(host, h.Name)
 }
 
 func (p *Policy) checkAddress(host string, a netip.Addr) error {
@@ -115,8 +109,8 @@ func (p *Policy) checkAddress(host string, a netip.Addr) error {
 
 // checkName refuses names that say themselves that they are not public, where
 // nothing but public hosts is allowed.
-func (p *Policy) checkName(host, name string, labels []string) error {
-	if labels[len(labels)-1] == "localhost" {
+func (p *Policy) checkName(host, name string) error {
+	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
 		if k := p.refusal(netip.AddrFrom4([4]byte{127, 0, 0, 1})); k != "" {
 			return refuse(AddressNotAllowed, "calls to %s are not allowed: the name is for %s", host, k)
 		}
@@ -125,7 +119,7 @@ func (p *Policy) checkName(host, name string, labels []string) error {
 	if !p.public() {
 		return nil
 	}
-	if len(labels) == 1 {
+	if !strings.Contains(name, ".") {
 		return refuse(AddressNotAllowed, "calls to %s are not allowed: a public host has a dot in its name", host)
 	}
 	for _, ending := range localNames {
@@ -144,11 +138,11 @@ func (p *Policy) checkPort(u *url.URL) error {
 		}
 		return nil
 	}
-	port, err := strconv.ParseUint(text, 10, 16)
-	if err != nil || port == 0 || text[0] == '0' {
+	port, err := hostname.ParsePort(text)
+	if err != nil {
 		return refuse(InvalidURL, "%s is no port: ports are numbers from 1 to 65535", shown(text))
 	}
-	if !p.allowsPort(uint16(port)) {
+	if !p.allowsPort(port) {
 		return refuse(AddressNotAllowed, "port %d is not allowed: use %s", port, p.portList())
 	}
 	return nil
@@ -161,33 +155,6 @@ func (p *Policy) portList() string {
 		list += fmt.Sprintf(" or %d", port)
 	}
 	return list
-}
-
-// isDomain takes names of hosts, with the underscores that some have.
-func isDomain(name string) bool {
-	if name == "" || len(name) > maxHost {
-		return false
-	}
-	for label := range strings.SplitSeq(name, ".") {
-		if label == "" || len(label) > maxLabel || label[0] == '-' || label[len(label)-1] == '-' {
-			return false
-		}
-		for i := range len(label) {
-			c := label[i]
-			if !('a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_') {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// isNumeric tells whether a last label makes a host an address to some readers.
-func isNumeric(label string) bool {
-	if hex, ok := strings.CutPrefix(label, "0x"); ok {
-		return strings.Trim(hex, "0123456789abcdef") == ""
-	}
-	return strings.Trim(label, "0123456789") == ""
 }
 
 // shown quotes the start of what was found.

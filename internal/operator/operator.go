@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/account/seal"
 	"ql/internal/config"
 	"ql/internal/fault"
 	"ql/internal/job"
@@ -45,7 +46,7 @@ func Open(ctx context.Context, s config.Settings, create bool) (*Operator, error
 		return nil, err
 	}
 	all := opened.Aggregate()
-	vault, err := account.OpenVault(ctx, all.Accounts, s.MasterKeyPath(), s.MasterKeyFile != "")
+	vault, err := seal.OpenVault(ctx, all.Accounts, s.MasterKeyPath(), s.MasterKeyFile != "")
 	if err != nil {
 		return nil, errors.Join(err, all.Close())
 	}
@@ -78,7 +79,7 @@ func (o *Operator) DeleteAccount(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := o.Accounts.Depart(ctx, a.Username); err != nil {
+	if err := o.Accounts.MarkDeleted(ctx, a.Username); err != nil {
 		return err
 	}
 	if err := o.pool(nil).RemoveFolder(a.ID); err != nil {

@@ -20,8 +20,8 @@ type Holder struct {
 	Network netip.Prefix
 }
 
-// Ask is what a Gate is asked for a turn with.
-type Ask struct {
+// Request is what a Gate is asked for a turn with.
+type Request struct {
 	Holder Holder
 	// Debt is what the holder has used lately, as its caller counts it: who has the
 	// least goes first. Without any, holders are equal.
@@ -79,7 +79,7 @@ type holder struct {
 }
 
 type waiter struct {
-	Ask
+	Request
 	holder  *holder
 	ready   chan struct{} // closed when its turn has come, or its place is taken
 	granted bool
@@ -101,9 +101,9 @@ func NewGate(o GateOptions) *Gate {
 	return g
 }
 
-// Enter waits for a turn. The error is ErrBusy, or that of ctx. After success leave
+// Acquire waits for a turn. The error is ErrBusy, or that of ctx. After success leave
 // is to be called once.
-func (g *Gate) Enter(ctx context.Context, ask Ask) (leave func(), err error) {
+func (g *Gate) Acquire(ctx context.Context, ask Request) (leave func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (g *Gate) Enter(ctx context.Context, ask Ask) (leave func(), err error) {
 }
 
 // ask takes a slot, or returns who waits for one.
-func (g *Gate) ask(ask Ask) (*waiter, error) {
+func (g *Gate) ask(ask Request) (*waiter, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	l := g.line(ask)
@@ -135,7 +135,7 @@ func (g *Gate) ask(ask Ask) (*waiter, error) {
 		g.run(ask, h)
 		return nil, nil
 	}
-	w := &waiter{Ask: ask, holder: h, ready: make(chan struct{})}
+	w := &waiter{Request: ask, holder: h, ready: make(chan struct{})}
 	if h.waiting >= g.o.MaxWaitingEach {
 		g.stats.Refused++
 		return nil, ErrBusy
@@ -173,7 +173,7 @@ func (g *Gate) await(ctx context.Context, w *waiter) error {
 	switch {
 	case w.granted: // in the last moment, too
 		return nil
-	case !g.line(w.Ask).remove(w): // another has its place
+	case !g.line(w.Request).remove(w): // another has its place
 		return ErrBusy
 	case ctx.Err() != nil:
 		g.stats.Cancelled++
@@ -197,7 +197,7 @@ func (g *Gate) leave() {
 		}
 		w := l.first(g.o.BothEnds)
 		l.remove(w)
-		g.run(w.Ask, w.holder)
+		g.run(w.Request, w.holder)
 		w.granted = true
 		close(w.ready)
 	}
@@ -210,7 +210,7 @@ func (g *Gate) leave() {
 
 // The rest is done under the lock.
 
-func (g *Gate) line(a Ask) *line {
+func (g *Gate) line(a Request) *line {
 	if a.Known {
 		return &g.lines[1]
 	}
@@ -218,7 +218,7 @@ func (g *Gate) line(a Ask) *line {
 }
 
 // run gives a holder a slot.
-func (g *Gate) run(a Ask, h *holder) {
+func (g *Gate) run(a Request, h *holder) {
 	l := g.line(a)
 	g.last = 0
 	if a.Known {

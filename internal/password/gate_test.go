@@ -28,9 +28,9 @@ func newQueue(t *testing.T, o GateOptions) *queue {
 }
 
 // enter has somebody ask, and returns when it has a turn, waits, or is refused.
-func (q *queue) enter(ctx context.Context, name string, a Ask) {
+func (q *queue) enter(ctx context.Context, name string, a Request) {
 	go func() {
-		leave, err := q.gate.Enter(ctx, a)
+		leave, err := q.gate.Acquire(ctx, a)
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		q.errs[name] = err
@@ -49,7 +49,7 @@ func (q *queue) err(name string) error {
 	return q.errs[name]
 }
 
-func (q *queue) ask(name string, a Ask) { q.enter(q.Context(), name, a) }
+func (q *queue) ask(name string, a Request) { q.enter(q.Context(), name, a) }
 
 // drain ends one turn after the other, until there are none.
 func (q *queue) drain() []string {
@@ -68,7 +68,7 @@ func (q *queue) wantIdle() {
 	}
 }
 
-func of(account int64) Ask { return Ask{Holder: Holder{Account: account}} }
+func of(account int64) Request { return Request{Holder: Holder{Account: account}} }
 
 func network(n byte) Holder {
 	return Holder{Network: netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 0, n, 0}), 24)}
@@ -102,7 +102,7 @@ func TestGate(t *testing.T) {
 		}
 
 		var open *Gate
-		leave, err := open.Enter(t.Context(), of(1))
+		leave, err := open.Acquire(t.Context(), of(1))
 		if err != nil {
 			t.Fatalf("a nil gate: %v", err)
 		}
@@ -180,7 +180,7 @@ func TestTurnsGoByWork(t *testing.T) {
 func TestLeastDebtFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(t, GateOptions{Slots: 1, Wait: time.Second, MaxWaiting: 3, BothEnds: true})
-		ask := func(name string, n byte, debt time.Duration) { q.ask(name, Ask{Holder: network(n), Debt: debt}) }
+		ask := func(name string, n byte, debt time.Duration) { q.ask(name, Request{Holder: network(n), Debt: debt}) }
 		ask("begins", 0, 0)
 		ask("tried much", 1, 9)
 		ask("tried some", 2, 5)
@@ -209,12 +209,12 @@ func TestLeastDebtFirst(t *testing.T) {
 func TestBothEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(t, GateOptions{Slots: 1, MaxWaiting: 6, BothEnds: true})
-		q.ask("begins", Ask{Holder: network(0)})
-		q.ask("before", Ask{Holder: network(1)})
+		q.ask("begins", Request{Holder: network(0)})
+		q.ask("before", Request{Holder: network(1)})
 		for i := range 50 {
-			q.ask(fmt.Sprint(i), Ask{Holder: network(byte(10 + i))})
+			q.ask(fmt.Sprint(i), Request{Holder: network(byte(10 + i))})
 		}
-		q.ask("after", Ask{Holder: network(2)})
+		q.ask("after", Request{Holder: network(2)})
 		got := q.drain()
 		if len(got) != 7 || !slices.Equal(got[:3], []string{"begins", "before", "after"}) {
 			t.Errorf("served %v", got)
@@ -229,10 +229,10 @@ func TestLinesTakeTurns(t *testing.T) {
 		q := newQueue(t, GateOptions{Slots: 1, MaxWaiting: 4})
 		q.ask("begins", of(1))
 		for i := range 5 {
-			q.ask(fmt.Sprint("s", i), Ask{Holder: network(byte(i))})
+			q.ask(fmt.Sprint("s", i), Request{Holder: network(byte(i))})
 		}
 		for i := range 3 {
-			q.ask(fmt.Sprint("k", i), Ask{Holder: Holder{Account: int64(i)}, Known: true, Debt: time.Hour})
+			q.ask(fmt.Sprint("k", i), Request{Holder: Holder{Account: int64(i)}, Known: true, Debt: time.Hour})
 		}
 		if !errors.Is(q.err("s4"), ErrBusy) {
 			t.Errorf("the line of strangers is not bounded: %v", q.err("s4"))
@@ -294,7 +294,7 @@ func TestGateUnderLoad(t *testing.T) {
 				if i%7 == 0 {
 					time.AfterFunc(time.Millisecond, cancel)
 				}
-				leave, err := q.gate.Enter(ctx, Ask{Holder: Holder{Account: int64(i % 13)}, Known: i%3 == 0, Debt: time.Duration(i % 5)})
+				leave, err := q.gate.Acquire(ctx, Request{Holder: Holder{Account: int64(i % 13)}, Known: i%3 == 0, Debt: time.Duration(i % 5)})
 				if err == nil {
 					if s := q.gate.Stats(); s.Running > 3 || s.Waiting > 80 {
 						t.Errorf("%+v", s)

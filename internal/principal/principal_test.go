@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"ql/internal/account"
+	"ql/internal/account/names"
 	"ql/internal/principal"
 )
 
@@ -28,7 +29,7 @@ func TestScopes(t *testing.T) {
 // stored, and so stay as they are.
 func TestKeySpaces(t *testing.T) {
 	pattern := func(text string) account.Domain {
-		p, err := account.ParsePattern(text, false)
+		p, err := names.ParsePattern(text, false)
 		if err != nil {
 			t.Fatal(err)
 		}

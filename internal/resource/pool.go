@@ -225,7 +225,7 @@ func (s secrets) Secret(ctx context.Context, name string) (string, bool, error) 
 	if errors.Is(err, account.ErrNotFound) {
 		return "", false, nil
 	}
-	return text, err == nil, err
+	return text.Reveal(), err == nil, err
 }
 
 func isDevelopment(a account.Account) bool { return a.Username == account.Development }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/account/seal"
 	"ql/internal/account/usage"
 	"ql/internal/config"
 	"ql/internal/engine"
@@ -47,7 +48,7 @@ func start(t *testing.T, change func(*config.Settings)) *node {
 	store, err := sqlite.Open(t.Context(), sqlite.Options{Folder: s.Data, Own: true})
 	check(t, err)
 	n.closers = append(n.closers, store.Close)
-	vault, err := account.OpenVault(t.Context(), store.Accounts(), s.MasterKeyPath(), false)
+	vault, err := seal.OpenVault(t.Context(), store.Accounts(), s.MasterKeyPath(), false)
 	check(t, err)
 	n.accounts = account.NewService(store.Accounts(), vault, account.Options{Dev: s.Dev, Limits: s.Limits})
 	blobs, err := dir.OpenBlobs(filepath.Join(s.Data, sqlite.BlobFolder))

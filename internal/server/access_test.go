@@ -33,7 +33,7 @@ var pages = []string{noPage, listed, bobs, unlisted, nullPage, ownPage}
 // kind of page. A route without a table here fails.
 func TestAccessMatrix(t *testing.T) {
 	w := boot(t, settings{
-		service: func(o *service.Options) { o.Limiter = admit.NewLimiter(admit.LimiterOptions{Lifted: true}) },
+		service: func(o *service.Options) { o.Limiter = admit.NewLimiter(admit.LimiterOptions{Unlimited: true}) },
 		auth:    func(o *auth.Options) { o.Unthrottled = true },
 	})
 	ada, bob, carl := w.member("ada", account.Standard), w.member("bob", account.Standard), w.member("carl", account.Standard)
@@ -220,7 +220,7 @@ func TestAccessMatrix(t *testing.T) {
 // in a body are nothing that a browser adds.
 func TestRememberedBasicChangesNothing(t *testing.T) {
 	w := boot(t, settings{
-		service: func(o *service.Options) { o.Limiter = admit.NewLimiter(admit.LimiterOptions{Lifted: true}) },
+		service: func(o *service.Options) { o.Limiter = admit.NewLimiter(admit.LimiterOptions{Unlimited: true}) },
 		auth:    func(o *auth.Options) { o.Unthrottled = true },
 	})
 	with, without := w.member("with", account.Standard), w.member("without", account.Standard)

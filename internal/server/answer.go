@@ -68,12 +68,12 @@ func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
 		header.Set("Retry-After", wire.RetryAfter(reply.RetryAfter))
 	}
 	// A rate that is lifted counts nothing, and is nobody's business.
-	if v := reply.Rate; v != nil && (v.Whole > 0 || !v.OK) {
+	if v := reply.Rate; v != nil && (v.Reset > 0 || !v.OK) {
 		header.Set("RateLimit-Policy", v.Policy())
 		header.Set("RateLimit", v.Limit())
 	}
 	turns := h.turns(r, &reply)
-	defer turns.Leave()
+	defer turns.Release()
 	if reply.Stream == nil && reply.Status != http.StatusNoContent && reply.Status != http.StatusNotModified {
 		// After an error nobody is left to read the answer.
 		length, _ := reply.Pieces.LenInTurns(func() error { return turns.Turn(r.Context()) })
@@ -102,14 +102,14 @@ func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
 type turns interface {
 	Yield()
 	Turn(ctx context.Context) error
-	Leave()
+	Release()
 }
 
 func (h *Handler) turns(r *Request, reply *Response) turns {
 	if reply.Pieces == nil || h.o.Gate == nil {
 		return noTurns{}
 	}
-	return h.o.Gate.Aside(r.memory.Account())
+	return h.o.Gate.Auxiliary(r.memory.Account())
 }
 
 // noTurns is for answers that take no time.
@@ -117,7 +117,7 @@ type noTurns struct{}
 
 func (noTurns) Yield()                         {}
 func (noTurns) Turn(ctx context.Context) error { return ctx.Err() }
-func (noTurns) Leave()                         {}
+func (noTurns) Release()                       {}
 
 // write writes an answer. Where a caller has hung up, nobody is left to report to.
 func (r *Request) write(w http.ResponseWriter, reply *Response, in turns) {

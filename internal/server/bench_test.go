@@ -20,7 +20,7 @@ import (
 // beside a bare handler that decodes and encodes the same JSON.
 func BenchmarkCall(b *testing.B) {
 	w := boot(b, settings{service: func(o *service.Options) {
-		o.Limiter = admit.NewLimiter(admit.LimiterOptions{Lifted: true})
+		o.Limiter = admit.NewLimiter(admit.LimiterOptions{Unlimited: true})
 		o.Host.Resources = func(context.Context, account.Account, account.Limits, string) (engine.Resources, error) {
 			return engine.Resources{}, nil
 		}

@@ -20,12 +20,14 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/account/seal"
 	"ql/internal/admit"
 	"ql/internal/admit/admittest"
 	"ql/internal/api"
 	"ql/internal/auth"
 	"ql/internal/engine"
 	"ql/internal/execution"
+	"ql/internal/hostname"
 	"ql/internal/record"
 	"ql/internal/resource/databases"
 	"ql/internal/resource/files"
@@ -82,7 +84,7 @@ func boot(t testing.TB, change ...settings) *world {
 	check(t, err)
 	t.Cleanup(func() { check(t, store.Close()) })
 	w.store = store
-	vault, err := account.OpenVault(ctx, store.Accounts(), filepath.Join(folder, "master.key"), false)
+	vault, err := seal.OpenVault(ctx, store.Accounts(), filepath.Join(folder, "master.key"), false)
 	check(t, err)
 	w.accounts = account.NewService(store.Accounts(), vault, account.Options{})
 	w.recorder = record.NewRecorder(store.Jobs(), record.Options{})
@@ -92,7 +94,7 @@ func boot(t testing.TB, change ...settings) *world {
 	check(t, err)
 	identities := auth.Options{
 		Development: &auth.Development{Account: dev.ID, Username: "dev", Password: "dev"},
-		Own:         []account.Origin{{Scheme: "http", Host: "localhost", Port: 8080}},
+		Own:         []hostname.Origin{{Scheme: "http", Host: "localhost", Port: 8080}},
 	}
 	for _, c := range change {
 		if c.auth != nil {
@@ -114,12 +116,12 @@ func boot(t testing.TB, change ...settings) *world {
 		Gate:     admit.NewGate(admit.GateOptions{Slots: 4}),
 		Host: &execution.Host{
 			Programs: lang.NewCache(1 << 20), Clock: time.Now, Log: log,
-			Token: w.accounts.States().Token, Forms: "http://ql.example/form/", Confirms: "http://api.ql.example/v1/confirm/",
+			Token: w.accounts.Sealer().Token, Forms: "http://ql.example/form/", Confirms: "http://api.ql.example/v1/confirm/",
 			Resources: (&folders{root: folder, accounts: w.accounts, sessions: sessions.New(store.Sessions(), sessions.Options{})}).open,
 		},
 		Files:     (&ownedTrees{trees: files.NewTrees(store.Files(), blobs, time.Now)}).open,
 		Shares:    links{shares.Admin{Rows: store.Shares(), Clock: time.Now}},
-		Transfers: admit.NewCrowd(admit.CrowdOptions{Most: 16}),
+		Transfers: admit.NewTransferLimiter(admit.TransferOptions{Max: 16}),
 		Records:   w.recorder,
 		URLs:      service.URLs{Base: "http://ql.example", API: "http://api.ql.example"},
 		Log:       log,
@@ -136,7 +138,7 @@ func boot(t testing.TB, change ...settings) *world {
 	h.Gate = o.Gate
 	t.Cleanup(func() { admittest.CheckIdle(t, o.Gate, ledger) }) // when all have stopped
 	w.worker = worker.New(worker.Options{
-		Queue: store.Queue().Parts(), Members: store.Members(), Accounts: store.Accounts(), Host: o.Host, Gate: o.Gate, Ledger: ledger, Sealer: w.accounts.States(),
+		Queue: store.Queue().Parts(), Members: store.Members(), Accounts: store.Accounts(), Host: o.Host, Gate: o.Gate, Ledger: ledger, Sealer: w.accounts.Sealer(),
 		Limits: o.Limits, Log: log, Clock: time.Now,
 	})
 	check(t, w.worker.Start(ctx))
@@ -199,7 +201,7 @@ func (s secrets) Secret(ctx context.Context, name string) (string, bool, error) 
 	if errors.Is(err, account.ErrNotFound) {
 		return "", false, nil
 	}
-	return text, err == nil, err
+	return text.Reveal(), err == nil, err
 }
 
 // member is an account of a test.

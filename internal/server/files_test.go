@@ -401,7 +401,7 @@ func TestTransfersOneAfterTheOther(t *testing.T) {
 			l.Concurrent = 1
 			return l
 		}
-		o.Transfers = admit.NewCrowd(admit.CrowdOptions{Most: 16, Wait: 5 * time.Second})
+		o.Transfers = admit.NewTransferLimiter(admit.TransferOptions{Max: 16, Wait: 5 * time.Second})
 		o.Usage = usage.NewTally(heldUsage{later{&w}, let, done}, time.Now)
 	}})
 	ada := w.member("ada", account.Standard)
@@ -451,7 +451,7 @@ func TestCutUpload(t *testing.T) {
 // TestHostilePaths sends all paths in addresses: encoded as little and as much
 // as can be.
 func TestHostilePaths(t *testing.T) {
-	w := boot(t, settings{service: func(o *service.Options) { o.Limiter = admit.NewLimiter(admit.LimiterOptions{Lifted: true}) }})
+	w := boot(t, settings{service: func(o *service.Options) { o.Limiter = admit.NewLimiter(admit.LimiterOptions{Unlimited: true}) }})
 	f := w.filesOf(w.member("ada", account.Standard))
 	least := func(path string) string {
 		parts := strings.Split(path, "/")

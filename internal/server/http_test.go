@@ -518,7 +518,7 @@ func TestBusy(t *testing.T) {
 	}
 	var computing []*admit.Ticket
 	for i := range 2 {
-		ticket, err := gate.Enter(t.Context(), admit.Ask{Account: int64(1000 + i)})
+		ticket, err := gate.Acquire(t.Context(), admit.Request{Account: int64(1000 + i)})
 		check(t, err)
 		computing = append(computing, ticket)
 	}
@@ -531,7 +531,7 @@ func TestBusy(t *testing.T) {
 		t.Errorf("form: %d %v", f.status, f.header)
 	}
 	for _, ticket := range computing {
-		ticket.Leave()
+		ticket.Release()
 	}
 	h.free()
 	for range 2 {
@@ -561,7 +561,7 @@ func TestHTTPS(t *testing.T) {
 
 // TestLargeBodies lets two large bodies share what there is room for one of.
 func TestLargeBodies(t *testing.T) {
-	ledger := admit.NewLedger(admit.LedgerOptions{Budget: 6 << 20, Lifted: true, Wait: time.Millisecond})
+	ledger := admit.NewLedger(admit.LedgerOptions{Budget: 6 << 20, Unlimited: true, Wait: time.Millisecond})
 	reading, free := make(chan struct{}), make(chan struct{})
 	hold := server.Route{
 		Method: "POST", Path: "/hold", Public: true, EncodeError: server.EncodeErrorJSON,

@@ -20,8 +20,8 @@ func counted(t *testing.T, change func(*account.Limits)) (*world, *usage.Tally) 
 	var tally *usage.Tally
 	var w *world
 	w = boot(t, settings{service: func(o *service.Options) {
-		o.Limiter = admit.NewLimiter(admit.LimiterOptions{Lifted: true})
-		o.Gate = admit.NewGate(admit.GateOptions{Slots: 4, Lifted: true})
+		o.Limiter = admit.NewLimiter(admit.LimiterOptions{Unlimited: true})
+		o.Gate = admit.NewGate(admit.GateOptions{Slots: 4, Unlimited: true})
 		o.Limits = func(p account.Plan) account.Limits {
 			l := p.Limits()
 			if p == account.Free {

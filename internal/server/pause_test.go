@@ -59,7 +59,7 @@ func (w *world) starts(m member) map[string]func(t *testing.T, script, output st
 }
 
 func TestPauseAndResume(t *testing.T) {
-	w := boot(t, settings{service: func(o *service.Options) { o.Limiter = admit.NewLimiter(admit.LimiterOptions{Lifted: true}) }})
+	w := boot(t, settings{service: func(o *service.Options) { o.Limiter = admit.NewLimiter(admit.LimiterOptions{Unlimited: true}) }})
 	ada := w.member("ada", account.Standard)
 	tests := []struct {
 		name, script string

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"ql/internal/account"
 	"ql/internal/admit"
 	"ql/internal/auth"
+	"ql/internal/hostname"
 	"ql/internal/service"
 	"ql/internal/wire"
 )
@@ -134,7 +134,7 @@ func (r *Request) isCrossSite() bool {
 	case "cross-site":
 		return true
 	}
-	page, err := account.ParseOrigin(r.Caller.Page)
-	here, hereErr := account.ParseOrigin("https://" + r.Host)
+	page, err := hostname.ParseOrigin(r.Caller.Page)
+	here, hereErr := hostname.ParseOrigin("https://" + r.Host)
 	return err != nil || hereErr != nil || page.Host != here.Host
 }

@@ -8,7 +8,7 @@ import (
 	"ql/internal/auth"
 	"ql/internal/fault"
 	"ql/internal/principal"
-	"ql/internal/wire"
+	"ql/internal/redacted"
 )
 
 // Authenticator tells who calls. Its errors are coded.
@@ -41,7 +41,7 @@ type Caller struct {
 type Credentials struct {
 	By     principal.Credential // key, password or token
 	Name   string
-	Secret wire.Secret
+	Secret redacted.Text
 }
 
 // IsKey tells whether a secret is meant as an API key.
@@ -82,9 +82,9 @@ func (s *Service) authenticate(ctx context.Context, c Caller, p *Credentials) (c
 func (s *Service) checkCredentials(ctx context.Context, c Caller, p Credentials) (principal.Principal, error) {
 	switch p.By {
 	case principal.ByKey:
-		return s.o.Auth.Key(ctx, p.Name, string(p.Secret), c.Source)
+		return s.o.Auth.Key(ctx, p.Name, p.Secret.Reveal(), c.Source)
 	case principal.ByPassword:
-		return s.o.Auth.Password(ctx, p.Name, string(p.Secret), c.Source)
+		return s.o.Auth.Password(ctx, p.Name, p.Secret.Reveal(), c.Source)
 	}
 	return principal.Principal{}, fault.New(fault.BadCredentials, "the token is not valid")
 }

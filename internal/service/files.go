@@ -73,7 +73,7 @@ func (s *Service) openFiles(ctx context.Context, c Caller, p *Credentials) (file
 	if err := verdict.Err(); err != nil {
 		return f, err
 	}
-	leave, err := s.o.Transfers.Enter(ctx, int64(owner.Account.ID), f.limits.Concurrent)
+	leave, err := s.o.Transfers.Acquire(ctx, int64(owner.Account.ID), f.limits.Concurrent)
 	if err != nil {
 		return f, err
 	}

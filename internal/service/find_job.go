@@ -88,7 +88,7 @@ func errJobNotFound() error { return fault.New(fault.JobNotFound, "there is no s
 
 // countMiss counts a request for a job that is not there.
 func (s *Service) countMiss(c Caller, err error) (foundJob, Answer, error) {
-	v := s.o.Limiter.Take(admit.BySource(rateMisses, c.Addr), admit.Rate{Name: rateMisses, Count: missesPerMinute, Per: time.Minute})
+	v := s.o.Limiter.Allow(admit.BySource(rateMisses, c.Addr), admit.Rate{Name: rateMisses, Count: missesPerMinute, Per: time.Minute})
 	if v.OK {
 		return foundJob{}, Answer{}, err
 	}

@@ -59,11 +59,11 @@ func (s *Service) Query(ctx context.Context, c Caller, q Query) (Answer, error) 
 	if q.Async {
 		return s.submit(ctx, who, c, q, limits, spent, a)
 	}
-	ticket, err := s.o.Gate.Enter(ctx, admit.Ask{Account: int64(who.Account.ID), Most: limits.Concurrent, Memory: limits.Memory})
+	ticket, err := s.o.Gate.Acquire(ctx, admit.Request{Account: int64(who.Account.ID), Max: limits.Concurrent, Memory: limits.Memory})
 	if err != nil {
 		return a, err
 	}
-	defer ticket.Leave()
+	defer ticket.Release()
 	limits.Memory = min(limits.Memory, ticket.Memory())
 	return s.run(ctx, who, c, q, limits, ticket, spent, a)
 }

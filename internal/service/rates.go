@@ -24,13 +24,13 @@ func (s *Service) countCall(who caller, c Caller, l account.Limits) admit.Verdic
 	id := int64(who.Account.ID)
 	switch {
 	case who.By == principal.ByOrigin:
-		return s.o.Limiter.Take(admit.ByOrigin(ratePages, id, who.Domain.Pattern.String(), c.Addr),
+		return s.o.Limiter.Allow(admit.ByOrigin(ratePages, id, who.Domain.Pattern.String(), c.Addr),
 			admit.Rate{Name: ratePages, Count: l.OriginRate, Per: time.Minute})
 	case l.RatePerAddress:
-		return s.o.Limiter.Take(admit.BySourceOf(rateCalls, id, c.Addr),
+		return s.o.Limiter.Allow(admit.BySourceOf(rateCalls, id, c.Addr),
 			admit.Rate{Name: rateCalls, Count: l.Rate, Per: time.Minute, Burst: l.RateBurst})
 	}
-	return s.o.Limiter.Take(admit.ByAccount(rateCalls, id),
+	return s.o.Limiter.Allow(admit.ByAccount(rateCalls, id),
 		admit.Rate{Name: rateCalls, Count: l.Rate, Per: time.Minute, Burst: l.RateBurst})
 }
 
@@ -52,7 +52,7 @@ func (s *Service) countPoll(c Caller, owner account.Account) admit.Verdict {
 	if most := s.o.Limits(owner.Plan).Rate; most > 0 {
 		rate.Count, rate.Burst = max(pollsPerMinute, 2*most), max(pollsBurst, 2*most/6)
 	}
-	return s.o.Limiter.Take(admit.BySourceOf(ratePolls, int64(owner.ID), c.Addr), rate)
+	return s.o.Limiter.Allow(admit.BySourceOf(ratePolls, int64(owner.ID), c.Addr), rate)
 }
 
 // listenersPerNetwork is how many calls of one network may wait for changes of jobs at once.
@@ -64,15 +64,15 @@ func (s *Service) enterListeners(ctx context.Context, c Caller, owner account.Ac
 	if s.o.Listeners == nil {
 		return func() {}, nil
 	}
-	network, err := s.o.Listeners.EnterAs(ctx, admit.NetworkHolder(c.Addr), listenersPerNetwork)
+	network, err := s.o.Listeners.AcquireFor(ctx, admit.NetworkHolder(c.Addr), listenersPerNetwork)
 	if err != nil {
 		var refused *admit.Refused
 		if errors.As(err, &refused) {
-			refused.Most = 0 // it is no limit of the account's
+			refused.Limit = 0 // it is no limit of the account's
 		}
 		return nil, err
 	}
-	own, err := s.o.Listeners.Enter(ctx, int64(owner.ID), s.o.Limits(owner.Plan).Listeners)
+	own, err := s.o.Listeners.Acquire(ctx, int64(owner.ID), s.o.Limits(owner.Plan).Listeners)
 	if err != nil {
 		network()
 		return nil, err

@@ -62,7 +62,7 @@ func coded(err error) *fault.Error {
 	case errors.As(err, &refused):
 		e := fault.Retryable(fault.Code(refused.Code()), refused.RetryAfter, "%s", refused.Error())
 		if e.Limit = limitOf(refused); e.Limit != "" {
-			e.Value = int64(refused.Most)
+			e.Value = int64(refused.Limit)
 		}
 		return e
 	case errors.Is(err, context.Canceled):
@@ -80,9 +80,9 @@ func limitOf(r *admit.Refused) string {
 		return limitRate
 	case r.Rate == ratePages:
 		return limitOriginRate
-	case r.Reason == admit.TooManyListeners && r.Most > 0:
+	case r.Reason == admit.TooManyListeners && r.Limit > 0:
 		return limitListeners
-	case r.Rate == "" && r.Most > 0:
+	case r.Rate == "" && r.Limit > 0:
 		return limitConcurrent
 	}
 	return ""

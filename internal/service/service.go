@@ -78,10 +78,10 @@ type Options struct {
 	Files  func(ctx context.Context, a account.Account, l account.Limits) (tree FileTree, release func(), err error)
 	Shares Shares
 	// Transfers bounds the files that are on their way at once.
-	Transfers *admit.Crowd
+	Transfers *admit.TransferLimiter
 
 	// Listeners bounds those who wait for changes of jobs at once; nil bounds nobody.
-	Listeners *admit.Crowd
+	Listeners *admit.TransferLimiter
 
 	// Usage holds accounts to their months; nil holds nobody.
 	Usage *usage.Tally

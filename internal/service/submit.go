@@ -22,8 +22,8 @@ func (s *Service) submit(ctx context.Context, who caller, c Caller, q Query, l a
 		return a, err
 	}
 	id := s.o.NewID()
-	ticket := s.o.Gate.Aside(int64(who.Account.ID))
-	defer ticket.Leave()
+	ticket := s.o.Gate.Auxiliary(int64(who.Account.ID))
+	defer ticket.Release()
 	x, err := s.o.Host.Open(ctx, id, who.Account, l, s.spec(who, c, q, l.AsyncMachine()), ticket)
 	if err != nil {
 		return a, err
@@ -35,7 +35,7 @@ func (s *Service) submit(ctx context.Context, who caller, c Caller, q Query, l a
 		}
 	}()
 	program, failure, err := s.compile(ctx, x, q.Script)
-	ticket.Leave() // what is left to do before the job begins waits for the disk
+	ticket.Release() // what is left to do before the job begins waits for the disk
 	if err != nil {
 		return a, err
 	}

@@ -15,7 +15,7 @@ func (s *Service) WebhookBody(ctx context.Context, id job.ID, most int) ([]byte,
 	if err == nil && v.Left && v.Bytes <= int64(most) {
 		// Few are sent at once, and none is in a hurry.
 		memory := s.o.Ledger.Open(admit.AccountHolder(int64(v.Account)))
-		if err := memory.GrowPatiently(ctx, 3*v.Bytes); err != nil {
+		if err := memory.GrowBlocking(ctx, 3*v.Bytes); err != nil {
 			return nil, err
 		}
 		defer memory.Release()

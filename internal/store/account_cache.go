@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"ql/internal/account"
+	"ql/internal/account/names"
 )
 
 // AccountVersions tells whether accounts that were read are still as they were.
@@ -28,7 +29,7 @@ type accountCache struct {
 
 	mu      sync.Mutex
 	version uint64 // under which the accounts were read
-	byAlias map[account.Alias]account.Account
+	byAlias map[names.Alias]account.Account
 	byKey   map[account.KeyHash]account.Account
 }
 
@@ -36,13 +37,13 @@ type accountCache struct {
 func (s Store) CacheAccounts() Store {
 	s.Accounts = &accountCache{
 		Store: s.Accounts, versions: s.Versions,
-		byAlias: map[account.Alias]account.Account{}, byKey: map[account.KeyHash]account.Account{},
+		byAlias: map[names.Alias]account.Account{}, byKey: map[account.KeyHash]account.Account{},
 	}
 	return s
 }
 
 // ByAlias implements account.Accounts.
-func (c *accountCache) ByAlias(ctx context.Context, alias account.Alias) (account.Account, error) {
+func (c *accountCache) ByAlias(ctx context.Context, alias names.Alias) (account.Account, error) {
 	return lookUp(c, c.byAlias, alias, func() (account.Account, error) { return c.Store.ByAlias(ctx, alias) })
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ql/internal/account"
+	"ql/internal/account/names"
 )
 
 // counted is a store of accounts that counts look-ups; of all others it has none.
@@ -16,7 +17,7 @@ type counted struct {
 	epoch  int64
 }
 
-func (c *counted) ByAlias(_ context.Context, alias account.Alias) (account.Account, error) {
+func (c *counted) ByAlias(_ context.Context, alias names.Alias) (account.Account, error) {
 	c.reads++
 	a := account.Account{Username: alias.Name, Epoch: c.epoch}
 	if c.during != nil {
@@ -41,7 +42,7 @@ func (v *versions) AccountsVersion() (uint64, bool) { return v.number, !v.unsure
 func TestAccountCache(t *testing.T) {
 	source, v := &counted{epoch: 1}, &versions{number: 7}
 	accounts := Store{Accounts: source, Versions: v}.CacheAccounts().Accounts
-	ada := account.Alias{Kind: account.Username, Name: "ada"}
+	ada := names.Alias{Kind: names.Username, Name: "ada"}
 	key := account.KeyHash{1}
 	want := func(what string, reads int, epoch int64) {
 		t.Helper()
@@ -84,7 +85,7 @@ func TestAccountCache(t *testing.T) {
 		t.Errorf("a hit allocates %v times", n)
 	}
 	for i := range 3 * cachedAccounts {
-		_, _ = accounts.ByAlias(t.Context(), account.Alias{Kind: account.Username, Name: fmt.Sprint(i)})
+		_, _ = accounts.ByAlias(t.Context(), names.Alias{Kind: names.Username, Name: fmt.Sprint(i)})
 		_, _ = accounts.ByKeyHash(t.Context(), account.KeyHash{byte(i), byte(i >> 8), 1})
 	}
 	if c := accounts.(*accountCache); len(c.byAlias)+len(c.byKey) > cachedAccounts {

@@ -9,10 +9,10 @@ import (
 	"ql/internal/job"
 )
 
-// finishDeletes removes what is left of accounts that were deleted: by a command
+// finishDeletions removes what is left of accounts that were deleted: by a command
 // that was interrupted, or beside scripts of them that ran.
-func (u *Upkeep) finishDeletes(ctx context.Context, now time.Time) error {
-	return u.o.Accounts.FinishDeletes(ctx, now, func(id account.ID) error {
+func (u *Upkeep) finishDeletions(ctx context.Context, now time.Time) error {
+	return u.o.Accounts.FinishDeletions(ctx, now, func(id account.ID) error {
 		if err := u.o.Resources.ClearDatabases(ctx, id); err != nil {
 			return err
 		}
@@ -20,13 +20,13 @@ func (u *Upkeep) finishDeletes(ctx context.Context, now time.Time) error {
 	})
 }
 
-// emptyDevelopment empties the development account once a day, where more than
+// purgeDevelopment empties the development account once a day, where more than
 // one person may use it.
-func (u *Upkeep) emptyDevelopment(ctx context.Context, now time.Time) error {
-	if !u.o.EmptyDevelopment {
+func (u *Upkeep) purgeDevelopment(ctx context.Context, now time.Time) error {
+	if !u.o.PurgeDevelopment {
 		return nil
 	}
-	return u.o.Accounts.EmptyDevelopment(ctx, now, func(id account.ID) error { return u.o.Resources.ClearDatabases(ctx, id) })
+	return u.o.Accounts.PurgeDevelopment(ctx, now, func(id account.ID) error { return u.o.Resources.ClearDatabases(ctx, id) })
 }
 
 // receiptsEvery is how often receipts of ended jobs are looked for, and how long

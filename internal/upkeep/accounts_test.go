@@ -119,7 +119,7 @@ func TestDeletesAreFinished(t *testing.T) {
 	}
 	_, row, id := leave(t, a, made)
 	// As a command does that is ended right after its first step.
-	if err := a.accounts.Depart(ctx, "ada"); err != nil {
+	if err := a.accounts.MarkDeleted(ctx, "ada"); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := a.accounts.Find(ctx, "ada"); err != nil || !got.Disabled {
@@ -145,7 +145,7 @@ func TestDeletesAreFinished(t *testing.T) {
 			t.Errorf("the folder, %s later: %v", later, err)
 		}
 	}
-	if list, err := a.store.Accounts().Departures(ctx); err != nil || len(list) > 0 {
+	if list, err := a.store.Accounts().Tombstones(ctx); err != nil || len(list) > 0 {
 		t.Errorf("%v, %v", list, err)
 	}
 }

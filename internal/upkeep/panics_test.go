@@ -21,7 +21,7 @@ func TestPanicsOfTasks(t *testing.T) {
 		metrics := telemetry.NewMetrics("test")
 		logger := telemetry.NewLog(&log, telemetry.LogOptions{})
 		// Nothing is open, so whatever the tasks reach for is nil.
-		u := New(Options{Log: logger, Guard: guard.New(logger, metrics.CountPanic), Growth: NewGrowth(nil), EmptyDevelopment: true})
+		u := New(Options{Log: logger, Guard: guard.New(logger, metrics.CountPanic), Growth: NewGrowth(nil), PurgeDevelopment: true})
 		if err := u.Run(t.Context(), time.Now()); err == nil {
 			t.Error("an upkeep without a store is fine")
 		}

@@ -50,8 +50,8 @@ type Options struct {
 	MinFreeDisk uint64
 	Growth      *Growth
 	Limits      func(account.Plan) account.Limits
-	// EmptyDevelopment says that more than one person may use the development account.
-	EmptyDevelopment bool
+	// PurgeDevelopment says that more than one person may use the development account.
+	PurgeDevelopment bool
 	Began            time.Time // when the process did; no attempt at a job is older
 	Tasks            []Task    // others that are run each time
 
@@ -140,7 +140,7 @@ func (u *Upkeep) loop(ctx context.Context) {
 func (u *Upkeep) Run(ctx context.Context, now time.Time) error {
 	var errs []error
 	for _, do := range append([]Task{
-		u.sweepBlobs, u.finishDeletes, u.emptyDevelopment, u.expireJobs, u.prune, u.pruneShares, u.deleteReceipts, u.checkLock,
+		u.sweepBlobs, u.finishDeletions, u.purgeDevelopment, u.expireJobs, u.prune, u.pruneShares, u.deleteReceipts, u.checkLock,
 	}, u.o.Tasks...) {
 		// One that panics every time must not keep the others from their work.
 		errs = append(errs, u.o.Guard.DoErr("upkeep", func() error { return do(ctx, now) }))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/account/seal"
 	"ql/internal/account/usage"
 	"ql/internal/config"
 	"ql/internal/engine"
@@ -65,7 +66,7 @@ func start(t *testing.T, change func(*config.Settings)) *node {
 	tasks := guard.New(log, nil)
 	n.recorder = record.NewRecorder(store.Jobs(), record.Options{Guard: tasks})
 	n.closers = append(n.closers, func() error { return n.recorder.Close(context.Background()) })
-	vault, err := account.OpenVault(t.Context(), store.Accounts(), s.MasterKeyPath(), false)
+	vault, err := seal.OpenVault(t.Context(), store.Accounts(), s.MasterKeyPath(), false)
 	check(t, err)
 	n.accounts = account.NewService(store.Accounts(), vault, account.Options{Dev: s.Dev, Limits: s.Limits})
 	blobs, err := dir.OpenBlobs(filepath.Join(s.Data, sqlite.BlobFolder))
@@ -88,7 +89,7 @@ func start(t *testing.T, change func(*config.Settings)) *node {
 	n.upkeep = New(Options{
 		Accounts: n.accounts, AccountStore: store.Accounts(), Jobs: store.Jobs(), Queue: store.Queue(), Deliveries: store.Deliveries(), Shares: store.Shares(),
 		Files: store.Files(), Blobs: blobs, Resources: n.pool, Store: store, Data: s.Data, Growth: n.growth, Limits: s.Limits,
-		EmptyDevelopment: !s.Dev && s.DevUsername != "", Began: time.Now(), Guard: tasks, Log: log,
+		PurgeDevelopment: !s.Dev && s.DevUsername != "", Began: time.Now(), Guard: tasks, Log: log,
 	})
 	return n
 }

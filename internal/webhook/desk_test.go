@@ -16,6 +16,7 @@ import (
 	"ql/internal/job"
 	"ql/internal/member"
 	"ql/internal/network"
+	"ql/internal/redacted"
 	"ql/internal/store/sqlite"
 	"ql/internal/webhook"
 )
@@ -48,11 +49,11 @@ func openDesk(t *testing.T, client webhook.Caller) *desk {
 	d.options = webhook.Options{
 		Store:  d.store.Deliveries(),
 		Client: client,
-		Secrets: func(_ context.Context, a account.ID) ([]string, error) {
+		Secrets: func(_ context.Context, a account.ID) ([]redacted.Text, error) {
 			if a != d.account {
 				return nil, errors.New("another account")
 			}
-			return []string{secret}, nil
+			return []redacted.Text{secret}, nil
 		},
 		Body: func(_ context.Context, d webhook.Delivery) ([]byte, error) {
 			return json.Marshal(map[string]string{"job_id": d.Job.String(), "status": "complete"})

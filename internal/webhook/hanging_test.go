@@ -14,6 +14,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/network"
 	"ql/internal/network/networktest"
+	"ql/internal/redacted"
 	"ql/internal/webhook"
 )
 
@@ -44,7 +45,7 @@ func TestHangingHosts(t *testing.T) {
 	d := openDesk(t, network.NewClient(policy, o))
 	var ended atomic.Int64
 	d.options.OnAttempt = func(webhook.Attempt, webhook.State) { ended.Add(1) }
-	d.options.Secrets = func(context.Context, account.ID) ([]string, error) { return []string{secret}, nil }
+	d.options.Secrets = func(context.Context, account.ID) ([]redacted.Text, error) { return []redacted.Text{secret}, nil }
 	for i := range 8 {
 		id, err := d.store.Accounts().Create(t.Context(), account.Account{Username: fmt.Sprintf("trapper%d", i), Plan: account.Standard, Created: time.Now()})
 		if err != nil {

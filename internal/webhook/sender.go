@@ -10,6 +10,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/guard"
 	"ql/internal/network"
+	"ql/internal/redacted"
 )
 
 // Caller makes calls to other hosts; *network.Client is one.
@@ -23,7 +24,7 @@ type Options struct {
 	Store  Store
 	Client Caller
 	// Secrets returns those that sign an account's webhooks now, one or more.
-	Secrets func(ctx context.Context, a account.ID) ([]string, error)
+	Secrets func(ctx context.Context, a account.ID) ([]redacted.Text, error)
 	// Body returns what a delivery says, as JSON: what a poll of the finished
 	// job shows, shortened where it has more than MaxBody bytes. Where the job is
 	// kept no more it answers job.ErrNotFound.

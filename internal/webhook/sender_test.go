@@ -18,6 +18,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/job"
 	"ql/internal/network"
+	"ql/internal/redacted"
 	"ql/internal/webhook"
 )
 
@@ -194,8 +195,8 @@ func TestRotation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := answers(200)
 		d := openDesk(t, host)
-		d.options.Secrets = func(context.Context, account.ID) ([]string, error) {
-			return []string{"whsec_bmV3", secret}, nil
+		d.options.Secrets = func(context.Context, account.ID) ([]redacted.Text, error) {
+			return []redacted.Text{"whsec_bmV3", secret}, nil
 		}
 		d.finish("https://example.com/hook")
 		d.start()
@@ -230,7 +231,7 @@ func TestOurFailures(t *testing.T) {
 		},
 		"the secrets": func(o *webhook.Options, works func() bool) {
 			secrets := o.Secrets
-			o.Secrets = func(ctx context.Context, a account.ID) ([]string, error) {
+			o.Secrets = func(ctx context.Context, a account.ID) ([]redacted.Text, error) {
 				if !works() {
 					return nil, errors.New("the disk is on fire")
 				}
@@ -239,7 +240,7 @@ func TestOurFailures(t *testing.T) {
 		},
 		"no secret": func(o *webhook.Options, works func() bool) {
 			secrets := o.Secrets
-			o.Secrets = func(ctx context.Context, a account.ID) ([]string, error) {
+			o.Secrets = func(ctx context.Context, a account.ID) ([]redacted.Text, error) {
 				if !works() {
 					return nil, nil
 				}
@@ -248,9 +249,9 @@ func TestOurFailures(t *testing.T) {
 		},
 		"a damaged secret": func(o *webhook.Options, works func() bool) {
 			secrets := o.Secrets
-			o.Secrets = func(ctx context.Context, a account.ID) ([]string, error) {
+			o.Secrets = func(ctx context.Context, a account.ID) ([]redacted.Text, error) {
 				if !works() {
-					return []string{"whsec_?"}, nil
+					return []redacted.Text{"whsec_?"}, nil
 				}
 				return secrets(ctx, a)
 			}
@@ -427,7 +428,7 @@ func TestManyHostsOfOneAccount(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.options.Secrets = func(context.Context, account.ID) ([]string, error) { return []string{secret}, nil }
+		d.options.Secrets = func(context.Context, account.ID) ([]redacted.Text, error) { return []redacted.Text{secret}, nil }
 		for i := range 50 {
 			d.finish(fmt.Sprintf("https://trap%d.example.com/", i))
 		}
@@ -468,7 +469,7 @@ func TestManyHangingAccounts(t *testing.T) {
 				return network.Answer{}, &network.Error{Code: network.FetchFailed, Message: "the host took too long to answer"}
 			}
 		}})
-		d.options.Secrets = func(context.Context, account.ID) ([]string, error) { return []string{secret}, nil }
+		d.options.Secrets = func(context.Context, account.ID) ([]redacted.Text, error) { return []redacted.Text{secret}, nil }
 		for i := range 40 {
 			id, err := d.store.Accounts().Create(t.Context(), account.Account{Username: fmt.Sprintf("trapper%d", i), Plan: account.Standard, Created: time.Now()})
 			if err != nil {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"ql/internal/redacted"
 )
 
 // The headers of the Standard Webhooks specification.
@@ -22,11 +24,11 @@ const secretPrefix = "whsec_"
 var errSecret = errors.New("a webhook secret is not whsec_ and base64")
 
 // sign returns the headers of a call: one signature for each secret.
-func sign(id string, at time.Time, body []byte, secrets []string) (map[string][]string, error) {
+func sign(id string, at time.Time, body []byte, secrets []redacted.Text) (map[string][]string, error) {
 	timestamp := strconv.FormatInt(at.Unix(), 10)
 	signatures := make([]string, len(secrets))
 	for i, secret := range secrets {
-		key, err := parseSecret(secret)
+		key, err := parseSecret(secret.Reveal())
 		if err != nil {
 			return nil, err
 		}

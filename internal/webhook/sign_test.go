@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ql/internal/redacted"
 )
 
 // TestSpecificationVector is the one that the libraries of the Standard
@@ -19,7 +21,7 @@ func TestSpecificationVector(t *testing.T) {
 		want   = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 	)
 	at := time.Unix(1614265330, 999_999_999)
-	h, err := sign(id, at, []byte(body), []string{secret})
+	h, err := sign(id, at, []byte(body), []redacted.Text{secret})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +31,7 @@ func TestSpecificationVector(t *testing.T) {
 
 	// While two secrets are valid each signs, in their order.
 	other := "whsec_" + base64.StdEncoding.EncodeToString([]byte("another secret of 32 bytes......"))
-	h, err = sign(id, at, []byte(body), []string{other, secret})
+	h, err = sign(id, at, []byte(body), []redacted.Text{redacted.Text(other), secret})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,10 +43,10 @@ func TestSpecificationVector(t *testing.T) {
 }
 
 func TestBadSecrets(t *testing.T) {
-	for _, secret := range []string{"", "whsec_", "whsec_!", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS"} {
-		_, err := sign("msg_x", time.Now(), nil, []string{secret})
+	for _, secret := range []redacted.Text{"", "whsec_", "whsec_!", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS"} {
+		_, err := sign("msg_x", time.Now(), nil, []redacted.Text{secret})
 		if err == nil || err.Error() != "a webhook secret is not whsec_ and base64" { // and nothing of it
-			t.Errorf("%q: %v", secret, err)
+			t.Errorf("%q: %v", secret.Reveal(), err)
 		}
 	}
 }

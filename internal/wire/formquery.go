@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ql/internal/redacted"
 )
 
 // FormQuery is a request of POST /api.
 type FormQuery struct {
 	Identity string
-	Password Secret // the API key
+	Password redacted.Text // the API key
 	Script   string
 	Request  Request
 	Shape    Shape // of the largest of get, post and cookie; Bytes are the body's
@@ -95,7 +97,7 @@ func (q *FormQuery) set(name, value string, l *Limits) (r *Refusal) {
 	case "identity":
 		q.Identity = value
 	case "password":
-		q.Password = Secret(value)
+		q.Password = redacted.Text(value)
 	case "q":
 		q.Script = value
 	case "get":

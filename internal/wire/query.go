@@ -3,6 +3,8 @@ package wire
 import (
 	"net/url"
 	"strings"
+
+	"ql/internal/redacted"
 )
 
 // Query is a request of POST /v1/query.
@@ -19,7 +21,7 @@ type Query struct {
 // both.
 type Auth struct {
 	Username        string
-	Password, Token *Secret // nil where they were left out
+	Password, Token *redacted.Text // nil where they were left out
 }
 
 // Within checks a query against limits narrower than those it was decoded
@@ -145,9 +147,9 @@ func optionalText(field string, n node) (string, *Refusal) {
 	return n.text(), nil
 }
 
-func secret(field string, n node) (*Secret, *Refusal) {
+func secret(field string, n node) (*redacted.Text, *Refusal) {
 	t, r := text(field, n)
-	s := Secret(t)
+	s := redacted.Text(t)
 	return &s, r
 }
 

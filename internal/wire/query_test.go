@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ql/internal/redacted"
 )
 
 const fullQuery = `{
@@ -25,7 +27,7 @@ const fullQuery = `{
 func ptr[T any](v T) *T { return &v }
 
 // show makes secrets visible to comparisons.
-var show = cmp.Transformer("show", func(s Secret) string { return string(s) })
+var show = cmp.Transformer("show", func(s redacted.Text) string { return s.Reveal() })
 
 func TestDecodeQuery(t *testing.T) {
 	got, err := DecodeQuery([]byte(fullQuery), Limits{})
@@ -33,7 +35,7 @@ func TestDecodeQuery(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Query{
-		Auth:   &Auth{Username: "ada", Password: ptr(Secret("päss")), Token: ptr(Secret("t"))},
+		Auth:   &Auth{Username: "ada", Password: ptr(redacted.Text("päss")), Token: ptr(redacted.Text("t"))},
 		Script: `EMIT "hi"`,
 		Async:  true,
 		Request: Request{
@@ -232,7 +234,7 @@ func TestDecodeReplyRefuses(t *testing.T) {
 }
 
 func TestSecretHides(t *testing.T) {
-	s := Secret("swordfish")
+	s := redacted.Text("swordfish")
 	text, err := json.Marshal(map[string]any{"v": s, "q": FormQuery{Password: s}})
 	if err != nil {
 		t.Fatal(err)
@@ -243,7 +245,7 @@ func TestSecretHides(t *testing.T) {
 	if strings.Contains(shown, "swordfish") || strings.Contains(shown, fmt.Sprintf("%x", "swordfish")) {
 		t.Errorf("shown: %s", shown)
 	}
-	if !strings.Contains(shown, redacted) {
+	if !strings.Contains(shown, redacted.Mask) {
 		t.Errorf("nothing stands in its place: %s", shown)
 	}
 }

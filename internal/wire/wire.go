@@ -5,11 +5,7 @@
 // business.
 package wire
 
-import (
-	"cmp"
-	"fmt"
-	"log/slog"
-)
+import "cmp"
 
 // Limits bound a request. One that is zero is that of Default.
 type Limits struct {
@@ -56,21 +52,6 @@ func (l Limits) withDefaults() Limits {
 
 // Pair is a name with its text. Pairs keep the order in which they were sent.
 type Pair struct{ Name, Value string }
-
-// Secret is a password, key or token. It does not show itself in logs and
-// messages.
-type Secret string
-
-const redacted = "[redacted]"
-
-// Format shows the same for every verb.
-func (Secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, redacted) }
-
-// LogValue hides the secret in structured logs.
-func (Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
-
-// MarshalText hides the secret in JSON and other encodings.
-func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
 // Request is what a caller hands to the script about a request of its own.
 type Request struct {

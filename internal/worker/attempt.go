@@ -168,7 +168,7 @@ func (a *attempt) guarded(ctx context.Context) error {
 // releaseTicket gives back the leave to compute, and the script's memory.
 func (a *attempt) releaseTicket() {
 	if a.ticket != nil {
-		a.ticket.Leave()
+		a.ticket.Release()
 	}
 }
 
@@ -240,8 +240,8 @@ func (a *attempt) start(ctx context.Context) (err error) {
 }
 
 // ask is what the attempt needs to compute.
-func (a *attempt) ask() admit.Ask {
-	return admit.Ask{Account: int64(a.lease.Account), Most: a.limits.Concurrent, Memory: a.limits.Memory}
+func (a *attempt) ask() admit.Request {
+	return admit.Request{Account: int64(a.lease.Account), Max: a.limits.Concurrent, Memory: a.limits.Memory}
 }
 
 // admit waits for the account's turn, however long it takes.
@@ -261,7 +261,7 @@ func (a *attempt) admit(ctx context.Context) error {
 
 func (a *attempt) awaitTicket(ctx context.Context) (*admit.Ticket, error) {
 	for {
-		t, err := a.w.o.Gate.Enter(ctx, a.ask())
+		t, err := a.w.o.Gate.Acquire(ctx, a.ask())
 		var refused *admit.Refused
 		if !errors.As(err, &refused) {
 			return t, err
@@ -531,8 +531,8 @@ const deleteTime = 5 * time.Second
 func (a *attempt) deleteReceiptsAside() {
 	ctx, cancel := context.WithTimeout(a.w.ctx, deleteTime)
 	defer cancel()
-	ticket := a.w.o.Gate.Aside(int64(a.lease.Account))
-	defer ticket.Leave()
+	ticket := a.w.o.Gate.Auxiliary(int64(a.lease.Account))
+	defer ticket.Release()
 	a.deleteReceipts(engine.WithPace(ctx, ticket), a.receipts)
 }
 
@@ -628,7 +628,7 @@ func (a *attempt) finishInterrupted(ctx context.Context, state job.State, failur
 	a.releaseSlot()
 	// All that is read of it is what it has put out.
 	a.memory.Release()
-	if err := a.memory.GrowPatiently(ctx, counted(2*(a.sizes.Output+a.sizes.Snapshot))); err != nil && tooLargeForNode(err) == nil {
+	if err := a.memory.GrowBlocking(ctx, counted(2*(a.sizes.Output+a.sizes.Snapshot))); err != nil && tooLargeForNode(err) == nil {
 		return err
 	}
 	var text []byte

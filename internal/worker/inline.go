@@ -105,7 +105,7 @@ func (a *attempt) runInline(releaseSlot func()) (end *job.End, err error) {
 	if ticket == nil {
 		return nil, errNotAccepted
 	}
-	defer ticket.Leave()
+	defer ticket.Release()
 	a.enter(phaseInline)
 	began := time.Now()
 	a.began = began
@@ -120,7 +120,7 @@ func (a *attempt) runInline(releaseSlot func()) (end *job.End, err error) {
 	a.journal = newAttemptJournal(a)
 	run := a.x.Run(a.machine, a.engineState, a.journal)
 	out, err := run.Continue(ctx)
-	ticket.Leave()
+	ticket.Release()
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
@@ -140,13 +140,13 @@ func (a *attempt) runInline(releaseSlot func()) (end *job.End, err error) {
 }
 
 // admitInline returns a ticket that can be had soon; nil where none can.
-func (w *Worker) admitInline(ctx context.Context, ask admit.Ask) *admit.Ticket {
-	if t := w.o.Gate.TryEnter(ask); t != nil {
+func (w *Worker) admitInline(ctx context.Context, ask admit.Request) *admit.Ticket {
+	if t := w.o.Gate.TryAcquire(ask); t != nil {
 		return t
 	}
 	ctx, cancel := context.WithTimeout(ctx, w.o.InlineWait)
 	defer cancel()
-	t, _ := w.o.Gate.Enter(ctx, ask)
+	t, _ := w.o.Gate.Acquire(ctx, ask)
 	return t
 }
 

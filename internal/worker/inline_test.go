@@ -326,13 +326,13 @@ func TestAcceptsWhatComputes(t *testing.T) {
 func TestAcceptsWhatHasNoTurn(t *testing.T) {
 	gate := admit.NewGate(admit.GateOptions{Slots: 1})
 	e, q := newWatchedWorld(t, func(o *Options) { o.Gate = gate })
-	ticket, err := gate.Enter(t.Context(), admit.Ask{Account: int64(e.ada.ID)})
+	ticket, err := gate.Acquire(t.Context(), admit.Request{Account: int64(e.ada.ID)})
 	check(t, err)
 	id := e.submit(`EMIT "a"`)
 	if got := q.take(); got != "accept:running" {
 		t.Errorf("stored by %q", got)
 	}
-	ticket.Leave()
+	ticket.Release()
 	e.wantResult(id, "a")
 }
 

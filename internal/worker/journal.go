@@ -112,7 +112,7 @@ func (a *attempt) StorePart(ctx context.Context, e job.JournalEntry) error {
 	return a.w.o.Queue.AppendJournal(ctx, a.lease, e)
 }
 
-// Yield implements journal.Host.
+// Turn implements journal.Host.
 func (a *attempt) Yield() { a.x.Pace.Yield() }
 
 // The kinds of what is sealed, bound to the job.

@@ -69,5 +69,5 @@ func (a *attempt) shrinkMemory(bytes int64) {
 // reserveToLoad waits until there is memory to load the job.
 func (a *attempt) reserveToLoad(ctx context.Context) error {
 	a.memory = a.w.holder(a.lease)
-	return a.memory.GrowPatiently(ctx, counted(toLoad(a.sizes)))
+	return a.memory.GrowBlocking(ctx, counted(toLoad(a.sizes)))
 }

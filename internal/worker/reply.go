@@ -77,7 +77,7 @@ func (w *Worker) mayReply(id job.ID) error {
 	if w.o.Limiter == nil {
 		return nil
 	}
-	v := w.o.Limiter.Take(admit.Key{Rate: maxReplies.Name, Origin: string(id[:])}, maxReplies)
+	v := w.o.Limiter.Allow(admit.Key{Rate: maxReplies.Name, Origin: string(id[:])}, maxReplies)
 	return v.Err()
 }
 
@@ -141,8 +141,8 @@ func (a *attempt) answer(ctx context.Context, question string, r Reply, sum [32]
 	if err := a.memory.Grow(ctx, counted(toLoad(a.sizes))); err != nil {
 		return err
 	}
-	ticket := w.o.Gate.Aside(int64(a.lease.Account))
-	defer ticket.Leave()
+	ticket := w.o.Gate.Auxiliary(int64(a.lease.Account))
+	defer ticket.Release()
 	s, err := w.o.Queue.Load(ctx, a.lease.Seq)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/account/seal"
 	"ql/internal/admit"
 	"ql/internal/admit/admittest"
 	"ql/internal/engine"
@@ -32,7 +33,6 @@ type world struct {
 	t        testing.TB
 	folder   string
 	store    *sqlite.Store
-	vault    *account.Vault
 	accounts *account.Service
 	blobs    *files.Blobs
 	dbs      *databases.Databases
@@ -59,16 +59,6 @@ func (e *world) jump(d time.Duration) {
 	e.shift += d
 	e.mu.Unlock()
 	e.w.nudge()
-}
-
-type vaultSealer struct{ *account.Vault }
-
-func (v vaultSealer) Seal(a account.ID, name string, plain []byte) ([]byte, error) {
-	return v.Vault.Seal(a, account.SealSnapshot, name, plain)
-}
-
-func (v vaultSealer) Open(a account.ID, name string, sealed []byte) ([]byte, error) {
-	return v.Vault.Open(a, account.SealSnapshot, name, sealed)
 }
 
 func check(t testing.TB, err error) {
@@ -102,9 +92,9 @@ func newWorld(t testing.TB, f faults, change ...func(*Options)) *world {
 	e.store, err = sqlite.Open(ctx, sqlite.Options{Folder: e.folder, Own: true})
 	check(t, err)
 	t.Cleanup(func() { check(t, e.store.Close()) })
-	e.vault, err = account.OpenVault(ctx, e.store.Accounts(), filepath.Join(e.folder, "master.key"), false)
+	vault, err := seal.OpenVault(ctx, e.store.Accounts(), filepath.Join(e.folder, "master.key"), false)
 	check(t, err)
-	e.accounts = account.NewService(e.store.Accounts(), e.vault, account.Options{})
+	e.accounts = account.NewService(e.store.Accounts(), vault, account.Options{})
 	e.ada, _, err = e.accounts.Create(ctx, account.New{Username: "ada", Email: "ada@example.com", Password: "a rather long sentence", Plan: account.Unlimited, Verified: true})
 	check(t, err)
 	e.blobs, err = dir.OpenBlobs(filepath.Join(e.folder, "blobs"))
@@ -117,7 +107,7 @@ func newWorld(t testing.TB, f faults, change ...func(*Options)) *world {
 	trees := files.NewTrees(wrapped[files.Rows](f.files, e.store.Files()), e.blobs, time.Now)
 	dbs := wrapped[engine.Databases](f.databases, e.dbs)
 	e.host = &execution.Host{
-		Programs: e.programs, Token: e.accounts.States().Token, Clock: e.now, Log: slog.New(slog.NewTextHandler(testLog{t}, &slog.HandlerOptions{Level: slog.LevelError})),
+		Programs: e.programs, Token: e.accounts.Sealer().Token, Clock: e.now, Log: slog.New(slog.NewTextHandler(testLog{t}, &slog.HandlerOptions{Level: slog.LevelError})),
 		Resources: func(_ context.Context, a account.Account, l account.Limits, session string) (engine.Resources, error) {
 			return engine.Resources{
 				Files: trees.For(a.ID, files.Quota{}), Databases: dbs,
@@ -133,9 +123,9 @@ func newWorld(t testing.TB, f faults, change ...func(*Options)) *world {
 func (e *world) start(change ...func(*Options)) {
 	e.t.Helper()
 	o := Options{
-		Queue: e.queue, Members: e.store.Members(), Accounts: e.store.Accounts(), Host: e.host, Gate: admit.NewGate(admit.GateOptions{Slots: 2, Spare: 2}),
+		Queue: e.queue, Members: e.store.Members(), Accounts: e.store.Accounts(), Host: e.host, Gate: admit.NewGate(admit.GateOptions{Slots: 2, SpareSlots: 2}),
 		Ledger: admit.NewLedger(admit.LedgerOptions{Budget: 512 << 20}), Guard: guard.New(e.host.Log, nil),
-		Sealer: vaultSealer{e.vault}, Limits: account.Plan.Limits, Log: e.host.Log, Clock: e.now, Retry: time.Millisecond,
+		Sealer: e.accounts.Sealer(), Limits: account.Plan.Limits, Log: e.host.Log, Clock: e.now, Retry: time.Millisecond,
 	}
 	for _, c := range change {
 		c(&o)

@@ -13,19 +13,20 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/account/names"
 )
 
 // Memory is an account.Store in memory. The zero value is empty and ready.
 type Memory struct {
-	mu        sync.Mutex
-	last      account.ID
-	accounts  map[account.ID]account.Account
-	domains   []account.Domain
-	published []account.Published
-	secrets   []account.Secret
-	webhooks  []account.WebhookSecret
-	departing []account.Departure
-	check     []byte
+	mu         sync.Mutex
+	last       account.ID
+	accounts   map[account.ID]account.Account
+	domains    []account.Domain
+	published  []account.Published
+	secrets    []account.Secret
+	webhooks   []account.WebhookSecret
+	tombstones []account.Tombstone
+	check      []byte
 }
 
 var _ account.Store = (*Memory)(nil)
@@ -55,7 +56,7 @@ func (m *Memory) Create(_ context.Context, a account.Account) (account.ID, error
 	return a.ID, nil
 }
 
-func (m *Memory) find(alias account.Alias) (account.Account, bool) {
+func (m *Memory) find(alias names.Alias) (account.Account, bool) {
 	for _, a := range m.accounts {
 		if slices.Contains(a.Aliases(), alias) {
 			return a, true
@@ -65,7 +66,7 @@ func (m *Memory) find(alias account.Alias) (account.Account, bool) {
 }
 
 // ByAlias implements account.Store.
-func (m *Memory) ByAlias(_ context.Context, alias account.Alias) (account.Account, error) {
+func (m *Memory) ByAlias(_ context.Context, alias names.Alias) (account.Account, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	a, ok := m.find(alias)
@@ -101,45 +102,45 @@ func (m *Memory) List(_ context.Context, after string, limit int) ([]account.Acc
 	return list[:min(limit, len(list))], nil
 }
 
-// Depart implements account.Store.
-func (m *Memory) Depart(_ context.Context, id account.ID, now time.Time) error {
+// MarkDeleted implements account.Store.
+func (m *Memory) MarkDeleted(_ context.Context, id account.ID, now time.Time) error {
 	return m.change(id, func(a *account.Account) error {
 		a.Disabled = true
-		if !m.departs(id) {
-			m.departing = append(m.departing, account.Departure{Account: id, Since: now})
+		if !m.isDeleted(id) {
+			m.tombstones = append(m.tombstones, account.Tombstone{Account: id, Since: now})
 		}
 		return nil
 	})
 }
 
-func (m *Memory) departs(id account.ID) bool {
-	return slices.ContainsFunc(m.departing, func(d account.Departure) bool { return d.Account == id })
+func (m *Memory) isDeleted(id account.ID) bool {
+	return slices.ContainsFunc(m.tombstones, func(d account.Tombstone) bool { return d.Account == id })
 }
 
-// Departures implements account.Store.
-func (m *Memory) Departures(context.Context) ([]account.Departure, error) {
+// Tombstones implements account.Store.
+func (m *Memory) Tombstones(context.Context) ([]account.Tombstone, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.SortedFunc(slices.Values(m.departing), func(a, b account.Departure) int { return int(a.Account - b.Account) }), nil
+	return slices.SortedFunc(slices.Values(m.tombstones), func(a, b account.Tombstone) int { return int(a.Account - b.Account) }), nil
 }
 
-// Departed implements account.Store.
-func (m *Memory) Departed(_ context.Context, id account.ID) error {
+// DropTombstone implements account.Store.
+func (m *Memory) DropTombstone(_ context.Context, id account.ID) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, ok := m.accounts[id]; !ok {
-		m.departing = slices.DeleteFunc(m.departing, func(d account.Departure) bool { return d.Account == id })
+		m.tombstones = slices.DeleteFunc(m.tombstones, func(d account.Tombstone) bool { return d.Account == id })
 	}
 	return nil
 }
 
-// Empty implements account.Store: accounts have nothing else in memory.
-func (m *Memory) Empty(context.Context, account.ID, int) (int, error) { return 0, nil }
+// Purge implements account.Store: accounts have nothing else in memory.
+func (m *Memory) Purge(context.Context, account.ID, int) (int, error) { return 0, nil }
 
-// SetEmptied implements account.Store.
-func (m *Memory) SetEmptied(_ context.Context, id account.ID, at time.Time) error {
+// SetPurged implements account.Store.
+func (m *Memory) SetPurged(_ context.Context, id account.ID, at time.Time) error {
 	return m.change(id, func(a *account.Account) error {
-		a.Emptied = at
+		a.Purged = at
 		return nil
 	})
 }
@@ -227,7 +228,7 @@ func (m *Memory) SetFlag(_ context.Context, id account.ID, flag account.Flag, on
 		case account.FlagAdmin:
 			a.Admin = on
 		case account.FlagDisabled:
-			a.Disabled = on || m.departs(id)
+			a.Disabled = on || m.isDeleted(id)
 		case account.FlagRequireAuthOnJobs:
 			a.RequireAuthOnJobs = on
 		}
@@ -253,7 +254,7 @@ func (m *Memory) AddDomain(_ context.Context, d account.Domain) error {
 }
 
 // RemoveDomain implements account.Store.
-func (m *Memory) RemoveDomain(_ context.Context, id account.ID, p account.Pattern) error {
+func (m *Memory) RemoveDomain(_ context.Context, id account.ID, p names.Pattern) error {
 	return remove(m, &m.domains, func(d account.Domain) bool { return d.Account == id && d.Pattern == p })
 }
 
@@ -266,7 +267,7 @@ func (m *Memory) Domains(_ context.Context, id account.ID) ([]account.Domain, er
 
 // DomainsOf implements account.Store.
 func (m *Memory) DomainsOf(_ context.Context, host string) ([]account.Domain, error) {
-	keys := account.HostKeys(host)
+	keys := names.HostKeys(host)
 	return collect(m, &m.domains, func(d account.Domain) bool { return slices.Contains(keys, d.Pattern.Host) }), nil
 }
 
@@ -361,8 +362,8 @@ func (m *Memory) RotateWebhookSecret(_ context.Context, s account.WebhookSecret,
 	})
 }
 
-// KeepCheck implements account.Store.
-func (m *Memory) KeepCheck(_ context.Context, record []byte) ([]byte, error) {
+// EnsureKeyCheck implements account.Store.
+func (m *Memory) EnsureKeyCheck(_ context.Context, record []byte) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.check == nil {

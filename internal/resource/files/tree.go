@@ -13,6 +13,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/engine"
+	"ql/internal/keyedlock"
 	"ql/lang/value"
 )
 
@@ -23,7 +24,9 @@ type Trees struct {
 	rows  Rows
 	blobs *Blobs
 	clock func() time.Time
-	turns turns
+	// locks let one change after the other be made to an account's tree, so that they do
+	// not undo each other's work. The rows alone keep other programs' changes apart.
+	locks keyedlock.Locks[account.ID]
 }
 
 // NewTrees returns trees over rows and blobs, which the caller closes.

@@ -30,11 +30,10 @@ type txn struct {
 // change works out a change and carries it out. Where the tree has changed
 // meanwhile, it starts again.
 func (t *Tree) change(ctx context.Context, work func(*txn) error) error {
-	release, err := t.trees.turns.take(ctx, t.account)
-	if err != nil {
+	if err := t.trees.locks.Lock(ctx, t.account); err != nil {
 		return err
 	}
-	defer release()
+	defer t.trees.locks.Unlock(t.account)
 	// A blob that is found, or made, stays until its row is there.
 	pin := &pin{blobs: t.trees.blobs}
 	defer pin.release()

@@ -67,7 +67,7 @@ func (c *Caller) Start(ctx context.Context) (engine.Session, error) {
 			c.held = &session{caller: c, key: k}
 			return c.held, nil
 		}
-		c.store.release(k)
+		c.store.locks.Unlock(k)
 		if err != nil {
 			return nil, err
 		}
@@ -224,7 +224,7 @@ func (s *session) End(ctx context.Context) error {
 func (s *session) Release() error {
 	if s.caller.held == s {
 		s.caller.held = nil
-		s.caller.store.release(s.key)
+		s.caller.store.locks.Unlock(s.key)
 	}
 	return nil
 }

@@ -389,10 +389,8 @@ func TestEndAndRelease(t *testing.T) {
 	if got := all(t, start(t, caller)); got != `{"b":2}` {
 		t.Errorf("taken again it holds %s", got)
 	}
-	store.mu.Lock()
-	defer store.mu.Unlock()
-	if len(store.locks) != 1 {
-		t.Errorf("%d locks are kept for one session in use", len(store.locks))
+	if store.locks.Len() != 1 {
+		t.Errorf("%d locks are kept for one session in use", store.locks.Len())
 	}
 }
 

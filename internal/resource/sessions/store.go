@@ -13,10 +13,10 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
-	"sync"
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/keyedlock"
 	"ql/lang/value"
 )
 
@@ -96,14 +96,12 @@ type Store struct {
 	rows    Rows
 	file    io.Closer // nil where the rows are somebody else's to close
 	options Options
-
-	mu    sync.Mutex
-	locks map[Key]*lock
+	locks   keyedlock.Locks[Key] // held by the one run that has a session
 }
 
 // New returns a store that keeps its sessions in rows.
 func New(rows Rows, o Options) *Store {
-	return &Store{rows: rows, options: o.withDefaults(), locks: map[Key]*lock{}}
+	return &Store{rows: rows, options: o.withDefaults()}
 }
 
 // Close closes the file of a store that has one. Sessions must have been let
@@ -205,48 +203,11 @@ func gone() error {
 
 const noSession = "no_session"
 
-// lock is held by the one run that has a session. The channel holds a token
-// while somebody has it; waiting runs get it in the order in which they came.
-type lock struct {
-	token chan struct{}
-	users int // who have it or wait for it; guarded by Store.mu
-}
-
 // acquire waits for a session that another run has.
 func (s *Store) acquire(ctx context.Context, k Key) error {
-	s.mu.Lock()
-	l := s.locks[k]
-	if l == nil {
-		l = &lock{token: make(chan struct{}, 1)}
-		s.locks[k] = l
+	err := s.locks.Lock(ctx, k)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return value.Errorf("session_busy", "another call of this session is still running: it was waited for as long as this call may take")
 	}
-	l.users++
-	s.mu.Unlock()
-	select {
-	case l.token <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		s.leave(k, l)
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return value.Errorf("session_busy", "another call of this session is still running: it was waited for as long as this call may take")
-		}
-		return ctx.Err()
-	}
-}
-
-// release lets the next run have a session.
-func (s *Store) release(k Key) {
-	s.mu.Lock()
-	l := s.locks[k]
-	s.mu.Unlock()
-	<-l.token
-	s.leave(k, l)
-}
-
-func (s *Store) leave(k Key, l *lock) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if l.users--; l.users == 0 {
-		delete(s.locks, k)
-	}
+	return err
 }

@@ -3,6 +3,7 @@ package jsonapi
 import (
 	"ql/internal/fault"
 	"ql/internal/principal"
+	"ql/internal/redacted"
 	"ql/internal/server"
 	"ql/internal/service"
 	"ql/internal/wire"
@@ -13,9 +14,9 @@ func basicCredentials(r *server.Request) (*service.Credentials, error) {
 	name, secret, ok := r.BasicAuth()
 	switch {
 	case ok && service.IsKey(secret):
-		return &service.Credentials{By: principal.ByKey, Name: name, Secret: wire.Secret(secret)}, nil
+		return &service.Credentials{By: principal.ByKey, Name: name, Secret: redacted.Text(secret)}, nil
 	case ok:
-		return &service.Credentials{By: principal.ByPassword, Name: name, Secret: wire.Secret(secret)}, nil
+		return &service.Credentials{By: principal.ByPassword, Name: name, Secret: redacted.Text(secret)}, nil
 	case r.HeaderValue("Authorization") != "":
 		return nil, fault.Invalid("Authorization", "is no HTTP Basic with a username and a password")
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/account/names"
 )
 
 // TestWhatAnotherCommitsIsSeenAtOnce changes an account through a second store of
@@ -14,7 +15,7 @@ func TestWhatAnotherCommitsIsSeenAtOnce(t *testing.T) {
 	here := openTest(t, Options{Own: true})
 	id := benchmarkAccount(t, here, "ada")
 	there := openTest(t, Options{Folder: here.folder(t)})
-	alias := account.Alias{Kind: account.Username, Name: "ada"}
+	alias := names.Alias{Kind: names.Username, Name: "ada"}
 	cached := here.Aggregate().CacheAccounts().Accounts
 	read := func() account.Account {
 		t.Helper()

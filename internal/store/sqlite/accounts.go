@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"ql/internal/account"
+	"ql/internal/account/names"
 )
 
 // Accounts keeps accounts and what belongs to them.
@@ -32,7 +33,7 @@ func readAccount(r row) account.Account {
 		Disabled:          r.bool(12),
 		RequireAuthOnJobs: r.bool(13),
 		Created:           r.time(14),
-		Emptied:           r.time(15),
+		Purged:            r.time(15),
 	}
 	copy(a.KeyHash[:], r.s.Blob(7))
 	return a
@@ -86,7 +87,7 @@ func (s Accounts) Create(ctx context.Context, a account.Account) (id account.ID,
 }
 
 // ByAlias implements account.Accounts.
-func (s Accounts) ByAlias(ctx context.Context, alias account.Alias) (account.Account, error) {
+func (s Accounts) ByAlias(ctx context.Context, alias names.Alias) (account.Account, error) {
 	return s.one(ctx, "SELECT "+accountColumns+" FROM accounts WHERE id = (SELECT account FROM aliases WHERE canonical = ? AND kind = ?)",
 		alias.Name, string(alias.Kind))
 }
@@ -207,8 +208,8 @@ func (t tx) requireAccount(id account.ID) error {
 	return err
 }
 
-// KeepCheck implements account.Store.
-func (s Accounts) KeepCheck(ctx context.Context, record []byte) (kept []byte, err error) {
+// EnsureKeyCheck implements account.Store.
+func (s Accounts) EnsureKeyCheck(ctx context.Context, record []byte) (kept []byte, err error) {
 	err = s.store.write(ctx, func(t tx) error {
 		if record != nil {
 			if _, err := t.exec("INSERT INTO master_check (one, record) VALUES (1, ?) ON CONFLICT DO NOTHING", record); err != nil {

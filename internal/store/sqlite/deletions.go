@@ -7,8 +7,8 @@ import (
 	"ql/internal/account"
 )
 
-// Depart implements account.Accounts.
-func (s Accounts) Depart(ctx context.Context, id account.ID, now time.Time) error {
+// MarkDeleted implements account.Accounts.
+func (s Accounts) MarkDeleted(ctx context.Context, id account.ID, now time.Time) error {
 	return s.store.write(ctx, func(t tx) error {
 		n, err := t.exec("UPDATE accounts SET disabled = 1 WHERE id = ?", int64(id))
 		if err == nil && n == 0 {
@@ -22,26 +22,26 @@ func (s Accounts) Depart(ctx context.Context, id account.ID, now time.Time) erro
 	})
 }
 
-// Departures implements account.Accounts.
-func (s Accounts) Departures(ctx context.Context) (list []account.Departure, err error) {
+// Tombstones implements account.Accounts.
+func (s Accounts) Tombstones(ctx context.Context) (list []account.Tombstone, err error) {
 	err = s.store.read(ctx, func(t tx) error {
 		return t.each("SELECT account, since FROM departures ORDER BY account", func(r row) {
-			list = append(list, account.Departure{Account: account.ID(r.int(0)), Since: r.time(1)})
+			list = append(list, account.Tombstone{Account: account.ID(r.int(0)), Since: r.time(1)})
 		})
 	})
 	return list, err
 }
 
-// Departed implements account.Accounts.
-func (s Accounts) Departed(ctx context.Context, id account.ID) error {
+// DropTombstone implements account.Accounts.
+func (s Accounts) DropTombstone(ctx context.Context, id account.ID) error {
 	return s.store.write(ctx, func(t tx) error {
 		_, err := t.exec("DELETE FROM departures WHERE account = ? AND account NOT IN (SELECT id FROM accounts)", int64(id))
 		return err
 	})
 }
 
-// SetEmptied implements account.Accounts.
-func (s Accounts) SetEmptied(ctx context.Context, id account.ID, at time.Time) error {
+// SetPurged implements account.Accounts.
+func (s Accounts) SetPurged(ctx context.Context, id account.ID, at time.Time) error {
 	return s.change(ctx, "UPDATE accounts SET emptied = ? WHERE id = ?", at, int64(id))
 }
 
@@ -54,8 +54,8 @@ var left = []string{
 	"DELETE FROM share_contents WHERE seq IN (SELECT seq FROM share_contents WHERE account = ? LIMIT ?)",
 }
 
-// Empty implements account.Accounts.
-func (s Accounts) Empty(ctx context.Context, id account.ID, limit int) (removed int, err error) {
+// Purge implements account.Accounts.
+func (s Accounts) Purge(ctx context.Context, id account.ID, limit int) (removed int, err error) {
 	err = s.store.write(ctx, func(t tx) error {
 		if removed, err = t.dropJobs(id, limit); err != nil || removed >= limit {
 			return err

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ql/internal/account"
+	"ql/internal/account/names"
 )
 
 const domainColumns = "account, scheme, host, port, published_only, added"
@@ -15,7 +16,7 @@ const domainColumns = "account, scheme, host, port, published_only, added"
 func readDomain(r row) account.Domain {
 	return account.Domain{
 		Account:       account.ID(r.int(0)),
-		Pattern:       account.Pattern{Scheme: r.text(1), Host: r.text(2), Port: uint16(r.int(3))},
+		Pattern:       names.Pattern{Scheme: r.text(1), Host: r.text(2), Port: uint16(r.int(3))},
 		PublishedOnly: r.bool(4),
 		Added:         r.time(5),
 	}
@@ -37,7 +38,7 @@ const addDomain = `INSERT INTO domains (account, scheme, host, port, reversed, p
 
 // AddDomain implements account.Domains.
 func (s Accounts) AddDomain(ctx context.Context, d account.Domain) error {
-	covering, err := json.Marshal(account.HostKeys(d.Pattern.Host))
+	covering, err := json.Marshal(names.HostKeys(d.Pattern.Host))
 	if err != nil {
 		return err
 	}
@@ -61,7 +62,7 @@ func (s Accounts) AddDomain(ctx context.Context, d account.Domain) error {
 }
 
 // RemoveDomain implements account.Domains.
-func (s Accounts) RemoveDomain(ctx context.Context, id account.ID, p account.Pattern) error {
+func (s Accounts) RemoveDomain(ctx context.Context, id account.ID, p names.Pattern) error {
 	return s.change(ctx, "DELETE FROM domains WHERE account = ? AND scheme = ? AND host = ? AND port = ?", int64(id), p.Scheme, p.Host, int64(p.Port))
 }
 
@@ -77,7 +78,7 @@ func (s Accounts) Domains(ctx context.Context, id account.ID) (list []account.Do
 // DomainsOf implements account.Domains.
 func (s Accounts) DomainsOf(ctx context.Context, host string) (list []account.Domain, err error) {
 	err = s.store.read(ctx, func(t tx) error {
-		for _, key := range account.HostKeys(host) {
+		for _, key := range names.HostKeys(host) {
 			if err := t.each("SELECT "+domainColumns+" FROM domains WHERE host = ?", func(r row) { list = append(list, readDomain(r)) }, key); err != nil {
 				return err
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/account/names"
 	"ql/internal/fault"
 	"ql/internal/job"
 	"ql/internal/record"
@@ -47,7 +48,7 @@ func TestEveryConnectionIsSet(t *testing.T) {
 func TestFilesAreOurs(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "a folder?", "data #1")
 	s := openTest(t, Options{Folder: folder, Own: true})
-	if _, err := s.Accounts().KeepCheck(t.Context(), []byte("x")); err != nil {
+	if _, err := s.Accounts().EnsureKeyCheck(t.Context(), []byte("x")); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]os.FileMode{"": 0o700 | os.ModeDir, "ql.db": 0o600, "ql.db-wal": 0o600, "ql.db-shm": 0o600, "ql.lock": 0o600} {
@@ -370,8 +371,8 @@ func exercise(t *testing.T, s *Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wildcard := account.Pattern{Scheme: "https", Host: "*.example.com"}
-	_, _ = a.ByAlias(ctx, account.Alias{Kind: account.Username, Name: "ada"})
+	wildcard := names.Pattern{Scheme: "https", Host: "*.example.com"}
+	_, _ = a.ByAlias(ctx, names.Alias{Kind: names.Username, Name: "ada"})
 	_, _ = a.ByKeyHash(ctx, account.KeyHash{1})
 	_, _ = a.ByID(ctx, id)
 	_, _ = a.List(ctx, "", 10)
@@ -383,7 +384,7 @@ func exercise(t *testing.T, s *Store) {
 	for flag := range setFlag {
 		_ = a.SetFlag(ctx, id, flag, true)
 	}
-	_, _ = a.KeepCheck(ctx, []byte("x"))
+	_, _ = a.EnsureKeyCheck(ctx, []byte("x"))
 	_ = a.AddDomain(ctx, account.Domain{Account: id, Pattern: wildcard})
 	_, _ = a.Domains(ctx, id)
 	_, _ = a.DomainsOf(ctx, "a.example.com")

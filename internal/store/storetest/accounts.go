@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ql/internal/account"
+	"ql/internal/account/names"
 )
 
 func testCreate(t *testing.T, s Stores) {
@@ -35,7 +36,7 @@ func testCreate(t *testing.T, s Stores) {
 	twin.KeyHash = full.KeyHash
 	_, err = s.Accounts.Create(t.Context(), twin)
 	wantError(t, "another's key", err, account.ErrConflict)
-	_, err = s.Accounts.ByAlias(t.Context(), account.Alias{Kind: account.Username, Name: "twin"})
+	_, err = s.Accounts.ByAlias(t.Context(), names.Alias{Kind: names.Username, Name: "twin"})
 	wantError(t, "what failed", err, account.ErrNotFound)
 }
 
@@ -48,12 +49,12 @@ func testNames(t *testing.T, s Stores) {
 		must(t, err)
 		same(t, alias.Name, got, ada)
 	}
-	for _, alias := range []account.Alias{
-		{Kind: account.Username, Name: "bob"},
-		{Kind: account.Username, Name: "ada@example.com"},
-		{Kind: account.Email, Name: "ada"},
-		{Kind: account.Phone, Name: "ada@example.com"},
-		{Kind: account.Username, Name: ""},
+	for _, alias := range []names.Alias{
+		{Kind: names.Username, Name: "bob"},
+		{Kind: names.Username, Name: "ada@example.com"},
+		{Kind: names.Email, Name: "ada"},
+		{Kind: names.Phone, Name: "ada@example.com"},
+		{Kind: names.Username, Name: ""},
 	} {
 		_, err := s.Accounts.ByAlias(t.Context(), alias)
 		wantError(t, string(alias.Kind)+" "+alias.Name, err, account.ErrNotFound)
@@ -86,7 +87,7 @@ func testNames(t *testing.T, s Stores) {
 		must(t, err)
 		same(t, name, got, a)
 	}
-	got, err := s.Accounts.ByAlias(t.Context(), account.Alias{Kind: account.Email, Name: "ada@example.com"})
+	got, err := s.Accounts.ByAlias(t.Context(), names.Alias{Kind: names.Email, Name: "ada@example.com"})
 	must(t, err)
 	same(t, "whose the address is", got.ID, ada.ID)
 }
@@ -298,7 +299,7 @@ func testNameRace(t *testing.T, s Stores) {
 	if len(won) != 1 {
 		t.Fatalf("%d got the name", len(won))
 	}
-	got, err := s.Accounts.ByAlias(t.Context(), account.Alias{Kind: account.Email, Name: "same@example.com"})
+	got, err := s.Accounts.ByAlias(t.Context(), names.Alias{Kind: names.Email, Name: "same@example.com"})
 	must(t, err)
 	if got.ID != ids[won[0]] || got.Username != numbered("user", won[0]) {
 		t.Errorf("it leads to %s", got.Username)
@@ -399,8 +400,8 @@ func testAccountVersions(t *testing.T, s Stores) {
 		{"sealed key", func() error { return s.Accounts.SealKey(ctx, id, account.KeyHash{1}, []byte("sealed")) }},
 		{"plan", func() error { return s.Accounts.SetPlan(ctx, id, account.Free) }},
 		{"flag", func() error { return s.Accounts.SetFlag(ctx, id, account.FlagDisabled, true) }},
-		{"emptied", func() error { return s.Accounts.SetEmptied(ctx, id, noon) }},
-		{"departure", func() error { return s.Accounts.Depart(ctx, id, noon) }},
+		{"emptied", func() error { return s.Accounts.SetPurged(ctx, id, noon) }},
+		{"departure", func() error { return s.Accounts.MarkDeleted(ctx, id, noon) }},
 		{"end", func() error { return s.Accounts.Delete(ctx, id) }},
 	} {
 		must(t, change.do())
@@ -414,7 +415,7 @@ func testAccountVersions(t *testing.T, s Stores) {
 
 func testKeepCheck(t *testing.T, s Stores) {
 	for range 2 {
-		none, err := s.Accounts.KeepCheck(t.Context(), nil)
+		none, err := s.Accounts.EnsureKeyCheck(t.Context(), nil)
 		must(t, err)
 		if none != nil {
 			t.Errorf("before there is any: %q", none)
@@ -422,7 +423,7 @@ func testKeepCheck(t *testing.T, s Stores) {
 	}
 	kept := make([][]byte, 8)
 	errs := atOnce(len(kept), func(i int) (err error) {
-		kept[i], err = s.Accounts.KeepCheck(t.Context(), []byte(numbered("check", i)))
+		kept[i], err = s.Accounts.EnsureKeyCheck(t.Context(), []byte(numbered("check", i)))
 		return err
 	})
 	must(t, errors.Join(errs...))
@@ -431,10 +432,10 @@ func testKeepCheck(t *testing.T, s Stores) {
 			t.Errorf("%q and %q were kept", kept[0], kept[i])
 		}
 	}
-	again, err := s.Accounts.KeepCheck(t.Context(), []byte("later"))
+	again, err := s.Accounts.EnsureKeyCheck(t.Context(), []byte("later"))
 	must(t, err)
 	same(t, "what stands", string(again), string(kept[0]))
-	asked, err := s.Accounts.KeepCheck(t.Context(), nil)
+	asked, err := s.Accounts.EnsureKeyCheck(t.Context(), nil)
 	must(t, err)
 	same(t, "what stands, when asked", string(asked), string(kept[0]))
 }

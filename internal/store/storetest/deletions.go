@@ -10,31 +10,31 @@ import (
 	"ql/internal/resource/sessions"
 )
 
-func testDepartures(t *testing.T, s Stores) {
+func testTombstones(t *testing.T, s Stores) {
 	ctx := t.Context()
 	ada, bob := create(t, s.Accounts, person("ada")), create(t, s.Accounts, person("bob"))
-	wantError(t, "a stranger departs", s.Accounts.Depart(ctx, 4711, noon), account.ErrNotFound)
-	must(t, s.Accounts.Depart(ctx, bob.ID, noon.Add(time.Hour)))
-	must(t, s.Accounts.Depart(ctx, ada.ID, noon))
-	must(t, s.Accounts.Depart(ctx, ada.ID, noon.Add(time.Hour)))
-	list, err := s.Accounts.Departures(ctx)
+	wantError(t, "a stranger is marked", s.Accounts.MarkDeleted(ctx, 4711, noon), account.ErrNotFound)
+	must(t, s.Accounts.MarkDeleted(ctx, bob.ID, noon.Add(time.Hour)))
+	must(t, s.Accounts.MarkDeleted(ctx, ada.ID, noon))
+	must(t, s.Accounts.MarkDeleted(ctx, ada.ID, noon.Add(time.Hour)))
+	list, err := s.Accounts.Tombstones(ctx)
 	must(t, err)
-	same(t, "the departures", list, []account.Departure{{Account: ada.ID, Since: noon}, {Account: bob.ID, Since: noon.Add(time.Hour)}})
+	same(t, "the tombstones", list, []account.Tombstone{{Account: ada.ID, Since: noon}, {Account: bob.ID, Since: noon.Add(time.Hour)}})
 
 	must(t, s.Accounts.SetFlag(ctx, ada.ID, account.FlagDisabled, false))
 	got, err := s.Accounts.ByID(ctx, ada.ID)
 	must(t, err)
 	if !got.Disabled {
-		t.Error("an account that departs was switched on")
+		t.Error("an account that was marked as deleted was switched on")
 	}
-	// A departure is forgotten only after its account.
-	must(t, s.Accounts.Departed(ctx, ada.ID))
+	// A tombstone outlives its account.
+	must(t, s.Accounts.DropTombstone(ctx, ada.ID))
 	must(t, s.Accounts.Delete(ctx, bob.ID))
-	must(t, s.Accounts.Departed(ctx, bob.ID))
-	must(t, s.Accounts.Departed(ctx, 4711))
-	list, err = s.Accounts.Departures(ctx)
+	must(t, s.Accounts.DropTombstone(ctx, bob.ID))
+	must(t, s.Accounts.DropTombstone(ctx, 4711))
+	list, err = s.Accounts.Tombstones(ctx)
 	must(t, err)
-	same(t, "what is left", list, []account.Departure{{Account: ada.ID, Since: noon}})
+	same(t, "what is left", list, []account.Tombstone{{Account: ada.ID, Since: noon}})
 
 	eve := create(t, s.Accounts, person("eve"))
 	must(t, s.Accounts.SetFlag(ctx, eve.ID, account.FlagDisabled, true))
@@ -44,9 +44,9 @@ func testDepartures(t *testing.T, s Stores) {
 	same(t, "one that stays", got, eve)
 }
 
-// testEmpty: what scripts leave is removed little by little, and nothing of
+// testPurge: what scripts leave is removed little by little, and nothing of
 // others.
-func testEmpty(t *testing.T, s Stores) {
+func testPurge(t *testing.T, s Stores) {
 	ctx := t.Context()
 	ada, bob := create(t, s.Accounts, person("ada")), create(t, s.Accounts, person("bob"))
 	all, _, _, _ := trees(t, s)
@@ -69,7 +69,7 @@ func testEmpty(t *testing.T, s Stores) {
 	must(t, err)
 	total := 0
 	for {
-		n, err := s.Accounts.Empty(ctx, ada.ID, 3)
+		n, err := s.Accounts.Purge(ctx, ada.ID, 3)
 		must(t, err)
 		if n == 0 {
 			break
@@ -106,13 +106,13 @@ func testEmpty(t *testing.T, s Stores) {
 	if kept.Bytes != before.Bytes || len(list) != jobs || !found {
 		t.Errorf("of another, %+v, %d jobs and %t are left", kept, len(list), found)
 	}
-	must(t, s.Accounts.SetEmptied(ctx, ada.ID, noon))
-	wantError(t, "a stranger is emptied", s.Accounts.SetEmptied(ctx, 4711, noon), account.ErrNotFound)
+	must(t, s.Accounts.SetPurged(ctx, ada.ID, noon))
+	wantError(t, "a stranger is emptied", s.Accounts.SetPurged(ctx, 4711, noon), account.ErrNotFound)
 	got, err := s.Accounts.ByID(ctx, ada.ID)
 	must(t, err)
-	ada.Emptied = noon
+	ada.Purged = noon
 	same(t, "the account", got, ada)
-	n, err := s.Accounts.Empty(ctx, 4711, 10)
+	n, err := s.Accounts.Purge(ctx, 4711, 10)
 	if err != nil || n != 0 {
 		t.Errorf("a stranger: %d, %v", n, err)
 	}

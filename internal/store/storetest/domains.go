@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/account/names"
 )
 
-func pattern(t *testing.T, text string) account.Pattern {
+func pattern(t *testing.T, text string) names.Pattern {
 	t.Helper()
-	p, err := account.ParsePattern(text, true)
+	p, err := names.ParsePattern(text, true)
 	must(t, err)
 	return p
 }

@@ -77,7 +77,7 @@ func testKept(t *testing.T, s Stores) {
 	same(t, "forgotten", n, 1)
 	wantBytes(t, "when some are forgotten", s, a.ID, all[1:]...)
 	for {
-		n, err := s.Accounts.Empty(ctx, a.ID, 2)
+		n, err := s.Accounts.Purge(ctx, a.ID, 2)
 		must(t, err)
 		wantBytes(t, "while it is emptied", s, a.ID, kept(t, s, a.ID)...)
 		if n == 0 {

@@ -358,7 +358,7 @@ func testShareEmpty(t *testing.T, s Stores) {
 	_, content, err := s.Shares.Find(ctx, link(ada.ID, 0, "").Token)
 	must(t, err)
 	for n := 1; n > 0; {
-		n, err = s.Accounts.Empty(ctx, ada.ID, 1)
+		n, err = s.Accounts.Purge(ctx, ada.ID, 1)
 		must(t, err)
 	}
 	for id, want := range map[account.ID]int{ada.ID: 0, bob.ID: 3} {

@@ -74,7 +74,7 @@ func testUsage(t *testing.T, s Stores) {
 	wantUsed(t, "with one that stands, and one that was sent three times", s, b.ID, november, usage.Used{Calls: 4, Running: 3 * time.Microsecond})
 
 	// What was used stays used, whatever is forgotten of it.
-	_, err = s.Accounts.Empty(t.Context(), b.ID, 1000)
+	_, err = s.Accounts.Purge(t.Context(), b.ID, 1000)
 	must(t, err)
 	wantUsed(t, "of an account that was emptied", s, b.ID, november, usage.Used{Calls: 4, Running: 3 * time.Microsecond})
 	must(t, s.Accounts.Delete(t.Context(), b.ID))

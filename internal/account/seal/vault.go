@@ -1,4 +1,6 @@
-package account
+// Package seal encrypts what must not be readable in the store, under a master key in a
+// file of its own. What is sealed, and for whom, is for package account to say.
+package seal
 
 import (
 	"context"
@@ -13,24 +15,24 @@ import (
 	"fmt"
 )
 
-// SealKind says what is sealed. It is bound into the seal, so that a record of
+// Kind says what is sealed. It is bound into the seal, so that a record of
 // one kind never opens as another.
-type SealKind string
+type Kind string
 
 // The kinds.
 const (
-	SealAPIKey   SealKind = "api-key"
-	SealSecret   SealKind = "secret"
-	SealWebhook  SealKind = "webhook"
-	SealSnapshot SealKind = "snapshot"
+	APIKey   Kind = "api-key"
+	Secret   Kind = "secret"
+	Webhook  Kind = "webhook"
+	Snapshot Kind = "snapshot"
 
-	sealCheck SealKind = "check"
+	keyCheck Kind = "check"
 )
 
 var (
-	// ErrSeal says that a record does not open: it was changed, moved from
+	// ErrDamaged says that a record does not open: it was changed, moved from
 	// another account or name, or is no record at all.
-	ErrSeal = errors.New("the sealed record is damaged or belongs elsewhere")
+	ErrDamaged = errors.New("the sealed record is damaged or belongs elsewhere")
 	// ErrWrongKey says that a record, or the whole store, was sealed under
 	// another master key.
 	ErrWrongKey = errors.New("sealed under another master key")
@@ -45,7 +47,7 @@ var (
 type Vault struct {
 	id     [keyIDLen]byte
 	aead   cipher.AEAD
-	tokens []byte // the key of what token makes
+	tokens []byte // the key of what Token makes
 }
 
 const (
@@ -56,7 +58,8 @@ const (
 
 // NewVault returns the vault of a master key.
 func NewVault(key MasterKey) (*Vault, error) {
-	block, err := aes.NewCipher(key[:])
+	raw := []byte(key.Text)
+	block, err := aes.NewCipher(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -65,75 +68,78 @@ func NewVault(key MasterKey) (*Vault, error) {
 		return nil, err
 	}
 	v := &Vault{aead: aead}
-	if v.tokens, err = hkdf.Expand(sha256.New, key[:], "ql tokens", sha256.Size); err != nil {
+	if v.tokens, err = hkdf.Expand(sha256.New, raw, "ql tokens", sha256.Size); err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(append([]byte("ql master key\x00"), key[:]...))
+	sum := sha256.Sum256(append([]byte("ql master key\x00"), raw...))
 	copy(v.id[:], sum[:])
 	return v, nil
 }
 
-func (v *Vault) token(id ID, name string) string {
+// Token makes a token of 256 bits that nobody can guess who does not have the master
+// key. It is the same for the same account and name.
+func (v *Vault) Token(account int64, name string) string {
 	mac := hmac.New(sha256.New, v.tokens)
-	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(id)))
+	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(account)))
 	mac.Write([]byte(name))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
 // Seal encrypts what an account keeps under a kind and name.
-func (v *Vault) Seal(id ID, kind SealKind, name string, plain []byte) ([]byte, error) {
-	if id <= 0 {
+func (v *Vault) Seal(account int64, kind Kind, name string, plain []byte) ([]byte, error) {
+	if account <= 0 {
 		return nil, errors.New("sealing for no account")
 	}
-	return v.seal(id, kind, name, plain), nil
+	return v.seal(account, kind, name, plain), nil
 }
 
-func (v *Vault) seal(id ID, kind SealKind, name string, plain []byte) []byte {
+func (v *Vault) seal(account int64, kind Kind, name string, plain []byte) []byte {
 	head := append([]byte{sealVersion}, v.id[:]...)
-	return v.aead.Seal(head, nil, plain, associated(head, id, kind, name))
+	return v.aead.Seal(head, nil, plain, associated(head, account, kind, name))
 }
 
 // Open decrypts what Seal made for the same account, kind and name.
-func (v *Vault) Open(id ID, kind SealKind, name string, sealed []byte) ([]byte, error) {
+func (v *Vault) Open(account int64, kind Kind, name string, sealed []byte) ([]byte, error) {
 	if len(sealed) < sealHead || sealed[0] != sealVersion {
-		return nil, ErrSeal
+		return nil, ErrDamaged
 	}
 	head := sealed[:sealHead]
 	if [keyIDLen]byte(head[1:]) != v.id {
 		return nil, ErrWrongKey
 	}
-	plain, err := v.aead.Open(nil, nil, sealed[sealHead:], associated(head, id, kind, name))
+	plain, err := v.aead.Open(nil, nil, sealed[sealHead:], associated(head, account, kind, name))
 	if err != nil {
-		return nil, ErrSeal
+		return nil, ErrDamaged
 	}
 	return plain, nil
 }
 
-func associated(head []byte, id ID, kind SealKind, name string) []byte {
+func associated(head []byte, account int64, kind Kind, name string) []byte {
 	data := append([]byte(nil), head...)
-	data = binary.BigEndian.AppendUint64(data, uint64(id))
+	data = binary.BigEndian.AppendUint64(data, uint64(account))
 	data = append(data, byte(len(kind)))
 	data = append(data, kind...)
 	return append(data, name...)
 }
 
-// checks is what the vault needs of a Store.
-type checks interface {
-	KeepCheck(ctx context.Context, record []byte) ([]byte, error)
+// CheckStore stores the one record that proves a master key. It is what a vault needs of
+// account.Store, which says more.
+type CheckStore interface {
+	EnsureKeyCheck(ctx context.Context, record []byte) ([]byte, error)
 }
 
 // OpenVault returns the vault of the key in a file, after it was proven to be
 // the one that the store is sealed under. Where the store has no seal yet and
 // the file does not exist, it is made, unless existing says that somebody
 // named a file that must be there.
-func OpenVault(ctx context.Context, store checks, file string, existing bool) (*Vault, error) {
-	standing, err := store.KeepCheck(ctx, nil)
+func OpenVault(ctx context.Context, store CheckStore, file string, existing bool) (*Vault, error) {
+	stored, err := store.EnsureKeyCheck(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
 	key, err := readMasterKey(file)
 	if errors.Is(err, errNoMasterKey) {
-		if standing != nil {
+		if stored != nil {
 			return nil, fmt.Errorf("the store is sealed under a master key, and the file %s is not there: put it back, or name it by --master-key-file", file)
 		}
 		if !existing {
@@ -147,13 +153,13 @@ func OpenVault(ctx context.Context, store checks, file string, existing bool) (*
 	if err != nil {
 		return nil, err
 	}
-	if standing == nil {
-		standing, err = store.KeepCheck(ctx, v.seal(0, sealCheck, "", nil))
+	if stored == nil {
+		stored, err = store.EnsureKeyCheck(ctx, v.seal(0, keyCheck, "", nil))
 		if err != nil {
 			return nil, err
 		}
 	}
-	if _, err := v.Open(0, sealCheck, "", standing); err != nil {
+	if _, err := v.Open(0, keyCheck, "", stored); err != nil {
 		return nil, &otherMasterKey{file, err}
 	}
 	return v, nil
@@ -171,7 +177,7 @@ func CheckMasterKey(file string, record []byte) error {
 	if err != nil {
 		return err
 	}
-	if _, err := v.Open(0, sealCheck, "", record); err != nil {
+	if _, err := v.Open(0, keyCheck, "", record); err != nil {
 		return &otherMasterKey{file, err}
 	}
 	return nil

@@ -1,21 +1,23 @@
-package account_test
+package seal_test
 
 import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"ql/internal/account"
 	"ql/internal/account/accounttest"
+	"ql/internal/account/seal"
+	"ql/internal/redacted"
 )
 
-func newVault(t *testing.T, fill byte) *account.Vault {
+func newVault(t *testing.T, fill byte) *seal.Vault {
 	t.Helper()
-	v, err := account.NewVault(account.MasterKey(bytes.Repeat([]byte{fill}, 32)))
+	v, err := seal.NewVault(seal.MasterKey{Text: redacted.Text(bytes.Repeat([]byte{fill}, 32))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,46 +26,46 @@ func newVault(t *testing.T, fill byte) *account.Vault {
 
 func TestVault(t *testing.T) {
 	v := newVault(t, 1)
-	sealed, err := v.Seal(7, account.SealSecret, "api_key", []byte("hunter2"))
+	sealed, err := v.Seal(7, seal.Secret, "api_key", []byte("hunter2"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if bytes.Contains(sealed, []byte("hunter2")) {
 		t.Error("the record shows what is sealed")
 	}
-	plain, err := v.Open(7, account.SealSecret, "api_key", sealed)
+	plain, err := v.Open(7, seal.Secret, "api_key", sealed)
 	if err != nil || string(plain) != "hunter2" {
 		t.Errorf("got %q, %v", plain, err)
 	}
-	again, err := v.Seal(7, account.SealSecret, "api_key", []byte("hunter2"))
+	again, err := v.Seal(7, seal.Secret, "api_key", []byte("hunter2"))
 	if err != nil || bytes.Equal(again, sealed) {
 		t.Errorf("two records of one text are the same, %v", err)
 	}
 
 	for name, open := range map[string]func() ([]byte, error){
-		"another account": func() ([]byte, error) { return v.Open(8, account.SealSecret, "api_key", sealed) },
-		"another kind":    func() ([]byte, error) { return v.Open(7, account.SealWebhook, "api_key", sealed) },
-		"another name":    func() ([]byte, error) { return v.Open(7, account.SealSecret, "api_kez", sealed) },
+		"another account": func() ([]byte, error) { return v.Open(8, seal.Secret, "api_key", sealed) },
+		"another kind":    func() ([]byte, error) { return v.Open(7, seal.Webhook, "api_key", sealed) },
+		"another name":    func() ([]byte, error) { return v.Open(7, seal.Secret, "api_kez", sealed) },
 		// Kind and name run together must not be another kind and name.
 		"a shifted name": func() ([]byte, error) { return v.Open(7, "secreta", "pi_key", sealed) },
-		"nothing":        func() ([]byte, error) { return v.Open(7, account.SealSecret, "api_key", nil) },
-		"a head alone":   func() ([]byte, error) { return v.Open(7, account.SealSecret, "api_key", sealed[:9]) },
+		"nothing":        func() ([]byte, error) { return v.Open(7, seal.Secret, "api_key", nil) },
+		"a head alone":   func() ([]byte, error) { return v.Open(7, seal.Secret, "api_key", sealed[:9]) },
 	} {
-		if plain, err := open(); !errors.Is(err, account.ErrSeal) {
-			t.Errorf("%s: got %q, %v, want ErrSeal", name, plain, err)
+		if plain, err := open(); !errors.Is(err, seal.ErrDamaged) {
+			t.Errorf("%s: got %q, %v, want ErrDamaged", name, plain, err)
 		}
 	}
 	for i := range sealed {
 		bad := bytes.Clone(sealed)
 		bad[i] ^= 1
-		if plain, err := v.Open(7, account.SealSecret, "api_key", bad); err == nil {
+		if plain, err := v.Open(7, seal.Secret, "api_key", bad); err == nil {
 			t.Errorf("with byte %d changed it opens as %q", i, plain)
 		}
 	}
-	if _, err := newVault(t, 2).Open(7, account.SealSecret, "api_key", sealed); !errors.Is(err, account.ErrWrongKey) {
+	if _, err := newVault(t, 2).Open(7, seal.Secret, "api_key", sealed); !errors.Is(err, seal.ErrWrongKey) {
 		t.Errorf("another key: got %v, want ErrWrongKey", err)
 	}
-	if _, err := v.Seal(0, account.SealSecret, "api_key", nil); err == nil {
+	if _, err := v.Seal(0, seal.Secret, "api_key", nil); err == nil {
 		t.Error("something is sealed for no account")
 	}
 }
@@ -72,12 +74,11 @@ func TestVault(t *testing.T) {
 // key.
 func TestTokens(t *testing.T) {
 	seen := map[string]bool{}
-	for _, v := range []*account.Vault{newVault(t, 1), newVault(t, 2)} {
-		for _, id := range []account.ID{1, 2} {
+	for _, v := range []*seal.Vault{newVault(t, 1), newVault(t, 2)} {
+		for _, id := range []int64{1, 2} {
 			for _, name := range []string{"", "a", "b"} {
-				states := account.NewService(nil, v, account.Options{}).States()
-				token := states.Token(id, name)
-				if len(token) != 43 || seen[token] || token != states.Token(id, name) {
+				token := v.Token(id, name)
+				if len(token) != 43 || seen[token] || token != v.Token(id, name) {
 					t.Errorf("%d %q: %s", id, name, token)
 				}
 				seen[token] = true
@@ -91,10 +92,10 @@ func TestOpenVault(t *testing.T) {
 	store := &accounttest.Memory{}
 	file := filepath.Join(t.TempDir(), "master.key")
 
-	if _, err := account.OpenVault(ctx, store, file, true); err == nil {
+	if _, err := seal.OpenVault(ctx, store, file, true); err == nil {
 		t.Fatal("a named file that is missing was made")
 	}
-	v, err := account.OpenVault(ctx, store, file, false)
+	v, err := seal.OpenVault(ctx, store, file, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,15 +103,15 @@ func TestOpenVault(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("got mode %v, %v, want 0600", info.Mode(), err)
 	}
-	sealed, err := v.Seal(1, account.SealSecret, "a", []byte("b"))
+	sealed, err := v.Seal(1, seal.Secret, "a", []byte("b"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err = account.OpenVault(ctx, store, file, true)
+	v, err = seal.OpenVault(ctx, store, file, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if plain, err := v.Open(1, account.SealSecret, "a", sealed); err != nil || string(plain) != "b" {
+	if plain, err := v.Open(1, seal.Secret, "a", sealed); err != nil || string(plain) != "b" {
 		t.Errorf("after a restart: got %q, %v", plain, err)
 	}
 	entries, err := os.ReadDir(filepath.Dir(file))
@@ -120,16 +121,16 @@ func TestOpenVault(t *testing.T) {
 
 	// Another key, or none, never opens this store, and none is made for it.
 	other := filepath.Join(t.TempDir(), "master.key")
-	if _, err := account.OpenVault(ctx, store, other, false); err == nil || !strings.Contains(err.Error(), "--master-key-file") {
+	if _, err := seal.OpenVault(ctx, store, other, false); err == nil || !strings.Contains(err.Error(), "--master-key-file") {
 		t.Errorf("without the file: got %v", err)
 	}
 	if _, err := os.Stat(other); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a key was made for a store that has one: %v", err)
 	}
-	if _, err := account.OpenVault(ctx, &accounttest.Memory{}, other, false); err != nil {
+	if _, err := seal.OpenVault(ctx, &accounttest.Memory{}, other, false); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := account.OpenVault(ctx, store, other, false); !errors.Is(err, account.ErrWrongKey) || strings.Count(err.Error(), "sealed under") != 1 {
+	if _, err := seal.OpenVault(ctx, store, other, false); !errors.Is(err, seal.ErrWrongKey) || strings.Count(err.Error(), "sealed under") != 1 {
 		t.Errorf("with another key: got %v, want ErrWrongKey, said once", err)
 	}
 }
@@ -137,7 +138,7 @@ func TestOpenVault(t *testing.T) {
 func TestMasterKeyFiles(t *testing.T) {
 	ctx := context.Background()
 	good := filepath.Join(t.TempDir(), "master.key")
-	if _, err := account.OpenVault(ctx, &accounttest.Memory{}, good, false); err != nil {
+	if _, err := seal.OpenVault(ctx, &accounttest.Memory{}, good, false); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(good)
@@ -166,7 +167,7 @@ func TestMasterKeyFiles(t *testing.T) {
 		"a folder":    {t.TempDir(), "no regular file"},
 		"unreachable": {filepath.Join(good, "master.key"), "reading the master key"},
 	} {
-		_, err := account.OpenVault(ctx, &accounttest.Memory{}, test.file, true)
+		_, err := seal.OpenVault(ctx, &accounttest.Memory{}, test.file, true)
 		if test.want == "" && err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -175,6 +176,15 @@ func TestMasterKeyFiles(t *testing.T) {
 		}
 		if err != nil && strings.Contains(err.Error(), strings.TrimSpace(string(text))[9:]) {
 			t.Errorf("%s: the message tells the key", name)
+		}
+	}
+}
+
+func TestMasterKeyIsNotPrinted(t *testing.T) {
+	key := seal.MasterKey{Text: "\x01\x02\x03"}
+	for _, text := range []string{fmt.Sprint(key), fmt.Sprintf("%x", key), fmt.Sprintf("%d", key), fmt.Sprintf("%+v", &key)} {
+		if !strings.Contains(text, redacted.Mask) || strings.Contains(text, "010203") || strings.Contains(text, "1 2 3") {
+			t.Errorf("printed as %s", text)
 		}
 	}
 }

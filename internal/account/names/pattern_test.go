@@ -1,4 +1,4 @@
-package account
+package names
 
 import (
 	"bufio"
@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"ql/internal/hostname"
 )
 
 func TestParsePattern(t *testing.T) {
@@ -142,7 +144,7 @@ func TestOriginMatch(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%q: %v", entry, err)
 		}
-		o, err := ParseOrigin(origin)
+		o, err := hostname.ParseOrigin(origin)
 		if got := err == nil && p.Matches(o); got != want {
 			t.Errorf("entry %q, origin %q: got %v, want %v", entry, origin, got, want)
 		}
@@ -218,58 +220,20 @@ func FuzzOriginMatch(f *testing.F) {
 		if again, err := ParsePattern(p.String(), true); err != nil || again != p {
 			t.Errorf("%q: %s is read back as %s, %v", entry, p, again, err)
 		}
-		o, err := ParseOrigin(origin)
+		o, err := hostname.ParseOrigin(origin)
 		if got, want := err == nil && p.Matches(o), slowMatch(p, origin); got != want {
 			t.Errorf("entry %q (%s), origin %q: got %v, the reference says %v", entry, p, origin, got, want)
 		}
 		if err != nil {
 			return
 		}
-		if again, err := ParseOrigin(o.String()); err != nil || again != o {
+		if again, err := hostname.ParseOrigin(o.String()); err != nil || again != o {
 			t.Errorf("%q: %s is read back as %s, %v", origin, o, again, err)
 		}
 		if p.Matches(o) && !slices.Contains(HostKeys(o.Host), p.Host) {
 			t.Errorf("entry %q matches %q, but %q is not among its keys", entry, origin, p.Host)
 		}
 	})
-}
-
-func TestMatchTakesTheClosest(t *testing.T) {
-	entries := func(texts ...string) []Domain {
-		var list []Domain
-		for _, text := range texts {
-			p, err := ParsePattern(text, false)
-			if err != nil {
-				t.Fatal(err)
-			}
-			list = append(list, Domain{Account: 1, Pattern: p})
-		}
-		return list
-	}
-	tests := []struct {
-		origin  string
-		entries []Domain
-		want    string
-	}{
-		{"https://a.b.example.com", entries("*.example.com", "a.b.example.com", "*.b.example.com"), "https://a.b.example.com"},
-		{"https://a.b.example.com", entries("a.b.example.com", "*.example.com", "*.b.example.com"), "https://a.b.example.com"},
-		{"https://c.b.example.com", entries("*.example.com", "a.b.example.com", "*.b.example.com"), "https://*.b.example.com"},
-		{"https://c.b.example.com", entries("*.b.example.com", "*.example.com"), "https://*.b.example.com"},
-		{"https://c.example.com", entries("*.b.example.com", "*.example.com"), "https://*.example.com"},
-		{"https://example.com", entries("*.b.example.com", "*.example.com"), ""},
-		{"http://c.example.com", entries("*.example.com"), ""},
-		{"http://c.example.com", nil, ""},
-	}
-	for _, test := range tests {
-		o, err := ParseOrigin(test.origin)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, ok := Match(test.entries, o)
-		if ok != (test.want != "") || ok && d.Pattern.String() != test.want {
-			t.Errorf("%s: got %s, %v, want %s", test.origin, d.Pattern, ok, test.want)
-		}
-	}
 }
 
 func TestOverlaps(t *testing.T) {

@@ -1,11 +1,14 @@
-package account
+// Package names is the grammar of what accounts are called and list: usernames, e-mail
+// addresses and phone numbers, and the entries of a whitelist, each in one canonical form.
+// Hosts are those of package hostname; who has which name is for package account.
+package names
 
 import (
 	"errors"
 	"slices"
 	"strings"
 
-	"golang.org/x/text/unicode/norm"
+	"ql/internal/hostname"
 )
 
 // Kind is a kind of name.
@@ -29,20 +32,22 @@ type Alias struct {
 // ParseAlias tells which kind of name a text is and brings it to its canonical
 // form.
 func ParseAlias(text string) (Alias, error) {
-	kind, parse := Username, parseUsername
+	kind, parse := Username, ParseUsername
 	switch {
 	case strings.Contains(text, "@"):
-		kind, parse = Email, parseEmail
+		kind, parse = Email, ParseEmail
 	case strings.HasPrefix(text, "+"):
-		kind, parse = Phone, parsePhone
+		kind, parse = Phone, ParsePhone
 	}
 	name, err := parse(text)
 	return Alias{kind, name}, err
 }
 
+// ErrReserved says that a username is the service's own.
+var ErrReserved = errors.New("this username is kept for the service itself")
+
 var (
 	errUsername = errors.New("a username has 3 to 32 of the characters a-z, 0-9, _ and -, starts with a letter or digit, and is not a number")
-	errReserved = errors.New("this username is kept for the service itself")
 	errEmail    = errors.New("an e-mail address looks like ada@example.com")
 	errEmailMix = errors.New("the part of the e-mail address before the @ has letters of several scripts, or letters that look like others")
 	errPhone    = errors.New("a phone number starts with + and the country's digits, 7 to 15 digits in all, such as +12025550143")
@@ -55,9 +60,9 @@ const (
 	maxLocalPart = 64
 )
 
-// parseUsername folds ASCII letters and nothing else: no letter of another
-// script becomes one of ours.
-func parseUsername(text string) (string, error) {
+// ParseUsername brings a username to lower case. It folds ASCII letters and nothing
+// else: no letter of another script becomes one of ours.
+func ParseUsername(text string) (string, error) {
 	if len(text) < minUsername || len(text) > maxUsername {
 		return "", errUsername
 	}
@@ -97,26 +102,24 @@ var reserved = []string{
 	"user_test", "username", "users", "v1", "v2", "web", "webhook", "webhooks", "webmaster", "www",
 }
 
-// isReserved tells whether a canonical username, or what is left of it without
+// IsReserved tells whether a canonical username, or what is left of it without
 // its dashes, is kept for the service.
-func isReserved(username string) bool {
+func IsReserved(username string) bool {
 	plain := strings.Trim(username, "_-")
 	return slices.Contains(reserved, username) || slices.Contains(reserved, plain) || strings.HasPrefix(username, "xn--")
 }
 
-func parsePhone(text string) (string, error) {
+// ParsePhone reads a phone number: + and digits, without anything between them.
+func ParsePhone(text string) (string, error) {
 	digits, ok := strings.CutPrefix(text, "+")
-	if !ok || len(digits) < 7 || len(digits) > 15 || digits[0] == '0' || !isDigits(digits) {
+	if !ok || len(digits) < 7 || len(digits) > 15 || digits[0] == '0' || !hostname.IsDigits(digits) {
 		return "", errPhone
 	}
 	return text, nil
 }
 
-func isDigits(s string) bool {
-	return strings.Trim(s, "0123456789") == "" && s != ""
-}
-
-func parseEmail(text string) (string, error) {
+// ParseEmail brings an e-mail address to lower case, and its domain to ASCII.
+func ParseEmail(text string) (string, error) {
 	if len(text) > maxEmail {
 		return "", errEmail
 	}
@@ -128,7 +131,7 @@ func parseEmail(text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	host, err := parseHost(text[at+1:])
+	host, err := hostname.ParseDomain(text[at+1:])
 	if err != nil || !strings.Contains(host, ".") {
 		return "", errEmail
 	}
@@ -142,7 +145,7 @@ func parseEmail(text string) (string, error) {
 // parseLocalPart takes what stands before the @: a dot-atom, of ASCII or of the
 // letters of one script. Quoted forms would give one mailbox many spellings.
 func parseLocalPart(text string) (string, error) {
-	folded, err := foldLetters(text)
+	folded, err := hostname.Fold(text)
 	if err != nil || folded == "" || len(folded) > maxLocalPart {
 		return "", errEmail
 	}
@@ -164,10 +167,4 @@ func parseLocalPart(text string) (string, error) {
 
 func isAtomByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || strings.IndexByte("!#$%&'*+-/=?^_`{|}~", c) >= 0
-}
-
-// isNormal tells whether a text is already what NFC and NFKC make of it: no
-// full-width letters, ligatures or loose accents.
-func isNormal(s string) bool {
-	return norm.NFC.IsNormalString(s) && norm.NFKC.IsNormalString(s)
 }

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-func TestCrowd(t *testing.T) {
-	c := NewCrowd(CrowdOptions{Most: 3})
+func TestTransfers(t *testing.T) {
+	c := NewTransferLimiter(TransferOptions{Max: 3})
 	enter := func(account int64, most int, want Reason) func() {
 		t.Helper()
-		leave, err := c.Enter(t.Context(), account, most)
+		leave, err := c.Acquire(t.Context(), account, most)
 		wantReason(t, err, want)
 		return leave
 	}
@@ -29,7 +29,7 @@ func TestCrowd(t *testing.T) {
 		leave()
 	}
 	c.wantEmpty(t)
-	c.o.Lifted = true
+	c.o.Unlimited = true
 	for range 10 {
 		enter(1, 2, 0)
 	}
@@ -43,19 +43,19 @@ func wantReason(t *testing.T, err error, want Reason) {
 	}
 }
 
-func (c *Crowd) wantEmpty(t *testing.T) {
+func (c *TransferLimiter) wantEmpty(t *testing.T) {
 	t.Helper()
-	if c.all != 0 || len(c.party) != 0 {
-		t.Errorf("when all have left, there are %d and %v", c.all, c.party)
+	if c.all != 0 || len(c.holders) != 0 {
+		t.Errorf("when all have left, there are %d and %v", c.all, c.holders)
 	}
 }
 
-// TestCrowdWaits: a place that is free in a moment goes to who came first; who
+// TestTransfersWait: a place that is free in a moment goes to who came first; who
 // waits too long, has hung up, or is one too many in line gets none.
-func TestCrowdWaits(t *testing.T) {
+func TestTransfersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const wait = time.Second
-		c := NewCrowd(CrowdOptions{Most: 3, Wait: wait})
+		c := NewTransferLimiter(TransferOptions{Max: 3, Wait: wait})
 		type entered struct {
 			who   string
 			leave func()
@@ -64,7 +64,7 @@ func TestCrowdWaits(t *testing.T) {
 		got := make(chan entered)
 		enter := func(ctx context.Context, who string) {
 			go func() {
-				leave, err := c.Enter(ctx, 1, 2)
+				leave, err := c.Acquire(ctx, 1, 2)
 				got <- entered{who, leave, err}
 			}()
 			synctest.Wait()
@@ -100,9 +100,9 @@ func TestCrowdWaits(t *testing.T) {
 		if took := time.Since(began); took != wait {
 			t.Errorf("it was waited %s for a place", took)
 		}
-		other, err := c.Enter(t.Context(), 2, 2)
+		other, err := c.Acquire(t.Context(), 2, 2)
 		wantReason(t, err, 0)
-		_, err = c.Enter(t.Context(), 3, 2)
+		_, err = c.Acquire(t.Context(), 3, 2)
 		wantReason(t, err, Overloaded) // at once: it is not the account's
 		for _, leave := range []func(){b, d, other} {
 			leave()

@@ -1,4 +1,4 @@
-package account
+package seal
 
 import (
 	"crypto/rand"
@@ -13,16 +13,13 @@ import (
 	"strings"
 
 	"ql/internal/disk"
+	"ql/internal/redacted"
 )
 
-// MasterKey wraps everything that is sealed. Printed in any way it is redacted.
-type MasterKey [32]byte
+// MasterKey wraps everything that is sealed: 32 bytes.
+type MasterKey struct{ redacted.Text }
 
-// Format prints nothing of the key.
-func (k MasterKey) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
-
-// MarshalText writes nothing of the key.
-func (k MasterKey) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+const masterKeyLen = 32
 
 // masterPrefix starts the one line of a key file, so that nobody takes another
 // file for it.
@@ -31,7 +28,7 @@ const masterPrefix = "qlmaster_"
 var errNoMasterKey = errors.New("there is no such master key file")
 
 // maxMasterFile bounds what is read of a file that somebody named by mistake.
-const maxMasterFile = 4 * kib
+const maxMasterFile = 4 << 10
 
 func readMasterKey(name string) (MasterKey, error) {
 	f, err := os.Open(name)
@@ -62,27 +59,25 @@ func readMasterKey(name string) (MasterKey, error) {
 func parseMasterKey(name, text string) (MasterKey, error) {
 	encoded, ok := strings.CutPrefix(strings.TrimSpace(text), masterPrefix)
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
-	var key MasterKey
-	if !ok || err != nil || len(raw) != len(key) {
+	if !ok || err != nil || len(raw) != masterKeyLen {
 		return MasterKey{}, fmt.Errorf("%s is no master key: it has one line that starts with %s", name, masterPrefix)
 	}
-	copy(key[:], raw)
-	return key, nil
+	return MasterKey{redacted.Text(raw)}, nil
 }
 
 // makeMasterKey writes a new key, on disk before anything is sealed under it.
 // Where another process was faster, its key is returned.
 func makeMasterKey(name string) (MasterKey, error) {
-	var key MasterKey
-	rand.Read(key[:]) // never fails
-	err := writeMasterKey(name, masterPrefix+base64.RawURLEncoding.EncodeToString(key[:])+"\n")
+	raw := make([]byte, masterKeyLen)
+	rand.Read(raw) // never fails
+	err := writeMasterKey(name, masterPrefix+base64.RawURLEncoding.EncodeToString(raw)+"\n")
 	if errors.Is(err, fs.ErrExist) {
 		return readMasterKey(name)
 	}
 	if err != nil {
 		return MasterKey{}, fmt.Errorf("making the master key: %w", err)
 	}
-	return key, nil
+	return MasterKey{redacted.Text(raw)}, nil
 }
 
 // writeMasterKey puts the whole file in place at once and never replaces one.

@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// flights lets one of several callers with the same proof do the work. The
+// flightGroup lets one of several callers with the same digest do the work. The
 // zero value is ready.
-type flights struct {
+type flightGroup struct {
 	mu   sync.Mutex
-	open map[proof]*flight
+	open map[digest]*flight
 }
 
 type flight struct {
@@ -23,14 +23,14 @@ var errAbandoned = errors.New("abandoned")
 
 // do returns what work answers, done here or by another caller at this moment.
 // Work that ended because its own caller went away is done again.
-func (f *flights) do(ctx context.Context, p proof, work func() error) error {
+func (f *flightGroup) do(ctx context.Context, p digest, work func() error) error {
 	for {
 		f.mu.Lock()
 		running, ok := f.open[p]
 		if !ok {
 			running = &flight{done: make(chan struct{}), err: errAbandoned}
 			if f.open == nil {
-				f.open = map[proof]*flight{}
+				f.open = map[digest]*flight{}
 			}
 			f.open[p] = running
 			f.mu.Unlock()
@@ -49,7 +49,7 @@ func (f *flights) do(ctx context.Context, p proof, work func() error) error {
 	}
 }
 
-func (f *flights) lead(p proof, own *flight, work func() error) {
+func (f *flightGroup) lead(p digest, own *flight, work func() error) {
 	defer func() {
 		f.mu.Lock()
 		delete(f.open, p)

@@ -1,63 +1,11 @@
-package account
+package names
 
 import (
-	"errors"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
+	"ql/internal/hostname"
 )
-
-var errLetters = errors.New("characters that are no lower-case letters, marks or digits")
-
-// foldLetters brings a text to lower case and NFC. Besides ASCII it takes
-// letters and their marks only, in their plain forms, and refuses letters
-// whose lower case is no longer the same letter to a reader, or would change
-// again if folded twice.
-func foldLetters(text string) (string, error) {
-	if isASCII(text) {
-		return strings.ToLower(text), nil
-	}
-	if !utf8.ValidString(text) {
-		return "", errLetters
-	}
-	composed := norm.NFC.String(text)
-	for _, r := range composed {
-		if r >= utf8.RuneSelf && unicode.ToLower(r) < utf8.RuneSelf {
-			return "", errLetters
-		}
-	}
-	folded := norm.NFC.String(strings.ToLower(composed))
-	first := true
-	for _, r := range folded {
-		switch {
-		case r < utf8.RuneSelf:
-			first = r == '.' || r == '-'
-			continue
-		case unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Mc, r):
-			if first {
-				return "", errLetters
-			}
-		case !unicode.IsLetter(r) || unicode.IsUpper(r) || unicode.IsTitle(r):
-			return "", errLetters
-		}
-		first = false
-	}
-	if !isNormal(folded) || strings.ToLower(folded) != folded {
-		return "", errLetters
-	}
-	return folded, nil
-}
-
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
-}
 
 // writing are the sets of scripts that one language writes with.
 var writing = [][]*unicode.RangeTable{
@@ -74,7 +22,7 @@ const lookalikes = "авеоркстухіјѕһԁԛԝҽӏɡ" + "αικνορτ�
 // isOneScript tells whether all letters of a folded text belong to one way of
 // writing. A text of nothing but look-alikes of Latin letters is none.
 func isOneScript(text string) bool {
-	if isASCII(text) {
+	if hostname.IsASCII(text) {
 		return true
 	}
 	fits := func(scripts []*unicode.RangeTable) bool {

@@ -1,4 +1,4 @@
-package account
+package names
 
 import (
 	"strings"
@@ -6,6 +6,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"ql/internal/hostname"
 )
 
 func TestParseAlias(t *testing.T) {
@@ -113,7 +115,7 @@ func TestIsReserved(t *testing.T) {
 		"admin-": true, "api__": true, "xn--ada": true,
 		"ada": false, "administer": false, "devon": false, "formula": false,
 	} {
-		if got := isReserved(name); got != want {
+		if got := IsReserved(name); got != want {
 			t.Errorf("%s: got %v, want %v", name, got, want)
 		}
 	}
@@ -149,7 +151,7 @@ func FuzzIdentity(f *testing.F) {
 		// Equal names are equal to a reader too, up to how a domain is written.
 		localA, hostA, _ := strings.Cut(a, "@")
 		localB, hostB, _ := strings.Cut(b, "@")
-		same := plainFold(localA) == plainFold(localB) && (plainFold(hostA) == plainFold(hostB) || isASCII(hostA) != isASCII(hostB))
+		same := plainFold(localA) == plainFold(localB) && (plainFold(hostA) == plainFold(hostB) || hostname.IsASCII(hostA) != hostname.IsASCII(hostB))
 		if x == y && !same {
 			t.Errorf("%q and %q are both %v", a, b, x)
 		}
@@ -160,24 +162,6 @@ func FuzzIdentity(f *testing.F) {
 			t.Errorf("%q is a name of two kinds", x.Name)
 		}
 	})
-}
-
-// TestPunycode has the sample strings of RFC 3492 section 7.1 that are in
-// lower case and whole labels.
-func TestPunycode(t *testing.T) {
-	for label, want := range map[string]string{
-		"ليهمابتكلموشعربي؟":            "egbpdaj6bu4bxfgehfvwxn",
-		"他们为什么不说中文":                    "ihqwcrb4cv8a8dqg056pqjye",
-		"למההםפשוטלאמדבריםעברית":       "4dbcagdahymbxekheh6e0a7fei0b",
-		"почемужеонинеговорятпорусски": "b1abfaaepdrnnbgefbadotcwatmq2g4l",
-		"3年b組金八先生":                     "3b-ww4c5e180e575a65lsy2b",
-		"bücher":                       "bcher-kva",
-		"ü":                            "tda",
-	} {
-		if got := encodePunycode(label); got != want {
-			t.Errorf("%s: got %s, want %s", label, got, want)
-		}
-	}
 }
 
 // TestNoLetterIsTwo tries every character: two of them are one name only where

@@ -1,0 +1,23 @@
+package account
+
+import "ql/internal/account/seal"
+
+// Sealer seals what accounts' jobs store: requests, journals, snapshots.
+type Sealer struct{ vault *seal.Vault }
+
+// Sealer returns what seals under the master key.
+func (s *Service) Sealer() Sealer { return Sealer{s.vault} }
+
+// Seal encrypts what a job of an account stores under a name.
+func (s Sealer) Seal(id ID, name string, plain []byte) ([]byte, error) {
+	return s.vault.Seal(int64(id), seal.Snapshot, name, plain)
+}
+
+// Open decrypts what Seal made for the same account and name.
+func (s Sealer) Open(id ID, name string, sealed []byte) ([]byte, error) {
+	return s.vault.Open(int64(id), seal.Snapshot, name, sealed)
+}
+
+// Token makes a token of 256 bits that nobody can guess who does not have the master
+// key. It is the same for the same account and name.
+func (s Sealer) Token(id ID, name string) string { return s.vault.Token(int64(id), name) }

@@ -1,0 +1,138 @@
+package admit
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// TransferOptions bound a TransferLimiter.
+type TransferOptions struct {
+	Max       int  // at once on this node
+	Unlimited bool // nobody is turned away
+	// Wait is how long somebody waits for one of its own transfers to end.
+	Wait time.Duration
+	// Reason is why somebody is turned away who has too many; TooManyTransfers where
+	// it is left out.
+	Reason Reason
+}
+
+// TransferLimiter bounds what is under way for a long time without computing: files that
+// are sent or fetched, and changes that listeners wait for. Each holder may have so many
+// at once, and so may all together. A transfer may last for hours, so nobody waits for
+// long. But who has the last byte of a file and asks for the next is there before the
+// first one has ended here. It may be used by any number of goroutines.
+type TransferLimiter struct {
+	o TransferOptions
+
+	mu      sync.Mutex
+	all     int
+	holders map[Holder]*transfers
+}
+
+// transfers are those of one holder.
+type transfers struct {
+	count   int
+	waiters []chan struct{} // in the order of arrival; closed when admitted
+}
+
+// NewTransferLimiter returns a limiter of which nothing is under way.
+func NewTransferLimiter(o TransferOptions) *TransferLimiter {
+	if o.Reason == 0 {
+		o.Reason = TooManyTransfers
+	}
+	return &TransferLimiter{o: o, holders: map[Holder]*transfers{}}
+}
+
+// Acquire begins a transfer, if the account has fewer than most (0 for no bound) and so
+// has the node, or one of its own ends in a moment. As many may wait for that as may be
+// under way. The error is a *Refused; release is called once.
+func (l *TransferLimiter) Acquire(ctx context.Context, account int64, most int) (release func(), err error) {
+	return l.AcquireFor(ctx, AccountHolder(account), most)
+}
+
+// AcquireFor is Acquire for whomever transfers are charged to.
+func (l *TransferLimiter) AcquireFor(ctx context.Context, h Holder, most int) (release func(), err error) {
+	admitted, err := l.begin(h, most)
+	if err != nil {
+		return nil, err
+	}
+	release = func() { l.release(h) }
+	if admitted == nil {
+		return release, nil
+	}
+	timeout := time.NewTimer(l.o.Wait)
+	defer timeout.Stop()
+	select {
+	case <-admitted:
+		return release, nil
+	case <-timeout.C:
+	case <-ctx.Done():
+	}
+	count, waits := l.withdraw(h, admitted)
+	if !waits {
+		return release, nil // it was admitted at this moment
+	}
+	return nil, l.tooMany(most, count)
+}
+
+func (l *TransferLimiter) tooMany(most, count int) error {
+	return &Refused{Reason: l.o.Reason, RetryAfter: time.Second, Limit: most, inside: count}
+}
+
+// begin counts a transfer, or returns what is closed when one of the holder's has ended.
+func (l *TransferLimiter) begin(h Holder, most int) (admitted chan struct{}, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	own := l.holders[h]
+	if own == nil {
+		own = &transfers{}
+	}
+	switch {
+	case l.o.Unlimited:
+	case most > 0 && own.count >= most:
+		if l.o.Wait == 0 || len(own.waiters) >= most {
+			return nil, l.tooMany(most, own.count)
+		}
+		admitted = make(chan struct{})
+		own.waiters = append(own.waiters, admitted)
+		return admitted, nil
+	case l.all >= l.o.Max:
+		return nil, &Refused{Reason: Overloaded, RetryAfter: time.Second}
+	}
+	l.all++
+	own.count++
+	l.holders[h] = own
+	return nil, nil
+}
+
+// withdraw stops waiting, and reports false for who was admitted meanwhile. It returns
+// how many the holder has.
+func (l *TransferLimiter) withdraw(h Holder, admitted chan struct{}) (count int, waits bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	own := l.holders[h]
+	at := slices.Index(own.waiters, admitted)
+	if at < 0 {
+		return own.count, false
+	}
+	own.waiters = slices.Delete(own.waiters, at, at+1)
+	return own.count, true
+}
+
+// release ends a transfer, and admits the holder's next.
+func (l *TransferLimiter) release(h Holder) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	own := l.holders[h]
+	if len(own.waiters) > 0 {
+		close(own.waiters[0])
+		own.waiters = slices.Delete(own.waiters, 0, 1)
+		return
+	}
+	l.all--
+	if own.count--; own.count == 0 {
+		delete(l.holders, h)
+	}
+}
