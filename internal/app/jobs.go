@@ -47,7 +47,7 @@ func (a *App) egress() network.Policy {
 func (a *App) startJobs(ctx context.Context, service *service.Service) error {
 	p := &a.parts
 	p.webhooks = webhook.NewSender(webhook.Options{
-		Store: p.store.Deliveries, Client: p.caller, Secrets: p.accounts.WebhookSecrets, Log: a.o.Log, Guard: p.guard,
+		Outbox: p.store.Deliveries, Client: p.caller, Secrets: p.accounts.WebhookSecrets, Log: a.o.Log, Guard: p.guard,
 		Body: func(ctx context.Context, d webhook.Delivery) ([]byte, error) {
 			return service.WebhookBody(ctx, d.Job, webhook.MaxBody)
 		},

@@ -128,9 +128,9 @@ type JournalEntry struct {
 type Checkpoint struct {
 	Lease Lease
 	Entry JournalEntry
-	// Kept is set by the store when both are committed: not every effect comes to
+	// Committed is set by the store when both are: not every effect comes to
 	// change something.
-	Kept bool
+	Committed bool
 }
 
 type checkpointKey struct{}

@@ -91,7 +91,7 @@ func (w *Writer) Append(r engine.Result) {
 	defer w.endTransaction(r)
 	if c := w.change; c != nil {
 		w.change = nil
-		if r.Err == nil && c.step == r.Seq && (c.receipt || c.checkpoint != nil && c.checkpoint.Kept) {
+		if r.Err == nil && c.step == r.Seq && (c.receipt || c.checkpoint != nil && c.checkpoint.Committed) {
 			w.dropPending()
 			w.committed += c.bytes
 			return

@@ -27,7 +27,7 @@ type Operator struct {
 	Accounts *account.Service
 	Jobs     job.Store
 	Views    job.Views
-	Webhooks webhook.Store
+	Webhooks webhook.History
 
 	store    store.Store
 	settings config.Settings

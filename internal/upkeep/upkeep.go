@@ -38,7 +38,7 @@ type Options struct {
 	AccountStore account.Store
 	Jobs         job.Store
 	Queue        Queue
-	Deliveries   webhook.Store
+	Deliveries   webhook.History
 	Shares       shares.Rows
 	Files        files.Rows
 	Blobs        *files.Blobs

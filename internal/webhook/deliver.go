@@ -92,7 +92,7 @@ func (s *Sender) request(d Delivery) (network.Request, error) {
 func (s *Sender) recordAttempt(d Delivery, a Attempt, state State, at time.Time) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.calls), storeTime)
 	defer cancel()
-	if err := s.o.Store.Settle(ctx, d, a, state, at); err != nil {
+	if err := s.o.Outbox.Settle(ctx, d, a, state, at); err != nil {
 		s.logNotStored(d, err)
 		return
 	}
@@ -109,7 +109,7 @@ func (s *Sender) postpone(d Delivery, err error) {
 func (s *Sender) release(d Delivery, due time.Time) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.calls), storeTime)
 	defer cancel()
-	if err := s.o.Store.Release(ctx, d, due); err != nil {
+	if err := s.o.Outbox.Release(ctx, d, due); err != nil {
 		s.logNotStored(d, err)
 	}
 }

@@ -47,7 +47,7 @@ func openDesk(t *testing.T, client webhook.Caller) *desk {
 	}
 	d.account = id
 	d.options = webhook.Options{
-		Store:  d.store.Deliveries(),
+		Outbox: d.store.Deliveries(),
 		Client: client,
 		Secrets: func(_ context.Context, a account.ID) ([]redacted.Text, error) {
 			if a != d.account {
@@ -72,7 +72,7 @@ func (d *desk) open() {
 		d.t.Fatal(err)
 	}
 	d.store = store
-	d.options.Store = store.Deliveries()
+	d.options.Outbox = store.Deliveries()
 }
 
 func (d *desk) close() {

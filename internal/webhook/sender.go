@@ -21,7 +21,7 @@ type Caller interface {
 // Options are what a Sender is made of. A zero field below the first four means
 // its default.
 type Options struct {
-	Store  Store
+	Outbox Outbox
 	Client Caller
 	// Secrets returns those that sign an account's webhooks now, one or more.
 	Secrets func(ctx context.Context, a account.ID) ([]redacted.Text, error)
@@ -218,7 +218,7 @@ func (s *Sender) fill(now time.Time) time.Duration {
 			s.notBefore = now.Add(breather)
 		}
 	}
-	next, err := s.o.Store.Next(s.calls, now)
+	next, err := s.o.Outbox.Next(s.calls, now)
 	if err != nil {
 		return s.failed(err, now)
 	}
@@ -241,7 +241,7 @@ func (s *Sender) failed(err error, now time.Time) time.Duration {
 // account's deliveries is nothing to the others.
 func (s *Sender) due(now time.Time) (queues map[account.ID][]Delivery, whole bool, err error) {
 	queues = map[account.ID][]Delivery{}
-	page, err := s.o.Store.Due(s.calls, now, pageSize)
+	page, err := s.o.Outbox.Due(s.calls, now, pageSize)
 	if err != nil {
 		return nil, false, err
 	}
@@ -251,7 +251,7 @@ func (s *Sender) due(now time.Time) (queues map[account.ID][]Delivery, whole boo
 		}
 		return queues, true, nil
 	}
-	accounts, err := s.o.Store.DueAccounts(s.calls, now, s.lastAccount, accountsAtOnce)
+	accounts, err := s.o.Outbox.DueAccounts(s.calls, now, s.lastAccount, accountsAtOnce)
 	if err != nil {
 		return nil, false, err
 	}
@@ -283,7 +283,7 @@ func (s *Sender) dueOf(id account.ID, now time.Time) (queue []Delivery, pages in
 	delete(s.resume, id)
 	chosen := map[target]int{}
 	for pages < pagesOfOne {
-		page, err := s.o.Store.DueOf(s.calls, id, now, after, pageSize)
+		page, err := s.o.Outbox.DueOf(s.calls, id, now, after, pageSize)
 		if err != nil {
 			return nil, pages, err
 		}
@@ -318,7 +318,7 @@ func (s *Sender) begin(chosen []assignment, now time.Time) error {
 	for i, c := range chosen {
 		list[i] = c.Delivery
 	}
-	claimed, err := s.o.Store.Claim(s.calls, list, now.Add(s.o.Lease))
+	claimed, err := s.o.Outbox.Claim(s.calls, list, now.Add(s.o.Lease))
 	if err != nil {
 		claimed = nil
 	}

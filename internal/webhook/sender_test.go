@@ -257,10 +257,10 @@ func TestOurFailures(t *testing.T) {
 			}
 		},
 		"the list": func(o *webhook.Options, works func() bool) {
-			o.Store = &lame{Store: o.Store, due: works}
+			o.Outbox = &lame{Outbox: o.Outbox, due: works}
 		},
 		"the claim": func(o *webhook.Options, works func() bool) {
-			o.Store = &lame{Store: o.Store, claim: works}
+			o.Outbox = &lame{Outbox: o.Outbox, claim: works}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -283,7 +283,7 @@ func TestOurFailures(t *testing.T) {
 
 // lame is a store that fails where a function says so.
 type lame struct {
-	webhook.Store
+	webhook.Outbox
 	due, claim, settle func() bool
 }
 
@@ -295,21 +295,21 @@ func (s *lame) Due(ctx context.Context, now time.Time, limit int) ([]webhook.Del
 	if fails(s.due) {
 		return nil, errLame
 	}
-	return s.Store.Due(ctx, now, limit)
+	return s.Outbox.Due(ctx, now, limit)
 }
 
 func (s *lame) Claim(ctx context.Context, list []webhook.Delivery, until time.Time) ([]webhook.Delivery, error) {
 	if fails(s.claim) {
 		return nil, errLame
 	}
-	return s.Store.Claim(ctx, list, until)
+	return s.Outbox.Claim(ctx, list, until)
 }
 
 func (s *lame) Settle(ctx context.Context, d webhook.Delivery, a webhook.Attempt, state webhook.State, at time.Time) error {
 	if fails(s.settle) {
 		return errLame
 	}
-	return s.Store.Settle(ctx, d, a, state, at)
+	return s.Outbox.Settle(ctx, d, a, state, at)
 }
 
 func TestForgottenJob(t *testing.T) {
@@ -601,20 +601,20 @@ func TestPromiseDeliveredAfterKills(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := answers(200)
 		d := openDesk(t, host)
-		store := d.options.Store
+		store := d.options.Outbox
 		ids := map[string]bool{}
 		for i := range 3 {
 			ids[d.finish(fmt.Sprintf("https://host%d.example.com/hook", i))] = true
 		}
 		for range kills {
 			// What is dead notes nothing.
-			d.options.Store = &lame{Store: store, settle: func() bool { return false }}
+			d.options.Outbox = &lame{Outbox: store, settle: func() bool { return false }}
 			d.start()
 			synctest.Wait()
 			d.stop()
 			time.Sleep(time.Minute) // until the claims end
 		}
-		d.options.Store = store
+		d.options.Outbox = store
 		d.start()
 		synctest.Wait()
 		seen := map[string]int{}

@@ -65,16 +65,22 @@ var (
 	ErrClaimLost = errors.New("webhook claim lost")
 )
 
-// Store stores deliveries. Each method is one whole change, committed when it
-// returns nil, and safe for concurrent use, also from several processes. Times
-// are stored to the microsecond, in UTC.
+// Store stores deliveries: for who sends them, and for who looks at them. Each method is
+// one whole change, committed when it returns nil, and safe for concurrent use, also from
+// several processes. Times are stored to the microsecond, in UTC.
+type Store interface {
+	Outbox
+	History
+}
+
+// Outbox is what a Sender needs of a Store.
 //
 // A delivery that is due is claimed for a while: its Due moves to the end of
 // that while. It is in the hands of who claimed it as long as Due and Attempts
 // are as they were left by the claim. A claim that ends by itself, since its
 // process died, leaves the delivery due again: it may have been sent, and will
 // be once more.
-type Store interface {
+type Outbox interface {
 	// Due lists deliveries that are due at a moment, the longest due first.
 	Due(ctx context.Context, now time.Time, limit int) ([]Delivery, error)
 	// DueAccounts lists accounts with deliveries that are due at a moment, by their
@@ -95,7 +101,10 @@ type Store interface {
 	Settle(ctx context.Context, d Delivery, a Attempt, s State, at time.Time) error
 	// Release ends a claim without an attempt; the delivery is due at a moment.
 	Release(ctx context.Context, d Delivery, due time.Time) error
+}
 
+// History is what people and the node's upkeep need of a Store.
+type History interface {
 	// ByID finds a delivery; ErrNotFound where there is none.
 	ByID(ctx context.Context, id string) (Delivery, error)
 	// ByJob returns the deliveries of a job, the newest first.

@@ -100,7 +100,7 @@ func (s *Store) change(ctx context.Context, do func(tx) (bool, error)) (done boo
 	})
 	done = done && err == nil
 	if c != nil {
-		c.Kept = done
+		c.Committed = done
 	}
 	return done, err
 }

@@ -96,8 +96,8 @@ func testCheckpoints(t *testing.T, s Stores) {
 			before, journal := c.look(), load(t, s, old.Seq).Journal
 			done, err := c.do(job.WithCheckpoint(t.Context(), point))
 			wantError(t, what, err, wantErr)
-			if done != wantDone && err == nil || point.Kept != wantDone {
-				t.Errorf("%s: done %t, kept %t", what, done, point.Kept)
+			if done != wantDone && err == nil || point.Committed != wantDone {
+				t.Errorf("%s: done %t, committed %t", what, done, point.Committed)
 			}
 			if wantDone {
 				journal = append(journal, point.Entry.Entries)
@@ -128,8 +128,8 @@ func testCheckpoints(t *testing.T, s Stores) {
 		c.prepare()
 		before := c.look()
 		twice := &job.Checkpoint{Lease: l, Entry: job.JournalEntry{Step: 1, Entries: []byte("again")}}
-		if _, err := c.do(job.WithCheckpoint(t.Context(), twice)); err == nil || isLost(err) || twice.Kept {
-			t.Errorf("%s with a step twice: %v, kept %t", name, err, twice.Kept)
+		if _, err := c.do(job.WithCheckpoint(t.Context(), twice)); err == nil || isLost(err) || twice.Committed {
+			t.Errorf("%s with a step twice: %v, committed %t", name, err, twice.Committed)
 		}
 		same(t, name+" with a step twice", c.look(), before)
 
@@ -139,7 +139,7 @@ func testCheckpoints(t *testing.T, s Stores) {
 		late := &job.Checkpoint{Lease: l, Entry: job.JournalEntry{Step: 99, Entries: []byte("late")}}
 		_, err := c.do(job.WithCheckpoint(ended, late))
 		wantError(t, name+" too late", err, context.Canceled)
-		same(t, name+" too late", []any{c.look(), late.Kept}, []any{before, false})
+		same(t, name+" too late", []any{c.look(), late.Committed}, []any{before, false})
 
 		l = claimJob(t, s, due(t, s, l.Seq))
 		try("with an old lease", old, job.ErrLeaseLost, false)
@@ -161,14 +161,14 @@ func testCheckpoints(t *testing.T, s Stores) {
 		point := &job.Checkpoint{Lease: l, Entry: job.JournalEntry{Step: 100, Entries: []byte("x")}}
 		_, err = c.do(job.WithCheckpoint(t.Context(), point))
 		wantError(t, name+" of a finished job", err, job.ErrLeaseLost)
-		same(t, name+" of a finished job", []any{c.look(), point.Kept}, []any{before, false})
+		same(t, name+" of a finished job", []any{c.look(), point.Committed}, []any{before, false})
 	}
 	// An account that is not there.
 	l := running(t, s, a.ID, 100)
 	point := &job.Checkpoint{Lease: l, Entry: job.JournalEntry{Step: 1, Entries: []byte("x")}}
 	_, err := s.Files.Apply(job.WithCheckpoint(t.Context(), point), 12345, files.Usage{}, files.Usage{Bytes: 1}, nil)
 	wantError(t, "a file of nobody", err, account.ErrNotFound)
-	same(t, "a file of nobody", []any{len(load(t, s, l.Seq).Journal), point.Kept}, []any{0, false})
+	same(t, "a file of nobody", []any{len(load(t, s, l.Seq).Journal), point.Committed}, []any{0, false})
 }
 
 // testCheckpointCrowd makes many changes at once, of which some have lost their
@@ -213,8 +213,8 @@ func testCheckpointCrowd(t *testing.T, s Stores) {
 		}
 		row, _, err := s.Sessions.Load(t.Context(), keys[i])
 		must(t, err)
-		if changed := row.Data != "{}"; changed != wantKept || done[i] != wantKept || points[i].Kept != wantKept {
-			t.Errorf("number %d: changed %t, done %t, kept %t", i, changed, done[i], points[i].Kept)
+		if changed := row.Data != "{}"; changed != wantKept || done[i] != wantKept || points[i].Committed != wantKept {
+			t.Errorf("number %d: changed %t, done %t, committed %t", i, changed, done[i], points[i].Committed)
 		}
 		journal := load(t, s, points[i].Lease.Seq).Journal
 		switch {

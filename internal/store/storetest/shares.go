@@ -417,8 +417,8 @@ func testShareCheckpoint(t *testing.T, s Stores) {
 	wantError(t, "no file", s.Shares.Create(ctx, link(ada.ID, 2, "/b")), shares.ErrNoFile)
 	ctx, revoked := under(lease, 3)
 	must(t, s.Shares.Revoke(ctx, ada.ID, link(ada.ID, 1, "").Token, noon))
-	if !kept.Kept || refused.Kept || !revoked.Kept {
-		t.Errorf("kept: %t, %t, %t", kept.Kept, refused.Kept, revoked.Kept)
+	if !kept.Committed || refused.Committed || !revoked.Committed {
+		t.Errorf("kept: %t, %t, %t", kept.Committed, refused.Committed, revoked.Committed)
 	}
 	lost := lease
 	lost.Attempt--
