@@ -110,12 +110,12 @@ func (a *App) Start(ctx context.Context) (err error) {
 	a.closes("server", a.stopMain)
 	a.main.Start(a.parts.guard, a.failed)
 	if !a.settings.Loopback() && !strings.HasPrefix(a.url, "https://") {
-		a.o.Log.Warn("callers of other machines send their passwords and keys unencrypted: set TLS, or base-url to an https address of a proxy")
+		a.o.Log.Warn("callers on other machines send passwords and keys unencrypted: set up TLS, or set base-url to the https address of a proxy")
 	}
 	if !a.settings.Dev && a.settings.DevUsername != "" {
 		a.o.Log.Warn("the development account is open to whoever knows its dev-username and dev-password: unset both where that is not meant")
 	}
-	a.o.Log.Info("the service is up", "address", listener.Addr().String(), "url", a.url, "data", a.settings.Data, "dev", a.settings.Dev)
+	a.o.Log.Info("the service has started", "address", listener.Addr().String(), "url", a.url, "data", a.settings.Data, "dev", a.settings.Dev)
 	return nil
 }
 

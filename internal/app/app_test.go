@@ -491,7 +491,7 @@ func TestLogHasNoSecrets(t *testing.T) {
 			t.Errorf("the log has %s:\n%s", secret, b.Log)
 		}
 	}
-	if !b.Log.Has("the service is up") {
+	if !b.Log.Has("the service has started") {
 		t.Errorf("the log is %s", b.Log)
 	}
 }

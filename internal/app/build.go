@@ -89,13 +89,13 @@ func (a *App) openStore(ctx context.Context) error {
 	case err != nil:
 		return err
 	case stays:
-		a.o.Log.Warn("the data folder is open to other users of this machine and cannot be closed by this one: they see the names in it", "data", a.settings.Data, "mode", fmt.Sprintf("%04o", was))
+		a.o.Log.Warn("the data folder is accessible to other users of this machine and its permissions cannot be changed: they see the names in it", "data", a.settings.Data, "mode", fmt.Sprintf("%04o", was))
 	case was != 0:
-		a.o.Log.Warn("the data folder was open to other users of this machine and is closed now", "data", a.settings.Data, "mode", fmt.Sprintf("%04o", was))
+		a.o.Log.Warn("the data folder was accessible to other users of this machine: its permissions were restricted", "data", a.settings.Data, "mode", fmt.Sprintf("%04o", was))
 	}
 	opened, err := sqlite.Open(ctx, sqlite.Options{
 		Folder: a.settings.Data, Own: true, Grown: a.growth.Add, AcceptDamage: a.o.AcceptDamage,
-		Warn: func(err error) { a.o.Log.Warn("the data folder is not as it should be", "error", err) },
+		Warn: func(err error) { a.o.Log.Warn("the data folder has a problem", "error", err) },
 	})
 	if err != nil {
 		return err
@@ -138,9 +138,9 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	p.ledger = admit.NewLedger(admit.LedgerOptions{Budget: a.o.CallMemory, Unlimited: a.settings.Dev})
 	p.recorder = record.NewRecorder(p.store.Jobs, record.Options{
 		Log: p.store.Log, Guard: p.guard,
-		Failed: func(err error) { a.o.Log.Error("jobs could not be recorded and will be tried again", "error", err) },
+		Failed: func(err error) { a.o.Log.Error("records of jobs could not be stored and will be retried", "error", err) },
 		LogFailed: func(err error) {
-			a.o.Log.Error("the intake of jobs failed and is used again from the next start on: until then jobs take longer to be accepted", "error", err)
+			a.o.Log.Error("the intake log failed and is disabled until the next start: until then jobs take longer to be accepted", "error", err)
 		},
 	})
 	a.stores("recorder", p.recorder.Close)

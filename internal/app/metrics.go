@@ -40,7 +40,7 @@ func (a *App) registerMetrics() error {
 	}
 	if p.certificates != nil {
 		if err := p.metrics.Register(
-			telemetry.Metric{Name: "ql_tls_certificate_days_left", Help: "Days until the TLS certificate ends that does so first; NaN where there is none yet.",
+			telemetry.Metric{Name: "ql_tls_certificate_days_left", Help: "Days until the first TLS certificate expires; NaN where there is none yet.",
 				Read: p.certificates.DaysLeft},
 			telemetry.Metric{Name: "ql_tls_renewal_failures_total", Help: "Failures to renew, read or obtain a TLS certificate.", Counter: true,
 				Read: func() float64 { return float64(p.certificates.Failures()) }},
@@ -60,7 +60,7 @@ func (a *App) registerMetrics() error {
 			Read: func() float64 { return float64(p.gate.Stats().Inside) }},
 		telemetry.Metric{Name: "ql_scripts_computing", Help: "Of those, the ones that compute; the others wait for something, or for their turn.",
 			Read: func() float64 { return float64(p.gate.Stats().Running) }},
-		telemetry.Metric{Name: "ql_scripts_waiting", Help: "Calls that wait for a place to run.",
+		telemetry.Metric{Name: "ql_scripts_waiting", Help: "Calls that wait for a slot to run.",
 			Read: func() float64 { return float64(p.gate.Stats().Waiting) }},
 		telemetry.Metric{Name: "ql_scripts_memory_bytes", Help: "Memory granted to scripts that run now.",
 			Read: func() float64 { return float64(p.gate.Stats().Memory) }},

@@ -24,7 +24,7 @@ func (a *App) downloads() download.Options {
 		return downloads.Acquire(ctx, account, mostDownloadsOfOne)
 	}
 	return download.Options{Shares: a.parts.shares, Enter: enter, OnFailed: func(id string, err error) {
-		a.o.Log.Error("a download broke off", "link", id, "error", err)
+		a.o.Log.Error("a download was aborted", "link", id, "error", err)
 	}, CountSent: a.downloaded}
 }
 
@@ -32,7 +32,7 @@ func (a *App) downloads() download.Options {
 // their account's month.
 func (a *App) downloaded(id account.ID, bytes int64) {
 	if err := a.parts.tally.Sent(context.Background(), id, bytes); err != nil && !errors.Is(err, account.ErrNotFound) {
-		a.o.Log.Error("what was sent for an account was not counted", "account", id, "bytes", bytes, "error", err)
+		a.o.Log.Error("the egress of an account was not counted", "account", id, "bytes", bytes, "error", err)
 	}
 }
 

@@ -54,7 +54,7 @@ func (a *App) Stop(ctx context.Context) error {
 		end := a.scriptsEnd.Add(settleTime)
 		for _, c := range slices.Backward(a.closers) {
 			if err := within(ctx, a.parts.guard, notBefore(end, c.least), c.close); err != nil {
-				a.o.Log.Error("a part of the service did not stop as it should", "part", c.what, "error", err)
+				a.o.Log.Error("a part of the service failed to stop", "part", c.what, "error", err)
 				a.stopErr = errors.Join(a.stopErr, fmt.Errorf("stopping the %s: %w", c.what, err))
 			}
 		}
@@ -98,7 +98,7 @@ func within(ctx context.Context, g *guard.Guard, until time.Time, end func(conte
 func (a *App) stopMain(ctx context.Context) error {
 	cut, err := a.main.Shutdown(ctx, a.scriptsEnd)
 	if cut > 0 {
-		a.o.Log.Warn("calls were cut off that took longer than a stop waits for: their callers got no answer, and what their scripts did stays done",
+		a.o.Log.Warn("calls in flight were aborted after the stop timeout: their callers got no answer, and what their scripts did stays done",
 			"calls", cut, "stop_timeout", a.settings.StopTimeout.String())
 	}
 	return err

@@ -127,7 +127,7 @@ func (g *Guard) Report(part string, v any) *Panic {
 	g.total.Add(1)
 	g.counted(part)
 	stack := debug.Stack()
-	g.log.Error("a part of the service panicked and goes on", "part", part, "id", p.ID,
+	g.log.Error("a part of the service panicked and was recovered", "part", part, "id", p.ID,
 		"panic", fmt.Sprint(v), "stack", string(stack[:min(len(stack), maxStack)]))
 	return p
 }

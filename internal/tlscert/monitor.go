@@ -45,7 +45,7 @@ func (m *Monitor) failed(err error) {
 	}
 	m.mu.Unlock()
 	if news {
-		m.log.Error("a TLS certificate could not be renewed: the one before is used until it ends", "error", err, "days_left", m.DaysLeft())
+		m.log.Error("a TLS certificate could not be renewed: the previous one is used until it expires", "error", err, "days_left", m.DaysLeft())
 	}
 }
 
@@ -69,7 +69,7 @@ func (m *Monitor) Remind(context.Context, time.Time) error {
 		return nil
 	}
 	m.warnedAt = now
-	m.log.Error("a TLS certificate ends soon and was not renewed: clients refuse the service from then on", "ends", expires.UTC().Format(time.RFC3339), "days_left", m.DaysLeft())
+	m.log.Error("a TLS certificate expires soon and was not renewed: clients refuse the service from then on", "expires", expires.UTC().Format(time.RFC3339), "days_left", m.DaysLeft())
 	return nil
 }
 

@@ -30,7 +30,7 @@ func TestEndingCertificate(t *testing.T) {
 		}
 		now = now.Add(time.Hour)
 	}
-	if n := strings.Count(log.String(), "ends soon"); n != 14 || !strings.Contains(log.String(), "days_left=13") {
+	if n := strings.Count(log.String(), "expires soon"); n != 14 || !strings.Contains(log.String(), "days_left=13") {
 		t.Errorf("it is told %d times:\n%s", n, log.String())
 	}
 	r.notAfter = func() time.Time { return time.Time{} }

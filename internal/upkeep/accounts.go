@@ -55,7 +55,7 @@ func (u *Upkeep) deleteReceipts(ctx context.Context, now time.Time) error {
 	}
 	return u.eachAccount(ctx, func(one account.Account) error {
 		if err := u.o.Resources.DeleteReceipts(ctx, one.ID, ended); err != nil {
-			u.o.Log.Warn("receipts of ended jobs may stay in an account's databases", "account", one.ID, "error", err)
+			u.o.Log.Warn("receipts of ended jobs could not be swept from an account's databases", "account", one.ID, "error", err)
 		}
 		return ctx.Err()
 	})

@@ -26,7 +26,7 @@ func (u *Upkeep) freeDisk(ctx context.Context) error {
 	}
 	n, err := u.o.Blobs.SweepDead(ctx, u.o.Files, time.Time{}, 0)
 	if n > 0 {
-		u.o.Log.Warn("the disk is short: what files held before was removed at once", "free", free, "blobs", n)
+		u.o.Log.Warn("disk space is low: dead blobs were removed before their grace period was over", "free", free, "blobs", n)
 	}
 	return err
 }

@@ -151,10 +151,10 @@ func (u *Upkeep) trimDue(ctx context.Context) {
 				continue
 			}
 			if err != nil && ctx.Err() == nil && !errors.Is(err, account.ErrNotFound) {
-				u.o.Log.Error("what an account keeps beyond its plan was not removed and will be later", "account", id, "error", err)
+				u.o.Log.Error("records beyond the quota of an account were not removed and will be retried", "account", id, "error", err)
 			}
 			if removed[id] > 0 {
-				u.o.Log.Info("jobs went before their time was over: their account keeps more than its plan has", "account", id, "jobs", removed[id])
+				u.o.Log.Info("records of jobs were removed before their retention ended: their account was over its quota", "account", id, "jobs", removed[id])
 				delete(removed, id)
 			}
 		}

@@ -120,7 +120,7 @@ func (u *Upkeep) loop(ctx context.Context) {
 	defer disk.Stop()
 	failed := func(err error) {
 		if err != nil && ctx.Err() == nil {
-			u.o.Log.Error("the upkeep failed and will be tried again", "error", err)
+			u.o.Log.Error("the upkeep failed and will be retried", "error", err)
 		}
 	}
 	failed(u.Run(ctx, time.Now()))
