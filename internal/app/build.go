@@ -138,7 +138,9 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	p.ledger = admit.NewLedger(admit.LedgerOptions{Budget: a.o.CallMemory, Unlimited: a.settings.Dev})
 	p.recorder = record.NewRecorder(p.store.Jobs, record.Options{
 		Log: p.store.Log, Guard: p.guard,
-		Failed: func(err error) { a.o.Log.Error("records of jobs could not be stored and will be retried", "error", err) },
+		Failed: func(err error) {
+			a.o.Log.Error("records of jobs could not be stored and will be retried", "error", err)
+		},
 		LogFailed: func(err error) {
 			a.o.Log.Error("the intake log failed and is disabled until the next start: until then jobs take longer to be accepted", "error", err)
 		},
