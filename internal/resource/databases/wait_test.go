@@ -84,3 +84,34 @@ func TestStallsAreNotContention(t *testing.T) {
 		})
 	}
 }
+
+// TestStoppedProcessIsNotContention: time in which the whole process did not run, as
+// under SIGSTOP, is no time that a script kept the database from another.
+func TestStoppedProcessIsNotContention(t *testing.T) {
+	const busy = time.Second
+	d := open(t, Options{Busy: busy})
+	must(t, d, "CREATE TABLE t(a)")
+	tx := begin(t, d)
+	db, err := d.acquire("main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.release(db)
+	waited := make(chan error, 1)
+	go func() {
+		_, err := d.Query(t.Context(), "", query(bytecode.SQLRows, "INSERT INTO t VALUES (1)"))
+		waited <- err
+	}()
+	<-time.After(4 * pollInterval) // it waits by now
+	// Whoever waits needs the lock at its next look, and is stopped by it.
+	db.mu.Lock()
+	<-time.After(2 * busy)
+	db.mu.Unlock()
+	<-time.After(4 * pollInterval) // it has looked at the clock since
+	if err := tx.Rollback(); err != nil {
+		t.Error(err)
+	}
+	if err := <-waited; err != nil {
+		t.Errorf("after a stop of %v: %v", 2*busy, err)
+	}
+}

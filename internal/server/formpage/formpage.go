@@ -117,11 +117,10 @@ func (p pages) answer(h http.Header, r *server.Request) (server.Response, error)
 		return server.Response{}, err
 	}
 	// The second request of a double click waits for what the first one comes to.
-	done, err := p.latest.lock(r.Context(), r.Variable)
-	if err != nil {
+	if err := p.latest.locks.Lock(r.Context(), r.Variable); err != nil {
 		return server.Response{}, err
 	}
-	defer done()
+	defer p.latest.locks.Unlock(r.Variable)
 	q, err := p.service.Prompt(r.Context(), r.Caller, r.Variable)
 	if earlier, answered := p.latest.find(r.Variable); answered && fault.Is(err, fault.NotFound) {
 		if earlier.sum == sent.sum() {

@@ -1,9 +1,10 @@
 package formpage
 
 import (
-	"context"
 	"crypto/sha256"
 	"sync"
+
+	"ql/internal/keyedlock"
 )
 
 // recentAnswers remembers the latest answers that people gave on the page, so that
@@ -14,8 +15,10 @@ type recentAnswers struct {
 	mu    sync.Mutex
 	ring  [remembered]answered
 	next  int
-	index map[string]int         // in ring, by token
-	locks map[string]*promptLock // by token
+	index map[string]int // in ring, by token
+
+	// locks let one request at a time answer the prompt of a token.
+	locks keyedlock.Locks[string]
 }
 
 // remembered is how many answers are.
@@ -29,14 +32,8 @@ type answered struct {
 	maxBytes int               // of a repeat
 }
 
-// promptLock lets one request at a time answer a prompt.
-type promptLock struct {
-	free    chan struct{}
-	waiters int // with the one whose turn it is
-}
-
 func newRecentAnswers() *recentAnswers {
-	return &recentAnswers{index: map[string]int{}, locks: map[string]*promptLock{}}
+	return &recentAnswers{index: map[string]int{}}
 }
 
 func (l *recentAnswers) find(token string) (answered, bool) {
@@ -56,35 +53,4 @@ func (l *recentAnswers) remember(a answered) {
 	delete(l.index, l.ring[l.next].token)
 	l.ring[l.next], l.index[a.token] = a, l.next
 	l.next = (l.next + 1) % remembered
-}
-
-// lock waits until nobody else answers the prompt of a token. done must be
-// called once.
-func (l *recentAnswers) lock(ctx context.Context, token string) (done func(), err error) {
-	l.mu.Lock()
-	t := l.locks[token]
-	if t == nil {
-		t = &promptLock{free: make(chan struct{}, 1)}
-		t.free <- struct{}{}
-		l.locks[token] = t
-	}
-	t.waiters++
-	l.mu.Unlock()
-	leave := func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if t.waiters--; t.waiters == 0 {
-			delete(l.locks, token)
-		}
-	}
-	select {
-	case <-t.free:
-		return func() {
-			t.free <- struct{}{}
-			leave()
-		}, nil
-	case <-ctx.Done():
-		leave()
-		return nil, ctx.Err()
-	}
 }

@@ -1,11 +1,8 @@
 package formpage
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"testing"
-	"testing/synctest"
 )
 
 func TestLatestForgetsTheOldest(t *testing.T) {
@@ -29,40 +26,4 @@ func TestLatestForgetsTheOldest(t *testing.T) {
 	if len(l.index) != remembered {
 		t.Errorf("%d answers are remembered, want %d", len(l.index), remembered)
 	}
-}
-
-func TestTurnsAreOneAtATime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newRecentAnswers()
-		take := func(ctx context.Context, token string) func() {
-			t.Helper()
-			done, err := l.lock(ctx, token)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return done
-		}
-		first := take(t.Context(), "a")
-		take(t.Context(), "b")() // waits for nobody
-
-		gone, leave := context.WithCancel(t.Context())
-		leave()
-		if _, err := l.lock(gone, "a"); !errors.Is(err, context.Canceled) {
-			t.Errorf("who hung up got %v", err)
-		}
-		second := false
-		go func() {
-			take(t.Context(), "a")()
-			second = true
-		}()
-		synctest.Wait()
-		if second {
-			t.Error("two had their turn at once")
-		}
-		first()
-		synctest.Wait()
-		if !second || len(l.locks) != 0 {
-			t.Errorf("the second had its turn: %t; left over: %d", second, len(l.locks))
-		}
-	})
 }
