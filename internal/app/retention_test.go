@@ -50,7 +50,7 @@ func keepJobs(t *testing.T, a *App, who account.ID, n, size int) (ids []job.ID) 
 
 func (a *App) keeps(t *testing.T, who account.ID) int64 {
 	t.Helper()
-	n, err := a.parts.store.Jobs.Kept(t.Context(), who)
+	n, err := a.parts.store.Jobs.RecordBytes(t.Context(), who)
 	if err != nil {
 		t.Fatal(err)
 	}

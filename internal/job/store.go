@@ -28,9 +28,9 @@ type Store interface {
 	// Forget removes up to limit jobs of an account that were finished before a
 	// moment, the oldest first, and returns how many.
 	Forget(ctx context.Context, a account.ID, before time.Time, limit int) (int, error)
-	// Kept returns how many bytes the records of an account's finished jobs count
+	// RecordBytes returns how many bytes the records of an account's finished jobs count
 	// together; see Record.Bytes.
-	Kept(ctx context.Context, a account.ID) (int64, error)
+	RecordBytes(ctx context.Context, a account.ID) (int64, error)
 	// Trim removes finished jobs of an account as long as it keeps more than most
 	// bytes: up to limit, or fewer where they are large, about those first that
 	// finished first. It returns how many; none where there is nothing to remove.

@@ -107,7 +107,7 @@ func (o *Operator) Quota(ctx context.Context, name string) (Quota, error) {
 	if q.Used, err = o.store.Usage.Used(ctx, a.ID, q.Month); err != nil {
 		return q, err
 	}
-	if q.Kept, err = o.store.Jobs.Kept(ctx, a.ID); err != nil {
+	if q.Kept, err = o.store.Jobs.RecordBytes(ctx, a.ID); err != nil {
 		return q, err
 	}
 	pool := o.pool(nil)

@@ -81,7 +81,7 @@ func (m *memory) List(context.Context, account.ID, job.Query) ([]job.Summary, er
 }
 
 func (m *memory) Forget(context.Context, account.ID, time.Time, int) (int, error) { return 0, nil }
-func (m *memory) Kept(context.Context, account.ID) (int64, error)                 { return 0, nil }
+func (m *memory) RecordBytes(context.Context, account.ID) (int64, error)          { return 0, nil }
 func (m *memory) Trim(context.Context, account.ID, int64, int) (int, error)       { return 0, nil }
 
 // steps returns the numbers of the records that are stored, in their order.

@@ -180,7 +180,7 @@ func (u *Upkeep) trim(ctx context.Context, id account.ID, again bool) (n int, er
 		limit += grown / job.RowBytes * 5 / 4
 	}
 	jobs := u.o.Jobs
-	kept, err := jobs.Kept(ctx, id)
+	kept, err := jobs.RecordBytes(ctx, id)
 	if err != nil {
 		return 0, err
 	}
@@ -210,7 +210,7 @@ func (u *Upkeep) requestTrim(ctx context.Context, one account.Account) error {
 	if bound == 0 {
 		return nil
 	}
-	stored, err := u.o.Jobs.Kept(ctx, one.ID)
+	stored, err := u.o.Jobs.RecordBytes(ctx, one.ID)
 	if err == nil && stored > bound {
 		u.o.Growth.request(one.ID)
 	}

@@ -50,7 +50,7 @@ func keepJobs(t *testing.T, a *node, who account.ID, n, size int) (ids []job.ID)
 
 func (a *node) keeps(t *testing.T, who account.ID) int64 {
 	t.Helper()
-	n, err := a.store.Jobs().Kept(t.Context(), who)
+	n, err := a.store.Jobs().RecordBytes(t.Context(), who)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -104,8 +104,8 @@ func (t tx) forget(a account.ID, list []finishedJob, bytes int64) (n int, err er
 	return n, nil
 }
 
-// Kept implements job.Store.
-func (s Jobs) Kept(ctx context.Context, a account.ID) (bytes int64, err error) {
+// RecordBytes implements job.Store.
+func (s Jobs) RecordBytes(ctx context.Context, a account.ID) (bytes int64, err error) {
 	err = s.store.read(ctx, func(t tx) (err error) {
 		bytes, err = t.recordBytes(a)
 		return err
@@ -121,7 +121,7 @@ func (t tx) recordBytes(a account.ID) (bytes int64, err error) {
 // Trim implements job.Store. What to remove is looked for by those who only read;
 // whether it must go is decided with the change itself.
 func (s Jobs) Trim(ctx context.Context, a account.ID, most int64, limit int) (n int, err error) {
-	kept, err := s.Kept(ctx, a)
+	kept, err := s.RecordBytes(ctx, a)
 	if err != nil || kept <= most {
 		return 0, err
 	}

@@ -19,7 +19,7 @@ func wantBytes(t *testing.T, what string, s Stores, a account.ID, want ...job.Re
 	for _, r := range want {
 		sum += r.Bytes()
 	}
-	got, err := s.Jobs.Kept(t.Context(), a)
+	got, err := s.Jobs.RecordBytes(t.Context(), a)
 	must(t, err)
 	if there := bytesThere(t, s, a); got != sum || there != sum {
 		t.Errorf("%s: %d bytes are kept, and %d are there, want %d", what, got, there, sum)
@@ -175,7 +175,7 @@ func testTrimMany(t *testing.T, s Stores) {
 		must(t, err)
 		left -= 10
 		same(t, "how many went", n, 10)
-		kept, err := s.Jobs.Kept(t.Context(), a.ID)
+		kept, err := s.Jobs.RecordBytes(t.Context(), a.ID)
 		must(t, err)
 		same(t, "what is kept", kept, left*each)
 		_, err = s.Jobs.ByID(t.Context(), list[many-(left-stood)-1].ID)

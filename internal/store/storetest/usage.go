@@ -169,11 +169,11 @@ func testUsageOfTwo(t *testing.T, first, second *process) {
 	wantUsed(t, "after all", first.Stores, a.ID, month, usage.Used{Calls: 3, Running: 3 * time.Second})
 
 	// One removes what the other stored.
-	kept, err := first.Jobs.Kept(ctx, a.ID)
+	kept, err := first.Jobs.RecordBytes(ctx, a.ID)
 	must(t, err)
 	n, err := second.Jobs.Forget(ctx, a.ID, noon.Add(time.Hour), 10)
 	must(t, err)
-	left, err := first.Jobs.Kept(ctx, a.ID)
+	left, err := first.Jobs.RecordBytes(ctx, a.ID)
 	must(t, err)
 	if kept == 0 || n != 3 || left != 0 {
 		t.Errorf("of %d bytes %d records went, and %d bytes are left", kept, n, left)
