@@ -119,5 +119,5 @@ func bytesText(n int64) string {
 	case n >= 1<<10:
 		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
 	}
-	return value.ByteCount(n)
+	return value.FormatByteCount(n)
 }

@@ -123,7 +123,7 @@ func (k *filesGet) Run(c *console, line *commands) error {
 		if err := writeWhole(k.File, from); err != nil {
 			return err
 		}
-		c.said("%s: %s", k.File, value.ByteCount(content.Size()))
+		c.said("%s: %s", k.File, value.FormatByteCount(content.Size()))
 		return nil
 	})
 }
@@ -221,7 +221,7 @@ func (k *filesPut) Run(c *console, line *commands) error {
 			}{"ok", k.Path, counted.read, `"` + tag + `"`})
 			return nil
 		}
-		fmt.Fprintf(c.out, "%s: %s\n", printable(k.Path), value.ByteCount(counted.read))
+		fmt.Fprintf(c.out, "%s: %s\n", printable(k.Path), value.FormatByteCount(counted.read))
 		return nil
 	})
 }

@@ -84,5 +84,5 @@ func sized(n int64) string {
 			return fmt.Sprintf("%.4g %s", float64(n)/float64(u.size), u.name)
 		}
 	}
-	return value.ByteCount(n)
+	return value.FormatByteCount(n)
 }

@@ -67,7 +67,7 @@ func (c *console) readScript(name string, most int) (string, error) {
 		return "", usage("%s", plainError(err))
 	}
 	if len(text) > most {
-		return "", usage("%s: a script has at most %s", shownName(name), value.Size(int64(most)))
+		return "", usage("%s: a script has at most %s", shownName(name), value.FormatSize(int64(most)))
 	}
 	return string(text), nil
 }

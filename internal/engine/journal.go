@@ -58,7 +58,7 @@ func (r *Run) replay(e *vm.Effect, t Result) *Outcome {
 	if t.Kind == bytecode.EffectFetch {
 		r.state.Fetches++
 	}
-	r.machine.Spend(t.Fuel)
+	r.machine.ChargeEffect(t.Fuel)
 	if t.Err != nil {
 		r.clearEffect()
 		r.machine.ResumeError(t.Err)
@@ -98,7 +98,7 @@ func (r *Run) interrupted(err error) *Outcome {
 // cost.
 func (r *Run) deliver(ctx context.Context, e *vm.Effect, v value.Value, err error, fuel int64) *Outcome {
 	var known *value.Error
-	r.machine.Spend(fuel)
+	r.machine.ChargeEffect(fuel)
 	switch {
 	case err == nil:
 		r.record(Result{Seq: e.Seq, Kind: e.Kind, Value: v, Fuel: fuel})

@@ -199,7 +199,7 @@ func (t *buffer) addValue(v value.Value) *value.Error {
 }
 
 // printable refuses bytes that are no text.
-func (c *Call) printable(v value.Value) *value.Error { return value.Printable(c.Meter, v) }
+func (c *Call) printable(v value.Value) *value.Error { return value.CheckPrintable(c.Meter, v) }
 
 // value returns what was collected.
 func (t *buffer) value() value.Value {

@@ -21,21 +21,21 @@ func (l *LimitError) Error() string {
 	case "time":
 		return "the script ran longer than it may"
 	case "memory":
-		return fmt.Sprintf("the script holds more than %s of memory, its limit", Size(l.Max))
+		return fmt.Sprintf("the script holds more than %s of memory, its limit", FormatSize(l.Max))
 	case "call_depth":
 		return fmt.Sprintf("functions call each other more than %s deep, the limit: is there a call that never ends?", group(l.Max))
 	case "nesting":
 		return fmt.Sprintf("lists and maps stand more than %s deep inside each other, the limit", group(l.Max))
 	case "value_size":
-		return fmt.Sprintf("one text or bytes value is longer than %s, the limit", Size(l.Max))
+		return fmt.Sprintf("one text or bytes value is longer than %s, the limit", FormatSize(l.Max))
 	case "elements":
 		return fmt.Sprintf("one list or map has more than %s elements, the limit", group(l.Max))
 	case "output":
-		return fmt.Sprintf("the script emits more than %s, its limit", Size(l.Max))
+		return fmt.Sprintf("the script emits more than %s, its limit", FormatSize(l.Max))
 	case "fetches":
 		return fmt.Sprintf("the script calls FETCH more than %s, its limit", times(l.Max))
 	case "pattern_size":
-		return fmt.Sprintf("the pattern is longer than %s, the limit", Size(l.Max))
+		return fmt.Sprintf("the pattern is longer than %s, the limit", FormatSize(l.Max))
 	case "pattern_cost":
 		return "the pattern is too costly for a text of this length: use a simpler pattern, or match a shorter text"
 	}
@@ -61,8 +61,8 @@ func group(n int64) string {
 	return s
 }
 
-// Size writes a number of bytes for people, exactly.
-func Size(n int64) string {
+// FormatSize writes a number of bytes for people, exactly.
+func FormatSize(n int64) string {
 	for _, u := range []struct {
 		name string
 		unit int64
@@ -74,8 +74,8 @@ func Size(n int64) string {
 	return counted(group(n), n)
 }
 
-// ByteCount writes a number of bytes for people to the last one.
-func ByteCount(n int64) string { return counted(strconv.FormatInt(n, 10), n) }
+// FormatByteCount writes a number of bytes for people to the last one.
+func FormatByteCount(n int64) string { return counted(strconv.FormatInt(n, 10), n) }
 
 func counted(text string, bytes int64) string {
 	if bytes == 1 {

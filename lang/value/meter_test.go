@@ -10,7 +10,7 @@ func TestBytesForPeople(t *testing.T) {
 		1025:      {"1 025 bytes", "1025 bytes"},
 		100 << 20: {"100 MiB", "104857600 bytes"},
 	} {
-		if got := [2]string{Size(n), ByteCount(n)}; got != want {
+		if got := [2]string{FormatSize(n), FormatByteCount(n)}; got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
 	}

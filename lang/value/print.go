@@ -254,8 +254,8 @@ func TextSize(m *Meter, v Value) int {
 	return JSONSize(m, v)
 }
 
-// Printable refuses bytes that are no text: all else can be written.
-func Printable(m *Meter, v Value) *Error {
+// CheckPrintable refuses bytes that are no text: all else can be written.
+func CheckPrintable(m *Meter, v Value) *Error {
 	if v.Kind() != KindBytes {
 		return nil
 	}
@@ -273,7 +273,7 @@ func ToText(m *Meter, v Value) (Value, *Error) {
 	case KindText:
 		return v, nil
 	case KindBytes:
-		if err := Printable(m, v); err != nil {
+		if err := CheckPrintable(m, v); err != nil {
 			return Null, err
 		}
 	}

@@ -65,7 +65,7 @@ type Machine struct {
 	reg     int   // the register of its arguments and result, absolute
 	effect  Effect
 	seq     int64
-	owed    int64 // fuel that the effect asked for has used, see Spend
+	owed    int64 // fuel that the effect asked for has used, see ChargeEffect
 	err     *Error
 	out     []byte
 	globals [bytecode.GlobalCount]value.Value
@@ -457,10 +457,10 @@ func (m *Machine) ResumeError(err error) {
 	})
 }
 
-// Spend has the script pay for what its host computed for the effect asked for,
-// when the effect is settled. Whoever replays the run from its journal has
-// to spend the same.
-func (m *Machine) Spend(fuel int64) { m.owed = fuel }
+// ChargeEffect has the script pay for what its host computed for the effect asked
+// for, when the effect is settled. Whoever replays the run from its journal has to
+// charge the same.
+func (m *Machine) ChargeEffect(fuel int64) { m.owed = fuel }
 
 // settle ends the wait for an effect.
 func (m *Machine) settle(result func() *value.Error) {
@@ -512,7 +512,7 @@ func (m *Machine) Cookies() value.Value { return m.globals[bytecode.GlobalCookie
 // Meter returns a meter under which the host may make the result of the effect
 // asked for: it ends at the script's limits of memory and fuel, but charges the
 // script nothing. The memory of the result is charged by Resume, the fuel by
-// Spend, the same each time the run is repeated. It is good until the next call.
+// ChargeEffect, the same in a replay. It is good until the next call.
 func (m *Machine) Meter() *value.Meter {
 	m.host = value.Meter{Bounds: m.limits.Bounds, Memory: m.limits.Memory, BytesLeft: m.meter.BytesLeft,
 		Fuel: m.meter.Fuel, Reserve: m.meter.Reserve, TotalFuel: m.meter.TotalFuel, Measure: m.host.Measure}

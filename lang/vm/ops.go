@@ -417,7 +417,7 @@ func (m *Machine) text(dst *value.Value, t *bytecode.Template, args []value.Valu
 	}
 	for _, v := range args {
 		if v.Kind() == value.KindBytes {
-			if err := value.Printable(&m.meter, v); err != nil {
+			if err := value.CheckPrintable(&m.meter, v); err != nil {
 				return err
 			}
 		}

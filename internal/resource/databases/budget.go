@@ -44,7 +44,7 @@ func (b *budget) memory() int64 {
 // exceeded returns the error of a statement that would hold more.
 func (b *budget) exceeded() error {
 	if b.meter == nil {
-		return value.Exceeded("memory", unmetered, "this SQL statement holds more than %s: let it look at fewer rows", value.Size(unmetered))
+		return value.Exceeded("memory", unmetered, "this SQL statement holds more than %s: let it look at fewer rows", value.FormatSize(unmetered))
 	}
 	return &value.LimitError{Name: "memory", Max: b.meter.Memory}
 }

@@ -66,7 +66,7 @@ func (c *conn) full(err error) error {
 	case c.options.MaxBytes == math.MaxInt64: // nothing bounds it but the disk, which has room again by now
 		return unavailable(fmt.Errorf("database %s: %w", c.name, err))
 	}
-	return value.Errorf("database_full", "the database %s is full: it may hold %s", value.Quote(c.name), value.Size(c.options.MaxBytes))
+	return value.Errorf("database_full", "the database %s is full: it may hold %s", value.Quote(c.name), value.FormatSize(c.options.MaxBytes))
 }
 
 func tryDisk(folder string) error {
@@ -94,7 +94,7 @@ func (c *conn) explain(err error) error {
 		return walStorageFull(c.name, c.bounds)
 	}
 	if errors.Is(err, sqlite.ErrTemporaryFull) {
-		return value.Exceeded("sql_temporary", c.options.Temporary, "this SQL statement sorts or collects more than %s on the way: let it look at fewer rows", value.Size(c.options.Temporary))
+		return value.Exceeded("sql_temporary", c.options.Temporary, "this SQL statement sorts or collects more than %s on the way: let it look at fewer rows", value.FormatSize(c.options.Temporary))
 	}
 	var e *sqlite.Error
 	if !errors.As(err, &e) {

@@ -147,9 +147,9 @@ func (d *Databases) Measure() error {
 }
 
 func storageFull(name string, b Bounds) error {
-	return value.Errorf(quotaExceeded, "there is no room for more in the database %s: the account's files and databases hold %s at most together; remove rows or files first", value.Quote(name), value.Size(b.Bytes)).AtLimit("storage", b.Bytes)
+	return value.Errorf(quotaExceeded, "there is no room for more in the database %s: the account's files and databases hold %s at most together; remove rows or files first", value.Quote(name), value.FormatSize(b.Bytes)).AtLimit("storage", b.Bytes)
 }
 
 func walStorageFull(name string, b Bounds) error {
-	return value.Errorf(quotaExceeded, "there is no room for the log of this change of the database %s: the account's files and databases, with what is not yet swept of them, hold %s at most; change fewer rows at once, or remove files first", value.Quote(name), value.Size(b.Bytes)).AtLimit("storage", b.Bytes)
+	return value.Errorf(quotaExceeded, "there is no room for the log of this change of the database %s: the account's files and databases, with what is not yet swept of them, hold %s at most; change fewer rows at once, or remove files first", value.Quote(name), value.FormatSize(b.Bytes)).AtLimit("storage", b.Bytes)
 }

@@ -41,7 +41,7 @@ func (c *conn) checkViews(ctx context.Context, sql string) error {
 	switch firstName(sql) {
 	case "create", "alter":
 		if c.views.defined+int64(len(sql)) > maxDefinitions {
-			return value.Exceeded("sql_definitions", maxDefinitions, "the tables, views, indexes and triggers of this database would have definitions of more than %s together: drop some, or use a further database", value.Size(maxDefinitions))
+			return value.Exceeded("sql_definitions", maxDefinitions, "the tables, views, indexes and triggers of this database would have definitions of more than %s together: drop some, or use a further database", value.FormatSize(maxDefinitions))
 		}
 	}
 	if len(c.views.sizes) == 0 {

@@ -192,7 +192,7 @@ func (db *database) cancelReaders(most int64) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	for r := range db.activeReads {
-		r.end(value.Errorf("database_busy", "this statement read the database %s for so long that the log of the changes meanwhile came to %s, and was ended: read less at once, or when less is changed", value.Quote(db.name), value.Size(most)))
+		r.end(value.Errorf("database_busy", "this statement read the database %s for so long that the log of the changes meanwhile came to %s, and was ended: read less at once, or when less is changed", value.Quote(db.name), value.FormatSize(most)))
 	}
 }
 

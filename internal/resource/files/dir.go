@@ -81,7 +81,7 @@ func (d *Dir) Read(ctx context.Context, path string, limit int) ([]byte, error) 
 	}
 	defer closeRead(f)
 	if info.Size() > int64(limit) {
-		return nil, value.Exceeded("value_size", int64(limit), "the file %s has %s, and a script can take %d at most", value.Quote(path), value.ByteCount(info.Size()), limit)
+		return nil, value.Exceeded("value_size", int64(limit), "the file %s has %s, and a script can take %d at most", value.Quote(path), value.FormatByteCount(info.Size()), limit)
 	}
 	content := make([]byte, info.Size(), info.Size()+1)
 	n, err := io.ReadFull(f, content)

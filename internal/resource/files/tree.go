@@ -126,7 +126,7 @@ func (t *Tree) Read(ctx context.Context, path string, limit int) ([]byte, error)
 			return nil, err
 		}
 		if n.Size > int64(limit) {
-			return nil, value.Exceeded("value_size", int64(limit), "the file %s has %s, and a script can take %d at most", value.Quote(path), value.ByteCount(n.Size), limit)
+			return nil, value.Exceeded("value_size", int64(limit), "the file %s has %s, and a script can take %d at most", value.Quote(path), value.FormatByteCount(n.Size), limit)
 		}
 		content := make([]byte, 0, n.Size)
 		for _, chunk := range n.Chunks {
@@ -236,7 +236,7 @@ func (t *Tree) Write(ctx context.Context, path string, content []byte) error {
 // checkSize holds one file to its bound.
 func (t *Tree) checkSize(path string, size int64) error {
 	if t.quota.File > 0 && size > t.quota.File {
-		return value.Exceeded("file_bytes", t.quota.File, "the file %s would have %s, and a file has %d at most", value.Quote(path), value.ByteCount(size), t.quota.File)
+		return value.Exceeded("file_bytes", t.quota.File, "the file %s would have %s, and a file has %d at most", value.Quote(path), value.FormatByteCount(size), t.quota.File)
 	}
 	return nil
 }

@@ -99,14 +99,14 @@ func (p *txn) checkQuota(writes int64) error {
 func (t *Tree) reserve(ctx context.Context, c, held Reservation, total int64) (release func(), err error) {
 	q := t.quota
 	if q.Bytes > 0 && total > q.Bytes && c.After > c.Before {
-		return nil, value.Errorf(quotaExceeded, "the account's files would hold %s, and may hold %d", value.ByteCount(total), q.Bytes).AtLimit("storage", q.Bytes)
+		return nil, value.Errorf(quotaExceeded, "the account's files would hold %s, and may hold %d", value.FormatByteCount(total), q.Bytes).AtLimit("storage", q.Bytes)
 	}
 	if q.Storage == nil {
 		return nil, nil
 	}
 	release, ok, err := q.Storage.ReserveFiles(ctx, c, held)
 	if err == nil && !ok {
-		err = value.Errorf(quotaExceeded, "the account's files would hold %s, and with its databases, and what is on its way or not yet swept, more than the %d that it may keep", value.ByteCount(total), q.Bytes).AtLimit("storage", q.Bytes)
+		err = value.Errorf(quotaExceeded, "the account's files would hold %s, and with its databases, and what is on its way or not yet swept, more than the %d that it may keep", value.FormatByteCount(total), q.Bytes).AtLimit("storage", q.Bytes)
 	}
 	return release, err
 }

@@ -165,7 +165,7 @@ func (s *statements) take() (byte, error) {
 		return 0, err
 	}
 	if s.text.Len() == s.most {
-		return 0, value.Exceeded("import_bytes", int64(s.most), "a statement of an import has at most %s", value.Size(int64(s.most)))
+		return 0, value.Exceeded("import_bytes", int64(s.most), "a statement of an import has at most %s", value.FormatSize(int64(s.most)))
 	}
 	if c == '\n' {
 		s.line++
