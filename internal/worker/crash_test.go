@@ -21,6 +21,11 @@ type stuckDatabases struct {
 	until chan struct{}
 }
 
+func (d *stuckDatabases) wrap(real engine.Databases) engine.Databases {
+	d.Databases = real
+	return d
+}
+
 func (d *stuckDatabases) Query(ctx context.Context, name string, q engine.Query) (value.Value, error) {
 	if d.free > 0 {
 		d.free--
@@ -35,10 +40,7 @@ func (d *stuckDatabases) Query(ctx context.Context, name string, q engine.Query)
 // that follows finds the job as the one before has left it.
 func crashing(t *testing.T) (*world, *stuckDatabases) {
 	stuck := &stuckDatabases{held: make(chan struct{}), until: make(chan struct{})}
-	return newWorld(t, faults{databases: func(d engine.Databases) engine.Databases {
-		stuck.Databases = d
-		return stuck
-	}}), stuck
+	return newWorld(t, faults{databases: stuck.wrap}), stuck
 }
 
 // TestGivesUpWhatEndsTheProcess has a job end one process after the other: it is

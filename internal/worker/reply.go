@@ -8,6 +8,7 @@ import (
 
 	"ql/internal/admit"
 	"ql/internal/engine"
+	"ql/internal/fault"
 	"ql/internal/job"
 	"ql/internal/journal"
 	"ql/internal/principal"
@@ -133,6 +134,21 @@ func (w *Worker) answer(ctx context.Context, h *job.Head, r Reply, sum [32]byte)
 	return nil
 }
 
+// wasNotAnswered tells whether it is certain that an answer was not stored. Where it is
+// not, the files that came with it stay: the job may go on to read them.
+func (a *attempt) wasNotAnswered(ctx context.Context, question string, err error) bool {
+	if errors.Is(err, job.ErrNotPaused) {
+		return true
+	}
+	if fault.Is(err, fault.OutcomeUnknown) {
+		return false
+	}
+	ctx, cancel := detached(ctx)
+	defer cancel()
+	_, answered, err := a.w.o.Queue.FindAnswer(ctx, a.lease.ID, question)
+	return err == nil && !answered
+}
+
 // answer restores the script, in memory that is reserved and in the account's turns,
 // gives it the reply, and stores that.
 func (a *attempt) answer(ctx context.Context, question string, r Reply, sum [32]byte) error {
@@ -166,12 +182,17 @@ func (a *attempt) answer(ctx context.Context, question string, r Reply, sum [32]
 		return err
 	}
 	ticket.Yield()
-	a.lease, err = w.o.Queue.Answer(ctx, a.lease.ID, job.Answer{
+	lease, err := w.o.Queue.Answer(ctx, a.lease.ID, job.Answer{
 		Prompt: question, Reply: sum, By: r.By, Address: r.Address, At: w.o.Clock(), Step: result.Seq, Entries: sealed,
 	}, w.session.Member(), w.o.Clock())
 	if err != nil {
-		return errors.Join(err, run.DiscardUploads(context.WithoutCancel(ctx)))
+		if a.wasNotAnswered(ctx, question, err) {
+			err = errors.Join(err, run.DiscardUploads(context.WithoutCancel(ctx)))
+		}
+		w.checkMembership(err)
+		return err
 	}
+	a.lease = lease
 	if a.memory.Bytes() > 0 {
 		// It is large: it is loaded again once it has its ticket, and does not hold all
 		// this until then.

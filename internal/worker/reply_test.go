@@ -6,10 +6,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"ql/internal/admit"
 	"ql/internal/engine"
 	"ql/internal/job"
+	"ql/internal/member"
 	"ql/internal/wire"
 	"ql/lang/value"
 )
@@ -76,4 +78,56 @@ func TestReplyToALargeJob(t *testing.T) {
 	yes := true
 	check(t, e.w.Reply(context.Background(), s.Summary.ID, Reply{Approved: &yes}))
 	e.wantResult(s.Summary.ID, "100000")
+}
+
+// unsureQueue stores answers, or not, and says that it failed.
+type unsureQueue struct {
+	job.Queue
+	stores atomic.Bool
+	fails  atomic.Bool
+}
+
+func (q *unsureQueue) Answer(ctx context.Context, id job.ID, a job.Answer, m member.Member, now time.Time) (job.Lease, error) {
+	if q.fails.Load() && !q.stores.Load() {
+		return job.Lease{}, errChaos
+	}
+	l, err := q.Queue.Answer(ctx, id, a, m, now)
+	if err == nil && q.fails.Load() {
+		return job.Lease{}, errChaos
+	}
+	return l, err
+}
+
+// TestUploadsOfAnUnsureAnswer: the files that came with an answer go where that was
+// certainly not stored, and stay where it was, whatever the store said. The job goes on
+// then.
+func TestUploadsOfAnUnsureAnswer(t *testing.T) {
+	q := &unsureQueue{}
+	e := newWorld(t, faults{queue: func(real job.Queue) job.Queue { q.Queue = real; real.Prompts = q; return real }}, quickRenewal)
+	id := e.submit(`GATHER "Ship" FIELDS photo FILE REQUIRED SET ?f READ ?f.photo.path AS TEXT SET ?t EMIT ?t`)
+	e.await(id, job.Paused)
+	fields, bad := value.ParseJSON(nil, `{"photo":{"name":"cat.txt","type":"text/plain","base64":"bWVvdw=="}}`)
+	if bad != nil {
+		t.Fatal(bad)
+	}
+	answer := Reply{Fields: fields}
+	uploads := func() int64 {
+		t.Helper()
+		u, err := e.store.Files().Usage(context.Background(), e.ada.ID)
+		check(t, err)
+		return u.Bytes
+	}
+	q.fails.Store(true)
+	if err := e.w.Reply(context.Background(), id, answer); !errors.Is(err, errChaos) {
+		t.Fatalf("a reply that was not stored: %v", err)
+	}
+	if n := uploads(); n != 0 {
+		t.Errorf("%d bytes of an answer that was not stored are left", n)
+	}
+	e.wantState(id, job.Paused)
+	q.stores.Store(true)
+	if err := e.w.Reply(context.Background(), id, answer); !errors.Is(err, errChaos) {
+		t.Fatalf("a reply that was stored: %v", err)
+	}
+	e.wantResult(id, "meow")
 }

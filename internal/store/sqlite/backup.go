@@ -44,6 +44,9 @@ func (q Queue) Attempt(ctx context.Context, id job.ID) (attempt int64, err error
 func (q Queue) Abandon(ctx context.Context, d job.Due, failure []byte, now time.Time) error {
 	return q.store.write(ctx, func(t tx) error {
 		var webhook string
+		if err := t.releaseSuspension(d.Lease); err != nil {
+			return err
+		}
 		found, err := t.one("UPDATE jobs SET state = ?, finished = ?, error = ?, attempt = attempt + 1, due = NULL, member = NULL, program = NULL, task = NULL, held = NULL "+
 			"WHERE seq = ? AND attempt = ? AND program IS NOT NULL RETURNING webhook", func(r row) { webhook = r.text(0) },
 			string(job.Failed), now, failure, d.Seq, d.Attempt)

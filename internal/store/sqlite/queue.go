@@ -101,7 +101,7 @@ func (q Queue) Adopt(ctx context.Context, task *job.Task, s *job.Suspension) (l 
 			return err
 		}
 		held := s.Held() + int64(len(task.Spec)) + code
-		if err := t.checkSuspendLimits(task.Account, s, held, -1); err != nil {
+		if err := t.reserveSuspension(task.Account, s, held, -1); err != nil {
 			return err
 		}
 		if l, err = t.insertTask(task, task.Created, 1, nil); err != nil {

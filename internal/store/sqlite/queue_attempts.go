@@ -191,33 +191,56 @@ func (q Queue) Suspend(ctx context.Context, l job.Lease, s *job.Suspension) erro
 		if stopping {
 			return job.ErrStopping
 		}
-		if err := t.checkSuspendLimits(l.Account, s, held, before); err != nil {
+		if err := t.reserveSuspension(l.Account, s, held, before); err != nil {
 			return err
 		}
 		return t.suspend(l, s, held)
 	})
 }
 
-// checkSuspendLimits fails where the other jobs of the account that stand leave no room
-// for one that holds so many bytes, and stood with so many before; -1 for never.
-func (t tx) checkSuspendLimits(a account.ID, s *job.Suspension, held, before int64) error {
-	if s.Most == 0 && s.MostBytes == 0 {
-		return nil
+// reserveSuspension counts a job that is suspended and holds so many bytes, and was
+// counted with so many before; -1 for never. Where the account's other suspended jobs
+// leave no room for it, nothing is counted.
+func (t tx) reserveSuspension(a account.ID, s *job.Suspension, held, before int64) error {
+	more, bytes := int64(1), held
+	if before >= 0 {
+		more, bytes = 0, held-before
 	}
-	var many, bytes int64
-	if _, err := t.one("SELECT standing, standing_bytes FROM kept WHERE account = ?", func(r row) { many, bytes = r.int(0), r.int(1) }, int64(a)); err != nil {
+	n, err := t.exec(`INSERT INTO kept (account, standing, standing_bytes, sessions)
+		SELECT ?1, ?2, ?3, 0 WHERE (?4 = 0 OR ?2 <= ?4) AND (?5 = 0 OR ?3 <= ?5)
+		ON CONFLICT (account) DO UPDATE SET standing = standing + ?2, standing_bytes = standing_bytes + ?3
+		WHERE (?4 = 0 OR standing + ?2 <= ?4) AND (?5 = 0 OR standing_bytes + ?3 <= ?5)`,
+		int64(a), more, bytes, s.Most, s.MostBytes)
+	if err != nil || n > 0 {
 		return err
 	}
-	if before >= 0 {
-		many, bytes = many-1, bytes-before
+	full := false
+	if _, err := t.one("SELECT standing + ? > ? FROM kept WHERE account = ?", func(r row) { full = r.bool(0) }, more, s.Most, int64(a)); err != nil {
+		return err
 	}
-	switch {
-	case s.Most > 0 && many >= int64(s.Most):
+	if full && s.Most > 0 {
 		return job.ErrSuspendLimit
-	case s.MostBytes > 0 && bytes+held > s.MostBytes:
-		return job.ErrStorageLimit
 	}
-	return nil
+	return job.ErrStorageLimit
+}
+
+// releaseSuspension counts a job no longer that ends now. It is called before the row
+// says so.
+func (t tx) releaseSuspension(l job.Lease) error {
+	held := int64(-1)
+	if _, err := t.one("SELECT coalesce(held, -1) FROM jobs WHERE seq = ?", func(r row) { held = r.int(0) }, l.Seq); err != nil {
+		return err
+	}
+	return t.releaseHeld(l.Account, held)
+}
+
+// releaseHeld counts the bytes of one suspended job no longer; -1 for one that was none.
+func (t tx) releaseHeld(a account.ID, held int64) error {
+	if held < 0 {
+		return nil
+	}
+	_, err := t.exec("UPDATE kept SET standing = standing - 1, standing_bytes = standing_bytes - ? WHERE account = ?", held, int64(a))
+	return err
 }
 
 func (t tx) suspend(l job.Lease, s *job.Suspension, held int64) error {
@@ -250,6 +273,16 @@ func (q Queue) Release(ctx context.Context, l job.Lease, at time.Time, failures 
 // Finish implements job.Attempts.
 func (q Queue) Finish(ctx context.Context, l job.Lease, e *job.End) error {
 	return q.store.write(ctx, func(t tx) error {
+		if e.Rest { // else it was never suspended
+			held := int64(-1)
+			found, err := t.one("SELECT coalesce(held, -1) FROM jobs WHERE seq = ? AND attempt = ? AND state = 'running'", func(r row) { held = r.int(0) }, l.Seq, l.Attempt)
+			if err != nil || !found {
+				return leaseLostUnless(err)
+			}
+			if err := t.releaseHeld(l.Account, held); err != nil {
+				return err
+			}
+		}
 		var webhook string
 		found, err := t.one(`UPDATE jobs SET state = ?, finished = ?, steps = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?, checksum = ?,
 			ran = ?, due = NULL, member = NULL, program = NULL, task = NULL, held = NULL
@@ -332,6 +365,9 @@ func (t tx) finishAsStored(l job.Lease, s job.State, now time.Time, ran time.Dur
 	record := job.NewRecord(job.Summary{ID: l.ID, Account: l.Account}, s, now, job.Progress{
 		Output: append([]byte{}, output...), Trace: so.trace, TraceDropped: so.traceDropped, Response: so.response, Ran: ran,
 	}, failure)
+	if err := t.releaseSuspension(l); err != nil {
+		return err
+	}
 	if _, err := t.exec(`UPDATE jobs SET state = ?, finished = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?, checksum = ?,
 		attempt = attempt + 1, begun = 0, due = NULL, member = NULL, program = NULL, task = NULL, held = NULL WHERE seq = ?`,
 		string(record.State), record.Finished, record.TraceDropped, record.Error, record.Response, record.Trace, record.Result, string(record.Encoding), checksum(record.Result), l.Seq); err != nil {
