@@ -45,9 +45,9 @@ func (s *Service) idempotencyKey(who caller, q Query) *job.Key {
 // of an earlier call with the key.
 func (s *Service) reserveKey(ctx context.Context, a account.ID, k job.Key, id job.ID, compiled bool) (earlier job.ID, err error) {
 	if compiled {
-		return s.o.Jobs.Reserve(ctx, a, k, id)
+		return s.o.Jobs.ReserveKey(ctx, a, k, id)
 	}
-	return s.o.Jobs.Reserved(ctx, a, k)
+	return s.o.Jobs.FindKey(ctx, a, k)
 }
 
 // inFlight are the synchronous calls with a key that run at the moment: nothing

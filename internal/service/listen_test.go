@@ -20,7 +20,7 @@ type oneJob struct {
 	looks, loads int
 }
 
-func (o *oneJob) Look(_ context.Context, _ job.ID, most int64) (*job.View, error) {
+func (o *oneJob) ViewWithin(_ context.Context, _ job.ID, most int64) (*job.View, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	v := o.view

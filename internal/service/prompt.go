@@ -27,10 +27,10 @@ func errNoPrompt() error {
 // findPrompt finds the job whose prompt a token opens. Whoever has the token may
 // answer, wherever they come from.
 func (s *Service) findPrompt(ctx context.Context, c Caller, token string) (foundJob, error) {
-	id, err := s.o.Jobs.ByToken(ctx, token)
+	id, err := s.o.Jobs.ByPromptToken(ctx, token)
 	if err == nil {
 		var v *job.View
-		if v, err = s.o.Jobs.Look(ctx, id, 0); err == nil && v.Prompt != nil && v.Prompt.Sealed == nil {
+		if v, err = s.o.Jobs.ViewWithin(ctx, id, 0); err == nil && v.Prompt != nil && v.Prompt.Sealed == nil {
 			v, err = s.jobView(ctx, c.Memory, id) // its words are many
 		}
 		if err == nil {

@@ -39,14 +39,14 @@ type Records interface {
 type Jobs interface {
 	Submit(ctx context.Context, s worker.Submission) (earlier job.ID, err error)
 	Adopt(ctx context.Context, s worker.Submission, run *engine.Run, out engine.Outcome, ran time.Duration) (*job.View, error)
-	Reserve(ctx context.Context, a account.ID, k job.Key, id job.ID) (earlier job.ID, err error)
-	Reserved(ctx context.Context, a account.ID, k job.Key) (earlier job.ID, err error)
+	ReserveKey(ctx context.Context, a account.ID, k job.Key, id job.ID) (earlier job.ID, err error)
+	FindKey(ctx context.Context, a account.ID, k job.Key) (earlier job.ID, err error)
 	Reply(ctx context.Context, id job.ID, r worker.Reply) error
 	Cancel(ctx context.Context, id job.ID) (job.State, error)
-	Look(ctx context.Context, id job.ID, most int64) (*job.View, error)
+	ViewWithin(ctx context.Context, id job.ID, most int64) (*job.View, error)
 	Watch(id job.ID) (changed <-chan struct{}, stop func())
 	FormToken(v *job.View) (string, error)
-	ByToken(ctx context.Context, token string) (job.ID, error)
+	ByPromptToken(ctx context.Context, token string) (job.ID, error)
 }
 
 // URLs are where callers reach the service, without a slash at the end.

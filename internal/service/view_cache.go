@@ -15,7 +15,7 @@ func (s *Service) jobHead(ctx context.Context, id job.ID) (*job.View, error) {
 	if r, ok := s.o.Records.Pending(id); ok {
 		return &job.View{Record: job.Record{Summary: r.Summary}, Bytes: recordBytes(&r), Output: int64(len(r.Result)), Traced: int64(len(r.Trace)), Left: true}, nil
 	}
-	return s.o.Jobs.Look(ctx, id, 0)
+	return s.o.Jobs.ViewWithin(ctx, id, 0)
 }
 
 // jobView returns a job with all there is to show: a call that was just recorded, or one
@@ -29,7 +29,7 @@ func (s *Service) jobView(ctx context.Context, h *CallMemory, id job.ID) (*job.V
 		}
 		return &job.View{Record: r}, nil
 	}
-	v, err := s.o.Jobs.Look(ctx, id, UnreservedBytes)
+	v, err := s.o.Jobs.ViewWithin(ctx, id, UnreservedBytes)
 	switch {
 	case err != nil || !v.Left:
 		return v, err
@@ -57,7 +57,7 @@ func (s *Service) loadView(ctx context.Context, r interface {
 			return nil, err
 		}
 		had = most
-		if v, err = s.o.Jobs.Look(ctx, v.ID, had); err != nil {
+		if v, err = s.o.Jobs.ViewWithin(ctx, v.ID, had); err != nil {
 			r.Shrink(twice * had)
 			return nil, err
 		}

@@ -11,7 +11,7 @@ import (
 // WebhookBody is what is sent at the end of a job: what a poll shows, without
 // its output where that is too long.
 func (s *Service) WebhookBody(ctx context.Context, id job.ID, most int) ([]byte, error) {
-	v, err := s.o.Jobs.Look(ctx, id, 0)
+	v, err := s.o.Jobs.ViewWithin(ctx, id, 0)
 	if err == nil && v.Left && v.Bytes <= int64(most) {
 		// Few are sent at once, and none is in a hurry.
 		memory := s.o.Ledger.Open(admit.AccountHolder(int64(v.Account)))
@@ -19,7 +19,7 @@ func (s *Service) WebhookBody(ctx context.Context, id job.ID, most int) ([]byte,
 			return nil, err
 		}
 		defer memory.Release()
-		v, err = s.o.Jobs.Look(ctx, id, v.Bytes)
+		v, err = s.o.Jobs.ViewWithin(ctx, id, v.Bytes)
 	}
 	if err != nil {
 		return nil, err

@@ -191,15 +191,15 @@ func (w *Worker) Adopt(ctx context.Context, s Submission, run *engine.Run, out e
 	return v, nil
 }
 
-// Reserve makes an idempotency key lead to a synchronous call, before that is
+// ReserveKey makes an idempotency key lead to a synchronous call, before that is
 // run. It returns the job of an earlier call with the key.
-func (w *Worker) Reserve(ctx context.Context, a account.ID, k job.Key, id job.ID) (earlier job.ID, err error) {
+func (w *Worker) ReserveKey(ctx context.Context, a account.ID, k job.Key, id job.ID) (earlier job.ID, err error) {
 	return w.o.Queue.ReserveKey(ctx, a, k, id, w.o.Clock())
 }
 
-// Reserved returns the job of an earlier call with an idempotency key, and leaves
+// FindKey returns the job of an earlier call with an idempotency key, and leaves
 // the key as it is.
-func (w *Worker) Reserved(ctx context.Context, a account.ID, k job.Key) (earlier job.ID, err error) {
+func (w *Worker) FindKey(ctx context.Context, a account.ID, k job.Key) (earlier job.ID, err error) {
 	return w.o.Queue.FindKey(ctx, a, k, w.o.Clock())
 }
 
@@ -224,7 +224,7 @@ func (w *Worker) FormToken(v *job.View) (string, error) {
 	return string(token), err
 }
 
-// ByToken finds the job whose question's page a token opens.
-func (w *Worker) ByToken(ctx context.Context, token string) (job.ID, error) {
+// ByPromptToken finds the job whose question's page a token opens.
+func (w *Worker) ByPromptToken(ctx context.Context, token string) (job.ID, error) {
 	return w.o.Queue.ByPromptToken(ctx, sha256.Sum256([]byte(token)))
 }

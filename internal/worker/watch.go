@@ -12,12 +12,12 @@ import (
 // View returns a job with all there is to show. What one that runs elsewhere
 // has done so far is not seen.
 func (w *Worker) View(ctx context.Context, id job.ID) (*job.View, error) {
-	return w.Look(ctx, id, math.MaxInt64)
+	return w.ViewWithin(ctx, id, math.MaxInt64)
 }
 
-// Look is View of a job whose bytes are at most so many: of one that holds more it
+// ViewWithin is View of a job whose bytes are at most so many: of one that holds more it
 // leaves them out, and says how many they are. With 0 it takes little.
-func (w *Worker) Look(ctx context.Context, id job.ID, most int64) (*job.View, error) {
+func (w *Worker) ViewWithin(ctx context.Context, id job.ID, most int64) (*job.View, error) {
 	w.mu.Lock()
 	l := w.live[id]
 	w.mu.Unlock()
@@ -26,11 +26,11 @@ func (w *Worker) Look(ctx context.Context, id job.ID, most int64) (*job.View, er
 		so = l.progress(ctx, most > 0)
 	}
 	if so.Trace == nil {
-		return w.lookStored(ctx, id, most)
+		return w.viewStored(ctx, id, most)
 	}
 	v, err := w.o.Queue.ViewWithin(ctx, id, 0)
 	if err != nil || v.State != job.Running || v.Output > int64(len(so.Output)) {
-		return w.lookStored(ctx, id, most)
+		return w.viewStored(ctx, id, most)
 	}
 	v.Steps, v.TraceDropped = so.Steps, so.TraceDropped
 	v.Output, v.Traced = int64(len(so.Output)), int64(len(so.Trace))
@@ -41,8 +41,8 @@ func (w *Worker) Look(ctx context.Context, id job.ID, most int64) (*job.View, er
 	return v, nil
 }
 
-// lookStored looks at what is stored.
-func (w *Worker) lookStored(ctx context.Context, id job.ID, most int64) (*job.View, error) {
+// viewStored looks at what is stored.
+func (w *Worker) viewStored(ctx context.Context, id job.ID, most int64) (*job.View, error) {
 	v, err := w.o.Queue.ViewWithin(ctx, id, most)
 	if err != nil || v.State != job.Running || v.Left {
 		return v, err
