@@ -84,9 +84,10 @@ func boot(t testing.TB, change ...settings) *world {
 	check(t, err)
 	t.Cleanup(func() { check(t, store.Close()) })
 	w.store = store
-	vault, err := seal.OpenVault(ctx, store.Accounts(), filepath.Join(folder, "master.key"), false)
+	accounts := store.Aggregate().CacheAccounts().Accounts // as the service has it
+	vault, err := seal.OpenVault(ctx, accounts, filepath.Join(folder, "master.key"), false)
 	check(t, err)
-	w.accounts = account.NewService(store.Accounts(), vault, account.Options{})
+	w.accounts = account.NewService(accounts, vault, account.Options{})
 	w.recorder = record.NewRecorder(store.Jobs(), record.Options{})
 	t.Cleanup(func() { check(t, w.recorder.Close(ctx)) })
 
@@ -101,7 +102,7 @@ func boot(t testing.TB, change ...settings) *world {
 			c.auth(&identities)
 		}
 	}
-	w.auth, err = auth.New(store.Accounts(), identities)
+	w.auth, err = auth.New(accounts, identities)
 	check(t, err)
 
 	blobs, err := dir.OpenBlobs(filepath.Join(folder, "blobs"))
@@ -110,7 +111,7 @@ func boot(t testing.TB, change ...settings) *world {
 	log := slog.New(slog.NewJSONHandler(w.log, nil))
 	o := service.Options{
 		Auth:     w.auth,
-		Accounts: store.Accounts(),
+		Accounts: accounts,
 		Limiter:  admit.NewLimiter(admit.LimiterOptions{}),
 		Limits:   account.Plan.Limits,
 		Gate:     admit.NewGate(admit.GateOptions{Slots: 4}),
@@ -138,7 +139,7 @@ func boot(t testing.TB, change ...settings) *world {
 	h.Gate = o.Gate
 	t.Cleanup(func() { admittest.CheckIdle(t, o.Gate, ledger) }) // when all have stopped
 	w.worker = worker.New(worker.Options{
-		Queue: store.Queue().Parts(), Members: store.Members(), Accounts: store.Accounts(), Host: o.Host, Gate: o.Gate, Ledger: ledger, Sealer: w.accounts.Sealer(),
+		Queue: store.Queue().Parts(), Members: store.Members(), Accounts: accounts, Host: o.Host, Gate: o.Gate, Ledger: ledger, Sealer: w.accounts.Sealer(),
 		Limits: o.Limits, Log: log, Clock: time.Now,
 	})
 	check(t, w.worker.Start(ctx))
