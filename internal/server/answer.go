@@ -10,21 +10,19 @@ import (
 	"sync"
 	"time"
 
-	"ql/internal/admit"
 	"ql/internal/service"
 	"ql/internal/wire"
 )
 
-// Response is what a route answers. Origin, BeforeAuth and Rate count beside an error
+// Response is what a route answers. Meta and BeforeAuth count beside an error
 // too.
 type Response struct {
+	service.Meta
 	Status int
 	Body   []byte
 	Pieces wire.Pieces // instead of Body where that would be large
 	// Stream, where there is one, writes what follows Body, as long as it likes.
 	Stream func(ctx context.Context, w io.Writer)
-	Origin string         // the page's, where it may read the answer
-	Rate   *admit.Verdict // nil where no call was counted
 	// RetryAfter says when to try again; 0 says nothing.
 	RetryAfter time.Duration
 	// BeforeAuth says that the request was refused before its account was known: a

@@ -9,19 +9,25 @@ import (
 	"ql/internal/wire"
 )
 
-// Answer is what an operation gives. Origin and Rate hold beside an error too.
+// Meta is what goes with the answer of every operation, also where that is an error.
+type Meta struct {
+	// Origin is the page's, where the account that the call runs as lists it: it may
+	// read the answer.
+	Origin string
+	// Rate says how many calls remain; nil where none were counted.
+	Rate *admit.Verdict
+}
+
+// Answer is what an operation on a job gives.
 type Answer struct {
+	Meta
 	Job    wire.Job
 	Status int         // of HTTP
 	Err    *wire.Error // why the job failed, nil where it did not
-	// Origin is the page's, where the account that the call runs as lists it.
-	Origin string
 	// Session is the id of a session that the caller does not have yet, or "".
 	Session string
 	// RetryAfter says when to try again what we could not do; 0 says nothing.
 	RetryAfter time.Duration
-	// Rate says how many calls remain; nil where none were counted.
-	Rate *admit.Verdict
 }
 
 // jobAnswer is a job as a poll shows it. A finished one has the same bytes each

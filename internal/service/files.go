@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"ql/internal/account"
-	"ql/internal/admit"
 	"ql/internal/engine"
 	"ql/internal/fault"
 	"ql/internal/wire"
@@ -43,18 +42,11 @@ type FileContent interface {
 // LongestTransfer is how long a file may be on its way.
 const LongestTransfer = 6 * time.Hour
 
-// FileAnswer is what counts beside whatever an operation on files gives, errors
-// included.
-type FileAnswer struct {
-	Origin string // the page's, where it may read the answer
-	Rate   *admit.Verdict
-}
-
 // files are an account's files, opened for a caller.
 type files struct {
 	FileTree
 	account account.ID
-	FileAnswer
+	Meta
 	limits account.Limits
 	leave  func()
 }
@@ -118,7 +110,7 @@ type FolderPage struct {
 // FoundFile is a file or a folder. Done is to be called, where it is a file
 // when that has been read.
 type FoundFile struct {
-	FileAnswer
+	Meta
 	Content FileContent // nil for a folder
 	Name    string
 	Files   []wire.FileEntry // of a folder
@@ -132,7 +124,7 @@ type FoundFile struct {
 // File opens a file, or lists a folder.
 func (s *Service) File(ctx context.Context, c Caller, p *Credentials, path string, page FolderPage) (FoundFile, error) {
 	f, err := s.openFiles(ctx, c, p)
-	found := FoundFile{FileAnswer: f.FileAnswer, Name: path[strings.LastIndexByte(path, '/')+1:], Close: f.leave}
+	found := FoundFile{Meta: f.Meta, Name: path[strings.LastIndexByte(path, '/')+1:], Close: f.leave}
 	if err != nil {
 		return found, err
 	}
@@ -190,7 +182,7 @@ type Upload struct {
 
 // StoredFile is a file as it was stored.
 type StoredFile struct {
-	FileAnswer
+	Meta
 	Size    int64
 	Tag     string
 	Created bool // there was none before
@@ -199,7 +191,7 @@ type StoredFile struct {
 // StoreFile writes a file.
 func (s *Service) StoreFile(ctx context.Context, c Caller, p *Credentials, sent Upload) (StoredFile, error) {
 	f, err := s.openFiles(ctx, c, p)
-	stored := StoredFile{FileAnswer: f.FileAnswer}
+	stored := StoredFile{Meta: f.Meta}
 	if err != nil {
 		return stored, err
 	}
@@ -254,14 +246,14 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 }
 
 // RemoveFile removes a file or an empty folder, if may lets it.
-func (s *Service) RemoveFile(ctx context.Context, c Caller, p *Credentials, path string, may Condition) (FileAnswer, error) {
+func (s *Service) RemoveFile(ctx context.Context, c Caller, p *Credentials, path string, may Condition) (Meta, error) {
 	f, err := s.openFiles(ctx, c, p)
 	if err != nil {
-		return f.FileAnswer, err
+		return f.Meta, err
 	}
 	defer f.leave()
 	err = f.Remove(ctx, path, func(tag string, written time.Time) error { return checkCondition(may(tag, written)) })
-	return f.FileAnswer, fileFault(err)
+	return f.Meta, fileFault(err)
 }
 
 // LogBrokenDownload logs a file that could not be read to its end.

@@ -32,7 +32,7 @@ func (s *Service) findJob(ctx context.Context, c Caller, text string, p *Credent
 		return o, Answer{}, err
 	}
 	if polls := s.countPoll(c, o.owner); !polls.OK {
-		return o, Answer{Rate: &polls}, polls.Err()
+		return o, Answer{Meta: Meta{Rate: &polls}}, polls.Err()
 	}
 	o.by = principal.ByNobody
 	if p != nil {
@@ -57,7 +57,7 @@ func (s *Service) findJob(ctx context.Context, c Caller, text string, p *Credent
 	if itsPage && p == nil {
 		o.by = principal.ByOrigin
 	}
-	a := Answer{Origin: o.origin}
+	a := Answer{Meta: Meta{Origin: o.origin}}
 	if o.owner.RequireAuthOnJobs && p == nil && !itsPage {
 		return o, a, fault.New(fault.BadCredentials, "the account asks for credentials: send its username and password by HTTP Basic, or its API key for a job that was started with it")
 	}
@@ -92,5 +92,5 @@ func (s *Service) countMiss(c Caller, err error) (foundJob, Answer, error) {
 	if v.OK {
 		return foundJob{}, Answer{}, err
 	}
-	return foundJob{}, Answer{Rate: &v}, v.Err()
+	return foundJob{}, Answer{Meta: Meta{Rate: &v}}, v.Err()
 }

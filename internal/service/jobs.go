@@ -18,15 +18,15 @@ type JobQuery struct {
 
 // JobListing is a page of an account's jobs, the newest first.
 type JobListing struct {
-	Jobs   []wire.JobEntry
-	Next   string // "" for the last page
-	Origin string
+	Meta
+	Jobs []wire.JobEntry
+	Next string // "" for the last page
 }
 
 // Jobs lists the jobs of the account that the credentials prove.
 func (s *Service) Jobs(ctx context.Context, c Caller, p *Credentials, l JobQuery) (JobListing, error) {
 	owner, err := s.authenticateOwner(ctx, c, p, "jobs", anyCredential)
-	listing := JobListing{Origin: owner.origin}
+	listing := JobListing{Meta: Meta{Origin: owner.origin}}
 	if err != nil {
 		return listing, err
 	}

@@ -32,16 +32,16 @@ func (s *Service) countEgress(ctx context.Context, a account.ID, bytes int64) {
 
 // LimitListing is what an account may use, and what it has used.
 type LimitListing struct {
+	Meta
 	Plan   string
 	Limits []wire.AccountLimit
-	Origin string // the page's, where it may read the answer
 }
 
 // AccountLimits shows an account's limits. It counts as no call, and so is answered
 // to an account that has used up all of them.
 func (s *Service) AccountLimits(ctx context.Context, c Caller, p *Credentials) (LimitListing, error) {
 	owner, err := s.authenticateOwner(ctx, c, p, "limits", anyCredential)
-	a := LimitListing{Plan: string(owner.Account.Plan), Origin: owner.origin}
+	a := LimitListing{Plan: string(owner.Account.Plan), Meta: Meta{Origin: owner.origin}}
 	if err != nil {
 		return a, err
 	}

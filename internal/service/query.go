@@ -25,7 +25,7 @@ type Query struct {
 // Query runs a script. A script that fails is an answer, not an error.
 func (s *Service) Query(ctx context.Context, c Caller, q Query) (Answer, error) {
 	who, err := s.authenticate(ctx, c, q.Credentials)
-	a := Answer{Origin: who.origin}
+	a := Answer{Meta: Meta{Origin: who.origin}}
 	if err != nil {
 		return a, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"ql/internal/account"
-	"ql/internal/admit"
 	"ql/internal/fault"
 	"ql/internal/wire"
 )
@@ -21,10 +20,9 @@ type Shares interface {
 
 // ShareListing is a page of an account's links, the newest first.
 type ShareListing struct {
+	Meta
 	Shares []wire.ShareEntry
 	Next   string // "" for the last page
-	Origin string
-	Rate   *admit.Verdict
 }
 
 // Shares lists the links of the account that the password proves.

@@ -39,12 +39,12 @@ func (c codec) query(h http.Header, r *server.Request) (server.Response, error) 
 		Script: q.Script, Request: q.Request, Within: q.Within, Key: r.IdempotencyKey(),
 	})
 	if err != nil {
-		return server.Response{Origin: a.Origin, Rate: a.Rate}, err
+		return server.Response{Meta: a.Meta}, err
 	}
 	setting := r.Setting(a.Origin)
 	a.Job.SetText(h, setting, a.Err)
 	r.SetSession(h, a.Session, setting)
-	reply := server.Response{Status: a.Status, Origin: a.Origin, Rate: a.Rate, RetryAfter: a.RetryAfter}
+	reply := server.Response{Status: a.Status, Meta: a.Meta, RetryAfter: a.RetryAfter}
 	if output, after := a.Job.Text(a.Err); after == nil && len(output) <= wire.PieceBytes {
 		reply.Body = output
 	} else {

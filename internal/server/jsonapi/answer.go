@@ -13,7 +13,7 @@ func encodeAnswer(h http.Header, r *server.Request, a *service.Answer) server.Re
 	setting := r.Setting(a.Origin)
 	a.Job.SetJSON(h, setting)
 	r.SetSession(h, a.Session, setting)
-	reply := server.Response{Status: a.Status, Origin: a.Origin, Rate: a.Rate, RetryAfter: a.RetryAfter}
+	reply := server.Response{Status: a.Status, Meta: a.Meta, RetryAfter: a.RetryAfter}
 	if size := a.Job.Size(); size > service.UnreservedBytes {
 		reply.Pieces = a.Job.Pieces()
 	} else {

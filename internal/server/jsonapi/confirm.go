@@ -30,7 +30,7 @@ func (c codec) confirm(h http.Header, r *server.Request) (server.Response, error
 		Approved: reply.Approved, Fields: reply.Fields, Nodes: reply.Shape.Nodes, Prompt: reply.PromptID, Within: reply.Within,
 	}, wait)
 	if err != nil {
-		return server.Response{Origin: answer.Origin, Rate: answer.Rate}, err
+		return server.Response{Meta: answer.Meta}, err
 	}
 	return encodeAnswer(h, r, &answer), nil
 }

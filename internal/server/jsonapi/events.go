@@ -28,13 +28,13 @@ func (c codec) events(h http.Header, r *server.Request) (server.Response, error)
 	}
 	events, answer, err := c.service.Events(r.Context(), r.Caller, r.Variable, p, from)
 	if err != nil {
-		return server.Response{Origin: answer.Origin, Rate: answer.Rate}, err
+		return server.Response{Meta: answer.Meta}, err
 	}
 	if r.Method == http.MethodHead {
 		events.Stop() // HEAD has no body
 	}
 	wire.SetEvents(h, r.Setting(answer.Origin))
-	return server.Response{Status: http.StatusOK, Origin: answer.Origin, Stream: func(ctx context.Context, w io.Writer) { streamEvents(ctx, w, events) }}, nil
+	return server.Response{Status: http.StatusOK, Meta: answer.Meta, Stream: func(ctx context.Context, w io.Writer) { streamEvents(ctx, w, events) }}, nil
 }
 
 // streamEvents writes events until the job or its watcher is gone.

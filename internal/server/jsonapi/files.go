@@ -91,7 +91,7 @@ func (c codec) file(h http.Header, r *server.Request) (server.Response, error) {
 		}
 	}
 	found, err := c.service.File(r.Context(), r.Caller, call.credentials, call.path, page)
-	reply := server.Response{Status: http.StatusOK, Origin: found.Origin, Rate: found.Rate}
+	reply := server.Response{Status: http.StatusOK, Meta: found.Meta}
 	if err != nil {
 		return reply, err
 	}
@@ -214,7 +214,7 @@ func (c codec) storeFile(h http.Header, r *server.Request) (server.Response, err
 		Path: call.path, Size: r.ContentLength, If: call.conditions.AllowsChange,
 		Body: func() (io.Reader, error) { return r.BodyStream(service.LongestTransfer) },
 	})
-	reply := server.Response{Status: http.StatusOK, Origin: stored.Origin, Rate: stored.Rate}
+	reply := server.Response{Status: http.StatusOK, Meta: stored.Meta}
 	if err != nil {
 		return reply, err
 	}
@@ -234,7 +234,7 @@ func (c codec) removeFile(h http.Header, r *server.Request) (server.Response, er
 		return server.RejectBeforeAuth(err)
 	}
 	answer, err := c.service.RemoveFile(r.Context(), r.Caller, call.credentials, call.path, call.conditions.AllowsChange)
-	reply := server.Response{Status: http.StatusOK, Origin: answer.Origin, Rate: answer.Rate}
+	reply := server.Response{Status: http.StatusOK, Meta: answer}
 	if err != nil {
 		return reply, err
 	}

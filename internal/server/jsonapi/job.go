@@ -17,7 +17,7 @@ func (c codec) job(h http.Header, r *server.Request) (server.Response, error) {
 	}
 	answer, err := c.service.Job(r.Context(), r.Caller, r.Variable, p, wait)
 	if err != nil {
-		return server.Response{Origin: answer.Origin, Rate: answer.Rate}, err
+		return server.Response{Meta: answer.Meta}, err
 	}
 	return encodeAnswer(h, r, &answer), nil
 }
@@ -32,7 +32,7 @@ func (c codec) cancel(h http.Header, r *server.Request) (server.Response, error)
 	}
 	answer, err := c.service.Cancel(r.Context(), r.Caller, r.Variable, p)
 	if err != nil {
-		return server.Response{Origin: answer.Origin, Rate: answer.Rate}, err
+		return server.Response{Meta: answer.Meta}, err
 	}
 	return encodeAnswer(h, r, &answer), nil
 }

@@ -33,8 +33,8 @@ func (c codec) jobs(h http.Header, r *server.Request) (server.Response, error) {
 	}
 	listing, err := c.service.Jobs(r.Context(), r.Caller, p, list)
 	if err != nil {
-		return server.Response{Origin: listing.Origin}, err
+		return server.Response{Meta: listing.Meta}, err
 	}
 	wire.SetJSON(h, r.Setting(listing.Origin))
-	return server.Response{Status: http.StatusOK, Body: wire.AppendJobs(nil, listing.Jobs, listing.Next), Origin: listing.Origin}, nil
+	return server.Response{Status: http.StatusOK, Body: wire.AppendJobs(nil, listing.Jobs, listing.Next), Meta: listing.Meta}, nil
 }

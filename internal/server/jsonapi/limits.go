@@ -17,8 +17,8 @@ func (c codec) limits(h http.Header, r *server.Request) (server.Response, error)
 	}
 	allowed, err := c.service.AccountLimits(r.Context(), r.Caller, p)
 	if err != nil {
-		return server.Response{Origin: allowed.Origin}, err
+		return server.Response{Meta: allowed.Meta}, err
 	}
 	wire.SetJSON(h, r.Setting(allowed.Origin))
-	return server.Response{Status: http.StatusOK, Body: wire.AppendLimits(nil, allowed.Plan, allowed.Limits), Origin: allowed.Origin}, nil
+	return server.Response{Status: http.StatusOK, Body: wire.AppendLimits(nil, allowed.Plan, allowed.Limits), Meta: allowed.Meta}, nil
 }

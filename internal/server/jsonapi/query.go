@@ -24,7 +24,7 @@ func (c codec) query(h http.Header, r *server.Request) (server.Response, error) 
 		Webhook: q.Webhook, Key: r.IdempotencyKey(),
 	})
 	if err != nil {
-		return server.Response{Origin: answer.Origin, Rate: answer.Rate}, err
+		return server.Response{Meta: answer.Meta}, err
 	}
 	return encodeAnswer(h, r, &answer), nil
 }

@@ -33,7 +33,7 @@ func (c codec) shares(h http.Header, r *server.Request) (server.Response, error)
 		}
 	}
 	l, err := c.service.Shares(r.Context(), r.Caller, p, values.Get("before"), limit)
-	reply := server.Response{Status: http.StatusOK, Origin: l.Origin, Rate: l.Rate}
+	reply := server.Response{Status: http.StatusOK, Meta: l.Meta}
 	if err != nil {
 		return reply, err
 	}
@@ -51,7 +51,7 @@ func (c codec) revokeShare(h http.Header, r *server.Request) (server.Response, e
 		return server.RejectBeforeAuth(err)
 	}
 	l, err := c.service.RevokeShare(r.Context(), r.Caller, p, r.Variable)
-	reply := server.Response{Status: http.StatusOK, Origin: l.Origin, Rate: l.Rate}
+	reply := server.Response{Status: http.StatusOK, Meta: l.Meta}
 	if err != nil {
 		return reply, err
 	}
