@@ -27,7 +27,7 @@ type folder struct {
 	path      string
 	files     *files.Dir
 	databases *databases.Databases
-	store     *sessions.Store
+	store     *sessions.Manager
 	caller    *sessions.Caller
 }
 

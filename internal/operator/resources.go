@@ -83,7 +83,7 @@ func (o *Operator) DropDatabase(ctx context.Context, name, database string) (gon
 
 // Shares returns the links of accounts.
 func (o *Operator) Shares(clock func() time.Time) shares.Admin {
-	return shares.Admin{Rows: o.store.Shares, Clock: clock}
+	return shares.Admin{Store: o.store.Shares, Clock: clock}
 }
 
 // Quota is what an account has used, and may use: 0 is no limit.

@@ -27,7 +27,7 @@ import (
 // needs Folder, Usage and, for files, Trees.
 type Options struct {
 	Folder string // that holds a folder for each account
-	Usage  files.Rows
+	Usage  files.Store
 	Trees  *files.Trees
 	// Reclaims says that this process is the one that removes dead content.
 	Reclaims bool
@@ -35,7 +35,7 @@ type Options struct {
 	Dev      bool // the node is one person's own
 	Accounts *account.Service
 	Shares   *shares.Shares
-	Sessions *sessions.Store
+	Sessions *sessions.Manager
 	Fetcher  *Fetcher
 	Tally    *usage.Tally
 }
@@ -77,7 +77,7 @@ func (p *Pool) Open(_ context.Context, a account.Account, l account.Limits, sess
 	return engine.Resources{
 		Files:     p.tree(h, l),
 		Databases: h.databases,
-		Sessions:  p.o.Sessions.For(a.ID, session).Bound(sessions.Bounds{Bytes: l.SessionBytes, Keys: l.SessionKeys, Sessions: l.Sessions}),
+		Sessions:  p.o.Sessions.For(a.ID, session).WithBounds(sessions.Bounds{Bytes: l.SessionBytes, Keys: l.SessionKeys, Sessions: l.Sessions}),
 		Secrets:   secrets{p.o.Accounts, a.ID},
 		Shares:    p.o.Shares.For(a.ID, p.shareLimits(a, l)),
 		Network:   p.o.Fetcher.open(a, l, &h.outgoing, p.o.Tally),

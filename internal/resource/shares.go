@@ -19,9 +19,9 @@ const (
 )
 
 // NewShares returns the links to files of trees, which begin with a URL.
-func NewShares(rows shares.Rows, trees *files.Trees, url string, clock func() time.Time) *shares.Shares {
+func NewShares(rows shares.Store, trees *files.Trees, url string, clock func() time.Time) *shares.Shares {
 	return shares.New(shares.Options{
-		Rows: rows, Canonical: files.Canonical, URL: url, Clock: clock,
+		Store: rows, Canonical: files.Canonical, URL: url, Clock: clock,
 		Open: func(c shares.Content) io.ReadSeekCloser {
 			chunks := make([]files.Chunk, len(c.Chunks))
 			for i, chunk := range c.Chunks {

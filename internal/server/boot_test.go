@@ -121,7 +121,7 @@ func boot(t testing.TB, change ...settings) *world {
 			Resources: (&folders{root: folder, accounts: w.accounts, sessions: sessions.New(store.Sessions(), sessions.Options{})}).open,
 		},
 		Files:     (&ownedTrees{trees: files.NewTrees(store.Files(), blobs, time.Now)}).open,
-		Shares:    links{shares.Admin{Rows: store.Shares(), Clock: time.Now}},
+		Shares:    links{shares.Admin{Store: store.Shares(), Clock: time.Now}},
 		Transfers: admit.NewTransferLimiter(admit.TransferOptions{Max: 16}),
 		Records:   w.recorder,
 		URLs:      service.URLs{Base: "http://ql.example", API: "http://api.ql.example"},
@@ -147,7 +147,7 @@ func boot(t testing.TB, change ...settings) *world {
 	o.Jobs = w.worker
 	w.service = service.New(o)
 	h.Preflight = w.auth.Preflight
-	handedOut := shares.New(shares.Options{Rows: store.Shares(), Clock: time.Now, Open: func(c shares.Content) io.ReadSeekCloser {
+	handedOut := shares.New(shares.Options{Store: store.Shares(), Clock: time.Now, Open: func(c shares.Content) io.ReadSeekCloser {
 		return tail{bytes.NewReader(c.Tail)}
 	}})
 	h.Routes = slices.Concat(jsonapi.Routes(w.service), formapi.Routes(w.service), formpage.Routes(w.service), download.Routes(download.Options{Shares: handedOut}))
@@ -172,7 +172,7 @@ func (tail) Close() error { return nil }
 type folders struct {
 	root     string
 	accounts *account.Service
-	sessions *sessions.Store
+	sessions *sessions.Manager
 }
 
 func (f *folders) open(ctx context.Context, a account.Account, l account.Limits, session string) (engine.Resources, error) {
@@ -187,7 +187,7 @@ func (f *folders) open(ctx context.Context, a account.Account, l account.Limits,
 	db := databases.New(databases.Options{Folder: filepath.Join(folder, ".ql")})
 	return engine.Resources{
 		Files: dir, Databases: db, Secrets: secrets{f.accounts, a.ID},
-		Sessions: f.sessions.For(a.ID, session).Bound(sessions.Bounds{Bytes: l.SessionBytes, Keys: l.SessionKeys, Sessions: l.Sessions}),
+		Sessions: f.sessions.For(a.ID, session).WithBounds(sessions.Bounds{Bytes: l.SessionBytes, Keys: l.SessionKeys, Sessions: l.Sessions}),
 		Release:  func() { _, _ = db.Close(), dir.Close() },
 	}, nil
 }

@@ -31,9 +31,9 @@ type Store struct {
 	Members    member.Store
 	Log        record.Log // of jobs that ended, until they are stored
 	Deliveries webhook.Store
-	Files      files.Rows
-	Shares     shares.Rows
-	Sessions   sessions.Rows
+	Files      files.Store
+	Shares     shares.Store
+	Sessions   sessions.Store
 	Usage      usage.Store
 	Databases  Databases
 }

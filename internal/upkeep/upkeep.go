@@ -39,8 +39,8 @@ type Options struct {
 	Jobs         job.Store
 	Queue        Queue
 	Deliveries   webhook.History
-	Shares       shares.Rows
-	Files        files.Rows
+	Shares       shares.Store
+	Files        files.Store
 	Blobs        *files.Blobs
 	Resources    *resource.Pool
 	Store        Store

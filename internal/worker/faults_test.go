@@ -93,22 +93,22 @@ func (q chaoticQueue) Finish(ctx context.Context, l job.Lease, e *job.End) error
 }
 
 type chaoticFiles struct {
-	files.Rows
+	files.Store
 	c *chaos
 }
 
 func (f chaoticFiles) Apply(ctx context.Context, a account.ID, before, after files.Usage, changes []files.Change) (done bool, err error) {
-	err = f.c.around(func() (err error) { done, err = f.Rows.Apply(ctx, a, before, after, changes); return err })
+	err = f.c.around(func() (err error) { done, err = f.Store.Apply(ctx, a, before, after, changes); return err })
 	return done, err
 }
 
 type chaoticSessions struct {
-	sessions.Rows
+	sessions.Store
 	c *chaos
 }
 
 func (s chaoticSessions) Replace(ctx context.Context, k sessions.Key, version int64, data string, now time.Time) (done bool, err error) {
-	err = s.c.around(func() (err error) { done, err = s.Rows.Replace(ctx, k, version, data, now); return err })
+	err = s.c.around(func() (err error) { done, err = s.Store.Replace(ctx, k, version, data, now); return err })
 	return done, err
 }
 
@@ -166,8 +166,8 @@ func TestPromiseExactlyOnce(t *testing.T) {
 			q.Leases, q.Attempts = chaotic, chaotic
 			return q
 		},
-		files:     func(r files.Rows) files.Rows { return chaoticFiles{r, c} },
-		sessions:  func(r sessions.Rows) sessions.Rows { return chaoticSessions{r, c} },
+		files:     func(r files.Store) files.Store { return chaoticFiles{r, c} },
+		sessions:  func(r sessions.Store) sessions.Store { return chaoticSessions{r, c} },
 		databases: func(d engine.Databases) engine.Databases { return chaoticDatabases{d, c} },
 	}, func(o *Options) {
 		o.Log = slog.New(slog.DiscardHandler)

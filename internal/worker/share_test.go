@@ -17,7 +17,7 @@ import (
 // lossyShares makes and takes back links, and loses word of the first of each,
 // before or after it was done.
 type lossyShares struct {
-	shares.Rows
+	shares.Store
 	before, after bool // lose word then
 	lost          map[string]bool
 }
@@ -36,7 +36,7 @@ func (l *lossyShares) Create(ctx context.Context, n shares.CreateParams) error {
 			return err
 		}
 	}
-	if err := l.Rows.Create(ctx, n); err != nil || !l.after {
+	if err := l.Store.Create(ctx, n); err != nil || !l.after {
 		return err
 	}
 	return l.lose("create")
@@ -48,7 +48,7 @@ func (l *lossyShares) Revoke(ctx context.Context, a account.ID, token shares.Has
 			return err
 		}
 	}
-	if err := l.Rows.Revoke(ctx, a, token, at); err != nil || !l.after {
+	if err := l.Store.Revoke(ctx, a, token, at); err != nil || !l.after {
 		return err
 	}
 	return l.lose("revoke")
@@ -60,8 +60,8 @@ func TestShareIsMadeOnce(t *testing.T) {
 	for name, lossy := range map[string]*lossyShares{"before": {before: true}, "after": {after: true}} {
 		t.Run(name, func(t *testing.T) {
 			e := newWorld(t, faults{})
-			lossy.Rows, lossy.lost = e.store.Shares(), map[string]bool{}
-			all := shares.New(shares.Options{Rows: lossy, Canonical: files.Canonical, URL: "https://files.example.com", Clock: e.now})
+			lossy.Store, lossy.lost = e.store.Shares(), map[string]bool{}
+			all := shares.New(shares.Options{Store: lossy, Canonical: files.Canonical, URL: "https://files.example.com", Clock: e.now})
 			open := e.host.Resources
 			e.host.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (engine.Resources, error) {
 				r, err := open(ctx, a, l, session)

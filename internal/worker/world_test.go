@@ -36,7 +36,7 @@ type world struct {
 	accounts *account.Service
 	blobs    *files.Blobs
 	dbs      *databases.Databases
-	sessions *sessions.Store
+	sessions *sessions.Manager
 	programs *lang.Cache
 	ada      account.Account
 	queue    job.Queue // as the worker sees it
@@ -71,8 +71,8 @@ func check(t testing.TB, err error) {
 // faults stand between the worker and what it writes to; nil fields for none.
 type faults struct {
 	queue     func(job.Queue) job.Queue
-	files     func(files.Rows) files.Rows
-	sessions  func(sessions.Rows) sessions.Rows
+	files     func(files.Store) files.Store
+	sessions  func(sessions.Store) sessions.Store
 	databases func(engine.Databases) engine.Databases
 }
 
@@ -102,16 +102,16 @@ func newWorld(t testing.TB, f faults, change ...func(*Options)) *world {
 	t.Cleanup(func() { check(t, e.blobs.Close()) })
 	e.dbs = databases.New(databases.Options{Folder: filepath.Join(e.folder, "databases")})
 	t.Cleanup(func() { check(t, e.dbs.Close()) })
-	e.sessions = sessions.New(wrapped[sessions.Rows](f.sessions, e.store.Sessions()), sessions.Options{})
+	e.sessions = sessions.New(wrapped[sessions.Store](f.sessions, e.store.Sessions()), sessions.Options{})
 	e.queue = wrapped(f.queue, e.store.Queue().Parts())
-	trees := files.NewTrees(wrapped[files.Rows](f.files, e.store.Files()), e.blobs, time.Now)
+	trees := files.NewTrees(wrapped[files.Store](f.files, e.store.Files()), e.blobs, time.Now)
 	dbs := wrapped[engine.Databases](f.databases, e.dbs)
 	e.host = &execution.Host{
 		Programs: e.programs, Token: e.accounts.Sealer().Token, Clock: e.now, Log: slog.New(slog.NewTextHandler(testLog{t}, &slog.HandlerOptions{Level: slog.LevelError})),
 		Resources: func(_ context.Context, a account.Account, l account.Limits, session string) (engine.Resources, error) {
 			return engine.Resources{
 				Files: trees.For(a.ID, files.Quota{}), Databases: dbs,
-				Sessions: e.sessions.For(a.ID, session).Bound(sessions.Bounds{Bytes: l.SessionBytes, Keys: l.SessionKeys, Sessions: l.Sessions}),
+				Sessions: e.sessions.For(a.ID, session).WithBounds(sessions.Bounds{Bytes: l.SessionBytes, Keys: l.SessionKeys, Sessions: l.Sessions}),
 			}, nil
 		},
 	}

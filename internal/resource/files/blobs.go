@@ -118,7 +118,7 @@ const sweepBatch = 256
 // Sweep removes the blobs that were dead for at least grace, and what unfinished
 // writes left as long ago. Those that no row tells of count from now on. It
 // returns how many it removed.
-func (b *Blobs) Sweep(ctx context.Context, rows Rows, now time.Time, grace time.Duration) (removed int, err error) {
+func (b *Blobs) Sweep(ctx context.Context, rows Store, now time.Time, grace time.Duration) (removed int, err error) {
 	if err := b.findDead(ctx, rows, now); err != nil {
 		return 0, err
 	}
@@ -135,7 +135,7 @@ func (b *Blobs) Sweep(ctx context.Context, rows Rows, now time.Time, grace time.
 
 // SweepDead removes dead blobs that were seen at a moment or before it, zero for
 // all of them, until so many bytes are gone, 0 for all of them too.
-func (b *Blobs) SweepDead(ctx context.Context, rows Rows, before time.Time, bytes int64) (removed int, err error) {
+func (b *Blobs) SweepDead(ctx context.Context, rows Store, before time.Time, bytes int64) (removed int, err error) {
 	q, freed := DeadQuery{Before: before}, int64(0)
 	for {
 		list, err := rows.Dead(ctx, q, sweepBatch)
@@ -153,7 +153,7 @@ func (b *Blobs) SweepDead(ctx context.Context, rows Rows, before time.Time, byte
 
 // remove removes dead blobs that nobody holds, and returns how many and how large
 // they were.
-func (b *Blobs) remove(ctx context.Context, rows Rows, list []DeadBlob) (removed int, freed int64, err error) {
+func (b *Blobs) remove(ctx context.Context, rows Store, list []DeadBlob) (removed int, freed int64, err error) {
 	release, ok := b.lockRemoval()
 	if !ok {
 		return 0, 0, nil
@@ -186,7 +186,7 @@ func (b *Blobs) remove(ctx context.Context, rows Rows, list []DeadBlob) (removed
 
 // findDead adds the blobs to the dead ones that no row tells of: a process ended
 // between making one and storing its row, or between the removal of both.
-func (b *Blobs) findDead(ctx context.Context, rows Rows, now time.Time) error {
+func (b *Blobs) findDead(ctx context.Context, rows Store, now time.Time) error {
 	var found []DeadBlob
 	err := b.store.Walk(ctx, func(hash Hash, size func() (int64, error)) error {
 		if b.isHeld(hash) {

@@ -21,7 +21,7 @@ import (
 // content in the rows too, large content as blobs. It may be used by any number
 // of goroutines.
 type Trees struct {
-	rows  Rows
+	rows  Store
 	blobs *Blobs
 	clock func() time.Time
 	// locks let one change after the other be made to an account's tree, so that they do
@@ -30,7 +30,7 @@ type Trees struct {
 }
 
 // NewTrees returns trees over rows and blobs, which the caller closes.
-func NewTrees(rows Rows, blobs *Blobs, clock func() time.Time) *Trees {
+func NewTrees(rows Store, blobs *Blobs, clock func() time.Time) *Trees {
 	return &Trees{rows: rows, blobs: blobs, clock: clock}
 }
 

@@ -13,10 +13,10 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// fileRows keeps sessions in a SQLite file of their own.
-type fileRows struct{ db *sql.DB }
+// fileStore keeps sessions in a SQLite file of their own.
+type fileStore struct{ db *sql.DB }
 
-var _ Rows = fileRows{}
+var _ Store = fileStore{}
 
 // schemaVersion is that of the file. Sessions of an older one end.
 const schemaVersion = 2
@@ -36,7 +36,7 @@ CREATE INDEX sessions_touched ON sessions (account, touched);
 PRAGMA user_version = 2`
 
 // Open opens a store in a file, which is made where it is missing.
-func Open(ctx context.Context, path string, o Options) (*Store, error) {
+func Open(ctx context.Context, path string, o Options) (*Manager, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
-	rows := fileRows{db}
+	rows := fileStore{db}
 	if err := rows.migrate(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("session store: %w", err), db.Close())
 	}
@@ -64,7 +64,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	return s, nil
 }
 
-func (f fileRows) migrate(ctx context.Context) error {
+func (f fileStore) migrate(ctx context.Context) error {
 	return f.change(ctx, func(tx *sql.Tx) error {
 		var version int
 		if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
@@ -82,7 +82,7 @@ func (f fileRows) migrate(ctx context.Context) error {
 }
 
 // change runs f in a transaction.
-func (f fileRows) change(ctx context.Context, do func(*sql.Tx) error) error {
+func (f fileStore) change(ctx context.Context, do func(*sql.Tx) error) error {
 	tx, err := f.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -94,15 +94,15 @@ func (f fileRows) change(ctx context.Context, do func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// Create implements Rows.
-func (f fileRows) Create(ctx context.Context, k Key, now time.Time, over Expiry) error {
+// Create implements Store.
+func (f fileStore) Create(ctx context.Context, k Key, now time.Time, expired Expiry) error {
 	return f.change(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE account = ? AND (touched < ? OR created < ?)",
-			k.Account, over.Touched.UnixMicro(), over.Created.UnixMicro()); err != nil {
+			k.Account, expired.Touched.UnixMicro(), expired.Created.UnixMicro()); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE (account, id_hash) IN (SELECT account, id_hash FROM sessions WHERE account = ? ORDER BY touched DESC LIMIT -1 OFFSET ?)",
-			k.Account, over.Most); err != nil {
+			k.Account, expired.Most); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, "INSERT INTO sessions (account, id_hash, data, version, created, touched) VALUES (?, ?, '{}', 0, ?, ?)",
@@ -111,8 +111,8 @@ func (f fileRows) Create(ctx context.Context, k Key, now time.Time, over Expiry)
 	})
 }
 
-// Load implements Rows.
-func (f fileRows) Load(ctx context.Context, k Key) (row Row, found bool, err error) {
+// Load implements Store.
+func (f fileStore) Load(ctx context.Context, k Key) (row Row, found bool, err error) {
 	var created, touched int64
 	err = f.db.QueryRowContext(ctx, "SELECT data, version, created, touched FROM sessions WHERE account = ? AND id_hash = ?", k.Account, k.Hash[:]).
 		Scan(&row.Data, &row.Version, &created, &touched)
@@ -123,14 +123,14 @@ func (f fileRows) Load(ctx context.Context, k Key) (row Row, found bool, err err
 	return row, err == nil, err
 }
 
-// Touch implements Rows.
-func (f fileRows) Touch(ctx context.Context, k Key, now time.Time) error {
+// Touch implements Store.
+func (f fileStore) Touch(ctx context.Context, k Key, now time.Time) error {
 	_, err := f.db.ExecContext(ctx, "UPDATE sessions SET touched = ? WHERE account = ? AND id_hash = ?", now.UnixMicro(), k.Account, k.Hash[:])
 	return err
 }
 
-// Replace implements Rows.
-func (f fileRows) Replace(ctx context.Context, k Key, version int64, data string, now time.Time) (bool, error) {
+// Replace implements Store.
+func (f fileStore) Replace(ctx context.Context, k Key, version int64, data string, now time.Time) (bool, error) {
 	result, err := f.db.ExecContext(ctx, "UPDATE sessions SET data = ?, version = version + 1, touched = ? WHERE account = ? AND id_hash = ? AND version = ?",
 		data, now.UnixMicro(), k.Account, k.Hash[:], version)
 	if err != nil {
@@ -140,8 +140,8 @@ func (f fileRows) Replace(ctx context.Context, k Key, version int64, data string
 	return n > 0, err
 }
 
-// Remove implements Rows.
-func (f fileRows) Remove(ctx context.Context, k Key) error {
+// Remove implements Store.
+func (f fileStore) Remove(ctx context.Context, k Key) error {
 	_, err := f.db.ExecContext(ctx, "DELETE FROM sessions WHERE account = ? AND id_hash = ?", k.Account, k.Hash[:])
 	return err
 }

@@ -12,7 +12,7 @@ import (
 // Caller is one caller of one account, with the id that it brought. It is used
 // by one run at a time.
 type Caller struct {
-	store    *Store
+	store    *Manager
 	account  account.ID
 	id       string
 	maxBytes int
@@ -28,7 +28,7 @@ var (
 
 // For returns the caller of an account that brought this id; "" where it
 // brought none.
-func (s *Store) For(a account.ID, id string) *Caller {
+func (s *Manager) For(a account.ID, id string) *Caller {
 	return &Caller{store: s, account: a, id: id, maxBytes: s.options.MaxBytes, maxKeys: s.options.MaxKeys, most: s.options.MaxSessions}
 }
 
@@ -39,9 +39,9 @@ type Bounds struct {
 	Sessions int // of the account: where another is made, the one unused for longest ends
 }
 
-// Bound gives the caller other bounds than the store's, such as those of the
+// WithBounds gives the caller other bounds than the store's, such as those of the
 // account's plan.
-func (c *Caller) Bound(b Bounds) *Caller {
+func (c *Caller) WithBounds(b Bounds) *Caller {
 	c.maxBytes, c.maxKeys, c.most = b.Bytes, b.Keys, b.Sessions
 	return c
 }

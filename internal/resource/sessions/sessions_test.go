@@ -24,7 +24,7 @@ const (
 )
 
 // database returns the file's connection.
-func database(s *Store) *sql.DB { return s.rows.(fileRows).db }
+func database(s *Manager) *sql.DB { return s.rows.(fileStore).db }
 
 // clock is a clock that stands until it is moved.
 type clock struct{ now time.Time }
@@ -32,7 +32,7 @@ type clock struct{ now time.Time }
 func (c *clock) time() time.Time       { return c.now }
 func (c *clock) move(by time.Duration) { c.now = c.now.Add(by) }
 
-func open(t *testing.T, path string, o Options) *Store {
+func open(t *testing.T, path string, o Options) *Manager {
 	t.Helper()
 	if path == "" {
 		path = filepath.Join(t.TempDir(), "sessions.db")
@@ -264,7 +264,7 @@ func TestTimes(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	store := open(t, "", Options{MaxBytes: 100, MaxKeys: 3})
-	other := start(t, store.For(ada, "").Bound(Bounds{Bytes: 10, Keys: 1, Sessions: 10}))
+	other := start(t, store.For(ada, "").WithBounds(Bounds{Bytes: 10, Keys: 1, Sessions: 10}))
 	if err := other.Set(t.Context(), "a", value.Text("12345")); code(err) != "session_full" {
 		t.Errorf("a session with bounds of its own: %v", err)
 	}
@@ -321,7 +321,7 @@ func TestSessionsOfAnAccountAreBounded(t *testing.T) {
 	// Another has bounds of its own.
 	var others []string
 	for range 3 {
-		other := store.For(bob, "").Bound(Bounds{Bytes: 100, Keys: 3, Sessions: 2})
+		other := store.For(bob, "").WithBounds(Bounds{Bytes: 100, Keys: 3, Sessions: 2})
 		if err := start(t, other).Release(); err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 // Admin lists and revokes links for those who look after them: the account itself, and
 // the operator.
 type Admin struct {
-	Rows  Rows
+	Store Store
 	Clock func() time.Time
 }
 
@@ -34,7 +34,7 @@ func (l Admin) List(ctx context.Context, a account.ID, before string, limit int)
 		}
 		from = s.Seq
 	}
-	list, err := l.Rows.List(ctx, a, from, limit)
+	list, err := l.Store.List(ctx, a, from, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (l Admin) List(ctx context.Context, a account.ID, before string, limit int)
 	entries := make([]Entry, len(list))
 	for i, s := range list {
 		entries[i] = Entry{Share: s, State: s.StateAt(now)}
-		if entries[i].Receipts, err = l.Rows.Receipts(ctx, a, s.Seq); err != nil {
+		if entries[i].Receipts, err = l.Store.Receipts(ctx, a, s.Seq); err != nil {
 			return nil, err
 		}
 	}
@@ -55,11 +55,11 @@ func (l Admin) Revoke(ctx context.Context, a account.ID, id string) error {
 	if err != nil {
 		return err
 	}
-	return l.explain(id, l.Rows.Revoke(ctx, a, s.Token, l.Clock().UTC().Truncate(time.Microsecond)))
+	return l.explain(id, l.Store.Revoke(ctx, a, s.Token, l.Clock().UTC().Truncate(time.Microsecond)))
 }
 
 func (l Admin) byID(ctx context.Context, a account.ID, id string) (Share, error) {
-	s, err := l.Rows.ByID(ctx, a, id)
+	s, err := l.Store.ByID(ctx, a, id)
 	return s, l.explain(id, err)
 }
 

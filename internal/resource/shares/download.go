@@ -10,7 +10,7 @@ import (
 
 // Find returns the link with a token, and what it leads to.
 func (s *Shares) Find(ctx context.Context, token Hash) (Share, Content, error) {
-	return s.o.Rows.Find(ctx, token)
+	return s.o.Store.Find(ctx, token)
 }
 
 // Now is the moment by which links end.
@@ -36,7 +36,7 @@ func (s *Shares) StartDownload(ctx context.Context, token Hash, c Client) (d Del
 	if client, ok := ParseToken(c.Cookie); ok {
 		v.Client = &client
 	}
-	d, err = s.o.Rows.Claim(ctx, token, v)
+	d, err = s.o.Store.Claim(ctx, token, v)
 	if d.Restart {
 		cookie = c.Cookie
 	}
@@ -66,7 +66,7 @@ func (s *Shares) Send(ctx context.Context, w io.Writer, d Delivery, from, to int
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
-	return errors.Join(err, s.o.Rows.RecordProgress(ctx, d.Share.Account, d.Share.Seq, d.Receipt, sent, finished))
+	return errors.Join(err, s.o.Store.RecordProgress(ctx, d.Share.Account, d.Share.Seq, d.Receipt, sent, finished))
 }
 
 // sendBuffer is how much of a file is held in memory while it is sent.

@@ -29,7 +29,7 @@ import (
 
 // Options are what Shares are made of. All are needed.
 type Options struct {
-	Rows Rows
+	Store Store
 	// Open opens content to be read; what is damaged gives an error.
 	Open func(Content) io.ReadSeekCloser
 	// Canonical checks the path of a file and returns its one written form.
@@ -128,7 +128,7 @@ func (l *Links) Share(ctx context.Context, link string, s engine.Share) error {
 		return err
 	}
 	n.Expires = now.Add(lifetime)
-	return l.explain(at, l.shares.o.Rows.Create(ctx, n))
+	return l.explain(at, l.shares.o.Store.Create(ctx, n))
 }
 
 // name returns what a file is handed out as.
@@ -205,7 +205,7 @@ func (l *Links) Unshare(ctx context.Context, link string) error {
 	if !ok {
 		return noLink(link)
 	}
-	err := l.shares.o.Rows.Revoke(ctx, l.account, token, l.shares.o.Clock().UTC().Truncate(time.Microsecond))
+	err := l.shares.o.Store.Revoke(ctx, l.account, token, l.shares.o.Clock().UTC().Truncate(time.Microsecond))
 	if errors.Is(err, ErrNotFound) {
 		return noLink(link)
 	}

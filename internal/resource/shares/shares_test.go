@@ -14,7 +14,7 @@ import (
 
 // recorder is a store that only records what is to be made, and answers with an error.
 type recorder struct {
-	Rows
+	Store
 	made    CreateParams
 	revoked Hash
 	err     error
@@ -29,7 +29,7 @@ var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
 func newShares(k *recorder) *Shares {
 	return New(Options{
-		Rows: k, URL: "https://files.example.com", Clock: func() time.Time { return noon },
+		Store: k, URL: "https://files.example.com", Clock: func() time.Time { return noon },
 		Canonical: func(path string) (string, error) {
 			if strings.Contains(path, "..") {
 				return "", value.Errorf("invalid_path", "no")

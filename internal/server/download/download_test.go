@@ -71,7 +71,7 @@ func boot(t testing.TB) *world {
 	trees := files.NewTrees(w.store.Files(), blobs, w.clock)
 	w.files = trees.For(w.account, files.Quota{})
 	all := shares.New(shares.Options{
-		Rows: w.store.Shares(), Canonical: files.Canonical, URL: "https://files.example.com/below", Clock: w.clock,
+		Store: w.store.Shares(), Canonical: files.Canonical, URL: "https://files.example.com/below", Clock: w.clock,
 		Open: func(c shares.Content) io.ReadSeekCloser {
 			var chunks []files.Chunk
 			for _, one := range c.Chunks {

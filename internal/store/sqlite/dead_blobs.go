@@ -9,7 +9,7 @@ import (
 	"ql/internal/resource/files"
 )
 
-// Dead implements files.Rows.
+// Dead implements files.Store.
 func (s Files) Dead(ctx context.Context, q files.DeadQuery, limit int) (list []files.DeadBlob, err error) {
 	add := func(r row) {
 		d := files.DeadBlob{Chunk: files.Chunk{Size: r.int(2)}, Account: account.ID(r.int(1)), Since: r.time(3)}
@@ -34,7 +34,7 @@ func (s Files) Dead(ctx context.Context, q files.DeadQuery, limit int) (list []f
 	return list, err
 }
 
-// MarkDeadSeen implements files.Rows.
+// MarkDeadSeen implements files.Store.
 func (s Files) MarkDeadSeen(ctx context.Context, now time.Time) error {
 	unseen, err := s.unseen(ctx)
 	if err != nil || !unseen {
@@ -54,7 +54,7 @@ func (s Files) unseen(ctx context.Context) (found bool, err error) {
 	return found, err
 }
 
-// AddDead implements files.Rows.
+// AddDead implements files.Store.
 func (s Files) AddDead(ctx context.Context, list []files.DeadBlob) error {
 	if len(list) == 0 {
 		return nil
@@ -71,7 +71,7 @@ func (s Files) AddDead(ctx context.Context, list []files.DeadBlob) error {
 	})
 }
 
-// DropDead implements files.Rows.
+// DropDead implements files.Store.
 func (s Files) DropDead(ctx context.Context, hashes []files.Hash) error {
 	if len(hashes) == 0 {
 		return nil

@@ -13,7 +13,7 @@ import (
 // Files keeps the nodes of accounts' trees of files.
 type Files struct{ store *Store }
 
-var _ files.Rows = Files{}
+var _ files.Store = Files{}
 
 // Files returns the store's files.
 func (s *Store) Files() Files { return Files{s} }
@@ -24,7 +24,7 @@ func readNode(r row) files.Node {
 	return files.Node{Path: r.text(0), Folder: r.bool(1), Size: r.int(2), Modified: r.time(3)}
 }
 
-// Usage implements files.Rows.
+// Usage implements files.Store.
 func (s Files) Usage(ctx context.Context, a account.ID) (u files.Usage, err error) {
 	err = s.store.read(ctx, func(t tx) error {
 		_, err := t.one("SELECT generation, bytes, nodes, dead FROM file_trees WHERE account = ?", func(r row) {
@@ -35,7 +35,7 @@ func (s Files) Usage(ctx context.Context, a account.ID) (u files.Usage, err erro
 	return u, err
 }
 
-// Find implements files.Rows.
+// Find implements files.Store.
 func (s Files) Find(ctx context.Context, a account.ID, keys []string) ([]*files.Node, error) {
 	found := make([]*files.Node, len(keys))
 	err := s.store.read(ctx, func(t tx) error {
@@ -53,7 +53,7 @@ func (s Files) Find(ctx context.Context, a account.ID, keys []string) ([]*files.
 	return found, err
 }
 
-// Content implements files.Rows.
+// Content implements files.Store.
 func (s Files) Content(ctx context.Context, a account.ID, key string) (found *files.Node, err error) {
 	err = s.store.read(ctx, func(t tx) error {
 		return t.snapshot(func() error {
@@ -80,7 +80,7 @@ func (s Files) Content(ctx context.Context, a account.ID, key string) (found *fi
 	return found, err
 }
 
-// Children implements files.Rows.
+// Children implements files.Store.
 func (s Files) Children(ctx context.Context, a account.ID, key, after string, limit int) (list []files.Node, err error) {
 	err = s.store.read(ctx, func(t tx) error {
 		return t.each("SELECT "+nodeColumns+" FROM files WHERE account = ? AND parent = ? AND path > ? ORDER BY path LIMIT ?",
@@ -89,7 +89,7 @@ func (s Files) Children(ctx context.Context, a account.ID, key, after string, li
 	return list, err
 }
 
-// Below implements files.Rows.
+// Below implements files.Store.
 func (s Files) Below(ctx context.Context, a account.ID, key string) (longest, deepest string, err error) {
 	const first = "SELECT path FROM files WHERE account = ? AND key > ? AND key < ? ORDER BY "
 	after, before := below(key)
@@ -108,7 +108,7 @@ func (s Files) Below(ctx context.Context, a account.ID, key string) (longest, de
 // the slash.
 func below(key string) (after, before string) { return key + "/", key + "0" }
 
-// Apply implements files.Rows. An account that is not there is
+// Apply implements files.Store. An account that is not there is
 // account.ErrNotFound.
 func (s Files) Apply(ctx context.Context, a account.ID, before, after files.Usage, changes []files.Change) (done bool, err error) {
 	done, err = s.store.change(ctx, func(t tx) (bool, error) {
@@ -224,7 +224,7 @@ func (s Files) Blobs(ctx context.Context, f func(files.Chunk) error) error {
 	})
 }
 
-// HasBlob implements files.Rows.
+// HasBlob implements files.Store.
 func (s Files) HasBlob(ctx context.Context, hash files.Hash) (found bool, err error) {
 	err = s.store.read(ctx, func(t tx) (err error) {
 		found, err = t.has("SELECT 1 FROM file_chunks WHERE hash = ?1 UNION ALL SELECT 1 FROM share_chunks WHERE hash = ?1", hash[:])

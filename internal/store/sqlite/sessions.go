@@ -11,12 +11,12 @@ import (
 // Sessions keeps sessions of accounts' visitors.
 type Sessions struct{ store *Store }
 
-var _ sessions.Rows = Sessions{}
+var _ sessions.Store = Sessions{}
 
 // Sessions returns the store's sessions.
 func (s *Store) Sessions() Sessions { return Sessions{s} }
 
-// Create implements sessions.Rows. An account that is not there is
+// Create implements sessions.Store. An account that is not there is
 // account.ErrNotFound.
 func (s Sessions) Create(ctx context.Context, k sessions.Key, now time.Time, over sessions.Expiry) error {
 	err := s.store.write(ctx, func(t tx) error {
@@ -52,7 +52,7 @@ func (s Sessions) Create(ctx context.Context, k sessions.Key, now time.Time, ove
 	return err
 }
 
-// Load implements sessions.Rows.
+// Load implements sessions.Store.
 func (s Sessions) Load(ctx context.Context, k sessions.Key) (loaded sessions.Row, found bool, err error) {
 	err = s.store.read(ctx, func(t tx) (err error) {
 		found, err = t.one("SELECT data, version, created, touched FROM sessions WHERE account = ? AND id_hash = ?", func(r row) {
@@ -63,7 +63,7 @@ func (s Sessions) Load(ctx context.Context, k sessions.Key) (loaded sessions.Row
 	return loaded, found, err
 }
 
-// Touch implements sessions.Rows.
+// Touch implements sessions.Store.
 func (s Sessions) Touch(ctx context.Context, k sessions.Key, now time.Time) error {
 	return s.store.write(ctx, func(t tx) error {
 		_, err := t.exec("UPDATE sessions SET touched = ? WHERE account = ? AND id_hash = ?", now.UnixMicro(), int64(k.Account), k.Hash[:])
@@ -71,7 +71,7 @@ func (s Sessions) Touch(ctx context.Context, k sessions.Key, now time.Time) erro
 	})
 }
 
-// Replace implements sessions.Rows.
+// Replace implements sessions.Store.
 func (s Sessions) Replace(ctx context.Context, k sessions.Key, version int64, data string, now time.Time) (bool, error) {
 	return s.store.change(ctx, func(t tx) (bool, error) {
 		n, err := t.exec("UPDATE sessions SET data = ?, version = version + 1, touched = ? WHERE account = ? AND id_hash = ? AND version = ?",
@@ -80,7 +80,7 @@ func (s Sessions) Replace(ctx context.Context, k sessions.Key, version int64, da
 	})
 }
 
-// Remove implements sessions.Rows.
+// Remove implements sessions.Store.
 func (s Sessions) Remove(ctx context.Context, k sessions.Key) error {
 	_, err := s.store.change(ctx, func(t tx) (bool, error) {
 		n, err := t.exec("DELETE FROM sessions WHERE account = ? AND id_hash = ?", int64(k.Account), k.Hash[:])

@@ -15,7 +15,7 @@ import (
 // Shares keeps the links to accounts' files.
 type Shares struct{ store *Store }
 
-var _ shares.Rows = Shares{}
+var _ shares.Store = Shares{}
 
 // Shares returns the store's links.
 func (s *Store) Shares() Shares { return Shares{s} }
@@ -31,7 +31,7 @@ func readShare(r row) (s shares.Share, content int64) {
 	return s, r.int(12)
 }
 
-// Create implements shares.Rows. The content is that of the file's row at the
+// Create implements shares.Store. The content is that of the file's row at the
 // moment of the commit: so its blobs are never without a row that refers to
 // them. An account that is not there is account.ErrNotFound.
 func (s Shares) Create(ctx context.Context, n shares.CreateParams) error {
@@ -166,7 +166,7 @@ func (t tx) pin(a account.ID, c shares.Content) (seq int64, err error) {
 	return seq, nil
 }
 
-// Find implements shares.Rows.
+// Find implements shares.Store.
 func (s Shares) Find(ctx context.Context, token shares.Hash) (found shares.Share, c shares.Content, err error) {
 	err = s.store.read(ctx, func(t tx) error {
 		return t.snapshot(func() (err error) {
@@ -198,7 +198,7 @@ func (t tx) findShare(token shares.Hash) (s shares.Share, c shares.Content, err 
 	return s, c, err
 }
 
-// Claim implements shares.Rows.
+// Claim implements shares.Store.
 func (s Shares) Claim(ctx context.Context, token shares.Hash, v shares.Visit) (d shares.Delivery, err error) {
 	err = s.store.write(ctx, func(t tx) (err error) {
 		d = shares.Delivery{}
@@ -248,7 +248,7 @@ func (t tx) claim(d *shares.Delivery, v shares.Visit) error {
 	return err
 }
 
-// RecordProgress implements shares.Rows.
+// RecordProgress implements shares.Store.
 func (s Shares) RecordProgress(ctx context.Context, a account.ID, share int64, receipt int, sent int64, finished time.Time) error {
 	return s.store.write(ctx, func(t tx) error {
 		_, err := t.exec("UPDATE share_receipts SET sent = max(sent, ?), finished = coalesce(finished, ?) WHERE account = ? AND share = ? AND number = ?", sent, finished, int64(a), share, receipt)
@@ -256,7 +256,7 @@ func (s Shares) RecordProgress(ctx context.Context, a account.ID, share int64, r
 	})
 }
 
-// Revoke implements shares.Rows.
+// Revoke implements shares.Store.
 func (s Shares) Revoke(ctx context.Context, a account.ID, token shares.Hash, at time.Time) error {
 	_, err := s.store.change(ctx, func(t tx) (bool, error) {
 		n, err := t.exec("UPDATE shares SET revoked = coalesce(revoked, ?), content = NULL WHERE account = ? AND token = ?", at, int64(a), token[:])
@@ -268,7 +268,7 @@ func (s Shares) Revoke(ctx context.Context, a account.ID, token shares.Hash, at 
 	return err
 }
 
-// ByID implements shares.Rows.
+// ByID implements shares.Store.
 func (s Shares) ByID(ctx context.Context, a account.ID, id string) (found shares.Share, err error) {
 	prefix, err := hex.DecodeString(id)
 	if err != nil || hex.EncodeToString(prefix) != id {
@@ -284,7 +284,7 @@ func (s Shares) ByID(ctx context.Context, a account.ID, id string) (found shares
 	return found, err
 }
 
-// List implements shares.Rows.
+// List implements shares.Store.
 func (s Shares) List(ctx context.Context, a account.ID, before int64, limit int) (list []shares.Share, err error) {
 	err = s.store.read(ctx, func(t tx) error {
 		return t.each("SELECT "+shareColumns+" FROM shares WHERE account = ?1 AND (?2 = 0 OR seq < ?2) ORDER BY seq DESC LIMIT ?3", func(r row) {
@@ -295,7 +295,7 @@ func (s Shares) List(ctx context.Context, a account.ID, before int64, limit int)
 	return list, err
 }
 
-// Receipts implements shares.Rows.
+// Receipts implements shares.Store.
 func (s Shares) Receipts(ctx context.Context, a account.ID, share int64) (list []shares.Receipt, err error) {
 	err = s.store.read(ctx, func(t tx) error {
 		return t.each("SELECT number, at, address, agent, restarts, sent, finished FROM share_receipts WHERE account = ? AND share = ? ORDER BY number DESC", func(r row) {
@@ -307,7 +307,7 @@ func (s Shares) Receipts(ctx context.Context, a account.ID, share int64) (list [
 	return list, err
 }
 
-// Prune implements shares.Rows.
+// Prune implements shares.Store.
 func (s Shares) Prune(ctx context.Context, now, forget time.Time, limit int) (pruned int, err error) {
 	err = s.store.write(ctx, func(t tx) error {
 		pruned = 0

@@ -231,7 +231,7 @@ func testFailedWrites(t *testing.T, s Stores) {
 
 // failingRows stores nothing.
 type failingRows struct {
-	files.Rows
+	files.Store
 	err error
 }
 

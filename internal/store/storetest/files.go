@@ -100,12 +100,12 @@ func testChildren(t *testing.T, s Stores) {
 
 // narrow counts how many nodes of folders it gave at once, and in all.
 type narrow struct {
-	files.Rows
+	files.Store
 	most, all int
 }
 
 func (n *narrow) Children(ctx context.Context, a account.ID, key, after string, limit int) ([]files.Node, error) {
-	page, err := n.Rows.Children(ctx, a, key, after, limit)
+	page, err := n.Store.Children(ctx, a, key, after, limit)
 	n.most, n.all = max(n.most, len(page)), n.all+len(page)
 	return page, err
 }
@@ -115,7 +115,7 @@ func (n *narrow) Children(ctx context.Context, a account.ID, key, after string, 
 func testListHoldsAPage(t *testing.T, s Stores) {
 	_, blobs, _, c := trees(t, s)
 	ada := create(t, s.Accounts, person("ada"))
-	rows := &narrow{Rows: s.Files}
+	rows := &narrow{Store: s.Files}
 	f := files.NewTrees(rows, blobs, c.time).For(ada.ID, files.Quota{})
 	usage := files.Usage{}
 	const n = 3000

@@ -1,7 +1,7 @@
-// Package sessions keeps the sessions of accounts' visitors: a map of JSON
+// Package sessions has the sessions of accounts' visitors: a map of JSON
 // values each, found by a random id that only its holder knows. Two runs on one
-// session go one after the other. Where the rows are kept is a matter of Rows;
-// Open keeps them in a file of their own.
+// session go one after the other. Where they are stored is a matter of Store; Open
+// stores them in a file of their own.
 //
 // Cookies, and who may call for which account, are the caller's business.
 package sessions
@@ -24,10 +24,10 @@ import (
 // sessions.
 type Key struct {
 	Account account.ID
-	Hash    [sha256.Size]byte // the id itself is kept nowhere
+	Hash    [sha256.Size]byte // the id itself is stored nowhere
 }
 
-// Row is a session as it is kept. Times are exact to the microsecond.
+// Row is a session as it is stored. Times are exact to the microsecond.
 type Row struct {
 	Data    string // a map as JSON
 	Version int64  // another with each change of Data
@@ -42,12 +42,12 @@ type Expiry struct {
 	Most    int       // of those left, all but this many that were used last
 }
 
-// Rows keeps sessions. Each method is one whole change, committed when it
+// Store stores sessions. Each method is one whole change, committed when it
 // returns nil, and safe for concurrent use.
-type Rows interface {
+type Store interface {
 	// Create removes the sessions of the account that are over, and adds one
 	// that holds "{}".
-	Create(ctx context.Context, k Key, now time.Time, over Expiry) error
+	Create(ctx context.Context, k Key, now time.Time, expired Expiry) error
 	// Load reports whether there is such a session, and returns it.
 	Load(ctx context.Context, k Key) (Row, bool, error)
 	// Touch records that a session is used now.
@@ -64,7 +64,7 @@ type Options struct {
 	MaxKeys     int           // of one session; 256
 	MaxSessions int           // of one account; 10,000
 	Idle        time.Duration // after which an unused session ends; 24 hours
-	Longest     time.Duration // after which any session ends; 30 days
+	MaxAge      time.Duration // after which any session ends; 30 days
 	Clock       func() time.Time
 }
 
@@ -81,8 +81,8 @@ func (o Options) withDefaults() Options {
 	if o.Idle <= 0 {
 		o.Idle = 24 * time.Hour
 	}
-	if o.Longest <= 0 {
-		o.Longest = 30 * 24 * time.Hour
+	if o.MaxAge <= 0 {
+		o.MaxAge = 30 * 24 * time.Hour
 	}
 	if o.Clock == nil {
 		o.Clock = time.Now
@@ -90,23 +90,23 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Store holds sessions of any number of accounts. It may be used by any number
+// Manager has the sessions of any number of accounts. It may be used by any number
 // of goroutines.
-type Store struct {
-	rows    Rows
+type Manager struct {
+	rows    Store
 	file    io.Closer // nil where the rows are somebody else's to close
 	options Options
 	locks   keyedlock.Locks[Key] // held by the one run that has a session
 }
 
-// New returns a store that keeps its sessions in rows.
-func New(rows Rows, o Options) *Store {
-	return &Store{rows: rows, options: o.withDefaults()}
+// New returns a manager of the sessions of a store.
+func New(rows Store, o Options) *Manager {
+	return &Manager{rows: rows, options: o.withDefaults()}
 }
 
 // Close closes the file of a store that has one. Sessions must have been let
 // go before.
-func (s *Store) Close() error {
+func (s *Manager) Close() error {
 	if s.file == nil {
 		return nil
 	}
@@ -127,33 +127,33 @@ func keyOf(a account.ID, id string) Key {
 }
 
 // expiry returns what is over at a moment by its age.
-func (s *Store) expiry(now time.Time) Expiry {
-	return Expiry{Touched: now.Add(-s.options.Idle), Created: now.Add(-s.options.Longest)}
+func (s *Manager) expiry(now time.Time) Expiry {
+	return Expiry{Touched: now.Add(-s.options.Idle), Created: now.Add(-s.options.MaxAge)}
 }
 
 // create adds a session to an account that may have so many, and returns its id.
-func (s *Store) create(ctx context.Context, a account.ID, most int) (string, error) {
+func (s *Manager) create(ctx context.Context, a account.ID, most int) (string, error) {
 	id, now := newID(), s.options.Clock()
-	over := s.expiry(now)
-	over.Most = max(most-1, 0)
-	return id, s.rows.Create(ctx, keyOf(a, id), now, over)
+	expired := s.expiry(now)
+	expired.Most = max(most-1, 0)
+	return id, s.rows.Create(ctx, keyOf(a, id), now, expired)
 }
 
-// touchEvery is how exact the time of a session's last use is kept.
-const touchEvery = time.Minute
+// touchInterval is how exact the time of a session's last use is kept.
+const touchInterval = time.Minute
 
 // touch reports whether a session is there and not over, and records its use.
-func (s *Store) touch(ctx context.Context, k Key) (bool, error) {
+func (s *Manager) touch(ctx context.Context, k Key) (bool, error) {
 	row, found, err := s.rows.Load(ctx, k)
 	if err != nil || !found {
 		return false, err
 	}
 	now := s.options.Clock()
-	over := s.expiry(now)
+	expired := s.expiry(now)
 	switch {
-	case row.Touched.Before(stored(over.Touched)), row.Created.Before(stored(over.Created)):
+	case row.Touched.Before(stored(expired.Touched)), row.Created.Before(stored(expired.Created)):
 		return false, s.rows.Remove(ctx, k)
-	case now.Sub(row.Touched) < touchEvery:
+	case now.Sub(row.Touched) < touchInterval:
 		return true, nil
 	}
 	return true, s.rows.Touch(ctx, k, now)
@@ -163,7 +163,7 @@ func (s *Store) touch(ctx context.Context, k Key) (bool, error) {
 func stored(t time.Time) time.Time { return time.UnixMicro(t.UnixMicro()) }
 
 // load returns a session's data as JSON.
-func (s *Store) load(ctx context.Context, k Key) (string, error) {
+func (s *Manager) load(ctx context.Context, k Key) (string, error) {
 	row, found, err := s.rows.Load(ctx, k)
 	if err == nil && !found {
 		err = gone()
@@ -173,7 +173,7 @@ func (s *Store) load(ctx context.Context, k Key) (string, error) {
 
 // update replaces a session's data by what f makes of it. Only another program
 // that has the same rows makes it try again.
-func (s *Store) update(ctx context.Context, k Key, f func(data string) (string, error)) error {
+func (s *Manager) update(ctx context.Context, k Key, f func(data string) (string, error)) error {
 	for {
 		row, found, err := s.rows.Load(ctx, k)
 		if err != nil {
@@ -194,7 +194,7 @@ func (s *Store) update(ctx context.Context, k Key, f func(data string) (string, 
 }
 
 // remove removes a session.
-func (s *Store) remove(ctx context.Context, k Key) error { return s.rows.Remove(ctx, k) }
+func (s *Manager) remove(ctx context.Context, k Key) error { return s.rows.Remove(ctx, k) }
 
 // gone is the error of a session that is no longer there.
 func gone() error {
@@ -204,7 +204,7 @@ func gone() error {
 const noSession = "no_session"
 
 // acquire waits for a session that another run has.
-func (s *Store) acquire(ctx context.Context, k Key) error {
+func (s *Manager) acquire(ctx context.Context, k Key) error {
 	err := s.locks.Lock(ctx, k)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return value.Errorf("session_busy", "another call of this session is still running: it was waited for as long as this call may take")

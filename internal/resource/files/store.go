@@ -52,9 +52,9 @@ type DeadQuery struct {
 	After  Hash
 }
 
-// Rows keeps the nodes of accounts' trees. Nodes are found by their Key: no two
+// Store stores the nodes of accounts' trees. Nodes are found by their Key: no two
 // of an account have the same. Methods are safe for concurrent use.
-type Rows interface {
+type Store interface {
 	// Usage returns what the account keeps, and the generation of its tree.
 	Usage(ctx context.Context, a account.ID) (Usage, error)
 	// Find returns the nodes with the keys, without content; nil where there is

@@ -122,7 +122,7 @@ type Receipt struct {
 	Finished time.Time // zero where not all was sent
 }
 
-// Errors of Rows.
+// Errors of Store.
 var (
 	ErrNotFound = errors.New("there is no such link")
 	ErrEnded    = errors.New("the link has ended")
@@ -150,8 +150,8 @@ const (
 // MaxReceipts is how many receipts of one link are stored: the newest.
 const MaxReceipts = 100
 
-// Rows stores links. Methods are safe for concurrent use.
-type Rows interface {
+// Store stores links. Methods are safe for concurrent use.
+type Store interface {
 	// Create makes a link to the content that the file has at this moment:
 	// whatever becomes of the file, the content stays as long as the link leads
 	// to it. It is ErrNoFile, ErrFolder, ErrLinks or a *SizeError.
