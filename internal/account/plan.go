@@ -121,12 +121,12 @@ type Limits struct {
 	FileBytes    int64 `zero:"no limit"`
 	Files        int   `zero:"no limit"`
 	Databases    int   `zero:"no limit"`
-	JobsKept     time.Duration
+	JobRetention time.Duration
 	RecordsBytes int64 `zero:"no limit"` // of finished jobs; those that finished first go before their time is over
 	// Jobs that stand at a question or until a moment, or did and have not ended.
-	Standing      int   `zero:"no limit"`
-	StandingBytes int64 `zero:"no limit"` // that they hold together
-	Sessions      int   // where another begins, the one unused for longest ends
+	Suspended      int   `zero:"no limit"`
+	SuspendedBytes int64 `zero:"no limit"` // that they hold together
+	Sessions       int   // where another begins, the one unused for longest ends
 
 	// What an account may use in a calendar month.
 	CallsPerMonth   int64         `zero:"no limit"`
@@ -163,8 +163,8 @@ func free() Limits {
 
 		Concurrent: 2, Queued: 20, Rate: 60, RateBurst: 20, RatePerAddress: true, OriginRate: 60, Listeners: 64,
 
-		StorageBytes: 100 * mib, FileBytes: 10 * mib, Files: 10_000, Databases: 10, JobsKept: 7 * day, RecordsBytes: 100 * mib,
-		Standing: 100, StandingBytes: 32 * mib, Sessions: 1_000,
+		StorageBytes: 100 * mib, FileBytes: 10 * mib, Files: 10_000, Databases: 10, JobRetention: 7 * day, RecordsBytes: 100 * mib,
+		Suspended: 100, SuspendedBytes: 32 * mib, Sessions: 1_000,
 
 		CallsPerMonth: 100_000, RunningPerMonth: 10 * time.Hour, EgressPerMonth: 10 * gib,
 	}
@@ -188,8 +188,8 @@ func standard() Limits {
 
 		Concurrent: 10, Queued: 1_000, Rate: 600, RateBurst: 100, OriginRate: 60, Listeners: 1_000,
 
-		StorageBytes: 10 * gib, FileBytes: 2 * gib, Files: 1_000_000, Databases: 1_000, JobsKept: 30 * day, RecordsBytes: 10 * gib,
-		Standing: 10_000, StandingBytes: 1 * gib, Sessions: 10_000,
+		StorageBytes: 10 * gib, FileBytes: 2 * gib, Files: 1_000_000, Databases: 1_000, JobRetention: 30 * day, RecordsBytes: 10 * gib,
+		Suspended: 10_000, SuspendedBytes: 1 * gib, Sessions: 10_000,
 	}
 }
 
@@ -211,7 +211,7 @@ func unlimited() Limits {
 
 		Concurrent: 200, Queued: 100_000,
 
-		Databases: 10_000, JobsKept: 90 * day, Sessions: 100_000,
+		Databases: 10_000, JobRetention: 90 * day, Sessions: 100_000,
 	}
 }
 

@@ -41,7 +41,7 @@ func TestMachineLimits(t *testing.T) {
 // zero is no limit, and that nothing is forgotten.
 func TestPlansGrow(t *testing.T) {
 	limitless := map[string]bool{"Rate": true, "RateBurst": true, "OriginRate": true, "StorageBytes": true, "FileBytes": true, "Files": true,
-		"RecordsBytes": true, "Listeners": true, "Standing": true, "StandingBytes": true}
+		"RecordsBytes": true, "Listeners": true, "Suspended": true, "SuspendedBytes": true}
 	monthly := map[string]bool{"CallsPerMonth": true, "RunningPerMonth": true, "EgressPerMonth": true} // for free alone
 	nothingFree := map[string]bool{"Fetches": true, "FetchesAtOnce": true, "FetchTime": true, "FetchBytes": true, "FetchRatio": true}
 	free, standard, unlimited := reflect.ValueOf(Free.Limits()), reflect.ValueOf(Standard.Limits()), reflect.ValueOf(Unlimited.Limits())
@@ -70,26 +70,26 @@ func TestPlanNumbers(t *testing.T) {
 	f, s, u := Free.Limits(), Standard.Limits(), Unlimited.Limits()
 	type row struct{ f, s, u any }
 	for name, test := range map[string]struct{ got, want row }{
-		"script":     {row{f.ScriptBytes, s.ScriptBytes, u.ScriptBytes}, row{64 << 10, 256 << 10, 1 << 20}},
-		"body":       {row{f.BodyBytes, s.BodyBytes, u.BodyBytes}, row{256 << 10, 1 << 20, 16 << 20}},
-		"sync":       {row{f.SyncTime, s.SyncTime, u.SyncTime}, row{5 * time.Second, 30 * time.Second, 2 * time.Minute}},
-		"async":      {row{f.AsyncTime, s.AsyncTime, u.AsyncTime}, row{time.Minute, 15 * time.Minute, 24 * time.Hour}},
-		"pause":      {row{f.Pause, s.Pause, u.Pause}, row{time.Hour, 168 * time.Hour, 2160 * time.Hour}},
-		"concurrent": {row{f.Concurrent, s.Concurrent, u.Concurrent}, row{2, 10, 200}},
-		"queued":     {row{f.Queued, s.Queued, u.Queued}, row{20, 1_000, 100_000}},
-		"standing":   {row{f.Standing, s.Standing, u.Standing}, row{100, 10_000, 0}},
-		"stand with": {row{f.StandingBytes, s.StandingBytes, u.StandingBytes}, row{int64(32 << 20), int64(1 << 30), int64(0)}},
-		"sessions":   {row{f.Sessions, s.Sessions, u.Sessions}, row{1_000, 10_000, 100_000}},
-		"session":    {row{f.SessionBytes, s.SessionBytes, u.SessionBytes}, row{4 << 10, 64 << 10, 1 << 20}},
-		"fields":     {row{f.FieldBytes, s.FieldBytes, u.FieldBytes}, row{16 << 10, 64 << 10, 1 << 20}},
-		"json":       {row{f.JSONDepth, s.JSONDepth, u.JSONDepth}, row{16, 32, 64}},
-		"snapshot":   {row{f.SnapshotBytes, s.SnapshotBytes, u.SnapshotBytes}, row{2 << 20, 16 << 20, 128 << 20}},
-		"rate":       {row{f.Rate, s.Rate, u.Rate}, row{60, 600, 0}},
-		"storage":    {row{f.StorageBytes, s.StorageBytes, u.StorageBytes}, row{int64(100 << 20), int64(10 << 30), int64(0)}},
-		"file":       {row{f.FileBytes, s.FileBytes, u.FileBytes}, row{int64(10 << 20), int64(2 << 30), int64(0)}},
-		"databases":  {row{f.Databases, s.Databases, u.Databases}, row{10, 1_000, 10_000}},
-		"records":    {row{f.RecordsBytes, s.RecordsBytes, u.RecordsBytes}, row{int64(100 << 20), int64(10 << 30), int64(0)}},
-		"kept":       {row{f.JobsKept, s.JobsKept, u.JobsKept}, row{168 * time.Hour, 720 * time.Hour, 2160 * time.Hour}},
+		"script":          {row{f.ScriptBytes, s.ScriptBytes, u.ScriptBytes}, row{64 << 10, 256 << 10, 1 << 20}},
+		"body":            {row{f.BodyBytes, s.BodyBytes, u.BodyBytes}, row{256 << 10, 1 << 20, 16 << 20}},
+		"sync":            {row{f.SyncTime, s.SyncTime, u.SyncTime}, row{5 * time.Second, 30 * time.Second, 2 * time.Minute}},
+		"async":           {row{f.AsyncTime, s.AsyncTime, u.AsyncTime}, row{time.Minute, 15 * time.Minute, 24 * time.Hour}},
+		"pause":           {row{f.Pause, s.Pause, u.Pause}, row{time.Hour, 168 * time.Hour, 2160 * time.Hour}},
+		"concurrent":      {row{f.Concurrent, s.Concurrent, u.Concurrent}, row{2, 10, 200}},
+		"queued":          {row{f.Queued, s.Queued, u.Queued}, row{20, 1_000, 100_000}},
+		"suspended":       {row{f.Suspended, s.Suspended, u.Suspended}, row{100, 10_000, 0}},
+		"suspended bytes": {row{f.SuspendedBytes, s.SuspendedBytes, u.SuspendedBytes}, row{int64(32 << 20), int64(1 << 30), int64(0)}},
+		"sessions":        {row{f.Sessions, s.Sessions, u.Sessions}, row{1_000, 10_000, 100_000}},
+		"session":         {row{f.SessionBytes, s.SessionBytes, u.SessionBytes}, row{4 << 10, 64 << 10, 1 << 20}},
+		"fields":          {row{f.FieldBytes, s.FieldBytes, u.FieldBytes}, row{16 << 10, 64 << 10, 1 << 20}},
+		"json":            {row{f.JSONDepth, s.JSONDepth, u.JSONDepth}, row{16, 32, 64}},
+		"snapshot":        {row{f.SnapshotBytes, s.SnapshotBytes, u.SnapshotBytes}, row{2 << 20, 16 << 20, 128 << 20}},
+		"rate":            {row{f.Rate, s.Rate, u.Rate}, row{60, 600, 0}},
+		"storage":         {row{f.StorageBytes, s.StorageBytes, u.StorageBytes}, row{int64(100 << 20), int64(10 << 30), int64(0)}},
+		"file":            {row{f.FileBytes, s.FileBytes, u.FileBytes}, row{int64(10 << 20), int64(2 << 30), int64(0)}},
+		"databases":       {row{f.Databases, s.Databases, u.Databases}, row{10, 1_000, 10_000}},
+		"records":         {row{f.RecordsBytes, s.RecordsBytes, u.RecordsBytes}, row{int64(100 << 20), int64(10 << 30), int64(0)}},
+		"kept":            {row{f.JobRetention, s.JobRetention, u.JobRetention}, row{168 * time.Hour, 720 * time.Hour, 2160 * time.Hour}},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: got %v, want %v", name, test.got, test.want)

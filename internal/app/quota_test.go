@@ -70,7 +70,7 @@ func TestQuota(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spent.Keep(1500 * time.Millisecond)
+	spent.Count(1500 * time.Millisecond)
 
 	var shown map[string]struct{ Used, Limit *int64 }
 	v, err := r.Quota(t.Context())
@@ -97,7 +97,7 @@ func TestQuota(t *testing.T) {
 	}
 	defer o.Close()
 	q, err := o.Quota(t.Context(), "ada")
-	if err != nil || q.Stored != 100 || q.Kept != 5000 || q.Used.Egress != want[usage.Egress][0] || q.Plan != account.Standard || q.Limits.EgressPerMonth != most {
+	if err != nil || q.Stored != 100 || q.RecordBytes != 5000 || q.Used.Egress != want[usage.Egress][0] || q.Plan != account.Standard || q.Limits.EgressPerMonth != most {
 		t.Errorf("the operator sees %+v, %v", q, err)
 	}
 }

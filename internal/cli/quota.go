@@ -37,7 +37,7 @@ func (k *accountQuota) Run(c *console, line *commands) error {
 			}{
 				string(q.Plan), q.Month.String(),
 				newQuotaJSON(q.Stored, q.Limits.StorageBytes),
-				newQuotaJSON(q.Kept, q.Limits.RecordsBytes),
+				newQuotaJSON(q.RecordBytes, q.Limits.RecordsBytes),
 				newQuotaJSON(q.Used.Calls, q.Limits.CallsPerMonth),
 				newQuotaJSON(q.Used.Running.Milliseconds(), q.Limits.RunningPerMonth.Milliseconds()),
 				newQuotaJSON(q.Used.Egress, q.Limits.EgressPerMonth),
@@ -48,7 +48,7 @@ func (k *accountQuota) Run(c *console, line *commands) error {
 			row("plan", q.Plan)
 			row("month", q.Month)
 			row("storage", of(q.Stored, q.Limits.StorageBytes, sized))
-			row("records", of(q.Kept, q.Limits.RecordsBytes, sized))
+			row("records", of(q.RecordBytes, q.Limits.RecordsBytes, sized))
 			row("calls", of(q.Used.Calls, q.Limits.CallsPerMonth, func(n int64) string { return strconv.FormatInt(n, 10) }))
 			row("running_time", of(int64(q.Used.Running), int64(q.Limits.RunningPerMonth), func(n int64) string {
 				return time.Duration(n).Round(time.Millisecond).String()

@@ -153,8 +153,8 @@ type End struct {
 	Record
 	// Delivery is the id under which its end is announced; "" where it is not.
 	Delivery string
-	// Rest says that there may be rows of its attempts to remove.
-	Rest bool
+	// Leftovers says that there may be rows of its attempts to remove.
+	Leftovers bool
 }
 
 // DeliveryID returns the id under which the end of a job is announced. It is the same

@@ -36,9 +36,9 @@ type View struct {
 
 	// Bytes are how many the job holds that can be shown: its result, trace, error and
 	// response, and the text of its prompt.
-	Bytes  int64
-	Output int64 // of the result
-	Traced int64 // of the trace
-	// Left says that these bytes were left out.
-	Left bool
+	Bytes      int64
+	Output     int64 // of the result
+	TraceBytes int64 // of the trace
+	// Omitted says that these bytes were left out.
+	Omitted bool
 }

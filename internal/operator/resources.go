@@ -88,12 +88,12 @@ func (o *Operator) Shares(clock func() time.Time) shares.Admin {
 
 // Quota is what an account has used, and may use: 0 is no limit.
 type Quota struct {
-	Plan   account.Plan
-	Month  usage.Month
-	Stored int64 // bytes
-	Kept   int64 // bytes of records
-	Used   usage.Used
-	Limits account.Limits
+	Plan        account.Plan
+	Month       usage.Month
+	Stored      int64 // bytes
+	RecordBytes int64 // bytes of records
+	Used        usage.Used
+	Limits      account.Limits
 }
 
 // Quota returns what an account has used.
@@ -107,7 +107,7 @@ func (o *Operator) Quota(ctx context.Context, name string) (Quota, error) {
 	if q.Used, err = o.store.Usage.Used(ctx, a.ID, q.Month); err != nil {
 		return q, err
 	}
-	if q.Kept, err = o.store.Jobs.RecordBytes(ctx, a.ID); err != nil {
+	if q.RecordBytes, err = o.store.Jobs.RecordBytes(ctx, a.ID); err != nil {
 		return q, err
 	}
 	pool := o.pool(nil)

@@ -332,7 +332,7 @@ func TestExpiry(t *testing.T) {
 // TestNoRoomToStand has more scripts ask something than the account may have.
 func TestNoRoomToStand(t *testing.T) {
 	const script = `EMIT "a" CONFIRM "Sure?" EMIT "b"`
-	w := boot(t, limited(func(l *account.Limits) { l.Standing = 2 }))
+	w := boot(t, limited(func(l *account.Limits) { l.Suspended = 2 }))
 	ada := w.member("ada", account.Free)
 	first := w.query(ada, script, "").read(t).JobID
 	w.reach(w.submit(ada, script), "paused")
@@ -373,7 +373,7 @@ func TestNoRoomToStand(t *testing.T) {
 // TestProgramsHaveTheirRoom: programs that jobs need are stored within a bound, those
 // that none needs make way, and a job whose program made way is run all the same.
 func TestProgramsHaveTheirRoom(t *testing.T) {
-	w := boot(t, limited(func(l *account.Limits) { l.StandingBytes, l.Queued = 100_000, 100 }))
+	w := boot(t, limited(func(l *account.Limits) { l.SuspendedBytes, l.Queued = 100_000, 100 }))
 	ada := w.member("ada", account.Free)
 	// Each has about 30,000 bytes of program.
 	script := func(n int, end string) string {
@@ -398,7 +398,7 @@ func TestProgramsHaveTheirRoom(t *testing.T) {
 		t.Errorf("a fourth that stands: %+v", a.Error)
 	}
 	// One that could never be stored is refused when it comes.
-	w = boot(t, limited(func(l *account.Limits) { l.StandingBytes = 20_000 }))
+	w = boot(t, limited(func(l *account.Limits) { l.SuspendedBytes = 20_000 }))
 	bob := w.member("bob", account.Free)
 	r := w.query(bob, script(1, `WAIT 1 HOUR`), `"mode":"async"`)
 	if a := r.wantError(t, 429, "quota_exceeded"); a.Error.Limit != "standing_bytes" || r.header.Get("Retry-After") == "" {
@@ -408,7 +408,7 @@ func TestProgramsHaveTheirRoom(t *testing.T) {
 
 // TestNoBytesToStand has scripts hold more together than the account's may.
 func TestNoBytesToStand(t *testing.T) {
-	w := boot(t, limited(func(l *account.Limits) { l.StandingBytes = 50_000 }))
+	w := boot(t, limited(func(l *account.Limits) { l.SuspendedBytes = 50_000 }))
 	ada := w.member("ada", account.Free)
 	const script = `SET ?x AS REPEAT("x", 20000) CONFIRM "Sure?" EMIT LENGTH(?x)`
 	for range 2 {

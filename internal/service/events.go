@@ -132,11 +132,11 @@ func (e *Events) loadView(ctx context.Context) (err error) {
 		return nil
 	}
 	v, err := e.s.jobHead(ctx, e.id)
-	if err != nil || stateOf(v) == e.state && v.Output <= e.output && v.Traced == e.traced && v.Steps == e.counted {
+	if err != nil || stateOf(v) == e.state && v.Output <= e.output && v.TraceBytes == e.traced && v.Steps == e.counted {
 		return err
 	}
 	// And besides what is sent at a time, in its written form.
-	if err := e.memory.Grow(ctx, 6*outputPiece+v.Traced); err != nil {
+	if err := e.memory.Grow(ctx, 6*outputPiece+v.TraceBytes); err != nil {
 		return err
 	}
 	e.view, err = e.s.jobView(ctx, &e.memory, e.id)
@@ -160,7 +160,7 @@ func stateOf(v *job.View) string {
 // newSteps returns the steps that have ended and were not sent yet.
 func (e *Events) newSteps() (list []Event, err error) {
 	v := e.view
-	e.traced, e.counted = v.Traced, v.Steps
+	e.traced, e.counted = v.TraceBytes, v.Steps
 	if len(v.Trace) == 0 {
 		return nil, nil
 	}

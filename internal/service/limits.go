@@ -85,7 +85,7 @@ func listLimits(l account.Limits, lifted bool, used usage.Used, stored, kept *in
 	running := used.Running.Milliseconds()
 	rate, originRate := orNoLimit(int64(l.Rate)), orNoLimit(int64(l.OriginRate))
 	concurrent, queued := int64(l.Concurrent), int64(l.Queued)
-	standing, standingBytes := orNoLimit(int64(l.Standing)), orNoLimit(l.StandingBytes)
+	standing, standingBytes := orNoLimit(int64(l.Suspended)), orNoLimit(l.SuspendedBytes)
 	listeners := orNoLimit(int64(l.Listeners))
 	if lifted {
 		rate, originRate, concurrent, queued, standing, standingBytes = noLimit, noLimit, noLimit, noLimit, noLimit, noLimit

@@ -24,9 +24,9 @@ func (o *oneJob) ViewWithin(_ context.Context, _ job.ID, most int64) (*job.View,
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	v := o.view
-	v.Output, v.Traced = int64(len(v.Result)), int64(len(v.Trace))
+	v.Output, v.TraceBytes = int64(len(v.Result)), int64(len(v.Trace))
 	v.Bytes = recordBytes(&v.Record)
-	if v.Left = v.Bytes > most; v.Left {
+	if v.Omitted = v.Bytes > most; v.Omitted {
 		o.looks++
 		v.Result, v.Trace = nil, nil
 	} else {

@@ -67,7 +67,7 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 	} else {
 		record, failure = k.execute(ctx, program)
 	}
-	spent.Keep(s.o.Clock().Sub(x.Spec.Started))
+	spent.Count(s.o.Clock().Sub(x.Spec.Started))
 	ticket.Yield() // what is left to do may wait for the disk
 	if session := x.SessionID(); session != who.Session {
 		a.Session = session

@@ -49,7 +49,7 @@ func (s *Service) submit(ctx context.Context, who caller, c Caller, q Query, l a
 				return s.repeatAnswer(ctx, c, earlier, q, a)
 			}
 		}
-		spent.Keep(0)
+		spent.Count(0)
 		return s.compileFailed(ctx, x, who, q, failure, a)
 	}
 	if program.UsesSession {
@@ -73,7 +73,7 @@ func (s *Service) submit(ctx context.Context, who caller, c Caller, q Query, l a
 	if earlier != (job.ID{}) {
 		return s.repeatAnswer(ctx, c, earlier, q, a)
 	}
-	spent.Keep(0) // how long it runs is counted with its end
+	spent.Count(0) // how long it runs is counted with its end
 	a.Job, a.Status = s.acceptedAnswer(id), 202
 	return a, nil
 }
@@ -122,8 +122,8 @@ func submitError(err error, l account.Limits) error {
 		f.Limit, f.Value = "queued", int64(l.Queued)
 		return f
 	case errors.Is(err, job.ErrStorageLimit):
-		f := fault.Retryable(fault.QuotaExceeded, time.Minute, "the programs of the account's jobs that are not finished may have %d bytes together, and with this one they would have more: let some finish, answer or cancel some", l.StandingBytes)
-		f.Limit, f.Value = "standing_bytes", l.StandingBytes
+		f := fault.Retryable(fault.QuotaExceeded, time.Minute, "the programs of the account's jobs that are not finished may have %d bytes together, and with this one they would have more: let some finish, answer or cancel some", l.SuspendedBytes)
+		f.Limit, f.Value = "standing_bytes", l.SuspendedBytes
 		return f
 	case errors.Is(err, worker.ErrStopping):
 		return errStopping()

@@ -13,7 +13,7 @@ import (
 // jobHead returns a job without the bytes that it holds.
 func (s *Service) jobHead(ctx context.Context, id job.ID) (*job.View, error) {
 	if r, ok := s.o.Records.Pending(id); ok {
-		return &job.View{Record: job.Record{Summary: r.Summary}, Bytes: recordBytes(&r), Output: int64(len(r.Result)), Traced: int64(len(r.Trace)), Left: true}, nil
+		return &job.View{Record: job.Record{Summary: r.Summary}, Bytes: recordBytes(&r), Output: int64(len(r.Result)), TraceBytes: int64(len(r.Trace)), Omitted: true}, nil
 	}
 	return s.o.Jobs.ViewWithin(ctx, id, 0)
 }
@@ -31,7 +31,7 @@ func (s *Service) jobView(ctx context.Context, h *CallMemory, id job.ID) (*job.V
 	}
 	v, err := s.o.Jobs.ViewWithin(ctx, id, UnreservedBytes)
 	switch {
-	case err != nil || !v.Left:
+	case err != nil || !v.Omitted:
 		return v, err
 	case v.State.Finished(): // which it stays, to the byte
 		return s.views.acquire(ctx, s, h, v)
@@ -47,7 +47,7 @@ func (s *Service) loadView(ctx context.Context, r interface {
 }, v *job.View) (_ *job.View, err error) {
 	const twice = 2
 	had := int64(0)
-	for v.Left {
+	for v.Omitted {
 		most := v.Bytes
 		if !v.State.Finished() {
 			most += v.Bytes/8 + UnreservedBytes

@@ -12,7 +12,7 @@ import (
 // its output where that is too long.
 func (s *Service) WebhookBody(ctx context.Context, id job.ID, most int) ([]byte, error) {
 	v, err := s.o.Jobs.ViewWithin(ctx, id, 0)
-	if err == nil && v.Left && v.Bytes <= int64(most) {
+	if err == nil && v.Omitted && v.Bytes <= int64(most) {
 		// Few are sent at once, and none is in a hurry.
 		memory := s.o.Ledger.Open(admit.AccountHolder(int64(v.Account)))
 		if err := memory.GrowBlocking(ctx, 3*v.Bytes); err != nil {
@@ -25,7 +25,7 @@ func (s *Service) WebhookBody(ctx context.Context, id job.ID, most int) ([]byte,
 		return nil, err
 	}
 	j := execution.WireJob(&v.Record)
-	if !v.Left {
+	if !v.Omitted {
 		if pieces := j.Pieces(); pieces.Len() <= int64(most) {
 			return j.AppendJSON(make([]byte, 0, pieces.Len())), nil
 		}

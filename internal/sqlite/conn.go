@@ -41,7 +41,7 @@ type Config struct {
 	// Progress, where there is one, is called every few instructions of a
 	// statement, with its context and what it has done since the last time; an
 	// error ends it, as the context's end does. What comes after the last call is
-	// returned by Stmt.TakeWork.
+	// returned by Stmt.DrainWork.
 	Progress func(context.Context, Work) error
 	// Busy is how long a statement waits for another process.
 	Busy time.Duration

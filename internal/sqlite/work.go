@@ -114,8 +114,8 @@ func (s *Stmt) start() {
 	s.conn.pagesBefore = s.conn.pages()
 }
 
-// TakeWork returns what the statement did since Progress was last called.
-func (s *Stmt) TakeWork() Work {
+// DrainWork returns what the statement did since Progress was last called.
+func (s *Stmt) DrainWork() Work {
 	if s.fresh {
 		return Work{}
 	}

@@ -195,7 +195,7 @@ func (u *Upkeep) trim(ctx context.Context, id account.ID, again bool) (n int, er
 func (u *Upkeep) expireJobs(ctx context.Context, now time.Time) error {
 	u.o.Growth.clear()
 	return u.eachAccount(ctx, func(one account.Account) error {
-		before := now.Add(-u.o.Limits(one.LimitPlan()).JobsKept)
+		before := now.Add(-u.o.Limits(one.LimitPlan()).JobRetention)
 		if err := inBatches(func() (int, error) { return u.o.Jobs.Forget(ctx, one.ID, before, batchSize) }); err != nil {
 			return err
 		}

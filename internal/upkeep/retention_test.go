@@ -189,7 +189,7 @@ func TestJobsAreForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, kept := time.Now(), a.settings.Limits(dev.LimitPlan()).JobsKept
+	now, kept := time.Now(), a.settings.Limits(dev.LimitPlan()).JobRetention
 	old := job.Record{Summary: job.Summary{ID: job.NewID(), Account: dev.ID, State: job.Complete, Mode: job.Sync, Convention: job.JSON,
 		Created: now.Add(-kept - 24*time.Hour), Finished: now.Add(-kept - 24*time.Hour)}}
 	young := old

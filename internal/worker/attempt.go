@@ -570,7 +570,7 @@ func (a *attempt) suspension(ctx context.Context, run *engine.Run, out engine.Ou
 	}
 	s := &job.Suspension{State: job.Waiting, Until: out.Until, Snapshot: sealed, Progress: p}
 	if !a.w.o.Lifted {
-		s.Most, s.MostBytes = a.limits.Standing, a.limits.StandingBytes
+		s.Most, s.MostBytes = a.limits.Suspended, a.limits.SuspendedBytes
 	}
 	if out.Status == engine.Paused {
 		s.State, s.Until = job.Paused, out.Prompt.Expires
@@ -585,9 +585,9 @@ func (a *attempt) suspension(ctx context.Context, run *engine.Run, out engine.Ou
 // newEnd is what is stored of the end of a job.
 func (a *attempt) newEnd(state job.State, failure *wire.Error) *job.End {
 	return &job.End{
-		Record:   execution.NewRecord(*a.job, state, a.w.o.Clock(), a.elapsed(), a.machine, failure),
-		Delivery: job.DeliveryID(a.job.ID),
-		Rest:     a.leftovers || a.lease.Attempt > 1 || a.journal != nil && a.journal.Committed() > 0,
+		Record:    execution.NewRecord(*a.job, state, a.w.o.Clock(), a.elapsed(), a.machine, failure),
+		Delivery:  job.DeliveryID(a.job.ID),
+		Leftovers: a.leftovers || a.lease.Attempt > 1 || a.journal != nil && a.journal.Committed() > 0,
 	}
 }
 

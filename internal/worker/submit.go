@@ -37,7 +37,7 @@ func (w *Worker) task(s *Submission, now time.Time) (*job.Task, error) {
 	}
 	t := &job.Task{Summary: s.Summary, Program: s.Program.Hash, Webhook: s.Webhook, Key: s.Key}
 	if !w.o.Lifted {
-		t.MostPrograms = s.Limits.StandingBytes
+		t.MostPrograms = s.Limits.SuspendedBytes
 	}
 	if t.Spec, err = w.o.Sealer.Seal(s.Account.ID, sealName(sealTask, s.Summary.ID), spec); err != nil {
 		return nil, err

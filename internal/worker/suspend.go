@@ -41,13 +41,13 @@ func overSuspendLimit(err error, l account.Limits, step string) *wire.Error {
 		}
 	case errors.Is(err, job.ErrSuspendLimit):
 		return &wire.Error{
-			Code: string(fault.QuotaExceeded), Limit: "standing", Max: int64(l.Standing), Step: step,
-			Message: fmt.Sprintf("the account has %d jobs that wait for an answer or a moment, which is as many as it may have: answer or cancel some", l.Standing),
+			Code: string(fault.QuotaExceeded), Limit: "standing", Max: int64(l.Suspended), Step: step,
+			Message: fmt.Sprintf("the account has %d jobs that wait for an answer or a moment, which is as many as it may have: answer or cancel some", l.Suspended),
 		}
 	case errors.Is(err, job.ErrStorageLimit):
 		return &wire.Error{
-			Code: string(fault.QuotaExceeded), Limit: "standing_bytes", Max: l.StandingBytes, Step: step,
-			Message: fmt.Sprintf("the account's jobs that wait for an answer or a moment may hold %d bytes together, and with this one they would hold more: answer or cancel some", l.StandingBytes),
+			Code: string(fault.QuotaExceeded), Limit: "standing_bytes", Max: l.SuspendedBytes, Step: step,
+			Message: fmt.Sprintf("the account's jobs that wait for an answer or a moment may hold %d bytes together, and with this one they would hold more: answer or cancel some", l.SuspendedBytes),
 		}
 	}
 	return nil

@@ -33,9 +33,9 @@ func (w *Worker) ViewWithin(ctx context.Context, id job.ID, most int64) (*job.Vi
 		return w.viewStored(ctx, id, most)
 	}
 	v.Steps, v.TraceDropped = so.Steps, so.TraceDropped
-	v.Output, v.Traced = int64(len(so.Output)), int64(len(so.Trace))
-	v.Bytes = v.Output + v.Traced + int64(len(so.Response))
-	if v.Left = v.Bytes > most; !v.Left {
+	v.Output, v.TraceBytes = int64(len(so.Output)), int64(len(so.Trace))
+	v.Bytes = v.Output + v.TraceBytes + int64(len(so.Response))
+	if v.Omitted = v.Bytes > most; !v.Omitted {
 		v.Result, v.Encoding, v.Trace, v.Response = so.Output, job.EncodingOf(so.Output), so.Trace, so.Response
 	}
 	return v, nil
@@ -44,7 +44,7 @@ func (w *Worker) ViewWithin(ctx context.Context, id job.ID, most int64) (*job.Vi
 // viewStored looks at what is stored.
 func (w *Worker) viewStored(ctx context.Context, id job.ID, most int64) (*job.View, error) {
 	v, err := w.o.Queue.ViewWithin(ctx, id, most)
-	if err != nil || v.State != job.Running || v.Left {
+	if err != nil || v.State != job.Running || v.Omitted {
 		return v, err
 	}
 	v.Trace, err = soFar(v.Trace)

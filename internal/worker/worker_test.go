@@ -154,7 +154,7 @@ func TestNoRoomToStand(t *testing.T) {
 		check(t, err)
 		return s.Summary.ID
 	}
-	two := func(l *account.Limits) { l.Standing = 2 }
+	two := func(l *account.Limits) { l.Suspended = 2 }
 	first := submit(`CONFIRM "one"`, two)
 	e.await(first, job.Paused)
 	e.await(submit(`WAIT 1 HOUR`, two), job.Waiting)
@@ -169,7 +169,7 @@ func TestNoRoomToStand(t *testing.T) {
 	if string(v.Result) != "a" {
 		t.Errorf("it gave %q", v.Result)
 	}
-	v = e.await(submit(`WAIT 1 HOUR`, func(l *account.Limits) { l.StandingBytes = 1000 }), job.Failed)
+	v = e.await(submit(`WAIT 1 HOUR`, func(l *account.Limits) { l.SuspendedBytes = 1000 }), job.Failed)
 	if !strings.Contains(string(v.Error), `"limit":"standing_bytes","value":1000`) {
 		t.Errorf("too many bytes: %s", v.Error)
 	}
@@ -184,7 +184,7 @@ func TestRoomToStandIsLifted(t *testing.T) {
 	e := newWorld(t, faults{}, func(o *Options) { o.Lifted = true })
 	for range 3 {
 		s := e.submission(`CONFIRM "one"`)
-		s.Limits.Standing, s.Limits.StandingBytes = 1, 1
+		s.Limits.Suspended, s.Limits.SuspendedBytes = 1, 1
 		_, err := e.w.Submit(context.Background(), s)
 		check(t, err)
 		e.await(s.Summary.ID, job.Paused)

@@ -67,9 +67,9 @@ type Call struct {
 	kept  bool
 }
 
-// Keep says that the call counts, and how long it ran. The store counts it when
+// Count says that the call counts, and how long it ran. The store counts it when
 // it is recorded.
-func (c *Call) Keep(ran time.Duration) {
+func (c *Call) Count(ran time.Duration) {
 	if c == nil {
 		return
 	}

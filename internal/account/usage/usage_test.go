@@ -83,7 +83,7 @@ func (w *world) call(l account.Limits, ran time.Duration) error {
 	w.Helper()
 	c, err := w.Begin(w.Context(), ada, l)
 	if err == nil {
-		c.Keep(ran)
+		c.Count(ran)
 	}
 	c.Done()
 	return err
@@ -177,7 +177,7 @@ func TestTogether(t *testing.T) {
 			if err != nil {
 				return
 			}
-			c.Keep(0)
+			c.Count(0)
 			mu.Lock()
 			defer mu.Unlock()
 			let++
@@ -214,7 +214,7 @@ func TestSend(t *testing.T) {
 func TestNobodyCounts(t *testing.T) {
 	var none *Tally
 	c, err := none.Begin(t.Context(), ada, account.Limits{CallsPerMonth: 1})
-	c.Keep(time.Second)
+	c.Count(time.Second)
 	c.Done()
 	used, err2 := none.Used(t.Context(), ada)
 	unsent, err3 := none.Send(t.Context(), ada, 2, 1)

@@ -64,7 +64,7 @@ func (c *conn) run(ctx context.Context, s *statement, call *call) (v value.Value
 	defer c.closeBudget()
 	defer s.Reset()
 	defer func() {
-		if broken := charge(call.meter, price(s.TakeWork())); broken != nil {
+		if broken := charge(call.meter, price(s.DrainWork())); broken != nil {
 			v, err = value.Null, broken
 		}
 	}()

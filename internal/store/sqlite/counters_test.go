@@ -75,7 +75,7 @@ func TestKept(t *testing.T) {
 	ends, err = q.Claim(ctx, m, dueOf(ends), now)
 	must(err)
 	wantKept(t, s, a, kept{4, 52, 0})
-	must(q.Finish(ctx, ends, &job.End{Record: job.Record{Summary: job.Summary{State: job.Complete, Finished: now}}, Rest: true}))
+	must(q.Finish(ctx, ends, &job.End{Record: job.Record{Summary: job.Summary{State: job.Complete, Finished: now}}, Leftovers: true}))
 	wantKept(t, s, a, kept{3, 42, 0})
 	_, _, err = q.Cancel(ctx, cancelled.ID, now, nil, "")
 	must(err)

@@ -273,7 +273,7 @@ func (q Queue) Release(ctx context.Context, l job.Lease, at time.Time, failures 
 // Finish implements job.Attempts.
 func (q Queue) Finish(ctx context.Context, l job.Lease, e *job.End) error {
 	return q.store.write(ctx, func(t tx) error {
-		if e.Rest { // else it was never suspended
+		if e.Leftovers { // else it was never suspended
 			held := int64(-1)
 			found, err := t.one("SELECT coalesce(held, -1) FROM jobs WHERE seq = ? AND attempt = ? AND state = 'running'", func(r row) { held = r.int(0) }, l.Seq, l.Attempt)
 			if err != nil || !found {
@@ -295,7 +295,7 @@ func (q Queue) Finish(ctx context.Context, l job.Lease, e *job.End) error {
 		if err := t.countEnded(l.Account, e.Finished, e.Ran, e.Bytes()); err != nil {
 			return err
 		}
-		if e.Rest {
+		if e.Leftovers {
 			if err := t.deleteLeftovers(l.Seq); err != nil {
 				return err
 			}

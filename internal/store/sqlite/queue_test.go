@@ -39,7 +39,7 @@ func exerciseQueue(t *testing.T, s *Store) {
 		State: job.Paused, Until: now, Most: 10, Snapshot: []byte("s"), Progress: job.Progress{Output: []byte("x")},
 		Prompt: &job.Prompt{ID: "p", Kind: "confirm", Sealed: []byte("x"), Expires: now},
 	}
-	end := &job.End{Record: job.Record{Summary: job.Summary{State: job.Complete, Finished: now}}, Rest: true}
+	end := &job.End{Record: job.Record{Summary: job.Summary{State: job.Complete, Finished: now}}, Leftovers: true}
 
 	l := accept(job.Running)
 	must(q.Suspend(ctx, l, standing))

@@ -82,7 +82,7 @@ func (q Queue) ViewWithin(ctx context.Context, id job.ID, most int64) (v *job.Vi
 
 // viewWithin reads how much there is before it reads that.
 func (t tx) viewWithin(id job.ID, most int64) (*job.View, error) {
-	v := &job.View{Left: true}
+	v := &job.View{Omitted: true}
 	found, err := t.one("SELECT "+summaryColumns+`, seq, due, webhook, stopping, coalesce(length(result), 0), coalesce(length(trace), 0),
 		coalesce(length(error), 0) + coalesce(length(response), 0), iif(length(error) <= 16384, error, NULL) FROM jobs WHERE id = ?`, func(r row) {
 		v.Summary = readSummary(r)
@@ -90,8 +90,8 @@ func (t tx) viewWithin(id job.ID, most int64) (*job.View, error) {
 		if v.State == job.Waiting {
 			v.Until = r.time(10)
 		}
-		v.Output, v.Traced = r.int(13), r.int(14)
-		v.Bytes = v.Output + v.Traced + r.int(15)
+		v.Output, v.TraceBytes = r.int(13), r.int(14)
+		v.Bytes = v.Output + v.TraceBytes + r.int(15)
 		v.Error = r.bytes(16)
 	}, t.conn.ids.place(id))
 	if err == nil && !found {
@@ -105,7 +105,7 @@ func (t tx) viewWithin(id job.ID, most int64) (*job.View, error) {
 	}
 	whole, err := t.view(id)
 	if err == nil {
-		whole.Bytes, whole.Output, whole.Traced = v.Bytes, v.Output, v.Traced
+		whole.Bytes, whole.Output, whole.TraceBytes = v.Bytes, v.Output, v.TraceBytes
 	}
 	return whole, err
 }
@@ -113,7 +113,7 @@ func (t tx) viewWithin(id job.ID, most int64) (*job.View, error) {
 // sizeUnfinished adds what a job holds that is not finished.
 func (t tx) sizeUnfinished(v *job.View) error {
 	_, err := t.one("SELECT coalesce(length(trace), 0), coalesce(length(response), 0), trace_dropped FROM job_snapshots WHERE job = ?", func(r row) {
-		v.Traced = r.int(0)
+		v.TraceBytes = r.int(0)
 		v.Bytes = r.int(0) + r.int(1)
 		v.TraceDropped = r.int(2)
 	}, v.Seq)

@@ -88,7 +88,7 @@ func answer(n int) job.Answer {
 
 // end returns how a job of a task finishes.
 func end(task *job.Task, state job.State) *job.End {
-	e := &job.End{Record: job.Record{Summary: task.Summary, Ran: time.Minute}, Rest: true, Delivery: "msg-" + task.ID.String()}
+	e := &job.End{Record: job.Record{Summary: task.Summary, Ran: time.Minute}, Leftovers: true, Delivery: "msg-" + task.ID.String()}
 	e.State, e.Finished, e.Steps = state, seconds(200), 21
 	e.Result, e.Trace, e.TraceDropped = []byte("the result"), []byte(`[{"step":"EMIT"},{"step":"SET"}]`), 4
 	e.Error, e.Response = []byte(`{"code":"x"}`), []byte(`{"status":404}`)
@@ -285,7 +285,7 @@ func sizes(t *testing.T, s Stores, what string, viewed *job.View) {
 		bytes += 2 * int64(len(p.Message)+len(p.Schema))
 	}
 	whole := *viewed
-	whole.Bytes, whole.Output, whole.Traced = bytes, int64(len(viewed.Result)), int64(len(viewed.Trace))
+	whole.Bytes, whole.Output, whole.TraceBytes = bytes, int64(len(viewed.Result)), int64(len(viewed.Trace))
 	got, err := s.Queue.ViewWithin(t.Context(), viewed.ID, bytes)
 	must(t, err)
 	if len(got.Result) == 0 {
@@ -296,7 +296,7 @@ func sizes(t *testing.T, s Stores, what string, viewed *job.View) {
 		return
 	}
 	left := whole
-	left.Left = true
+	left.Omitted = true
 	left.Result, left.Encoding, left.Trace, left.Response = nil, "", nil, nil
 	got, err = s.Queue.ViewWithin(t.Context(), viewed.ID, bytes-1)
 	must(t, err)
@@ -315,11 +315,11 @@ func testQueueLookManyWords(t *testing.T, s Stores) {
 	must(t, err)
 	words := int64(2*job.AlwaysShownBytes + len(standing.Prompt.Schema))
 	same(t, "the question", v.Prompt, &job.Prompt{ID: standing.Prompt.ID})
-	if want := 2*words + int64(len(standing.Output)+len(standing.Trace)+len(standing.Response)); v.Bytes != want || !v.Left {
-		t.Errorf("%d bytes, %t, want %d", v.Bytes, v.Left, want)
+	if want := 2*words + int64(len(standing.Output)+len(standing.Trace)+len(standing.Response)); v.Bytes != want || !v.Omitted {
+		t.Errorf("%d bytes, %t, want %d", v.Bytes, v.Omitted, want)
 	}
-	if v, err = s.Queue.ViewWithin(t.Context(), l.ID, v.Bytes); err != nil || v.Left || v.Prompt.Message != standing.Prompt.Message {
-		t.Errorf("with room: %v, %t", err, v.Left)
+	if v, err = s.Queue.ViewWithin(t.Context(), l.ID, v.Bytes); err != nil || v.Omitted || v.Prompt.Message != standing.Prompt.Message {
+		t.Errorf("with room: %v, %t", err, v.Omitted)
 	}
 }
 

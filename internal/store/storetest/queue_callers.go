@@ -431,7 +431,7 @@ func testQueueFinish(t *testing.T, s Stores) {
 		}
 		e := end(h.task, test.end)
 		if test.bare {
-			e.Rest, e.Result, e.Trace, e.TraceDropped, e.Error, e.Response, e.Delivery = false, []byte{}, nil, 0, nil, nil, ""
+			e.Leftovers, e.Result, e.Trace, e.TraceDropped, e.Error, e.Response, e.Delivery = false, []byte{}, nil, 0, nil, nil, ""
 		}
 		if n == 1 {
 			e.Result, e.Encoding = []byte{0, 0xff, 0xfe}, job.Base64

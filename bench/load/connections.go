@@ -23,15 +23,15 @@ type Plan struct {
 	Rate    float64 // calls a second, all connections together; 0 for as many as go
 }
 
-// Crowd is some connections to a target.
-type Crowd struct {
+// Connections is some connections to a target.
+type Connections struct {
 	target  *Target
 	callers []*Caller
 }
 
 // Gather opens connections to a target and calls once on each.
-func Gather(ctx context.Context, t *Target, connections int) (*Crowd, error) {
-	c := &Crowd{target: t}
+func Gather(ctx context.Context, t *Target, connections int) (*Connections, error) {
+	c := &Connections{target: t}
 	for range connections {
 		caller, err := Dial(ctx, t.Address)
 		if err != nil {
@@ -48,14 +48,14 @@ func Gather(ctx context.Context, t *Target, connections int) (*Crowd, error) {
 }
 
 // Close closes all connections.
-func (c *Crowd) Close() {
+func (c *Connections) Close() {
 	for _, caller := range c.callers {
 		caller.Close()
 	}
 }
 
 // Check calls once on each connection and looks at the answers.
-func (c *Crowd) Check() error {
+func (c *Connections) Check() error {
 	for _, caller := range c.callers {
 		body, err := caller.Ask(c.target.Request)
 		if err == nil {
@@ -70,7 +70,7 @@ func (c *Crowd) Check() error {
 
 // Load calls on all connections at once, each waiting for an answer before it
 // asks again. Of the answers the status and the length are read.
-func (c *Crowd) Load(ctx context.Context, p Plan) (*Measured, error) {
+func (c *Connections) Load(ctx context.Context, p Plan) (*Measured, error) {
 	var wg sync.WaitGroup
 	began := time.Now()
 	end := began.Add(p.Lasting)
