@@ -264,7 +264,7 @@ func TestStopGivesUp(t *testing.T) {
 	for running := false; !running; {
 		running = strings.Contains(get(t, service.URL()+"/metrics").body, "\nql_scripts_running 1\n")
 	}
-	if err := service.Stop(context.Background()); err != nil || !log.Has("calls were cut off") || !log.Has(`"calls":1`) {
+	if err := service.Stop(context.Background()); err != nil || !log.Has("calls in flight were aborted") || !log.Has(`"calls":1`) {
 		t.Errorf("the stop says %v, and the log %s", err, log)
 	}
 	again := app.New(b, app.Options{})
