@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"net/netip"
 	"time"
-
-	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
 const (
@@ -19,7 +17,7 @@ const (
 // around them. Each name has its own few, so that nobody with an account of its
 // own makes us forget where others log in from. Its owner locks.
 type knownNetworks struct {
-	names *simplelru.LRU[[sha256.Size]byte, *networksOfName]
+	names *lru[[sha256.Size]byte, *networksOfName]
 }
 
 type networksOfName struct{ seen []seenNetwork }

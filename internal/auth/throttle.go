@@ -5,8 +5,6 @@ import (
 	"net/netip"
 	"sync"
 	"time"
-
-	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
 // allowance is a bucket of tokens: count at once, and as many again in every
@@ -91,7 +89,7 @@ type throttle struct {
 	mu sync.Mutex
 	// names and sources have when a bucket will have all its tokens again; one
 	// that is not there has them.
-	names, sources *simplelru.LRU[bucket, time.Time]
+	names, sources *lru[bucket, time.Time]
 	known          *knownNetworks
 }
 
@@ -258,7 +256,7 @@ func (t *throttle) countWrongKey(addr netip.Addr, now time.Time) time.Duration {
 	return wait
 }
 
-func (t *throttle) buckets(c class) *simplelru.LRU[bucket, time.Time] {
+func (t *throttle) buckets(c class) *lru[bucket, time.Time] {
 	if c.isOfName() {
 		return t.names
 	}

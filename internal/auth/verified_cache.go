@@ -3,8 +3,6 @@ package auth
 import (
 	"sync"
 	"time"
-
-	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
 const (
@@ -17,7 +15,7 @@ const (
 // time.
 type verifiedCache struct {
 	mu    sync.Mutex
-	until *simplelru.LRU[digest, time.Time] // until when
+	until *lru[digest, time.Time] // until when
 }
 
 func newVerifiedCache() *verifiedCache {
