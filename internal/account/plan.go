@@ -117,15 +117,15 @@ type Limits struct {
 	Listeners      int  `zero:"no limit"` // that wait at once for changes of its jobs
 
 	// What an account may keep.
-	StorageBytes int64 `zero:"no limit"` // files and databases together
-	FileBytes    int64 `zero:"no limit"`
-	Files        int   `zero:"no limit"`
-	Databases    int   `zero:"no limit"`
-	JobRetention time.Duration
-	RecordsBytes int64 `zero:"no limit"` // of finished jobs; those that finished first go before their time is over
-	// Jobs that stand at a question or until a moment, or did and have not ended.
-	Suspended      int   `zero:"no limit"`
-	SuspendedBytes int64 `zero:"no limit"` // that they hold together
+	StorageBytes int64         `zero:"no limit"` // files and databases together
+	FileBytes    int64         `zero:"no limit"`
+	Files        int           `zero:"no limit"`
+	Databases    int           `zero:"no limit"`
+	JobRetention time.Duration `key:"jobs_kept"`
+	RecordsBytes int64         `zero:"no limit"` // of finished jobs; those that finished first go before their time is over
+	// Jobs that are suspended, or were and have not ended.
+	Suspended      int   `zero:"no limit" key:"standing"`
+	SuspendedBytes int64 `zero:"no limit" key:"standing_bytes"` // that they hold together
 	Sessions       int   // where another begins, the one unused for longest ends
 
 	// What an account may use in a calendar month.

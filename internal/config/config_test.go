@@ -199,7 +199,7 @@ func TestLimitsOfZero(t *testing.T) {
 	var zero []string
 	kind := reflect.TypeFor[account.Limits]()
 	for i := range kind.NumField() {
-		key := LimitKey(kind.Field(i).Name)
+		key := LimitKey(kind.Field(i))
 		if kind.Field(i).Type.Kind() == reflect.Bool {
 			continue
 		}
@@ -344,7 +344,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 
 func TestLimitKeys(t *testing.T) {
 	for field, want := range map[string]string{"SyncTime": "sync_time", "JSONDepth": "json_depth", "SyncCPU": "sync_cpu", "RatePerAddress": "rate_per_address", "Files": "files"} {
-		if got := LimitKey(field); got != want {
+		if got := LimitKey(reflect.StructField{Name: field}); got != want {
 			t.Errorf("%s is %s, want %s", field, got, want)
 		}
 	}

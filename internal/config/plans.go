@@ -54,7 +54,7 @@ func setLimits(limits *account.Limits, where string, table map[string]any) []err
 	v := reflect.ValueOf(limits).Elem()
 	for i := range v.NumField() {
 		kind := v.Type().Field(i)
-		key := LimitKey(kind.Name)
+		key := LimitKey(kind)
 		_, takesZero := kind.Tag.Lookup("zero")
 		fields[key] = limit{Value: v.Field(i), isSize: isSize(key), takesZero: takesZero}
 	}
@@ -81,10 +81,14 @@ func setLimits(limits *account.Limits, where string, table map[string]any) []err
 	return wrong
 }
 
-// LimitKey returns the name of a limit in a file: SyncTime is sync_time.
-func LimitKey(field string) string {
+// LimitKey returns the name of a limit in a file: SyncTime is sync_time. A tag says
+// where it is another.
+func LimitKey(field reflect.StructField) string {
+	if key, ok := field.Tag.Lookup("key"); ok {
+		return key
+	}
 	var b strings.Builder
-	runes := []rune(field)
+	runes := []rune(field.Name)
 	for i, r := range runes {
 		// JSONDepth is json_depth: a word starts where a small letter follows.
 		starts := unicode.IsUpper(r) && i > 0 &&
