@@ -43,10 +43,10 @@ func wantReason(t *testing.T, err error, want Reason) {
 	}
 }
 
-func (c *TransferLimiter) wantEmpty(t *testing.T) {
+func (l *TransferLimiter) wantEmpty(t *testing.T) {
 	t.Helper()
-	if c.all != 0 || len(c.holders) != 0 {
-		t.Errorf("when all have left, there are %d and %v", c.all, c.holders)
+	if l.all != 0 || len(l.holders) != 0 {
+		t.Errorf("when all have left, there are %d and %v", l.all, l.holders)
 	}
 }
 

@@ -15,9 +15,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/config"
-	"ql/internal/engine"
 	"ql/internal/tlscert/tlscerttest"
-	"ql/lang/bytecode"
 	"ql/lang/value"
 )
 
@@ -41,29 +39,6 @@ func start(t *testing.T, change func(*config.Settings)) *App {
 		}
 	})
 	return a
-}
-
-// reach returns what scripts of the development account reach.
-func reach(t *testing.T, a *App) engine.Resources {
-	t.Helper()
-	dev, err := a.parts.accounts.EnsureDevelopment(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := a.parts.resources.Open(t.Context(), dev, a.settings.Limits(dev.Plan), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.Release)
-	return r
-}
-
-// sql runs SQL on a database.
-func sql(t *testing.T, r engine.Resources, name, text string) error {
-	t.Helper()
-	head, _, _ := strings.Cut(text, " ")
-	_, err := r.Databases.Query(t.Context(), name, engine.Query{Statement: &bytecode.Statement{Head: head, Texts: []string{text}}})
-	return err
 }
 
 func wantCode(t *testing.T, what string, err error, code string) {

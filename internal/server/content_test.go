@@ -71,7 +71,7 @@ func TestContentBesideServeContent(t *testing.T) {
 	} {
 		t.Run(test.why, func(t *testing.T) {
 			ours := files.call("GET", "/a.txt", "", test.headers...)
-			req, err := http.NewRequestWithContext(t.Context(), "GET", standard.URL, nil)
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, standard.URL, nil)
 			check(t, err)
 			for i := 0; i+1 < len(test.headers); i += 2 {
 				req.Header.Set(test.headers[i], test.headers[i+1])

@@ -54,7 +54,7 @@ func TestRouterBesideServeMux(t *testing.T) {
 		{"an encoded slash in an id", "GET", "/v1/job/a%2Fb", answer{status: 404}, answer{status: 200}},
 		{"a slash after a literal", "POST", "/v1/query/", answer{status: 404}, answer{status: 404}},
 	} {
-		request := func() *http.Request { return httptest.NewRequest(test.method, test.path, nil) }
+		request := func() *http.Request { return httptest.NewRequestWithContext(t.Context(), test.method, test.path, nil) }
 		ours, theirs := httptest.NewRecorder(), httptest.NewRecorder()
 		w.handler.ServeHTTP(ours, request())
 		mux.ServeHTTP(theirs, request())

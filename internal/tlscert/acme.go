@@ -28,19 +28,19 @@ func newManager(domains []string, email, folder string) *autocert.Manager {
 // watch returns the configuration of a manager that obtains certificates for
 // domains. The manager renews in the background and reports no failures, so its calls and
 // its cache are wrapped.
-func (mon *Monitor) watch(m *autocert.Manager, domains []string) *tls.Config {
-	cache := m.Cache
-	mon.notAfter = func() time.Time { return firstExpiry(cache, domains) }
-	m.Cache = watchedCache{cache, mon}
-	m.Client.HTTPClient = &http.Client{Transport: watchedTransport{http.DefaultTransport, mon}}
-	config := m.TLSConfig()
+func (m *Monitor) watch(manager *autocert.Manager, domains []string) *tls.Config {
+	cache := manager.Cache
+	m.notAfter = func() time.Time { return firstExpiry(cache, domains) }
+	manager.Cache = watchedCache{cache, m}
+	manager.Client.HTTPClient = &http.Client{Transport: watchedTransport{http.DefaultTransport, m}}
+	config := manager.TLSConfig()
 	get := config.GetCertificate
 	config.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 		c, err := get(hello)
 		// What strangers ask for is no failure of ours.
 		name := strings.ToLower(strings.TrimSuffix(hello.ServerName, "."))
 		if err != nil && slices.Contains(domains, name) && !errors.Is(err, context.Canceled) {
-			mon.failed(fmt.Errorf("%s: %w", name, err))
+			m.failed(fmt.Errorf("%s: %w", name, err))
 		}
 		return c, err
 	}

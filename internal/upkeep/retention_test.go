@@ -48,13 +48,13 @@ func keepJobs(t *testing.T, a *node, who account.ID, n, size int) (ids []job.ID)
 	return ids
 }
 
-func (a *node) keeps(t *testing.T, who account.ID) int64 {
+func (n *node) keeps(t *testing.T, who account.ID) int64 {
 	t.Helper()
-	n, err := a.store.Jobs().RecordBytes(t.Context(), who)
+	bytes, err := n.store.Jobs().RecordBytes(t.Context(), who)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return n
+	return bytes
 }
 
 // TestRecordsKeepWithinThePlan: an account that writes much keeps what finished

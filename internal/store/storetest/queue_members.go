@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -337,6 +336,6 @@ func testOrphanRace(t *testing.T, a, b *process) {
 		}
 	}
 	if list := orphans(t, b.Stores); len(list) > 0 {
-		t.Error(fmt.Sprintf("%d jobs are left", len(list)))
+		t.Errorf("%d jobs are left", len(list))
 	}
 }
