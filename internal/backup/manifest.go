@@ -86,7 +86,7 @@ func decode(name string, r io.Reader, most int64, v any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
-		return fmt.Errorf("%s of the backup cannot be read: %w", name, err)
+		return &notBackupError{"the backup is damaged: it was changed since it was made, or not copied whole: " + name + " cannot be read", err}
 	}
 	return nil
 }
