@@ -180,7 +180,8 @@ func TestStalledConnections(t *testing.T) {
 	}
 	group.Wait()
 	s := a.parts.ledger.Stats()
-	if s.MostHeld > nodeCalls/8 || counts[429] == 0 || counts[400] == 0 || counts[400]+counts[429] != connections {
+	// Whose time ends while it waits for its share gets 503.
+	if s.MostHeld > nodeCalls/8 || counts[429] == 0 || counts[400] == 0 || counts[400]+counts[429]+counts[503] != connections {
 		t.Errorf("%d MiB were held at once; the answers are %v", s.MostHeld>>20, counts)
 	}
 }
