@@ -104,10 +104,36 @@ type turns interface {
 }
 
 func (h *Handler) turns(r *Request, reply *Response) turns {
-	if reply.Pieces == nil || h.o.Gate == nil {
+	if reply.Pieces == nil {
 		return noTurns{}
 	}
-	return h.o.Gate.Auxiliary(r.memory.Account())
+	return r.turns()
+}
+
+func (r *Request) turns() turns {
+	if r.gate == nil {
+		return noTurns{}
+	}
+	return r.gate.Auxiliary(r.memory.Account())
+}
+
+// Compute does work that takes up to so many bytes until the answer is written, and a
+// while: in the turns of the account that the call was assigned to. The work asks for
+// its next turn now and then, and ends where it gets none.
+func (r *Request) Compute(bytes int64, work func(turn func() error) error) error {
+	if bytes <= service.UnreservedBytes {
+		return work(func() error { return nil })
+	}
+	if err := r.Reserve(bytes); err != nil {
+		return err
+	}
+	t := r.turns()
+	defer t.Release()
+	turn := func() error { return t.Turn(r.Context()) }
+	if err := turn(); err != nil {
+		return err
+	}
+	return work(turn)
 }
 
 // noTurns is for answers that take no time.

@@ -12,6 +12,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/admit"
 	"ql/internal/fault"
+	"ql/internal/server"
 	"ql/internal/service"
 )
 
@@ -434,5 +435,25 @@ func TestTooLargeToStand(t *testing.T) {
 	}
 	if a := w.reach(w.submit(ada, script), "failed"); a.Error.Limit != "snapshot" || *a.Result != "a" {
 		t.Errorf("%+v", a)
+	}
+}
+
+// TestLargeFormPage: the page of a form with many choices is many times as large as the
+// form. It is made only where the node has memory for it.
+func TestLargeFormPage(t *testing.T) {
+	for _, test := range []struct {
+		budget int64
+		status int
+	}{{480 << 20, 200}, {4 << 20, 413}} {
+		ledger := admit.NewLedger(admit.LedgerOptions{Budget: test.budget, Unlimited: true, Wait: time.Millisecond})
+		w := boot(t, settings{http: func(o *server.Options) { o.Ledger = ledger }})
+		ada := w.member("ada", account.Unlimited)
+		const script = `SET ?c AS MAP(RANGE(1, 1000), ?i -> "choice {?i}")
+GATHER "Which?" FIELDS a CHOICE ?c, b CHOICE ?c, c CHOICE ?c, d CHOICE ?c SET ?f`
+		paused := w.query(ada, script, "").read(t)
+		page := w.send("GET", strings.TrimPrefix(paused.FormURL, "http://ql.example"), "", "")
+		if page.status != test.status || test.status == 200 && strings.Count(page.body, "<option") < 4000 {
+			t.Errorf("with %d bytes: %d, %.300s", test.budget, page.status, page.body)
+		}
 	}
 }

@@ -27,6 +27,7 @@ type Request struct {
 	// bodyTime is how long after that a body which is held in memory must be there.
 	bodyTime time.Duration
 	memory   service.CallMemory
+	gate     *admit.Gate
 }
 
 func (h *Handler) newRequest(w http.ResponseWriter, r *http.Request, began time.Time) *Request {
@@ -44,7 +45,7 @@ func (h *Handler) newRequest(w http.ResponseWriter, r *http.Request, began time.
 			Changes: r.Method != http.MethodGet && r.Method != http.MethodHead,
 		},
 		https: encrypted || h.o.HTTPS, writer: w, control: http.NewResponseController(w),
-		body: countedBody{ReadCloser: r.Body}, began: began, bodyTime: h.o.BodyTime,
+		body: countedBody{ReadCloser: r.Body}, began: began, bodyTime: h.o.BodyTime, gate: h.o.Gate,
 	}
 	req.memory.Reservation = h.o.Ledger.Open(admit.NetworkHolder(address))
 	req.Caller.Memory = &req.memory

@@ -60,14 +60,56 @@ type view struct {
 	Nonce   string
 }
 
+// write writes a page of few words.
 func write(h http.Header, s wire.HeaderOptions, status int, v view) (server.Response, error) {
+	return execute(h, s, status, v, func() error { return nil })
+}
+
+func execute(h http.Header, s wire.HeaderOptions, status int, v view, turn func() error) (server.Response, error) {
 	v.Nonce = wire.NewNonce()
-	var b bytes.Buffer
+	b := pageBuffer{turn: turn}
 	if err := templates.Execute(&b, v); err != nil {
 		return server.Response{}, err
 	}
 	wire.SetPage(h, s, v.Nonce)
 	return server.Response{Status: status, Body: b.Bytes()}, nil
+}
+
+// pageBuffer takes turns while a page is made.
+type pageBuffer struct {
+	bytes.Buffer
+	turn  func() error
+	since int
+}
+
+// Write implements io.Writer.
+func (b *pageBuffer) Write(p []byte) (int, error) {
+	if b.since += len(p); b.since > wire.PieceBytes {
+		b.since = 0
+		if err := b.turn(); err != nil {
+			return 0, err
+		}
+	}
+	return b.Buffer.Write(p)
+}
+
+// viewBytes is about what the view of a prompt takes, and pageBytes its page: a choice
+// of a few letters is some hundred of HTML.
+func viewBytes(q service.PromptPage) int64 {
+	return int64(len(q.Prompt.Message)) + 32*int64(len(q.Prompt.Schema))
+}
+
+func pageBytes(q service.PromptPage) int64 {
+	return 8*int64(len(q.Prompt.Message)) + 64*int64(len(q.Prompt.Schema))
+}
+
+// ask writes the page of a prompt.
+func ask(h http.Header, r *server.Request, status int, q service.PromptPage, v view) (reply server.Response, err error) {
+	err = r.Compute(pageBytes(q), func(turn func() error) error {
+		reply, err = execute(h, r.Setting(""), status, v, turn)
+		return err
+	})
+	return reply, err
 }
 
 func (p pages) show(h http.Header, r *server.Request) (server.Response, error) {
@@ -78,15 +120,23 @@ func (p pages) show(h http.Header, r *server.Request) (server.Response, error) {
 	if err != nil {
 		return server.Response{}, err
 	}
-	v, err := promptView(q)
+	v, err := promptView(r, q)
 	if err != nil {
 		return server.Response{}, err
 	}
-	return write(h, r.Setting(""), http.StatusOK, v)
+	return ask(h, r, http.StatusOK, q, v)
 }
 
-// promptView is the page of a prompt.
-func promptView(q service.PromptPage) (view, error) {
+// promptView is what the page of a prompt shows.
+func promptView(r *server.Request, q service.PromptPage) (v view, err error) {
+	err = r.Compute(viewBytes(q), func(func() error) error {
+		v, err = newPromptView(q)
+		return err
+	})
+	return v, err
+}
+
+func newPromptView(q service.PromptPage) (view, error) {
 	v := view{Title: "A question from " + q.Account, Account: q.Account, Message: q.Prompt.Message, Confirm: q.Prompt.Schema == nil}
 	if !q.Prompt.Expires.IsZero() {
 		v.Expires = q.Prompt.Expires.UTC().Format("2 January 2006, 15:04 UTC")
@@ -131,7 +181,7 @@ func (p pages) answer(h http.Header, r *server.Request) (server.Response, error)
 	if err != nil {
 		return server.Response{}, err
 	}
-	v, err := promptView(q)
+	v, err := promptView(r, q)
 	if err != nil {
 		return server.Response{}, err
 	}
@@ -144,11 +194,11 @@ func (p pages) answer(h http.Header, r *server.Request) (server.Response, error)
 	var wrong form.FieldErrors
 	switch {
 	case errors.As(err, &wrong):
-		return write(h, r.Setting(""), http.StatusUnprocessableEntity, withErrors(v, sent, wrong))
+		return ask(h, r, http.StatusUnprocessableEntity, q, withErrors(v, sent, wrong))
 	case fault.Is(err, fault.QuotaExceeded), fault.Is(err, fault.TooLarge), fault.Is(err, fault.NotAFolder), fault.Is(err, fault.InvalidPath):
 		v, f := withErrors(v, sent, nil), fault.Of(err)
 		v.Wrong = "Your answer was not taken: " + f.Message + "."
-		return write(h, r.Setting(""), f.Status(), v)
+		return ask(h, r, f.Status(), q, v)
 	case err != nil:
 		return server.Response{}, err
 	}
@@ -166,7 +216,7 @@ func (p pages) maxBytes(r *server.Request) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	v, err := promptView(q)
+	v, err := promptView(r, q)
 	return min(v.maxBytes(), q.MaxBytes), err
 }
 
