@@ -145,7 +145,7 @@ var layers = []layer{
 		pkg:     "internal/backup",
 		imports: []string{"internal/account", "internal/account/seal", "internal/disk", "internal/job", "internal/resource/files", "internal/sqlite", "internal/store/blob/dir", "internal/store/sqlite"},
 	},
-	{pkg: "internal/config", imports: []string{"internal/account", "internal/account/names", "internal/redacted", "lang/source"}, others: []string{"github.com/pelletier/go-toml/v2"}},
+	{pkg: "internal/config", imports: []string{"internal/account", "internal/account/names", "internal/hostname", "internal/redacted", "lang/source"}, others: []string{"github.com/pelletier/go-toml/v2"}},
 	{
 		pkg: "internal/operator",
 		imports: []string{

@@ -349,3 +349,11 @@ func TestLimitKeys(t *testing.T) {
 		}
 	}
 }
+
+// TestDomainsInOtherLetters: clients ask for a domain as ASCII, so it is compared as that.
+func TestDomainsInOtherLetters(t *testing.T) {
+	got, err := parseDomains("API.example.com, bücher.example")
+	if want := []string{"api.example.com", "xn--bcher-kva.example"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v; want %q", got, err, want)
+	}
+}

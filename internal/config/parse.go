@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"ql/internal/account/names"
+	"ql/internal/hostname"
 )
 
 func parseNonEmpty(text string) (string, error) {
@@ -122,25 +122,13 @@ func parseHosts(text string) ([]string, error) {
 func parseDomains(text string) ([]string, error) {
 	var domains []string
 	for _, item := range list(text) {
-		domain := strings.ToLower(item)
-		if !isDomain(domain) {
+		domain, err := hostname.ParseDomain(item)
+		if err != nil || !strings.Contains(domain, ".") {
 			return nil, fmt.Errorf("%q is no domain such as api.example.com: each is named in full, without *, and an address or a port is none", item)
 		}
 		domains = append(domains, domain)
 	}
 	return domains, nil
-}
-
-func isDomain(name string) bool {
-	labels := strings.Split(name, ".")
-	for _, label := range labels {
-		fits := func(r rune) bool { return r == '-' || unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) }
-		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' || strings.TrimFunc(label, fits) != "" {
-			return false
-		}
-	}
-	top := labels[len(labels)-1]
-	return len(labels) > 1 && len(name) <= 253 && strings.Trim(top, "0123456789") != ""
 }
 
 func parseEmail(text string) (string, error) {
