@@ -106,6 +106,10 @@ bench-lang: ## measure the language beside its peers (arguments: BENCH="…")
 bench-http: ## measure calls over HTTP beside a bare handler (arguments: BENCH="…")
 	go run ./bench/http $(BENCH)
 
+.PHONY: bench-pairs
+bench-pairs: ## measure another build beside this one (arguments: BENCH="-before PATH")
+	go run ./bench/pairs $(BENCH)
+
 .PHONY: bench-fuel
 bench-fuel: ## measure what a unit of fuel buys, the worst on top (arguments: BENCH="…")
 	go run ./bench/fuel $(BENCH)

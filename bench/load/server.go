@@ -75,10 +75,25 @@ func profile(path string) (stop func() error, err error) {
 type Options struct {
 	Profiles string // the folder that gets a profile of each; "" for none
 	Stderr   io.Writer
+	// Program is another build of ql, whose service is started instead of that of the
+	// program itself; it has no profile.
+	Program string
+}
+
+// command returns a process of ql, or of what else kind says.
+func (o *Options) command(ctx context.Context, kind, name string, args ...string) (*exec.Cmd, error) {
+	if o.Program != "" && kind == asQL {
+		return exec.CommandContext(ctx, o.Program, args...), nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return exec.CommandContext(ctx, self, append([]string{kind, o.profile(name)}, args...)...), nil
 }
 
 func (o *Options) profile(name string) string {
-	if o.Profiles == "" {
+	if o.Profiles == "" || name == "" {
 		return ""
 	}
 	return filepath.Join(o.Profiles, name+".pprof")
@@ -98,11 +113,10 @@ type Server struct {
 // kind says, and returns when it has told its addresses. Its profile gets the
 // name.
 func Start(ctx context.Context, o Options, kind, name string, args ...string) (*Server, error) {
-	self, err := os.Executable()
+	p, err := o.command(ctx, kind, name, args...)
 	if err != nil {
 		return nil, err
 	}
-	p := exec.CommandContext(ctx, self, append([]string{kind, o.profile(name)}, args...)...)
 	p.Stderr = o.Stderr
 	p.Cancel = func() error { return p.Process.Signal(os.Interrupt) }
 	output, err := p.StdoutPipe()

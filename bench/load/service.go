@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 )
 
@@ -40,13 +39,12 @@ func StartService(ctx context.Context, o Options) (*Service, error) {
 
 func (s *Service) start(ctx context.Context, o Options) error {
 	const username, password = "bench", "correct horse battery staple"
-	self, err := os.Executable()
+	// Unlimited has no rates: what is measured is the service, not its refusals.
+	create, err := o.command(ctx, asQL, "", "account", "create", "--json",
+		"--data", s.Data, "--username", username, "--plan", "unlimited", "--password-stdin")
 	if err != nil {
 		return err
 	}
-	// Unlimited has no rates: what is measured is the service, not its refusals.
-	create := exec.CommandContext(ctx, self, asQL, "", "account", "create", "--json",
-		"--data", s.Data, "--username", username, "--plan", "unlimited", "--password-stdin")
 	create.Stdin, create.Stderr = strings.NewReader(password), o.Stderr
 	said, err := create.Output()
 	if err != nil {

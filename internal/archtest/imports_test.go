@@ -178,6 +178,7 @@ var layers = []layer{
 	// They run the command as a process of its own, and measure that.
 	{pkg: "bench/load", imports: []string{"internal/cli"}},
 	{pkg: "bench/http", imports: []string{"bench/load", "internal/telemetry"}},
+	{pkg: "bench/pairs", imports: []string{"bench/load"}},
 	{
 		pkg:     "bench/resources",
 		imports: []string{"bench/load", "internal/account", "internal/engine", "internal/resource/databases", "internal/resource/databases/transfer", "internal/sqlite", "lang", "lang/bytecode", "lang/vm"},
