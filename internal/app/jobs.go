@@ -28,9 +28,9 @@ func (a *App) newWorker(h *execution.Host) *worker.Worker {
 	p := &a.parts
 	return worker.New(worker.Options{
 		Queue: p.store.Queue, Members: p.store.Members, Accounts: p.store.Accounts, Host: h, Gate: p.gate, Ledger: p.ledger, Limiter: p.limiter, Guard: p.guard, Sealer: p.accounts.Sealer(),
-		Limits: a.settings.Limits, Log: a.o.Log, Clock: time.Now, Lifted: a.settings.Dev, RecordDurably: p.recorder.RecordDurably,
-		Ended: func(s job.State, took time.Duration) { p.metrics.ObserveRun(string(s), took) },
-		Wake:  func() { p.webhooks.Wake() },
+		Limits: a.settings.Limits, Log: a.o.Log, Clock: time.Now, Unlimited: a.settings.Dev, RecordDurably: p.recorder.RecordDurably,
+		OnEnded:    func(s job.State, took time.Duration) { p.metrics.ObserveRun(string(s), took) },
+		OnDelivery: func() { p.webhooks.Wake() },
 	})
 }
 

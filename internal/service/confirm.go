@@ -65,7 +65,7 @@ func (s *Service) confirm(ctx context.Context, c Caller, o foundJob, r Reply, wa
 	switch {
 	case errors.Is(err, job.ErrNotPaused), errors.Is(err, job.ErrNotFound): // of a call that is not stored yet, nothing is open
 		return a, fault.New(fault.NotPaused, "%s", notPaused(o.View, r.Prompt))
-	case errors.Is(err, worker.ErrResting):
+	case errors.Is(err, worker.ErrAccountDisabled):
 		return a, fault.New(fault.NotPaused, "the job rests and takes no answer for now: try again later, or ask whoever it belongs to")
 	case errors.Is(err, worker.ErrStopping):
 		return a, errStopping()

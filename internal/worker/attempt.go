@@ -402,7 +402,7 @@ func (a *attempt) expire(ctx context.Context, run *engine.Run) error {
 // storeOutcome stores how a run came out.
 func (a *attempt) storeOutcome(ctx context.Context, run *engine.Run, out engine.Outcome, err error) error {
 	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, errStopped), errors.Is(cause, errLeaseLost), errors.Is(cause, errDrain), errors.Is(cause, errRests):
+	case errors.Is(cause, errStopped), errors.Is(cause, errLeaseLost), errors.Is(cause, errDrain), errors.Is(cause, errAccountDisabled):
 		return cause
 	}
 	switch out.Status {
@@ -569,7 +569,7 @@ func (a *attempt) suspension(ctx context.Context, run *engine.Run, out engine.Ou
 		return nil, &tooLarge{a.snapshotSize}
 	}
 	s := &job.Suspension{State: job.Waiting, Until: out.Until, Snapshot: sealed, Progress: p}
-	if !a.w.o.Lifted {
+	if !a.w.o.Unlimited {
 		s.Most, s.MostBytes = a.limits.Suspended, a.limits.SuspendedBytes
 	}
 	if out.Status == engine.Paused {
@@ -593,9 +593,9 @@ func (a *attempt) newEnd(state job.State, failure *wire.Error) *job.End {
 
 // notifyEnd tells metrics and webhooks that a job ended.
 func (a *attempt) notifyEnd(e *job.End) {
-	a.w.o.Ended(e.State, e.Ran)
+	a.w.o.OnEnded(e.State, e.Ran)
 	if a.webhook {
-		a.w.o.Wake()
+		a.w.o.OnDelivery()
 	}
 }
 
@@ -641,8 +641,8 @@ func (a *attempt) finishInterrupted(ctx context.Context, state job.State, failur
 		return err
 	}
 	a.enter(phaseFinished)
-	a.w.o.Ended(state, a.ran)
-	a.w.o.Wake()
+	a.w.o.OnEnded(state, a.ran)
+	a.w.o.OnDelivery()
 	return nil
 }
 
@@ -695,8 +695,8 @@ func (a *attempt) resolve(ctx context.Context, err error) {
 		return // somebody else has it
 	case errors.Is(err, errDrain):
 		err = w.o.Queue.Release(ctx, a.lease, w.o.Clock(), a.failures, a.elapsed())
-	case errors.Is(err, errRests):
-		err = w.o.Queue.Release(ctx, a.lease, w.o.Clock().Add(restFor), a.failures, a.elapsed())
+	case errors.Is(err, errAccountDisabled):
+		err = w.o.Queue.Release(ctx, a.lease, w.o.Clock().Add(disabledRecheck), a.failures, a.elapsed())
 	case errors.Is(err, errStopped):
 		err = a.finishInterrupted(ctx, job.Cancelled, nil)
 	case errors.Is(err, account.ErrNotFound):

@@ -18,8 +18,8 @@ func (w *Worker) Cancel(ctx context.Context, id job.ID) (job.State, error) {
 		w.scheduler.remove(id)
 		w.mu.Unlock()
 		w.notify(id)
-		w.o.Ended(job.Cancelled, 0)
-		w.o.Wake()
+		w.o.OnEnded(job.Cancelled, 0)
+		w.o.OnDelivery()
 	}
 	if state == job.Running {
 		w.mu.Lock()

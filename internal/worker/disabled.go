@@ -9,63 +9,63 @@ import (
 	"ql/internal/job"
 )
 
-// The jobs of a disabled account rest: none is begun, none goes on, and no reply
-// is taken. They lose nothing by it, and go on once the account is enabled. Only
-// one that somebody asked to stop is taken up, to be stopped.
+// The jobs of a disabled account are held back: none is begun, none resumes, and no reply
+// is accepted. They lose nothing by it, and continue once the account is enabled. Only
+// one that somebody asked to stop is claimed, to be stopped.
 
-// ErrResting says that a job takes no reply, since its account is disabled.
-var ErrResting = errors.New("the job rests")
+// ErrAccountDisabled says that a job takes no reply, since its account is disabled.
+var ErrAccountDisabled = errors.New("the account of the job is disabled")
 
-// restFor is how long a disabled account's jobs are left alone before they are
+// disabledRecheck is how long a disabled account's jobs are left alone before they are
 // looked at again.
-const restFor = time.Minute
+const disabledRecheck = time.Minute
 
-func mayRest(a account.Account, d job.Due) bool { return a.Disabled && !d.Stopping }
+func isHeldBack(a account.Account, d job.Due) bool { return a.Disabled && !d.Stopping }
 
-// take takes a job that is due; errRests where it is not to be begun now.
-func (w *Worker) take(ctx context.Context, d job.Due) (job.Lease, error) {
+// claim claims a job that is due; errAccountDisabled where it is not to be begun now.
+func (w *Worker) claim(ctx context.Context, d job.Due) (job.Lease, error) {
 	a, err := w.o.Accounts.ByID(ctx, d.Account)
 	switch {
 	case errors.Is(err, account.ErrNotFound):
 		return job.Lease{}, job.ErrLeaseLost // its rows go with it
 	case err != nil:
 		return job.Lease{}, err
-	case mayRest(a, d):
-		if err := w.rest(ctx, a.ID); err != nil {
+	case isHeldBack(a, d):
+		if err := w.postpone(ctx, a.ID); err != nil {
 			return job.Lease{}, err
 		}
-		return job.Lease{}, errRests
+		return job.Lease{}, errAccountDisabled
 	}
 	return w.o.Queue.Claim(ctx, w.session.Member(), d, w.o.Clock())
 }
 
-// rest leaves the jobs of a disabled account alone for a while. The store lists
+// postpone leaves the jobs of a disabled account alone for a while. The store lists
 // none of them as due meanwhile, so that many of them keep nobody else waiting.
-func (w *Worker) rest(ctx context.Context, a account.ID) error {
+func (w *Worker) postpone(ctx context.Context, a account.ID) error {
 	w.mu.Lock()
 	w.scheduler.clear(a)
 	w.mu.Unlock()
-	w.recallIn(restFor)
+	w.recallIn(disabledRecheck)
 	now := w.o.Clock()
-	return w.o.Queue.Postpone(ctx, a, now, now.Add(restFor))
+	return w.o.Queue.Postpone(ctx, a, now, now.Add(disabledRecheck))
 }
 
 // cutDisabled ends the attempts at jobs whose account was disabled meanwhile.
 func (w *Worker) cutDisabled(held []job.Lease) {
-	resting := map[account.ID]bool{}
+	disabled := map[account.ID]bool{}
 	for _, l := range held {
-		rests, known := resting[l.Account]
+		off, known := disabled[l.Account]
 		if !known {
 			a, err := w.o.Accounts.ByID(w.ctx, l.Account)
 			if err != nil && !errors.Is(err, account.ErrNotFound) {
 				w.logRetry("whether an account is disabled could not be read and will be looked at again", err)
 				return
 			}
-			rests = a.Disabled
-			resting[l.Account] = rests
+			off = a.Disabled
+			disabled[l.Account] = off
 		}
-		if rests {
-			w.cut(l.ID, l.Attempt, errRests)
+		if off {
+			w.cut(l.ID, l.Attempt, errAccountDisabled)
 		}
 	}
 }
@@ -85,7 +85,7 @@ func (w *Worker) recallAccepted(ctx context.Context) error {
 	w.mu.Lock()
 	left := w.recall.Sub(w.o.Clock())
 	// The clock may have been set back.
-	due := !w.recall.IsZero() && (left <= 0 || left > restFor)
+	due := !w.recall.IsZero() && (left <= 0 || left > disabledRecheck)
 	if due {
 		w.recall = time.Time{}
 	}

@@ -110,11 +110,11 @@ func TestDisabledStandsStill(t *testing.T) {
 			t.Errorf("%d jobs of a disabled account are due", len(due))
 		}
 		forget(q.postponed)
-		e.jump(restFor + time.Second)
+		e.jump(disabledRecheck + time.Second)
 	}
 	next(t, q.postponed) // or they could be put off beyond the last jump
 	e.disable(false)
-	e.jump(restFor + time.Second)
+	e.jump(disabledRecheck + time.Second)
 	e.wantResult(waiting, "ab")
 	e.wantResult(asking, "expired")
 	e.wantResult(e.submit(`READ "/log.txt" AS TEXT SET ?log EMIT ?log`), "xx")
@@ -126,7 +126,7 @@ func TestDisabledTakesNoReply(t *testing.T) {
 	id := e.submit(`CONFIRM "sure?" EMIT "yes"`)
 	e.await(id, job.Paused)
 	e.disable(true)
-	if err := e.w.Reply(ctx, id, reply(true)); !errors.Is(err, ErrResting) {
+	if err := e.w.Reply(ctx, id, reply(true)); !errors.Is(err, ErrAccountDisabled) {
 		t.Fatalf("a reply to a job of a disabled account: %v", err)
 	}
 	e.wantState(id, job.Paused)
@@ -158,11 +158,11 @@ func TestDisabledStopsRunning(t *testing.T) {
 	if s.Failures != 0 {
 		t.Errorf("%d failures are counted", s.Failures)
 	}
-	e.jump(restFor + time.Second)
+	e.jump(disabledRecheck + time.Second)
 	next(t, q.postponed)
 	e.disable(false)
 	e.wantResult(e.submit(`WRITE "go" TO "/go.txt" EMIT "told"`), "told")
-	e.jump(restFor + time.Second)
+	e.jump(disabledRecheck + time.Second)
 	e.wantResult(id, "done")
 	e.wantResult(e.submit(`READ "/log.txt" AS TEXT SET ?log EMIT ?log`), "begun ")
 }
@@ -175,14 +175,14 @@ func TestDisabledCanBeCancelled(t *testing.T) {
 	next(t, q.released)
 	_, err := e.w.Cancel(context.Background(), id)
 	check(t, err)
-	e.jump(restFor + time.Second)
+	e.jump(disabledRecheck + time.Second)
 	e.await(id, job.Cancelled)
 }
 
 // What was accepted is not begun while its account is disabled; whoever is not
 // has the place meanwhile.
 func TestDisabledBeginsNothing(t *testing.T) {
-	e, q := newResting(t, func(o *Options) { o.Most = 1 })
+	e, q := newResting(t, func(o *Options) { o.MaxRunning = 1 })
 	ctx := context.Background()
 	bob, _, err := e.accounts.Create(ctx, account.New{Username: "bob", Password: "a rather long sentence", Plan: account.Unlimited})
 	check(t, err)
@@ -204,7 +204,7 @@ func TestDisabledBeginsNothing(t *testing.T) {
 			e.wantState(id, job.Accepted)
 		}
 		forget(q.postponed)
-		e.jump(restFor + time.Second)
+		e.jump(disabledRecheck + time.Second)
 	}
 	// Another process finds them too, and leaves them alone.
 	stopped, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -215,7 +215,7 @@ func TestDisabledBeginsNothing(t *testing.T) {
 		e.wantState(id, job.Accepted)
 	}
 	e.disable(false)
-	e.jump(restFor + time.Second)
+	e.jump(disabledRecheck + time.Second)
 	e.wantResult(rests[0], "one")
 	e.wantResult(rests[1], "two")
 }
@@ -223,7 +223,7 @@ func TestDisabledBeginsNothing(t *testing.T) {
 // An accepted job that could not be taken is found again, since nothing but the
 // queues knows of it.
 func TestTakesAgain(t *testing.T) {
-	e, q := newResting(t, func(o *Options) { o.Most = 1 })
+	e, q := newResting(t, func(o *Options) { o.MaxRunning = 1 })
 	first := e.submit(untilTold)
 	e.await(first, job.Running)
 	second := e.submit(`EMIT "two"`)

@@ -38,7 +38,7 @@ func TestTakesOverFromTheDead(t *testing.T) {
 	silent, renewed := make(chan struct{}), []chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)}
 	node := func(id int64) func(*Options) {
 		return func(o *Options) {
-			o.Node.ID, o.Lease, o.Most, o.Log = id, 900*time.Millisecond, 1, slog.New(slog.DiscardHandler)
+			o.Node.ID, o.Lease, o.MaxRunning, o.Log = id, 900*time.Millisecond, 1, slog.New(slog.DiscardHandler)
 			o.Members = watchedMembers{o.Members, renewed[id-1], map[int64]chan struct{}{1: silent}[id]}
 		}
 	}

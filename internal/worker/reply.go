@@ -40,7 +40,7 @@ func (r *Reply) sum() [32]byte {
 // Reply answers the question at which a job is paused, and resumes it. Of
 // several replies one wins; the others, and those to a job that has moved on,
 // get job.ErrNotPaused. The same reply to the same question again is no error.
-// engine.ErrWrongReply, form.FieldErrors, ErrResting and a *value.Error of a file
+// engine.ErrWrongReply, form.FieldErrors, ErrAccountDisabled and a *value.Error of a file
 // that cannot be stored leave the question open.
 func (w *Worker) Reply(ctx context.Context, id job.ID, r Reply) error {
 	ctx, cancel := context.WithTimeout(ctx, replyTime)
@@ -118,7 +118,7 @@ func (w *Worker) answer(ctx context.Context, h *job.Head, r Reply, sum [32]byte)
 		return err
 	}
 	if a.account.Disabled {
-		return ErrResting
+		return ErrAccountDisabled
 	}
 	a.limits = w.o.Limits(a.account.LimitPlan())
 	if err := a.answer(ctx, h.Question, r, sum); err != nil {

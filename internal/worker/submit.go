@@ -36,7 +36,7 @@ func (w *Worker) task(s *Submission, now time.Time) (*job.Task, error) {
 		return nil, err
 	}
 	t := &job.Task{Summary: s.Summary, Program: s.Program.Hash, Webhook: s.Webhook, Key: s.Key}
-	if !w.o.Lifted {
+	if !w.o.Unlimited {
 		t.MostPrograms = s.Limits.SuspendedBytes
 	}
 	if t.Spec, err = w.o.Sealer.Seal(s.Account.ID, sealName(sealTask, s.Summary.ID), spec); err != nil {
@@ -117,7 +117,7 @@ func (w *Worker) acquireSlot(a account.ID, l account.Limits) (queue *accountQueu
 		return nil, false, ErrStopping
 	}
 	queue = w.scheduler.queue(a, l.Concurrent)
-	if !w.o.Lifted && queue.queued() >= l.Queued {
+	if !w.o.Unlimited && queue.queued() >= l.Queued {
 		w.scheduler.dropIdle(queue)
 		return nil, false, ErrQueueFull
 	}

@@ -56,12 +56,12 @@ type Options struct {
 	// Lease is how long this process is certain to be a member after a renewal, and its
 	// jobs are its own; 30 seconds where left out.
 	Lease time.Duration
-	// Most is how many jobs are under way at once; 256 where left out. How many
+	// MaxRunning is how many jobs are under way at once; 256 where left out. How many
 	// of them compute is the gate's business.
-	Most int
-	// Lifted puts no bound on the jobs of an account, as in development.
-	Lifted bool
-	// Retry is how long a job rests after a fault of the service, at first; 1
+	MaxRunning int
+	// Unlimited puts no bound on the jobs of an account, as in development.
+	Unlimited bool
+	// Retry is how long a job is left alone after a fault of the service, at first; 1
 	// second where left out.
 	Retry time.Duration
 	// InlineTime is how long a job runs inline, before it is accepted, 1 ms where left out, and
@@ -72,11 +72,11 @@ type Options struct {
 	// returns when it is on the disk; after an error it is stored by the queue. May be
 	// left out.
 	RecordDurably func(ctx context.Context, r job.Record) error
-	// Ended is told of each job that finished; may be left out.
-	Ended func(s job.State, took time.Duration)
-	// Wake is called when the end of a job is to be told to somebody; may be left
+	// OnEnded is told of each job that finished; may be left out.
+	OnEnded func(s job.State, took time.Duration)
+	// OnDelivery is called when the end of a job is to be told to somebody; may be left
 	// out.
-	Wake func()
+	OnDelivery func()
 }
 
 // Errors of submissions.
@@ -89,10 +89,10 @@ var (
 
 // Why an attempt is interrupted.
 var (
-	errDrain     = errors.New("the node is stopping")
-	errStopped   = errors.New("the job was cancelled")
-	errLeaseLost = errors.New("another attempt has the job")
-	errRests     = errors.New("the account is disabled")
+	errDrain           = errors.New("the node is stopping")
+	errStopped         = errors.New("the job was cancelled")
+	errLeaseLost       = errors.New("another attempt has the job")
+	errAccountDisabled = errors.New("the account is disabled")
 )
 
 // Worker runs jobs. It is safe for concurrent use.
@@ -127,8 +127,8 @@ func New(o Options) *Worker {
 	if o.Node.ID == 0 {
 		o.Node.ID = 1
 	}
-	if o.Most <= 0 {
-		o.Most = 256
+	if o.MaxRunning <= 0 {
+		o.MaxRunning = 256
 	}
 	if o.Retry <= 0 {
 		o.Retry = time.Second
@@ -139,16 +139,16 @@ func New(o Options) *Worker {
 	if o.InlineWait <= 0 {
 		o.InlineWait = 5 * time.Millisecond
 	}
-	if o.Ended == nil {
-		o.Ended = func(job.State, time.Duration) {}
+	if o.OnEnded == nil {
+		o.OnEnded = func(job.State, time.Duration) {}
 	}
-	if o.Wake == nil {
-		o.Wake = func() {}
+	if o.OnDelivery == nil {
+		o.OnDelivery = func() {}
 	}
 	w := &Worker{
 		o: o, wake: make(chan struct{}, 1), renewSoon: make(chan struct{}, 1),
 		live: map[job.ID]*liveJob{}, topics: map[job.ID]map[chan struct{}]bool{},
-		scheduler: scheduler{maxRunning: o.Most, lifted: o.Lifted, accounts: map[account.ID]*accountQueue{}, enqueued: map[int64]bool{}},
+		scheduler: scheduler{maxRunning: o.MaxRunning, lifted: o.Unlimited, accounts: map[account.ID]*accountQueue{}, enqueued: map[int64]bool{}},
 	}
 	w.ctx, w.cancel = context.WithCancelCause(context.Background())
 	return w
@@ -258,7 +258,7 @@ const (
 // collect puts the jobs into their queues whose time has come.
 func (w *Worker) collect(ctx context.Context) error {
 	now := w.o.Clock()
-	resting := map[account.ID]bool{}
+	disabled := map[account.ID]bool{}
 	for _, s := range []job.State{job.Running, job.Waiting, job.Paused} {
 		for after, n := (job.Due{}), 0; n < mostWaiting; {
 			list, err := w.o.Queue.ListDue(ctx, s, now, after, collectPage)
@@ -267,7 +267,7 @@ func (w *Worker) collect(ctx context.Context) error {
 			}
 			for _, d := range list {
 				after = d
-				if err := w.enqueue(ctx, d, resting); err != nil {
+				if err := w.enqueue(ctx, d, disabled); err != nil {
 					return err
 				}
 			}
@@ -282,14 +282,14 @@ func (w *Worker) collect(ctx context.Context) error {
 
 // enqueueHeld puts the jobs of a state into their queues that belong to an incarnation.
 func (w *Worker) enqueueHeld(ctx context.Context, incarnation int64, s job.State) error {
-	resting := map[account.ID]bool{}
+	disabled := map[account.ID]bool{}
 	for after := (job.Due{}); ; {
 		page, err := w.o.Queue.ListHeld(ctx, incarnation, s, after, waitingPage)
 		if err != nil {
 			return err
 		}
 		for _, d := range page {
-			if err := w.enqueue(ctx, d, resting); err != nil {
+			if err := w.enqueue(ctx, d, disabled); err != nil {
 				return err
 			}
 			after = d
@@ -302,8 +302,8 @@ func (w *Worker) enqueueHeld(ctx context.Context, incarnation int64, s job.State
 
 // enqueue puts a job into its account's queue, unless the account rests. Those
 // that were found to are noted.
-func (w *Worker) enqueue(ctx context.Context, d job.Due, resting map[account.ID]bool) error {
-	if resting[d.Account] && !d.Stopping {
+func (w *Worker) enqueue(ctx context.Context, d job.Due, disabled map[account.ID]bool) error {
+	if disabled[d.Account] && !d.Stopping {
 		return nil
 	}
 	w.mu.Lock()
@@ -317,9 +317,9 @@ func (w *Worker) enqueue(ctx context.Context, d job.Due, resting map[account.ID]
 			return nil // its rows go with it
 		case err != nil:
 			return err
-		case mayRest(a, d):
-			resting[d.Account] = true
-			return w.rest(ctx, d.Account)
+		case isHeldBack(a, d):
+			disabled[d.Account] = true
+			return w.postpone(ctx, d.Account)
 		}
 		most = w.o.Limits(a.LimitPlan()).Concurrent
 	}
@@ -342,11 +342,11 @@ func (w *Worker) dispatch() {
 			defer func() { w.endProbe(probe) }()
 			var lease job.Lease
 			err := w.o.Guard.DoErr("job", func() (err error) {
-				lease, err = w.take(w.ctx, p.Due)
+				lease, err = w.claim(w.ctx, p.Due)
 				return err
 			})
 			switch {
-			case errors.Is(err, job.ErrLeaseLost), errors.Is(err, errRests):
+			case errors.Is(err, job.ErrLeaseLost), errors.Is(err, errAccountDisabled):
 				p.evict()
 				return // cancelled, or answered in the last moment, or the account is disabled
 			case err != nil:

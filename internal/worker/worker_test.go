@@ -181,7 +181,7 @@ func TestNoRoomToStand(t *testing.T) {
 
 // TestRoomToStandIsLifted has as many jobs stand as like to, as in development.
 func TestRoomToStandIsLifted(t *testing.T) {
-	e := newWorld(t, faults{}, func(o *Options) { o.Lifted = true })
+	e := newWorld(t, faults{}, func(o *Options) { o.Unlimited = true })
 	for range 3 {
 		s := e.submission(`CONFIRM "one"`)
 		s.Limits.Suspended, s.Limits.SuspendedBytes = 1, 1
