@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/admit"
 	"ql/internal/engine"
 	"ql/internal/job"
 	"ql/internal/service"
@@ -523,6 +525,27 @@ func TestWebhooks(t *testing.T) {
 	check(t, err)
 	if want := `{"status":"complete","job_id":"` + id + `","truncated":true}`; string(short) != want {
 		t.Errorf("told %s, want %s", short, want)
+	}
+}
+
+// TestWebhookBodiesTakeTurns: a large body is made when its account may compute.
+func TestWebhookBodiesTakeTurns(t *testing.T) {
+	gate := admit.NewGate(admit.GateOptions{Slots: 1})
+	w := boot(t, settings{service: func(o *service.Options) { o.Gate = gate }})
+	ada := w.member("ada", account.Standard)
+	id := w.submit(ada, `EMIT REPEAT("x", 100000)`)
+	w.reach(id, "complete")
+	parsed, _ := job.ParseID(id)
+	other := gate.Auxiliary(99)
+	check(t, other.Turn(t.Context()))
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if body, err := w.service.WebhookBody(short, parsed, 1<<20); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("while another computes: %d bytes, %v", len(body), err)
+	}
+	other.Release()
+	if body, err := w.service.WebhookBody(t.Context(), parsed, 1<<20); err != nil || len(body) < 100000 {
+		t.Errorf("afterwards: %d bytes, %v", len(body), err)
 	}
 }
 

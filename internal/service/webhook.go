@@ -24,6 +24,13 @@ func (s *Service) WebhookBody(ctx context.Context, id job.ID, most int) ([]byte,
 	if err != nil {
 		return nil, err
 	}
+	if v.Bytes > UnreservedBytes {
+		ticket := s.o.Gate.Auxiliary(int64(v.Account))
+		defer ticket.Release()
+		if err := ticket.Turn(ctx); err != nil {
+			return nil, err
+		}
+	}
 	j := execution.WireJob(&v.Record)
 	if !v.Omitted {
 		if pieces := j.Pieces(); pieces.Len() <= int64(most) {
