@@ -44,7 +44,8 @@ type Store interface {
 	EnsureKeyCheck(ctx context.Context, record []byte) ([]byte, error)
 }
 
-// Accounts keeps the accounts themselves.
+// Accounts keeps the accounts themselves. It is as large as the life of an account: one
+// service calls all of it, and a part of it would have no caller of its own.
 type Accounts interface {
 	// Create stores a new account and returns its ID, which is never given
 	// again, not even after Delete. The ID and Epoch of a are ignored: the epoch
