@@ -17,6 +17,7 @@ import (
 	"ql/internal/config"
 	"ql/internal/tlscert/tlscerttest"
 	"ql/lang/value"
+	"ql/lang/vm"
 )
 
 // start starts a service whose parts a test looks at.
@@ -29,7 +30,7 @@ func start(t *testing.T, change func(*config.Settings)) *App {
 	if change != nil {
 		change(&s)
 	}
-	a := New(s, Options{})
+	a := New(s, Options{Version: "test"})
 	if err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -39,6 +40,18 @@ func start(t *testing.T, change func(*config.Settings)) *App {
 		}
 	})
 	return a
+}
+
+// TestMember: a process says to others that share its store what it can read.
+func TestMember(t *testing.T) {
+	a := start(t, nil)
+	list, err := a.parts.store.Members.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) != 1 || list[0].Version != a.o.Version || list[0].Formats != vm.SnapshotFormat {
+		t.Errorf("the members are %+v", list)
+	}
 }
 
 func wantCode(t *testing.T, what string, err error, code string) {

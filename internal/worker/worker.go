@@ -21,6 +21,7 @@ import (
 	"ql/internal/guard"
 	"ql/internal/job"
 	"ql/internal/member"
+	"ql/lang/vm"
 )
 
 // Accounts is what the worker asks about accounts.
@@ -52,7 +53,8 @@ type Options struct {
 
 	// Node is what this process says of itself to the others that share the store; node
 	// 1 where left out.
-	Node member.Node
+	Node    member.Node
+	Version string // of the program, for the others
 	// Lease is how long this process is certain to be a member after a renewal, and its
 	// jobs are its own; 30 seconds where left out.
 	Lease time.Duration
@@ -124,6 +126,7 @@ func New(o Options) *Worker {
 	if o.Lease <= 0 {
 		o.Lease = 30 * time.Second
 	}
+	o.Node.Formats, o.Node.Version = vm.SnapshotFormat, o.Version
 	if o.Node.ID == 0 {
 		o.Node.ID = 1
 	}

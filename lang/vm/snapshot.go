@@ -25,7 +25,10 @@ import (
 //
 // The output is not in it, only its length: its owner stores it.
 const (
-	magic        = "QLS\x03"
+	magic = "QLS\x03"
+	// SnapshotFormat is the format that is written, and the newest that is read.
+	SnapshotFormat = 3
+
 	firstFormat  = 1 // that is read: it has no numbers of steps
 	weightFormat = 3 // the first that says what its values weigh
 	weightSize   = 8
