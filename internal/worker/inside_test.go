@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"path/filepath"
 	"strings"
@@ -134,7 +135,11 @@ func TestCrashAfterATransaction(t *testing.T) {
 func TestLargeStateIsNotTriedAgain(t *testing.T) {
 	q := &parts{}
 	e := newWorld(t, faults{queue: func(real job.Queue) job.Queue { q.Queue = real; real.Attempts = q; return real }})
-	s := e.submission("SET ?all AS REPEAT(\"x\", 3000000)\nFOR ?i FROM 1 TO 100000 DO\nSET ?u AS UUID()\nEND\nEMIT LENGTH(?all)")
+	effects := 100_000
+	if testing.Short() { // as under the race detector, where they take half a minute
+		effects = 30_000
+	}
+	s := e.submission(fmt.Sprintf("SET ?all AS REPEAT(\"x\", 3000000)\nFOR ?i FROM 1 TO %d DO\nSET ?u AS UUID()\nEND\nEMIT LENGTH(?all)", effects))
 	s.Limits.SnapshotBytes = 1 << 20
 	_, err := e.w.Submit(context.Background(), s)
 	check(t, err)
