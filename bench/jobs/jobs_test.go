@@ -2,20 +2,15 @@ package main
 
 import (
 	"bytes"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"ql/bench/load"
 )
 
-// TestMain lets the test's own binary be the process that is measured.
-func TestMain(m *testing.M) {
-	if code, ok := serveAsChild(os.Args[1:]); ok {
-		os.Exit(code)
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { load.RunTests(m, serveAsChild) }
 
 // TestQuick runs a small round of everything: jobs that do not end as they
 // should fail it, figures do not.

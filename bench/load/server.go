@@ -39,6 +39,16 @@ func Main(run func(ctx context.Context, args []string, stdout, stderr io.Writer)
 	}
 }
 
+// RunTests is the TestMain of a benchmark: the test's own binary is also the processes
+// that are measured.
+func RunTests(tests interface{ Run() int }, asChild func(args []string) (code int, isChild bool)) {
+	code, isChild := asChild(os.Args[1:])
+	if !isChild {
+		code = tests.Run()
+	}
+	os.Exit(code)
+}
+
 // AsChild is what a process does that Start started of the program itself, and
 // reports whether it is one. Besides ql it may be one of others, by its first
 // argument. A benchmark calls it before anything else.

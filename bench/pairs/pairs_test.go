@@ -2,18 +2,13 @@ package main
 
 import (
 	"bytes"
-	"os"
 	"strings"
 	"testing"
+
+	"ql/bench/load"
 )
 
-// TestMain lets the test's own binary be the processes that are measured.
-func TestMain(m *testing.M) {
-	if code, ok := serveAsChild(os.Args[1:]); ok {
-		os.Exit(code)
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { load.RunTests(m, serveAsChild) }
 
 // TestQuick measures the program beside itself: answers that are wrong fail it, figures
 // do not.

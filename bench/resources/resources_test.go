@@ -5,15 +5,11 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"ql/bench/load"
 )
 
-// TestMain lets the test's own binary be the processes that are measured.
-func TestMain(m *testing.M) {
-	if code, ok := serveAsChild(os.Args[1:]); ok {
-		os.Exit(code)
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { load.RunTests(m, serveAsChild) }
 
 // TestQuickFiles runs a small round: contents that come back wrong fail it,
 // figures do not.
