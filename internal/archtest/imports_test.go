@@ -18,7 +18,7 @@ type layer struct {
 // language is what the service may use of the language.
 var language = []string{
 	"lang", "lang/source", "lang/syntax", "lang/format", "lang/value", "lang/bytecode",
-	"lang/lib", "lang/resolve", "lang/compile", "lang/vm",
+	"lang/form", "lang/lib", "lang/resolve", "lang/compile", "lang/vm",
 }
 
 // layers has a row for every package, earlier layers first. The language never
@@ -30,10 +30,11 @@ var layers = []layer{
 	{pkg: "lang/format", imports: []string{"lang/source", "lang/syntax"}},
 	{pkg: "lang/value"},
 	{pkg: "lang/bytecode", imports: []string{"lang/source", "lang/value"}},
+	{pkg: "lang/form", imports: []string{"lang/value"}},
 	{pkg: "lang/lib", imports: []string{"lang/value"}, others: []string{"golang.org/x/text"}},
 	{pkg: "lang/resolve", imports: []string{"lang/source", "lang/syntax", "lang/bytecode", "lang/value", "lang/lib"}},
-	{pkg: "lang/compile", imports: []string{"lang/source", "lang/syntax", "lang/resolve", "lang/bytecode", "lang/value", "lang/lib"}},
-	{pkg: "lang/vm", imports: []string{"lang/source", "lang/bytecode", "lang/value", "lang/lib"}},
+	{pkg: "lang/compile", imports: []string{"lang/source", "lang/syntax", "lang/resolve", "lang/bytecode", "lang/value", "lang/form", "lang/lib"}},
+	{pkg: "lang/vm", imports: []string{"lang/source", "lang/bytecode", "lang/value", "lang/form", "lang/lib"}},
 	{pkg: "lang", imports: []string{"lang/source", "lang/syntax", "lang/format", "lang/value", "lang/bytecode", "lang/lib", "lang/resolve", "lang/compile"}},
 	{pkg: "lang/langtest", imports: append([]string{"lang/langtest/*"}, language...)},
 	{pkg: "lang/langtest/*", imports: append([]string{"lang/langtest"}, language...)},
@@ -46,7 +47,6 @@ var layers = []layer{
 	{pkg: "internal/keyedlock"},
 	{pkg: "internal/redacted"},
 	{pkg: "internal/wire", imports: []string{"internal/redacted"}},
-	{pkg: "internal/form", imports: []string{"lang/bytecode", "lang/value"}},
 	{pkg: "internal/password", others: []string{"golang.org/x/crypto"}},
 	{pkg: "internal/fault"},
 	{pkg: "internal/guard"},
@@ -62,7 +62,7 @@ var layers = []layer{
 	{pkg: "internal/principal", imports: []string{"internal/account"}},
 	{pkg: "internal/auth", imports: []string{"internal/account", "internal/account/names", "internal/fault", "internal/hostname", "internal/password", "internal/principal", "internal/redacted"}},
 	{pkg: "internal/render", imports: []string{"lang/value"}},
-	{pkg: "internal/engine", imports: append([]string{"internal/form", "internal/password", "internal/render"}, language...), others: []string{"github.com/google/uuid"}},
+	{pkg: "internal/engine", imports: append([]string{"internal/password", "internal/render"}, language...), others: []string{"github.com/google/uuid"}},
 	{pkg: "internal/resource/*", imports: []string{"internal/engine", "lang/value"}},
 	{
 		pkg:     "internal/resource/databases",
@@ -133,13 +133,13 @@ var layers = []layer{
 	// It speaks no HTTP, which TestWalls checks, and never calls up into the server.
 	{
 		pkg:     "internal/service",
-		imports: append([]string{"internal/account", "internal/account/usage", "internal/admit", "internal/auth", "internal/engine", "internal/execution", "internal/fault", "internal/form", "internal/job", "internal/principal", "internal/record", "internal/redacted", "internal/wire", "internal/worker"}, language...),
+		imports: append([]string{"internal/account", "internal/account/usage", "internal/admit", "internal/auth", "internal/engine", "internal/execution", "internal/fault", "internal/job", "internal/principal", "internal/record", "internal/redacted", "internal/wire", "internal/worker"}, language...),
 	},
 	{pkg: "internal/server", imports: []string{"internal/account", "internal/admit", "internal/auth", "internal/fault", "internal/guard", "internal/hostname", "internal/principal", "internal/service", "internal/wire"}},
 	// The conventions know nothing of each other.
 	{pkg: "internal/server/download", imports: []string{"internal/account", "internal/fault", "internal/principal", "internal/resource/shares", "internal/server", "internal/service", "internal/wire"}},
 	{pkg: "internal/server/formapi", imports: []string{"internal/fault", "internal/job", "internal/principal", "internal/server", "internal/service", "internal/wire"}},
-	{pkg: "internal/server/formpage", imports: []string{"internal/fault", "internal/form", "internal/keyedlock", "internal/principal", "internal/server", "internal/service", "internal/wire", "lang/value"}},
+	{pkg: "internal/server/formpage", imports: []string{"internal/fault", "internal/keyedlock", "internal/principal", "internal/server", "internal/service", "internal/wire", "lang/form", "lang/value"}},
 	{pkg: "internal/server/jsonapi", imports: []string{"internal/fault", "internal/job", "internal/principal", "internal/redacted", "internal/server", "internal/service", "internal/wire"}},
 	{
 		pkg:     "internal/backup",
@@ -169,7 +169,7 @@ var layers = []layer{
 	{
 		pkg: "internal/cli",
 		imports: append([]string{
-			"internal/account", "internal/app", "internal/backup", "internal/config", "internal/engine", "internal/fault", "internal/form", "internal/job",
+			"internal/account", "internal/app", "internal/backup", "internal/config", "internal/engine", "internal/fault", "internal/job",
 			"internal/network", "internal/operator", "internal/password", "internal/platform", "internal/redacted", "internal/render", "internal/resource/*", "internal/resource/databases/transfer", "internal/telemetry", "internal/webhook",
 		}, language...),
 		others: []string{"github.com/alecthomas/kong", "golang.org/x/sys"},

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"ql/internal/engine"
-	"ql/internal/form"
+	"ql/lang/form"
 	"ql/lang/value"
 )
 

@@ -6,8 +6,8 @@ import (
 	"io"
 	"time"
 
-	"ql/internal/form"
 	"ql/internal/password"
+	"ql/lang/form"
 	"ql/lang/value"
 	"ql/lang/vm"
 )

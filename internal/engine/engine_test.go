@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ql/internal/form"
 	"ql/lang"
+	"ql/lang/form"
 	"ql/lang/value"
 	"ql/lang/vm"
 )

@@ -9,8 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"ql/internal/form"
 	"ql/internal/render"
+	"ql/lang/form"
 	"ql/lang/value"
 )
 

@@ -7,8 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"ql/internal/form"
 	"ql/lang/bytecode"
+	"ql/lang/form"
 	"ql/lang/value"
 	"ql/lang/vm"
 )

@@ -7,8 +7,8 @@ import (
 
 	"ql/internal/admit"
 	"ql/internal/fault"
-	"ql/internal/form"
 	"ql/internal/wire"
+	"ql/lang/form"
 )
 
 // Refusal is why an operation was not done, as an answer shows it.

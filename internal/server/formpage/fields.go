@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"ql/internal/form"
+	"ql/lang/form"
 	"ql/lang/value"
 )
 

@@ -17,11 +17,11 @@ import (
 	"unicode/utf8"
 
 	"ql/internal/fault"
-	"ql/internal/form"
 	"ql/internal/principal"
 	"ql/internal/server"
 	"ql/internal/service"
 	"ql/internal/wire"
+	"ql/lang/form"
 	"ql/lang/value"
 )
 
