@@ -202,7 +202,7 @@ func (x *Execution) include(ctx context.Context) func(string) (string, error) {
 
 // Machine returns a machine at the start of a program.
 func (x *Execution) Machine(p *bytecode.Program) *vm.Machine {
-	return vm.New(p, x.Spec.Limits, x.Spec.input(vm.ReadsRequest(p)))
+	return vm.New(p, x.Spec.Limits, x.Spec.input(vm.Reads(p, bytecode.GlobalRequest)))
 }
 
 // input is what the script finds of the caller's request. The address that it came

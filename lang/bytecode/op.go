@@ -162,5 +162,6 @@ const (
 	GlobalRequest
 	GlobalResponse
 	GlobalCookiesSet // what was set OF !COOKIE, for the answer
+	GlobalBody       // any value; the others are maps
 	GlobalCount
 )

@@ -124,7 +124,7 @@ DEFINE f(?a, ?b DEFAULT "k") USE DATABASE ?b RETURN ?a END`
 		{"a loop before the code", in(bytecode.OpForLoop, func(i *bytecode.Instr) { i.Imm = -1 }), "it goes to -1"},
 		{"a step that is not there", in(bytecode.OpStep, func(i *bytecode.Instr) { i.Imm = 1000 }), "there is no step 1000"},
 		{"a built-in that is not there", in(bytecode.OpBuiltin, func(i *bytecode.Instr) { i.Imm = 5 }), "there is no built-in 5"},
-		{"a global that is not there", in(bytecode.OpGlobalGet, func(i *bytecode.Instr) { i.Imm = 6 }), "there is no global 6"},
+		{"a global that is not there", in(bytecode.OpGlobalGet, func(i *bytecode.Instr) { i.Imm = 100 }), "there is no global 100"},
 		{"a global that cannot be set", in(bytecode.OpGlobalSet, func(i *bytecode.Instr) { i.Imm = 0 }), "global 0 cannot be set"},
 		{"a call of the top level", in(bytecode.OpCall, func(i *bytecode.Instr) { i.Imm = 0 }), "it calls the top level"},
 		{"a call of nothing", in(bytecode.OpCall, func(i *bytecode.Instr) { i.Imm = 2 }), "there is no function 2"},

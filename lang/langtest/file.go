@@ -33,7 +33,7 @@ type section struct {
 }
 
 var (
-	given    = []string{"get", "post", "cookie", "request", "include", "limits", "host"}
+	given    = []string{"get", "post", "cookie", "request", "body", "include", "limits", "host"}
 	expected = []string{"output", "lines", "error", "stack", "declined", "compile", "effects", "trace", "steps", "response", "cookies"}
 )
 

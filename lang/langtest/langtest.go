@@ -16,6 +16,7 @@
 // is given:
 //
 //	--- get {"page":"2"}       likewise post, cookie and request: its globals
+//	--- body [1, 2]            !BODY
 //	--- include /lib/tax.ql    the text of a file that the script includes
 //	--- limits fuel=1000       limits other than those of Limits: text, elements,
 //	                           nesting, pattern, pattern_cost, fuel, memory,

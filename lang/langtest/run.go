@@ -180,6 +180,12 @@ func (c *Case) setting() (l vm.Limits, in vm.Input, err error) {
 				return l, in, fmt.Errorf("line %d: %s takes a JSON object", s.line, s.name)
 			}
 			*to = v
+		case s.name == "body":
+			v, bad := value.ParseJSON(nil, s.arg)
+			if bad != nil {
+				return l, in, fmt.Errorf("line %d: body takes JSON", s.line)
+			}
+			in.Body = v
 		case s.name == "limits":
 			for _, word := range strings.Fields(s.arg) {
 				if err := setLimit(&l, word); err != nil {

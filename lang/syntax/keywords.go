@@ -298,7 +298,7 @@ func Formats() []string { return textsOf(wText, wJSON, wCSV, wLines, wBytes) }
 func Units() []string { return textsBetween(wSecond, wWeeks) }
 
 var globals = [...]string{
-	"ACCOUNT", "COOKIE", "GET", "JOB", "POST", "QUOTA", "REQUEST", "RESPONSE", "SECRET", "SESSION",
+	"ACCOUNT", "BODY", "COOKIE", "GET", "JOB", "POST", "QUOTA", "REQUEST", "RESPONSE", "SECRET", "SESSION",
 }
 
 // Globals lists the names of the globals, without the "!".

@@ -7,9 +7,9 @@ import (
 	"ql/lang/value"
 )
 
-// global returns one of the request's globals, a map.
+// global returns one of the request's globals: a map, but for the body.
 func (m *Machine) global(i int32) value.Value {
-	if m.globals[i].IsNull() {
+	if m.globals[i].IsNull() && i != bytecode.GlobalBody {
 		m.globals[i] = value.NewMap(&m.meter, 0).Value()
 	}
 	return m.globals[i].Share()
@@ -17,10 +17,14 @@ func (m *Machine) global(i int32) value.Value {
 
 // globalEntry returns one entry of a global.
 func (m *Machine) globalEntry(i int32, key value.Value) (value.Value, *value.Error) {
+	g := m.globals[i]
+	if i == bytecode.GlobalBody {
+		v, err := value.Index(&m.meter, g, key)
+		return v.Share(), err
+	}
 	if err := checkEntryName(key); err != nil {
 		return value.Null, err
 	}
-	g := m.globals[i]
 	if g.IsNull() {
 		return value.Null, nil
 	}

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"ql/lang/bytecode"
@@ -27,9 +26,15 @@ type Limits struct {
 	TraceLast  int // steps with an effect or an error shown after them
 }
 
-// Input is the request data that a script may read; null is an empty map.
+// Input is the request data that a script may read; of all but the body, null is an
+// empty map.
 type Input struct {
-	Get, Post, Cookie, Request value.Value
+	Get, Post, Cookie, Request, Body value.Value
+	// Fuel is what making it has used, which the script pays.
+	Fuel int64
+	// Err says that it could not be made, and ends the run before it begins: a
+	// *value.LimitError as that limit, anything else as an internal error.
+	Err error
 }
 
 // Status is the state of a machine.
@@ -119,8 +124,8 @@ type linked struct {
 	funcs    []function
 	builtins []lib.Func
 	// constants is made when the first machine is stored.
-	constants    func() *value.Constants
-	readsRequest bool
+	constants func() *value.Constants
+	reads     [bytecode.GlobalCount]bool // which globals
 }
 
 func link(p *bytecode.Program) any {
@@ -128,7 +133,11 @@ func link(p *bytecode.Program) any {
 	l.constants = sync.OnceValue(func() *value.Constants { return value.NewConstants(p.Consts) })
 	for i, f := range p.Funcs {
 		l.funcs[i] = function{Func: f, number: i, traced: words(f.Traced.Instrs), fast: words(f.Fast.Instrs)}
-		l.readsRequest = l.readsRequest || slices.ContainsFunc(f.Traced.Instrs, readsRequest)
+		for _, in := range f.Traced.Instrs {
+			if in.Op == bytecode.OpGlobal || in.Op == bytecode.OpGlobalGet {
+				l.reads[in.Imm] = true
+			}
+		}
 	}
 	for i, name := range p.Builtins {
 		n, ok := lib.Lookup(name)
@@ -186,26 +195,39 @@ func New(p *bytecode.Program, l Limits, in Input) *Machine {
 	m.globals[bytecode.GlobalPost] = in.Post
 	m.globals[bytecode.GlobalCookie] = in.Cookie
 	m.globals[bytecode.GlobalRequest] = in.Request
+	m.globals[bytecode.GlobalBody] = in.Body
+	m.meter.Reserve -= min(in.Fuel, m.meter.Reserve)
 	m.input.Reset(nil)
 	for _, g := range m.globals {
 		m.input.Visit(g.Share())
 	}
-	if m.meter.BytesLeft -= m.input.Bytes(); m.meter.BytesLeft < 0 && m.status == Ready {
+	err := in.Err
+	if m.meter.BytesLeft -= m.input.Bytes(); m.meter.BytesLeft < 0 {
 		m.meter.BytesLeft = 0
-		m.fail(m.limitError(&value.LimitError{Name: "memory", Max: l.Memory}))
+		err = &value.LimitError{Name: "memory", Max: l.Memory}
+	}
+	if err != nil && m.status == Ready {
+		m.failAtStart(err)
 	}
 	return m
 }
 
-func readsRequest(in bytecode.Instr) bool {
-	return (in.Op == bytecode.OpGlobal || in.Op == bytecode.OpGlobalGet) && in.Imm == bytecode.GlobalRequest
+// failAtStart ends a run whose input could not be made.
+func (m *Machine) failAtStart(err error) {
+	var l *value.LimitError
+	if errors.As(err, &l) {
+		m.fail(m.limitError(l))
+		return
+	}
+	m.fail(m.errorAt("internal", internalMessage))
+	m.err.cause = err
 }
 
-// ReadsRequest tells whether a program reads !REQUEST: for one that does not, a
-// host need not make all of it.
-func ReadsRequest(p *bytecode.Program) bool {
+// Reads tells whether a program reads a global: for one that does not, a host need not
+// make all of it.
+func Reads(p *bytecode.Program, global int32) bool {
 	l, ok := p.Linked(link).(*linked)
-	return ok && l.readsRequest
+	return ok && l.reads[global]
 }
 
 // start makes a clean machine ready for a program.
@@ -451,11 +473,13 @@ func (m *Machine) ResumeError(err error) {
 		case errors.As(err, &l):
 			panic(l)
 		}
-		m.fail(m.errorAt("internal", "something went wrong inside the service"))
+		m.fail(m.errorAt("internal", internalMessage))
 		m.err.cause = err
 		return nil
 	})
 }
+
+const internalMessage = "something went wrong inside the service"
 
 // ChargeEffect has the script pay for what its host computed for the effect asked
 // for, when the effect is settled. Whoever replays the run from its journal has to

@@ -25,12 +25,13 @@ import (
 //
 // The output is not in it, only its length: its owner stores it.
 const (
-	magic = "QLS\x03"
+	magic = "QLS\x04"
 	// SnapshotFormat is the format that is written, and the newest that is read.
-	SnapshotFormat = 3
+	SnapshotFormat = 4
 
 	firstFormat  = 1 // that is read: it has no numbers of steps
 	weightFormat = 3 // the first that says what its values weigh
+	bodyFormat   = 4 // the first that has !BODY
 	weightSize   = 8
 	checksumSize = 16
 )
@@ -318,8 +319,11 @@ func (m *Machine) decode(p *bytecode.Program, format byte, d *value.Decoder, out
 		m.stack[i] = d.Value()
 	}
 	for i := range m.globals {
+		if i == int(bytecode.GlobalBody) && format < bodyFormat {
+			continue
+		}
 		m.globals[i] = d.Value()
-		if g := m.globals[i]; !g.IsNull() && !g.IsMap() {
+		if g := m.globals[i]; !g.IsNull() && !g.IsMap() && i != int(bytecode.GlobalBody) {
 			return wrong()
 		}
 	}
