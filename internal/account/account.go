@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ql/internal/account/names"
+	"ql/internal/account/scope"
 )
 
 // ID names an account in every call that touches what belongs to one. The
@@ -91,6 +92,29 @@ type Published struct {
 	Name    string
 	Hash    ScriptHash // of its text
 	Added   time.Time
+}
+
+// NamedKeyID names a named key of any account, and no other one ever after. The zero NamedKeyID is
+// none.
+type NamedKeyID int64
+
+// NamedKey is a key that the owner of an account made for a program or a person, to do what its
+// scopes say.
+type NamedKey struct {
+	ID      NamedKeyID
+	Account ID
+	Name    string
+	Hash    KeyHash
+	Shown   string // how it begins
+	Scopes  scope.Set
+	Created time.Time
+	Expires time.Time // zero for never
+	Used    time.Time // when it was last used, to the minute; zero for never
+}
+
+// HasExpired tells whether the key opens nothing any more.
+func (k *NamedKey) HasExpired(now time.Time) bool {
+	return !k.Expires.IsZero() && !now.Before(k.Expires)
 }
 
 // ScriptHash is the SHA-256 of a script's text, by HashScript.

@@ -12,8 +12,12 @@ import (
 	"ql/internal/redacted"
 )
 
-// KeyPrefix starts every API key, so that scanners find one that leaked.
-const KeyPrefix = "qlk_"
+// KeyPrefix starts every API key, and NamedKeyPrefix every named key, so that scanners find one that
+// leaked. They are of one length.
+const (
+	KeyPrefix      = "qlk_"
+	NamedKeyPrefix = "qln_"
+)
 
 const (
 	keyBytes    = 32
@@ -24,32 +28,42 @@ const (
 	lastKey = "yhjskwdA6OZ1AL1YmHWZWm8LLG7HjnuCA2j5rOw8Xp1"
 )
 
-// Key is an API key.
+// Key is an API key or a named key.
 type Key struct{ redacted.Text }
 
 // KeyHash is the SHA-256 of a key's text, by which it is found.
 type KeyHash [sha256.Size]byte
 
-// ErrKey says that a text is no API key: mistyped, cut off, or something else.
-var ErrKey = errors.New("this is no API key")
+// ErrKey says that a text is no key: mistyped, cut off, or something else.
+var ErrKey = errors.New("this is no key")
 
-// NewKey makes a key of 256 bits read from random.
-func NewKey(random io.Reader) (Key, error) {
+// NewKey makes an API key of 256 bits read from random.
+func NewKey(random io.Reader) (Key, error) { return newKey(KeyPrefix, random) }
+
+// NewNamedKey makes a named key likewise.
+func NewNamedKey(random io.Reader) (Key, error) { return newKey(NamedKeyPrefix, random) }
+
+func newKey(prefix string, random io.Reader) (Key, error) {
 	var secret [keyBytes]byte
 	if _, err := io.ReadFull(random, secret[:]); err != nil {
 		return Key{}, fmt.Errorf("making a key: %w", err)
 	}
-	body := KeyPrefix + base62(secret[:])
+	body := prefix + base62(secret[:])
 	return Key{redacted.Text(body + keyCheck(body))}, nil
 }
 
 // ParseKey takes a text that NewKey may have made: its checksum holds.
-func ParseKey(text string) (Key, error) {
-	if len(text) != len(KeyPrefix)+keyDigits+checkDigits || !strings.HasPrefix(text, KeyPrefix) {
+func ParseKey(text string) (Key, error) { return parseKey(KeyPrefix, text) }
+
+// ParseNamedKey takes a text that NewNamedKey may have made.
+func ParseNamedKey(text string) (Key, error) { return parseKey(NamedKeyPrefix, text) }
+
+func parseKey(prefix, text string) (Key, error) {
+	if len(text) != len(prefix)+keyDigits+checkDigits || !strings.HasPrefix(text, prefix) {
 		return Key{}, ErrKey
 	}
-	body, check := text[:len(KeyPrefix)+keyDigits], text[len(KeyPrefix)+keyDigits:]
-	digits := body[len(KeyPrefix):]
+	body, check := text[:len(prefix)+keyDigits], text[len(prefix)+keyDigits:]
+	digits := body[len(prefix):]
 	if !isBase62(digits) || digits > lastKey || check != keyCheck(body) {
 		return Key{}, ErrKey
 	}
@@ -65,6 +79,13 @@ func keyCheck(body string) string {
 	}
 	return string(check[:])
 }
+
+// shownDigits are how many digits of a key lists show, by which its owner knows it: what is left of
+// it cannot be guessed.
+const shownDigits = 6
+
+// Shown is the beginning of the key, as lists show it.
+func (k Key) Shown() string { return string(k.Text[:len(KeyPrefix)+shownDigits]) }
 
 // Hash is what the store knows of the key.
 func (k Key) Hash() KeyHash { return sha256.Sum256([]byte(k.Text)) }

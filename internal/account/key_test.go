@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/big"
 	"regexp"
 	"strings"
@@ -62,6 +63,38 @@ func TestKnownKey(t *testing.T) {
 	}
 }
 
+// TestNamedKeyText: a named key has the form of an API key and a prefix of its own, and neither is
+// taken for the other.
+func TestNamedKeyText(t *testing.T) {
+	k, err := NewNamedKey(bytes.NewReader(bytes.Repeat([]byte{1}, 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := k.Reveal(), "qln_0El6XFXwsUFD8J2vGxsaboW7rZYnQRBP5d9erwRwd29"; !strings.HasPrefix(got, want) || len(got) != len(want)+checkDigits {
+		t.Errorf("got %s, want %s and a checksum", got, want)
+	}
+	if again, err := ParseNamedKey(k.Reveal()); err != nil || again != k {
+		t.Errorf("%s is read back as %v, %v", k.Reveal(), again, err)
+	}
+	if got := k.Shown(); got != "qln_0El6XF" {
+		t.Errorf("lists show %s", got)
+	}
+	if _, err := ParseKey(k.Reveal()); err == nil {
+		t.Error("it is taken for an API key")
+	}
+	api, err := NewKey(bytes.NewReader(bytes.Repeat([]byte{1}, 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ParseNamedKey(api.Reveal()); err == nil {
+		t.Error("an API key is taken for it")
+	}
+	// The checksum is of the prefix too.
+	if _, err := ParseNamedKey(NamedKeyPrefix + api.Reveal()[len(KeyPrefix):]); err == nil {
+		t.Error("an API key with another prefix is taken for it")
+	}
+}
+
 func TestParseKeyRefuses(t *testing.T) {
 	k, err := NewKey(rand.Reader)
 	if err != nil {
@@ -110,14 +143,24 @@ func TestKeysAreNotPrinted(t *testing.T) {
 }
 
 func FuzzParseKey(f *testing.F) {
-	k, err := NewKey(bytes.NewReader(bytes.Repeat([]byte{1}, 32)))
-	if err != nil {
-		f.Fatal(err)
+	for _, newOne := range []func(io.Reader) (Key, error){NewKey, NewNamedKey} {
+		k, err := newOne(bytes.NewReader(bytes.Repeat([]byte{1}, 32)))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(k.Reveal())
 	}
-	f.Add(k.Reveal())
 	f.Add("qlk_")
+	f.Add("qln_")
 	f.Fuzz(func(t *testing.T, text string) {
+		newOne := NewKey
 		k, err := ParseKey(text)
+		if named, other := ParseNamedKey(text); other == nil {
+			if err == nil {
+				t.Fatalf("%q is a key of both kinds", text)
+			}
+			k, newOne, err = named, NewNamedKey, nil
+		}
 		if err != nil {
 			return
 		}
@@ -129,9 +172,9 @@ func FuzzParseKey(f *testing.F) {
 		if k.Reveal() != text || n.BitLen() > 8*keyBytes {
 			t.Fatalf("%q is taken as %q", text, k.Reveal())
 		}
-		again, err := NewKey(bytes.NewReader(n.FillBytes(make([]byte, keyBytes))))
+		again, err := newOne(bytes.NewReader(n.FillBytes(bytes.Repeat([]byte{0}, keyBytes))))
 		if err != nil || again != k {
-			t.Errorf("%q is no key that NewKey makes", text)
+			t.Errorf("%q is no key that is made so", text)
 		}
 	})
 }

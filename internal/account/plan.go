@@ -126,6 +126,7 @@ type Limits struct {
 	// Jobs that are suspended, or were and have not ended.
 	Suspended      int   `zero:"no limit" key:"standing"`
 	SuspendedBytes int64 `zero:"no limit" key:"standing_bytes"` // that they hold together
+	NamedKeys      int   // that have not expired
 	Sessions       int   // where another begins, the one unused for longest ends
 
 	// What an account may use in a calendar month.
@@ -164,7 +165,7 @@ func free() Limits {
 		Concurrent: 2, Queued: 20, Rate: 60, RateBurst: 20, RatePerAddress: true, OriginRate: 60, Listeners: 64,
 
 		StorageBytes: 100 * mib, FileBytes: 10 * mib, Files: 10_000, Databases: 10, JobRetention: 7 * day, RecordsBytes: 100 * mib,
-		Suspended: 100, SuspendedBytes: 32 * mib, Sessions: 1_000,
+		Suspended: 100, SuspendedBytes: 32 * mib, NamedKeys: 20, Sessions: 1_000,
 
 		CallsPerMonth: 100_000, RunningPerMonth: 10 * time.Hour, EgressPerMonth: 10 * gib,
 	}
@@ -189,7 +190,7 @@ func standard() Limits {
 		Concurrent: 10, Queued: 1_000, Rate: 600, RateBurst: 100, OriginRate: 60, Listeners: 1_000,
 
 		StorageBytes: 10 * gib, FileBytes: 2 * gib, Files: 1_000_000, Databases: 1_000, JobRetention: 30 * day, RecordsBytes: 10 * gib,
-		Suspended: 10_000, SuspendedBytes: 1 * gib, Sessions: 10_000,
+		Suspended: 10_000, SuspendedBytes: 1 * gib, NamedKeys: 100, Sessions: 10_000,
 	}
 }
 
@@ -211,7 +212,7 @@ func unlimited() Limits {
 
 		Concurrent: 200, Queued: 100_000,
 
-		Databases: 10_000, JobRetention: 90 * day, Sessions: 100_000,
+		Databases: 10_000, JobRetention: 90 * day, NamedKeys: 1_000, Sessions: 100_000,
 	}
 }
 

@@ -6,14 +6,15 @@ import (
 	"slices"
 	"strings"
 
+	"ql/internal/account/names"
 	"ql/internal/fault"
 	"ql/lang/source"
 )
 
 // Publish lets pages of the account's published-only domains send a script.
 func (s *Service) Publish(ctx context.Context, name, script, text string) (Published, error) {
-	if !isName(script) {
-		return Published{}, fault.Invalid("name", "%v", errName)
+	if !names.IsName(script) {
+		return Published{}, fault.Invalid("name", "%v", names.ErrName)
 	}
 	p := Published{Name: script, Hash: HashScript(text), Added: s.now()}
 	err := s.with(ctx, name, func(a Account) error {

@@ -10,13 +10,13 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"ql/internal/account/names"
 	"ql/internal/account/seal"
 	"ql/internal/fault"
 	"ql/internal/redacted"
 )
 
 const (
-	maxName   = 64
 	maxSecret = 64 * kib
 	// webhookOverlap is how long the secret before the newest still signs.
 	webhookOverlap = 24 * time.Hour
@@ -26,8 +26,8 @@ const (
 
 // SetSecret stores a secret under its name.
 func (s *Service) SetSecret(ctx context.Context, name, secret, value string) error {
-	if !isName(secret) {
-		return fault.Invalid("name", "%v", errName)
+	if !names.IsName(secret) {
+		return fault.Invalid("name", "%v", names.ErrName)
 	}
 	if len(value) > maxSecret {
 		return fault.Invalid("value", "the secret has %d bytes: at most %d fit", len(value), maxSecret)
@@ -147,21 +147,4 @@ func (s *Service) makeWebhook(ctx context.Context, id ID, number int64, now time
 func (s *Service) openWebhook(row WebhookSecret) (redacted.Text, error) {
 	text, err := s.vault.Open(int64(row.Account), seal.Webhook, strconv.FormatInt(row.Number, 10), row.Sealed)
 	return redacted.Text(text), err
-}
-
-var errName = errors.New("a name has 1 to 64 letters, digits, _, - and dots, and starts with a letter or _")
-
-// isName takes the names of secrets and published scripts.
-func isName(s string) bool {
-	if s == "" || len(s) > maxName {
-		return false
-	}
-	for i := range len(s) {
-		c := s[i]
-		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_'
-		if !letter && (i == 0 || !('0' <= c && c <= '9' || c == '-' || c == '.')) {
-			return false
-		}
-	}
-	return true
 }

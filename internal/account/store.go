@@ -8,7 +8,7 @@ import (
 	"ql/internal/account/names"
 )
 
-// ErrNotFound says that there is no such account, domain, secret or script.
+// ErrNotFound says that there is no such account, key, domain, secret or script.
 var ErrNotFound = errors.New("not found")
 
 // ErrConflict says that what a guarded change expected is no longer so: it
@@ -34,6 +34,7 @@ func (e *Taken) Error() string { return "this " + e.Field + " belongs to another
 // false.
 type Store interface {
 	Accounts
+	NamedKeys
 	Domains
 	PublishedScripts
 	Secrets
@@ -98,6 +99,34 @@ type Accounts interface {
 	SetPlan(ctx context.Context, id ID, plan Plan) error
 	// SetFlag switches a flag. An account with a tombstone stays disabled.
 	SetFlag(ctx context.Context, id ID, flag Flag, on bool) error
+}
+
+// Errors of NamedKeys.
+var (
+	// ErrNameInUse says that the account has a key of the name.
+	ErrNameInUse = errors.New("the name is in use")
+	// ErrTooManyKeys says that the account has as many keys as it may have.
+	ErrTooManyKeys = errors.New("the account has too many keys")
+)
+
+// NamedKeys keeps the keys that owners made. A changed or removed one counts as a change of its
+// account for whoever caches accounts; a use does not.
+type NamedKeys interface {
+	// CreateNamedKey stores a new key and returns its ID, which is never given again.
+	// The ID and Used of k are ignored. The keys of the account that have expired when k
+	// is created are removed. Where one of its name is left, it is ErrNameInUse, and where
+	// most are (0 for any number), ErrTooManyKeys; a hash that another key has is
+	// ErrConflict.
+	CreateNamedKey(ctx context.Context, k NamedKey, most int) (NamedKeyID, error)
+	// ByNamedKey finds a key and its account; the zero hash finds none. Used is not read.
+	ByNamedKey(ctx context.Context, hash KeyHash) (Account, NamedKey, error)
+	// NamedKeys returns an account's keys by name, expired ones too.
+	NamedKeys(ctx context.Context, id ID) ([]NamedKey, error)
+	// RevokeNamedKey removes a key; ErrNotFound where the account has none of the name.
+	RevokeNamedKey(ctx context.Context, id ID, name string) error
+	// RecordUses stores when keys were last used. An earlier use than the one that is
+	// stored, and that of a key that is gone, is left out.
+	RecordUses(ctx context.Context, uses map[NamedKeyID]time.Time) error
 }
 
 // Domains keeps the whitelists. A domain is on one account's list only: for

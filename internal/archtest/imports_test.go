@@ -54,12 +54,13 @@ var layers = []layer{
 	{pkg: "internal/tlscert", others: []string{"golang.org/x/crypto/acme"}},
 	{pkg: "internal/tlscert/tlscerttest"},
 	{pkg: "internal/platform", others: []string{"golang.org/x/sys"}},
-	{pkg: "internal/account", imports: []string{"internal/account/names", "internal/account/seal", "internal/disk", "internal/fault", "internal/hostname", "internal/password", "internal/redacted", "lang/source", "lang/value", "lang/vm"}, others: []string{"golang.org/x/net/publicsuffix", "golang.org/x/text"}},
+	{pkg: "internal/account", imports: []string{"internal/account/names", "internal/account/scope", "internal/account/seal", "internal/disk", "internal/fault", "internal/hostname", "internal/password", "internal/redacted", "lang/source", "lang/value", "lang/vm"}, others: []string{"golang.org/x/net/publicsuffix", "golang.org/x/text"}},
 	{pkg: "internal/account/names", imports: []string{"internal/hostname"}, others: []string{"golang.org/x/net/publicsuffix"}},
+	{pkg: "internal/account/scope", imports: []string{"internal/account/names"}},
 	{pkg: "internal/account/seal", imports: []string{"internal/disk", "internal/redacted"}},
 	{pkg: "internal/account/accounttest", imports: []string{"internal/account", "internal/account/names"}},
 	{pkg: "internal/account/usage", imports: []string{"internal/account"}},
-	{pkg: "internal/principal", imports: []string{"internal/account"}},
+	{pkg: "internal/principal", imports: []string{"internal/account", "internal/account/scope"}},
 	{pkg: "internal/auth", imports: []string{"internal/account", "internal/account/names", "internal/fault", "internal/hostname", "internal/password", "internal/principal", "internal/redacted"}},
 	{pkg: "internal/render", imports: []string{"lang/value"}},
 	{pkg: "internal/engine", imports: append([]string{"internal/password", "internal/render"}, language...), others: []string{"github.com/google/uuid"}},
@@ -114,13 +115,13 @@ var layers = []layer{
 	{pkg: "internal/store/ring", imports: []string{"internal/disk"}},
 	{
 		pkg:     "internal/store/sqlite",
-		imports: []string{"internal/account", "internal/account/names", "internal/account/usage", "internal/batch", "internal/disk", "internal/fault", "internal/job", "internal/member", "internal/principal", "internal/record", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/sqlite", "internal/store", "internal/store/migrate", "internal/store/ring", "internal/webhook"},
+		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/batch", "internal/disk", "internal/fault", "internal/job", "internal/member", "internal/principal", "internal/record", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/sqlite", "internal/store", "internal/store/migrate", "internal/store/ring", "internal/webhook"},
 		others:  []string{"golang.org/x/sys", "modernc.org/sqlite"},
 	},
 	// The suite is linked into tests alone.
 	{
 		pkg:     "internal/store/storetest",
-		imports: []string{"internal/account", "internal/account/names", "internal/account/usage", "internal/engine", "internal/job", "internal/member", "internal/principal", "internal/record", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/sessions", "internal/resource/shares", "internal/store", "internal/store/blob/dir", "internal/webhook", "lang/value"},
+		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/engine", "internal/job", "internal/member", "internal/principal", "internal/record", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/sessions", "internal/resource/shares", "internal/store", "internal/store/blob/dir", "internal/webhook", "lang/value"},
 		others:  []string{"github.com/google/go-cmp"},
 	},
 	{pkg: "internal/api"},
@@ -133,7 +134,7 @@ var layers = []layer{
 	// It speaks no HTTP, which TestWalls checks, and never calls up into the server.
 	{
 		pkg:     "internal/service",
-		imports: append([]string{"internal/account", "internal/account/usage", "internal/admit", "internal/auth", "internal/engine", "internal/execution", "internal/fault", "internal/job", "internal/principal", "internal/record", "internal/redacted", "internal/wire", "internal/worker"}, language...),
+		imports: append([]string{"internal/account", "internal/account/scope", "internal/account/usage", "internal/admit", "internal/auth", "internal/engine", "internal/execution", "internal/fault", "internal/job", "internal/principal", "internal/record", "internal/redacted", "internal/wire", "internal/worker"}, language...),
 	},
 	{pkg: "internal/server", imports: []string{"internal/account", "internal/admit", "internal/auth", "internal/fault", "internal/guard", "internal/hostname", "internal/principal", "internal/service", "internal/wire"}},
 	// The conventions know nothing of each other.

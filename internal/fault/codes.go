@@ -13,6 +13,8 @@ const (
 
 	OriginNotAllowed   Code = "origin_not_allowed"
 	ScriptNotPublished Code = "script_not_published"
+	ScopeMissing       Code = "scope_missing"
+	ConfirmRequired    Code = "confirm_required"
 
 	NotFound     Code = "not_found"
 	JobNotFound  Code = "job_not_found"
@@ -33,6 +35,7 @@ const (
 	NotPaused             Code = "not_paused"
 	IdempotencyInProgress Code = "idempotency_in_progress"
 	SessionBusy           Code = "session_busy"
+	AlreadyExists         Code = "already_exists"
 
 	SyntaxError         Code = "syntax_error"
 	ScriptFailed        Code = "script_failed"
@@ -70,6 +73,8 @@ var statuses = map[Code]int{
 
 	OriginNotAllowed:   403,
 	ScriptNotPublished: 403,
+	ScopeMissing:       403,
+	ConfirmRequired:    403,
 
 	NotFound:     404,
 	JobNotFound:  404,
@@ -80,6 +85,7 @@ var statuses = map[Code]int{
 	NotPaused:             409,
 	IdempotencyInProgress: 409,
 	SessionBusy:           409,
+	AlreadyExists:         409,
 
 	IsFolder:       409,
 	NotAFolder:     409,

@@ -85,16 +85,16 @@ type Task struct {
 }
 
 // Key is an idempotency key. It belongs to who calls: the account's owner, by
-// whatever credentials, or the pages of one entry of its list.
+// whatever credentials, one of its named keys, or the pages of one entry of its list.
 type Key struct {
 	Hash [32]byte // of the key and, but for the owner, of who calls
-	// Legacy is the hash of the key alone, of a caller who is not the owner.
-	// Earlier versions stored all keys by it: one that leads to the job of a page
-	// is the pages', and not the owner's. It is zero for the owner.
+	// Legacy is the hash of the key alone, where a page calls. Earlier versions stored
+	// all keys by it: one that leads to the job of a page is the pages', and not the
+	// owner's. It is zero for all others.
 	Legacy [32]byte
 	Body   [32]byte // of the request
 	Until  time.Time
 }
 
-// IsOwners tells whether the owner called.
-func (k Key) IsOwners() bool { return k.Legacy == [32]byte{} }
+// IsPages tells whether a page called.
+func (k Key) IsPages() bool { return k.Legacy != [32]byte{} }

@@ -38,6 +38,12 @@ type Summary struct {
 	Created    time.Time            // to the microsecond, as all times
 	Finished   time.Time            // zero while it is not
 	Steps      int64
+	// KeyID is the named key by which the job was started, 0 for none. The key may be
+	// gone: what was started by it stays.
+	KeyID account.NamedKeyID
+	// ProgramName is the published program that the job runs, "" for a script that its
+	// caller sent.
+	ProgramName string
 }
 
 // Record is what is kept of a job. What it holds as JSON is kept as it was

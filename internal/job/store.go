@@ -41,6 +41,8 @@ type Store interface {
 type Query struct {
 	State      State                // "" for all
 	Credential principal.Credential // "" for all
+	KeyID      account.NamedKeyID   // 0 for all
+	Programs   []string             // names of published programs; none for all jobs
 	Limit      int                  // the most that are returned; below 1 nothing is
 	// Before asks for those that follow this job of the account in the listing;
 	// the zero ID for the first. After a job that is not there follows nothing.

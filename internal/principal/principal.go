@@ -5,8 +5,10 @@ package principal
 
 import (
 	"slices"
+	"strconv"
 
 	"ql/internal/account"
+	"ql/internal/account/scope"
 )
 
 // Credential is what a caller proves itself by. It is stored with jobs and with answers to their
@@ -15,11 +17,12 @@ type Credential string
 
 // The credentials.
 const (
-	ByKey      Credential = "key"      // the account's API key, which sees only the jobs that it started
-	ByPassword Credential = "password" // the account's password
-	ByToken    Credential = "token"    // a token of the live editor
-	ByOrigin   Credential = "origin"   // a page of a listed domain, by its Origin header
-	ByNobody   Credential = "none"     // none: whoever knows the address of a job, a prompt or a site
+	ByKey      Credential = "key"       // the account's API key, which sees only the jobs that it started
+	ByNamedKey Credential = "named_key" // one of its named keys, which may do what its scopes say
+	ByPassword Credential = "password"  // the account's password
+	ByToken    Credential = "token"     // a token of the live editor
+	ByOrigin   Credential = "origin"    // a page of a listed domain, by its Origin header
+	ByNobody   Credential = "none"      // none: whoever knows the address of a job, a prompt or a site
 )
 
 // Set is a set of credentials, such as those that an endpoint takes.
@@ -28,47 +31,67 @@ type Set []Credential
 // Has tells whether a credential is in the set.
 func (s Set) Has(c Credential) bool { return slices.Contains(s, c) }
 
-// Scopes are what a principal may do beyond running scripts.
-type Scopes uint32
-
-// ScopeManage is what is the owner's alone: to read secrets, run machines, and manage the account.
-const ScopeManage Scopes = 1 << iota
-
-// Has tells whether all of some scopes are among these.
-func (s Scopes) Has(some Scopes) bool { return s&some == some }
+// Key is a named key as those who act on it know it. The zero Key is none.
+type Key struct {
+	ID   account.NamedKeyID
+	Name string
+}
 
 // Principal is who a call acts for. The zero Principal is nobody.
 type Principal struct {
 	Account account.Account // as read for this call
 	By      Credential
-	Session string // the id of the visitor's session that came with the call, or ""
-	Scopes  Scopes
+	Session string    // the id of the visitor's session that came with the call, or ""
+	Scopes  scope.Set // what the caller may do
+	Key     Key       // ByNamedKey alone
 
 	Domain      account.Domain // the entry of the account's list, ByOrigin alone
-	Development bool           // by the fixed credentials of the development account
+	Development bool           // by the credentials of the development account
 }
 
-// Owner is the owner of an account, by a credential of its own.
+// Owner is the owner of an account, by a credential of its own, who may do everything.
 func Owner(a account.Account, by Credential) Principal {
-	return Principal{Account: a, By: by, Scopes: ScopeManage}
+	return Principal{Account: a, By: by, Scopes: scope.All()}
 }
 
-// Page is a page of a listed domain. Anybody who knows the domain can call as its pages, so it has
-// no scope.
+// NamedKey is whoever has one of an account's named keys.
+func NamedKey(a account.Account, k account.NamedKey) Principal {
+	return Principal{Account: a, By: ByNamedKey, Scopes: k.Scopes, Key: Key{k.ID, k.Name}}
+}
+
+// Page is a page of a listed domain. Anybody who knows the domain can call as its pages, so it may
+// run scripts, within what the entry of the list allows, and do nothing else.
 func Page(a account.Account, d account.Domain) Principal {
-	return Principal{Account: a, By: ByOrigin, Domain: d}
+	return Principal{Account: a, By: ByOrigin, Scopes: scope.Of(scope.Run), Domain: d}
 }
 
-// IsOwner tells whether the caller acts for the account's owner.
-func (p *Principal) IsOwner() bool { return p.Scopes.Has(ScopeManage) }
+// IsOwner tells whether the caller is the account's owner, by whatever credential of its own. A
+// named key is not: it has what its owner gave it, and never the acts that ask for the password.
+func (p *Principal) IsOwner() bool {
+	return p.By == ByPassword || p.By == ByKey || p.By == ByToken
+}
+
+// ActsForOwner tells whether scripts of the caller have the owner's rights: they read secrets and
+// run machines. A named key's have them, since the owner made it to run them.
+func (p *Principal) ActsForOwner() bool { return p.IsOwner() || p.By == ByNamedKey }
+
+// MayRun tells whether the caller may run a published program of the account by its name, or, for
+// "", a script that it sends. A page runs by their names those programs alone that are for pages,
+// which is the program's to say, and so none by this.
+func (p *Principal) MayRun(program string) bool {
+	return p.Scopes.MayRun(program) && (program == "" || p.By != ByOrigin)
+}
 
 // KeySpace begins the idempotency keys of the principal: a key is the owner's, by whatever
-// credential, or that of the pages of one entry of the list. A forged Origin header neither uses up
-// the owner's keys nor finds what came of them. "" is the owner's, and no key begins with the
-// character that the others begin with.
+// credential, that of one named key, or that of the pages of one entry of the list. A forged Origin
+// header neither uses up the owner's keys nor finds what came of them. "" is the owner's, and no
+// key begins with the character that the others begin with.
 func (p *Principal) KeySpace() string {
-	if p.IsOwner() {
+	switch {
+	case p.IsOwner():
 		return ""
+	case p.By == ByNamedKey:
+		return "\x00key\x00" + strconv.FormatInt(int64(p.Key.ID), 10) + "\x00"
 	}
 	return "\x00page\x00" + p.Domain.Pattern.String() + "\x00"
 }

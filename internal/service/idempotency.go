@@ -13,6 +13,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/fault"
 	"ql/internal/job"
+	"ql/internal/principal"
 	"ql/internal/wire"
 )
 
@@ -34,7 +35,7 @@ func (s *Service) idempotencyKey(who caller, q Query) *job.Key {
 		Webhook    string
 	}{q.Convention, q.Async, q.Script, q.Request, q.Webhook})
 	k := &job.Key{Hash: sha256.Sum256([]byte(who.KeySpace() + *q.Key)), Body: sha256.Sum256(body), Until: s.o.Clock().Add(keyTTL)}
-	if !who.IsOwner() {
+	if who.By == principal.ByOrigin {
 		k.Legacy = sha256.Sum256([]byte(*q.Key))
 	}
 	return k

@@ -11,7 +11,7 @@ import (
 // AccountVersions tells whether accounts that were read are still as they were.
 type AccountVersions interface {
 	// AccountsVersion returns a number that is greater after every change of an
-	// account or of an alias, by whatever process, as soon as the change is
+	// account, of an alias or of a named key, by whatever process, as soon as the change is
 	// committed. It may grow without one. It is cheap: it is asked before every
 	// call. Where ok is false the store cannot tell, and nothing that was read
 	// earlier may be used.
@@ -22,7 +22,7 @@ type AccountVersions interface {
 const cachedAccounts = 1024
 
 // accountCache answers look-ups by alias and by key from memory as long as no account
-// has changed. Nothing that it gives is older than what the store would give.
+// and no named key has changed. Nothing that it gives is older than what the store would give.
 type accountCache struct {
 	account.Store
 	versions AccountVersions
@@ -31,6 +31,13 @@ type accountCache struct {
 	version uint64 // under which the accounts were read
 	byAlias map[names.Alias]account.Account
 	byKey   map[account.KeyHash]account.Account
+	byNamed map[account.KeyHash]namedAccount
+}
+
+// namedAccount is an account with one of its named keys.
+type namedAccount struct {
+	account account.Account
+	key     account.NamedKey
 }
 
 // CacheAccounts returns the store with a cache of accounts before it.
@@ -38,6 +45,7 @@ func (s Store) CacheAccounts() Store {
 	s.Accounts = &accountCache{
 		Store: s.Accounts, versions: s.Versions,
 		byAlias: map[names.Alias]account.Account{}, byKey: map[account.KeyHash]account.Account{},
+		byNamed: map[account.KeyHash]namedAccount{},
 	}
 	return s
 }
@@ -52,46 +60,60 @@ func (c *accountCache) ByKeyHash(ctx context.Context, hash account.KeyHash) (acc
 	return lookUp(c, c.byKey, hash, func() (account.Account, error) { return c.Store.ByKeyHash(ctx, hash) })
 }
 
-// lookUp returns an account from one of the cache's maps, or reads it.
-func lookUp[K comparable](c *accountCache, m map[K]account.Account, key K, read func() (account.Account, error)) (account.Account, error) {
+// ByNamedKey implements account.NamedKeys.
+func (c *accountCache) ByNamedKey(ctx context.Context, hash account.KeyHash) (account.Account, account.NamedKey, error) {
+	found, err := lookUp(c, c.byNamed, hash, func() (n namedAccount, err error) {
+		n.account, n.key, err = c.Store.ByNamedKey(ctx, hash)
+		return n, err
+	})
+	return found.account, found.key, err
+}
+
+// lookUp returns what one of the cache's maps has of an account, or reads it.
+func lookUp[K comparable, V any](c *accountCache, m map[K]V, key K, read func() (V, error)) (V, error) {
 	version, ok := c.versions.AccountsVersion() // before it is read
 	if !ok {
 		return read()
 	}
-	if a, found := find(c, m, key, version); found {
-		return a, nil
+	if found, ok := find(c, m, key, version); ok {
+		return found, nil
 	}
-	a, err := read()
+	found, err := read()
 	if err == nil {
-		add(c, m, key, a, version)
+		add(c, m, key, found, version)
 	}
-	return a, err
+	return found, err
 }
 
-// find returns an account that was read under a version, or under a later one.
-func find[K comparable](c *accountCache, m map[K]account.Account, key K, version uint64) (account.Account, bool) {
+// find returns what was read under a version, or under a later one.
+func find[K comparable, V any](c *accountCache, m map[K]V, key K, version uint64) (found V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if version > c.version {
 		c.version = version
-		clear(c.byAlias)
-		clear(c.byKey)
-		return account.Account{}, false
+		c.clear()
+		return found, false
 	}
-	a, found := m[key]
-	return a, found
+	found, ok = m[key]
+	return found, ok
 }
 
-// add adds an account that was read after the version was.
-func add[K comparable](c *accountCache, m map[K]account.Account, key K, a account.Account, version uint64) {
+// clear evicts all. The cache is locked.
+func (c *accountCache) clear() {
+	clear(c.byAlias)
+	clear(c.byKey)
+	clear(c.byNamed)
+}
+
+// add adds what was read after the version was.
+func add[K comparable, V any](c *accountCache, m map[K]V, key K, found V, version uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if version != c.version {
 		return
 	}
-	if len(c.byAlias)+len(c.byKey) >= cachedAccounts {
-		clear(c.byAlias)
-		clear(c.byKey)
+	if len(c.byAlias)+len(c.byKey)+len(c.byNamed) >= cachedAccounts {
+		c.clear()
 	}
-	m[key] = a
+	m[key] = found
 }

@@ -31,6 +31,11 @@ func (c *counted) ByKeyHash(_ context.Context, hash account.KeyHash) (account.Ac
 	return account.Account{KeyHash: hash, Epoch: c.epoch}, nil
 }
 
+func (c *counted) ByNamedKey(_ context.Context, hash account.KeyHash) (account.Account, account.NamedKey, error) {
+	c.reads++
+	return account.Account{Epoch: c.epoch}, account.NamedKey{Hash: hash}, nil
+}
+
 // versions is a version that the test sets.
 type versions struct {
 	number uint64
@@ -49,19 +54,20 @@ func TestAccountCache(t *testing.T) {
 		source.reads = 0
 		a, err := accounts.ByAlias(t.Context(), ada)
 		b, failed := accounts.ByKeyHash(t.Context(), key)
-		if err != nil || failed != nil || source.reads != reads || a.Epoch != epoch || b.Epoch != epoch {
+		c, named, lost := accounts.ByNamedKey(t.Context(), key)
+		if err != nil || failed != nil || lost != nil || source.reads != reads || a.Epoch != epoch || b.Epoch != epoch || c.Epoch != epoch || named.Hash != key {
 			t.Errorf("%s: %d reads, epochs %d and %d, %v, %v", what, source.reads, a.Epoch, b.Epoch, err, failed)
 		}
 	}
-	want("at first", 2, 1)
+	want("at first", 3, 1)
 	want("again", 0, 1)
 	source.epoch, v.number = 2, 8
-	want("after a change", 2, 2)
+	want("after a change", 3, 2)
 	want("and again", 0, 2)
 	source.epoch, v.unsure = 3, true
-	want("where the store cannot tell", 2, 3)
+	want("where the store cannot tell", 3, 3)
 	v.unsure, v.number = false, 9
-	want("where it can again", 2, 3)
+	want("where it can again", 3, 3)
 	want("then", 0, 3)
 
 	// A change that is made while an account is read: what was read may be old.
@@ -70,7 +76,7 @@ func TestAccountCache(t *testing.T) {
 	if a, err := accounts.ByAlias(t.Context(), ada); err != nil || a.Epoch != 3 {
 		t.Fatalf("%+v, %v", a, err)
 	}
-	want("after a change meanwhile", 2, 4)
+	want("after a change meanwhile", 3, 4)
 
 	// Somebody who asked for the version earlier does not bring it back.
 	v.number = 5
@@ -81,14 +87,16 @@ func TestAccountCache(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() {
 		_, _ = accounts.ByAlias(t.Context(), ada)
 		_, _ = accounts.ByKeyHash(t.Context(), key)
+		_, _, _ = accounts.ByNamedKey(t.Context(), key)
 	}); n > 0 {
 		t.Errorf("a hit allocates %v times", n)
 	}
 	for i := range 3 * cachedAccounts {
 		_, _ = accounts.ByAlias(t.Context(), names.Alias{Kind: names.Username, Name: fmt.Sprint(i)})
 		_, _ = accounts.ByKeyHash(t.Context(), account.KeyHash{byte(i), byte(i >> 8), 1})
+		_, _, _ = accounts.ByNamedKey(t.Context(), account.KeyHash{byte(i), byte(i >> 8), 2})
 	}
-	if c := accounts.(*accountCache); len(c.byAlias)+len(c.byKey) > cachedAccounts {
-		t.Errorf("%d and %d accounts are held", len(c.byAlias), len(c.byKey))
+	if c := accounts.(*accountCache); len(c.byAlias)+len(c.byKey)+len(c.byNamed) > cachedAccounts {
+		t.Errorf("%d, %d and %d accounts are held", len(c.byAlias), len(c.byKey), len(c.byNamed))
 	}
 }

@@ -21,6 +21,8 @@ type Memory struct {
 	mu         sync.Mutex
 	last       account.ID
 	accounts   map[account.ID]account.Account
+	lastKey    account.NamedKeyID
+	keys       []account.NamedKey
 	domains    []account.Domain
 	published  []account.Published
 	secrets    []account.Secret
@@ -151,6 +153,7 @@ func (m *Memory) Delete(_ context.Context, id account.ID) error {
 	defer m.mu.Unlock()
 	_, ok := m.accounts[id]
 	delete(m.accounts, id)
+	m.keys = slices.DeleteFunc(m.keys, func(k account.NamedKey) bool { return k.Account == id })
 	m.domains = slices.DeleteFunc(m.domains, func(d account.Domain) bool { return d.Account == id })
 	m.published = slices.DeleteFunc(m.published, func(p account.Published) bool { return p.Account == id })
 	m.secrets = slices.DeleteFunc(m.secrets, func(s account.Secret) bool { return s.Account == id })
@@ -234,6 +237,71 @@ func (m *Memory) SetFlag(_ context.Context, id account.ID, flag account.Flag, on
 		}
 		return nil
 	})
+}
+
+// CreateNamedKey implements account.Store.
+func (m *Memory) CreateNamedKey(_ context.Context, k account.NamedKey, most int) (id account.NamedKeyID, err error) {
+	err = m.change(k.Account, func(*account.Account) error {
+		kept := slices.DeleteFunc(slices.Clone(m.keys), func(o account.NamedKey) bool { return o.Account == k.Account && o.HasExpired(k.Created) })
+		count := 0
+		for _, o := range kept {
+			switch {
+			case o.Hash == k.Hash:
+				return account.ErrConflict
+			case o.Account != k.Account:
+				continue
+			case o.Name == k.Name:
+				return account.ErrNameInUse
+			}
+			count++
+		}
+		if most > 0 && count >= most {
+			return account.ErrTooManyKeys
+		}
+		m.lastKey++
+		id = m.lastKey
+		k.ID, k.Used = id, time.Time{}
+		m.keys = append(kept, k)
+		return nil
+	})
+	return id, err
+}
+
+// ByNamedKey implements account.Store.
+func (m *Memory) ByNamedKey(_ context.Context, hash account.KeyHash) (account.Account, account.NamedKey, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, k := range m.keys {
+		if k.Hash == hash {
+			k.Used = time.Time{}
+			return m.accounts[k.Account], k, nil
+		}
+	}
+	return account.Account{}, account.NamedKey{}, account.ErrNotFound
+}
+
+// NamedKeys implements account.Store.
+func (m *Memory) NamedKeys(_ context.Context, id account.ID) ([]account.NamedKey, error) {
+	list := collect(m, &m.keys, func(k account.NamedKey) bool { return k.Account == id })
+	slices.SortFunc(list, func(a, b account.NamedKey) int { return strings.Compare(a.Name, b.Name) })
+	return list, nil
+}
+
+// RevokeNamedKey implements account.Store.
+func (m *Memory) RevokeNamedKey(_ context.Context, id account.ID, name string) error {
+	return remove(m, &m.keys, func(k account.NamedKey) bool { return k.Account == id && k.Name == name })
+}
+
+// RecordUses implements account.Store.
+func (m *Memory) RecordUses(_ context.Context, uses map[account.NamedKeyID]time.Time) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range m.keys {
+		if at, ok := uses[m.keys[i].ID]; ok && at.After(m.keys[i].Used) {
+			m.keys[i].Used = at
+		}
+	}
+	return nil
 }
 
 // AddDomain implements account.Store.

@@ -104,6 +104,9 @@ func TestNoticesWhatChangesAccounts(t *testing.T) {
 		"SELECT * FROM accounts":                                      false,
 		"UPDATE jobs SET held = 1":                                    false,
 		"INSERT INTO departures VALUES (1, 2)":                        false,
+		"DELETE FROM named_keys WHERE account = 1":                    true,
+		"UPDATE named_keys SET expires = 1":                           true,
+		"INSERT OR REPLACE INTO named_key_uses VALUES (1, 2)":         false,
 	} {
 		for range 2 { // prepared, and found prepared
 			s.writer.conn.changesAccounts = false

@@ -15,7 +15,10 @@ var _ account.Store = Accounts{}
 // Accounts returns the store's accounts.
 func (s *Store) Accounts() Accounts { return Accounts{s} }
 
-const accountColumns = "id, username, email, email_verified, phone, phone_verified, password_hash, key_hash, sealed_key, epoch, plan, admin, disabled, require_auth_on_jobs, created, emptied"
+const (
+	accountColumns     = "accounts.id, username, email, email_verified, phone, phone_verified, password_hash, key_hash, sealed_key, epoch, plan, admin, disabled, require_auth_on_jobs, accounts.created, emptied"
+	accountColumnCount = 16
+)
 
 func readAccount(r row) account.Account {
 	a := account.Account{

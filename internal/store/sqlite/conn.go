@@ -72,7 +72,7 @@ type prepared struct {
 func (c *conn) watchAccounts(a sqlite.Action) bool {
 	switch a.Code {
 	case lib.SQLITE_INSERT, lib.SQLITE_UPDATE, lib.SQLITE_DELETE:
-		if a.Arg1 == "accounts" || a.Arg1 == "aliases" {
+		if a.Arg1 == "accounts" || a.Arg1 == "aliases" || a.Arg1 == "named_keys" {
 			c.changesAccounts = true
 		}
 	}

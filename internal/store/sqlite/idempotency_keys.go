@@ -43,7 +43,7 @@ func (q Queue) FindKey(ctx context.Context, a account.ID, k job.Key, now time.Ti
 // started the job that they lead to tells whose they are.
 func (t tx) reserved(a account.ID, k job.Key, now time.Time) (earlier job.ID, err error) {
 	earlier, body, err := t.keyAt(a, k.Hash, now)
-	shared := k.IsOwners()
+	shared := !k.IsPages()
 	if err == nil && earlier == (job.ID{}) && !shared {
 		shared = true
 		earlier, body, err = t.keyAt(a, k.Legacy, now)
@@ -52,7 +52,7 @@ func (t tx) reserved(a account.ID, k job.Key, now time.Time) (earlier job.ID, er
 		return job.ID{}, err
 	}
 	if shared {
-		if byPage, err := t.isOfPage(earlier); err != nil || byPage == k.IsOwners() {
+		if byPage, err := t.isOfPage(earlier); err != nil || byPage != k.IsPages() {
 			return job.ID{}, err
 		}
 	}

@@ -11,14 +11,23 @@ import (
 	"ql/internal/principal"
 )
 
-// entryVersion is the first byte of a record as it stands in the intake. A version
-// stays readable: a later program may have to store what an earlier one has left.
-const entryVersion = 1
+// The first byte of a record as it stands in the intake. A version stays readable: a later
+// program may have to store what an earlier one has left.
+const (
+	entryVersion = 1
+	// startedEntryVersion has besides by which named key the job was started, and which
+	// program it ran.
+	startedEntryVersion = 2
+)
 
 // encodeRecord returns a record as it stands in the intake.
 func encodeRecord(r *job.Record) []byte {
-	b := make([]byte, 0, 128+len(r.Error)+len(r.Response)+len(r.Trace)+len(r.Result))
-	b = append(b, entryVersion)
+	b := make([]byte, 0, 128+len(r.ProgramName)+len(r.Error)+len(r.Response)+len(r.Trace)+len(r.Result))
+	version := byte(entryVersion)
+	if r.KeyID != 0 || r.ProgramName != "" {
+		version = startedEntryVersion
+	}
+	b = append(b, version)
 	b = append(b, r.ID[:]...)
 	for _, n := range []int64{int64(r.Account), moment(r.Created), moment(r.Finished), r.Ran.Microseconds(), r.Steps, r.TraceDropped} {
 		b = binary.AppendVarint(b, n)
@@ -35,6 +44,11 @@ func encodeRecord(r *job.Record) []byte {
 		b = binary.AppendUvarint(b, uint64(len(bytes))+1)
 		b = append(b, bytes...)
 	}
+	if version == startedEntryVersion {
+		b = binary.AppendVarint(b, int64(r.KeyID))
+		b = binary.AppendUvarint(b, uint64(len(r.ProgramName)))
+		b = append(b, r.ProgramName...)
+	}
 	return b
 }
 
@@ -50,7 +64,7 @@ var errEntry = errors.New("an entry is cut off")
 
 // decodeRecord returns the record of an entry.
 func decodeRecord(entry []byte) (r job.Record, err error) {
-	if len(entry) == 0 || entry[0] != entryVersion {
+	if len(entry) == 0 || entry[0] != entryVersion && entry[0] != startedEntryVersion {
 		return r, fmt.Errorf("an entry has a form that this version of ql does not know: start the version that wrote it, or a later one")
 	}
 	d := entryDecoder{rest: entry[1:]}
@@ -62,6 +76,9 @@ func decodeRecord(entry []byte) (r job.Record, err error) {
 	r.State, r.Mode, r.Convention = job.State(d.text()), job.Mode(d.text()), job.Convention(d.text())
 	r.Credential, r.Encoding = principal.Credential(d.text()), job.Encoding(d.text())
 	r.Error, r.Response, r.Trace, r.Result = d.bytes(), d.bytes(), d.bytes(), d.bytes()
+	if entry[0] == startedEntryVersion {
+		r.KeyID, r.ProgramName = account.NamedKeyID(d.int()), d.text()
+	}
 	if d.failed || len(d.rest) > 0 {
 		return job.Record{}, errEntry
 	}

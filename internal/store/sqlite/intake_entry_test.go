@@ -20,6 +20,10 @@ var entries = []struct {
 		*brief(7, 3),
 		"01000000000000400080000000000000030e80db97ecec93b006d0ea97ecec93b00680897a060008636f6d706c657465056173796e63046a736f6e036b6579000000035b5d09726573756c742033",
 	},
+	{
+		job.Record{Summary: job.Summary{KeyID: 5, ProgramName: "greet"}, Result: []byte{}},
+		"02" + strings.Repeat("00", 16+6+5+3) + "01" + "0a" + "05" + hex.EncodeToString([]byte("greet")),
+	},
 	{job.Record{Result: []byte{}}, "01" + strings.Repeat("00", 16+6+5+3) + "01"},
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,18 +24,22 @@ var _ job.Store = Jobs{}
 // Jobs returns the store's jobs.
 func (s *Store) Jobs() Jobs { return Jobs{s} }
 
-const summaryColumns = "id, account, state, mode, convention, credential, created, finished, steps"
+// What the last two hold stands far behind in a row, but for most rows that is nothing, and the start
+// of the row says so.
+const summaryColumns = "id, account, state, mode, convention, credential, created, finished, steps, key_id, program_name"
 
 func readSummary(r row) job.Summary {
 	j := job.Summary{
-		Account:    account.ID(r.int(1)),
-		State:      job.State(r.text(2)),
-		Mode:       job.Mode(r.text(3)),
-		Convention: job.Convention(r.text(4)),
-		Credential: principal.Credential(r.text(5)),
-		Created:    r.time(6),
-		Finished:   r.time(7),
-		Steps:      r.int(8),
+		Account:     account.ID(r.int(1)),
+		State:       job.State(r.text(2)),
+		Mode:        job.Mode(r.text(3)),
+		Convention:  job.Convention(r.text(4)),
+		Credential:  principal.Credential(r.text(5)),
+		Created:     r.time(6),
+		Finished:    r.time(7),
+		Steps:       r.int(8),
+		KeyID:       account.NamedKeyID(r.int(9)),
+		ProgramName: r.text(10),
 	}
 	j.ID = r.id(0)
 	return j
@@ -46,15 +51,15 @@ const recordColumns = "trace_dropped, error, response, trace, result, encoding, 
 func readRecord(r row) (job.Record, error) {
 	record := job.Record{
 		Summary:      readSummary(r),
-		TraceDropped: r.int(9),
-		Error:        r.bytes(10),
-		Response:     r.bytes(11),
-		Trace:        r.bytes(12),
-		Result:       r.bytes(13),
-		Encoding:     job.Encoding(r.text(14)),
-		Ran:          time.Duration(r.int(15)) * time.Microsecond,
+		TraceDropped: r.int(11),
+		Error:        r.bytes(12),
+		Response:     r.bytes(13),
+		Trace:        r.bytes(14),
+		Result:       r.bytes(15),
+		Encoding:     job.Encoding(r.text(16)),
+		Ran:          time.Duration(r.int(17)) * time.Microsecond,
 	}
-	if !r.matches(16, record.Result) {
+	if !r.matches(18, record.Result) {
 		return record, fmt.Errorf("the result of the job %s has changed in the store since it was written: the disk is damaged", record.ID)
 	}
 	return record, nil
@@ -64,9 +69,9 @@ func readRecord(r row) (job.Record, error) {
 // rest one by one.
 const (
 	insertMany    = 16
-	insertColumns = "id, account, state, mode, convention, credential, created, finished, steps, trace_dropped, error, response, trace, result, encoding, ran, checksum"
-	insertRow     = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-	insertParams  = 17
+	insertColumns = "id, account, state, mode, convention, credential, created, finished, steps, trace_dropped, error, response, trace, result, encoding, ran, checksum, key_id, program_name"
+	insertRow     = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	insertParams  = 19
 	insertOne     = "INSERT INTO jobs (" + insertColumns + ") VALUES " + insertRow + insertEnd
 	insertEnd     = " ON CONFLICT (id) DO NOTHING"
 )
@@ -176,6 +181,8 @@ func bindRecord(s *sqlite.Stmt, after int, r *job.Record, places *ids) error {
 		s.BindText(after+15, string(r.Encoding)),
 		s.BindInt(after+16, r.Ran.Microseconds()),
 		s.BindInt(after+17, checksum(r.Result)),
+		bind(s, after+18, optionalNumber(int64(r.KeyID))),
+		bind(s, after+19, optional(r.ProgramName)),
 	)
 }
 
@@ -214,35 +221,70 @@ func (s Jobs) Summary(ctx context.Context, id job.ID) (summary job.Summary, err 
 
 // List implements job.Store.
 func (s Jobs) List(ctx context.Context, a account.ID, q job.Query) (list []job.Summary, err error) {
-	const (
-		first = 1<<63 - 1
-		all   = "SELECT " + summaryColumns + " FROM jobs WHERE account = ?1 AND seq < ?2"
-		end   = " ORDER BY seq DESC LIMIT ?3"
-	)
-	sql := all
-	if q.State != "" {
-		sql += " AND state = ?4"
-	}
-	if q.Credential != "" {
-		sql += " AND credential = ?5"
-	}
 	err = s.store.read(ctx, func(t tx) error {
-		before := int64(first)
+		before := int64(1<<63 - 1)
 		if q.Before != (job.ID{}) {
 			before = 0
 			if _, err := t.one("SELECT seq FROM jobs WHERE id = ? AND account = ?", func(r row) { before = r.int(0) }, t.conn.ids.place(q.Before), int64(a)); err != nil {
 				return err
 			}
 		}
-		args := []any{int64(a), before, max(q.Limit, 0), string(q.State), string(q.Credential)}
-		switch { // as many as the statement has
-		case q.Credential != "":
-		case q.State != "":
-			args = args[:4]
-		default:
-			args = args[:3]
+		if len(q.Programs) == 0 {
+			found, err := t.list(a, q, "", before)
+			for i := range found {
+				list = append(list, found[i].Summary)
+			}
+			return err
 		}
-		return t.each(sql+end, func(r row) { list = append(list, readSummary(r)) }, args...)
+		// Those of each program stand together, in their order.
+		var found []numberedJob
+		for _, name := range q.Programs {
+			some, err := t.list(a, q, name, before)
+			if err != nil {
+				return err
+			}
+			found = append(found, some...)
+			slices.SortFunc(found, func(a, b numberedJob) int { return cmp.Compare(b.seq, a.seq) })
+			found = found[:min(len(found), max(q.Limit, 0))]
+		}
+		for i := range found {
+			list = append(list, found[i].Summary)
+		}
+		return nil
 	})
+	return list, err
+}
+
+// numberedJob is a job in a listing.
+type numberedJob struct {
+	job.Summary
+	seq int64
+}
+
+// list returns an account's jobs before a number, those stored last first: of a program, or, for "",
+// of all.
+func (t tx) list(a account.ID, q job.Query, program string, before int64) (list []numberedJob, err error) {
+	const all, end = "SELECT " + summaryColumns + ", seq FROM jobs", " ORDER BY seq DESC LIMIT ?"
+	from, where, args := "", " WHERE account = ? AND seq < ?", []any{int64(a), before}
+	if q.KeyID != 0 {
+		from = " INDEXED BY jobs_key"
+		where += " AND key_id = ?"
+		args = append(args, int64(q.KeyID))
+	}
+	if program != "" {
+		from = " INDEXED BY jobs_program"
+		where += " AND program_name = ?"
+		args = append(args, program)
+	}
+	if q.State != "" {
+		where += " AND state = ?"
+		args = append(args, string(q.State))
+	}
+	if q.Credential != "" {
+		where += " AND credential = ?"
+		args = append(args, string(q.Credential))
+	}
+	args = append(args, max(q.Limit, 0))
+	err = t.each(all+from+where+end, func(r row) { list = append(list, numberedJob{readSummary(r), r.int(11)}) }, args...)
 	return list, err
 }

@@ -83,7 +83,7 @@ func (q Queue) AcceptEnded(ctx context.Context, task *job.Task, e *job.End) (ear
 	return earlier, orphaned(err)
 }
 
-const insertEnded = "INSERT INTO jobs (" + insertColumns + ", webhook, attempt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)" + insertEnd
+const insertEnded = "INSERT INTO jobs (" + insertColumns + ", webhook, attempt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)" + insertEnd
 
 // orphaned tells of the account that a row was to belong to.
 func orphaned(err error) error {
@@ -114,10 +114,11 @@ func (q Queue) Adopt(ctx context.Context, task *job.Task, s *job.Suspension) (l 
 
 // insertTask stores a job that belongs to an incarnation of a member, or to nobody.
 func (t tx) insertTask(task *job.Task, due time.Time, attempt int64, incarnation any) (job.Lease, error) {
-	if _, err := t.exec(`INSERT INTO jobs (id, account, state, mode, convention, credential, created, steps, trace_dropped, result, encoding, attempt, begun, due, member, webhook, program, task)
-		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, x'', '', ?, ?, ?, ?, ?, ?, ?)`,
+	if _, err := t.exec(`INSERT INTO jobs (id, account, state, mode, convention, credential, created, steps, trace_dropped, result, encoding, attempt, begun, due, member, webhook, program, task, key_id, program_name)
+		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, x'', '', ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		t.conn.ids.place(task.ID), int64(task.Account), string(task.State), string(task.Mode), string(task.Convention), string(task.Credential), task.Created,
-		attempt, task.State == job.Running, due, incarnation, optional(task.Webhook), task.Program[:], append([]byte{}, task.Spec...)); err != nil {
+		attempt, task.State == job.Running, due, incarnation, optional(task.Webhook), task.Program[:], append([]byte{}, task.Spec...),
+		optionalNumber(int64(task.KeyID)), optional(task.ProgramName)); err != nil {
 		return job.Lease{}, err
 	}
 	seq := t.conn.db.LastInsertID()
@@ -125,6 +126,14 @@ func (t tx) insertTask(task *job.Task, due time.Time, attempt int64, incarnation
 		return job.Lease{}, err
 	}
 	return job.Lease{Seq: seq, ID: task.ID, Account: task.Account, Attempt: attempt}, nil
+}
+
+// optionalNumber is null for 0.
+func optionalNumber(n int64) any {
+	if n == 0 {
+		return nil
+	}
+	return n
 }
 
 // optional is null for an empty text.

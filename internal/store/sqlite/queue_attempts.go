@@ -27,13 +27,13 @@ func (t tx) load(seq int64) (*job.Stored, error) {
 	s := &job.Stored{}
 	found, err := t.one("SELECT "+summaryColumns+", attempt, due, program, task, ran, failures, stopping, webhook FROM jobs WHERE seq = ? AND program IS NOT NULL", func(r row) {
 		s.Summary = readSummary(r)
-		s.Lease = job.Lease{Seq: seq, ID: s.ID, Account: s.Account, Attempt: r.int(9)}
-		s.Until = r.time(10)
-		copy(s.Program[:], r.s.Blob(11))
-		s.Spec = r.bytes(12)
-		s.Ran = time.Duration(r.int(13)) * time.Microsecond
-		s.Failures, s.Stopping = int(r.int(14)), r.bool(15)
-		s.Webhook = r.text(16)
+		s.Lease = job.Lease{Seq: seq, ID: s.ID, Account: s.Account, Attempt: r.int(11)}
+		s.Until = r.time(12)
+		copy(s.Program[:], r.s.Blob(13))
+		s.Spec = r.bytes(14)
+		s.Ran = time.Duration(r.int(15)) * time.Microsecond
+		s.Failures, s.Stopping = int(r.int(16)), r.bool(17)
+		s.Webhook = r.text(18)
 	}, seq)
 	if err != nil || !found {
 		return nil, leaseLostUnless(err)
@@ -397,11 +397,11 @@ func (q Queue) Head(ctx context.Context, id job.ID) (h *job.Head, err error) {
 			coalesce((SELECT sum(length(output)) FROM job_output WHERE job = seq), 0)
 			FROM jobs WHERE id = ?`, func(r row) {
 			h.Summary = readSummary(r)
-			h.Lease = job.Lease{Seq: r.int(9), ID: h.ID, Account: h.Account, Attempt: r.int(10)}
-			h.Ran = time.Duration(r.int(11)) * time.Microsecond
-			h.Failures, h.Crashes, h.Stopping, h.Webhook = int(r.int(12)), int(r.int(13)), r.bool(14), r.text(15)
-			h.Question, h.Kind = r.text(16), r.text(17)
-			h.Sizes = job.Sizes{Task: r.int(18), Program: r.int(19), Snapshot: r.int(20), Journal: r.int(21), Output: r.int(22)}
+			h.Lease = job.Lease{Seq: r.int(11), ID: h.ID, Account: h.Account, Attempt: r.int(12)}
+			h.Ran = time.Duration(r.int(13)) * time.Microsecond
+			h.Failures, h.Crashes, h.Stopping, h.Webhook = int(r.int(14)), int(r.int(15)), r.bool(16), r.text(17)
+			h.Question, h.Kind = r.text(18), r.text(19)
+			h.Sizes = job.Sizes{Task: r.int(20), Program: r.int(21), Snapshot: r.int(22), Journal: r.int(23), Output: r.int(24)}
 		}, t.conn.ids.place(id))
 		if err == nil && !found {
 			err = job.ErrNotFound

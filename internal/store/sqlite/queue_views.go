@@ -86,13 +86,13 @@ func (t tx) viewWithin(id job.ID, most int64) (*job.View, error) {
 	found, err := t.one("SELECT "+summaryColumns+`, seq, due, webhook, stopping, coalesce(length(result), 0), coalesce(length(trace), 0),
 		coalesce(length(error), 0) + coalesce(length(response), 0), iif(length(error) <= 16384, error, NULL) FROM jobs WHERE id = ?`, func(r row) {
 		v.Summary = readSummary(r)
-		v.Seq, v.Webhook, v.Stopping = r.int(9), r.text(11), r.bool(12)
+		v.Seq, v.Webhook, v.Stopping = r.int(11), r.text(13), r.bool(14)
 		if v.State == job.Waiting {
-			v.Until = r.time(10)
+			v.Until = r.time(12)
 		}
-		v.Output, v.TraceBytes = r.int(13), r.int(14)
-		v.Bytes = v.Output + v.TraceBytes + r.int(15)
-		v.Error = r.bytes(16)
+		v.Output, v.TraceBytes = r.int(15), r.int(16)
+		v.Bytes = v.Output + v.TraceBytes + r.int(17)
+		v.Error = r.bytes(18)
 	}, t.conn.ids.place(id))
 	if err == nil && !found {
 		err = job.ErrNotFound
@@ -148,9 +148,9 @@ func (t tx) view(id job.ID) (*job.View, error) {
 	var damage error
 	found, err := t.one("SELECT "+summaryColumns+", "+recordColumns+", seq, due, webhook, stopping FROM jobs WHERE id = ?", func(r row) {
 		v.Record, damage = readRecord(r)
-		v.Seq, v.Webhook, v.Stopping = r.int(17), r.text(19), r.bool(20)
+		v.Seq, v.Webhook, v.Stopping = r.int(19), r.text(21), r.bool(22)
 		if v.State == job.Waiting {
-			v.Until = r.time(18)
+			v.Until = r.time(20)
 		}
 	}, t.conn.ids.place(id))
 	if err == nil && !found {

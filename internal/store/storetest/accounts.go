@@ -196,6 +196,7 @@ func testMissingAccount(t *testing.T, s Stores) {
 	for _, id := range []account.ID{nobody, 0, -1} {
 		_, err := s.Accounts.ByID(t.Context(), id)
 		_, noSecret := s.Accounts.Secret(t.Context(), id, "a")
+		_, noKey := s.Accounts.CreateNamedKey(t.Context(), namedKey(id, "a"), 0)
 		for what, err := range map[string]error{
 			"ByID":                err,
 			"Delete":              s.Accounts.Delete(t.Context(), id),
@@ -205,6 +206,8 @@ func testMissingAccount(t *testing.T, s Stores) {
 			"SealKey":             s.Accounts.SealKey(t.Context(), id, account.KeyHash{}, nil),
 			"SetPlan":             s.Accounts.SetPlan(t.Context(), id, account.Free),
 			"SetFlag":             s.Accounts.SetFlag(t.Context(), id, account.FlagAdmin, true),
+			"CreateNamedKey":      noKey,
+			"RevokeNamedKey":      s.Accounts.RevokeNamedKey(t.Context(), id, "a"),
 			"AddDomain":           s.Accounts.AddDomain(t.Context(), domain(t, id, "a.example.com")),
 			"RemoveDomain":        s.Accounts.RemoveDomain(t.Context(), id, pattern(t, "a.example.com")),
 			"Publish":             s.Accounts.Publish(t.Context(), account.Published{Account: id, Name: "a", Added: noon}),
@@ -221,8 +224,9 @@ func testMissingAccount(t *testing.T, s Stores) {
 		has, err3 := s.Accounts.HasPublished(t.Context(), id, account.ScriptHash{})
 		secrets, err4 := s.Accounts.Secrets(t.Context(), id)
 		webhooks, err5 := s.Accounts.WebhookSecrets(t.Context(), id, noon)
-		must(t, errors.Join(err1, err2, err3, err4, err5))
-		if len(domains)+len(scripts)+len(secrets)+len(webhooks) > 0 || has {
+		keys, err6 := s.Accounts.NamedKeys(t.Context(), id)
+		must(t, errors.Join(err1, err2, err3, err4, err5, err6))
+		if len(domains)+len(scripts)+len(secrets)+len(webhooks)+len(keys) > 0 || has {
 			t.Errorf("account %d has something", id)
 		}
 	}
@@ -400,6 +404,8 @@ func testAccountVersions(t *testing.T, s Stores) {
 		{"sealed key", func() error { return s.Accounts.SealKey(ctx, id, account.KeyHash{1}, []byte("sealed")) }},
 		{"plan", func() error { return s.Accounts.SetPlan(ctx, id, account.Free) }},
 		{"flag", func() error { return s.Accounts.SetFlag(ctx, id, account.FlagDisabled, true) }},
+		{"named key", func() error { _, err := s.Accounts.CreateNamedKey(ctx, namedKey(id, "a"), 0); return err }},
+		{"revoked key", func() error { return s.Accounts.RevokeNamedKey(ctx, id, "a") }},
 		{"emptied", func() error { return s.Accounts.SetPurged(ctx, id, noon) }},
 		{"departure", func() error { return s.Accounts.MarkDeleted(ctx, id, noon) }},
 		{"end", func() error { return s.Accounts.Delete(ctx, id) }},

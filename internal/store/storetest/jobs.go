@@ -49,7 +49,8 @@ func testJobs(t *testing.T, s Stores) {
 	full := record(a.ID, 1)
 	full.Result, full.Encoding = []byte{0, 0xff, 0xfe}, job.Base64
 	full.Error, full.Response, full.TraceDropped = []byte(`{"code":"x"}`), []byte(`{"status":404}`), 7
-	full.State, full.Convention, full.Credential = job.Failed, job.Form, principal.ByKey
+	full.State, full.Convention, full.Credential = job.Failed, job.Form, principal.ByNamedKey
+	full.KeyID, full.ProgramName = 7, "greet"
 	bare := record(a.ID, 2)
 	bare.Result, bare.Trace, bare.Finished = []byte{}, nil, time.Time{}
 	bare.State, bare.Mode = job.Accepted, job.Async
@@ -80,8 +81,12 @@ func testJobList(t *testing.T, s Stores) {
 	bob := create(t, s.Accounts, person("bob"))
 	list := records(ada.ID, 6)
 	list[1].State, list[4].State = job.Failed, job.Failed
+	list[0].KeyID, list[1].KeyID, list[4].KeyID = 7, 8, 7
+	list[2].ProgramName, list[3].ProgramName, list[4].ProgramName = "greet", "other", "greet"
 	must(t, s.Jobs.Record(t.Context(), list[:2]))
-	must(t, s.Jobs.Record(t.Context(), []job.Record{record(bob.ID, 100)}))
+	bobs := record(bob.ID, 100)
+	bobs.KeyID, bobs.ProgramName = 9, "greet"
+	must(t, s.Jobs.Record(t.Context(), []job.Record{bobs}))
 	must(t, s.Jobs.Record(t.Context(), list[2:]))
 
 	for _, test := range []struct {
@@ -100,6 +105,16 @@ func testJobList(t *testing.T, s Stores) {
 		{"after another's", job.Query{Limit: 10, Before: record(bob.ID, 100).ID}, nil},
 		{"after an unknown one", job.Query{Limit: 10, Before: job.NewID()}, nil},
 		{"without a limit", job.Query{}, nil},
+		{"by key", job.Query{Limit: 10, KeyID: 7}, []int{5, 1}},
+		{"by key, the next", job.Query{Limit: 1, KeyID: 7, Before: list[4].ID}, []int{1}},
+		{"by another's key", job.Query{Limit: 10, KeyID: 9}, nil},
+		{"by program", job.Query{Limit: 10, Programs: []string{"greet"}}, []int{5, 3}},
+		{"by programs", job.Query{Limit: 10, Programs: []string{"greet", "other", "none"}}, []int{5, 4, 3}},
+		{"by programs, some", job.Query{Limit: 2, Programs: []string{"other", "greet"}}, []int{5, 4}},
+		{"by programs, the next", job.Query{Limit: 2, Programs: []string{"other", "greet"}, Before: list[3].ID}, []int{3}},
+		{"by program, without a limit", job.Query{Programs: []string{"greet"}}, nil},
+		{"by key and program", job.Query{Limit: 10, KeyID: 7, Programs: []string{"greet"}}, []int{5}},
+		{"by state and program", job.Query{Limit: 10, State: job.Failed, Programs: []string{"greet", "other"}}, []int{5}},
 	} {
 		got, err := s.Jobs.List(t.Context(), ada.ID, test.query)
 		must(t, err)

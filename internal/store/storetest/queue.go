@@ -22,7 +22,7 @@ func task(a account.ID, n int) *job.Task {
 	return &job.Task{
 		Summary: job.Summary{
 			ID: record(a, n).ID, Account: a, State: job.Accepted, Mode: job.Async,
-			Convention: job.Form, Credential: principal.ByKey, Created: seconds(n),
+			Convention: job.Form, Credential: principal.ByKey, Created: seconds(n), KeyID: 5, ProgramName: numbered("program", n),
 		},
 		Program: sha256.Sum256(code), Code: code, Spec: []byte(numbered("spec", n)), Webhook: "https://example.com/" + numbered("hook", n),
 	}
