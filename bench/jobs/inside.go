@@ -71,8 +71,8 @@ func (q watched) AcceptEnded(ctx context.Context, t *job.Task, e *job.End) (job.
 }
 
 // recordDurably is worker.Options.RecordDurably.
-func (in *inside) recordDurably(ctx context.Context, r job.Record) error {
-	err := in.records.RecordDurably(ctx, r)
+func (in *inside) recordDurably(r job.Record, wait time.Duration) error {
+	err := in.records.RecordDurably(r, wait)
 	if err == nil {
 		in.endedAtOnce(r.ID)
 	}

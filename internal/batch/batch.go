@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 )
 
 // ErrClosed is the error of a group that was closed.
@@ -41,37 +42,75 @@ type member[T any] struct {
 // Do returns when the item was run. Where ctx ends before that has begun, or the
 // group is closed, it returns an error, and the item is not run.
 func (g *Group[T]) Do(ctx context.Context, item T) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m, err := g.enter(item)
+	if m == nil {
+		return err
+	}
+	if g.wait(m, ctx.Done(), nil) {
+		return nil
+	}
+	return ctx.Err()
+}
+
+// DoWithin is Do for a caller that waits so long at most, and then has
+// context.DeadlineExceeded. Who leads, which is whoever finds the group free, has no
+// timer to pay for.
+func (g *Group[T]) DoWithin(wait time.Duration, item T) error {
+	m, err := g.enter(item)
+	if m == nil {
+		return err
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	if g.wait(m, nil, timer.C) {
+		return nil
+	}
+	return context.DeadlineExceeded
+}
+
+// enter runs an item where the group is free; else it is the member returned, which
+// waits.
+func (g *Group[T]) enter(item T) (*member[T], error) {
 	g.mu.Lock()
 	if g.closed {
 		g.mu.Unlock()
-		return ErrClosed
-	}
-	if err := ctx.Err(); err != nil {
-		g.mu.Unlock()
-		return err
+		return nil, ErrClosed
 	}
 	if !g.led {
 		g.led = true
 		g.mu.Unlock()
 		g.lead(item)
-		return nil
+		return nil, nil
 	}
 	m := &member[T]{item: item, woken: make(chan struct{}, 1)}
 	g.queue = append(g.queue, m)
 	g.mu.Unlock()
+	return m, nil
+}
 
+// wait returns when a member was run; or false where its caller left, or had waited long
+// enough, before that had begun.
+func (g *Group[T]) wait(m *member[T], left <-chan struct{}, late <-chan time.Time) (ran bool) {
+	woken := false
 	select {
 	case <-m.woken:
-	case <-ctx.Done():
+		woken = true
+	case <-left:
+	case <-late:
+	}
+	if !woken {
 		if g.leave(m) {
-			return ctx.Err()
+			return false
 		}
 		<-m.woken // what has begun is waited for
 	}
 	if m.leads {
-		g.lead(item)
+		g.lead(m.item)
 	}
-	return nil
+	return true
 }
 
 // leave takes an item out that still waits. Else a run that hangs would hold those

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // held is a group whose runs wait to be let go. Its items are numbers.
@@ -70,6 +71,31 @@ func TestShares(t *testing.T) {
 			t.Errorf("alone again: %v", err)
 		}
 		wantRuns(t, h, []int{1}, []int{2, 3, 4}, []int{5}, []int{6})
+	})
+}
+
+// TestWithin checks that an item is not run whose caller has waited long enough before
+// its run begins, and that who leads waits for its own run.
+func TestWithin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHeld(10)
+		var outcomes [3]chan error
+		for i, wait := range []time.Duration{time.Second, time.Second, time.Minute} {
+			outcomes[i] = make(chan error, 1)
+			go func() { outcomes[i] <- h.DoWithin(wait, i+1) }()
+			synctest.Wait()
+		}
+		if err := <-outcomes[1]; !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("an item whose time was over: %v, want %v", err, context.DeadlineExceeded)
+		}
+		h.let <- struct{}{}
+		h.let <- struct{}{}
+		for _, i := range []int{0, 2} {
+			if err := <-outcomes[i]; err != nil {
+				t.Errorf("item %d: %v", i+1, err)
+			}
+		}
+		wantRuns(t, h, []int{1}, []int{3})
 	})
 }
 

@@ -131,13 +131,17 @@ func (x *Execution) Databases() engine.Databases { return x.resources.Databases 
 // Fault returns the fault of the service that ended the script, or nil.
 func (x *Execution) Fault() *fault.Error { return x.fault }
 
-// Compile compiles the script, in turns of the execution's pace. What it takes is
-// reserved for the account, and so is the program until Close. The failure is one of the
-// script, to answer; the error says that the node has no room for it now.
+// Compile compiles the script, in turns of the execution's pace and within the time of a
+// call. What it takes is reserved for the account, and so is the program until Close. The
+// failure is one of the script, to answer; the error says that the node has no room for it
+// now.
 func (x *Execution) Compile(ctx context.Context, script string) (program *bytecode.Program, failure *wire.Error, err error) {
 	if program = x.Programs.Lookup(script); program != nil {
 		return program, nil, x.reserveProgram(ctx, program)
 	}
+	// Not earlier: a timer costs a call whose program is there more than all else here.
+	ctx, cancel := context.WithTimeout(ctx, x.Limits.SyncTime)
+	defer cancel()
 	program, err = x.Programs.Compile(script, lang.Options{
 		Include:  x.include(ctx),
 		MaxBytes: x.Limits.SourceBytes,

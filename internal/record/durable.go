@@ -1,9 +1,9 @@
 package record
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"ql/internal/job"
 )
@@ -17,9 +17,10 @@ type durableRecord struct {
 // RecordDurably takes a record as Record does, and returns when it is on the disk. After
 // an error it was not taken; with ErrNoRoom the buffer or the log had no room for it, or
 // there is no log. It does not wait for room: a caller that cannot wait stores the record
-// in another way. With ErrOutcomeUnknown the next process may find it in the log, unless
+// in another way; and for the log, where others write to it, so long at most. With
+// ErrOutcomeUnknown the next process may find it in the log, unless
 // that is done.
-func (r *Recorder) RecordDurably(ctx context.Context, record job.Record) error {
+func (r *Recorder) RecordDurably(record job.Record, wait time.Duration) error {
 	if r.options.Log == nil || r.logFailed.Load() {
 		return ErrNoRoom
 	}
@@ -28,7 +29,7 @@ func (r *Recorder) RecordDurably(ctx context.Context, record job.Record) error {
 		return err
 	}
 	d := &durableRecord{record: &record}
-	err := r.appends.Do(ctx, d)
+	err := r.appends.DoWithin(wait, d)
 	if err == nil {
 		err = d.err
 	}

@@ -188,14 +188,15 @@ func TestKeepModel(t *testing.T) {
 // accept accepts a job as a worker does.
 func (f *faulty) accept(t *testing.T, r *Recorder, chance *rand.Rand, record job.Record) {
 	time.Sleep(time.Duration(chance.IntN(4)) * time.Millisecond)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+chance.IntN(20))*time.Millisecond)
-	defer cancel()
+	wait := time.Duration(1+chance.IntN(20)) * time.Millisecond
 	if chance.IntN(4) == 0 {
 		// A record that is not in the log may be lost in a crash.
+		ctx, cancel := context.WithTimeout(t.Context(), wait)
+		defer cancel()
 		_ = r.Record(ctx, record)
 		return
 	}
-	err := r.RecordDurably(ctx, record)
+	err := r.RecordDurably(record, wait)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err != nil { // then it is stored by itself

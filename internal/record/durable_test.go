@@ -98,7 +98,7 @@ func keepAll(t *testing.T, r *Recorder, numbers ...int) []chan error {
 	var list []chan error
 	for _, n := range numbers {
 		outcome := make(chan error, 1)
-		go func() { outcome <- r.RecordDurably(t.Context(), numbered(n)) }()
+		go func() { outcome <- r.RecordDurably(numbered(n), time.Hour) }()
 		synctest.Wait()
 		list = append(list, outcome)
 	}
@@ -286,7 +286,7 @@ func TestLogFails(t *testing.T) {
 
 func TestKeepWithoutALog(t *testing.T) {
 	start(t, Options{}, func(t *testing.T, m *memory, r *Recorder) {
-		if err := r.RecordDurably(t.Context(), numbered(1)); !errors.Is(err, ErrNoRoom) {
+		if err := r.RecordDurably(numbered(1), time.Hour); !errors.Is(err, ErrNoRoom) {
 			t.Errorf("RecordDurably: %v", err)
 		}
 	})

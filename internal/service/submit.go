@@ -12,7 +12,6 @@ import (
 	"ql/internal/job"
 	"ql/internal/wire"
 	"ql/internal/worker"
-	"ql/lang/bytecode"
 )
 
 // submit accepts a script as a job that nobody waits for. When it answers, the
@@ -34,7 +33,7 @@ func (s *Service) submit(ctx context.Context, who caller, c Caller, q Query, l a
 			x.Close()
 		}
 	}()
-	program, failure, err := s.compile(ctx, x, q.Script)
+	program, failure, err := x.Compile(ctx, q.Script)
 	ticket.Release() // what is left to do before the job begins waits for the disk
 	if err != nil {
 		return a, err
@@ -76,13 +75,6 @@ func (s *Service) submit(ctx context.Context, who caller, c Caller, q Query, l a
 	spent.Count(0) // how long it runs is counted with its end
 	a.Job, a.Status = s.acceptedAnswer(id), 202
 	return a, nil
-}
-
-// compile compiles a script that is to be a job, within the time of a call.
-func (s *Service) compile(ctx context.Context, x *execution.Execution, script string) (*bytecode.Program, *wire.Error, error) {
-	ctx, cancel := context.WithTimeout(ctx, x.Limits.SyncTime)
-	defer cancel()
-	return x.Compile(ctx, script)
 }
 
 // compileFailed answers a script that does not compile at once: there is nothing to

@@ -584,11 +584,14 @@ func (a *attempt) suspension(ctx context.Context, run *engine.Run, out engine.Ou
 
 // newEnd is what is stored of the end of a job.
 func (a *attempt) newEnd(state job.State, failure *wire.Error) *job.End {
-	return &job.End{
+	e := &job.End{
 		Record:    execution.NewRecord(*a.job, state, a.w.o.Clock(), a.elapsed(), a.machine, failure),
-		Delivery:  job.DeliveryID(a.job.ID),
 		Leftovers: a.leftovers || a.lease.Attempt > 1 || a.journal != nil && a.journal.Committed() > 0,
 	}
+	if a.webhook {
+		e.Delivery = job.DeliveryID(a.job.ID)
+	}
+	return e
 }
 
 // notifyEnd tells metrics and webhooks that a job ended.

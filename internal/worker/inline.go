@@ -38,8 +38,6 @@ func (w *Worker) submitInline(ctx context.Context, s *Submission, a *attempt) (e
 	end, err := a.runInline(releaseSlot)
 	switch {
 	case err == nil:
-		ctx, cancel := detached(ctx)
-		defer cancel()
 		earlier, err = w.storeEnded(ctx, s, end)
 		if err == nil && earlier == (job.ID{}) {
 			a.enter(phaseFinished)
@@ -77,14 +75,17 @@ func (w *Worker) submitQueued(ctx context.Context, s *Submission) (earlier job.I
 	return job.ID{}, nil
 }
 
-// storeEnded stores a job that has come to its end.
+// storeEnded stores a job that has come to its end, whether or not its caller still
+// waits.
 func (w *Worker) storeEnded(ctx context.Context, s *Submission, e *job.End) (earlier job.ID, err error) {
 	var failed error
 	if w.o.RecordDurably != nil && s.Webhook == "" && s.Key == nil {
-		if failed = w.o.RecordDurably(ctx, e.Record); failed == nil {
+		if failed = w.o.RecordDurably(e.Record, commitTime); failed == nil {
 			return job.ID{}, nil
 		}
 	}
+	ctx, cancel := detached(ctx)
+	defer cancel()
 	earlier, err = w.o.Queue.AcceptEnded(ctx, &job.Task{Webhook: s.Webhook, Key: s.Key}, e)
 	if err != nil && errors.Is(failed, record.ErrOutcomeUnknown) {
 		err = fault.New(fault.OutcomeUnknown, "the storage failed while the job was stored").WithCause(errors.Join(failed, err))

@@ -114,7 +114,7 @@ func TestKeepsRecords(t *testing.T) {
 	var kept []job.Record
 	e, q := newWatchedWorld(t, func(o *Options) {
 		o.InlineTime, o.InlineWait = time.Hour, time.Hour
-		o.RecordDurably = func(_ context.Context, r job.Record) error {
+		o.RecordDurably = func(r job.Record, _ time.Duration) error {
 			if refuse == nil {
 				kept = append(kept, r)
 			}

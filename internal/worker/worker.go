@@ -71,9 +71,9 @@ type Options struct {
 	// waits meanwhile.
 	InlineTime, InlineWait time.Duration
 	// RecordDurably takes the record of an ended job that has no webhook and no key, and
-	// returns when it is on the disk; after an error it is stored by the queue. May be
-	// left out.
-	RecordDurably func(ctx context.Context, r job.Record) error
+	// returns when it is on the disk, for which others are waited for so long at most;
+	// after an error it is stored by the queue. May be left out.
+	RecordDurably func(r job.Record, wait time.Duration) error
 	// OnEnded is told of each job that finished; may be left out.
 	OnEnded func(s job.State, took time.Duration)
 	// OnDelivery is called when the end of a job is to be told to somebody; may be left
