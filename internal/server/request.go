@@ -118,12 +118,17 @@ func (r *Request) IdempotencyKey() *string {
 	return &key
 }
 
-// SetSession hands a session to the caller by a cookie. A page of another site
-// gets one that browsers send back from that site alone.
-func (r *Request) SetSession(h http.Header, id string, s wire.HeaderOptions) {
+// SetSession hands a session to the caller by a cookie, for the addresses below a path. A page
+// of another site gets one that browsers send back from that site alone.
+func (r *Request) SetSession(h http.Header, id, path string, s wire.HeaderOptions) {
 	if id != "" {
-		h.Add("Set-Cookie", wire.SessionCookie(id, s, s.Origin != "" && r.isCrossSite()))
+		h.Add("Set-Cookie", wire.SessionCookie(id, path, s, r.IsListedCrossSite(s)))
 	}
+}
+
+// IsListedCrossSite tells whether cookies are for a listed page of another site.
+func (r *Request) IsListedCrossSite(s wire.HeaderOptions) bool {
+	return s.Origin != "" && r.isCrossSite()
 }
 
 // isCrossSite tells whether the page that calls is of another site. Browsers

@@ -14,13 +14,16 @@ import (
 
 // Route is one method of one address.
 type Route struct {
-	Method string
+	Method string // AnyMethod where the route decides by itself
 	Path   string // "{id}" and "{token}" match one part, "{path}" all that follows
 	// Accepts are the credentials that open the route; ByNobody where its address is
 	// enough, as that of a job or a link. A public route has none, every other some.
 	Accepts principal.Set
 	Public  bool // nothing of an account is shown, and nobody is asked who calls
 	Pages   bool // pages of listed origins may call it, so browsers may ask first
+	// Preflight answers browsers that ask whether a page may call; left out, every page of
+	// an origin that some account lists may.
+	Preflight func(http.Header, *Request) (Response, error)
 	// Timeout is how long an answer may take before it is written; 0 for a moment.
 	Timeout time.Duration
 	// Serve does what is asked for. It sets the headers of its answer.
@@ -28,6 +31,9 @@ type Route struct {
 	// EncodeError sets the headers of an error and returns its body.
 	EncodeError func(http.Header, wire.HeaderOptions, *service.Refusal) []byte
 }
+
+// AnyMethod is the method of a route that takes all of them.
+const AnyMethod = "*"
 
 // router finds the route of a request: by its path as it is decoded, to the letter. It redirects
 // nobody, as http.ServeMux does; docs/decisions/0035 compares the two.
@@ -111,7 +117,7 @@ func (e *endpoint) route(method string) (Route, bool) {
 		method = http.MethodGet
 	}
 	for _, r := range e.routes {
-		if r.Method == method {
+		if r.Method == method || r.Method == AnyMethod {
 			return r, true
 		}
 	}
@@ -143,15 +149,17 @@ func (h *Handler) choose(e *endpoint, r *http.Request) Route {
 		return Route{EncodeError: EncodeErrorJSON, Serve: rejecting(fault.New(fault.NotFound,
 			"there is nothing at this address: POST /v1/query and POST /api run scripts, and GET /openapi.json tells of the rest"))}
 	}
+	if i := slices.IndexFunc(e.routes, func(r Route) bool { return r.Pages }); i >= 0 && isPreflight(r) {
+		route := e.routes[i]
+		if route.Serve = route.Preflight; route.Serve == nil {
+			route.Serve = h.preflight
+		}
+		return route
+	}
 	if route, ok := e.route(r.Method); ok {
 		return route
 	}
 	route := e.routes[0]
-	if i := slices.IndexFunc(e.routes, func(r Route) bool { return r.Pages }); i >= 0 && isPreflight(r) {
-		route = e.routes[i]
-		route.Serve = h.preflight
-		return route
-	}
 	route.Serve = rejecting(fault.MethodError(r.Method, e.methods()...))
 	return route
 }

@@ -5,6 +5,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"ql/internal/server"
 )
 
 // muxOf is an http.ServeMux with the same routes, each of which answers 200 and its
@@ -12,7 +14,10 @@ import (
 func muxOf(w *world) *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, route := range w.handler.Routes() {
-		pattern := route.Method + " " + strings.Replace(route.Path, "{path}", "{path...}", 1)
+		pattern := strings.Replace(route.Path, "{path}", "{path...}", 1)
+		if route.Method != server.AnyMethod {
+			pattern = route.Method + " " + pattern
+		}
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("Variable", r.PathValue("id")+r.PathValue("token")+r.PathValue("path"))

@@ -277,3 +277,48 @@ func (r *Response) AppendJSON(dst []byte) []byte {
 	}
 	return append(dst, '}')
 }
+
+// ReadResponse reads what AppendJSON wrote, in its order; nil is nothing.
+func ReadResponse(text Raw) (r Response, err error) {
+	if text == nil {
+		return r, nil
+	}
+	l := Limits{Body: len(text)}.withDefaults()
+	if _, refusal := check("response", string(text), &l); refusal != nil {
+		return r, refusal
+	}
+	wrong := invalid("response", "is not what a script set")
+	top := root(string(text))
+	if top[0] != '{' {
+		return r, wrong
+	}
+	members := top.inside()
+	for name, value, ok := members.member(); ok; name, value, ok = members.member() {
+		switch {
+		case name == "status":
+			if r.Status, err = strconv.Atoi(string(value)); err != nil {
+				return r, wrong
+			}
+		case name == "headers" && value[0] == '{':
+			headers := value.inside()
+			for name, value, ok := headers.member(); ok; name, value, ok = headers.member() {
+				if value[0] != '"' {
+					return r, wrong
+				}
+				r.Headers = append(r.Headers, Pair{name, value.text()})
+			}
+		case name == "cookies" && value[0] == '{':
+			cookies := value.inside()
+			for name, value, ok := cookies.member(); ok; name, value, ok = cookies.member() {
+				c := Cookie{Name: name, Removed: value[0] != '"'}
+				if !c.Removed {
+					c.Value = value.text()
+				}
+				r.Cookies = append(r.Cookies, c)
+			}
+		default:
+			return r, wrong
+		}
+	}
+	return r, nil
+}

@@ -71,6 +71,13 @@ func setText(h Header, s HeaderOptions, binary bool) {
 	}
 }
 
+// SetOutput sets the headers of an answer that is the output of a script, which it may make
+// its own of but for those that keep browsers from taking it for a page of the service. The
+// type is that of a text, or of bytes.
+func SetOutput(h Header, s HeaderOptions, binary bool) {
+	setText(h, s, binary)
+}
+
 // SetJSON sets the headers of a JSON answer that is about no job.
 func SetJSON(h Header, s HeaderOptions) {
 	s.set(h)
@@ -193,16 +200,31 @@ func withoutOwn(cookies []Pair) []Pair {
 	})
 }
 
-// SessionCookie returns the Set-Cookie value that hands a session to its caller:
-// one of the same site, or a listed page of another one, from which browsers
-// send cookies back only in this form. The latter needs https.
-func SessionCookie(id string, s HeaderOptions, crossSite bool) string {
-	cookie := SessionName + "=" + id + "; Path=/; HttpOnly"
+// SessionCookie returns the Set-Cookie value that hands a session to its caller, for the
+// addresses below a path; see cookieTail.
+func SessionCookie(id, path string, s HeaderOptions, crossSite bool) string {
+	return SessionName + "=" + id + cookieTail(path, s, crossSite)
+}
+
+// Set returns the Set-Cookie value of a cookie that a script set or removed, for the
+// addresses below a path; see cookieTail. Name and value must fit into one.
+func (c Cookie) Set(path string, s HeaderOptions, crossSite bool) string {
+	if c.Removed {
+		return c.Name + "=; Max-Age=0" + cookieTail(path, s, crossSite)
+	}
+	return c.Name + "=" + c.Value + cookieTail(path, s, crossSite)
+}
+
+// cookieTail is what stands behind the value of a cookie: for a caller of the same site, or
+// for a listed page of another one, from which browsers send cookies back only in this form.
+// The latter needs https.
+func cookieTail(path string, s HeaderOptions, crossSite bool) string {
+	tail := "; Path=" + path + "; HttpOnly"
 	switch {
 	case crossSite:
-		return cookie + "; Secure; SameSite=None; Partitioned"
+		return tail + "; Secure; SameSite=None; Partitioned"
 	case s.HTTPS:
-		return cookie + "; Secure; SameSite=Lax"
+		return tail + "; Secure; SameSite=Lax"
 	}
-	return cookie + "; SameSite=Lax"
+	return tail + "; SameSite=Lax"
 }

@@ -43,7 +43,7 @@ func (c codec) query(h http.Header, r *server.Request) (server.Response, error) 
 	}
 	setting := r.Setting(a.Origin)
 	a.Job.SetText(h, setting, a.Err)
-	r.SetSession(h, a.Session, setting)
+	r.SetSession(h, a.Session, "/", setting)
 	reply := server.Response{Status: a.Status, Meta: a.Meta, RetryAfter: a.RetryAfter}
 	if output, after := a.Job.Text(a.Err); after == nil && len(output) <= wire.PieceBytes {
 		reply.Body = output

@@ -12,7 +12,7 @@ import (
 func encodeAnswer(h http.Header, r *server.Request, a *service.Answer) server.Response {
 	setting := r.Setting(a.Origin)
 	a.Job.SetJSON(h, setting)
-	r.SetSession(h, a.Session, setting)
+	r.SetSession(h, a.Session, "/", setting)
 	reply := server.Response{Status: a.Status, Meta: a.Meta, RetryAfter: a.RetryAfter}
 	if size := a.Job.Size(); size > service.UnreservedBytes {
 		reply.Pieces = a.Job.Pieces()

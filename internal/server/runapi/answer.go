@@ -1,0 +1,175 @@
+// Package runapi serves published programs as HTTP endpoints of their own, below
+// /run/{username}: a program has the status, the headers, the cookies and the body of its answer.
+// It shares its host with the API and the dashboard, so what a program may set is bounded here,
+// such that browsers give its answers nothing of that origin. Who may run which program, and what
+// it does, is decided by package service.
+package runapi
+
+import (
+	"mime"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"ql/internal/wire"
+)
+
+// What a script may set on its answer is a list: a browser gives new powers over an origin to
+// new headers every year, and this origin is the dashboard's too.
+var allowedHeaders = map[string]bool{
+	"accept-patch": true, "accept-post": true, "allow": true, "cache-control": true, "content-digest": true, "content-disposition": true,
+	"content-language": true, "content-type": true, "deprecation": true, "etag": true, "expires": true, "last-modified": true,
+	"link": true, "location": true, "preference-applied": true, "repr-digest": true, "retry-after": true, "server-timing": true,
+	"sunset": true, "vary": true,
+}
+
+// refusedExtensions begin the names of headers that begin with x- and that browsers, or the
+// servers in front of this one, act on.
+var refusedExtensions = []string{
+	"x-accel-", "x-content-security-policy", "x-content-type-options", "x-dns-prefetch-control", "x-forwarded-", "x-frame-options",
+	"x-lighttpd-", "x-litespeed-", "x-original-", "x-permitted-cross-domain-policies", "x-real-ip", "x-reproxy-", "x-rewrite-",
+	"x-sendfile", "x-sourcemap", "x-ua-compatible", "x-webkit-csp", "x-xss-protection",
+}
+
+// mayHeader tells whether a script may set a header, by its name in lower case.
+func mayHeader(name string) bool {
+	if strings.HasPrefix(name, "x-") {
+		return !slices.ContainsFunc(refusedExtensions, func(p string) bool { return strings.HasPrefix(name, p) })
+	}
+	return allowedHeaders[name]
+}
+
+// isText tells whether a value of a header or cookie is one that all read alike.
+func isText(value string) bool {
+	return !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' })
+}
+
+// refusedTypes are the media types whose content brings headers, or an origin, of its own.
+var refusedTypes = []string{
+	"multipart/", "message/", "application/http", "application/signed-exchange", "application/webbundle", "text/cache-manifest",
+}
+
+func mayType(value string) bool {
+	base, _, err := mime.ParseMediaType(value)
+	return err == nil && !slices.ContainsFunc(refusedTypes, func(p string) bool { return strings.HasPrefix(base, p) })
+}
+
+// plainLink is a Link of relations that people follow; browsers load others by themselves.
+var plainLink = func() *regexp.Regexp {
+	const one = `<[!#-;=?-~]*> *; *rel="?(?i:alternate|author|canonical|collection|current|describedby|edit|first|help|index|item|last|latest-version|license|next|next-archive|prev|previous|prev-archive|related|search|self|service-desc|service-doc|status|terms-of-service|up)"?`
+	return regexp.MustCompile(`^` + one + `( *, *` + one + `)*$`)
+}()
+
+// isOwnCookie tells whether a cookie is of a name that belongs to the service, or whose prefix
+// means something to browsers: programs neither find nor set it. Browsers compare prefixes in
+// any case.
+func isOwnCookie(name string) bool {
+	lower := strings.ToLower(name)
+	return strings.HasPrefix(lower, "ql") || strings.HasPrefix(lower, "__")
+}
+
+// What an answer sets is bounded, and so is what a browser keeps for one account: it keeps few
+// cookies for a host and drops others for more, such as that of the dashboard.
+const (
+	mostBytes   = 8 << 10
+	mostCookies = 20
+)
+
+// setting is what the headers of an answer depend on besides the script.
+type setting struct {
+	wire.HeaderOptions
+	prefix    string   // of all addresses of the account's programs: /run/ada/
+	at        string   // the path of the request, as it was sent
+	sent      []string // the names of cookies that came with the request
+	crossSite bool     // cookies are for a page of another site
+	cacheable bool     // anybody may have the answer
+}
+
+// apply sets the status, headers and cookies of a script's answer. The others are set already.
+// It returns the status; what does not fit is left out, and named in QL-Response-Omitted.
+func apply(h http.Header, r wire.Response, s setting) (status int) {
+	var omitted []string
+	room := mostBytes
+	fits := func(name, value string) bool {
+		room -= len(name) + len(value)
+		return room >= 0
+	}
+	status = r.Status
+	if status < 200 { // those below are no answers, and end none
+		if status = http.StatusOK; r.Status != 0 {
+			omitted = append(omitted, "status")
+		}
+	}
+	for _, header := range r.Headers {
+		name := strings.ToLower(header.Name)
+		if !mayHeader(name) || !isText(header.Value) || !fits(name, header.Value) || !setHeader(h, name, header.Value, s) {
+			omitted = append(omitted, name)
+		}
+	}
+	have := map[string]bool{}
+	for _, name := range s.sent {
+		have[name] = true
+	}
+	for _, c := range r.Cookies {
+		isNew := !c.Removed && !have[c.Name]
+		if isOwnCookie(c.Name) || !isText(c.Value) || strings.ContainsAny(c.Value, `;"\`) || isNew && len(have) >= mostCookies || !fits(c.Name, c.Value) {
+			omitted = append(omitted, "cookie:"+c.Name)
+			continue
+		}
+		if isNew {
+			have[c.Name] = true
+		}
+		h.Add("Set-Cookie", c.Set(s.prefix, s.HeaderOptions, s.crossSite))
+	}
+	if h["Set-Cookie"] != nil {
+		h.Set("Cache-Control", "no-store") // a cache would hand it to others
+		h.Del("Expires")
+	}
+	if omitted != nil {
+		h["QL-Response-Omitted"] = []string{shorten(strings.Join(omitted, ", "))}
+	}
+	return status
+}
+
+// setHeader sets a header that the script may set; false where its value does not fit.
+func setHeader(h http.Header, name, value string, s setting) bool {
+	switch name {
+	case "location":
+		own, ok := ownLocation(value, s.at, s.prefix)
+		if !ok {
+			return false
+		}
+		value = own
+	case "content-type":
+		if !mayType(value) {
+			return false
+		}
+	case "link":
+		if !plainLink.MatchString(value) {
+			return false
+		}
+	case "cache-control", "expires":
+		if !s.cacheable {
+			return false
+		}
+		// Which page may read the answer depends on the page.
+		if !slices.Contains(h["Vary"], "Origin") {
+			h.Add("Vary", "Origin")
+		}
+	case "vary":
+		h.Add("Vary", value)
+		return true
+	}
+	h.Set(name, value)
+	return true
+}
+
+// shorten cuts what a header tells of what was left out.
+func shorten(s string) string {
+	const most = 1 << 10
+	if len(s) > most {
+		return s[:most] + "..."
+	}
+	return s
+}
