@@ -138,6 +138,7 @@ const (
 	OpSaveDB    // R(A) = the name of the current database
 	OpSeconds   // R(A) = R(B) × Imm seconds, a duration
 	OpCheckKey  // R(A) must be a text, as a key
+	OpEmitJSON  // emit R(A) as JSON, which is all that the script emits
 
 	opCount
 )

@@ -162,6 +162,7 @@ var shapes = [opCount]shape{
 	OpSaveDB:    op("SaveDB", regA),
 	OpSeconds:   op("Seconds", regA, regB, unitImm),
 	OpCheckKey:  op("CheckKey", regA),
+	OpEmitJSON:  op("EmitJSON", regA),
 }
 
 // known reports whether the machine knows the operation.

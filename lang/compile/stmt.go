@@ -103,6 +103,14 @@ func (g *fn) stmt(s syntax.Stmt) {
 
 func (g *fn) emitStmt(s *syntax.Emit) {
 	args := s.Args
+	if s.JSON {
+		mark := g.next
+		r := g.operand(args[0])
+		g.pos = s.Pos()
+		g.emit(bytecode.OpEmitJSON, r, 0, 0, 0)
+		g.free(mark)
+		return
+	}
 	for len(args) > maxArgs {
 		g.emitArgs(args[:maxArgs], false)
 		args = args[maxArgs:]

@@ -6,7 +6,7 @@ import "ql/lang/syntax"
 func (p *printer) simple(s syntax.Stmt) doc {
 	switch s := s.(type) {
 	case *syntax.Emit:
-		return p.sentence("EMIT", clause{"LINE", s.Line}, s.Args)
+		return p.sentence("EMIT", clause{"LINE", s.Line}, clause{"JSON", s.JSON}, s.Args)
 	case *syntax.Set:
 		return p.sentence("SET", s.Target, "AS", s.Value)
 	case *syntax.SetKey:

@@ -55,10 +55,11 @@ type Block struct {
 
 // Statements.
 type (
-	// Emit is EMIT [LINE] expr, ….
+	// Emit is EMIT [LINE] expr, … or EMIT JSON expr.
 	Emit struct {
 		Span
 		Line bool
+		JSON bool // Args is one value, which is all that the script emits
 		Args []Expr
 	}
 	// Set is SET target AS expr.

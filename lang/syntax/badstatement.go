@@ -28,7 +28,7 @@ func (p *parser) badStatement() Stmt {
 	if t.kind == tRParen || t.kind == tRBrack {
 		p.fail(t.start, t.stop, "this %s closes nothing: no bracket is open here", p.text(&t))
 	}
-	if !t.line && p.last.verb == wEmit && p.startsExpr() {
+	if !t.line && p.last.verb == wEmit && !p.last.whole && p.startsExpr() {
 		p.fail(t.start, t.stop, "a comma is missing before %s: EMIT takes values with commas between", p.describe(&t))
 	}
 	if p.startsExpr() {

@@ -32,7 +32,7 @@ func (p *parser) script() (list []Stmt) {
 		if p.tok.kind == tEOF {
 			p.next()
 			p.checkNested()
-			p.checkLineCalls()
+			p.checkEmitCalls()
 			return p.takeStmts(0)
 		}
 		p.strayWord()

@@ -84,9 +84,9 @@ type parser struct {
 	// lacks its END, that was it.
 	swallowed swallowedEnd
 
-	last       lastStmt     // the statement being read, or read last
-	prior      lastStmt     // the one before
-	lineCalls  []source.Pos // "EMIT LINE(" without a space
+	last       lastStmt   // the statement being read, or read last
+	prior      lastStmt   // the one before
+	emitCalls  []emitCall // "EMIT LINE(" and "EMIT JSON(" without a space
 	bracesTold bool
 	nested     []nestedStmt // DEFINE and INCLUDE inside a block
 	spellings  int          // look-ups left for misspelt verbs in a broken part
@@ -106,6 +106,7 @@ type parser struct {
 type lastStmt struct {
 	verb        word
 	result      *Var
+	whole       bool // no value can follow it
 	start, stop source.Pos
 }
 

@@ -405,7 +405,11 @@ func (r *sqlReader) startsStatement(verb word) bool {
 // ours: no SQL has a value right after a name.
 func (r *sqlReader) startsEmit() bool {
 	i := r.blank(r.pos)
-	return i < len(r.src) && (r.startsValue(i) || lookupWord(r.wordAt(i)) == wLine)
+	if i >= len(r.src) {
+		return false
+	}
+	next := lookupWord(r.wordAt(i))
+	return r.startsValue(i) || next == wLine || next == wJSON
 }
 
 // startsValue says whether a VAR, GLOBAL, NUMBER, TEXT or map starts at i.

@@ -120,22 +120,30 @@ func (p *parser) object(verb word) Expr {
 
 func (p *parser) emit(start source.Pos) Stmt {
 	s := p.nodes.emits.new()
-	if p.is(wLine) {
-		s.Line = true
+	if p.is(wLine) || p.is(wJSON) {
 		word := p.tok
+		s.Line, s.JSON = word.is(wLine), word.is(wJSON)
 		p.next()
 		if !p.startsExpr() {
 			if p.strayOperand() {
 				p.badOperand()
 			}
+			if s.JSON {
+				p.fail(start, word.stop, "EMIT JSON needs a value: EMIT JSON ?name or EMIT JSON {…}")
+			}
 			s.Span = p.span(start)
 			return s
 		}
 		if p.tok.kind == tLParen && p.tok.start == word.stop {
-			p.lineCalls = append(p.lineCalls, word.start)
+			p.emitCalls = append(p.emitCalls, emitCall{word.word, word.start})
 		}
 	} else if !p.startsExpr() {
 		p.missingObject(wEmit)
+	}
+	if s.JSON {
+		p.emitJSON(s)
+		s.Span = p.span(start)
+		return s
 	}
 	base := len(p.exprs)
 	for {
@@ -150,18 +158,44 @@ func (p *parser) emit(start source.Pos) Stmt {
 	return s
 }
 
-// checkLineCalls refuses EMIT line(…) in a script with a function line: it reads
-// like a call, but is EMIT LINE.
-func (p *parser) checkLineCalls() {
-	if len(p.lineCalls) == 0 {
+// emitJSON reads the one value of EMIT JSON.
+func (p *parser) emitJSON(s *Emit) {
+	base := len(p.exprs)
+	p.pushExpr(p.expr())
+	s.Args = p.takeExprs(base)
+	if p.tok.kind == tComma {
+		p.fail(p.tok.start, p.tok.stop, "EMIT JSON writes one value: several go into a list, EMIT JSON [?a, ?b], or a map")
+	}
+	p.last.whole = true
+}
+
+// emitCall is a word of EMIT that touches the bracket behind it.
+type emitCall struct {
+	word word
+	pos  source.Pos
+}
+
+// emits says what EMIT does with a word.
+var emits = map[word]string{wLine: "writes a line", wJSON: "writes a value as JSON"}
+
+// checkEmitCalls refuses EMIT line(…) in a script with a function line: it reads
+// like a call, but is EMIT LINE. So does it with EMIT json(…).
+func (p *parser) checkEmitCalls() {
+	if len(p.emitCalls) == 0 {
 		return
 	}
+	defined := map[word]string{}
 	for _, s := range p.stmts {
-		if d, ok := s.(*Define); ok && lookupWord(d.Name) == wLine {
-			for _, pos := range p.lineCalls {
-				p.errorAt(pos, pos+4, "EMIT LINE writes a line and does not call %s: write EMIT (%s(…)), or EMIT LINE (…) with a space", d.Name, d.Name)
+		if d, ok := s.(*Define); ok {
+			if w := lookupWord(d.Name); emits[w] != "" && defined[w] == "" {
+				defined[w] = d.Name
 			}
-			return
+		}
+	}
+	for _, c := range p.emitCalls {
+		if name := defined[c.word]; name != "" {
+			p.errorAt(c.pos, c.pos+source.Pos(len(name)), "EMIT %s %s and does not call %s: write EMIT (%s(…)), or EMIT %s (…) with a space",
+				c.word, emits[c.word], name, name, c.word)
 		}
 	}
 }

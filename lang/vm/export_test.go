@@ -112,3 +112,21 @@ func StateStart(snapshot []byte) int {
 	}
 	return at + rest - d.Remaining()
 }
+
+// JSONFlag returns where in a snapshot it says whether the output is one value.
+func JSONFlag(snapshot []byte) int {
+	at := StateStart(snapshot)
+	d := value.NewDecoder(snapshot[at:], 0)
+	rest := d.Remaining()
+	for range 2 {
+		d.Int()
+	}
+	d.Byte()
+	for range 2 {
+		d.Int()
+	}
+	for range 2 {
+		d.Uint()
+	}
+	return at + rest - d.Remaining()
+}

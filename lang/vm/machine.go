@@ -73,6 +73,7 @@ type Machine struct {
 	owed    int64 // fuel that the effect asked for has used, see ChargeEffect
 	err     *Error
 	out     []byte
+	json    bool // out is one value, see OutputIsJSON
 	globals [bytecode.GlobalCount]value.Value
 	db      value.Value
 	tx      int // 1 + frames below the open TRANSACTION, 0 without one
@@ -517,6 +518,10 @@ func (m *Machine) settle(result func() *value.Error) {
 
 // Output returns what the script has emitted so far.
 func (m *Machine) Output() []byte { return m.out }
+
+// OutputIsJSON reports whether EMIT JSON has made the output: it is one value, and
+// nothing comes after it.
+func (m *Machine) OutputIsJSON() bool { return m.json }
 
 // Err returns why the run failed, or nil.
 func (m *Machine) Err() *Error { return m.err }

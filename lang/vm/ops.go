@@ -352,7 +352,10 @@ func (m *Machine) commitFirst() {
 }
 
 // emit appends values to the output.
-func (m *Machine) emit(args []value.Value, line bool) {
+func (m *Machine) emit(args []value.Value, line bool) *value.Error {
+	if m.json {
+		return afterJSON()
+	}
 	for _, v := range args {
 		switch v.Kind() {
 		case value.KindText, value.KindBytes:
@@ -375,6 +378,7 @@ func (m *Machine) emit(args []value.Value, line bool) {
 		m.checkOutput(1)
 		m.out = append(m.out, '\n')
 	}
+	return nil
 }
 
 // truncateOutput takes back what was just emitted where it went over the limit.
@@ -392,10 +396,35 @@ func (m *Machine) checkOutput(n int) {
 	}
 }
 
-// emitJSON emits rows that no SET took.
-func (m *Machine) emitJSON(v value.Value) {
+// emitRows emits rows that no SET took.
+func (m *Machine) emitRows(v value.Value) *value.Error {
+	if m.json {
+		return afterJSON()
+	}
 	m.checkOutput(value.JSONSize(&m.meter, v) + 1)
 	m.out = append(value.AppendJSON(m.out, v), '\n')
+	return nil
+}
+
+// emitJSON makes a value the whole output.
+func (m *Machine) emitJSON(v value.Value) *value.Error {
+	switch {
+	case m.json:
+		return value.Errorf(emitConflict, "EMIT JSON writes the whole output, once, and has done so already: put all values into one list or map")
+	case len(m.out) > 0:
+		return value.Errorf(emitConflict, "EMIT JSON writes the whole output, and something was emitted before it: EMIT TO_JSON(…) writes JSON among other output")
+	}
+	m.meter.Work(2)
+	m.checkOutput(value.JSONSize(&m.meter, v))
+	m.out, m.json = value.AppendJSON(m.out, v), true
+	return nil
+}
+
+// emitConflict is the code of output beside that of EMIT JSON.
+const emitConflict = "emit_conflict"
+
+func afterJSON() *value.Error {
+	return value.Errorf(emitConflict, "EMIT JSON has written the whole output: nothing can be emitted after it")
 }
 
 // text puts a template together; its insertions are at the start of args.

@@ -97,11 +97,13 @@ func (m *Machine) execRare(r *[window]value.Value, in uint64) *value.Error {
 		}
 		m.end(c, Done)
 	case bytecode.OpEmit:
-		m.emit(r[a:int(a)+int(b)], c == 1)
+		return m.emit(r[a:int(a)+int(b)], c == 1)
 	case bytecode.OpEmitRows:
 		if r[a].IsList() {
-			m.emitJSON(r[a])
+			return m.emitRows(r[a])
 		}
+	case bytecode.OpEmitJSON:
+		return m.emitJSON(r[a])
 	case bytecode.OpFail:
 		return failure(r[a], r[b], c == 1)
 	case bytecode.OpRaise:

@@ -210,3 +210,39 @@ func TestInputIsCharged(t *testing.T) {
 	}
 	m.Release()
 }
+
+// TestRestoreJSON stores a machine whose output is one value: the restored one knows
+// that, and nothing else is taken for it.
+func TestRestoreJSON(t *testing.T) {
+	script := "EMIT JSON [1] WAIT 1 SECOND EMIT 2"
+	prog := compile(t, script)
+	m := waiting(t, langtest.Limits(), script, vm.Input{})
+	defer m.Release()
+	b, err := m.Snapshot(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := vm.Restore(t.Context(), nil, prog, b, m.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Release()
+	if !again.OutputIsJSON() || string(again.Output()) != "[1]" {
+		t.Errorf("it is restored with %q, which is JSON: %t", again.Output(), again.OutputIsJSON())
+	}
+	again.Resume(value.Null)
+	if s := again.Run(t.Context()); s != vm.Failed || again.Err().Code != "emit_conflict" || string(again.Output()) != "[1]" {
+		t.Errorf("it goes on to %d, %v, and has emitted %q", s, again.Err(), again.Output())
+	}
+	flag := vm.JSONFlag(b)
+	if b[flag] != 1 || b[flag-1] != 3 {
+		t.Fatalf("the flag is %d after %d bytes of output", b[flag], b[flag-1])
+	}
+	for _, wrong := range []struct{ flag, output byte }{{2, 3}, {1, 0}, {255, 3}} {
+		b[flag], b[flag-1] = wrong.flag, wrong.output
+		vm.Seal(b)
+		if _, err := vm.Restore(t.Context(), nil, prog, b, m.Output()); !errors.Is(err, vm.ErrCorrupt) {
+			t.Errorf("the flag %d after %d bytes: %v", wrong.flag, wrong.output, err)
+		}
+	}
+}

@@ -32,6 +32,7 @@ const (
 	firstFormat  = 1 // that is read: it has no numbers of steps
 	weightFormat = 3 // the first that says what its values weigh
 	bodyFormat   = 4 // the first that has !BODY
+	jsonFormat   = 4 // the first that says whether its output is one value
 	weightSize   = 8
 	checksumSize = 16
 )
@@ -106,6 +107,7 @@ func (m *Machine) encode(times bool, yield func() error) ([]byte, error) {
 	e.Int(m.steps)
 	e.Uint(uint64(m.tx))
 	e.Uint(uint64(len(m.out)))
+	e.Byte(bytecode.Flag(m.json))
 	e.Uint(uint64(m.site))
 	e.Uint(uint64(m.reg))
 	e.Uint(uint64(len(m.frames)))
@@ -285,8 +287,12 @@ func (m *Machine) decode(p *bytecode.Program, format byte, d *value.Decoder, out
 	m.status = Status(d.Byte())
 	m.seq, m.steps = d.Int(), d.Int()
 	m.tx = int(d.Uint())
-	n := d.Uint()
-	if d.Err() != nil || m.meter.BytesLeft < 0 || m.meter.BytesLeft > l.Memory || m.status > Pending || n > uint64(len(output)) {
+	n, json := d.Uint(), byte(0)
+	if format >= jsonFormat {
+		json = d.Byte()
+	}
+	m.json = json == 1
+	if d.Err() != nil || json > 1 || m.json && n == 0 || m.meter.BytesLeft < 0 || m.meter.BytesLeft > l.Memory || m.status > Pending || n > uint64(len(output)) {
 		return wrong()
 	}
 	if err := m.copyOutput(output[:n], yield); err != nil {

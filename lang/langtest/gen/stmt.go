@@ -247,7 +247,7 @@ func (g *generator) risky() {
 		g.emit()
 		return
 	}
-	switch g.intn(12) {
+	switch g.intn(13) {
 	case 0, 1:
 		g.line("FAIL %s", g.pick("'plain failure'", `"failed at {?`+g.variable(number)+`}"`, "TEXT(?"+g.variable(number)+")"))
 	case 2:
@@ -262,6 +262,8 @@ func (g *generator) risky() {
 		g.line("FOR ?bad FROM %s DO EMIT ?bad END", g.pick("'a' TO 3", "NULL TO 3", "1 TO []", "1 TO 3 STEP 0", "1 TO 2 STEP 'x'"))
 	case 7:
 		g.line("EMIT %s", g.broken(text))
+	case 12: // mostly after other output
+		g.line("EMIT JSON %s", g.expr(kind(g.intn(int(kinds))), 2))
 	case 8:
 		g.line("APPEND 1 TO ?%s", g.variable(g.pickKind(text, number, record)))
 	case 9:

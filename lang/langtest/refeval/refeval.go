@@ -71,6 +71,7 @@ type machine struct {
 	funcs map[string]*syntax.Define
 	vars  map[string]val
 	out   strings.Builder
+	json  bool // the output is one value
 	steps int64
 	step  string // the statement under way
 	value val    // what RETURN returns
@@ -123,6 +124,16 @@ func (m *machine) stmt(s syntax.Stmt) flow {
 		var vs []val
 		for _, a := range s.Args {
 			vs = append(vs, m.eval(a))
+		}
+		if m.json || s.JSON && m.out.Len() > 0 {
+			m.fail(s.Pos(), "emit_conflict")
+		}
+		if s.JSON {
+			var b strings.Builder
+			json(&b, vs[0])
+			m.out.WriteString(b.String())
+			m.json = true
+			break
 		}
 		for _, v := range vs {
 			m.out.WriteString(written(v))

@@ -7,6 +7,7 @@ EMIT ?a, ?b.c[0], -1
 EMIT LINE
 EMIT LINE ?x
 EMIT LINE "a", 1 + 2
+EMIT JSON {a: ?x, b: [1, 2]}
 EMIT HTML "<b>{?x}</b>"
 EMIT CASE WHEN ?x THEN 1 ELSE 2 END
 EMIT [1, 2, 3]

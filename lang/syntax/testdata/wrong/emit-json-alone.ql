@@ -1,0 +1,2 @@
+EMIT JSON
+SET ?x AS 1

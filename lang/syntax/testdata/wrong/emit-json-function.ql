@@ -1,0 +1,2 @@
+DEFINE json(?x) RETURN ?x END
+EMIT json("a")

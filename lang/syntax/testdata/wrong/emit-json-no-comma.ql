@@ -1,0 +1,1 @@
+EMIT JSON "a" "b"

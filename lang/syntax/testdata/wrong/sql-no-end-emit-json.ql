@@ -1,0 +1,2 @@
+SELECT * FROM t EMIT JSON ?x
+SET ?x AS 1
