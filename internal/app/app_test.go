@@ -395,7 +395,7 @@ func TestMetricsNameNoAccount(t *testing.T) {
 
 func TestHosts(t *testing.T) {
 	b := apptest.Boot(t, func(s *config.Settings) {
-		s.BaseURL, s.AllowedHosts = "https://api.example.com", []string{"other.example.com"}
+		s.BaseURL, s.AllowedHosts = "https://api.example.com", []string{"other.example.com", "[2001:db8::1]", "behind_proxy:8443"}
 	})
 	if b.URL() != "https://api.example.com" {
 		t.Errorf("the address is %s", b.URL())
@@ -403,6 +403,7 @@ func TestHosts(t *testing.T) {
 	at := b.Address()
 	for host, want := range map[string]int{
 		"api.example.com": 404, "API.example.com:443": 404, "other.example.com": 404, "127.0.0.1:8080": 404, "[::1]:80": 404, "localhost": 404,
+		"api.example.com.": 404, "[2001:DB8:0::1]:8080": 404, "behind_proxy:8443": 404, "behind_proxy": 421, "behind_proxy:8444": 421, "api.example.com:x": 421,
 		"evil.example": 421, "api.example.com.evil.example": 421, "192.0.2.1": 421,
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+at+"/nothing", nil)

@@ -46,7 +46,7 @@ var layers = []layer{
 	{pkg: "internal/hostname", others: []string{"golang.org/x/net/idna", "golang.org/x/text"}},
 	{pkg: "internal/keyedlock"},
 	{pkg: "internal/redacted"},
-	{pkg: "internal/wire", imports: []string{"internal/redacted"}},
+	{pkg: "internal/wire", imports: []string{"internal/hostname", "internal/redacted"}},
 	{pkg: "internal/password", others: []string{"golang.org/x/crypto"}},
 	{pkg: "internal/fault"},
 	{pkg: "internal/guard"},

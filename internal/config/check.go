@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strings"
+
+	"ql/internal/hostname"
 )
 
 // check refuses settings that do not go together.
@@ -68,7 +69,11 @@ func (s *Settings) Hosts() []string {
 	hosts := slices.Concat(s.AllowedHosts, s.ACMEDomains)
 	for _, address := range []string{s.BaseURL, s.JSONAPIURL, s.FileURL} {
 		if u, err := url.Parse(address); err == nil && u.Host != "" {
-			hosts = append(hosts, strings.ToLower(u.Hostname()))
+			host, _, err := hostname.ParseHostPort(u.Host)
+			if err != nil { // which parseURL has refused
+				continue
+			}
+			hosts = append(hosts, host.String())
 		}
 	}
 	if len(hosts) == 0 && s.Dev && !s.DevPublic {

@@ -98,21 +98,33 @@ func isLoopback(listen string) bool {
 // parseURL takes an address that paths are put behind.
 func parseURL(text string) (string, error) {
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
+	if err == nil {
+		_, _, err = hostname.ParseHostPort(u.Host)
+	}
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" ||
 		u.User != nil || u.RawQuery != "" || u.ForceQuery || strings.Contains(text, "#") {
 		return "", fmt.Errorf("%q is no address such as https://api.example.com", text)
 	}
 	return strings.TrimSuffix(text, "/"), nil
 }
 
+// parseHosts takes names and addresses by which a service is called, each with a port
+// or for all of them.
 func parseHosts(text string) ([]string, error) {
 	var hosts []string
 	for _, item := range list(text) {
-		host := strings.ToLower(item)
-		if strings.ContainsAny(host, "/@ ?#") || strings.Contains(host, "://") || strings.Trim(host, "0123456789") == "" {
-			return nil, fmt.Errorf("%q is no host such as api.example.com", item)
+		if addr, err := netip.ParseAddr(item); err == nil && addr.Is6() {
+			item = "[" + item + "]"
 		}
-		hosts = append(hosts, host)
+		host, port, err := hostname.ParseHostPort(item)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("%q is no host such as api.example.com", item)
+		case port == 0:
+			hosts = append(hosts, host.String())
+		default:
+			hosts = append(hosts, host.String()+":"+strconv.Itoa(int(port)))
+		}
 	}
 	return hosts, nil
 }

@@ -56,6 +56,16 @@ func Parse(text string) (Host, error) {
 // that some names have. The error is ErrDomain, ErrIPv4 or ErrIPv6.
 func ParseURL(text string) (Host, error) { return parse(text, called) }
 
+// ParseHostPort reads a host as ParseURL does, and the port that may follow it, as in a
+// Host header; without one it is 0.
+func ParseHostPort(text string) (h Host, port uint16, err error) {
+	text, port, err = cutPort(text)
+	if err == nil {
+		h, err = ParseURL(text)
+	}
+	return h, port, err
+}
+
 func parse(text string, g grammar) (Host, error) {
 	if inner, ok := strings.CutPrefix(text, "["); ok {
 		inner, ok = strings.CutSuffix(inner, "]")

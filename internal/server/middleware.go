@@ -1,13 +1,13 @@
 package server
 
 import (
-	"net"
 	"net/http"
 	"net/netip"
 	"slices"
-	"strings"
+	"strconv"
 
 	"ql/internal/fault"
+	"ql/internal/hostname"
 )
 
 // CheckHost returns what refuses requests whose Host header is none of these names: a page
@@ -24,16 +24,13 @@ func CheckHost(allowed []string) func(*http.Request) error {
 }
 
 func isAllowed(hosts []string, called string) bool {
-	called = strings.ToLower(called)
-	name := called
-	if host, _, err := net.SplitHostPort(called); err == nil {
-		name = host
+	host, port, err := hostname.ParseHostPort(called)
+	if err != nil {
+		return false
 	}
-	if slices.Contains(hosts, name) || slices.Contains(hosts, called) || name == "localhost" {
-		return true
-	}
-	addr, err := netip.ParseAddr(strings.Trim(name, "[]"))
-	return err == nil && addr.IsLoopback()
+	name := host.String()
+	return slices.Contains(hosts, name) || port != 0 && slices.Contains(hosts, name+":"+strconv.Itoa(int(port))) ||
+		name == "localhost" || host.Addr.IsLoopback()
 }
 
 // LocalMetrics shows metrics to callers on this machine, by a name that check does not

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"strings"
 
+	"ql/internal/hostname"
 	"ql/internal/redacted"
 )
 
@@ -295,5 +296,9 @@ func decodeOptions(n node) (webhook string, sent bool, r *Refusal) {
 
 func isWebURL(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && u.User == nil
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.User != nil {
+		return false
+	}
+	_, _, err = hostname.ParseHostPort(u.Host)
+	return err == nil
 }
