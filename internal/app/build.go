@@ -16,7 +16,6 @@ import (
 	"ql/internal/account/seal"
 	"ql/internal/account/usage"
 	"ql/internal/admit"
-	"ql/internal/api"
 	"ql/internal/auth"
 	"ql/internal/config"
 	"ql/internal/guard"
@@ -36,6 +35,7 @@ import (
 	"ql/internal/server/formapi"
 	"ql/internal/server/formpage"
 	"ql/internal/server/jsonapi"
+	"ql/internal/server/openapi"
 	"ql/internal/service"
 	"ql/internal/store"
 	"ql/internal/store/blob/dir"
@@ -179,7 +179,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	checkHost := server.CheckHost(a.settings.Hosts())
 	handler := server.New(server.Options{
 		Routes:    slices.Concat(jsonapi.Routes(service), formapi.Routes(service), formpage.Routes(service), download.Routes(a.downloads())),
-		Preflight: authenticator.Preflight, CheckRequest: checkHost, Ready: a.ready, OpenAPI: api.OpenAPI(),
+		Preflight: authenticator.Preflight, CheckRequest: checkHost, Ready: a.ready, OpenAPI: openapi.Document(),
 		Proxies: a.settings.TrustedProxies, HTTPS: strings.HasPrefix(a.url, "https://"),
 		Gate: p.gate, Ledger: p.ledger, BodyTime: a.settings.ReadTimeout, Log: a.o.Log, Guard: p.guard, OnServed: p.metrics.ObserveRequest,
 	})

@@ -23,7 +23,6 @@ import (
 	"ql/internal/account/seal"
 	"ql/internal/admit"
 	"ql/internal/admit/admittest"
-	"ql/internal/api"
 	"ql/internal/auth"
 	"ql/internal/engine"
 	"ql/internal/execution"
@@ -38,6 +37,7 @@ import (
 	"ql/internal/server/formapi"
 	"ql/internal/server/formpage"
 	"ql/internal/server/jsonapi"
+	"ql/internal/server/openapi"
 	"ql/internal/service"
 	"ql/internal/store/blob/dir"
 	"ql/internal/store/sqlite"
@@ -130,7 +130,7 @@ func boot(t testing.TB, change ...settings) *world {
 	// As on a node of 2.5 GiB.
 	ledger := admit.NewLedger(admit.LedgerOptions{Budget: 480 << 20})
 	o.Ledger, o.Host.Ledger = ledger, ledger
-	h := server.Options{Log: log, OpenAPI: api.OpenAPI(), Ledger: ledger}
+	h := server.Options{Log: log, OpenAPI: openapi.Document(), Ledger: ledger}
 	for _, c := range change {
 		if c.service != nil {
 			c.service(&o)

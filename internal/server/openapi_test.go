@@ -16,16 +16,16 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 
 	"ql/internal/account"
-	"ql/internal/api"
 	"ql/internal/fault"
 	"ql/internal/resource/shares"
+	"ql/internal/server/openapi"
 )
 
 // description is the OpenAPI document, read and checked once.
 var description = sync.OnceValues(func() (*openapi3.T, error) {
 	openapi3filter.RegisterBodyDecoder("text/event-stream", openapi3filter.PlainBodyDecoder)
 	openapi3filter.RegisterBodyDecoder("text/html", openapi3filter.PlainBodyDecoder)
-	doc, err := openapi3.NewLoader().LoadFromData(api.OpenAPI())
+	doc, err := openapi3.NewLoader().LoadFromData(openapi.Document())
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func TestDescription(t *testing.T) {
 		t.Errorf("routes:\n%s\ndescribed:\n%s", strings.Join(routes, "\n"), strings.Join(listed, "\n"))
 	}
 	r := w.send("GET", "/openapi.json", "", "")
-	if r.status != 200 || r.header.Get("Content-Type") != "application/json" || r.body != string(api.OpenAPI()) {
+	if r.status != 200 || r.header.Get("Content-Type") != "application/json" || r.body != string(openapi.Document()) {
 		t.Errorf("%d %v", r.status, r.header)
 	}
 }
