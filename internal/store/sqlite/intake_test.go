@@ -289,7 +289,7 @@ func TestIntakeFailed(t *testing.T) {
 	broken := errors.New("the disk is gone")
 	r := record.NewRecorder(s.Jobs(), record.Options{Log: failing{s.Intake(), broken}})
 	one := brief(a, 1)
-	if err := r.RecordDurably(t.Context(), *one); !errors.Is(err, broken) {
+	if err := r.RecordDurably(*one, time.Minute); !errors.Is(err, broken) {
 		t.Fatalf("RecordDurably: %v", err)
 	}
 	_, err := s.Queue().AcceptEnded(t.Context(), &job.Task{}, &job.End{Record: *one})
@@ -321,7 +321,7 @@ func TestIntakeUnderLoad(t *testing.T) {
 				one := brief(a, 1)
 				one.ID[0], one.ID[1] = byte(c), byte(i)
 				one.Result = make([]byte, 100<<10)
-				err := r.RecordDurably(t.Context(), *one)
+				err := r.RecordDurably(*one, time.Minute)
 				if errors.Is(err, record.ErrNoRoom) {
 					refused.Add(1)
 					_, err = s.Queue().AcceptEnded(t.Context(), &job.Task{}, &job.End{Record: *one})
