@@ -19,8 +19,9 @@ import (
 //
 // docs/formats/program.md has it byte by byte.
 const (
-	programMagic = "QLP\x02"
+	programMagic = "QLP\x03"
 	firstFormat  = 1 // that is read: what it says of its weight is an estimate
+	inputFormat  = 3 // the first that has the form of INPUT FIELDS
 	checksumSize = 16
 )
 
@@ -86,6 +87,7 @@ func EncodeYielding(p *Program, yield func() error) ([]byte, error) {
 			break
 		}
 	}
+	e.Value(p.Input)
 	if err := e.Err(); err != nil {
 		return nil, err
 	}
@@ -237,7 +239,7 @@ func DecodeYielding(b []byte, yield func() error) (*Program, error) {
 	}
 	d.SetBudget(weight)
 	d.SetYield(yield)
-	p := d.program()
+	p := d.program(format)
 	switch err := d.Err(); {
 	case err != nil && !errors.Is(err, value.ErrCorrupt):
 		return nil, err
@@ -263,7 +265,7 @@ func (d decoder) hash() (h [sha256.Size]byte) {
 	return h
 }
 
-func (d decoder) program() *Program {
+func (d decoder) program(format byte) *Program {
 	d.Charge(1, programSize)
 	p := &Program{Hash: d.hash()}
 	flags := d.Byte()
@@ -282,6 +284,9 @@ func (d decoder) program() *Program {
 		return Site{Effect: Effect(d.Byte()), Args: d.Byte(), Step: d.step(), Statement: d.uint31()}
 	})
 	p.Funcs = readList(d, funcSize, d.function)
+	if format >= inputFormat {
+		p.Input = d.Value()
+	}
 	return p
 }
 

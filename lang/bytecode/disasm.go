@@ -10,6 +10,12 @@ import (
 // Disassemble writes the program for people to read.
 func (p *Program) Disassemble() string {
 	var b strings.Builder
+	if p.Input.IsMap() {
+		fields, _ := p.Input.Map().Get("fields")
+		for i := range fields.List().Len() {
+			fmt.Fprintf(&b, "input %s\n", value.AppendJSON(nil, fields.List().At(i)))
+		}
+	}
 	for i, f := range p.Funcs {
 		name := "top level"
 		if i > 0 {

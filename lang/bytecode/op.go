@@ -139,6 +139,7 @@ const (
 	OpSeconds   // R(A) = R(B) × Imm seconds, a duration
 	OpCheckKey  // R(A) must be a text, as a key
 	OpEmitJSON  // emit R(A) as JSON, which is all that the script emits
+	OpCheck     // R(A) = the map R(B), checked by the form R(C)
 
 	opCount
 )
@@ -164,5 +165,6 @@ const (
 	GlobalResponse
 	GlobalCookiesSet // what was set OF !COOKIE, for the answer
 	GlobalBody       // any value; the others are maps
+	GlobalInput      // a map, or null where nothing was given
 	GlobalCount
 )

@@ -24,6 +24,9 @@ type Program struct {
 	Steps      []Step
 	Sites      []Site
 	Builtins   []string // names of the built-ins used, by number
+	// Input is the definition of the form that INPUT FIELDS makes, frozen; null
+	// for a program without.
+	Input value.Value
 	// UsesSession says that it has a START SESSION.
 	UsesSession bool
 	// Pauses says that it has a statement that suspends the run:

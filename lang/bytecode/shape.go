@@ -163,6 +163,7 @@ var shapes = [opCount]shape{
 	OpSeconds:   op("Seconds", regA, regB, unitImm),
 	OpCheckKey:  op("CheckKey", regA),
 	OpEmitJSON:  op("EmitJSON", regA),
+	OpCheck:     op("Check", regA, regB, regC),
 }
 
 // known reports whether the machine knows the operation.
@@ -176,7 +177,7 @@ func (o Op) String() string {
 	return shapes[o].name
 }
 
-var globalNames = [GlobalCount]string{"GET", "POST", "COOKIE", "REQUEST", "RESPONSE", "COOKIE", "BODY"}
+var globalNames = [GlobalCount]string{"GET", "POST", "COOKIE", "REQUEST", "RESPONSE", "COOKIE", "BODY", "INPUT"}
 
 // short returns the 16-bit number of an instruction's B and C.
 func (in Instr) short() int { return int(int16(uint16(in.B) | uint16(in.C)<<8)) }

@@ -61,6 +61,8 @@ func (v *verifier) tables() error {
 		return fmt.Errorf("site %d is not the commit", CommitSite)
 	case !value.AllFrozen(p.Consts):
 		return fmt.Errorf("a constant can be written")
+	case !p.Input.IsNull() && !p.Input.IsMap() || !value.AllFrozen([]value.Value{p.Input}):
+		return fmt.Errorf("what it says of its input is wrong")
 	}
 	for i, t := range p.Templates {
 		if len(t.Texts) == 0 || t.Mode > ShellTemplate {

@@ -1,6 +1,10 @@
 package bytecode
 
-import "ql/lang/value"
+import (
+	"slices"
+
+	"ql/lang/value"
+)
 
 // What the parts of a program weigh: the bytes of memory that they are counted
 // with, together with what a machine makes of them when it links the program. A
@@ -37,7 +41,7 @@ func texts(list []string) int {
 // the stored one.
 func (p *Program) Weigh() int {
 	n := programSize + texts(p.Files) + texts(p.Builtins) + (builtinSize-textSize)*len(p.Builtins)
-	n += constantSize*len(p.Consts) + int(value.ConstantsWeight(p.Consts))
+	n += constantSize*len(p.Consts) + int(value.ConstantsWeight(append(slices.Clip(p.Consts), p.Input)))
 	for i := range p.Templates {
 		n += templateSize + texts(p.Templates[i].Texts)
 	}

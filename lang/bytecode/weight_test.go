@@ -13,6 +13,7 @@ import (
 	"ql/lang"
 	"ql/lang/bytecode"
 	"ql/lang/langtest"
+	"ql/lang/value"
 	"ql/lang/vm"
 )
 
@@ -30,13 +31,47 @@ func many(n int) string {
 	return b.String()
 }
 
-// inFirstFormat returns a stored program as an earlier release wrote it.
+// inSecondFormat returns a stored program without INPUT FIELDS, which is null as the last
+// byte, as an earlier release wrote it.
+func inSecondFormat(t testing.TB, b []byte) []byte {
+	t.Helper()
+	c := bytes.Clone(b[:len(b)-16-1])
+	c[3] = 2
+	return sealed(c)
+}
+
+// inFirstFormat returns it as a still earlier release did.
 func inFirstFormat(t testing.TB, b []byte) []byte {
 	t.Helper()
-	c := bytes.Clone(b[:len(b)-16])
+	c := inSecondFormat(t, b)
+	c = c[:len(c)-16]
 	c[3] = 1
 	c[len("QLP")+2+sha256.Size+1] ^= 1 // what it weighs was an estimate
 	return sealed(c)
+}
+
+// TestInput stores what a script says of its input.
+func TestInput(t *testing.T) {
+	p := compile(t, `INPUT FIELDS name TEXT REQUIRED LABEL "Name", c CHOICES {a: "A", b: "B"} DEFAULT ["a"] EMIT !INPUT`)
+	b := bytecode.Encode(p)
+	q, err := bytecode.Decode(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"title":null,"fields":[{"name":"name","kind":"text","required":true,"label":"Name"},` +
+		`{"name":"c","kind":"choices","required":false,"choices":{"a":"A","b":"B"},"default":["a"]}]}`
+	for _, p := range []*bytecode.Program{p, q} {
+		if got := string(value.AppendJSON(nil, p.Input)); got != want {
+			t.Errorf("the input is %s", got)
+		}
+		if p.Bytes != p.Weigh() || p.Weigh() <= compile(t, "EMIT !INPUT").Weigh() {
+			t.Errorf("it says that it weighs %d, and weighs %d", p.Bytes, p.Weigh())
+		}
+	}
+	p.Input = value.Int(1)
+	if _, err := bytecode.Decode(bytecode.Encode(p)); !errors.Is(err, bytecode.ErrCorrupt) {
+		t.Errorf("an input that is a number: %v", err)
+	}
 }
 
 // TestWeight checks that programs weigh the same compiled, stored and decoded, and
@@ -67,6 +102,9 @@ func TestWeight(t *testing.T) {
 			t.Errorf("a program of %d bytes is written with %d yields and read with %d", len(b), wrote, read)
 		}
 
+		if q, err = bytecode.Decode(inSecondFormat(t, b)); err != nil || q.Bytes != p.Bytes {
+			t.Errorf("a program of %d bytes is not decoded from the second format: %v", p.Bytes, err)
+		}
 		old := inFirstFormat(t, b)
 		q, err = bytecode.Decode(old)
 		if err != nil {

@@ -49,6 +49,7 @@ func Compile(res *resolve.Result, hash [sha256.Size]byte, y *source.Yield) (*byt
 		prog:     &bytecode.Program{Hash: hash},
 		consts:   map[syntax.Expr]constant{},
 		defaults: map[syntax.Expr]value.Value{},
+		forms:    map[syntax.Stmt]syntax.Expr{},
 		values:   map[value.Value]int32{},
 		texts:    map[string]int32{},
 		builtins: map[int]int32{},
@@ -64,6 +65,10 @@ func Compile(res *resolve.Result, hash [sha256.Size]byte, y *source.Yield) (*byt
 			return nil, c.errs
 		}
 	}
+	c.input()
+	if len(c.errs) > 0 {
+		return nil, c.errs
+	}
 	cloneStrings(c.prog)
 	c.prog.Bytes = c.prog.Weigh()
 	return c.prog, nil
@@ -76,6 +81,7 @@ type compiler struct {
 	errs     source.Errors
 	consts   map[syntax.Expr]constant
 	defaults map[syntax.Expr]value.Value
+	forms    map[syntax.Stmt]syntax.Expr
 	values   map[value.Value]int32 // numbers of constants other than texts
 	texts    map[string]int32
 	builtins map[int]int32

@@ -77,7 +77,7 @@ func (g *fn) effectStmt(s syntax.Stmt) {
 		}
 		g.store(s.Result, r)
 	case *syntax.Gather:
-		g.store(s.Result, g.perform(s, "GATHER", bytecode.EffectGather, g.val(form(s)), g.seconds(s.Within)))
+		g.store(s.Result, g.perform(s, "GATHER", bytecode.EffectGather, g.val(g.c.formOf(s, s.Title, s.Fields)), g.seconds(s.Within)))
 	case *syntax.Wait:
 		if s.Until != nil {
 			g.perform(s, "WAIT", bytecode.EffectWaitUntil, g.val(s.Until))
@@ -196,14 +196,23 @@ var fieldKinds = [...]string{
 	syntax.FieldChoice: "choice", syntax.FieldChoices: "choices",
 }
 
-// form writes a GATHER's form as the map that its host gets.
-func form(s *syntax.Gather) syntax.Expr {
-	at := s.Span
+// formOf writes fields as the map that the host or the machine gets: the same
+// expression for both versions of a function, so that they share a constant.
+func (c *compiler) formOf(s syntax.Stmt, title syntax.Expr, fields []*syntax.Field) syntax.Expr {
+	if f := c.forms[s]; f != nil {
+		return f
+	}
+	f := formExpr(syntax.Span{Start: s.Pos(), Stop: s.End()}, title, fields)
+	c.forms[s] = f
+	return f
+}
+
+func formExpr(at syntax.Span, title syntax.Expr, list []*syntax.Field) syntax.Expr {
 	text := func(v string) syntax.Expr {
 		return &syntax.Text{Span: at, Quote: syntax.SingleQuote, Parts: []syntax.TextPart{{Span: at, Plain: v}}}
 	}
 	fields := &syntax.ListLit{Span: at}
-	for _, f := range s.Fields {
+	for _, f := range list {
 		m := &syntax.MapLit{Span: f.Span}
 		put := func(key string, v syntax.Expr) {
 			if !isNil(v) {
@@ -222,7 +231,6 @@ func form(s *syntax.Gather) syntax.Expr {
 		put("pattern", f.Pattern)
 		fields.Items = append(fields.Items, m)
 	}
-	title := s.Title
 	if isNil(title) {
 		title = &syntax.Null{Span: at}
 	}

@@ -440,7 +440,7 @@ func (g *fn) template(t *syntax.Text, dst uint8, mode bytecode.TemplateMode) {
 // machineGlobals are the globals that the machine itself holds.
 var machineGlobals = map[string]int32{
 	"GET": bytecode.GlobalGet, "POST": bytecode.GlobalPost, "COOKIE": bytecode.GlobalCookie,
-	"REQUEST": bytecode.GlobalRequest, "RESPONSE": bytecode.GlobalResponse, "BODY": bytecode.GlobalBody,
+	"REQUEST": bytecode.GlobalRequest, "RESPONSE": bytecode.GlobalResponse, "BODY": bytecode.GlobalBody, "INPUT": bytecode.GlobalInput,
 }
 
 // hostGlobals are those that the host is asked for.

@@ -94,6 +94,8 @@ func (g *fn) stmt(s syntax.Stmt) {
 		}
 		g.pos = s.Pos()
 		g.emit(bytecode.OpFail, v, code, bytecode.Flag(s.Code != nil), 0)
+	case *syntax.Check:
+		g.check(s)
 	case *syntax.Transaction:
 		g.transaction(s)
 	default:

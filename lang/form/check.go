@@ -16,16 +16,16 @@ import (
 
 // check takes one answer, which is not empty, and returns it in its own kind.
 // why says in plain words what would fit, where it does not.
-func (f *Field) check(v value.Value, spent *int) (answer value.Value, why string) {
+func (f *Field) check(v value.Value, t *tally) (answer value.Value, why string) {
 	switch f.Kind {
 	case Number, Integer:
 		return f.number(v)
 	case Boolean:
 		return boolean(v)
 	case OneOf:
-		return f.choice(v)
+		return f.choice(v, t)
 	case SomeOf:
-		return f.choices(v)
+		return f.choices(v, t)
 	}
 	if !v.IsText() {
 		return value.Null, "must be a text"
@@ -57,7 +57,7 @@ func (f *Field) check(v value.Value, spent *int) (answer value.Value, why string
 		why = f.inRange(value.Text(s), "must be a "+string(f.Kind))
 	}
 	if why == "" && f.pattern != nil {
-		switch matched, ok := f.pattern.matches(s, spent); {
+		switch matched, ok := f.pattern.matches(s, t); {
 		case !ok:
 			why = "is too long for its pattern"
 		case !matched:
@@ -67,7 +67,7 @@ func (f *Field) check(v value.Value, spent *int) (answer value.Value, why string
 	if why != "" {
 		return value.Null, why
 	}
-	return value.Text(s), ""
+	return t.part(v, s), ""
 }
 
 // most returns how large an answer may be: code points of a text, members of
@@ -150,6 +150,9 @@ func (f *Field) expect(must string) string {
 	return must
 }
 
+// longestNumber is how many bytes decimal takes at most.
+const longestNumber = 810
+
 // decimal is how people and JSON write a number.
 var decimal = regexp.MustCompile(`\A[+-]?[0-9]{1,400}(\.[0-9]{1,400})?([eE][+-]?[0-9]{1,4})?\z`)
 
@@ -174,7 +177,7 @@ func (f *Field) number(v value.Value) (value.Value, string) {
 // parseNumber returns null for what is no number.
 func parseNumber(s string) value.Value {
 	s = strings.TrimSpace(s)
-	if !decimal.MatchString(s) {
+	if len(s) > longestNumber || !decimal.MatchString(s) {
 		return value.Null
 	}
 	if i, err := strconv.ParseInt(s, 10, 64); err == nil {
@@ -314,18 +317,20 @@ func clock(s string) (string, string) {
 	return "", "must be a time such as 09:30"
 }
 
-func (f *Field) choice(v value.Value) (value.Value, string) {
+func (f *Field) choice(v value.Value, t *tally) (value.Value, string) {
 	if v.IsText() {
-		for _, c := range f.Choices {
+		for i, c := range f.Choices {
 			if c.Value == v.Str() {
-				return value.Text(c.Value), ""
+				t.work(i / 2)
+				return t.keep(v), ""
 			}
 		}
+		t.work(len(f.Choices) / 2)
 	}
 	return value.Null, "must be " + f.among("or")
 }
 
-func (f *Field) choices(v value.Value) (value.Value, string) {
+func (f *Field) choices(v value.Value, t *tally) (value.Value, string) {
 	// A form sends a single mark as one text.
 	if v.IsText() {
 		v = value.ListOf(v)
@@ -335,24 +340,25 @@ func (f *Field) choices(v value.Value) (value.Value, string) {
 	}
 	l := v.List()
 	chosen := make(map[string]bool)
-	var answer []value.Value
+	answer := value.NewList(t.Meter, 0)
 	for i := range l.Len() {
-		c, why := f.choice(l.At(i))
+		t.work(choiceWork)
+		c, why := f.choice(l.At(i), t)
 		if why != "" {
 			return value.Null, "must be a list of " + f.among("and")
 		}
 		if !chosen[c.Str()] {
 			chosen[c.Str()] = true
-			answer = append(answer, c)
+			answer.Append(t.Meter, c)
 		}
 	}
-	if n := len(answer); n < f.least() || n > f.most() {
+	if n := answer.Len(); n < f.least() || n > f.most() {
 		if f.max.IsNull() {
 			return value.Null, "must be at least " + plural(f.least(), "choice")
 		}
 		return value.Null, "must be " + span(f.least(), f.most(), "choice")
 	}
-	return value.ListOf(answer...), ""
+	return answer.Value(), ""
 }
 
 // among names the choices, or the first of many.

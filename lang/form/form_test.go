@@ -149,7 +149,7 @@ func TestValidateNamesEveryWrongField(t *testing.T) {
 	if diff := cmp.Diff(want, wrong.Error()); diff != "" {
 		t.Errorf("errors (-want +got):\n%s", diff)
 	}
-	if got, want := toJSON(wrong[2:4].Value()), `{"qty":"must be a whole number from 1 to 10","size":"must be \"S\", \"M\" or \"L\""}`; got != want {
+	if got, want := toJSON(wrong[2:4].Value(nil)), `{"qty":"must be a whole number from 1 to 10","size":"must be \"S\", \"M\" or \"L\""}`; got != want {
 		t.Errorf("as a value: got %s, want %s", got, want)
 	}
 }

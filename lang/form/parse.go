@@ -12,8 +12,11 @@ import (
 // Parse makes a Form of the machine's form argument: a map {title, fields:
 // [{name, kind, required, min, max, default, label, help, pattern, choices}]}.
 // What is wrong with it is a *value.Error with the code bad_form.
-func Parse(v value.Value) (*Form, error) {
-	p := parser{}
+func Parse(v value.Value) (*Form, error) { return ParseUnder(v, Env{}) }
+
+// ParseUnder is Parse that charges env.
+func ParseUnder(v value.Value, env Env) (*Form, error) {
+	p := parser{env: env, tally: &tally{Env: env}}
 	f := p.form(v)
 	if p.err != nil {
 		return nil, p.err
@@ -23,6 +26,8 @@ func Parse(v value.Value) (*Form, error) {
 
 // parser keeps the first error.
 type parser struct {
+	env    Env
+	tally  *tally
 	err    *value.Error
 	instrs int // of all patterns
 }
@@ -50,6 +55,7 @@ func (p *parser) form(v value.Value) *Form {
 		return nil
 	}
 	for i := range l.Len() {
+		p.tally.work(parseWork + i/2)
 		field := p.field(l.At(i))
 		if p.err != nil {
 			return nil
@@ -131,6 +137,10 @@ func (p *parser) words(v value.Value, what string) string {
 		p.fail("%s must be a text, not %s", what, value.Describe(v))
 		return ""
 	}
+	if v.IsText() {
+		p.tally.read(v.Str())
+		p.tally.Meter.Alloc(len(v.Str()))
+	}
 	s := string(value.AppendText(nil, v))
 	if utf8.RuneCountInString(s) > maxWords {
 		p.fail("%s has more than %d characters", what, maxWords)
@@ -169,6 +179,8 @@ func (p *parser) choices(f *Field, v value.Value) []Choice {
 	case len(list) > maxChoices:
 		p.fail("%s: %s takes at most %d choices", f, word, maxChoices)
 	}
+	p.tally.work(choiceWork * len(list))
+	p.tally.Meter.Alloc(choiceSize * len(list))
 	seen := make(map[string]bool, len(list))
 	for _, c := range list {
 		switch {
@@ -193,7 +205,7 @@ func (p *parser) bound(f *Field, word string, v value.Value) value.Value {
 		p.fail("%s: %s has no meaning for %s", f, word, t.word)
 	case "value":
 		bare := &Field{Name: f.Name, Kind: f.Kind}
-		answer, why := bare.check(v, new(int))
+		answer, why := bare.check(v, p.tally)
 		if why != "" {
 			p.fail("%s: %s %s", f, word, why)
 		}
@@ -216,7 +228,7 @@ func (p *parser) preset(f *Field, t traits, v value.Value) value.Value {
 		p.fail("%s: DEFAULT has no meaning for %s", f, t.word)
 		return value.Null
 	}
-	answer, why := f.check(v, new(int))
+	answer, why := f.check(v, p.tally)
 	if why != "" {
 		p.fail("%s: DEFAULT %s, and %s does not fit", f, why, value.Describe(v))
 	}

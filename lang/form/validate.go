@@ -45,13 +45,14 @@ func (e FieldErrors) Error() string {
 	return strings.Join(parts, "; ")
 }
 
-// Value returns them as a map from field to message.
-func (e FieldErrors) Value() value.Value {
-	m := value.NewMap(nil, len(e))
+// Value returns them as a map from field to message, which is charged to m.
+func (e FieldErrors) Value(m *value.Meter) value.Value {
+	t := &tally{Env: Env{Meter: m}}
+	all := value.NewMap(m, len(e))
 	for _, f := range e {
-		m.SetText(f.Field, value.Text(f.Message))
+		all.Set(m, t.text(f.Field), t.text(f.Message))
 	}
-	return m.Value()
+	return all.Value()
 }
 
 // Validate checks a reply, a map from field to answer, and returns the map of
@@ -60,37 +61,13 @@ func (e FieldErrors) Value() value.Value {
 // FieldErrors; any other error is the sink's, or that of yield, which is called
 // before each answer is looked at. No file is stored before all answers were found good.
 func (f *Form) Validate(ctx context.Context, reply value.Value, sink Sink, yield func() error) (value.Value, error) {
-	if !reply.IsMap() {
-		return value.Null, FieldErrors{{Field: "fields", Message: "must be a map from field to answer, not " + value.Describe(reply)}}
-	}
-	var wrong FieldErrors
-	answers := value.NewMap(nil, len(f.Fields))
+	t := &tally{unknown: "is no field of this form", yield: yield}
 	uploads := make(map[string]*Upload)
-	spent := 0
-	for _, field := range f.Fields {
-		if err := yield(); err != nil {
-			return value.Null, err
-		}
-		v, given := reply.Map().Get(field.Name)
-		answer, upload, why := field.answer(v, given, &spent)
-		if why != "" {
-			wrong = append(wrong, FieldError{field.Name, why})
-			continue
-		}
-		if upload != nil {
-			uploads[field.Name] = upload
-		}
-		answers.SetText(field.Name, answer)
-	}
-	for k := range reply.Map().All {
-		if f.Field(k.Str()) == nil {
-			wrong = append(wrong, FieldError{strings.Clone(k.Str()), "is no field of this form"})
-			if len(wrong) > maxFields {
-				break
-			}
-		}
-	}
-	if len(wrong) > 0 {
+	answers, wrong, err := f.answers(reply, t, uploads)
+	switch {
+	case err != nil:
+		return value.Null, err
+	case len(wrong) > 0:
 		return value.Null, wrong
 	}
 	for _, field := range f.Fields {
@@ -110,16 +87,73 @@ func (f *Form) Validate(ctx context.Context, reply value.Value, sink Sink, yield
 	return answers.Value(), nil
 }
 
+// CheckMap checks a map of a script's own, or one that its caller gives it, as
+// Validate checks a reply, and charges env for it. Null is a map without
+// entries. No file comes with a map: a FILE is never good.
+func (f *Form) CheckMap(v value.Value, env Env) (value.Value, FieldErrors) {
+	t := &tally{Env: env, unknown: "is not one of the fields"}
+	if v.IsNull() {
+		v = value.NewMap(env.Meter, 0).Value()
+	}
+	answers, wrong, _ := f.answers(v, t, nil)
+	if len(wrong) > 0 {
+		return value.Null, wrong
+	}
+	return answers.Value(), nil
+}
+
+// answers checks all fields of a reply. Files that came with it are put into
+// uploads.
+func (f *Form) answers(reply value.Value, t *tally, uploads map[string]*Upload) (answers *value.Map, wrong FieldErrors, err error) {
+	if !reply.IsMap() {
+		return nil, FieldErrors{{Field: "fields", Message: "must be a map from field to answer, not " + value.Describe(reply)}}, nil
+	}
+	answers = value.NewMap(t.Meter, len(f.Fields))
+	for _, field := range f.Fields {
+		if t.yield != nil {
+			if err := t.yield(); err != nil {
+				return nil, nil, err
+			}
+		}
+		t.work(fieldWork)
+		v, given := reply.Map().Get(field.Name)
+		answer, upload, why := field.answer(v, given, t)
+		if upload != nil && uploads == nil {
+			why = "cannot be a file here"
+		}
+		if why != "" {
+			wrong = append(wrong, FieldError{field.Name, why})
+			continue
+		}
+		if upload != nil {
+			uploads[field.Name] = upload
+		}
+		answers.Set(t.Meter, t.text(field.Name), answer)
+	}
+	for k := range reply.Map().All {
+		if f.Field(k.Str()) == nil {
+			t.Meter.Alloc(len(k.Str()))
+			wrong = append(wrong, FieldError{strings.Clone(k.Str()), t.unknown})
+			if len(wrong) > maxFields {
+				break
+			}
+		}
+	}
+	return answers, wrong, nil
+}
+
 // Check checks the answer to one field alone and stores nothing: what a person
 // who is asked field by field must know at once. why is "" for a good answer.
 func (f *Field) Check(v value.Value) (why string) {
-	spent := 0
-	_, _, why = f.answer(v, true, &spent)
+	_, _, why = f.answer(v, true, &tally{})
 	return why
 }
 
-// answer takes what a reply says of the field, and adds what its pattern cost to spent.
-func (f *Field) answer(v value.Value, given bool, spent *int) (answer value.Value, u *Upload, why string) {
+// answer takes what a reply says of the field.
+func (f *Field) answer(v value.Value, given bool, t *tally) (answer value.Value, u *Upload, why string) {
+	if v.IsText() {
+		t.read(v.Str())
+	}
 	switch {
 	case !given && !f.Default.IsNull():
 		return f.Default.Share(), nil, ""
@@ -128,14 +162,14 @@ func (f *Field) answer(v value.Value, given bool, spent *int) (answer value.Valu
 			return value.Null, nil, "must be answered"
 		}
 		if f.Kind == SomeOf && v.IsList() {
-			return value.ListOf(), nil, ""
+			return value.NewList(t.Meter, 0).Value(), nil, ""
 		}
 		return value.Null, nil, ""
 	case f.Kind == File:
 		u, why = f.upload(v)
 		return value.Null, u, why
 	}
-	answer, why = f.check(v, spent)
+	answer, why = f.check(v, t)
 	return answer, nil, why
 }
 

@@ -13,15 +13,18 @@ func (p *printer) gather(s *syntax.Gather) doc {
 		names := p.commas(len(s.Short), func(i int) doc { return p.exprHere(s.Short[i]) })
 		return p.clauses(concat{head, names}, within, result)
 	}
-	head := p.sentence("GATHER", s.Title, "FIELDS")
-	fields := p.fields(s.Fields)
-	form := concat{head, indented(fields)}
-	for _, c := range []clause{within, result} {
+	return p.form(p.sentence("GATHER", s.Title, "FIELDS"), s.Fields, within, result)
+}
+
+// form prints a statement with fields.
+func (p *printer) form(head doc, fields []*syntax.Field, clauses ...clause) doc {
+	form := concat{head, indented(p.fields(fields))}
+	for _, c := range clauses {
 		if given(c) {
 			form = append(form, p.clause(lineOrSpace, c))
 		}
 	}
-	return group{form, len(s.Fields) > fieldsOnLine || mustBreak(form)}
+	return group{form, len(fields) > fieldsOnLine || mustBreak(form)}
 }
 
 // fields prints the fields of a form: each on its own line where the form is

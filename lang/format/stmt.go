@@ -40,6 +40,10 @@ func (p *printer) simple(s syntax.Stmt) doc {
 			clause{"WITHIN", s.Within}, clause{"SET", s.Result})
 	case *syntax.Gather:
 		return p.gather(s)
+	case *syntax.Check:
+		return p.form(p.sentence("CHECK", s.Value, "FIELDS"), s.Fields, clause{"SET", s.Result})
+	case *syntax.Input:
+		return p.form(p.sentence("INPUT FIELDS"), s.Fields)
 	case *syntax.Wait:
 		return p.sentence("WAIT", s.Duration, clause{"UNTIL", s.Until})
 	case *syntax.Read:

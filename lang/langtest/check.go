@@ -29,7 +29,7 @@ func (c *Case) check(r *Result) []string {
 		}
 		s, stands := c.find(name)
 		arg, body, happened := r.show(name)
-		if must := name == "error" || name == "compile" || name == "declined"; !stands && (!must || !happened) {
+		if must := name == "error" || name == "compile" || name == "declined" || name == "refused"; !stands && (!must || !happened) {
 			continue
 		}
 		add(name, strings.TrimPrefix(s.arg+"\n"+s.body, "\n"), strings.TrimPrefix(arg+"\n"+body, "\n"))
@@ -55,7 +55,7 @@ func (c *Case) adopt(r *Result) {
 		}
 		_, stands := c.find(name)
 		arg, body, happened := r.show(name)
-		must := name == "error" || name == "compile" || name == "declined"
+		must := name == "error" || name == "compile" || name == "declined" || name == "refused"
 		switch {
 		case happened && (stands || must):
 			c.put(section{name: name, arg: arg, body: body})
@@ -92,6 +92,12 @@ func (r *Result) show(name string) (arg, body string, happened bool) {
 		var lines []string
 		for _, e := range r.Compile {
 			lines = append(lines, e.Error())
+		}
+		return "", strings.Join(lines, "\n"), len(lines) > 0
+	case "refused":
+		var lines []string
+		for _, f := range r.Refused {
+			lines = append(lines, f.Field+" "+f.Message)
 		}
 		return "", strings.Join(lines, "\n"), len(lines) > 0
 	case "effects":
@@ -139,7 +145,7 @@ func (r *Result) differences(w Way, o *Result) []string {
 		add("the output", r.Output, o.Output)
 		add("the number of steps", fmt.Sprint(r.Steps), fmt.Sprint(o.Steps))
 	}
-	for _, name := range []string{"error", "stack", "compile", "effects", "response", "cookies"} {
+	for _, name := range []string{"error", "stack", "compile", "refused", "effects", "response", "cookies"} {
 		if r.ranOut() && (name == "error" || name == "stack") {
 			continue
 		}

@@ -33,8 +33,8 @@ type section struct {
 }
 
 var (
-	given    = []string{"get", "post", "cookie", "request", "body", "include", "limits", "host"}
-	expected = []string{"output", "lines", "error", "stack", "declined", "compile", "effects", "trace", "steps", "response", "cookies"}
+	given    = []string{"get", "post", "cookie", "request", "body", "input", "include", "limits", "host"}
+	expected = []string{"output", "lines", "error", "stack", "declined", "compile", "refused", "effects", "trace", "steps", "response", "cookies"}
 )
 
 // Parse reads a case file.

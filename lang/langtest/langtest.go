@@ -17,6 +17,7 @@
 //
 //	--- get {"page":"2"}       likewise post, cookie and request: its globals
 //	--- body [1, 2]            !BODY
+//	--- input {"qty":"2"}      what its INPUT FIELDS are given; !INPUT where it has none
 //	--- include /lib/tax.ql    the text of a file that the script includes
 //	--- limits fuel=1000       limits other than those of Limits: text, elements,
 //	                           nesting, pattern, pattern_cost, fuel, memory,
@@ -43,14 +44,15 @@
 //	--- stack                  the calls that led to the error, innermost first
 //	--- declined               the run ends at a CONFIRM
 //	--- compile                the errors of the compiler, one a line
+//	--- refused                what is wrong with the input, a field a line
 //	--- effects                all effects asked for, with their arguments
 //	--- trace                  all steps: name, status, class and line
 //	--- steps 12               how many statements have begun
 //	--- response {"status":404}
 //	--- cookies {"theme":"dark"}
 //
-// A case without output must emit nothing, and one without error, declined or
-// compile must end well; the others are looked at where they stand.
+// A case without output must emit nothing, and one without error, declined,
+// compile or refused must end well; the others are looked at where they stand.
 //
 // In effects, the parameters of SQL are written $1, $2, … in its text, and
 // $1... where a parameter means the members of a list.

@@ -10,6 +10,7 @@ import (
 
 	"ql/lang"
 	"ql/lang/bytecode"
+	"ql/lang/form"
 	"ql/lang/source"
 	"ql/lang/value"
 	"ql/lang/vm"
@@ -32,6 +33,7 @@ var otherWays = []Way{stored, untraced, allTraced, decoded}
 // Result is what a case did.
 type Result struct {
 	Compile  source.Errors
+	Refused  form.FieldErrors // the input, before the script has begun
 	Status   vm.Status
 	Output   string
 	Err      *vm.Error
@@ -88,6 +90,12 @@ func (c *Case) Run(w Way) *Result {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	r := &Result{}
+	if in.Input, err = vm.CheckInput(ctx, nil, p, limits, in.Input); err != nil {
+		if !errors.As(err, &r.Refused) {
+			r.Wrong = err
+		}
+		return r
+	}
 	start := vm.New(p, limits, in)
 	start.SetRules(c.Rules)
 	m, err := r.drive(ctx, start, c.host(cancel), func(m *vm.Machine) (*vm.Machine, error) {
@@ -172,7 +180,7 @@ func (r *Result) take(m *vm.Machine) {
 func (c *Case) setting() (l vm.Limits, in vm.Input, err error) {
 	l = Limits()
 	for _, s := range c.sections {
-		to := map[string]*value.Value{"get": &in.Get, "post": &in.Post, "cookie": &in.Cookie, "request": &in.Request}[s.name]
+		to := map[string]*value.Value{"get": &in.Get, "post": &in.Post, "cookie": &in.Cookie, "request": &in.Request, "input": &in.Input}[s.name]
 		switch {
 		case to != nil:
 			v, bad := value.ParseJSON(nil, s.arg)

@@ -98,6 +98,11 @@ func (in *input) pattern(i int) *pattern {
 	if in.err != nil {
 		return nil
 	}
+	return in.patternOf(s)
+}
+
+// patternOf returns the pattern of a text.
+func (in *input) patternOf(s string) *pattern {
 	in.Meter.Work(20 + len(s)/8)
 	most := patternBounds(in.Meter).Pattern
 	if len(s) > most {
@@ -114,6 +119,26 @@ func (in *input) pattern(i int) *pattern {
 		in.Meter.Work(p.compileWork)
 	}
 	return p
+}
+
+// Matcher is a compiled pattern of a run.
+type Matcher struct {
+	c *Call
+	p *pattern
+}
+
+// Instructions returns how many instructions the pattern has been compiled to.
+func (m Matcher) Instructions() int { return m.p.insts }
+
+// Match reports whether the pattern matches somewhere in a text.
+func (m Matcher) Match(text string) bool { return m.c.search(m.p, text, false) != nil }
+
+// Compile returns the pattern of a field. As with MATCHES, the run pays for it and
+// for matching, and it comes out of the cache where it is there.
+func (c *Call) Compile(text string) (Matcher, *value.Error) {
+	in := input{Call: c, name: "PATTERN"}
+	p := in.patternOf(text)
+	return Matcher{c, p}, in.err
 }
 
 // patternOfAll reads a pattern of which all matches are wanted.

@@ -15,7 +15,8 @@ import (
 // Result is a script with its names tied.
 type Result struct {
 	Files  []*source.File
-	Funcs  []*Func // 0 is the script's top level
+	Funcs  []*Func       // 0 is the script's top level
+	Input  *syntax.Input // nil without INPUT FIELDS
 	byName map[string]int
 }
 
@@ -63,6 +64,8 @@ func Resolve(main *syntax.Script, includes []*syntax.Script, y *source.Yield) (*
 		case *syntax.Define:
 			r.define(0, s)
 		case *syntax.Include:
+		case *syntax.Input:
+			r.res.Input = s
 		default:
 			top.Body = append(top.Body, s)
 		}
@@ -74,6 +77,9 @@ func Resolve(main *syntax.Script, includes []*syntax.Script, y *source.Yield) (*
 			case *syntax.Define:
 				r.define(i+1, s)
 			case *syntax.Include:
+			case *syntax.Input:
+				r.file = inc.File
+				r.errorf(s, "INPUT FIELDS stands at the start of the script itself, not in a file that it includes")
 			default:
 				r.file = inc.File
 				r.errorf(s, "an included file holds only DEFINE and INCLUDE: move this statement into a DEFINE")
@@ -201,6 +207,8 @@ func (r *resolver) collect(stmts []syntax.Stmt) {
 			r.declareVar(s.Result)
 		case *syntax.Gather:
 			r.declareVar(s.Result)
+		case *syntax.Check:
+			r.declareVar(s.Result)
 		case *syntax.Read:
 			r.declareVar(s.Result)
 		case *syntax.List:
@@ -294,6 +302,9 @@ func (r *resolver) stmt(s syntax.Stmt) {
 		r.block(s.Catch)
 	case *syntax.Fail:
 		r.exprs(s.Value, s.Code)
+	case *syntax.Check:
+		r.exprs(s.Value)
+		r.fields(s.Fields)
 	case *syntax.Transaction:
 		if r.tx > 0 {
 			r.errorf(s, "a TRANSACTION cannot stand inside another: one END commits it all")
@@ -372,10 +383,14 @@ func (r *resolver) effect(s syntax.Stmt) {
 
 func (r *resolver) gather(s *syntax.Gather) {
 	r.exprs(s.Title)
-	for _, f := range s.Fields {
+	r.fields(s.Fields)
+	r.duration(s.Within)
+}
+
+func (r *resolver) fields(list []*syntax.Field) {
+	for _, f := range list {
 		r.exprs(f.Choices, f.Min, f.Max, f.Default, f.Label, f.Help, f.Pattern)
 	}
-	r.duration(s.Within)
 }
 
 func (r *resolver) duration(d *syntax.Duration) {

@@ -177,6 +177,19 @@ type (
 		Within *Duration
 		Result *Var
 	}
+	// Check is CHECK expr FIELDS … [SET ?clean].
+	Check struct {
+		Span
+		Value  Expr
+		Fields []*Field
+		Result *Var
+	}
+	// Input is INPUT FIELDS …, the first statement of a script. The attributes
+	// of its fields are constant expressions.
+	Input struct {
+		Span
+		Fields []*Field
+	}
 	// Wait is WAIT duration or WAIT UNTIL expr.
 	Wait struct {
 		Span
@@ -376,7 +389,7 @@ const (
 	FieldChoices
 )
 
-// Field is one field of a GATHER form.
+// Field is one field of a GATHER, CHECK or INPUT.
 type Field struct {
 	Span
 	Name     string
@@ -595,6 +608,8 @@ func (*StartSession) stmt() {}
 func (*EndSession) stmt()   {}
 func (*Confirm) stmt()      {}
 func (*Gather) stmt()       {}
+func (*Check) stmt()        {}
+func (*Input) stmt()        {}
 func (*Wait) stmt()         {}
 func (*Read) stmt()         {}
 func (*Write) stmt()        {}

@@ -237,10 +237,18 @@ func (p *parser) badKind(name string) {
 
 // afterField fails where a field is followed by neither a comma nor the end of
 // the fields.
-func (p *parser) afterField(f *Field) {
+func (p *parser) afterField() {
 	t := p.tok
 	if t.kind != tWord && !t.isText() {
 		return
+	}
+	// Only a GATHER must have a result: behind other fields a verb starts the
+	// next statement, whatever follows it.
+	switch next := p.peek(1); {
+	case p.last.verb != wGather && t.word.isVerb(), t.is(wInput) && next.is(wFields):
+		return
+	case t.is(wInto) && next.kind == tVar && clauseTakesSet(p.last.verb):
+		p.fail(t.start, t.stop, "write SET %s instead of INTO %s", p.text(next), p.text(next))
 	}
 	if next := p.peek(1); next.kind == tWord && (next.word >= wText && next.word <= wChoices) {
 		p.fail(t.start, t.stop, "a comma is missing before the field %s", strings.Trim(p.text(&t), `"'`))

@@ -220,9 +220,24 @@ func (p *parser) startsExpr() bool {
 	case t.is(wHTML):
 		return p.peek(1).isText()
 	case t.kind == tWord && t.word.canName():
-		return p.peek(1).kind == tLParen
+		return p.startsCall()
 	}
 	return true
+}
+
+// startsCall says whether the current word, which can name a function, is
+// followed by its arguments.
+func (p *parser) startsCall() bool {
+	if p.tok.word == wCheck {
+		return p.touchesParen()
+	}
+	return p.peek(1).kind == tLParen
+}
+
+// touchesParen says whether a ( stands right behind the current token.
+func (p *parser) touchesParen() bool {
+	next := p.peek(1)
+	return next.kind == tLParen && next.start == p.tok.stop
 }
 
 // primary reads an operand.
@@ -273,7 +288,7 @@ func (p *parser) primary() Expr {
 			p.notLambda()
 			fallthrough
 		default:
-			if p.tok.word.canName() && p.peek(1).kind == tLParen {
+			if p.tok.word.canName() && p.startsCall() {
 				return p.call()
 			}
 		}

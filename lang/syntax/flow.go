@@ -228,7 +228,7 @@ func (p *parser) defineHeader(s *Define) {
 		}
 		if p.got(wDefault) {
 			param.Default = p.unary()
-			p.needConstant(param.Default)
+			p.needConstant(param.Default, "a parameter's default")
 		} else if n := len(s.Params); n > 0 && s.Params[n-1].Default != nil {
 			p.errorAt(param.Var.Start, param.Var.Stop, "?%s needs a DEFAULT too: the parameter before it has one", param.Var.Name)
 		}
@@ -247,8 +247,9 @@ func (p *parser) defineHeader(s *Define) {
 	p.next()
 }
 
-// needConstant refuses a default that would have to be computed.
-func (p *parser) needConstant(x Expr) {
+// needConstant refuses a value that would have to be computed; what says of
+// which value that is said.
+func (p *parser) needConstant(x Expr, what string) {
 	switch x := x.(type) {
 	case *Number, *Null, *Bool:
 		return
@@ -262,16 +263,16 @@ func (p *parser) needConstant(x Expr) {
 		}
 	case *ListLit:
 		for _, item := range x.Items {
-			p.needConstant(item)
+			p.needConstant(item, what)
 		}
 		return
 	case *MapLit:
 		for _, e := range x.Entries {
-			p.needConstant(e.Value)
+			p.needConstant(e.Value, what)
 		}
 		return
 	}
-	p.errorAt(x.Pos(), x.End(), "a parameter's default is a constant: a number, a text without insertions, NULL, TRUE, FALSE, or a list or map of them")
+	p.errorAt(x.Pos(), x.End(), "%s is a constant: a number, a text without insertions, NULL, TRUE, FALSE, or a list or map of them", what)
 }
 
 func (p *parser) include(start source.Pos) Stmt {

@@ -7,7 +7,7 @@ func (p *parser) gather(start source.Pos) Stmt {
 	title := p.object(wGather)
 	if p.got(wFields) {
 		s.Title = title
-		p.fields(s)
+		s.Fields = p.fields()
 	} else {
 		p.shortFields(s, title)
 	}
@@ -55,21 +55,74 @@ func (p *parser) plainName(t *Text) {
 	}
 }
 
-func (p *parser) fields(s *Gather) {
+// check reads the rest of CHECK value FIELDS ….
+func (p *parser) check(start source.Pos) Stmt {
+	s := &Check{Value: p.object(wCheck)}
+	if !p.got(wFields) {
+		p.expected("FIELDS", "CHECK ?map FIELDS name TEXT REQUIRED, age INTEGER SET ?clean")
+	}
+	s.Fields = p.fields()
+	p.noFiles(s.Fields)
+	s.Result = p.result()
+	s.Span = p.span(start)
+	return s
+}
+
+// input reads INPUT FIELDS ….
+func (p *parser) input(start source.Pos) Stmt {
+	if len(p.stmts) > 0 && len(p.blocks) == 0 {
+		if _, ok := p.stmts[0].(*Input); ok {
+			p.fail(start, p.peek(1).stop, "INPUT FIELDS is written twice: put all fields behind the first, with commas between")
+		}
+	}
+	if len(p.stmts) > 0 || len(p.blocks) > 0 || p.last.verb != wNone {
+		p.fail(start, p.peek(1).stop, "INPUT FIELDS says what callers give a script, and is its first statement: move it to the start")
+	}
+	p.next()
+	p.next()
+	p.prior, p.last = p.last, lastStmt{verb: wInput, start: start}
+	s := &Input{Fields: p.fields()}
+	p.noFiles(s.Fields)
+	for _, f := range s.Fields {
+		for _, x := range []Expr{f.Choices, f.Min, f.Max, f.Default, f.Label, f.Help, f.Pattern} {
+			if x != nil {
+				p.needConstant(x, "what INPUT says of a field is known before the script runs, and")
+			}
+		}
+	}
+	if p.atResult() {
+		p.fail(p.tok.start, p.peek(1).stop, "INPUT FIELDS takes no SET: !INPUT holds what was given, such as !INPUT('%s')", s.Fields[0].Name)
+	}
+	s.Span = p.span(start)
+	return s
+}
+
+// noFiles refuses fields of the kind FILE where no person answers: a map that
+// says of itself that it is a file could name any file of the account.
+func (p *parser) noFiles(fields []*Field) {
+	for _, f := range fields {
+		if f.Kind == FieldFile {
+			p.errorAt(f.Start, f.Stop, "a FILE comes with the answer to a GATHER: %s takes no fields of this kind", p.last.verb)
+		}
+	}
+}
+
+// fields reads what stands behind FIELDS.
+func (p *parser) fields() (list []*Field) {
 	var names nameSet
 	for {
 		f := p.field()
 		p.newField(&names, f.Name, Span{f.Start, f.Start + source.Pos(len(f.Name))})
-		s.Fields = append(s.Fields, f)
+		list = append(list, f)
 		if p.tok.kind != tComma {
-			p.afterField(f)
-			return
+			p.afterField()
+			return list
 		}
 		comma := p.tok
 		p.next()
 		if p.afterFields() {
 			p.errorAt(comma.start, comma.stop, "no comma stands after the last field")
-			return
+			return list
 		}
 	}
 }

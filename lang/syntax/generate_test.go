@@ -121,7 +121,7 @@ func (g *generator) expr(depth int) string {
 	case 10:
 		return "MAP(" + g.expr(d) + ", ?x -> " + g.expr(d) + ")"
 	case 11:
-		return "replace(" + g.expr(d) + ", (?a, ?b) -> " + g.expr(d) + ")"
+		return g.pick("replace(", "check(") + g.expr(d) + ", (?a, ?b) -> " + g.expr(d) + ")"
 	case 12:
 		return "HTML " + g.text(1)
 	default:
@@ -162,7 +162,7 @@ func (g *generator) statement(depth int) string {
 		return g.pick("BREAK", "CONTINUE")
 	}
 	e := func() string { return g.expr(2) }
-	switch g.rng.IntN(22) {
+	switch g.rng.IntN(23) {
 	case 0:
 		return "EMIT " + e() + ", " + e()
 	case 1:
@@ -206,6 +206,8 @@ func (g *generator) statement(depth int) string {
 	case 20:
 		return fmt.Sprintf("SELECT a, (b) FROM t WHERE x = %s AND y IN (%s) %s", g.param(), g.param(),
 			g.pick(";", "SET ?x", "SET ROW ?x", "set value ?x"))
+	case 21:
+		return "CHECK " + e() + " FIELDS " + g.word() + " CHOICE [1] MIN 1 DEFAULT -2 REQUIRED, \"b c\" LONG TEXT" + g.maybe(g.result)
 	default:
 		return "UPDATE t SET a = " + g.param() + ", b = 'x;' -- c ;\n WHERE c = CASE WHEN 1 THEN " + g.param() + " END" + g.pick(";", " SET ?r")
 	}

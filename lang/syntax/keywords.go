@@ -42,6 +42,7 @@ const (
 	wRender
 	wFetch
 	wRun
+	wCheck
 	wDefine
 	wInclude
 
@@ -164,7 +165,7 @@ var wordText = [wordCount]string{
 	wFail: "FAIL", wStart: "START", wEnd: "END", wConfirm: "CONFIRM", wGather: "GATHER", wWait: "WAIT",
 	wRead: "READ", wWrite: "WRITE", wList: "LIST", wCopy: "COPY", wMove: "MOVE", wRemove: "REMOVE",
 	wShare: "SHARE", wUnshare: "UNSHARE", wUse: "USE", wTransaction: "TRANSACTION", wRender: "RENDER",
-	wFetch: "FETCH", wRun: "RUN", wDefine: "DEFINE", wInclude: "INCLUDE",
+	wFetch: "FETCH", wRun: "RUN", wCheck: "CHECK", wDefine: "DEFINE", wInclude: "INCLUDE",
 
 	wSelect: "SELECT", wWith: "WITH", wInsert: "INSERT", wUpdate: "UPDATE", wDelete: "DELETE",
 	wCreate: "CREATE", wAlter: "ALTER", wDrop: "DROP", wExplain: "EXPLAIN", wReplace: "REPLACE",
@@ -197,7 +198,8 @@ var wordText = [wordCount]string{
 func (w word) String() string { return wordText[w] }
 
 // isVerb says whether w starts a statement. END counts (END SESSION), and so
-// does REPLACE, which is a verb only before INTO.
+// do REPLACE, which is a verb only before INTO, and CHECK, which is none where (
+// touches it. INPUT is one only before FIELDS at the start of a script.
 func (w word) isVerb() bool { return w >= wEmit && w <= wReplace }
 
 // isSQLHead says whether w starts a SQL statement.
@@ -210,9 +212,9 @@ func (w word) isStructure() bool { return w >= wThen && w <= wCatch || w == wEnd
 func (w word) isOperator() bool { return w >= wAnd && w <= wHTML }
 
 // canName says whether a function may be called w. REPLACE is a built-in's name
-// as well as a verb.
+// as well as a verb, and CHECK one that scripts have given.
 func (w word) canName() bool {
-	return w == wNone || w == wReplace || !w.isVerb() && !w.isStructure() && !w.isOperator()
+	return w == wNone || w == wReplace || w == wCheck || !w.isVerb() && !w.isStructure() && !w.isOperator()
 }
 
 func (w word) unit() (Unit, bool) {
@@ -298,7 +300,7 @@ func Formats() []string { return textsOf(wText, wJSON, wCSV, wLines, wBytes) }
 func Units() []string { return textsBetween(wSecond, wWeeks) }
 
 var globals = [...]string{
-	"ACCOUNT", "BODY", "COOKIE", "GET", "JOB", "POST", "QUOTA", "REQUEST", "RESPONSE", "SECRET", "SESSION",
+	"ACCOUNT", "BODY", "COOKIE", "GET", "INPUT", "JOB", "POST", "QUOTA", "REQUEST", "RESPONSE", "SECRET", "SESSION",
 }
 
 // Globals lists the names of the globals, without the "!".

@@ -22,7 +22,7 @@ var hostile = []string{
 	"SELECT a IN (/* */?b,", "SELECT /* */ ?a /* */", "SELECT :a\n", "SELECT ) ", "SELECT )\n", "SELECT CASE\n", "SELECT\nEND\n",
 	"CREATE TRIGGER BEGIN ", "IF 1 THEN SELECT 1\nEND\n", "SELECT !GET(", "SELECT {?a}", "SELECT SET ", "SELECT SET 'a' ",
 	"SELECT SET 'a' AS 1\n", "SELECT\nEMIT ", "SELECT\nIF NOT ",
-	"GATHER 'a' FIELDS a TEXT, ", "GATHER 'a' FIELDS a TEXT b ", "GATHER \"a\", ", "FETCH 1 BODY ", "READ ", "WAIT 1 ", "'it's'\n",
+	"GATHER 'a' FIELDS a TEXT, ", "GATHER 'a' FIELDS a TEXT b ", "GATHER \"a\", ", "CHECK ?a FIELDS a TEXT, ", "CHECK ?a FIELDS a TEXT b ", "INPUT FIELDS a TEXT, ", "FETCH 1 BODY ", "READ ", "WAIT 1 ", "'it's'\n",
 	"THEN ", "foo THEN\n", "foo DO\n", "IF 1 {\n", "}\n", "{\n", "function f(a) {\n", "END IF\n", "TRY\nEND\n", "a.b.c", "x = 1\n", "?x = 1\n", "?x.y[",
 }
 

@@ -15,7 +15,10 @@ func (p *parser) statement() Stmt {
 		}
 		return p.sql()
 	}
-	if !verb.isVerb() {
+	if verb == wInput && p.peek(1).is(wFields) {
+		return p.input(start)
+	}
+	if !verb.isVerb() || verb == wCheck && p.touchesParen() {
 		return p.badStatement()
 	}
 	p.next()
@@ -93,6 +96,8 @@ func (p *parser) statement() Stmt {
 		return p.fetch(start)
 	case wRun:
 		return p.run(start)
+	case wCheck:
+		return p.check(start)
 	case wDefine:
 		return p.define(start)
 	default:

@@ -12,6 +12,9 @@ type Error struct {
 	Message string
 	// Data, where not null, is the whole error map that FAIL raises again.
 	Data Value
+	// Fields, where not null, is a map of what is wrong with each of several
+	// things that were checked together, which the script finds as fields.
+	Fields Value
 	// Limit says which limit was passed, where it was one.
 	Limit *LimitError
 }
@@ -48,6 +51,7 @@ const (
 	BadCSV         = "bad_csv"
 	BadTime        = "bad_time"
 	BadPattern     = "bad_pattern"
+	InvalidFields  = "invalid_fields"
 	LimitExceeded  = "limit_exceeded"
 )
 

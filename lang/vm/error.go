@@ -108,7 +108,7 @@ func (m *Machine) raise(err *value.Error) bool {
 			m.unwindTo(depth, fn, base, fast)
 			m.pc = int(h.Target)
 			m.meter.Work(raiseCost + frameCost*left + handlers + len(e.Message)/4)
-			m.stack[base+int(h.Reg)] = m.errorMap(e, err.Data)
+			m.stack[base+int(h.Reg)] = m.errorMap(e, err)
 			return true
 		}
 		if depth == 0 {
@@ -167,9 +167,9 @@ func (m *Machine) countAll() {
 }
 
 // errorMap makes the value that CATCH takes.
-func (m *Machine) errorMap(e *Error, data value.Value) value.Value {
-	if data.IsMap() {
-		return data.Share()
+func (m *Machine) errorMap(e *Error, err *value.Error) value.Value {
+	if err.Data.IsMap() {
+		return err.Data.Share()
 	}
 	t := value.NewMap(&m.meter, 6)
 	text := func(s string) value.Value {
@@ -187,6 +187,9 @@ func (m *Machine) errorMap(e *Error, data value.Value) value.Value {
 		{"column", value.Int(int64(e.Column))}, {"step", text(e.Step)}, {"file", text(e.File)},
 	} {
 		t.Set(&m.meter, text(x.key), x.v)
+	}
+	if !err.Fields.IsNull() {
+		t.Set(&m.meter, text("fields"), err.Fields)
 	}
 	return t.Value()
 }

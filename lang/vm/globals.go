@@ -7,9 +7,13 @@ import (
 	"ql/lang/value"
 )
 
-// global returns one of the request's globals: a map, but for the body.
+// mayBeNull tells whether a global stays null where nothing was given, and is read as a
+// variable would be. The others are maps.
+func mayBeNull(global int32) bool { return global >= bytecode.GlobalBody }
+
+// global returns one of the request's globals.
 func (m *Machine) global(i int32) value.Value {
-	if m.globals[i].IsNull() && i != bytecode.GlobalBody {
+	if m.globals[i].IsNull() && !mayBeNull(i) {
 		m.globals[i] = value.NewMap(&m.meter, 0).Value()
 	}
 	return m.globals[i].Share()
@@ -18,7 +22,7 @@ func (m *Machine) global(i int32) value.Value {
 // globalEntry returns one entry of a global.
 func (m *Machine) globalEntry(i int32, key value.Value) (value.Value, *value.Error) {
 	g := m.globals[i]
-	if i == bytecode.GlobalBody {
+	if mayBeNull(i) {
 		v, err := value.Index(&m.meter, g, key)
 		return v.Share(), err
 	}

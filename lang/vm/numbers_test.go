@@ -99,8 +99,8 @@ func TestStepNumbersStay(t *testing.T) {
 }
 
 // TestEarlierFormats restores snapshots as they were written before they had !BODY
-// and said whether their output is one value, before they said what their values
-// weigh, and before steps had numbers.
+// and !INPUT and said whether their output is one value, before they said what their
+// values weigh, and before steps had numbers.
 func TestEarlierFormats(t *testing.T) {
 	prog := compile(t, "EMIT 1\nEMIT 2\nSET ?l AS [1, 2.5, 'x']\nWAIT 1 SECOND\nEMIT ?l")
 	stored := func(in vm.Input) (*vm.Machine, []byte) {
@@ -113,13 +113,16 @@ func TestEarlierFormats(t *testing.T) {
 		return m, b
 	}
 	m, b := stored(vm.Input{})
-	// Null and false take a byte each: where they differ is the body.
-	_, other := stored(vm.Input{Body: value.False})
-	body := 0
-	for b[body] == other[body] {
-		body++
+	// Null and false take a byte each: where they differ is the global.
+	without := func(b []byte, in vm.Input) []byte {
+		_, other := stored(in)
+		at := 0
+		for b[at] == other[at] {
+			at++
+		}
+		return slices.Delete(bytes.Clone(b), at, at+1)
 	}
-	b = slices.Delete(b, body, body+1)
+	b = without(without(b, vm.Input{Input: value.False}), vm.Input{Body: value.False})
 	const weight, checksum = 8, 16
 	for _, test := range []struct {
 		format byte

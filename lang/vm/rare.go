@@ -138,6 +138,12 @@ func (m *Machine) execRare(r *[window]value.Value, in uint64) *value.Error {
 			return err
 		}
 		r[a] = v
+	case bytecode.OpCheck:
+		v, err := m.checkFields(r[c], r[b])
+		if err != nil {
+			return err
+		}
+		r[a] = v
 	case bytecode.OpCheckKey:
 		if !r[a].IsText() {
 			return value.Errorf(value.WrongKind, "a key is a text, not %s", value.Describe(r[a]))

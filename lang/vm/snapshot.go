@@ -31,8 +31,8 @@ const (
 
 	firstFormat  = 1 // that is read: it has no numbers of steps
 	weightFormat = 3 // the first that says what its values weigh
-	bodyFormat   = 4 // the first that has !BODY
 	jsonFormat   = 4 // the first that says whether its output is one value
+	bodyFormat   = 4 // the first that has !BODY and !INPUT
 	weightSize   = 8
 	checksumSize = 16
 )
@@ -325,7 +325,7 @@ func (m *Machine) decode(p *bytecode.Program, format byte, d *value.Decoder, out
 		m.stack[i] = d.Value()
 	}
 	for i := range m.globals {
-		if i == int(bytecode.GlobalBody) && format < bodyFormat {
+		if i >= int(bytecode.GlobalBody) && format < bodyFormat {
 			continue
 		}
 		m.globals[i] = d.Value()

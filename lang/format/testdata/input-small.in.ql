@@ -1,0 +1,1 @@
+input   fields  a text,b integer   emit 1

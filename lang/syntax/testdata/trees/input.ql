@@ -1,0 +1,3 @@
+-- First of all.
+INPUT FIELDS "a b" TEXT REQUIRED, c CHOICE ["x"] DEFAULT "x"
+EMIT !INPUT('c')

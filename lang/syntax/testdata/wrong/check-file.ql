@@ -1,0 +1,3 @@
+CHECK ?x FIELDS
+  a TEXT,
+  b FILE

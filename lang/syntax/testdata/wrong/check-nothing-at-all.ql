@@ -1,0 +1,2 @@
+CHECK
+EMIT 1

@@ -1,0 +1,2 @@
+INPUT
+EMIT 1

@@ -1,0 +1,3 @@
+IF ?a THEN
+  INPUT FIELDS a TEXT
+END

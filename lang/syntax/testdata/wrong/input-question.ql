@@ -1,0 +1,1 @@
+INPUT "name" SET ?n

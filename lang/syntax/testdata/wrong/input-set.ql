@@ -1,0 +1,1 @@
+INPUT FIELDS a TEXT SET ?form
