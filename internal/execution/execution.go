@@ -7,6 +7,7 @@ package execution
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -64,7 +65,10 @@ func (h *Host) FormToken(a account.ID, id job.ID, asked int) string {
 // Spec is what a script is run with. It is stored with a job.
 type Spec struct {
 	Request wire.Request `json:"request"`
-	Session string       `json:"session,omitempty"` // the id that the caller brought
+	// Input is what the caller gives the program: JSON of a map, nil for nothing. After
+	// CheckInput it is what the program's INPUT FIELDS make of that.
+	Input   json.RawMessage `json:"input,omitempty"`
+	Session string          `json:"session,omitempty"` // the id that the caller brought
 	// Owner says that the call was made with the account's credentials, not by
 	// a web page alone.
 	Owner bool `json:"owner,omitempty"`
@@ -206,7 +210,11 @@ func (x *Execution) include(ctx context.Context) func(string) (string, error) {
 
 // Machine returns a machine at the start of a program.
 func (x *Execution) Machine(p *bytecode.Program) *vm.Machine {
-	return vm.New(p, x.Spec.Limits, x.Spec.input(vm.Reads(p, bytecode.GlobalRequest)))
+	in := x.Spec.input(vm.Reads(p, bytecode.GlobalRequest))
+	if vm.Reads(p, bytecode.GlobalInput) {
+		x.Spec.given(&in, x.Spec.Limits, func() {})
+	}
+	return vm.New(p, x.Spec.Limits, in)
 }
 
 // input is what the script finds of the caller's request. The address that it came

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"encoding/json"
 
 	"ql/internal/admit"
 	"ql/internal/job"
@@ -16,8 +17,10 @@ type Query struct {
 	Script      string
 	Async       bool
 	Request     wire.Request
-	Webhook     string  // what to call at the end of an async one, "" for nowhere
-	Key         *string // makes a repeat of the call find its job; nil for none
+	// Input is what the script's INPUT FIELDS are given: JSON of a map, nil for nothing.
+	Input   json.RawMessage
+	Webhook string  // what to call at the end of an async one, "" for nowhere
+	Key     *string // makes a repeat of the call find its job; nil for none
 	// Within checks the call's sizes against those of the account.
 	Within func(wire.Limits) error
 }

@@ -47,6 +47,11 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 	if err != nil {
 		return a, err
 	}
+	if failure == nil {
+		if err := x.CheckInput(ctx, program); err != nil {
+			return a, err
+		}
+	}
 	// Not earlier: a call that was not let in is meant to be sent again, and a
 	// script that does not compile to be mended.
 	if key := s.idempotencyKey(who, q); key != nil {
@@ -92,7 +97,7 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 
 // spec is what a script of a caller is run with.
 func (s *Service) spec(who caller, c Caller, q Query, l vm.Limits) execution.Spec {
-	return execution.Spec{Request: q.Request, Session: who.Session, Owner: who.ActsForOwner(), Client: c.Addr, Started: s.o.Clock(), Limits: l}
+	return execution.Spec{Request: q.Request, Input: q.Input, Session: who.Session, Owner: who.ActsForOwner(), Client: c.Addr, Started: s.o.Clock(), Limits: l}
 }
 
 // result is how a call came out: the record of a script that ended, or the job

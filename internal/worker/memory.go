@@ -27,7 +27,7 @@ func toRecover(s job.Sizes) int64 { return 4 * s.Journal }
 
 // toRun is how much the request and the program take while a script runs.
 func toRun(s *execution.Spec, p *bytecode.Program) int64 {
-	return requestBytes(&s.Request) + int64(p.Bytes)
+	return requestBytes(&s.Request) + int64(len(s.Input)) + int64(p.Bytes)
 }
 
 func requestBytes(r *wire.Request) (n int64) {

@@ -1,0 +1,114 @@
+package execution
+
+import (
+	"context"
+	"errors"
+
+	"ql/internal/fault"
+	"ql/lang/bytecode"
+	"ql/lang/form"
+	"ql/lang/value"
+	"ql/lang/vm"
+)
+
+// Checking an input takes so much memory at most: for each byte of its JSON, of which
+// an empty list has two, and for what small ones take anyway.
+const (
+	inputWeight = 64
+	smallInput  = 64 << 10
+)
+
+// CheckInput checks Spec.Input by the INPUT FIELDS of the program, before its first step,
+// in turns of the execution's pace, and puts what they make of it in its place. What does
+// not fit is form.FieldErrors, and a *fault.Error says that checking passed a limit.
+// The error of a node that has no room for it now is that of the ledger.
+func (x *Execution) CheckInput(ctx context.Context, p *bytecode.Program) error {
+	if len(x.Spec.Input) == 0 && p.Input.IsNull() {
+		return nil
+	}
+	limits := x.Spec.Limits
+	most := int64(inputWeight*len(x.Spec.Input)) + smallInput
+	if most < limits.Memory {
+		limits.Memory = most
+	}
+	if most > 2*smallInput {
+		if err := x.reserve(ctx, most); err != nil {
+			return err
+		}
+		defer x.memory.Shrink(most)
+	}
+	checked, err := x.checkInput(ctx, p, limits)
+	var limit *value.LimitError
+	switch {
+	case errors.As(err, &limit):
+		f := fault.New(fault.LimitExceeded, "the input cannot be checked: %s", limit.Error())
+		f.Limit, f.Value = limit.Name, limit.Max
+		return f
+	case err != nil:
+		return err
+	}
+	x.Spec.Input = nil
+	if !checked.IsNull() {
+		x.Spec.Input = value.AppendJSON(nil, checked)
+	}
+	return nil
+}
+
+func (x *Execution) checkInput(ctx context.Context, p *bytecode.Program, l vm.Limits) (value.Value, error) {
+	given := value.Null
+	if len(x.Spec.Input) > 0 {
+		var in vm.Input
+		x.Spec.given(&in, l, func() { _ = x.Pace.Turn(ctx) }) // where ctx has ended, the check tells
+		if in.Err != nil {
+			return value.Null, in.Err
+		}
+		given = in.Input
+	}
+	return vm.CheckInput(ctx, x.Pace, p, l, given)
+}
+
+// given puts what the caller gave into the input of a machine, made under the limits of
+// the script and out of its fuel. Turn is called now and then on the way.
+func (s *Spec) given(in *vm.Input, l vm.Limits, turn func()) {
+	if len(s.Input) == 0 {
+		return
+	}
+	m := &value.Meter{
+		Bounds: l.Bounds, Reserve: l.Fuel, TotalFuel: l.Fuel, Memory: l.Memory, BytesLeft: l.Memory,
+		Measure: func() int64 { return 0 }, // all that there is counts as under way
+		Check: func() *value.LimitError {
+			turn()
+			return nil
+		},
+	}
+	m.Begin()
+	defer func() {
+		in.Fuel += m.Used()
+		switch e := recover().(type) {
+		case nil:
+		case *value.LimitError:
+			in.Err = e
+		default:
+			panic(e)
+		}
+	}()
+	v, err := value.ParseJSON(m, string(s.Input))
+	if err != nil {
+		in.Err = form.FieldErrors{{Field: "input", Message: err.Message}}
+		return
+	}
+	in.Input = v
+}
+
+// InputSchema returns the JSON Schema of what a program's INPUT FIELDS take, null where
+// it has none.
+func InputSchema(p *bytecode.Program) (value.Value, error) {
+	if p.Input.IsNull() {
+		return value.Null, nil
+	}
+	f, err := form.Parse(p.Input)
+	if err != nil {
+		return value.Null, err
+	}
+	return f.Schema(), nil
+}
