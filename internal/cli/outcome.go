@@ -49,6 +49,8 @@ type errorJSON struct {
 	Limit   string        `json:"limit,omitempty"`
 	Value   int64         `json:"value,omitempty"`
 	Details []problemJSON `json:"details,omitempty"`
+	// Fields says what is wrong with each field of an input.
+	Fields map[string]string `json:"fields,omitempty"`
 }
 
 // statuses are the service's words for how a run ended.

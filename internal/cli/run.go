@@ -30,6 +30,8 @@ type runCommand struct {
 	Trace   bool          `help:"Show the steps afterwards."`
 	Offline bool          `env:"QL_OFFLINE" help:"Let FETCH call nobody."`
 
+	Input []string `sep:"none" placeholder:"FILE|NAME=VALUE" help:"What INPUT FIELDS takes: a JSON file of a map, or one field of it (repeatable; a field given again is a list)."`
+
 	Get    []string `sep:"none" placeholder:"NAME=TEXT" group:"The request" help:"An entry of !GET (repeatable)."`
 	Post   []string `sep:"none" placeholder:"NAME=TEXT" group:"The request" help:"An entry of !POST (repeatable)."`
 	Cookie []string `sep:"none" placeholder:"NAME=TEXT" group:"The request" help:"An entry of !COOKIE (repeatable)."`
@@ -49,6 +51,9 @@ func (k *runCommand) Run(c *console) (err error) {
 	}
 	input, err := k.input()
 	if err != nil {
+		return err
+	}
+	if input.Input, err = readInput(k.Input); err != nil {
 		return err
 	}
 	var who answers = person{c}
@@ -92,6 +97,9 @@ func (k *runCommand) Run(c *console) (err error) {
 	}
 
 	limits := account.Plan(k.Plan).Limits()
+	if input.Input, err = vm.CheckInput(c.ctx, nil, program, limits.SyncMachine(), input.Input); err != nil {
+		return s.inputRefused(err)
+	}
 	machine := vm.New(program, limits.SyncMachine(), input)
 	defer machine.Release()
 	options := engine.Options{
