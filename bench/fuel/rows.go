@@ -76,6 +76,23 @@ func machineRows() []row {
 		"IF chain", `IF ?round = -1 THEN SET ?z AS 1 ELSE IF ?round = -2 THEN SET ?z AS 2 ELSE IF ?round = -3 THEN SET ?z AS 3 END`,
 		"gaps of a map", `SET ?g AS ?wide FOR ?i FROM 2 TO 9000 DO UNSET ?g["key {?i}"] END FOR ?i FROM 1 TO 1000 DO FOR ?k, ?x IN ?g DO BREAK END END`,
 	)...)
+	rows = append(rows, with("check", `
+SET ?m AS {a: "text", b: "5", c: "x9", d: "2026-01-02"}
+SET ?list AS MAP(RANGE(1, 1000), ?i -> "x{?i}")
+SET ?chosen AS MAP(RANGE(1, 10000), ?i -> "x999")
+SET ?long AS REPEAT("a", 90000)
+SET ?wide AS FROM_ENTRIES(MAP(RANGE(1, 20000), ?i -> ["key {?i}", ?i]))`,
+		"small", `CHECK ?m FIELDS a TEXT, b INTEGER, c TEXT, d DATE`,
+		"one field", `CHECK {a: 1} FIELDS a INTEGER SET ?z`,
+		"wrong", `TRY CHECK ?m FIELDS a NUMBER, b EMAIL, c URL CATCH ?e END`,
+		"addresses", `CHECK {a: "ada@example.com", b: "https://example.com/a?b=c", c: "+1 202 555 0143", d: "09:30"} FIELDS a EMAIL, b URL, c PHONE, d TIME`,
+		"pattern", `CHECK ?m FIELDS a TEXT PATTERN '[a-z]+', b TEXT, c TEXT, d TEXT`,
+		"costly pattern", `CHECK {a: "aaaaaaaaaaaaaaaaaaaa"} FIELDS a TEXT PATTERN '(?:a?){900}b*'`,
+		"long text", `CHECK {a: ?long} FIELDS a LONG TEXT`,
+		"many choices", `CHECK {a: "x999"} FIELDS a CHOICE ?list`,
+		"long list", `CHECK {a: ?chosen} FIELDS a CHOICES ?list`,
+		"unknown entries", `TRY CHECK ?wide FIELDS a TEXT CATCH ?e END`,
+	)...)
 	rows = append(rows, with("arithmetic", `
 SET ?x AS 3
 SET ?f AS 1.5

@@ -2,7 +2,7 @@ package gen
 
 // effect writes a statement that asks the host.
 func (g *generator) effect() {
-	switch g.intn(26) {
+	switch g.intn(27) {
 	case 0, 1, 2, 3:
 		g.sql()
 	case 4:
@@ -52,6 +52,9 @@ func (g *generator) effect() {
 			return
 		}
 		g.line("CONFIRM 'the end?'")
+	case 25:
+		g.line("TRY CHECK ?%s FIELDS id INTEGER MIN %d, name TEXT PATTERN '[A-Za-z]*', tags CHOICES ['a'], qty NUMBER DEFAULT (%s) SET ?%s CATCH ?e0 EMIT LINE ?e0.code, ?e0.fields END",
+			g.variable(g.pickKind(record, record, wild)), g.intn(9), g.expr(number, 1), g.variable(wild))
 	default:
 		g.line("SET ?%s AS %d + LENGTH(NOW()) + RANDOM(1, %s)", g.variable(number), g.intn(9), g.pick("6", "LENGTH(UUID())", "COUNT(?"+g.variable(numbers)+") + 1"))
 	}
