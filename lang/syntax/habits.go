@@ -80,6 +80,8 @@ var verbHabits = map[string]string{
 	"SEND":      `FETCH "https://…" METHOD "POST" BODY value`,
 	"REDIRECT":  `SET "status" AS 303 OF !RESPONSE and SET "header:Location" AS "/path" OF !RESPONSE`,
 	"HEADER":    `SET "header:Name" AS "value" OF !RESPONSE`,
+	"SHOW":      `SELECT name, sql FROM sqlite_schema for the tables of a database, or EMIT "text" to write something out`,
+	"DESCRIBE":  "SELECT sql FROM sqlite_schema WHERE name = 'table'",
 	"VALUES":    "INSERT INTO table VALUES (…);",
 	"MERGE":     "INSERT INTO … ON CONFLICT …;",
 	"CLASS":     "maps for things with fields: SET ?thing AS {name: \"x\"}",

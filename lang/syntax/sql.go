@@ -31,6 +31,8 @@ type sqlReader struct {
 	beginErrs int // errors reported before begin
 	cases     int // open CASE outside brackets
 
+	sqlShape
+
 	prev      word // the token before, where it was a word
 	afterIn   bool // the token before was the bracket of IN (
 	comma     bool // the token before was a comma
@@ -49,6 +51,7 @@ type bracket struct {
 	char     byte
 	position bool // of POSITION(… IN …)
 	list     bool // of the values after IN
+	order    bool // in an ORDER BY of its own
 	errs     int  // errors reported before it
 }
 
@@ -72,6 +75,7 @@ func (p *parser) sql() Stmt {
 	p.ahead = p.ahead[:0]
 	p.scan.reset(int(head.stop)) // forget what a look ahead has met: it is SQL
 	r.checkHead()
+	r.clause(head.word, r.stmt.Head, false)
 	for r.step() {
 	}
 	r.stmt.Parts, r.parts = p.nodes.sqls.take(r.parts, 0)
@@ -96,6 +100,7 @@ func (r *sqlReader) step() bool {
 	case cDigit:
 		r.pos = sqlWordEnd(r.src, r.pos)
 		r.token()
+		r.complete = true
 		return true
 	}
 	switch c {
@@ -145,12 +150,15 @@ func (r *sqlReader) step() bool {
 	}
 	r.token()
 	r.comma = c == ','
+	r.term = r.comma && *r.terms()
+	r.complete = c == ')' || c == '\'' || c == '"' || c == '`' || c == ']'
 	return true
 }
 
 // token notes that a token other than a word was read.
 func (r *sqlReader) token() {
 	r.prev, r.lineStart, r.afterIn, r.comma = wNone, false, false, false
+	r.orderWord, r.term, r.complete = false, false, false
 }
 
 // outside says whether the statement may end here.
@@ -204,10 +212,11 @@ func (r *sqlReader) wordAt(i int) string { return r.src[i:sqlWordEnd(r.src, i)] 
 func (r *sqlReader) word() bool {
 	start := r.pos
 	r.pos = sqlWordEnd(r.src, start)
-	w := lookupWord(r.src[start:r.pos])
-	lineStart := r.lineStart
+	text := r.src[start:r.pos]
+	w := lookupWord(text)
+	lineStart, ordered := r.lineStart, r.orderWord
 	r.trackBody(w, start)
-	if r.afterIn && (w.isSQLHead() || strings.EqualFold(r.src[start:r.pos], "VALUES")) {
+	if r.afterIn && (w.isSQLHead() || strings.EqualFold(text, "VALUES")) {
 		r.brackets[len(r.brackets)-1].list = false // it is a query
 	}
 	if r.outside() {
@@ -220,6 +229,9 @@ func (r *sqlReader) word() bool {
 			w == wEmit && !lineStart && r.startsEmit():
 			r.noEnd(w, start)
 			return false
+		case w.isSQLHead() && r.nextStatement(w):
+			r.noEnd(w, start)
+			return false
 		default:
 			r.trackCase(w, start, lineStart)
 		}
@@ -227,6 +239,7 @@ func (r *sqlReader) word() bool {
 	r.token()
 	r.prev = w
 	r.words++
+	r.clause(w, text, ordered)
 	return true
 }
 

@@ -112,3 +112,50 @@ func TestSQLResults(t *testing.T) {
 		}
 	}
 }
+
+// Verbs of SQL inside of one statement, and parameters in ORDER BY that do sort,
+// are no mistakes.
+func TestSQLThatGoesOn(t *testing.T) {
+	for _, text := range []string{
+		"INSERT INTO t (a)\nSELECT 1",
+		"INSERT INTO t\nWITH c AS (SELECT 1)\nSELECT * FROM c",
+		"INSERT OR REPLACE INTO t VALUES (1)",
+		"INSERT INTO t SELECT 1 WHERE true ON CONFLICT (a) DO\nUPDATE SET b = 1",
+		"INSERT INTO t VALUES (1) ON CONFLICT DO NOTHING RETURNING\na",
+		"REPLACE INTO t SELECT 1",
+		"WITH a AS (SELECT 1), b (x) AS (SELECT 2)\nSELECT * FROM a, b",
+		"WITH a AS (SELECT 1)\nINSERT INTO t\nSELECT * FROM a",
+		"WITH a AS (SELECT 1)\nUPDATE t SET a = 1",
+		"WITH RECURSIVE a AS (SELECT 1)\nDELETE FROM t",
+		"SELECT 1\nUNION ALL\nSELECT 2\nEXCEPT\nSELECT 3",
+		"SELECT replace(a, 'x', 'y') AS b,\nreplace(b, 'x', 'y') FROM t",
+		"EXPLAIN QUERY PLAN\nSELECT 1",
+		"EXPLAIN ANALYZE\nSELECT 1",
+		"CREATE TABLE t AS\nSELECT 1",
+		"CREATE VIEW v (a) AS -- why\nSELECT 1",
+		"CREATE TABLE t (a REFERENCES b ON\nDELETE CASCADE ON\nUPDATE SET NULL)",
+		"CREATE TRIGGER x AFTER\nUPDATE OF a ON t BEGIN\nINSERT INTO t VALUES (1);\nUPDATE t SET a = 1;\nEND",
+		"CREATE TRIGGER x INSTEAD OF\nDELETE ON v BEGIN SELECT 1; END",
+		"ALTER TABLE t\nDROP COLUMN a",
+		"ALTER TABLE t\nALTER COLUMN a DROP DEFAULT,\nALTER COLUMN b SET NOT NULL",
+		"CREATE TABLE t (a) WITH (fillfactor = 70)",
+		"SELECT * FROM t FOR\nUPDATE",
+		"SELECT a, delete FROM t",
+		"SELECT t.delete\nFROM t",
+		"SELECT \"select\", [insert] FROM t",
+		"SELECT * FROM t ORDER BY CASE ?col WHEN 'name' THEN name WHEN 'city' THEN city END",
+		"SELECT * FROM t ORDER BY ?lat - lat, ?x * y, abs(?z - z)",
+		"SELECT * FROM t ORDER BY ?name = name DESC, ?a IN (b, c), ?a LIKE b, ?a IS b",
+		"SELECT * FROM t ORDER BY a LIMIT ?n OFFSET ?m",
+		"SELECT * FROM t ORDER BY a LIMIT ?n, ?m",
+		"SELECT (SELECT a FROM t ORDER BY a), ?b",
+		"SELECT group_concat(a, ?sep ORDER BY a), ?b FROM t",
+		"SELECT sum(a) OVER (ORDER BY b ROWS BETWEEN ?n PRECEDING AND ?m FOLLOWING), ?c FROM t",
+		"UPDATE t SET a = (SELECT b FROM u ORDER BY c LIMIT 1), d = ?d",
+		"SELECT order, by FROM t WHERE x = ?y",
+	} {
+		if _, errs := syntax.Parse(source.NewFile("", text)); len(errs) > 0 {
+			t.Errorf("%s", errs[0].Caret(""))
+		}
+	}
+}

@@ -99,6 +99,9 @@ func (r *sqlReader) accesses(x Expr) Expr {
 func (r *sqlReader) bind(x Expr) {
 	part := SQLPart{Span: Span{x.Pos(), x.End()}, Param: x}
 	top := len(r.brackets) - 1
+	if r.term {
+		r.constantOrder(int(part.Start), int(part.Stop))
+	}
 	switch {
 	case r.prev == wIn:
 		part.InList = top < 0 || !r.brackets[top].position
@@ -120,6 +123,7 @@ func (r *sqlReader) bind(x Expr) {
 	r.pos = int(part.Stop)
 	r.textStart = r.pos
 	r.token()
+	r.complete = true
 }
 
 // keepComments collects the comments between the brackets of a list and its

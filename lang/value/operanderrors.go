@@ -12,11 +12,15 @@ func addError(a, b Value) *Error {
 	switch {
 	case is(KindNull):
 		hint = ": null has no value; DEFAULT gives it one"
+	case (oneValue(a) || oneValue(b)) && (a.IsNumber() || b.IsNumber() || is(KindText)):
+		hint = ": " + takeOneValue
 	case is(KindBytes) && is(KindText):
 		hint = ": TEXT(…) reads bytes as text, BYTES(…) makes bytes of a text"
 	case is(KindList) && !is(KindMap):
 		hint = ": ?list + [?x] adds an element to a list"
 	case is(KindMap):
+	case moment(a) || moment(b):
+		hint = ": " + moveMoment
 	case is(KindText):
 		hint = ": NUMBER(?a) + 1 adds numbers, \"{?a}1\" joins texts"
 	}
@@ -42,6 +46,16 @@ func operandError(format string, a, b Value) *Error {
 		e.Message += ": EXCEPT(?a, ?b) leaves out what the second list has"
 		return e
 	}
+	if strings.Contains(format, "subtract") && moment(a) {
+		if b.IsNumber() {
+			e.Message += ": " + moveMoment
+			return e
+		}
+		if moment(b) {
+			e.Message += `: DIFFERENCE(?time, ?earlier, "days") counts what lies between two times`
+			return e
+		}
+	}
 	e.Message += numberFor(a, b)
 	return e
 }
@@ -51,10 +65,46 @@ func numberFor(a, b Value) string {
 	switch {
 	case a.IsNull() || b.IsNull():
 		return ": null has no value; DEFAULT gives it one"
+	case oneValue(a) || oneValue(b):
+		return ": " + takeOneValue
 	case a.IsText() || b.IsText():
 		return ": NUMBER(…) makes a number of a text"
 	}
 	return ""
+}
+
+const (
+	takeOneValue = "where the list is the row of a SELECT, SET VALUE ?n takes the value itself"
+	moveMoment   = `ADD_TIME(?time, 1, "day") gives a later time, a negative number an earlier one`
+)
+
+// oneValue says whether v looks like what SET ?n takes of a SELECT with one row
+// of one column.
+func oneValue(v Value) bool {
+	if !v.IsList() || v.List().Len() != 1 {
+		return false
+	}
+	row := v.List().At(0)
+	return row.IsMap() && row.Map().Len() == 1
+}
+
+// moment says whether v is text that starts as NOW() writes a time.
+func moment(v Value) bool {
+	if !v.IsText() {
+		return false
+	}
+	const form = "0000-00-00T00:00"
+	text := v.Str()
+	if len(text) < len(form) {
+		return false
+	}
+	for i := range len(form) {
+		digit := '0' <= text[i] && text[i] <= '9'
+		if form[i] == '0' && !digit || form[i] != '0' && text[i] != form[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // wantWhole is the error of DIV and % on anything but whole numbers.
@@ -74,6 +124,8 @@ func orderHint(a, b Value) string {
 	switch {
 	case a.IsNull() || b.IsNull():
 		return "; null has no value, DEFAULT gives it one"
+	case oneValue(a) || oneValue(b):
+		return "; " + takeOneValue
 	case a.IsText() && b.IsNumber() || a.IsNumber() && b.IsText():
 		return "; NUMBER(…) makes a number of a text"
 	}

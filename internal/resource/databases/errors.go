@@ -184,7 +184,7 @@ func mistake(message string) error {
 			name := strings.Trim(quoted, `"`)
 			return value.Errorf(noSuchColumn, "there is no column %s: a text in SQL stands in single quotes, '%s'", value.Quote(name), name)
 		}
-		return value.Errorf(noSuchColumn, "there is no column %s", value.Quote(strings.Trim(column, `"`)))
+		return value.Errorf(noSuchColumn, "there is no column %s%s", value.Quote(strings.Trim(column, `"`)), nowHint(column))
 	}
 	if table, column, ok := strings.Cut(message, " has no column named "); ok {
 		return value.Errorf(noSuchColumn, "the table %s has no column %s", value.Quote(strings.TrimPrefix(table, "table ")), value.Quote(column))
@@ -193,10 +193,31 @@ func mistake(message string) error {
 		return value.Errorf(sqlError, "a variable in SQL stands for a value: it cannot be the name of a table or column, or any other part of the SQL")
 	}
 	if near, ok := strings.CutSuffix(message, ": syntax error"); ok {
+		if verb := strings.Trim(strings.TrimPrefix(near, "near "), `"`); sqlVerbs[strings.ToUpper(verb)] {
+			return value.Errorf(sqlError, "a syntax error in the SQL %s: if another statement starts there, put ; before %s", near, strings.ToUpper(verb))
+		}
 		return value.Errorf(sqlError, "a syntax error in the SQL %s", near)
+	}
+	if name, ok := strings.CutPrefix(message, "no such function: "); ok {
+		return value.Errorf(sqlError, "%s%s", message, nowHint(name))
 	}
 	if message == "incomplete input" {
 		return value.Errorf(sqlError, "the SQL statement is not complete")
 	}
 	return value.Errorf(sqlError, "%s", message)
+}
+
+// sqlVerbs are the words with which a statement of SQL starts.
+var sqlVerbs = map[string]bool{
+	"SELECT": true, "WITH": true, "INSERT": true, "UPDATE": true, "DELETE": true, "CREATE": true, "ALTER": true, "DROP": true,
+	"EXPLAIN": true, "REPLACE": true,
+}
+
+// nowHint says how SQL comes by this moment where it asked for NOW, which is a
+// function of the language and not of the database.
+func nowHint(name string) string {
+	if !strings.EqualFold(name, "NOW") {
+		return ""
+	}
+	return ": NOW() is no SQL; write SET ?now AS NOW() before the SQL and ?now in it"
 }

@@ -1,0 +1,13 @@
+CREATE TABLE t (id INTEGER, name TEXT)
+INSERT INTO t VALUES (1, 'Ada')
+INSERT INTO t (id) SELECT 2
+UPDATE t SET name = 'Bob' WHERE id = 2
+DELETE FROM t WHERE id = ?id
+ALTER TABLE t ADD COLUMN city TEXT
+CREATE INDEX by_name ON t (name)
+DROP TABLE old
+WITH c AS (SELECT 1 AS x)
+SELECT x FROM c
+REPLACE INTO t VALUES (1, NULL);
+SELECT 1 AS a LIMIT 1 SELECT 2;
+select * from t insert into t values (3, 'Cy')
