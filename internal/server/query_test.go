@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -112,6 +113,25 @@ func TestBothConventions(t *testing.T) {
 				t.Errorf("answer %d %v %s", r.status, r.header, r.body)
 			}
 		})
+	}
+}
+
+// Both conventions show all errors of a script.
+func TestSyntaxErrorsInBothConventions(t *testing.T) {
+	w := boot(t, settings{})
+	ada := w.member("ada", account.Standard)
+	const script = "EMIT (\nPRINT 1\nEMIT 1 +"
+	r := w.form(ada, script, nil)
+	a := w.query(ada, script, "").read(t)
+	if len(a.Error.Details) != 3 {
+		t.Fatalf("details %v", a.Error.Details)
+	}
+	want := ""
+	for _, d := range a.Error.Details {
+		want += fmt.Sprintf("error: syntax_error: %s (line %v, column %v)\n", d["message"], d["line"], d["column"])
+	}
+	if r.status != 422 || r.body != want {
+		t.Errorf("answer %d %s\nwant %s", r.status, r.body, want)
 	}
 }
 

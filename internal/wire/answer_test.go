@@ -323,9 +323,38 @@ func FuzzAnswerText(f *testing.F) {
 	})
 }
 
+// A script that does not compile gets its errors one by one, and no more lines
+// than a reader takes.
+func TestErrorLines(t *testing.T) {
+	e := Error{Code: "syntax_error", Message: "first", Line: 1, Column: 2}
+	for n, want := range map[int]string{
+		0: "error: syntax_error: first (line 1, column 2)\n",
+		1: "error: syntax_error: m (/f.ql, line 1, column 7)\n",
+		2: "error: syntax_error: m (/f.ql, line 1, column 7)\nerror: syntax_error: m (/f.ql, line 2, column 7)\n",
+	} {
+		e.Details = details(n)
+		if got := string(e.AppendLines(nil)); got != want {
+			t.Errorf("%d errors: got %q, want %q", n, got, want)
+		}
+	}
+	e.Details = details(100)
+	got := string(e.AppendLines(nil))
+	if lines := strings.Count(got, "\n"); lines != maxLines || !strings.HasSuffix(got, "(/f.ql, line 20, column 7, and 80 more)\n") {
+		t.Errorf("100 errors are %d lines: %s", lines, got)
+	}
+}
+
+func details(n int) []Detail {
+	var all []Detail
+	for i := range n {
+		all = append(all, Detail{Code: "syntax_error", Message: "m", File: "/f.ql", Line: i + 1, Column: 7})
+	}
+	return all
+}
+
 func TestErrorLine(t *testing.T) {
 	e := Error{Code: "a\nb", Message: "c\r\nd", File: "e\nf", Line: 1, Column: 2}
-	if got, want := string(e.AppendLine([]byte("so far\n"))), "so far\nerror: a b: c  d (e f, line 1, column 2)\n"; got != want {
+	if got, want := string(e.AppendLines([]byte("so far\n"))), "so far\nerror: a b: c  d (e f, line 1, column 2)\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

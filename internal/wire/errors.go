@@ -96,24 +96,45 @@ func (e *Error) AppendAnswer(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// AppendLine appends the error as the form convention writes it, on one line.
-func (e *Error) AppendLine(dst []byte) []byte {
+// maxLines is how many errors of one script the form convention writes. The
+// JSON convention shows them all.
+const maxLines = 20
+
+// AppendLines appends the error as the form convention writes it: on one line,
+// or on one for each of the errors of a script that does not compile.
+func (e *Error) AppendLines(dst []byte) []byte {
+	if len(e.Details) == 0 {
+		return appendLine(dst, Detail{e.Code, e.Message, e.File, e.Line, e.Column}, 0)
+	}
+	shown := e.Details[:min(len(e.Details), maxLines)]
+	for i, d := range shown {
+		more := 0
+		if i == len(shown)-1 {
+			more = len(e.Details) - len(shown)
+		}
+		dst = appendLine(dst, d, more)
+	}
+	return dst
+}
+
+// appendLine appends one error on one line, and that there are more.
+func appendLine(dst []byte, d Detail, more int) []byte {
 	start := len(dst)
 	dst = append(dst, "error: "...)
-	dst = append(dst, e.Code...)
+	dst = append(dst, d.Code...)
 	dst = append(dst, ": "...)
-	dst = append(dst, e.Message...)
-	if e.Line > 0 {
+	dst = append(dst, d.Message...)
+	if d.Line > 0 {
 		dst = append(dst, " ("...)
-		if e.File != "" {
-			dst = append(dst, e.File...)
+		if d.File != "" {
+			dst = append(dst, d.File...)
 			dst = append(dst, ", "...)
 		}
 		dst = append(dst, "line "...)
-		dst = strconv.AppendInt(dst, int64(e.Line), 10)
+		dst = strconv.AppendInt(dst, int64(d.Line), 10)
 		dst = append(dst, ", column "...)
-		dst = strconv.AppendInt(dst, int64(e.Column), 10)
-		if more := len(e.Details) - 1; more > 0 {
+		dst = strconv.AppendInt(dst, int64(d.Column), 10)
+		if more > 0 {
 			dst = append(dst, ", and "...)
 			dst = strconv.AppendInt(dst, int64(more), 10)
 			dst = append(dst, " more"...)

@@ -44,7 +44,7 @@ func TestHeaders(t *testing.T) {
 	text("failed", plain, &failure)
 	text("failed-syntax", plain, &syntaxError)
 	text("failed-in-a-file", plain, &Error{Code: "wrong_kind", Message: "no\r\nway", File: "lib/a.ql", Line: 2, Column: 1})
-	write("text refused", func(h Header) { refused.SetText(h, plain) }, refused.AppendLine(nil))
+	write("text refused", func(h Header) { refused.SetText(h, plain) }, refused.AppendLines(nil))
 	write("json ok", func(h Header) { job["ok"].SetJSON(h, plain) })
 	write("json ok, listed page", func(h Header) { job["ok"].SetJSON(h, page) })
 	write("json accepted", func(h Header) { job["accepted"].SetJSON(h, plain) })

@@ -20,7 +20,7 @@ func (j *Job) Text(e *Error) (output, after []byte) {
 	if len(output) > 0 && output[len(output)-1] != '\n' {
 		after = append(after, '\n')
 	}
-	return output, e.AppendLine(after)
+	return output, e.AppendLines(after)
 }
 
 // SetText sets the headers of the form convention's answer about a job; e is

@@ -55,5 +55,5 @@ func (c codec) query(h http.Header, r *server.Request) (server.Response, error) 
 
 func encodeError(h http.Header, s wire.HeaderOptions, r *service.Refusal) []byte {
 	r.SetText(h, s)
-	return r.AppendLine(nil)
+	return r.AppendLines(nil)
 }
