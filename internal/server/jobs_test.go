@@ -570,7 +570,7 @@ func TestWait(t *testing.T) {
 	}
 	long := w.query(ada, `EMIT "a" WAIT 1 HOUR EMIT "b"`, "").read(t)
 	r = w.poll(long.JobID, "")
-	if a := r.read(t); a.Status != "waiting" || a.Result != nil || !a.ResumeAt.Equal(long.ResumeAt) || r.header.Get("Retry-After") != "60" {
+	if a := r.read(t); a.Status != "waiting" || *a.Result != "a" || len(a.Trace) != 2 || !a.ResumeAt.Equal(long.ResumeAt) || r.header.Get("Retry-After") != "60" {
 		t.Errorf("poll: %s %v", r.body, r.header)
 	}
 	w.confirm(long.JobID, `{"approved":true}`).wantError(t, 409, "not_paused")

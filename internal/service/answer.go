@@ -40,9 +40,7 @@ func (s *Service) jobAnswer(v *job.View) (wire.Job, error) {
 		j := execution.WireJob(&v.Record)
 		j.PollURL = s.pollURL(v.ID)
 		return j, nil
-	case job.Waiting:
-		return wire.Job{Status: string(v.State), ID: v.ID.String(), ResumeAt: v.Until, PollURL: s.pollURL(v.ID)}, nil
-	case job.Paused:
+	case job.Paused, job.Waiting:
 		return s.suspendedAnswer(v)
 	}
 	return execution.WireJob(&v.Record), nil
