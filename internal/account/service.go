@@ -193,6 +193,9 @@ func (s *Service) ShowKey(ctx context.Context, id ID) (Key, error) {
 	if err != nil {
 		return Key{}, s.refused(err, "")
 	}
+	if a.Username == Development {
+		return Key{}, fault.New(fault.NotFound, "the development account has no API key: it has its credentials from the settings")
+	}
 	if a.SealedKey == nil {
 		return Key{}, fault.New(fault.NotFound, "no copy of the API key is kept: rotate it to see a new one")
 	}

@@ -24,6 +24,7 @@ type accountCommand struct {
 	Show          accountShow          `cmd:"" help:"Show an account."`
 	Quota         accountQuota         `cmd:"" help:"Show what an account has used, and may use."`
 	Delete        accountDelete        `cmd:"" help:"Delete an account with its files and databases."`
+	ShowKey       accountShowKey       `cmd:"" help:"Print an account's API key again, where a copy is kept (--show-keys)."`
 	RotateKey     accountRotateKey     `cmd:"" help:"Give an account a new API key; the old one is dead at once."`
 	SetPassword   accountSetPassword   `cmd:"" help:"Give an account the password on standard input."`
 	SetPlan       accountSetPlan       `cmd:"" help:"Put an account on another plan."`
@@ -78,7 +79,7 @@ func newAccountJSON(a accounts.Account) accountJSON {
 	}
 }
 
-// showKey prints a new API key, which is told this once.
+// showKey prints an API key.
 func (c *console) showKey(username string, key accounts.Key) {
 	if c.json {
 		c.print(struct {
@@ -289,6 +290,24 @@ func (k *accountDelete) Run(c *console, line *commands) error {
 			return err
 		}
 		c.said("%s is deleted", k.Account)
+		return nil
+	})
+}
+
+type accountShowKey struct{ who }
+
+// Run implements the command.
+func (k *accountShowKey) Run(c *console, line *commands) error {
+	return line.Account.with(c, false, func(o *operator.Operator) error {
+		a, err := o.Accounts.Find(c.ctx, k.Account)
+		if err != nil {
+			return err
+		}
+		key, err := o.Accounts.ShowKey(c.ctx, a.ID)
+		if err != nil {
+			return err
+		}
+		c.showKey(a.Username, key)
 		return nil
 	})
 }
