@@ -23,6 +23,11 @@ type NewNamed struct {
 
 // CreateNamedKey makes a key of an account, which is told this once.
 func (s *Service) CreateNamedKey(ctx context.Context, a Account, n NewNamed) (NamedKey, Key, error) {
+	if !s.o.Dev { // where one person alone knows the credentials of the settings, it does no harm
+		if err := refuseDevelopment(a); err != nil {
+			return NamedKey{}, Key{}, err
+		}
+	}
 	k := NamedKey{Account: a.ID, Name: n.Name, Created: s.now()}
 	if !names.IsName(n.Name) {
 		return NamedKey{}, Key{}, fault.Invalid("name", "%v", names.ErrName)

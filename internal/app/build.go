@@ -164,7 +164,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	p.caller = network.NewClient(a.egress(), network.ForWebhooks())
 	a.closes("webhook client", func(context.Context) error { p.caller.Close(); return nil })
 	service := service.New(service.Options{
-		Auth: authenticator, Accounts: p.store.Accounts, Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
+		Auth: authenticator, Accounts: p.store.Accounts, Keys: p.accounts, Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
 		Host: host, Records: p.recorder, Jobs: p.worker, NewID: p.store.NewID, URLs: a.urls(), Limits: a.settings.Limits,
 		Shares: links{shares.Admin{Store: p.store.Shares, Clock: time.Now}},
 		Usage:  p.tally, StorageUsed: p.resources.StoredBytes, RecordsUsed: p.store.Jobs.RecordBytes,
@@ -251,7 +251,7 @@ func (a *App) openResources() error {
 
 func (a *App) authenticator(ctx context.Context) (*auth.Authenticator, error) {
 	a.parts.logins = auth.NewGate(hashesAtOnce(a.o.Cores, a.o.Memory, password.DefaultMemory), a.settings.Dev)
-	o := auth.Options{Gate: a.parts.logins, Plain: a.settings.Dev, Unthrottled: a.settings.Dev, Own: a.origins()}
+	o := auth.Options{Gate: a.parts.logins, Plain: a.settings.Dev, Unthrottled: a.settings.Dev, Own: a.origins(), Guard: a.parts.guard}
 	if a.settings.DevUsername != "" {
 		dev, err := a.parts.accounts.EnsureDevelopment(ctx)
 		if err != nil {
@@ -259,10 +259,14 @@ func (a *App) authenticator(ctx context.Context) (*auth.Authenticator, error) {
 		}
 		o.Development = &auth.Development{
 			Account: dev.ID, Recreate: a.parts.accounts.EnsureDevelopment,
-			Username: a.settings.DevUsername, Password: a.settings.DevPassword,
+			Username: a.settings.DevUsername, Password: a.settings.DevPassword, NamedKeys: a.settings.Dev,
 		}
 	}
-	return auth.New(a.parts.store.Accounts, o)
+	authenticator, err := auth.New(a.parts.store.Accounts, o)
+	if err == nil {
+		a.closes("uses of keys", authenticator.FlushUses)
+	}
+	return authenticator, err
 }
 
 // newHashing returns what gives accounts turns to hash passwords.

@@ -61,7 +61,7 @@ var layers = []layer{
 	{pkg: "internal/account/accounttest", imports: []string{"internal/account", "internal/account/names"}},
 	{pkg: "internal/account/usage", imports: []string{"internal/account"}},
 	{pkg: "internal/principal", imports: []string{"internal/account", "internal/account/scope"}},
-	{pkg: "internal/auth", imports: []string{"internal/account", "internal/account/names", "internal/fault", "internal/hostname", "internal/password", "internal/principal", "internal/redacted"}},
+	{pkg: "internal/auth", imports: []string{"internal/account", "internal/account/names", "internal/fault", "internal/guard", "internal/hostname", "internal/password", "internal/principal", "internal/redacted"}},
 	{pkg: "internal/render", imports: []string{"lang/value"}},
 	{pkg: "internal/engine", imports: append([]string{"internal/password", "internal/render"}, language...), others: []string{"github.com/google/uuid"}},
 	{pkg: "internal/resource/*", imports: []string{"internal/engine", "lang/value"}},

@@ -1,6 +1,6 @@
 // Package auth decides whether a caller is who they say: by API key in the form
-// convention, by password in the JSON convention, by the domain of the page
-// that calls. Wrong credentials get one answer, after one amount of work,
+// convention, by password or a named key in the JSON convention, by the domain of the
+// page that calls. Wrong credentials get one answer, after one amount of work,
 // whatever was wrong with them; guessing is slowed down without locking owners
 // out. It reads the account's row for every request, so that a rotated key or
 // a changed password is dead at once. What a caller may then do is for others
@@ -24,6 +24,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/account/names"
 	"ql/internal/fault"
+	"ql/internal/guard"
 	"ql/internal/hostname"
 	"ql/internal/password"
 	"ql/internal/principal"
@@ -34,6 +35,8 @@ import (
 type Store interface {
 	ByAlias(ctx context.Context, alias names.Alias) (account.Account, error)
 	ByKeyHash(ctx context.Context, hash account.KeyHash) (account.Account, error)
+	ByNamedKey(ctx context.Context, hash account.KeyHash) (account.Account, account.NamedKey, error)
+	RecordUses(ctx context.Context, uses map[account.NamedKeyID]time.Time) error
 	ByID(ctx context.Context, id account.ID) (account.Account, error)
 	Rehash(ctx context.Context, id account.ID, old, phc string) error
 	Domains(ctx context.Context, id account.ID) ([]account.Domain, error)
@@ -57,6 +60,9 @@ type Development struct {
 	Recreate func(context.Context) (account.Account, error)
 	Username string
 	Password redacted.Text // stands for the API key too
+	// NamedKeys says that named keys of the account count, as where one person alone
+	// knows its credentials.
+	NamedKeys bool
 }
 
 // Options are an Authenticator's settings.
@@ -72,6 +78,8 @@ type Options struct {
 	// Own are the service's own origins. Their pages may use the development
 	// credentials; the dashboard is one of them.
 	Own []hostname.Origin
+	// Guard runs what stores the uses of keys; may be nil.
+	Guard *guard.Guard
 }
 
 // Authenticator checks credentials. It is safe for concurrent use.
@@ -83,6 +91,7 @@ type Authenticator struct {
 	verified  *verifiedCache
 	flights   flightGroup
 	throttle  *throttle // nil where nothing is throttled
+	uses      *keyUses
 	matches   func(secret, phc string) (bool, error)
 	recreated atomic.Int64 // the ID of the development account that was made anew, 0 for none
 }
@@ -92,7 +101,7 @@ func New(store Store, o Options) (*Authenticator, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	a := &Authenticator{store: store, o: o, digester: newDigester(), verified: newVerifiedCache(), matches: password.Matches}
+	a := &Authenticator{store: store, o: o, digester: newDigester(), verified: newVerifiedCache(), matches: password.Matches, uses: newKeyUses(store, o.Guard)}
 	if !o.Unthrottled {
 		a.throttle = newThrottle()
 	}
@@ -176,6 +185,8 @@ func (a *Authenticator) Password(ctx context.Context, name, secret string, from 
 	switch {
 	case errors.Is(err, errWrong) && strings.HasPrefix(secret, account.KeyPrefix):
 		return principal.Principal{}, fault.New(fault.BadCredentials, wrong+passwordHint)
+	case errors.Is(err, errWrong) && strings.HasPrefix(secret, account.NamedKeyPrefix):
+		return principal.Principal{}, fault.New(fault.BadCredentials, wrong+namedKeyHint)
 	case err != nil:
 		return principal.Principal{}, err
 	}
@@ -296,8 +307,8 @@ func (a *Authenticator) development(ctx context.Context, name, secret string, by
 	if dev == nil || !equal(name, dev.Username) || !equal(secret, dev.Password.Reveal()) {
 		return principal.Principal{}, false, nil
 	}
-	if from.Origin.Present() && !a.isOwn(from.Origin) || from.FetchSite == "cross-site" {
-		return principal.Principal{}, true, fault.New(fault.OriginNotAllowed, "the development credentials are not taken from pages of other sites")
+	if err := a.checkDevelopmentPage(from); err != nil {
+		return principal.Principal{}, true, err
 	}
 	row, err := a.store.ByID(ctx, cmp.Or(account.ID(a.recreated.Load()), dev.Account))
 	if errors.Is(err, account.ErrNotFound) && dev.Recreate != nil {
@@ -311,6 +322,14 @@ func (a *Authenticator) development(ctx context.Context, name, secret string, by
 	p = principal.Owner(row, by)
 	p.Development = true
 	return p, true, err
+}
+
+// checkDevelopmentPage refuses the credentials of the development account to pages of others.
+func (a *Authenticator) checkDevelopmentPage(from Source) error {
+	if from.Origin.Present() && !a.isOwn(from.Origin) || from.FetchSite == "cross-site" {
+		return fault.New(fault.OriginNotAllowed, "the development credentials are not taken from pages of other sites")
+	}
+	return nil
 }
 
 // isOwn tells whether an Origin is the service's own. A service on this machine

@@ -4,9 +4,11 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"ql/internal/account"
 	"ql/internal/account/accounttest"
+	"ql/internal/account/names"
 )
 
 // What stands before every call: neither may be felt beside running a script.
@@ -44,6 +46,24 @@ func BenchmarkKey(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := a.Key(context.Background(), "ada", text, home); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkNamedKey: a key that is sent as Bearer costs one SHA-256, and no password's hash.
+func BenchmarkNamedKey(b *testing.B) {
+	a, _ := benchmarked(b)
+	row, err := a.store.ByAlias(context.Background(), names.Alias{Kind: names.Username, Name: "ada"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	store, _ := a.store.(account.Store)
+	key, _ := addKey(b, store, row.ID, "n", time.Time{})
+	text := key.Reveal()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := a.NamedKey(context.Background(), text, home); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -92,7 +92,7 @@ func Decide(q Question) Decision {
 	}
 	onList := Decision{Allowed, true, entry}
 	switch q.By {
-	case principal.ByKey, principal.ByPassword, principal.ByNobody:
+	case principal.ByKey, principal.ByNamedKey, principal.ByPassword, principal.ByNobody:
 		foreign := q.Origin.Present() && len(q.List) > 0
 		if q.Ambient {
 			foreign = q.Origin.Present() || q.FetchSite == "cross-site" || q.FetchSite == "same-site"

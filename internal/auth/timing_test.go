@@ -95,10 +95,31 @@ func TestPromiseCredentialTiming(t *testing.T) {
 			return err
 		}
 	}
+	// Two wrong keys, of which one begins as a right one does: keys are found by their hashes.
+	store, _ := a.store.(account.Store)
+	right, _ := addKey(t, store, 1, "r", time.Time{})
+	send := func(text string) func(int) error {
+		return func(int) error {
+			_, err := a.NamedKey(ctx, text, home)
+			return err
+		}
+	}
+	wrongNamed := func(secret string) string {
+		k, err := account.NewNamedKey(strings.NewReader(secret))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k.Reveal()
+	}
+	near, far := wrongNamed(strings.Repeat("r", 31)+"s"), wrongNamed(strings.Repeat("f", 32))
+	if near[:30] != right.Reveal()[:30] {
+		t.Fatalf("%s is not near %s", near, right.Reveal())
+	}
 	for _, pair := range []struct {
 		what string
 		a, b func(int) error
 	}{
+		{"named key: one that begins as a right one, and another", send(near), send(far)},
 		{"password: known and unknown name", logIn("ada"), logIn("bob")},
 		{"password: known and disabled name", logIn("ada"), logIn("off")},
 		{"key: known and unknown name", call("ada"), call("bob")},

@@ -43,6 +43,8 @@ var changing = []struct {
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`), "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"},
 	{regexp.MustCompile(`"duration_us":\d+`), `"duration_us":12`},
 	{regexp.MustCompile(`"(duration_ms|start_ms)":\d+`), `"$1":0`},
+	{regexp.MustCompile(`qln_[0-9A-Za-z]{49}`), "qln_9TbXq2LmVw4RzKc7HsYd1NfJ6PgUe8AoQi3BxCvMkEt5nSW0r"},
+	{regexp.MustCompile(`"qln_[0-9A-Za-z]{6}"`), `"qln_9TbXq2"`},
 	{regexp.MustCompile(`qlk_[0-9A-Za-z]{49}`), "qlk_2JWz6yGcK3yMCpq0c7kq8mPZ5nXh1sTdUeLr4vBo9AfKqt7Rw"},
 	{regexp.MustCompile(`QLSESSID=[0-9A-Za-z_-]{43}`), "QLSESSID=3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"},
 	{regexp.MustCompile(`/files/[0-9A-Za-z_-]{43}`), "/files/Zq3b1xGq0vJc2rX9mB4nT7kLsPdWyUeHoAfIiQjRg5E"},

@@ -112,6 +112,7 @@ func boot(t testing.TB, change ...settings) *world {
 	o := service.Options{
 		Auth:     w.auth,
 		Accounts: accounts,
+		Keys:     w.accounts,
 		Limiter:  admit.NewLimiter(admit.LimiterOptions{}),
 		Limits:   account.Plan.Limits,
 		Gate:     admit.NewGate(admit.GateOptions{Slots: 4}),
@@ -299,10 +300,23 @@ type answer struct {
 		Status     string     `json:"status"`
 		Mode       string     `json:"mode"`
 		Convention string     `json:"convention"`
+		By         string     `json:"by"`
+		Key        *string    `json:"key"`
+		Program    *string    `json:"program"`
 		CreatedAt  time.Time  `json:"created_at"`
 		FinishedAt *time.Time `json:"finished_at"`
 		Steps      int64      `json:"steps"`
 	} `json:"jobs"`
+	Keys []struct {
+		Name       string     `json:"name"`
+		Prefix     string     `json:"prefix"`
+		Scopes     []string   `json:"scopes"`
+		CreatedAt  time.Time  `json:"created_at"`
+		ExpiresAt  *time.Time `json:"expires_at"`
+		LastUsedAt *time.Time `json:"last_used_at"`
+	} `json:"keys"`
+	Name  string `json:"name"`
+	Key   string `json:"key"`
 	Next  string `json:"next"`
 	Error struct {
 		Code    string            `json:"code"`

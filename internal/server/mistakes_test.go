@@ -23,9 +23,9 @@ func TestMistakesFromPages(t *testing.T) {
 	}{
 		{"GET", "/v1/job/" + id + "?wait=x", "", "", nil, 400},
 		{"GET", "/v1/job/" + id + "?more=1", "", "", nil, 400},
-		{"GET", "/v1/job/" + id, "", "", []string{"Authorization", "Bearer x"}, 400},
+		{"GET", "/v1/job/" + id, "", "", []string{"Authorization", "Digest x"}, 400},
 		{"DELETE", "/v1/job/" + id + "?more=1", "", "", nil, 400},
-		{"DELETE", "/v1/job/" + id, "", "", []string{"Authorization", "Bearer x"}, 400},
+		{"DELETE", "/v1/job/" + id, "", "", []string{"Authorization", "Digest x"}, 400},
 		{"GET", "/v1/job/" + id + "/events?more=1", "", "", nil, 400},
 		{"GET", "/v1/job/" + id + "/events", "", "", []string{"Last-Event-ID", "x"}, 400},
 		{"POST", "/v1/confirm/" + id + "?wait=x", jsonType, `{"approved":true}`, nil, 400},

@@ -98,6 +98,9 @@ func described(path string) string {
 	if strings.HasPrefix(path, "/v1/files/") {
 		return "/v1/files/{path}"
 	}
+	if strings.HasPrefix(path, "/v1/keys/") {
+		return "/v1/keys/{name}"
+	}
 	if strings.HasPrefix(path, "/v1/shares/") {
 		return "/v1/shares/{id}"
 	}
@@ -152,8 +155,8 @@ func TestDescription(t *testing.T) {
 func TestDescriptionHasEveryStatus(t *testing.T) {
 	doc, err := description()
 	check(t, err)
-	// What only downloads give.
-	never := []fault.Code{fault.FileGone}
+	// What only downloads give, and only making a key.
+	never := []fault.Code{fault.FileGone, fault.AlreadyExists}
 	// A body is what only some routes take, and a script what only some run.
 	ofBodies := []fault.Code{fault.UnsupportedMediaType}
 	ofScripts := []fault.Code{

@@ -178,7 +178,7 @@ func TestPreflight(t *testing.T) {
 		want := map[string]string{
 			"Access-Control-Allow-Origin": listed, "Access-Control-Allow-Credentials": "true", "Vary": "Origin",
 			"Access-Control-Allow-Methods": "GET, POST, DELETE", "Access-Control-Max-Age": "600",
-			"Access-Control-Allow-Headers": "Content-Type, Idempotency-Key, Prefer, Last-Event-ID",
+			"Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key, Prefer, Last-Event-ID",
 		}
 		for name, value := range want {
 			if got := r.header.Get(name); r.status != 204 || got != value {

@@ -15,7 +15,7 @@ import (
 // Route is one method of one address.
 type Route struct {
 	Method string // AnyMethod where the route decides by itself
-	Path   string // "{id}" and "{token}" match one part, "{path}" all that follows
+	Path   string // "{id}", "{name}" and "{token}" match one part, "{path}" all that follows
 	// Accepts are the credentials that open the route; ByNobody where its address is
 	// enough, as that of a job or a link. A public route has none, every other some.
 	Accepts principal.Set
@@ -66,7 +66,7 @@ func (t *router) add(r Route) {
 	}
 	e := &endpoint{pattern: r.Path, routes: []Route{r}}
 	t.endpoints = append(t.endpoints, e)
-	for _, name := range []string{"{path}", "{id}", "{token}"} {
+	for _, name := range []string{"{path}", "{id}", "{name}", "{token}"} {
 		var isVariable bool
 		if e.prefix, e.suffix, isVariable = strings.Cut(r.Path, name); isVariable {
 			e.isTail = name == "{path}"

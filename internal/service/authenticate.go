@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ql/internal/account"
+	"ql/internal/account/scope"
 	"ql/internal/auth"
 	"ql/internal/fault"
 	"ql/internal/principal"
@@ -17,6 +18,10 @@ type Authenticator interface {
 	// password, as the JSON convention does.
 	Key(ctx context.Context, identity, key string, from auth.Source) (principal.Principal, error)
 	Password(ctx context.Context, name, password string, from auth.Source) (principal.Principal, error)
+	// NamedKey checks a named key, which alone says whose it is.
+	NamedKey(ctx context.Context, key string, from auth.Source) (principal.Principal, error)
+	// FlushUses returns when the uses of named keys so far are stored.
+	FlushUses(ctx context.Context) error
 	// Page finds the account that lists the page which calls.
 	Page(ctx context.Context, from auth.Source) (principal.Principal, error)
 	// Admit applies an account's list to the page which calls, if one does, and
@@ -39,8 +44,8 @@ type Caller struct {
 
 // Credentials is the credentials that a caller brought.
 type Credentials struct {
-	By     principal.Credential // key, password or token
-	Name   string
+	By     principal.Credential // key, named key, password or token
+	Name   string               // "" for a named key
 	Secret redacted.Text
 }
 
@@ -85,28 +90,45 @@ func (s *Service) checkCredentials(ctx context.Context, c Caller, p Credentials)
 		return s.o.Auth.Key(ctx, p.Name, p.Secret.Reveal(), c.Source)
 	case principal.ByPassword:
 		return s.o.Auth.Password(ctx, p.Name, p.Secret.Reveal(), c.Source)
+	case principal.ByNamedKey:
+		return s.o.Auth.NamedKey(ctx, p.Secret.Reveal(), c.Source)
 	}
 	return principal.Principal{}, fault.New(fault.BadCredentials, "the token is not valid")
 }
 
+// access is what opens a thing of an account.
+type access struct {
+	what    string // the thing, in a word
+	accepts principal.Set
+	scope   scope.Kind // that a named key needs; 0 where the operation tells
+}
+
 // The credentials that open an account's things.
 var (
-	anyCredential = principal.Set{principal.ByKey, principal.ByPassword}
-	passwordAlone = principal.Set{principal.ByPassword}
+	anyCredential  = principal.Set{principal.ByKey, principal.ByNamedKey, principal.ByPassword}
+	passwordOrName = principal.Set{principal.ByNamedKey, principal.ByPassword}
+	passwordAlone  = principal.Set{principal.ByPassword}
 )
 
-const sendPassword = "send the account's username and password by HTTP Basic"
-
-// authenticateOwner lets the owner of an account, by HTTP Basic, to what shows the
-// account's things, what in a word. It takes the credentials that accepted has.
-func (s *Service) authenticateOwner(ctx context.Context, c Caller, p *Credentials, what string, accepted principal.Set) (caller, error) {
+// fitting says which credentials do.
+func (a access) fitting() string {
 	switch {
-	case p == nil && accepted.Has(principal.ByKey):
-		return caller{}, fault.New(fault.BadCredentials, "send the account's username and password, or its API key, by HTTP Basic")
+	case a.accepts.Has(principal.ByKey):
+		return "the account's username and password, or its API key, by HTTP Basic, or a named key as Authorization: Bearer"
+	case a.accepts.Has(principal.ByNamedKey):
+		return "the account's username and password by HTTP Basic, or a named key as Authorization: Bearer"
+	}
+	return "the account's username and password by HTTP Basic"
+}
+
+// authenticateOwner lets the owner of an account, or a named key, to what shows the account's
+// things.
+func (s *Service) authenticateOwner(ctx context.Context, c Caller, p *Credentials, a access) (caller, error) {
+	switch {
 	case p == nil:
-		return caller{}, fault.New(fault.BadCredentials, sendPassword)
-	case p.By == principal.ByKey && !accepted.Has(principal.ByKey):
-		return caller{}, fault.New(fault.BadCredentials, "the API key does not open %s: "+sendPassword, what)
+		return caller{}, fault.New(fault.BadCredentials, "credentials are missing: send %s", a.fitting())
+	case p.By == principal.ByKey && !a.accepts.Has(principal.ByKey):
+		return caller{}, fault.New(fault.BadCredentials, "the API key does not open %s: send %s", a.what, a.fitting())
 	}
 	who, err := s.checkCredentials(ctx, c, *p)
 	if err != nil {
@@ -116,15 +138,42 @@ func (s *Service) authenticateOwner(ctx context.Context, c Caller, p *Credential
 		return caller{}, err
 	}
 	origin, err := s.admitPage(ctx, c, who.Account.ID, p.By, isAmbient(c, &who))
-	return caller{who, origin}, err
+	owner := caller{who, origin}
+	switch {
+	case err != nil:
+		return owner, err
+	case !a.accepts.Has(p.By): // what the owner alone does, who proves it anew
+		return owner, fault.New(fault.ConfirmRequired, "no key does this to %s, whatever its scopes: send %s", a.what, a.fitting())
+	case who.By == principal.ByNamedKey && !who.Scopes.Has(a.scope):
+		return owner, scopeMissing(&who, a.scope.String())
+	}
+	return owner, nil
+}
+
+// scopeMissing is the answer to a named key that may not do what it is sent for.
+func scopeMissing(who *principal.Principal, needed string) error {
+	return fault.New(fault.ScopeMissing, "the key %q may not do this, which takes the scope %s: it has %s", who.Key.Name, needed, strings.Join(who.Scopes.Texts(), ", "))
+}
+
+// checkMayRun says why a caller may not run a published program by its name, or, for "", a script
+// that it sends.
+func checkMayRun(who *principal.Principal, program string) error {
+	switch {
+	case who.By != principal.ByNamedKey || who.MayRun(program):
+		return nil
+	case program == "":
+		return scopeMissing(who, scope.Run.String())
+	}
+	return scopeMissing(who, scope.Run.String()+" or "+scope.OfProgram(program))
 }
 
 // isAmbient tells whether a browser may have added credentials of HTTP Basic on its
 // own, to a request that changes something: it adds those that it remembers to
 // whatever any page sends, so they change nothing for a page that the account does
-// not list. The development account's are not taken from foreign pages at all.
+// not list. The development account's are not taken from foreign pages at all, and a named key is
+// sent by nobody but who has it.
 func isAmbient(c Caller, who *principal.Principal) bool {
-	return c.Changes && !who.Development
+	return c.Changes && !who.Development && who.By != principal.ByNamedKey
 }
 
 // admitPage keeps pages out that an account does not list and that by does not

@@ -13,7 +13,7 @@ const stopWait = 2 * time.Second
 
 // Cancel stops a job. One that is finished stays as it is.
 func (s *Service) Cancel(ctx context.Context, c Caller, text string, p *Credentials) (Answer, error) {
-	o, a, err := s.findJob(ctx, c, text, p)
+	o, a, err := s.findJob(ctx, c, text, p, 0)
 	if err != nil {
 		return a, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"ql/internal/account/scope"
 	"ql/internal/engine"
 	"ql/internal/fault"
 	"ql/internal/job"
@@ -37,7 +38,7 @@ func (r *Reply) weight() int64 {
 // Confirm answers the prompt at which a job is paused, and waits for what comes
 // of it so long.
 func (s *Service) Confirm(ctx context.Context, c Caller, text string, p *Credentials, r Reply, wait time.Duration) (Answer, error) {
-	o, a, err := s.findJob(ctx, c, text, p)
+	o, a, err := s.findJob(ctx, c, text, p, scope.Answer)
 	if err != nil {
 		return a, err
 	}

@@ -55,7 +55,7 @@ type Events struct {
 
 // Events opens the events of a job.
 func (s *Service) Events(ctx context.Context, c Caller, text string, p *Credentials, from int64) (*Events, Answer, error) {
-	o, a, err := s.findJob(ctx, c, text, p)
+	o, a, err := s.findJob(ctx, c, text, p, 0)
 	if err != nil {
 		return nil, a, err
 	}

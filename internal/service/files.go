@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/account/scope"
 	"ql/internal/engine"
 	"ql/internal/fault"
 	"ql/internal/wire"
@@ -55,7 +56,7 @@ type files struct {
 // proves. Leave is to be called where there is no error.
 func (s *Service) openFiles(ctx context.Context, c Caller, p *Credentials) (files, error) {
 	f := files{}
-	owner, err := s.authenticateOwner(ctx, c, p, "files", passwordAlone)
+	owner, err := s.authenticateOwner(ctx, c, p, access{"files", passwordOrName, scope.Files})
 	if err != nil {
 		return f, err
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/account/scope"
 	"ql/internal/admit"
 	"ql/internal/fault"
 	"ql/internal/job"
@@ -20,10 +21,10 @@ type foundJob struct {
 	by     principal.Credential // that the caller brought
 }
 
-// findJob finds a job for whoever knows its id, unless its account asks for more.
-// A text that is no id is like one that nobody knows. The answer holds what
-// counts beside an error.
-func (s *Service) findJob(ctx context.Context, c Caller, text string, p *Credentials) (foundJob, Answer, error) {
+// findJob finds a job for whoever knows its id, unless its account asks for more. A named key that
+// is sent all the same needs a scope, 0 for none, and reaches what mayReach says. A text that is no
+// id is like one that nobody knows. The answer holds what counts beside an error.
+func (s *Service) findJob(ctx context.Context, c Caller, text string, p *Credentials, needs scope.Kind) (foundJob, Answer, error) {
 	o, err := s.loadJob(ctx, text)
 	if err != nil {
 		if fault.Is(err, fault.JobNotFound) {
@@ -41,7 +42,13 @@ func (s *Service) findJob(ctx context.Context, c Caller, text string, p *Credent
 		if err != nil {
 			return o, Answer{}, err
 		}
-		if who.Account.ID != o.owner.ID || p.By == principal.ByKey && o.Credential != principal.ByKey {
+		if who.Account.ID != o.owner.ID {
+			return s.countMiss(c, errJobNotFound())
+		}
+		if who.By == principal.ByNamedKey && !who.Scopes.Has(needs) {
+			return o, Answer{}, scopeMissing(&who, needs.String())
+		}
+		if !mayReach(&who, &o.Summary, needs) {
 			return s.countMiss(c, errJobNotFound())
 		}
 		o.by = p.By
@@ -59,7 +66,7 @@ func (s *Service) findJob(ctx context.Context, c Caller, text string, p *Credent
 	}
 	a := Answer{Meta: Meta{Origin: o.origin}}
 	if o.owner.RequireAuthOnJobs && p == nil && !itsPage {
-		return o, a, fault.New(fault.BadCredentials, "the account asks for credentials: send its username and password by HTTP Basic, or its API key for a job that was started with it")
+		return o, a, fault.New(fault.BadCredentials, "the account asks for credentials: send its username and password by HTTP Basic, its API key for a job that was started with it, or a named key as Authorization: Bearer")
 	}
 	return o, a, c.Memory.Assign(int64(o.owner.ID))
 }

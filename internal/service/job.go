@@ -10,7 +10,7 @@ import (
 // Job shows a job. Where it is neither finished nor paused, it is waited for
 // so long.
 func (s *Service) Job(ctx context.Context, c Caller, text string, p *Credentials, wait time.Duration) (Answer, error) {
-	o, a, err := s.findJob(ctx, c, text, p)
+	o, a, err := s.findJob(ctx, c, text, p, 0)
 	if err != nil {
 		return a, err
 	}

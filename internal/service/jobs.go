@@ -2,7 +2,10 @@ package service
 
 import (
 	"context"
+	"slices"
 
+	"ql/internal/account"
+	"ql/internal/account/scope"
 	"ql/internal/fault"
 	"ql/internal/job"
 	"ql/internal/principal"
@@ -25,7 +28,7 @@ type JobListing struct {
 
 // Jobs lists the jobs of the account that the credentials prove.
 func (s *Service) Jobs(ctx context.Context, c Caller, p *Credentials, l JobQuery) (JobListing, error) {
-	owner, err := s.authenticateOwner(ctx, c, p, "jobs", anyCredential)
+	owner, err := s.authenticateOwner(ctx, c, p, access{what: "jobs", accepts: anyCredential})
 	listing := JobListing{Meta: Meta{Origin: owner.origin}}
 	if err != nil {
 		return listing, err
@@ -34,8 +37,8 @@ func (s *Service) Jobs(ctx context.Context, c Caller, p *Credentials, l JobQuery
 	if q.State != "" && !q.State.Valid() {
 		return listing, fault.Invalid("status", "is no state of a job: %s fits", job.StatesText)
 	}
-	if p.By == principal.ByKey {
-		q.Credential = principal.ByKey
+	if err := limitQuery(&q, &owner.Principal); err != nil {
+		return listing, err
 	}
 	if l.Before != "" {
 		var ok bool
@@ -54,11 +57,60 @@ func (s *Service) Jobs(ctx context.Context, c Caller, p *Credentials, l JobQuery
 		list = list[:l.Limit]
 		listing.Next = list[len(list)-1].ID.String()
 	}
+	names, err := s.keyNames(ctx, owner.Account.ID, list)
+	if err != nil {
+		return listing, err
+	}
 	for _, j := range list {
 		listing.Jobs = append(listing.Jobs, wire.JobEntry{
 			ID: j.ID.String(), Status: string(j.State), Mode: string(j.Mode), Convention: string(j.Convention),
+			By: string(j.Credential), Key: names[j.KeyID], Program: j.ProgramName,
 			CreatedAt: j.Created, FinishedAt: j.Finished, Steps: j.Steps,
 		})
 	}
 	return listing, nil
+}
+
+// limitQuery limits a listing to the jobs that its caller may see.
+func limitQuery(q *job.Query, who *principal.Principal) error {
+	switch {
+	case who.By == principal.ByKey:
+		q.Credential = principal.ByKey
+	case who.By != principal.ByNamedKey:
+	case who.Scopes.Has(scope.Jobs) && who.Scopes.IsOfPrograms():
+		q.Programs = who.Scopes.Programs
+	case who.Scopes.Has(scope.Jobs):
+	case who.Scopes.Has(scope.Run) || who.Scopes.IsOfPrograms():
+		q.KeyID = who.Key.ID
+	default: // it never starts any
+		return scopeMissing(who, scope.Jobs.String())
+	}
+	return nil
+}
+
+// mayReach tells whether a caller of the job's account may see and stop a job: the owner any, a key
+// those that it started. A named key with the scope jobs, or with another that does instead, reaches
+// those of others too, of its programs alone where it is for some.
+func mayReach(who *principal.Principal, j *job.Summary, instead scope.Kind) bool {
+	switch who.By {
+	case principal.ByKey:
+		return j.Credential == principal.ByKey
+	case principal.ByNamedKey:
+		others := who.Scopes.Has(scope.Jobs) || instead != 0 && who.Scopes.Has(instead)
+		return j.KeyID == who.Key.ID || others && (!who.Scopes.IsOfPrograms() || who.Scopes.MayRun(j.ProgramName))
+	}
+	return true
+}
+
+// keyNames returns the names of the keys that started jobs. One that was revoked has none any more.
+func (s *Service) keyNames(ctx context.Context, a account.ID, jobs []job.Summary) (map[account.NamedKeyID]string, error) {
+	if !slices.ContainsFunc(jobs, func(j job.Summary) bool { return j.KeyID != 0 }) {
+		return nil, nil
+	}
+	keys, err := s.o.Keys.NamedKeys(ctx, a)
+	names := make(map[account.NamedKeyID]string, len(keys))
+	for _, k := range keys {
+		names[k.ID] = k.Name
+	}
+	return names, err
 }

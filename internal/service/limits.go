@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/account/scope"
 	"ql/internal/account/usage"
 	"ql/internal/fault"
 	"ql/internal/wire"
@@ -40,7 +41,7 @@ type LimitListing struct {
 // AccountLimits shows an account's limits. It counts as no call, and so is answered
 // to an account that has used up all of them.
 func (s *Service) AccountLimits(ctx context.Context, c Caller, p *Credentials) (LimitListing, error) {
-	owner, err := s.authenticateOwner(ctx, c, p, "limits", anyCredential)
+	owner, err := s.authenticateOwner(ctx, c, p, access{"limits", anyCredential, scope.Manage})
 	a := LimitListing{Plan: string(owner.Account.Plan), Meta: Meta{Origin: owner.origin}}
 	if err != nil {
 		return a, err
@@ -104,6 +105,7 @@ func listLimits(l account.Limits, lifted bool, used usage.Used, stored, kept *in
 		{Name: limitListeners, Value: listeners},
 		{Name: "standing", Value: standing},
 		{Name: "standing_bytes", Value: standingBytes},
+		{Name: "named_keys", Value: int64(l.NamedKeys)},
 		{Name: "sessions", Value: int64(l.Sessions)},
 		{Name: "session_bytes", Value: int64(l.SessionBytes)},
 		{Name: "session_keys", Value: int64(l.SessionKeys)},

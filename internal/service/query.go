@@ -39,6 +39,9 @@ func (s *Service) Query(ctx context.Context, c Caller, q Query) (Answer, error) 
 			return a, err
 		}
 	}
+	if err := checkMayRun(&who.Principal, ""); err != nil {
+		return a, err
+	}
 	limits := s.o.Limits(who.Account.LimitPlan())
 	if err := q.Within(wireLimits(limits)); err != nil {
 		return a, err

@@ -66,6 +66,7 @@ func (u URLs) Confirm() string { return u.API + "/v1/confirm/" }
 type Options struct {
 	Auth     Authenticator
 	Accounts Accounts
+	Keys     Keys
 	Limiter  *admit.Limiter
 	Gate     *admit.Gate
 	// Ledger counts the memory that is held for callers; nil counts nothing.

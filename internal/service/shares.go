@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"ql/internal/account"
+	"ql/internal/account/scope"
 	"ql/internal/fault"
 	"ql/internal/wire"
 )
@@ -59,7 +60,7 @@ func (s *Service) RevokeShare(ctx context.Context, c Caller, p *Credentials, sha
 // openShares lets a caller to the links of the account that its password proves.
 func (s *Service) openShares(ctx context.Context, c Caller, p *Credentials) (account.ID, ShareListing, error) {
 	l := ShareListing{}
-	owner, err := s.authenticateOwner(ctx, c, p, "links", passwordAlone)
+	owner, err := s.authenticateOwner(ctx, c, p, access{"links", passwordOrName, scope.Files})
 	if err != nil {
 		return 0, l, err
 	}

@@ -104,8 +104,8 @@ func answers() map[string][]byte {
 		all[name] = e.AppendAnswer(nil)
 	}
 	all["jobs"] = AppendJobs(nil, []JobEntry{
-		{ID: jobID, Status: StatusRunning, Mode: "async", Convention: "json", CreatedAt: moment, Steps: 12},
-		{ID: jobID, Status: StatusComplete, Mode: "sync", Convention: "form", CreatedAt: moment, FinishedAt: moment.Add(time.Second), Steps: 3},
+		{ID: jobID, Status: StatusRunning, Mode: "async", Convention: "json", By: "named_key", Key: "ci", Program: "greet", CreatedAt: moment, Steps: 12},
+		{ID: jobID, Status: StatusComplete, Mode: "sync", Convention: "form", By: "key", CreatedAt: moment, FinishedAt: moment.Add(time.Second), Steps: 3},
 	}, "1700")
 	all["jobs-none"] = AppendJobs(nil, nil, "")
 	all["limits"] = AppendLimits(nil, "standard", []AccountLimit{{"storage", 10 << 30, ptr(int64(512))}, {"script_bytes", 262144, nil}, {"requests", -1, nil}})

@@ -90,7 +90,7 @@ func SetJSON(h Header, s HeaderOptions) {
 func SetPreflight(h Header, s HeaderOptions) {
 	s.set(h)
 	set(h, "Access-Control-Allow-Methods", "GET, POST, DELETE")
-	set(h, "Access-Control-Allow-Headers", "Content-Type, Idempotency-Key, Prefer, Last-Event-ID")
+	set(h, "Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, Prefer, Last-Event-ID")
 	set(h, "Access-Control-Max-Age", "600")
 }
 

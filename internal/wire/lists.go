@@ -11,6 +11,9 @@ type JobEntry struct {
 	Status     string
 	Mode       string // "sync" or "async"
 	Convention string // "form", "json" or "site"
+	By         string // the credential by which it was started
+	Key        string // the name of the named key, "" for none, and for one that was revoked
+	Program    string // the published program, "" for a script that was sent
 	CreatedAt  time.Time
 	FinishedAt time.Time // zero while it is not
 	Steps      int64
@@ -28,6 +31,9 @@ func AppendJobs(dst []byte, jobs []JobEntry, next string) []byte {
 		dst = appendTextField(dst, "status", j.Status)
 		dst = appendTextField(dst, "mode", j.Mode)
 		dst = appendTextField(dst, "convention", j.Convention)
+		dst = appendTextField(dst, "by", j.By)
+		dst = appendTextOrNull(dst, "key", j.Key)
+		dst = appendTextOrNull(dst, "program", j.Program)
 		dst = appendTime(appendName(dst, "created_at"), j.CreatedAt)
 		dst = appendName(dst, "finished_at")
 		if j.FinishedAt.IsZero() {
@@ -40,6 +46,14 @@ func AppendJobs(dst []byte, jobs []JobEntry, next string) []byte {
 		dst = append(dst, '}')
 	}
 	return appendNext(dst, next)
+}
+
+// appendTextOrNull appends a field, null where it is empty.
+func appendTextOrNull(dst []byte, name, value string) []byte {
+	if value == "" {
+		return append(appendName(dst, name), "null"...)
+	}
+	return appendTextField(dst, name, value)
 }
 
 // AccountLimit is one of an account's limits.

@@ -26,7 +26,7 @@ func encodeAnswer(h http.Header, r *server.Request, a *service.Answer) server.Re
 func encodeError(h http.Header, s wire.HeaderOptions, r *service.Refusal) []byte {
 	body := server.EncodeErrorJSON(h, s, r)
 	if r.Status == http.StatusUnauthorized {
-		h.Set("WWW-Authenticate", `Basic realm="ql", charset="UTF-8"`)
+		h["Www-Authenticate"] = []string{`Basic realm="ql", charset="UTF-8"`, `Bearer realm="ql"`}
 	}
 	return body
 }

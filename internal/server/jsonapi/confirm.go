@@ -9,7 +9,7 @@ import (
 )
 
 func (c codec) confirm(h http.Header, r *server.Request) (server.Response, error) {
-	p, err := basicCredentials(r)
+	p, err := headerCredentials(r)
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}

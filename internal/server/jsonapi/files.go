@@ -21,7 +21,7 @@ const filesPath = "/v1/files/"
 func (c codec) fileRoutes() []server.Route {
 	route := func(method string, serve func(http.Header, *server.Request) (server.Response, error)) server.Route {
 		return server.Route{
-			Method: method, Path: filesPath + "{path}", Accepts: passwordOnly, Pages: true,
+			Method: method, Path: filesPath + "{path}", Accepts: passwordOrNamed, Pages: true,
 			Timeout: service.LongestTransfer, Serve: serve, EncodeError: encodeError,
 		}
 	}
@@ -60,7 +60,7 @@ type fileCall struct {
 }
 
 func readFileCall(r *server.Request, known ...string) (f fileCall, err error) {
-	if f.credentials, err = basicCredentials(r); err != nil {
+	if f.credentials, err = headerCredentials(r); err != nil {
 		return f, err
 	}
 	if f.path, err = filePath(r); err != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 func (c codec) job(h http.Header, r *server.Request) (server.Response, error) {
-	p, err := basicCredentials(r)
+	p, err := headerCredentials(r)
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
@@ -23,7 +23,7 @@ func (c codec) job(h http.Header, r *server.Request) (server.Response, error) {
 }
 
 func (c codec) cancel(h http.Header, r *server.Request) (server.Response, error) {
-	p, err := basicCredentials(r)
+	p, err := headerCredentials(r)
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}

@@ -17,7 +17,7 @@ const (
 )
 
 func (c codec) jobs(h http.Header, r *server.Request) (server.Response, error) {
-	p, err := basicCredentials(r)
+	p, err := headerCredentials(r)
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}

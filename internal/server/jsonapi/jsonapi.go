@@ -15,9 +15,9 @@ import (
 // Routes returns the routes of the convention.
 func Routes(s *service.Service) []server.Route {
 	c := codec{s}
-	return slices.Concat(c.fileRoutes(), c.shareRoutes(), []server.Route{
+	return slices.Concat(c.fileRoutes(), c.shareRoutes(), c.keyRoutes(), []server.Route{
 		{
-			Method: http.MethodPost, Path: "/v1/query", Accepts: principal.Set{principal.ByPassword, principal.ByToken, principal.ByOrigin}, Pages: true,
+			Method: http.MethodPost, Path: "/v1/query", Accepts: principal.Set{principal.ByPassword, principal.ByToken, principal.ByOrigin, principal.ByNamedKey}, Pages: true,
 			Timeout: s.LongestCall(), Serve: c.query, EncodeError: server.EncodeErrorJSON,
 		},
 		{
@@ -49,9 +49,10 @@ func Routes(s *service.Service) []server.Route {
 
 // The credentials that routes take.
 var (
-	jobHolder    = principal.Set{principal.ByNobody, principal.ByOrigin, principal.ByKey, principal.ByPassword} // whoever knows a job's id, as its account allows
-	owner        = principal.Set{principal.ByKey, principal.ByPassword}
-	passwordOnly = principal.Set{principal.ByPassword}
+	jobHolder       = principal.Set{principal.ByNobody, principal.ByOrigin, principal.ByKey, principal.ByNamedKey, principal.ByPassword} // whoever knows a job's id, as its account allows
+	owner           = principal.Set{principal.ByKey, principal.ByNamedKey, principal.ByPassword}
+	passwordOrNamed = principal.Set{principal.ByNamedKey, principal.ByPassword}
+	passwordOnly    = principal.Set{principal.ByPassword} // what no key does
 )
 
 type codec struct{ service *service.Service }

@@ -8,7 +8,7 @@ import (
 )
 
 func (c codec) limits(h http.Header, r *server.Request) (server.Response, error) {
-	p, err := basicCredentials(r)
+	p, err := headerCredentials(r)
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}

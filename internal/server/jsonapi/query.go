@@ -19,8 +19,12 @@ func (c codec) query(h http.Header, r *server.Request) (server.Response, error) 
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
+	credentials, err := queryCredentials(r, q.Auth)
+	if err != nil {
+		return server.RejectBeforeAuth(err)
+	}
 	answer, err := c.service.Query(r.Context(), r.Caller, service.Query{
-		Convention: job.JSON, Credentials: bodyCredentials(q.Auth), Script: q.Script, Async: q.Async, Request: q.Request, Within: q.Within,
+		Convention: job.JSON, Credentials: credentials, Script: q.Script, Async: q.Async, Request: q.Request, Within: q.Within,
 		Webhook: q.Webhook, Key: r.IdempotencyKey(),
 	})
 	if err != nil {

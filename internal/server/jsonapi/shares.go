@@ -12,13 +12,13 @@ import (
 // shareRoutes are those of an account's links.
 func (c codec) shareRoutes() []server.Route {
 	return []server.Route{
-		{Method: http.MethodGet, Path: "/v1/shares", Accepts: passwordOnly, Pages: true, Serve: c.shares, EncodeError: encodeError},
-		{Method: http.MethodDelete, Path: "/v1/shares/{id}", Accepts: passwordOnly, Pages: true, Serve: c.revokeShare, EncodeError: encodeError},
+		{Method: http.MethodGet, Path: "/v1/shares", Accepts: passwordOrNamed, Pages: true, Serve: c.shares, EncodeError: encodeError},
+		{Method: http.MethodDelete, Path: "/v1/shares/{id}", Accepts: passwordOrNamed, Pages: true, Serve: c.revokeShare, EncodeError: encodeError},
 	}
 }
 
 func (c codec) shares(h http.Header, r *server.Request) (server.Response, error) {
-	p, err := basicCredentials(r)
+	p, err := headerCredentials(r)
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
@@ -43,7 +43,7 @@ func (c codec) shares(h http.Header, r *server.Request) (server.Response, error)
 }
 
 func (c codec) revokeShare(h http.Header, r *server.Request) (server.Response, error) {
-	p, err := basicCredentials(r)
+	p, err := headerCredentials(r)
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
