@@ -126,6 +126,7 @@ func (g golden) testData(t *testing.T) {
 	if jobs.Account {
 		s.testAccount()
 	}
+	s.testNamedKey()
 	wantResult(jobs.Wait, "before 1 after 2")
 
 	if j := s.mustAwait(jobs.Confirm, "paused"); j.Result != "asking " || j.Prompt == nil || j.Prompt.Message != "Go on with 3 rows?" {
@@ -159,6 +160,31 @@ func (s *server) testAccount() {
 	}
 	if got := s.command("", "account", "published", username); !strings.Contains(got, goldenPublished) {
 		s.t.Errorf("the published scripts are\n%s", got)
+	}
+}
+
+// testNamedKey makes a key, which no earlier version has, and lists by it the jobs of earlier versions.
+func (s *server) testNamedKey() {
+	s.t.Helper()
+	var made struct{ Key string }
+	check(s.t, json.Unmarshal([]byte(s.command("", "key", "create", username, "upgraded", "--scope", "jobs", "--json")), &made))
+	a, err := s.call(request{method: http.MethodGet, path: "/v1/jobs", bearer: made.Key})
+	check(s.t, err)
+	var list struct {
+		Jobs []struct{ By, Key, Program *string }
+	}
+	check(s.t, json.Unmarshal(a.body, &list))
+	if a.status != http.StatusOK || len(list.Jobs) == 0 {
+		s.t.Fatalf("the key lists %s", a)
+	}
+	for _, j := range list.Jobs {
+		if j.By == nil || *j.By != "password" || j.Key != nil || j.Program != nil {
+			s.t.Errorf("a job of an earlier version was started so: %s", a.body)
+		}
+	}
+	s.command("", "key", "revoke", username, "upgraded")
+	if a, err := s.call(request{method: http.MethodGet, path: "/v1/jobs", bearer: made.Key}); err != nil || a.status != http.StatusUnauthorized {
+		s.t.Errorf("after its end: %s, %v", a, err)
 	}
 }
 

@@ -265,6 +265,7 @@ type request struct {
 	body         []byte
 	key          string // of idempotency; "" for none
 	owner        bool   // with the account's password
+	bearer       string // with a named key; "" for none
 }
 
 // try sends a request once. The error says that no whole answer came.
@@ -284,6 +285,9 @@ func (s *server) try(r request) (answer, error) {
 	}
 	if r.owner {
 		asked.SetBasicAuth(username, password)
+	}
+	if r.bearer != "" {
+		asked.Header.Set("Authorization", "Bearer "+r.bearer)
 	}
 	got, err := s.client.Do(asked)
 	if err != nil {
