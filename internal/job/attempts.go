@@ -77,6 +77,7 @@ type Progress struct {
 	Response     []byte // JSON, whole
 	Steps        int64
 	Ran          time.Duration // how long it ran, all attempts together
+	Format       int           // of the snapshot that this is stored with; 0 without one
 }
 
 // Stored is all that a job needs to resume.

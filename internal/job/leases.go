@@ -29,6 +29,41 @@ type Due struct {
 	Crashes  int       // see Head
 }
 
+// ClaimQuery says which jobs a member claims.
+type ClaimQuery struct {
+	Member member.Member
+	// Dead are incarnations whose jobs may be claimed too. One that is a member after all
+	// keeps them.
+	Dead []int64
+	// Free has the accounts that have places, each once, in the order of their turns.
+	Free []Places
+	// Formats is the newest format of snapshots that the member reads. A job with a newer
+	// one is left to others.
+	Formats int
+	// Suspects says that jobs are claimed whose crashes weigh SuspectCrashes or more, and
+	// no others; without it none of them is.
+	Suspects bool
+	Limit    int // of all accounts together
+	Now      time.Time
+}
+
+// Places is how many jobs of an account may begin.
+type Places struct {
+	Account account.ID
+	N       int
+	// Due says that jobs are claimed too that belong to nobody and whose time has come.
+	// Who knows of none saves the look.
+	Due bool
+	// Stopping says that none is claimed but those that somebody asked to stop.
+	Stopping bool
+}
+
+// Claimed is a job that was claimed, as it is then.
+type Claimed struct {
+	Head
+	From State // that it was in before
+}
+
 // Leases is what the worker's loop calls: it finds jobs to run, and claims them. A job
 // that is accepted or running belongs to an incarnation of a member; who renews that
 // renews all its leases.
@@ -40,19 +75,25 @@ type Leases interface {
 	// NextDue returns when, after a moment, a job becomes due that belongs to nobody;
 	// zero for never.
 	NextDue(ctx context.Context, after time.Time) (time.Time, error)
-	// ListHeld lists the jobs, Accepted or Running, that belong to an incarnation, in the
-	// order in which they were stored: those that come after one; the zero Due for the
-	// first.
+	// ListHeld lists the jobs, Accepted or Running, that belong to an incarnation, by
+	// account, and those of one in the order in which they were stored: those that come
+	// after one; the zero Due for the first.
 	ListHeld(ctx context.Context, incarnation int64, s State, after Due, limit int) ([]Due, error)
 	// ListStopping lists the jobs of a member that somebody asked to stop.
 	ListStopping(ctx context.Context, m member.Member) ([]Lease, error)
 	// DeadHolders returns the incarnations that jobs belong to and that are no members.
 	DeadHolders(ctx context.Context) ([]int64, error)
-	// Claim makes a job a member's, for a new attempt: one that is due, is the member's
-	// own, or belongs to an incarnation that is no member. It is ErrLeaseLost where the
-	// job is not as it was listed, or its member lives, and an error of package member
+	// Claim makes jobs a member's, each for a new attempt, and returns them with what is
+	// known of them: of each account that has places the longest due first, of those that
+	// the member accepted, that the dead had, and that belong to nobody. Fewer than there
+	// are places for says that no more could be claimed. It is an error of package member
 	// where the claimant is none.
-	Claim(ctx context.Context, m member.Member, d Due, now time.Time) (Lease, error)
+	Claim(ctx context.Context, c *ClaimQuery) ([]Claimed, error)
+	// ClaimListed makes one job a member's, for a new attempt: one that is due, is the
+	// member's own, or belongs to an incarnation that is no member. It is ErrLeaseLost
+	// where the job is not as it was listed, or its member lives, and an error of package
+	// member where the claimant is none.
+	ClaimListed(ctx context.Context, m member.Member, d Due, now time.Time) (Lease, error)
 	// Postpone makes the jobs of an account that are due, but those that are merely
 	// accepted, due at a later moment. One that somebody asked to stop stays due.
 	Postpone(ctx context.Context, a account.ID, now, until time.Time) error
@@ -71,3 +112,7 @@ const (
 	CrashWeight      = 5
 	CrashWeightAlone = 10
 )
+
+// SuspectCrashes is from what weight of crashes on a job is claimed apart from others, so
+// that the next crash tells whether it is the reason.
+const SuspectCrashes = 3 * CrashWeight

@@ -38,6 +38,7 @@ type attempt struct {
 type claim struct {
 	lease       job.Lease
 	from        job.State // that the job was claimed in
+	head        *job.Head // as it was claimed; nil where it is to be read
 	live        *liveJob
 	releaseSlot func()
 	probe       bool // it is the one that runs of those in quarantine
@@ -280,14 +281,9 @@ func (a *attempt) awaitTicket(ctx context.Context) (*admit.Ticket, error) {
 // since it was claimed, so that whatever the job does to the process, it does it no more
 // than a few times.
 func (a *attempt) prepare(ctx context.Context) error {
-	h, err := a.w.o.Queue.Head(ctx, a.lease.ID)
-	switch {
-	case errors.Is(err, job.ErrNotFound):
-		return job.ErrLeaseLost
-	case err != nil:
+	h, err := a.readHead(ctx)
+	if err != nil {
 		return err
-	case h.Lease.Attempt != a.lease.Attempt || h.State != job.Running:
-		return job.ErrLeaseLost
 	}
 	a.job, a.ran, a.failures, a.crashes, a.webhook, a.sizes = &h.Summary, h.Ran, h.Failures, h.Crashes, h.Webhook != "", h.Sizes
 	a.leftovers = a.leftovers || h.Sizes.Journal > 0 || h.Sizes.Snapshot > 0 || h.Sizes.Output > 0
@@ -308,6 +304,23 @@ func (a *attempt) prepare(ctx context.Context) error {
 	}
 	a.enter(phasePrepared)
 	return nil
+}
+
+// readHead returns what is known of the job, as it was claimed or as it is stored.
+func (a *attempt) readHead(ctx context.Context) (*job.Head, error) {
+	if a.head != nil {
+		return a.head, nil
+	}
+	h, err := a.w.o.Queue.Head(ctx, a.lease.ID)
+	switch {
+	case errors.Is(err, job.ErrNotFound):
+		return nil, job.ErrLeaseLost
+	case err != nil:
+		return nil, err
+	case h.Lease.Attempt != a.lease.Attempt || h.State != job.Running:
+		return nil, job.ErrLeaseLost
+	}
+	return h, nil
 }
 
 // load reads what the job was accepted with, and where it continues, for which memory is
@@ -483,7 +496,7 @@ func (a *attempt) snapshot(ctx context.Context, run *engine.Run) ([]byte, job.Pr
 	}
 	sealed, err := a.seal(sealSnapshot, plain)
 	p := execution.Progress(run.Machine(), a.saved)
-	p.Ran = a.elapsed()
+	p.Ran, p.Format = a.elapsed(), vm.SnapshotFormat
 	return sealed, p, err
 }
 

@@ -13,9 +13,6 @@ const (
 	// maxCrashes is at what weight of crashes a job is taken for their reason: three
 	// that met it alone, or six that met others too, which may be the reason as well.
 	maxCrashes = 3 * job.CrashWeightAlone
-	// quarantineCrashes is from what weight on it runs apart from others of the kind: the
-	// next crashes then tell which of them it is.
-	quarantineCrashes = 3 * job.CrashWeight
 	// earlyCrash is how soon after it was claimed a crash says little about a job.
 	earlyCrash = time.Second
 )

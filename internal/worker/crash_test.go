@@ -151,7 +151,7 @@ func TestNeighbourOfPoisonGoesOn(t *testing.T) {
 	for range 3 {
 		neighbours = append(neighbours, e.submit("USE DATABASE \"other\"\nSELECT 1 AS one SET VALUE ?x\nEMIT ?x"))
 	}
-	for range quarantineCrashes / job.CrashWeight {
+	for range job.SuspectCrashes / job.CrashWeight {
 		for range 1 + len(neighbours) {
 			<-dbs.began
 		}

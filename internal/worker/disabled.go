@@ -20,23 +20,33 @@ var ErrAccountDisabled = errors.New("the account of the job is disabled")
 // looked at again.
 const disabledRecheck = time.Minute
 
-func isHeldBack(a account.Account, d job.Due) bool { return a.Disabled && !d.Stopping }
-
-// claim claims a job that is due; errAccountDisabled where it is not to be begun now.
-func (w *Worker) claim(ctx context.Context, d job.Due) (job.Lease, error) {
-	a, err := w.o.Accounts.ByID(ctx, d.Account)
-	switch {
-	case errors.Is(err, account.ErrNotFound):
-		return job.Lease{}, job.ErrLeaseLost // its rows go with it
-	case err != nil:
-		return job.Lease{}, err
-	case isHeldBack(a, d):
-		if err := w.postpone(ctx, a.ID); err != nil {
-			return job.Lease{}, err
-		}
-		return job.Lease{}, errAccountDisabled
+// claim claims jobs for the slots of a reservation: of a disabled account none but those
+// that somebody asked to stop.
+func (w *Worker) claim(ctx context.Context, r reservation) ([]job.Claimed, error) {
+	q := job.ClaimQuery{
+		Member: w.session.Member(), Dead: w.deadHolders(), Formats: w.o.Node.Formats, Suspects: r.suspects, Now: w.o.Clock(),
+		Free: make([]job.Places, 0, len(r.places)),
 	}
-	return w.o.Queue.Claim(ctx, w.session.Member(), d, w.o.Clock())
+	for _, p := range r.places {
+		a, err := w.o.Accounts.ByID(ctx, p.Account)
+		switch {
+		case errors.Is(err, account.ErrNotFound):
+			continue // its rows go with it
+		case err != nil:
+			return nil, err
+		case a.Disabled:
+			if err := w.postpone(ctx, a.ID); err != nil {
+				return nil, err
+			}
+			p.Stopping = true
+		}
+		q.Free = append(q.Free, p)
+		q.Limit += p.N
+	}
+	if len(q.Free) == 0 {
+		return nil, nil
+	}
+	return w.o.Queue.Claim(ctx, &q)
 }
 
 // postpone leaves the jobs of a disabled account alone for a while. The store lists
@@ -93,10 +103,11 @@ func (w *Worker) recallAccepted(ctx context.Context) error {
 	if !due {
 		return nil
 	}
-	if err := errors.Join(w.enqueueHeld(ctx, w.session.Member().Incarnation, job.Accepted), w.adoptOrphans(ctx)); err != nil {
+	var found backlogs
+	err := w.listHeld(ctx, &found, w.session.Member().Incarnation, job.Accepted)
+	if err := errors.Join(err, w.enqueue(ctx, &found), w.adoptOrphans(ctx)); err != nil {
 		w.recallIn(w.o.Retry)
 		return err
 	}
-	w.dispatch()
 	return nil
 }

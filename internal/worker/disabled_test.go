@@ -9,7 +9,6 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/job"
-	"ql/internal/member"
 )
 
 // restingQueue tells when jobs are put off.
@@ -31,11 +30,11 @@ func (q *restingQueue) Release(ctx context.Context, l job.Lease, at time.Time, f
 	return err
 }
 
-func (q *restingQueue) Claim(ctx context.Context, m member.Member, d job.Due, now time.Time) (job.Lease, error) {
+func (q *restingQueue) Claim(ctx context.Context, c *job.ClaimQuery) ([]job.Claimed, error) {
 	if q.takes.Add(-1) >= 0 {
-		return job.Lease{}, errChaos
+		return nil, errChaos
 	}
-	return q.Queue.Claim(ctx, m, d, now)
+	return q.Queue.Claim(ctx, c)
 }
 
 func tell(c chan struct{}) {

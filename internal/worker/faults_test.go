@@ -71,8 +71,13 @@ type chaoticQueue struct {
 	c *chaos
 }
 
-func (q chaoticQueue) Claim(ctx context.Context, m member.Member, d job.Due, now time.Time) (l job.Lease, err error) {
-	err = q.c.around(func() (err error) { l, err = q.Queue.Claim(ctx, m, d, now); return err })
+func (q chaoticQueue) Claim(ctx context.Context, c *job.ClaimQuery) (claimed []job.Claimed, err error) {
+	err = q.c.around(func() (err error) { claimed, err = q.Queue.Claim(ctx, c); return err })
+	return claimed, err
+}
+
+func (q chaoticQueue) ClaimListed(ctx context.Context, m member.Member, d job.Due, now time.Time) (l job.Lease, err error) {
+	err = q.c.around(func() (err error) { l, err = q.Queue.ClaimListed(ctx, m, d, now); return err })
 	return l, err
 }
 

@@ -70,8 +70,7 @@ func (w *Worker) submitQueued(ctx context.Context, s *Submission) (earlier job.I
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	due := job.Due{Lease: lease, State: job.Accepted, At: s.Summary.Created.Truncate(time.Microsecond)}
-	w.scheduler.enqueue(w.scheduler.queue(s.Account.ID, s.Limits.Concurrent), entry{Due: due})
+	w.scheduler.enqueue(w.scheduler.queue(s.Account.ID, s.Limits.Concurrent), lease.ID, &entry{})
 	return job.ID{}, nil
 }
 

@@ -177,7 +177,7 @@ func TestWaitsForAPlace(t *testing.T) {
 		}()
 		return s.Summary.ID, outcome
 	}
-	running, waiting, queued := func(q *accountQueue) int { return q.running }, func(q *accountQueue) int { return len(q.waiters) }, func(q *accountQueue) int { return len(q.entries) }
+	running, waiting, queued := func(q *accountQueue) int { return q.running }, func(q *accountQueue) int { return len(q.waiters) }, func(q *accountQueue) int { return len(q.accepted) }
 
 	// Those who have the places keep them: there is nothing to hope for.
 	_, first := submit()

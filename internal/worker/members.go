@@ -92,6 +92,9 @@ func (w *Worker) renew(ctx context.Context) error {
 		return err
 	}
 	w.cutDisabled(held)
+	if err := w.refreshDead(ctx); err != nil {
+		return err
+	}
 	buried, err := w.session.BuryDead(ctx, others)
 	if err != nil || buried == 0 {
 		return err
@@ -114,14 +117,39 @@ func (w *Worker) adoptOrphans(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	w.mu.Lock()
+	w.dead = dead
+	w.mu.Unlock()
+	var found backlogs
 	for _, incarnation := range dead {
 		for _, s := range []job.State{job.Accepted, job.Running} {
-			if err := w.enqueueHeld(ctx, incarnation, s); err != nil {
+			if err := w.listHeld(ctx, &found, incarnation, s); err != nil {
 				return err
 			}
 		}
 	}
-	w.dispatch()
+	return w.enqueue(ctx, &found)
+}
+
+// deadHolders returns the incarnations whose jobs are to be taken over.
+func (w *Worker) deadHolders() []int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.dead
+}
+
+// refreshDead looks whether there is still something to be taken over from the dead.
+func (w *Worker) refreshDead(ctx context.Context) error {
+	if len(w.deadHolders()) == 0 {
+		return nil
+	}
+	dead, err := w.o.Queue.DeadHolders(ctx)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	w.dead = dead
+	w.mu.Unlock()
 	return nil
 }
 
@@ -173,7 +201,7 @@ func (w *Worker) reconcile(ctx context.Context, held []job.Lease) error {
 		switch {
 		case w.isLive(id):
 		case w.strays[d.Seq] == d.Attempt:
-			if err := w.enqueue(ctx, d, map[account.ID]bool{}); err != nil {
+			if err := w.resumeStray(ctx, d); err != nil {
 				return err
 			}
 		default:
@@ -182,6 +210,45 @@ func (w *Worker) reconcile(ctx context.Context, held []job.Lease) error {
 	}
 	w.strays = strays
 	w.dispatch()
+	return nil
+}
+
+// resumeStray begins a job again that is this process's and that it does not run, beside
+// those in the queue.
+func (w *Worker) resumeStray(ctx context.Context, d job.Due) error {
+	a, err := w.o.Accounts.ByID(ctx, d.Account)
+	switch {
+	case errors.Is(err, account.ErrNotFound):
+		return nil // its rows go with it
+	case err != nil:
+		return err
+	case a.Disabled && !d.Stopping:
+		return nil
+	}
+	w.mu.Lock()
+	if w.draining.Load() {
+		w.mu.Unlock()
+		return nil
+	}
+	w.attempts.Add(1)
+	w.scheduler.acquire(w.scheduler.queue(a.ID, w.o.Limits(a.LimitPlan()).Concurrent))
+	w.mu.Unlock()
+	releaseSlot := w.releaser(a.ID)
+	w.begin(releaseSlot, func() {
+		var lease job.Lease
+		err := w.o.Guard.DoErr("job", func() (err error) {
+			lease, err = w.o.Queue.ClaimListed(w.ctx, w.session.Member(), d, w.o.Clock())
+			return err
+		})
+		switch {
+		case errors.Is(err, job.ErrLeaseLost): // another has it by now, or it was cancelled
+		case err != nil:
+			w.checkMembership(err)
+			w.logRetry("a job could not be claimed again and will be tried again", err)
+		default:
+			w.run(&attempt{w: w, claim: claim{lease: lease, from: d.State}}, releaseSlot)
+		}
+	})
 	return nil
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"ql/internal/admit"
 	"ql/internal/job"
-	"ql/internal/member"
 )
 
 // panicky panics once in each of some methods.
@@ -34,9 +33,9 @@ func (q *panicky) Release(ctx context.Context, l job.Lease, at time.Time, failur
 	return q.Queue.Release(ctx, l, at, failures, ran)
 }
 
-func (q *panicky) Claim(ctx context.Context, m member.Member, d job.Due, now time.Time) (job.Lease, error) {
+func (q *panicky) Claim(ctx context.Context, c *job.ClaimQuery) ([]job.Claimed, error) {
 	q.once(&q.take)
-	return q.Queue.Claim(ctx, m, d, now)
+	return q.Queue.Claim(ctx, c)
 }
 
 func (q *panicky) ListDue(ctx context.Context, s job.State, now time.Time, after job.Due, limit int) ([]job.Due, error) {

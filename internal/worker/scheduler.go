@@ -8,37 +8,39 @@ import (
 	"ql/internal/job"
 )
 
-// scheduler holds the jobs that are due and wait in memory: a queue for each account, and
-// turns between the accounts. Suspended jobs are none of its business.
+// scheduler has the slots of jobs, and turns between the accounts. Which jobs of an account
+// begin is the store's to say, where all of them are: here is known only how many there
+// may be. Suspended jobs are none of its business.
 type scheduler struct {
 	maxRunning int
 	lifted     bool // accounts have no bounds of their own
 	running    int
 	accounts   map[account.ID]*accountQueue
-	ready      []*accountQueue // that have a job to begin and a slot for it, in turns
-	enqueued   map[int64]bool  // jobs in the queues, by their number
+	ready      []*accountQueue // that have a job to claim and a slot for it, in turns
+	accepted   int             // how many accepted jobs are known, of all accounts
+	known      int64           // grows with all that becomes known
 
-	// quarantine holds the jobs of all accounts that may be what ended the last processes.
-	// One of them runs at a time, so that the next crash says whether it is that one.
-	quarantine []quarantined
-	probing    bool // one of them runs
+	// quarantine has the accounts of jobs that may be what ended the last processes. One
+	// of those runs at a time, so that the next crash says whether it is that one.
+	quarantine []*accountQueue
+	probing    bool // one of them runs, or is being claimed
 }
 
-type quarantined struct {
-	queue *accountQueue
-	entry
-}
-
-// accountQueue is the jobs of one account.
+// accountQueue is what is known of the jobs of one account that may be claimed.
 type accountQueue struct {
 	account     account.ID
 	maxRunning  int
 	running     int
 	incoming    int // being stored, to be added
-	entries     []entry
+	accepted    map[job.ID]*entry
+	due         int   // how many others there are whose time has come
+	orphans     int   // how many others dead members had begun
+	listed      int64 // when the two became known
+	claiming    int   // slots that were acquired for jobs that are being claimed
 	cachedBytes int64 // of what is cached in it
-	quarantined int   // of its jobs
+	suspects    int64 // when it became known that some are in quarantine; 0 where none is
 	ready       bool
+	reserved    int // slots in the reservation that is being made
 
 	// waiters are submissions that wait for a slot to be released soon: to be accepted
 	// first, and begun later, costs far more than most jobs do.
@@ -46,20 +48,19 @@ type accountQueue struct {
 	turned  time.Time       // when a slot was last acquired or released
 }
 
-// queued is how many jobs of an account are not under way.
-func (q *accountQueue) queued() int {
-	return len(q.entries) + q.quarantined + q.incoming + len(q.waiters)
-}
+// queued is how many jobs of an account are not under way, beside those that were.
+func (q *accountQueue) queued() int { return len(q.accepted) + q.incoming + len(q.waiters) }
 
-// entry is a job in its queue. What it was accepted with is cached where that is little,
-// so that it need not be read again.
+// backlog is how many jobs there may be that nobody is claiming.
+func (q *accountQueue) backlog() int { return len(q.accepted) + q.due + q.orphans - q.claiming }
+
+// entry is an accepted job in its queue. What it was accepted with is cached where that is
+// little, so that it need not be read again.
 type entry struct {
-	job.Due
 	cached *attempt // or nil
 	bytes  int64    // that it holds
+	known  int64    // when it became known
 }
-
-func (e *entry) isQuarantined() bool { return e.Crashes >= quarantineCrashes }
 
 // evict gives back what is cached of a job that does not begin.
 func (e *entry) evict() {
@@ -74,6 +75,9 @@ const (
 	// maxCachedBytes what those of one account hold so.
 	maxCached      = 16_384
 	maxCachedBytes = 1 << 20
+	// maxClaim bounds the jobs that are claimed in one change of the store, which keeps
+	// others waiting.
+	maxClaim = 64
 )
 
 // cache has a job hold what it was accepted with while it is queued, as long as there is
@@ -82,27 +86,17 @@ func (s *scheduler) cache(q *accountQueue, e *entry) {
 	if e.cached == nil {
 		return
 	}
-	if len(s.enqueued) >= maxCached || q.cachedBytes+e.bytes > maxCachedBytes || !e.cached.memory.TryGrow(e.bytes) {
+	if s.accepted >= maxCached || q.cachedBytes+e.bytes > maxCachedBytes || !e.cached.memory.TryGrow(e.bytes) {
 		e.evict()
 		return
 	}
 	q.cachedBytes += e.bytes
 }
 
-// uncount counts what is cached of a job that has left the queue no more.
-func (q *accountQueue) uncount(e *entry) {
-	if e.cached != nil {
-		q.cachedBytes -= e.bytes
-	}
-}
-
 // evictAll gives back what is cached.
 func (s *scheduler) evictAll() {
 	for _, q := range s.accounts {
-		for i := range q.entries {
-			q.uncount(&q.entries[i])
-			q.entries[i].evict()
-		}
+		s.forget(q, s.known)
 	}
 }
 
@@ -110,7 +104,7 @@ func (s *scheduler) evictAll() {
 func (s *scheduler) queue(a account.ID, maxRunning int) *accountQueue {
 	q := s.accounts[a]
 	if q == nil {
-		q = &accountQueue{account: a, maxRunning: maxRunning}
+		q = &accountQueue{account: a, maxRunning: maxRunning, accepted: map[job.ID]*entry{}}
 		s.accounts[a] = q
 	}
 	if maxRunning > 0 {
@@ -123,86 +117,189 @@ func (s *scheduler) mayBegin(q *accountQueue) bool {
 	return s.lifted || q.maxRunning <= 0 || q.running < q.maxRunning
 }
 
-// enqueue puts a job at the end of its account's queue, unless it is in it.
-func (s *scheduler) enqueue(q *accountQueue, e entry) {
-	if s.enqueued[e.Seq] {
+// enqueue puts an accepted job into its account's queue, unless it is in it.
+func (s *scheduler) enqueue(q *accountQueue, id job.ID, e *entry) {
+	if q.accepted[id] != nil {
 		e.evict()
 		return
 	}
-	s.enqueued[e.Seq] = true
-	if e.isQuarantined() {
-		q.quarantined++
-		s.quarantine = append(s.quarantine, quarantined{q, e})
+	s.cache(q, e)
+	s.known++
+	e.known = s.known
+	q.accepted[id] = e
+	s.accepted++
+	s.markReady(q)
+}
+
+// dequeue takes an accepted job out of its account's queue. What is cached of it is the
+// caller's.
+func (s *scheduler) dequeue(q *accountQueue, id job.ID) *attempt {
+	e := q.accepted[id]
+	if e == nil {
+		return nil
+	}
+	delete(q.accepted, id)
+	s.accepted--
+	if e.cached != nil {
+		q.cachedBytes -= e.bytes
+	}
+	return e.cached
+}
+
+// add takes note of jobs that the store has listed.
+func (s *scheduler) add(q *accountQueue, b *backlog) {
+	for _, id := range b.accepted {
+		s.enqueue(q, id, &entry{})
+	}
+	s.known++
+	if b.due+b.orphans > 0 {
+		q.due, q.orphans, q.listed = max(q.due, b.due), max(q.orphans, b.orphans), s.known
+		s.markReady(q)
+	}
+	if b.suspects {
+		if q.suspects == 0 {
+			s.quarantine = append(s.quarantine, q)
+		}
+		q.suspects = s.known
+	}
+	s.dropIdle(q)
+}
+
+// forget takes out of a queue what became known up to a moment.
+func (s *scheduler) forget(q *accountQueue, known int64) {
+	for id, e := range q.accepted {
+		if e.known <= known {
+			s.dequeue(q, id)
+			e.evict()
+		}
+	}
+	if q.listed <= known {
+		q.due, q.orphans = 0, 0
+	}
+}
+
+// forgetSuspects takes an account out of the quarantine, unless something became known
+// since a moment.
+func (s *scheduler) forgetSuspects(q *accountQueue, known int64) {
+	if q.suspects == 0 || q.suspects > known {
 		return
 	}
-	s.cache(q, &e)
-	q.entries = append(q.entries, e)
-	s.markReady(q)
+	q.suspects = 0
+	s.quarantine = slices.DeleteFunc(s.quarantine, func(one *accountQueue) bool { return one == q })
 }
 
 // markReady gives a queue its turn where it can use one.
 func (s *scheduler) markReady(q *accountQueue) {
-	if !q.ready && len(q.entries) > 0 && s.mayBegin(q) {
+	if !q.ready && q.backlog() > 0 && s.mayBegin(q) {
 		q.ready = true
 		s.ready = append(s.ready, q)
 	}
 }
 
-// dequeue takes out the job to begin, and acquires its slot.
-func (s *scheduler) dequeue() (entry, bool) {
-	if e, ok := s.dequeueQuarantined(); ok {
-		return e, true
+// reservation is slots that were acquired for jobs that are yet to be claimed.
+type reservation struct {
+	places   []job.Places
+	suspects bool  // for one that is in quarantine
+	known    int64 // what was known then
+}
+
+// reserve acquires slots for jobs to be claimed: in turns, one for each account that has
+// any, and again.
+func (s *scheduler) reserve() (r reservation, ok bool) {
+	if r, ok := s.reserveProbe(); ok {
+		return r, true
 	}
-	for s.running < s.maxRunning && len(s.ready) > 0 {
+	var queues []*accountQueue
+	for n := 0; n < maxClaim && s.running < s.maxRunning && len(s.ready) > 0; {
 		q := s.ready[0]
 		s.ready = s.ready[1:]
 		q.ready = false
-		if len(q.entries) == 0 || !s.mayBegin(q) {
+		if q.backlog() <= 0 || !s.mayBegin(q) {
 			s.dropIdle(q)
 			continue
 		}
-		e := q.entries[0]
-		q.entries[0] = entry{}
-		q.entries = q.entries[1:]
-		if len(q.entries) == 0 {
-			q.entries = nil
+		if q.reserved == 0 {
+			queues = append(queues, q)
 		}
-		delete(s.enqueued, e.Seq)
-		q.uncount(&e)
+		q.reserved++
+		q.claiming++
 		s.acquire(q)
 		s.markReady(q)
-		return e, true
+		n++
 	}
-	return entry{}, false
+	for _, q := range queues {
+		r.places = append(r.places, job.Places{Account: q.account, N: q.reserved, Due: q.due > 0})
+		q.reserved = 0
+	}
+	r.known = s.known
+	return r, len(r.places) > 0
 }
 
-// dequeueQuarantined takes out the quarantined job to run, if it is time for one.
-func (s *scheduler) dequeueQuarantined() (entry, bool) {
+// reserveProbe acquires a slot for a job in quarantine, if it is time for one.
+func (s *scheduler) reserveProbe() (reservation, bool) {
 	if s.probing || s.running >= s.maxRunning {
-		return entry{}, false
+		return reservation{}, false
 	}
-	i := slices.IndexFunc(s.quarantine, func(one quarantined) bool { return s.mayBegin(one.queue) })
+	i := slices.IndexFunc(s.quarantine, s.mayBegin)
 	if i < 0 {
-		return entry{}, false
+		return reservation{}, false
 	}
-	one := s.quarantine[i]
-	s.removeQuarantined(i)
+	q := s.quarantine[i]
+	s.quarantine = append(slices.Delete(s.quarantine, i, i+1), q) // others have the next turn
 	s.probing = true
-	s.acquire(one.queue)
-	return one.entry, true
+	s.acquire(q)
+	return reservation{[]job.Places{{Account: q.account, N: 1, Due: true}}, true, s.known}, true
 }
 
-func (s *scheduler) removeQuarantined(i int) {
-	one := s.quarantine[i]
-	s.quarantine = slices.Delete(s.quarantine, i, i+1)
-	one.queue.quarantined--
-	delete(s.enqueued, one.Seq)
+// settle takes note of the jobs that were claimed in the slots of a reservation, and
+// releases the others: there are no more jobs of their accounts, or they are looked for
+// again. It returns what is cached of each job.
+func (s *scheduler) settle(r reservation, claimed []job.Claimed) []*attempt {
+	cached := make([]*attempt, len(claimed))
+	for i := range claimed {
+		q := s.accounts[claimed[i].Account]
+		q.reserved++
+		if claimed[i].From == job.Accepted {
+			cached[i] = s.dequeue(q, claimed[i].ID)
+			continue
+		}
+		switch {
+		case r.suspects:
+		case q.due > 0:
+			q.due--
+		case q.orphans > 0:
+			q.orphans--
+		}
+	}
+	if r.suspects && len(claimed) == 0 {
+		s.probing = false
+	}
+	for _, p := range r.places {
+		q := s.accounts[p.Account]
+		left := p.N - q.reserved
+		q.reserved = 0
+		if r.suspects {
+			if left > 0 {
+				s.forgetSuspects(q, r.known)
+			}
+		} else {
+			q.claiming -= p.N
+			if left > 0 {
+				s.forget(q, r.known)
+			}
+		}
+		for range left {
+			s.release(p.Account)
+		}
+		s.markReady(q)
+	}
+	return cached
 }
 
 // tryAcquire acquires a slot for a job that is about to be accepted; false where it has
 // to be queued.
 func (s *scheduler) tryAcquire(q *accountQueue) bool {
-	if len(q.entries) > 0 || !s.mayBegin(q) || s.running >= s.maxRunning {
+	if q.backlog() > 0 || !s.mayBegin(q) || s.running >= s.maxRunning {
 		return false
 	}
 	s.acquire(q)
@@ -235,7 +332,7 @@ func (s *scheduler) removeWaiter(q *accountQueue, turn chan struct{}) bool {
 // where nobody else waits for it.
 func (s *scheduler) passToWaiter(q *accountQueue) bool {
 	fits := s.running <= s.maxRunning && (s.lifted || q.maxRunning <= 0 || q.running <= q.maxRunning)
-	if len(q.waiters) == 0 || len(q.entries) > 0 || len(s.ready) > 0 || !fits {
+	if len(q.waiters) == 0 || q.backlog() > 0 || len(s.ready) > 0 || !fits {
 		return false
 	}
 	close(q.waiters[0])
@@ -265,49 +362,28 @@ func (s *scheduler) release(a account.ID) {
 
 // clear takes all jobs of an account out of its queue.
 func (s *scheduler) clear(a account.ID) {
-	q := s.accounts[a]
-	if q == nil {
-		return
-	}
-	for i := range q.entries {
-		e := &q.entries[i]
-		delete(s.enqueued, e.Seq)
-		q.uncount(e)
-		e.evict()
-	}
-	q.entries = nil
-	for i := len(s.quarantine) - 1; i >= 0; i-- {
-		if s.quarantine[i].queue == q {
-			s.removeQuarantined(i)
-		}
+	if q := s.accounts[a]; q != nil {
+		s.forget(q, s.known)
+		s.forgetSuspects(q, s.known)
+		s.dropIdle(q)
 	}
 }
 
-// remove takes a job out of its queue, where it is in one.
+// remove takes an accepted job out of its queue, where it is in one.
 func (s *scheduler) remove(id job.ID) {
-	if i := slices.IndexFunc(s.quarantine, func(one quarantined) bool { return one.ID == id }); i >= 0 {
-		q := s.quarantine[i].queue
-		s.removeQuarantined(i)
-		s.dropIdle(q)
-		return
-	}
 	for _, q := range s.accounts {
-		i := slices.IndexFunc(q.entries, func(e entry) bool { return e.ID == id })
-		if i < 0 {
-			continue
+		if e := q.accepted[id]; e != nil {
+			s.dequeue(q, id)
+			e.evict()
+			s.dropIdle(q)
+			return
 		}
-		delete(s.enqueued, q.entries[i].Seq)
-		q.uncount(&q.entries[i])
-		q.entries[i].evict()
-		q.entries = slices.Delete(q.entries, i, i+1)
-		s.dropIdle(q)
-		return
 	}
 }
 
 // dropIdle drops a queue of which nothing is left.
 func (s *scheduler) dropIdle(q *accountQueue) {
-	if q.running == 0 && q.queued() == 0 && !q.ready {
+	if q.running == 0 && q.queued() == 0 && q.due+q.orphans == 0 && q.suspects == 0 && !q.ready {
 		delete(s.accounts, q.account)
 	}
 }

@@ -99,8 +99,7 @@ func (w *Worker) Submit(ctx context.Context, s Submission) (earlier job.ID, err 
 	w.mu.Lock()
 	queue.incoming--
 	if err == nil && earlier == (job.ID{}) {
-		due := job.Due{Lease: lease, State: job.Accepted, At: summary.Created.Truncate(time.Microsecond)}
-		w.scheduler.enqueue(queue, entry{Due: due, cached: a, bytes: toRun(&s.Spec, s.Program)})
+		w.scheduler.enqueue(queue, lease.ID, &entry{cached: a, bytes: toRun(&s.Spec, s.Program)})
 	}
 	w.scheduler.dropIdle(queue)
 	w.mu.Unlock()

@@ -118,6 +118,7 @@ type Worker struct {
 	live      map[job.ID]*liveJob
 	topics    map[job.ID]map[chan struct{}]bool
 	scheduler scheduler
+	dead      []int64   // incarnations that are no members and had jobs when it was last looked
 	recall    time.Time // when accepted jobs that left the queues are looked for; zero for never
 }
 
@@ -151,7 +152,7 @@ func New(o Options) *Worker {
 	w := &Worker{
 		o: o, wake: make(chan struct{}, 1), renewSoon: make(chan struct{}, 1),
 		live: map[job.ID]*liveJob{}, topics: map[job.ID]map[chan struct{}]bool{},
-		scheduler: scheduler{maxRunning: o.MaxRunning, lifted: o.Unlimited, accounts: map[account.ID]*accountQueue{}, enqueued: map[int64]bool{}},
+		scheduler: scheduler{maxRunning: o.MaxRunning, lifted: o.Unlimited, accounts: map[account.ID]*accountQueue{}},
 	}
 	w.ctx, w.cancel = context.WithCancelCause(context.Background())
 	return w
@@ -253,15 +254,53 @@ const (
 	waitingPage = 1000
 	// collectPage is how many due jobs are read at once.
 	collectPage = 256
-	// mostWaiting bounds the due jobs that wait in memory besides those that were
-	// accepted.
+	// mostWaiting bounds the due jobs of a state that are listed, to know whose there are.
 	mostWaiting = 10_000
 )
 
-// collect puts the jobs into their queues whose time has come.
+// backlog is what the store lists of the jobs of an account that may be claimed.
+type backlog struct {
+	account  account.ID
+	accepted []job.ID
+	due      int
+	orphans  int  // that a dead member had begun
+	suspects bool // some are in quarantine
+	stopping bool // somebody asked to stop some
+}
+
+// backlogs are those of accounts, in the order in which they were listed.
+type backlogs struct {
+	list []*backlog
+	of   map[account.ID]*backlog
+}
+
+// add adds a job that was listed.
+func (b *backlogs) add(d job.Due, orphan bool) {
+	one := b.of[d.Account]
+	if one == nil {
+		if b.of == nil {
+			b.of = map[account.ID]*backlog{}
+		}
+		one = &backlog{account: d.Account}
+		b.of[d.Account], b.list = one, append(b.list, one)
+	}
+	one.stopping = one.stopping || d.Stopping
+	switch {
+	case d.Crashes >= job.SuspectCrashes:
+		one.suspects = true
+	case d.State == job.Accepted:
+		one.accepted = append(one.accepted, d.ID)
+	case orphan:
+		one.orphans++
+	default:
+		one.due++
+	}
+}
+
+// collect looks for the jobs whose time has come.
 func (w *Worker) collect(ctx context.Context) error {
 	now := w.o.Clock()
-	disabled := map[account.ID]bool{}
+	var found backlogs
 	for _, s := range []job.State{job.Running, job.Waiting, job.Paused} {
 		for after, n := (job.Due{}), 0; n < mostWaiting; {
 			list, err := w.o.Queue.ListDue(ctx, s, now, after, collectPage)
@@ -270,31 +309,25 @@ func (w *Worker) collect(ctx context.Context) error {
 			}
 			for _, d := range list {
 				after = d
-				if err := w.enqueue(ctx, d, disabled); err != nil {
-					return err
-				}
+				found.add(d, false)
 			}
 			if n += len(list); len(list) < collectPage {
 				break
 			}
 		}
 	}
-	w.dispatch()
-	return nil
+	return w.enqueue(ctx, &found)
 }
 
-// enqueueHeld puts the jobs of a state into their queues that belong to an incarnation.
-func (w *Worker) enqueueHeld(ctx context.Context, incarnation int64, s job.State) error {
-	disabled := map[account.ID]bool{}
+// listHeld lists the jobs of a state that belong to an incarnation.
+func (w *Worker) listHeld(ctx context.Context, found *backlogs, incarnation int64, s job.State) error {
 	for after := (job.Due{}); ; {
 		page, err := w.o.Queue.ListHeld(ctx, incarnation, s, after, waitingPage)
 		if err != nil {
 			return err
 		}
 		for _, d := range page {
-			if err := w.enqueue(ctx, d, disabled); err != nil {
-				return err
-			}
+			found.add(d, true)
 			after = d
 		}
 		if len(page) < waitingPage {
@@ -303,85 +336,104 @@ func (w *Worker) enqueueHeld(ctx context.Context, incarnation int64, s job.State
 	}
 }
 
-// enqueue puts a job into its account's queue, unless the account rests. Those
-// that were found to are noted.
-func (w *Worker) enqueue(ctx context.Context, d job.Due, disabled map[account.ID]bool) error {
-	if disabled[d.Account] && !d.Stopping {
-		return nil
-	}
-	w.mu.Lock()
-	known := w.scheduler.accounts[d.Account] != nil
-	w.mu.Unlock()
-	most := 0
-	if !known {
-		a, err := w.o.Accounts.ByID(ctx, d.Account)
-		switch {
-		case errors.Is(err, account.ErrNotFound):
-			return nil // its rows go with it
-		case err != nil:
-			return err
-		case isHeldBack(a, d):
-			disabled[d.Account] = true
-			return w.postpone(ctx, d.Account)
+// enqueue takes note of jobs that may be claimed, but of disabled accounts, and begins what
+// it can.
+func (w *Worker) enqueue(ctx context.Context, found *backlogs) error {
+	for _, b := range found.list {
+		w.mu.Lock()
+		known := w.scheduler.accounts[b.account] != nil
+		w.mu.Unlock()
+		most := 0
+		if !known {
+			a, err := w.o.Accounts.ByID(ctx, b.account)
+			switch {
+			case errors.Is(err, account.ErrNotFound):
+				continue // its rows go with it
+			case err != nil:
+				return err
+			case a.Disabled && !b.stopping:
+				if err := w.postpone(ctx, b.account); err != nil {
+					return err
+				}
+				continue
+			}
+			most = w.o.Limits(a.LimitPlan()).Concurrent
 		}
-		most = w.o.Limits(a.LimitPlan()).Concurrent
+		w.mu.Lock()
+		w.scheduler.add(w.scheduler.queue(b.account, most), b)
+		w.mu.Unlock()
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.scheduler.enqueue(w.scheduler.queue(d.Account, most), entry{Due: d})
+	w.dispatch()
 	return nil
 }
 
-// dispatch begins jobs as long as there is room for them.
+// dispatch has jobs claimed and begun as long as there are slots for them.
 func (w *Worker) dispatch() {
 	for {
-		p, ok := w.next()
+		r, ok := w.reserve()
 		if !ok {
 			return
 		}
-		leave := w.releaser(p.Account)
-		w.begin(leave, func() {
-			probe := p.isQuarantined()
-			defer func() { w.endProbe(probe) }()
-			var lease job.Lease
-			err := w.o.Guard.DoErr("job", func() (err error) {
-				lease, err = w.claim(w.ctx, p.Due)
-				return err
-			})
-			switch {
-			case errors.Is(err, job.ErrLeaseLost), errors.Is(err, errAccountDisabled):
-				p.evict()
-				return // cancelled, or answered in the last moment, or the account is disabled
-			case err != nil:
-				p.evict()
-				w.checkMembership(err)
-				w.logRetry("a job could not be claimed and will be tried again", err)
-				w.recallIn(w.o.Retry) // where it is merely accepted, nothing else finds it
-				return
-			}
-			a := p.cached
-			if a == nil {
-				a = &attempt{w: w}
-			}
-			a.lease, a.from, a.probe = lease, p.State, probe
-			w.run(a, leave)
-			probe = a.probe
+		w.o.Guard.Go("job", func() {
+			defer w.attempts.Done()
+			w.beginReserved(r)
 		})
 	}
 }
 
-// next takes out the job to begin, and counts its attempt.
-func (w *Worker) next() (entry, bool) {
+// reserve acquires slots, and counts who claims jobs for them as an attempt.
+func (w *Worker) reserve() (reservation, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.draining.Load() {
-		return entry{}, false
+		return reservation{}, false
 	}
-	p, ok := w.scheduler.dequeue()
+	r, ok := w.scheduler.reserve()
 	if ok {
 		w.attempts.Add(1)
 	}
-	return p, ok
+	return r, ok
+}
+
+// beginReserved claims jobs for the slots of a reservation, and runs them.
+func (w *Worker) beginReserved(r reservation) {
+	var claimed []job.Claimed
+	err := w.o.Guard.DoErr("job", func() (err error) {
+		claimed, err = w.claim(w.ctx, r)
+		return err
+	})
+	if err != nil {
+		claimed = nil
+		w.checkMembership(err)
+		w.logRetry("jobs could not be claimed and will be tried again", err)
+		w.recallIn(w.o.Retry) // nothing else finds those that are merely accepted
+	}
+	w.mu.Lock()
+	cached := w.scheduler.settle(r, claimed)
+	w.attempts.Add(len(claimed))
+	w.mu.Unlock()
+	w.dispatch() // in slots that are left
+	for i := range claimed {
+		a := cached[i]
+		if a == nil {
+			a = &attempt{w: w, claim: claim{head: &claimed[i].Head}}
+		}
+		a.lease, a.from, a.probe = claimed[i].Lease, claimed[i].From, r.suspects
+		releaseSlot := w.releaser(claimed[i].Account)
+		run := func() {
+			w.run(a, releaseSlot)
+			w.endProbe(a.probe)
+		}
+		if i < len(claimed)-1 {
+			w.begin(releaseSlot, run)
+			continue
+		}
+		func() { // the last one, here
+			defer w.attempts.Done()
+			defer releaseSlot()
+			run()
+		}()
+	}
 }
 
 // releaser returns what releases a slot of an account, once.

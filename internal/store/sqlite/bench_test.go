@@ -181,3 +181,73 @@ func endOf(s *Store, a account.ID) *job.End {
 		Result: []byte("hello"), Trace: []byte(`[{"step":"EMIT"}]`),
 	}}
 }
+
+// BenchmarkClaim accepts, claims and finishes jobs, as a worker does with those that come
+// while all slots are taken: claimed one by one as they were listed, and by the store's
+// choice.
+func BenchmarkClaim(b *testing.B) {
+	const jobs = 64
+	for _, most := range []int{0, 1, 16} {
+		b.Run(fmt.Sprintf("most=%d", most), func(b *testing.B) {
+			s := openTest(b, Options{Own: true})
+			a := benchmarkAccount(b, s, "ada")
+			m, _, err := s.Members().Join(b.Context(), member.Node{ID: 1})
+			if err != nil {
+				b.Fatal(err)
+			}
+			var busy time.Duration
+			b.ReportAllocs()
+			for range b.N {
+				// One transaction, as where many come together.
+				err := s.write(b.Context(), func(t tx) error {
+					began := time.Now()
+					defer func() { busy += time.Since(began) }()
+					return claimRound(t, s, m, a, jobs, most)
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(busy.Nanoseconds())/float64(b.N)/jobs, "ns/job")
+		})
+	}
+}
+
+func claimRound(t tx, s *Store, m member.Member, a account.ID, jobs, most int) error {
+	var listed []job.Due
+	for range jobs {
+		e := endOf(s, a)
+		task := &job.Task{Summary: e.Summary, Spec: make([]byte, 300)}
+		task.State = job.Accepted
+		l, err := t.insertTask(task, e.Created, 0, m.Incarnation)
+		if err != nil {
+			return err
+		}
+		listed = append(listed, job.Due{Lease: l, State: job.Accepted, At: e.Created})
+	}
+	var leases []job.Lease
+	for len(leases) < jobs {
+		if most == 0 {
+			l, err := t.claimListed(m, listed[len(leases)], time.Now())
+			if err != nil {
+				return err
+			}
+			leases = append(leases, l)
+			continue
+		}
+		claimed, err := t.claimJobs(&job.ClaimQuery{Member: m, Free: []job.Places{{Account: a, N: most}}, Limit: most, Now: time.Now()})
+		if err != nil {
+			return err
+		}
+		for _, one := range claimed {
+			leases = append(leases, one.Lease)
+		}
+	}
+	for _, l := range leases {
+		e := endOf(s, a)
+		if err := t.finish(l, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -68,11 +68,11 @@ func TestKept(t *testing.T) {
 	ends, cancelled, abandoned, stays := adopt(), adopt(), adopt(), adopt()
 	wantKept(t, s, a, kept{4, 56, 0})
 
-	ends, err = q.Claim(ctx, m, dueOf(ends), now)
+	ends, err = q.ClaimListed(ctx, m, dueOf(ends), now)
 	must(err)
 	must(q.Suspend(ctx, ends, &job.Suspension{State: job.Waiting, Until: now, Snapshot: []byte("12")}))
 	wantKept(t, s, a, kept{4, 52, 0})
-	ends, err = q.Claim(ctx, m, dueOf(ends), now)
+	ends, err = q.ClaimListed(ctx, m, dueOf(ends), now)
 	must(err)
 	wantKept(t, s, a, kept{4, 52, 0})
 	must(q.Finish(ctx, ends, &job.End{Record: job.Record{Summary: job.Summary{State: job.Complete, Finished: now}}, Leftovers: true}))

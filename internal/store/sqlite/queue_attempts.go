@@ -173,7 +173,7 @@ func (t tx) saveSnapshot(seq int64, snapshot []byte, p job.Progress) error {
 			return err
 		}
 	}
-	_, err := t.exec("UPDATE jobs SET steps = ?, ran = ?, failures = 0, crashes = 0 WHERE seq = ?", p.Steps, p.Ran.Microseconds(), seq)
+	_, err := t.exec("UPDATE jobs SET steps = ?, ran = ?, format = ?, failures = 0, crashes = 0 WHERE seq = ?", p.Steps, p.Ran.Microseconds(), p.Format, seq)
 	return err
 }
 
@@ -272,36 +272,38 @@ func (q Queue) Release(ctx context.Context, l job.Lease, at time.Time, failures 
 
 // Finish implements job.Attempts.
 func (q Queue) Finish(ctx context.Context, l job.Lease, e *job.End) error {
-	return q.store.write(ctx, func(t tx) error {
-		if e.Leftovers { // else it was never suspended
-			held := int64(-1)
-			found, err := t.one("SELECT coalesce(held, -1) FROM jobs WHERE seq = ? AND attempt = ? AND state = 'running'", func(r row) { held = r.int(0) }, l.Seq, l.Attempt)
-			if err != nil || !found {
-				return leaseLostUnless(err)
-			}
-			if err := t.releaseHeld(l.Account, held); err != nil {
-				return err
-			}
-		}
-		var webhook string
-		found, err := t.one(`UPDATE jobs SET state = ?, finished = ?, steps = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?, checksum = ?,
-			ran = ?, due = NULL, member = NULL, program = NULL, task = NULL, held = NULL
-			WHERE seq = ? AND attempt = ? AND state = 'running' RETURNING webhook`, func(r row) { webhook = r.text(0) },
-			string(e.State), e.Finished, e.Steps, e.TraceDropped, e.Error, e.Response, e.Trace, append([]byte{}, e.Result...), string(e.Encoding), checksum(e.Result),
-			e.Ran.Microseconds(), l.Seq, l.Attempt)
+	return q.store.write(ctx, func(t tx) error { return t.finish(l, e) })
+}
+
+func (t tx) finish(l job.Lease, e *job.End) error {
+	if e.Leftovers { // else it was never suspended
+		held := int64(-1)
+		found, err := t.one("SELECT coalesce(held, -1) FROM jobs WHERE seq = ? AND attempt = ? AND state = 'running'", func(r row) { held = r.int(0) }, l.Seq, l.Attempt)
 		if err != nil || !found {
 			return leaseLostUnless(err)
 		}
-		if err := t.countEnded(l.Account, e.Finished, e.Ran, e.Bytes()); err != nil {
+		if err := t.releaseHeld(l.Account, held); err != nil {
 			return err
 		}
-		if e.Leftovers {
-			if err := t.deleteLeftovers(l.Seq); err != nil {
-				return err
-			}
+	}
+	var webhook string
+	found, err := t.one(`UPDATE jobs SET state = ?, finished = ?, steps = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?, checksum = ?,
+		ran = ?, due = NULL, member = NULL, program = NULL, task = NULL, held = NULL
+		WHERE seq = ? AND attempt = ? AND state = 'running' RETURNING webhook`, func(r row) { webhook = r.text(0) },
+		string(e.State), e.Finished, e.Steps, e.TraceDropped, e.Error, e.Response, e.Trace, append([]byte{}, e.Result...), string(e.Encoding), checksum(e.Result),
+		e.Ran.Microseconds(), l.Seq, l.Attempt)
+	if err != nil || !found {
+		return leaseLostUnless(err)
+	}
+	if err := t.countEnded(l.Account, e.Finished, e.Ran, e.Bytes()); err != nil {
+		return err
+	}
+	if e.Leftovers {
+		if err := t.deleteLeftovers(l.Seq); err != nil {
+			return err
 		}
-		return t.enqueueDelivery(l, webhook, e.Delivery, e.Finished)
-	})
+	}
+	return t.enqueueDelivery(l, webhook, e.Delivery, e.Finished)
 }
 
 // FinishAsStored implements job.Attempts.
@@ -384,6 +386,14 @@ func (t tx) finishAsStored(l job.Lease, s job.State, now time.Time, ran time.Dur
 	return t.enqueueDelivery(l, webhook, delivery, now)
 }
 
+// What a job was accepted with, and what it has made since, in bytes.
+const (
+	taskSizes     = "coalesce(length(task), 0), coalesce((SELECT length(code) FROM programs WHERE hash = program), 0)"
+	progressSizes = `coalesce((SELECT length(snapshot) + coalesce(length(trace), 0) + coalesce(length(response), 0) FROM job_snapshots WHERE job = seq), 0),
+		coalesce((SELECT sum(length(entries)) FROM job_journal WHERE job = seq), 0),
+		coalesce((SELECT sum(length(output)) FROM job_output WHERE job = seq), 0)`
+)
+
 // Head implements job.Attempts. The lengths of large values are in the starts of their
 // rows.
 func (q Queue) Head(ctx context.Context, id job.ID) (h *job.Head, err error) {
@@ -391,11 +401,7 @@ func (q Queue) Head(ctx context.Context, id job.ID) (h *job.Head, err error) {
 	err = q.store.read(ctx, func(t tx) error {
 		found, err := t.one("SELECT "+summaryColumns+`, seq, attempt, ran, failures, crashes, stopping, webhook,
 			(SELECT id FROM job_prompts WHERE job = seq), (SELECT kind FROM job_prompts WHERE job = seq),
-			coalesce(length(task), 0), coalesce((SELECT length(code) FROM programs WHERE hash = program), 0),
-			coalesce((SELECT length(snapshot) + coalesce(length(trace), 0) + coalesce(length(response), 0) FROM job_snapshots WHERE job = seq), 0),
-			coalesce((SELECT sum(length(entries)) FROM job_journal WHERE job = seq), 0),
-			coalesce((SELECT sum(length(output)) FROM job_output WHERE job = seq), 0)
-			FROM jobs WHERE id = ?`, func(r row) {
+			`+taskSizes+", "+progressSizes+" FROM jobs WHERE id = ?", func(r row) {
 			h.Summary = readSummary(r)
 			h.Lease = job.Lease{Seq: r.int(11), ID: h.ID, Account: h.Account, Attempt: r.int(12)}
 			h.Ran = time.Duration(r.int(13)) * time.Microsecond

@@ -33,8 +33,8 @@ func (q Queue) ListDue(ctx context.Context, s job.State, now time.Time, after jo
 // ListHeld implements job.Leases.
 func (q Queue) ListHeld(ctx context.Context, incarnation int64, s job.State, after job.Due, limit int) (list []job.Due, err error) {
 	err = q.store.read(ctx, func(t tx) error {
-		return t.each("SELECT "+dueColumns+" FROM jobs WHERE member = ? AND member IS NOT NULL AND state = ? AND seq > ? ORDER BY seq LIMIT ?",
-			func(r row) { list = append(list, readDue(r)) }, incarnation, string(s), after.Seq, max(limit, 0))
+		return t.each("SELECT "+dueColumns+" FROM jobs WHERE member = ? AND member IS NOT NULL AND state = ? AND (account, seq) > (?, ?) ORDER BY account, seq LIMIT ?",
+			func(r row) { list = append(list, readDue(r)) }, incarnation, string(s), int64(after.Account), after.Seq, max(limit, 0))
 	})
 	return list, err
 }
@@ -87,25 +87,26 @@ func (q Queue) NextDue(ctx context.Context, after time.Time) (next time.Time, er
 	return next, err
 }
 
-// Claim implements job.Leases.
-func (q Queue) Claim(ctx context.Context, m member.Member, d job.Due, now time.Time) (job.Lease, error) {
-	err := q.store.write(ctx, func(t tx) error {
-		n, err := t.exec(`UPDATE jobs SET state = 'running', attempt = attempt + 1, begun = (crashes = 0), due = ?, member = ?
-			WHERE seq = ? AND attempt = ? AND state = ? AND
-			(member IS NULL AND due = ? OR member = ? OR member NOT IN (SELECT incarnation FROM members)) AND `+isMember,
-			now, m.Incarnation, d.Seq, d.Attempt, string(d.State), d.At, m.Incarnation, m.ID, m.Incarnation)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return t.whyNotClaimed(m)
-		}
-		if d.State != job.Paused {
-			return nil
-		}
-		_, err = t.exec("DELETE FROM job_prompts WHERE job = ?", d.Seq)
+// ClaimListed implements job.Leases.
+func (q Queue) ClaimListed(ctx context.Context, m member.Member, d job.Due, now time.Time) (l job.Lease, err error) {
+	err = q.store.write(ctx, func(t tx) (err error) {
+		l, err = t.claimListed(m, d, now)
 		return err
 	})
+	return l, err
+}
+
+func (t tx) claimListed(m member.Member, d job.Due, now time.Time) (job.Lease, error) {
+	n, err := t.exec(`UPDATE jobs SET state = 'running', attempt = attempt + 1, begun = (crashes = 0), due = ?, member = ?
+		WHERE seq = ? AND attempt = ? AND state = ? AND
+		(member IS NULL AND due = ? OR member = ? OR member NOT IN (SELECT incarnation FROM members)) AND `+isMember,
+		now, m.Incarnation, d.Seq, d.Attempt, string(d.State), d.At, m.Incarnation, m.ID, m.Incarnation)
+	if err == nil && n == 0 {
+		err = t.whyNotClaimed(m)
+	}
+	if err == nil && d.State == job.Paused {
+		_, err = t.exec("DELETE FROM job_prompts WHERE job = ?", d.Seq)
+	}
 	if err != nil {
 		return job.Lease{}, err
 	}

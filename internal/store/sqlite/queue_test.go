@@ -74,12 +74,15 @@ func exerciseQueue(t *testing.T, s *Store) {
 	must(q.RecordCrashes(ctx, now))
 	due, err := q.ListDue(ctx, job.Running, now, job.Due{}, 10)
 	must(err)
-	l, err = q.Claim(ctx, m, due[0], now)
+	l, err = q.ClaimListed(ctx, m, due[0], now)
 	must(err)
 	end.Delivery = "msg"
 	must(q.Finish(ctx, l, end))
 	must(q.FinishAsStored(ctx, accept(job.Running), job.Failed, now, nil, "msg-3"))
 
+	accept(job.Accepted)
+	_, err = q.Claim(ctx, &job.ClaimQuery{Member: m, Dead: []int64{dead.Incarnation}, Free: []job.Places{{Account: a, N: 9, Due: true}}, Limit: 9, Now: now})
+	must(err)
 	l = accept(job.Accepted)
 	_, err = q.ListHeld(ctx, m.Incarnation, job.Accepted, job.Due{}, 10)
 	must(err)
@@ -91,7 +94,7 @@ func exerciseQueue(t *testing.T, s *Store) {
 	must(err)
 	l = accept(job.Running)
 	must(q.Suspend(ctx, l, standing))
-	_, err = q.Claim(ctx, m, job.Due{Lease: l, State: job.Paused, At: now}, now)
+	_, err = q.ClaimListed(ctx, m, job.Due{Lease: l, State: job.Paused, At: now}, now)
 	must(err)
 	_, err = q.Prune(ctx, now.Add(2*job.ProgramRetention), 10) // needed
 	must(err)
@@ -135,7 +138,7 @@ func TestQueueUsesIndexes(t *testing.T) {
 	if err := errors.Join(s.read(t.Context(), explain), s.write(t.Context(), explain)); err != nil {
 		t.Error(err)
 	}
-	for name, least := range map[string]int{"jobs_due": 3, "jobs_member": 4, "jobs_stopping": 1, "programs_used": 1, "idempotency_keys_ends": 1, "jobs_id": 4, "jobs_account": 1} {
+	for name, least := range map[string]int{"jobs_due": 3, "jobs_due_account": 1, "jobs_member": 6, "jobs_stopping": 1, "programs_used": 1, "idempotency_keys_ends": 1, "jobs_id": 4, "jobs_account": 1} {
 		if indexes[name] < least {
 			t.Errorf("%d statements use %s, want %d", indexes[name], name, least)
 		}

@@ -118,7 +118,7 @@ func due(t *testing.T, s Stores, seq int64) job.Due {
 
 func claimJob(t *testing.T, s Stores, d job.Due) job.Lease {
 	t.Helper()
-	l, err := s.Queue.Claim(t.Context(), node(t, s), d, claimTime)
+	l, err := s.Queue.ClaimListed(t.Context(), node(t, s), d, claimTime)
 	must(t, err)
 	d.Attempt++
 	same(t, "the lease", l, d.Lease)
@@ -408,7 +408,7 @@ func testQueueTimes(t *testing.T, s Stores) {
 	same(t, "since when it is due", load(t, s, l.Seq).Until, created)
 
 	// A caller knows its own times, not those stored.
-	l, err = s.Queue.Claim(t.Context(), node(t, s), job.Due{Lease: l, State: job.Accepted, At: task.Created}, fine(claimTime))
+	l, err = s.Queue.ClaimListed(t.Context(), node(t, s), job.Due{Lease: l, State: job.Accepted, At: task.Created}, fine(claimTime))
 	must(t, err)
 	same(t, "when it was claimed", load(t, s, l.Seq).Until, claimTime)
 	must(t, s.Queue.Release(t.Context(), l, fine(seconds(31)), 0, 1500*time.Nanosecond))

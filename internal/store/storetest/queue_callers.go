@@ -289,7 +289,7 @@ func testQueueTakeRace(t *testing.T, s Stores) {
 		h := bring(t, s, a.ID, n, state)
 		leases := make([]job.Lease, 64)
 		won := winners(t, atOnce(64, func(i int) (err error) {
-			leases[i], err = s.Queue.Claim(t.Context(), node(t, s), h.due, claimTime)
+			leases[i], err = s.Queue.ClaimListed(t.Context(), node(t, s), h.due, claimTime)
 			return err
 		}), isLost)
 		if len(won) != 1 {
@@ -306,7 +306,7 @@ func testQueueTakeRace(t *testing.T, s Stores) {
 			case 0:
 				_, err = s.Queue.Answer(t.Context(), h.task.ID, answer(100+n), node(t, s), claimTime)
 			case 1:
-				_, err = s.Queue.Claim(t.Context(), node(t, s), h.due, claimTime)
+				_, err = s.Queue.ClaimListed(t.Context(), node(t, s), h.due, claimTime)
 			default:
 				if _, did[i], err = s.Queue.Cancel(t.Context(), h.task.ID, noon, nil, ""); !did[i] && err == nil {
 					err = job.ErrLeaseLost

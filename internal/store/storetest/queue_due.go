@@ -80,7 +80,7 @@ func testQueueDue(t *testing.T, s Stores) {
 		"another attempt": {Lease: job.Lease{Seq: paused.due.Seq, Attempt: paused.due.Attempt + 1}, State: job.Paused, At: paused.due.At},
 		"another number":  {Lease: job.Lease{Seq: 12345, Attempt: 1}, State: job.Paused, At: paused.due.At},
 	} {
-		_, err := s.Queue.Claim(t.Context(), node(t, s), d, claimTime)
+		_, err := s.Queue.ClaimListed(t.Context(), node(t, s), d, claimTime)
 		wantError(t, what, err, job.ErrLeaseLost)
 	}
 	claimJob(t, s, paused.due)
@@ -135,7 +135,7 @@ func testQueuePostpone(t *testing.T, s Stores) {
 	if v.Prompt == nil || !v.Prompt.Expires.Equal(prompt(7).Expires) {
 		t.Errorf("the question is %+v", v.Prompt)
 	}
-	_, err = s.Queue.Claim(t.Context(), node(t, s), asked.due, claimTime)
+	_, err = s.Queue.ClaimListed(t.Context(), node(t, s), asked.due, claimTime)
 	wantError(t, "by the time before", err, job.ErrLeaseLost)
 }
 

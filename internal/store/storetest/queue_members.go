@@ -120,6 +120,7 @@ func RunPair(t *testing.T, open func(t *testing.T) (a, b Stores)) {
 		"fenced":  testFencedMember,
 		"restart": testRestartedMember,
 		"race":    testOrphanRace,
+		"claims":  testClaimsOfTwo,
 		"usage":   testUsageOfTwo,
 		"cache":   testCacheOfTwo,
 	} {
@@ -213,7 +214,7 @@ func (p *process) wantNothing(what string) {
 func (p *process) runAll(list []job.Due) {
 	p.t.Helper()
 	for _, d := range list {
-		l, err := p.Queue.Claim(p.t.Context(), p.member(), d, p.now())
+		l, err := p.Queue.ClaimListed(p.t.Context(), p.member(), d, p.now())
 		must(p.t, err)
 		stored := load(p.t, p.Stores, l.Seq)
 		same(p.t, "the lease", stored.Lease, l)
@@ -257,7 +258,7 @@ func testLiveMember(t *testing.T, a, b *process) {
 	}
 	b.wantNothing("of one that lives")
 	for _, d := range held {
-		_, err := b.Queue.Claim(t.Context(), b.member(), d, b.now())
+		_, err := b.Queue.ClaimListed(t.Context(), b.member(), d, b.now())
 		wantError(t, "a claim of another's job", err, job.ErrLeaseLost)
 	}
 	must(t, b.Queue.RecordCrashes(t.Context(), b.now()))
@@ -277,7 +278,7 @@ func testFencedMember(t *testing.T, a, b *process) {
 	list := orphans(t, b.Stores)
 	taken := map[job.ID]job.Lease{}
 	for _, d := range list {
-		l, err := b.Queue.Claim(ctx, b.member(), d, b.now())
+		l, err := b.Queue.ClaimListed(ctx, b.member(), d, b.now())
 		must(t, err)
 		taken[l.ID] = l
 	}
@@ -290,7 +291,7 @@ func testFencedMember(t *testing.T, a, b *process) {
 	}
 	same(t, "the job", load(t, b.Stores, lost.Seq), before)
 	for _, d := range list {
-		_, err := a.Queue.Claim(ctx, a.member(), d, a.now())
+		_, err := a.Queue.ClaimListed(ctx, a.member(), d, a.now())
 		wantError(t, "its claim", err, member.ErrBuried)
 	}
 	must(t, b.Queue.Suspend(ctx, taken[lost.ID], pausedAt(1)))
@@ -328,7 +329,7 @@ func testOrphanRace(t *testing.T, a, b *process) {
 	for _, d := range orphans(t, b.Stores) {
 		errs := atOnce(8, func(i int) error {
 			p := []*process{b, c}[i%2]
-			_, err := p.Queue.Claim(t.Context(), p.member(), d, p.now())
+			_, err := p.Queue.ClaimListed(t.Context(), p.member(), d, p.now())
 			return err
 		})
 		if won := winners(t, errs, isLost); len(won) != 1 {

@@ -98,7 +98,7 @@ func operations(t *testing.T, s Stores, n int) map[string]func(held) error {
 	ctx, q := t.Context(), s.Queue
 	return map[string]func(held) error{
 		"Claim": func(h held) error {
-			_, err := q.Claim(ctx, node(t, s), h.due, claimTime)
+			_, err := q.ClaimListed(ctx, node(t, s), h.due, claimTime)
 			return err
 		},
 		"AppendJournal": func(h held) error {
