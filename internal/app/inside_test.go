@@ -23,6 +23,11 @@ import (
 // start starts a service whose parts a test looks at.
 func start(t *testing.T, change func(*config.Settings)) *App {
 	t.Helper()
+	return startWith(t, change, Options{Version: "test"})
+}
+
+func startWith(t *testing.T, change func(*config.Settings), o Options) *App {
+	t.Helper()
 	s, err := config.Load(config.Sources{Flags: map[string]string{"listen": "127.0.0.1:0", "data": t.TempDir(), "dev": "true"}})
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +35,7 @@ func start(t *testing.T, change func(*config.Settings)) *App {
 	if change != nil {
 		change(&s)
 	}
-	a := New(s, Options{Version: "test"})
+	a := New(s, o)
 	if err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,8 @@
 package app
 
 import (
+	"context"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -57,10 +59,30 @@ func (a *App) keeps(t *testing.T, who account.ID) int64 {
 	return n
 }
 
+// messages tells of what begins so in the log.
+type messages struct {
+	slog.Handler
+	begin string
+	seen  chan struct{}
+}
+
+func (m messages) Enabled(context.Context, slog.Level) bool { return true }
+
+func (m messages) Handle(_ context.Context, r slog.Record) error {
+	if strings.HasPrefix(r.Message, m.begin) {
+		select {
+		case m.seen <- struct{}{}:
+		default:
+		}
+	}
+	return nil
+}
+
 // TestATrimmedJobIsNotRepeated: a call whose record went early is not made again
 // by its key.
 func TestATrimmedJobIsNotRepeated(t *testing.T) {
-	a := start(t, recordsOf(1, 1))
+	trimmed := messages{slog.DiscardHandler, "records of jobs were removed before their retention ended", make(chan struct{}, 1)}
+	a := startWith(t, recordsOf(1, 1), Options{Version: "test", Log: slog.New(trimmed)})
 	call := func(script string) (int, string) {
 		t.Helper()
 		body := url.Values{"identity": {"dev"}, "password": {"dev"}, "q": {script}}.Encode()
@@ -86,7 +108,12 @@ func TestATrimmedJobIsNotRepeated(t *testing.T) {
 	if err := a.parts.upkeep.Run(t.Context(), time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	for a.keeps(t, dev.ID) != 0 && t.Context().Err() == nil { // the upkeep trims in the background
+	for a.keeps(t, dev.ID) != 0 {
+		select {
+		case <-trimmed.seen: // the upkeep trims in the background
+		case <-time.After(time.Minute):
+			t.Fatal("the record was not trimmed")
+		}
 	}
 	const want = "error: idempotency_in_progress: the first call with this Idempotency-Key was cut off, or is kept no more: what it did stays done\n"
 	if status, text := call(script); status != http.StatusConflict || text != want {
