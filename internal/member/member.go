@@ -58,7 +58,9 @@ type Store interface {
 	// ErrBehind where there are later ones, ErrBuried or ErrReplaced where it is no
 	// member.
 	Renew(ctx context.Context, m Member, seen int64) error
-	// LastChange returns the number of the last change that all must see.
+	// LastChange returns the number of the last change that all must see: each change of
+	// an account, of what leads to it, or of what may be done in its name, has a greater
+	// one than those before, when it is committed.
 	LastChange(ctx context.Context) (int64, error)
 	// List returns all members, by their node.
 	List(ctx context.Context) ([]Info, error)

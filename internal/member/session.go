@@ -28,7 +28,6 @@ type Session struct {
 	mu     sync.Mutex
 	member Member
 	seen   int64
-	until  time.Duration // valid until then, since the machine booted
 
 	renewals int64
 	others   map[Member]observed
@@ -45,7 +44,7 @@ type observed struct {
 type Options struct {
 	Store Store
 	Node  Node
-	// Lease is for how long after a renewal began a member is one for certain.
+	// Lease is for how long after a renewal nobody takes a member for dead.
 	Lease time.Duration
 	// Boot returns the time since the machine booted; BootTime where left out.
 	Boot func() time.Duration
@@ -62,14 +61,13 @@ func Join(ctx context.Context, o Options) (*Session, error) {
 
 // Rejoin makes a process a member again that was buried, as a new incarnation.
 func (s *Session) Rejoin(ctx context.Context) error {
-	began := s.boot()
 	m, last, err := s.store.Join(ctx, s.node)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.member, s.seen, s.until = m, last, began+s.lease
+	s.member, s.seen = m, last
 	s.renewals, s.others = 0, map[Member]observed{}
 	return nil
 }
@@ -81,27 +79,17 @@ func (s *Session) Member() Member {
 	return s.member
 }
 
-// Valid reports whether it is certain that nobody has buried this process. A moment
-// later it may not be.
-func (s *Session) Valid() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.boot() < s.until
-}
-
 // Renew says that this process lives. With ErrBuried it is to let go of all that it
 // held, and may join again; with ErrReplaced it is to end.
 func (s *Session) Renew(ctx context.Context) error {
 	s.mu.Lock()
 	m, seen := s.member, s.seen
 	s.mu.Unlock()
-	began := s.boot()
 	err := s.store.Renew(ctx, m, seen)
 	if errors.Is(err, ErrBehind) {
 		if seen, err = s.store.LastChange(ctx); err != nil {
 			return err
 		}
-		began = s.boot()
 		err = s.store.Renew(ctx, m, seen)
 	}
 	if err != nil {
@@ -109,7 +97,7 @@ func (s *Session) Renew(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen, s.until = seen, began+s.lease
+	s.seen = seen
 	s.renewals++
 	return nil
 }

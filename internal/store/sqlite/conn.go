@@ -67,12 +67,13 @@ type prepared struct {
 	changesAccounts bool
 }
 
-// watchAccounts lets all be done and sees what changes accounts, also by a trigger or
-// when rows go with others.
+// watchAccounts lets all be done and sees what changes accounts, or what says who may do
+// what with them, also by a trigger or when rows go with others.
 func (c *conn) watchAccounts(a sqlite.Action) bool {
 	switch a.Code {
 	case lib.SQLITE_INSERT, lib.SQLITE_UPDATE, lib.SQLITE_DELETE:
-		if a.Arg1 == "accounts" || a.Arg1 == "aliases" || a.Arg1 == "named_keys" {
+		switch a.Arg1 {
+		case "accounts", "aliases", "named_keys", "domains", "published":
 			c.changesAccounts = true
 		}
 	}

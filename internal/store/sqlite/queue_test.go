@@ -25,7 +25,7 @@ func exerciseQueue(t *testing.T, s *Store) {
 	must(err)
 	dead, _, err := s.Members().Join(ctx, member.Node{ID: 2})
 	must(err)
-	m, _, err := s.Members().Join(ctx, member.Node{ID: 1})
+	m, last, err := s.Members().Join(ctx, member.Node{ID: 1})
 	must(err)
 	accept := func(state job.State) job.Lease {
 		t.Helper()
@@ -51,7 +51,7 @@ func exerciseQueue(t *testing.T, s *Store) {
 	must(err)
 	must(q.AppendJournal(ctx, l, job.JournalEntry{Step: 1, Entries: []byte("x")}))
 	must(q.SaveSnapshot(ctx, l, []byte("s"), standing.Progress))
-	must(s.Members().Renew(ctx, m, 0))
+	must(s.Members().Renew(ctx, m, last))
 	_, err = q.ListStopping(ctx, m)
 	must(err)
 	_, err = q.Load(ctx, l.Seq)

@@ -114,7 +114,11 @@ func open(ctx context.Context, o Options, steps []migrate.Step) (_ *Store, err e
 		return nil, errors.Join(err, c.close(), s.unlock())
 	}
 	s.versions.wal = wal
-	s.writer = newWriter(c, &s.versions)
+	numbers, err := c.hasTable(ctx, "head")
+	if err != nil {
+		return nil, errors.Join(explain(path, err), c.close(), s.unlock())
+	}
+	s.writer = newWriter(c, &s.versions, numbers)
 	s.readers = newReaders(o.Readers, func(ctx context.Context) (*conn, error) {
 		c, err := connect(ctx, path, o.Busy, false)
 		if err == nil {

@@ -21,6 +21,9 @@ type writer struct {
 	conn     *conn
 	versions *accountVersions
 	group    *batch.Group[*write]
+	// numbers says that changes of accounts are numbered, for the members: the steps of
+	// some earlier versions have no numbers.
+	numbers bool
 
 	writes, commits atomic.Int64
 
@@ -40,8 +43,8 @@ type write struct {
 
 func (w *write) finish(err error) { w.err, w.done = err, true }
 
-func newWriter(c *conn, v *accountVersions) *writer {
-	w := &writer{conn: c, versions: v}
+func newWriter(c *conn, v *accountVersions, numbers bool) *writer {
+	w := &writer{conn: c, versions: v, numbers: numbers}
 	w.group = batch.New(maxBatch, w.performRecovering)
 	return w
 }
@@ -190,6 +193,11 @@ func (w *writer) attempt(batch []*write, savepoints bool) (r result) {
 			return result{culprit: c, err: cmp.Or(err, c.err)}
 		case halfway:
 			return result{halfway: true}
+		}
+	}
+	if w.conn.changesAccounts && w.numbers {
+		if _, err := t.exec("UPDATE head SET last = last + 1 WHERE one = 1"); err != nil {
+			return result{uncommitted: true, err: err}
 		}
 	}
 	if err := w.commit(t); err != nil {

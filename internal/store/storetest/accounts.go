@@ -385,7 +385,8 @@ func testRotationAgainstLookup(t *testing.T, s Stores) {
 }
 
 // testAccountVersions: the version that a cache goes by is another after each change
-// of an account, when it has returned; also after one that adds a name.
+// of an account, when it has returned; also after one that adds a name. So is the number
+// of the last change that members must see.
 func testAccountVersions(t *testing.T, s Stores) {
 	a := create(t, s.Accounts, person("ada"))
 	last, ok := s.Versions.AccountsVersion()
@@ -393,6 +394,8 @@ func testAccountVersions(t *testing.T, s Stores) {
 		t.Fatal("there is no version")
 	}
 	ctx, id := t.Context(), a.ID
+	number, err := s.Members.LastChange(ctx)
+	must(t, err)
 	for _, change := range []struct {
 		name string
 		do   func() error
@@ -416,6 +419,12 @@ func testAccountVersions(t *testing.T, s Stores) {
 			t.Errorf("%s: version %d after %d, %t", change.name, version, last, ok)
 		}
 		last = version
+		next, err := s.Members.LastChange(ctx)
+		must(t, err)
+		if next <= number {
+			t.Errorf("%s: the last change is %d after %d", change.name, next, number)
+		}
+		number = next
 	}
 }
 

@@ -198,6 +198,7 @@ func testCacheOfTwo(t *testing.T, first, second *process) {
 		for _, p := range []*process{first, second} {
 			_, err := p.Accounts.ByKeyHash(t.Context(), old)
 			wantError(t, "a key that was rotated away", err, account.ErrNotFound)
+			must(t, p.session.Renew(t.Context())) // having seen it
 		}
 	}
 }
