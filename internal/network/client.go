@@ -207,10 +207,10 @@ func (c *Client) control(_ context.Context, network, address string, _ syscall.R
 		return refuse(AddressNotAllowed, "calls to this host are not allowed")
 	}
 	if k := c.policy.refusal(at.Addr()); k != "" {
-		return refuse(AddressNotAllowed, "calls to this host are not allowed: its name leads to an address that is for %s", k)
+		return refuse(AddressNotAllowed, "calls to this host are not allowed: its name leads to an address that is for %s%s", k, k.allowedBy())
 	}
 	if !c.policy.allowsPort(at.Port()) {
-		return refuse(AddressNotAllowed, "port %d is not allowed: use %s", at.Port(), c.policy.portList())
+		return refuse(AddressNotAllowed, "port %d is not allowed: use %s%s", at.Port(), c.policy.portList(), allowedBy("egress_ports"))
 	}
 	return nil
 }

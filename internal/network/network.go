@@ -93,6 +93,20 @@ const (
 	translated kind = "an address in another one"
 )
 
+// allowedBy names the setting by which the operator may allow such addresses. It is the same on
+// every service, and so tells nothing of this one. Of a cloud's metadata nobody is told: who has a
+// reason to open it to scripts finds it in the documentation of the setting.
+func (k kind) allowedBy() string {
+	if k == metadata {
+		return ""
+	}
+	return allowedBy("egress_networks")
+}
+
+func allowedBy(setting string) string {
+	return "; who runs the service may allow it by the setting " + setting
+}
+
 // span is a range of addresses that are not public.
 type span struct {
 	prefix netip.Prefix

@@ -73,7 +73,7 @@ func (p *Policy) checkScheme(u *url.URL, httpsOnly bool) error {
 	case u.Scheme == "https", u.Scheme == "http" && !httpsOnly:
 		return nil
 	case u.Scheme == "http":
-		return refuse(AddressNotAllowed, "http is not allowed here: the URL must begin with https://")
+		return refuse(AddressNotAllowed, "http is not allowed here: the URL must begin with https://%s", allowedBy("egress_http"))
 	case httpsOnly:
 		return refuse(InvalidURL, "the URL must begin with https://")
 	}
@@ -102,7 +102,7 @@ func (p *Policy) checkHost(u *url.URL) error {
 
 func (p *Policy) checkAddress(host string, a netip.Addr) error {
 	if k := p.refusal(a); k != "" {
-		return refuse(AddressNotAllowed, "calls to %s are not allowed: the address is for %s", host, k)
+		return refuse(AddressNotAllowed, "calls to %s are not allowed: the address is for %s%s", host, k, k.allowedBy())
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func (p *Policy) checkAddress(host string, a netip.Addr) error {
 func (p *Policy) checkName(host, name string) error {
 	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
 		if k := p.refusal(netip.AddrFrom4([4]byte{127, 0, 0, 1})); k != "" {
-			return refuse(AddressNotAllowed, "calls to %s are not allowed: the name is for %s", host, k)
+			return refuse(AddressNotAllowed, "calls to %s are not allowed: the name is for %s%s", host, k, k.allowedBy())
 		}
 		return nil
 	}
@@ -120,11 +120,11 @@ func (p *Policy) checkName(host, name string) error {
 		return nil
 	}
 	if !strings.Contains(name, ".") {
-		return refuse(AddressNotAllowed, "calls to %s are not allowed: a public host has a dot in its name", host)
+		return refuse(AddressNotAllowed, "calls to %s are not allowed: a public host has a dot in its name%s", host, private.allowedBy())
 	}
 	for _, ending := range localNames {
 		if strings.HasSuffix(name, "."+ending) {
-			return refuse(AddressNotAllowed, "calls to %s are not allowed: names in .%s are for %s", host, ending, private)
+			return refuse(AddressNotAllowed, "calls to %s are not allowed: names in .%s are for %s%s", host, ending, private, private.allowedBy())
 		}
 	}
 	return nil
@@ -143,7 +143,7 @@ func (p *Policy) checkPort(u *url.URL) error {
 		return refuse(InvalidURL, "%s is no port: ports are numbers from 1 to 65535", shown(text))
 	}
 	if !p.allowsPort(port) {
-		return refuse(AddressNotAllowed, "port %d is not allowed: use %s", port, p.portList())
+		return refuse(AddressNotAllowed, "port %d is not allowed: use %s%s", port, p.portList(), allowedBy("egress_ports"))
 	}
 	return nil
 }

@@ -164,11 +164,14 @@ func TestKindsAgreeWithTheLibrary(t *testing.T) {
 func TestMessages(t *testing.T) {
 	c := NewClient(Policy{Ports: []uint16{8443}}, ForWebhooks())
 	for u, want := range map[string]string{
-		"https://10.0.0.1/":             "calls to 10.0.0.1 are not allowed: the address is for a private network",
-		"https://localhost/":            "calls to localhost are not allowed: the name is for this machine",
+		"https://10.0.0.1/":             "calls to 10.0.0.1 are not allowed: the address is for a private network; who runs the service may allow it by the setting egress_networks",
+		"https://localhost/":            "calls to localhost are not allowed: the name is for this machine; who runs the service may allow it by the setting egress_networks",
+		"https://nas/":                  "calls to nas are not allowed: a public host has a dot in its name; who runs the service may allow it by the setting egress_networks",
+		"https://nas.local/":            "calls to nas.local are not allowed: names in .local are for a private network; who runs the service may allow it by the setting egress_networks",
+		"https://169.254.169.254/":      "calls to 169.254.169.254 are not allowed: the address is for a cloud's metadata",
 		"https://127.1/":                `"127.1" is no host: an address of IPv4 has four decimal numbers`,
-		"http://example.com/":           "http is not allowed here: the URL must begin with https://",
-		"https://example.com:22/":       "port 22 is not allowed: use 80 or 443 or 8443",
+		"http://example.com/":           "http is not allowed here: the URL must begin with https://; who runs the service may allow it by the setting egress_http",
+		"https://example.com:22/":       "port 22 is not allowed: use 80 or 443 or 8443; who runs the service may allow it by the setting egress_ports",
 		"https://me:secret@example.com": "a URL with a username or password is not taken: credentials go into a header",
 		"https://a b":                   "a URL has no spaces or control characters: write them as %20 and the like",
 		`https://a\b`:                   `a URL has no \: write / or %5C`,

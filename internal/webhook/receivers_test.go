@@ -115,7 +115,7 @@ func badReceivers() map[string]badReceiver {
 			name:  "example.com",
 			want: [2]outcome{
 				{state: webhook.Pending, status: 500},
-				{state: webhook.Pending, says: "calls to this host are not allowed: its name leads to an address that is for a private network"},
+				{state: webhook.Pending, says: "calls to this host are not allowed: its name leads to an address that is for a private network; who runs the service may allow it by the setting egress_networks"},
 			},
 		},
 		"closes before its status": {
