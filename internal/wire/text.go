@@ -57,8 +57,11 @@ func setResponse(h Header, response Raw) {
 			return
 		}
 	}
-	set(h, "QL-Response-Omitted", "too large")
+	SetOmitted(h, "too large")
 }
+
+// SetOmitted sets the header that says what was left out of what the script set, or why.
+func SetOmitted(h Header, what string) { set(h, "QL-Response-Omitted", what) }
 
 // SetJSON sets the headers of the JSON convention's answer to the call that ran
 // or submitted the job.

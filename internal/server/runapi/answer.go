@@ -127,7 +127,7 @@ func apply(h http.Header, r wire.Response, s setting) (status int) {
 		h.Del("Expires")
 	}
 	if omitted != nil {
-		h["QL-Response-Omitted"] = []string{shorten(strings.Join(omitted, ", "))}
+		wire.SetOmitted(h, shorten(strings.Join(omitted, ", ")))
 	}
 	return status
 }
