@@ -11,11 +11,13 @@ import (
 	"ql/lang/vm"
 )
 
-// Checking an input takes so much memory at most: for each byte of its JSON, of which
-// an empty list has two, and for what small ones take anyway.
+// What checking an input takes, for each byte of its JSON: ordinarily, which is
+// reserved, and at most, which lists of empty lists come to. There are no more checks at
+// once than there are slots. Small inputs are not worth being counted.
 const (
-	inputWeight = 64
-	smallInput  = 64 << 10
+	inputWeight   = 8
+	heaviestInput = 64
+	smallInput    = 64 << 10
 )
 
 // CheckInput checks Spec.Input by the INPUT FIELDS of the program, before its first step,
@@ -27,15 +29,12 @@ func (x *Execution) CheckInput(ctx context.Context, p *bytecode.Program) error {
 		return nil
 	}
 	limits := x.Spec.Limits
-	most := int64(inputWeight*len(x.Spec.Input)) + smallInput
-	if most < limits.Memory {
-		limits.Memory = most
-	}
-	if most > 2*smallInput {
-		if err := x.reserve(ctx, most); err != nil {
+	limits.Memory = min(limits.Memory, heaviestInput*int64(len(x.Spec.Input))+smallInput)
+	if bytes := inputWeight * int64(len(x.Spec.Input)); bytes > smallInput {
+		if err := x.reserve(ctx, bytes); err != nil {
 			return err
 		}
-		defer x.memory.Shrink(most)
+		defer x.memory.Shrink(bytes)
 	}
 	checked, err := x.checkInput(ctx, p, limits)
 	var limit *value.LimitError

@@ -331,3 +331,30 @@ func mustJSON(t testing.TB, v any) string {
 	check(t, err)
 	return string(text)
 }
+
+// TestInputOfACall: a script that says what it is given is not run for a call that gives
+// it nothing, and nothing of that is a job.
+func TestInputOfACall(t *testing.T) {
+	w := boot(t)
+	ada := w.member("ada", account.Standard)
+	const wants = "INPUT FIELDS name TEXT REQUIRED, qty INTEGER DEFAULT 1\nWRITE \"x\" TO \"/ran.txt\"\nEMIT !INPUT"
+	for _, more := range []string{"", `"mode":"async"`} {
+		r := w.query(ada, wants, more)
+		a := r.read(t)
+		if r.status != 422 || a.Error.Code != "invalid_fields" || a.Error.Fields["name"] != "must be answered" || len(a.Error.Fields) != 1 || a.JobID != "" {
+			t.Errorf("%s: %d %s", more, r.status, r.body)
+		}
+	}
+	if r := w.form(ada, wants, url.Values{}); r.status != 422 || r.header.Get("QL-Error") != "invalid_fields" {
+		t.Errorf("%d %v %s", r.status, r.header, r.body)
+	}
+	if r := w.query(ada, `READ "/ran.txt" OPTIONAL SET ?x EMIT ?x IS NULL`, ""); *r.read(t).Result != "true" {
+		t.Errorf("the script was run: %s", r.body)
+	}
+	if r := w.query(ada, "INPUT FIELDS name TEXT, qty INTEGER DEFAULT 1\nEMIT !INPUT", ""); *r.read(t).Result != `{"name":null,"qty":1}` {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	if r := w.query(ada, "EMIT TO_JSON(!INPUT)", ""); *r.read(t).Result != "null" {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+}
