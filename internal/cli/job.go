@@ -155,20 +155,24 @@ func (k *jobCancel) Run(c *console, line *commands) error {
 }
 
 func (c *console) showJob(r job.Record) {
-	result := string(r.Result)
-	if r.Encoding == job.Base64 {
-		result = base64.StdEncoding.EncodeToString(r.Result)
+	result, encoding, resultJSON := string(r.Result), "", json.RawMessage(nil)
+	switch r.Encoding {
+	case job.Base64:
+		result, encoding = base64.StdEncoding.EncodeToString(r.Result), string(r.Encoding)
+	case job.JSONText:
+		resultJSON = r.Result
 	}
 	if c.json {
 		c.print(struct {
 			jobJSON
 			Result         string          `json:"result"`
 			ResultEncoding string          `json:"result_encoding,omitempty"`
+			ResultJSON     json.RawMessage `json:"result_json,omitempty"`
 			Trace          json.RawMessage `json:"trace,omitempty"`
 			TraceDropped   int64           `json:"trace_dropped,omitempty"`
 			Response       json.RawMessage `json:"response,omitempty"`
 			Error          json.RawMessage `json:"error,omitempty"`
-		}{newJobJSON(r.Summary), result, string(r.Encoding), r.Trace, r.TraceDropped, r.Response, r.Error})
+		}{newJobJSON(r.Summary), result, encoding, resultJSON, r.Trace, r.TraceDropped, r.Response, r.Error})
 		return
 	}
 	c.table(func(row func(...any)) {

@@ -21,6 +21,7 @@ type outcomeJSON struct {
 	JobID          string          `json:"job_id"`
 	Result         string          `json:"result"`
 	ResultEncoding string          `json:"result_encoding,omitempty"`
+	ResultJSON     json.RawMessage `json:"result_json,omitempty"`
 	Trace          []stepJSON      `json:"trace"`
 	TraceDropped   int64           `json:"trace_dropped,omitempty"`
 	Response       json.RawMessage `json:"response,omitempty"`
@@ -62,6 +63,9 @@ func (s *session) printOutcome(out engine.Outcome) {
 	if !utf8.Valid(m.Output()) {
 		o.Result, o.ResultEncoding = base64.StdEncoding.EncodeToString(m.Output()), "base64"
 	}
+	if m.OutputIsJSON() {
+		o.ResultJSON = m.Output()
+	}
 	steps, dropped := m.Trace()
 	for _, t := range steps {
 		o.Trace = append(o.Trace, stepJSON{
@@ -80,19 +84,24 @@ func (s *session) printOutcome(out engine.Outcome) {
 }
 
 // response returns what the script set OF !RESPONSE and !COOKIE: {status,
-// headers, cookies}, or nothing.
+// headers, cookies}, or nothing. EMIT JSON sets the type where the script does not.
 func response(m *vm.Machine) json.RawMessage {
 	answer := value.NewMap(nil, 3)
 	headers := value.NewMap(nil, 0)
+	typed := !m.OutputIsJSON()
 	if r := m.Response(); r.IsMap() {
 		for k, v := range r.Map().All {
 			const header = "header:"
 			if name := k.Str(); len(name) > len(header) && strings.EqualFold(name[:len(header)], header) {
 				headers.SetText(name[len(header):], v.Share())
+				typed = typed || strings.EqualFold(name[len(header):], "Content-Type")
 			} else {
 				answer.Set(nil, k, v.Share())
 			}
 		}
+	}
+	if !typed {
+		headers.SetText("Content-Type", value.Text("application/json"))
 	}
 	if headers.Len() > 0 {
 		answer.SetText("headers", headers.Value())

@@ -2,6 +2,7 @@ package execution
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +29,7 @@ func NewRecord(s job.Summary, state job.State, finished time.Time, ran time.Dura
 // Progress is what a machine has to show that is at an effect, or has ended: its output
 // from an offset on. It is copied: the machine's own memory is used again.
 func Progress(m *vm.Machine, from int64) job.Progress {
-	p := job.Progress{From: from, Output: bytes.Clone(m.Output()[from:]), Steps: m.Steps(), Response: Response(m)}
+	p := job.Progress{From: from, Output: bytes.Clone(m.Output()[from:]), JSON: m.OutputIsJSON(), Steps: m.Steps(), Response: Response(m)}
 	p.Trace, p.TraceDropped = Trace(m)
 	return p
 }
@@ -38,7 +39,7 @@ func WireJob(r *job.Record) wire.Job {
 	return wire.Job{
 		Status: string(r.State),
 		ID:     r.ID.String(),
-		Output: &wire.Output{Result: r.Result, Trace: r.Trace, Dropped: r.TraceDropped, Response: r.Response},
+		Output: &wire.Output{Result: r.Result, JSON: r.Encoding == job.JSONText, Trace: r.Trace, Dropped: r.TraceDropped, Response: r.Response},
 		Error:  r.Error,
 	}
 }
@@ -69,7 +70,7 @@ func trace(m *vm.Machine, shown func(vm.TraceStep) bool) (written []byte, droppe
 }
 
 // Response writes what a script set on !RESPONSE and !COOKIE, nil where it set
-// nothing.
+// nothing. EMIT JSON sets the type of the answer where the script itself does not.
 func Response(m *vm.Machine) []byte {
 	var r wire.Response
 	if set := m.Response(); set.IsMap() {
@@ -83,6 +84,9 @@ func Response(m *vm.Machine) []byte {
 				r.Headers = append(r.Headers, wire.Pair{Name: name[len(header):], Value: v.Str()})
 			}
 		}
+	}
+	if m.OutputIsJSON() && !slices.ContainsFunc(r.Headers, func(p wire.Pair) bool { return strings.EqualFold(p.Name, "Content-Type") }) {
+		r.Headers = append(r.Headers, wire.Pair{Name: "Content-Type", Value: wire.JSONType})
 	}
 	if set := m.Cookies(); set.IsMap() {
 		for k, v := range set.Map().All {

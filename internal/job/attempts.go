@@ -72,12 +72,21 @@ func (s *Suspension) Held() int64 {
 type Progress struct {
 	From         int64  // where Output begins in the whole output
 	Output       []byte // what came since; it replaces all that is stored from there on
+	JSON         bool   // the whole output is one value as JSON
 	Trace        []byte // JSON, whole
 	TraceDropped int64
 	Response     []byte // JSON, whole
 	Steps        int64
 	Ran          time.Duration // how long it ran, all attempts together
 	Format       int           // of the snapshot that this is stored with; 0 without one
+}
+
+// Encoding returns how the output stands in a JSON answer, where it is whole.
+func (p *Progress) Encoding() Encoding {
+	if p.JSON {
+		return JSONText
+	}
+	return EncodingOf(p.Output)
 }
 
 // Stored is all that a job needs to resume.

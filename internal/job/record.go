@@ -65,7 +65,7 @@ type Record struct {
 func NewRecord(s Summary, state State, finished time.Time, p Progress, failure []byte) Record {
 	s.State, s.Finished, s.Steps = state, finished, p.Steps
 	r := Record{
-		Summary: s, Result: p.Output, Encoding: EncodingOf(p.Output), Trace: p.Trace, TraceDropped: p.TraceDropped,
+		Summary: s, Result: p.Output, Encoding: p.Encoding(), Trace: p.Trace, TraceDropped: p.TraceDropped,
 		Error: failure, Response: p.Response, Ran: p.Ran,
 	}
 	if r.Trace == nil {
@@ -91,6 +91,9 @@ type Encoding string
 const (
 	Text   Encoding = ""
 	Base64 Encoding = "base64" // the result is not UTF-8
+	// JSONText says that the result is one value as JSON: it stands as a text, and as
+	// that value beside it.
+	JSONText Encoding = "json"
 )
 
 // EncodingOf returns how an output stands in a JSON answer.

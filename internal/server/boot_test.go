@@ -282,6 +282,7 @@ type answer struct {
 	JobID          string           `json:"job_id"`
 	Result         *string          `json:"result"`
 	ResultEncoding string           `json:"result_encoding"`
+	ResultJSON     json.RawMessage  `json:"result_json"`
 	Trace          []map[string]any `json:"trace"`
 	Response       map[string]any   `json:"response"`
 	Prompt         struct {

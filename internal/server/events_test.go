@@ -54,6 +54,7 @@ func readEvents(t *testing.T, r response) []event {
 	}
 	var all []event
 	lines := bufio.NewScanner(strings.NewReader(r.body))
+	lines.Buffer(nil, 1<<20) // a piece of output, escaped
 	for e, ok := readEvent(t, lines); ok; e, ok = readEvent(t, lines) {
 		all = append(all, e)
 	}

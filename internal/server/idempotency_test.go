@@ -23,7 +23,7 @@ func TestIdempotency(t *testing.T) {
 		t.Errorf("repeated: %d %s\nfirst %s", again.status, again.body, first.body)
 	}
 	// So is a form, also one that fails.
-	for i, script := range []string{count, "EMIT \"so far\" EMIT 1 / 0", `SET "status" AS 201 OF !RESPONSE`, `EMIT FROM_BASE64("/wD+")`} {
+	for i, script := range []string{count, "EMIT \"so far\" EMIT 1 / 0", `SET "status" AS 201 OF !RESPONSE`, `EMIT FROM_BASE64("/wD+")`, `EMIT JSON {a: 1}`, `EMIT JSON 1 FAIL "x"`} {
 		k := key(fmt.Sprint("form ", i))
 		first, again := w.form(ada, script, nil, k...), w.form(ada, script, nil, k...)
 		if again.status != first.status || again.body != first.body {

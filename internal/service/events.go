@@ -210,7 +210,12 @@ func (e *Events) newState() (*Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	j.Output = nil // it was sent piece by piece
+	// The output was sent piece by piece. A value of no more than a piece is sent as one too,
+	// in the room that was reserved for that.
+	if o := j.Output; e.ended && o != nil && o.JSON && len(o.Result) <= outputPiece {
+		j.Value = o.Result
+	}
+	j.Output = nil
 	return &Event{Kind: EventState, Data: j.AppendJSON(nil), Position: e.position()}, nil
 }
 

@@ -13,9 +13,9 @@ import (
 func (s *Service) WebhookBody(ctx context.Context, id job.ID, most int) ([]byte, error) {
 	v, err := s.o.Jobs.ViewWithin(ctx, id, 0)
 	if err == nil && v.Omitted && v.Bytes <= int64(most) {
-		// Few are sent at once, and none is in a hurry.
+		// Few are sent at once, and none is in a hurry. In the body a result may be twice.
 		memory := s.o.Ledger.Open(admit.AccountHolder(int64(v.Account)))
-		if err := memory.GrowBlocking(ctx, 3*v.Bytes); err != nil {
+		if err := memory.GrowBlocking(ctx, 4*v.Bytes); err != nil {
 			return nil, err
 		}
 		defer memory.Release()

@@ -31,6 +31,7 @@ type Job struct {
 	ID         string
 	Truncated  bool // the output was left out for its size
 	Output     *Output
+	Value      Raw // of an output that is one value, where Output is left out
 	Prompt     *Prompt
 	ConfirmURL string
 	FormURL    string
@@ -43,6 +44,7 @@ type Job struct {
 // form, since they are stored with the job as they were first shown.
 type Output struct {
 	Result   []byte // base64 in JSON where it is not UTF-8
+	JSON     bool   // Result is one value as JSON: it also stands as that, result_json
 	Trace    Raw    // as AppendTrace writes it; nil is an empty one
 	Dropped  int64  // steps that the trace left out
 	Response Raw    // as Response.AppendJSON writes it; nil where nothing was set
@@ -75,6 +77,9 @@ func (j *Job) Size() int {
 	size := rest + len(j.Error)
 	if o := j.Output; o != nil {
 		size += len(o.Result) + len(o.Trace) + len(o.Response)
+		if o.JSON {
+			size += len(o.Result)
+		}
 	}
 	if q := j.Prompt; q != nil {
 		size += len(q.Message) + len(q.Schema)
@@ -99,6 +104,7 @@ func (j *Job) add(p *parts) {
 	if j.Output != nil {
 		j.Output.add(p)
 	}
+	p.optional("result_json", j.Value)
 	if j.Prompt != nil {
 		p.dst = append(p.dst, `,"prompt":`...)
 		j.Prompt.add(p)
@@ -118,6 +124,9 @@ func (o *Output) add(p *parts) {
 	p.dst = append(p.dst, `,"result":`...)
 	if isText := p.bytes(o.Result); !isText {
 		p.dst = append(p.dst, `,"result_encoding":"base64"`...)
+	}
+	if o.JSON {
+		p.optional("result_json", o.Result)
 	}
 	p.dst = append(p.dst, `,"trace":`...)
 	if o.Trace == nil {

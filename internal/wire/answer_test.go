@@ -40,8 +40,11 @@ func output() *Output {
 // jobs are the answers about jobs, one of each shape.
 func jobs() map[string]*Job {
 	return map[string]*Job{
-		"ok":       {Status: StatusOK, ID: jobID, Output: output()},
-		"ok-empty": {Status: StatusOK, ID: jobID, Output: &Output{}},
+		"ok": {Status: StatusOK, ID: jobID, Output: output()},
+		"ok-json": {Status: StatusOK, ID: jobID, Output: &Output{Result: []byte(`{"name":"Zoë \"Z\"","n":[1,2.5,null]}`), JSON: true, Trace: AppendTrace(nil, steps[:1]),
+			Response: (&Response{Headers: []Pair{{"Content-Type", "application/json"}}}).AppendJSON(nil)}},
+		"event-json": {Status: StatusComplete, ID: jobID, Value: Raw(`null`)},
+		"ok-empty":   {Status: StatusOK, ID: jobID, Output: &Output{}},
 		"ok-binary": {Status: StatusOK, ID: jobID, Output: &Output{
 			Result: []byte("a\xff\x00"), Trace: AppendTrace(nil, steps[:1]), Dropped: 12,
 			Response: (&Response{
@@ -172,6 +175,7 @@ func TestJobsReadBack(t *testing.T) {
 			Truncated  bool
 			Result     *string
 			Encoding   string          `json:"result_encoding"`
+			JSON       json.RawMessage `json:"result_json"`
 			Trace      json.RawMessage `json:"trace"`
 			Dropped    int64           `json:"trace_dropped"`
 			Response   json.RawMessage
@@ -195,7 +199,9 @@ func TestJobsReadBack(t *testing.T) {
 		if got.Prompt != nil {
 			back.Prompt = &Prompt{ID: got.Prompt.ID, Kind: got.Prompt.Kind, Message: got.Prompt.Message, Schema: Raw(got.Prompt.Schema), ExpiresAt: got.Prompt.ExpiresAt}
 		}
-		if got.Result != nil {
+		if got.Result == nil {
+			back.Value = Raw(got.JSON)
+		} else {
 			result := []byte(*got.Result)
 			if got.Encoding == "base64" {
 				var err error
@@ -204,6 +210,9 @@ func TestJobsReadBack(t *testing.T) {
 				}
 			}
 			back.Output = &Output{Result: result, Trace: Raw(got.Trace), Dropped: got.Dropped, Response: Raw(got.Response)}
+			if back.Output.JSON = got.JSON != nil; back.Output.JSON && string(got.JSON) != string(result) {
+				t.Errorf("%s: the value is %s, and its text %s", name, got.JSON, result)
+			}
 			if want.Output.Trace == nil {
 				want.Output.Trace = Raw("[]")
 			}

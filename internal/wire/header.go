@@ -21,7 +21,7 @@ var (
 	noReferrer    = []string{"no-referrer"}
 	noStore       = []string{"no-store"}
 	sameOrigin    = []string{"same-origin"}
-	jsonType      = []string{"application/json"}
+	jsonType      = []string{JSONType}
 	textType      = []string{"text/plain; charset=utf-8"}
 	noContent     = []string{"default-src 'none'; frame-ancestors 'none'"}
 	sandboxed     = []string{"sandbox; default-src 'none'"}

@@ -38,6 +38,8 @@ func TestHeaders(t *testing.T) {
 	}
 	text("ok", plain, nil)
 	text("ok-binary", plain, nil)
+	text("ok-json", plain, nil)
+	text("ok-json", plain, &failure)
 	text("ok", page, nil)
 	text("paused-confirm", plain, nil)
 	text("waiting", plain, nil)

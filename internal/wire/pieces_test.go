@@ -30,11 +30,13 @@ func largeJobs() map[string]*Job {
 	whole.Prompt = &Prompt{ID: "p", Kind: "gather", Message: string(mixed), Schema: Raw(`"` + strings.Repeat("s", 20_000) + `"`), ExpiresAt: time.Unix(1, 0)}
 	whole.Error = Raw(`{"code":"x"}`)
 	whole.PollURL, whole.ConfirmURL, whole.FormURL, whole.ResumeAt = "https://a", "https://b", "https://c", time.Unix(2, 0)
+	one := out([]byte(`{"text":"` + strings.Repeat("ä\\n", 50_000) + `"}`))
+	one.Output.JSON = true
 	unfit := out(nil)
 	unfit.Prompt = &Prompt{Message: strings.Repeat("\xff", 10_000)}
 	return map[string]*Job{
 		"small": out([]byte("a\x01")), "control": out(bytes.Repeat([]byte{1}, 100_000)), "plain": out(bytes.Repeat([]byte{'x'}, 100_000)),
-		"not text": out(noise), "mixed": out([]byte(string(mixed))), "all": whole, "nothing": {Status: StatusAccepted, ID: "x"},
+		"not text": out(noise), "mixed": out([]byte(string(mixed))), "all": whole, "one value": one, "nothing": {Status: StatusAccepted, ID: "x"},
 		"a message that is not text": unfit,
 	}
 }

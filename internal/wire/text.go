@@ -28,6 +28,9 @@ func (j *Job) Text(e *Error) (output, after []byte) {
 func (j *Job) SetText(h Header, s HeaderOptions, e *Error) {
 	binary := j.Output != nil && !utf8.Valid(j.Output.Result)
 	setText(h, s, binary)
+	if e == nil && j.Output != nil && j.Output.JSON { // else a line about the error follows
+		h["Content-Type"] = jsonType
+	}
 	set(h, "QL-Job-Id", j.ID)
 	set(h, "QL-Status", j.Status)
 	if j.ConfirmURL != "" {

@@ -40,7 +40,7 @@ func (l *liveJob) publish(m *vm.Machine, atEffect bool) {
 	}
 	l.requested.Store(false)
 	l.lastPublished = time.Now()
-	p := job.Progress{Steps: m.Steps()}
+	p := job.Progress{Steps: m.Steps(), JSON: m.OutputIsJSON()}
 	p.Trace, p.TraceDropped = execution.TraceSoFar(m)
 	if atEffect {
 		p.Response = execution.Response(m)

@@ -186,7 +186,7 @@ func (w *Worker) Adopt(ctx context.Context, s Submission, run *engine.Run, out e
 	v := &job.View{Seq: lease.Seq, Prompt: suspension.Prompt, Until: suspension.Until}
 	v.Summary = task.Summary
 	p := &suspension.Progress
-	v.Result, v.Encoding, v.Trace, v.TraceDropped, v.Response, v.Steps = p.Output, job.EncodingOf(p.Output), p.Trace, p.TraceDropped, p.Response, p.Steps
+	v.Result, v.Encoding, v.Trace, v.TraceDropped, v.Response, v.Steps = p.Output, p.Encoding(), p.Trace, p.TraceDropped, p.Response, p.Steps
 	return v, nil
 }
 

@@ -36,7 +36,7 @@ func (w *Worker) ViewWithin(ctx context.Context, id job.ID, most int64) (*job.Vi
 	v.Output, v.TraceBytes = int64(len(so.Output)), int64(len(so.Trace))
 	v.Bytes = v.Output + v.TraceBytes + int64(len(so.Response))
 	if v.Omitted = v.Bytes > most; !v.Omitted {
-		v.Result, v.Encoding, v.Trace, v.Response = so.Output, job.EncodingOf(so.Output), so.Trace, so.Response
+		v.Result, v.Encoding, v.Trace, v.Response = so.Output, so.Encoding(), so.Trace, so.Response
 	}
 	return v, nil
 }

@@ -173,7 +173,14 @@ func (t tx) saveSnapshot(seq int64, snapshot []byte, p job.Progress) error {
 			return err
 		}
 	}
-	_, err := t.exec("UPDATE jobs SET steps = ?, ran = ?, format = ?, failures = 0, crashes = 0 WHERE seq = ?", p.Steps, p.Ran.Microseconds(), p.Format, seq)
+	// What is stored of an output in pieces says its encoding only where that cannot be told
+	// from its bytes.
+	encoding := job.Text
+	if p.JSON {
+		encoding = job.JSONText
+	}
+	_, err := t.exec("UPDATE jobs SET steps = ?, ran = ?, format = ?, encoding = ?, failures = 0, crashes = 0 WHERE seq = ?",
+		p.Steps, p.Ran.Microseconds(), p.Format, string(encoding), seq)
 	return err
 }
 
@@ -365,7 +372,7 @@ func (t tx) finishAsStored(l job.Lease, s job.State, now time.Time, ran time.Dur
 		}
 	}
 	record := job.NewRecord(job.Summary{ID: l.ID, Account: l.Account}, s, now, job.Progress{
-		Output: append([]byte{}, output...), Trace: so.trace, TraceDropped: so.traceDropped, Response: so.response, Ran: ran,
+		Output: append([]byte{}, output...), JSON: so.json, Trace: so.trace, TraceDropped: so.traceDropped, Response: so.response, Ran: ran,
 	}, failure)
 	if err := t.releaseSuspension(l); err != nil {
 		return err

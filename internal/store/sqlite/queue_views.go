@@ -43,11 +43,12 @@ func (q Queue) Cancel(ctx context.Context, id job.ID, now time.Time, failure []b
 type progress struct {
 	traceDropped    int64
 	response, trace []byte
+	json            bool // the output is one value
 }
 
 func (t tx) progress(seq int64) (so progress, err error) {
-	_, err = t.one("SELECT trace_dropped, response, trace FROM job_snapshots WHERE job = ?", func(r row) {
-		so = progress{r.int(0), r.bytes(1), r.bytes(2)}
+	_, err = t.one("SELECT trace_dropped, response, trace, (SELECT encoding FROM jobs WHERE seq = job) FROM job_snapshots WHERE job = ?", func(r row) {
+		so = progress{r.int(0), r.bytes(1), r.bytes(2), job.Encoding(r.text(3)) == job.JSONText}
 	}, seq)
 	return so, err
 }
@@ -168,7 +169,7 @@ func (t tx) view(id job.ID) (*job.View, error) {
 	if v.Result, err = t.output(v.Seq); err != nil {
 		return nil, err
 	}
-	v.Encoding = job.EncodingOf(v.Result)
+	v.Encoding = (&job.Progress{Output: v.Result, JSON: so.json}).Encoding()
 	v.Prompt, err = t.prompt(v.Seq)
 	return v, err
 }

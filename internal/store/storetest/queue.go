@@ -238,6 +238,11 @@ func testQueueView(t *testing.T, s Stores) {
 	want.Steps, want.Trace, want.TraceDropped, want.Response = so.Steps, so.Trace, so.TraceDropped, so.Response
 	want.Result, want.Ran = so.Output, so.Ran
 	look("after a snapshot")
+	must(t, s.Queue.SaveSnapshot(t.Context(), l, []byte("s"), job.Progress{Output: []byte("[1]"), JSON: true, Steps: 17, Ran: so.Ran}))
+	told := want.Record
+	want.Result, want.Encoding, want.Trace, want.TraceDropped, want.Response = []byte("[1]"), job.JSONText, nil, 0, nil
+	look("with output that is one value")
+	want.Record = told
 
 	must(t, s.Queue.Suspend(t.Context(), l, pausedAt(1)))
 	want.State, want.Prompt = job.Paused, prompt(1)

@@ -330,8 +330,10 @@ func testQueueCancel(t *testing.T, s Stores) {
 		output []string // its pieces
 		want   string
 		bare   bool // nothing to show but output
+		json   bool // the output is one value
 	}{
 		{state: job.Accepted, bare: true},
+		{state: job.Paused, output: []string{"[1,2]"}, want: "[1,2]", json: true},
 		{state: job.Paused, output: []string{"one ", "two ", "three"}, want: "one two three"},
 		{state: job.Waiting, output: []string{"a\xff", "b"}, want: "a\xffb"},
 		{state: job.Waiting, bare: true},
@@ -344,7 +346,7 @@ func testQueueCancel(t *testing.T, s Stores) {
 			if so = shown(); test.bare {
 				so = job.Progress{}
 			}
-			so.Output = nil
+			so.Output, so.JSON = nil, test.json
 			for _, piece := range test.output {
 				so.Output = []byte(piece)
 				must(t, s.Queue.SaveSnapshot(t.Context(), l, []byte("s"), so))
@@ -368,6 +370,9 @@ func testQueueCancel(t *testing.T, s Stores) {
 		}
 		want := job.Record{Summary: task.Summary, Result: []byte(test.want), Trace: []byte("[]"), Error: failure}
 		want.State, want.Finished, want.Encoding = job.Cancelled, seconds(100), job.EncodingOf(want.Result)
+		if test.json {
+			want.Encoding = job.JSONText
+		}
 		if !test.bare {
 			want.Trace, want.TraceDropped, want.Response, want.Steps, want.Ran = so.Trace, so.TraceDropped, so.Response, so.Steps, so.Ran
 		}
