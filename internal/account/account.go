@@ -86,14 +86,6 @@ type Domain struct {
 	Added         time.Time
 }
 
-// Published is a script that pages of a published-only domain may send.
-type Published struct {
-	Account ID
-	Name    string
-	Hash    ScriptHash // of its text
-	Added   time.Time
-}
-
 // NamedKeyID names a named key of any account, and no other one ever after. The zero NamedKeyID is
 // none.
 type NamedKeyID int64
@@ -116,9 +108,6 @@ type NamedKey struct {
 func (k *NamedKey) HasExpired(now time.Time) bool {
 	return !k.Expires.IsZero() && !now.Before(k.Expires)
 }
-
-// ScriptHash is the SHA-256 of a script's text, by HashScript.
-type ScriptHash [32]byte
 
 // Secret is a named secret of an account. Listings leave Sealed nil.
 type Secret struct {

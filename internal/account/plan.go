@@ -128,6 +128,8 @@ type Limits struct {
 	SuspendedBytes int64 `zero:"no limit" key:"standing_bytes"` // that they hold together
 	NamedKeys      int   // that have not expired
 	Sessions       int   // where another begins, the one unused for longest ends
+	Published      int   `zero:"no limit"` // scripts, each with its versions
+	PublishedBytes int64 `zero:"no limit"` // of all versions together
 
 	// What an account may use in a calendar month.
 	CallsPerMonth   int64         `zero:"no limit"`
@@ -165,7 +167,7 @@ func free() Limits {
 		Concurrent: 2, Queued: 20, Rate: 60, RateBurst: 20, RatePerAddress: true, OriginRate: 60, Listeners: 64,
 
 		StorageBytes: 100 * mib, FileBytes: 10 * mib, Files: 10_000, Databases: 10, JobRetention: 7 * day, RecordsBytes: 100 * mib,
-		Suspended: 100, SuspendedBytes: 32 * mib, NamedKeys: 20, Sessions: 1_000,
+		Suspended: 100, SuspendedBytes: 32 * mib, NamedKeys: 20, Sessions: 1_000, Published: 20, PublishedBytes: 4 * mib,
 
 		CallsPerMonth: 100_000, RunningPerMonth: 10 * time.Hour, EgressPerMonth: 10 * gib,
 	}
@@ -190,7 +192,7 @@ func standard() Limits {
 		Concurrent: 10, Queued: 1_000, Rate: 600, RateBurst: 100, OriginRate: 60, Listeners: 1_000,
 
 		StorageBytes: 10 * gib, FileBytes: 2 * gib, Files: 1_000_000, Databases: 1_000, JobRetention: 30 * day, RecordsBytes: 10 * gib,
-		Suspended: 10_000, SuspendedBytes: 1 * gib, NamedKeys: 100, Sessions: 10_000,
+		Suspended: 10_000, SuspendedBytes: 1 * gib, NamedKeys: 100, Sessions: 10_000, Published: 1_000, PublishedBytes: 64 * mib,
 	}
 }
 
@@ -212,7 +214,7 @@ func unlimited() Limits {
 
 		Concurrent: 200, Queued: 100_000,
 
-		Databases: 10_000, JobRetention: 90 * day, NamedKeys: 1_000, Sessions: 100_000,
+		Databases: 10_000, JobRetention: 90 * day, NamedKeys: 1_000, Sessions: 100_000, Published: 10_000, PublishedBytes: 256 * mib,
 	}
 }
 

@@ -375,50 +375,6 @@ func TestNobodysDomains(t *testing.T) {
 	}
 }
 
-func TestPublished(t *testing.T) {
-	ctx := context.Background()
-	f := newFixture(t, account.Options{})
-	a, _ := f.create(t, "ada")
-	b, _ := f.create(t, "eve")
-	has := func(id account.ID, text string) bool {
-		t.Helper()
-		ok, err := f.store.HasPublished(ctx, id, account.HashScript(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return ok
-	}
-	for _, text := range []string{`EMIT "v1"`, `EMIT "v2"`} {
-		if _, err := f.Publish(ctx, "ada", "cart", text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if has(a.ID, `EMIT "v1"`) || !has(a.ID, `EMIT "v2"`) || has(a.ID, `EMIT "v2" `) || has(b.ID, `EMIT "v2"`) {
-		t.Error("not just the newest text under its name is published, for its account alone")
-	}
-	_, err := f.Publish(ctx, "ada", "no/name", "x")
-	wantField(t, err, "name")
-	if _, err := f.Publish(ctx, "ada", "big", strings.Repeat("x", 256<<10+1)); !fault.Is(err, fault.TooLarge) {
-		t.Errorf("got %v, want too_large", err)
-	}
-	narrow := newFixture(t, account.Options{Limits: func(p account.Plan) account.Limits {
-		l := p.Limits()
-		l.ScriptBytes = 5
-		return l
-	}})
-	narrow.create(t, "ada")
-	if _, err := narrow.Publish(ctx, "ada", "short", "EMIT 1"); !fault.Is(err, fault.TooLarge) {
-		t.Errorf("got %v, want too_large by the limit of the settings", err)
-	}
-	if list, err := f.PublishedScripts(ctx, "ada"); err != nil || len(list) != 1 || list[0].Name != "cart" {
-		t.Errorf("got %v, %v", list, err)
-	}
-	if err := f.Unpublish(ctx, "ada", "cart"); err != nil || has(a.ID, `EMIT "v2"`) {
-		t.Errorf("still published, %v", err)
-	}
-	wantNotFound(t, f.Unpublish(ctx, "ada", "cart"))
-}
-
 func TestServiceSecrets(t *testing.T) {
 	ctx := context.Background()
 	f := newFixture(t, account.Options{})

@@ -15,6 +15,12 @@ var ErrNotFound = errors.New("not found")
 // did nothing.
 var ErrConflict = errors.New("changed in the meantime")
 
+// The errors of a script that is not published, since its account would have too many.
+var (
+	ErrTooManyPublished = errors.New("too many published scripts")
+	ErrPublishedBytes   = errors.New("published scripts have too many bytes")
+)
+
 // Taken says that a name belongs to another account.
 type Taken struct {
 	Field string // "username", "email", "phone" or "domain"
@@ -30,8 +36,8 @@ func (e *Taken) Error() string { return "this " + e.Field + " belongs to another
 // so. Times are kept to the microsecond, in UTC.
 //
 // An account that is not there is ErrNotFound in every method that takes its
-// ID, except that listings of an unknown account are empty and HasPublished is
-// false.
+// ID, except that listings of an unknown account are empty, HasPublished is
+// false and PublishedUsage is nothing.
 type Store interface {
 	Accounts
 	NamedKeys
@@ -150,15 +156,39 @@ type Domains interface {
 	DomainsOf(ctx context.Context, host string) ([]Domain, error)
 }
 
-// PublishedScripts keeps the scripts that published-only domains may send.
+// PublishedScripts keeps published scripts and their versions.
 type PublishedScripts interface {
-	// Publish stores a script's hash under its name, in place of an earlier one.
-	Publish(ctx context.Context, p Published) error
+	// Publish makes p the current version of its script, and returns it with its
+	// number, and whether the account had no script of this name. Where the current
+	// version has the same Hash it stays the current one, and takes the text, the schema
+	// and the switches of p; else the number is one more, 1 for the first. Versions
+	// before it end at ends at the latest, and those of the account that have ended at
+	// the moment p.Added are removed. It answers ErrTooManyPublished and ErrPublishedBytes, and changes
+	// nothing, where the account would have more scripts, or they would have more bytes
+	// by Published.Weight, than most has, and has more than before.
+	Publish(ctx context.Context, p Published, ends time.Time, most PublishedLimits) (stored Published, created bool, err error)
+	// Unpublish removes a script with all of its versions.
 	Unpublish(ctx context.Context, id ID, name string) error
-	// PublishedScripts returns an account's scripts by name.
-	PublishedScripts(ctx context.Context, id ID) ([]Published, error)
-	// HasPublished reports whether a script of the account has this hash.
-	HasPublished(ctx context.Context, id ID, hash ScriptHash) (bool, error)
+	// PublishedScript returns a version of a script with its text; 0 is the current
+	// one. An earlier version, which may have ended, has its own switches as far as the
+	// current one does not narrow them (Switches.Within).
+	PublishedScript(ctx context.Context, id ID, name string, version int64) (Published, error)
+	// PublishedScripts returns the current versions of up to limit of an account's
+	// scripts by name, those after a name ("" for the first), without texts and schemas.
+	PublishedScripts(ctx context.Context, id ID, after string, limit int) ([]Published, error)
+	// PublishedVersions returns up to limit versions of a script that have not ended at
+	// a moment, the current one first, without texts and schemas; none where there is no
+	// such script.
+	PublishedVersions(ctx context.Context, id ID, name string, now time.Time, limit int) ([]Published, error)
+	// HasPublished reports whether a version of a script that pages may call has this
+	// hash and has not ended: both it and the current one are for pages (Callers.Pages).
+	HasPublished(ctx context.Context, id ID, hash ScriptHash, now time.Time) (bool, error)
+	// PublishedUsage returns how many scripts an account has published, and the weight
+	// of all versions.
+	PublishedUsage(ctx context.Context, id ID) (scripts int, bytes int64, err error)
+	// SweepPublished removes up to limit versions that have ended at a moment, of all
+	// accounts, and returns how many.
+	SweepPublished(ctx context.Context, now time.Time, limit int) (int, error)
 }
 
 // Secrets keeps what accounts entrust to the service, sealed by its callers.

@@ -41,7 +41,7 @@ type Store interface {
 	Rehash(ctx context.Context, id account.ID, old, phc string) error
 	Domains(ctx context.Context, id account.ID) ([]account.Domain, error)
 	DomainsOf(ctx context.Context, host string) ([]account.Domain, error)
-	HasPublished(ctx context.Context, id account.ID, hash account.ScriptHash) (bool, error)
+	HasPublished(ctx context.Context, id account.ID, hash account.ScriptHash, now time.Time) (bool, error)
 }
 
 // Source is what a request tells of where it comes from.

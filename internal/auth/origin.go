@@ -160,14 +160,39 @@ func (a *Authenticator) Page(ctx context.Context, from Source) (principal.Princi
 	if err := d.err(); err != nil {
 		return principal.Principal{}, err
 	}
-	if !a.o.Plain && !from.isPrivate() && d.Domain.Pattern.Scheme != "http" {
-		return principal.Principal{}, errPlain
+	if err := a.checkPrivate(d, from); err != nil {
+		return principal.Principal{}, err
 	}
 	row, err := a.listingAccount(ctx, d)
 	if err != nil {
 		return principal.Principal{}, err
 	}
 	return principal.Page(row, d.Domain), nil
+}
+
+// Visitor is who calls an account by its name, without credentials: a page of a domain
+// that it lists, or else anybody.
+func (a *Authenticator) Visitor(ctx context.Context, row account.Account, from Source) (principal.Principal, error) {
+	if !from.Origin.Present() {
+		return principal.Anyone(row), nil
+	}
+	list, err := a.store.Domains(ctx, row.ID)
+	if err != nil {
+		return principal.Principal{}, err
+	}
+	d := Decide(Question{By: principal.ByOrigin, Origin: from.Origin, FetchSite: from.FetchSite, List: list})
+	if d.Outcome != Allowed || a.checkPrivate(d, from) != nil {
+		return principal.Anyone(row), nil
+	}
+	return principal.Page(row, d.Domain), nil
+}
+
+// checkPrivate refuses pages whose calls others could read and change on their way.
+func (a *Authenticator) checkPrivate(d Decision, from Source) error {
+	if !a.o.Plain && !from.isPrivate() && d.Domain.Pattern.Scheme != "http" {
+		return errPlain
+	}
+	return nil
 }
 
 // listingAccount returns the account that lists the Origin of a decision. The lists of
@@ -222,7 +247,7 @@ func (a *Authenticator) MaySend(ctx context.Context, p principal.Principal, scri
 		return nil
 	}
 	for _, hash := range account.ScriptHashes(script) {
-		if ok, err := a.store.HasPublished(ctx, p.Account.ID, hash); ok || err != nil {
+		if ok, err := a.store.HasPublished(ctx, p.Account.ID, hash, a.o.Now()); ok || err != nil {
 			return err
 		}
 	}

@@ -216,13 +216,21 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// publish publishes a script by its hash.
+func (f *fixture) publish(t *testing.T, name string, hash account.ScriptHash, callers account.Callers) {
+	t.Helper()
+	p := account.Published{Account: f.ada.ID, Name: name, Hash: hash, Switches: account.Switches{Callers: callers}, Added: f.clock()}
+	if _, _, err := f.store.Publish(t.Context(), p, p.Added, account.PublishedLimits{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestMaySend(t *testing.T) {
 	ctx := context.Background()
 	f := newFixture(t, nil)
 	const script = `EMIT "hello"`
-	if err := f.store.Publish(ctx, account.Published{Account: f.ada.ID, Name: "hello", Hash: account.HashScript(script)}); err != nil {
-		t.Fatal(err)
-	}
+	f.publish(t, "hello", account.HashScript(script), account.CallersDomains)
+	f.publish(t, "inside", account.HashScript("EMIT 1"), account.CallersKeys)
 	published := account.Domain{Account: f.ada.ID, Pattern: pattern(t, "shop.example.com"), PublishedOnly: true}
 	open := published
 	open.PublishedOnly = false
@@ -233,6 +241,7 @@ func TestMaySend(t *testing.T) {
 	}{
 		{principal.Page(f.ada, published), script, ""},
 		{principal.Page(f.ada, published), script + " ", fault.ScriptNotPublished},
+		{principal.Page(f.ada, published), "EMIT 1", fault.ScriptNotPublished},
 		{principal.Page(account.Account{ID: 99}, published), script, fault.ScriptNotPublished},
 		{principal.Page(f.ada, open), "anything", ""},
 		{principal.Owner(f.ada, principal.ByPassword), "anything", ""},
@@ -257,9 +266,7 @@ func TestLineEndsOfPublishedScripts(t *testing.T) {
 	domain := account.Domain{Pattern: pattern(t, "shop.example.com"), PublishedOnly: true}
 	publish := func(hash account.ScriptHash) func(script string) error {
 		f := newFixture(t, nil)
-		if err := f.store.Publish(ctx, account.Published{Account: f.ada.ID, Name: "x", Hash: hash}); err != nil {
-			t.Fatal(err)
-		}
+		f.publish(t, "x", hash, account.CallersDomains)
 		return func(script string) error { return f.MaySend(ctx, principal.Page(f.ada, domain), script) }
 	}
 	for _, published := range forms {
@@ -282,6 +289,40 @@ func TestLineEndsOfPublishedScripts(t *testing.T) {
 			if err := publish(earlier(plain))(sent); err != nil {
 				t.Errorf("%q was published by an earlier version, %q is sent: %v", plain, sent, err)
 			}
+		}
+	}
+}
+
+// TestVisitor: who calls an account by its name is a page of its list, or anybody.
+func TestVisitor(t *testing.T) {
+	f := newFixture(t, nil)
+	bob, _ := f.add(t, account.Account{Username: "bob"})
+	for _, d := range []account.Domain{{Account: f.ada.ID, Pattern: pattern(t, "shop.example.com")}, {Account: bob.ID, Pattern: pattern(t, "bob.example.com")}} {
+		if err := f.store.AddDomain(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		origin, site string
+		encrypted    bool
+		want         principal.Credential
+	}{
+		{"", "", true, principal.ByNobody},
+		{"https://shop.example.com", "cross-site", true, principal.ByOrigin},
+		{"https://shop.example.com", "none", true, principal.ByNobody},
+		{"https://shop.example.com", "cross-site", false, principal.ByNobody}, // anybody between could be the page
+		{"http://shop.example.com", "cross-site", true, principal.ByNobody},
+		{"https://bob.example.com", "cross-site", true, principal.ByNobody},
+		{"https://evil.example", "cross-site", true, principal.ByNobody},
+		{"null", "cross-site", true, principal.ByNobody},
+	} {
+		from := Source{Addr: netip.MustParseAddr("192.0.2.1"), Encrypted: test.encrypted, FetchSite: test.site}
+		if test.origin != "" {
+			from.Origin = ReadOrigin([]string{test.origin})
+		}
+		got, err := f.Visitor(t.Context(), f.ada, from)
+		if err != nil || got.By != test.want || got.Account.ID != f.ada.ID || got.IsOwner() {
+			t.Errorf("%+v calls as %+v, %v", test, got, err)
 		}
 	}
 }

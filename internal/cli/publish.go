@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	accounts "ql/internal/account"
 	"ql/internal/operator"
 	"ql/internal/resource/files"
 	"ql/lang"
@@ -31,7 +32,9 @@ func (k *accountPublish) Run(c *console, line *commands) error {
 		if err := c.checkFor(o, k.Account, k.File, text, limits.ScriptBytes); err != nil {
 			return err
 		}
-		p, err := o.Accounts.Publish(c.ctx, k.Account, k.Name, text)
+		p, _, err := o.Accounts.Publish(c.ctx, k.Account, accounts.Publication{
+			Name: k.Name, Text: text, Switches: accounts.Switches{Callers: accounts.CallersDomains}, Keep: accounts.DefaultKeep,
+		})
 		if err != nil {
 			return err
 		}

@@ -55,6 +55,7 @@ const (
 	goldenSecret    = "a secret of v3"
 	goldenDomain    = "shop.example.com"
 	goldenPublished = "greeting"
+	goldenScript    = `EMIT "hello"`
 )
 
 const askingLibrary = `
@@ -161,6 +162,16 @@ func (s *server) testAccount() {
 	if got := s.command("", "account", "published", username); !strings.Contains(got, goldenPublished) {
 		s.t.Errorf("the published scripts are\n%s", got)
 	}
+	// Of a script that was published before texts were stored there is its hash.
+	for script, status := range map[string]int{goldenScript: http.StatusOK, goldenScript + "\r\n": http.StatusOK, goldenScript + " ": http.StatusForbidden} {
+		body, err := json.Marshal(map[string]string{"query": script})
+		check(s.t, err)
+		a, err := s.try(request{method: http.MethodPost, path: "/v1/query", body: body, origin: "https://" + goldenDomain})
+		check(s.t, err)
+		if a.status != status {
+			s.t.Errorf("a page that sends %q gets %s", script, a)
+		}
+	}
 }
 
 // testNamedKey makes a key, which no earlier version has, and lists by it the jobs of earlier versions.
@@ -192,7 +203,7 @@ func (s *server) makeAccount() {
 	s.t.Helper()
 	s.command(goldenSecret, "account", "secret", "set", username, "token")
 	s.command("", "account", "domains", "add", username, goldenDomain, "--published-only")
-	s.command(`EMIT "hello"`, "account", "publish", username, goldenPublished, "-")
+	s.command(goldenScript, "account", "publish", username, goldenPublished, "-")
 }
 
 // command runs an operator's command beside the server, and returns what it prints.

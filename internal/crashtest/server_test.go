@@ -266,6 +266,7 @@ type request struct {
 	key          string // of idempotency; "" for none
 	owner        bool   // with the account's password
 	bearer       string // with a named key; "" for none
+	origin       string // of the page that calls; "" for none
 }
 
 // try sends a request once. The error says that no whole answer came.
@@ -288,6 +289,9 @@ func (s *server) try(r request) (answer, error) {
 	}
 	if r.bearer != "" {
 		asked.Header.Set("Authorization", "Bearer "+r.bearer)
+	}
+	if r.origin != "" {
+		asked.Header.Set("Origin", r.origin)
 	}
 	got, err := s.client.Do(asked)
 	if err != nil {

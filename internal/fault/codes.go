@@ -21,6 +21,8 @@ const (
 	FileNotFound Code = "file_not_found"
 	FileGone     Code = "file_gone"
 
+	ScriptNotFound Code = "script_not_found"
+
 	IsFolder       Code = "is_folder"
 	NotAFolder     Code = "not_a_folder"
 	FolderNotEmpty Code = "folder_not_empty"
@@ -79,6 +81,8 @@ var statuses = map[Code]int{
 	NotFound:     404,
 	JobNotFound:  404,
 	FileNotFound: 404,
+
+	ScriptNotFound: 404,
 
 	MethodNotAllowed: 405,
 

@@ -65,6 +65,9 @@ func Page(a account.Account, d account.Domain) Principal {
 	return Principal{Account: a, By: ByOrigin, Scopes: scope.Of(scope.Run), Domain: d}
 }
 
+// Anyone is whoever calls an account by its name, without proof of anything.
+func Anyone(a account.Account) Principal { return Principal{Account: a, By: ByNobody} }
+
 // IsOwner tells whether the caller is the account's owner, by whatever credential of its own. A
 // named key is not: it has what its owner gave it, and never the acts that ask for the password.
 func (p *Principal) IsOwner() bool {
@@ -83,7 +86,7 @@ func (p *Principal) MayRun(program string) bool {
 }
 
 // KeySpace begins the idempotency keys of the principal: a key is the owner's, by whatever
-// credential, that of one named key, or that of the pages of one entry of the list. A forged Origin
+// credential, that of one named key, that of the pages of one entry of the list, or anybody's. A forged Origin
 // header neither uses up the owner's keys nor finds what came of them. "" is the owner's, and no
 // key begins with the character that the others begin with.
 func (p *Principal) KeySpace() string {
@@ -92,6 +95,8 @@ func (p *Principal) KeySpace() string {
 		return ""
 	case p.By == ByNamedKey:
 		return "\x00key\x00" + strconv.FormatInt(int64(p.Key.ID), 10) + "\x00"
+	case p.By == ByNobody:
+		return "\x00anyone\x00"
 	}
 	return "\x00page\x00" + p.Domain.Pattern.String() + "\x00"
 }

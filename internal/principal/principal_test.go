@@ -23,6 +23,7 @@ func TestScopes(t *testing.T) {
 		"a key of one program": {limited, false, true, false, true, false},
 		"a key of all":         {any, false, true, true, true, true},
 		"page":                 {principal.Page(a, account.Domain{Account: 1}), false, false, true, false, false},
+		"anyone":               {principal.Anyone(a), false, false, false, false, false},
 		"nobody":               {principal.Principal{}, false, false, false, false, false},
 	} {
 		if got := test.who.IsOwner(); got != test.owner {
@@ -62,6 +63,7 @@ func TestKeySpaces(t *testing.T) {
 		{byKey, ""},
 		{byPassword, ""},
 		{principal.NamedKey(a, account.NamedKey{ID: 12, Name: "ci", Scopes: scope.All()}), "\x00key\x0012\x00"},
+		{principal.Anyone(a), "\x00anyone\x00"},
 		{shop, "\x00page\x00" + shop.Domain.Pattern.String() + "\x00"},
 		{site, "\x00page\x00" + site.Domain.Pattern.String() + "\x00"},
 	} {

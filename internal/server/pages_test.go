@@ -22,7 +22,7 @@ func TestPages(t *testing.T) {
 		check(t, err)
 	}
 	const script = `EMIT !ACCOUNT('username')`
-	_, err := w.accounts.Publish(t.Context(), "ada", "who", script)
+	_, _, err := w.accounts.Publish(t.Context(), "ada", account.Publication{Name: "who", Text: script, Switches: account.Switches{Callers: account.CallersDomains}})
 	check(t, err)
 	page := func(origin, script string, headers ...string) response {
 		return w.send("POST", "/v1/query", "application/json", `{"query":`+quote(script)+`}`, append(headers, "Origin", origin)...)

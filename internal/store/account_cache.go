@@ -11,18 +11,23 @@ import (
 // AccountVersions tells whether accounts that were read are still as they were.
 type AccountVersions interface {
 	// AccountsVersion returns a number that is greater after every change of an
-	// account, of an alias or of a named key, by whatever process, as soon as the change is
+	// account, of an alias, of a named key or of a published script, by whatever process, as soon as the change is
 	// committed. It may grow without one. It is cheap: it is asked before every
 	// call. Where ok is false the store cannot tell, and nothing that was read
 	// earlier may be used.
 	AccountsVersion() (version uint64, ok bool)
 }
 
-// cachedAccounts is how many accounts a cache holds.
-const cachedAccounts = 1024
+// cachedAccounts is how many accounts a cache holds, and cachedScripts how many bytes of
+// published scripts.
+const (
+	cachedAccounts = 1024
+	cachedScripts  = 16 << 20
+)
 
-// accountCache answers look-ups by alias and by key from memory as long as no account
-// and no named key has changed. Nothing that it gives is older than what the store would give.
+// accountCache answers look-ups by alias, by key and of published scripts from memory as long as
+// no account, no named key and no published script has changed. Nothing that it gives is older
+// than what the store would give.
 type accountCache struct {
 	account.Store
 	versions AccountVersions
@@ -32,6 +37,8 @@ type accountCache struct {
 	byAlias map[names.Alias]account.Account
 	byKey   map[account.KeyHash]account.Account
 	byNamed map[account.KeyHash]namedAccount
+	scripts map[scriptKey]account.Published
+	bytes   int64 // of scripts
 }
 
 // namedAccount is an account with one of its named keys.
@@ -40,12 +47,19 @@ type namedAccount struct {
 	key     account.NamedKey
 }
 
+// scriptKey names a version of a published script.
+type scriptKey struct {
+	account account.ID
+	name    string
+	version int64
+}
+
 // CacheAccounts returns the store with a cache of accounts before it.
 func (s Store) CacheAccounts() Store {
 	s.Accounts = &accountCache{
 		Store: s.Accounts, versions: s.Versions,
 		byAlias: map[names.Alias]account.Account{}, byKey: map[account.KeyHash]account.Account{},
-		byNamed: map[account.KeyHash]namedAccount{},
+		byNamed: map[account.KeyHash]namedAccount{}, scripts: map[scriptKey]account.Published{},
 	}
 	return s
 }
@@ -85,6 +99,38 @@ func lookUp[K comparable, V any](c *accountCache, m map[K]V, key K, read func() 
 	return found, err
 }
 
+// PublishedScript implements account.PublishedScripts.
+func (c *accountCache) PublishedScript(ctx context.Context, id account.ID, name string, version int64) (account.Published, error) {
+	at, ok := c.versions.AccountsVersion() // before it is read
+	if !ok {
+		return c.Store.PublishedScript(ctx, id, name, version)
+	}
+	key := scriptKey{id, name, version}
+	if p, found := find(c, c.scripts, key, at); found {
+		return p, nil
+	}
+	p, err := c.Store.PublishedScript(ctx, id, name, version)
+	if err == nil {
+		c.addScript(key, p, at)
+	}
+	return p, err
+}
+
+// addScript adds a script that was read after the version was.
+func (c *accountCache) addScript(key scriptKey, p account.Published, version uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, has := c.scripts[key]; has || version != c.version || p.Weight() > cachedScripts/4 {
+		return
+	}
+	if c.bytes+p.Weight() > cachedScripts {
+		c.clearScripts()
+	}
+	key.name = p.Name // not a part of a request
+	c.scripts[key] = p
+	c.bytes += p.Weight()
+}
+
 // find returns what was read under a version, or under a later one.
 func find[K comparable, V any](c *accountCache, m map[K]V, key K, version uint64) (found V, ok bool) {
 	c.mu.Lock()
@@ -103,6 +149,12 @@ func (c *accountCache) clear() {
 	clear(c.byAlias)
 	clear(c.byKey)
 	clear(c.byNamed)
+	c.clearScripts()
+}
+
+func (c *accountCache) clearScripts() {
+	clear(c.scripts)
+	c.bytes = 0
 }
 
 // add adds what was read after the version was.

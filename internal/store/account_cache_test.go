@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"ql/internal/account"
 	"ql/internal/account/names"
@@ -15,6 +17,7 @@ type counted struct {
 	reads  int
 	during func() // runs while an account is read
 	epoch  int64
+	text   string
 }
 
 func (c *counted) ByAlias(_ context.Context, alias names.Alias) (account.Account, error) {
@@ -98,5 +101,66 @@ func TestAccountCache(t *testing.T) {
 	}
 	if c := accounts.(*accountCache); len(c.byAlias)+len(c.byKey)+len(c.byNamed) > cachedAccounts {
 		t.Errorf("%d, %d and %d accounts are held", len(c.byAlias), len(c.byKey), len(c.byNamed))
+	}
+}
+
+func (c *counted) PublishedScript(_ context.Context, id account.ID, name string, version int64) (account.Published, error) {
+	c.reads++
+	p := account.Published{Account: id, Name: name, Version: version, Added: time.Unix(c.epoch, 0), Text: c.text}
+	if c.during != nil {
+		c.during()
+	}
+	return p, nil
+}
+
+func TestScriptCache(t *testing.T) {
+	source, v := &counted{epoch: 1, text: "EMIT 1"}, &versions{number: 7}
+	accounts := Store{Accounts: source, Versions: v}.CacheAccounts().Accounts
+	read := func(id account.ID, name string, version int64) account.Published {
+		t.Helper()
+		p, err := accounts.PublishedScript(t.Context(), id, name, version)
+		if err != nil || p.Account != id || p.Name != name || p.Version != version {
+			t.Fatalf("%+v, %v", p, err)
+		}
+		return p
+	}
+	want := func(what string, reads int, epoch int64) {
+		t.Helper()
+		source.reads = 0
+		if a, b := read(1, "a", 0), read(1, "a", 3); source.reads != reads || a.Added.Unix() != epoch || b.Added.Unix() != epoch {
+			t.Errorf("%s: %d reads, of %v and %v", what, source.reads, a.Added, b.Added)
+		}
+	}
+	want("at first", 2, 1)
+	want("again", 0, 1)
+	source.epoch, v.number = 2, 8
+	want("after a change", 2, 2)
+	source.epoch, v.unsure = 3, true
+	want("where the store cannot tell", 2, 3)
+	v.unsure, v.number = false, 9
+	source.during = func() { v.number, source.epoch, source.during = 10, 4, nil }
+	if p := read(1, "a", 0); p.Added.Unix() != 3 {
+		t.Fatalf("%+v", p)
+	}
+	want("after a change meanwhile", 2, 4)
+	if p := read(2, "a", 0); source.reads != 3 || p.Account != 2 {
+		t.Errorf("the script of another: %+v", p)
+	}
+	if n := testing.AllocsPerRun(100, func() { _, _ = accounts.PublishedScript(t.Context(), 1, "a", 0) }); n > 0 {
+		t.Errorf("a hit allocates %v times", n)
+	}
+
+	c := accounts.(*accountCache)
+	source.text = strings.Repeat("x", 1<<20)
+	for i := range 100 {
+		read(1, fmt.Sprint(i), 0)
+		if c.bytes > cachedScripts || c.bytes < 0 {
+			t.Fatalf("%d bytes are held", c.bytes)
+		}
+	}
+	source.text = strings.Repeat("x", cachedScripts)
+	held := len(c.scripts)
+	if read(1, "large", 0); len(c.scripts) != held {
+		t.Error("a script that would push out all others is held")
 	}
 }

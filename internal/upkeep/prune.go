@@ -59,3 +59,8 @@ func (u *Upkeep) prune(ctx context.Context, now time.Time) error {
 func (u *Upkeep) pruneShares(ctx context.Context, now time.Time) error {
 	return inBatches(func() (int, error) { return u.o.Shares.Prune(ctx, now, now.Add(-shareRetention), batchSize) })
 }
+
+// sweepScripts removes versions of published scripts that have ended.
+func (u *Upkeep) sweepScripts(ctx context.Context, now time.Time) error {
+	return inBatches(func() (int, error) { return u.o.AccountStore.SweepPublished(ctx, now, batchSize) })
+}

@@ -1,5 +1,6 @@
 // Package upkeep removes what is stored no longer: records beyond their retention, what
-// deleted accounts left, dead content, expired keys and links. It says when; how
+// deleted accounts left, dead content, expired keys and links, earlier versions of
+// published scripts. It says when; how
 // each is removed is the business of the stores and the resources.
 package upkeep
 
@@ -140,7 +141,7 @@ func (u *Upkeep) loop(ctx context.Context) {
 func (u *Upkeep) Run(ctx context.Context, now time.Time) error {
 	var errs []error
 	for _, do := range append([]Task{
-		u.sweepBlobs, u.finishDeletions, u.purgeDevelopment, u.expireJobs, u.prune, u.pruneShares, u.deleteReceipts, u.checkLock,
+		u.sweepBlobs, u.finishDeletions, u.purgeDevelopment, u.expireJobs, u.prune, u.pruneShares, u.sweepScripts, u.deleteReceipts, u.checkLock,
 	}, u.o.Tasks...) {
 		// One that panics every time must not keep the others from their work.
 		errs = append(errs, u.o.Guard.DoErr("upkeep", func() error { return do(ctx, now) }))

@@ -140,3 +140,30 @@ func wantCode(t *testing.T, what string, err error, code string) {
 		t.Errorf("%s: got %v, want %s", what, err, code)
 	}
 }
+
+// TestSweepScripts: versions of published scripts that have ended are removed.
+func TestSweepScripts(t *testing.T) {
+	n := start(t, nil)
+	a, err := n.accounts.EnsureDevelopment(t.Context())
+	check(t, err)
+	for _, text := range []string{"EMIT 1", "EMIT 2", "EMIT 3"} {
+		_, _, err := n.accounts.PublishScript(t.Context(), a, account.Publication{
+			Name: "x", Text: text, Switches: account.Switches{Callers: account.CallersKeys}, Keep: account.DefaultKeep,
+		})
+		check(t, err)
+	}
+	left := func() (versions int) {
+		t.Helper()
+		list, err := n.store.Accounts().PublishedVersions(t.Context(), a.ID, "x", time.Time{}, 10)
+		check(t, err)
+		return len(list)
+	}
+	check(t, n.upkeep.Run(t.Context(), time.Now()))
+	if got := left(); got != 3 {
+		t.Errorf("%d versions are left of those that are answered", got)
+	}
+	check(t, n.upkeep.Run(t.Context(), time.Now().Add(account.DefaultKeep)))
+	if got := left(); got != 1 {
+		t.Errorf("%d versions are left", got)
+	}
+}

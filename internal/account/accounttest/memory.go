@@ -136,8 +136,20 @@ func (m *Memory) DropTombstone(_ context.Context, id account.ID) error {
 	return nil
 }
 
-// Purge implements account.Store: accounts have nothing else in memory.
-func (m *Memory) Purge(context.Context, account.ID, int) (int, error) { return 0, nil }
+// Purge implements account.Store: of all that it removes, published scripts alone are in
+// memory.
+func (m *Memory) Purge(_ context.Context, id account.ID, limit int) (removed int, _ error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.published = slices.DeleteFunc(m.published, func(p account.Published) bool {
+		remove := p.Account == id && removed < limit
+		if remove {
+			removed++
+		}
+		return remove
+	})
+	return removed, nil
+}
 
 // SetPurged implements account.Store.
 func (m *Memory) SetPurged(_ context.Context, id account.ID, at time.Time) error {
@@ -337,32 +349,6 @@ func (m *Memory) Domains(_ context.Context, id account.ID) ([]account.Domain, er
 func (m *Memory) DomainsOf(_ context.Context, host string) ([]account.Domain, error) {
 	keys := names.HostKeys(host)
 	return collect(m, &m.domains, func(d account.Domain) bool { return slices.Contains(keys, d.Pattern.Host) }), nil
-}
-
-// Publish implements account.Store.
-func (m *Memory) Publish(_ context.Context, p account.Published) error {
-	return m.change(p.Account, func(*account.Account) error {
-		m.published = slices.DeleteFunc(m.published, func(q account.Published) bool { return q.Account == p.Account && q.Name == p.Name })
-		m.published = append(m.published, p)
-		return nil
-	})
-}
-
-// Unpublish implements account.Store.
-func (m *Memory) Unpublish(_ context.Context, id account.ID, name string) error {
-	return remove(m, &m.published, func(p account.Published) bool { return p.Account == id && p.Name == name })
-}
-
-// PublishedScripts implements account.Store.
-func (m *Memory) PublishedScripts(_ context.Context, id account.ID) ([]account.Published, error) {
-	list := collect(m, &m.published, func(p account.Published) bool { return p.Account == id })
-	slices.SortFunc(list, func(a, b account.Published) int { return strings.Compare(a.Name, b.Name) })
-	return list, nil
-}
-
-// HasPublished implements account.Store.
-func (m *Memory) HasPublished(_ context.Context, id account.ID, hash account.ScriptHash) (bool, error) {
-	return len(collect(m, &m.published, func(p account.Published) bool { return p.Account == id && p.Hash == hash })) > 0, nil
 }
 
 // SetSecret implements account.Store.

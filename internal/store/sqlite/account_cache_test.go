@@ -107,6 +107,8 @@ func TestNoticesWhatChangesAccounts(t *testing.T) {
 		"DELETE FROM named_keys WHERE account = 1":                    true,
 		"UPDATE named_keys SET expires = 1":                           true,
 		"INSERT OR REPLACE INTO named_key_uses VALUES (1, 2)":         false,
+		"DELETE FROM published_scripts":                               true,
+		"UPDATE published_scripts SET ends = 1":                       true,
 	} {
 		for range 2 { // prepared, and found prepared
 			s.writer.conn.changesAccounts = false

@@ -73,7 +73,7 @@ func (c *conn) watchAccounts(a sqlite.Action) bool {
 	switch a.Code {
 	case lib.SQLITE_INSERT, lib.SQLITE_UPDATE, lib.SQLITE_DELETE:
 		switch a.Arg1 {
-		case "accounts", "aliases", "named_keys", "domains", "published":
+		case "accounts", "aliases", "named_keys", "domains", "published_scripts":
 			c.changesAccounts = true
 		}
 	}

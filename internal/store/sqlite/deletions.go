@@ -45,13 +45,14 @@ func (s Accounts) SetPurged(ctx context.Context, id account.ID, at time.Time) er
 	return s.change(ctx, "UPDATE accounts SET emptied = ? WHERE id = ?", at, int64(id))
 }
 
-// left are the rows that scripts of an account leave besides its jobs, with the
+// left are the rows that scripts and callers of an account leave besides its jobs, with the
 // statement that removes some of them. What belongs to such a row goes with it.
 var left = []string{
 	"DELETE FROM deliveries WHERE seq IN (SELECT seq FROM deliveries WHERE account = ? LIMIT ?)",
 	"DELETE FROM idempotency_keys WHERE account = ?1 AND hash IN (SELECT hash FROM idempotency_keys WHERE account = ?1 LIMIT ?2)",
 	"DELETE FROM shares WHERE seq IN (SELECT seq FROM shares WHERE account = ? LIMIT ?)",
 	"DELETE FROM share_contents WHERE seq IN (SELECT seq FROM share_contents WHERE account = ? LIMIT ?)",
+	"DELETE FROM published_scripts WHERE seq IN (SELECT seq FROM published_scripts WHERE account = ? LIMIT ?)",
 }
 
 // Purge implements account.Accounts.

@@ -7,12 +7,6 @@ import (
 	"ql/internal/account"
 )
 
-// Publish implements account.PublishedScripts.
-func (s Accounts) Publish(ctx context.Context, p account.Published) error {
-	return s.put(ctx, "INSERT OR REPLACE INTO published (account, name, hash, added) VALUES (?, ?, ?, ?)",
-		int64(p.Account), p.Name, p.Hash[:], p.Added.UnixMicro())
-}
-
 // put stores a row that belongs to an account.
 func (s Accounts) put(ctx context.Context, sql string, args ...any) error {
 	err := s.store.write(ctx, func(t tx) error {
@@ -23,32 +17,6 @@ func (s Accounts) put(ctx context.Context, sql string, args ...any) error {
 		return account.ErrNotFound
 	}
 	return err
-}
-
-// Unpublish implements account.PublishedScripts.
-func (s Accounts) Unpublish(ctx context.Context, id account.ID, name string) error {
-	return s.change(ctx, "DELETE FROM published WHERE account = ? AND name = ?", int64(id), name)
-}
-
-// PublishedScripts implements account.PublishedScripts.
-func (s Accounts) PublishedScripts(ctx context.Context, id account.ID) (list []account.Published, err error) {
-	err = s.store.read(ctx, func(t tx) error {
-		return t.each("SELECT name, hash, added FROM published WHERE account = ? ORDER BY name", func(r row) {
-			p := account.Published{Account: id, Name: r.text(0), Added: r.time(2)}
-			copy(p.Hash[:], r.s.Blob(1))
-			list = append(list, p)
-		}, int64(id))
-	})
-	return list, err
-}
-
-// HasPublished implements account.PublishedScripts.
-func (s Accounts) HasPublished(ctx context.Context, id account.ID, hash account.ScriptHash) (found bool, err error) {
-	err = s.store.read(ctx, func(t tx) (err error) {
-		found, err = t.has("SELECT 1 FROM published WHERE account = ? AND hash = ?", int64(id), hash[:])
-		return err
-	})
-	return found, err
 }
 
 // SetSecret implements account.Secrets.

@@ -197,6 +197,8 @@ func testMissingAccount(t *testing.T, s Stores) {
 		_, err := s.Accounts.ByID(t.Context(), id)
 		_, noSecret := s.Accounts.Secret(t.Context(), id, "a")
 		_, noKey := s.Accounts.CreateNamedKey(t.Context(), namedKey(id, "a"), 0)
+		_, _, noScript := s.Accounts.Publish(t.Context(), account.Published{Account: id, Name: "a", Added: noon}, noon, account.PublishedLimits{})
+		_, noVersion := s.Accounts.PublishedScript(t.Context(), id, "a", 0)
 		for what, err := range map[string]error{
 			"ByID":                err,
 			"Delete":              s.Accounts.Delete(t.Context(), id),
@@ -210,7 +212,8 @@ func testMissingAccount(t *testing.T, s Stores) {
 			"RevokeNamedKey":      s.Accounts.RevokeNamedKey(t.Context(), id, "a"),
 			"AddDomain":           s.Accounts.AddDomain(t.Context(), domain(t, id, "a.example.com")),
 			"RemoveDomain":        s.Accounts.RemoveDomain(t.Context(), id, pattern(t, "a.example.com")),
-			"Publish":             s.Accounts.Publish(t.Context(), account.Published{Account: id, Name: "a", Added: noon}),
+			"Publish":             noScript,
+			"PublishedScript":     noVersion,
 			"Unpublish":           s.Accounts.Unpublish(t.Context(), id, "a"),
 			"SetSecret":           s.Accounts.SetSecret(t.Context(), account.Secret{Account: id, Name: "a", Sealed: []byte("x"), Set: noon}),
 			"Secret":              noSecret,
@@ -220,8 +223,8 @@ func testMissingAccount(t *testing.T, s Stores) {
 			wantError(t, what, err, account.ErrNotFound)
 		}
 		domains, err1 := s.Accounts.Domains(t.Context(), id)
-		scripts, err2 := s.Accounts.PublishedScripts(t.Context(), id)
-		has, err3 := s.Accounts.HasPublished(t.Context(), id, account.ScriptHash{})
+		scripts, err2 := s.Accounts.PublishedScripts(t.Context(), id, "", 10)
+		has, err3 := s.Accounts.HasPublished(t.Context(), id, account.ScriptHash{}, noon)
 		secrets, err4 := s.Accounts.Secrets(t.Context(), id)
 		webhooks, err5 := s.Accounts.WebhookSecrets(t.Context(), id, noon)
 		keys, err6 := s.Accounts.NamedKeys(t.Context(), id)
@@ -237,7 +240,7 @@ func testDelete(t *testing.T, s Stores) {
 	other := create(t, s.Accounts, person("bob"))
 	for i, id := range []account.ID{a.ID, other.ID} {
 		must(t, s.Accounts.AddDomain(t.Context(), domain(t, id, numbered("d", i)+".example.com")))
-		must(t, s.Accounts.Publish(t.Context(), account.Published{Account: id, Name: "p", Added: noon}))
+		publish(t, s, script(id, "p", "EMIT 1\n"))
 		must(t, s.Accounts.SetSecret(t.Context(), account.Secret{Account: id, Name: "s", Sealed: []byte("x"), Set: noon}))
 		must(t, s.Accounts.RotateWebhookSecret(t.Context(), account.WebhookSecret{Account: id, Number: 1, Sealed: []byte("x"), Made: noon}, noon))
 		must(t, s.Sessions.Create(t.Context(), key(id, "s"), noon, never))
@@ -263,7 +266,7 @@ func testDelete(t *testing.T, s Stores) {
 	}
 	for _, id := range []account.ID{a.ID, again.ID} {
 		domains, err1 := s.Accounts.Domains(t.Context(), id)
-		scripts, err2 := s.Accounts.PublishedScripts(t.Context(), id)
+		scripts, err2 := s.Accounts.PublishedScripts(t.Context(), id, "", 10)
 		secrets, err3 := s.Accounts.Secrets(t.Context(), id)
 		webhooks, err4 := s.Accounts.WebhookSecrets(t.Context(), id, noon)
 		must(t, errors.Join(err1, err2, err3, err4))
@@ -275,7 +278,7 @@ func testDelete(t *testing.T, s Stores) {
 
 	// The other's things are all there.
 	domains, err1 := s.Accounts.Domains(t.Context(), other.ID)
-	scripts, err2 := s.Accounts.PublishedScripts(t.Context(), other.ID)
+	scripts, err2 := s.Accounts.PublishedScripts(t.Context(), other.ID, "", 10)
 	secrets, err3 := s.Accounts.Secrets(t.Context(), other.ID)
 	webhooks, err4 := s.Accounts.WebhookSecrets(t.Context(), other.ID, noon)
 	_, found, err5 := s.Sessions.Load(t.Context(), key(other.ID, "s"))

@@ -127,40 +127,6 @@ func testDomainRace(t *testing.T, s Stores) {
 	}
 }
 
-func testPublished(t *testing.T, s Stores) {
-	ada := create(t, s.Accounts, person("ada"))
-	bob := create(t, s.Accounts, person("bob"))
-	script := func(id account.ID, name string, hash byte) account.Published {
-		return account.Published{Account: id, Name: name, Hash: account.ScriptHash{hash}, Added: noon}
-	}
-	has := func(id account.ID, hash byte, want bool) {
-		t.Helper()
-		got, err := s.Accounts.HasPublished(t.Context(), id, account.ScriptHash{hash})
-		must(t, err)
-		if got != want {
-			t.Errorf("the script %d of account %d: %t", hash, id, got)
-		}
-	}
-	for _, p := range []account.Published{script(ada.ID, "b", 1), script(ada.ID, "a", 2), script(ada.ID, "c", 2), script(bob.ID, "a", 3)} {
-		must(t, s.Accounts.Publish(t.Context(), p))
-	}
-	has(ada.ID, 1, true)
-	has(ada.ID, 3, false)
-	has(bob.ID, 1, false)
-	must(t, s.Accounts.Publish(t.Context(), script(ada.ID, "b", 4)))
-	has(ada.ID, 1, false)
-	has(ada.ID, 4, true)
-	got, err := s.Accounts.PublishedScripts(t.Context(), ada.ID)
-	must(t, err)
-	same(t, "the scripts", got, []account.Published{script(ada.ID, "a", 2), script(ada.ID, "b", 4), script(ada.ID, "c", 2)})
-	must(t, s.Accounts.Unpublish(t.Context(), ada.ID, "a"))
-	has(ada.ID, 2, true) // under another name
-	must(t, s.Accounts.Unpublish(t.Context(), ada.ID, "c"))
-	has(ada.ID, 2, false)
-	wantError(t, "a second Unpublish", s.Accounts.Unpublish(t.Context(), ada.ID, "a"), account.ErrNotFound)
-	has(bob.ID, 3, true)
-}
-
 func testSecrets(t *testing.T, s Stores) {
 	ada := create(t, s.Accounts, person("ada"))
 	bob := create(t, s.Accounts, person("bob"))
