@@ -113,6 +113,7 @@ func boot(t testing.TB, change ...settings) *world {
 		Auth:     w.auth,
 		Accounts: accounts,
 		Keys:     w.accounts,
+		Scripts:  w.accounts,
 		Limiter:  admit.NewLimiter(admit.LimiterOptions{}),
 		Limits:   account.Plan.Limits,
 		Gate:     admit.NewGate(admit.GateOptions{Slots: 4}),

@@ -24,6 +24,8 @@ type Authenticator interface {
 	FlushUses(ctx context.Context) error
 	// Page finds the account that lists the page which calls.
 	Page(ctx context.Context, from auth.Source) (principal.Principal, error)
+	// Visitor is who calls an account by its name, without credentials of it.
+	Visitor(ctx context.Context, a account.Account, from auth.Source) (principal.Principal, error)
 	// Admit applies an account's list to the page which calls, if one does, and
 	// tells whether that is listed. Ambient credentials are those that a browser may
 	// have added on its own.

@@ -26,14 +26,23 @@ func (s *Service) idempotencyKey(who caller, q Query) *job.Key {
 	if q.Key == nil {
 		return nil
 	}
+	// A program is known by the name that was called: that it was published again
+	// meanwhile makes no other request.
+	script, program := q.Script, Program{}
+	if q.Program != nil {
+		script, program = "", *q.Program
+	}
 	// Credentials are left out: a changed password makes no other request.
-	body, _ := json.Marshal(struct { // of texts alone, which never fails
+	body, _ := json.Marshal(struct { // of texts and checked JSON, which never fails
 		Convention job.Convention
 		Async      bool
 		Script     string
 		Request    wire.Request
 		Webhook    string
-	}{q.Convention, q.Async, q.Script, q.Request, q.Webhook})
+		Program    string          `json:",omitempty"`
+		Method     string          `json:",omitempty"`
+		Input      json.RawMessage `json:",omitempty"`
+	}{q.Convention, q.Async, script, q.Request, q.Webhook, program.Name, program.Method, q.Input})
 	k := &job.Key{Hash: sha256.Sum256([]byte(who.KeySpace() + *q.Key)), Body: sha256.Sum256(body), Until: s.o.Clock().Add(keyTTL)}
 	if who.By == principal.ByOrigin {
 		k.Legacy = sha256.Sum256([]byte(*q.Key))

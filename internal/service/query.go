@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"ql/internal/account"
 	"ql/internal/admit"
 	"ql/internal/job"
 	"ql/internal/principal"
@@ -15,6 +16,7 @@ type Query struct {
 	Convention  job.Convention
 	Credentials *Credentials // nil where the caller brought no credentials
 	Script      string
+	Program     *Program // a published script to call instead; nil for none
 	Async       bool
 	Request     wire.Request
 	// Input is what the script's INPUT FIELDS are given: JSON of a map, nil for nothing.
@@ -23,36 +25,58 @@ type Query struct {
 	Key     *string // makes a repeat of the call find its job; nil for none
 	// Within checks the call's sizes against those of the account.
 	Within func(wire.Limits) error
+
+	published *account.Published // that Program names, whose text Script then is
+}
+
+// programName is the name of the published script that is called, "" for none.
+func (q *Query) programName() string {
+	if q.published == nil {
+		return ""
+	}
+	return q.published.Name
 }
 
 // Query runs a script. A script that fails is an answer, not an error.
 func (s *Service) Query(ctx context.Context, c Caller, q Query) (Answer, error) {
-	who, err := s.authenticate(ctx, c, q.Credentials)
+	who, err := s.identify(ctx, c, &q)
 	a := Answer{Meta: Meta{Origin: who.origin}}
 	if err != nil {
 		return a, err
 	}
-	// What a page sends stays with its visitor's network: anybody can write an Origin
-	// header, and could use up the account's share.
-	if who.By != principal.ByOrigin {
+	// What a page or a stranger sends stays with its visitor's network: anybody can write an
+	// Origin header, and could use up the account's share.
+	if who.By != principal.ByOrigin && who.By != principal.ByNobody {
 		if err := c.Memory.Assign(int64(who.Account.ID)); err != nil {
 			return a, err
 		}
 	}
-	if err := checkMayRun(&who.Principal, ""); err != nil {
-		return a, err
+	if q.Program == nil {
+		if err := checkMayRun(&who.Principal, ""); err != nil {
+			return a, err
+		}
 	}
 	limits := s.o.Limits(who.Account.LimitPlan())
 	if err := q.Within(wireLimits(limits)); err != nil {
 		return a, err
 	}
-	if err := s.o.Auth.MaySend(ctx, who.Principal, q.Script); err != nil {
-		return a, err
+	if q.Program == nil {
+		if err := s.o.Auth.MaySend(ctx, who.Principal, q.Script); err != nil {
+			return a, err
+		}
 	}
 	verdict := s.countCall(who, c, limits)
 	a.Rate = &verdict
 	if err := verdict.Err(); err != nil {
 		return a, err
+	}
+	// Counted before, so that nobody can ask for any number of names.
+	if q.Program != nil {
+		p, err := s.openProgram(ctx, &who.Principal, *q.Program, limits)
+		if err != nil {
+			return a, err
+		}
+		q.Script, q.published = p.Text, &p
 	}
 	if err := checkKey(q.Key); err != nil {
 		return a, err

@@ -18,13 +18,19 @@ const (
 	ratePolls  = "polls"
 )
 
-// countCall counts a call against the account's rate, or against that of the page
-// that made it.
+// anyone stands for the entry of the list in the rate of those whom none admits.
+const anyone = "\x00anyone"
+
+// countCall counts a call against the account's rate, or against that of the page or the
+// stranger that made it.
 func (s *Service) countCall(who caller, c Caller, l account.Limits) admit.Verdict {
 	id := int64(who.Account.ID)
 	switch {
 	case who.By == principal.ByOrigin:
 		return s.o.Limiter.Allow(admit.ByOrigin(ratePages, id, who.Domain.Pattern.String(), c.Addr),
+			admit.Rate{Name: ratePages, Count: l.OriginRate, Per: time.Minute})
+	case who.By == principal.ByNobody:
+		return s.o.Limiter.Allow(admit.ByOrigin(ratePages, id, anyone, c.Addr),
 			admit.Rate{Name: ratePages, Count: l.OriginRate, Per: time.Minute})
 	case l.RatePerAddress:
 		return s.o.Limiter.Allow(admit.BySourceOf(rateCalls, id, c.Addr),

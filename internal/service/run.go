@@ -97,7 +97,12 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 
 // spec is what a script of a caller is run with.
 func (s *Service) spec(who caller, c Caller, q Query, l vm.Limits) execution.Spec {
-	return execution.Spec{Request: q.Request, Input: q.Input, Session: who.Session, Owner: who.ActsForOwner(), Client: c.Addr, Started: s.o.Clock(), Limits: l}
+	owner := who.ActsForOwner()
+	if p := q.published; p != nil {
+		// Who may call it as everybody may has the rights of everybody.
+		owner = owner && who.MayRun(p.Name) || p.Secrets
+	}
+	return execution.Spec{Request: q.Request, Input: q.Input, Session: who.Session, Owner: owner, Client: c.Addr, Started: s.o.Clock(), Limits: l}
 }
 
 // result is how a call came out: the record of a script that ended, or the job
@@ -162,7 +167,7 @@ func (k *syncRun) waitOut(ctx context.Context, until time.Time) bool {
 // summary is what listings show of the call.
 func (k *syncRun) summary() job.Summary {
 	return job.Summary{
-		ID: k.ID, Account: k.Account.ID, Mode: job.Sync, Convention: k.query.Convention, Credential: k.who.By, KeyID: k.who.Key.ID, Created: k.Spec.Started,
+		ID: k.ID, Account: k.Account.ID, Mode: job.Sync, Convention: k.query.Convention, Credential: k.who.By, KeyID: k.who.Key.ID, ProgramName: k.query.programName(), Created: k.Spec.Started,
 	}
 }
 

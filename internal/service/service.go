@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/account/names"
 	"ql/internal/account/usage"
 	"ql/internal/admit"
 	"ql/internal/engine"
@@ -23,6 +24,21 @@ import (
 // Accounts is what the operations ask about accounts.
 type Accounts interface {
 	ByID(ctx context.Context, id account.ID) (account.Account, error)
+	ByAlias(ctx context.Context, alias names.Alias) (account.Account, error)
+}
+
+// Scripts are the published scripts of accounts.
+type Scripts interface {
+	// CalledScript finds the version that a text such as cart or cart@3 names;
+	// account.ErrNotFound where none is answered.
+	CalledScript(ctx context.Context, id account.ID, text string) (account.Published, error)
+	// PublishScript publishes a script that compiles. Its errors are coded, as are
+	// RemoveScript's.
+	PublishScript(ctx context.Context, a account.Account, p account.Publication) (stored account.Published, created bool, err error)
+	RemoveScript(ctx context.Context, id account.ID, script string) error
+	Scripts(ctx context.Context, id account.ID, after string, limit int) ([]account.Published, error)
+	ScriptVersions(ctx context.Context, id account.ID, script string) ([]account.Published, error)
+	ScriptUsage(ctx context.Context, id account.ID) (scripts int, bytes int64, err error)
 }
 
 // Records stores the records of synchronous calls.
@@ -67,6 +83,7 @@ type Options struct {
 	Auth     Authenticator
 	Accounts Accounts
 	Keys     Keys
+	Scripts  Scripts
 	Limiter  *admit.Limiter
 	Gate     *admit.Gate
 	// Ledger counts the memory that is held for callers; nil counts nothing.

@@ -65,7 +65,7 @@ func (s *Service) submit(ctx context.Context, who caller, c Caller, q Query, l a
 	taken = true
 	earlier, err := s.o.Jobs.Submit(ctx, worker.Submission{
 		Summary: job.Summary{
-			ID: id, Account: who.Account.ID, Mode: job.Async, Convention: q.Convention, Credential: who.By, KeyID: who.Key.ID, Created: x.Spec.Started,
+			ID: id, Account: who.Account.ID, Mode: job.Async, Convention: q.Convention, Credential: who.By, KeyID: who.Key.ID, ProgramName: q.programName(), Created: x.Spec.Started,
 		},
 		Account: who.Account, Limits: l, Spec: x.Spec, Program: program, Opened: x, Webhook: q.Webhook, Key: s.idempotencyKey(who, q),
 	})
@@ -84,7 +84,7 @@ func (s *Service) submit(ctx context.Context, who caller, c Caller, q Query, l a
 // wait for.
 func (s *Service) compileFailed(ctx context.Context, x *execution.Execution, who caller, q Query, failure *wire.Error, a Answer) (Answer, error) {
 	now := s.o.Clock()
-	summary := job.Summary{ID: x.ID, Account: who.Account.ID, Mode: job.Async, Convention: q.Convention, Credential: who.By, KeyID: who.Key.ID, Created: x.Spec.Started}
+	summary := job.Summary{ID: x.ID, Account: who.Account.ID, Mode: job.Async, Convention: q.Convention, Credential: who.By, KeyID: who.Key.ID, ProgramName: q.programName(), Created: x.Spec.Started}
 	r := execution.NewRecord(summary, job.Failed, now, max(now.Sub(x.Spec.Started), 0), nil, failure)
 	s.record(ctx, r)
 	a.Job, a.Err = execution.WireJob(&r), failure

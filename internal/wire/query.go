@@ -12,6 +12,8 @@ import (
 type Query struct {
 	Auth    *Auth // nil where it was left out
 	Script  string
+	Program string // the name of a published script, "" where Script was sent
+	Input   string // an object as it was sent, checked; "" where it was left out
 	Async   bool
 	Request Request
 	Webhook string // "" where none was sent
@@ -42,7 +44,7 @@ func (q *Query) Within(l Limits) error {
 }
 
 var (
-	queryFields  = []string{"auth", "query", "mode", "request", "options"}
+	queryFields  = []string{"auth", "query", "script", "input", "mode", "request", "options"}
 	authFields   = []string{"username", "password", "token"}
 	optionFields = []string{"webhook"}
 )
@@ -102,7 +104,7 @@ func wantOptional(field string, n node, first byte) *Refusal {
 }
 
 func (q *Query) decode(top node) *Refusal {
-	var webhook, hasScript bool
+	var webhook, hasScript, hasProgram bool
 	members := top.inside()
 	for name, value, ok := members.member(); ok; name, value, ok = members.member() {
 		var r *Refusal
@@ -112,6 +114,11 @@ func (q *Query) decode(top node) *Refusal {
 		case "query":
 			hasScript = true
 			q.Script, r = text("query", value)
+		case "script":
+			hasProgram = true
+			q.Program, r = optionalText("script", value)
+		case "input":
+			q.Input, r = decodeInput(value)
 		case "mode":
 			q.Async, r = decodeMode(value)
 		case "request":
@@ -125,13 +132,39 @@ func (q *Query) decode(top node) *Refusal {
 			return r
 		}
 	}
-	if !hasScript {
-		return invalid("query", "is missing: the script to run, a text, fits")
+	switch {
+	case hasScript && hasProgram:
+		return invalid("script", "stands beside query: one of the two fits, the name of a published script or the script itself")
+	case hasProgram && !isScriptName(q.Program):
+		return invalid("script", "is "+quote(q.Program)+", which names no published script: one such as cart fits, or cart@3 for its third version")
+	case !hasScript && !hasProgram:
+		return invalid("query", `is missing: the script to run, a text, fits, or "script" with the name of a published one`)
 	}
 	if webhook && !q.Async {
 		return invalid("options.webhook", `goes only with "mode": "async": a synchronous call has its answer at once`)
 	}
 	return nil
+}
+
+// decodeInput reads what a script is given: an object, or the empty list that PHP writes
+// for an array without entries.
+func decodeInput(n node) (string, *Refusal) {
+	if n == "[]" {
+		return "{}", nil
+	}
+	if r := wantOptional("input", n, '{'); r != nil {
+		return "", r
+	}
+	return string(n), nil
+}
+
+// longestScriptName is how long the name of a published script is at most, with its
+// version.
+const longestScriptName = 128
+
+// isScriptName keeps out what cannot be a name. Whether there is one is not known here.
+func isScriptName(s string) bool {
+	return s != "" && len(s) <= longestScriptName && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 func text(field string, n node) (string, *Refusal) {

@@ -52,6 +52,25 @@ func TestDecodeQuery(t *testing.T) {
 	}
 }
 
+func TestDecodeProgram(t *testing.T) {
+	for body, want := range map[string]Query{
+		`{"script":"cart"}`: {Program: "cart"},
+		`{"script":"cart@3","input":{"a": [1, {"b":2}]}}`: {Program: "cart@3", Input: `{"a": [1, {"b":2}]}`},
+		`{"input":[],"script":"cart"}`:                    {Program: "cart", Input: "{}"},
+		`{"query":"EMIT 1","input":{"a":1}}`:              {Script: "EMIT 1", Input: `{"a":1}`},
+	} {
+		got, err := DecodeQuery([]byte(body), Limits{})
+		if err != nil {
+			t.Errorf("%s: %v", body, err)
+			continue
+		}
+		got.Shape = Shape{}
+		if d := cmp.Diff(&want, got); d != "" {
+			t.Errorf("%s: %s", body, d)
+		}
+	}
+}
+
 func TestDecodeQueryLeast(t *testing.T) {
 	for _, body := range []string{`{"query":""}`, ` {"mode":"sync","query":""} `, `{"request":{},"query":"","options":{}}`} {
 		got, err := DecodeQuery([]byte(body), Limits{})
@@ -71,13 +90,20 @@ func TestDecodeQueryRefuses(t *testing.T) {
 		{`[]`, `body: is a list: an object fits`},
 		{`null`, `body: is null: an object fits`},
 		{`"query"`, `body: is a text: an object fits`},
-		{`{}`, `query: is missing: the script to run, a text, fits`},
+		{`{}`, `query: is missing: the script to run, a text, fits, or "script" with the name of a published one`},
+		{`{"query":"","script":"a"}`, `script: stands beside query: one of the two fits, the name of a published script or the script itself`},
+		{`{"script":""}`, `script: is "", which names no published script: one such as cart fits, or cart@3 for its third version`},
+		{`{"script":"a b"}`, `script: is "a b", which names no published script: one such as cart fits, or cart@3 for its third version`},
+		{`{"script":null}`, `script: is null: a text fits, or leave the field out`},
+		{`{"script":"a","input":null}`, `input: is null: an object fits, or leave the field out`},
+		{`{"script":"a","input":[1]}`, `input: is a list: an object fits`},
+		{`{"query":"","input":"{}"}`, `input: is a text: an object fits`},
 		{`{"query":null}`, `query: is null: a text fits`},
 		{`{"query":5}`, `query: is a number: a text fits`},
 		{`{"query":["a"]}`, `query: is a list: a text fits`},
 		{`{"Query":"a"}`, `Query: is no known field: names are case-sensitive, "query" would fit`},
 		{`{"qurey":"a"}`, `qurey: is no known field: did you mean "query"?`},
-		{`{"query":"a","webhook":"w"}`, `webhook: is no known field: auth, query, mode, request or options would fit`},
+		{`{"query":"a","webhook":"w"}`, `webhook: is no known field: auth, query, script, input, mode, request or options would fit`},
 		{`{"query":"a","query":"b"}`, `query: occurs twice: once fits`},
 		{`{"query":"a","mode":"Async"}`, `mode: is "Async": "sync" or "async" fits`},
 		{`{"query":"a","mode":null}`, `mode: is null: a text fits, or leave the field out`},

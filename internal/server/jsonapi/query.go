@@ -1,6 +1,7 @@
 package jsonapi
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"ql/internal/job"
@@ -23,12 +24,33 @@ func (c codec) query(h http.Header, r *server.Request) (server.Response, error) 
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
-	answer, err := c.service.Query(r.Context(), r.Caller, service.Query{
-		Convention: job.JSON, Credentials: credentials, Script: q.Script, Async: q.Async, Request: q.Request, Within: q.Within,
+	input, err := inputOf(r, q)
+	if err != nil {
+		return server.RejectBeforeAuth(err)
+	}
+	call := service.Query{
+		Convention: job.JSON, Credentials: credentials, Script: q.Script, Input: input, Async: q.Async, Request: q.Request, Within: q.Within,
 		Webhook: q.Webhook, Key: r.IdempotencyKey(),
-	})
+	}
+	if q.Program != "" {
+		call.Program = &service.Program{Name: q.Program}
+	}
+	answer, err := c.service.Query(r.Context(), r.Caller, call)
 	if err != nil {
 		return server.Response{Meta: answer.Meta}, err
 	}
 	return encodeAnswer(h, r, &answer), nil
+}
+
+// inputOf returns what a script is given, apart from the body; nil for nothing.
+func inputOf(r *server.Request, q *wire.Query) (json.RawMessage, error) {
+	if q.Input == "" {
+		return nil, nil
+	}
+	if len(q.Input) > service.UnreservedBytes {
+		if err := r.Reserve(int64(len(q.Input))); err != nil {
+			return nil, err
+		}
+	}
+	return json.RawMessage(q.Input), nil
 }
