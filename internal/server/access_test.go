@@ -80,6 +80,8 @@ func TestAccessMatrix(t *testing.T) {
 	// The development account has no keys where others know its credentials.
 	creating, revoking := maps.Clone(changing), maps.Clone(changing)
 	creating["dev"], revoking["dev"] = []int{400, 403, 403, 403, 403, 400}, []int{404, 403, 403, 403, 403, 404}
+	showing := maps.Clone(owner)
+	showing["dev"] = revoking["dev"]
 	// In the order of pages: none, listed, bob's, unlisted, null, own.
 	want := map[string]map[string][]int{
 		"POST /v1/query": {
@@ -126,6 +128,7 @@ func TestAccessMatrix(t *testing.T) {
 		"PUT /v1/files/{path}":    changing,
 		"DELETE /v1/files/{path}": changing,
 
+		"GET /v1/account/key":    showing,
 		"GET /v1/keys":           owner,
 		"POST /v1/keys":          creating,
 		"DELETE /v1/keys/{name}": revoking,

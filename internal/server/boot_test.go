@@ -64,9 +64,10 @@ type world struct {
 
 // settings change what boot makes.
 type settings struct {
-	service func(*service.Options)
-	auth    func(*auth.Options)
-	http    func(*server.Options)
+	accounts func(*account.Options)
+	service  func(*service.Options)
+	auth     func(*auth.Options)
+	http     func(*server.Options)
 }
 
 const goodPassword = "a rather long sentence"
@@ -87,7 +88,13 @@ func boot(t testing.TB, change ...settings) *world {
 	accounts := store.Aggregate().CacheAccounts().Accounts // as the service has it
 	vault, err := seal.OpenVault(ctx, accounts, filepath.Join(folder, "master.key"), false)
 	check(t, err)
-	w.accounts = account.NewService(accounts, vault, account.Options{})
+	owners := account.Options{}
+	for _, c := range change {
+		if c.accounts != nil {
+			c.accounts(&owners)
+		}
+	}
+	w.accounts = account.NewService(accounts, vault, owners)
 	w.recorder = record.NewRecorder(store.Jobs(), record.Options{})
 	t.Cleanup(func() { check(t, w.recorder.Close(ctx)) })
 

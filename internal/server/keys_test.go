@@ -58,6 +58,7 @@ func TestScopes(t *testing.T) {
 		"GET /v1/shares":          files,
 		"DELETE /v1/shares/{id}":  files,
 		"GET /v1/keys":            manage,
+		"GET /v1/account/key":     never(403),
 		"POST /v1/keys":           never(403),
 		"DELETE /v1/keys/{name}":  never(403),
 
@@ -615,4 +616,23 @@ func (w *world) status(method, path, contentType, body, authorization string) in
 
 func (w *world) statusOf(method, path, authorization string) int {
 	return w.status(method, path, "", "", authorization)
+}
+
+// TestShowKey: the API key is shown to the password alone, where a copy is kept.
+func TestShowKey(t *testing.T) {
+	w := boot(t, settings{})
+	ada := w.member("ada", account.Standard)
+	r := w.send("GET", "/v1/account/key", "", "", "Authorization", basic("ada", ada.password))
+	if want := `{"status":"ok","username":"ada","api_key":"` + ada.key + `"}`; r.status != 200 || r.body != want || r.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("answer %d %s %v\nwant %s", r.status, r.body, r.header, want)
+	}
+	w.send("GET", "/v1/account/key", "", "", "Authorization", basic("ada", ada.key)).wantError(t, 401, "bad_credentials")
+	w.send("GET", "/v1/account/key", "", "").wantError(t, 401, "bad_credentials")
+
+	w = boot(t, settings{accounts: func(o *account.Options) { o.KeysOnce = true }})
+	ada = w.member("ada", account.Standard)
+	e := w.send("GET", "/v1/account/key", "", "", "Authorization", basic("ada", ada.password)).wantError(t, 404, "not_found")
+	if e.Error.Message != "no copy of the API key is kept: rotate it to see a new one" {
+		t.Errorf("message %q", e.Error.Message)
+	}
 }

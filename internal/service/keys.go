@@ -10,8 +10,10 @@ import (
 	"ql/internal/wire"
 )
 
-// Keys are the named keys of accounts. Their errors are coded.
+// Keys are the keys of accounts. Their errors are coded.
 type Keys interface {
+	// ShowKey returns an account's API key, where a copy of it is kept.
+	ShowKey(ctx context.Context, id account.ID) (account.Key, error)
 	// CreateNamedKey makes a key, which is told this once.
 	CreateNamedKey(ctx context.Context, a account.Account, n account.NewNamed) (account.NamedKey, account.Key, error)
 	// NamedKeys returns an account's keys by name.
@@ -82,6 +84,25 @@ func (s *Service) RevokeKey(ctx context.Context, c Caller, p *Credentials, key s
 		return l, err
 	}
 	return l, s.o.Keys.RevokeNamedKey(ctx, owner.Account.ID, key)
+}
+
+// ShownKey is an account's API key.
+type ShownKey struct {
+	Meta
+	Username string
+	Key      redacted.Text
+}
+
+// ShowKey shows the API key of the account that the password proves. No key shows another.
+func (s *Service) ShowKey(ctx context.Context, c Caller, p *Credentials) (ShownKey, error) {
+	owner, l, err := s.openKeys(ctx, c, p, access{what: "the API key", accepts: passwordAlone})
+	a := ShownKey{Meta: l.Meta, Username: owner.Account.Username}
+	if err != nil {
+		return a, err
+	}
+	key, err := s.o.Keys.ShowKey(ctx, owner.Account.ID)
+	a.Key = key.Text
+	return a, err
 }
 
 // openKeys lets a caller to an account's keys.

@@ -129,10 +129,18 @@ func appendKey(dst []byte, k *KeyEntry) []byte {
 	return appendOptionalTime(appendName(dst, "last_used_at"), k.LastUsedAt)
 }
 
-// AppendCreatedKey appends the answer of POST /v1/keys, the one place where a key is shown.
+// AppendCreatedKey appends the answer of POST /v1/keys, the one place where a named key is shown.
 func AppendCreatedKey(dst []byte, k KeyEntry, key redacted.Text) []byte {
 	dst = append(dst, `{"status":"ok",`...)
 	dst = appendKey(dst, &k)
 	dst = appendTextField(dst, "key", key.Reveal())
+	return append(dst, '}')
+}
+
+// AppendShownKey appends the answer of GET /v1/account/key.
+func AppendShownKey(dst []byte, username string, key redacted.Text) []byte {
+	dst = append(dst, `{"status":"ok","username":`...)
+	dst = appendText(dst, username)
+	dst = appendTextField(dst, "api_key", key.Reveal())
 	return append(dst, '}')
 }

@@ -44,6 +44,9 @@ func TestKeyLists(t *testing.T) {
 	if got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
+	if got, want := string(AppendShownKey(nil, "ada", "qlk_secret")), `{"status":"ok","username":"ada","api_key":"qlk_secret"}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
 	if got := string(AppendCreatedKey(nil, KeyEntry{Name: "a", CreatedAt: at}, "qln_secret")); !strings.HasPrefix(got, `{"status":"ok","name":"a",`) || !strings.HasSuffix(got, `,"key":"qln_secret"}`) || !json.Valid([]byte(got)) {
 		t.Errorf("got %s", got)
 	}

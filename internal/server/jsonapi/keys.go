@@ -7,11 +7,12 @@ import (
 	"ql/internal/wire"
 )
 
-// keyRoutes are those of an account's named keys.
+// keyRoutes are those of an account's keys.
 func (c codec) keyRoutes() []server.Route {
 	return []server.Route{
 		{Method: http.MethodGet, Path: "/v1/keys", Accepts: passwordOrNamed, Pages: true, Serve: c.keys, EncodeError: encodeError},
 		{Method: http.MethodPost, Path: "/v1/keys", Accepts: passwordOnly, Pages: true, Serve: c.createKey, EncodeError: encodeError},
+		{Method: http.MethodGet, Path: "/v1/account/key", Accepts: passwordOnly, Pages: true, Serve: c.showKey, EncodeError: encodeError},
 		{Method: http.MethodDelete, Path: "/v1/keys/{name}", Accepts: passwordOnly, Pages: true, Serve: c.revokeKey, EncodeError: encodeError},
 	}
 }
@@ -80,5 +81,23 @@ func (c codec) revokeKey(h http.Header, r *server.Request) (server.Response, err
 	}
 	wire.SetJSON(h, r.Setting(l.Origin))
 	h.Del("Content-Type")
+	return reply, nil
+}
+
+func (c codec) showKey(h http.Header, r *server.Request) (server.Response, error) {
+	p, err := headerCredentials(r)
+	if err != nil {
+		return server.RejectBeforeAuth(err)
+	}
+	if _, err := parameters(r); err != nil {
+		return server.RejectBeforeAuth(err)
+	}
+	shown, err := c.service.ShowKey(r.Context(), r.Caller, p)
+	reply := server.Response{Status: http.StatusOK, Meta: shown.Meta}
+	if err != nil {
+		return reply, err
+	}
+	wire.SetJSON(h, r.Setting(shown.Origin))
+	reply.Body = wire.AppendShownKey(nil, shown.Username, shown.Key)
 	return reply, nil
 }
