@@ -209,40 +209,13 @@ func (x *Execution) include(ctx context.Context) func(string) (string, error) {
 }
 
 // Machine returns a machine at the start of a program.
-func (x *Execution) Machine(p *bytecode.Program) *vm.Machine {
-	in := x.Spec.input(vm.Reads(p, bytecode.GlobalRequest))
+func (x *Execution) Machine(ctx context.Context, p *bytecode.Program) *vm.Machine {
+	turn := func() { _ = x.Pace.Turn(ctx) } // where ctx has ended, the machine tells
+	in := x.Spec.input(p, turn)
 	if vm.Reads(p, bytecode.GlobalInput) {
-		x.Spec.given(&in, x.Spec.Limits, func() {})
+		x.Spec.given(&in, x.Spec.Limits, turn)
 	}
 	return vm.New(p, x.Spec.Limits, in)
-}
-
-// input is what the script finds of the caller's request. The address that it came
-// from is written only for a script that reads !REQUEST.
-func (s *Spec) input(readsRequest bool) vm.Input {
-	r := &s.Request
-	in := vm.Input{Get: textMap(r.Get), Post: textMap(r.Post), Cookie: textMap(r.Cookie), Request: textMap(r.Entries)}
-	if !readsRequest || !s.Client.IsValid() {
-		return in
-	}
-	request := value.NewMap(nil, 1)
-	if !in.Request.IsNull() {
-		request = in.Request.Map()
-	}
-	request.SetText("ip", value.Text(s.Client.WithZone("").String()))
-	in.Request = request.Value()
-	return in
-}
-
-func textMap(pairs []wire.Pair) value.Value {
-	if len(pairs) == 0 {
-		return value.Null
-	}
-	m := value.NewMap(nil, len(pairs))
-	for _, p := range pairs {
-		m.SetText(p.Name, value.Text(p.Value))
-	}
-	return m.Value()
 }
 
 // Run binds a machine to what the script reaches. Journal may be nil.

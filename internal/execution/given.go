@@ -72,15 +72,7 @@ func (s *Spec) given(in *vm.Input, l vm.Limits, turn func()) {
 	if len(s.Input) == 0 {
 		return
 	}
-	m := &value.Meter{
-		Bounds: l.Bounds, Reserve: l.Fuel, TotalFuel: l.Fuel, Memory: l.Memory, BytesLeft: l.Memory,
-		Measure: func() int64 { return 0 }, // all that there is counts as under way
-		Check: func() *value.LimitError {
-			turn()
-			return nil
-		},
-	}
-	m.Begin()
+	m := inputMeter(&l, turn)
 	defer func() {
 		in.Fuel += m.Used()
 		switch e := recover().(type) {

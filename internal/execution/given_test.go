@@ -77,7 +77,7 @@ func TestCheckInput(t *testing.T) {
 			if err != nil || string(x.Spec.Input) != test.want {
 				t.Fatalf("%s: %v", x.Spec.Input, err)
 			}
-			m := x.Machine(program)
+			m := x.Machine(t.Context(), program)
 			defer m.Release()
 			if m.Run(t.Context()) != vm.Done || string(m.Output()) != test.want {
 				t.Errorf("it finds %s: %v", m.Output(), m.Err())

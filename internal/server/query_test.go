@@ -18,6 +18,44 @@ import (
 	"ql/lang/value"
 )
 
+// TestValues sends values of any kind, which arrive as they are: in a call, in a job that
+// runs on, and in a repeat.
+func TestValues(t *testing.T) {
+	w := boot(t, settings{})
+	ada := w.member("ada", account.Standard)
+	const (
+		show = `SET ?all AS [!GET('n') + 1, TYPE(!GET('none')), HAS(!GET, 'none'), !POST.list[1].a, !BODY, !REQUEST('body')] `
+		sent = `"request":{"get":{"n":41,"none":null},"post":{"list":[0,{"a":true}]},"body":{"b":[1.50, "x"]}}`
+		want = `[42,"null",true,true,{"b":[1.5,"x"]},null]`
+	)
+	for name, r := range map[string]response{
+		"a call":        w.query(ada, show+"EMIT TO_JSON(?all)", sent),
+		"a first call":  w.query(ada, show+"EMIT TO_JSON(?all)", sent, "Idempotency-Key", "values"),
+		"its repeat":    w.query(ada, show+"EMIT TO_JSON(?all)", sent, "Idempotency-Key", "values"),
+		"an inline job": w.poll(w.query(ada, show+"EMIT TO_JSON(?all)", sent+`,"mode":"async"`).read(t).JobID, "?wait=30"),
+		"a stored job":  w.poll(w.query(ada, `WAIT 0.01 SECONDS WRITE "x" TO "/x" `+show+"EMIT TO_JSON(?all)", sent+`,"mode":"async"`).read(t).JobID, "?wait=30"),
+	} {
+		if a := r.read(t); r.status != 200 || a.Result == nil || *a.Result != want {
+			t.Errorf("%s: %d %s", name, r.status, r.body)
+		}
+	}
+	if r := w.query(ada, show, strings.Replace(sent, "41", "40", 1), "Idempotency-Key", "values"); r.status != 422 || r.read(t).Error.Code != "idempotency_mismatch" {
+		t.Errorf("another value under the same key: %d %s", r.status, r.body)
+	}
+	if r := w.query(ada, "EMIT !BODY, TYPE(!BODY), !REQUEST('body')", `"request":{"body":"hi"}`); *r.read(t).Result != "hitexthi" {
+		t.Errorf("a text: %s", r.body)
+	}
+	if r := w.form(ada, "EMIT !BODY IS NULL, !GET('n') + 'x'", url.Values{"get": {`{"n":"1"}`}}); r.body != "true1x" {
+		t.Errorf("by form: %s", r.body)
+	}
+	if r := w.form(ada, "EMIT 1", url.Values{"get": {`{"n":1}`}}); r.status != 400 {
+		t.Errorf("a number by form: %d %s", r.status, r.body)
+	}
+	if r := w.query(ada, "EMIT 1", `"request":{"get":{"n":1e400}}`); r.status != 400 || r.read(t).Error.Field != "request.get.n" {
+		t.Errorf("a number beyond all: %d %s", r.status, r.body)
+	}
+}
+
 // TestBothConventions runs each script through both conventions. What the
 // script gives is the same; how it is written differs.
 func TestBothConventions(t *testing.T) {

@@ -119,7 +119,7 @@ func (k *syncRun) release() {
 }
 
 func (k *syncRun) execute(ctx context.Context, program *bytecode.Program) (result, *wire.Error) {
-	k.program, k.machine = program, k.Machine(program)
+	k.program, k.machine = program, k.Machine(ctx, program)
 	run := k.Run(k.machine, engine.State{}, nil)
 	out := k.drive(ctx, run)
 	switch out.Status {

@@ -36,6 +36,16 @@ func (s Shape) within(field string, l *Limits) *Refusal {
 	return nil
 }
 
+// Within checks a document against limits narrower than those it was decoded under. The
+// error is a *Refusal.
+func (s Shape) Within(l Limits) error {
+	l = l.withDefaults()
+	if r := s.within(bodyField, &l); r != nil {
+		return r
+	}
+	return nil
+}
+
 func tooDeep(field string, most int) *Refusal {
 	return &Refusal{
 		Code:    InvalidRequest,
@@ -221,7 +231,9 @@ func (c *checker) digits() bool {
 	return c.at > start
 }
 
+// number checks a number. One beyond the floats is none that a script could have.
 func (c *checker) number() *Refusal {
+	start := c.at
 	c.next('-')
 	if !c.next('0') && !c.digits() {
 		return c.syntax("found " + c.found() + " where a digit should stand")
@@ -235,6 +247,12 @@ func (c *checker) number() *Refusal {
 		}
 		if !c.digits() {
 			return c.syntax("found " + c.found() + " where a digit should stand")
+		}
+	}
+	// A float has up to 309 digits before its point, and an exponent of up to three.
+	if raw := c.text[start:c.at]; strings.ContainsAny(raw, "eE") || len(raw) > 300 {
+		if _, err := strconv.ParseFloat(raw, 64); err != nil {
+			return invalid(c.path(), "is a number beyond what fits: up to about 1.8e308")
 		}
 	}
 	return nil

@@ -30,6 +30,9 @@ func TestDecodingIsReserved(t *testing.T) {
 	query := func(b []byte, l Limits) error { _, err := DecodeQuery(b, l); return err }
 	reply := func(b []byte, l Limits) error { _, err := DecodeReply(b, l); return err }
 	form := func(b []byte, l Limits) error { _, err := DecodeForm(b, l); return err }
+	body := func(kind string) func([]byte, Limits) error {
+		return func(b []byte, l Limits) error { _, _, err := DecodeBody(kind, b, l); return err }
+	}
 	nested := `0`
 	for range 30 {
 		nested = `{"a":` + object(300, "", "0") + `,"b":` + nested + `}`
@@ -47,6 +50,13 @@ func TestDecodingIsReserved(t *testing.T) {
 		"long names":             {`{"query":"","request":` + object(100, strings.Repeat(`\n`, 2_000), `"\n"`) + `}`, query},
 		"pairs":                  {`{"query":"","request":{"get":` + object(9_000, "", `""`) + `,"post":` + object(9_000, "", `""`) + `,"cookie":` + object(9_000, "", `""`) + `}}`, query},
 		"entries":                {`{"query":"","request":` + object(9_000, "", `""`) + `}`, query},
+		"values":                 {`{"query":"","request":{"get":` + object(9_000, "", `[1]`) + `,"body":[` + strings.Repeat(`{"":0},`, 100_000) + `0]}}`, query},
+		"a body of values":       {`[` + strings.Repeat(`{"":0},`, 100_000) + `0]`, body(JSONType)},
+		"a form of names":        {strings.Repeat("a=1&", 9_000), body(FormType)},
+		"a form of many names":   {strings.TrimSuffix(strings.NewReplacer("{", "", "}", "", `"`, "", ",", "&", ":", "=").Replace(object(9_000, "", "0")), "&"), body(FormType)},
+		"a form of escapes":      {"a=" + strings.Repeat("\x01", 300_000), body(FormType)},
+		"a text":                 {strings.Repeat("x", 300_000), body("text/plain")},
+		"bytes":                  {strings.Repeat("\xff", 300_000), body("image/png")},
 		"no form":                {strings.Repeat("a=%41&", 99) + "q=" + strings.Repeat("%0A", 100_000), form},
 	} {
 		t.Run(name, func(t *testing.T) {

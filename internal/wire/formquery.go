@@ -57,7 +57,7 @@ func (q *FormQuery) decode(body string, l *Limits) *Refusal {
 		return tooLarge(bodyField, "body_bytes", l.Body)
 	}
 	var sent [8]bool // in the order of formFields
-	fields := form{rest: body}
+	fields := form{rest: body, most: mostFormFields, limit: formFieldsLimit}
 	for {
 		name, value, ok, r := fields.next()
 		if r != nil {
@@ -92,7 +92,7 @@ func (q *FormQuery) decode(body string, l *Limits) *Refusal {
 	return q.Request.within("", l)
 }
 
-func (q *FormQuery) set(name, value string, l *Limits) (r *Refusal) {
+func (q *FormQuery) set(name, value string, l *Limits) *Refusal {
 	switch name {
 	case "identity":
 		q.Identity = value
@@ -100,38 +100,53 @@ func (q *FormQuery) set(name, value string, l *Limits) (r *Refusal) {
 		q.Password = redacted.Text(value)
 	case "q":
 		q.Script = value
-	case "get":
-		q.Request.Get, r = q.object(name, value, l)
-	case "post":
-		q.Request.Post, r = q.object(name, value, l)
-	case "cookie":
-		q.Request.Cookie, r = q.object(name, value, l)
-		q.Request.Cookie = withoutOwn(q.Request.Cookie)
+	case "get", "post", "cookie":
+		n, r := q.object(name, value, l)
+		if r != nil {
+			return r
+		}
+		return q.setObject(name, n)
 	default:
 		q.Request.Entries = append(q.Request.Entries, Pair{name, value})
+	}
+	return nil
+}
+
+// setObject reads an object of texts: those of this convention hold nothing else.
+func (q *FormQuery) setObject(name string, n node) (r *Refusal) {
+	switch name {
+	case "get":
+		q.Request.Get, r = fields(name, n, true)
+	case "post":
+		q.Request.Post, r = fields(name, n, true)
+	default:
+		q.Request.Cookie, r = pairs(name, n)
+		q.Request.Cookie = withoutOwn(q.Request.Cookie)
 	}
 	return r
 }
 
-// object reads a field that holds a JSON object of texts.
-func (q *FormQuery) object(name, value string, l *Limits) ([]Pair, *Refusal) {
+// object checks a field that holds a JSON document.
+func (q *FormQuery) object(name, value string, l *Limits) (node, *Refusal) {
 	if value == "" {
-		return nil, invalid(name, `is empty: a JSON object such as {"page":"2"} fits, or leave the field out`)
+		return "", invalid(name, `is empty: a JSON object such as {"page":"2"} fits, or leave the field out`)
 	}
 	shape, r := check(name, value, l)
 	if r != nil {
-		return nil, r
+		return "", r
 	}
 	q.Shape.Depth = max(q.Shape.Depth, shape.Depth)
 	q.Shape.Nodes = max(q.Shape.Nodes, shape.Nodes)
 	q.Shape.Keys = max(q.Shape.Keys, shape.Keys)
-	return pairs(name, root(value))
+	return root(value), nil
 }
 
 // form walks the fields of a form-encoded body.
 type form struct {
 	rest  string
 	count int
+	most  int    // fields
+	limit string // its name
 }
 
 func (f *form) next() (name, value string, ok bool, r *Refusal) {
@@ -141,8 +156,8 @@ func (f *form) next() (name, value string, ok bool, r *Refusal) {
 		if field == "" {
 			continue
 		}
-		if f.count++; f.count > mostFormFields {
-			return "", "", false, tooMany(bodyField, "fields", formFieldsLimit, mostFormFields)
+		if f.count++; f.count > f.most {
+			return "", "", false, tooMany(bodyField, "fields", f.limit, f.most)
 		}
 		name, value, _ = strings.Cut(field, "=")
 		name, fault := percent(name)

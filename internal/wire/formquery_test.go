@@ -23,8 +23,8 @@ func TestDecodeForm(t *testing.T) {
 		Script:   `EMIT "ä +";`,
 		Request: Request{
 			Entries: []Pair{{"path", "/x?y"}, {"method", "GET"}},
-			Get:     []Pair{{"page", "2"}},
-			Post:    []Pair{},
+			Get:     []Field{{Name: "page", Value: "2"}},
+			Post:    []Field{},
 			Cookie:  []Pair{{"a", "b"}},
 		},
 		Shape: Shape{Bytes: len(fullForm), Depth: 1, Nodes: 2, Keys: 1},
@@ -108,7 +108,7 @@ func FuzzForm(f *testing.F) {
 			}
 		}
 		got := url.Values{}
-		fields := form{rest: body}
+		fields := form{rest: body, most: mostFormFields, limit: formFieldsLimit}
 		var refusal *Refusal
 		for {
 			name, value, ok, r := fields.next()

@@ -188,6 +188,11 @@ func strict(text string, l Limits) bool {
 			isName = false
 			continue
 		}
+		if n, ok := token.(json.Number); ok {
+			if _, err := n.Float64(); err != nil {
+				return false
+			}
+		}
 		switch token {
 		case json.Delim('{'):
 			nodes++
@@ -282,6 +287,7 @@ func FuzzJSONStrict(f *testing.F) {
 func FuzzQuery(f *testing.F) {
 	f.Add([]byte(fullQuery))
 	f.Add([]byte(`{"query":"","request":{"get":{"a":"1","b":"2"},"x":"y"}}`))
+	f.Add([]byte(`{"query":"","request":{"get":{"a":1,"b":[null,{"c":true}]},"post":[],"body":{"x":-0.5e1}}}`))
 	f.Add([]byte(`{"approved":true,"prompt_id":"p"}`))
 	f.Add([]byte(`{"fields":{"a":[1,{"name":"x"}]}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -299,6 +305,20 @@ func FuzzQuery(f *testing.F) {
 			}
 			if q.Auth != nil && (q.Auth.Username != want.Auth["username"] || q.Auth.Password != nil && string(*q.Auth.Password) != want.Auth["password"]) {
 				t.Errorf("got %+v, want %+v", q.Auth, want.Auth)
+			}
+			for name, list := range map[string][]Field{"get": q.Request.Get, "post": q.Request.Post} {
+				var sent map[string]json.RawMessage
+				_ = json.Unmarshal(want.Request[name], &sent) // of [], which is an empty one
+				for _, f := range list {
+					var text string
+					isText := json.Unmarshal(sent[f.Name], &text) == nil && sent[f.Name][0] == '"'
+					if isText == f.JSON || isText && text != f.Value || f.JSON && string(sent[f.Name]) != f.Value {
+						t.Errorf("request.%s.%s: got %+v, want %s", name, f.Name, f, sent[f.Name])
+					}
+				}
+				if len(list) != len(sent) {
+					t.Errorf("request.%s has %d fields, and %d were sent", name, len(list), len(sent))
+				}
 			}
 			for _, p := range q.Request.Entries {
 				var text string

@@ -253,12 +253,20 @@ func (q *Request) decode(n node) *Refusal {
 		var r *Refusal
 		switch name {
 		case "get":
-			q.Get, r = pairs("request.get", value)
+			q.Get, r = fields("request.get", value, false)
 		case "post":
-			q.Post, r = pairs("request.post", value)
+			q.Post, r = fields("request.post", value, false)
 		case "cookie":
 			q.Cookie, r = pairs("request.cookie", value)
 			q.Cookie = withoutOwn(q.Cookie)
+		case bodyEntry:
+			switch value[0] {
+			case '"':
+				q.Entries = append(q.Entries, Pair{name, value.text()})
+			case 'n': // which is as none at all
+			default:
+				q.Body = Body{Kind: JSONBody, Text: string(value)}
+			}
 		case ipEntry:
 			return invalid("request.ip", ipMessage)
 		default:
@@ -300,6 +308,30 @@ func pairs(field string, n node) ([]Pair, *Refusal) {
 			return nil, wantOptional(below(field, name), value, '"')
 		}
 		list = append(list, Pair{name, value.text()})
+	}
+	return list, nil
+}
+
+// fields reads an object of values, or of texts alone. What is no text stays JSON as it
+// was sent, which is checked.
+func fields(field string, n node, texts bool) ([]Field, *Refusal) {
+	if n == "[]" {
+		return []Field{}, nil // what PHP writes for an array without entries
+	}
+	if r := wantOptional(field, n, '{'); r != nil {
+		return nil, r
+	}
+	list := []Field{}
+	members := n.inside()
+	for name, value, ok := members.member(); ok; name, value, ok = members.member() {
+		switch {
+		case value[0] == '"':
+			list = append(list, Field{Name: name, Value: value.text()})
+		case texts:
+			return nil, wantOptional(below(field, name), value, '"')
+		default:
+			list = append(list, Field{Name: name, Value: string(value), JSON: true})
+		}
 	}
 	return list, nil
 }

@@ -40,8 +40,8 @@ func TestDecodeQuery(t *testing.T) {
 		Async:  true,
 		Request: Request{
 			Entries: []Pair{{"path", "/x"}, {"method", "POST"}, {"header:Accept-Language", "de"}, {"body", "b"}, {"locale", "fr"}},
-			Get:     []Pair{{"page", "2"}, {"", "e"}},
-			Post:    []Pair{},
+			Get:     []Field{{Name: "page", Value: "2"}, {Name: "", Value: "e"}},
+			Post:    []Field{},
 			Cookie:  []Pair{{"theme", "dark"}},
 		},
 		Webhook: "https://example.com/done",
@@ -85,6 +85,71 @@ func TestDecodeQueryLeast(t *testing.T) {
 	}
 }
 
+// TestDecodeQueryValues: what is sent as a request may be any JSON.
+func TestDecodeQueryValues(t *testing.T) {
+	const body = `{"query":"","request":{
+		"get": {"n": 1.50, "yes": true, "none": null, "list": [ 1, "a" ], "text": "1"},
+		"post": {"map": {"a": {}}},
+		"body": {"order": 7}
+	}}`
+	q, err := DecodeQuery([]byte(body), Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Request{
+		Get: []Field{
+			{Name: "n", Value: "1.50", JSON: true}, {Name: "yes", Value: "true", JSON: true}, {Name: "none", Value: "null", JSON: true},
+			{Name: "list", Value: `[ 1, "a" ]`, JSON: true}, {Name: "text", Value: "1"},
+		},
+		Post: []Field{{Name: "map", Value: `{"a": {}}`, JSON: true}},
+		Body: Body{Kind: JSONBody, Text: `{"order": 7}`},
+	}
+	if d := cmp.Diff(want, q.Request); d != "" {
+		t.Error(d)
+	}
+	for body, want := range map[string]Request{
+		`null`:   {},
+		`"text"`: {Entries: []Pair{{"body", "text"}}},
+		`false`:  {Body: Body{Kind: JSONBody, Text: `false`}},
+		`[]`:     {Body: Body{Kind: JSONBody, Text: `[]`}},
+	} {
+		q, err := DecodeQuery([]byte(`{"query":"","request":{"body":`+body+`}}`), Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, q.Request); d != "" {
+			t.Errorf("%s: %s", body, d)
+		}
+	}
+}
+
+// TestRequestStored: a request of earlier versions, as it is stored with its job and as
+// idempotency keys compare it, stays what it was to the byte.
+func TestRequestStored(t *testing.T) {
+	const earlier = `{"Entries":[{"Name":"body","Value":"b"}],"Get":[{"Name":"page","Value":"2"}],"Post":[],"Cookie":null}`
+	want := Request{Entries: []Pair{{"body", "b"}}, Get: []Field{{Name: "page", Value: "2"}}, Post: []Field{}}
+	text, err := json.Marshal(want)
+	if err != nil || string(text) != earlier {
+		t.Errorf("it is stored as %s: %v", text, err)
+	}
+	for _, r := range []Request{want, {
+		Get:  []Field{{Name: "n", Value: `{"a":"\u00e9"}`, JSON: true}},
+		Body: Body{Kind: BytesBody, Bytes: []byte{0xff, 0}},
+	}, {Body: Body{Kind: JSONBody, Text: `"<>&"`}}} {
+		text, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again Request
+		if err := json.Unmarshal(text, &again); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(r, again); d != "" {
+			t.Error(d)
+		}
+	}
+}
+
 func TestDecodeQueryRefuses(t *testing.T) {
 	tests := []struct{ body, want string }{
 		{`[]`, `body: is a list: an object fits`},
@@ -123,7 +188,11 @@ func TestDecodeQueryRefuses(t *testing.T) {
 		{`{"query":"a","request":{"path":5}}`, `request.path: is a number: a text fits`},
 		{`{"query":"a","request":{"x y":{}}}`, `request."x y": is an object: a text fits`},
 		{`{"query":"a","request":{"get":"a=b"}}`, `request.get: is a text: an object fits`},
-		{`{"query":"a","request":{"post":{"n":1}}}`, `request.post.n: is a number: a text fits`},
+		{`{"query":"a","request":{"post":{"n":1e999}}}`, `request.post.n: is a number beyond what fits: up to about 1.8e308`},
+		{`{"query":"a","request":{"post":null}}`, `request.post: is null: an object fits, or leave the field out`},
+		{`{"query":"a","request":{"post":[1]}}`, `request.post: is a list: an object fits`},
+		{`{"query":"a","request":{"body":{"a":1,"a":2}}}`, `request.body.a: occurs twice: once fits`},
+		{`{"query":"a","request":{"get":{"a":["` + strings.Repeat("a", 30) + `"]}}}`, `request.get: is too large: 30 bytes at most, whatever the plan`},
 		{`{"query":"a","request":{"cookie":{"n":null}}}`, `request.cookie.n: is null: a text fits, or leave the field out`},
 		{`{"query":"a","request":{"header:X-Foo":"1","path":"/","header:x-foo":"2"}}`, `request.header:x-foo: occurs twice: once fits, and the names of headers are the same in whatever case`},
 		{`{"query":"a","request":{"Header:a":"1","header:A":"1"}}`, `request.header:A: occurs twice: once fits, and the names of headers are the same in whatever case`},
@@ -184,7 +253,13 @@ func TestWithin(t *testing.T) {
 			t.Errorf("%s\n got:  %v\n want: %v", body, got, want)
 		}
 		form := "identity=a&password=b&q=" + q.Script
-		for name, pairs := range map[string][]Pair{"get": q.Request.Get, "post": q.Request.Post, "cookie": q.Request.Cookie} {
+		pairsOf := func(list []Field) (pairs []Pair) {
+			for _, f := range list {
+				pairs = append(pairs, Pair{f.Name, f.Value})
+			}
+			return pairs
+		}
+		for name, pairs := range map[string][]Pair{"get": pairsOf(q.Request.Get), "post": pairsOf(q.Request.Post), "cookie": q.Request.Cookie} {
 			if pairs != nil {
 				form += "&" + name + "=" + string(appendPairs(nil, pairs))
 			}

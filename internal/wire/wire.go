@@ -53,6 +53,14 @@ func (l Limits) withDefaults() Limits {
 // Pair is a name with its text. Pairs keep the order in which they were sent.
 type Pair struct{ Name, Value string }
 
+// Field is a name with what was sent for it: a text, or JSON of any other kind. It is
+// stored with jobs, those of earlier versions as Pair.
+type Field struct {
+	Name  string
+	Value string // the text; the JSON of what is none
+	JSON  bool   `json:",omitempty"`
+}
+
 // Request is what a caller hands to the script about a request of its own.
 type Request struct {
 	// Entries are what !REQUEST holds: path, method, header:<name> and what
@@ -60,27 +68,73 @@ type Request struct {
 	Entries []Pair
 	// Get, Post and Cookie are nil where they were left out, and empty where
 	// they were sent empty. Cookie has none of the service's own.
-	Get, Post, Cookie []Pair
+	Get, Post []Field
+	Cookie    []Pair
+	// Body is what !BODY holds. Where it is none, that is the entry "body": so a text
+	// stands there which a caller of the JSON convention sends.
+	Body Body `json:",omitzero"`
+}
+
+// bodyEntry names the entry of !REQUEST that is the body as a text.
+const bodyEntry = "body"
+
+// BodyEntry returns the body that stands in the entries.
+func (q *Request) BodyEntry() (text string, ok bool) {
+	for i := range q.Entries {
+		if q.Entries[i].Name == bodyEntry {
+			return q.Entries[i].Value, true
+		}
+	}
+	return "", false
+}
+
+// Bytes is how many bytes a request takes in memory.
+func (q *Request) Bytes() int64 {
+	const each = 64 // about what an entry takes besides its texts
+	n := int64(len(q.Body.Text) + len(q.Body.Bytes))
+	for _, pairs := range [...][]Pair{q.Entries, q.Cookie} {
+		for i := range pairs {
+			n += int64(len(pairs[i].Name) + len(pairs[i].Value) + each)
+		}
+	}
+	for _, fields := range [...][]Field{q.Get, q.Post} {
+		for i := range fields {
+			n += int64(len(fields[i].Name) + len(fields[i].Value) + each)
+		}
+	}
+	return n
 }
 
 // within checks the parts that limits of their own hold.
 func (q *Request) within(prefix string, l *Limits) *Refusal {
-	for _, part := range []struct {
-		name  string
-		pairs []Pair
-	}{{"get", q.Get}, {"post", q.Post}, {"cookie", q.Cookie}} {
-		if len(part.pairs) > l.FieldKeys {
-			return tooMany(prefix+part.name, "names", "field_keys", l.FieldKeys)
+	part := func(name string, names, bytes int) *Refusal {
+		switch {
+		case names > l.FieldKeys:
+			return tooMany(prefix+name, "names", "field_keys", l.FieldKeys)
+		case bytes > l.Fields:
+			return tooLarge(prefix+name, "field_bytes", l.Fields)
 		}
-		size := 0
-		for _, p := range part.pairs {
-			size += len(p.Name) + len(p.Value)
-		}
-		if size > l.Fields {
-			return tooLarge(prefix+part.name, "field_bytes", l.Fields)
-		}
+		return nil
 	}
-	return nil
+	if r := part("get", len(q.Get), fieldBytes(q.Get)); r != nil {
+		return r
+	}
+	if r := part("post", len(q.Post), fieldBytes(q.Post)); r != nil {
+		return r
+	}
+	bytes := 0
+	for _, p := range q.Cookie {
+		bytes += len(p.Name) + len(p.Value)
+	}
+	return part("cookie", len(q.Cookie), bytes)
+}
+
+// fieldBytes is how many bytes fields have, values as their JSON.
+func fieldBytes(list []Field) (n int) {
+	for i := range list {
+		n += len(list[i].Name) + len(list[i].Value)
+	}
+	return n
 }
 
 func scriptWithin(field, script string, l *Limits) *Refusal {

@@ -217,10 +217,10 @@ func (a *attempt) start(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if a.machine == nil {
-		a.machine = a.x.Machine(a.program)
-	}
 	a.x.Pace = &pace{Ticket: a.ticket, attempt: a}
+	if a.machine == nil {
+		a.machine = a.x.Machine(ctx, a.program)
+	}
 	if a.journal == nil {
 		a.journal = newAttemptJournal(a)
 	}

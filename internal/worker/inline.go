@@ -116,7 +116,7 @@ func (a *attempt) runInline(releaseSlot func()) (end *job.End, err error) {
 	}
 	pace := &inlinePace{Ticket: ticket, until: began.Add(w.o.InlineTime)}
 	a.x.Pace = pace
-	a.machine = a.x.Machine(a.program)
+	a.machine = a.x.Machine(ctx, a.program)
 	a.journal = newAttemptJournal(a)
 	run := a.x.Run(a.machine, a.engineState, a.journal)
 	out, err := run.Continue(ctx)

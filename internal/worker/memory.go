@@ -7,7 +7,6 @@ import (
 	"ql/internal/admit"
 	"ql/internal/execution"
 	"ql/internal/job"
-	"ql/internal/wire"
 	"ql/lang/bytecode"
 )
 
@@ -27,16 +26,7 @@ func toRecover(s job.Sizes) int64 { return 4 * s.Journal }
 
 // toRun is how much the request and the program take while a script runs.
 func toRun(s *execution.Spec, p *bytecode.Program) int64 {
-	return requestBytes(&s.Request) + int64(len(s.Input)) + int64(p.Bytes)
-}
-
-func requestBytes(r *wire.Request) (n int64) {
-	for _, pairs := range [...][]wire.Pair{r.Entries, r.Get, r.Post, r.Cookie} {
-		for i := range pairs {
-			n += int64(len(pairs[i].Name) + len(pairs[i].Value) + 64)
-		}
-	}
-	return n
+	return s.Request.Bytes() + int64(len(s.Input)) + int64(p.Bytes)
 }
 
 // counted is what of so many bytes is reserved.

@@ -15,7 +15,7 @@ import (
 // large is a submission whose request has so many bytes.
 func (e *world) large(script string, bytes int) Submission {
 	s := e.submission(script)
-	s.Spec.Request.Post = []wire.Pair{{Name: "text", Value: strings.Repeat("x", bytes)}}
+	s.Spec.Request.Post = []wire.Field{{Name: "text", Value: strings.Repeat("x", bytes)}}
 	return s
 }
 

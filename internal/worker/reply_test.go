@@ -71,7 +71,7 @@ func TestWrongRepliesCostLittle(t *testing.T) {
 func TestReplyToALargeJob(t *testing.T) {
 	e := newWorld(t, faults{})
 	s := e.submission("CONFIRM \"go on\"\nEMIT LENGTH(!POST('text'))")
-	s.Spec.Request.Post = []wire.Pair{{Name: "text", Value: strings.Repeat("x", 100_000)}}
+	s.Spec.Request.Post = []wire.Field{{Name: "text", Value: strings.Repeat("x", 100_000)}}
 	_, err := e.w.Submit(context.Background(), s)
 	check(t, err)
 	e.await(s.Summary.ID, job.Paused)
