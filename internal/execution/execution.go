@@ -76,6 +76,8 @@ type Spec struct {
 	// Jobs of earlier versions have none.
 	Client  netip.Addr `json:"client,omitzero"`
 	Started time.Time  `json:"started"`
+	// Trace is how much of the trace is shown.
+	Trace wire.TraceMode `json:"trace,omitempty"`
 	// Limits are those of the machine: the same each time the run is repeated.
 	Limits vm.Limits `json:"limits"`
 }

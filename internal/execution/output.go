@@ -13,10 +13,16 @@ import (
 )
 
 // NewRecord makes the record of a script that ended; without a machine it did not compile.
-func NewRecord(s job.Summary, state job.State, finished time.Time, ran time.Duration, m *vm.Machine, e *wire.Error) job.Record {
+// Its trace is shown as its caller asked.
+func NewRecord(t wire.TraceMode, s job.Summary, state job.State, finished time.Time, ran time.Duration, m *vm.Machine, e *wire.Error) job.Record {
+	if t == wire.TraceErrors && (state == job.Failed || state == job.Expired) {
+		t = wire.TraceFull
+	}
 	var p job.Progress
 	if m != nil {
-		p = Progress(m, 0)
+		p = Progress(t, m, 0)
+	} else if t != wire.TraceFull {
+		p.Trace = job.NoTrace()
 	}
 	p.Ran = ran
 	var failure []byte
@@ -28,9 +34,9 @@ func NewRecord(s job.Summary, state job.State, finished time.Time, ran time.Dura
 
 // Progress is what a machine has to show that is at an effect, or has ended: its output
 // from an offset on. It is copied: the machine's own memory is used again.
-func Progress(m *vm.Machine, from int64) job.Progress {
+func Progress(t wire.TraceMode, m *vm.Machine, from int64) job.Progress {
 	p := job.Progress{From: from, Output: bytes.Clone(m.Output()[from:]), JSON: m.OutputIsJSON(), Steps: m.Steps(), Response: Response(m)}
-	p.Trace, p.TraceDropped = Trace(m)
+	p.Trace, p.TraceDropped = trace(t, m, func(vm.TraceStep) bool { return true })
 	return p
 }
 
@@ -39,23 +45,25 @@ func WireJob(r *job.Record) wire.Job {
 	return wire.Job{
 		Status: string(r.State),
 		ID:     r.ID.String(),
-		Output: &wire.Output{Result: r.Result, JSON: r.Encoding == job.JSONText, Trace: r.Trace, Dropped: r.TraceDropped, Response: r.Response},
-		Error:  r.Error,
+		Output: &wire.Output{
+			Result: r.Result, JSON: r.Encoding == job.JSONText, Trace: r.Trace, Untraced: r.Untraced(), Dropped: r.TraceDropped, Response: r.Response,
+		},
+		Error: r.Error,
 	}
-}
-
-// Trace writes the steps of a run.
-func Trace(m *vm.Machine) (written []byte, dropped int64) {
-	return trace(m, func(vm.TraceStep) bool { return true })
 }
 
 // TraceSoFar writes the steps of a run that are over: how one that is under way
 // ends is not known.
-func TraceSoFar(m *vm.Machine) (written []byte, dropped int64) {
-	return trace(m, func(s vm.TraceStep) bool { return !s.Open })
+func TraceSoFar(t wire.TraceMode, m *vm.Machine) (written []byte, dropped int64) {
+	return trace(t, m, func(s vm.TraceStep) bool { return !s.Open })
 }
 
-func trace(m *vm.Machine, shown func(vm.TraceStep) bool) (written []byte, dropped int64) {
+// trace writes steps of a run. The trace of a caller who wants that of an error alone is
+// shown when there is one.
+func trace(t wire.TraceMode, m *vm.Machine, shown func(vm.TraceStep) bool) (written []byte, dropped int64) {
+	if t != wire.TraceFull {
+		return job.NoTrace(), 0
+	}
 	all, dropped := m.Trace()
 	steps := make([]wire.Step, 0, len(all))
 	for _, t := range all {

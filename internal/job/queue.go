@@ -51,8 +51,8 @@ type Submissions interface {
 	// is neither given nor stored, with ErrNoProgram. An account that is not there is account.ErrNotFound.
 	Accept(ctx context.Context, t *Task, m member.Member, now time.Time) (l Lease, earlier ID, err error)
 	// AcceptEnded stores a new job that has come to its end already, having changed
-	// nothing on its way; of the task only its webhook and key count. It is to the
-	// job's record, to what is counted and to who is notified as if it had been accepted
+	// nothing on its way; of the task only its webhook, what is sent there, and its key
+	// count. It is to the job's record, to what is counted and to who is notified as if it had been accepted
 	// and finished. One that is stored already stays as it is, and is not counted
 	// again: a Log that failed may have brought it there. Keys and errors are as of
 	// Accept.
@@ -79,7 +79,9 @@ type Task struct {
 	// this one with them; 0 for any number. Those that no job needs make way.
 	MostPrograms int64
 	Spec         []byte // what to run it with, sealed
+	Untraced     bool   // its trace is NoTrace from the start
 	Webhook      string // where to announce its end, "" for nowhere
+	WebhookTrace bool   // with its trace
 	// Key makes a repeat of the call find this job; nil without one.
 	Key *Key
 }

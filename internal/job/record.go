@@ -53,7 +53,7 @@ type Record struct {
 	Summary
 	Result       []byte // the output's bytes as they are
 	Encoding     Encoding
-	Trace        []byte // JSON
+	Trace        []byte // JSON; see NoTrace
 	TraceDropped int64
 	Error        []byte        // JSON
 	Response     []byte        // JSON: what the script set on its response
@@ -73,6 +73,13 @@ func NewRecord(s Summary, state State, finished time.Time, p Progress, failure [
 	}
 	return r
 }
+
+// NoTrace is the trace of a job whose caller asked for none: empty, and not nil, which is
+// that of one that has not begun.
+func NoTrace() []byte { return []byte{} }
+
+// Untraced tells whether the trace is not to be shown.
+func (r *Record) Untraced() bool { return r.Trace != nil && len(r.Trace) == 0 }
 
 // RowBytes is what a record counts besides what it holds. Its row takes less; but
 // small ones are removed so slowly, by the byte, that they would else hold up the

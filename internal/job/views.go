@@ -33,6 +33,8 @@ type View struct {
 	Until    time.Time // of a waiting one
 	Webhook  string
 	Stopping bool
+	// WebhookTrace says that the trace is sent to the webhook.
+	WebhookTrace bool
 
 	// Bytes are how many the job holds that can be shown: its result, trace, error and
 	// response, and the text of its prompt.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -311,7 +312,7 @@ func TestEventsOfUnfinished(t *testing.T) {
 // readPart returns what the events of a running job have told up to its state.
 func readPart(t *testing.T, w *world, id string, from int64) []event {
 	t.Helper()
-	e, _, err := w.service.Events(t.Context(), service.Caller{}, id, nil, from)
+	e, _, err := w.service.Events(t.Context(), service.Caller{}, id, nil, from, nil)
 	check(t, err)
 	defer e.Stop()
 	list, _, err := e.Next(t.Context(), time.Minute)
@@ -373,5 +374,75 @@ func TestEventsOfLongTrace(t *testing.T) {
 		if len(got) > len(missed) || !slices.Equal(got, missed[len(missed)-len(got):]) {
 			t.Errorf("behind step %d: told %d again", i, len(got)-len(missed))
 		}
+	}
+}
+
+// TestEventsOnly asks for some kinds of events.
+func TestEventsOnly(t *testing.T) {
+	w := boot(t)
+	ada := w.member("ada", account.Standard)
+	id := w.submit(ada, `EMIT "a" EMIT "b"`)
+	all := w.watch(id, func(event) {})
+	for _, only := range []string{"state", "step", "output", "output,state", "state,output,step", "step,step"} {
+		var want, got []string
+		for _, e := range all {
+			if slices.Contains(strings.Split(only, ","), e.kind) {
+				want = append(want, fmt.Sprint(e.kind, e.data))
+			}
+		}
+		for _, e := range readEvents(t, w.send("GET", "/v1/job/"+id+"/events?only="+only, "", "")) {
+			got = append(got, fmt.Sprint(e.kind, e.data))
+		}
+		if len(want) == 0 || !slices.Equal(got, want) {
+			t.Errorf("only %s: got %v, want %v", only, got, want)
+		}
+	}
+	// Who comes back for another kind is sent it from its start.
+	output := readEvents(t, w.send("GET", "/v1/job/"+id+"/events?only=output", "", ""))
+	last := output[len(output)-1].id
+	if _, steps, text := told(readEvents(t, w.send("GET", "/v1/job/"+id+"/events", "", "", "Last-Event-ID", last))); len(steps) != 2 || text != "" {
+		t.Errorf("behind the output: steps %v, output %q", steps, text)
+	}
+	for query, want := range map[string]string{
+		"only=":            `only: names no kind of events: state, step and output fit, with commas between`,
+		"only=output,":     `only: names no kind of events: state, step and output fit, with commas between`,
+		"only=output,logs": `only: names "logs", which is no kind of events: state, step and output fit, with commas between`,
+		"only=Output":      `only: names "Output", which is no kind of events: state, step and output fit, with commas between`,
+		"only=a&only=b":    `only: stands there more than once`,
+		"kinds=output":     `kinds: is no parameter of this address: only fits`,
+	} {
+		if r := w.send("GET", "/v1/job/"+id+"/events?"+query, "", ""); r.status != 400 || r.read(t).Error.Message != want {
+			t.Errorf("%s: %d %s", query, r.status, r.body)
+		}
+	}
+}
+
+// TestEventsOnlyWhileRunning: a stream without states ends with its job all the same, and
+// passes on what was asked for meanwhile.
+func TestEventsOnlyWhileRunning(t *testing.T) {
+	h := newHost(t)
+	w := boot(t, h.settings())
+	t.Cleanup(h.free)
+	ada := w.member("ada", account.Standard)
+	id := w.submit(ada, `EMIT "a" TRY FETCH "https://example.com" SET ?r CATCH ?e EMIT "b" END`)
+	h.wait(t)
+	e, _, err := w.service.Events(t.Context(), service.Caller{}, id, nil, 0, service.EventKinds{service.EventOutput: true})
+	check(t, err)
+	defer e.Stop()
+	var text string
+	for more := true; more; {
+		var list []service.Event
+		list, more, err = e.Next(t.Context(), time.Minute)
+		check(t, err)
+		for _, x := range list {
+			if x.Kind != service.EventOutput {
+				t.Errorf("told of a %s", x.Kind)
+			}
+			text += string(x.Data)
+		}
+		h.free()
+	}
+	if text != `{"output":"a"}{"output":"b"}` {
+		t.Errorf("told %s", text)
 	}
 }

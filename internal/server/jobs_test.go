@@ -506,7 +506,7 @@ func TestWebhooks(t *testing.T) {
 	}})
 	ada := w.member("ada", account.Standard)
 	submit := func(m member, url string) response {
-		return w.query(m, `EMIT "done"`, `"mode":"async","options":{"webhook":"`+url+`"}`)
+		return w.query(m, `EMIT "done"`, `"mode":"async","options":{"webhook":"`+url+`","webhook_trace":true}`)
 	}
 	for _, r := range []response{submit(ada, "https://127.0.0.1/"), submit(member{name: "dev", password: "dev"}, "https://example.com/")} {
 		if a := r.wantError(t, 400, "invalid_request"); a.Error.Field != "options.webhook" {

@@ -258,10 +258,18 @@ func TestDescribedRequests(t *testing.T) {
 	schema := doc.Components.Schemas["Query"].Value
 	auth := `"auth":{"username":"ada","password":` + quote(ada.password) + `}`
 	for body, good := range map[string]bool{
-		`{` + auth + `,"query":"EMIT 1"}`:                                                                true,
-		`{` + auth + `,"query":"","mode":"sync","options":{},"request":{}}`:                              true,
-		`{` + auth + `,"query":"","mode":"async","options":{"webhook":"https://example.com/end"}}`:       true,
-		`{` + auth + `,"query":"","request":{"path":"/","header:Accept":"a","get":{"a":"b"},"post":[]}}`: true,
+		`{` + auth + `,"query":"EMIT 1"}`:                                                                               true,
+		`{` + auth + `,"query":"","mode":"sync","options":{},"request":{}}`:                                             true,
+		`{` + auth + `,"query":"","mode":"async","options":{"webhook":"https://example.com/end"}}`:                      true,
+		`{` + auth + `,"query":"","request":{"path":"/","header:Accept":"a","get":{"a":"b"},"post":[]}}`:                true,
+		`{` + auth + `,"query":"","trace":false}`:                                                                       true,
+		`{` + auth + `,"query":"","trace":"errors"}`:                                                                    true,
+		`{` + auth + `,"query":"","trace":"full"}`:                                                                      true,
+		`{` + auth + `,"query":"","trace":true}`:                                                                        false,
+		`{` + auth + `,"query":"","trace":null}`:                                                                        false,
+		`{` + auth + `,"query":"","trace":"none"}`:                                                                      false,
+		`{` + auth + `,"query":"","mode":"async","options":{"webhook":"https://example.com/end","webhook_trace":true}}`: true,
+		`{` + auth + `,"query":"","mode":"async","options":{"webhook":"https://example.com/end","webhook_trace":1}}`:    false,
 		`{` + auth + `}`:                                    false,
 		`{` + auth + `,"query":1}`:                          false,
 		`{` + auth + `,"query":null}`:                       false,

@@ -5,11 +5,13 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
 
 	"ql/internal/admit"
+	"ql/internal/fault"
 	"ql/internal/job"
 	"ql/internal/wire"
 )
@@ -30,6 +32,38 @@ const (
 	EventOutput = "output"
 )
 
+// EventKinds are a choice of kinds of events; nil is all of them.
+type EventKinds map[string]bool
+
+// ParseEventKinds reads kinds with commas between.
+func ParseEventKinds(text string) (EventKinds, error) {
+	kinds := EventKinds{}
+	for kind := range strings.SplitSeq(text, ",") {
+		switch kind {
+		case EventState, EventStep, EventOutput:
+			kinds[kind] = true
+		case "":
+			return nil, fault.Invalid("only", "names no kind of events: %s", fittingKinds)
+		default:
+			return nil, fault.Invalid("only", "names %q, which is no kind of events: %s", shortened(kind), fittingKinds)
+		}
+	}
+	return kinds, nil
+}
+
+const fittingKinds = EventState + ", " + EventStep + " and " + EventOutput + " fit, with commas between"
+
+// shortened is a text of a caller's as a message shows it.
+func shortened(text string) string {
+	const most = 40
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
+func (k EventKinds) has(kind string) bool { return k == nil || k[kind] }
+
 // A position counts the steps above, and the bytes of output below.
 const outputBits = 32
 
@@ -43,6 +77,7 @@ type Events struct {
 	unwatch func()
 	leave   func()
 	memory  CallMemory // for view, and for what is sent of it
+	only    EventKinds
 
 	view  *job.View // that is being sent; nil where all was
 	state string    // that was sent last
@@ -53,8 +88,9 @@ type Events struct {
 	ended           bool
 }
 
-// Events opens the events of a job.
-func (s *Service) Events(ctx context.Context, c Caller, text string, p *Credentials, from int64) (*Events, Answer, error) {
+// Events opens the events of a job, those of some kinds only. Kinds that are left out are
+// not passed by a position: who comes back for them is sent them.
+func (s *Service) Events(ctx context.Context, c Caller, text string, p *Credentials, from int64, only EventKinds) (*Events, Answer, error) {
 	o, a, err := s.findJob(ctx, c, text, p, 0)
 	if err != nil {
 		return nil, a, err
@@ -63,7 +99,7 @@ func (s *Service) Events(ctx context.Context, c Caller, text string, p *Credenti
 	if err != nil {
 		return nil, a, err
 	}
-	e := &Events{s: s, id: o.ID, leave: leave, steps: from >> outputBits, output: from & (1<<outputBits - 1)}
+	e := &Events{s: s, id: o.ID, leave: leave, only: only, steps: from >> outputBits, output: from & (1<<outputBits - 1)}
 	e.memory.Reservation = s.o.Ledger.Open(admit.AccountHolder(int64(o.owner.ID)))
 	e.changed, e.unwatch = s.o.Jobs.Watch(o.ID)
 	s.traces.watch(e.id)
@@ -132,7 +168,7 @@ func (e *Events) loadView(ctx context.Context) (err error) {
 		return nil
 	}
 	v, err := e.s.jobHead(ctx, e.id)
-	if err != nil || stateOf(v) == e.state && v.Output <= e.output && v.TraceBytes == e.traced && v.Steps == e.counted {
+	if err != nil || !e.isNew(v) {
 		return err
 	}
 	// And besides what is sent at a time, in its written form.
@@ -141,6 +177,14 @@ func (e *Events) loadView(ctx context.Context) (err error) {
 	}
 	e.view, err = e.s.jobView(ctx, &e.memory, e.id)
 	return err
+}
+
+// isNew tells whether there is something of a job that was not sent. Its end is new in any
+// case.
+func (e *Events) isNew(v *job.View) bool {
+	return stateOf(v) != e.state ||
+		e.only.has(EventOutput) && v.Output > e.output ||
+		e.only.has(EventStep) && (v.TraceBytes != e.traced || v.Steps != e.counted)
 }
 
 // releaseView releases what was sent.
@@ -161,7 +205,7 @@ func stateOf(v *job.View) string {
 func (e *Events) newSteps() (list []Event, err error) {
 	v := e.view
 	e.traced, e.counted = v.TraceBytes, v.Steps
-	if len(v.Trace) == 0 {
+	if len(v.Trace) == 0 || !e.only.has(EventStep) {
 		return nil, nil
 	}
 	steps, err := e.s.traces.read(e.id, v.Trace)
@@ -183,7 +227,7 @@ const outputPiece = 64 << 10
 // character is not split.
 func (e *Events) newOutput() []byte {
 	rest := e.view.Result
-	if int64(len(rest)) <= e.output {
+	if int64(len(rest)) <= e.output || !e.only.has(EventOutput) {
 		return nil
 	}
 	if rest = rest[e.output:]; len(rest) > outputPiece {
@@ -206,6 +250,9 @@ func (e *Events) newState() (*Event, error) {
 	}
 	e.state = state
 	e.ended = v.State.Finished()
+	if !e.only.has(EventState) {
+		return nil, nil
+	}
 	j, err := e.s.jobAnswer(v)
 	if err != nil {
 		return nil, err

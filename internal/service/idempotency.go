@@ -39,10 +39,13 @@ func (s *Service) idempotencyKey(who caller, q Query) *job.Key {
 		Script     string
 		Request    wire.Request
 		Webhook    string
-		Program    string          `json:",omitempty"`
-		Method     string          `json:",omitempty"`
-		Input      json.RawMessage `json:",omitempty"`
-	}{q.Convention, q.Async, script, q.Request, q.Webhook, program.Name, program.Method, q.Input})
+		// What was added since: without it, a request is what it was before to the byte.
+		Program      string          `json:",omitempty"`
+		Method       string          `json:",omitempty"`
+		Input        json.RawMessage `json:",omitempty"`
+		Trace        wire.TraceMode  `json:",omitempty"`
+		WebhookTrace bool            `json:",omitempty"`
+	}{q.Convention, q.Async, script, q.Request, q.Webhook, program.Name, program.Method, q.Input, q.Trace, q.WebhookTrace})
 	k := &job.Key{Hash: sha256.Sum256([]byte(who.KeySpace() + *q.Key)), Body: sha256.Sum256(body), Until: s.o.Clock().Add(keyTTL)}
 	if who.By == principal.ByOrigin {
 		k.Legacy = sha256.Sum256([]byte(*q.Key))

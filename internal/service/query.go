@@ -21,8 +21,11 @@ type Query struct {
 	Request     wire.Request
 	// Input is what the script's INPUT FIELDS are given: JSON of a map, nil for nothing.
 	Input   json.RawMessage
-	Webhook string  // what to call at the end of an async one, "" for nowhere
-	Key     *string // makes a repeat of the call find its job; nil for none
+	Trace   wire.TraceMode
+	Webhook string // what to call at the end of an async one, "" for nowhere
+	// WebhookTrace has the trace sent there too.
+	WebhookTrace bool
+	Key          *string // makes a repeat of the call find its job; nil for none
 	// Within checks the call's sizes against those of the account.
 	Within func(wire.Limits) error
 

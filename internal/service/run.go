@@ -97,12 +97,17 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 
 // spec is what a script of a caller is run with.
 func (s *Service) spec(who caller, c Caller, q Query, l vm.Limits) execution.Spec {
+	if q.Trace == wire.TraceNone {
+		l.TraceFirst, l.TraceLast = 0, 0
+	}
 	owner := who.ActsForOwner()
 	if p := q.published; p != nil {
 		// Who may call it as everybody may has the rights of everybody.
 		owner = owner && who.MayRun(p.Name) || p.Secrets
 	}
-	return execution.Spec{Request: q.Request, Input: q.Input, Session: who.Session, Owner: owner, Client: c.Addr, Started: s.o.Clock(), Limits: l}
+	return execution.Spec{
+		Request: q.Request, Input: q.Input, Trace: q.Trace, Session: who.Session, Owner: owner, Client: c.Addr, Started: s.o.Clock(), Limits: l,
+	}
 }
 
 // result is how a call came out: the record of a script that ended, or the job
@@ -210,7 +215,7 @@ var errUnstored = errors.New("the suspended script could not be stored")
 func (k *syncRun) finish(state job.State, failure *wire.Error) (result, *wire.Error) {
 	k.reserveOutput()
 	now := k.o.Clock()
-	r := result{Record: execution.NewRecord(k.summary(), state, now, max(now.Sub(k.Spec.Started), 0), k.machine, failure)}
+	r := result{Record: execution.NewRecord(k.Spec.Trace, k.summary(), state, now, max(now.Sub(k.Spec.Started), 0), k.machine, failure)}
 	k.reserve(recordBytes(&r.Record))
 	return r, failure
 }

@@ -67,7 +67,7 @@ func (s *Service) submit(ctx context.Context, who caller, c Caller, q Query, l a
 		Summary: job.Summary{
 			ID: id, Account: who.Account.ID, Mode: job.Async, Convention: q.Convention, Credential: who.By, KeyID: who.Key.ID, ProgramName: q.programName(), Created: x.Spec.Started,
 		},
-		Account: who.Account, Limits: l, Spec: x.Spec, Program: program, Opened: x, Webhook: q.Webhook, Key: s.idempotencyKey(who, q),
+		Account: who.Account, Limits: l, Spec: x.Spec, Program: program, Opened: x, Webhook: q.Webhook, WebhookTrace: q.WebhookTrace, Key: s.idempotencyKey(who, q),
 	})
 	if err != nil {
 		return a, unknownOutcome(submitError(err, l), id, q.Key != nil)
@@ -85,7 +85,7 @@ func (s *Service) submit(ctx context.Context, who caller, c Caller, q Query, l a
 func (s *Service) compileFailed(ctx context.Context, x *execution.Execution, who caller, q Query, failure *wire.Error, a Answer) (Answer, error) {
 	now := s.o.Clock()
 	summary := job.Summary{ID: x.ID, Account: who.Account.ID, Mode: job.Async, Convention: q.Convention, Credential: who.By, KeyID: who.Key.ID, ProgramName: q.programName(), Created: x.Spec.Started}
-	r := execution.NewRecord(summary, job.Failed, now, max(now.Sub(x.Spec.Started), 0), nil, failure)
+	r := execution.NewRecord(q.Trace, summary, job.Failed, now, max(now.Sub(x.Spec.Started), 0), nil, failure)
 	s.record(ctx, r)
 	a.Job, a.Err = execution.WireJob(&r), failure
 	a.Status = a.Job.HTTPStatus()

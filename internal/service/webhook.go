@@ -8,11 +8,11 @@ import (
 	"ql/internal/job"
 )
 
-// WebhookBody is what is sent at the end of a job: what a poll shows, without
-// its output where that is too long.
+// WebhookBody is what is sent at the end of a job: what a poll shows, without the trace
+// unless the caller asked for it, and without its output where that is too long.
 func (s *Service) WebhookBody(ctx context.Context, id job.ID, most int) ([]byte, error) {
 	v, err := s.o.Jobs.ViewWithin(ctx, id, 0)
-	if err == nil && v.Omitted && v.Bytes <= int64(most) {
+	if err == nil && v.Omitted && sentBytes(v) <= int64(most) {
 		// Few are sent at once, and none is in a hurry. In the body a result may be twice.
 		memory := s.o.Ledger.Open(admit.AccountHolder(int64(v.Account)))
 		if err := memory.GrowBlocking(ctx, 4*v.Bytes); err != nil {
@@ -32,6 +32,9 @@ func (s *Service) WebhookBody(ctx context.Context, id job.ID, most int) ([]byte,
 		}
 	}
 	j := execution.WireJob(&v.Record)
+	if !v.WebhookTrace {
+		j.Output.Untraced = true
+	}
 	if !v.Omitted {
 		if pieces := j.Pieces(); pieces.Len() <= int64(most) {
 			return j.AppendJSON(make([]byte, 0, pieces.Len())), nil
@@ -39,4 +42,12 @@ func (s *Service) WebhookBody(ctx context.Context, id job.ID, most int) ([]byte,
 	}
 	j.Output, j.Truncated = nil, true
 	return j.AppendJSON(nil), nil
+}
+
+// sentBytes is how many of a job's bytes are sent at its end.
+func sentBytes(v *job.View) int64 {
+	if v.WebhookTrace {
+		return v.Bytes
+	}
+	return v.Bytes - v.TraceBytes
 }

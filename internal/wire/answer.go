@@ -46,6 +46,7 @@ type Output struct {
 	Result   []byte // base64 in JSON where it is not UTF-8
 	JSON     bool   // Result is one value as JSON: it also stands as that, result_json
 	Trace    Raw    // as AppendTrace writes it; nil is an empty one
+	Untraced bool   // the trace is left out
 	Dropped  int64  // steps that the trace left out
 	Response Raw    // as Response.AppendJSON writes it; nil where nothing was set
 }
@@ -128,6 +129,13 @@ func (o *Output) add(p *parts) {
 	if o.JSON {
 		p.optional("result_json", o.Result)
 	}
+	if !o.Untraced {
+		o.addTrace(p)
+	}
+	p.optional("response", o.Response)
+}
+
+func (o *Output) addTrace(p *parts) {
 	p.dst = append(p.dst, `,"trace":`...)
 	if o.Trace == nil {
 		p.dst = append(p.dst, "[]"...)
@@ -137,7 +145,6 @@ func (o *Output) add(p *parts) {
 		p.dst = append(p.dst, `,"trace_dropped":`...)
 		p.dst = strconv.AppendInt(p.dst, o.Dropped, 10)
 	}
-	p.optional("response", o.Response)
 }
 
 func (q *Prompt) add(p *parts) {

@@ -16,8 +16,11 @@ type Query struct {
 	Input   string // an object as it was sent, checked; "" where it was left out
 	Async   bool
 	Request Request
+	Trace   TraceMode
 	Webhook string // "" where none was sent
-	Shape   Shape
+	// WebhookTrace says that the trace is sent there too.
+	WebhookTrace bool
+	Shape        Shape
 }
 
 // Auth holds a caller's credentials: a password, or the live editor's token, or
@@ -44,9 +47,9 @@ func (q *Query) Within(l Limits) error {
 }
 
 var (
-	queryFields  = []string{"auth", "query", "script", "input", "mode", "request", "options"}
+	queryFields  = []string{"auth", "query", "script", "input", "mode", "request", "trace", "options"}
 	authFields   = []string{"username", "password", "token"}
-	optionFields = []string{"webhook"}
+	optionFields = []string{"webhook", "webhook_trace"}
 )
 
 // DecodeQuery reads the body of POST /v1/query. The error is a *Refusal.
@@ -104,7 +107,8 @@ func wantOptional(field string, n node, first byte) *Refusal {
 }
 
 func (q *Query) decode(top node) *Refusal {
-	var webhook, hasScript, hasProgram bool
+	var hasScript, hasProgram bool
+	var options options
 	members := top.inside()
 	for name, value, ok := members.member(); ok; name, value, ok = members.member() {
 		var r *Refusal
@@ -123,8 +127,10 @@ func (q *Query) decode(top node) *Refusal {
 			q.Async, r = decodeMode(value)
 		case "request":
 			r = q.Request.decode(value)
+		case "trace":
+			q.Trace, r = decodeTrace(value)
 		case "options":
-			q.Webhook, webhook, r = decodeOptions(value)
+			options, r = decodeOptions(value)
 		default:
 			r = unknown(bodyField, name, queryFields)
 		}
@@ -140,10 +146,8 @@ func (q *Query) decode(top node) *Refusal {
 	case !hasScript && !hasProgram:
 		return invalid("query", `is missing: the script to run, a text, fits, or "script" with the name of a published one`)
 	}
-	if webhook && !q.Async {
-		return invalid("options.webhook", `goes only with "mode": "async": a synchronous call has its answer at once`)
-	}
-	return nil
+	q.Webhook, q.WebhookTrace = options.webhook, options.webhookTrace
+	return options.fit(q)
 }
 
 // decodeInput reads what a script is given: an object, or the empty list that PHP writes
@@ -232,6 +236,25 @@ func decodeMode(n node) (async bool, r *Refusal) {
 		return true, nil
 	}
 	return false, invalid("mode", "is "+quote(mode)+`: "sync" or "async" fits`)
+}
+
+func decodeTrace(n node) (TraceMode, *Refusal) {
+	switch {
+	case n[0] == 'f':
+		return TraceNone, nil
+	case n[0] == '"' && n.text() == "errors":
+		return TraceErrors, nil
+	case n[0] == '"' && n.text() == "full":
+		return TraceFull, nil
+	}
+	is := n.kind()
+	switch n[0] {
+	case '"':
+		is = quote(n.text())
+	case 't':
+		is = "true"
+	}
+	return "", invalid("trace", "is "+is+`: false, "errors" or "full" fits, or leave the field out`)
 }
 
 // ipEntry is the one entry of !REQUEST that no caller says.
@@ -339,24 +362,52 @@ func fields(field string, n node, texts bool) ([]Field, *Refusal) {
 // longestURL is the longest webhook address that is accepted.
 const longestURL = 2048
 
-func decodeOptions(n node) (webhook string, sent bool, r *Refusal) {
+// options are those of a query.
+type options struct {
+	webhook      string
+	hasWebhook   bool
+	webhookTrace bool
+}
+
+func decodeOptions(n node) (o options, r *Refusal) {
 	if r := wantOptional("options", n, '{'); r != nil {
-		return "", false, r
+		return o, r
 	}
 	members := n.inside()
 	for name, value, ok := members.member(); ok; name, value, ok = members.member() {
-		if name != "webhook" {
-			return "", false, unknown("options", name, optionFields)
+		switch name {
+		case "webhook":
+			o.hasWebhook = true
+			o.webhook, r = optionalText("options.webhook", value)
+			if r == nil && (len(o.webhook) > longestURL || !isWebURL(o.webhook)) {
+				r = invalid("options.webhook", "is no absolute web address without credentials: one such as https://example.com/done fits")
+			}
+		case "webhook_trace":
+			var yes *bool
+			if yes, r = boolean("options.webhook_trace", value); r == nil {
+				o.webhookTrace = *yes
+			}
+		default:
+			r = unknown("options", name, optionFields)
 		}
-		sent = true
-		if webhook, r = optionalText("options.webhook", value); r != nil {
-			return "", false, r
-		}
-		if len(webhook) > longestURL || !isWebURL(webhook) {
-			return "", false, invalid("options.webhook", "is no absolute web address without credentials: one such as https://example.com/done fits")
+		if r != nil {
+			return o, r
 		}
 	}
-	return webhook, sent, nil
+	return o, nil
+}
+
+// fit checks options against the rest of a query.
+func (o *options) fit(q *Query) *Refusal {
+	switch {
+	case o.hasWebhook && !q.Async:
+		return invalid("options.webhook", `goes only with "mode": "async": a synchronous call has its answer at once`)
+	case o.webhookTrace && !o.hasWebhook:
+		return invalid("options.webhook_trace", "goes only with options.webhook, the address to which the trace is sent")
+	case o.webhookTrace && q.Trace == TraceNone:
+		return invalid("options.webhook_trace", `does not go with "trace": false: there is no trace to send`)
+	}
+	return nil
 }
 
 func isWebURL(s string) bool {

@@ -21,7 +21,8 @@ const fullQuery = `{
 		"path": "/x", "method": "POST", "header:Accept-Language": "de", "body": "b", "locale": "fr",
 		"get": {"page": "2", "": "e"}, "post": {}, "cookie": {"theme": "dark"}
 	},
-	"options": {"webhook": "https://example.com/done"}
+	"trace": "errors",
+	"options": {"webhook": "https://example.com/done", "webhook_trace": true}
 }`
 
 func ptr[T any](v T) *T { return &v }
@@ -44,8 +45,10 @@ func TestDecodeQuery(t *testing.T) {
 			Post:    []Field{},
 			Cookie:  []Pair{{"theme", "dark"}},
 		},
-		Webhook: "https://example.com/done",
-		Shape:   Shape{Bytes: len(fullQuery), Depth: 3, Nodes: 21, Keys: 8},
+		Trace:        TraceErrors,
+		Webhook:      "https://example.com/done",
+		WebhookTrace: true,
+		Shape:        Shape{Bytes: len(fullQuery), Depth: 3, Nodes: 23, Keys: 8},
 	}
 	if d := cmp.Diff(want, got, show); d != "" {
 		t.Error(d)
@@ -72,7 +75,7 @@ func TestDecodeProgram(t *testing.T) {
 }
 
 func TestDecodeQueryLeast(t *testing.T) {
-	for _, body := range []string{`{"query":""}`, ` {"mode":"sync","query":""} `, `{"request":{},"query":"","options":{}}`} {
+	for _, body := range []string{`{"query":""}`, ` {"mode":"sync","query":""} `, `{"request":{},"query":"","options":{}}`, `{"query":"","trace":"full","options":{"webhook_trace":false}}`} {
 		got, err := DecodeQuery([]byte(body), Limits{})
 		if err != nil {
 			t.Errorf("%s: %v", body, err)
@@ -168,7 +171,7 @@ func TestDecodeQueryRefuses(t *testing.T) {
 		{`{"query":["a"]}`, `query: is a list: a text fits`},
 		{`{"Query":"a"}`, `Query: is no known field: names are case-sensitive, "query" would fit`},
 		{`{"qurey":"a"}`, `qurey: is no known field: did you mean "query"?`},
-		{`{"query":"a","webhook":"w"}`, `webhook: is no known field: auth, query, script, input, mode, request or options would fit`},
+		{`{"query":"a","webhook":"w"}`, `webhook: is no known field: auth, query, script, input, mode, request, trace or options would fit`},
 		{`{"query":"a","query":"b"}`, `query: occurs twice: once fits`},
 		{`{"query":"a","mode":"Async"}`, `mode: is "Async": "sync" or "async" fits`},
 		{`{"query":"a","mode":null}`, `mode: is null: a text fits, or leave the field out`},
@@ -196,6 +199,13 @@ func TestDecodeQueryRefuses(t *testing.T) {
 		{`{"query":"a","request":{"cookie":{"n":null}}}`, `request.cookie.n: is null: a text fits, or leave the field out`},
 		{`{"query":"a","request":{"header:X-Foo":"1","path":"/","header:x-foo":"2"}}`, `request.header:x-foo: occurs twice: once fits, and the names of headers are the same in whatever case`},
 		{`{"query":"a","request":{"Header:a":"1","header:A":"1"}}`, `request.header:A: occurs twice: once fits, and the names of headers are the same in whatever case`},
+		{`{"query":"a","trace":true}`, `trace: is true: false, "errors" or "full" fits, or leave the field out`},
+		{`{"query":"a","trace":"none"}`, `trace: is "none": false, "errors" or "full" fits, or leave the field out`},
+		{`{"query":"a","trace":null}`, `trace: is null: false, "errors" or "full" fits, or leave the field out`},
+		{`{"query":"a","trace":[]}`, `trace: is a list: false, "errors" or "full" fits, or leave the field out`},
+		{`{"query":"a","options":{"webhook_trace":"yes"}}`, `options.webhook_trace: is a text: true or false fits`},
+		{`{"query":"a","mode":"async","options":{"webhook_trace":true}}`, `options.webhook_trace: goes only with options.webhook, the address to which the trace is sent`},
+		{`{"query":"a","trace":false,"mode":"async","options":{"webhook":"https://a.b","webhook_trace":true}}`, `options.webhook_trace: does not go with "trace": false: there is no trace to send`},
 		{`{"query":"a","options":5}`, `options: is a number: an object fits`},
 		{`{"query":"a","options":{"webhok":""}}`, `options.webhok: is no known field: did you mean "webhook"?`},
 		{`{"query":"a","options":{"webhook":"https://a.b"}}`, `options.webhook: goes only with "mode": "async": a synchronous call has its answer at once`},

@@ -50,6 +50,16 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
+// TraceMode is how much of a run's trace its caller wants. It is stored with jobs.
+type TraceMode string
+
+// The modes.
+const (
+	TraceFull   TraceMode = ""       // always
+	TraceErrors TraceMode = "errors" // where the script failed
+	TraceNone   TraceMode = "none"   // never: none is collected
+)
+
 // Pair is a name with its text. Pairs keep the order in which they were sent.
 type Pair struct{ Name, Value string }
 

@@ -495,7 +495,7 @@ func (a *attempt) snapshot(ctx context.Context, run *engine.Run) ([]byte, job.Pr
 		}
 	}
 	sealed, err := a.seal(sealSnapshot, plain)
-	p := execution.Progress(run.Machine(), a.saved)
+	p := execution.Progress(a.spec.Trace, run.Machine(), a.saved)
 	p.Ran, p.Format = a.elapsed(), vm.SnapshotFormat
 	return sealed, p, err
 }
@@ -598,7 +598,7 @@ func (a *attempt) suspension(ctx context.Context, run *engine.Run, out engine.Ou
 // newEnd is what is stored of the end of a job.
 func (a *attempt) newEnd(state job.State, failure *wire.Error) *job.End {
 	e := &job.End{
-		Record:    execution.NewRecord(*a.job, state, a.w.o.Clock(), a.elapsed(), a.machine, failure),
+		Record:    execution.NewRecord(a.spec.Trace, *a.job, state, a.w.o.Clock(), a.elapsed(), a.machine, failure),
 		Leftovers: a.leftovers || a.lease.Attempt > 1 || a.journal != nil && a.journal.Committed() > 0,
 	}
 	if a.webhook {

@@ -80,7 +80,7 @@ func (j *attemptJournal) BeforeEffect(ctx context.Context, r *engine.Run) error 
 		return err
 	}
 	if j.IsFlushed() {
-		a.live.publish(r.Machine(), true)
+		a.live.publish(a.spec.Trace, r.Machine(), true)
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func (j *attemptJournal) BeforeEffect(ctx context.Context, r *engine.Run) error 
 func (j *attemptJournal) publish(ctx context.Context) {
 	a := j.attempt
 	if a.live.isRequested() && j.TryFlush(ctx) {
-		a.live.publish(a.machine, false)
+		a.live.publish(a.spec.Trace, a.machine, false)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"ql/internal/admit"
 	"ql/internal/execution"
 	"ql/internal/job"
+	"ql/internal/wire"
 	"ql/lang/vm"
 )
 
@@ -33,7 +34,7 @@ type liveJob struct {
 // and then also before anybody does, since nobody can look while an effect is
 // under way. What it set on its response can be seen only where it is at an
 // effect.
-func (l *liveJob) publish(m *vm.Machine, atEffect bool) {
+func (l *liveJob) publish(t wire.TraceMode, m *vm.Machine, atEffect bool) {
 	watched := l.watched.Load() > 0
 	if !l.requested.Load() && !(watched && time.Since(l.lastPublished) >= notifyEvery) && (!atEffect || !l.isStale(m)) {
 		return
@@ -41,7 +42,7 @@ func (l *liveJob) publish(m *vm.Machine, atEffect bool) {
 	l.requested.Store(false)
 	l.lastPublished = time.Now()
 	p := job.Progress{Steps: m.Steps(), JSON: m.OutputIsJSON()}
-	p.Trace, p.TraceDropped = execution.TraceSoFar(m)
+	p.Trace, p.TraceDropped = execution.TraceSoFar(t, m)
 	if atEffect {
 		p.Response = execution.Response(m)
 	}

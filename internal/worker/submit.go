@@ -11,6 +11,7 @@ import (
 	"ql/internal/engine"
 	"ql/internal/execution"
 	"ql/internal/job"
+	"ql/internal/wire"
 	"ql/lang/bytecode"
 	"ql/lang/value"
 )
@@ -26,7 +27,9 @@ type Submission struct {
 	// worker's from the submission on, whatever becomes of that. May be nil.
 	Opened  *execution.Execution
 	Webhook string
-	Key     *job.Key
+	// WebhookTrace says that the trace is sent there.
+	WebhookTrace bool
+	Key          *job.Key
 }
 
 // task makes what is stored of a submission.
@@ -35,7 +38,7 @@ func (w *Worker) task(s *Submission, now time.Time) (*job.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &job.Task{Summary: s.Summary, Program: s.Program.Hash, Webhook: s.Webhook, Key: s.Key}
+	t := &job.Task{Summary: s.Summary, Program: s.Program.Hash, Webhook: s.Webhook, WebhookTrace: s.WebhookTrace, Key: s.Key, Untraced: s.Spec.Trace != wire.TraceFull}
 	if !w.o.Unlimited {
 		t.MostPrograms = s.Limits.SuspendedBytes
 	}
@@ -158,7 +161,7 @@ func (w *Worker) awaitSlot(queue *accountQueue) bool {
 // Adopt stores a script that ran for a caller and is suspended now. When it returns,
 // the job is on the disk. The outcome is Paused or Waiting.
 func (w *Worker) Adopt(ctx context.Context, s Submission, run *engine.Run, out engine.Outcome, ran time.Duration) (*job.View, error) {
-	a := &attempt{w: w, claim: claim{lease: job.Lease{ID: s.Summary.ID, Account: s.Account.ID}}, header: header{limits: s.Limits, ran: ran}}
+	a := &attempt{w: w, claim: claim{lease: job.Lease{ID: s.Summary.ID, Account: s.Account.ID}}, header: header{limits: s.Limits, ran: ran}, task: task{spec: s.Spec}}
 	a.memory = w.holder(a.lease)
 	defer a.memory.Release()
 	suspension, err := a.suspension(ctx, run, out)

@@ -53,8 +53,11 @@ func (w *Worker) viewStored(ctx context.Context, id job.ID, most int64) (*job.Vi
 
 // soFar leaves out of a stored trace where the job stood then.
 func soFar(trace []byte) ([]byte, error) {
+	if len(trace) == 0 {
+		return trace, nil
+	}
 	steps, err := wire.ReadTrace(trace)
-	if err != nil || trace == nil {
+	if err != nil {
 		return nil, err
 	}
 	steps = slices.DeleteFunc(steps, func(s wire.Step) bool { return !s.HasEnded() })

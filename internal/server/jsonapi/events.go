@@ -17,8 +17,15 @@ func (c codec) events(h http.Header, r *server.Request) (server.Response, error)
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
-	if _, err := parameters(r); err != nil {
+	values, err := parameters(r, "only")
+	if err != nil {
 		return server.RejectBeforeAuth(err)
+	}
+	var only service.EventKinds
+	if values.Has("only") {
+		if only, err = service.ParseEventKinds(values.Get("only")); err != nil {
+			return server.RejectBeforeAuth(err)
+		}
 	}
 	from := int64(0)
 	if text := r.HeaderValue("Last-Event-ID"); text != "" {
@@ -26,7 +33,7 @@ func (c codec) events(h http.Header, r *server.Request) (server.Response, error)
 			return server.RejectBeforeAuth(fault.Invalid("Last-Event-ID", "is no id of an event of this job"))
 		}
 	}
-	events, answer, err := c.service.Events(r.Context(), r.Caller, r.Variable, p, from)
+	events, answer, err := c.service.Events(r.Context(), r.Caller, r.Variable, p, from, only)
 	if err != nil {
 		return server.Response{Meta: answer.Meta}, err
 	}

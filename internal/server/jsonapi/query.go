@@ -29,8 +29,8 @@ func (c codec) query(h http.Header, r *server.Request) (server.Response, error) 
 		return server.RejectBeforeAuth(err)
 	}
 	call := service.Query{
-		Convention: job.JSON, Credentials: credentials, Script: q.Script, Input: input, Async: q.Async, Request: q.Request, Within: q.Within,
-		Webhook: q.Webhook, Key: r.IdempotencyKey(),
+		Convention: job.JSON, Credentials: credentials, Script: q.Script, Input: input, Async: q.Async, Request: q.Request, Trace: q.Trace, Within: q.Within,
+		Webhook: q.Webhook, WebhookTrace: q.WebhookTrace, Key: r.IdempotencyKey(),
 	}
 	if q.Program != "" {
 		call.Program = &service.Program{Name: q.Program}

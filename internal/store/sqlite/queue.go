@@ -68,6 +68,7 @@ func (q Queue) AcceptEnded(ctx context.Context, task *job.Task, e *job.End) (ear
 		if err := errors.Join(
 			bindRecord(s, 0, &e.Record, t.conn.ids),
 			bind(s, insertParams+1, optional(task.Webhook)),
+			bind(s, insertParams+2, task.WebhookTrace),
 			drain(t.ctx, s),
 		); err != nil {
 			return err
@@ -83,7 +84,7 @@ func (q Queue) AcceptEnded(ctx context.Context, task *job.Task, e *job.End) (ear
 	return earlier, orphaned(err)
 }
 
-const insertEnded = "INSERT INTO jobs (" + insertColumns + ", webhook, attempt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)" + insertEnd
+const insertEnded = "INSERT INTO jobs (" + insertColumns + ", webhook, webhook_trace, attempt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)" + insertEnd
 
 // orphaned tells of the account that a row was to belong to.
 func orphaned(err error) error {
@@ -114,10 +115,10 @@ func (q Queue) Adopt(ctx context.Context, task *job.Task, s *job.Suspension) (l 
 
 // insertTask stores a job that belongs to an incarnation of a member, or to nobody.
 func (t tx) insertTask(task *job.Task, due time.Time, attempt int64, incarnation any) (job.Lease, error) {
-	if _, err := t.exec(`INSERT INTO jobs (id, account, state, mode, convention, credential, created, steps, trace_dropped, result, encoding, attempt, begun, due, member, webhook, program, task, key_id, program_name)
-		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, x'', '', ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	if _, err := t.exec(`INSERT INTO jobs (id, account, state, mode, convention, credential, created, steps, trace_dropped, trace, result, encoding, attempt, begun, due, member, webhook, webhook_trace, program, task, key_id, program_name)
+		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, ?, x'', '', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		t.conn.ids.place(task.ID), int64(task.Account), string(task.State), string(task.Mode), string(task.Convention), string(task.Credential), task.Created,
-		attempt, task.State == job.Running, due, incarnation, optional(task.Webhook), task.Program[:], append([]byte{}, task.Spec...),
+		startingTrace(task), attempt, task.State == job.Running, due, incarnation, optional(task.Webhook), task.WebhookTrace, task.Program[:], append([]byte{}, task.Spec...),
 		optionalNumber(int64(task.KeyID)), optional(task.ProgramName)); err != nil {
 		return job.Lease{}, err
 	}
@@ -134,6 +135,14 @@ func optionalNumber(n int64) any {
 		return nil
 	}
 	return n
+}
+
+// startingTrace is the trace that a job is shown with before it has one.
+func startingTrace(task *job.Task) any {
+	if task.Untraced {
+		return job.NoTrace()
+	}
+	return nil
 }
 
 // optional is null for an empty text.

@@ -39,7 +39,8 @@ func (q Queue) Cancel(ctx context.Context, id job.ID, now time.Time, failure []b
 	return state, did, err
 }
 
-// progress is what a job had to show at its last snapshot, beside its output.
+// progress is what a job had to show at its last snapshot, beside its output; before it, the
+// trace is that of its start.
 type progress struct {
 	traceDropped    int64
 	response, trace []byte
@@ -47,7 +48,7 @@ type progress struct {
 }
 
 func (t tx) progress(seq int64) (so progress, err error) {
-	_, err = t.one("SELECT trace_dropped, response, trace, (SELECT encoding FROM jobs WHERE seq = job) FROM job_snapshots WHERE job = ?", func(r row) {
+	_, err = t.one("SELECT coalesce(s.trace_dropped, 0), s.response, coalesce(s.trace, jobs.trace), jobs.encoding FROM jobs LEFT JOIN job_snapshots s ON s.job = seq WHERE seq = ?", func(r row) {
 		so = progress{r.int(0), r.bytes(1), r.bytes(2), job.Encoding(r.text(3)) == job.JSONText}
 	}, seq)
 	return so, err
@@ -85,7 +86,7 @@ func (q Queue) ViewWithin(ctx context.Context, id job.ID, most int64) (v *job.Vi
 func (t tx) viewWithin(id job.ID, most int64) (*job.View, error) {
 	v := &job.View{Omitted: true}
 	found, err := t.one("SELECT "+summaryColumns+`, seq, due, webhook, stopping, coalesce(length(result), 0), coalesce(length(trace), 0),
-		coalesce(length(error), 0) + coalesce(length(response), 0), iif(length(error) <= 16384, error, NULL) FROM jobs WHERE id = ?`, func(r row) {
+		coalesce(length(error), 0) + coalesce(length(response), 0), iif(length(error) <= 16384, error, NULL), webhook_trace FROM jobs WHERE id = ?`, func(r row) {
 		v.Summary = readSummary(r)
 		v.Seq, v.Webhook, v.Stopping = r.int(11), r.text(13), r.bool(14)
 		if v.State == job.Waiting {
@@ -94,6 +95,7 @@ func (t tx) viewWithin(id job.ID, most int64) (*job.View, error) {
 		v.Output, v.TraceBytes = r.int(15), r.int(16)
 		v.Bytes = v.Output + v.TraceBytes + r.int(17)
 		v.Error = r.bytes(18)
+		v.WebhookTrace = r.bool(19)
 	}, t.conn.ids.place(id))
 	if err == nil && !found {
 		err = job.ErrNotFound
@@ -147,9 +149,9 @@ func (t tx) sizeUnfinished(v *job.View) error {
 func (t tx) view(id job.ID) (*job.View, error) {
 	v := &job.View{}
 	var damage error
-	found, err := t.one("SELECT "+summaryColumns+", "+recordColumns+", seq, due, webhook, stopping FROM jobs WHERE id = ?", func(r row) {
+	found, err := t.one("SELECT "+summaryColumns+", "+recordColumns+", seq, due, webhook, stopping, webhook_trace FROM jobs WHERE id = ?", func(r row) {
 		v.Record, damage = readRecord(r)
-		v.Seq, v.Webhook, v.Stopping = r.int(19), r.text(21), r.bool(22)
+		v.Seq, v.Webhook, v.Stopping, v.WebhookTrace = r.int(19), r.text(21), r.bool(22), r.bool(23)
 		if v.State == job.Waiting {
 			v.Until = r.time(20)
 		}

@@ -127,6 +127,54 @@ func claimJob(t *testing.T, s Stores, d job.Due) job.Lease {
 
 func isLost(err error) bool { return errors.Is(err, job.ErrLeaseLost) }
 
+// testQueueUntraced looks at jobs whose callers want no trace, and one that sends it with its
+// end: they have none from the start, at a stop, and where they end as they are stored.
+func testQueueUntraced(t *testing.T, s Stores) {
+	a := create(t, s.Accounts, person("ada")).ID
+	isUntraced := func(when string, id job.ID, want bool) {
+		t.Helper()
+		v := view(t, s, id)
+		if v.Untraced() != want || v.WebhookTrace == want {
+			t.Errorf("%s: the trace is %q, and is sent: %t", when, v.Trace, v.WebhookTrace)
+		}
+	}
+	quiet, begun, traced := task(a, 51), task(a, 52), task(a, 53)
+	quiet.Untraced, begun.Untraced = true, true
+	begun.State = job.Running
+	traced.WebhookTrace = true
+	accept(t, s, quiet)
+	l := accept(t, s, begun)
+	accept(t, s, traced)
+	isUntraced("accepted", quiet.ID, true)
+	isUntraced("begun", begun.ID, true)
+	isUntraced("accepted with a trace", traced.ID, false)
+	stop := waitingUntil(claimTime.Add(time.Hour))
+	stop.Trace, stop.TraceDropped = job.NoTrace(), 0
+	must(t, s.Queue.Suspend(t.Context(), l, stop))
+	isUntraced("suspended", begun.ID, true)
+	for _, one := range []struct {
+		id   job.ID
+		want bool
+	}{{quiet.ID, true}, {begun.ID, true}, {traced.ID, false}} {
+		_, did, err := s.Queue.Cancel(t.Context(), one.id, claimTime, nil, "")
+		must(t, err)
+		if !did {
+			t.Error("a job was not cancelled")
+		}
+		isUntraced("cancelled", one.id, one.want)
+	}
+	over := task(a, 54)
+	over.WebhookTrace = true
+	e := end(over, job.Complete)
+	_, err := s.Queue.AcceptEnded(t.Context(), over, e)
+	must(t, err)
+	isUntraced("ended", over.ID, false)
+	e = end(quiet, job.Complete)
+	e.ID, e.Trace = record(a, 55).ID, job.NoTrace()
+	must(t, s.Jobs.Record(t.Context(), []job.Record{e.Record}))
+	isUntraced("recorded", e.ID, true)
+}
+
 // testQueueAccept looks at a job that is accepted, and at one that is begun at
 // once.
 func testQueueAccept(t *testing.T, s Stores) {

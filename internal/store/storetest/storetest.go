@@ -105,6 +105,7 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"shares/checkpoint":         testShareCheckpoint,
 		"members":                   testMembers,
 		"queue/accept":              testQueueAccept,
+		"queue/untraced":            testQueueUntraced,
 		"queue/adopt":               testQueueAdopt,
 		"queue/room to stand":       testQueueRoomToStand,
 		"queue/bytes to stand":      testQueueBytesToStand,
