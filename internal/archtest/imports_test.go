@@ -135,7 +135,7 @@ var layers = []layer{
 		pkg:     "internal/service",
 		imports: append([]string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/admit", "internal/auth", "internal/engine", "internal/execution", "internal/fault", "internal/job", "internal/principal", "internal/record", "internal/redacted", "internal/wire", "internal/worker"}, language...),
 	},
-	{pkg: "internal/server", imports: []string{"internal/account", "internal/admit", "internal/auth", "internal/fault", "internal/guard", "internal/hostname", "internal/principal", "internal/service", "internal/wire"}},
+	{pkg: "internal/server", imports: []string{"internal/account", "internal/admit", "internal/auth", "internal/fault", "internal/guard", "internal/hostname", "internal/principal", "internal/redacted", "internal/service", "internal/wire"}},
 	// The conventions know nothing of each other.
 	{pkg: "internal/server/download", imports: []string{"internal/account", "internal/fault", "internal/principal", "internal/resource/shares", "internal/server", "internal/service", "internal/wire"}},
 	{pkg: "internal/server/openapi"},

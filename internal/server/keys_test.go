@@ -19,7 +19,7 @@ import (
 	"ql/internal/service"
 )
 
-// unlimited is a service that counts no calls and no wrong keys.
+// unlimitedCalls is a service that counts no calls and no wrong keys.
 var unlimitedCalls = settings{
 	service: func(o *service.Options) { o.Limiter = admit.NewLimiter(admit.LimiterOptions{Unlimited: true}) },
 	auth:    func(o *auth.Options) { o.Unthrottled = true },
@@ -402,6 +402,19 @@ func TestKeyJobs(t *testing.T) {
 			t.Errorf("%s was started by %q, want %q", whose, got, want)
 		}
 	}
+	// A page shows its origin, which anybody can write: that opens no job of a key where the account
+	// asks for credentials, and no list.
+	_, err := w.accounts.AddDomain(t.Context(), "ada", "shop.example.com", false)
+	check(t, err)
+	check(t, w.accounts.SetFlag(t.Context(), "ada", "require_auth_on_jobs", true))
+	w.send("GET", "/v1/job/"+ids["runs"], "", "", "Origin", listed).wantError(t, 401, "bad_credentials")
+	w.send("DELETE", "/v1/job/"+ids["runs"], "", "", "Origin", listed).wantError(t, 401, "bad_credentials")
+	w.send("GET", "/v1/jobs", "", "", "Origin", listed).wantError(t, 401, "bad_credentials")
+	w.send("GET", "/v1/jobs", "", "", append(bearer(keys["sees"]), "Origin", unlisted)...).wantError(t, 403, "origin_not_allowed")
+	if r := w.send("GET", "/v1/job/"+ids["runs"], "", "", append(bearer(keys["runs"]), "Origin", listed)...); r.status != 200 {
+		t.Errorf("its own key on a listed page: %d %s", r.status, r.body)
+	}
+
 	check(t, w.accounts.RevokeNamedKey(t.Context(), ada.ID, "other"))
 	again := w.key(ada, "other", "run")
 	w.send("GET", "/v1/job/"+ids["other"], "", "", bearer(again)...).wantError(t, 404, "job_not_found")

@@ -57,7 +57,7 @@ func (s *Service) Jobs(ctx context.Context, c Caller, p *Credentials, l JobQuery
 		list = list[:l.Limit]
 		listing.Next = list[len(list)-1].ID.String()
 	}
-	names, err := s.keyNames(ctx, owner.Account.ID, list)
+	names, err := s.keyNames(ctx, c, &owner, list)
 	if err != nil {
 		return listing, err
 	}
@@ -103,11 +103,14 @@ func mayReach(who *principal.Principal, j *job.Summary, instead scope.Kind) bool
 }
 
 // keyNames returns the names of the keys that started jobs. One that was revoked has none any more.
-func (s *Service) keyNames(ctx context.Context, a account.ID, jobs []job.Summary) (map[account.NamedKeyID]string, error) {
+func (s *Service) keyNames(ctx context.Context, c Caller, owner *caller, jobs []job.Summary) (map[account.NamedKeyID]string, error) {
 	if !slices.ContainsFunc(jobs, func(j job.Summary) bool { return j.KeyID != 0 }) {
 		return nil, nil
 	}
-	keys, err := s.o.Keys.NamedKeys(ctx, a)
+	if err := s.reserveKeys(ctx, c, owner); err != nil {
+		return nil, err
+	}
+	keys, err := s.o.Keys.NamedKeys(ctx, owner.Account.ID)
 	names := make(map[account.NamedKeyID]string, len(keys))
 	for _, k := range keys {
 		names[k.ID] = k.Name

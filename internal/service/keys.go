@@ -34,7 +34,7 @@ func (s *Service) Keys(ctx context.Context, c Caller, p *Credentials) (KeyListin
 	if err != nil {
 		return l, err
 	}
-	if err := c.Memory.reservePage(ctx, s.o.Limits(owner.Account.LimitPlan()).NamedKeys); err != nil {
+	if err := s.reserveKeys(ctx, c, &owner); err != nil {
 		return l, err
 	}
 	if err := s.o.Auth.FlushUses(ctx); err != nil {
@@ -45,6 +45,14 @@ func (s *Service) Keys(ctx context.Context, c Caller, p *Credentials) (KeyListin
 		l.Keys = append(l.Keys, keyEntry(&keys[i]))
 	}
 	return l, err
+}
+
+// keyEntries is how many entries of a listing a key takes, with as many scopes as it may have.
+const keyEntries = 5
+
+// reserveKeys reserves what the keys of an account take.
+func (s *Service) reserveKeys(ctx context.Context, c Caller, owner *caller) error {
+	return c.Memory.reservePage(ctx, keyEntries*s.o.Limits(owner.Account.LimitPlan()).NamedKeys)
 }
 
 func keyEntry(k *account.NamedKey) wire.KeyEntry {

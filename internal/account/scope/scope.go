@@ -108,7 +108,7 @@ func Parse(texts []string) (Set, error) {
 	for _, text := range texts {
 		if name, ok := strings.CutPrefix(text, programPrefix); ok {
 			if !names.IsName(name) {
-				return Set{}, fmt.Errorf("%.80q names no program: %v", text, names.ErrName)
+				return Set{}, fmt.Errorf("%.80q names no program: %w", text, names.ErrName)
 			}
 			s.Programs = append(s.Programs, name)
 			continue
