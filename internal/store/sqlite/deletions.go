@@ -90,7 +90,7 @@ func (s Accounts) Purge(ctx context.Context, id account.ID, limit int) (removed 
 func (t tx) dropFiles(id account.ID, limit int) (removed int, err error) {
 	type node struct{ seq, size int64 }
 	var nodes []node
-	err = t.each(`SELECT seq, size, (SELECT count(*) FROM file_chunks WHERE file = files.seq) FROM files
+	err = t.each(`SELECT seq, size, (SELECT count(*) FROM file_chunks WHERE account = files.account AND file = files.seq) FROM files
 		WHERE account = ? ORDER BY key DESC LIMIT ?`, func(r row) {
 		if rows := 1 + int(r.int(2)); len(nodes) == 0 || removed+rows <= limit {
 			nodes = append(nodes, node{r.int(0), r.int(1)})

@@ -70,11 +70,11 @@ func (s Files) Content(ctx context.Context, a account.ID, key string) (found *fi
 			if err != nil || !ok || found.Size == int64(len(found.Tail)) {
 				return err
 			}
-			return t.each("SELECT hash, size FROM file_chunks WHERE file = ? ORDER BY seq", func(r row) {
+			return t.each("SELECT hash, size FROM file_chunks WHERE account = ? AND file = ? ORDER BY number", func(r row) {
 				c := files.Chunk{Size: r.int(1)}
 				copy(c.Hash[:], r.s.Blob(0))
 				found.Chunks = append(found.Chunks, c)
-			}, seq)
+			}, int64(a), seq)
 		})
 	})
 	return found, err
@@ -161,7 +161,7 @@ func (t tx) putNode(a int64, n files.Node) error {
 		a, key, files.ParentKey(n.Path), n.Path, n.Folder, n.Size, n.Modified.UnixMicro(), append([]byte{}, n.Tail...), checksum(n.Tail)); err != nil {
 		return err
 	}
-	return t.addChunks(t.conn.db.LastInsertID(), n.Chunks)
+	return t.addChunks(a, t.conn.db.LastInsertID(), 0, n.Chunks)
 }
 
 func (t tx) extendNode(a int64, n files.Node, replace int) error {
@@ -174,18 +174,29 @@ func (t tx) extendNode(a int64, n files.Node, replace int) error {
 		return nil
 	}
 	var seq int64
-	if _, err := t.one("SELECT seq FROM files WHERE account = ? AND key = ?", func(r row) { seq = r.int(0) }, a, key); err != nil {
+	found, err := t.one("SELECT seq FROM files WHERE account = ? AND key = ?", func(r row) { seq = r.int(0) }, a, key)
+	if err == nil && !found {
+		err = fmt.Errorf("the file %s of account %d, which is to grow, is not there", key, a)
+	}
+	if err != nil {
 		return err
 	}
-	if _, err := t.exec("DELETE FROM file_chunks WHERE seq IN (SELECT seq FROM file_chunks WHERE file = ? ORDER BY seq DESC LIMIT ?)", seq, replace); err != nil {
+	if _, err := t.exec(`DELETE FROM file_chunks WHERE account = ?1 AND file = ?2 AND number IN
+		(SELECT number FROM file_chunks WHERE account = ?1 AND file = ?2 ORDER BY number DESC LIMIT ?3)`, a, seq, replace); err != nil {
 		return err
 	}
-	return t.addChunks(seq, n.Chunks)
+	var last int64
+	if _, err := t.one("SELECT number FROM file_chunks WHERE account = ? AND file = ? ORDER BY number DESC LIMIT 1", func(r row) { last = r.int(0) }, a, seq); err != nil {
+		return err
+	}
+	return t.addChunks(a, seq, last, n.Chunks)
 }
 
-func (t tx) addChunks(file int64, chunks []files.Chunk) error {
+// addChunks adds chunks to a file, after the one with a number.
+func (t tx) addChunks(a, file, last int64, chunks []files.Chunk) error {
 	for i := range chunks {
-		if _, err := t.exec("INSERT INTO file_chunks (file, hash, size) VALUES (?, ?, ?)", file, chunks[i].Hash[:], chunks[i].Size); err != nil {
+		if _, err := t.exec("INSERT INTO file_chunks (account, file, number, hash, size) VALUES (?, ?, ?, ?, ?)",
+			a, file, last+1+int64(i), chunks[i].Hash[:], chunks[i].Size); err != nil {
 			return err
 		}
 	}

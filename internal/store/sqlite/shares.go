@@ -77,7 +77,7 @@ func (t tx) fileContent(a account.ID, path string) (c shares.Content, err error)
 	case !whole:
 		return c, damagedFile(a, files.Key(path))
 	}
-	c.Chunks, err = t.chunks("SELECT hash, size FROM file_chunks WHERE file = ? ORDER BY seq", seq)
+	c.Chunks, err = t.chunks("SELECT hash, size FROM file_chunks WHERE account = ? AND file = ? ORDER BY number", a, seq)
 	sum := sha256.New()
 	for i := range c.Chunks {
 		sum.Write(c.Chunks[i].Hash[:])
@@ -88,12 +88,12 @@ func (t tx) fileContent(a account.ID, path string) (c shares.Content, err error)
 	return c, err
 }
 
-func (t tx) chunks(sql string, of int64) (list []shares.Chunk, err error) {
+func (t tx) chunks(sql string, a account.ID, of int64) (list []shares.Chunk, err error) {
 	err = t.each(sql, func(r row) {
 		c := shares.Chunk{Size: r.int(1)}
 		copy(c.Hash[:], r.s.Blob(0))
 		list = append(list, c)
-	}, of)
+	}, int64(a), of)
 	return list, err
 }
 
@@ -159,7 +159,8 @@ func (t tx) pin(a account.ID, c shares.Content) (seq int64, err error) {
 	}
 	seq = t.conn.db.LastInsertID()
 	for i := range c.Chunks {
-		if _, err := t.exec("INSERT INTO share_chunks (content, hash, size) VALUES (?, ?, ?)", seq, c.Chunks[i].Hash[:], c.Chunks[i].Size); err != nil {
+		if _, err := t.exec("INSERT INTO share_chunks (account, content, number, hash, size) VALUES (?, ?, ?, ?, ?)",
+			int64(a), seq, i, c.Chunks[i].Hash[:], c.Chunks[i].Size); err != nil {
 			return 0, err
 		}
 	}
@@ -194,7 +195,7 @@ func (t tx) findShare(token shares.Hash) (s shares.Share, c shares.Content, err 
 	}, content); err != nil {
 		return s, c, err
 	}
-	c.Chunks, err = t.chunks("SELECT hash, size FROM share_chunks WHERE content = ? ORDER BY seq", content)
+	c.Chunks, err = t.chunks("SELECT hash, size FROM share_chunks WHERE account = ? AND content = ? ORDER BY number", s.Account, content)
 	return s, c, err
 }
 
