@@ -60,9 +60,9 @@ func (s *session) inputRefused(err error) error {
 		return err
 	}
 	if s.json {
-		e := &errorJSON{Code: value.InvalidFields, Message: wrong.Error(), Fields: map[string]string{}}
+		e := &errorJSON{Code: value.InvalidFields, Message: wrong.Error()}
 		for _, w := range wrong {
-			e.Fields[w.Field] = w.Message
+			e.addField(w.Field, w.Message)
 		}
 		s.print(outcomeJSON{Status: statuses[engine.Failed], JobID: s.job, Trace: []stepJSON{}, Error: e})
 		return &failure{code: exitUsage}

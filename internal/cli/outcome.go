@@ -50,8 +50,16 @@ type errorJSON struct {
 	Limit   string        `json:"limit,omitempty"`
 	Value   int64         `json:"value,omitempty"`
 	Details []problemJSON `json:"details,omitempty"`
-	// Fields says what is wrong with each field of an input.
+	// Fields says what is wrong with each field of an input, or of a map that was
+	// checked.
 	Fields map[string]string `json:"fields,omitempty"`
+}
+
+func (e *errorJSON) addField(name, message string) {
+	if e.Fields == nil {
+		e.Fields = map[string]string{}
+	}
+	e.Fields[name] = message
 }
 
 // statuses are the service's words for how a run ended.
@@ -76,6 +84,9 @@ func (s *session) printOutcome(out engine.Outcome) {
 	o.TraceDropped = dropped
 	if e := out.Err; e != nil {
 		o.Error = &errorJSON{Code: e.Code, Message: e.Message, File: e.File, Line: e.Line, Column: e.Column, Step: e.Step}
+		for _, f := range e.Fields {
+			o.Error.addField(f.Name, f.Message)
+		}
 		if e.Limit != nil {
 			o.Error.Limit, o.Error.Value = e.Limit.Name, e.Limit.Max
 		}

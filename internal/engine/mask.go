@@ -38,6 +38,10 @@ func (r *Run) maskError(e *vm.Error) {
 		return
 	}
 	spellings := r.spellings()
+	e.Fields = slices.Clone(e.Fields)
+	for i, f := range e.Fields {
+		e.Fields[i] = vm.Field{Name: mask(f.Name, spellings), Message: mask(f.Message, spellings)}
+	}
 	e.Message, e.Step, e.File = mask(e.Message, spellings), mask(e.Step, spellings), mask(e.File, spellings)
 	if mask(e.Code, spellings) != e.Code && e.Limit == nil && e.Code != "internal" {
 		e.Code = "script_failed"

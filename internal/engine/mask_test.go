@@ -149,3 +149,19 @@ func FuzzMask(f *testing.F) {
 		}
 	})
 }
+
+// TestMaskFields hides secrets in what an error says of fields, and leaves the machine's
+// own error as it is.
+func TestMaskFields(t *testing.T) {
+	r := &Run{}
+	r.addSecret("s3cr3t-Key")
+	own := []vm.Field{{Name: "s3cr3t-key", Message: `must be "s3cr3t-Key" or "b"`}}
+	e := vm.Error{Fields: own}
+	r.maskError(&e)
+	if want := []vm.Field{{Name: "•••", Message: `must be "•••" or "b"`}}; !reflect.DeepEqual(e.Fields, want) {
+		t.Errorf("%v", e.Fields)
+	}
+	if own[0].Name != "s3cr3t-key" {
+		t.Error("the machine's own error has changed")
+	}
+}

@@ -392,6 +392,10 @@ func TestInputOfACall(t *testing.T) {
 	if r := w.query(ada, "INPUT FIELDS name TEXT, qty INTEGER DEFAULT 1\nEMIT !INPUT", ""); *r.read(t).Result != `{"name":null,"qty":1}` {
 		t.Errorf("%d %s", r.status, r.body)
 	}
+	r := w.query(ada, "CHECK {qty: 0} FIELDS qty INTEGER MIN 1, name TEXT REQUIRED", "")
+	if a := r.read(t); r.status != 422 || a.Error.Code != "invalid_fields" || len(a.Error.Fields) != 2 || a.Error.Line != 1 || a.JobID == "" {
+		t.Errorf("a CHECK that nobody catches: %d %s", r.status, r.body)
+	}
 	if r := w.query(ada, "EMIT TO_JSON(!INPUT)", ""); *r.read(t).Result != "null" {
 		t.Errorf("%d %s", r.status, r.body)
 	}

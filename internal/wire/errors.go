@@ -17,7 +17,7 @@ type Error struct {
 	Line    int
 	Column  int
 	Step    string
-	Fields  []Pair   // what is wrong with each field of a reply
+	Fields  []Pair   // what is wrong with each field of a reply, an input or a map that was checked
 	Details []Detail // all errors of a script that does not compile
 	ID      string   // under which the log has an internal error
 }

@@ -126,14 +126,14 @@ func TestCheckMapPays(t *testing.T) {
 		reply := value.NewMap(nil, 1)
 		reply.SetText("x", test.v)
 		const fuel = 20_000
-		if got := limitOf(func() { oneField(t, test.field).CheckMap(reply.Value(), limited(fuel, 1<<30)) }); got != "fuel" {
+		if got := limitOf(func() { _, _ = oneField(t, test.field).CheckMap(reply.Value(), limited(fuel, 1<<30)) }); got != "fuel" {
 			t.Errorf("%s: it ends at %q", name, got)
 		}
 	}
 	unknown := value.NewMap(nil, 1)
 	unknown.SetText(strings.Repeat("k", 1<<20), value.Null)
 	f := oneField(t, `"kind":"text"`)
-	if got := limitOf(func() { f.CheckMap(unknown.Value(), limited(1e9, 1<<19)) }); got != "memory" {
+	if got := limitOf(func() { _, _ = f.CheckMap(unknown.Value(), limited(1e9, 1<<19)) }); got != "memory" {
 		t.Errorf("a long name: it ends at %q", got)
 	}
 	large := parseJSON(t, `{"fields":[{"name":"x","kind":"choice",`+choices+`}]}`)

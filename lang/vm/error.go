@@ -18,9 +18,13 @@ type Error struct {
 	Column  int
 	Step    string
 	Limit   *value.LimitError // that was passed, where it was one
+	Fields  []Field           // what is wrong with each, of a map that was checked
 	Stack   []StackFrame      // the calls that led there, innermost first
 	cause   error
 }
+
+// Field is what is wrong with one entry of a map.
+type Field struct{ Name, Message string }
 
 // StackFrame is a call that led to an error.
 type StackFrame struct {
@@ -112,6 +116,7 @@ func (m *Machine) raise(err *value.Error) bool {
 			return true
 		}
 		if depth == 0 {
+			e.Fields = fieldsOf(err)
 			m.trace.failed(m, 0)
 			m.countAll()
 			m.status, m.err = Failed, e
@@ -192,6 +197,29 @@ func (m *Machine) errorMap(e *Error, err *value.Error) value.Value {
 		t.Set(&m.meter, text("fields"), err.Fields)
 	}
 	return t.Value()
+}
+
+// fieldsOf returns what an error that nobody catches says of the fields of a map, also one
+// that was caught and raised again: as much of it as of a message.
+func fieldsOf(err *value.Error) (list []Field) {
+	fields := err.Fields
+	if err.Data.IsMap() && err.Code == value.InvalidFields {
+		fields, _ = err.Data.Map().Get("fields")
+	}
+	if !fields.IsMap() {
+		return nil
+	}
+	left := maxMessage
+	for k, v := range fields.Map().All {
+		if !v.IsText() {
+			break
+		}
+		if left -= len(k.Str()) + len(v.Str()); left < 0 {
+			break
+		}
+		list = append(list, Field{k.Str(), v.Str()})
+	}
+	return list
 }
 
 // mergeErrorMap puts what an error map says into an error, for FAIL ?err.

@@ -40,3 +40,30 @@ func TestErrorsAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestFieldsOfErrors: an error that nobody catches says what is wrong with the fields of a
+// map, also where it was raised again, and not without bounds.
+func TestFieldsOfErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		`CHECK {b: 1} FIELDS a TEXT REQUIRED`:                                                       "a must be answered; b is not one of the fields",
+		`TRY CHECK {} FIELDS a TEXT REQUIRED CATCH ?e FAIL ?e END`:                                  "a must be answered",
+		`FAIL {message: "x", code: "invalid_fields", fields: {a: "no", b: 1}}`:                      "a no",
+		`FAIL {message: "x", code: "invalid_fields", fields: 1}`:                                    "",
+		`FAIL {message: "x", fields: {a: "no"}}`:                                                    "",
+		`FAIL {message: "x", code: "invalid_fields", fields: {a: "no", b: REPEAT("x", 20000)}}`:     "a no",
+		`SET ?m AS {} SET ?m[REPEAT("k", 20000)] AS 1 CHECK ?m FIELDS a TEXT REQUIRED`:              "a must be answered",
+		`DEFINE f() CHECK {} FIELDS a TEXT REQUIRED END TRY CALL f() CATCH EMIT 1 END FAIL "after"`: "",
+	} {
+		m := vm.New(compile(t, text), langtest.Limits(), vm.Input{})
+		if m.Run(context.Background()) != vm.Failed {
+			t.Fatalf("%s: it does not fail", text)
+		}
+		var got []string
+		for _, f := range m.Err().Fields {
+			got = append(got, f.Name+" "+f.Message)
+		}
+		if got := strings.Join(got, "; "); got != want {
+			t.Errorf("%s: %.200s, want %s", text, got, want)
+		}
+	}
+}
