@@ -145,11 +145,11 @@ func (s *Service) PublishScript(ctx context.Context, a Account, n Publication) (
 	p, created, err = s.store.Publish(ctx, p, now.Add(n.Keep), most)
 	switch {
 	case errors.Is(err, ErrTooManyPublished):
-		f := fault.New(fault.QuotaExceeded, "the account has published %d scripts, which is as many as its plan allows: remove one first", most.Scripts)
+		f := fault.New(fault.LimitExceeded, "the account has published %d scripts, which is as many as its plan allows: remove one first", most.Scripts)
 		f.Limit, f.Value = "published", int64(most.Scripts)
 		return p, false, f
 	case errors.Is(err, ErrPublishedBytes):
-		f := fault.New(fault.QuotaExceeded, "the account's published scripts would have more than the %d bytes that its plan allows, with their earlier versions: remove one, let earlier versions end, or publish this with a keep of 0", most.Bytes)
+		f := fault.New(fault.LimitExceeded, "the account's published scripts would have more than the %d bytes that its plan allows, with their earlier versions: remove one, let earlier versions end, or publish this with a keep of 0", most.Bytes)
 		f.Limit, f.Value = "published_bytes", most.Bytes
 		return p, false, f
 	}
@@ -177,6 +177,14 @@ func (n *Publication) check(scriptBytes int) error {
 
 // methods are those that a published script may be called by.
 var methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE"}
+
+// AllMethods returns those by which the script is called.
+func (s *Switches) AllMethods() []string {
+	if len(s.Methods) == 0 {
+		return slices.Clone(methods)
+	}
+	return s.Methods
+}
 
 func checkMethods(list []string) error {
 	for i, m := range list {

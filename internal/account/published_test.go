@@ -128,13 +128,13 @@ func TestPublishRefuses(t *testing.T) {
 	large := strings.Repeat("x", 4000)
 	limit(publication("x", large+large), fault.TooLarge, "script_bytes")
 	f.publish(t, publication("x", large))
-	limit(publication("x", large+"y"), fault.QuotaExceeded, "published_bytes")
+	limit(publication("x", large+"y"), fault.LimitExceeded, "published_bytes")
 	now := publication("x", large+"y")
 	now.Keep = 0
 	f.publish(t, now)
 	f.publish(t, publication("y", "1"))
 	f.publish(t, publication("z", "1"))
-	limit(publication("w", "1"), fault.QuotaExceeded, "published")
+	limit(publication("w", "1"), fault.LimitExceeded, "published")
 	_, _, err = f.Publish(ctx, "eve", publication("x", "EMIT 1"))
 	wantNotFound(t, err)
 }

@@ -134,6 +134,11 @@ func TestAccessMatrix(t *testing.T) {
 		"DELETE /v1/keys/{name}": revoking,
 		"GET /v1/shares":         owner,
 		"DELETE /v1/shares/{id}": changing,
+
+		"GET /v1/scripts":           owner,
+		"GET /v1/scripts/{name}":    owner,
+		"PUT /v1/scripts/{name}":    changing,
+		"DELETE /v1/scripts/{name}": changing,
 		// Credentials make no difference to a link.
 		"GET /files/{token}": {
 			"none": always(404), "ada": always(404), "bob": always(404), "carl": always(404), "wrong": always(404), "kind": always(404), "dev": always(404),
@@ -191,6 +196,9 @@ func TestAccessMatrix(t *testing.T) {
 						_, _, err := w.accounts.CreateNamedKey(t.Context(), m.Account, account.NewNamed{Name: accessKey, Scopes: []string{"run"}})
 						check(t, err)
 					}
+				}
+				if strings.HasPrefix(route.Path, "/v1/scripts/") {
+					w.publishFor("ada", "bob", "carl", account.Development)
 				}
 				r := w.callAs(name, credentials[who], id, headers)
 				if r.status == 201 || r.status == 204 {
@@ -387,7 +395,19 @@ func (w *world) callAs(route string, m member, jobID string, headers []string) r
 		}
 		return w.send(method, path, jsonType, body, headers...)
 	}
+	if route == "PUT /v1/scripts/{name}" {
+		return w.send(method, path, jsonType, `{"text":"EMIT 1"}`, headers...)
+	}
 	return w.send(method, path, "", "", headers...)
+}
+
+// publishFor publishes a script of some accounts, named as the routes have it.
+func (w *world) publishFor(usernames ...string) {
+	w.t.Helper()
+	for _, username := range usernames {
+		_, _, err := w.accounts.Publish(w.t.Context(), username, account.Publication{Name: accessKey, Text: "EMIT 1", Switches: account.Switches{Callers: account.CallersKeys}})
+		check(w.t, err)
+	}
 }
 
 // TestAsyncAccess submits jobs as TestAccessMatrix sends queries: who may run a

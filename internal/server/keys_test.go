@@ -62,6 +62,11 @@ func TestScopes(t *testing.T) {
 		"POST /v1/keys":           never(403),
 		"DELETE /v1/keys/{name}":  never(403),
 
+		"GET /v1/scripts":           manage,
+		"GET /v1/scripts/{name}":    {200, 403, 403, 403, 403, 403, 200, 200}, // and a key for this very script
+		"PUT /v1/scripts/{name}":    manage,
+		"DELETE /v1/scripts/{name}": manage,
+
 		// Where nobody is asked who calls, a key makes no difference.
 		"POST /api":          never(400),
 		"GET /files/{token}": never(404),
@@ -105,8 +110,13 @@ func TestScopes(t *testing.T) {
 				id = w.formToken(ada)
 			case strings.HasSuffix(route.Path, "{path}"):
 				w.send("PUT", "/v1/files/a/b.txt", "", "x", "Authorization", basic(ada.name, ada.password))
+			case strings.HasPrefix(route.Path, "/v1/scripts/"):
+				w.publishFor("ada")
 			}
 			r := w.callAs(name, member{}, id, bearer(key))
+			if r.status == 201 || r.status == 204 {
+				r.status = 200
+			}
 			if r.status != statuses[i] {
 				t.Errorf("%s with %s: %d, want %d: %s", name, scopes[i], r.status, statuses[i], r.body)
 			}

@@ -101,6 +101,9 @@ func described(path string) string {
 	if strings.HasPrefix(path, "/v1/keys/") {
 		return "/v1/keys/{name}"
 	}
+	if strings.HasPrefix(path, "/v1/scripts/") {
+		return "/v1/scripts/{name}"
+	}
 	if strings.HasPrefix(path, "/v1/shares/") {
 		return "/v1/shares/{id}"
 	}

@@ -92,7 +92,7 @@ func (s *Service) openProgram(ctx context.Context, who *principal.Principal, p P
 		return found, f
 	}
 	if p.Method != "" && !found.Takes(p.Method) {
-		return found, fault.MethodError(p.Method, found.Methods...)
+		return found, fault.MethodError(p.Method, found.AllMethods()...)
 	}
 	return found, nil
 }

@@ -24,6 +24,10 @@ type Refusal struct {
 // Refused makes an answer of an error. What is not coded is internal: the
 // answer has its id alone.
 func Refused(err error) *Refusal {
+	var failed *scriptFailure
+	if errors.As(err, &failed) {
+		return &Refusal{Error: *failed.failure, Status: fault.New(fault.Code(failed.failure.Code), "").Status()}
+	}
 	e := coded(err)
 	var fields form.FieldErrors
 	r := &Refusal{

@@ -31,6 +31,19 @@ func (f *Form) Schema() value.Value {
 	return s.Value()
 }
 
+// SchemaText returns the schema of a form, by its definition, as JSON; "" for null, which
+// is no form.
+func SchemaText(definition value.Value) (string, error) {
+	if definition.IsNull() {
+		return "", nil
+	}
+	f, err := Parse(definition)
+	if err != nil {
+		return "", err
+	}
+	return string(value.AppendJSON(nil, f.Schema())), nil
+}
+
 // formats are the schema's formats of kinds that are texts.
 var formats = map[Kind]string{
 	Email:  "email",

@@ -1,0 +1,115 @@
+package jsonapi
+
+import (
+	"net/http"
+	"strconv"
+
+	"ql/internal/fault"
+	"ql/internal/server"
+	"ql/internal/wire"
+)
+
+// scriptRoutes are those of an account's published scripts.
+func (c codec) scriptRoutes() []server.Route {
+	route := func(method, path string, serve func(http.Header, *server.Request) (server.Response, error)) server.Route {
+		return server.Route{Method: method, Path: path, Accepts: passwordOrNamed, Pages: true, Timeout: c.service.LongestCall(), Serve: serve, EncodeError: encodeError}
+	}
+	const one = "/v1/scripts/{name}"
+	return []server.Route{
+		route(http.MethodGet, "/v1/scripts", c.scripts),
+		route(http.MethodGet, one, c.script),
+		route(http.MethodPut, one, c.publishScript),
+		route(http.MethodDelete, one, c.removeScript),
+	}
+}
+
+func (c codec) scripts(h http.Header, r *server.Request) (server.Response, error) {
+	p, err := headerCredentials(r)
+	if err != nil {
+		return server.RejectBeforeAuth(err)
+	}
+	values, err := parameters(r, "limit", "after")
+	if err != nil {
+		return server.RejectBeforeAuth(err)
+	}
+	limit := usualPage
+	if values.Has("limit") {
+		if limit, err = strconv.Atoi(values.Get("limit")); err != nil || limit < 1 || limit > largestPage {
+			return server.RejectBeforeAuth(fault.Invalid("limit", "is no number of scripts: 1 to %d fits", largestPage))
+		}
+	}
+	l, err := c.service.Scripts(r.Context(), r.Caller, p, values.Get("after"), limit)
+	reply := server.Response{Status: http.StatusOK, Meta: l.Meta}
+	if err != nil {
+		return reply, err
+	}
+	wire.SetJSON(h, r.Setting(l.Origin))
+	reply.Body = wire.AppendScripts(nil, l.Scripts, l.Next)
+	return reply, nil
+}
+
+func (c codec) script(h http.Header, r *server.Request) (server.Response, error) {
+	p, err := headerCredentials(r)
+	if err != nil {
+		return server.RejectBeforeAuth(err)
+	}
+	if _, err := parameters(r); err != nil {
+		return server.RejectBeforeAuth(err)
+	}
+	a, err := c.service.Script(r.Context(), r.Caller, p, r.Variable)
+	reply := server.Response{Status: http.StatusOK, Meta: a.Meta}
+	if err != nil {
+		return reply, err
+	}
+	wire.SetJSON(h, r.Setting(a.Origin))
+	reply.Body = a.Script.AppendJSON(make([]byte, 0, a.Script.Size()))
+	return reply, nil
+}
+
+func (c codec) publishScript(h http.Header, r *server.Request) (server.Response, error) {
+	p, err := headerCredentials(r)
+	if err != nil {
+		return server.RejectBeforeAuth(err)
+	}
+	if _, err := parameters(r); err != nil {
+		return server.RejectBeforeAuth(err)
+	}
+	limits := c.service.LargestRequest()
+	body, err := r.Body(wire.JSONType, limits.Body)
+	if err != nil {
+		return server.RejectBeforeAuth(err)
+	}
+	n, err := wire.DecodeNewScript(body, r.DecodeLimits(body, limits))
+	if err != nil {
+		return server.RejectBeforeAuth(err)
+	}
+	a, err := c.service.PublishScript(r.Context(), r.Caller, p, r.Variable, *n)
+	reply := server.Response{Status: http.StatusOK, Meta: a.Meta}
+	if err != nil {
+		return reply, err
+	}
+	if a.Created {
+		reply.Status = http.StatusCreated
+	}
+	wire.SetJSON(h, r.Setting(a.Origin))
+	reply.Body = wire.AppendPublished(nil, &a.Script)
+	return reply, nil
+}
+
+func (c codec) removeScript(h http.Header, r *server.Request) (server.Response, error) {
+	p, err := headerCredentials(r)
+	if err != nil {
+		return server.RejectBeforeAuth(err)
+	}
+	if _, err := parameters(r); err != nil {
+		return server.RejectBeforeAuth(err)
+	}
+	meta, err := c.service.RemoveScript(r.Context(), r.Caller, p, r.Variable)
+	reply := server.Response{Status: http.StatusNoContent, Meta: meta}
+	if err != nil {
+		return reply, err
+	}
+	wire.SetJSON(h, r.Setting(meta.Origin))
+	h.Del("Content-Type")
+	return reply, nil
+}
