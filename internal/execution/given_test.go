@@ -112,10 +112,11 @@ func TestInputBeyondLimits(t *testing.T) {
 }
 
 func TestInputSchema(t *testing.T) {
-	_, program, _ := open(t, `INPUT FIELDS name TEXT REQUIRED MAX 80 LABEL "Your name", qty INTEGER MIN 1 DEFAULT 1`, "")
+	_, program, _ := open(t, `INPUT FIELDS name TEXT REQUIRED MAX 80 LABEL "Your name", qty INTEGER MIN 1 DEFAULT 1, code TEXT PATTERN '[a-z]+' DEFAULT "x"`, "")
 	schema, err := InputSchema(program)
 	const want = `{"type":"object","properties":{"name":{"type":"string","title":"Your name","minLength":1,"maxLength":80},` +
-		`"qty":{"type":"integer","minimum":1,"default":1}},"required":["name"]}`
+		`"qty":{"type":"integer","minimum":1,"default":1},` +
+		`"code":{"type":"string","maxLength":10000,"pattern":"^(?:[a-z]+)$","default":"x"}},"required":["name"]}`
 	if got := string(value.AppendJSON(nil, schema)); err != nil || got != want {
 		t.Errorf("%s: %v", got, err)
 	}

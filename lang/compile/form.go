@@ -20,6 +20,10 @@ func (g *fn) check(s *syntax.Check) {
 	g.store(s.Result, dst)
 }
 
+// maxFormErrors is how many fields of INPUT are found to make no sense: looking on behind
+// one takes as long as what follows.
+const maxFormErrors = 5
+
 // input puts the form of INPUT FIELDS into the program. What makes no sense is
 // found here, before anybody gives it anything.
 func (c *compiler) input() {
@@ -27,34 +31,45 @@ func (c *compiler) input() {
 	if s == nil {
 		return
 	}
-	for _, f := range s.Fields {
-		if why := badForm(c.defaultOf(formExpr(s.Span, nil, []*syntax.Field{f}))); why != "" {
-			c.errs.Add(c.res.Files[0], f.Pos(), f.End(), "%s", why)
-		}
-	}
-	definition := c.defaultOf(formExpr(s.Span, nil, s.Fields))
-	if why := badForm(definition); why != "" && len(c.errs) == 0 {
-		c.errs.Add(c.res.Files[0], s.Pos(), s.End(), "%s", why)
-	}
+	env := form.Env{Compile: c.compilePattern}
+	fields := s.Fields
+	definition := c.defaultOf(formExpr(s.Span, nil, fields))
 	c.prog.Input = definition.Freeze()
+	for range maxFormErrors {
+		_, at, err := form.ParseLocated(definition, env)
+		switch {
+		case err == nil:
+			return
+		case at < 0:
+			c.errs.Add(c.res.Files[0], s.Pos(), s.End(), "%s", err)
+			return
+		}
+		f := fields[at]
+		c.errs.Add(c.res.Files[0], f.Pos(), f.End(), "%s", err)
+		if fields = fields[at+1:]; len(fields) == 0 {
+			return
+		}
+		definition = c.defaultOf(formExpr(s.Span, nil, fields))
+	}
 }
 
-// badForm returns why a form makes no sense, or "". Patterns are compiled as the
-// machine will compile them.
-func badForm(definition value.Value) (why string) {
+// compilePattern compiles a pattern as the machine will, in turns of the compiler.
+func (c *compiler) compilePattern(pattern string) (m form.Matcher, err *value.Error) {
 	defer func() {
 		switch e := recover().(type) {
 		case nil:
 		case *value.LimitError:
-			why = e.Error()
+			err = value.Errorf(value.BadPattern, "PATTERN is too large: its repetitions multiply")
 		default:
 			panic(e)
 		}
 	}()
-	call := &lib.Call{}
-	_, err := form.ParseUnder(definition, form.Env{Compile: func(pattern string) (form.Matcher, *value.Error) { return call.Compile(pattern) }})
+	compiled, err := (&lib.Call{}).Compile(pattern)
 	if err != nil {
-		return err.Error()
+		return nil, err
 	}
-	return ""
+	for range compiled.Instructions() {
+		c.yield.Step()
+	}
+	return compiled, nil
 }

@@ -16,12 +16,19 @@ func Parse(v value.Value) (*Form, error) { return ParseUnder(v, Env{}) }
 
 // ParseUnder is Parse that charges env.
 func ParseUnder(v value.Value, env Env) (*Form, error) {
-	p := parser{env: env, tally: &tally{Env: env}}
-	f := p.form(v)
+	f, _, err := ParseLocated(v, env)
+	return f, err
+}
+
+// ParseLocated is ParseUnder, and says which field an error is about: its number, -1 for
+// none of them.
+func ParseLocated(v value.Value, env Env) (f *Form, field int, err error) {
+	p := parser{env: env, tally: &tally{Env: env}, at: -1}
+	f = p.form(v)
 	if p.err != nil {
-		return nil, p.err
+		return nil, p.at, p.err
 	}
-	return f, nil
+	return f, -1, nil
 }
 
 // parser keeps the first error.
@@ -30,6 +37,7 @@ type parser struct {
 	tally  *tally
 	err    *value.Error
 	instrs int // of all patterns
+	at     int // the field being read, -1 before the first
 }
 
 func (p *parser) fail(format string, args ...any) {
@@ -55,6 +63,7 @@ func (p *parser) form(v value.Value) *Form {
 		return nil
 	}
 	for i := range l.Len() {
+		p.at = i
 		p.tally.work(parseWork + i/2)
 		field := p.field(l.At(i))
 		if p.err != nil {
@@ -62,6 +71,7 @@ func (p *parser) form(v value.Value) *Form {
 		}
 		if f.Field(field.Name) != nil {
 			p.fail("the form has two fields named %s", value.Quote(field.Name))
+			return nil
 		}
 		f.Fields = append(f.Fields, field)
 	}
