@@ -172,7 +172,7 @@ var layers = []layer{
 		pkg: "internal/cli",
 		imports: append([]string{
 			"internal/account", "internal/app", "internal/backup", "internal/config", "internal/engine", "internal/fault", "internal/job",
-			"internal/network", "internal/operator", "internal/password", "internal/platform", "internal/redacted", "internal/render", "internal/resource/*", "internal/resource/databases/transfer", "internal/telemetry", "internal/webhook",
+			"internal/network", "internal/operator", "internal/password", "internal/platform", "internal/redacted", "internal/render", "internal/resource/*", "internal/resource/databases/transfer", "internal/telemetry", "internal/webhook", "internal/wire",
 		}, language...),
 		others: []string{"github.com/alecthomas/kong", "golang.org/x/sys"},
 	},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -14,6 +15,7 @@ import (
 	"ql/internal/engine"
 	"ql/internal/network"
 	"ql/internal/resource/fetch"
+	"ql/internal/wire"
 	"ql/lang"
 	"ql/lang/source"
 	"ql/lang/value"
@@ -36,9 +38,10 @@ type runCommand struct {
 	Post   []string `sep:"none" placeholder:"NAME=TEXT" group:"The request" help:"An entry of !POST (repeatable)."`
 	Cookie []string `sep:"none" placeholder:"NAME=TEXT" group:"The request" help:"An entry of !COOKIE (repeatable)."`
 	Header []string `sep:"none" placeholder:"NAME=TEXT" group:"The request" help:"A header: !REQUEST('header:name') (repeatable)."`
-	Method string   `placeholder:"METHOD" group:"The request" help:"!REQUEST('method') (of a request: GET, or POST with a --post or --body)."`
+	Method string   `placeholder:"METHOD" group:"The request" help:"!REQUEST('method') (of a request: GET, or POST with a --post or a body)."`
 	Path   string   `placeholder:"PATH" group:"The request" help:"!REQUEST('path') (of a request: /)."`
-	Body   *string  `placeholder:"TEXT" group:"The request" help:"!REQUEST('body')."`
+	Body   *string  `placeholder:"TEXT" group:"The request" xor:"body" help:"!REQUEST('body'), and !BODY as a --header Content-Type says."`
+	File   *string  `name:"body-file" placeholder:"FILE" group:"The request" xor:"body" help:"The same from a file."`
 
 	Answers string `placeholder:"FILE" group:"People and secrets" help:"Answers to CONFIRM and GATHER: a JSON list of {\"approved\": true} and {\"fields\": {…}}. Without it they are asked here."`
 	Secrets string `env:"QL_SECRETS" placeholder:"FILE" group:"People and secrets" help:"What !SECRET finds: a JSON map of names and texts."`
@@ -262,11 +265,19 @@ func (k *runCommand) input() (vm.Input, error) {
 	for key, v := range headers.Map().All {
 		request.Set(nil, key, v)
 	}
-	if k.Body != nil {
-		if utf8.ValidString(*k.Body) {
-			request.SetText("body", value.Text(*k.Body))
+	body, err := k.body()
+	if err != nil {
+		return in, err
+	}
+	if body != nil {
+		contentType, _ := headers.Map().Get("header:content-type")
+		if in.Body, err = bodyValue(contentType, body); err != nil {
+			return in, err
+		}
+		if utf8.Valid(body) {
+			request.SetText("body", value.Text(string(body)))
 		} else {
-			request.SetText("body", value.Bytes([]byte(*k.Body)))
+			request.SetText("body", value.Bytes(body))
 		}
 	}
 	request.SetText("ip", value.Text("127.0.0.1")) // it is called from here
@@ -274,12 +285,55 @@ func (k *runCommand) input() (vm.Input, error) {
 	return in, nil
 }
 
+// body returns the body of the request, nil without one.
+func (k *runCommand) body() ([]byte, error) {
+	switch {
+	case k.Body != nil:
+		return append([]byte{}, *k.Body...), nil
+	case k.File != nil:
+		content, err := os.ReadFile(*k.File)
+		if err != nil {
+			return nil, usage("--body-file: %s", err)
+		}
+		return content, nil
+	}
+	return nil, nil
+}
+
+// maxBody is what the largest plan takes.
+const maxBody = 16 << 20
+
+// bodyValue is what !BODY holds of a body, by its type as in the service.
+func bodyValue(contentType value.Value, body []byte) (value.Value, error) {
+	kind := ""
+	if contentType.IsText() {
+		kind = contentType.Str()
+	}
+	read, _, err := wire.DecodeBody(kind, body, wire.Limits{Body: maxBody, Depth: 64, Nodes: 1_000_000, Keys: 10_000, FieldKeys: 1_000})
+	if err != nil {
+		return value.Null, usage("the body: %s", err)
+	}
+	switch read.Kind {
+	case wire.JSONBody:
+		v, bad := value.ParseJSON(nil, read.Text)
+		if bad != nil {
+			return value.Null, usage("the body: %s", bad.Message)
+		}
+		return v, nil
+	case wire.TextBody:
+		return value.Text(read.Text), nil
+	case wire.BytesBody:
+		return value.Bytes(read.Bytes), nil
+	}
+	return value.Null, nil
+}
+
 // pathAndMethod fills in what the flags leave out of a request. Without any of
 // them there is no request: a script that is called without one finds its
 // globals empty.
 func (k *runCommand) pathAndMethod() (path, method string) {
 	path, method = k.Path, strings.ToUpper(k.Method)
-	if path == "" && method == "" && k.Body == nil && len(k.Get)+len(k.Post)+len(k.Cookie)+len(k.Header) == 0 {
+	if path == "" && method == "" && k.Body == nil && k.File == nil && len(k.Get)+len(k.Post)+len(k.Cookie)+len(k.Header) == 0 {
 		return "", ""
 	}
 	if path == "" {
@@ -287,7 +341,7 @@ func (k *runCommand) pathAndMethod() (path, method string) {
 	}
 	if method == "" {
 		method = "GET"
-		if len(k.Post) > 0 || k.Body != nil {
+		if len(k.Post) > 0 || k.Body != nil || k.File != nil {
 			method = "POST"
 		}
 	}

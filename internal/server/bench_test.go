@@ -34,6 +34,9 @@ func BenchmarkCall(b *testing.B) {
 		measure(b, http.HandlerFunc(bare), "/v1/query", jsonType, body)
 	})
 	b.Run("json", func(b *testing.B) { measure(b, w.handler, "/v1/query", jsonType, body) })
+	b.Run("json without trace", func(b *testing.B) {
+		measure(b, w.handler, "/v1/query", jsonType, strings.TrimSuffix(body, "}")+`,"trace":false}`)
+	})
 	b.Run("form", func(b *testing.B) { measure(b, w.handler, "/api", formType, form) })
 	b.Run("page", func(b *testing.B) {
 		measure(b, w.handler, "/v1/query", jsonType, `{"query":"EMIT \"Hello\""}`, "Origin", listed)
