@@ -90,23 +90,3 @@ func (s *Spec) given(in *vm.Input, l vm.Limits, turn func()) {
 	}
 	in.Input = v
 }
-
-// InputSchema returns the JSON Schema of what a program's INPUT FIELDS take, null where
-// it has none.
-func InputSchema(p *bytecode.Program) (value.Value, error) {
-	if p.Input.IsNull() {
-		return value.Null, nil
-	}
-	// Patterns are shown as they are: the compiler has read them.
-	f, err := form.ParseUnder(p.Input, form.Env{Compile: func(string) (form.Matcher, *value.Error) { return anything{}, nil }})
-	if err != nil {
-		return value.Null, err
-	}
-	return f.Schema(), nil
-}
-
-// anything is a pattern that is not looked at.
-type anything struct{}
-
-func (anything) Instructions() int { return 0 }
-func (anything) Match(string) bool { return true }

@@ -15,7 +15,6 @@ import (
 	"ql/lang"
 	"ql/lang/bytecode"
 	"ql/lang/form"
-	"ql/lang/value"
 	"ql/lang/vm"
 )
 
@@ -108,20 +107,5 @@ func TestInputBeyondLimits(t *testing.T) {
 	x.Spec.Limits.Fuel = 1 << 40
 	if err := x.CheckInput(ended, program); err == nil {
 		t.Error("it is checked for a call that has ended")
-	}
-}
-
-func TestInputSchema(t *testing.T) {
-	_, program, _ := open(t, `INPUT FIELDS name TEXT REQUIRED MAX 80 LABEL "Your name", qty INTEGER MIN 1 DEFAULT 1, code TEXT PATTERN '[a-z]+' DEFAULT "x"`, "")
-	schema, err := InputSchema(program)
-	const want = `{"type":"object","properties":{"name":{"type":"string","title":"Your name","minLength":1,"maxLength":80},` +
-		`"qty":{"type":"integer","minimum":1,"default":1},` +
-		`"code":{"type":"string","maxLength":10000,"pattern":"^(?:[a-z]+)$","default":"x"}},"required":["name"]}`
-	if got := string(value.AppendJSON(nil, schema)); err != nil || got != want {
-		t.Errorf("%s: %v", got, err)
-	}
-	_, program, _ = open(t, "EMIT 1", "")
-	if schema, err = InputSchema(program); err != nil || !schema.IsNull() {
-		t.Errorf("%v: %v", schema, err)
 	}
 }

@@ -11,9 +11,10 @@ import (
 func (p *Program) Disassemble() string {
 	var b strings.Builder
 	if p.Input.IsMap() {
-		fields, _ := p.Input.Map().Get("fields")
-		for i := range fields.List().Len() {
-			fmt.Fprintf(&b, "input %s\n", value.AppendJSON(nil, fields.List().At(i)))
+		if fields, _ := p.Input.Map().Get("fields"); fields.IsList() {
+			for i := range fields.List().Len() {
+				fmt.Fprintf(&b, "input %s\n", value.AppendJSON(nil, fields.List().At(i)))
+			}
 		}
 	}
 	for i, f := range p.Funcs {

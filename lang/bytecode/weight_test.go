@@ -68,6 +68,11 @@ func TestInput(t *testing.T) {
 			t.Errorf("it says that it weighs %d, and weighs %d", p.Bytes, p.Weigh())
 		}
 	}
+	p.Input = value.NewMap(nil, 0).Value().Freeze()
+	p.Bytes = p.Weigh()
+	if q, err = bytecode.Decode(bytecode.Encode(p)); err != nil || strings.Contains(q.Disassemble(), "input ") {
+		t.Errorf("an input without fields, which the machine refuses: %v", err)
+	}
 	p.Input = value.Int(1)
 	if _, err := bytecode.Decode(bytecode.Encode(p)); !errors.Is(err, bytecode.ErrCorrupt) {
 		t.Errorf("an input that is a number: %v", err)

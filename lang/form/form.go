@@ -1,7 +1,7 @@
-// Package form holds the forms that GATHER asks people to fill in: their
-// definition as a script gives it, the JSON Schema by which clients show them,
-// and the check of what comes back. It neither shows forms nor stores files:
-// an uploaded file is handed to its caller's Sink.
+// Package form holds the fields of GATHER, CHECK and INPUT: their definition as
+// a script gives it, the JSON Schema by which clients show them, and the check of
+// what comes back. It neither shows forms nor stores files: an uploaded file is
+// handed to its caller's Sink. What a script has checked is charged to its meter.
 package form
 
 import (

@@ -32,17 +32,24 @@ func (f *Form) Schema() value.Value {
 }
 
 // SchemaText returns the schema of a form, by its definition, as JSON; "" for null, which
-// is no form.
+// is no form. Patterns are shown as they are: whoever accepted the definition has read
+// them.
 func SchemaText(definition value.Value) (string, error) {
 	if definition.IsNull() {
 		return "", nil
 	}
-	f, err := Parse(definition)
+	f, err := ParseUnder(definition, Env{Compile: func(string) (Matcher, *value.Error) { return unread{}, nil }})
 	if err != nil {
 		return "", err
 	}
 	return string(value.AppendJSON(nil, f.Schema())), nil
 }
+
+// unread is a pattern that is only shown.
+type unread struct{}
+
+func (unread) Instructions() int { return 0 }
+func (unread) Match(string) bool { return true }
 
 // formats are the schema's formats of kinds that are texts.
 var formats = map[Kind]string{
