@@ -48,8 +48,8 @@ const (
 	EffectJobGet       // (key?)
 
 	// People and time.
-	EffectConfirm // (message, within?) → boolean
-	EffectGather  // (form, within?) → map; form: {title, fields: [{name, kind, required, …}]}
+	EffectConfirm // (message, within?[, to]) → boolean
+	EffectGather  // (form, within?[, to]) → map; form: {title, fields: [{name, kind, required, …}]}
 	EffectWait    // (seconds)
 	EffectWaitUntil
 

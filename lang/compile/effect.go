@@ -70,14 +70,14 @@ func (g *fn) effectStmt(s syntax.Stmt) {
 	case *syntax.EndSession:
 		g.perform(s, "END SESSION", bytecode.EffectSessionEnd)
 	case *syntax.Confirm:
-		r := g.perform(s, "CONFIRM", bytecode.EffectConfirm, g.val(s.Message), g.seconds(s.Within))
+		r := g.perform(s, "CONFIRM", bytecode.EffectConfirm, g.question(g.val(s.Message), s.Within, s.To)...)
 		if s.Result == nil {
 			g.emit(bytecode.OpDecline, r, 0, 0, 0)
 			return
 		}
 		g.store(s.Result, r)
 	case *syntax.Gather:
-		g.store(s.Result, g.perform(s, "GATHER", bytecode.EffectGather, g.val(g.c.formOf(s, s.Title, s.Fields)), g.seconds(s.Within)))
+		g.store(s.Result, g.perform(s, "GATHER", bytecode.EffectGather, g.question(g.val(g.c.formOf(s, s.Title, s.Fields)), s.Within, s.To)...))
 	case *syntax.Wait:
 		if s.Until != nil {
 			g.perform(s, "WAIT", bytecode.EffectWaitUntil, g.val(s.Until))
@@ -121,6 +121,17 @@ func (g *fn) effectStmt(s syntax.Stmt) {
 	case *syntax.SQL:
 		g.sql(s)
 	}
+}
+
+// question are the arguments of a question. One without TO has no argument for it, and not
+// null: so a script without it has the code that it had before there was TO, and a stored
+// program of its text is the same one.
+func (g *fn) question(what arg, within *syntax.Duration, to syntax.Expr) []arg {
+	args := []arg{what, g.seconds(within)}
+	if !isNil(to) {
+		args = append(args, g.val(to))
+	}
+	return args
 }
 
 // command is RUN's: in a text each insertion becomes one quoted argument.

@@ -7,21 +7,22 @@ const fieldsOnLine = 2
 
 // gather prints a GATHER.
 func (p *printer) gather(s *syntax.Gather) doc {
-	within, result := clause{"WITHIN", s.Within}, clause{"SET", s.Result}
+	to, within, result := clause{"TO", s.To}, clause{"WITHIN", s.Within}, clause{"SET", s.Result}
 	if s.Short != nil {
 		head := p.sentence("GATHER")
 		names := p.commas(len(s.Short), func(i int) doc { return p.exprHere(s.Short[i]) })
-		return p.clauses(concat{head, names}, within, result)
+		return p.clauses(concat{head, names}, to, within, result)
 	}
-	return p.form(p.sentence("GATHER", s.Title, "FIELDS"), s.Fields, within, result)
+	return p.form(p.sentence("GATHER", s.Title, "FIELDS"), s.Fields, to, within, result)
 }
 
 // form prints a statement with fields.
 func (p *printer) form(head doc, fields []*syntax.Field, clauses ...clause) doc {
 	form := concat{head, indented(p.fields(fields))}
-	for _, c := range clauses {
-		if given(c) {
-			form = append(form, p.clause(lineOrSpace, c))
+	for c := find(clauses, p.ahead()); c != nil; c = find(clauses, p.ahead()) {
+		form = append(form, p.clause(lineOrSpace, *c))
+		if c.word == "SET" {
+			break // what follows is another statement's
 		}
 	}
 	return group{form, len(fields) > fieldsOnLine || mustBreak(form)}

@@ -37,7 +37,7 @@ func (p *printer) simple(s syntax.Stmt) doc {
 		return p.sentence("END SESSION")
 	case *syntax.Confirm:
 		return p.clauses(p.sentence("CONFIRM", s.Message),
-			clause{"WITHIN", s.Within}, clause{"SET", s.Result})
+			clause{"TO", s.To}, clause{"WITHIN", s.Within}, clause{"SET", s.Result})
 	case *syntax.Gather:
 		return p.gather(s)
 	case *syntax.Check:

@@ -330,7 +330,7 @@ func (r *resolver) effect(s syntax.Stmt) {
 		r.inTransaction(s, "END SESSION")
 	case *syntax.Confirm:
 		r.inTransaction(s, "CONFIRM")
-		r.exprs(s.Message)
+		r.exprs(s.Message, s.To)
 		r.duration(s.Within)
 	case *syntax.Gather:
 		r.inTransaction(s, "GATHER")
@@ -382,7 +382,7 @@ func (r *resolver) effect(s syntax.Stmt) {
 }
 
 func (r *resolver) gather(s *syntax.Gather) {
-	r.exprs(s.Title)
+	r.exprs(s.Title, s.To)
 	r.fields(s.Fields)
 	r.duration(s.Within)
 }

@@ -161,10 +161,11 @@ type (
 	StartSession struct{ Span }
 	// EndSession is END SESSION.
 	EndSession struct{ Span }
-	// Confirm is CONFIRM expr [WITHIN duration] [SET ?ok].
+	// Confirm is CONFIRM expr [TO expr] [WITHIN duration] [SET ?ok].
 	Confirm struct {
 		Span
 		Message Expr
+		To      Expr // nil without TO
 		Within  *Duration
 		Result  *Var
 	}
@@ -174,6 +175,7 @@ type (
 		Title  Expr     // nil in the short form
 		Fields []*Field // in the short form: required TEXT fields
 		Short  []*Text  // the names of the short form, nil otherwise
+		To     Expr     // nil without TO
 		Within *Duration
 		Result *Var
 	}

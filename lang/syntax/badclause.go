@@ -253,7 +253,7 @@ func (p *parser) afterField() {
 	if next := p.peek(1); next.kind == tWord && (next.word >= wText && next.word <= wChoices) {
 		p.fail(t.start, t.stop, "a comma is missing before the field %s", strings.Trim(p.text(&t), `"'`))
 	}
-	if t.kind != tWord || t.word.isVerb() || t.word.isStructure() || t.word == wWithin {
+	if t.kind != tWord || t.word.isVerb() || t.word.isStructure() || t.word == wWithin || t.word == wTo {
 		return
 	}
 	text := p.upper(&t)

@@ -4,12 +4,24 @@ import "ql/lang/source"
 
 func (p *parser) confirm(start source.Pos) Stmt {
 	s := &Confirm{Message: p.object(wConfirm)}
-	if p.is(wWithin) {
-		s.Within = p.clauseDuration(nil)
-	}
+	s.To, s.Within = p.question()
 	s.Result = p.result()
 	s.Span = p.span(start)
 	return s
+}
+
+// question reads the clauses of a question: whom it is for, and how long it is open.
+func (p *parser) question() (to Expr, within *Duration) {
+	for {
+		switch {
+		case p.is(wTo):
+			to = p.clauseExpr(to)
+		case p.is(wWithin):
+			within = p.clauseDuration(within)
+		default:
+			return to, within
+		}
+	}
 }
 
 func (p *parser) wait(start source.Pos) Stmt {

@@ -11,8 +11,9 @@ func (p *parser) gather(start source.Pos) Stmt {
 	} else {
 		p.shortFields(s, title)
 	}
-	if p.is(wWithin) {
-		s.Within = p.clauseDuration(nil)
+	s.To, s.Within = p.question()
+	if p.is(wFields) {
+		p.fail(p.tok.start, p.tok.stop, "FIELDS stands right behind the title, before TO and WITHIN: GATHER \"title\" FIELDS name TEXT TO \"team\" SET ?form")
 	}
 	s.Result = p.needResult(wGather, `GATHER "name", "email" SET ?form`)
 	s.Span = p.span(start)
@@ -132,6 +133,9 @@ func (p *parser) afterFields() bool {
 	switch {
 	case p.is(wSet):
 		return p.peek(1).kind == tVar
+	case p.is(wTo):
+		next := p.peek(1)
+		return next.kind == tVar || next.isText()
 	case p.is(wWithin):
 		next := p.peek(1).kind
 		return next == tNumber || next == tVar || next == tLParen

@@ -160,8 +160,8 @@ var unitHabits = map[string]string{
 
 // clausesOf lists the clauses of the statements that have some.
 var clausesOf = map[word][]string{
-	wConfirm: {"WITHIN", "SET ?ok"},
-	wGather:  {"FIELDS", "WITHIN", "SET ?form"},
+	wConfirm: {"TO", "WITHIN", "SET ?ok"},
+	wGather:  {"FIELDS", "TO", "WITHIN", "SET ?form"},
 	wCheck:   {"FIELDS", "SET ?clean"},
 	wInput:   {"FIELDS"},
 	wRead:    {"AS", "OPTIONAL", "SET ?name"},

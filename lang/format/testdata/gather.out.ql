@@ -15,3 +15,16 @@ GATHER "Where shall we ship?" FIELDS
   t           TIME
 WITHIN 7 DAYS
 SET ?form
+GATHER "Who?" FIELDS
+  name TEXT,
+  age  INTEGER,
+  note TEXT
+WITHIN 1 DAY
+TO "customer"
+SET ?f
+GATHER "Who?" FIELDS
+  name TEXT
+TO "customer" -- the one who asks
+WITHIN 1 DAY
+SET ?f
+GATHER "name" TO "customer" SET ?f

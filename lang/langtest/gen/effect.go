@@ -8,7 +8,7 @@ func (g *generator) effect() {
 	case 4:
 		g.line("CONFIRM \"go on with {?%s}?\" SET ?%s", g.variable(number), g.variable(boolean))
 	case 5:
-		g.line("CONFIRM 'sure?' WITHIN %d HOURS SET ?%s", 1+g.intn(5), g.variable(wild))
+		g.line("CONFIRM 'sure?' WITHIN %d HOURS%s SET ?%s", 1+g.intn(5), g.pick("", " TO 'the team'"), g.variable(wild))
 	case 6:
 		g.line("GATHER 'name', 'email' SET ?%s", g.variable(wild))
 	case 7:

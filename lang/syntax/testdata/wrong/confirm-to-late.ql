@@ -1,0 +1,1 @@
+CONFIRM "Pay?" SET ?ok TO "finance"

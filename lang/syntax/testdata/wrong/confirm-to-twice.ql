@@ -1,0 +1,1 @@
+CONFIRM "Pay?" TO "a" TO "b"

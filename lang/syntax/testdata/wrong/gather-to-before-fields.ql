@@ -1,0 +1,1 @@
+GATHER "Join" TO "team" FIELDS name TEXT SET ?f

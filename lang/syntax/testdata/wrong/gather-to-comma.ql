@@ -1,0 +1,1 @@
+GATHER "Join" FIELDS name TEXT, TO "team" SET ?f
