@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/textproto"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -122,8 +123,9 @@ func TestFormPage(t *testing.T) {
 			size CHOICE ["S", "M"],
 			extra CHOICES {gift: "Gift wrap", fast: "Express"},
 			news BOOLEAN
+		TO "buyer"
 		SET ?f
-		CONFIRM "Send {?f.qty}?"
+		CONFIRM "Send {?f.qty}?" TO "buyer"
 		EMIT ?f`)
 	p := a.get(a.formURL)
 	p.want(t, 200, "user_test", "Ship &lt;b&gt;it&lt;/b&gt;?", "Your &lt;i&gt;name&lt;/i&gt; *", `value="1"`, `<option value="M">M</option>`, "Gift wrap", `type="checkbox" name="news"`)
@@ -236,7 +238,7 @@ func TestFormPageLines(t *testing.T) {
 
 // TestFormPageTwice: of a field that is given twice none is taken.
 func TestFormPageTwice(t *testing.T) {
-	a := ask(t, `GATHER "Who?" FIELDS name TEXT, news BOOLEAN, photo FILE SET ?f CONFIRM "Sure?" EMIT ?f.name`)
+	a := ask(t, `GATHER "Who?" FIELDS name TEXT, news BOOLEAN, photo FILE TO "me" SET ?f CONFIRM "Sure?" TO "me" EMIT ?f.name`)
 	a.post(a.formURL, url.Values{"name": {"a", "b"}}).want(t, 400, "name: occurs twice: once fits")
 	a.post(a.formURL, url.Values{"news": {"true", "false"}}).want(t, 400, "news: occurs twice: once fits")
 	a.parts([3]string{"photo", "a.txt", "a"}, [3]string{"photo", "b.txt", "b"}).want(t, 400, "photo: occurs twice: once fits")
@@ -253,7 +255,7 @@ func TestFormPageTwice(t *testing.T) {
 // TestFormPageAnsweredAlready: whoever clicks twice gets where one click leads,
 // and whoever comes back reads that the question is answered.
 func TestFormPageAnsweredAlready(t *testing.T) {
-	a := ask(t, `GATHER "Who?" FIELDS name TEXT SET ?f CONFIRM "Is it {?f.name}?" EMIT ?f.name`)
+	a := ask(t, `GATHER "Who?" FIELDS name TEXT TO "me" SET ?f CONFIRM "Is it {?f.name}?" TO "me" EMIT ?f.name`)
 	var clicks sync.WaitGroup
 	pages := make([]answer, 4)
 	for i := range pages {
@@ -293,5 +295,67 @@ func TestFormPageUnknown(t *testing.T) {
 	a.post(a.formURL, url.Values{"approved": {"false"}}).want(t, 200, "Thank you")
 	if status, _ := a.result(); status != "declined" {
 		t.Errorf("the job is %s", status)
+	}
+}
+
+// TestFormPageAudience: who answers a question goes on to those for the same audience alone,
+// and never to one whose address the script has taken.
+func TestFormPageAudience(t *testing.T) {
+	for _, test := range []struct {
+		name, first, second string
+		goesOn              bool
+	}{
+		{"two forms", `GATHER "one" SET ?f`, `GATHER "two" SET ?f`, true},
+		{"a decision about the person", `GATHER "one" SET ?f`, `CONFIRM "two"`, false},
+		{"after a decision of nobody", `CONFIRM "one"`, `GATHER "two" SET ?f`, false},
+		{"two decisions of nobody", `CONFIRM "one"`, `CONFIRM "two"`, false},
+		{"the same team", `CONFIRM "one" TO "finance"`, `GATHER "two" TO "fin" + "ance" SET ?f`, true},
+		{"another team", `CONFIRM "one" TO "finance"`, `CONFIRM "two" TO "Finance"`, false},
+		{"from the page to a team", `GATHER "one" SET ?f`, `GATHER "two" TO "finance" SET ?f`, false},
+		{"from a team to the page", `GATHER "one" TO "finance" SET ?f`, `GATHER "two" SET ?f`, false},
+		{"an address that was taken", `GATHER "one" SET ?f`, `SET ?url AS !JOB('form_url') GATHER "two" SET ?f`, false},
+		{"all of !JOB", `GATHER "one" TO "a" SET ?f`, `SET ?job AS !JOB GATHER "two" TO "a" SET ?f`, false},
+		{"another entry of !JOB", `GATHER "one" SET ?f`, `SET ?id AS !JOB('id') GATHER "two" SET ?f`, true},
+		{"the address of the question before", `SET ?url AS !JOB.form_url GATHER "one" SET ?f`, `GATHER "two" SET ?f`, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			a := ask(t, test.first+" "+test.second)
+			p := a.post(a.formURL, url.Values{"approved": {"true"}, "one": {"x"}})
+			if test.goesOn {
+				p.want(t, 200, "two")
+				if p.at == a.formURL {
+					t.Error("it stays at the first question")
+				}
+				return
+			}
+			p.want(t, 200, "Thank you")
+			if status, _ := a.result(); status != "paused" || p.at != a.formURL {
+				t.Errorf("the job is %s, and the page at %s", status, p.at)
+			}
+		})
+	}
+}
+
+// TestSurvey: a customer of the example is not asked what the team is.
+func TestSurvey(t *testing.T) {
+	script, err := os.ReadFile("../../examples/survey.ql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := ask(t, string(script))
+	a.post(a.formURL, url.Values{"score": {"1"}, "note": {"too loud"}}).want(t, 200, "Thank you")
+	var answer struct {
+		Prompt  struct{ Kind, To string }
+		FormURL string `json:"form_url"`
+	}
+	if err := json.Unmarshal([]byte(a.get(a.pollURL).body), &answer); err != nil {
+		t.Fatal(err)
+	}
+	if answer.Prompt.Kind != "confirm" || answer.Prompt.To != "team" {
+		t.Errorf("the job asks %+v", answer.Prompt)
+	}
+	a.post(answer.FormURL, url.Values{"approved": {"true"}}).want(t, 200, "Thank you")
+	if status, result := a.result(); status != "complete" || !strings.HasPrefix(result, "called") {
+		t.Errorf("the job is %s with %q", status, result)
 	}
 }

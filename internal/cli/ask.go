@@ -49,6 +49,9 @@ func (a person) reply(ctx context.Context, r *engine.Run, p *engine.Prompt) erro
 }
 
 func (a person) ask(ctx context.Context, r *engine.Run, p *engine.Prompt) error {
+	if p.To != "" {
+		fmt.Fprintf(a.err, "To %s:\n", printable(p.To))
+	}
 	if p.Kind == engine.KindConfirm {
 		approved, err := a.confirm(ctx, p.Message)
 		if err != nil {

@@ -108,10 +108,14 @@ type Prompt struct {
 	ID      string
 	Kind    string
 	Message string
+	To      string     // whom it is for, "" where the script does not say
 	Form    *form.Form // of KindGather
 	Expires time.Time  // zero: never
 	Asked   int        // how many were asked before it
-	Line    int
+	// Sent says that the script has read the address of its page: to send it to whoever
+	// shall answer.
+	Sent bool
+	Line int
 }
 
 // State is what is stored of a run beside its machine's snapshot when it is
@@ -123,6 +127,9 @@ type State struct {
 	Until   time.Time `json:"until,omitzero"`
 	Asked   int       `json:"asked,omitempty"`   // how many questions it has asked before that
 	Fetches int       `json:"fetches,omitempty"` // how often it has called others
+	// Sent is 1 + the number of questions before the one whose page's address the script
+	// has read last.
+	Sent int `json:"sent,omitempty"`
 	// Secrets are those that the script has read, to be masked. So a State is
 	// stored sealed.
 	Secrets []string `json:"secrets,omitempty"`

@@ -95,7 +95,21 @@ func jobGet(c *call) (value.Value, error) {
 	if c.o.Job == nil {
 		return c.entry("!JOB", nil)
 	}
-	return c.entry("!JOB", func(ctx context.Context) (value.Value, error) { return c.o.Job(ctx, c.state.Asked) })
+	v, err := c.entry("!JOB", func(ctx context.Context) (value.Value, error) { return c.o.Job(ctx, c.state.Asked) })
+	if err == nil {
+		c.noteJobRead(c.args)
+	}
+	return v, err
+}
+
+// FormURL is the entry of !JOB with the address of the next question's page.
+const FormURL = "form_url"
+
+// noteJobRead remembers that the script has read the address of its next question's page.
+func (r *Run) noteJobRead(args []value.Value) {
+	if len(args) == 0 || args[0].IsNull() || args[0].IsText() && args[0].Str() == FormURL {
+		r.state.Sent = r.state.Asked + 1
+	}
 }
 
 // entry returns one entry of a global, or all of it.

@@ -69,6 +69,8 @@ func (r *Run) replay(e *vm.Effect, t Result) *Outcome {
 		r.state.Session = true
 	case bytecode.EffectSessionEnd:
 		r.state.Session = false
+	case bytecode.EffectJobGet:
+		r.noteJobRead(e.Args)
 	}
 	if e.Kind.Info().Secret && t.Value.IsText() {
 		r.addSecret(t.Value.Str())

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"ql/lang/bytecode"
@@ -29,7 +31,11 @@ func (r *Run) ask() (*Prompt, error) {
 		return r.prompt, nil
 	}
 	e := r.machine.Effect()
-	p := &Prompt{Line: e.Line, Asked: r.state.Asked}
+	to, err := audience(e)
+	if err != nil {
+		return nil, err
+	}
+	p := &Prompt{Line: e.Line, To: to, Asked: r.state.Asked, Sent: r.state.Sent == r.state.Asked+1}
 	if e.Kind == bytecode.EffectGather {
 		f, err := form.Parse(e.Args[0])
 		if err != nil {
@@ -64,6 +70,31 @@ func (r *Run) ask() (*Prompt, error) {
 	p.ID, p.Expires = r.state.Prompt, r.state.Expires
 	r.prompt = p
 	return p, nil
+}
+
+// maxAudience bounds whom a question is for, in code points.
+const maxAudience = 200
+
+// audience returns whom a question is for, "" where the script does not say.
+func audience(e *vm.Effect) (string, error) {
+	const to = 2 // the argument, where there is one
+	if len(e.Args) <= to {
+		return "", nil
+	}
+	v := e.Args[to]
+	if !v.IsText() {
+		return "", value.Errorf(value.WrongKind, "TO takes whom %s is for, such as \"finance\", and not %s", e.Step, value.Describe(v))
+	}
+	text := v.Str()
+	switch {
+	case strings.TrimSpace(text) == "":
+		return "", value.Errorf(value.BadArgument, "TO takes whom %s is for, such as \"finance\", and not an empty text", e.Step)
+	case len(text) > utf8.UTFMax*maxAudience || utf8.RuneCountInString(text) > maxAudience:
+		return "", value.Errorf(value.BadArgument, "TO takes at most %d characters", maxAudience)
+	case strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }):
+		return "", value.Errorf(value.BadArgument, "TO takes one line of text, and this has a line end or another control character")
+	}
+	return string(v.Raw()), nil
 }
 
 func tooLong() error {

@@ -147,7 +147,7 @@ func (r *Run) clearEffect() {
 		asked++
 	}
 	r.prompt = nil
-	r.state = State{Session: r.state.Session, Asked: asked, Fetches: r.state.Fetches, Secrets: r.state.Secrets}
+	r.state = State{Session: r.state.Session, Asked: asked, Fetches: r.state.Fetches, Sent: r.state.Sent, Secrets: r.state.Secrets}
 }
 
 // explain turns what a resource says when the context ends into what the

@@ -260,7 +260,7 @@ func (x *Execution) jobEntries(_ context.Context, asked int) (value.Value, error
 	m.SetText("id", value.Text(x.ID.String()))
 	m.SetText("started", value.Text(x.Spec.Started.UTC().Format(time.RFC3339)))
 	if x.Forms != "" {
-		m.SetText("form_url", value.Text(x.Forms+x.FormToken(x.Account.ID, x.ID, asked)))
+		m.SetText(engine.FormURL, value.Text(x.Forms+x.FormToken(x.Account.ID, x.ID, asked)))
 		m.SetText("confirm_url", value.Text(x.Confirms+x.ID.String()))
 	}
 	return m.Value(), nil

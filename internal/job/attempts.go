@@ -63,7 +63,7 @@ type Suspension struct {
 func (s *Suspension) Held() int64 {
 	n := int64(len(s.Snapshot)+len(s.Trace)+len(s.Response)+len(s.Output)) + s.From
 	if s.Prompt != nil {
-		n += int64(len(s.Prompt.Message) + len(s.Prompt.Schema))
+		n += int64(len(s.Prompt.To) + len(s.Prompt.Message) + len(s.Prompt.Schema))
 	}
 	return n
 }

@@ -23,8 +23,12 @@ type Prompts interface {
 
 // Prompt is the question at which a job is paused.
 type Prompt struct {
-	ID      string
-	Kind    string
+	ID   string
+	Kind string
+	To   string // whom it is for, "" where the script does not say
+	// Sent says that the script has read the address of its page before it asked: to send it
+	// to whoever shall answer.
+	Sent    bool
 	Token   [32]byte // the hash of what opens its page
 	Sealed  []byte   // that token, for those who may see the job
 	Message string

@@ -296,6 +296,7 @@ type answer struct {
 	Prompt         struct {
 		ID        string         `json:"id"`
 		Kind      string         `json:"kind"`
+		To        string         `json:"to"`
 		Message   string         `json:"message"`
 		Schema    map[string]any `json:"schema"`
 		ExpiresAt time.Time      `json:"expires_at"`

@@ -42,21 +42,23 @@ func (s *Service) Confirm(ctx context.Context, c Caller, text string, p *Credent
 	if err != nil {
 		return a, err
 	}
-	return s.confirm(ctx, c, o, r, wait, a)
+	_, a, err = s.confirm(ctx, c, o, r, wait, a)
+	return a, err
 }
 
-func (s *Service) confirm(ctx context.Context, c Caller, o foundJob, r Reply, wait time.Duration, a Answer) (Answer, error) {
+// confirm is Confirm of a job that was found. It returns the job too, as it is afterwards.
+func (s *Service) confirm(ctx context.Context, c Caller, o foundJob, r Reply, wait time.Duration, a Answer) (*job.View, Answer, error) {
 	if err := r.Within(wireLimits(s.o.Limits(o.owner.LimitPlan()))); err != nil {
-		return a, err
+		return nil, a, err
 	}
 	reply := worker.Reply{Prompt: r.Prompt, Approved: r.Approved, By: o.by, Address: c.Addr.String()}
 	if r.Approved == nil {
 		if err := c.Memory.Grow(ctx, r.weight()); err != nil {
-			return a, err
+			return nil, a, err
 		}
 		fields, bad := value.ParseJSON(nil, r.Fields)
 		if bad != nil {
-			return a, fault.Invalid("fields", "%s", bad.Message)
+			return nil, a, fault.Invalid("fields", "%s", bad.Message)
 		}
 		reply.Fields = fields
 	}
@@ -65,19 +67,19 @@ func (s *Service) confirm(ctx context.Context, c Caller, o foundJob, r Reply, wa
 	var unfit *value.Error // of a file that the account has no room for
 	switch {
 	case errors.Is(err, job.ErrNotPaused), errors.Is(err, job.ErrNotFound): // of a call that is not stored yet, nothing is open
-		return a, fault.New(fault.NotPaused, "%s", notPaused(o.View, r.Prompt))
+		return nil, a, fault.New(fault.NotPaused, "%s", notPaused(o.View, r.Prompt))
 	case errors.Is(err, worker.ErrAccountDisabled):
-		return a, fault.New(fault.NotPaused, "the job rests and takes no answer for now: try again later, or ask whoever it belongs to")
+		return nil, a, fault.New(fault.NotPaused, "the job rests and takes no answer for now: try again later, or ask whoever it belongs to")
 	case errors.Is(err, worker.ErrStopping):
-		return a, errStopping()
+		return nil, a, errStopping()
 	case errors.Is(err, engine.ErrWrongReply) && r.Approved != nil:
-		return a, fault.New(fault.WrongReply, `the job asks for a form: "fields" with an object fits, not "approved"`)
+		return nil, a, fault.New(fault.WrongReply, `the job asks for a form: "fields" with an object fits, not "approved"`)
 	case errors.Is(err, engine.ErrWrongReply):
-		return a, fault.New(fault.WrongReply, `the job asks for a decision: "approved" with true or false fits, not "fields"`)
+		return nil, a, fault.New(fault.WrongReply, `the job asks for a decision: "approved" with true or false fits, not "fields"`)
 	case errors.As(err, &unfit):
-		return a, fileFault(unfit)
+		return nil, a, fileFault(unfit)
 	case err != nil:
-		return a, err
+		return nil, a, err
 	}
 	v, err := s.jobHead(ctx, o.ID)
 	if err == nil {
@@ -89,12 +91,12 @@ func (s *Service) confirm(ctx context.Context, c Caller, o foundJob, r Reply, wa
 		}
 	}
 	if err != nil {
-		return a, err
+		return nil, a, err
 	}
 	if v, a, err = s.poll(ctx, c, o.ID, a); err == nil && v.State == job.Running {
 		a.Status = 202
 	}
-	return a, err
+	return v, a, err
 }
 
 func notPaused(v *job.View, prompt string) string {

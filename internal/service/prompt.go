@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/engine"
 	"ql/internal/fault"
 	"ql/internal/job"
 	"ql/internal/principal"
@@ -67,16 +68,33 @@ func (s *Service) Prompt(ctx context.Context, c Caller, token string) (PromptPag
 const answerWait = 5 * time.Second
 
 // AnswerPrompt answers the prompt of a token's page. It returns the address of the next
-// prompt of the job, "" where there is none for now.
+// prompt of the job, "" where there is none for now, or none for whoever answered.
 func (s *Service) AnswerPrompt(ctx context.Context, c Caller, token string, r Reply) (next string, err error) {
 	o, err := s.findPrompt(ctx, c, token)
 	if err != nil {
 		return "", err
 	}
 	r.Prompt = o.Prompt.ID
-	a, err := s.confirm(ctx, c, o, r, answerWait, Answer{})
-	if fault.Is(err, fault.NotPaused) {
-		err = errNoPrompt()
+	v, a, err := s.confirm(ctx, c, o, r, answerWait, Answer{})
+	switch {
+	case fault.Is(err, fault.NotPaused):
+		return "", errNoPrompt()
+	case err != nil || v.Prompt == nil || !follows(o.Prompt, v.Prompt):
+		return "", err
 	}
-	return a.Job.FormURL, err
+	return a.Job.FormURL, nil
+}
+
+// follows tells whether who has answered a prompt on its page goes on to another: where both
+// are for the same, and the script has not taken the address of the other, to send it to
+// somebody. A GATHER that does not say whom it is for is for the person at the page, a CONFIRM
+// for nobody there: it may be a decision about that person.
+func follows(answered, next *job.Prompt) bool {
+	switch {
+	case next.Sent:
+		return false
+	case next.To != "" || answered.To != "":
+		return next.To == answered.To
+	}
+	return answered.Kind == engine.KindGather && next.Kind == engine.KindGather
 }

@@ -55,6 +55,7 @@ type Output struct {
 type Prompt struct {
 	ID        string
 	Kind      string // "confirm" or "gather"
+	To        string // whom it is for
 	Message   string
 	Schema    Raw // of a gather
 	ExpiresAt time.Time
@@ -151,6 +152,7 @@ func (q *Prompt) add(p *parts) {
 	p.dst = append(p.dst, `{"id":`...)
 	p.dst = appendText(p.dst, q.ID)
 	p.dst = appendTextField(p.dst, "kind", q.Kind)
+	p.dst = appendOptional(p.dst, "to", q.To)
 	p.dst = appendName(p.dst, "message")
 	p.text(q.Message)
 	p.optional("schema", q.Schema)

@@ -55,7 +55,7 @@ func jobs() map[string]*Job {
 		}},
 		"paused-confirm": {
 			Status: StatusPaused, ID: jobID, Output: output(),
-			Prompt:     &Prompt{ID: "p1", Kind: "confirm", Message: "Send it?", ExpiresAt: moment},
+			Prompt:     &Prompt{ID: "p1", Kind: "confirm", To: "the \"team\"", Message: "Send it?", ExpiresAt: moment},
 			ConfirmURL: "https://api.example.com/v1/confirm/" + jobID, FormURL: "https://example.com/form/tok", PollURL: pollURL,
 		},
 		"paused-gather": {
@@ -197,7 +197,7 @@ func TestJobsReadBack(t *testing.T) {
 			ResumeAt: got.ResumeAt, PollURL: got.PollURL, Error: Raw(got.Error),
 		}
 		if got.Prompt != nil {
-			back.Prompt = &Prompt{ID: got.Prompt.ID, Kind: got.Prompt.Kind, Message: got.Prompt.Message, Schema: Raw(got.Prompt.Schema), ExpiresAt: got.Prompt.ExpiresAt}
+			back.Prompt = &Prompt{ID: got.Prompt.ID, Kind: got.Prompt.Kind, To: got.Prompt.To, Message: got.Prompt.Message, Schema: Raw(got.Prompt.Schema), ExpiresAt: got.Prompt.ExpiresAt}
 		}
 		if got.Result == nil {
 			back.Value = Raw(got.JSON)
@@ -228,9 +228,9 @@ func TestJobsReadBack(t *testing.T) {
 
 // clientPrompt is a prompt as a client would declare it.
 type clientPrompt struct {
-	ID, Kind, Message string
-	Schema            json.RawMessage
-	ExpiresAt         time.Time `json:"expires_at"`
+	ID, Kind, To, Message string
+	Schema                json.RawMessage
+	ExpiresAt             time.Time `json:"expires_at"`
 }
 
 func TestErrorsReadBack(t *testing.T) {

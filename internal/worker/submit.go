@@ -208,7 +208,7 @@ func (w *Worker) FindKey(ctx context.Context, a account.ID, k job.Key) (earlier 
 // prompt makes what is stored of a question, with a token for its page.
 func (w *Worker) prompt(l job.Lease, p *engine.Prompt) (*job.Prompt, error) {
 	token := w.o.Host.FormToken(l.Account, l.ID, p.Asked)
-	stored := &job.Prompt{ID: p.ID, Kind: p.Kind, Token: sha256.Sum256([]byte(token)), Message: p.Message, Expires: p.Expires.Truncate(time.Microsecond)}
+	stored := &job.Prompt{ID: p.ID, Kind: p.Kind, To: p.To, Sent: p.Sent, Token: sha256.Sum256([]byte(token)), Message: p.Message, Expires: p.Expires.Truncate(time.Microsecond)}
 	if p.Form != nil {
 		stored.Schema = value.AppendJSON(nil, p.Form.Schema())
 	}

@@ -255,8 +255,8 @@ func (t tx) suspend(l job.Lease, s *job.Suspension, held int64) error {
 		return err
 	}
 	if p := s.Prompt; p != nil {
-		if _, err := t.exec("INSERT INTO job_prompts (job, id, kind, token, sealed, expires, message, schema) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-			l.Seq, p.ID, p.Kind, p.Token[:], p.Sealed, p.Expires, p.Message, p.Schema); err != nil {
+		if _, err := t.exec("INSERT INTO job_prompts (job, id, kind, token, sealed, expires, message, schema, audience, sent) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			l.Seq, p.ID, p.Kind, p.Token[:], p.Sealed, p.Expires, p.Message, p.Schema, p.To, p.Sent); err != nil {
 			return err
 		}
 	}

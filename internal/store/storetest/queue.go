@@ -58,7 +58,7 @@ func running(t *testing.T, s Stores, a account.ID, n int) job.Lease {
 func prompt(n int) *job.Prompt {
 	return &job.Prompt{
 		ID: numbered("prompt", n), Kind: "gather", Token: sha256.Sum256([]byte(numbered("token", n))), Sealed: []byte(numbered("sealed", n)),
-		Message: "Wie heißt du?", Schema: []byte(`{"type":"object"}`), Expires: claimTime.Add(time.Hour),
+		To: "Käufer", Sent: n%2 == 1, Message: "Wie heißt du?", Schema: []byte(`{"type":"object"}`), Expires: claimTime.Add(time.Hour),
 	}
 }
 
