@@ -274,3 +274,18 @@ func TestWordLists(t *testing.T) {
 		}
 	}
 }
+
+// INPUT FIELDS goes on with any statement, whatever its last field ends with.
+func TestInputBefore(t *testing.T) {
+	for _, input := range []string{`INPUT FIELDS a TEXT`, `INPUT FIELDS a INTEGER MIN -1, "b c" CHOICE ["x"] DEFAULT "x"`, `input fields set DATE REQUIRED`} {
+		head := parse(t, input)
+		for _, s := range slices.Concat(samples, topSamples) {
+			want := append(slices.Clone(head), parse(t, s)...)
+			for _, sep := range []string{" ", "\n", ";"} {
+				if got := parse(t, input+sep+s); !slices.Equal(got, want) {
+					t.Errorf("%s%s%s is\n%s", input, sep, s, strings.Join(got, "\n"))
+				}
+			}
+		}
+	}
+}
