@@ -175,13 +175,15 @@ func TestSyntaxErrorsInBothConventions(t *testing.T) {
 
 // limited changes the limits of every plan.
 func limited(change func(*account.Limits)) settings {
-	return settings{service: func(o *service.Options) {
-		o.Limits = func(p account.Plan) account.Limits {
-			l := p.Limits()
-			change(&l)
-			return l
-		}
-	}}
+	limits := func(p account.Plan) account.Limits {
+		l := p.Limits()
+		change(&l)
+		return l
+	}
+	return settings{
+		service:  func(o *service.Options) { o.Limits = limits },
+		accounts: func(o *account.Options) { o.Limits = limits },
+	}
 }
 
 func TestOutputInBytes(t *testing.T) {
