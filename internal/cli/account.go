@@ -32,7 +32,7 @@ type accountCommand struct {
 	Domains       domainsCommand       `cmd:"" help:"The domains whose pages may call as an account."`
 	Secret        secretCommand        `cmd:"" help:"The secrets that an account's scripts read."`
 	WebhookSecret accountWebhookSecret `cmd:"" help:"Print the secret that signs an account's webhooks."`
-	Publish       accountPublish       `cmd:"" help:"Let pages of published-only domains send a script."`
+	Publish       accountPublish       `cmd:"" help:"Publish a script for pages of the account's domains: ql script publish --callers domains."`
 	Published     accountPublished     `cmd:"" help:"List the published scripts."`
 	Unpublish     accountUnpublish     `cmd:"" help:"Take a published script back."`
 }

@@ -41,6 +41,7 @@ type commands struct {
 	Fmt     fmtCommand     `cmd:"" help:"Write scripts in the one written form."`
 	Serve   serveCommand   `cmd:"" help:"Serve scripts over HTTP."`
 	Account accountCommand `cmd:"" help:"Make and manage accounts."`
+	Script  scriptCommand  `cmd:"" help:"Publish scripts, to be called by their names."`
 	Key     keyCommand     `cmd:"" help:"Make, list and revoke accounts' named keys."`
 	Job     jobCommand     `cmd:"" help:"Look at jobs."`
 	Webhook webhookCommand `cmd:"" help:"Look at webhooks and repeat them."`
@@ -54,7 +55,7 @@ type commands struct {
 
 // newCommands returns the command line before it is read.
 func newCommands() *commands {
-	return &commands{Serve: newServeCommand(), Account: newAccountCommand(), Key: newKeyCommand(), Job: newJobCommand(), Webhook: newWebhookCommand(), Files: newFilesCommand(), Share: newShareCommand(), DB: newDBCommand(), Backup: newBackupCommand(), Restore: newRestoreCommand()}
+	return &commands{Serve: newServeCommand(), Account: newAccountCommand(), Key: newKeyCommand(), Script: newScriptCommand(), Job: newJobCommand(), Webhook: newWebhookCommand(), Files: newFilesCommand(), Share: newShareCommand(), DB: newDBCommand(), Backup: newBackupCommand(), Restore: newRestoreCommand()}
 }
 
 const description = `ql runs scripts of the query language: ordinary statements, SQL, files, forms and waiting, in one text.`

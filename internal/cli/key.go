@@ -69,16 +69,21 @@ func parseLasting(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
 	}
-	lasts, err := time.ParseDuration(text)
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		var n int64
-		n, err = strconv.ParseInt(days, 10, 16)
-		lasts = time.Duration(n) * 24 * time.Hour
-	}
-	if err != nil || lasts < time.Second || lasts%time.Second != 0 {
+	lasts, ok := parseDays(text)
+	if !ok || lasts < time.Second || lasts%time.Second != 0 {
 		return 0, usage("--expires: %q is no time such as 30d, 12h or 90m", text)
 	}
 	return lasts, nil
+}
+
+// parseDays takes a duration, which may be a number of days such as 30d.
+func parseDays(text string) (time.Duration, bool) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseInt(days, 10, 16)
+		return time.Duration(n) * 24 * time.Hour, err == nil
+	}
+	d, err := time.ParseDuration(text)
+	return d, err == nil
 }
 
 type keyList struct{ who }

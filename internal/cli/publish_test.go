@@ -35,3 +35,66 @@ func TestPublishUnderSettings(t *testing.T) {
 	wantLines(t, publish(exitUsage, longer, wide), "ql: "+longer+": a script has at most 2 MiB")
 	wantLines(t, publish(exitUsage, long, narrow), "ql: "+long+": a script has at most 1 MiB")
 }
+
+func TestScriptCommands(t *testing.T) {
+	b, data, store, _ := withAccount(t)
+	must(t, store.Close())
+	write := func(name, text string) string {
+		t.Helper()
+		path := filepath.Join(b.folder, name)
+		must(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	run := func(want int, args ...string) string {
+		t.Helper()
+		return b.operate(t, data, want, append([]string{"script"}, args...)...)
+	}
+	one := write("one.ql", "INPUT FIELDS n INTEGER REQUIRED\nEMIT !INPUT.n")
+	windows := write("windows.ql", "INPUT FIELDS n INTEGER REQUIRED\r\nEMIT !INPUT.n\r\n")
+	two := write("two.ql", "EMIT 2")
+	starts := func(got, want string) {
+		t.Helper()
+		if !strings.HasPrefix(got, want) {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	starts(run(exitOK, "publish", "ada", "x", one), "x is published as version 1, for keys (SHA-256 ")
+	starts(run(exitOK, "publish", "ada", "x", windows, "--callers", "anyone", "--method", "GET", "--method", "POST", "--secrets"), "x is published as version 1, for anyone (")
+	starts(run(exitOK, "show", "ada", "x", "--json"), `{"name":"x","version":1,"callers":"anyone","methods":["GET","POST"],"secrets":true,"sha256":"`)
+	for _, want := range []string{`"until":null,"schema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]},"versions":[{"version":1,`, `"text":"INPUT FIELDS n INTEGER REQUIRED\nEMIT !INPUT.n\n"}`} {
+		if got := b.out.String(); !strings.Contains(got, want) {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	starts(run(exitOK, "publish", "ada", "x", two, "--keep", "7d"), "x is published as version 2, for keys (")
+	got := run(exitOK, "show", "ada", "x")
+	for _, want := range []string{"version    2\n", "earlier    version 1, answered until ", "\n\nEMIT 2\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got\n%s, want %s", got, want)
+		}
+	}
+	if got := run(exitOK, "show", "ada", "x@1"); !strings.HasSuffix(got, "\n\nINPUT FIELDS n INTEGER REQUIRED\nEMIT !INPUT.n\n") {
+		t.Errorf("got %s", got)
+	}
+	starts(b.operate(t, data, exitOK, "account", "publish", "ada", "page", two), "page is published as version 1, for domains (")
+	got = run(exitOK, "list", "ada")
+	if lines := strings.Split(strings.TrimSpace(got), "\n"); len(lines) != 3 || !strings.HasPrefix(strings.Join(strings.Fields(lines[1]), " "), "page 1 domains all no ") ||
+		!strings.HasPrefix(strings.Join(strings.Fields(lines[2]), " "), "x 2 keys all no ") {
+		t.Errorf("got\n%s", got)
+	}
+	starts(run(exitOK, "list", "ada", "--json"), `{"scripts":[{"name":"page","version":1,"callers":"domains","methods":["GET","POST","PUT","PATCH","DELETE"],"secrets":false,`)
+
+	wrong := write("wrong.ql", "EMIT ?a +\nEND\n")
+	if got := run(exitUsage, "publish", "ada", "x", wrong); strings.Count(got, wrong+":") < 2 || !strings.Contains(got, "ql: nothing is published: the script has errors") {
+		t.Errorf("got\n%s", got)
+	}
+	starts(run(exitUsage, "publish", "ada", "x", wrong, "--json"), `{"status":"failed","errors":[{"file":`)
+	wantLines(t, run(exitUsage, "publish", "ada", "x", two, "--callers", "all"), `ql: callers: is "all": keys, domains or anyone fits`)
+	wantLines(t, run(exitUsage, "publish", "ada", "x", two, "--method", "get"), `ql: methods: has "get": GET, POST, PUT, PATCH, DELETE fit`)
+	wantLines(t, run(exitUsage, "publish", "ada", "x", two, "--keep", "31d"), `ql: --keep: "31d" is no time such as 24h, 7d or 0, and 30 days at most`)
+	wantLines(t, run(exitUsage, "publish", "ada", "1", two), "ql: name: a name has 1 to 64 letters, digits, _, - and dots, and starts with a letter or _")
+	wantLines(t, run(exitFailed, "show", "ada", "none"), `ql: the account has published no script "none"`)
+	wantLines(t, run(exitOK, "remove", "ada", "x"), "x is published no more")
+	wantLines(t, run(exitFailed, "remove", "ada", "x"), `ql: the account has published no script "x"`)
+	wantLines(t, b.operate(t, data, exitOK, "account", "unpublish", "ada", "page"), "page is published no more")
+}

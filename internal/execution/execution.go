@@ -69,8 +69,9 @@ type Spec struct {
 	// CheckInput it is what the program's INPUT FIELDS make of that.
 	Input   json.RawMessage `json:"input,omitempty"`
 	Session string          `json:"session,omitempty"` // the id that the caller brought
-	// Owner says that the call was made with the account's credentials, not by
-	// a web page alone.
+	// Owner says that the call was made with the account's credentials, not by a web
+	// page or a stranger alone, or that its script was published to have the owner's
+	// rights for those too.
 	Owner bool `json:"owner,omitempty"`
 	// Client is the address that the call came from, also where it is resumed later.
 	// Jobs of earlier versions have none.
@@ -239,11 +240,11 @@ func (x *Execution) Run(m *vm.Machine, s engine.State, j engine.Journal) *engine
 	return engine.New(m, o, s)
 }
 
-// noSecrets is what pages find: anybody can write their Origin header.
+// noSecrets is what pages and strangers find: anybody can write an Origin header.
 type noSecrets struct{}
 
 func (noSecrets) Secret(context.Context, string) (string, bool, error) {
-	return "", false, value.Errorf("not_available", "secrets are not read for web pages, only for calls with credentials")
+	return "", false, value.Errorf("not_available", "secrets are read for calls with credentials, and for others by scripts that were published to: this call has none")
 }
 
 // accountEntries are what !ACCOUNT holds.

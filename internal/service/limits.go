@@ -67,7 +67,12 @@ func (s *Service) AccountLimits(ctx context.Context, c Caller, p *Credentials) (
 		}
 		kept = &n
 	}
+	scripts, scriptBytes, err := s.o.Scripts.ScriptUsage(ctx, owner.Account.ID)
+	if err != nil {
+		return a, err
+	}
 	a.Limits = listLimits(l, s.o.Unlimited, used, stored, kept)
+	a.Limits = append(a.Limits, publishedLimits(l, int64(scripts), scriptBytes)...)
 	return a, nil
 }
 
@@ -119,6 +124,14 @@ func listLimits(l account.Limits, lifted bool, used usage.Used, stored, kept *in
 		{Name: "files", Value: orNoLimit(int64(l.Files))},
 		{Name: "databases", Value: orNoLimit(int64(l.Databases))},
 		{Name: "fetches", Value: int64(l.Fetches)},
+	}
+}
+
+// publishedLimits are those of published scripts.
+func publishedLimits(l account.Limits, scripts, bytes int64) []wire.AccountLimit {
+	return []wire.AccountLimit{
+		{Name: "published", Value: orNoLimit(int64(l.Published)), Used: &scripts},
+		{Name: "published_bytes", Value: orNoLimit(l.PublishedBytes), Used: &bytes},
 	}
 }
 
