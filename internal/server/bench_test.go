@@ -34,9 +34,11 @@ func BenchmarkCall(b *testing.B) {
 		measure(b, http.HandlerFunc(bare), "/v1/query", jsonType, body)
 	})
 	b.Run("json", func(b *testing.B) { measure(b, w.handler, "/v1/query", jsonType, body) })
-	b.Run("json without trace", func(b *testing.B) {
-		measure(b, w.handler, "/v1/query", jsonType, strings.TrimSuffix(body, "}")+`,"trace":false}`)
-	})
+	without := func(body string) string { return strings.TrimSuffix(body, "}") + `,"trace":false}` }
+	b.Run("json without trace", func(b *testing.B) { measure(b, w.handler, "/v1/query", jsonType, without(body)) })
+	steps := strings.Replace(body, `"query":"`, `"query":"`+strings.Repeat("SET ?x AS 1 ", 100), 1)
+	b.Run("json of 100 steps", func(b *testing.B) { measure(b, w.handler, "/v1/query", jsonType, steps) })
+	b.Run("json of 100 steps without trace", func(b *testing.B) { measure(b, w.handler, "/v1/query", jsonType, without(steps)) })
 	b.Run("form", func(b *testing.B) { measure(b, w.handler, "/api", formType, form) })
 	b.Run("page", func(b *testing.B) {
 		measure(b, w.handler, "/v1/query", jsonType, `{"query":"EMIT \"Hello\""}`, "Origin", listed)
