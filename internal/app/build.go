@@ -125,7 +125,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	if err := a.openCertificates(); err != nil {
 		return nil, err
 	}
-	if err := a.openResources(); err != nil {
+	if err := a.openResources(ctx); err != nil {
 		return nil, err
 	}
 	authenticator, err := a.authenticator(ctx)
@@ -219,7 +219,7 @@ func (a *App) openCertificates() (err error) {
 }
 
 // openResources opens what scripts reach.
-func (a *App) openResources() error {
+func (a *App) openResources(ctx context.Context) error {
 	p := &a.parts
 	blobs, err := dir.OpenBlobs(filepath.Join(a.settings.Data, sqlite.BlobFolder))
 	if err != nil {
@@ -234,6 +234,9 @@ func (a *App) openResources() error {
 	a.closes("blobs' lock", func(context.Context) error { return lock.Close() })
 	blobs.SetRemovalLock(lock.TryExclusive)
 	if _, err := blobs.RemoveUnfinished(time.Now()); err != nil {
+		return fmt.Errorf("data folder: %w", err)
+	}
+	if err := blobs.FinishDeletions(ctx, p.store.Files); err != nil {
 		return fmt.Errorf("data folder: %w", err)
 	}
 	trees := files.NewTrees(p.store.Files, blobs, time.Now)

@@ -129,6 +129,9 @@ func (b *Blobs) Sweep(ctx context.Context, rows Store, now time.Time, grace time
 	if err != nil {
 		return removed, err
 	}
+	if err := b.FinishDeletions(ctx, rows); err != nil {
+		return removed, err
+	}
 	n, err := b.SweepDead(ctx, rows, now.Add(-grace), 0)
 	return removed + n, err
 }
@@ -152,36 +155,55 @@ func (b *Blobs) SweepDead(ctx context.Context, rows Store, before time.Time, byt
 }
 
 // remove removes dead blobs that nobody holds, and returns how many and how large
-// they were.
+// they were. That it does is in the rows first: another process that is about to refer
+// to one finds it there, also where this one ends before it is done.
 func (b *Blobs) remove(ctx context.Context, rows Store, list []DeadBlob) (removed int, freed int64, err error) {
 	release, ok := b.lockRemoval()
 	if !ok {
 		return 0, 0, nil
 	}
 	defer release()
-	var gone []Hash
+	sizes := make(map[Hash]int64, len(list))
+	free := make([]Hash, 0, len(list))
 	for _, d := range list {
-		if err = ctx.Err(); err != nil {
-			break
-		}
 		if !b.startRemoval(d.Hash) {
 			continue
 		}
 		defer b.endRemoval(d.Hash) // when the rows know of it
-		used, found := rows.HasBlob(ctx, d.Hash)
-		if err = found; err != nil {
+		sizes[d.Hash] = d.Size
+		free = append(free, d.Hash)
+	}
+	started, err := rows.StartDeletion(ctx, free)
+	if err != nil {
+		return 0, 0, err
+	}
+	var gone []Hash
+	for _, hash := range started {
+		if err = ctx.Err(); err != nil {
 			break
 		}
-		if !used {
-			if err = b.store.Remove(d.Hash); err != nil {
-				break
-			}
-			removed++
-			freed += d.Size
+		if err = b.store.Remove(hash); err != nil {
+			break
 		}
-		gone = append(gone, d.Hash)
+		gone = append(gone, hash)
+		freed += sizes[hash]
 	}
-	return removed, freed, errors.Join(err, rows.DropDead(context.WithoutCancel(ctx), gone))
+	return len(gone), freed, errors.Join(err, rows.DropDead(context.WithoutCancel(ctx), gone))
+}
+
+// FinishDeletions removes the blobs whose deletion was started and not finished: the
+// process ended on the way, or the disk failed.
+func (b *Blobs) FinishDeletions(ctx context.Context, rows Store) error {
+	for q := (DeadQuery{Deleting: true}); ; {
+		list, err := rows.Dead(ctx, q, sweepBatch)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		if _, _, err := b.remove(ctx, rows, list); err != nil {
+			return err
+		}
+		q.After = list[len(list)-1].Hash
+	}
 }
 
 // findDead adds the blobs to the dead ones that no row tells of: a process ended

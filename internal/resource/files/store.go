@@ -2,6 +2,7 @@ package files
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"ql/internal/account"
@@ -50,7 +51,12 @@ type DeadQuery struct {
 	// those after a hash.
 	Before time.Time
 	After  Hash
+	// Deleting asks for those of all, by hash, whose deletion was started.
+	Deleting bool
 }
+
+// ErrDeleting says that a change refers to a blob that is being removed.
+var ErrDeleting = errors.New("a blob of the file is being removed")
 
 // Store stores the nodes of accounts' trees. Nodes are found by their Key: no two
 // of an account have the same. Methods are safe for concurrent use.
@@ -71,7 +77,8 @@ type Store interface {
 	Below(ctx context.Context, a account.ID, key string) (longest, deepest string, err error)
 	// Apply makes changes, one after the other, all or none, and sets the
 	// account's usage, with the next generation. Where the generation is no
-	// longer that of before, it does nothing and reports false.
+	// longer that of before, it does nothing and reports false. It is ErrDeleting
+	// where it refers to a blob whose deletion was started.
 	Apply(ctx context.Context, a account.ID, before, after Usage, changes []Change) (bool, error)
 	// HasBlob reports whether a chunk of any account is this blob: of a file, or
 	// of what a link leads to.
@@ -88,6 +95,11 @@ type Store interface {
 	// AddDead adds blobs that are on the disk, but those that something refers to
 	// and those that are known as dead.
 	AddDead(ctx context.Context, blobs []DeadBlob) error
+	// StartDeletion says of dead blobs that they are about to be removed from the disk,
+	// and returns of which: not of those that something refers to, which are dead no
+	// more. From then on no change refers to them, until DropDead. A deletion that a
+	// process did not come to the end of is started again by the next.
+	StartDeletion(ctx context.Context, hashes []Hash) ([]Hash, error)
 	// DropDead forgets blobs that were removed from the disk.
 	DropDead(ctx context.Context, hashes []Hash) error
 }

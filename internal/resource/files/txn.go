@@ -46,9 +46,19 @@ func (t *Tree) change(ctx context.Context, work func(*txn) error) error {
 		if err != nil || done {
 			pin.release()
 			t.trees.discard(context.WithoutCancel(ctx), t.account, pin.made)
-			return err
+			return t.trees.deleting(ctx, err)
 		}
 	}
+}
+
+// deleting makes the error of a change that refers to a blob which is being removed: it
+// can be made when that is over. Where nobody is at it any more, it is over now.
+func (t *Trees) deleting(ctx context.Context, err error) error {
+	if !errors.Is(err, ErrDeleting) {
+		return err
+	}
+	err = errors.Join(err, t.blobs.FinishDeletions(ctx, t.rows))
+	return fault.Retryable(fault.StorageUnavailable, time.Second, "the same content is being removed from the storage at this moment").WithCause(err)
 }
 
 func (t *Tree) attempt(ctx context.Context, pin *pin, work func(*txn) error) (bool, error) {

@@ -18,6 +18,10 @@ func (s Files) Dead(ctx context.Context, q files.DeadQuery, limit int) (list []f
 	}
 	const columns = "SELECT hash, account, size, since FROM dead_blobs "
 	err = s.store.read(ctx, func(t tx) error {
+		if q.Deleting {
+			return t.each(`SELECT dead_blobs.hash, account, size, since FROM blob_deletions CROSS JOIN dead_blobs ON dead_blobs.hash = blob_deletions.hash
+				WHERE blob_deletions.hash > ? ORDER BY blob_deletions.hash LIMIT ?`, add, q.After[:], max(limit, 0))
+		}
 		if q.Account == 0 {
 			before := int64(math.MaxInt64)
 			if !q.Before.IsZero() {
@@ -71,6 +75,55 @@ func (s Files) AddDead(ctx context.Context, list []files.DeadBlob) error {
 	})
 }
 
+// StartDeletion implements files.Store.
+func (s Files) StartDeletion(ctx context.Context, hashes []files.Hash) (started []files.Hash, err error) {
+	if len(hashes) == 0 {
+		return nil, nil
+	}
+	err = s.store.write(ctx, func(t tx) error {
+		started = nil
+		for i := range hashes {
+			dead, used := false, false
+			if _, err := t.one(`SELECT 1, EXISTS (SELECT 1 FROM file_chunks WHERE hash = ?1) OR EXISTS (SELECT 1 FROM share_chunks WHERE hash = ?1)
+				FROM dead_blobs WHERE hash = ?1`, func(r row) { dead, used = true, r.bool(1) }, hashes[i][:]); err != nil {
+				return err
+			}
+			if used {
+				if err := t.dropDead(hashes[i]); err != nil {
+					return err
+				}
+				continue
+			}
+			if !dead {
+				continue
+			}
+			if _, err := t.exec("INSERT INTO blob_deletions (hash) VALUES (?) ON CONFLICT DO NOTHING", hashes[i][:]); err != nil {
+				return err
+			}
+			started = append(started, hashes[i])
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return started, nil
+}
+
+// isDeleting reports whether the deletion of a blob was started.
+func (t tx) isDeleting(hash files.Hash) (bool, error) {
+	return t.has("SELECT 1 FROM blob_deletions WHERE hash = ?", hash[:])
+}
+
+// dropDead forgets a dead blob, and that it is deleted.
+func (t tx) dropDead(hash files.Hash) error {
+	if _, err := t.exec("DELETE FROM dead_blobs WHERE hash = ?", hash[:]); err != nil {
+		return err
+	}
+	_, err := t.exec("DELETE FROM blob_deletions WHERE hash = ?", hash[:])
+	return err
+}
+
 // DropDead implements files.Store.
 func (s Files) DropDead(ctx context.Context, hashes []files.Hash) error {
 	if len(hashes) == 0 {
@@ -78,7 +131,7 @@ func (s Files) DropDead(ctx context.Context, hashes []files.Hash) error {
 	}
 	return s.store.write(ctx, func(t tx) error {
 		for i := range hashes {
-			if _, err := t.exec("DELETE FROM dead_blobs WHERE hash = ?", hashes[i][:]); err != nil {
+			if err := t.dropDead(hashes[i]); err != nil {
 				return err
 			}
 		}

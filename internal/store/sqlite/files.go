@@ -195,6 +195,13 @@ func (t tx) extendNode(a int64, n files.Node, replace int) error {
 // addChunks adds chunks to a file, after the one with a number.
 func (t tx) addChunks(a, file, last int64, chunks []files.Chunk) error {
 	for i := range chunks {
+		deleting, err := t.isDeleting(chunks[i].Hash)
+		if err == nil && deleting {
+			err = files.ErrDeleting
+		}
+		if err != nil {
+			return err
+		}
 		if _, err := t.exec("INSERT INTO file_chunks (account, file, number, hash, size) VALUES (?, ?, ?, ?, ?)",
 			a, file, last+1+int64(i), chunks[i].Hash[:], chunks[i].Size); err != nil {
 			return err

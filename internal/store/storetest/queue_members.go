@@ -123,6 +123,7 @@ func RunPair(t *testing.T, open func(t *testing.T) (a, b Stores)) {
 		"claims":  testClaimsOfTwo,
 		"usage":   testUsageOfTwo,
 		"cache":   testCacheOfTwo,
+		"blobs":   testBlobDeletionOfTwo,
 	} {
 		for skew, by := range map[string]time.Duration{"behind": -time.Hour, "ahead": time.Hour} {
 			t.Run(name+"/"+skew, func(t *testing.T) {

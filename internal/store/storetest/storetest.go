@@ -86,6 +86,7 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"files/dead after restarts": testDeadAcrossRestarts,
 		"files/failed writes":       testFailedWrites,
 		"files/sweep race":          testSweepRace,
+		"files/blob deletion":       testBlobDeletion,
 		"files/damaged blobs":       testDamagedBlobs,
 		"files/upload":              testUpload,
 		"files/content":             testContent,
