@@ -30,6 +30,8 @@ type jobJSON struct {
 	Status     string     `json:"status"`
 	Mode       string     `json:"mode"`
 	Convention string     `json:"convention"`
+	By         string     `json:"by"`
+	Program    string     `json:"program,omitempty"`
 	Created    time.Time  `json:"created_at"`
 	Finished   *time.Time `json:"finished_at,omitempty"`
 	Steps      int64      `json:"steps"`
@@ -38,7 +40,7 @@ type jobJSON struct {
 func newJobJSON(s job.Summary) jobJSON {
 	j := jobJSON{
 		JobID: s.ID.String(), Status: string(s.State), Mode: string(s.Mode), Convention: string(s.Convention),
-		Created: s.Created, Steps: s.Steps,
+		By: string(s.Credential), Program: s.ProgramName, Created: s.Created, Steps: s.Steps,
 	}
 	if !s.Finished.IsZero() {
 		j.Finished = &s.Finished
@@ -180,6 +182,10 @@ func (c *console) showJob(r job.Record) {
 		row("status", r.State)
 		row("mode", r.Mode)
 		row("called by", r.Convention)
+		row("started by", r.Credential)
+		if r.ProgramName != "" {
+			row("program", r.ProgramName)
+		}
 		row("created", moment(r.Created))
 		if !r.Finished.IsZero() {
 			row("finished", moment(r.Finished))

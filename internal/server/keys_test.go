@@ -430,6 +430,66 @@ func TestKeyJobs(t *testing.T) {
 	w.send("GET", "/v1/job/"+ids["other"], "", "", bearer(again)...).wantError(t, 404, "job_not_found")
 }
 
+// TestKeyPrograms: a key for one program runs that one, with the owner's rights, and sees what came of
+// it by whomever; it runs no other, and no text.
+func TestKeyPrograms(t *testing.T) {
+	w := boot(t, unlimitedCalls)
+	ada := w.member("ada", account.Standard)
+	check(t, w.accounts.SetSecret(t.Context(), "ada", "token", "s3cret"))
+	for name, text := range map[string]string{"greet": `EMIT "hello {=LENGTH(!SECRET('token'))}"`, "other": `EMIT "no"`, "asks": `CONFIRM "Sure?"`} {
+		_, _, err := w.accounts.Publish(t.Context(), "ada", account.Publication{Name: name, Text: text, Switches: account.Switches{Callers: account.CallersKeys}})
+		check(t, err)
+	}
+	greets, sees, runs := w.key(ada, "greets", "run:greet"), w.key(ada, "sees", "run:greet", "run:asks", "jobs"), w.key(ada, "runs", "run")
+	call := func(key, body string) response { return w.send("POST", "/v1/query", jsonType, body, bearer(key)...) }
+	mine := call(greets, `{"script":"greet"}`)
+	if mine.status != 200 || *mine.read(t).Result != "hello 6" {
+		t.Fatalf("%d %s", mine.status, mine.body)
+	}
+	if r := call(greets, `{"script":"greet@1","mode":"async"}`); r.status != 202 {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	for body, needs := range map[string]string{
+		`{"script":"other"}`:   "run or run:other",
+		`{"script":"other@1"}`: "run or run:other",
+		`{"script":"nothing"}`: "run or run:nothing", // as if it were there
+		`{"query":"EMIT 1"}`:   "run: it has",
+		`{"query":"EMIT \"hello {=LENGTH(!SECRET('token'))}\""}`: "run: it has", // the very text
+	} {
+		if a := call(greets, body).wantError(t, 403, "scope_missing"); !strings.Contains(a.Error.Message, "the scope "+needs) || !strings.Contains(a.Error.Message, "it has run:greet") {
+			t.Errorf("%s: %s", body, a.Error.Message)
+		}
+	}
+	other := call(runs, `{"script":"other"}`)
+	if other.status != 200 {
+		t.Fatalf("%d %s", other.status, other.body)
+	}
+	theirs := call(runs, `{"script":"greet"}`).read(t).JobID
+	asked := call(runs, `{"script":"asks"}`).read(t).JobID
+	text := call(runs, `{"query":"EMIT 1"}`).read(t).JobID
+	for id, want := range map[string][2]int{ // to greets, and to sees
+		mine.read(t).JobID: {200, 200}, theirs: {404, 200}, asked: {404, 200}, other.read(t).JobID: {404, 404}, text: {404, 404},
+	} {
+		for i, key := range []string{greets, sees} {
+			if r := w.send("GET", "/v1/job/"+id, "", "", bearer(key)...); r.status != want[i] {
+				t.Errorf("%d %s, want %d", r.status, r.body, want[i])
+			}
+		}
+	}
+	programs := map[string]int{}
+	for _, j := range w.send("GET", "/v1/jobs", "", "", bearer(sees)...).read(t).Jobs {
+		programs[*j.Program]++
+	}
+	if len(programs) != 2 || programs["greet"] != 3 || programs["asks"] != 1 {
+		t.Errorf("it lists %v", programs)
+	}
+	w.send("POST", "/v1/confirm/"+asked, jsonType, `{"approved":true}`, bearer(sees)...).wantError(t, 403, "scope_missing")
+	w.send("DELETE", "/v1/job/"+asked, "", "", bearer(greets)...).wantError(t, 404, "job_not_found")
+	if r := w.send("DELETE", "/v1/job/"+asked, "", "", bearer(sees)...); r.status != 200 {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+}
+
 // TestKeyAnswers: a key answers with the scope for it, also its own job; without, it says so, and is
 // not taken for somebody who has the id alone.
 func TestKeyAnswers(t *testing.T) {
