@@ -27,7 +27,9 @@ func (a answerer) call(method, to, kind, body string, answer any) (status int, t
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	req.SetBasicAuth(a.name, apptest.Password)
+	if !strings.HasSuffix(to, "/v1/query") { // which has them in its body
+		req.SetBasicAuth(a.name, apptest.Password)
+	}
 	if kind != "" {
 		req.Header.Set("Content-Type", kind)
 	}

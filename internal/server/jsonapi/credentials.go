@@ -10,13 +10,15 @@ import (
 
 func headerCredentials(r *server.Request) (*service.Credentials, error) { return r.Credentials() }
 
-// queryCredentials returns the credentials of a query: those of its body, or a named key.
+// queryCredentials returns the credentials of a query: those of its body, or a named key. HTTP Basic
+// is nothing here, and a program that sends it is told so; of a page's call it may be the browser that
+// added it on its own.
 func queryCredentials(r *server.Request, a *wire.Auth) (*service.Credentials, error) {
 	p, err := headerCredentials(r)
 	switch {
 	case err != nil:
 		return nil, err
-	case p == nil:
+	case p == nil, p.By != principal.ByNamedKey && r.Caller.Origin.Present():
 		return bodyCredentials(a), nil
 	case a != nil:
 		return nil, fault.Invalid("auth", "stands beside the header Authorization: one of the two fits")
