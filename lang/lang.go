@@ -158,8 +158,8 @@ func plain(t *syntax.Text) string {
 	return b.String()
 }
 
-// identity is what tells programs apart: the language's version, the text, and
-// each include's path and text.
+// identity is what tells programs apart: the language's version, what the compiler
+// makes of a text, the text, and each include's path and text.
 func identity(text string, files []file) [sha256.Size]byte {
 	h := sha256.New()
 	var n [8]byte
@@ -168,8 +168,10 @@ func identity(text string, files []file) [sha256.Size]byte {
 		h.Write(n[:])
 		h.Write([]byte(s))
 	}
-	binary.LittleEndian.PutUint64(n[:], bytecode.Version)
-	h.Write(n[:])
+	for _, number := range []uint64{bytecode.Version, compile.Revision} {
+		binary.LittleEndian.PutUint64(n[:], number)
+		h.Write(n[:])
+	}
 	put(text)
 	for _, f := range files {
 		put(f.path)

@@ -15,7 +15,7 @@ const Version = 1
 // Program is a compiled script. It is immutable: any number of machines may
 // run it at once.
 type Program struct {
-	Hash       [sha256.Size]byte // over version, text and includes
+	Hash       [sha256.Size]byte // over version, compiler's revision, text and includes
 	Files      []string          // names: "" for the script itself, then each INCLUDE
 	Funcs      []*Func           // 0 is the script's top level
 	Consts     []value.Value     // frozen

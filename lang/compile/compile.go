@@ -40,6 +40,12 @@ import (
 	"ql/lang/value"
 )
 
+// Revision is part of a program's hash, by which stored programs are found. It grows
+// with every change of the code that some text is compiled to: the snapshot of a machine
+// that runs the new code must not meet the program that an earlier release has stored of
+// the same text. Programs of earlier revisions run on.
+const Revision = 2
+
 // Compile makes a program of a script whose names are tied without errors. It takes a
 // step of y with each instruction and constant.
 func Compile(res *resolve.Result, hash [sha256.Size]byte, y *source.Yield) (*bytecode.Program, source.Errors) {
