@@ -39,6 +39,7 @@ type Account struct {
 	Epoch int64
 
 	Plan              Plan
+	Overrides         []Override // limits of its own, by name; nil for none
 	Admin             bool
 	Disabled          bool // its credentials and domains open nothing
 	RequireAuthOnJobs bool // polls and confirms need credentials

@@ -47,7 +47,7 @@ func (s *Service) CreateNamedKey(ctx context.Context, a Account, n NewNamed) (Na
 		return NamedKey{}, Key{}, err
 	}
 	k.Hash, k.Shown = key.Hash(), key.Shown()
-	most := s.o.Limits(a.LimitPlan()).NamedKeys
+	most := a.Limits(s.o.Limits).NamedKeys
 	k.ID, err = s.store.CreateNamedKey(ctx, k, most)
 	switch {
 	case errors.Is(err, ErrNameInUse):

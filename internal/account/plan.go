@@ -22,13 +22,13 @@ const (
 
 var plans = []Plan{Free, Standard, Unlimited}
 
-// OfDevelopment stands for the plan in LimitPlan of the development account. No
+// OfDevelopment stands for the plan in limitPlan of the development account. No
 // account has it, and where nobody says what it allows, that is what free does.
 const OfDevelopment Plan = "development"
 
-// LimitPlan is whose limits hold for an account: those of its plan, but that
-// settings may say otherwise for the development account.
-func (a Account) LimitPlan() Plan {
+// limitPlan is whose limits hold for an account that has none of its own: those of
+// its plan, but that settings may say otherwise for the development account.
+func (a Account) limitPlan() Plan {
 	if a.Username == Development && a.Plan == Free {
 		return OfDevelopment
 	}

@@ -135,7 +135,7 @@ const (
 // PublishScript publishes a script of an account, which compiles, and tells whether it
 // is new to the account.
 func (s *Service) PublishScript(ctx context.Context, a Account, n Publication) (p Published, created bool, err error) {
-	l := s.o.Limits(a.LimitPlan())
+	l := a.Limits(s.o.Limits)
 	if err := n.check(l.ScriptBytes); err != nil {
 		return Published{}, false, err
 	}

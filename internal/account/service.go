@@ -14,6 +14,7 @@ import (
 	"ql/internal/fault"
 	"ql/internal/password"
 	"ql/internal/redacted"
+	"ql/lang/source"
 )
 
 // Development is the namespace of the shared development account.
@@ -228,6 +229,72 @@ func (s *Service) SetPlan(ctx context.Context, name, plan string) error {
 		return fault.Invalid("plan", "%v", err)
 	}
 	return s.with(ctx, name, func(a Account) error { return s.store.SetPlan(ctx, a.ID, p) })
+}
+
+// SetLimit gives the account a limit of its own, as settings write one. It is at most what the plan
+// has that allows most: requests are read, and the node is divided, by what plans allow.
+func (s *Service) SetLimit(ctx context.Context, name, limit, text string) error {
+	if err := checkLimitName(limit); err != nil {
+		return err
+	}
+	n, err := ParseLimit(limit, text)
+	if err != nil {
+		return fault.Invalid(limit, "%v", err)
+	}
+	widest := int64(0)
+	for i, p := range plans {
+		l := s.o.Limits(p)
+		if most := l.Limit(limit); i == 0 || exceeds(limit, most, widest) {
+			widest = most
+		}
+	}
+	if exceeds(limit, n, widest) {
+		return fault.Invalid(limit, "%s is more than any plan allows: %s is the most, unless settings give a plan more", FormatLimit(limit, n), FormatLimit(limit, widest))
+	}
+	return s.changeLimit(ctx, name, limit, &n)
+}
+
+// UnsetLimit takes a limit of its own from the account: that of its plan holds again.
+func (s *Service) UnsetLimit(ctx context.Context, name, limit string) error {
+	if err := checkLimitName(limit); err != nil {
+		return err
+	}
+	return s.changeLimit(ctx, name, limit, nil)
+}
+
+// changeLimit changes a limit of an account's own, where its limits fit together afterwards.
+func (s *Service) changeLimit(ctx context.Context, name, limit string, n *int64) error {
+	return s.with(ctx, name, func(a Account) error {
+		before, after := s.o.Limits(a.limitPlan()), s.o.Limits(a.limitPlan())
+		for _, o := range a.Overrides {
+			if _, known := limitFields[o.Name]; !known {
+				continue
+			}
+			before.SetLimit(o.Name, o.Value)
+			if o.Name != limit {
+				after.SetLimit(o.Name, o.Value)
+			}
+		}
+		if n != nil {
+			after.SetLimit(limit, *n)
+		}
+		// What does not fit since the plan changed can be mended step by step.
+		_, was := before.Check()
+		if _, why := after.Check(); why != "" && was == "" {
+			return fault.Invalid(limit, "%s", why)
+		}
+		return s.store.SetLimit(ctx, a.ID, limit, n)
+	})
+}
+
+func checkLimitName(limit string) error {
+	if _, ok := limitFields[limit]; ok {
+		return nil
+	}
+	if near := source.Nearest(limit, LimitNames()); near != "" {
+		return fault.Invalid("limit", "there is no limit %q; there is %s", limit, near)
+	}
+	return fault.Invalid("limit", "there is no limit %q: limits are %s", limit, strings.Join(LimitNames(), ", "))
 }
 
 // SetFlag switches one of the account's flags.

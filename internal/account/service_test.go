@@ -501,3 +501,83 @@ func TestFirstWebhookSecretIsOne(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnLimits: an account's own limits stand in the place of its plan's, and go no further than
+// some plan does.
+func TestOwnLimits(t *testing.T) {
+	ctx := context.Background()
+	f := newFixture(t, account.Options{})
+	f.create(t, "ada")
+	limits := func() account.Limits {
+		t.Helper()
+		a, err := f.Find(ctx, "ada")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.Limits(account.Plan.Limits)
+	}
+	want := account.Standard.Limits()
+	set := func(name, text string, change func()) {
+		t.Helper()
+		if err := f.SetLimit(ctx, "ada", name, text); err != nil {
+			t.Fatal(err)
+		}
+		change()
+		if got := limits(); got != want {
+			t.Errorf("%s = %s gives %+v", name, text, got)
+		}
+	}
+	set("rate", "5", func() { want.Rate = 5 })
+	set("rate", "0", func() { want.Rate = 0 })
+	set("storage_bytes", "20 GiB", func() { want.StorageBytes = 20 << 30 })
+	set("sync_time", "1m", func() { want.SyncTime = time.Minute })
+	set("rate_per_address", "true", func() { want.RatePerAddress = true })
+	set("jobs_kept", "1h", func() { want.JobRetention = time.Hour })
+	for name, text := range map[string]string{
+		"memory": "513 MiB", "sync_time": "121s", "body_bytes": "17 MiB", "fetch_bytes": "1 TiB", "concurrent": "201", // more than any plan
+		"databases": "0", "files": "-1", "sessions": "0", "async_time": "10", "rate_per_address": "yes", "script_bytes": "9 EiB",
+		"fetch_time": "0", // while scripts may FETCH
+	} {
+		wantField(t, f.SetLimit(ctx, "ada", name, text), name)
+	}
+	wantField(t, f.SetLimit(ctx, "ada", "raet", "5"), "limit")
+	wantField(t, f.UnsetLimit(ctx, "ada", "raet"), "limit")
+	wantNotFound(t, f.SetLimit(ctx, "nobody", "rate", "5"))
+	if got := limits(); got != want {
+		t.Errorf("refused limits changed %+v", got)
+	}
+
+	// What is half said after a change of plan allows nothing.
+	set("fetches", "30", func() { want.Fetches = 30 })
+	if err := f.SetPlan(ctx, "ada", "free"); err != nil {
+		t.Fatal(err)
+	}
+	if l := limits(); l.Fetches != 0 {
+		t.Errorf("an account without fetch_time may fetch: %+v", l)
+	}
+	for _, name := range account.LimitNames() {
+		if err := f.UnsetLimit(ctx, "ada", name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := limits(); got != account.Free.Limits() {
+		t.Errorf("without its own it has %+v", got)
+	}
+}
+
+// TestFormatLimit: what is shown of a limit can be set.
+func TestFormatLimit(t *testing.T) {
+	for _, p := range account.Plans() {
+		full, read := p.Limits(), account.Limits{}
+		for _, name := range account.LimitNames() {
+			n, err := account.ParseLimit(name, account.FormatLimit(name, full.Limit(name)))
+			if err != nil {
+				t.Fatalf("%s of %s: %v", name, p, err)
+			}
+			read.SetLimit(name, n)
+		}
+		if read != full {
+			t.Errorf("%s comes back as %+v", p, read)
+		}
+	}
+}

@@ -103,6 +103,9 @@ type Accounts interface {
 	SealKey(ctx context.Context, id ID, hash KeyHash, sealed []byte) error
 
 	SetPlan(ctx context.Context, id ID, plan Plan) error
+	// SetLimit gives the account a limit of its own, in place of the one of that name; nil takes it
+	// away.
+	SetLimit(ctx context.Context, id ID, name string, value *int64) error
 	// SetFlag switches a flag. An account with a tombstone stays disabled.
 	SetFlag(ctx context.Context, id ID, flag Flag, on bool) error
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -28,6 +30,7 @@ type accountCommand struct {
 	RotateKey     accountRotateKey     `cmd:"" help:"Give an account a new API key; the old one is dead at once."`
 	SetPassword   accountSetPassword   `cmd:"" help:"Give an account the password on standard input."`
 	SetPlan       accountSetPlan       `cmd:"" help:"Put an account on another plan."`
+	SetLimit      accountSetLimit      `cmd:"" help:"Give an account a limit of its own, or its plan's again."`
 	Set           accountSet           `cmd:"" help:"Switch something of an account on or off."`
 	Domains       domainsCommand       `cmd:"" help:"The domains whose pages may call as an account."`
 	Secret        secretCommand        `cmd:"" help:"The secrets that an account's scripts read."`
@@ -66,15 +69,29 @@ type accountJSON struct {
 	Email             string    `json:"email,omitempty"`
 	Phone             string    `json:"phone,omitempty"`
 	Plan              string    `json:"plan"`
+	Limits            ownLimits `json:"limits,omitempty"`
 	Admin             bool      `json:"admin"`
 	Disabled          bool      `json:"disabled"`
 	RequireAuthOnJobs bool      `json:"require_auth_on_jobs"`
 	Created           time.Time `json:"created_at"`
 }
 
+// ownLimits are the limits that an account has for itself, as set-limit takes them.
+type ownLimits map[string]string
+
+func newOwnLimits(own []accounts.Override) ownLimits {
+	limits := ownLimits{}
+	for _, o := range own {
+		if slices.Contains(accounts.LimitNames(), o.Name) { // of another version
+			limits[o.Name] = accounts.FormatLimit(o.Name, o.Value)
+		}
+	}
+	return limits
+}
+
 func newAccountJSON(a accounts.Account) accountJSON {
 	return accountJSON{
-		Username: a.Username, Email: a.Email, Phone: a.Phone, Plan: string(a.Plan), Admin: a.Admin,
+		Username: a.Username, Email: a.Email, Phone: a.Phone, Plan: string(a.Plan), Limits: newOwnLimits(a.Overrides), Admin: a.Admin,
 		Disabled: a.Disabled, RequireAuthOnJobs: a.RequireAuthOnJobs, Created: a.Created,
 	}
 }
@@ -272,6 +289,9 @@ func (k *accountShow) Run(c *console, line *commands) error {
 			row("e-mail", orDash(shown.Email))
 			row("phone", orDash(shown.Phone))
 			row("plan", shown.Plan)
+			for _, name := range slices.Sorted(maps.Keys(shown.Limits)) {
+				row(name, shown.Limits[name]+" instead of its plan's")
+			}
 			row("admin", shown.Admin)
 			row("disabled", shown.Disabled)
 			row("require_auth_on_jobs", shown.RequireAuthOnJobs)
@@ -358,6 +378,34 @@ func (k *accountSetPlan) Run(c *console, line *commands) error {
 			return err
 		}
 		c.said("%s has the plan %s", k.Account, k.Plan)
+		return nil
+	})
+}
+
+type accountSetLimit struct {
+	who
+	Limit string `arg:"" help:"Such as storage_bytes; the limits are those of the settings' plans."`
+	Value string `arg:"" optional:"" help:"Such as 100, \"20 GiB\", 30s or true."`
+	Unset bool   `help:"Let the limit of the account's plan hold again."`
+}
+
+// Run implements the command.
+func (k *accountSetLimit) Run(c *console, line *commands) error {
+	if k.Unset == (k.Value != "") {
+		return usage("a limit takes a value, or --unset")
+	}
+	return line.Account.with(c, false, func(o *operator.Operator) error {
+		if k.Unset {
+			if err := o.Accounts.UnsetLimit(c.ctx, k.Account, k.Limit); err != nil {
+				return err
+			}
+			c.said("%s has the %s of its plan", k.Account, k.Limit)
+			return nil
+		}
+		if err := o.Accounts.SetLimit(c.ctx, k.Account, k.Limit, k.Value); err != nil {
+			return err
+		}
+		c.said("%s has %s = %s", k.Account, k.Limit, k.Value)
 		return nil
 	})
 }

@@ -199,7 +199,7 @@ func TestLimitsOfZero(t *testing.T) {
 	var zero []string
 	kind := reflect.TypeFor[account.Limits]()
 	for i := range kind.NumField() {
-		key := LimitKey(kind.Field(i))
+		key := account.LimitKey(kind.Field(i))
 		if kind.Field(i).Type.Kind() == reflect.Bool {
 			continue
 		}
@@ -212,7 +212,7 @@ func TestLimitsOfZero(t *testing.T) {
 	slices.Sort(zero)
 	want := []string{
 		"calls_per_month", "databases", "egress_per_month", "fetch_bytes", "fetch_ratio", "fetch_time", "fetches", "fetches_at_once",
-		"file_bytes", "files", "listeners", "origin_rate", "rate", "rate_burst", "records_bytes", "running_per_month",
+		"file_bytes", "files", "listeners", "origin_rate", "published", "published_bytes", "rate", "rate_burst", "records_bytes", "running_per_month",
 		"standing", "standing_bytes", "storage_bytes", "trace_first", "trace_last",
 	}
 	if !slices.Equal(zero, want) {
@@ -344,7 +344,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 
 func TestLimitKeys(t *testing.T) {
 	for field, want := range map[string]string{"SyncTime": "sync_time", "JSONDepth": "json_depth", "SyncCPU": "sync_cpu", "RatePerAddress": "rate_per_address", "Files": "files"} {
-		if got := LimitKey(reflect.StructField{Name: field}); got != want {
+		if got := account.LimitKey(reflect.StructField{Name: field}); got != want {
 			t.Errorf("%s is %s, want %s", field, got, want)
 		}
 	}

@@ -40,7 +40,7 @@ func planLimitsTable() string {
 	kind := reflect.TypeFor[account.Limits]()
 	for i := range kind.NumField() {
 		name := kind.Field(i).Name
-		fmt.Fprintf(&b, "\n| %s |", code(config.LimitKey(kind.Field(i))))
+		fmt.Fprintf(&b, "\n| %s |", code(account.LimitKey(kind.Field(i))))
 		for _, l := range plans {
 			fmt.Fprintf(&b, " %s |", limit(name, reflect.ValueOf(l).Field(i).Interface()))
 		}

@@ -101,5 +101,5 @@ func (o *Operator) Close() error { return o.store.Close() }
 // Limits returns the limits of an account.
 func (o *Operator) Limits(ctx context.Context, name string) (account.Limits, error) {
 	a, err := o.Accounts.Find(ctx, name)
-	return o.settings.Limits(a.LimitPlan()), err
+	return a.Limits(o.settings.Limits), err
 }

@@ -41,7 +41,7 @@ func (o *Operator) Files(ctx context.Context, name string, do func(*files.Tree) 
 	blobs.SetRemovalLock(func() (func(), bool) { return nil, false })
 	pool := o.pool(files.NewTrees(o.store.Files, blobs, time.Now))
 	defer func() { err = errors.Join(err, pool.Close(), blobs.Close()) }()
-	tree, release := pool.Tree(a.ID, o.settings.Limits(a.LimitPlan()))
+	tree, release := pool.Tree(a.ID, a.Limits(o.settings.Limits))
 	defer release()
 	return do(tree)
 }
@@ -53,7 +53,7 @@ func (o *Operator) Databases(ctx context.Context, name string) (*databases.Datab
 	if err != nil {
 		return nil, err
 	}
-	return o.pool(nil).Databases(a.ID, o.settings.Limits(a.LimitPlan())), nil
+	return o.pool(nil).Databases(a.ID, a.Limits(o.settings.Limits)), nil
 }
 
 // DropDatabase removes a database of an account. A running server may have it
@@ -102,7 +102,7 @@ func (o *Operator) Quota(ctx context.Context, name string) (Quota, error) {
 	if err != nil {
 		return Quota{}, err
 	}
-	limits := o.settings.Limits(a.LimitPlan())
+	limits := a.Limits(o.settings.Limits)
 	q := Quota{Plan: a.Plan, Month: usage.MonthOf(time.Now()), Limits: limits}
 	if q.Used, err = o.store.Usage.Used(ctx, a.ID, q.Month); err != nil {
 		return q, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -192,4 +193,25 @@ func TestLimitsAreShown(t *testing.T) {
 		t.Errorf("got %+v", bob)
 	}
 	w.send("GET", "/v1/limits?x=1", "", "", "Authorization", basic("ada", ada.key)).wantError(t, 400, "invalid_request")
+}
+
+// TestOwnLimits: a limit of an account's own holds for the next call, and for no other account.
+func TestOwnLimits(t *testing.T) {
+	w := boot(t, settings{})
+	ada, bob := w.member("ada", account.Standard), w.member("bob", account.Standard)
+	const script = `EMIT "more than ten bytes"`
+	check(t, w.accounts.SetLimit(t.Context(), "ada", "script_bytes", "10"))
+	if a := w.query(ada, script, "").read(t); a.Error.Limit != "script_bytes" || a.Error.Value != 10 {
+		t.Errorf("answer %+v", a)
+	}
+	if r := w.query(bob, script, ""); r.status != 200 {
+		t.Errorf("answer %d %s", r.status, r.body)
+	}
+	if r := w.send("GET", "/v1/limits", "", "", "Authorization", basic("ada", ada.key)); !strings.Contains(r.body, `"script_bytes":{"value":10}`) {
+		t.Errorf("limits %s", r.body)
+	}
+	check(t, w.accounts.UnsetLimit(t.Context(), "ada", "script_bytes"))
+	if r := w.query(ada, script, ""); r.status != 200 {
+		t.Errorf("answer %d %s", r.status, r.body)
+	}
 }

@@ -48,7 +48,7 @@ func (s *Service) Confirm(ctx context.Context, c Caller, text string, p *Credent
 
 // confirm is Confirm of a job that was found. It returns the job too, as it is afterwards.
 func (s *Service) confirm(ctx context.Context, c Caller, o foundJob, r Reply, wait time.Duration, a Answer) (*job.View, Answer, error) {
-	if err := r.Within(wireLimits(s.o.Limits(o.owner.LimitPlan()))); err != nil {
+	if err := r.Within(wireLimits(o.owner.Limits(s.o.Limits))); err != nil {
 		return nil, a, err
 	}
 	reply := worker.Reply{Prompt: r.Prompt, Approved: r.Approved, By: o.by, Address: c.Addr.String()}

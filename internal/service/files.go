@@ -60,7 +60,7 @@ func (s *Service) openFiles(ctx context.Context, c Caller, p *Credentials) (file
 	if err != nil {
 		return f, err
 	}
-	f.Origin, f.account, f.limits = owner.origin, owner.Account.ID, s.o.Limits(owner.Account.LimitPlan())
+	f.Origin, f.account, f.limits = owner.origin, owner.Account.ID, owner.Account.Limits(s.o.Limits)
 	verdict := s.countCall(owner, c, f.limits)
 	f.Rate = &verdict
 	if err := verdict.Err(); err != nil {

@@ -52,7 +52,7 @@ const keyEntries = 5
 
 // reserveKeys reserves what the keys of an account take.
 func (s *Service) reserveKeys(ctx context.Context, c Caller, owner *caller) error {
-	return c.Memory.reservePage(ctx, keyEntries*s.o.Limits(owner.Account.LimitPlan()).NamedKeys)
+	return c.Memory.reservePage(ctx, keyEntries*owner.Account.Limits(s.o.Limits).NamedKeys)
 }
 
 func keyEntry(k *account.NamedKey) wire.KeyEntry {
@@ -120,7 +120,7 @@ func (s *Service) openKeys(ctx context.Context, c Caller, p *Credentials, a acce
 	if err != nil {
 		return owner, l, err
 	}
-	verdict := s.countCall(owner, c, s.o.Limits(owner.Account.LimitPlan()))
+	verdict := s.countCall(owner, c, owner.Account.Limits(s.o.Limits))
 	l.Rate = &verdict
 	return owner, l, verdict.Err()
 }

@@ -46,7 +46,7 @@ func (s *Service) AccountLimits(ctx context.Context, c Caller, p *Credentials) (
 	if err != nil {
 		return a, err
 	}
-	l := s.o.Limits(owner.Account.LimitPlan())
+	l := owner.Account.Limits(s.o.Limits)
 	used, err := s.o.Usage.Used(ctx, owner.Account.ID)
 	if err != nil {
 		return a, err

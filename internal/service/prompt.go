@@ -60,7 +60,7 @@ func (s *Service) Prompt(ctx context.Context, c Caller, token string) (PromptPag
 	if err != nil {
 		return PromptPage{}, err
 	}
-	return PromptPage{Account: o.owner.Username, Prompt: *o.Prompt, MaxBytes: s.o.Limits(o.owner.LimitPlan()).BodyBytes}, nil
+	return PromptPage{Account: o.owner.Username, Prompt: *o.Prompt, MaxBytes: o.owner.Limits(s.o.Limits).BodyBytes}, nil
 }
 
 // answerWait is how long somebody who answered on a page waits for the next

@@ -59,7 +59,7 @@ func (s *Service) Query(ctx context.Context, c Caller, q Query) (Answer, error) 
 			return a, err
 		}
 	}
-	limits := s.o.Limits(who.Account.LimitPlan())
+	limits := who.Account.Limits(s.o.Limits)
 	if err := q.Within(wireLimits(limits)); err != nil {
 		return a, err
 	}

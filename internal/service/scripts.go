@@ -59,7 +59,7 @@ func (s *Service) PublishScript(ctx context.Context, c Caller, p *Credentials, n
 	if n.Secrets && owner.By == principal.ByNamedKey {
 		return a, fault.New(fault.ConfirmRequired, "no key publishes a script that reads secrets for others, whatever its scopes: send the account's username and password by HTTP Basic")
 	}
-	limits := s.o.Limits(owner.Account.LimitPlan())
+	limits := owner.Account.Limits(s.o.Limits)
 	if err := n.Within(wireLimits(limits)); err != nil {
 		return a, err
 	}
@@ -187,7 +187,7 @@ func (s *Service) openScripts(ctx context.Context, c Caller, p *Credentials, a a
 	if err != nil {
 		return owner, meta, err
 	}
-	verdict := s.countCall(owner, c, s.o.Limits(owner.Account.LimitPlan()))
+	verdict := s.countCall(owner, c, owner.Account.Limits(s.o.Limits))
 	meta.Rate = &verdict
 	return owner, meta, verdict.Err()
 }

@@ -65,7 +65,7 @@ func (s *Service) openShares(ctx context.Context, c Caller, p *Credentials) (acc
 		return 0, l, err
 	}
 	l.Origin = owner.origin
-	verdict := s.countCall(owner, c, s.o.Limits(owner.Account.LimitPlan()))
+	verdict := s.countCall(owner, c, owner.Account.Limits(s.o.Limits))
 	l.Rate = &verdict
 	return owner.Account.ID, l, verdict.Err()
 }

@@ -171,7 +171,7 @@ func (u *Upkeep) trim(ctx context.Context, id account.ID, again bool) (n int, er
 	if err != nil {
 		return 0, err
 	}
-	bound := u.o.Limits(one.LimitPlan()).RecordsBytes
+	bound := one.Limits(u.o.Limits).RecordsBytes
 	if bound == 0 {
 		return 0, nil
 	}
@@ -195,7 +195,7 @@ func (u *Upkeep) trim(ctx context.Context, id account.ID, again bool) (n int, er
 func (u *Upkeep) expireJobs(ctx context.Context, now time.Time) error {
 	u.o.Growth.clear()
 	return u.eachAccount(ctx, func(one account.Account) error {
-		before := now.Add(-u.o.Limits(one.LimitPlan()).JobRetention)
+		before := now.Add(-one.Limits(u.o.Limits).JobRetention)
 		if err := inBatches(func() (int, error) { return u.o.Jobs.Forget(ctx, one.ID, before, batchSize) }); err != nil {
 			return err
 		}
@@ -206,7 +206,7 @@ func (u *Upkeep) expireJobs(ctx context.Context, now time.Time) error {
 // requestTrim has an account trimmed that has more than its plan keeps. It may write
 // as fast as it is trimmed: this is not waited for.
 func (u *Upkeep) requestTrim(ctx context.Context, one account.Account) error {
-	bound := u.o.Limits(one.LimitPlan()).RecordsBytes
+	bound := one.Limits(u.o.Limits).RecordsBytes
 	if bound == 0 {
 		return nil
 	}

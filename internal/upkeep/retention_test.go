@@ -189,7 +189,7 @@ func TestJobsAreForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, kept := time.Now(), a.settings.Limits(dev.LimitPlan()).JobRetention
+	now, kept := time.Now(), dev.Limits(a.settings.Limits).JobRetention
 	old := job.Record{Summary: job.Summary{ID: job.NewID(), Account: dev.ID, State: job.Complete, Mode: job.Sync, Convention: job.JSON,
 		Created: now.Add(-kept - 24*time.Hour), Finished: now.Add(-kept - 24*time.Hour)}}
 	young := old

@@ -298,7 +298,7 @@ func (a *attempt) prepare(ctx context.Context) error {
 	if a.account, err = a.w.o.Accounts.ByID(ctx, h.Account); err != nil {
 		return err
 	}
-	a.limits = a.w.o.Limits(a.account.LimitPlan())
+	a.limits = a.account.Limits(a.w.o.Limits)
 	if err := a.reserveToLoad(ctx); err != nil {
 		return err
 	}

@@ -231,7 +231,7 @@ func (w *Worker) resumeStray(ctx context.Context, d job.Due) error {
 		return nil
 	}
 	w.attempts.Add(1)
-	w.scheduler.acquire(w.scheduler.queue(a.ID, w.o.Limits(a.LimitPlan()).Concurrent))
+	w.scheduler.acquire(w.scheduler.queue(a.ID, a.Limits(w.o.Limits).Concurrent))
 	w.mu.Unlock()
 	releaseSlot := w.releaser(a.ID)
 	w.begin(releaseSlot, func() {

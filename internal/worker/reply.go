@@ -120,7 +120,7 @@ func (w *Worker) answer(ctx context.Context, h *job.Head, r Reply, sum [32]byte)
 	if a.account.Disabled {
 		return ErrAccountDisabled
 	}
-	a.limits = w.o.Limits(a.account.LimitPlan())
+	a.limits = a.account.Limits(w.o.Limits)
 	if err := a.answer(ctx, h.Question, r, sum); err != nil {
 		return err
 	}

@@ -357,7 +357,7 @@ func (w *Worker) enqueue(ctx context.Context, found *backlogs) error {
 				}
 				continue
 			}
-			most = w.o.Limits(a.LimitPlan()).Concurrent
+			most = a.Limits(w.o.Limits).Concurrent
 		}
 		w.mu.Lock()
 		w.scheduler.add(w.scheduler.queue(b.account, most), b)

@@ -236,6 +236,21 @@ func (m *Memory) SetPlan(_ context.Context, id account.ID, plan account.Plan) er
 	})
 }
 
+// SetLimit implements account.Store.
+func (m *Memory) SetLimit(_ context.Context, id account.ID, name string, value *int64) error {
+	return m.change(id, func(a *account.Account) error {
+		own := slices.DeleteFunc(slices.Clone(a.Overrides), func(o account.Override) bool { return o.Name == name })
+		if value != nil {
+			own = append(own, account.Override{Name: name, Value: *value})
+		}
+		slices.SortFunc(own, func(a, b account.Override) int { return strings.Compare(a.Name, b.Name) })
+		if a.Overrides = own; len(own) == 0 {
+			a.Overrides = nil
+		}
+		return nil
+	})
+}
+
 // SetFlag implements account.Store.
 func (m *Memory) SetFlag(_ context.Context, id account.ID, flag account.Flag, on bool) error {
 	return m.change(id, func(a *account.Account) error {

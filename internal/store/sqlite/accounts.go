@@ -2,6 +2,9 @@ package sqlite
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
+	"slices"
 
 	"ql/internal/account"
 	"ql/internal/account/names"
@@ -16,8 +19,8 @@ var _ account.Store = Accounts{}
 func (s *Store) Accounts() Accounts { return Accounts{s} }
 
 const (
-	accountColumns     = "accounts.id, username, email, email_verified, phone, phone_verified, password_hash, key_hash, sealed_key, epoch, plan, admin, disabled, require_auth_on_jobs, accounts.created, emptied"
-	accountColumnCount = 16
+	accountColumns     = "accounts.id, username, email, email_verified, phone, phone_verified, password_hash, key_hash, sealed_key, epoch, plan, admin, disabled, require_auth_on_jobs, accounts.created, emptied, accounts.limits"
+	accountColumnCount = 17
 )
 
 func readAccount(r row) account.Account {
@@ -37,9 +40,26 @@ func readAccount(r row) account.Account {
 		RequireAuthOnJobs: r.bool(13),
 		Created:           r.time(14),
 		Purged:            r.time(15),
+		Overrides:         readOverrides(r.text(16)),
 	}
 	copy(a.KeyHash[:], r.s.Blob(7))
 	return a
+}
+
+// readOverrides reads an account's own limits, which the table holds to a JSON object.
+func readOverrides(text string) []account.Override {
+	if text == "{}" {
+		return nil
+	}
+	var own map[string]int64
+	if json.Unmarshal([]byte(text), &own) != nil {
+		return nil
+	}
+	list := make([]account.Override, 0, len(own))
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		list = append(list, account.Override{Name: name, Value: own[name]})
+	}
+	return list
 }
 
 // keyBytes returns a hash as it is stored: the zero one, which opens nothing,
@@ -157,6 +177,15 @@ func (s Accounts) SealKey(ctx context.Context, id account.ID, hash account.KeyHa
 // SetPlan implements account.Accounts.
 func (s Accounts) SetPlan(ctx context.Context, id account.ID, plan account.Plan) error {
 	return s.change(ctx, "UPDATE accounts SET plan = ? WHERE id = ?", string(plan), int64(id))
+}
+
+// SetLimit implements account.Accounts.
+func (s Accounts) SetLimit(ctx context.Context, id account.ID, name string, value *int64) error {
+	path := `$."` + name + `"`
+	if value == nil {
+		return s.change(ctx, "UPDATE accounts SET limits = json_remove(limits, ?) WHERE id = ?", path, int64(id))
+	}
+	return s.change(ctx, "UPDATE accounts SET limits = json_set(limits, ?, ?) WHERE id = ?", path, *value, int64(id))
 }
 
 // setFlag has the statement of each flag.

@@ -3,6 +3,7 @@ package storetest
 import (
 	"bytes"
 	"errors"
+	"math"
 	"sync"
 	"testing"
 
@@ -183,6 +184,25 @@ func testSettings(t *testing.T, s Stores) {
 			same(t, string(flag), got, a)
 		}
 	}
+	for _, change := range []struct {
+		name  string
+		value *int64
+		want  []account.Override
+	}{
+		{"rate", new(int64(5)), []account.Override{{Name: "rate", Value: 5}}},
+		{"files", new(int64(1 << 53)), []account.Override{{Name: "files", Value: 1 << 53}, {Name: "rate", Value: 5}}},
+		{"rate", new(int64(0)), []account.Override{{Name: "files", Value: 1 << 53}, {Name: "rate", Value: 0}}},
+		{"memory", nil, []account.Override{{Name: "files", Value: 1 << 53}, {Name: "rate", Value: 0}}},
+		{"files", nil, []account.Override{{Name: "rate", Value: 0}}},
+		{"rate", nil, nil},
+		{"running_per_month", new(int64(math.MaxInt64)), []account.Override{{Name: "running_per_month", Value: math.MaxInt64}}},
+	} {
+		must(t, s.Accounts.SetLimit(t.Context(), a.ID, change.name, change.value))
+		a.Overrides = change.want
+		got, err := s.Accounts.ByID(t.Context(), a.ID)
+		must(t, err)
+		same(t, change.name, got, a)
+	}
 	if err := s.Accounts.SetFlag(t.Context(), a.ID, "username", true); err == nil {
 		t.Error("a flag that is none was set")
 	}
@@ -207,6 +227,7 @@ func testMissingAccount(t *testing.T, s Stores) {
 			"RotateKey":           s.Accounts.RotateKey(t.Context(), id, account.KeyHash{1}, nil),
 			"SealKey":             s.Accounts.SealKey(t.Context(), id, account.KeyHash{}, nil),
 			"SetPlan":             s.Accounts.SetPlan(t.Context(), id, account.Free),
+			"SetLimit":            s.Accounts.SetLimit(t.Context(), id, "rate", new(int64(1))),
 			"SetFlag":             s.Accounts.SetFlag(t.Context(), id, account.FlagAdmin, true),
 			"CreateNamedKey":      noKey,
 			"RevokeNamedKey":      s.Accounts.RevokeNamedKey(t.Context(), id, "a"),
@@ -409,6 +430,7 @@ func testAccountVersions(t *testing.T, s Stores) {
 		{"key", func() error { return s.Accounts.RotateKey(ctx, id, account.KeyHash{1}, nil) }},
 		{"sealed key", func() error { return s.Accounts.SealKey(ctx, id, account.KeyHash{1}, []byte("sealed")) }},
 		{"plan", func() error { return s.Accounts.SetPlan(ctx, id, account.Free) }},
+		{"limit", func() error { return s.Accounts.SetLimit(ctx, id, "rate", new(int64(1))) }},
 		{"flag", func() error { return s.Accounts.SetFlag(ctx, id, account.FlagDisabled, true) }},
 		{"named key", func() error { _, err := s.Accounts.CreateNamedKey(ctx, namedKey(id, "a"), 0); return err }},
 		{"revoked key", func() error { return s.Accounts.RevokeNamedKey(ctx, id, "a") }},
