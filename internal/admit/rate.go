@@ -46,6 +46,9 @@ func BySourceOf(rate string, account int64, source netip.Addr) Key {
 	return Key{Rate: rate, Account: account, Network: network(source)}
 }
 
+// NetworkOf returns the addresses that count as those of one caller.
+func NetworkOf(source netip.Addr) netip.Prefix { return network(source) }
+
 // network is what one caller can choose its addresses from: one of IPv4, a /64
 // of IPv6.
 func network(source netip.Addr) netip.Prefix {

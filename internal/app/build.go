@@ -36,6 +36,7 @@ import (
 	"ql/internal/server/formpage"
 	"ql/internal/server/jsonapi"
 	"ql/internal/server/openapi"
+	"ql/internal/server/runapi"
 	"ql/internal/service"
 	"ql/internal/store"
 	"ql/internal/store/blob/dir"
@@ -178,7 +179,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	}
 	checkHost := server.CheckHost(a.settings.Hosts())
 	handler := server.New(server.Options{
-		Routes:    slices.Concat(jsonapi.Routes(service), formapi.Routes(service), formpage.Routes(service), download.Routes(a.downloads())),
+		Routes:    slices.Concat(jsonapi.Routes(service), formapi.Routes(service), formpage.Routes(service), runapi.Routes(service), download.Routes(a.downloads())),
 		Preflight: authenticator.Preflight, CheckRequest: checkHost, Ready: a.ready, OpenAPI: openapi.Document(),
 		Proxies: a.settings.TrustedProxies, HTTPS: strings.HasPrefix(a.url, "https://"),
 		Gate: p.gate, Ledger: p.ledger, BodyTime: a.settings.ReadTimeout, Log: a.o.Log, Guard: p.guard, OnServed: p.metrics.ObserveRequest,

@@ -25,6 +25,7 @@ const (
 	Form Convention = "form"
 	JSON Convention = "json"
 	Site Convention = "site"
+	Run  Convention = "run" // a published script at an address of its own
 )
 
 // Summary is what listings show of a job.

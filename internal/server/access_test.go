@@ -48,6 +48,7 @@ func TestAccessMatrix(t *testing.T) {
 	nobody := member{}
 	kind := ada // of the credential that the other convention takes
 	kind.password, kind.key = ada.key, ada.password
+	w.publish("greet", "EMIT 1", account.CallersDomains)
 	finished := w.query(ada, `EMIT "it"`, "").read(t).JobID
 
 	link := w.share(ada, bob, carl, member{Account: account.Account{Username: account.Development}, name: "dev", password: "dev"})
@@ -92,6 +93,16 @@ func TestAccessMatrix(t *testing.T) {
 			"wrong": always(401),
 			"kind":  always(401),
 			"dev":   {200, 403, 403, 403, 403, 200},
+		},
+		// Of a program for pages. Whoever is not let in finds none there.
+		"* /run/{path}": {
+			"none":  {404, 200, 404, 404, 404, 404},
+			"ada":   {200, 200, 403, 403, 403, 403},
+			"bob":   {404, 403, 404, 403, 403, 403},
+			"carl":  {404, 403, 403, 403, 403, 403},
+			"wrong": always(401),
+			"kind":  {200, 200, 403, 403, 403, 403},
+			"dev":   {404, 403, 403, 403, 403, 404},
 		},
 		"POST /api": {
 			"none":  always(400),
@@ -375,6 +386,11 @@ func (w *world) callAs(route string, m member, jobID string, headers []string) r
 			return w.send("POST", "/v1/query", "application/json", `{"query":"EMIT 1"}`, headers...)
 		}
 		return w.query(m, "EMIT 1", "", headers...)
+	case "* /run/{path}":
+		if m.name != "" {
+			headers = append([]string{"Authorization", basic(m.name, m.password)}, headers...)
+		}
+		return w.send("GET", "/run/ada/greet", "", "", headers...)
 	case "POST /form/{token}":
 		return w.send("POST", "/form/"+jobID, formType, "approved=true", headers...)
 	case "POST /api":

@@ -38,6 +38,7 @@ import (
 	"ql/internal/server/formpage"
 	"ql/internal/server/jsonapi"
 	"ql/internal/server/openapi"
+	"ql/internal/server/runapi"
 	"ql/internal/service"
 	"ql/internal/store/blob/dir"
 	"ql/internal/store/sqlite"
@@ -159,7 +160,7 @@ func boot(t testing.TB, change ...settings) *world {
 	handedOut := shares.New(shares.Options{Store: store.Shares(), Clock: time.Now, Open: func(c shares.Content) io.ReadSeekCloser {
 		return tail{bytes.NewReader(c.Tail)}
 	}})
-	h.Routes = slices.Concat(jsonapi.Routes(w.service), formapi.Routes(w.service), formpage.Routes(w.service), download.Routes(download.Options{Shares: handedOut}))
+	h.Routes = slices.Concat(jsonapi.Routes(w.service), formapi.Routes(w.service), formpage.Routes(w.service), runapi.Routes(w.service), download.Routes(download.Options{Shares: handedOut}))
 	for _, c := range change {
 		if c.http != nil {
 			c.http(&h)

@@ -3,6 +3,7 @@ package server
 import (
 	"strings"
 
+	"ql/internal/account"
 	"ql/internal/fault"
 	"ql/internal/principal"
 	"ql/internal/redacted"
@@ -32,4 +33,13 @@ func (r *Request) Credentials() (*service.Credentials, error) {
 		return &service.Credentials{By: principal.ByPassword, Name: name, Secret: redacted.Text(secret)}, nil
 	}
 	return nil, fault.Invalid("Authorization", "is neither Bearer with a named key nor HTTP Basic with a username and a password")
+}
+
+// IsCredential tells whether a header Authorization holds a credential of this service: HTTP
+// Basic, or a key.
+func IsCredential(header string) bool {
+	scheme, secret, _ := strings.Cut(header, " ")
+	secret = strings.TrimLeft(secret, " ")
+	return strings.EqualFold(scheme, "Basic") ||
+		strings.EqualFold(scheme, "Bearer") && (strings.HasPrefix(secret, account.NamedKeyPrefix) || service.IsKey(secret))
 }

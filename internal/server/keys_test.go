@@ -50,6 +50,7 @@ func TestScopes(t *testing.T) {
 		"DELETE /v1/job/{id}":     job,
 		"GET /v1/job/{id}/events": job,
 		"POST /v1/confirm/{id}":   {403, 403, 200, 403, 403, 403, 403, 200},
+		"* /run/{path}":           {200, 200, 403, 403, 403, 403, 403, 200},
 		"GET /v1/jobs":            {200, 200, 403, 200, 403, 403, 403, 200}, // what it started itself, where it may start any
 		"GET /v1/limits":          manage,
 		"GET /v1/files/{path}":    files,
@@ -87,6 +88,7 @@ func TestScopes(t *testing.T) {
 		keys[i] = w.key(ada, "key"+fmt.Sprint(i), of...)
 	}
 	w.key(ada, accessKey, "run")
+	w.publish("greet", "EMIT 1", account.CallersKeys)
 	link := w.share(ada)
 	for _, route := range w.handler.Routes() {
 		name := route.Method + " " + route.Path

@@ -334,7 +334,7 @@ func TestProgramIdempotency(t *testing.T) {
 // TestRemovedProgramIsDead: under load, no call that begins after a script was taken back
 // is answered by it.
 func TestRemovedProgramIsDead(t *testing.T) {
-	w := boot(t, limited(func(l *account.Limits) { l.Rate, l.OriginRate = 0, 0 }))
+	w := boot(t, unlimitedCalls)
 	w.member("ada", account.Standard)
 	const rounds, callers = 12, 4
 	for round := range rounds {

@@ -3,9 +3,11 @@ package service
 import (
 	"time"
 
+	"ql/internal/account"
 	"ql/internal/admit"
 	"ql/internal/execution"
 	"ql/internal/job"
+	"ql/internal/principal"
 	"ql/internal/wire"
 )
 
@@ -28,6 +30,13 @@ type Answer struct {
 	Session string
 	// RetryAfter says when to try again what we could not do; 0 says nothing.
 	RetryAfter time.Duration
+
+	// By is what the caller proved itself by, and Trusted says that it acts for the owner of
+	// the script: it may know it from the inside.
+	By      principal.Credential
+	Trusted bool
+	// Callers are those of a published script.
+	Callers account.Callers
 }
 
 // jobAnswer is a job as a poll shows it. A finished one has the same bytes each

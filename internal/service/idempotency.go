@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/admit"
 	"ql/internal/fault"
 	"ql/internal/job"
 	"ql/internal/principal"
@@ -22,7 +23,7 @@ const keyTTL = 24 * time.Hour
 
 // idempotencyKey makes the idempotency key of a query, which belongs to its principal; nil
 // where it has none.
-func (s *Service) idempotencyKey(who caller, q Query) *job.Key {
+func (s *Service) idempotencyKey(who caller, c Caller, q Query) *job.Key {
 	if q.Key == nil {
 		return nil
 	}
@@ -31,6 +32,14 @@ func (s *Service) idempotencyKey(who caller, q Query) *job.Key {
 	script, program := q.Script, Program{}
 	if q.Program != nil {
 		script, program = "", *q.Program
+	}
+	request, space := q.Request, who.KeySpace()
+	if q.Convention == job.Run {
+		// Headers and cookies come from whatever is on the way, and make no other request.
+		request.Entries, request.Cookie = request.Entries[:min(len(request.Entries), addressEntries)], nil
+	}
+	if who.By == principal.ByNobody {
+		space += admit.NetworkOf(c.Addr).String() + "\x00" // nobody finds what came of a stranger's call elsewhere
 	}
 	// Credentials are left out: a changed password makes no other request.
 	body, _ := json.Marshal(struct { // of texts and checked JSON, which never fails
@@ -45,8 +54,8 @@ func (s *Service) idempotencyKey(who caller, q Query) *job.Key {
 		Input        json.RawMessage `json:",omitempty"`
 		Trace        wire.TraceMode  `json:",omitempty"`
 		WebhookTrace bool            `json:",omitempty"`
-	}{q.Convention, q.Async, script, q.Request, q.Webhook, program.Name, program.Method, q.Input, q.Trace, q.WebhookTrace})
-	k := &job.Key{Hash: sha256.Sum256([]byte(who.KeySpace() + *q.Key)), Body: sha256.Sum256(body), Until: s.o.Clock().Add(keyTTL)}
+	}{q.Convention, q.Async, script, request, q.Webhook, program.Name, program.Method, q.Input, q.Trace, q.WebhookTrace})
+	k := &job.Key{Hash: sha256.Sum256([]byte(space + *q.Key)), Body: sha256.Sum256(body), Until: s.o.Clock().Add(keyTTL)}
 	if who.By == principal.ByOrigin {
 		k.Legacy = sha256.Sum256([]byte(*q.Key))
 	}

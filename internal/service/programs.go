@@ -27,22 +27,24 @@ func (s *Service) identify(ctx context.Context, c Caller, q *Query) (caller, err
 	if q.Program == nil || q.Program.Owner == "" {
 		return s.authenticate(ctx, c, q.Credentials)
 	}
-	owner, err := s.programOwner(ctx, *q.Program)
-	if err != nil {
-		return caller{}, err
-	}
+	// Before the owner: wrong ones do not tell whether there is such an account.
+	var who caller
 	if q.Credentials != nil {
-		who, err := s.authenticate(ctx, c, q.Credentials)
-		if err != nil || who.Account.ID == owner.ID {
+		var err error
+		if who, err = s.authenticate(ctx, c, q.Credentials); err != nil {
 			return who, err
 		}
+	}
+	owner, err := s.programOwner(ctx, *q.Program)
+	if err != nil || who.Account.ID == owner.ID {
+		return who, err
 	}
 	visitor, err := s.o.Auth.Visitor(ctx, owner, c.Source)
 	if err != nil {
 		return caller{}, err
 	}
 	visitor.Session = c.Session
-	who := caller{Principal: visitor}
+	who = caller{Principal: visitor}
 	if visitor.By == principal.ByOrigin {
 		who.origin = c.Page
 	}
@@ -92,7 +94,7 @@ func (s *Service) openProgram(ctx context.Context, who *principal.Principal, p P
 		return found, f
 	}
 	if p.Method != "" && !found.Takes(p.Method) {
-		return found, fault.MethodError(p.Method, found.AllMethods()...)
+		return found, fault.MethodError(p.Method, withHead(found.AllMethods())...)
 	}
 	return found, nil
 }

@@ -45,6 +45,9 @@ func (s *Service) Query(ctx context.Context, c Caller, q Query) (Answer, error) 
 	who, err := s.identify(ctx, c, &q)
 	a := Answer{Meta: Meta{Origin: who.origin}}
 	if err != nil {
+		if q.Program != nil && q.Program.Owner != "" {
+			return s.countProgramMiss(c, &who, a, err)
+		}
 		return a, err
 	}
 	// What a page or a stranger sends stays with its visitor's network: anybody can write an
@@ -68,18 +71,27 @@ func (s *Service) Query(ctx context.Context, c Caller, q Query) (Answer, error) 
 			return a, err
 		}
 	}
+	// A stranger who is refused learns nothing, not even what is left of a rate.
+	byAddress := q.Program != nil && q.Program.Owner != ""
+	if byAddress {
+		if err := s.openCalled(ctx, &who, &q, limits); err != nil {
+			return s.countProgramMiss(c, &who, a, err)
+		}
+	}
 	verdict := s.countCall(who, c, limits)
 	a.Rate = &verdict
 	if err := verdict.Err(); err != nil {
 		return a, err
 	}
 	// Counted before, so that nobody can ask for any number of names.
-	if q.Program != nil {
-		p, err := s.openProgram(ctx, &who.Principal, *q.Program, limits)
-		if err != nil {
+	if q.Program != nil && !byAddress {
+		if err := s.openCalled(ctx, &who, &q, limits); err != nil {
 			return a, err
 		}
-		q.Script, q.published = p.Text, &p
+	}
+	a.By, a.Trusted = who.By, who.ActsForOwner() && who.MayRun(q.programName())
+	if q.published != nil {
+		a.Callers = q.published.Callers
 	}
 	if err := checkKey(q.Key); err != nil {
 		return a, err
@@ -92,7 +104,7 @@ func (s *Service) Query(ctx context.Context, c Caller, q Query) (Answer, error) 
 	if q.Async {
 		return s.submit(ctx, who, c, q, limits, spent, a)
 	}
-	ticket, err := s.o.Gate.Acquire(ctx, admit.Request{Account: int64(who.Account.ID), Max: limits.Concurrent, Memory: limits.Memory})
+	ticket, err := s.o.Gate.Acquire(ctx, admit.Request{Account: int64(who.Account.ID), Max: mostAtOnce(who, limits), Memory: limits.Memory})
 	if err != nil {
 		return a, err
 	}

@@ -54,7 +54,7 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 	}
 	// Not earlier: a call that was not let in is meant to be sent again, and a
 	// script that does not compile to be mended.
-	if key := s.idempotencyKey(who, q); key != nil {
+	if key := s.idempotencyKey(who, c, q); key != nil {
 		defer s.inFlight.begin(id)()
 		ticket.Yield()
 		earlier, err := s.reserveKey(ctx, who.Account.ID, *key, id, failure == nil)

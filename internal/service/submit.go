@@ -42,7 +42,7 @@ func (s *Service) submit(ctx context.Context, who caller, c Caller, q Query, l a
 		return a, err
 	}
 	if failure != nil {
-		if key := s.idempotencyKey(who, q); key != nil {
+		if key := s.idempotencyKey(who, c, q); key != nil {
 			earlier, err := s.reserveKey(ctx, who.Account.ID, *key, id, false)
 			if err != nil {
 				return a, submitError(err, l)
@@ -67,7 +67,7 @@ func (s *Service) submit(ctx context.Context, who caller, c Caller, q Query, l a
 		Summary: job.Summary{
 			ID: id, Account: who.Account.ID, Mode: job.Async, Convention: q.Convention, Credential: who.By, KeyID: who.Key.ID, ProgramName: q.programName(), Created: x.Spec.Started,
 		},
-		Account: who.Account, Limits: l, Spec: x.Spec, Program: program, Opened: x, Webhook: q.Webhook, WebhookTrace: q.WebhookTrace, Key: s.idempotencyKey(who, q),
+		Account: who.Account, Limits: l, Spec: x.Spec, Program: program, Opened: x, Webhook: q.Webhook, WebhookTrace: q.WebhookTrace, Key: s.idempotencyKey(who, c, q),
 	})
 	if err != nil {
 		return a, unknownOutcome(submitError(err, l), id, q.Key != nil)

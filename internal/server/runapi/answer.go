@@ -1,8 +1,3 @@
-// Package runapi serves published programs as HTTP endpoints of their own, below
-// /run/{username}: a program has the status, the headers, the cookies and the body of its answer.
-// It shares its host with the API and the dashboard, so what a program may set is bounded here,
-// such that browsers give its answers nothing of that origin. Who may run which program, and what
-// it does, is decided by package service.
 package runapi
 
 import (
@@ -79,11 +74,11 @@ const (
 // setting is what the headers of an answer depend on besides the script.
 type setting struct {
 	wire.HeaderOptions
-	prefix    string   // of all addresses of the account's programs: /run/ada/
-	at        string   // the path of the request, as it was sent
-	sent      []string // the names of cookies that came with the request
-	crossSite bool     // cookies are for a page of another site
-	cacheable bool     // anybody may have the answer
+	prefix    string      // of all addresses of the account's programs: /run/ada/
+	at        string      // the path of the request, as it was sent
+	sent      []wire.Pair // the cookies that came with the request
+	crossSite bool        // cookies are for a page of another site
+	cacheable bool        // anybody may have the answer
 }
 
 // apply sets the status, headers and cookies of a script's answer. The others are set already.
@@ -105,11 +100,13 @@ func apply(h http.Header, r wire.Response, s setting) (status int) {
 		name := strings.ToLower(header.Name)
 		if !mayHeader(name) || !isText(header.Value) || !fits(name, header.Value) || !setHeader(h, name, header.Value, s) {
 			omitted = append(omitted, name)
+			continue
 		}
+		wire.Expose(h, name)
 	}
 	have := map[string]bool{}
-	for _, name := range s.sent {
-		have[name] = true
+	for _, c := range s.sent {
+		have[c.Name] = true
 	}
 	for _, c := range r.Cookies {
 		isNew := !c.Removed && !have[c.Name]
@@ -172,4 +169,9 @@ func shorten(s string) string {
 		return s[:most] + "..."
 	}
 	return s
+}
+
+// hasBody tells whether an answer of a status has a body.
+func hasBody(status int) bool {
+	return status != http.StatusNoContent && status != http.StatusResetContent && status != http.StatusNotModified
 }

@@ -268,7 +268,7 @@ func TestAnswersAreBounded(t *testing.T) {
 		r.Cookies = append(r.Cookies, wire.Cookie{Name: fmt.Sprintf("c%d", i), Value: "x"})
 	}
 	h = http.Header{}
-	apply(h, r, setting{prefix: prefix, sent: []string{"a", "b", "c5"}})
+	apply(h, r, setting{prefix: prefix, sent: []wire.Pair{{Name: "a"}, {Name: "b"}, {Name: "c5"}}})
 	if n := len(h["Set-Cookie"]); n != mostCookies-2 {
 		t.Errorf("%d cookies beside 3 that are there, of which one is set anew", n)
 	}
@@ -277,10 +277,17 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 	r = wire.Response{Cookies: []wire.Cookie{{Name: "c99", Removed: true}}}
 	h = http.Header{}
-	apply(h, r, setting{prefix: prefix, sent: make([]string, 100)})
+	apply(h, r, setting{prefix: prefix, sent: manyCookies(100)})
 	if got := h.Get("Set-Cookie"); got != "c99=; Max-Age=0; Path=/run/ada/; HttpOnly; SameSite=Lax" {
 		t.Errorf("a cookie is removed by %q", got)
 	}
+}
+
+func manyCookies(n int) (list []wire.Pair) {
+	for i := range n {
+		list = append(list, wire.Pair{Name: fmt.Sprintf("n%d", i)})
+	}
+	return list
 }
 
 // TestCachesKeepWhatAnybodyMayHave alone.

@@ -24,6 +24,9 @@ import (
 	"github.com/chromedp/cdproto/storage"
 	"github.com/chromedp/chromedp"
 
+	"ql/internal/account"
+	"ql/internal/apptest"
+	"ql/internal/operator"
 	"ql/internal/wire"
 )
 
@@ -69,7 +72,16 @@ func newStage(t *testing.T, service string) *stage {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer = &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }}
+		answer = &httputil.ReverseProxy{
+			Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
+			ModifyResponse: func(r *http.Response) error {
+				// What is not answered proves nothing.
+				if r.StatusCode >= 400 && (r.StatusCode != http.StatusForbidden || r.Request.Header.Get("Sec-Fetch-Dest") == "document") {
+					s.note("the service: %s for %.80s", r.Status, r.Request.URL)
+				}
+				return nil
+			},
+		}
 	}
 	s.api = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -141,6 +153,18 @@ func obey(w http.ResponseWriter, r *http.Request) {
 	}
 	_, _ = io.WriteString(w, a.Body)
 }
+
+// program is the program of which the service makes the answers.
+const program = `SET ?a AS FROM_JSON(!GET('a'))
+SET "status" AS ?a.status DEFAULT 200 OF !RESPONSE
+FOR ?header IN ?a.headers DEFAULT [] DO
+  SET "header:{?header.name}" AS ?header.value OF !RESPONSE
+END
+FOR ?cookie IN ?a.cookies DEFAULT [] DO
+  SET "{?cookie.name}" AS ?cookie.value OF !COOKIE
+END
+EMIT ?a.body
+`
 
 func (s *stage) address(a hostile) string {
 	text, err := json.Marshal(a)
@@ -272,6 +296,27 @@ func TestPromiseHostileAnswersWithoutRules(t *testing.T) {
 	for _, a := range some() {
 		if reached := s.show(a); (len(reached) == 0) != a.harmless {
 			t.Errorf("%s reaches %q", a.name, reached)
+		}
+		s.signIn()
+	}
+}
+
+// TestPromiseHostileAnswers: whatever a program answers, nothing of the origin that it shares is
+// reached.
+func TestPromiseHostileAnswers(t *testing.T) {
+	ql := apptest.Boot(t, apptest.Production)
+	ql.Account("mallory", account.Unlimited)
+	ql.Operate(func(o *operator.Operator) error {
+		_, _, err := o.Accounts.Publish(t.Context(), "mallory", account.Publication{Name: "hostile", Text: program, Switches: account.Switches{Callers: account.CallersAnyone}})
+		return err
+	})
+	s := newStage(t, ql.URL())
+	if n := len(hostileAnswers); n < 60 {
+		t.Fatalf("there are %d hostile answers", n)
+	}
+	for _, a := range some() {
+		for _, reached := range s.show(a) {
+			t.Errorf("%s reaches %s", a.name, reached)
 		}
 		s.signIn()
 	}

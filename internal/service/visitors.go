@@ -1,0 +1,72 @@
+package service
+
+import (
+	"context"
+	"slices"
+
+	"ql/internal/account"
+	"ql/internal/fault"
+	"ql/internal/principal"
+)
+
+// addressEntries is how many entries of !REQUEST, at its beginning, say at which address a
+// program was called, and how.
+const addressEntries = 4
+
+// ErrNoProgram is the answer to whoever calls an address at which there is no program for them.
+func ErrNoProgram() error { return errNoProgram() }
+
+// openCalled finds the published script that a query calls.
+func (s *Service) openCalled(ctx context.Context, who *caller, q *Query, l account.Limits) error {
+	p, err := s.openProgram(ctx, &who.Principal, *q.Program, l)
+	if err == nil {
+		q.Script, q.published = p.Text, &p
+	}
+	return err
+}
+
+// countProgramMiss counts a call at an address where there is no program for the caller.
+// Whether there is one for others, or such an account, makes no difference to it.
+func (s *Service) countProgramMiss(c Caller, who *caller, a Answer, err error) (Answer, error) {
+	if !fault.Is(err, fault.ScriptNotFound) || who.ActsForOwner() {
+		return a, err
+	}
+	_, missed, err := s.countMiss(c, err)
+	missed.Origin = a.Origin
+	return missed, err
+}
+
+// withHead returns methods with HEAD, which comes with GET.
+func withHead(methods []string) []string {
+	if i := slices.Index(methods, "GET"); i >= 0 {
+		return slices.Insert(slices.Clone(methods), i+1, "HEAD")
+	}
+	return methods
+}
+
+// mostAtOnce is how many scripts of an account run at once for a caller to begin one more.
+// Visitors leave a quarter to the owner.
+func mostAtOnce(who caller, l account.Limits) int {
+	if who.By == principal.ByNobody {
+		return max(1, l.Concurrent*3/4)
+	}
+	return l.Concurrent
+}
+
+// ProgramPreflight tells whether a page may call the programs of an account, whatever they
+// are: whether the account lists its domain. One that is not there lists none.
+func (s *Service) ProgramPreflight(ctx context.Context, c Caller, username string) error {
+	refused := fault.New(fault.OriginNotAllowed, "pages of this origin may not call here: its domain is not on the account's list")
+	owner, err := s.programOwner(ctx, Program{Owner: username})
+	if fault.Is(err, fault.ScriptNotFound) {
+		return refused
+	}
+	if err != nil {
+		return err
+	}
+	visitor, err := s.o.Auth.Visitor(ctx, owner, c.Source)
+	if err == nil && visitor.By != principal.ByOrigin {
+		return refused
+	}
+	return err
+}
