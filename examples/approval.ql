@@ -2,6 +2,11 @@
 -- for it. Wants the tables of shop.ql.
 --
 --   ql run examples/approval.ql --data ql-data --get id=2
+--
+-- On a service whoever knows the id of the job may answer, also the program that started
+-- it. Where that must not be, the account asks for credentials:
+--
+--   ql account set ada require_auth_on_jobs=true
 SELECT id, supplier, amount, state FROM invoices WHERE id = !GET('id') SET ROW ?invoice
 IF ?invoice IS NULL THEN
   SET "status" AS 404 OF !RESPONSE
