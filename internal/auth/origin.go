@@ -160,8 +160,8 @@ func (a *Authenticator) Page(ctx context.Context, from Source) (principal.Princi
 	if err := d.err(); err != nil {
 		return principal.Principal{}, err
 	}
-	if err := a.checkPrivate(d, from); err != nil {
-		return principal.Principal{}, err
+	if a.isExposed(d, from) {
+		return principal.Principal{}, errPlain
 	}
 	row, err := a.listingAccount(ctx, d)
 	if err != nil {
@@ -181,18 +181,15 @@ func (a *Authenticator) Visitor(ctx context.Context, row account.Account, from S
 		return principal.Principal{}, err
 	}
 	d := Decide(Question{By: principal.ByOrigin, Origin: from.Origin, FetchSite: from.FetchSite, List: list})
-	if d.Outcome != Allowed || a.checkPrivate(d, from) != nil {
+	if d.Outcome != Allowed || a.isExposed(d, from) {
 		return principal.Anyone(row), nil
 	}
 	return principal.Page(row, d.Domain), nil
 }
 
-// checkPrivate refuses pages whose calls others could read and change on their way.
-func (a *Authenticator) checkPrivate(d Decision, from Source) error {
-	if !a.o.Plain && !from.isPrivate() && d.Domain.Pattern.Scheme != "http" {
-		return errPlain
-	}
-	return nil
+// isExposed tells whether others could read and change the call of a page on its way.
+func (a *Authenticator) isExposed(d Decision, from Source) bool {
+	return !a.o.Plain && !from.isPrivate() && d.Domain.Pattern.Scheme != "http"
 }
 
 // listingAccount returns the account that lists the Origin of a decision. The lists of
