@@ -32,7 +32,7 @@ func TestAudience(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := ""
+		var got string
 		if out.Status == Paused {
 			got = out.Prompt.To
 		} else {
