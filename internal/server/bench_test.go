@@ -39,6 +39,14 @@ func BenchmarkCall(b *testing.B) {
 	steps := strings.Replace(body, `"query":"`, `"query":"`+strings.Repeat("SET ?x AS 1 ", 100), 1)
 	b.Run("json of 100 steps", func(b *testing.B) { measure(b, w.handler, "/v1/query", jsonType, steps) })
 	b.Run("json of 100 steps without trace", func(b *testing.B) { measure(b, w.handler, "/v1/query", jsonType, without(steps)) })
+	w.publish("hello", `EMIT "Hello"`, account.CallersAnyone)
+	b.Run("json by name", func(b *testing.B) {
+		measure(b, w.handler, "/v1/query", jsonType, strings.Replace(body, `"query":"EMIT \"Hello\""`, `"script":"hello"`, 1))
+	})
+	b.Run("run", func(b *testing.B) { measure(b, w.handler, "/run/ada/hello", "", "") })
+	b.Run("run by the owner", func(b *testing.B) {
+		measure(b, w.handler, "/run/ada/hello", "", "", "Authorization", basic("ada", ada.password))
+	})
 	b.Run("form", func(b *testing.B) { measure(b, w.handler, "/api", formType, form) })
 	b.Run("page", func(b *testing.B) {
 		measure(b, w.handler, "/v1/query", jsonType, `{"query":"EMIT \"Hello\""}`, "Origin", listed)

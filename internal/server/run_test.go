@@ -347,6 +347,25 @@ func TestRunFailures(t *testing.T) {
 	if job.Status != "failed" || *job.Result != "so far" || len(job.Trace) == 0 {
 		t.Errorf("the job: %+v", job)
 	}
+	// What was sent and does not fit is no fault of the program.
+	w.publishAs(ada, "input", `INPUT FIELDS n INTEGER MIN 1 REQUIRED EMIT !INPUT('n') + 1`, forAnyone)
+	w.publishAs(ada, "check", `CHECK !BODY FIELDS n INTEGER MIN 1 REQUIRED SET ?in EMIT ?in.n + 1`, forAnyone)
+	for path, kind := range map[string]string{"input": jsonType, "check": jsonType, "input?more=1": formType} {
+		good, bad := `{"n":"2"}`, `{"n":"none"}`
+		if kind == formType {
+			good, bad = "n=2", "n=none"
+		}
+		if a := w.send("POST", "/run/ada/"+path, kind, bad).wantError(t, 422, "invalid_fields"); a.Error.Fields["n"] != "must be a whole number from 1 on" || a.JobID != "" || a.Error.Line != 0 {
+			t.Errorf("%s: %+v", path, a.Error)
+		}
+		if r := w.send("POST", "/run/ada/"+path, kind, good); r.status != 200 || r.body != "3" {
+			t.Errorf("%s: %d %s", path, r.status, r.body)
+		}
+	}
+	if r := w.send("GET", "/run/ada/input?n=4", "", ""); r.status != 200 || r.body != "5" {
+		t.Errorf("by the query: %d %s", r.status, r.body)
+	}
+	w.send("GET", "/run/ada/input", "", "").wantError(t, 422, "invalid_fields")
 	w.publishAs(ada, "large", `EMIT REPEAT("x", 100000000)`, forAnyone)
 	if r := w.send("GET", "/run/ada/large", "", ""); r.status != 503 || r.body != `{"status":"failed","error":{"code":"limit_exceeded","message":"the program came to a limit"}}` {
 		t.Errorf("%d %s", r.status, r.body)

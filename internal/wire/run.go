@@ -53,7 +53,10 @@ func (j *Job) AppendFailed(dst []byte, e *Error, whole bool) []byte {
 		dst = appendTextField(dst, "job_id", j.ID)
 	} else {
 		shown = Error{Code: e.Code, Message: "the program failed", ID: e.ID}
-		if e.Limit != "" {
+		switch {
+		case len(e.Fields) > 0: // of what was sent: who sent it is to know
+			shown.Message, shown.Fields = e.Message, e.Fields
+		case e.Limit != "":
 			shown.Message = "the program came to a limit"
 		}
 	}

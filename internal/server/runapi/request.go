@@ -80,7 +80,11 @@ func readRequest(r *server.Request, at address, l wire.Limits, showsAuthorizatio
 	if err := wire.CheckEncoding(r.HeaderValue("Content-Encoding")); err != nil {
 		return nil, err
 	}
-	body, err := r.RawBody(l.Body)
+	var body []byte
+	var err error
+	if r.ContentLength != 0 {
+		body, err = r.RawBody(l.Body)
+	}
 	if err != nil {
 		return nil, err
 	}
