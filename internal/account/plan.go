@@ -35,23 +35,20 @@ func (a Account) limitPlan() Plan {
 	return a.Plan
 }
 
-// Plans returns all plans.
+// Plans returns the plans that are there without settings.
 func Plans() []Plan { return slices.Clone(plans) }
 
-// ParsePlan takes the name of a plan.
-func ParsePlan(name string) (Plan, error) {
-	if p := Plan(name); slices.Contains(plans, p) {
+// ParsePlan takes the name of one of some plans.
+func ParsePlan(name string, among []Plan) (Plan, error) {
+	if p := Plan(name); slices.Contains(among, p) {
 		return p, nil
 	}
-	return "", fmt.Errorf("there is no plan %q: plans are %s", name, joinPlans())
-}
-
-func joinPlans() string {
-	names := make([]string, len(plans))
-	for i, p := range plans {
+	names := make([]string, len(among))
+	for i, p := range among {
 		names[i] = string(p)
 	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+	last := len(names) - 1
+	return "", fmt.Errorf("there is no plan %q: plans are %s and %s", name, strings.Join(names[:last], ", "), names[last])
 }
 
 const (

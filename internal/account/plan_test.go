@@ -116,11 +116,11 @@ func TestZeroLimits(t *testing.T) {
 
 func TestParsePlan(t *testing.T) {
 	for _, p := range plans {
-		if got, err := ParsePlan(string(p)); err != nil || got != p {
+		if got, err := ParsePlan(string(p), Plans()); err != nil || got != p {
 			t.Errorf("%s: got %s, %v", p, got, err)
 		}
 	}
-	_, err := ParsePlan("gold")
+	_, err := ParsePlan("gold", Plans())
 	if want := `there is no plan "gold": plans are free, standard and unlimited`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

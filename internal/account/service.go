@@ -45,6 +45,8 @@ type Options struct {
 	// Limits returns the limits of a plan, where settings change them; those
 	// that the plan has by itself unless set.
 	Limits func(Plan) Limits
+	// Plans are those that an account may have: Plans() unless set.
+	Plans []Plan
 }
 
 // NewService returns a service over a store and the vault of its master key.
@@ -57,6 +59,9 @@ func NewService(store Store, vault *seal.Vault, o Options) *Service {
 	}
 	if o.Limits == nil {
 		o.Limits = Plan.Limits
+	}
+	if o.Plans == nil {
+		o.Plans = Plans()
 	}
 	return &Service{store: store, vault: vault, o: o}
 }
@@ -100,7 +105,7 @@ func (s *Service) Create(ctx context.Context, n New) (Account, Key, error) {
 			return Account{}, Key{}, fault.Invalid("phone", "%v", err)
 		}
 	}
-	if a.Plan, err = ParsePlan(string(n.Plan)); err != nil {
+	if a.Plan, err = ParsePlan(string(n.Plan), s.o.Plans); err != nil {
 		return Account{}, Key{}, fault.Invalid("plan", "%v", err)
 	}
 	if a.PasswordHash, err = s.hash(ctx, n.Password.Reveal(), a); err != nil {
@@ -224,7 +229,7 @@ func (s *Service) SetPassword(ctx context.Context, name, text string) error {
 
 // SetPlan puts the account on another plan.
 func (s *Service) SetPlan(ctx context.Context, name, plan string) error {
-	p, err := ParsePlan(plan)
+	p, err := ParsePlan(plan, s.o.Plans)
 	if err != nil {
 		return fault.Invalid("plan", "%v", err)
 	}
@@ -242,7 +247,7 @@ func (s *Service) SetLimit(ctx context.Context, name, limit, text string) error 
 		return fault.Invalid(limit, "%v", err)
 	}
 	widest := int64(0)
-	for i, p := range plans {
+	for i, p := range s.o.Plans {
 		l := s.o.Limits(p)
 		if most := l.Limit(limit); i == 0 || exceeds(limit, most, widest) {
 			widest = most

@@ -113,7 +113,7 @@ func (a *App) openStore(ctx context.Context) error {
 		return err
 	}
 	a.parts.accounts = account.NewService(a.parts.store.Accounts, vault, account.Options{
-		Gate: a.newHashing(), Dev: a.settings.Dev, KeysOnce: a.settings.KeysOnce, Limits: a.settings.Limits,
+		Gate: a.newHashing(), Dev: a.settings.Dev, KeysOnce: a.settings.KeysOnce, Limits: a.settings.Limits, Plans: a.settings.PlanNames(),
 	})
 	return nil
 }
@@ -166,7 +166,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	a.closes("webhook client", func(context.Context) error { p.caller.Close(); return nil })
 	service := service.New(service.Options{
 		Auth: authenticator, Accounts: p.store.Accounts, Keys: p.accounts, Scripts: p.accounts, Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
-		Host: host, Records: p.recorder, Jobs: p.worker, NewID: p.store.NewID, URLs: a.urls(), Limits: a.settings.Limits,
+		Host: host, Records: p.recorder, Jobs: p.worker, NewID: p.store.NewID, URLs: a.urls(), Limits: a.settings.Limits, Plans: a.settings.PlanNames(),
 		Shares: links{shares.Admin{Store: p.store.Shares, Clock: time.Now}},
 		Usage:  p.tally, StorageUsed: p.resources.StoredBytes, RecordsUsed: p.store.Jobs.RecordBytes,
 		Listeners: admit.NewTransferLimiter(admit.TransferOptions{Max: mostListeners, Reason: admit.TooManyListeners, Unlimited: a.settings.Dev}),

@@ -187,7 +187,7 @@ type accountCreate struct {
 	Email         string `placeholder:"ADDRESS" help:"Its e-mail address, which also leads to it."`
 	Phone         string `placeholder:"NUMBER" help:"Its phone number, as +12025550143, which also leads to it."`
 	PasswordStdin bool   `help:"Read the password from standard input; a terminal asks for it twice and does not show it."`
-	Plan          string `default:"standard" placeholder:"PLAN" help:"free, standard or unlimited (${default})."`
+	Plan          string `default:"standard" placeholder:"PLAN" help:"free, standard, unlimited, or one of the settings file (${default})."`
 	Admin         bool   `help:"Let it manage the service."`
 }
 
@@ -368,7 +368,7 @@ func (k *accountSetPassword) Run(c *console, line *commands) error {
 
 type accountSetPlan struct {
 	who
-	Plan string `arg:"" help:"free, standard or unlimited."`
+	Plan string `arg:"" help:"free, standard, unlimited, or one of the settings file."`
 }
 
 // Run implements the command.

@@ -193,6 +193,27 @@ sync_cpu = "2s"`, 0o644)})
 	}
 }
 
+// TestOwnPlans: an operator's plan is like one of ours, as that is set in the same file, but for
+// what its table says.
+func TestOwnPlans(t *testing.T) {
+	s, err := Load(Sources{File: writeFile(t, "[plans.agency]\nlike = 'standard'\nrate = 7\n[plans.standard]\nmemory = '32 MiB'", 0o644)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := account.Standard.Limits()
+	want.Memory, want.Rate = 32<<20, 7
+	if got := s.Limits("agency"); got != want {
+		t.Errorf("got %+v", got)
+	}
+	if got := s.PlanNames(); !slices.Equal(got, []account.Plan{"free", "standard", "unlimited", "agency"}) {
+		t.Errorf("plans are %v", got)
+	}
+	// An account keeps the name of a plan that is gone, with the least that there is.
+	if got := s.Limits("gone"); got != account.Free.Limits() {
+		t.Errorf("got %+v", got)
+	}
+}
+
 // TestLimitsOfZero: a limit takes 0 where that means something, and no other
 // does.
 func TestLimitsOfZero(t *testing.T) {
@@ -271,6 +292,11 @@ func TestRefused(t *testing.T) {
 		{name: "a secret that others may read", file: `dev_password = "canary"`, want: []string{"ql.toml: dev_password: it is a secret, and the file is open to others (mode 0644): make it 0600"}},
 		{name: "an unknown plan", file: "[plans.fre]\nrate = 1", want: []string{"plans.fre: there is no such plan; there is free"}},
 		{name: "a plan unlike any", file: "[plans.gold]\nrate = 1", want: []string{"plans.gold: there is no such plan; there are free, standard and unlimited"}},
+		{name: "a plan like none", file: "[plans.gold]\nlike = 'silver'", want: []string{"plans.gold.like: it takes one of free, standard, unlimited"}, lines: 1},
+		{name: "a plan like another of one's own", file: "[plans.a]\nlike = 'standard'\n[plans.b]\nlike = 'a'", want: []string{"plans.b.like: it takes one of"}, lines: 1},
+		{name: "a plan with a bad name", file: "[plans.'Gold!']\nlike = 'standard'", want: []string{"plans.Gold!: a plan is called by up to 32 of a-z"}, lines: 1},
+		{name: "a plan with a name that is taken", file: "[plans.development]\nlike = 'standard'", want: []string{"and not development"}, lines: 1},
+		{name: "a plan of our own like another", file: "[plans.free]\nlike = 'standard'", want: []string{"plans.free.like: there is no such limit"}, lines: 1},
 		{name: "an unknown limit", file: "[plans.free]\nscript_byte = 1", want: []string{"plans.free.script_byte: there is no such limit; there is script_bytes"}},
 		{name: "a limit of another kind", file: "[plans.free]\nsync_time = 5", want: []string{`plans.free.sync_time: it takes a time such as "30s"`}},
 		{name: "a negative limit", file: "[plans.free]\nmemory = -1", want: []string{`plans.free.memory: it takes a number of bytes from 1 on, or a size such as "64 KiB"`}},

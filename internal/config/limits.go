@@ -1,7 +1,9 @@
 package config
 
 import (
+	"maps"
 	"path/filepath"
+	"slices"
 
 	"ql/internal/account"
 )
@@ -27,6 +29,18 @@ func (s *Settings) Limits(plan account.Plan) account.Limits {
 		l.Fetches, l.FetchesAtOnce, l.FetchTime, l.FetchBytes, l.FetchRatio = from.Fetches, from.FetchesAtOnce, from.FetchTime, from.FetchBytes, from.FetchRatio
 	}
 	return l
+}
+
+// PlanNames returns the plans that accounts may have: those that are always there, then the
+// operator's own by name.
+func (s *Settings) PlanNames() []account.Plan {
+	names := account.Plans()
+	for _, p := range slices.Sorted(maps.Keys(s.Plans)) {
+		if !slices.Contains(names, p) {
+			names = append(names, p)
+		}
+	}
+	return names
 }
 
 // MasterKeyPath returns where the master key is.

@@ -3,7 +3,9 @@ package config
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strings"
 
 	"ql/internal/account"
 )
@@ -26,20 +28,47 @@ func setPlans(plans map[account.Plan]account.Limits, where string, v any) []erro
 		return []error{fmt.Errorf("%s: it takes tables such as [plans.free]", where)}
 	}
 	var wrong []error
-	for _, name := range slices.Sorted(maps.Keys(tables)) {
-		where := where + "." + name
-		table, ok := tables[name].(map[string]any)
-		switch {
-		case !slices.Contains(planNames, name):
-			wrong = append(wrong, unknown(where, "plan", name, slices.Clone(planNames)))
-		case !ok:
-			wrong = append(wrong, fmt.Errorf("%s: it takes a table of limits", where))
-		default:
-			limits := plans[account.Plan(name)]
-			wrong = append(wrong, setLimits(&limits, where, table)...)
-			plans[account.Plan(name)] = limits
+	// The plans that are always there come first: others are like them.
+	for _, own := range []bool{false, true} {
+		for _, name := range slices.Sorted(maps.Keys(tables)) {
+			if own == slices.Contains(planNames, name) {
+				continue
+			}
+			wrong = append(wrong, setPlan(plans, where+"."+name, name, tables[name])...)
 		}
 	}
+	return wrong
+}
+
+// likeKey names the plan that an operator's own one is like, but for what its table says.
+const likeKey = "like"
+
+// planName is how an own plan may be called. Scripts and callers see the name.
+var planName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+
+func setPlan(plans map[account.Plan]account.Limits, where, name string, v any) []error {
+	table, ok := v.(map[string]any)
+	if !ok {
+		return []error{fmt.Errorf("%s: it takes a table of limits", where)}
+	}
+	base := account.Plan(name)
+	if like, own := table[likeKey]; !slices.Contains(planNames, name) {
+		text, _ := like.(string)
+		switch {
+		case !own:
+			return []error{fmt.Errorf("%w; a plan of your own says by like which of them it is like", unknown(where, "plan", name, slices.Clone(planNames)))}
+		case !planName.MatchString(name) || name == string(account.OfDevelopment):
+			return []error{fmt.Errorf("%s: a plan is called by up to 32 of a-z, 0-9, _ and -, a letter first, and not %s", where, account.OfDevelopment)}
+		case !slices.Contains(planNames, text):
+			return []error{fmt.Errorf("%s.%s: it takes one of %s", where, likeKey, strings.Join(planNames, ", "))}
+		}
+		base = account.Plan(text)
+		table = maps.Clone(table)
+		delete(table, likeKey)
+	}
+	limits := plans[base]
+	wrong := setLimits(&limits, where, table)
+	plans[account.Plan(name)] = limits
 	return wrong
 }
 

@@ -50,7 +50,7 @@ func Open(ctx context.Context, s config.Settings, create bool) (*Operator, error
 	if err != nil {
 		return nil, errors.Join(err, all.Close())
 	}
-	accounts := account.NewService(all.Accounts, vault, account.Options{Dev: s.Dev, KeysOnce: s.KeysOnce, Limits: s.Limits})
+	accounts := account.NewService(all.Accounts, vault, account.Options{Dev: s.Dev, KeysOnce: s.KeysOnce, Limits: s.Limits, Plans: s.PlanNames()})
 	return &Operator{Accounts: accounts, Jobs: all.Jobs, Views: all.Queue, Webhooks: all.Deliveries, store: all, settings: s, data: s.Data, key: s.MasterKeyPath()}, nil
 }
 

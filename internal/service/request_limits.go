@@ -12,7 +12,7 @@ import (
 func (s *Service) LongestCall() time.Duration {
 	const before = 10 * time.Second
 	var longest time.Duration
-	for _, p := range account.Plans() {
+	for _, p := range s.o.Plans {
 		longest = max(longest, s.o.Limits(p).SyncTime)
 	}
 	return before + longest + recordTime
@@ -23,8 +23,8 @@ func (s *Service) LongestCall() time.Duration {
 // any plan that one.
 func (s *Service) LargestRequest() wire.Limits { return s.largest }
 
-func largestRequest(limits func(account.Plan) account.Limits) (most wire.Limits) {
-	for _, p := range account.Plans() {
+func largestRequest(plans []account.Plan, limits func(account.Plan) account.Limits) (most wire.Limits) {
+	for _, p := range plans {
 		l := wireLimits(limits(p))
 		most = wire.Limits{
 			Body: max(most.Body, l.Body), Script: max(most.Script, l.Script),

@@ -116,10 +116,12 @@ type Options struct {
 	// not bounded, as in development.
 	Unlimited bool
 	// Limits returns the limits of a plan; Plan.Limits where left out.
-	Limits func(account.Plan) account.Limits // of an account's LimitPlan
-	Clock  func() time.Time                  // time.Now where left out
-	NewID  func() job.ID                     // job.NewID where left out
-	Log    *slog.Logger                      // slog.Default() where left out
+	Limits func(account.Plan) account.Limits
+	// Plans are all that accounts may have; account.Plans() where left out.
+	Plans []account.Plan
+	Clock func() time.Time // time.Now where left out
+	NewID func() job.ID    // job.NewID where left out
+	Log   *slog.Logger     // slog.Default() where left out
 	// OnRun is called with how each run ended and how long it took; may be left out.
 	OnRun func(state job.State, took time.Duration)
 }
@@ -139,6 +141,9 @@ func New(o Options) *Service {
 	if o.Limits == nil {
 		o.Limits = account.Plan.Limits
 	}
+	if o.Plans == nil {
+		o.Plans = account.Plans()
+	}
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
@@ -154,5 +159,5 @@ func New(o Options) *Service {
 	if o.OnRun == nil {
 		o.OnRun = func(job.State, time.Duration) {}
 	}
-	return &Service{o: o, largest: largestRequest(o.Limits)}
+	return &Service{o: o, largest: largestRequest(o.Plans, o.Limits)}
 }
