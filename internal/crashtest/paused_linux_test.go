@@ -105,7 +105,7 @@ func (s *server) copyPaused(jobs int) {
 		fmt.Sprintf(`INSERT INTO job_snapshots SELECT j.seq, s.trace_dropped, s.response, s.trace, s.snapshot
 			FROM jobs j JOIN job_snapshots s ON s.job = %d WHERE j.seq > %d`, first, last),
 		fmt.Sprintf(`INSERT INTO job_output SELECT j.seq, o.start, o.output FROM jobs j JOIN job_output o ON o.job = %d WHERE j.seq > %d`, first, last),
-		fmt.Sprintf(`INSERT INTO job_prompts SELECT j.seq, p.id, p.kind, randomblob(32), p.sealed, p.expires, p.message, p.schema
+		fmt.Sprintf(`INSERT INTO job_prompts (job, id, kind, token, sealed, expires, message, schema) SELECT j.seq, p.id, p.kind, randomblob(32), p.sealed, p.expires, p.message, p.schema
 			FROM jobs j JOIN job_prompts p ON p.job = %d WHERE j.seq > %d`, first, last),
 		"COMMIT", "PRAGMA journal_mode=WAL",
 	)
