@@ -124,10 +124,10 @@ func (g golden) testData(t *testing.T) {
 	if jobs.Ended != "" {
 		wantResult(jobs.Ended, endedResult)
 	}
+	s.testNamedKey() // while all jobs are of that version
 	if jobs.Account {
 		s.testAccount()
 	}
-	s.testNamedKey()
 	wantResult(jobs.Wait, "before 1 after 2")
 
 	if j := s.mustAwait(jobs.Confirm, "paused"); j.Result != "asking " || j.Prompt == nil || j.Prompt.Message != "Go on with 3 rows?" {
