@@ -7,9 +7,9 @@ import (
 	"ql/lang/vm"
 )
 
-// input is what a program finds of the caller's request. The address that it came from
-// is written only for one that reads !REQUEST, and the body is read for one that reads
-// it. Turn is called now and then on the way.
+// input is what a program finds of the caller's request. What !REQUEST holds, which is much
+// where a program is called at an address of its own, is written only for one that reads it,
+// and so is the body. Turn is called now and then on the way.
 func (s *Spec) input(p *bytecode.Program, turn func()) (in vm.Input) {
 	r := &s.Request
 	k := inputMaker{spec: s, turn: turn}
@@ -26,13 +26,14 @@ func (s *Spec) input(p *bytecode.Program, turn func()) (in vm.Input) {
 			in = vm.Input{Fuel: in.Fuel, Err: limit}
 		}
 	}()
-	in = vm.Input{Get: k.fieldMap(r.Get), Post: k.fieldMap(r.Post), Cookie: textMap(r.Cookie), Request: textMap(r.Entries)}
+	in = vm.Input{Get: k.fieldMap(r.Get), Post: k.fieldMap(r.Post), Cookie: textMap(r.Cookie)}
 	if vm.Reads(p, bytecode.GlobalBody) {
 		in.Body = k.body()
 	}
 	if !vm.Reads(p, bytecode.GlobalRequest) {
 		return in
 	}
+	in.Request = textMap(r.Entries)
 	if r.Body.Kind == wire.TextBody || r.Body.Kind == wire.BytesBody {
 		body := in.Body
 		if body.IsNull() {

@@ -31,13 +31,13 @@ func (s *Service) identify(ctx context.Context, c Caller, q *Query) (caller, err
 	var who caller
 	if q.Credentials != nil {
 		var err error
-		if who, err = s.authenticate(ctx, c, q.Credentials); err != nil {
+		if who, err = s.authenticate(ctx, c, q.Credentials); err != nil || who.Account.Username == q.Program.Owner {
 			return who, err
 		}
 	}
 	owner, err := s.programOwner(ctx, *q.Program)
-	if err != nil || who.Account.ID == owner.ID {
-		return who, err
+	if err != nil {
+		return caller{}, err
 	}
 	visitor, err := s.o.Auth.Visitor(ctx, owner, c.Source)
 	if err != nil {

@@ -104,11 +104,27 @@ func apply(h http.Header, r wire.Response, s setting) (status int) {
 		}
 		wire.Expose(h, name)
 	}
-	have := map[string]bool{}
+	if r.Cookies != nil {
+		omitted = append(omitted, setCookies(h, r.Cookies, s, fits)...)
+	}
+	if h["Set-Cookie"] != nil {
+		h.Set("Cache-Control", "no-store") // a cache would hand it to others
+		h.Del("Expires")
+	}
+	if omitted != nil {
+		wire.SetOmitted(h, shorten(strings.Join(omitted, ", ")))
+	}
+	return status
+}
+
+// setCookies sets the cookies that a script may set and that fit, and returns the names of the
+// others.
+func setCookies(h http.Header, cookies []wire.Cookie, s setting, fits func(name, value string) bool) (omitted []string) {
+	have := make(map[string]bool, len(s.sent))
 	for _, c := range s.sent {
 		have[c.Name] = true
 	}
-	for _, c := range r.Cookies {
+	for _, c := range cookies {
 		isNew := !c.Removed && !have[c.Name]
 		if isOwnCookie(c.Name) || !isText(c.Value) || strings.ContainsAny(c.Value, `;"\`) || isNew && len(have) >= mostCookies || !fits(c.Name, c.Value) {
 			omitted = append(omitted, "cookie:"+c.Name)
@@ -119,14 +135,7 @@ func apply(h http.Header, r wire.Response, s setting) (status int) {
 		}
 		h.Add("Set-Cookie", c.Set(s.prefix, s.HeaderOptions, s.crossSite))
 	}
-	if h["Set-Cookie"] != nil {
-		h.Set("Cache-Control", "no-store") // a cache would hand it to others
-		h.Del("Expires")
-	}
-	if omitted != nil {
-		wire.SetOmitted(h, shorten(strings.Join(omitted, ", ")))
-	}
-	return status
+	return omitted
 }
 
 // setHeader sets a header that the script may set; false where its value does not fit.

@@ -95,11 +95,13 @@ func readRequest(r *server.Request, at address, l wire.Limits, showsAuthorizatio
 		}
 	}
 	q := new(request)
-	query, shape, err := wire.DecodeBody(wire.FormType, []byte(r.URL.RawQuery), l)
-	if err != nil {
-		return nil, inQuery(err)
+	var query wire.Body
+	if r.URL.RawQuery != "" {
+		if query, q.query, err = wire.DecodeBody(wire.FormType, []byte(r.URL.RawQuery), l); err != nil {
+			return nil, inQuery(err)
+		}
+		q.Get = query.Fields()
 	}
-	q.Get, q.query = query.Fields(), shape
 	kind := r.HeaderValue("Content-Type")
 	if q.Body, q.body, err = wire.DecodeBody(kind, body, r.DecodeLimits(body, l)); err != nil {
 		return nil, err
