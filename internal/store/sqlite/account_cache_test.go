@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -46,6 +47,42 @@ func TestWhatAnotherCommitsIsSeenAtOnce(t *testing.T) {
 	}
 	if _, err := cached.ByAlias(t.Context(), alias); !errors.Is(err, account.ErrNotFound) {
 		t.Errorf("after its end: %v", err)
+	}
+}
+
+// TestPublishedByAnotherIsSeenAtOnce publishes and takes back a script through a second store
+// of the same folder, as ql script does beside a server.
+func TestPublishedByAnotherIsSeenAtOnce(t *testing.T) {
+	here := openTest(t, Options{Own: true})
+	id := benchmarkAccount(t, here, "ada")
+	there := openTest(t, Options{Folder: here.folder(t)})
+	cached := here.Aggregate().CacheAccounts().Accounts
+	read := func() (version int64) {
+		t.Helper()
+		p, err := cached.PublishedScript(t.Context(), id, "x", 0)
+		if err != nil && !errors.Is(err, account.ErrNotFound) {
+			t.Fatal(err)
+		}
+		return p.Version
+	}
+	for round := range 50 {
+		store := []*Store{here, there}[round%2].Accounts()
+		for version := int64(1); version <= 3; version++ {
+			text := fmt.Sprint(version)
+			_, _, err := store.Publish(t.Context(), account.Published{Account: id, Name: "x", Text: text, Hash: account.HashScript(text)}, time.Unix(1, 0), account.PublishedLimits{})
+			must(t, err)
+			if got := read(); got != version {
+				t.Fatalf("round %d: version %d is read, not %d", round, got, version)
+			}
+			useCall(t, here, id) // a commit of its own, which keeps what is kept
+			if got := read(); got != version {
+				t.Fatalf("round %d: version %d is read again, not %d", round, got, version)
+			}
+		}
+		must(t, store.Unpublish(t.Context(), id, "x"))
+		if got := read(); got != 0 {
+			t.Fatalf("round %d: version %d is read after it was taken back", round, got)
+		}
 	}
 }
 
