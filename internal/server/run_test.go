@@ -391,6 +391,14 @@ func TestRunStands(t *testing.T) {
 	if r := w.send("GET", "/run/ada/sure", "", ""); r.status != 202 || r.body != `{"status":"paused"}` {
 		t.Errorf("%d %s", r.status, r.body)
 	}
+	// Nor are questions for somebody else the caller's to answer.
+	w.publishAs(ada, "to", `GATHER "Who?" FIELDS name TEXT TO "finance" SET ?form`, forAnyone)
+	w.publishAs(ada, "sent", `SET ?url AS !JOB('form_url') GATHER "Who?" FIELDS name TEXT SET ?form`, forAnyone)
+	for _, name := range []string{"to", "sent"} {
+		if r := w.send("GET", "/run/ada/"+name, "", ""); r.status != 202 || r.body != `{"status":"paused"}` {
+			t.Errorf("%s: %d %s", name, r.status, r.body)
+		}
+	}
 	if r := w.send("GET", "/run/ada/later", "", ""); r.status != 202 || !strings.HasPrefix(r.body, `{"status":"waiting","resume_at":"`) {
 		t.Errorf("%d %s", r.status, r.body)
 	}

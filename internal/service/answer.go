@@ -70,7 +70,7 @@ func (s *Service) suspendedAnswer(v *job.View) (wire.Job, error) {
 	if err != nil {
 		return j, err
 	}
-	j.Prompt = &wire.Prompt{ID: v.Prompt.ID, Kind: v.Prompt.Kind, To: v.Prompt.To, Message: v.Prompt.Message, Schema: v.Prompt.Schema, ExpiresAt: v.Prompt.Expires}
+	j.Prompt = &wire.Prompt{ID: v.Prompt.ID, Kind: v.Prompt.Kind, Sent: v.Prompt.Sent, To: v.Prompt.To, Message: v.Prompt.Message, Schema: v.Prompt.Schema, ExpiresAt: v.Prompt.Expires}
 	j.ConfirmURL = s.o.URLs.Confirm() + v.ID.String()
 	j.FormURL = s.o.URLs.Form() + token
 	return j, nil

@@ -56,6 +56,7 @@ type Prompt struct {
 	ID        string
 	Kind      string // "confirm" or "gather"
 	To        string // whom it is for
+	Sent      bool   // the script has sent its address to whoever shall answer; not written
 	Message   string
 	Schema    Raw // of a gather
 	ExpiresAt time.Time

@@ -70,7 +70,7 @@ func (j *Job) AppendFailed(dst []byte, e *Error, whole bool) []byte {
 func (j *Job) AppendSuspended(dst []byte) []byte {
 	dst = append(dst, `{"status":`...)
 	dst = appendText(dst, j.Status)
-	if j.Prompt != nil && j.Prompt.Kind == "gather" {
+	if p := j.Prompt; p != nil && p.Kind == "gather" && p.To == "" && !p.Sent { // else it is for somebody else
 		dst = appendOptional(dst, "form_url", j.FormURL)
 	}
 	if !j.ResumeAt.IsZero() {
