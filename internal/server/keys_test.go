@@ -65,7 +65,7 @@ func TestScopes(t *testing.T) {
 
 		"GET /v1/scripts":           manage,
 		"GET /v1/scripts/{name}":    {200, 403, 403, 403, 403, 403, 200, 200}, // and a key for this very script
-		"PUT /v1/scripts/{name}":    manage,
+		"PUT /v1/scripts/{name}":    {403, 403, 403, 403, 403, 403, 403, 200}, // which takes run and manage
 		"DELETE /v1/scripts/{name}": manage,
 
 		// Where nobody is asked who calls, a key makes no difference.

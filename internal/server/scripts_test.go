@@ -162,6 +162,7 @@ func TestScriptKeys(t *testing.T) {
 	}
 	w.publish("open", `EMIT LENGTH(!SECRET('key'))`, account.CallersAnyone)
 	one, run, manage, jobs := w.key(ada, "one", "run:greet"), w.key(ada, "run", "run"), w.key(ada, "manage", "manage"), w.key(ada, "jobs", "jobs")
+	publisher, narrow := w.key(ada, "publisher", "run", "manage"), w.key(ada, "narrow", "run:new", "manage")
 	call := func(key, name string) response { return w.call(member{}, name, "", bearer(key)...) }
 	ran := func(r response) {
 		t.Helper()
@@ -197,9 +198,18 @@ func TestScriptKeys(t *testing.T) {
 	put := func(key, body string) response {
 		return w.send("PUT", "/v1/scripts/new", jsonType, body, bearer(key)...)
 	}
-	put(manage, `{"text":"EMIT 1"}`).script(t, 201)
-	put(run, `{"text":"EMIT 1"}`).wantError(t, 403, "scope_missing")
-	put(manage, `{"text":"EMIT 1","secrets":true}`).wantError(t, 403, "confirm_required")
+	put(publisher, `{"text":"EMIT 1"}`).script(t, 201)
+	put(publisher, `{"text":"EMIT 1","secrets":true}`).wantError(t, 403, "confirm_required")
+	// A text that somebody else's key runs would read the secrets that its writer may not.
+	for _, key := range []string{run, manage, narrow} {
+		a := put(key, `{"text":"EMIT UPPER(!SECRET('key'))"}`).wantError(t, 403, "scope_missing")
+		if !strings.Contains(a.Error.Message, "takes the scope run and manage") {
+			t.Errorf("%s", a.Error.Message)
+		}
+	}
+	if r := call(narrow, "new").read(t); r.Result == nil || *r.Result != "1" {
+		t.Errorf("it runs %+v", r)
+	}
 }
 
 // TestProgramInput: what does not fit is refused field by field before the first step, and

@@ -49,9 +49,13 @@ func scriptOf(p *account.Published) wire.Script {
 // it publishes would outlive its rotation.
 var manageScripts = access{"scripts", passwordOrName, scope.Manage}
 
+// publishScripts is what lets publish. Who writes the text of a script has it run with the rights
+// of whoever may call it, the owner's secrets among them, so a named key must have those anyway.
+var publishScripts = access{"scripts", passwordOrName, scope.Run | scope.Manage}
+
 // PublishScript publishes a script, which must compile as it would when it is called.
 func (s *Service) PublishScript(ctx context.Context, c Caller, p *Credentials, name string, n wire.NewScript) (ScriptAnswer, error) {
-	owner, meta, err := s.openScripts(ctx, c, p, manageScripts)
+	owner, meta, err := s.openScripts(ctx, c, p, publishScripts)
 	a := ScriptAnswer{Meta: meta}
 	if err != nil {
 		return a, err

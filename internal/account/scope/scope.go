@@ -35,14 +35,10 @@ var kinds = []written{
 	{Run, "run"}, {Answer, "answer"}, {Jobs, "jobs"}, {Files, "files"}, {Databases, "databases"}, {Manage, "manage"},
 }
 
-// String writes the first of the kinds.
+// String writes the kinds, as in: run and manage.
 func (k Kind) String() string {
-	for _, known := range kinds {
-		if k&known.kind != 0 {
-			return known.text
-		}
-	}
-	return ""
+	s := Of(k)
+	return strings.Join(s.Texts(), " and ")
 }
 
 // programPrefix begins a scope for one published program.
