@@ -399,12 +399,65 @@ func TestRunStands(t *testing.T) {
 			t.Errorf("%s: %d %s", name, r.status, r.body)
 		}
 	}
+	// A key that may not run the program calls it as a stranger does.
+	if r := w.send("GET", "/run/ada/sure", "", "", bearer(w.key(ada, "files", "files"))...); r.status != 202 || r.body != `{"status":"paused"}` || r.header.Get("QL-Job-Id") != "" {
+		t.Errorf("a key of files: %d %v %s", r.status, r.header, r.body)
+	}
+	if r := w.send("GET", "/run/ada/sure", "", "", bearer(w.key(ada, "sure", "run:sure"))...); r.status != 202 || r.read(t).ConfirmURL == "" {
+		t.Errorf("a key of the program: %d %s", r.status, r.body)
+	}
 	if r := w.send("GET", "/run/ada/later", "", ""); r.status != 202 || !strings.HasPrefix(r.body, `{"status":"waiting","resume_at":"`) {
 		t.Errorf("%d %s", r.status, r.body)
 	}
 	r = w.send("GET", "/run/ada/sure", "", "", "Authorization", basic("ada", ada.password))
 	if a := r.read(t); r.status != 202 || a.Status != "paused" || a.PollURL == "" || a.FormURL == "" || a.ConfirmURL == "" || *a.Result != "so far" || r.header.Get("QL-Job-Id") != a.JobID {
 		t.Errorf("%d %v %s", r.status, r.header, r.body)
+	}
+}
+
+// TestRunWithoutRoom: of a result that there is no room to send a stranger learns no id of a job,
+// by which it would read it all the same.
+func TestRunWithoutRoom(t *testing.T) {
+	ledger := admit.NewLedger(admit.LedgerOptions{Budget: 4 << 20, Unlimited: true, Wait: time.Millisecond})
+	w := boot(t, settings{http: func(o *server.Options) { o.Ledger = ledger }})
+	ada := w.member("ada", account.Standard)
+	_, err := w.accounts.AddDomain(t.Context(), "ada", "shop.example.com", false)
+	check(t, err)
+	w.publishAs(ada, "large", `EMIT REPEAT("x", 5000000)`, forAnyone)
+	for who, test := range map[string]struct {
+		headers []string
+		job     bool
+	}{
+		"stranger":           {nil, false},
+		"key of files":       {bearer(w.key(ada, "files", "files")), false},
+		"key of the program": {bearer(w.key(ada, "large", "run:large")), true},
+		"owner":              {[]string{"Authorization", basic("ada", ada.password)}, true},
+		"listed page":        {[]string{"Origin", listed}, true},
+	} {
+		a := w.send("GET", "/run/ada/large", "", "", test.headers...).wantError(t, 413, "too_large")
+		_, rest, told := strings.Cut(a.Error.Message, "it is kept as the job ")
+		if told != test.job || !strings.HasPrefix(a.Error.Message, "the script has run") {
+			t.Errorf("%s: %s", who, a.Error.Message)
+		}
+		if id, _, _ := strings.Cut(rest, ","); told {
+			// Its result does not fit into a poll either, which has found the job.
+			w.send("GET", "/v1/job/"+id, "", "").wantError(t, 413, "too_large")
+		}
+	}
+}
+
+// TestRunCaches: caches keep what anybody gets, and not what the owner gets at the same address.
+func TestRunCaches(t *testing.T) {
+	w := boot(t)
+	ada := w.member("ada", account.Standard)
+	w.publishAs(ada, "page", `SET "header:Cache-Control" AS "public, max-age=60" OF !RESPONSE EMIT 1`, forAnyone)
+	r := w.send("GET", "/run/ada/page", "", "")
+	if r.header.Get("Cache-Control") != "public, max-age=60" || !slices.Equal(r.header.Values("Vary"), []string{"Origin", "Authorization"}) || r.header.Get("QL-Job-Id") != "" {
+		t.Errorf("a stranger: %v", r.header)
+	}
+	r = w.send("GET", "/run/ada/page", "", "", "Authorization", basic("ada", ada.password))
+	if r.header.Get("Cache-Control") != "no-store" || r.header.Get("QL-Job-Id") == "" {
+		t.Errorf("the owner: %v", r.header)
 	}
 }
 

@@ -39,6 +39,11 @@ type Answer struct {
 	Callers account.Callers
 }
 
+// ShowsJob tells whether the caller gets the id of its job. Whoever has that sees its trace and
+// output, and answers its questions: a caller who is let in as everybody is gets none, whatever it
+// has proved.
+func (a *Answer) ShowsJob() bool { return a.Trusted || a.By == principal.ByOrigin }
+
 // jobAnswer is a job as a poll shows it. A finished one has the same bytes each
 // time.
 func (s *Service) jobAnswer(v *job.View) (wire.Job, error) {

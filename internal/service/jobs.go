@@ -82,7 +82,7 @@ func limitQuery(q *job.Query, who *principal.Principal) error {
 	case who.Scopes.Has(scope.Jobs):
 	case who.Scopes.Has(scope.Run) || who.Scopes.IsOfPrograms():
 		q.KeyID = who.Key.ID
-	default: // it never starts any
+	default: // what it starts, it starts as everybody may, who see no jobs
 		return scopeMissing(who, scope.Jobs.String())
 	}
 	return nil

@@ -126,7 +126,7 @@ func (a *answerMemory) growPatiently(bytes int64) error {
 
 // noRoomError is the error of a call whose script ran, and whose result there is no room
 // to send: nil where there is. It does not say to try again: that would run it twice.
-func (k *syncRun) noRoomError(became string) error {
+func (k *syncRun) noRoomError(a *Answer, became string) error {
 	if k.answer.err == nil {
 		return nil
 	}
@@ -134,6 +134,9 @@ func (k *syncRun) noRoomError(became string) error {
 	var refused *admit.Refused
 	if errors.As(k.answer.err, &refused) {
 		code = fault.Code(refused.Code())
+	}
+	if !a.ShowsJob() {
+		return fault.New(code, "the script %s, and there is no room to send its result at the moment", became)
 	}
 	return fault.New(code, "the script %s, and there is no room to send its result at the moment: it is kept as the job %s, which can be polled", became, k.ID)
 }

@@ -78,7 +78,7 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 		a.Session = session
 	}
 	if record.view != nil {
-		if err := k.noRoomError("stands"); err != nil {
+		if err := k.noRoomError(&a, "stands"); err != nil {
 			return a, err
 		}
 		a.Job, err = s.suspendedAnswer(record.view)
@@ -92,7 +92,7 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 	}
 	s.record(ctx, record.Record)
 	s.o.OnRun(record.State, record.Finished.Sub(record.Created))
-	return a, k.noRoomError("has run")
+	return a, k.noRoomError(&a, "has run")
 }
 
 // spec is what a script of a caller is run with.

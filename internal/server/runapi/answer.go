@@ -159,9 +159,11 @@ func setHeader(h http.Header, name, value string, s setting) bool {
 		if !s.cacheable {
 			return false
 		}
-		// Which page may read the answer depends on the page.
-		if !slices.Contains(h["Vary"], "Origin") {
-			h.Add("Vary", "Origin")
+		// Which page may read the answer depends on the page, and what it has on who calls.
+		for _, on := range []string{"Origin", "Authorization"} {
+			if !slices.Contains(h["Vary"], on) {
+				h.Add("Vary", on)
+			}
 		}
 	case "vary":
 		h.Add("Vary", value)

@@ -300,7 +300,7 @@ func TestCachesKeepWhatAnybodyMayHave(t *testing.T) {
 		if got := h.Get("Cache-Control"); got != want {
 			t.Errorf("cacheable %t: %q", cacheable, got)
 		}
-		if vary := strings.Join(h["Vary"], ", "); cacheable && vary != "Accept, Origin" {
+		if vary := strings.Join(h["Vary"], ", "); cacheable && vary != "Accept, Origin, Authorization" {
 			t.Errorf("Vary: %s", vary)
 		}
 	}

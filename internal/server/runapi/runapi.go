@@ -83,7 +83,7 @@ func encode(h http.Header, r *server.Request, at address, q *request, a *service
 		wire.SetProgramJSON(h, s)
 		reply.Status = failedStatus(a)
 		reply.Body = a.Job.AppendFailed(nil, a.Err, a.Trusted)
-	case a.Status == http.StatusAccepted && a.By == principal.ByNobody:
+	case a.Status == http.StatusAccepted && !a.ShowsJob():
 		wire.SetProgramJSON(h, s)
 		reply.Body = a.Job.AppendSuspended(nil)
 	case a.Status == http.StatusAccepted:
@@ -131,7 +131,7 @@ func encodeOutput(h http.Header, r *server.Request, at address, q *request, a *s
 	r.SetSession(h, a.Session, at.prefix(), s)
 	status := apply(h, set, setting{
 		HeaderOptions: s, prefix: at.prefix(), at: r.URL.EscapedPath(), sent: q.Cookie, crossSite: r.IsListedCrossSite(s),
-		cacheable: a.Callers == account.CallersAnyone,
+		cacheable: a.Callers == account.CallersAnyone && !a.Trusted, // what the owner gets is not what anybody gets
 	})
 	reply := server.Response{Status: status, Meta: a.Meta, RetryAfter: a.RetryAfter}
 	switch {
