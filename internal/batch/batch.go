@@ -42,10 +42,7 @@ type member[T any] struct {
 // Do returns when the item was run. Where ctx ends before that has begun, or the
 // group is closed, it returns an error, and the item is not run.
 func (g *Group[T]) Do(ctx context.Context, item T) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	m, err := g.enter(item)
+	m, err := g.enter(item, ctx.Err())
 	if m == nil {
 		return err
 	}
@@ -59,7 +56,7 @@ func (g *Group[T]) Do(ctx context.Context, item T) error {
 // context.DeadlineExceeded. Who leads, which is whoever finds the group free, has no
 // timer to pay for.
 func (g *Group[T]) DoWithin(wait time.Duration, item T) error {
-	m, err := g.enter(item)
+	m, err := g.enter(item, nil)
 	if m == nil {
 		return err
 	}
@@ -72,12 +69,16 @@ func (g *Group[T]) DoWithin(wait time.Duration, item T) error {
 }
 
 // enter runs an item where the group is free; else it is the member returned, which
-// waits.
-func (g *Group[T]) enter(item T) (*member[T], error) {
+// waits. Where its caller has left already, why says so; that the group is closed is told
+// first.
+func (g *Group[T]) enter(item T, why error) (*member[T], error) {
 	g.mu.Lock()
 	if g.closed {
+		why = ErrClosed
+	}
+	if why != nil {
 		g.mu.Unlock()
-		return nil, ErrClosed
+		return nil, why
 	}
 	if !g.led {
 		g.led = true
