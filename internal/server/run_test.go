@@ -221,9 +221,45 @@ func TestRunLooksAlike(t *testing.T) {
 	if r := w.send("GET", "/run/ada/mine", "", "", "Authorization", basic("ada", ada.password)); r.status != 200 {
 		t.Errorf("the owner: %d %s", r.status, r.body)
 	}
+	w.send("POST", "/run/ada/mine", "text/plain", strings.Repeat("x", 1_100_000), "Authorization", basic("ada", ada.password)).wantError(t, 413, "too_large")
 	if a := w.send("GET", "/run/ada/none", "", "", "Authorization", basic("ada", ada.password)).wantError(t, 404, "script_not_found"); !strings.Contains(a.Error.Message, `"none"`) {
 		t.Errorf("the owner reads %s", a.Error.Message)
 	}
+}
+
+// TestRunTellsNoPlan: what does not fit into an account's plan tells a stranger neither of the
+// plan nor of the account.
+func TestRunTellsNoPlan(t *testing.T) {
+	for name, send := range map[string]func(w *world, user string) response{
+		"body": func(w *world, user string) response {
+			return w.send("POST", "/run/"+user+"/mine", "text/plain", strings.Repeat("x", 1_100_000))
+		},
+		"query": func(w *world, user string) response {
+			return w.send("GET", "/run/"+user+"/none?"+manyNames(300), "", "")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := boot(t)
+			w.publishAs(w.member("ada", account.Standard), "mine", "EMIT 1", forKeys)
+			w.member("una", account.Unlimited) // a larger request is read
+			var last response
+			for range 16 {
+				last = send(w, "ada")
+				if other := send(w, "nobody"); last.body != other.body || last.status != 404 && last.status != 429 {
+					t.Fatalf("%d %s, and where there is no account %d %s", last.status, last.body, other.status, other.body)
+				}
+			}
+			last.wantError(t, 429, "rate_limited")
+		})
+	}
+}
+
+func manyNames(n int) string {
+	q := url.Values{}
+	for i := range n {
+		q.Set("n"+strconv.Itoa(i), "")
+	}
+	return q.Encode()
 }
 
 func TestRunMethods(t *testing.T) {
@@ -284,6 +320,15 @@ func TestRunPreflight(t *testing.T) {
 		}
 	}
 	ask("/run/ada/todo", listed, "a b;c").wantError(t, 400, "invalid_request")
+	// Who asks which accounts list a domain is counted, and who may call is not.
+	var last response
+	for range 30 {
+		last = ask("/run/ada/todo", unlisted, "")
+	}
+	last.wantError(t, 429, "rate_limited")
+	if r := ask("/run/ada/todo", listed, ""); r.status != 204 {
+		t.Errorf("a listed page: %d %s", r.status, r.body)
+	}
 }
 
 // TestRunRequest: what a program finds of its request.

@@ -93,7 +93,7 @@ func (s *Service) loadJob(ctx context.Context, text string) (foundJob, error) {
 
 func errJobNotFound() error { return fault.New(fault.JobNotFound, "there is no such job") }
 
-// countMiss counts a request for a job that is not there.
+// countMiss counts a request for what is not there for its caller.
 func (s *Service) countMiss(c Caller, err error) (foundJob, Answer, error) {
 	v := s.o.Limiter.Allow(admit.BySource(rateMisses, c.Addr), admit.Rate{Name: rateMisses, Count: missesPerMinute, Per: time.Minute})
 	if v.OK {

@@ -63,19 +63,20 @@ func (s *Service) Query(ctx context.Context, c Caller, q Query) (Answer, error) 
 		}
 	}
 	limits := who.Account.Limits(s.o.Limits)
+	// A stranger who is refused learns nothing: not what is left of a rate, and not, by what
+	// does not fit into its plan, that there is such an account.
+	byAddress := q.Program != nil && q.Program.Owner != ""
+	if byAddress {
+		if err := s.openCalled(ctx, &who, &q, limits); err != nil {
+			return s.countProgramMiss(c, &who, a, err)
+		}
+	}
 	if err := q.Within(wireLimits(limits)); err != nil {
 		return a, err
 	}
 	if q.Program == nil {
 		if err := s.o.Auth.MaySend(ctx, who.Principal, q.Script); err != nil {
 			return a, err
-		}
-	}
-	// A stranger who is refused learns nothing, not even what is left of a rate.
-	byAddress := q.Program != nil && q.Program.Owner != ""
-	if byAddress {
-		if err := s.openCalled(ctx, &who, &q, limits); err != nil {
-			return s.countProgramMiss(c, &who, a, err)
 		}
 	}
 	verdict := s.countCall(who, c, limits)

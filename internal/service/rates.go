@@ -40,8 +40,8 @@ func (s *Service) countCall(who caller, c Caller, l account.Limits) admit.Verdic
 		admit.Rate{Name: rateCalls, Count: l.Rate, Per: time.Minute, Burst: l.RateBurst})
 }
 
-// missesPerMinute is how many jobs that are not there an address may ask for in a
-// minute. Ids are too many to be guessed; this limits the noise.
+// missesPerMinute is how many jobs or programs that are not there for it an address may ask for
+// in a minute. Ids are too many to be guessed; this limits the noise.
 const missesPerMinute = 30
 
 // pollsPerMinute is how often an address may ask for the jobs of an account in a minute,
@@ -55,7 +55,7 @@ const (
 // countPoll counts a call about a job. A plan without a rate has none for these.
 func (s *Service) countPoll(c Caller, owner account.Account) admit.Verdict {
 	rate := admit.Rate{Name: ratePolls, Per: time.Minute}
-	if most := s.o.Limits(owner.Plan).Rate; most > 0 {
+	if most := owner.Limits(s.o.Limits).Rate; most > 0 {
 		rate.Count, rate.Burst = max(pollsPerMinute, 2*most), max(pollsBurst, 2*most/6)
 	}
 	return s.o.Limiter.Allow(admit.BySourceOf(ratePolls, int64(owner.ID), c.Addr), rate)
@@ -78,7 +78,7 @@ func (s *Service) enterListeners(ctx context.Context, c Caller, owner account.Ac
 		}
 		return nil, err
 	}
-	own, err := s.o.Listeners.Acquire(ctx, int64(owner.ID), s.o.Limits(owner.Plan).Listeners)
+	own, err := s.o.Listeners.Acquire(ctx, int64(owner.ID), owner.Limits(s.o.Limits).Listeners)
 	if err != nil {
 		network()
 		return nil, err

@@ -54,8 +54,18 @@ func mostAtOnce(who caller, l account.Limits) int {
 }
 
 // ProgramPreflight tells whether a page may call the programs of an account, whatever they
-// are: whether the account lists its domain. One that is not there lists none.
-func (s *Service) ProgramPreflight(ctx context.Context, c Caller, username string) error {
+// are: whether the account lists its domain. One that is not there lists none. Who is refused is
+// counted: it may be asking which accounts list a domain.
+func (s *Service) ProgramPreflight(ctx context.Context, c Caller, username string) (Meta, error) {
+	err := s.checkPreflight(ctx, c, username)
+	if !fault.Is(err, fault.OriginNotAllowed) {
+		return Meta{}, err
+	}
+	_, missed, err := s.countMiss(c, err)
+	return missed.Meta, err
+}
+
+func (s *Service) checkPreflight(ctx context.Context, c Caller, username string) error {
 	refused := fault.New(fault.OriginNotAllowed, "pages of this origin may not call here: its domain is not on the account's list")
 	owner, err := s.programOwner(ctx, Program{Owner: username})
 	if fault.Is(err, fault.ScriptNotFound) {

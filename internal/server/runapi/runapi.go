@@ -151,8 +151,8 @@ func (c codec) preflight(h http.Header, r *server.Request) (server.Response, err
 	if err != nil {
 		return server.Response{}, err
 	}
-	if err := c.service.ProgramPreflight(r.Context(), r.Caller, at.username); err != nil {
-		return server.Response{}, err
+	if meta, err := c.service.ProgramPreflight(r.Context(), r.Caller, at.username); err != nil {
+		return server.Response{Meta: meta}, err
 	}
 	headers := r.HeaderValue("Access-Control-Request-Headers")
 	if len(headers) > longestNames || !names.MatchString(headers) {
