@@ -61,6 +61,9 @@ type TimeLimit struct {
 // ScriptError makes the error of a script that failed while it ran.
 func (x *Execution) ScriptError(err *vm.Error, t TimeLimit) *wire.Error {
 	e := &wire.Error{Code: err.Code, Message: err.Message, File: err.File, Line: err.Line, Column: err.Column, Step: err.Step}
+	if err.Fields != nil {
+		e.Fields = make([]wire.Pair, 0, len(err.Fields))
+	}
 	for _, f := range err.Fields {
 		e.Fields = append(e.Fields, wire.Pair{Name: f.Name, Value: f.Message})
 	}

@@ -52,7 +52,7 @@ func TestCheckInput(t *testing.T) {
 		{"none", order, ``, ``, "name must be answered"},
 		{"null", order, `null`, ``, "name must be answered"},
 		{"wrong", order, `{"qty":0,"x":1}`, ``, "name must be answered; qty must be a whole number from 1 on; x is not one of the fields"},
-		{"no map", order, `[1]`, ``, "fields must be a map from field to answer, not a list of 1"},
+		{"no map", order, `[1]`, ``, "input must be a map, not a list of 1"},
 		{"no JSON", order, `{`, ``, "input "},
 		{"anything", "EMIT !INPUT", `{"a":[1,{"b":null}]}`, `{"a":[1,{"b":null}]}`, ""},
 		{"a large one", "EMIT !INPUT", `{"t":"` + strings.Repeat("x", 50_000) + `"}`, `{"t":"` + strings.Repeat("x", 50_000) + `"}`, ""},

@@ -234,7 +234,8 @@ type clientPrompt struct {
 }
 
 func TestErrorsReadBack(t *testing.T) {
-	for _, want := range []Error{failure, syntaxError, timeError, {Code: "internal", Message: "x", ID: "1"}, {Code: "invalid_request", Message: "m", Field: "f"}} {
+	for _, want := range []Error{failure, syntaxError, timeError, {Code: "internal", Message: "x", ID: "1"}, {Code: "invalid_request", Message: "m", Field: "f"},
+		{Code: "invalid_fields", Message: "m", Fields: []Pair{{"z", "must be \"a\""}, {"a", "no"}}}, {Code: "invalid_fields", Message: "m", Fields: []Pair{}}} {
 		got, err := ReadError(want.AppendJSON(nil))
 		if err != nil {
 			t.Fatal(err)

@@ -17,7 +17,7 @@ type Error struct {
 	Line    int
 	Column  int
 	Step    string
-	Fields  []Pair   // what is wrong with each field of a reply, an input or a map that was checked
+	Fields  []Pair   // what is wrong with each field of a reply, an input or a map that was checked; empty, not nil, where it is no map
 	Details []Detail // all errors of a script that does not compile
 	ID      string   // under which the log has an internal error
 }
@@ -44,7 +44,7 @@ func (e *Error) AppendJSON(dst []byte) []byte {
 	}
 	dst = appendPlace(dst, e.File, e.Line, e.Column)
 	dst = appendOptional(dst, "step", e.Step)
-	if len(e.Fields) > 0 {
+	if e.Fields != nil {
 		dst = append(dst, `,"fields":`...)
 		dst = appendPairs(dst, e.Fields)
 	}
@@ -65,16 +65,25 @@ func (e *Error) AppendJSON(dst []byte) []byte {
 }
 
 // ReadError reads an error that AppendJSON wrote.
-func ReadError(text Raw) (*Error, error) {
+func ReadError(stored Raw) (*Error, error) {
 	var e struct {
 		Error
 		Value  int64
-		Fields map[string]string
+		Fields json.RawMessage
 	}
-	if err := json.Unmarshal(text, &e); err != nil {
+	if err := json.Unmarshal(stored, &e); err != nil {
 		return nil, err
 	}
 	e.Max = e.Value
+	if len(e.Fields) > 0 && e.Fields[0] == '{' {
+		e.Error.Fields = []Pair{}
+		members := node(e.Fields).inside()
+		for name, value, ok := members.member(); ok; name, value, ok = members.member() {
+			if message, r := text("fields", value); r == nil {
+				e.Error.Fields = append(e.Error.Fields, Pair{name, message})
+			}
+		}
+	}
 	return &e.Error, nil
 }
 

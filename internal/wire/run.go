@@ -54,7 +54,7 @@ func (j *Job) AppendFailed(dst []byte, e *Error, whole bool) []byte {
 	} else {
 		shown = Error{Code: e.Code, Message: "the program failed", ID: e.ID}
 		switch {
-		case len(e.Fields) > 0: // of what was sent: who sent it is to know
+		case e.Fields != nil: // of what was sent: who sent it is to know
 			shown.Message, shown.Fields = e.Message, e.Fields
 		case e.Limit != "":
 			shown.Message = "the program came to a limit"

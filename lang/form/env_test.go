@@ -204,7 +204,7 @@ func TestSchemaText(t *testing.T) {
 	got, err := SchemaText(parseJSON(t, `{"title":null,"fields":[{"name":"name","kind":"text","required":true,"max":80,"label":"Your name"},
 		{"name":"code","kind":"text","pattern":"[a-z]+","default":"x"}]}`))
 	const want = `{"type":"object","properties":{"name":{"type":"string","title":"Your name","minLength":1,"maxLength":80},` +
-		`"code":{"type":"string","maxLength":10000,"pattern":"^(?:[a-z]+)$","default":"x"}},"required":["name"]}`
+		`"code":{"type":"string","maxLength":10000,"pattern":"^(?:[a-z]+)$","default":"x"}},"required":["name"],"additionalProperties":false}`
 	if err != nil || got != want {
 		t.Errorf("%s: %v", got, err)
 	}

@@ -166,6 +166,8 @@ func TestAnswers(t *testing.T) {
 		{`"kind":"text","required":true`, `" "`, `! must be answered`},
 		{`"kind":"text","required":true`, `null`, `! must be answered`},
 		{`"kind":"text","default":"a"`, `""`, `null`},
+		{`"kind":"text","default":"a"`, `null`, `"a"`},
+		{`"kind":"integer","default":1,"required":true`, `null`, `1`},
 		{`"kind":"text"`, `12`, `! must be a text`},
 		{`"kind":"text"`, `["a"]`, `! must be a text`},
 		{`"kind":"text"`, `"a\nb"`, `! must be a single line`},

@@ -42,7 +42,10 @@ func SchemaText(definition value.Value) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return string(value.AppendJSON(nil, f.Schema())), nil
+	s := f.Schema()
+	// Only here: elicitation has no word for it.
+	s.Map().SetText("additionalProperties", value.False)
+	return string(value.AppendJSON(nil, s)), nil
 }
 
 // unread is a pattern that is only shown.

@@ -57,7 +57,7 @@ func (e FieldErrors) Value(m *value.Meter) value.Value {
 
 // Validate checks a reply, a map from field to answer, and returns the map of
 // all fields in the form's order, each in its own kind: the default or null
-// where an optional one was left out. A reply that does not fit gives
+// where an optional one was left out, or is null, as programs write that. A reply that does not fit gives
 // FieldErrors; any other error is the sink's, or that of yield, which is called
 // before each answer is looked at. No file is stored before all answers were found good.
 func (f *Form) Validate(ctx context.Context, reply value.Value, sink Sink, yield func() error) (value.Value, error) {
@@ -155,7 +155,7 @@ func (f *Field) answer(v value.Value, given bool, t *tally) (answer value.Value,
 		t.read(v.Str())
 	}
 	switch {
-	case !given && !f.Default.IsNull():
+	case (!given || v.IsNull()) && !f.Default.IsNull():
 		return f.Default.Share(), nil, ""
 	case !given || f.empty(v):
 		if f.Required {

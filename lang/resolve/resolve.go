@@ -5,6 +5,7 @@
 package resolve
 
 import (
+	"slices"
 	"strings"
 
 	"ql/lang/lib"
@@ -441,6 +442,10 @@ func (r *resolver) use(v *syntax.Var) {
 	if r.fn.Define != nil {
 		where = " in " + r.fn.Name
 	}
+	if r.isInput(v.Name) {
+		r.errorf(v, "?%s is never set%s: the field of INPUT FIELDS is !INPUT.%s", v.Name, where, v.Name)
+		return
+	}
 	if near := source.Nearest(v.Name, names); near != "" {
 		r.errorf(v, "?%s is never set%s; ?%s is", v.Name, where, near)
 		return
@@ -453,6 +458,11 @@ func (r *resolver) use(v *syntax.Var) {
 		}
 	}
 	r.errorf(v, "?%s is never set%s: SET ?%s AS … sets it", v.Name, where, v.Name)
+}
+
+// isInput says whether callers give the script a field of this name.
+func (r *resolver) isInput(name string) bool {
+	return r.res.Input != nil && slices.ContainsFunc(r.res.Input.Fields, func(f *syntax.Field) bool { return f.Name == name })
 }
 
 func (r *resolver) exprs(list ...syntax.Expr) {

@@ -219,20 +219,32 @@ func (p *parser) badFormat() {
 }
 
 // badKind fails behind the name of a field.
-func (p *parser) badKind(name string) {
+func (p *parser) badKind(f *Field) {
 	p.checkToken()
-	t := &p.tok
+	t, name := &p.tok, f.Name
+	if f.Quoted == nil && isVerb(name) && (t.kind != tWord || t.line) {
+		p.fail(f.Start, f.Start+source.Pos(len(name)), "expected the name of a field, found the statement %s: such as name TEXT REQUIRED", strings.ToUpper(name))
+	}
 	if t.kind != tWord || t.line {
 		p.expected("the kind of the field", short(name)+" TEXT")
 	}
 	text := p.upper(t)
-	if habit := kindHabits[text]; habit != "" {
+	ofPerson := p.last.verb == wGather // see noFiles
+	if habit := kindHabits[text]; habit != "" && (ofPerson || habit != "FILE") {
 		p.fail(t.start, t.stop, "instead of %s write %s", text, habit)
 	}
-	if near := nearest(text, FieldKinds()); near != "" {
+	kinds := FieldKinds()
+	if !ofPerson {
+		kinds = slices.DeleteFunc(kinds, func(kind string) bool { return kind == "FILE" })
+	}
+	if near := nearest(text, kinds); near != "" {
 		p.fail(t.start, t.stop, "%s is no kind of field; did you mean %s?", text, near)
 	}
-	p.fail(t.start, t.stop, "%s is no kind of field: the kinds are %s", short(text), orList(FieldKinds()))
+	p.fail(t.start, t.stop, "%s is no kind of field: the kinds are %s", short(text), orList(kinds))
+}
+
+func isVerb(name string) bool {
+	return slices.Contains(Verbs(), strings.ToUpper(name))
 }
 
 // afterField fails where a field is followed by neither a comma nor the end of

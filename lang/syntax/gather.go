@@ -202,7 +202,7 @@ func (p *parser) fieldKind(f *Field) {
 		}
 	}
 	if !ok {
-		p.badKind(f.Name)
+		p.badKind(f)
 	}
 	p.next()
 	f.Kind = kind

@@ -14,6 +14,11 @@ import (
 func (m *Machine) checkFields(definition, v value.Value) (value.Value, *value.Error) {
 	m.meter.Begin()
 	defer m.meter.End()
+	if !v.IsNull() && !v.IsMap() {
+		e := value.Errorf(value.InvalidFields, "CHECK takes a map from field to value, not %s", value.Describe(v))
+		e.Fields = value.NewMap(&m.meter, 0).Value() // it is none of them that does not fit
+		return value.Null, e
+	}
 	checked, wrong, err := checkMap(&m.call, definition, v)
 	switch {
 	case err != nil:
@@ -55,10 +60,10 @@ func fieldsError(m *value.Meter, wrong form.FieldErrors) *value.Error {
 // passed one of the limits, which are those of the run, or that ctx has ended; pace may
 // be nil.
 func CheckInput(ctx context.Context, pace Pace, p *bytecode.Program, l Limits, given value.Value) (checked value.Value, err error) {
+	if !given.IsNull() && !given.IsMap() {
+		return value.Null, form.FieldErrors{{Field: "input", Message: "must be a map, not " + value.Describe(given)}}
+	}
 	if p.Input.IsNull() {
-		if !given.IsNull() && !given.IsMap() {
-			return value.Null, form.FieldErrors{{Field: "input", Message: "must be a map, not " + value.Describe(given)}}
-		}
 		return given, nil
 	}
 	m := &Machine{ctx: ctx, pace: pace}

@@ -210,6 +210,7 @@ func fieldsOf(err *value.Error) (list []Field) {
 		return nil
 	}
 	left := maxMessage
+	list = []Field{} // where there are none, it is still what was sent that does not fit
 	for k, v := range fields.Map().All {
 		if !v.IsText() {
 			break

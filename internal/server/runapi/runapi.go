@@ -105,7 +105,7 @@ func failedStatus(a *service.Answer) int {
 	switch code := fault.Code(a.Err.Code); {
 	case a.Status >= http.StatusInternalServerError, code == fault.SessionBusy:
 		return a.Status
-	case code == fault.InvalidFields && len(a.Err.Fields) > 0: // a CHECK that nothing catches
+	case code == fault.InvalidFields && a.Err.Fields != nil: // a CHECK that nothing catches
 		return http.StatusUnprocessableEntity
 	case a.Err.Limit != "", code == fault.LimitExceeded, code == fault.QuotaExceeded:
 		return http.StatusServiceUnavailable

@@ -1,0 +1,1 @@
+CHECK {a: 1} FIELDS a UPLOAD
