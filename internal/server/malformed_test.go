@@ -272,7 +272,7 @@ func (m *mangler) file() mangled {
 	case 0:
 		x.headers = pick(m, nil, []string{"Authorization", "Basic x"}, []string{"Authorization", "Bearer x"}, []string{"Authorization", basic("ada", m.ada.key)})
 	case 1:
-		x.path = "/v1/files/" + pick(m, "a/", "a//b", "..", "a/../b", "%2e%2e/a", "a%2Fb", "a%00", "%ff", "CON", "a%5Cb", "%20", "/", ".ql/x", url.PathEscape(m.noise(20))+"%01")
+		x.path = "/v1/files/" + pick(m, "a/", "a//b", "..", "a/../b", "%2e%2e/a", "a%2F..%2Fb", "a%00", "%ff", "CON", "a%5Cb", "%20", "/", ".ql/x", url.PathEscape(m.noise(20))+"%01")
 	case 2:
 		x.path += pick(m, "?x=1", "?limit=0", "?limit=1&limit=2", "?%zz")
 	case 3:

@@ -32,23 +32,19 @@ func (c codec) fileRoutes() []server.Route {
 	}
 }
 
-// filePath returns the path in a request's address, part by part as it was
-// sent: an encoded slash separates nothing.
+// filePath returns the path in a request's address, decoded once. An encoded slash separates parts
+// like any other: a generated client encodes all of what it takes for one part of an address, and
+// no name holds a slash that could be meant instead. What a path may hold is checked after this.
 func filePath(r *server.Request) (string, error) {
 	rest, ok := strings.CutPrefix(r.URL.EscapedPath(), filesPath)
 	if !ok {
 		return "", fault.New(fault.NotFound, "there is nothing at this address")
 	}
-	var path strings.Builder
-	for part := range strings.SplitSeq(rest, "/") {
-		name, err := url.PathUnescape(part)
-		if err != nil || strings.Contains(name, "/") {
-			return "", fault.New(fault.InvalidPath, "the path in the address cannot be used: %q is no name of a file or folder", part)
-		}
-		path.WriteByte('/')
-		path.WriteString(name)
+	path, err := url.PathUnescape(rest)
+	if err != nil {
+		return "", fault.New(fault.InvalidPath, "the path in the address cannot be used: it is not percent-encoded")
 	}
-	return path.String(), nil
+	return "/" + path, nil
 }
 
 // fileCall is what every call about a file brings.
