@@ -171,12 +171,18 @@ func (e *Events) loadView(ctx context.Context) (err error) {
 	if err != nil || !e.isNew(v) {
 		return err
 	}
-	// And besides what is sent at a time, in its written form.
-	if err := e.memory.Grow(ctx, 6*outputPiece+v.TraceBytes); err != nil {
+	view, err := e.s.jobView(ctx, &e.memory, e.id)
+	if err != nil {
 		return err
 	}
-	e.view, err = e.s.jobView(ctx, &e.memory, e.id)
-	return err
+	// And besides what is sent at a time, in its written form. Not before the job, which many
+	// listeners share: with a little each they would take the room that it needs.
+	if err := e.memory.Grow(ctx, 6*outputPiece+v.TraceBytes); err != nil {
+		e.releaseView()
+		return err
+	}
+	e.view = view
+	return nil
 }
 
 // isNew tells whether there is something of a job that was not sent. Its end is new in any
