@@ -33,7 +33,7 @@ type syncRun struct {
 // run compiles a script, runs it here and records it. The caller who hangs up
 // does not stop it; the account's limits do.
 func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l account.Limits, ticket *admit.Ticket, spent *usage.Call, a Answer) (Answer, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.SyncTime)
+	ctx, cancel := withTimeout(ctx, l.SyncTime)
 	defer cancel()
 	id := s.o.NewID()
 	x, err := s.o.Host.Open(ctx, id, who.Account, l, s.spec(who, c, q, l.SyncMachine()), ticket)
