@@ -42,7 +42,7 @@ test: ## run all tests, afresh
 	go test -count=1 ./...
 
 .PHONY: check
-check: check-fmt vet lint vuln race check-beside check-fuzz ## everything that must hold besides the tests
+check: check-fmt vet lint vuln race check-beside check-clients check-fuzz ## everything that must hold besides the tests
 
 # Tests named TestPromise… check what the documentation promises in numbers.
 # They run a small count in `make test`, and the promised one when QL_PROMISES=1
@@ -96,6 +96,12 @@ check-fuzz:
 .PHONY: check-beside
 check-beside:
 	@for module in $(BESIDE); do (cd "$$module" && go vet ./... && go test -count=1 ./...); done
+
+# Clients are made of the OpenAPI document by the generators that people use, and call the service.
+.PHONY: check-clients
+check-clients:
+	-tools/need node nodejs npm npm
+	QL_CLIENTS=1 go test -count=1 -v -run GeneratedClients ./e2e
 
 .PHONY: bench-lang
 bench-lang: ## measure the language beside its peers (arguments: BENCH="…")

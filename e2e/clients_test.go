@@ -1,0 +1,77 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestGeneratedClients makes clients of the OpenAPI document as its readers do, compiles them, and
+// calls a service by them: sync, async, polls, decisions, forms and files. The generators come from
+// the network, and take a while: `make check` runs this, by QL_CLIENTS=1. What `make test` holds the
+// document to, without them, is internal/server/openapi's test. Where they cannot be had the test says
+// so and passes, as that for known vulnerabilities does: a build does not depend on the reach of others.
+func TestGeneratedClients(t *testing.T) {
+	if os.Getenv("QL_CLIENTS") != "1" {
+		t.Skip("make check-clients runs it")
+	}
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	document := filepath.Join(root, "internal/server/openapi/openapi.json")
+	for _, client := range []struct {
+		name     string
+		download []string
+		commands [][]string // the last one gets the service's address
+	}{
+		{"go", []string{"go", "mod", "download"}, [][]string{
+			{"go", "tool", "-modfile=" + filepath.Join(root, "tools/go.mod"), "oapi-codegen", "-generate", "types,client", "-package", "api", "-o", "api/api.go", document},
+			{"go", "vet", "./..."},
+			{"go", "run", "."},
+		}},
+		{"typescript", []string{"npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"}, [][]string{
+			{"node_modules/.bin/openapi-typescript", document, "-o", "api.ts"},
+			{"node_modules/.bin/tsc", "--project", "."},
+			{"node", "main.js"},
+		}},
+	} {
+		t.Run(client.name, func(t *testing.T) {
+			folder := t.TempDir()
+			if err := os.CopyFS(folder, os.DirFS(filepath.Join("testdata/clients", client.name))); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Mkdir(filepath.Join(folder, "api"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			download := exec.CommandContext(t.Context(), client.download[0], client.download[1:]...)
+			download.Dir = folder
+			if out, err := download.CombinedOutput(); err != nil {
+				t.Skipf("NOT CHECKED: %v: %v\n%s", client.download, err, out)
+			}
+			service, address, err := startService(t.TempDir(), os.Getenv("PATH"), []string{"--dev"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				_ = service.command.Process.Kill()
+				_ = service.command.Wait()
+			}()
+			for i, command := range client.commands {
+				if i == len(client.commands)-1 {
+					command = append(command, address)
+				}
+				c := exec.CommandContext(t.Context(), command[0], command[1:]...)
+				c.Dir = folder
+				if command[1] == "tool" {
+					c.Dir = root // whose go.mod the tools stand beside
+					c.Args[len(c.Args)-2] = filepath.Join(folder, "api/api.go")
+				}
+				if out, err := c.CombinedOutput(); err != nil {
+					t.Fatalf("%v: %v\n%s", command, err, out)
+				}
+			}
+		})
+	}
+}
