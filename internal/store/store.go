@@ -55,11 +55,17 @@ type Backend interface {
 	Close() error
 }
 
-// Stats tells how well writes share commits.
+// Stats tells how well writes share commits, and how it stands with what they need. It waits
+// for nothing.
 type Stats struct {
 	Writes  int64 // that were committed, failed ones among them
 	Commits int64 // that they took
 	Waiting int   // writes that wait for their turn
+	Failing bool  // the last change could not be stored
+
+	// Of the Log: how many bytes wait in it to be stored, and how many it has at all; 0
+	// where it takes none.
+	IntakeUsed, IntakeSize int64
 }
 
 // Databases is the list of accounts' databases, which are files beside the store: by

@@ -121,6 +121,15 @@ type History interface {
 	// Forget removes up to limit deliveries that were settled before a moment,
 	// with their attempts, and returns how many.
 	Forget(ctx context.Context, before time.Time, limit int) (int, error)
+	// Count counts the deliveries that are not settled, up to most, for who watches the
+	// service.
+	Count(ctx context.Context, now time.Time, most int) (Counts, error)
+}
+
+// Counts is how many deliveries are not settled.
+type Counts struct {
+	Pending   int
+	OldestDue time.Time // since when the longest due one is; zero where none is
 }
 
 // Query is what a listing asks for.

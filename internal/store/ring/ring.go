@@ -21,6 +21,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"ql/internal/disk"
 )
@@ -60,6 +61,7 @@ type Ring struct {
 	next   Place // where the next frame goes
 	needed Place // the first that may not be overwritten
 	broken error // after which nothing is appended any more
+	used   atomic.Int64
 }
 
 // Open opens a ring that goes on at a place, before which nothing is needed any
@@ -157,6 +159,7 @@ func (r *Ring) Append(entries [][]byte) (Place, error) {
 		return 0, r.broken
 	}
 	r.next = end
+	r.used.Store(int64(r.next - r.needed))
 	return end, nil
 }
 
@@ -198,7 +201,11 @@ func (r *Ring) Free(before Place) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.needed = max(r.needed, min(before, r.next))
+	r.used.Store(int64(r.next - r.needed))
 }
+
+// Used returns how many bytes of the file may not be overwritten. It waits for no write.
+func (r *Ring) Used() int64 { return r.used.Load() }
 
 // Close closes the file. A second time it does nothing.
 func (r *Ring) Close() error {

@@ -148,7 +148,13 @@ func TestNoRoom(t *testing.T) {
 	if _, err := r.Append([][]byte{make([]byte, MaxFrame-header-4)}); err != nil {
 		t.Errorf("an entry as large as a frame: %v", err)
 	}
+	if n := r.Used(); n != MaxFrame {
+		t.Errorf("%d bytes are used by the largest frame", n)
+	}
 	r.Free(1 << 40) // of what there is, not more
+	if n := r.Used(); n != 0 {
+		t.Errorf("%d bytes are used by nothing", n)
+	}
 	end := add(t, r, "after it")
 	if end != MaxFrame+Block {
 		t.Errorf("the place is %d, want %d", end, MaxFrame+Block)
@@ -159,8 +165,14 @@ func TestNoRoom(t *testing.T) {
 	if _, err := r.Append([][]byte{nil}); !errors.Is(err, ErrNoRoom) {
 		t.Errorf("one more than there is room for: %v", err)
 	}
+	if n := r.Used(); n != testSize {
+		t.Errorf("%d bytes are used where there is no room", n)
+	}
 	r.Free(end - Block)
 	add(t, r, "again")
+	if n := r.Used(); n != 2*Block {
+		t.Errorf("%d bytes are used by two blocks", n)
+	}
 }
 
 // TestGoesOn opens a ring again, at where it was read to.

@@ -92,6 +92,21 @@ func (s Deliveries) Next(ctx context.Context, after time.Time) (next time.Time, 
 	return next, err
 }
 
+// countPending goes through an index, and reads no row.
+const countPending = "SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE due IS NOT NULL LIMIT ?)"
+
+// Count implements webhook.Store.
+func (s Deliveries) Count(ctx context.Context, now time.Time, most int) (c webhook.Counts, err error) {
+	err = s.store.read(ctx, func(t tx) error {
+		if _, err := t.one(countPending, func(r row) { c.Pending = int(r.int(0)) }, max(most, 0)); err != nil {
+			return err
+		}
+		_, err := t.one("SELECT min(due) FROM deliveries WHERE due <= ?", func(r row) { c.OldestDue = r.time(0) }, now.UnixMicro())
+		return err
+	})
+	return c, err
+}
+
 // Claim implements webhook.Store.
 func (s Deliveries) Claim(ctx context.Context, list []webhook.Delivery, until time.Time) (claimed []webhook.Delivery, err error) {
 	err = s.store.write(ctx, func(t tx) error {

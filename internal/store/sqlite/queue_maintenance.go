@@ -51,6 +51,48 @@ const (
 		"UNION ALL SELECT program FROM jobs WHERE member >= 0 AND member IS NOT NULL"
 )
 
+const (
+	// countHeld goes through the index of jobs that members hold, and countUnheld through
+	// that of the others, by state. Neither reads a row.
+	countHeld = "SELECT count(*), coalesce(sum(state = 'accepted'), 0), min(CASE WHEN state = 'accepted' THEN seq END) " +
+		"FROM (SELECT state, seq FROM jobs WHERE member >= 0 AND member IS NOT NULL LIMIT ?)"
+	countUnheld = "SELECT count(*) FROM (SELECT 1 FROM jobs WHERE program IS NOT NULL AND member IS NULL AND state = ? LIMIT ?)"
+)
+
+// Count implements job.Maintenance.
+func (q Queue) Count(ctx context.Context, now time.Time, most int) (c job.Counts, err error) {
+	most = max(most, 0)
+	err = q.store.read(ctx, func(t tx) error { return t.snapshot(func() error { return t.countJobs(now, most, &c) }) })
+	return c, err
+}
+
+func (t tx) countJobs(now time.Time, most int, c *job.Counts) error {
+	var oldest int64 // 0 is no job's
+	if _, err := t.one(countHeld, func(r row) {
+		c.Accepted, oldest = int(r.int(1)), r.int(2)
+		c.Running = int(r.int(0)) - c.Accepted
+	}, most); err != nil {
+		return err
+	}
+	if _, err := t.one("SELECT created FROM jobs WHERE seq = ?", func(r row) { c.OldestAccepted = r.time(0) }, oldest); err != nil {
+		return err
+	}
+	for s, n := range map[job.State]*int{job.Running: &c.Running, job.Paused: &c.Paused, job.Waiting: &c.Waiting} {
+		if _, err := t.one(countUnheld, func(r row) { *n = min(*n+int(r.int(0)), most) }, string(s), most); err != nil {
+			return err
+		}
+		_, err := t.one("SELECT due FROM jobs WHERE program IS NOT NULL AND member IS NULL AND state = ? AND due <= ? ORDER BY due LIMIT 1", func(r row) {
+			if at := r.time(0); c.OldestDue.IsZero() || at.Before(c.OldestDue) {
+				c.OldestDue = at
+			}
+		}, string(s), now.UnixMicro())
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // oldProgram is a program that was not used for long.
 type oldProgram struct {
 	hash   []byte

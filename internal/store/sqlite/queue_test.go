@@ -98,6 +98,8 @@ func exerciseQueue(t *testing.T, s *Store) {
 	must(err)
 	_, err = q.Prune(ctx, now.Add(2*job.ProgramRetention), 10) // needed
 	must(err)
+	_, err = q.Count(ctx, now, 10)
+	must(err)
 	must(s.Accounts().Delete(ctx, a))
 	_, err = q.Prune(ctx, now.Add(4*job.ProgramRetention), 10) // not needed
 	must(err)

@@ -196,7 +196,13 @@ func (s *Store) Close() error {
 
 // Stats implements store.Backend: the numbers since the store was opened.
 func (s *Store) Stats() store.Stats {
-	return store.Stats{Writes: s.writer.writes.Load(), Commits: s.writer.commits.Load(), Waiting: s.writer.waiting()}
+	stats := store.Stats{
+		Writes: s.writer.writes.Load(), Commits: s.writer.commits.Load(), Waiting: s.writer.waiting(), Failing: s.writer.failing.Load() != nil,
+	}
+	if s.intake != nil {
+		stats.IntakeUsed, stats.IntakeSize = s.intake.Used(), intakeSize
+	}
+	return stats
 }
 
 func (s *Store) unlock() error {

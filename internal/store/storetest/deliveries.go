@@ -371,3 +371,25 @@ func testDeliveryRace(t *testing.T, s Stores) {
 		}
 	}
 }
+
+// testDeliveryCount counts deliveries that are not settled, up to a bound.
+func testDeliveryCount(t *testing.T, s Stores) {
+	a := create(t, s.Accounts, person("ada"))
+	count := func(what string, now time.Time, most int, want webhook.Counts) {
+		t.Helper()
+		got, err := s.Deliveries.Count(t.Context(), now, most)
+		must(t, err)
+		same(t, what, got, want)
+	}
+	count("of nothing", noon, 10, webhook.Counts{})
+	list := deliveries(t, s, a.ID, 3)
+	count("before any is due", noon.Add(-time.Microsecond), 10, webhook.Counts{Pending: 3})
+	count("when some are", noon.Add(time.Hour), 10, webhook.Counts{Pending: 3, OldestDue: noon})
+	count("of up to two", noon.Add(time.Hour), 2, webhook.Counts{Pending: 2, OldestDue: noon})
+	count("of less than none", noon, -1, webhook.Counts{OldestDue: noon})
+	claimed, err := s.Deliveries.Claim(t.Context(), list[:1], noon.Add(2*time.Hour))
+	must(t, err)
+	count("of which one is claimed", noon.Add(time.Hour), 10, webhook.Counts{Pending: 3, OldestDue: list[1].Due})
+	must(t, s.Deliveries.Settle(t.Context(), claimed[0], webhook.Attempt{Number: 1, At: noon, Status: 200}, webhook.Delivered, noon))
+	count("of which one is settled", noon.Add(time.Hour), 10, webhook.Counts{Pending: 2, OldestDue: list[1].Due})
+}

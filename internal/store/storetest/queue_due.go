@@ -479,3 +479,31 @@ func testQueueGiveUp(t *testing.T, s Stores) {
 	must(t, err)
 	same(t, "who is told", len(told), 1)
 }
+
+// testQueueCount counts jobs that are not finished, up to a bound.
+func testQueueCount(t *testing.T, s Stores) {
+	a := create(t, s.Accounts, person("ada"))
+	count := func(what string, now time.Time, most int, want job.Counts) {
+		t.Helper()
+		got, err := s.Queue.Count(t.Context(), now, most)
+		must(t, err)
+		same(t, what, got, want)
+	}
+	count("of nothing", claimTime, 100, job.Counts{})
+	for n, state := range []job.State{job.Complete, job.Failed, job.Accepted, job.Accepted, job.Running, released, job.Paused, job.Waiting} {
+		bring(t, s, a.ID, n+1, state)
+	}
+	l := running(t, s, a.ID, 20)
+	forever := pausedAt(20)
+	forever.Until, forever.Prompt.Expires = time.Time{}, time.Time{}
+	must(t, s.Queue.Suspend(t.Context(), l, forever))
+	want := job.Counts{Accepted: 2, Running: 2, Paused: 2, Waiting: 1, OldestAccepted: task(a.ID, 3).Created}
+	count("before anything is due", seconds(60).Add(-time.Microsecond), 100, want)
+	want.OldestDue = seconds(60)
+	count("when one is due", seconds(60), 100, want)
+	count("when all are", claimTime.Add(365*24*time.Hour), 100, want)
+	count("of up to one each", claimTime, 1, job.Counts{Accepted: 1, Running: 1, Paused: 1, Waiting: 1, OldestAccepted: want.OldestAccepted, OldestDue: want.OldestDue})
+	count("of up to none", claimTime, -1, job.Counts{OldestDue: want.OldestDue})
+	restart(t, s)
+	count("after a restart", claimTime, 100, want)
+}
