@@ -23,6 +23,7 @@ import (
 	"ql/internal/job"
 	"ql/internal/listen"
 	"ql/internal/network"
+	"ql/internal/observe"
 	"ql/internal/password"
 	"ql/internal/platform"
 	"ql/internal/record"
@@ -74,6 +75,7 @@ type parts struct {
 	tls          *tls.Config      // nil for plain HTTP
 	certificates *tlscert.Monitor // nil for plain HTTP
 	traces       *telemetry.Traces
+	observer     *observe.Observer
 }
 
 // mostListeners is how many wait for changes of jobs on a node at once, each counted
@@ -147,9 +149,6 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 		},
 	})
 	a.stores("recorder", p.recorder.Close)
-	if err := a.registerMetrics(); err != nil {
-		return nil, err
-	}
 	if a.settings.OTLPEndpoint != "" {
 		if p.traces, err = telemetry.NewTraces(ctx, a.settings.OTLPEndpoint, a.o.Version, a.o.Log); err != nil {
 			return nil, err
@@ -184,7 +183,9 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 		Proxies: a.settings.TrustedProxies, HTTPS: strings.HasPrefix(a.url, "https://"),
 		Gate: p.gate, Ledger: p.ledger, BodyTime: a.settings.ReadTimeout, Log: a.o.Log, Guard: p.guard, OnServed: p.metrics.ObserveRequest,
 	})
-	a.startUpkeep()
+	if err := a.startUpkeep(ctx); err != nil {
+		return nil, err
+	}
 	var next http.Handler = handler
 	if a.settings.Dev && a.settings.MetricsListen == "" {
 		next = server.LocalMetrics(p.metrics.Handler(), next, checkHost)
@@ -193,17 +194,25 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 }
 
 // startUpkeep removes, from now on, what is stored no longer.
-func (a *App) startUpkeep() {
+func (a *App) startUpkeep(ctx context.Context) error {
 	p := &a.parts
+	p.observer = observe.New(observe.Parts{
+		Gate: p.gate, Limiter: p.limiter, Ledger: p.ledger, Logins: p.logins, Hashing: p.hashing, Certificates: p.certificates, Programs: p.programs,
+		Store: p.store, Recorder: p.recorder, Worker: p.worker, Data: a.settings.Data, RequiredDisk: requiredDisk,
+	})
+	if err := p.observer.Observe(ctx, time.Now()); err != nil { // so that there is something to show from the start
+		return err
+	}
 	p.upkeep = upkeep.New(upkeep.Options{
 		Accounts: p.accounts, AccountStore: p.store.Accounts, Jobs: p.store.Jobs, Queue: p.store.Queue, Deliveries: p.store.Deliveries,
 		Shares: p.store.Shares, Files: p.store.Files, Blobs: p.blobs, Resources: p.resources, Store: p.store,
 		Data: a.settings.Data, MinFreeDisk: minFreeDisk, Growth: a.growth, Limits: a.settings.Limits,
 		PurgeDevelopment: !a.settings.Dev && a.settings.DevUsername != "", Began: a.began,
-		Tasks: []upkeep.Task{p.certificates.Remind, p.inventory.Update}, Guard: p.guard, Log: a.o.Log,
+		Tasks: []upkeep.Task{p.certificates.Remind, p.inventory.Update}, Observe: p.observer.Observe, Guard: p.guard, Log: a.o.Log,
 	})
 	p.upkeep.Start()
 	a.closes("upkeep", p.upkeep.Stop)
+	return p.observer.Register(p.metrics, p.upkeep)
 }
 
 // openCertificates makes ready what encrypts connections, where the settings say so.

@@ -8,6 +8,7 @@ import (
 	"ql/internal/execution"
 	"ql/internal/job"
 	"ql/internal/network"
+	"ql/internal/observe"
 	"ql/internal/service"
 	"ql/internal/webhook"
 	"ql/internal/worker"
@@ -48,6 +49,7 @@ func (a *App) startJobs(ctx context.Context, service *service.Service) error {
 	p := &a.parts
 	p.webhooks = webhook.NewSender(webhook.Options{
 		Outbox: p.store.Deliveries, Client: p.caller, Secrets: p.accounts.WebhookSecrets, Log: a.o.Log, Guard: p.guard,
+		OnAttempt: func(_ webhook.Attempt, s webhook.State) { p.metrics.CountWebhook(observe.WebhookOutcome(s)) },
 		Body: func(ctx context.Context, d webhook.Delivery) ([]byte, error) {
 			return service.WebhookBody(ctx, d.Job, webhook.MaxBody)
 		},

@@ -14,6 +14,9 @@ const minFreeDisk = 256 << 20
 
 var errStopping = errors.New("the service is stopping")
 
+// requiredDisk is how much must be free of a disk.
+func requiredDisk(total uint64) uint64 { return min(minFreeDisk, total/20) }
+
 // ready returns why the service cannot work at the moment, or nil.
 func (a *App) ready(ctx context.Context) error {
 	if a.stopping.Load() {
@@ -29,7 +32,7 @@ func (a *App) ready(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if free < min(minFreeDisk, total/20) {
+	if free < requiredDisk(total) {
 		return fmt.Errorf("the disk of the data folder has %d bytes left", free)
 	}
 	return nil

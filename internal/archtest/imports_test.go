@@ -156,12 +156,18 @@ var layers = []layer{
 		},
 	},
 	{pkg: "internal/telemetry", others: []string{"github.com/prometheus/client_golang", "go.opentelemetry.io/otel"}},
+	{
+		pkg: "internal/observe",
+		imports: []string{
+			"internal/admit", "internal/password", "internal/platform", "internal/record", "internal/store", "internal/telemetry", "internal/tlscert", "internal/upkeep", "internal/webhook", "internal/worker", "lang",
+		},
+	},
 	// It alone names concrete types, so it imports nearly everything.
 	{
 		pkg: "internal/app",
 		imports: []string{
 			"internal/account", "internal/account/seal", "internal/account/usage", "internal/admit", "internal/auth", "internal/backup", "internal/config", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/hostname", "internal/job", "internal/listen",
-			"internal/network", "internal/password", "internal/platform", "internal/record", "internal/resource", "internal/resource/*", "internal/server", "internal/server/*", "internal/service",
+			"internal/network", "internal/observe", "internal/password", "internal/platform", "internal/record", "internal/resource", "internal/resource/*", "internal/server", "internal/server/*", "internal/service",
 			"internal/store", "internal/store/blob/dir", "internal/store/sqlite", "internal/telemetry", "internal/tlscert", "internal/upkeep", "internal/webhook", "internal/wire", "internal/worker",
 			"lang", "lang/value",
 		},

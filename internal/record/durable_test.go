@@ -266,6 +266,9 @@ func TestLogFails(t *testing.T) {
 		var told []error
 		startLogged(t, Options{Linger: time.Hour, LogFailed: func(err error) { told = append(told, err) }}, func(t *testing.T, m *memory, j *journal, r *Recorder) {
 			wantAll(t, keepAll(t, r, 1), nil)
+			if s := r.Stats(); s != (Stats{Pending: 1}) {
+				t.Errorf("with one record it is %+v", s)
+			}
 			j.fail, j.panics = broken, panics
 			if err := <-keepAll(t, r, 2)[0]; err == nil || !panics && !errors.Is(err, broken) {
 				t.Errorf("the error is %v", err)
@@ -277,6 +280,9 @@ func TestLogFails(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantStored(t, m, 1, 4)
+			if s := r.Stats(); s != (Stats{LogFailed: true}) {
+				t.Errorf("after the failure it is %+v", s)
+			}
 			if len(told) != 1 {
 				t.Errorf("told of %v", told)
 			}

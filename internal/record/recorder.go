@@ -273,6 +273,19 @@ func (r *Recorder) Pending(id job.ID) (job.Record, bool) {
 	return job.Record{}, false
 }
 
+// Stats is how it stands with a recorder.
+type Stats struct {
+	Pending   int  // records that are not stored yet
+	LogFailed bool // the log is used no more
+}
+
+// Stats returns how it stands now.
+func (r *Recorder) Stats() Stats {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return Stats{Pending: len(r.pending), LogFailed: r.logFailed.Load()}
+}
+
 // List returns an account's jobs, those recorded last first. It waits until
 // the buffer is written.
 func (r *Recorder) List(ctx context.Context, a account.ID, q job.Query) ([]job.Summary, error) {

@@ -19,6 +19,7 @@ type Metrics struct {
 	runs     *prometheus.HistogramVec
 	fetches  *prometheus.HistogramVec
 	panics   *prometheus.CounterVec
+	webhooks *prometheus.CounterVec
 }
 
 // NewMetrics returns metrics of the process, and of what it is told.
@@ -40,13 +41,27 @@ func NewMetrics(version string) *Metrics {
 		panics: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ql_panics_total", Help: "Panics that were recovered, by the part of the service; the log has each with its stack.",
 		}, []string{"part"}),
+		webhooks: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ql_webhook_attempts_total", Help: "Attempts to deliver a webhook, by what became of the delivery.",
+		}, []string{"outcome"}),
+	}
+	// What was never counted is 0, not missing: a rate sees the first of its kind then.
+	for _, state := range []string{"complete", "failed", "declined", "cancelled", "expired"} {
+		m.runs.WithLabelValues(state)
+	}
+	m.fetches.WithLabelValues("ok")
+	for _, part := range []string{"http", "job", "jobs", "recorder", "upkeep", "webhook"} {
+		m.panics.WithLabelValues(part)
+	}
+	for _, outcome := range []string{"delivered", "retried", "stopped", "exhausted"} {
+		m.webhooks.WithLabelValues(outcome)
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "ql_build_info", Help: "Which version runs; always 1.", ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.requests, m.latency, m.runs, m.fetches, m.panics, build)
+		m.requests, m.latency, m.runs, m.fetches, m.panics, m.webhooks, build)
 	return m
 }
 
@@ -66,6 +81,10 @@ func (m *Metrics) ObserveFetch(how string, took time.Duration) {
 
 // CountPanic counts a panic in a part of the service, which was recovered.
 func (m *Metrics) CountPanic(part string) { m.panics.WithLabelValues(part).Inc() }
+
+// CountWebhook counts an attempt to deliver a webhook: delivered, retried, stopped or
+// exhausted.
+func (m *Metrics) CountWebhook(outcome string) { m.webhooks.WithLabelValues(outcome).Inc() }
 
 // ObserveRequest counts a request that was answered; route is "" for one to an address
 // that is not there.

@@ -25,6 +25,8 @@ const (
 	runEvery = time.Hour
 	// diskEvery is how often the disk is looked at.
 	diskEvery = time.Minute
+	// observeEvery is how often what metrics show of the store is counted anew.
+	observeEvery = 15 * time.Second
 	// batchSize bounds one change of the store.
 	batchSize    = 1000
 	accountsPage = 500
@@ -33,7 +35,7 @@ const (
 // Task is a piece of the upkeep.
 type Task func(ctx context.Context, now time.Time) error
 
-// Options are what an upkeep works on. All are needed but Tasks.
+// Options are what an upkeep works on. All are needed but Tasks and Observe.
 type Options struct {
 	Accounts     *account.Service
 	AccountStore account.Store
@@ -55,6 +57,8 @@ type Options struct {
 	PurgeDevelopment bool
 	Began            time.Time // when the process did; no attempt at a job is older
 	Tasks            []Task    // others that are run each time
+	// Observe counts what metrics show. It is called often, also while tasks run.
+	Observe Task
 
 	Guard *guard.Guard
 	Log   *slog.Logger
@@ -84,6 +88,8 @@ type Upkeep struct {
 	// sweptReceipts is when receipts of ended jobs were looked for last, in
 	// seconds of Unix.
 	sweptReceipts atomic.Int64
+	succeeded     atomic.Int64 // when all tasks last did, in seconds of Unix
+	failures      atomic.Uint64
 
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -98,6 +104,40 @@ func (u *Upkeep) Start() {
 	u.cancel = cancel
 	u.background("trim", func() { u.trimLoop(ctx) })
 	u.background("upkeep", func() { u.loop(ctx) })
+	if u.o.Observe != nil {
+		u.background("observation", func() { u.o.Guard.Loop(ctx, "observation", u.observeLoop) })
+	}
+}
+
+// Stats are how the hourly runs went.
+type Stats struct {
+	Succeeded time.Time // when one last did; when the process began where none has
+	Failures  uint64    // runs in which a task failed
+}
+
+// Stats returns how they went so far.
+func (u *Upkeep) Stats() Stats {
+	s := Stats{Succeeded: u.o.Began, Failures: u.failures.Load()}
+	if at := u.succeeded.Load(); at > 0 {
+		s.Succeeded = time.Unix(at, 0)
+	}
+	return s
+}
+
+// observeLoop counts what metrics show, at its own pace: whoever reads them makes no work.
+func (u *Upkeep) observeLoop(ctx context.Context) {
+	ticker := time.NewTicker(observeEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case now := <-ticker.C:
+			if err := u.o.Observe(ctx, now); err != nil && ctx.Err() == nil {
+				u.o.Log.Error("what metrics show of the store could not be counted and will be tried again", "error", err)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 func (u *Upkeep) background(name string, do func()) {
@@ -146,7 +186,14 @@ func (u *Upkeep) Run(ctx context.Context, now time.Time) error {
 		// One that panics every time must not keep the others from their work.
 		errs = append(errs, u.o.Guard.DoErr("upkeep", func() error { return do(ctx, now) }))
 	}
-	return errors.Join(errs...)
+	err := errors.Join(errs...)
+	switch {
+	case err == nil:
+		u.succeeded.Store(now.Unix())
+	case ctx.Err() == nil:
+		u.failures.Add(1)
+	}
+	return err
 }
 
 // checkLock fails where somebody removed the file that keeps other servers away.

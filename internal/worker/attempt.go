@@ -287,6 +287,9 @@ func (a *attempt) prepare(ctx context.Context) error {
 	}
 	a.job, a.ran, a.failures, a.crashes, a.webhook, a.sizes = &h.Summary, h.Ran, h.Failures, h.Crashes, h.Webhook != "", h.Sizes
 	a.leftovers = a.leftovers || h.Sizes.Journal > 0 || h.Sizes.Snapshot > 0 || h.Sizes.Output > 0
+	if a.crashes > 0 {
+		a.w.crashes.Add(1)
+	}
 	switch {
 	case h.Stopping:
 		return errStopped

@@ -54,6 +54,9 @@ func TestGivesUpWhatEndsTheProcess(t *testing.T) {
 		e.crash()
 	}
 	e.wantCrashed(id)
+	if s := e.w.Stats(); s.Crashes != 1 || s.Finished != 1 {
+		t.Errorf("the last process counted %+v", s)
+	}
 }
 
 // crash starts the next process some time after the last one took its jobs.

@@ -57,4 +57,7 @@ func (a *attempt) enter(next phase) {
 		panic(fmt.Sprintf("an attempt at a job is %s, and cannot be %s then", a.phase, next))
 	}
 	a.phase = next
+	if next.isOver() {
+		a.w.ended[next].Add(1)
+	}
 }

@@ -40,7 +40,7 @@ func TestDrawnPhases(t *testing.T) {
 // TestIllegalPhases: an attempt takes no step that the table does not have.
 func TestIllegalPhases(t *testing.T) {
 	steps := func(from, to phase) (done bool) {
-		a := &attempt{phase: from}
+		a := &attempt{w: &Worker{}, phase: from}
 		defer func() {
 			if recover() != nil && a.phase != from {
 				t.Errorf("from %s it is %s after a step that may not be", from, a.phase)

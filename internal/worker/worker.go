@@ -111,6 +111,9 @@ type Worker struct {
 	renewSoon chan struct{}   // the membership may be lost
 	strays    map[int64]int64 // jobs that the store says are here and that are not, and their attempts; the renewal's own
 
+	ended   [phaseCount]atomic.Uint64 // attempts, by the phase that they ended in
+	crashes atomic.Uint64
+
 	loops    sync.WaitGroup
 	attempts sync.WaitGroup // counted under mu while not draining, so that Stop misses none
 
@@ -204,6 +207,30 @@ func (w *Worker) Stop(ctx context.Context) error {
 	defer w.mu.Unlock()
 	w.scheduler.evictAll()
 	return nil
+}
+
+// Stats are numbers since the worker was made.
+type Stats struct {
+	// Attempts that are over, by how: the job's end was stored, the job was suspended, or
+	// another attempt continues.
+	Finished, Suspended, Released uint64
+	// Crashes counts the jobs that were taken up after attempts that ended with their
+	// process.
+	Crashes uint64
+	// Quarantined is how many accounts have jobs in quarantine now.
+	Quarantined int
+}
+
+// Stats returns the numbers of now.
+func (w *Worker) Stats() Stats {
+	s := Stats{
+		Finished: w.ended[phaseFinished].Load(), Suspended: w.ended[phaseSuspended].Load(), Released: w.ended[phaseReleased].Load(),
+		Crashes: w.crashes.Load(),
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s.Quarantined = len(w.scheduler.quarantine)
+	return s
 }
 
 // watchDue finds the jobs whose time has come.
