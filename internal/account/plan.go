@@ -127,6 +127,7 @@ type Limits struct {
 	Sessions       int   // where another begins, the one unused for longest ends
 	Published      int   `zero:"no limit"` // scripts, each with its versions
 	PublishedBytes int64 `zero:"no limit"` // of all versions together
+	LogBytes       int64 // of the log of who did what; the oldest entries go first
 
 	// What an account may use in a calendar month.
 	CallsPerMonth   int64         `zero:"no limit"`
@@ -164,7 +165,7 @@ func free() Limits {
 		Concurrent: 2, Queued: 20, Rate: 60, RateBurst: 20, RatePerAddress: true, OriginRate: 60, Listeners: 64,
 
 		StorageBytes: 100 * mib, FileBytes: 10 * mib, Files: 10_000, Databases: 10, JobRetention: 7 * day, RecordsBytes: 100 * mib,
-		Suspended: 100, SuspendedBytes: 32 * mib, NamedKeys: 20, Sessions: 1_000, Published: 20, PublishedBytes: 4 * mib,
+		Suspended: 100, SuspendedBytes: 32 * mib, NamedKeys: 20, Sessions: 1_000, Published: 20, PublishedBytes: 4 * mib, LogBytes: 256 * kib,
 
 		CallsPerMonth: 100_000, RunningPerMonth: 10 * time.Hour, EgressPerMonth: 10 * gib,
 	}
@@ -189,7 +190,7 @@ func standard() Limits {
 		Concurrent: 10, Queued: 1_000, Rate: 600, RateBurst: 100, OriginRate: 60, Listeners: 1_000,
 
 		StorageBytes: 10 * gib, FileBytes: 2 * gib, Files: 1_000_000, Databases: 1_000, JobRetention: 30 * day, RecordsBytes: 10 * gib,
-		Suspended: 10_000, SuspendedBytes: 1 * gib, NamedKeys: 100, Sessions: 10_000, Published: 1_000, PublishedBytes: 64 * mib,
+		Suspended: 10_000, SuspendedBytes: 1 * gib, NamedKeys: 100, Sessions: 10_000, Published: 1_000, PublishedBytes: 64 * mib, LogBytes: 4 * mib,
 	}
 }
 
@@ -211,7 +212,7 @@ func unlimited() Limits {
 
 		Concurrent: 200, Queued: 100_000,
 
-		Databases: 10_000, JobRetention: 90 * day, NamedKeys: 1_000, Sessions: 100_000, Published: 10_000, PublishedBytes: 256 * mib,
+		Databases: 10_000, JobRetention: 90 * day, NamedKeys: 1_000, Sessions: 100_000, Published: 10_000, PublishedBytes: 256 * mib, LogBytes: 64 * mib,
 	}
 }
 

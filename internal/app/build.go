@@ -164,7 +164,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	p.caller = network.NewClient(a.egress(), network.ForWebhooks())
 	a.closes("webhook client", func(context.Context) error { p.caller.Close(); return nil })
 	service := service.New(service.Options{
-		Auth: authenticator, Accounts: p.store.Accounts, Keys: p.accounts, Scripts: p.accounts, Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
+		Auth: authenticator, Accounts: p.store.Accounts, Audit: p.store.Audit, Keys: p.accounts, Scripts: p.accounts, Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
 		Host: host, Records: p.recorder, Jobs: p.worker, NewID: p.store.NewID, URLs: a.urls(), Limits: a.settings.Limits, Plans: a.settings.PlanNames(),
 		Shares: links{shares.Admin{Store: p.store.Shares, Clock: time.Now}},
 		Usage:  p.tally, StorageUsed: p.resources.StoredBytes, RecordsUsed: p.store.Jobs.RecordBytes,
@@ -264,7 +264,7 @@ func (a *App) openResources(ctx context.Context) error {
 
 func (a *App) authenticator(ctx context.Context) (*auth.Authenticator, error) {
 	a.parts.logins = auth.NewGate(hashesAtOnce(a.o.Cores, a.o.Memory, password.DefaultMemory), a.settings.Dev)
-	o := auth.Options{Gate: a.parts.logins, Plain: a.settings.Dev, Unthrottled: a.settings.Dev, Own: a.origins(), Guard: a.parts.guard}
+	o := auth.Options{Gate: a.parts.logins, Plain: a.settings.Dev, Unthrottled: a.settings.Dev, Own: a.origins(), Guard: a.parts.guard, Log: a.parts.store.Audit, Limits: a.settings.Limits}
 	if a.settings.DevUsername != "" {
 		dev, err := a.parts.accounts.EnsureDevelopment(ctx)
 		if err != nil {
@@ -277,7 +277,7 @@ func (a *App) authenticator(ctx context.Context) (*auth.Authenticator, error) {
 	}
 	authenticator, err := auth.New(a.parts.store.Accounts, o)
 	if err == nil {
-		a.closes("uses of keys", authenticator.FlushUses)
+		a.closes("uses of keys and log-ins", authenticator.FlushUses)
 	}
 	return authenticator, err
 }

@@ -61,7 +61,8 @@ var layers = []layer{
 	{pkg: "internal/account/accounttest", imports: []string{"internal/account", "internal/account/names"}},
 	{pkg: "internal/account/usage", imports: []string{"internal/account"}},
 	{pkg: "internal/principal", imports: []string{"internal/account", "internal/account/scope"}},
-	{pkg: "internal/auth", imports: []string{"internal/account", "internal/account/names", "internal/fault", "internal/guard", "internal/hostname", "internal/password", "internal/principal", "internal/redacted"}},
+	{pkg: "internal/audit", imports: []string{"internal/account", "internal/principal"}},
+	{pkg: "internal/auth", imports: []string{"internal/account", "internal/account/names", "internal/audit", "internal/fault", "internal/guard", "internal/hostname", "internal/password", "internal/principal", "internal/redacted"}},
 	{pkg: "internal/render", imports: []string{"lang/value"}},
 	{pkg: "internal/engine", imports: append([]string{"internal/password", "internal/render"}, language...), others: []string{"github.com/google/uuid"}},
 	{pkg: "internal/resource/*", imports: []string{"internal/engine", "lang/value"}},
@@ -108,20 +109,20 @@ var layers = []layer{
 	// The stores by their interfaces alone: no backend among them.
 	{
 		pkg:     "internal/store",
-		imports: []string{"internal/account", "internal/account/names", "internal/account/usage", "internal/job", "internal/member", "internal/record", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/webhook"},
+		imports: []string{"internal/account", "internal/account/names", "internal/account/usage", "internal/audit", "internal/job", "internal/member", "internal/record", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/webhook"},
 	},
 	{pkg: "internal/store/blob/dir", imports: []string{"internal/resource/files"}},
 	{pkg: "internal/store/migrate"},
 	{pkg: "internal/store/ring", imports: []string{"internal/disk"}},
 	{
 		pkg:     "internal/store/sqlite",
-		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/batch", "internal/disk", "internal/fault", "internal/job", "internal/member", "internal/principal", "internal/record", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/sqlite", "internal/store", "internal/store/migrate", "internal/store/ring", "internal/webhook"},
+		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/audit", "internal/batch", "internal/disk", "internal/fault", "internal/job", "internal/member", "internal/principal", "internal/record", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/sqlite", "internal/store", "internal/store/migrate", "internal/store/ring", "internal/webhook"},
 		others:  []string{"golang.org/x/sys", "modernc.org/sqlite"},
 	},
 	// The suite is linked into tests alone.
 	{
 		pkg:     "internal/store/storetest",
-		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/engine", "internal/job", "internal/member", "internal/principal", "internal/record", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/sessions", "internal/resource/shares", "internal/store", "internal/store/blob/dir", "internal/webhook", "lang/value"},
+		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/audit", "internal/engine", "internal/job", "internal/member", "internal/principal", "internal/record", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/sessions", "internal/resource/shares", "internal/store", "internal/store/blob/dir", "internal/webhook", "lang/value"},
 		others:  []string{"github.com/google/go-cmp"},
 	},
 	{
@@ -133,7 +134,7 @@ var layers = []layer{
 	// It speaks no HTTP, which TestWalls checks, and never calls up into the server.
 	{
 		pkg:     "internal/service",
-		imports: append([]string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/admit", "internal/auth", "internal/engine", "internal/execution", "internal/fault", "internal/job", "internal/principal", "internal/record", "internal/redacted", "internal/wire", "internal/worker"}, language...),
+		imports: append([]string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/admit", "internal/audit", "internal/auth", "internal/engine", "internal/execution", "internal/fault", "internal/job", "internal/principal", "internal/record", "internal/redacted", "internal/wire", "internal/worker"}, language...),
 	},
 	{pkg: "internal/server", imports: []string{"internal/account", "internal/admit", "internal/auth", "internal/fault", "internal/guard", "internal/hostname", "internal/principal", "internal/redacted", "internal/service", "internal/wire"}},
 	// The conventions know nothing of each other.
@@ -151,7 +152,7 @@ var layers = []layer{
 	{
 		pkg: "internal/operator",
 		imports: []string{
-			"internal/account", "internal/account/seal", "internal/account/usage", "internal/backup", "internal/config", "internal/fault", "internal/job", "internal/resource", "internal/resource/databases",
+			"internal/account", "internal/account/seal", "internal/account/usage", "internal/audit", "internal/backup", "internal/config", "internal/fault", "internal/job", "internal/resource", "internal/resource/databases",
 			"internal/resource/files", "internal/resource/shares", "internal/store", "internal/store/blob/dir", "internal/store/sqlite", "internal/webhook",
 		},
 	},
@@ -177,7 +178,7 @@ var layers = []layer{
 	{
 		pkg: "internal/cli",
 		imports: append([]string{
-			"internal/account", "internal/app", "internal/backup", "internal/config", "internal/engine", "internal/fault", "internal/job",
+			"internal/account", "internal/app", "internal/audit", "internal/backup", "internal/config", "internal/engine", "internal/fault", "internal/job",
 			"internal/network", "internal/operator", "internal/password", "internal/platform", "internal/redacted", "internal/render", "internal/resource/*", "internal/resource/databases/transfer", "internal/telemetry", "internal/webhook", "internal/wire",
 		}, language...),
 		others: []string{"github.com/alecthomas/kong", "golang.org/x/sys"},

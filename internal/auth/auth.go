@@ -23,6 +23,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/account/names"
+	"ql/internal/audit"
 	"ql/internal/fault"
 	"ql/internal/guard"
 	"ql/internal/hostname"
@@ -80,6 +81,10 @@ type Options struct {
 	Own []hostname.Origin
 	// Guard runs what stores the uses of keys; may be nil.
 	Guard *guard.Guard
+	// Log is told of log-ins by password; nil for nobody.
+	Log audit.Log
+	// Limits returns the limits of a plan; Plan.Limits where left out.
+	Limits func(account.Plan) account.Limits
 }
 
 // Authenticator checks credentials. It is safe for concurrent use.
@@ -92,6 +97,7 @@ type Authenticator struct {
 	flights   flightGroup
 	throttle  *throttle // nil where nothing is throttled
 	uses      *keyUses
+	logins    *logins
 	matches   func(secret, phc string) (bool, error)
 	recreated atomic.Int64 // the ID of the development account that was made anew, 0 for none
 }
@@ -101,7 +107,7 @@ func New(store Store, o Options) (*Authenticator, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	a := &Authenticator{store: store, o: o, digester: newDigester(), verified: newVerifiedCache(), matches: password.Matches, uses: newKeyUses(store, o.Guard)}
+	a := &Authenticator{store: store, o: o, digester: newDigester(), verified: newVerifiedCache(), matches: password.Matches, uses: newKeyUses(store, o.Guard), logins: newLogins(o.Log, o.Limits, o.Guard)}
 	if !o.Unthrottled {
 		a.throttle = newThrottle()
 	}
@@ -235,6 +241,9 @@ func (a *Authenticator) verify(ctx context.Context, c candidate, secret string, 
 	if err := a.match(ctx, c, secret, attempt); err != nil {
 		switch {
 		case errors.Is(err, errWrong):
+			if c.usable {
+				a.logins.noteFailure(&c.row, addr, a.o.Now())
+			}
 		case errors.Is(err, errBusy), ctx.Err() != nil:
 			a.throttle.abort(attempt)
 		default:
@@ -244,6 +253,7 @@ func (a *Authenticator) verify(ctx context.Context, c candidate, secret string, 
 	}
 	now := a.o.Now()
 	a.throttle.succeed(attempt, now)
+	a.logins.noteSuccess(&c.row, addr, now)
 	a.verified.add(c.digest, now)
 	return nil
 }

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -108,5 +109,7 @@ func (u *keyUses) flush(ctx context.Context) error {
 	}
 }
 
-// FlushUses returns when the uses of named keys so far are stored.
-func (a *Authenticator) FlushUses(ctx context.Context) error { return a.uses.flush(ctx) }
+// FlushUses returns when the uses of named keys so far, and the log-ins, are stored.
+func (a *Authenticator) FlushUses(ctx context.Context) error {
+	return errors.Join(a.uses.flush(ctx), a.logins.flush(ctx))
+}

@@ -327,6 +327,9 @@ func (k *accountShowKey) Run(c *console, line *commands) error {
 		if err != nil {
 			return err
 		}
+		if err := o.LogKeyShown(c.ctx, a.Username); err != nil {
+			return err
+		}
 		c.showKey(a.Username, key)
 		return nil
 	})
@@ -450,6 +453,9 @@ func (k *accountWebhookSecret) Run(c *console, line *commands) error {
 	return line.Account.with(c, false, func(o *operator.Operator) error {
 		secret, err := o.Accounts.WebhookSecret(c.ctx, k.Account, k.Rotate)
 		if err != nil {
+			return err
+		}
+		if err := o.LogWebhookSecretShown(c.ctx, k.Account); err != nil {
 			return err
 		}
 		if c.json {

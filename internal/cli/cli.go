@@ -43,6 +43,7 @@ type commands struct {
 	Account accountCommand `cmd:"" help:"Make and manage accounts."`
 	Script  scriptCommand  `cmd:"" help:"Publish scripts, to be called by their names."`
 	Key     keyCommand     `cmd:"" help:"Make, list and revoke accounts' named keys."`
+	Audit   auditCommand   `cmd:"" help:"Look at the logs of who did what, and check that they are whole."`
 	Job     jobCommand     `cmd:"" help:"Look at jobs."`
 	Webhook webhookCommand `cmd:"" help:"Look at webhooks and repeat them."`
 	Files   filesCommand   `cmd:"" help:"Look at accounts' files, bring them out and in."`
@@ -55,7 +56,7 @@ type commands struct {
 
 // newCommands returns the command line before it is read.
 func newCommands() *commands {
-	return &commands{Serve: newServeCommand(), Account: newAccountCommand(), Key: newKeyCommand(), Script: newScriptCommand(), Job: newJobCommand(), Webhook: newWebhookCommand(), Files: newFilesCommand(), Share: newShareCommand(), DB: newDBCommand(), Backup: newBackupCommand(), Restore: newRestoreCommand()}
+	return &commands{Serve: newServeCommand(), Account: newAccountCommand(), Key: newKeyCommand(), Script: newScriptCommand(), Audit: newAuditCommand(), Job: newJobCommand(), Webhook: newWebhookCommand(), Files: newFilesCommand(), Share: newShareCommand(), DB: newDBCommand(), Backup: newBackupCommand(), Restore: newRestoreCommand()}
 }
 
 const description = `ql runs scripts of the query language: ordinary statements, SQL, files, forms and waiting, in one text.`

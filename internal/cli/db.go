@@ -32,14 +32,14 @@ type dbCommand struct {
 func newDBCommand() dbCommand { return dbCommand{settings: newSettings("data", "master-key-file")} }
 
 // use opens the databases of an account for one command.
-func (k *dbCommand) use(c *console, name string, do func(*databases.Databases) error) error {
+func (k *dbCommand) use(c *console, name string, do func(*operator.Operator, *databases.Databases) error) error {
 	return k.with(c, false, func(o *operator.Operator) (err error) {
 		all, err := o.Databases(c.ctx, name)
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, all.Close()) }()
-		return told(do(all))
+		return told(do(o, all))
 	})
 }
 
@@ -61,7 +61,7 @@ type databaseJSON struct {
 
 // Run implements the command.
 func (k *dbList) Run(c *console, line *commands) error {
-	return line.DB.use(c, k.Account, func(all *databases.Databases) error {
+	return line.DB.use(c, k.Account, func(_ *operator.Operator, all *databases.Databases) error {
 		found, err := all.List(c.ctx)
 		if err != nil {
 			return err
@@ -96,7 +96,7 @@ type dbSize struct{ theDatabase }
 
 // Run implements the command.
 func (k *dbSize) Run(c *console, line *commands) error {
-	return line.DB.use(c, k.Account, func(all *databases.Databases) error {
+	return line.DB.use(c, k.Account, func(_ *operator.Operator, all *databases.Databases) error {
 		n, err := all.Size(c.ctx, k.Name)
 		switch {
 		case err != nil:
@@ -114,7 +114,7 @@ type dbCreate struct{ theDatabase }
 
 // Run implements the command.
 func (k *dbCreate) Run(c *console, line *commands) error {
-	return line.DB.use(c, k.Account, func(all *databases.Databases) error {
+	return line.DB.use(c, k.Account, func(_ *operator.Operator, all *databases.Databases) error {
 		if err := all.Create(c.ctx, k.Name); err != nil {
 			return err
 		}
@@ -158,8 +158,11 @@ func (k *dbExport) Run(c *console, line *commands) (err error) {
 	if err := k.check(); err != nil {
 		return err
 	}
-	return line.DB.use(c, k.Account, func(all *databases.Databases) (err error) {
+	return line.DB.use(c, k.Account, func(o *operator.Operator, all *databases.Databases) (err error) {
 		if _, err := all.Size(c.ctx, k.Name); err != nil {
+			return err
+		}
+		if err := o.LogExport(c.ctx, k.Account, "database "+k.Name); err != nil {
 			return err
 		}
 		if k.File == "-" {
@@ -220,7 +223,7 @@ func (k *dbImport) Run(c *console, line *commands) error {
 	case !csv && k.Table != "":
 		return usage("--table: a file of SQL names its tables itself")
 	}
-	return line.DB.use(c, k.Account, func(all *databases.Databases) error {
+	return line.DB.use(c, k.Account, func(_ *operator.Operator, all *databases.Databases) error {
 		var from io.Reader = c.in
 		if k.File != "-" {
 			f, err := os.Open(k.File)

@@ -33,9 +33,9 @@ func newFilesCommand() filesCommand {
 }
 
 // files does something with the files of an account.
-func (k *filesCommand) files(c *console, account string, do func(*files.Tree) error) error {
+func (k *filesCommand) files(c *console, account string, do func(*operator.Operator, *files.Tree) error) error {
 	return k.with(c, false, func(o *operator.Operator) error {
-		err := o.Files(c.ctx, account, do)
+		err := o.Files(c.ctx, account, func(t *files.Tree) error { return do(o, t) })
 		var e *value.Error
 		if errors.As(err, &e) {
 			return fault.New(fault.Code(e.Code), "%s", e.Message)
@@ -51,7 +51,7 @@ type filesList struct {
 
 // Run implements the command.
 func (k *filesList) Run(c *console, line *commands) error {
-	return line.Files.files(c, k.Account, func(t *files.Tree) error {
+	return line.Files.files(c, k.Account, func(_ *operator.Operator, t *files.Tree) error {
 		var infos []engine.FileInfo
 		for f, err := range t.List(c.ctx, k.Path, "") {
 			if err != nil {
@@ -109,12 +109,15 @@ type filesGet struct {
 
 // Run implements the command.
 func (k *filesGet) Run(c *console, line *commands) error {
-	return line.Files.files(c, k.Account, func(t *files.Tree) (err error) {
+	return line.Files.files(c, k.Account, func(o *operator.Operator, t *files.Tree) (err error) {
 		content, err := t.Open(c.ctx, k.Path)
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, content.Close()) }()
+		if err := o.LogExport(c.ctx, k.Account, "file "+k.Path); err != nil {
+			return err
+		}
 		from := stoppable{c.ctx, content}
 		if k.File == "-" {
 			_, err := io.Copy(c.out, from)
@@ -206,7 +209,7 @@ func (k *filesPut) Run(c *console, line *commands) error {
 		}
 		from = f
 	}
-	return line.Files.files(c, k.Account, func(t *files.Tree) error {
+	return line.Files.files(c, k.Account, func(_ *operator.Operator, t *files.Tree) error {
 		counted := &countedReader{Reader: stoppable{c.ctx, from}}
 		tag, err := t.Upload(c.ctx, k.Path, counted, files.Upload{Size: size})
 		if err != nil {
@@ -243,7 +246,7 @@ type filesRemove struct{ theFile }
 
 // Run implements the command.
 func (k *filesRemove) Run(c *console, line *commands) error {
-	return line.Files.files(c, k.Account, func(t *files.Tree) error {
+	return line.Files.files(c, k.Account, func(_ *operator.Operator, t *files.Tree) error {
 		if err := t.Remove(c.ctx, k.Path); err != nil {
 			return err
 		}

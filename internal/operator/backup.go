@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"ql/internal/audit"
 	"ql/internal/backup"
 	"ql/internal/store/sqlite"
 )
@@ -33,5 +34,13 @@ func (o *Operator) backup(ctx context.Context, dest, program string, withKey, ke
 	if withKey {
 		b.Key = o.key
 	}
-	return backup.Create(ctx, b, dest)
+	counts, err := backup.Create(ctx, b, dest)
+	if err != nil {
+		return counts, err
+	}
+	what := "backup"
+	if withKey {
+		what += " with the master key"
+	}
+	return counts, o.store.Audit.Append(ctx, audit.Event{Account: audit.Operator, Act: audit.Exported, On: what})
 }

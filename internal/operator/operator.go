@@ -13,6 +13,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/account/seal"
+	"ql/internal/audit"
 	"ql/internal/config"
 	"ql/internal/fault"
 	"ql/internal/job"
@@ -41,7 +42,7 @@ func Open(ctx context.Context, s config.Settings, create bool) (*Operator, error
 	if err := prepareFolder(s.Data, create); err != nil {
 		return nil, err
 	}
-	opened, err := sqlite.Open(ctx, sqlite.Options{Folder: s.Data})
+	opened, err := sqlite.Open(ctx, sqlite.Options{Folder: s.Data, Actor: audit.Actor{By: audit.ByOperator}})
 	if err != nil {
 		return nil, err
 	}

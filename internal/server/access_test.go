@@ -140,6 +140,7 @@ func TestAccessMatrix(t *testing.T) {
 		"DELETE /v1/files/{path}": changing,
 
 		"GET /v1/account/key":    showing,
+		"GET /v1/account/log":    owner,
 		"GET /v1/keys":           owner,
 		"POST /v1/keys":          creating,
 		"DELETE /v1/keys/{name}": revoking,

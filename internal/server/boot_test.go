@@ -104,6 +104,7 @@ func boot(t testing.TB, change ...settings) *world {
 	identities := auth.Options{
 		Development: &auth.Development{Account: dev.ID, Username: "dev", Password: "dev"},
 		Own:         []hostname.Origin{{Scheme: "http", Host: "localhost", Port: 8080}},
+		Log:         store.Audit(),
 	}
 	for _, c := range change {
 		if c.auth != nil {
@@ -112,6 +113,7 @@ func boot(t testing.TB, change ...settings) *world {
 	}
 	w.auth, err = auth.New(accounts, identities)
 	check(t, err)
+	t.Cleanup(func() { check(t, w.auth.FlushUses(ctx)) })
 
 	blobs, err := dir.OpenBlobs(filepath.Join(folder, "blobs"))
 	check(t, err)
@@ -121,6 +123,7 @@ func boot(t testing.TB, change ...settings) *world {
 		Auth:     w.auth,
 		Accounts: accounts,
 		Keys:     w.accounts,
+		Audit:    store.Audit(),
 		Scripts:  w.accounts,
 		Limiter:  admit.NewLimiter(admit.LimiterOptions{}),
 		Limits:   account.Plan.Limits,

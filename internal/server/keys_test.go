@@ -60,6 +60,7 @@ func TestScopes(t *testing.T) {
 		"DELETE /v1/shares/{id}":  files,
 		"GET /v1/keys":            manage,
 		"GET /v1/account/key":     never(403),
+		"GET /v1/account/log":     manage,
 		"POST /v1/keys":           never(403),
 		"DELETE /v1/keys/{name}":  never(403),
 

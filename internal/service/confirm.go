@@ -9,6 +9,7 @@ import (
 	"ql/internal/engine"
 	"ql/internal/fault"
 	"ql/internal/job"
+	"ql/internal/principal"
 	"ql/internal/wire"
 	"ql/internal/worker"
 	"ql/lang/value"
@@ -62,6 +63,7 @@ func (s *Service) confirm(ctx context.Context, c Caller, o foundJob, r Reply, wa
 		}
 		reply.Fields = fields
 	}
+	ctx = s.acting(ctx, c, &principal.Principal{Account: o.owner, By: o.by, Key: o.key})
 	// Whoever answered and hung up has answered.
 	err := s.o.Jobs.Reply(context.WithoutCancel(ctx), o.ID, reply)
 	var unfit *value.Error // of a file that the account has no room for

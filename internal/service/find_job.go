@@ -19,6 +19,7 @@ type foundJob struct {
 	owner  account.Account
 	origin string               // the page's, where it may read the answer
 	by     principal.Credential // that the caller brought
+	key    principal.Key        // the named key, where it is one
 }
 
 // findJob finds a job for whoever knows its id, unless its account asks for more. A named key that
@@ -51,7 +52,7 @@ func (s *Service) findJob(ctx context.Context, c Caller, text string, p *Credent
 		if !mayReach(&who, &o.Summary, needs) {
 			return s.countMiss(c, errJobNotFound())
 		}
-		o.by = p.By
+		o.by, o.key = p.By, who.Key
 		if _, err := s.admitPage(ctx, c, o.owner.ID, p.By, isAmbient(c, &who)); err != nil {
 			return o, Answer{}, err
 		}

@@ -6,6 +6,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/account/scope"
+	"ql/internal/audit"
 	"ql/internal/redacted"
 	"ql/internal/wire"
 )
@@ -74,7 +75,7 @@ func (s *Service) CreateKey(ctx context.Context, c Caller, p *Credentials, n wir
 	if err != nil {
 		return a, err
 	}
-	k, key, err := s.o.Keys.CreateNamedKey(ctx, owner.Account, account.NewNamed{
+	k, key, err := s.o.Keys.CreateNamedKey(s.acting(ctx, c, &owner.Principal), owner.Account, account.NewNamed{
 		Name: n.Name, Scopes: n.Scopes, For: time.Duration(n.ExpiresIn) * time.Second,
 	})
 	if err != nil {
@@ -91,7 +92,7 @@ func (s *Service) RevokeKey(ctx context.Context, c Caller, p *Credentials, key s
 	if err != nil {
 		return l, err
 	}
-	return l, s.o.Keys.RevokeNamedKey(ctx, owner.Account.ID, key)
+	return l, s.o.Keys.RevokeNamedKey(s.acting(ctx, c, &owner.Principal), owner.Account.ID, key)
 }
 
 // ShownKey is an account's API key.
@@ -109,8 +110,14 @@ func (s *Service) ShowKey(ctx context.Context, c Caller, p *Credentials) (ShownK
 		return a, err
 	}
 	key, err := s.o.Keys.ShowKey(ctx, owner.Account.ID)
+	if err == nil { // what is not logged is not shown
+		err = s.audit(s.acting(ctx, c, &owner.Principal), audit.Event{Account: owner.Account.ID, Act: audit.APIKeyShown})
+	}
+	if err != nil {
+		return a, err
+	}
 	a.Key = key.Text
-	return a, err
+	return a, nil
 }
 
 // openKeys lets a caller to an account's keys.

@@ -75,7 +75,7 @@ func (s *Service) PublishScript(ctx context.Context, c Caller, p *Credentials, n
 	if n.Keep >= 0 {
 		keep = time.Duration(n.Keep) * time.Second
 	}
-	published, created, err := s.o.Scripts.PublishScript(ctx, owner.Account, account.Publication{
+	published, created, err := s.o.Scripts.PublishScript(s.acting(ctx, c, &owner.Principal), owner.Account, account.Publication{
 		Name: name, Text: n.Text, Schema: schema, Keep: keep,
 		Switches: account.Switches{Callers: cmp.Or(account.Callers(n.Callers), account.CallersKeys), Methods: n.Methods, Secrets: n.Secrets},
 	})
@@ -181,7 +181,7 @@ func (s *Service) RemoveScript(ctx context.Context, c Caller, p *Credentials, na
 	if err != nil {
 		return meta, err
 	}
-	return meta, s.o.Scripts.RemoveScript(ctx, owner.Account.ID, name)
+	return meta, s.o.Scripts.RemoveScript(s.acting(ctx, c, &owner.Principal), owner.Account.ID, name)
 }
 
 // openScripts lets a caller to an account's published scripts.

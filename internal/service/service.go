@@ -84,8 +84,10 @@ type Options struct {
 	Accounts Accounts
 	Keys     Keys
 	Scripts  Scripts
-	Limiter  *admit.Limiter
-	Gate     *admit.Gate
+	// Audit keeps the logs of who did what; nil logs nothing.
+	Audit   Audit
+	Limiter *admit.Limiter
+	Gate    *admit.Gate
 	// Ledger counts the memory that is held for callers; nil counts nothing.
 	Ledger  *admit.Ledger
 	Host    *execution.Host

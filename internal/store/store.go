@@ -10,6 +10,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/account/usage"
+	"ql/internal/audit"
 	"ql/internal/job"
 	"ql/internal/member"
 	"ql/internal/record"
@@ -25,6 +26,7 @@ type Store struct {
 	Backend
 
 	Accounts   account.Store
+	Audit      audit.Store // of who did what
 	Versions   AccountVersions
 	Jobs       job.Store
 	Queue      job.Queue

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 
 	"ql/internal/account"
 	"ql/internal/account/names"
+	"ql/internal/audit"
 )
 
 // Accounts keeps accounts and what belongs to them.
@@ -101,7 +103,7 @@ func (s Accounts) Create(ctx context.Context, a account.Account) (id account.ID,
 			}
 		}
 		id = account.ID(row)
-		return nil
+		return t.audit(ctx, audit.Event{Account: id, Act: audit.AccountCreated})
 	})
 	if err != nil {
 		return 0, err
@@ -147,12 +149,25 @@ func (s Accounts) List(ctx context.Context, after string, limit int) (list []acc
 
 // Delete implements account.Accounts.
 func (s Accounts) Delete(ctx context.Context, id account.ID) error {
-	return s.change(ctx, "DELETE FROM accounts WHERE id = ?", int64(id))
+	return s.store.write(ctx, func(t tx) error {
+		n, err := t.exec("DELETE FROM accounts WHERE id = ?", int64(id))
+		if err == nil && n == 0 {
+			err = account.ErrNotFound
+		}
+		if err != nil || !t.conn.hasAudit {
+			return err
+		}
+		if _, err := t.exec("DELETE FROM audit_entries WHERE account = ?", int64(id)); err != nil {
+			return err
+		}
+		_, err = t.exec("DELETE FROM audit_logs WHERE account = ?", int64(id))
+		return err
+	})
 }
 
 // SetPassword implements account.Accounts.
 func (s Accounts) SetPassword(ctx context.Context, id account.ID, phc string) error {
-	return s.change(ctx, "UPDATE accounts SET password_hash = ?, epoch = epoch + 1 WHERE id = ?", phc, int64(id))
+	return s.auditChange(ctx, audit.Event{Account: id, Act: audit.PasswordChanged}, "UPDATE accounts SET password_hash = ?, epoch = epoch + 1 WHERE id = ?", phc, int64(id))
 }
 
 // Rehash implements account.Accounts.
@@ -162,7 +177,7 @@ func (s Accounts) Rehash(ctx context.Context, id account.ID, old, phc string) er
 
 // RotateKey implements account.Accounts.
 func (s Accounts) RotateKey(ctx context.Context, id account.ID, hash account.KeyHash, sealed []byte) error {
-	err := s.change(ctx, "UPDATE accounts SET key_hash = ?, sealed_key = ?, epoch = epoch + 1 WHERE id = ?", keyBytes(hash), sealed, int64(id))
+	err := s.auditChange(ctx, audit.Event{Account: id, Act: audit.APIKeyRotated}, "UPDATE accounts SET key_hash = ?, sealed_key = ?, epoch = epoch + 1 WHERE id = ?", keyBytes(hash), sealed, int64(id))
 	if isDuplicate(err) {
 		return account.ErrConflict
 	}
@@ -176,16 +191,16 @@ func (s Accounts) SealKey(ctx context.Context, id account.ID, hash account.KeyHa
 
 // SetPlan implements account.Accounts.
 func (s Accounts) SetPlan(ctx context.Context, id account.ID, plan account.Plan) error {
-	return s.change(ctx, "UPDATE accounts SET plan = ? WHERE id = ?", string(plan), int64(id))
+	return s.auditChange(ctx, audit.Event{Account: id, Act: audit.PlanChanged, On: string(plan)}, "UPDATE accounts SET plan = ? WHERE id = ?", string(plan), int64(id))
 }
 
 // SetLimit implements account.Accounts.
 func (s Accounts) SetLimit(ctx context.Context, id account.ID, name string, value *int64) error {
 	path := `$."` + name + `"`
 	if value == nil {
-		return s.change(ctx, "UPDATE accounts SET limits = json_remove(limits, ?) WHERE id = ?", path, int64(id))
+		return s.auditChange(ctx, audit.Event{Account: id, Act: audit.LimitChanged, On: name}, "UPDATE accounts SET limits = json_remove(limits, ?) WHERE id = ?", path, int64(id))
 	}
-	return s.change(ctx, "UPDATE accounts SET limits = json_set(limits, ?, ?) WHERE id = ?", path, *value, int64(id))
+	return s.auditChange(ctx, audit.Event{Account: id, Act: audit.LimitChanged, On: name + "=" + strconv.FormatInt(*value, 10)}, "UPDATE accounts SET limits = json_set(limits, ?, ?) WHERE id = ?", path, *value, int64(id))
 }
 
 // setFlag has the statement of each flag.
@@ -201,7 +216,7 @@ func (s Accounts) SetFlag(ctx context.Context, id account.ID, flag account.Flag,
 	if !ok {
 		return account.ErrNotFound
 	}
-	return s.change(ctx, sql, on, int64(id))
+	return s.auditChange(ctx, audit.Event{Account: id, Act: audit.AccountChanged, On: string(flag) + "=" + strconv.FormatBool(on)}, sql, on, int64(id))
 }
 
 // change runs one statement that changes or removes a row; where there is

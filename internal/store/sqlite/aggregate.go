@@ -9,6 +9,7 @@ func (s *Store) Aggregate() store.Store {
 	return store.Store{
 		Backend:    s,
 		Accounts:   s.Accounts(),
+		Audit:      s.Audit(),
 		Versions:   s,
 		Jobs:       s.Jobs(),
 		Queue:      s.Queue().Parts(),

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/audit"
 	"ql/internal/job"
 	"ql/internal/sqlite"
 
@@ -59,6 +60,11 @@ type conn struct {
 	member int64
 
 	grown func(account.ID, int64) // see Options; nil for nobody
+
+	// hasAudit says that there are logs of who did what: the steps of some earlier versions have
+	// none.
+	hasAudit bool
+	actor    audit.Actor // see Options
 }
 
 // prepared is a statement, and whether it changes accounts.

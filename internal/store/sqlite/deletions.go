@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/audit"
 )
 
 // MarkDeleted implements account.Accounts.
@@ -17,8 +18,11 @@ func (s Accounts) MarkDeleted(ctx context.Context, id account.ID, now time.Time)
 		if err != nil {
 			return err
 		}
-		_, err = t.exec("INSERT INTO departures (account, since) VALUES (?, ?) ON CONFLICT DO NOTHING", int64(id), now.UnixMicro())
-		return err
+		n, err = t.exec("INSERT INTO departures (account, since) VALUES (?, ?) ON CONFLICT DO NOTHING", int64(id), now.UnixMicro())
+		if err != nil || n == 0 {
+			return err
+		}
+		return t.audit(ctx, audit.Event{Account: id, Act: audit.AccountDeleted})
 	})
 }
 
@@ -78,6 +82,13 @@ func (s Accounts) Purge(ctx context.Context, id account.ID, limit int) (removed 
 			return err
 		}
 		dropped, err := t.dropFiles(id, limit-removed)
+		if removed += dropped; err != nil || removed >= limit {
+			return err
+		}
+		if !t.conn.hasAudit {
+			return nil
+		}
+		dropped, err = t.dropAudit(id, limit-removed)
 		removed += dropped
 		return err
 	})

@@ -9,6 +9,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/account/names"
+	"ql/internal/audit"
 )
 
 const domainColumns = "account, scheme, host, port, published_only, added"
@@ -57,13 +58,16 @@ func (s Accounts) AddDomain(ctx context.Context, d account.Domain) error {
 		if err == nil && n == 0 {
 			err = &account.Taken{Field: "domain"}
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return t.audit(ctx, audit.Event{Account: d.Account, Act: audit.DomainAdded, On: d.Pattern.String()})
 	})
 }
 
 // RemoveDomain implements account.Domains.
 func (s Accounts) RemoveDomain(ctx context.Context, id account.ID, p names.Pattern) error {
-	return s.change(ctx, "DELETE FROM domains WHERE account = ? AND scheme = ? AND host = ? AND port = ?", int64(id), p.Scheme, p.Host, int64(p.Port))
+	return s.auditChange(ctx, audit.Event{Account: id, Act: audit.DomainRemoved, On: p.String()}, "DELETE FROM domains WHERE account = ? AND scheme = ? AND host = ? AND port = ?", int64(id), p.Scheme, p.Host, int64(p.Port))
 }
 
 // Domains implements account.Domains.

@@ -8,6 +8,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/account/scope"
+	"ql/internal/audit"
 )
 
 const namedKeyColumns = "named_keys.id, account, name, hash, shown, scopes, named_keys.created, expires"
@@ -62,7 +63,10 @@ func (s Accounts) CreateNamedKey(ctx context.Context, k account.NamedKey, most i
 		_, err := t.exec("INSERT INTO named_keys (account, name, hash, shown, scopes, created, expires) VALUES (?, ?, ?, ?, ?, ?, ?)",
 			int64(k.Account), k.Name, k.Hash[:], k.Shown, k.Scopes.String(), k.Created, k.Expires)
 		id = account.NamedKeyID(t.conn.db.LastInsertID())
-		return err
+		if err != nil {
+			return err
+		}
+		return t.audit(ctx, audit.Event{Account: k.Account, Act: audit.KeyCreated, On: k.Name + ": " + k.Scopes.String()})
 	})
 	if err != nil {
 		return 0, err
@@ -111,7 +115,7 @@ func (s Accounts) NamedKeys(ctx context.Context, id account.ID) (list []account.
 
 // RevokeNamedKey implements account.NamedKeys.
 func (s Accounts) RevokeNamedKey(ctx context.Context, id account.ID, name string) error {
-	return s.change(ctx, "DELETE FROM named_keys WHERE account = ? AND name = ?", int64(id), name)
+	return s.auditChange(ctx, audit.Event{Account: id, Act: audit.KeyRevoked, On: name}, "DELETE FROM named_keys WHERE account = ? AND name = ?", int64(id), name)
 }
 
 // RecordUses implements account.NamedKeys.

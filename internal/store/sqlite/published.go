@@ -2,10 +2,12 @@ package sqlite
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/audit"
 )
 
 // publishedColumns are those of listings, before what may be large.
@@ -27,8 +29,10 @@ func readPublished(id account.ID, r row) account.Published {
 // Publish implements account.PublishedScripts.
 func (s Accounts) Publish(ctx context.Context, p account.Published, ends time.Time, most account.PublishedLimits) (stored account.Published, created bool, err error) {
 	err = s.store.write(ctx, func(t tx) (err error) {
-		stored, created, err = t.publish(p, ends, most)
-		return err
+		if stored, created, err = t.publish(p, ends, most); err != nil {
+			return err
+		}
+		return t.audit(ctx, audit.Event{Account: p.Account, Act: audit.ScriptPublished, On: p.Name + "@" + strconv.FormatInt(stored.Version, 10)})
 	})
 	return stored, created, err
 }
@@ -108,7 +112,7 @@ func (s Accounts) PublishedUsage(ctx context.Context, id account.ID) (scripts in
 
 // Unpublish implements account.PublishedScripts.
 func (s Accounts) Unpublish(ctx context.Context, id account.ID, name string) error {
-	return s.change(ctx, "DELETE FROM published_scripts WHERE account = ? AND name = ?", int64(id), name)
+	return s.auditChange(ctx, audit.Event{Account: id, Act: audit.ScriptRemoved, On: name}, "DELETE FROM published_scripts WHERE account = ? AND name = ?", int64(id), name)
 }
 
 // PublishedScript implements account.PublishedScripts.

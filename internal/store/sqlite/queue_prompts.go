@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/audit"
 	"ql/internal/job"
 	"ql/internal/member"
 )
@@ -48,7 +49,10 @@ func (q Queue) Answer(ctx context.Context, id job.ID, a job.Answer, m member.Mem
 			l.Seq, a.Prompt, a.Reply[:], string(a.By), a.Address, a.At); err != nil {
 			return err
 		}
-		return t.appendJournal(l.Seq, job.JournalEntry{Step: a.Step, Entries: a.Entries}, 0)
+		if err := t.appendJournal(l.Seq, job.JournalEntry{Step: a.Step, Entries: a.Entries}, 0); err != nil {
+			return err
+		}
+		return t.audit(ctx, audit.Event{Account: l.Account, Act: audit.Answered, On: id.Short() + " " + a.Prompt})
 	})
 	if err != nil {
 		return job.Lease{}, err

@@ -2,16 +2,20 @@ package sqlite
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/audit"
 )
 
-// put stores a row that belongs to an account.
-func (s Accounts) put(ctx context.Context, sql string, args ...any) error {
+// put stores a row that belongs to an account, and logs it.
+func (s Accounts) put(ctx context.Context, e audit.Event, sql string, args ...any) error {
 	err := s.store.write(ctx, func(t tx) error {
-		_, err := t.exec(sql, args...)
-		return err
+		if _, err := t.exec(sql, args...); err != nil {
+			return err
+		}
+		return t.audit(ctx, e)
 	})
 	if isOrphan(err) {
 		return account.ErrNotFound
@@ -21,7 +25,7 @@ func (s Accounts) put(ctx context.Context, sql string, args ...any) error {
 
 // SetSecret implements account.Secrets.
 func (s Accounts) SetSecret(ctx context.Context, secret account.Secret) error {
-	return s.put(ctx, "INSERT OR REPLACE INTO secrets (account, name, changed, sealed) VALUES (?, ?, ?, ?)",
+	return s.put(ctx, audit.Event{Account: secret.Account, Act: audit.SecretSet, On: secret.Name}, "INSERT OR REPLACE INTO secrets (account, name, changed, sealed) VALUES (?, ?, ?, ?)",
 		int64(secret.Account), secret.Name, secret.Set.UnixMicro(), append([]byte{}, secret.Sealed...))
 }
 
@@ -51,7 +55,7 @@ func (s Accounts) Secrets(ctx context.Context, id account.ID) (list []account.Se
 
 // RemoveSecret implements account.Secrets.
 func (s Accounts) RemoveSecret(ctx context.Context, id account.ID, name string) error {
-	return s.change(ctx, "DELETE FROM secrets WHERE account = ? AND name = ?", int64(id), name)
+	return s.auditChange(ctx, audit.Event{Account: id, Act: audit.SecretRemoved, On: name}, "DELETE FROM secrets WHERE account = ? AND name = ?", int64(id), name)
 }
 
 // WebhookSecrets implements account.Secrets.
@@ -83,8 +87,10 @@ func (s Accounts) RotateWebhookSecret(ctx context.Context, secret account.Webhoo
 		if _, err := t.exec("UPDATE webhook_secrets SET ends = ? WHERE account = ?", keep.UnixMicro(), id); err != nil {
 			return err
 		}
-		_, err := t.exec("INSERT INTO webhook_secrets (account, number, sealed, made) VALUES (?, ?, ?, ?)",
-			id, secret.Number, append([]byte{}, secret.Sealed...), secret.Made.UnixMicro())
-		return err
+		if _, err := t.exec("INSERT INTO webhook_secrets (account, number, sealed, made) VALUES (?, ?, ?, ?)",
+			id, secret.Number, append([]byte{}, secret.Sealed...), secret.Made.UnixMicro()); err != nil {
+			return err
+		}
+		return t.audit(ctx, audit.Event{Account: secret.Account, Act: audit.WebhookSecretRotated, On: strconv.FormatInt(secret.Number, 10)})
 	})
 }

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/audit"
 	"ql/internal/store"
 	"ql/internal/store/migrate"
 	"ql/internal/store/ring"
@@ -41,6 +42,10 @@ type Options struct {
 	Readers int           // connections that read; twice the cores
 	Busy    time.Duration // how long another process is waited for; 5 seconds
 
+	// Actor is who makes changes whose context names nobody, for the logs of accounts; the
+	// service unless set.
+	Actor audit.Actor
+
 	// Grown is told by how many bytes the records of an account grow, by this
 	// process, a moment before they do. Nobody can write meanwhile; may be left out.
 	Grown func(a account.ID, bytes int64)
@@ -58,6 +63,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Busy <= 0 {
 		o.Busy = 5 * time.Second
+	}
+	if o.Actor.By == "" {
+		o.Actor.By = audit.ByService
 	}
 	if o.Warn == nil {
 		o.Warn = func(error) {}
@@ -108,7 +116,7 @@ func open(ctx context.Context, o Options, steps []migrate.Step) (_ *Store, err e
 	if s.ids, err = openIDs(ctx, c); err != nil {
 		return nil, errors.Join(explain(path, err), c.close(), s.unlock())
 	}
-	c.ids, c.grown = s.ids, o.Grown
+	c.ids, c.grown, c.actor = s.ids, o.Grown, o.Actor
 	wal, err := c.db.WALVersions()
 	if err != nil {
 		return nil, errors.Join(err, c.close(), s.unlock())
@@ -116,6 +124,9 @@ func open(ctx context.Context, o Options, steps []migrate.Step) (_ *Store, err e
 	s.versions.wal = wal
 	numbers, err := c.hasTable(ctx, "head")
 	if err != nil {
+		return nil, errors.Join(explain(path, err), c.close(), s.unlock())
+	}
+	if c.hasAudit, err = c.hasTable(ctx, "audit_logs"); err != nil {
 		return nil, errors.Join(explain(path, err), c.close(), s.unlock())
 	}
 	s.writer = newWriter(c, &s.versions, numbers)
