@@ -52,6 +52,8 @@ func (g *fn) jump(e syntax.Expr, want bool) []int {
 			op = bytecode.OpJNotNull
 		}
 		return []int{g.emit(op, x, 0, 0, 0)}
+	case *syntax.Between:
+		return g.between(e, want)
 	case *syntax.Binary:
 		switch e.Op {
 		case syntax.OpAnd, syntax.OpOr:
@@ -80,6 +82,27 @@ func (g *fn) jump(e syntax.Expr, want bool) []int {
 		op = bytecode.OpJTrue
 	}
 	return []int{g.emit(op, x, 0, 0, 0)}
+}
+
+// between compiles x >= low AND x <= high, with x computed once.
+func (g *fn) between(e *syntax.Between, want bool) []int {
+	x, done := g.named(e.X)
+	defer done()
+	both := &syntax.Binary{
+		Span: e.Span, Op: syntax.OpAnd, OpPos: e.OpPos,
+		X: &syntax.Binary{Span: e.Span, Op: syntax.OpGe, OpPos: e.OpPos, X: x, Y: e.Low},
+		Y: &syntax.Binary{Span: e.Span, Op: syntax.OpLe, OpPos: e.OpPos, X: x, Y: e.High},
+	}
+	return g.jump(both, want != e.Not)
+}
+
+// named computes e once and returns a variable that stands for it, until done is called.
+// No script can write its name.
+func (g *fn) named(e syntax.Expr) (v *syntax.Var, done func()) {
+	v = &syntax.Var{Span: syntax.Span{Start: e.Pos(), Stop: e.End()}, Name: " once"}
+	r, _ := g.held(e)
+	g.scopes = append(g.scopes, scope{v.Name, r})
+	return v, func() { g.scopes = g.scopes[:len(g.scopes)-1] }
 }
 
 func (g *fn) compareJump(e *syntax.Binary, want bool) int {

@@ -105,6 +105,8 @@ func (g *fn) into(e syntax.Expr, dst uint8) {
 		g.unary(e, dst)
 	case *syntax.Binary:
 		g.binary(e, dst)
+	case *syntax.Between:
+		g.boolean(e, dst)
 	case *syntax.IsNull:
 		x := g.left(e.X, dst)
 		g.pos = e.Pos()
@@ -254,6 +256,9 @@ func (g *fn) binary(e *syntax.Binary, dst uint8) {
 	case syntax.OpDefault:
 		g.fallback(e, dst)
 		return
+	case syntax.OpLike, syntax.OpNotLike:
+		g.like(e, dst)
+		return
 	}
 	x, y := e.X, e.Y
 	if ops, ok := arithmetic[e.Op]; ok {
@@ -305,7 +310,22 @@ func (g *fn) binary(e *syntax.Binary, dst uint8) {
 	}
 }
 
-// boolean makes true or false of AND and OR.
+// like calls the built-in, whatever the script's own functions are called.
+func (g *fn) like(e *syntax.Binary, dst uint8) {
+	base := g.base(dst)
+	g.args(base, []syntax.Expr{e.X, e.Y})
+	g.pos = e.OpPos
+	i, _ := lib.Lookup("LIKE")
+	g.emit(bytecode.OpBuiltin, base, 2, 0, g.c.builtin(i))
+	switch {
+	case e.Op == syntax.OpNotLike:
+		g.emit(bytecode.OpNot, dst, base, 0, 0)
+	case base != dst:
+		g.emit(bytecode.OpMove, dst, base, 0, 0)
+	}
+}
+
+// boolean makes true or false of AND, OR and BETWEEN.
 func (g *fn) boolean(e syntax.Expr, dst uint8) {
 	if g.isTemp(dst) {
 		g.emit(bytecode.OpLoadNull, dst, 0, 0, 0)
@@ -338,8 +358,16 @@ func (g *fn) caseExpr(e *syntax.Case, dst uint8) {
 	// A condition may stop at an effect: dst must hold no garbage then.
 	g.emit(bytecode.OpLoadNull, dst, 0, 0, 0)
 	var ends []int
+	condition := func(w syntax.When) syntax.Expr { return w.Cond }
+	if e.Of != nil {
+		of, done := g.named(e.Of)
+		defer done()
+		condition = func(w syntax.When) syntax.Expr {
+			return &syntax.Binary{Span: syntax.Span{Start: w.Cond.Pos(), Stop: w.Cond.End()}, Op: syntax.OpEq, OpPos: w.Cond.Pos(), X: of, Y: w.Cond}
+		}
+	}
 	for _, w := range e.Whens {
-		no := g.jump(w.Cond, false)
+		no := g.jump(condition(w), false)
 		g.into(w.Then, dst)
 		ends = append(ends, g.emit(bytecode.OpJump, 0, 0, 0, 0))
 		g.patch(no...)

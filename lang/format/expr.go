@@ -48,6 +48,15 @@ func (p *printer) exprHere(e syntax.Expr) doc {
 		return p.unary(e)
 	case *syntax.Binary:
 		return p.chain(e)
+	case *syntax.Between:
+		words := "BETWEEN"
+		if e.Not {
+			words = "NOT BETWEEN"
+		}
+		return concat{
+			p.exprHere(e.X), p.operator(space{}, words), p.exprHere(e.Low),
+			p.operator(space{}, "AND"), p.exprHere(e.High),
+		}
 	case *syntax.IsNull:
 		x := concat{p.exprHere(e.X), p.token(space{}, "IS")}
 		if e.Not {
@@ -148,6 +157,9 @@ func (p *printer) lambda(e *syntax.Lambda) doc {
 func (p *printer) caseExpr(e *syntax.Case) doc {
 	start := p.pos
 	out := concat{p.token(nil, "CASE")}
+	if e.Of != nil {
+		out = append(out, p.expr(space{}, e.Of))
+	}
 	var inner concat
 	for _, w := range e.Whens {
 		inner = append(inner, p.token(lineOrSpace, "WHEN"), p.expr(space{}, w.Cond),
@@ -188,6 +200,8 @@ var operators = map[syntax.Op]struct {
 	syntax.OpGe:      {">=", compares},
 	syntax.OpIn:      {"IN", compares},
 	syntax.OpNotIn:   {"NOT IN", compares},
+	syntax.OpLike:    {"LIKE", compares},
+	syntax.OpNotLike: {"NOT LIKE", compares},
 	syntax.OpAdd:     {"+", 4},
 	syntax.OpSub:     {"-", 4},
 	syntax.OpMul:     {"*", 5},

@@ -33,6 +33,7 @@ var costly = map[string]func(n int) [][]value.Value{
 	},
 	"REPLACE":     texts(one("a", "a", "b"), one("a", "b", "c"), one("ab", "ba", ""), one("aaab", "aaaa", "")),
 	"CONTAINS":    texts(one("a", "b"), one("aaaaaaab", "aaaaaaaa"), halves("a")),
+	"LIKE":        texts(one("a", "%b"), one("a", "%aaaaaaaaaaaaaaab"), one("é", "%_b"), one("a", "%a%a%a%b"), both("a"), both("_"), both("%")),
 	"STARTS_WITH": texts(both("a")),
 	"ENDS_WITH":   texts(both("a")),
 	"POSITION":    texts(one("é", "a"), halves("é")),

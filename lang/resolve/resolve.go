@@ -499,6 +499,7 @@ func (r *resolver) expr(e syntax.Expr) {
 	case *syntax.Lambda:
 		r.errorf(e, "a lambda stands only as an argument of MAP, FILTER, REDUCE, SORT_BY, GROUP_BY, ANY or ALL")
 	case *syntax.Case:
+		r.expr(e.Of)
 		for _, w := range e.Whens {
 			r.exprs(w.Cond, w.Then)
 		}
@@ -517,6 +518,8 @@ func (r *resolver) expr(e syntax.Expr) {
 		r.exprs(e.X, e.Y)
 	case *syntax.IsNull:
 		r.expr(e.X)
+	case *syntax.Between:
+		r.exprs(e.X, e.Low, e.High)
 	case *syntax.FieldAccess:
 		r.expr(e.X)
 	case *syntax.Index:

@@ -479,9 +479,10 @@ type (
 		Parens bool // written with parentheses
 		Body   Expr
 	}
-	// Case is CASE WHEN … THEN … [ELSE …] END.
+	// Case is CASE [x] WHEN … THEN … [ELSE …] END.
 	Case struct {
 		Span
+		Of    Expr // what the Conds are compared with; nil where they are conditions
 		Whens []When
 		Else  Expr // nil without ELSE
 	}
@@ -518,6 +519,13 @@ type (
 		Span
 		X   Expr
 		Not bool
+	}
+	// Between is x [NOT] BETWEEN low AND high.
+	Between struct {
+		Span
+		OpPos        source.Pos
+		X, Low, High Expr
+		Not          bool
 	}
 	// FieldAccess is x.name.
 	FieldAccess struct {
@@ -578,6 +586,10 @@ const (
 	OpGe
 	OpIn
 	OpNotIn
+	OpLike
+	OpNotLike
+	OpBetween
+	OpNotBetween
 	OpAdd
 	OpSub
 	OpMul
@@ -644,6 +656,7 @@ func (*MapLit) expr()      {}
 func (*Paren) expr()       {}
 func (*Unary) expr()       {}
 func (*Binary) expr()      {}
+func (*Between) expr()     {}
 func (*IsNull) expr()      {}
 func (*FieldAccess) expr() {}
 func (*Index) expr()       {}

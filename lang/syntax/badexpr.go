@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"fmt"
 	"strings"
 
 	"ql/lang/source"
@@ -102,10 +103,10 @@ func (p *parser) badGlobal(name string) {
 	p.errorAt(t.start, t.stop, "there is no global !%s: the globals are !%s", name, strings.Join(globals[:], ", !"))
 }
 
-// badCase fails behind CASE without WHEN.
-func (p *parser) badCase() {
-	if p.startsExpr() {
-		p.fail(p.tok.start, p.tok.stop, "CASE is followed by WHEN and a condition: CASE WHEN %s = … THEN … END", p.describe(&p.tok))
+// badCase fails behind CASE, and what it compares, without WHEN.
+func (p *parser) badCase(of Expr) {
+	if of != nil {
+		p.expected("WHEN", fmt.Sprintf("CASE %s WHEN value THEN a ELSE b END", short(p.src[of.Pos():of.End()])))
 	}
 	p.expected("WHEN", "CASE WHEN condition THEN a ELSE b END")
 }

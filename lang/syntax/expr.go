@@ -37,6 +37,7 @@ var kindOps = [...]operator{
 var wordOps = [wordCount]operator{
 	wOr: {levelOr, OpOr}, wAnd: {levelAnd, OpAnd},
 	wIn: {levelCompare, OpIn}, wIs: {levelCompare, OpEq},
+	wLike: {levelCompare, OpLike}, wBetween: {levelCompare, OpBetween},
 	wDiv: {levelProduct, OpIntDiv}, wDefault: {levelDefault, OpDefault},
 }
 
@@ -45,8 +46,15 @@ func (p *parser) operator() operator {
 	if p.tok.kind != tWord {
 		return kindOps[p.tok.kind]
 	}
-	if p.tok.word == wNot && p.peek(1).is(wIn) {
-		return operator{levelCompare, OpNotIn}
+	if p.tok.word == wNot {
+		switch next := p.peek(1); {
+		case next.is(wIn):
+			return operator{levelCompare, OpNotIn}
+		case next.is(wLike):
+			return operator{levelCompare, OpNotLike}
+		case next.is(wBetween):
+			return operator{levelCompare, OpNotBetween}
+		}
 	}
 	return wordOps[p.tok.word]
 }
@@ -102,15 +110,23 @@ func (p *parser) not() Expr {
 // comparison reads the operator and the right side of x compared with y.
 func (p *parser) comparison(x Expr, op Op) Expr {
 	pos := p.tok.start
-	if p.is(wIs) {
+	switch {
+	case p.is(wIs):
 		p.next()
 		not := p.got(wNot)
 		if !p.got(wNull) {
 			p.badIs(not)
 		}
 		x = &IsNull{Span{x.Pos(), p.prevStop}, x, not}
-	} else {
-		if op == OpNotIn {
+	case op == OpBetween || op == OpNotBetween:
+		not := p.got(wNot)
+		p.next()
+		low := p.sum()
+		p.need(wAnd, "?x BETWEEN 1 AND 10")
+		high := p.sum()
+		x = &Between{Span{x.Pos(), high.End()}, pos, x, low, high, not}
+	default:
+		if op == OpNotIn || op == OpNotLike {
 			p.next()
 		}
 		p.next()
@@ -482,8 +498,11 @@ func (p *parser) caseExpr() Expr {
 	p.enter()
 	p.cases++
 	p.next()
+	if !p.is(wWhen) && p.startsExpr() {
+		c.Of = p.expr()
+	}
 	if !p.is(wWhen) {
-		p.badCase()
+		p.badCase(c.Of)
 	}
 	for p.got(wWhen) {
 		var w When

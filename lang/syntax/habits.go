@@ -124,12 +124,10 @@ var valueHabits = map[string]string{
 
 // operatorHabits are operators elsewhere.
 var operatorHabits = map[string]string{
-	"LIKE":       `CONTAINS(text, part), STARTS_WITH(text, part) or MATCHES(text, pattern)`,
-	"ILIKE":      `CONTAINS(LOWER(text), part)`,
+	"ILIKE":      `LIKE, which takes capital and small letters of A to Z for the same`,
 	"REGEXP":     `MATCHES(text, pattern)`,
 	"MATCHES":    `MATCHES(text, pattern)`,
 	"CONTAINS":   `CONTAINS(text, part), or part IN text`,
-	"BETWEEN":    `?x >= 1 AND ?x <= 10`,
 	"STARTSWITH": `STARTS_WITH(text, part)`,
 	"ENDSWITH":   `ENDS_WITH(text, part)`,
 	"MOD":        `%`,

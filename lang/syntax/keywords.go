@@ -79,6 +79,10 @@ const (
 	wFalse
 	wHTML
 
+	// Operators that functions may be called by too: where an operand stands, they are names.
+	wBetween
+	wLike
+
 	// Clause words; SET, FOR, IN and DEFAULT are clause words too.
 	wLine
 	wAs
@@ -174,6 +178,7 @@ var wordText = [wordCount]string{
 
 	wAnd: "AND", wOr: "OR", wNot: "NOT", wIn: "IN", wIs: "IS", wDefault: "DEFAULT", wDiv: "DIV",
 	wCase: "CASE", wWhen: "WHEN", wNull: "NULL", wTrue: "TRUE", wFalse: "FALSE", wHTML: "HTML",
+	wBetween: "BETWEEN", wLike: "LIKE",
 
 	wLine: "LINE", wAs: "AS", wOf: "OF", wTo: "TO", wFrom: "FROM", wStep: "STEP", wWithin: "WITHIN",
 	wFields: "FIELDS", wCode: "CODE", wUntil: "UNTIL", wOptional: "OPTIONAL", wOn: "ON", wTimes: "TIMES",
@@ -276,7 +281,7 @@ func SQLHeads() []string { return textsBetween(wSelect, wReplace) }
 func StructureWords() []string { return textsOf(wThen, wElse, wDo, wCatch, wEnd) }
 
 // OperatorWords lists the words of expressions.
-func OperatorWords() []string { return textsBetween(wAnd, wHTML) }
+func OperatorWords() []string { return textsBetween(wAnd, wLike) }
 
 // ClauseWords lists the words that start a clause of a statement.
 func ClauseWords() []string {

@@ -4,7 +4,7 @@ import "ql/lang/source"
 
 var opText = [...]string{
 	OpOr: "OR", OpAnd: "AND", OpNot: "NOT", OpEq: "=", OpNe: "!=", OpLt: "<", OpLe: "<=", OpGt: ">", OpGe: ">=",
-	OpIn: "IN", OpNotIn: "NOT IN", OpAdd: "+", OpSub: "-", OpMul: "*", OpDiv: "/", OpMod: "%", OpIntDiv: "DIV",
+	OpIn: "IN", OpNotIn: "NOT IN", OpLike: "LIKE", OpNotLike: "NOT LIKE", OpBetween: "BETWEEN", OpNotBetween: "NOT BETWEEN", OpAdd: "+", OpSub: "-", OpMul: "*", OpDiv: "/", OpMod: "%", OpIntDiv: "DIV",
 	OpDefault: "DEFAULT", OpNeg: "-",
 }
 

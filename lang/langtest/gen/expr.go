@@ -110,6 +110,13 @@ func (g *generator) anyKind(k kind, d int) (string, bool) {
 	switch g.intn(14) {
 	case 0:
 		s := "CASE"
+		if g.chance(30) {
+			s += " " + g.expr(number, d)
+			for range 1 + g.intn(2) {
+				s += fmt.Sprintf(" WHEN %s THEN %s", g.expr(number, d), g.expr(k, d))
+			}
+			return s + fmt.Sprintf(" ELSE %s END", g.expr(k, d)), true
+		}
 		for range 1 + g.intn(2) {
 			s += fmt.Sprintf(" WHEN %s THEN %s", g.expr(boolean, d), g.expr(k, d))
 		}
@@ -353,7 +360,10 @@ func (g *generator) template(d int) string {
 }
 
 func (g *generator) boolean(d int) string {
-	switch g.intn(14) {
+	switch g.intn(15) {
+	case 13:
+		k := g.pickKind(number, number, text)
+		return fmt.Sprintf("%s %sBETWEEN %s AND %s", g.operand(k, d), g.pick("", "NOT "), g.operand(k, d), g.operand(k, d))
 	case 0, 1:
 		return fmt.Sprintf("%s %s %s", g.operand(number, d), g.pick("<", "<=", ">", ">=", "=", "!="), g.operand(number, d))
 	case 2:

@@ -34,8 +34,12 @@ func (m *machine) evaluate(e syntax.Expr) val {
 	case *syntax.Paren:
 		return m.eval(e.X)
 	case *syntax.Case:
+		var of val
+		if e.Of != nil {
+			of = m.eval(e.Of)
+		}
 		for _, w := range e.Whens {
-			if truth(m.eval(w.Cond)) {
+			if cond := m.eval(w.Cond); e.Of != nil && equal(of, cond) || e.Of == nil && truth(cond) {
 				return m.eval(w.Then)
 			}
 		}
@@ -64,6 +68,10 @@ func (m *machine) evaluate(e syntax.Expr) val {
 			m.fail(e.Pos(), value.WrongKind)
 		}
 		return m.arithmetic(e.Pos(), syntax.OpSub, int64(0), x)
+	case *syntax.Between:
+		x := m.eval(e.X)
+		in := m.compare(e.OpPos, x, m.eval(e.Low)) >= 0 && m.compare(e.OpPos, x, m.eval(e.High)) <= 0
+		return in != e.Not
 	case *syntax.IsNull:
 		return (m.eval(e.X) == nil) != e.Not
 	case *syntax.FieldAccess:

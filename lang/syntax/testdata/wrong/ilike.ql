@@ -1,0 +1,1 @@
+IF ?x ILIKE "a%" THEN EMIT 1 END

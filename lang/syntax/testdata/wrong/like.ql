@@ -1,1 +1,0 @@
-IF ?x LIKE "a%" THEN EMIT 1 END
