@@ -98,6 +98,13 @@ func (p *Pool) tree(h *handle, l account.Limits) *files.Tree {
 	return p.o.Trees.For(h.account, files.Quota{Bytes: l.StorageBytes, File: l.FileBytes, Nodes: int64(l.Files), Storage: h.storage})
 }
 
+// Owned returns an account's databases for its owner, past scripts. Release lets go of them.
+func (p *Pool) Owned(id account.ID, l account.Limits) (all *databases.Databases, release func()) {
+	h := p.acquire(id)
+	h.storage.setLimits(l.StorageBytes, l.Databases)
+	return h.databases, func() { p.release(h) }
+}
+
 // Databases opens an account's databases apart from those of the pool. They are closed by
 // the caller.
 func (p *Pool) Databases(id account.ID, l account.Limits) *databases.Databases {

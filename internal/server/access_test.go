@@ -147,6 +147,13 @@ func TestAccessMatrix(t *testing.T) {
 		"GET /v1/shares":         owner,
 		"DELETE /v1/shares/{id}": changing,
 
+		"GET /v1/databases":                owner,
+		"GET /v1/databases/{name}":         owner,
+		"DELETE /v1/databases/{name}":      changing,
+		"POST /v1/databases/{name}/query":  changing,
+		"GET /v1/databases/{name}/export":  owner,
+		"POST /v1/databases/{name}/import": changing,
+
 		"GET /v1/scripts":           owner,
 		"GET /v1/scripts/{name}":    owner,
 		"PUT /v1/scripts/{name}":    changing,
@@ -211,6 +218,9 @@ func TestAccessMatrix(t *testing.T) {
 				}
 				if strings.HasPrefix(route.Path, "/v1/scripts/") {
 					w.publishFor("ada", "bob", "carl", account.Development)
+				}
+				if strings.HasPrefix(route.Path, "/v1/databases/") {
+					w.makeDatabases(ada, bob, carl, dev)
 				}
 				r := w.callAs(name, credentials[who], id, headers)
 				if r.status == 201 || r.status == 204 {
@@ -407,6 +417,12 @@ func (w *world) callAs(route string, m member, jobID string, headers []string) r
 	path = strings.NewReplacer("/form/{token}", "/form/"+jobID, "{id}", jobID, "{path}", "a/b.txt", "{name}", accessKey).Replace(path)
 	if method == http.MethodPost {
 		body := `{"approved":true}`
+		switch route {
+		case "POST /v1/databases/{name}/query":
+			body = `{"sql":"SELECT 1"}`
+		case "POST /v1/databases/{name}/import":
+			body = `SELECT 1;`
+		}
 		if route == "POST /v1/keys" {
 			body = `{"name":` + quote("k"+rand.Text()) + `,"scopes":["run"]}`
 		}

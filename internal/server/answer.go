@@ -23,6 +23,9 @@ type Response struct {
 	Pieces wire.Pieces // instead of Body where that would be large
 	// Stream, where there is one, writes what follows Body, as long as it likes.
 	Stream func(ctx context.Context, w io.Writer)
+	// StreamWhole is Stream of what is of no use in part: where it fails, the connection is cut, so
+	// that nobody takes what was sent for all of it.
+	StreamWhole func(ctx context.Context, w io.Writer) error
 	// RetryAfter says when to try again; 0 says nothing.
 	RetryAfter time.Duration
 	// BeforeAuth says that the request was refused before its account was known: a
@@ -72,7 +75,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
 	}
 	turns := h.turns(r, &reply)
 	defer turns.Release()
-	if reply.Stream == nil && reply.Status != http.StatusNoContent && reply.Status != http.StatusNotModified {
+	if reply.Stream == nil && reply.StreamWhole == nil && reply.Status != http.StatusNoContent && reply.Status != http.StatusNotModified {
 		// After an error nobody is left to read the answer.
 		length, _ := reply.Pieces.LenInTurns(func() error { return turns.Turn(r.Context()) })
 		header["Content-Length"] = []string{strconv.FormatInt(int64(len(reply.Body))+length, 10)}
@@ -164,6 +167,9 @@ func (r *Request) write(w http.ResponseWriter, reply *Response, in turns) {
 	}
 	if reply.Stream != nil {
 		reply.Stream(r.Context(), flushingWriter{w, r.control})
+	}
+	if reply.StreamWhole != nil {
+		r.isBroken = reply.StreamWhole(r.Context(), flushingWriter{w, r.control}) != nil
 	}
 }
 

@@ -29,6 +29,7 @@ import (
 	"ql/internal/hostname"
 	"ql/internal/record"
 	"ql/internal/resource/databases"
+	"ql/internal/resource/databases/owned"
 	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
 	"ql/internal/resource/shares"
@@ -134,6 +135,7 @@ func boot(t testing.TB, change ...settings) *world {
 			Resources: (&folders{root: folder, accounts: w.accounts, sessions: sessions.New(store.Sessions(), sessions.Options{})}).open,
 		},
 		Files:     (&ownedTrees{trees: files.NewTrees(store.Files(), blobs, time.Now)}).open,
+		Databases: (&folders{root: folder}).owned,
 		Shares:    links{shares.Admin{Store: store.Shares(), Clock: time.Now}},
 		Transfers: admit.NewTransferLimiter(admit.TransferOptions{Max: 16}),
 		Records:   w.recorder,
@@ -203,6 +205,12 @@ func (f *folders) open(ctx context.Context, a account.Account, l account.Limits,
 		Sessions: f.sessions.For(a.ID, session).WithBounds(sessions.Bounds{Bytes: l.SessionBytes, Keys: l.SessionKeys, Sessions: l.Sessions}),
 		Release:  func() { _, _ = db.Close(), dir.Close() },
 	}, nil
+}
+
+// owned opens the databases that scripts of an account reach.
+func (f *folders) owned(_ context.Context, a account.Account, _ account.Limits) (service.OwnedDatabases, func(), error) {
+	db := databases.New(databases.Options{Folder: filepath.Join(f.root, "accounts", strconv.FormatInt(int64(a.ID), 10), ".ql")})
+	return owned.Databases{All: db}, func() { _ = db.Close() }, nil
 }
 
 type secrets struct {

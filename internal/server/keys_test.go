@@ -44,6 +44,7 @@ func TestScopes(t *testing.T) {
 	job := []int{404, 404, 404, 200, 404, 404, 404, 200}
 	files := []int{403, 403, 403, 403, 200, 403, 403, 200}
 	manage := []int{403, 403, 403, 403, 403, 403, 200, 200}
+	databases := []int{403, 403, 403, 403, 403, 200, 403, 200}
 	want := map[string][]int{
 		"POST /v1/query":          {200, 403, 403, 403, 403, 403, 403, 200},
 		"GET /v1/job/{id}":        job,
@@ -63,6 +64,13 @@ func TestScopes(t *testing.T) {
 		"GET /v1/account/log":     manage,
 		"POST /v1/keys":           never(403),
 		"DELETE /v1/keys/{name}":  never(403),
+
+		"GET /v1/databases":                databases,
+		"GET /v1/databases/{name}":         databases,
+		"DELETE /v1/databases/{name}":      databases,
+		"POST /v1/databases/{name}/query":  databases,
+		"GET /v1/databases/{name}/export":  databases,
+		"POST /v1/databases/{name}/import": databases,
 
 		"GET /v1/scripts":           manage,
 		"GET /v1/scripts/{name}":    {200, 403, 403, 403, 403, 403, 200, 200}, // and a key for this very script
@@ -115,6 +123,8 @@ func TestScopes(t *testing.T) {
 				w.send("PUT", "/v1/files/a/b.txt", "", "x", "Authorization", basic(ada.name, ada.password))
 			case strings.HasPrefix(route.Path, "/v1/scripts/"):
 				w.publishFor("ada")
+			case strings.HasPrefix(route.Path, "/v1/databases/"):
+				w.makeDatabases(ada)
 			}
 			r := w.callAs(name, member{}, id, bearer(key))
 			if r.status == 201 || r.status == 204 {

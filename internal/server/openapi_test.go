@@ -111,6 +111,10 @@ func described(path string) string {
 	if strings.HasPrefix(path, "/v1/scripts/") {
 		return "/v1/scripts/{name}"
 	}
+	if name, ok := strings.CutPrefix(path, "/v1/databases/"); ok {
+		_, what, _ := strings.Cut(name, "/")
+		return strings.TrimSuffix("/v1/databases/{name}/"+what, "/")
+	}
 	if strings.HasPrefix(path, "/v1/shares/") {
 		return "/v1/shares/{id}"
 	}

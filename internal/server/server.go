@@ -98,6 +98,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	status := h.serve(w, req, route)
 	h.o.OnServed(route.Path, status, time.Since(began))
+	if req.isBroken {
+		panic(http.ErrAbortHandler) // net/http cuts the connection
+	}
 	if req.hasUnreadBody() {
 		h.drain(req)
 	}

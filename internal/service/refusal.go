@@ -28,6 +28,10 @@ func Refused(err error) *Refusal {
 	if errors.As(err, &failed) {
 		return &Refusal{Error: *failed.failure, Status: fault.New(fault.Code(failed.failure.Code), "").Status()}
 	}
+	var statement *statementFailure
+	if errors.As(err, &statement) {
+		return &Refusal{Error: *statement.failure, Status: fault.New(fault.SQLError, "").Status()}
+	}
 	e := coded(err)
 	var fields form.FieldErrors
 	r := &Refusal{

@@ -97,6 +97,8 @@ type Options struct {
 	// Files opens the tree of an account; release closes it.
 	Files  func(ctx context.Context, a account.Account, l account.Limits) (tree FileTree, release func(), err error)
 	Shares Shares
+	// Databases opens those of an account; release closes them.
+	Databases func(ctx context.Context, a account.Account, l account.Limits) (all OwnedDatabases, release func(), err error)
 	// Transfers bounds the files that are on their way at once.
 	Transfers *admit.TransferLimiter
 
@@ -136,6 +138,7 @@ type Service struct {
 	inFlight inFlight
 	views    viewCache
 	traces   traces
+	exports  exports
 }
 
 // New returns a service.

@@ -23,6 +23,8 @@ type call struct {
 	mayRead bool // it is worth trying on a connection that only reads
 	removes bool // it frees storage
 	literal bool // it has no variables, and so no parameters
+	// text is of what else the statement is a part; nil where it stands alone.
+	text    *textCall
 	receipt *engine.Receipt
 }
 

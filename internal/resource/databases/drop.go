@@ -31,15 +31,25 @@ func (d *Databases) remove(ctx context.Context, name string) error {
 // remove removes the database's files while nobody has a connection. Whoever
 // uses it next makes it anew.
 func (db *database) remove(ctx context.Context) error {
+	_, err := db.removeUnless(ctx, func() (bool, error) { return false, nil })
+	return err
+}
+
+// removeUnless is remove where keep, which is asked while nobody has a connection, does not say
+// to keep it.
+func (db *database) removeUnless(ctx context.Context, keep func() (bool, error)) (gone bool, err error) {
 	if err := db.acquireToken(ctx, db.writerToken); err != nil {
-		return err
+		return false, err
 	}
 	defer func() { <-db.writerToken }()
 	for range cap(db.readerTokens) {
 		if err := db.acquireToken(ctx, db.readerTokens); err != nil {
-			return err
+			return false, err
 		}
 		defer func() { <-db.readerTokens }()
+	}
+	if kept, err := keep(); err != nil || kept {
+		return false, err
 	}
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -51,7 +61,7 @@ func (db *database) remove(ctx context.Context) error {
 	// next one.
 	for _, name := range []string{path + walSuffix, path + "-shm", path} {
 		if err := os.Remove(name); err != nil && !os.IsNotExist(err) {
-			return err
+			return false, err
 		}
 	}
 	if db.usage != nil {
@@ -59,7 +69,7 @@ func (db *database) remove(ctx context.Context) error {
 		db.usage.setWAL(db.name, 0)
 		db.usage.setSlack(db.name, path)
 	}
-	return nil
+	return true, nil
 }
 
 // Drop removes a database with its files. Nobody else may have them open, in

@@ -89,8 +89,14 @@ func (c *conn) run(ctx context.Context, s *statement, call *call) (v value.Value
 		return value.Null, c.explain(err)
 	}
 	r := reader{ctx: ctx, conn: c, stmt: s, meter: call.meter}
-	if s.Columns() == 0 {
+	switch {
+	case s.Columns() == 0 && call.text == nil:
 		return r.changes()
+	case s.Columns() == 0:
+		call.text.result.Changes, call.text.result.LastID, err = r.countChanges()
+		return value.Null, err
+	case call.text != nil:
+		return value.Null, r.fill(call.text)
 	}
 	switch call.mode {
 	case bytecode.SQLValue:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,12 +22,23 @@ type Info struct {
 
 // List returns the databases of the folder by their names.
 func (d *Databases) List(ctx context.Context) ([]Info, error) {
+	return d.ListPage(ctx, "", math.MaxInt)
+}
+
+// ListPage returns up to limit of the databases behind a name.
+func (d *Databases) ListPage(ctx context.Context, after string, limit int) ([]Info, error) {
 	onDisk, _, err := sizesIn(d.options.Folder)
 	if err != nil {
 		return nil, err
 	}
 	var list []Info
 	for _, name := range slices.Sorted(maps.Keys(onDisk)) {
+		if name <= after {
+			continue
+		}
+		if len(list) == limit {
+			break
+		}
 		bytes, err := d.Size(ctx, name)
 		switch {
 		case ctx.Err() != nil:

@@ -1,6 +1,7 @@
 package databases
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -139,7 +140,7 @@ func TestSnapshotHasTheOwnersObjects(t *testing.T) {
 	hide(t, d, "CREATE TABLE _ql_receipts(a)")
 	hide(t, d, "CREATE INDEX _ql_index ON _ql_receipts(a)")
 	must(t, d, "CREATE INDEX i ON t(a)")
-	err := d.Snapshot(t.Context(), "", func(s *Snapshot) error {
+	err := d.Snapshot(t.Context(), "", func(_ context.Context, s *Snapshot) error {
 		objects, err := s.Objects(t.Context())
 		if want := []Object{{"table", "t", "CREATE TABLE t(a PRIMARY KEY, b AS (a))"}, {"index", "i", "CREATE INDEX i ON t(a)"}}; !slices.Equal(objects, want) {
 			t.Errorf("there are %v", objects)

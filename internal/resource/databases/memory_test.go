@@ -1,6 +1,7 @@
 package databases
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -237,7 +238,7 @@ func TestLibraryMemoryWithoutScript(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	want("a snapshot", d.Snapshot(t.Context(), "main", func(s *Snapshot) error {
+	want("a snapshot", d.Snapshot(t.Context(), "main", func(_ context.Context, s *Snapshot) error {
 		rows, err := s.Select(t.Context(), "SELECT * FROM large")
 		if err != nil {
 			return err

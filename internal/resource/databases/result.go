@@ -27,25 +27,34 @@ func (r *reader) next() (bool, error) {
 
 // changes runs a statement without rows.
 func (r *reader) changes() (value.Value, error) {
+	changed, id, err := r.countChanges()
+	if err != nil {
+		return value.Null, err
+	}
+	m := value.NewMap(r.meter, 2)
+	m.Set(r.meter, text(r.meter, "changes"), value.Int(changed))
+	m.Set(r.meter, text(r.meter, "last_id"), id)
+	return m.Value(), nil
+}
+
+// countChanges runs a statement without rows, and counts those that it changed.
+func (r *reader) countChanges() (changed int64, id value.Value, err error) {
 	db := r.conn.db
 	db.SetLastInsertID(0)
 	before := db.TotalChanges()
 	if _, err := r.next(); err != nil {
-		return value.Null, err
+		return 0, value.Null, err
 	}
 	// SQLite keeps both numbers until the next INSERT, UPDATE or DELETE; they
 	// belong to this statement only where it was one.
-	changed, id := int64(0), value.Null
+	id = value.Null
 	if db.TotalChanges() != before {
 		changed = db.Changes()
 	}
 	if last := db.LastInsertID(); last != 0 {
 		id = value.Int(last)
 	}
-	m := value.NewMap(r.meter, 2)
-	m.Set(r.meter, text(r.meter, "changes"), value.Int(changed))
-	m.Set(r.meter, text(r.meter, "last_id"), id)
-	return m.Value(), nil
+	return changed, id, nil
 }
 
 // value returns the first column of the first row.

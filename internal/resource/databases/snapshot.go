@@ -11,9 +11,10 @@ import (
 // export.
 type Snapshot struct{ conn *conn }
 
-// Snapshot runs do with a database that is there, as it is at the moment.
-func (d *Databases) Snapshot(ctx context.Context, name string, do func(*Snapshot) error) error {
-	return d.view(ctx, name, func(c *conn) error { return do(&Snapshot{c}) })
+// Snapshot runs do with a database that is there, as it is at the moment. Its context ends where
+// changes have waited for it too long.
+func (d *Databases) Snapshot(ctx context.Context, name string, do func(context.Context, *Snapshot) error) error {
+	return d.viewLong(ctx, name, func(ctx context.Context, c *conn) error { return do(ctx, &Snapshot{c}) })
 }
 
 // view runs f on a connection that only reads, at one moment of a database that

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -62,6 +63,102 @@ func (d *Databases) createStaged(ctx context.Context, name string, fill func(sta
 	}
 	d.usage.setSize(name, held)
 	return nil
+}
+
+// Spool copies what is to be imported to a file, so that whoever sends it slowly holds up nobody who
+// changes the database meanwhile. It counts as stored until it is closed, and that removes it.
+func (d *Databases) Spool(ctx context.Context, from io.Reader) (_ *Spooled, err error) {
+	if err := os.MkdirAll(d.options.Folder, 0o700); err != nil {
+		return nil, unavailable(err)
+	}
+	d.removeAbandoned()
+	folder, err := os.MkdirTemp(d.options.Folder, stagingPrefix)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	s := &Spooled{databases: d, folder: folder}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	if s.file, err = os.OpenFile(filepath.Join(folder, "text"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
+		return nil, unavailable(err)
+	}
+	if err := s.fill(ctx, from); err != nil {
+		return nil, err
+	}
+	_, err = s.file.Seek(0, io.SeekStart)
+	return s, unavailable(err)
+}
+
+// Spooled is what is to be imported, in a file of its own.
+type Spooled struct {
+	databases *Databases
+	folder    string
+	file      *os.File
+	counted   int64
+}
+
+// spoolPiece is how much is counted at a time.
+const spoolPiece = 256 << 10
+
+func (s *Spooled) fill(ctx context.Context, from io.Reader) error {
+	piece := make([]byte, spoolPiece)
+	for {
+		n, err := io.ReadFull(from, piece)
+		if n > 0 {
+			if err := s.count(ctx, int64(n)); err != nil {
+				return err
+			}
+			if _, err := s.file.Write(piece[:n]); err != nil {
+				return unavailable(err)
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// count counts what is about to be written as stored.
+func (s *Spooled) count(ctx context.Context, bytes int64) error {
+	u := s.databases.usage
+	if u == nil {
+		return nil
+	}
+	ok, err := u.storage.Reserve(ctx, bytes, 0)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		b, err := u.storage.Bounds(ctx)
+		if err != nil {
+			return err
+		}
+		return value.Errorf(quotaExceeded, "there is no room for what is to be imported: the account's files and databases hold %s at most, with that until it is done", value.FormatSize(b.Bytes)).AtLimit("storage", b.Bytes)
+	}
+	s.counted += bytes
+	return nil
+}
+
+// Read implements io.Reader.
+func (s *Spooled) Read(p []byte) (int, error) { return s.file.Read(p) }
+
+// Close removes it.
+func (s *Spooled) Close() error {
+	var err error
+	if s.file != nil {
+		err = s.file.Close()
+	}
+	err = errors.Join(err, os.RemoveAll(s.folder))
+	if u := s.databases.usage; u != nil {
+		u.storage.Adjust(-s.counted)
+	}
+	return err
 }
 
 // publish gives a database that nobody has open its name, for good.

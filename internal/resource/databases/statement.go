@@ -58,7 +58,7 @@ func (c *conn) statement(ctx context.Context, call *call) (*statement, error) {
 			return nil, err
 		}
 	}
-	if s := c.cached(func(s *statement) bool { return s.sql == call.sql }); s != nil {
+	if s := c.cached(func(s *statement) bool { return s.sql == call.sql }); s != nil && call.text == nil {
 		s.source = call.source
 		return s, nil
 	}
@@ -77,7 +77,14 @@ func (c *conn) statement(ctx context.Context, call *call) (*statement, error) {
 		return nil, c.explain(err)
 	}
 	if stmt == nil {
-		return nil, value.Errorf(sqlError, "there is no SQL statement here")
+		return nil, errNoStatement
+	}
+	if call.text != nil {
+		if err := call.cutOff(rest, stmt.Params()); err != nil {
+			stmt.Close()
+			return nil, err
+		}
+		rest = ""
 	}
 	collects := c.authorizer.collects
 	s := &statement{Stmt: stmt, sql: call.sql, source: call.source, alters: c.authorizer.altering, defines: isDefinition(call.sql)}
@@ -145,7 +152,10 @@ func (c *conn) check(ctx context.Context, s *statement, rest string, call *call)
 		rest = after
 	}
 	fits := "write ?name for the value of a variable"
-	if call.literal {
+	switch {
+	case call.text != nil:
+		fits = "write ? alone for each of the values in params"
+	case call.literal:
 		fits = "write the value itself, for there are no variables"
 	}
 	for i := 1; i <= s.Params(); i++ {

@@ -249,6 +249,7 @@ var noUUIDs = []string{
 	"/components/schemas/Revoked",      //
 	"/paths/~1v1~1shares~1{id}",        //
 	"/components/schemas/Error/proper", // of an entry in the log
+	"/components/schemas/SQLResults",   // the number of a row
 }
 
 func isNoUUID(place string) bool {

@@ -79,7 +79,7 @@ func atHeader(line int, err error) error {
 // the columns. Null is an empty field, and bytes are hexadecimal.
 func ExportCSV(ctx context.Context, d *databases.Databases, name, table string, w io.Writer) (n int64, err error) {
 	out := csv.NewWriter(w)
-	err = d.Snapshot(ctx, name, func(s *databases.Snapshot) error {
+	err = d.Snapshot(ctx, name, func(ctx context.Context, s *databases.Snapshot) error {
 		rows, err := s.Select(ctx, "SELECT * FROM "+databases.QuoteIdentifier(table))
 		if err != nil {
 			return err

@@ -92,7 +92,7 @@ func refuseInImport(words []string) error {
 // indexes, triggers and views. It is as it is at one moment.
 func ExportSQL(ctx context.Context, d *databases.Databases, name string, w io.Writer) error {
 	out := bufio.NewWriter(w)
-	err := d.Snapshot(ctx, name, func(s *databases.Snapshot) error {
+	err := d.Snapshot(ctx, name, func(ctx context.Context, s *databases.Snapshot) error {
 		objects, err := s.Objects(ctx)
 		if err != nil {
 			return err
