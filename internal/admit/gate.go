@@ -63,6 +63,32 @@ type Request struct {
 	Account int64
 	Max     int   // scripts of this account at once; 0 for no bound of its own
 	Memory  int64 // bytes that its script may use
+	// Visitor says that somebody else than the account's owner calls. Visitors leave a quarter
+	// to the owner of all that the account may have.
+	Visitor bool
+}
+
+// callKind is whose a call is, which waits to be let in.
+type callKind uint8
+
+const (
+	owning callKind = iota
+	visiting
+)
+
+func (ask *Request) kind() callKind {
+	if ask.Visitor {
+		return visiting
+	}
+	return owning
+}
+
+// bound returns how much of what an account may have the call may bring it to.
+func (k callKind) bound(most int) int {
+	if k == visiting {
+		return max(1, most*3/4)
+	}
+	return most
 }
 
 // Gate bounds how many scripts are under way on a node, by the memory that they
@@ -108,17 +134,18 @@ type call struct {
 type account struct {
 	id         int64
 	max        int
-	inside     int   // tickets given and not released
-	auxiliary  int   // likewise, of those that Auxiliary gave
-	running    int   // of both, the ones with a slot
-	memory     int64 // of all inside
-	entering   queue
+	inside     int      // tickets given and not released
+	auxiliary  int      // likewise, of those that Auxiliary gave
+	running    int      // of both, the ones with a slot
+	memory     int64    // of all inside
+	entering   [2]queue // by their kind: visitors, who wait for longer, do not stand before the owner
 	returning  queue    // inside already, and waiting for a slot again
 	prev, next *account // in the ring, nil outside of it
 }
 
 type waiter struct {
 	memory     int64
+	kind       callKind
 	returning  bool
 	number     uint64        // by the order of arrival
 	ready      chan struct{} // closed when the turn has come
@@ -169,7 +196,7 @@ func (g *Gate) TryAcquire(ask Request) *Ticket {
 	g.mu.Lock()
 	defer g.unlock()
 	a := g.arrive(ask)
-	t := g.tryEnter(a, ask.Memory)
+	t := g.tryEnter(a, &ask)
 	if t == nil {
 		g.drop(a)
 	}
@@ -193,16 +220,16 @@ func (g *Gate) Acquire(ctx context.Context, ask Request) (*Ticket, error) {
 	ask.Memory = g.clamp(ask.Memory)
 	g.mu.Lock()
 	a := g.arrive(ask)
-	if t := g.tryEnter(a, ask.Memory); t != nil {
+	if t := g.tryEnter(a, &ask); t != nil {
 		g.unlock()
 		return t, nil
 	}
-	if err := g.queueFull(a); err != nil {
+	if err := g.queueFull(a, ask.kind()); err != nil {
 		g.drop(a)
 		g.unlock()
 		return nil, err
 	}
-	w := &waiter{memory: ask.Memory, ready: make(chan struct{})}
+	w := &waiter{memory: ask.Memory, kind: ask.kind(), ready: make(chan struct{})}
 	g.enqueue(a, w)
 	g.stats.Waited++
 	g.dispatch()
@@ -225,9 +252,9 @@ func (g *Gate) Acquire(ctx context.Context, ask Request) (*Ticket, error) {
 }
 
 // queueFull refuses a call where too many wait already.
-func (g *Gate) queueFull(a *account) error {
+func (g *Gate) queueFull(a *account, kind callKind) error {
 	switch {
-	case !g.o.Unlimited && a.entering.length >= g.o.MaxWaitingEach:
+	case !g.o.Unlimited && a.waiting() >= kind.bound(g.o.MaxWaitingEach):
 		g.stats.Busy++
 		return &Refused{Reason: AccountBusy, RetryAfter: g.o.Wait}
 	case g.entering >= g.o.MaxWaiting:
@@ -241,10 +268,10 @@ func (g *Gate) queueFull(a *account) error {
 // the error of its context, nil where it has waited long enough.
 func (g *Gate) abandon(a *account, w *waiter, cancelled error) error {
 	r := &Refused{Reason: Overloaded, RetryAfter: time.Second}
-	if !g.belowLimits(a) {
+	if !g.belowLimits(a, w.kind) {
 		r.Reason, r.inside = AccountBusy, a.inside
-		if a.max > 0 && a.inside >= a.max {
-			r.Limit = a.max
+		if most := w.kind.bound(a.max); a.max > 0 && a.inside >= most {
+			r.Limit = most
 		}
 	}
 	g.dequeue(a, w)
@@ -292,8 +319,9 @@ func (g *Gate) arrive(ask Request) *account {
 
 // tryEnter lets a call of an account in where nobody waits, it least of all; nil
 // otherwise.
-func (g *Gate) tryEnter(a *account, memory int64) *Ticket {
-	if g.ring != nil || !g.hasSlot(a, false) || !g.belowLimits(a) || !g.hasMemory(memory) || !g.leavesMemory(a, memory) {
+func (g *Gate) tryEnter(a *account, ask *Request) *Ticket {
+	memory, kind := ask.Memory, ask.kind()
+	if g.ring != nil || !g.hasSlot(a, false) || !g.belowLimits(a, kind) || !g.hasMemory(memory) || !g.leavesMemory(a, memory, kind) {
 		return nil
 	}
 	g.enter(a, memory)
@@ -323,7 +351,7 @@ const maxIdle = 64
 
 // drop forgets an account of which nothing is left.
 func (g *Gate) drop(a *account) {
-	if a.inside > 0 || a.auxiliary > 0 || a.entering.length > 0 {
+	if a.inside > 0 || a.auxiliary > 0 || a.waiting() > 0 {
 		return
 	}
 	delete(g.accounts, a.id)
@@ -333,9 +361,17 @@ func (g *Gate) drop(a *account) {
 	}
 }
 
+// waiting is how many calls of the account wait to be let in.
+func (a *account) waiting() int { return a.entering[owning].length + a.entering[visiting].length }
+
 // belowLimits tells whether the account's own bounds allow one more.
-func (g *Gate) belowLimits(a *account) bool {
-	return g.o.Unlimited || (a.max <= 0 || a.inside < a.max) && a.running+a.returning.length < g.o.MaxSharing
+func (g *Gate) belowLimits(a *account, kind callKind) bool {
+	return g.o.Unlimited || (a.max <= 0 || a.inside < kind.bound(a.max)) && a.running+a.returning.length < kind.bound(g.o.MaxSharing)
+}
+
+// mayEnter tells whether the account's own bounds allow one more of those who wait.
+func (g *Gate) mayEnter(a *account) bool {
+	return a.entering[owning].first != nil && g.belowLimits(a, owning) || a.entering[visiting].first != nil && g.belowLimits(a, visiting)
 }
 
 // noteCall remembers who called.
@@ -370,7 +406,11 @@ func (g *Gate) hasMemory(bytes int64) bool {
 
 // leavesMemory tells whether the account would leave as much memory free as it
 // had, and a quarter of all for accounts that have none. The first is never too much.
-func (g *Gate) leavesMemory(a *account, bytes int64) bool {
+// A visitor's call is taken where a third more would do as well, which is the owner's.
+func (g *Gate) leavesMemory(a *account, bytes int64, kind callKind) bool {
+	if kind == visiting {
+		bytes += (a.memory + bytes) / 3
+	}
 	left := g.o.Memory - g.memory - bytes
 	return g.o.Unlimited || g.o.Memory <= 0 || a.memory == 0 || left >= a.memory+bytes && left >= g.o.Memory/4
 }
@@ -414,7 +454,7 @@ func (g *Gate) enqueue(a *account, w *waiter) {
 		a.returning.add(w)
 		g.returning++
 	} else {
-		a.entering.add(w)
+		a.entering[w.kind].add(w)
 		g.entering++
 	}
 	g.updateRing(a)
@@ -425,7 +465,7 @@ func (g *Gate) dequeue(a *account, w *waiter) {
 		a.returning.remove(w)
 		g.returning--
 	} else {
-		a.entering.remove(w)
+		a.entering[w.kind].remove(w)
 		g.entering--
 	}
 	g.updateRing(a)
@@ -434,7 +474,7 @@ func (g *Gate) dequeue(a *account, w *waiter) {
 // updateRing puts the account into the ring or takes it out, as its state is now. A
 // new one comes last.
 func (g *Gate) updateRing(a *account) {
-	in, belongs := a.next != nil, a.returning.first != nil || a.entering.first != nil && g.belowLimits(a)
+	in, belongs := a.next != nil, a.returning.first != nil || g.mayEnter(a)
 	switch {
 	case belongs && !in && g.ring == nil:
 		a.prev, a.next = a, a
@@ -493,7 +533,7 @@ func (g *Gate) next() (*account, *waiter) {
 				case w == nil || !g.hasSlot(a, w.returning) || !beyondShare && g.exceedsShare(a):
 				case w.returning:
 					return a, w
-				case claimed || !g.belowLimits(a) || !g.leavesMemory(a, w.memory):
+				case claimed || !g.belowLimits(a, w.kind) || !g.leavesMemory(a, w.memory, w.kind):
 				case g.hasMemory(w.memory):
 					return a, w
 				default:
@@ -511,13 +551,16 @@ func (g *Gate) next() (*account, *waiter) {
 	return nil, nil
 }
 
-// heads returns the first of both lines of an account in the order of arrival.
-func (a *account) heads() [2]*waiter {
-	e, r := a.entering.first, a.returning.first
-	if e != nil && r != nil && e.number < r.number {
-		return [2]*waiter{e, r}
+// heads returns the first of each line of an account in the order of arrival, nil for those
+// that are empty.
+func (a *account) heads() [3]*waiter {
+	heads := [3]*waiter{a.returning.first, a.entering[owning].first, a.entering[visiting].first}
+	for i := 1; i < len(heads); i++ {
+		for k := i; k > 0 && heads[k] != nil && (heads[k-1] == nil || heads[k].number < heads[k-1].number); k-- {
+			heads[k-1], heads[k] = heads[k], heads[k-1]
+		}
 	}
-	return [2]*waiter{r, e}
+	return heads
 }
 
 // exceedsShare tells whether one more would give the account more than half of

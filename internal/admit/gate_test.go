@@ -93,7 +93,7 @@ func (c *callers) check() {
 		}
 	}
 	for id, a := range g.accounts {
-		for _, q := range []*queue{&a.entering, &a.returning} {
+		for _, q := range []*queue{&a.entering[owning], &a.entering[visiting], &a.returning} {
 			n := 0
 			for w := q.first; w != nil; w = w.next {
 				n++
@@ -102,14 +102,14 @@ func (c *callers) check() {
 				c.t.Fatalf("account %d has %d waiting, says %d", id, n, q.length)
 			}
 		}
-		if belongs := a.returning.length > 0 || a.entering.length > 0 && g.belowLimits(a); id != a.id || ring[a] != belongs {
+		if belongs := a.returning.length > 0 || g.mayEnter(a); id != a.id || ring[a] != belongs {
 			c.t.Fatalf("account %d (%d) is in the ring: %t", id, a.id, ring[a])
 		}
 		if a.running+a.returning.length > a.inside {
 			c.t.Fatalf("account %d: %+v", id, a)
 		}
 		inside, running, memory = inside+a.inside, running+a.running, memory+a.memory
-		entering, returning = entering+a.entering.length, returning+a.returning.length
+		entering, returning = entering+a.waiting(), returning+a.returning.length
 	}
 	if inside != g.inside || running != g.running || entering != g.entering || returning != g.returning || memory != g.memory {
 		c.t.Fatalf("counted %d, %d, %d, %d; the gate has %d, %d, %d, %d", running, entering, returning, memory, g.running, g.entering, g.returning, g.memory)
@@ -403,6 +403,56 @@ func TestGateMemoryShare(t *testing.T) {
 	})
 }
 
+// TestGateVisitors: those who are not the owner leave it a quarter of whatever bounds the account
+// first, and it does not wait behind them.
+func TestGateVisitors(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		o        GateOptions
+		ask      Request
+		visitors int // that get in
+		owner    int // calls that do beside them
+	}{
+		{"by their number", GateOptions{Slots: 40, MaxSharing: 40}, Request{Account: 1, Max: 8}, 6, 2},
+		{"by their memory", GateOptions{Slots: 40, MaxSharing: 40, Memory: 768}, Request{Account: 1, Max: 10, Memory: 64}, 4, 2},
+		{"by their turns", GateOptions{Slots: 40, MaxSharing: 8}, Request{Account: 1}, 6, 2},
+		{"the only one", GateOptions{Slots: 40}, Request{Account: 1, Max: 1}, 1, 0},
+		{"in line", GateOptions{Slots: 40, MaxSharing: 4, MaxWaitingEach: 8}, Request{Account: 1}, 3, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				test.o.Wait = time.Minute
+				c := newCallers(t, test.o)
+				visitor := test.ask
+				visitor.Visitor = true
+				for i := range 14 {
+					c.come(t.Context(), fmt.Sprintf("v%02d", i), visitor)
+				}
+				if len(c.order) != test.visitors {
+					t.Errorf("%d visitors are in, want %d", len(c.order), test.visitors)
+				}
+				for i := range test.owner {
+					c.come(t.Context(), fmt.Sprintf("o%d", i), test.ask)
+				}
+				if got := len(c.order) - test.visitors; got != test.owner {
+					t.Errorf("%d calls of the owner are in, want %d: %v", got, test.owner, c.errs)
+				}
+				c.come(t.Context(), "one more", test.ask)
+				if slices.Contains(c.order, "one more") || c.errs["one more"] != nil {
+					t.Errorf("more than the account may have: %v, or none in line: %v", c.order, c.errs["one more"])
+				}
+				for len(c.tickets) > 0 {
+					c.leave()
+				}
+				c.end()
+				if want := 15 + test.owner - len(c.errs); len(c.order) != want {
+					t.Errorf("%d came in, want %d", len(c.order), want)
+				}
+			})
+		})
+	}
+}
+
 // TestGateSpare checks that an account that has nothing computing begins at
 // once, beside those that have all slots, and has no privilege beyond that.
 func TestGateSpare(t *testing.T) {
@@ -507,7 +557,7 @@ func TestGateRandom(t *testing.T) {
 				case n < 6:
 					ctx, cancel := context.WithCancel(t.Context())
 					cancels = append(cancels, cancel)
-					c.come(ctx, fmt.Sprint(i), Request{Account: int64(random.IntN(5)), Max: random.IntN(4), Memory: random.Int64N(70)})
+					c.come(ctx, fmt.Sprint(i), Request{Account: int64(random.IntN(5)), Max: random.IntN(4), Memory: random.Int64N(70), Visitor: random.IntN(2) == 0})
 				case n < 9 && len(c.tickets) > 0:
 					at := random.IntN(len(c.tickets))
 					c.tickets[0], c.tickets[at] = c.tickets[at], c.tickets[0]

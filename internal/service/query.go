@@ -105,7 +105,7 @@ func (s *Service) Query(ctx context.Context, c Caller, q Query) (Answer, error) 
 	if q.Async {
 		return s.submit(ctx, who, c, q, limits, spent, a)
 	}
-	ticket, err := s.o.Gate.Acquire(ctx, admit.Request{Account: int64(who.Account.ID), Max: mostAtOnce(who, limits), Memory: limits.Memory})
+	ticket, err := s.o.Gate.Acquire(ctx, admit.Request{Account: int64(who.Account.ID), Max: limits.Concurrent, Memory: limits.Memory, Visitor: !a.Trusted})
 	if err != nil {
 		return a, err
 	}

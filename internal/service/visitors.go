@@ -44,15 +44,6 @@ func withHead(methods []string) []string {
 	return methods
 }
 
-// mostAtOnce is how many scripts of an account run at once for a caller to begin one more.
-// Visitors leave a quarter to the owner.
-func mostAtOnce(who caller, l account.Limits) int {
-	if who.By == principal.ByNobody {
-		return max(1, l.Concurrent*3/4)
-	}
-	return l.Concurrent
-}
-
 // ProgramPreflight tells whether a page may call the programs of an account, whatever they
 // are: whether the account lists its domain. One that is not there lists none. Who is refused is
 // counted: it may be asking which accounts list a domain.
