@@ -15,12 +15,30 @@ import (
 // NewRecord makes the record of a script that ended; without a machine it did not compile.
 // Its trace is shown as its caller asked.
 func NewRecord(t wire.TraceMode, s job.Summary, state job.State, finished time.Time, ran time.Duration, m *vm.Machine, e *wire.Error) job.Record {
+	var output []byte
+	if m != nil {
+		output = bytes.Clone(m.Output())
+	}
+	return newRecord(t, s, state, finished, ran, m, output, e)
+}
+
+// TakeRecord is NewRecord where there is no room for a copy of the output: it takes the machine's,
+// which has none then.
+func TakeRecord(t wire.TraceMode, s job.Summary, state job.State, finished time.Time, ran time.Duration, m *vm.Machine, e *wire.Error) job.Record {
+	var output []byte
+	if m != nil {
+		output = m.TakeOutput()
+	}
+	return newRecord(t, s, state, finished, ran, m, output, e)
+}
+
+func newRecord(t wire.TraceMode, s job.Summary, state job.State, finished time.Time, ran time.Duration, m *vm.Machine, output []byte, e *wire.Error) job.Record {
 	if t == wire.TraceErrors && (state == job.Failed || state == job.Expired) {
 		t = wire.TraceFull
 	}
 	var p job.Progress
 	if m != nil {
-		p = Progress(t, m, 0)
+		p = progress(t, m, 0, output)
 	} else if t != wire.TraceFull {
 		p.Trace = job.NoTrace()
 	}
@@ -35,7 +53,11 @@ func NewRecord(t wire.TraceMode, s job.Summary, state job.State, finished time.T
 // Progress is what a machine has to show that is at an effect, or has ended: its output
 // from an offset on. It is copied: the machine's own memory is used again.
 func Progress(t wire.TraceMode, m *vm.Machine, from int64) job.Progress {
-	p := job.Progress{From: from, Output: bytes.Clone(m.Output()[from:]), JSON: m.OutputIsJSON(), Steps: m.Steps(), Response: Response(m)}
+	return progress(t, m, from, bytes.Clone(m.Output()[from:]))
+}
+
+func progress(t wire.TraceMode, m *vm.Machine, from int64, output []byte) job.Progress {
+	p := job.Progress{From: from, Output: output, JSON: m.OutputIsJSON(), Steps: m.Steps(), Response: Response(m)}
 	p.Trace, p.TraceDropped = trace(t, m, func(vm.TraceStep) bool { return true })
 	return p
 }

@@ -214,8 +214,14 @@ var errUnstored = errors.New("the suspended script could not be stored")
 // finish makes the record of a script that has ended.
 func (k *syncRun) finish(state job.State, failure *wire.Error) (result, *wire.Error) {
 	k.reserveOutput()
+	record := execution.NewRecord
+	if k.answer.err != nil {
+		// What is not sent is stored all the same, and a copy would be counted by nobody: the
+		// machine's own is, as its ticket's memory, and then by the recorder.
+		record = execution.TakeRecord
+	}
 	now := k.o.Clock()
-	r := result{Record: execution.NewRecord(k.Spec.Trace, k.summary(), state, now, max(now.Sub(k.Spec.Started), 0), k.machine, failure)}
+	r := result{Record: record(k.Spec.Trace, k.summary(), state, now, max(now.Sub(k.Spec.Started), 0), k.machine, failure)}
 	k.reserve(recordBytes(&r.Record))
 	return r, failure
 }

@@ -520,6 +520,14 @@ func (m *Machine) settle(result func() *value.Error) {
 // Output returns what the script has emitted so far.
 func (m *Machine) Output() []byte { return m.out }
 
+// TakeOutput returns the output of a run that has ended, and leaves the machine none: so it need not
+// be copied to outlive it.
+func (m *Machine) TakeOutput() []byte {
+	out := m.out
+	m.out = nil
+	return out
+}
+
 // OutputIsJSON reports whether EMIT JSON has made the output: it is one value, and
 // nothing comes after it.
 func (m *Machine) OutputIsJSON() bool { return m.json }
