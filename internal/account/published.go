@@ -65,7 +65,11 @@ func (s Switches) Within(current Switches) Switches {
 
 // Takes tells whether the script is called by a method. HEAD is GET without the body.
 func (s *Switches) Takes(method string) bool {
-	return len(s.Methods) == 0 || slices.Contains(s.Methods, method) || method == "HEAD" && slices.Contains(s.Methods, "GET")
+	list := s.Methods
+	if len(list) == 0 {
+		list = methods
+	}
+	return slices.Contains(list, method) || method == "HEAD" && slices.Contains(list, "GET")
 }
 
 // Published is one version of a published script.

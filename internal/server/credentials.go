@@ -36,10 +36,9 @@ func (r *Request) Credentials() (*service.Credentials, error) {
 }
 
 // IsCredential tells whether a header Authorization holds a credential of this service: HTTP
-// Basic, or a key.
+// Basic, or a key, in however wrong a form: a program of somebody else's is not to read it.
 func IsCredential(header string) bool {
-	scheme, secret, _ := strings.Cut(header, " ")
-	secret = strings.TrimLeft(secret, " ")
-	return strings.EqualFold(scheme, "Basic") ||
-		strings.EqualFold(scheme, "Bearer") && (strings.HasPrefix(secret, account.NamedKeyPrefix) || service.IsKey(secret))
+	scheme, _, _ := strings.Cut(strings.TrimLeft(header, " \t"), " ")
+	scheme, _, _ = strings.Cut(scheme, "\t")
+	return strings.EqualFold(scheme, "Basic") || strings.Contains(header, account.NamedKeyPrefix) || strings.Contains(header, account.KeyPrefix)
 }

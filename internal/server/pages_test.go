@@ -177,7 +177,7 @@ func TestPreflight(t *testing.T) {
 		r := w.send("OPTIONS", path, "", "", "Origin", listed, "Access-Control-Request-Method", "POST")
 		want := map[string]string{
 			"Access-Control-Allow-Origin": listed, "Access-Control-Allow-Credentials": "true", "Vary": "Origin",
-			"Access-Control-Allow-Methods": "GET, POST, DELETE", "Access-Control-Max-Age": "600",
+			"Access-Control-Allow-Methods": "GET, POST, PUT, DELETE", "Access-Control-Max-Age": "600",
 			"Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key, Prefer, Last-Event-ID",
 		}
 		for name, value := range want {
@@ -195,6 +195,12 @@ func TestPreflight(t *testing.T) {
 					t.Errorf("%s from %s: %s", path, origin, name)
 				}
 			}
+		}
+	}
+	for _, route := range w.handler.Routes() {
+		methods := w.send("OPTIONS", "/v1/query", "", "", "Origin", listed, "Access-Control-Request-Method", route.Method).header.Get("Access-Control-Allow-Methods")
+		if route.Pages && route.Preflight == nil && !slices.Contains(strings.Split(methods, ", "), route.Method) {
+			t.Errorf("pages may call %s %s, and no preflight offers that", route.Method, route.Path)
 		}
 	}
 	row, err := w.accounts.Find(t.Context(), "ada")

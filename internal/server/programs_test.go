@@ -386,3 +386,27 @@ func TestNarrowedPlan(t *testing.T) {
 		t.Errorf("%+v", a.Error)
 	}
 }
+
+// TestKeyOfEverybody: a key without the scope calls what is for everybody as a stranger does, by
+// the program's address. By its name it would get the id of the job, and answer its question.
+func TestKeyOfEverybody(t *testing.T) {
+	w := boot(t)
+	ada := w.member("ada", account.Standard)
+	w.publish("ask", `EMIT "inside" CONFIRM "pay"`, account.CallersAnyone)
+	key := bearer(w.key(ada, "files", "files"))
+	for _, script := range []string{"ask", "ask@1", "none"} {
+		r := w.send("POST", "/v1/query", jsonType, `{"script":"`+script+`"}`, key...)
+		r.wantError(t, 403, "scope_missing")
+		if strings.Contains(r.body, "confirm") || strings.Contains(r.body, "job_id") {
+			t.Errorf("%s: %s", script, r.body)
+		}
+	}
+	stranger, theirs := w.send("POST", "/run/ada/ask", "", ""), w.send("POST", "/run/ada/ask", "", "", key...)
+	if stranger.status != 202 || theirs.body != stranger.body || theirs.status != 202 {
+		t.Errorf("a stranger gets %d %s, the key %d %s", stranger.status, stranger.body, theirs.status, theirs.body)
+	}
+	may := w.send("POST", "/v1/query", jsonType, `{"script":"ask"}`, bearer(w.key(ada, "ask", "run:ask"))...).read(t)
+	if may.Status != "paused" || may.JobID == "" {
+		t.Errorf("a key of the program gets %+v", may)
+	}
+}

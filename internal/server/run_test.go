@@ -268,7 +268,7 @@ func TestRunMethods(t *testing.T) {
 	w.publishAs(ada, "all", "EMIT !REQUEST('method')", forAnyone)
 	w.publishAs(ada, "some", "EMIT !REQUEST('method')", account.Switches{Callers: account.CallersAnyone, Methods: []string{"GET", "DELETE"}})
 	w.publishAs(ada, "post", "EMIT !REQUEST('method')", account.Switches{Callers: account.CallersAnyone, Methods: []string{"POST"}})
-	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "QUERY"} {
+	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
 		if r := w.send(method, "/run/ada/all", "", ""); r.status != 200 || r.body != method {
 			t.Errorf("%s: %d %s", method, r.status, r.body)
 		}
@@ -276,13 +276,15 @@ func TestRunMethods(t *testing.T) {
 	if r := w.send("HEAD", "/run/ada/all", "", ""); r.status != 200 || r.body != "" || r.header.Get("Content-Length") != "3" {
 		t.Errorf("HEAD: %d %v %s", r.status, r.header, r.body)
 	}
+	const every = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 	for _, test := range []struct {
 		method, program string
 		status          int
 		allow           string
 	}{
 		{"GET", "some", 200, ""}, {"DELETE", "some", 200, ""}, {"HEAD", "some", 200, ""}, {"HEAD", "post", 405, "POST"}, {"GET", "post", 405, "POST"},
-		{"POST", "some", 405, "GET, HEAD, DELETE"}, {"OPTIONS", "some", 405, "GET, HEAD, DELETE"}, {"TRACE", "all", 405, "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"},
+		{"POST", "some", 405, "GET, HEAD, DELETE"}, {"PROPFIND", "all", 405, "GET, HEAD, POST, PUT, PATCH, DELETE"}, {"FOO", "some", 405, "GET, HEAD, DELETE"}, {"get", "all", 405, "GET, HEAD, POST, PUT, PATCH, DELETE"},
+		{"TRACE", "all", 405, every}, {"OPTIONS", "all", 204, every}, {"OPTIONS", "some", 204, every}, {"OPTIONS", "none", 204, every}, {"OPTIONS", "a/b", 204, every},
 	} {
 		r := w.send(test.method, "/run/ada/"+test.program, "", "")
 		if r.status != test.status || r.header.Get("Allow") != test.allow {
@@ -616,6 +618,74 @@ func (s slowSecrets) Secret(context.Context, string) (string, bool, error) {
 	s.began <- struct{}{}
 	<-s.held
 	return "secret", true, nil
+}
+
+// TestRunLeavesMemory: nor all the memory that it may have at once, whichever way they come.
+func TestRunLeavesMemory(t *testing.T) {
+	held := make(chan struct{})
+	began := make(chan struct{}, 14)
+	w := boot(t, limited(func(l *account.Limits) { l.Concurrent, l.Memory = 10, 64<<20 }), settings{service: func(o *service.Options) {
+		o.Gate = admit.NewGate(admit.GateOptions{Slots: 16, Wait: time.Second, Memory: 768 << 20})
+		open := o.Host.Resources
+		o.Host.Resources = func(ctx context.Context, a account.Account, l account.Limits, session string) (engine.Resources, error) {
+			r, err := open(ctx, a, l, session)
+			r.Secrets = slowSecrets{began, held}
+			return r, err
+		}
+	}})
+	ada := w.member("ada", account.Standard)
+	_, err := w.accounts.AddDomain(t.Context(), "ada", "shop.example.com", false)
+	check(t, err)
+	w.publishAs(ada, "slow", `EMIT !SECRET('a')`, account.Switches{Callers: account.CallersAnyone, Secrets: true})
+	ways := [][]string{nil, {"Origin", listed}, bearer(w.key(ada, "files", "files"))}
+	done := make(chan int, 14)
+	for i := range 14 {
+		go func() { done <- w.send("GET", "/run/ada/slow", "", "", ways[i%len(ways)]...).status }()
+	}
+	for range 4 { // of the six that fit
+		<-began
+	}
+	for name, r := range map[string]response{
+		"owner":              w.query(ada, `EMIT 1`, ""),
+		"key of the account": w.send("POST", "/v1/query", jsonType, `{"query":"EMIT 1"}`, bearer(w.key(ada, "run", "run"))...),
+	} {
+		if r.status != 200 {
+			t.Errorf("%s: %d %s", name, r.status, r.body)
+		}
+	}
+	select {
+	case <-began:
+		t.Error("one visitor more is in")
+	default:
+	}
+	close(held)
+	for range 14 {
+		if status := <-done; status != 200 && status != 503 {
+			t.Errorf("a visitor: %d", status)
+		}
+	}
+}
+
+// TestRunHidesKeys: a key of this service never comes to a program, however it was misspelled.
+func TestRunHidesKeys(t *testing.T) {
+	w := boot(t)
+	ada := w.member("ada", account.Standard)
+	w.publishAs(ada, "show", `EMIT !REQUEST('header:authorization')`, forAnyone)
+	key := w.key(ada, "files", "files")
+	for _, sent := range []string{
+		"Bearer\t" + key, "bearer  \t" + key, "Token " + key, "Bearer" + key, key, `Token token="` + key + `"`, "Bearer x," + key,
+		"Bearer\t" + ada.key, "ApiKey " + ada.key, "Basic\t" + key, "Basic\tYTpi", "basic",
+	} {
+		r := w.send("GET", "/run/ada/show", "", "", "Authorization", sent)
+		if r.status != 400 && r.status != 401 || strings.Contains(r.body, key) || strings.Contains(r.body, ada.key) {
+			t.Errorf("%q: %d %s", sent, r.status, r.body)
+		}
+	}
+	for _, theirs := range []string{"Bearer eyJh.b.c", "Token 1", "Digest a=b", "Bearer ql_x"} {
+		if r := w.send("GET", "/run/ada/show", "", "", "Authorization", theirs); r.status != 200 || r.body != theirs {
+			t.Errorf("%q: %d %s", theirs, r.status, r.body)
+		}
+	}
 }
 
 // TestRunAsCode: what a browser means to run is not even made.

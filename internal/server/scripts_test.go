@@ -182,9 +182,11 @@ func TestScriptKeys(t *testing.T) {
 		t.Errorf("%q and %q", other.Error.Message, none.Error.Message)
 	}
 	call(manage, "greet").wantError(t, 403, "scope_missing")
-	// What everybody may call, a key may too, with the rights of everybody.
-	call(one, "open").wantError(t, 422, "not_available")
-	call(jobs, "open").wantError(t, 422, "not_available")
+	// What everybody may call, a key may too, by its address and with the rights of everybody.
+	for _, key := range []string{one, jobs} {
+		call(key, "open").wantError(t, 403, "scope_missing")
+		w.send("GET", "/run/ada/open", "", "", bearer(key)...).wantError(t, 500, "not_available")
+	}
 	ran(call(run, "open"))
 
 	get := func(key, name string) response { return w.send("GET", "/v1/scripts/"+name, "", "", bearer(key)...) }

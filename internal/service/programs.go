@@ -79,7 +79,9 @@ func (s *Service) openProgram(ctx context.Context, who *principal.Principal, p P
 	case missing && (mayRun || who.IsOwner()):
 		return found, account.NoScript(p.Name)
 	case mayRun:
-	case missing || !isFor(found.Callers, who):
+	case missing || !isFor(found.Callers, who), who.By == principal.ByNamedKey && p.Owner == "":
+		// By its name a caller gets the job whole, so what a key may call as everybody may, it
+		// calls by the program's address.
 		return found, refuseProgram(who, p)
 	}
 	if found.Text == "" {

@@ -8,6 +8,7 @@ package runapi
 import (
 	"net/http"
 	"regexp"
+	"strings"
 	"unicode/utf8"
 
 	"ql/internal/account"
@@ -29,6 +30,9 @@ func Routes(s *service.Service) []server.Route {
 	}}
 }
 
+// allMethods are those of the addresses of programs.
+var allMethods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+
 type codec struct{ service *service.Service }
 
 func (c codec) run(h http.Header, r *server.Request) (server.Response, error) {
@@ -36,7 +40,12 @@ func (c codec) run(h http.Header, r *server.Request) (server.Response, error) {
 		return server.RejectBeforeAuth(fault.New(fault.OriginNotAllowed, "answers of programs are no scripts, styles, workers or plugins of pages"))
 	}
 	if r.Method == http.MethodTrace || r.Method == http.MethodConnect {
-		return server.RejectBeforeAuth(fault.MethodError(r.Method, "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+		return server.RejectBeforeAuth(fault.MethodError(r.Method, allMethods...))
+	}
+	if r.Method == http.MethodOptions { // of no browser that asks for a page; whatever the program, if there is one
+		wire.SetProgramJSON(h, r.Setting(""))
+		h.Set("Allow", strings.Join(allMethods, ", "))
+		return server.Response{Status: http.StatusNoContent}, nil
 	}
 	at, err := parseAddress(r.URL.EscapedPath())
 	if err != nil {
