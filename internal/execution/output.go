@@ -22,12 +22,12 @@ func NewRecord(t wire.TraceMode, s job.Summary, state job.State, finished time.T
 	return newRecord(t, s, state, finished, ran, m, output, e)
 }
 
-// TakeRecord is NewRecord where there is no room for a copy of the output: it takes the machine's,
+// MoveRecord is NewRecord where there is no room for a copy of the output: it takes the machine's,
 // which has none then.
-func TakeRecord(t wire.TraceMode, s job.Summary, state job.State, finished time.Time, ran time.Duration, m *vm.Machine, e *wire.Error) job.Record {
+func MoveRecord(t wire.TraceMode, s job.Summary, state job.State, finished time.Time, ran time.Duration, m *vm.Machine, e *wire.Error) job.Record {
 	var output []byte
 	if m != nil {
-		output = m.TakeOutput()
+		output = m.MoveOutput()
 	}
 	return newRecord(t, s, state, finished, ran, m, output, e)
 }

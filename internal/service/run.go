@@ -218,7 +218,7 @@ func (k *syncRun) finish(state job.State, failure *wire.Error) (result, *wire.Er
 	if k.answer.err != nil {
 		// What is not sent is stored all the same, and a copy would be counted by nobody: the
 		// machine's own is, as its ticket's memory, and then by the recorder.
-		record = execution.TakeRecord
+		record = execution.MoveRecord
 	}
 	now := k.o.Clock()
 	r := result{Record: record(k.Spec.Trace, k.summary(), state, now, max(now.Sub(k.Spec.Started), 0), k.machine, failure)}

@@ -520,9 +520,9 @@ func (m *Machine) settle(result func() *value.Error) {
 // Output returns what the script has emitted so far.
 func (m *Machine) Output() []byte { return m.out }
 
-// TakeOutput returns the output of a run that has ended, and leaves the machine none: so it need not
+// MoveOutput returns the output of a run that has ended, and leaves the machine none: so it need not
 // be copied to outlive it.
-func (m *Machine) TakeOutput() []byte {
+func (m *Machine) MoveOutput() []byte {
 	out := m.out
 	m.out = nil
 	return out
