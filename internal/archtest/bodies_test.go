@@ -38,6 +38,8 @@ var unreserved = map[string]string{
 	"internal/wire/errors.go":                "an error that the service wrote",
 	"internal/engine/state.go":               "what was stored of a suspended run, reserved by the attempt that loads it",
 	"internal/worker/attempt.go":             "what a job was accepted with, reserved by its attempt",
+	"internal/execution/called.go":           "what a job was called with, reserved by who shows it",
+	"internal/store/sqlite/sources.go":       "the text of a script, reserved by who shows it",
 	"internal/store/sqlite/accounts.go":      "limits that an operator gave, a number for each name",
 	"internal/account/seal/masterkey.go":     "a file of the operator's, of a bounded length",
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -27,23 +28,28 @@ func newJobCommand() jobCommand { return jobCommand{settings: newSettings("data"
 // jobJSON is a job in a listing.
 type jobJSON struct {
 	JobID      string     `json:"job_id"`
+	Ref        int64      `json:"ref,omitempty"`
+	Name       string     `json:"name,omitempty"`
 	Status     string     `json:"status"`
+	ErrorCode  string     `json:"error,omitempty"` // in the record of one job that is all of it
 	Mode       string     `json:"mode"`
 	Convention string     `json:"convention"`
 	By         string     `json:"by"`
 	Program    string     `json:"program,omitempty"`
 	Created    time.Time  `json:"created_at"`
 	Finished   *time.Time `json:"finished_at,omitempty"`
+	Duration   *int64     `json:"duration_ms,omitempty"`
 	Steps      int64      `json:"steps"`
 }
 
-func newJobJSON(s job.Summary) jobJSON {
+func newJobJSON(s job.Listed) jobJSON {
 	j := jobJSON{
-		JobID: s.ID.String(), Status: string(s.State), Mode: string(s.Mode), Convention: string(s.Convention),
+		JobID: s.ID.String(), Ref: s.Ref, Name: s.Name, Status: string(s.State), ErrorCode: s.ErrorCode, Mode: string(s.Mode), Convention: string(s.Convention),
 		By: string(s.Credential), Program: s.ProgramName, Created: s.Created, Steps: s.Steps,
 	}
 	if !s.Finished.IsZero() {
-		j.Finished = &s.Finished
+		ms := s.Ran.Round(time.Millisecond).Milliseconds()
+		j.Finished, j.Duration = &s.Finished, &ms
 	}
 	return j
 }
@@ -90,9 +96,13 @@ func (k *jobList) Run(c *console, line *commands) error {
 			return nil
 		}
 		c.table(func(row func(...any)) {
-			row("JOB", "STATUS", "MODE", "CALLED BY", "CREATED", "STEPS")
+			row("REF", "JOB", "NAME", "STATUS", "ERROR", "MODE", "CALLED BY", "CREATED", "TOOK", "STEPS")
 			for _, j := range list {
-				row(j.JobID, j.Status, j.Mode, j.Convention, moment(j.Created), j.Steps)
+				took := "-"
+				if j.Duration != nil {
+					took = rounded(time.Duration(*j.Duration) * time.Millisecond).String()
+				}
+				row(j.Ref, j.JobID, cmp.Or(printable(j.Name), "-"), j.Status, cmp.Or(j.ErrorCode, "-"), j.Mode, j.Convention, moment(j.Created), took, j.Steps)
 			}
 		})
 		return nil
@@ -126,8 +136,12 @@ type jobShow struct{ theJob }
 func (k *jobShow) Run(c *console, line *commands) error {
 	return k.find(c, line, func(o *operator.Operator, id job.ID) error {
 		v, err := o.Views.View(c.ctx, id)
+		if err != nil {
+			return err
+		}
+		listed, err := o.Jobs.ByRef(c.ctx, v.Account, v.Seq)
 		if err == nil {
-			c.showJob(v.Record)
+			c.showJob(v.Record, listed)
 		}
 		return err
 	})
@@ -156,7 +170,7 @@ func (k *jobCancel) Run(c *console, line *commands) error {
 	})
 }
 
-func (c *console) showJob(r job.Record) {
+func (c *console) showJob(r job.Record, listed job.Listed) {
 	result, encoding, resultJSON := string(r.Result), "", json.RawMessage(nil)
 	switch r.Encoding {
 	case job.Base64:
@@ -174,11 +188,15 @@ func (c *console) showJob(r job.Record) {
 			TraceDropped   int64           `json:"trace_dropped,omitempty"`
 			Response       json.RawMessage `json:"response,omitempty"`
 			Error          json.RawMessage `json:"error,omitempty"`
-		}{newJobJSON(r.Summary), result, encoding, resultJSON, r.Trace, r.TraceDropped, r.Response, r.Error})
+		}{newJobJSON(listed), result, encoding, resultJSON, r.Trace, r.TraceDropped, r.Response, r.Error})
 		return
 	}
 	c.table(func(row func(...any)) {
 		row("job", r.ID)
+		row("ref", listed.Ref)
+		if listed.Name != "" {
+			row("name", printable(listed.Name))
+		}
 		row("status", r.State)
 		row("mode", r.Mode)
 		row("called by", r.Convention)
@@ -190,6 +208,7 @@ func (c *console) showJob(r job.Record) {
 		if !r.Finished.IsZero() {
 			row("finished", moment(r.Finished))
 			row("took", rounded(r.Finished.Sub(r.Created)))
+			row("ran", rounded(r.Ran))
 		}
 		row("steps", r.Steps)
 		if r.Error != nil {

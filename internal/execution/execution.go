@@ -7,6 +7,7 @@ package execution
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -93,6 +94,7 @@ type Execution struct {
 	Pace    engine.Pace
 
 	resources engine.Resources
+	source    *job.Source
 	fault     *fault.Error // of the service, that the script met
 	memory    admit.Reservation
 }
@@ -143,7 +145,9 @@ func (x *Execution) Fault() *fault.Error { return x.fault }
 // failure is one of the script, to answer; the error says that the node has no room for it
 // now.
 func (x *Execution) Compile(ctx context.Context, script string) (program *bytecode.Program, failure *wire.Error, err error) {
+	x.source = &job.Source{Text: script}
 	if program = x.Programs.Lookup(script); program != nil {
+		x.source.Hash = program.Hash
 		return program, nil, x.reserveProgram(ctx, program)
 	}
 	// Not earlier: a timer costs a call whose program is there more than all else here.
@@ -160,14 +164,46 @@ func (x *Execution) Compile(ctx context.Context, script string) (program *byteco
 	case errors.As(err, &refused):
 		return nil, nil, err
 	case err != nil:
+		x.source.Hash = hashOf(x.source)
 		return nil, x.compileError(err), nil
 	}
+	x.source.Hash = program.Hash
 	return program, nil, x.reserveProgram(ctx, program)
+}
+
+// Source returns the text that was compiled, with what it includes; nil before.
+func (x *Execution) Source() *job.Source { return x.source }
+
+// hashOf tells sources from each other that do not compile.
+func hashOf(s *job.Source) [sha256.Size]byte {
+	h := sha256.New()
+	write := func(text string) { fmt.Fprintf(h, "%d:%s", len(text), text) }
+	write(s.Text)
+	for i := range s.Files {
+		write(s.Files[i].Path)
+		write(s.Files[i].Text)
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// included notes a file that the script includes: one that is read again, as it is then.
+func (x *Execution) included(path, text string) {
+	files := x.source.Files
+	for i := range files {
+		if files[i].Path == path {
+			files[i].Text = text
+			return
+		}
+	}
+	x.source.Files = append(files, job.SourceFile{Path: path, Text: text})
 }
 
 // reserveProgram reserves what a program takes, in place of what it took to compile it.
 func (x *Execution) reserveProgram(ctx context.Context, p *bytecode.Program) error {
 	bytes := int64(p.Bytes)
+	if len(x.source.Files) > 0 { // its own text its caller holds
+		bytes += x.source.Bytes()
+	}
 	if bytes < smallProgram {
 		bytes = 0
 	}
@@ -207,6 +243,9 @@ func (x *Execution) include(ctx context.Context) func(string) (string, error) {
 			x.ReportFault(err)
 		}
 		_ = x.Pace.Turn(ctx) // where ctx has ended, the machine tells
+		if err == nil {
+			x.included(path, string(text))
+		}
 		return string(text), err
 	}
 }

@@ -47,7 +47,11 @@ func newRecord(t wire.TraceMode, s job.Summary, state job.State, finished time.T
 	if e != nil {
 		failure = e.AppendJSON(nil)
 	}
-	return job.NewRecord(s, state, finished, p, failure)
+	r := job.NewRecord(s, state, finished, p, failure)
+	if m != nil {
+		r.Cost = job.Cost{Fuel: m.Fuel(), Memory: m.Memory()}
+	}
+	return r
 }
 
 // Progress is what a machine has to show that is at an effect, or has ended: its output

@@ -79,6 +79,7 @@ type Task struct {
 	// this one with them; 0 for any number. Those that no job needs make way.
 	MostPrograms int64
 	Spec         []byte // what to run it with, sealed
+	Call         Call   // what its history shows of that
 	Untraced     bool   // its trace is NoTrace from the start
 	Webhook      string // where to announce its end, "" for nowhere
 	WebhookTrace bool   // with its trace

@@ -59,6 +59,9 @@ type Record struct {
 	Error        []byte        // JSON
 	Response     []byte        // JSON: what the script set on its response
 	Ran          time.Duration // all attempts together
+	// Call and Cost are written with the record, and read by Store.Called alone.
+	Call Call
+	Cost Cost
 }
 
 // NewRecord makes the record of a job that ended in a state, at a moment, with all that it
@@ -89,7 +92,7 @@ const RowBytes = 4 << 10
 
 // Bytes is how much room the record of a finished job counts in a store.
 func (r *Record) Bytes() int64 {
-	return RowBytes + int64(len(r.Result)+len(r.Trace)+len(r.Error)+len(r.Response))
+	return RowBytes + int64(len(r.Result)+len(r.Trace)+len(r.Error)+len(r.Response)) + r.Call.Bytes()
 }
 
 // Encoding is how a result stands in a JSON answer.

@@ -24,12 +24,19 @@ type Store interface {
 	// Summary is ByID without what the job made.
 	Summary(ctx context.Context, id ID) (Summary, error)
 	// List returns an account's jobs, those stored last first.
-	List(ctx context.Context, a account.ID, q Query) ([]Summary, error)
+	List(ctx context.Context, a account.ID, q Query) ([]Listed, error)
+	// ByRef finds a job of an account by its number; ErrNotFound where it has none.
+	ByRef(ctx context.Context, a account.ID, ref int64) (Listed, error)
+	// Called returns what a job was called with, and what it has used so far; ErrNotFound
+	// for one that is gone. Of jobs of earlier versions there is neither.
+	Called(ctx context.Context, a account.ID, ref int64) (Call, Cost, error)
+	// CalledBytes is how many bytes Called returns.
+	CalledBytes(ctx context.Context, a account.ID, ref int64) (int64, error)
 	// Forget removes up to limit jobs of an account that were finished before a
 	// moment, the oldest first, and returns how many.
 	Forget(ctx context.Context, a account.ID, before time.Time, limit int) (int, error)
 	// RecordBytes returns how many bytes the records of an account's finished jobs count
-	// together; see Record.Bytes.
+	// together, see Record.Bytes, and the sources of all its jobs, each once.
 	RecordBytes(ctx context.Context, a account.ID) (int64, error)
 	// Trim removes finished jobs of an account as long as it keeps more than most
 	// bytes: up to limit, or fewer where they are large, about those first that

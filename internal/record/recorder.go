@@ -80,7 +80,7 @@ var ErrClosed = errors.New("the recorder of jobs is closed")
 // Store is what a Recorder writes to and reads from; see job.Store.
 type Store interface {
 	Record(ctx context.Context, records []job.Record) error
-	List(ctx context.Context, a account.ID, q job.Query) ([]job.Summary, error)
+	List(ctx context.Context, a account.ID, q job.Query) ([]job.Listed, error)
 }
 
 // Recorder holds records of finished jobs in a bounded buffer that is written to the
@@ -240,7 +240,7 @@ func truncate(t time.Time) time.Time {
 // sizeOf is about how much memory a record holds.
 func sizeOf(r *job.Record) int {
 	const overhead = 512
-	return overhead + len(r.Result) + len(r.Trace) + len(r.Error) + len(r.Response)
+	return overhead + len(r.Result) + len(r.Trace) + len(r.Error) + len(r.Response) + int(r.Call.Held())
 }
 
 // hasRoom reports whether a record fits; a single one always does. Called
@@ -288,7 +288,7 @@ func (r *Recorder) Stats() Stats {
 
 // List returns an account's jobs, those recorded last first. It waits until
 // the buffer is written.
-func (r *Recorder) List(ctx context.Context, a account.ID, q job.Query) ([]job.Summary, error) {
+func (r *Recorder) List(ctx context.Context, a account.ID, q job.Query) ([]job.Listed, error) {
 	if err := r.Flush(ctx); err != nil && !errors.Is(err, ErrClosed) {
 		return nil, err
 	}

@@ -70,12 +70,12 @@ func (m *memory) Summary(ctx context.Context, id job.ID) (job.Summary, error) {
 	return r.Summary, err
 }
 
-func (m *memory) List(context.Context, account.ID, job.Query) ([]job.Summary, error) {
+func (m *memory) List(context.Context, account.ID, job.Query) ([]job.Listed, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var list []job.Summary
+	var list []job.Listed
 	for _, r := range slices.Backward(m.records) {
-		list = append(list, r.Summary)
+		list = append(list, job.Listed{Summary: r.Summary})
 	}
 	return list, nil
 }

@@ -62,13 +62,18 @@ func (s *Service) Jobs(ctx context.Context, c Caller, p *Credentials, l JobQuery
 		return listing, err
 	}
 	for _, j := range list {
-		listing.Jobs = append(listing.Jobs, wire.JobEntry{
-			ID: j.ID.String(), Status: string(j.State), Mode: string(j.Mode), Convention: string(j.Convention),
-			By: string(j.Credential), Key: names[j.KeyID], Program: j.ProgramName,
-			CreatedAt: j.Created, FinishedAt: j.Finished, Steps: j.Steps,
-		})
+		listing.Jobs = append(listing.Jobs, jobEntry(&j, names[j.KeyID]))
 	}
 	return listing, nil
+}
+
+// jobEntry is a job as listings show it, with the name of the key that started it.
+func jobEntry(j *job.Listed, key string) wire.JobEntry {
+	return wire.JobEntry{
+		ID: j.ID.String(), Ref: j.Ref, Name: j.Name, Status: string(j.State), Error: j.ErrorCode, Mode: string(j.Mode), Convention: string(j.Convention),
+		By: string(j.Credential), Key: key, Program: j.ProgramName,
+		CreatedAt: j.Created, FinishedAt: j.Finished, Ran: j.Ran, Steps: j.Steps,
+	}
 }
 
 // limitQuery limits a listing to the jobs that its caller may see.
@@ -103,8 +108,8 @@ func mayReach(who *principal.Principal, j *job.Summary, instead scope.Kind) bool
 }
 
 // keyNames returns the names of the keys that started jobs. One that was revoked has none any more.
-func (s *Service) keyNames(ctx context.Context, c Caller, owner *caller, jobs []job.Summary) (map[account.NamedKeyID]string, error) {
-	if !slices.ContainsFunc(jobs, func(j job.Summary) bool { return j.KeyID != 0 }) {
+func (s *Service) keyNames(ctx context.Context, c Caller, owner *caller, jobs []job.Listed) (map[account.NamedKeyID]string, error) {
+	if !slices.ContainsFunc(jobs, func(j job.Listed) bool { return j.KeyID != 0 }) {
 		return nil, nil
 	}
 	if err := s.reserveKeys(ctx, c, owner); err != nil {

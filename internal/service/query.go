@@ -29,6 +29,7 @@ type Query struct {
 	// Within checks the call's sizes against those of the account.
 	Within func(wire.Limits) error
 
+	origin    int64              // the number of the job that is repeated, 0 for none
 	published *account.Published // that Program names, whose text Script then is
 }
 

@@ -27,6 +27,7 @@ type syncRun struct {
 	query   Query
 	program *bytecode.Program
 	machine *vm.Machine // nil before it compiled
+	run     *engine.Run // likewise
 	answer  answerMemory
 }
 
@@ -51,6 +52,9 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 		if err := x.CheckInput(ctx, program); err != nil {
 			return a, err
 		}
+	}
+	if err := s.reserveCall(ctx, c, &q); err != nil {
+		return a, err
 	}
 	// Not earlier: a call that was not let in is meant to be sent again, and a
 	// script that does not compile to be mended.
@@ -126,6 +130,7 @@ func (k *syncRun) release() {
 func (k *syncRun) execute(ctx context.Context, program *bytecode.Program) (result, *wire.Error) {
 	k.program, k.machine = program, k.Machine(ctx, program)
 	run := k.Run(k.machine, engine.State{}, nil)
+	k.run = run
 	out := k.drive(ctx, run)
 	switch out.Status {
 	case engine.Done:
@@ -191,7 +196,7 @@ func (k *syncRun) suspend(ctx context.Context, run *engine.Run, out engine.Outco
 	}
 	k.reserveOutput()
 	view, err := k.o.Jobs.Adopt(ctx, worker.Submission{
-		Summary: k.summary(), Account: k.Account, Limits: k.Limits, Spec: k.Spec, Program: k.program,
+		Summary: k.summary(), Account: k.Account, Limits: k.Limits, Spec: k.Spec, Program: k.program, Call: k.call(k.Execution, &k.query),
 	}, run, out, k.o.Clock().Sub(k.Spec.Started))
 	if err == nil {
 		return result{view: view}, nil
@@ -222,6 +227,10 @@ func (k *syncRun) finish(state job.State, failure *wire.Error) (result, *wire.Er
 	}
 	now := k.o.Clock()
 	r := result{Record: record(k.Spec.Trace, k.summary(), state, now, max(now.Sub(k.Spec.Started), 0), k.machine, failure)}
+	r.Call = k.call(k.Execution, &k.query)
+	if k.run != nil {
+		r.Cost.Fetches = int64(k.run.State().Fetches)
+	}
 	k.reserve(recordBytes(&r.Record))
 	return r, failure
 }

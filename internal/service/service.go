@@ -48,7 +48,7 @@ type Records interface {
 	// Pending returns a record that is not stored yet.
 	Pending(id job.ID) (job.Record, bool)
 	// List returns an account's jobs, those recorded last first.
-	List(ctx context.Context, a account.ID, q job.Query) ([]job.Summary, error)
+	List(ctx context.Context, a account.ID, q job.Query) ([]job.Listed, error)
 }
 
 // Jobs runs what outlives a call; see internal/worker.
@@ -62,6 +62,7 @@ type Jobs interface {
 	ViewWithin(ctx context.Context, id job.ID, most int64) (*job.View, error)
 	Watch(id job.ID) (changed <-chan struct{}, stop func())
 	FormToken(v *job.View) (string, error)
+	SealRequest(a account.ID, id job.ID, plain []byte) ([]byte, error)
 	ByPromptToken(ctx context.Context, token string) (job.ID, error)
 }
 

@@ -54,6 +54,9 @@ func (s *Service) submit(ctx context.Context, who caller, c Caller, q Query, l a
 		spent.Count(0)
 		return s.compileFailed(ctx, x, who, q, failure, a)
 	}
+	if err := s.reserveCall(ctx, c, &q); err != nil {
+		return a, err
+	}
 	if program.UsesSession {
 		if err := x.EnsureSession(ctx); err != nil {
 			return a, err
@@ -67,7 +70,7 @@ func (s *Service) submit(ctx context.Context, who caller, c Caller, q Query, l a
 		Summary: job.Summary{
 			ID: id, Account: who.Account.ID, Mode: job.Async, Convention: q.Convention, Credential: who.By, KeyID: who.Key.ID, ProgramName: q.programName(), Created: x.Spec.Started,
 		},
-		Account: who.Account, Limits: l, Spec: x.Spec, Program: program, Opened: x, Webhook: q.Webhook, WebhookTrace: q.WebhookTrace, Key: s.idempotencyKey(who, c, q),
+		Account: who.Account, Limits: l, Spec: x.Spec, Program: program, Opened: x, Webhook: q.Webhook, WebhookTrace: q.WebhookTrace, Key: s.idempotencyKey(who, c, q), Call: s.call(x, &q),
 	})
 	if err != nil {
 		return a, unknownOutcome(submitError(err, l), id, q.Key != nil)
@@ -86,6 +89,7 @@ func (s *Service) compileFailed(ctx context.Context, x *execution.Execution, who
 	now := s.o.Clock()
 	summary := job.Summary{ID: x.ID, Account: who.Account.ID, Mode: job.Async, Convention: q.Convention, Credential: who.By, KeyID: who.Key.ID, ProgramName: q.programName(), Created: x.Spec.Started}
 	r := execution.NewRecord(q.Trace, summary, job.Failed, now, max(now.Sub(x.Spec.Started), 0), nil, failure)
+	r.Call = s.call(x, &q)
 	s.record(ctx, r)
 	a.Job, a.Err = execution.WireJob(&r), failure
 	a.Status = a.Job.HTTPStatus()

@@ -107,8 +107,8 @@ func answers() map[string][]byte {
 		all[name] = e.AppendAnswer(nil)
 	}
 	all["jobs"] = AppendJobs(nil, []JobEntry{
-		{ID: jobID, Status: StatusRunning, Mode: "async", Convention: "json", By: "named_key", Key: "ci", Program: "greet", CreatedAt: moment, Steps: 12},
-		{ID: jobID, Status: StatusComplete, Mode: "sync", Convention: "form", By: "key", CreatedAt: moment, FinishedAt: moment.Add(time.Second), Steps: 3},
+		{ID: jobID, Ref: 7, Name: "Weekly report", Status: StatusRunning, Mode: "async", Convention: "json", By: "named_key", Key: "ci", Program: "greet", CreatedAt: moment, Steps: 12},
+		{ID: jobID, Ref: 6, Status: StatusFailed, Error: "file_not_found", Mode: "sync", Convention: "form", By: "key", CreatedAt: moment, FinishedAt: moment.Add(time.Second), Ran: 120_400 * time.Microsecond, Steps: 3},
 	}, "1700")
 	all["jobs-none"] = AppendJobs(nil, nil, "")
 	all["limits"] = AppendLimits(nil, "standard", []AccountLimit{{"storage", 10 << 30, ptr(int64(512))}, {"script_bytes", 262144, nil}, {"requests", -1, nil}})

@@ -8,7 +8,10 @@ import (
 // JobEntry is a job in an account's list of them.
 type JobEntry struct {
 	ID         string
+	Ref        int64  // its number, for its owner alone
+	Name       string // "" for none
 	Status     string
+	Error      string // the code, "" for none
 	Mode       string // "sync" or "async"
 	Convention string // "form", "json" or "site"
 	By         string // the credential by which it was started
@@ -16,6 +19,7 @@ type JobEntry struct {
 	Program    string // the published program, "" for a script that was sent
 	CreatedAt  time.Time
 	FinishedAt time.Time // zero while it is not
+	Ran        time.Duration
 	Steps      int64
 }
 
@@ -26,26 +30,41 @@ func AppendJobs(dst []byte, jobs []JobEntry, next string) []byte {
 	for i := range jobs {
 		j := &jobs[i]
 		dst = appendComma(dst)
-		dst = append(dst, `{"job_id":`...)
-		dst = appendText(dst, j.ID)
-		dst = appendTextField(dst, "status", j.Status)
-		dst = appendTextField(dst, "mode", j.Mode)
-		dst = appendTextField(dst, "convention", j.Convention)
-		dst = appendTextField(dst, "by", j.By)
-		dst = appendTextOrNull(dst, "key", j.Key)
-		dst = appendTextOrNull(dst, "program", j.Program)
-		dst = appendTime(appendName(dst, "created_at"), j.CreatedAt)
-		dst = appendName(dst, "finished_at")
-		if j.FinishedAt.IsZero() {
-			dst = append(dst, "null"...)
-		} else {
-			dst = appendTime(dst, j.FinishedAt)
-		}
-		dst = appendName(dst, "steps")
-		dst = strconv.AppendInt(dst, j.Steps, 10)
+		dst = appendJobEntry(append(dst, '{'), j)
 		dst = append(dst, '}')
 	}
 	return appendNext(dst, next)
+}
+
+// appendJobEntry appends the fields of a job in a listing.
+func appendJobEntry(dst []byte, j *JobEntry) []byte {
+	dst = append(dst, `"job_id":`...)
+	dst = appendText(dst, j.ID)
+	dst = appendName(dst, "ref")
+	dst = strconv.AppendInt(dst, j.Ref, 10)
+	dst = appendTextOrNull(dst, "name", j.Name)
+	dst = appendTextField(dst, "status", j.Status)
+	dst = appendTextOrNull(dst, "error", j.Error)
+	dst = appendTextField(dst, "mode", j.Mode)
+	dst = appendTextField(dst, "convention", j.Convention)
+	dst = appendTextField(dst, "by", j.By)
+	dst = appendTextOrNull(dst, "key", j.Key)
+	dst = appendTextOrNull(dst, "program", j.Program)
+	dst = appendTime(appendName(dst, "created_at"), j.CreatedAt)
+	dst = appendName(dst, "finished_at")
+	if j.FinishedAt.IsZero() {
+		dst = append(dst, "null"...)
+	} else {
+		dst = appendTime(dst, j.FinishedAt)
+	}
+	dst = appendName(dst, "duration_ms")
+	if j.FinishedAt.IsZero() {
+		dst = append(dst, "null"...)
+	} else {
+		dst = strconv.AppendInt(dst, j.Ran.Round(time.Millisecond).Milliseconds(), 10)
+	}
+	dst = appendName(dst, "steps")
+	return strconv.AppendInt(dst, j.Steps, 10)
 }
 
 // appendTextOrNull appends a field, null where it is empty.

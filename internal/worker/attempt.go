@@ -86,6 +86,7 @@ type scriptRun struct {
 	began     time.Time
 	recovered int // bytes of the journal that earlier attempts committed
 	receipts  receipts
+	fetches   int // calls to other servers, of all attempts
 }
 
 // receipts are those of a job that are no longer needed: in which databases, and
@@ -237,6 +238,7 @@ func (a *attempt) start(ctx context.Context) (err error) {
 		}
 	}
 	out, err := run.Continue(ctx)
+	a.fetches = run.State().Fetches
 	return a.storeOutcome(ctx, run, out, err)
 }
 
@@ -604,6 +606,7 @@ func (a *attempt) newEnd(state job.State, failure *wire.Error) *job.End {
 		Record:    execution.NewRecord(a.spec.Trace, *a.job, state, a.w.o.Clock(), a.elapsed(), a.machine, failure),
 		Leftovers: a.leftovers || a.lease.Attempt > 1 || a.journal != nil && a.journal.Committed() > 0,
 	}
+	e.Cost.Fetches = int64(a.fetches)
 	if a.webhook {
 		e.Delivery = job.DeliveryID(a.job.ID)
 	}

@@ -78,6 +78,7 @@ func (w *Worker) submitQueued(ctx context.Context, s *Submission) (earlier job.I
 // waits.
 func (w *Worker) storeEnded(ctx context.Context, s *Submission, e *job.End) (earlier job.ID, err error) {
 	var failed error
+	e.Call = s.Call
 	if w.o.RecordDurably != nil && s.Webhook == "" && s.Key == nil {
 		if failed = w.o.RecordDurably(e.Record, commitTime); failed == nil {
 			return job.ID{}, nil
@@ -120,6 +121,7 @@ func (a *attempt) runInline(releaseSlot func()) (end *job.End, err error) {
 	a.journal = newAttemptJournal(a)
 	run := a.x.Run(a.machine, a.engineState, a.journal)
 	out, err := run.Continue(ctx)
+	a.fetches = run.State().Fetches
 	ticket.Release()
 	switch {
 	case ctx.Err() != nil:

@@ -121,6 +121,7 @@ const (
 	sealSnapshot = "snapshot"
 	sealJournal  = "journal"
 	sealForm     = "form"
+	sealRequest  = "request"
 )
 
 func sealName(kind string, id job.ID) string { return kind + ":" + id.String() }

@@ -30,6 +30,17 @@ type Submission struct {
 	// WebhookTrace says that the trace is sent there.
 	WebhookTrace bool
 	Key          *job.Key
+	Call         job.Call
+}
+
+// SealRequest seals what a job was called with.
+func (w *Worker) SealRequest(a account.ID, id job.ID, plain []byte) ([]byte, error) {
+	return w.o.Sealer.Seal(a, sealName(sealRequest, id), plain)
+}
+
+// OpenRequest opens what SealRequest has sealed.
+func (w *Worker) OpenRequest(a account.ID, id job.ID, sealed []byte) ([]byte, error) {
+	return w.o.Sealer.Open(a, sealName(sealRequest, id), sealed)
 }
 
 // task makes what is stored of a submission.
@@ -38,7 +49,7 @@ func (w *Worker) task(s *Submission, now time.Time) (*job.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &job.Task{Summary: s.Summary, Program: s.Program.Hash, Webhook: s.Webhook, WebhookTrace: s.WebhookTrace, Key: s.Key, Untraced: s.Spec.Trace != wire.TraceFull}
+	t := &job.Task{Summary: s.Summary, Program: s.Program.Hash, Webhook: s.Webhook, WebhookTrace: s.WebhookTrace, Key: s.Key, Call: s.Call, Untraced: s.Spec.Trace != wire.TraceFull}
 	if !w.o.Unlimited {
 		t.MostPrograms = s.Limits.SuspendedBytes
 	}

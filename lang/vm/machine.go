@@ -538,6 +538,10 @@ func (m *Machine) Err() *Error { return m.err }
 // Fuel returns the fuel used so far.
 func (m *Machine) Fuel() int64 { return m.meter.Used() }
 
+// Memory returns how many bytes the run holds as they were counted: those that are live, or
+// more where that was not measured lately.
+func (m *Machine) Memory() int64 { return m.limits.Memory - m.meter.BytesLeft }
+
 // Status returns the state of the machine.
 func (m *Machine) Status() Status { return m.status }
 

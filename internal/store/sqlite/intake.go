@@ -36,7 +36,7 @@ func (i Intake) Append(records []*job.Record) (record.Position, error) {
 	entries := make([][]byte, len(records))
 	size := int64(0)
 	for n, r := range records {
-		if size += r.Bytes() - job.RowBytes; size > ring.MaxFrame { // before all is copied in vain
+		if size += r.Bytes() - job.RowBytes + r.Call.Held(); size > ring.MaxFrame { // before all is copied in vain
 			return 0, record.ErrNoRoom
 		}
 		entries[n] = encodeRecord(r)

@@ -18,13 +18,18 @@ const (
 	// startedEntryVersion has besides by which named key the job was started, and which
 	// program it ran.
 	startedEntryVersion = 2
+	// calledEntryVersion has that, and what the job was called with and used.
+	calledEntryVersion = 3
 )
 
 // encodeRecord returns a record as it stands in the intake.
 func encodeRecord(r *job.Record) []byte {
-	b := make([]byte, 0, 128+len(r.ProgramName)+len(r.Error)+len(r.Response)+len(r.Trace)+len(r.Result))
+	b := make([]byte, 0, 160+len(r.ProgramName)+len(r.Error)+len(r.Response)+len(r.Trace)+len(r.Result)+int(r.Call.Held()))
 	version := byte(entryVersion)
-	if r.KeyID != 0 || r.ProgramName != "" {
+	switch {
+	case r.Call.Name != "" || r.Call.Source != nil || r.Call.Request != nil || r.Call.Origin != 0 || r.Cost != (job.Cost{}):
+		version = calledEntryVersion
+	case r.KeyID != 0 || r.ProgramName != "":
 		version = startedEntryVersion
 	}
 	b = append(b, version)
@@ -37,19 +42,70 @@ func encodeRecord(r *job.Record) []byte {
 		b = append(b, text...)
 	}
 	for _, bytes := range [][]byte{r.Error, r.Response, r.Trace, r.Result} {
-		if bytes == nil { // which is not the same as empty
-			b = append(b, 0)
-			continue
-		}
-		b = binary.AppendUvarint(b, uint64(len(bytes))+1)
-		b = append(b, bytes...)
+		b = appendOptional(b, bytes)
 	}
-	if version == startedEntryVersion {
+	if version >= startedEntryVersion {
 		b = binary.AppendVarint(b, int64(r.KeyID))
-		b = binary.AppendUvarint(b, uint64(len(r.ProgramName)))
-		b = append(b, r.ProgramName...)
+		b = appendEntryText(b, r.ProgramName)
+	}
+	if version >= calledEntryVersion {
+		b = appendCall(b, &r.Call)
+		for _, n := range []int64{r.Cost.Fuel, r.Cost.Memory, r.Cost.Fetches} {
+			b = binary.AppendVarint(b, n)
+		}
 	}
 	return b
+}
+
+func appendEntryText(b []byte, text string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
+}
+
+// appendOptional appends bytes of which nil is not the same as none.
+func appendOptional(b, bytes []byte) []byte {
+	if bytes == nil {
+		return append(b, 0)
+	}
+	return append(binary.AppendUvarint(b, uint64(len(bytes))+1), bytes...)
+}
+
+// appendCall appends what a job was called with. The number before a source is that of its
+// texts: 0 where there is none.
+func appendCall(b []byte, c *job.Call) []byte {
+	b = appendEntryText(b, c.Name)
+	b = appendOptional(b, c.Request)
+	b = binary.AppendVarint(b, c.Origin)
+	s := c.Source
+	if s == nil {
+		return binary.AppendUvarint(b, 0)
+	}
+	b = binary.AppendUvarint(b, uint64(1+len(s.Files)))
+	b = append(b, s.Hash[:]...)
+	b = appendEntryText(b, s.Text)
+	for i := range s.Files {
+		b = appendEntryText(b, s.Files[i].Path)
+		b = appendEntryText(b, s.Files[i].Text)
+	}
+	return b
+}
+
+// call reads what appendCall has written.
+func (d *entryDecoder) call() (c job.Call) {
+	c.Name, c.Request, c.Origin = d.text(), d.bytes(), d.int()
+	texts := d.length()
+	if texts == 0 || d.failed {
+		return c
+	}
+	c.Source = &job.Source{}
+	copy(c.Source.Hash[:], d.take(uint64(len(c.Source.Hash))))
+	c.Source.Text = d.text()
+	for range texts - 1 {
+		if d.failed { // however many there should be
+			return job.Call{}
+		}
+		c.Source.Files = append(c.Source.Files, job.SourceFile{Path: d.text(), Text: d.text()})
+	}
+	return c
 }
 
 // moment is a time as it is kept; 0 for none.
@@ -64,7 +120,7 @@ var errEntry = errors.New("an entry is cut off")
 
 // decodeRecord returns the record of an entry.
 func decodeRecord(entry []byte) (r job.Record, err error) {
-	if len(entry) == 0 || entry[0] != entryVersion && entry[0] != startedEntryVersion {
+	if len(entry) == 0 || entry[0] < entryVersion || entry[0] > calledEntryVersion {
 		return r, fmt.Errorf("an entry has a form that this version of ql does not know: start the version that wrote it, or a later one")
 	}
 	d := entryDecoder{rest: entry[1:]}
@@ -76,8 +132,12 @@ func decodeRecord(entry []byte) (r job.Record, err error) {
 	r.State, r.Mode, r.Convention = job.State(d.text()), job.Mode(d.text()), job.Convention(d.text())
 	r.Credential, r.Encoding = principal.Credential(d.text()), job.Encoding(d.text())
 	r.Error, r.Response, r.Trace, r.Result = d.bytes(), d.bytes(), d.bytes(), d.bytes()
-	if entry[0] == startedEntryVersion {
+	if entry[0] >= startedEntryVersion {
 		r.KeyID, r.ProgramName = account.NamedKeyID(d.int()), d.text()
+	}
+	if entry[0] >= calledEntryVersion {
+		r.Call = d.call()
+		r.Cost = job.Cost{Fuel: d.int(), Memory: d.int(), Fetches: d.int()}
 	}
 	if d.failed || len(d.rest) > 0 {
 		return job.Record{}, errEntry

@@ -190,7 +190,7 @@ func TestIntakeFills(t *testing.T) {
 func TestIntakeOfAnotherVersion(t *testing.T) {
 	folder := t.TempDir()
 	s := openTest(t, Options{Folder: folder, Own: true})
-	if _, err := s.intake.Append([][]byte{{startedEntryVersion + 1, 0}}); err != nil {
+	if _, err := s.intake.Append([][]byte{{calledEntryVersion + 1, 0}}); err != nil {
 		t.Fatal(err)
 	}
 	copied := snapshot(t, folder)

@@ -45,6 +45,13 @@ func readSummary(r row) job.Summary {
 	return j
 }
 
+// listedColumns are what listings show.
+const listedColumns = summaryColumns + ", seq, name, error_code, ran"
+
+func readListed(r row) job.Listed {
+	return job.Listed{Summary: readSummary(r), Ref: r.int(11), Name: r.text(12), ErrorCode: r.text(13), Ran: time.Duration(r.int(14)) * time.Microsecond}
+}
+
 // recordColumns follow the summary's where all of a record is read.
 const recordColumns = "trace_dropped, error, response, trace, result, encoding, ran, checksum"
 
@@ -69,9 +76,10 @@ func readRecord(r row) (job.Record, error) {
 // rest one by one.
 const (
 	insertMany    = 16
-	insertColumns = "id, account, state, mode, convention, credential, created, finished, steps, trace_dropped, error, response, trace, result, encoding, ran, checksum, key_id, program_name"
-	insertRow     = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-	insertParams  = 19
+	insertColumns = "id, account, state, mode, convention, credential, created, finished, steps, trace_dropped, error, response, trace, result, encoding, ran, checksum, key_id, program_name, name, source, request, origin, fuel, memory, fetches"
+	insertBare    = "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
+	insertRow     = "(" + insertBare + ")"
+	insertParams  = 26
 	insertOne     = "INSERT INTO jobs (" + insertColumns + ") VALUES " + insertRow + insertEnd
 	insertEnd     = " ON CONFLICT (id) DO NOTHING"
 )
@@ -93,7 +101,11 @@ func (t tx) record(records []job.Record) error {
 	if err != nil {
 		return err
 	}
-	inserted, err := t.insertRecords(kept)
+	sources, err := t.keepSources(kept)
+	if err != nil {
+		return err
+	}
+	inserted, err := t.insertRecords(kept, sources)
 	if err != nil {
 		return err
 	}
@@ -102,22 +114,46 @@ func (t tx) record(records []job.Record) error {
 		if b, err = t.billSince(last); err != nil {
 			return err
 		}
+		if err := t.releaseUnstored(kept, sources, last); err != nil {
+			return err
+		}
 	}
 	return t.charge(b)
 }
 
-// insertRecords stores records, and returns how many were not there already.
-func (t tx) insertRecords(records []*job.Record) (inserted int64, err error) {
+// releaseUnstored counts the sources of those records no longer that were not stored after a
+// job, since they were there before.
+func (t tx) releaseUnstored(records []*job.Record, sources []int64, last int64) error {
+	stored, err := t.sourcesSince(last)
+	if err != nil {
+		return err
+	}
+	for i, r := range records {
+		switch {
+		case stored[sources[i]] > 0:
+			stored[sources[i]]--
+		default:
+			if err := t.releaseSource(r.Account, sources[i], 1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// insertRecords stores records with the numbers of their sources, and returns how many were not
+// there already.
+func (t tx) insertRecords(records []*job.Record, sources []int64) (inserted int64, err error) {
 	for len(records) > 0 {
 		sql, n := insertOne, 1
 		if len(records) >= insertMany {
 			sql, n = insertAll, insertMany
 		}
-		if err := t.insert(sql, records[:n]); err != nil {
+		if err := t.insert(sql, records[:n], sources[:n]); err != nil {
 			return inserted, err
 		}
 		inserted += t.conn.db.Changes()
-		records = records[n:]
+		records, sources = records[n:], sources[n:]
 		if n == insertMany {
 			runtime.Gosched() // nobody waits for this, and callers wait for a processor
 		}
@@ -147,22 +183,23 @@ func (t tx) ofAccounts(records []job.Record) ([]*job.Record, error) {
 }
 
 // insert runs a statement that inserts so many records.
-func (t tx) insert(sql string, records []*job.Record) error {
+func (t tx) insert(sql string, records []*job.Record, sources []int64) error {
 	s, err := t.conn.statement(t.ctx, sql)
 	if err != nil {
 		return err
 	}
 	defer s.Reset()
 	for i, r := range records {
-		if err := bindRecord(s, i*insertParams, r, t.conn.ids); err != nil {
+		if err := bindRecord(s, i*insertParams, r, sources[i], t.conn.ids); err != nil {
 			return err
 		}
 	}
 	return drain(t.ctx, s)
 }
 
-// bindRecord sets the parameters of a record, those after the first so many.
-func bindRecord(s *sqlite.Stmt, after int, r *job.Record, places *ids) error {
+// bindRecord sets the parameters of a record with the number of its source, those after the
+// first so many.
+func bindRecord(s *sqlite.Stmt, after int, r *job.Record, source int64, places *ids) error {
 	return errors.Join(
 		s.BindBlob(after+1, places.place(r.ID)),
 		s.BindInt(after+2, int64(r.Account)),
@@ -183,6 +220,13 @@ func bindRecord(s *sqlite.Stmt, after int, r *job.Record, places *ids) error {
 		s.BindInt(after+17, checksum(r.Result)),
 		bind(s, after+18, optionalNumber(int64(r.KeyID))),
 		bind(s, after+19, optional(r.ProgramName)),
+		bind(s, after+20, optional(r.Call.Name)),
+		bind(s, after+21, optionalNumber(source)),
+		bindOptional(s, after+22, r.Call.Request),
+		bind(s, after+23, optionalNumber(r.Call.Origin)),
+		bind(s, after+24, optionalNumber(r.Cost.Fuel)),
+		bind(s, after+25, optionalNumber(r.Cost.Memory)),
+		bind(s, after+26, optionalNumber(r.Cost.Fetches)),
 	)
 }
 
@@ -220,7 +264,7 @@ func (s Jobs) Summary(ctx context.Context, id job.ID) (summary job.Summary, err 
 }
 
 // List implements job.Store.
-func (s Jobs) List(ctx context.Context, a account.ID, q job.Query) (list []job.Summary, err error) {
+func (s Jobs) List(ctx context.Context, a account.ID, q job.Query) (list []job.Listed, err error) {
 	err = s.store.read(ctx, func(t tx) error {
 		before := int64(1<<63 - 1)
 		if q.Before != (job.ID{}) {
@@ -230,41 +274,28 @@ func (s Jobs) List(ctx context.Context, a account.ID, q job.Query) (list []job.S
 			}
 		}
 		if len(q.Programs) == 0 {
-			found, err := t.list(a, q, "", before)
-			for i := range found {
-				list = append(list, found[i].Summary)
-			}
+			list, err = t.list(a, q, "", before)
 			return err
 		}
 		// Those of each program stand together, in their order.
-		var found []numberedJob
 		for _, name := range q.Programs {
 			some, err := t.list(a, q, name, before)
 			if err != nil {
 				return err
 			}
-			found = append(found, some...)
-			slices.SortFunc(found, func(a, b numberedJob) int { return cmp.Compare(b.seq, a.seq) })
-			found = found[:min(len(found), max(q.Limit, 0))]
-		}
-		for i := range found {
-			list = append(list, found[i].Summary)
+			list = append(list, some...)
+			slices.SortFunc(list, func(a, b job.Listed) int { return cmp.Compare(b.Ref, a.Ref) })
+			list = list[:min(len(list), max(q.Limit, 0))]
 		}
 		return nil
 	})
 	return list, err
 }
 
-// numberedJob is a job in a listing.
-type numberedJob struct {
-	job.Summary
-	seq int64
-}
-
 // list returns an account's jobs before a number, those stored last first: of a program, or, for "",
 // of all.
-func (t tx) list(a account.ID, q job.Query, program string, before int64) (list []numberedJob, err error) {
-	const all, end = "SELECT " + summaryColumns + ", seq FROM jobs", " ORDER BY seq DESC LIMIT ?"
+func (t tx) list(a account.ID, q job.Query, program string, before int64) (list []job.Listed, err error) {
+	const all, end = "SELECT " + listedColumns + " FROM jobs", " ORDER BY seq DESC LIMIT ?"
 	from, where, args := "", " WHERE account = ? AND seq < ?", []any{int64(a), before}
 	if q.KeyID != 0 {
 		from = " INDEXED BY jobs_key"
@@ -285,6 +316,6 @@ func (t tx) list(a account.ID, q job.Query, program string, before int64) (list 
 		args = append(args, string(q.Credential))
 	}
 	args = append(args, max(q.Limit, 0))
-	err = t.each(all+from+where+end, func(r row) { list = append(list, numberedJob{readSummary(r), r.int(11)}) }, args...)
+	err = t.each(all+from+where+end, func(r row) { list = append(list, readListed(r)) }, args...)
 	return list, err
 }

@@ -60,13 +60,17 @@ func (q Queue) AcceptEnded(ctx context.Context, task *job.Task, e *job.End) (ear
 				return err
 			}
 		}
+		source, err := t.keepSource(e.Account, e.Call.Source, 1, e.Created)
+		if err != nil {
+			return err
+		}
 		s, err := t.conn.statement(t.ctx, insertEnded)
 		if err != nil {
 			return err
 		}
 		defer s.Reset()
 		if err := errors.Join(
-			bindRecord(s, 0, &e.Record, t.conn.ids),
+			bindRecord(s, 0, &e.Record, source, t.conn.ids),
 			bind(s, insertParams+1, optional(task.Webhook)),
 			bind(s, insertParams+2, task.WebhookTrace),
 			drain(t.ctx, s),
@@ -74,7 +78,7 @@ func (q Queue) AcceptEnded(ctx context.Context, task *job.Task, e *job.End) (ear
 			return err
 		}
 		if t.conn.db.Changes() == 0 { // it was stored and counted, from the intake
-			return nil
+			return t.releaseSource(e.Account, source, 1)
 		}
 		if err := t.countAcceptedEnded(e.Account, e.Finished, e.Ran, e.Bytes()); err != nil {
 			return err
@@ -84,7 +88,7 @@ func (q Queue) AcceptEnded(ctx context.Context, task *job.Task, e *job.End) (ear
 	return earlier, orphaned(err)
 }
 
-const insertEnded = "INSERT INTO jobs (" + insertColumns + ", webhook, webhook_trace, attempt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)" + insertEnd
+const insertEnded = "INSERT INTO jobs (" + insertColumns + ", webhook, webhook_trace, attempt) VALUES (" + insertBare + ", ?, ?, 1)" + insertEnd
 
 // orphaned tells of the account that a row was to belong to.
 func orphaned(err error) error {
@@ -115,11 +119,15 @@ func (q Queue) Adopt(ctx context.Context, task *job.Task, s *job.Suspension) (l 
 
 // insertTask stores a job that belongs to an incarnation of a member, or to nobody.
 func (t tx) insertTask(task *job.Task, due time.Time, attempt int64, incarnation any) (job.Lease, error) {
-	if _, err := t.exec(`INSERT INTO jobs (id, account, state, mode, convention, credential, created, steps, trace_dropped, trace, result, encoding, attempt, begun, due, member, webhook, webhook_trace, program, task, key_id, program_name)
-		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, ?, x'', '', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	source, err := t.keepSource(task.Account, task.Call.Source, 1, task.Created)
+	if err != nil {
+		return job.Lease{}, err
+	}
+	if _, err := t.exec(`INSERT INTO jobs (id, account, state, mode, convention, credential, created, steps, trace_dropped, trace, result, encoding, attempt, begun, due, member, webhook, webhook_trace, program, task, key_id, program_name, name, source, request, origin)
+		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, ?, x'', '', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		t.conn.ids.place(task.ID), int64(task.Account), string(task.State), string(task.Mode), string(task.Convention), string(task.Credential), task.Created,
 		startingTrace(task), attempt, task.State == job.Running, due, incarnation, optional(task.Webhook), task.WebhookTrace, task.Program[:], append([]byte{}, task.Spec...),
-		optionalNumber(int64(task.KeyID)), optional(task.ProgramName)); err != nil {
+		optionalNumber(int64(task.KeyID)), optional(task.ProgramName), optional(task.Call.Name), optionalNumber(source), task.Call.Request, optionalNumber(task.Call.Origin)); err != nil {
 		return job.Lease{}, err
 	}
 	seq := t.conn.db.LastInsertID()

@@ -294,15 +294,16 @@ func (t tx) finish(l job.Lease, e *job.End) error {
 		}
 	}
 	var webhook string
+	var request int64 // that it was accepted with
 	found, err := t.one(`UPDATE jobs SET state = ?, finished = ?, steps = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?, checksum = ?,
-		ran = ?, due = NULL, member = NULL, program = NULL, task = NULL, held = NULL
-		WHERE seq = ? AND attempt = ? AND state = 'running' RETURNING webhook`, func(r row) { webhook = r.text(0) },
+		ran = ?, fuel = ?, memory = ?, fetches = ?, due = NULL, member = NULL, program = NULL, task = NULL, held = NULL
+		WHERE seq = ? AND attempt = ? AND state = 'running' RETURNING webhook, coalesce(length(request), 0)`, func(r row) { webhook, request = r.text(0), r.int(1) },
 		string(e.State), e.Finished, e.Steps, e.TraceDropped, e.Error, e.Response, e.Trace, append([]byte{}, e.Result...), string(e.Encoding), checksum(e.Result),
-		e.Ran.Microseconds(), l.Seq, l.Attempt)
+		e.Ran.Microseconds(), e.Cost.Fuel, e.Cost.Memory, e.Cost.Fetches, l.Seq, l.Attempt)
 	if err != nil || !found {
 		return leaseLostUnless(err)
 	}
-	if err := t.countEnded(l.Account, e.Finished, e.Ran, e.Bytes()); err != nil {
+	if err := t.countEnded(l.Account, e.Finished, e.Ran, e.Bytes()-e.Call.Bytes()+request); err != nil {
 		return err
 	}
 	if e.Leftovers {
@@ -377,8 +378,10 @@ func (t tx) finishAsStored(l job.Lease, s job.State, now time.Time, ran time.Dur
 	if err := t.releaseSuspension(l); err != nil {
 		return err
 	}
-	if _, err := t.exec(`UPDATE jobs SET state = ?, finished = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?, checksum = ?,
-		attempt = attempt + 1, begun = 0, due = NULL, member = NULL, program = NULL, task = NULL, held = NULL WHERE seq = ?`,
+	request := int64(0) // that it was accepted with
+	if _, err := t.one(`UPDATE jobs SET state = ?, finished = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?, checksum = ?,
+		attempt = attempt + 1, begun = 0, due = NULL, member = NULL, program = NULL, task = NULL, held = NULL WHERE seq = ? RETURNING coalesce(length(request), 0)`,
+		func(r row) { request = r.int(0) },
 		string(record.State), record.Finished, record.TraceDropped, record.Error, record.Response, record.Trace, record.Result, string(record.Encoding), checksum(record.Result), l.Seq); err != nil {
 		return err
 	}
@@ -387,7 +390,7 @@ func (t tx) finishAsStored(l job.Lease, s job.State, now time.Time, ran time.Dur
 			return err
 		}
 	}
-	if err := t.countEnded(l.Account, now, ran, record.Bytes()); err != nil {
+	if err := t.countEnded(l.Account, now, ran, record.Bytes()+request); err != nil {
 		return err
 	}
 	return t.enqueueDelivery(l, webhook, delivery, now)

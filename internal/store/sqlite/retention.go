@@ -15,7 +15,7 @@ import (
 
 // recordBytes is job.Record.Bytes of a row. The length of a blob stands at the
 // start of its row: however large it is, it is not read.
-var recordBytes = fmt.Sprintf("%d + coalesce(length(error), 0) + coalesce(length(response), 0) + coalesce(length(trace), 0) + length(result)", job.RowBytes)
+var recordBytes = fmt.Sprintf("%d + coalesce(length(error), 0) + coalesce(length(response), 0) + coalesce(length(trace), 0) + length(result) + coalesce(length(request), 0)", job.RowBytes)
 
 const (
 	// forgetPage is how many jobs are looked at, at once, for those to remove.
@@ -80,21 +80,26 @@ func (s Jobs) scan(ctx context.Context, a account.ID, after int64, page int, f f
 // forget removes jobs of an account, in their order, until so many bytes are
 // gone, and takes them from what it keeps. It returns how many went.
 func (t tx) forget(a account.ID, list []finishedJob, bytes int64) (n int, err error) {
-	gone := map[usage.Month]int64{}
+	gone, sources := map[usage.Month]int64{}, map[int64]int64{}
 	for _, e := range list {
 		if bytes <= 0 {
 			break
 		}
-		removed, err := t.exec("DELETE FROM jobs WHERE seq = ? AND finished = ?", e.seq, e.finished)
+		removed, err := t.one("DELETE FROM jobs WHERE seq = ? AND finished = ? RETURNING source", func(r row) { sources[r.int(0)]++ }, e.seq, e.finished)
 		if err != nil {
 			return 0, err
 		}
-		if removed == 0 {
+		if !removed {
 			continue // by another
 		}
 		n++
 		bytes -= e.bytes
 		gone[usage.MonthOf(time.UnixMicro(e.finished))] += e.bytes
+	}
+	for source, jobs := range sources {
+		if err := t.releaseSource(a, source, jobs); err != nil {
+			return 0, err
+		}
 	}
 	for m, bytes := range gone {
 		if err := t.use(a, m, cost{records: -bytes}); err != nil {
@@ -186,7 +191,11 @@ func (t tx) dropJobs(a account.ID, limit int) (n int, err error) {
 		return 0, err
 	}
 	for _, seq := range others {
-		if _, err := t.exec("DELETE FROM jobs WHERE seq = ?", seq); err != nil {
+		source := int64(0)
+		if _, err := t.one("DELETE FROM jobs WHERE seq = ? RETURNING source", func(r row) { source = r.int(0) }, seq); err != nil {
+			return 0, err
+		}
+		if err := t.releaseSource(a, source, 1); err != nil {
 			return 0, err
 		}
 	}

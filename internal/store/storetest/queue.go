@@ -206,7 +206,7 @@ func testQueueAccept(t *testing.T, s Stores) {
 	}
 	list, err := s.Jobs.List(t.Context(), a.ID, job.Query{Limit: 10})
 	must(t, err)
-	same(t, "the listing", list, []job.Summary{begun.Summary, waits.Summary})
+	same(t, "the listing", summaries(list), []job.Summary{begun.Summary, waits.Summary})
 
 	// The program is there already.
 	again := task(a.ID, 3)

@@ -68,6 +68,8 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"jobs/records":              testJobs,
 		"jobs/list":                 testJobList,
 		"jobs/forget":               testJobForget,
+		"jobs/calls":                testCalls,
+		"jobs/sources":              testSourcesKept,
 		"jobs/kept":                 testKept,
 		"jobs/trim":                 testTrim,
 		"jobs/trim many":            testTrimMany,
