@@ -17,6 +17,7 @@ import (
 
 	"ql/internal/config"
 	"ql/internal/listen"
+	"ql/internal/telemetry"
 	"ql/internal/upkeep"
 )
 
@@ -51,6 +52,8 @@ type App struct {
 	stopping atomic.Bool
 	began    time.Time
 	failed   chan error
+	// linesLeftOut is how many lines the log has left out.
+	linesLeftOut func() uint64
 
 	closers []closer // in the order of the start
 	stop    sync.Once
@@ -68,6 +71,7 @@ func New(s config.Settings, o Options) *App {
 		o.Cores = runtime.GOMAXPROCS(0)
 	}
 	a := &App{settings: s, o: o, began: time.Now(), failed: make(chan error, 2)}
+	a.o.Log, a.linesLeftOut = telemetry.LimitLines(o.Log)
 	var bounds []int64
 	for plan := range s.Plans {
 		bounds = append(bounds, a.settings.Limits(plan).RecordsBytes)

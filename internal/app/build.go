@@ -98,6 +98,9 @@ func (a *App) openStore(ctx context.Context) error {
 	}
 	opened, err := sqlite.Open(ctx, sqlite.Options{
 		Folder: a.settings.Data, Own: true, Grown: a.growth.Add, AcceptDamage: a.o.AcceptDamage,
+		Migrated: func(from, to int, took time.Duration) {
+			a.o.Log.Info("the store was upgraded: a copy of it as it was is beside it", "from", from, "to", to, "took_us", took.Microseconds())
+		},
 		Warn: func(err error) { a.o.Log.Warn("the data folder has a problem", "error", err) },
 	})
 	if err != nil {
@@ -199,7 +202,7 @@ func (a *App) startUpkeep(ctx context.Context) error {
 	p := &a.parts
 	p.observer = observe.New(observe.Parts{
 		Gate: p.gate, Limiter: p.limiter, Ledger: p.ledger, Logins: p.logins, Hashing: p.hashing, Certificates: p.certificates, Programs: p.programs,
-		Store: p.store, Recorder: p.recorder, Worker: p.worker, Data: a.settings.Data, RequiredDisk: requiredDisk,
+		LinesLeftOut: a.linesLeftOut, Store: p.store, Recorder: p.recorder, Worker: p.worker, Data: a.settings.Data, RequiredDisk: requiredDisk,
 	})
 	if err := p.observer.Observe(ctx, time.Now()); err != nil { // so that there is something to show from the start
 		return err
@@ -265,7 +268,10 @@ func (a *App) openResources(ctx context.Context) error {
 
 func (a *App) authenticator(ctx context.Context) (*auth.Authenticator, error) {
 	a.parts.logins = auth.NewGate(hashesAtOnce(a.o.Cores, a.o.Memory, password.DefaultMemory), a.settings.Dev)
-	o := auth.Options{Gate: a.parts.logins, Plain: a.settings.Dev, Unthrottled: a.settings.Dev, Own: a.origins(), Guard: a.parts.guard, Log: a.parts.store.Audit, Limits: a.settings.Limits}
+	o := auth.Options{
+		Gate: a.parts.logins, Plain: a.settings.Dev, Unthrottled: a.settings.Dev, Own: a.origins(), Guard: a.parts.guard, Log: a.parts.store.Audit, Limits: a.settings.Limits,
+		OnFailure: observe.LoginFailures(a.o.Log, a.parts.metrics),
+	}
 	if a.settings.DevUsername != "" {
 		dev, err := a.parts.accounts.EnsureDevelopment(ctx)
 		if err != nil {

@@ -161,7 +161,7 @@ var layers = []layer{
 	{
 		pkg: "internal/observe",
 		imports: []string{
-			"internal/admit", "internal/password", "internal/platform", "internal/record", "internal/store", "internal/telemetry", "internal/tlscert", "internal/upkeep", "internal/webhook", "internal/worker", "lang",
+			"internal/admit", "internal/auth", "internal/password", "internal/platform", "internal/record", "internal/store", "internal/telemetry", "internal/tlscert", "internal/upkeep", "internal/webhook", "internal/worker", "lang",
 		},
 	},
 	// It alone names concrete types, so it imports nearly everything.

@@ -85,6 +85,8 @@ type Options struct {
 	Log audit.Log
 	// Limits returns the limits of a plan; Plan.Limits where left out.
 	Limits func(account.Plan) account.Limits
+	// OnFailure is told of each log-in that failed; may be nil. Whoever calls waits for it.
+	OnFailure func(Failure)
 }
 
 // Authenticator checks credentials. It is safe for concurrent use.
@@ -108,6 +110,9 @@ func New(store Store, o Options) (*Authenticator, error) {
 		o.Now = time.Now
 	}
 	a := &Authenticator{store: store, o: o, digester: newDigester(), verified: newVerifiedCache(), matches: password.Matches, uses: newKeyUses(store, o.Guard), logins: newLogins(o.Log, o.Limits, o.Guard)}
+	if a.o.OnFailure == nil {
+		a.o.OnFailure = func(Failure) {}
+	}
 	if !o.Unthrottled {
 		a.throttle = newThrottle()
 	}
@@ -128,6 +133,12 @@ var errWrong = fault.New(fault.BadCredentials, wrong)
 // Key checks a username or e-mail address with an API key, as the form
 // convention sends them. A right key is never throttled: it cannot be guessed.
 func (a *Authenticator) Key(ctx context.Context, identity, key string, from Source) (principal.Principal, error) {
+	p, err := a.key(ctx, identity, key, from)
+	a.reportFailure(principal.ByKey, identity, 0, from, err)
+	return p, err
+}
+
+func (a *Authenticator) key(ctx context.Context, identity, key string, from Source) (principal.Principal, error) {
 	if c, ok, err := a.development(ctx, identity, key, principal.ByKey, from); ok {
 		return c, err
 	}
@@ -170,33 +181,41 @@ func (a *Authenticator) byKey(ctx context.Context, identity string, hash account
 // account's credentials, which is read first: callers that send it with every
 // call pay for one hash, and a password that was changed is not found again.
 func (a *Authenticator) Password(ctx context.Context, name, secret string, from Source) (principal.Principal, error) {
+	p, named, err := a.password(ctx, name, secret, from)
+	a.reportFailure(principal.ByPassword, name, named, from, err)
+	return p, err
+}
+
+// password returns, beside who calls, the account that has the name; 0 for none.
+func (a *Authenticator) password(ctx context.Context, name, secret string, from Source) (p principal.Principal, named account.ID, err error) {
 	if len(secret) > password.MaxLength {
-		return principal.Principal{}, errWrong
+		return principal.Principal{}, 0, errWrong
 	}
 	if c, ok, err := a.development(ctx, name, secret, principal.ByPassword, from); ok {
-		return c, err
+		return c, 0, err
 	}
 	c, err := a.candidate(ctx, name, secret)
 	if err != nil {
-		return principal.Principal{}, err
+		return principal.Principal{}, 0, err
 	}
+	named = c.row.ID
 	let := principal.Owner(c.row, principal.ByPassword)
 	if now := a.o.Now(); c.usable && a.verified.has(c.digest, now) {
 		if wait := a.throttle.checkVerified(c.name, from.Addr, now); wait > 0 {
-			return principal.Principal{}, tooMany(wait)
+			return principal.Principal{}, named, tooMany(wait)
 		}
-		return let, nil
+		return let, named, nil
 	}
 	err = a.flights.do(ctx, c.digest, func() error { return a.verify(ctx, c, secret, from.Addr) })
 	switch {
 	case errors.Is(err, errWrong) && strings.HasPrefix(secret, account.KeyPrefix):
-		return principal.Principal{}, fault.New(fault.BadCredentials, wrong+passwordHint)
+		return principal.Principal{}, named, fault.New(fault.BadCredentials, wrong+passwordHint)
 	case errors.Is(err, errWrong) && strings.HasPrefix(secret, account.NamedKeyPrefix):
-		return principal.Principal{}, fault.New(fault.BadCredentials, wrong+namedKeyHint)
+		return principal.Principal{}, named, fault.New(fault.BadCredentials, wrong+namedKeyHint)
 	case err != nil:
-		return principal.Principal{}, err
+		return principal.Principal{}, named, err
 	}
-	return let, nil
+	return let, named, nil
 }
 
 // candidate is what a name and a password are checked against.

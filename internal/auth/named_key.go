@@ -27,6 +27,12 @@ var (
 // NamedKey checks a named key, which alone says whose it is. It costs one SHA-256. A right key is
 // never throttled: it cannot be guessed.
 func (a *Authenticator) NamedKey(ctx context.Context, key string, from Source) (principal.Principal, error) {
+	p, err := a.namedKey(ctx, key, from)
+	a.reportFailure(principal.ByNamedKey, "", 0, from, err)
+	return p, err
+}
+
+func (a *Authenticator) namedKey(ctx context.Context, key string, from Source) (principal.Principal, error) {
 	p, err := a.byNamedKey(ctx, key, from)
 	if !fault.Is(err, fault.BadCredentials) {
 		return p, err

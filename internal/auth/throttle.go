@@ -298,6 +298,9 @@ func (t *throttle) refund(spent []bucket) {
 // token is the time in which one token comes back.
 func (a allowance) token() time.Duration { return a.per / time.Duration(a.count) }
 
+// Network returns the network around an address, which is what logs show of a caller.
+func Network(addr netip.Addr) netip.Prefix { return sourceOf(addr).near }
+
 // network returns the address up to a number of bits. Addresses that are not
 // known share one.
 func network(addr netip.Addr, bits4, bits6 int) netip.Prefix {

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"ql/internal/execution"
 )
 
 // raising are the folders whose code raises errors that scripts meet.
@@ -35,6 +37,11 @@ func TestCodes(t *testing.T) {
 	for _, m := range codeRow.FindAllStringSubmatch(text, -1) {
 		for _, c := range codeCell.FindAllString(m[1], -1) {
 			listed[c] = true
+		}
+	}
+	for c := range listed {
+		if execution.LoggedCode(c) != c {
+			t.Errorf("the log does not show the code %s: add it to package execution", c)
 		}
 	}
 	raised := raisedCodes(t)

@@ -69,6 +69,8 @@ func (o *Observer) ofNode() []telemetry.Metric {
 			Read: func() float64 { return float64(p.Store.Stats().Waiting) }},
 		{Name: "ql_store_failing", Help: "1 where the last change could not be stored, 0 otherwise.",
 			Read: func() float64 { return oneIf(p.Store.Stats().Failing) }},
+		{Name: "ql_log_lines_left_out_total", Help: "Lines that were not logged, since there were too many of their kind.", Counter: true,
+			Read: func() float64 { return float64(p.LinesLeftOut()) }},
 	}
 }
 

@@ -33,7 +33,8 @@ type Parts struct {
 	Store        store.Store
 	Recorder     *record.Recorder
 	Worker       *worker.Worker
-	Data         string // the folder whose disk is looked at
+	LinesLeftOut func() uint64 // of the log
+	Data         string        // the folder whose disk is looked at
 	// RequiredDisk is how many bytes of a disk must be free for the service to be ready.
 	RequiredDisk func(total uint64) uint64
 }

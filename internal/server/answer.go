@@ -1,15 +1,18 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"ql/internal/auth"
 	"ql/internal/service"
 	"ql/internal/wire"
 )
@@ -250,6 +253,26 @@ func (h *Handler) log(r *Request, route Route, refusal *service.Refusal) {
 	h.o.Log.LogAttrs(r.Context(), slog.LevelError, "a request met a fault of the service",
 		slog.String("id", refusal.ID), slog.String("code", refusal.Code), slog.String("method", r.Method),
 		slog.String("route", route.Path), slog.Any("error", refusal.Cause))
+}
+
+// knownMethods are those that a log shows: whoever calls may make up others.
+var knownMethods = []string{
+	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
+}
+
+// logRequest logs a request that was answered: its route and not its address, and of its caller
+// the network.
+func (h *Handler) logRequest(r *Request, route Route, status int, took time.Duration) {
+	if !h.o.Log.Enabled(r.Context(), slog.LevelDebug) {
+		return
+	}
+	method := r.Method
+	if !slices.Contains(knownMethods, method) {
+		method = "other"
+	}
+	h.o.Log.LogAttrs(r.Context(), slog.LevelDebug, "a request was answered",
+		slog.String("method", method), slog.String("route", cmp.Or(route.Path, "none")), slog.Int("status", status),
+		slog.Int64("took_us", took.Microseconds()), slog.String("network", auth.Network(r.Caller.Addr).String()))
 }
 
 // EncodeErrorJSON writes an error as JSON does.

@@ -97,7 +97,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		route.Serve = rejecting(err) // in the words of the address, whichever that is
 	}
 	status := h.serve(w, req, route)
-	h.o.OnServed(route.Path, status, time.Since(began))
+	took := time.Since(began)
+	h.o.OnServed(route.Path, status, took)
+	h.logRequest(req, route, status, took)
 	if req.isBroken {
 		panic(http.ErrAbortHandler) // net/http cuts the connection
 	}

@@ -95,6 +95,7 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 		a.Job.Status = wire.StatusOK
 	}
 	s.record(ctx, record.Record)
+	execution.LogFailure(ctx, s.o.Log, &record.Record, failure)
 	s.o.OnRun(record.State, record.Finished.Sub(record.Created))
 	return a, k.noRoomError(&a, "has run")
 }

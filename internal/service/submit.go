@@ -91,6 +91,7 @@ func (s *Service) compileFailed(ctx context.Context, x *execution.Execution, who
 	r := execution.NewRecord(q.Trace, summary, job.Failed, now, max(now.Sub(x.Spec.Started), 0), nil, failure)
 	r.Call = s.call(x, &q)
 	s.record(ctx, r)
+	execution.LogFailure(ctx, s.o.Log, &r, failure)
 	a.Job, a.Err = execution.WireJob(&r), failure
 	a.Status = a.Job.HTTPStatus()
 	if f := x.Fault(); f != nil {

@@ -20,6 +20,7 @@ type Metrics struct {
 	fetches  *prometheus.HistogramVec
 	panics   *prometheus.CounterVec
 	webhooks *prometheus.CounterVec
+	logins   *prometheus.CounterVec
 }
 
 // NewMetrics returns metrics of the process, and of what it is told.
@@ -44,6 +45,9 @@ func NewMetrics(version string) *Metrics {
 		webhooks: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ql_webhook_attempts_total", Help: "Attempts to deliver a webhook, by what became of the delivery.",
 		}, []string{"outcome"}),
+		logins: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ql_login_failures_total", Help: "Log-ins that failed, by the code of the answer.",
+		}, []string{"code"}),
 	}
 	// What was never counted is 0, not missing: a rate sees the first of its kind then.
 	for _, state := range []string{"complete", "failed", "declined", "cancelled", "expired"} {
@@ -56,12 +60,15 @@ func NewMetrics(version string) *Metrics {
 	for _, outcome := range []string{"delivered", "retried", "stopped", "exhausted"} {
 		m.webhooks.WithLabelValues(outcome)
 	}
+	for _, code := range []string{"bad_credentials", "rate_limited", "overloaded"} {
+		m.logins.WithLabelValues(code)
+	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "ql_build_info", Help: "Which version runs; always 1.", ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.requests, m.latency, m.runs, m.fetches, m.panics, m.webhooks, build)
+		m.requests, m.latency, m.runs, m.fetches, m.panics, m.webhooks, m.logins, build)
 	return m
 }
 
@@ -85,6 +92,9 @@ func (m *Metrics) CountPanic(part string) { m.panics.WithLabelValues(part).Inc()
 // CountWebhook counts an attempt to deliver a webhook: delivered, retried, stopped or
 // exhausted.
 func (m *Metrics) CountWebhook(outcome string) { m.webhooks.WithLabelValues(outcome).Inc() }
+
+// CountLoginFailure counts a log-in that failed, by the code of its answer.
+func (m *Metrics) CountLoginFailure(code string) { m.logins.WithLabelValues(code).Inc() }
 
 // ObserveRequest counts a request that was answered; route is "" for one to an address
 // that is not there.

@@ -96,7 +96,20 @@ func (s *Sender) recordAttempt(d Delivery, a Attempt, state State, at time.Time)
 		s.logNotStored(d, err)
 		return
 	}
+	s.logFailed(d, a, state, at)
 	s.o.OnAttempt(a, state)
+}
+
+// logFailed says that a server did not take a delivery. Where that goes, and what the server
+// said, is its account's alone.
+func (s *Sender) logFailed(d Delivery, a Attempt, state State, at time.Time) {
+	switch about := []any{"delivery", d.ID, "job", d.Job, "account", d.Account, "attempt", a.Number, "status", a.Status}; state {
+	case Pending:
+		s.o.Log.Info("a webhook was not delivered and will be tried again", append(about, "after_seconds", int64(at.Sub(s.o.Clock()).Seconds()))...)
+	case Stopped, Exhausted:
+		s.o.Log.Info("a webhook was given up", append(about, "state", string(state))...)
+	case Delivered:
+	}
 }
 
 // postpone ends a claim after a failure of the service itself: the server has

@@ -86,7 +86,8 @@ type scriptRun struct {
 	began     time.Time
 	recovered int // bytes of the journal that earlier attempts committed
 	receipts  receipts
-	fetches   int // calls to other servers, of all attempts
+	fetches   int         // calls to other servers, of all attempts
+	failure   *wire.Error // that its job ended with
 }
 
 // receipts are those of a job that are no longer needed: in which databases, and
@@ -298,7 +299,9 @@ func (a *attempt) prepare(ctx context.Context) error {
 	case a.crashes >= maxCrashes:
 		return errPoison
 	case a.crashes > 0:
-		a.w.o.Log.Warn("a job is resumed whose last attempts ended with their process", "job", a.lease.ID, "crashes", a.crashes)
+		a.w.o.Log.Warn("a job is resumed whose last attempts ended with their process", "job", a.lease.ID, "account", a.lease.Account, "attempt", a.lease.Attempt, "crashes", a.crashes)
+	case a.from == job.Running:
+		a.w.o.Log.Info("a job is resumed that an attempt was interrupted at", "job", a.lease.ID, "account", a.lease.Account, "attempt", a.lease.Attempt, "failures", a.failures)
 	}
 	if a.account, err = a.w.o.Accounts.ByID(ctx, h.Account); err != nil {
 		return err
@@ -610,12 +613,14 @@ func (a *attempt) newEnd(state job.State, failure *wire.Error) *job.End {
 	if a.webhook {
 		e.Delivery = job.DeliveryID(a.job.ID)
 	}
+	a.failure = failure
 	return e
 }
 
-// notifyEnd tells metrics and webhooks that a job ended.
+// notifyEnd tells metrics, webhooks and the log that a job ended.
 func (a *attempt) notifyEnd(e *job.End) {
 	a.w.o.OnEnded(e.State, e.Ran)
+	execution.LogFailure(a.w.ctx, a.w.o.Log, &e.Record, a.failure)
 	if a.webhook {
 		a.w.o.OnDelivery()
 	}
@@ -663,6 +668,7 @@ func (a *attempt) finishInterrupted(ctx context.Context, state job.State, failur
 		return err
 	}
 	a.enter(phaseFinished)
+	execution.LogFailure(ctx, a.w.o.Log, &job.Record{Summary: job.Summary{ID: a.lease.ID, Account: a.lease.Account, Mode: job.Async, State: state}, Ran: a.ran}, failure)
 	a.w.o.OnEnded(state, a.ran)
 	a.w.o.OnDelivery()
 	return nil

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -118,11 +119,37 @@ var testSteps = []migrate.Step{
 
 func openSteps(t *testing.T, folder string, own bool, steps []migrate.Step) (*Store, error) {
 	t.Helper()
-	s, err := open(t.Context(), Options{Folder: folder, Own: own}.withDefaults(), steps)
+	s, err := openMigrated(t, folder, own, steps, nil)
+	return s, err
+}
+
+func openMigrated(t *testing.T, folder string, own bool, steps []migrate.Step, migrated func(from, to int, took time.Duration)) (*Store, error) {
+	t.Helper()
+	s, err := open(t.Context(), Options{Folder: folder, Own: own, Migrated: migrated}.withDefaults(), steps)
 	if err == nil {
 		t.Cleanup(func() { _ = s.Close() })
 	}
 	return s, err
+}
+
+// TestMigrationsAreReported: an upgrade is told of once, and a new store is none.
+func TestMigrationsAreReported(t *testing.T) {
+	folder := t.TempDir()
+	var reported []string
+	for _, n := range []int{1, 1, 3, 3} {
+		s, err := openMigrated(t, folder, true, testSteps[:n], func(from, to int, took time.Duration) {
+			reported = append(reported, fmt.Sprintf("%d to %d, timed: %t", from, to, took > 0))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := strings.Join(reported, "; "); got != "1 to 3, timed: true" {
+		t.Errorf("reported: %s", got)
+	}
 }
 
 func TestMigrations(t *testing.T) {

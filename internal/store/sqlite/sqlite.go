@@ -52,6 +52,9 @@ type Options struct {
 	// AcceptDamage lets a folder be owned whose changes of last cannot all be read. They
 	// are lost; what could not be read is kept beside.
 	AcceptDamage bool
+	// Migrated is told that the schema was brought from one version to another; may be left
+	// out. A new store had none.
+	Migrated func(from, to int, took time.Duration)
 	// Warn is told what is wrong with the folder where it can be used all the same;
 	// may be left out.
 	Warn func(error)
@@ -66,6 +69,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Actor.By == "" {
 		o.Actor.By = audit.ByService
+	}
+	if o.Migrated == nil {
+		o.Migrated = func(int, int, time.Duration) {}
 	}
 	if o.Warn == nil {
 		o.Warn = func(error) {}
@@ -183,8 +189,12 @@ func openFile(ctx context.Context, o Options, folder, path string, steps []migra
 	case o.Own:
 		err = c.quickCheck(ctx)
 	}
+	began := time.Now()
 	if err == nil {
 		err = s.migrate(ctx)
+	}
+	if err == nil && version > 0 && version < len(steps) {
+		o.Migrated(version, len(steps), time.Since(began))
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.close())
