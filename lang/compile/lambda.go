@@ -11,8 +11,7 @@ import (
 // temporary register.
 func (g *fn) lambdaLoop(e *syntax.Call, b *lib.Builtin, number int, dst uint8) {
 	l := e.Args[1].(*syntax.Lambda)
-	keyed := b.Loop == lib.LoopSortBy || b.Loop == lib.LoopGroupBy
-	// SORT_BY and GROUP_BY need the list again, before their list of keys.
+	keyed := b.Loop == lib.LoopKeys // which needs the list again, before the list of keys
 	base := g.base(dst)
 	result := base
 	if keyed {
@@ -23,7 +22,7 @@ func (g *fn) lambdaLoop(e *syntax.Call, b *lib.Builtin, number int, dst uint8) {
 	switch b.Loop {
 	case lib.LoopAny, lib.LoopAll:
 		g.emit(bytecode.OpLoadBool, result, bytecode.Flag(b.Loop == lib.LoopAll), 0, 0)
-	case lib.LoopReduce:
+	case lib.LoopReduce, lib.LoopFirst, lib.LoopLast:
 		g.emit(bytecode.OpLoadNull, result, 0, 0, 0)
 	default:
 		g.emit(bytecode.OpNewList, result, 0, 0, 0)
@@ -70,7 +69,11 @@ func (g *fn) lambdaLoop(e *syntax.Call, b *lib.Builtin, number int, dst uint8) {
 	g.pos = e.Pos()
 	if keyed {
 		g.free(int(result) + 1)
-		g.emit(bytecode.OpBuiltin, base, 2, 0, g.c.builtin(number))
+		for _, more := range e.Args[2:] {
+			g.borrow(more, g.temp())
+		}
+		g.pos = e.Pos()
+		g.emit(bytecode.OpBuiltin, base, uint8(len(e.Args)), 0, g.c.builtin(number))
 	}
 	if base != dst {
 		g.emit(bytecode.OpMove, dst, base, 0, 0)
@@ -92,6 +95,15 @@ func (g *fn) lambdaBody(l lib.Loop, body syntax.Expr, result, element uint8) []i
 		leave := g.emit(bytecode.OpJump, 0, 0, 0, 0)
 		g.patch(onward...)
 		return []int{leave}
+	case lib.LoopFirst, lib.LoopLast:
+		no := g.jump(body, false)
+		g.emit(bytecode.OpCopy, result, element, 0, 0)
+		if l == lib.LoopFirst {
+			leave := g.emit(bytecode.OpJump, 0, 0, 0, 0)
+			g.patch(no...)
+			return []int{leave}
+		}
+		g.patch(no...)
 	case lib.LoopReduce:
 		t := g.temp()
 		g.into(body, t)

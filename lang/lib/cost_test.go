@@ -80,10 +80,16 @@ var costly = map[string]func(n int) [][]value.Value{
 	"SORT_BY":   func(n int) [][]value.Value { return twice(lists(n)) },
 	"REVERSE":   lists,
 	"UNIQUE":    func(n int) [][]value.Value { return append(lists(n), equalTexts(n)) },
-	"GROUP_BY":  func(n int) [][]value.Value { return twice(lists(n)) },
-	"ANY":       func(n int) [][]value.Value { return [][]value.Value{{listOf(n/16, value.False)}} },
-	"ALL":       func(n int) [][]value.Value { return [][]value.Value{{listOf(n/16, value.True)}} },
-	"RANGE":     func(n int) [][]value.Value { return [][]value.Value{{value.Int(1), value.Int(int64(n / 8))}} },
+	"MIN_BY":    func(n int) [][]value.Value { return twice(lists(n)) },
+	"MAX_BY":    func(n int) [][]value.Value { return twice(lists(n)) },
+	"INDEX_BY":  func(n int) [][]value.Value { return twice(lists(n)) },
+	"FLAT_MAP": func(n int) [][]value.Value {
+		return [][]value.Value{{listOf(4, value.Null), listOf(4, listOf(n/32, value.Text("x")))}, {listOf(n/16, value.Null), listOf(n/16, value.Null)}}
+	},
+	"GROUP_BY": func(n int) [][]value.Value { return twice(lists(n)) },
+	"ANY":      func(n int) [][]value.Value { return [][]value.Value{{listOf(n/16, value.False)}} },
+	"ALL":      func(n int) [][]value.Value { return [][]value.Value{{listOf(n/16, value.True)}} },
+	"RANGE":    func(n int) [][]value.Value { return [][]value.Value{{value.Int(1), value.Int(int64(n / 8))}} },
 	"FLATTEN": func(n int) [][]value.Value {
 		return append(lists(n), []value.Value{listOf(4, listOf(n/32, value.Text("x")))})
 	},

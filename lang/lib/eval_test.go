@@ -157,6 +157,12 @@ func (e *evaluator) binary(x *syntax.Binary) (value.Value, error) {
 		return orError(value.Mod(a, b))
 	case syntax.OpEq:
 		return value.Bool(value.Equal(e.call.Meter, a, b)), nil
+	case syntax.OpLt:
+		n, err := value.Compare(e.call.Meter, a, b)
+		if err != nil {
+			return value.Null, err
+		}
+		return value.Bool(n < 0), nil
 	case syntax.OpGt:
 		n, err := value.Compare(e.call.Meter, a, b)
 		if err != nil {
@@ -235,8 +241,10 @@ func (e *evaluator) loop(b *Builtin, lambda *syntax.Lambda, args []value.Value) 
 		return kept.Value(), nil
 	case LoopMap:
 		return results.Value(), nil
+	case LoopFirst, LoopLast:
+		return e.run(b, []value.Value{kept.Value()})
 	case LoopAny, LoopAll:
 		return e.run(b, []value.Value{results.Value()})
 	}
-	return e.run(b, []value.Value{args[0], results.Value()})
+	return e.run(b, append([]value.Value{args[0], results.Value()}, args[1:]...))
 }

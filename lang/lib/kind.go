@@ -15,11 +15,11 @@ var kindFunctions = []Builtin{
 	{Name: "TEXT", Min: 1, Max: 1, Fn: needs(1, toText),
 		Signature: "TEXT(value)", Summary: "The value as EMIT writes it: numbers in their shortest form, lists and maps as JSON, bytes read as UTF-8.",
 		Example: `TEXT(1.50) + " €"`, Result: "1.5 €"},
-	{Name: "NUMBER", Min: 1, Max: 1, Fn: needs(1, toNumber),
-		Signature: "NUMBER(value)", Summary: "The number that a text writes; null for a blank text, error not_a_number for other texts. True is 1, false 0.",
-		Example: `NUMBER(" 12.50 ") + 1`, Result: "13.5"},
-	{Name: "BOOLEAN", Min: 1, Max: 1, Fn: needs(1, toBoolean),
-		Signature: "BOOLEAN(value)", Summary: "True for true, yes, on and 1, false for false, no, off and 0, as text in any case or as value; null for a blank text.",
+	{Name: "NUMBER", Min: 1, Max: 2, Fn: withFallback(needs(1, toNumber)),
+		Signature: "NUMBER(value[, otherwise])", Summary: "The number that a text writes; null for a blank text, error not_a_number for other texts. True is 1, false 0. With a second argument: that, for null and for whatever is no number.",
+		Example: `NUMBER(" 12.50 ") + NUMBER("many", 1)`, Result: "13.5"},
+	{Name: "BOOLEAN", Min: 1, Max: 2, Fn: withFallback(needs(1, toBoolean)),
+		Signature: "BOOLEAN(value[, otherwise])", Summary: "True for true, yes, on and 1, false for false, no, off and 0, as text in any case or as value; null for a blank text. With a second argument: that, for null and for whatever is none of these.",
 		Example: `BOOLEAN("Yes")`, Result: "true"},
 	{Name: "BYTES", Min: 1, Max: 1, Fn: needs(1, toBytes),
 		Signature: "BYTES(text)", Summary: "The text as bytes in UTF-8.",
@@ -48,6 +48,18 @@ func toText(c *Call, args []value.Value) (value.Value, error) {
 		return value.Null, err
 	}
 	return v, nil
+}
+
+// withFallback gives a function one argument more: what it gives in place of null and of an
+// error.
+func withFallback(fn Func) Func {
+	return func(c *Call, args []value.Value) (value.Value, error) {
+		v, err := fn(c, args[:1])
+		if len(args) > 1 && (err != nil || v.IsNull()) {
+			return args[1].Share(), nil
+		}
+		return v, err
+	}
 }
 
 func toNumber(c *Call, args []value.Value) (value.Value, error) {

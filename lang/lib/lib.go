@@ -72,9 +72,9 @@ func (c *Call) ResetPaid() { clear(c.paid) }
 // are raised by the meter.
 type Func func(c *Call, args []value.Value) (value.Value, error)
 
-// Loop says how a built-in uses its lambda. The loop itself is compiled; for
-// SORT_BY and GROUP_BY it computes the list of keys, and Fn then takes
-// (list, keys).
+// Loop says how a built-in uses its lambda. The loop itself is compiled; with
+// LoopKeys it computes the list of keys, and Fn then takes (list, keys) and what
+// else the call has.
 type Loop uint8
 
 // The loops.
@@ -83,10 +83,11 @@ const (
 	LoopMap
 	LoopFilter
 	LoopReduce
-	LoopSortBy
-	LoopGroupBy
+	LoopKeys
 	LoopAny
 	LoopAll
+	LoopFirst
+	LoopLast
 )
 
 // Builtin describes one function of the library.

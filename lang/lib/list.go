@@ -1,18 +1,20 @@
 package lib
 
 import (
+	"strings"
+
 	"ql/lang/value"
 )
 
 var listFunctions = []Builtin{
-	{Name: "COUNT", Min: 1, Max: 1, Fn: count,
-		Signature: "COUNT(list)", Summary: "How many elements a list, or entries a map, has; 0 for null.",
+	{Name: "COUNT", Min: 1, Max: 2, Fn: count, Loop: LoopKeys,
+		Signature: "COUNT(list[, ?x -> condition])", Summary: "How many elements a list, or entries a map, has; 0 for null. With a condition: for how many elements of a list it holds.",
 		Example: `COUNT(["a", "b"])`, Result: "2"},
-	{Name: "FIRST", Min: 1, Max: 1, Fn: first,
-		Signature: "FIRST(list)", Summary: "The first element; null if there is none.",
+	{Name: "FIRST", Min: 1, Max: 2, Fn: first, Loop: LoopFirst,
+		Signature: "FIRST(list[, ?x -> condition])", Summary: "The first element, or the first for which the condition holds; null if there is none.",
 		Example: `FIRST([3, 1, 2])`, Result: "3"},
-	{Name: "LAST", Min: 1, Max: 1, Fn: last,
-		Signature: "LAST(list)", Summary: "The last element; null if there is none.",
+	{Name: "LAST", Min: 1, Max: 2, Fn: last, Loop: LoopLast,
+		Signature: "LAST(list[, ?x -> condition])", Summary: "The last element, or the last for which the condition holds; null if there is none.",
 		Example: `LAST([3, 1, 2])`, Result: "2"},
 	{Name: "SLICE", Min: 2, Max: 3, Fn: needsSecond(slice),
 		Signature: "SLICE(list, start[, end])", Summary: "The elements from start up to but without end, both counted from 0 or, if negative, from the end of the list.",
@@ -26,12 +28,18 @@ var listFunctions = []Builtin{
 	{Name: "REMOVE_AT", Min: 2, Max: 2, Fn: needsSecond(removeAt),
 		Signature: "REMOVE_AT(list, index)", Summary: "The list without the element at the index, which there must be.",
 		Example: `REMOVE_AT(["a", "b", "c"], -1)`, Result: `["a","b"]`},
-	{Name: "SORT", Min: 1, Max: 1, Fn: sorted,
-		Signature: "SORT(list)", Summary: "The list in order: null first, then booleans, numbers, texts; lists element by element.",
+	{Name: "SORT", Min: 1, Max: 2, Fn: sorted,
+		Signature: "SORT(list[, order])", Summary: "The list in order: null first, then booleans, numbers, texts; lists element by element. With the order \"desc\" the other way round.",
 		Example: `SORT([3, "b", null, 1, "a"])`, Result: `[null,1,3,"a","b"]`},
-	{Name: "SORT_BY", Min: 2, Max: 2, Fn: sortBy, Loop: LoopSortBy,
-		Signature: "SORT_BY(list, ?x -> key)", Summary: "The list in the order of the keys. Equal keys leave the order as it was; a list as key sorts by several.",
-		Example: `SORT_BY([{n: "b", p: 1}, {n: "a", p: 2}], ?x -> -?x.p)`, Result: `[{"n":"a","p":2},{"n":"b","p":1}]`},
+	{Name: "SORT_BY", Min: 2, Max: 3, Fn: sortBy, Loop: LoopKeys,
+		Signature: "SORT_BY(list, ?x -> key[, order])", Summary: "The list in the order of the keys, or with \"desc\" the other way round. Equal keys leave the order as it was; a list as key sorts by several.",
+		Example: `SORT_BY([{n: "a", p: 1}, {n: "b", p: 2}], ?x -> ?x.n, "desc")`, Result: `[{"n":"b","p":2},{"n":"a","p":1}]`},
+	{Name: "MIN_BY", Min: 2, Max: 2, Fn: minBy, Loop: LoopKeys,
+		Signature: "MIN_BY(list, ?x -> key)", Summary: "The element with the least key, the first of them; null for an empty list. An element whose key is null does not count.",
+		Example: `MIN_BY([{n: "a", p: 2}, {n: "b", p: 1}], ?x -> ?x.p)`, Result: `{"n":"b","p":1}`},
+	{Name: "MAX_BY", Min: 2, Max: 2, Fn: maxBy, Loop: LoopKeys,
+		Signature: "MAX_BY(list, ?x -> key)", Summary: "The element with the greatest key, the first of them; null for an empty list. An element whose key is null does not count.",
+		Example: `MAX_BY([{n: "a", p: 2}, {n: "b", p: 1}], ?x -> ?x.p)`, Result: `{"n":"a","p":2}`},
 	{Name: "REVERSE", Min: 1, Max: 1, Fn: reverse,
 		Signature: "REVERSE(list)", Summary: "The list from its end to its start.",
 		Example: `REVERSE([1, 2, 3])`, Result: "[3,2,1]"},
@@ -47,7 +55,13 @@ var listFunctions = []Builtin{
 	{Name: "REDUCE", Min: 3, Max: 3, Loop: LoopReduce,
 		Signature: "REDUCE(list, (?sum, ?x) -> value, start)", Summary: "One value made of all elements: the function takes what it gave last, start at first, and the next element.",
 		Example: `REDUCE([1, 2, 3], (?sum, ?x) -> ?sum + ?x, 10)`, Result: "16"},
-	{Name: "GROUP_BY", Min: 2, Max: 2, Fn: groupBy, Loop: LoopGroupBy,
+	{Name: "FLAT_MAP", Min: 2, Max: 2, Fn: flatMap, Loop: LoopKeys,
+		Signature: "FLAT_MAP(list, ?x -> list)", Summary: "All elements of the lists that the function gives for each element, in one list; null gives none.",
+		Example: `FLAT_MAP([{tags: ["a"]}, {tags: ["b", "c"]}], ?x -> ?x.tags)`, Result: `["a","b","c"]`},
+	{Name: "INDEX_BY", Min: 2, Max: 2, Fn: indexBy, Loop: LoopKeys,
+		Signature: "INDEX_BY(list, ?x -> key)", Summary: "A map from each key, as text, to the element that has it, the last of them.",
+		Example: `INDEX_BY([{id: 7, n: "a"}, {id: 9, n: "b"}], ?x -> ?x.id)`, Result: `{"7":{"id":7,"n":"a"},"9":{"id":9,"n":"b"}}`},
+	{Name: "GROUP_BY", Min: 2, Max: 2, Fn: groupBy, Loop: LoopKeys,
 		Signature: "GROUP_BY(list, ?x -> key)", Summary: "A map from each key, as text, to the list of the elements that have it.",
 		Example: `GROUP_BY([1, 2, 3], ?x -> CASE WHEN ?x % 2 = 0 THEN "even" ELSE "odd" END)`, Result: `{"odd":[1,3],"even":[2]}`},
 	{Name: "ANY", Min: 1, Max: 2, Fn: anyTrue, Loop: LoopAny,
@@ -79,7 +93,10 @@ var listFunctions = []Builtin{
 		Example: `COLUMN([{name: "Ada"}, {name: "Bob"}], "name")`, Result: `["Ada","Bob"]`},
 }
 
-func count(_ *Call, args []value.Value) (value.Value, error) {
+func count(c *Call, args []value.Value) (value.Value, error) {
+	if len(args) > 1 {
+		return countTrue(c, args)
+	}
 	switch v := args[0]; v.Kind() {
 	case value.KindNull:
 		return value.Int(0), nil
@@ -91,6 +108,22 @@ func count(_ *Call, args []value.Value) (value.Value, error) {
 		return value.Null, value.Errorf(value.WrongKind, "COUNT takes a list or a map, not %s; LENGTH(…) counts the characters of a text", value.Describe(v))
 	}
 	return value.Null, value.Errorf(value.WrongKind, "COUNT takes a list or a map, not %s", value.Describe(args[0]))
+}
+
+// countTrue counts the elements whose condition, which is their key, holds.
+func countTrue(c *Call, args []value.Value) (value.Value, error) {
+	_, conditions, err := loopArgs(c, "COUNT", args)
+	if err != nil {
+		return value.Null, err
+	}
+	c.Meter.Work(conditions.Len())
+	n := 0
+	for i := range conditions.Len() {
+		if conditions.At(i).Truthy() {
+			n++
+		}
+	}
+	return value.Int(int64(n)), nil
 }
 
 func first(c *Call, args []value.Value) (value.Value, error) {
@@ -208,9 +241,32 @@ func removeAt(c *Call, args []value.Value) (value.Value, error) {
 	return r.Value(), nil
 }
 
+// descending reads the word for the order.
+func (in *input) descending(arg int) bool {
+	if len(in.args) <= arg || in.args[arg].IsNull() {
+		return false
+	}
+	switch word := in.text(arg, "the order"); strings.ToLower(word) {
+	case "desc":
+		return true
+	case "asc":
+	default:
+		in.fail(value.BadArgument, "takes \"asc\" or \"desc\" for the order, not %s", value.Describe(in.args[arg]))
+	}
+	return false
+}
+
+// ordering is the order of values, or the other way round.
+func ordering(c *Call, descending bool) func(a, b value.Value) int {
+	if descending {
+		return func(a, b value.Value) int { return value.Order(c.Meter, b, a) }
+	}
+	return func(a, b value.Value) int { return value.Order(c.Meter, a, b) }
+}
+
 func sorted(c *Call, args []value.Value) (value.Value, error) {
 	in := read(c, "SORT", args)
-	l := in.list(0, "")
+	l, descending := in.list(0, ""), in.descending(1)
 	if in.err != nil {
 		return value.Null, in.err
 	}
@@ -221,7 +277,7 @@ func sorted(c *Call, args []value.Value) (value.Value, error) {
 	for i := range n {
 		vs[i] = l.At(i)
 	}
-	sortStable(c, vs, 16, func(a, b value.Value) int { return value.Order(c.Meter, a, b) })
+	sortStable(c, vs, 16, ordering(c, descending))
 	r := l.Clone(c.Meter)
 	for i, v := range vs {
 		r.Set(c.Meter, i, v)
@@ -247,6 +303,11 @@ func sortBy(c *Call, args []value.Value) (value.Value, error) {
 	if err != nil {
 		return value.Null, err
 	}
+	in := read(c, "SORT_BY", args)
+	order := ordering(c, in.descending(2))
+	if in.err != nil {
+		return value.Null, in.err
+	}
 	n := l.Len()
 	c.Meter.Work(n)
 	c.Meter.Alloc(n * 32)
@@ -254,10 +315,80 @@ func sortBy(c *Call, args []value.Value) (value.Value, error) {
 	for i := range n {
 		vs[i] = keyed{keys.At(i), l.At(i)}
 	}
-	sortStable(c, vs, 32, func(a, b keyed) int { return value.Order(c.Meter, a.key, b.key) })
+	sortStable(c, vs, 32, func(a, b keyed) int { return order(a.key, b.key) })
 	r := l.Clone(c.Meter)
 	for i, v := range vs {
 		r.Set(c.Meter, i, v.element)
+	}
+	return r.Value(), nil
+}
+
+func minBy(c *Call, args []value.Value) (value.Value, error) { return extremeBy(c, "MIN_BY", args, -1) }
+
+func maxBy(c *Call, args []value.Value) (value.Value, error) { return extremeBy(c, "MAX_BY", args, 1) }
+
+// extremeBy returns the first element whose key is beyond all others on a side.
+func extremeBy(c *Call, name string, args []value.Value, side int) (value.Value, error) {
+	l, keys, err := loopArgs(c, name, args)
+	if err != nil {
+		return value.Null, err
+	}
+	best := -1
+	for i := range l.Len() {
+		c.Meter.Work(2)
+		if keys.At(i).IsNull() {
+			continue
+		}
+		if best < 0 || value.Order(c.Meter, keys.At(i), keys.At(best))*side > 0 {
+			best = i
+		}
+	}
+	if best < 0 {
+		return value.Null, nil
+	}
+	return l.At(best).Share(), nil
+}
+
+func flatMap(c *Call, args []value.Value) (value.Value, error) {
+	_, lists, err := loopArgs(c, "FLAT_MAP", args)
+	if err != nil {
+		return value.Null, err
+	}
+	r := value.NewList(c.Meter, 0)
+	for i := range lists.Len() {
+		c.Meter.Work(2)
+		one := lists.At(i)
+		switch {
+		case one.IsNull():
+		case one.IsList():
+			l := one.List()
+			c.Meter.Work(l.Len())
+			for j := range l.Len() {
+				r.Append(c.Meter, l.At(j).Share())
+			}
+		default:
+			return value.Null, value.Errorf(value.WrongKind, "FLAT_MAP takes a function that gives lists, not %s: MAP(…) takes one that gives anything", value.Describe(one))
+		}
+	}
+	return r.Value(), nil
+}
+
+func indexBy(c *Call, args []value.Value) (value.Value, error) {
+	l, keys, err := loopArgs(c, "INDEX_BY", args)
+	if err != nil {
+		return value.Null, err
+	}
+	r := value.NewMap(c.Meter, 0)
+	for i := range l.Len() {
+		c.Meter.Work(10)
+		if err := c.printable(keys.At(i)); err != nil {
+			return value.Null, err
+		}
+		key, err := value.ToText(c.Meter, keys.At(i))
+		if err != nil {
+			return value.Null, err
+		}
+		r.Set(c.Meter, key, l.At(i).Share())
 	}
 	return r.Value(), nil
 }

@@ -59,6 +59,9 @@ func TestNull(t *testing.T) {
 		"GROUP_BY 0":   value.BadArgument,
 		"GROUP_BY 1":   value.BadArgument,
 	}
+	for _, name := range []string{"MIN_BY", "MAX_BY", "FLAT_MAP", "INDEX_BY"} {
+		failing[name+" 0"], failing[name+" 1"] = value.BadArgument, value.BadArgument
+	}
 	for i := range Len() {
 		b := At(i)
 		if b.Fn == nil {

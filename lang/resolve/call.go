@@ -29,7 +29,7 @@ func (r *resolver) defined(c *syntax.Call, f *Func) {
 	}
 	for _, a := range c.Args {
 		if l, ok := a.(*syntax.Lambda); ok {
-			r.errorf(l, "a lambda is no value: only MAP, FILTER, REDUCE, SORT_BY, GROUP_BY, ANY and ALL take one")
+			r.errorf(l, "a lambda is no value: only MAP, FILTER, REDUCE, SORT_BY, GROUP_BY, ANY, ALL and the like take one")
 			continue
 		}
 		r.expr(a)

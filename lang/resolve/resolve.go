@@ -497,7 +497,7 @@ func (r *resolver) expr(e syntax.Expr) {
 	case *syntax.Call:
 		r.call(e)
 	case *syntax.Lambda:
-		r.errorf(e, "a lambda stands only as an argument of MAP, FILTER, REDUCE, SORT_BY, GROUP_BY, ANY or ALL")
+		r.errorf(e, "a lambda stands only as an argument of MAP, FILTER, REDUCE, SORT_BY, GROUP_BY, ANY, ALL and the like")
 	case *syntax.Case:
 		r.expr(e.Of)
 		for _, w := range e.Whens {

@@ -541,7 +541,7 @@ func (m *machine) loop(e *syntax.Call, b *lib.Builtin) val {
 		return false
 	case lib.LoopAll:
 		return true
-	case lib.LoopSortBy, lib.LoopGroupBy:
+	case lib.LoopKeys:
 		return m.builtin(e, b, elements, results)
 	}
 	if results == nil {
