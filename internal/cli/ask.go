@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"ql/internal/engine"
+	"ql/internal/wire"
 	"ql/lang/form"
 	"ql/lang/value"
 )
@@ -264,18 +265,29 @@ func readAnswers(name string) (*prepared, error) {
 	l := v.List()
 	for i := range l.Len() {
 		e := l.At(i)
-		good := false
-		if e.IsMap() && e.Map().Len() == 1 {
-			approved, _ := e.Map().Get("approved")
-			fields, _ := e.Map().Get("fields")
-			good = approved.IsBool() || fields.IsMap()
-		}
-		if !good {
+		if !isPrepared(e) {
 			return nil, usage(`%s: answer %d must be {"approved": true or false} or {"fields": {…}}, not %.100s`, name, i+1, value.AppendJSON(nil, e))
 		}
 		a.list = append(a.list, e)
 	}
 	return a, nil
+}
+
+// isPrepared tells whether a value is a decision, with a note or without one, or fields.
+func isPrepared(v value.Value) bool {
+	if !v.IsMap() {
+		return false
+	}
+	approved, _ := v.Map().Get("approved")
+	fields, _ := v.Map().Get("fields")
+	note, noted := v.Map().Get("note")
+	switch {
+	case v.Map().Len() == 1:
+		return approved.IsBool() || fields.IsMap()
+	case v.Map().Len() == 2:
+		return approved.IsBool() && noted && note.IsText() && wire.IsNote(note.Str())
+	}
+	return false
 }
 
 func (a *prepared) reply(ctx context.Context, r *engine.Run, p *engine.Prompt) error {
@@ -290,6 +302,9 @@ func (a *prepared) reply(ctx context.Context, r *engine.Run, p *engine.Prompt) e
 		_, err = r.Answer(ctx, fields)
 	} else {
 		approved, _ := answer.Get("approved")
+		if note, ok := answer.Get("note"); ok {
+			r.SetAnswerer(engine.Answered{Note: note.Str()})
+		}
 		_, err = r.Approve(approved.IsTrue())
 	}
 	var wrong form.FieldErrors

@@ -41,6 +41,7 @@ var changing = []struct {
 	shown   string
 }{
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`), "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"},
+	{regexp.MustCompile(`"receipt":"\d{4}-\d{4}-\d{4}"`), `"receipt":"4821-9034-1782"`},
 	{regexp.MustCompile(`"duration_us":\d+`), `"duration_us":12`},
 	{regexp.MustCompile(`"(duration_ms|start_ms)":\d+`), `"$1":0`},
 	{regexp.MustCompile(`qln_[0-9A-Za-z]{49}`), "qln_9TbXq2LmVw4RzKc7HsYd1NfJ6PgUe8AoQi3BxCvMkEt5nSW0r"},

@@ -130,6 +130,8 @@ type State struct {
 	// Sent is 1 + the number of questions before the one whose page's address the script
 	// has read last.
 	Sent int `json:"sent,omitempty"`
+	// Answered is the last answer that it got; nil before any.
+	Answered *Answered `json:"answered,omitempty"`
 	// Secrets are those that the script has read, to be masked. So a State is
 	// stored sealed.
 	Secrets []string `json:"secrets,omitempty"`

@@ -92,10 +92,17 @@ func accountGet(c *call) (value.Value, error) { return c.entry("!ACCOUNT", c.o.A
 func quotaGet(c *call) (value.Value, error)   { return c.entry("!QUOTA", c.o.Quota) }
 
 func jobGet(c *call) (value.Value, error) {
-	if c.o.Job == nil {
-		return c.entry("!JOB", nil)
-	}
-	v, err := c.entry("!JOB", func(ctx context.Context) (value.Value, error) { return c.o.Job(ctx, c.state.Asked) })
+	v, err := c.entry("!JOB", func(ctx context.Context) (value.Value, error) {
+		all := value.NewMap(nil, 1).Value()
+		if c.o.Job != nil {
+			var err error
+			if all, err = c.o.Job(ctx, c.state.Asked); err != nil {
+				return value.Null, err
+			}
+		}
+		all.Map().SetText("answer", c.state.Answered.value())
+		return all, nil
+	})
 	if err == nil {
 		c.noteJobRead(c.args)
 	}

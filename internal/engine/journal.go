@@ -44,6 +44,9 @@ type Result struct {
 	Value value.Value
 	Err   *value.Error
 	Fuel  int64 // that the script pays for it, the same when it is replayed
+	// Answered is how a question was answered; nil for other effects, and in journals of earlier
+	// versions.
+	Answered *Answered
 }
 
 // errDiverged says that a replayed run came to another effect than the journal has.
@@ -76,6 +79,9 @@ func (r *Run) replay(e *vm.Effect, t Result) *Outcome {
 		r.addSecret(t.Value.Str())
 	}
 	r.resume(t.Value)
+	if t.Answered != nil {
+		r.state.Answered = t.Answered
+	}
 	return nil
 }
 

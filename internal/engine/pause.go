@@ -212,13 +212,26 @@ func (r *Run) Approve(approved bool) (Result, error) {
 	case p.Kind != KindConfirm:
 		return Result{}, ErrWrongReply
 	}
-	return r.reply(value.Bool(approved)), nil
+	decision := DecisionDeclined
+	if approved {
+		decision = DecisionApproved
+	}
+	return r.reply(p, value.Bool(approved), decision), nil
 }
 
-func (r *Run) reply(v value.Value) Result {
+func (r *Run) reply(p *Prompt, v value.Value, decision string) Result {
 	e := r.machine.Effect()
-	t := Result{Seq: e.Seq, Kind: e.Kind, Value: v}
+	a := r.answerer
+	a.Decision, a.Audience = decision, p.To
+	if a.By == "" {
+		a.By = "owner"
+	}
+	if a.At.IsZero() {
+		a.At = r.o.Clock()
+	}
+	t := Result{Seq: e.Seq, Kind: e.Kind, Value: v, Answered: &a}
 	r.resume(v)
+	r.answerer, r.state.Answered = Answered{}, &a
 	return t
 }
 
@@ -237,7 +250,7 @@ func (r *Run) Answer(ctx context.Context, fields value.Value) (Result, error) {
 	if err != nil {
 		return Result{}, errors.Join(err, r.DiscardUploads(ctx))
 	}
-	return r.reply(v), nil
+	return r.reply(p, v, DecisionAnswered), nil
 }
 
 // Expire raises in the script that nobody answered in time, and returns that result.

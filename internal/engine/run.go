@@ -17,6 +17,8 @@ type Run struct {
 	machine *vm.Machine
 	state   State
 	prompt  *Prompt // of the effect that the machine is at
+	// answerer is who gives the next answer.
+	answerer Answered
 
 	session    Session // held
 	tx         Tx      // open
@@ -147,7 +149,7 @@ func (r *Run) clearEffect() {
 		asked++
 	}
 	r.prompt = nil
-	r.state = State{Session: r.state.Session, Asked: asked, Fetches: r.state.Fetches, Sent: r.state.Sent, Secrets: r.state.Secrets}
+	r.state = State{Session: r.state.Session, Asked: asked, Fetches: r.state.Fetches, Sent: r.state.Sent, Answered: r.state.Answered, Secrets: r.state.Secrets}
 }
 
 // explain turns what a resource says when the context ends into what the

@@ -46,10 +46,14 @@ type Attempts interface {
 
 // Suspension is how a job is suspended: at a prompt, or until a moment.
 type Suspension struct {
-	State    State     // Paused or Waiting
-	Until    time.Time // zero for a prompt that never expires
-	Prompt   *Prompt   // of Paused
-	Snapshot []byte    // sealed
+	State  State     // Paused or Waiting
+	Until  time.Time // zero for a prompt that never expires
+	Prompt *Prompt   // of Paused
+	At     time.Time // when that was asked
+	// Announced is the hash of the token of the next prompt's page, where the script waits and
+	// has read that page's address before; nil for none.
+	Announced *[32]byte
+	Snapshot  []byte // sealed
 	Progress
 
 	// How many jobs of the account may be suspended, this one with them, and how many
@@ -59,9 +63,10 @@ type Suspension struct {
 	MostBytes int64
 }
 
-// Held is how many bytes a job holds that is suspended so, beside its task.
+// Held is how many bytes a job holds that is suspended so, beside its task and the questions
+// before.
 func (s *Suspension) Held() int64 {
-	n := int64(len(s.Snapshot)+len(s.Trace)+len(s.Response)+len(s.Output)) + s.From
+	n := int64(len(s.Snapshot)+len(s.Trace)+len(s.Response)+len(s.Output)) + s.From + s.QuestionBytes()
 	if s.Prompt != nil {
 		n += int64(len(s.Prompt.To) + len(s.Prompt.Message) + len(s.Prompt.Schema))
 	}

@@ -16,9 +16,6 @@ type Prompts interface {
 	Answer(ctx context.Context, id ID, a Answer, m member.Member, now time.Time) (Lease, error)
 	// FindAnswer returns the reply that a prompt of a job got.
 	FindAnswer(ctx context.Context, id ID, prompt string) (reply [32]byte, found bool, err error)
-	// ByPromptToken finds the job whose prompt's page a token opens, as long as the
-	// prompt is open; ErrNotFound where there is none.
-	ByPromptToken(ctx context.Context, token [32]byte) (ID, error)
 }
 
 // Prompt is the question at which a job is paused.
@@ -41,8 +38,11 @@ type Answer struct {
 	Prompt  string
 	Reply   [32]byte // a hash over it: the same reply again is no second one
 	By      principal.Credential
+	ByName  string // of the key, or the origin of the page; "" for others
 	Address string
 	At      time.Time
-	Step    int64  // of the journal
-	Entries []byte // the reply as the journal has it, sealed
+	// Decision and Note are what was decided, and what whoever did says beside it.
+	Decision, Note string
+	Step           int64  // of the journal
+	Entries        []byte // the reply as the journal has it, sealed
 }

@@ -38,6 +38,7 @@ type Queue struct {
 	Leases
 	Attempts
 	Prompts
+	Questions
 	Views
 	Maintenance
 }

@@ -8,6 +8,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"ql/internal/engine"
 	"ql/lang/bytecode"
@@ -23,6 +24,7 @@ const (
 	entryFuel        // what the effect of the next entry cost the script
 	entryProvisional // at the start of a part: all of it is of a transaction that was open
 	entryTxEnded     // a transaction has ended, and its provisional parts count
+	entryAnswered    // how the question of the next entry was answered
 )
 
 // ErrCorrupt says that a stored journal cannot be read.
@@ -38,6 +40,9 @@ func AppendResult(dst []byte, r engine.Result) []byte {
 		e.Byte(entryFuel)
 		e.Int(r.Fuel)
 		dst = e.Bytes()
+	}
+	if r.Answered != nil {
+		dst = appendAnswered(dst, r.Answered)
 	}
 	e := value.NewEncoder(dst)
 	if r.Err != nil {
@@ -62,6 +67,23 @@ func AppendResult(dst []byte, r engine.Result) []byte {
 	e.Text(r.Kind.String())
 	e.Value(r.Value)
 	return e.Bytes()
+}
+
+func appendAnswered(dst []byte, a *engine.Answered) []byte {
+	e := value.NewEncoder(dst)
+	e.Byte(entryAnswered)
+	for _, text := range []string{a.Decision, a.Audience, a.By, a.Note, a.Receipt} {
+		e.Text(text)
+	}
+	e.Int(a.At.UnixMicro())
+	return e.Bytes()
+}
+
+func decodeAnswered(d *value.Decoder) *engine.Answered {
+	d.Byte()
+	a := &engine.Answered{Decision: d.Text(), Audience: d.Text(), By: d.Text(), Note: d.Text(), Receipt: d.Text()}
+	a.At = time.UnixMicro(d.Int()).UTC()
+	return a
 }
 
 func appendTransaction(dst []byte, kind byte, t transaction) []byte {

@@ -33,8 +33,9 @@ type History struct {
 // entry is a result as it was encoded. It is decoded when the run comes there: the values
 // of a whole journal may be many times what a script may hold.
 type entry struct {
-	fuel  int64
-	bytes []byte
+	fuel     int64
+	answered *engine.Answered
+	bytes    []byte
 }
 
 // turnBytes is how many bytes of entries are read between two turns.
@@ -105,6 +106,7 @@ func newHistory(maxValue int64) History {
 func (h *History) read(b []byte, turn func() error, databases map[string]bool, ended map[transaction]bool) error {
 	h.bytes += len(b)
 	fuel, sinceTurn := int64(0), 0
+	var answered *engine.Answered
 	for len(b) > 0 {
 		d := value.NewDecoder(b, h.maxValue)
 		d.SetYield(turn)
@@ -112,6 +114,8 @@ func (h *History) read(b []byte, turn func() error, databases map[string]bool, e
 		case entryFuel:
 			d.Byte()
 			fuel = d.Int()
+		case entryAnswered:
+			answered = decodeAnswered(d)
 		case entryDatabase:
 			d.Byte()
 			databases[d.Text()] = true
@@ -119,8 +123,8 @@ func (h *History) read(b []byte, turn func() error, databases map[string]bool, e
 			ended[decodeTransaction(d)] = true
 		default:
 			r := decodeResult(d)
-			h.results[r.Seq] = entry{fuel, b[:len(b)-d.Remaining()]}
-			fuel = 0
+			h.results[r.Seq] = entry{fuel, answered, b[:len(b)-d.Remaining()]}
+			fuel, answered = 0, nil
 		}
 		if err := d.Err(); err != nil {
 			return corrupt(err)
@@ -147,6 +151,7 @@ func (h *History) Recorded(seq int64) (engine.Result, bool) {
 	delete(h.results, seq)
 	d := value.NewDecoder(e.bytes, h.maxValue)
 	r := decodeResult(d)
+	r.Answered = e.answered
 	if r.Fuel = e.fuel; d.Err() != nil {
 		r.Kind = bytecode.EffectNone
 	}

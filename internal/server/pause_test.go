@@ -104,7 +104,7 @@ func TestPauseAndResume(t *testing.T) {
 				if r.status != 200 || a.Status != test.status || *a.Result != test.result || (a.Error.Code != "") != (test.status == "failed") {
 					t.Errorf("answered: %d %s", r.status, r.body)
 				}
-				if poll := w.poll(id, ""); poll.body != r.body {
+				if poll := w.poll(id, ""); !strings.HasPrefix(r.body, strings.TrimSuffix(poll.body, "}")+`,"answer":{`) {
 					t.Errorf("polled: %s\nanswered: %s", poll.body, r.body)
 				}
 				w.confirm(id, test.reply).wantError(t, 409, "not_paused")
@@ -244,8 +244,9 @@ func TestPromptID(t *testing.T) {
 	if a := r.read(t); r.status != 200 || a.Status != "complete" || *a.Result != "truefalse" {
 		t.Errorf("%d %s", r.status, r.body)
 	}
+	ended, _, _ := strings.Cut(r.body, `,"answer":`)
 	for _, same := range []response{reply(first, true), reply(second.ID, false)} {
-		if same.status != 200 || same.body != r.body {
+		if job, _, _ := strings.Cut(same.body, `,"answer":`); same.status != 200 || job != ended {
 			t.Errorf("after the end: %d %s", same.status, same.body)
 		}
 	}

@@ -21,6 +21,7 @@ type Reply struct {
 	Fields   string // a JSON object; "" where Approved is there
 	Nodes    int    // values in Fields, at most
 	Prompt   string // the id of the prompt that is meant, "" for the one that is open
+	Note     string // beside Approved
 	Within   func(wire.Limits) error
 }
 
@@ -52,7 +53,7 @@ func (s *Service) confirm(ctx context.Context, c Caller, o foundJob, r Reply, wa
 	if err := r.Within(wireLimits(o.owner.Limits(s.o.Limits))); err != nil {
 		return nil, a, err
 	}
-	reply := worker.Reply{Prompt: r.Prompt, Approved: r.Approved, By: o.by, Address: c.Addr.String()}
+	reply := worker.Reply{Prompt: r.Prompt, Approved: r.Approved, Note: r.Note, By: o.by, ByName: o.byName, Address: c.Addr.String()}
 	if r.Approved == nil {
 		if err := c.Memory.Grow(ctx, r.weight()); err != nil {
 			return nil, a, err
@@ -65,11 +66,11 @@ func (s *Service) confirm(ctx context.Context, c Caller, o foundJob, r Reply, wa
 	}
 	ctx = s.acting(ctx, c, &principal.Principal{Account: o.owner, By: o.by, Key: o.key})
 	// Whoever answered and hung up has answered.
-	err := s.o.Jobs.Reply(context.WithoutCancel(ctx), o.ID, reply)
+	prompt, err := s.o.Jobs.Reply(context.WithoutCancel(ctx), o.ID, reply)
 	var unfit *value.Error // of a file that the account has no room for
 	switch {
 	case errors.Is(err, job.ErrNotPaused), errors.Is(err, job.ErrNotFound): // of a call that is not stored yet, nothing is open
-		return nil, a, fault.New(fault.NotPaused, "%s", notPaused(o.View, r.Prompt))
+		return nil, a, s.notPaused(ctx, &o, r.Prompt)
 	case errors.Is(err, worker.ErrAccountDisabled):
 		return nil, a, fault.New(fault.NotPaused, "the job rests and takes no answer for now: try again later, or ask whoever it belongs to")
 	case errors.Is(err, worker.ErrStopping):
@@ -81,6 +82,10 @@ func (s *Service) confirm(ctx context.Context, c Caller, o foundJob, r Reply, wa
 	case errors.As(err, &unfit):
 		return nil, a, fileFault(unfit)
 	case err != nil:
+		return nil, a, err
+	}
+	answered, err := s.o.Jobs.Question(ctx, o.ID, prompt)
+	if err != nil {
 		return nil, a, err
 	}
 	v, err := s.jobHead(ctx, o.ID)
@@ -98,15 +103,72 @@ func (s *Service) confirm(ctx context.Context, c Caller, o foundJob, r Reply, wa
 	if v, a, err = s.poll(ctx, c, o.ID, a); err == nil && v.State == job.Running {
 		a.Status = 202
 	}
+	a.Job.Answer = &wire.AnswerReceipt{PromptID: prompt, Decision: answered.Decision, At: answered.Ended, Receipt: job.ReceiptNumber(prompt)}
 	return v, a, err
 }
 
-func notPaused(v *job.View, prompt string) string {
-	switch {
-	case v.State.Finished():
-		return "the job is finished: its state is " + string(v.State)
-	case v.State == job.Paused && prompt != "" && v.Prompt != nil && v.Prompt.ID != prompt:
-		return "the job has moved on and asks something else: poll it for its prompt"
+// notPaused is the error of an answer to a question that is not open. It says what became of that.
+func (s *Service) notPaused(ctx context.Context, o *foundJob, prompt string) error {
+	meant := prompt
+	if meant == "" && o.Prompt != nil {
+		meant = o.Prompt.ID // at which it was paused when it was found
 	}
-	return "the job asks nothing at the moment, or was answered already: poll it for its state"
+	q, err := s.o.Jobs.Question(ctx, o.ID, meant)
+	if err != nil && !errors.Is(err, job.ErrNotFound) {
+		return err
+	}
+	state := o.State
+	if err == nil {
+		state = q.Job.State
+	}
+	text := "the job asks nothing at the moment: poll it for its state"
+	switch {
+	case err == nil && q.State.IsEnd() && meant != "":
+		text = s.became(&q, o.isTrusted()) + ": poll the job for its state"
+	case state.Finished():
+		text = "the job is finished: its state is " + string(state)
+		if err == nil {
+			text += ", and " + s.became(&q, o.isTrusted())
+		}
+	case state == job.Paused && prompt != "":
+		text = "the job has moved on and asks something else: poll it for its prompt"
+	case err == nil && q.State.IsEnd():
+		text = "the job asks nothing at the moment: " + s.became(&q, o.isTrusted()) + ". Poll it for its state"
+	}
+	return fault.New(fault.NotPaused, "%s", text)
+}
+
+// isTrusted tells whether who found a job acts for its owner, and may know by whom it was answered.
+func (o *foundJob) isTrusted() bool { return o.by != principal.ByNobody && o.by != principal.ByOrigin }
+
+// became says what became of a question that is over: when, and by whom it was answered, in no more
+// words than whoever does not act for the owner may know.
+func (*Service) became(q *job.Question, trusted bool) string {
+	at := q.Ended.UTC().Format(time.RFC3339)
+	switch q.State {
+	case job.QuestionAnswered:
+		return "the question was answered at " + at + " by " + answerer(q, trusted)
+	case job.QuestionExpired:
+		return "the question expired at " + at + ", since nobody had answered it in time"
+	}
+	return "the question was withdrawn at " + at + ", when its job ended"
+}
+
+// answerer says by whom a question was answered.
+func answerer(q *job.Question, trusted bool) string {
+	switch q.By {
+	case principal.ByKey, principal.ByPassword, principal.ByToken:
+		return "the owner of the account"
+	case principal.ByNamedKey:
+		if trusted && q.ByName != "" {
+			return "the key " + q.ByName
+		}
+		return "a key of the account"
+	case principal.ByOrigin:
+		if trusted && q.ByName != "" {
+			return "the page " + q.ByName
+		}
+		return "a page"
+	}
+	return "somebody who had its link or its job's id"
 }

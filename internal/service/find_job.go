@@ -20,6 +20,7 @@ type foundJob struct {
 	origin string               // the page's, where it may read the answer
 	by     principal.Credential // that the caller brought
 	key    principal.Key        // the named key, where it is one
+	byName string               // of the named key, or the origin of the page that started the job
 }
 
 // findJob finds a job for whoever knows its id, unless its account asks for more. A named key that
@@ -52,7 +53,7 @@ func (s *Service) findJob(ctx context.Context, c Caller, text string, p *Credent
 		if !mayReach(&who, &o.Summary, needs) {
 			return s.countMiss(c, errJobNotFound())
 		}
-		o.by, o.key = p.By, who.Key
+		o.by, o.key, o.byName = p.By, who.Key, who.Key.Name
 		if _, err := s.admitPage(ctx, c, o.owner.ID, p.By, isAmbient(c, &who)); err != nil {
 			return o, Answer{}, err
 		}
@@ -63,7 +64,7 @@ func (s *Service) findJob(ctx context.Context, c Caller, text string, p *Credent
 	// A page that started a job has nothing but its origin to show for it.
 	itsPage := o.origin != "" && o.Credential == principal.ByOrigin
 	if itsPage && p == nil {
-		o.by = principal.ByOrigin
+		o.by, o.byName = principal.ByOrigin, o.origin
 	}
 	a := Answer{Meta: Meta{Origin: o.origin}}
 	if o.owner.RequireAuthOnJobs && p == nil && !itsPage {

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -10,79 +11,118 @@ import (
 	"ql/internal/fault"
 	"ql/internal/job"
 	"ql/internal/principal"
+	"ql/internal/wire"
 )
 
-// PromptPage is a prompt as a person sees it, on a page of its own.
+// PromptPage is a prompt as a person sees it, on a page of its own: asked, not asked yet, or over.
 type PromptPage struct {
-	Account  string // whose job it is
+	Account string // whose job it is
+	State   job.QuestionState
+	// Of an open one:
 	Prompt   job.Prompt
 	MaxBytes int // bytes of a reply
+	// Of one that is over:
+	Ended    time.Time
+	Answerer string // in words; "" where nobody answered
 }
 
-// errNoPrompt is the answer to a link that opens nothing: a wrong one looks like
-// one that was used.
+// errNoPrompt is the answer to a link that opens nothing, and never did.
 func errNoPrompt() error {
-	return fault.New(fault.NotFound, "nothing is asked here now: the question has been answered, its time is over, it has not been asked yet, or the link is not complete")
+	return fault.New(fault.NotFound, "there is no such question: the link is not complete, or what it belonged to is no longer kept")
 }
 
-// findPrompt finds the job whose prompt a token opens. Whoever has the token may
-// answer, wherever they come from.
-func (s *Service) findPrompt(ctx context.Context, c Caller, token string) (foundJob, error) {
-	id, err := s.o.Jobs.ByPromptToken(ctx, token)
-	if err == nil {
-		var v *job.View
-		if v, err = s.o.Jobs.ViewWithin(ctx, id, 0); err == nil && v.Prompt != nil && v.Prompt.Sealed == nil {
-			v, err = s.jobView(ctx, c.Memory, id) // its words are many
-		}
-		if err == nil {
-			owner, err := s.o.Accounts.ByID(ctx, v.Account)
-			if err == nil && v.Prompt != nil && !owner.Disabled {
-				if err := c.Memory.Assign(int64(owner.ID)); err != nil {
-					return foundJob{}, err
-				}
-				return foundJob{View: v, owner: owner, by: principal.ByNobody}, nil
-			}
-			if err != nil && !errors.Is(err, account.ErrNotFound) {
-				return foundJob{}, err
-			}
-			return foundJob{}, errNoPrompt()
-		}
-	}
+// findQuestion finds the question that a token opens, whatever became of it, and whose it is.
+func (s *Service) findQuestion(ctx context.Context, c Caller, token string) (job.Question, account.Account, error) {
+	q, err := s.o.Jobs.QuestionByToken(ctx, token)
 	if errors.Is(err, job.ErrNotFound) {
 		err = errNoPrompt()
 	}
-	return foundJob{}, err
+	if err != nil {
+		return q, account.Account{}, err
+	}
+	owner, err := s.o.Accounts.ByID(ctx, q.Job.Account)
+	if errors.Is(err, account.ErrNotFound) || err == nil && owner.Disabled {
+		err = errNoPrompt()
+	}
+	if err == nil {
+		err = c.Memory.Assign(int64(owner.ID))
+	}
+	return q, owner, err
+}
+
+// errNotOpen says that a question is not open.
+var errNotOpen = errors.New("the question is not open")
+
+// findPrompt finds the job whose prompt a token opens. Whoever has the token may
+// answer, wherever they come from. The error of one that is not open is errNotOpen.
+func (s *Service) findPrompt(ctx context.Context, c Caller, token string) (foundJob, job.Question, error) {
+	q, owner, err := s.findQuestion(ctx, c, token)
+	if err != nil || q.State != job.QuestionOpen {
+		return foundJob{owner: owner}, q, cmp.Or(err, errNotOpen)
+	}
+	v, err := s.o.Jobs.ViewWithin(ctx, q.Job.ID, 0)
+	if err == nil && v.Prompt != nil && v.Prompt.Sealed == nil {
+		v, err = s.jobView(ctx, c.Memory, q.Job.ID) // its words are many
+	}
+	switch {
+	case errors.Is(err, job.ErrNotFound):
+		err = errNoPrompt()
+	case err == nil && (v.Prompt == nil || v.Prompt.ID != q.Prompt): // answered this moment
+		if q, err = s.o.Jobs.QuestionByToken(ctx, token); err == nil {
+			err = errNotOpen
+		}
+	}
+	return foundJob{View: v, owner: owner, by: principal.ByNobody}, q, err
 }
 
 // Prompt returns the prompt of a token's page.
 func (s *Service) Prompt(ctx context.Context, c Caller, token string) (PromptPage, error) {
-	o, err := s.findPrompt(ctx, c, token)
-	if err != nil {
+	o, q, err := s.findPrompt(ctx, c, token)
+	p := PromptPage{Account: o.owner.Username, State: q.State, Ended: q.Ended}
+	switch {
+	case errors.Is(err, errNotOpen):
+		if q.State == job.QuestionAnswered {
+			p.Answerer = answerer(&q, false)
+		}
+		return p, nil
+	case err != nil:
 		return PromptPage{}, err
 	}
-	return PromptPage{Account: o.owner.Username, Prompt: *o.Prompt, MaxBytes: o.owner.Limits(s.o.Limits).BodyBytes}, nil
+	p.Prompt, p.MaxBytes = *o.Prompt, o.owner.Limits(s.o.Limits).BodyBytes
+	return p, nil
 }
 
 // answerWait is how long somebody who answered on a page waits for the next
 // prompt.
 const answerWait = 5 * time.Second
 
+// ErrQuestionOver is the error of an answer to a question that is not open any more.
+var ErrQuestionOver = errors.New("the question is over")
+
 // AnswerPrompt answers the prompt of a token's page. It returns the address of the next
-// prompt of the job, "" where there is none for now, or none for whoever answered.
-func (s *Service) AnswerPrompt(ctx context.Context, c Caller, token string, r Reply) (next string, err error) {
-	o, err := s.findPrompt(ctx, c, token)
+// prompt of the job, "" where there is none for now, or none for whoever answered, and what whoever
+// answered is given. ErrQuestionOver says that the question is not open: Prompt tells why.
+func (s *Service) AnswerPrompt(ctx context.Context, c Caller, token string, r Reply) (next string, receipt wire.AnswerReceipt, err error) {
+	o, _, err := s.findPrompt(ctx, c, token)
+	if errors.Is(err, errNotOpen) {
+		err = ErrQuestionOver
+	}
 	if err != nil {
-		return "", err
+		return "", receipt, err
 	}
 	r.Prompt = o.Prompt.ID
 	v, a, err := s.confirm(ctx, c, o, r, answerWait, Answer{})
 	switch {
 	case fault.Is(err, fault.NotPaused):
-		return "", errNoPrompt()
-	case err != nil || v.Prompt == nil || !follows(o.Prompt, v.Prompt):
-		return "", err
+		return "", receipt, ErrQuestionOver
+	case err != nil:
+		return "", receipt, err
 	}
-	return a.Job.FormURL, nil
+	receipt = *a.Job.Answer
+	if v.Prompt == nil || !follows(o.Prompt, v.Prompt) {
+		return "", receipt, nil
+	}
+	return a.Job.FormURL, receipt, nil
 }
 
 // follows tells whether who has answered a prompt on its page goes on to another: where both

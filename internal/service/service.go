@@ -57,13 +57,15 @@ type Jobs interface {
 	Adopt(ctx context.Context, s worker.Submission, run *engine.Run, out engine.Outcome, ran time.Duration) (*job.View, error)
 	ReserveKey(ctx context.Context, a account.ID, k job.Key, id job.ID) (earlier job.ID, err error)
 	FindKey(ctx context.Context, a account.ID, k job.Key) (earlier job.ID, err error)
-	Reply(ctx context.Context, id job.ID, r worker.Reply) error
+	Reply(ctx context.Context, id job.ID, r worker.Reply) (prompt string, err error)
 	Cancel(ctx context.Context, id job.ID) (job.State, error)
 	ViewWithin(ctx context.Context, id job.ID, most int64) (*job.View, error)
 	Watch(id job.ID) (changed <-chan struct{}, stop func())
 	FormToken(v *job.View) (string, error)
 	SealRequest(a account.ID, id job.ID, plain []byte) ([]byte, error)
-	ByPromptToken(ctx context.Context, token string) (job.ID, error)
+	QuestionByToken(ctx context.Context, token string) (job.Question, error)
+	Question(ctx context.Context, id job.ID, prompt string) (job.Question, error)
+	Questions(ctx context.Context, a account.ID, q job.QuestionQuery) ([]job.Question, error)
 }
 
 // URLs are where callers reach the service, without a slash at the end.

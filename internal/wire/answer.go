@@ -31,7 +31,8 @@ type Job struct {
 	ID         string
 	Truncated  bool // the output was left out for its size
 	Output     *Output
-	Value      Raw // of an output that is one value, where Output is left out
+	Value      Raw            // of an output that is one value, where Output is left out
+	Answer     *AnswerReceipt // to an answer that was accepted
 	Prompt     *Prompt
 	ConfirmURL string
 	FormURL    string
@@ -60,6 +61,24 @@ type Prompt struct {
 	Message   string
 	Schema    Raw // of a gather
 	ExpiresAt time.Time
+}
+
+// AnswerReceipt says that an answer was accepted.
+type AnswerReceipt struct {
+	PromptID string
+	Decision string // "approved", "declined" or "answered"
+	At       time.Time
+	Receipt  string // a number
+}
+
+func (a *AnswerReceipt) append(dst []byte) []byte {
+	dst = append(dst, `{"prompt_id":`...)
+	dst = appendText(dst, a.PromptID)
+	dst = appendTextField(dst, "decision", a.Decision)
+	dst = append(dst, `,"at":`...)
+	dst = appendTime(dst, a.At)
+	dst = appendTextField(dst, "receipt", a.Receipt)
+	return append(dst, '}')
 }
 
 // HTTPStatus returns the status of the answer to the call that ran or submitted the
@@ -120,6 +139,10 @@ func (j *Job) add(p *parts) {
 	}
 	p.dst = appendOptional(p.dst, "poll_url", j.PollURL)
 	p.optional("error", j.Error)
+	if j.Answer != nil {
+		p.dst = append(p.dst, `,"answer":`...)
+		p.dst = j.Answer.append(p.dst)
+	}
 	p.dst = append(p.dst, '}')
 }
 

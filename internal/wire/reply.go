@@ -1,11 +1,17 @@
 package wire
 
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
 // Reply is a request of POST /v1/confirm/{id}: exactly one of Approved and
 // Fields is there.
 type Reply struct {
 	Approved *bool
 	Fields   string // the object as it was sent, checked; "" where it was left out
 	PromptID string // "" where it was left out
+	Note     string // beside Approved; "" where it was left out
 	Shape    Shape
 }
 
@@ -19,7 +25,7 @@ func (p *Reply) Within(l Limits) error {
 	return nil
 }
 
-var replyFields = []string{"approved", "fields", "prompt_id"}
+var replyFields = []string{"approved", "fields", "prompt_id", "note"}
 
 // DecodeReply reads the body of POST /v1/confirm/{id}. The error is a *Refusal.
 func DecodeReply(body []byte, l Limits) (*Reply, error) {
@@ -50,6 +56,11 @@ func (p *Reply) decode(top node) *Refusal {
 			if r == nil && p.PromptID == "" {
 				r = invalid("prompt_id", "is empty: the id of the prompt fits, or leave the field out")
 			}
+		case "note":
+			p.Note, r = optionalText("note", value)
+			if r == nil && !IsNote(p.Note) {
+				r = NoteTooLong()
+			}
 		default:
 			r = unknown(bodyField, name, replyFields)
 		}
@@ -60,10 +71,25 @@ func (p *Reply) decode(top node) *Refusal {
 	switch {
 	case p.Approved != nil && p.Fields != "":
 		return invalid("fields", "stands beside approved: one of the two fits, as the prompt asks")
+	case p.Fields != "" && p.Note != "":
+		return invalid("note", "stands beside fields: it goes with approved, and what a form is to take is its fields")
 	case p.Approved == nil && p.Fields == "":
 		return invalid("approved", `is missing: true or false fits, or "fields" with an object where a form is asked for`)
 	}
 	return nil
+}
+
+// MaxNote is how many characters a note beside a decision may have.
+const MaxNote = 1000
+
+// IsNote tells whether a text is short enough for a note.
+func IsNote(text string) bool {
+	return len(text) <= utf8.UTFMax*MaxNote && utf8.RuneCountInString(text) <= MaxNote
+}
+
+// NoteTooLong is the refusal of a note that is too long.
+func NoteTooLong() *Refusal {
+	return invalid("note", fmt.Sprintf("has more than %d characters: so many fit", MaxNote))
 }
 
 // boolean takes true and false only: a decision is never guessed.

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"math"
@@ -593,8 +594,12 @@ func (a *attempt) suspension(ctx context.Context, run *engine.Run, out engine.Ou
 	if !a.w.o.Unlimited {
 		s.Most, s.MostBytes = a.limits.Suspended, a.limits.SuspendedBytes
 	}
+	if state := run.State(); out.Status == engine.Waiting && state.Sent == state.Asked+1 {
+		token := sha256.Sum256([]byte(a.w.o.Host.FormToken(a.lease.Account, a.lease.ID, state.Asked)))
+		s.Announced = &token
+	}
 	if out.Status == engine.Paused {
-		s.State, s.Until = job.Paused, out.Prompt.Expires
+		s.State, s.Until, s.At = job.Paused, out.Prompt.Expires, a.w.o.Clock().Truncate(time.Microsecond)
 		if s.Prompt, err = a.w.prompt(a.lease, out.Prompt); err != nil {
 			return nil, err
 		}

@@ -63,7 +63,7 @@ func TestPromiseClockJumps(t *testing.T) {
 	e.jump(3 * time.Hour)
 	for i, id := range asking {
 		e.await(id, job.Paused)
-		check(t, e.w.Reply(ctx, id, reply(i%2 == 0)))
+		check(t, e.reply(ctx, id, reply(i%2 == 0)))
 	}
 	for i := range kinds {
 		e.wantResult(asking[i], fmt.Sprint(i%2 == 0))

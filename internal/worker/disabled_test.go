@@ -125,12 +125,12 @@ func TestDisabledTakesNoReply(t *testing.T) {
 	id := e.submit(`CONFIRM "sure?" EMIT "yes"`)
 	e.await(id, job.Paused)
 	e.disable(true)
-	if err := e.w.Reply(ctx, id, reply(true)); !errors.Is(err, ErrAccountDisabled) {
+	if err := e.reply(ctx, id, reply(true)); !errors.Is(err, ErrAccountDisabled) {
 		t.Fatalf("a reply to a job of a disabled account: %v", err)
 	}
 	e.wantState(id, job.Paused)
 	e.disable(false)
-	check(t, e.w.Reply(ctx, id, reply(true)))
+	check(t, e.reply(ctx, id, reply(true)))
 	e.wantResult(id, "yes")
 }
 

@@ -20,7 +20,7 @@ func TestInputStays(t *testing.T) {
 	e.await(s.Summary.ID, job.Paused)
 	e.start()
 	yes := true
-	check(t, e.w.Reply(context.Background(), s.Summary.ID, Reply{Approved: &yes}))
+	check(t, e.reply(context.Background(), s.Summary.ID, Reply{Approved: &yes}))
 	e.wantResult(s.Summary.ID, `{"name":"Ada <3","tags":["a"]}`)
 }
 

@@ -92,7 +92,7 @@ func TestLateForgetLeavesWhatCameSince(t *testing.T) {
 	e.await(id, job.Paused)
 	<-late.asked // of the attempt that stands
 	yes := true
-	check(t, e.w.Reply(context.Background(), id, Reply{Approved: &yes}))
+	check(t, e.reply(context.Background(), id, Reply{Approved: &yes}))
 	<-held.held // the next one has inserted its row
 	close(late.begin)
 	<-late.done

@@ -22,7 +22,9 @@ type Reply struct {
 	// Approved answers a CONFIRM; nil where Fields answers a GATHER.
 	Approved *bool
 	Fields   value.Value
+	Note     string // beside Approved
 	By       principal.Credential
+	ByName   string // of the key, or the origin of the page
 	Address  string
 }
 
@@ -31,6 +33,9 @@ func (r *Reply) sum() [32]byte {
 	e := value.NewEncoder(nil)
 	if r.Approved != nil {
 		e.Value(value.Bool(*r.Approved))
+		if r.Note != "" {
+			e.Text(r.Note)
+		}
 	} else {
 		e.Value(r.Fields)
 	}
@@ -41,29 +46,30 @@ func (r *Reply) sum() [32]byte {
 // several replies one wins; the others, and those to a job that has moved on,
 // get job.ErrNotPaused. The same reply to the same question again is no error.
 // engine.ErrWrongReply, form.FieldErrors, ErrAccountDisabled and a *value.Error of a file
-// that cannot be stored leave the question open.
-func (w *Worker) Reply(ctx context.Context, id job.ID, r Reply) error {
+// that cannot be stored leave the question open. It returns the id of the question that was
+// answered.
+func (w *Worker) Reply(ctx context.Context, id job.ID, r Reply) (prompt string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, replyTime)
 	defer cancel()
 	sum := r.sum()
 	h, err := w.o.Queue.Head(ctx, id)
 	if err != nil {
-		return err
+		return "", err
 	}
 	switch {
 	case h.State != job.Paused || h.Question == "" || r.Prompt != "" && r.Prompt != h.Question:
-		return w.repeated(ctx, id, r.Prompt, sum)
+		return r.Prompt, w.repeated(ctx, id, r.Prompt, sum)
 	case (r.Approved != nil) != (h.Kind == engine.KindConfirm):
-		return engine.ErrWrongReply
+		return "", engine.ErrWrongReply
 	}
 	if err := w.mayReply(id); err != nil {
-		return err
+		return "", err
 	}
 	err = w.answer(ctx, h, r, sum)
 	if errors.Is(err, job.ErrNotPaused) || errors.Is(err, job.ErrLeaseLost) {
-		return w.repeated(ctx, id, r.Prompt, sum)
+		return r.Prompt, w.repeated(ctx, id, r.Prompt, sum)
 	}
-	return err
+	return h.Question, err
 }
 
 // replyTime is how long it may take to check a reply, and to wait for the turns to.
@@ -173,6 +179,8 @@ func (a *attempt) answer(ctx context.Context, question string, r Reply, sum [32]
 		return err
 	}
 	run := a.x.Run(a.machine, a.engineState, nil)
+	now := w.o.Clock()
+	run.SetAnswerer(engine.Answered{By: job.AnsweredBy(r.By, r.ByName), Note: r.Note, At: now, Receipt: job.ReceiptNumber(question)})
 	result, err := r.apply(engine.WithPace(ctx, ticket), run)
 	if err != nil {
 		return err
@@ -183,7 +191,8 @@ func (a *attempt) answer(ctx context.Context, question string, r Reply, sum [32]
 	}
 	ticket.Yield()
 	lease, err := w.o.Queue.Answer(ctx, a.lease.ID, job.Answer{
-		Prompt: question, Reply: sum, By: r.By, Address: r.Address, At: w.o.Clock(), Step: result.Seq, Entries: sealed,
+		Prompt: question, Reply: sum, By: r.By, ByName: r.ByName, Address: r.Address, At: now, Decision: result.Answered.Decision, Note: r.Note,
+		Step: result.Seq, Entries: sealed,
 	}, w.session.Member(), w.o.Clock())
 	if err != nil {
 		if a.wasNotAnswered(ctx, question, err) {

@@ -38,7 +38,7 @@ func TestWrongRepliesCostLittle(t *testing.T) {
 	e.await(id, job.Paused)
 	fields := Reply{Fields: value.NewMap(nil, 0).Value()}
 	for range 100 {
-		if err := e.w.Reply(context.Background(), id, fields); !errors.Is(err, engine.ErrWrongReply) {
+		if err := e.reply(context.Background(), id, fields); !errors.Is(err, engine.ErrWrongReply) {
 			t.Fatal(err)
 		}
 	}
@@ -46,14 +46,14 @@ func TestWrongRepliesCostLittle(t *testing.T) {
 		t.Errorf("the job was loaded %d times", n)
 	}
 	yes := true
-	check(t, e.w.Reply(context.Background(), id, Reply{Approved: &yes}))
+	check(t, e.reply(context.Background(), id, Reply{Approved: &yes}))
 	e.wantResult(id, "1")
 
 	id = e.submit("GATHER \"name\" SET ?x\nEMIT 1")
 	e.await(id, job.Paused)
 	var refused *admit.Refused
 	for n := range 100 {
-		err := e.w.Reply(context.Background(), id, fields)
+		err := e.reply(context.Background(), id, fields)
 		if errors.As(err, &refused) {
 			if n < maxReplies.Burst {
 				t.Errorf("the %d. was refused", n+1)
@@ -76,7 +76,7 @@ func TestReplyToALargeJob(t *testing.T) {
 	check(t, err)
 	e.await(s.Summary.ID, job.Paused)
 	yes := true
-	check(t, e.w.Reply(context.Background(), s.Summary.ID, Reply{Approved: &yes}))
+	check(t, e.reply(context.Background(), s.Summary.ID, Reply{Approved: &yes}))
 	e.wantResult(s.Summary.ID, "100000")
 }
 
@@ -118,7 +118,7 @@ func TestUploadsOfAnUnsureAnswer(t *testing.T) {
 		return u.Bytes
 	}
 	q.fails.Store(true)
-	if err := e.w.Reply(context.Background(), id, answer); !errors.Is(err, errChaos) {
+	if err := e.reply(context.Background(), id, answer); !errors.Is(err, errChaos) {
 		t.Fatalf("a reply that was not stored: %v", err)
 	}
 	if n := uploads(); n != 0 {
@@ -126,7 +126,7 @@ func TestUploadsOfAnUnsureAnswer(t *testing.T) {
 	}
 	e.wantState(id, job.Paused)
 	q.stores.Store(true)
-	if err := e.w.Reply(context.Background(), id, answer); !errors.Is(err, errChaos) {
+	if err := e.reply(context.Background(), id, answer); !errors.Is(err, errChaos) {
 		t.Fatalf("a reply that was stored: %v", err)
 	}
 	e.wantResult(id, "meow")

@@ -237,7 +237,17 @@ func (w *Worker) FormToken(v *job.View) (string, error) {
 	return string(token), err
 }
 
-// ByPromptToken finds the job whose question's page a token opens.
-func (w *Worker) ByPromptToken(ctx context.Context, token string) (job.ID, error) {
-	return w.o.Queue.ByPromptToken(ctx, sha256.Sum256([]byte(token)))
+// QuestionByToken finds the question whose page a token opens, whatever became of it.
+func (w *Worker) QuestionByToken(ctx context.Context, token string) (job.Question, error) {
+	return w.o.Queue.QuestionByToken(ctx, sha256.Sum256([]byte(token)))
+}
+
+// Question finds a question of a job; "" is the one that was asked last.
+func (w *Worker) Question(ctx context.Context, id job.ID, prompt string) (job.Question, error) {
+	return w.o.Queue.Question(ctx, id, prompt)
+}
+
+// Questions lists questions of an account, those asked last first.
+func (w *Worker) Questions(ctx context.Context, a account.ID, q job.QuestionQuery) ([]job.Question, error) {
+	return w.o.Queue.ListQuestions(ctx, a, q)
 }

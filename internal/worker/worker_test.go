@@ -52,7 +52,7 @@ func TestPauses(t *testing.T) {
 		if string(v.Result) != want || v.Prompt.Message != "go on with 21?" {
 			t.Fatalf("paused with %q at %q, want %q", v.Result, v.Prompt.Message, want)
 		}
-		check(t, e.w.Reply(context.Background(), id, reply(i == 0)))
+		check(t, e.reply(context.Background(), id, reply(i == 0)))
 	}
 	e.wantResult(id, "a12refused42")
 }
@@ -69,26 +69,26 @@ func TestReplies(t *testing.T) {
 	ctx := context.Background()
 	first := v.Prompt.ID
 	wrong := Reply{Fields: value.NewMap(nil, 0).Value()}
-	if err := e.w.Reply(ctx, id, wrong); !errors.Is(err, engine.ErrWrongReply) {
+	if err := e.reply(ctx, id, wrong); !errors.Is(err, engine.ErrWrongReply) {
 		t.Errorf("fields for a CONFIRM: %v", err)
 	}
 	r := reply(true)
 	r.Prompt = first
-	check(t, e.w.Reply(ctx, id, r))
+	check(t, e.reply(ctx, id, r))
 	v = e.await(id, job.Paused)
 	if v.Prompt.Message != "really?" || string(v.Result) != "one two " {
 		t.Fatalf("paused at %q with %q", v.Prompt.Message, v.Result)
 	}
-	check(t, e.w.Reply(ctx, id, r)) // a double click
+	check(t, e.reply(ctx, id, r)) // a double click
 	if v := e.await(id, job.Paused); v.Prompt.Message != "really?" {
 		t.Errorf("a double click answered %q", v.Prompt.Message)
 	}
 	r = reply(false)
 	r.Prompt = first
-	if err := e.w.Reply(ctx, id, r); !errors.Is(err, job.ErrNotPaused) {
+	if err := e.reply(ctx, id, r); !errors.Is(err, job.ErrNotPaused) {
 		t.Errorf("another reply to a question that was answered: %v", err)
 	}
-	check(t, e.w.Reply(ctx, id, reply(true)))
+	check(t, e.reply(ctx, id, reply(true)))
 	e.wantResult(id, "one two three")
 }
 
@@ -96,7 +96,7 @@ func TestDeclines(t *testing.T) {
 	e := newWorld(t, faults{})
 	id := e.submit(`EMIT "a" CONFIRM "sure?" EMIT "b"`)
 	e.await(id, job.Paused)
-	check(t, e.w.Reply(context.Background(), id, reply(false)))
+	check(t, e.reply(context.Background(), id, reply(false)))
 	if v := e.await(id, job.Declined); string(v.Result) != "a" {
 		t.Errorf("declined with %q", v.Result)
 	}
@@ -199,14 +199,14 @@ func TestStoppedTakesNothing(t *testing.T) {
 	e.await(id, job.Paused)
 	check(t, e.w.Stop(context.Background()))
 	approved := Reply{Approved: new(true)}
-	if err := e.w.Reply(context.Background(), id, approved); !errors.Is(err, ErrStopping) {
+	if err := e.reply(context.Background(), id, approved); !errors.Is(err, ErrStopping) {
 		t.Errorf("a reply to a stopped worker: %v", err)
 	}
 	if _, err := e.w.Submit(context.Background(), e.submission(`EMIT 1`)); !errors.Is(err, ErrStopping) {
 		t.Errorf("a submission to a stopped worker: %v", err)
 	}
 	e.start()
-	check(t, e.w.Reply(context.Background(), id, approved))
+	check(t, e.reply(context.Background(), id, approved))
 	e.wantResult(id, "true")
 }
 

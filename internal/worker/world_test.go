@@ -226,3 +226,9 @@ func (e *world) wantResult(id job.ID, want string) {
 		e.t.Errorf("the job gave %q, want %q", v.Result, want)
 	}
 }
+
+// reply answers a question.
+func (e *world) reply(ctx context.Context, id job.ID, r Reply) error {
+	_, err := e.w.Reply(ctx, id, r)
+	return err
+}

@@ -152,6 +152,7 @@ func choices(property value.Value) []choice {
 func withErrors(v view, s submission, wrong form.FieldErrors) view {
 	v.Title = "Please correct: " + v.Title
 	v.Wrong = "Your answers were not taken yet. Please look at those that are marked."
+	v.Note = s.Values.Get("note")
 	first := true
 	for i := range v.Fields {
 		f := &v.Fields[i]

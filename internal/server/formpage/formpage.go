@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"ql/internal/fault"
+	"ql/internal/job"
 	"ql/internal/principal"
 	"ql/internal/server"
 	"ql/internal/service"
@@ -51,11 +52,13 @@ type view struct {
 	Account string // who asks; "" on a page that asks nothing
 	Message string
 	Words   string // instead of a form
+	Receipt string // the number of an answer that was accepted
 	Confirm bool
 	Files   bool // some field takes a file
 	Starred bool // some field must be answered
 	Fields  []field
 	Wrong   string
+	Note    string // beside a decision, as it was sent
 	Expires string
 	Nonce   string
 }
@@ -114,11 +117,11 @@ func ask(h http.Header, r *server.Request, status int, q service.PromptPage, v v
 
 func (p pages) show(h http.Header, r *server.Request) (server.Response, error) {
 	q, err := p.service.Prompt(r.Context(), r.Caller, r.Variable)
-	if _, answered := p.latest.find(r.Variable); answered && fault.Is(err, fault.NotFound) {
-		return write(h, r.Setting(""), http.StatusGone, view{Title: "Already answered", Words: "This question has been answered. You may close this page."})
-	}
 	if err != nil {
 		return server.Response{}, err
+	}
+	if q.State != job.QuestionOpen {
+		return notOpen(h, r, q, "")
 	}
 	v, err := promptView(r, q)
 	if err != nil {
@@ -126,6 +129,30 @@ func (p pages) show(h http.Header, r *server.Request) (server.Response, error) {
 	}
 	return ask(h, r, http.StatusOK, q, v)
 }
+
+// notOpen is the page of a question that is not asked yet, or over. It tells whoever has the link
+// when and how that ended, and nothing of what was answered.
+func notOpen(h http.Header, r *server.Request, q service.PromptPage, after string) (server.Response, error) {
+	v, status := view{Account: q.Account}, http.StatusGone
+	at := q.Ended.UTC().Format(moment)
+	switch q.State {
+	case job.QuestionAnnounced:
+		v.Title, v.Words, status = "Not asked yet", "This question has not been asked yet. Please open this page again later.", http.StatusOK
+	case job.QuestionAnswered:
+		v.Title, v.Words = "Already answered", "This question was answered on "+at+" by "+q.Answerer+". You may close this page."
+	case job.QuestionExpired:
+		v.Title, v.Words = "The time to answer is over", "This question could be answered until "+at+". Nobody did, and it is asked no longer."
+	default:
+		v.Title, v.Words = "No longer asked", "This question was withdrawn on "+at+": what asked it has ended without an answer."
+	}
+	if after != "" {
+		v.Words += " " + after
+	}
+	return write(h, r.Setting(""), status, v)
+}
+
+// moment is how the page writes a time.
+const moment = "2 January 2006, 15:04 UTC"
 
 // promptView is what the page of a prompt shows.
 func promptView(r *server.Request, q service.PromptPage) (v view, err error) {
@@ -139,7 +166,7 @@ func promptView(r *server.Request, q service.PromptPage) (v view, err error) {
 func newPromptView(q service.PromptPage) (view, error) {
 	v := view{Title: "A question from " + q.Account, Account: q.Account, Message: q.Prompt.Message, Confirm: q.Prompt.Schema == nil}
 	if !q.Prompt.Expires.IsZero() {
-		v.Expires = q.Prompt.Expires.UTC().Format("2 January 2006, 15:04 UTC")
+		v.Expires = q.Prompt.Expires.UTC().Format(moment)
 	}
 	if v.Confirm {
 		return v, nil
@@ -158,9 +185,13 @@ func newPromptView(q service.PromptPage) (view, error) {
 
 func (p pages) answer(h http.Header, r *server.Request) (server.Response, error) {
 	// A link that opens nothing is not worth reading what was sent to it.
-	most, err := p.maxBytes(r)
+	most, q, err := p.maxBytes(r)
 	if err != nil {
 		return server.Response{}, err
+	}
+	const notTaken = "What you sent now was not taken."
+	if most < 0 {
+		return notOpen(h, r, q, notTaken)
 	}
 	sent, err := p.read(r, most)
 	if err != nil {
@@ -171,15 +202,14 @@ func (p pages) answer(h http.Header, r *server.Request) (server.Response, error)
 		return server.Response{}, err
 	}
 	defer p.latest.locks.Unlock(r.Variable)
-	q, err := p.service.Prompt(r.Context(), r.Caller, r.Variable)
-	if earlier, answered := p.latest.find(r.Variable); answered && fault.Is(err, fault.NotFound) {
-		if earlier.sum == sent.sum() {
-			return acceptedPage(h, r, earlier.next)
-		}
-		return write(h, r.Setting(""), http.StatusGone, view{Title: "Already answered", Words: "This question had already been answered, and the first answer holds. What you sent now was not taken."})
-	}
-	if err != nil {
+	if q, err = p.service.Prompt(r.Context(), r.Caller, r.Variable); err != nil {
 		return server.Response{}, err
+	}
+	if q.State != job.QuestionOpen {
+		if earlier, answered := p.latest.find(r.Variable); answered && earlier.sum == sent.sum() {
+			return acceptedPage(h, r, earlier.next, earlier.receipt)
+		}
+		return notOpen(h, r, q, notTaken)
 	}
 	v, err := promptView(r, q)
 	if err != nil {
@@ -190,7 +220,7 @@ func (p pages) answer(h http.Header, r *server.Request) (server.Response, error)
 		return server.Response{}, err
 	}
 	// A browser gives up the first request of a double click; its answer counts.
-	next, err := p.service.AnswerPrompt(context.WithoutCancel(r.Context()), r.Caller, r.Variable, reply)
+	next, receipt, err := p.service.AnswerPrompt(context.WithoutCancel(r.Context()), r.Caller, r.Variable, reply)
 	var wrong form.FieldErrors
 	switch {
 	case errors.As(err, &wrong):
@@ -199,25 +229,34 @@ func (p pages) answer(h http.Header, r *server.Request) (server.Response, error)
 		v, f := withErrors(v, sent, nil), fault.Of(err)
 		v.Wrong = "Your answer was not taken: " + f.Message + "."
 		return ask(h, r, f.Status(), q, v)
+	case errors.Is(err, service.ErrQuestionOver): // another was faster
+		if q, err = p.service.Prompt(r.Context(), r.Caller, r.Variable); err == nil {
+			return notOpen(h, r, q, notTaken)
+		}
+		return server.Response{}, err
 	case err != nil:
 		return server.Response{}, err
 	}
-	p.latest.remember(answered{token: r.Variable, sum: sent.sum(), next: next, maxBytes: most})
-	return acceptedPage(h, r, next)
+	p.latest.remember(answered{token: r.Variable, sum: sent.sum(), next: next, receipt: receipt, maxBytes: most})
+	return acceptedPage(h, r, next, receipt)
 }
 
 // maxBytes is how many bytes an answer may have: no more than what is asked for may need.
-// One to a prompt that was just answered is compared with that answer.
-func (p pages) maxBytes(r *server.Request) (int, error) {
+// One to a prompt that was just answered is compared with that answer; to others that are not open
+// none is worth reading, which is -1.
+func (p pages) maxBytes(r *server.Request) (int, service.PromptPage, error) {
 	q, err := p.service.Prompt(r.Context(), r.Caller, r.Variable)
-	if earlier, answered := p.latest.find(r.Variable); answered && fault.Is(err, fault.NotFound) {
-		return earlier.maxBytes, nil
-	}
 	if err != nil {
-		return 0, err
+		return 0, q, err
+	}
+	if q.State != job.QuestionOpen {
+		if earlier, answered := p.latest.find(r.Variable); answered {
+			return earlier.maxBytes, q, nil
+		}
+		return -1, q, nil
 	}
 	v, err := promptView(r, q)
-	return min(v.maxBytes(), q.MaxBytes), err
+	return min(v.maxBytes(), q.MaxBytes), q, err
 }
 
 // maxBytes is how many bytes the answers to a form may have as browsers send them, with
@@ -242,14 +281,23 @@ func (v *view) maxBytes() int {
 }
 
 // acceptedPage leads a person whose answer was accepted to the next prompt, if there
-// is one.
-func acceptedPage(h http.Header, r *server.Request, next string) (server.Response, error) {
+// is one, and tells others what they answered.
+func acceptedPage(h http.Header, r *server.Request, next string, a wire.AnswerReceipt) (server.Response, error) {
 	if next != "" {
 		wire.SetPage(h, r.Setting(""), "")
 		h.Set("Location", next)
 		return server.Response{Status: http.StatusSeeOther}, nil
 	}
-	return write(h, r.Setting(""), http.StatusOK, view{Title: "Thank you", Words: "Your answer has arrived. You may close this page."})
+	return write(h, r.Setting(""), http.StatusOK, view{
+		Title: "Thank you", Words: accepted[a.Decision] + " on " + a.At.UTC().Format(moment) + ". You may close this page.", Receipt: a.Receipt,
+	})
+}
+
+// accepted says what was answered, by the decision.
+var accepted = map[string]string{
+	"approved": "Your answer has arrived: you approved",
+	"declined": "Your answer has arrived: you declined",
+	"answered": "Your answer has arrived",
 }
 
 // encodeError tells a person what is wrong, in a page.

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"ql/internal/keyedlock"
+	"ql/internal/wire"
 )
 
 // recentAnswers remembers the latest answers that people gave on the page, so that
@@ -29,7 +30,8 @@ type answered struct {
 	token    string
 	sum      [sha256.Size]byte // of what was sent
 	next     string            // where the next prompt is, "" for none
-	maxBytes int               // of a repeat
+	receipt  wire.AnswerReceipt
+	maxBytes int // of a repeat
 }
 
 func newRecentAnswers() *recentAnswers {

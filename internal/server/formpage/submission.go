@@ -145,6 +145,15 @@ func (s submission) reply(q *server.Request, v view) (service.Reply, error) {
 			approved = all[0] == "true"
 		}
 		r.Approved = &approved
+		switch all := s.Values["note"]; {
+		case len(all) > 1:
+			return r, twice("note")
+		case len(all) == 1:
+			r.Note = strings.TrimSpace(lines(all[0]))
+		}
+		if !wire.IsNote(r.Note) {
+			return r, wire.NoteTooLong()
+		}
 		return r, nil
 	}
 	fields := map[string]any{}

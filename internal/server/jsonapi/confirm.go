@@ -27,7 +27,7 @@ func (c codec) confirm(h http.Header, r *server.Request) (server.Response, error
 		return server.RejectBeforeAuth(err)
 	}
 	answer, err := c.service.Confirm(r.Context(), r.Caller, r.Variable, p, service.Reply{
-		Approved: reply.Approved, Fields: reply.Fields, Nodes: reply.Shape.Nodes, Prompt: reply.PromptID, Within: reply.Within,
+		Approved: reply.Approved, Fields: reply.Fields, Nodes: reply.Shape.Nodes, Prompt: reply.PromptID, Note: reply.Note, Within: reply.Within,
 	}, wait)
 	if err != nil {
 		return server.Response{Meta: answer.Meta}, err

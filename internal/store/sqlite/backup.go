@@ -44,20 +44,21 @@ func (q Queue) Attempt(ctx context.Context, id job.ID) (attempt int64, err error
 func (q Queue) Abandon(ctx context.Context, d job.Due, failure []byte, now time.Time) error {
 	return q.store.write(ctx, func(t tx) error {
 		var webhook string
+		var rest int64 // what its request and its questions count
 		if err := t.releaseSuspension(d.Lease); err != nil {
 			return err
 		}
 		found, err := t.one("UPDATE jobs SET state = ?, finished = ?, error = ?, attempt = attempt + 1, due = NULL, member = NULL, program = NULL, task = NULL, held = NULL "+
-			"WHERE seq = ? AND attempt = ? AND program IS NOT NULL RETURNING webhook", func(r row) { webhook = r.text(0) },
+			"WHERE seq = ? AND attempt = ? AND program IS NOT NULL RETURNING webhook, coalesce(length(request), 0) + question_bytes", func(r row) { webhook, rest = r.text(0), r.int(1) },
 			string(job.Failed), now, failure, d.Seq, d.Attempt)
 		if err != nil || !found {
 			return leaseLostUnless(err)
 		}
 		record := job.Record{Error: failure}
-		if err := t.use(d.Account, usage.MonthOf(now), cost{records: record.Bytes()}); err != nil {
+		if err := t.use(d.Account, usage.MonthOf(now), cost{records: record.Bytes() + rest}); err != nil {
 			return err
 		}
-		if err := t.deleteLeftovers(d.Seq); err != nil {
+		if err := t.deleteLeftovers(d.Seq, now); err != nil {
 			return err
 		}
 		return t.enqueueDelivery(d.Lease, webhook, job.DeliveryID(d.ID), now)

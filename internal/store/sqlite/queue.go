@@ -18,6 +18,7 @@ var (
 	_ job.Leases      = Queue{}
 	_ job.Attempts    = Queue{}
 	_ job.Prompts     = Queue{}
+	_ job.Questions   = Queue{}
 	_ job.Views       = Queue{}
 	_ job.Maintenance = Queue{}
 )
@@ -27,7 +28,7 @@ func (s *Store) Queue() Queue { return Queue{s} }
 
 // Parts returns the queue by its callers.
 func (q Queue) Parts() job.Queue {
-	return job.Queue{Submissions: q, Leases: q, Attempts: q, Prompts: q, Views: q, Maintenance: q}
+	return job.Queue{Submissions: q, Leases: q, Attempts: q, Prompts: q, Questions: q, Views: q, Maintenance: q}
 }
 
 // Accept implements job.Submissions.

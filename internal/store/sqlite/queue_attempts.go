@@ -189,9 +189,9 @@ func (q Queue) Suspend(ctx context.Context, l job.Lease, s *job.Suspension) erro
 	return q.guarded(ctx, l, func(t tx) error {
 		var stopping bool
 		held, before := s.Held(), int64(-1)
-		if _, err := t.one("SELECT stopping, length(task) + coalesce((SELECT length(code) FROM programs WHERE hash = program), 0), coalesce(held, -1) FROM jobs WHERE seq = ?", func(r row) {
+		if _, err := t.one("SELECT stopping, length(task) + coalesce((SELECT length(code) FROM programs WHERE hash = program), 0), coalesce(held, -1), question_bytes FROM jobs WHERE seq = ?", func(r row) {
 			stopping, before = r.bool(0), r.int(2)
-			held += r.int(1)
+			held += r.int(1) + r.int(3)
 		}, l.Seq); err != nil {
 			return err
 		}
@@ -260,7 +260,11 @@ func (t tx) suspend(l job.Lease, s *job.Suspension, held int64) error {
 			return err
 		}
 	}
-	_, err := t.exec("UPDATE jobs SET state = ?, due = ?, held = ?, begun = 0, member = NULL WHERE seq = ?", string(s.State), s.Until, held, l.Seq)
+	if err := t.storeQuestion(l, s); err != nil {
+		return err
+	}
+	_, err := t.exec("UPDATE jobs SET state = ?, due = ?, held = ?, question_bytes = question_bytes + ?, begun = 0, member = NULL WHERE seq = ?",
+		string(s.State), s.Until, held, s.QuestionBytes(), l.Seq)
 	return err
 }
 
@@ -294,20 +298,20 @@ func (t tx) finish(l job.Lease, e *job.End) error {
 		}
 	}
 	var webhook string
-	var request int64 // that it was accepted with
+	var rest int64 // what its request and its questions count
 	found, err := t.one(`UPDATE jobs SET state = ?, finished = ?, steps = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?, checksum = ?,
 		ran = ?, fuel = ?, memory = ?, fetches = ?, due = NULL, member = NULL, program = NULL, task = NULL, held = NULL
-		WHERE seq = ? AND attempt = ? AND state = 'running' RETURNING webhook, coalesce(length(request), 0)`, func(r row) { webhook, request = r.text(0), r.int(1) },
+		WHERE seq = ? AND attempt = ? AND state = 'running' RETURNING webhook, coalesce(length(request), 0) + question_bytes`, func(r row) { webhook, rest = r.text(0), r.int(1) },
 		string(e.State), e.Finished, e.Steps, e.TraceDropped, e.Error, e.Response, e.Trace, append([]byte{}, e.Result...), string(e.Encoding), checksum(e.Result),
 		e.Ran.Microseconds(), e.Cost.Fuel, e.Cost.Memory, e.Cost.Fetches, l.Seq, l.Attempt)
 	if err != nil || !found {
 		return leaseLostUnless(err)
 	}
-	if err := t.countEnded(l.Account, e.Finished, e.Ran, e.Bytes()-e.Call.Bytes()+request); err != nil {
+	if err := t.countEnded(l.Account, e.Finished, e.Ran, e.Bytes()-e.Call.Bytes()+rest); err != nil {
 		return err
 	}
 	if e.Leftovers {
-		if err := t.deleteLeftovers(l.Seq); err != nil {
+		if err := t.deleteLeftovers(l.Seq, e.Finished); err != nil {
 			return err
 		}
 	}
@@ -346,7 +350,7 @@ func (t tx) enqueueDelivery(l job.Lease, webhook, delivery string, now time.Time
 }
 
 // deleteLeftovers removes what a job needed on its way.
-func (t tx) deleteLeftovers(seq int64) error {
+func (t tx) deleteLeftovers(seq int64, now time.Time) error {
 	for _, sql := range []string{
 		"DELETE FROM job_journal WHERE job = ?", "DELETE FROM job_snapshots WHERE job = ?",
 		"DELETE FROM job_output WHERE job = ?", "DELETE FROM job_prompts WHERE job = ?",
@@ -355,7 +359,7 @@ func (t tx) deleteLeftovers(seq int64) error {
 			return err
 		}
 	}
-	return nil
+	return t.endQuestions(seq, job.QuestionWithdrawn, now)
 }
 
 // finishAsStored finishes a job with what it has to show so far, unless that is not
@@ -378,19 +382,19 @@ func (t tx) finishAsStored(l job.Lease, s job.State, now time.Time, ran time.Dur
 	if err := t.releaseSuspension(l); err != nil {
 		return err
 	}
-	request := int64(0) // that it was accepted with
+	rest := int64(0) // what its request and its questions count
 	if _, err := t.one(`UPDATE jobs SET state = ?, finished = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?, checksum = ?,
-		attempt = attempt + 1, begun = 0, due = NULL, member = NULL, program = NULL, task = NULL, held = NULL WHERE seq = ? RETURNING coalesce(length(request), 0)`,
-		func(r row) { request = r.int(0) },
+		attempt = attempt + 1, begun = 0, due = NULL, member = NULL, program = NULL, task = NULL, held = NULL WHERE seq = ? RETURNING coalesce(length(request), 0) + question_bytes`,
+		func(r row) { rest = r.int(0) },
 		string(record.State), record.Finished, record.TraceDropped, record.Error, record.Response, record.Trace, record.Result, string(record.Encoding), checksum(record.Result), l.Seq); err != nil {
 		return err
 	}
 	if readable {
-		if err := t.deleteLeftovers(l.Seq); err != nil {
+		if err := t.deleteLeftovers(l.Seq, now); err != nil {
 			return err
 		}
 	}
-	if err := t.countEnded(l.Account, now, ran, record.Bytes()+request); err != nil {
+	if err := t.countEnded(l.Account, now, ran, record.Bytes()+rest); err != nil {
 		return err
 	}
 	return t.enqueueDelivery(l, webhook, delivery, now)

@@ -141,6 +141,8 @@ func (t tx) claimJob(c *job.ClaimQuery, one *job.Claimed) error {
 	if one.From != job.Paused {
 		return nil
 	}
-	_, err := t.exec("DELETE FROM job_prompts WHERE job = ?", one.Lease.Seq)
-	return err
+	if _, err := t.exec("DELETE FROM job_prompts WHERE job = ?", one.Lease.Seq); err != nil {
+		return err
+	}
+	return t.endQuestions(one.Lease.Seq, job.QuestionExpired, c.Now)
 }

@@ -105,7 +105,9 @@ func (t tx) claimListed(m member.Member, d job.Due, now time.Time) (job.Lease, e
 		err = t.whyNotClaimed(m)
 	}
 	if err == nil && d.State == job.Paused {
-		_, err = t.exec("DELETE FROM job_prompts WHERE job = ?", d.Seq)
+		if _, err = t.exec("DELETE FROM job_prompts WHERE job = ?", d.Seq); err == nil {
+			err = t.endQuestions(d.Seq, job.QuestionExpired, now)
+		}
 	}
 	if err != nil {
 		return job.Lease{}, err

@@ -37,16 +37,16 @@ func (q Queue) Answer(ctx context.Context, id job.ID, a job.Answer, m member.Mem
 		if n == 0 {
 			return job.ErrNotPaused
 		}
-		n, err = t.exec("UPDATE jobs SET state = 'running', attempt = ?, begun = 1, due = ?, member = ? WHERE seq = ? AND "+isMember,
-			l.Attempt, now, m.Incarnation, l.Seq, m.ID, m.Incarnation)
+		n, err = t.exec("UPDATE jobs SET state = 'running', attempt = ?, begun = 1, due = ?, member = ?, question_bytes = question_bytes + ? WHERE seq = ? AND "+isMember,
+			l.Attempt, now, m.Incarnation, a.Bytes(), l.Seq, m.ID, m.Incarnation)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
 			return t.whyNoMember(m)
 		}
-		if _, err := t.exec("INSERT OR REPLACE INTO job_answers (job, prompt, reply, by, address, at) VALUES (?, ?, ?, ?, ?, ?)",
-			l.Seq, a.Prompt, a.Reply[:], string(a.By), a.Address, a.At); err != nil {
+		if _, err := t.exec("UPDATE questions SET state = 'answered', ended = ?, reply = ?, by = ?, by_name = ?, address = ?, decision = ?, note = ? WHERE job = ? AND prompt = ?",
+			a.At, a.Reply[:], string(a.By), a.ByName, a.Address, a.Decision, a.Note, l.Seq, a.Prompt); err != nil {
 			return err
 		}
 		if err := t.appendJournal(l.Seq, job.JournalEntry{Step: a.Step, Entries: a.Entries}, 0); err != nil {
@@ -63,24 +63,10 @@ func (q Queue) Answer(ctx context.Context, id job.ID, a job.Answer, m member.Mem
 // FindAnswer implements job.Prompts.
 func (q Queue) FindAnswer(ctx context.Context, id job.ID, prompt string) (reply [32]byte, found bool, err error) {
 	err = q.store.read(ctx, func(t tx) (err error) {
-		found, err = t.one("SELECT reply FROM job_answers WHERE prompt = ? AND job = (SELECT seq FROM jobs WHERE id = ?)", func(r row) {
+		found, err = t.one("SELECT reply FROM questions WHERE state = 'answered' AND prompt = ? AND job = (SELECT seq FROM jobs WHERE id = ?)", func(r row) {
 			copy(reply[:], r.s.Blob(0))
 		}, prompt, t.conn.ids.place(id))
 		return err
 	})
 	return reply, found, err
-}
-
-// ByPromptToken implements job.Prompts.
-func (q Queue) ByPromptToken(ctx context.Context, token [32]byte) (id job.ID, err error) {
-	err = q.store.read(ctx, func(t tx) error {
-		found, err := t.one("SELECT jobs.id FROM job_prompts JOIN jobs ON jobs.seq = job_prompts.job WHERE token = ?", func(r row) {
-			id = r.id(0)
-		}, token[:])
-		if err == nil && !found {
-			err = job.ErrNotFound
-		}
-		return err
-	})
-	return id, err
 }

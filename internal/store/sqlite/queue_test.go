@@ -43,7 +43,7 @@ func exerciseQueue(t *testing.T, s *Store) {
 
 	l := accept(job.Running)
 	must(q.Suspend(ctx, l, standing))
-	_, err = q.ByPromptToken(ctx, [32]byte{})
+	_, err = q.QuestionByToken(ctx, [32]byte{})
 	must(err)
 	l, err = q.Answer(ctx, l.ID, job.Answer{Prompt: "p", At: now, Entries: []byte("x")}, m, now)
 	must(err)

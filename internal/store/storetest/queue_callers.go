@@ -207,7 +207,7 @@ func testQueueAnswers(t *testing.T, s Stores) {
 		must(t, s.Queue.Suspend(t.Context(), l, standing))
 		same(t, "the question", load(t, s, l.Seq).Prompt, standing.Prompt)
 		for k := 1; k <= 3; k++ {
-			id, err := s.Queue.ByPromptToken(t.Context(), prompt(k).Token)
+			id, err := openedBy(t, s, prompt(k).Token)
 			if k == n {
 				must(t, err)
 				same(t, "what the token opens", id, l.ID)
@@ -230,7 +230,7 @@ func testQueueAnswers(t *testing.T, s Stores) {
 		reply, found, err := s.Queue.FindAnswer(t.Context(), l.ID, prompt(n).ID)
 		must(t, err)
 		same(t, "the reply", []any{reply, found}, []any{answer(n).Reply, true})
-		_, err = s.Queue.ByPromptToken(t.Context(), prompt(n).Token)
+		_, err = openedBy(t, s, prompt(n).Token)
 		wantError(t, "the token of a question that is answered", err, job.ErrNotFound)
 	}
 	_, found, err := s.Queue.FindAnswer(t.Context(), job.NewID(), prompt(1).ID)
@@ -443,7 +443,7 @@ func testQueueFinish(t *testing.T, s Stores) {
 		}
 		must(t, s.Queue.Finish(t.Context(), h.lease, e))
 		wantFinished(t, s, h.lease.Seq, e.Record)
-		_, err := s.Queue.ByPromptToken(t.Context(), prompt(n).Token)
+		_, err := openedBy(t, s, prompt(n).Token)
 		wantError(t, "its question", err, job.ErrNotFound)
 		got, err := s.Deliveries.ByJob(t.Context(), h.task.ID)
 		must(t, err)
@@ -618,7 +618,7 @@ func testQueueRemoval(t *testing.T, s Stores) {
 		wantError(t, "View", err, job.ErrNotFound)
 		_, err = s.Queue.Load(t.Context(), h.lease.Seq)
 		wantError(t, "Load", err, job.ErrLeaseLost)
-		_, err = s.Queue.ByPromptToken(t.Context(), prompt(i+1).Token)
+		_, err = openedBy(t, s, prompt(i+1).Token)
 		wantError(t, "ByToken", err, job.ErrNotFound)
 		_, found, err := s.Queue.FindAnswer(t.Context(), h.task.ID, prompt(i+1).ID)
 		must(t, err)

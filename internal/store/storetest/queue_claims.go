@@ -99,7 +99,7 @@ func testQueueClaim(t *testing.T, s Stores) {
 
 	// A question whose time is over is gone.
 	wantClaimed(t, s, "an expired question", claims(m, asked.At, 10, ada.ID), asked)
-	_, err := s.Queue.ByPromptToken(t.Context(), prompt(8).Token)
+	_, err := openedBy(t, s, prompt(8).Token)
 	wantError(t, "its token", err, job.ErrNotFound)
 
 	// Who is no member claims nothing.

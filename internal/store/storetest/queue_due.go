@@ -84,7 +84,7 @@ func testQueueDue(t *testing.T, s Stores) {
 		wantError(t, what, err, job.ErrLeaseLost)
 	}
 	claimJob(t, s, paused.due)
-	_, err := s.Queue.ByPromptToken(t.Context(), prompt(20).Token)
+	_, err := openedBy(t, s, prompt(20).Token)
 	wantError(t, "a question that expired", err, job.ErrNotFound)
 }
 

@@ -85,7 +85,7 @@ func lookAt(t *testing.T, s Stores, h held, n int) (a all) {
 	must(t, err)
 	a.Reply, _, err = s.Queue.FindAnswer(t.Context(), h.task.ID, prompt(n).ID)
 	must(t, err)
-	a.Token, err = s.Queue.ByPromptToken(t.Context(), prompt(n).Token)
+	a.Token, err = openedBy(t, s, prompt(n).Token)
 	if err != nil {
 		wantError(t, "ByToken", err, job.ErrNotFound)
 	}

@@ -1,0 +1,242 @@
+package storetest
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/job"
+	"ql/internal/principal"
+)
+
+// openedBy returns the job whose open question a token opens; job.ErrNotFound where there is none.
+func openedBy(t *testing.T, s Stores, token [32]byte) (job.ID, error) {
+	t.Helper()
+	q, err := s.Queue.QuestionByToken(t.Context(), token)
+	if err != nil {
+		return job.ID{}, err
+	}
+	if q.State != job.QuestionOpen {
+		return job.ID{}, job.ErrNotFound
+	}
+	return q.Job.ID, nil
+}
+
+// questions lists questions of an account.
+func questions(t *testing.T, s Stores, a account.ID, q job.QuestionQuery) []job.Question {
+	t.Helper()
+	list, err := s.Queue.ListQuestions(t.Context(), a, q)
+	must(t, err)
+	return list
+}
+
+// prompts are the ids of the prompts of questions.
+func prompts(list []job.Question) (ids []string) {
+	for i := range list {
+		ids = append(ids, list[i].Prompt)
+	}
+	return ids
+}
+
+// testQuestionStates follows questions to each of their ends. What became of each is told after the
+// job has ended too, and goes with its record.
+func testQuestionStates(t *testing.T, s Stores) {
+	ctx := t.Context()
+	ada, bob := create(t, s.Accounts, person("ada")), create(t, s.Accounts, person("bob"))
+	look := func(n int, want job.QuestionState, ended time.Time) job.Question {
+		t.Helper()
+		q, err := s.Queue.QuestionByToken(ctx, prompt(n).Token)
+		must(t, err)
+		if q.State != want || !q.Ended.Equal(ended) {
+			t.Errorf("question %d is %s, ended %s, want %s, %s", n, q.State, q.Ended, want, ended)
+		}
+		return q
+	}
+	_, err := s.Queue.QuestionByToken(ctx, prompt(1).Token)
+	wantError(t, "a question that was never asked", err, job.ErrNotFound)
+
+	// One that is announced, and then asked and answered.
+	l := running(t, s, ada.ID, 1)
+	announces := waitingUntil(seconds(70))
+	token := prompt(1).Token
+	announces.Announced = &token
+	must(t, s.Queue.Suspend(ctx, l, announces))
+	if q := look(1, job.QuestionAnnounced, time.Time{}); q.Job.ID != l.ID || q.Prompt != "" {
+		t.Errorf("it is of %s, prompt %q", q.Job.ID, q.Prompt)
+	}
+	_, err = s.Queue.Question(ctx, l.ID, "")
+	wantError(t, "the last question of a job that has asked none", err, job.ErrNotFound)
+	l = claimJob(t, s, due(t, s, l.Seq))
+	asked := pausedAt(1)
+	asked.At = seconds(75)
+	must(t, s.Queue.Suspend(ctx, l, asked))
+	q := look(1, job.QuestionOpen, time.Time{})
+	p := prompt(1)
+	same(t, "the open question", []any{q.Prompt, q.Kind, q.Audience, q.Title, q.Asked, q.Expires, q.Seq, q.Job.Account},
+		[]any{p.ID, p.Kind, p.To, p.Message, asked.At, p.Expires, l.Seq, ada.ID})
+	given := answer(1)
+	given.By, given.ByName, given.Decision, given.Note = principal.ByNamedKey, "ci", "approved", "gern\n✓"
+	l, err = s.Queue.Answer(ctx, l.ID, given, node(t, s), claimTime)
+	must(t, err)
+	wantAnswer := func() {
+		t.Helper()
+		q := look(1, job.QuestionAnswered, given.At)
+		same(t, "the answer", []any{q.By, q.ByName, q.Decision, q.Note, q.Reply, q.Prompt}, []any{given.By, given.ByName, given.Decision, given.Note, given.Reply, p.ID})
+	}
+	wantAnswer()
+
+	// One that expires, one that is withdrawn by a cancel, one by an end, and one that is announced
+	// and never asked.
+	must(t, s.Queue.Suspend(ctx, l, pausedAt(2)))
+	l = claimJob(t, s, due(t, s, l.Seq))
+	look(2, job.QuestionExpired, claimTime)
+	four := prompt(4).Token
+	announces = waitingUntil(seconds(80))
+	announces.Announced = &four
+	must(t, s.Queue.Suspend(ctx, l, announces))
+	l = claimJob(t, s, due(t, s, l.Seq))
+	must(t, s.Queue.Finish(ctx, l, end(task(ada.ID, 1), job.Complete)))
+	look(4, job.QuestionWithdrawn, seconds(200))
+	wantAnswer()
+	look(2, job.QuestionExpired, claimTime)
+	other := running(t, s, bob.ID, 3)
+	must(t, s.Queue.Suspend(ctx, other, pausedAt(3)))
+	_, _, err = s.Queue.Cancel(ctx, other.ID, seconds(90), nil, "")
+	must(t, err)
+	look(3, job.QuestionWithdrawn, seconds(90))
+
+	// By the job and the prompt, the last of all where no prompt is named, and of no other job.
+	last, err := s.Queue.Question(ctx, l.ID, "")
+	must(t, err)
+	same(t, "the last question", last.Prompt, prompt(2).ID)
+	first, err := s.Queue.Question(ctx, l.ID, prompt(1).ID)
+	must(t, err)
+	same(t, "the first question", first.Note, given.Note)
+	_, err = s.Queue.Question(ctx, other.ID, prompt(1).ID)
+	wantError(t, "a question of another job", err, job.ErrNotFound)
+
+	// They count, and go with the record.
+	kept, err := s.Jobs.RecordBytes(ctx, ada.ID)
+	must(t, err)
+	e := end(task(ada.ID, 1), job.Complete)
+	want := e.Bytes() + 2*job.QuestionBytes(nil) + job.QuestionBytes(prompt(1)) + job.QuestionBytes(prompt(2)) + given.Bytes()
+	same(t, "the bytes of the record", kept, want)
+	n, err := s.Jobs.Forget(ctx, ada.ID, claimTime, 10)
+	must(t, err)
+	same(t, "the jobs that went", n, 1)
+	_, err = s.Queue.QuestionByToken(ctx, prompt(1).Token)
+	wantError(t, "a question whose job is gone", err, job.ErrNotFound)
+	kept, err = s.Jobs.RecordBytes(ctx, ada.ID)
+	must(t, err)
+	same(t, "the bytes that are left", kept, int64(0))
+	look(3, job.QuestionWithdrawn, seconds(90))
+}
+
+// testQuestionList lists a hundred open questions in pages, by what a listing can ask for.
+func testQuestionList(t *testing.T, s Stores) {
+	ctx := t.Context()
+	ada, bob := create(t, s.Accounts, person("ada")), create(t, s.Accounts, person("bob"))
+	const open = 100
+	for n := range open {
+		task := task(ada.ID, n)
+		standing := pausedAt(n)
+		if n%2 == 1 {
+			standing.Prompt.To = "finance"
+		}
+		if n == 7 {
+			standing.Prompt.Schema = []byte(`{"description":"` + strings.Repeat("x", job.AlwaysShownBytes) + `"}`)
+		}
+		if n%10 == 0 {
+			task.KeyID, task.Credential = 6, principal.ByNamedKey
+		}
+		task.State, task.Mode = job.Paused, job.Sync
+		_, err := s.Queue.Adopt(ctx, task, standing)
+		must(t, err)
+	}
+	theirs := running(t, s, bob.ID, open)
+	must(t, s.Queue.Suspend(ctx, theirs, pausedAt(open)))
+	done, err := s.Queue.Answer(ctx, task(ada.ID, 3).ID, answer(3), node(t, s), claimTime)
+	must(t, err)
+
+	all := questions(t, s, ada.ID, job.QuestionQuery{Limit: 1000})
+	if len(all) != open || all[0].Prompt != prompt(open-1).ID || all[open-1].Prompt != prompt(0).ID {
+		t.Fatalf("%d questions are listed: %v", len(all), prompts(all))
+	}
+	if one := all[open-1-7]; !one.Large || one.Schema != nil || one.Sealed == nil {
+		t.Errorf("a large schema: %t, %.20q", one.Large, one.Schema)
+	}
+	if one := all[open-1-8]; one.Large || string(one.Schema) != string(prompt(8).Schema) || string(one.Sealed) != string(prompt(8).Sealed) || one.Job.ID != task(ada.ID, 8).ID {
+		t.Errorf("an open one is listed as %+v", one)
+	}
+	if one := all[open-1-3]; one.State != job.QuestionAnswered || one.Job.ID != done.ID || one.Schema != nil {
+		t.Errorf("an answered one is listed as %+v", one)
+	}
+	for what, test := range map[string]struct {
+		q    job.QuestionQuery
+		want int
+	}{
+		"open":                {job.QuestionQuery{State: job.QuestionOpen}, open - 1},
+		"answered":            {job.QuestionQuery{State: job.QuestionAnswered}, 1},
+		"expired":             {job.QuestionQuery{State: job.QuestionExpired}, 0},
+		"for finance":         {job.QuestionQuery{Audience: "finance"}, open / 2},
+		"open for finance":    {job.QuestionQuery{Audience: "finance", State: job.QuestionOpen}, open/2 - 1},
+		"of a key":            {job.QuestionQuery{KeyID: 6}, open / 10},
+		"by a named key":      {job.QuestionQuery{Credential: principal.ByNamedKey}, open / 10},
+		"of programs":         {job.QuestionQuery{Programs: []string{numbered("program", 1), numbered("program", 2), "other"}}, 2},
+		"of a job":            {job.QuestionQuery{Job: task(ada.ID, 5).ID}, 1},
+		"of another's job":    {job.QuestionQuery{Job: theirs.ID}, 0},
+		"before what is none": {job.QuestionQuery{Before: "none"}, 0},
+		"before another's":    {job.QuestionQuery{Before: prompt(open).ID}, 0},
+	} {
+		test.q.Limit = 1000
+		if list := questions(t, s, ada.ID, test.q); len(list) != test.want {
+			t.Errorf("%s: %d are listed, want %d", what, len(list), test.want)
+		}
+	}
+	var paged []string
+	for before := ""; ; {
+		page := questions(t, s, ada.ID, job.QuestionQuery{Limit: 30, Before: before})
+		paged = append(paged, prompts(page)...)
+		if len(page) < 30 {
+			break
+		}
+		before = page[len(page)-1].Prompt
+	}
+	same(t, "the pages together", paged, prompts(all))
+	same(t, "a listing of nothing", len(questions(t, s, ada.ID, job.QuestionQuery{})), 0)
+}
+
+// testQuestionRace ends one question in all ways at once: one of them holds.
+func testQuestionRace(t *testing.T, s Stores) {
+	a := create(t, s.Accounts, person("ada"))
+	for n := range 8 {
+		h := bring(t, s, a.ID, n, job.Paused)
+		errs := atOnce(3, func(i int) (err error) {
+			switch i {
+			case 0:
+				_, err = s.Queue.Answer(t.Context(), h.task.ID, answer(n), node(t, s), claimTime)
+			case 1:
+				_, err = s.Queue.ClaimListed(t.Context(), node(t, s), h.due, claimTime)
+			default:
+				_, _, err = s.Queue.Cancel(t.Context(), h.task.ID, seconds(90), nil, "")
+			}
+			return err
+		})
+		q, err := s.Queue.QuestionByToken(t.Context(), prompt(n).Token)
+		must(t, err)
+		want := job.QuestionWithdrawn
+		switch {
+		case errs[0] == nil:
+			want = job.QuestionAnswered
+		case errs[1] == nil:
+			want = job.QuestionExpired
+		case !errors.Is(errs[0], job.ErrNotPaused) || !isLost(errs[1]):
+			t.Errorf("the errors are %v", errs)
+		}
+		if q.State != want {
+			t.Errorf("the question is %s, want %s: %v", q.State, want, errs)
+		}
+	}
+}
