@@ -735,3 +735,26 @@ func TestShowKey(t *testing.T) {
 		t.Errorf("message %q", e.Error.Message)
 	}
 }
+
+// TestMeantAccount: a call that says whom it is meant for is none of another account's key, and all
+// names that lead to an account do.
+func TestMeantAccount(t *testing.T) {
+	w := boot(t, unlimitedCalls)
+	ada, bob := w.member("ada", account.Standard), w.member("bob", account.Standard)
+	hers, his := w.key(ada, "k", "files", "manage", "run", "jobs"), w.key(bob, "k", "files", "manage", "run", "jobs")
+	for _, route := range []string{"GET /v1/limits", "GET /v1/keys", "GET /v1/scripts", "GET /v1/jobs", "GET /v1/shares", "GET /v1/files/", "PUT /v1/files/x"} {
+		method, path, _ := strings.Cut(route, " ")
+		w.send(method, path, "", "", "Authorization", "Bearer "+his, "QL-Account", "ada").wantError(t, 401, "bad_credentials")
+		for _, name := range []string{"ada", "ADA", ""} {
+			if r := w.send(method, path, "", "", "Authorization", "Bearer "+hers, "QL-Account", name); r.status != 200 && r.status != 201 {
+				t.Errorf("%s for %q: %d %s", route, name, r.status, r.body)
+			}
+		}
+	}
+	if r := w.send("POST", "/v1/query", jsonType, `{"query":"EMIT 1"}`, "Authorization", "Bearer "+his, "QL-Account", "ada"); r.status != 401 {
+		t.Errorf("a query: %d %s", r.status, r.body)
+	}
+	if r := w.send("GET", "/v1/files/x", "", "", "Authorization", "Bearer "+his); r.status != 404 {
+		t.Errorf("his file: %d %s", r.status, r.body)
+	}
+}

@@ -44,6 +44,7 @@ func (h *Handler) newRequest(w http.ResponseWriter, r *http.Request, began time.
 			},
 			Page:    r.Header.Get("Origin"),
 			Changes: r.Method != http.MethodGet && r.Method != http.MethodHead,
+			Account: r.Header.Get("QL-Account"),
 		},
 		https: encrypted || h.o.HTTPS, writer: w, control: http.NewResponseController(w),
 		body: countedBody{ReadCloser: r.Body}, began: began, bodyTime: h.o.BodyTime, gate: h.o.Gate,

@@ -40,6 +40,9 @@ type Caller struct {
 	Page    string // the Origin header as it was sent, "" where there was none
 	Session string // the id of the session that the caller brought, or ""
 	Changes bool   // the call is of a method that changes something
+	// Account is the username that the call is meant for, where it says so: the key of another
+	// account then opens nothing.
+	Account string
 	// Memory is what the call holds until it is answered; nil counts nothing.
 	Memory *CallMemory
 }
@@ -96,9 +99,18 @@ func (s *Service) checkCredentials(ctx context.Context, c Caller, p Credentials)
 	case principal.ByPassword:
 		return s.o.Auth.Password(ctx, p.Name, p.Secret.Reveal(), c.Source)
 	case principal.ByNamedKey:
-		return s.o.Auth.NamedKey(ctx, p.Secret.Reveal(), c.Source)
+		who, err := s.o.Auth.NamedKey(ctx, p.Secret.Reveal(), c.Source)
+		if err == nil && c.Account != "" && !isNamed(&who.Account, c.Account) {
+			return principal.Principal{}, fault.New(fault.BadCredentials, "the key is of another account than %.80q, for whom the header QL-Account means the call", c.Account)
+		}
+		return who, err
 	}
 	return principal.Principal{}, fault.New(fault.BadCredentials, "the token is not valid")
+}
+
+// isNamed tells whether a name leads to an account, as for its password.
+func isNamed(a *account.Account, name string) bool {
+	return strings.EqualFold(name, a.Username) || a.Email != "" && strings.EqualFold(name, a.Email) || a.Phone != "" && name == a.Phone
 }
 
 // access is what opens a thing of an account.
