@@ -2,11 +2,12 @@
 // a session at the shell with the files it starts from. "go test ./e2e -update"
 // rewrites what the sessions expect to see.
 //
-// Besides the commands of testscript a session has two:
+// Besides the commands of testscript a session has three:
 //
 //	service start [flags]   ql serve on a free port, its address in $URL
 //	service stop            interrupts it and waits; what it said is in service.out,
 //	                        what it logged in service.log
+//	keep NAME PATTERN       what the pattern's group matches in the last output, in $NAME
 //	exec http METHOD ADDRESS [Name:value…] [name=value…]
 //
 // http sends a request: the named headers, and the rest of its arguments as a
@@ -39,6 +40,6 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"service": service},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"service": service, "keep": keep},
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -78,6 +79,20 @@ func service(ts *testscript.TestScript, neg bool, args []string) {
 	default:
 		ts.Fatalf("service knows start and stop, not %s", args[0])
 	}
+}
+
+// keep implements the command of that name.
+func keep(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: keep NAME PATTERN")
+	}
+	pattern, err := regexp.Compile("(?m)" + args[1])
+	ts.Check(err)
+	found := pattern.FindStringSubmatch(ts.ReadFile("stdout"))
+	if len(found) != 2 {
+		ts.Fatalf("the last output has no %s", args[1])
+	}
+	ts.Setenv(args[0], found[1])
 }
 
 // startService starts ql serve and returns when it has told its address.

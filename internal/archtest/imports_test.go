@@ -98,6 +98,7 @@ var layers = []layer{
 	},
 	{pkg: "internal/network", imports: []string{"internal/hostname"}},
 	{pkg: "internal/network/networktest"},
+	{pkg: "internal/remote", imports: []string{"internal/fault", "internal/redacted"}},
 	// It puts the resources together, which know nothing of each other.
 	{
 		pkg: "internal/resource",
@@ -180,7 +181,7 @@ var layers = []layer{
 		pkg: "internal/cli",
 		imports: append([]string{
 			"internal/account", "internal/app", "internal/audit", "internal/backup", "internal/config", "internal/engine", "internal/fault", "internal/job",
-			"internal/network", "internal/operator", "internal/password", "internal/platform", "internal/redacted", "internal/render", "internal/resource/*", "internal/resource/databases/transfer", "internal/telemetry", "internal/webhook", "internal/wire",
+			"internal/network", "internal/operator", "internal/password", "internal/platform", "internal/redacted", "internal/remote", "internal/render", "internal/resource/*", "internal/resource/databases/transfer", "internal/telemetry", "internal/webhook", "internal/wire",
 		}, language...),
 		others: []string{"github.com/alecthomas/kong", "golang.org/x/sys"},
 	},

@@ -19,7 +19,7 @@ import (
 // accountCommand is ql account. Its commands work on the data folder, while a
 // server runs or not.
 type accountCommand struct {
-	settings
+	remoteSettings
 
 	Create        accountCreate        `cmd:"" help:"Make an account and print its API key."`
 	List          accountList          `cmd:"" help:"List the accounts."`
@@ -41,7 +41,7 @@ type accountCommand struct {
 }
 
 func newAccountCommand() accountCommand {
-	return accountCommand{settings: newSettings("data", "master-key-file", "show-keys", "dev")}
+	return accountCommand{remoteSettings: newRemoteSettings("data", "master-key-file", "show-keys", "dev")}
 }
 
 // with opens the data folder for one command.
@@ -98,16 +98,22 @@ func newAccountJSON(a accounts.Account) accountJSON {
 
 // showKey prints an API key.
 func (c *console) showKey(username string, key accounts.Key) {
+	c.showAPIKey(apiKeyJSON{username, key.Reveal()})
+}
+
+type apiKeyJSON struct {
+	Username string `json:"username"`
+	APIKey   string `json:"api_key"`
+}
+
+func (c *console) showAPIKey(k apiKeyJSON) {
 	if c.json {
-		c.print(struct {
-			Username string `json:"username"`
-			APIKey   string `json:"api_key"`
-		}{username, key.Reveal()})
+		c.print(k)
 		return
 	}
 	c.table(func(row func(...any)) {
-		row("username", username)
-		row("api key", key.Reveal())
+		row("username", k.Username)
+		row("api key", k.APIKey)
 	})
 }
 
@@ -318,6 +324,9 @@ type accountShowKey struct{ who }
 
 // Run implements the command.
 func (k *accountShowKey) Run(c *console, line *commands) error {
+	if line.Account.Server != "" {
+		return k.remote(c, &line.Account.remoteSettings)
+	}
 	return line.Account.with(c, false, func(o *operator.Operator) error {
 		a, err := o.Accounts.Find(c.ctx, k.Account)
 		if err != nil {

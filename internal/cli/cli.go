@@ -197,7 +197,7 @@ func (c *console) report(err error) int {
 			Error  errorJSON `json:"error"`
 		}{"error", shown})
 	default:
-		fmt.Fprintln(c.err, "ql:", shown.Message)
+		fmt.Fprintln(c.err, "ql:", printable(shown.Message)) // which may be another machine's
 	}
 	return exit
 }

@@ -19,7 +19,7 @@ import (
 // dbCommand is ql db. Its commands work on the data folder, while a server runs
 // or not.
 type dbCommand struct {
-	settings
+	remoteSettings
 
 	List   dbList   `cmd:"" help:"List an account's databases."`
 	Create dbCreate `cmd:"" help:"Make a database without anything in it; scripts make theirs on first use."`
@@ -29,7 +29,9 @@ type dbCommand struct {
 	Import dbImport `cmd:"" help:"Run SQL on a database, or add CSV to a table of it."`
 }
 
-func newDBCommand() dbCommand { return dbCommand{settings: newSettings("data", "master-key-file")} }
+func newDBCommand() dbCommand {
+	return dbCommand{remoteSettings: newRemoteSettings("data", "master-key-file")}
+}
 
 // use opens the databases of an account for one command.
 func (k *dbCommand) use(c *console, name string, do func(*operator.Operator, *databases.Databases) error) error {

@@ -20,7 +20,7 @@ import (
 // filesCommand is ql files. Its commands work on the data folder, while a
 // server runs or not.
 type filesCommand struct {
-	settings
+	remoteSettings
 
 	List   filesList   `cmd:"" help:"List a folder."`
 	Get    filesGet    `cmd:"" help:"Bring a file out."`
@@ -29,7 +29,7 @@ type filesCommand struct {
 }
 
 func newFilesCommand() filesCommand {
-	return filesCommand{settings: newSettings("data", "master-key-file")}
+	return filesCommand{remoteSettings: newRemoteSettings("data", "master-key-file")}
 }
 
 // files does something with the files of an account.
@@ -51,6 +51,9 @@ type filesList struct {
 
 // Run implements the command.
 func (k *filesList) Run(c *console, line *commands) error {
+	if line.Files.Server != "" {
+		return k.remote(c, &line.Files.remoteSettings)
+	}
 	return line.Files.files(c, k.Account, func(_ *operator.Operator, t *files.Tree) error {
 		var infos []engine.FileInfo
 		for f, err := range t.List(c.ctx, k.Path, "") {
@@ -59,23 +62,27 @@ func (k *filesList) Run(c *console, line *commands) error {
 			}
 			infos = append(infos, f)
 		}
-		if c.json {
-			c.print(struct {
-				Files []fileJSON `json:"files"`
-			}{filesJSON(infos)})
-			return nil
-		}
-		c.table(func(row func(...any)) {
-			row("NAME", "BYTES", "WRITTEN")
-			for _, f := range infos {
-				if f.Folder {
-					row(printable(f.Name)+"/", "", moment(f.Modified))
-				} else {
-					row(printable(f.Name), f.Size, moment(f.Modified))
-				}
-			}
-		})
+		c.showFiles(filesJSON(infos))
 		return nil
+	})
+}
+
+func (c *console) showFiles(list []fileJSON) {
+	if c.json {
+		c.print(struct {
+			Files []fileJSON `json:"files"`
+		}{list})
+		return
+	}
+	c.table(func(row func(...any)) {
+		row("NAME", "BYTES", "WRITTEN")
+		for _, f := range list {
+			if f.Folder {
+				row(printable(f.Name)+"/", "", moment(f.Modified))
+			} else {
+				row(printable(f.Name), f.Size, moment(f.Modified))
+			}
+		}
 	})
 }
 
@@ -109,6 +116,9 @@ type filesGet struct {
 
 // Run implements the command.
 func (k *filesGet) Run(c *console, line *commands) error {
+	if line.Files.Server != "" {
+		return k.remote(c, &line.Files.remoteSettings)
+	}
 	return line.Files.files(c, k.Account, func(o *operator.Operator, t *files.Tree) (err error) {
 		content, err := t.Open(c.ctx, k.Path)
 		if err != nil {
@@ -118,17 +128,21 @@ func (k *filesGet) Run(c *console, line *commands) error {
 		if err := o.LogExport(c.ctx, k.Account, "file "+k.Path); err != nil {
 			return err
 		}
-		from := stoppable{c.ctx, content}
-		if k.File == "-" {
-			_, err := io.Copy(c.out, from)
-			return err
-		}
-		if err := writeWhole(k.File, from); err != nil {
-			return err
-		}
-		c.said("%s: %s", k.File, value.FormatByteCount(content.Size()))
-		return nil
+		return k.save(c, stoppable{c.ctx, content}, content.Size())
 	})
+}
+
+// save writes a file where it is to go.
+func (k *filesGet) save(c *console, from io.Reader, size int64) error {
+	if k.File == "-" {
+		_, err := io.Copy(c.out, from)
+		return err
+	}
+	if err := writeWhole(k.File, from); err != nil {
+		return err
+	}
+	c.said("%s: %s", k.File, value.FormatByteCount(size))
+	return nil
 }
 
 // stoppable ends a long copy when the command is asked to end.
@@ -209,24 +223,34 @@ func (k *filesPut) Run(c *console, line *commands) error {
 		}
 		from = f
 	}
+	counted := &countedReader{Reader: stoppable{c.ctx, from}}
+	if line.Files.Server != "" {
+		return k.remote(c, &line.Files.remoteSettings, counted, size)
+	}
 	return line.Files.files(c, k.Account, func(_ *operator.Operator, t *files.Tree) error {
-		counted := &countedReader{Reader: stoppable{c.ctx, from}}
 		tag, err := t.Upload(c.ctx, k.Path, counted, files.Upload{Size: size})
 		if err != nil {
 			return err
 		}
-		if c.json {
-			c.print(struct {
-				Status string `json:"status"`
-				Path   string `json:"path"`
-				Size   int64  `json:"size"`
-				ETag   string `json:"etag"`
-			}{"ok", k.Path, counted.read, `"` + tag + `"`})
-			return nil
-		}
-		fmt.Fprintf(c.out, "%s: %s\n", printable(k.Path), value.FormatByteCount(counted.read))
+		c.showStored(storedJSON{"ok", k.Path, counted.read, `"` + tag + `"`})
 		return nil
 	})
+}
+
+// storedJSON is a file that was brought in, as PUT /v1/files/{path} shows it.
+type storedJSON struct {
+	Status string `json:"status"`
+	Path   string `json:"path"`
+	Size   int64  `json:"size"`
+	ETag   string `json:"etag"`
+}
+
+func (c *console) showStored(s storedJSON) {
+	if c.json {
+		c.print(s)
+		return
+	}
+	fmt.Fprintf(c.out, "%s: %s\n", printable(s.Path), value.FormatByteCount(s.Size))
 }
 
 // countedReader counts what is read.
@@ -246,11 +270,16 @@ type filesRemove struct{ theFile }
 
 // Run implements the command.
 func (k *filesRemove) Run(c *console, line *commands) error {
+	if line.Files.Server != "" {
+		return k.remote(c, &line.Files.remoteSettings)
+	}
 	return line.Files.files(c, k.Account, func(_ *operator.Operator, t *files.Tree) error {
 		if err := t.Remove(c.ctx, k.Path); err != nil {
 			return err
 		}
-		c.said("%s is removed", printable(k.Path))
+		c.saidRemoved(k.Path)
 		return nil
 	})
 }
+
+func (c *console) saidRemoved(path string) { c.said("%s is removed", printable(path)) }

@@ -14,16 +14,18 @@ import (
 )
 
 // jobCommand is ql job. Its commands work on the data folder, while a server
-// runs or not.
+// runs or not, and most of them on a service elsewhere.
 type jobCommand struct {
-	settings
+	remoteSettings
 
 	List   jobList   `cmd:"" help:"List an account's jobs, the newest first."`
 	Show   jobShow   `cmd:"" help:"Show a job."`
 	Cancel jobCancel `cmd:"" help:"Stop a job."`
 }
 
-func newJobCommand() jobCommand { return jobCommand{settings: newSettings("data", "master-key-file")} }
+func newJobCommand() jobCommand {
+	return jobCommand{remoteSettings: newRemoteSettings("data", "master-key-file")}
+}
 
 // jobJSON is a job in a listing.
 type jobJSON struct {
@@ -76,6 +78,9 @@ func (k *jobList) Run(c *console, line *commands) error {
 			return usage("--before: %q is no id of a job", k.Before)
 		}
 	}
+	if line.Job.Server != "" {
+		return k.remote(c, &line.Job.remoteSettings)
+	}
 	return line.Job.with(c, false, func(o *operator.Operator) error {
 		a, err := o.Accounts.Find(c.ctx, k.Account)
 		if err != nil {
@@ -89,23 +94,27 @@ func (k *jobList) Run(c *console, line *commands) error {
 		for _, j := range jobs {
 			list = append(list, newJobJSON(j))
 		}
-		if c.json {
-			c.print(struct {
-				Jobs []jobJSON `json:"jobs"`
-			}{list})
-			return nil
-		}
-		c.table(func(row func(...any)) {
-			row("REF", "JOB", "NAME", "STATUS", "ERROR", "MODE", "CALLED BY", "CREATED", "TOOK", "STEPS")
-			for _, j := range list {
-				took := "-"
-				if j.Duration != nil {
-					took = rounded(time.Duration(*j.Duration) * time.Millisecond).String()
-				}
-				row(j.Ref, j.JobID, cmp.Or(printable(j.Name), "-"), j.Status, cmp.Or(j.ErrorCode, "-"), j.Mode, j.Convention, moment(j.Created), took, j.Steps)
-			}
-		})
+		c.showJobs(list)
 		return nil
+	})
+}
+
+func (c *console) showJobs(list []jobJSON) {
+	if c.json {
+		c.print(struct {
+			Jobs []jobJSON `json:"jobs"`
+		}{list})
+		return
+	}
+	c.table(func(row func(...any)) {
+		row("REF", "JOB", "NAME", "STATUS", "ERROR", "MODE", "CALLED BY", "CREATED", "TOOK", "STEPS")
+		for _, j := range list {
+			took := "-"
+			if j.Duration != nil {
+				took = rounded(time.Duration(*j.Duration) * time.Millisecond).String()
+			}
+			row(j.Ref, j.JobID, cmp.Or(printable(j.Name), "-"), j.Status, cmp.Or(j.ErrorCode, "-"), j.Mode, j.Convention, moment(j.Created), took, j.Steps)
+		}
 	})
 }
 
@@ -134,6 +143,9 @@ type jobShow struct{ theJob }
 
 // Run implements the command.
 func (k *jobShow) Run(c *console, line *commands) error {
+	if line.Job.Server != "" {
+		return k.remote(c, &line.Job.remoteSettings)
+	}
 	return k.find(c, line, func(o *operator.Operator, id job.ID) error {
 		v, err := o.Views.View(c.ctx, id)
 		if err != nil {
@@ -151,23 +163,30 @@ type jobCancel struct{ theJob }
 
 // Run implements the command.
 func (k *jobCancel) Run(c *console, line *commands) error {
+	if line.Job.Server != "" {
+		return k.remote(c, &line.Job.remoteSettings)
+	}
 	return k.find(c, line, func(o *operator.Operator, id job.ID) error {
 		state, err := o.CancelJob(c.ctx, id)
-		switch {
-		case err != nil:
-			return err
-		case c.json:
-			c.print(struct {
-				JobID  string `json:"job_id"`
-				Status string `json:"status"`
-			}{k.ID, string(state)})
-		case state == job.Running:
-			fmt.Fprintln(c.out, "The job runs, and its server will stop it in a moment.")
-		default:
-			fmt.Fprintf(c.out, "The job is %s.\n", state)
+		if err == nil {
+			c.showCancelled(k.ID, state)
 		}
-		return nil
+		return err
 	})
+}
+
+func (c *console) showCancelled(id string, state job.State) {
+	switch {
+	case c.json:
+		c.print(struct {
+			JobID  string `json:"job_id"`
+			Status string `json:"status"`
+		}{id, string(state)})
+	case state == job.Running:
+		fmt.Fprintln(c.out, "The job runs, and its server will stop it in a moment.")
+	default:
+		fmt.Fprintf(c.out, "The job is %s.\n", state)
+	}
 }
 
 func (c *console) showJob(r job.Record, listed job.Listed) {

@@ -10,9 +10,9 @@ import (
 )
 
 // keyCommand is ql key. Its commands work on the data folder, while a server
-// runs or not.
+// runs or not, and most of them on a service elsewhere.
 type keyCommand struct {
-	settings
+	remoteSettings
 
 	Create keyCreate `cmd:"" help:"Make a named key of an account and print it, this once."`
 	List   keyList   `cmd:"" help:"List an account's named keys, and when each was last used."`
@@ -20,7 +20,7 @@ type keyCommand struct {
 }
 
 func newKeyCommand() keyCommand {
-	return keyCommand{settings: newSettings("data", "master-key-file", "dev")}
+	return keyCommand{remoteSettings: newRemoteSettings("data", "master-key-file", "dev")}
 }
 
 type keyCreate struct {
@@ -36,6 +36,9 @@ func (k *keyCreate) Run(c *console, line *commands) error {
 	if err != nil {
 		return err
 	}
+	if line.Key.Server != "" {
+		return k.remote(c, &line.Key.remoteSettings, lasts)
+	}
 	return line.Key.with(c, false, func(o *operator.Operator) error {
 		a, err := o.Accounts.Find(c.ctx, k.Account)
 		if err != nil {
@@ -45,22 +48,29 @@ func (k *keyCreate) Run(c *console, line *commands) error {
 		if err != nil {
 			return err
 		}
-		if c.json {
-			c.print(struct {
-				Name    string     `json:"name"`
-				Key     string     `json:"key"`
-				Scopes  []string   `json:"scopes"`
-				Expires *time.Time `json:"expires_at"`
-			}{made.Name, key.Reveal(), made.Scopes.Texts(), optional(made.Expires)})
-			return nil
-		}
-		c.table(func(row func(...any)) {
-			row("name", made.Name)
-			row("key", key.Reveal())
-			row("scopes", strings.Join(made.Scopes.Texts(), " "))
-			row("expires", optionalMoment(optional(made.Expires)))
-		})
+		c.showCreatedKey(createdKeyJSON{made.Name, key.Reveal(), made.Scopes.Texts(), optional(made.Expires)})
 		return nil
+	})
+}
+
+// createdKeyJSON is a key that was made, with what opens the account.
+type createdKeyJSON struct {
+	Name    string     `json:"name"`
+	Key     string     `json:"key"`
+	Scopes  []string   `json:"scopes"`
+	Expires *time.Time `json:"expires_at"`
+}
+
+func (c *console) showCreatedKey(k createdKeyJSON) {
+	if c.json {
+		c.print(k)
+		return
+	}
+	c.table(func(row func(...any)) {
+		row("name", k.Name)
+		row("key", k.Key)
+		row("scopes", strings.Join(k.Scopes, " "))
+		row("expires", optionalMoment(k.Expires))
 	})
 }
 
@@ -90,6 +100,9 @@ type keyList struct{ who }
 
 // Run implements the command.
 func (k *keyList) Run(c *console, line *commands) error {
+	if line.Key.Server != "" {
+		return k.remote(c, &line.Key.remoteSettings)
+	}
 	return line.Key.with(c, false, func(o *operator.Operator) error {
 		a, err := o.Accounts.Find(c.ctx, k.Account)
 		if err != nil {
@@ -99,32 +112,37 @@ func (k *keyList) Run(c *console, line *commands) error {
 		if err != nil {
 			return err
 		}
-		// As GET /v1/keys shows one.
-		type keyJSON struct {
-			Name    string     `json:"name"`
-			Prefix  string     `json:"prefix"`
-			Scopes  []string   `json:"scopes"`
-			Created time.Time  `json:"created_at"`
-			Expires *time.Time `json:"expires_at"`
-			Used    *time.Time `json:"last_used_at"`
-		}
 		list := []keyJSON{}
 		for _, one := range keys {
 			list = append(list, keyJSON{one.Name, one.Shown, one.Scopes.Texts(), one.Created, optional(one.Expires), optional(one.Used)})
 		}
-		if c.json {
-			c.print(struct {
-				Keys []keyJSON `json:"keys"`
-			}{list})
-			return nil
-		}
-		c.table(func(row func(...any)) {
-			row("NAME", "KEY", "CREATED", "EXPIRES", "LAST USED", "SCOPES")
-			for _, one := range list {
-				row(one.Name, one.Prefix+"…", moment(one.Created), optionalMoment(one.Expires), optionalMoment(one.Used), strings.Join(one.Scopes, " "))
-			}
-		})
+		c.showKeys(list)
 		return nil
+	})
+}
+
+// keyJSON is a named key in a listing, as GET /v1/keys shows it.
+type keyJSON struct {
+	Name    string     `json:"name"`
+	Prefix  string     `json:"prefix"`
+	Scopes  []string   `json:"scopes"`
+	Created time.Time  `json:"created_at"`
+	Expires *time.Time `json:"expires_at"`
+	Used    *time.Time `json:"last_used_at"`
+}
+
+func (c *console) showKeys(list []keyJSON) {
+	if c.json {
+		c.print(struct {
+			Keys []keyJSON `json:"keys"`
+		}{list})
+		return
+	}
+	c.table(func(row func(...any)) {
+		row("NAME", "KEY", "CREATED", "EXPIRES", "LAST USED", "SCOPES")
+		for _, one := range list {
+			row(one.Name, one.Prefix+"…", moment(one.Created), optionalMoment(one.Expires), optionalMoment(one.Used), strings.Join(one.Scopes, " "))
+		}
 	})
 }
 
@@ -135,6 +153,9 @@ type keyRevoke struct {
 
 // Run implements the command.
 func (k *keyRevoke) Run(c *console, line *commands) error {
+	if line.Key.Server != "" {
+		return k.remote(c, &line.Key.remoteSettings)
+	}
 	return line.Key.with(c, false, func(o *operator.Operator) error {
 		a, err := o.Accounts.Find(c.ctx, k.Account)
 		if err != nil {
@@ -143,7 +164,11 @@ func (k *keyRevoke) Run(c *console, line *commands) error {
 		if err := o.Accounts.RevokeNamedKey(c.ctx, a.ID, k.Name); err != nil {
 			return err
 		}
-		c.said("the key %s of %s opens nothing any more", k.Name, a.Username)
+		c.saidRevoked(k.Name, a.Username)
 		return nil
 	})
+}
+
+func (c *console) saidRevoked(key, username string) {
+	c.said("the key %s of %s opens nothing any more", key, username)
 }

@@ -17,44 +17,55 @@ type accountPublish struct {
 
 // Run implements the command.
 func (k *accountPublish) Run(c *console, line *commands) error {
-	return line.Account.with(c, false, func(o *operator.Operator) error {
-		return c.publish(o, k.Account, k.File, accounts.Publication{
-			Name: k.Name, Switches: accounts.Switches{Callers: accounts.CallersDomains}, Keep: accounts.DefaultKeep,
-		})
-	})
+	p := accounts.Publication{
+		Name: k.Name, Switches: accounts.Switches{Callers: accounts.CallersDomains}, Keep: accounts.DefaultKeep,
+	}
+	if line.Account.Server != "" {
+		return c.publishRemotely(&line.Account.remoteSettings, k.Account, k.File, p)
+	}
+	return line.Account.with(c, false, func(o *operator.Operator) error { return c.publish(o, k.Account, k.File, p) })
 }
 
 type accountPublished struct{ who }
 
 // Run implements the command.
 func (k *accountPublished) Run(c *console, line *commands) error {
+	if line.Account.Server != "" {
+		return k.remote(c, &line.Account.remoteSettings)
+	}
 	return line.Account.with(c, false, func(o *operator.Operator) error {
 		scripts, err := o.Accounts.PublishedScripts(c.ctx, k.Account)
 		if err != nil {
 			return err
 		}
-		type publishedJSON struct {
-			Name  string    `json:"name"`
-			Hash  string    `json:"sha256"`
-			Added time.Time `json:"published_at"`
-		}
 		list := []publishedJSON{}
 		for _, p := range scripts {
 			list = append(list, publishedJSON{p.Name, hex.EncodeToString(p.Hash[:]), p.Added})
 		}
-		if c.json {
-			c.print(struct {
-				Published []publishedJSON `json:"published"`
-			}{list})
-			return nil
-		}
-		c.table(func(row func(...any)) {
-			row("NAME", "PUBLISHED", "SHA-256")
-			for _, p := range list {
-				row(p.Name, moment(p.Added), p.Hash)
-			}
-		})
+		c.showPublishedList(list)
 		return nil
+	})
+}
+
+// publishedJSON is a published script, as it was shown before scripts had callers.
+type publishedJSON struct {
+	Name  string    `json:"name"`
+	Hash  string    `json:"sha256"`
+	Added time.Time `json:"published_at"`
+}
+
+func (c *console) showPublishedList(list []publishedJSON) {
+	if c.json {
+		c.print(struct {
+			Published []publishedJSON `json:"published"`
+		}{list})
+		return
+	}
+	c.table(func(row func(...any)) {
+		row("NAME", "PUBLISHED", "SHA-256")
+		for _, p := range list {
+			row(p.Name, moment(p.Added), p.Hash)
+		}
 	})
 }
 
@@ -65,6 +76,9 @@ type accountUnpublish struct {
 
 // Run implements the command.
 func (k *accountUnpublish) Run(c *console, line *commands) error {
+	if line.Account.Server != "" {
+		return c.unpublishRemotely(&line.Account.remoteSettings, k.Account, k.Name)
+	}
 	return line.Account.with(c, false, func(o *operator.Operator) error {
 		return c.unpublish(o, k.Account, k.Name)
 	})

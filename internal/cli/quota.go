@@ -18,44 +18,52 @@ type quotaJSON struct {
 	Limit *int64 `json:"limit"`
 }
 
+// allQuotas are those of an account.
+type allQuotas struct {
+	Plan    string    `json:"plan"`
+	Month   string    `json:"month"`
+	Storage quotaJSON `json:"storage"`
+	Records quotaJSON `json:"records"`
+	Calls   quotaJSON `json:"calls"`
+	Running quotaJSON `json:"running_time"` // milliseconds
+	Egress  quotaJSON `json:"egress"`
+}
+
 // Run implements the command.
 func (k *accountQuota) Run(c *console, line *commands) error {
+	if line.Account.Server != "" {
+		return k.remote(c, &line.Account.remoteSettings)
+	}
 	return line.Account.with(c, false, func(o *operator.Operator) error {
 		q, err := o.Quota(c.ctx, k.Account)
 		if err != nil {
 			return err
 		}
-		if c.json {
-			c.print(struct {
-				Plan    string    `json:"plan"`
-				Month   string    `json:"month"`
-				Storage quotaJSON `json:"storage"`
-				Records quotaJSON `json:"records"`
-				Calls   quotaJSON `json:"calls"`
-				Running quotaJSON `json:"running_time"`
-				Egress  quotaJSON `json:"egress"`
-			}{
-				string(q.Plan), q.Month.String(),
-				newQuotaJSON(q.Stored, q.Limits.StorageBytes),
-				newQuotaJSON(q.RecordBytes, q.Limits.RecordsBytes),
-				newQuotaJSON(q.Used.Calls, q.Limits.CallsPerMonth),
-				newQuotaJSON(q.Used.Running.Milliseconds(), q.Limits.RunningPerMonth.Milliseconds()),
-				newQuotaJSON(q.Used.Egress, q.Limits.EgressPerMonth),
-			})
-			return nil
-		}
-		c.table(func(row func(...any)) {
-			row("plan", q.Plan)
-			row("month", q.Month)
-			row("storage", of(q.Stored, q.Limits.StorageBytes, sized))
-			row("records", of(q.RecordBytes, q.Limits.RecordsBytes, sized))
-			row("calls", of(q.Used.Calls, q.Limits.CallsPerMonth, func(n int64) string { return strconv.FormatInt(n, 10) }))
-			row("running_time", of(int64(q.Used.Running), int64(q.Limits.RunningPerMonth), func(n int64) string {
-				return time.Duration(n).Round(time.Millisecond).String()
-			}))
-			row("egress", of(q.Used.Egress, q.Limits.EgressPerMonth, sized))
+		c.showQuota(allQuotas{
+			string(q.Plan), q.Month.String(),
+			newQuotaJSON(q.Stored, q.Limits.StorageBytes),
+			newQuotaJSON(q.RecordBytes, q.Limits.RecordsBytes),
+			newQuotaJSON(q.Used.Calls, q.Limits.CallsPerMonth),
+			newQuotaJSON(q.Used.Running.Milliseconds(), q.Limits.RunningPerMonth.Milliseconds()),
+			newQuotaJSON(q.Used.Egress, q.Limits.EgressPerMonth),
 		})
 		return nil
+	})
+}
+
+func (c *console) showQuota(q allQuotas) {
+	if c.json {
+		c.print(q)
+		return
+	}
+	c.table(func(row func(...any)) {
+		row("plan", q.Plan)
+		row("month", q.Month)
+		row("storage", of(q.Storage, sized))
+		row("records", of(q.Records, sized))
+		row("calls", of(q.Calls, func(n int64) string { return strconv.FormatInt(n, 10) }))
+		row("running_time", of(q.Running, func(n int64) string { return (time.Duration(n) * time.Millisecond).String() }))
+		row("egress", of(q.Egress, sized))
 	})
 }
 
@@ -67,11 +75,11 @@ func newQuotaJSON(used, limit int64) quotaJSON {
 }
 
 // of writes what was used of a limit.
-func of(used, limit int64, write func(int64) string) string {
-	if limit == 0 {
-		return write(used) + ", no limit"
+func of(q quotaJSON, write func(int64) string) string {
+	if q.Limit == nil {
+		return write(q.Used) + ", no limit"
 	}
-	return write(used) + " of " + write(limit)
+	return write(q.Used) + " of " + write(*q.Limit)
 }
 
 // sized writes a number of bytes.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,7 +20,7 @@ import (
 // scriptCommand is ql script. Its commands work on the data folder, while a server runs or
 // not.
 type scriptCommand struct {
-	settings
+	remoteSettings
 
 	Publish scriptPublish `cmd:"" help:"Publish a script of an account, to be called by its name."`
 	List    scriptList    `cmd:"" help:"List an account's published scripts."`
@@ -28,7 +29,7 @@ type scriptCommand struct {
 }
 
 func newScriptCommand() scriptCommand {
-	return scriptCommand{settings: newSettings("data", "master-key-file", "dev")}
+	return scriptCommand{remoteSettings: newRemoteSettings("data", "master-key-file", "dev")}
 }
 
 type scriptPublish struct {
@@ -47,12 +48,14 @@ func (k *scriptPublish) Run(c *console, line *commands) error {
 	if err != nil {
 		return err
 	}
-	return line.Script.with(c, false, func(o *operator.Operator) error {
-		return c.publish(o, k.Account, k.File, accounts.Publication{
-			Name: k.Name, Keep: keep,
-			Switches: accounts.Switches{Callers: accounts.Callers(k.Callers), Methods: k.Methods, Secrets: k.Secrets},
-		})
-	})
+	p := accounts.Publication{
+		Name: k.Name, Keep: keep,
+		Switches: accounts.Switches{Callers: accounts.Callers(k.Callers), Methods: k.Methods, Secrets: k.Secrets},
+	}
+	if line.Script.Server != "" {
+		return c.publishRemotely(&line.Script.remoteSettings, k.Account, k.File, p)
+	}
+	return line.Script.with(c, false, func(o *operator.Operator) error { return c.publish(o, k.Account, k.File, p) })
 }
 
 // parseKeep takes how long earlier versions are answered.
@@ -83,12 +86,16 @@ func (c *console) publish(o *operator.Operator, account, file string, p accounts
 	if err != nil {
 		return err
 	}
-	if c.json {
-		c.print(newScriptJSON(&published))
-		return nil
-	}
-	fmt.Fprintf(c.out, "%s is published as version %d, for %s (SHA-256 %s)\n", published.Name, published.Version, published.Callers, hex.EncodeToString(published.Hash[:]))
+	c.showPublished(newScriptJSON(&published))
 	return nil
+}
+
+func (c *console) showPublished(s scriptJSON) {
+	if c.json {
+		c.print(s)
+		return
+	}
+	fmt.Fprintf(c.out, "%s is published as version %d, for %s (SHA-256 %s)\n", s.Name, s.Version, s.Callers, s.Hash)
 }
 
 // checkFor finds the errors of a script as it would run for an account, whose files it may
@@ -111,12 +118,17 @@ func (c *console) checkFor(o *operator.Operator, account, name, text string, lim
 	if err != nil || len(errs) == 0 {
 		return schema, err
 	}
+	return "", c.notPublished(name, errs)
+}
+
+// notPublished shows why a script is not published.
+func (c *console) notPublished(name string, errs source.Errors) error {
 	found := c.problems(name, errs)
 	if c.json {
 		c.printProblems(found)
-		return "", &failure{code: exitUsage}
+		return &failure{code: exitUsage}
 	}
-	return "", usage("nothing is published: the script has errors")
+	return usage("nothing is published: the script has errors")
 }
 
 // scriptJSON is a published script in a listing, as GET /v1/scripts shows it.
@@ -138,6 +150,9 @@ type scriptList struct{ who }
 
 // Run implements the command.
 func (k *scriptList) Run(c *console, line *commands) error {
+	if line.Script.Server != "" {
+		return k.remote(c, &line.Script.remoteSettings)
+	}
 	return line.Script.with(c, false, func(o *operator.Operator) error {
 		scripts, err := o.Accounts.PublishedScripts(c.ctx, k.Account)
 		if err != nil {
@@ -147,27 +162,32 @@ func (k *scriptList) Run(c *console, line *commands) error {
 		for i := range scripts {
 			list = append(list, newScriptJSON(&scripts[i]))
 		}
-		if c.json {
-			c.print(struct {
-				Scripts []scriptJSON `json:"scripts"`
-			}{list})
-			return nil
-		}
-		c.table(func(row func(...any)) {
-			row("NAME", "VERSION", "CALLERS", "METHODS", "SECRETS", "PUBLISHED")
-			for i, s := range list {
-				row(s.Name, s.Version, s.Callers, shownMethods(&scripts[i]), yesOrNo(s.Secrets), moment(s.Published))
-			}
-		})
+		c.showScripts(list)
 		return nil
 	})
 }
 
-func shownMethods(p *accounts.Published) string {
-	if len(p.Methods) == 0 {
+func (c *console) showScripts(list []scriptJSON) {
+	if c.json {
+		c.print(struct {
+			Scripts []scriptJSON `json:"scripts"`
+		}{list})
+		return
+	}
+	c.table(func(row func(...any)) {
+		row("NAME", "VERSION", "CALLERS", "METHODS", "SECRETS", "PUBLISHED")
+		for _, s := range list {
+			row(s.Name, s.Version, s.Callers, shownMethods(s.Methods), yesOrNo(s.Secrets), moment(s.Published))
+		}
+	})
+}
+
+func shownMethods(methods []string) string {
+	var none accounts.Published
+	if slices.Equal(methods, none.AllMethods()) {
 		return "all"
 	}
-	return strings.Join(p.Methods, " ")
+	return strings.Join(methods, " ")
 }
 
 func yesOrNo(b bool) string {
@@ -184,6 +204,9 @@ type scriptShow struct {
 
 // Run implements the command.
 func (k *scriptShow) Run(c *console, line *commands) error {
+	if line.Script.Server != "" {
+		return k.remote(c, &line.Script.remoteSettings)
+	}
 	return line.Script.with(c, false, func(o *operator.Operator) error {
 		a, err := o.Accounts.Find(c.ctx, k.Account)
 		if err != nil {
@@ -200,56 +223,63 @@ func (k *scriptShow) Run(c *console, line *commands) error {
 		if err != nil {
 			return err
 		}
-		c.showScript(&p, versions)
+		c.showScript(newShownScript(&p, versions))
 		return nil
 	})
 }
 
-// showScript shows a script, as GET /v1/scripts/{name} does.
-func (c *console) showScript(p *accounts.Published, versions []accounts.Published) {
+// shownScript is a script, as GET /v1/scripts/{name} shows it.
+type shownScript struct {
+	scriptJSON
+	Until    *time.Time      `json:"until"`
+	Schema   json.RawMessage `json:"schema"`
+	Versions []versionJSON   `json:"versions"`
+	Text     *string         `json:"text"`
+}
+
+type versionJSON struct {
+	Version   int64      `json:"version"`
+	Published time.Time  `json:"published_at"`
+	Until     *time.Time `json:"until"`
+}
+
+func newShownScript(p *accounts.Published, versions []accounts.Published) *shownScript {
+	shown := &shownScript{scriptJSON: newScriptJSON(p), Until: optional(p.Until), Schema: json.RawMessage("null")}
+	if p.Schema != "" {
+		shown.Schema = json.RawMessage(p.Schema)
+	}
+	if p.Text != "" {
+		shown.Text = &p.Text
+	}
+	for _, v := range versions {
+		shown.Versions = append(shown.Versions, versionJSON{v.Version, v.Added, optional(v.Until)})
+	}
+	return shown
+}
+
+func (c *console) showScript(s *shownScript) {
 	if c.json {
-		type versionJSON struct {
-			Version   int64      `json:"version"`
-			Published time.Time  `json:"published_at"`
-			Until     *time.Time `json:"until"`
-		}
-		shown := struct {
-			scriptJSON
-			Until    *time.Time      `json:"until"`
-			Schema   json.RawMessage `json:"schema"`
-			Versions []versionJSON   `json:"versions"`
-			Text     *string         `json:"text"`
-		}{scriptJSON: newScriptJSON(p), Until: optional(p.Until), Schema: json.RawMessage("null")}
-		if p.Schema != "" {
-			shown.Schema = json.RawMessage(p.Schema)
-		}
-		if p.Text != "" {
-			shown.Text = &p.Text
-		}
-		for _, v := range versions {
-			shown.Versions = append(shown.Versions, versionJSON{v.Version, v.Added, optional(v.Until)})
-		}
-		c.print(shown)
+		c.print(s)
 		return
 	}
 	c.table(func(row func(...any)) {
-		row("name", p.Name)
-		row("version", p.Version)
-		row("callers", p.Callers)
-		row("methods", shownMethods(p))
-		row("secrets", yesOrNo(p.Secrets))
-		row("published", moment(p.Added))
-		for _, v := range versions {
-			if !v.Until.IsZero() {
-				row("earlier", fmt.Sprintf("version %d, answered until %s", v.Version, moment(v.Until)))
+		row("name", s.Name)
+		row("version", s.Version)
+		row("callers", s.Callers)
+		row("methods", shownMethods(s.Methods))
+		row("secrets", yesOrNo(s.Secrets))
+		row("published", moment(s.Published))
+		for _, v := range s.Versions {
+			if v.Until != nil {
+				row("earlier", fmt.Sprintf("version %d, answered until %s", v.Version, moment(*v.Until)))
 			}
 		}
 	})
-	if p.Text == "" {
+	if s.Text == nil {
 		fmt.Fprintln(c.err, "note: only the hash of its text is stored: publish it again to call it by its name")
 		return
 	}
-	fmt.Fprintf(c.out, "\n%s", p.Text)
+	fmt.Fprintf(c.out, "\n%s", *s.Text)
 }
 
 type scriptRemove struct {
@@ -259,6 +289,9 @@ type scriptRemove struct {
 
 // Run implements the command.
 func (k *scriptRemove) Run(c *console, line *commands) error {
+	if line.Script.Server != "" {
+		return c.unpublishRemotely(&line.Script.remoteSettings, k.Account, k.Name)
+	}
 	return line.Script.with(c, false, func(o *operator.Operator) error { return c.unpublish(o, k.Account, k.Name) })
 }
 
@@ -266,6 +299,8 @@ func (c *console) unpublish(o *operator.Operator, account, name string) error {
 	if err := o.Accounts.Unpublish(c.ctx, account, name); err != nil {
 		return err
 	}
-	c.said("%s is published no more", name)
+	c.saidUnpublished(name)
 	return nil
 }
+
+func (c *console) saidUnpublished(name string) { c.said("%s is published no more", name) }

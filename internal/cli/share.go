@@ -9,16 +9,16 @@ import (
 )
 
 // shareCommand is ql share. Its commands work on the data folder, while a server
-// runs or not.
+// runs or not, and most of them on a service elsewhere.
 type shareCommand struct {
-	settings
+	remoteSettings
 
 	List   shareList   `cmd:"" help:"List an account's links to files, the newest first, with their receipts."`
 	Revoke shareRevoke `cmd:"" help:"Take a link back."`
 }
 
 func newShareCommand() shareCommand {
-	return shareCommand{settings: newSettings("data", "master-key-file")}
+	return shareCommand{remoteSettings: newRemoteSettings("data", "master-key-file")}
 }
 
 // shareJSON is a link in a listing, as GET /v1/shares shows it.
@@ -78,6 +78,9 @@ func (k *shareList) Run(c *console, line *commands) error {
 	if k.Limit < 1 {
 		return usage("--limit: %d is no number from 1 on", k.Limit)
 	}
+	if line.Share.Server != "" {
+		return k.remote(c, &line.Share.remoteSettings)
+	}
 	return line.Share.with(c, false, func(o *operator.Operator) error {
 		a, err := o.Accounts.Find(c.ctx, k.Account)
 		if err != nil {
@@ -91,22 +94,26 @@ func (k *shareList) Run(c *console, line *commands) error {
 		for _, e := range entries {
 			list = append(list, newShareJSON(e))
 		}
-		if c.json {
-			c.print(struct {
-				Shares []shareJSON `json:"shares"`
-			}{list})
-			return nil
-		}
-		c.table(func(row func(...any)) {
-			row("LINK", "STATUS", "USED", "CREATED", "EXPIRES", "SIZE", "PATH")
-			for _, s := range list {
-				row(s.ID, s.Status, uses(s), moment(s.Made), moment(s.Expires), s.Size, printable(s.Path))
-				for _, r := range s.Receipts {
-					row("", printable(r.Address), "", moment(r.At), optionalMoment(r.Finished), r.Sent, printable(r.Agent))
-				}
-			}
-		})
+		c.showShares(list)
 		return nil
+	})
+}
+
+func (c *console) showShares(list []shareJSON) {
+	if c.json {
+		c.print(struct {
+			Shares []shareJSON `json:"shares"`
+		}{list})
+		return
+	}
+	c.table(func(row func(...any)) {
+		row("LINK", "STATUS", "USED", "CREATED", "EXPIRES", "SIZE", "PATH")
+		for _, s := range list {
+			row(s.ID, s.Status, uses(s), moment(s.Made), moment(s.Expires), s.Size, printable(s.Path))
+			for _, r := range s.Receipts {
+				row("", printable(r.Address), "", moment(r.At), optionalMoment(r.Finished), r.Sent, printable(r.Agent))
+			}
+		}
 	})
 }
 
@@ -125,6 +132,9 @@ type shareRevoke struct {
 
 // Run implements the command.
 func (k *shareRevoke) Run(c *console, line *commands) error {
+	if line.Share.Server != "" {
+		return k.remote(c, &line.Share.remoteSettings)
+	}
 	return line.Share.with(c, false, func(o *operator.Operator) error {
 		a, err := o.Accounts.Find(c.ctx, k.Account)
 		if err != nil {
@@ -133,13 +143,17 @@ func (k *shareRevoke) Run(c *console, line *commands) error {
 		if err := o.Shares(c.clock).Revoke(c.ctx, a.ID, k.ID); err != nil {
 			return err
 		}
-		if c.json {
-			c.print(struct {
-				ID string `json:"id"`
-			}{k.ID})
-			return nil
-		}
-		c.said("%s leads nowhere any more", k.ID)
+		c.saidTakenBack(k.ID)
 		return nil
 	})
+}
+
+func (c *console) saidTakenBack(link string) {
+	if c.json {
+		c.print(struct {
+			ID string `json:"id"`
+		}{link})
+		return
+	}
+	c.said("%s leads nowhere any more", link)
 }

@@ -12,7 +12,7 @@ import (
 // webhookCommand is ql webhook. Its commands work on the data folder, while a
 // server runs or not.
 type webhookCommand struct {
-	settings
+	remoteSettings
 
 	List   webhookList   `cmd:"" help:"List an account's webhook deliveries, the newest first."`
 	Show   webhookShow   `cmd:"" help:"Show a delivery with its attempts."`
@@ -20,7 +20,7 @@ type webhookCommand struct {
 }
 
 func newWebhookCommand() webhookCommand {
-	return webhookCommand{settings: newSettings("data", "master-key-file")}
+	return webhookCommand{remoteSettings: newRemoteSettings("data", "master-key-file")}
 }
 
 // deliveryJSON is a delivery in a listing.

@@ -1,0 +1,390 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	accounts "ql/internal/account"
+	"ql/internal/fault"
+	"ql/internal/job"
+	"ql/internal/remote"
+	"ql/lang/source"
+)
+
+// What the commands do with --server, each beside what it does on the data folder: they show the
+// same, made of the service's answer.
+
+// ask makes a call about an account and decodes its answer.
+func (c *console) ask(s *remoteSettings, account string, call remote.Call, into any) error {
+	client, err := s.dial(c, account)
+	if err != nil {
+		return err
+	}
+	return client.Do(c.ctx, call, into)
+}
+
+// named is how what is said calls an account.
+func named(account string) string {
+	if account == ownAccount {
+		return "the account"
+	}
+	return account
+}
+
+func (k *keyCreate) remote(c *console, s *remoteSettings, lasts time.Duration) error {
+	body := map[string]any{"name": k.Name, "scopes": k.Scopes}
+	if lasts > 0 {
+		body["expires_in"] = int64(lasts / time.Second)
+	}
+	var created createdKeyJSON
+	if err := c.ask(s, k.Account, remote.Call{Method: remote.Post, Path: []string{"keys"}, JSON: body}, &created); err != nil {
+		return err
+	}
+	c.showCreatedKey(created)
+	return nil
+}
+
+func (k *keyList) remote(c *console, s *remoteSettings) error {
+	answer := struct{ Keys []keyJSON }{[]keyJSON{}}
+	if err := c.ask(s, k.Account, remote.Call{Method: remote.Get, Path: []string{"keys"}}, &answer); err != nil {
+		return err
+	}
+	c.showKeys(answer.Keys)
+	return nil
+}
+
+func (k *keyRevoke) remote(c *console, s *remoteSettings) error {
+	if err := c.ask(s, k.Account, remote.Call{Method: remote.Delete, Path: []string{"keys", k.Name}}, nil); err != nil {
+		return err
+	}
+	c.saidRevoked(k.Name, named(k.Account))
+	return nil
+}
+
+// publishRemotely publishes a script, which the service compiles.
+func (c *console) publishRemotely(s *remoteSettings, account, file string, p accounts.Publication) error {
+	client, err := s.dial(c, account)
+	if err != nil {
+		return err
+	}
+	// The service knows how long a script may be for this account.
+	const longest = 64 << 20
+	text, err := c.readScript(file, longest)
+	if err != nil {
+		return err
+	}
+	body := map[string]any{"text": text, "callers": p.Callers, "secrets": p.Secrets, "keep": int64(p.Keep / time.Second)}
+	if len(p.Methods) > 0 {
+		body["methods"] = p.Methods
+	}
+	var published scriptJSON
+	err = client.Do(c.ctx, remote.Call{Method: remote.Put, Path: []string{"scripts", p.Name}, JSON: body}, &published)
+	var detailed *remote.DetailedError
+	if errors.As(err, &detailed) {
+		return c.notPublished(file, sourceErrors(text, detailed.Details))
+	}
+	if err != nil {
+		return err
+	}
+	c.showPublished(published)
+	return nil
+}
+
+// sourceErrors are the errors that a service found in a script, with the lines of it that they are in.
+func sourceErrors(text string, details []remote.Detail) source.Errors {
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	var errs source.Errors
+	for _, d := range details {
+		e := &source.Error{File: printable(d.File), Line: d.Line, Column: d.Column, Width: 1, Message: printable(d.Message)}
+		if d.File == "" && d.Line >= 1 && d.Line <= len(lines) && d.Column >= 1 && d.Column <= utf8.RuneCountInString(lines[d.Line-1])+1 {
+			e.Source = lines[d.Line-1]
+		}
+		errs = append(errs, e)
+	}
+	return errs
+}
+
+// scriptsOf lists all published scripts of an account.
+func (c *console) scriptsOf(s *remoteSettings, account string) ([]scriptJSON, error) {
+	client, err := s.dial(c, account)
+	if err != nil {
+		return nil, err
+	}
+	return remote.List[scriptJSON](c.ctx, client, remote.Call{Method: remote.Get, Path: []string{"scripts"}}, "scripts", "after", mostListed)
+}
+
+func (k *scriptList) remote(c *console, s *remoteSettings) error {
+	list, err := c.scriptsOf(s, k.Account)
+	if err != nil {
+		return err
+	}
+	c.showScripts(list)
+	return nil
+}
+
+func (k *scriptShow) remote(c *console, s *remoteSettings) error {
+	var shown shownScript
+	if err := c.ask(s, k.Account, remote.Call{Method: remote.Get, Path: []string{"scripts", k.Name}}, &shown); err != nil {
+		return err
+	}
+	c.showScript(&shown)
+	return nil
+}
+
+func (c *console) unpublishRemotely(s *remoteSettings, account, name string) error {
+	if err := c.ask(s, account, remote.Call{Method: remote.Delete, Path: []string{"scripts", name}}, nil); err != nil {
+		return err
+	}
+	c.saidUnpublished(name)
+	return nil
+}
+
+func (k *accountPublished) remote(c *console, s *remoteSettings) error {
+	scripts, err := c.scriptsOf(s, k.Account)
+	if err != nil {
+		return err
+	}
+	list := []publishedJSON{}
+	for _, p := range scripts {
+		list = append(list, publishedJSON{p.Name, p.Hash, p.Published})
+	}
+	c.showPublishedList(list)
+	return nil
+}
+
+func (k *jobList) remote(c *console, s *remoteSettings) error {
+	client, err := s.dial(c, k.Account)
+	if err != nil {
+		return err
+	}
+	query := url.Values{}
+	if k.Status != "" {
+		query.Set("status", k.Status)
+	}
+	if k.Before != "" {
+		query.Set("before", k.Before)
+	}
+	list, err := remote.List[jobJSON](c.ctx, client, remote.Call{Method: remote.Get, Path: []string{"jobs"}, Query: query}, "jobs", "before", k.Limit)
+	if err != nil {
+		return err
+	}
+	c.showJobs(list)
+	return nil
+}
+
+// remoteJob is a job as a poll shows it, which tells less of it than a record does.
+type remoteJob struct {
+	JobID          string          `json:"job_id"`
+	Status         string          `json:"status"`
+	Result         string          `json:"result"`
+	ResultEncoding string          `json:"result_encoding,omitempty"`
+	ResultJSON     json.RawMessage `json:"result_json,omitempty"`
+	Trace          json.RawMessage `json:"trace,omitempty"`
+	TraceDropped   int64           `json:"trace_dropped,omitempty"`
+	Response       json.RawMessage `json:"response,omitempty"`
+	Prompt         json.RawMessage `json:"prompt,omitempty"`
+	Error          json.RawMessage `json:"error,omitempty"`
+}
+
+func (k *jobShow) remote(c *console, s *remoteSettings) error {
+	var shown remoteJob
+	if err := k.call(c, s, remote.Get, &shown); err != nil {
+		return err
+	}
+	if c.json {
+		c.print(shown)
+		return nil
+	}
+	c.table(func(row func(...any)) {
+		row("job", printable(shown.JobID))
+		row("status", printable(shown.Status))
+		if len(shown.Prompt) > 0 {
+			row("question", printable(string(shown.Prompt)))
+		}
+		if len(shown.Error) > 0 {
+			row("error", printable(string(shown.Error)))
+		}
+	})
+	if shown.Result != "" {
+		fmt.Fprintf(c.out, "\n%s\n", printable(shown.Result))
+	}
+	return nil
+}
+
+// call makes a call about the job.
+func (k *theJob) call(c *console, s *remoteSettings, method string, into any) error {
+	err := c.ask(s, "", remote.Call{Method: method, Path: []string{"job", k.ID}}, into)
+	if fault.Is(err, fault.JobNotFound) || fault.Is(err, fault.NotFound) {
+		return fault.New(fault.JobNotFound, "there is no job %q, or none of this key", k.ID)
+	}
+	return err
+}
+
+func (k *jobCancel) remote(c *console, s *remoteSettings) error {
+	var cancelled struct{ Status string }
+	if err := k.call(c, s, remote.Delete, &cancelled); err != nil {
+		return err
+	}
+	c.showCancelled(k.ID, job.State(printable(cancelled.Status)))
+	return nil
+}
+
+// filesPath are the parts of the address of a file.
+func filesPath(path string) []string {
+	return append([]string{"files"}, strings.Split(strings.TrimPrefix(path, "/"), "/")...)
+}
+
+// checkPath keeps a path out that the address would mean another one by.
+func checkPath(path string) error {
+	if !strings.HasPrefix(path, "/") {
+		return fault.New(fault.InvalidPath, "the path %q cannot be used: it must start with /", path)
+	}
+	for part := range strings.SplitSeq(path, "/") {
+		if part == "." || part == ".." {
+			return fault.New(fault.InvalidPath, "the path %q cannot be used: %q is no name; every path starts at the top", path, part)
+		}
+	}
+	return nil
+}
+
+func (k *filesList) remote(c *console, s *remoteSettings) error {
+	if err := checkPath(k.Path); err != nil {
+		return err
+	}
+	client, err := s.dial(c, k.Account)
+	if err != nil {
+		return err
+	}
+	list, err := remote.List[fileJSON](c.ctx, client, remote.Call{Method: remote.Get, Path: filesPath(k.Path)}, "files", "after", mostListed)
+	if errors.Is(err, remote.ErrIsContent) {
+		return fault.New(fault.NotAFolder, "%q is a file, not a folder", k.Path)
+	}
+	if err != nil {
+		return err
+	}
+	c.showFiles(list)
+	return nil
+}
+
+func (k *filesGet) remote(c *console, s *remoteSettings) (err error) {
+	if err := checkPath(k.Path); err != nil {
+		return err
+	}
+	client, err := s.dial(c, k.Account)
+	if err != nil {
+		return err
+	}
+	content, size, err := client.Download(c.ctx, remote.Call{Method: remote.Get, Path: filesPath(k.Path)})
+	if errors.Is(err, remote.ErrIsNoContent) {
+		return fault.New(fault.IsFolder, "%q is a folder, not a file", k.Path)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, content.Close()) }()
+	counted := &countedReader{Reader: content}
+	return k.save(c, wholeReader{counted, size}, size)
+}
+
+// wholeReader reads a file of a size, and knows when the line was cut.
+type wholeReader struct {
+	*countedReader
+	size int64
+}
+
+// Read implements io.Reader.
+func (r wholeReader) Read(p []byte) (int, error) {
+	n, err := r.countedReader.Read(p)
+	if errors.Is(err, io.EOF) && r.size >= 0 && r.read != r.size {
+		return n, fmt.Errorf("the answer broke off after %d of %d bytes", r.read, r.size)
+	}
+	return n, err
+}
+
+func (k *filesPut) remote(c *console, s *remoteSettings, from io.Reader, size int64) error {
+	if err := checkPath(k.Path); err != nil {
+		return err
+	}
+	var stored storedJSON
+	if err := c.ask(s, k.Account, remote.Call{Method: remote.Put, Path: filesPath(k.Path), Body: from, Size: size}, &stored); err != nil {
+		return err
+	}
+	c.showStored(stored)
+	return nil
+}
+
+func (k *filesRemove) remote(c *console, s *remoteSettings) error {
+	if err := checkPath(k.Path); err != nil {
+		return err
+	}
+	if err := c.ask(s, k.Account, remote.Call{Method: remote.Delete, Path: filesPath(k.Path)}, nil); err != nil {
+		return err
+	}
+	c.saidRemoved(k.Path)
+	return nil
+}
+
+// mostListed bounds a list that is shown whole.
+const mostListed = 1_000_000
+
+func (k *shareList) remote(c *console, s *remoteSettings) error {
+	client, err := s.dial(c, k.Account)
+	if err != nil {
+		return err
+	}
+	query := url.Values{}
+	if k.Before != "" {
+		query.Set("before", k.Before)
+	}
+	list, err := remote.List[shareJSON](c.ctx, client, remote.Call{Method: remote.Get, Path: []string{"shares"}, Query: query}, "shares", "before", k.Limit)
+	if err != nil {
+		return err
+	}
+	c.showShares(list)
+	return nil
+}
+
+func (k *shareRevoke) remote(c *console, s *remoteSettings) error {
+	if err := c.ask(s, k.Account, remote.Call{Method: remote.Delete, Path: []string{"shares", k.ID}}, nil); err != nil {
+		return err
+	}
+	c.saidTakenBack(k.ID)
+	return nil
+}
+
+func (k *accountShowKey) remote(c *console, s *remoteSettings) error {
+	var shown apiKeyJSON
+	if err := c.ask(s, k.Account, remote.Call{Method: remote.Get, Path: []string{"account", "key"}}, &shown); err != nil {
+		return err
+	}
+	c.showAPIKey(shown)
+	return nil
+}
+
+func (k *accountQuota) remote(c *console, s *remoteSettings) error {
+	var answer struct {
+		Plan   string
+		Limits map[string]struct {
+			Value *int64
+			Used  int64
+		}
+	}
+	if err := c.ask(s, k.Account, remote.Call{Method: remote.Get, Path: []string{"limits"}}, &answer); err != nil {
+		return err
+	}
+	of := func(name string) quotaJSON {
+		l := answer.Limits[name]
+		return quotaJSON{l.Used, l.Value}
+	}
+	c.showQuota(allQuotas{
+		answer.Plan, c.clock().UTC().Format("2006-01"),
+		of("storage"), of("records"), of("calls"), of("running_time"), of("egress"),
+	})
+	return nil
+}
