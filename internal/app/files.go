@@ -45,3 +45,13 @@ func (t ownedTree) Upload(ctx context.Context, path string, from io.Reader, size
 func (t ownedTree) Remove(ctx context.Context, path string, may func(string, time.Time) error) error {
 	return t.RemoveIf(ctx, path, may)
 }
+
+// Move implements service.Tree.
+func (t ownedTree) Move(ctx context.Context, from, to string, replace bool, may func(string, time.Time) error) error {
+	return t.MoveIf(ctx, from, to, files.Relocation{If: may, Replace: replace})
+}
+
+// Copy implements service.Tree.
+func (t ownedTree) Copy(ctx context.Context, from, to string, replace bool, may func(string, time.Time) error) error {
+	return t.CopyIf(ctx, from, to, files.Relocation{If: may, Replace: replace})
+}

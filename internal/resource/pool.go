@@ -98,6 +98,11 @@ func (p *Pool) tree(h *handle, l account.Limits) *files.Tree {
 	return p.o.Trees.For(h.account, files.Quota{Bytes: l.StorageBytes, File: l.FileBytes, Nodes: int64(l.Files), Storage: h.storage})
 }
 
+// Links returns an account's links, for its owner.
+func (p *Pool) Links(a account.Account, l account.Limits) *shares.Links {
+	return p.o.Shares.For(a.ID, p.shareLimits(a, l))
+}
+
 // Owned returns an account's databases for its owner, past scripts. Release lets go of them.
 func (p *Pool) Owned(id account.ID, l account.Limits) (all *databases.Databases, release func()) {
 	h := p.acquire(id)

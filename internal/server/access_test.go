@@ -138,6 +138,7 @@ func TestAccessMatrix(t *testing.T) {
 		"GET /v1/files/{path}":    owner,
 		"PUT /v1/files/{path}":    changing,
 		"DELETE /v1/files/{path}": changing,
+		"POST /v1/files/{path}":   changing,
 
 		"GET /v1/account/key":    showing,
 		"GET /v1/account/log":    owner,
@@ -146,6 +147,7 @@ func TestAccessMatrix(t *testing.T) {
 		"DELETE /v1/keys/{name}": revoking,
 		"GET /v1/shares":         owner,
 		"DELETE /v1/shares/{id}": changing,
+		"POST /v1/shares":        changing,
 
 		"GET /v1/databases":                owner,
 		"GET /v1/databases/{name}":         owner,
@@ -422,6 +424,10 @@ func (w *world) callAs(route string, m member, jobID string, headers []string) r
 			body = `{"sql":"SELECT 1"}`
 		case "POST /v1/databases/{name}/import":
 			body = `SELECT 1;`
+		case "POST /v1/files/{path}":
+			body = `{"copy":"/copy.txt","replace":true}`
+		case "POST /v1/shares":
+			body = `{"path":"/shared.txt"}`
 		}
 		if route == "POST /v1/keys" {
 			body = `{"name":` + quote("k"+rand.Text()) + `,"scopes":["run"]}`

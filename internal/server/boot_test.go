@@ -120,6 +120,9 @@ func boot(t testing.TB, change ...settings) *world {
 	check(t, err)
 	t.Cleanup(func() { check(t, blobs.Close()) })
 	log := slog.New(slog.NewJSONHandler(w.log, nil))
+	handedOut := shares.New(shares.Options{Store: store.Shares(), Clock: time.Now, Canonical: files.Canonical, URL: "http://ql.example", Open: func(c shares.Content) io.ReadSeekCloser {
+		return tail{bytes.NewReader(c.Tail)}
+	}})
 	o := service.Options{
 		Auth:     w.auth,
 		Accounts: accounts,
@@ -136,7 +139,7 @@ func boot(t testing.TB, change ...settings) *world {
 		},
 		Files:     (&ownedTrees{trees: files.NewTrees(store.Files(), blobs, time.Now)}).open,
 		Databases: (&folders{root: folder}).owned,
-		Shares:    links{shares.Admin{Store: store.Shares(), Clock: time.Now}},
+		Shares:    links{shares.Admin{Store: store.Shares(), Clock: time.Now}, handedOut},
 		Transfers: admit.NewTransferLimiter(admit.TransferOptions{Max: 16}),
 		Records:   w.recorder,
 		URLs:      service.URLs{Base: "http://ql.example", API: "http://api.ql.example"},
@@ -162,9 +165,6 @@ func boot(t testing.TB, change ...settings) *world {
 	o.Jobs = w.worker
 	w.service = service.New(o)
 	h.Preflight = w.auth.Preflight
-	handedOut := shares.New(shares.Options{Store: store.Shares(), Clock: time.Now, Open: func(c shares.Content) io.ReadSeekCloser {
-		return tail{bytes.NewReader(c.Tail)}
-	}})
 	h.Routes = slices.Concat(jsonapi.Routes(w.service), formapi.Routes(w.service), formpage.Routes(w.service), runapi.Routes(w.service), download.Routes(download.Options{Shares: handedOut}))
 	for _, c := range change {
 		if c.http != nil {

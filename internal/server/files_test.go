@@ -47,6 +47,16 @@ func (t ownedTree) Remove(ctx context.Context, path string, may func(string, tim
 	return t.RemoveIf(ctx, path, may)
 }
 
+// Move implements service.Tree.
+func (t ownedTree) Move(ctx context.Context, from, to string, replace bool, may func(string, time.Time) error) error {
+	return t.MoveIf(ctx, from, to, files.Relocation{If: may, Replace: replace})
+}
+
+// Copy implements service.Tree.
+func (t ownedTree) Copy(ctx context.Context, from, to string, replace bool, may func(string, time.Time) error) error {
+	return t.CopyIf(ctx, from, to, files.Relocation{If: may, Replace: replace})
+}
+
 // fileClient calls for the files of one account.
 type fileClient struct {
 	*world
@@ -550,5 +560,77 @@ func TestHostilePaths(t *testing.T) {
 	}
 	if log := w.log.String(); log != "" {
 		t.Errorf("faults of the service:\n%.2000s", log)
+	}
+}
+
+// TestChangeFiles moves and copies files and makes folders.
+func TestChangeFiles(t *testing.T) {
+	w := boot(t, unlimitedCalls)
+	ada, bob := w.member("ada", account.Standard), w.member("bob", account.Standard)
+	as := []string{"Authorization", basic(ada.name, ada.password)}
+	w.send("PUT", "/v1/files/a.txt", "", "a", as...)
+	etag := w.send("PUT", "/v1/files/b.txt", "", "b", as...).header.Get("Etag")
+	for _, test := range []struct {
+		path, body string
+		status     int
+		want       string // the path, or the code
+	}{
+		{"/folder/inside", `{"folder":true}`, 201, "/folder/inside"},
+		{"/folder/inside", `{"folder":true}`, 200, "/folder/inside"},
+		{"/a.txt", `{"folder":true}`, 409, "not_a_folder"},
+		{"/a.txt/x", `{"folder":true}`, 409, "not_a_folder"},
+		{"/a.txt", `{"copy":"/folder/a.txt"}`, 201, "/folder/a.txt"},
+		{"/a.txt", `{"copy":"/b.txt"}`, 409, "already_exists"},
+		{"/a.txt", `{"copy":"/folder"}`, 409, "is_folder"},
+		{"/folder", `{"copy":"/other"}`, 409, "is_folder"},
+		{"/a.txt", `{"move":"/b.txt"}`, 409, "already_exists"},
+		{"/a.txt", `{"move":"/b.txt","replace":true}`, 200, "/b.txt"},
+		{"/a.txt", `{"move":"/c.txt"}`, 404, "file_not_found"},
+		{"/folder", `{"move":"/folder/inside/x"}`, 422, "invalid_path"},
+		{"/folder", `{"move":"/moved"}`, 200, "/moved"},
+		{"/b.txt", `{"move":"no path"}`, 422, "invalid_path"},
+		{"/b.txt", `{"move":"/x/../y"}`, 422, "invalid_path"},
+		{"/b.txt", `{}`, 400, "invalid_request"},
+		{"/b.txt", `{"move":"/x","copy":"/y"}`, 400, "invalid_request"},
+		{"/b.txt", `{"move":""}`, 400, "invalid_request"},
+		{"/b.txt", `{"folder":false}`, 400, "invalid_request"},
+		{"/b.txt", `{"folder":true,"replace":true}`, 400, "invalid_request"},
+		{"/b.txt", `{"rename":"/x"}`, 400, "invalid_request"},
+	} {
+		r := w.send("POST", "/v1/files"+test.path, jsonType, test.body, as...)
+		if test.status >= 400 {
+			r.wantError(t, test.status, test.want)
+		} else if want := `{"status":"ok","path":` + quote(test.want) + `}`; r.status != test.status || r.body != want {
+			t.Errorf("%s %s: %d %s", test.path, test.body, r.status, r.body)
+		}
+	}
+	w.send("POST", "/v1/files/b.txt", jsonType, `{"move":"/d.txt"}`, append(as, "If-Match", etag)...).wantError(t, 412, "precondition_failed")
+	if r := w.send("GET", "/v1/files/b.txt", "", "", as...); r.body != "a" {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	if r := w.send("GET", "/v1/files/moved/a.txt", "", "", as...); r.body != "a" {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	w.send("POST", "/v1/files/b.txt", jsonType, `{"copy":"/e.txt"}`, "Authorization", basic(bob.name, bob.password)).wantError(t, 404, "file_not_found")
+}
+
+// TestCopiesCount checks that a copy counts as what it is, and folders as files do.
+func TestCopiesCount(t *testing.T) {
+	w := boot(t, unlimitedCalls, settings{service: func(o *service.Options) {
+		limits := o.Limits
+		o.Limits = func(p account.Plan) account.Limits {
+			l := limits(p)
+			l.StorageBytes, l.Files = 1000, 4
+			return l
+		}
+	}})
+	ada := w.member("ada", account.Standard)
+	as := []string{"Authorization", basic(ada.name, ada.password)}
+	w.send("PUT", "/v1/files/a.txt", "", strings.Repeat("a", 600), as...)
+	w.send("POST", "/v1/files/a.txt", jsonType, `{"copy":"/b.txt"}`, as...).wantError(t, 429, "quota_exceeded")
+	w.send("POST", "/v1/files/1/2/3/4", jsonType, `{"folder":true}`, as...).wantError(t, 429, "quota_exceeded")
+	w.send("GET", "/v1/files/1", "", "", as...).wantError(t, 404, "file_not_found")
+	if r := w.send("POST", "/v1/files/a.txt", jsonType, `{"move":"/1/2/3"}`, as...); r.status != 200 {
+		t.Errorf("%d %s", r.status, r.body)
 	}
 }

@@ -8,12 +8,28 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/engine"
 	"ql/internal/resource/shares"
 	"ql/internal/wire"
 )
 
 // links are those of the store, for the service under test.
-type links struct{ shares.Admin }
+type links struct {
+	shares.Admin
+	of *shares.Shares
+}
+
+func (l links) Create(ctx context.Context, a account.Account, limits account.Limits, s engine.Share) (wire.ShareEntry, string, error) {
+	url, id, err := l.of.For(a.ID, shares.Limits{Bounds: shares.Bounds{Bytes: limits.StorageBytes}}).Make(ctx, s)
+	if err != nil {
+		return wire.ShareEntry{}, "", err
+	}
+	e, err := l.Show(ctx, a.ID, id)
+	return wire.ShareEntry{
+		ID: e.ID(), Path: e.Path, Name: e.Name, Size: e.Size, Status: string(e.State), Times: e.Times, Used: e.Used,
+		CreatedAt: e.Made, ExpiresAt: e.Expires, RevokedAt: e.Revoked,
+	}, url, err
+}
 
 func (l links) List(ctx context.Context, a account.ID, before string, limit int) ([]wire.ShareEntry, error) {
 	entries, err := l.Admin.List(ctx, a, before, limit)
@@ -123,4 +139,49 @@ func TestShares(t *testing.T) {
 	if p := list("?before="+first.Next, ada); p.Shares[0].Status != "revoked" {
 		t.Errorf("%+v", p)
 	}
+}
+
+// TestCreateShare makes links to a file, which lead there as often as they say.
+func TestCreateShare(t *testing.T) {
+	w := boot(t, unlimitedCalls)
+	ada, bob := w.member("ada", account.Standard), w.member("bob", account.Standard)
+	as := func(m member) []string { return []string{"Authorization", basic(m.name, m.password)} }
+	w.send("PUT", "/v1/files/a.txt", "", "hello", as(ada)...)
+	r := w.send("POST", "/v1/shares", jsonType, `{"path":"/a.txt","name":"for you.txt"}`, as(ada)...)
+	var made struct {
+		URL   string `json:"url"`
+		Share struct {
+			ID     string `json:"id"`
+			Name   string `json:"name"`
+			Times  *int   `json:"times"`
+			Status string `json:"status"`
+		} `json:"share"`
+	}
+	check(t, json.Unmarshal([]byte(r.body), &made))
+	if r.status != 201 || made.Share.Name != "for you.txt" || made.Share.Times == nil || *made.Share.Times != 1 || made.Share.Status != "open" {
+		t.Fatalf("%d %s", r.status, r.body)
+	}
+	path := strings.TrimPrefix(made.URL, "http://ql.example")
+	if first := w.send("GET", path, "", ""); first.status != 200 || first.body != "hello" {
+		t.Errorf("%d %s", first.status, first.body)
+	}
+	if second := w.send("GET", path, "", ""); second.status != 410 {
+		t.Errorf("%d %s", second.status, second.body)
+	}
+	if list := w.send("GET", "/v1/shares", "", "", as(ada)...); !strings.Contains(list.body, made.Share.ID) || strings.Contains(list.body, path) {
+		t.Errorf("the list: %s", list.body)
+	}
+	if r := w.send("POST", "/v1/shares", jsonType, `{"path":"/a.txt","times":null,"expires_in":60}`, as(ada)...); r.status != 201 || !strings.Contains(r.body, `"times":null`) {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	for body, want := range map[string]string{
+		`{"path":"/b.txt"}`: "file_not_found", `{"path":"/"}`: "is_folder", `{"path":"x"}`: "invalid_path",
+		`{}`: "invalid_request", `{"path":"/a.txt","times":0}`: "invalid_request", `{"path":"/a.txt","times":1001}`: "invalid_request",
+		`{"path":"/a.txt","expires_in":2592001}`: "invalid_request", `{"path":"/a.txt","name":"a/b"}`: "invalid_request", `{"path":"/a.txt","more":1}`: "invalid_request",
+	} {
+		status := map[string]int{"file_not_found": 404, "is_folder": 409, "invalid_path": 422, "invalid_request": 400}[want]
+		w.send("POST", "/v1/shares", jsonType, body, as(ada)...).wantError(t, status, want)
+	}
+	w.send("POST", "/v1/shares", jsonType, `{"path":"/a.txt"}`, as(bob)...).wantError(t, 404, "file_not_found")
+	w.send("DELETE", "/v1/shares/"+made.Share.ID, "", "", as(bob)...).wantError(t, 404, "not_found")
 }

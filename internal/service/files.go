@@ -28,6 +28,12 @@ type FileTree interface {
 	// it was written, whether it may be replaced ("" and the zero time for none),
 	// and its error is returned.
 	Upload(ctx context.Context, path string, from io.Reader, size int64, may func(tag string, written time.Time) error) (tag string, err error)
+	// Move and Copy give a file another path, and another file its content, if may lets them.
+	// Only where they may replace do they take the place of a file that is there.
+	Move(ctx context.Context, from, to string, replace bool, may func(tag string, written time.Time) error) error
+	Copy(ctx context.Context, from, to string, replace bool, may func(tag string, written time.Time) error) error
+	// MakeFolder makes a folder, and reports whether there was none.
+	MakeFolder(ctx context.Context, path string) (created bool, err error)
 	// Remove removes a file or an empty folder, if may lets it.
 	Remove(ctx context.Context, path string, may func(tag string, written time.Time) error) error
 }
@@ -255,6 +261,35 @@ func (s *Service) RemoveFile(ctx context.Context, c Caller, p *Credentials, path
 	defer f.leave()
 	err = f.Remove(ctx, path, func(tag string, written time.Time) error { return checkCondition(may(tag, written)) })
 	return f.Meta, fileFault(err)
+}
+
+// ChangedFile is what became of a file or a folder.
+type ChangedFile struct {
+	Meta
+	Path    string // where it is now
+	Created bool   // something is there that was not
+}
+
+// ChangeFile moves or copies a file, or makes a folder, if may lets it.
+func (s *Service) ChangeFile(ctx context.Context, c Caller, p *Credentials, path string, change wire.FileChange, may Condition) (ChangedFile, error) {
+	f, err := s.openFiles(ctx, c, p)
+	changed := ChangedFile{Meta: f.Meta, Path: path}
+	if err != nil {
+		return changed, err
+	}
+	defer f.leave()
+	check := func(tag string, written time.Time) error { return checkCondition(may(tag, written)) }
+	switch {
+	case change.Move != "":
+		changed.Path = change.Move
+		err = f.Move(ctx, path, change.Move, change.Replace, check)
+	case change.Copy != "":
+		changed.Path, changed.Created = change.Copy, true
+		err = f.Copy(ctx, path, change.Copy, change.Replace, check)
+	default:
+		changed.Created, err = f.MakeFolder(ctx, path)
+	}
+	return changed, fileFault(err)
 }
 
 // LogBrokenDownload logs a file that could not be read to its end.

@@ -248,9 +248,84 @@ func AppendStored(dst []byte, path string, size int64, etag string) []byte {
 	return append(dst, '}')
 }
 
-// AppendRemoved appends the answer to the removal of a file.
+// AppendRemoved appends the answer to the removal, or another change, of a file: where that is.
 func AppendRemoved(dst []byte, path string) []byte {
 	dst = append(dst, `{"status":"ok","path":`...)
 	dst = appendText(dst, path)
 	return append(dst, '}')
+}
+
+// FileChange is a request of POST /v1/files/{path}: one of its first three.
+type FileChange struct {
+	Move, Copy string // where to; "" for neither
+	Folder     bool
+	Replace    bool // it may take the place of a file that is there
+}
+
+var fileChangeFields = []string{"move", "copy", "folder", "replace"}
+
+// DecodeFileChange reads the body of POST /v1/files/{path}. The error is a *Refusal.
+func DecodeFileChange(body []byte, l Limits) (*FileChange, error) {
+	l = l.withDefaults()
+	f := new(FileChange)
+	var shape Shape
+	top, r := document(body, &l, &shape)
+	if r == nil {
+		r = f.decode(top)
+	}
+	if r != nil {
+		return nil, r.withoutPlanLimit()
+	}
+	return f, nil
+}
+
+func (f *FileChange) decode(top node) *Refusal {
+	const fits = `{"move": "/new/path"}, {"copy": "/new/path"} or {"folder": true} fits`
+	asked := 0
+	members := top.inside()
+	for name, value, ok := members.member(); ok; name, value, ok = members.member() {
+		var r *Refusal
+		switch name {
+		case "move":
+			asked++
+			f.Move, r = filledText("move", value)
+		case "copy":
+			asked++
+			f.Copy, r = filledText("copy", value)
+		case "folder":
+			asked++
+			if f.Folder, r = isTrue("folder", value); r == nil && !f.Folder {
+				r = invalid("folder", "is false: true makes a folder")
+			}
+		case "replace":
+			f.Replace, r = isTrue("replace", value)
+		default:
+			r = unknown(bodyField, name, fileChangeFields)
+		}
+		if r != nil {
+			return r
+		}
+	}
+	switch {
+	case asked != 1:
+		return invalid(bodyField, "says no one thing to do: "+fits)
+	case f.Replace && f.Folder:
+		return invalid("replace", "does not fit to a folder, which replaces nothing")
+	}
+	return nil
+}
+
+// filledText reads a text that is not empty.
+func filledText(field string, n node) (string, *Refusal) {
+	t, r := text(field, n)
+	if r == nil && t == "" {
+		r = invalid(field, "is empty: a text fits")
+	}
+	return t, r
+}
+
+// isTrue reads a boolean.
+func isTrue(field string, n node) (bool, *Refusal) {
+	b, r := boolean(field, n)
+	return b != nil && *b, r
 }

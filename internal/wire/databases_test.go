@@ -48,3 +48,26 @@ func FuzzSQLQuery(f *testing.F) {
 		}
 	})
 }
+
+// FuzzFileChange checks that what is taken says one thing to do.
+func FuzzFileChange(f *testing.F) {
+	f.Add(`{"move":"/a","replace":true}`)
+	f.Add(`{"folder":true}`)
+	f.Fuzz(func(t *testing.T, body string) {
+		c, err := DecodeFileChange([]byte(body), Limits{})
+		if err == nil && (c.Move != "") == (c.Copy != "") != c.Folder {
+			t.Errorf("%+v", c)
+		}
+	})
+}
+
+// FuzzNewShare checks that what is taken fits.
+func FuzzNewShare(f *testing.F) {
+	f.Add(`{"path":"/a","times":null,"expires_in":60,"name":"b"}`)
+	f.Fuzz(func(t *testing.T, body string) {
+		s, err := DecodeNewShare([]byte(body), Limits{})
+		if err == nil && (s.Path == "" || s.Times < 0 || s.Times > mostTimes || s.ExpiresIn < 0 || s.ExpiresIn > mostShareSeconds) {
+			t.Errorf("%+v", s)
+		}
+	})
+}

@@ -88,3 +88,74 @@ func AppendRevoked(dst []byte, id string) []byte {
 	dst = appendText(dst, id)
 	return append(dst, '}')
 }
+
+// NewShare is a request of POST /v1/shares.
+type NewShare struct {
+	Path      string
+	Times     int    // that it may be used; 0 for any number
+	ExpiresIn int64  // seconds; 0 where it was left out
+	Name      string // "" where it was left out
+}
+
+// What a link may be.
+const (
+	mostTimes        = 1000
+	mostShareSeconds = 30 * 24 * 60 * 60
+)
+
+var newShareFields = []string{"path", "times", "expires_in", "name"}
+
+// DecodeNewShare reads the body of POST /v1/shares. The error is a *Refusal.
+func DecodeNewShare(body []byte, l Limits) (*NewShare, error) {
+	l = l.withDefaults()
+	s := &NewShare{Times: 1}
+	var shape Shape
+	top, r := document(body, &l, &shape)
+	if r == nil {
+		r = s.decode(top)
+	}
+	if r != nil {
+		return nil, r.withoutPlanLimit()
+	}
+	return s, nil
+}
+
+func (s *NewShare) decode(top node) *Refusal {
+	members := top.inside()
+	for name, value, ok := members.member(); ok; name, value, ok = members.member() {
+		var r *Refusal
+		switch name {
+		case "path":
+			s.Path, r = filledText("path", value)
+		case "times":
+			if value.kind() == "null" {
+				s.Times = 0
+			} else {
+				s.Times, r = number("times", value, mostTimes)
+			}
+		case "expires_in":
+			var seconds int
+			seconds, r = number("expires_in", value, mostShareSeconds)
+			s.ExpiresIn = int64(seconds)
+		case "name":
+			s.Name, r = filledText("name", value)
+		default:
+			r = unknown(bodyField, name, newShareFields)
+		}
+		if r != nil {
+			return r
+		}
+	}
+	if s.Path == "" {
+		return invalid("path", "is missing: that of a file, a text, fits")
+	}
+	return nil
+}
+
+// AppendCreatedShare appends the answer of POST /v1/shares, the one place where a link is shown.
+func AppendCreatedShare(dst []byte, s *ShareEntry, url string) []byte {
+	dst = append(dst, `{"status":"ok","url":`...)
+	dst = appendText(dst, url)
+	dst = appendShare(appendName(dst, "share"), s)
+	return append(dst, '}')
+}

@@ -250,8 +250,19 @@ func (t *Tree) Append(ctx context.Context, path string, content []byte) error {
 	return t.change(ctx, func(p *txn) error { return p.extend(path, content) })
 }
 
+// Relocation is how a file is moved or copied.
+type Relocation struct {
+	If      Condition // that the file meets; nil for none
+	Replace bool      // it may take the place of another file
+}
+
 // Copy makes a file with the content of another, as Write would.
 func (t *Tree) Copy(ctx context.Context, from, to string) error {
+	return t.CopyIf(ctx, from, to, Relocation{Replace: true})
+}
+
+// CopyIf is Copy as a relocation says.
+func (t *Tree) CopyIf(ctx context.Context, from, to string, r Relocation) error {
 	from, err := t.canonical(ctx, from)
 	if err != nil {
 		return err
@@ -265,6 +276,9 @@ func (t *Tree) Copy(ctx context.Context, from, to string) error {
 		if err != nil {
 			return err
 		}
+		if err := p.checkRelocation(from, to, r); err != nil {
+			return err
+		}
 		return p.put(Node{Path: to, Size: n.Size, Modified: p.now}, func(copied *Node) error {
 			copied.Chunks, copied.Tail = n.Chunks, n.Tail
 			return nil
@@ -275,6 +289,11 @@ func (t *Tree) Copy(ctx context.Context, from, to string) error {
 // Move gives a file or folder another path. A file may take the place of
 // another; nothing takes the place of a folder.
 func (t *Tree) Move(ctx context.Context, from, to string) error {
+	return t.MoveIf(ctx, from, to, Relocation{Replace: true})
+}
+
+// MoveIf is Move as a relocation says.
+func (t *Tree) MoveIf(ctx context.Context, from, to string, r Relocation) error {
 	from, err := t.canonical(ctx, from)
 	if err != nil {
 		return err
@@ -286,6 +305,9 @@ func (t *Tree) Move(ctx context.Context, from, to string) error {
 	return t.change(ctx, func(p *txn) error {
 		n, err := p.find(from)
 		if err != nil || from == to {
+			return err
+		}
+		if err := p.checkRelocation(from, to, r); err != nil {
 			return err
 		}
 		if strings.HasPrefix(Key(to), Key(from)+"/") {
@@ -310,6 +332,42 @@ func (t *Tree) Move(ctx context.Context, from, to string) error {
 			p.drop(*old)
 		}
 		p.changes = append(p.changes, Rename{From: from, To: to})
+		return p.checkQuota(0)
+	})
+}
+
+// checkRelocation applies the conditions of a relocation.
+func (p *txn) checkRelocation(from, to string, r Relocation) error {
+	if err := p.checkCondition(from, r.If); err != nil || r.Replace {
+		return err
+	}
+	found, err := p.tree.trees.rows.Find(p.ctx, p.tree.account, []string{Key(to)})
+	if err == nil && found[0] != nil && found[0].Path == to && !found[0].Folder {
+		err = value.Errorf(alreadyExists, "there is a file %s already: remove it first, or say that it may be replaced", value.Quote(to))
+	}
+	return err
+}
+
+// MakeFolder makes a folder, with those on the way to it, and reports whether there was none.
+func (t *Tree) MakeFolder(ctx context.Context, path string) (created bool, err error) {
+	path, err = t.canonical(ctx, path)
+	if err != nil {
+		return false, err
+	}
+	return created, t.change(ctx, func(p *txn) error {
+		old, err := p.prepareTarget(path, "")
+		switch {
+		case err != nil:
+			return err
+		case old != nil && !old.Folder:
+			return notFolder(path)
+		case old != nil:
+			created = false
+			return nil
+		}
+		created = true
+		p.after.Nodes++
+		p.changes = append(p.changes, Put{Node{Path: path, Folder: true, Modified: p.now}})
 		return p.checkQuota(0)
 	})
 }

@@ -49,6 +49,17 @@ func (l Admin) List(ctx context.Context, a account.ID, before string, limit int)
 	return entries, nil
 }
 
+// Show returns a link by its id.
+func (l Admin) Show(ctx context.Context, a account.ID, id string) (Entry, error) {
+	s, err := l.byID(ctx, a, id)
+	if err != nil {
+		return Entry{}, err
+	}
+	e := Entry{Share: s, State: s.StateAt(l.Clock())}
+	e.Receipts, err = l.Store.Receipts(ctx, a, s.Seq)
+	return e, err
+}
+
 // Revoke takes a link back, by its id.
 func (l Admin) Revoke(ctx context.Context, a account.ID, id string) error {
 	s, err := l.byID(ctx, a, id)

@@ -131,6 +131,13 @@ func (l *Links) Share(ctx context.Context, link string, s engine.Share) error {
 	return l.explain(at, l.shares.o.Store.Create(ctx, n))
 }
 
+// Make makes a link up and has it lead to a file; id is what it is called in lists.
+func (l *Links) Make(ctx context.Context, s engine.Share) (link, id string, err error) {
+	link = l.Link()
+	token, _ := tokenOf(link)
+	return link, Share{Token: token}.ID(), l.Share(ctx, link, s)
+}
+
 // name returns what a file is handed out as.
 func name(given *string, at string) (string, error) {
 	if given == nil {

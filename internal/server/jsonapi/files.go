@@ -28,6 +28,7 @@ func (c codec) fileRoutes() []server.Route {
 	return []server.Route{
 		route(http.MethodGet, c.file),
 		route(http.MethodPut, c.storeFile),
+		route(http.MethodPost, c.changeFile),
 		route(http.MethodDelete, c.removeFile),
 	}
 }
@@ -237,4 +238,40 @@ func (c codec) removeFile(h http.Header, r *server.Request) (server.Response, er
 	wire.SetJSON(h, r.Setting(answer.Origin))
 	reply.Body = wire.AppendRemoved(nil, call.path)
 	return reply, nil
+}
+
+// mostChangeBytes is how long the description of a change may be.
+const mostChangeBytes = 16 << 10
+
+func (c codec) changeFile(h http.Header, r *server.Request) (server.Response, error) {
+	call, err := readFileCall(r)
+	if err != nil {
+		return server.RejectBeforeAuth(err)
+	}
+	body, limits, err := smallBody(r, c.service.LargestRequest(), mostChangeBytes)
+	if err != nil {
+		return server.RejectBeforeAuth(err)
+	}
+	change, err := wire.DecodeFileChange(body, limits)
+	if err != nil {
+		return server.RejectBeforeAuth(err)
+	}
+	changed, err := c.service.ChangeFile(r.Context(), r.Caller, call.credentials, call.path, *change, call.conditions.AllowsChange)
+	reply := server.Response{Status: http.StatusOK, Meta: changed.Meta}
+	if err != nil {
+		return reply, err
+	}
+	if changed.Created {
+		reply.Status = http.StatusCreated
+	}
+	wire.SetJSON(h, r.Setting(changed.Origin))
+	reply.Body = wire.AppendRemoved(nil, changed.Path)
+	return reply, nil
+}
+
+// smallBody reads a body of JSON that is short whatever the plan.
+func smallBody(r *server.Request, limits wire.Limits, most int) ([]byte, wire.Limits, error) {
+	limits.Body = min(limits.Body, most)
+	body, err := r.Body(wire.JSONType, limits.Body)
+	return body, r.DecodeLimits(body, limits), err
 }

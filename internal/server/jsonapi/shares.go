@@ -13,6 +13,7 @@ import (
 func (c codec) shareRoutes() []server.Route {
 	return []server.Route{
 		{Method: http.MethodGet, Path: "/v1/shares", Accepts: passwordOrNamed, Pages: true, Serve: c.shares, EncodeError: encodeError},
+		{Method: http.MethodPost, Path: "/v1/shares", Accepts: passwordOrNamed, Pages: true, Serve: c.createShare, EncodeError: encodeError},
 		{Method: http.MethodDelete, Path: "/v1/shares/{id}", Accepts: passwordOrNamed, Pages: true, Serve: c.revokeShare, EncodeError: encodeError},
 	}
 }
@@ -57,5 +58,31 @@ func (c codec) revokeShare(h http.Header, r *server.Request) (server.Response, e
 	}
 	wire.SetJSON(h, r.Setting(l.Origin))
 	reply.Body = wire.AppendRevoked(nil, r.Variable)
+	return reply, nil
+}
+
+func (c codec) createShare(h http.Header, r *server.Request) (server.Response, error) {
+	p, err := headerCredentials(r)
+	if err != nil {
+		return server.RejectBeforeAuth(err)
+	}
+	if _, err := parameters(r); err != nil {
+		return server.RejectBeforeAuth(err)
+	}
+	body, limits, err := smallBody(r, c.service.LargestRequest(), mostChangeBytes)
+	if err != nil {
+		return server.RejectBeforeAuth(err)
+	}
+	n, err := wire.DecodeNewShare(body, limits)
+	if err != nil {
+		return server.RejectBeforeAuth(err)
+	}
+	a, err := c.service.CreateShare(r.Context(), r.Caller, p, *n)
+	reply := server.Response{Status: http.StatusCreated, Meta: a.Meta}
+	if err != nil {
+		return reply, err
+	}
+	wire.SetJSON(h, r.Setting(a.Origin))
+	reply.Body = wire.AppendCreatedShare(nil, &a.Share, a.URL)
 	return reply, nil
 }

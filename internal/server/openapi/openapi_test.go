@@ -247,6 +247,7 @@ func isID(name string) bool { return name == "id" || strings.HasSuffix(name, "_i
 var noUUIDs = []string{
 	"/components/schemas/Shares",       // of a link: how the hash of its token begins
 	"/components/schemas/Revoked",      //
+	"/components/schemas/CreatedShare", //
 	"/paths/~1v1~1shares~1{id}",        //
 	"/components/schemas/Error/proper", // of an entry in the log
 	"/components/schemas/SQLResults",   // the number of a row
