@@ -25,13 +25,17 @@ func TestLargeJobsTakeTurns(t *testing.T) {
 	ledger := admit.NewLedger(admit.LedgerOptions{Budget: 6 << 20})
 	e := newWorld(t, faults{}, func(o *Options) { o.Ledger = ledger })
 	var ids []job.ID
-	at := e.now().Add(time.Second).UTC().Format(time.RFC3339)
+	at := e.now().Add(time.Hour).UTC().Format(time.RFC3339)
 	for range 10 {
 		s := e.large("WAIT UNTIL '"+at+"'\nEMIT LENGTH(!POST('text'))", 300<<10)
 		_, err := e.w.Submit(context.Background(), s)
 		check(t, err)
 		ids = append(ids, s.Summary.ID)
 	}
+	for _, id := range ids {
+		e.await(id, job.Waiting)
+	}
+	e.jump(2 * time.Hour)
 	for _, id := range ids {
 		e.wantResult(id, "307200")
 	}
