@@ -26,22 +26,36 @@ const (
 
 // SetSecret stores a secret under its name.
 func (s *Service) SetSecret(ctx context.Context, name, secret, value string) error {
+	_, err := s.PutSecret(ctx, name, secret, redacted.Text(value))
+	return err
+}
+
+// PutSecret is SetSecret; it reports whether the account had no secret of the name.
+func (s *Service) PutSecret(ctx context.Context, name, secret string, value redacted.Text) (created bool, err error) {
 	if !names.IsName(secret) {
-		return fault.Invalid("name", "%v", names.ErrName)
+		return false, fault.Invalid("name", "%v", names.ErrName)
 	}
 	if len(value) > maxSecret {
-		return fault.Invalid("value", "the secret has %d bytes: at most %d fit", len(value), maxSecret)
+		return false, fault.Invalid("value", "the secret has %d bytes: at most %d fit", len(value), maxSecret)
 	}
-	if !utf8.ValidString(value) {
-		return fault.Invalid("value", "the secret is not valid UTF-8: encode it, for example as base64")
+	if !utf8.ValidString(value.Reveal()) {
+		return false, fault.Invalid("value", "the secret is not valid UTF-8: encode it, for example as base64")
 	}
-	return s.with(ctx, name, func(a Account) error {
+	err = s.with(ctx, name, func(a Account) error {
 		sealed, err := s.vault.Seal(int64(a.ID), seal.Secret, secret, []byte(value))
 		if err != nil {
 			return err
 		}
-		return s.store.SetSecret(ctx, Secret{Account: a.ID, Name: secret, Sealed: sealed, Set: s.now()})
+		most := a.Limits(s.o.Limits).Secrets
+		created, err = s.store.SetSecret(ctx, Secret{Account: a.ID, Name: secret, Sealed: sealed, Set: s.now()}, most)
+		if errors.Is(err, ErrTooManySecrets) {
+			f := fault.New(fault.LimitExceeded, "the account has %d secrets, which is as many as its plan allows: remove one first", most)
+			f.Limit, f.Value = "secrets", int64(most)
+			return f
+		}
+		return err
 	})
+	return created, err
 }
 
 // Secret returns the value of an account's secret, ErrNotFound where it has

@@ -372,6 +372,18 @@ func (s *Service) refused(err error, name string) error {
 	return err
 }
 
+// CheckManaged says why the owner of an account may not change what it has besides files and jobs: it
+// is the shared one, where more than one person knows its credentials.
+func (s *Service) CheckManaged(a Account) error {
+	if s.o.Dev {
+		return nil
+	}
+	return refuseDevelopment(a)
+}
+
+// CheckDeleted says why the owner of an account may not delete it.
+func (s *Service) CheckDeleted(a Account) error { return refuseDevelopment(a) }
+
 // refuseDevelopment keeps the shared account from credentials and powers of
 // its own: everybody knows how to log in to it.
 func refuseDevelopment(a Account) error {

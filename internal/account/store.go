@@ -194,10 +194,15 @@ type PublishedScripts interface {
 	SweepPublished(ctx context.Context, now time.Time, limit int) (int, error)
 }
 
+// ErrTooManySecrets says that the account has as many secrets as it may have.
+var ErrTooManySecrets = errors.New("the account has too many secrets")
+
 // Secrets keeps what accounts entrust to the service, sealed by its callers.
 type Secrets interface {
-	// SetSecret stores a secret under its name, in place of an earlier one.
-	SetSecret(ctx context.Context, s Secret) error
+	// SetSecret stores a secret under its name, in place of an earlier one, and reports whether
+	// there was none. Where the account has most others (0 for any number), it is
+	// ErrTooManySecrets.
+	SetSecret(ctx context.Context, s Secret, most int) (created bool, err error)
 	Secret(ctx context.Context, id ID, name string) (Secret, error)
 	// Secrets returns an account's secrets by name, without what is sealed.
 	Secrets(ctx context.Context, id ID) ([]Secret, error)

@@ -167,7 +167,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	p.caller = network.NewClient(a.egress(), network.ForWebhooks())
 	a.closes("webhook client", func(context.Context) error { p.caller.Close(); return nil })
 	service := service.New(service.Options{
-		Auth: authenticator, Accounts: p.store.Accounts, Audit: p.store.Audit, Keys: p.accounts, Scripts: p.accounts, Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
+		Auth: authenticator, Accounts: p.store.Accounts, Audit: p.store.Audit, Keys: p.accounts, Owners: p.accounts, Scripts: p.accounts, Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
 		Host: host, Records: p.recorder, Jobs: p.worker, NewID: p.store.NewID, URLs: a.urls(), Limits: a.settings.Limits, Plans: a.settings.PlanNames(),
 		Shares: links{shares.Admin{Store: p.store.Shares, Clock: time.Now}, p.resources.Links},
 		Usage:  p.tally, StorageUsed: p.resources.StoredBytes, RecordsUsed: p.store.Jobs.RecordBytes,
@@ -175,7 +175,8 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 		Databases: a.openDatabases,
 		Files:     a.openTree, Transfers: admit.NewTransferLimiter(admit.TransferOptions{Max: mostTransfers, Wait: transferWait, Unlimited: a.settings.Dev}),
 		CheckWebhook: p.caller.Check, DevelopmentWebhooks: a.settings.Dev, Unlimited: a.settings.Dev, Log: a.o.Log,
-		OnRun: func(state job.State, took time.Duration) { p.metrics.ObserveRun(string(state), took) },
+		OnDeleted: func() { p.upkeep.RequestDeletions() },
+		OnRun:     func(state job.State, took time.Duration) { p.metrics.ObserveRun(string(state), took) },
 	})
 	if err := a.startJobs(ctx, service); err != nil {
 		return nil, err

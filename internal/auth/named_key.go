@@ -11,8 +11,7 @@ import (
 )
 
 const (
-	// An expired key is known as such until it is swept.
-	wrongKey = "the key is wrong, has been revoked, or expired a while ago"
+	wrongKey = "the key is wrong, or was revoked"
 	// Of a text that only looks like the other kind: whether it is one is not told.
 	namedKeyHint = ": what starts with " + account.NamedKeyPrefix + " is a named key, which is sent as Authorization: Bearer"
 )

@@ -330,12 +330,7 @@ func readJSON(name string) (value.Value, error) {
 	if err != nil {
 		return value.Null, usage("%s", plainError(err))
 	}
-	return parseJSON(name, string(text))
-}
-
-// parseJSON reads the JSON of a file, which editors may have begun with a byte order mark.
-func parseJSON(name, text string) (value.Value, error) {
-	v, bad := value.ParseJSON(nil, strings.TrimPrefix(text, "\ufeff"))
+	v, bad := value.ParseJSON(nil, string(text))
 	if bad != nil {
 		return value.Null, usage("%s: %s", name, bad)
 	}

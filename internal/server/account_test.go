@@ -9,6 +9,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/audit"
+	"ql/internal/service"
 )
 
 // acts returns what the log of an account says, the oldest first.
@@ -121,4 +122,103 @@ func TestAccountLog(t *testing.T) {
 			t.Errorf("the log has %q", secret)
 		}
 	}
+}
+
+// TestOwnerManagesAccount does what an owner does, over HTTP.
+func TestOwnerManagesAccount(t *testing.T) {
+	deleted := 0
+	w := boot(t, unlimitedCalls, settings{service: func(o *service.Options) { o.OnDeleted = func() { deleted++ } }})
+	ada, bob := w.member("ada", account.Free), w.member("bob", account.Free)
+	owner := []string{"Authorization", basic(ada.name, ada.password)}
+	ok := func(r response, status int) map[string]any {
+		t.Helper()
+		if r.status != status || r.header.Get("Cache-Control") != "no-store" {
+			t.Fatalf("%d %s", r.status, r.body)
+		}
+		if r.body == "" {
+			return nil
+		}
+		r.status = 200
+		return readAny(t, r)
+	}
+	a := ok(w.send("GET", "/v1/account", "", "", owner...), 200)
+	if a["username"] != "ada" || a["email"] != "ada@example.com" || a["phone"] != nil || a["plan"] != "free" || a["require_auth_on_jobs"] != false {
+		t.Errorf("%v", a)
+	}
+	if a := ok(w.send("PATCH", "/v1/account", jsonType, `{"require_auth_on_jobs":true}`, owner...), 200); a["require_auth_on_jobs"] != true {
+		t.Errorf("%v", a)
+	}
+	if a := ok(w.send("GET", "/v1/account", "", "", owner...), 200); a["require_auth_on_jobs"] != true {
+		t.Errorf("%v", a)
+	}
+	w.send("PATCH", "/v1/account", jsonType, `{"plan":"unlimited"}`, owner...).wantError(t, 400, "invalid_request")
+
+	// Secrets: never shown, and bounded.
+	ok(w.send("PUT", "/v1/secrets/token", jsonType, `{"value":"s3cret"}`, owner...), 201)
+	ok(w.send("PUT", "/v1/secrets/token", jsonType, `{"value":"0ther"}`, owner...), 204)
+	if r := w.query(ada, `EMIT !SECRET("token")`, ""); *r.read(t).Result != "0ther" {
+		t.Errorf("%s", r.body)
+	}
+	list := w.send("GET", "/v1/secrets", "", "", owner...)
+	if secrets := ok(list, 200)["secrets"].([]any); len(secrets) != 1 || strings.Contains(list.body, "0ther") {
+		t.Errorf("%s", list.body)
+	}
+	if r := w.send("GET", "/v1/secrets", "", "", "Authorization", basic(bob.name, bob.password)); strings.Contains(r.body, "token") {
+		t.Errorf("another account sees %s", r.body)
+	}
+	w.send("PUT", "/v1/secrets/1st", jsonType, `{"value":"x"}`, owner...).wantError(t, 400, "invalid_request")
+	w.send("PUT", "/v1/secrets/big", jsonType, `{"value":"`+strings.Repeat("x", 64<<10+1)+`"}`, owner...).wantError(t, 400, "invalid_request")
+	w.send("PUT", "/v1/secrets/big", jsonType, `{"value":"`+strings.Repeat("x", 1<<20)+`"}`, owner...).wantError(t, 413, "too_large")
+	for i := range 19 {
+		ok(w.send("PUT", fmt.Sprintf("/v1/secrets/s%d", i), jsonType, `{"value":"x"}`, owner...), 201)
+	}
+	if e := w.send("PUT", "/v1/secrets/more", jsonType, `{"value":"x"}`, owner...).wantError(t, 422, "limit_exceeded"); e.Error.Limit != "secrets" || e.Error.Value != 20 {
+		t.Errorf("%+v", e.Error)
+	}
+	ok(w.send("DELETE", "/v1/secrets/token", "", "", owner...), 204)
+	w.send("DELETE", "/v1/secrets/token", "", "", owner...).wantError(t, 404, "not_found")
+
+	// Webhook secret: the same until it is rotated.
+	one := ok(w.send("GET", "/v1/account/webhook-secret", "", "", owner...), 200)["webhook_secret"]
+	same := ok(w.send("GET", "/v1/account/webhook-secret", "", "", owner...), 200)["webhook_secret"]
+	other := ok(w.send("POST", "/v1/account/webhook-secret", "", "", owner...), 200)["webhook_secret"]
+	if one != same || one == other || !strings.HasPrefix(other.(string), "whsec_") {
+		t.Errorf("%v, %v, %v", one, same, other)
+	}
+
+	// API key: the one before is dead.
+	if r := w.form(ada, "EMIT 1", nil); r.status != 200 {
+		t.Fatalf("%d %s", r.status, r.body)
+	}
+	key := ok(w.send("POST", "/v1/account/key", "", "", owner...), 200)["api_key"].(string)
+	if r := w.form(ada, "EMIT 1", nil); r.status != 401 {
+		t.Errorf("the key before: %d %s", r.status, r.body)
+	}
+	ada.key = key
+	if r := w.form(ada, "EMIT 1", nil); r.status != 200 {
+		t.Errorf("the new key: %d %s", r.status, r.body)
+	}
+
+	// Password: the one before is dead, a weak one is refused.
+	w.send("POST", "/v1/account/password", jsonType, `{"password":"short"}`, owner...).wantError(t, 400, "invalid_request")
+	ok(w.send("POST", "/v1/account/password", jsonType, `{"password":"violet mouse climbing"}`, owner...), 204)
+	w.send("GET", "/v1/account", "", "", owner...).wantError(t, 401, "bad_credentials")
+	owner[1] = basic(ada.name, "violet mouse climbing")
+	ok(w.send("GET", "/v1/account", "", "", owner...), 200)
+
+	// Deletion: all that led to it is dead.
+	bearing := w.key(ada, "all", "run", "manage")
+	acts := strings.Join(w.acts(ada), "\n")
+	for _, act := range []string{"account_changed", "secret_set", "secret_removed", "webhook_secret_shown", "webhook_secret_rotated", "api_key_rotated", "password_changed"} {
+		if !strings.Contains(acts, "password "+act) {
+			t.Errorf("%s is not in the log:\n%s", act, acts)
+		}
+	}
+	ok(w.send("DELETE", "/v1/account", "", "", owner...), 204)
+	w.send("GET", "/v1/account", "", "", owner...).wantError(t, 401, "bad_credentials")
+	w.send("GET", "/v1/account", "", "", bearer(bearing)...).wantError(t, 401, "bad_credentials")
+	if r := w.form(ada, "EMIT 1", nil); r.status != 401 || deleted != 1 {
+		t.Errorf("the key of a deleted account: %d, and %d deletions were told", r.status, deleted)
+	}
+	ok(w.send("GET", "/v1/account", "", "", "Authorization", basic(bob.name, bob.password)), 200)
 }

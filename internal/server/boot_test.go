@@ -127,6 +127,7 @@ func boot(t testing.TB, change ...settings) *world {
 		Auth:     w.auth,
 		Accounts: accounts,
 		Keys:     w.accounts,
+		Owners:   w.accounts,
 		Audit:    store.Audit(),
 		Scripts:  w.accounts,
 		Limiter:  admit.NewLimiter(admit.LimiterOptions{}),

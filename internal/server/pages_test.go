@@ -177,7 +177,7 @@ func TestPreflight(t *testing.T) {
 		r := w.send("OPTIONS", path, "", "", "Origin", listed, "Access-Control-Request-Method", "POST")
 		want := map[string]string{
 			"Access-Control-Allow-Origin": listed, "Access-Control-Allow-Credentials": "true", "Vary": "Origin",
-			"Access-Control-Allow-Methods": "GET, POST, PUT, DELETE", "Access-Control-Max-Age": "600",
+			"Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE", "Access-Control-Max-Age": "600",
 			"Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key, Prefer, Last-Event-ID",
 		}
 		for name, value := range want {

@@ -87,6 +87,10 @@ type Options struct {
 	Accounts Accounts
 	Keys     Keys
 	Scripts  Scripts
+	// Owners do what owners may do to their accounts.
+	Owners Owners
+	// OnDeleted is called after an account was marked as deleted; may be left out.
+	OnDeleted func()
 	// Audit keeps the logs of who did what; nil logs nothing.
 	Audit   Audit
 	Limiter *admit.Limiter
@@ -163,6 +167,9 @@ func New(o Options) *Service {
 	}
 	if o.CheckWebhook == nil {
 		o.CheckWebhook = func(string) error { return nil }
+	}
+	if o.OnDeleted == nil {
+		o.OnDeleted = func() {}
 	}
 	if o.OnRun == nil {
 		o.OnRun = func(job.State, time.Duration) {}

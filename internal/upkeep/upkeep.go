@@ -91,12 +91,23 @@ type Upkeep struct {
 	succeeded     atomic.Int64 // when all tasks last did, in seconds of Unix
 	failures      atomic.Uint64
 
+	deletions chan struct{} // holds a request
+
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 }
 
 // New returns an upkeep that is not started.
-func New(o Options) *Upkeep { return &Upkeep{o: o} }
+func New(o Options) *Upkeep { return &Upkeep{o: o, deletions: make(chan struct{}, 1)} }
+
+// RequestDeletions has what accounts leave that were just deleted removed now, and not only with the
+// next run.
+func (u *Upkeep) RequestDeletions() {
+	select {
+	case u.deletions <- struct{}{}:
+	default: // somebody has asked already
+	}
+}
 
 // Start runs the tasks now, and from now on. It is called once.
 func (u *Upkeep) Start() {
@@ -171,6 +182,8 @@ func (u *Upkeep) loop(ctx context.Context) {
 			failed(u.Run(ctx, time.Now()))
 		case <-disk.C:
 			failed(u.freeDisk(ctx))
+		case <-u.deletions:
+			failed(u.o.Guard.DoErr("upkeep", func() error { return u.finishDeletions(ctx, time.Now()) }))
 		case <-ctx.Done():
 			return
 		}

@@ -89,7 +89,7 @@ func SetJSON(h Header, s HeaderOptions) {
 // page of a listed origin may call.
 func SetPreflight(h Header, s HeaderOptions) {
 	s.set(h)
-	set(h, "Access-Control-Allow-Methods", "GET, POST, PUT, DELETE")
+	set(h, "Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
 	set(h, "Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, Prefer, Last-Event-ID")
 	set(h, "Access-Control-Max-Age", "600")
 }

@@ -367,12 +367,27 @@ func (m *Memory) DomainsOf(_ context.Context, host string) ([]account.Domain, er
 }
 
 // SetSecret implements account.Store.
-func (m *Memory) SetSecret(_ context.Context, s account.Secret) error {
-	return m.change(s.Account, func(*account.Account) error {
+func (m *Memory) SetSecret(_ context.Context, s account.Secret, most int) (created bool, err error) {
+	err = m.change(s.Account, func(*account.Account) error {
+		others := 0
+		created = true
+		for _, t := range m.secrets {
+			switch {
+			case t.Account != s.Account:
+			case t.Name == s.Name:
+				created = false
+			default:
+				others++
+			}
+		}
+		if created && most > 0 && others >= most {
+			return account.ErrTooManySecrets
+		}
 		m.secrets = slices.DeleteFunc(m.secrets, func(t account.Secret) bool { return t.Account == s.Account && t.Name == s.Name })
 		m.secrets = append(m.secrets, s)
 		return nil
 	})
+	return created && err == nil, err
 }
 
 // Secret implements account.Store.

@@ -8,8 +8,11 @@ import (
 )
 
 func (c codec) limits(h http.Header, r *server.Request) (server.Response, error) {
-	p, _, err := readHead(r)
+	p, err := headerCredentials(r)
 	if err != nil {
+		return server.RejectBeforeAuth(err)
+	}
+	if _, err := parameters(r); err != nil {
 		return server.RejectBeforeAuth(err)
 	}
 	allowed, err := c.service.AccountLimits(r.Context(), r.Caller, p)

@@ -24,7 +24,11 @@ func (c codec) scriptRoutes() []server.Route {
 }
 
 func (c codec) scripts(h http.Header, r *server.Request) (server.Response, error) {
-	p, values, err := readHead(r, "limit", "after")
+	p, err := headerCredentials(r)
+	if err != nil {
+		return server.RejectBeforeAuth(err)
+	}
+	values, err := parameters(r, "limit", "after")
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
@@ -35,27 +39,39 @@ func (c codec) scripts(h http.Header, r *server.Request) (server.Response, error
 		}
 	}
 	l, err := c.service.Scripts(r.Context(), r.Caller, p, values.Get("after"), limit)
+	reply := server.Response{Status: http.StatusOK, Meta: l.Meta}
 	if err != nil {
-		return server.Response{Meta: l.Meta}, err
+		return reply, err
 	}
-	return encodeJSON(h, r, http.StatusOK, l.Meta, wire.AppendScripts(nil, l.Scripts, l.Next))
+	wire.SetJSON(h, r.Setting(l.Origin))
+	reply.Body = wire.AppendScripts(nil, l.Scripts, l.Next)
+	return reply, nil
 }
 
 func (c codec) script(h http.Header, r *server.Request) (server.Response, error) {
-	p, _, err := readHead(r)
+	p, err := headerCredentials(r)
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
-	a, err := c.service.Script(r.Context(), r.Caller, p, r.Variable)
-	if err != nil {
-		return server.Response{Meta: a.Meta}, err
+	if _, err := parameters(r); err != nil {
+		return server.RejectBeforeAuth(err)
 	}
-	return encodeJSON(h, r, http.StatusOK, a.Meta, a.Script.AppendJSON(make([]byte, 0, a.Script.Size())))
+	a, err := c.service.Script(r.Context(), r.Caller, p, r.Variable)
+	reply := server.Response{Status: http.StatusOK, Meta: a.Meta}
+	if err != nil {
+		return reply, err
+	}
+	wire.SetJSON(h, r.Setting(a.Origin))
+	reply.Body = a.Script.AppendJSON(make([]byte, 0, a.Script.Size()))
+	return reply, nil
 }
 
 func (c codec) publishScript(h http.Header, r *server.Request) (server.Response, error) {
-	p, _, err := readHead(r)
+	p, err := headerCredentials(r)
 	if err != nil {
+		return server.RejectBeforeAuth(err)
+	}
+	if _, err := parameters(r); err != nil {
 		return server.RejectBeforeAuth(err)
 	}
 	limits := c.service.LargestRequest()
@@ -81,10 +97,19 @@ func (c codec) publishScript(h http.Header, r *server.Request) (server.Response,
 }
 
 func (c codec) removeScript(h http.Header, r *server.Request) (server.Response, error) {
-	p, _, err := readHead(r)
+	p, err := headerCredentials(r)
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
+	if _, err := parameters(r); err != nil {
+		return server.RejectBeforeAuth(err)
+	}
 	meta, err := c.service.RemoveScript(r.Context(), r.Caller, p, r.Variable)
-	return noContent(h, r, meta, err)
+	reply := server.Response{Status: http.StatusNoContent, Meta: meta}
+	if err != nil {
+		return reply, err
+	}
+	wire.SetJSON(h, r.Setting(meta.Origin))
+	h.Del("Content-Type")
+	return reply, nil
 }

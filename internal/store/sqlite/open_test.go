@@ -428,7 +428,7 @@ func exercise(t *testing.T, s *Store) {
 	_, _, _ = a.PublishedUsage(ctx, id)
 	_, _ = a.SweepPublished(ctx, time.Unix(1, 0), 1)
 	_ = a.Unpublish(ctx, id, "x")
-	_ = a.SetSecret(ctx, account.Secret{Account: id, Name: "x"})
+	_, _ = a.SetSecret(ctx, account.Secret{Account: id, Name: "x"}, 0)
 	_, _ = a.Secret(ctx, id, "x")
 	_, _ = a.Secrets(ctx, id)
 	_ = a.RemoveSecret(ctx, id, "x")

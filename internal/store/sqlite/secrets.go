@@ -9,24 +9,33 @@ import (
 	"ql/internal/audit"
 )
 
-// put stores a row that belongs to an account, and logs it.
-func (s Accounts) put(ctx context.Context, e audit.Event, sql string, args ...any) error {
-	err := s.store.write(ctx, func(t tx) error {
-		if _, err := t.exec(sql, args...); err != nil {
+// SetSecret implements account.Secrets.
+func (s Accounts) SetSecret(ctx context.Context, secret account.Secret, most int) (created bool, err error) {
+	err = s.store.write(ctx, func(t tx) error {
+		if err := t.requireAccount(secret.Account); err != nil {
 			return err
 		}
-		return t.audit(ctx, e)
+		others := 0
+		created = true
+		if err := t.each("SELECT name FROM secrets WHERE account = ?", func(r row) {
+			if r.text(0) == secret.Name {
+				created = false
+			} else {
+				others++
+			}
+		}, int64(secret.Account)); err != nil {
+			return err
+		}
+		if created && most > 0 && others >= most {
+			return account.ErrTooManySecrets
+		}
+		if _, err := t.exec("INSERT OR REPLACE INTO secrets (account, name, changed, sealed) VALUES (?, ?, ?, ?)",
+			int64(secret.Account), secret.Name, secret.Set.UnixMicro(), append([]byte{}, secret.Sealed...)); err != nil {
+			return err
+		}
+		return t.audit(ctx, audit.Event{Account: secret.Account, Act: audit.SecretSet, On: secret.Name})
 	})
-	if isOrphan(err) {
-		return account.ErrNotFound
-	}
-	return err
-}
-
-// SetSecret implements account.Secrets.
-func (s Accounts) SetSecret(ctx context.Context, secret account.Secret) error {
-	return s.put(ctx, audit.Event{Account: secret.Account, Act: audit.SecretSet, On: secret.Name}, "INSERT OR REPLACE INTO secrets (account, name, changed, sealed) VALUES (?, ?, ?, ?)",
-		int64(secret.Account), secret.Name, secret.Set.UnixMicro(), append([]byte{}, secret.Sealed...))
+	return created && err == nil, err
 }
 
 // Secret implements account.Secrets.

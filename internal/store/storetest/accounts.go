@@ -236,7 +236,7 @@ func testMissingAccount(t *testing.T, s Stores) {
 			"Publish":             noScript,
 			"PublishedScript":     noVersion,
 			"Unpublish":           s.Accounts.Unpublish(t.Context(), id, "a"),
-			"SetSecret":           s.Accounts.SetSecret(t.Context(), account.Secret{Account: id, Name: "a", Sealed: []byte("x"), Set: noon}),
+			"SetSecret":           setSecret(t.Context(), s, account.Secret{Account: id, Name: "a", Sealed: []byte("x"), Set: noon}),
 			"Secret":              noSecret,
 			"RemoveSecret":        s.Accounts.RemoveSecret(t.Context(), id, "a"),
 			"RotateWebhookSecret": s.Accounts.RotateWebhookSecret(t.Context(), account.WebhookSecret{Account: id, Number: 1, Sealed: []byte("x"), Made: noon}, noon),
@@ -262,7 +262,7 @@ func testDelete(t *testing.T, s Stores) {
 	for i, id := range []account.ID{a.ID, other.ID} {
 		must(t, s.Accounts.AddDomain(t.Context(), domain(t, id, numbered("d", i)+".example.com")))
 		publish(t, s, script(id, "p", "EMIT 1\n"))
-		must(t, s.Accounts.SetSecret(t.Context(), account.Secret{Account: id, Name: "s", Sealed: []byte("x"), Set: noon}))
+		must(t, setSecret(t.Context(), s, account.Secret{Account: id, Name: "s", Sealed: []byte("x"), Set: noon}))
 		must(t, s.Accounts.RotateWebhookSecret(t.Context(), account.WebhookSecret{Account: id, Number: 1, Sealed: []byte("x"), Made: noon}, noon))
 		must(t, s.Sessions.Create(t.Context(), key(id, "s"), noon, never))
 	}

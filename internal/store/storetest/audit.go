@@ -71,7 +71,7 @@ func testAuditActs(t *testing.T, s Stores) {
 		s.Accounts.SetFlag(ctx, ada.ID, account.FlagRequireAuthOnJobs, true),
 		s.Accounts.AddDomain(ctx, domain(t, ada.ID, "a.example.com")),
 		s.Accounts.RemoveDomain(ctx, ada.ID, pattern(t, "a.example.com")),
-		s.Accounts.SetSecret(ctx, account.Secret{Account: ada.ID, Name: "s", Sealed: []byte("x"), Set: noon}),
+		setSecret(ctx, s, account.Secret{Account: ada.ID, Name: "s", Sealed: []byte("x"), Set: noon}),
 		s.Accounts.RemoveSecret(ctx, ada.ID, "s"),
 		s.Accounts.RotateWebhookSecret(ctx, account.WebhookSecret{Account: ada.ID, Number: 1, Sealed: []byte("x"), Made: noon}, noon),
 		s.Audit.Append(ctx, audit.Event{Account: ada.ID, Act: audit.LogInFailed, Result: audit.Failed, Count: 12}),
@@ -116,7 +116,7 @@ func testAuditActs(t *testing.T, s Stores) {
 func testAuditChain(t *testing.T, s Stores) {
 	ada, bob := create(t, s.Accounts, person("ada")), create(t, s.Accounts, person("bob"))
 	for i := range 100 {
-		must(t, s.Accounts.SetSecret(audit.By(t.Context(), actor), account.Secret{Account: ada.ID, Name: "s" + strconv.Itoa(i), Sealed: []byte("x"), Set: noon}))
+		must(t, setSecret(audit.By(t.Context(), actor), s, account.Secret{Account: ada.ID, Name: "s" + strconv.Itoa(i), Sealed: []byte("x"), Set: noon}))
 	}
 	if n := len(auditLog(t, s, ada.ID)); n != 101 {
 		t.Errorf("of 100 acts and a creation, %d are in the log", n)

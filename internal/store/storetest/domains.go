@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -127,6 +128,12 @@ func testDomainRace(t *testing.T, s Stores) {
 	}
 }
 
+// setSecret stores a secret, whatever others there are.
+func setSecret(ctx context.Context, s Stores, secret account.Secret) error {
+	_, err := s.Accounts.SetSecret(ctx, secret, 0)
+	return err
+}
+
 func testSecrets(t *testing.T, s Stores) {
 	ada := create(t, s.Accounts, person("ada"))
 	bob := create(t, s.Accounts, person("bob"))
@@ -134,7 +141,7 @@ func testSecrets(t *testing.T, s Stores) {
 		return account.Secret{Account: id, Name: name, Sealed: []byte(sealed), Set: noon}
 	}
 	for _, v := range []account.Secret{secret(ada.ID, "b", "1"), secret(ada.ID, "a", "2\x00"), secret(bob.ID, "a", "3"), secret(ada.ID, "b", "4")} {
-		must(t, s.Accounts.SetSecret(t.Context(), v))
+		must(t, setSecret(t.Context(), s, v))
 	}
 	for _, want := range []account.Secret{secret(ada.ID, "a", "2\x00"), secret(ada.ID, "b", "4"), secret(bob.ID, "a", "3")} {
 		got, err := s.Accounts.Secret(t.Context(), want.Account, want.Name)
@@ -150,6 +157,17 @@ func testSecrets(t *testing.T, s Stores) {
 	wantError(t, "a second Remove", s.Accounts.RemoveSecret(t.Context(), ada.ID, "a"), account.ErrNotFound)
 	_, err = s.Accounts.Secret(t.Context(), bob.ID, "a")
 	must(t, err)
+
+	// Bounds are of new names: ada has b.
+	created, err := s.Accounts.SetSecret(t.Context(), secret(ada.ID, "c", "5"), 2)
+	must(t, err)
+	changed, err := s.Accounts.SetSecret(t.Context(), secret(ada.ID, "c", "6"), 1)
+	must(t, err)
+	if !created || changed {
+		t.Errorf("a new secret is created: %t, and one that is there: %t", created, changed)
+	}
+	_, err = s.Accounts.SetSecret(t.Context(), secret(ada.ID, "d", "7"), 2)
+	wantError(t, "one too many", err, account.ErrTooManySecrets)
 }
 
 func testWebhookSecrets(t *testing.T, s Stores) {

@@ -1,0 +1,146 @@
+package wire
+
+import (
+	"time"
+
+	"ql/internal/redacted"
+)
+
+// Account is an account as its owner sees it.
+type Account struct {
+	Username          string
+	Email             string // "" for none
+	Phone             string // "" for none
+	Plan              string
+	RequireAuthOnJobs bool
+	CreatedAt         time.Time
+}
+
+// AppendAccount appends the answer of GET /v1/account.
+func AppendAccount(dst []byte, a *Account) []byte {
+	dst = append(dst, `{"status":"ok","username":`...)
+	dst = appendText(dst, a.Username)
+	dst = appendTextOrNull(dst, "email", a.Email)
+	dst = appendTextOrNull(dst, "phone", a.Phone)
+	dst = appendTextField(dst, "plan", a.Plan)
+	dst = appendBool(dst, "require_auth_on_jobs", a.RequireAuthOnJobs)
+	dst = appendTime(appendName(dst, "created_at"), a.CreatedAt)
+	return append(dst, '}')
+}
+
+func appendBool(dst []byte, name string, v bool) []byte {
+	dst = appendName(dst, name)
+	if v {
+		return append(dst, "true"...)
+	}
+	return append(dst, "false"...)
+}
+
+// AccountChange is a request of PATCH /v1/account.
+type AccountChange struct {
+	RequireAuthOnJobs *bool // nil where it was left out
+}
+
+// DecodeAccountChange reads the body of PATCH /v1/account. The error is a *Refusal.
+func DecodeAccountChange(body []byte, l Limits) (*AccountChange, error) {
+	c := new(AccountChange)
+	fields := []string{"require_auth_on_jobs"}
+	err := decodeFields(body, l, fields, func(name string, value node) (r *Refusal) {
+		c.RequireAuthOnJobs, r = boolean(name, value)
+		return r
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case c.RequireAuthOnJobs == nil:
+		return nil, invalid(bodyField, "changes nothing: require_auth_on_jobs with true or false fits")
+	}
+	return c, nil
+}
+
+// NewPassword is a request of POST /v1/account/password.
+type NewPassword struct{ Password redacted.Text }
+
+// DecodeNewPassword reads the body of POST /v1/account/password. The error is a *Refusal.
+func DecodeNewPassword(body []byte, l Limits) (*NewPassword, error) {
+	var password *redacted.Text
+	err := decodeFields(body, l, []string{"password"}, func(name string, value node) (r *Refusal) {
+		password, r = secret(name, value)
+		return r
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case password == nil:
+		return nil, invalid("password", "is missing: the new password, a text, fits")
+	}
+	return &NewPassword{*password}, nil
+}
+
+// NewSecret is a request of PUT /v1/secrets/{name}.
+type NewSecret struct{ Value redacted.Text }
+
+// DecodeNewSecret reads the body of PUT /v1/secrets/{name}. The error is a *Refusal.
+func DecodeNewSecret(body []byte, l Limits) (*NewSecret, error) {
+	var v *redacted.Text
+	err := decodeFields(body, l, []string{"value"}, func(name string, value node) (r *Refusal) {
+		v, r = secret(name, value)
+		return r
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case v == nil:
+		return nil, invalid("value", "is missing: the secret, a text, fits")
+	}
+	return &NewSecret{*v}, nil
+}
+
+// decodeFields reads a body of a few fields, of which each is given to f, and no other may be there.
+func decodeFields(body []byte, l Limits, fields []string, f func(name string, value node) *Refusal) error {
+	l = l.withDefaults()
+	var shape Shape
+	top, r := document(body, &l, &shape)
+	if r != nil {
+		return r.withoutPlanLimit()
+	}
+	members := top.inside()
+	for name, value, ok := members.member(); ok; name, value, ok = members.member() {
+		known := false
+		for _, field := range fields {
+			known = known || field == name
+		}
+		if !known {
+			return unknown(bodyField, name, fields)
+		}
+		if r := f(name, value); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// AppendWebhookSecret appends the answer of /v1/account/webhook-secret.
+func AppendWebhookSecret(dst []byte, secret redacted.Text) []byte {
+	dst = append(dst, `{"status":"ok","webhook_secret":`...)
+	dst = appendText(dst, secret.Reveal())
+	return append(dst, '}')
+}
+
+// SecretEntry is a secret in a list, without its value.
+type SecretEntry struct {
+	Name  string
+	SetAt time.Time
+}
+
+// AppendSecrets appends the answer of GET /v1/secrets.
+func AppendSecrets(dst []byte, secrets []SecretEntry) []byte {
+	dst = append(dst, `{"status":"ok","secrets":[`...)
+	for _, s := range secrets {
+		dst = append(appendComma(dst), `{"name":`...)
+		dst = appendText(dst, s.Name)
+		dst = appendTime(appendName(dst, "set_at"), s.SetAt)
+		dst = append(dst, '}')
+	}
+	return append(dst, "]}"...)
+}
