@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,8 +25,12 @@ const (
 	QuestionWithdrawn QuestionState = "withdrawn" // its job ended first
 )
 
-// QuestionStates are those that a listing can ask for.
-var QuestionStates = []QuestionState{QuestionAnnounced, QuestionOpen, QuestionAnswered, QuestionExpired, QuestionWithdrawn}
+// QuestionStates are those that a listing can ask for: of one that is merely announced there is
+// nothing to list.
+var QuestionStates = []QuestionState{QuestionOpen, QuestionAnswered, QuestionExpired, QuestionWithdrawn}
+
+// IsListed tells whether a listing can ask for the state.
+func (s QuestionState) IsListed() bool { return slices.Contains(QuestionStates, s) }
 
 // IsEnd tells whether nothing follows the state.
 func (s QuestionState) IsEnd() bool { return s != QuestionAnnounced && s != QuestionOpen }
@@ -39,7 +44,7 @@ type Questions interface {
 	// Question finds a question of a job by its prompt's id, or, for "", the one that was asked
 	// last; ErrNotFound where there is none.
 	Question(ctx context.Context, id ID, prompt string) (Question, error)
-	// ListQuestions returns questions of an account, those asked last first.
+	// ListQuestions returns questions of an account that were asked, those asked last first.
 	ListQuestions(ctx context.Context, a account.ID, q QuestionQuery) ([]Question, error)
 }
 
@@ -73,7 +78,7 @@ type Question struct {
 type QuestionQuery struct {
 	State      QuestionState        // "" for all
 	Audience   string               // "" for all
-	Job        ID                   // the zero ID for all jobs
+	Job        int64                // the number of a job, 0 for all jobs
 	Credential principal.Credential // by which its job was started, "" for all
 	KeyID      account.NamedKeyID   // likewise, 0 for all
 	Programs   []string             // names of published programs; none for all jobs

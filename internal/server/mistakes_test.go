@@ -36,6 +36,7 @@ func TestMistakesFromPages(t *testing.T) {
 		{"POST", "/api", formType, "q=EMIT+1", nil, 400},
 		{"POST", "/api", "text/plain", "q=EMIT+1", nil, 415},
 		{"GET", "/v1/jobs?limit=x", "", "", nil, 400},
+		{"GET", "/v1/questions?limit=101", "", "", nil, 400},
 		{"GET", "/v1/limits?more=1", "", "", nil, 400},
 		{"GET", "/v1/shares?limit=x", "", "", nil, 400},
 		{"DELETE", "/v1/shares/x?more=1", "", "", nil, 400},

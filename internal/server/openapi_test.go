@@ -196,6 +196,7 @@ func TestDescriptionHasEveryStatus(t *testing.T) {
 		"DELETE /v1/job/{id}":     slices.Concat(ofBodies, ofScripts, ofReplies),
 		"GET /v1/job/{id}/events": slices.Concat(ofBodies, ofScripts, ofReplies),
 		"GET /v1/jobs":            slices.Concat(ofBodies, ofScripts, ofReplies, ofJobs),
+		"GET /v1/questions":       slices.Concat(ofBodies, ofScripts, ofReplies, ofJobs),
 		"GET /v1/limits":          slices.Concat(ofBodies, ofScripts, ofReplies, ofJobs),
 		"GET /v1/files/{path}":    slices.Concat(ofBodies, noScript, []fault.Code{fault.IsFolder, fault.NotAFolder, fault.FolderNotEmpty}),
 		"PUT /v1/files/{path}":    slices.Concat(noScript, []fault.Code{fault.RangeNotSatisfiable}),

@@ -66,6 +66,7 @@ type Jobs interface {
 	QuestionByToken(ctx context.Context, token string) (job.Question, error)
 	Question(ctx context.Context, id job.ID, prompt string) (job.Question, error)
 	Questions(ctx context.Context, a account.ID, q job.QuestionQuery) ([]job.Question, error)
+	QuestionToken(q *job.Question) (string, error)
 }
 
 // URLs are where callers reach the service, without a slash at the end.

@@ -242,6 +242,12 @@ func (w *Worker) QuestionByToken(ctx context.Context, token string) (job.Questio
 	return w.o.Queue.QuestionByToken(ctx, sha256.Sum256([]byte(token)))
 }
 
+// QuestionToken returns the token that opens the page of an open question, of a listing.
+func (w *Worker) QuestionToken(q *job.Question) (string, error) {
+	token, err := w.o.Sealer.Open(q.Job.Account, sealName(sealForm, q.Job.ID), q.Sealed)
+	return string(token), err
+}
+
 // Question finds a question of a job; "" is the one that was asked last.
 func (w *Worker) Question(ctx context.Context, id job.ID, prompt string) (job.Question, error) {
 	return w.o.Queue.Question(ctx, id, prompt)

@@ -129,9 +129,6 @@ func (q Queue) ListQuestions(ctx context.Context, a account.ID, query job.Questi
 func (t tx) listQuestions(a account.ID, query *job.QuestionQuery) (list []job.Question, err error) {
 	where, args := questionsWhere(query)
 	limit := max(query.Limit, 0)
-	if query.Job != (job.ID{}) {
-		where, args = where+" AND questions.job = (SELECT seq FROM jobs WHERE id = ?)", append(args, t.conn.ids.place(query.Job))
-	}
 	before := int64(math.MaxInt64)
 	if query.Before != "" {
 		before = 0
@@ -145,7 +142,7 @@ func (t tx) listQuestions(a account.ID, query *job.QuestionQuery) (list []job.Qu
 	}
 	var all []numberedQuestion
 	for _, state := range states {
-		if err := t.each(questionColumns+"questions.account = ? AND questions.state = ? AND questions.seq < ?"+where+" ORDER BY questions.seq DESC LIMIT ?",
+		if err := t.each(questionColumns+"questions.account = ? AND questions.state = ? AND questions.seq < ? AND questions.prompt IS NOT NULL"+where+" ORDER BY questions.seq DESC LIMIT ?",
 			func(r row) { all = append(all, readQuestion(r)) }, slices.Concat([]any{int64(a), string(state), before}, args, []any{limit})...); err != nil {
 			return nil, err
 		}
@@ -168,6 +165,9 @@ func (t tx) listQuestions(a account.ID, query *job.QuestionQuery) (list []job.Qu
 // questionsWhere is what a listing asks for beside the state of questions.
 func questionsWhere(q *job.QuestionQuery) (where string, args []any) {
 	add := func(condition string, values ...any) { where, args = where+" AND "+condition, append(args, values...) }
+	if q.Job != 0 {
+		add("questions.job = ?", q.Job)
+	}
 	if q.Audience != "" {
 		add("questions.audience = ?", q.Audience)
 	}

@@ -157,6 +157,7 @@ func testQuestionList(t *testing.T, s Stores) {
 	}
 	theirs := running(t, s, bob.ID, open)
 	must(t, s.Queue.Suspend(ctx, theirs, pausedAt(open)))
+	seqOf := func(n int) int64 { return view(t, s, task(ada.ID, n).ID).Seq }
 	done, err := s.Queue.Answer(ctx, task(ada.ID, 3).ID, answer(3), node(t, s), claimTime)
 	must(t, err)
 
@@ -185,8 +186,8 @@ func testQuestionList(t *testing.T, s Stores) {
 		"of a key":            {job.QuestionQuery{KeyID: 6}, open / 10},
 		"by a named key":      {job.QuestionQuery{Credential: principal.ByNamedKey}, open / 10},
 		"of programs":         {job.QuestionQuery{Programs: []string{numbered("program", 1), numbered("program", 2), "other"}}, 2},
-		"of a job":            {job.QuestionQuery{Job: task(ada.ID, 5).ID}, 1},
-		"of another's job":    {job.QuestionQuery{Job: theirs.ID}, 0},
+		"of a job":            {job.QuestionQuery{Job: seqOf(5)}, 1},
+		"of another's job":    {job.QuestionQuery{Job: theirs.Seq}, 0},
 		"before what is none": {job.QuestionQuery{Before: "none"}, 0},
 		"before another's":    {job.QuestionQuery{Before: prompt(open).ID}, 0},
 	} {
