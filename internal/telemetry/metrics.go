@@ -137,7 +137,11 @@ func (m *Metrics) Register(metrics ...Metric) error {
 	return nil
 }
 
+// mostScrapes is how many read the metrics at once; others are told to come again. A few
+// scrapers are usual, and each makes a page of all metrics.
+const mostScrapes = 16
+
 // Handler shows the metrics to a scraper.
 func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Timeout: 10 * time.Second})
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Timeout: 10 * time.Second, MaxRequestsInFlight: mostScrapes})
 }

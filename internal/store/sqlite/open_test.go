@@ -400,6 +400,7 @@ func exercise(t *testing.T, s *Store) {
 		t.Fatal(err)
 	}
 	wildcard := names.Pattern{Scheme: "https", Host: "*.example.com"}
+	_, _ = s.Deliveries().Count(ctx, time.Unix(1, 0), 1)
 	_, _ = a.ByAlias(ctx, names.Alias{Kind: names.Username, Name: "ada"})
 	_, _ = a.ByKeyHash(ctx, account.KeyHash{1})
 	_, _ = a.ByID(ctx, id)
