@@ -205,8 +205,9 @@ func (a *App) startUpkeep(ctx context.Context) error {
 		Gate: p.gate, Limiter: p.limiter, Ledger: p.ledger, Logins: p.logins, Hashing: p.hashing, Certificates: p.certificates, Programs: p.programs,
 		LinesLeftOut: a.linesLeftOut, Store: p.store, Recorder: p.recorder, Worker: p.worker, Data: a.settings.Data, RequiredDisk: requiredDisk,
 	})
-	if err := p.observer.Observe(ctx, time.Now()); err != nil { // so that there is something to show from the start
-		return err
+	// So that there is something to show from the start.
+	if err := p.observer.Observe(ctx, time.Now()); err != nil {
+		a.o.Log.Error("what metrics show of the store could not be counted and will be tried again", "error", err)
 	}
 	p.upkeep = upkeep.New(upkeep.Options{
 		Accounts: p.accounts, AccountStore: p.store.Accounts, Jobs: p.store.Jobs, Queue: p.store.Queue, Deliveries: p.store.Deliveries,
