@@ -176,7 +176,13 @@ func (n *Publication) check(scriptBytes int) error {
 	if n.Keep < 0 || n.Keep > LongestKeep {
 		return fault.Invalid("keep", "is %d seconds: 0 to %d fits", int64(n.Keep.Seconds()), int64(LongestKeep.Seconds()))
 	}
-	return checkMethods(n.Methods)
+	if err := checkMethods(n.Methods); err != nil {
+		return err
+	}
+	if strings.TrimSpace(n.Text) == "" {
+		return fault.Invalid("text", "is empty: a script fits")
+	}
+	return nil
 }
 
 // methods are those that a published script may be called by.
@@ -284,6 +290,9 @@ func (s *Service) ScriptUsage(ctx context.Context, id ID) (scripts int, bytes in
 
 // RemoveScript takes a script back with all of its versions.
 func (s *Service) RemoveScript(ctx context.Context, id ID, script string) error {
+	if name, _, isVersion := strings.Cut(script, "@"); isVersion {
+		return fault.Invalid("name", "names a version, and versions are not removed one by one: publishing with a keep of 0 ends all earlier ones, and removing %q the script with all of them", shortName(name))
+	}
 	err := s.store.Unpublish(ctx, id, script)
 	if errors.Is(err, ErrNotFound) {
 		return NoScript(script)
@@ -293,11 +302,16 @@ func (s *Service) RemoveScript(ctx context.Context, id ID, script string) error 
 
 // NoScript is the error of a script that an account has not published.
 func NoScript(script string) error {
+	return fault.New(fault.ScriptNotFound, "the account has published no script %q", shortName(script))
+}
+
+// shortName is the name of a script as messages show it, which may be any text.
+func shortName(script string) string {
 	const longest = 100
 	if len(script) > longest {
 		script = strings.ToValidUTF8(script[:longest], "") + "…"
 	}
-	return fault.New(fault.ScriptNotFound, "the account has published no script %q", script)
+	return script
 }
 
 // Unpublish is RemoveScript for the account that a name leads to.

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	wrongKey = "the key is wrong, or was revoked"
+	// An expired key is known as such until it is swept.
+	wrongKey = "the key is wrong, has been revoked, or expired a while ago"
 	// Of a text that only looks like the other kind: whether it is one is not told.
 	namedKeyHint = ": what starts with " + account.NamedKeyPrefix + " is a named key, which is sent as Authorization: Bearer"
 )

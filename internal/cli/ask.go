@@ -330,7 +330,12 @@ func readJSON(name string) (value.Value, error) {
 	if err != nil {
 		return value.Null, usage("%s", plainError(err))
 	}
-	v, bad := value.ParseJSON(nil, string(text))
+	return parseJSON(name, string(text))
+}
+
+// parseJSON reads the JSON of a file, which editors may have begun with a byte order mark.
+func parseJSON(name, text string) (value.Value, error) {
+	v, bad := value.ParseJSON(nil, strings.TrimPrefix(text, "\ufeff"))
 	if bad != nil {
 		return value.Null, usage("%s: %s", name, bad)
 	}

@@ -129,12 +129,20 @@ func (c *console) main(args []string) (code int) {
 		return exitFailed
 	}
 	c.json = slices.Contains(args, "--json")
-	parsed, err := k.Parse(joinNegative(args))
+	parsed, err := k.Parse(joinNegative(helpArgs(args)))
 	if err != nil {
 		return c.report(usage("%s (see ql --help)", plainUsage(err)))
 	}
 	c.json = line.JSON
 	return c.report(parsed.Run(c, line))
+}
+
+// helpArgs makes --help of the word help before a command, or alone, as people type it.
+func helpArgs(args []string) []string {
+	if len(args) == 0 || args[0] != "help" {
+		return args
+	}
+	return append(slices.Clone(args[1:]), "--help")
 }
 
 // joinNegative ties a value such as -1s to the flag before it, which would be

@@ -63,6 +63,9 @@ type databaseJSON struct {
 
 // Run implements the command.
 func (k *dbList) Run(c *console, line *commands) error {
+	if line.DB.Server != "" {
+		return k.remote(c, &line.DB.remoteSettings)
+	}
 	return line.DB.use(c, k.Account, func(_ *operator.Operator, all *databases.Databases) error {
 		found, err := all.List(c.ctx)
 		if err != nil {
@@ -72,19 +75,23 @@ func (k *dbList) Run(c *console, line *commands) error {
 		for _, d := range found {
 			list = append(list, databaseJSON(d))
 		}
-		if c.json {
-			c.print(struct {
-				Databases []databaseJSON `json:"databases"`
-			}{list})
-			return nil
-		}
-		c.table(func(row func(...any)) {
-			row("NAME", "SIZE")
-			for _, d := range list {
-				row(d.Name, bytesText(d.Bytes))
-			}
-		})
+		c.showDatabases(list)
 		return nil
+	})
+}
+
+func (c *console) showDatabases(list []databaseJSON) {
+	if c.json {
+		c.print(struct {
+			Databases []databaseJSON `json:"databases"`
+		}{list})
+		return
+	}
+	c.table(func(row func(...any)) {
+		row("NAME", "SIZE")
+		for _, d := range list {
+			row(d.Name, bytesText(d.Bytes))
+		}
 	})
 }
 
@@ -98,55 +105,76 @@ type dbSize struct{ theDatabase }
 
 // Run implements the command.
 func (k *dbSize) Run(c *console, line *commands) error {
+	if line.DB.Server != "" {
+		return k.remote(c, &line.DB.remoteSettings)
+	}
 	return line.DB.use(c, k.Account, func(_ *operator.Operator, all *databases.Databases) error {
 		n, err := all.Size(c.ctx, k.Name)
-		switch {
-		case err != nil:
-			return err
-		case c.json:
-			c.print(databaseJSON{k.Name, n})
-		default:
-			fmt.Fprintf(c.out, "%d\n", n)
+		if err == nil {
+			c.showSize(databaseJSON{k.Name, n})
 		}
-		return nil
+		return err
 	})
+}
+
+func (c *console) showSize(d databaseJSON) {
+	if c.json {
+		c.print(d)
+		return
+	}
+	fmt.Fprintf(c.out, "%d\n", d.Bytes)
 }
 
 type dbCreate struct{ theDatabase }
 
 // Run implements the command.
 func (k *dbCreate) Run(c *console, line *commands) error {
+	if line.DB.Server != "" {
+		return k.remote(c, &line.DB.remoteSettings)
+	}
 	return line.DB.use(c, k.Account, func(_ *operator.Operator, all *databases.Databases) error {
 		if err := all.Create(c.ctx, k.Name); err != nil {
 			return err
 		}
-		c.said("%s has a database %s now", k.Account, k.Name)
+		c.saidCreated(k.Account, k.Name)
 		return nil
 	})
+}
+
+func (c *console) saidCreated(account, database string) {
+	c.said("%s has a database %s now", account, database)
 }
 
 type dbDrop struct{ theDatabase }
 
 // Run implements the command.
 func (k *dbDrop) Run(c *console, line *commands) error {
+	if line.DB.Server != "" {
+		return k.remote(c, &line.DB.remoteSettings)
+	}
 	return line.DB.with(c, false, func(o *operator.Operator) error {
 		gone, err := o.DropDatabase(c.ctx, k.Account, k.Name)
-		switch {
-		case err != nil:
+		if err != nil {
 			return told(err)
-		case c.json:
-			left := "removed"
-			if !gone {
-				left = "emptied"
-			}
-			c.print(map[string]any{"status": "ok", "result": left})
-		case gone:
-			c.said("%s has no database %s any more", k.Account, k.Name)
-		default:
-			c.said("the database %s of %s is empty; its file stays while a server runs", k.Name, k.Account)
 		}
+		c.showDropped(k.Account, k.Name, gone)
 		return nil
 	})
+}
+
+func (c *console) showDropped(account, database string, gone bool) {
+	switch {
+	case c.json:
+		left := "removed"
+		if !gone {
+			left = "emptied"
+		}
+		c.print(map[string]any{"status": "ok", "result": left})
+	case gone:
+		c.said("%s has no database %s any more", account, database)
+	default:
+		c.said("the database %s of %s is empty; its file stays while a server runs", database, account)
+	}
 }
 
 type dbExport struct {
@@ -160,6 +188,9 @@ func (k *dbExport) Run(c *console, line *commands) (err error) {
 	if err := k.check(); err != nil {
 		return err
 	}
+	if line.DB.Server != "" {
+		return k.remote(c, &line.DB.remoteSettings)
+	}
 	return line.DB.use(c, k.Account, func(o *operator.Operator, all *databases.Databases) (err error) {
 		if _, err := all.Size(c.ctx, k.Name); err != nil {
 			return err
@@ -167,19 +198,24 @@ func (k *dbExport) Run(c *console, line *commands) (err error) {
 		if err := o.LogExport(c.ctx, k.Account, "database "+k.Name); err != nil {
 			return err
 		}
-		if k.File == "-" {
-			return k.write(c, all, c.out)
-		}
-		f, err := os.OpenFile(k.File, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return usage("%s", plainError(err))
-		}
-		if err := errors.Join(k.write(c, all, f), f.Close()); err != nil {
-			return errors.Join(err, os.Remove(f.Name()))
-		}
-		c.said("%s is written", k.File)
-		return nil
+		return k.save(c, func(to io.Writer) error { return k.write(c, all, to) })
 	})
+}
+
+// save writes the export where it is to go.
+func (k *dbExport) save(c *console, write func(io.Writer) error) error {
+	if k.File == "-" {
+		return write(c.out)
+	}
+	f, err := os.OpenFile(k.File, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return usage("%s", plainError(err))
+	}
+	if err := errors.Join(write(f), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	c.said("%s is written", k.File)
+	return nil
 }
 
 func (k *dbExport) check() error {
@@ -225,31 +261,43 @@ func (k *dbImport) Run(c *console, line *commands) error {
 	case !csv && k.Table != "":
 		return usage("--table: a file of SQL names its tables itself")
 	}
-	return line.DB.use(c, k.Account, func(_ *operator.Operator, all *databases.Databases) error {
-		var from io.Reader = c.in
-		if k.File != "-" {
-			f, err := os.Open(k.File)
-			if err != nil {
-				return usage("%s", plainError(err))
-			}
-			defer func() { _ = f.Close() }() // only read
-			from = f
+	var from io.Reader = c.in
+	if k.File != "-" {
+		f, err := os.Open(k.File)
+		if err != nil {
+			return usage("%s", plainError(err))
 		}
-		what, run := "statement", func() (int64, error) { return transfer.ImportSQL(c.ctx, all, k.Name, from) }
+		defer func() { _ = f.Close() }() // only read
+		from = f
+	}
+	if line.DB.Server != "" {
+		return k.remote(c, &line.DB.remoteSettings, from)
+	}
+	return line.DB.use(c, k.Account, func(_ *operator.Operator, all *databases.Databases) error {
+		run := func() (int64, error) { return transfer.ImportSQL(c.ctx, all, k.Name, from) }
 		if csv {
-			what, run = "row", func() (int64, error) { return transfer.ImportCSV(c.ctx, all, k.Name, k.Table, from) }
+			run = func() (int64, error) { return transfer.ImportCSV(c.ctx, all, k.Name, k.Table, from) }
 		}
 		n, err := run()
-		switch {
-		case err != nil:
-			return err
-		case c.json:
-			c.print(map[string]any{"status": "ok", what + "s": n})
-		case n == 1:
-			fmt.Fprintf(c.out, "1 %s, which is kept\n", what)
-		default:
-			fmt.Fprintf(c.out, "%d %ss, all of them kept\n", n, what)
+		if err == nil {
+			c.showImported(csv, n)
 		}
-		return nil
+		return err
 	})
+}
+
+// showImported says how many rows or statements were imported.
+func (c *console) showImported(csv bool, n int64) {
+	what := "statement"
+	if csv {
+		what = "row"
+	}
+	switch {
+	case c.json:
+		c.print(map[string]any{"status": "ok", what + "s": n})
+	case n == 1:
+		fmt.Fprintf(c.out, "1 %s, which is kept\n", what)
+	default:
+		fmt.Fprintf(c.out, "%d %ss, all of them kept\n", n, what)
+	}
 }

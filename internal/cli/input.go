@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"unicode/utf8"
 
@@ -13,7 +14,7 @@ import (
 
 // readInput makes the map of --input, in the order of the arguments: what is given later
 // replaces what a file says. It is null where nothing is given.
-func readInput(args []string) (value.Value, error) {
+func (c *console) readInput(args []string) (value.Value, error) {
 	if len(args) == 0 {
 		return value.Null, nil
 	}
@@ -22,7 +23,7 @@ func readInput(args []string) (value.Value, error) {
 	for _, arg := range args {
 		name, text, isField := strings.Cut(arg, "=")
 		if !isField {
-			v, err := readJSON(arg)
+			v, err := c.readInputFile(arg)
 			if err != nil {
 				return value.Null, err
 			}
@@ -35,8 +36,8 @@ func readInput(args []string) (value.Value, error) {
 			continue
 		}
 		switch {
-		case name == "":
-			return value.Null, usage("--input takes a JSON file or NAME=VALUE, not %q", arg)
+		case name == "" || name[0] == '{': // the latter is JSON itself
+			return value.Null, usage("%s, not %q", inputForms, arg)
 		case !utf8.ValidString(arg):
 			return value.Null, usage("--input: %q is not UTF-8", arg)
 		}
@@ -51,6 +52,27 @@ func readInput(args []string) (value.Value, error) {
 		m.SetText(name, lists[name].Clone(nil).Value())
 	}
 	return m.Value(), nil
+}
+
+// mostInput bounds what is read of standard input.
+const mostInput = 64 << 20
+
+// inputForms says what --input takes.
+const inputForms = "--input takes NAME=VALUE, or FILE with a JSON map, - for standard input"
+
+// readInputFile reads the file of an --input, or standard input.
+func (c *console) readInputFile(name string) (value.Value, error) {
+	if name == stdinName {
+		text, err := c.readText(name, "an input", mostInput)
+		if err != nil {
+			return value.Null, err
+		}
+		return parseJSON(shownName(name), text)
+	}
+	if _, err := os.Stat(name); err != nil {
+		return value.Null, usage("%s (%s)", plainError(err), inputForms)
+	}
+	return readJSON(name)
 }
 
 // inputRefused shows what is wrong with an input.

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -46,7 +48,12 @@ func (k *keyCreate) Run(c *console, line *commands) error {
 		}
 		made, key, err := o.Accounts.CreateNamedKey(c.ctx, a, accounts.NewNamed{Name: k.Name, Scopes: k.Scopes, For: lasts})
 		if err != nil {
-			return err
+			return devHint(o, k.Account, err)
+		}
+		for _, program := range made.Scopes.Programs {
+			if _, err := o.Accounts.CalledScript(c.ctx, a.ID, program); errors.Is(err, accounts.ErrNotFound) {
+				fmt.Fprintf(c.err, "note: the account has published no script %q yet: the key opens nothing of that name before it has\n", program)
+			}
 		}
 		c.showCreatedKey(createdKeyJSON{made.Name, key.Reveal(), made.Scopes.Texts(), optional(made.Expires)})
 		return nil

@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	accounts "ql/internal/account"
 )
 
 // TestPublishUnderSettings: a script is held to the limit that the operator's
@@ -97,4 +100,54 @@ func TestScriptCommands(t *testing.T) {
 	wantLines(t, run(exitOK, "remove", "ada", "x"), "x is published no more")
 	wantLines(t, run(exitFailed, "remove", "ada", "x"), `ql: the account has published no script "x"`)
 	wantLines(t, b.operate(t, data, exitOK, "account", "unpublish", "ada", "page"), "page is published no more")
+}
+
+// TestDevelopmentAccount: commands about the development account are under the limits of a service
+// for others, and say by which flag they are under those of its developer's.
+func TestDevelopmentAccount(t *testing.T) {
+	b, data, store, _ := withAccount(t)
+	_, err := store.Accounts().Create(t.Context(), accounts.Account{Username: accounts.Development, Plan: accounts.Free, Created: b.now})
+	must(t, err)
+	must(t, store.Close())
+	const hint = " (where the service runs with --dev, say --dev here too)"
+	wantLines(t, b.operate(t, data, exitUsage, "key", "create", "user_test", "z", "--scope", "run"), "ql: the development account has its credentials from the settings"+hint)
+	if got := b.operate(t, data, exitOK, "key", "create", "user_test", "z", "--scope", "run", "--dev"); !strings.Contains(got, "qln_") {
+		t.Errorf("got %s", got)
+	}
+	path := filepath.Join(b.folder, "one.ql")
+	must(t, os.WriteFile(path, []byte("EMIT 1"), 0o600))
+	most := accounts.Free.Limits().Published
+	for i := range most {
+		b.operate(t, data, exitOK, "script", "publish", "user_test", fmt.Sprintf("p%d", i), path)
+	}
+	wantLines(t, b.operate(t, data, exitFailed, "script", "publish", "user_test", "more", path),
+		fmt.Sprintf("ql: the account has published %d scripts, which is as many as its plan allows: remove one first%s", most, hint))
+	b.operate(t, data, exitOK, "script", "publish", "user_test", "more", path, "--dev")
+	const note = "note: a service with --dev has other limits for the development account: say --dev here too to see them"
+	for _, test := range []struct {
+		noted bool
+		args  []string
+	}{{true, []string{"user_test"}}, {false, []string{"user_test", "--dev"}}, {false, []string{"ada"}}} {
+		if got := b.operate(t, data, exitOK, append([]string{"account", "quota"}, test.args...)...); strings.Contains(got, note) != test.noted {
+			t.Errorf("%v: %s", test.args, got)
+		}
+	}
+	if got := b.operate(t, data, exitUsage, "key", "create", "ada", "1x", "--scope", "run"); strings.Contains(got, "--dev") {
+		t.Errorf("another account: %s", got)
+	}
+}
+
+// TestHelp: the word help is as the flag.
+func TestHelp(t *testing.T) {
+	for _, args := range [][]string{{"help"}, {"help", "key"}, {"help", "key", "create"}} {
+		b := newBench(t, strings.NewReader(""))
+		flag := newBench(t, strings.NewReader(""))
+		if code := b.main(args); code != exitOK {
+			t.Errorf("%v: %d %s", args, code, b.err.String())
+		}
+		flag.main(append(args[1:], "--help"))
+		if b.out.String() != flag.out.String() || !strings.Contains(b.out.String(), "Usage: ql") {
+			t.Errorf("%v: %s", args, b.out.String())
+		}
+	}
 }

@@ -39,6 +39,9 @@ func (k *accountQuota) Run(c *console, line *commands) error {
 		if err != nil {
 			return err
 		}
+		if o.IsForDevelopers(k.Account) {
+			fmt.Fprintln(c.err, "note: a service with --dev has other limits for the development account: say --dev here too to see them")
+		}
 		c.showQuota(allQuotas{
 			string(q.Plan), q.Month.String(),
 			newQuotaJSON(q.Stored, q.Limits.StorageBytes),

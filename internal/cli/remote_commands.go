@@ -388,3 +388,104 @@ func (k *accountQuota) remote(c *console, s *remoteSettings) error {
 	})
 	return nil
 }
+
+func (k *dbList) remote(c *console, s *remoteSettings) error {
+	client, err := s.dial(c, k.Account)
+	if err != nil {
+		return err
+	}
+	list, err := remote.List[databaseJSON](c.ctx, client, remote.Call{Method: remote.Get, Path: []string{"databases"}}, "databases", "after", mostListed)
+	if err != nil {
+		return err
+	}
+	c.showDatabases(list)
+	return nil
+}
+
+// path are the parts of the address of the database.
+func (k *theDatabase) path(parts ...string) []string {
+	return append([]string{"databases", k.Name}, parts...)
+}
+
+func (k *dbSize) remote(c *console, s *remoteSettings) error {
+	client, err := s.dial(c, k.Account)
+	if err != nil {
+		return err
+	}
+	list, err := remote.List[databaseJSON](c.ctx, client, remote.Call{Method: remote.Get, Path: []string{"databases"}}, "databases", "after", mostListed)
+	if err != nil {
+		return err
+	}
+	for _, d := range list {
+		if strings.EqualFold(d.Name, k.Name) {
+			c.showSize(databaseJSON{k.Name, d.Bytes})
+			return nil
+		}
+	}
+	// The service says best what is wrong with the name.
+	if err := client.Do(c.ctx, remote.Call{Method: remote.Get, Path: k.path()}, nil); err != nil {
+		return err
+	}
+	return fault.New(fault.NotFound, "there is no database %q", k.Name)
+}
+
+func (k *dbCreate) remote(c *console, s *remoteSettings) error {
+	client, err := s.dial(c, k.Account)
+	if err != nil {
+		return err
+	}
+	if client.Do(c.ctx, remote.Call{Method: remote.Get, Path: k.path(), Query: url.Values{"limit": {"1"}}}, nil) == nil {
+		return fault.New(fault.InvalidRequest, "there is a database %q already", k.Name)
+	}
+	body := map[string]any{"sql": "SELECT 1", "write": true} // by which a database is made that is missing
+	if err := client.Do(c.ctx, remote.Call{Method: remote.Post, Path: k.path("query"), JSON: body}, nil); err != nil {
+		return err
+	}
+	c.saidCreated(named(k.Account), k.Name)
+	return nil
+}
+
+func (k *dbDrop) remote(c *console, s *remoteSettings) error {
+	var dropped struct{ Result string }
+	if err := c.ask(s, k.Account, remote.Call{Method: remote.Delete, Path: k.path()}, &dropped); err != nil {
+		return err
+	}
+	c.showDropped(named(k.Account), k.Name, dropped.Result == "removed")
+	return nil
+}
+
+// formatOf are the parameters of an export or import: CSV where a table is named.
+func formatOf(table string) url.Values {
+	if table == "" {
+		return url.Values{"format": {"sql"}}
+	}
+	return url.Values{"format": {"csv"}, "table": {table}}
+}
+
+func (k *dbExport) remote(c *console, s *remoteSettings) (err error) {
+	client, err := s.dial(c, k.Account)
+	if err != nil {
+		return err
+	}
+	content, _, err := client.Download(c.ctx, remote.Call{Method: remote.Get, Path: k.path("export"), Query: formatOf(k.Table)})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, content.Close()) }()
+	return k.save(c, func(to io.Writer) error {
+		if _, err := io.Copy(to, content); err != nil { // a chunk is missing where the service cut it
+			return fmt.Errorf("the answer broke off: %w", err)
+		}
+		return nil
+	})
+}
+
+func (k *dbImport) remote(c *console, s *remoteSettings, from io.Reader) error {
+	var imported struct{ Statements, Rows int64 }
+	call := remote.Call{Method: remote.Post, Path: k.path("import"), Query: formatOf(k.Table), Body: stoppable{c.ctx, from}, Size: -1}
+	if err := c.ask(s, k.Account, call, &imported); err != nil {
+		return err
+	}
+	c.showImported(k.Table != "", imported.Statements+imported.Rows)
+	return nil
+}

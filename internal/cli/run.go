@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -32,7 +33,7 @@ type runCommand struct {
 	Trace   bool          `help:"Show the steps afterwards."`
 	Offline bool          `env:"QL_OFFLINE" help:"Let FETCH call nobody."`
 
-	Input []string `sep:"none" placeholder:"FILE|NAME=VALUE" help:"What INPUT FIELDS takes: a JSON file of a map, or one field of it (repeatable; a field given again is a list)."`
+	Input []string `sep:"none" placeholder:"FILE|NAME=VALUE" help:"What INPUT FIELDS takes: a JSON file of a map, - for standard input, or one field of it (repeatable; a field given again is a list)."`
 
 	Get    []string `sep:"none" placeholder:"NAME=TEXT" group:"The request" help:"An entry of !GET (repeatable)."`
 	Post   []string `sep:"none" placeholder:"NAME=TEXT" group:"The request" help:"An entry of !POST (repeatable)."`
@@ -56,7 +57,10 @@ func (k *runCommand) Run(c *console) (err error) {
 	if err != nil {
 		return err
 	}
-	if input.Input, err = readInput(k.Input); err != nil {
+	if k.Script == stdinName && slices.Contains(k.Input, stdinName) {
+		return usage("standard input cannot be both the script and the input")
+	}
+	if input.Input, err = c.readInput(k.Input); err != nil {
 		return err
 	}
 	var who answers = person{c}

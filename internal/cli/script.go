@@ -84,7 +84,7 @@ func (c *console) publish(o *operator.Operator, account, file string, p accounts
 	}
 	published, _, err := o.Accounts.Publish(c.ctx, account, p)
 	if err != nil {
-		return err
+		return devHint(o, account, err)
 	}
 	c.showPublished(newScriptJSON(&published))
 	return nil
@@ -270,7 +270,14 @@ func (c *console) showScript(s *shownScript) {
 		row("secrets", yesOrNo(s.Secrets))
 		row("published", moment(s.Published))
 		for _, v := range s.Versions {
-			if v.Until != nil {
+			switch {
+			case v.Version == s.Version:
+				if v.Until != nil {
+					row("answered", "until "+moment(*v.Until))
+				}
+			case v.Until == nil:
+				row("current", fmt.Sprintf("version %d", v.Version))
+			default:
 				row("earlier", fmt.Sprintf("version %d, answered until %s", v.Version, moment(*v.Until)))
 			}
 		}

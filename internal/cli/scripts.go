@@ -53,6 +53,12 @@ func scriptFiles(args []string) ([]string, error) {
 
 // readScript returns the text of a script, which has most bytes at most.
 func (c *console) readScript(name string, most int) (string, error) {
+	return c.readText(name, "a script", most)
+}
+
+// readText returns the text of a file, or of standard input, which is something of most bytes at
+// most.
+func (c *console) readText(name, what string, most int) (string, error) {
 	var from io.Reader = c.in
 	if name != stdinName {
 		f, err := os.Open(name)
@@ -67,7 +73,7 @@ func (c *console) readScript(name string, most int) (string, error) {
 		return "", usage("%s", plainError(err))
 	}
 	if len(text) > most {
-		return "", usage("%s: a script has at most %s", shownName(name), value.FormatSize(int64(most)))
+		return "", usage("%s: %s has at most %s", shownName(name), what, value.FormatSize(int64(most)))
 	}
 	return string(text), nil
 }

@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"reflect"
 	"slices"
 	"strconv"
 
 	"ql/internal/config"
+	"ql/internal/fault"
+	"ql/internal/operator"
 
 	"github.com/alecthomas/kong"
 )
@@ -53,6 +56,18 @@ func settingTag(s config.Setting) reflect.StructTag {
 		tag += ` placeholder:` + strconv.Quote(s.Takes)
 	}
 	return reflect.StructTag(tag)
+}
+
+// devHint adds to what was refused to the development account that a service with --dev would not
+// have: this command has not that flag, which the service may.
+func devHint(o *operator.Operator, account string, err error) error {
+	var coded *fault.Error
+	if !errors.As(err, &coded) || !o.IsForDevelopers(account) {
+		return err
+	}
+	hinted := *coded
+	hinted.Message += " (where the service runs with --dev, say --dev here too)"
+	return &hinted
 }
 
 // load returns the settings that hold: flags, then the environment, then the

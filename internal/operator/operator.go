@@ -99,6 +99,12 @@ func (o *Operator) CancelJob(ctx context.Context, id job.ID) (job.State, error) 
 // Close lets go of the data folder.
 func (o *Operator) Close() error { return o.store.Close() }
 
+// IsForDevelopers tells whether a name is that of the development account, and the settings are those
+// of a service for others: one with --dev has other limits for it, and lets it have keys.
+func (o *Operator) IsForDevelopers(name string) bool {
+	return name == account.Development && !o.settings.Dev
+}
+
 // Limits returns the limits of an account.
 func (o *Operator) Limits(ctx context.Context, name string) (account.Limits, error) {
 	a, err := o.Accounts.Find(ctx, name)

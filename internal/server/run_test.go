@@ -697,6 +697,33 @@ func TestRunHidesKeys(t *testing.T) {
 	}
 }
 
+// TestRunInputOfABody: of a body that has no fields it is said what it is, and what would fit.
+func TestRunInputOfABody(t *testing.T) {
+	w := boot(t)
+	ada := w.member("ada", account.Standard)
+	w.publishAs(ada, "greet", "INPUT FIELDS name TEXT REQUIRED\nEMIT !INPUT.name", forAnyone)
+	w.publishAs(ada, "maybe", "INPUT FIELDS name TEXT\nEMIT TYPE(!BODY)", forAnyone)
+	for _, test := range []struct{ kind, body, is string }{
+		{jsonType, `[1]`, "a list"}, {jsonType, `"Ada"`, "a text"}, {jsonType, `null`, "null"},
+		{"multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\nAda\r\n--x--\r\n", `"multipart/form-data"`},
+		{"text/plain", "name=Ada", `"text/plain"`}, {"", "name=Ada", "a text"}, {"application/octet-stream", "\xff", `"application/octet-stream"`},
+	} {
+		a := w.send("POST", "/run/ada/greet", test.kind, test.body).wantError(t, 422, "invalid_fields")
+		want := "name must be answered: the body is " + test.is + ", of which no fields are read; an object with Content-Type: application/json fits, or a form with application/x-www-form-urlencoded"
+		if a.Error.Message != want || a.Error.Fields["name"] != "must be answered" {
+			t.Errorf("%s: %+v", test.kind, a.Error)
+		}
+		if r := w.send("POST", "/run/ada/maybe", test.kind, test.body); r.status != 200 {
+			t.Errorf("%s, where no field is needed: %d %s", test.kind, r.status, r.body)
+		}
+	}
+	for _, r := range []response{w.send("POST", "/run/ada/greet", "", ""), w.send("POST", "/run/ada/greet", jsonType, `{}`), w.send("POST", "/run/ada/greet", "application/x-www-form-urlencoded", "x=1")} {
+		if a := r.wantError(t, 422, "invalid_fields"); strings.Contains(a.Error.Message, "the body") {
+			t.Errorf("%s", a.Error.Message)
+		}
+	}
+}
+
 // TestRunAsCode: what a browser means to run is not even made.
 func TestRunAsCode(t *testing.T) {
 	w := boot(t)

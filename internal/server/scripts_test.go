@@ -121,11 +121,27 @@ func TestScriptsRefused(t *testing.T) {
 		"callers": `{"text":"","callers":"everybody"}`,
 		"methods": `{"text":"","methods":["get"]}`,
 		"secrets": `{"text":"","secrets":1}`,
-		"keep":    `{"text":"","keep":2592001}`,
+		"keep":    `{"text":"EMIT 1","keep":2592001}`,
 		"public":  `{"text":"","public":true}`,
 	} {
 		if a := put("x", body).wantError(t, 400, "invalid_request"); a.Error.Field != field {
 			t.Errorf("%s: %+v", body, a.Error)
+		}
+	}
+	for _, text := range []string{"", " \n\t"} {
+		if a := put("x", `{"text":`+quote(text)+`}`).wantError(t, 400, "invalid_request"); a.Error.Field != "text" {
+			t.Errorf("%q: %+v", text, a.Error)
+		}
+	}
+	for _, name := range []string{"x@1", "x@99", "x@x"} {
+		a := w.send("DELETE", "/v1/scripts/"+name, "", "", "Authorization", basic(ada.name, ada.password)).wantError(t, 400, "invalid_request")
+		if a.Error.Field != "name" || !strings.Contains(a.Error.Message, "keep of 0") {
+			t.Errorf("%s: %+v", name, a.Error)
+		}
+	}
+	for _, keep := range []string{"99999999999", "2592001", "-1"} {
+		if a := put("x", `{"text":"EMIT 1","keep":`+keep+`}`).wantError(t, 400, "invalid_request"); !strings.Contains(a.Error.Message, "0 to 2592000") {
+			t.Errorf("%s: %+v", keep, a.Error)
 		}
 	}
 	if a := put("1x", `{"text":""}`).wantError(t, 400, "invalid_request"); a.Error.Field != "name" {

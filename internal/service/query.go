@@ -20,7 +20,9 @@ type Query struct {
 	Async       bool
 	Request     wire.Request
 	// Input is what the script's INPUT FIELDS are given: JSON of a map, nil for nothing.
-	Input   json.RawMessage
+	Input json.RawMessage
+	// NoInput says of a call that brought something else than fields what that is; "" for others.
+	NoInput string
 	Trace   wire.TraceMode
 	Webhook string // what to call at the end of an async one, "" for nowhere
 	// WebhookTrace has the trace sent there too.

@@ -62,7 +62,11 @@ func coded(err error) *fault.Error {
 	var fields form.FieldErrors
 	switch {
 	case errors.As(err, &fields):
-		return fault.New(fault.InvalidFields, "%s", fields.Error())
+		text := fields.Error()
+		if note := (*inputNote)(nil); errors.As(err, &note) {
+			text += ": " + note.text
+		}
+		return fault.New(fault.InvalidFields, "%s", text)
 	case errors.As(err, &refusal):
 		e := fault.New(fault.Code(refusal.Code), "%s", refusal.Message)
 		e.Field, e.Limit, e.Value = refusal.Field, refusal.Limit, refusal.Max
@@ -78,6 +82,22 @@ func coded(err error) *fault.Error {
 		return fault.Retryable(fault.Overloaded, time.Second, "the call was given up").WithCause(err)
 	}
 	return fault.Of(err)
+}
+
+// inputNote is what is wrong with the fields of a call that brought none, with what it brought.
+type inputNote struct {
+	error
+	text string
+}
+
+func (n *inputNote) Unwrap() error { return n.error }
+
+// noteInput adds to the error of an input what was sent instead of one, where something was.
+func noteInput(err error, text string) error {
+	if err == nil || text == "" {
+		return err
+	}
+	return &inputNote{err, text}
 }
 
 // limitOf names the limit of the account's that turned a call away; "" where it

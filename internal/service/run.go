@@ -50,7 +50,7 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 	}
 	if failure == nil {
 		if err := x.CheckInput(ctx, program); err != nil {
-			return a, err
+			return a, noteInput(err, q.NoInput)
 		}
 	}
 	if err := s.reserveCall(ctx, c, &q); err != nil {

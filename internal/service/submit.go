@@ -35,7 +35,7 @@ func (s *Service) submit(ctx context.Context, who caller, c Caller, q Query, l a
 	}()
 	program, failure, err := x.Compile(ctx, q.Script)
 	if err == nil && failure == nil {
-		err = x.CheckInput(ctx, program)
+		err = noteInput(x.CheckInput(ctx, program), q.NoInput)
 	}
 	ticket.Release() // what is left to do before the job begins waits for the disk
 	if err != nil {

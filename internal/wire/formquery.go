@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,6 +34,12 @@ func (q *FormQuery) Within(l Limits) error {
 	return nil
 }
 
+// isFieldName tells whether a name is fit to be shown: not what a body of another kind is taken for.
+func isFieldName(name string) bool {
+	const longest = 32
+	return len(name) <= longest && !strings.ContainsFunc(name, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') })
+}
+
 // mostFormFields is how many fields a form may send, unknown ones counted too.
 const (
 	mostFormFields  = 100
@@ -57,6 +64,7 @@ func (q *FormQuery) decode(body string, l *Limits) *Refusal {
 		return tooLarge(bodyField, "body_bytes", l.Body)
 	}
 	var sent [8]bool // in the order of formFields
+	ignored := ""    // the first field that is none of these
 	fields := form{rest: body, most: mostFormFields, limit: formFieldsLimit}
 	for {
 		name, value, ok, r := fields.next()
@@ -71,6 +79,9 @@ func (q *FormQuery) decode(body string, l *Limits) *Refusal {
 		}
 		known := slices.Index(formFields, name)
 		if known < 0 {
+			if isFieldName(name) {
+				ignored = cmp.Or(ignored, name)
+			}
 			continue
 		}
 		if sent[known] {
@@ -83,7 +94,14 @@ func (q *FormQuery) decode(body string, l *Limits) *Refusal {
 	}
 	for i, hint := range []string{"the account's username or e-mail address", "the account's API key", "the script to run"} {
 		if !sent[i] {
-			return invalid(formFields[i], "is missing: "+hint+" fits, in a field of the form-encoded body")
+			message := "is missing: " + hint + " fits, in a field of the form-encoded body"
+			switch {
+			case formFields[i] == "q" && ignored == "script":
+				message += `; a published script is called by its name at /v1/query, or at its own address below /run`
+			case ignored != "":
+				message += "; " + quote(ignored) + " is no field of this convention, which has " + strings.Join(formFields, ", ")
+			}
+			return invalid(formFields[i], message)
 		}
 	}
 	if r := scriptWithin("q", q.Script, l); r != nil {

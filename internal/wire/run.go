@@ -1,5 +1,7 @@
 package wire
 
+import "mime"
+
 // Within checks a request against limits. The error is a *Refusal.
 func (q *Request) Within(l Limits) error {
 	l = l.withDefaults()
@@ -11,6 +13,17 @@ func (q *Request) Within(l Limits) error {
 
 // IsObject tells whether the body is a JSON object, as that of a form is.
 func (b *Body) IsObject() bool { return b.Kind == JSONBody && root(b.Text)[0] == '{' }
+
+// Describe says in a word what the body is that came with a type of content.
+func (b *Body) Describe(contentType string) string {
+	if b.Kind == JSONBody {
+		return root(b.Text).kind()
+	}
+	if kind, _, err := mime.ParseMediaType(contentType); err == nil {
+		return quote(kind)
+	}
+	return "a text"
+}
 
 // SetProgramJSON sets the headers of an answer in JSON at the address of a program: about its
 // run, or a refusal.

@@ -88,7 +88,7 @@ func (n *NewScript) decode(top node) *Refusal {
 
 // seconds reads a number of seconds, which may be none.
 func seconds(field string, n node) (int64, *Refusal) {
-	const fits = "a whole number of seconds from 0 on fits, or leave the field out"
+	const fits = "a whole number of seconds from 0 to 2592000, which is 30 days, fits, or leave the field out"
 	if n.kind() != "a number" {
 		return 0, invalid(field, "is "+n.kind()+": "+fits)
 	}

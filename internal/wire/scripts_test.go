@@ -32,9 +32,9 @@ func TestDecodeNewScript(t *testing.T) {
 		`{"text":"","methods":[]}`:  `methods: is empty, and nobody could call the script: a list such as ["GET", "POST"] fits, or leave the field out for all`,
 		`{"text":"","methods":[1]}`: `methods[0]: is a number: a text fits`,
 		`{"text":"","secrets":"y"}`: `secrets: is a text: true or false fits`,
-		`{"text":"","keep":-1}`:     `keep: is "-1": a whole number of seconds from 0 on fits, or leave the field out`,
-		`{"text":"","keep":1.5}`:    `keep: is "1.5": a whole number of seconds from 0 on fits, or leave the field out`,
-		`{"text":"","keep":"24h"}`:  `keep: is a text: a whole number of seconds from 0 on fits, or leave the field out`,
+		`{"text":"","keep":-1}`:     `keep: is "-1": a whole number of seconds from 0 to 2592000, which is 30 days, fits, or leave the field out`,
+		`{"text":"","keep":1.5}`:    `keep: is "1.5": a whole number of seconds from 0 to 2592000, which is 30 days, fits, or leave the field out`,
+		`{"text":"","keep":"24h"}`:  `keep: is a text: a whole number of seconds from 0 to 2592000, which is 30 days, fits, or leave the field out`,
 		`{"text":"","key":1}`:       `key: is no known field: text, callers, methods, secrets or keep would fit`,
 		`[]`:                        `body: is a list: an object fits`,
 	} {

@@ -18,32 +18,23 @@ func (c codec) keyRoutes() []server.Route {
 }
 
 func (c codec) keys(h http.Header, r *server.Request) (server.Response, error) {
-	p, err := headerCredentials(r)
+	p, _, err := readHead(r)
 	if err != nil {
-		return server.RejectBeforeAuth(err)
-	}
-	if _, err := parameters(r); err != nil {
 		return server.RejectBeforeAuth(err)
 	}
 	l, err := c.service.Keys(r.Context(), r.Caller, p)
-	reply := server.Response{Status: http.StatusOK, Meta: l.Meta}
 	if err != nil {
-		return reply, err
+		return server.Response{Meta: l.Meta}, err
 	}
-	wire.SetJSON(h, r.Setting(l.Origin))
-	reply.Body = wire.AppendKeys(nil, l.Keys)
-	return reply, nil
+	return encodeJSON(h, r, http.StatusOK, l.Meta, wire.AppendKeys(nil, l.Keys))
 }
 
 // mostKeyBytes is how long the description of a new key may be.
 const mostKeyBytes = 16 << 10
 
 func (c codec) createKey(h http.Header, r *server.Request) (server.Response, error) {
-	p, err := headerCredentials(r)
+	p, _, err := readHead(r)
 	if err != nil {
-		return server.RejectBeforeAuth(err)
-	}
-	if _, err := parameters(r); err != nil {
 		return server.RejectBeforeAuth(err)
 	}
 	limits := c.service.LargestRequest()
@@ -57,47 +48,29 @@ func (c codec) createKey(h http.Header, r *server.Request) (server.Response, err
 		return server.RejectBeforeAuth(err)
 	}
 	created, err := c.service.CreateKey(r.Context(), r.Caller, p, *n)
-	reply := server.Response{Status: http.StatusCreated, Meta: created.Meta}
 	if err != nil {
-		return reply, err
+		return server.Response{Meta: created.Meta}, err
 	}
-	wire.SetJSON(h, r.Setting(created.Origin))
-	reply.Body = wire.AppendCreatedKey(nil, created.Entry, created.Key)
-	return reply, nil
+	return encodeJSON(h, r, http.StatusCreated, created.Meta, wire.AppendCreatedKey(nil, created.Entry, created.Key))
 }
 
 func (c codec) revokeKey(h http.Header, r *server.Request) (server.Response, error) {
-	p, err := headerCredentials(r)
+	p, _, err := readHead(r)
 	if err != nil {
-		return server.RejectBeforeAuth(err)
-	}
-	if _, err := parameters(r); err != nil {
 		return server.RejectBeforeAuth(err)
 	}
 	l, err := c.service.RevokeKey(r.Context(), r.Caller, p, r.Variable)
-	reply := server.Response{Status: http.StatusNoContent, Meta: l.Meta}
-	if err != nil {
-		return reply, err
-	}
-	wire.SetJSON(h, r.Setting(l.Origin))
-	h.Del("Content-Type")
-	return reply, nil
+	return noContent(h, r, l.Meta, err)
 }
 
 func (c codec) showKey(h http.Header, r *server.Request) (server.Response, error) {
-	p, err := headerCredentials(r)
+	p, _, err := readHead(r)
 	if err != nil {
-		return server.RejectBeforeAuth(err)
-	}
-	if _, err := parameters(r); err != nil {
 		return server.RejectBeforeAuth(err)
 	}
 	shown, err := c.service.ShowKey(r.Context(), r.Caller, p)
-	reply := server.Response{Status: http.StatusOK, Meta: shown.Meta}
 	if err != nil {
-		return reply, err
+		return server.Response{Meta: shown.Meta}, err
 	}
-	wire.SetJSON(h, r.Setting(shown.Origin))
-	reply.Body = wire.AppendShownKey(nil, shown.Username, shown.Key)
-	return reply, nil
+	return encodeJSON(h, r, http.StatusOK, shown.Meta, wire.AppendShownKey(nil, shown.Username, shown.Key))
 }

@@ -8,11 +8,8 @@ import (
 )
 
 func (c codec) limits(h http.Header, r *server.Request) (server.Response, error) {
-	p, err := headerCredentials(r)
+	p, _, err := readHead(r)
 	if err != nil {
-		return server.RejectBeforeAuth(err)
-	}
-	if _, err := parameters(r); err != nil {
 		return server.RejectBeforeAuth(err)
 	}
 	allowed, err := c.service.AccountLimits(r.Context(), r.Caller, p)

@@ -24,11 +24,7 @@ func (c codec) scriptRoutes() []server.Route {
 }
 
 func (c codec) scripts(h http.Header, r *server.Request) (server.Response, error) {
-	p, err := headerCredentials(r)
-	if err != nil {
-		return server.RejectBeforeAuth(err)
-	}
-	values, err := parameters(r, "limit", "after")
+	p, values, err := readHead(r, "limit", "after")
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
@@ -39,39 +35,27 @@ func (c codec) scripts(h http.Header, r *server.Request) (server.Response, error
 		}
 	}
 	l, err := c.service.Scripts(r.Context(), r.Caller, p, values.Get("after"), limit)
-	reply := server.Response{Status: http.StatusOK, Meta: l.Meta}
 	if err != nil {
-		return reply, err
+		return server.Response{Meta: l.Meta}, err
 	}
-	wire.SetJSON(h, r.Setting(l.Origin))
-	reply.Body = wire.AppendScripts(nil, l.Scripts, l.Next)
-	return reply, nil
+	return encodeJSON(h, r, http.StatusOK, l.Meta, wire.AppendScripts(nil, l.Scripts, l.Next))
 }
 
 func (c codec) script(h http.Header, r *server.Request) (server.Response, error) {
-	p, err := headerCredentials(r)
+	p, _, err := readHead(r)
 	if err != nil {
-		return server.RejectBeforeAuth(err)
-	}
-	if _, err := parameters(r); err != nil {
 		return server.RejectBeforeAuth(err)
 	}
 	a, err := c.service.Script(r.Context(), r.Caller, p, r.Variable)
-	reply := server.Response{Status: http.StatusOK, Meta: a.Meta}
 	if err != nil {
-		return reply, err
+		return server.Response{Meta: a.Meta}, err
 	}
-	wire.SetJSON(h, r.Setting(a.Origin))
-	reply.Body = a.Script.AppendJSON(make([]byte, 0, a.Script.Size()))
-	return reply, nil
+	return encodeJSON(h, r, http.StatusOK, a.Meta, a.Script.AppendJSON(make([]byte, 0, a.Script.Size())))
 }
 
 func (c codec) publishScript(h http.Header, r *server.Request) (server.Response, error) {
-	p, err := headerCredentials(r)
+	p, _, err := readHead(r)
 	if err != nil {
-		return server.RejectBeforeAuth(err)
-	}
-	if _, err := parameters(r); err != nil {
 		return server.RejectBeforeAuth(err)
 	}
 	limits := c.service.LargestRequest()
@@ -97,19 +81,10 @@ func (c codec) publishScript(h http.Header, r *server.Request) (server.Response,
 }
 
 func (c codec) removeScript(h http.Header, r *server.Request) (server.Response, error) {
-	p, err := headerCredentials(r)
+	p, _, err := readHead(r)
 	if err != nil {
-		return server.RejectBeforeAuth(err)
-	}
-	if _, err := parameters(r); err != nil {
 		return server.RejectBeforeAuth(err)
 	}
 	meta, err := c.service.RemoveScript(r.Context(), r.Caller, p, r.Variable)
-	reply := server.Response{Status: http.StatusNoContent, Meta: meta}
-	if err != nil {
-		return reply, err
-	}
-	wire.SetJSON(h, r.Setting(meta.Origin))
-	h.Del("Content-Type")
-	return reply, nil
+	return noContent(h, r, meta, err)
 }

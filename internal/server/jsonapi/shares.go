@@ -19,11 +19,7 @@ func (c codec) shareRoutes() []server.Route {
 }
 
 func (c codec) shares(h http.Header, r *server.Request) (server.Response, error) {
-	p, err := headerCredentials(r)
-	if err != nil {
-		return server.RejectBeforeAuth(err)
-	}
-	values, err := parameters(r, "limit", "before")
+	p, values, err := readHead(r, "limit", "before")
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
@@ -34,39 +30,27 @@ func (c codec) shares(h http.Header, r *server.Request) (server.Response, error)
 		}
 	}
 	l, err := c.service.Shares(r.Context(), r.Caller, p, values.Get("before"), limit)
-	reply := server.Response{Status: http.StatusOK, Meta: l.Meta}
 	if err != nil {
-		return reply, err
+		return server.Response{Meta: l.Meta}, err
 	}
-	wire.SetJSON(h, r.Setting(l.Origin))
-	reply.Body = wire.AppendShares(nil, l.Shares, l.Next)
-	return reply, nil
+	return encodeJSON(h, r, http.StatusOK, l.Meta, wire.AppendShares(nil, l.Shares, l.Next))
 }
 
 func (c codec) revokeShare(h http.Header, r *server.Request) (server.Response, error) {
-	p, err := headerCredentials(r)
+	p, _, err := readHead(r)
 	if err != nil {
-		return server.RejectBeforeAuth(err)
-	}
-	if _, err := parameters(r); err != nil {
 		return server.RejectBeforeAuth(err)
 	}
 	l, err := c.service.RevokeShare(r.Context(), r.Caller, p, r.Variable)
-	reply := server.Response{Status: http.StatusOK, Meta: l.Meta}
 	if err != nil {
-		return reply, err
+		return server.Response{Meta: l.Meta}, err
 	}
-	wire.SetJSON(h, r.Setting(l.Origin))
-	reply.Body = wire.AppendRevoked(nil, r.Variable)
-	return reply, nil
+	return encodeJSON(h, r, http.StatusOK, l.Meta, wire.AppendRevoked(nil, r.Variable))
 }
 
 func (c codec) createShare(h http.Header, r *server.Request) (server.Response, error) {
-	p, err := headerCredentials(r)
+	p, _, err := readHead(r)
 	if err != nil {
-		return server.RejectBeforeAuth(err)
-	}
-	if _, err := parameters(r); err != nil {
 		return server.RejectBeforeAuth(err)
 	}
 	body, limits, err := smallBody(r, c.service.LargestRequest(), mostChangeBytes)
@@ -78,11 +62,8 @@ func (c codec) createShare(h http.Header, r *server.Request) (server.Response, e
 		return server.RejectBeforeAuth(err)
 	}
 	a, err := c.service.CreateShare(r.Context(), r.Caller, p, *n)
-	reply := server.Response{Status: http.StatusCreated, Meta: a.Meta}
 	if err != nil {
-		return reply, err
+		return server.Response{Meta: a.Meta}, err
 	}
-	wire.SetJSON(h, r.Setting(a.Origin))
-	reply.Body = wire.AppendCreatedShare(nil, &a.Share, a.URL)
-	return reply, nil
+	return encodeJSON(h, r, http.StatusCreated, a.Meta, wire.AppendCreatedShare(nil, &a.Share, a.URL))
 }

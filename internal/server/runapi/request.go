@@ -60,8 +60,10 @@ func method(r *http.Request) string {
 type request struct {
 	wire.Request
 	input []byte // JSON of a map, nil for nothing
-	query wire.Shape
-	body  wire.Shape
+	// noInput says what the body is, where fields cannot be read of it.
+	noInput string
+	query   wire.Shape
+	body    wire.Shape
 }
 
 // within holds the request to the limits of the account.
@@ -115,6 +117,9 @@ func readRequest(r *server.Request, at address, l wire.Limits, showsAuthorizatio
 		q.input = []byte(q.Body.Text)
 	case q.Body.Kind == wire.NoBody && query.IsObject():
 		q.input = []byte(query.Text)
+	case q.Body.Kind != wire.NoBody:
+		q.noInput = "the body is " + q.Body.Describe(kind) + ", of which no fields are read; an object with Content-Type: " +
+			wire.JSONType + " fits, or a form with " + wire.FormType
 	}
 	q.Cookie = cookies(r.Request)
 	q.Entries = entries(r.Request, at, showsAuthorization)

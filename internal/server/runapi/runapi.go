@@ -60,7 +60,7 @@ func (c codec) run(h http.Header, r *server.Request) (server.Response, error) {
 		return server.RejectBeforeAuth(err)
 	}
 	answer, err := c.service.Query(r.Context(), r.Caller, service.Query{
-		Convention: job.Run, Credentials: credentials, Request: q.Request, Trace: wire.TraceErrors, Input: q.input, Within: q.within, Key: r.IdempotencyKey(),
+		Convention: job.Run, Credentials: credentials, Request: q.Request, Trace: wire.TraceErrors, Input: q.input, NoInput: q.noInput, Within: q.within, Key: r.IdempotencyKey(),
 		Program: &service.Program{Owner: at.username, Name: at.program, Method: method(r.Request)},
 	})
 	if err != nil {
