@@ -131,4 +131,5 @@ type Listed struct {
 	Name      string        // see Call
 	ErrorCode string        // of its error, "" where it has none
 	Ran       time.Duration // all attempts together
+	Origin    int64         // see Call
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -87,6 +88,18 @@ func TestAccessMatrix(t *testing.T) {
 	creating["dev"], revoking["dev"] = []int{400, 403, 403, 403, 403, 400}, []int{404, 403, 403, 403, 403, 404}
 	showing, shared := maps.Clone(owner), maps.Clone(owner)
 	showing["dev"], shared["dev"] = revoking["dev"], creating["dev"]
+	// A job by its number is its account's alone.
+	byRef := map[string][]int{
+		"none":  always(401),
+		"ada":   {200, 200, 403, 403, 403, 403},
+		"bob":   {404, 403, 404, 403, 403, 403},
+		"carl":  always(404),
+		"wrong": always(401),
+		"kind":  {404, 404, 403, 403, 403, 403},
+		"dev":   {404, 403, 403, 403, 403, 404},
+	}
+	repeating := maps.Clone(byRef)
+	repeating["carl"] = []int{404, 403, 403, 403, 403, 403}
 	// In the order of pages: none, listed, bob's, unlisted, null, own.
 	want := map[string]map[string][]int{
 		"POST /v1/query": {
@@ -148,6 +161,11 @@ func TestAccessMatrix(t *testing.T) {
 			"kind":  {200, 200, 403, 403, 403, 403},
 			"dev":   {200, 403, 403, 403, 403, 200},
 		},
+		// The job is ada's, and her API key did not start it.
+		"GET /v1/jobs/{ref}":         byRef,
+		"GET /v1/jobs/{ref}/source":  byRef,
+		"POST /v1/jobs/{ref}/repeat": repeating,
+
 		"GET /v1/files/{path}":    owner,
 		"PUT /v1/files/{path}":    changing,
 		"DELETE /v1/files/{path}": changing,
@@ -401,6 +419,16 @@ func changesJob(route string) bool {
 	return route == "DELETE /v1/job/{id}" || route == "POST /v1/confirm/{id}"
 }
 
+// ref returns the number of a job.
+func (w *world) ref(id string) string {
+	w.t.Helper()
+	check(w.t, w.recorder.Flush(w.t.Context()))
+	parsed, _ := job.ParseID(id)
+	v, err := w.worker.View(w.t.Context(), parsed)
+	check(w.t, err)
+	return strconv.FormatInt(v.Seq, 10)
+}
+
 // state looks at a job past all routes.
 func (w *world) state(id string) job.State {
 	w.t.Helper()
@@ -464,6 +492,9 @@ func (w *world) callAs(route string, m member, jobID string, headers []string) r
 		headers = append([]string{"Authorization", basic(m.name, m.password)}, headers...)
 	}
 	path = strings.NewReplacer("/form/{token}", "/form/"+jobID, "{id}", jobID, "{path}", "a/b.txt", "{name}", accessKey).Replace(path)
+	if strings.Contains(path, "{ref}") {
+		path = strings.ReplaceAll(path, "{ref}", w.ref(jobID))
+	}
 	if body, ok := accountBodies[route]; ok {
 		return w.send(method, path, jsonType, body, headers...)
 	}
@@ -478,6 +509,8 @@ func (w *world) callAs(route string, m member, jobID string, headers []string) r
 			body = `{"copy":"/copy.txt","replace":true}`
 		case "POST /v1/shares":
 			body = `{"path":"/shared.txt"}`
+		case "POST /v1/jobs/{ref}/repeat":
+			body = `{}`
 		}
 		if route == "POST /v1/keys" {
 			body = `{"name":` + quote("k"+rand.Text()) + `,"scopes":["run"]}`

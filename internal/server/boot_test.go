@@ -143,6 +143,7 @@ func boot(t testing.TB, change ...settings) *world {
 		Shares:    links{shares.Admin{Store: store.Shares(), Clock: time.Now}, handedOut},
 		Transfers: admit.NewTransferLimiter(admit.TransferOptions{Max: 16}),
 		Records:   w.recorder,
+		History:   store.Jobs(),
 		URLs:      service.URLs{Base: "http://ql.example", API: "http://api.ql.example"},
 		Log:       log,
 	}

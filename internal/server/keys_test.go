@@ -55,6 +55,11 @@ func TestScopes(t *testing.T) {
 		"GET /v1/jobs":            {200, 200, 403, 200, 403, 403, 403, 200}, // what it started itself, where it may start any
 		"GET /v1/questions":       {200, 200, 200, 200, 403, 403, 403, 200}, // of what it started itself, sees or may answer
 		"GET /v1/limits":          manage,
+
+		"GET /v1/jobs/{ref}":         {403, 403, 403, 200, 403, 403, 403, 200},
+		"GET /v1/jobs/{ref}/source":  {403, 403, 403, 200, 403, 403, 403, 200},
+		"POST /v1/jobs/{ref}/repeat": {403, 403, 403, 403, 403, 403, 403, 200}, // which takes jobs and run
+
 		"GET /v1/files/{path}":    files,
 		"PUT /v1/files/{path}":    files,
 		"DELETE /v1/files/{path}": files,
@@ -125,7 +130,7 @@ func TestScopes(t *testing.T) {
 		}
 		for i, key := range keys {
 			id := w.query(ada, `CONFIRM "Sure?"`, "").read(t).JobID
-			if name == "GET /v1/job/{id}/events" { // which ends with the job
+			if name == "GET /v1/job/{id}/events" || strings.HasSuffix(name, "/repeat") { // which ends with the job
 				id = w.query(ada, `EMIT 1`, "").read(t).JobID
 			}
 			switch {

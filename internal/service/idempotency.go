@@ -54,7 +54,8 @@ func (s *Service) idempotencyKey(who caller, c Caller, q Query) *job.Key {
 		Input        json.RawMessage `json:",omitempty"`
 		Trace        wire.TraceMode  `json:",omitempty"`
 		WebhookTrace bool            `json:",omitempty"`
-	}{q.Convention, q.Async, script, request, q.Webhook, program.Name, program.Method, q.Input, q.Trace, q.WebhookTrace})
+		Origin       int64           `json:",omitempty"`
+	}{q.Convention, q.Async, script, request, q.Webhook, program.Name, program.Method, q.Input, q.Trace, q.WebhookTrace, q.origin})
 	k := &job.Key{Hash: sha256.Sum256([]byte(space + *q.Key)), Body: sha256.Sum256(body), Until: s.o.Clock().Add(keyTTL)}
 	if who.By == principal.ByOrigin {
 		k.Legacy = sha256.Sum256([]byte(*q.Key))

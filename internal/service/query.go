@@ -31,6 +31,10 @@ type Query struct {
 	// Within checks the call's sizes against those of the account.
 	Within func(wire.Limits) error
 
+	// fewerRights says that the script has not the rights of the owner, though its caller acts for
+	// that.
+	fewerRights bool
+
 	origin    int64              // the number of the job that is repeated, 0 for none
 	published *account.Published // that Program names, whose text Script then is
 }
@@ -60,6 +64,11 @@ func (s *Service) Query(ctx context.Context, c Caller, q Query) (Answer, error) 
 			return a, err
 		}
 	}
+	return s.answer(ctx, who, c, q, a)
+}
+
+// answer runs a script for a caller that is known.
+func (s *Service) answer(ctx context.Context, who caller, c Caller, q Query, a Answer) (Answer, error) {
 	if q.Program == nil {
 		if err := checkMayRun(&who.Principal, ""); err != nil {
 			return a, err

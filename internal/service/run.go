@@ -105,7 +105,7 @@ func (s *Service) spec(who caller, c Caller, q Query, l vm.Limits) execution.Spe
 	if q.Trace == wire.TraceNone {
 		l.TraceFirst, l.TraceLast = 0, 0
 	}
-	owner := who.ActsForOwner()
+	owner := who.ActsForOwner() && !q.fewerRights
 	if p := q.published; p != nil {
 		// Who may call it as everybody may has the rights of everybody.
 		owner = owner && who.MayRun(p.Name) || p.Secrets

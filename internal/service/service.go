@@ -63,6 +63,7 @@ type Jobs interface {
 	Watch(id job.ID) (changed <-chan struct{}, stop func())
 	FormToken(v *job.View) (string, error)
 	SealRequest(a account.ID, id job.ID, plain []byte) ([]byte, error)
+	OpenRequest(a account.ID, id job.ID, sealed []byte) ([]byte, error)
 	QuestionByToken(ctx context.Context, token string) (job.Question, error)
 	Question(ctx context.Context, id job.ID, prompt string) (job.Question, error)
 	Questions(ctx context.Context, a account.ID, q job.QuestionQuery) ([]job.Question, error)
@@ -100,6 +101,7 @@ type Options struct {
 	Ledger  *admit.Ledger
 	Host    *execution.Host
 	Records Records
+	History History
 	Jobs    Jobs
 	URLs    URLs
 	// Files opens the tree of an account; release closes it.

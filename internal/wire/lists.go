@@ -51,6 +51,13 @@ func appendJobEntry(dst []byte, j *JobEntry) []byte {
 	dst = appendTextOrNull(dst, "key", j.Key)
 	dst = appendTextOrNull(dst, "program", j.Program)
 	dst = appendTime(appendName(dst, "created_at"), j.CreatedAt)
+	dst = appendEnd(dst, j)
+	dst = appendName(dst, "steps")
+	return strconv.AppendInt(dst, j.Steps, 10)
+}
+
+// appendEnd appends when a job finished, and how long it ran.
+func appendEnd(dst []byte, j *JobEntry) []byte {
 	dst = appendName(dst, "finished_at")
 	if j.FinishedAt.IsZero() {
 		dst = append(dst, "null"...)
@@ -63,8 +70,7 @@ func appendJobEntry(dst []byte, j *JobEntry) []byte {
 	} else {
 		dst = strconv.AppendInt(dst, j.Ran.Round(time.Millisecond).Milliseconds(), 10)
 	}
-	dst = appendName(dst, "steps")
-	return strconv.AppendInt(dst, j.Steps, 10)
+	return dst
 }
 
 // appendTextOrNull appends a field, null where it is empty.

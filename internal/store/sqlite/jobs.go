@@ -46,10 +46,10 @@ func readSummary(r row) job.Summary {
 }
 
 // listedColumns are what listings show.
-const listedColumns = summaryColumns + ", seq, name, error_code, ran"
+const listedColumns = summaryColumns + ", seq, name, error_code, ran, origin"
 
 func readListed(r row) job.Listed {
-	return job.Listed{Summary: readSummary(r), Ref: r.int(11), Name: r.text(12), ErrorCode: r.text(13), Ran: time.Duration(r.int(14)) * time.Microsecond}
+	return job.Listed{Summary: readSummary(r), Ref: r.int(11), Name: r.text(12), ErrorCode: r.text(13), Ran: time.Duration(r.int(14)) * time.Microsecond, Origin: r.int(15)}
 }
 
 // recordColumns follow the summary's where all of a record is read.

@@ -1,0 +1,252 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+
+	"ql/internal/account"
+	"ql/internal/account/scope"
+	"ql/internal/execution"
+	"ql/internal/fault"
+	"ql/internal/job"
+	"ql/internal/principal"
+	"ql/internal/wire"
+)
+
+// History is what jobs were called with, for their owners; see job.Store.
+type History interface {
+	ByRef(ctx context.Context, a account.ID, ref int64) (job.Listed, error)
+	Called(ctx context.Context, a account.ID, ref int64) (job.Call, job.Cost, error)
+	CalledBytes(ctx context.Context, a account.ID, ref int64) (int64, error)
+}
+
+// JobHistory is a job with all that its owner may see of it.
+type JobHistory struct {
+	Meta
+	Job wire.JobHistory
+}
+
+// JobSource is the text of the script that a job runs.
+type JobSource struct {
+	Meta
+	Ref    int64
+	Source wire.SourceText
+}
+
+// seeHistory is what opens the history of jobs.
+var seeHistory = access{what: "jobs", accepts: anyCredential, scope: scope.Jobs}
+
+// findRef finds a job of the account that the credentials prove, by its number.
+func (s *Service) findRef(ctx context.Context, c Caller, p *Credentials, text string) (caller, job.Listed, Meta, error) {
+	owner, err := s.authenticateOwner(ctx, c, p, seeHistory)
+	meta := Meta{Origin: owner.origin}
+	if err != nil {
+		return owner, job.Listed{}, meta, err
+	}
+	if polls := s.countPoll(c, owner.Account); !polls.OK {
+		meta.Rate = &polls
+		return owner, job.Listed{}, meta, polls.Err()
+	}
+	ref, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || strconv.FormatInt(ref, 10) != text {
+		return owner, job.Listed{}, Meta{}, errJobNotFound()
+	}
+	j, err := s.o.History.ByRef(ctx, owner.Account.ID, ref)
+	if errors.Is(err, job.ErrNotFound) || err == nil && !mayReach(&owner.Principal, &j.Summary, 0) {
+		return owner, job.Listed{}, Meta{}, errJobNotFound()
+	}
+	return owner, j, meta, err
+}
+
+// called reads what a job was called with, for which memory is reserved: as it is stored, as it is
+// read and as it is written.
+func (s *Service) called(ctx context.Context, c Caller, j *job.Listed) (job.Call, job.Cost, execution.Called, error) {
+	const copies = 4
+	bytes, err := s.o.History.CalledBytes(ctx, j.Account, j.Ref)
+	if err == nil && copies*bytes > UnreservedBytes {
+		err = c.Memory.Grow(ctx, copies*bytes)
+	}
+	if err != nil {
+		return job.Call{}, job.Cost{}, execution.Called{}, s.gone(err)
+	}
+	call, cost, err := s.o.History.Called(ctx, j.Account, j.Ref)
+	if err != nil || call.Request == nil {
+		return call, cost, execution.Called{}, s.gone(err)
+	}
+	plain, err := s.o.Jobs.OpenRequest(j.Account, j.ID, call.Request)
+	if err != nil {
+		return call, cost, execution.Called{}, err
+	}
+	request, err := execution.DecodeCalled(plain)
+	return call, cost, request, err
+}
+
+// gone is the error of a job that was there a moment ago.
+func (s *Service) gone(err error) error {
+	if errors.Is(err, job.ErrNotFound) {
+		return errJobNotFound()
+	}
+	return err
+}
+
+// mostAnswers is how many answers of a job are shown: those that came last.
+const mostAnswers = 500
+
+// JobHistory shows a job with what it was called with.
+func (s *Service) JobHistory(ctx context.Context, c Caller, p *Credentials, ref string) (JobHistory, error) {
+	owner, j, meta, err := s.findRef(ctx, c, p, ref)
+	a := JobHistory{Meta: meta}
+	if err != nil {
+		return a, err
+	}
+	call, cost, request, err := s.called(ctx, c, &j)
+	if err != nil {
+		return a, err
+	}
+	answers, err := s.o.Jobs.Questions(ctx, j.Account, job.QuestionQuery{Job: j.Ref, State: job.QuestionAnswered, Limit: mostAnswers})
+	if err != nil {
+		return a, err
+	}
+	names, err := s.keyNames(ctx, c, &owner, []job.Listed{j})
+	if err != nil {
+		return a, err
+	}
+	v, err := s.jobView(ctx, c.Memory, j.ID)
+	if err != nil {
+		return a, s.gone(err)
+	}
+	h := &a.Job
+	if h.Job, err = s.jobAnswer(v); err != nil {
+		return a, err
+	}
+	h.Entry, h.Origin, h.Omitted = jobEntry(&j, names[j.KeyID]), call.Origin, request.Omitted
+	h.Source = sourceText(call.Source)
+	if call.Request != nil && request.Omitted == 0 {
+		h.Request, h.Input = &request.Request, wire.Raw(request.Input)
+	}
+	if v.State.Finished() && cost != (job.Cost{}) {
+		h.Cost = &wire.JobCost{Fuel: cost.Fuel, Memory: cost.Memory, Output: int64(len(v.Result)), Fetches: cost.Fetches}
+	}
+	for _, one := range slices.Backward(answers) {
+		h.Answers = append(h.Answers, wire.JobAnswered{PromptID: one.Prompt, By: string(one.By), At: one.Ended, Decision: one.Decision, Note: one.Note})
+	}
+	if size := int64(h.Size()); size > UnreservedBytes {
+		err = c.Memory.Grow(ctx, size)
+	}
+	return a, err
+}
+
+func sourceText(s *job.Source) *wire.SourceText {
+	if s == nil {
+		return nil
+	}
+	t := &wire.SourceText{Text: s.Text}
+	for _, f := range s.Files {
+		t.Files = append(t.Files, wire.Pair{Name: f.Path, Value: f.Text})
+	}
+	return t
+}
+
+// JobSource shows the script that a job runs.
+func (s *Service) JobSource(ctx context.Context, c Caller, p *Credentials, ref string) (JobSource, error) {
+	_, j, meta, err := s.findRef(ctx, c, p, ref)
+	a := JobSource{Meta: meta, Ref: j.Ref}
+	if err != nil {
+		return a, err
+	}
+	call, _, _, err := s.called(ctx, c, &j)
+	if err != nil {
+		return a, err
+	}
+	if call.Source == nil {
+		return a, errNoSource()
+	}
+	a.Source = *sourceText(call.Source)
+	return a, nil
+}
+
+// errNoSource is the answer where the script of a job is not kept.
+func errNoSource() error {
+	return fault.New(fault.JobNotFound, "the script of this job is not kept: it is older than that scripts are")
+}
+
+// Repeat runs a job again, as another job: with the same request or an edited one. A published
+// script is called by its name, as it is now, and any other has the text that the job had.
+//
+// It never has more rights than the job had: one that a page or a stranger started reads no
+// secrets when its owner repeats it, nor does a repetition of that. Nor is it in anybody's session.
+func (s *Service) Repeat(ctx context.Context, c Caller, p *Credentials, ref string, r *wire.Repeat, key *string) (Answer, error) {
+	owner, j, meta, err := s.findRef(ctx, c, p, ref)
+	a := Answer{Meta: meta}
+	if err != nil {
+		return a, err
+	}
+	if err := checkMayRun(&owner.Principal, j.ProgramName); err != nil {
+		return a, err
+	}
+	call, _, request, err := s.called(ctx, c, &j)
+	if err != nil {
+		return a, err
+	}
+	q := Query{
+		Convention: job.JSON, Async: j.Mode == job.Async, Request: request.Request, Input: request.Input, Within: r.Within, Key: key,
+		origin: j.Ref,
+	}
+	switch {
+	case j.ProgramName != "":
+		q.Program = &Program{Name: j.ProgramName}
+	case call.Source == nil:
+		return a, errNoSource()
+	default:
+		q.Script = call.Source.Text
+	}
+	if request.Omitted > 0 && (r.Request == nil || r.Input == nil) {
+		return a, fault.Invalid("request", "was larger than is kept with a job: send request and input to repeat this one")
+	}
+	if r.Request != nil {
+		q.Request = *r.Request
+	}
+	if r.Input != nil {
+		q.Input = json.RawMessage(*r.Input)
+	}
+	if r.Async != nil {
+		q.Async = *r.Async
+	}
+	if r.Trace != nil {
+		q.Trace = *r.Trace
+	}
+	forOwner, err := s.actedForOwner(ctx, &j, call.Origin)
+	if err != nil {
+		return a, err
+	}
+	q.fewerRights = !forOwner
+	owner.Session = ""
+	return s.answer(ctx, owner, c, q, a)
+}
+
+// mostOrigins is how far the origins of a job are followed.
+const mostOrigins = 100
+
+// actedForOwner tells whether a job had the owner's rights: where it repeats others, whether all of
+// them had. One whose origin is gone is taken for one that had not.
+func (s *Service) actedForOwner(ctx context.Context, j *job.Listed, origin int64) (bool, error) {
+	by := j.Credential
+	for range mostOrigins {
+		who := principal.Principal{By: by}
+		if !who.ActsForOwner() || origin == 0 {
+			return who.ActsForOwner(), nil
+		}
+		before, err := s.o.History.ByRef(ctx, j.Account, origin)
+		if errors.Is(err, job.ErrNotFound) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		by, origin = before.Credential, before.Origin
+	}
+	return false, nil
+}
