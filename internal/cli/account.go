@@ -280,6 +280,9 @@ type accountShow struct{ who }
 
 // Run implements the command.
 func (k *accountShow) Run(c *console, line *commands) error {
+	if line.Account.Server != "" {
+		return k.remote(c, &line.Account.remoteSettings)
+	}
 	return line.Account.with(c, false, func(o *operator.Operator) error {
 		a, err := o.Accounts.Find(c.ctx, k.Account)
 		if err != nil {
@@ -311,14 +314,19 @@ type accountDelete struct{ who }
 
 // Run implements the command.
 func (k *accountDelete) Run(c *console, line *commands) error {
+	if line.Account.Server != "" {
+		return k.remote(c, &line.Account.remoteSettings)
+	}
 	return line.Account.with(c, false, func(o *operator.Operator) error {
 		if err := o.DeleteAccount(c.ctx, k.Account); err != nil {
 			return err
 		}
-		c.said("%s is deleted", k.Account)
+		c.saidDeleted(k.Account)
 		return nil
 	})
 }
+
+func (c *console) saidDeleted(account string) { c.said("%s is deleted", account) }
 
 type accountShowKey struct{ who }
 
@@ -348,6 +356,9 @@ type accountRotateKey struct{ who }
 
 // Run implements the command.
 func (k *accountRotateKey) Run(c *console, line *commands) error {
+	if line.Account.Server != "" {
+		return k.remote(c, &line.Account.remoteSettings)
+	}
 	return line.Account.with(c, false, func(o *operator.Operator) error {
 		a, key, err := o.Accounts.RotateKey(c.ctx, k.Account)
 		if err != nil {
@@ -369,14 +380,19 @@ func (k *accountSetPassword) Run(c *console, line *commands) error {
 	if err != nil {
 		return err
 	}
+	if line.Account.Server != "" {
+		return k.remote(c, &line.Account.remoteSettings, password)
+	}
 	return line.Account.with(c, false, func(o *operator.Operator) error {
 		if err := o.Accounts.SetPassword(c.ctx, k.Account, password); err != nil {
 			return err
 		}
-		c.said("%s has a new password", k.Account)
+		c.saidNewPassword(k.Account)
 		return nil
 	})
 }
+
+func (c *console) saidNewPassword(account string) { c.said("%s has a new password", account) }
 
 type accountSetPlan struct {
 	who
@@ -429,17 +445,16 @@ type accountSet struct {
 
 // Run implements the command.
 func (k *accountSet) Run(c *console, line *commands) error {
-	type change struct {
-		name string
-		on   bool
-	}
-	var changes []change
+	var changes []flagChange
 	for _, text := range k.Settings {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok || value != "true" && value != "false" {
 			return usage("%q is no setting such as require_auth_on_jobs=true", text)
 		}
-		changes = append(changes, change{name, value == "true"})
+		changes = append(changes, flagChange{name, value == "true"})
+	}
+	if line.Account.Server != "" {
+		return k.remote(c, &line.Account.remoteSettings, changes)
 	}
 	return line.Account.with(c, false, func(o *operator.Operator) error {
 		for _, change := range changes {
@@ -447,9 +462,19 @@ func (k *accountSet) Run(c *console, line *commands) error {
 				return err
 			}
 		}
-		c.said("%s has %s", k.Account, strings.Join(k.Settings, ", "))
+		k.said(c)
 		return nil
 	})
+}
+
+// flagChange is a switch of an account that is set.
+type flagChange struct {
+	name string
+	on   bool
+}
+
+func (k *accountSet) said(c *console) {
+	c.said("%s has %s", k.Account, strings.Join(k.Settings, ", "))
 }
 
 type accountWebhookSecret struct {
@@ -459,6 +484,9 @@ type accountWebhookSecret struct {
 
 // Run implements the command.
 func (k *accountWebhookSecret) Run(c *console, line *commands) error {
+	if line.Account.Server != "" {
+		return k.remote(c, &line.Account.remoteSettings)
+	}
 	return line.Account.with(c, false, func(o *operator.Operator) error {
 		secret, err := o.Accounts.WebhookSecret(c.ctx, k.Account, k.Rotate)
 		if err != nil {
@@ -467,15 +495,21 @@ func (k *accountWebhookSecret) Run(c *console, line *commands) error {
 		if err := o.LogWebhookSecretShown(c.ctx, k.Account); err != nil {
 			return err
 		}
-		if c.json {
-			c.print(struct {
-				Secret string `json:"webhook_secret"`
-			}{secret.Reveal()})
-			return nil
-		}
-		fmt.Fprintln(c.out, secret.Reveal())
+		c.showWebhookSecret(webhookSecretJSON{secret.Reveal()})
 		return nil
 	})
+}
+
+type webhookSecretJSON struct {
+	Secret string `json:"webhook_secret"`
+}
+
+func (c *console) showWebhookSecret(s webhookSecretJSON) {
+	if c.json {
+		c.print(s)
+		return
+	}
+	fmt.Fprintln(c.out, s.Secret)
 }
 
 // exitOf is the exit code of an error with a code: a wrong value is a matter of

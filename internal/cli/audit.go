@@ -11,14 +11,14 @@ import (
 
 // auditCommand is ql audit. Its commands work on the data folder, while a server runs or not.
 type auditCommand struct {
-	settings
+	remoteSettings
 
 	List   auditList   `cmd:"" help:"List who did what, the newest first."`
 	Verify auditVerify `cmd:"" help:"Check that no entry was changed or removed."`
 }
 
 func newAuditCommand() auditCommand {
-	return auditCommand{settings: newSettings("data", "master-key-file")}
+	return auditCommand{remoteSettings: newRemoteSettings("data", "master-key-file")}
 }
 
 type auditList struct {
@@ -63,6 +63,9 @@ func (k *auditList) Run(c *console, line *commands) error {
 	if k.Before < 0 {
 		return usage("--before: %d is no number of an entry", k.Before)
 	}
+	if line.Audit.Server != "" {
+		return k.remote(c, &line.Audit.remoteSettings)
+	}
 	return line.Audit.with(c, false, func(o *operator.Operator) error {
 		id, err := o.Log(c.ctx, k.Account)
 		if err != nil {
@@ -72,31 +75,40 @@ func (k *auditList) Run(c *console, line *commands) error {
 		if err != nil {
 			return err
 		}
-		if c.json {
-			list := []auditJSON{}
-			for i := range entries {
-				list = append(list, newAuditJSON(&entries[i]))
-			}
-			c.print(struct {
-				Entries []auditJSON `json:"entries"`
-			}{list})
-			return nil
+		list := []auditJSON{}
+		for i := range entries {
+			list = append(list, newAuditJSON(&entries[i]))
 		}
-		c.table(func(row func(...any)) {
-			row("NUMBER", "AT", "BY", "FROM", "ACT", "RESULT", "ON")
-			for i := range entries {
-				e := &entries[i]
-				by, result := string(e.By), string(e.Result)
-				if e.Key != "" {
-					by += " " + printable(e.Key)
-				}
-				if e.Count > 1 {
-					result += fmt.Sprintf(" × %d", e.Count)
-				}
-				row(e.Number, moment(e.At), by, orDash(e.From), e.Act, result, orDash(printable(e.On)))
-			}
-		})
+		c.showLog(list)
 		return nil
+	})
+}
+
+func (c *console) showLog(list []auditJSON) {
+	if c.json {
+		c.print(struct {
+			Entries []auditJSON `json:"entries"`
+		}{list})
+		return
+	}
+	text := func(t *string) string {
+		if t == nil {
+			return "-"
+		}
+		return orDash(printable(*t))
+	}
+	c.table(func(row func(...any)) {
+		row("NUMBER", "AT", "BY", "FROM", "ACT", "RESULT", "ON")
+		for _, e := range list {
+			by, result := printable(e.By), printable(e.Result)
+			if e.Key != nil {
+				by += " " + printable(*e.Key)
+			}
+			if e.Count > 1 {
+				result += fmt.Sprintf(" × %d", e.Count)
+			}
+			row(e.Number, moment(e.At), by, text(e.From), printable(e.Act), result, text(e.On))
+		}
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -487,5 +488,135 @@ func (k *dbImport) remote(c *console, s *remoteSettings, from io.Reader) error {
 		return err
 	}
 	c.showImported(k.Table != "", imported.Statements+imported.Rows)
+	return nil
+}
+
+// remoteAccount is an account as its owner sees it: what is the operator's is not shown.
+type remoteAccount struct {
+	Username          string    `json:"username"`
+	Email             string    `json:"email,omitempty"`
+	Phone             string    `json:"phone,omitempty"`
+	Plan              string    `json:"plan"`
+	RequireAuthOnJobs bool      `json:"require_auth_on_jobs"`
+	Created           time.Time `json:"created_at"`
+}
+
+func (k *accountShow) remote(c *console, s *remoteSettings) error {
+	var shown remoteAccount
+	if err := c.ask(s, k.Account, remote.Call{Method: remote.Get, Path: []string{"account"}}, &shown); err != nil {
+		return err
+	}
+	if c.json {
+		c.print(shown)
+		return nil
+	}
+	c.table(func(row func(...any)) {
+		row("username", printable(shown.Username))
+		row("e-mail", orDash(printable(shown.Email)))
+		row("phone", orDash(printable(shown.Phone)))
+		row("plan", printable(shown.Plan))
+		row("require_auth_on_jobs", shown.RequireAuthOnJobs)
+		row("created", moment(shown.Created))
+	})
+	return nil
+}
+
+func (k *accountDelete) remote(c *console, s *remoteSettings) error {
+	if err := c.ask(s, k.Account, remote.Call{Method: remote.Delete, Path: []string{"account"}}, nil); err != nil {
+		return err
+	}
+	c.saidDeleted(named(k.Account))
+	return nil
+}
+
+func (k *accountRotateKey) remote(c *console, s *remoteSettings) error {
+	var shown apiKeyJSON
+	if err := c.ask(s, k.Account, remote.Call{Method: remote.Post, Path: []string{"account", "key"}}, &shown); err != nil {
+		return err
+	}
+	c.showAPIKey(shown)
+	return nil
+}
+
+func (k *accountSetPassword) remote(c *console, s *remoteSettings, password string) error {
+	body := map[string]string{"password": password}
+	if err := c.ask(s, k.Account, remote.Call{Method: remote.Post, Path: []string{"account", "password"}, JSON: body}, nil); err != nil {
+		return err
+	}
+	c.saidNewPassword(named(k.Account))
+	return nil
+}
+
+func (k *accountSet) remote(c *console, s *remoteSettings, changes []flagChange) error {
+	body := map[string]bool{}
+	for _, change := range changes {
+		if change.name == "admin" || change.name == "disabled" {
+			return usage("--server: %s is the operator's to set, on the data folder", change.name)
+		}
+		body[change.name] = change.on
+	}
+	if err := c.ask(s, k.Account, remote.Call{Method: remote.Patch, Path: []string{"account"}, JSON: body}, nil); err != nil {
+		return err
+	}
+	k.said(c)
+	return nil
+}
+
+func (k *accountWebhookSecret) remote(c *console, s *remoteSettings) error {
+	method := remote.Get
+	if k.Rotate {
+		method = remote.Post
+	}
+	var shown webhookSecretJSON
+	if err := c.ask(s, k.Account, remote.Call{Method: method, Path: []string{"account", "webhook-secret"}}, &shown); err != nil {
+		return err
+	}
+	c.showWebhookSecret(shown)
+	return nil
+}
+
+func (k *secretSet) remote(c *console, s *remoteSettings, value string) error {
+	body := map[string]string{"value": value}
+	if err := c.ask(s, k.Account, remote.Call{Method: remote.Put, Path: []string{"secrets", k.Name}, JSON: body}, nil); err != nil {
+		return err
+	}
+	c.saidSecretSet(named(k.Account), k.Name)
+	return nil
+}
+
+func (k *secretList) remote(c *console, s *remoteSettings) error {
+	answer := struct{ Secrets []secretJSON }{[]secretJSON{}}
+	if err := c.ask(s, k.Account, remote.Call{Method: remote.Get, Path: []string{"secrets"}}, &answer); err != nil {
+		return err
+	}
+	c.showSecrets(answer.Secrets)
+	return nil
+}
+
+func (k *secretRemove) remote(c *console, s *remoteSettings) error {
+	if err := c.ask(s, k.Account, remote.Call{Method: remote.Delete, Path: []string{"secrets", k.Name}}, nil); err != nil {
+		return err
+	}
+	c.saidSecretRemoved(named(k.Account), k.Name)
+	return nil
+}
+
+func (k *auditList) remote(c *console, s *remoteSettings) error {
+	if k.Account == "" {
+		return usage("--server: the operator's own log is on the data folder; name an account")
+	}
+	client, err := s.dial(c, k.Account)
+	if err != nil {
+		return err
+	}
+	query := url.Values{}
+	if k.Before > 0 {
+		query.Set("before", strconv.FormatInt(k.Before, 10))
+	}
+	list, err := remote.List[auditJSON](c.ctx, client, remote.Call{Method: remote.Get, Path: []string{"account", "log"}, Query: query}, "entries", "before", k.Limit)
+	if err != nil {
+		return err
+	}
+	c.showLog(list)
 	return nil
 }
