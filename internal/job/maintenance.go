@@ -11,8 +11,8 @@ type Maintenance interface {
 	// that no job needs (see ProgramRetention), and returns how many rows went.
 	Prune(ctx context.Context, now time.Time, limit int) (int, error)
 	// Count counts the jobs that are not finished, for who watches the service. It looks
-	// at no more than most of those that members hold, and of each other state: where
-	// there are more, it says so many, and the moments are those of the ones it saw.
+	// at no more than most of each state, twice that of running ones: where there are more,
+	// it says so many, and the moments are those of the ones it saw.
 	Count(ctx context.Context, now time.Time, most int) (Counts, error)
 }
 

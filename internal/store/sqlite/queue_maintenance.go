@@ -52,10 +52,9 @@ const (
 )
 
 const (
-	// countHeld goes through the index of jobs that members hold, and countUnheld through
+	// countHeld goes through the index of jobs that a member holds, and countUnheld through
 	// that of the others, by state. Neither reads a row.
-	countHeld = "SELECT count(*), coalesce(sum(state = 'accepted'), 0), min(CASE WHEN state = 'accepted' THEN seq END) " +
-		"FROM (SELECT state, seq FROM jobs WHERE member >= 0 AND member IS NOT NULL LIMIT ?)"
+	countHeld   = "SELECT count(*), min(seq) FROM (SELECT seq FROM jobs WHERE member = ? AND member IS NOT NULL AND state = ? LIMIT ?)"
 	countUnheld = "SELECT count(*) FROM (SELECT 1 FROM jobs WHERE program IS NOT NULL AND member IS NULL AND state = ? LIMIT ?)"
 )
 
@@ -68,11 +67,24 @@ func (q Queue) Count(ctx context.Context, now time.Time, most int) (c job.Counts
 
 func (t tx) countJobs(now time.Time, most int, c *job.Counts) error {
 	var oldest int64 // 0 is no job's
-	if _, err := t.one(countHeld, func(r row) {
-		c.Accepted, oldest = int(r.int(1)), r.int(2)
-		c.Running = int(r.int(0)) - c.Accepted
-	}, most); err != nil {
-		return err
+	for member, left := int64(-1), true; left; {
+		var err error
+		if left, err = t.one("SELECT member FROM jobs WHERE member > ? AND member IS NOT NULL ORDER BY member LIMIT 1", func(r row) { member = r.int(0) }, member); err != nil {
+			return err
+		}
+		for s, n := range map[job.State]*int{job.Accepted: &c.Accepted, job.Running: &c.Running} {
+			if !left || *n >= most {
+				continue
+			}
+			if _, err := t.one(countHeld, func(r row) {
+				*n += int(r.int(0))
+				if first := r.int(1); s == job.Accepted && first > 0 && (oldest == 0 || first < oldest) {
+					oldest = first
+				}
+			}, member, string(s), most-*n); err != nil {
+				return err
+			}
+		}
 	}
 	if _, err := t.one("SELECT created FROM jobs WHERE seq = ?", func(r row) { c.OldestAccepted = r.time(0) }, oldest); err != nil {
 		return err

@@ -502,6 +502,7 @@ func testQueueCount(t *testing.T, s Stores) {
 	want.OldestDue = seconds(60)
 	count("when one is due", seconds(60), 100, want)
 	count("when all are", claimTime.Add(365*24*time.Hour), 100, want)
+	count("of up to two each", claimTime, 2, want)
 	count("of up to one each", claimTime, 1, job.Counts{Accepted: 1, Running: 1, Paused: 1, Waiting: 1, OldestAccepted: want.OldestAccepted, OldestDue: want.OldestDue})
 	count("of up to none", claimTime, -1, job.Counts{OldestDue: want.OldestDue})
 	restart(t, s)
