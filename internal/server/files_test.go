@@ -394,10 +394,10 @@ type heldUsage struct {
 	let, done chan struct{}
 }
 
-func (h heldUsage) Reserve(ctx context.Context, a account.ID, m usage.Month, bytes, most int64) (bool, error) {
+func (h heldUsage) Reserve(ctx context.Context, a account.ID, d usage.Day, bytes, most int64) (bool, error) {
 	<-h.let
 	defer func() { h.done <- struct{}{} }()
-	return h.later.Reserve(ctx, a, m, bytes, most)
+	return h.later.Reserve(ctx, a, d, bytes, most)
 }
 
 // TestTransfersOneAfterTheOther: who has all of a file and asks for the next is

@@ -60,6 +60,7 @@ func TestScopes(t *testing.T) {
 		"GET /v1/jobs/{ref}/source":  {403, 403, 403, 200, 403, 403, 403, 200},
 		"POST /v1/jobs/{ref}/repeat": {403, 403, 403, 403, 403, 403, 403, 200}, // which takes jobs and run
 
+		"GET /v1/usage":           manage,
 		"GET /v1/files/{path}":    files,
 		"PUT /v1/files/{path}":    files,
 		"DELETE /v1/files/{path}": files,

@@ -45,8 +45,16 @@ func (l later) Used(ctx context.Context, a account.ID, m usage.Month) (usage.Use
 	return (*l.w).store.Usage().Used(ctx, a, m)
 }
 
-func (l later) Reserve(ctx context.Context, a account.ID, m usage.Month, bytes, most int64) (bool, error) {
-	return (*l.w).store.Usage().Reserve(ctx, a, m, bytes, most)
+func (l later) Reserve(ctx context.Context, a account.ID, d usage.Day, bytes, most int64) (bool, error) {
+	return (*l.w).store.Usage().Reserve(ctx, a, d, bytes, most)
+}
+
+func (l later) Days(ctx context.Context, a account.ID, from usage.Day) ([]usage.UsedDay, error) {
+	return (*l.w).store.Usage().Days(ctx, a, from)
+}
+
+func (l later) Count(ctx context.Context, a account.ID, d usage.Day, used usage.Used) error {
+	return (*l.w).store.Usage().Count(ctx, a, d, used)
 }
 
 type shownLimits struct {
@@ -166,6 +174,47 @@ func TestLiftedLimitsAreShown(t *testing.T) {
 	if l := s.Limits["memory"]; l.Value == nil {
 		t.Error("memory has no limit")
 	}
+}
+
+// TestUsageByDay: the days of a month come to what the limits say is used.
+func TestUsageByDay(t *testing.T) {
+	w, _ := counted(t, func(*account.Limits) {})
+	ada, bob := w.member("ada", account.Free), w.member("bob", account.Standard)
+	for _, m := range []member{ada, bob} {
+		as := []string{"Authorization", basic(m.name, m.password)}
+		for range 3 {
+			w.query(m, `EMIT 1`, "")
+		}
+		w.sql(m, "main", `{"sql":"CREATE TABLE t(a)","write":true}`)
+		w.send("PUT", "/v1/files/a.txt", "", "hello", as...)
+		w.send("GET", "/v1/files/a.txt", "", "", as...)
+		check(t, w.recorder.Flush(t.Context()))
+		var limits shownLimits
+		var days struct {
+			By       string
+			ResetsAt time.Time `json:"resets_at"`
+			Usage    []struct {
+				Day     string
+				Calls   int64
+				Running int64 `json:"running_time"`
+				Egress  int64
+			}
+		}
+		check(t, json.Unmarshal([]byte(w.send("GET", "/v1/limits", "", "", as...).body), &limits))
+		r := w.send("GET", "/v1/usage?by=day", "", "", as...)
+		check(t, json.Unmarshal([]byte(r.body), &days))
+		var calls, running, egress int64
+		for _, d := range days.Usage {
+			if strings.HasPrefix(d.Day, time.Now().UTC().Format("2006-01")) {
+				calls, running, egress = calls+d.Calls, running+d.Running, egress+d.Egress
+			}
+		}
+		used := func(name string) int64 { return *limits.Limits[name].Used }
+		if len(days.Usage) != usage.RetentionDays || calls != used("calls") || running != used("running_time") || egress != used("egress") || calls != 4 || egress != 5 {
+			t.Errorf("%s: %d days, %d calls, %d ms, %d bytes; the limits say %d, %d, %d", m.name, len(days.Usage), calls, running, egress, used("calls"), used("running_time"), used("egress"))
+		}
+	}
+	w.send("GET", "/v1/usage?by=week", "", "", "Authorization", basic(ada.name, ada.password)).wantError(t, 400, "invalid_request")
 }
 
 // nothingUsed is the store of a month in which nothing happened.

@@ -89,7 +89,13 @@ func (s *Service) openDatabases(ctx context.Context, owner account.Account, l ac
 	within, cancel := context.WithTimeout(ctx, longest)
 	return &ownerDatabases{
 		OwnedDatabases: all, account: owner.ID, limits: l, ticket: ticket, ctx: engine.WithPace(within, ticket),
-		spent: func() { spent.Count(s.o.Clock().Sub(began)) },
+		spent: func() {
+			ran := s.o.Clock().Sub(began)
+			spent.Count(ran)
+			if err := s.o.Usage.Ran(context.WithoutCancel(ctx), owner.ID, ran); err != nil {
+				s.o.Log.Error("what an account's SQL used was not counted", "account", owner.ID, "error", err)
+			}
+		},
 		close: func() {
 			cancel()
 			release()

@@ -154,8 +154,67 @@ func (t *Tally) Sent(ctx context.Context, a account.ID, bytes int64) error {
 	if t == nil || bytes == 0 {
 		return nil
 	}
-	_, err := t.store.Reserve(ctx, a, MonthOf(t.clock()), bytes, 0)
+	_, err := t.store.Reserve(ctx, a, DayOf(t.clock()), bytes, 0)
 	return err
+}
+
+// Ran counts a call that is no job, which is counted with its record, and how long it ran.
+func (t *Tally) Ran(ctx context.Context, a account.ID, ran time.Duration) error {
+	if t == nil {
+		return nil
+	}
+	return t.store.Count(ctx, a, DayOf(t.clock()), Used{Calls: 1, Running: ran})
+}
+
+// Days returns what an account has used on each day that is told apart, to today, those without
+// anything too. Those of this month come to what Used returns: what is counted and not stored yet
+// is of today.
+func (t *Tally) Days(ctx context.Context, a account.ID) ([]UsedDay, error) {
+	if t == nil {
+		return nil, nil
+	}
+	today := DayOf(t.clock())
+	from := today - RetentionDays + 1
+	stored, err := t.store.Days(ctx, a, from)
+	if err != nil {
+		return nil, err
+	}
+	used, err := t.Used(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	days := make([]UsedDay, RetentionDays)
+	for i := range days {
+		days[i].Day = from + Day(i)
+	}
+	var sum Used
+	for _, d := range stored {
+		i := int(min(d.Day, today) - from)
+		days[i].add(d.Used)
+		if d.Day.Month() == today.Month() {
+			sum.add(d.Used)
+		}
+	}
+	days[len(days)-1].add(Used{used.Calls - sum.Calls, used.Running - sum.Running, used.Egress - sum.Egress})
+	carryBack(days)
+	return days, nil
+}
+
+func (u *Used) add(more Used) {
+	u.Calls += more.Calls
+	u.Running += more.Running
+	u.Egress += more.Egress
+}
+
+// carryBack takes bytes that were given back from the days before on which they were reserved: none
+// has used less than nothing, unless a whole month has.
+func carryBack(days []UsedDay) {
+	for i := len(days) - 1; i > 0; i-- {
+		if d, before := &days[i], &days[i-1]; d.Egress < 0 && d.Day.Month() == before.Day.Month() {
+			before.Egress += d.Egress
+			d.Egress = 0
+		}
+	}
 }
 
 // Send reserves bytes that are about to leave, unless they would come to more
@@ -165,19 +224,19 @@ func (t *Tally) Send(ctx context.Context, a account.ID, bytes, most int64) (unse
 	if t == nil {
 		return func(context.Context, int64) error { return nil }, nil
 	}
-	month := MonthOf(t.clock())
-	done, err := t.store.Reserve(ctx, a, month, bytes, most)
+	today := DayOf(t.clock())
+	done, err := t.store.Reserve(ctx, a, today, bytes, most)
 	if err != nil {
 		return nil, err
 	}
 	if !done {
-		return nil, &Exceeded{What: Egress, Most: most, Until: month.End()}
+		return nil, &Exceeded{What: Egress, Most: most, Until: today.Month().End()}
 	}
 	return func(ctx context.Context, bytes int64) error {
 		if bytes == 0 {
 			return nil
 		}
-		_, err := t.store.Reserve(ctx, a, month, -bytes, 0)
+		_, err := t.store.Reserve(ctx, a, today, -bytes, 0)
 		return err
 	}, nil
 }

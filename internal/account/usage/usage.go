@@ -33,6 +33,38 @@ func (m Month) String() string {
 	return fmt.Sprintf("%04d-%02d", m/monthsOfYear, m%monthsOfYear+1)
 }
 
+// Day is a day in UTC: so many after the first of 1970.
+type Day int64
+
+const secondsOfDay = 24 * 60 * 60
+
+// DayOf returns the day of a moment.
+func DayOf(t time.Time) Day {
+	s := t.Unix()
+	if s < 0 {
+		s -= secondsOfDay - 1
+	}
+	return Day(s / secondsOfDay)
+}
+
+// start is when the day begins.
+func (d Day) start() time.Time { return time.Unix(int64(d)*secondsOfDay, 0).UTC() }
+
+// Month returns the month that the day is in.
+func (d Day) Month() Month { return MonthOf(d.start()) }
+
+// String returns the day as in 2026-11-16.
+func (d Day) String() string { return d.start().Format(time.DateOnly) }
+
+// UsedDay is what an account has used on a day.
+type UsedDay struct {
+	Day Day
+	Used
+}
+
+// RetentionDays is how many days are told apart; months are kept for longer.
+const RetentionDays = 92
+
 // Used is what an account has used in a month.
 type Used struct {
 	Calls   int64
@@ -47,11 +79,17 @@ type Store interface {
 	// Used returns what an account has used in a month; nothing of an account
 	// that is not there.
 	Used(ctx context.Context, a account.ID, m Month) (Used, error)
-	// Reserve adds to the bytes that leave in a month, unless they would come to
+	// Days returns what an account has used on days from one on, in their order: those on which it
+	// used something, of the last RetentionDays at least. Those of a month come to what Used returns.
+	Days(ctx context.Context, a account.ID, from Day) ([]UsedDay, error)
+	// Count adds to what was used on a day by what is no job. An account that is not there is
+	// account.ErrNotFound.
+	Count(ctx context.Context, a account.ID, d Day, used Used) error
+	// Reserve adds to the bytes that leave on a day, unless those of its month would come to
 	// more than most; 0 is no bound. It reports whether it did. An amount below
 	// 0 gives back what was reserved and has not left. An account that is not
 	// there is account.ErrNotFound.
-	Reserve(ctx context.Context, a account.ID, m Month, bytes, most int64) (bool, error)
+	Reserve(ctx context.Context, a account.ID, d Day, bytes, most int64) (bool, error)
 }
 
 // What there is a month's worth of.

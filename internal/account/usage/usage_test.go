@@ -32,6 +32,7 @@ func TestMonths(t *testing.T) {
 type fakeStore struct {
 	mu     sync.Mutex
 	used   map[Month]Used
+	days   []UsedDay
 	asked  int
 	failed error
 }
@@ -43,7 +44,8 @@ func (s *fakeStore) Used(_ context.Context, _ account.ID, m Month) (Used, error)
 	return s.used[m], s.failed
 }
 
-func (s *fakeStore) Reserve(_ context.Context, _ account.ID, m Month, bytes, most int64) (bool, error) {
+func (s *fakeStore) Reserve(_ context.Context, _ account.ID, d Day, bytes, most int64) (bool, error) {
+	m := d.Month()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u := s.used[m]
@@ -53,6 +55,17 @@ func (s *fakeStore) Reserve(_ context.Context, _ account.ID, m Month, bytes, mos
 	u.Egress += bytes
 	s.used[m] = u
 	return true, s.failed
+}
+
+func (s *fakeStore) Days(context.Context, account.ID, Day) ([]UsedDay, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.days, s.failed
+}
+
+func (s *fakeStore) Count(_ context.Context, _ account.ID, d Day, used Used) error {
+	s.add(d.Month(), used.Calls, used.Running)
+	return s.failed
 }
 
 // add is what another node or the recorder does.
@@ -220,5 +233,45 @@ func TestNobodyCounts(t *testing.T) {
 	unsent, err3 := none.Send(t.Context(), ada, 2, 1)
 	if err != nil || err2 != nil || err3 != nil || used != (Used{}) || unsent(t.Context(), 2) != nil {
 		t.Errorf("got %v, %v, %v, %v", err, err2, err3, used)
+	}
+}
+
+func TestDays(t *testing.T) {
+	for _, test := range []struct{ at, day string }{
+		{"2026-11-30T23:59:59.999999Z", "2026-11-30"}, {"2026-12-01T00:00:00Z", "2026-12-01"}, {"2024-02-29T12:00:00+13:00", "2024-02-28"},
+		{"1970-01-01T00:00:00Z", "1970-01-01"}, {"1969-12-31T23:59:59Z", "1969-12-31"},
+	} {
+		at, err := time.Parse(time.RFC3339, test.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := DayOf(at); d.String() != test.day || d.Month() != MonthOf(at) {
+			t.Errorf("%s: got %s of %s", test.at, d, d.Month())
+		}
+	}
+}
+
+// TestDaysComeToTheMonth: what is counted and not stored yet is of today, and what was given back
+// leaves no day with less than nothing.
+func TestDaysComeToTheMonth(t *testing.T) {
+	w := newWorld(t)
+	today := DayOf(w.now)
+	w.store.used[today.Month()] = Used{Calls: 10, Running: time.Second, Egress: 60}
+	w.store.days = []UsedDay{
+		{Day: today - 40, Used: Used{Calls: 99}}, // of another month
+		{Day: today - 1, Used: Used{Calls: 7, Running: time.Second, Egress: 100}},
+		{Day: today, Used: Used{Calls: 1, Egress: -40}},
+	}
+	days, err := w.Days(t.Context(), ada)
+	if err != nil || len(days) != RetentionDays {
+		t.Fatalf("%d days, %v", len(days), err)
+	}
+	last := days[RetentionDays-2:]
+	if last[0] != (UsedDay{today - 1, Used{7, time.Second, 60}}) || last[1] != (UsedDay{today, Used{Calls: 3}}) || days[RetentionDays-41].Calls != 99 {
+		t.Errorf("%+v", last)
+	}
+	var none *Tally
+	if days, err := none.Days(t.Context(), ada); err != nil || days != nil {
+		t.Errorf("%v %v", days, err)
 	}
 }

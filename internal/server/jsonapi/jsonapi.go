@@ -44,6 +44,10 @@ func Routes(s *service.Service) []server.Route {
 			Method: http.MethodGet, Path: "/v1/limits", Accepts: owner, Pages: true,
 			Serve: c.limits, EncodeError: encodeError,
 		},
+		{
+			Method: http.MethodGet, Path: "/v1/usage", Accepts: owner, Pages: true,
+			Serve: c.usage, EncodeError: encodeError,
+		},
 	})
 }
 

@@ -55,7 +55,7 @@ func (q Queue) Abandon(ctx context.Context, d job.Due, failure []byte, now time.
 			return leaseLostUnless(err)
 		}
 		record := job.Record{Error: failure}
-		if err := t.use(d.Account, usage.MonthOf(now), cost{records: record.Bytes() + rest}); err != nil {
+		if err := t.keep(d.Account, usage.MonthOf(now), record.Bytes()+rest); err != nil {
 			return err
 		}
 		if err := t.deleteLeftovers(d.Seq, now); err != nil {

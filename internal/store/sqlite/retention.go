@@ -102,7 +102,7 @@ func (t tx) forget(a account.ID, list []finishedJob, bytes int64) (n int, err er
 		}
 	}
 	for m, bytes := range gone {
-		if err := t.use(a, m, cost{records: -bytes}); err != nil {
+		if err := t.keep(a, m, -bytes); err != nil {
 			return 0, err
 		}
 	}

@@ -66,7 +66,7 @@ func (t tx) keepSource(a account.ID, s *job.Source, jobs int64, now time.Time) (
 		return 0, err
 	}
 	number = t.conn.db.LastInsertID()
-	return number, t.use(a, month, cost{records: bytes})
+	return number, t.keep(a, month, bytes)
 }
 
 // releaseSource counts that so many jobs fewer of an account have a source, which goes with
@@ -84,7 +84,7 @@ func (t tx) releaseSource(a account.ID, number, jobs int64) error {
 	if _, err := t.exec("DELETE FROM sources WHERE id = ?", number); err != nil {
 		return err
 	}
-	return t.use(a, usage.Month(month), cost{records: -bytes})
+	return t.keep(a, usage.Month(month), -bytes)
 }
 
 // sourcesSince is how many of the jobs that were stored after one have which source.

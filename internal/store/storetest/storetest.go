@@ -169,6 +169,7 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"usage/jobs":                testUsage,
 		"usage/egress":              testEgress,
 		"usage/race for bytes":      testEgressRace,
+		"usage/days":                testUsageDays,
 		"ended contexts":            testEndedContexts,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })

@@ -86,7 +86,7 @@ func testEgress(t *testing.T, s Stores) {
 	month := usage.MonthOf(noon)
 	reserve := func(bytes, most int64, want bool) {
 		t.Helper()
-		got, err := s.Usage.Reserve(t.Context(), a.ID, month, bytes, most)
+		got, err := s.Usage.Reserve(t.Context(), a.ID, usage.DayOf(noon), bytes, most)
 		must(t, err)
 		if got != want {
 			t.Errorf("%d of %d bytes: %v", bytes, most, got)
@@ -104,7 +104,7 @@ func testEgress(t *testing.T, s Stores) {
 	wantUsed(t, "of another month", s, a.ID, month+1, usage.Used{})
 	reserve(-2000, 0, true)
 	wantUsed(t, "given back too much", s, a.ID, month, usage.Used{})
-	_, err := s.Usage.Reserve(t.Context(), a.ID+100, month, 1, 0)
+	_, err := s.Usage.Reserve(t.Context(), a.ID+100, usage.DayOf(noon), 1, 0)
 	wantError(t, "of nobody", err, account.ErrNotFound)
 }
 
@@ -116,7 +116,7 @@ func testEgressRace(t *testing.T, s Stores) {
 	var group sync.WaitGroup
 	for range wanted {
 		group.Go(func() {
-			done, err := s.Usage.Reserve(t.Context(), a.ID, usage.MonthOf(noon), 1, most)
+			done, err := s.Usage.Reserve(t.Context(), a.ID, usage.DayOf(noon), 1, most)
 			if err != nil {
 				t.Error(err)
 			}
@@ -147,7 +147,7 @@ func testUsageOfTwo(t *testing.T, first, second *process) {
 	const most = 1000
 	var granted atomic.Int64
 	errs := atOnce(40, func(i int) error {
-		ok, err := []*process{first, second}[i%2].Usage.Reserve(ctx, a.ID, month, 60, most)
+		ok, err := []*process{first, second}[i%2].Usage.Reserve(ctx, a.ID, usage.DayOf(noon), 60, most)
 		if ok {
 			granted.Add(60)
 		}
@@ -161,7 +161,7 @@ func testUsageOfTwo(t *testing.T, first, second *process) {
 	}
 	// One may give back what the other took, and no more than there is.
 	for _, back := range []int64{-900, -900} {
-		ok, err := second.Usage.Reserve(ctx, a.ID, month, back, most)
+		ok, err := second.Usage.Reserve(ctx, a.ID, usage.DayOf(noon), back, most)
 		if !ok || err != nil {
 			t.Errorf("%d: %t, %v", back, ok, err)
 		}
@@ -200,5 +200,56 @@ func testCacheOfTwo(t *testing.T, first, second *process) {
 			wantError(t, "a key that was rotated away", err, account.ErrNotFound)
 			must(t, p.session.Renew(t.Context())) // having seen it
 		}
+	}
+}
+
+// testUsageDays: what is used is counted on its day too, and the days of a month come to it.
+func testUsageDays(t *testing.T, s Stores) {
+	a, b := create(t, s.Accounts, person("ada")), create(t, s.Accounts, person("bob"))
+	first := usage.DayOf(noon)
+	next := noon.Add(24 * time.Hour)
+	must(t, s.Jobs.Record(t.Context(), []job.Record{spent(a.ID, 1, noon, time.Second), spent(a.ID, 2, noon, time.Second), spent(b.ID, 3, noon, time.Second)}))
+	_, err := s.Usage.Reserve(t.Context(), a.ID, first, 100, 0)
+	must(t, err)
+	must(t, s.Jobs.Record(t.Context(), []job.Record{spent(a.ID, 4, next, time.Minute)}))
+	must(t, s.Usage.Count(t.Context(), a.ID, first+1, usage.Used{Calls: 1, Running: time.Microsecond}))
+	_, err = s.Usage.Reserve(t.Context(), a.ID, first+1, 7, 0)
+	must(t, err)
+	wantError(t, "of nobody", s.Usage.Count(t.Context(), a.ID+100, first, usage.Used{Calls: 1}), account.ErrNotFound)
+	want := []usage.UsedDay{
+		{Day: first, Used: usage.Used{Calls: 2, Running: 2 * time.Second, Egress: 100}},
+		{Day: first + 1, Used: usage.Used{Calls: 2, Running: time.Minute + time.Microsecond, Egress: 7}},
+	}
+	days, err := s.Usage.Days(t.Context(), a.ID, first)
+	must(t, err)
+	same(t, "days", days, want)
+	days, err = s.Usage.Days(t.Context(), a.ID, first+1)
+	must(t, err)
+	same(t, "days from the second on", days, want[1:])
+	wantUsed(t, "the month", s, a.ID, first.Month(), usage.Used{Calls: 4, Running: time.Minute + 2*time.Second + time.Microsecond, Egress: 107})
+
+	// What comes late counts, on whichever day.
+	must(t, s.Jobs.Record(t.Context(), []job.Record{spent(a.ID, 5, noon, time.Second)}))
+	// A day of the next month, and one so late that the first ones are told apart no longer.
+	for _, d := range []usage.Day{usage.DayOf(first.Month().End()), first + 200, first + 201} {
+		must(t, s.Usage.Count(t.Context(), a.ID, d, usage.Used{Calls: 1}))
+	}
+	sum := func(from, to usage.Day) (n int64) {
+		days, err := s.Usage.Days(t.Context(), a.ID, from)
+		must(t, err)
+		for _, d := range days {
+			if d.Day < to {
+				n += d.Calls
+			}
+		}
+		return n
+	}
+	if n := sum(first+200-usage.RetentionDays, first+300); n != 2 {
+		t.Errorf("the last days have %d calls", n)
+	}
+	wantUsed(t, "the month after all", s, a.ID, first.Month(), usage.Used{Calls: 5, Running: time.Minute + 3*time.Second + time.Microsecond, Egress: 107})
+	must(t, s.Accounts.Delete(t.Context(), a.ID))
+	if days, err := s.Usage.Days(t.Context(), a.ID, 0); err != nil || len(days) != 0 {
+		t.Errorf("of nobody: %v %v", days, err)
 	}
 }
