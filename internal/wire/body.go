@@ -26,8 +26,8 @@ const (
 )
 
 // DecodeBody reads the body of a request by its Content-Type: JSON is the value that
-// it says, a form a map of texts, text/* and what has no type a text where it is UTF-8,
-// and anything else bytes. Nothing is none, whatever its type. A name that a form has
+// it says, a form a map of texts, also one in parts where none is a file, text/* and what has
+// no type a text where it is UTF-8, and anything else bytes. Nothing is none, whatever its type. A name that a form has
 // more than once is a list of its texts. Where the body is bytes, it is kept and not
 // copied. The error is a *Refusal; the shape is to be held to the account's limits,
 // see Shape.Within.
@@ -49,10 +49,10 @@ func decodeBody(contentType string, body []byte, l *Limits) (Body, Shape, *Refus
 	if len(body) > l.Body {
 		return Body{}, shape, tooLarge(bodyField, "body_bytes", l.Body)
 	}
-	kind := "text/plain"
+	kind, parameters := "text/plain", map[string]string(nil)
 	if contentType != "" {
 		var err error
-		if kind, _, err = mime.ParseMediaType(contentType); err != nil {
+		if kind, parameters, err = mime.ParseMediaType(contentType); err != nil {
 			return Body{}, shape, unsupported("Content-Type", "is "+quote(contentType)+": a media type such as "+JSONType+" fits")
 		}
 	}
@@ -64,6 +64,11 @@ func decodeBody(contentType string, body []byte, l *Limits) (Body, Shape, *Refus
 	case kind == FormType:
 		text, shape, r := formObject(string(body), l)
 		return Body{Kind: JSONBody, Text: text}, shape, r
+	case kind == MultipartType:
+		text, shape, ok, r := multipartObject(body, parameters["boundary"], l)
+		if r != nil || ok {
+			return Body{Kind: JSONBody, Text: text}, shape, r
+		}
 	case strings.HasPrefix(kind, "text/") && utf8.Valid(body):
 		return Body{Kind: TextBody, Text: string(body)}, shape, nil
 	}
@@ -78,50 +83,74 @@ type formField struct {
 
 // formObject writes a form as a JSON object.
 func formObject(body string, l *Limits) (string, Shape, *Refusal) {
-	shape := Shape{Bytes: len(body), Depth: 1, Nodes: 1}
-	var list []formField
-	index := map[string]int{}
+	c := newFormCollector(len(body), l)
 	fields := form{rest: body, most: l.FieldKeys, limit: "field_keys"}
-	size := 2
 	for {
 		name, text, ok, r := fields.next()
+		if r == nil && ok {
+			r = c.add(name, text)
+		}
 		if r != nil {
-			return "", shape, r
+			return "", c.shape, r
 		}
 		if !ok {
-			break
+			return c.object()
 		}
-		if fields.count&(fields.count-1) == 0 && fields.count >= manyNames {
-			if err := l.reserve(pairBytes * int64(fields.count)); err != nil {
-				return "", shape, &Refusal{cause: err}
-			}
-		}
-		at, found := index[name]
-		if !found {
-			at = len(list)
-			index[name] = at
-			list = append(list, formField{name: name})
-			size += textSize(name) + 2
-			shape.Keys++
-		}
-		list[at].texts = append(list[at].texts, text)
-		if len(list[at].texts) == 2 {
-			shape.Depth = 2
-			shape.Nodes++
-			size += 2
-		}
-		size += textSize(text) + 1
-		shape.Nodes++
 	}
-	if r := shape.within(bodyField, l); r != nil {
-		return "", shape, r
+}
+
+// formCollector makes a JSON object of the fields of a form.
+type formCollector struct {
+	l     *Limits
+	shape Shape
+	list  []formField
+	index map[string]int
+	count int
+	size  int // of the JSON
+}
+
+func newFormCollector(bytes int, l *Limits) *formCollector {
+	return &formCollector{l: l, shape: Shape{Bytes: bytes, Depth: 1, Nodes: 1}, index: map[string]int{}, size: 2}
+}
+
+// add takes a field. A name that comes again has a list.
+func (c *formCollector) add(name, text string) *Refusal {
+	c.count++
+	if c.count&(c.count-1) == 0 && c.count >= manyNames {
+		if err := c.l.reserve(pairBytes * int64(c.count)); err != nil {
+			return &Refusal{cause: err}
+		}
 	}
-	if err := l.reserve(2 * int64(size)); err != nil {
-		return "", shape, &Refusal{cause: err}
+	at, found := c.index[name]
+	if !found {
+		at = len(c.list)
+		c.index[name] = at
+		c.list = append(c.list, formField{name: name})
+		c.size += textSize(name) + 2
+		c.shape.Keys++
 	}
-	text := string(appendForm(make([]byte, 0, size), list))
-	_ = l.reserve(-int64(size)) // which never fails
-	return text, shape, nil
+	c.list[at].texts = append(c.list[at].texts, text)
+	if len(c.list[at].texts) == 2 {
+		c.shape.Depth = 2
+		c.shape.Nodes++
+		c.size += 2
+	}
+	c.size += textSize(text) + 1
+	c.shape.Nodes++
+	return nil
+}
+
+// object writes the fields that were taken.
+func (c *formCollector) object() (string, Shape, *Refusal) {
+	if r := c.shape.within(bodyField, c.l); r != nil {
+		return "", c.shape, r
+	}
+	if err := c.l.reserve(2 * int64(c.size)); err != nil {
+		return "", c.shape, &Refusal{cause: err}
+	}
+	text := string(appendForm(make([]byte, 0, c.size), c.list))
+	_ = c.l.reserve(-int64(c.size)) // which never fails
+	return text, c.shape, nil
 }
 
 // textSize is how many bytes a text takes in JSON.

@@ -1,7 +1,10 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
+	"mime"
+	"mime/multipart"
 	"net/url"
 	"reflect"
 	"strings"
@@ -28,7 +31,6 @@ func TestDecodeBody(t *testing.T) {
 		{"", "plain", Body{Kind: TextBody, Text: "plain"}},
 		{"", "\xff", Body{Kind: BytesBody, Bytes: []byte("\xff")}},
 		{"application/octet-stream", "plain", Body{Kind: BytesBody, Bytes: []byte("plain")}},
-		{"multipart/form-data; boundary=x", "--x--", Body{Kind: BytesBody, Bytes: []byte("--x--")}},
 	}
 	for _, test := range tests {
 		got, shape, err := DecodeBody(test.kind, []byte(test.body), Limits{})
@@ -42,6 +44,65 @@ func TestDecodeBody(t *testing.T) {
 		if shape.Bytes != len(test.body) {
 			t.Errorf("%s %q has %d bytes", test.kind, test.body, shape.Bytes)
 		}
+	}
+}
+
+// part is one part of a form whose boundary is x.
+func part(headers, content string) string { return "--x\r\n" + headers + "\r\n\r\n" + content + "\r\n" }
+
+// TestDecodeBodyInParts: a form in parts is what the same form is otherwise. One with files, or that
+// is not quite one, stays bytes.
+func TestDecodeBodyInParts(t *testing.T) {
+	const a = `Content-Disposition: form-data; name="a"`
+	for body, want := range map[string]string{
+		"--x--":                    `{}`,
+		"--x--\r\n":                `{}`,
+		part(a, "1") + "--x--\r\n": `{"a":"1"}`,
+		part(a, "1") + part(`content-disposition: Form-Data; name=b`, "é\r\n--y\r\n") + part(a, "") + "--x--": `{"a":["1",""],"b":"é\r\n--y\r\n"}`,
+		part(a+"\r\nContent-Type: text/plain; charset=UTF-8", "1") + "--x--":                                  `{"a":"1"}`,
+		part(`Content-Disposition: form-data; name="a \"é"`, "1") + "--x--":                                   `{"a \"é":"1"}`,
+
+		"":                         "",
+		"x":                        "",
+		part(a, "1"):               "",
+		part(a, "1") + "--x":       "",
+		part(a, "1") + "--x--more": "",
+		part(a, "1") + "--xy\r\n" + a + "\r\n\r\n1\r\n--x--":                  "",
+		part(a+`; filename="f"`, "1") + "--x--":                               "",
+		part(a+`; filename*=UTF-8''f`, "1") + "--x--":                         "",
+		part(a+"\r\nContent-Type: application/json", "1") + "--x--":           "",
+		part(a+"\r\nContent-Type: text/plain; charset=latin1", "1") + "--x--": "",
+		part(a+"\r\nContent-Transfer-Encoding: base64", "1") + "--x--":        "",
+		part(a+"\r\nX-More: 1", "1") + "--x--":                                "",
+		part(a+"\r\n"+a, "1") + "--x--":                                       "",
+		part("Content-Disposition: form-data", "1") + "--x--":                 "",
+		part(`Content-Disposition: form-data; name=""`, "1") + "--x--":        "",
+		part(`Content-Disposition: attachment; name="a"`, "1") + "--x--":      "",
+		part("no header", "1") + "--x--":                                      "",
+		part(a, "\xff") + "--x--":                                             "",
+		part("Content-Disposition: form-data; name=\"\xff\"", "1") + "--x--":  "",
+		"--x\r\n" + a + "\r\n--x--":                                           "",
+	} {
+		b, shape, err := DecodeBody("multipart/form-data; boundary=x", []byte(body), Limits{})
+		expected := Body{Kind: JSONBody, Text: want}
+		switch {
+		case body == "":
+			expected = Body{}
+		case want == "":
+			expected = Body{Kind: BytesBody, Bytes: []byte(body)}
+		}
+		if d := cmp.Diff(expected, b); d != "" || err != nil || shape.Bytes != len(body) {
+			t.Errorf("%q: %v, %+v: %s", body, err, shape, d)
+		}
+	}
+	for _, kind := range []string{"multipart/form-data", "multipart/mixed; boundary=x", `multipart/form-data; boundary=""`} {
+		if b, _, err := DecodeBody(kind, []byte(part(a, "1")+"--x--"), Limits{}); err != nil || b.Kind != BytesBody {
+			t.Errorf("%s: %+v, %v", kind, b, err)
+		}
+	}
+	many := strings.Repeat(part(a, "1"), 4) + "--x--"
+	if _, _, err := DecodeBody("multipart/form-data; boundary=x", []byte(many), Limits{FieldKeys: 3}); err == nil || err.Error() != "body: has too many fields: 3 at most, whatever the plan" {
+		t.Errorf("too many fields: %v", err)
 	}
 }
 
@@ -100,6 +161,7 @@ func FuzzBody(f *testing.F) {
 	f.Add(FormType, []byte("a=1&a=%22&b=+%C3%A9&c"))
 	f.Add("text/plain", []byte("a\xff"))
 	f.Add("", []byte("x"))
+	f.Add("multipart/form-data; boundary=x", []byte(part(`Content-Disposition: form-data; name="a"`, "1")+part(`Content-Disposition: form-data; name=b`, "é")+"--x--"))
 	f.Fuzz(func(t *testing.T, kind string, body []byte) {
 		b, shape, err := DecodeBody(kind, body, Limits{Body: 4000, Depth: 5, Nodes: 50, Keys: 25, FieldKeys: 20})
 		if err != nil {
@@ -119,6 +181,16 @@ func FuzzBody(f *testing.F) {
 		if again, r := check(bodyField, b.Text, &limits); r != nil || kind == FormType && (again.Nodes != shape.Nodes || again.Depth != shape.Depth || again.Keys != shape.Keys) {
 			t.Errorf("%s measures %+v (%v), and was said to measure %+v", b.Text, again, r, shape)
 		}
+		if parsed, parameters, _ := mime.ParseMediaType(kind); parsed == MultipartType {
+			read, err := multipart.NewReader(bytes.NewReader(body), parameters["boundary"]).ReadForm(1 << 20)
+			if err != nil {
+				t.Fatalf("%q is %s, and to mime/multipart: %v", body, b.Text, err)
+			}
+			if want := valuesOf(read.Value); len(read.File) > 0 || !reflect.DeepEqual(value, want) {
+				t.Errorf("%q is %s, and %v to mime/multipart", body, b.Text, want)
+			}
+			return
+		}
 		if kind != FormType || strings.ContainsAny(string(body), ";") { // which net/url refuses
 			return
 		}
@@ -126,19 +198,24 @@ func FuzzBody(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := map[string]any{}
-		for name, texts := range form {
-			want[name] = texts[0]
-			if len(texts) > 1 {
-				list := make([]any, len(texts))
-				for i := range texts {
-					list[i] = texts[i]
-				}
-				want[name] = list
-			}
-		}
-		if !reflect.DeepEqual(value, any(want)) {
+		if want := valuesOf(form); !reflect.DeepEqual(value, want) {
 			t.Errorf("%q is %s, and %v to net/url", body, b.Text, want)
 		}
 	})
+}
+
+// valuesOf is a form as the value of its JSON.
+func valuesOf(form map[string][]string) any {
+	values := map[string]any{}
+	for name, texts := range form {
+		values[name] = texts[0]
+		if len(texts) > 1 {
+			list := make([]any, len(texts))
+			for i := range texts {
+				list[i] = texts[i]
+			}
+			values[name] = list
+		}
+	}
+	return values
 }

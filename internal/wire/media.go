@@ -9,6 +9,8 @@ import (
 const (
 	JSONType = "application/json"
 	FormType = "application/x-www-form-urlencoded"
+	// MultipartType is that of a form in parts, as pages send their own.
+	MultipartType = "multipart/form-data"
 )
 
 // CheckEncoding checks the Content-Encoding of a request. The error is a

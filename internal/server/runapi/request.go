@@ -108,7 +108,7 @@ func readRequest(r *server.Request, at address, l wire.Limits, showsAuthorizatio
 	if q.Body, q.body, err = wire.DecodeBody(kind, body, r.DecodeLimits(body, l)); err != nil {
 		return nil, err
 	}
-	isForm := strings.HasPrefix(strings.ToLower(kind), wire.FormType)
+	isForm := strings.HasPrefix(strings.ToLower(kind), wire.FormType) || strings.HasPrefix(strings.ToLower(kind), wire.MultipartType)
 	if isForm {
 		q.Post = q.Body.Fields()
 	}
