@@ -57,7 +57,7 @@ func TestDeadline(t *testing.T) {
 			}
 		}},
 		{"ends its children", func(t *testing.T, ctx context.Context, cancel context.CancelFunc) {
-			child, stop := context.WithTimeout(context.WithValue(ctx, 1, 2), time.Hour)
+			child, stop := context.WithTimeout(context.WithValue(ctx, key{}, 2), time.Hour)
 			defer stop()
 			if end, _ := child.Deadline(); time.Until(end) != time.Minute {
 				t.Fatal("the child may take longer:", time.Until(end))

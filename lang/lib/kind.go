@@ -55,8 +55,8 @@ func toText(c *Call, args []value.Value) (value.Value, error) {
 func withFallback(fn Func) Func {
 	return func(c *Call, args []value.Value) (value.Value, error) {
 		v, err := fn(c, args[:1])
-		if len(args) > 1 && (err != nil || v.IsNull()) {
-			return args[1].Share(), nil
+		if failed := err != nil || v.IsNull(); failed && len(args) > 1 {
+			v, err = args[1].Share(), nil
 		}
 		return v, err
 	}
