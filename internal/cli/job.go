@@ -190,51 +190,60 @@ func (c *console) showCancelled(id string, state job.State) {
 }
 
 func (c *console) showJob(r job.Record, listed job.Listed) {
-	result, encoding, resultJSON := string(r.Result), "", json.RawMessage(nil)
+	shown := shownJob{jobJSON: newJobJSON(listed), Result: string(r.Result), Trace: r.Trace, TraceDropped: r.TraceDropped, Response: r.Response, Error: r.Error}
 	switch r.Encoding {
 	case job.Base64:
-		result, encoding = base64.StdEncoding.EncodeToString(r.Result), string(r.Encoding)
+		shown.Result, shown.ResultEncoding = base64.StdEncoding.EncodeToString(r.Result), string(r.Encoding)
 	case job.JSONText:
-		resultJSON = r.Result
+		shown.ResultJSON = r.Result
 	}
+	c.showWholeJob(&shown)
+}
+
+// shownJob is a job with what came of it.
+type shownJob struct {
+	jobJSON
+	Result         string          `json:"result"`
+	ResultEncoding string          `json:"result_encoding,omitempty"`
+	ResultJSON     json.RawMessage `json:"result_json,omitempty"`
+	Trace          json.RawMessage `json:"trace,omitempty"`
+	TraceDropped   int64           `json:"trace_dropped,omitempty"`
+	Response       json.RawMessage `json:"response,omitempty"`
+	Error          json.RawMessage `json:"error,omitempty"`
+}
+
+func (c *console) showWholeJob(j *shownJob) {
 	if c.json {
-		c.print(struct {
-			jobJSON
-			Result         string          `json:"result"`
-			ResultEncoding string          `json:"result_encoding,omitempty"`
-			ResultJSON     json.RawMessage `json:"result_json,omitempty"`
-			Trace          json.RawMessage `json:"trace,omitempty"`
-			TraceDropped   int64           `json:"trace_dropped,omitempty"`
-			Response       json.RawMessage `json:"response,omitempty"`
-			Error          json.RawMessage `json:"error,omitempty"`
-		}{newJobJSON(listed), result, encoding, resultJSON, r.Trace, r.TraceDropped, r.Response, r.Error})
+		c.print(j)
 		return
 	}
 	c.table(func(row func(...any)) {
-		row("job", r.ID)
-		row("ref", listed.Ref)
-		if listed.Name != "" {
-			row("name", printable(listed.Name))
+		row("job", j.JobID)
+		row("ref", j.Ref)
+		if j.Name != "" {
+			row("name", printable(j.Name))
 		}
-		row("status", r.State)
-		row("mode", r.Mode)
-		row("called by", r.Convention)
-		row("started by", r.Credential)
-		if r.ProgramName != "" {
-			row("program", r.ProgramName)
+		row("status", j.Status)
+		row("mode", j.Mode)
+		row("called by", j.Convention)
+		row("started by", j.By)
+		if j.Program != "" {
+			row("program", j.Program)
 		}
-		row("created", moment(r.Created))
-		if !r.Finished.IsZero() {
-			row("finished", moment(r.Finished))
-			row("took", rounded(r.Finished.Sub(r.Created)))
-			row("ran", rounded(r.Ran))
+		row("created", moment(j.Created))
+		if j.Finished != nil {
+			row("finished", moment(*j.Finished))
+			row("took", rounded(j.Finished.Sub(j.Created)))
 		}
-		row("steps", r.Steps)
-		if r.Error != nil {
-			row("error", printable(string(r.Error)))
+		if j.Duration != nil {
+			row("ran", rounded(time.Duration(*j.Duration)*time.Millisecond))
+		}
+		row("steps", j.Steps)
+		if j.Error != nil {
+			row("error", printable(string(j.Error)))
 		}
 	})
-	if len(result) > 0 {
-		fmt.Fprintf(c.out, "\n%s\n", printable(result))
+	if j.Result != "" {
+		fmt.Fprintf(c.out, "\n%s\n", printable(j.Result))
 	}
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -179,48 +178,18 @@ func (k *jobList) remote(c *console, s *remoteSettings) error {
 	return nil
 }
 
-// remoteJob is a job as a poll shows it, which tells less of it than a record does.
-type remoteJob struct {
-	JobID          string          `json:"job_id"`
-	Status         string          `json:"status"`
-	Result         string          `json:"result"`
-	ResultEncoding string          `json:"result_encoding,omitempty"`
-	ResultJSON     json.RawMessage `json:"result_json,omitempty"`
-	Trace          json.RawMessage `json:"trace,omitempty"`
-	TraceDropped   int64           `json:"trace_dropped,omitempty"`
-	Response       json.RawMessage `json:"response,omitempty"`
-	Prompt         json.RawMessage `json:"prompt,omitempty"`
-	Error          json.RawMessage `json:"error,omitempty"`
-}
-
 func (k *jobShow) remote(c *console, s *remoteSettings) error {
-	var shown remoteJob
-	if err := k.call(c, s, remote.Get, &shown); err != nil {
+	var shown shownJob
+	if err := k.call(c, s, remote.Call{Method: remote.Get, Path: []string{"jobs", k.ID}}, &shown); err != nil {
 		return err
 	}
-	if c.json {
-		c.print(shown)
-		return nil
-	}
-	c.table(func(row func(...any)) {
-		row("job", printable(shown.JobID))
-		row("status", printable(shown.Status))
-		if len(shown.Prompt) > 0 {
-			row("question", printable(string(shown.Prompt)))
-		}
-		if len(shown.Error) > 0 {
-			row("error", printable(string(shown.Error)))
-		}
-	})
-	if shown.Result != "" {
-		fmt.Fprintf(c.out, "\n%s\n", printable(shown.Result))
-	}
+	c.showWholeJob(&shown)
 	return nil
 }
 
 // call makes a call about the job.
-func (k *theJob) call(c *console, s *remoteSettings, method string, into any) error {
-	err := c.ask(s, "", remote.Call{Method: method, Path: []string{"job", k.ID}}, into)
+func (k *theJob) call(c *console, s *remoteSettings, call remote.Call, into any) error {
+	err := c.ask(s, "", call, into)
 	if fault.Is(err, fault.JobNotFound) || fault.Is(err, fault.NotFound) {
 		return fault.New(fault.JobNotFound, "there is no job %q, or none of this key", k.ID)
 	}
@@ -229,7 +198,7 @@ func (k *theJob) call(c *console, s *remoteSettings, method string, into any) er
 
 func (k *jobCancel) remote(c *console, s *remoteSettings) error {
 	var cancelled struct{ Status string }
-	if err := k.call(c, s, remote.Delete, &cancelled); err != nil {
+	if err := k.call(c, s, remote.Call{Method: remote.Delete, Path: []string{"job", k.ID}}, &cancelled); err != nil {
 		return err
 	}
 	c.showCancelled(k.ID, job.State(printable(cancelled.Status)))

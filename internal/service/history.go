@@ -50,15 +50,34 @@ func (s *Service) findRef(ctx context.Context, c Caller, p *Credentials, text st
 		meta.Rate = &polls
 		return owner, job.Listed{}, meta, polls.Err()
 	}
-	ref, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || strconv.FormatInt(ref, 10) != text {
-		return owner, job.Listed{}, Meta{}, errJobNotFound()
+	ref, err := s.parseRef(ctx, owner.Account.ID, text)
+	if err != nil {
+		return owner, job.Listed{}, Meta{}, err
 	}
 	j, err := s.o.History.ByRef(ctx, owner.Account.ID, ref)
 	if errors.Is(err, job.ErrNotFound) || err == nil && !mayReach(&owner.Principal, &j.Summary, 0) {
 		return owner, job.Listed{}, Meta{}, errJobNotFound()
 	}
 	return owner, j, meta, err
+}
+
+// parseRef reads the number of a job, or its id, for who has that and not the number.
+func (s *Service) parseRef(ctx context.Context, owner account.ID, text string) (int64, error) {
+	if id, ok := job.ParseID(text); ok {
+		v, err := s.o.Jobs.ViewWithin(ctx, id, 0)
+		switch {
+		case errors.Is(err, job.ErrNotFound), err == nil && v.Account != owner:
+			return 0, errJobNotFound()
+		case err != nil:
+			return 0, err
+		}
+		return v.Seq, nil
+	}
+	ref, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || strconv.FormatInt(ref, 10) != text {
+		return 0, errJobNotFound()
+	}
+	return ref, nil
 }
 
 // called reads what a job was called with, for which memory is reserved: as it is stored, as it is
