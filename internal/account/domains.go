@@ -13,13 +13,9 @@ import (
 // AddDomain puts an entry on the account's whitelist, or changes whether it is
 // for published scripts only.
 func (s *Service) AddDomain(ctx context.Context, name, entry string, publishedOnly bool) (Domain, error) {
-	p, err := names.ParsePattern(entry, s.o.Dev)
+	p, err := s.parseEntry(entry)
 	if err != nil {
-		return Domain{}, fault.Invalid("domain", "%v", err)
-	}
-	if p.IsPublicSuffix() {
-		host := strings.TrimPrefix(p.Host, "*.")
-		return Domain{}, fault.Invalid("domain", "%s is nobody's own: anybody may have a domain below %s, so an entry names one, such as shop.%[2]s or *.shop.%[2]s", p.Host, host)
+		return Domain{}, err
 	}
 	d := Domain{Pattern: p, PublishedOnly: publishedOnly, Added: s.now()}
 	err = s.with(ctx, name, func(a Account) error {
@@ -27,6 +23,19 @@ func (s *Service) AddDomain(ctx context.Context, name, entry string, publishedOn
 		return s.store.AddDomain(ctx, d)
 	})
 	return d, err
+}
+
+// parseEntry reads an entry of a whitelist.
+func (s *Service) parseEntry(entry string) (names.Pattern, error) {
+	p, err := names.ParsePattern(entry, s.o.Dev)
+	if err != nil {
+		return p, fault.Invalid("domain", "%v", err)
+	}
+	if p.IsPublicSuffix() {
+		host := strings.TrimPrefix(p.Host, "*.")
+		return p, fault.Invalid("domain", "%s is nobody's own: anybody may have a domain below %s, so an entry names one, such as shop.%[2]s or *.shop.%[2]s", p.Host, host)
+	}
+	return p, nil
 }
 
 // RemoveDomain takes an entry off the account's whitelist.

@@ -124,6 +124,7 @@ type Limits struct {
 	Suspended      int   `zero:"no limit" key:"standing"`
 	SuspendedBytes int64 `zero:"no limit" key:"standing_bytes"` // that they hold together
 	NamedKeys      int   // that have not expired
+	Domains        int   // listed by the owner; the operator may list more
 	Secrets        int   // of scripts, each of at most 64 KiB
 	Sessions       int   // where another begins, the one unused for longest ends
 	Published      int   `zero:"no limit"` // scripts, each with its versions
@@ -166,7 +167,7 @@ func free() Limits {
 		Concurrent: 2, Queued: 20, Rate: 60, RateBurst: 20, RatePerAddress: true, OriginRate: 60, Listeners: 64,
 
 		StorageBytes: 100 * mib, FileBytes: 10 * mib, Files: 10_000, Databases: 10, JobRetention: 7 * day, RecordsBytes: 100 * mib,
-		Suspended: 100, SuspendedBytes: 32 * mib, NamedKeys: 20, Secrets: 20, Sessions: 1_000, Published: 20, PublishedBytes: 4 * mib, LogBytes: 256 * kib,
+		Suspended: 100, SuspendedBytes: 32 * mib, NamedKeys: 20, Domains: 10, Secrets: 20, Sessions: 1_000, Published: 20, PublishedBytes: 4 * mib, LogBytes: 256 * kib,
 
 		CallsPerMonth: 100_000, RunningPerMonth: 10 * time.Hour, EgressPerMonth: 10 * gib,
 	}
@@ -191,7 +192,7 @@ func standard() Limits {
 		Concurrent: 10, Queued: 1_000, Rate: 600, RateBurst: 100, OriginRate: 60, Listeners: 1_000,
 
 		StorageBytes: 10 * gib, FileBytes: 2 * gib, Files: 1_000_000, Databases: 1_000, JobRetention: 30 * day, RecordsBytes: 10 * gib,
-		Suspended: 10_000, SuspendedBytes: 1 * gib, NamedKeys: 100, Secrets: 100, Sessions: 10_000, Published: 1_000, PublishedBytes: 64 * mib, LogBytes: 4 * mib,
+		Suspended: 10_000, SuspendedBytes: 1 * gib, NamedKeys: 100, Domains: 100, Secrets: 100, Sessions: 10_000, Published: 1_000, PublishedBytes: 64 * mib, LogBytes: 4 * mib,
 	}
 }
 
@@ -213,7 +214,7 @@ func unlimited() Limits {
 
 		Concurrent: 200, Queued: 100_000,
 
-		Databases: 10_000, JobRetention: 90 * day, NamedKeys: 1_000, Secrets: 1_000, Sessions: 100_000, Published: 10_000, PublishedBytes: 256 * mib, LogBytes: 64 * mib,
+		Databases: 10_000, JobRetention: 90 * day, NamedKeys: 1_000, Domains: 1_000, Secrets: 1_000, Sessions: 100_000, Published: 10_000, PublishedBytes: 256 * mib, LogBytes: 64 * mib,
 	}
 }
 

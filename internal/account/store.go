@@ -138,6 +138,9 @@ type NamedKeys interface {
 	RecordUses(ctx context.Context, uses map[NamedKeyID]time.Time) error
 }
 
+// ErrTooManyDomains says that the account lists as many domains as it may.
+var ErrTooManyDomains = errors.New("the account lists too many domains")
+
 // Domains keeps the whitelists. A domain is on one account's list only: for
 // any two accounts, no pattern of one overlaps (names.Pattern.Overlaps) a pattern of
 // the other.
@@ -151,7 +154,16 @@ type Domains interface {
 	// *.example.com overlaps besides these every Host that ends in
 	// ".example.com".
 	AddDomain(ctx context.Context, d Domain) error
+	// RemoveDomain removes an entry or a claim.
 	RemoveDomain(ctx context.Context, id ID, p names.Pattern) error
+	// ClaimDomain stores an entry that is on no list until it is proved, or changes PublishedOnly
+	// of the claim that is there (and keeps Added). Several accounts may claim one domain. Where
+	// the account has most other entries and claims (0 for any number), it is ErrTooManyDomains.
+	ClaimDomain(ctx context.Context, d Domain, most int) error
+	// DomainClaims returns an account's claims by Pattern.String().
+	DomainClaims(ctx context.Context, id ID) ([]Domain, error)
+	// ProveDomain makes an entry of a claim, as AddDomain does, and returns it.
+	ProveDomain(ctx context.Context, id ID, p names.Pattern) (Domain, error)
 	// Domains returns an account's entries by Pattern.String().
 	Domains(ctx context.Context, id ID) ([]Domain, error)
 	// DomainsOf returns the entries whose Pattern.Host is in names.HostKeys(host), of

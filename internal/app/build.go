@@ -18,6 +18,7 @@ import (
 	"ql/internal/admit"
 	"ql/internal/auth"
 	"ql/internal/config"
+	"ql/internal/domainproof"
 	"ql/internal/guard"
 	"ql/internal/hostname"
 	"ql/internal/job"
@@ -166,8 +167,10 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	p.worker = a.newWorker(host)
 	p.caller = network.NewClient(a.egress(), network.ForWebhooks())
 	a.closes("webhook client", func(context.Context) error { p.caller.Close(); return nil })
+	proofs := domainproof.New(a.egress(), network.Options{})
+	a.closes("proofs of domains", func(context.Context) error { proofs.Close(); return nil })
 	service := service.New(service.Options{
-		Auth: authenticator, Accounts: p.store.Accounts, Audit: p.store.Audit, Keys: p.accounts, Owners: p.accounts, Scripts: p.accounts, Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
+		Auth: authenticator, Accounts: p.store.Accounts, Audit: p.store.Audit, Keys: p.accounts, Owners: p.accounts, Domains: p.accounts, CheckDomain: proofs.Check, Scripts: p.accounts, Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
 		Host: host, Records: p.recorder, History: p.store.Jobs, Jobs: p.worker, NewID: p.store.NewID, URLs: a.urls(), Limits: a.settings.Limits, Plans: a.settings.PlanNames(),
 		Shares: links{shares.Admin{Store: p.store.Shares, Clock: time.Now}, p.resources.Links},
 		Usage:  p.tally, StorageUsed: p.resources.StoredBytes, RecordsUsed: p.store.Jobs.RecordBytes,

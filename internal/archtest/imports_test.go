@@ -98,6 +98,7 @@ var layers = []layer{
 	},
 	{pkg: "internal/network", imports: []string{"internal/hostname"}},
 	{pkg: "internal/network/networktest"},
+	{pkg: "internal/domainproof", imports: []string{"internal/network"}},
 	{pkg: "internal/remote", imports: []string{"internal/fault", "internal/redacted"}},
 	// It puts the resources together, which know nothing of each other.
 	{
@@ -136,7 +137,7 @@ var layers = []layer{
 	// It speaks no HTTP, which TestWalls checks, and never calls up into the server.
 	{
 		pkg:     "internal/service",
-		imports: append([]string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/admit", "internal/audit", "internal/auth", "internal/engine", "internal/execution", "internal/fault", "internal/job", "internal/principal", "internal/record", "internal/redacted", "internal/wire", "internal/worker"}, language...),
+		imports: append([]string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/admit", "internal/audit", "internal/auth", "internal/domainproof", "internal/engine", "internal/execution", "internal/fault", "internal/job", "internal/principal", "internal/record", "internal/redacted", "internal/wire", "internal/worker"}, language...),
 	},
 	{pkg: "internal/server", imports: []string{"internal/account", "internal/admit", "internal/auth", "internal/fault", "internal/guard", "internal/hostname", "internal/principal", "internal/redacted", "internal/service", "internal/wire"}},
 	// The conventions know nothing of each other.
@@ -169,7 +170,7 @@ var layers = []layer{
 	{
 		pkg: "internal/app",
 		imports: []string{
-			"internal/account", "internal/account/seal", "internal/account/usage", "internal/admit", "internal/auth", "internal/backup", "internal/config", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/hostname", "internal/job", "internal/listen",
+			"internal/account", "internal/account/seal", "internal/account/usage", "internal/admit", "internal/auth", "internal/backup", "internal/config", "internal/domainproof", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/hostname", "internal/job", "internal/listen",
 			"internal/network", "internal/observe", "internal/password", "internal/platform", "internal/record", "internal/resource", "internal/resource/*", "internal/resource/databases/owned", "internal/server", "internal/server/*", "internal/service",
 			"internal/store", "internal/store/blob/dir", "internal/store/sqlite", "internal/telemetry", "internal/tlscert", "internal/upkeep", "internal/webhook", "internal/wire", "internal/worker",
 			"lang", "lang/value",

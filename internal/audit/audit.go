@@ -44,6 +44,7 @@ const (
 	KeyRevoked      Act = "key_revoked"
 
 	DomainAdded   Act = "domain_added"
+	DomainClaimed Act = "domain_claimed"
 	DomainProven  Act = "domain_proven"
 	DomainRemoved Act = "domain_removed"
 

@@ -49,6 +49,7 @@ const (
 	LimitExceeded       Code = "limit_exceeded"
 	InvalidFields       Code = "invalid_fields"
 	WrongReply          Code = "wrong_reply"
+	DomainNotProven     Code = "domain_not_proven"
 	IdempotencyMismatch Code = "idempotency_mismatch"
 
 	RateLimited   Code = "rate_limited"
@@ -115,6 +116,7 @@ var statuses = map[Code]int{
 	LimitExceeded:       unprocessable,
 	InvalidFields:       unprocessable,
 	WrongReply:          unprocessable,
+	DomainNotProven:     unprocessable,
 	IdempotencyMismatch: unprocessable,
 
 	RateLimited:   429,

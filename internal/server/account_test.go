@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -221,4 +222,103 @@ func TestOwnerManagesAccount(t *testing.T) {
 		t.Errorf("the key of a deleted account: %d, and %d deletions were told", r.status, deleted)
 	}
 	ok(w.send("GET", "/v1/account", "", "", "Authorization", basic(bob.name, bob.password)), 200)
+}
+
+// TestDomainsAreProved lists domains as their owner does: none counts before it is proved.
+func TestDomainsAreProved(t *testing.T) {
+	proofs := map[string]string{}
+	w := boot(t, unlimitedCalls, settings{service: func(o *service.Options) {
+		o.CheckDomain = func(_ context.Context, record, url, value string) (bool, error) {
+			return proofs[record] == value || proofs[url] == value, nil
+		}
+	}})
+	ada, bob := w.member("ada", account.Free), w.member("bob", account.Free)
+	owner, other := []string{"Authorization", basic(ada.name, ada.password)}, []string{"Authorization", basic(bob.name, bob.password)}
+	add := func(domain string, by []string) map[string]any {
+		t.Helper()
+		r := w.send("POST", "/v1/domains", jsonType, `{"domain":`+quote(domain)+`,"published_only":false}`, by...)
+		if r.status != 201 {
+			t.Fatalf("%d %s", r.status, r.body)
+		}
+		r.status = 200
+		return readAny(t, r)
+	}
+	page := func(origin string) int {
+		return w.send("POST", "/v1/query", jsonType, `{"query":"EMIT 1"}`, "Origin", origin).status
+	}
+	claim := add("shop.example.com", owner)
+	proof := claim["proof"].(map[string]any)
+	if claim["proven"] != false || claim["domain"] != listed || proof["txt_record"] != "_ql-domain.shop.example.com" || proof["file_url"] != "https://shop.example.com/.well-known/ql-domain" {
+		t.Errorf("%v", claim)
+	}
+	rival := add("shop.example.com", other)
+	if rival["id"] != claim["id"] || rival["proof"].(map[string]any)["value"] == proof["value"] {
+		t.Errorf("the proof of another account is the same: %v", rival)
+	}
+	prove := "/v1/domains/" + claim["id"].(string) + "/prove"
+	w.send("POST", prove, "", "", owner...).wantError(t, 422, "domain_not_proven")
+	if status := page(listed); status != 403 {
+		t.Errorf("a page of a domain that is not proved: %d", status)
+	}
+	proofs["_ql-domain.shop.example.com"] = proof["value"].(string)
+	if d := readAny(t, w.send("POST", prove, "", "", owner...)); d["proven"] != true || d["proof"] != nil {
+		t.Errorf("%v", d)
+	}
+	if status := page(listed); status != 200 {
+		t.Errorf("a page of a domain that is proved: %d", status)
+	}
+	readAny(t, w.send("POST", prove, "", "", owner...)) // again changes nothing
+	// One domain is one account's, whoever proves it afterwards.
+	proofs["https://shop.example.com/.well-known/ql-domain"] = rival["proof"].(map[string]any)["value"].(string)
+	w.send("POST", prove, "", "", other...).wantError(t, 400, "invalid_request")
+
+	// Of a wildcard the domain above answers.
+	wild := add("*.example.net", owner)
+	if p := wild["proof"].(map[string]any); p["txt_record"] != "_ql-domain.example.net" || p["file_url"] != "https://example.net/.well-known/ql-domain" {
+		t.Errorf("%v", wild)
+	}
+	if list := readAny(t, w.send("GET", "/v1/domains", "", "", owner...))["domains"].([]any); len(list) != 2 || list[0].(map[string]any)["proven"] != true {
+		t.Errorf("%v", list)
+	}
+	for _, domain := range []string{"", "localhost", "*.com", "https://a.example.com/path", "127.0.0.1"} {
+		w.send("POST", "/v1/domains", jsonType, `{"domain":`+quote(domain)+`}`, owner...).wantError(t, 400, "invalid_request")
+	}
+	for i := range 8 {
+		add(fmt.Sprintf("d%d.example.com", i), owner)
+	}
+	if e := w.send("POST", "/v1/domains", jsonType, `{"domain":"more.example.com"}`, owner...).wantError(t, 422, "limit_exceeded"); e.Error.Limit != "domains" {
+		t.Errorf("%+v", e.Error)
+	}
+	if r := w.send("DELETE", "/v1/domains/"+claim["id"].(string), "", "", owner...); r.status != 204 {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	if status := page(listed); status != 403 {
+		t.Errorf("a page of a domain that was removed: %d", status)
+	}
+	w.send("DELETE", "/v1/domains/"+claim["id"].(string), "", "", owner...).wantError(t, 404, "not_found")
+	w.send("POST", "/v1/domains/x/prove", "", "", owner...).wantError(t, 404, "not_found")
+	acts := strings.Join(w.acts(ada), "\n")
+	for _, act := range []string{"domain_claimed https://shop.example.com", "domain_proven https://shop.example.com", "domain_removed https://shop.example.com"} {
+		if !strings.Contains(acts, "password "+act) {
+			t.Errorf("%s is not in the log:\n%s", act, acts)
+		}
+	}
+}
+
+// TestProofsAreCounted asks for proofs again and again.
+func TestProofsAreCounted(t *testing.T) {
+	asked := 0
+	w := boot(t, settings{service: func(o *service.Options) {
+		o.CheckDomain = func(context.Context, string, string, string) (bool, error) { asked++; return false, nil }
+	}})
+	ada := w.member("ada", account.Unlimited)
+	d, err := w.accounts.ClaimDomain(t.Context(), "ada", "shop.example.com", false)
+	check(t, err)
+	for range 30 {
+		w.send("POST", "/v1/domains/"+d.ID+"/prove", "", "", "Authorization", basic(ada.name, ada.password))
+	}
+	if asked < 5 || asked > 12 {
+		t.Errorf("of 30 calls %d asked the domain", asked)
+	}
+	w.send("POST", "/v1/domains/"+d.ID+"/prove", "", "", "Authorization", basic(ada.name, ada.password)).wantError(t, 429, "rate_limited")
 }

@@ -124,15 +124,17 @@ func boot(t testing.TB, change ...settings) *world {
 		return tail{bytes.NewReader(c.Tail)}
 	}})
 	o := service.Options{
-		Auth:     w.auth,
-		Accounts: accounts,
-		Keys:     w.accounts,
-		Owners:   w.accounts,
-		Audit:    store.Audit(),
-		Scripts:  w.accounts,
-		Limiter:  admit.NewLimiter(admit.LimiterOptions{}),
-		Limits:   account.Plan.Limits,
-		Gate:     admit.NewGate(admit.GateOptions{Slots: 4}),
+		Auth:        w.auth,
+		Accounts:    accounts,
+		Keys:        w.accounts,
+		Owners:      w.accounts,
+		Domains:     w.accounts,
+		CheckDomain: func(context.Context, string, string, string) (bool, error) { return false, nil },
+		Audit:       store.Audit(),
+		Scripts:     w.accounts,
+		Limiter:     admit.NewLimiter(admit.LimiterOptions{}),
+		Limits:      account.Plan.Limits,
+		Gate:        admit.NewGate(admit.GateOptions{Slots: 4}),
 		Host: &execution.Host{
 			Programs: lang.NewCache(1 << 20), Clock: time.Now, Log: log,
 			Token: w.accounts.Sealer().Token, Forms: "http://ql.example/form/", Confirms: "http://api.ql.example/v1/confirm/",

@@ -111,6 +111,7 @@ func listLimits(l account.Limits, lifted bool, used usage.Used, stored, kept *in
 		{Name: "standing", Value: standing},
 		{Name: "standing_bytes", Value: standingBytes},
 		{Name: "named_keys", Value: int64(l.NamedKeys)},
+		{Name: "domains", Value: int64(l.Domains)},
 		{Name: "secrets", Value: int64(l.Secrets)},
 		{Name: "sessions", Value: int64(l.Sessions)},
 		{Name: "session_bytes", Value: int64(l.SessionBytes)},

@@ -90,7 +90,10 @@ type Options struct {
 	Keys     Keys
 	Scripts  Scripts
 	// Owners do what owners may do to their accounts.
-	Owners Owners
+	Owners  Owners
+	Domains Domains
+	// CheckDomain reports whether a value is in a TXT record or a file of a domain.
+	CheckDomain func(ctx context.Context, record, url, value string) (bool, error)
 	// OnDeleted is called after an account was marked as deleted; may be left out.
 	OnDeleted func()
 	// Audit keeps the logs of who did what; nil logs nothing.

@@ -45,6 +45,7 @@ func TestAppendAccount(t *testing.T) {
 		AppendAccount(nil, &Account{Username: "ada", Plan: "free", CreatedAt: at}),
 		AppendSecrets(nil, []SecretEntry{{"a", at}, {"b", at}}), AppendSecrets(nil, nil),
 		AppendWebhookSecret(nil, "whsec_x"), AppendLog(nil, []LogEntry{{Number: 1, At: at, On: "\x00"}, {}}, "7"), AppendLog(nil, nil, ""),
+		AppendDomains(nil, []DomainEntry{{ID: "1", AddedAt: at, Proof: &DomainProof{Value: "x"}}, {}}), AppendDomain(nil, &DomainEntry{}),
 	} {
 		if !json.Valid(got) || !strings.HasPrefix(string(got), `{"status":"ok"`) {
 			t.Errorf("%s", got)
@@ -58,11 +59,14 @@ func FuzzAccountBodies(f *testing.F) {
 	f.Add([]byte(`{"password":"\u0072un"}`))
 	f.Add([]byte(`{"value":"\n"}`))
 	f.Add([]byte(`{"require_auth_on_jobs": true}`))
+	f.Add([]byte(`{"domain":"shop.example.com","published_only":true}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var want struct {
 			Password string `json:"password"`
 			Value    string `json:"value"`
 			Require  bool   `json:"require_auth_on_jobs"`
+			Domain   string `json:"domain"`
+			Only     bool   `json:"published_only"`
 		}
 		valid := json.Unmarshal(body, &want) == nil
 		if n, err := DecodeNewPassword(body, small); err == nil && (!valid || n.Password.Reveal() != want.Password) {
@@ -70,6 +74,9 @@ func FuzzAccountBodies(f *testing.F) {
 		}
 		if n, err := DecodeNewSecret(body, small); err == nil && (!valid || n.Value.Reveal() != want.Value) {
 			t.Errorf("got %q, want %+v", n.Value.Reveal(), want)
+		}
+		if n, err := DecodeNewDomain(body, small); err == nil && (!valid || n.Domain != want.Domain || n.PublishedOnly != want.Only) {
+			t.Errorf("got %+v, want %+v", n, want)
 		}
 		if n, err := DecodeAccountChange(body, small); err == nil && (!valid || *n.RequireAuthOnJobs != want.Require) {
 			t.Errorf("got %t, want %+v", *n.RequireAuthOnJobs, want)

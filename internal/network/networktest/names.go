@@ -18,12 +18,19 @@ import (
 // returns; without addresses, that there is no such name.
 func Names(t testing.TB, f func(name string, n int) []netip.Addr) *net.Resolver {
 	t.Helper()
+	return Records(t, f, nil)
+}
+
+// Records is Names whose server also answers with a text to who asks for those of a name; of others
+// there are none.
+func Records(t testing.TB, f func(name string, n int) []netip.Addr, texts map[string]string) *net.Resolver {
+	t.Helper()
 	server, err := (&net.ListenConfig{}).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var done sync.WaitGroup
-	done.Go(func() { serve(server, f) })
+	done.Go(func() { serve(server, f, texts) })
 	t.Cleanup(func() {
 		_ = server.Close()
 		done.Wait()
@@ -43,7 +50,7 @@ func Lead(to map[string]string) func(string, int) []netip.Addr {
 	}
 }
 
-func serve(server net.PacketConn, f func(string, int) []netip.Addr) {
+func serve(server net.PacketConn, f func(string, int) []netip.Addr, texts map[string]string) {
 	asked := map[string]int{}
 	packet := make([]byte, 1500)
 	for {
@@ -55,18 +62,27 @@ func serve(server net.PacketConn, f func(string, int) []netip.Addr) {
 		if !ok {
 			continue
 		}
-		var addresses []netip.Addr
-		if q.kind == typeA {
+		var data [][]byte
+		switch q.kind {
+		case typeA:
 			asked[q.name]++
-			addresses = f(q.name, asked[q.name])
+			for _, a := range f(q.name, asked[q.name]) {
+				four := a.As4()
+				data = append(data, four[:])
+			}
+		case typeTXT:
+			if text, ok := texts[q.name]; ok {
+				data = append(data, append([]byte{byte(len(text))}, text...))
+			}
 		}
-		_, _ = server.WriteTo(q.answer(addresses), from)
+		_, _ = server.WriteTo(q.answer(data), from)
 	}
 }
 
 const (
 	headLength = 12
 	typeA      = 1
+	typeTXT    = 16
 	classIN    = 1
 )
 
@@ -105,25 +121,24 @@ func parseQuestion(packet []byte) (question, bool) {
 }
 
 // answer is RFC 1035 section 4, with a time to live of 0.
-func (q question) answer(addresses []netip.Addr) []byte {
+func (q question) answer(data [][]byte) []byte {
 	flags := uint16(0x8180)
-	if len(addresses) == 0 && q.kind == typeA {
+	if len(data) == 0 && (q.kind == typeA || q.kind == typeTXT) {
 		flags |= 3 // no such name
 	}
 	b := append([]byte{}, q.id...)
 	b = binary.BigEndian.AppendUint16(b, flags)
-	for _, count := range []int{1, len(addresses), 0, 0} {
+	for _, count := range []int{1, len(data), 0, 0} {
 		b = binary.BigEndian.AppendUint16(b, uint16(count))
 	}
 	b = append(b, q.section...)
-	for _, a := range addresses {
+	for _, d := range data {
 		b = append(b, 0xc0, headLength) // the name of the question
-		b = binary.BigEndian.AppendUint16(b, typeA)
+		b = binary.BigEndian.AppendUint16(b, q.kind)
 		b = binary.BigEndian.AppendUint16(b, classIN)
 		b = append(b, 0, 0, 0, 0)
-		b = append(b, 0, 4)
-		four := a.As4()
-		b = append(b, four[:]...)
+		b = binary.BigEndian.AppendUint16(b, uint16(len(d)))
+		b = append(b, d...)
 	}
 	return b
 }

@@ -64,7 +64,9 @@ type conn struct {
 	// hasAudit says that there are logs of who did what: the steps of some earlier versions have
 	// none.
 	hasAudit bool
-	actor    audit.Actor // see Options
+	// hasClaims says likewise that there are claims of domains.
+	hasClaims bool
+	actor     audit.Actor // see Options
 }
 
 // prepared is a statement, and whether it changes accounts.

@@ -39,6 +39,22 @@ const addDomain = `INSERT INTO domains (account, scheme, host, port, reversed, p
 
 // AddDomain implements account.Domains.
 func (s Accounts) AddDomain(ctx context.Context, d account.Domain) error {
+	return s.store.write(ctx, func(t tx) error {
+		if err := t.requireAccount(d.Account); err != nil {
+			return err
+		}
+		if err := t.addDomain(d); err != nil {
+			return err
+		}
+		if _, err := t.dropClaim(d.Account, d.Pattern); err != nil {
+			return err
+		}
+		return t.audit(ctx, audit.Event{Account: d.Account, Act: audit.DomainAdded, On: d.Pattern.String()})
+	})
+}
+
+// addDomain puts an entry on an account's list.
+func (t tx) addDomain(d account.Domain) error {
 	covering, err := json.Marshal(names.HostKeys(d.Pattern.Host))
 	if err != nil {
 		return err
@@ -49,25 +65,97 @@ func (s Accounts) AddDomain(ctx context.Context, d account.Domain) error {
 		from = backwards(above)
 		to = from[:len(from)-1] + string(rune('.'+1))
 	}
-	return s.store.write(ctx, func(t tx) error {
-		if err := t.requireAccount(d.Account); err != nil {
-			return err
-		}
-		n, err := t.exec(addDomain, int64(d.Account), d.Pattern.Scheme, d.Pattern.Host, int64(d.Pattern.Port), backwards(d.Pattern.Host), d.PublishedOnly, d.Added.UnixMicro(),
-			string(covering), from, to)
-		if err == nil && n == 0 {
-			err = &account.Taken{Field: "domain"}
-		}
-		if err != nil {
-			return err
-		}
-		return t.audit(ctx, audit.Event{Account: d.Account, Act: audit.DomainAdded, On: d.Pattern.String()})
-	})
+	n, err := t.exec(addDomain, int64(d.Account), d.Pattern.Scheme, d.Pattern.Host, int64(d.Pattern.Port), backwards(d.Pattern.Host), d.PublishedOnly, d.Added.UnixMicro(),
+		string(covering), from, to)
+	if err == nil && n == 0 {
+		err = &account.Taken{Field: "domain"}
+	}
+	return err
 }
 
 // RemoveDomain implements account.Domains.
 func (s Accounts) RemoveDomain(ctx context.Context, id account.ID, p names.Pattern) error {
-	return s.auditChange(ctx, audit.Event{Account: id, Act: audit.DomainRemoved, On: p.String()}, "DELETE FROM domains WHERE account = ? AND scheme = ? AND host = ? AND port = ?", int64(id), p.Scheme, p.Host, int64(p.Port))
+	return s.store.write(ctx, func(t tx) error {
+		claimed, err := t.dropClaim(id, p)
+		if err != nil {
+			return err
+		}
+		n, err := t.exec("DELETE FROM domains WHERE account = ? AND scheme = ? AND host = ? AND port = ?", int64(id), p.Scheme, p.Host, int64(p.Port))
+		if err == nil && n == 0 && !claimed {
+			err = account.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		return t.audit(ctx, audit.Event{Account: id, Act: audit.DomainRemoved, On: p.String()})
+	})
+}
+
+// ClaimDomain implements account.Domains.
+func (s Accounts) ClaimDomain(ctx context.Context, d account.Domain, most int) error {
+	return s.store.write(ctx, func(t tx) error {
+		if err := t.requireAccount(d.Account); err != nil {
+			return err
+		}
+		id, p := int64(d.Account), d.Pattern
+		n, err := t.exec("UPDATE domain_claims SET published_only = ? WHERE account = ? AND scheme = ? AND host = ? AND port = ?", d.PublishedOnly, id, p.Scheme, p.Host, int64(p.Port))
+		if err != nil || n > 0 {
+			return err
+		}
+		others := 0
+		if _, err := t.one("SELECT (SELECT count(*) FROM domains WHERE account = ?1) + (SELECT count(*) FROM domain_claims WHERE account = ?1)",
+			func(r row) { others = int(r.int(0)) }, id); err != nil {
+			return err
+		}
+		if most > 0 && others >= most {
+			return account.ErrTooManyDomains
+		}
+		if _, err := t.exec("INSERT INTO domain_claims (account, scheme, host, port, published_only, added) VALUES (?, ?, ?, ?, ?, ?)",
+			id, p.Scheme, p.Host, int64(p.Port), d.PublishedOnly, d.Added.UnixMicro()); err != nil {
+			return err
+		}
+		return t.audit(ctx, audit.Event{Account: d.Account, Act: audit.DomainClaimed, On: p.String()})
+	})
+}
+
+// dropClaim removes a claim, and reports whether there was one.
+func (t tx) dropClaim(id account.ID, p names.Pattern) (bool, error) {
+	if !t.conn.hasClaims {
+		return false, nil
+	}
+	n, err := t.exec("DELETE FROM domain_claims WHERE account = ? AND scheme = ? AND host = ? AND port = ?", int64(id), p.Scheme, p.Host, int64(p.Port))
+	return n > 0, err
+}
+
+// DomainClaims implements account.Domains.
+func (s Accounts) DomainClaims(ctx context.Context, id account.ID) (list []account.Domain, err error) {
+	err = s.store.read(ctx, func(t tx) error {
+		return t.each("SELECT "+domainColumns+" FROM domain_claims WHERE account = ?", func(r row) { list = append(list, readDomain(r)) }, int64(id))
+	})
+	slices.SortFunc(list, func(a, b account.Domain) int { return cmp.Compare(a.Pattern.String(), b.Pattern.String()) })
+	return list, err
+}
+
+// ProveDomain implements account.Domains.
+func (s Accounts) ProveDomain(ctx context.Context, id account.ID, p names.Pattern) (d account.Domain, err error) {
+	err = s.store.write(ctx, func(t tx) error {
+		found, err := t.one("SELECT "+domainColumns+" FROM domain_claims WHERE account = ? AND scheme = ? AND host = ? AND port = ?",
+			func(r row) { d = readDomain(r) }, int64(id), p.Scheme, p.Host, int64(p.Port))
+		if err == nil && !found {
+			err = account.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		if err := t.addDomain(d); err != nil {
+			return err
+		}
+		if _, err := t.dropClaim(id, p); err != nil {
+			return err
+		}
+		return t.audit(ctx, audit.Event{Account: id, Act: audit.DomainProven, On: p.String()})
+	})
+	return d, err
 }
 
 // Domains implements account.Domains.

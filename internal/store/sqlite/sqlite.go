@@ -135,6 +135,9 @@ func open(ctx context.Context, o Options, steps []migrate.Step) (_ *Store, err e
 	if c.hasAudit, err = c.hasTable(ctx, "audit_logs"); err != nil {
 		return nil, errors.Join(explain(path, err), c.close(), s.unlock())
 	}
+	if c.hasClaims, err = c.hasTable(ctx, "domain_claims"); err != nil {
+		return nil, errors.Join(explain(path, err), c.close(), s.unlock())
+	}
 	s.writer = newWriter(c, &s.versions, numbers)
 	s.readers = newReaders(o.Readers, func(ctx context.Context) (*conn, error) {
 		c, err := connect(ctx, path, o.Busy, false)

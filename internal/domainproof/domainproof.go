@@ -1,0 +1,65 @@
+// Package domainproof finds out whether somebody may speak for a domain: a value that was told to them
+// alone is in a record of its DNS, or in a file of its site. Which value, and what follows, is left to
+// its users.
+package domainproof
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"ql/internal/network"
+)
+
+const (
+	// atOnce is how many domains are asked at once.
+	atOnce = 16
+	// longest is how long the record, and then the file, may take.
+	longest = 5 * time.Second
+	// mostBytes is how long a file may be.
+	mostBytes = 4 << 10
+)
+
+// ErrBusy says that too many domains are being asked.
+var ErrBusy = errors.New("too many domains are being proved at once")
+
+// Checker asks domains. It may be used by any number of goroutines.
+type Checker struct {
+	client *network.Client
+	slots  chan struct{}
+}
+
+// New returns a checker. It asks whom the policy allows, and follows no redirects: they may lead to
+// others.
+func New(p network.Policy, o network.Options) *Checker {
+	o.Redirects, o.Bytes, o.Total, o.Cut = 0, mostBytes, longest, true
+	return &Checker{client: network.NewClient(p, o), slots: make(chan struct{}, atOnce)}
+}
+
+// Close lets go of what is not in use.
+func (c *Checker) Close() { c.client.Close() }
+
+// Check reports whether a value is in a TXT record, or a line of a file. The error is ErrBusy, or that
+// of the context.
+func (c *Checker) Check(ctx context.Context, record, url, value string) (bool, error) {
+	select {
+	case c.slots <- struct{}{}:
+		defer func() { <-c.slots }()
+	default:
+		return false, ErrBusy
+	}
+	if texts, err := c.client.TXT(ctx, record); err == nil && slices.Contains(texts, value) {
+		return true, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	a, err := c.client.Do(ctx, network.Request{URL: url})
+	if err != nil {
+		return false, ctx.Err() // whatever else is wrong, there is no proof
+	}
+	const ok = 200
+	return a.Status == ok && slices.Contains(strings.Fields(string(a.Body)), value), nil
+}

@@ -1,0 +1,25 @@
+package network
+
+import (
+	"context"
+	"net"
+)
+
+// mostTXT bounds the records that are returned of a name.
+const mostTXT = 100
+
+// TXT returns the TXT records of a name, as the resolver of the client has them. No host of the name
+// is called.
+func (c *Client) TXT(ctx context.Context, name string) ([]string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.o.Total, errTooSlow)
+	defer cancel()
+	resolver := c.o.Resolver
+	if resolver == nil {
+		resolver = net.DefaultResolver
+	}
+	texts, err := resolver.LookupTXT(ctx, name+".") // not below a domain of the node's own
+	if err != nil {
+		return nil, refuse(FetchFailed, "%s has no text in the DNS", shown(name)).because(err)
+	}
+	return texts[:min(len(texts), mostTXT)], nil
+}
