@@ -176,6 +176,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 		Usage:  p.tally, StorageUsed: p.resources.StoredBytes, RecordsUsed: p.store.Jobs.RecordBytes,
 		Listeners: admit.NewTransferLimiter(admit.TransferOptions{Max: mostListeners, Reason: admit.TooManyListeners, Unlimited: a.settings.Dev}),
 		Databases: a.openDatabases,
+		Webhooks:  service.Webhooks{History: p.store.Deliveries, Wake: func() { p.webhooks.Wake() }},
 		Files:     a.openTree, Transfers: admit.NewTransferLimiter(admit.TransferOptions{Max: mostTransfers, Wait: transferWait, Unlimited: a.settings.Dev}),
 		CheckWebhook: p.caller.Check, DevelopmentWebhooks: a.settings.Dev, Unlimited: a.settings.Dev, Log: a.o.Log,
 		OnDeleted: func() { p.upkeep.RequestDeletions() },

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -57,6 +58,8 @@ func TestAccessMatrix(t *testing.T) {
 	finished := w.query(ada, `EMIT "it"`, "").read(t).JobID
 
 	link := w.share(ada, bob, carl, member{Account: account.Account{Username: account.Development}, name: "dev", password: "dev"})
+
+	deliveries := map[string]string{"ada": w.delivery(ada), "bob": w.delivery(bob), "carl": w.delivery(carl)}
 
 	credentials := map[string]member{"none": nobody, "ada": ada, "bob": bob, "carl": carl, "wrong": wrong, "kind": kind, "dev": dev}
 	always := func(status int) []int { return []int{status, status, status, status, status, status} }
@@ -215,6 +218,10 @@ func TestAccessMatrix(t *testing.T) {
 		"DELETE /v1/shares/{id}": changing,
 		"POST /v1/shares":        changing,
 
+		"GET /v1/webhooks":              owner,
+		"GET /v1/webhooks/{id}":         showing,
+		"POST /v1/webhooks/{id}/repeat": revoking,
+
 		"GET /v1/databases":                owner,
 		"GET /v1/databases/{name}":         owner,
 		"DELETE /v1/databases/{name}":      changing,
@@ -268,6 +275,9 @@ func TestAccessMatrix(t *testing.T) {
 				}
 				if strings.HasPrefix(route.Path, "/v1/shares/") {
 					id = link
+				}
+				if strings.HasPrefix(route.Path, "/v1/webhooks/") {
+					id = cmp.Or(deliveries[who], deliveries["ada"])
 				}
 				if strings.HasPrefix(route.Path, "/form/") {
 					id = w.formToken(ada)

@@ -89,6 +89,10 @@ func TestScopes(t *testing.T) {
 		"POST /v1/keys":                   never(403),
 		"DELETE /v1/keys/{name}":          never(403),
 
+		"GET /v1/webhooks":              manage,
+		"GET /v1/webhooks/{id}":         manage,
+		"POST /v1/webhooks/{id}/repeat": manage,
+
 		"GET /v1/databases":                databases,
 		"GET /v1/databases/{name}":         databases,
 		"DELETE /v1/databases/{name}":      databases,
@@ -141,6 +145,8 @@ func TestScopes(t *testing.T) {
 			switch {
 			case strings.HasPrefix(route.Path, "/v1/shares/"):
 				id = link
+			case strings.HasPrefix(route.Path, "/v1/webhooks/"):
+				id = w.delivery(ada)
 			case strings.HasPrefix(route.Path, "/form/"):
 				id = w.formToken(ada)
 			case strings.HasSuffix(route.Path, "{path}"):

@@ -115,6 +115,10 @@ func described(path string) string {
 		_, what, _ := strings.Cut(name, "/")
 		return strings.TrimSuffix("/v1/databases/{name}/"+what, "/")
 	}
+	if id, ok := strings.CutPrefix(path, "/v1/webhooks/"); ok {
+		_, what, _ := strings.Cut(id, "/")
+		return strings.TrimSuffix("/v1/webhooks/{id}/"+what, "/")
+	}
 	if strings.HasPrefix(path, "/v1/shares/") {
 		return "/v1/shares/{id}"
 	}

@@ -11,6 +11,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/account/scope"
 	"ql/internal/admit"
+	"ql/internal/audit"
 	"ql/internal/engine"
 	"ql/internal/fault"
 	"ql/internal/wire"
@@ -300,6 +301,13 @@ func (s *Service) ExportDatabase(ctx context.Context, c Caller, p *Credentials, 
 	d := &ownerDatabases{ctx: ctx}
 	write, err := all.Export(engine.WithPace(ctx, turns), name, table)
 	turns.Yield()
+	if err == nil {
+		on := name
+		if table != "" {
+			on += "." + table
+		}
+		err = s.audit(s.acting(ctx, c, &owner.Principal), audit.Event{Account: id, Act: audit.Exported, On: on})
+	}
 	if err != nil {
 		x.Close()
 		return x, d.fault(err, "", 0)

@@ -110,6 +110,8 @@ type Options struct {
 	// Files opens the tree of an account; release closes it.
 	Files  func(ctx context.Context, a account.Account, l account.Limits) (tree FileTree, release func(), err error)
 	Shares Shares
+	// Webhooks are what is sent of the ends of jobs.
+	Webhooks Webhooks
 	// Databases opens those of an account; release closes them.
 	Databases func(ctx context.Context, a account.Account, l account.Limits) (all OwnedDatabases, release func(), err error)
 	// Transfers bounds the files that are on their way at once.

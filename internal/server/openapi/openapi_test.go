@@ -250,6 +250,8 @@ var noUUIDs = []string{
 	"/components/schemas/CreatedShare", //
 	"/paths/~1v1~1shares~1{id}",        //
 	"/components/schemas/Error/proper", // of an entry in the log
+	"/components/schemas/Webhook",      // of a message: msg_ and a uuid
+	"/paths/~1v1~1webhooks~1{id}",      //
 	"/components/schemas/SQLResults",   // the number of a row
 }
 
