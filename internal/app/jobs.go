@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -45,13 +46,17 @@ func (a *App) egress() network.Policy {
 
 // startJobs takes up the jobs, and what is to be told of them, that an earlier
 // process left, and runs what comes.
-func (a *App) startJobs(ctx context.Context, service *service.Service) error {
+func (a *App) startJobs(ctx context.Context, s *service.Service) error {
 	p := &a.parts
 	p.webhooks = webhook.NewSender(webhook.Options{
 		Outbox: p.store.Deliveries, Client: p.caller, Secrets: p.accounts.WebhookSecrets, Log: a.o.Log, Guard: p.guard,
 		OnAttempt: func(_ webhook.Attempt, s webhook.State) { p.metrics.CountWebhook(observe.WebhookOutcome(s)) },
 		Body: func(ctx context.Context, d webhook.Delivery) ([]byte, error) {
-			return service.WebhookBody(ctx, d.Job, webhook.MaxBody)
+			body, err := s.WebhookBody(ctx, d.Job, d.Prompt, webhook.MaxBody)
+			if errors.Is(err, service.ErrQuestionOver) {
+				err = webhook.ErrOver
+			}
+			return body, err
 		},
 	})
 	p.webhooks.Start()

@@ -27,6 +27,8 @@ func newWebhookCommand() webhookCommand {
 type deliveryJSON struct {
 	ID       string     `json:"id"`
 	JobID    string     `json:"job_id"`
+	Event    string     `json:"event"`
+	Prompt   string     `json:"prompt_id,omitempty"`
 	URL      string     `json:"url"`
 	Status   string     `json:"status"`
 	Attempts int        `json:"attempts"`
@@ -36,7 +38,7 @@ type deliveryJSON struct {
 }
 
 func newDeliveryJSON(d webhook.Delivery) deliveryJSON {
-	j := deliveryJSON{ID: d.ID, JobID: d.Job.String(), URL: d.URL, Status: string(d.State), Attempts: d.Attempts, Made: d.Made}
+	j := deliveryJSON{ID: d.ID, JobID: d.Job.String(), Event: d.Event, Prompt: d.Prompt, URL: d.URL, Status: string(d.State), Attempts: d.Attempts, Made: d.Made}
 	if !d.Due.IsZero() {
 		j.Due = &d.Due
 	}
@@ -82,9 +84,9 @@ func (k *webhookList) Run(c *console, line *commands) error {
 			return nil
 		}
 		c.table(func(row func(...any)) {
-			row("DELIVERY", "STATUS", "ATTEMPTS", "CREATED", "DUE", "URL")
+			row("DELIVERY", "EVENT", "STATUS", "ATTEMPTS", "CREATED", "DUE", "URL")
 			for _, d := range list {
-				row(d.ID, d.Status, d.Attempts, moment(d.Made), optionalMoment(d.Due), printable(d.URL))
+				row(d.ID, d.Event, d.Status, d.Attempts, moment(d.Made), optionalMoment(d.Due), printable(d.URL))
 			}
 		})
 		return nil
@@ -143,6 +145,7 @@ func (c *console) showDelivery(d deliveryJSON, attempts []webhook.Attempt) {
 	c.table(func(row func(...any)) {
 		row("delivery", d.ID)
 		row("job", d.JobID)
+		row("event", d.Event)
 		row("url", printable(d.URL))
 		row("status", d.Status)
 		row("created", moment(d.Made))

@@ -176,7 +176,10 @@ type End struct {
 // whenever the job ends: also where it is resumed from a backup, and has ended
 // before. A job's id cannot be told from it.
 func DeliveryID(id ID) string {
-	sum := sha256.Sum256(append([]byte("webhook of job "), id[:]...))
+	return deliveryID(sha256.Sum256(append([]byte("webhook of job "), id[:]...)))
+}
+
+func deliveryID(sum [sha256.Size]byte) string {
 	var text ID
 	copy(text[:], sum[:])
 	text[6] = text[6]&0x0f | 0x80 // a UUID of version 8, which is nobody's job

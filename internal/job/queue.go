@@ -84,6 +84,8 @@ type Task struct {
 	Untraced     bool   // its trace is NoTrace from the start
 	Webhook      string // where to announce its end, "" for nowhere
 	WebhookTrace bool   // with its trace
+	// WebhookEvents is what is announced there.
+	WebhookEvents WebhookEvents
 	// Key makes a repeat of the call find this job; nil without one.
 	Key *Key
 }

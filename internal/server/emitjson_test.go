@@ -44,7 +44,7 @@ func TestResultJSON(t *testing.T) {
 			t.Errorf("%s, as a job: %.200s", short, a.ResultJSON)
 		}
 		parsed, _ := job.ParseID(id)
-		body, err := w.service.WebhookBody(t.Context(), parsed, 1<<20)
+		body, err := w.service.WebhookBody(t.Context(), parsed, "", 1<<20)
 		check(t, err)
 		var sent answer
 		if err := json.Unmarshal(body, &sent); err != nil || *sent.Result != want || string(sent.ResultJSON) != want {

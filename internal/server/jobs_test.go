@@ -516,12 +516,12 @@ func TestWebhooks(t *testing.T) {
 	id := submit(ada, "https://example.com/end").read(t).JobID
 	w.reach(id, "complete")
 	parsed, _ := job.ParseID(id)
-	told, err := w.service.WebhookBody(t.Context(), parsed, 1<<20)
+	told, err := w.service.WebhookBody(t.Context(), parsed, "", 1<<20)
 	check(t, err)
 	if poll := w.poll(id, ""); string(told) != poll.body {
 		t.Errorf("told %s\npolled %s", told, poll.body)
 	}
-	short, err := w.service.WebhookBody(t.Context(), parsed, 10)
+	short, err := w.service.WebhookBody(t.Context(), parsed, "", 10)
 	check(t, err)
 	if want := `{"status":"complete","job_id":"` + id + `","truncated":true}`; string(short) != want {
 		t.Errorf("told %s, want %s", short, want)
@@ -540,11 +540,11 @@ func TestWebhookBodiesTakeTurns(t *testing.T) {
 	check(t, other.Turn(t.Context()))
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if body, err := w.service.WebhookBody(short, parsed, 1<<20); !errors.Is(err, context.DeadlineExceeded) {
+	if body, err := w.service.WebhookBody(short, parsed, "", 1<<20); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("while another computes: %d bytes, %v", len(body), err)
 	}
 	other.Release()
-	if body, err := w.service.WebhookBody(t.Context(), parsed, 1<<20); err != nil || len(body) < 100000 {
+	if body, err := w.service.WebhookBody(t.Context(), parsed, "", 1<<20); err != nil || len(body) < 100000 {
 		t.Errorf("afterwards: %d bytes, %v", len(body), err)
 	}
 }

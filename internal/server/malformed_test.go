@@ -329,7 +329,7 @@ func TestCanary(t *testing.T) {
 		say(w.send("GET", "/v1/job/"+id+"/events", "", ""))
 		say(w.poll(id, ""))
 		parsed, _ := job.ParseID(id)
-		if told, err := w.service.WebhookBody(t.Context(), parsed, 1<<20); err == nil {
+		if told, err := w.service.WebhookBody(t.Context(), parsed, "", 1<<20); err == nil {
 			say(response{body: string(told)})
 		}
 	}

@@ -121,7 +121,7 @@ func TestWebhookTrace(t *testing.T) {
 			if !ok || !strings.Contains(polled.body, `"trace":[{`) {
 				t.Fatalf("%s: %s", options, polled.body)
 			}
-			sent, err := w.service.WebhookBody(t.Context(), parsed, 1<<20)
+			sent, err := w.service.WebhookBody(t.Context(), parsed, "", 1<<20)
 			check(t, err)
 			if strings.Contains(string(sent), `"trace"`) != shown || !strings.Contains(string(sent), `"result":"a"`) {
 				t.Errorf("%s: %s", options, sent)
@@ -131,7 +131,7 @@ func TestWebhookTrace(t *testing.T) {
 	id := w.query(ada, strings.Repeat(`EMIT "a" `, 400), `"mode":"async","options":{"webhook":"https://example.com/x"}`).read(t).JobID
 	w.poll(id, "?wait=60")
 	parsed, _ := job.ParseID(id)
-	sent, err := w.service.WebhookBody(t.Context(), parsed, 2000)
+	sent, err := w.service.WebhookBody(t.Context(), parsed, "", 2000)
 	check(t, err)
 	if strings.Contains(string(sent), "truncated") || len(sent) < 400 {
 		t.Errorf("what fits without its trace is sent as %s", sent)

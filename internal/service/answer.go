@@ -75,10 +75,15 @@ func (s *Service) suspendedAnswer(v *job.View) (wire.Job, error) {
 	if err != nil {
 		return j, err
 	}
-	j.Prompt = &wire.Prompt{ID: v.Prompt.ID, Kind: v.Prompt.Kind, Sent: v.Prompt.Sent, To: v.Prompt.To, Message: v.Prompt.Message, Schema: v.Prompt.Schema, ExpiresAt: v.Prompt.Expires}
+	j.Prompt = wirePrompt(v.Prompt)
 	j.ConfirmURL = s.o.URLs.Confirm() + v.ID.String()
 	j.FormURL = s.o.URLs.Form() + token
 	return j, nil
+}
+
+// wirePrompt is a prompt as callers see it.
+func wirePrompt(p *job.Prompt) *wire.Prompt {
+	return &wire.Prompt{ID: p.ID, Kind: p.Kind, Sent: p.Sent, To: p.To, Message: p.Message, Schema: p.Schema, ExpiresAt: p.Expires}
 }
 
 func (s *Service) pollURL(id job.ID) string { return s.o.URLs.API + "/v1/job/" + id.String() }

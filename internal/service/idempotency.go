@@ -49,13 +49,14 @@ func (s *Service) idempotencyKey(who caller, c Caller, q Query) *job.Key {
 		Request    wire.Request
 		Webhook    string
 		// What was added since: without it, a request is what it was before to the byte.
-		Program      string          `json:",omitempty"`
-		Method       string          `json:",omitempty"`
-		Input        json.RawMessage `json:",omitempty"`
-		Trace        wire.TraceMode  `json:",omitempty"`
-		WebhookTrace bool            `json:",omitempty"`
-		Origin       int64           `json:",omitempty"`
-	}{q.Convention, q.Async, script, request, q.Webhook, program.Name, program.Method, q.Input, q.Trace, q.WebhookTrace, q.origin})
+		Program      string            `json:",omitempty"`
+		Method       string            `json:",omitempty"`
+		Input        json.RawMessage   `json:",omitempty"`
+		Trace        wire.TraceMode    `json:",omitempty"`
+		WebhookTrace bool              `json:",omitempty"`
+		Origin       int64             `json:",omitempty"`
+		Events       job.WebhookEvents `json:",omitempty"`
+	}{q.Convention, q.Async, script, request, q.Webhook, program.Name, program.Method, q.Input, q.Trace, q.WebhookTrace, q.origin, q.WebhookEvents})
 	k := &job.Key{Hash: sha256.Sum256([]byte(space + *q.Key)), Body: sha256.Sum256(body), Until: s.o.Clock().Add(keyTTL)}
 	if who.By == principal.ByOrigin {
 		k.Legacy = sha256.Sum256([]byte(*q.Key))

@@ -27,7 +27,9 @@ type Query struct {
 	Webhook string // what to call at the end of an async one, "" for nowhere
 	// WebhookTrace has the trace sent there too.
 	WebhookTrace bool
-	Key          *string // makes a repeat of the call find its job; nil for none
+	// WebhookEvents is what is told there. A synchronous call tells it where it is suspended.
+	WebhookEvents job.WebhookEvents
+	Key           *string // makes a repeat of the call find its job; nil for none
 	// Within checks the call's sizes against those of the account.
 	Within func(wire.Limits) error
 

@@ -34,6 +34,9 @@ type syncRun struct {
 // run compiles a script, runs it here and records it. The caller who hangs up
 // does not stop it; the account's limits do.
 func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l account.Limits, ticket *admit.Ticket, spent *usage.Call, a Answer) (Answer, error) {
+	if err := s.checkWebhook(who, q.Webhook); err != nil {
+		return a, err
+	}
 	ctx, cancel := withTimeout(ctx, l.SyncTime)
 	defer cancel()
 	id := s.o.NewID()
@@ -197,7 +200,8 @@ func (k *syncRun) suspend(ctx context.Context, run *engine.Run, out engine.Outco
 	}
 	k.reserveOutput()
 	view, err := k.o.Jobs.Adopt(ctx, worker.Submission{
-		Summary: k.summary(), Account: k.Account, Limits: k.Limits, Spec: k.Spec, Program: k.program, Call: k.call(k.Execution, &k.query),
+		Summary: k.summary(), Account: k.Account, Limits: k.Limits, Spec: k.Spec, Program: k.program,
+		Webhook: k.query.Webhook, WebhookTrace: k.query.WebhookTrace, WebhookEvents: k.query.WebhookEvents, Call: k.call(k.Execution, &k.query),
 	}, run, out, k.o.Clock().Sub(k.Spec.Started))
 	if err == nil {
 		return result{view: view}, nil

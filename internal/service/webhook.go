@@ -6,11 +6,14 @@ import (
 	"ql/internal/admit"
 	"ql/internal/execution"
 	"ql/internal/job"
+	"ql/internal/wire"
 )
 
-// WebhookBody is what is sent at the end of a job: what a poll shows, without the trace
-// unless the caller asked for it, and without its output where that is too long.
-func (s *Service) WebhookBody(ctx context.Context, id job.ID, most int) ([]byte, error) {
+// WebhookBody is what is sent at the end of a job, or, where a prompt is named, at the pause at
+// that: what a poll shows, without the trace unless the caller asked for it, and without its output
+// where that is too long. Of a pause the addresses at which to answer are left out: whoever is told
+// of a question need not be who answers it. A pause that is over is ErrQuestionOver.
+func (s *Service) WebhookBody(ctx context.Context, id job.ID, prompt string, most int) ([]byte, error) {
 	v, err := s.o.Jobs.ViewWithin(ctx, id, 0)
 	if err == nil && v.Omitted && sentBytes(v) <= int64(most) {
 		// Few are sent at once, and none is in a hurry. In the body a result may be twice.
@@ -32,6 +35,12 @@ func (s *Service) WebhookBody(ctx context.Context, id job.ID, most int) ([]byte,
 		}
 	}
 	j := execution.WireJob(&v.Record)
+	if prompt != "" {
+		if v.State != job.Paused || v.Prompt == nil || v.Prompt.ID != prompt {
+			return nil, ErrQuestionOver
+		}
+		j.Prompt = wirePrompt(v.Prompt)
+	}
 	if !v.WebhookTrace {
 		j.Output.Untraced = true
 	}
@@ -41,6 +50,13 @@ func (s *Service) WebhookBody(ctx context.Context, id job.ID, most int) ([]byte,
 		}
 	}
 	j.Output, j.Truncated = nil, true
+	if j.Prompt != nil && v.Prompt.Sealed == nil { // its words are too many, too
+		q, err := s.o.Jobs.Question(ctx, id, prompt)
+		if err != nil {
+			return nil, err
+		}
+		j.Prompt = &wire.Prompt{ID: q.Prompt, Kind: q.Kind, To: q.Audience, Message: q.Title, ExpiresAt: q.Expires}
+	}
 	return j.AppendJSON(nil), nil
 }
 

@@ -40,6 +40,11 @@ func (s *Sender) deliver(d Delivery) (took time.Duration) {
 		s.recordAttempt(d, Attempt{Number: d.Attempts + 1, At: now, Error: "the job is kept no more"}, Stopped, now)
 		return 0
 	}
+	if errors.Is(err, ErrOver) {
+		now := s.o.Clock()
+		s.recordAttempt(d, Attempt{Number: d.Attempts + 1, At: now, Error: "the question is over"}, Stopped, now)
+		return 0
+	}
 	if err != nil {
 		s.postpone(d, err)
 		return 0

@@ -27,7 +27,7 @@ type Options struct {
 	Secrets func(ctx context.Context, a account.ID) ([]redacted.Text, error)
 	// Body returns what a delivery says, as JSON: what a poll of the finished
 	// job shows, shortened where it has more than MaxBody bytes. Where the job is
-	// kept no more it answers job.ErrNotFound.
+	// kept no more it answers job.ErrNotFound, and where a pause is over ErrOver.
 	Body func(ctx context.Context, d Delivery) ([]byte, error)
 
 	Clock      func() time.Time // time.Now

@@ -1,4 +1,4 @@
-// Package webhook delivers the ends of jobs to callers' servers, after the
+// Package webhook delivers the ends of jobs, and their pauses, to callers' servers, after the
 // Standard Webhooks specification: signed, under the same id at every attempt,
 // at least once, again and again for three days where a server does not take
 // it. It declares the Store of deliveries and their attempts.
@@ -33,7 +33,7 @@ func (s State) Valid() bool {
 	return s == Pending || s == Delivered || s == Stopped || s == Exhausted
 }
 
-// Delivery is what a server is sent: that a job has finished.
+// Delivery is what a server is sent: that a job has finished, or is paused.
 type Delivery struct {
 	Seq      int64  // its number in the store; later ones have greater ones
 	ID       string // the same at all attempts
@@ -45,6 +45,8 @@ type Delivery struct {
 	Due      time.Time // of the next attempt, or when a claim ends; zero when settled
 	Made     time.Time
 	Settled  time.Time // zero while it is not
+	Event    string    // what it says: finished or paused
+	Prompt   string    // of a pause: the id of the prompt
 }
 
 // Attempt is what became of one call.
@@ -63,6 +65,9 @@ var (
 	// ErrClaimLost says that a delivery is no longer claimed by who says so.
 	// Nothing was changed.
 	ErrClaimLost = errors.New("webhook claim lost")
+	// ErrOver says, of what a delivery says, that it is so no longer: the question was answered,
+	// or has expired, since.
+	ErrOver = errors.New("the question is over")
 )
 
 // Store stores deliveries: for who sends them, and for who looks at them. Each method is

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"ql/internal/hostname"
@@ -20,7 +21,9 @@ type Query struct {
 	Webhook string // "" where none was sent
 	// WebhookTrace says that the trace is sent there too.
 	WebhookTrace bool
-	Shape        Shape
+	// WebhookEvents are what is told there; none where they were left out.
+	WebhookEvents []string
+	Shape         Shape
 }
 
 // Auth holds a caller's credentials: a password, or the live editor's token, or
@@ -49,7 +52,7 @@ func (q *Query) Within(l Limits) error {
 var (
 	queryFields  = []string{"auth", "query", "script", "input", "mode", "request", "trace", "options"}
 	authFields   = []string{"username", "password", "token"}
-	optionFields = []string{"webhook", "webhook_trace"}
+	optionFields = []string{"webhook", "webhook_trace", "webhook_events"}
 )
 
 // DecodeQuery reads the body of POST /v1/query. The error is a *Refusal.
@@ -90,8 +93,11 @@ func want(field string, n node, first byte) *Refusal {
 		return nil
 	}
 	fits := "an object"
-	if first == '"' {
+	switch first {
+	case '"':
 		fits = "a text"
+	case '[':
+		fits = "a list"
 	}
 	return invalid(field, "is "+n.kind()+": "+fits+" fits")
 }
@@ -146,7 +152,7 @@ func (q *Query) decode(top node) *Refusal {
 	case !hasScript && !hasProgram:
 		return invalid("query", `is missing: the script to run, a text, fits, or "script" with the name of a published one`)
 	}
-	q.Webhook, q.WebhookTrace = options.webhook, options.webhookTrace
+	q.Webhook, q.WebhookTrace, q.WebhookEvents = options.webhook, options.webhookTrace, options.webhookEvents
 	return options.fit(q)
 }
 
@@ -367,6 +373,8 @@ type options struct {
 	webhook      string
 	hasWebhook   bool
 	webhookTrace bool
+	// webhookEvents are those that were sent, one at least; nil where they were left out.
+	webhookEvents []string
 }
 
 func decodeOptions(n node) (o options, r *Refusal) {
@@ -387,6 +395,8 @@ func decodeOptions(n node) (o options, r *Refusal) {
 			if yes, r = boolean("options.webhook_trace", value); r == nil {
 				o.webhookTrace = *yes
 			}
+		case "webhook_events":
+			o.webhookEvents, r = decodeEvents(value)
 		default:
 			r = unknown("options", name, optionFields)
 		}
@@ -397,11 +407,39 @@ func decodeOptions(n node) (o options, r *Refusal) {
 	return o, nil
 }
 
+// events are those that a webhook can be told.
+var events = []string{"finished", "paused"}
+
+// decodeEvents reads what a webhook is told: each event once, one at least.
+func decodeEvents(n node) (list []string, r *Refusal) {
+	const field = "options.webhook_events"
+	if r := want(field, n, '['); r != nil {
+		return nil, r
+	}
+	elements := n.inside()
+	for value, ok := elements.item(); ok; value, ok = elements.item() {
+		name, r := text(field, value)
+		if r != nil {
+			return nil, r
+		}
+		if !slices.Contains(events, name) || slices.Contains(list, name) {
+			return nil, invalid(field, "is a list of finished and paused, each once at most")
+		}
+		list = append(list, name)
+	}
+	if list == nil {
+		return nil, invalid(field, "is empty: finished or paused fits, or both; or leave it out")
+	}
+	return list, nil
+}
+
 // fit checks options against the rest of a query.
 func (o *options) fit(q *Query) *Refusal {
 	switch {
-	case o.hasWebhook && !q.Async:
-		return invalid("options.webhook", `goes only with "mode": "async": a synchronous call has its answer at once`)
+	case o.webhookEvents != nil && !o.hasWebhook:
+		return invalid("options.webhook_events", "goes only with options.webhook, the address that is told of them")
+	case o.hasWebhook && !q.Async && o.webhookEvents == nil:
+		return invalid("options.webhook", `goes only with "mode": "async": a synchronous call has its answer at once. With "webhook_events" one that pauses tells of that, and of its end`)
 	case o.webhookTrace && !o.hasWebhook:
 		return invalid("options.webhook_trace", "goes only with options.webhook, the address to which the trace is sent")
 	case o.webhookTrace && q.Trace == TraceNone:

@@ -55,7 +55,7 @@ type header struct {
 	ran       time.Duration // of earlier attempts
 	failures  int           // in a row
 	crashes   int           // likewise, of attempts that ended with their process
-	webhook   bool          // its end is delivered to somebody
+	webhook   bool          // its end or its pauses are delivered to somebody
 	leftovers bool          // there are rows to delete in the end
 }
 
@@ -578,6 +578,9 @@ func (a *attempt) suspend(ctx context.Context, run *engine.Run, out engine.Outco
 	// Another attempt may have begun by now, whose receipts come after this step.
 	a.receipts = receipts{a.journal.truncate(), run.Machine().Effect().Seq}
 	a.enter(phaseSuspended)
+	if s.Prompt != nil && a.webhook {
+		a.w.o.OnDelivery()
+	}
 	return nil
 }
 

@@ -86,7 +86,7 @@ func (w *Worker) storeEnded(ctx context.Context, s *Submission, e *job.End) (ear
 	}
 	ctx, cancel := detached(ctx)
 	defer cancel()
-	earlier, err = w.o.Queue.AcceptEnded(ctx, &job.Task{Webhook: s.Webhook, WebhookTrace: s.WebhookTrace, Key: s.Key}, e)
+	earlier, err = w.o.Queue.AcceptEnded(ctx, &job.Task{Webhook: s.Webhook, WebhookTrace: s.WebhookTrace, WebhookEvents: s.WebhookEvents, Key: s.Key}, e)
 	if err != nil && errors.Is(failed, record.ErrOutcomeUnknown) {
 		err = fault.New(fault.OutcomeUnknown, "the storage failed while the job was stored").WithCause(errors.Join(failed, err))
 	}

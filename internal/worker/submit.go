@@ -29,8 +29,10 @@ type Submission struct {
 	Webhook string
 	// WebhookTrace says that the trace is sent there.
 	WebhookTrace bool
-	Key          *job.Key
-	Call         job.Call
+	// WebhookEvents is what is told there.
+	WebhookEvents job.WebhookEvents
+	Key           *job.Key
+	Call          job.Call
 }
 
 // SealRequest seals what a job was called with.
@@ -49,7 +51,7 @@ func (w *Worker) task(s *Submission, now time.Time) (*job.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &job.Task{Summary: s.Summary, Program: s.Program.Hash, Webhook: s.Webhook, WebhookTrace: s.WebhookTrace, Key: s.Key, Call: s.Call, Untraced: s.Spec.Trace != wire.TraceFull}
+	t := &job.Task{Summary: s.Summary, Program: s.Program.Hash, Webhook: s.Webhook, WebhookTrace: s.WebhookTrace, WebhookEvents: s.WebhookEvents, Key: s.Key, Call: s.Call, Untraced: s.Spec.Trace != wire.TraceFull}
 	if !w.o.Unlimited {
 		t.MostPrograms = s.Limits.SuspendedBytes
 	}
@@ -197,6 +199,9 @@ func (w *Worker) Adopt(ctx context.Context, s Submission, run *engine.Run, out e
 		w.programs.put(s.Program.Hash, cachedProgram{s.Program, now})
 	}
 	w.nudge()
+	if suspension.Prompt != nil && s.Webhook != "" {
+		w.o.OnDelivery()
+	}
 	v := &job.View{Seq: lease.Seq, Prompt: suspension.Prompt, Until: suspension.Until}
 	v.Summary = task.Summary
 	p := &suspension.Progress

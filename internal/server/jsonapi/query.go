@@ -30,7 +30,7 @@ func (c codec) query(h http.Header, r *server.Request) (server.Response, error) 
 	}
 	call := service.Query{
 		Convention: job.JSON, Credentials: credentials, Script: q.Script, Input: input, Async: q.Async, Request: q.Request, Trace: q.Trace, Within: q.Within,
-		Webhook: q.Webhook, WebhookTrace: q.WebhookTrace, Key: r.IdempotencyKey(),
+		Webhook: q.Webhook, WebhookTrace: q.WebhookTrace, WebhookEvents: webhookEvents(q.WebhookEvents), Key: r.IdempotencyKey(),
 	}
 	if q.Program != "" {
 		call.Program = &service.Program{Name: q.Program}
@@ -53,4 +53,12 @@ func inputOf(r *server.Request, q *wire.Query) (json.RawMessage, error) {
 		}
 	}
 	return json.RawMessage(q.Input), nil
+}
+
+// webhookEvents is the set of events that were named.
+func webhookEvents(names []string) (set job.WebhookEvents) {
+	for _, name := range names {
+		set |= job.EventNamed(name)
+	}
+	return set
 }

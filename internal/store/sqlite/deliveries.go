@@ -19,7 +19,7 @@ var _ webhook.Store = Deliveries{}
 // Deliveries returns the store's deliveries.
 func (s *Store) Deliveries() Deliveries { return Deliveries{s} }
 
-const deliveryColumns = "seq, id, account, job, url, state, attempts, due, made, settled"
+const deliveryColumns = "seq, id, account, job, url, state, attempts, due, made, settled, event, prompt"
 
 func readDelivery(r row) webhook.Delivery {
 	d := webhook.Delivery{
@@ -32,6 +32,8 @@ func readDelivery(r row) webhook.Delivery {
 		Due:      r.time(7),
 		Made:     r.time(8),
 		Settled:  r.time(9),
+		Event:    r.text(10),
+		Prompt:   r.text(11),
 	}
 	copy(d.Job[:], r.s.Blob(3))
 	return d

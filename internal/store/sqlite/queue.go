@@ -84,6 +84,9 @@ func (q Queue) AcceptEnded(ctx context.Context, task *job.Task, e *job.End) (ear
 		if err := t.countAcceptedEnded(e.Account, e.Finished, e.Ran, e.Bytes()); err != nil {
 			return err
 		}
+		if !task.WebhookEvents.Has(job.EventFinished) {
+			return nil
+		}
 		return t.enqueueDelivery(job.Lease{ID: e.ID, Account: e.Account}, task.Webhook, e.Delivery, e.Finished)
 	})
 	return earlier, orphaned(err)
@@ -124,10 +127,10 @@ func (t tx) insertTask(task *job.Task, due time.Time, attempt int64, incarnation
 	if err != nil {
 		return job.Lease{}, err
 	}
-	if _, err := t.exec(`INSERT INTO jobs (id, account, state, mode, convention, credential, created, steps, trace_dropped, trace, result, encoding, attempt, begun, due, member, webhook, webhook_trace, program, task, key_id, program_name, name, source, request, origin)
-		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, ?, x'', '', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	if _, err := t.exec(`INSERT INTO jobs (id, account, state, mode, convention, credential, created, steps, trace_dropped, trace, result, encoding, attempt, begun, due, member, webhook, webhook_trace, webhook_events, program, task, key_id, program_name, name, source, request, origin)
+		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, ?, x'', '', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		t.conn.ids.place(task.ID), int64(task.Account), string(task.State), string(task.Mode), string(task.Convention), string(task.Credential), task.Created,
-		startingTrace(task), attempt, task.State == job.Running, due, incarnation, optional(task.Webhook), task.WebhookTrace, task.Program[:], append([]byte{}, task.Spec...),
+		startingTrace(task), attempt, task.State == job.Running, due, incarnation, optional(task.Webhook), task.WebhookTrace, int64(task.WebhookEvents.OrDefault()), task.Program[:], append([]byte{}, task.Spec...),
 		optionalNumber(int64(task.KeyID)), optional(task.ProgramName), optional(task.Call.Name), optionalNumber(source), task.Call.Request, optionalNumber(task.Call.Origin)); err != nil {
 		return job.Lease{}, err
 	}

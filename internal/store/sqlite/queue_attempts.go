@@ -259,6 +259,9 @@ func (t tx) suspend(l job.Lease, s *job.Suspension, held int64) error {
 			l.Seq, p.ID, p.Kind, p.Token[:], p.Sealed, p.Expires, p.Message, p.Schema, p.To, p.Sent); err != nil {
 			return err
 		}
+		if err := t.enqueuePaused(l, s); err != nil {
+			return err
+		}
 	}
 	if err := t.storeQuestion(l, s); err != nil {
 		return err
@@ -301,7 +304,7 @@ func (t tx) finish(l job.Lease, e *job.End) error {
 	var rest int64 // what its request and its questions count
 	found, err := t.one(`UPDATE jobs SET state = ?, finished = ?, steps = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?, checksum = ?,
 		ran = ?, fuel = ?, memory = ?, fetches = ?, due = NULL, member = NULL, program = NULL, task = NULL, held = NULL
-		WHERE seq = ? AND attempt = ? AND state = 'running' RETURNING webhook, coalesce(length(request), 0) + question_bytes`, func(r row) { webhook, rest = r.text(0), r.int(1) },
+		WHERE seq = ? AND attempt = ? AND state = 'running' RETURNING `+finishedWebhook+`, coalesce(length(request), 0) + question_bytes`, func(r row) { webhook, rest = r.text(0), r.int(1) },
 		string(e.State), e.Finished, e.Steps, e.TraceDropped, e.Error, e.Response, e.Trace, append([]byte{}, e.Result...), string(e.Encoding), checksum(e.Result),
 		e.Ran.Microseconds(), e.Cost.Fuel, e.Cost.Memory, e.Cost.Fetches, l.Seq, l.Attempt)
 	if err != nil || !found {
@@ -324,7 +327,7 @@ func (q Queue) FinishAsStored(ctx context.Context, l job.Lease, s job.State, now
 		return q.guarded(ctx, l, func(t tx) error {
 			var webhook string
 			var ran time.Duration
-			if _, err := t.one("SELECT webhook, ran FROM jobs WHERE seq = ?", func(r row) {
+			if _, err := t.one("SELECT "+finishedWebhook+", ran FROM jobs WHERE seq = ?", func(r row) {
 				webhook, ran = r.text(0), time.Duration(r.int(1))*time.Microsecond
 			}, l.Seq); err != nil {
 				return err
@@ -336,6 +339,17 @@ func (q Queue) FinishAsStored(ctx context.Context, l job.Lease, s job.State, now
 	if isDamaged(err) {
 		return end(false) // its rows go when it is forgotten
 	}
+	return err
+}
+
+// finishedWebhook is where the end of a job is told, null for nowhere.
+const finishedWebhook = "iif(webhook_events & 1, webhook, NULL)"
+
+// enqueuePaused puts the pause of a job into the outbox, where its webhook is told of that.
+func (t tx) enqueuePaused(l job.Lease, s *job.Suspension) error {
+	_, err := t.exec(`INSERT INTO deliveries (id, account, job, url, state, attempts, due, made, event, prompt)
+		SELECT ?, account, ?, webhook, 'pending', 0, ?, ?, 'paused', ? FROM jobs WHERE seq = ? AND webhook IS NOT NULL AND webhook_events & 2 ON CONFLICT (id) DO NOTHING`,
+		job.PausedDeliveryID(l.ID, s.Prompt.ID), l.ID[:], s.At, s.At, s.Prompt.ID, l.Seq)
 	return err
 }
 

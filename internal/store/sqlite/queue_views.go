@@ -17,7 +17,7 @@ func (q Queue) Cancel(ctx context.Context, id job.ID, now time.Time, failure []b
 		var webhook string
 		var ran time.Duration
 		var begun bool
-		found, err := t.one("SELECT seq, account, state, webhook, ran, begun AND member IN (SELECT incarnation FROM members) FROM jobs WHERE id = ?", func(r row) {
+		found, err := t.one("SELECT seq, account, state, "+finishedWebhook+", ran, begun AND member IN (SELECT incarnation FROM members) FROM jobs WHERE id = ?", func(r row) {
 			l = job.Lease{Seq: r.int(0), ID: id, Account: account.ID(r.int(1))}
 			state, webhook, ran = job.State(r.text(2)), r.text(3), time.Duration(r.int(4))*time.Microsecond
 			begun = r.bool(5)

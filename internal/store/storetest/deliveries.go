@@ -18,7 +18,7 @@ func delivery(a account.ID, n int) webhook.Delivery {
 	made := noon.Add(time.Duration(n-1) * time.Minute)
 	return webhook.Delivery{
 		ID: numbered("msg", n), Account: a, Job: record(a, n).ID, URL: "https://example.com/" + numbered("hook", n),
-		State: webhook.Pending, Due: made, Made: made,
+		Event: "finished", State: webhook.Pending, Due: made, Made: made,
 	}
 }
 

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/job"
 	"ql/internal/principal"
+	"ql/internal/webhook"
 )
 
 // openedBy returns the job whose open question a token opens; job.ErrNotFound where there is none.
@@ -240,4 +242,64 @@ func testQuestionRace(t *testing.T, s Stores) {
 			t.Errorf("the question is %s, want %s: %v", q.State, want, errs)
 		}
 	}
+}
+
+// testQuestionWebhooks: the webhook of a job is told what its caller chose, in the transaction of what
+// it is told of, and of each question once.
+func testQuestionWebhooks(t *testing.T, s Stores) {
+	a := create(t, s.Accounts, person("ada"))
+	events := func(id job.ID) (list []string) {
+		t.Helper()
+		all, err := s.Deliveries.ByJob(t.Context(), id)
+		must(t, err)
+		for _, d := range slices.Backward(all) {
+			list = append(list, strings.TrimSpace(d.Event+" "+d.Prompt))
+			if d.Account != a.ID || d.Job != id || d.State != webhook.Pending || d.Due.IsZero() || d.URL == "" {
+				t.Errorf("it is %+v", d)
+			}
+		}
+		return list
+	}
+	n := 0
+	for _, test := range []struct {
+		events job.WebhookEvents
+		want   func(a, b string) []string
+	}{
+		{0, func(string, string) []string { return []string{"finished"} }},
+		{job.EventFinished, func(string, string) []string { return []string{"finished"} }},
+		{job.EventPaused, func(a, b string) []string { return []string{"paused " + a, "paused " + b} }},
+		{job.EventFinished | job.EventPaused, func(a, b string) []string { return []string{"paused " + a, "paused " + b, "finished"} }},
+	} {
+		task := task(a.ID, n)
+		task.State, task.WebhookEvents = job.Running, test.events
+		l := accept(t, s, task)
+		first, second := n, n+1
+		n += 2
+		for _, k := range []int{first, second} {
+			asked := pausedAt(k)
+			asked.At = seconds(75)
+			must(t, s.Queue.Suspend(t.Context(), l, asked))
+			var err error
+			l, err = s.Queue.Answer(t.Context(), l.ID, answer(k), node(t, s), claimTime)
+			must(t, err)
+		}
+		must(t, s.Queue.Finish(t.Context(), l, end(task, job.Complete)))
+		same(t, "what is told", events(task.ID), test.want(prompt(first).ID, prompt(second).ID))
+	}
+	// Where it ran for its caller, and where it ends as it is stored.
+	adopted := task(a.ID, n)
+	adopted.State, adopted.Mode, adopted.WebhookEvents = job.Paused, job.Sync, job.EventPaused
+	asked := pausedAt(n)
+	asked.At = seconds(75)
+	_, err := s.Queue.Adopt(t.Context(), adopted, asked)
+	must(t, err)
+	_, _, err = s.Queue.Cancel(t.Context(), adopted.ID, seconds(90), nil, "msg-cancel")
+	must(t, err)
+	same(t, "what a call tells that was suspended", events(adopted.ID), []string{"paused " + prompt(n).ID})
+	// And one that is over when it is accepted.
+	over := task(a.ID, n+1)
+	over.WebhookEvents = job.EventPaused
+	_, err = s.Queue.AcceptEnded(t.Context(), over, end(over, job.Complete))
+	must(t, err)
+	same(t, "what one tells that has ended", events(over.ID), []string(nil))
 }

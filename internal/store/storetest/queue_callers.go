@@ -380,7 +380,7 @@ func testQueueCancel(t *testing.T, s Stores) {
 		got, err := s.Deliveries.ByJob(t.Context(), task.ID)
 		must(t, err)
 		same(t, "what is told", got, []webhook.Delivery{{
-			Seq: got[0].Seq, ID: delivery, Account: a.ID, Job: task.ID, URL: task.Webhook, State: webhook.Pending, Due: seconds(100), Made: seconds(100),
+			Seq: got[0].Seq, ID: delivery, Account: a.ID, Job: task.ID, URL: task.Webhook, Event: "finished", State: webhook.Pending, Due: seconds(100), Made: seconds(100),
 		}})
 	}
 
@@ -450,7 +450,7 @@ func testQueueFinish(t *testing.T, s Stores) {
 		var want []webhook.Delivery
 		if !test.bare {
 			want = []webhook.Delivery{{
-				Seq: got[0].Seq, ID: e.Delivery, Account: a.ID, Job: h.task.ID, URL: h.task.Webhook, State: webhook.Pending, Due: e.Finished, Made: e.Finished,
+				Seq: got[0].Seq, ID: e.Delivery, Account: a.ID, Job: h.task.ID, URL: h.task.Webhook, Event: "finished", State: webhook.Pending, Due: e.Finished, Made: e.Finished,
 			}}
 		}
 		same(t, "what is told", got, want)
@@ -488,7 +488,7 @@ func testQueueAcceptEnded(t *testing.T, s Stores) {
 		var want []webhook.Delivery
 		if one.Webhook != "" {
 			want = []webhook.Delivery{{
-				Seq: got[0].Seq, ID: e.Delivery, Account: a.ID, Job: one.ID, URL: one.Webhook, State: webhook.Pending, Due: e.Finished, Made: e.Finished,
+				Seq: got[0].Seq, ID: e.Delivery, Account: a.ID, Job: one.ID, URL: one.Webhook, Event: "finished", State: webhook.Pending, Due: e.Finished, Made: e.Finished,
 			}}
 		}
 		same(t, "what is told", got, want)

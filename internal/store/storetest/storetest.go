@@ -146,6 +146,7 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"questions/states":          testQuestionStates,
 		"questions/list":            testQuestionList,
 		"questions/race":            testQuestionRace,
+		"questions/webhooks":        testQuestionWebhooks,
 		"queue/race for a job":      testQueueTakeRace,
 		"queue/cancel":              testQueueCancel,
 		"queue/finish":              testQueueFinish,
