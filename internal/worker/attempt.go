@@ -15,6 +15,7 @@ import (
 	"ql/internal/fault"
 	"ql/internal/job"
 	"ql/internal/journal"
+	"ql/internal/principal"
 	"ql/internal/wire"
 	"ql/lang/bytecode"
 	"ql/lang/vm"
@@ -246,7 +247,12 @@ func (a *attempt) start(ctx context.Context) (err error) {
 
 // ask is what the attempt needs to compute.
 func (a *attempt) ask() admit.Request {
-	return admit.Request{Account: int64(a.lease.Account), Max: a.limits.Concurrent, Memory: a.limits.Memory}
+	return admit.Request{Account: int64(a.lease.Account), Max: a.limits.Concurrent, Memory: a.limits.Memory, Visitor: a.isOfVisitor()}
+}
+
+// isOfVisitor tells whether somebody started the job who has no credentials of its account.
+func (a *attempt) isOfVisitor() bool {
+	return a.job.Credential == principal.ByOrigin || a.job.Credential == principal.ByNobody
 }
 
 // admit waits for the account's turn, however long it takes.

@@ -15,6 +15,7 @@ import (
 	"ql/internal/engine"
 	"ql/internal/job"
 	"ql/internal/member"
+	"ql/internal/principal"
 	"ql/internal/record"
 )
 
@@ -334,6 +335,40 @@ func TestAcceptsWhatHasNoTurn(t *testing.T) {
 	}
 	ticket.Release()
 	e.wantResult(id, "a")
+}
+
+// TestVisitorsLeaveRoom: jobs of pages and strangers wait where the account has three quarters of what
+// it may have, and those of its owner go on.
+func TestVisitorsLeaveRoom(t *testing.T) {
+	for _, by := range []principal.Credential{principal.ByOrigin, principal.ByNobody} {
+		gate := admit.NewGate(admit.GateOptions{Slots: 8})
+		e, q := newWatchedWorld(t, func(o *Options) { o.Gate = gate })
+		var tickets []*admit.Ticket
+		for range 3 {
+			ticket, err := gate.Acquire(t.Context(), admit.Request{Account: int64(e.ada.ID), Max: 4})
+			check(t, err)
+			tickets = append(tickets, ticket)
+		}
+		submit := func(script string, by principal.Credential) job.ID {
+			s := e.submission(script)
+			s.Limits.Concurrent, s.Summary.Credential = 4, by
+			_, err := e.w.Submit(context.Background(), s)
+			check(t, err)
+			return s.Summary.ID
+		}
+		theirs := submit(`EMIT "a"`, by)
+		if got := q.take(); got != "accept:running" {
+			t.Errorf("stored by %q", got)
+		}
+		e.wantResult(submit(`EMIT "b"`, principal.ByNamedKey), "b")
+		if v := e.await(theirs, job.Running, job.Complete); v.State != job.Running {
+			t.Errorf("the job of a visitor is %s", v.State)
+		}
+		for _, ticket := range tickets {
+			ticket.Release()
+		}
+		e.wantResult(theirs, "a")
+	}
 }
 
 // TestNotAccepted has the store fail: the submitter learns of it, and nothing is
