@@ -23,25 +23,33 @@ type domainsAdd struct {
 
 // Run implements the command.
 func (k *domainsAdd) Run(c *console, line *commands) error {
+	if line.Account.Server != "" {
+		return k.remote(c, &line.Account.remoteSettings)
+	}
 	return line.Account.with(c, false, func(o *operator.Operator) error {
 		d, err := o.Accounts.AddDomain(c.ctx, k.Account, k.Domain, k.PublishedOnly)
 		if err != nil {
 			return err
 		}
-		if c.json {
-			c.print(newDomainJSON(d))
-			return nil
-		}
-		what := "scripts"
-		if d.PublishedOnly {
-			what = "published scripts"
-		}
-		fmt.Fprintf(c.out, "pages of %s may send %s as %s\n", d.Pattern, what, k.Account)
-		if !d.PublishedOnly {
-			fmt.Fprintln(c.err, "note: whoever knows this domain can call as its pages, browsers or not: --published-only keeps them to published scripts")
-		}
+		c.showDomain(k.Account, newDomainJSON(d))
 		return nil
 	})
+}
+
+// showDomain shows a domain that was added.
+func (c *console) showDomain(account string, d domainJSON) {
+	if c.json {
+		c.print(d)
+		return
+	}
+	what := "scripts"
+	if d.PublishedOnly {
+		what = "published scripts"
+	}
+	fmt.Fprintf(c.out, "pages of %s may send %s as %s\n", d.Domain, what, account)
+	if !d.PublishedOnly {
+		fmt.Fprintln(c.err, "note: whoever knows this domain can call as its pages, browsers or not: --published-only keeps them to published scripts")
+	}
 }
 
 type domainJSON struct {
@@ -61,19 +69,27 @@ type domainsRemove struct {
 
 // Run implements the command.
 func (k *domainsRemove) Run(c *console, line *commands) error {
+	if line.Account.Server != "" {
+		return k.remote(c, &line.Account.remoteSettings)
+	}
 	return line.Account.with(c, false, func(o *operator.Operator) error {
 		if err := o.Accounts.RemoveDomain(c.ctx, k.Account, k.Domain); err != nil {
 			return err
 		}
-		c.said("pages of %s may call no more", k.Domain)
+		c.saidDomainRemoved(k.Domain)
 		return nil
 	})
 }
+
+func (c *console) saidDomainRemoved(domain string) { c.said("pages of %s may call no more", domain) }
 
 type domainsList struct{ who }
 
 // Run implements the command.
 func (k *domainsList) Run(c *console, line *commands) error {
+	if line.Account.Server != "" {
+		return k.remote(c, &line.Account.remoteSettings)
+	}
 	return line.Account.with(c, false, func(o *operator.Operator) error {
 		domains, err := o.Accounts.Domains(c.ctx, k.Account)
 		if err != nil {
@@ -83,22 +99,26 @@ func (k *domainsList) Run(c *console, line *commands) error {
 		for _, d := range domains {
 			list = append(list, newDomainJSON(d))
 		}
-		if c.json {
-			c.print(struct {
-				Domains []domainJSON `json:"domains"`
-			}{list})
-			return nil
-		}
-		c.table(func(row func(...any)) {
-			row("DOMAIN", "SCRIPTS", "ADDED")
-			for _, d := range list {
-				scripts := "any"
-				if d.PublishedOnly {
-					scripts = "published"
-				}
-				row(d.Domain, scripts, moment(d.Added))
-			}
-		})
+		c.showDomains(list)
 		return nil
+	})
+}
+
+func (c *console) showDomains(list []domainJSON) {
+	if c.json {
+		c.print(struct {
+			Domains []domainJSON `json:"domains"`
+		}{list})
+		return
+	}
+	c.table(func(row func(...any)) {
+		row("DOMAIN", "SCRIPTS", "ADDED")
+		for _, d := range list {
+			scripts := "any"
+			if d.PublishedOnly {
+				scripts = "published"
+			}
+			row(d.Domain, scripts, moment(d.Added))
+		}
 	})
 }

@@ -589,3 +589,78 @@ func (k *auditList) remote(c *console, s *remoteSettings) error {
 	c.showLog(list)
 	return nil
 }
+
+// remoteDomain is a domain as its owner sees it, which may be one that is not proved yet.
+type remoteDomain struct {
+	domainJSON
+	ID     string
+	Proven bool
+}
+
+// remote claims a domain, and has it proved where that is needed: what is missing for the proof the
+// service says, and the same command again goes on from there.
+func (k *domainsAdd) remote(c *console, s *remoteSettings) error {
+	client, err := s.dial(c, k.Account)
+	if err != nil {
+		return err
+	}
+	var d remoteDomain
+	body := map[string]any{"domain": k.Domain, "published_only": k.PublishedOnly}
+	if err := client.Do(c.ctx, remote.Call{Method: remote.Post, Path: []string{"domains"}, JSON: body}, &d); err != nil {
+		return err
+	}
+	if !d.Proven {
+		if err := client.Do(c.ctx, remote.Call{Method: remote.Post, Path: []string{"domains", d.ID, "prove"}}, &d); err != nil {
+			return err
+		}
+	}
+	c.showDomain(named(k.Account), d.domainJSON)
+	return nil
+}
+
+func (k *domainsRemove) remote(c *console, s *remoteSettings) error {
+	client, err := s.dial(c, k.Account)
+	if err != nil {
+		return err
+	}
+	var answer struct{ Domains []remoteDomain }
+	if err := client.Do(c.ctx, remote.Call{Method: remote.Get, Path: []string{"domains"}}, &answer); err != nil {
+		return err
+	}
+	entry := k.Domain
+	if !strings.Contains(entry, "://") {
+		entry = "https://" + entry
+	}
+	for _, d := range answer.Domains {
+		if entry != d.Domain {
+			continue
+		}
+		if err := client.Do(c.ctx, remote.Call{Method: remote.Delete, Path: []string{"domains", d.ID}}, nil); err != nil {
+			return err
+		}
+		c.saidDomainRemoved(k.Domain)
+		return nil
+	}
+	return fault.New(fault.NotFound, "the account's list has no %s", entry)
+}
+
+// remote lists the domains whose pages may call, as on the data folder, and names the others.
+func (k *domainsList) remote(c *console, s *remoteSettings) error {
+	var answer struct{ Domains []remoteDomain }
+	if err := c.ask(s, k.Account, remote.Call{Method: remote.Get, Path: []string{"domains"}}, &answer); err != nil {
+		return err
+	}
+	list := []domainJSON{}
+	for _, d := range answer.Domains {
+		if d.Proven {
+			list = append(list, d.domainJSON)
+		}
+	}
+	c.showDomains(list)
+	for _, d := range answer.Domains {
+		if !d.Proven && !c.json {
+			fmt.Fprintf(c.err, "note: %s is not proved yet; ql account domains add says what is missing\n", printable(d.Domain))
+		}
+	}
+	return nil
+}

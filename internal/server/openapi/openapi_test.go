@@ -252,6 +252,8 @@ var noUUIDs = []string{
 	"/components/schemas/Error/proper", // of an entry in the log
 	"/components/schemas/Webhook",      // of a message: msg_ and a uuid
 	"/paths/~1v1~1webhooks~1{id}",      //
+	"/components/schemas/Domain",       // of a domain: how the hash of its name begins
+	"/paths/~1v1~1domains~1{id}",       //
 	"/components/schemas/SQLResults",   // the number of a row
 }
 
