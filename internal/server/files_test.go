@@ -123,7 +123,7 @@ func TestFiles(t *testing.T) {
 	f.call("GET", "/reports/2026/june.csv", "").want(t, "what is gone", 404, "file_not_found")
 	f.call("HEAD", "/reports/2026/june.csv", "").want(t, "the head of what is gone", 404, "")
 	f.call("DELETE", "/reports/2026", "").want(t, "an empty folder", 200, "")
-	f.call("POST", "/reports", "").want(t, "POST", 405, "method_not_allowed")
+	f.call("PATCH", "/reports", "").want(t, "PATCH", 405, "method_not_allowed")
 	if log := w.log.String(); log != "" {
 		t.Errorf("faults of the service:\n%s", log)
 	}

@@ -54,7 +54,6 @@ const (
 	isFolder       = "is_folder"
 	notAFolder     = "not_a_folder"
 	folderNotEmpty = "folder_not_empty"
-	alreadyExists  = "already_exists"
 	quotaExceeded  = "quota_exceeded"
 	accessDenied   = "access_denied"
 )

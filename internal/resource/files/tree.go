@@ -13,6 +13,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/engine"
+	"ql/internal/fault"
 	"ql/internal/keyedlock"
 	"ql/lang/value"
 )
@@ -343,7 +344,7 @@ func (p *txn) checkRelocation(from, to string, r Relocation) error {
 	}
 	found, err := p.tree.trees.rows.Find(p.ctx, p.tree.account, []string{Key(to)})
 	if err == nil && found[0] != nil && found[0].Path == to && !found[0].Folder {
-		err = value.Errorf(alreadyExists, "there is a file %s already: remove it first, or say that it may be replaced", value.Quote(to))
+		err = fault.New(fault.AlreadyExists, "there is a file %s already: remove it first, or say that it may be replaced", value.Quote(to))
 	}
 	return err
 }
