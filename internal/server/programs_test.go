@@ -405,6 +405,12 @@ func TestKeyOfEverybody(t *testing.T) {
 	if stranger.status != 202 || theirs.body != stranger.body || theirs.status != 202 {
 		t.Errorf("a stranger gets %d %s, the key %d %s", stranger.status, stranger.body, theirs.status, theirs.body)
 	}
+	// So its job is a stranger's in all that is known of it.
+	check(t, w.recorder.Flush(t.Context()))
+	jobs := w.send("GET", "/v1/jobs", "", "", "Authorization", basic(ada.name, ada.password)).body
+	if strings.Count(jobs, `"by":"none"`) != 2 || strings.Contains(jobs, `"key":"files"`) {
+		t.Errorf("the jobs are %s", jobs)
+	}
 	may := w.send("POST", "/v1/query", jsonType, `{"script":"ask"}`, bearer(w.key(ada, "ask", "run:ask"))...).read(t)
 	if may.Status != "paused" || may.JobID == "" {
 		t.Errorf("a key of the program gets %+v", may)

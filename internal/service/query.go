@@ -84,6 +84,9 @@ func (s *Service) answer(ctx context.Context, who caller, c Caller, q Query, a A
 		if err := s.openCalled(ctx, &who, &q, limits); err != nil {
 			return s.countProgramMiss(c, &who, a, err)
 		}
+		if err := s.asVisitor(ctx, &who, c, q.programName()); err != nil {
+			return a, err
+		}
 	}
 	if err := q.Within(wireLimits(limits)); err != nil {
 		return a, err

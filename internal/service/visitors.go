@@ -44,6 +44,22 @@ func withHead(methods []string) []string {
 	return methods
 }
 
+// asVisitor makes a visitor of a named key that is let in as everybody is. So it is one in all: its
+// rate, its idempotency keys, what it may use at once, and what its job is recorded with, by which
+// a repetition knows what rights it had.
+func (s *Service) asVisitor(ctx context.Context, who *caller, c Caller, program string) error {
+	if who.By != principal.ByNamedKey || who.MayRun(program) {
+		return nil
+	}
+	visitor, err := s.o.Auth.Visitor(ctx, who.Account, c.Source)
+	if err != nil {
+		return err
+	}
+	visitor.Session = who.Session
+	who.Principal = visitor
+	return nil
+}
+
 // ProgramPreflight tells whether a page may call the programs of an account, whatever they
 // are: whether the account lists its domain. One that is not there lists none. Who is refused is
 // counted: it may be asking which accounts list a domain.
