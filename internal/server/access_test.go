@@ -186,6 +186,7 @@ func TestAccessMatrix(t *testing.T) {
 		// The job is ada's, and her API key did not start it.
 		"GET /v1/jobs/{ref}":         byRef,
 		"GET /v1/jobs/{ref}/source":  byRef,
+		"GET /v1/jobs/{ref}/answers": byRef,
 		"POST /v1/jobs/{ref}/repeat": repeating,
 
 		"GET /v1/files/{path}":    owner,

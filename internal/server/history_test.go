@@ -103,13 +103,13 @@ func TestJobHistory(t *testing.T) {
 		t.Errorf("%+v and %+v", byID, byRef)
 	}
 	eve := w.member("eve", account.Standard)
-	for _, route := range []string{"", "/source"} {
+	for _, route := range []string{"", "/source", "/answers"} {
 		w.send("GET", "/v1/jobs/"+failed.JobID+route, "", "", "Authorization", basic(eve.name, eve.password)).wantError(t, 404, "job_not_found")
 	}
 	w.repeat(eve, failed.JobID, `{}`).wantError(t, 404, "job_not_found")
 
 	for _, wrong := range []string{"0", "-1", "01", "x", "99999999", "9223372036854775808", "0d3f0a4e-7b8c-4d5e-9f00-112233445566"} {
-		for _, route := range []string{"", "/source"} {
+		for _, route := range []string{"", "/source", "/answers"} {
 			w.send("GET", "/v1/jobs/"+wrong+route, "", "", "Authorization", basic(ada.name, ada.password)).wantError(t, 404, "job_not_found")
 		}
 		w.repeat(ada, wrong, `{}`).wantError(t, 404, "job_not_found")

@@ -58,6 +58,7 @@ func TestScopes(t *testing.T) {
 
 		"GET /v1/jobs/{ref}":         {403, 403, 403, 200, 403, 403, 403, 200},
 		"GET /v1/jobs/{ref}/source":  {403, 403, 403, 200, 403, 403, 403, 200},
+		"GET /v1/jobs/{ref}/answers": {403, 403, 403, 200, 403, 403, 403, 200},
 		"POST /v1/jobs/{ref}/repeat": {403, 403, 403, 403, 403, 403, 403, 200}, // which takes jobs and run
 
 		"GET /v1/usage":           manage,

@@ -131,6 +131,11 @@ func TestQuestions(t *testing.T) {
 	if q := list[0]; q.Decision != "approved" || q.Note != "within\nbudget" || q.By != "key answers" || q.Receipt != receipt.Receipt || q.ID != receipt.PromptID || q.EndedAt != receipt.At || q.FormURL != "" {
 		t.Errorf("an answered one is listed as %+v", q)
 	}
+	r = w.send("GET", fmt.Sprintf("/v1/jobs/%d/answers", list[0].Ref), "", "", sees...)
+	if want := fmt.Sprintf(`"answers":[{"prompt_id":%q,"title":"Pay?","to":"finance","by":"key answers","at":%q,"decision":"approved","note":"within\nbudget","receipt":%q}],"next":null}`, receipt.PromptID, receipt.At, receipt.Receipt); r.status != 200 || !strings.HasSuffix(r.body, want) {
+		t.Errorf("the answers of its job: %d %s, want %s", r.status, r.body, want)
+	}
+	w.send("GET", fmt.Sprintf("/v1/jobs/%d/answers", list[0].Ref), "", "", "Authorization", basic(bob.name, bob.password)).wantError(t, 404, "job_not_found")
 	if list, _ := w.questions("?before="+theirs.Prompt.ID, owner...); len(list) != 0 {
 		t.Errorf("behind another's question: %v", titles(list))
 	}

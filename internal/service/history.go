@@ -150,7 +150,7 @@ func (s *Service) JobHistory(ctx context.Context, c Caller, p *Credentials, ref 
 		h.Cost = &wire.JobCost{Fuel: cost.Fuel, Memory: cost.Memory, Output: int64(len(v.Result)), Fetches: cost.Fetches}
 	}
 	for _, one := range slices.Backward(answers) {
-		h.Answers = append(h.Answers, wire.JobAnswered{PromptID: one.Prompt, By: string(one.By), At: one.Ended, Decision: one.Decision, Note: one.Note})
+		h.Answers = append(h.Answers, jobAnswered(&one))
 	}
 	if size := int64(h.Size()); size > UnreservedBytes {
 		err = c.Memory.Grow(ctx, size)

@@ -125,3 +125,43 @@ func limitQuestions(q *job.QuestionQuery, who *principal.Principal) error {
 	}
 	return nil
 }
+
+// JobAnswers is a page of the answers to a job's questions, those that came last first.
+type JobAnswers struct {
+	Meta
+	Ref     int64
+	Answers []wire.JobAnswered
+	Next    string // "" for the last page
+}
+
+// answerEntries is about how many entries of a listing of jobs an answer takes.
+const answerEntries = 6
+
+// JobAnswers lists the answers to the questions of a job.
+func (s *Service) JobAnswers(ctx context.Context, c Caller, p *Credentials, ref string, limit int, before string) (JobAnswers, error) {
+	_, j, meta, err := s.findRef(ctx, c, p, ref)
+	a := JobAnswers{Meta: meta, Ref: j.Ref}
+	if err == nil {
+		err = c.Memory.reservePage(ctx, answerEntries*limit)
+	}
+	if err != nil {
+		return a, err
+	}
+	list, err := s.o.Jobs.Questions(ctx, j.Account, job.QuestionQuery{Job: j.Ref, State: job.QuestionAnswered, Limit: limit + 1, Before: before})
+	if len(list) > limit {
+		list = list[:limit]
+		a.Next = list[limit-1].Prompt
+	}
+	for i := range list {
+		a.Answers = append(a.Answers, jobAnswered(&list[i]))
+	}
+	return a, err
+}
+
+// jobAnswered is an answer as the owner of its job sees it.
+func jobAnswered(q *job.Question) wire.JobAnswered {
+	return wire.JobAnswered{
+		PromptID: q.Prompt, Title: q.Title, To: q.Audience, By: job.AnsweredBy(q.By, q.ByName), At: q.Ended, Decision: q.Decision, Note: q.Note,
+		Receipt: job.ReceiptNumber(q.Prompt),
+	}
+}

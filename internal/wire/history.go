@@ -126,10 +126,36 @@ type JobCost struct{ Fuel, Memory, Output, Fetches int64 }
 // JobAnswered is an answer to a question of a job.
 type JobAnswered struct {
 	PromptID string
+	Title    string // the start of the question
+	To       string // whom it was for, "" where the script did not say
 	By       string
 	At       time.Time
 	Decision string // "" where it is not known
 	Note     string // "" for none
+	Receipt  string
+}
+
+func (a *JobAnswered) append(dst []byte) []byte {
+	dst = append(dst, `{"prompt_id":`...)
+	dst = appendText(dst, a.PromptID)
+	dst = appendTextField(dst, "title", a.Title)
+	dst = appendTextOrNull(dst, "to", a.To)
+	dst = appendTextField(dst, "by", a.By)
+	dst = appendTime(appendName(dst, "at"), a.At)
+	dst = appendTextOrNull(dst, "decision", a.Decision)
+	dst = appendTextOrNull(dst, "note", a.Note)
+	return append(appendTextField(dst, "receipt", a.Receipt), '}')
+}
+
+// AppendAnswers appends the answer of GET /v1/jobs/{ref}/answers. Next is where the following page
+// begins, "" at the end.
+func AppendAnswers(dst []byte, ref int64, list []JobAnswered, next string) []byte {
+	dst = append(dst, `{"status":"ok"`...)
+	dst = append(appendNumber(dst, "ref", ref), `,"answers":[`...)
+	for i := range list {
+		dst = list[i].append(appendComma(dst))
+	}
+	return appendNext(dst, next)
 }
 
 // JobHistory is a job with all that its owner may see of it.
@@ -147,7 +173,7 @@ type JobHistory struct {
 
 // Size is about how many bytes AppendJSON appends where little is escaped.
 func (j *JobHistory) Size() int {
-	n := j.Job.Size() + 1024 + len(j.Input) + 1536*len(j.Answers)
+	n := j.Job.Size() + 1024 + len(j.Input) + 2560*len(j.Answers)
 	if j.Source != nil {
 		n += j.Source.size()
 	}
@@ -209,13 +235,8 @@ func (j *JobHistory) AppendJSON(dst []byte) []byte {
 		dst = append(appendNumber(dst, "fetches", c.Fetches), '}')
 	}
 	dst = append(appendName(dst, "answers"), '[')
-	for _, a := range j.Answers {
-		dst = append(appendComma(dst), `{"prompt_id":`...)
-		dst = appendText(dst, a.PromptID)
-		dst = appendTextField(dst, "by", a.By)
-		dst = appendTime(appendName(dst, "at"), a.At)
-		dst = appendTextOrNull(dst, "decision", a.Decision)
-		dst = append(appendTextOrNull(dst, "note", a.Note), '}')
+	for i := range j.Answers {
+		dst = j.Answers[i].append(appendComma(dst))
 	}
 	return append(dst, "]}"...)
 }

@@ -2,6 +2,7 @@ package jsonapi
 
 import (
 	"net/http"
+	"net/url"
 	"strconv"
 
 	"ql/internal/fault"
@@ -19,6 +20,10 @@ func (c codec) questionRoutes() []server.Route {
 			Method: http.MethodGet, Path: "/v1/questions", Accepts: owner, Pages: true,
 			Serve: c.questions, EncodeError: encodeError,
 		},
+		{
+			Method: http.MethodGet, Path: "/v1/jobs/{ref}/answers", Accepts: owner, Pages: true,
+			Serve: c.answers, EncodeError: encodeError,
+		},
 	}
 }
 
@@ -31,11 +36,9 @@ func (c codec) questions(h http.Header, r *server.Request) (server.Response, err
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
-	q := service.QuestionQuery{To: values.Get("to"), State: values.Get("state"), Limit: usualPage, Before: values.Get("before")}
-	if values.Has("limit") {
-		if q.Limit, err = strconv.Atoi(values.Get("limit")); err != nil || q.Limit < 1 || q.Limit > largestQuestions {
-			return server.RejectBeforeAuth(fault.Invalid("limit", "is no number of questions: 1 to %d fits", largestQuestions))
-		}
+	q := service.QuestionQuery{To: values.Get("to"), State: values.Get("state"), Before: values.Get("before")}
+	if q.Limit, err = questionLimit(values); err != nil {
+		return server.RejectBeforeAuth(err)
 	}
 	listing, err := c.service.Questions(r.Context(), r.Caller, p, q)
 	if err != nil {
@@ -43,4 +46,37 @@ func (c codec) questions(h http.Header, r *server.Request) (server.Response, err
 	}
 	wire.SetJSON(h, r.Setting(listing.Origin))
 	return server.Response{Status: http.StatusOK, Body: wire.AppendQuestions(nil, listing.Questions, listing.Next), Meta: listing.Meta}, nil
+}
+
+// questionLimit reads how many questions, or answers to them, a page has.
+func questionLimit(values url.Values) (int, error) {
+	if !values.Has("limit") {
+		return usualPage, nil
+	}
+	n, err := strconv.Atoi(values.Get("limit"))
+	if err != nil || n < 1 || n > largestQuestions {
+		return 0, fault.Invalid("limit", "is no number of questions: 1 to %d fits", largestQuestions)
+	}
+	return n, nil
+}
+
+func (c codec) answers(h http.Header, r *server.Request) (server.Response, error) {
+	p, err := headerCredentials(r)
+	if err != nil {
+		return server.RejectBeforeAuth(err)
+	}
+	values, err := parameters(r, "limit", "before")
+	if err != nil {
+		return server.RejectBeforeAuth(err)
+	}
+	limit, err := questionLimit(values)
+	if err != nil {
+		return server.RejectBeforeAuth(err)
+	}
+	a, err := c.service.JobAnswers(r.Context(), r.Caller, p, r.Variable, limit, values.Get("before"))
+	if err != nil {
+		return server.Response{Meta: a.Meta}, err
+	}
+	wire.SetJSON(h, r.Setting(a.Origin))
+	return server.Response{Status: http.StatusOK, Body: wire.AppendAnswers(nil, a.Ref, a.Answers, a.Next), Meta: a.Meta}, nil
 }

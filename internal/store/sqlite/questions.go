@@ -140,9 +140,13 @@ func (t tx) listQuestions(a account.ID, query *job.QuestionQuery) (list []job.Qu
 	if query.State != "" {
 		states = []job.QuestionState{query.State}
 	}
+	of := "questions.account"
+	if query.Job != 0 {
+		of = "+questions.account" // a job's questions are found by the job
+	}
 	var all []numberedQuestion
 	for _, state := range states {
-		if err := t.each(questionColumns+"questions.account = ? AND questions.state = ? AND questions.seq < ? AND questions.prompt IS NOT NULL"+where+" ORDER BY questions.seq DESC LIMIT ?",
+		if err := t.each(questionColumns+of+" = ? AND questions.state = ? AND questions.seq < ? AND questions.prompt IS NOT NULL"+where+" ORDER BY questions.seq DESC LIMIT ?",
 			func(r row) { all = append(all, readQuestion(r)) }, slices.Concat([]any{int64(a), string(state), before}, args, []any{limit})...); err != nil {
 			return nil, err
 		}
