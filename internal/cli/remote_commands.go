@@ -664,3 +664,47 @@ func (k *domainsList) remote(c *console, s *remoteSettings) error {
 	}
 	return nil
 }
+
+func (k *webhookList) remote(c *console, s *remoteSettings) error {
+	client, err := s.dial(c, k.Account)
+	if err != nil {
+		return err
+	}
+	query := url.Values{}
+	if k.Status != "" {
+		query.Set("state", k.Status)
+	}
+	if k.Before != "" {
+		query.Set("before", k.Before)
+	}
+	list, err := remote.List[deliveryJSON](c.ctx, client, remote.Call{Method: remote.Get, Path: []string{"webhooks"}, Query: query}, "webhooks", "before", k.Limit)
+	if err != nil {
+		return err
+	}
+	c.showDeliveries(list)
+	return nil
+}
+
+// remoteDelivery is a delivery as the service shows one.
+type remoteDelivery struct {
+	Webhook deliveryJSON
+	Log     []attemptJSON
+}
+
+func (k *webhookShow) remote(c *console, s *remoteSettings) error {
+	shown := remoteDelivery{Log: []attemptJSON{}}
+	if err := c.ask(s, "", remote.Call{Method: remote.Get, Path: []string{"webhooks", k.ID}}, &shown); err != nil {
+		return err
+	}
+	c.showDelivery(shown.Webhook, shown.Log)
+	return nil
+}
+
+func (k *webhookRepeat) remote(c *console, s *remoteSettings) error {
+	var shown remoteDelivery
+	if err := c.ask(s, "", remote.Call{Method: remote.Post, Path: []string{"webhooks", k.ID, "repeat"}}, &shown); err != nil {
+		return err
+	}
+	c.showRepeated(shown.Webhook)
+	return nil
+}

@@ -64,6 +64,9 @@ func (k *webhookList) Run(c *console, line *commands) error {
 	if k.Limit < 1 {
 		return usage("--limit: %d is no number from 1 on", k.Limit)
 	}
+	if line.Webhook.Server != "" {
+		return k.remote(c, &line.Webhook.remoteSettings)
+	}
 	return line.Webhook.with(c, false, func(o *operator.Operator) error {
 		a, err := o.Accounts.Find(c.ctx, k.Account)
 		if err != nil {
@@ -77,19 +80,23 @@ func (k *webhookList) Run(c *console, line *commands) error {
 		for _, d := range deliveries {
 			list = append(list, newDeliveryJSON(d))
 		}
-		if c.json {
-			c.print(struct {
-				Deliveries []deliveryJSON `json:"deliveries"`
-			}{list})
-			return nil
-		}
-		c.table(func(row func(...any)) {
-			row("DELIVERY", "EVENT", "STATUS", "ATTEMPTS", "CREATED", "DUE", "URL")
-			for _, d := range list {
-				row(d.ID, d.Event, d.Status, d.Attempts, moment(d.Made), optionalMoment(d.Due), printable(d.URL))
-			}
-		})
+		c.showDeliveries(list)
 		return nil
+	})
+}
+
+func (c *console) showDeliveries(list []deliveryJSON) {
+	if c.json {
+		c.print(struct {
+			Deliveries []deliveryJSON `json:"deliveries"`
+		}{list})
+		return
+	}
+	c.table(func(row func(...any)) {
+		row("DELIVERY", "EVENT", "STATUS", "ATTEMPTS", "CREATED", "DUE", "URL")
+		for _, d := range list {
+			row(d.ID, d.Event, d.Status, d.Attempts, moment(d.Made), optionalMoment(d.Due), printable(d.URL))
+		}
 	})
 }
 
@@ -116,6 +123,9 @@ type attemptJSON struct {
 
 // Run implements the command.
 func (k *webhookShow) Run(c *console, line *commands) error {
+	if line.Webhook.Server != "" {
+		return k.remote(c, &line.Webhook.remoteSettings)
+	}
 	return line.Webhook.with(c, false, func(o *operator.Operator) error {
 		d, err := o.Webhooks.ByID(c.ctx, k.ID)
 		if err != nil {
@@ -125,21 +135,21 @@ func (k *webhookShow) Run(c *console, line *commands) error {
 		if err != nil {
 			return err
 		}
-		c.showDelivery(newDeliveryJSON(d), attempts)
+		list := []attemptJSON{}
+		for _, a := range attempts {
+			list = append(list, attemptJSON{a.Number, a.At, a.Took.Milliseconds(), a.Status, a.Answer, a.Error})
+		}
+		c.showDelivery(newDeliveryJSON(d), list)
 		return nil
 	})
 }
 
-func (c *console) showDelivery(d deliveryJSON, attempts []webhook.Attempt) {
-	list := []attemptJSON{}
-	for _, a := range attempts {
-		list = append(list, attemptJSON{a.Number, a.At, a.Took.Milliseconds(), a.Status, a.Answer, a.Error})
-	}
+func (c *console) showDelivery(d deliveryJSON, attempts []attemptJSON) {
 	if c.json {
 		c.print(struct {
 			deliveryJSON
 			Log []attemptJSON `json:"log"`
-		}{d, list})
+		}{d, attempts})
 		return
 	}
 	c.table(func(row func(...any)) {
@@ -152,11 +162,11 @@ func (c *console) showDelivery(d deliveryJSON, attempts []webhook.Attempt) {
 		row("due", optionalMoment(d.Due))
 		row("settled", optionalMoment(d.Settled))
 		for _, a := range attempts {
-			said := a.Error
-			if a.Status != 0 {
+			said := printable(a.Error)
+			if a.HTTPStatus != 0 {
 				said = printable(a.Answer)
 			}
-			row("attempt", a.Number, moment(a.At), rounded(a.Took), statusText(a.Status), said)
+			row("attempt", a.Number, moment(a.At), time.Duration(a.DurationMS)*time.Millisecond, statusText(a.HTTPStatus), said)
 		}
 	})
 }
@@ -175,18 +185,25 @@ type webhookRepeat struct {
 
 // Run implements the command.
 func (k *webhookRepeat) Run(c *console, line *commands) error {
+	if line.Webhook.Server != "" {
+		return k.remote(c, &line.Webhook.remoteSettings)
+	}
 	return line.Webhook.with(c, false, func(o *operator.Operator) error {
 		d, err := o.Webhooks.Repeat(c.ctx, k.ID, c.clock())
 		if err != nil {
 			return noDelivery(err, k.ID)
 		}
-		if c.json {
-			c.print(newDeliveryJSON(d))
-			return nil
-		}
-		c.said("%s is due: a running server sends it within 15 seconds", d.ID)
+		c.showRepeated(newDeliveryJSON(d))
 		return nil
 	})
+}
+
+func (c *console) showRepeated(d deliveryJSON) {
+	if c.json {
+		c.print(d)
+		return
+	}
+	c.said("%s is due: a running server sends it within 15 seconds", d.ID)
 }
 
 func noDelivery(err error, id string) error {

@@ -41,13 +41,13 @@ func TestWebhookCommands(t *testing.T) {
 		return b.operate(t, data, want, append([]string{"webhook"}, args...)...)
 	}
 	wantLines(t, run(exitOK, "list", "ada"),
-		"DELIVERY STATUS ATTEMPTS CREATED DUE URL",
-		"msg_2 pending 0 2026-11-15T08:30:00Z 2026-11-15T08:30:00Z https://example.com/hook",
-		"msg_1 exhausted 1 2026-11-15T08:30:00Z - https://example.com/hook")
+		"DELIVERY EVENT STATUS ATTEMPTS CREATED DUE URL",
+		"msg_2 finished pending 0 2026-11-15T08:30:00Z 2026-11-15T08:30:00Z https://example.com/hook",
+		"msg_1 finished exhausted 1 2026-11-15T08:30:00Z - https://example.com/hook")
 	wantLines(t, run(exitOK, "list", "ada", "--status", "exhausted", "--limit", "1"),
-		"DELIVERY STATUS ATTEMPTS CREATED DUE URL",
-		"msg_1 exhausted 1 2026-11-15T08:30:00Z - https://example.com/hook")
-	wantLines(t, run(exitOK, "list", "ada", "--before", "msg_1"), "DELIVERY STATUS ATTEMPTS CREATED DUE URL")
+		"DELIVERY EVENT STATUS ATTEMPTS CREATED DUE URL",
+		"msg_1 finished exhausted 1 2026-11-15T08:30:00Z - https://example.com/hook")
+	wantLines(t, run(exitOK, "list", "ada", "--before", "msg_1"), "DELIVERY EVENT STATUS ATTEMPTS CREATED DUE URL")
 
 	shown := run(exitOK, "show", "msg_1")
 	if !strings.Contains(shown, "2026-11-15T08:30:01Z") || !strings.Contains(strings.Join(strings.Fields(shown), " "), "attempt 1 2026-11-15T08:30:00Z 1.5s 500 out of tea") {

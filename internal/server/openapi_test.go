@@ -179,8 +179,8 @@ func TestDescription(t *testing.T) {
 func TestDescriptionHasEveryStatus(t *testing.T) {
 	doc, err := description()
 	check(t, err)
-	// What only downloads give, and only making a key.
-	never := []fault.Code{fault.FileGone, fault.AlreadyExists}
+	// What only downloads give, only making a key, and only proving a domain.
+	never := []fault.Code{fault.FileGone, fault.AlreadyExists, fault.DomainNotProven}
 	// A body is what only some routes take, and a script what only some run.
 	ofBodies := []fault.Code{fault.UnsupportedMediaType}
 	ofScripts := []fault.Code{

@@ -55,7 +55,7 @@ const webhookEntries = 3
 
 func webhookEntry(d *webhook.Delivery) wire.WebhookEntry {
 	return wire.WebhookEntry{
-		ID: d.ID, JobID: d.Job.String(), URL: d.URL, Status: string(d.State), Attempts: d.Attempts,
+		ID: d.ID, JobID: d.Job.String(), Event: d.Event, Prompt: d.Prompt, URL: d.URL, Status: string(d.State), Attempts: d.Attempts,
 		CreatedAt: d.Made, DueAt: d.Due, SettledAt: d.Settled,
 	}
 }

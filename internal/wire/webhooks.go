@@ -9,6 +9,8 @@ import (
 type WebhookEntry struct {
 	ID        string // the same at all attempts
 	JobID     string
+	Event     string // "finished" or "paused"
+	Prompt    string // the id of the question, where it is about one
 	URL       string
 	Status    string // "pending", "delivered", "stopped" or "exhausted"
 	Attempts  int
@@ -66,6 +68,8 @@ func appendWebhook(dst []byte, w *WebhookEntry) []byte {
 	dst = append(dst, `{"id":`...)
 	dst = appendText(dst, w.ID)
 	dst = appendTextField(dst, "job_id", w.JobID)
+	dst = appendTextField(dst, "event", w.Event)
+	dst = appendTextOrNull(dst, "prompt_id", w.Prompt)
 	dst = appendTextField(dst, "url", w.URL)
 	dst = appendTextField(dst, "status", w.Status)
 	dst = strconv.AppendInt(appendName(dst, "attempts"), int64(w.Attempts), 10)
