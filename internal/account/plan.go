@@ -119,7 +119,8 @@ type Limits struct {
 	Files        int           `zero:"no limit"`
 	Databases    int           `zero:"no limit"`
 	JobRetention time.Duration `key:"jobs_kept"`
-	RecordsBytes int64         `zero:"no limit"` // of finished jobs; those that finished first go before their time is over
+	RecordsBytes int64         `zero:"no limit"`   // of finished jobs; those that finished first go before their time is over
+	HistoryBytes int           `zero:"no history"` // of the results that a job got, in its record, to replay it
 	// Jobs that are suspended, or were and have not ended.
 	Suspended      int   `zero:"no limit" key:"standing"`
 	SuspendedBytes int64 `zero:"no limit" key:"standing_bytes"` // that they hold together
@@ -166,7 +167,7 @@ func free() Limits {
 
 		Concurrent: 2, Queued: 20, Rate: 60, RateBurst: 20, RatePerAddress: true, OriginRate: 60, Listeners: 64,
 
-		StorageBytes: 100 * mib, FileBytes: 10 * mib, Files: 10_000, Databases: 10, JobRetention: 7 * day, RecordsBytes: 100 * mib,
+		StorageBytes: 100 * mib, FileBytes: 10 * mib, Files: 10_000, Databases: 10, JobRetention: 7 * day, RecordsBytes: 100 * mib, HistoryBytes: 64 * kib,
 		Suspended: 100, SuspendedBytes: 32 * mib, NamedKeys: 20, Domains: 10, Secrets: 20, Sessions: 1_000, Published: 20, PublishedBytes: 4 * mib, LogBytes: 256 * kib,
 
 		CallsPerMonth: 100_000, RunningPerMonth: 10 * time.Hour, EgressPerMonth: 10 * gib,
@@ -191,7 +192,7 @@ func standard() Limits {
 
 		Concurrent: 10, Queued: 1_000, Rate: 600, RateBurst: 100, OriginRate: 60, Listeners: 1_000,
 
-		StorageBytes: 10 * gib, FileBytes: 2 * gib, Files: 1_000_000, Databases: 1_000, JobRetention: 30 * day, RecordsBytes: 10 * gib,
+		StorageBytes: 10 * gib, FileBytes: 2 * gib, Files: 1_000_000, Databases: 1_000, JobRetention: 30 * day, RecordsBytes: 10 * gib, HistoryBytes: 1 * mib,
 		Suspended: 10_000, SuspendedBytes: 1 * gib, NamedKeys: 100, Domains: 100, Secrets: 100, Sessions: 10_000, Published: 1_000, PublishedBytes: 64 * mib, LogBytes: 4 * mib,
 	}
 }
@@ -214,7 +215,7 @@ func unlimited() Limits {
 
 		Concurrent: 200, Queued: 100_000,
 
-		Databases: 10_000, JobRetention: 90 * day, NamedKeys: 1_000, Domains: 1_000, Secrets: 1_000, Sessions: 100_000, Published: 10_000, PublishedBytes: 256 * mib, LogBytes: 64 * mib,
+		Databases: 10_000, HistoryBytes: 4 * mib, JobRetention: 90 * day, NamedKeys: 1_000, Domains: 1_000, Secrets: 1_000, Sessions: 100_000, Published: 10_000, PublishedBytes: 256 * mib, LogBytes: 64 * mib,
 	}
 }
 

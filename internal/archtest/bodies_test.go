@@ -41,6 +41,7 @@ var unreserved = map[string]string{
 	"internal/engine/state.go":               "what was stored of a suspended run, reserved by the attempt that loads it",
 	"internal/worker/attempt.go":             "what a job was accepted with, reserved by its attempt",
 	"internal/execution/called.go":           "what a job was called with, reserved by who shows it",
+	"internal/replay/job.go":                 "what a job was accepted with, in a command",
 	"internal/store/sqlite/sources.go":       "the text of a script, reserved by who shows it",
 	"internal/store/sqlite/accounts.go":      "limits that an operator gave, a number for each name",
 	"internal/account/seal/masterkey.go":     "a file of the operator's, of a bounded length",

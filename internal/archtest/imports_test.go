@@ -87,7 +87,8 @@ var layers = []layer{
 	{pkg: "internal/job", imports: []string{"internal/account", "internal/member", "internal/principal"}},
 	{pkg: "internal/record", imports: []string{"internal/account", "internal/batch", "internal/guard", "internal/job"}},
 	// Whoever replays a job needs neither the worker nor a store.
-	{pkg: "internal/journal", imports: []string{"internal/admit", "internal/engine", "internal/job", "lang/bytecode", "lang/value"}},
+	{pkg: "internal/journal", imports: []string{"internal/admit", "internal/engine", "internal/job", "lang/bytecode", "lang/value", "lang/vm"}},
+	{pkg: "internal/replay", imports: append([]string{"internal/account", "internal/engine", "internal/execution", "internal/fault", "internal/job", "internal/journal", "internal/worker"}, language...)},
 	{pkg: "internal/execution", imports: append([]string{"internal/account", "internal/admit", "internal/engine", "internal/fault", "internal/job", "internal/password", "internal/wire"}, language...)},
 	{
 		pkg: "internal/worker",
@@ -137,7 +138,7 @@ var layers = []layer{
 	// It speaks no HTTP, which TestWalls checks, and never calls up into the server.
 	{
 		pkg:     "internal/service",
-		imports: append([]string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/admit", "internal/audit", "internal/auth", "internal/domainproof", "internal/engine", "internal/execution", "internal/fault", "internal/job", "internal/principal", "internal/record", "internal/redacted", "internal/webhook", "internal/wire", "internal/worker"}, language...),
+		imports: append([]string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/admit", "internal/audit", "internal/auth", "internal/domainproof", "internal/engine", "internal/execution", "internal/fault", "internal/job", "internal/journal", "internal/principal", "internal/record", "internal/redacted", "internal/webhook", "internal/wire", "internal/worker"}, language...),
 	},
 	{pkg: "internal/server", imports: []string{"internal/account", "internal/admit", "internal/auth", "internal/fault", "internal/guard", "internal/hostname", "internal/principal", "internal/redacted", "internal/service", "internal/wire"}},
 	// The conventions know nothing of each other.
@@ -155,7 +156,7 @@ var layers = []layer{
 	{
 		pkg: "internal/operator",
 		imports: []string{
-			"internal/account", "internal/account/seal", "internal/account/usage", "internal/audit", "internal/backup", "internal/config", "internal/fault", "internal/job", "internal/resource", "internal/resource/databases",
+			"internal/account", "internal/account/seal", "internal/account/usage", "internal/audit", "internal/backup", "internal/config", "internal/fault", "internal/job", "internal/replay", "internal/resource", "internal/resource/databases",
 			"internal/resource/files", "internal/resource/shares", "internal/store", "internal/store/blob/dir", "internal/store/sqlite", "internal/webhook",
 		},
 	},

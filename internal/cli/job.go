@@ -21,6 +21,7 @@ type jobCommand struct {
 	List   jobList   `cmd:"" help:"List an account's jobs, the newest first."`
 	Show   jobShow   `cmd:"" help:"Show a job."`
 	Cancel jobCancel `cmd:"" help:"Stop a job."`
+	Replay jobReplay `cmd:"" help:"Run a finished job again from its history, and compare."`
 }
 
 func newJobCommand() jobCommand {
@@ -187,6 +188,52 @@ func (c *console) showCancelled(id string, state job.State) {
 	default:
 		fmt.Fprintf(c.out, "The job is %s.\n", state)
 	}
+}
+
+type jobReplay struct {
+	theJob
+	Check bool `required:"" help:"Perform nothing: check that each effect asks for the same, in the same state."`
+}
+
+// Run implements the command.
+func (k *jobReplay) Run(c *console, line *commands) error {
+	return k.find(c, line, func(o *operator.Operator, id job.ID) error {
+		r, err := o.ReplayJob(c.ctx, id)
+		if err != nil {
+			return err
+		}
+		if c.json {
+			shown := struct {
+				JobID   string `json:"job_id"`
+				Same    bool   `json:"same"`
+				Effects int    `json:"effects"`
+				Cut     bool   `json:"cut,omitempty"`
+				Ended   bool   `json:"ended"`
+				Effect  int64  `json:"left_at_effect,omitempty"`
+				Step    string `json:"left_at_step,omitempty"`
+				Line    int    `json:"left_at_line,omitempty"`
+				Reason  string `json:"reason,omitempty"`
+			}{JobID: k.ID, Same: r.Left == nil, Effects: r.Effects, Cut: r.Cut, Ended: r.Ended}
+			if l := r.Left; l != nil {
+				shown.Effect, shown.Step, shown.Line, shown.Reason = l.Effect, l.Step, l.Line, l.Reason
+			}
+			c.print(shown)
+		}
+		switch l := r.Left; {
+		case l != nil && l.Effect > 0:
+			return fault.New(fault.PreconditionFailed, "the job left its path at effect %d, %s in line %d: %s", l.Effect, l.Step, l.Line, l.Reason)
+		case l != nil:
+			return fault.New(fault.PreconditionFailed, "the job left its path after %d effects: %s", r.Effects, l.Reason)
+		case c.json:
+		case r.Cut:
+			fmt.Fprintf(c.out, "The job does what it did, for the %d effects of which its history has the results.\n", r.Effects)
+		case r.EndKnown:
+			fmt.Fprintf(c.out, "The job does what it did at all of its %d effects, and ends in the same state.\n", r.Effects)
+		default:
+			fmt.Fprintf(c.out, "The job does what it did at its %d effects; the state in which it ended was not recorded.\n", r.Effects)
+		}
+		return nil
+	})
 }
 
 func (c *console) showJob(r job.Record, listed job.Listed) {

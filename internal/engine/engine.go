@@ -39,6 +39,9 @@ type Options struct {
 
 	// Journal records the results of effects; nil for a run that is never replayed.
 	Journal Journal
+	// Observe is called with each result before the machine gets it, be it performed, recorded
+	// or answered; may be nil. The effect's arguments are the machine's.
+	Observe func(e *vm.Effect, t Result)
 	// Pace says when the run may compute; nil lets it always.
 	Pace Pace
 

@@ -49,19 +49,20 @@ type Result struct {
 	Answered *Answered
 }
 
-// errDiverged says that a replayed run came to another effect than the journal has.
+// ErrDiverged says that a replayed run came to another effect than the journal has.
 // That is a fault of the service.
-var errDiverged = errors.New("the run diverged from its journal")
+var ErrDiverged = errors.New("the run diverged from its journal")
 
 // replay delivers a recorded result.
 func (r *Run) replay(e *vm.Effect, t Result) *Outcome {
 	if t.Kind != e.Kind {
-		return r.interrupted(fmt.Errorf("%w: effect %d is %v, and was %v", errDiverged, e.Seq, e.Kind, t.Kind))
+		return r.interrupted(fmt.Errorf("%w: effect %d is %v, and was %v", ErrDiverged, e.Seq, e.Kind, t.Kind))
 	}
 	if t.Kind == bytecode.EffectFetch {
 		r.state.Fetches++
 	}
 	r.machine.ChargeEffect(t.Fuel)
+	r.observe(e, t)
 	if t.Err != nil {
 		r.clearEffect()
 		r.machine.ResumeError(t.Err)
@@ -122,7 +123,14 @@ func (r *Run) deliver(ctx context.Context, e *vm.Effect, v value.Value, err erro
 	return nil
 }
 
+func (r *Run) observe(e *vm.Effect, t Result) {
+	if r.o.Observe != nil {
+		r.o.Observe(e, t)
+	}
+}
+
 func (r *Run) record(t Result) {
+	r.observe(r.machine.Effect(), t)
 	if r.o.Journal != nil {
 		r.o.Journal.Append(t)
 	}

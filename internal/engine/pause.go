@@ -230,6 +230,7 @@ func (r *Run) reply(p *Prompt, v value.Value, decision string) Result {
 		a.At = r.o.Clock()
 	}
 	t := Result{Seq: e.Seq, Kind: e.Kind, Value: v, Answered: &a}
+	r.observe(e, t)
 	r.resume(v)
 	r.answerer, r.state.Answered = Answered{}, &a
 	return t
@@ -261,6 +262,7 @@ func (r *Run) Expire() (Result, error) {
 	}
 	e := r.machine.Effect()
 	t := Result{Seq: e.Seq, Kind: e.Kind, Err: value.Errorf(Expired, "nobody answered in time")}
+	r.observe(e, t)
 	r.clearEffect()
 	r.machine.ResumeError(t.Err)
 	return t, nil

@@ -92,6 +92,8 @@ type Execution struct {
 	Limits  account.Limits
 	Spec    Spec
 	Pace    engine.Pace
+	// Observe is called with the results of effects, see engine.Options; may be nil.
+	Observe func(m *vm.Machine, e *vm.Effect, t engine.Result)
 
 	resources engine.Resources
 	source    *job.Source
@@ -253,11 +255,17 @@ func (x *Execution) include(ctx context.Context) func(string) (string, error) {
 // Machine returns a machine at the start of a program.
 func (x *Execution) Machine(ctx context.Context, p *bytecode.Program) *vm.Machine {
 	turn := func() { _ = x.Pace.Turn(ctx) } // where ctx has ended, the machine tells
-	in := x.Spec.input(p, turn)
+	return x.Spec.Machine(p, turn)
+}
+
+// Machine returns a machine at the start of a program that is run with s. Turn is called now and
+// then on the way.
+func (s *Spec) Machine(p *bytecode.Program, turn func()) *vm.Machine {
+	in := s.input(p, turn)
 	if vm.Reads(p, bytecode.GlobalInput) {
-		x.Spec.given(&in, x.Spec.Limits, turn)
+		s.given(&in, s.Limits, turn)
 	}
-	return vm.New(p, x.Spec.Limits, in)
+	return vm.New(p, s.Limits, in)
 }
 
 // Run binds a machine to what the script reaches. Journal may be nil.
@@ -272,6 +280,9 @@ func (x *Execution) Run(m *vm.Machine, s engine.State, j engine.Journal) *engine
 		Passwords: x.Passwords,
 		Holder:    password.Holder{Account: int64(x.Account.ID)},
 		MaxPause:  x.Limits.Pause,
+	}
+	if x.Observe != nil {
+		o.Observe = func(e *vm.Effect, t engine.Result) { x.Observe(m, e, t) }
 	}
 	if !x.Spec.Owner {
 		o.Secrets = noSecrets{}

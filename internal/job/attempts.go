@@ -83,6 +83,7 @@ type Progress struct {
 	Response     []byte // JSON, whole
 	Steps        int64
 	Ran          time.Duration // how long it ran, all attempts together
+	History      HistoryPart   // since the last snapshot; without entries where there is none
 	Format       int           // of the snapshot that this is stored with; 0 without one
 }
 
@@ -109,6 +110,8 @@ type Stored struct {
 	Failures int // attempts in a row that were cut off by faults of the service
 	Stopping bool
 	Webhook  string
+	// HistoryBytes is how many bytes of its history are stored.
+	HistoryBytes int64
 }
 
 // Head is what is known of a job before anything is read that it brought or made.

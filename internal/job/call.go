@@ -115,6 +115,21 @@ func plainName(s string) string {
 	return s
 }
 
+// History is what a job is replayed from. All of it is sealed.
+type History struct {
+	Spec []byte // what it was run with; nil where that is stored already
+	Part []byte // the last part, or the only one
+}
+
+// Bytes is how much room it counts in a store.
+func (h *History) Bytes() int64 { return int64(len(h.Spec) + len(h.Part)) }
+
+// HistoryPart is a part of the history of a job that goes on.
+type HistoryPart struct {
+	Step    int64 // of its first entry; a job's history has no two of the same
+	Entries []byte
+}
+
 // Cost is what a job has used; its output is its result's length.
 type Cost struct {
 	Fuel    int64

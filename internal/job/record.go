@@ -62,6 +62,8 @@ type Record struct {
 	// Call and Cost are written with the record, and read by Store.Called alone.
 	Call Call
 	Cost Cost
+	// History is written with the record likewise, and read by Store.History alone.
+	History History
 }
 
 // NewRecord makes the record of a job that ended in a state, at a moment, with all that it
@@ -92,7 +94,7 @@ const RowBytes = 4 << 10
 
 // Bytes is how much room the record of a finished job counts in a store.
 func (r *Record) Bytes() int64 {
-	return RowBytes + int64(len(r.Result)+len(r.Trace)+len(r.Error)+len(r.Response)) + r.Call.Bytes()
+	return RowBytes + int64(len(r.Result)+len(r.Trace)+len(r.Error)+len(r.Response)) + r.Call.Bytes() + r.History.Bytes()
 }
 
 // Encoding is how a result stands in a JSON answer.

@@ -32,6 +32,9 @@ type Store interface {
 	Called(ctx context.Context, a account.ID, ref int64) (Call, Cost, error)
 	// CalledBytes is how many bytes Called returns.
 	CalledBytes(ctx context.Context, a account.ID, ref int64) (int64, error)
+	// History returns what a finished job is replayed from: what it was run with, and the parts
+	// of its history, all sealed; none where it has none.
+	History(ctx context.Context, a account.ID, ref int64) (spec []byte, parts [][]byte, err error)
 	// Forget removes up to limit jobs of an account that were finished before a
 	// moment, the oldest first, and returns how many.
 	Forget(ctx context.Context, a account.ID, before time.Time, limit int) (int, error)

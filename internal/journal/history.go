@@ -28,6 +28,7 @@ type History struct {
 	databases map[string]bool // that may hold receipts
 	bytes     int
 	maxValue  int64
+	last      int64 // the step of the result that was read last
 }
 
 // entry is a result as it was encoded. It is decoded when the run comes there: the values
@@ -124,6 +125,7 @@ func (h *History) read(b []byte, turn func() error, databases map[string]bool, e
 		default:
 			r := decodeResult(d)
 			h.results[r.Seq] = entry{fuel, answered, b[:len(b)-d.Remaining()]}
+			h.last = r.Seq
 			fuel, answered = 0, nil
 		}
 		if err := d.Err(); err != nil {

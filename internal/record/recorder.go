@@ -240,7 +240,7 @@ func truncate(t time.Time) time.Time {
 // sizeOf is about how much memory a record holds.
 func sizeOf(r *job.Record) int {
 	const overhead = 512
-	return overhead + len(r.Result) + len(r.Trace) + len(r.Error) + len(r.Response) + int(r.Call.Held())
+	return overhead + len(r.Result) + len(r.Trace) + len(r.Error) + len(r.Response) + int(r.Call.Held()+r.History.Bytes())
 }
 
 // hasRoom reports whether a record fits; a single one always does. Called

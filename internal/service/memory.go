@@ -143,5 +143,5 @@ func (k *syncRun) noRoomError(a *Answer, became string) error {
 
 // recordBytes is what a record holds that is large.
 func recordBytes(r *job.Record) int64 {
-	return int64(len(r.Result) + len(r.Trace) + len(r.Response) + len(r.Error) + len(r.Call.Request))
+	return int64(len(r.Result)+len(r.Trace)+len(r.Response)+len(r.Error)+len(r.Call.Request)) + r.History.Bytes()
 }

@@ -29,7 +29,10 @@ type Query struct {
 	WebhookTrace bool
 	// WebhookEvents is what is told there. A synchronous call tells it where it is suspended.
 	WebhookEvents job.WebhookEvents
-	Key           *string // makes a repeat of the call find its job; nil for none
+	// History has the results of a synchronous run kept with its job, to replay it: they are kept
+	// of any other, and of one that fails.
+	History bool
+	Key     *string // makes a repeat of the call find its job; nil for none
 	// Within checks the call's sizes against those of the account.
 	Within func(wire.Limits) error
 

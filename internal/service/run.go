@@ -12,6 +12,7 @@ import (
 	"ql/internal/execution"
 	"ql/internal/fault"
 	"ql/internal/job"
+	"ql/internal/journal"
 	"ql/internal/record"
 	"ql/internal/wire"
 	"ql/internal/worker"
@@ -28,6 +29,7 @@ type syncRun struct {
 	program *bytecode.Program
 	machine *vm.Machine // nil before it compiled
 	run     *engine.Run // likewise
+	history journal.Collector
 	answer  answerMemory
 }
 
@@ -129,10 +131,15 @@ func (k *syncRun) release() {
 	if k.machine != nil {
 		k.machine.Release()
 	}
+	k.history.Release()
 }
 
 func (k *syncRun) execute(ctx context.Context, program *bytecode.Program) (result, *wire.Error) {
 	k.program, k.machine = program, k.Machine(ctx, program)
+	if most := k.Limits.HistoryBytes; most > 0 {
+		k.history.Init(k.o.Ledger.Open(admit.AccountHolder(int64(k.Account.ID))), most, 0)
+		k.Observe = k.history.Observe
+	}
 	run := k.Run(k.machine, engine.State{}, nil)
 	k.run = run
 	out := k.drive(ctx, run)
@@ -201,7 +208,7 @@ func (k *syncRun) suspend(ctx context.Context, run *engine.Run, out engine.Outco
 	k.reserveOutput()
 	view, err := k.o.Jobs.Adopt(ctx, worker.Submission{
 		Summary: k.summary(), Account: k.Account, Limits: k.Limits, Spec: k.Spec, Program: k.program,
-		Webhook: k.query.Webhook, WebhookTrace: k.query.WebhookTrace, WebhookEvents: k.query.WebhookEvents, Call: k.call(k.Execution, &k.query),
+		Webhook: k.query.Webhook, WebhookTrace: k.query.WebhookTrace, WebhookEvents: k.query.WebhookEvents, Call: k.call(k.Execution, &k.query), Collected: &k.history,
 	}, run, out, k.o.Clock().Sub(k.Spec.Started))
 	if err == nil {
 		return result{view: view}, nil
@@ -233,6 +240,12 @@ func (k *syncRun) finish(state job.State, failure *wire.Error) (result, *wire.Er
 	now := k.o.Clock()
 	r := result{Record: record(k.Spec.Trace, k.summary(), state, now, max(now.Sub(k.Spec.Started), 0), k.machine, failure)}
 	r.Call = k.call(k.Execution, &k.query)
+	if k.run != nil && (state == job.Failed || k.query.History) {
+		var err error
+		if r.History, err = k.o.Jobs.SealHistory(k.Account.ID, k.ID, &k.Spec, &k.history, k.machine); err != nil {
+			k.o.Log.Error("the history of a job is not kept", "job", k.ID, "error", err)
+		}
+	}
 	if k.run != nil {
 		r.Cost.Fetches = int64(k.run.State().Fetches)
 	}

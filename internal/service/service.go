@@ -17,8 +17,10 @@ import (
 	"ql/internal/engine"
 	"ql/internal/execution"
 	"ql/internal/job"
+	"ql/internal/journal"
 	"ql/internal/wire"
 	"ql/internal/worker"
+	"ql/lang/vm"
 )
 
 // Accounts is what the operations ask about accounts.
@@ -63,6 +65,7 @@ type Jobs interface {
 	Watch(id job.ID) (changed <-chan struct{}, stop func())
 	FormToken(v *job.View) (string, error)
 	SealRequest(a account.ID, id job.ID, plain []byte) ([]byte, error)
+	SealHistory(a account.ID, id job.ID, spec *execution.Spec, c *journal.Collector, ended *vm.Machine) (job.History, error)
 	OpenRequest(a account.ID, id job.ID, sealed []byte) ([]byte, error)
 	QuestionByToken(ctx context.Context, token string) (job.Question, error)
 	Question(ctx context.Context, id job.ID, prompt string) (job.Question, error)

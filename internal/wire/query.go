@@ -23,6 +23,7 @@ type Query struct {
 	WebhookTrace bool
 	// WebhookEvents are what is told there; none where they were left out.
 	WebhookEvents []string
+	History       bool // what the script gets is kept with its job
 	Shape         Shape
 }
 
@@ -50,7 +51,7 @@ func (q *Query) Within(l Limits) error {
 }
 
 var (
-	queryFields  = []string{"auth", "query", "script", "input", "mode", "request", "trace", "options"}
+	queryFields  = []string{"auth", "query", "script", "input", "mode", "request", "trace", "history", "options"}
 	authFields   = []string{"username", "password", "token"}
 	optionFields = []string{"webhook", "webhook_trace", "webhook_events"}
 )
@@ -135,6 +136,11 @@ func (q *Query) decode(top node) *Refusal {
 			r = q.Request.decode(value)
 		case "trace":
 			q.Trace, r = decodeTrace(value)
+		case "history":
+			var yes *bool
+			if yes, r = boolean("history", value); r == nil {
+				q.History = *yes
+			}
 		case "options":
 			options, r = decodeOptions(value)
 		default:

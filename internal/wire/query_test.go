@@ -171,7 +171,7 @@ func TestDecodeQueryRefuses(t *testing.T) {
 		{`{"query":["a"]}`, `query: is a list: a text fits`},
 		{`{"Query":"a"}`, `Query: is no known field: names are case-sensitive, "query" would fit`},
 		{`{"qurey":"a"}`, `qurey: is no known field: did you mean "query"?`},
-		{`{"query":"a","webhook":"w"}`, `webhook: is no known field: auth, query, script, input, mode, request, trace or options would fit`},
+		{`{"query":"a","webhook":"w"}`, `webhook: is no known field: auth, query, script, input, mode, request, trace, history or options would fit`},
 		{`{"query":"a","query":"b"}`, `query: occurs twice: once fits`},
 		{`{"query":"a","mode":"Async"}`, `mode: is "Async": "sync" or "async" fits`},
 		{`{"query":"a","mode":null}`, `mode: is null: a text fits, or leave the field out`},

@@ -58,6 +58,8 @@ type header struct {
 	crashes   int           // likewise, of attempts that ended with their process
 	webhook   bool          // its end or its pauses are delivered to somebody
 	leftovers bool          // there are rows to delete in the end
+	// historyBytes is how many bytes of its history are stored.
+	historyBytes int64
 }
 
 // task is what a job was accepted with: of its submission or reply, or made when it is
@@ -88,7 +90,8 @@ type scriptRun struct {
 	began     time.Time
 	recovered int // bytes of the journal that earlier attempts committed
 	receipts  receipts
-	fetches   int         // calls to other servers, of all attempts
+	fetches   int // calls to other servers, of all attempts
+	history   *journal.Collector
 	failure   *wire.Error // that its job ended with
 }
 
@@ -187,6 +190,7 @@ func (a *attempt) close() {
 	if a.journal != nil {
 		a.journal.Release()
 	}
+	a.releaseHistory()
 	a.memory.Release()
 }
 
@@ -234,7 +238,7 @@ func (a *attempt) start(ctx context.Context) (err error) {
 		}
 	}
 	a.recovered, a.parts = a.journal.Committed(), nil
-	run := a.x.Run(a.machine, a.engineState, a.journal)
+	run := a.newRun(a.journal)
 	if a.from == job.Paused {
 		if err := a.expire(ctx, run); err != nil {
 			return err
@@ -375,7 +379,7 @@ func (a *attempt) decode(ctx context.Context, s *job.Stored, p engine.Pace, rese
 		return err
 	}
 	a.job, a.parts, a.ran, a.failures = &s.Summary, s.Journal, s.Ran, s.Failures
-	a.webhook = s.Webhook != ""
+	a.webhook, a.historyBytes = s.Webhook != "", s.HistoryBytes
 	a.leftovers = a.leftovers || len(s.Journal) > 0 || s.Snapshot != nil || len(s.Output) > 0
 	if s.Snapshot == nil {
 		return nil
@@ -529,10 +533,12 @@ func (a *attempt) saveSnapshot(ctx context.Context, run *engine.Run) error {
 		a.journal.snapshotAt = 2 * a.journal.Len()
 		return a.journal.Flush(ctx)
 	}
+	p.History = a.historyPart()
 	a.x.Pace.Yield()
 	if err := a.w.o.Queue.SaveSnapshot(ctx, a.lease, sealed, p); err != nil {
 		return err
 	}
+	a.history.Stored()
 	a.saved = p.From + int64(len(p.Output))
 	a.leftovers, a.failures, a.recovered = true, 0, 0
 	done := receipts{a.journal.truncate(), run.Machine().Effect().Seq}
@@ -599,6 +605,7 @@ func (a *attempt) suspension(ctx context.Context, run *engine.Run, out engine.Ou
 	if a.snapshotSize > a.limits.SnapshotBytes {
 		return nil, &tooLarge{a.snapshotSize}
 	}
+	p.History = a.historyPart()
 	s := &job.Suspension{State: job.Waiting, Until: out.Until, Snapshot: sealed, Progress: p}
 	if !a.w.o.Unlimited {
 		s.Most, s.MostBytes = a.limits.Suspended, a.limits.SuspendedBytes
@@ -624,6 +631,7 @@ func (a *attempt) newEnd(state job.State, failure *wire.Error) *job.End {
 		Leftovers: a.leftovers || a.lease.Attempt > 1 || a.journal != nil && a.journal.Committed() > 0,
 	}
 	e.Cost.Fetches = int64(a.fetches)
+	e.History = a.lastHistory()
 	if a.webhook {
 		e.Delivery = job.DeliveryID(a.job.ID)
 	}

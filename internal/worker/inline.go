@@ -119,7 +119,7 @@ func (a *attempt) runInline(releaseSlot func()) (end *job.End, err error) {
 	a.x.Pace = pace
 	a.machine = a.x.Machine(ctx, a.program)
 	a.journal = newAttemptJournal(a)
-	run := a.x.Run(a.machine, a.engineState, a.journal)
+	run := a.newRun(a.journal)
 	out, err := run.Continue(ctx)
 	a.fetches = run.State().Fetches
 	ticket.Release()
@@ -130,6 +130,7 @@ func (a *attempt) runInline(releaseSlot func()) (end *job.End, err error) {
 		a.machine.Release()
 		a.journal.Release()
 		a.machine, a.journal = nil, nil
+		a.releaseHistory()
 		return nil, errNotAccepted
 	case out.Status == engine.Interrupted && errors.Is(err, errNotAccepted):
 		a.engineState, a.ran = run.State(), time.Since(began)

@@ -122,6 +122,7 @@ const (
 	sealJournal  = "journal"
 	sealForm     = "form"
 	sealRequest  = "request"
+	sealHistory  = "history"
 )
 
 func sealName(kind string, id job.ID) string { return kind + ":" + id.String() }

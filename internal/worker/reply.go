@@ -178,7 +178,7 @@ func (a *attempt) answer(ctx context.Context, question string, r Reply, sum [32]
 	if a.x, err = w.o.Host.Open(ctx, a.lease.ID, a.account, a.limits, a.spec, ticket); err != nil {
 		return err
 	}
-	run := a.x.Run(a.machine, a.engineState, nil)
+	run := a.newRun(nil)
 	now := w.o.Clock()
 	run.SetAnswerer(engine.Answered{By: job.AnsweredBy(r.By, r.ByName), Note: r.Note, At: now, Receipt: job.ReceiptNumber(question)})
 	result, err := r.apply(engine.WithPace(ctx, ticket), run)

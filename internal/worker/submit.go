@@ -11,6 +11,7 @@ import (
 	"ql/internal/engine"
 	"ql/internal/execution"
 	"ql/internal/job"
+	"ql/internal/journal"
 	"ql/internal/wire"
 	"ql/lang/bytecode"
 	"ql/lang/value"
@@ -33,6 +34,8 @@ type Submission struct {
 	WebhookEvents job.WebhookEvents
 	Key           *job.Key
 	Call          job.Call
+	// Collected is what Adopt stores of the results that the script got; nil for none.
+	Collected *journal.Collector
 }
 
 // SealRequest seals what a job was called with.
@@ -175,7 +178,7 @@ func (w *Worker) awaitSlot(queue *accountQueue) bool {
 // the job is on the disk. The outcome is Paused or Waiting.
 func (w *Worker) Adopt(ctx context.Context, s Submission, run *engine.Run, out engine.Outcome, ran time.Duration) (*job.View, error) {
 	a := &attempt{w: w, claim: claim{lease: job.Lease{ID: s.Summary.ID, Account: s.Account.ID}}, header: header{limits: s.Limits, ran: ran}, task: task{spec: s.Spec}}
-	a.memory = w.holder(a.lease)
+	a.memory, a.history = w.holder(a.lease), s.Collected
 	defer a.memory.Release()
 	suspension, err := a.suspension(ctx, run, out)
 	if err != nil {

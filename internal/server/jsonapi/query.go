@@ -29,7 +29,7 @@ func (c codec) query(h http.Header, r *server.Request) (server.Response, error) 
 		return server.RejectBeforeAuth(err)
 	}
 	call := service.Query{
-		Convention: job.JSON, Credentials: credentials, Script: q.Script, Input: input, Async: q.Async, Request: q.Request, Trace: q.Trace, Within: q.Within,
+		Convention: job.JSON, Credentials: credentials, Script: q.Script, Input: input, Async: q.Async, Request: q.Request, Trace: q.Trace, History: q.History, Within: q.Within,
 		Webhook: q.Webhook, WebhookTrace: q.WebhookTrace, WebhookEvents: webhookEvents(q.WebhookEvents), Key: r.IdempotencyKey(),
 	}
 	if q.Program != "" {

@@ -49,7 +49,7 @@ func (q Queue) Abandon(ctx context.Context, d job.Due, failure []byte, now time.
 			return err
 		}
 		found, err := t.one("UPDATE jobs SET state = ?, finished = ?, error = ?, attempt = attempt + 1, due = NULL, member = NULL, program = NULL, task = NULL, held = NULL "+
-			"WHERE seq = ? AND attempt = ? AND program IS NOT NULL RETURNING "+finishedWebhook+", coalesce(length(request), 0) + question_bytes", func(r row) { webhook, rest = r.text(0), r.int(1) },
+			"WHERE seq = ? AND attempt = ? AND program IS NOT NULL RETURNING "+finishedWebhook+", coalesce(length(request), 0) + question_bytes + history_bytes", func(r row) { webhook, rest = r.text(0), r.int(1) },
 			string(job.Failed), now, failure, d.Seq, d.Attempt)
 		if err != nil || !found {
 			return leaseLostUnless(err)

@@ -24,10 +24,10 @@ const (
 
 // encodeRecord returns a record as it stands in the intake.
 func encodeRecord(r *job.Record) []byte {
-	b := make([]byte, 0, 160+len(r.ProgramName)+len(r.Error)+len(r.Response)+len(r.Trace)+len(r.Result)+int(r.Call.Held()))
+	b := make([]byte, 0, 160+len(r.ProgramName)+len(r.Error)+len(r.Response)+len(r.Trace)+len(r.Result)+int(r.Call.Held()+r.History.Bytes()))
 	version := byte(entryVersion)
 	switch {
-	case r.Call.Name != "" || r.Call.Source != nil || r.Call.Request != nil || r.Call.Origin != 0 || r.Cost != (job.Cost{}):
+	case r.History.Part != nil || r.Call.Name != "" || r.Call.Source != nil || r.Call.Request != nil || r.Call.Origin != 0 || r.Cost != (job.Cost{}):
 		version = calledEntryVersion
 	case r.KeyID != 0 || r.ProgramName != "":
 		version = startedEntryVersion
@@ -53,6 +53,7 @@ func encodeRecord(r *job.Record) []byte {
 		for _, n := range []int64{r.Cost.Fuel, r.Cost.Memory, r.Cost.Fetches} {
 			b = binary.AppendVarint(b, n)
 		}
+		b = appendOptional(appendOptional(b, r.History.Spec), r.History.Part)
 	}
 	return b
 }
@@ -138,6 +139,7 @@ func decodeRecord(entry []byte) (r job.Record, err error) {
 	if entry[0] >= calledEntryVersion {
 		r.Call = d.call()
 		r.Cost = job.Cost{Fuel: d.int(), Memory: d.int(), Fetches: d.int()}
+		r.History = job.History{Spec: d.bytes(), Part: d.bytes()}
 	}
 	if d.failed || len(d.rest) > 0 {
 		return job.Record{}, errEntry

@@ -25,14 +25,14 @@ var entries = []struct {
 		"02" + strings.Repeat("00", 16+6+5+3) + "01" + "0a" + "05" + hex.EncodeToString([]byte("greet")),
 	},
 	{
-		job.Record{Result: []byte{}, Cost: job.Cost{Fuel: 1, Memory: 2, Fetches: 3}, Call: job.Call{
+		job.Record{Result: []byte{}, Cost: job.Cost{Fuel: 1, Memory: 2, Fetches: 3}, History: job.History{Spec: []byte{5}, Part: []byte{6, 7}}, Call: job.Call{
 			Name: "a", Request: []byte{7}, Origin: 4, Source: &job.Source{Hash: [32]byte{9}, Text: "T", Files: []job.SourceFile{{Path: "/p", Text: "U"}}},
 		}},
-		"03" + strings.Repeat("00", 16+6+5+3) + "01" + "0000" + "0161" + "0207" + "08" + "02" + "09" + strings.Repeat("00", 31) + "0154" + "022f70" + "0155" + "020406",
+		"03" + strings.Repeat("00", 16+6+5+3) + "01" + "0000" + "0161" + "0207" + "08" + "02" + "09" + strings.Repeat("00", 31) + "0154" + "022f70" + "0155" + "020406" + "0205" + "03" + "0607",
 	},
 	{
 		job.Record{Result: []byte{}, Call: job.Call{Name: "a"}},
-		"03" + strings.Repeat("00", 16+6+5+3) + "01" + "0000" + "0161" + "00" + "00" + "00" + "000000",
+		"03" + strings.Repeat("00", 16+6+5+3) + "01" + "0000" + "0161" + "00" + "00" + "00" + "000000" + "0000",
 	},
 	{job.Record{Result: []byte{}}, "01" + strings.Repeat("00", 16+6+5+3) + "01"},
 }

@@ -76,10 +76,10 @@ func readRecord(r row) (job.Record, error) {
 // rest one by one.
 const (
 	insertMany    = 16
-	insertColumns = "id, account, state, mode, convention, credential, created, finished, steps, trace_dropped, error, response, trace, result, encoding, ran, checksum, key_id, program_name, name, source, request, origin, fuel, memory, fetches"
-	insertBare    = "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
+	insertColumns = "id, account, state, mode, convention, credential, created, finished, steps, trace_dropped, error, response, trace, result, encoding, ran, checksum, key_id, program_name, name, source, request, origin, fuel, memory, fetches, task, history"
+	insertBare    = "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
 	insertRow     = "(" + insertBare + ")"
-	insertParams  = 26
+	insertParams  = 28
 	insertOne     = "INSERT INTO jobs (" + insertColumns + ") VALUES " + insertRow + insertEnd
 	insertEnd     = " ON CONFLICT (id) DO NOTHING"
 )
@@ -227,6 +227,8 @@ func bindRecord(s *sqlite.Stmt, after int, r *job.Record, source int64, places *
 		bind(s, after+24, optionalNumber(r.Cost.Fuel)),
 		bind(s, after+25, optionalNumber(r.Cost.Memory)),
 		bind(s, after+26, optionalNumber(r.Cost.Fetches)),
+		bindOptional(s, after+27, r.History.Spec),
+		bindOptional(s, after+28, r.History.Part),
 	)
 }
 

@@ -25,7 +25,7 @@ func (q Queue) Load(ctx context.Context, seq int64) (s *job.Stored, err error) {
 
 func (t tx) load(seq int64) (*job.Stored, error) {
 	s := &job.Stored{}
-	found, err := t.one("SELECT "+summaryColumns+", attempt, due, program, task, ran, failures, stopping, webhook FROM jobs WHERE seq = ? AND program IS NOT NULL", func(r row) {
+	found, err := t.one("SELECT "+summaryColumns+", attempt, due, program, task, ran, failures, stopping, webhook, history_bytes FROM jobs WHERE seq = ? AND program IS NOT NULL", func(r row) {
 		s.Summary = readSummary(r)
 		s.Lease = job.Lease{Seq: seq, ID: s.ID, Account: s.Account, Attempt: r.int(11)}
 		s.Until = r.time(12)
@@ -33,7 +33,7 @@ func (t tx) load(seq int64) (*job.Stored, error) {
 		s.Spec = r.bytes(14)
 		s.Ran = time.Duration(r.int(15)) * time.Microsecond
 		s.Failures, s.Stopping = int(r.int(16)), r.bool(17)
-		s.Webhook = r.text(18)
+		s.Webhook, s.HistoryBytes = r.text(18), r.int(19)
 	}, seq)
 	if err != nil || !found {
 		return nil, leaseLostUnless(err)
@@ -164,6 +164,14 @@ func (t tx) saveSnapshot(seq int64, snapshot []byte, p job.Progress) error {
 	}
 	if _, err := t.exec("DELETE FROM job_journal WHERE job = ?", seq); err != nil {
 		return err
+	}
+	if h := &p.History; len(h.Entries) > 0 {
+		if _, err := t.exec("INSERT OR REPLACE INTO job_history (job, step, entries) VALUES (?, ?, ?)", seq, h.Step, h.Entries); err != nil {
+			return err
+		}
+		if _, err := t.exec("UPDATE jobs SET history_bytes = history_bytes + ? WHERE seq = ?", len(h.Entries), seq); err != nil {
+			return err
+		}
 	}
 	if _, err := t.exec("DELETE FROM job_output WHERE job = ? AND start >= ?", seq, p.From); err != nil {
 		return err
@@ -303,10 +311,10 @@ func (t tx) finish(l job.Lease, e *job.End) error {
 	var webhook string
 	var rest int64 // what its request and its questions count
 	found, err := t.one(`UPDATE jobs SET state = ?, finished = ?, steps = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?, checksum = ?,
-		ran = ?, fuel = ?, memory = ?, fetches = ?, due = NULL, member = NULL, program = NULL, task = NULL, held = NULL
-		WHERE seq = ? AND attempt = ? AND state = 'running' RETURNING `+finishedWebhook+`, coalesce(length(request), 0) + question_bytes`, func(r row) { webhook, rest = r.text(0), r.int(1) },
+		ran = ?, fuel = ?, memory = ?, fetches = ?, history = ?, due = NULL, member = NULL, program = NULL, task = iif(?, task, NULL), held = NULL
+		WHERE seq = ? AND attempt = ? AND state = 'running' RETURNING `+finishedWebhook+`, coalesce(length(request), 0) + question_bytes + coalesce(length(task), 0) + history_bytes`, func(r row) { webhook, rest = r.text(0), r.int(1) },
 		string(e.State), e.Finished, e.Steps, e.TraceDropped, e.Error, e.Response, e.Trace, append([]byte{}, e.Result...), string(e.Encoding), checksum(e.Result),
-		e.Ran.Microseconds(), e.Cost.Fuel, e.Cost.Memory, e.Cost.Fetches, l.Seq, l.Attempt)
+		e.Ran.Microseconds(), e.Cost.Fuel, e.Cost.Memory, e.Cost.Fetches, e.History.Part, e.History.Part != nil, l.Seq, l.Attempt)
 	if err != nil || !found {
 		return leaseLostUnless(err)
 	}
@@ -398,7 +406,7 @@ func (t tx) finishAsStored(l job.Lease, s job.State, now time.Time, ran time.Dur
 	}
 	rest := int64(0) // what its request and its questions count
 	if _, err := t.one(`UPDATE jobs SET state = ?, finished = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?, checksum = ?,
-		attempt = attempt + 1, begun = 0, due = NULL, member = NULL, program = NULL, task = NULL, held = NULL WHERE seq = ? RETURNING coalesce(length(request), 0) + question_bytes`,
+		attempt = attempt + 1, begun = 0, due = NULL, member = NULL, program = NULL, task = iif(history_bytes > 0, task, NULL), held = NULL WHERE seq = ? RETURNING coalesce(length(request), 0) + question_bytes + coalesce(length(task), 0) + history_bytes`,
 		func(r row) { rest = r.int(0) },
 		string(record.State), record.Finished, record.TraceDropped, record.Error, record.Response, record.Trace, record.Result, string(record.Encoding), checksum(record.Result), l.Seq); err != nil {
 		return err

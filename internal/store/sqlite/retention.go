@@ -15,7 +15,7 @@ import (
 
 // recordBytes is job.Record.Bytes of a row. The length of a blob stands at the
 // start of its row: however large it is, it is not read.
-var recordBytes = fmt.Sprintf("%d + coalesce(length(error), 0) + coalesce(length(response), 0) + coalesce(length(trace), 0) + length(result) + coalesce(length(request), 0) + question_bytes", job.RowBytes)
+var recordBytes = fmt.Sprintf("%d + coalesce(length(error), 0) + coalesce(length(response), 0) + coalesce(length(trace), 0) + length(result) + coalesce(length(request), 0) + question_bytes + coalesce(length(task), 0) + coalesce(length(history), 0) + history_bytes", job.RowBytes)
 
 const (
 	// forgetPage is how many jobs are looked at, at once, for those to remove.

@@ -154,3 +154,27 @@ func (s Jobs) CalledBytes(ctx context.Context, a account.ID, ref int64) (bytes i
 	})
 	return bytes, err
 }
+
+// History implements job.Store.
+func (s Jobs) History(ctx context.Context, a account.ID, ref int64) (spec []byte, parts [][]byte, err error) {
+	err = s.store.read(ctx, func(t tx) error {
+		return t.snapshot(func() error {
+			var last []byte
+			found, err := t.one("SELECT task, history FROM jobs WHERE seq = ? AND account = ? AND finished IS NOT NULL", func(r row) { spec, last = r.bytes(0), r.bytes(1) }, ref, int64(a))
+			if err == nil && !found {
+				err = job.ErrNotFound
+			}
+			if err != nil {
+				return err
+			}
+			if err := t.each("SELECT entries FROM job_history WHERE job = ? ORDER BY step", func(r row) { parts = append(parts, r.bytes(0)) }, ref); err != nil {
+				return err
+			}
+			if last != nil {
+				parts = append(parts, last)
+			}
+			return nil
+		})
+	})
+	return spec, parts, err
+}

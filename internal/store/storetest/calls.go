@@ -184,3 +184,77 @@ func testSourcesKept(t *testing.T, s Stores) {
 		t.Errorf("of one that was emptied: %v", err)
 	}
 }
+
+// testHistories follows the history of jobs: in parts, with the task, and counted with the record.
+func testHistories(t *testing.T, s Stores) {
+	a, b := create(t, s.Accounts, person("ada")), create(t, s.Accounts, person("bob"))
+	ctx := t.Context()
+	want := func(what string, want int64) {
+		t.Helper()
+		got, err := s.Jobs.RecordBytes(ctx, a.ID)
+		must(t, err)
+		if got != want {
+			t.Errorf("%s: %d bytes are counted, want %d", what, got, want)
+		}
+	}
+	history := func(id job.ID) (spec []byte, parts [][]byte) {
+		t.Helper()
+		spec, parts, err := s.Jobs.History(ctx, a.ID, refOf(t, s, a.ID, id))
+		must(t, err)
+		return spec, parts
+	}
+	once := record(a.ID, 1)
+	once.History = job.History{Spec: []byte("spec"), Part: []byte("part")}
+	must(t, s.Jobs.Record(ctx, []job.Record{once, record(a.ID, 2)}))
+	bytes := once.Bytes() + (&job.Record{Result: record(a.ID, 2).Result, Trace: record(a.ID, 2).Trace}).Bytes()
+	want("with one that has a history", bytes)
+	spec, parts := history(once.ID)
+	same(t, "what it was run with", spec, []byte("spec"))
+	same(t, "its history", parts, [][]byte{[]byte("part")})
+	if spec, parts := history(record(a.ID, 2).ID); spec != nil || parts != nil {
+		t.Errorf("of one without: %q, %q", spec, parts)
+	}
+	_, _, err := s.Jobs.History(ctx, b.ID, refOf(t, s, a.ID, once.ID))
+	wantError(t, "another's history", err, job.ErrNotFound)
+
+	// In parts, of which each comes with a snapshot.
+	paused := task(a.ID, 10)
+	paused.State = job.Running
+	l := accept(t, s, paused)
+	so := job.Progress{Steps: 1, History: job.HistoryPart{Step: 1, Entries: []byte("first")}}
+	must(t, s.Queue.SaveSnapshot(ctx, l, []byte("s"), so))
+	stopped := pausedAt(1)
+	stopped.History = job.HistoryPart{Step: 5, Entries: []byte("second")}
+	must(t, s.Queue.Suspend(ctx, l, stopped))
+	if stored := load(t, s, l.Seq); stored.HistoryBytes != int64(len("first"+"second")) {
+		t.Errorf("%d bytes of history", stored.HistoryBytes)
+	}
+	_, _, err = s.Jobs.History(ctx, a.ID, l.Seq)
+	wantError(t, "the history of one that goes on", err, job.ErrNotFound)
+	_, _, err = s.Queue.Cancel(ctx, paused.ID, seconds(300), nil, "")
+	must(t, err)
+	spec, parts = history(paused.ID)
+	same(t, "what a cancelled one was run with", spec, paused.Spec)
+	same(t, "its history", parts, [][]byte{[]byte("first"), []byte("second")})
+
+	done := task(a.ID, 11)
+	done.State = job.Running
+	l = accept(t, s, done)
+	must(t, s.Queue.SaveSnapshot(ctx, l, []byte("s"), so))
+	e := end(done, job.Complete)
+	e.History.Part = []byte("last")
+	must(t, s.Queue.Finish(ctx, l, e))
+	spec, parts = history(done.ID)
+	same(t, "what a finished one was run with", spec, done.Spec)
+	same(t, "its history", parts, [][]byte{[]byte("first"), []byte("last")})
+
+	// All of it goes with the records, and is counted no more.
+	for {
+		n, err := s.Jobs.Trim(ctx, a.ID, 0, 10)
+		must(t, err)
+		if n == 0 {
+			break
+		}
+	}
+	want("without any", 0)
+}

@@ -71,6 +71,7 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"jobs/forget":               testJobForget,
 		"jobs/calls":                testCalls,
 		"jobs/sources":              testSourcesKept,
+		"jobs/histories":            testHistories,
 		"jobs/kept":                 testKept,
 		"jobs/trim":                 testTrim,
 		"jobs/trim many":            testTrimMany,

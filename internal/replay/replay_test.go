@@ -1,0 +1,154 @@
+package replay_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"ql/internal/apptest"
+	"ql/internal/job"
+	"ql/internal/operator"
+	"ql/internal/programtest"
+	"ql/internal/replay"
+	"ql/lang/langtest/gen"
+)
+
+// call calls the service as the developer.
+func call(t *testing.T, s *apptest.Service, method, path, body string) map[string]any {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, s.URL()+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if path != "/v1/query" { // which has them in its body
+		r.SetBasicAuth("dev", "dev")
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close() //nolint:errcheck // it was read
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a map[string]any
+	if len(text) > 0 {
+		if err := json.NewDecoder(bytes.NewReader(text)).Decode(&a); err != nil {
+			t.Fatalf("%s %s: %s", method, path, text)
+		}
+	}
+	return a
+}
+
+// run runs a script to its end, whatever it asks, and returns its job.
+func run(t *testing.T, s *apptest.Service, script, more string) (id, status string) {
+	t.Helper()
+	query, err := json.Marshal(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := call(t, s, "POST", "/v1/query", `{"auth":{"username":"dev","password":"dev"},"query":`+string(query)+more+`}`)
+	id, _ = a["job_id"].(string)
+	for range 20 {
+		a = call(t, s, "GET", "/v1/job/"+id+"?wait=1", "")
+		status, _ = a["status"].(string)
+		if status != "paused" && status != "waiting" && status != "accepted" && status != "running" {
+			return id, status
+		}
+		if status == "paused" {
+			if p, _ := a["prompt"].(map[string]any); p["kind"] == "confirm" {
+				call(t, s, "POST", "/v1/confirm/"+id, `{"approved":true}`)
+				continue
+			}
+		}
+		call(t, s, "DELETE", "/v1/job/"+id, "")
+	}
+	return id, status
+}
+
+// check replays a job.
+func check(t *testing.T, s *apptest.Service, id string) (r replay.Report, err error) {
+	t.Helper()
+	call(t, s, "GET", "/v1/jobs?limit=1", "") // which stores all that was recorded
+	parsed, _ := job.ParseID(id)
+	s.Operate(func(o *operator.Operator) error {
+		r, err = o.ReplayJob(t.Context(), parsed)
+		return nil
+	})
+	return r, err
+}
+
+// TestGeneratedJobsReplay: jobs of random programs do the same again from their histories.
+func TestGeneratedJobsReplay(t *testing.T) {
+	n := 40
+	switch {
+	case programtest.Promised():
+		n = 10_000
+	case testing.Short():
+		n = 12
+	}
+	s := apptest.Boot(t)
+	effects, ended := 0, 0
+	for seed := range uint64(n) {
+		script := gen.Program(seed, gen.Options{Statements: 25})
+		more := `,"mode":"async"`
+		if seed%4 == 3 {
+			more = `,"history":true`
+		}
+		id, status := run(t, s, script, more)
+		if strings.Contains(status, "cancelled") {
+			continue // of one that is cancelled before its first snapshot there may be nothing
+		}
+		r, err := check(t, s, id)
+		if err != nil && strings.Contains(err.Error(), "has no history") && status == "failed" {
+			continue // it did not compile
+		}
+		if err != nil || r.Left != nil {
+			t.Errorf("seed %d (%s): %v, %+v %+v\n%s", seed, status, err, r, r.Left, script)
+		}
+		effects += r.Effects
+		if r.EndKnown {
+			ended++
+		}
+	}
+	t.Logf("%d jobs, %d effects, %d ends", n, effects, ended)
+	if effects < n/4 || ended < n/4 {
+		t.Errorf("%d jobs had %d effects, and %d ends were known", n, effects, ended)
+	}
+}
+
+// TestHistories: which jobs have a history, over pauses, includes and failures.
+func TestHistories(t *testing.T) {
+	s := apptest.Boot(t)
+	for name, test := range map[string]struct {
+		script, more string
+		effects      int // -1 for no history
+	}{
+		"a call":                  {"EMIT NOW()", "", -1},
+		"a call that asks for it": {"EMIT NOW() + ''\nEMIT RANDOM(1, 6)", `,"history":true`, 2},
+		"a call that fails":       {"EMIT NOW()\nFAIL \"no\"", "", 1},
+		"an asynchronous job":     {"EMIT NOW()\nWRITE \"x\" TO \"/a.txt\"\nREAD \"/a.txt\" SET ?t\nEMIT ?t", `,"mode":"async"`, 3},
+		"without effects":         {"EMIT 1", `,"mode":"async"`, 0},
+		"a call that pauses":      {"EMIT NOW()\nCONFIRM \"Go?\"\nEMIT NOW()", "", 3},
+		"a job that pauses":       {"EMIT NOW()\nCONFIRM \"Go?\"\nEMIT NOW()\nCONFIRM \"Again?\"\nEMIT RANDOM(1, 6)", `,"mode":"async"`, 5},
+	} {
+		id, status := run(t, s, test.script, test.more)
+		r, err := check(t, s, id)
+		if test.effects < 0 {
+			if err == nil || !strings.Contains(err.Error(), "has no history") {
+				t.Errorf("%s (%s): %v, %+v", name, status, err, r)
+			}
+			continue
+		}
+		if err != nil || r.Left != nil || r.Effects != test.effects || !r.EndKnown {
+			t.Errorf("%s (%s): %v, %+v, %+v", name, status, err, r, r.Left)
+		}
+	}
+}
