@@ -49,6 +49,8 @@ type Store interface {
 	// yet, and returns the one that is stored: the first ever. A nil record stores
 	// nothing; the answer is then nil where there is none.
 	EnsureKeyCheck(ctx context.Context, record []byte) ([]byte, error)
+	// ReplaceKeyCheck stores another record in its place, since the master key was rotated.
+	ReplaceKeyCheck(ctx context.Context, record []byte) error
 }
 
 // Accounts keeps the accounts themselves. It is as large as the life of an account: one

@@ -36,27 +36,28 @@ const (
 type commands struct {
 	JSON bool `help:"Print what came out as JSON."`
 
-	Run     runCommand     `cmd:"" help:"Run a script here, without a server."`
-	Check   checkCommand   `cmd:"" help:"Find the errors in scripts without running them."`
-	Fmt     fmtCommand     `cmd:"" help:"Write scripts in the one written form."`
-	Serve   serveCommand   `cmd:"" help:"Serve scripts over HTTP."`
-	Account accountCommand `cmd:"" help:"Make and manage accounts."`
-	Script  scriptCommand  `cmd:"" help:"Publish scripts, to be called by their names."`
-	Key     keyCommand     `cmd:"" help:"Make, list and revoke accounts' named keys."`
-	Audit   auditCommand   `cmd:"" help:"Look at the logs of who did what, and check that they are whole."`
-	Job     jobCommand     `cmd:"" help:"Look at jobs."`
-	Webhook webhookCommand `cmd:"" help:"Look at webhooks and repeat them."`
-	Files   filesCommand   `cmd:"" help:"Look at accounts' files, bring them out and in."`
-	Share   shareCommand   `cmd:"" help:"Look at links to files and take them back."`
-	DB      dbCommand      `cmd:"" name:"db" help:"Look at accounts' databases, bring them out and in."`
-	Backup  backupCommand  `cmd:"" help:"Copy the data folder, while a server runs or not."`
-	Restore restoreCommand `cmd:"" help:"Make a data folder of a backup."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Run       runCommand       `cmd:"" help:"Run a script here, without a server."`
+	Check     checkCommand     `cmd:"" help:"Find the errors in scripts without running them."`
+	Fmt       fmtCommand       `cmd:"" help:"Write scripts in the one written form."`
+	Serve     serveCommand     `cmd:"" help:"Serve scripts over HTTP."`
+	Account   accountCommand   `cmd:"" help:"Make and manage accounts."`
+	Script    scriptCommand    `cmd:"" help:"Publish scripts, to be called by their names."`
+	Key       keyCommand       `cmd:"" help:"Make, list and revoke accounts' named keys."`
+	Audit     auditCommand     `cmd:"" help:"Look at the logs of who did what, and check that they are whole."`
+	Job       jobCommand       `cmd:"" help:"Look at jobs."`
+	Webhook   webhookCommand   `cmd:"" help:"Look at webhooks and repeat them."`
+	Files     filesCommand     `cmd:"" help:"Look at accounts' files, bring them out and in."`
+	Share     shareCommand     `cmd:"" help:"Look at links to files and take them back."`
+	DB        dbCommand        `cmd:"" name:"db" help:"Look at accounts' databases, bring them out and in."`
+	MasterKey masterKeyCommand `cmd:"" name:"master-key" help:"Rotate the key that seals secrets in the data folder."`
+	Backup    backupCommand    `cmd:"" help:"Copy the data folder, while a server runs or not."`
+	Restore   restoreCommand   `cmd:"" help:"Make a data folder of a backup."`
+	Version   versionCommand   `cmd:"" help:"Print the version."`
 }
 
 // newCommands returns the command line before it is read.
 func newCommands() *commands {
-	return &commands{Serve: newServeCommand(), Account: newAccountCommand(), Key: newKeyCommand(), Script: newScriptCommand(), Audit: newAuditCommand(), Job: newJobCommand(), Webhook: newWebhookCommand(), Files: newFilesCommand(), Share: newShareCommand(), DB: newDBCommand(), Backup: newBackupCommand(), Restore: newRestoreCommand()}
+	return &commands{Serve: newServeCommand(), Account: newAccountCommand(), Key: newKeyCommand(), Script: newScriptCommand(), Audit: newAuditCommand(), Job: newJobCommand(), Webhook: newWebhookCommand(), Files: newFilesCommand(), Share: newShareCommand(), DB: newDBCommand(), MasterKey: newMasterKeyCommand(), Backup: newBackupCommand(), Restore: newRestoreCommand()}
 }
 
 const description = `ql runs scripts of the query language: ordinary statements, SQL, files, forms and waiting, in one text.`

@@ -312,6 +312,10 @@ func (s *Service) ExportDatabase(ctx context.Context, c Caller, p *Credentials, 
 		x.Close()
 		return x, d.fault(err, "", 0)
 	}
+	if err := s.audit(s.acting(ctx, c, &owner.Principal), audit.Event{Account: id, Act: audit.Exported, On: "database " + name}); err != nil {
+		x.Close()
+		return x, err
+	}
 	x.Send = func(ctx context.Context, w io.Writer) error {
 		ctx, cancel := context.WithTimeout(ctx, LongestTransfer)
 		defer cancel()

@@ -493,6 +493,14 @@ func (m *Memory) RotateWebhookSecret(_ context.Context, s account.WebhookSecret,
 	})
 }
 
+// ReplaceKeyCheck implements account.Store.
+func (m *Memory) ReplaceKeyCheck(_ context.Context, record []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.check = record
+	return nil
+}
+
 // EnsureKeyCheck implements account.Store.
 func (m *Memory) EnsureKeyCheck(_ context.Context, record []byte) ([]byte, error) {
 	m.mu.Lock()

@@ -45,9 +45,10 @@ var (
 // associated data is the version, the key's id, the account's ID (8 bytes, big
 // endian), the kind and its length before it (1 byte), and the name.
 type Vault struct {
-	id     [keyIDLen]byte
-	aead   cipher.AEAD
-	tokens []byte // the key of what Token makes
+	id      [keyIDLen]byte
+	aead    cipher.AEAD
+	earlier map[[keyIDLen]byte]cipher.AEAD // of keys that are being rotated, which open and do not seal
+	tokens  []byte                         // the key of what Token makes
 }
 
 const (
@@ -57,23 +58,46 @@ const (
 )
 
 // NewVault returns the vault of a master key.
-func NewVault(key MasterKey) (*Vault, error) {
-	raw := []byte(key.Text)
+func NewVault(key MasterKey) (*Vault, error) { return newVault(keyRing{keys: []MasterKey{key}}) }
+
+func newVault(r keyRing) (*Vault, error) {
+	v := &Vault{earlier: map[[keyIDLen]byte]cipher.AEAD{}, tokens: r.tokens}
+	for i, key := range r.keys {
+		id, aead, err := key.cipher()
+		switch {
+		case err != nil:
+			return nil, err
+		case i == 0:
+			v.id, v.aead = id, aead
+		default:
+			v.earlier[id] = aead
+		}
+	}
+	if v.tokens == nil {
+		var err error
+		if v.tokens, err = r.keys[0].tokenKey(); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+// cipher returns what seals under the key, and the name of the key in what is sealed.
+func (k MasterKey) cipher() (id [keyIDLen]byte, _ cipher.AEAD, err error) {
+	raw := []byte(k.Text)
 	block, err := aes.NewCipher(raw)
 	if err != nil {
-		return nil, err
+		return id, nil, err
 	}
 	aead, err := cipher.NewGCMWithRandomNonce(block)
-	if err != nil {
-		return nil, err
-	}
-	v := &Vault{aead: aead}
-	if v.tokens, err = hkdf.Expand(sha256.New, raw, "ql tokens", sha256.Size); err != nil {
-		return nil, err
-	}
 	sum := sha256.Sum256(append([]byte("ql master key\x00"), raw...))
-	copy(v.id[:], sum[:])
-	return v, nil
+	copy(id[:], sum[:])
+	return id, aead, err
+}
+
+// tokenKey is what tokens are made of where nothing else was told.
+func (k MasterKey) tokenKey() ([]byte, error) {
+	return hkdf.Expand(sha256.New, []byte(k.Text), "ql tokens", sha256.Size)
 }
 
 // Token makes a token of 256 bits that nobody can guess who does not have the master
@@ -104,10 +128,13 @@ func (v *Vault) Open(account int64, kind Kind, name string, sealed []byte) ([]by
 		return nil, ErrDamaged
 	}
 	head := sealed[:sealHead]
-	if [keyIDLen]byte(head[1:]) != v.id {
-		return nil, ErrWrongKey
+	aead := v.aead
+	if id := [keyIDLen]byte(head[1:]); id != v.id {
+		if aead = v.earlier[id]; aead == nil {
+			return nil, ErrWrongKey
+		}
 	}
-	plain, err := v.aead.Open(nil, nil, sealed[sealHead:], associated(head, account, kind, name))
+	plain, err := aead.Open(nil, nil, sealed[sealHead:], associated(head, account, kind, name))
 	if err != nil {
 		return nil, ErrDamaged
 	}
@@ -137,7 +164,7 @@ func OpenVault(ctx context.Context, store CheckStore, file string, existing bool
 	if err != nil {
 		return nil, err
 	}
-	key, err := readMasterKey(file)
+	key, err := readKeyRing(file)
 	if errors.Is(err, errNoMasterKey) {
 		if stored != nil {
 			return nil, fmt.Errorf("the store is sealed under a master key, and the file %s is not there: put it back, or name it by --master-key-file", file)
@@ -149,7 +176,7 @@ func OpenVault(ctx context.Context, store CheckStore, file string, existing bool
 	if err != nil {
 		return nil, err
 	}
-	v, err := NewVault(key)
+	v, err := newVault(key)
 	if err != nil {
 		return nil, err
 	}
@@ -169,11 +196,11 @@ func OpenVault(ctx context.Context, store CheckStore, file string, existing bool
 // store is sealed, whose check is record. Nil means that it is sealed under
 // none yet.
 func CheckMasterKey(file string, record []byte) error {
-	key, err := readMasterKey(file)
+	key, err := readKeyRing(file)
 	if err != nil || record == nil {
 		return err
 	}
-	v, err := NewVault(key)
+	v, err := newVault(key)
 	if err != nil {
 		return err
 	}

@@ -255,6 +255,14 @@ func (t tx) requireAccount(id account.ID) error {
 	return err
 }
 
+// ReplaceKeyCheck implements account.Store.
+func (s Accounts) ReplaceKeyCheck(ctx context.Context, record []byte) error {
+	return s.store.write(ctx, func(t tx) error {
+		_, err := t.exec("INSERT OR REPLACE INTO master_check (one, record) VALUES (1, ?)", record)
+		return err
+	})
+}
+
 // EnsureKeyCheck implements account.Store.
 func (s Accounts) EnsureKeyCheck(ctx context.Context, record []byte) (kept []byte, err error) {
 	err = s.store.write(ctx, func(t tx) error {

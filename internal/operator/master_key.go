@@ -1,0 +1,100 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"ql/internal/account/seal"
+	"ql/internal/audit"
+	"ql/internal/config"
+	"ql/internal/job"
+	"ql/internal/resource"
+	"ql/internal/store"
+	"ql/internal/store/sqlite"
+)
+
+// KeyRotation is what became of a rotation of the master key.
+type KeyRotation struct {
+	Resumed    bool // it had begun earlier
+	Resealed   int  // records that were sealed under the new key, this time
+	Unreadable int  // records that no key opens: they were so before, and stay
+	// Waiting is how many jobs that are not finished have receipts under the key before in
+	// databases. While there are any, that key stays in the file, and does nothing but open.
+	Waiting int
+	Done    bool // the key before is gone
+}
+
+// RotateMasterKey gives a data folder a new master key, and seals all anew under it. No server may run.
+// Where it is interrupted, a server starts all the same, and doing it again does the rest.
+func RotateMasterKey(ctx context.Context, s config.Settings) (r KeyRotation, err error) {
+	if err := prepareFolder(s.Data, false); err != nil {
+		return r, err
+	}
+	// Owned: a server would go on to seal under the key that it has read. It also stores what
+	// stands in the intake, where requests are sealed too.
+	opened, err := sqlite.Open(ctx, sqlite.Options{Folder: s.Data, Own: true, Actor: audit.Actor{By: audit.ByOperator}})
+	if err != nil {
+		return r, err
+	}
+	all := opened.Aggregate()
+	defer func() { err = errors.Join(err, all.Close()) }()
+	rotation, err := seal.BeginRotation(ctx, all.Accounts, s.MasterKeyPath())
+	if err != nil {
+		return r, err
+	}
+	r.Resumed = rotation.Resumed
+	unreadable := map[string]bool{}
+	r.Resealed, err = opened.Reseal(ctx, func(one sqlite.Sealed) ([]byte, error) {
+		sealed, err := rotation.Reseal(int64(one.Account), seal.Kind(one.Kind), one.Name, one.Bytes)
+		if errors.Is(err, seal.ErrDamaged) || errors.Is(err, seal.ErrWrongKey) {
+			unreadable[one.Kind+" "+one.Name+" "+string(one.Bytes)] = true
+			return nil, nil
+		}
+		return sealed, err
+	})
+	r.Unreadable = len(unreadable)
+	if err != nil {
+		return r, err
+	}
+	if r.Waiting, err = countReceipts(ctx, all, s.Data); err != nil || r.Waiting > 0 {
+		return r, err
+	}
+	if err := rotation.Finish(ctx); err != nil {
+		return r, err
+	}
+	r.Done = true
+	return r, all.Audit.Append(ctx, audit.Event{Account: audit.Operator, Act: audit.MasterKeyRotated})
+}
+
+// countReceipts removes the receipts of ended jobs from all databases, and counts the jobs that have
+// some left.
+func countReceipts(ctx context.Context, all store.Store, data string) (left int, err error) {
+	pool := resource.New(resource.Options{Folder: filepath.Join(data, sqlite.AccountFolder), Usage: all.Files})
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	jobs := map[[16]byte]bool{}
+	ended := func(ctx context.Context, id [16]byte) (bool, error) {
+		j, err := all.Jobs.Summary(ctx, id)
+		if errors.Is(err, job.ErrNotFound) || err == nil && j.State.Finished() {
+			return true, nil
+		}
+		jobs[id] = true
+		return false, err
+	}
+	const page = 500
+	for after := ""; ; {
+		list, err := all.Accounts.List(ctx, after, page)
+		if err != nil {
+			return len(jobs), err
+		}
+		for _, a := range list {
+			after = a.Username
+			if err := pool.DeleteReceipts(ctx, a.ID, ended); err != nil {
+				return len(jobs), err
+			}
+		}
+		if len(list) < page {
+			return len(jobs), nil
+		}
+	}
+}
