@@ -28,6 +28,12 @@ const (
 	Run  Convention = "run" // a published script at an address of its own
 )
 
+// ConventionsText names all conventions, for messages.
+const ConventionsText = "form, json, site and run"
+
+// Valid reports whether c is one of the conventions.
+func (c Convention) Valid() bool { return c == Form || c == JSON || c == Site || c == Run }
+
 // Summary is what listings show of a job.
 type Summary struct {
 	ID         ID

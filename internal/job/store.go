@@ -47,12 +47,37 @@ type Store interface {
 	Trim(ctx context.Context, a account.ID, most int64, limit int) (int, error)
 }
 
+// Changes is what who follows an account's jobs asks a store for.
+type Changes interface {
+	// After returns jobs of an account with numbers after one, in their order.
+	After(ctx context.Context, a account.ID, ref int64, limit int) ([]Listed, error)
+	// LastRef returns the number of an account's job that was stored last; 0 for none.
+	LastRef(ctx context.Context, a account.ID) (int64, error)
+	// Unfinished returns the marks of the jobs of an account that are not finished, by their
+	// numbers: up to limit.
+	Unfinished(ctx context.Context, a account.ID, limit int) (map[int64]Mark, error)
+	// ByRef is that of the Store.
+	ByRef(ctx context.Context, a account.ID, ref int64) (Listed, error)
+}
+
+// Mark is by which a change of a job that is not finished is known: it is another with each, also where
+// the state is the same again.
+type Mark struct {
+	State   State
+	Attempt int64
+}
+
 // Query is what a listing asks for.
 type Query struct {
 	State      State                // "" for all
 	Credential principal.Credential // "" for all
 	KeyID      account.NamedKeyID   // 0 for all
 	Programs   []string             // names of published programs; none for all jobs
+	Text       string               // in their names, in whatever case of a to z; "" for all
+	ErrorCode  string               // of their errors; "" for all
+	Convention Convention           // "" for all
+	Since      time.Time            // created then or later; zero for all
+	Until      time.Time            // created earlier; zero for all
 	Limit      int                  // the most that are returned; below 1 nothing is
 	// Before asks for those that follow this job of the account in the listing;
 	// the zero ID for the first. After a job that is not there follows nothing.

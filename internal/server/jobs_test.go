@@ -575,3 +575,31 @@ func TestWait(t *testing.T) {
 	}
 	w.confirm(long.JobID, `{"approved":true}`).wantError(t, 409, "not_paused")
 }
+
+// TestJobFilters lists jobs by each filter. What the store makes of them is tested there.
+func TestJobFilters(t *testing.T) {
+	w := boot(t, unlimitedCalls)
+	ada, bob := w.member("ada", account.Standard), w.member("bob", account.Standard)
+	w.query(ada, "-- Import people\nEMIT 1", "")
+	w.query(ada, "-- Report\nEMIT 1 / 0", "")
+	w.form(ada, "-- Import goods\nEMIT 1", nil)
+	w.query(bob, "-- Import people\nEMIT 1", "")
+	check(t, w.recorder.Flush(t.Context()))
+	as := []string{"Authorization", basic(ada.name, ada.password)}
+	today, tomorrow := time.Now().UTC().Format(time.DateOnly), time.Now().UTC().Add(24*time.Hour).Format(time.DateOnly)
+	for query, want := range map[string]int{
+		"q=import": 2, "q=PEOPLE": 1, "q=%25": 0, "error=division_by_zero": 1, "error=sql_error": 0, "convention=form": 1, "convention=site": 0,
+		"state=failed": 1, "status=failed": 1, "state=paused": 0, "since=" + today: 3, "since=" + tomorrow: 0, "until=" + tomorrow: 3, "until=" + today: 0,
+		"since=2000-01-01T00:00:00Z&until=" + tomorrow + "&q=import&convention=json&state=complete": 1,
+	} {
+		r := w.send("GET", "/v1/jobs?"+query, "", "", as...)
+		if got := len(r.read(t).Jobs); r.status != 200 || got != want {
+			t.Errorf("%s: %d, %d jobs, want %d", query, r.status, got, want)
+		}
+	}
+	for _, query := range []string{
+		"state=gone", "state=failed&status=failed", "convention=soap", "since=yesterday", "until=16.11.2026", "since=2026-11-16&until=2026-11-16", "q=" + strings.Repeat("x", 201), "name=x",
+	} {
+		w.send("GET", "/v1/jobs?"+query, "", "", as...).wantError(t, 400, "invalid_request")
+	}
+}

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"slices"
+	"time"
 
 	"ql/internal/account"
 	"ql/internal/account/scope"
@@ -14,9 +15,14 @@ import (
 
 // JobQuery is what a listing of an account's jobs asks for.
 type JobQuery struct {
-	Status string // "" for all
-	Limit  int
-	Before string // the id of the last job of the page before, "" for the first page
+	Status     string    // "" for all
+	Text       string    // in their names; "" for all
+	Error      string    // the code of their errors; "" for all
+	Convention string    // "" for all
+	Since      time.Time // created then or later; zero for all
+	Until      time.Time // created earlier; zero for all
+	Limit      int
+	Before     string // the id of the last job of the page before, "" for the first page
 }
 
 // JobListing is a page of an account's jobs, the newest first.
@@ -33,12 +39,22 @@ func (s *Service) Jobs(ctx context.Context, c Caller, p *Credentials, l JobQuery
 	if err != nil {
 		return listing, err
 	}
-	q := job.Query{State: job.State(l.Status), Limit: l.Limit + 1}
-	if q.State != "" && !q.State.Valid() {
-		return listing, fault.Invalid("status", "is no state of a job: %s fits", job.StatesText)
+	q := job.Query{
+		State: job.State(l.Status), Text: l.Text, ErrorCode: l.Error, Convention: job.Convention(l.Convention), Since: l.Since, Until: l.Until, Limit: l.Limit + 1,
+	}
+	if err := checkJobQuery(&q); err != nil {
+		return listing, err
 	}
 	if err := limitQuery(&q, &owner.Principal); err != nil {
 		return listing, err
+	}
+	// These look at all jobs of the account, so they count as a call does.
+	if q.Text != "" || q.Convention != "" || !q.Since.IsZero() || !q.Until.IsZero() {
+		verdict := s.countCall(owner, c, owner.Account.Limits(s.o.Limits))
+		listing.Rate = &verdict
+		if err := verdict.Err(); err != nil {
+			return listing, err
+		}
 	}
 	if l.Before != "" {
 		var ok bool
@@ -65,6 +81,26 @@ func (s *Service) Jobs(ctx context.Context, c Caller, p *Credentials, l JobQuery
 		listing.Jobs = append(listing.Jobs, jobEntry(&j, names[j.KeyID]))
 	}
 	return listing, nil
+}
+
+// mostFilterBytes is how long a text may be that a listing asks for.
+const mostFilterBytes = 200
+
+// checkJobQuery says what is wrong with what a listing asks for.
+func checkJobQuery(q *job.Query) error {
+	switch {
+	case q.State != "" && !q.State.Valid():
+		return fault.Invalid("status", "is no state of a job: %s fits", job.StatesText)
+	case q.Convention != "" && !q.Convention.Valid():
+		return fault.Invalid("convention", "is no convention: %s fit", job.ConventionsText)
+	case len(q.Text) > mostFilterBytes:
+		return fault.Invalid("q", "is too long: %d bytes at most", mostFilterBytes)
+	case len(q.ErrorCode) > mostFilterBytes:
+		return fault.Invalid("error", "is too long: %d bytes at most", mostFilterBytes)
+	case !q.Since.IsZero() && !q.Until.IsZero() && !q.Since.Before(q.Until):
+		return fault.Invalid("until", "is not after since: no job is between")
+	}
+	return nil
 }
 
 // jobEntry is a job as listings show it, with the name of the key that started it.

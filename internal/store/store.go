@@ -29,6 +29,7 @@ type Store struct {
 	Audit      audit.Store // of who did what
 	Versions   AccountVersions
 	Jobs       job.Store
+	Changes    job.Changes // of jobs, for who follows them
 	Queue      job.Queue
 	Members    member.Store
 	Log        record.Log // of jobs that ended, until they are stored

@@ -1,8 +1,11 @@
 package jsonapi
 
 import (
+	"cmp"
 	"net/http"
+	"net/url"
 	"strconv"
+	"time"
 
 	"ql/internal/fault"
 	"ql/internal/server"
@@ -21,11 +24,23 @@ func (c codec) jobs(h http.Header, r *server.Request) (server.Response, error) {
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
-	values, err := parameters(r, "status", "limit", "before")
+	values, err := parameters(r, "status", "state", "q", "error", "convention", "since", "until", "limit", "before")
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
-	list := service.JobQuery{Status: values.Get("status"), Limit: usualPage, Before: values.Get("before")}
+	list := service.JobQuery{
+		Status: cmp.Or(values.Get("state"), values.Get("status")), Text: values.Get("q"), Error: values.Get("error"), Convention: values.Get("convention"),
+		Limit: usualPage, Before: values.Get("before"),
+	}
+	if values.Has("state") && values.Has("status") {
+		return server.RejectBeforeAuth(fault.Invalid("status", "stands beside state, which is the same: one of the two fits"))
+	}
+	if list.Since, err = moment(values, "since"); err == nil {
+		list.Until, err = moment(values, "until")
+	}
+	if err != nil {
+		return server.RejectBeforeAuth(err)
+	}
 	if values.Has("limit") {
 		if list.Limit, err = strconv.Atoi(values.Get("limit")); err != nil || list.Limit < 1 || list.Limit > largestPage {
 			return server.RejectBeforeAuth(fault.Invalid("limit", "is no number of jobs: 1 to %d fits", largestPage))
@@ -37,4 +52,19 @@ func (c codec) jobs(h http.Header, r *server.Request) (server.Response, error) {
 	}
 	wire.SetJSON(h, r.Setting(listing.Origin))
 	return server.Response{Status: http.StatusOK, Body: wire.AppendJobs(nil, listing.Jobs, listing.Next), Meta: listing.Meta}, nil
+}
+
+// moment reads a moment of an address: a time, or a day, which begins at midnight in UTC. The zero
+// time is none.
+func moment(values url.Values, name string) (time.Time, error) {
+	if !values.Has(name) {
+		return time.Time{}, nil
+	}
+	text := values.Get(name)
+	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil && t.Year() > 0 {
+			return t, nil
+		}
+	}
+	return time.Time{}, fault.Invalid(name, "is no moment: 2026-11-16 and 2026-11-16T08:30:00Z fit")
 }

@@ -12,6 +12,7 @@ func (s *Store) Aggregate() store.Store {
 		Audit:      s.Audit(),
 		Versions:   s,
 		Jobs:       s.Jobs(),
+		Changes:    s.Jobs(),
 		Queue:      s.Queue().Parts(),
 		Members:    s.Members(),
 		Log:        s.Intake(),

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -295,29 +296,94 @@ func (s Jobs) List(ctx context.Context, a account.ID, q job.Query) (list []job.L
 }
 
 // list returns an account's jobs before a number, those stored last first: of a program, or, for "",
-// of all.
+// of all. Which of them are meant is found by an index that has few others, or all that is asked
+// for: an account may have very many, and their rows are large.
 func (t tx) list(a account.ID, q job.Query, program string, before int64) (list []job.Listed, err error) {
-	const all, end = "SELECT " + listedColumns + " FROM jobs", " ORDER BY seq DESC LIMIT ?"
-	from, where, args := "", " WHERE account = ? AND seq < ?", []any{int64(a), before}
+	where, args := " WHERE account = ?1 AND seq < ?2", []any{int64(a), before}
+	and := func(condition string, value any) {
+		args = append(args, value)
+		where += " AND " + condition + " ?" + strconv.Itoa(len(args))
+	}
 	if q.KeyID != 0 {
-		from = " INDEXED BY jobs_key"
-		where += " AND key_id = ?"
-		args = append(args, int64(q.KeyID))
+		and("key_id =", int64(q.KeyID))
 	}
 	if program != "" {
-		from = " INDEXED BY jobs_program"
-		where += " AND program_name = ?"
-		args = append(args, program)
+		and("program_name =", program)
 	}
 	if q.State != "" {
-		where += " AND state = ?"
-		args = append(args, string(q.State))
+		and("state =", string(q.State))
 	}
 	if q.Credential != "" {
-		where += " AND credential = ?"
-		args = append(args, string(q.Credential))
+		and("credential =", string(q.Credential))
+	}
+	if q.ErrorCode != "" {
+		and("error IS NOT NULL AND error_code =", q.ErrorCode)
+	}
+	if q.Convention != "" {
+		and("convention =", string(q.Convention))
+	}
+	if !q.Since.IsZero() {
+		and("created >=", q.Since)
+	}
+	if !q.Until.IsZero() {
+		and("created <", q.Until)
+	}
+	if q.Text != "" {
+		and("0 < instr(lower(name), lower(", q.Text)
+		where += "))"
 	}
 	args = append(args, max(q.Limit, 0))
-	err = t.each(all+from+where+end, func(r row) { list = append(list, readListed(r)) }, args...)
+	end := " ORDER BY seq DESC LIMIT ?" + strconv.Itoa(len(args))
+	sql := "SELECT " + listedColumns + " FROM jobs WHERE seq IN (" + chosen(&q, program, where, end) + ") ORDER BY seq DESC"
+	err = t.each(sql, func(r row) { list = append(list, readListed(r)) }, args...)
 	return list, err
+}
+
+// chosen selects the numbers of the jobs that a listing shows.
+func chosen(q *job.Query, program, where, end string) string {
+	by := func(index string) string { return "SELECT seq FROM jobs INDEXED BY " + index + where }
+	switch {
+	case program != "":
+		return by("jobs_program") + end
+	case q.KeyID != 0:
+		return by("jobs_key") + end
+	case q.ErrorCode != "":
+		return by("jobs_error") + end
+	case q.State == "" || q.State == job.Complete:
+		return by("jobs_account") + end
+	case q.State.Finished():
+		return by("jobs_ended") + " AND finished IS NOT NULL AND state <> 'complete'" + end
+	}
+	// Those that some attempt has are found by it: there are few on a node.
+	return "SELECT seq FROM (" + by("jobs_due_account") + " AND program IS NOT NULL AND member IS NULL UNION ALL " +
+		by("jobs_member") + " AND member IS NOT NULL)" + end
+}
+
+// After implements job.Changes.
+func (s Jobs) After(ctx context.Context, a account.ID, ref int64, limit int) (list []job.Listed, err error) {
+	err = s.store.read(ctx, func(t tx) error {
+		return t.each("SELECT "+listedColumns+" FROM jobs WHERE account = ? AND seq > ? ORDER BY seq LIMIT ?", func(r row) { list = append(list, readListed(r)) },
+			int64(a), ref, max(limit, 0))
+	})
+	return list, err
+}
+
+// LastRef implements job.Changes.
+func (s Jobs) LastRef(ctx context.Context, a account.ID) (ref int64, err error) {
+	err = s.store.read(ctx, func(t tx) error {
+		_, err := t.one("SELECT coalesce(max(seq), 0) FROM jobs WHERE account = ?", func(r row) { ref = r.int(0) }, int64(a))
+		return err
+	})
+	return ref, err
+}
+
+// Unfinished implements job.Changes.
+func (s Jobs) Unfinished(ctx context.Context, a account.ID, limit int) (map[int64]job.Mark, error) {
+	found := map[int64]job.Mark{}
+	err := s.store.read(ctx, func(t tx) error {
+		return t.each(`SELECT seq, state, attempt FROM jobs INDEXED BY jobs_due_account WHERE account = ?1 AND program IS NOT NULL AND member IS NULL
+			UNION ALL SELECT seq, state, attempt FROM jobs INDEXED BY jobs_member WHERE account = ?1 AND member IS NOT NULL LIMIT ?2`,
+			func(r row) { found[r.int(0)] = job.Mark{State: job.State(r.text(1)), Attempt: r.int(2)} }, int64(a), max(limit, 0))
+	})
+	return found, err
 }

@@ -68,6 +68,8 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"webhook secrets/race":      testWebhookSecretRace,
 		"jobs/records":              testJobs,
 		"jobs/list":                 testJobList,
+		"jobs/filters":              testJobFilters,
+		"jobs/changes":              testJobChanges,
 		"jobs/forget":               testJobForget,
 		"jobs/calls":                testCalls,
 		"jobs/sources":              testSourcesKept,
