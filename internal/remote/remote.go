@@ -112,25 +112,31 @@ type Call struct {
 
 // Do makes a call and decodes its answer, where into is not nil.
 func (c *Client) Do(ctx context.Context, call Call, into any) error {
+	_, err := c.do(ctx, call, into, c.most)
+	return err
+}
+
+// do is Do with a bound of its own, and tells how long the answer was.
+func (c *Client) do(ctx context.Context, call Call, into any, most int64) (int64, error) {
 	res, err := c.send(ctx, call)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer func() { _ = res.Body.Close() }() // read, or given up
 	if into == nil {
-		return nil
+		return 0, nil
 	}
 	if isContent(res) {
-		return ErrIsContent
+		return 0, ErrIsContent
 	}
-	body, err := c.readAnswer(res.Body)
+	body, err := readAnswer(res.Body, most)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		return c.foreign(res.StatusCode)
+		return 0, c.foreign(res.StatusCode)
 	}
-	return nil
+	return int64(len(body)), nil
 }
 
 // largestPage is how many entries of a list the service gives at once.
@@ -145,12 +151,15 @@ func List[T any](ctx context.Context, c *Client, call Call, field, cursor string
 		query = url.Values{}
 	}
 	call.Query = query
+	left := c.most // bytes of all pages together
 	for len(list) < most {
 		query.Set("limit", strconv.Itoa(min(most-len(list), largestPage)))
 		answer := map[string]json.RawMessage{}
-		if err := c.Do(ctx, call, &answer); err != nil {
+		n, err := c.do(ctx, call, &answer, left)
+		if err != nil {
 			return nil, err
 		}
+		left -= n
 		var page []T
 		var next *string
 		if json.Unmarshal(answer[field], &page) != nil || len(answer["next"]) > 0 && json.Unmarshal(answer["next"], &next) != nil {
@@ -249,7 +258,7 @@ func (c *Client) refusal(res *http.Response) error {
 		}
 		return c.foreign(res.StatusCode)
 	}
-	body, err := c.readAnswer(res.Body)
+	body, err := readAnswer(res.Body, c.most)
 	if err != nil {
 		return err
 	}
@@ -295,13 +304,13 @@ func (e *DetailedError) Error() string { return e.Refusal.Error() }
 func (e *DetailedError) Unwrap() error { return e.Refusal }
 
 // readAnswer reads an answer that is held in memory.
-func (c *Client) readAnswer(from io.Reader) ([]byte, error) {
-	body, err := io.ReadAll(io.LimitReader(from, c.most+1))
+func readAnswer(from io.Reader, most int64) ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(from, most+1))
 	if err != nil {
 		return nil, fmt.Errorf("the answer broke off: %w", err)
 	}
-	if int64(len(body)) > c.most {
-		return nil, fmt.Errorf("the answer is longer than %d bytes, which is more than any of this service", c.most)
+	if int64(len(body)) > most {
+		return nil, fmt.Errorf("the answer is longer than %d bytes, which is more than this command takes", most)
 	}
 	return body, nil
 }

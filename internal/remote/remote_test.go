@@ -129,6 +129,18 @@ func TestCertificates(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Error(err)
 	}
+	// The same by an authority that is trusted.
+	called := false
+	trusted := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		called = r.Header.Get("Authorization") == "Bearer "+testKey
+	}))
+	defer trusted.Close()
+	if c, err = New(Options{URL: trusted.URL, Key: testKey, Transport: trusted.Client().Transport}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Do(t.Context(), Call{Method: Get, Path: []string{"keys"}}, nil); err != nil || !called {
+		t.Error(err, called)
+	}
 }
 
 func TestRefusals(t *testing.T) {
@@ -197,6 +209,14 @@ func TestList(t *testing.T) {
 	}
 	if _, err := List[int](t.Context(), c, Call{Method: Get, Path: []string{"things"}}, "others", "after", 2); err == nil {
 		t.Error("a list that is not there")
+	}
+	// The pages together are bounded, too: this service has one after each.
+	endless := serve(t, Options{}, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"status":"ok","things":[1],"next":"2"}`)
+	})
+	endless.most = 1000
+	if _, err := List[int](t.Context(), endless, Call{Method: Get, Path: []string{"things"}}, "things", "after", 1_000_000); err == nil || !strings.Contains(err.Error(), "longer than") {
+		t.Error(err)
 	}
 }
 
