@@ -156,15 +156,15 @@ type Domains interface {
 	// *.example.com overlaps besides these every Host that ends in
 	// ".example.com".
 	AddDomain(ctx context.Context, d Domain) error
-	// RemoveDomain removes an entry or a claim.
+	// RemoveDomain removes an entry or a request.
 	RemoveDomain(ctx context.Context, id ID, p names.Pattern) error
-	// ClaimDomain stores an entry that is on no list until it is proved, or changes PublishedOnly
-	// of the claim that is there (and keeps Added). Several accounts may claim one domain. Where
-	// the account has most other entries and claims (0 for any number), it is ErrTooManyDomains.
-	ClaimDomain(ctx context.Context, d Domain, most int) error
-	// DomainClaims returns an account's claims by Pattern.String().
-	DomainClaims(ctx context.Context, id ID) ([]Domain, error)
-	// ProveDomain makes an entry of a claim, as AddDomain does, and returns it.
+	// RequestDomain stores an entry that is on no list until it is proved, or changes PublishedOnly
+	// of the request that is there (and keeps Added). Several accounts may request one domain. Where
+	// the account has most other entries and requests (0 for any number), it is ErrTooManyDomains.
+	RequestDomain(ctx context.Context, d Domain, most int) error
+	// RequestedDomains returns an account's requests by Pattern.String().
+	RequestedDomains(ctx context.Context, id ID) ([]Domain, error)
+	// ProveDomain makes an entry of a request, as AddDomain does, and returns it.
 	ProveDomain(ctx context.Context, id ID, p names.Pattern) (Domain, error)
 	// Domains returns an account's entries by Pattern.String().
 	Domains(ctx context.Context, id ID) ([]Domain, error)

@@ -43,10 +43,10 @@ const (
 	KeyCreated      Act = "key_created"
 	KeyRevoked      Act = "key_revoked"
 
-	DomainAdded   Act = "domain_added"
-	DomainClaimed Act = "domain_claimed"
-	DomainProven  Act = "domain_proven"
-	DomainRemoved Act = "domain_removed"
+	DomainAdded     Act = "domain_added"
+	DomainRequested Act = "domain_requested"
+	DomainProven    Act = "domain_proven"
+	DomainRemoved   Act = "domain_removed"
 
 	SecretSet            Act = "secret_set"
 	SecretRemoved        Act = "secret_removed"

@@ -297,7 +297,7 @@ func TestAccessMatrix(t *testing.T) {
 				}
 				if strings.HasPrefix(route.Path, "/v1/domains/") {
 					for _, m := range []member{ada, bob, carl} {
-						d, err := w.accounts.ClaimDomain(t.Context(), m.name, "claimed.example.com", false)
+						d, err := w.accounts.RequestDomain(t.Context(), m.name, "claimed.example.com", false)
 						check(t, err)
 						id = d.ID
 					}

@@ -246,16 +246,16 @@ func TestDomainsAreProved(t *testing.T) {
 	page := func(origin string) int {
 		return w.send("POST", "/v1/query", jsonType, `{"query":"EMIT 1"}`, "Origin", origin).status
 	}
-	claim := add("shop.example.com", owner)
-	proof := claim["proof"].(map[string]any)
-	if claim["proven"] != false || claim["domain"] != listed || proof["txt_record"] != "_ql-domain.shop.example.com" || proof["file_url"] != "https://shop.example.com/.well-known/ql-domain" {
-		t.Errorf("%v", claim)
+	request := add("shop.example.com", owner)
+	proof := request["proof"].(map[string]any)
+	if request["proven"] != false || request["domain"] != listed || proof["txt_record"] != "_ql-domain.shop.example.com" || proof["file_url"] != "https://shop.example.com/.well-known/ql-domain" {
+		t.Errorf("%v", request)
 	}
 	rival := add("shop.example.com", other)
-	if rival["id"] != claim["id"] || rival["proof"].(map[string]any)["value"] == proof["value"] {
+	if rival["id"] != request["id"] || rival["proof"].(map[string]any)["value"] == proof["value"] {
 		t.Errorf("the proof of another account is the same: %v", rival)
 	}
-	prove := "/v1/domains/" + claim["id"].(string) + "/prove"
+	prove := "/v1/domains/" + request["id"].(string) + "/prove"
 	w.send("POST", prove, "", "", owner...).wantError(t, 422, "domain_not_proven")
 	if status := page(listed); status != 403 {
 		t.Errorf("a page of a domain that is not proved: %d", status)
@@ -289,16 +289,16 @@ func TestDomainsAreProved(t *testing.T) {
 	if e := w.send("POST", "/v1/domains", jsonType, `{"domain":"more.example.com"}`, owner...).wantError(t, 422, "limit_exceeded"); e.Error.Limit != "domains" {
 		t.Errorf("%+v", e.Error)
 	}
-	if r := w.send("DELETE", "/v1/domains/"+claim["id"].(string), "", "", owner...); r.status != 204 {
+	if r := w.send("DELETE", "/v1/domains/"+request["id"].(string), "", "", owner...); r.status != 204 {
 		t.Errorf("%d %s", r.status, r.body)
 	}
 	if status := page(listed); status != 403 {
 		t.Errorf("a page of a domain that was removed: %d", status)
 	}
-	w.send("DELETE", "/v1/domains/"+claim["id"].(string), "", "", owner...).wantError(t, 404, "not_found")
+	w.send("DELETE", "/v1/domains/"+request["id"].(string), "", "", owner...).wantError(t, 404, "not_found")
 	w.send("POST", "/v1/domains/x/prove", "", "", owner...).wantError(t, 404, "not_found")
 	acts := strings.Join(w.acts(ada), "\n")
-	for _, act := range []string{"domain_claimed https://shop.example.com", "domain_proven https://shop.example.com", "domain_removed https://shop.example.com"} {
+	for _, act := range []string{"domain_requested https://shop.example.com", "domain_proven https://shop.example.com", "domain_removed https://shop.example.com"} {
 		if !strings.Contains(acts, "password "+act) {
 			t.Errorf("%s is not in the log:\n%s", act, acts)
 		}
@@ -312,7 +312,7 @@ func TestProofsAreCounted(t *testing.T) {
 		o.CheckDomain = func(context.Context, string, string, string) (bool, error) { asked++; return false, nil }
 	}})
 	ada := w.member("ada", account.Unlimited)
-	d, err := w.accounts.ClaimDomain(t.Context(), "ada", "shop.example.com", false)
+	d, err := w.accounts.RequestDomain(t.Context(), "ada", "shop.example.com", false)
 	check(t, err)
 	for range 30 {
 		w.send("POST", "/v1/domains/"+d.ID+"/prove", "", "", "Authorization", basic(ada.name, ada.password))

@@ -17,7 +17,7 @@ import (
 // usernames; errors are coded.
 type Domains interface {
 	OwnDomains(ctx context.Context, name string) ([]account.OwnDomain, error)
-	ClaimDomain(ctx context.Context, name, entry string, publishedOnly bool) (account.OwnDomain, error)
+	RequestDomain(ctx context.Context, name, entry string, publishedOnly bool) (account.OwnDomain, error)
 	FindDomain(ctx context.Context, name, id string) (account.OwnDomain, error)
 	DropDomain(ctx context.Context, name, id string) error
 	AcceptDomain(ctx context.Context, d account.OwnDomain) (account.OwnDomain, error)
@@ -69,7 +69,7 @@ func (s *Service) AddDomain(ctx context.Context, c Caller, p *Credentials, n wir
 	if err != nil {
 		return DomainAnswer{Meta: meta}, err
 	}
-	d, err := s.o.Domains.ClaimDomain(ctx, owner.Account.Username, n.Domain, n.PublishedOnly)
+	d, err := s.o.Domains.RequestDomain(ctx, owner.Account.Username, n.Domain, n.PublishedOnly)
 	return DomainAnswer{meta, domainEntry(&d)}, err
 }
 

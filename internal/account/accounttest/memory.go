@@ -24,7 +24,7 @@ type Memory struct {
 	lastKey    account.NamedKeyID
 	keys       []account.NamedKey
 	domains    []account.Domain
-	claims     []account.Domain
+	requests   []account.Domain
 	published  []account.Published
 	secrets    []account.Secret
 	webhooks   []account.WebhookSecret
@@ -168,7 +168,7 @@ func (m *Memory) Delete(_ context.Context, id account.ID) error {
 	delete(m.accounts, id)
 	m.keys = slices.DeleteFunc(m.keys, func(k account.NamedKey) bool { return k.Account == id })
 	m.domains = slices.DeleteFunc(m.domains, func(d account.Domain) bool { return d.Account == id })
-	m.claims = slices.DeleteFunc(m.claims, func(d account.Domain) bool { return d.Account == id })
+	m.requests = slices.DeleteFunc(m.requests, func(d account.Domain) bool { return d.Account == id })
 	m.published = slices.DeleteFunc(m.published, func(p account.Published) bool { return p.Account == id })
 	m.secrets = slices.DeleteFunc(m.secrets, func(s account.Secret) bool { return s.Account == id })
 	m.webhooks = slices.DeleteFunc(m.webhooks, func(s account.WebhookSecret) bool { return s.Account == id })
@@ -353,36 +353,36 @@ func (m *Memory) AddDomain(_ context.Context, d account.Domain) error {
 // RemoveDomain implements account.Store.
 func (m *Memory) RemoveDomain(_ context.Context, id account.ID, p names.Pattern) error {
 	is := func(d account.Domain) bool { return d.Account == id && d.Pattern == p }
-	if err := remove(m, &m.claims, is); err == nil {
+	if err := remove(m, &m.requests, is); err == nil {
 		return nil
 	}
 	return remove(m, &m.domains, is)
 }
 
-// ClaimDomain implements account.Store.
-func (m *Memory) ClaimDomain(_ context.Context, d account.Domain, most int) error {
+// RequestDomain implements account.Store.
+func (m *Memory) RequestDomain(_ context.Context, d account.Domain, most int) error {
 	return m.change(d.Account, func(*account.Account) error {
 		others := 0
-		for _, o := range slices.Concat(m.domains, m.claims) {
+		for _, o := range slices.Concat(m.domains, m.requests) {
 			if o.Account == d.Account && o.Pattern != d.Pattern {
 				others++
 			}
 		}
-		if i := slices.IndexFunc(m.claims, func(o account.Domain) bool { return o.Account == d.Account && o.Pattern == d.Pattern }); i >= 0 {
-			m.claims[i].PublishedOnly = d.PublishedOnly
+		if i := slices.IndexFunc(m.requests, func(o account.Domain) bool { return o.Account == d.Account && o.Pattern == d.Pattern }); i >= 0 {
+			m.requests[i].PublishedOnly = d.PublishedOnly
 			return nil
 		}
 		if most > 0 && others >= most {
 			return account.ErrTooManyDomains
 		}
-		m.claims = append(m.claims, d)
+		m.requests = append(m.requests, d)
 		return nil
 	})
 }
 
-// DomainClaims implements account.Store.
-func (m *Memory) DomainClaims(_ context.Context, id account.ID) ([]account.Domain, error) {
-	list := collect(m, &m.claims, func(d account.Domain) bool { return d.Account == id })
+// RequestedDomains implements account.Store.
+func (m *Memory) RequestedDomains(_ context.Context, id account.ID) ([]account.Domain, error) {
+	list := collect(m, &m.requests, func(d account.Domain) bool { return d.Account == id })
 	slices.SortFunc(list, func(a, b account.Domain) int { return strings.Compare(a.Pattern.String(), b.Pattern.String()) })
 	return list, nil
 }
@@ -390,14 +390,14 @@ func (m *Memory) DomainClaims(_ context.Context, id account.ID) ([]account.Domai
 // ProveDomain implements account.Store.
 func (m *Memory) ProveDomain(ctx context.Context, id account.ID, p names.Pattern) (account.Domain, error) {
 	is := func(d account.Domain) bool { return d.Account == id && d.Pattern == p }
-	list := collect(m, &m.claims, is)
+	list := collect(m, &m.requests, is)
 	if len(list) == 0 {
 		return account.Domain{}, account.ErrNotFound
 	}
 	if err := m.AddDomain(ctx, list[0]); err != nil {
 		return account.Domain{}, err
 	}
-	return list[0], remove(m, &m.claims, is)
+	return list[0], remove(m, &m.requests, is)
 }
 
 // Domains implements account.Store.

@@ -64,9 +64,9 @@ type conn struct {
 	// hasAudit says that there are logs of who did what: the steps of some earlier versions have
 	// none.
 	hasAudit bool
-	// hasClaims says likewise that there are claims of domains.
-	hasClaims bool
-	actor     audit.Actor // see Options
+	// hasRequests says likewise that there are requests of domains.
+	hasRequests bool
+	actor       audit.Actor // see Options
 }
 
 // prepared is a statement, and whether it changes accounts.

@@ -46,7 +46,7 @@ func (s Accounts) AddDomain(ctx context.Context, d account.Domain) error {
 		if err := t.addDomain(d); err != nil {
 			return err
 		}
-		if _, err := t.dropClaim(d.Account, d.Pattern); err != nil {
+		if _, err := t.dropRequest(d.Account, d.Pattern); err != nil {
 			return err
 		}
 		return t.audit(ctx, audit.Event{Account: d.Account, Act: audit.DomainAdded, On: d.Pattern.String()})
@@ -76,12 +76,12 @@ func (t tx) addDomain(d account.Domain) error {
 // RemoveDomain implements account.Domains.
 func (s Accounts) RemoveDomain(ctx context.Context, id account.ID, p names.Pattern) error {
 	return s.store.write(ctx, func(t tx) error {
-		claimed, err := t.dropClaim(id, p)
+		requested, err := t.dropRequest(id, p)
 		if err != nil {
 			return err
 		}
 		n, err := t.exec("DELETE FROM domains WHERE account = ? AND scheme = ? AND host = ? AND port = ?", int64(id), p.Scheme, p.Host, int64(p.Port))
-		if err == nil && n == 0 && !claimed {
+		if err == nil && n == 0 && !requested {
 			err = account.ErrNotFound
 		}
 		if err != nil {
@@ -91,8 +91,8 @@ func (s Accounts) RemoveDomain(ctx context.Context, id account.ID, p names.Patte
 	})
 }
 
-// ClaimDomain implements account.Domains.
-func (s Accounts) ClaimDomain(ctx context.Context, d account.Domain, most int) error {
+// RequestDomain implements account.Domains.
+func (s Accounts) RequestDomain(ctx context.Context, d account.Domain, most int) error {
 	return s.store.write(ctx, func(t tx) error {
 		if err := t.requireAccount(d.Account); err != nil {
 			return err
@@ -114,21 +114,21 @@ func (s Accounts) ClaimDomain(ctx context.Context, d account.Domain, most int) e
 			id, p.Scheme, p.Host, int64(p.Port), d.PublishedOnly, d.Added.UnixMicro()); err != nil {
 			return err
 		}
-		return t.audit(ctx, audit.Event{Account: d.Account, Act: audit.DomainClaimed, On: p.String()})
+		return t.audit(ctx, audit.Event{Account: d.Account, Act: audit.DomainRequested, On: p.String()})
 	})
 }
 
-// dropClaim removes a claim, and reports whether there was one.
-func (t tx) dropClaim(id account.ID, p names.Pattern) (bool, error) {
-	if !t.conn.hasClaims {
+// dropRequest removes a request, and reports whether there was one.
+func (t tx) dropRequest(id account.ID, p names.Pattern) (bool, error) {
+	if !t.conn.hasRequests {
 		return false, nil
 	}
 	n, err := t.exec("DELETE FROM domain_claims WHERE account = ? AND scheme = ? AND host = ? AND port = ?", int64(id), p.Scheme, p.Host, int64(p.Port))
 	return n > 0, err
 }
 
-// DomainClaims implements account.Domains.
-func (s Accounts) DomainClaims(ctx context.Context, id account.ID) (list []account.Domain, err error) {
+// RequestedDomains implements account.Domains.
+func (s Accounts) RequestedDomains(ctx context.Context, id account.ID) (list []account.Domain, err error) {
 	err = s.store.read(ctx, func(t tx) error {
 		return t.each("SELECT "+domainColumns+" FROM domain_claims WHERE account = ?", func(r row) { list = append(list, readDomain(r)) }, int64(id))
 	})
@@ -150,7 +150,7 @@ func (s Accounts) ProveDomain(ctx context.Context, id account.ID, p names.Patter
 		if err := t.addDomain(d); err != nil {
 			return err
 		}
-		if _, err := t.dropClaim(id, p); err != nil {
+		if _, err := t.dropRequest(id, p); err != nil {
 			return err
 		}
 		return t.audit(ctx, audit.Event{Account: id, Act: audit.DomainProven, On: p.String()})

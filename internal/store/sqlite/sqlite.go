@@ -135,7 +135,7 @@ func open(ctx context.Context, o Options, steps []migrate.Step) (_ *Store, err e
 	if c.hasAudit, err = c.hasTable(ctx, "audit_logs"); err != nil {
 		return nil, errors.Join(explain(path, err), c.close(), s.unlock())
 	}
-	if c.hasClaims, err = c.hasTable(ctx, "domain_claims"); err != nil {
+	if c.hasRequests, err = c.hasTable(ctx, "domain_claims"); err != nil {
 		return nil, errors.Join(explain(path, err), c.close(), s.unlock())
 	}
 	s.writer = newWriter(c, &s.versions, numbers)

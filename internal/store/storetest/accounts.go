@@ -232,7 +232,7 @@ func testMissingAccount(t *testing.T, s Stores) {
 			"CreateNamedKey":      noKey,
 			"RevokeNamedKey":      s.Accounts.RevokeNamedKey(t.Context(), id, "a"),
 			"AddDomain":           s.Accounts.AddDomain(t.Context(), domain(t, id, "a.example.com")),
-			"ClaimDomain":         s.Accounts.ClaimDomain(t.Context(), domain(t, id, "a.example.com"), 0),
+			"RequestDomain":       s.Accounts.RequestDomain(t.Context(), domain(t, id, "a.example.com"), 0),
 			"RemoveDomain":        s.Accounts.RemoveDomain(t.Context(), id, pattern(t, "a.example.com")),
 			"Publish":             noScript,
 			"PublishedScript":     noVersion,

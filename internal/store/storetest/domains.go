@@ -128,28 +128,28 @@ func testDomainRace(t *testing.T, s Stores) {
 	}
 }
 
-func testDomainClaims(t *testing.T, s Stores) {
+func testRequestedDomains(t *testing.T, s Stores) {
 	ada, bob := create(t, s.Accounts, person("ada")), create(t, s.Accounts, person("bob"))
 	first, second := domain(t, ada.ID, "a.example.com"), domain(t, ada.ID, "*.b.example.com")
 	first.PublishedOnly = true
-	must(t, s.Accounts.ClaimDomain(t.Context(), first, 2))
-	must(t, s.Accounts.ClaimDomain(t.Context(), second, 2))
-	wantError(t, "one too many", s.Accounts.ClaimDomain(t.Context(), domain(t, ada.ID, "c.example.com"), 2), account.ErrTooManyDomains)
+	must(t, s.Accounts.RequestDomain(t.Context(), first, 2))
+	must(t, s.Accounts.RequestDomain(t.Context(), second, 2))
+	wantError(t, "one too many", s.Accounts.RequestDomain(t.Context(), domain(t, ada.ID, "c.example.com"), 2), account.ErrTooManyDomains)
 	again := second
 	again.PublishedOnly, again.Added = true, noon.Add(time.Hour)
-	must(t, s.Accounts.ClaimDomain(t.Context(), again, 2))
+	must(t, s.Accounts.RequestDomain(t.Context(), again, 2))
 	second.PublishedOnly = true
-	must(t, s.Accounts.ClaimDomain(t.Context(), domain(t, bob.ID, "a.example.com"), 0))
+	must(t, s.Accounts.RequestDomain(t.Context(), domain(t, bob.ID, "a.example.com"), 0))
 
-	claims, err := s.Accounts.DomainClaims(t.Context(), ada.ID)
+	requests, err := s.Accounts.RequestedDomains(t.Context(), ada.ID)
 	must(t, err)
-	same(t, "the claims", claims, []account.Domain{second, first})
+	same(t, "the requests", requests, []account.Domain{second, first})
 	entries, err := s.Accounts.Domains(t.Context(), ada.ID)
 	must(t, err)
 	covered, err := s.Accounts.DomainsOf(t.Context(), "a.example.com")
 	must(t, err)
 	if len(entries)+len(covered) > 0 {
-		t.Errorf("claims are on lists: %v, %v", entries, covered)
+		t.Errorf("requests are on lists: %v, %v", entries, covered)
 	}
 
 	// Who proves it has it, and others do not.
@@ -165,24 +165,24 @@ func testDomainClaims(t *testing.T, s Stores) {
 	if _, err = s.Accounts.ProveDomain(t.Context(), bob.ID, first.Pattern); !errors.As(err, &taken) {
 		t.Errorf("another account proves it too: %v", err)
 	}
-	wantError(t, "entries count", s.Accounts.ClaimDomain(t.Context(), domain(t, ada.ID, "c.example.com"), 2), account.ErrTooManyDomains)
+	wantError(t, "entries count", s.Accounts.RequestDomain(t.Context(), domain(t, ada.ID, "c.example.com"), 2), account.ErrTooManyDomains)
 
-	// What is removed, or listed by the operator, is claimed no more.
+	// What is removed, or listed by the operator, is requested no more.
 	must(t, s.Accounts.RemoveDomain(t.Context(), bob.ID, first.Pattern))
 	must(t, s.Accounts.AddDomain(t.Context(), second))
 	for _, id := range []account.ID{ada.ID, bob.ID} {
-		claims, err = s.Accounts.DomainClaims(t.Context(), id)
+		requests, err = s.Accounts.RequestedDomains(t.Context(), id)
 		must(t, err)
-		if len(claims) > 0 {
-			t.Errorf("there are claims: %v", claims)
+		if len(requests) > 0 {
+			t.Errorf("there are requests: %v", requests)
 		}
 	}
-	must(t, s.Accounts.ClaimDomain(t.Context(), domain(t, bob.ID, "d.example.com"), 0))
+	must(t, s.Accounts.RequestDomain(t.Context(), domain(t, bob.ID, "d.example.com"), 0))
 	must(t, s.Accounts.Delete(t.Context(), bob.ID))
-	claims, err = s.Accounts.DomainClaims(t.Context(), bob.ID)
+	requests, err = s.Accounts.RequestedDomains(t.Context(), bob.ID)
 	must(t, err)
-	if len(claims) > 0 {
-		t.Errorf("an account that is gone claims %v", claims)
+	if len(requests) > 0 {
+		t.Errorf("an account that is gone requests %v", requests)
 	}
 }
 

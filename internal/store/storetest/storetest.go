@@ -54,7 +54,7 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"domains/entries":           testDomains,
 		"domains/overlap":           testDomainOverlap,
 		"domains/race":              testDomainRace,
-		"domains/claims":            testDomainClaims,
+		"domains/requests":          testRequestedDomains,
 		"published/versions":        testPublished,
 		"published/hashes":          testPublishedHashes,
 		"published/switches":        testPublishedSwitches,

@@ -70,16 +70,16 @@ func (s *Service) OwnDomains(ctx context.Context, name string) ([]OwnDomain, err
 	for _, d := range entries {
 		list = append(list, s.ownDomain(d, true))
 	}
-	claims, err := s.store.DomainClaims(ctx, a.ID)
-	for _, d := range claims {
+	requests, err := s.store.RequestedDomains(ctx, a.ID)
+	for _, d := range requests {
 		list = append(list, s.ownDomain(d, false))
 	}
 	return list, err
 }
 
-// ClaimDomain puts an entry on the account's list once it is proved. Where one person alone uses the
+// RequestDomain puts an entry on the account's list once it is proved. Where one person alone uses the
 // service, it is there at once; so is a change of one that is.
-func (s *Service) ClaimDomain(ctx context.Context, name, entry string, publishedOnly bool) (OwnDomain, error) {
+func (s *Service) RequestDomain(ctx context.Context, name, entry string, publishedOnly bool) (OwnDomain, error) {
 	p, err := s.parseEntry(entry)
 	if err != nil {
 		return OwnDomain{}, err
@@ -101,7 +101,7 @@ func (s *Service) ClaimDomain(ctx context.Context, name, entry string, published
 			return s.store.AddDomain(ctx, d)
 		}
 		most := a.Limits(s.o.Limits).Domains
-		err = s.store.ClaimDomain(ctx, d, most)
+		err = s.store.RequestDomain(ctx, d, most)
 		if errors.Is(err, ErrTooManyDomains) {
 			f := fault.New(fault.LimitExceeded, "the account lists %d domains, which is as many as its plan allows: remove one first", most)
 			f.Limit, f.Value = "domains", int64(most)
