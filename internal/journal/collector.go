@@ -38,7 +38,7 @@ const (
 )
 
 // Collector collects the results of a run for the history of its job, up to a bound: what comes
-// behind that is left out. The zero Collector collects nothing. It must not be copied.
+// behind that is left out. The zero Collector, and nil, collect nothing. It must not be copied.
 type Collector struct {
 	max     int // bytes of all parts
 	memory  admit.Reservation
@@ -99,9 +99,11 @@ func (c *Collector) state(m *vm.Machine, e *vm.Effect) []byte {
 }
 
 // Part returns what was collected since the last part, and the step of its first entry; nil where
-// that is nothing. Ended is the machine of a run that has ended, nil before.
+// that is nothing. Ended is the machine of a run that has ended, nil before. Where a run got nothing
+// from outside and came to its end there is no part at all: it has but one way to go.
 func (c *Collector) Part(ended *vm.Machine) (step int64, part []byte) {
-	if c.max == 0 || len(c.entries) == 0 && ended == nil {
+	isEmpty := len(c.entries) == 0
+	if c.max == 0 || isEmpty && (ended == nil || c.before == 0 && !c.isCut && ended.Err() == nil) {
 		return 0, nil
 	}
 	flags := byte(0)
@@ -131,7 +133,7 @@ func isReproducible(m *vm.Machine) bool {
 
 // Stored says that the last part is stored: what follows is in the next.
 func (c *Collector) Stored() {
-	if c.max == 0 {
+	if c == nil || c.max == 0 {
 		return
 	}
 	c.before += len(c.entries)

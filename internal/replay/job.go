@@ -26,7 +26,7 @@ type Job struct {
 // Check runs a job again from its history, and tells whether it does what it did.
 func (j *Job) Check(ctx context.Context, s worker.Sealer) (Report, error) {
 	if j.Source == nil || j.Spec == nil || len(j.Parts) == 0 {
-		return Report{}, fault.New(fault.NotFound, "the job has no history: it is kept of jobs that were asynchronous, paused or failed, or asked for it, where the account's limit history_bytes is above 0")
+		return Report{}, fault.New(fault.NotFound, "the job has no history: it is kept of jobs that got something from outside and were asynchronous, paused or failed, or asked for it, where the account's limit history_bytes is above 0")
 	}
 	plain, parts, err := worker.OpenHistory(s, j.Account, j.ID, j.Spec, j.Parts)
 	if err != nil {

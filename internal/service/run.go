@@ -136,7 +136,7 @@ func (k *syncRun) release() {
 
 func (k *syncRun) execute(ctx context.Context, program *bytecode.Program) (result, *wire.Error) {
 	k.program, k.machine = program, k.Machine(ctx, program)
-	if most := k.Limits.HistoryBytes; most > 0 {
+	if most := k.Limits.HistoryBytes; most > 0 && len(program.Sites) > 0 { // else there is nothing to collect
 		k.history.Init(k.o.Ledger.Open(admit.AccountHolder(int64(k.Account.ID))), most, 0)
 		k.Observe = k.history.Observe
 	}

@@ -13,13 +13,13 @@ import (
 
 // newRun makes a run of the attempt's machine, whose results are collected for the job's history.
 func (a *attempt) newRun(j engine.Journal) *engine.Run {
-	if a.history == nil {
+	if most := a.limits.HistoryBytes; a.history == nil && most > 0 && len(a.program.Sites) > 0 {
 		a.history = &journal.Collector{}
-		if most := a.limits.HistoryBytes; most > 0 {
-			a.history.Init(a.w.holder(a.lease), most, int(a.historyBytes))
-		}
+		a.history.Init(a.w.holder(a.lease), most, int(a.historyBytes))
 	}
-	a.x.Observe = a.history.Observe
+	if a.history != nil {
+		a.x.Observe = a.history.Observe
+	}
 	return a.x.Run(a.machine, a.engineState, j)
 }
 
