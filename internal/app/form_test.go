@@ -359,3 +359,75 @@ func TestSurvey(t *testing.T) {
 		t.Errorf("the job is %s with %q", status, result)
 	}
 }
+
+// TestQuestionsAfterRestart: what became of a question is told on its page, also by a process that was
+// not there when it did.
+func TestQuestionsAfterRestart(t *testing.T) {
+	settings := apptest.Settings(t)
+	b := apptest.Start(t, settings)
+	formOf := func(a answer) string {
+		t.Helper()
+		var body struct {
+			FormURL string `json:"form_url"`
+		}
+		if err := json.Unmarshal([]byte(a.body), &body); err != nil || body.FormURL == "" {
+			t.Fatalf("%v: %s", err, a.body)
+		}
+		return strings.TrimPrefix(body.FormURL, b.URL())
+	}
+	ask := func(script string) (answer, string) {
+		t.Helper()
+		a := query(t, b.URL(), "dev", "dev", script)
+		return a, formOf(a)
+	}
+	_, answered := ask(`CONFIRM "Answered?" SET ?ok`)
+	form := func(page string) answer {
+		return post(t, b.URL()+page, "application/x-www-form-urlencoded", "approved=false&note=later")
+	}
+	form(answered).want(t, 200, "Thank you", "you declined", "Your receipt is")
+	expired, expires := ask(`CONFIRM "Expired?" WITHIN 0.01 SECONDS`)
+	for a := expired; a.Status != "expired"; a = get(t, b.URL()+"/v1/job/"+expired.JobID+"?wait=10") {
+		if a.status != 200 && a.status != 202 {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+	}
+	cancelled, withdrawn := ask(`CONFIRM "Withdrawn?"`)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, b.URL()+"/v1/job/"+cancelled.JobID, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	send(t, req).want(t, 200)
+	_, open := ask(`CONFIRM "Open?"`)
+	waits := query(t, b.URL(), "dev", "dev", `EMIT !JOB('form_url') WAIT 1 HOUR CONFIRM "Announced?"`)
+	announced := strings.TrimPrefix(waits.Result, b.URL())
+	look := func() {
+		t.Helper()
+		get(t, b.URL()+answered).want(t, 410, "Already answered", "by somebody who had its link")
+		get(t, b.URL()+expires).want(t, 410, "The time to answer is over")
+		get(t, b.URL()+withdrawn).want(t, 410, "No longer asked")
+		get(t, b.URL()+open).want(t, 200, "Open?", "Approve")
+		get(t, b.URL()+announced).want(t, 200, "Not asked yet")
+		get(t, b.URL()+open+"x").want(t, 404, "Nothing to answer")
+		for _, page := range []string{answered, expires, withdrawn} {
+			form(page).want(t, 410, "What you sent now was not taken")
+		}
+		form(announced).want(t, 200, "Not asked yet", "What you sent now was not taken")
+	}
+	t.Run("before", func(t *testing.T) {
+		get(t, b.URL()+announced).want(t, 200, "Not asked yet")
+		get(t, b.URL()+expires).want(t, 410, "The time to answer is over")
+	})
+	if err := b.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b = apptest.Start(t, settings)
+	look()
+	// One that is announced is withdrawn with its job, and the open one can still be answered.
+	req, err = http.NewRequestWithContext(t.Context(), http.MethodDelete, b.URL()+"/v1/job/"+waits.JobID, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	send(t, req).want(t, 200)
+	get(t, b.URL()+announced).want(t, 410, "No longer asked")
+	form(open).want(t, 200, "Thank you")
+}

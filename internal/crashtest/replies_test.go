@@ -3,6 +3,7 @@ package crashtest
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -56,4 +57,27 @@ func TestPromiseOneReplyWins(t *testing.T) {
 		}
 	}
 	t.Logf("%d paused jobs, %d replies at once to each: %d won, %d were told that the job is not paused", jobs, replies, winners.Load(), refused.Load())
+}
+
+// TestPromiseAnswerSurvivesKills kills the server after it has taken an answer, before the script has
+// read it: the script reads who answered, what they noted and their receipt all the same.
+func TestPromiseAnswerSurvivesKills(t *testing.T) {
+	jobs := count(2, 20)
+	s := newServer(t)
+	s.start()
+	for range jobs {
+		id := s.submit(`CONFIRM "sure?" TO "finance" SET ?ok
+			SET ?n AS 0 FOR ?i FROM 1 TO 300000 DO SET ?n AS ?n + ?i END
+			SET ?a AS !JOB('answer') EMIT "{?a.decision} {?a.by} {?a.note} {?a.audience} {?a.receipt}"`)
+		s.mustAwait(id, "paused")
+		a, err := s.confirm(id, `{"approved":true,"note":"killed"}`, "?wait=0")
+		check(t, err)
+		s.kill()
+		s.start()
+		j := s.mustAwait(id, "complete")
+		receipt := regexp.MustCompile(`"receipt":"([0-9-]+)"`).FindSubmatch(a.body)
+		if receipt == nil || j.Result != "approved link killed finance "+string(receipt[1]) {
+			t.Errorf("the script read %q, and the answer was %s", j.Result, a.body)
+		}
+	}
 }

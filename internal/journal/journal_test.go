@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"runtime"
 	"testing"
+	"time"
 
 	"ql/internal/engine"
 	"ql/lang/bytecode"
@@ -22,6 +23,10 @@ func TestJournalEntries(t *testing.T) {
 		{Seq: 4, Kind: bytecode.EffectSQL, Value: value.Int(5), Fuel: 12_345_678_901},
 		{Seq: 5, Kind: bytecode.EffectSQL, Err: value.Errorf("unique", "no"), Fuel: 1},
 		{Seq: 6, Kind: bytecode.EffectNow, Value: value.Int(5)},
+		{Seq: 7, Kind: bytecode.EffectConfirm, Value: value.Bool(true), Answered: &engine.Answered{
+			Decision: "approved", Audience: "Käufer", By: "key ci", Note: "a\nb", Receipt: "0001-0002-0003", At: time.Date(2026, 11, 16, 8, 30, 0, 123456000, time.UTC),
+		}},
+		{Seq: 8, Kind: bytecode.EffectConfirm, Value: value.Bool(false)},
 	}
 	var encoded []byte
 	for _, r := range all {
@@ -37,7 +42,7 @@ func TestJournalEntries(t *testing.T) {
 	}
 	for _, want := range all {
 		is, ok := h.Recorded(want.Seq)
-		if !ok || is.Kind != want.Kind || is.Fuel != want.Fuel || !value.Equal(nil, is.Value, want.Value) || !reflect.DeepEqual(is.Err, want.Err) {
+		if !ok || is.Kind != want.Kind || is.Fuel != want.Fuel || !reflect.DeepEqual(is.Answered, want.Answered) || !value.Equal(nil, is.Value, want.Value) || !reflect.DeepEqual(is.Err, want.Err) {
 			t.Errorf("%+v is read as %+v", want, is)
 		}
 		if _, again := h.Recorded(want.Seq); again {

@@ -250,7 +250,15 @@ func (p pages) maxBytes(r *server.Request) (int, service.PromptPage, error) {
 		return 0, q, err
 	}
 	if q.State != job.QuestionOpen {
-		if earlier, answered := p.latest.find(r.Variable); answered {
+		earlier, answered := p.latest.find(r.Variable)
+		if !answered { // the first request of a double click may be waiting for the next question
+			if err := p.latest.locks.Lock(r.Context(), r.Variable); err != nil {
+				return 0, q, err
+			}
+			earlier, answered = p.latest.find(r.Variable)
+			p.latest.locks.Unlock(r.Variable)
+		}
+		if answered {
 			return earlier.maxBytes, q, nil
 		}
 		return -1, q, nil
