@@ -3,6 +3,7 @@ package crashtest
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -37,7 +38,12 @@ func TestPromiseStepsExactlyOnce(t *testing.T) {
 	s.output(`CREATE TABLE steps (job TEXT, n INTEGER); CREATE TABLE counters (job TEXT PRIMARY KEY, n INTEGER);`)
 	jobs := 0
 	for ; s.kills.Load() < kills && !t.Failed(); jobs += atOnce {
-		s.runSteps(jobs, atOnce)
+		for _, id := range s.runSteps(jobs, atOnce)[:replayed] {
+			// However often it was killed on its way, its history has no hole.
+			if said := s.command("", "job", "replay", id, "--check"); !strings.Contains(said, "ends in the same state") && !strings.Contains(said, "was not recorded") {
+				t.Errorf("the job %s: %s", id, said)
+			}
+		}
 	}
 	want := fmt.Sprintf("%d %d", 8*jobs, 4*jobs)
 	if got := s.output(`SELECT count(*) FROM steps SET VALUE ?steps SELECT sum(n) FROM counters SET VALUE ?sum EMIT "{?steps} {?sum}"`); got != want {
@@ -46,8 +52,11 @@ func TestPromiseStepsExactlyOnce(t *testing.T) {
 	t.Logf("%d jobs of 20 effects, %d at once, exact under %d kills", jobs, atOnce, s.kills.Load())
 }
 
-// runSteps runs jobs with numbers from first on, under kills.
-func (s *server) runSteps(first, jobs int) {
+// replayed is how many of the jobs are replayed that ran together.
+const replayed = 5
+
+// runSteps runs jobs with numbers from first on, under kills, and returns their ids.
+func (s *server) runSteps(first, jobs int) []string {
 	s.t.Helper()
 	s.output(`
 		SET ?first AS NUMBER(!GET('first'))
@@ -68,4 +77,5 @@ func (s *server) runSteps(first, jobs int) {
 			s.t.Errorf("job %d left %q, not %q", first+i, j.Result, "xxxx 8 8 4 4")
 		}
 	}
+	return ids
 }
