@@ -107,6 +107,8 @@ func (s *server) copyPaused(jobs int) {
 		fmt.Sprintf(`INSERT INTO job_output SELECT j.seq, o.start, o.output FROM jobs j JOIN job_output o ON o.job = %d WHERE j.seq > %d`, first, last),
 		fmt.Sprintf(`INSERT INTO job_prompts (job, id, kind, token, sealed, expires, message, schema) SELECT j.seq, p.id, p.kind, randomblob(32), p.sealed, p.expires, p.message, p.schema
 			FROM jobs j JOIN job_prompts p ON p.job = %d WHERE j.seq > %d`, first, last),
+		fmt.Sprintf(`INSERT INTO questions (account, job, state, prompt, token, kind, audience, title, asked, expires)
+			SELECT j.account, j.seq, 'open', p.id, p.token, p.kind, '', p.message, j.created, p.expires FROM jobs j JOIN job_prompts p ON p.job = j.seq WHERE j.seq > %d`, last),
 		"COMMIT", "PRAGMA journal_mode=WAL",
 	)
 }

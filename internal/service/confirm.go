@@ -86,7 +86,7 @@ func (s *Service) confirm(ctx context.Context, c Caller, o foundJob, r Reply, wa
 	}
 	answered, err := s.o.Jobs.Question(ctx, o.ID, prompt)
 	if err != nil {
-		return nil, a, err
+		return nil, a, s.gone(err)
 	}
 	v, err := s.jobHead(ctx, o.ID)
 	if err == nil {
