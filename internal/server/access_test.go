@@ -174,6 +174,15 @@ func TestAccessMatrix(t *testing.T) {
 			"kind":  {200, 200, 403, 403, 403, 403},
 			"dev":   {200, 403, 403, 403, 403, 200},
 		},
+		"GET /v1/jobs/events": {
+			"none":  always(401),
+			"ada":   {200, 200, 403, 403, 403, 403},
+			"bob":   {200, 403, 200, 403, 403, 403},
+			"carl":  always(200),
+			"wrong": always(401),
+			"kind":  {200, 200, 403, 403, 403, 403},
+			"dev":   {200, 403, 403, 403, 403, 200},
+		},
 		"GET /v1/questions": {
 			"none":  always(401),
 			"ada":   {200, 200, 403, 403, 403, 403},
@@ -511,6 +520,15 @@ var accountBodies = map[string]string{
 func (w *world) callAs(route string, m member, jobID string, headers []string) response {
 	w.t.Helper()
 	switch route {
+	case "GET /v1/jobs/events": // which does not end
+		headers := headers
+		if m.name != "" {
+			headers = append([]string{"Authorization", basic(m.name, m.password)}, headers...)
+		}
+		if r := w.send("HEAD", "/v1/jobs/events", "", "", headers...); r.status == 200 {
+			return r
+		}
+		return w.send("GET", "/v1/jobs/events", "", "", headers...)
 	case "POST /v1/query":
 		if m.name == "" {
 			return w.send("POST", "/v1/query", "application/json", `{"query":"EMIT 1"}`, headers...)

@@ -142,6 +142,7 @@ func boot(t testing.TB, change ...settings) *world {
 		},
 		Files:     (&ownedTrees{trees: files.NewTrees(store.Files(), blobs, time.Now)}).open,
 		Databases: (&folders{root: folder}).owned,
+		Changes:   store.Jobs(),
 		Webhooks:  service.Webhooks{History: store.Deliveries()},
 		Shares:    links{shares.Admin{Store: store.Shares(), Clock: time.Now}, handedOut},
 		Transfers: admit.NewTransferLimiter(admit.TransferOptions{Max: 16}),

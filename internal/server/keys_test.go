@@ -53,6 +53,7 @@ func TestScopes(t *testing.T) {
 		"POST /v1/confirm/{id}":   {403, 403, 200, 403, 403, 403, 403, 200},
 		"* /run/{path}":           {200, 200, 403, 403, 403, 403, 403, 200},
 		"GET /v1/jobs":            {200, 200, 403, 200, 403, 403, 403, 200}, // what it started itself, where it may start any
+		"GET /v1/jobs/events":     {200, 200, 403, 200, 403, 403, 403, 200},
 		"GET /v1/questions":       {200, 200, 200, 200, 403, 403, 403, 200}, // of what it started itself, sees or may answer
 		"GET /v1/limits":          manage,
 

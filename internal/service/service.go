@@ -107,6 +107,8 @@ type Options struct {
 	Ledger  *admit.Ledger
 	Host    *execution.Host
 	Records Records
+	// Changes tells of changes of jobs.
+	Changes job.Changes
 	History History
 	Jobs    Jobs
 	URLs    URLs
@@ -157,6 +159,7 @@ type Service struct {
 	views    viewCache
 	traces   traces
 	exports  exports
+	feeds    feeds
 }
 
 // New returns a service.

@@ -36,6 +36,16 @@ func AppendJobs(dst []byte, jobs []JobEntry, next string) []byte {
 	return appendNext(dst, next)
 }
 
+// AppendFeedJob appends the data of an event of an account's feed: a job as lists show it, or nothing
+// for nil.
+func AppendFeedJob(dst []byte, j *JobEntry) []byte {
+	dst = append(dst, '{')
+	if j != nil {
+		dst = appendJobEntry(dst, j)
+	}
+	return append(dst, '}')
+}
+
 // appendJobEntry appends the fields of a job in a listing.
 func appendJobEntry(dst []byte, j *JobEntry) []byte {
 	dst = append(dst, `"job_id":`...)

@@ -41,6 +41,10 @@ func Routes(s *service.Service) []server.Route {
 			Serve: c.jobs, EncodeError: encodeError,
 		},
 		{
+			Method: http.MethodGet, Path: "/v1/jobs/events", Accepts: owner, Pages: true,
+			Timeout: longestWait, Serve: c.jobFeed, EncodeError: encodeError,
+		},
+		{
 			Method: http.MethodGet, Path: "/v1/limits", Accepts: owner, Pages: true,
 			Serve: c.limits, EncodeError: encodeError,
 		},
