@@ -1,16 +1,20 @@
 package server_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
 
 	"ql/internal/account"
 	"ql/internal/admit"
+	"ql/internal/server"
 	"ql/internal/service"
 )
 
@@ -188,5 +192,32 @@ func TestExportIsBounded(t *testing.T) {
 	text, err := io.ReadAll(stalled.Body)
 	if err != nil || !strings.HasSuffix(string(text), "COMMIT;\n") || strings.Contains(string(text), "VALUES(1);") {
 		t.Errorf("%v: %d bytes", err, len(text))
+	}
+}
+
+// TestPartIsNoWhole: an answer that is of no use in part is cut off where it cannot be written to its
+// end, and its length tells nobody that it is whole.
+func TestPartIsNoWhole(t *testing.T) {
+	for _, failure := range []error{nil, errors.New("the rest is lost")} {
+		h := server.New(server.Options{Routes: []server.Route{{
+			Method: http.MethodGet, Path: "/whole", Public: true, EncodeError: server.EncodeErrorJSON,
+			Serve: func(http.Header, *server.Request) (server.Response, error) {
+				return server.Response{Status: http.StatusOK, StreamWhole: func(_ context.Context, w io.Writer) error {
+					_, err := io.WriteString(w, "the beginning")
+					return errors.Join(err, failure)
+				}}, nil
+			},
+		}}})
+		s := httptest.NewServer(h)
+		t.Cleanup(s.Close)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/whole", nil)
+		check(t, err)
+		res, err := s.Client().Do(req)
+		check(t, err)
+		text, err := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if string(text) != "the beginning" || (err == nil) != (failure == nil) {
+			t.Errorf("%v: %q %v", failure, text, err)
+		}
 	}
 }
