@@ -82,6 +82,10 @@ type Actor struct {
 	By   principal.Credential
 	Key  string       // the name of the named key, "" for others
 	From netip.Prefix // the network, by NetworkOf; zero where there is none
+	// Count is how many acts of the kind an entry stands for, 0 for one; Silent says that there is
+	// to be none, since it is counted with a later one.
+	Count  int64
+	Silent bool
 	// Most is how many bytes the log of the account may have, by Entry.Bytes; 0 prunes nothing.
 	Most int64
 }

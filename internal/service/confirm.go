@@ -64,7 +64,7 @@ func (s *Service) confirm(ctx context.Context, c Caller, o foundJob, r Reply, wa
 		}
 		reply.Fields = fields
 	}
-	ctx = s.acting(ctx, c, &principal.Principal{Account: o.owner, By: o.by, Key: o.key})
+	ctx, logged := s.answering(ctx, c, &principal.Principal{Account: o.owner, By: o.by, Key: o.key})
 	// Whoever answered and hung up has answered.
 	prompt, err := s.o.Jobs.Reply(context.WithoutCancel(ctx), o.ID, reply)
 	var unfit *value.Error // of a file that the account has no room for
@@ -84,6 +84,7 @@ func (s *Service) confirm(ctx context.Context, c Caller, o foundJob, r Reply, wa
 	case err != nil:
 		return nil, a, err
 	}
+	logged()
 	answered, err := s.o.Jobs.Question(ctx, o.ID, prompt)
 	if err != nil {
 		return nil, a, s.gone(err)

@@ -160,6 +160,8 @@ type Service struct {
 	traces   traces
 	exports  exports
 	feeds    feeds
+	// strangers samples the answers of those who prove nothing, for the logs of accounts.
+	strangers strangers
 }
 
 // New returns a service.

@@ -48,6 +48,10 @@ func (t tx) audit(caller context.Context, e audit.Event) error {
 	if !ok {
 		actor = t.conn.actor
 	}
+	if actor.Silent {
+		return nil
+	}
+	e.Count = max(e.Count, actor.Count)
 	now := time.Now()
 	if e.Account != audit.Operator {
 		if err := t.appendAudit(audit.NewEntry(e, actor, now), actor.Most); err != nil {
