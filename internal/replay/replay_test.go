@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"ql/internal/account"
 	"ql/internal/apptest"
 	"ql/internal/job"
 	"ql/internal/operator"
@@ -70,7 +71,8 @@ func run(t *testing.T, s *apptest.Service, script, more string) (id, status stri
 		}
 		call(t, s, "DELETE", "/v1/job/"+id, "")
 	}
-	return id, status
+	call(t, s, "DELETE", "/v1/job/"+id, "") // it asks again and again
+	return id, "cancelled"
 }
 
 // ended is a job that has come to its end.
@@ -109,15 +111,13 @@ func TestPromiseJobsReplay(t *testing.T) {
 			more = `,"history":true`
 		}
 		id, status := run(t, s, script, more)
-		if status != "cancelled" { // of one that was cancelled before its first snapshot there is nothing
-			jobs = append(jobs, ended{id, status, script})
-		}
+		jobs = append(jobs, ended{id, status, script})
 		if len(jobs) < atOnce && int(seed) < n-1 {
 			continue
 		}
 		check(t, s, jobs, func(j ended, r replay.Report, err error) {
 			if err != nil && strings.Contains(err.Error(), "has no history") {
-				return // it did not compile, or had no effects
+				return // it did not compile, had no effects, or was cancelled before its first snapshot
 			}
 			if err != nil || r.Left != nil {
 				t.Errorf("%s: %v, %+v %+v\n%s", j.status, err, r, r.Left, j.script)
@@ -133,6 +133,20 @@ func TestPromiseJobsReplay(t *testing.T) {
 	if effects < n/4 || ends < n/4 {
 		t.Errorf("%d jobs had %d effects, and %d ends were known", n, effects, ends)
 	}
+}
+
+// TestNoHistory: an account whose limit is 0 keeps none.
+func TestNoHistory(t *testing.T) {
+	s := apptest.Boot(t)
+	s.Operate(func(o *operator.Operator) error {
+		return o.Accounts.SetLimit(t.Context(), account.Development, "history_bytes", "0")
+	})
+	id, status := run(t, s, "EMIT NOW()\nCONFIRM \"Go?\"\nEMIT NOW()", `,"mode":"async"`)
+	check(t, s, []ended{{id: id}}, func(_ ended, r replay.Report, err error) {
+		if status != "complete" || err == nil || !strings.Contains(err.Error(), "has no history") {
+			t.Errorf("%s: %v, %+v", status, err, r)
+		}
+	})
 }
 
 // TestHistories: which jobs have a history, over pauses, includes and failures.
