@@ -26,7 +26,7 @@ var makeGolden = flag.Bool("make-golden", false, "make the newest of testdata an
 // with a stored machine.
 type golden string
 
-const thisVersion golden = "testdata/v3"
+const thisVersion golden = "testdata/v4"
 
 func (g golden) data() string     { return filepath.Join(string(g), "data.zip") }
 func (g golden) settings() string { return filepath.Join(string(g), "settings.toml") }
@@ -48,6 +48,7 @@ type goldenJobs struct {
 	// Account says that the account has a secret, a domain and a published script; from
 	// v3 on.
 	Account bool
+	History bool // histories were kept; from v4 on
 }
 
 // What an account of v3 and later has besides files and databases.
@@ -147,6 +148,12 @@ func (g golden) testData(t *testing.T) {
 	wantResult(jobs.Gather, `asked ["0:Ada:36","1:Methuselah:too_old","2:Cy:7"]`)
 	if got := s.output(`EMIT !ACCOUNT("username")`); got != username {
 		t.Errorf("the account is %q", got)
+	}
+	s.command("", "audit", "verify", username)
+	for _, id := range []string{jobs.Confirm, jobs.Gather} { // those of before histories were kept cannot be replayed
+		if jobs.History {
+			s.command("", "job", "replay", id, "--check")
+		}
 	}
 }
 
@@ -262,7 +269,7 @@ func (g golden) make(t *testing.T) {
 	s.flags = []string{"--config", g.settings()}
 	s.start()
 	s.makeAccount()
-	jobs := goldenJobs{Account: true}
+	jobs := goldenJobs{Account: true, History: true}
 	s.output(`CREATE TABLE rows (n); INSERT INTO rows VALUES (1), (2), (3); CREATE TABLE cut (id);
 		USE DATABASE "other" CREATE TABLE held (n);
 		WRITE !GET('library') TO "/lib/ask.ql"
