@@ -373,6 +373,14 @@ func flatMap(c *Call, args []value.Value) (value.Value, error) {
 	return r.Value(), nil
 }
 
+// keyOf is a value as the key of a map.
+func (c *Call) keyOf(v value.Value) (value.Value, *value.Error) {
+	if err := c.printable(v); err != nil {
+		return value.Null, err
+	}
+	return value.ToText(c.Meter, v)
+}
+
 func indexBy(c *Call, args []value.Value) (value.Value, error) {
 	l, keys, err := loopArgs(c, "INDEX_BY", args)
 	if err != nil {
@@ -381,10 +389,7 @@ func indexBy(c *Call, args []value.Value) (value.Value, error) {
 	r := value.NewMap(c.Meter, 0)
 	for i := range l.Len() {
 		c.Meter.Work(10)
-		if err := c.printable(keys.At(i)); err != nil {
-			return value.Null, err
-		}
-		key, err := value.ToText(c.Meter, keys.At(i))
+		key, err := c.keyOf(keys.At(i))
 		if err != nil {
 			return value.Null, err
 		}
@@ -405,10 +410,7 @@ func groupBy(c *Call, args []value.Value) (value.Value, error) {
 	var groups []*value.List
 	for i := range l.Len() {
 		c.Meter.Work(10)
-		if err := c.printable(keys.At(i)); err != nil {
-			return value.Null, err
-		}
-		key, err := value.ToText(c.Meter, keys.At(i))
+		key, err := c.keyOf(keys.At(i))
 		if err != nil {
 			return value.Null, err
 		}

@@ -63,17 +63,6 @@ func accountBody[T any](c codec, r *server.Request, most int, decode func([]byte
 	return decode(body, r.DecodeLimits(body, limits))
 }
 
-// done is the answer to what was done and shows nothing.
-func done(h http.Header, r *server.Request, m service.Meta, err error) (server.Response, error) {
-	reply := server.Response{Status: http.StatusNoContent, Meta: m}
-	if err != nil {
-		return reply, err
-	}
-	wire.SetJSON(h, r.Setting(m.Origin))
-	h.Del("Content-Type")
-	return reply, nil
-}
-
 // shown is an answer with a body.
 func shown(h http.Header, r *server.Request, m service.Meta, err error, body func() []byte) (server.Response, error) {
 	reply := server.Response{Status: http.StatusOK, Meta: m}
@@ -113,7 +102,7 @@ func (c codec) deleteAccount(h http.Header, r *server.Request) (server.Response,
 		return server.RejectBeforeAuth(err)
 	}
 	m, err := c.service.DeleteAccount(r.Context(), r.Caller, p)
-	return done(h, r, m, err)
+	return noContent(h, r, m, err)
 }
 
 func (c codec) setPassword(h http.Header, r *server.Request) (server.Response, error) {
@@ -126,7 +115,7 @@ func (c codec) setPassword(h http.Header, r *server.Request) (server.Response, e
 		return server.RejectBeforeAuth(err)
 	}
 	m, err := c.service.SetPassword(r.Context(), r.Caller, p, *n)
-	return done(h, r, m, err)
+	return noContent(h, r, m, err)
 }
 
 func (c codec) rotateKey(h http.Header, r *server.Request) (server.Response, error) {
@@ -174,7 +163,7 @@ func (c codec) setSecret(h http.Header, r *server.Request) (server.Response, err
 		return server.RejectBeforeAuth(err)
 	}
 	m, created, err := c.service.SetSecret(r.Context(), r.Caller, p, r.Variable, *n)
-	reply, err := done(h, r, m, err)
+	reply, err := noContent(h, r, m, err)
 	if created && err == nil {
 		reply.Status = http.StatusCreated
 	}
@@ -187,7 +176,7 @@ func (c codec) removeSecret(h http.Header, r *server.Request) (server.Response, 
 		return server.RejectBeforeAuth(err)
 	}
 	m, err := c.service.RemoveSecret(r.Context(), r.Caller, p, r.Variable)
-	return done(h, r, m, err)
+	return noContent(h, r, m, err)
 }
 
 func (c codec) log(h http.Header, r *server.Request) (server.Response, error) {

@@ -52,7 +52,7 @@ func (c codec) removeDomain(h http.Header, r *server.Request) (server.Response, 
 		return server.RejectBeforeAuth(err)
 	}
 	m, err := c.service.RemoveDomain(r.Context(), r.Caller, p, r.Variable)
-	return done(h, r, m, err)
+	return noContent(h, r, m, err)
 }
 
 func (c codec) proveDomain(h http.Header, r *server.Request) (server.Response, error) {
