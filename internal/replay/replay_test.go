@@ -83,12 +83,12 @@ type ended struct {
 }
 
 // acted tells whether a trace has a step that did more than compute. One that failed may have
-// asked for nothing, and so may a TRANSACTION without SQL.
+// asked for nothing, and so do TRANSACTION and USE DATABASE without SQL behind them.
 func acted(trace any) bool {
 	steps, _ := trace.([]any)
 	return slices.ContainsFunc(steps, func(step any) bool {
 		s, _ := step.(map[string]any)
-		return s["exec_class"] != "Cpu" && s["status"] == "Ok" && s["step"] != "TRANSACTION"
+		return s["exec_class"] != "Cpu" && s["status"] == "Ok" && s["step"] != "TRANSACTION" && s["step"] != "USE DATABASE"
 	})
 }
 
