@@ -26,8 +26,9 @@ type OwnedDatabases interface {
 	// Schema returns up to limit tables and views of a database behind a name, by name, and whether
 	// there are more.
 	Schema(ctx context.Context, name, after string, limit int) (tables []wire.TableEntry, more bool, err error)
-	// Query runs SQL under a meter, and returns a JSON list of results. Room is asked for that.
-	Query(ctx context.Context, name string, q *wire.SQLQuery, m *value.Meter, room func(bytes int) error) (wire.Raw, error)
+	// Query runs SQL under a meter, and returns a JSON list of results. Fits is asked after each
+	// statement whether it may be as long as it is by then, and room for the whole at the end.
+	Query(ctx context.Context, name string, q *wire.SQLQuery, m *value.Meter, fits, room func(bytes int) error) (wire.Raw, error)
 	// Export returns what writes a database as SQL, or a table of it as CSV.
 	Export(ctx context.Context, name, table string) (func(context.Context, io.Writer) error, error)
 	// Spool takes all that is to be imported, before the database is touched.
@@ -223,10 +224,13 @@ func (s *Service) QueryDatabase(ctx context.Context, c Caller, p *Credentials, n
 	defer d.close()
 	defer d.spent()
 	most := limits.SyncOutput
-	a.Results, err = d.Query(d.ctx, name, q, d.meter(), func(bytes int) error {
+	fits := func(bytes int) error {
 		if bytes > most {
 			return value.Exceeded("output", int64(most), "the results have more than %d bytes, which is as much as a call may answer with: ask for fewer rows", most)
 		}
+		return nil
+	}
+	a.Results, err = d.Query(d.ctx, name, q, d.meter(), fits, func(bytes int) error {
 		if int64(bytes) > UnreservedBytes {
 			d.ticket.Yield()
 			return c.Memory.Grow(ctx, int64(bytes))

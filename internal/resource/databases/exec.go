@@ -72,6 +72,9 @@ func (c *conn) run(ctx context.Context, s *statement, call *call) (v value.Value
 		m.Begin()
 		defer m.End()
 	}
+	if call.text != nil {
+		call.meter.Alloc(resultBytes)
+	}
 	if !s.ReadOnly() {
 		if err := c.setMaxPages(ctx, call.removes); err != nil {
 			return value.Null, err

@@ -18,6 +18,9 @@ type Text struct {
 	Write   bool          // it may change something; otherwise one that would is refused
 	MaxRows int           // that each result has at most
 	Meter   *value.Meter  // whose Measure is set
+	// Accept is shown each result before the next statement runs, and its error ends the text; nil
+	// for all that fit the meter.
+	Accept func(*Result) error
 }
 
 // Result is what one statement of a text gives: rows, or what it has changed.
@@ -95,11 +98,14 @@ func (c *conn) runText(ctx context.Context, t Text) (list []Result, err error) {
 			at.result = Result{}
 			_, err = c.run(ctx, s, call)
 		}
+		if err == nil && t.Accept != nil {
+			err = t.Accept(&at.result)
+		}
 		if err != nil {
 			return nil, inStatement(len(list)+1, err)
 		}
 		list = append(list, at.result)
-		held += resultBytes + value.SizeOf(at.result.Rows)
+		held += at.result.size()
 	}
 	if n := len(at.params); n > 0 {
 		return nil, value.Errorf(sqlError, "there are %d values more than there are ? in the SQL", n)
@@ -107,8 +113,21 @@ func (c *conn) runText(ctx context.Context, t Text) (list []Result, err error) {
 	return list, nil
 }
 
-// resultBytes is about what a result takes beside its rows.
-const resultBytes = 256
+const (
+	// resultBytes is about what a result takes beside its rows and the names of its columns.
+	resultBytes = 256
+	// nameBytes is what a name takes beside its letters.
+	nameBytes = 16
+)
+
+// size returns how much a result holds.
+func (r *Result) size() int64 {
+	n := resultBytes + value.SizeOf(r.Rows)
+	for _, name := range r.Columns {
+		n += nameBytes + int64(len(name))
+	}
+	return n
+}
 
 func removes(sql string) bool { return slices.Contains([]string{"delete", "drop"}, firstName(sql)) }
 
@@ -144,7 +163,7 @@ func (r *reader) fill(t *textCall) error {
 			return err
 		}
 		if t.result.Columns == nil {
-			t.result.Columns = slices.Clone(r.stmt.names())
+			t.result.Columns = r.columnNames()
 		}
 		if !ok {
 			break
@@ -168,6 +187,19 @@ func (r *reader) fill(t *textCall) error {
 	}
 	t.result.Rows = list.Value()
 	return nil
+}
+
+// columnNames copies the names of the columns, each charged for: a table may have a hundred thousand
+// bytes of them, and a text may ask for it thousands of times. The statement does not keep them, as
+// one of a text is used once.
+func (r *reader) columnNames() []string {
+	names := make([]string, r.stmt.Columns())
+	for i := range names {
+		name := r.stmt.ColumnName(i)
+		r.meter.Alloc(nameBytes + len(name))
+		names[i] = name
+	}
+	return names
 }
 
 // Remove removes a database. Where jobs under way have receipts in it, its file and those stay, and

@@ -84,6 +84,49 @@ func TestRunText(t *testing.T) {
 	}
 }
 
+// TestRunTextCountsNames checks that the names of columns count in memory: they are no values, and
+// a text may ask for a table that has many bytes of them again and again.
+func TestRunTextCountsNames(t *testing.T) {
+	d := open(t, Options{})
+	columns := make([]string, 90)
+	for i := range columns {
+		columns[i] = fmt.Sprintf("c%d%s", i, strings.Repeat("x", 1000))
+	}
+	if got := ran(t, d, Text{Write: true, SQL: "CREATE TABLE w(" + strings.Join(columns, ",") + ")"}); strings.Contains(got, "error") {
+		t.Fatal(got)
+	}
+	if got := ran(t, d, Text{SQL: strings.Repeat("SELECT*FROM w;", 8)}); strings.Count(got, "[]") != 8 {
+		t.Errorf("names that fit: %.100s", got)
+	}
+	for _, count := range []int{12, 100} {
+		if got := ran(t, d, Text{SQL: strings.Repeat("SELECT*FROM w;", count)}); got != "limit memory" {
+			t.Errorf("%d times 90 KB of names in 1 MiB: %.100s", count, got)
+		}
+	}
+	if got := ran(t, d, Text{SQL: strings.Repeat("SELECT 1;", 6000)}); got != "limit memory" {
+		t.Errorf("6000 results in 1 MiB: %.100s", got)
+	}
+}
+
+// TestRunTextAccept checks that a result which is not wanted ends a text there, with nothing kept.
+func TestRunTextAccept(t *testing.T) {
+	d := open(t, Options{})
+	ran(t, d, Text{SQL: "CREATE TABLE t(a)", Write: true})
+	shown := 0
+	got := ran(t, d, Text{Write: true, SQL: "INSERT INTO t VALUES (1); SELECT a FROM t; SELECT 2", Accept: func(r *Result) error {
+		if shown++; r.Columns != nil {
+			return value.Exceeded("output", 1, "too long")
+		}
+		return nil
+	}})
+	if got != limitExceeded || shown != 2 {
+		t.Errorf("%s, after %d results", got, shown)
+	}
+	if got := ran(t, d, Text{SQL: "SELECT count(*) AS n FROM t"}); got != "[n] [[0]]" {
+		t.Errorf("afterwards: %s", got)
+	}
+}
+
 func TestSchema(t *testing.T) {
 	d := open(t, Options{})
 	if got := ran(t, d, Text{Write: true, SQL: `

@@ -53,18 +53,45 @@ func tableEntry(t *databases.Table) wire.TableEntry {
 	return e
 }
 
-// Query runs SQL, under a meter, and returns a JSON list of results. Room is asked for before that
-// is written.
-func (d Databases) Query(ctx context.Context, name string, q *wire.SQLQuery, m *value.Meter, room func(bytes int) error) (wire.Raw, error) {
+// Query runs SQL, under a meter, and returns a JSON list of results. Fits is asked about its size as
+// far as it is known, after each statement, and room for it before it is written.
+func (d Databases) Query(ctx context.Context, name string, q *wire.SQLQuery, m *value.Meter, fits, room func(bytes int) error) (wire.Raw, error) {
 	params, err := parameters(m, q.Params)
 	if err != nil {
 		return nil, err
 	}
-	results, err := d.All.RunText(ctx, name, databases.Text{SQL: q.SQL, Params: params, Write: q.Write, MaxRows: q.Limit, Meter: m})
+	size := len("[]")
+	results, err := d.All.RunText(ctx, name, databases.Text{
+		SQL: q.SQL, Params: params, Write: q.Write, MaxRows: q.Limit, Meter: m,
+		Accept: func(r *databases.Result) error {
+			n, err := jsonSize(m, r)
+			if err != nil {
+				return err
+			}
+			size += n
+			return fits(size)
+		},
+	})
 	if err != nil {
 		return nil, err
 	}
-	return encode(m, results, room)
+	if err := room(size); err != nil {
+		return nil, err
+	}
+	return encode(results, size), nil
+}
+
+// jsonSize returns how long a result is as JSON, at most.
+func jsonSize(m *value.Meter, r *databases.Result) (size int, err error) {
+	defer recoverLimit(&err)
+	size = 64
+	for _, c := range r.Columns {
+		size += 3 + 6*len(c)
+	}
+	if r.Columns != nil {
+		size += value.JSONSize(m, r.Rows) + len(`{"base64":}`)*bytesIn(r.Rows.List())
+	}
+	return size, nil
 }
 
 // parameters reads the values for a text: a list of JSON. A map with nothing but base64 stands for
@@ -105,30 +132,16 @@ func recoverLimit(err *error) {
 	}
 }
 
-// encode writes results as JSON.
-func encode(m *value.Meter, results []databases.Result, room func(int) error) (text wire.Raw, err error) {
-	defer recoverLimit(&err)
-	size := 2
-	for _, r := range results {
-		size += 64
-		for _, c := range r.Columns {
-			size += 3 + 6*len(c)
-		}
-		if r.Columns != nil {
-			size += value.JSONSize(m, r.Rows) + len(`{"base64":}`)*bytesIn(r.Rows.List())
-		}
-	}
-	if err := room(size); err != nil {
-		return nil, err
-	}
-	text = append(make(wire.Raw, 0, size), '[')
+// encode writes results as JSON of at most so many bytes.
+func encode(results []databases.Result, size int) wire.Raw {
+	text := append(make(wire.Raw, 0, size), '[')
 	for i, r := range results {
 		if i > 0 {
 			text = append(text, ',')
 		}
 		text = appendResult(text, &r)
 	}
-	return append(text, ']'), nil
+	return append(text, ']')
 }
 
 // bytesIn counts the values of rows that are bytes.
