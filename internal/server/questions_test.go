@@ -1,8 +1,11 @@
 package server_test
 
 import (
+	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -142,6 +145,83 @@ func TestQuestions(t *testing.T) {
 	if id := byKey.header.Get("QL-Job-Id"); id == "" || byKey.status != 202 {
 		t.Errorf("%d %v", byKey.status, byKey.header)
 	}
+}
+
+// TestAddressesOfQuestions: whoever has the address of a question's page answers it, so a key that may
+// not answer is told none, wherever a job is shown to it.
+func TestAddressesOfQuestions(t *testing.T) {
+	w := boot(t, unlimitedCalls)
+	ada := w.member("ada", account.Standard)
+	check(t, w.accounts.SetFlag(t.Context(), "ada", "require_auth_on_jobs", true))
+	w.publishAs(ada, "sure", `CONFIRM "Sure?" CONFIRM "Really?"`, account.Switches{Callers: account.CallersKeys})
+	const body = `{"query":"CONFIRM \"Sure?\" CONFIRM \"Really?\""}`
+	for name, test := range map[string]struct {
+		headers []string
+		shown   bool
+	}{
+		"the owner":                 {[]string{"Authorization", basic(ada.name, ada.password)}, true},
+		"a key that answers":        {bearer(w.key(ada, "answers", "run", "jobs", "answer")), true},
+		"a key that does not":       {bearer(w.key(ada, "asks", "run", "jobs")), false},
+		"a key of one program":      {bearer(w.key(ada, "one", "run:sure", "jobs")), false},
+		"one of it that answers it": {bearer(w.key(ada, "both", "run:sure", "jobs", "answer")), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			look := func(what, text string) {
+				t.Helper()
+				if !strings.Contains(text, "Sure?") {
+					t.Fatalf("%s does not show the question: %s", what, text)
+				}
+				for _, address := range []string{"form_url", "/form/", "confirm_url", "/v1/confirm/"} {
+					if strings.Contains(text, address) != test.shown {
+						t.Errorf("%s has %s: %t, want %t: %s", what, address, !test.shown, test.shown, text)
+					}
+				}
+			}
+			call := func() response {
+				return w.send("POST", "/run/ada/sure", jsonType, `{}`, append(test.headers, "Idempotency-Key", name)...)
+			}
+			if name == "a key that answers" || name == "a key that does not" {
+				call = func() response {
+					return w.send("POST", "/v1/query", jsonType, body, append(test.headers, "Idempotency-Key", name)...)
+				}
+			}
+			r := call()
+			look("the call", r.body)
+			look("the call again", call().body)
+			if link := r.header.Get("Link"); !test.shown && strings.Contains(link, "/v1/confirm/") {
+				t.Errorf("the call has the link %q", link)
+			}
+			id := r.read(t).JobID
+			look("a poll", w.poll(id, "", test.headers...).body)
+			look("the list", w.send("GET", "/v1/questions", "", "", test.headers...).body)
+			look("the history", w.send("GET", "/v1/jobs/"+id, "", "", test.headers...).body)
+			look("the events", w.pausedEvent(t, id, test.headers[1]))
+			if r = w.confirm(id, `{"approved":true}`, test.headers...); test.shown != (r.status == 200) {
+				t.Errorf("an answer: %d %s", r.status, r.body)
+			}
+			w.send("DELETE", "/v1/job/"+id, "", "", test.headers...)
+		})
+	}
+}
+
+// pausedEvent is the event that says that a job asks.
+func (w *world) pausedEvent(t *testing.T, id, auth string) string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.url+"/v1/job/"+id+"/events", nil)
+	check(t, err)
+	req.Header.Set("Authorization", auth)
+	res, err := w.client.Do(req)
+	check(t, err)
+	defer res.Body.Close()
+	for lines := bufio.NewScanner(res.Body); lines.Scan(); {
+		if strings.Contains(lines.Text(), `"status":"paused"`) {
+			return lines.Text()
+		}
+	}
+	t.Fatal("no event says that the job asks")
+	return ""
 }
 
 // TestNotes looks at notes that do not fit.

@@ -459,7 +459,7 @@ func TestRunStands(t *testing.T) {
 	if r := w.send("GET", "/run/ada/sure", "", "", bearer(w.key(ada, "files", "files"))...); r.status != 202 || r.body != `{"status":"paused"}` || r.header.Get("QL-Job-Id") != "" {
 		t.Errorf("a key of files: %d %v %s", r.status, r.header, r.body)
 	}
-	if r := w.send("GET", "/run/ada/sure", "", "", bearer(w.key(ada, "sure", "run:sure"))...); r.status != 202 || r.read(t).ConfirmURL == "" {
+	if r := w.send("GET", "/run/ada/sure", "", "", bearer(w.key(ada, "sure", "run:sure"))...); r.status != 202 || r.read(t).PollURL == "" {
 		t.Errorf("a key of the program: %d %s", r.status, r.body)
 	}
 	if r := w.send("GET", "/run/ada/later", "", ""); r.status != 202 || !strings.HasPrefix(r.body, `{"status":"waiting","resume_at":"`) {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/account/scope"
 	"ql/internal/admit"
 	"ql/internal/execution"
 	"ql/internal/job"
@@ -37,6 +38,8 @@ type Answer struct {
 	Trusted bool
 	// Callers are those of a published script.
 	Callers account.Callers
+	// answers says that the caller may answer the script's questions.
+	answers bool
 }
 
 // ShowsJob tells whether the caller gets the id of its job. Whoever has that sees its trace and
@@ -44,9 +47,15 @@ type Answer struct {
 // has proved.
 func (a *Answer) ShowsJob() bool { return a.Trusted || a.By == principal.ByOrigin }
 
-// jobAnswer is a job as a poll shows it. A finished one has the same bytes each
-// time.
-func (s *Service) jobAnswer(v *job.View) (wire.Job, error) {
+// mayAnswer tells whether a caller may answer questions, and so may have their addresses: the page of
+// one asks for no credentials, and would let a named key do what its scopes do not.
+func mayAnswer(who *principal.Principal) bool {
+	return who.By != principal.ByNamedKey || who.Scopes.Has(scope.Answer)
+}
+
+// jobAnswer is a job as a poll shows it, to who may answer its questions or may not. A finished one
+// has the same bytes each time.
+func (s *Service) jobAnswer(v *job.View, answers bool) (wire.Job, error) {
 	switch v.State {
 	case job.Accepted:
 		return s.acceptedAnswer(v.ID), nil
@@ -55,13 +64,14 @@ func (s *Service) jobAnswer(v *job.View) (wire.Job, error) {
 		j.PollURL = s.pollURL(v.ID)
 		return j, nil
 	case job.Paused, job.Waiting:
-		return s.suspendedAnswer(v)
+		return s.suspendedAnswer(v, answers)
 	}
 	return execution.WireJob(&v.Record), nil
 }
 
-// suspendedAnswer is a suspended job, with what it has given so far.
-func (s *Service) suspendedAnswer(v *job.View) (wire.Job, error) {
+// suspendedAnswer is a suspended job, with what it has given so far, and for who may answer with
+// where.
+func (s *Service) suspendedAnswer(v *job.View, answers bool) (wire.Job, error) {
 	j := execution.WireJob(&v.Record)
 	j.PollURL = s.pollURL(v.ID)
 	if v.State == job.Waiting {
@@ -71,11 +81,14 @@ func (s *Service) suspendedAnswer(v *job.View) (wire.Job, error) {
 	if v.Prompt == nil {
 		return j, nil // it was answered this moment
 	}
+	j.Prompt = wirePrompt(v.Prompt)
+	if !answers {
+		return j, nil
+	}
 	token, err := s.o.Jobs.FormToken(v)
 	if err != nil {
 		return j, err
 	}
-	j.Prompt = wirePrompt(v.Prompt)
 	j.ConfirmURL = s.o.URLs.Confirm() + v.ID.String()
 	j.FormURL = s.o.URLs.Form() + token
 	return j, nil

@@ -28,7 +28,7 @@ func (s *Service) Cancel(ctx context.Context, c Caller, text string, p *Credenti
 			return a, err
 		}
 	}
-	if o.View, a, err = s.poll(ctx, c, o.ID, a); err == nil && !o.State.Finished() {
+	if o.View, a, err = s.poll(ctx, c, &o, a); err == nil && !o.State.Finished() {
 		a.Status = 202
 	}
 	return a, err

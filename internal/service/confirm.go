@@ -101,7 +101,7 @@ func (s *Service) confirm(ctx context.Context, c Caller, o foundJob, r Reply, wa
 	if err != nil {
 		return nil, a, err
 	}
-	if v, a, err = s.poll(ctx, c, o.ID, a); err == nil && v.State == job.Running {
+	if v, a, err = s.poll(ctx, c, &o, a); err == nil && v.State == job.Running {
 		a.Status = 202
 	}
 	a.Job.Answer = &wire.AnswerReceipt{PromptID: prompt, Decision: answered.Decision, At: answered.Ended, Receipt: job.ReceiptNumber(prompt)}

@@ -78,6 +78,7 @@ type Events struct {
 	leave   func()
 	memory  CallMemory // for view, and for what is sent of it
 	only    EventKinds
+	answers bool // that who listens may answer the job's questions
 
 	view  *job.View // that is being sent; nil where all was
 	state string    // that was sent last
@@ -99,7 +100,7 @@ func (s *Service) Events(ctx context.Context, c Caller, text string, p *Credenti
 	if err != nil {
 		return nil, a, err
 	}
-	e := &Events{s: s, id: o.ID, leave: leave, only: only, steps: from >> outputBits, output: from & (1<<outputBits - 1)}
+	e := &Events{s: s, id: o.ID, leave: leave, only: only, answers: o.answers, steps: from >> outputBits, output: from & (1<<outputBits - 1)}
 	e.memory.Reservation = s.o.Ledger.Open(admit.AccountHolder(int64(o.owner.ID)))
 	e.changed, e.unwatch = s.o.Jobs.Watch(o.ID)
 	s.traces.watch(e.id)
@@ -259,7 +260,7 @@ func (e *Events) newState() (*Event, error) {
 	if !e.only.has(EventState) {
 		return nil, nil
 	}
-	j, err := e.s.jobAnswer(v)
+	j, err := e.s.jobAnswer(v, e.answers)
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,8 @@ type foundJob struct {
 	by     principal.Credential // that the caller brought
 	key    principal.Key        // the named key, where it is one
 	byName string               // of the named key, or the origin of the page that started the job
+	// answers says that the caller may answer the job's questions.
+	answers bool
 }
 
 // findJob finds a job for whoever knows its id, unless its account asks for more. A named key that
@@ -37,7 +39,7 @@ func (s *Service) findJob(ctx context.Context, c Caller, text string, p *Credent
 	if polls := s.countPoll(c, o.owner); !polls.OK {
 		return o, Answer{Meta: Meta{Rate: &polls}}, polls.Err()
 	}
-	o.by = principal.ByNobody
+	o.by, o.answers = principal.ByNobody, true
 	if p != nil {
 		// Somebody else's credentials do not reveal that there is such a job.
 		who, err := s.checkCredentials(ctx, c, *p)
@@ -53,7 +55,7 @@ func (s *Service) findJob(ctx context.Context, c Caller, text string, p *Credent
 		if !mayReach(&who, &o.Summary, needs) {
 			return s.countMiss(c, errJobNotFound())
 		}
-		o.by, o.key, o.byName = p.By, who.Key, who.Key.Name
+		o.by, o.key, o.byName, o.answers = p.By, who.Key, who.Key.Name, mayAnswer(&who)
 		if _, err := s.admitPage(ctx, c, o.owner.ID, p.By, isAmbient(c, &who)); err != nil {
 			return o, Answer{}, err
 		}

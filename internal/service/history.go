@@ -138,7 +138,7 @@ func (s *Service) JobHistory(ctx context.Context, c Caller, p *Credentials, ref 
 		return a, s.gone(err)
 	}
 	h := &a.Job
-	if h.Job, err = s.jobAnswer(v); err != nil {
+	if h.Job, err = s.jobAnswer(v, mayAnswer(&owner.Principal)); err != nil {
 		return a, err
 	}
 	h.Entry, h.Origin, h.Omitted = jobEntry(&j, names[j.KeyID]), call.Origin, request.Omitted

@@ -105,7 +105,7 @@ func (s *Service) repeatAnswer(ctx context.Context, c Caller, id job.ID, q Query
 		a.Job, a.Status = s.acceptedAnswer(id), 202
 		return a, nil
 	}
-	if a.Job, err = s.jobAnswer(v); err != nil {
+	if a.Job, err = s.jobAnswer(v, a.answers); err != nil {
 		return a, err
 	}
 	a.Status = a.Job.HTTPStatus()

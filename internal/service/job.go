@@ -26,23 +26,23 @@ func (s *Service) Job(ctx context.Context, c Caller, text string, p *Credentials
 			return a, err
 		}
 	}
-	_, a, err = s.poll(ctx, c, o.ID, a)
+	_, a, err = s.poll(ctx, c, &o, a)
 	return a, err
 }
 
-// poll answers with a job as it is now.
-func (s *Service) poll(ctx context.Context, c Caller, id job.ID, a Answer) (*job.View, Answer, error) {
-	v, err := s.jobView(ctx, c.Memory, id)
+// poll answers with a job that was found as it is now.
+func (s *Service) poll(ctx context.Context, c Caller, o *foundJob, a Answer) (*job.View, Answer, error) {
+	v, err := s.jobView(ctx, c.Memory, o.ID)
 	if err != nil {
 		return v, a, err
 	}
-	a, err = s.pollAnswer(v, a)
+	a, err = s.pollAnswer(v, o.answers, a)
 	return v, a, err
 }
 
 // pollAnswer answers a poll.
-func (s *Service) pollAnswer(v *job.View, a Answer) (_ Answer, err error) {
-	a.Job, err = s.jobAnswer(v)
+func (s *Service) pollAnswer(v *job.View, answers bool, a Answer) (_ Answer, err error) {
+	a.Job, err = s.jobAnswer(v, answers)
 	a.Status, a.RetryAfter = 200, s.pollInterval(v)
 	return a, err
 }

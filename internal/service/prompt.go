@@ -72,7 +72,7 @@ func (s *Service) findPrompt(ctx context.Context, c Caller, token string) (found
 			err = errNotOpen
 		}
 	}
-	return foundJob{View: v, owner: owner, by: principal.ByNobody}, q, err
+	return foundJob{View: v, owner: owner, by: principal.ByNobody, answers: true}, q, err
 }
 
 // Prompt returns the prompt of a token's page.

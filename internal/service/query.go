@@ -111,6 +111,7 @@ func (s *Service) answer(ctx context.Context, who caller, c Caller, q Query, a A
 		}
 	}
 	a.By, a.Trusted = who.By, who.ActsForOwner() && who.MayRun(q.programName())
+	a.answers = mayAnswer(&who.Principal)
 	if q.published != nil {
 		a.Callers = q.published.Callers
 	}

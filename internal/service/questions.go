@@ -68,7 +68,7 @@ func (s *Service) listQuestions(ctx context.Context, c Caller, owner *caller, q 
 		listing.Next = list[limit-1].Prompt
 	}
 	for i := range list {
-		entry, err := s.questionEntry(&list[i])
+		entry, err := s.questionEntry(&list[i], mayAnswer(&owner.Principal))
 		if err != nil {
 			return listing, err
 		}
@@ -77,8 +77,8 @@ func (s *Service) listQuestions(ctx context.Context, c Caller, owner *caller, q 
 	return listing, nil
 }
 
-// questionEntry is a question as a listing shows it.
-func (s *Service) questionEntry(q *job.Question) (wire.QuestionEntry, error) {
+// questionEntry is a question as a listing shows it, to who may answer it or may not.
+func (s *Service) questionEntry(q *job.Question, answers bool) (wire.QuestionEntry, error) {
 	e := wire.QuestionEntry{
 		ID: q.Prompt, State: string(q.State), Kind: q.Kind, To: q.Audience, Title: q.Title, Schema: q.Schema, SchemaOmitted: q.Large,
 		JobID: q.Job.ID.String(), Ref: q.Seq, Program: q.Job.ProgramName,
@@ -86,8 +86,8 @@ func (s *Service) questionEntry(q *job.Question) (wire.QuestionEntry, error) {
 	}
 	switch q.State {
 	case job.QuestionOpen:
-		if q.Sealed == nil {
-			return e, nil // it was answered this moment
+		if q.Sealed == nil || !answers { // where there is none, it was answered this moment
+			return e, nil
 		}
 		token, err := s.o.Jobs.QuestionToken(q)
 		if err != nil {

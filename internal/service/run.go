@@ -90,7 +90,7 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 		if err := k.noRoomError(&a, "stands"); err != nil {
 			return a, err
 		}
-		a.Job, err = s.suspendedAnswer(record.view)
+		a.Job, err = s.suspendedAnswer(record.view, a.answers)
 		a.Status = a.Job.HTTPStatus()
 		return a, err
 	}
