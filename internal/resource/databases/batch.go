@@ -12,7 +12,10 @@ import (
 
 // Batch is a change of a database by many statements for no script, such as an
 // import. Each may do what a script's may.
-type Batch struct{ conn *conn }
+type Batch struct {
+	conn   *conn
+	maxSQL int
+}
 
 // BatchOptions are how a batch is run.
 type BatchOptions struct {
@@ -44,11 +47,13 @@ func (d *Databases) batch(ctx context.Context, name string, o BatchOptions, do f
 		if err := c.execTrusted(ctx, "PRAGMA defer_foreign_keys=ON"); err != nil {
 			return err
 		}
+		b := &Batch{conn: c, maxSQL: MaxSQL}
 		if o.MaxSQL > 0 {
-			c.db.SetLimit(lib.SQLITE_LIMIT_SQL_LENGTH, o.MaxSQL)
-			defer c.db.SetLimit(lib.SQLITE_LIMIT_SQL_LENGTH, MaxSQL)
+			b.maxSQL = o.MaxSQL
 		}
-		return do(&Batch{c})
+		b.limit(b.maxSQL)
+		defer b.limit(MaxSQL)
+		return do(b)
 	})
 }
 
@@ -58,8 +63,21 @@ func (b *Batch) Check(ctx context.Context, sql string, params int) error {
 	return err
 }
 
-// Exec runs one statement. args are its parameters; nil where it may have none.
+// limit sets how long SQL may be.
+func (b *Batch) limit(bytes int) { b.conn.db.SetLimit(lib.SQLITE_LIMIT_SQL_LENGTH, bytes) }
+
+// Exec runs one statement. args are its parameters; nil where it may have none. What defines
+// something is no longer than MaxSQL.
 func (b *Batch) Exec(ctx context.Context, sql string, args []value.Value) error {
+	if isDefinition(sql) {
+		if len(sql) > MaxSQL {
+			return value.Exceeded("sql_bytes", MaxSQL, "a statement that defines something is longer than %d bytes, the limit", MaxSQL)
+		}
+		// SQLite keeps its text, or writes a longer one of it, and every connection reads that
+		// again under its own limit. Under the same limit, it refuses now what nobody could read.
+		b.limit(MaxSQL)
+		defer b.limit(b.maxSQL)
+	}
 	// Rows that it may give are of no use; of one that writes all are made.
 	call := &call{sql: sql, args: args, mode: bytecode.SQLValue, literal: args == nil}
 	s, err := b.conn.prepare(ctx, call)

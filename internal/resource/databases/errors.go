@@ -51,6 +51,12 @@ func unavailable(err error) error {
 	return fault.Retryable(fault.StorageUnavailable, retryAfter, "the storage cannot be used at the moment").WithCause(err)
 }
 
+// isUnreadable reports whether an error says that a database's file is none that anybody can read.
+func isUnreadable(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && (e.Primary() == lib.SQLITE_CORRUPT || e.Primary() == lib.SQLITE_NOTADB)
+}
+
 // probeBytes is how much a disk must take that is not full.
 const probeBytes = 16 * pageSize
 

@@ -106,7 +106,17 @@ const spoolPiece = 256 << 10
 func (s *Spooled) fill(ctx context.Context, from io.Reader) error {
 	piece := make([]byte, spoolPiece)
 	for {
-		n, err := io.ReadFull(from, piece)
+		// Not by io.ReadFull: what was cut off fails as that does at a shorter end.
+		n := 0
+		var err error
+		for n < len(piece) && err == nil {
+			var read int
+			read, err = from.Read(piece[n:])
+			n += read
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
 		if n > 0 {
 			if err := s.count(ctx, int64(n)); err != nil {
 				return err
@@ -115,11 +125,8 @@ func (s *Spooled) fill(ctx context.Context, from io.Reader) error {
 				return unavailable(err)
 			}
 		}
-		switch {
-		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			return nil
-		case err != nil:
-			return err
+		if err != nil {
+			return nil // all is there
 		}
 	}
 }
@@ -169,7 +176,7 @@ func publish(path, as, name string) error {
 	}
 	err := os.Link(path, as)
 	if os.IsExist(err) {
-		return value.Errorf("database_busy", "a script has made the database %s meanwhile: import into it again", value.Quote(name))
+		return value.Errorf("database_busy", "somebody has made the database %s meanwhile: do this again", value.Quote(name))
 	}
 	if err != nil {
 		return unavailable(err)

@@ -40,7 +40,8 @@ type textCall struct {
 	result  Result
 }
 
-// RunText runs a text. One that writes is one transaction: all of it is kept, or nothing.
+// RunText runs a text. One that writes is one transaction: all of it is kept, or nothing, nor the
+// database where it was to be made.
 // One that reads sees the database as it is at one moment, and it must be there. Results that
 // came before an error are not returned.
 func (d *Databases) RunText(ctx context.Context, name string, t Text) (list []Result, err error) {
@@ -54,15 +55,25 @@ func (d *Databases) RunText(ctx context.Context, name string, t Text) (list []Re
 	if !t.Write {
 		return list, d.viewLong(ctx, name, run)
 	}
-	err = d.change(ctx, name, func(c *conn) error {
-		if err := run(ctx, c); err != nil {
-			return err
-		}
-		if !c.db.InTransaction() {
-			return value.Errorf("transaction_ended", "a statement rolled all of it back")
-		}
-		return charge(t.Meter, commitFuel)
-	})
+	if name, err = canonicalName(name); err != nil {
+		return nil, err
+	}
+	change := func(d *Databases) error {
+		return d.change(ctx, name, func(c *conn) error {
+			if err := run(ctx, c); err != nil {
+				return err
+			}
+			if !c.db.InTransaction() {
+				return value.Errorf("transaction_ended", "a statement rolled all of it back")
+			}
+			return charge(t.Meter, commitFuel)
+		})
+	}
+	if d.has(name) {
+		err = change(d)
+	} else {
+		err = d.createStaged(ctx, name, change)
+	}
 	return list, err
 }
 
@@ -215,17 +226,26 @@ func (d *Databases) Remove(ctx context.Context, name string) (gone bool, err err
 	defer d.release(db)
 	kept := false
 	if gone, err = db.removeUnless(ctx, func() (bool, error) {
-		c, err := db.connect(ctx, true)
-		if err != nil {
-			return false, err
+		kept, err = db.hasAttempts(ctx)
+		if isUnreadable(err) {
+			return false, nil // no job can go on with it either
 		}
-		kept, err = c.hasAttempts(ctx)
-		return kept, errors.Join(err, c.close())
+		return kept, err
 	}); err != nil || !kept {
 		return gone, err
 	}
 	engine.Yield(ctx)
 	return false, d.Empty(ctx, name)
+}
+
+// hasAttempts is that of a connection, on one of its own.
+func (db *database) hasAttempts(ctx context.Context) (bool, error) {
+	c, err := db.connect(ctx, true)
+	if err != nil {
+		return false, err
+	}
+	kept, err := c.hasAttempts(ctx)
+	return kept, errors.Join(err, c.close())
 }
 
 // hasAttempts reports whether a job has something recorded of itself.
