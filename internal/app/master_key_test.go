@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -130,6 +131,42 @@ func TestMasterKeyRotation(t *testing.T) {
 	}
 	if _, err := operator.Open(t.Context(), settings, false); err == nil {
 		t.Error("the key before opens the data folder")
+	}
+}
+
+// TestMasterKeyRotationPastDamage rotates the key where an account has a database that nobody can read:
+// all else is done, and the key before stays until that is gone.
+func TestMasterKeyRotationPastDamage(t *testing.T) {
+	settings := apptest.Settings(t, apptest.Production)
+	o, err := operator.Open(t.Context(), settings, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _, err := o.Accounts.Create(t.Context(), account.New{Username: "ada", Password: apptest.Password, Plan: account.Unlimited})
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(settings.Data, "accounts", fmt.Sprint(a.ID), "databases")
+	err = errors.Join(o.Close(), os.MkdirAll(folder, 0o700),
+		os.WriteFile(filepath.Join(folder, "lost.db"), bytes.Repeat([]byte("no database "), 1000), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, resumed := range []bool{false, true} {
+		r, err := operator.RotateMasterKey(t.Context(), settings)
+		if err != nil || r.Done || r.Resumed != resumed || len(r.Unread) != 1 || !strings.Contains(r.Unread[0], "ada") || !strings.Contains(r.Unread[0], "lost") {
+			t.Fatalf("%+v, %v", r, err)
+		}
+	}
+	if o, err = operator.Open(t.Context(), settings, true); err != nil {
+		t.Fatal(err)
+	}
+	gone, err := o.DropDatabase(t.Context(), "ada", "lost")
+	if err := errors.Join(err, o.Close()); err != nil || !gone {
+		t.Fatalf("%t, %v", gone, err)
+	}
+	if r, err := operator.RotateMasterKey(t.Context(), settings); err != nil || !r.Done || len(r.Unread) > 0 {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
 

@@ -31,12 +31,13 @@ func (k *masterKeyRotate) Run(c *console, line *commands) error {
 	}
 	if c.json {
 		c.print(struct {
-			Done       bool `json:"done"`
-			Resumed    bool `json:"resumed"`
-			Resealed   int  `json:"resealed"`
-			Unreadable int  `json:"unreadable"`
-			Waiting    int  `json:"waiting"`
-		}{r.Done, r.Resumed, r.Resealed, r.Unreadable, r.Waiting})
+			Done       bool     `json:"done"`
+			Resumed    bool     `json:"resumed"`
+			Resealed   int      `json:"resealed"`
+			Unreadable int      `json:"unreadable"`
+			Waiting    int      `json:"waiting"`
+			Unread     []string `json:"unread_databases,omitempty"`
+		}{r.Done, r.Resumed, r.Resealed, r.Unreadable, r.Waiting, r.Unread})
 		return nil
 	}
 	if r.Resumed {
@@ -46,8 +47,13 @@ func (k *masterKeyRotate) Run(c *console, line *commands) error {
 	if r.Unreadable > 0 {
 		fmt.Fprintf(c.err, "note: %d records are opened by no key, and stay as they are\n", r.Unreadable)
 	}
-	if !r.Done {
+	for _, one := range r.Unread {
+		fmt.Fprintf(c.err, "note: a database cannot be read, so the key before stays in the file until it is removed or mended and this command is run again: %s\n", one)
+	}
+	if r.Waiting > 0 {
 		fmt.Fprintf(c.err, "note: %d jobs are not finished and have receipts in databases under the key before: it stays in the file, to open them, until this command is run after they have ended\n", r.Waiting)
+	}
+	if !r.Done {
 		return nil
 	}
 	fmt.Fprintln(c.err, "note: the key before opens nothing in this data folder any more: a backup from before needs it, so keep it with those")

@@ -22,7 +22,10 @@ type KeyRotation struct {
 	// Waiting is how many jobs that are not finished have receipts under the key before in
 	// databases. While there are any, that key stays in the file, and does nothing but open.
 	Waiting int
-	Done    bool // the key before is gone
+	// Unread says which databases could not be searched for receipts, and why. The key before stays
+	// for them as well.
+	Unread []string
+	Done   bool // the key before is gone
 }
 
 // RotateMasterKey gives a data folder a new master key, and seals all anew under it. No server may run.
@@ -57,7 +60,7 @@ func RotateMasterKey(ctx context.Context, s config.Settings) (r KeyRotation, err
 	if err != nil {
 		return r, err
 	}
-	if r.Waiting, err = countReceipts(ctx, all, s.Data); err != nil || r.Waiting > 0 {
+	if r.Waiting, r.Unread, err = countReceipts(ctx, all, s.Data); err != nil || r.Waiting > 0 || len(r.Unread) > 0 {
 		return r, err
 	}
 	if err := rotation.Finish(ctx); err != nil {
@@ -68,33 +71,39 @@ func RotateMasterKey(ctx context.Context, s config.Settings) (r KeyRotation, err
 }
 
 // countReceipts removes the receipts of ended jobs from all databases, and counts the jobs that have
-// some left.
-func countReceipts(ctx context.Context, all store.Store, data string) (left int, err error) {
+// some left. A database that cannot be read, which its owner may have made so, stops nothing.
+func countReceipts(ctx context.Context, all store.Store, data string) (left int, unread []string, err error) {
 	pool := resource.New(resource.Options{Folder: filepath.Join(data, sqlite.AccountFolder), Usage: all.Files})
 	defer func() { err = errors.Join(err, pool.Close()) }()
 	jobs := map[[16]byte]bool{}
+	var failed error // of the store, not of a database
 	ended := func(ctx context.Context, id [16]byte) (bool, error) {
 		j, err := all.Jobs.Summary(ctx, id)
 		if errors.Is(err, job.ErrNotFound) || err == nil && j.State.Finished() {
 			return true, nil
 		}
 		jobs[id] = true
+		failed = errors.Join(failed, err)
 		return false, err
 	}
 	const page = 500
 	for after := ""; ; {
 		list, err := all.Accounts.List(ctx, after, page)
 		if err != nil {
-			return len(jobs), err
+			return len(jobs), unread, err
 		}
 		for _, a := range list {
 			after = a.Username
-			if err := pool.DeleteReceipts(ctx, a.ID, ended); err != nil {
-				return len(jobs), err
+			err := pool.DeleteReceipts(ctx, a.ID, ended)
+			if failed != nil || ctx.Err() != nil {
+				return len(jobs), unread, errors.Join(failed, ctx.Err())
+			}
+			if err != nil {
+				unread = append(unread, "account "+a.Username+": "+err.Error())
 			}
 		}
 		if len(list) < page {
-			return len(jobs), nil
+			return len(jobs), unread, nil
 		}
 	}
 }
