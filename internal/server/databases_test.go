@@ -1,11 +1,13 @@
 package server_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -192,6 +194,59 @@ func TestExportIsBounded(t *testing.T) {
 	text, err := io.ReadAll(stalled.Body)
 	if err != nil || !strings.HasSuffix(string(text), "COMMIT;\n") || strings.Contains(string(text), "VALUES(1);") {
 		t.Errorf("%v: %d bytes", err, len(text))
+	}
+}
+
+// TestExportIsLoggedOnce checks what the account's log has of exports: those that were sent.
+func TestExportIsLoggedOnce(t *testing.T) {
+	w := boot(t, unlimitedCalls)
+	ada := w.member("ada", account.Standard)
+	w.sql(ada, "main", `{"sql":"CREATE TABLE t(a)","write":true}`)
+	before := len(w.acts(ada))
+	for _, method := range []string{"HEAD", "GET"} {
+		for _, query := range []string{"", "?format=csv&table=t"} {
+			if r := w.send(method, "/v1/databases/main/export"+query, "", "", "Authorization", basic(ada.name, ada.password)); r.status != 200 {
+				t.Errorf("%s %s: %d %s", method, query, r.status, r.body)
+			}
+		}
+	}
+	if got := w.acts(ada)[before:]; len(got) != 2 || !strings.HasSuffix(got[0], " exported database main") || !strings.HasSuffix(got[1], " exported database main.t") {
+		t.Errorf("the log has %q", got)
+	}
+}
+
+// TestImportCutOff sends less than it announces: nothing of it is imported, wherever it ends.
+func TestImportCutOff(t *testing.T) {
+	w := boot(t, unlimitedCalls)
+	ada := w.member("ada", account.Standard)
+	const piece = 256 << 10
+	text := "CREATE TABLE t(a);\n" + strings.Repeat(" ", 2*piece)
+	for _, size := range []int{30, piece, piece + 1} {
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(w.url, "http://"))
+		check(t, err)
+		_, err = fmt.Fprintf(conn, "POST /v1/databases/half/import HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n%s",
+			basic(ada.name, ada.password), len(text), text[:size])
+		check(t, err)
+		check(t, conn.(*net.TCPConn).CloseWrite())
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		check(t, err)
+		if res.StatusCode != http.StatusBadRequest {
+			t.Errorf("after %d bytes: %d", size, res.StatusCode)
+		}
+		check(t, res.Body.Close())
+		check(t, conn.Close())
+	}
+	w.sql(ada, "half", `{"sql":"SELECT 1"}`).wantError(t, 404, "not_found")
+}
+
+// TestAnswerOfNames checks that an answer that grows by names of columns alone ends where it is too long.
+func TestAnswerOfNames(t *testing.T) {
+	w := boot(t, unlimitedCalls)
+	ada := w.member("ada", account.Standard)
+	w.sql(ada, "main", `{"sql":"CREATE TABLE w(`+strings.Repeat("x", 90_000)+`)","write":true}`)
+	r := w.sql(ada, "main", `{"sql":"`+strings.Repeat("SELECT*FROM w;", 7000)+`"}`)
+	if r.status != 422 || !strings.Contains(r.body, `"limit":"output"`) || !strings.Contains(r.body, "statement 1") {
+		t.Errorf("%d %.300s", r.status, r.body)
 	}
 }
 

@@ -265,12 +265,20 @@ type DatabaseExport struct {
 	Close func()
 }
 
+// ExportOf is what is to be exported.
+type ExportOf struct {
+	Name  string
+	Table string // of which CSV is written; "" for all, as SQL
+	// HeadOnly says that nothing of it will be sent, so that it is no export in the account's log.
+	HeadOnly bool
+}
+
 // exportBytes is what an export holds beside the rows that it writes: pages and a connection.
 const exportBytes = 8 << 20
 
 // ExportDatabase opens a database to be written: as SQL, or a table of it as CSV. It reads as fast as
 // its caller does, so an account has one on its way at a time, and holds no slot while it is waited for.
-func (s *Service) ExportDatabase(ctx context.Context, c Caller, p *Credentials, name, table string) (DatabaseExport, error) {
+func (s *Service) ExportDatabase(ctx context.Context, c Caller, p *Credentials, of ExportOf) (DatabaseExport, error) {
 	owner, limits, meta, err := s.admitToDatabases(ctx, c, p)
 	x := DatabaseExport{Meta: meta}
 	if err != nil {
@@ -303,22 +311,18 @@ func (s *Service) ExportDatabase(ctx context.Context, c Caller, p *Credentials, 
 		done()
 	}
 	d := &ownerDatabases{ctx: ctx}
-	write, err := all.Export(engine.WithPace(ctx, turns), name, table)
+	write, err := all.Export(engine.WithPace(ctx, turns), of.Name, of.Table)
 	turns.Yield()
-	if err == nil {
-		on := name
-		if table != "" {
-			on += "." + table
+	if err == nil && !of.HeadOnly {
+		on := "database " + of.Name
+		if of.Table != "" {
+			on += "." + of.Table
 		}
 		err = s.audit(s.acting(ctx, c, &owner.Principal), audit.Event{Account: id, Act: audit.Exported, On: on})
 	}
 	if err != nil {
 		x.Close()
 		return x, d.fault(err, "", 0)
-	}
-	if err := s.audit(s.acting(ctx, c, &owner.Principal), audit.Event{Account: id, Act: audit.Exported, On: "database " + name}); err != nil {
-		x.Close()
-		return x, err
 	}
 	x.Send = func(ctx context.Context, w io.Writer) error {
 		ctx, cancel := context.WithTimeout(ctx, LongestTransfer)

@@ -169,7 +169,7 @@ func (c codec) exportDatabase(h http.Header, r *server.Request) (server.Response
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
-	x, err := c.service.ExportDatabase(r.Context(), r.Caller, p, r.Variable, table)
+	x, err := c.service.ExportDatabase(r.Context(), r.Caller, p, service.ExportOf{Name: r.Variable, Table: table, HeadOnly: r.Method == http.MethodHead})
 	reply := server.Response{Status: http.StatusOK, Meta: x.Meta}
 	if err != nil {
 		return reply, err
