@@ -53,6 +53,17 @@ type Source struct {
 	FetchSite string // the Sec-Fetch-Site header, "" without
 }
 
+// IsForeignPage tells whether a request says that a page of another origin sent it.
+func (s Source) IsForeignPage() bool {
+	switch s.FetchSite {
+	case "same-origin":
+		return false
+	case "cross-site", "same-site":
+		return true
+	}
+	return s.Origin.Present()
+}
+
 // Development are the fixed credentials of the shared development account.
 type Development struct {
 	Account account.ID

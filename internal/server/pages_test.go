@@ -173,7 +173,7 @@ func TestPreflight(t *testing.T) {
 	_, err := w.accounts.AddDomain(t.Context(), "ada", "shop.example.com", false)
 	check(t, err)
 	const someJob = "0d3f0a4e-7b8c-4d5e-9f00-112233445566"
-	for _, path := range []string{"/v1/query", "/v1/job/" + someJob, "/v1/job/" + someJob + "/events", "/v1/confirm/" + someJob, "/v1/jobs", "/v1/questions", "/v1/limits", "/v1/account/key", "/v1/account/log", "/v1/files/a/b.txt", "/v1/shares", "/v1/shares/0", "/api"} {
+	for _, path := range []string{"/v1/query", "/v1/job/" + someJob, "/v1/job/" + someJob + "/events", "/v1/confirm/" + someJob, "/v1/jobs", "/v1/questions", "/v1/limits", "/v1/account/log", "/v1/files/a/b.txt", "/v1/shares", "/v1/shares/0", "/api"} {
 		r := w.send("OPTIONS", path, "", "", "Origin", listed, "Access-Control-Request-Method", "POST")
 		want := map[string]string{
 			"Access-Control-Allow-Origin": listed, "Access-Control-Allow-Credentials": "true", "Vary": "Origin",

@@ -159,6 +159,10 @@ func (s *Service) authenticateOwner(ctx context.Context, c Caller, p *Credential
 	switch {
 	case err != nil:
 		return owner, err
+	case !a.accepts.Has(principal.ByNamedKey) && c.IsForeignPage():
+		// Listed or not: a browser adds a password that it remembers to what any page sends.
+		owner.origin = ""
+		return owner, fault.New(fault.OriginNotAllowed, "pages of other origins do not do this to %s, listed or not: send it from a program", a.what)
 	case !a.accepts.Has(p.By): // what the owner alone does, who proves it anew
 		return owner, fault.New(fault.ConfirmRequired, "no key does this to %s, whatever its scopes: send %s", a.what, a.fitting())
 	case who.By == principal.ByNamedKey && !who.Scopes.Has(a.scope):

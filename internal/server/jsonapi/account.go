@@ -14,7 +14,7 @@ import (
 // accountRoutes are those of an account itself, and of its secrets.
 func (c codec) accountRoutes() []server.Route {
 	route := func(method, path string, accepts principal.Set, serve func(http.Header, *server.Request) (server.Response, error)) server.Route {
-		return server.Route{Method: method, Path: path, Accepts: accepts, Pages: true, Serve: serve, EncodeError: encodeError}
+		return server.Route{Method: method, Path: path, Accepts: accepts, Pages: accepts.Has(principal.ByNamedKey), Serve: serve, EncodeError: encodeError}
 	}
 	const (
 		itself  = "/v1/account"

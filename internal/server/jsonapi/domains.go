@@ -16,9 +16,9 @@ func (c codec) domainRoutes() []server.Route {
 	const all, one = "/v1/domains", "/v1/domains/{id}"
 	return []server.Route{
 		{Method: http.MethodGet, Path: all, Accepts: passwordOrNamed, Pages: true, Serve: c.domains, EncodeError: encodeError},
-		{Method: http.MethodPost, Path: all, Accepts: passwordOnly, Pages: true, Serve: c.addDomain, EncodeError: encodeError},
-		{Method: http.MethodDelete, Path: one, Accepts: passwordOnly, Pages: true, Serve: c.removeDomain, EncodeError: encodeError},
-		{Method: http.MethodPost, Path: one + "/prove", Accepts: passwordOnly, Pages: true, Timeout: proofTime, Serve: c.proveDomain, EncodeError: encodeError},
+		{Method: http.MethodPost, Path: all, Accepts: passwordOnly, Serve: c.addDomain, EncodeError: encodeError},
+		{Method: http.MethodDelete, Path: one, Accepts: passwordOnly, Serve: c.removeDomain, EncodeError: encodeError},
+		{Method: http.MethodPost, Path: one + "/prove", Accepts: passwordOnly, Timeout: proofTime, Serve: c.proveDomain, EncodeError: encodeError},
 	}
 }
 

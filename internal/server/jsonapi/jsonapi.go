@@ -60,7 +60,7 @@ var (
 	jobHolder       = principal.Set{principal.ByNobody, principal.ByOrigin, principal.ByKey, principal.ByNamedKey, principal.ByPassword} // whoever knows a job's id, as its account allows
 	owner           = principal.Set{principal.ByKey, principal.ByNamedKey, principal.ByPassword}
 	passwordOrNamed = principal.Set{principal.ByNamedKey, principal.ByPassword}
-	passwordOnly    = principal.Set{principal.ByPassword} // what no key does
+	passwordOnly    = principal.Set{principal.ByPassword} // what no key does, and no page
 )
 
 type codec struct{ service *service.Service }

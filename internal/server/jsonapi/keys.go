@@ -11,9 +11,9 @@ import (
 func (c codec) keyRoutes() []server.Route {
 	return []server.Route{
 		{Method: http.MethodGet, Path: "/v1/keys", Accepts: passwordOrNamed, Pages: true, Serve: c.keys, EncodeError: encodeError},
-		{Method: http.MethodPost, Path: "/v1/keys", Accepts: passwordOnly, Pages: true, Serve: c.createKey, EncodeError: encodeError},
-		{Method: http.MethodGet, Path: "/v1/account/key", Accepts: passwordOnly, Pages: true, Serve: c.showKey, EncodeError: encodeError},
-		{Method: http.MethodDelete, Path: "/v1/keys/{name}", Accepts: passwordOnly, Pages: true, Serve: c.revokeKey, EncodeError: encodeError},
+		{Method: http.MethodPost, Path: "/v1/keys", Accepts: passwordOnly, Serve: c.createKey, EncodeError: encodeError},
+		{Method: http.MethodGet, Path: "/v1/account/key", Accepts: passwordOnly, Serve: c.showKey, EncodeError: encodeError},
+		{Method: http.MethodDelete, Path: "/v1/keys/{name}", Accepts: passwordOnly, Serve: c.revokeKey, EncodeError: encodeError},
 	}
 }
 
