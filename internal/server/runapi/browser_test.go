@@ -61,6 +61,9 @@ if(as=='foreign-fetch')fetch(u,{credentials:'include'}).then(function(r){return 
 // none those of a server that applies whatever a program sets.
 func newStage(t *testing.T, service string) *stage {
 	t.Helper()
+	if underRace {
+		t.Skip("the library that drives the browser has races of its own")
+	}
 	path, err := exec.LookPath("chromium")
 	if err != nil {
 		t.Fatal("Chromium is not installed: the package is called chromium")

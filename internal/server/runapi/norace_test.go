@@ -1,0 +1,5 @@
+//go:build !race
+
+package runapi_test
+
+const underRace = false
