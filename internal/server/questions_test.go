@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"ql/internal/account"
+	"ql/internal/service"
 )
 
 // question is one of a listing.
@@ -338,5 +339,25 @@ func TestLosersKnowWhoWon(t *testing.T) {
 	}
 	if r := w.send("GET", strings.TrimPrefix(paused.FormURL, "http://ql.example"), "", ""); r.status != 410 || !strings.Contains(r.body, "No longer asked") {
 		t.Errorf("the page after a cancel: %d %s", r.status, r.body)
+	}
+}
+
+// TestQuestionsAreCounted: a list of questions counts as a call.
+func TestQuestionsAreCounted(t *testing.T) {
+	w := boot(t, settings{service: func(o *service.Options) {
+		limits := o.Limits
+		o.Limits = func(p account.Plan) account.Limits {
+			l := limits(p)
+			l.Rate, l.RateBurst = 1, 2
+			return l
+		}
+	}})
+	ada := w.member("ada", account.Standard)
+	statuses := map[int]int{}
+	for range 5 {
+		statuses[w.send("GET", "/v1/questions", "", "", "Authorization", basic(ada.name, ada.password)).status]++
+	}
+	if statuses[200] == 0 || statuses[429] == 0 || statuses[200]+statuses[429] != 5 {
+		t.Errorf("they are answered %v", statuses)
 	}
 }

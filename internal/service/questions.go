@@ -51,6 +51,11 @@ func (s *Service) Questions(ctx context.Context, c Caller, p *Credentials, l Que
 	if err := limitQuestions(&q, &owner.Principal); err != nil {
 		return listing, err
 	}
+	verdict := s.countCall(owner, c, owner.Account.Limits(s.o.Limits))
+	listing.Rate = &verdict
+	if err := verdict.Err(); err != nil {
+		return listing, err
+	}
 	return s.listQuestions(ctx, c, &owner, q, listing)
 }
 
