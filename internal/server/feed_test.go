@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"ql/internal/account"
 	"ql/internal/admit"
@@ -24,8 +25,14 @@ type follower struct {
 // follow opens a feed, behind an event; "" for none.
 func (w *world) follow(t *testing.T, auth, last string) *follower {
 	t.Helper()
+	return w.open(t, "/v1/jobs/events", auth, last)
+}
+
+// open opens a stream of events.
+func (w *world) open(t *testing.T, path, auth, last string) *follower {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.url+"/v1/jobs/events", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.url+path, nil)
 	check(t, err)
 	req.Header.Set("Authorization", auth)
 	if last != "" {
@@ -137,4 +144,74 @@ func TestJobFeedIsBounded(t *testing.T) {
 	last := w.query(ada, "EMIT 2", "").read(t).JobID
 	again.want("job " + last + " complete")
 	w.send("GET", "/v1/jobs/events", "", "", "Authorization", auth).wantError(t, 429, "rate_limited")
+}
+
+// ends waits until the feed ends by itself. It tells nothing before.
+func (f *follower) ends() {
+	f.t.Helper()
+	over := time.AfterFunc(30*time.Second, f.stop)
+	defer over.Stop()
+	for f.lines.Scan() {
+		if strings.HasPrefix(f.lines.Text(), "data: ") {
+			f.t.Fatalf("it tells %s", f.lines.Text())
+		}
+	}
+	check(f.t, f.lines.Err())
+}
+
+// TestFeedsOfCredentials: what is followed ends with the credentials that opened it, the feed of an
+// account and the events of a job.
+func TestFeedsOfCredentials(t *testing.T) {
+	w := boot(t, unlimitedCalls)
+	ada := w.member("ada", account.Standard)
+	byPassword, byKey := basic(ada.name, ada.password), basic(ada.name, ada.key)
+	for _, test := range []struct {
+		name, auth string
+		end        func() error
+	}{
+		{"a revoked key", bearer(w.key(ada, "ends", "run", "jobs"))[1], func() error { return w.accounts.RevokeNamedKey(t.Context(), ada.ID, "ends") }},
+		{"another password", byPassword, func() error { return w.accounts.SetPassword(t.Context(), "ada", "another sentence, as long") }},
+		{"a disabled account", bearer(w.key(ada, "stays", "run", "jobs"))[1], func() error { return w.accounts.SetFlag(t.Context(), "ada", "disabled", true) }},
+		{"a deleted account", bearer(w.key(ada, "last", "run", "jobs"))[1], func() error { return w.accounts.Delete(t.Context(), "ada") }},
+	} {
+		if test.name == "a deleted account" {
+			check(t, w.accounts.SetFlag(t.Context(), "ada", "disabled", false))
+		}
+		id := w.form(ada, `CONFIRM "Sure?"`, nil).header.Get("QL-Job-Id")
+		other := w.follow(t, byKey, "")
+		other.want("resync")
+		f := w.follow(t, test.auth, "")
+		f.want("resync")
+		if test.name != "a revoked key" {
+			check(t, test.end())
+			f.ends()
+			other.stop()
+			continue
+		}
+		events := w.open(t, "/v1/job/"+id+"/events", test.auth, "")
+		if got := events.next(); !strings.HasPrefix(got, "step") && !strings.HasPrefix(got, "state") {
+			t.Fatalf("the job tells %s", got)
+		}
+		check(t, test.end())
+		w.confirm(id, `{"approved":true}`)
+		for got := other.next(); got != "job "+id+" complete"; got = other.next() { // others go on
+			t.Log(got)
+		}
+		f.ends()
+		other.stop()
+		events.over()
+	}
+}
+
+// over waits until a job's events end before the job does.
+func (f *follower) over() {
+	f.t.Helper()
+	over := time.AfterFunc(30*time.Second, f.stop)
+	defer over.Stop()
+	for f.lines.Scan() {
+		if strings.Contains(f.lines.Text(), `"status":"complete"`) {
+			f.t.Errorf("it tells %s", f.lines.Text())
+		}
+	}
+	check(f.t, f.lines.Err())
 }

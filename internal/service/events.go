@@ -4,15 +4,18 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
 
+	"ql/internal/account"
 	"ql/internal/admit"
 	"ql/internal/fault"
 	"ql/internal/job"
+	"ql/internal/principal"
 	"ql/internal/wire"
 )
 
@@ -73,6 +76,9 @@ const outputBits = 32
 type Events struct {
 	s       *Service
 	id      job.ID
+	account account.ID
+	who     *principal.Principal // nil where no credentials were brought
+	itsPage bool                 // and none were needed
 	changed <-chan struct{}
 	unwatch func()
 	leave   func()
@@ -100,7 +106,7 @@ func (s *Service) Events(ctx context.Context, c Caller, text string, p *Credenti
 	if err != nil {
 		return nil, a, err
 	}
-	e := &Events{s: s, id: o.ID, leave: leave, only: only, answers: o.answers, steps: from >> outputBits, output: from & (1<<outputBits - 1)}
+	e := &Events{s: s, id: o.ID, account: o.owner.ID, who: o.who, itsPage: o.itsPage, leave: leave, only: only, answers: o.answers, steps: from >> outputBits, output: from & (1<<outputBits - 1)}
 	e.memory.Reservation = s.o.Ledger.Open(admit.AccountHolder(int64(o.owner.ID)))
 	e.changed, e.unwatch = s.o.Jobs.Watch(o.ID)
 	s.traces.watch(e.id)
@@ -168,6 +174,9 @@ func (e *Events) loadView(ctx context.Context) (err error) {
 	if e.ended {
 		return nil
 	}
+	if err := e.checkStanding(ctx); err != nil {
+		return err
+	}
 	v, err := e.s.jobHead(ctx, e.id)
 	if err != nil || !e.isNew(v) {
 		return err
@@ -184,6 +193,23 @@ func (e *Events) loadView(ctx context.Context) (err error) {
 	}
 	e.view = view
 	return nil
+}
+
+// checkStanding says why who listens would not be let in any more: a job may take days.
+func (e *Events) checkStanding(ctx context.Context) error {
+	now := e.s.o.Clock()
+	if e.who == nil { // who knows the id, whatever became of credentials
+		owner, err := e.s.o.Accounts.ByID(ctx, e.account)
+		if errors.Is(err, account.ErrNotFound) || err == nil && owner.RequireAuthOnJobs && !e.itsPage {
+			err = errLetOut
+		}
+		return err
+	}
+	owner, err := e.s.standing(ctx, e.account, e.who.By == principal.ByNamedKey, now)
+	if err == nil && !owner.admits(e.who, now) {
+		err = errLetOut
+	}
+	return err
 }
 
 // isNew tells whether there is something of a job that was not sent. Its end is new in any

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -55,6 +56,7 @@ type feed struct {
 
 	mu       sync.Mutex
 	looked   time.Time // zero before the first look
+	owner    standing  // as of the last look
 	resynced time.Time
 	last     int64              // number of the last job that was seen
 	marks    map[int64]job.Mark // of those that are not finished
@@ -101,10 +103,25 @@ func (f *feeds) leave(one *feed) {
 	}
 }
 
-// look finds what has happened since the last look, unless that was a moment ago.
-func (f *feed) look(ctx context.Context, store job.Changes, a account.ID, now time.Time) (err error) {
+// look finds what has happened since the last look, unless that was a moment ago, and how the
+// account stands.
+func (f *feed) look(ctx context.Context, s *Service, a account.ID, now time.Time) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if !f.looked.IsZero() && now.Sub(f.looked) < feedInterval {
+		return nil
+	}
+	// Before the changes, as a call that asked for them would be let in.
+	owner, err := s.standing(ctx, a, true, now)
+	if err != nil {
+		return err
+	}
+	f.owner = owner
+	return f.find(ctx, s.o.Changes, a, now)
+}
+
+// find finds what has happened since the last look. f.mu is held.
+func (f *feed) find(ctx context.Context, store job.Changes, a account.ID, now time.Time) (err error) {
 	if f.looked.IsZero() {
 		if f.last, err = store.LastRef(ctx, a); err != nil {
 			return err
@@ -114,9 +131,6 @@ func (f *feed) look(ctx context.Context, store job.Changes, a account.ID, now ti
 		}
 		// Numbers of another process, or before this was forgotten, are smaller.
 		f.looked, f.next = now, now.UnixMicro()
-		return nil
-	}
-	if now.Sub(f.looked) < feedInterval {
 		return nil
 	}
 	added, err := store.After(ctx, a, f.last, mostFeedChanges+1)
@@ -187,10 +201,8 @@ func (f *feed) append(j *job.Listed) {
 }
 
 // since returns the events from a number on, and the number that follows. It reports false where some of
-// them are not known any more, or never were.
+// them are not known any more, or never were. f.mu is held.
 func (f *feed) since(number int64) (list []feedEvent, next int64, ok bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	first := f.next - int64(len(f.events))
 	if number < first || number > f.next {
 		return nil, f.next, false
@@ -198,12 +210,45 @@ func (f *feed) since(number int64) (list []feedEvent, next int64, ok bool) {
 	return slices.Clone(f.events[number-first:]), f.next, true
 }
 
+// errLetOut says that a caller who follows something would not be let in any more.
+var errLetOut = errors.New("the credentials open nothing any more")
+
+// standing is what tells whether credentials of an account that were right still are.
+type standing struct {
+	at    time.Time // when it was looked for
+	epoch int64     // of the account
+	keys  []account.NamedKey
+}
+
+// standing looks how an account stands, with its named keys where they are asked for. The error of one
+// that is gone or disabled is errLetOut.
+func (s *Service) standing(ctx context.Context, id account.ID, keys bool, now time.Time) (standing, error) {
+	owner, err := s.o.Accounts.ByID(ctx, id)
+	if errors.Is(err, account.ErrNotFound) || err == nil && owner.Disabled {
+		err = errLetOut
+	}
+	if err != nil || !keys {
+		return standing{at: now, epoch: owner.Epoch}, err
+	}
+	list, err := s.o.Keys.NamedKeys(ctx, id)
+	return standing{now, owner.Epoch, list}, err
+}
+
+// admits tells whether somebody would be let in again by the credential that it was let in by.
+func (s *standing) admits(who *principal.Principal, now time.Time) bool {
+	if who.By != principal.ByNamedKey {
+		return s.epoch == who.Account.Epoch
+	}
+	return slices.ContainsFunc(s.keys, func(k account.NamedKey) bool { return k.ID == who.Key.ID && !k.HasExpired(now) })
+}
+
 // JobFeed is the feed of an account's jobs as one caller sees it.
 type JobFeed struct {
 	s      *Service
 	feed   *feed
 	who    principal.Principal
-	at     int64 // the number of the event that comes next
+	since  time.Time // when it was let in
+	at     int64     // the number of the event that comes next
 	until  time.Time
 	leave  func()
 	memory CallMemory
@@ -235,9 +280,11 @@ func (s *Service) JobFeed(ctx context.Context, c Caller, p *Credentials, after i
 	if err != nil {
 		return nil, meta, err
 	}
-	f := &JobFeed{s: s, who: owner.Principal, at: after + 1, until: s.o.Clock().Add(feedTime), leave: leave}
+	now := s.o.Clock()
+	f := &JobFeed{s: s, who: owner.Principal, since: now, at: after + 1, until: now.Add(feedTime), leave: leave}
 	f.memory.Reservation = s.o.Ledger.Open(admit.AccountHolder(int64(owner.Account.ID)))
 	if err := f.memory.Grow(ctx, feedBytes); err != nil {
+		f.memory.Release()
 		leave()
 		return nil, meta, err
 	}
@@ -253,7 +300,7 @@ func (f *JobFeed) Stop() {
 }
 
 // Next waits for events, at most so long: then it returns none and true. It returns false when there
-// will be no more.
+// will be no more, and an error too where whoever follows would not be let in any more.
 func (f *JobFeed) Next(ctx context.Context, wait time.Duration) (list []FeedEvent, more bool, err error) {
 	over := time.NewTimer(wait)
 	defer over.Stop()
@@ -278,10 +325,14 @@ func (f *JobFeed) Next(ctx context.Context, wait time.Duration) (list []FeedEven
 
 // events returns those that were not sent yet.
 func (f *JobFeed) events(ctx context.Context) ([]FeedEvent, error) {
-	if err := f.feed.look(ctx, f.s.o.Changes, f.who.Account.ID, f.s.o.Clock()); err != nil {
+	now := f.s.o.Clock()
+	if err := f.feed.look(ctx, f.s, f.who.Account.ID, now); err != nil {
 		return nil, err
 	}
-	found, next, ok := f.feed.since(f.at)
+	found, next, ok, err := f.unsent(now)
+	if err != nil {
+		return nil, err
+	}
 	f.at = next
 	if !ok {
 		return []FeedEvent{{ID: next - 1, Kind: FeedResync}}, nil
@@ -312,4 +363,16 @@ func (f *JobFeed) events(ctx context.Context) ([]FeedEvent, error) {
 		list = append(list, FeedEvent{ID: e.number, Kind: FeedJob, Job: &entry})
 	}
 	return list, nil
+}
+
+// unsent returns the events that were not sent yet, as since does, to who would still be let in.
+func (f *JobFeed) unsent(now time.Time) (list []feedEvent, next int64, ok bool, err error) {
+	f.feed.mu.Lock()
+	defer f.feed.mu.Unlock()
+	// What was looked for before it was let in may not know its key yet.
+	if owner := &f.feed.owner; !owner.at.Before(f.since) && !owner.admits(&f.who, now) {
+		return nil, 0, false, errLetOut
+	}
+	list, next, ok = f.feed.since(f.at)
+	return list, next, ok, nil
 }

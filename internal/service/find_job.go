@@ -23,6 +23,10 @@ type foundJob struct {
 	byName string               // of the named key, or the origin of the page that started the job
 	// answers says that the caller may answer the job's questions.
 	answers bool
+	// who is whom the credentials prove, nil where none were brought; itsPage says that none were
+	// needed, since the page started the job.
+	who     *principal.Principal
+	itsPage bool
 }
 
 // findJob finds a job for whoever knows its id, unless its account asks for more. A named key that
@@ -55,6 +59,7 @@ func (s *Service) findJob(ctx context.Context, c Caller, text string, p *Credent
 		if !mayReach(&who, &o.Summary, needs) {
 			return s.countMiss(c, errJobNotFound())
 		}
+		o.who = &who
 		o.by, o.key, o.byName, o.answers = p.By, who.Key, who.Key.Name, mayAnswer(&who)
 		if _, err := s.admitPage(ctx, c, o.owner.ID, p.By, isAmbient(c, &who)); err != nil {
 			return o, Answer{}, err
@@ -64,12 +69,12 @@ func (s *Service) findJob(ctx context.Context, c Caller, text string, p *Credent
 		return o, Answer{}, err
 	}
 	// A page that started a job has nothing but its origin to show for it.
-	itsPage := o.origin != "" && o.Credential == principal.ByOrigin
-	if itsPage && p == nil {
+	o.itsPage = o.origin != "" && o.Credential == principal.ByOrigin
+	if o.itsPage && p == nil {
 		o.by, o.byName = principal.ByOrigin, o.origin
 	}
 	a := Answer{Meta: Meta{Origin: o.origin}}
-	if o.owner.RequireAuthOnJobs && p == nil && !itsPage {
+	if o.owner.RequireAuthOnJobs && p == nil && !o.itsPage {
 		return o, a, fault.New(fault.BadCredentials, "the account asks for credentials: send its username and password by HTTP Basic, its API key for a job that was started with it, or a named key as Authorization: Bearer")
 	}
 	return o, a, c.Memory.Assign(int64(o.owner.ID))
