@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ql/internal/account"
 	"ql/internal/admit"
 	"ql/internal/job"
 )
@@ -53,6 +54,12 @@ type noRecords struct{ Records }
 
 func (noRecords) Pending(job.ID) (job.Record, bool) { return job.Record{}, false }
 
+type oneAccount struct{ Accounts }
+
+func (oneAccount) ByID(_ context.Context, id account.ID) (account.Account, error) {
+	return account.Account{ID: id}, nil
+}
+
 // TestListenersReadWhatIsNew listens to one job with many: while nothing changes they
 // look at its state every ten seconds, and read and hold nothing; when it ends, one
 // reads it for all.
@@ -62,7 +69,7 @@ func TestListenersReadWhatIsNew(t *testing.T) {
 		ledger := admit.NewLedger(admit.LedgerOptions{Budget: 64 << 20})
 		jobs := &oneJob{view: job.View{Record: job.Record{Summary: job.Summary{ID: job.NewID(), Account: 1, State: job.Running}, Result: []byte("so far")}}}
 		jobs.view.Trace = []byte("[" + strings.Repeat(" ", UnreservedBytes) + "]")
-		s := New(Options{Jobs: jobs, Records: noRecords{}, Ledger: ledger})
+		s := New(Options{Accounts: oneAccount{}, Jobs: jobs, Records: noRecords{}, Ledger: ledger})
 		var told sync.Map // listener to what it was told
 		var changed []chan struct{}
 		var group sync.WaitGroup
