@@ -114,7 +114,8 @@ func (s *Spooled) fill(ctx context.Context, from io.Reader) error {
 			read, err = from.Read(piece[n:])
 			n += read
 		}
-		if err != nil && !errors.Is(err, io.EOF) {
+		whole := errors.Is(err, io.EOF)
+		if err != nil && !whole {
 			return err
 		}
 		if n > 0 {
@@ -125,8 +126,8 @@ func (s *Spooled) fill(ctx context.Context, from io.Reader) error {
 				return unavailable(err)
 			}
 		}
-		if err != nil {
-			return nil // all is there
+		if whole {
+			return nil
 		}
 	}
 }
