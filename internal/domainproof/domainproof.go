@@ -61,5 +61,16 @@ func (c *Checker) Check(ctx context.Context, record, url, value string) (bool, e
 		return false, ctx.Err() // whatever else is wrong, there is no proof
 	}
 	const ok = 200
-	return a.Status == ok && slices.Contains(strings.Fields(string(a.Body)), value), nil
+	return a.Status == ok && hasLine(string(a.Body), value), nil
+}
+
+// hasLine tells whether a value is a line of a text, of nothing else but spaces: amid other words it
+// may be what a page shows of a stranger's.
+func hasLine(text, value string) bool {
+	for line := range strings.Lines(text) {
+		if strings.TrimSpace(line) == value {
+			return true
+		}
+	}
+	return false
 }

@@ -40,6 +40,7 @@ var everywhere = network.Policy{Private: true, AnyPort: true}
 func TestFiles(t *testing.T) {
 	files := map[string]string{
 		"/whole": value, "/line": "other\n" + value + "\r\n", "/part": value + "x", "/empty": "",
+		"/word": "Nothing is at " + value + " here", "/first": value + " is not here\n", "/spaces": " " + value + "\t\nother",
 		"/long": strings.Repeat("x", 8<<10) + "\n" + value,
 	}
 	c, base := site(t, everywhere, nil, func(w http.ResponseWriter, r *http.Request) {
@@ -58,6 +59,7 @@ func TestFiles(t *testing.T) {
 	})
 	for path, want := range map[string]bool{
 		"/whole": true, "/line": true, "/part": false, "/empty": false, "/missing": false, "/moved": false, "/refused": false, "/long": false,
+		"/word": false, "/first": false, "/spaces": true,
 	} {
 		if got, err := c.Check(t.Context(), "_ql-domain.example.com", base+path, value); got != want || err != nil {
 			t.Errorf("%s: %t, %v", path, got, err)

@@ -231,7 +231,9 @@ func TestNotes(t *testing.T) {
 	ada := w.member("ada", account.Standard)
 	id := w.query(ada, `CONFIRM "Sure?" SET ?ok EMIT LENGTH(!JOB('answer').note), !JOB('answer').by`, "").read(t).JobID
 	long := strings.Repeat("ä", 1001)
-	for _, body := range []string{`{"approved":true,"note":"` + long + `"}`, `{"approved":true,"note":1}`, `{"fields":{},"note":"x"}`, `{"note":"x"}`} {
+	for _, body := range []string{`{"approved":true,"note":"` + long + `"}`, `{"approved":true,"note":1}`, `{"fields":{},"note":"x"}`, `{"note":"x"}`,
+		`{"approved":true,"note":"a\u0000b"}`, `{"approved":true,"note":"a\u001b[2Jb"}`, `{"approved":true,"note":"a\u0085b"}`, `{"approved":true,"note":"a\rb"}`,
+		`{"approved":true,"note":"a\u202eb"}`, `{"approved":true,"note":"a\u2066b"}`} {
 		w.confirm(id, body).wantError(t, 400, "invalid_request")
 	}
 	if a := w.confirm(id, `{"approved":false,"note":"`+long[:2000]+`"}`).read(t); *a.Result != "1000link" {
@@ -244,6 +246,9 @@ func TestNotes(t *testing.T) {
 	}
 	if r := post(url.Values{"approved": {"true"}, "note": {long}}); r.status != 400 || !strings.Contains(r.body, "1000 characters") {
 		t.Errorf("a long note on the page: %d %s", r.status, r.body)
+	}
+	if r := post(url.Values{"approved": {"true"}, "note": {"a\x1bb"}}); r.status != 400 || !strings.Contains(r.body, "control character") {
+		t.Errorf("a note with a control character on the page: %d %s", r.status, r.body)
 	}
 	// An Origin that anybody can write makes nobody a page: whoever has the link answers.
 	_, err := w.accounts.AddDomain(t.Context(), "ada", "shop.example.com", false)

@@ -2,6 +2,8 @@ package wire
 
 import (
 	"fmt"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -59,7 +61,7 @@ func (p *Reply) decode(top node) *Refusal {
 		case "note":
 			p.Note, r = optionalText("note", value)
 			if r == nil && !IsNote(p.Note) {
-				r = NoteTooLong()
+				r = NoteRefused(p.Note)
 			}
 		default:
 			r = unknown(bodyField, name, replyFields)
@@ -82,13 +84,29 @@ func (p *Reply) decode(top node) *Refusal {
 // MaxNote is how many characters a note beside a decision may have.
 const MaxNote = 1000
 
-// IsNote tells whether a text is short enough for a note.
+// IsNote tells whether a text fits as a note: it is short enough, and nothing in it makes those who
+// read it see another text than was sent.
 func IsNote(text string) bool {
-	return len(text) <= utf8.UTFMax*MaxNote && utf8.RuneCountInString(text) <= MaxNote
+	return len(text) <= utf8.UTFMax*MaxNote && utf8.RuneCountInString(text) <= MaxNote && !strings.ContainsFunc(text, misleads)
 }
 
-// NoteTooLong is the refusal of a note that is too long.
-func NoteTooLong() *Refusal {
+// misleads tells whether a character of a note controls how the text around it is shown. The marks of
+// direction that people type with scripts from right to left do not: they turn nothing around.
+func misleads(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t':
+		return false
+	case '\u202a' <= r && r <= '\u202e', '\u2066' <= r && r <= '\u2069':
+		return true
+	}
+	return unicode.IsControl(r)
+}
+
+// NoteRefused is the refusal of a text that is no note.
+func NoteRefused(text string) *Refusal {
+	if strings.ContainsFunc(text, misleads) {
+		return invalid("note", "has a control character: none fits but newlines and tabs")
+	}
 	return invalid("note", fmt.Sprintf("has more than %d characters: so many fit", MaxNote))
 }
 

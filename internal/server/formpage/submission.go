@@ -152,7 +152,7 @@ func (s submission) reply(q *server.Request, v view) (service.Reply, error) {
 			r.Note = strings.TrimSpace(lines(all[0]))
 		}
 		if !wire.IsNote(r.Note) {
-			return r, wire.NoteTooLong()
+			return r, wire.NoteRefused(r.Note)
 		}
 		return r, nil
 	}
