@@ -101,7 +101,8 @@ check-beside:
 .PHONY: check-clients
 check-clients:
 	-tools/need node nodejs npm npm
-	QL_CLIENTS=1 go test -count=1 -v -run GeneratedClients ./e2e
+	go vet -tags clients ./e2e
+	go test -tags clients -count=1 -v -run GeneratedClients ./e2e
 
 .PHONY: bench-lang
 bench-lang: ## measure the language beside its peers (arguments: BENCH="…")

@@ -1,3 +1,5 @@
+//go:build clients
+
 package e2e
 
 import (
@@ -9,13 +11,10 @@ import (
 
 // TestGeneratedClients makes clients of the OpenAPI document as its readers do, compiles them, and
 // calls a service by them: sync, async, polls, decisions, forms and files. The generators come from
-// the network, and take a while: `make check` runs this, by QL_CLIENTS=1. What `make test` holds the
+// the network, and take a while: `make check` runs this, by a build tag. What `make test` holds the
 // document to, without them, is internal/server/openapi's test. Where they cannot be had the test says
 // so and passes, as that for known vulnerabilities does: a build does not depend on the reach of others.
 func TestGeneratedClients(t *testing.T) {
-	if os.Getenv("QL_CLIENTS") != "1" {
-		t.Skip("make check-clients runs it")
-	}
 	root, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)

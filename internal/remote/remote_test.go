@@ -263,9 +263,7 @@ func FuzzAnswers(f *testing.F) {
 	f.Add(422, []byte(`{"error":{"code":"syntax_error","message":"a","details":[{"line":-1}]}}`))
 	f.Add(302, []byte(``))
 	f.Fuzz(func(t *testing.T, status int, body []byte) {
-		if status < 200 || status > 599 {
-			t.Skip()
-		}
+		status = 200 + int(uint(status-200)%400) // those that http passes on
 		c, err := New(Options{URL: "https://ql.example", Key: testKey, Transport: answering{status, body}})
 		if err != nil {
 			t.Fatal(err)

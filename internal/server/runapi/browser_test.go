@@ -1,3 +1,7 @@
+// The library that drives the browser has races of its own, which the detector finds.
+
+//go:build !race
+
 package runapi_test
 
 import (
@@ -61,9 +65,6 @@ if(as=='foreign-fetch')fetch(u,{credentials:'include'}).then(function(r){return 
 // none those of a server that applies whatever a program sets.
 func newStage(t *testing.T, service string) *stage {
 	t.Helper()
-	if underRace {
-		t.Skip("the library that drives the browser has races of its own")
-	}
 	path, err := exec.LookPath("chromium")
 	if err != nil {
 		t.Fatal("Chromium is not installed: the package is called chromium")

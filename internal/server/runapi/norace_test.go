@@ -1,5 +1,0 @@
-//go:build !race
-
-package runapi_test
-
-const underRace = false
