@@ -104,6 +104,20 @@ check-clients:
 	go vet -tags clients ./e2e
 	go test -tags clients -count=1 -v -run GeneratedClients ./e2e
 
+# The extension for Visual Studio Code. Its client of the protocol is bundled into it, so that it needs
+# no network once it is packed; npm is needed to build it, and for nothing else.
+.PHONY: vscode
+vscode: ## build the extension for VS Code into bin/ql.vsix
+	-tools/need node nodejs npm npm
+	cd editors/vscode && npm ci --no-audit --no-fund --ignore-scripts && \
+		node_modules/.bin/esbuild extension.js --bundle --platform=node --format=cjs --target=node18 --minify \
+			--external:vscode --outfile=dist/extension.js
+	go run ./editors vsix
+
+.PHONY: grammar
+grammar: ## write the grammar for highlighting, of the parser's words
+	go run ./editors grammar
+
 .PHONY: bench-lang
 bench-lang: ## measure the language beside its peers (arguments: BENCH="…")
 	-tools/need lua5.4 lua5.4

@@ -188,6 +188,7 @@ var layers = []layer{
 		others: []string{"github.com/alecthomas/kong", "golang.org/x/sys"},
 	},
 	{pkg: "cmd/ql", imports: []string{"internal/cli"}},
+	{pkg: "editors", imports: []string{"lang/lib", "lang/syntax"}},
 	// They run the command as a process of its own, and measure that.
 	{pkg: "bench/load", imports: []string{"internal/cli"}},
 	{pkg: "bench/http", imports: []string{"bench/load", "internal/telemetry"}},
