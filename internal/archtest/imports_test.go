@@ -18,7 +18,7 @@ type layer struct {
 // language is what the service may use of the language.
 var language = []string{
 	"lang", "lang/source", "lang/syntax", "lang/format", "lang/value", "lang/bytecode",
-	"lang/form", "lang/lib", "lang/resolve", "lang/compile", "lang/vm",
+	"lang/form", "lang/lib", "lang/resolve", "lang/rows", "lang/compile", "lang/vm",
 }
 
 // layers has a row for every package, earlier layers first. The language never
@@ -31,7 +31,8 @@ var layers = []layer{
 	{pkg: "lang/value"},
 	{pkg: "lang/bytecode", imports: []string{"lang/source", "lang/value"}},
 	{pkg: "lang/form", imports: []string{"lang/value"}},
-	{pkg: "lang/lib", imports: []string{"lang/value"}, others: []string{"golang.org/x/text"}},
+	{pkg: "lang/rows", imports: []string{"lang/source", "lang/value"}, others: []string{"golang.org/x/text"}},
+	{pkg: "lang/lib", imports: []string{"lang/rows", "lang/value"}, others: []string{"golang.org/x/text"}},
 	{pkg: "lang/resolve", imports: []string{"lang/source", "lang/syntax", "lang/bytecode", "lang/value", "lang/lib"}},
 	{pkg: "lang/compile", imports: []string{"lang/source", "lang/syntax", "lang/resolve", "lang/bytecode", "lang/value", "lang/form", "lang/lib"}},
 	{pkg: "lang/vm", imports: []string{"lang/source", "lang/bytecode", "lang/value", "lang/form", "lang/lib"}},
@@ -73,7 +74,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "internal/resource/databases/transfer",
-		imports: []string{"internal/resource/databases", "internal/sqlite", "lang/value"},
+		imports: []string{"internal/resource/databases", "internal/sqlite", "lang/rows", "lang/value"},
 		others:  []string{"modernc.org/sqlite"},
 	},
 	{pkg: "internal/resource/databases/owned", imports: []string{"internal/fault", "internal/resource/databases", "internal/resource/databases/transfer", "internal/wire", "lang/value"}},

@@ -2,19 +2,39 @@ package lib
 
 import (
 	"bytes"
-	"fmt"
+	"errors"
 	"strings"
 	"unicode/utf8"
 
+	"ql/lang/rows"
 	"ql/lang/value"
 )
 
-// CSVDecode reads CSV text as RFC 4180 has it, separated by commas: its first
-// line names the columns, each further one becomes a map of texts. Lines may
-// end with CR LF, LF or CR; empty ones do not count.
+// CSVDecode reads CSV text as package rows has it, separated by commas: its first
+// row names the columns, each further one becomes a map of texts.
 func CSVDecode(m *value.Meter, text string) (value.Value, *value.Error) {
-	r := csvReader{c: &Call{Meter: m}, s: strings.TrimPrefix(text, "\ufeff"), sep: ",", line: 1}
-	return r.rows()
+	return csvRows(m, text, ",")
+}
+
+// csvRows reads all rows of a text.
+func csvRows(m *value.Meter, text, sep string) (value.Value, *value.Error) {
+	list := value.NewList(m, 0)
+	r, err := rows.OfText(m, text, rows.Options{Format: rows.CSV, Separator: sep})
+	for err == nil {
+		var bad *value.Error
+		if bad, err = r.Next(m); bad != nil {
+			return value.Null, bad
+		}
+		if err == nil {
+			row, _ := r.Value(m) // a row that was read as CSV is one
+			list.Append(m, row)
+		}
+	}
+	var bad *value.Error
+	if errors.As(err, &bad) {
+		return value.Null, bad
+	}
+	return list.Value(), nil // a text at hand has no other error than its end
 }
 
 // CSVEncode writes a list of maps, with a header line of all their keys, or a
@@ -33,8 +53,7 @@ func fromCSV(c *Call, args []value.Value) (value.Value, error) {
 	if in.err != nil {
 		return value.Null, in.err
 	}
-	r := csvReader{c: c, s: strings.TrimPrefix(s, "\ufeff"), sep: sep, line: 1}
-	v, err := r.rows()
+	v, err := csvRows(c.Meter, s, sep)
 	if err != nil {
 		return value.Null, err
 	}
@@ -64,178 +83,6 @@ func (in *input) separator(i int) string {
 		in.fail(value.BadArgument, "takes one character for argument %d, the separator, other than a quote or a line end, not %s", i+1, value.Quote(s))
 	}
 	return s
-}
-
-type csvReader struct {
-	c    *Call
-	s    string // what is still to be read
-	sep  string
-	line int
-}
-
-func (r *csvReader) fail(line int, format string, args ...any) *value.Error {
-	return value.Errorf(value.BadCSV, "this is not CSV: line %d %s", line, fmt.Sprintf(format, args...))
-}
-
-func (r *csvReader) rows() (value.Value, *value.Error) {
-	rows := value.NewList(r.c.Meter, 0)
-	header, err := r.header()
-	if err != nil {
-		return value.Null, err
-	}
-	for r.skipEmpty() {
-		r.c.Meter.Work(mapWork)
-		line := r.line
-		row := value.NewMap(r.c.Meter, len(header))
-		n := 0
-		for more := true; more; n++ {
-			var cell value.Value
-			if cell, more, err = r.cell(); err != nil {
-				return value.Null, err
-			}
-			if n < len(header) {
-				row.Set(r.c.Meter, header[n], cell)
-			}
-		}
-		if n != len(header) {
-			return value.Null, r.fail(line, "has %s, the header line has %d", cells(n), len(header))
-		}
-		rows.Append(r.c.Meter, row.Value())
-	}
-	return rows.Value(), nil
-}
-
-func cells(n int) string {
-	if n == 1 {
-		return "1 cell"
-	}
-	return fmt.Sprintf("%d cells", n)
-}
-
-// header reads the names of the columns, all different.
-func (r *csvReader) header() ([]value.Value, *value.Error) {
-	if !r.skipEmpty() {
-		return nil, nil
-	}
-	line := r.line
-	seen := value.NewMap(r.c.Meter, 0)
-	for more := true; more; {
-		var name value.Value
-		var err *value.Error
-		if name, more, err = r.cell(); err != nil {
-			return nil, err
-		}
-		if _, has := seen.Lookup(r.c.Meter, name.Str()); has {
-			return nil, r.fail(line, "names two columns %s", value.Quote(name.Str()))
-		}
-		seen.Set(r.c.Meter, name, value.Null)
-	}
-	r.c.Meter.Alloc(seen.Len() * 16)
-	names := make([]value.Value, 0, seen.Len())
-	for k := range seen.All {
-		names = append(names, k)
-	}
-	return names, nil
-}
-
-// skipEmpty passes empty lines and reports whether a row follows.
-func (r *csvReader) skipEmpty() bool {
-	for r.lineEnd() {
-		r.c.Meter.Work(1)
-	}
-	return r.s != ""
-}
-
-// lineEnd passes a line end, if one is next.
-func (r *csvReader) lineEnd() bool {
-	var n int
-	switch {
-	case strings.HasPrefix(r.s, "\r\n"):
-		n = 2
-	case r.s != "" && (r.s[0] == '\n' || r.s[0] == '\r'):
-		n = 1
-	default:
-		return false
-	}
-	r.s = r.s[n:]
-	r.line++
-	return true
-}
-
-// cell reads one cell and what ends it, and reports whether another follows on
-// the line.
-func (r *csvReader) cell() (v value.Value, more bool, err *value.Error) {
-	if strings.HasPrefix(r.s, `"`) {
-		v, err = r.quoted()
-	} else {
-		v, err = r.bare()
-	}
-	if err != nil {
-		return value.Null, false, err
-	}
-	if rest, ok := strings.CutPrefix(r.s, r.sep); ok {
-		r.s = rest
-		return v, true, nil
-	}
-	if r.s != "" && !r.lineEnd() {
-		return value.Null, false, r.fail(r.line, "goes on after a closing quote: inside quotes, a quote is written twice")
-	}
-	return v, false, nil
-}
-
-// bare reads a cell without quotes.
-func (r *csvReader) bare() (value.Value, *value.Error) {
-	n := 0
-	for ; n < len(r.s); n++ {
-		b := r.s[n]
-		if b == '\n' || b == '\r' || b == r.sep[0] && strings.HasPrefix(r.s[n:], r.sep) {
-			break
-		}
-		if b == '"' {
-			return value.Null, r.fail(r.line, "has a quote in a cell that does not start with one: write the cell in quotes, and quotes inside twice")
-		}
-		if n%part == part-1 {
-			r.c.Meter.Work(part / 4)
-		}
-	}
-	r.c.Meter.Work(n%part/4 + 4)
-	v := r.c.text(r.s[:n])
-	r.s = r.s[n:]
-	return v, nil
-}
-
-// quoted reads a cell in quotes.
-func (r *csvReader) quoted() (value.Value, *value.Error) {
-	start, body := r.line, r.s[1:]
-	end, twice := 0, 0
-	for {
-		i := r.c.index(body[end:], `"`)
-		if i < 0 {
-			return value.Null, r.fail(start, "opens a quote that is never closed")
-		}
-		end += i
-		if !strings.HasPrefix(body[end+1:], `"`) {
-			break
-		}
-		end += 2
-		twice++
-		r.c.Meter.Work(1)
-	}
-	r.c.Meter.Work(end/8 + 4)
-	r.line += strings.Count(body[:end], "\n")
-	r.s = body[end+1:]
-	if end == 0 {
-		return value.Text(""), nil
-	}
-	b := value.NewBuilder(r.c.Meter, value.KindText, end-twice)
-	rest := body[:end]
-	for range twice {
-		i := strings.IndexByte(rest, '"')
-		b.Add(rest[:i+1])
-		rest = rest[i+2:]
-	}
-	b.Add(rest)
-	return b.Value(), nil
 }
 
 type csvWriter struct {

@@ -166,15 +166,13 @@ func (c *csvReader) next() (field string, more bool, err error) {
 	return "", false, badCSV(c.line, "goes on after a closing quote: inside quotes, a quote is written twice")
 }
 
-// bare reads a field without quotes.
+// bare reads a field without quotes around it; one inside it is a quote.
 func (c *csvReader) bare() error {
 	for {
 		b, err := c.peek()
 		switch {
 		case err != nil, b == ',' || b == '\n' || b == '\r':
 			return err
-		case b == '"':
-			return badCSV(c.line, "has a quote in a field that does not start with one: write the field in quotes, and quotes inside twice")
 		}
 		if err := c.take(); err != nil {
 			return err
