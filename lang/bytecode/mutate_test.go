@@ -44,6 +44,7 @@ func TestMutatedPrograms(t *testing.T) {
 // choice.
 func FuzzMutatedProgram(f *testing.F) {
 	f.Add(`SET ?x AS [1] FOR ?i FROM 1 TO 3 DO APPEND ?x TO ?x EMIT MAP(?x, ?y -> [?y]) END`, uint64(1))
+	f.Add(`DEFINE f() FOR ?x IN [1] DO TRY TRY CONTINUE FINALLY EMIT 1 END CATCH BREAK FINALLY EMIT 2 END TRY RETURN ?x FINALLY EMIT 1 END END END`, uint64(3))
 	f.Add(`TRY TRANSACTION SELECT ?x SET ?y CALL f(?y) END CATCH ?x END DEFINE f(?a) USE DATABASE "a" STOP END`, uint64(2))
 	f.Fuzz(func(t *testing.T, script string, seed uint64) {
 		if len(script) > 1000 {

@@ -218,9 +218,10 @@ type fn struct {
 	step    int32
 	pending int // steps begun in this block and not yet counted
 
-	loops  []*loop
-	scopes []scope // lambda parameters
-	txs    int     // TRANSACTIONs around the statement
+	loops     []*loop
+	finallies []*finally
+	scopes    []scope // lambda parameters
+	txs       int     // TRANSACTIONs around the statement
 }
 
 // scope ties a lambda's parameter to its register.

@@ -228,6 +228,15 @@ type spillStore struct {
 }
 
 func (g *fn) try(s *syntax.Try) {
+	switch {
+	case s.Finally != nil:
+		g.tryFinally(s)
+	default:
+		g.tryCatch(s)
+	}
+}
+
+func (g *fn) tryCatch(s *syntax.Try) {
 	mark := g.next
 	from := g.here()
 	g.block(s.Body)

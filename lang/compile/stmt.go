@@ -2,6 +2,7 @@ package compile
 
 import (
 	"ql/lang/bytecode"
+	"ql/lang/source"
 	"ql/lang/syntax"
 )
 
@@ -59,16 +60,10 @@ func (g *fn) stmt(s syntax.Stmt) {
 		g.while(s)
 	case *syntax.Break:
 		g.begin(s, "BREAK", bytecode.ClassCPU)
-		l := g.loops[len(g.loops)-1]
-		g.commitTo(l.txs)
-		l.breaks = append(l.breaks, g.emit(bytecode.OpJump, 0, 0, g.takeSteps(), 0))
+		g.breakLoop()
 	case *syntax.Continue:
 		g.begin(s, "CONTINUE", bytecode.ClassCPU)
-		l := g.loops[len(g.loops)-1]
-		g.commitTo(l.txs)
-		p := g.pending
-		g.pending = 0
-		l.continues = append(l.continues, skip{g.emit(bytecode.OpJump, 0, 0, 0, 0), p})
+		g.continueLoop()
 	case *syntax.Stop:
 		g.begin(s, "STOP", bytecode.ClassCPU)
 		g.commitTo(0)
@@ -341,6 +336,17 @@ func (g *fn) appendStmt(s *syntax.Append) {
 
 func (g *fn) returnStmt(s *syntax.Return) {
 	var r uint8
+	if f := g.finallyAround(false); f != nil {
+		// FINALLY may change the variable: what is returned is a value of its own.
+		if s.Value == nil {
+			g.emit(bytecode.OpLoadNull, f.value, 0, 0, 0)
+		} else {
+			g.into(s.Value, f.value)
+		}
+		g.pos = s.Pos()
+		g.leaveBy(f, endReturn)
+		return
+	}
 	if s.Value == nil {
 		r = g.temp()
 		g.emit(bytecode.OpLoadNull, r, 0, 0, 0)
@@ -355,13 +361,18 @@ func (g *fn) returnStmt(s *syntax.Return) {
 		r = g.temp()
 		g.into(s.Value, r)
 	}
+	g.returnFrom(r, s.Pos())
+}
+
+// returnFrom commits what is open and leaves the function with the value of a register.
+func (g *fn) returnFrom(r uint8, pos source.Pos) {
 	if g.txs > 0 {
 		saved := g.temp()
 		g.emit(bytecode.OpMove, saved, r, 0, 0)
 		r = saved
 		g.commitTo(0)
 	}
-	g.pos = s.Pos()
+	g.pos = pos
 	g.ret(r)
 }
 

@@ -109,8 +109,14 @@ func (p *printer) compound(s syntax.Stmt) bool {
 	case *syntax.Try:
 		p.line(p.sentence("TRY"))
 		p.body(s.Body)
-		p.line(p.sentence("CATCH", s.Err))
-		p.body(s.Catch)
+		if s.Catch != nil {
+			p.line(p.sentence("CATCH", s.Err))
+			p.body(s.Catch)
+		}
+		if s.Finally != nil {
+			p.line(p.sentence("FINALLY"))
+			p.body(s.Finally)
+		}
 		p.line(p.sentence("END"))
 	case *syntax.Transaction:
 		p.line(p.sentence("TRANSACTION"))

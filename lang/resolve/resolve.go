@@ -202,6 +202,7 @@ func (r *resolver) collect(stmts []syntax.Stmt) {
 			r.collectBlock(s.Body)
 			r.declareVar(s.Err)
 			r.collectBlock(s.Catch)
+			r.collectBlock(s.Finally)
 		case *syntax.Transaction:
 			r.collectBlock(s.Body)
 		case *syntax.Confirm:
@@ -301,6 +302,7 @@ func (r *resolver) stmt(s syntax.Stmt) {
 	case *syntax.Try:
 		r.block(s.Body)
 		r.block(s.Catch)
+		r.block(s.Finally)
 	case *syntax.Fail:
 		r.exprs(s.Value, s.Code)
 	case *syntax.Check:

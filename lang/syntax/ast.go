@@ -144,12 +144,13 @@ type (
 		Span
 		Call *Call
 	}
-	// Try is TRY … CATCH [?err] … END.
+	// Try is TRY … [CATCH [?err] …] [FINALLY …] END, with one of the two or both.
 	Try struct {
 		Span
-		Body  *Block
-		Err   *Var // nil without a variable
-		Catch *Block
+		Body    *Block
+		Err     *Var   // nil without a variable
+		Catch   *Block // nil without CATCH
+		Finally *Block // nil without FINALLY
 	}
 	// Fail is FAIL expr [CODE expr].
 	Fail struct {

@@ -4,7 +4,7 @@ package syntax
 // fail, save where their comment says that they go on.
 
 // foreignBlockWord returns which word of ours the current word stands for by
-// habit: END for ENDIF, ELSE for ELSEIF, CATCH for EXCEPT.
+// habit: END for ENDIF, ELSE for ELSEIF, CATCH for EXCEPT, FINALLY for ENSURE.
 func (p *parser) foreignBlockWord() word {
 	if p.peek(1).kind == tLParen {
 		if w := foreignBlockWords[p.upper(&p.tok)]; w == wElse {
@@ -35,7 +35,17 @@ func (p *parser) strayWord() {
 		if p.last.verb == wIf && !p.peek(1).is(wIf) {
 			p.strayEnds++
 		}
+	case wFinally:
+		p.errorAt(t.start, t.stop, "this FINALLY belongs to no TRY: write TRY … CATCH ?err … FINALLY … END, with FINALLY last")
+		p.strayEnds++
 	default:
+		if n := len(p.blocks); n > 0 && p.blocks[n-1].verb == wTry && p.inFinally {
+			p.errorAt(t.start, t.stop, "CATCH stands before FINALLY: write TRY … CATCH ?err … FINALLY … END")
+			if p.peek(1).kind == tVar {
+				p.skip()
+			}
+			break
+		}
 		p.errorAt(t.start, t.stop, "this CATCH belongs to no TRY: write TRY … CATCH ?err … END")
 		p.strayEnds++
 		if p.peek(1).kind == tVar {
@@ -126,29 +136,33 @@ func (p *parser) badOpening(open *opener, w word) {
 }
 
 // catchWord takes CATCH. It reports false where there is none.
-func (p *parser) catchWord(open opener) bool {
-	switch {
-	case p.got(wCatch):
+func (p *parser) catchWord() bool {
+	if p.got(wCatch) {
 		return true
-	case p.tok.kind == tWord && p.tok.word == wNone && p.foreignBlockWord() == wCatch:
-		t := p.tok
-		if name := p.upper(&t); name == "FINALLY" || name == "ENSURE" {
-			p.errorAt(t.start, t.stop, "there is no %s: what shall always happen stands after the END of TRY … CATCH … END", name)
-		} else {
-			p.errorAt(t.start, t.stop, "write CATCH ?err instead of %s", name)
-		}
-		for !p.peek(1).line && p.peek(1).kind != tEOF {
-			p.skip()
-		}
-		p.skip()
-		return true
-	case p.tok.kind == tEOF:
-		p.end(open)
-	default:
-		p.errorAt(open.start, open.start+3, "this TRY has no CATCH: write TRY … CATCH ?err … END")
-		p.end(open)
 	}
-	return false
+	return p.foreignPart(wCatch, "CATCH ?err")
+}
+
+// finallyWord takes FINALLY. It reports false where there is none.
+func (p *parser) finallyWord() bool {
+	if p.is(wFinally) && p.peek(1).kind != tLParen {
+		p.next()
+		return true
+	}
+	return p.foreignPart(wFinally, "FINALLY")
+}
+
+// foreignPart takes, with the rest of its line, a word that stands for w elsewhere.
+func (p *parser) foreignPart(w word, write string) bool {
+	if p.tok.kind != tWord || p.tok.word != wNone || p.foreignBlockWord() != w {
+		return false
+	}
+	p.errorAt(p.tok.start, p.tok.stop, "write %s instead of %s", write, p.upper(&p.tok))
+	for !p.peek(1).line && p.peek(1).kind != tEOF {
+		p.skip()
+	}
+	p.skip()
+	return true
 }
 
 // catchVar reads the variable of CATCH, and goes on after a foreign one.

@@ -11,7 +11,7 @@ type opener struct {
 	verb    word
 	start   source.Pos // of the verb
 	indent  int        // of the verb's line
-	accepts word       // ELSE or CATCH, where this block may end with it
+	accepts word       // ELSE, CATCH or FINALLY, where this block may end with it
 	braces  bool       // opened with "{" by habit, and so closed with "}"
 }
 
@@ -143,6 +143,8 @@ func (p *parser) atBlockEnd() bool {
 		switch p.tok.word {
 		case wElse, wCatch:
 			return true
+		case wFinally:
+			return p.peek(1).kind != tLParen
 		case wEnd:
 			return !p.peek(1).is(wSession)
 		case wNone:
@@ -179,7 +181,7 @@ func (p *parser) block(open opener) *Block {
 }
 
 // endsBlock says whether the current token, which may end some block, ends this
-// one: its own END, ELSE or CATCH, or one that an outer block waits for.
+// one: its own END, ELSE, CATCH or FINALLY, or one that an outer block waits for.
 func (p *parser) endsBlock(open *opener) bool {
 	if p.tok.kind != tWord {
 		return true
@@ -188,15 +190,21 @@ func (p *parser) endsBlock(open *opener) bool {
 	if w == wNone {
 		w = p.foreignBlockWord()
 	}
-	if w == wEnd || w == open.accepts {
+	if w == wEnd || open.takes(w) {
 		return true
 	}
 	for i := range p.blocks {
-		if p.blocks[i].accepts == w {
+		if p.blocks[i].takes(w) {
 			return true
 		}
 	}
 	return false
+}
+
+// takes says whether w parts the block from one that follows it: FINALLY stands after
+// TRY as well as after CATCH.
+func (o *opener) takes(w word) bool {
+	return w != wNone && (w == o.accepts || w == wFinally && o.accepts == wCatch)
 }
 
 // end takes the END of a statement with blocks.

@@ -115,7 +115,7 @@ func (p *parser) whileStmt(start source.Pos) Stmt {
 }
 
 func (p *parser) needLoop(start source.Pos, verb word) {
-	if p.loops == 0 {
+	if p.loops == 0 && !p.leavesFinally(start, verb) {
 		p.errorAt(start, p.prevStop, "%s stands outside a loop: it works only inside FOR or WHILE", verb)
 	}
 }
@@ -126,20 +126,47 @@ func (p *parser) tryStmt(start source.Pos) Stmt {
 	p.openingBrace(&open)
 	open.accepts = wCatch
 	s.Body = p.block(open)
-	if p.tok.kind == tRBrace && open.braces && p.peek(1).is(wCatch) {
+	if p.tok.kind == tRBrace && open.braces && (p.peek(1).is(wCatch) || p.peek(1).is(wFinally)) {
 		p.next()
 	}
-	if !p.catchWord(open) {
-		s.Span = p.span(start)
-		return s
+	if p.catchWord() {
+		p.catchVar(s)
+		p.openingBrace(&open)
+		open.accepts = wFinally
+		s.Catch = p.block(open)
+		if p.tok.kind == tRBrace && open.braces && p.peek(1).is(wFinally) {
+			p.next()
+		}
 	}
-	p.catchVar(s)
-	p.openingBrace(&open)
-	open.accepts = wNone
-	s.Catch = p.block(open)
+	if p.finallyWord() {
+		p.openingBrace(&open)
+		open.accepts = wNone
+		s.Finally = p.finallyBlock(open)
+	}
+	if s.Catch == nil && s.Finally == nil && p.tok.kind != tEOF {
+		p.errorAt(open.start, open.start+3, "this TRY has no CATCH: write TRY … CATCH ?err … END, or TRY … FINALLY … END")
+	}
 	p.end(open)
 	s.Span = p.span(start)
 	return s
+}
+
+// finallyBlock reads the block of FINALLY, which nothing leaves before its end.
+func (p *parser) finallyBlock(open opener) *Block {
+	loops, inFinally := p.loops, p.inFinally
+	p.loops, p.inFinally = 0, true
+	b := p.block(open)
+	p.loops, p.inFinally = loops, inFinally
+	return b
+}
+
+// leavesFinally refuses a statement that would leave a FINALLY: the failure that it runs
+// for would be lost.
+func (p *parser) leavesFinally(start source.Pos, verb word) bool {
+	if p.inFinally {
+		p.errorAt(start, p.prevStop, "%s cannot leave a FINALLY, which always runs to its end: put it behind the END of the TRY", verb)
+	}
+	return p.inFinally
 }
 
 func (p *parser) transaction(start source.Pos) Stmt {
@@ -152,7 +179,7 @@ func (p *parser) transaction(start source.Pos) Stmt {
 
 func (p *parser) returnStmt(start source.Pos) Stmt {
 	s := &Return{}
-	if !p.inDefine {
+	if !p.leavesFinally(start, wReturn) && !p.inDefine {
 		p.errorAt(start, p.prevStop, "RETURN stands outside a function: to end the script write STOP, to answer EMIT")
 	}
 	if p.startsExpr() || p.strayOperand() {
@@ -189,10 +216,10 @@ func (p *parser) define(start source.Pos) Stmt {
 	p.topLevel(wDefine, start)
 	p.guard(func() { p.defineHeader(s) })
 	p.openingBrace(&open)
-	loops, inDefine := p.loops, p.inDefine
-	p.loops, p.inDefine = 0, true
+	loops, inDefine, inFinally := p.loops, p.inDefine, p.inFinally
+	p.loops, p.inDefine, p.inFinally = 0, true, false
 	s.Body = p.block(open)
-	p.loops, p.inDefine = loops, inDefine
+	p.loops, p.inDefine, p.inFinally = loops, inDefine, inFinally
 	p.end(open)
 	s.Span = p.span(start)
 	return s

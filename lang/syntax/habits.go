@@ -14,7 +14,7 @@ var foreignBlockWords = map[string]word{
 	"ENDWHILE": wEnd, "END_WHILE": wEnd, "WEND": wEnd, "DONE": wEnd, "ENDLOOP": wEnd, "ENDTRY": wEnd,
 	"ENDFUNCTION": wEnd, "ENDDEF": wEnd, "ENDDO": wEnd, "ENDTRANSACTION": wEnd,
 	"ELSEIF": wElse, "ELIF": wElse, "ELSIF": wElse,
-	"EXCEPT": wCatch, "RESCUE": wCatch, "FINALLY": wCatch, "ENSURE": wCatch,
+	"EXCEPT": wCatch, "RESCUE": wCatch, "ENSURE": wFinally,
 }
 
 // verbHabits are words that start a statement elsewhere, with what is written

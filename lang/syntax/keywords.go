@@ -63,6 +63,7 @@ const (
 	wElse
 	wDo
 	wCatch
+	wFinally // where ( follows, it is a name
 
 	// Words of expressions.
 	wAnd
@@ -174,7 +175,7 @@ var wordText = [wordCount]string{
 	wSelect: "SELECT", wWith: "WITH", wInsert: "INSERT", wUpdate: "UPDATE", wDelete: "DELETE",
 	wCreate: "CREATE", wAlter: "ALTER", wDrop: "DROP", wExplain: "EXPLAIN", wReplace: "REPLACE",
 
-	wThen: "THEN", wElse: "ELSE", wDo: "DO", wCatch: "CATCH",
+	wThen: "THEN", wElse: "ELSE", wDo: "DO", wCatch: "CATCH", wFinally: "FINALLY",
 
 	wAnd: "AND", wOr: "OR", wNot: "NOT", wIn: "IN", wIs: "IS", wDefault: "DEFAULT", wDiv: "DIV",
 	wCase: "CASE", wWhen: "WHEN", wNull: "NULL", wTrue: "TRUE", wFalse: "FALSE", wHTML: "HTML",
@@ -211,15 +212,15 @@ func (w word) isVerb() bool { return w >= wEmit && w <= wReplace }
 func (w word) isSQLHead() bool { return w >= wSelect && w <= wReplace }
 
 // isStructure says whether w opens, parts or closes a block.
-func (w word) isStructure() bool { return w >= wThen && w <= wCatch || w == wEnd }
+func (w word) isStructure() bool { return w >= wThen && w <= wFinally || w == wEnd }
 
 // isOperator says whether w is a word of expressions.
 func (w word) isOperator() bool { return w >= wAnd && w <= wHTML }
 
 // canName says whether a function may be called w. REPLACE is a built-in's name
-// as well as a verb, and CHECK one that scripts have given.
+// as well as a verb, and CHECK and FINALLY are ones that scripts have given.
 func (w word) canName() bool {
-	return w == wNone || w == wReplace || w == wCheck || !w.isVerb() && !w.isStructure() && !w.isOperator()
+	return w == wNone || w == wReplace || w == wCheck || w == wFinally || !w.isVerb() && !w.isStructure() && !w.isOperator()
 }
 
 func (w word) unit() (Unit, bool) {
@@ -278,7 +279,7 @@ func Verbs() []string { return textsBetween(wEmit, wReplace) }
 func SQLHeads() []string { return textsBetween(wSelect, wReplace) }
 
 // StructureWords lists the words that open, part and close blocks.
-func StructureWords() []string { return textsOf(wThen, wElse, wDo, wCatch, wEnd) }
+func StructureWords() []string { return textsOf(wThen, wElse, wDo, wCatch, wFinally, wEnd) }
 
 // OperatorWords lists the words of expressions.
 func OperatorWords() []string { return textsBetween(wAnd, wLike) }

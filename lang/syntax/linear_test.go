@@ -14,7 +14,7 @@ import (
 var hostile = []string{
 	"(", "[", "{", "{a:", "?x[", "F(", "F((?a,", "F(?a->", "NOT ", "- ", "1+", "?x.a", "?x DEFAULT ",
 	"\"{=", "\"{?a[", "\"\"\"{=", "\"\"\"", "'", "\"", "\"a\nEMIT ", "`", "“", "«", "//", "#\n", "/*", "/* */", "--\n",
-	"CASE WHEN ", "CASE ", "END\n", "ELSE\n", "CATCH\n", "IF 1 THEN ", "IF 1 THEN\n", "IF\n", "TRY ", "FOR ?x IN ?y DO\n",
+	"CASE WHEN ", "CASE ", "END\n", "ELSE\n", "CATCH\n", "FINALLY\n", "TRY FINALLY ", "IF 1 THEN ", "IF 1 THEN\n", "IF\n", "TRY ", "FOR ?x IN ?y DO\n",
 	"DEFINE f() ", "DEFINE f(?a) END\n", "TRANSACTION\n", "EMIT 1 ", "EMIT 1\n", "EMIT )\n", "SET ?x ", "SET ?x\n",
 	"WORD ", "WORD\n", "WORD 1\n", "EMTI 1\n", "PRINT 1\n", "?x\n", ";", "a:b,\n", "\\", "$", "\u00a0", "é", "\u200b",
 	"SELECT (", "SELECT ", "SELECT 1;", "SELECT «;", "SELECT #;", "SELECT ?a[", "SELECT ?a[0]«;", "SELECT ?a[0]", "SELECT ?a[0]//",

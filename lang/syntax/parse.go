@@ -76,6 +76,7 @@ type parser struct {
 	blocks    []opener // the blocks being read
 	loops     int      // loops of the script or function being read
 	inDefine  bool
+	inFinally bool
 	strayEnds int // END words left over by a block that was opened in a foreign way
 	indent    int // of the line that the statement being read starts on
 	endMissed bool
@@ -346,7 +347,7 @@ func (p *parser) sync(cases int, header bool) {
 			case cases > 0 && w == wEnd:
 				cases--
 			case cases > 0 && (w == wElse || w == wThen):
-			case w == wElse || w == wCatch || w == wEnd || w == wThen || w == wDo:
+			case w == wElse || w == wCatch || w == wFinally && p.peek(1).kind != tLParen || w == wEnd || w == wThen || w == wDo:
 				return
 			}
 		}

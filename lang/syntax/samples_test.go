@@ -64,6 +64,9 @@ var samples = []string{
 	`CALL note()`,
 	`TRY EMIT 1 CATCH ?e EMIT ?e.message END`,
 	`TRY EMIT 1 CATCH END`,
+	`TRY EMIT 1 FINALLY EMIT 2 END`,
+	`TRY EMIT 1 CATCH ?e EMIT 2 FINALLY EMIT 3 END`,
+	`CALL finally(1)`,
 	`FAIL "no"`,
 	`FAIL "no" CODE "bad"`,
 	`FAIL ?e`,
@@ -191,6 +194,8 @@ func TestPromisePairsInBlocks(t *testing.T) {
 		{"WHILE ?c DO %s END", func(s stmt) *syntax.Block { return s.(*syntax.While).Body }},
 		{"TRY %s CATCH ?err END", func(s stmt) *syntax.Block { return s.(*syntax.Try).Body }},
 		{"TRY CATCH ?err %s END", func(s stmt) *syntax.Block { return s.(*syntax.Try).Catch }},
+		{"TRY CATCH ?err %s FINALLY END", func(s stmt) *syntax.Block { return s.(*syntax.Try).Catch }},
+		{"TRY %s FINALLY END", func(s stmt) *syntax.Block { return s.(*syntax.Try).Body }},
 		{"TRANSACTION %s END", func(s stmt) *syntax.Block { return s.(*syntax.Transaction).Body }},
 	}
 	inner := append(slices.Clone(samples), `BREAK`, `CONTINUE`, `RETURN`, `RETURN ?x + 1`)

@@ -266,8 +266,8 @@ func (r *sqlReader) trackBody(w word, start int) {
 	}
 }
 
-// trackCase follows CASE … END and remembers an END, ELSE or CATCH that belongs
-// to no CASE.
+// trackCase follows CASE … END and remembers an END, ELSE, CATCH or FINALLY that
+// belongs to no CASE.
 func (r *sqlReader) trackCase(w word, start int, lineStart bool) {
 	switch w {
 	case wCase:
@@ -278,7 +278,7 @@ func (r *sqlReader) trackCase(w word, start int, lineStart bool) {
 			r.cases--
 			return
 		}
-	case wElse, wCatch:
+	case wElse, wCatch, wFinally:
 		if r.cases > 0 {
 			return
 		}

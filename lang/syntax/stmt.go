@@ -45,6 +45,7 @@ func (p *parser) statement() Stmt {
 		p.needLoop(start, verb)
 		return &Continue{p.span(start)}
 	case wStop:
+		p.leavesFinally(start, verb)
 		return &Stop{p.span(start)}
 	case wReturn:
 		return p.returnStmt(start)

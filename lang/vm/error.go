@@ -270,6 +270,21 @@ func truncated(s string) string {
 	return s
 }
 
+// raisedAgain makes the error that a TRANSACTION or a FINALLY hands on: the map that it was
+// given of it, which no script has seen.
+func raisedAgain(v value.Value) *value.Error {
+	e := &value.Error{Code: "script_failed", Data: v}
+	if v.IsMap() {
+		if c, _ := v.Map().Get("code"); c.IsText() {
+			e.Code = c.Str()
+		}
+		if msg, _ := v.Map().Get("message"); msg.IsText() {
+			e.Message = msg.Str()
+		}
+	}
+	return e
+}
+
 // failure makes the error that FAIL raises of its operands.
 func failure(v, c value.Value, hasCode bool) *value.Error {
 	if v.IsMap() {

@@ -98,6 +98,7 @@ func storedMachines(t testing.TB) []stored {
 		"SET ?x AS [1, 2, 3] FOR ?i IN ?x DO EMIT 1 + LENGTH(NOW()) SET ?x AS ?x + [?i] END",
 		"DEFINE f(?n, ?l) IF ?n = 0 THEN RETURN [NOW()] END TRY RETURN f(?n - 1, ?l + [?n]) CATCH ?e EMIT ?e.code END END EMIT f(4, [])",
 		"SET ?m AS {a: 1} FOR ?i FROM 1 TO 20 DO SET ?m[\"k{?i}\"] AS [?i] END UNSET ?m.k3 FOR ?k, ?v IN ?m DO EMIT ?k, UUID() END",
+		"DEFINE h(?n) TRY IF ?n = 0 THEN FAIL NOW() END RETURN [h(?n - 1)] FINALLY SET ?n AS NOW() EMIT ?n END END TRY EMIT h(3) CATCH ?e EMIT ?e.message END",
 		"DEFINE g() USE DATABASE 'b' SELECT 1 SET ?x STOP END TRANSACTION TRY CALL g() CATCH ?e EMIT ?e END END",
 		"SET ?t AS 'a' FOR ?i FROM 0 TO 1 STEP 0.25 DO SET ?t AS ?t + 'xyz' CONFIRM ?t SET ?ok END EMIT ?t",
 		"SET ?l AS MAP([3, 1, 2], ?x -> {n: ?x, at: NOW()}) EMIT SORT_BY(?l, ?y -> ?y.n + RANDOM(1, 2)) WAIT 2 HOURS EMIT 'end'",

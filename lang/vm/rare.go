@@ -107,7 +107,7 @@ func (m *Machine) execRare(r *[window]value.Value, in uint64) *value.Error {
 	case bytecode.OpFail:
 		return failure(r[a], r[b], c == 1)
 	case bytecode.OpRaise:
-		return failure(r[a], value.Null, false)
+		return raisedAgain(r[a])
 	case bytecode.OpDecline:
 		if !r[a].Truthy() {
 			m.end(0, Declined)

@@ -182,6 +182,12 @@ func (t *trace) settled(m *Machine) {
 func (t *trace) failed(m *Machine, depth int) {
 	now := t.now()
 	t.close(now, len(m.frames)+1, stepOk) // of functions that have returned
+	// A rolled back TRANSACTION or a FINALLY hands on an error that has been recorded: what
+	// it did itself ended well.
+	again := m.pc > 0 && code(m.fn, m.fast).Instrs[m.pc-1].Op == bytecode.OpRaise
+	if again {
+		t.close(now, len(m.frames), stepOk)
+	}
 	n := len(t.open)
 	covered := n > 0 && !m.fast && t.first[t.open[n-1]].step == m.mark().Step
 	t.close(now, depth, stepError)
@@ -192,8 +198,6 @@ func (t *trace) failed(m *Machine, depth int) {
 		t.inLast = false
 		return
 	}
-	// A rolled back TRANSACTION hands on an error that has been recorded.
-	again := m.pc > 0 && code(m.fn, m.fast).Instrs[m.pc-1].Op == bytecode.OpRaise
 	if step := m.mark().Step; !covered && !again && step >= 0 {
 		e := entry{step: step, start: now}
 		t.end(&e, now, stepError)

@@ -100,15 +100,15 @@ func (g *generator) transaction() {
 	g.indent++
 	switch g.intn(7) {
 	case 0:
-		if g.loops > 0 {
+		if g.mayLeaveLoop() {
 			g.line("IF %s THEN %s END", g.expr(boolean, 1), g.pick("BREAK", "CONTINUE"))
 		}
 	case 1:
-		if g.inside != nil {
+		if g.inside != nil && !g.inFinally {
 			g.line("IF %s THEN RETURN %s END", g.expr(boolean, 1), g.expr(g.inside.result, 2))
 		}
 	case 2:
-		if g.chance(20) {
+		if !g.inFinally && g.chance(20) {
 			g.line("IF %s THEN STOP END", g.expr(boolean, 1))
 		}
 	case 3:

@@ -100,7 +100,11 @@ type generator struct {
 	loops   int
 	tries   int
 	tx      bool
-	lambdas int
+	// inFinally says that a FINALLY is being written, outerLoops how many loops are
+	// around it.
+	inFinally  bool
+	outerLoops int
+	lambdas    int
 }
 
 func program(c *choices, o Options) string {

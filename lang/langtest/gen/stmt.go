@@ -219,9 +219,17 @@ func (g *generator) try() {
 		g.indent--
 	}
 	g.tries--
+	if g.tries > 0 && g.chance(15) {
+		g.finally()
+		g.line("END")
+		return
+	}
 	if g.chance(15) {
 		g.line("CATCH")
 		g.block(2)
+		if g.chance(30) {
+			g.finally()
+		}
 		g.line("END")
 		return
 	}
@@ -238,7 +246,22 @@ func (g *generator) try() {
 	if g.chance(40) {
 		g.block(2)
 	}
+	if g.chance(30) {
+		g.finally()
+	}
 	g.line("END")
+}
+
+// finally writes the FINALLY of a TRY, which nothing leaves.
+func (g *generator) finally() {
+	g.line("FINALLY")
+	outer, inside := g.outerLoops, g.inFinally
+	g.outerLoops, g.inFinally = g.loops, true
+	g.indent++
+	g.emit()
+	g.indent--
+	g.block(2)
+	g.outerLoops, g.inFinally = outer, inside
 }
 
 // risky writes a statement that fails, mostly inside a TRY.
@@ -275,15 +298,20 @@ func (g *generator) risky() {
 	}
 }
 
+// mayLeaveLoop says whether a BREAK or CONTINUE may stand here.
+func (g *generator) mayLeaveLoop() bool {
+	return g.loops > 0 && (!g.inFinally || g.loops > g.outerLoops)
+}
+
 // leave writes a statement that leaves a loop, a function or the script.
 func (g *generator) leave() {
 	cond := g.expr(boolean, 2)
 	switch {
-	case g.loops > 0 && g.chance(80):
+	case g.mayLeaveLoop() && g.chance(80):
 		g.line("IF %s THEN %s END", cond, g.pick("BREAK", "CONTINUE"))
-	case g.inside != nil && g.chance(80):
+	case g.inside != nil && !g.inFinally && g.chance(80):
 		g.line("IF %s THEN RETURN %s END", cond, g.expr(g.inside.result, 2))
-	case g.chance(10):
+	case !g.inFinally && g.chance(10):
 		g.line("IF %s THEN STOP END", cond)
 	default:
 		g.emit()

@@ -219,8 +219,25 @@ func (m *machine) stmt(s syntax.Stmt) flow {
 type stopped struct{}
 
 func (m *machine) try(s *syntax.Try) flow {
+	if s.Finally != nil {
+		vars := m.vars
+		guarded := *s
+		guarded.Finally = nil
+		f, e := m.attempt(func() flow { return m.try(&guarded) })
+		m.vars = vars
+		value := m.value
+		m.block(s.Finally)
+		if e != nil {
+			panic(e)
+		}
+		m.value = value
+		return f
+	}
+	if s.Catch == nil {
+		return m.block(s.Body)
+	}
 	vars := m.vars
-	f, e := m.attempt(s.Body)
+	f, e := m.attempt(func() flow { return m.block(s.Body) })
 	if e == nil {
 		return f
 	}
@@ -232,7 +249,7 @@ func (m *machine) try(s *syntax.Try) flow {
 }
 
 // attempt runs a block and returns what it fails with.
-func (m *machine) attempt(b *syntax.Block) (f flow, e *failure) {
+func (m *machine) attempt(block func() flow) (f flow, e *failure) {
 	defer func() {
 		switch x := recover().(type) {
 		case nil:
@@ -242,7 +259,7 @@ func (m *machine) attempt(b *syntax.Block) (f flow, e *failure) {
 			panic(x)
 		}
 	}()
-	return m.block(b), nil
+	return block(), nil
 }
 
 // caught is the map that CATCH takes.
