@@ -64,6 +64,10 @@ func Compile(res *resolve.Result, hash [sha256.Size]byte, y *source.Yield) (*byt
 		c.prog.Files = append(c.prog.Files, f.Name)
 	}
 	c.prog.Sites = append(c.prog.Sites, bytecode.Site{Effect: bytecode.EffectTxCommit, Step: -1})
+	if c.checkConstants(); len(c.errs) > 0 {
+		c.errs.Sort()
+		return nil, c.errs
+	}
 	for _, f := range res.Funcs {
 		c.function(f)
 		if len(c.errs) > 0 {
@@ -91,6 +95,7 @@ type compiler struct {
 	values   map[value.Value]int32 // numbers of constants other than texts
 	texts    map[string]int32
 	builtins map[int]int32
+	repeated int // see maxRepeated
 }
 
 // tables is how far each table of the program has been filled. A function's

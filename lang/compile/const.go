@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"ql/lang/source"
 	"ql/lang/syntax"
 	"ql/lang/value"
 )
@@ -54,6 +55,13 @@ func (c *compiler) constOf(e syntax.Expr) (value.Value, bool) {
 		return value.Bool(e.Value), true
 	case *syntax.Paren:
 		return c.constOf(e.X)
+	case *syntax.Name, *syntax.FieldAccess:
+		if d := c.res.Constant(e); d != nil {
+			if _, ok := c.constOf(d.Value); !ok && !isCollection(d.Value) {
+				return value.Null, false // checkConstants has said so
+			}
+			return c.defaultOf(d.Value), true
+		}
 	case *syntax.Unary:
 		if e.Op == syntax.OpNeg {
 			if x, ok := c.constOf(e.X); ok && x.IsNumber() {
@@ -87,7 +95,7 @@ func (c *compiler) constList(e *syntax.ListLit) (value.Value, bool) {
 	l := value.NewList(nil, len(e.Items))
 	for _, x := range e.Items {
 		v, ok := c.constOf(x)
-		if !ok {
+		if !ok || !c.mayRepeat(x, v) {
 			return value.Null, false
 		}
 		l.Append(nil, v)
@@ -102,7 +110,7 @@ func (c *compiler) constMap(e *syntax.MapLit) (value.Value, bool) {
 	m := value.NewMap(nil, len(e.Entries))
 	for _, x := range e.Entries {
 		v, ok := c.constOf(x.Value)
-		if !ok {
+		if !ok || !c.mayRepeat(x.Value, v) {
 			return value.Null, false
 		}
 		m.SetText(x.Key, v)
@@ -110,7 +118,72 @@ func (c *compiler) constMap(e *syntax.MapLit) (value.Value, bool) {
 	return m.Value(), true
 }
 
-// defaultOf returns the value of a parameter's default, which is always a
+// isCollection reports whether an expression is a list or map as written.
+func isCollection(e syntax.Expr) bool {
+	switch unparen(e).(type) {
+	case *syntax.ListLit, *syntax.MapLit:
+		return true
+	}
+	return false
+}
+
+// maxRepeated is how many bytes of named texts are written again into the lists and maps of a
+// program: a short script could make a long program of a long one.
+const maxRepeated = 64 << 10
+
+// mayRepeat reports whether the value of an expression may be part of a constant list or map.
+func (c *compiler) mayRepeat(e syntax.Expr, v value.Value) bool {
+	switch e := unparen(e).(type) {
+	case *syntax.Name, *syntax.FieldAccess:
+		if c.res.Constant(e) == nil || v.IsNumber() || v.IsNull() || v.IsBool() {
+			return true
+		}
+		if v.IsContainer() {
+			return false
+		}
+		c.repeated += len(v.Str())
+		return c.repeated <= maxRepeated
+	}
+	return true
+}
+
+// checkConstants reports what is named or a default, but has no value.
+func (c *compiler) checkConstants() {
+	for _, d := range c.res.Constants {
+		c.checkConstant(c.res.Files[d.File], d.Value, false)
+	}
+	for _, f := range c.res.Funcs {
+		for _, p := range f.Params {
+			if p.Default != nil {
+				c.checkConstant(c.res.Files[f.File], p.Default, false)
+			}
+		}
+	}
+}
+
+// checkConstant checks a part of a constant; inside says that it stands in a list or map.
+func (c *compiler) checkConstant(f *source.File, e syntax.Expr, inside bool) {
+	switch e := unparen(e).(type) {
+	case *syntax.ListLit:
+		for _, x := range e.Items {
+			c.checkConstant(f, x, true)
+		}
+		return
+	case *syntax.MapLit:
+		for _, x := range e.Entries {
+			c.checkConstant(f, x.Value, true)
+		}
+		return
+	}
+	switch v, ok := c.constOf(e); {
+	case !ok:
+		c.errs.Add(f, e.Pos(), e.End(), "this has no value: only numbers are reckoned with in a constant, and not past their range")
+	case inside && !c.mayRepeat(e, v):
+		c.errs.Add(f, e.Pos(), e.End(), "the lists and maps among the constants repeat more than %d bytes of other constants", maxRepeated)
+	}
+}
+
+// defaultOf returns the value of a DEFINE name AS, or of a parameter's default, which is always a
 // constant. Other than constOf it makes a constant of an empty container too:
 // built in the caller's code it would stand at a place in another file.
 func (c *compiler) defaultOf(e syntax.Expr) value.Value {
@@ -118,7 +191,7 @@ func (c *compiler) defaultOf(e syntax.Expr) value.Value {
 		return v
 	}
 	var v value.Value
-	switch e := e.(type) {
+	switch e := unparen(e).(type) {
 	case *syntax.ListLit:
 		l := value.NewList(nil, len(e.Items))
 		for _, x := range e.Items {

@@ -158,6 +158,11 @@ func (g *fn) load(v value.Value, dst uint8) {
 
 // access compiles x.name and x[i].
 func (g *fn) access(e syntax.Expr, dst uint8, borrow bool) {
+	if v, ok := g.c.constOf(e); ok {
+		g.pos = e.Pos()
+		g.load(v, dst)
+		return
+	}
 	mark := g.next
 	defer g.free(mark)
 	switch e := e.(type) {
@@ -546,7 +551,7 @@ func (g *fn) call(e *syntax.Call, dst uint8) {
 		g.errorf(e, "a call takes at most %d arguments: pass a list", maxArgs)
 		return
 	}
-	if i, ok := g.c.res.Lookup(e.Name); ok {
+	if i, ok := g.c.res.Lookup(g.f.File, e.Prefix, e.Name); ok {
 		base := g.base(dst)
 		g.callDefined(e, i, base)
 		if base != dst {

@@ -10,7 +10,7 @@ import (
 // that the machine can stop inside the lambda as anywhere else. dst is a
 // temporary register.
 func (g *fn) lambdaLoop(e *syntax.Call, b *lib.Builtin, number int, dst uint8) {
-	l := e.Args[1].(*syntax.Lambda)
+	l := g.lambdaOf(e, b)
 	keyed := b.Loop == lib.LoopKeys // which needs the list again, before the list of keys
 	base := g.base(dst)
 	result := base
@@ -78,6 +78,24 @@ func (g *fn) lambdaLoop(e *syntax.Call, b *lib.Builtin, number int, dst uint8) {
 	if base != dst {
 		g.emit(bytecode.OpMove, dst, base, 0, 0)
 	}
+}
+
+// lambdaOf returns the lambda of a call; for a function that is given by its name it is one
+// that calls it. No script can write the names of its parameters.
+func (g *fn) lambdaOf(e *syntax.Call, b *lib.Builtin) *syntax.Lambda {
+	if l, ok := e.Args[1].(*syntax.Lambda); ok {
+		return l
+	}
+	prefix, name, n := g.c.res.Passed(g.f.File, b, e.Args[1])
+	span := syntax.Span{Start: e.Args[1].Pos(), Stop: e.Args[1].End()}
+	call := &syntax.Call{Span: span, Prefix: prefix, Name: name}
+	l := &syntax.Lambda{Span: span, Body: call}
+	for _, param := range []string{" first", " second", " third"}[:n] {
+		v := &syntax.Var{Span: span, Name: param}
+		l.Params = append(l.Params, v)
+		call.Args = append(call.Args, v)
+	}
+	return l
 }
 
 // lambdaBody compiles one round and returns the jumps that leave the loop.

@@ -75,7 +75,7 @@ func (g *fn) stmt(s syntax.Stmt) {
 		g.returnStmt(s)
 	case *syntax.CallStmt:
 		g.begin(s, "CALL", bytecode.ClassCPU)
-		if i, ok := g.c.res.Lookup(s.Call.Name); ok {
+		if i, ok := g.c.res.Lookup(g.f.File, s.Call.Prefix, s.Call.Name); ok {
 			g.callDefined(s.Call, i, g.temp())
 		}
 	case *syntax.Try:

@@ -31,6 +31,8 @@ func (p *printer) exprHere(e syntax.Expr) doc {
 		return p.global(e)
 	case *syntax.Call:
 		return p.call(e)
+	case *syntax.Name:
+		return p.atom(e.Name, p.callName(e.Name))
 	case *syntax.Lambda:
 		return p.lambda(e)
 	case *syntax.Case:
@@ -107,7 +109,13 @@ func (p *printer) global(e *syntax.Global) doc {
 }
 
 func (p *printer) call(e *syntax.Call) doc {
-	name := concat{p.atom(e.Name, p.callName(e.Name)), p.gap(nil)}
+	name := concat{}
+	if e.Prefix != "" {
+		name = append(name, p.atom(e.Prefix, e.Prefix), p.token(nil, "."), p.gap(nil), p.atom(e.Name, e.Name))
+	} else {
+		name = append(name, p.atom(e.Name, p.callName(e.Name)))
+	}
+	name = append(name, p.gap(nil))
 	b := p.brackets("(", ")", len(e.Args), func(i int) doc { return p.exprHere(e.Args[i]) })
 	if n := len(e.Args); n > 0 && mayHug(e.Args[n-1]) {
 		if d, ok := b.hug(name); ok {

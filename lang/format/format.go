@@ -37,7 +37,10 @@ func (o Options) Script(s *syntax.Script) string {
 		defined: map[string]bool{},
 	}
 	for _, stmt := range s.Statements {
-		if d, ok := stmt.(*syntax.Define); ok {
+		switch d := stmt.(type) {
+		case *syntax.Define:
+			p.defined[strings.ToUpper(d.Name)] = true
+		case *syntax.Constant:
 			p.defined[strings.ToUpper(d.Name)] = true
 		}
 	}

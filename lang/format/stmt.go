@@ -80,7 +80,14 @@ func (p *printer) simple(s syntax.Stmt) doc {
 	case *syntax.SQL:
 		return p.sql(s)
 	case *syntax.Include:
-		return p.sentence("INCLUDE", s.Path)
+		if s.As == "" {
+			return p.sentence("INCLUDE", s.Path)
+		}
+		return concat{p.sentence("INCLUDE", s.Path, "AS"), p.gap(space{}), p.atom(s.As, s.As)}
+	case *syntax.Constant:
+		head := p.sentence("DEFINE")
+		name := concat{p.gap(space{}), p.atom(s.Name, s.Name)}
+		return concat{head, name, p.sentence("AS", s.Value)}
 	}
 	return nil
 }

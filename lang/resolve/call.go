@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"ql/lang/lib"
@@ -11,15 +12,24 @@ import (
 
 // call checks a call in an expression.
 func (r *resolver) call(c *syntax.Call) {
-	if i, ok := r.res.Lookup(c.Name); ok {
+	if i, ok := r.res.Lookup(r.at, c.Prefix, c.Name); ok {
 		r.defined(c, r.res.Funcs[i])
+		return
+	}
+	if c.Prefix != "" {
+		r.noMember(c, c.Prefix, c.Name, true)
+		r.arguments(c)
 		return
 	}
 	if i, ok := lib.Lookup(c.Name); ok {
 		r.builtin(c, lib.At(i))
 		return
 	}
-	r.errorf(c, "there is no function %s%s", c.Name, r.suggest(c.Name))
+	if _, ok := r.res.entry(r.at, "", c.Name); ok {
+		r.errorf(c, "%s is a constant: write it without brackets", c.Name)
+	} else {
+		r.errorf(c, "there is no function %s%s", c.Name, r.suggest(c.Name))
+	}
 	r.arguments(c)
 }
 
@@ -46,6 +56,14 @@ func (r *resolver) builtin(c *syntax.Call, b *lib.Builtin) {
 		l, isLambda := a.(*syntax.Lambda)
 		switch {
 		case b.Loop != lib.NoLoop && i == 1:
+			if !isLambda && r.namesFunction(a) {
+				r.passed(b, a)
+				continue
+			}
+			if n, ok := a.(*syntax.Name); ok && !r.isConstant(n.Name) {
+				r.errorf(n, "there is no function %s%s", n.Name, r.suggest(n.Name))
+				continue
+			}
 			if !isLambda {
 				r.errorf(a, "the second argument of %s is a lambda, as in %s(?list, %s)", b.Name, b.Name, lambdaExample(b.Loop))
 				r.expr(a)
@@ -71,13 +89,19 @@ func lambdaExample(l lib.Loop) string {
 // lambdaParams checks how many parameters a lambda has: (sum, element[, index])
 // for REDUCE, (element[, index]) for the rest.
 func (r *resolver) lambdaParams(b *lib.Builtin, l *syntax.Lambda) {
-	low, high, what := 1, 2, "the element and, if wanted, its index"
-	if b.Loop == lib.LoopReduce {
-		low, high, what = 2, 3, "the result so far, the element and, if wanted, its index"
-	}
+	low, high, what := lambdaArity(b)
 	if len(l.Params) < low || len(l.Params) > high {
 		r.errorf(l, "the lambda of %s takes %s", b.Name, what)
 	}
+}
+
+// lambdaArity returns how many parameters the lambda of a built-in has at least and at most,
+// and which.
+func lambdaArity(b *lib.Builtin) (low, high int, what string) {
+	if b.Loop == lib.LoopReduce {
+		return 2, 3, "the result so far, the element and, if wanted, its index"
+	}
+	return 1, 2, "the element and, if wanted, its index"
 }
 
 func argumentCount(low, high int) string {
@@ -151,9 +175,12 @@ func (r *resolver) suggest(name string) string {
 		return ": here it is " + h
 	}
 	var names []string
-	for _, f := range r.res.Funcs[1:] {
-		names = append(names, f.Name)
+	for _, e := range r.res.units[r.res.files[r.at].unit] {
+		if e.constant == nil {
+			names = append(names, r.res.Funcs[e.fn].Name)
+		}
 	}
+	slices.Sort(names)
 	for i := range lib.Len() {
 		names = append(names, lib.At(i).Name)
 	}

@@ -15,10 +15,14 @@ import (
 
 // Result is a script with its names tied.
 type Result struct {
-	Files  []*source.File
-	Funcs  []*Func       // 0 is the script's top level
-	Input  *syntax.Input // nil without INPUT FIELDS
-	byName map[string]int
+	Files []*source.File
+	Funcs []*Func // 0 is the script's top level
+	// Constants are those of all files, in the order of their definition.
+	Constants []*Constant
+	Input     *syntax.Input // nil without INPUT FIELDS
+	files     []unitFile
+	units     map[int]map[string]entry // by the number of their first file, by name in small letters
+	consts    map[syntax.Expr]*Constant
 }
 
 // Func is a DEFINE or the top level.
@@ -46,24 +50,26 @@ func (f *Func) Required() int {
 	return n
 }
 
-// Lookup returns the number of the DEFINEd function of that name.
-func (r *Result) Lookup(name string) (int, bool) {
-	i, ok := r.byName[strings.ToLower(name)]
-	return i, ok
+// Lookup returns the number of the DEFINEd function of that name, as a file calls it.
+func (r *Result) Lookup(file int, prefix, name string) (int, bool) {
+	e, ok := r.entry(file, prefix, name)
+	return e.fn, ok && e.constant == nil
 }
 
 // Resolve ties the names of a script and its includes, in the order they were
 // taken. They must have been parsed without errors: what the parser refuses is
 // not looked at again. It takes a step of y with each statement and expression.
 func Resolve(main *syntax.Script, includes []*syntax.Script, y *source.Yield) (*Result, source.Errors) {
-	r := &resolver{yield: y, res: &Result{byName: map[string]int{}}}
+	r := &resolver{yield: y, res: &Result{units: map[int]map[string]entry{}, consts: map[syntax.Expr]*Constant{}}}
 	top := &Func{File: 0, slots: map[string]int{}}
-	r.res.Files = append(r.res.Files, main.File)
 	r.res.Funcs = append(r.res.Funcs, top)
+	r.link(main, includes)
 	for _, s := range main.Statements {
 		switch s := s.(type) {
 		case *syntax.Define:
 			r.define(0, s)
+		case *syntax.Constant:
+			r.defineConstant(0, s)
 		case *syntax.Include:
 		case *syntax.Input:
 			r.res.Input = s
@@ -72,11 +78,12 @@ func Resolve(main *syntax.Script, includes []*syntax.Script, y *source.Yield) (*
 		}
 	}
 	for i, inc := range includes {
-		r.res.Files = append(r.res.Files, inc.File)
 		for _, s := range inc.Statements {
 			switch s := s.(type) {
 			case *syntax.Define:
 				r.define(i+1, s)
+			case *syntax.Constant:
+				r.defineConstant(i+1, s)
 			case *syntax.Include:
 			case *syntax.Input:
 				r.file = inc.File
@@ -86,6 +93,10 @@ func Resolve(main *syntax.Script, includes []*syntax.Script, y *source.Yield) (*
 				r.errorf(s, "an included file holds only DEFINE and INCLUDE: move this statement into a DEFINE")
 			}
 		}
+	}
+	r.checkPrefixes()
+	for _, c := range r.res.Constants {
+		r.constant(c)
 	}
 	for _, f := range r.res.Funcs {
 		r.function(f)
@@ -107,7 +118,9 @@ type resolver struct {
 	yield *source.Yield
 	errs  source.Errors
 	file  *source.File
+	at    int // number of the file
 	fn    *Func
+	chain int // constants whose values are being looked at
 
 	tx      int      // depth of TRANSACTION around the statement
 	depth   int      // of the expression
@@ -120,36 +133,26 @@ func (r *resolver) errorf(n syntax.Node, format string, args ...any) {
 }
 
 func (r *resolver) define(file int, d *syntax.Define) {
-	r.file = r.res.Files[file]
-	key := strings.ToLower(d.Name)
-	if i, ok := r.res.byName[key]; ok {
-		old := r.res.Funcs[i]
-		line := r.res.Files[old.File].Line(old.Define.NamePos)
-		where := ""
-		switch {
-		case old.File == file:
-		case old.File == 0:
-			where = " of the script"
-		default:
-			where = " of " + r.res.Files[old.File].Name
-		}
-		r.errs.Add(r.file, d.NamePos, d.NamePos+source.Pos(len(d.Name)), "the function %s is defined twice: line %d%s has it already", d.Name, line, where)
+	if !r.declareName(file, d.Name, d.NamePos, "the function "+d.Name, entry{file: file, pos: d.NamePos, fn: len(r.res.Funcs)}) {
 		return
 	}
 	f := &Func{Name: d.Name, Define: d, File: file, Params: d.Params, slots: map[string]int{}}
 	if d.Body != nil {
 		f.Body = d.Body.Stmts
 	}
-	r.res.byName[key] = len(r.res.Funcs)
 	r.res.Funcs = append(r.res.Funcs, f)
 }
 
 func (r *resolver) function(f *Func) {
-	r.fn, r.file = f, r.res.Files[f.File]
+	r.fn = f
+	r.enterFile(f.File)
 	r.tx, r.depth, r.lambdas = 0, 0, nil
 	r.unset = map[string]bool{}
 	for _, p := range f.Params {
 		r.declare(p.Var.Name)
+		if p.Default != nil {
+			r.constantValue(p.Default, false)
+		}
 	}
 	r.collect(f.Body)
 	r.stmts(f.Body)
@@ -522,7 +525,13 @@ func (r *resolver) expr(e syntax.Expr) {
 		r.expr(e.X)
 	case *syntax.Between:
 		r.exprs(e.X, e.Low, e.High)
+	case *syntax.Name:
+		r.name(e)
 	case *syntax.FieldAccess:
+		if n, ok := e.X.(*syntax.Name); ok && r.isPrefix(n.Name) {
+			r.member(e, n)
+			return
+		}
 		r.expr(e.X)
 	case *syntax.Index:
 		r.exprs(e.X, e.I)
@@ -530,7 +539,7 @@ func (r *resolver) expr(e syntax.Expr) {
 }
 
 func (r *resolver) callStmt(s *syntax.CallStmt) {
-	if _, ok := r.res.Lookup(s.Call.Name); !ok {
+	if _, ok := r.res.Lookup(r.at, s.Call.Prefix, s.Call.Name); !ok && s.Call.Prefix == "" {
 		if _, ok := lib.Lookup(s.Call.Name); ok {
 			r.errorf(s.Call, "CALL is for functions that DEFINE makes; %s gives a value: SET ?x AS %s(…)", strings.ToUpper(s.Call.Name), strings.ToUpper(s.Call.Name))
 			r.arguments(s.Call)

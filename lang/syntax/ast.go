@@ -299,10 +299,19 @@ type (
 		Params  []Param
 		Body    *Block
 	}
-	// Include is INCLUDE "/path".
+	// Constant is DEFINE name AS expr.
+	Constant struct {
+		Span
+		Name    string // as written
+		NamePos source.Pos
+		Value   Expr
+	}
+	// Include is INCLUDE "/path" [AS prefix].
 	Include struct {
 		Span
-		Path *Text
+		Path  *Text
+		As    string // as written, "" without AS
+		AsPos source.Pos
 	}
 )
 
@@ -467,11 +476,18 @@ type (
 		Parens bool
 		Arg    Expr // nil without one
 	}
-	// Call is name(args); lambdas stand among the arguments.
+	// Call is [prefix.]name(args); lambdas stand among the arguments.
 	Call struct {
 		Span
+		Prefix string // of an INCLUDE … AS, as written; "" without
+		Name   string // as written
+		Args   []Expr
+	}
+	// Name is a name alone: that of a constant or, where a lambda may stand, of a
+	// function. Before a dot it may be the prefix of an INCLUDE.
+	Name struct {
+		Span
 		Name string // as written
-		Args []Expr
 	}
 	// Lambda is ?x -> expr or (?a, ?b) -> expr.
 	Lambda struct {
@@ -642,6 +658,7 @@ func (*Run) stmt()          {}
 func (*SQL) stmt()          {}
 func (*Define) stmt()       {}
 func (*Include) stmt()      {}
+func (*Constant) stmt()     {}
 
 func (*Number) expr()      {}
 func (*Text) expr()        {}
@@ -650,6 +667,7 @@ func (*Bool) expr()        {}
 func (*Var) expr()         {}
 func (*Global) expr()      {}
 func (*Call) expr()        {}
+func (*Name) expr()        {}
 func (*Lambda) expr()      {}
 func (*Case) expr()        {}
 func (*ListLit) expr()     {}

@@ -77,10 +77,16 @@ func (p *parser) badOperand() {
 	case valueHabits[p.upper(t)] != "":
 		p.fail(t.start, t.stop, "instead of %s write %s", text, valueHabits[p.upper(t)])
 	}
-	if near := nearest(text, []string{"NULL", "TRUE", "FALSE", "CASE"}); near != "" {
-		p.fail(t.start, t.stop, "%s is no value; did you mean %s? a variable is written ?%s", text, near, text)
+	p.fail(t.start, t.stop, "%s", NoValue(text))
+}
+
+// NoValue says of a name that is neither a constant nor anything else what may have been meant.
+func NoValue(name string) string {
+	if near := nearest(name, []string{"NULL", "TRUE", "FALSE", "CASE"}); near != "" {
+		return fmt.Sprintf("%s is no value; did you mean %s? a variable is written ?%s", name, near, name)
 	}
-	p.fail(t.start, t.stop, `%s is no value: a variable is written ?%s, a text "%s"`, short(text), short(text), short(text))
+	name = short(name)
+	return fmt.Sprintf(`%s is no value: a variable is written ?%s, a text "%s"`, name, name, name)
 }
 
 // clauseTakesSet says whether the statement may end with SET ?name.

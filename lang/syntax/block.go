@@ -33,6 +33,7 @@ func (p *parser) script() (list []Stmt) {
 			p.next()
 			p.checkNested()
 			p.checkEmitCalls()
+			p.checkNames()
 			return p.takeStmts(0)
 		}
 		p.strayWord()
@@ -54,6 +55,7 @@ func (p *parser) wholeExpr() (x Expr) {
 		p.expected("the end of the expression", "")
 	}
 	p.next()
+	p.checkNames()
 	return x
 }
 

@@ -236,7 +236,7 @@ func (p *parser) startsExpr() bool {
 	case t.is(wHTML):
 		return p.peek(1).isText()
 	case t.kind == tWord && t.word.canName():
-		return p.startsCall()
+		return p.startsCall() || p.startsMember() || !t.line && p.startsName()
 	}
 	return true
 }
@@ -304,8 +304,11 @@ func (p *parser) primary() Expr {
 			p.notLambda()
 			fallthrough
 		default:
-			if p.tok.word.canName() && p.startsCall() {
+			if p.tok.word.canName() && p.startsCall() || p.startsMember() {
 				return p.call()
+			}
+			if p.startsName() {
+				return p.name(false)
 			}
 		}
 	}
@@ -418,6 +421,12 @@ func (p *parser) globalArg(g *Global) {
 func (p *parser) call() *Call {
 	start := p.tok.start
 	c := p.nodes.calls.new()
+	if p.startsMember() {
+		c.Prefix = p.text(&p.tok)
+		p.noteName(namedAt{pos: start, name: c.Prefix})
+		p.next()
+		p.next()
+	}
 	c.Name = p.text(&p.tok)
 	p.enter()
 	p.next()
@@ -448,6 +457,10 @@ func (p *parser) arg() Expr {
 		if p.peek(1).kind == tArrow {
 			start := p.tok.start
 			return p.lambda(start, []*Var{p.variable()}, false)
+		}
+	case tWord:
+		if next := p.peek(1).kind; p.tok.word.canName() && p.tok.err == errNone && (next == tComma || next == tRParen) {
+			return p.name(true)
 		}
 	case tLParen:
 		if p.peek(1).kind != tVar {

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"fmt"
 	"strings"
 
 	"ql/lang/source"
@@ -193,7 +194,7 @@ func (p *parser) callStmt(start source.Pos) Stmt {
 	if p.tok.kind != tWord || !p.tok.word.canName() {
 		p.expected("the name of a function", "CALL name(…)")
 	}
-	if p.peek(1).kind != tLParen {
+	if p.peek(1).kind != tLParen && !p.startsMember() {
 		name := p.text(&p.tok)
 		p.fail(p.tok.start, p.tok.stop, "the arguments are missing: CALL %s()", name)
 	}
@@ -214,6 +215,9 @@ func (p *parser) define(start source.Pos) Stmt {
 	s := &Define{NamePos: p.tok.start}
 	open := p.open(wDefine, start)
 	p.topLevel(wDefine, start)
+	if p.tok.kind == tWord && (p.peek(1).is(wAs) || p.peek(1).kind == tEq) {
+		return p.constant(start)
+	}
 	p.guard(func() { p.defineHeader(s) })
 	p.openingBrace(&open)
 	loops, inDefine, inFinally := p.loops, p.inDefine, p.inFinally
@@ -221,6 +225,23 @@ func (p *parser) define(start source.Pos) Stmt {
 	s.Body = p.block(open)
 	p.loops, p.inDefine, p.inFinally = loops, inDefine, inFinally
 	p.end(open)
+	s.Span = p.span(start)
+	return s
+}
+
+// constant reads DEFINE name AS expr. Only words without a meaning of their own name
+// constants: others could not be told from the clauses of statements.
+func (p *parser) constant(start source.Pos) Stmt {
+	s := &Constant{Name: p.text(&p.tok), NamePos: p.tok.start}
+	if p.tok.word != wNone {
+		p.errorAt(p.tok.start, p.tok.stop, "%s has a meaning of its own and cannot name a constant", p.tok.word)
+	}
+	p.next()
+	if p.tok.kind == tEq {
+		p.errorAt(p.tok.start, p.tok.stop, "write AS instead of =: DEFINE %s AS value", short(s.Name))
+	}
+	p.next()
+	s.Value = p.object(wDefine)
 	s.Span = p.span(start)
 	return s
 }
@@ -235,7 +256,7 @@ func (p *parser) defineHeader(s *Define) {
 	}
 	p.next()
 	if p.tok.kind != tLParen {
-		p.expected("(", "DEFINE "+s.Name+"() … END")
+		p.expected("( or AS", "DEFINE "+s.Name+"() … END for a function, DEFINE "+s.Name+" AS value for a constant")
 	}
 	p.next()
 	var names nameSet
@@ -278,8 +299,12 @@ func (p *parser) defineHeader(s *Define) {
 // which value that is said.
 func (p *parser) needConstant(x Expr, what string) {
 	switch x := x.(type) {
-	case *Number, *Null, *Bool:
+	case *Number, *Null, *Bool, *Name:
 		return
+	case *FieldAccess:
+		if _, ok := x.X.(*Name); ok {
+			return
+		}
 	case *Text:
 		if !x.HasInsertion() {
 			return
@@ -314,7 +339,19 @@ func (p *parser) include(start source.Pos) Stmt {
 	case !strings.HasPrefix(plain, "/"):
 		p.errorAt(path.Start, path.Stop, `the path of INCLUDE starts with /: INCLUDE "/%s"`, strings.TrimPrefix(plain, "./"))
 	}
-	return &Include{p.span(start), path}
+	s := &Include{Path: path}
+	if p.got(wAs) {
+		if p.tok.kind != tWord || p.tok.line {
+			p.expected("a prefix", fmt.Sprintf("INCLUDE %q AS tax", short(path.Plain())))
+		}
+		s.As, s.AsPos = p.text(&p.tok), p.tok.start
+		if p.tok.word != wNone {
+			p.errorAt(p.tok.start, p.tok.stop, "%s has a meaning of its own and cannot be a prefix", p.tok.word)
+		}
+		p.next()
+	}
+	s.Span = p.span(start)
+	return s
 }
 
 // topLevel notes a statement that may stand at the top level only.

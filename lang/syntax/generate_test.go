@@ -229,7 +229,7 @@ func (g *generator) compound(depth int) string {
 	case 3:
 		return "WHILE " + g.expr(1) + g.loop(depth)
 	case 4:
-		return "TRY " + g.block(depth) + " CATCH" + g.pick("", " ?err") + " " + g.block(depth) + g.pick("", " FINALLY "+g.block(depth)) + " END"
+		return "TRY " + g.block(depth) + " CATCH" + g.pick("", " ?err") + " " + g.block(depth) + g.pick("", " FINALLY", " FINALLY EMIT 1") + " END"
 	default:
 		return "TRANSACTION " + g.block(depth) + " END"
 	}

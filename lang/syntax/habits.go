@@ -177,6 +177,7 @@ var clausesOf = map[word][]string{
 // objectHelp says what a verb cannot do without.
 var objectHelp = map[word]string{
 	wEmit:    `EMIT needs a value: EMIT "text" or EMIT ?name; an empty line is EMIT LINE`,
+	wDefine:  `DEFINE needs a value: DEFINE name AS 0.19`,
 	wAppend:  `APPEND needs a value: APPEND value TO ?list`,
 	wIf:      `IF needs a condition: IF ?x > 1 THEN … END`,
 	wWhile:   `WHILE needs a condition: WHILE ?x < 10 DO … END`,

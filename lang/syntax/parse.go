@@ -89,8 +89,10 @@ type parser struct {
 	prior      lastStmt   // the one before
 	emitCalls  []emitCall // "EMIT LINE(" and "EMIT JSON(" without a space
 	bracesTold bool
-	nested     []nestedStmt // DEFINE and INCLUDE inside a block
-	spellings  int          // look-ups left for misspelt verbs in a broken part
+	nested     []nestedStmt    // DEFINE and INCLUDE inside a block
+	constants  map[string]bool // see mayName; nil until it is asked
+	names      []namedAt       // that the script must say the meaning of
+	spellings  int             // look-ups left for misspelt verbs in a broken part
 
 	// Lists under construction; a finished list is copied out at its length.
 	stmts   []Stmt

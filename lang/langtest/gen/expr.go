@@ -414,6 +414,9 @@ func (g *generator) numbers(d int) string {
 	case 4:
 		return fmt.Sprintf("(%s DEFAULT []) + [%s]", g.access(numbers, d), g.items(number, d))
 	case 5:
+		if g.chance(20) {
+			return fmt.Sprintf("MAP(%s, %s)", g.expr(numbers, d), g.pick("ABS", "FLOOR", "NUMBER", "MIN"))
+		}
 		return fmt.Sprintf("MAP(%s, %s)", g.expr(numbers, d), g.lambda(number, number, d))
 	case 6:
 		return fmt.Sprintf("FILTER(%s, %s)", g.expr(numbers, d), g.lambda(number, boolean, d))
@@ -438,6 +441,9 @@ func (g *generator) texts(d int) string {
 	case 2:
 		return fmt.Sprintf("KEYS(%s)", g.expr(record, d))
 	case 3:
+		if g.chance(20) {
+			return fmt.Sprintf("MAP(%s, TEXT)", g.expr(numbers, d))
+		}
 		return fmt.Sprintf("MAP(%s, %s)", g.expr(numbers, d), g.lambda(number, text, d))
 	case 4:
 		return fmt.Sprintf("%s(%s)", g.pick("SORT", "REVERSE", "UNIQUE"), g.expr(texts, d))

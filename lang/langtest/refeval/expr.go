@@ -2,6 +2,7 @@ package refeval
 
 import (
 	"errors"
+	"fmt"
 	"html"
 	"math"
 	"math/big"
@@ -490,7 +491,7 @@ func (m *machine) loop(e *syntax.Call, b *lib.Builtin) val {
 	if len(e.Args) > 2 {
 		start = m.eval(e.Args[2])
 	}
-	l := e.Args[1].(*syntax.Lambda)
+	l := m.lambdaOf(e, b)
 	vars := m.vars
 	apply := func(args ...val) val {
 		hidden := map[string]val{}
@@ -548,4 +549,30 @@ func (m *machine) loop(e *syntax.Call, b *lib.Builtin) val {
 		results = list{}
 	}
 	return results
+}
+
+// lambdaOf returns the lambda of a call, or one that calls the function that is named instead.
+func (m *machine) lambdaOf(e *syntax.Call, b *lib.Builtin) *syntax.Lambda {
+	if l, ok := e.Args[1].(*syntax.Lambda); ok {
+		return l
+	}
+	name := e.Args[1].(*syntax.Name)
+	n := 1
+	if b.Loop == lib.LoopReduce {
+		n = 2
+	}
+	if d, ok := m.funcs[strings.ToLower(name.Name)]; ok {
+		for n < len(d.Params) && d.Params[n].Default == nil {
+			n++
+		}
+	} else if i, ok := lib.Lookup(name.Name); ok {
+		n = max(n, lib.At(i).Min)
+	}
+	l := &syntax.Lambda{Span: name.Span, Body: &syntax.Call{Span: name.Span, Name: name.Name}}
+	for i := range n {
+		v := &syntax.Var{Name: fmt.Sprint(" ", i)}
+		l.Params = append(l.Params, v)
+		l.Body.(*syntax.Call).Args = append(l.Body.(*syntax.Call).Args, v)
+	}
+	return l
 }
