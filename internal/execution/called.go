@@ -31,16 +31,18 @@ func CalledBytes(r *wire.Request, input json.RawMessage) int64 {
 // EncodeCalled makes what is kept of a call, which is to be sealed; nil where nothing was sent.
 // Credentials are left out: headers that hold some, and cookies, which log somebody in.
 func EncodeCalled(r *wire.Request, input json.RawMessage) ([]byte, error) {
-	c := Called{Request: *r, Input: input}
-	c.Request.Cookie = nil
-	c.Request.Entries = slices.DeleteFunc(slices.Clone(r.Entries), func(p wire.Pair) bool { return isCredentialHeader(p.Name) })
-	if len(c.Request.Entries) == 0 && len(r.Get) == 0 && len(r.Post) == 0 && r.Body.Kind == wire.NoBody && len(input) == 0 {
+	isCredential := func(p wire.Pair) bool { return isCredentialHeader(p.Name) }
+	isKept := func(p wire.Pair) bool { return !isCredential(p) }
+	if len(r.Get) == 0 && len(r.Post) == 0 && r.Body.Kind == wire.NoBody && len(input) == 0 && !slices.ContainsFunc(r.Entries, isKept) {
 		return nil, nil
 	}
+	c := &Called{Request: *r, Input: input}
+	c.Request.Cookie = nil
+	c.Request.Entries = slices.DeleteFunc(slices.Clone(r.Entries), isCredential)
 	if n := c.Request.Bytes() + int64(len(input)); n > MaxCalled {
-		c = Called{Omitted: n}
+		c = &Called{Omitted: n}
 	}
-	return json.Marshal(&c)
+	return json.Marshal(c)
 }
 
 // DecodeCalled reads what EncodeCalled has made.

@@ -57,10 +57,11 @@ func (c *Collector) Init(memory admit.Reservation, max, before int) {
 
 // Release gives back its memory.
 func (c *Collector) Release() {
-	c.entries = nil
-	if c.max > 0 {
-		c.memory.Release()
+	if c == nil || c.max == 0 {
+		return
 	}
+	c.entries = nil
+	c.memory.Release()
 }
 
 // Observe collects the result of an effect of a machine.
@@ -102,8 +103,11 @@ func (c *Collector) state(m *vm.Machine, e *vm.Effect) []byte {
 // that is nothing. Ended is the machine of a run that has ended, nil before. Where a run got nothing
 // from outside and came to its end there is no part at all: it has but one way to go.
 func (c *Collector) Part(ended *vm.Machine) (step int64, part []byte) {
+	if c == nil || c.max == 0 {
+		return 0, nil
+	}
 	isEmpty := len(c.entries) == 0
-	if c.max == 0 || isEmpty && (ended == nil || c.before == 0 && !c.isCut && ended.Err() == nil) {
+	if isEmpty && (ended == nil || c.before == 0 && !c.isCut && ended.Err() == nil) {
 		return 0, nil
 	}
 	flags := byte(0)

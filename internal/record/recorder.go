@@ -77,7 +77,8 @@ var ErrFull = errors.New("the store has fallen too far behind to record a job")
 // ErrClosed is the error of a Recorder that was closed.
 var ErrClosed = errors.New("the recorder of jobs is closed")
 
-// Store is what a Recorder writes to and reads from; see job.Store.
+// Store is what a Recorder writes to and reads from; see job.Store. It keeps no records that it is
+// given: they are overwritten by the next.
 type Store interface {
 	Record(ctx context.Context, records []job.Record) error
 	List(ctx context.Context, a account.ID, q job.Query) ([]job.Listed, error)
@@ -108,6 +109,8 @@ type Recorder struct {
 	changed  chan struct{} // closed, and replaced, when stored grows or the store fails
 	failure  error         // of the last attempt
 	attempt  uint64        // attempts so far
+
+	batch []job.Record // the loop's own: records as they are handed to the store, which keeps none
 
 	wake    chan struct{}      // the loop has something to look at
 	stop    context.CancelFunc // ends the loop's writes
@@ -462,7 +465,11 @@ func (r *Recorder) write(ctx context.Context, list []pending) (err error) {
 			err = r.options.Guard.Report("recorder", p)
 		}
 	}()
-	records := make([]job.Record, 0, len(list))
+	records := r.batch[:0]
+	defer func() {
+		clear(records) // what they hold may be large
+		r.batch = records
+	}()
 	end := Position(0)
 	for _, p := range list {
 		if p.Record != nil {

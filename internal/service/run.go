@@ -27,9 +27,9 @@ type syncRun struct {
 	who     caller
 	query   Query
 	program *bytecode.Program
-	machine *vm.Machine // nil before it compiled
-	run     *engine.Run // likewise
-	history journal.Collector
+	machine *vm.Machine        // nil before it compiled
+	run     *engine.Run        // likewise
+	history *journal.Collector // nil where there is nothing to collect
 	answer  answerMemory
 }
 
@@ -137,6 +137,7 @@ func (k *syncRun) release() {
 func (k *syncRun) execute(ctx context.Context, program *bytecode.Program) (result, *wire.Error) {
 	k.program, k.machine = program, k.Machine(ctx, program)
 	if most := k.Limits.HistoryBytes; most > 0 && len(program.Sites) > 0 { // else there is nothing to collect
+		k.history = new(journal.Collector)
 		k.history.Init(k.o.Ledger.Open(admit.AccountHolder(int64(k.Account.ID))), most, 0)
 		k.Observe = k.history.Observe
 	}
@@ -208,7 +209,7 @@ func (k *syncRun) suspend(ctx context.Context, run *engine.Run, out engine.Outco
 	k.reserveOutput()
 	view, err := k.o.Jobs.Adopt(ctx, worker.Submission{
 		Summary: k.summary(), Account: k.Account, Limits: k.Limits, Spec: k.Spec, Program: k.program,
-		Webhook: k.query.Webhook, WebhookTrace: k.query.WebhookTrace, WebhookEvents: k.query.WebhookEvents, Call: k.call(k.Execution, &k.query), Collected: &k.history,
+		Webhook: k.query.Webhook, WebhookTrace: k.query.WebhookTrace, WebhookEvents: k.query.WebhookEvents, Call: k.call(k.Execution, &k.query), Collected: k.history,
 	}, run, out, k.o.Clock().Sub(k.Spec.Started))
 	if err == nil {
 		return result{view: view}, nil
@@ -242,7 +243,7 @@ func (k *syncRun) finish(state job.State, failure *wire.Error) (result, *wire.Er
 	r.Call = k.call(k.Execution, &k.query)
 	if k.run != nil && (state == job.Failed || k.query.History) {
 		var err error
-		if r.History, err = k.o.Jobs.SealHistory(k.Account.ID, k.ID, &k.Spec, &k.history, k.machine); err != nil {
+		if r.History, err = k.o.Jobs.SealHistory(k.Account.ID, k.ID, &k.Spec, k.history, k.machine); err != nil {
 			k.o.Log.Error("the history of a job is not kept", "job", k.ID, "error", err)
 		}
 	}
