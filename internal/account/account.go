@@ -78,6 +78,25 @@ const (
 
 var flags = []Flag{FlagAdmin, FlagDisabled, FlagRequireAuthOnJobs}
 
+// ContactChange says how an account is reached from now on. What is nil stays as it is, and "" is none.
+type ContactChange struct {
+	Email, Phone *string
+	// Verified says that they are known to be the owner's: they then lead to the account. One that
+	// does not change stays as verified as it was.
+	Verified bool
+}
+
+// Apply makes the change to an account.
+func (c ContactChange) Apply(a *Account) {
+	set := func(to *string, kept *string, verified *bool) {
+		if to != nil && (*to != *kept || c.Verified) {
+			*kept, *verified = *to, c.Verified && *to != ""
+		}
+	}
+	set(c.Email, &a.Email, &a.EmailVerified)
+	set(c.Phone, &a.Phone, &a.PhoneVerified)
+}
+
 // Domain is an entry of an account's whitelist.
 type Domain struct {
 	Account ID

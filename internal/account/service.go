@@ -302,6 +302,30 @@ func checkLimitName(limit string) error {
 	return fault.Invalid("limit", "there is no limit %q: limits are %s", limit, strings.Join(LimitNames(), ", "))
 }
 
+// SetContact changes how the account is reached.
+func (s *Service) SetContact(ctx context.Context, name string, change ContactChange) (a Account, err error) {
+	for _, one := range []struct {
+		field string
+		text  **string
+		parse func(string) (string, error)
+	}{{"email", &change.Email, names.ParseEmail}, {"phone", &change.Phone, names.ParsePhone}} {
+		if *one.text == nil || **one.text == "" {
+			continue
+		}
+		parsed, err := one.parse(**one.text)
+		if err != nil {
+			return a, fault.Invalid(one.field, "%v", err)
+		}
+		*one.text = &parsed
+	}
+	err = s.with(ctx, name, func(found Account) error {
+		a = found
+		change.Apply(&a)
+		return s.store.SetContact(ctx, a.ID, change)
+	})
+	return a, err
+}
+
 // SetFlag switches one of the account's flags.
 func (s *Service) SetFlag(ctx context.Context, name, flag string, on bool) error {
 	if !slices.Contains(flags, Flag(flag)) {

@@ -104,6 +104,9 @@ type Accounts interface {
 	// is no longer the current key's.
 	SealKey(ctx context.Context, id ID, hash KeyHash, sealed []byte) error
 
+	// SetContact changes how the account is reached; *Taken where another has the name to which a
+	// verified one would lead.
+	SetContact(ctx context.Context, id ID, change ContactChange) error
 	SetPlan(ctx context.Context, id ID, plan Plan) error
 	// SetLimit gives the account a limit of its own, in place of the one of that name; nil takes it
 	// away.

@@ -29,6 +29,7 @@ type accountCommand struct {
 	ShowKey       accountShowKey       `cmd:"" help:"Print an account's API key again, where a copy is kept (--show-keys)."`
 	RotateKey     accountRotateKey     `cmd:"" help:"Give an account a new API key; the old one is dead at once."`
 	SetPassword   accountSetPassword   `cmd:"" help:"Give an account the password on standard input."`
+	SetContact    accountSetContact    `cmd:"" help:"Give an account another e-mail address or phone number."`
 	SetPlan       accountSetPlan       `cmd:"" help:"Put an account on another plan."`
 	SetLimit      accountSetLimit      `cmd:"" help:"Give an account a limit of its own, or its plan's again."`
 	Set           accountSet           `cmd:"" help:"Switch something of an account on or off."`
@@ -393,6 +394,34 @@ func (k *accountSetPassword) Run(c *console, line *commands) error {
 }
 
 func (c *console) saidNewPassword(account string) { c.said("%s has a new password", account) }
+
+type accountSetContact struct {
+	who
+	Email *string `placeholder:"ADDRESS" help:"Its e-mail address, which also leads to it; empty for none."`
+	Phone *string `placeholder:"NUMBER" help:"Its phone number, as +12025550143, which also leads to it; empty for none."`
+}
+
+// Run implements the command.
+func (k *accountSetContact) Run(c *console, line *commands) error {
+	if k.Email == nil && k.Phone == nil {
+		return usage("nothing to set: --email or --phone fits")
+	}
+	if line.Account.Server != "" {
+		return k.remote(c, &line.Account.remoteSettings)
+	}
+	return line.Account.with(c, false, func(o *operator.Operator) error {
+		a, err := o.Accounts.SetContact(c.ctx, k.Account, accounts.ContactChange{Email: k.Email, Phone: k.Phone, Verified: true})
+		if err != nil {
+			return err
+		}
+		c.saidContact(a.Username, a.Email, a.Phone)
+		return nil
+	})
+}
+
+func (c *console) saidContact(account, email, phone string) {
+	c.said("%s has the e-mail address %s and the phone number %s", account, orDash(email), orDash(phone))
+}
 
 type accountSetPlan struct {
 	who

@@ -516,6 +516,22 @@ func (k *accountSetPassword) remote(c *console, s *remoteSettings, password stri
 	return nil
 }
 
+func (k *accountSetContact) remote(c *console, s *remoteSettings) error {
+	body := map[string]string{}
+	if k.Email != nil {
+		body["email"] = *k.Email
+	}
+	if k.Phone != nil {
+		body["phone"] = *k.Phone
+	}
+	var shown remoteAccount
+	if err := c.ask(s, k.Account, remote.Call{Method: remote.Patch, Path: []string{"account"}, JSON: body}, &shown); err != nil {
+		return err
+	}
+	c.saidContact(printable(shown.Username), printable(shown.Email), printable(shown.Phone))
+	return nil
+}
+
 func (k *accountSet) remote(c *console, s *remoteSettings, changes []flagChange) error {
 	body := map[string]bool{}
 	for _, change := range changes {

@@ -152,6 +152,23 @@ func TestOwnerManagesAccount(t *testing.T) {
 	if a := ok(w.send("GET", "/v1/account", "", "", owner...), 200); a["require_auth_on_jobs"] != true {
 		t.Errorf("%v", a)
 	}
+	// An address that nobody has shown to be the owner's leads nowhere; one that stays, stays verified.
+	byEmail := func(email string, status int) {
+		t.Helper()
+		if r := w.send("GET", "/v1/account", "", "", "Authorization", basic(email, ada.password)); r.status != status {
+			t.Errorf("by %s: %d %s", email, r.status, r.body)
+		}
+	}
+	ok(w.send("PATCH", "/v1/account", jsonType, `{"email":"ada@example.com","phone":"+12025550143"}`, owner...), 200)
+	byEmail("ada@example.com", 200)
+	if a := ok(w.send("PATCH", "/v1/account", jsonType, `{"email":"ada@example.org","phone":null}`, owner...), 200); a["email"] != "ada@example.org" || a["phone"] != nil {
+		t.Errorf("%v", a)
+	}
+	byEmail("ada@example.org", 401)
+	byEmail("ada@example.com", 401)
+	w.send("PATCH", "/v1/account", jsonType, `{"email":"nowhere"}`, owner...).wantError(t, 400, "invalid_request")
+	w.send("PATCH", "/v1/account", jsonType, `{"phone":5}`, owner...).wantError(t, 400, "invalid_request")
+	w.send("PATCH", "/v1/account", jsonType, `{}`, owner...).wantError(t, 400, "invalid_request")
 	w.send("PATCH", "/v1/account", jsonType, `{"plan":"unlimited"}`, owner...).wantError(t, 400, "invalid_request")
 
 	// Secrets: never shown, and bounded.

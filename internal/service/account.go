@@ -22,6 +22,7 @@ type Owners interface {
 	SetPassword(ctx context.Context, name, text string) error
 	RotateKey(ctx context.Context, name string) (account.Account, account.Key, error)
 	SetFlag(ctx context.Context, name, flag string, on bool) error
+	SetContact(ctx context.Context, name string, change account.ContactChange) (account.Account, error)
 	// MarkDeleted disables an account for good: what it has is removed later.
 	MarkDeleted(ctx context.Context, name string) error
 
@@ -76,11 +77,19 @@ func (s *Service) ShowAccount(ctx context.Context, c Caller, p *Credentials) (Ac
 	return accountAnswer(meta, &owner.Account), nil
 }
 
-// ChangeAccount changes switches of an account. No key does: they say what keys are kept from.
+// ChangeAccount changes how an account is reached, and its switches. No key does: they say what keys
+// are kept from.
 func (s *Service) ChangeAccount(ctx context.Context, c Caller, p *Credentials, change wire.AccountChange) (AccountAnswer, error) {
 	ctx, owner, meta, err := s.guard(ctx, c, p, "the account")
 	if err != nil {
 		return AccountAnswer{Meta: meta}, err
+	}
+	if change.Email != nil || change.Phone != nil {
+		// Not verified: nobody has shown that they are the owner's.
+		owner.Account, err = s.o.Owners.SetContact(ctx, owner.Account.Username, account.ContactChange{Email: change.Email, Phone: change.Phone})
+		if err != nil {
+			return AccountAnswer{Meta: meta}, err
+		}
 	}
 	if on := change.RequireAuthOnJobs; on != nil && *on != owner.Account.RequireAuthOnJobs {
 		if err := s.o.Owners.SetFlag(ctx, owner.Account.Username, string(account.FlagRequireAuthOnJobs), *on); err != nil {

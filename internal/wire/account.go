@@ -38,24 +38,41 @@ func appendBool(dst []byte, name string, v bool) []byte {
 
 // AccountChange is a request of PATCH /v1/account.
 type AccountChange struct {
-	RequireAuthOnJobs *bool // nil where it was left out
+	Email, Phone      *string // nil where it was left out, "" for none
+	RequireAuthOnJobs *bool   // nil where it was left out
 }
 
 // DecodeAccountChange reads the body of PATCH /v1/account. The error is a *Refusal.
 func DecodeAccountChange(body []byte, l Limits) (*AccountChange, error) {
 	c := new(AccountChange)
-	fields := []string{"require_auth_on_jobs"}
+	fields := []string{"email", "phone", "require_auth_on_jobs"}
 	err := decodeFields(body, l, fields, func(name string, value node) (r *Refusal) {
-		c.RequireAuthOnJobs, r = boolean(name, value)
+		switch name {
+		case "require_auth_on_jobs":
+			c.RequireAuthOnJobs, r = boolean(name, value)
+		case "email":
+			c.Email, r = textOrNone(name, value)
+		case "phone":
+			c.Phone, r = textOrNone(name, value)
+		}
 		return r
 	})
 	switch {
 	case err != nil:
 		return nil, err
-	case c.RequireAuthOnJobs == nil:
-		return nil, invalid(bodyField, "changes nothing: require_auth_on_jobs with true or false fits")
+	case *c == AccountChange{}:
+		return nil, invalid(bodyField, "changes nothing: email or phone with a text or null fits, and require_auth_on_jobs with true or false")
 	}
 	return c, nil
+}
+
+// textOrNone reads a text, or null, which is "".
+func textOrNone(field string, n node) (*string, *Refusal) {
+	if n[0] == 'n' {
+		return new(string), nil
+	}
+	t, r := text(field, n)
+	return &t, r
 }
 
 // NewPassword is a request of POST /v1/account/password.

@@ -253,6 +253,19 @@ func (m *Memory) SetLimit(_ context.Context, id account.ID, name string, value *
 	})
 }
 
+// SetContact implements account.Store.
+func (m *Memory) SetContact(_ context.Context, id account.ID, change account.ContactChange) error {
+	return m.change(id, func(a *account.Account) error {
+		change.Apply(a)
+		for _, alias := range a.Aliases() {
+			if other, ok := m.find(alias); ok && other.ID != id {
+				return &account.Taken{Field: string(alias.Kind)}
+			}
+		}
+		return nil
+	})
+}
+
 // SetFlag implements account.Store.
 func (m *Memory) SetFlag(_ context.Context, id account.ID, flag account.Flag, on bool) error {
 	return m.change(id, func(a *account.Account) error {

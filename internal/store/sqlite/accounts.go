@@ -77,14 +77,8 @@ func keyBytes(hash account.KeyHash) []byte {
 func (s Accounts) Create(ctx context.Context, a account.Account) (id account.ID, err error) {
 	err = s.store.write(ctx, func(t tx) error {
 		aliases := a.Aliases()
-		for _, alias := range aliases {
-			taken, err := t.has("SELECT 1 FROM aliases WHERE canonical = ?", alias.Name)
-			if err != nil {
-				return err
-			}
-			if taken {
-				return &account.Taken{Field: string(alias.Kind)}
-			}
+		if err := t.requireFree(aliases); err != nil {
+			return err
 		}
 		_, err := t.exec(`INSERT INTO accounts (username, email, email_verified, phone, phone_verified, password_hash, key_hash, sealed_key,
 			epoch, plan, admin, disabled, require_auth_on_jobs, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
@@ -96,19 +90,75 @@ func (s Accounts) Create(ctx context.Context, a account.Account) (id account.ID,
 		if err != nil {
 			return err
 		}
-		row := t.conn.db.LastInsertID()
-		for _, alias := range aliases {
-			if _, err := t.exec("INSERT INTO aliases (canonical, kind, account) VALUES (?, ?, ?)", alias.Name, string(alias.Kind), row); err != nil {
-				return err
-			}
+		id = account.ID(t.conn.db.LastInsertID())
+		if err := t.addAliases(id, aliases); err != nil {
+			return err
 		}
-		id = account.ID(row)
 		return t.audit(ctx, audit.Event{Account: id, Act: audit.AccountCreated})
 	})
 	if err != nil {
 		return 0, err
 	}
 	return id, nil
+}
+
+// requireFree gives a *account.Taken where a name leads to an account already.
+func (t tx) requireFree(aliases []names.Alias) error {
+	for _, alias := range aliases {
+		taken, err := t.has("SELECT 1 FROM aliases WHERE canonical = ?", alias.Name)
+		if err != nil {
+			return err
+		}
+		if taken {
+			return &account.Taken{Field: string(alias.Kind)}
+		}
+	}
+	return nil
+}
+
+func (t tx) addAliases(id account.ID, aliases []names.Alias) error {
+	for _, alias := range aliases {
+		if _, err := t.exec("INSERT INTO aliases (canonical, kind, account) VALUES (?, ?, ?)", alias.Name, string(alias.Kind), int64(id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SetContact implements account.Accounts.
+func (s Accounts) SetContact(ctx context.Context, id account.ID, change account.ContactChange) error {
+	return s.store.write(ctx, func(t tx) error {
+		var a account.Account
+		found, err := t.one("SELECT "+accountColumns+" FROM accounts WHERE id = ?", func(r row) { a = readAccount(r) }, int64(id))
+		if err == nil && !found {
+			err = account.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		before := a
+		change.Apply(&a)
+		if _, err := t.exec("DELETE FROM aliases WHERE account = ?", int64(id)); err != nil {
+			return err
+		}
+		if err := t.requireFree(a.Aliases()); err != nil {
+			return err
+		}
+		if err := t.addAliases(id, a.Aliases()); err != nil {
+			return err
+		}
+		if _, err := t.exec("UPDATE accounts SET email = ?, email_verified = ?, phone = ?, phone_verified = ? WHERE id = ?",
+			a.Email, a.EmailVerified, a.Phone, a.PhoneVerified, int64(id)); err != nil {
+			return err
+		}
+		if a.Email != before.Email || a.EmailVerified != before.EmailVerified {
+			err = t.audit(ctx, audit.Event{Account: id, Act: audit.AccountChanged, On: "email"})
+		}
+		if err == nil && (a.Phone != before.Phone || a.PhoneVerified != before.PhoneVerified) {
+			err = t.audit(ctx, audit.Event{Account: id, Act: audit.AccountChanged, On: "phone"})
+		}
+		return err
+	})
 }
 
 // ByAlias implements account.Accounts.

@@ -203,12 +203,58 @@ func testSettings(t *testing.T, s Stores) {
 		must(t, err)
 		same(t, change.name, got, a)
 	}
+	testContact(t, s, &a)
 	if err := s.Accounts.SetFlag(t.Context(), a.ID, "username", true); err == nil {
 		t.Error("a flag that is none was set")
 	}
 	got, err := s.Accounts.ByID(t.Context(), other.ID)
 	must(t, err)
 	same(t, "the other account", got, other)
+}
+
+// testContact changes how an account is reached: a verified address leads to it, another does not,
+// and one that leads to another account is refused.
+func testContact(t *testing.T, s Stores, a *account.Account) {
+	ctx := t.Context()
+	leads := func(kind names.Kind, name string, want bool) {
+		t.Helper()
+		got, err := s.Accounts.ByAlias(ctx, names.Alias{Kind: kind, Name: name})
+		switch {
+		case want && (err != nil || got.ID != a.ID):
+			t.Errorf("%s leads to %v, %v", name, got.ID, err)
+		case !want:
+			wantError(t, name, err, account.ErrNotFound)
+		}
+	}
+	former := a.Email
+	taken := person("carl")
+	taken.Email, taken.EmailVerified = "carl@example.com", true
+	create(t, s.Accounts, taken)
+	for _, change := range []account.ContactChange{
+		{Email: new("new@example.com")},
+		{Email: new("new@example.com"), Verified: true},
+		{Email: new("new@example.com")}, // stays verified
+		{Email: new("carl@example.com")},
+		{Email: new("new@example.com"), Phone: new("+12025550111"), Verified: true},
+		{Phone: new("")},
+	} {
+		must(t, s.Accounts.SetContact(ctx, a.ID, change))
+		change.Apply(a)
+		got, err := s.Accounts.ByID(ctx, a.ID)
+		must(t, err)
+		same(t, "contact", got, *a)
+		leads(names.Username, a.Username, true)
+		leads(names.Email, "new@example.com", a.Email == "new@example.com" && a.EmailVerified)
+		leads(names.Phone, "+12025550111", a.Phone != "")
+	}
+	var refused *account.Taken
+	if err := s.Accounts.SetContact(ctx, a.ID, account.ContactChange{Email: new("carl@example.com"), Verified: true}); !errors.As(err, &refused) || refused.Field != "email" {
+		t.Errorf("an address of another account: %v", err)
+	}
+	leads(names.Email, "new@example.com", true)
+	if former != "" {
+		leads(names.Email, former, false)
+	}
 }
 
 func testMissingAccount(t *testing.T, s Stores) {
@@ -226,6 +272,7 @@ func testMissingAccount(t *testing.T, s Stores) {
 			"Rehash":              s.Accounts.Rehash(t.Context(), id, "", "x"),
 			"RotateKey":           s.Accounts.RotateKey(t.Context(), id, account.KeyHash{1}, nil),
 			"SealKey":             s.Accounts.SealKey(t.Context(), id, account.KeyHash{}, nil),
+			"SetContact":          s.Accounts.SetContact(t.Context(), id, account.ContactChange{Email: new("x@example.com")}),
 			"SetPlan":             s.Accounts.SetPlan(t.Context(), id, account.Free),
 			"SetLimit":            s.Accounts.SetLimit(t.Context(), id, "rate", new(int64(1))),
 			"SetFlag":             s.Accounts.SetFlag(t.Context(), id, account.FlagAdmin, true),
@@ -430,6 +477,7 @@ func testAccountVersions(t *testing.T, s Stores) {
 		{"rehash", func() error { return s.Accounts.Rehash(ctx, id, "new", "newer") }},
 		{"key", func() error { return s.Accounts.RotateKey(ctx, id, account.KeyHash{1}, nil) }},
 		{"sealed key", func() error { return s.Accounts.SealKey(ctx, id, account.KeyHash{1}, []byte("sealed")) }},
+		{"contact", func() error { return s.Accounts.SetContact(ctx, id, account.ContactChange{Phone: new("+12025550199")}) }},
 		{"plan", func() error { return s.Accounts.SetPlan(ctx, id, account.Free) }},
 		{"limit", func() error { return s.Accounts.SetLimit(ctx, id, "rate", new(int64(1))) }},
 		{"flag", func() error { return s.Accounts.SetFlag(ctx, id, account.FlagDisabled, true) }},
