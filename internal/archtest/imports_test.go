@@ -18,7 +18,7 @@ type layer struct {
 // language is what the service may use of the language.
 var language = []string{
 	"lang", "lang/source", "lang/syntax", "lang/format", "lang/value", "lang/bytecode",
-	"lang/form", "lang/lib", "lang/resolve", "lang/rows", "lang/compile", "lang/vm",
+	"lang/form", "lang/lib", "lang/resolve", "lang/rows", "lang/compile", "lang/vm", "lang/ide",
 }
 
 // layers has a row for every package, earlier layers first. The language never
@@ -37,6 +37,7 @@ var layers = []layer{
 	{pkg: "lang/compile", imports: []string{"lang/source", "lang/syntax", "lang/resolve", "lang/bytecode", "lang/value", "lang/form", "lang/lib"}},
 	{pkg: "lang/vm", imports: []string{"lang/source", "lang/bytecode", "lang/value", "lang/form", "lang/lib"}},
 	{pkg: "lang", imports: []string{"lang/source", "lang/syntax", "lang/format", "lang/value", "lang/bytecode", "lang/lib", "lang/resolve", "lang/compile"}},
+	{pkg: "lang/ide", imports: []string{"lang", "lang/source", "lang/syntax", "lang/format", "lang/lib", "lang/resolve"}},
 	{pkg: "lang/langtest", imports: append([]string{"lang/langtest/*"}, language...)},
 	{pkg: "lang/langtest/*", imports: append([]string{"lang/langtest"}, language...)},
 

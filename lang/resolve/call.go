@@ -28,14 +28,14 @@ func (r *resolver) call(c *syntax.Call) {
 	if _, ok := r.res.entry(r.at, "", c.Name); ok {
 		r.errorf(c, "%s is a constant: write it without brackets", c.Name)
 	} else {
-		r.errorf(c, "there is no function %s%s", c.Name, r.suggest(c.Name))
+		r.noFunction(c, c.Name)
 	}
 	r.arguments(c)
 }
 
 func (r *resolver) defined(c *syntax.Call, f *Func) {
 	if need, most := f.Required(), len(f.Params); len(c.Args) < need || len(c.Args) > most {
-		r.errorf(c, "%s takes %s; %s given: %s", f.Name, argumentCount(need, most), areGiven(len(c.Args)), f.signature())
+		r.errorf(c, "%s takes %s; %s given: %s", f.Name, argumentCount(need, most), areGiven(len(c.Args)), f.signature()).Code = source.WrongArguments
 	}
 	for _, a := range c.Args {
 		if l, ok := a.(*syntax.Lambda); ok {
@@ -48,7 +48,7 @@ func (r *resolver) defined(c *syntax.Call, f *Func) {
 
 func (r *resolver) builtin(c *syntax.Call, b *lib.Builtin) {
 	if len(c.Args) < b.Min || b.Max >= 0 && len(c.Args) > b.Max {
-		r.errorf(c, "%s takes %s; %s given: %s", b.Name, argumentCount(b.Min, b.Max), areGiven(len(c.Args)), b.Signature)
+		r.errorf(c, "%s takes %s; %s given: %s", b.Name, argumentCount(b.Min, b.Max), areGiven(len(c.Args)), b.Signature).Code = source.WrongArguments
 		r.arguments(c)
 		return
 	}
@@ -61,7 +61,7 @@ func (r *resolver) builtin(c *syntax.Call, b *lib.Builtin) {
 				continue
 			}
 			if n, ok := a.(*syntax.Name); ok && !r.isConstant(n.Name) {
-				r.errorf(n, "there is no function %s%s", n.Name, r.suggest(n.Name))
+				r.noFunction(n, n.Name)
 				continue
 			}
 			if !isLambda {
@@ -169,10 +169,27 @@ var habits = map[string]string{
 	"PASSWORD_VERIFY": "PASSWORD_MATCHES", "MD5": "SHA256", "SHA1": "SHA256", "HASH": "SHA256",
 }
 
-// suggest says what a wrong function name may have been meant to be.
-func (r *resolver) suggest(name string) string {
+// noFunction reports a node that starts with the name of a function that is not there.
+func (r *resolver) noFunction(n syntax.Node, name string) {
+	if r.open {
+		return
+	}
+	said, instead := r.suggest(name)
+	e := r.errorf(n, "there is no function %s%s", name, said)
+	e.Code = source.UnknownFunction
+	if instead != "" {
+		e.Offer(source.UnknownFunction, n.Pos(), n.Pos()+source.Pos(len(name)), instead)
+	}
+}
+
+// suggest says what a wrong function name may have been meant to be, and which name
+// to write instead, "" where it takes more than a name.
+func (r *resolver) suggest(name string) (said, instead string) {
 	if h, ok := habits[strings.ToUpper(name)]; ok {
-		return ": here it is " + h
+		if _, ok := lib.Lookup(h); ok {
+			instead = h
+		}
+		return ": here it is " + h, instead
 	}
 	var names []string
 	for _, e := range r.res.units[r.res.files[r.at].unit] {
@@ -185,7 +202,7 @@ func (r *resolver) suggest(name string) string {
 		names = append(names, lib.At(i).Name)
 	}
 	if near := source.Nearest(name, names); near != "" {
-		return "; there is " + near
+		return "; there is " + near, near
 	}
-	return ": DEFINE makes one"
+	return ": DEFINE makes one", ""
 }

@@ -169,7 +169,7 @@ func (r *resolver) declareName(file int, name string, pos source.Pos, what strin
 		default:
 			where = " of " + r.res.Files[old.file].Name
 		}
-		r.errs.Add(r.file, pos, pos+source.Pos(len(name)), "%s is defined twice: line %d%s has it already", what, line, where)
+		r.errs.Add(r.file, pos, pos+source.Pos(len(name)), "%s is defined twice: line %d%s has it already", what, line, where).Code = source.DefinedTwice
 		return false
 	}
 	r.res.units[unit][key] = e
@@ -302,11 +302,15 @@ func (r *resolver) name(n *syntax.Name) {
 			r.errorf(n, "%s is a function: call it as %s, or give it to MAP and the like by its name", lib.At(i).Name, lib.At(i).Signature)
 			return
 		}
-		if near := source.Nearest(n.Name, r.constantNames("")); near != "" {
-			r.errorf(n, "there is no constant %s; there is %s", n.Name, near)
+		if r.open {
 			return
 		}
-		r.errorf(n, "%s", syntax.NoValue(n.Name))
+		if near := source.Nearest(n.Name, r.constantNames("")); near != "" {
+			r.errorf(n, "there is no constant %s; there is %s", n.Name, near).Offer(source.UnknownName, n.Start, n.Stop, near)
+			return
+		}
+		said, instead := syntax.NoValue(n.Name)
+		r.errorf(n, "%s", said).Offer(source.UnknownWord, n.Start, n.Stop, instead)
 	}
 }
 
@@ -335,6 +339,9 @@ func (r *resolver) member(e *syntax.FieldAccess, prefix *syntax.Name) {
 
 // noMember reports a name that a prefix does not have, or a prefix that is none.
 func (r *resolver) noMember(n syntax.Node, prefix, name string, call bool) {
+	if r.open {
+		return
+	}
 	target, ok := r.res.files[r.at].prefixes[strings.ToLower(prefix)]
 	if !ok {
 		var names []string
@@ -343,7 +350,8 @@ func (r *resolver) noMember(n syntax.Node, prefix, name string, call bool) {
 		}
 		slices.Sort(names)
 		if near := source.Nearest(prefix, names); near != "" {
-			r.errorf(n, "there is no prefix %s; there is %s", prefix, near)
+			r.errorf(n, "there is no prefix %s; there is %s", prefix, near).
+				Offer(source.UnknownName, n.Pos(), n.Pos()+source.Pos(len(prefix)), near)
 			return
 		}
 		r.errorf(n, `there is no prefix %s: INCLUDE "/lib/%s.ql" AS %s gives one`, prefix, strings.ToLower(prefix), prefix)

@@ -60,7 +60,23 @@ func (r *Result) Lookup(file int, prefix, name string) (int, bool) {
 // taken. They must have been parsed without errors: what the parser refuses is
 // not looked at again. It takes a step of y with each statement and expression.
 func Resolve(main *syntax.Script, includes []*syntax.Script, y *source.Yield) (*Result, source.Errors) {
-	r := &resolver{yield: y, res: &Result{units: map[int]map[string]entry{}, consts: map[syntax.Expr]*Constant{}}}
+	r := &resolver{yield: y, res: newResult()}
+	return r.resolve(main, includes)
+}
+
+// Partial finds the mistakes in the names of scripts that the parser may have found
+// errors in: what stands in a broken statement counts as set there. Where open is true,
+// not all that the script includes is given, and any function may be defined in the rest.
+func Partial(main *syntax.Script, includes []*syntax.Script, open bool, y *source.Yield) (*Result, source.Errors) {
+	r := &resolver{yield: y, res: newResult(), open: open}
+	return r.resolve(main, includes)
+}
+
+func newResult() *Result {
+	return &Result{units: map[int]map[string]entry{}, consts: map[syntax.Expr]*Constant{}}
+}
+
+func (r *resolver) resolve(main *syntax.Script, includes []*syntax.Script) (*Result, source.Errors) {
 	top := &Func{File: 0, slots: map[string]int{}}
 	r.res.Funcs = append(r.res.Funcs, top)
 	r.link(main, includes)
@@ -120,7 +136,9 @@ type resolver struct {
 	file  *source.File
 	at    int // number of the file
 	fn    *Func
-	chain int // constants whose values are being looked at
+	chain int                  // constants whose values are being looked at
+	open  bool                 // functions may be defined in files that are not given
+	sets  map[*syntax.Var]bool // where variables are set, for NamesOf; nil otherwise
 
 	tx      int      // depth of TRANSACTION around the statement
 	depth   int      // of the expression
@@ -128,11 +146,14 @@ type resolver struct {
 	unset   map[string]bool
 }
 
-func (r *resolver) errorf(n syntax.Node, format string, args ...any) {
-	r.errs.Add(r.file, n.Pos(), n.End(), format, args...)
+func (r *resolver) errorf(n syntax.Node, format string, args ...any) *source.Error {
+	return r.errs.Add(r.file, n.Pos(), n.End(), format, args...)
 }
 
 func (r *resolver) define(file int, d *syntax.Define) {
+	if d.Name == "" { // its header is broken
+		return
+	}
 	if !r.declareName(file, d.Name, d.NamePos, "the function "+d.Name, entry{file: file, pos: d.NamePos, fn: len(r.res.Funcs)}) {
 		return
 	}
@@ -168,6 +189,9 @@ func (r *resolver) declare(name string) {
 func (r *resolver) declareVar(v *syntax.Var) {
 	if v != nil {
 		r.declare(v.Name)
+		if r.sets != nil {
+			r.sets[v] = true
+		}
 	}
 }
 
@@ -176,6 +200,12 @@ func (r *resolver) collect(stmts []syntax.Stmt) {
 	for _, s := range stmts {
 		r.yield.Step()
 		switch s := s.(type) {
+		case *syntax.BadStmt:
+			for _, x := range s.Parts {
+				if v, ok := x.(*syntax.Var); ok {
+					r.declareVar(v)
+				}
+			}
 		case *syntax.Set:
 			r.declareVar(s.Target.Var)
 		case *syntax.SetKey:
@@ -186,7 +216,7 @@ func (r *resolver) collect(stmts []syntax.Stmt) {
 			r.declareVar(s.Target.Var)
 		case *syntax.If:
 			for _, b := range s.Branches {
-				r.collect(b.Body.Stmts)
+				r.collectBlock(b.Body)
 			}
 			r.collectBlock(s.Else)
 		case *syntax.ForIn:
@@ -297,7 +327,7 @@ func (r *resolver) stmt(s syntax.Stmt) {
 	case *syntax.While:
 		r.exprs(s.Cond)
 		r.block(s.Body)
-	case *syntax.Break, *syntax.Continue, *syntax.Stop:
+	case *syntax.Break, *syntax.Continue, *syntax.Stop, *syntax.BadStmt:
 	case *syntax.Return:
 		r.exprs(s.Value)
 	case *syntax.CallStmt:
@@ -448,21 +478,23 @@ func (r *resolver) use(v *syntax.Var) {
 		where = " in " + r.fn.Name
 	}
 	if r.isInput(v.Name) {
-		r.errorf(v, "?%s is never set%s: the field of INPUT FIELDS is !INPUT.%s", v.Name, where, v.Name)
+		r.errorf(v, "?%s is never set%s: the field of INPUT FIELDS is !INPUT.%s", v.Name, where, v.Name).
+			Offer(source.UnknownVariable, v.Start, v.Stop, "!INPUT."+v.Name)
 		return
 	}
 	if near := source.Nearest(v.Name, names); near != "" {
-		r.errorf(v, "?%s is never set%s; ?%s is", v.Name, where, near)
+		r.errorf(v, "?%s is never set%s; ?%s is", v.Name, where, near).
+			Offer(source.UnknownVariable, v.Start, v.Stop, "?"+near)
 		return
 	}
 	if r.fn.Define != nil {
 		// The top level is resolved first: its variables are known.
 		if _, ok := r.res.Funcs[0].slots[v.Name]; ok {
-			r.errorf(v, "?%s is never set in %s: a function sees its parameters and its own variables only, so pass it as a parameter", v.Name, r.fn.Name)
+			r.errorf(v, "?%s is never set in %s: a function sees its parameters and its own variables only, so pass it as a parameter", v.Name, r.fn.Name).Code = source.UnknownVariable
 			return
 		}
 	}
-	r.errorf(v, "?%s is never set%s: SET ?%s AS … sets it", v.Name, where, v.Name)
+	r.errorf(v, "?%s is never set%s: SET ?%s AS … sets it", v.Name, where, v.Name).Code = source.UnknownVariable
 }
 
 // isInput says whether callers give the script a field of this name.

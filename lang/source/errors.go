@@ -16,6 +16,51 @@ type Error struct {
 	Width   int // code points that the caret underlines, at least 1
 	Message string
 	Source  string // the text of the line, for the caret
+
+	// Code is the kind of mistake, the same in every release, and [Start, End) the
+	// bytes of the normalised text that it is about.
+	Code       Code
+	Start, End Pos
+	// Fixes are the ways out that can be written down, the likeliest first.
+	Fixes []Fix
+}
+
+// Code is a kind of mistake, as tools tell them apart.
+type Code string
+
+// The codes. What has none of its own is Syntax where the parser found it, and
+// Meaning where a later phase did.
+const (
+	Syntax          Code = "syntax"
+	Meaning         Code = "meaning"
+	UnknownWord     Code = "unknown_word"
+	UnknownVariable Code = "unknown_variable"
+	UnknownFunction Code = "unknown_function"
+	UnknownGlobal   Code = "unknown_global"
+	UnknownName     Code = "unknown_name"
+	ForeignWord     Code = "foreign_word"
+	WrongArguments  Code = "wrong_arguments"
+	DefinedTwice    Code = "defined_twice"
+	MissingEnd      Code = "missing_end"
+	BadInclude      Code = "bad_include"
+)
+
+// Fix is a change of the text that would mend a mistake.
+type Fix struct {
+	Title string
+	Edits []Edit
+}
+
+// Edit puts a text in the place of the bytes [Start, End).
+type Edit struct {
+	Start, End Pos
+	Text       string
+}
+
+// Offer adds a fix that puts text in the place of [start, end), under the code.
+func (e *Error) Offer(code Code, start, end Pos, text string) {
+	e.Code = code
+	e.Fixes = append(e.Fixes, Fix{Title: "Write " + text, Edits: []Edit{{start, end, text}}})
 }
 
 // Error gives "line:column: message", with the file in front for an INCLUDE.
@@ -97,8 +142,9 @@ func printable(s string) string {
 // Errors is a list of errors that is itself an error.
 type Errors []*Error
 
-// Add appends an error at pos that spans to end (NoPos: one character).
-func (l *Errors) Add(f *File, pos, end Pos, format string, args ...any) {
+// Add appends an error at pos that spans to end (NoPos: one character), and returns
+// it, so that its code and fixes can be told.
+func (l *Errors) Add(f *File, pos, end Pos, format string, args ...any) *Error {
 	line, col := f.Position(pos)
 	text := f.LineText(line)
 	width := 1
@@ -109,8 +155,13 @@ func (l *Errors) Add(f *File, pos, end Pos, format string, args ...any) {
 		}
 		width = max(1, utf8.RuneCountInString(span))
 	}
-	*l = append(*l, &Error{File: f.Name, Line: line, Column: col, Width: width,
-		Message: fmt.Sprintf(format, args...), Source: text})
+	size := Pos(len(f.Text))
+	start := min(max(pos, 0), size)
+	e := &Error{File: f.Name, Line: line, Column: col, Width: width,
+		Message: fmt.Sprintf(format, args...), Source: text,
+		Code: Meaning, Start: start, End: min(max(start, end), size)}
+	*l = append(*l, e)
+	return e
 }
 
 // Sort orders the errors by file and position, keeping one error a position.

@@ -306,6 +306,12 @@ type (
 		NamePos source.Pos
 		Value   Expr
 	}
+	// BadStmt is a statement that could not be read; such a script has errors.
+	BadStmt struct {
+		Span
+		Verb  string // in capitals, "" where no verb was read
+		Parts []Expr // the variables, globals and calls that stand in it
+	}
 	// Include is INCLUDE "/path" [AS prefix].
 	Include struct {
 		Span
@@ -659,6 +665,7 @@ func (*SQL) stmt()          {}
 func (*Define) stmt()       {}
 func (*Include) stmt()      {}
 func (*Constant) stmt()     {}
+func (*BadStmt) stmt()      {}
 
 func (*Number) expr()      {}
 func (*Text) expr()        {}

@@ -22,6 +22,7 @@ func (p *parser) missingObject(verb word) {
 
 // badSet fails at a SET without a variable or a key.
 func (p *parser) badSet(start source.Pos) {
+	p.noteVariable()
 	t, next := p.tok, p.peek(1)
 	switch {
 	case (t.is(wRow) || t.is(wValue)) && next.kind == tVar:
@@ -29,6 +30,7 @@ func (p *parser) badSet(start source.Pos) {
 	case t.kind == tWord && (t.line || t.word.isStructure()), t.kind == tEOF:
 		p.fail(start, p.prevStop, "SET needs a variable and a value: SET ?name AS value")
 	case t.kind == tWord:
+		p.offer(source.ForeignWord, &t, "?"+p.text(&t))
 		p.fail(t.start, t.stop, "a variable starts with ?: SET ?%s AS value", p.text(&t))
 	case t.kind == tGlobal:
 		name := p.upper(&t)
@@ -47,6 +49,7 @@ func (p *parser) assign() {
 	left := p.src[p.last.start:p.prevStop]
 	switch {
 	case t.kind == tEq || t.is(wTo):
+		p.offer(source.ForeignWord, &t, "AS")
 		p.errorAt(t.start, t.stop, "write AS instead of %s: %s AS %s", p.text(&t), short(left), p.valueAfter(t.stop))
 		p.skip()
 		return
@@ -103,6 +106,7 @@ func (p *parser) loneSet(left string) {
 
 // badFor fails at a FOR without its variable, or goes on after FOR EACH.
 func (p *parser) badFor() {
+	p.noteVariable()
 	t := p.tok
 	const shapes = "FOR ?x IN ?list DO … END or FOR ?i FROM 1 TO 10 DO … END"
 	switch {
@@ -118,6 +122,7 @@ func (p *parser) badFor() {
 		p.skipBrackets()
 		panic(unwind{})
 	case t.kind == tWord && t.word == wNone:
+		p.offer(source.ForeignWord, &t, "?"+p.text(&t))
 		p.errorAt(t.start, t.stop, "a variable starts with ?: FOR ?%s IN ?list DO … END", p.text(&t))
 		p.skip()
 		panic(unwind{})
@@ -131,10 +136,12 @@ func (p *parser) badForIn(v *Var) (rng bool) {
 	t := p.tok
 	switch {
 	case t.kind == tEq:
+		p.offer(source.ForeignWord, &t, "FROM")
 		p.errorAt(t.start, t.stop, "write FROM instead of =: FOR ?%s FROM 1 TO 10 DO … END", v.Name)
 		p.skip()
 		return true
 	case t.is(wOf) || t.kind == tColon:
+		p.offer(source.ForeignWord, &t, "IN")
 		p.errorAt(t.start, t.stop, "write IN instead of %s: FOR ?%s IN ?list DO … END", p.text(&t), v.Name)
 		p.skip()
 		return false
@@ -150,6 +157,7 @@ func (p *parser) badParam() *Var {
 	if t.kind != tWord || t.err != errNone {
 		p.expected("a parameter such as ?name, or )", "")
 	}
+	p.offer(source.ForeignWord, &t, "?"+p.text(&t))
 	p.errorAt(t.start, t.stop, "a parameter starts with ?: ?%s", p.text(&t))
 	p.skip()
 	return &Var{Span{t.start, t.stop}, p.text(&t)}
@@ -160,9 +168,11 @@ func (p *parser) noResult(verb word, example string) {
 	p.checkToken()
 	t := p.tok
 	if t.is(wInto) && p.peek(1).kind == tVar {
+		p.offer(source.ForeignWord, &t, "SET")
 		p.fail(t.start, t.stop, "write SET %s instead of INTO %s", p.text(p.peek(1)), p.text(p.peek(1)))
 	}
 	if t.is(wAs) && p.peek(1).kind == tVar {
+		p.offer(source.ForeignWord, &t, "SET")
 		p.fail(t.start, t.stop, "write SET %s instead of AS %s", p.text(p.peek(1)), p.text(p.peek(1)))
 	}
 	if t.is(wSet) && !t.line && p.peek(1).kind == tVar && p.peek(2).is(wAs) {
@@ -184,6 +194,7 @@ func (p *parser) badClause(verb word) {
 	text := p.upper(t)
 	clauses := clausesOf[verb]
 	if near := nearest(text, clauses); near != "" && near != text {
+		p.offer(source.UnknownWord, t, near)
 		p.fail(t.start, t.stop, "%s has no clause %s; did you mean %s?", verb, text, near)
 	}
 	p.fail(t.start, t.stop, "%s has no clause %s: it takes %s", verb, short(text), orList(clauses))
@@ -191,15 +202,18 @@ func (p *parser) badClause(verb word) {
 
 // badUnit fails behind a number that should be a time.
 func (p *parser) badUnit(amount Expr) {
+	p.noteWords(Units())
 	p.checkToken()
 	t := &p.tok
 	const units = "SECONDS, MINUTES, HOURS, DAYS or WEEKS"
 	if t.kind == tWord && !t.line && !t.word.isVerb() {
 		text := p.upper(t)
 		if habit := unitHabits[text]; habit != "" {
+			p.offerWord(t, habit)
 			p.fail(t.start, t.stop, "instead of %s write %s", text, habit)
 		}
 		if near := nearest(text, Units()); near != "" {
+			p.offer(source.UnknownWord, t, near)
 			p.fail(t.start, t.stop, "%s is no unit of time; did you mean %s?", text, near)
 		}
 		if t.word == wNone {
@@ -211,8 +225,10 @@ func (p *parser) badUnit(amount Expr) {
 
 // badFormat fails behind AS.
 func (p *parser) badFormat() {
+	p.noteWords(Formats())
 	t := &p.tok
 	if t.kind == tWord {
+		p.offer(source.UnknownWord, t, nearest(p.text(t), Formats()))
 		p.fail(t.start, t.stop, "%s is no format: AS takes %s%s", short(p.upper(t)), orList(Formats()), didYouMean(p.text(t), Formats()))
 	}
 	p.expected("a format after AS", orList(Formats()))
@@ -220,6 +236,7 @@ func (p *parser) badFormat() {
 
 // badKind fails behind the name of a field.
 func (p *parser) badKind(f *Field) {
+	p.noteWords(FieldKinds())
 	p.checkToken()
 	t, name := &p.tok, f.Name
 	if f.Quoted == nil && isVerb(name) && (t.kind != tWord || t.line) {
@@ -231,6 +248,7 @@ func (p *parser) badKind(f *Field) {
 	text := p.upper(t)
 	ofPerson := p.last.verb == wGather // see noFiles
 	if habit := kindHabits[text]; habit != "" && (ofPerson || habit != "FILE") {
+		p.offerWord(t, habit)
 		p.fail(t.start, t.stop, "instead of %s write %s", text, habit)
 	}
 	kinds := FieldKinds()
@@ -238,6 +256,7 @@ func (p *parser) badKind(f *Field) {
 		kinds = slices.DeleteFunc(kinds, func(kind string) bool { return kind == "FILE" })
 	}
 	if near := nearest(text, kinds); near != "" {
+		p.offer(source.UnknownWord, t, near)
 		p.fail(t.start, t.stop, "%s is no kind of field; did you mean %s?", text, near)
 	}
 	p.fail(t.start, t.stop, "%s is no kind of field: the kinds are %s", short(text), orList(kinds))
@@ -260,6 +279,7 @@ func (p *parser) afterField() {
 	case p.last.verb != wGather && t.word.isVerb(), t.is(wInput) && next.is(wFields):
 		return
 	case t.is(wInto) && next.kind == tVar && clauseTakesSet(p.last.verb):
+		p.offer(source.ForeignWord, &t, "SET")
 		p.fail(t.start, t.stop, "write SET %s instead of INTO %s", p.text(next), p.text(next))
 	}
 	if next := p.peek(1); next.kind == tWord && (next.word >= wText && next.word <= wChoices) {
@@ -273,6 +293,7 @@ func (p *parser) afterField() {
 		p.fail(t.start, t.stop, "a field is optional unless it is REQUIRED: leave %s out", text)
 	}
 	if near := nearest(text, FieldAttributes()); near != "" {
+		p.offer(source.UnknownWord, &t, near)
 		p.fail(t.start, t.stop, "%s is no attribute of a field; did you mean %s?", text, near)
 	}
 	p.fail(t.start, t.stop, "%s is no attribute of a field: the attributes are %s", short(text), orList(FieldAttributes()))

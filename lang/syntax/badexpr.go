@@ -33,6 +33,7 @@ func (p *parser) chainedComparison(x Expr) {
 
 // badField fails behind "." where no name follows.
 func (p *parser) badField() {
+	p.noteAccess()
 	t := &p.tok
 	switch {
 	case t.kind == tNumber:
@@ -47,6 +48,7 @@ func (p *parser) badField() {
 
 // badOperand fails where a value should stand.
 func (p *parser) badOperand() {
+	p.noteValue()
 	p.checkToken()
 	t := &p.tok
 	if p.prevKind == tEq && p.prevStop == t.start && (t.kind == tLt || t.kind == tGt) {
@@ -75,18 +77,23 @@ func (p *parser) badOperand() {
 	case next.kind == tArrow:
 		p.fail(t.start, t.stop, "the parameter of a function starts with ?: ?%s -> …", text)
 	case valueHabits[p.upper(t)] != "":
+		p.offerWord(t, valueHabits[p.upper(t)])
 		p.fail(t.start, t.stop, "instead of %s write %s", text, valueHabits[p.upper(t)])
 	}
-	p.fail(t.start, t.stop, "%s", NoValue(text))
+	said, instead := NoValue(text)
+	p.offer(source.UnknownWord, t, instead)
+	p.fail(t.start, t.stop, "%s", said)
 }
 
-// NoValue says of a name that is neither a constant nor anything else what may have been meant.
-func NoValue(name string) string {
+// NoValue says of a name that is neither a constant nor anything else what may have been
+// meant, and what to write instead.
+func NoValue(name string) (said, instead string) {
 	if near := nearest(name, []string{"NULL", "TRUE", "FALSE", "CASE"}); near != "" {
-		return fmt.Sprintf("%s is no value; did you mean %s? a variable is written ?%s", name, near, name)
+		return fmt.Sprintf("%s is no value; did you mean %s? a variable is written ?%s", name, near, name), near
 	}
+	variable := "?" + name
 	name = short(name)
-	return fmt.Sprintf(`%s is no value: a variable is written ?%s, a text "%s"`, name, name, name)
+	return fmt.Sprintf(`%s is no value: a variable is written ?%s, a text "%s"`, name, name, name), variable
 }
 
 // clauseTakesSet says whether the statement may end with SET ?name.
@@ -99,6 +106,7 @@ func clauseTakesSet(w word) bool {
 func (p *parser) badGlobal(name string) {
 	t := &p.tok
 	if near := nearest(name, globals[:]); near != "" {
+		p.offer(source.UnknownGlobal, t, "!"+near)
 		p.errorAt(t.start, t.stop, "there is no global !%s; did you mean !%s?", name, near)
 		return
 	}
@@ -106,6 +114,7 @@ func (p *parser) badGlobal(name string) {
 		p.errorAt(t.start, t.stop, "there is no global !%s; to negate a condition write NOT ?%s", short(name), short(name))
 		return
 	}
+	p.fix.code = source.UnknownGlobal
 	p.errorAt(t.start, t.stop, "there is no global !%s: the globals are !%s", name, strings.Join(globals[:], ", !"))
 }
 
@@ -132,6 +141,7 @@ func (p *parser) noCaseEnd(start source.Pos, hasElse bool) {
 
 // badKey fails where the key of a map should stand.
 func (p *parser) badKey() {
+	p.noteKey()
 	t := &p.tok
 	switch t.kind {
 	case tVar:

@@ -118,6 +118,7 @@ func (p *parser) bareWord() Stmt {
 	case refusedSQL[upper] != "" && next.kind != tEq && next.kind != tLParen:
 		p.fail(t.start, t.stop, "%s is not allowed: %s", upper, refusedSQL[upper])
 	case verbHabits[upper] != "" && next.kind != tEq:
+		p.offerWord(&t, verbHabits[upper])
 		p.fail(t.start, t.stop, "instead of %s write %s", upper, verbHabits[upper])
 	case next.kind == tLParen:
 		p.fail(t.start, next.stop, "a function is called with CALL %s(…); to write out its value write EMIT %s(…)", short(text), short(text))
@@ -127,8 +128,10 @@ func (p *parser) bareWord() Stmt {
 		p.assignment(t.start, t.stop, "?"+text)
 	}
 	if near := nearest(text, Verbs()); near != "" {
+		p.offer(source.UnknownWord, &t, near)
 		p.fail(t.start, t.stop, "%s is no statement; did you mean %s?", text, near)
 	}
+	p.fix.code = source.UnknownWord
 	p.fail(t.start, t.stop, "%s is no statement: every statement starts with a verb such as SET or EMIT", short(text))
 	return nil
 }
@@ -139,6 +142,7 @@ func (p *parser) misplacedClause() {
 	verb := p.last.verb
 	upper := p.upper(t)
 	if t.is(wInto) && p.peek(1).kind == tVar && (verb.isSQLHead() || clauseTakesSet(verb)) {
+		p.offer(source.ForeignWord, t, "SET")
 		p.fail(t.start, t.stop, "write SET %s instead of INTO %s", p.text(p.peek(1)), p.text(p.peek(1)))
 	}
 	for _, c := range clausesOf[verb] {
@@ -164,6 +168,7 @@ func (p *parser) misplacedClause() {
 // foreignDefine reads FUNCTION name(…) as DEFINE.
 func (p *parser) foreignDefine() Stmt {
 	t := p.tok
+	p.offer(source.ForeignWord, &t, "DEFINE")
 	p.errorAt(t.start, t.stop, "write DEFINE instead of %s: DEFINE name(?a, ?b) … END", p.upper(&t))
 	p.skip()
 	p.last = lastStmt{verb: wDefine, start: t.start}
@@ -173,6 +178,7 @@ func (p *parser) foreignDefine() Stmt {
 // foreignFor reads FOREACH ?x IN … as FOR.
 func (p *parser) foreignFor() Stmt {
 	t := p.tok
+	p.offer(source.ForeignWord, &t, "FOR")
 	p.errorAt(t.start, t.stop, "write FOR instead of FOREACH: FOR ?x IN ?list DO … END")
 	p.skip()
 	p.last = lastStmt{verb: wFor, start: t.start}

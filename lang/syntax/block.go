@@ -100,6 +100,7 @@ func (p *parser) statementRun() (done bool) {
 	m := p.mark()
 	defer p.recoverAt(&m, false)
 	for {
+		m.start = source.NoPos
 		if p.tok.kind == tSemi {
 			p.next()
 			continue
@@ -140,6 +141,7 @@ func (p *parser) column(pos source.Pos) int {
 func (p *parser) atBlockEnd() bool {
 	switch p.tok.kind {
 	case tEOF:
+		p.noteStatement()
 		return true
 	case tWord:
 		switch p.tok.word {
@@ -219,12 +221,14 @@ func (p *parser) end(open opener) {
 	case p.tok.kind == tRBrace && open.braces:
 		p.next()
 	case p.tok.kind == tWord && p.tok.word == wNone && p.foreignBlockWord() == wEnd:
+		p.offer(source.ForeignWord, &p.tok, "END")
 		p.errorAt(p.tok.start, p.tok.stop, "write END instead of %s: every block ends with END", p.text(&p.tok))
 		p.skip()
 	case p.tok.kind == tEOF:
 		p.missingEnd(open)
 		p.prevStop = p.tok.start // the statement reaches as far as its block
 	default:
+		p.fix.code = source.MissingEnd
 		p.errorAt(open.start, open.start+source.Pos(len(open.verb.String())),
 			"this %s has no END: %s on line %d comes first", open.verb, p.describe(&p.tok), p.file.Line(p.tok.start))
 		p.prevStop = p.tok.start
@@ -261,6 +265,7 @@ func (p *parser) missingEnd(open opener) {
 		return
 	}
 	if w := p.swallowed; w.word != wNone {
+		p.fix = fix{source.MissingEnd, w.pos, w.pos, "; "}
 		p.errorAt(w.pos, w.pos+source.Pos(len(w.word.String())), "this SQL has no end: put ; before %s", w.word)
 		return
 	}
@@ -271,5 +276,6 @@ func (p *parser) missingEnd(open opener) {
 	if before := strings.TrimRight(p.src[:open.start], " \t"); len(before) >= 3 && equalFold(before[len(before)-3:], "END") {
 		hint = "; END alone closes a block, without " + open.verb.String() + " behind it"
 	}
+	p.fix.code = source.MissingEnd
 	p.errorAt(open.start, open.start+source.Pos(len(open.verb.String())), "this %s has no END%s", open.verb, hint)
 }

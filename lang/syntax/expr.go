@@ -44,6 +44,9 @@ var wordOps = [wordCount]operator{
 // operator returns the binary operator that the current token is.
 func (p *parser) operator() operator {
 	if p.tok.kind != tWord {
+		if p.tok.kind == tEOF {
+			p.noteOperator()
+		}
 		return kindOps[p.tok.kind]
 	}
 	if p.tok.word == wNot {
@@ -232,6 +235,7 @@ func (p *parser) startsExpr() bool {
 	t := &p.tok
 	switch {
 	case !t.mayStartExpr():
+		p.noteValue()
 		return false
 	case t.is(wHTML):
 		return p.peek(1).isText()

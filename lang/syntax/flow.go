@@ -27,6 +27,7 @@ func (p *parser) ifStmt(start source.Pos) Stmt {
 			p.next()
 		}
 		if p.tok.kind == tWord && p.tok.word == wNone && p.foreignBlockWord() == wElse {
+			p.offer(source.ForeignWord, &p.tok, "ELSE IF")
 			p.errorAt(p.tok.start, p.tok.stop, "write ELSE IF instead of %s", p.text(&p.tok))
 			branch = p.tok.start
 			p.skip()
@@ -192,6 +193,7 @@ func (p *parser) returnStmt(start source.Pos) Stmt {
 
 func (p *parser) callStmt(start source.Pos) Stmt {
 	if p.tok.kind != tWord || !p.tok.word.canName() {
+		p.noteFunction()
 		p.expected("the name of a function", "CALL name(…)")
 	}
 	if p.peek(1).kind != tLParen && !p.startsMember() {
@@ -261,6 +263,7 @@ func (p *parser) defineHeader(s *Define) {
 	p.next()
 	var names nameSet
 	for p.tok.kind != tRParen {
+		p.noteVariable()
 		var param Param
 		if p.tok.kind == tVar {
 			param.Var = p.variable()
@@ -271,6 +274,7 @@ func (p *parser) defineHeader(s *Define) {
 			p.errorAt(param.Var.Start, param.Var.Stop, "the parameter ?%s is written twice", param.Var.Name)
 		}
 		if p.tok.kind == tEq {
+			p.offer(source.ForeignWord, &p.tok, "DEFAULT")
 			p.errorAt(p.tok.start, p.tok.stop, "write DEFAULT instead of =: ?%s DEFAULT value", param.Var.Name)
 			p.tok.kind, p.tok.word = tWord, wDefault
 		}

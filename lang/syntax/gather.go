@@ -154,6 +154,7 @@ func (p *parser) field() *Field {
 		f.Name = p.text(&p.tok)
 		p.next()
 	default:
+		p.noteKey()
 		p.expected("the name of a field", "name TEXT REQUIRED")
 	}
 	p.fieldKind(f)
@@ -214,6 +215,7 @@ func (p *parser) fieldKind(f *Field) {
 // attribute reads one attribute of a field, if one stands here.
 func (p *parser) attribute(f *Field) bool {
 	if p.tok.kind != tWord {
+		p.noteWords(FieldAttributes())
 		return false
 	}
 	var value *Expr

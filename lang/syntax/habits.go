@@ -3,6 +3,8 @@ package syntax
 import (
 	"fmt"
 	"strings"
+
+	"ql/lang/source"
 )
 
 // What people write by habit from other languages, and the way it is written
@@ -252,6 +254,14 @@ func didYouMean(word string, candidates []string) string {
 		return fmt.Sprintf("; did you mean %s?", near)
 	}
 	return ""
+}
+
+// offerWord offers what is written here by habit, where that is a word alone.
+func (p *parser) offerWord(t *token, habit string) {
+	p.fix.code = source.ForeignWord
+	if strings.Trim(habit, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_ !=<>%") == "" {
+		p.offer(source.ForeignWord, t, habit)
+	}
 }
 
 func (p *parser) upper(t *token) string { return strings.ToUpper(p.text(t)) }

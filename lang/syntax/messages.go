@@ -53,6 +53,7 @@ func (p *parser) expected(what, example string) {
 	if example != "" {
 		example = ": write " + example
 	}
+	p.noteExpected(what)
 	pos, end := p.missingAt()
 	p.fail(pos, end, "expected %s, found %s%s", what, p.describe(&p.tok), example)
 }
@@ -117,6 +118,7 @@ func (p *parser) checkToken() {
 		p.reportScan(t)
 		panic(unwind{})
 	case t.kind == tWord && t.word == wNone && !t.line && p.afterValue() && operatorHabits[p.upper(t)] != "":
+		p.offerWord(t, operatorHabits[p.upper(t)])
 		p.fail(t.start, t.stop, "instead of %s write %s", p.upper(t), operatorHabits[p.upper(t)])
 	case t.kind == tArrow:
 		p.fail(t.start, t.stop, "a function such as ?x -> ?x + 1 stands only among the arguments of a built-in like MAP or FILTER; for a function of your own write DEFINE")
@@ -140,7 +142,41 @@ func (p *parser) reportScan(t *token) {
 	if t.errPos != t.start || end <= t.errPos {
 		end = t.errPos + 1
 	}
+	p.noteText(t)
+	if text := scanFix(t.err, p.text(t)); text != "" {
+		p.offer(source.ForeignWord, t, text)
+	}
 	p.errorAt(t.errPos, end, "%s", p.scanMessage(t))
+}
+
+// scanFix is what is written here for a token of other languages, "" where that needs
+// more than the token.
+func scanFix(err scanErr, text string) string {
+	switch err {
+	case errAndAnd:
+		return "AND"
+	case errOrOr:
+		return "OR"
+	case errBang:
+		return "NOT "
+	case errTripleEq:
+		return "="
+	case errNotEqEq:
+		return "!="
+	case errFatArrow:
+		return "->"
+	case errQuestions:
+		return "DEFAULT"
+	case errQuestionDot:
+		return "."
+	case errLeadingDot:
+		return "0" + text
+	case errDollar, errAt:
+		if len(text) > 1 {
+			return "?" + text[1:]
+		}
+	}
+	return ""
 }
 
 func (p *parser) scanMessage(t *token) string {

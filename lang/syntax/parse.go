@@ -103,6 +103,18 @@ type parser struct {
 	sqls    sqlReader
 
 	nodes slabs
+
+	// expect is where a text that ends at a cursor has noted what may stand there, nil
+	// otherwise; fix goes with the error that is reported next.
+	expect *Expected
+	fix    fix
+}
+
+// fix is what an error offers to be written in the place of [start, stop).
+type fix struct {
+	code        source.Code
+	start, stop source.Pos
+	text        string
 }
 
 // lastStmt is what messages need to know of a statement.
@@ -193,7 +205,15 @@ func (p *parser) resetTo(pos int) {
 }
 
 // is says whether the current token is the word.
-func (p *parser) is(w word) bool { return p.tok.kind == tWord && p.tok.word == w }
+func (p *parser) is(w word) bool {
+	if p.tok.kind == tWord {
+		return p.tok.word == w
+	}
+	if p.tok.kind == tEOF {
+		p.noteWord(w)
+	}
+	return false
+}
 
 func (t *token) is(w word) bool { return t.kind == tWord && t.word == w }
 
@@ -247,13 +267,28 @@ type stop struct{}
 func (p *parser) errorAt(pos, end source.Pos, format string, args ...any) {
 	line := p.file.Line(pos)
 	if line == p.errLine {
+		p.fix = fix{}
 		return
 	}
 	p.errLine = line
-	p.errs.Add(p.file, pos, end, format, args...)
-	if len(p.errs) >= maxErrors {
+	p.noteError()
+	e := p.errs.Add(p.file, pos, end, format, args...)
+	e.Code = source.Syntax
+	if f := p.fix; f.code != "" {
+		p.fix = fix{}
+		if e.Code = f.code; f.text != "" {
+			e.Offer(f.code, f.start, f.stop, f.text)
+		}
+	}
+	if len(p.errs) >= p.mostErrors() {
 		panic(stop{})
 	}
+}
+
+// offer has the next error be of the code and offer text instead of the token, so that
+// whoever reports it need not say it twice.
+func (p *parser) offer(code source.Code, t *token, text string) {
+	p.fix = fix{code, t.start, t.stop, text}
 }
 
 // forgetErrors takes back all errors but the first n: they were found in a part
@@ -284,7 +319,7 @@ func (p *parser) recoverAt(m *mark, header bool) {
 	switch r := recover(); r.(type) {
 	case nil:
 	case unwind:
-		open := p.cases - m.cases
+		open, last := p.cases-m.cases, p.last
 		p.depth, p.cases, p.blocks = m.depth, m.cases, p.blocks[:m.blocks]
 		p.stmts, p.exprs = p.stmts[:m.stmts], p.exprs[:m.exprs]
 		p.parts, p.raw, p.entries = p.parts[:m.parts], p.raw[:m.raw], p.entries[:m.entries]
@@ -293,6 +328,9 @@ func (p *parser) recoverAt(m *mark, header bool) {
 			p.skip()
 		}
 		p.sync(open, header)
+		if !header && m.start != source.NoPos {
+			p.stmts = append(p.stmts, p.badStmt(last, m.start))
+		}
 	default:
 		panic(r)
 	}

@@ -18,6 +18,7 @@ type scanner struct {
 	texts    []openText
 	inLine   int // how many of the open texts end with their line
 	comments []Comment
+	cursor   bool // the text ends at a cursor: what is open there is no mistake
 }
 
 // openText is a text inside one of whose insertions the scanner stands.
@@ -118,7 +119,7 @@ func (s *scanner) scan(t *token) {
 	}
 	if s.pos >= len(s.src) {
 		t.stop = t.start
-		if len(s.texts) > 0 {
+		if len(s.texts) > 0 && !s.cursor {
 			s.endInsertion(t, errInsertEnd)
 		}
 		return

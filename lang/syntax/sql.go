@@ -445,6 +445,7 @@ func (r *sqlReader) noEnd(w word, pos int) {
 		r.p.forgetErrors(r.swallowed.errs)
 		r.cut(pos)
 	}
+	r.p.fix = fix{source.MissingEnd, source.Pos(pos), source.Pos(pos), "; "}
 	r.errorAt(pos, pos+len(w.String()), "this SQL has no end: put ; before %s", w)
 	r.finish(pos)
 	r.p.resetTo(pos)
@@ -452,6 +453,7 @@ func (r *sqlReader) noEnd(w word, pos int) {
 
 // endOfScript ends the statement with the script.
 func (r *sqlReader) endOfScript() {
+	r.p.noteSQL(r.stmt)
 	switch {
 	case len(r.brackets) > 0:
 		open := r.brackets[0]

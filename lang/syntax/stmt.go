@@ -238,8 +238,10 @@ func (p *parser) unset(start source.Pos) Stmt {
 	}
 	if p.tok.kind != tVar {
 		if p.tok.kind == tWord {
+			p.offer(source.ForeignWord, &p.tok, "?"+p.text(&p.tok))
 			p.fail(p.tok.start, p.tok.stop, "a variable starts with ?: UNSET ?%s", p.text(&p.tok))
 		}
+		p.noteVariable()
 		p.expected("a variable or a key", `UNSET ?name or UNSET "key" OF ?map`)
 	}
 	target := p.target()
@@ -262,6 +264,7 @@ func (p *parser) appendStmt(start source.Pos) Stmt {
 		p.expected("FILE", `APPEND LINE value TO FILE "/path", or APPEND value TO ?list`)
 	}
 	if p.tok.kind != tVar {
+		p.noteVariable()
 		p.expected("a variable or FILE", `APPEND value TO ?list or APPEND value TO FILE "/path"`)
 	}
 	target := p.target()
@@ -304,6 +307,8 @@ func (p *parser) place() Place {
 		}
 		return g
 	}
+	p.noteVariable()
+	p.notePlace()
 	p.expected("a variable, !SESSION, !RESPONSE or !COOKIE after OF", "")
 	return nil
 }
@@ -311,6 +316,7 @@ func (p *parser) place() Place {
 // variable takes a VAR; the caller has seen it or wants it now.
 func (p *parser) variable() *Var {
 	if p.tok.kind != tVar {
+		p.noteVariable()
 		p.expected("a variable such as ?name", "")
 	}
 	v := p.newVar(p.tok.start, p.tok.stop)

@@ -1,0 +1,386 @@
+package ide
+
+import (
+	"slices"
+	"strings"
+
+	"ql/lang/lib"
+	"ql/lang/source"
+	"ql/lang/syntax"
+)
+
+// maxCompletions bounds an answer.
+const maxCompletions = 500
+
+// Complete returns what fits at an offset, the likeliest first, and of that what goes on
+// with the word that stands before it.
+func Complete(text string, offset int, account Account) []Completion {
+	d := open(text)
+	at := d.fromRaw(offset)
+	src := d.file.Text
+	word, _ := syntax.WordAt(src[:at], at)
+	script, expected := syntax.ParseTo(source.NewFile("", src[:word.Start]))
+	c := &completer{
+		d: d, account: account, script: script, expected: expected,
+		src: src, start: word.Start, at: at, typed: src[word.Start:at], seen: map[string]bool{},
+	}
+	c.complete()
+	return c.out
+}
+
+// completer collects the completions of one place.
+type completer struct {
+	d        *document
+	account  Account
+	script   *syntax.Script // of the text before the word
+	expected *syntax.Expected
+	src      string
+	start    source.Pos // of the word that is being written
+	at       source.Pos
+	typed    string
+	seen     map[string]bool
+	out      []Completion
+}
+
+// add offers something, where it goes on with what is typed.
+func (c *completer) add(n Completion) {
+	if len(c.out) == maxCompletions || c.seen[n.Label] || !startsFold(n.Label, c.typed) || n.Label == c.typed && n.Kind != Function {
+		if n.Label != c.typed || c.seen[n.Label] || len(c.out) == maxCompletions {
+			return
+		}
+	}
+	c.seen[n.Label] = true
+	if n.Insert == "" {
+		n.Insert = n.Label
+	}
+	n.Start, n.End = c.d.raws(syntax.Span{Start: c.start, Stop: c.at})
+	c.out = append(c.out, n)
+}
+
+func startsFold(s, prefix string) bool {
+	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
+}
+
+func (c *completer) complete() {
+	e := c.expected
+	switch {
+	case e.Comment:
+	case e.Text != source.NoPos:
+		c.inText()
+	case e.SQL != nil:
+		c.sql()
+	case strings.HasPrefix(c.typed, "?"):
+		c.variables()
+	case strings.HasPrefix(c.typed, "!"):
+		c.globals(e.Globals)
+	default:
+		c.grammar()
+	}
+}
+
+// grammar offers what the grammar takes.
+func (c *completer) grammar() {
+	e := c.expected
+	if e.Access || e.Key {
+		c.fields()
+	}
+	if e.Variable || e.Value {
+		c.variables()
+	}
+	c.words()
+	if e.Value || e.Function {
+		c.functions(e.Value)
+	}
+	if e.Value || e.Globals != nil {
+		c.globals(e.Globals)
+	}
+	if len(e.Words) == 0 && !e.Access && !e.Key && !e.Variable && !e.Value && !e.Function && e.What == "" {
+		// The text before is too broken to tell.
+		for _, w := range syntax.Verbs() {
+			c.add(Completion{Label: w, Kind: Keyword})
+		}
+		c.variables()
+		c.functions(true)
+	}
+}
+
+// words offers the words that the parser asked for, those of the statement before verbs.
+func (c *completer) words() {
+	used := map[string]bool{}
+	if c.expected.Operator || !c.expected.Statement {
+		syntax.Lex(c.src, c.expected.Start, c.start, func(t syntax.Token) {
+			if t.Kind == syntax.WordToken {
+				used[upper(c.src[t.Start:t.Stop])] = true
+			}
+		})
+	}
+	clauses := syntax.ClauseWords()
+	for _, w := range c.expected.Words {
+		if used[w] && w != "SET" && slices.Contains(clauses, w) && c.expected.Operator {
+			continue
+		}
+		n := Completion{Label: w, Kind: Keyword}
+		if c.expected.Statement {
+			n.Doc = syntax.Usage(w)
+		}
+		c.add(n)
+	}
+}
+
+func (c *completer) globals(only []string) {
+	if only == nil {
+		only = syntax.Globals()
+	}
+	for _, g := range only {
+		c.add(Completion{Label: "!" + g, Kind: Global, Doc: globalDocs[g]})
+	}
+}
+
+// functions offers those of the text and what it includes, and of the library.
+func (c *completer) functions(library bool) {
+	define := func(f *syntax.Define, file string) {
+		c.add(Completion{Label: f.Name, Kind: Function, Detail: signatureOf(f), Doc: file, Insert: f.Name + "("})
+	}
+	for _, f := range definesOf(c.script) {
+		define(f, "")
+	}
+	c.eachLineBehind(func(line string) bool {
+		if name, ok := definedBy(line); ok {
+			c.add(Completion{Label: name, Kind: Function, Insert: name + "("})
+		}
+		return true
+	})
+	for _, i := range includedBy(c.script, c.account) {
+		for _, f := range i.defines() {
+			define(f, i.path)
+		}
+	}
+	if !library {
+		return
+	}
+	for i := range lib.Len() {
+		b := lib.At(i)
+		c.add(Completion{Label: b.Name, Kind: Function, Detail: b.Signature, Doc: b.Summary, Insert: b.Name + "("})
+	}
+}
+
+// definedBy returns the name of the function that a line starts to define.
+func definedBy(line string) (string, bool) {
+	const verb = "DEFINE "
+	if !startsFold(line, verb) {
+		return "", false
+	}
+	name, _, ok := strings.Cut(strings.TrimSpace(line[len(verb):]), "(")
+	return name, ok && syntax.CanName(name)
+}
+
+// eachLineBehind calls with the lines behind the cursor until it returns false.
+func (c *completer) eachLineBehind(call func(line string) bool) {
+	rest := c.src[c.at:]
+	if n := strings.IndexByte(rest, '\n'); n >= 0 {
+		for line := range strings.Lines(rest[n+1:]) {
+			if !call(line) {
+				return
+			}
+		}
+	}
+}
+
+// variables offers those of the function that the cursor stands in, the nearest first.
+// What stands before the cursor is parsed; behind it, where the text need not make
+// sense yet, a function begins and ends where the written form has it.
+func (c *completer) variables() {
+	if strings.HasPrefix(c.typed, "!") {
+		return
+	}
+	var names []string
+	for _, s := range c.scope() {
+		names = appendVariables(names, s)
+	}
+	seen := map[string]bool{}
+	for _, name := range slices.Backward(names) {
+		if !seen[name] {
+			seen[name] = true
+			c.add(Completion{Label: "?" + name, Kind: Variable})
+		}
+	}
+	rest, _, _ := strings.Cut(c.src[c.at:], "\n")
+	c.variablesIn(rest)
+	inDefine := c.expected.Define
+	skip := false
+	c.eachLineBehind(func(line string) bool {
+		if startsFold(line, "END") && len(strings.TrimSpace(line)) == len("END") {
+			if inDefine {
+				return false
+			}
+			skip = false
+		}
+		if _, ok := definedBy(line); ok {
+			skip = true
+		}
+		if !skip {
+			c.variablesIn(line)
+		}
+		return true
+	})
+}
+
+// variablesIn offers the variables of a line that is not parsed.
+func (c *completer) variablesIn(line string) {
+	for {
+		i := strings.IndexByte(line, '?')
+		if i < 0 {
+			return
+		}
+		line = line[i:]
+		word, ok := syntax.WordAt(line, 1)
+		if !ok {
+			line = line[1:]
+			continue
+		}
+		c.add(Completion{Label: line[:word.Stop], Kind: Variable})
+		line = line[max(1, word.Stop):]
+	}
+}
+
+// scope returns the statements of the function that the cursor stands in.
+func (c *completer) scope() []syntax.Stmt {
+	list := c.script.Statements
+	if n := len(list); c.expected.Define && n > 0 {
+		return list[n-1:]
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(s syntax.Stmt) bool {
+		_, ok := s.(*syntax.Define)
+		return ok
+	})
+}
+
+// appendVariables adds the names of a statement's variables but for the parameters of
+// its lambdas, which are whole and over.
+func appendVariables(names []string, s syntax.Stmt) []string {
+	var lambdas []*syntax.Lambda
+	syntax.Walk(s, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Lambda:
+			lambdas = append(lambdas, n)
+		case *syntax.Var:
+			for _, l := range lambdas {
+				if n.Start >= l.Start && n.Stop <= l.Stop && slices.ContainsFunc(l.Params, func(p *syntax.Var) bool { return p.Name == n.Name }) {
+					return false
+				}
+			}
+			names = append(names, n.Name)
+			return false
+		}
+		return true
+	})
+	return names
+}
+
+// resultFields are the parts of what statements give.
+var resultFields = []string{
+	"status", "headers", "body", "json", "code", "message", "line", "column", "step", "file", "fields", "path", "name", "size",
+	"modified", "folder", "type", "changes", "last_id", "stdout", "stderr", "used", "limit", "by", "at", "note",
+}
+
+// fields offers the words of the text that may be parts of a map, and the columns of the
+// account's tables.
+func (c *completer) fields() {
+	c.fieldsIn(c.src[:c.start])
+	c.fieldsIn(c.src[c.at:])
+	for _, t := range c.tables() {
+		for _, col := range t.Columns {
+			c.add(Completion{Label: col.Name, Kind: Field, Detail: t.Name + "." + col.Name})
+		}
+	}
+	for _, f := range resultFields {
+		c.add(Completion{Label: f, Kind: Field})
+	}
+}
+
+// fieldsIn offers the words of a text that are written as keys, fields and columns are.
+func (c *completer) fieldsIn(text string) {
+	for i := 0; i < len(text); {
+		if !isLetter(text[i]) {
+			i++
+			continue
+		}
+		end := i
+		for end < len(text) && (isLetter(text[end]) || isDigit(text[end])) {
+			end++
+		}
+		variable := i > 0 && (text[i-1] == '?' || text[i-1] == '!')
+		if word := text[i:end]; !variable && (word != upper(word) || i > 0 && text[i-1] == '.') {
+			c.add(Completion{Label: word, Kind: Field})
+		}
+		i = end
+	}
+}
+
+// inText offers variables in the insertions of a text, and names in its whole.
+func (c *completer) inText() {
+	e := c.expected
+	if before := c.src[:c.start]; c.typed != "" && strings.HasSuffix(before, "{") && before[e.Text-1] != '\'' {
+		switch c.typed[0] {
+		case '?':
+			c.variables()
+			return
+		case '!':
+			c.globals(nil)
+			return
+		}
+	}
+	c.start, c.typed = e.Text, c.src[e.Text:c.at]
+	if c.account == nil || strings.ContainsAny(c.typed, "{\n") {
+		return
+	}
+	prev, beforePrev := c.lastWords()
+	switch {
+	case prev == "DATABASE":
+		for _, name := range c.account.Databases() {
+			c.add(Completion{Label: name, Kind: Database})
+		}
+	case prev == "SCRIPT":
+		for _, p := range c.account.Programs() {
+			c.add(Completion{Label: p.Name, Kind: Script, Detail: inputsOf(p)})
+		}
+	case pathWords[prev] || prev == "TO" && e.Verb != "CONFIRM" && e.Verb != "GATHER" && beforePrev != "ON":
+		for _, path := range c.account.Files(c.typed, maxCompletions) {
+			c.add(Completion{Label: path, Kind: File})
+		}
+	}
+}
+
+// pathWords stand before the path of a file.
+var pathWords = map[string]bool{
+	"READ": true, "LIST": true, "COPY": true, "MOVE": true, "REMOVE": true, "SHARE": true, "RENDER": true, "INCLUDE": true,
+	"FILE": true,
+}
+
+// lastWords returns the last two words of the statement, in capitals.
+func (c *completer) lastWords() (last, before string) {
+	quote := c.start - 1
+	for quote > 0 && c.src[quote-1] == '"' {
+		quote--
+	}
+	syntax.Lex(c.src, c.expected.Start, quote, func(t syntax.Token) {
+		if t.Kind == syntax.WordToken {
+			last, before = upper(c.src[t.Start:t.Stop]), last
+		} else {
+			last, before = "", last
+		}
+	})
+	return last, before
+}
+
+func inputsOf(p Program) string {
+	var out []string
+	for _, i := range p.Inputs {
+		field := i.Name + " " + i.Kind
+		if i.Required {
+			field += " REQUIRED"
+		}
+		out = append(out, field)
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,174 @@
+package ide
+
+import (
+	"net/url"
+	"slices"
+
+	"ql/lang/syntax"
+)
+
+// Reach is what a script can do to the world, by its text alone. Names are those that
+// stand in the text; where one is computed, the field that starts with Any says so.
+type Reach struct {
+	Databases   []string // "" is the default one
+	AnyDatabase bool
+	Reads       []string // paths of files
+	Writes      []string
+	AnyRead     bool
+	AnyWrite    bool
+	Hosts       []string
+	AnyHost     bool
+	Machines    []string
+	AnyMachine  bool
+	Secrets     []string
+	AnySecret   bool
+	People      bool // it asks somebody
+	Waits       bool
+	Sessions    bool
+	Shares      bool
+}
+
+// Effects returns what a script can do. What it includes is looked at where an account
+// is given.
+func Effects(text string, account Account) Reach {
+	d := open(text)
+	script, _ := d.parse()
+	var r reacher
+	r.script(script)
+	for _, i := range includedBy(script, account) {
+		r.script(i.script)
+	}
+	if r.unnamed {
+		add(&r.Databases, "")
+	}
+	for _, list := range []*[]string{&r.Databases, &r.Reads, &r.Writes, &r.Hosts, &r.Machines, &r.Secrets} {
+		slices.Sort(*list)
+	}
+	return r.Reach
+}
+
+// reacher collects a Reach.
+type reacher struct {
+	Reach
+	named   bool // a USE DATABASE stands before, on the way of every run
+	unnamed bool // some SQL may run before one
+}
+
+func (r *reacher) script(s *syntax.Script) {
+	for _, stmt := range s.Statements {
+		_, function := stmt.(*syntax.Define)
+		named := r.named
+		r.named = named && !function // it may be called from before
+		syntax.Walk(stmt, func(n syntax.Node) bool {
+			r.node(n)
+			return true
+		})
+		_, use := stmt.(*syntax.Use)
+		r.named = named || use
+	}
+}
+
+func add(list *[]string, name string) {
+	if !slices.Contains(*list, name) {
+		*list = append(*list, name)
+	}
+}
+
+// constant adds the text of an expression, or says that there may be any.
+func constant(x syntax.Expr, list *[]string, anything *bool) {
+	switch t, ok := x.(*syntax.Text); {
+	case x == nil:
+	case ok && !t.HasInsertion():
+		add(list, t.Plain())
+	default:
+		*anything = true
+	}
+}
+
+func (r *reacher) read(paths ...syntax.Expr) {
+	for _, p := range paths {
+		constant(p, &r.Reads, &r.AnyRead)
+	}
+}
+
+func (r *reacher) write(paths ...syntax.Expr) {
+	for _, p := range paths {
+		constant(p, &r.Writes, &r.AnyWrite)
+	}
+}
+
+func (r *reacher) node(n syntax.Node) {
+	switch n := n.(type) {
+	case *syntax.SQL:
+		r.unnamed = r.unnamed || !r.named
+	case *syntax.Use:
+		constant(n.Name, &r.Databases, &r.AnyDatabase)
+	case *syntax.Read:
+		r.read(n.Path)
+	case *syntax.List:
+		r.read(n.Path)
+	case *syntax.Render:
+		r.read(n.Path)
+	case *syntax.Write:
+		r.write(n.Path)
+	case *syntax.AppendFile:
+		r.write(n.Path)
+	case *syntax.Remove:
+		r.write(n.Path)
+	case *syntax.Copy:
+		r.copy(n)
+	case *syntax.Move:
+		r.read(n.From)
+		r.write(n.From, n.To)
+	case *syntax.Share:
+		r.Shares = true
+		r.read(n.Path)
+	case *syntax.Fetch:
+		r.host(n.URL)
+	case *syntax.Run:
+		constant(n.On, &r.Machines, &r.AnyMachine)
+	case *syntax.Confirm, *syntax.Gather:
+		r.People = true
+	case *syntax.Wait:
+		r.Waits = true
+	case *syntax.StartSession:
+		r.Sessions = true
+	case *syntax.Global:
+		switch n.Name {
+		case "SESSION":
+			r.Sessions = true
+		case "SECRET":
+			if n.Arg == nil {
+				r.AnySecret = true
+			}
+			constant(n.Arg, &r.Secrets, &r.AnySecret)
+		}
+	}
+}
+
+func (r *reacher) copy(n *syntax.Copy) {
+	constant(n.FromOn, &r.Machines, &r.AnyMachine)
+	constant(n.ToOn, &r.Machines, &r.AnyMachine)
+	if n.FromOn == nil {
+		r.read(n.From)
+	}
+	if n.ToOn == nil {
+		r.write(n.To)
+	}
+}
+
+// host adds the host of an address, which may be known although its path is not.
+func (r *reacher) host(x syntax.Expr) {
+	t, ok := x.(*syntax.Text)
+	if !ok || len(t.Parts) == 0 || t.Parts[0].Insert != nil {
+		r.AnyHost = true
+		return
+	}
+	start := t.Parts[0].Plain
+	u, err := url.Parse(start)
+	if err != nil || u.Host == "" || len(t.Parts) > 1 && u.Path == "" && u.RawQuery == "" {
+		r.AnyHost = true // the host itself may go on with an insertion
+		return
+	}
+	add(&r.Hosts, u.Host)
+}

@@ -1,0 +1,214 @@
+package ide
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ql/lang/lib"
+	"ql/lang/resolve"
+	"ql/lang/source"
+	"ql/lang/syntax"
+)
+
+// names returns the name at an offset with its scope, nil for a function; the name is
+// nil where there is none.
+func (d *document) names(offset int) (name *resolve.Name, scope *resolve.Scope, names *resolve.Names) {
+	script, _ := d.parse()
+	names = resolve.NamesOf(script)
+	name, scope = names.At(d.fromRaw(offset))
+	return name, scope, names
+}
+
+func (d *document) location(s syntax.Span) Location {
+	start, end := d.raws(s)
+	return Location{Start: start, End: end}
+}
+
+// Definition returns where the name at an offset gets its meaning: where a variable is
+// first set, or a function defined, in the text or a file that it includes.
+func Definition(text string, offset int, account Account) (Location, bool) {
+	d := open(text)
+	name, scope, _ := d.names(offset)
+	if name == nil {
+		return Location{}, false
+	}
+	if p, ok := name.Set(); ok {
+		return d.location(p.Span), true
+	}
+	if scope != nil {
+		return Location{}, false
+	}
+	return includedFunction(d, account, name.Name)
+}
+
+// includedFunction finds a function in the files that the text includes.
+func includedFunction(d *document, account Account, name string) (Location, bool) {
+	for _, in := range included(d, account) {
+		for _, f := range in.defines() {
+			if strings.EqualFold(f.Name, name) {
+				doc := open(in.text)
+				at := doc.location(syntax.Span{Start: f.NamePos, Stop: f.NamePos + source.Pos(len(f.Name))})
+				at.File = in.path
+				return at, true
+			}
+		}
+	}
+	return Location{}, false
+}
+
+// include is a file that a text includes.
+type include struct {
+	path, text string
+	script     *syntax.Script
+}
+
+func (i *include) defines() []*syntax.Define { return definesOf(i.script) }
+
+func definesOf(script *syntax.Script) []*syntax.Define {
+	var out []*syntax.Define
+	for _, s := range script.Statements {
+		if f, ok := s.(*syntax.Define); ok && f.Name != "" {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// maxIncluded bounds the files and bytes that are read for one answer.
+const (
+	maxIncluded      = 20
+	maxIncludedBytes = 256 << 10
+)
+
+// included reads the files that a text includes, and those that they include.
+func included(d *document, account Account) []include {
+	if account == nil {
+		return nil
+	}
+	script, _ := d.parse()
+	return includedBy(script, account)
+}
+
+func includedBy(script *syntax.Script, account Account) []include {
+	if account == nil {
+		return nil
+	}
+	var out []include
+	seen := map[string]bool{}
+	left := maxIncludedBytes
+	todo := []*syntax.Script{script}
+	for len(todo) > 0 {
+		s := todo[0]
+		todo = todo[1:]
+		for _, st := range s.Statements {
+			i, ok := st.(*syntax.Include)
+			if !ok || i.Path == nil || i.Path.HasInsertion() || seen[i.Path.Plain()] || len(out) == maxIncluded {
+				continue
+			}
+			path := i.Path.Plain()
+			seen[path] = true
+			text, err := account.Include(path)
+			if err != nil || len(text) > left {
+				continue
+			}
+			left -= len(text)
+			parsed, _ := syntax.Parse(source.NewFile(path, text))
+			out = append(out, include{path, text, parsed})
+			todo = append(todo, parsed)
+		}
+	}
+	return out
+}
+
+// References returns all places of the name at an offset, its definition among them.
+func References(text string, offset int) []Location {
+	d := open(text)
+	name, _, _ := d.names(offset)
+	if name == nil {
+		return nil
+	}
+	out := make([]Location, 0, len(name.Places))
+	for _, p := range name.Places {
+		out = append(out, d.location(p.Span))
+	}
+	slices.SortFunc(out, func(a, b Location) int { return a.Start - b.Start })
+	return out
+}
+
+// Renamable returns the range of the name at an offset that Rename would change.
+func Renamable(text string, offset int) (Location, bool) {
+	d := open(text)
+	name, scope, _ := d.names(offset)
+	if name == nil || scope == nil && name.Define == nil && name.Constant == nil {
+		return Location{}, false
+	}
+	at := d.fromRaw(offset)
+	for _, p := range name.Places {
+		if p.Start <= at && at <= p.Stop {
+			return d.location(p.Span), true
+		}
+	}
+	return Location{}, false
+}
+
+// Rename returns the changes that give the name at an offset another one, with or
+// without the "?" of a variable. A name that would then mean something else is refused.
+func Rename(text string, offset int, name string) ([]Edit, error) {
+	d := open(text)
+	old, scope, names := d.names(offset)
+	if old == nil {
+		return nil, errors.New("no variable or function stands here")
+	}
+	mark := ""
+	if scope != nil {
+		mark, name = "?", strings.TrimPrefix(name, "?")
+	}
+	if err := mayRename(old, scope, names, name); err != nil {
+		return nil, err
+	}
+	edits := make([]Edit, 0, len(old.Places))
+	for _, p := range old.Places {
+		edits = append(edits, d.edit(p.Span, mark+name))
+	}
+	slices.SortFunc(edits, func(a, b Edit) int { return a.Start - b.Start })
+	return edits, nil
+}
+
+func mayRename(old *resolve.Name, scope *resolve.Scope, names *resolve.Names, name string) error {
+	if !syntax.IsName(name) {
+		return fmt.Errorf("%q is no name: a name starts with a letter, and has letters, digits and _", name)
+	}
+	if scope != nil {
+		function := scope
+		for function.Lambda != nil {
+			function = function.Outer
+		}
+		if name != old.Name && uses(function, name) {
+			return fmt.Errorf("?%s is there already: choose a name that is not used in this function", name)
+		}
+		return nil
+	}
+	switch _, builtin := lib.Lookup(name); {
+	case old.Define == nil && old.Constant == nil:
+		return fmt.Errorf("%s is not defined in this script", old.Name)
+	case strings.EqualFold(name, old.Name):
+		return nil
+	case !syntax.CanName(name):
+		return fmt.Errorf("%s has a meaning of its own and cannot be a name", strings.ToUpper(name))
+	case builtin:
+		return fmt.Errorf("%s is a function of the library: calls of it would get another meaning", strings.ToUpper(name))
+	case names.Funcs[strings.ToLower(name)] != nil:
+		return fmt.Errorf("the function %s is there already", name)
+	}
+	return nil
+}
+
+// uses says whether a function or a lambda in it has a variable of the name.
+func uses(s *resolve.Scope, name string) bool {
+	if s.Vars[name] != nil {
+		return true
+	}
+	return slices.ContainsFunc(s.Below, func(b *resolve.Scope) bool { return uses(b, name) })
+}
