@@ -169,8 +169,8 @@ var functionCalls = map[string][]string{
 
 	"PARSE_TIME":  {`PARSE_TIME("2026-06-01 08:30")`, `PARSE_TIME("1.6.2026 10:30", "D.M.YYYY HH:mm", "Europe/Berlin")`, `PARSE_TIME("Mon, 01 Jun 2026 08:30:00 GMT")`, `PARSE_TIME("2026 1 June", "2006 2 January")`, `PARSE_TIME(1780302600)`, `PARSE_TIME(REPEAT("x", 65) + "2026", REPEAT("[x]", 65) + "YYYY")`},
 	"FORMAT_TIME": {`FORMAT_TIME(?time, "dddd, D MMMM YYYY, HH:mm", "+02:00")`, `FORMAT_TIME(?time, "YYYY", "Asia/Kathmandu")`, `FORMAT_TIME(?time, REPEAT("MMMM ", 40))`, `FORMAT_TIME(?time, REPEAT("2006 January ", 15))`, `FORMAT_TIME(?time, REPEAT("Z ", 99), "America/Argentina/Buenos_Aires")`},
-	"ADD_TIME":    {`ADD_TIME(?time, 1, "month")`, `ADD_TIME(?time, 1, "day")`, `ADD_TIME("2026-01-31", 90000, "months")`},
-	"DIFFERENCE":  {`DIFFERENCE("2026-06-03", ?time, "days")`, `DIFFERENCE("9026-06-03", ?time, "months")`},
+	"ADD_TIME":    {`ADD_TIME(?time, 1, "month")`, `ADD_TIME(?time, 1, "day")`, `ADD_TIME("2026-01-31", 90000, "months")`, `ADD_TIME(?time, 1, "day", "Europe/Berlin")`, `ADD_TIME(?time, 90000, "months", "America/New_York")`},
+	"DIFFERENCE":  {`DIFFERENCE("2026-06-03", ?time, "days")`, `DIFFERENCE("9026-06-03", ?time, "months")`, `DIFFERENCE("2026-10-25", ?time, "days", "Europe/Berlin")`, `DIFFERENCE("9026-06-03", ?time, "months", "America/New_York")`},
 	"START_OF":    {`START_OF(?time, "month")`, `START_OF(?time, "week", "Europe/Berlin")`},
 	"YEAR":        {`YEAR(?time)`, `YEAR(?time, "Europe/Berlin")`}, "MONTH": {`MONTH(?time)`}, "DAY": {`DAY(?time)`}, "WEEKDAY": {`WEEKDAY(?time)`},
 	"HOUR": {`HOUR(?time, "Pacific/Auckland")`}, "MINUTE": {`MINUTE(?time)`}, "SECOND": {`SECOND("2026-06-01T08:30:00.123456789Z")`},
@@ -183,7 +183,7 @@ var functionCalls = map[string][]string{
 // errorCalls are calls that fail, which costs too.
 var errorCalls = []string{
 	`NUMBER(?aM)`, `NUMBER("x")`, `FROM_JSON(?aM)`, `FROM_JSON("x")`, `FROM_JSON("[1" + ?spaces)`, `FROM_JSON(?jsonX)`, `FROM_CSV('"' + ?aM)`, `FROM_CSV("a" + CHARACTER(10) + ?commas)`,
-	`PARSE_TIME(?aM)`, `PARSE_TIME("x")`, `PARSE_TIME("x", "YYYY", "Mars/Olympus")`, `YEAR(?time, "Mars/Olympus{?round}")`, `YEAR(?time, ?aM)`, `FORMAT_TIME(?time, "QQ")`,
+	`PARSE_TIME(?aM)`, `PARSE_TIME("x")`, `PARSE_TIME("x", "YYYY", "Mars/Olympus")`, `YEAR(?time, "Mars/Olympus{?round}")`, `YEAR(?time, ?aM)`, `YEAR(?time, "Europe/Berln")`, `FORMAT_TIME(?time, "QQ")`,
 	`MATCHES("x", "({?round}")`, `MATCHES("x", REPEAT("(", 1000))`, `MATCHES("x", '(?i)' + REPEAT('[а-я]', 20))`, `MATCHES("x", REPEAT("(a)", 200))`,
 	`UPPER(?ints)`, `SUM(?texts)`, `FROM_BASE64(?eM)`, `FROM_HEX(?eM)`, `URL_DECODE(REPEAT("%41", 300000) + "%")`, `URL_DECODE(REPEAT("%FF", 300000))`, `PARSE_URL("http://[" + ?aM)`,
 	`TO_CSV([1])`, `FORMAT_NUMBER(1, 2, ?aM)`, `CHARACTER(-1)`, `ROUND("x")`, `QUERY_STRING({a: ?m3})`, `BOOLEAN(?aM)`, `JOIN([FROM_HEX("ff")])`, `TEXT(FROM_HEX("ff" + HEX(?aM)))`, `FROM_ENTRIES(?nested)`, `COLUMN(?ints, "a")`,

@@ -18,11 +18,11 @@ var timeFunctions = []Builtin{
 	{Name: "FORMAT_TIME", Min: 2, Max: 3, Fn: needs(2, formatTime),
 		Signature: "FORMAT_TIME(time, format[, zone])", Summary: "The moment for readers. YYYY YY year, MMMM MMM MM M month, DD D day, dddd ddd weekday, HH H hour, hh h with A or a for AM and PM, mm m minute, ss s second, SSS milliseconds, Z zone; text in [ ]. Or the way in which 2 January 2006 15:04:05 is to look.",
 		Example: `FORMAT_TIME("2026-06-01T08:30:00Z", "dddd, D MMMM YYYY, HH:mm", "+02:00")`, Result: "Monday, 1 June 2026, 10:30"},
-	{Name: "ADD_TIME", Min: 3, Max: 3, Fn: needs(3, addTime),
-		Signature: "ADD_TIME(time, number, unit)", Summary: "The moment so many seconds, minutes, hours, days, weeks, months or years later, or earlier if negative. The last day of a month stays in the month.",
-		Example: `ADD_TIME("2026-01-31", 1, "month")`, Result: "2026-02-28T00:00:00Z"},
-	{Name: "DIFFERENCE", Min: 2, Max: 3, Fn: needs(2, difference),
-		Signature: "DIFFERENCE(time, earlier[, unit])", Summary: "How many seconds, or what the unit says, lie between the two; negative where the first is earlier. Months and years are whole ones.",
+	{Name: "ADD_TIME", Min: 3, Max: 4, Fn: needs(3, addTime),
+		Signature: "ADD_TIME(time, number, unit[, zone])", Summary: "The moment so many seconds, minutes, hours, days, weeks, months or years later, or earlier if negative. The last day of a month stays in the month. With a zone, days and longer units keep the time on its clocks, also where those are changed.",
+		Example: `ADD_TIME("2026-10-24T07:00:00Z", 1, "day", "Europe/Berlin")`, Result: "2026-10-25T08:00:00Z"},
+	{Name: "DIFFERENCE", Min: 2, Max: 4, Fn: needs(2, difference),
+		Signature: "DIFFERENCE(time, earlier[, unit[, zone]])", Summary: "How many seconds, or what the unit says, lie between the two; negative where the first is earlier. Months and years are whole ones. With a zone, days and longer units are those of its calendar, of 23 or 25 hours where its clocks are changed.",
 		Example: `DIFFERENCE("2026-06-03", "2026-06-01T12:00:00Z", "days")`, Result: "1.5"},
 	{Name: "START_OF", Min: 2, Max: 3, Fn: needs(2, startOf),
 		Signature: "START_OF(time, unit[, zone])", Summary: "The first moment of the minute, hour, day, week (Monday), month or year, in UTC or the given zone.",
@@ -189,9 +189,13 @@ type unit struct {
 	months int64
 }
 
+// days returns how many days of the calendar the unit has, 0 for those that a
+// clock counts.
+func (u unit) days() int64 { return u.millis / dayMillis }
+
 var units = []unit{
 	{name: "second", millis: 1000}, {name: "minute", millis: 60_000}, {name: "hour", millis: 3_600_000},
-	{name: "day", millis: 86_400_000}, {name: "week", millis: 604_800_000},
+	{name: "day", millis: dayMillis}, {name: "week", millis: 7 * dayMillis},
 	{name: "month", months: 1}, {name: "year", months: 12},
 }
 
@@ -209,26 +213,38 @@ func (in *input) unit(i int) unit {
 	return units[0]
 }
 
+const (
+	daySeconds = 86_400
+	dayMillis  = 1000 * daySeconds
+)
+
 // More than all the time there is between the years 1 and 9999.
 const (
-	mostMillis = 10_000 * 366 * 86_400_000
+	mostDays   = 10_000 * 366
+	mostMillis = mostDays * dayMillis
 	mostMonths = 10_000 * 12
 )
 
 func addTime(c *Call, args []value.Value) (value.Value, error) {
 	c.Meter.Work(timeWork)
 	in := read(c, "ADD_TIME", args)
-	t, u := in.moment(0, "the time"), in.unit(2)
+	t, u, loc := in.moment(0, "the time"), in.unit(2), in.zone(3)
 	if u.months > 0 {
 		n := in.whole(1, "the number")
 		if in.err != nil {
 			return value.Null, in.err
 		}
-		return in.time(addMonths(t, min(max(n, -mostMonths), mostMonths)*u.months))
+		return in.time(addMonths(t.In(loc), min(max(n, -mostMonths), mostMonths)*u.months))
 	}
 	n := in.number(1, "the number")
 	if in.err != nil {
 		return value.Null, in.err
+	}
+	if days := u.days(); days > 0 && in.given(3) {
+		// Whole days go by the calendar, the rest of one by the clock.
+		whole, rest := math.Modf(min(max(n.Float()*float64(days), -mostDays), mostDays))
+		t = addDays(t.In(loc), int(whole))
+		return in.time(time.UnixMilli(t.UnixMilli() + int64(math.Round(rest*dayMillis))))
 	}
 	millis := math.Round(n.Float() * float64(u.millis))
 	if math.Abs(millis) > mostMillis {
@@ -237,11 +253,28 @@ func addTime(c *Call, args []value.Value) (value.Value, error) {
 	return in.time(time.UnixMilli(t.UnixMilli() + int64(millis)))
 }
 
-// addMonths adds months, keeping to the last day of a shorter month.
+// addMonths adds months in t's zone, keeping to the last day of a shorter month.
 func addMonths(t time.Time, months int64) time.Time {
+	if months == 0 {
+		return t // also where its time of day is there twice
+	}
 	y, m, d := t.Date()
-	first := time.Date(y, m, 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), t.Location()).AddDate(0, int(months), 0)
-	return first.AddDate(0, 0, min(d, daysIn(first))-1)
+	first := time.Date(y, m+time.Month(months), 1, 0, 0, 0, 0, time.UTC)
+	return onDay(t, first.AddDate(0, 0, min(d, daysIn(first))-1))
+}
+
+// addDays adds days in t's zone.
+func addDays(t time.Time, days int) time.Time {
+	if days == 0 {
+		return t
+	}
+	y, m, d := t.Date()
+	return onDay(t, time.Date(y, m, d+days, 0, 0, 0, 0, time.UTC))
+}
+
+// onDay returns t's time of day on another day, in t's zone.
+func onDay(t, day time.Time) time.Time {
+	return localTime(time.Date(day.Year(), day.Month(), day.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC), t.Location())
 }
 
 // daysIn returns how many days t's month has.
@@ -252,7 +285,7 @@ func daysIn(t time.Time) int {
 func difference(c *Call, args []value.Value) (value.Value, error) {
 	c.Meter.Work(timeWork)
 	in := read(c, "DIFFERENCE", args)
-	a, b, u := in.moment(0, "the time"), in.moment(1, "the earlier time"), units[0]
+	a, b, u, loc := in.moment(0, "the time"), in.moment(1, "the earlier time"), units[0], in.zone(3)
 	if in.given(2) {
 		u = in.unit(2)
 	}
@@ -260,7 +293,10 @@ func difference(c *Call, args []value.Value) (value.Value, error) {
 		return value.Null, in.err
 	}
 	if u.months > 0 {
-		return value.Int(wholeMonths(a.UTC(), b.UTC()) / u.months), nil
+		return value.Int(wholeMonths(a.In(loc), b.In(loc)) / u.months), nil
+	}
+	if days := u.days(); days > 0 && in.given(3) {
+		return c.number("DIFFERENCE", calendarDays(a.In(loc), b.In(loc))/float64(days))
 	}
 	millis := a.UnixMilli() - b.UnixMilli()
 	if millis%u.millis == 0 {
@@ -269,7 +305,8 @@ func difference(c *Call, args []value.Value) (value.Value, error) {
 	return c.number("DIFFERENCE", float64(millis)/float64(u.millis))
 }
 
-// wholeMonths returns how many whole months lie between b and a.
+// wholeMonths returns how many whole months lie between b and a, by the calendar
+// of their zone.
 func wholeMonths(a, b time.Time) int64 {
 	if a.Before(b) {
 		return -wholeMonths(b, a)
@@ -281,6 +318,32 @@ func wholeMonths(a, b time.Time) int64 {
 	return n
 }
 
+// calendarDays returns how many days lie between b and a by the calendar of their
+// zone: whole ones, and of the last one the part that has passed, however many
+// hours it has.
+func calendarDays(a, b time.Time) float64 {
+	if a.Before(b) {
+		return -calendarDays(b, a)
+	}
+	n := int((dateOf(a).Unix() - dateOf(b).Unix()) / daySeconds)
+	from := addDays(b, n)
+	if from.After(a) {
+		n--
+		from = addDays(b, n)
+	}
+	rest := a.UnixMilli() - from.UnixMilli()
+	if rest == 0 {
+		return float64(n)
+	}
+	return float64(n) + float64(rest)/float64(addDays(b, n+1).UnixMilli()-from.UnixMilli())
+}
+
+// dateOf returns t's date in its zone, as a day of UTC.
+func dateOf(t time.Time) time.Time {
+	y, m, d := t.Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+}
+
 func startOf(c *Call, args []value.Value) (value.Value, error) {
 	c.Meter.Work(timeWork)
 	in := read(c, "START_OF", args)
@@ -290,14 +353,9 @@ func startOf(c *Call, args []value.Value) (value.Value, error) {
 	}
 	t = t.In(loc)
 	y, m, d := t.Date()
-	hour, minute, second := 0, 0, 0
 	switch u.name {
-	case "second":
-		hour, minute, second = t.Clock()
-	case "minute":
-		hour, minute, _ = t.Clock()
-	case "hour":
-		hour = t.Hour()
+	case "second", "minute", "hour":
+		return in.time(startOfClock(t, u))
 	case "week":
 		d -= weekday(t) - 1
 	case "month":
@@ -305,7 +363,21 @@ func startOf(c *Call, args []value.Value) (value.Value, error) {
 	case "year":
 		m, d = time.January, 1
 	}
-	return in.time(time.Date(y, m, d, hour, minute, second, 0, loc))
+	start, _ := resolveLocal(time.Date(y, m, d, 0, 0, 0, 0, time.UTC), loc)
+	return in.time(start)
+}
+
+// startOfClock returns the first moment of t's second, minute or hour. It counts
+// back from t: on the clock the hour may be there twice.
+func startOfClock(t time.Time, u unit) time.Time {
+	past := time.Duration(t.Nanosecond())
+	if u.name != "second" {
+		past += time.Duration(t.Second()) * time.Second
+	}
+	if u.name == "hour" {
+		past += time.Duration(t.Minute()) * time.Minute
+	}
+	return t.Add(-past)
 }
 
 // weekday returns 1 for Monday to 7 for Sunday.

@@ -222,7 +222,7 @@ func (p *timeParser) time() (time.Time, bool) {
 	if !ok || p.day > daysIn(time.Date(p.year, time.Month(p.month), 1, 0, 0, 0, 0, time.UTC)) {
 		return time.Time{}, false
 	}
-	return time.Date(p.year, time.Month(p.month), p.day, hour, p.minute, p.second, p.nanos, p.loc), true
+	return localTime(time.Date(p.year, time.Month(p.month), p.day, hour, p.minute, p.second, p.nanos, time.UTC), p.loc), true
 }
 
 // digits takes a number of low to high digits.

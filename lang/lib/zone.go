@@ -2,12 +2,17 @@ package lib
 
 import (
 	archive "archive/zip"
+	"cmp"
 	_ "embed"
 	"io"
+	"maps"
+	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"time"
 
+	"ql/lang/source"
 	"ql/lang/value"
 )
 
@@ -54,8 +59,72 @@ func (in *input) zone(i int) *time.Location {
 	if loc := in.namedZone(s); loc != nil {
 		return loc
 	}
-	in.fail(value.BadArgument, `takes a zone such as "Europe/Berlin", "UTC" or "+02:00" for argument %d, not %s`, i+1, value.Quote(s))
+	in.fail(value.BadArgument, `takes a zone such as "Europe/Berlin", "UTC" or "+02:00" for argument %d, not %s%s`, i+1, value.Quote(s), in.zoneHint(s))
 	return time.UTC
+}
+
+// zoneHint names a zone that a wrong name may be meant for, if there is one.
+func (c *Call) zoneHint(wrong string) string {
+	if len(wrong) > longestZone {
+		return ""
+	}
+	names := zoneNames()
+	c.Meter.Work(len(names) * (len(wrong) + 8) * 3)
+	name := strings.ReplaceAll(wrong, " ", "_")
+	for _, n := range names {
+		if strings.EqualFold(n, name) || strings.EqualFold(n[strings.LastIndexByte(n, '/')+1:], name) {
+			return "; did you mean " + n + "?"
+		}
+	}
+	if n := source.Nearest(name, names); n != "" {
+		return "; did you mean " + n + "?"
+	}
+	return ""
+}
+
+// zoneNames are the names of the database, in order, those of places first.
+var zoneNames = sync.OnceValue(func() []string {
+	return slices.SortedFunc(maps.Keys(zoneFiles()), func(a, b string) int {
+		return cmp.Or(strings.Count(b, "/")-strings.Count(a, "/"), strings.Compare(a, b))
+	})
+})
+
+// localTime returns the moment at which clocks of loc show the date and time that
+// t has in UTC. Of two such moments it is the first. Where clocks are put forward
+// past that time it is as much later as they are put forward.
+func localTime(t time.Time, loc *time.Location) time.Time {
+	_, at := resolveLocal(t, loc)
+	return at
+}
+
+// resolveLocal returns the moment at which clocks of loc first show the date and
+// time that t has in UTC, or any later one, and the moment that localTime returns.
+func resolveLocal(t time.Time, loc *time.Location) (first, at time.Time) {
+	if loc == time.UTC {
+		return t, t
+	}
+	// No offset is as large: clocks are changed in between, if they are. The bounds
+	// of a zone that package time knows are wrong for some years.
+	const widest = 26 * time.Hour
+	before, after := offsetAt(t.Add(-widest), loc), offsetAt(t.Add(widest), loc)
+	at = t.Add(-before).In(loc)
+	if before == after || offsetAt(at, loc) == before {
+		return at, at
+	}
+	later := t.Add(-after).In(loc)
+	if offsetAt(later, loc) == after {
+		return later, later
+	}
+	// Clocks do not show it: they are changed after later, and at the latest at at.
+	from, span := later, int(at.Sub(later)/time.Second)
+	n := sort.Search(span, func(i int) bool { return offsetAt(from.Add(time.Duration(i)*time.Second), loc) == after })
+	return from.Add(time.Duration(n) * time.Second), at
+}
+
+// offsetAt returns how far clocks of loc are ahead at a moment.
+func offsetAt(t time.Time, loc *time.Location) time.Duration {
+	_, seconds := t.In(loc).Zone()
+	return time.Duration(seconds) * time.Second
 }
 
 // namedZone finds a zone, or returns nil. It costs the same whether the zone was

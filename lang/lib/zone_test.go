@@ -71,3 +71,41 @@ func TestZonesOfTheMachine(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// TestLocalTime looks at the clocks of every zone around each of their changes in
+// thirty years: a time that they show is found, the first one where there are two,
+// and one that they skip is as much later as they are put forward.
+func TestLocalTime(t *testing.T) {
+	for name, file := range zoneFiles() {
+		loc, err := readZone(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := time.Date(2036, 1, 1, 0, 0, 0, 0, time.UTC)
+		for at := time.Date(2006, 1, 1, 0, 0, 0, 0, time.UTC).In(loc); ; {
+			_, end := at.ZoneBounds()
+			if end.IsZero() || end.After(last) {
+				break
+			}
+			if !end.After(at) { // as package time has it for some years
+				at = at.Add(24 * time.Hour)
+				continue
+			}
+			_, before := end.Add(-time.Second).Zone()
+			_, after := end.Zone()
+			for _, around := range []time.Duration{-3601, -3600, -1800, -1, 0, 1, 1799, 1800, 3599, 3600, 7200} {
+				for _, offset := range []int{before, after} {
+					shown := end.UTC().Add(around*time.Second + time.Duration(offset)*time.Second)
+					want := shown.Add(-time.Duration(before) * time.Second)
+					if !want.Before(end) && !shown.Add(-time.Duration(after)*time.Second).Before(end) {
+						want = shown.Add(-time.Duration(after) * time.Second)
+					}
+					if got := localTime(shown, loc); !got.Equal(want) {
+						t.Fatalf("%s: %s is %s, want %s", name, shown.Format(time.DateTime), got.UTC(), want)
+					}
+				}
+			}
+			at = end
+		}
+	}
+}
