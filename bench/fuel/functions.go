@@ -49,6 +49,11 @@ SET ?groups AS MAP(RANGE(1, 20000), ?i -> TEXT(?i % 100))
 SET ?dollars AS REPEAT("$0", 1000)
 SET ?columns AS MAP(RANGE(1, 20000), ?i -> {a: ?i})
 SET ?longRows AS MAP(RANGE(1, 20), ?i -> ?many)
+SET ?long38 AS REPEAT("9", 36) + ".99"
+SET ?money AS DECIMAL("1234.56")
+SET ?wide38 AS DECIMAL("12345678901234567890.123456789012345678")
+SET ?tenth38 AS DECIMAL("0.12345678901234567890123456789012345678")
+SET ?decimals AS MAP(RANGE(1, 20000), ?i -> DECIMAL(?i) / 8)
 SET ?style AS "1.234,50"
 SET ?p AS 0`
 
@@ -96,13 +101,14 @@ var functionCalls = map[string][]string{
 	"SPLIT_PATTERN":  {`SPLIT_PATTERN("a, b;c", '[,;]\s*')`, `SPLIT_PATTERN(?copies[0], 'a')`, `SPLIT_PATTERN(?copies[0], '')`},
 	"ESCAPE_PATTERN": {`ESCAPE_PATTERN("1+1")`, `ESCAPE_PATTERN(REPEAT("(", 500000))`, `ESCAPE_PATTERN(?aM)`},
 
-	"ABS": {`ABS(-3)`, `ABS(-1.5)`}, "SIGN": {`SIGN(-3)`}, "ROUND": {`ROUND(2.5)`, `ROUND(?f, 2)`, `ROUND(?huge, 2)`, `ROUND(?tiny, 300)`, `ROUND(1e22, -5)`, `ROUND(9007199254740993, -3)`},
-	"FLOOR": {`FLOOR(2.5)`}, "CEIL": {`CEIL(2.5)`}, "TRUNCATE": {`TRUNCATE(2.5)`}, "CLAMP": {`CLAMP(5, 1, 3)`},
+	"ABS": {`ABS(-3)`, `ABS(-1.5)`}, "SIGN": {`SIGN(-3)`}, "ROUND": {`ROUND(2.5)`, `ROUND(?f, 2)`, `ROUND(?huge, 2)`, `ROUND(?tiny, 300)`, `ROUND(1e22, -5)`, `ROUND(9007199254740993, -3)`, `ROUND(?money, 1, "half even")`, `ROUND(?wide38, 2)`},
+	"DIVIDE": {`DIVIDE(?money, 3, 2)`, `DIVIDE(?wide38, ?tenth38, 18)`, `DIVIDE(10, 3, 37)`},
+	"FLOOR":  {`FLOOR(2.5)`}, "CEIL": {`CEIL(2.5)`}, "TRUNCATE": {`TRUNCATE(2.5)`}, "CLAMP": {`CLAMP(5, 1, 3)`},
 	"POWER": {`POWER(2, 10)`, `POWER(1.0001, 100000)`, `POWER(3, 39)`, `POWER(-3, 600)`}, "SQRT": {`SQRT(2)`}, "EXP": {`EXP(1.5)`}, "LN": {`LN(2)`}, "LOG10": {`LOG10(2)`},
 	"PI": {`PI()`}, "SIN": {`SIN(1e300)`, `SIN(1)`}, "COS": {`COS(1e300)`}, "TAN": {`TAN(1e300)`}, "ATAN2": {`ATAN2(1, 2)`},
 	"MIN":     {`MIN(?l3)`, `MIN(1, 2)`, `MIN(?ints)`, `MIN(?floats)`, `MIN(?texts)`, `MIN(?copies)`},
 	"MAX":     {`MAX(?l3)`, `MAX(?ints)`, `MAX(?floats)`, `MAX(?copies)`, `MAX(?texts)`},
-	"SUM":     {`SUM(?l3)`, `SUM(?ints)`, `SUM(?floats)`, `SUM([9007199254740993, ?huge, ?tiny])`},
+	"SUM":     {`SUM(?l3)`, `SUM(?ints)`, `SUM(?floats)`, `SUM([9007199254740993, ?huge, ?tiny])`, `SUM(?decimals)`},
 	"PRODUCT": {`PRODUCT(?l3)`, `PRODUCT(MAP(?ints, ?i -> 1))`},
 	"AVERAGE": {`AVERAGE(?l3)`, `AVERAGE(?ints)`, `AVERAGE(?floats)`},
 	"MEDIAN":  {`MEDIAN(?l3)`, `MEDIAN(?ints)`, `MEDIAN(?floats)`},
@@ -144,6 +150,7 @@ var functionCalls = map[string][]string{
 	"TYPE":    {`TYPE(?l3)`},
 	"TEXT":    {`TEXT(?round)`, `TEXT(?f)`, `TEXT(?huge)`, `TEXT(?ints)`, `TEXT(?floats)`, `TEXT(?bytes)`, `TEXT(?many)`, `TEXT(?nulls)`, `TEXT(?nested)`},
 	"NUMBER":  {`NUMBER("12")`, `NUMBER("1.7976931348623157e308")`, `NUMBER("12.50")`, `NUMBER(?spaces)`, `NUMBER(?zeros)`, `NUMBER("0." + ?digits)`, `NUMBER("2.2250738585072011e-308")`},
+	"DECIMAL": {`DECIMAL("12.30")`, `DECIMAL(?long38)`, `DECIMAL(?f)`, `DECIMAL(12)`, `DECIMAL(?spaces)`, `DECIMAL(REPEAT("0", 1000000))`, `DECIMAL("x", 1)`},
 	"BOOLEAN": {`BOOLEAN("Yes")`, `BOOLEAN(1)`},
 	"BYTES":   {`BYTES("a")`, `BYTES(?aM)`},
 

@@ -65,7 +65,7 @@ func (c *compiler) constOf(e syntax.Expr) (value.Value, bool) {
 	case *syntax.Unary:
 		if e.Op == syntax.OpNeg {
 			if x, ok := c.constOf(e.X); ok && x.IsNumber() {
-				v, err := value.Neg(x)
+				v, err := value.Neg(nil, x)
 				return v, err == nil
 			}
 		}
@@ -239,11 +239,11 @@ func (c *compiler) constBinary(e *syntax.Binary) (value.Value, bool) {
 	case syntax.OpAdd:
 		v, err = value.Add(nil, x, y)
 	case syntax.OpSub:
-		v, err = value.Sub(x, y)
+		v, err = value.Sub(nil, x, y)
 	case syntax.OpMul:
-		v, err = value.Mul(x, y)
+		v, err = value.Mul(nil, x, y)
 	default:
-		v, err = value.Div(x, y)
+		v, err = value.Div(nil, x, y)
 	}
 	return v, err == nil
 }

@@ -77,7 +77,7 @@ func (in *input) text(i int, what string) string {
 
 func toTextHint(v value.Value) string {
 	switch v.Kind() {
-	case value.KindBool, value.KindInt, value.KindFloat:
+	case value.KindBool, value.KindInt, value.KindFloat, value.KindDecimal:
 		return "; TEXT(…) makes a text of it"
 	case value.KindBytes:
 		return "; TEXT(…) reads bytes as text"
@@ -110,8 +110,11 @@ func (in *input) number(i int, what string) value.Value {
 }
 
 func toNumberHint(v value.Value) string {
-	if v.IsText() {
+	switch {
+	case v.IsText():
 		return "; NUMBER(…) makes a number of a text"
+	case v.IsDecimal():
+		return "; NUMBER(…) makes a number of a decimal"
 	}
 	return ""
 }

@@ -123,8 +123,9 @@ var costly = map[string]func(n int) [][]value.Value{
 	"TEXT": func(n int) [][]value.Value {
 		return append(lists(n), []value.Value{value.Bytes([]byte(filled("é", n)))}, tables(n)[0])
 	},
-	"NUMBER": texts(one("1"), one(" "), one("0.0"), one("a")),
-	"BYTES":  texts(one("é")),
+	"NUMBER":  texts(one("1"), one(" "), one("0.0"), one("a")),
+	"DECIMAL": texts(one("1"), one(" "), one("0"), one("a")),
+	"BYTES":   texts(one("é")),
 
 	"TO_JSON": func(n int) [][]value.Value {
 		return append(append(withNumber(0)(n), withNumber(8)(n)...), []value.Value{value.Text(filled("\x01", n))}, []value.Value{value.Text(filled("é", n))})
@@ -176,7 +177,7 @@ var costly = map[string]func(n int) [][]value.Value{
 // arguments are.
 var cheap = strings.Fields(`
 	FORMAT_NUMBER CHARACTER CODE_POINT
-	ABS SIGN ROUND FLOOR CEIL TRUNCATE CLAMP POWER SQRT EXP LN LOG10 PI SIN COS TAN ATAN2
+	ABS SIGN ROUND FLOOR CEIL TRUNCATE CLAMP DIVIDE POWER SQRT EXP LN LOG10 PI SIN COS TAN ATAN2
 	COUNT FIRST LAST TYPE BOOLEAN
 	PARSE_TIME FORMAT_TIME ADD_TIME DIFFERENCE START_OF YEAR MONTH DAY WEEKDAY HOUR MINUTE SECOND TO_UNIX FROM_UNIX
 `)

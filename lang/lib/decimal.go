@@ -1,6 +1,8 @@
 package lib
 
 import (
+	"bytes"
+	"cmp"
 	"strconv"
 
 	"ql/lang/value"
@@ -32,12 +34,23 @@ func (c *Call) decimal(v value.Value) decimal {
 
 func decimalOf(v value.Value) decimal {
 	var d decimal
-	var buf [32]byte
-	if v.IsInt() {
+	var buf [48]byte
+	switch {
+	case v.IsDecimal():
+		whole, fraction, _ := bytes.Cut(value.AppendDecimal(buf[:0], v), []byte("."))
+		d.digits = whole
+		d.sign()
+		d.point = len(d.digits)
+		d.digits = append(d.digits, fraction...)
+		for len(d.digits) > 0 && d.digits[0] == '0' {
+			d.digits = d.digits[1:]
+			d.point--
+		}
+	case v.IsInt():
 		d.digits = strconv.AppendInt(buf[:0], v.Int64(), 10)
 		d.sign()
 		d.point = len(d.digits)
-	} else {
+	default:
 		d.digits = strconv.AppendFloat(buf[:0], v.Float64(), 'e', -1, 64)
 		d.sign()
 		d.scientific()
@@ -80,20 +93,25 @@ func (d *decimal) trim() {
 }
 
 // round keeps so many digits after the point, or drops them before it where
-// places is negative; a half goes away from zero.
-func (d *decimal) round(places int) {
+// places is negative.
+func (d *decimal) round(places int, r value.Rounding) {
 	keep := d.point + places
 	if keep >= len(d.digits) {
 		return
 	}
-	if keep < 0 {
-		d.digits = d.digits[:0]
-		d.trim()
-		return
+	half := -1 // what is dropped is less than half of the last digit that stays
+	if keep >= 0 {
+		half = cmp.Compare(d.digits[keep], '5')
+		if half == 0 && len(d.digits) > keep+1 { // its last digit is not 0
+			half = 1
+		}
 	}
-	up := d.digits[keep] >= '5'
-	d.digits = d.digits[:keep]
-	if up {
+	odd := keep > 0 && d.digits[keep-1]%2 == 1
+	d.digits = d.digits[:max(keep, 0)]
+	if r.Away(d.negative, odd, half) {
+		if keep < 0 {
+			d.point = -places
+		}
 		d.increment()
 	}
 	d.trim()

@@ -109,7 +109,7 @@ func (e *evaluator) eval(x syntax.Expr) (value.Value, error) {
 		if err != nil {
 			return value.Null, err
 		}
-		return orError(value.Neg(v))
+		return orError(value.Neg(e.call.Meter, v))
 	case *syntax.Case:
 		for _, w := range x.Whens {
 			v, err := e.eval(w.Cond)
@@ -129,14 +129,6 @@ func (e *evaluator) eval(x syntax.Expr) (value.Value, error) {
 	return value.Null, fmt.Errorf("the tests' evaluator does not know %T", x)
 }
 
-// orError keeps a nil *value.Error from becoming an error.
-func orError(v value.Value, err *value.Error) (value.Value, error) {
-	if err != nil {
-		return value.Null, err
-	}
-	return v, nil
-}
-
 func (e *evaluator) binary(x *syntax.Binary) (value.Value, error) {
 	a, err := e.eval(x.X)
 	if err != nil {
@@ -149,12 +141,16 @@ func (e *evaluator) binary(x *syntax.Binary) (value.Value, error) {
 	switch x.Op {
 	case syntax.OpAdd:
 		return orError(value.Add(e.call.Meter, a, b))
+	case syntax.OpSub:
+		return orError(value.Sub(e.call.Meter, a, b))
+	case syntax.OpIntDiv:
+		return orError(value.IntDiv(e.call.Meter, a, b))
 	case syntax.OpMul:
-		return orError(value.Mul(a, b))
+		return orError(value.Mul(e.call.Meter, a, b))
 	case syntax.OpDiv:
-		return orError(value.Div(a, b))
+		return orError(value.Div(e.call.Meter, a, b))
 	case syntax.OpMod:
-		return orError(value.Mod(a, b))
+		return orError(value.Mod(e.call.Meter, a, b))
 	case syntax.OpEq:
 		return value.Bool(value.Equal(e.call.Meter, a, b)), nil
 	case syntax.OpLt:

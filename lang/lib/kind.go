@@ -10,14 +10,17 @@ import (
 
 var kindFunctions = []Builtin{
 	{Name: "TYPE", Min: 1, Max: 1, Fn: typeOf,
-		Signature: "TYPE(value)", Summary: "The kind of a value: null, boolean, number, text, list, map or bytes.",
+		Signature: "TYPE(value)", Summary: "The kind of a value: null, boolean, number, text, list, map, bytes or decimal.",
 		Example: `TYPE([1, 2])`, Result: "list"},
 	{Name: "TEXT", Min: 1, Max: 1, Fn: needs(1, toText),
 		Signature: "TEXT(value)", Summary: "The value as EMIT writes it: numbers in their shortest form, lists and maps as JSON, bytes read as UTF-8.",
 		Example: `TEXT(1.50) + " €"`, Result: "1.5 €"},
 	{Name: "NUMBER", Min: 1, Max: 2, Fn: withFallback(needs(1, toNumber)),
-		Signature: "NUMBER(value[, otherwise])", Summary: "The number that a text writes; null for a blank text, error not_a_number for other texts. True is 1, false 0. With a second argument: that, for null and for whatever is no number.",
+		Signature: "NUMBER(value[, otherwise])", Summary: "The number that a text writes; null for a blank text, error not_a_number for other texts. True is 1, false 0, and of a decimal it is the nearest number. With a second argument: that, for null and for whatever is no number.",
 		Example: `NUMBER(" 12.50 ") + NUMBER("many", 1)`, Result: "13.5"},
+	{Name: "DECIMAL", Min: 1, Max: 2, Fn: withFallback(needs(1, toDecimal)),
+		Signature: "DECIMAL(value[, otherwise])", Summary: "The exact decimal that a text writes, or that a number is written as; null for a blank text, error not_a_number for other texts. With a second argument: that, for null and for whatever is no decimal.",
+		Example: `DECIMAL("12.30") * 3`, Result: "36.90"},
 	{Name: "BOOLEAN", Min: 1, Max: 2, Fn: withFallback(needs(1, toBoolean)),
 		Signature: "BOOLEAN(value[, otherwise])", Summary: "True for true, yes, on and 1, false for false, no, off and 0, as text in any case or as value; null for a blank text. With a second argument: that, for null and for whatever is none of these.",
 		Example: `BOOLEAN("Yes")`, Result: "true"},
@@ -29,7 +32,7 @@ var kindFunctions = []Builtin{
 // kindNames are the answers of TYPE, made once.
 var kindNames = func() map[value.Kind]value.Value {
 	m := make(map[value.Kind]value.Value)
-	for k := value.KindNull; k <= value.KindMap; k++ {
+	for k := value.KindNull; k < value.Kinds; k++ {
 		m[k] = value.Text(k.String()).Freeze()
 	}
 	return m
@@ -66,6 +69,8 @@ func toNumber(c *Call, args []value.Value) (value.Value, error) {
 	switch v := args[0]; v.Kind() {
 	case value.KindInt, value.KindFloat:
 		return v, nil
+	case value.KindDecimal:
+		return value.DecimalToNumber(c.Meter, v), nil
 	case value.KindBool:
 		if v.IsTrue() {
 			return value.Int(1), nil
@@ -76,7 +81,7 @@ func toNumber(c *Call, args []value.Value) (value.Value, error) {
 		c.Meter.Alloc(2 * len(v.Str())) // for the errors of package strconv
 		return parseNumber(v.Str())
 	}
-	return value.Null, value.Errorf(value.WrongKind, "NUMBER takes a text, a number or a boolean, not %s", value.Describe(args[0]))
+	return value.Null, value.Errorf(value.WrongKind, "NUMBER takes a text, a number, a decimal or a boolean, not %s", value.Describe(args[0]))
 }
 
 // parseNumber reads an optional sign, digits with or without a point among

@@ -14,16 +14,16 @@ var numberFunctions = []Builtin{
 	{Name: "SIGN", Min: 1, Max: 1, Fn: needs(1, sign),
 		Signature: "SIGN(number)", Summary: "-1, 0 or 1: whether the number is below, at or above zero.",
 		Example: `SIGN(-0.5)`, Result: "-1"},
-	{Name: "ROUND", Min: 1, Max: 2, Fn: needs(1, round),
-		Signature: "ROUND(number[, digits])", Summary: "The nearest number with so many digits after the point, none unless given; a half goes away from zero.",
+	{Name: "ROUND", Min: 1, Max: 3, Fn: needs(1, round),
+		Signature: "ROUND(number[, digits[, rounding]])", Summary: "The nearest number with so many digits after the point, none unless given. A half goes away from zero, or as the rounding says: \"half up\", \"half even\", \"half down\", \"up\", \"down\", \"ceiling\" or \"floor\". A decimal then has just so many digits.",
 		Example: `ROUND(2.675, 2)`, Result: "2.68"},
-	{Name: "FLOOR", Min: 1, Max: 1, Fn: needs(1, wholeBy("FLOOR", math.Floor)),
+	{Name: "FLOOR", Min: 1, Max: 1, Fn: needs(1, wholeBy("FLOOR", math.Floor, value.Floor)),
 		Signature: "FLOOR(number)", Summary: "The largest whole number that is not above the number.",
 		Example: `FLOOR(-2.5)`, Result: "-3"},
-	{Name: "CEIL", Min: 1, Max: 1, Fn: needs(1, wholeBy("CEIL", math.Ceil)),
+	{Name: "CEIL", Min: 1, Max: 1, Fn: needs(1, wholeBy("CEIL", math.Ceil, value.Ceiling)),
 		Signature: "CEIL(number)", Summary: "The smallest whole number that is not below the number.",
 		Example: `CEIL(2.1)`, Result: "3"},
-	{Name: "TRUNCATE", Min: 1, Max: 1, Fn: needs(1, wholeBy("TRUNCATE", math.Trunc)),
+	{Name: "TRUNCATE", Min: 1, Max: 1, Fn: needs(1, wholeBy("TRUNCATE", math.Trunc, value.Down)),
 		Signature: "TRUNCATE(number)", Summary: "The number without what follows its point.",
 		Example: `TRUNCATE(-2.9)`, Result: "-2"},
 	{Name: "CLAMP", Min: 3, Max: 3, Fn: needs(3, clamp),
@@ -47,6 +47,9 @@ var numberFunctions = []Builtin{
 	{Name: "MEDIAN", Min: 1, Max: -1, Fn: median,
 		Signature: "MEDIAN(list) or MEDIAN(number, …)", Summary: "The number in the middle, or the average of the two there; nulls do not count. Null if there is none.",
 		Example: `MEDIAN([1, 100, 3, 2])`, Result: "2.5"},
+	{Name: "DIVIDE", Min: 3, Max: 4, Fn: needs(3, divide),
+		Signature: "DIVIDE(a, b, digits[, rounding])", Summary: "a / b as a decimal with so many digits after its point, for decimals and whole numbers; a half goes away from zero, or as the rounding says.",
+		Example: `DIVIDE(DECIMAL("100.00"), 3, 2)`, Result: "33.33"},
 	{Name: "POWER", Min: 2, Max: 2, Fn: needs(2, power),
 		Signature: "POWER(base, exponent)", Summary: "The base to the power of the exponent.",
 		Example: `POWER(2, 10)`, Result: "1024"},
@@ -105,15 +108,18 @@ func byFloat(name string, f func(float64) float64) Func {
 
 // wholeBy makes a rounding function from a Go function; integers are whole
 // already.
-func wholeBy(name string, f func(float64) float64) Func {
+func wholeBy(name string, f func(float64) float64, r value.Rounding) Func {
 	return func(c *Call, args []value.Value) (value.Value, error) {
 		in := read(c, name, args)
-		n := in.number(0, "")
+		n := in.numeric(0, "")
 		if in.err != nil {
 			return value.Null, in.err
 		}
-		if n.IsInt() {
+		switch {
+		case n.IsInt():
 			return n, nil
+		case n.IsDecimal():
+			return orError(value.RoundDecimal(c.Meter, n, 0, r))
 		}
 		return c.number(name, f(n.Float64()))
 	}
@@ -121,9 +127,15 @@ func wholeBy(name string, f func(float64) float64) Func {
 
 func abs(c *Call, args []value.Value) (value.Value, error) {
 	in := read(c, "ABS", args)
-	n := in.number(0, "")
+	n := in.numeric(0, "")
 	if in.err != nil {
 		return value.Null, in.err
+	}
+	if n.IsDecimal() {
+		if value.Sign(n) >= 0 {
+			return n, nil
+		}
+		return orError(value.Neg(c.Meter, n))
 	}
 	if n.IsInt() && n.Int64() != math.MinInt64 {
 		return value.Int(max(n.Int64(), -n.Int64())), nil
@@ -133,17 +145,11 @@ func abs(c *Call, args []value.Value) (value.Value, error) {
 
 func sign(c *Call, args []value.Value) (value.Value, error) {
 	in := read(c, "SIGN", args)
-	n := in.number(0, "")
+	n := in.numeric(0, "")
 	if in.err != nil {
 		return value.Null, in.err
 	}
-	switch f := n.Float(); {
-	case f < 0:
-		return value.Int(-1), nil
-	case f > 0:
-		return value.Int(1), nil
-	}
-	return value.Int(0), nil
+	return value.Int(int64(value.Sign(n))), nil
 }
 
 // mostPlaces is beyond the digits of any number, on either side of the point.
@@ -151,18 +157,23 @@ const mostPlaces = 400
 
 func round(c *Call, args []value.Value) (value.Value, error) {
 	in := read(c, "ROUND", args)
-	n, places := in.number(0, "the number"), int64(0)
+	n, places := in.numeric(0, "the number"), int64(0)
 	if in.given(1) {
 		places = in.whole(1, "the digits")
 	}
+	r := in.rounding(2)
 	if in.err != nil {
 		return value.Null, in.err
+	}
+	digits := int(min(max(places, -mostPlaces), mostPlaces))
+	if n.IsDecimal() {
+		return orError(value.RoundDecimal(c.Meter, n, digits, r))
 	}
 	if n.IsInt() && places >= 0 {
 		return n, nil
 	}
 	d := c.decimal(n)
-	d.round(int(min(max(places, -mostPlaces), mostPlaces)))
+	d.round(digits, r)
 	v, ok := d.value()
 	if !ok {
 		return value.Null, value.Errorf(value.NumberRange, "the result of ROUND is too large for a number")
@@ -172,9 +183,9 @@ func round(c *Call, args []value.Value) (value.Value, error) {
 
 func clamp(c *Call, args []value.Value) (value.Value, error) {
 	in := read(c, "CLAMP", args)
-	n, low, high := in.number(0, "the number"), in.number(1, "the lowest"), in.number(2, "the highest")
+	n, low, high := in.numeric(0, "the number"), in.numeric(1, "the lowest"), in.numeric(2, "the highest")
 	if in.err == nil && value.Order(c.Meter, low, high) > 0 {
-		in.fail(value.BadArgument, "takes the lower bound before the higher, not %s before %s", value.AppendNumber(nil, low), value.AppendNumber(nil, high))
+		in.fail(value.BadArgument, "takes the lower bound before the higher, not %s before %s", value.AppendText(nil, low), value.AppendText(nil, high))
 	}
 	switch {
 	case in.err != nil:
@@ -190,9 +201,12 @@ func clamp(c *Call, args []value.Value) (value.Value, error) {
 // power keeps whole powers of integers exact as long as they fit.
 func power(c *Call, args []value.Value) (value.Value, error) {
 	in := read(c, "POWER", args)
-	base, exponent := in.number(0, "the base"), in.number(1, "the exponent")
+	base, exponent := in.numeric(0, "the base"), in.number(1, "the exponent")
 	if in.err != nil {
 		return value.Null, in.err
+	}
+	if base.IsDecimal() {
+		return powerOfDecimal(&in, base, exponent)
 	}
 	if base.IsInt() && exponent.IsInt() && exponent.Int64() >= 0 {
 		if n, ok := intPower(base.Int64(), exponent.Int64()); ok {
@@ -265,12 +279,12 @@ func (in *input) each(f func(v value.Value)) {
 	}
 }
 
-// numbers calls f with each number of the arguments.
+// numbers calls f with each number or decimal of the arguments.
 func (in *input) numbers(f func(v value.Value)) {
 	in.each(func(v value.Value) {
 		switch {
 		case in.err != nil:
-		case !v.IsNumber():
+		case !v.IsNumeric():
 			in.fail(value.WrongKind, "takes numbers, or one list of numbers; among them is %s%s", value.Describe(v), toNumberHint(v))
 		default:
 			f(v)
@@ -285,7 +299,7 @@ func extreme(name string, direction int) Func {
 		in.each(func(v value.Value) {
 			switch {
 			case in.err != nil:
-			case !v.IsNumber() && !v.IsText():
+			case !v.IsNumeric() && !v.IsText():
 				in.fail(value.WrongKind, "takes numbers or texts, or one list of them; among them is %s", value.Describe(v))
 			case best.IsNull():
 				best = v
@@ -302,18 +316,43 @@ func extreme(name string, direction int) Func {
 	}
 }
 
-// total adds numbers up: integers exactly in 128 bits, floats with the error
-// of each step carried along (after Neumaier).
+// total adds numbers up: integers exactly in 128 bits, decimals exactly, floats with
+// the error of each step carried along (after Neumaier).
 type total struct {
+	in       *input
 	n        int64
 	hi       int64
 	lo       uint64
 	floats   bool
+	float0   value.Value // the first of them
 	sum, off float64
+	decimals *value.DecimalSum
+}
+
+// totalOf adds up the numbers of the arguments.
+func totalOf(in *input) *total {
+	t := &total{in: in}
+	in.numbers(t.add)
+	return t
 }
 
 func (t *total) add(v value.Value) {
 	t.n++
+	switch {
+	case v.IsFloat() && t.decimals != nil:
+		t.in.mixed(v)
+		return
+	case v.IsDecimal():
+		if t.floats {
+			t.in.mixed(t.float0)
+			return
+		}
+		if t.decimals == nil {
+			t.decimals = new(value.DecimalSum)
+		}
+		t.decimals.Add(t.in.Meter, v)
+		return
+	}
 	if v.IsInt() {
 		i := v.Int64()
 		var carry uint64
@@ -321,7 +360,9 @@ func (t *total) add(v value.Value) {
 		t.hi += i>>63 + int64(carry)
 		return
 	}
-	t.floats = true
+	if !t.floats {
+		t.floats, t.float0 = true, v
+	}
 	t.addFloat(v.Float64())
 }
 
@@ -340,6 +381,12 @@ func (t *total) whole() (int64, bool) {
 	return int64(t.lo), !t.floats && t.hi == int64(t.lo)>>63
 }
 
+// exact returns the sum of decimals and integers.
+func (t *total) exact() (value.Value, error) {
+	t.decimals.AddWide(t.hi, t.lo)
+	return orError(t.decimals.Value(t.in.Meter))
+}
+
 func (t *total) float() float64 {
 	u := *t
 	if i, ok := (&total{hi: u.hi, lo: u.lo}).whole(); ok {
@@ -356,10 +403,12 @@ func (t *total) float() float64 {
 
 func sum(c *Call, args []value.Value) (value.Value, error) {
 	in := read(c, "SUM", args)
-	var t total
-	in.numbers(t.add)
+	t := totalOf(&in)
 	if in.err != nil {
 		return value.Null, in.err
+	}
+	if t.decimals != nil {
+		return t.exact()
 	}
 	if i, ok := t.whole(); ok {
 		return value.Int(i), nil
@@ -369,10 +418,16 @@ func sum(c *Call, args []value.Value) (value.Value, error) {
 
 func average(c *Call, args []value.Value) (value.Value, error) {
 	in := read(c, "AVERAGE", args)
-	var t total
-	in.numbers(t.add)
+	t := totalOf(&in)
 	if in.err != nil {
 		return value.Null, in.err
+	}
+	if t.decimals != nil {
+		sum, err := t.exact()
+		if err != nil {
+			return value.Null, err
+		}
+		return averageOfDecimals(c, sum, t.n)
 	}
 	if t.n == 0 {
 		return value.Null, nil
@@ -386,7 +441,11 @@ func average(c *Call, args []value.Value) (value.Value, error) {
 func product(c *Call, args []value.Value) (value.Value, error) {
 	in := read(c, "PRODUCT", args)
 	exact, float, whole := int64(1), 1.0, true
+	decimals := false
 	in.numbers(func(v value.Value) {
+		if decimals = decimals || v.IsDecimal(); decimals {
+			return
+		}
 		float *= v.Float()
 		if whole = whole && v.IsInt(); whole {
 			exact, whole = timesExact(exact, v.Int64())
@@ -395,7 +454,10 @@ func product(c *Call, args []value.Value) (value.Value, error) {
 	if in.err != nil {
 		return value.Null, in.err
 	}
-	if whole {
+	switch {
+	case decimals:
+		return productOfDecimals(&in)
+	case whole:
 		return value.Int(exact), nil
 	}
 	return c.number("PRODUCT", float)
@@ -421,6 +483,9 @@ func median(c *Call, args []value.Value) (value.Value, error) {
 		if (a^b)&1 == 0 {
 			return value.Int(a&b + (a^b)>>1), nil
 		}
+	}
+	if low.IsDecimal() || high.IsDecimal() {
+		return medianOfDecimals(&in, low, high)
 	}
 	return c.number("MEDIAN", low.Float()/2+high.Float()/2)
 }

@@ -45,7 +45,7 @@ const mostDigits = 100
 
 func formatNumber(c *Call, args []value.Value) (value.Value, error) {
 	in := read(c, "FORMAT_NUMBER", args)
-	n := in.number(0, "the number")
+	n := in.numeric(0, "the number")
 	style := numberStyle{group: ",", mark: ".", digits: -1}
 	if in.given(2) {
 		s := in.text(2, "the style")
@@ -66,11 +66,15 @@ func formatNumber(c *Call, args []value.Value) (value.Value, error) {
 	}
 	d := c.decimal(n)
 	c.Meter.Work(2 * max(d.point, 0))
-	if style.digits < 0 {
+	switch {
+	case style.digits >= 0:
+	case n.IsDecimal():
+		style.digits = value.DecimalScale(n)
+	default:
 		style.digits = max(0, len(d.digits)-d.point)
 	}
 	c.Meter.Work(2 * style.digits)
-	d.round(style.digits)
+	d.round(style.digits, value.HalfUp)
 	return style.write(c, d), nil
 }
 

@@ -107,7 +107,9 @@ func kinds() []value.Value {
 	half, _ := value.Number(-0.5)
 	huge, _ := value.Number(1e300)
 	text := value.Text("x")
+	price, _ := value.ParseDecimal(nil, "-12.30")
 	return []value.Value{
+		price,
 		value.Null, value.True, value.Int(0), value.Int(3), value.Int(-1 << 63), value.Int(1<<63 - 1), half, huge,
 		value.Text(""), text, value.Text("2026-06-01"), value.Text("days"), value.Text(`\d(`), value.Text(strings.Repeat("é", 300)),
 		value.Bytes(nil), value.Bytes([]byte{0xff, 0xfe}),
@@ -122,7 +124,7 @@ func kinds() []value.Value {
 func TestAnyKind(t *testing.T) {
 	codes := map[string]bool{
 		value.WrongKind: true, value.NumberRange: true, value.NotANumber: true, value.BadIndex: true, value.BadArgument: true,
-		value.BadJSON: true, value.BadCSV: true, value.BadTime: true, value.BadPattern: true,
+		value.BadJSON: true, value.BadCSV: true, value.BadTime: true, value.BadPattern: true, value.DivisionByZero: true,
 	}
 	all := kinds()
 	for i := range Len() {

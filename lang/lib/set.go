@@ -103,6 +103,12 @@ func hashOf(m *value.Meter, v value.Value) uint64 {
 			return mix(uint64(value.KindInt), uint64(int64(f)))
 		}
 		return mix(uint64(value.KindFloat), math.Float64bits(f))
+	case value.KindDecimal:
+		number, digits := value.HashKey(m, v)
+		if digits == "" {
+			return hashOf(m, number)
+		}
+		return mix(uint64(value.KindDecimal), maphash.String(seed, digits))
 	case value.KindText, value.KindBytes:
 		m.WorkBytes(len(v.Str()))
 		return mix(uint64(v.Kind()), maphash.String(seed, v.Str()))

@@ -120,7 +120,7 @@ func shorten(c *Call, args []value.Value) (value.Value, error) {
 
 func padder(name string, onLeft bool) Func {
 	return func(c *Call, args []value.Value) (value.Value, error) {
-		if args[0].IsNumber() {
+		if args[0].IsNumeric() {
 			shown, _ := value.ToText(c.Meter, args[0])
 			args = append([]value.Value{shown}, args[1:]...)
 		}

@@ -40,11 +40,14 @@ func listKeyError(key Value) *Error {
 	if key.IsNumber() {
 		return Errorf(WrongKind, "a list has whole numbers as indexes, not %s", AppendNumber(nil, key))
 	}
+	if key.IsDecimal() {
+		return Errorf(WrongKind, "a list has whole numbers as indexes, not %s: NUMBER(…) makes a number of a decimal", Describe(key))
+	}
 	return Errorf(WrongKind, "the index of a list is a whole number, not %s", Describe(key))
 }
 
 func mapKeyError(key Value) *Error {
-	if key.IsNumber() {
+	if key.IsNumeric() {
 		return Errorf(WrongKind, "the keys of a map are texts, not %s: TEXT(…) makes a text", Describe(key))
 	}
 	return Errorf(WrongKind, "the keys of a map are texts, not %s", Describe(key))

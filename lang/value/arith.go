@@ -42,7 +42,7 @@ func number(f float64) (Value, *Error) {
 	return v, nil
 }
 
-// Add returns a + b: the sum of numbers; texts, lists or bytes joined; maps
+// Add returns a + b: the sum of numbers or decimals; texts, lists or bytes joined; maps
 // merged, the right one winning. The containers of a and b end up shared.
 func Add(m *Meter, a, b Value) (Value, *Error) {
 	ka, kb := a.Kind(), b.Kind()
@@ -70,6 +70,9 @@ func Add(m *Meter, a, b Value) (Value, *Error) {
 		case KindMap:
 			return MergeInto(m, a.Map().Clone(m), b.Map()), nil
 		}
+	}
+	if x, y, ok := operands(a, b); ok {
+		return addDecimals(m, x, y)
 	}
 	return Null, addError(a, b)
 }
@@ -102,20 +105,23 @@ func MergeInto(m *Meter, t, b *Map) Value {
 }
 
 // Sub returns a - b.
-func Sub(a, b Value) (Value, *Error) {
+func Sub(m *Meter, a, b Value) (Value, *Error) {
 	if a.p == tagInt() && b.p == tagInt() {
 		x, y := int64(a.n), int64(b.n)
 		if s := x - y; (x^y)&(x^s) >= 0 {
 			return Int(s), nil
 		}
 	} else if !a.IsNumber() || !b.IsNumber() {
+		if x, y, ok := operands(a, b); ok {
+			return addDecimals(m, x, y.negated())
+		}
 		return Null, operandError("cannot subtract %[2]s from %[1]s", a, b)
 	}
 	return number(a.Float() - b.Float())
 }
 
 // Mul returns a * b.
-func Mul(a, b Value) (Value, *Error) {
+func Mul(m *Meter, a, b Value) (Value, *Error) {
 	if a.p == tagInt() && b.p == tagInt() {
 		x, y := int64(a.n), int64(b.n)
 		hi, lo := bits.Mul64(magnitude(x), magnitude(y))
@@ -123,6 +129,9 @@ func Mul(a, b Value) (Value, *Error) {
 			return Int(x * y), nil
 		}
 	} else if !a.IsNumber() || !b.IsNumber() {
+		if x, y, ok := operands(a, b); ok {
+			return mulDecimals(m, x, y)
+		}
 		return Null, mulError(a, b)
 	}
 	return number(a.Float() * b.Float())
@@ -135,14 +144,20 @@ func magnitude(x int64) uint64 {
 	return uint64(x)
 }
 
-// Div returns a / b: exact where it can be.
-func Div(a, b Value) (Value, *Error) {
+// Div returns a / b: exact where it can be, and always so between decimals.
+func Div(m *Meter, a, b Value) (Value, *Error) {
 	if !a.IsNumber() || !b.IsNumber() {
+		if x, y, ok := operands(a, b); ok {
+			if y.zero() {
+				return Null, dividedByZero(a)
+			}
+			return divDecimals(m, x, y)
+		}
 		return Null, operandError("cannot divide %s by %s", a, b)
 	}
 	if b.p == tagInt() {
 		if b.n == 0 {
-			return Null, Errorf(DivisionByZero, "cannot divide %s by zero", AppendNumber(nil, a))
+			return Null, dividedByZero(a)
 		}
 		if a.p == tagInt() {
 			x, y := int64(a.n), int64(b.n)
@@ -154,13 +169,20 @@ func Div(a, b Value) (Value, *Error) {
 	return number(a.Float() / b.Float())
 }
 
-// IntDiv returns a DIV b, cut towards zero; both must be whole.
-func IntDiv(a, b Value) (Value, *Error) {
+// IntDiv returns a DIV b, cut towards zero; both must be whole, or decimals.
+func IntDiv(m *Meter, a, b Value) (Value, *Error) {
 	if a.p != tagInt() || b.p != tagInt() {
+		if x, y, ok := operands(a, b); ok {
+			if y.zero() {
+				return Null, dividedByZero(a)
+			}
+			q, _, _ := quotient(m, x, y)
+			return exactly(m, q, 0)
+		}
 		return Null, wantWhole("DIV", a, b)
 	}
 	if b.n == 0 {
-		return Null, Errorf(DivisionByZero, "cannot divide %s by zero", AppendNumber(nil, a))
+		return Null, dividedByZero(a)
 	}
 	if int64(a.n) == math.MinInt64 && int64(b.n) == -1 {
 		return number(-float64(math.MinInt64))
@@ -168,13 +190,20 @@ func IntDiv(a, b Value) (Value, *Error) {
 	return Int(int64(a.n) / int64(b.n)), nil
 }
 
-// Mod returns a % b, with the sign of a; both must be whole.
-func Mod(a, b Value) (Value, *Error) {
+// Mod returns a % b, with the sign of a; both must be whole, or decimals.
+func Mod(m *Meter, a, b Value) (Value, *Error) {
 	if a.p != tagInt() || b.p != tagInt() {
+		if x, y, ok := operands(a, b); ok {
+			if y.zero() {
+				return Null, dividedByZero(a)
+			}
+			_, r, scale := quotient(m, x, y)
+			return exactly(m, r, scale)
+		}
 		return Null, wantWhole("%", a, b)
 	}
 	if b.n == 0 {
-		return Null, Errorf(DivisionByZero, "cannot divide %s by zero", AppendNumber(nil, a))
+		return Null, dividedByZero(a)
 	}
 	if int64(b.n) == -1 {
 		return Int(0), nil
@@ -183,12 +212,14 @@ func Mod(a, b Value) (Value, *Error) {
 }
 
 // Neg returns -a.
-func Neg(a Value) (Value, *Error) {
+func Neg(m *Meter, a Value) (Value, *Error) {
 	switch {
 	case a.p == tagInt() && int64(a.n) != math.MinInt64:
 		return Int(-int64(a.n)), nil
 	case a.IsNumber():
 		return number(-a.Float())
+	case a.IsDecimal():
+		return a.decimal().negated().value(m), nil
 	}
 	return Null, Errorf(WrongKind, "- takes a number, not %s%s", Describe(a), numberFor(a, a))
 }

@@ -159,13 +159,13 @@ func (e *Encoder) Value(v Value) {
 	if n, ok := e.reference(h); ok {
 		e.Byte(encRef)
 		e.Uint(n)
-		if h.kind < KindList {
+		if !h.kind.container() {
 			e.Uint(v.n)
 		}
 		return
 	}
 	switch h.kind {
-	case KindText, KindBytes:
+	case KindText, KindBytes, KindDecimal:
 		b := (*block)(v.p)
 		e.Byte(encBlock)
 		e.Byte(byte(h.kind)<<4 | h.flags)

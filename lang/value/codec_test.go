@@ -59,7 +59,7 @@ func sharing(vs []Value) []any {
 			return
 		}
 		switch h.kind {
-		case KindText, KindBytes:
+		case KindText, KindBytes, KindDecimal:
 			if h.flags&flagFrozen == 0 {
 				all = append(all, (*block)(v.p).cap, (*block)(v.p).used)
 			}

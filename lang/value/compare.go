@@ -17,7 +17,7 @@ func Equal(m *Meter, a, b Value) bool {
 	}
 	ka, kb := (*header)(a.p).kind, (*header)(b.p).kind
 	if ka != kb {
-		return a.IsNumber() && b.IsNumber() && compareNumbers(a, b) == 0
+		return a.IsNumeric() && b.IsNumeric() && compareNumbers(m, a, b) == 0
 	}
 	switch ka {
 	case KindText, KindBytes:
@@ -26,6 +26,8 @@ func Equal(m *Meter, a, b Value) bool {
 		}
 		m.Work(int(a.n) / workBytes)
 		return a.Str() == b.Str()
+	case KindDecimal:
+		return compareDecimals(m, a, b) == 0
 	case KindList:
 		x, y := a.List(), b.List()
 		if x.Len() != y.Len() {
@@ -55,13 +57,15 @@ func Equal(m *Meter, a, b Value) bool {
 	return a.n == b.n
 }
 
-// compareNumbers compares two numbers exactly, whatever their forms.
-func compareNumbers(a, b Value) int {
+// compareNumbers compares two numbers or decimals exactly, whatever their forms.
+func compareNumbers(m *Meter, a, b Value) int {
 	switch {
 	case a.p == tagInt() && b.p == tagInt():
 		return cmp.Compare(int64(a.n), int64(b.n))
 	case a.p == tagFloat() && b.p == tagFloat():
 		return cmp.Compare(a.Float64(), b.Float64())
+	case a.IsDecimal() || b.IsDecimal():
+		return compareDecimals(m, a, b)
 	case a.p == tagInt():
 		return compareIntFloat(int64(a.n), b.Float64())
 	}
@@ -85,8 +89,8 @@ func compareIntFloat(i int64, f float64) int {
 // Compare orders two numbers or two texts (by code point). Other pairs have no
 // order in the language: wrong_kind.
 func Compare(m *Meter, a, b Value) (int, *Error) {
-	if a.IsNumber() && b.IsNumber() {
-		return compareNumbers(a, b), nil
+	if a.IsNumeric() && b.IsNumeric() {
+		return compareNumbers(m, a, b), nil
 	}
 	if a.IsText() && b.IsText() {
 		m.WorkBytes(int(min(a.n, b.n)))
@@ -95,9 +99,9 @@ func Compare(m *Meter, a, b Value) (int, *Error) {
 	return 0, orderError(a, b)
 }
 
-// rank orders kinds for sorting: null, booleans, numbers, texts, bytes, lists,
+// rank orders kinds for sorting: null, booleans, numbers with decimals, texts, bytes, lists,
 // maps.
-var rank = [...]int{KindNull: 0, KindBool: 1, KindInt: 2, KindFloat: 2, KindText: 3, KindBytes: 4, KindList: 5, KindMap: 6}
+var rank = [...]int{KindNull: 0, KindBool: 1, KindInt: 2, KindFloat: 2, KindText: 3, KindBytes: 4, KindList: 5, KindMap: 6, KindDecimal: 2}
 
 // Order is the total order that sorting uses: null first, then booleans,
 // numbers, texts, bytes, lists (element by element) and maps (by their size,
@@ -112,8 +116,8 @@ func Order(m *Meter, a, b Value) int {
 		return 0
 	case KindBool:
 		return cmp.Compare(a.n, b.n)
-	case KindInt, KindFloat:
-		return compareNumbers(a, b)
+	case KindInt, KindFloat, KindDecimal:
+		return compareNumbers(m, a, b)
 	case KindText, KindBytes:
 		m.WorkBytes(int(min(a.n, b.n)))
 		return strings.Compare(a.Str(), b.Str())

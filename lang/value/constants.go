@@ -43,7 +43,7 @@ func (w *constantsWeight) add(v Value) {
 		return
 	}
 	h := (*header)(v.p)
-	if h.kind < KindList {
+	if !h.kind.container() {
 		n := (*block)(v.p).used
 		if v.IsText() && n <= shortText { // each is a thing of its own when it is read
 			w.bytes += numberSize + int64(BlockSize(int(n)))

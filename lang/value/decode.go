@@ -246,7 +246,7 @@ func (d *Decoder) sized(v Value) Value {
 	v.n = d.Uint()
 	b := (*block)(v.p)
 	// All of a block is valid, so a part is that ends between two characters.
-	if d.err != nil || v.n > uint64(b.used) || b.kind == KindText && v.n < uint64(b.used) && !utf8.RuneStart(b.content(int(b.used))[v.n]) {
+	if d.err != nil || v.n > uint64(b.used) || b.kind == KindDecimal && v.n != uint64(b.used) || b.kind == KindText && v.n < uint64(b.used) && !utf8.RuneStart(b.content(int(b.used))[v.n]) {
 		d.Fail()
 		return Null
 	}
@@ -309,7 +309,7 @@ func (d *Decoder) block() Value {
 	room := d.Uint()
 	n := d.Count()
 	frozen := flags&flagFrozen != 0
-	if d.err != nil || kind != KindText && kind != KindBytes || flags&^flagFrozen != 0 || room < uint64(n) || room > math.MaxUint32-32 {
+	if d.err != nil || kind != KindText && kind != KindBytes && kind != KindDecimal || flags&^flagFrozen != 0 || room < uint64(n) || room > math.MaxUint32-32 {
 		d.Fail()
 		return Null
 	}
@@ -323,6 +323,10 @@ func (d *Decoder) block() Value {
 	x := newBlock(kind, int(room))
 	x.cap, x.used, x.flags = uint32(room), uint32(n), flags
 	if !d.content(x.content(n), kind == KindText) {
+		return Null
+	}
+	if kind == KindDecimal && (size != int64(BlockSize(decimalSize)) || !validDecimal(x.content(n))) {
+		d.Fail()
 		return Null
 	}
 	d.objs = append(d.objs, unsafe.Pointer(x))

@@ -61,7 +61,7 @@ func Describe(v Value) string {
 	switch v.Kind() {
 	case KindNull:
 		return "null"
-	case KindBool, KindInt, KindFloat:
+	case KindBool, KindInt, KindFloat, KindDecimal:
 		return "the " + v.Kind().String() + " " + string(AppendText(nil, v))
 	case KindText:
 		return "the text " + Quote(v.Str())

@@ -24,6 +24,8 @@ func plain(v Value) any {
 		return strings.Clone(v.Str())
 	case KindBytes:
 		return slices.Clone(v.Raw())
+	case KindDecimal:
+		return v.decimal()
 	case KindList:
 		l := []any{}
 		for i := range v.List().Len() {
@@ -97,7 +99,10 @@ func (w *world) pick() int { return w.r.IntN(len(w.vars)) }
 
 // scalar makes a new scalar or text.
 func (w *world) scalar() (Value, any) {
-	switch w.r.IntN(6) {
+	switch w.r.IntN(7) {
+	case 6:
+		d := decimal{negative: w.r.IntN(2) == 0, scale: w.r.IntN(MaxDigits + 1), hi: w.r.Uint64N(limitHi), lo: w.r.Uint64()}
+		return d.value(w.m), d
 	case 0:
 		return Null, nil
 	case 1:
@@ -406,7 +411,7 @@ func actual(v Value, seen map[*header]bool) (bytes, texts int64) {
 		bytes, texts = bytes+b, texts+t
 	}
 	switch h.kind {
-	case KindText, KindBytes:
+	case KindText, KindBytes, KindDecimal:
 		n := int64(unsafe.Sizeof(block{})) + int64((*block)(v.p).cap)
 		return n, n
 	case KindList:

@@ -32,23 +32,23 @@ const (
 )
 
 func TestArithmetic(t *testing.T) {
-	add := func(a, b Value) (Value, *Error) { return Add(nil, a, b) }
+	neg := func(m *Meter, a, _ Value) (Value, *Error) { return Neg(m, a) }
 	for _, test := range []struct {
 		name string
-		op   func(a, b Value) (Value, *Error)
+		op   func(m *Meter, a, b Value) (Value, *Error)
 		a, b any
 		want any // a number, or the code of an error
 	}{
-		{"+", add, 2, 3, 5},
-		{"+", add, 0.1, 0.2, 0.30000000000000004},
-		{"+", add, 0.5, 0.5, 1}, // whole again
-		{"+", add, maxInt, 1, 9223372036854775808.0},
-		{"+", add, minInt, -1, -9223372036854775808.0},
-		{"+", add, maxInt, minInt, -1},
-		{"+", add, 1 << 53, 1, 1<<53 + 1}, // exact where floats are not
-		{"+", add, 1e308, 1e308, NumberRange},
-		{"+", add, -1e308, -1e308, NumberRange},
-		{"+", add, 0.25, -0.25, 0},
+		{"+", Add, 2, 3, 5},
+		{"+", Add, 0.1, 0.2, 0.30000000000000004},
+		{"+", Add, 0.5, 0.5, 1}, // whole again
+		{"+", Add, maxInt, 1, 9223372036854775808.0},
+		{"+", Add, minInt, -1, -9223372036854775808.0},
+		{"+", Add, maxInt, minInt, -1},
+		{"+", Add, 1 << 53, 1, 1<<53 + 1}, // exact where floats are not
+		{"+", Add, 1e308, 1e308, NumberRange},
+		{"+", Add, -1e308, -1e308, NumberRange},
+		{"+", Add, 0.25, -0.25, 0},
 		{"-", Sub, 2, 3, -1},
 		{"-", Sub, minInt, 1, -9223372036854775808.0},
 		{"-", Sub, 0, minInt, 9223372036854775808.0},
@@ -91,12 +91,12 @@ func TestArithmetic(t *testing.T) {
 		{"%", Mod, minInt, -1, 0},
 		{"%", Mod, 5, 0, DivisionByZero},
 		{"%", Mod, 5, 2.5, WrongKind},
-		{"-x", func(a, _ Value) (Value, *Error) { return Neg(a) }, 5, 0, -5},
-		{"-x", func(a, _ Value) (Value, *Error) { return Neg(a) }, 0, 0, 0},
-		{"-x", func(a, _ Value) (Value, *Error) { return Neg(a) }, minInt, 0, 9223372036854775808.0},
-		{"-x", func(a, _ Value) (Value, *Error) { return Neg(a) }, -0.5, 0, 0.5},
+		{"-x", neg, 5, 0, -5},
+		{"-x", neg, 0, 0, 0},
+		{"-x", neg, minInt, 0, 9223372036854775808.0},
+		{"-x", neg, -0.5, 0, 0.5},
 	} {
-		got, err := test.op(num(t, test.a), num(t, test.b))
+		got, err := test.op(nil, num(t, test.a), num(t, test.b))
 		if code, ok := test.want.(string); ok {
 			if err == nil || err.Code != code {
 				t.Errorf("%v %s %v: got %v, %v, want the error %s", test.a, test.name, test.b, plain(got), err, code)
@@ -201,9 +201,9 @@ func TestIntegersExact(t *testing.T) {
 				case "+":
 					got, err = Add(nil, a, b)
 				case "-":
-					got, err = Sub(a, b)
+					got, err = Sub(nil, a, b)
 				case "*":
-					got, err = Mul(a, b)
+					got, err = Mul(nil, a, b)
 				}
 				if err != nil {
 					t.Fatalf("%v %s %v: %v", x, name, y, err)

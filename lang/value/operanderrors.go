@@ -12,13 +12,15 @@ func addError(a, b Value) *Error {
 	switch {
 	case is(KindNull):
 		hint = ": null has no value; DEFAULT gives it one"
-	case (oneValue(a) || oneValue(b)) && (a.IsNumber() || b.IsNumber() || is(KindText)):
+	case (oneValue(a) || oneValue(b)) && (a.IsNumeric() || b.IsNumeric() || is(KindText)):
 		hint = ": " + takeOneValue
 	case is(KindBytes) && is(KindText):
 		hint = ": TEXT(…) reads bytes as text, BYTES(…) makes bytes of a text"
 	case is(KindList) && !is(KindMap):
 		hint = ": ?list + [?x] adds an element to a list"
 	case is(KindMap):
+	case is(KindDecimal):
+		hint = decimalHint(a, b)
 	case moment(a) || moment(b):
 		hint = ": " + moveMoment
 	case is(KindText):
@@ -47,7 +49,7 @@ func operandError(format string, a, b Value) *Error {
 		return e
 	}
 	if strings.Contains(format, "subtract") && moment(a) {
-		if b.IsNumber() {
+		if b.IsNumeric() {
 			e.Message += ": " + moveMoment
 			return e
 		}
@@ -67,8 +69,21 @@ func numberFor(a, b Value) string {
 		return ": null has no value; DEFAULT gives it one"
 	case oneValue(a) || oneValue(b):
 		return ": " + takeOneValue
+	case a.IsDecimal() || b.IsDecimal():
+		return decimalHint(a, b)
 	case a.IsText() || b.IsText():
 		return ": NUMBER(…) makes a number of a text"
+	}
+	return ""
+}
+
+// decimalHint says how to come by two decimals where one of two operands is none.
+func decimalHint(a, b Value) string {
+	switch {
+	case a.IsFloat() || b.IsFloat():
+		return ": a number that is not whole may not be exact; DECIMAL(…) makes a decimal of it"
+	case a.IsText() || b.IsText():
+		return ": DECIMAL(…) makes a decimal of a text"
 	}
 	return ""
 }
@@ -126,6 +141,8 @@ func orderHint(a, b Value) string {
 		return "; null has no value, DEFAULT gives it one"
 	case oneValue(a) || oneValue(b):
 		return "; " + takeOneValue
+	case a.IsText() && b.IsDecimal() || a.IsDecimal() && b.IsText():
+		return "; DECIMAL(…) makes a decimal of a text"
 	case a.IsText() && b.IsNumber() || a.IsNumber() && b.IsText():
 		return "; NUMBER(…) makes a number of a text"
 	}

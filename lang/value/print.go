@@ -8,14 +8,16 @@ import (
 )
 
 // AppendText appends v as EMIT and insertions write it: texts and bytes as
-// they are, numbers in their shortest form, lists and maps as compact JSON,
-// null as nothing.
+// they are, numbers in their shortest form, decimals with all their digits, lists
+// and maps as compact JSON, null as nothing.
 func AppendText(dst []byte, v Value) []byte {
 	switch v.Kind() {
 	case KindNull:
 		return dst
 	case KindText, KindBytes:
 		return append(dst, v.Str()...)
+	case KindDecimal:
+		return AppendDecimal(dst, v)
 	}
 	return AppendJSON(dst, v)
 }
@@ -45,7 +47,8 @@ func AppendNumber(dst []byte, v Value) []byte {
 	return strconv.AppendFloat(dst, f, 'f', -1, 64)
 }
 
-// AppendJSON appends v as compact JSON; bytes become base64 text.
+// AppendJSON appends v as compact JSON; bytes become base64 text, and decimals text:
+// most readers of JSON would make a number of 64 bits of one.
 func AppendJSON(dst []byte, v Value) []byte {
 	switch v.Kind() {
 	case KindNull:
@@ -59,6 +62,10 @@ func AppendJSON(dst []byte, v Value) []byte {
 	case KindBytes:
 		dst = append(dst, '"')
 		dst = base64.StdEncoding.AppendEncode(dst, v.Raw())
+		return append(dst, '"')
+	case KindDecimal:
+		dst = append(dst, '"')
+		dst = AppendDecimal(dst, v)
 		return append(dst, '"')
 	case KindList:
 		l := v.List()
@@ -145,13 +152,17 @@ func AppendQuoted(dst []byte, s string) []byte {
 const (
 	intWork     = 3
 	floatWork   = 20
+	decimalWork = 12
 	quotedBytes = 4
 )
 
-// NumberWork returns the fuel that writing a number takes.
+// NumberWork returns the fuel that writing a number or a decimal takes.
 func NumberWork(v Value) int {
-	if v.IsFloat() {
+	switch {
+	case v.IsFloat():
 		return floatWork
+	case v.IsDecimal():
+		return decimalWork
 	}
 	return intWork
 }
@@ -168,6 +179,8 @@ func JSONSize(m *Meter, v Value) int {
 		m.Work(NumberWork(v))
 		var buf [32]byte
 		return len(AppendNumber(buf[:0], v))
+	case KindDecimal:
+		return 2 + decimalLength(m, v)
 	case KindText:
 		m.Work(int(v.n) / quotedBytes)
 		return quotedSize(v.Str())
@@ -250,8 +263,17 @@ func TextSize(m *Meter, v Value) int {
 		return 0
 	case KindText, KindBytes:
 		return int(v.n)
+	case KindDecimal:
+		return decimalLength(m, v)
 	}
 	return JSONSize(m, v)
+}
+
+// decimalLength returns how many bytes a decimal is written in.
+func decimalLength(m *Meter, v Value) int {
+	m.Work(decimalWork)
+	var buf [2 * MaxDigits]byte
+	return len(AppendDecimal(buf[:0], v))
 }
 
 // CheckPrintable refuses bytes that are no text: all else can be written.

@@ -1,6 +1,6 @@
 // Package value holds the values that scripts compute with: JSON trees of
-// null, booleans, numbers, texts, lists and maps, plus bytes. A Value is two
-// words; numbers and booleans never allocate. Containers are copied lazily:
+// null, booleans, numbers, texts, lists and maps, plus bytes and decimals. A Value
+// is two words; numbers and booleans never allocate. Containers are copied lazily:
 // see Share. What a run may allocate is counted by its Meter. The package
 // knows nothing of programs or of the machine that runs them.
 //
@@ -9,7 +9,7 @@
 // A Value is a pointer and 64 bits of payload. The pointer always leads to a
 // header whose first byte is the Kind, so that the kind of any value is one
 // load away; nil is null. Scalars point to a static header each (their "tag")
-// and keep their bits in the payload. Texts and bytes point to a block of
+// and keep their bits in the payload. Texts, bytes and decimals point to a block of
 // header and content in one pointer-free allocation, and keep their length in
 // the payload: two texts may share a block, one a prefix of the other, which
 // makes appending to the longest one cheap. Lists and maps point to their
@@ -27,7 +27,8 @@ import (
 // Kind tells what a value is.
 type Kind uint8
 
-// The kinds. Int and Float are the two forms of one kind, number.
+// The kinds. Int and Float are the two forms of one kind, number. What is stored
+// has their numbers in it: a new one is added at the end.
 const (
 	KindNull Kind = iota
 	KindBool
@@ -37,12 +38,19 @@ const (
 	KindBytes
 	KindList
 	KindMap
+	KindDecimal
 )
 
-var kindNames = [...]string{"null", "boolean", "number", "number", "text", "bytes", "list", "map"}
+// Kinds is how many there are.
+const Kinds = KindDecimal + 1
+
+var kindNames = [...]string{"null", "boolean", "number", "number", "text", "bytes", "list", "map", "decimal"}
 
 // String returns the kind's name as scripts see it.
 func (k Kind) String() string { return kindNames[k] }
+
+// container reports whether k is list or map.
+func (k Kind) container() bool { return k-KindList <= KindMap-KindList }
 
 // Value is one value. The zero Value is null.
 type Value struct {
@@ -140,7 +148,7 @@ func (v Value) IsList() bool { return v.p != nil && (*header)(v.p).kind == KindL
 func (v Value) IsMap() bool { return v.p != nil && (*header)(v.p).kind == KindMap }
 
 // IsContainer reports whether v is a list or a map.
-func (v Value) IsContainer() bool { return v.p != nil && (*header)(v.p).kind >= KindList }
+func (v Value) IsContainer() bool { return v.p != nil && (*header)(v.p).kind.container() }
 
 // Int64 returns the payload of an integer; v.IsInt() must hold.
 func (v Value) Int64() int64 { return int64(v.n) }
@@ -176,6 +184,8 @@ func (v Value) Truthy() bool {
 		return (*List)(v.p).Len() > 0
 	case KindMap:
 		return (*Map)(v.p).Len() > 0
+	case KindDecimal:
+		return !v.decimal().zero()
 	}
 	return v.n != 0 // floats are never zero: a whole result is an integer
 }
@@ -193,7 +203,7 @@ func (v Value) Height() int {
 // place; for scalars, texts and bytes it does nothing.
 func (v Value) Share() Value {
 	if v.p != nil {
-		if h := (*header)(v.p); h.kind >= KindList && h.flags&flagShared == 0 {
+		if h := (*header)(v.p); h.kind.container() && h.flags&flagShared == 0 {
 			h.flags |= flagShared
 		}
 	}
@@ -222,7 +232,7 @@ func (v Value) Freeze() Value {
 		return v
 	}
 	switch h.kind {
-	case KindText, KindBytes:
+	case KindText, KindBytes, KindDecimal:
 		b := (*block)(v.p)
 		b.flags |= flagFrozen
 		b.cap = b.used // so that nothing is ever appended to it in place

@@ -16,7 +16,7 @@ import (
 // room for them. Frozen things weigh nothing in a run: they are their program's or
 // this process's, and those that a Decoder makes have a FrozenBudget of their own.
 const (
-	blockSize = 16 // the header of a text or of bytes
+	blockSize = 16 // the header of a text, of bytes or of a decimal
 	listSize  = 64
 	wordSize  = 8  // an element of a list of numbers, or of booleans
 	valueSize = 16 // an element of any other list
@@ -46,7 +46,7 @@ func mapWeight(entries, slots int) int64 {
 func (h *header) weight() int64 {
 	p := unsafe.Pointer(h)
 	switch h.kind {
-	case KindText, KindBytes:
+	case KindText, KindBytes, KindDecimal:
 		return blockWeight((*block)(p).cap)
 	case KindList:
 		l := (*List)(p)

@@ -52,25 +52,31 @@ func (m *Machine) loopAgain(x, y *value.Value, in uint64) (bool, *value.Error) {
 }
 
 // arith is arithmetic beyond the quick cases.
-func arith(op bytecode.Op, dst, x, y *value.Value) *value.Error {
+func (m *Machine) arith(op bytecode.Op, dst, x, y *value.Value) *value.Error {
 	var v value.Value
 	var err *value.Error
 	switch op {
 	case bytecode.OpSub:
-		v, err = value.Sub(*x, *y)
+		v, err = value.Sub(&m.meter, *x, *y)
 	case bytecode.OpMul:
-		v, err = value.Mul(*x, *y)
+		v, err = value.Mul(&m.meter, *x, *y)
 	case bytecode.OpDiv:
-		v, err = value.Div(*x, *y)
+		v, err = value.Div(&m.meter, *x, *y)
 	case bytecode.OpIDiv:
-		v, err = value.IntDiv(*x, *y)
+		v, err = value.IntDiv(&m.meter, *x, *y)
 	default:
-		v, err = value.Mod(*x, *y)
+		v, err = value.Mod(&m.meter, *x, *y)
 	}
 	if err == nil && !v.CopyScalar(dst) {
 		*dst = v
 	}
 	return err
+}
+
+// equalsImmediate compares with a small number what is no integer: of those, only a
+// decimal may be equal to one.
+func (m *Machine) equalsImmediate(x *value.Value, in uint64) bool {
+	return x.IsDecimal() && value.Equal(&m.meter, *x, value.Int(int64(int16(in>>16))))
 }
 
 // addImmediate adds a small number, or takes it away: then n is negated.
@@ -79,7 +85,7 @@ func (m *Machine) addImmediate(dst *value.Value, x value.Value, n int64, c uint8
 	var err *value.Error
 	switch c {
 	case 1:
-		v, err = value.Sub(x, value.Int(-n))
+		v, err = value.Sub(&m.meter, x, value.Int(-n))
 	case bytecode.ConstantFirst:
 		v, err = value.Add(&m.meter, value.Int(n), x)
 	default:
@@ -100,11 +106,11 @@ func (m *Machine) addConstant(dst, x, k *value.Value, c uint8) *value.Error {
 }
 
 // mulConstant multiplies by a constant.
-func mulConstant(dst, x, k *value.Value, c uint8) *value.Error {
+func (m *Machine) mulConstant(dst, x, k *value.Value, c uint8) *value.Error {
 	if c == bytecode.ConstantFirst {
 		x, k = k, x
 	}
-	return arith(bytecode.OpMul, dst, x, k)
+	return m.arith(bytecode.OpMul, dst, x, k)
 }
 
 // get is an access beyond the quick cases.
@@ -504,7 +510,7 @@ func seconds(v value.Value, unit int32) (value.Value, *value.Error) {
 	if v.Float() < 0 {
 		return value.Null, value.Errorf(value.BadArgument, "a duration cannot be negative, as %s is", value.AppendNumber(nil, v))
 	}
-	s, err := value.Mul(v, value.Int(int64(unit)))
+	s, err := value.Mul(nil, v, value.Int(int64(unit)))
 	if err == nil && s.Float() > 100*366*86400 {
 		return value.Null, value.Errorf(value.NumberRange, "a duration is at most 100 years")
 	}

@@ -15,11 +15,11 @@ func (m *Machine) execRare(r *[window]value.Value, in uint64) *value.Error {
 			r[uint8(i)] = value.Null
 		}
 	case bytecode.OpSubK:
-		return arith(bytecode.OpSub, &r[a], &r[b], &m.consts[imm(in)])
+		return m.arith(bytecode.OpSub, &r[a], &r[b], &m.consts[imm(in)])
 	case bytecode.OpDivK:
-		return arith(bytecode.OpDiv, &r[a], &r[b], &m.consts[imm(in)])
+		return m.arith(bytecode.OpDiv, &r[a], &r[b], &m.consts[imm(in)])
 	case bytecode.OpNeg:
-		v, err := value.Neg(r[b])
+		v, err := value.Neg(&m.meter, r[b])
 		if err != nil {
 			return err
 		}

@@ -78,7 +78,8 @@ func (m *Machine) run() {
 					continue
 				}
 			}
-			if err = arith(bytecode.OpSub, &r[uint8(in>>8)], x, y); err == nil {
+			m.pc = pc
+			if err = m.arith(bytecode.OpSub, &r[uint8(in>>8)], x, y); err == nil {
 				continue
 			}
 		case bytecode.OpMul:
@@ -96,11 +97,13 @@ func (m *Machine) run() {
 					continue
 				}
 			}
-			if err = arith(bytecode.OpMul, &r[uint8(in>>8)], x, y); err == nil {
+			m.pc = pc
+			if err = m.arith(bytecode.OpMul, &r[uint8(in>>8)], x, y); err == nil {
 				continue
 			}
 		case bytecode.OpDiv, bytecode.OpIDiv, bytecode.OpMod:
-			if err = arith(bytecode.Op(in), &r[uint8(in>>8)], &r[uint8(in>>16)], &r[uint8(in>>24)]); err == nil {
+			m.pc = pc
+			if err = m.arith(bytecode.Op(in), &r[uint8(in>>8)], &r[uint8(in>>16)], &r[uint8(in>>24)]); err == nil {
 				continue
 			}
 		case bytecode.OpAddI:
@@ -118,6 +121,7 @@ func (m *Machine) run() {
 					continue
 				}
 			}
+			m.pc = pc
 			if err = m.addImmediate(&r[uint8(in>>8)], *x, n, uint8(in>>24)); err == nil {
 				continue
 			}
@@ -141,7 +145,8 @@ func (m *Machine) run() {
 					continue
 				}
 			}
-			if err = mulConstant(&r[uint8(in>>8)], x, y, uint8(in>>24)); err == nil {
+			m.pc = pc
+			if err = m.mulConstant(&r[uint8(in>>8)], x, y, uint8(in>>24)); err == nil {
 				continue
 			}
 		case bytecode.OpModK:
@@ -149,7 +154,8 @@ func (m *Machine) run() {
 				r[uint8(in>>8)].SetInt(x.Int64() % y.Int64())
 				continue
 			}
-			if err = arith(bytecode.OpMod, &r[uint8(in>>8)], &r[uint8(in>>16)], &m.consts[in>>32]); err == nil {
+			m.pc = pc
+			if err = m.arith(bytecode.OpMod, &r[uint8(in>>8)], &r[uint8(in>>16)], &m.consts[in>>32]); err == nil {
 				continue
 			}
 		case bytecode.OpIDivK:
@@ -157,7 +163,8 @@ func (m *Machine) run() {
 				r[uint8(in>>8)].SetInt(x.Int64() / y.Int64())
 				continue
 			}
-			if err = arith(bytecode.OpIDiv, &r[uint8(in>>8)], &r[uint8(in>>16)], &m.consts[in>>32]); err == nil {
+			m.pc = pc
+			if err = m.arith(bytecode.OpIDiv, &r[uint8(in>>8)], &r[uint8(in>>16)], &m.consts[in>>32]); err == nil {
 				continue
 			}
 
@@ -227,12 +234,20 @@ func (m *Machine) run() {
 				continue
 			}
 		case bytecode.OpJEqI:
-			if x := &r[uint8(in>>8)]; x.IsInt() && x.Int64() == int64(int16(in>>16)) {
+			if x := &r[uint8(in>>8)]; x.IsInt() {
+				if x.Int64() == int64(int16(in>>16)) {
+					pc = int(int32(in >> 32))
+				}
+			} else if m.pc = pc; m.equalsImmediate(x, in) {
 				pc = int(int32(in >> 32))
 			}
 			continue
 		case bytecode.OpJNeI:
-			if x := &r[uint8(in>>8)]; !x.IsInt() || x.Int64() != int64(int16(in>>16)) {
+			if x := &r[uint8(in>>8)]; x.IsInt() {
+				if x.Int64() != int64(int16(in>>16)) {
+					pc = int(int32(in >> 32))
+				}
+			} else if m.pc = pc; !m.equalsImmediate(x, in) {
 				pc = int(int32(in >> 32))
 			}
 			continue
@@ -243,6 +258,7 @@ func (m *Machine) run() {
 				}
 				continue
 			}
+			m.pc = pc
 			if err = m.compareImmediate(&r[uint8(in>>8)], in, &pc); err == nil {
 				continue
 			}
@@ -253,6 +269,7 @@ func (m *Machine) run() {
 				}
 				continue
 			}
+			m.pc = pc
 			if err = m.compareImmediate(&r[uint8(in>>8)], in, &pc); err == nil {
 				continue
 			}
@@ -263,6 +280,7 @@ func (m *Machine) run() {
 				}
 				continue
 			}
+			m.pc = pc
 			if err = m.compareImmediate(&r[uint8(in>>8)], in, &pc); err == nil {
 				continue
 			}
@@ -278,6 +296,7 @@ func (m *Machine) run() {
 				}
 				continue
 			}
+			m.pc = pc
 			if err = m.compareImmediate(&r[uint8(in>>8)], in, &pc); err == nil {
 				continue
 			}

@@ -98,7 +98,7 @@ func (g *generator) broken(k kind) string {
 	switch g.intn(4) {
 	case 0:
 		return g.pick("(1 / 0)", "(7 % 0)", "(1 DIV 0)", "('a' + 1)", "(-'x')", "(NULL + 1)", "NUMBER('junk')", "('a' < 1)", "(1 / (2 - 2))",
-			"FROM_JSON('{')", "LENGTH([1])", "('x'.name)", "(2.5 DIV 2)", "(1e308 * 10)", "[1].a", "(5)[0]", "FIRST(7)", "({} + [])", "(1 IN 2)")
+			"FROM_JSON('{')", "(DECIMAL('1.5') + 0.5)", "(DECIMAL('1') / 3)", "(DECIMAL('1.5') + 'a')", "LENGTH([1])", "('x'.name)", "(2.5 DIV 2)", "(1e308 * 10)", "[1].a", "(5)[0]", "FIRST(7)", "({} + [])", "(1 IN 2)")
 	case 1:
 		return "NULL"
 	}
@@ -360,7 +360,9 @@ func (g *generator) template(d int) string {
 }
 
 func (g *generator) boolean(d int) string {
-	switch g.intn(15) {
+	switch g.intn(16) {
+	case 15:
+		return fmt.Sprintf("%s %s %s", g.exact(d), g.pick("<", "<=", ">", ">=", "=", "!="), g.pick("2", "0", g.operand(number, d), g.exact(d)))
 	case 13:
 		k := g.pickKind(number, number, text)
 		return fmt.Sprintf("%s %sBETWEEN %s AND %s", g.operand(k, d), g.pick("", "NOT "), g.operand(k, d), g.operand(k, d))
@@ -483,8 +485,33 @@ func (g *generator) records(d int) string {
 	return fmt.Sprintf("REVERSE(%s)", g.expr(records, d))
 }
 
+// exact returns an expression that gives a decimal, or now and then fails.
+func (g *generator) exact(d int) string {
+	a := g.pick("DECIMAL('12.30')", "DECIMAL('-0.05')", "DECIMAL('2.00')", "DECIMAL('99999999999999999999.99')", "DECIMAL(?"+g.variable(number)+", 1)",
+		fmt.Sprintf("DECIMAL(FLOOR(%s))", g.expr(number, d)))
+	switch g.intn(9) {
+	case 0, 1:
+		return fmt.Sprintf("(%s %s %s)", a, g.pick("+", "-", "*"), g.pick("DECIMAL('0.70')", "3", "DECIMAL('-1.125')", "2"))
+	case 2:
+		return fmt.Sprintf("(%s / %s)", a, g.pick("4", "DECIMAL('0.5')", "1000"))
+	case 3:
+		return fmt.Sprintf("(%s %s %s)", a, g.pick("%", "DIV"), g.pick("7", "DECIMAL('0.7')"))
+	case 4:
+		return fmt.Sprintf("-%s", a)
+	case 5:
+		return fmt.Sprintf("ROUND(%s, %d, %s)", a, g.intn(3), g.pick("'half even'", "'half up'", "'floor'", "'up'"))
+	case 6:
+		return fmt.Sprintf("DIVIDE(%s, %s, 2)", a, g.pick("3", "DECIMAL('0.07')"))
+	case 7:
+		return fmt.Sprintf("SUM([%s, %s])", a, g.pick("1", "DECIMAL('0.5')", "NULL"))
+	}
+	return a
+}
+
 func (g *generator) wild(d int) string {
-	switch g.intn(8) {
+	switch g.intn(9) {
+	case 8:
+		return g.exact(d)
 	case 0:
 		return g.access(wild, d)
 	case 1:

@@ -65,7 +65,7 @@ func (m *machine) evaluate(e syntax.Expr) val {
 		if e.Op == syntax.OpNot {
 			return !truth(x)
 		}
-		if !isNumber(x) {
+		if !isNumeric(x) {
 			m.fail(e.Pos(), value.WrongKind)
 		}
 		return m.arithmetic(e.Pos(), syntax.OpSub, int64(0), x)
@@ -136,10 +136,10 @@ func (m *machine) binary(e *syntax.Binary) val {
 	case syntax.OpNotIn:
 		return !m.member(e.OpPos, x, y)
 	}
-	if e.Op == syntax.OpAdd && !(isNumber(x) && isNumber(y)) {
+	if e.Op == syntax.OpAdd && !(isNumeric(x) && isNumeric(y)) {
 		return m.join(e.OpPos, x, y)
 	}
-	if !isNumber(x) || !isNumber(y) {
+	if !isNumeric(x) || !isNumeric(y) {
 		m.fail(e.OpPos, value.WrongKind)
 	}
 	return m.arithmetic(e.OpPos, e.Op, x, y)
@@ -172,8 +172,11 @@ func (m *machine) join(at source.Pos, x, y val) val {
 	return nil
 }
 
-// arithmetic computes with two numbers.
+// arithmetic computes with two numbers, or decimals.
 func (m *machine) arithmetic(at source.Pos, op syntax.Op, x, y val) val {
+	if !isNumber(x) || !isNumber(y) {
+		return m.decimals(at, op, x, y)
+	}
 	i, okX := x.(int64)
 	j, okY := y.(int64)
 	ints := okX && okY
@@ -227,8 +230,8 @@ func (m *machine) arithmetic(at source.Pos, op syntax.Op, x, y val) val {
 }
 
 func (m *machine) compare(at source.Pos, x, y val) int {
-	if isNumber(x) && isNumber(y) {
-		return exact(x).Cmp(exact(y))
+	if isNumeric(x) && isNumeric(y) {
+		return order(x, y)
 	}
 	a, okA := x.(string)
 	b, okB := y.(string)

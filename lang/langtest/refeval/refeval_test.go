@@ -39,6 +39,10 @@ func TestRun(t *testing.T) {
 		{"DEFINE f()\nRETURN NULL + 1\nEND\nEMIT f()", Result{Code: "wrong_kind", Step: "RETURN", Line: 2, Steps: 2}},
 		{"EMIT 1e308 * 10", Result{Code: "number_range", Step: "EMIT", Line: 1, Steps: 1}},
 		{`EMIT HTML "<i>{='<&'}</i>", 1e21, 3.7e-9, 2.50`, Result{Output: "<i>&lt;&amp;</i>1e+213.7e-92.5", Steps: 1}},
+		{`EMIT DECIMAL('1.10') + 2, ' ', -DECIMAL('1.10') * DECIMAL('1.10'), ' ', DECIMAL('10.00') / 4, ' ', [DECIMAL('7.5') % 2, DECIMAL('7.5') DIV 2]`, Result{Output: `3.10 -1.2100 2.50 ["1.5","3"]`, Steps: 1}},
+		{`EMIT DECIMAL('2.00') = 2, DECIMAL('0.10') = 0.1, DECIMAL('0.1') < 0.11, NOT DECIMAL('0.00')`, Result{Output: "truetruetruetrue", Steps: 1}},
+		{"EMIT DECIMAL('1') + 0.5", Result{Code: "wrong_kind", Step: "EMIT", Line: 1, Steps: 1}},
+		{"EMIT DECIMAL('1') / 3", Result{Code: "number_range", Step: "EMIT", Line: 1, Steps: 1}},
 		{`WHILE TRUE DO END`, Result{Exhausted: true, Steps: MaxSteps + 1}},
 	} {
 		script, errs := syntax.Parse(source.NewFile("", test.text))

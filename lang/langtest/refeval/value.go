@@ -13,8 +13,8 @@ import (
 	"ql/lang/value"
 )
 
-// A val is nil, a bool, an int64, a float64, a string, a []byte, a list or a
-// dict. None is ever changed once it is made: that is how assignment copies.
+// A val is nil, a bool, an int64, a float64, a decimal, a string, a []byte, a list or
+// a dict. None is ever changed once it is made: that is how assignment copies.
 type val any
 
 type list []val
@@ -64,6 +64,8 @@ func truth(v val) bool {
 		return v != 0
 	case float64:
 		return v != 0
+	case decimal:
+		return v.rat().Sign() != 0
 	case string:
 		return v != ""
 	case []byte:
@@ -90,6 +92,12 @@ func isNumber(v val) bool {
 	return false
 }
 
+// isNumeric reports whether v is a number or a decimal.
+func isNumeric(v val) bool {
+	_, ok := v.(decimal)
+	return ok || isNumber(v)
+}
+
 func float(v val) float64 {
 	if i, ok := v.(int64); ok {
 		return float64(i)
@@ -104,9 +112,17 @@ func exact(v val) *big.Rat {
 	return new(big.Rat).SetFloat64(v.(float64))
 }
 
-func equal(a, b val) bool {
+// order compares two numbers or decimals.
+func order(a, b val) int {
 	if isNumber(a) && isNumber(b) {
-		return exact(a).Cmp(exact(b)) == 0
+		return exact(a).Cmp(exact(b))
+	}
+	return shown(a).Cmp(shown(b))
+}
+
+func equal(a, b val) bool {
+	if isNumeric(a) && isNumeric(b) {
+		return order(a, b) == 0
 	}
 	switch a := a.(type) {
 	case list:
@@ -165,6 +181,8 @@ func written(v val) string {
 		return v
 	case []byte:
 		return string(v)
+	case decimal:
+		return string(v)
 	}
 	var b strings.Builder
 	json(&b, v)
@@ -186,6 +204,8 @@ func json(b *strings.Builder, v val) {
 		b.WriteString(numeral(v))
 	case string:
 		b.WriteString(quoted(v))
+	case decimal:
+		b.WriteString(quoted(string(v)))
 	case []byte:
 		panic("bytes have no part in pure programs")
 	case list:
@@ -277,6 +297,12 @@ func toMachine(v val, nodes *int) value.Value {
 		return x
 	case string:
 		return value.Text(v)
+	case decimal:
+		d, err := value.ParseDecimal(nil, string(v))
+		if err != nil {
+			panic(err)
+		}
+		return d
 	case []byte:
 		return value.Bytes(v)
 	case list:
@@ -302,6 +328,8 @@ func fromMachine(v value.Value) val {
 		return v.Int64()
 	case value.KindFloat:
 		return v.Float64()
+	case value.KindDecimal:
+		return decimal(value.AppendDecimal(nil, v))
 	case value.KindText:
 		s := strings.Clone(v.Str())
 		if !utf8.ValidString(s) {
