@@ -116,7 +116,7 @@ func cookieText(m *value.Meter, name string, v value.Value) (value.Value, *value
 	if !isToken(name) {
 		return v, value.Errorf(value.BadArgument, "%s is no name for a cookie: letters, digits and -_.! are", value.Quote(name))
 	}
-	if !v.IsText() && !v.IsNumber() && !v.IsBool() || v.IsText() && strings.ContainsFunc(v.Str(), endsCookie) {
+	if !v.IsText() && !v.IsNumeric() && !v.IsBool() || v.IsText() && strings.ContainsFunc(v.Str(), endsCookie) {
 		return v, value.Errorf(value.BadArgument, "a cookie holds a text without ; and line ends, not %s", value.Describe(v))
 	}
 	text, err := value.ToText(m, v)

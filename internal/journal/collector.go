@@ -183,7 +183,7 @@ func (d *digester) value(v value.Value) {
 		return
 	}
 	switch v.Kind() {
-	case value.KindText, value.KindBytes:
+	case value.KindText, value.KindBytes, value.KindDecimal:
 		raw := v.Raw()
 		d.mark(byte(v.Kind()), uint64(len(raw)))
 		_, _ = d.Write(raw[:min(len(raw), digestText)])

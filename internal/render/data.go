@@ -24,6 +24,9 @@ func plain(m *value.Meter, v value.Value) any {
 		return v.Float64()
 	case value.KindText:
 		return v.Str()
+	case value.KindDecimal:
+		m.Alloc(value.TextSize(m, v))
+		return string(value.AppendDecimal(nil, v))
 	case value.KindBytes:
 		if utf8.Valid(v.Raw()) {
 			return v.Str()

@@ -115,8 +115,8 @@ func (c *call) add(sql *strings.Builder, v value.Value, as bytecode.SQLParam) er
 	return nil
 }
 
-// bind gives a statement its values: booleans as 1 and 0, lists and maps as
-// JSON text, the others as they are.
+// bind gives a statement its values: booleans as 1 and 0, decimals as text, lists
+// and maps as JSON text, the others as they are.
 func (c *call) bind(s *sqlite.Stmt) error {
 	total := 0
 	for i, v := range c.args {
@@ -154,10 +154,10 @@ func (c *call) bind(s *sqlite.Stmt) error {
 	return nil
 }
 
-// size returns how many bytes a text, bytes, list or map has in a database.
+// size returns how many bytes a text, bytes, decimal, list or map has in a database.
 func (c *call) size(v value.Value) int {
-	if v.IsContainer() {
-		return value.JSONSize(c.meter, v)
+	if v.IsContainer() || v.IsDecimal() {
+		return value.TextSize(c.meter, v)
 	}
 	return len(v.Str())
 }
@@ -169,5 +169,5 @@ func bindLong(s *sqlite.Stmt, i int, v value.Value, size int) error {
 	case value.KindBytes:
 		return s.BindBlob(i, v.Raw())
 	}
-	return s.BindText(i, string(value.AppendJSON(make([]byte, 0, size), v)))
+	return s.BindText(i, string(value.AppendText(make([]byte, 0, size), v)))
 }
