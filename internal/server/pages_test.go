@@ -58,10 +58,7 @@ func TestPages(t *testing.T) {
 	}
 
 	// Pages have a rate of their own.
-	var last response
-	for range 61 {
-		last = page(listed, script)
-	}
+	last := untilRefused(t, func() response { return page(listed, script) })
 	if a := last.wantError(t, 429, "rate_limited"); a.Error.Limit != "origin_rate" || a.Error.Value != 60 {
 		t.Errorf("too often: %+v", a.Error)
 	}

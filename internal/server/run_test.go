@@ -332,11 +332,7 @@ func TestRunPreflight(t *testing.T) {
 	}
 	ask("/run/ada/todo", listed, "a b;c").wantError(t, 400, "invalid_request")
 	// Who asks which accounts list a domain is counted, and who may call is not.
-	var last response
-	for range 30 {
-		last = ask("/run/ada/todo", unlisted, "")
-	}
-	last.wantError(t, 429, "rate_limited")
+	untilRefused(t, func() response { return ask("/run/ada/todo", unlisted, "") }).wantError(t, 429, "rate_limited")
 	if r := ask("/run/ada/todo", listed, ""); r.status != 204 {
 		t.Errorf("a listed page: %d %s", r.status, r.body)
 	}
@@ -570,10 +566,7 @@ func TestRunRates(t *testing.T) {
 	w := boot(t, settings{http: func(o *server.Options) { o.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} }})
 	ada := w.member("ada", account.Standard)
 	w.publishAs(ada, "one", `EMIT 1`, forAnyone)
-	var last response
-	for range 61 {
-		last = w.send("GET", "/run/ada/one", "", "", "X-Forwarded-For", "192.0.2.1")
-	}
+	last := untilRefused(t, func() response { return w.send("GET", "/run/ada/one", "", "", "X-Forwarded-For", "192.0.2.1") })
 	if a := last.wantError(t, 429, "rate_limited"); a.Error.Limit != "origin_rate" || last.header.Get("Retry-After") == "" {
 		t.Errorf("%v %s", last.header, last.body)
 	}
