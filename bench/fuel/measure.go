@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"math"
 	"os"
@@ -180,6 +181,9 @@ var errReadOnly = errors.New("these files are only read")
 
 func (templates) Write(context.Context, string, []byte) error  { return errReadOnly }
 func (templates) Append(context.Context, string, []byte) error { return errReadOnly }
+func (templates) WriteStream(context.Context, string, func(io.Writer) error, func() context.Context) error {
+	return errReadOnly
+}
 func (templates) List(context.Context, string, string) iter.Seq2[engine.FileInfo, error] {
 	return func(yield func(engine.FileInfo, error) bool) { yield(engine.FileInfo{}, errReadOnly) }
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"iter"
 	"maps"
 	"slices"
@@ -36,6 +38,18 @@ func (f memoryFiles) Read(ctx context.Context, path string, limit int) ([]byte, 
 
 func (f memoryFiles) Write(_ context.Context, path string, content []byte) error {
 	f[path] = string(content)
+	return nil
+}
+
+func (f memoryFiles) WriteStream(_ context.Context, path string, write func(io.Writer) error, commit func() context.Context) error {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return err
+	}
+	if err := commit().Err(); err != nil {
+		return err
+	}
+	f[path] = b.String()
 	return nil
 }
 
@@ -108,7 +122,39 @@ func (d *logDatabases) Query(ctx context.Context, database string, q Query) (val
 		<-ctx.Done()
 		return value.Null, ctx.Err()
 	}
+	if q.Rows != nil {
+		err := q.Rows.Columns([]string{"a"})
+		if err == nil {
+			err = q.Rows.Row([]value.Value{value.Int(1)})
+		}
+		return value.Null, err
+	}
 	return value.ListOf(), nil
+}
+
+func (d *logDatabases) Import(_ context.Context, database string, im Import) (value.Value, error) {
+	columns, err := im.Rows.Columns()
+	if err != nil {
+		return value.Null, err
+	}
+	line := fmt.Sprintf("%s: import %s %v", database, im.Table, columns)
+	rows := int64(0)
+	for {
+		names, cells, err := im.Rows.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return value.Null, err
+		}
+		rows++
+		line += fmt.Sprintf(" %v=%s", names, value.AppendJSON(nil, value.ListOf(cells...)))
+	}
+	if im.Savepoint {
+		line += " savepoint"
+	}
+	d.log = append(d.log, line)
+	return im.Rows.Result(rows), nil
 }
 
 func (d *logDatabases) Begin(_ context.Context, database string) (Tx, error) {
@@ -129,6 +175,10 @@ type logTx struct {
 
 func (t *logTx) Query(ctx context.Context, q Query) (value.Value, error) {
 	return t.d.Query(ctx, "tx "+t.database, q)
+}
+
+func (t *logTx) Import(ctx context.Context, im Import) (value.Value, error) {
+	return t.d.Import(ctx, "tx "+t.database, im)
 }
 
 func (t *logTx) Commit(context.Context, *Receipt) error {

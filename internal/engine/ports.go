@@ -7,6 +7,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"io"
 	"iter"
 	"time"
 
@@ -22,6 +23,10 @@ type Files interface {
 	// most bytes that may be returned.
 	Read(ctx context.Context, path string, limit int) ([]byte, error)
 	Write(ctx context.Context, path string, content []byte) error
+	// WriteStream is Write of what write writes, of which no more than a small piece is held in
+	// memory. The change is made under what commit returns, once all is written; after an error
+	// of write there is none.
+	WriteStream(ctx context.Context, path string, write func(io.Writer) error, commit func() context.Context) error
 	// Append adds to the end, making the file where it is missing.
 	Append(ctx context.Context, path string, content []byte) error
 	// List yields what is in a folder, one level deep, by name, from behind a name
@@ -49,6 +54,8 @@ type Databases interface {
 	// follows the statement's mode: a list of maps, a map or null, a value or
 	// null; a statement without rows gives {changes, last_id}.
 	Query(ctx context.Context, database string, q Query) (value.Value, error)
+	// Import adds rows to a table, all or none.
+	Import(ctx context.Context, database string, im Import) (value.Value, error)
 	// Begin starts a transaction that holds until Commit or Rollback.
 	Begin(ctx context.Context, database string) (Tx, error)
 	// Receipts returns those of a job in the order of their steps, and shuts out
@@ -69,11 +76,54 @@ type Query struct {
 	// Receipt, where there is one, is left by a statement that does more than
 	// read. In a transaction it is the commit that takes one.
 	Receipt *Receipt
+	// Rows, where there is one, takes the rows of a statement that only reads, any number of
+	// them. The result is null then.
+	Rows RowSink
+}
+
+// Import are rows for a table, which is made where it is missing.
+type Import struct {
+	Table string
+	Rows  RowSource
+	Meter *value.Meter
+	// Savepoint and Receipt are those of a Query.
+	Savepoint bool
+	Receipt   *Receipt
+}
+
+// RowSource gives the rows of an import one by one. It may end the run at its limits.
+type RowSource interface {
+	// Columns returns all columns of the rows, to make a table with. It is called before Next,
+	// if at all.
+	Columns() ([]Column, error)
+	// Next returns the next row by the names of its columns, and io.EOF behind the last one.
+	// Both are good until the next call.
+	Next() (names []string, cells []value.Value, err error)
+	// Place says where the row is that was returned last: "line 3".
+	Place() string
+	// Result returns what the import gives, when so many rows were added.
+	Result(rows int64) value.Value
+}
+
+// Column is a column of a table to be made.
+type Column struct {
+	Name string
+	Type string // one of SQL, "" for any
+}
+
+// RowSink takes rows one by one.
+type RowSink interface {
+	// Columns is called once, before the first row and also where there is none, with names
+	// that all differ.
+	Columns(names []string) error
+	// Row takes a row, which is good until it returns.
+	Row(cells []value.Value) error
 }
 
 // Tx is an open transaction on one database.
 type Tx interface {
 	Query(ctx context.Context, q Query) (value.Value, error)
+	Import(ctx context.Context, im Import) (value.Value, error)
 	// Commit leaves the receipt, where there is one, if a statement of the
 	// transaction was more than a read. Where it fails, the transaction is open.
 	Commit(ctx context.Context, receipt *Receipt) error

@@ -260,6 +260,8 @@ var effects = map[bytecode.Effect]func(*call) (value.Value, error){
 	bytecode.EffectTxCommit:        txCommit,
 	bytecode.EffectTxRollback:      txRollback,
 	bytecode.EffectFetch:           fetch,
+	bytecode.EffectSQLFile:         sqlFile,
+	bytecode.EffectImport:          importList,
 }
 
 // text returns argument i, which must be a text; what names it in the error.

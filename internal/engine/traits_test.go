@@ -76,6 +76,8 @@ func TestEffectsDoWhatTheirTraitsSay(t *testing.T) {
 		bytecode.EffectTxCommit:        `TRANSACTION EMIT "" END`,
 		bytecode.EffectTxRollback:      `TRY TRANSACTION FAIL "x" END CATCH ?e END`,
 		bytecode.EffectFetch:           `FETCH "https://a.example"`,
+		bytecode.EffectSQLFile:         `SELECT 1 SET FILE "/b.csv"`,
+		bytecode.EffectImport:          `IMPORT [{a: 1}] INTO t`,
 	}
 	// What no engine does yet has no script; what makes a session finds it again
 	// when it is repeated.

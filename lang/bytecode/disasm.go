@@ -162,7 +162,7 @@ func template(t Template) string {
 
 func (p *Program) site(s Site) string {
 	text := s.Effect.String()
-	if s.Effect == EffectSQL {
+	if _, sql := s.Effect.HasStatement(); sql {
 		text += " " + constant(value.Text(strings.Join(p.Statements[s.Statement].Texts, "$")))
 	}
 	return fmt.Sprintf("%s, arguments %d", text, s.Args)

@@ -78,6 +78,11 @@ const (
 	EffectRun         // (command, machine, input?, timeout?) → map; command: list, or text ready for a shell
 	EffectMachineCopy // (from, from machine?, to, to machine?)
 
+	// EffectSQLFile is a statement whose rows go into a file.
+	EffectSQLFile // (parameters…, path)
+	// EffectImport adds rows to a table of the current database.
+	EffectImport // (table, rows) → {rows, skipped}
+
 	effectCount
 )
 
@@ -160,6 +165,9 @@ var effects = [effectCount]EffectInfo{
 	EffectFetch:       {Name: "fetch", Class: ClassNet, Outside: true},
 	EffectRun:         {Name: "run", Class: ClassMachine, Outside: true},
 	EffectMachineCopy: {Name: "machine_copy", Class: ClassMachine, Outside: true},
+
+	EffectSQLFile: {Name: "sql_file", Class: ClassDB, Changes: true},
+	EffectImport:  {Name: "import", Class: ClassDB, InTransaction: true, Changes: true},
 }
 
 // Info returns the description of e, which is empty for an unknown one.
@@ -172,6 +180,18 @@ func (e Effect) Info() EffectInfo {
 
 // String returns the effect's name.
 func (e Effect) String() string { return e.Info().Name }
+
+// HasStatement reports whether the effect is of a SQL statement, and how many arguments it
+// has behind those for the statement's parameters.
+func (e Effect) HasStatement() (more int, ok bool) {
+	switch e {
+	case EffectSQL:
+		return 0, true
+	case EffectSQLFile:
+		return 1, true
+	}
+	return 0, false
+}
 
 // EffectNamed returns the effect of a name, EffectNone where there is none.
 func EffectNamed(name string) Effect { return effectNames[name] }

@@ -88,20 +88,21 @@ func (v *verifier) tables() error {
 }
 
 func (v *verifier) site(s Site) error {
+	more, sql := s.Effect.HasStatement()
 	switch {
 	case s.Effect == EffectNone || s.Effect >= effectCount:
 		return fmt.Errorf("there is no effect %d", s.Effect)
 	case s.Step < -1 || int(s.Step) >= len(v.p.Steps):
 		return fmt.Errorf("there is no step %d", s.Step)
-	case s.Effect != EffectSQL:
+	case !sql:
 		if s.Statement != 0 {
 			return fmt.Errorf("%s has a statement", s.Effect)
 		}
 		return nil
 	case s.Statement < 0 || int(s.Statement) >= len(v.p.Statements):
 		return fmt.Errorf("there is no statement %d", s.Statement)
-	case int(s.Args) != len(v.p.Statements[s.Statement].Params):
-		return fmt.Errorf("statement %d takes %d parameters, not %d", s.Statement, len(v.p.Statements[s.Statement].Params), s.Args)
+	case int(s.Args) != len(v.p.Statements[s.Statement].Params)+more:
+		return fmt.Errorf("statement %d takes %d parameters, not %d", s.Statement, len(v.p.Statements[s.Statement].Params), int(s.Args)-more)
 	}
 	return nil
 }

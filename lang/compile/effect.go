@@ -120,6 +120,8 @@ func (g *fn) effectStmt(s syntax.Stmt) {
 		g.store(s.Result, g.perform(s, "RUN", bytecode.EffectRun, g.command(s.Command), g.val(s.On), g.val(s.Input), g.seconds(s.Timeout)))
 	case *syntax.SQL:
 		g.sql(s)
+	case *syntax.Import:
+		g.store(s.Result, g.perform(s, "IMPORT", bytecode.EffectImport, g.constant(value.Text(s.Table).Freeze()), g.val(s.Rows)))
 	}
 }
 
@@ -149,7 +151,7 @@ func (g *fn) command(e syntax.Expr) arg {
 
 var sqlModes = [...]bytecode.SQLMode{
 	syntax.SQLNone: bytecode.SQLEmit, syntax.SQLRows: bytecode.SQLRows,
-	syntax.SQLRow: bytecode.SQLRow, syntax.SQLValue: bytecode.SQLValue,
+	syntax.SQLRow: bytecode.SQLRow, syntax.SQLValue: bytecode.SQLValue, syntax.SQLFile: bytecode.SQLRows,
 }
 
 func sqlParam(p syntax.SQLPart) bytecode.SQLParam {
@@ -184,6 +186,16 @@ func (g *fn) sql(s *syntax.SQL) {
 		n++
 	}
 	st.Texts = append(st.Texts, text)
+	effect := bytecode.EffectSQL
+	if s.File != nil {
+		effect = bytecode.EffectSQLFile
+		r := base
+		if n > 0 {
+			r = g.temp()
+		}
+		g.borrow(s.File, r)
+		n++
+	}
 	if n > maxArgs {
 		g.errorf(s, "a SQL statement takes at most %d parameters: bind a list or split the statement", maxArgs)
 	}
@@ -191,8 +203,11 @@ func (g *fn) sql(s *syntax.SQL) {
 		g.c.prog.Statements = append(g.c.prog.Statements, st)
 	}
 	g.pos = s.Pos()
-	g.emit(bytecode.OpEffect, base, 0, 0, g.site(bytecode.Site{Effect: bytecode.EffectSQL, Args: uint8(n), Statement: int32(g.at.statements)}))
+	g.emit(bytecode.OpEffect, base, 0, 0, g.site(bytecode.Site{Effect: effect, Args: uint8(n), Statement: int32(g.at.statements)}))
 	g.at.statements++
+	if s.File != nil {
+		return
+	}
 	if s.Result == nil {
 		g.emit(bytecode.OpEmitRows, base, 0, 0, 0)
 		return

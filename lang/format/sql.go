@@ -9,6 +9,7 @@ import (
 var sqlModeWords = map[syntax.SQLMode]string{
 	syntax.SQLRow:   "ROW",
 	syntax.SQLValue: "VALUE",
+	syntax.SQLFile:  "FILE",
 }
 
 // sql prints a SQL statement. The engine's text stays as it is, to the byte;
@@ -36,7 +37,7 @@ func (p *printer) sql(s *syntax.SQL) doc {
 		}
 		return append(out, text(";"))
 	}
-	set := concat{p.token(lineOrSpace, "SET"), p.sentence(sqlModeWords[s.Mode], s.Result)}
+	set := concat{p.token(lineOrSpace, "SET"), p.sentence(sqlModeWords[s.Mode], s.Result, s.File)}
 	overLines := strings.Contains(written, "\n")
 	return group{append(out, indented(set)), overLines || comment || mustBreak(set)}
 }

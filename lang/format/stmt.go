@@ -79,6 +79,8 @@ func (p *printer) simple(s syntax.Stmt) doc {
 			clause{"SET", s.Result})
 	case *syntax.SQL:
 		return p.sql(s)
+	case *syntax.Import:
+		return p.importStmt(s)
 	case *syntax.Include:
 		if s.As == "" {
 			return p.sentence("INCLUDE", s.Path)

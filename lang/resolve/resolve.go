@@ -256,6 +256,8 @@ func (r *resolver) collect(stmts []syntax.Stmt) {
 			r.declareVar(s.Result)
 		case *syntax.SQL:
 			r.declareVar(s.Result)
+		case *syntax.Import:
+			r.declareVar(s.Result)
 		case *syntax.Use:
 			r.fn.UsesDB = true
 		}
@@ -352,8 +354,22 @@ func (r *resolver) stmt(s syntax.Stmt) {
 		for _, p := range s.Parts {
 			r.exprs(p.Param)
 		}
+		if s.File != nil {
+			r.inTransaction(s, s.Head+" … SET FILE")
+			r.rowsFile(s.File)
+			r.exprs(s.File)
+		}
+	case *syntax.Import:
+		r.exprs(s.Rows)
 	default:
 		r.effect(s)
+	}
+}
+
+// rowsFile refuses the path of a file that rows cannot be written to, where it is known.
+func (r *resolver) rowsFile(path syntax.Expr) {
+	if t, ok := path.(*syntax.Text); ok && !t.HasInsertion() && lib.RowsFormat(t.Plain()) == "" {
+		r.errorf(t, "%s", lib.RowsFormatHelp(t.Plain()))
 	}
 }
 

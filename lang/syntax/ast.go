@@ -289,7 +289,16 @@ type (
 		Head   string    // SELECT, INSERT, … in capitals
 		Parts  []SQLPart // text and parameters in turn
 		Mode   SQLMode
-		Result *Var // nil without SET
+		Result *Var // nil without SET ?name
+		File   Expr // the path of SET FILE, nil without it
+	}
+	// Import is IMPORT rows INTO table.
+	Import struct {
+		Span
+		Rows   Expr
+		Table  string
+		Quoted *Text // the table where it was written as a text, nil otherwise
+		Result *Var  // nil without SET
 	}
 	// Define is DEFINE name(params) … END.
 	Define struct {
@@ -430,6 +439,7 @@ const (
 	SQLRows                 // SET ?rows
 	SQLRow                  // SET ROW ?row
 	SQLValue                // SET VALUE ?v
+	SQLFile                 // SET FILE path
 )
 
 // SQLPart is a piece of a SQL statement: engine text or a bound parameter.
@@ -662,6 +672,7 @@ func (*Render) stmt()       {}
 func (*Fetch) stmt()        {}
 func (*Run) stmt()          {}
 func (*SQL) stmt()          {}
+func (*Import) stmt()       {}
 func (*Define) stmt()       {}
 func (*Include) stmt()      {}
 func (*Constant) stmt()     {}

@@ -27,6 +27,8 @@ func (p *parser) badSet(start source.Pos) {
 	switch {
 	case (t.is(wRow) || t.is(wValue)) && next.kind == tVar:
 		p.fail(start, next.stop, "SET %s %s takes the result of SQL and stands at its end: no ; comes before it", t.word, p.text(next))
+	case t.is(wFile) && (next.isText() || next.kind == tVar || next.kind == tGlobal):
+		p.fail(start, next.stop, "SET FILE takes the rows of a SELECT and stands at its end: no ; comes before it")
 	case t.kind == tWord && (t.line || t.word.isStructure()), t.kind == tEOF:
 		p.fail(start, p.prevStop, "SET needs a variable and a value: SET ?name AS value")
 	case t.kind == tWord:

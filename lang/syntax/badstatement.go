@@ -160,6 +160,9 @@ func (p *parser) misplacedClause() {
 	if _, habit := verbHabits[upper]; habit || setHabits[upper] || defineHabits[upper] || p.peek(1).kind == tLParen {
 		return
 	}
+	if p.last.file && (t.word == wNone || t.word > wHTML) {
+		p.fail(t.start, t.stop, "SET FILE ends the SQL: %s has to stand before it", upper)
+	}
 	if len(clausesOf[verb]) > 0 && p.last.result == nil {
 		p.badClause(verb)
 	}

@@ -43,6 +43,7 @@ const (
 	wFetch
 	wRun
 	wCheck
+	wImport
 	wDefine
 	wInclude
 
@@ -170,7 +171,7 @@ var wordText = [wordCount]string{
 	wFail: "FAIL", wStart: "START", wEnd: "END", wConfirm: "CONFIRM", wGather: "GATHER", wWait: "WAIT",
 	wRead: "READ", wWrite: "WRITE", wList: "LIST", wCopy: "COPY", wMove: "MOVE", wRemove: "REMOVE",
 	wShare: "SHARE", wUnshare: "UNSHARE", wUse: "USE", wTransaction: "TRANSACTION", wRender: "RENDER",
-	wFetch: "FETCH", wRun: "RUN", wCheck: "CHECK", wDefine: "DEFINE", wInclude: "INCLUDE",
+	wFetch: "FETCH", wRun: "RUN", wCheck: "CHECK", wImport: "IMPORT", wDefine: "DEFINE", wInclude: "INCLUDE",
 
 	wSelect: "SELECT", wWith: "WITH", wInsert: "INSERT", wUpdate: "UPDATE", wDelete: "DELETE",
 	wCreate: "CREATE", wAlter: "ALTER", wDrop: "DROP", wExplain: "EXPLAIN", wReplace: "REPLACE",
@@ -205,7 +206,8 @@ func (w word) String() string { return wordText[w] }
 
 // isVerb says whether w starts a statement. END counts (END SESSION), and so
 // do REPLACE, which is a verb only before INTO, and CHECK, which is none where (
-// touches it. INPUT is one only before FIELDS at the start of a script.
+// touches it. IMPORT is one only before FILE, a variable or [, and INPUT only before
+// FIELDS at the start of a script.
 func (w word) isVerb() bool { return w >= wEmit && w <= wReplace }
 
 // isSQLHead says whether w starts a SQL statement.
@@ -218,9 +220,9 @@ func (w word) isStructure() bool { return w >= wThen && w <= wFinally || w == wE
 func (w word) isOperator() bool { return w >= wAnd && w <= wHTML }
 
 // canName says whether a function may be called w. REPLACE is a built-in's name
-// as well as a verb, and CHECK and FINALLY are ones that scripts have given.
+// as well as a verb, and CHECK, FINALLY and IMPORT are ones that scripts have given.
 func (w word) canName() bool {
-	return w == wNone || w == wReplace || w == wCheck || w == wFinally || !w.isVerb() && !w.isStructure() && !w.isOperator()
+	return w == wNone || w == wReplace || w == wCheck || w == wFinally || w == wImport || !w.isVerb() && !w.isStructure() && !w.isOperator()
 }
 
 func (w word) unit() (Unit, bool) {

@@ -121,6 +121,7 @@ type fix struct {
 type lastStmt struct {
 	verb        word
 	result      *Var
+	file        bool // it has SET FILE
 	whole       bool // no value can follow it
 	start, stop source.Pos
 }
@@ -409,6 +410,8 @@ func (p *parser) startsStatement() bool {
 		return next.kind == tVar
 	case wReplace:
 		return next.is(wInto)
+	case wImport:
+		return p.startsImport()
 	}
 	return next.kind != tColon && next.kind != tComma && next.kind != tEq && next.kind != tDot
 }

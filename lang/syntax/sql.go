@@ -298,7 +298,10 @@ func (r *sqlReader) setClause(start int) bool {
 		return true
 	}
 	mode := SQLRows
-	if w := lookupWord(r.wordAt(i)); w == wRow || w == wValue {
+	switch w := lookupWord(r.wordAt(i)); w {
+	case wFile:
+		return r.setFile(start, r.blank(sqlWordEnd(r.src, i)))
+	case wRow, wValue:
 		mode = SQLRow
 		if w == wValue {
 			mode = SQLValue
@@ -326,6 +329,33 @@ func (r *sqlReader) setClause(start int) bool {
 		}
 	}
 	return true
+}
+
+// setFile looks at SET FILE, behind which i is. Only before a path are the two words ours: a
+// column may be called file.
+func (r *sqlReader) setFile(start, i int) bool {
+	if i >= len(r.src) {
+		return true
+	}
+	switch c := r.src[i]; {
+	case c == '"' || c == '\'':
+	case (c == '?' || c == '!') && letterAt(r.src, i+1):
+	default:
+		return true
+	}
+	if r.verb != wNone && r.verb != wSelect {
+		r.errorAt(start, i, "SET FILE takes the rows of a SELECT, and this is %s: what it returns is taken with SET ?rows, and written with WRITE ?rows TO \"/out.csv\"", r.verb)
+	}
+	r.finish(start)
+	p := r.p
+	p.resetTo(start)
+	p.next()
+	p.next()
+	r.stmt.Mode = SQLFile
+	r.stmt.File = p.expr()
+	p.last.file = true
+	r.stmt.Stop = p.prevStop
+	return false
 }
 
 // assigns says whether AS or an access stands at i.
@@ -402,6 +432,8 @@ func (r *sqlReader) startsStatement(verb word) bool {
 		return next == wSession
 	case wUse:
 		return next == wDatabase
+	case wImport:
+		return next == wFile
 	case wCall, wDefine:
 		return called
 	case wIf, wWhile:

@@ -18,7 +18,7 @@ func (p *parser) statement() Stmt {
 	if verb == wInput && p.peek(1).is(wFields) {
 		return p.input(start)
 	}
-	if !verb.isVerb() || verb == wCheck && p.touchesParen() {
+	if !verb.isVerb() || verb == wCheck && p.touchesParen() || verb == wImport && !p.startsImport() {
 		return p.badStatement()
 	}
 	p.next()
@@ -99,6 +99,8 @@ func (p *parser) statement() Stmt {
 		return p.run(start)
 	case wCheck:
 		return p.check(start)
+	case wImport:
+		return p.importStmt(start)
 	case wDefine:
 		return p.define(start)
 	default:

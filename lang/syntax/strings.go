@@ -27,9 +27,9 @@ var formatText = [...]string{
 // String returns the format as it is written, "" for NoFormat.
 func (f Format) String() string { return formatText[f] }
 
-var sqlModeText = [...]string{SQLNone: "", SQLRows: "SET", SQLRow: "SET ROW", SQLValue: "SET VALUE"}
+var sqlModeText = [...]string{SQLNone: "", SQLRows: "SET", SQLRow: "SET ROW", SQLValue: "SET VALUE", SQLFile: "SET FILE"}
 
-// String returns the words before the result variable, "" for SQLNone.
+// String returns the words before the result variable or the path, "" for SQLNone.
 func (m SQLMode) String() string { return sqlModeText[m] }
 
 var quoteText = [...]string{SingleQuote: "'", DoubleQuote: `"`, TripleQuote: `"""`}

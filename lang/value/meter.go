@@ -210,6 +210,22 @@ func (m *Meter) Begin() { m.opStart = m.BytesLeft }
 // End is the other end of Begin.
 func (m *Meter) End() { m.opStart = -1 }
 
+// Allocated returns what the operation under way has allocated so far, for ReleaseTo.
+func (m *Meter) Allocated() int64 {
+	if m == nil {
+		return 0
+	}
+	return m.opStart - m.BytesLeft
+}
+
+// ReleaseTo gives back what the operation under way has allocated since Allocated: it holds
+// none of it any more.
+func (m *Meter) ReleaseTo(allocated int64) {
+	if m != nil {
+		m.BytesLeft = m.opStart - allocated
+	}
+}
+
 // measure replaces the estimate, in which nothing is ever given back, by the
 // exact size of what is live. n bytes were charged last, in vain so far.
 func (m *Meter) measure(n int64) {

@@ -383,6 +383,8 @@ func (m *Machine) inTransaction(s *bytecode.Site) *value.Error {
 		return value.Errorf("in_transaction", "a TRANSACTION cannot run inside another, not even by way of a function")
 	case bytecode.EffectSessionSet, bytecode.EffectSessionUnset:
 		name += " … OF !SESSION"
+	case bytecode.EffectSQLFile:
+		name += " … SET FILE"
 	}
 	return value.Errorf("in_transaction", "%s cannot run inside a TRANSACTION, where only SQL and computation run", name)
 }
@@ -396,8 +398,11 @@ func (m *Machine) buildEffect() {
 		e.Line = int(m.prog.Steps[s.Step].Line)
 	}
 	switch s.Effect {
-	case bytecode.EffectSQL:
+	case bytecode.EffectSQL, bytecode.EffectSQLFile:
 		e.Statement = &m.prog.Statements[s.Statement]
+		e.Savepoint = m.tx > 0 && m.inTry()
+		e.Database = m.database()
+	case bytecode.EffectImport:
 		e.Savepoint = m.tx > 0 && m.inTry()
 		e.Database = m.database()
 	case bytecode.EffectTxBegin:

@@ -26,6 +26,7 @@ type call struct {
 	// text is of what else the statement is a part; nil where it stands alone.
 	text    *textCall
 	receipt *engine.Receipt
+	rows    engine.RowSink // takes the rows; nil where they are the result
 }
 
 func newCall(q engine.Query) (*call, error) {
@@ -33,7 +34,7 @@ func newCall(q engine.Query) (*call, error) {
 	if len(s.Texts) != len(q.Params)+1 || len(s.Params) != len(q.Params) {
 		return nil, fmt.Errorf("databases: %d parameters for %d places", len(q.Params), len(s.Texts)-1)
 	}
-	c := &call{mode: s.Mode, meter: q.Meter, receipt: q.Receipt}
+	c := &call{mode: s.Mode, meter: q.Meter, receipt: q.Receipt, rows: q.Rows}
 	switch strings.ToUpper(s.Head) {
 	case "SELECT", "WITH", "VALUES", "EXPLAIN":
 		c.mayRead = true

@@ -15,6 +15,9 @@ func (c *conn) runAlone(ctx context.Context, call *call) (v value.Value, err err
 	if err != nil {
 		return value.Null, err
 	}
+	if call.rows != nil && !s.ReadOnly() {
+		return value.Null, value.Errorf(sqlDenied, "SET FILE takes the rows of a statement that changes nothing, and this one does: take them with SET ?rows, and WRITE them")
+	}
 	if !s.ReadOnly() {
 		if err := charge(call.meter, commitFuel); err != nil {
 			return value.Null, err
@@ -93,6 +96,8 @@ func (c *conn) run(ctx context.Context, s *statement, call *call) (v value.Value
 	}
 	r := reader{ctx: ctx, conn: c, stmt: s, meter: call.meter}
 	switch {
+	case call.rows != nil:
+		return value.Null, r.each(call.rows)
 	case s.Columns() == 0 && call.text == nil:
 		return r.changes()
 	case s.Columns() == 0:

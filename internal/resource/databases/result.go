@@ -5,6 +5,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"ql/internal/engine"
 	"ql/lang/value"
 
 	lib "modernc.org/sqlite/lib"
@@ -123,16 +124,64 @@ func (r *reader) rows() (value.Value, error) {
 // changed when it makes its first step, so they are not known before.
 func (r *reader) name() error {
 	names := r.stmt.names()
+	if err := checkNames(names); err != nil {
+		return err
+	}
 	r.keys = make([]value.Value, len(names))
 	for i, name := range names {
-		if slices.Contains(names[:i], name) { // there are a hundred at most
-			return value.Errorf("duplicate_column", "two columns of the result are called %s: give one another name with AS", value.Quote(name))
-		}
 		// Of the script alone, never shared with others: what a result weighs is
 		// the same when it comes from a job's journal.
 		r.keys[i] = text(r.meter, name)
 	}
 	return nil
+}
+
+// checkNames refuses columns of one name.
+func checkNames(names []string) error {
+	for i, name := range names {
+		if slices.Contains(names[:i], name) { // there are a hundred at most
+			return value.Errorf("duplicate_column", "two columns of the result are called %s: give one another name with AS", value.Quote(name))
+		}
+	}
+	return nil
+}
+
+// each hands all rows on, one at a time.
+func (r *reader) each(to engine.RowSink) error {
+	var cells []value.Value
+	for {
+		ok, err := r.next()
+		if err != nil {
+			return err
+		}
+		if cells == nil {
+			names := r.stmt.names()
+			if len(names) == 0 {
+				return value.Errorf(sqlError, "this SQL statement gives no rows that SET FILE could write")
+			}
+			if err := checkNames(names); err != nil {
+				return err
+			}
+			if err := to.Columns(names); err != nil {
+				return err
+			}
+			cells = make([]value.Value, len(names))
+		}
+		if !ok {
+			return nil
+		}
+		before := r.meter.Allocated()
+		for i := range cells {
+			if cells[i], err = r.column(i); err != nil {
+				return err
+			}
+		}
+		held := r.meter.Allocated() - before
+		if err := to.Row(cells); err != nil {
+			return err
+		}
+		r.meter.ReleaseTo(r.meter.Allocated() - held) // the sink may have kept some
+	}
 }
 
 // current returns the current row as a map.

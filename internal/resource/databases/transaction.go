@@ -36,13 +36,29 @@ func (t *tx) Query(ctx context.Context, q engine.Query) (value.Value, error) {
 	if err != nil {
 		return value.Null, err
 	}
-	if !q.Savepoint {
-		return t.run(ctx, s, call)
+	return t.undoing(ctx, q.Savepoint, func() (value.Value, error) { return t.run(ctx, s, call) })
+}
+
+// Import adds rows inside the transaction.
+func (t *tx) Import(ctx context.Context, im engine.Import) (value.Value, error) {
+	if err := t.open(); err != nil {
+		return value.Null, err
+	}
+	return t.undoing(ctx, im.Savepoint, func() (value.Value, error) {
+		t.changed = true
+		return t.conn.importRows(ctx, im)
+	})
+}
+
+// undoing runs do, and where a savepoint is asked for undoes what it did if it fails.
+func (t *tx) undoing(ctx context.Context, savepoint bool, do func() (value.Value, error)) (value.Value, error) {
+	if !savepoint {
+		return do()
 	}
 	if err := t.conn.execTrusted(ctx, "SAVEPOINT ql"); err != nil {
 		return value.Null, err
 	}
-	v, err := t.run(ctx, s, call)
+	v, err := do()
 	if t.conn.db.InTransaction() {
 		// Also when ctx has ended: the savepoint must not stay.
 		back := context.WithoutCancel(ctx)

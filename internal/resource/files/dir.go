@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -157,6 +158,26 @@ func (d *Dir) Write(ctx context.Context, path string, content []byte) error {
 	return d.replace(path, func(f *os.File) error {
 		_, err := f.Write(content)
 		return err
+	})
+}
+
+// WriteStream implements engine.Files.
+func (d *Dir) WriteStream(ctx context.Context, path string, write func(io.Writer) error, commit func() context.Context) error {
+	path, err := d.canonical(ctx, path)
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.replace(path, func(f *os.File) error {
+		buffered := bufio.NewWriterSize(f, readBuffer)
+		if err := write(buffered); err != nil {
+			return err
+		}
+		if err := buffered.Flush(); err != nil {
+			return err
+		}
+		return commit().Err()
 	})
 }
 

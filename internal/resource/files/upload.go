@@ -24,6 +24,23 @@ type Upload struct {
 // content. Of the content no more than a small piece is held in memory; of one
 // that comes to an end too early, or grows too large, nothing is stored.
 func (t *Tree) Upload(ctx context.Context, path string, from io.Reader, u Upload) (tag string, err error) {
+	return t.upload(ctx, path, u, func(in *receiver) error { return in.receive(from) }, func() context.Context { return ctx })
+}
+
+// WriteStream implements engine.Files.
+func (t *Tree) WriteStream(ctx context.Context, path string, write func(io.Writer) error, commit func() context.Context) error {
+	_, err := t.upload(ctx, path, Upload{Size: -1}, func(in *receiver) error {
+		w := &receiverWriter{in: in, buffer: make([]byte, 0, readBuffer)}
+		if err := write(w); err != nil {
+			return err
+		}
+		return w.finish()
+	}, commit)
+	return err
+}
+
+// upload writes a file of what receive receives, under what commit returns then.
+func (t *Tree) upload(ctx context.Context, path string, u Upload, receive func(*receiver) error, commit func() context.Context) (tag string, err error) {
 	path, err = t.canonical(ctx, path)
 	if err != nil {
 		return "", err
@@ -36,14 +53,14 @@ func (t *Tree) Upload(ctx context.Context, path string, from io.Reader, u Upload
 	defer reserved.release()
 	in := &receiver{blobs: t.trees.blobs, ctx: ctx, grow: reserved.grow}
 	defer in.discard()
-	if err := in.receive(from); err != nil {
+	if err := receive(in); err != nil {
 		return "", storageFault(err)
 	}
 	n := Node{Path: path, Size: in.size, Tail: in.tail}
 	for _, piece := range in.pieces {
 		n.Chunks = append(n.Chunks, piece.Chunk)
 	}
-	return n.tag(), t.change(ctx, func(p *txn) error {
+	return n.tag(), t.change(commit(), func(p *txn) error {
 		p.held = reserved.held
 		if err := p.checkCondition(path, u.If); err != nil {
 			return err
@@ -182,17 +199,56 @@ func (in *receiver) receive(from io.Reader) error {
 		if err != nil && !ended {
 			return err
 		}
-		if err := in.grow(in.size + int64(n)); err != nil {
-			return err
-		}
-		in.size += int64(n)
-		if err := in.write(buffer[:n]); err != nil {
+		if err := in.take(buffer[:n]); err != nil {
 			return err
 		}
 		if ended {
 			return in.finish()
 		}
 	}
+}
+
+// take takes what comes next: a full buffer, or the last of all.
+func (in *receiver) take(content []byte) error {
+	if err := in.grow(in.size + int64(len(content))); err != nil {
+		return err
+	}
+	in.size += int64(len(content))
+	return in.write(content)
+}
+
+// receiverWriter has a receiver take what is written to it.
+type receiverWriter struct {
+	in     *receiver
+	buffer []byte
+}
+
+// Write implements io.Writer.
+func (w *receiverWriter) Write(p []byte) (n int, err error) {
+	for n < len(p) {
+		if err := w.in.ctx.Err(); err != nil {
+			return n, err
+		}
+		more := min(len(p)-n, cap(w.buffer)-len(w.buffer))
+		w.buffer = append(w.buffer, p[n:n+more]...)
+		n += more
+		if len(w.buffer) < cap(w.buffer) {
+			break
+		}
+		if err := w.in.take(w.buffer); err != nil {
+			return n, err
+		}
+		w.buffer = w.buffer[:0]
+	}
+	return n, nil
+}
+
+// finish takes the rest.
+func (w *receiverWriter) finish() error {
+	if err := w.in.take(w.buffer); err != nil {
+		return err
+	}
+	return w.in.finish()
 }
 
 // fill reads until the buffer is full. Unlike io.ReadFull it tells an end from

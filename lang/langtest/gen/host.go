@@ -58,6 +58,8 @@ func (h Host) Answer(e *vm.Effect) (value.Value, error) {
 		return value.Text(c.pick("<p>page</p>", "", "<b>é</b>")), nil
 	case bytecode.EffectSQL:
 		return h.sql(c, e), nil
+	case bytecode.EffectImport:
+		return h.row(c), nil
 	}
 	return value.Null, nil
 }

@@ -5,10 +5,8 @@ import (
 	"encoding/csv"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"strconv"
-	"strings"
 
 	"ql/internal/resource/databases"
 	"ql/internal/sqlite"
@@ -26,7 +24,7 @@ func ImportCSV(ctx context.Context, d *databases.Databases, name, table string, 
 		if err != nil {
 			return err
 		}
-		sql := insertInto(table, in.header)
+		sql := databases.InsertInto(table, in.header)
 		// A file without rows names a table and columns too.
 		if err := b.Check(ctx, sql, len(in.header)); err != nil {
 			return atHeader(in.headerLine, err)
@@ -53,16 +51,6 @@ func ImportCSV(ctx context.Context, d *databases.Databases, name, table string, 
 		}
 	})
 	return rows, err
-}
-
-// insertInto returns the statement that adds a row.
-func insertInto(table string, header []string) string {
-	columns := make([]string, len(header))
-	for i, column := range header {
-		columns[i] = databases.QuoteIdentifier(column)
-	}
-	params := strings.TrimSuffix(strings.Repeat("?,", len(columns)), ",")
-	return fmt.Sprintf("INSERT INTO %s(%s) VALUES(%s)", databases.QuoteIdentifier(table), strings.Join(columns, ","), params)
 }
 
 // atHeader is atLine for what is wrong with the first row of a CSV file: the table

@@ -9,7 +9,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -27,6 +29,7 @@ func Run(t *testing.T, open func(t *testing.T) engine.Files) {
 		"append":            testAppend,
 		"appends not mix":   testAppendsDoNotMix,
 		"writes are whole":  testWritesAreWhole,
+		"write a stream":    testWriteStream,
 		"list":              testList,
 		"list in pages":     testListPages,
 		"copy":              testCopy,
@@ -283,6 +286,57 @@ func testWritesAreWhole(t *testing.T, f engine.Files) {
 	}
 	close(done)
 	group.Wait()
+}
+
+// testWriteStream writes files piece by piece: they are there when they are whole.
+func testWriteStream(t *testing.T, f engine.Files) {
+	commit := func() context.Context { return t.Context() }
+	for _, size := range []int{0, 1, 70_000, 300_000, 9 << 20} {
+		content := strings.Repeat("0123456789abcdef", size/16+1)[:size]
+		at := "/stream/" + strconv.Itoa(size)
+		err := f.WriteStream(t.Context(), at, func(w io.Writer) error {
+			for rest := content; rest != ""; {
+				n := min(len(rest), 100_001)
+				if _, err := io.WriteString(w, rest[:n]); err != nil {
+					return err
+				}
+				rest = rest[n:]
+			}
+			if got, err := f.Read(t.Context(), at, size); size > 0 && code(t, err) != "file_not_found" {
+				return fmt.Errorf("%d bytes are there before all are written, %w", len(got), err)
+			}
+			return nil
+		}, commit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := read(t, f, at); got != content {
+			t.Errorf("%d bytes of %d come back", len(got), size)
+		}
+	}
+	failed := errors.New("failed")
+	write(t, f, "/x", "old")
+	err := f.WriteStream(t.Context(), "/x", func(w io.Writer) error {
+		if _, err := io.WriteString(w, strings.Repeat("new", 200_000)); err != nil {
+			return err
+		}
+		return failed
+	}, commit)
+	if !errors.Is(err, failed) || read(t, f, "/x") != "old" {
+		t.Errorf("a stream that fails: %v, and %q", err, read(t, f, "/x"))
+	}
+	ended, end := context.WithCancel(t.Context())
+	err = f.WriteStream(t.Context(), "/x", func(w io.Writer) error {
+		_, err := io.WriteString(w, "new")
+		end()
+		return err
+	}, func() context.Context { return ended })
+	if !errors.Is(err, context.Canceled) || read(t, f, "/x") != "old" {
+		t.Errorf("a change that is not made: %v, and %q", err, read(t, f, "/x"))
+	}
+	if err := f.WriteStream(t.Context(), "/stream", func(io.Writer) error { return nil }, commit); code(t, err) != "is_folder" {
+		t.Errorf("a folder: %v", err)
+	}
 }
 
 func testList(t *testing.T, f engine.Files) {

@@ -54,6 +54,10 @@ TRY EMIT 1 CATCH END
 FAIL "no"
 FAIL "no" CODE "bad"
 FAIL ?e
+IMPORT ?rows INTO people
+IMPORT [{a: 1}] + ?more INTO "my people" SET ?r
+SELECT * FROM t SET FILE "/a.csv"
+SELECT * FROM t WHERE file = ?f SET FILE ?path + "/a.json"
 START SESSION
 END SESSION
 CONFIRM "Go on?"

@@ -1,0 +1,16 @@
+select  * from t SET FILE "/a.csv"
+SET ?p AS "/b.json"
+select 1 as a
+  from t
+  SET FILE ?p + "x"
+IMPORT ?rows INTO People
+IMPORT [{a: 1}] INTO "my people" SET ?r
+IMPORT ?a_list_with_a_long_name + ?another_list_with_a_long_name INTO a_table_with_a_long_name
+  SET ?result
+SET ?rows AS []
+SET ?a_list_with_a_long_name AS []
+SET ?another_list_with_a_long_name AS []
+EMIT import(1)
+DEFINE import(?x)
+  RETURN ?x
+END

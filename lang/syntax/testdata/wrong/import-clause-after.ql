@@ -1,0 +1,1 @@
+IMPORT ?rows INTO people SET ?r WITHIN 1 DAY

@@ -1,0 +1,2 @@
+IMPORT ?rows
+EMIT 1

@@ -1,0 +1,1 @@
+IMPORT "/lib/tax.ql"

@@ -1,0 +1,2 @@
+SET ?x AS 1
+SELECT * FROM t SET FILE "/a{?x
