@@ -44,6 +44,8 @@ func TestHover(t *testing.T) {
 		{"DEFINE twice(?x) RETURN ?|x * 2 END", "A parameter of twice"},
 		{"INCLUDE \"/lib/tax.ql\"\nEMIT ta|x(2)", "Defined in /lib/tax.ql"},
 		{"SELECT id FROM or|ders", "customer TEXT"},
+		{"INCLUDE \"/lib/tax.ql\" AS t\nEMIT t.ta|x(2)", "What is owed.\n\nDefined in /lib/tax.ql"},
+		{"DEFINE rate AS 0.2\nEMIT ra|te", "DEFINE rate AS 0.2"},
 		{"SELECT tot|al FROM orders", "orders.total REAL"},
 		{"EMIT \"UP|PER\"", ""},
 		{"-- EM|IT", ""},
@@ -70,6 +72,7 @@ func TestSignature(t *testing.T) {
 		{"EMIT \"{=REPLACE(?a, |", "REPLACE(text, from, to)", 1},
 		{"EMIT twice(|)\nDEFINE twice(?x, ?y) RETURN 1 END", "twice(?x, ?y)", 0},
 		{"EMIT UPPER([1, |", "UPPER(text)", 0},
+		{"INCLUDE \"/lib/tax.ql\" AS t\nEMIT t.tax(1, |", "t.tax(?sum, ?rate)", 1},
 		{"EMIT UPPER(1) |", "", 0},
 	} {
 		text, at := cut(t, test.text)
@@ -121,6 +124,9 @@ SELECT ?x SET ?rows`
 	}
 	if got, ok := ide.Definition("INCLUDE \"/lib/tax.ql\"\nEMIT tax(1)", 30, shop{}); !ok || got.File != "/lib/tax.ql" || got.Start != 24 {
 		t.Errorf("included: %+v, %t", got, ok)
+	}
+	if got, ok := ide.Definition("INCLUDE \"/lib/tax.ql\" AS t\nEMIT t.tax(1)", 37, shop{}); !ok || got.File != "/lib/tax.ql" || got.Start != 24 {
+		t.Errorf("behind a prefix: %+v, %t", got, ok)
 	}
 	edits, err := ide.Rename(text, at("?x", 1), "count")
 	want := strings.NewReplacer("SET ?x", "SET ?count", "Twice(?x)", "Twice(?count)", "{?x}", "{?count}", "SELECT ?x", "SELECT ?count").Replace(text)

@@ -81,6 +81,9 @@ func (c *completer) complete() {
 // grammar offers what the grammar takes.
 func (c *completer) grammar() {
 	e := c.expected
+	if e.Access && c.start > 0 && c.members() {
+		return
+	}
 	if e.Access || e.Key {
 		c.fields()
 	}
@@ -138,11 +141,8 @@ func (c *completer) globals(only []string) {
 
 // functions offers those of the text and what it includes, and of the library.
 func (c *completer) functions(library bool) {
-	define := func(f *syntax.Define, file string) {
-		c.add(Completion{Label: f.Name, Kind: Function, Detail: signatureOf(f), Doc: file, Insert: f.Name + "("})
-	}
-	for _, f := range definesOf(c.script) {
-		define(f, "")
+	for _, n := range namesOf(c.script) {
+		c.defined(n, "", "", library)
 	}
 	c.eachLineBehind(func(line string) bool {
 		if name, ok := definedBy(line); ok {
@@ -151,8 +151,8 @@ func (c *completer) functions(library bool) {
 		return true
 	})
 	for _, i := range includedBy(c.script, c.account) {
-		for _, f := range i.defines() {
-			define(f, i.path)
+		for _, n := range i.names() {
+			c.defined(n, i.prefix, i.path, library)
 		}
 	}
 	if !library {
@@ -162,6 +162,37 @@ func (c *completer) functions(library bool) {
 		b := lib.At(i)
 		c.add(Completion{Label: b.Name, Kind: Function, Detail: b.Signature, Doc: b.Summary, Insert: b.Name + "("})
 	}
+}
+
+// defined offers a function, or a constant where values may stand.
+func (c *completer) defined(n named, prefix, file string, values bool) {
+	name := prefix + n.name
+	switch {
+	case n.define != nil:
+		c.add(Completion{Label: name, Kind: Function, Detail: signatureOf(n.define), Doc: file, Insert: name + "("})
+	case values:
+		c.add(Completion{Label: name, Kind: Constant, Doc: file})
+	}
+}
+
+// members offers what the prefix before the dot of an access has, and says whether it is
+// one.
+func (c *completer) members() bool {
+	before, ok := syntax.WordAt(c.src, c.start-1)
+	if !ok || c.src[c.start-1] != '.' {
+		return false
+	}
+	prefix := c.src[before.Start:c.start]
+	found := false
+	for _, i := range includedBy(c.script, c.account) {
+		if strings.EqualFold(i.prefix, prefix) {
+			found = true
+			for _, n := range i.names() {
+				c.defined(n, "", i.path, true)
+			}
+		}
+	}
+	return found
 }
 
 // definedBy returns the name of the function that a line starts to define.

@@ -132,7 +132,7 @@ func (h *hoverer) variable() string {
 func (h *hoverer) function() string {
 	name := resolve.NamesOf(h.script).Funcs[strings.ToLower(h.text)]
 	if name == nil {
-		return ""
+		return h.included(h.d.memberAt(h.d.toRaw(h.word.Start)))
 	}
 	called := false
 	for _, p := range name.Places {
@@ -143,17 +143,31 @@ func (h *hoverer) function() string {
 		return ""
 	case name.Define != nil:
 		return defined(h.d.file, h.script, name.Define)
+	case name.Constant != nil:
+		return code(h.d.file.Text[name.Constant.Start:name.Constant.Stop])
 	}
-	for _, i := range includedBy(h.script, h.account) {
-		for _, f := range i.defines() {
-			if strings.EqualFold(f.Name, h.text) {
-				return defined(i.script.File, i.script, f) + "\n\nDefined in " + i.path
-			}
-		}
+	if said := h.included(h.text); said != "" {
+		return said
 	}
 	if i, ok := lib.Lookup(h.text); ok {
 		b := lib.At(i)
 		return code(b.Signature) + "\n\n" + b.Summary + "\n\n" + code("EMIT "+b.Example+"\n"+b.Result)
+	}
+	return ""
+}
+
+// included describes a function or constant of an included file.
+func (h *hoverer) included(name string) string {
+	for _, i := range includedBy(h.script, h.account) {
+		for _, n := range i.names() {
+			switch {
+			case name == "" || !strings.EqualFold(i.prefix+n.name, name):
+			case n.define != nil:
+				return defined(i.script.File, i.script, n.define) + "\n\nDefined in " + i.path
+			default:
+				return code(i.script.File.Text[n.value.Pos():n.value.End()]) + "\n\nDefined in " + i.path
+			}
+		}
 	}
 	return ""
 }
@@ -231,6 +245,13 @@ func Signature(text string, offset int, account Account) *SignatureHelp {
 		switch t.Kind {
 		case syntax.WordToken:
 			name = src[t.Start:t.Stop]
+			if strings.HasSuffix(word, ".") { // a prefix
+				name = word + name
+			}
+		case syntax.DotToken:
+			if word != "" {
+				name = word + "."
+			}
 		case syntax.OpenToken:
 			if src[t.Start] != '(' {
 				word = ""
@@ -261,15 +282,13 @@ func Signature(text string, offset int, account Account) *SignatureHelp {
 }
 
 func signature(script *syntax.Script, behind string, account Account, name string, arg int) *SignatureHelp {
-	defines := definesOf(script)
-	for _, i := range includedBy(script, account) {
-		defines = append(defines, i.defines()...)
-	}
 	rest, _ := syntax.Parse(source.NewFile("", behind))
-	defines = append(defines, definesOf(rest)...)
-	for _, f := range defines {
-		if strings.EqualFold(f.Name, name) {
-			return &SignatureHelp{Label: signatureOf(f), Parameters: parametersOf(f), Active: arg}
+	texts := append([]include{{script: script}, {script: rest}}, includedBy(script, account)...)
+	for _, t := range texts {
+		for _, n := range t.names() {
+			if n.define != nil && strings.EqualFold(t.prefix+n.name, name) {
+				return &SignatureHelp{Label: t.prefix + signatureOf(n.define), Parameters: parametersOf(n.define), Active: arg}
+			}
 		}
 	}
 	i, ok := lib.Lookup(name)

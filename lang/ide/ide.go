@@ -93,6 +93,7 @@ type Kind string
 const (
 	Keyword  Kind = "keyword"
 	Function Kind = "function"
+	Constant Kind = "constant"
 	Variable Kind = "variable"
 	Global   Kind = "global"
 	Field    Kind = "field"
@@ -148,7 +149,7 @@ type Fold struct {
 type Symbol struct {
 	Name               string
 	Detail             string
-	Kind               Kind // Function, Variable or Field
+	Kind               Kind // Function, Constant, Variable or Field
 	Start, End         int
 	NameStart, NameEnd int
 }

@@ -41,7 +41,7 @@ func (shop) Programs() []ide.Program {
 
 func (shop) Include(path string) (string, error) {
 	if path == "/lib/tax.ql" {
-		return "-- What is owed.\nDEFINE tax(?sum, ?rate DEFAULT 0.2)\n  RETURN ?sum * ?rate\nEND\n", nil
+		return "-- What is owed.\nDEFINE tax(?sum, ?rate DEFAULT 0.2)\n  RETURN ?sum * ?rate\nEND\nDEFINE top AS 3\n", nil
 	}
 	return "", os.ErrNotExist
 }
@@ -93,6 +93,11 @@ func TestComplete(t *testing.T) {
 		{"SET ?a AS 1\nDEFINE f(?b)\n  EMIT 1\nEND\nEMIT |\nSET ?c AS 2\n", "?a ?c f", "?b"},
 		{"EMIT twice(1)\nCALL |\nDEFINE twice(?x)\nEND", "twice", "UPPER"},
 		{"INCLUDE \"/lib/tax.ql\"\nEMIT |", "tax", ""},
+		{"INCLUDE \"/lib/tax.ql\" AS t\nEMIT |", "t.tax t.top", "tax"},
+		{"INCLUDE \"/lib/tax.ql\" AS t\nEMIT t.|", "tax top", "UPPER"},
+		{"DEFINE rate AS 0.2\nEMIT |", "rate", ""},
+		{"INSERT INTO orders VALUES (?row.|", "total", "SELECT"},
+		{"GATHER \"x\" FIELDS a TEXT, |", "", "EMIT REQUIRED"},
 		{"SET \"status\" AS 1 OF |", "!RESPONSE !SESSION", "!GET"},
 		{"EMIT !|", "!GET !POST", "UPPER"},
 		{"-- EM|", "", "EMIT"},

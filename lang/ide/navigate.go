@@ -32,7 +32,7 @@ func Definition(text string, offset int, account Account) (Location, bool) {
 	d := open(text)
 	name, scope, _ := d.names(offset)
 	if name == nil {
-		return Location{}, false
+		return includedFunction(d, account, d.memberAt(offset))
 	}
 	if p, ok := name.Set(); ok {
 		return d.location(p.Span), true
@@ -46,10 +46,9 @@ func Definition(text string, offset int, account Account) (Location, bool) {
 // includedFunction finds a function in the files that the text includes.
 func includedFunction(d *document, account Account, name string) (Location, bool) {
 	for _, in := range included(d, account) {
-		for _, f := range in.defines() {
-			if strings.EqualFold(f.Name, name) {
-				doc := open(in.text)
-				at := doc.location(syntax.Span{Start: f.NamePos, Stop: f.NamePos + source.Pos(len(f.Name))})
+		for _, f := range in.names() {
+			if strings.EqualFold(in.prefix+f.name, name) {
+				at := open(in.text).location(syntax.Span{Start: f.pos, Stop: f.pos + source.Pos(len(f.name))})
 				at.File = in.path
 				return at, true
 			}
@@ -58,22 +57,38 @@ func includedFunction(d *document, account Account, name string) (Location, bool
 	return Location{}, false
 }
 
-// include is a file that a text includes.
-type include struct {
-	path, text string
-	script     *syntax.Script
+// named is a function or constant of a file; define is nil for a constant.
+type named struct {
+	name   string
+	pos    source.Pos
+	define *syntax.Define
+	value  syntax.Expr
 }
 
-func (i *include) defines() []*syntax.Define { return definesOf(i.script) }
-
-func definesOf(script *syntax.Script) []*syntax.Define {
-	var out []*syntax.Define
+// namesOf returns what a script defines.
+func namesOf(script *syntax.Script) []named {
+	var out []named
 	for _, s := range script.Statements {
-		if f, ok := s.(*syntax.Define); ok && f.Name != "" {
-			out = append(out, f)
+		switch s := s.(type) {
+		case *syntax.Define:
+			if s.Name != "" {
+				out = append(out, named{s.Name, s.NamePos, s, nil})
+			}
+		case *syntax.Constant:
+			out = append(out, named{s.Name, s.NamePos, nil, s.Value})
 		}
 	}
 	return out
+}
+
+func (i *include) names() []named { return namesOf(i.script) }
+
+// include is a file that a text includes, itself or through others. prefix is what its
+// names start with in the text, "" for none.
+type include struct {
+	path, text string
+	script     *syntax.Script
+	prefix     string
 }
 
 // maxIncluded bounds the files and bytes that are read for one answer.
@@ -98,11 +113,11 @@ func includedBy(script *syntax.Script, account Account) []include {
 	var out []include
 	seen := map[string]bool{}
 	left := maxIncludedBytes
-	todo := []*syntax.Script{script}
+	todo := []include{{script: script}}
 	for len(todo) > 0 {
-		s := todo[0]
+		from := todo[0]
 		todo = todo[1:]
-		for _, st := range s.Statements {
+		for _, st := range from.script.Statements {
 			i, ok := st.(*syntax.Include)
 			if !ok || i.Path == nil || i.Path.HasInsertion() || seen[i.Path.Plain()] || len(out) == maxIncluded {
 				continue
@@ -115,11 +130,32 @@ func includedBy(script *syntax.Script, account Account) []include {
 			}
 			left -= len(text)
 			parsed, _ := syntax.Parse(source.NewFile(path, text))
-			out = append(out, include{path, text, parsed})
-			todo = append(todo, parsed)
+			in := include{path, text, parsed, from.prefix}
+			if i.As != "" {
+				if from.path != "" {
+					continue // its names are those of the file that includes it
+				}
+				in.prefix = i.As + "."
+			}
+			out = append(out, in)
+			todo = append(todo, in)
 		}
 	}
 	return out
+}
+
+// memberAt returns prefix.name at an offset, "" where there is none.
+func (d *document) memberAt(offset int) string {
+	text := d.file.Text
+	word, ok := syntax.WordAt(text, d.fromRaw(offset))
+	if !ok || word.Start == 0 || text[word.Start-1] != '.' {
+		return ""
+	}
+	before, ok := syntax.WordAt(text, word.Start-1)
+	if !ok {
+		return ""
+	}
+	return text[before.Start:word.Stop]
 }
 
 // References returns all places of the name at an offset, its definition among them.

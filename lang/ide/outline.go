@@ -58,6 +58,8 @@ func Symbols(text string) []Symbol {
 			if s.Name != "" {
 				add(s.Name, signatureOf(s), Function, s.Span, syntax.Span{Start: s.NamePos, Stop: s.NamePos + source.Pos(len(s.Name))})
 			}
+		case *syntax.Constant:
+			add(s.Name, "", Constant, s.Span, syntax.Span{Start: s.NamePos, Stop: s.NamePos + source.Pos(len(s.Name))})
 		case *syntax.Input:
 			for _, f := range s.Fields {
 				add(f.Name, f.Kind.String(), Field, f.Span, syntax.Span{Start: f.Start, Stop: min(f.Stop, f.Start+source.Pos(len(f.Name)))})

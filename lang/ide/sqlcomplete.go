@@ -60,6 +60,9 @@ func (c *completer) sql() {
 	sources := tablesAround(before, behind)
 	tables := c.tables()
 	switch word := upper(last.text); {
+	case last.text == "." && lastToken(before, 2).kind == sqlParam:
+		c.fields()
+		return
 	case last.text == ".":
 		c.columnsOf(lastToken(before, 2).text, sources, tables)
 		return
@@ -287,8 +290,14 @@ func (c *completer) tableColumns(t *Table) {
 	}
 }
 
-// columns offers those of all tables of the query, and what the tables are called.
+// columns offers those of all tables of the query, and what the tables are called. As
+// long as it names none, any column may be meant.
 func (c *completer) columns(sources []tableRef, tables []Table) {
+	if len(sources) == 0 {
+		for i := range tables {
+			c.tableColumns(&tables[i])
+		}
+	}
 	for _, s := range sources {
 		c.tableColumns(findTable(tables, s.table))
 	}

@@ -166,7 +166,7 @@ func (p *parser) noteStatement() {
 func (p *parser) noteValue() {
 	if e := p.atCursor(); e != nil {
 		e.Value = true
-		for _, w := range []word{wNull, wTrue, wFalse, wCase, wHTML} {
+		for _, w := range []word{wNot, wNull, wTrue, wFalse, wCase, wHTML} {
 			e.word(w.String())
 		}
 	}

@@ -121,6 +121,7 @@ func (p *parser) fields() (list []*Field) {
 		}
 		comma := p.tok
 		p.next()
+		p.noteKey()
 		if p.afterFields() {
 			p.errorAt(comma.start, comma.stop, "no comma stands after the last field")
 			return list

@@ -1,7 +1,6 @@
 package syntax
 
 import (
-	"regexp"
 	"strings"
 
 	"ql/lang/source"
@@ -14,18 +13,45 @@ type namedAt struct {
 	arg  bool // the name may be that of a function, also of the library
 }
 
-// constantsOf finds what may be the name of a constant, and INCLUDE, in a text.
-var constantsOf = regexp.MustCompile(`(?i)\bdefine\s+([\pL_][\pL\pM\pN_]*)\s+as\b|\binclude\b`)
+// constantNames finds what may be the names of constants in a text, in small letters; ""
+// stands for an INCLUDE. It looks at words alone, and each byte once.
+func constantNames(src string) map[string]bool {
+	names := map[string]bool{}
+	for i := 0; i < len(src); {
+		if class[src[i]] != cLetter && class[src[i]] != cHigh {
+			i++
+			continue
+		}
+		end := max(i+1, sqlWordEnd(src, i))
+		switch lookupWord(src[i:end]) {
+		case wInclude:
+			names[""] = true
+		case wDefine:
+			start := skipSpace(src, end)
+			stop := wordEnd(src, start)
+			if as := skipSpace(src, stop); letterAt(src, start) && as > stop && lookupWord(src[as:wordEnd(src, as)]) == wAs {
+				names[strings.ToLower(src[start:stop])] = true
+			}
+		}
+		i = end
+	}
+	return names
+}
+
+// skipSpace returns the offset after white space from i on.
+func skipSpace(src string, i int) int {
+	for i < len(src) && class[src[i]] == cSpace {
+		i++
+	}
+	return i
+}
 
 // mayName says whether a word may be the name of a constant, as far as the text alone tells:
 // where it cannot, a word that stands for a value is a mistake that is reported on the spot. An
 // INCLUDE may bring any name; "" is one that only an INCLUDE can bring.
 func (p *parser) mayName(name string) bool {
 	if p.constants == nil {
-		p.constants = map[string]bool{}
-		for _, m := range constantsOf.FindAllStringSubmatch(p.src, -1) {
-			p.constants[strings.ToLower(m[1])] = true
-		}
+		p.constants = constantNames(p.src)
 	}
 	return p.constants[""] || name != "" && p.constants[strings.ToLower(name)]
 }

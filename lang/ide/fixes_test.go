@@ -1,0 +1,176 @@
+package ide_test
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"ql/lang"
+	"ql/lang/bytecode"
+	"ql/lang/ide"
+	"ql/lang/langtest/gen"
+)
+
+// nameMistakes are codes of mistakes in a name that is like another one.
+var nameMistakes = []string{"unknown_word", "unknown_variable", "unknown_function", "unknown_global"}
+
+// Every message that says which name was meant has a fix, and with all fixes the
+// mistake is gone.
+func TestNameMistakesHaveFixes(t *testing.T) {
+	texts := scripts(t, "wrong/*.ql")
+	for i, text := range []string{
+		"SET ?name AS 1\nEMIT ?nmae",
+		"EMIT UPER(\"a\")",
+		"EMIT STRLEN(\"a\")",
+		"DEFINE twice(?x) RETURN ?x * 2 END\nEMIT twise(1)",
+		"INPUT FIELDS age INTEGER\nEMIT ?age",
+		"\uFEFFSET ?name AS 1\r\nEMIT \"ä\"\r\nEMIT ?nmae",
+		"EMTI 1\r\nEMIT !GTE('a')",
+	} {
+		texts[fmt.Sprint("more ", i)] = text
+	}
+	found := 0
+	for name, text := range texts {
+		before := named(ide.Diagnostics(text, nil))
+		if len(before) == 0 {
+			continue
+		}
+		found++
+		fixed := text
+		for _, d := range slices.Backward(before) {
+			if len(d.Fixes) == 0 {
+				t.Errorf("%s: %s has no fix", name, d.Message)
+				continue
+			}
+			fixed = ide.Apply(fixed, d.Fixes[0].Edits)
+		}
+		if after := ide.Diagnostics(fixed, nil); len(after) > 0 && len(after) > len(ide.Diagnostics(text, nil))-len(before) {
+			t.Errorf("%s: with the fixes, %q has %+v", name, fixed, after)
+		}
+	}
+	if found < 12 {
+		t.Errorf("only %d scripts have such mistakes", found)
+	}
+}
+
+// named returns the mistakes whose message says what was meant.
+func named(list []ide.Diagnostic) []ide.Diagnostic {
+	return slices.DeleteFunc(list, func(d ide.Diagnostic) bool {
+		says := strings.Contains(d.Message, "did you mean") || strings.Contains(d.Message, "; there is ") || strings.Contains(d.Message, "!INPUT.") ||
+			strings.Contains(d.Message, " is never set") && strings.HasSuffix(d.Message, " is") || strings.Contains(d.Message, ": here it is LENGTH")
+		return !slices.Contains(nameMistakes, d.Code) || !says
+	})
+}
+
+func TestActions(t *testing.T) {
+	const text = "SET ?name AS 1\nEMIT ?nmae"
+	got := ide.Actions(text, 22, 22, nil)
+	if len(got) != 1 || got[0].Title != "Write ?name" || ide.Apply(text, got[0].Edits) != "SET ?name AS 1\nEMIT ?name" {
+		t.Errorf("%+v", got)
+	}
+	if got := ide.Actions(text, 0, 3, nil); len(got) != 0 {
+		t.Errorf("elsewhere: %+v", got)
+	}
+}
+
+// A generated program whose names are changed one by one compiles to the same as before
+// but for names, in its written form too.
+func TestRenameKeepsTheProgram(t *testing.T) {
+	programs := 30
+	if promised {
+		programs = 10_000
+	}
+	renamed := 0
+	for seed := range programs {
+		text, wrong := ide.Format(gen.Program(uint64(seed), gen.Options{Statements: 15}))
+		if wrong != nil {
+			t.Fatalf("%d: %+v", seed, wrong)
+		}
+		text, _ = ide.Format(text) // the second time long expressions may find their place
+		want := encoded(t, text)
+		changed := text
+		var functions []string
+		for _, at := range firstNames(text) {
+			name := unused(changed, len(strings.TrimPrefix(at.word, "?")))
+			if edits, err := ide.Rename(changed, at.at, name); name != "" && err == nil {
+				changed = ide.Apply(changed, edits)
+				renamed++
+				if at.word[0] != '?' { // names of functions stand in programs
+					functions = append(functions, name, at.word)
+				}
+			}
+		}
+		formed, wrong := ide.Format(changed)
+		if wrong != nil {
+			t.Fatalf("seed %d: %+v\n%s", seed, wrong, changed)
+		}
+		old := strings.NewReplacer(functions...)
+		if got := encoded(t, formed); old.Replace(got) != old.Replace(want) {
+			t.Fatalf("seed %d: renaming has changed the program\n%s\n%s", seed, text, formed)
+		}
+	}
+	if renamed < 2*programs {
+		t.Errorf("only %d names were changed", renamed)
+	}
+}
+
+// unused returns a word so long that a text does not have, "" where all are taken.
+func unused(text string, length int) string {
+	for i := range 26 * 26 {
+		name := strings.Repeat("z", max(0, length-2)) + string(rune('a'+i/26)) + string(rune('a'+i%26))
+		name = name[len(name)-length:]
+		if !strings.Contains(text, name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// firstNames returns where each variable and function first stands.
+func firstNames(text string) []position {
+	var out []position
+	seen := map[string]bool{}
+	for _, k := range ide.Tokens(text) {
+		word := text[k.Start:k.End]
+		if k.Kind != ide.Variable && k.Kind != ide.Function || seen[word] {
+			continue
+		}
+		seen[word] = true
+		out = append(out, position{k.Start + 1, word})
+	}
+	return out
+}
+
+const checksum = 16 // at the end of a stored program
+
+// encoded is a program without its hash and checksum.
+func encoded(t *testing.T, text string) string {
+	t.Helper()
+	p, err := lang.Compile(text, lang.Options{})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	p.Hash = [sha256.Size]byte{}
+	b := bytecode.Encode(p)
+	return string(b[:len(b)-checksum])
+}
+
+func BenchmarkComplete(b *testing.B) {
+	var all strings.Builder
+	samples := scripts(b, "scripts/*.ql")
+	for all.Len() < 256<<10 {
+		for _, text := range samples {
+			all.WriteString(text + ";\n")
+		}
+	}
+	text := all.String()[:256<<10] + "\nEMIT "
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if len(ide.Complete(text, len(text), library{})) == 0 {
+			b.Fatal("nothing is offered")
+		}
+	}
+}
