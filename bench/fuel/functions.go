@@ -106,6 +106,8 @@ var functionCalls = map[string][]string{
 	"FLOOR":  {`FLOOR(2.5)`}, "CEIL": {`CEIL(2.5)`}, "TRUNCATE": {`TRUNCATE(2.5)`}, "CLAMP": {`CLAMP(5, 1, 3)`},
 	"POWER": {`POWER(2, 10)`, `POWER(1.0001, 100000)`, `POWER(3, 39)`, `POWER(-3, 600)`}, "SQRT": {`SQRT(2)`}, "EXP": {`EXP(1.5)`}, "LN": {`LN(2)`}, "LOG10": {`LOG10(2)`},
 	"PI": {`PI()`}, "SIN": {`SIN(1e300)`, `SIN(1)`}, "COS": {`COS(1e300)`}, "TAN": {`TAN(1e300)`}, "ATAN2": {`ATAN2(1, 2)`},
+	"LOG": {`LOG(8, 2)`, `LOG(81, 3)`}, "LOG2": {`LOG2(3)`}, "ASIN": {`ASIN(0.5)`}, "ACOS": {`ACOS(0.5)`}, "ATAN": {`ATAN(0.5)`},
+	"GCD": {`GCD(12, 18)`, `GCD(7540113804746346429, 4660046610375530309)`}, "LCM": {`LCM(4, 6)`},
 	"MIN":     {`MIN(?l3)`, `MIN(1, 2)`, `MIN(?ints)`, `MIN(?floats)`, `MIN(?texts)`, `MIN(?copies)`},
 	"MAX":     {`MAX(?l3)`, `MAX(?ints)`, `MAX(?floats)`, `MAX(?copies)`, `MAX(?texts)`},
 	"SUM":     {`SUM(?l3)`, `SUM(?ints)`, `SUM(?floats)`, `SUM([9007199254740993, ?huge, ?tiny])`, `SUM(?decimals)`},

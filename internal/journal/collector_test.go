@@ -70,6 +70,19 @@ func TestCollector(t *testing.T) {
 	}
 }
 
+// TestDecimalsAreToldApart digests arguments that differ in a decimal alone.
+func TestDecimalsAreToldApart(t *testing.T) {
+	digested := func(amount string) string {
+		return string(digest(atEffect(t, "WRITE [DECIMAL('"+amount+"')] TO '/a.json'").Effect()))
+	}
+	if digested("12.30") == digested("12.31") {
+		t.Error("another amount is taken for the same")
+	}
+	if digested("12.30") != digested("12.30") {
+		t.Error("the same amount is taken for another")
+	}
+}
+
 // TestCollectorIsBounded leaves out what is too much, and says so; without a bound nothing is
 // collected.
 func TestCollectorIsBounded(t *testing.T) {

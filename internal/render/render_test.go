@@ -199,6 +199,16 @@ func TestBytes(t *testing.T) {
 	}
 }
 
+func TestDecimals(t *testing.T) {
+	price, _ := value.ParseDecimal(nil, "12.30")
+	m := value.NewMap(nil, 1)
+	m.SetText("price", price)
+	got, err := HTML(nil, "p", "<p>{{.price}}</p><script>x = {{.price}}</script>", m.Value())
+	if err != nil || got.Str() != `<p>12.30</p><script>x = "12.30"</script>` {
+		t.Errorf("got %s, %v", got.Str(), err)
+	}
+}
+
 // FuzzHTML: no template does harm, and none that shows a text in the open
 // lets markup through.
 func FuzzHTML(f *testing.F) {

@@ -3,6 +3,7 @@ package lib
 import (
 	"math"
 	"math/bits"
+	"strconv"
 
 	"ql/lang/value"
 )
@@ -53,16 +54,22 @@ var numberFunctions = []Builtin{
 	{Name: "POWER", Min: 2, Max: 2, Fn: needs(2, power),
 		Signature: "POWER(base, exponent)", Summary: "The base to the power of the exponent.",
 		Example: `POWER(2, 10)`, Result: "1024"},
-	{Name: "SQRT", Min: 1, Max: 1, Fn: needs(1, byFloat("SQRT", math.Sqrt)),
+	{Name: "SQRT", Min: 1, Max: 1, Fn: needs(1, byFloatIn("SQRT", math.Sqrt, fromZero)),
 		Signature: "SQRT(number)", Summary: "The square root.",
 		Example: `SQRT(2.25)`, Result: "1.5"},
 	{Name: "EXP", Min: 1, Max: 1, Fn: needs(1, byFloat("EXP", math.Exp)),
 		Signature: "EXP(number)", Summary: "e to the power of the number.",
 		Example: `ROUND(EXP(1), 4)`, Result: "2.7183"},
-	{Name: "LN", Min: 1, Max: 1, Fn: needs(1, byFloat("LN", math.Log)),
+	{Name: "LN", Min: 1, Max: 1, Fn: needs(1, byFloatIn("LN", math.Log, aboveZero)),
 		Signature: "LN(number)", Summary: "The natural logarithm.",
 		Example: `ROUND(LN(10), 4)`, Result: "2.3026"},
-	{Name: "LOG10", Min: 1, Max: 1, Fn: needs(1, byFloat("LOG10", math.Log10)),
+	{Name: "LOG", Min: 2, Max: 2, Fn: needs(2, logarithm),
+		Signature: "LOG(number, base)", Summary: "The logarithm to a base; LN has the natural one.",
+		Example: `LOG(8, 2)`, Result: "3"},
+	{Name: "LOG2", Min: 1, Max: 1, Fn: needs(1, byFloatIn("LOG2", math.Log2, aboveZero)),
+		Signature: "LOG2(number)", Summary: "The logarithm to the base 2.",
+		Example: `LOG2(1024)`, Result: "10"},
+	{Name: "LOG10", Min: 1, Max: 1, Fn: needs(1, byFloatIn("LOG10", math.Log10, aboveZero)),
 		Signature: "LOG10(number)", Summary: "The logarithm to the base 10.",
 		Example: `LOG10(1000)`, Result: "3"},
 	{Name: "PI", Min: 0, Max: 0, Fn: pi,
@@ -77,9 +84,24 @@ var numberFunctions = []Builtin{
 	{Name: "TAN", Min: 1, Max: 1, Fn: needs(1, byFloat("TAN", math.Tan)),
 		Signature: "TAN(angle)", Summary: "The tangent of an angle in radians.",
 		Example: `ROUND(TAN(1), 4)`, Result: "1.5574"},
+	{Name: "ASIN", Min: 1, Max: 1, Fn: needs(1, byFloatIn("ASIN", math.Asin, toOne)),
+		Signature: "ASIN(number)", Summary: "The angle, in radians, whose sine the number is.",
+		Example: `ROUND(ASIN(1), 4)`, Result: "1.5708"},
+	{Name: "ACOS", Min: 1, Max: 1, Fn: needs(1, byFloatIn("ACOS", math.Acos, toOne)),
+		Signature: "ACOS(number)", Summary: "The angle, in radians, whose cosine the number is.",
+		Example: `ROUND(ACOS(0), 4)`, Result: "1.5708"},
+	{Name: "ATAN", Min: 1, Max: 1, Fn: needs(1, byFloat("ATAN", math.Atan)),
+		Signature: "ATAN(number)", Summary: "The angle, in radians, whose tangent the number is.",
+		Example: `ROUND(ATAN(1), 4)`, Result: "0.7854"},
 	{Name: "ATAN2", Min: 2, Max: 2, Fn: needs(2, atan2),
 		Signature: "ATAN2(y, x)", Summary: "The angle, in radians, of the point at x and y.",
 		Example: `ROUND(ATAN2(1, 1), 4)`, Result: "0.7854"},
+	{Name: "GCD", Min: 2, Max: 2, Fn: needs(2, gcd),
+		Signature: "GCD(a, b)", Summary: "The largest whole number that divides two whole numbers.",
+		Example: `GCD(12, 18)`, Result: "6"},
+	{Name: "LCM", Min: 2, Max: 2, Fn: needs(2, lcm),
+		Signature: "LCM(a, b)", Summary: "The smallest whole number that two whole numbers divide.",
+		Example: `LCM(4, 6)`, Result: "12"},
 	{Name: "RANDOM", Min: 0, Max: 2, Host: true,
 		Signature: "RANDOM() or RANDOM(low, high)", Summary: "A number by chance: from 0 up to but not 1, or a whole one from low to high, both included.",
 		Example: `RANDOM(1, 6)`},
@@ -95,15 +117,133 @@ func (c *Call) number(name string, f float64) (value.Value, error) {
 }
 
 // byFloat makes a function of one number from a Go function.
-func byFloat(name string, f func(float64) float64) Func {
+func byFloat(name string, f func(float64) float64) Func { return byFloatIn(name, f, anywhere) }
+
+// domain is the numbers that a function has a result for.
+type domain struct {
+	words string
+	has   func(float64) bool
+}
+
+var (
+	anywhere  = domain{"a number", func(float64) bool { return true }}
+	fromZero  = domain{"a number from 0 on", func(f float64) bool { return f >= 0 }}
+	aboveZero = domain{"a number above 0", func(f float64) bool { return f > 0 }}
+	toOne     = domain{"a number from -1 to 1", func(f float64) bool { return f >= -1 && f <= 1 }}
+)
+
+// in reads a number of the domain.
+func (d domain) in(in *input, i int, what string) float64 {
+	n := in.number(i, what)
+	if in.err == nil && !d.has(n.Float()) {
+		if what != "" {
+			what = " for argument " + strconv.Itoa(i+1) + ", " + what
+		}
+		in.fail(value.NumberRange, "takes %s%s, not %s", d.words, what, value.AppendNumber(nil, n))
+	}
+	return n.Float()
+}
+
+// byFloatIn is byFloat for functions that not all numbers have a result for.
+func byFloatIn(name string, f func(float64) float64, d domain) Func {
 	return func(c *Call, args []value.Value) (value.Value, error) {
 		in := read(c, name, args)
-		n := in.number(0, "")
+		n := d.in(&in, 0, "")
 		if in.err != nil {
 			return value.Null, in.err
 		}
-		return c.number(name, f(n.Float()))
+		return c.number(name, f(n))
 	}
+}
+
+// logarithm is exact where the number is a power of the base.
+func logarithm(c *Call, args []value.Value) (value.Value, error) {
+	in := read(c, "LOG", args)
+	n, base := aboveZero.in(&in, 0, "the number"), aboveZero.in(&in, 1, "the base")
+	if in.err == nil && base == 1 {
+		in.fail(value.NumberRange, "takes a base other than 1")
+	}
+	if in.err != nil {
+		return value.Null, in.err
+	}
+	switch base {
+	case 2:
+		return c.number("LOG", math.Log2(n))
+	case 10:
+		return c.number("LOG", math.Log10(n))
+	}
+	l := math.Log(n) / math.Log(base)
+	if whole := math.Round(l); math.Pow(base, whole) == n { // a power of the base, exactly
+		l = whole
+	}
+	return c.number("LOG", l)
+}
+
+// integer reads an integer.
+func (in *input) integer(i int, what string) int64 {
+	n := in.number(i, what)
+	if in.err == nil && !n.IsInt() {
+		in.fail(value.BadArgument, "takes a whole number for argument %d, %s, not %s", i+1, what, value.AppendNumber(nil, n))
+	}
+	return n.Int64()
+}
+
+// commonDivisor returns the largest number that divides two integers, and their
+// magnitudes; 0 where both are.
+func (in *input) commonDivisor() (divisor, a, b uint64) {
+	x, y := in.integer(0, "the first"), in.integer(1, "the second")
+	if in.err != nil {
+		return 0, 0, 0
+	}
+	a, b = unsigned(x), unsigned(y)
+	divisor = a
+	for rest := b; rest != 0; {
+		divisor, rest = rest, divisor%rest
+	}
+	in.Meter.Work(divisorWork)
+	return divisor, a, b
+}
+
+// divisorWork is what it takes to find a common divisor, of which the last
+// remainders of a Fibonacci sequence take most.
+const divisorWork = 60
+
+// unsigned returns the magnitude of an integer.
+func unsigned(x int64) uint64 {
+	if x < 0 {
+		return -uint64(x)
+	}
+	return uint64(x)
+}
+
+func gcd(c *Call, args []value.Value) (value.Value, error) {
+	in := read(c, "GCD", args)
+	divisor, _, _ := in.commonDivisor()
+	if in.err != nil {
+		return value.Null, in.err
+	}
+	return c.whole("GCD", 0, divisor)
+}
+
+func lcm(c *Call, args []value.Value) (value.Value, error) {
+	in := read(c, "LCM", args)
+	divisor, a, b := in.commonDivisor()
+	switch {
+	case in.err != nil:
+		return value.Null, in.err
+	case divisor == 0:
+		return value.Int(0), nil
+	}
+	hi, lo := bits.Mul64(a/divisor, b)
+	return c.whole("LCM", hi, lo)
+}
+
+// whole returns an integer of 128 bits where it is one of the language.
+func (c *Call) whole(name string, hi, lo uint64) (value.Value, error) {
+	if hi != 0 || lo > math.MaxInt64 {
+		return value.Null, value.Errorf(value.NumberRange, "the result of %s is too large for a whole number", name)
+	}
+	return value.Int(int64(lo)), nil
 }
 
 // wholeBy makes a rounding function from a Go function; integers are whole

@@ -104,6 +104,7 @@ func TestTypesRoundTrip(t *testing.T) {
 	large, _ := value.Number(1e300)
 	m := value.NewMap(nil, 0)
 	m.SetText("k", list(value.True, value.Null))
+	price, _ := value.ParseDecimal(nil, "-12.30")
 	for _, c := range []struct {
 		in   value.Value
 		want value.Value
@@ -116,6 +117,8 @@ func TestTypesRoundTrip(t *testing.T) {
 		{value.Int(math.MinInt64), value.Int(math.MinInt64), "integer"},
 		{float, float, "real"},
 		{large, large, "real"},
+		{price, value.Text("-12.30"), "text"},
+		{list(price), value.Text(`["-12.30"]`), "text"},
 		{value.Text(""), value.Text(""), "text"},
 		{value.Text("héllo 👋 'quoted' \"too\"; DROP TABLE t"), value.Text("héllo 👋 'quoted' \"too\"; DROP TABLE t"), "text"},
 		{value.Text("a\x00b"), value.Text("a\x00b"), "text"},

@@ -100,6 +100,11 @@ func TestValuesStay(t *testing.T) {
 	m.SetText("k", value.ListOf(value.Int(1<<62), value.Null, value.True))
 	set(t, s, "text", value.Text("ä\"\n"))
 	set(t, s, "float", float)
+	price, _ := value.ParseDecimal(nil, "12.30")
+	set(t, s, "price", price)
+	if v, err := s.Get(t.Context(), "price"); err != nil || !v.IsText() || v.Str() != "12.30" {
+		t.Errorf("a decimal comes back as %s, %v", value.Describe(v), err)
+	}
 	set(t, s, "map", m.Value())
 	set(t, s, "text", value.Text("again"))
 	set(t, s, "gone", value.Int(1))
@@ -119,7 +124,7 @@ func TestValuesStay(t *testing.T) {
 	store = open(t, path, Options{})
 	caller = store.For(ada, id)
 	s = start(t, caller)
-	want := `{"text":"again","float":2.5,"map":{"k":[4611686018427387904,null,true]}}`
+	want := `{"text":"again","float":2.5,"price":"12.30","map":{"k":[4611686018427387904,null,true]}}`
 	if got := all(t, s); got != want || caller.ID() != id {
 		t.Errorf("got %s under %s", got, caller.ID())
 	}
