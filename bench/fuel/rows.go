@@ -120,6 +120,36 @@ SET ?h AS 1e300`,
 		"CASE", `SET ?y AS CASE WHEN ?x = 1 THEN 1 WHEN ?x = 2 THEN 2 ELSE 3 END`,
 		"DEFAULT", `SET ?y AS ?none DEFAULT 3`,
 	)...)
+	rows = append(rows, with("decimal", `
+SET ?a AS DECIMAL("1234.56")
+SET ?b AS DECIMAL("0.19")
+SET ?w AS DECIMAL("1234567890123456789012345678901234.5678")
+SET ?w2 AS DECIMAL("9.9999999999999999999999999999")
+SET ?two AS DECIMAL("85070591730234615865843651857942052864")
+SET ?least AS DECIMAL("0.00000000000000000000000000000000000001")
+SET ?many AS MAP(RANGE(1, 5000), ?i -> DECIMAL(?i) / 8)
+SET ?close AS MAP(RANGE(1, 5000), ?i -> DECIMAL("1.000000000000000000000000000001") * ?i)`,
+		"add", `SET ?y AS ?a + ?b`,
+		"add an integer", `SET ?y AS ?a + 1`,
+		"add wide", `SET ?y AS ?w + ?b`,
+		"subtract", `SET ?y AS ?a - ?b`,
+		"multiply", `SET ?y AS ?a * ?b`,
+		"multiply wide", `SET ?y AS ?w2 * 99999999`,
+		"divide", `SET ?y AS ?a / 8`,
+		"divide wide", `SET ?y AS ?w / ?w`,
+		"divide in vain", `TRY SET ?y AS ?w / 7 CATCH END`,
+		"divide by a power of two", `TRY SET ?y AS ?least / ?two CATCH END`,
+		"remainder", `SET ?y AS ?w % ?b`,
+		"too long", `TRY SET ?y AS ?w * ?w CATCH END`,
+		"compare", `SET ?y AS ?a < ?b`,
+		"compare wide", `SET ?y AS ?w < ?least`,
+		"compare with a float", `SET ?y AS ?a < 1234.5`,
+		"compare with a small float", `SET ?y AS ?least < 4.9e-324`,
+		"equal to an integer", `IF ?a = 7 THEN SET ?y AS 1 END`,
+		"text", `SET ?y AS "{?w}"`,
+		"UNIQUE", `SET ?y AS UNIQUE(?many)`,
+		"UNIQUE close together", `SET ?y AS UNIQUE(?close)`,
+		"SORT", `SET ?y AS SORT(?close)`)...)
 	rows = append(rows, with("call", `
 DEFINE nothing() END
 DEFINE add(?a, ?b) RETURN ?a + ?b END
