@@ -15,6 +15,8 @@ type Function struct {
 	Args      int
 	Scalar    func(*Call)
 	Aggregate func() Aggregate
+	// Volatile says that it does depend on more than its arguments, so that each call is made.
+	Volatile bool
 }
 
 // Aggregate is one evaluation of an aggregate function. Inverse takes back the
@@ -32,7 +34,10 @@ func (c *Conn) addFunction(i int) error {
 		return err
 	}
 	defer libc.Xfree(c.tls, name)
-	const flags = lib.SQLITE_UTF8 | lib.SQLITE_DETERMINISTIC | lib.SQLITE_INNOCUOUS | lib.SQLITE_SUBTYPE | lib.SQLITE_RESULT_SUBTYPE
+	flags := int32(lib.SQLITE_UTF8 | lib.SQLITE_INNOCUOUS | lib.SQLITE_SUBTYPE | lib.SQLITE_RESULT_SUBTYPE)
+	if !f.Volatile {
+		flags |= lib.SQLITE_DETERMINISTIC
+	}
 	var rc int32
 	if f.Aggregate != nil {
 		rc = lib.Xsqlite3_create_window_function(c.tls, c.db, name, int32(f.Args), flags, uintptr(i),
@@ -179,6 +184,9 @@ func (c *Call) JSON(i int) bool {
 
 // MaxBytes returns how many bytes a value may have.
 func (c *Call) MaxBytes() int { return c.conn.Limit(lib.SQLITE_LIMIT_LENGTH) }
+
+// LastInsertID is that of the connection.
+func (c *Call) LastInsertID() int64 { return c.conn.LastInsertID() }
 
 // ReturnNull makes the result null.
 func (c *Call) ReturnNull() { lib.Xsqlite3_result_null(c.conn.tls, c.ctx) }

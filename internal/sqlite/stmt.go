@@ -154,6 +154,14 @@ func (s *Stmt) ColumnName(i int) string {
 	return strings.ToValidUTF8(libc.GoString(lib.Xsqlite3_column_name(s.conn.tls, s.p, int32(i))), "\uFFFD")
 }
 
+// ColumnOrigin returns the table and the column that column i comes from as it is; "" where it is
+// computed.
+func (s *Stmt) ColumnOrigin(i int) (table, column string) {
+	table = libc.GoString(lib.Xsqlite3_column_table_name(s.conn.tls, s.p, int32(i)))
+	column = libc.GoString(lib.Xsqlite3_column_origin_name(s.conn.tls, s.p, int32(i)))
+	return strings.ToValidUTF8(table, "\uFFFD"), strings.ToValidUTF8(column, "\uFFFD")
+}
+
 // Kind returns what the current row holds in column i: one of the library's
 // type numbers.
 func (s *Stmt) Kind(i int) int { return int(lib.Xsqlite3_column_type(s.conn.tls, s.p, int32(i))) }

@@ -26,8 +26,9 @@ type conn struct {
 	pool       *database
 	authorizer *authorizer
 	budget     *budget // of the statement under way
-	usage      *usage  // nil without shared storage
-	bounds     Bounds  // as the transaction under way found them
+	running    *statement
+	usage      *usage // nil without shared storage
+	bounds     Bounds // as the transaction under way found them
 	// maxPages is the bound that was set last, 0 for the first one.
 	maxPages int64
 	// statements caches those prepared, the last used last.

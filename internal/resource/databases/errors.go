@@ -1,6 +1,7 @@
 package databases
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -75,6 +76,48 @@ func (c *conn) full(err error) error {
 	return value.Errorf("database_full", "the database %s is full: it may hold %s", value.Quote(c.name), value.FormatSize(c.options.MaxBytes))
 }
 
+// malformed takes SQLite's message about a definition that it cannot read again apart.
+func malformed(message string) (name, near string, ok bool) {
+	rest, ok := strings.CutPrefix(message, "malformed database schema (")
+	if !ok {
+		return "", "", false
+	}
+	name, rest, ok = strings.Cut(rest, ")")
+	if near, found := strings.CutPrefix(rest, " - near "); found {
+		return name, ", near " + strings.TrimSuffix(near, ": syntax error"), ok
+	}
+	return name, "", ok
+}
+
+// usedUp returns a table of the statement under way whose AUTOINCREMENT has no number left, "" where
+// there is none: SQLite says of that, too, that the database is full.
+func (c *conn) usedUp() (table string) {
+	if c.running == nil {
+		return ""
+	}
+	const at = "SELECT name, EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND instr(lower(sql), lower(q.name)))" +
+		" FROM sqlite_sequence q WHERE seq = 9223372036854775807 LIMIT 20"
+	sql := c.running.sql
+	// Without AUTOINCREMENT there is no such table, and that is an error of no interest.
+	_ = c.eachRow(context.Background(), at, func(s *sqlite.Stmt) {
+		if name := string(s.Text(0)); table == "" && s.Int(1) != 0 || mentions(sql, name) {
+			table = name
+		}
+	})
+	return table
+}
+
+// mentions reports whether SQL holds a name.
+func mentions(sql, name string) bool {
+	name = strings.ToLower(name)
+	for other := range names(sql) {
+		if other == name {
+			return true
+		}
+	}
+	return false
+}
+
 func tryDisk(folder string) error {
 	f, err := os.CreateTemp(folder, ".probe-")
 	if err != nil {
@@ -121,7 +164,14 @@ func (c *conn) explain(err error) error {
 		return value.Errorf(sqlDenied, "this SQL is not allowed")
 	case lib.SQLITE_MISMATCH:
 		return value.Errorf(value.WrongKind, "this value does not fit: LIMIT, OFFSET and the number of a row, an INTEGER PRIMARY KEY, take whole numbers")
+	case lib.SQLITE_CORRUPT:
+		if name, near, ok := malformed(e.Message); ok && c.running != nil && c.running.defines {
+			return value.Errorf(sqlError, "%s cannot be called so: SQLite keeps this definition and could not read it again%s; write the name in double quotes, or choose another", value.Quote(name), near)
+		}
 	case lib.SQLITE_FULL:
+		if table := c.usedUp(); table != "" {
+			return value.Errorf("row_numbers_used", "the table %s has no row numbers left: its AUTOINCREMENT has come to 9223372036854775807, the last one; give the row a number that is free", value.Quote(table))
+		}
 		return c.full(err)
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
 		return value.Errorf("database_busy", "another program holds the database %s: it was waited for %s", value.Quote(c.name), c.options.Busy)

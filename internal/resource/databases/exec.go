@@ -65,6 +65,9 @@ func (c *conn) run(ctx context.Context, s *statement, call *call) (v value.Value
 	}()
 	c.openBudget(call.meter, s.windows)
 	defer c.closeBudget()
+	c.running = s
+	defer func() { c.running = nil }()
+	c.db.SetLastInsertID(noRowInserted)
 	defer s.Reset()
 	defer func() {
 		if broken := charge(call.meter, price(s.DrainWork())); broken != nil {

@@ -2,6 +2,7 @@ package databases
 
 import (
 	"bytes"
+	"math"
 	"unicode/utf8"
 
 	"ql/internal/sqlite"
@@ -37,6 +38,7 @@ func scalars() []sqlite.Function {
 		{Name: "ltrim", Args: 2, Scalar: func(c *sqlite.Call) { trim(c, true, false) }},
 		{Name: "rtrim", Args: 2, Scalar: func(c *sqlite.Call) { trim(c, false, true) }},
 		{Name: "unhex", Args: 2, Scalar: unhex},
+		{Name: "last_insert_rowid", Args: 0, Scalar: lastInsertRowID, Volatile: true},
 	}
 }
 
@@ -53,12 +55,41 @@ func instr(c *sqlite.Call) {
 	}
 	whole, part := c.Text(0), c.Text(1)
 	at := bytes.Index(whole, part)
+	if at > 0 && isContinuation(part[0]) {
+		at = -1 // SQLite looks where a character starts, and at the first byte
+	}
 	if at < 0 {
 		c.ReturnInt(0)
 		return
 	}
-	c.ReturnInt(int64(utf8.RuneCount(whole[:at]) + 1))
+	place := int64(1)
+	for i := 1; i <= at; i++ {
+		if !isContinuation(whole[i]) {
+			place++
+		}
+	}
+	c.ReturnInt(place)
 }
+
+// isContinuation reports whether a byte of UTF-8 goes on with a character.
+func isContinuation(b byte) bool { return b&0xC0 == 0x80 }
+
+// noRowInserted is the number of the last inserted row before a statement has inserted one.
+const noRowInserted = math.MinInt64
+
+// lastInsertRowID gives what SQLite does where the statement under way, or a trigger of it, has
+// inserted a row. Before that SQLite would tell of whatever ran last on the connection, which may be
+// another script.
+func lastInsertRowID(c *sqlite.Call) {
+	id := c.LastInsertID()
+	if id == noRowInserted {
+		c.Fail(noLastRow)
+		return
+	}
+	c.ReturnInt(id)
+}
+
+const noLastRow = "last_insert_rowid() has no value here: it tells of a row that the same statement or its triggers inserted before; in a trigger, NEW and OLD have the row itself"
 
 func replace(c *sqlite.Call) {
 	if c.Null(0, 1) {

@@ -38,6 +38,13 @@ func TestFunctionsAsSQLite(t *testing.T) {
 			calls = append(calls, fmt.Sprintf("replace(%s, %s, 'zz')", a, b), fmt.Sprintf("replace('abcabc', %s, %s)", a, b))
 		}
 	}
+	// Bytes that are parts of characters; the results are numbers.
+	parts := []string{"'ä'", "'aä'", "'ää'", "x'a4'", "x'c3'", "x'a4a4'", "x'80c3a4'", "x'a4c3a4'", "x''", "'a'"}
+	for _, a := range parts {
+		for _, b := range parts {
+			calls = append(calls, fmt.Sprintf("instr(%s, %s)", a, b))
+		}
+	}
 	for _, rows := range []string{
 		"(SELECT 1 AS a, 2 AS b WHERE 0)",
 		"(SELECT 'x' AS a, 1 AS b UNION ALL SELECT 'y', NULL UNION ALL SELECT NULL, 3 UNION ALL SELECT 'ä\"\\', 2.5)",

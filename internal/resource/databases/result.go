@@ -2,7 +2,9 @@ package databases
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strconv"
 	"unicode/utf8"
 
 	"ql/internal/engine"
@@ -41,7 +43,6 @@ func (r *reader) changes() (value.Value, error) {
 // countChanges runs a statement without rows, and counts those that it changed.
 func (r *reader) countChanges() (changed int64, id value.Value, err error) {
 	db := r.conn.db
-	db.SetLastInsertID(0)
 	before := db.TotalChanges()
 	if _, err := r.next(); err != nil {
 		return 0, value.Null, err
@@ -52,7 +53,7 @@ func (r *reader) countChanges() (changed int64, id value.Value, err error) {
 	if db.TotalChanges() != before {
 		changed = db.Changes()
 	}
-	if last := db.LastInsertID(); last != 0 {
+	if last := db.LastInsertID(); last != noRowInserted {
 		id = value.Int(last)
 	}
 	return changed, id, nil
@@ -124,7 +125,7 @@ func (r *reader) rows() (value.Value, error) {
 // changed when it makes its first step, so they are not known before.
 func (r *reader) name() error {
 	names := r.stmt.names()
-	if err := checkNames(names); err != nil {
+	if err := r.checkNames(names); err != nil {
 		return err
 	}
 	r.keys = make([]value.Value, len(names))
@@ -137,10 +138,10 @@ func (r *reader) name() error {
 }
 
 // checkNames refuses columns of one name.
-func checkNames(names []string) error {
+func (r *reader) checkNames(names []string) error {
 	for i, name := range names {
-		if slices.Contains(names[:i], name) { // there are a hundred at most
-			return value.Errorf("duplicate_column", "two columns of the result are called %s: give one another name with AS", value.Quote(name))
+		if first := slices.Index(names[:i], name); first >= 0 { // there are a hundred at most
+			return r.duplicate(first, i)
 		}
 	}
 	return nil
@@ -159,7 +160,7 @@ func (r *reader) each(to engine.RowSink) error {
 			if len(names) == 0 {
 				return value.Errorf(sqlError, "this SQL statement gives no rows that SET FILE could write")
 			}
-			if err := checkNames(names); err != nil {
+			if err := r.checkNames(names); err != nil {
 				return err
 			}
 			if err := to.Columns(names); err != nil {
@@ -182,6 +183,36 @@ func (r *reader) each(to engine.RowSink) error {
 		}
 		r.meter.ReleaseTo(r.meter.Allocated() - held) // the sink may have kept some
 	}
+}
+
+// duplicate is the error of two columns of one name. It says which they are, and how the second
+// could be called.
+func (r *reader) duplicate(first, second int) error {
+	name := r.stmt.ColumnName(second)
+	table, column := r.stmt.ColumnOrigin(second)
+	other, otherColumn := r.stmt.ColumnOrigin(first)
+	describe := func(i int, table, column string) string {
+		if table == "" {
+			return strconv.Itoa(i + 1)
+		}
+		return fmt.Sprintf("%d (%s.%s)", i+1, table, column)
+	}
+	alias := "… AS " + plainOrQuoted(name+"_2")
+	if table != "" && table != other {
+		alias = plainOrQuoted(table) + "." + plainOrQuoted(column) + " AS " + plainOrQuoted(table+"_"+name)
+	}
+	return value.Errorf("duplicate_column", "the columns %s and %s of the result are both called %s: give one another name, as in %s",
+		describe(first, other, otherColumn), describe(second, table, column), value.Quote(name), alias)
+}
+
+// plainOrQuoted writes a name in SQL as people do.
+func plainOrQuoted(name string) string {
+	for i := range len(name) {
+		if !isWord(name[i]) || i == 0 && name[i] >= '0' && name[i] <= '9' {
+			return QuoteIdentifier(name)
+		}
+	}
+	return name
 }
 
 // current returns the current row as a map.
