@@ -61,8 +61,8 @@ SET ?p AS 0`
 // test sees to it that none is missing.
 var functionCalls = map[string][]string{
 	"LENGTH":      {`LENGTH(?a1)`, `LENGTH(?eM)`, `LENGTH(?aM)`},
-	"UPPER":       {`UPPER(?a1)`, `UPPER("é")`, `UPPER(?eM)`, `UPPER(?aM)`, `UPPER(REPEAT("ß", 400000))`, `UPPER(?digits)`},
-	"LOWER":       {`LOWER("ABC")`, `LOWER(?eM)`, `LOWER(REPEAT("É", 400000))`, `LOWER(?aM)`},
+	"UPPER":       {`UPPER(?a1)`, `UPPER("é")`, `UPPER(?eM)`, `UPPER(?aM)`, `UPPER(REPEAT("ß", 400000))`, `UPPER(REPEAT("ΐ", 300000))`, `UPPER(?digits)`},
+	"LOWER":       {`LOWER("ABC")`, `LOWER(?eM)`, `LOWER(REPEAT("É", 400000))`, `LOWER(REPEAT("Σ", 400000))`, `LOWER(REPEAT("Σ'", 300000))`, `LOWER(?aM)`},
 	"CAPITALIZE":  {`CAPITALIZE(?a1)`, `CAPITALIZE(?aM)`, `CAPITALIZE(?eM)`},
 	"TRIM":        {`TRIM(" a ")`, `TRIM(?spaces)`, `TRIM(?wideSpaces)`, `TRIM(?aM, "a")`, `TRIM(?eM, ?eM)`, `TRIM("a", ?mixM)`},
 	"TRIM_START":  {`TRIM_START(" a")`, `TRIM_START(?spaces)`, `TRIM_START(?aM, "a")`},

@@ -14,8 +14,8 @@ import (
 // in cheap.
 var costly = map[string]func(n int) [][]value.Value{
 	"LENGTH":     texts(one("é"), one("a")),
-	"UPPER":      texts(one("é"), one("a"), one("ß")),
-	"LOWER":      texts(one("É"), one("a")),
+	"UPPER":      texts(one("é"), one("a"), one("ß"), one("ΐ")),
+	"LOWER":      texts(one("É"), one("a"), one("Σ"), one("Σ'")),
 	"CAPITALIZE": texts(one("a")),
 	"TRIM":       texts(one(" "), one("\u2003"), two(" ", " "), both("é")),
 	"TRIM_START": texts(one(" "), both("é")),

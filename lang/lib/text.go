@@ -13,10 +13,10 @@ var textFunctions = []Builtin{
 		Signature: "LENGTH(text)", Summary: "How many characters a text has, or how many bytes bytes have; 0 for null.",
 		Example: `LENGTH("naïve")`, Result: "5"},
 	{Name: "UPPER", Min: 1, Max: 1, Fn: needs(1, upper),
-		Signature: "UPPER(text)", Summary: "The text in capital letters.",
+		Signature: "UPPER(text)", Summary: "The text in capital letters, as Unicode maps them: one letter may become several, as ß does.",
 		Example: `UPPER("élan")`, Result: "ÉLAN"},
 	{Name: "LOWER", Min: 1, Max: 1, Fn: needs(1, lower),
-		Signature: "LOWER(text)", Summary: "The text in small letters.",
+		Signature: "LOWER(text)", Summary: "The text in small letters, as Unicode maps them: Σ is ς at the end of a word.",
 		Example: `LOWER("Hello")`, Result: "hello"},
 	{Name: "CAPITALIZE", Min: 1, Max: 1, Fn: needs(1, capitalize),
 		Signature: "CAPITALIZE(text)", Summary: "The text with its first letter as a capital.",
@@ -113,72 +113,6 @@ func length(c *Call, args []value.Value) (value.Value, error) {
 		return value.Null, in.err
 	}
 	return value.Int(int64(c.characters(s))), nil
-}
-
-func upper(c *Call, args []value.Value) (value.Value, error) {
-	return mapText(c, "UPPER", args, unicode.ToUpper, upperPairs)
-}
-
-func lower(c *Call, args []value.Value) (value.Value, error) {
-	return mapText(c, "LOWER", args, unicode.ToLower, func(rune) string { return "" })
-}
-
-// upperPairs returns the capitals of a letter that has several, "" for others.
-func upperPairs(r rune) string {
-	switch r {
-	case 'ß':
-		return "SS"
-	case 'ﬀ':
-		return "FF"
-	case 'ﬁ':
-		return "FI"
-	case 'ﬂ':
-		return "FL"
-	case 'ﬃ':
-		return "FFI"
-	case 'ﬄ':
-		return "FFL"
-	}
-	return ""
-}
-
-// mapText replaces every character of a text by what f makes of it, or by the
-// several that several has for it.
-func mapText(c *Call, name string, args []value.Value, f func(rune) rune, several func(rune) string) (value.Value, error) {
-	in := read(c, name, args)
-	s := in.text(0, "")
-	if in.err != nil {
-		return value.Null, in.err
-	}
-	size, changed := 0, false
-	for p := range c.pieces(s) {
-		c.Meter.Work(len(p))
-		for _, r := range p {
-			if more := several(r); more != "" {
-				size += len(more)
-				changed = true
-				continue
-			}
-			to := f(r)
-			size += utf8.RuneLen(to)
-			changed = changed || to != r
-		}
-	}
-	if !changed {
-		return args[0], nil
-	}
-	b := value.NewBuilder(c.Meter, value.KindText, size)
-	out := b.Reserve(size)[:0]
-	for p := range c.pieces(s) {
-		for _, r := range p {
-			if more := several(r); more != "" {
-				out = append(out, more...)
-				continue
-			}
-			out = utf8.AppendRune(out, f(r))
-		}
-	}
-	return b.Value(), nil
 }
 
 func capitalize(c *Call, args []value.Value) (value.Value, error) {
