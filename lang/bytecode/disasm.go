@@ -163,7 +163,23 @@ func template(t Template) string {
 func (p *Program) site(s Site) string {
 	text := s.Effect.String()
 	if _, sql := s.Effect.HasStatement(); sql {
-		text += " " + constant(value.Text(strings.Join(p.Statements[s.Statement].Texts, "$")))
+		text += " " + constant(value.Text(p.Statements[s.Statement].outline()))
 	}
 	return fmt.Sprintf("%s, arguments %d", text, s.Args)
+}
+
+// outline is the SQL of a statement with $ for each value, and with the choices of each name.
+func (s *Statement) outline() string {
+	var b strings.Builder
+	for i := range s.Texts {
+		if i > 0 {
+			if choices := s.Choices(i - 1); choices != nil {
+				b.WriteString("{$ IN " + strings.Join(choices, ", ") + "}")
+			} else {
+				b.WriteByte('$')
+			}
+		}
+		b.WriteString(s.Text(i))
+	}
+	return b.String()
 }

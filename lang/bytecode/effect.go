@@ -1,5 +1,7 @@
 package bytecode
 
+import "strings"
+
 // Class is the execution class of a step, as the trace shows it.
 type Class uint8
 
@@ -207,10 +209,52 @@ var effectNames = func() map[string]Effect {
 // Statement is a SQL statement of a program: text pieces with a parameter
 // between each two.
 type Statement struct {
-	Head   string   // SELECT, INSERT, …
-	Texts  []string // one more than there are parameters
+	Head string // SELECT, INSERT, …
+	// Texts are one more than there are parameters. That behind a SQLChoice begins with its choices:
+	// see Text and Choices.
+	Texts  []string
 	Params []SQLParam
 	Mode   SQLMode
+}
+
+// endOfChoice ends each choice in the text behind its parameter, and stands once more behind them.
+const endOfChoice = "\x00"
+
+// ChoicesText returns what choices come to at the start of the text behind their parameter.
+func ChoicesText(choices []string) string {
+	return strings.Join(choices, endOfChoice) + endOfChoice + endOfChoice
+}
+
+// Text returns piece i of the SQL.
+func (s *Statement) Text(i int) string {
+	if i == 0 || s.Params[i-1] != SQLChoice {
+		return s.Texts[i]
+	}
+	_, text, _ := strings.Cut(s.Texts[i], endOfChoice+endOfChoice)
+	return text
+}
+
+// Choices returns what parameter i may be, as it is written into the SQL; nil where it is no
+// SQLChoice.
+func (s *Statement) Choices(i int) []string {
+	if s.Params[i] != SQLChoice {
+		return nil
+	}
+	choices, _, _ := strings.Cut(s.Texts[i+1], endOfChoice+endOfChoice)
+	return strings.Split(choices, endOfChoice)
+}
+
+// isWhole reports whether the parts of a statement fit together.
+func (s *Statement) isWhole() bool {
+	if len(s.Texts) != len(s.Params)+1 || s.Mode > SQLValue {
+		return false
+	}
+	for i, p := range s.Params {
+		if p > SQLChoice || p == SQLChoice && !strings.Contains(s.Texts[i+1], endOfChoice+endOfChoice) {
+			return false
+		}
+	}
+	return true
 }
 
 // SQLParam says what a parameter of a statement may stand for.
@@ -221,6 +265,7 @@ const (
 	SQLOne     SQLParam = iota // a value; a list or map is its JSON
 	SQLMembers                 // after IN: the members of a list, in parentheses
 	SQLAmong                   // a value among others in the parentheses of IN: no list
+	SQLChoice                  // in braces: one of a list of names, which is written into the SQL
 )
 
 // SQLMode says what a script takes of a statement's result.

@@ -2,7 +2,6 @@ package bytecode
 
 import (
 	"fmt"
-	"slices"
 
 	"ql/lang/value"
 )
@@ -70,7 +69,7 @@ func (v *verifier) tables() error {
 		}
 	}
 	for i, s := range p.Statements {
-		if len(s.Texts) != len(s.Params)+1 || s.Mode > SQLValue || slices.ContainsFunc(s.Params, func(p SQLParam) bool { return p > SQLAmong }) {
+		if !s.isWhole() {
 			return fmt.Errorf("statement %d is wrong", i)
 		}
 	}

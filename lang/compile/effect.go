@@ -160,6 +160,8 @@ func sqlParam(p syntax.SQLPart) bytecode.SQLParam {
 		return bytecode.SQLMembers
 	case p.Among:
 		return bytecode.SQLAmong
+	case p.Choices != nil:
+		return bytecode.SQLChoice
 	}
 	return bytecode.SQLOne
 }
@@ -178,6 +180,9 @@ func (g *fn) sql(s *syntax.SQL) {
 		st.Texts = append(st.Texts, text)
 		st.Params = append(st.Params, sqlParam(p))
 		text = ""
+		if p.Choices != nil {
+			text = bytecode.ChoicesText(p.Choices)
+		}
 		r := base
 		if n > 0 {
 			r = g.temp()

@@ -69,6 +69,8 @@ func (p *printer) param(part syntax.SQLPart) doc {
 		return raw(p.src[start:stop])
 	case part.Parens:
 		return text("(" + printed + ")")
+	case part.Choices != nil:
+		return text("{" + printed + " IN " + strings.Join(part.Choices, ", ") + "}")
 	}
 	return text(printed)
 }

@@ -124,13 +124,16 @@ func describe(e *vm.Effect) string {
 var modeNames = [...]string{bytecode.SQLEmit: "emit", bytecode.SQLRows: "rows", bytecode.SQLRow: "row", bytecode.SQLValue: "value"}
 
 func statementText(s *bytecode.Statement) string {
-	text := s.Texts[0]
+	text := s.Text(0)
 	for i, p := range s.Params {
-		text += fmt.Sprintf("$%d", i+1)
-		if p == bytecode.SQLMembers {
-			text += "..."
+		place := fmt.Sprintf("$%d", i+1)
+		switch p {
+		case bytecode.SQLMembers:
+			place += "..."
+		case bytecode.SQLChoice:
+			place = "{" + place + " IN " + strings.Join(s.Choices(i), ", ") + "}"
 		}
-		text += s.Texts[i+1]
+		text += place + s.Text(i+1)
 	}
 	return text
 }

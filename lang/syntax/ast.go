@@ -454,6 +454,9 @@ type SQLPart struct {
 	InList bool
 	Parens bool
 	Among  bool
+	// Choices are the names that a parameter in braces may be, {?by IN name, city}, as they are
+	// written; the braces are part of the Span. Nil for others.
+	Choices []string
 }
 
 // Expressions.

@@ -102,6 +102,7 @@ func FuzzSQL(f *testing.F) {
 		"SELECT 'a''b', \"c\"\"d\", `e`, $$f;$$, $t$ ; $t$, a::text, b ?| c, d @> e, f !~ 'g', h[1:2] FROM t -- ; x\n WHERE i IN ( /* c */ ?x.y[?z] ) AND j NOT IN ?k;",
 		"SELECT POSITION('a' IN ?x), !GET ('q').a[0], ?x.1 FROM t WHERE a IN (?b, ?c) OR a IN (!GET);",
 		"UPDATE t SET row = ?r, value = 1 RETURNING * SET ROW ?x",
+		"SELECT [it's], [c(d] FROM t ORDER BY {?by IN name, t.\"c d\", [e]} { !GET('dir') IN ASC, DESC };",
 	} {
 		f.Add(s)
 	}
@@ -135,6 +136,10 @@ func checkSQL(t *testing.T, text string, sql *syntax.SQL) {
 			}
 			if i > 0 && sql.Parts[i-1].Param == nil {
 				t.Fatalf("parts %d and %d are both texts", i-1, i)
+			}
+		case part.Choices != nil:
+			if span[0] != '{' || span[len(span)-1] != '}' || part.InList || part.Among {
+				t.Fatalf("part %d is %q", i, span)
 			}
 		case part.Parens:
 			if span[0] != '(' || span[len(span)-1] != ')' || !part.InList {

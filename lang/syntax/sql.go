@@ -48,7 +48,6 @@ type sqlReader struct {
 // bracket is an open bracket of SQL.
 type bracket struct {
 	pos      int
-	char     byte
 	position bool // of POSITION(… IN …)
 	list     bool // of the values after IN
 	order    bool // in an ORDER BY of its own
@@ -115,9 +114,11 @@ func (r *sqlReader) step() bool {
 		r.pos++
 	case '$':
 		r.dollar()
-	case '(', '[':
-		in := c == '(' && r.prev == wIn
-		r.brackets = append(r.brackets, bracket{pos: r.pos, char: c, position: r.prev == wPosition, list: in, errs: len(r.p.errs)})
+	case '[':
+		r.bracketed()
+	case '(':
+		in := r.prev == wIn
+		r.brackets = append(r.brackets, bracket{pos: r.pos, position: r.prev == wPosition, list: in, errs: len(r.p.errs)})
 		r.pos++
 		r.token()
 		r.afterIn = in
@@ -144,7 +145,11 @@ func (r *sqlReader) step() bool {
 	case '@':
 		r.at()
 	case '{':
-		r.brace()
+		if i := r.spaces(r.pos + 1); i < len(r.src) && (r.src[i] == '?' || r.src[i] == '!') && letterAt(r.src, i+1) {
+			r.choice(i)
+			return true
+		}
+		r.pos++
 	default:
 		r.pos++
 	}
@@ -495,7 +500,7 @@ func (r *sqlReader) endOfScript() {
 		} else {
 			r.pos = open.pos
 		}
-		r.fail(open.pos, open.pos+1, "this %c is not closed in its SQL statement", open.char)
+		r.fail(open.pos, open.pos+1, "this ( is not closed in its SQL statement")
 	case r.begins > 0:
 		r.p.forgetErrors(r.beginErrs)
 		r.fail(r.begin, r.begin+len("BEGIN"), "this BEGIN has no END")

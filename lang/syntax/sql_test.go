@@ -17,6 +17,8 @@ func sqlParts(src string, sql *syntax.SQL) string {
 		switch {
 		case p.Param == nil:
 			out = append(out, p.Text)
+		case p.Choices != nil:
+			out = append(out, "{‹"+src[p.Param.Pos():p.Param.End()]+"› "+strings.Join(p.Choices, " ")+"}")
 		case p.Parens:
 			out = append(out, "(‹"+src[p.Param.Pos():p.Param.End()]+"›)")
 		case p.Among:
@@ -64,6 +66,9 @@ func TestSQLParts(t *testing.T) {
 		{"CREATE OR REPLACE TEMP TRIGGER t BEGIN DELETE FROM a; END", "CREATE OR REPLACE TEMP TRIGGER t BEGIN DELETE FROM a; END"},
 		{"SELECT 'it''s' || \"a\"\"b\" SET ?x", "SELECT 'it''s' || \"a\"\"b\""},
 		{"SELECT 1\n\n", "SELECT 1"},
+		{"SELECT [it's], [c(d], [a -- b], [?x] FROM [a;b] WHERE c = ?y SET ?rows", "SELECT [it's], [c(d], [a -- b], [?x] FROM [a;b] WHERE c = |‹?y›"},
+		{"SELECT 1 ORDER BY {?by IN name, t.city} {?o.dir[0] IN ASC, desc}, 1", "SELECT 1 ORDER BY |{‹?by› name t.city}| |{‹?o.dir[0]› ASC desc}|, 1"},
+		{"SELECT { !GET('c') IN \"a b\" ,`c`,[it's], \"x\".[y] } FROM t", "SELECT |{‹!GET('c')› \"a b\" `c` [it's] \"x\".[y]}| FROM t"},
 		{"select a from é where ü = ?ö", "select a from é where ü = |‹?ö›"},
 	}
 	for _, test := range tests {

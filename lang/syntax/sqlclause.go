@@ -145,5 +145,5 @@ func (r *sqlReader) constantOrder(start, stop int) {
 		return
 	}
 	name := short(r.src[start:stop])
-	r.errorAt(start, stop, "%s is one value for all rows, so this sorts nothing: write ORDER BY CASE %s WHEN 'name' THEN name WHEN 'city' THEN city END", name, name)
+	r.errorAt(start, stop, "%s is one value for all rows, so this sorts nothing: list the names it may be, as in ORDER BY {%s IN name, city}", name, name)
 }

@@ -10,8 +10,7 @@ func (r *sqlReader) question() bool {
 	start := r.pos
 	switch {
 	case letterAt(r.src, start+1):
-		end := wordEnd(r.src, start+1)
-		r.bind(r.accesses(r.p.newVar(source.Pos(start), source.Pos(end))))
+		r.bind(r.variable(start))
 		return true
 	case start+1 < len(r.src) && class[r.src[start+1]] == cDigit:
 		r.pos = sqlWordEnd(r.src, start+1)
@@ -36,6 +35,17 @@ func (r *sqlReader) bang() bool {
 		r.token()
 		return true
 	}
+	r.bind(r.global(start))
+	return true
+}
+
+// variable reads the variable at start, with the accesses that touch it.
+func (r *sqlReader) variable(start int) Expr {
+	return r.accesses(r.p.newVar(source.Pos(start), source.Pos(wordEnd(r.src, start+1))))
+}
+
+// global reads the global at start, with what touches it.
+func (r *sqlReader) global(start int) Expr {
 	p := r.p
 	p.resetTo(start)
 	name := p.src[p.tok.start+1 : p.tok.stop]
@@ -54,8 +64,7 @@ func (r *sqlReader) bang() bool {
 		g.Stop = r.closing(tRParen, i, ")")
 		p.leave()
 	}
-	r.bind(r.accesses(g))
-	return true
+	return r.accesses(g)
 }
 
 // closing returns the end of the closing bracket, without reading what stands
@@ -162,6 +171,24 @@ func (r *sqlReader) quoted(quote byte) {
 	if end == 0 {
 		r.fail(start, start+1, "this SQL text has no end: a second %c is missing", quote)
 	}
+	r.noInsertions(start, end)
+	r.pos = end
+}
+
+// bracketed reads a name in [ ], which holds anything but ]. PostgreSQL's a[1:2] and int[] are read
+// the same way. No name goes over lines, so that one without an end is told where it stands.
+func (r *sqlReader) bracketed() {
+	start := r.pos
+	n := strings.IndexAny(r.src[start:], "]\n")
+	if n < 0 || r.src[start+n] != ']' {
+		r.fail(start, start+1, "this [ is not closed in its SQL statement")
+	}
+	r.noInsertions(start, start+n)
+	r.pos = start + n + 1
+}
+
+// noInsertions refuses {?name} from start to end, which are in quotes.
+func (r *sqlReader) noInsertions(start, end int) {
 	body := r.src[start:end]
 	for i := strings.IndexByte(body, '{'); i >= 0; {
 		if insertionMark(body, i) == 1 {
@@ -174,22 +201,12 @@ func (r *sqlReader) quoted(quote byte) {
 		}
 		i += 1 + n
 	}
-	r.pos = end
 }
 
 // insertion refuses {?name} at i.
 func (r *sqlReader) insertion(i int) {
 	end := wordEnd(r.src, i+2)
 	r.errorAt(i, end, "insertions do not work in SQL: write %s, without quotes and braces around it", r.src[i+1:end])
-}
-
-func (r *sqlReader) brace() {
-	if insertionMark(r.src, r.pos) == 1 {
-		r.insertion(r.pos)
-		r.pos = wordEnd(r.src, r.pos+2)
-		return
-	}
-	r.pos++
 }
 
 // dollar reads $tag$ … $tag$, and refuses $1 and $name.
@@ -231,11 +248,9 @@ func (r *sqlReader) colon() {
 	if r.pos >= len(r.src) {
 		return
 	}
-	top := len(r.brackets) - 1
 	switch c := r.src[r.pos]; {
 	case c == ':' || c == '=': // a cast or a named argument of PostgreSQL
 		r.pos++
-	case top >= 0 && r.brackets[top].char == '[': // a slice
 	case class[c] == cLetter || class[c] == cDigit || class[c] == cHigh:
 		r.pos = sqlWordEnd(r.src, r.pos)
 		r.foreignParam(start, r.pos)
@@ -259,9 +274,8 @@ func (r *sqlReader) closeBracket(c byte) {
 	switch {
 	case n == 0:
 		r.errorAt(r.pos, r.pos+1, "this %c closes nothing: no bracket is open in this SQL", c)
-	case (c == ')') != (r.brackets[n-1].char == '('):
-		open := r.brackets[n-1]
-		r.errorAt(r.pos, r.pos+1, "this %c does not close the %c of line %d", c, open.char, r.p.file.Line(source.Pos(open.pos)))
+	case c == ']':
+		r.errorAt(r.pos, r.pos+1, "this ] does not close the ( of line %d", r.p.file.Line(source.Pos(r.brackets[n-1].pos)))
 		r.brackets = r.brackets[:n-1]
 	default:
 		r.brackets = r.brackets[:n-1]

@@ -46,7 +46,7 @@ func newCall(q engine.Query) (*call, error) {
 			return nil, value.Errorf(value.WrongKind, "a list stands alone in the parentheses of IN, as in IN (?list): put the other values into it first, as in SET ?list AS ?list + [3]")
 		}
 	}
-	if slices.Contains(s.Params, bytecode.SQLMembers) {
+	if slices.ContainsFunc(s.Params, writtenOut) {
 		if err := c.write(s, q.Params); err != nil {
 			return nil, err
 		}
@@ -59,12 +59,26 @@ func newCall(q engine.Query) (*call, error) {
 	return c, nil
 }
 
+// writtenOut reports whether the SQL is another with another value of a parameter.
+func writtenOut(p bytecode.SQLParam) bool {
+	return p == bytecode.SQLMembers || p == bytecode.SQLChoice
+}
+
 // write writes the SQL, and collects the values of its places.
 func (c *call) write(s *bytecode.Statement, params []value.Value) error {
 	var sql strings.Builder
 	c.args = nil
-	for i, text := range s.Texts {
-		if i > 0 {
+	for i := range s.Texts {
+		text := s.Text(i)
+		switch {
+		case i == 0:
+		case s.Params[i-1] == bytecode.SQLChoice:
+			name, err := chosen(s.Choices(i-1), params[i-1])
+			if err != nil {
+				return err
+			}
+			sql.WriteString(" " + name + " ") // whatever it touches
+		default:
 			if err := c.add(&sql, params[i-1], s.Params[i-1]); err != nil {
 				return err
 			}
@@ -79,6 +93,44 @@ func (c *call) write(s *bytecode.Statement, params []value.Value) error {
 	}
 	c.sql = sql.String()
 	return nil
+}
+
+// chosen returns which of the choices a value is, as the script's author has written it. Case does
+// not count, as it does not in SQL.
+func chosen(choices []string, v value.Value) (string, error) {
+	if v.Kind() == value.KindText {
+		for _, choice := range choices {
+			if strings.EqualFold(unquoted(choice), v.Str()) {
+				return choice, nil
+			}
+		}
+	}
+	listed := make([]string, len(choices))
+	for i, choice := range choices {
+		listed[i] = unquoted(choice)
+	}
+	return "", value.Errorf("bad_choice", "this SQL takes one of %s here, not %s", strings.Join(listed, ", "), value.Describe(v))
+}
+
+// unquoted writes a name, with those before its dots, without quotes.
+func unquoted(written string) string {
+	var b strings.Builder
+	for i := 0; i < len(written); {
+		switch c := written[i]; c {
+		case '"', '`':
+			name, n := quotedName(written[i:], c)
+			b.WriteString(name)
+			i += n
+		case '[':
+			n := lengthTo(written[i:], "]")
+			b.WriteString(strings.TrimSuffix(written[i+1:i+n], "]"))
+			i += n
+		default:
+			b.WriteByte(c)
+			i++
+		}
+	}
+	return b.String()
 }
 
 // add writes the place of one parameter. After IN it stands for the members of

@@ -1,3 +1,4 @@
+SELECT [it's] FROM t ORDER BY { ?by  in name,t.city , "a b" } {?dir IN ASC,DESC};
 select * from t; select   a,b
   from   t
 where x=?x   and y = !get( 'y' )  set ?rows
