@@ -2,10 +2,12 @@ package doctest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"ql/internal/account"
+	"ql/internal/resource/databases"
 	"ql/lang/lib"
 	"ql/lang/vm"
 )
@@ -29,6 +31,7 @@ func TestTables(t *testing.T) {
 		reference:            language,
 		"docs/operations.md": {"settings": settingsTable(), "limits of plans": planLimitsTable()},
 		"docs/api.md":        {"codes": statusTable()},
+		"docs/databases.md":  {"functions of SQL": sqlFunctionsTable()},
 	} {
 		t.Run(name, func(t *testing.T) { compareTables(t, name, tables) })
 	}
@@ -90,6 +93,23 @@ func functionsTable(group string) string {
 			signatures = append(signatures, code(s))
 		}
 		fmt.Fprintf(&b, "\n| %s | %s | %s |", strings.Join(signatures, " or "), plain(f.Summary), example)
+	}
+	return b.String()
+}
+
+// sqlFunctionsTable is the table of the functions that SQL may use.
+func sqlFunctionsTable() string {
+	var b strings.Builder
+	b.WriteString("| | Functions |\n|---|---|")
+	for _, group := range databases.AllowedFunctions {
+		var names []string
+		for _, name := range group.Names {
+			if name != "match" { // it is an operator to who writes SQL
+				names = append(names, code(name))
+			}
+		}
+		slices.Sort(names)
+		fmt.Fprintf(&b, "\n| %s | %s |", group.Title, strings.Join(names, " "))
 	}
 	return b.String()
 }

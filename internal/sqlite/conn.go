@@ -32,8 +32,10 @@ type Config struct {
 	// Functions are added to SQLite's own, or replace them.
 	Functions []Function
 	// DropModules takes all virtual tables away, but for those of JSON and of
-	// the settings, which are made when they are used.
+	// the settings, which are made when they are used, and for those that FullText bounds.
 	DropModules bool
+	// FullText keeps full-text search, within these bounds; nil for none.
+	FullText *FullText
 	// Limits are bounds by their SQLITE_LIMIT_ number.
 	Limits map[int]int
 	// Switches are settings by their SQLITE_DBCONFIG_ number.
@@ -63,6 +65,9 @@ type Action struct {
 	Arg2     string
 	Database string
 	Inside   string // the trigger or view that holds the action, if any
+	// Nested says that another statement is under way, which does this by one of its own: full-text
+	// tables keep their index so.
+	Nested bool
 }
 
 // Conn is a connection to one database file.
@@ -77,6 +82,7 @@ type Conn struct {
 	lastID     uintptr
 
 	running     *Stmt // in the call under way
+	searched    int64 // about how many terms its full-text queries have
 	work        Work  // that was not reported yet
 	pagesBefore int64
 	stopped     error // what Progress said in the call under way
@@ -103,7 +109,7 @@ func Open(path string, config Config) (*Conn, error) {
 	if errMemory != nil {
 		return nil, errMemory
 	}
-	if err := guardFunctions(); err != nil {
+	if err := errors.Join(guardFunctions(), guardFullText()); err != nil {
 		return nil, err
 	}
 	return open(path, config)
@@ -163,9 +169,12 @@ func (c *Conn) configure() error {
 		}
 	}
 	if c.config.DropModules {
-		if rc := lib.Xsqlite3_drop_modules(c.tls, c.db, 0); rc != lib.SQLITE_OK {
-			return c.failure(rc)
+		if err := c.dropModules(); err != nil {
+			return err
 		}
+	}
+	if c.config.FullText != nil {
+		c.guardAuxiliary()
 	}
 	for i := range c.config.Functions {
 		if err := c.addFunction(i); err != nil {
@@ -176,6 +185,25 @@ func (c *Conn) configure() error {
 	lib.Xsqlite3_busy_handler(c.tls, c.db, functionPointer(onBusy), c.db)
 	if c.config.Authorize != nil {
 		lib.Xsqlite3_set_authorizer(c.tls, c.db, functionPointer(onAction), c.db)
+	}
+	return nil
+}
+
+func (c *Conn) dropModules() error {
+	name := c.duplicate([]byte(fullTextModule + "\x00"))
+	if name == 0 {
+		return errNoMemory
+	}
+	defer lib.Xsqlite3_free(c.tls, name)
+	kept := c.tls.Alloc(2 * wordSize)
+	defer c.tls.Free(2 * wordSize)
+	list := words(kept, 2)
+	list[0], list[1] = 0, 0
+	if c.config.FullText != nil {
+		list[0] = name
+	}
+	if rc := lib.Xsqlite3_drop_modules(c.tls, c.db, kept); rc != lib.SQLITE_OK {
+		return c.failure(rc)
 	}
 	return nil
 }
@@ -395,7 +423,10 @@ func onAction(_ *libc.TLS, handle uintptr, code int32, arg1, arg2, database, ins
 	c := find(handle)
 	// Views of views may take long to prepare, and nothing else looks at the
 	// context meanwhile.
-	if c == nil || c.ended() || !c.config.Authorize(Action{int(code), libc.GoString(arg1), libc.GoString(arg2), libc.GoString(database), libc.GoString(inside)}) {
+	if c == nil || c.ended() || !c.config.Authorize(Action{
+		Code: int(code), Arg1: libc.GoString(arg1), Arg2: libc.GoString(arg2), Database: libc.GoString(database), Inside: libc.GoString(inside),
+		Nested: (*lib.Tsqlite3)(at(c.db)).FnVdbeExec > 0,
+	}) {
 		return lib.SQLITE_DENY
 	}
 	return lib.SQLITE_OK

@@ -78,9 +78,14 @@ func (c *Conn) countSteps(n int64) {
 	s := c.running
 	s.counted += n
 	c.work.Steps += n + int64(s.program().FnMem)/registersPerStep
-	c.work.Pages += c.newPages()
+	pages := c.newPages()
+	c.work.Pages += pages
+	c.work.Looked += pages * searchedBytes * c.searched
 	c.work.Moved += n * s.largest()
 }
+
+// searchedBytes is what is looked at of a page for each term of a full-text query.
+const searchedBytes = 4 << 10
 
 // registersPerStep is how many registers are looked through in the time of an
 // instruction.
@@ -109,7 +114,7 @@ func (c *Conn) report() bool {
 // start marks the beginning of a statement's run.
 func (s *Stmt) start() {
 	s.fresh = false
-	s.conn.work = Work{}
+	s.conn.work, s.conn.searched = Work{}, 0
 	s.counted = s.steps()
 	s.conn.pagesBefore = s.conn.pages()
 }

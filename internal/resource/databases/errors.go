@@ -165,6 +165,9 @@ func (c *conn) explain(err error) error {
 	case lib.SQLITE_MISMATCH:
 		return value.Errorf(value.WrongKind, "this value does not fit: LIMIT, OFFSET and the number of a row, an INTEGER PRIMARY KEY, take whole numbers")
 	case lib.SQLITE_CORRUPT:
+		if e.Code == lib.SQLITE_CORRUPT_VTAB {
+			return value.Errorf(sqlError, "a full-text index does not fit the texts of its table: INSERT INTO name(name) VALUES ('rebuild') makes it anew")
+		}
 		if name, near, ok := malformed(e.Message); ok && c.running != nil && c.running.defines {
 			return value.Errorf(sqlError, "%s cannot be called so: SQLite keeps this definition and could not read it again%s; write the name in double quotes, or choose another", value.Quote(name), near)
 		}

@@ -3,6 +3,7 @@ package databases
 import (
 	"strings"
 
+	"ql/internal/sqlite"
 	"ql/lang/value"
 
 	lib "modernc.org/sqlite/lib"
@@ -68,6 +69,9 @@ var sqliteLimits = []struct {
 	{"too many SQL variables", "sql_params", maxParams, "one SQL statement takes at most %d values"},
 	{"too many levels of trigger recursion", "sql_triggers", maxTriggers, "triggers set off others at most %d levels deep"},
 	{"triggers nested too deep", "sql_triggers", maxTriggers, "triggers set off others at most %d levels deep"},
+	{sqlite.FullTextQueryTooLong, "sql_pattern", maxPattern, "what MATCH looks for has at most %d bytes"},
+	{sqlite.FullTextRowTooLarge, "sql_value", MaxValue, "a row of a full-text table has at most %d bytes"},
+	{sqlite.FullTextTooMany, "sql_pattern", maxPattern, "the text is too long for so much to look for: search for fewer words, or show the text without bm25, highlight and snippet"},
 	{"at most 64 tables in a join", "sql_tables", maxTables, "a join has at most %d tables"},
 	{"too many RIGHT JOINs", "sql_tables", maxTables, "a join has at most %d tables"},
 	{"too many FROM clause terms", "sql_from", maxFrom, "FROM takes at most %d tables and queries"},
@@ -78,6 +82,9 @@ var sqliteLimits = []struct {
 func overLimit(message string) error {
 	for _, l := range sqliteLimits {
 		if strings.HasPrefix(message, l.theirs) {
+			if !strings.Contains(l.ours, "%d") {
+				return value.Exceeded(l.name, l.most, "%s", l.ours)
+			}
 			return value.Exceeded(l.name, l.most, l.ours, l.most)
 		}
 	}

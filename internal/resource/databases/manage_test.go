@@ -142,7 +142,7 @@ func TestSnapshotHasTheOwnersObjects(t *testing.T) {
 	must(t, d, "CREATE INDEX i ON t(a)")
 	err := d.Snapshot(t.Context(), "", func(_ context.Context, s *Snapshot) error {
 		objects, err := s.Objects(t.Context())
-		if want := []Object{{"table", "t", "CREATE TABLE t(a PRIMARY KEY, b AS (a))"}, {"index", "i", "CREATE INDEX i ON t(a)"}}; !slices.Equal(objects, want) {
+		if want := []Object{{Kind: "table", Name: "t", SQL: "CREATE TABLE t(a PRIMARY KEY, b AS (a))"}, {Kind: "index", Name: "i", SQL: "CREATE INDEX i ON t(a)"}}; !slices.Equal(objects, want) {
 			t.Errorf("there are %v", objects)
 		}
 		return err

@@ -126,6 +126,7 @@ func connect(ctx context.Context, path string, pool *database, writer bool) (*co
 		Authorize:     a.authorize,
 		Functions:     functions(b),
 		DropModules:   true,
+		FullText:      &sqlite.FullText{MaxQuery: maxPattern, MaxRow: MaxValue},
 		Limits:        limits,
 		Switches:      dbConfig,
 		Progress:      b.progress,

@@ -53,7 +53,7 @@ func (r *reader) countChanges() (changed int64, id value.Value, err error) {
 	if db.TotalChanges() != before {
 		changed = db.Changes()
 	}
-	if last := db.LastInsertID(); last != noRowInserted {
+	if last := db.LastInsertID(); last != noRowInserted && r.stmt.inserts {
 		id = value.Int(last)
 	}
 	return changed, id, nil

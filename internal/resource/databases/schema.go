@@ -82,10 +82,15 @@ func (d *Databases) Schema(ctx context.Context, name string, p TablePage) (list 
 // together are bounded as those of one are: SQL is read for those that are shown.
 func (c *conn) tables(ctx context.Context, p TablePage) (list []Object, err error) {
 	const names = "SELECT type, name FROM sqlite_schema WHERE type IN ('table', 'view') AND name > CAST(? AS TEXT)" +
-		" AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND lower(substr(name, 1, 4)) <> '" + hiddenPrefix + "' ORDER BY name LIMIT ?"
+		" AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND lower(substr(name, 1, 4)) <> '" + hiddenPrefix + "'" +
+		" AND lower(name) NOT IN (SELECT value FROM json_each(CAST(? AS TEXT))) ORDER BY name LIMIT ?"
+	shadow, err := c.shadowList(ctx)
+	if err != nil {
+		return nil, err
+	}
 	err = c.execInternal(ctx, names, func(s *sqlite.Stmt) {
 		list = append(list, Object{Kind: string(s.Text(0)), Name: string(s.Text(1))})
-	}, []byte(p.After), int64(p.Limit)+1)
+	}, []byte(p.After), shadow, int64(p.Limit)+1)
 	return list, err
 }
 
@@ -100,6 +105,9 @@ func (c *conn) table(ctx context.Context, o Object) (Table, error) {
 		return t, c.viewColumns(ctx, &t)
 	}
 	err = c.eachRow(ctx, "PRAGMA table_xinfo("+QuoteIdentifier(o.Name)+")", func(s *sqlite.Stmt) {
+		if s.Int(6) == hiddenColumn {
+			return
+		}
 		t.Columns = append(t.Columns, Column{
 			Name: string(s.Text(1)), Type: string(s.Text(2)), NotNull: s.Int(3) != 0, Default: string(s.Text(4)), PrimaryKey: int(s.Int(5)), Computed: s.Int(6) > 1,
 		})
@@ -112,6 +120,9 @@ func (c *conn) table(ctx context.Context, o Object) (Table, error) {
 	}
 	return t, c.countRows(ctx, &t)
 }
+
+// hiddenColumn is how SQLite marks a column that a virtual table has for its own sake.
+const hiddenColumn = 1
 
 // unlessMistake is an error that is none of the owner's SQL.
 func (c *conn) unlessMistake(ctx context.Context, err error) error {

@@ -46,6 +46,8 @@ type Object struct {
 	Kind string // table, index, trigger or view
 	Name string
 	SQL  string // "" for the index of a constraint
+	// FullText says that it is a full-text table, and External that another table has its texts.
+	FullText, External bool
 }
 
 // Objects returns all of the schema that is the owner's, in the order in which it
@@ -53,10 +55,18 @@ type Object struct {
 func (s *Snapshot) Objects(ctx context.Context) ([]Object, error) { return s.conn.objects(ctx) }
 
 func (c *conn) objects(ctx context.Context) (list []Object, err error) {
+	virtual, err := c.virtualTables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	shadow := shadows(virtual)
 	err = c.execInternal(ctx, "SELECT type, name, sql, tbl_name FROM sqlite_schema ORDER BY rowid", func(s *sqlite.Stmt) {
-		o := Object{string(s.Text(0)), string(s.Text(1)), string(s.Text(2))}
-		if isHidden(string(s.Text(3))) || strings.HasPrefix(o.Name, "sqlite_") {
+		o := Object{Kind: string(s.Text(0)), Name: string(s.Text(1)), SQL: string(s.Text(2))}
+		if isHidden(string(s.Text(3))) || strings.HasPrefix(o.Name, "sqlite_") || o.Kind == "table" && shadow[strings.ToLower(o.Name)] {
 			return
+		}
+		if o.FullText = o.Kind == "table" && strings.HasPrefix(o.SQL, virtualPrefix); o.FullText {
+			_, o.External = fullTextContent(o.SQL)
 		}
 		list = append(list, o)
 	})
@@ -78,11 +88,12 @@ type Rows struct {
 }
 
 // Table returns the rows of a table, and the names of their columns: those that rows
-// are written with.
-func (s *Snapshot) Table(ctx context.Context, table string) (columns []string, rows *Rows, err error) {
+// are written with, behind some more.
+func (s *Snapshot) Table(ctx context.Context, table string, more ...string) (columns []string, rows *Rows, err error) {
 	if columns, err = s.conn.columns(ctx, table); err != nil {
 		return nil, nil, err
 	}
+	columns = append(more, columns...)
 	quoted := make([]string, len(columns))
 	for i, name := range columns {
 		quoted[i] = QuoteIdentifier(name)

@@ -16,6 +16,8 @@ type statement struct {
 	alters bool                // a table's definition
 	// defines says that it changes what other statements may come to.
 	defines bool
+	// inserts says that it inserts rows by itself, and not only by triggers or for an index.
+	inserts bool
 	// windows says that it has groups whose values are asked for again and again.
 	windows bool
 
@@ -87,7 +89,7 @@ func (c *conn) statement(ctx context.Context, call *call) (*statement, error) {
 		rest = ""
 	}
 	collects := c.authorizer.collects
-	s := &statement{Stmt: stmt, sql: call.sql, source: call.source, alters: c.authorizer.altering, defines: isDefinition(call.sql)}
+	s := &statement{Stmt: stmt, sql: call.sql, source: call.source, alters: c.authorizer.altering, inserts: c.authorizer.inserts, defines: isDefinition(call.sql)}
 	if err := c.check(ctx, s, rest, call); err != nil {
 		s.Close()
 		return nil, err
@@ -137,6 +139,11 @@ func (c *conn) check(ctx context.Context, s *statement, rest string, call *call)
 		// The authorizer is not shown every name: a new one, a table that is referred
 		// to, what a view or a trigger will use.
 		return value.Errorf(sqlDenied, hiddenReason)
+	}
+	if c.authorizer.virtual {
+		if err := checkFullText(call.sql); err != nil {
+			return err
+		}
 	}
 	for rest != "" {
 		second, after, err := c.db.Prepare(ctx, rest)

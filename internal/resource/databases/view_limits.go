@@ -24,6 +24,7 @@ type views struct {
 	sizes    map[string]int // how many views each comes to, itself among them
 	triggers int            // how many all triggers come to
 	defined  int64          // bytes of all definitions
+	fullText int            // how many full-text tables there are
 }
 
 // checkViews refuses a statement that comes to too many views, or to too large
@@ -43,6 +44,9 @@ func (c *conn) checkViews(ctx context.Context, sql string) error {
 		if c.views.defined+int64(len(sql)) > maxDefinitions {
 			return value.Exceeded("sql_definitions", maxDefinitions, "the tables, views, indexes and triggers of this database would have definitions of more than %s together: drop some, or use a further database", value.FormatSize(maxDefinitions))
 		}
+	}
+	if c.views.fullText >= maxFullText && definesVirtual(sql) {
+		return value.Exceeded("sql_fulltext", maxFullText, "a database has at most %d full-text tables: use a further database, or one table for several kinds of texts", maxFullText)
 	}
 	if len(c.views.sizes) == 0 {
 		return nil
@@ -80,6 +84,11 @@ func (c *conn) loadViews(ctx context.Context, version int64) (views, error) {
 	if err == nil {
 		err = c.execInternal(ctx, "SELECT sum(octet_length(sql)) FROM sqlite_schema", func(s *sqlite.Stmt) { v.defined = s.Int(0) })
 	}
+	if err == nil {
+		var virtual []string
+		virtual, err = c.virtualTables(ctx)
+		v.fullText = len(virtual)
+	}
 	for name := range texts {
 		v.measure(name, texts)
 	}
@@ -116,4 +125,16 @@ func (v *views) count(sql string) int {
 		n = min(n+v.sizes[name], maxViews+1)
 	}
 	return n
+}
+
+// definesVirtual reports whether SQL makes a virtual table.
+func definesVirtual(sql string) bool {
+	first := ""
+	for name := range names(sql) {
+		if first != "" {
+			return first == "create" && name == "virtual"
+		}
+		first = name
+	}
+	return false
 }

@@ -103,7 +103,7 @@ func ExportSQL(ctx context.Context, d *databases.Databases, name string, w io.Wr
 				continue
 			}
 			fmt.Fprintf(out, "%s;\n", o.SQL)
-			if err := exportRows(ctx, out, s, o.Name); err != nil {
+			if err := exportTable(ctx, out, s, o); err != nil {
 				return err
 			}
 		}
@@ -115,6 +115,12 @@ func ExportSQL(ctx context.Context, d *databases.Databases, name string, w io.Wr
 				fmt.Fprintf(out, "%s;\n", o.SQL)
 			}
 		}
+		for _, o := range objects {
+			if o.External { // of texts that are all here by now
+				name := databases.QuoteIdentifier(o.Name)
+				fmt.Fprintf(out, "INSERT INTO %s(%s) VALUES('rebuild');\n", name, name)
+			}
+		}
 		_, err = fmt.Fprint(out, "COMMIT;\n")
 		return err
 	})
@@ -124,9 +130,38 @@ func ExportSQL(ctx context.Context, d *databases.Databases, name string, w io.Wr
 	return out.Flush()
 }
 
-// exportRows writes one INSERT for each row.
-func exportRows(ctx context.Context, out *bufio.Writer, s *databases.Snapshot, table string) error {
-	names, rows, err := s.Table(ctx, table)
+// exportTable writes what is in a table. A full-text table has settings; its rows have their numbers,
+// by which others refer to them, unless they are another table's.
+func exportTable(ctx context.Context, out *bufio.Writer, s *databases.Snapshot, o databases.Object) error {
+	if !o.FullText {
+		return exportRows(ctx, out, s, o.Name)
+	}
+	if err := exportSettings(ctx, out, s, o.Name); err != nil || o.External {
+		return err
+	}
+	return exportRows(ctx, out, s, o.Name, "rowid")
+}
+
+// exportSettings writes how a full-text table ranks and keeps its index.
+func exportSettings(ctx context.Context, out *bufio.Writer, s *databases.Snapshot, table string) error {
+	rows, err := s.Select(ctx, "SELECT k, v FROM "+databases.QuoteIdentifier(table+"_config")+" WHERE k <> 'version' ORDER BY k")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	name := databases.QuoteIdentifier(table)
+	for {
+		more, err := rows.Next(ctx)
+		if err != nil || !more {
+			return err
+		}
+		fmt.Fprintf(out, "INSERT INTO %s(%s,rank) VALUES(%s,%s);\n", name, name, literal(rows.Stmt, 0), literal(rows.Stmt, 1))
+	}
+}
+
+// exportRows writes one INSERT for each row, with some columns more than its table shows.
+func exportRows(ctx context.Context, out *bufio.Writer, s *databases.Snapshot, table string, more ...string) error {
+	names, rows, err := s.Table(ctx, table, more...)
 	if err != nil {
 		return err
 	}
