@@ -19,9 +19,10 @@ import (
 //
 // docs/formats/program.md has it byte by byte.
 const (
-	programMagic = "QLP\x03"
+	programMagic = "QLP\x04"
 	firstFormat  = 1 // that is read: what it says of its weight is an estimate
 	inputFormat  = 3 // the first that has the form of INPUT FIELDS
+	namesFormat  = 4 // the first that has the names of variables
 	checksumSize = 16
 )
 
@@ -88,6 +89,10 @@ func EncodeYielding(p *Program, yield func() error) ([]byte, error) {
 		}
 	}
 	e.Value(p.Input)
+	for _, f := range p.Funcs {
+		e.texts(f.Vars)
+		e.Work(0)
+	}
 	if err := e.Err(); err != nil {
 		return nil, err
 	}
@@ -286,6 +291,11 @@ func (d decoder) program(format byte) *Program {
 	p.Funcs = readList(d, funcSize, d.function)
 	if format >= inputFormat {
 		p.Input = d.Value()
+	}
+	if format >= namesFormat {
+		for _, f := range p.Funcs {
+			f.Vars = d.texts()
+		}
 	}
 	return p
 }

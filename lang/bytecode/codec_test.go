@@ -96,7 +96,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"nothing", nil, bytecode.ErrCorrupt},
 		{"too little", good[:10], bytecode.ErrCorrupt},
 		{"another magic", change(0, 'X'), bytecode.ErrCorrupt},
-		{"another format", change(3, 4), bytecode.ErrVersion},
+		{"another format", change(3, 5), bytecode.ErrVersion},
 		{"no format", change(3, 0), bytecode.ErrVersion},
 		{"another weight", change(5+32+1, body[5+32+1]^1), bytecode.ErrCorrupt},
 		{"another version", change(4, bytecode.Version+1), bytecode.ErrVersion},

@@ -56,6 +56,9 @@ type Func struct {
 	Regs   int // registers that a frame needs
 	Traced Code
 	Fast   Code // empty where it can never be reached
+	// Vars are the names of its variables, parameters first, for whoever shows them. No run
+	// depends on them; programs of formats before 4 have none.
+	Vars []string
 	// DBReg holds the caller's database where the function has a USE
 	// DATABASE, or is -1.
 	DBReg int

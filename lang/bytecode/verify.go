@@ -115,6 +115,8 @@ func (v *verifier) function(i int, f *Func) error {
 		return fmt.Errorf("%d registers are too many", f.Regs)
 	case f.Params < 0 || f.Params > f.Regs || i == 0 && f.Params > 0:
 		return fmt.Errorf("it cannot have %d parameters", f.Params)
+	case len(f.Vars) > 0 && len(f.Vars) < f.Params:
+		return fmt.Errorf("%d variables have names, of %d parameters", len(f.Vars), f.Params)
 	case f.DBReg < -1 || f.DBReg >= f.Regs:
 		return fmt.Errorf("there is no register %d", f.DBReg)
 	case len(f.Traced.Instrs) == 0:

@@ -54,7 +54,7 @@ func (p *Program) Weigh() int {
 	}
 	n += siteSize * len(p.Sites)
 	for _, f := range p.Funcs {
-		n += funcSize + textWeight(f.Name) + f.Traced.weigh() + f.Fast.weigh()
+		n += funcSize + textWeight(f.Name) + texts(f.Vars) + f.Traced.weigh() + f.Fast.weigh()
 	}
 	return n
 }

@@ -31,8 +31,22 @@ func many(n int) string {
 	return b.String()
 }
 
-// inSecondFormat returns a stored program without INPUT FIELDS, which is null as the last
-// byte, as an earlier release wrote it.
+// inThirdFormat takes the names of variables out of a program, and returns it as an
+// earlier release stored it: without a list of names for each function at the end.
+func inThirdFormat(t testing.TB, p *bytecode.Program) []byte {
+	t.Helper()
+	for _, f := range p.Funcs {
+		f.Vars = nil
+	}
+	p.Bytes = p.Weigh()
+	b := bytecode.Encode(p)
+	c := bytes.Clone(b[:len(b)-16-len(p.Funcs)])
+	c[3] = 3
+	return sealed(c)
+}
+
+// inSecondFormat returns a program of the third format without INPUT FIELDS, which is
+// null as the last byte, as a still earlier release wrote it.
 func inSecondFormat(t testing.TB, b []byte) []byte {
 	t.Helper()
 	c := bytes.Clone(b[:len(b)-16-1])
@@ -107,6 +121,10 @@ func TestWeight(t *testing.T) {
 			t.Errorf("a program of %d bytes is written with %d yields and read with %d", len(b), wrote, read)
 		}
 
+		b = inThirdFormat(t, p)
+		if q, err = bytecode.Decode(b); err != nil || q.Bytes != p.Bytes {
+			t.Errorf("a program of %d bytes is not decoded from the third format: %v", p.Bytes, err)
+		}
 		if q, err = bytecode.Decode(inSecondFormat(t, b)); err != nil || q.Bytes != p.Bytes {
 			t.Errorf("a program of %d bytes is not decoded from the second format: %v", p.Bytes, err)
 		}

@@ -30,6 +30,7 @@ package compile
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strings"
 
 	"ql/lang/bytecode"
@@ -104,7 +105,7 @@ type compiler struct {
 type tables struct{ steps, sites, templates, statements int }
 
 func (c *compiler) function(f *resolve.Func) {
-	out := &bytecode.Func{Name: f.Name, File: f.File, Params: len(f.Params), DBReg: -1}
+	out := &bytecode.Func{Name: f.Name, File: f.File, Params: len(f.Params), Vars: slices.Clone(f.Vars), DBReg: -1}
 	c.prog.Funcs = append(c.prog.Funcs, out)
 	start := tables{len(c.prog.Steps), len(c.prog.Sites), len(c.prog.Templates), len(c.prog.Statements)}
 	t := c.version(f, out, &out.Traced, false, start)
@@ -167,6 +168,9 @@ func cloneStrings(p *bytecode.Program) {
 	var all []*string
 	for _, f := range p.Funcs {
 		all = append(all, &f.Name)
+		for i := range f.Vars {
+			all = append(all, &f.Vars[i])
+		}
 	}
 	for _, t := range p.Templates {
 		for i := range t.Texts {
