@@ -190,7 +190,7 @@ func TestEffects(t *testing.T) {
 	const text = `READ "/a.csv" SET ?a
 WRITE ?a TO "/b.csv"
 WRITE ?a TO ?a.path
-SELECT 1 SET ?r
+SELECT 1 SET FILE "/rows.csv"
 USE DATABASE "shop"
 FETCH "https://api.example.com/{?a}" HEADERS {Key: !SECRET('key')}
 CONFIRM "Sure?"
@@ -198,7 +198,7 @@ WAIT 1 DAY
 START SESSION
 INCLUDE "/lib/tax.ql"`
 	want := ide.Reach{
-		Databases: []string{"", "shop"}, Reads: []string{"/a.csv"}, Writes: []string{"/b.csv"}, AnyWrite: true,
+		Databases: []string{"", "shop"}, Reads: []string{"/a.csv"}, Writes: []string{"/b.csv", "/rows.csv"}, AnyWrite: true,
 		Hosts: []string{"api.example.com"}, Secrets: []string{"key"}, People: true, Waits: true, Sessions: true,
 	}
 	if diff := cmp.Diff(want, ide.Effects(text, shop{})); diff != "" {

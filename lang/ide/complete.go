@@ -87,6 +87,9 @@ func (c *completer) grammar() {
 	if e.Access || e.Key {
 		c.fields()
 	}
+	if strings.HasPrefix(e.What, "the name of a table") {
+		c.tableNames(nil, c.tables())
+	}
 	if e.Variable || e.Value {
 		c.variables()
 	}

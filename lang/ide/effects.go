@@ -101,6 +101,9 @@ func (r *reacher) node(n syntax.Node) {
 	switch n := n.(type) {
 	case *syntax.SQL:
 		r.unnamed = r.unnamed || !r.named
+		r.write(n.File)
+	case *syntax.Import:
+		r.unnamed = r.unnamed || !r.named
 	case *syntax.Use:
 		constant(n.Name, &r.Databases, &r.AnyDatabase)
 	case *syntax.Read:

@@ -145,7 +145,7 @@ func firstNames(text string) []position {
 
 const checksum = 16 // at the end of a stored program
 
-// encoded is a program without its hash and checksum.
+// encoded is a program without its hash, its checksum and the names of its variables.
 func encoded(t *testing.T, text string) string {
 	t.Helper()
 	p, err := lang.Compile(text, lang.Options{})
@@ -153,6 +153,10 @@ func encoded(t *testing.T, text string) string {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	p.Hash = [sha256.Size]byte{}
+	for _, f := range p.Funcs {
+		f.Vars = nil
+	}
+	p.Bytes = p.Weigh()
 	b := bytecode.Encode(p)
 	return string(b[:len(b)-checksum])
 }

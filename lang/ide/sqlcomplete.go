@@ -71,7 +71,7 @@ func (c *completer) sql() {
 		c.tableNames(before, tables)
 	case word == "SET" && last.kind == sqlWord:
 		c.columns(sources, tables)
-		for _, w := range []string{"ROW", "VALUE"} {
+		for _, w := range []string{"ROW", "VALUE", "FILE"} {
 			c.add(Completion{Label: w, Kind: Keyword})
 		}
 		c.variables()

@@ -127,7 +127,7 @@ func (p *parser) bareWord() Stmt {
 		p.skip()
 		p.assignment(t.start, t.stop, "?"+text)
 	}
-	if near := nearest(text, Verbs()); near != "" {
+	if near := nearest(text, Verbs()); near != "" && t.word == wNone { // a clause is no misspelt verb
 		p.offer(source.UnknownWord, &t, near)
 		p.fail(t.start, t.stop, "%s is no statement; did you mean %s?", text, near)
 	}
