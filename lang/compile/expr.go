@@ -566,7 +566,7 @@ func (g *fn) call(e *syntax.Call, dst uint8) {
 		g.pos = e.Pos()
 		g.ask(hostFunctions[b.Name], dst, e.Args...)
 		return
-	case b.Loop != lib.NoLoop && len(e.Args) > 1:
+	case b.Loop != lib.NoLoop && len(e.Args) > 1 && g.c.res.TakesLambda(g.f.File, b, e.Args[1]):
 		g.lambdaLoop(e, b, i, dst)
 		return
 	}

@@ -11,7 +11,7 @@ import (
 // temporary register.
 func (g *fn) lambdaLoop(e *syntax.Call, b *lib.Builtin, number int, dst uint8) {
 	l := g.lambdaOf(e, b)
-	keyed := b.Loop == lib.LoopKeys // which needs the list again, before the list of keys
+	keyed := b.Loop == lib.LoopKeys || b.Loop == lib.LoopEntries // which needs the list again, before the list of keys
 	base := g.base(dst)
 	result := base
 	if keyed {

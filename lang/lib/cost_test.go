@@ -113,6 +113,17 @@ var costly = map[string]func(n int) [][]value.Value{
 	},
 	"HAS":   func(n int) [][]value.Value { return [][]value.Value{{table(20), value.Text(filled("a", n))}} },
 	"MERGE": func(n int) [][]value.Value { return twice(tables(n)) },
+	"MERGE_DEEP": func(n int) [][]value.Value {
+		deep := value.NewMap(nil, 0)
+		deep.SetText("a", table(n/64))
+		return append(twice(tables(n)), []value.Value{deep.Value(), deep.Value().Share()})
+	},
+	"MAP_VALUES": func(n int) [][]value.Value {
+		return [][]value.Value{{table(n / 64), listOf(n/64, value.Text("x"))}}
+	},
+	"FILTER_ENTRIES": func(n int) [][]value.Value {
+		return [][]value.Value{{table(n / 64), listOf(n/64, value.True)}}
+	},
 	"PICK": func(n int) [][]value.Value {
 		return [][]value.Value{{table(n / 64), listOf(n/64, value.Text("key 0"))}}
 	},
@@ -155,17 +166,25 @@ var costly = map[string]func(n int) [][]value.Value{
 			{value.Text(filled("a", n))},
 		}
 	},
-	"BASE64":       texts(one("a")),
-	"BASE64_URL":   texts(one("a")),
-	"FROM_BASE64":  texts(one("aaaa"), one(" ")),
-	"HEX":          texts(one("a")),
-	"FROM_HEX":     texts(one("aa")),
-	"HTML_ESCAPE":  texts(one("a"), one("<")),
-	"URL_ENCODE":   texts(one("a"), one("é")),
-	"URL_DECODE":   texts(one("a"), one("%41")),
-	"QUERY_STRING": tables,
-	"PARSE_QUERY":  texts(one("a=b&"), one("&"), one("%41")),
-	"PARSE_URL":    texts(one("/a"), one("%41"), one("?a=b&")),
+	"TO_BASE64":     texts(one("a")),
+	"BASE64":        texts(one("a")),
+	"TO_BASE64_URL": texts(one("a")),
+	"BASE64_URL":    texts(one("a")),
+	"FROM_BASE64":   texts(one("aaaa"), one(" ")),
+	"TO_HEX":        texts(one("a")),
+	"HEX":           texts(one("a")),
+	"FROM_HEX":      texts(one("aa")),
+	"TO_HTML":       texts(one("a"), one("<")),
+	"HTML_ESCAPE":   texts(one("a"), one("<")),
+	"TO_URL":        texts(one("a"), one("é")),
+	"URL_ENCODE":    texts(one("a"), one("é")),
+	"FROM_URL":      texts(one("a"), one("%41")),
+	"URL_DECODE":    texts(one("a"), one("%41")),
+	"QUERY_STRING":  tables,
+	"TO_QUERY":      tables,
+	"FROM_QUERY":    texts(one("a=b&"), one("&"), one("%41")),
+	"PARSE_QUERY":   texts(one("a=b&"), one("&"), one("%41")),
+	"PARSE_URL":     texts(one("/a"), one("%41"), one("?a=b&")),
 
 	"SHA256":      texts(one("a")),
 	"SHA512":      texts(one("a")),

@@ -206,14 +206,24 @@ func (e *evaluator) run(b *Builtin, args []value.Value) (value.Value, error) {
 
 // loop runs a built-in that takes a lambda.
 func (e *evaluator) loop(b *Builtin, lambda *syntax.Lambda, args []value.Value) (value.Value, error) {
-	list := noElements
-	if !args[0].IsNull() {
+	list, keys := noElements, noElements
+	switch {
+	case args[0].IsMap():
+		list, keys = value.NewList(nil, 0), value.NewList(nil, 0)
+		for k, v := range args[0].Map().All {
+			list.Append(nil, v.Share())
+			keys.Append(nil, k)
+		}
+	case !args[0].IsNull():
 		list = args[0].List()
 	}
 	results, kept := value.NewList(nil, 0), value.NewList(nil, 0)
 	sum := args[len(args)-1]
 	for i := range list.Len() {
 		params := []value.Value{list.At(i).Share(), value.Int(int64(i))}
+		if b.Loop == LoopEntries {
+			params[1] = keys.At(i)
+		}
 		if b.Loop == LoopReduce {
 			params = append([]value.Value{sum}, params...)
 		}
@@ -238,6 +248,9 @@ func (e *evaluator) loop(b *Builtin, lambda *syntax.Lambda, args []value.Value) 
 	case LoopMap:
 		return results.Value(), nil
 	case LoopFirst, LoopLast:
+		if b.Plain {
+			return e.run(&all[byName["FIRST"]], []value.Value{kept.Value()})
+		}
 		return e.run(b, []value.Value{kept.Value()})
 	case LoopAny, LoopAll:
 		return e.run(b, []value.Value{results.Value()})

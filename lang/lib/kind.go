@@ -12,16 +12,16 @@ var kindFunctions = []Builtin{
 	{Name: "TYPE", Min: 1, Max: 1, Fn: typeOf,
 		Signature: "TYPE(value)", Summary: "The kind of a value: null, boolean, number, text, list, map, bytes or decimal.",
 		Example: `TYPE([1, 2])`, Result: "list"},
-	{Name: "TEXT", Min: 1, Max: 1, Fn: needs(1, toText),
-		Signature: "TEXT(value)", Summary: "The value as EMIT writes it: numbers in their shortest form, lists and maps as JSON, bytes read as UTF-8.",
+	{Name: "TEXT", Min: 1, Max: 2, Fn: withFallback(1, needs(1, toText)),
+		Signature: "TEXT(value[, otherwise])", Summary: "The value as EMIT writes it: numbers in their shortest form, lists and maps as JSON, bytes read as UTF-8. With a second argument: that, for null and for bytes that are no text.",
 		Example: `TEXT(1.50) + " €"`, Result: "1.5 €"},
-	{Name: "NUMBER", Min: 1, Max: 2, Fn: withFallback(needs(1, toNumber)),
+	{Name: "NUMBER", Min: 1, Max: 2, Fn: withFallback(1, needs(1, toNumber)),
 		Signature: "NUMBER(value[, otherwise])", Summary: "The number that a text writes; null for a blank text, error not_a_number for other texts. True is 1, false 0, and of a decimal it is the nearest number. With a second argument: that, for null and for whatever is no number.",
 		Example: `NUMBER(" 12.50 ") + NUMBER("many", 1)`, Result: "13.5"},
-	{Name: "DECIMAL", Min: 1, Max: 2, Fn: withFallback(needs(1, toDecimal)),
+	{Name: "DECIMAL", Min: 1, Max: 2, Fn: withFallback(1, needs(1, toDecimal)),
 		Signature: "DECIMAL(value[, otherwise])", Summary: "The exact decimal that a text writes, or that a number is written as; null for a blank text, error not_a_number for other texts. With a second argument: that, for null and for whatever is no decimal.",
 		Example: `DECIMAL("12.30") * 3`, Result: "36.90"},
-	{Name: "BOOLEAN", Min: 1, Max: 2, Fn: withFallback(needs(1, toBoolean)),
+	{Name: "BOOLEAN", Min: 1, Max: 2, Fn: withFallback(1, needs(1, toBoolean)),
 		Signature: "BOOLEAN(value[, otherwise])", Summary: "True for true, yes, on and 1, false for false, no, off and 0, as text in any case or as value; null for a blank text. With a second argument: that, for null and for whatever is none of these.",
 		Example: `BOOLEAN("Yes")`, Result: "true"},
 	{Name: "BYTES", Min: 1, Max: 1, Fn: needs(1, toBytes),
@@ -53,13 +53,13 @@ func toText(c *Call, args []value.Value) (value.Value, error) {
 	return v, nil
 }
 
-// withFallback gives a function one argument more: what it gives in place of null and of an
-// error.
-func withFallback(fn Func) Func {
+// withFallback gives a function of n arguments one more: what it gives in place of null and of
+// an error.
+func withFallback(n int, fn Func) Func {
 	return func(c *Call, args []value.Value) (value.Value, error) {
-		v, err := fn(c, args[:1])
-		if failed := err != nil || v.IsNull(); failed && len(args) > 1 {
-			v, err = args[1].Share(), nil
+		v, err := fn(c, args[:min(n, len(args))])
+		if failed := err != nil || v.IsNull(); failed && len(args) > n {
+			v, err = args[n].Share(), nil
 		}
 		return v, err
 	}

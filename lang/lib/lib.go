@@ -88,6 +88,7 @@ const (
 	LoopAll
 	LoopFirst
 	LoopLast
+	LoopEntries // as LoopKeys, over the entries of a map
 )
 
 // Builtin describes one function of the library.
@@ -97,6 +98,9 @@ type Builtin struct {
 	Fn       Func // nil where the host answers or the loop is all
 	Host     bool // the host answers
 	Loop     Loop
+	// Plain says that its second argument may be a value in place of a lambda: then it is
+	// no loop.
+	Plain bool
 	// Signature, Summary, Example and Result make the line of the reference:
 	// EMIT of Example prints Result.
 	Signature string

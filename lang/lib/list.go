@@ -17,7 +17,7 @@ var listFunctions = []Builtin{
 		Signature: "LAST(list[, ?x -> condition])", Summary: "The last element, or the last for which the condition holds; null if there is none.",
 		Example: `LAST([3, 1, 2])`, Result: "2"},
 	{Name: "SLICE", Min: 2, Max: 3, Fn: needsSecond(slice),
-		Signature: "SLICE(list, start[, end])", Summary: "The elements from start up to but without end, both counted from 0 or, if negative, from the end of the list.",
+		Signature: "SLICE(list, start[, end])", Summary: "The elements of a list, or the characters of a text, from start up to but without end, both counted from 0 or, if negative, from the end.",
 		Example: `SLICE(["a", "b", "c", "d"], 1, 3)`, Result: `["b","c"]`},
 	{Name: "INDEX_OF", Min: 2, Max: 2, Fn: indexOf,
 		Signature: "INDEX_OF(list, value)", Summary: "At which index, counted from 0, the value first is; null where it is not.",
@@ -155,10 +155,10 @@ func place(i int64, n int) int {
 }
 
 func slice(c *Call, args []value.Value) (value.Value, error) {
-	if args[0].IsText() {
-		return value.Null, value.Errorf(value.WrongKind, "SLICE takes a list, not %s; SUBSTRING(…) gives a part of a text", value.Describe(args[0]))
-	}
 	in := read(c, "SLICE", args)
+	if args[0].IsText() {
+		return in.sliceText(args[0].Str())
+	}
 	l := in.list(0, "the list")
 	from, to := place(in.whole(1, "the start"), l.Len()), l.Len()
 	if in.given(2) {
@@ -170,6 +170,20 @@ func slice(c *Call, args []value.Value) (value.Value, error) {
 	to = max(from, to)
 	c.Meter.Work(to - from)
 	return l.Slice(c.Meter, from, to).Value(), nil
+}
+
+// sliceText is SLICE of a text: its elements are its characters.
+func (in *input) sliceText(s string) (value.Value, error) {
+	n := in.characters(s)
+	from, to := place(in.whole(1, "the start"), n), n
+	if in.given(2) {
+		to = place(in.whole(2, "the end"), n)
+	}
+	if in.err != nil {
+		return value.Null, in.err
+	}
+	s = s[in.offset(s, int64(from)):]
+	return in.Call.text(s[:in.offset(s, int64(max(from, to)-from))]), nil
 }
 
 func indexOf(c *Call, args []value.Value) (value.Value, error) {

@@ -21,6 +21,15 @@ var mapFunctions = []Builtin{
 	{Name: "MERGE", Min: 1, Max: -1, Fn: merge,
 		Signature: "MERGE(map, …)", Summary: "One map of the entries of all maps; the last of equal keys counts. Nulls are left out.",
 		Example: `MERGE({a: 1, b: 1}, {b: 2}, {c: 3})`, Result: `{"a":1,"b":2,"c":3}`},
+	{Name: "MERGE_DEEP", Min: 1, Max: -1, Fn: mergeDeep,
+		Signature: "MERGE_DEEP(map, …)", Summary: "As MERGE, but where two maps have a map under the same key, these are merged too. Lists are not.",
+		Example: `MERGE_DEEP({db: {host: "a", port: 1}}, {db: {port: 2}})`, Result: `{"db":{"host":"a","port":2}}`},
+	{Name: "MAP_VALUES", Min: 2, Max: 2, Fn: mapValues, Loop: LoopEntries,
+		Signature: "MAP_VALUES(map, ?v -> value)", Summary: "The map with what the function gives for each value, under the same keys; it may take the key as second parameter.",
+		Example: `MAP_VALUES({a: 1, b: 2}, ?v -> ?v * 10)`, Result: `{"a":10,"b":20}`},
+	{Name: "FILTER_ENTRIES", Min: 2, Max: 2, Fn: filterEntries, Loop: LoopEntries,
+		Signature: "FILTER_ENTRIES(map, (?v, ?k) -> condition)", Summary: "The map with only those entries for which the condition holds; the function takes the value and, if wanted, the key.",
+		Example: `FILTER_ENTRIES({a: 1, b: 0, c: 2}, ?v -> ?v > 0)`, Result: `{"a":1,"c":2}`},
 	{Name: "PICK", Min: 2, Max: 2, Fn: needs(1, pick),
 		Signature: "PICK(map, keys)", Summary: "The map with only those entries whose key is in the list of keys.",
 		Example: `PICK({id: 7, name: "Ada", hash: "x"}, ["id", "name"])`, Result: `{"id":7,"name":"Ada"}`},
@@ -116,7 +125,15 @@ func has(c *Call, args []value.Value) (value.Value, error) {
 }
 
 func merge(c *Call, args []value.Value) (value.Value, error) {
-	in := read(c, "MERGE", args)
+	return mergeAll(c, "MERGE", args, false)
+}
+
+func mergeDeep(c *Call, args []value.Value) (value.Value, error) {
+	return mergeAll(c, "MERGE_DEEP", args, true)
+}
+
+func mergeAll(c *Call, name string, args []value.Value, deep bool) (value.Value, error) {
+	in := read(c, name, args)
 	var r *value.Map
 	for i, a := range args {
 		if a.IsNull() {
@@ -130,14 +147,70 @@ func merge(c *Call, args []value.Value) (value.Value, error) {
 			r = t.Clone(c.Meter)
 			continue
 		}
-		for k, v := range t.All {
-			c.Meter.Work(4)
-			c.Meter.WorkBytes(len(k.Str()))
-			r.Set(c.Meter, k, v.Share())
-		}
+		c.mergeInto(r, t, deep)
 	}
 	if r == nil {
 		return value.Null, nil
+	}
+	return r.Value(), nil
+}
+
+// mergeInto adds the entries of t to r, a map that is nobody else's. Its depth is that of the
+// values, which is limited.
+func (c *Call) mergeInto(r, t *value.Map, deep bool) {
+	for k, v := range t.All {
+		c.Meter.Work(4)
+		c.Meter.WorkBytes(len(k.Str()))
+		if deep && v.IsMap() {
+			if old, _ := r.Lookup(c.Meter, k.Str()); old.IsMap() {
+				inner := old.Map().Clone(c.Meter)
+				c.mergeInto(inner, v.Map(), true)
+				r.Set(c.Meter, k, inner.Value())
+				continue
+			}
+		}
+		r.Set(c.Meter, k, v.Share())
+	}
+}
+
+// entryArgs reads the map and what the compiled loop made of its entries.
+func entryArgs(c *Call, name string, args []value.Value) (*value.Map, *value.List, *value.Error) {
+	in := read(c, name, args)
+	t, made := in.table(0, "the map"), in.list(1, "the values")
+	if in.err == nil && t.Len() != made.Len() {
+		in.fail(value.BadArgument, "takes as many values as entries, not %d for %d", made.Len(), t.Len())
+	}
+	return t, made, in.err
+}
+
+func mapValues(c *Call, args []value.Value) (value.Value, error) {
+	return fromEntriesOf(c, "MAP_VALUES", args, func(r *value.Map, k, _, made value.Value) { r.Set(c.Meter, k, made.Share()) })
+}
+
+func filterEntries(c *Call, args []value.Value) (value.Value, error) {
+	return fromEntriesOf(c, "FILTER_ENTRIES", args, func(r *value.Map, k, v, made value.Value) {
+		if made.Truthy() {
+			r.Set(c.Meter, k, v.Share())
+		}
+	})
+}
+
+// fromEntriesOf makes a map of the entries of another, and of what the loop made of each.
+func fromEntriesOf(c *Call, name string, args []value.Value, put func(r *value.Map, k, v, made value.Value)) (value.Value, error) {
+	if args[0].IsNull() {
+		return value.Null, nil
+	}
+	t, made, err := entryArgs(c, name, args)
+	if err != nil {
+		return value.Null, err
+	}
+	r := value.NewMap(c.Meter, 0)
+	i := 0
+	for k, v := range t.All {
+		c.Meter.Work(8)
+		c.Meter.WorkBytes(len(k.Str()))
+		put(r, k, v, made.At(i))
+		i++
 	}
 	return r.Value(), nil
 }

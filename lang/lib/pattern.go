@@ -8,8 +8,8 @@ var patternFunctions = []Builtin{
 	{Name: "MATCHES", Min: 2, Max: 2, Fn: needs(2, matches),
 		Signature: "MATCHES(text, pattern)", Summary: "Whether the pattern, a regular expression (RE2), matches somewhere in the text; ^ and $ stand for its start and end.",
 		Example: `MATCHES("order 4711", '\d{4}$')`, Result: "true"},
-	{Name: "FIND", Min: 2, Max: 2, Fn: needs(2, find),
-		Signature: "FIND(text, pattern)", Summary: "The first match as {match, start, groups, names}: its text, its first character counted from 0, and what its groups took, by order and by name. Null where nothing matches.",
+	{Name: "FIND", Min: 2, Max: 2, Fn: needs(2, find), Loop: LoopFirst, Plain: true,
+		Signature: "FIND(text, pattern)", Summary: "The first match as {match, start, groups, names}: its text, its first character counted from 0, and what its groups took, by order and by name. Null where nothing matches. FIND(list, ?x -> condition) is FIRST of a list.",
 		Example: `FIND("order 4711", '(\w+) (?P<id>\d+)').names.id`, Result: "4711"},
 	{Name: "FIND_ALL", Min: 2, Max: 2, Fn: needs(2, findAll),
 		Signature: "FIND_ALL(text, pattern)", Summary: "The list of all matches, each as FIND gives it.",
@@ -43,6 +43,9 @@ func matches(c *Call, args []value.Value) (value.Value, error) {
 }
 
 func find(c *Call, args []value.Value) (value.Value, error) {
+	if args[0].IsList() {
+		return value.Null, value.Errorf(value.WrongKind, "FIND takes a text and a pattern, or a list and a condition as in FIND(?list, ?x -> ?x > 1), not a list and %s", value.Describe(args[1]))
+	}
 	in := read(c, "FIND", args)
 	s, p := in.text(0, "the text"), in.pattern(1)
 	if in.err != nil {

@@ -48,6 +48,7 @@ func TestNull(t *testing.T) {
 		"ZIP 0": "[]", "ZIP 1": "[]", "INTERSECT 0": "[]", "INTERSECT 1": "[]", "EXCEPT 0": "[]", "EXCEPT 1": "[1,2,3]",
 		"ANY 0": "false", "ALL 0": "true",
 		"FROM_ENTRIES 0": "{}", "PICK 1": "{}", "OMIT 1": `{"id":7,"name":"Ada","hash":"x"}`,
+		"MERGE_DEEP 0": `{"db":{"port":2}}`, "MERGE_DEEP 1": `{"db":{"host":"a","port":1}}`,
 		"MERGE 0": `{"b":2,"c":3}`, "MERGE 1": `{"a":1,"b":1,"c":3}`, "MERGE 2": `{"a":1,"b":2}`,
 	}
 	failing := map[string]string{
@@ -58,6 +59,9 @@ func TestNull(t *testing.T) {
 		"SORT_BY 1":    value.BadArgument,
 		"GROUP_BY 0":   value.BadArgument,
 		"GROUP_BY 1":   value.BadArgument,
+	}
+	for _, name := range []string{"MAP_VALUES", "FILTER_ENTRIES"} {
+		failing[name+" 1"] = value.BadArgument // the loop gives a value for each entry
 	}
 	for _, name := range []string{"MIN_BY", "MAX_BY", "FLAT_MAP", "INDEX_BY"} {
 		failing[name+" 0"], failing[name+" 1"] = value.BadArgument, value.BadArgument

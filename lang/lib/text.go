@@ -61,7 +61,7 @@ var textFunctions = []Builtin{
 		Signature: "POSITION(text, part)", Summary: "At which character, counted from 0, the part first stands in the text; null where it does not.",
 		Example: `POSITION("hello", "l")`, Result: "2"},
 	{Name: "SUBSTRING", Min: 2, Max: 3, Fn: needs(2, substring),
-		Signature: "SUBSTRING(text, start[, count])", Summary: "The characters from start on, counted from 0 or, if negative, from the end; at most count of them.",
+		Signature: "SUBSTRING(text, start[, count])", Summary: "The characters from start on, counted from 0 or, if negative, from the end; at most count of them. SLICE takes the end in place of the count.",
 		Example: `SUBSTRING("hello", 1, 3)`, Result: "ell"},
 	{Name: "LEFT", Min: 2, Max: 2, Fn: needs(2, left),
 		Signature: "LEFT(text, count)", Summary: "The first count characters.",

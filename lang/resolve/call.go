@@ -55,8 +55,8 @@ func (r *resolver) builtin(c *syntax.Call, b *lib.Builtin) {
 	for i, a := range c.Args {
 		l, isLambda := a.(*syntax.Lambda)
 		switch {
-		case b.Loop != lib.NoLoop && i == 1:
-			if !isLambda && r.namesFunction(a) {
+		case b.Loop != lib.NoLoop && i == 1 && r.res.TakesLambda(r.at, b, a):
+			if !isLambda && r.res.namesFunction(r.at, a) {
 				r.passed(b, a)
 				continue
 			}
@@ -100,6 +100,9 @@ func (r *resolver) lambdaParams(b *lib.Builtin, l *syntax.Lambda) {
 func lambdaArity(b *lib.Builtin) (low, high int, what string) {
 	if b.Loop == lib.LoopReduce {
 		return 2, 3, "the result so far, the element and, if wanted, its index"
+	}
+	if b.Loop == lib.LoopEntries {
+		return 1, 2, "the value and, if wanted, its key"
 	}
 	return 1, 2, "the element and, if wanted, its index"
 }
@@ -163,7 +166,8 @@ var habits = map[string]string{
 	"IF": "CASE WHEN … THEN … ELSE … END", "IIF": "CASE WHEN … THEN … ELSE … END",
 	"AVG": "AVERAGE", "MEAN": "AVERAGE", "POW": "POWER", "CEILING": "CEIL", "RAND": "RANDOM", "MOD": "%",
 	"DATE": "FORMAT_TIME", "STRFTIME": "FORMAT_TIME", "TIME": "NOW", "GETDATE": "NOW", "CURRENT_TIMESTAMP": "NOW", "DATEADD": "ADD_TIME", "DATEDIFF": "DIFFERENCE",
-	"HTMLSPECIALCHARS": "HTML_ESCAPE", "URLENCODE": "URL_ENCODE", "ENCODEURICOMPONENT": "URL_ENCODE", "BASE64_ENCODE": "BASE64", "BASE64_DECODE": "FROM_BASE64",
+	"HTMLSPECIALCHARS": "TO_HTML", "URLENCODE": "TO_URL", "ENCODEURICOMPONENT": "TO_URL", "URLDECODE": "FROM_URL", "BASE64_ENCODE": "TO_BASE64", "BASE64_DECODE": "FROM_BASE64",
+	"MAPVALUES": "MAP_VALUES", "DEEPMERGE": "MERGE_DEEP", "CHUNKS": "CHUNK", "COUNT_WHERE": "COUNT(?list, ?x -> condition)", "FIND_FIRST": "FIRST(?list, ?x -> condition)",
 	"PRINT": "EMIT", "ECHO": "EMIT", "SLEEP": "WAIT 1 SECOND", "EXIT": "STOP", "DIE": "FAIL",
 	"DISTINCT": "UNIQUE", "SORTED": "SORT", "USORT": "SORT_BY", "RANDOM_INT": "RANDOM(1, 6)", "PREG_MATCH": "MATCHES or FIND", "REGEX": "MATCHES",
 	"PASSWORD_VERIFY": "PASSWORD_MATCHES", "MD5": "SHA256", "SHA1": "SHA256", "HASH": "SHA256",

@@ -386,14 +386,21 @@ func (r *resolver) constantNames(prefix string) (names []string) {
 	return names
 }
 
+// TakesLambda reports whether a built-in takes its second argument as a lambda, or as a function
+// by its name, and not as a value.
+func (r *Result) TakesLambda(file int, b *lib.Builtin, e syntax.Expr) bool {
+	_, isLambda := e.(*syntax.Lambda)
+	return !b.Plain || isLambda || r.namesFunction(file, e)
+}
+
 // namesFunction reports whether an argument is the name of a function, of the script's own or
 // of the library, rather than of a constant.
-func (r *resolver) namesFunction(e syntax.Expr) bool {
+func (r *Result) namesFunction(file int, e syntax.Expr) bool {
 	prefix, name := functionName(e)
 	if name == "" {
 		return false
 	}
-	if found, ok := r.res.entry(r.at, prefix, name); ok {
+	if found, ok := r.entry(file, prefix, name); ok {
 		return found.constant == nil
 	}
 	_, ok := lib.Lookup(name)

@@ -124,13 +124,14 @@ func words(code []bytecode.Instr) []uint64 {
 type linked struct {
 	funcs    []function
 	builtins []lib.Func
+	overMaps []bool // of each built-in: its loop goes through the entries of a map
 	// constants is made when the first machine is stored.
 	constants func() *value.Constants
 	reads     [bytecode.GlobalCount]bool // which globals
 }
 
 func link(p *bytecode.Program) any {
-	l := &linked{builtins: make([]lib.Func, len(p.Builtins)), funcs: make([]function, len(p.Funcs))}
+	l := &linked{builtins: make([]lib.Func, len(p.Builtins)), overMaps: make([]bool, len(p.Builtins)), funcs: make([]function, len(p.Funcs))}
 	l.constants = sync.OnceValue(func() *value.Constants { return value.NewConstants(p.Consts) })
 	for i, f := range p.Funcs {
 		l.funcs[i] = function{Func: f, number: i, traced: words(f.Traced.Instrs), fast: words(f.Fast.Instrs)}
@@ -145,7 +146,7 @@ func link(p *bytecode.Program) any {
 		if !ok {
 			return errors.New("the program uses " + name + ", which this version does not have")
 		}
-		l.builtins[i] = lib.At(n).Fn
+		l.builtins[i], l.overMaps[i] = lib.At(n).Fn, lib.At(n).Loop == lib.LoopEntries
 	}
 	if err := l.checkCalls(p); err != nil {
 		return err

@@ -237,8 +237,16 @@ func forNext(r *[window]value.Value, a, b uint8) {
 // and the number of its built-in.
 func (m *Machine) iterPrep(v value.Value, b uint8) *value.Error {
 	k := v.Kind()
-	if k == value.KindNull || k == value.KindList || k == value.KindMap && b == 0 {
+	overMap := b > 0 && m.link.overMaps[b-1]
+	if k == value.KindNull || k == value.KindList && !overMap || k == value.KindMap && (b == 0 || overMap) {
 		return nil
+	}
+	if overMap {
+		hint := ""
+		if k == value.KindList {
+			hint = ": MAP and FILTER go through a list"
+		}
+		return value.Errorf(value.WrongKind, "%s goes through a map, not %s%s", m.prog.Builtins[b-1], value.Describe(v), hint)
 	}
 	if b > 0 {
 		hint := ""
