@@ -55,6 +55,15 @@ func Check(text string, o Options) source.Errors {
 	return errs
 }
 
+// Warnings returns what a script that has no errors may not mean as it says it.
+func Warnings(text string) source.Errors {
+	script, errs := syntax.Parse(source.NewFile("", text))
+	if len(errs) > 0 {
+		return nil
+	}
+	return syntax.Warnings(script)
+}
+
 // file is an included file: its path and the hash of its text.
 type file struct {
 	path string

@@ -24,16 +24,17 @@ func (k *checkCommand) Run(c *console) (err error) {
 		return err
 	}
 	defer folder.close(&err)
-	found := []problemJSON{}
+	found, warnings := []problemJSON{}, []problemJSON{}
 	for _, name := range files {
 		text, err := c.readScript(name, maxScript)
 		if err != nil {
 			return err
 		}
 		found = append(found, c.problems(name, lang.Check(text, lang.Options{Include: folder.include(c.ctx)}))...)
+		warnings = append(warnings, c.warn(name, text)...)
 	}
 	if c.json {
-		c.printProblems(found)
+		c.printProblems(found, warnings)
 	}
 	if len(found) > 0 {
 		return &failure{code: exitUsage}
@@ -54,16 +55,30 @@ func (c *console) problems(name string, errs source.Errors) []problemJSON {
 	return found
 }
 
+// warn shows the warnings of a script to people, and returns them for programs. They change
+// nothing else.
+func (c *console) warn(name, text string) (list []problemJSON) {
+	for _, e := range lang.Warnings(text) {
+		list = append(list, newProblem(name, e))
+		if !c.json {
+			e.Message = "warning: " + e.Message
+			fmt.Fprint(c.err, e.Caret(shownName(name)))
+		}
+	}
+	return list
+}
+
 // printProblems tells a program what was found.
-func (c *console) printProblems(found []problemJSON) {
+func (c *console) printProblems(found, warnings []problemJSON) {
 	status := "ok"
 	if len(found) > 0 {
 		status = "failed"
 	}
 	c.print(struct {
-		Status string        `json:"status"`
-		Errors []problemJSON `json:"errors"`
-	}{status, found})
+		Status   string        `json:"status"`
+		Errors   []problemJSON `json:"errors"`
+		Warnings []problemJSON `json:"warnings,omitempty"`
+	}{status, found, warnings})
 }
 
 // problemJSON is one error in a script's text.

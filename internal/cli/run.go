@@ -103,6 +103,8 @@ func (k *runCommand) Run(c *console) (err error) {
 		return err
 	}
 
+	c.warn(k.Script, text)
+
 	limits := account.Plan(k.Plan).Limits()
 	if input.Input, err = vm.CheckInput(c.ctx, nil, program, limits.SyncMachine(), input.Input); err != nil {
 		return s.inputRefused(err)

@@ -125,7 +125,7 @@ func (c *console) checkFor(o *operator.Operator, account, name, text string, lim
 func (c *console) notPublished(name string, errs source.Errors) error {
 	found := c.problems(name, errs)
 	if c.json {
-		c.printProblems(found)
+		c.printProblems(found, nil)
 		return &failure{code: exitUsage}
 	}
 	return usage("nothing is published: the script has errors")

@@ -432,16 +432,59 @@ func unparen(e syntax.Expr) syntax.Expr {
 	}
 }
 
-// template compiles a text with insertions.
+// template compiles a text with insertions. One with more than registers can hold is put together
+// of several.
 func (g *fn) template(t *syntax.Text, dst uint8, mode bytecode.TemplateMode) {
 	if t.HTML {
 		mode = bytecode.HTMLTemplate
 	}
+	head, rest := splitParts(t.Parts)
+	if rest == nil {
+		g.templateOf(t, head, dst, mode)
+		return
+	}
+	whole := dst
+	if !g.isTemp(dst) {
+		whole = g.temp()
+	}
+	g.templateOf(t, head, whole, mode)
+	for rest != nil {
+		head, rest = splitParts(rest)
+		mark := g.next
+		next := g.temp()
+		g.templateOf(t, head, next, mode)
+		g.emit(bytecode.OpAdd, whole, whole, next, 0)
+		g.free(mark)
+	}
+	if whole != dst {
+		g.emit(bytecode.OpMove, dst, whole, 0, 0)
+	}
+}
+
+// splitParts returns the first parts of a text, with as many insertions as a template takes, and
+// the others.
+func splitParts(parts []syntax.TextPart) (head, rest []syntax.TextPart) {
+	n := 0
+	for i, p := range parts {
+		if p.Insert == nil {
+			continue
+		}
+		if n == maxArgs {
+			return parts[:i], parts[i:]
+		}
+		n++
+	}
+	return parts, nil
+}
+
+// templateOf compiles some parts of a text.
+func (g *fn) templateOf(t *syntax.Text, parts []syntax.TextPart, dst uint8, mode bytecode.TemplateMode) {
+	mark := g.next
+	defer g.free(mark)
 	tpl := bytecode.Template{Mode: mode}
 	base := -1
 	plain := ""
-	n := 0
-	for _, p := range t.Parts {
+	for _, p := range parts {
 		if p.Insert == nil {
 			plain += p.Plain
 			continue
@@ -456,13 +499,9 @@ func (g *fn) template(t *syntax.Text, dst uint8, mode bytecode.TemplateMode) {
 			r = g.temp()
 		}
 		g.borrow(p.Insert, r)
-		n++
 	}
 	tpl.Texts = append(tpl.Texts, plain)
 	g.pos = t.Pos()
-	if n > maxArgs {
-		g.errorf(t, "a text takes at most %d insertions: join two texts with +", maxArgs)
-	}
 	if !g.fast {
 		g.c.prog.Templates = append(g.c.prog.Templates, tpl)
 	}

@@ -234,7 +234,8 @@ func (p *printer) chain(e *syntax.Binary) doc {
 		}
 		links = append(links, x)
 	}
-	first := p.exprHere(links[len(links)-1].X)
+	innermost := links[len(links)-1]
+	first := p.operand(innermost.Op, innermost.X)
 	sep := doc(lineOrSpace)
 	breaks := operators[e.Op].level != compares
 	if !breaks {
@@ -242,12 +243,22 @@ func (p *printer) chain(e *syntax.Binary) doc {
 	}
 	var rest concat
 	for i := len(links) - 1; i >= 0; i-- {
-		rest = append(rest, p.operator(sep, operators[links[i].Op].words), p.exprHere(links[i].Y))
+		rest = append(rest, p.operator(sep, operators[links[i].Op].words), p.operand(links[i].Op, links[i].Y))
 	}
 	if !breaks {
 		return concat{first, rest}
 	}
 	return grouped(first, indented(rest))
+}
+
+// operand prints a side of an operator. A DEFAULT in arithmetic gets the brackets that show how
+// it is read.
+func (p *printer) operand(op syntax.Op, e syntax.Expr) doc {
+	if !syntax.NeedsBrackets(op, e) {
+		return p.exprHere(e)
+	}
+	b := bracketed{open: "(", end: ")", before: [][]comment{nil}, members: []doc{p.exprHere(e)}}
+	return grouped(b.doc())
 }
 
 // operator prints an operator after sep. A comment after it that ends a

@@ -59,7 +59,12 @@ func (o Options) Source(name, text string) (string, source.Errors) {
 	}
 	out := Script(before)
 	after, errs := syntax.Parse(source.NewFile(name, out))
-	if len(errs) > 0 || !same(before, after) {
+	// The printer writes brackets around a DEFAULT in arithmetic, save in insertions that it
+	// leaves as they are.
+	meant, _ := syntax.Parse(source.NewFile(name, text))
+	syntax.Bracket(meant)
+	syntax.Bracket(after)
+	if len(errs) > 0 || !same(meant, after) {
 		var refused source.Errors
 		refused.Add(before.File, 0, source.NoPos,
 			"this script cannot be formatted without changing what it says, which is a fault of the formatter")

@@ -136,7 +136,10 @@ func check(t *testing.T, name, text string) {
 	if errs != nil {
 		t.Fatalf("%s: formatted, it does not parse: %v\nbefore:\n%s\nafter:\n%s", name, errs, text, once)
 	}
-	if a, b := syntax.Dump(before), syntax.Dump(after); a != b {
+	bracketed := parse(t, name, once)
+	syntax.Bracket(before)
+	syntax.Bracket(bracketed)
+	if a, b := syntax.Dump(before), syntax.Dump(bracketed); a != b {
 		t.Fatalf("%s: formatted, it says something else:\n%s\nbefore:\n%s\nafter:\n%s", name, Diff("tree", a, b), text, once)
 	}
 	if a, b := comments(before), comments(after); strings.Join(a, "\x00") != strings.Join(b, "\x00") {

@@ -4,7 +4,7 @@ SET ?a AS "a text that takes some room in the line"
   + "a third"
 SET ?a AS ?a + 1
 SET ?b AS (?first_long_name * ?second_long_name + ?third_long_name)
-  / (?fourth_long_name DEFAULT 1 - ?fifth_long_name)
+  / ((?fourth_long_name DEFAULT 1) - ?fifth_long_name)
 SET ?c AS (
   ?first_long_name AND ?second_long_name
     OR ?third_long_name AND ?fourth_long_name

@@ -7,7 +7,7 @@ SET ?b AS 1 --2
   + 3
 SET ?c AS NOT ?a AND NOT NOT ?b OR ?a IN [1] AND ?b NOT IN {a: 1} OR ?a IS NULL OR ?b IS NOT NULL
 SET ?d AS (?a + ?b) * ((?c))
-SET ?e AS ?a DEFAULT ?b DEFAULT 0 + 1
+SET ?e AS (?a DEFAULT ?b DEFAULT 0) + 1
 SET ?f AS ?a < ?b
 SET ?f AS ?a <= ?b
 SET ?f AS ?a > ?b

@@ -1,5 +1,5 @@
 START SESSION
-SET "visits" AS !SESSION('visits') DEFAULT 0 + 1 OF !SESSION
+SET "visits" AS (!SESSION('visits') DEFAULT 0) + 1 OF !SESSION
 IF !REQUEST('path') = "/logout" THEN
   END SESSION
   EMIT "Bye"

@@ -1,0 +1,77 @@
+package syntax
+
+import (
+	"fmt"
+	"reflect"
+
+	"ql/lang/source"
+)
+
+// Warnings lists what a script may not mean as it says it: DEFAULT as a part of arithmetic, which
+// it binds more tightly than, without brackets. The message shows both ways to read it.
+func Warnings(s *Script) (list source.Errors) {
+	src := s.File.Text
+	text := func(e Expr) string { return short(src[e.Pos():e.End()]) }
+	mixedDefaults(s, func(b *Binary, side *Expr) {
+		d := (*side).(*Binary)
+		var is, other string
+		if side == &b.X {
+			is = fmt.Sprintf("(%s DEFAULT %s) %s %s", text(d.X), text(d.Y), b.Op, text(b.Y))
+			other = fmt.Sprintf("%s DEFAULT (%s %s %s)", text(d.X), text(d.Y), b.Op, text(b.Y))
+		} else {
+			is = fmt.Sprintf("%s %s (%s DEFAULT %s)", text(b.X), b.Op, text(d.X), text(d.Y))
+			other = fmt.Sprintf("(%s %s %s) DEFAULT %s", text(b.X), b.Op, text(d.X), text(d.Y))
+		}
+		list.Add(s.File, d.OpPos, d.OpPos+source.Pos(len("DEFAULT")), "DEFAULT is taken before %s here: this is %s, and not %s; brackets say which is meant", b.Op, is, other)
+	})
+	list.Sort()
+	return list
+}
+
+// Bracket puts brackets around each DEFAULT that Warnings tells of.
+func Bracket(s *Script) {
+	mixedDefaults(s, func(_ *Binary, side *Expr) {
+		*side = &Paren{Span{(*side).Pos(), (*side).End()}, *side}
+	})
+}
+
+// NeedsBrackets says whether an operand of an operator is a DEFAULT that Warnings tells of.
+func NeedsBrackets(op Op, operand Expr) bool {
+	d, ok := operand.(*Binary)
+	return ok && d.Op == OpDefault && op >= OpAdd && op <= OpIntDiv
+}
+
+// mixedDefaults calls f with each part of arithmetic that is a DEFAULT without brackets.
+func mixedDefaults(s *Script, f func(b *Binary, side *Expr)) {
+	visit(reflect.ValueOf(s), func(b *Binary) {
+		for _, side := range []*Expr{&b.X, &b.Y} {
+			if NeedsBrackets(b.Op, *side) {
+				f(b, side)
+			}
+		}
+	})
+}
+
+var binaryType = reflect.TypeFor[*Binary]()
+
+// visit calls f with each binary operator of a tree.
+func visit(v reflect.Value, f func(*Binary)) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if v.IsNil() || v.Type() == fileType {
+			return
+		}
+		if v.Type() == binaryType {
+			f(v.Interface().(*Binary))
+		}
+		visit(v.Elem(), f)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			visit(v.Field(i), f)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			visit(v.Index(i), f)
+		}
+	}
+}
