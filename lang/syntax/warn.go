@@ -2,7 +2,6 @@ package syntax
 
 import (
 	"fmt"
-	"reflect"
 
 	"ql/lang/source"
 )
@@ -43,35 +42,14 @@ func NeedsBrackets(op Op, operand Expr) bool {
 
 // mixedDefaults calls f with each part of arithmetic that is a DEFAULT without brackets.
 func mixedDefaults(s *Script, f func(b *Binary, side *Expr)) {
-	visit(reflect.ValueOf(s), func(b *Binary) {
-		for _, side := range []*Expr{&b.X, &b.Y} {
-			if NeedsBrackets(b.Op, *side) {
-				f(b, side)
+	Walk(s, func(n Node) bool {
+		if b, ok := n.(*Binary); ok {
+			for _, side := range []*Expr{&b.X, &b.Y} {
+				if NeedsBrackets(b.Op, *side) {
+					f(b, side)
+				}
 			}
 		}
+		return true
 	})
-}
-
-var binaryType = reflect.TypeFor[*Binary]()
-
-// visit calls f with each binary operator of a tree.
-func visit(v reflect.Value, f func(*Binary)) {
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		if v.IsNil() || v.Type() == fileType {
-			return
-		}
-		if v.Type() == binaryType {
-			f(v.Interface().(*Binary))
-		}
-		visit(v.Elem(), f)
-	case reflect.Struct:
-		for i := range v.NumField() {
-			visit(v.Field(i), f)
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			visit(v.Index(i), f)
-		}
-	}
 }
