@@ -16,6 +16,9 @@ const (
 	// pageFuel is what a look at a page costs, in memory or not: which it is differs
 	// between processes, and fuel must not.
 	pageFuel = 150
+	// appendFuel is what a look at a page costs while rows are added at the end of a table: it
+	// is the same one again and again.
+	appendFuel = 20
 	// movedBytes is how many bytes an instruction moves for a unit.
 	movedBytes = 100
 	// callFuel is what a call of a function costs, and lookedBytes how many bytes it

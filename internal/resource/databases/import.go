@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ql/internal/engine"
+	"ql/internal/sqlite"
 	"ql/lang/bytecode"
 	"ql/lang/value"
 )
@@ -40,11 +41,15 @@ func (d *Databases) Import(ctx context.Context, name string, im engine.Import) (
 	return v, nil
 }
 
+const selectIndexes = "SELECT 1 FROM sqlite_schema WHERE type IN ('index', 'trigger') AND tbl_name = CAST(? AS TEXT) COLLATE NOCASE LIMIT 1"
+
 // importer adds rows to a table in the transaction under way.
 type importer struct {
 	engine.Import
 	conn    *conn
 	columns []string // of the table
+	// plain says that the table has neither indexes nor triggers: its rows are added at its end.
+	plain bool
 	// known are the statements of the latest shapes of rows, by the names of their columns.
 	known map[string]*statement
 }
@@ -77,6 +82,10 @@ func (c *conn) importRows(ctx context.Context, im engine.Import) (v value.Value,
 	}
 	if im.Meter != nil {
 		defer im.Meter.End()
+	}
+	i.plain = true
+	if err := c.execInternal(ctx, selectIndexes, func(*sqlite.Stmt) { i.plain = false }, []byte(im.Table)); err != nil {
+		return value.Null, err
 	}
 	if err := c.setMaxPages(ctx, false); err != nil {
 		return value.Null, err
@@ -149,7 +158,12 @@ func (i *importer) add(ctx context.Context, s *statement, call *call) error {
 		return i.conn.explain(err)
 	}
 	_, err := s.Step(ctx)
-	if broken := charge(i.Meter, price(s.DrainWork())); broken != nil {
+	work := s.DrainWork()
+	fuel := price(work)
+	if i.plain {
+		fuel -= (pageFuel - appendFuel) * work.Pages
+	}
+	if broken := charge(i.Meter, fuel); broken != nil {
 		return broken
 	}
 	return i.conn.explain(err)
