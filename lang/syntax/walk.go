@@ -160,6 +160,11 @@ func (w walker) stmt(s Stmt) {
 		for i := range s.Parts {
 			w.expr(s.Parts[i].Param)
 		}
+		w.expr(s.File)
+		w.variable(s.Result)
+	case *Import:
+		w.expr(s.Rows)
+		w.text(s.Quoted)
 		w.variable(s.Result)
 	case *Define:
 		for i := range s.Params {
