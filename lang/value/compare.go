@@ -17,7 +17,10 @@ func Equal(m *Meter, a, b Value) bool {
 	}
 	ka, kb := (*header)(a.p).kind, (*header)(b.p).kind
 	if ka != kb {
-		return a.IsNumeric() && b.IsNumeric() && compareNumbers(m, a, b) == 0
+		if a.IsNumber() && b.IsNumber() {
+			return compareNumbers(a, b) == 0
+		}
+		return a.IsNumeric() && b.IsNumeric() && compareDecimals(m, a, b) == 0
 	}
 	switch ka {
 	case KindText, KindBytes:
@@ -57,15 +60,13 @@ func Equal(m *Meter, a, b Value) bool {
 	return a.n == b.n
 }
 
-// compareNumbers compares two numbers or decimals exactly, whatever their forms.
-func compareNumbers(m *Meter, a, b Value) int {
+// compareNumbers compares two numbers exactly, whatever their forms.
+func compareNumbers(a, b Value) int {
 	switch {
 	case a.p == tagInt() && b.p == tagInt():
 		return cmp.Compare(int64(a.n), int64(b.n))
 	case a.p == tagFloat() && b.p == tagFloat():
 		return cmp.Compare(a.Float64(), b.Float64())
-	case a.IsDecimal() || b.IsDecimal():
-		return compareDecimals(m, a, b)
 	case a.p == tagInt():
 		return compareIntFloat(int64(a.n), b.Float64())
 	}
@@ -89,12 +90,15 @@ func compareIntFloat(i int64, f float64) int {
 // Compare orders two numbers or two texts (by code point). Other pairs have no
 // order in the language: wrong_kind.
 func Compare(m *Meter, a, b Value) (int, *Error) {
-	if a.IsNumeric() && b.IsNumeric() {
-		return compareNumbers(m, a, b), nil
+	if a.IsNumber() && b.IsNumber() {
+		return compareNumbers(a, b), nil
 	}
 	if a.IsText() && b.IsText() {
 		m.WorkBytes(int(min(a.n, b.n)))
 		return strings.Compare(a.Str(), b.Str()), nil
+	}
+	if a.IsNumeric() && b.IsNumeric() {
+		return compareDecimals(m, a, b), nil
 	}
 	return 0, orderError(a, b)
 }
@@ -117,7 +121,10 @@ func Order(m *Meter, a, b Value) int {
 	case KindBool:
 		return cmp.Compare(a.n, b.n)
 	case KindInt, KindFloat, KindDecimal:
-		return compareNumbers(m, a, b)
+		if a.IsNumber() && b.IsNumber() {
+			return compareNumbers(a, b)
+		}
+		return compareDecimals(m, a, b)
 	case KindText, KindBytes:
 		m.WorkBytes(int(min(a.n, b.n)))
 		return strings.Compare(a.Str(), b.Str())
