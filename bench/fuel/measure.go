@@ -190,3 +190,20 @@ func (templates) List(context.Context, string, string) iter.Seq2[engine.FileInfo
 func (templates) Copy(context.Context, string, string) error { return errReadOnly }
 func (templates) Move(context.Context, string, string) error { return errReadOnly }
 func (templates) Remove(context.Context, string) error       { return errReadOnly }
+
+func (t templates) Hold(_ context.Context, path string) (engine.FileContent, error) {
+	return content{strings.NewReader(t[path]), path}, nil
+}
+
+func (t templates) Held(ctx context.Context, ref []byte) (engine.FileContent, error) {
+	return t.Hold(ctx, string(ref))
+}
+
+// content is the content of one of them.
+type content struct {
+	*strings.Reader
+	path string
+}
+
+func (c content) Ref() []byte { return []byte(c.path) }
+func (content) Close() error  { return nil }

@@ -310,3 +310,24 @@ func (w *world) result(r *Run) string {
 	}
 	return text
 }
+
+// memoryContent is the content of one of memoryFiles, which its reference is.
+type memoryContent struct {
+	*bytes.Reader
+	ref []byte
+}
+
+func (c memoryContent) Ref() []byte { return c.ref }
+func (memoryContent) Close() error  { return nil }
+
+func (f memoryFiles) Hold(ctx context.Context, path string) (FileContent, error) {
+	content, err := f.Read(ctx, path, 1<<30)
+	if err != nil {
+		return nil, err
+	}
+	return memoryContent{bytes.NewReader(content), content}, nil
+}
+
+func (f memoryFiles) Held(_ context.Context, ref []byte) (FileContent, error) {
+	return memoryContent{bytes.NewReader(ref), ref}, nil
+}

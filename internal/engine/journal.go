@@ -54,12 +54,17 @@ type Result struct {
 var ErrDiverged = errors.New("the run diverged from its journal")
 
 // replay delivers a recorded result.
-func (r *Run) replay(e *vm.Effect, t Result) *Outcome {
+func (r *Run) replay(ctx context.Context, e *vm.Effect, t Result) *Outcome {
 	if t.Kind != e.Kind {
 		return r.interrupted(fmt.Errorf("%w: effect %d is %v, and was %v", ErrDiverged, e.Seq, e.Kind, t.Kind))
 	}
 	if t.Kind == bytecode.EffectFetch {
 		r.state.Fetches++
+	}
+	if t.Kind == bytecode.EffectFileRows && t.Err == nil && !t.Value.IsMap() {
+		if out, ended := r.readAgain(ctx, e, &t); ended {
+			return out
+		}
 	}
 	r.machine.ChargeEffect(t.Fuel)
 	r.observe(e, t)
@@ -132,7 +137,7 @@ func (r *Run) observe(e *vm.Effect, t Result) {
 func (r *Run) record(t Result) {
 	r.observe(r.machine.Effect(), t)
 	if r.o.Journal != nil {
-		r.o.Journal.Append(t)
+		r.o.Journal.Append(t.forJournal())
 	}
 }
 

@@ -37,6 +37,19 @@ type Files interface {
 	Copy(ctx context.Context, from, to string) error
 	Move(ctx context.Context, from, to string) error
 	Remove(ctx context.Context, path string) error
+	// Hold opens the content that a file has now, to be read piece by piece, whatever
+	// becomes of the file meanwhile. The caller closes it.
+	Hold(ctx context.Context, path string) (FileContent, error)
+	// Held opens content that was opened before, by its reference. What is no longer there
+	// is file_changed, here or where it is read.
+	Held(ctx context.Context, ref []byte) (FileContent, error)
+}
+
+// FileContent is the content of a file as it was at one moment.
+type FileContent interface {
+	io.ReadSeekCloser
+	// Ref names the content, for a script to keep where it is stored.
+	Ref() []byte
 }
 
 // FileInfo is one entry of a folder.

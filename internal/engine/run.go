@@ -30,6 +30,8 @@ type Run struct {
 	call         call
 	// uploaded are the files that came with an answer.
 	uploaded []string
+	// readers are the files of loops that are open, the one used last at the end.
+	readers []*rowReader
 }
 
 // New returns a run of a machine, which may be a fresh one or one restored
@@ -89,6 +91,7 @@ func (r *Run) Continue(ctx context.Context) (Outcome, error) {
 // releaseAll gives back what nobody may hold while the script does not run.
 func (r *Run) releaseAll() error {
 	var errs []error
+	r.dropReaders()
 	if r.tx != nil {
 		errs = append(errs, r.tx.Rollback())
 		r.tx = nil
@@ -106,7 +109,7 @@ func (r *Run) effect(ctx context.Context) *Outcome {
 	e := r.machine.Effect()
 	if j := r.o.Journal; j != nil {
 		if recorded, ok := j.Recorded(e.Seq); ok {
-			return r.replay(e, recorded)
+			return r.replay(ctx, e, recorded)
 		}
 		var known *value.Error
 		if err := r.beforeEffect(ctx, e); errors.As(err, &known) {
@@ -262,6 +265,8 @@ var effects = map[bytecode.Effect]func(*call) (value.Value, error){
 	bytecode.EffectFetch:           fetch,
 	bytecode.EffectSQLFile:         sqlFile,
 	bytecode.EffectImport:          importList,
+	bytecode.EffectFileOpen:        fileOpen,
+	bytecode.EffectFileRows:        fileRows,
 }
 
 // text returns argument i, which must be a text; what names it in the error.

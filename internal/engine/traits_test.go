@@ -78,6 +78,8 @@ func TestEffectsDoWhatTheirTraitsSay(t *testing.T) {
 		bytecode.EffectFetch:           `FETCH "https://a.example"`,
 		bytecode.EffectSQLFile:         `SELECT 1 SET FILE "/b.csv"`,
 		bytecode.EffectImport:          `IMPORT [{a: 1}] INTO t`,
+		bytecode.EffectFileOpen:        `FOR ?x IN FILE "/a" DO END`,
+		bytecode.EffectFileRows:        `FOR ?x IN FILE "/a" DO END`,
 	}
 	// What no engine does yet has no script; what makes a session finds it again
 	// when it is repeated.

@@ -44,6 +44,7 @@ type Writer struct {
 	first      int64             // the step of the first of them
 	external   bool              // one came from another server: to ask for it again may do something there
 	committed  int               // bytes since the last snapshot
+	pieces     int               // of files that were read since it
 	memory     admit.Reservation // of pending
 	overBudget bool              // there is no memory for more of it
 
@@ -107,6 +108,9 @@ func (w *Writer) Append(r engine.Result) {
 		w.first = r.Seq
 	}
 	w.external = w.external || r.Kind.Info().Outside
+	if r.Kind == bytecode.EffectFileRows {
+		w.pieces++
+	}
 	w.pending = AppendResult(w.pending, r)
 	// It is held twice while it is written. Where there is no memory for it, it is
 	// written before the next effect.
@@ -310,6 +314,13 @@ func (w *Writer) Err() error { return w.failed }
 // Len is how many bytes the journal has since the last snapshot.
 func (w *Writer) Len() int { return w.committed + len(w.pending) }
 
+// Pieces is how many pieces of files were read since the last snapshot, or since ResetPieces:
+// the journal keeps but their places, and another attempt would read them again.
+func (w *Writer) Pieces() int { return w.pieces }
+
+// ResetPieces counts them from here on.
+func (w *Writer) ResetPieces() { w.pieces = 0 }
+
 // Committed is how many of them are committed.
 func (w *Writer) Committed() int { return w.committed }
 
@@ -330,7 +341,7 @@ func (w *Writer) Truncate() []string {
 	}
 	clear(w.databases)
 	w.dropPending()
-	w.committed = 0
+	w.committed, w.pieces = 0, 0
 	return names
 }
 

@@ -24,6 +24,9 @@ const (
 	// maxJournal is how long it may become where no snapshot can take its place: inside a
 	// transaction, and where the state is too large for one.
 	maxJournal = 64 << 20
+	// maxPieces is how many pieces of files are read again at most by an attempt that follows
+	// a crash: as many as 16 MiB have.
+	maxPieces = 256
 )
 
 func newAttemptJournal(a *attempt) *attemptJournal {
@@ -67,7 +70,8 @@ func (j *attemptJournal) BeforeEffect(ctx context.Context, r *engine.Run) error 
 		}
 	}
 	switch {
-	case j.Len() > max(minSnapshotAt, a.snapshotSize, j.snapshotAt):
+	case j.Len() > max(minSnapshotAt, a.snapshotSize, j.snapshotAt), j.Pieces() >= maxPieces:
+		j.ResetPieces()
 		if err := a.saveSnapshot(ctx, r); err != nil {
 			return err
 		}

@@ -85,6 +85,10 @@ const (
 	// EffectImport adds rows to a table of the current database.
 	EffectImport // (table, rows) → {rows, skipped}
 
+	// Files row by row. What file and at are is the host's business.
+	EffectFileOpen // (path, format?, encoding?, bad) → {file, at}
+	EffectFileRows // (file, at[, bad]) → {rows, at, lines, bad}; at is null behind the last row, bad where no row was
+
 	effectCount
 )
 
@@ -170,6 +174,9 @@ var effects = [effectCount]EffectInfo{
 
 	EffectSQLFile: {Name: "sql_file", Class: ClassDB, Changes: true},
 	EffectImport:  {Name: "import", Class: ClassDB, InTransaction: true, Changes: true},
+
+	EffectFileOpen: {Name: "file_open", Class: ClassIO, InTransaction: true, Reads: true},
+	EffectFileRows: {Name: "file_rows", Class: ClassIO, Inner: true, InTransaction: true, Reads: true},
 }
 
 // Info returns the description of e, which is empty for an unknown one.

@@ -58,6 +58,7 @@ func (g *fn) perform(s syntax.Stmt, name string, effect bytecode.Effect, args ..
 var formatNames = [...]value.Value{
 	syntax.NoFormat: value.Null, syntax.FormatText: value.Text("text").Freeze(), syntax.FormatJSON: value.Text("json").Freeze(),
 	syntax.FormatCSV: value.Text("csv").Freeze(), syntax.FormatLines: value.Text("lines").Freeze(), syntax.FormatBytes: value.Text("bytes").Freeze(),
+	syntax.FormatJSONLines: value.Text("json_lines").Freeze(),
 }
 
 func (g *fn) effectStmt(s syntax.Stmt) {
@@ -65,6 +66,12 @@ func (g *fn) effectStmt(s syntax.Stmt) {
 	case *spillStore:
 		g.pos = s.v.Pos()
 		g.setSpilled(s.v.Name, s.r, true)
+	case *lineLoad:
+		g.pos = s.v.Pos()
+		g.emit(bytecode.OpGet, s.r, s.lines, s.index, 1)
+		if _, ok := g.variable(s.v.Name); !ok {
+			g.setSpilled(s.v.Name, s.r, true)
+		}
 	case *syntax.StartSession:
 		g.perform(s, "START SESSION", bytecode.EffectSessionStart)
 	case *syntax.EndSession:

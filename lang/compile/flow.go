@@ -3,6 +3,7 @@ package compile
 import (
 	"ql/lang/bytecode"
 	"ql/lang/syntax"
+	"ql/lang/value"
 )
 
 func (g *fn) ifStmt(s *syntax.If) {
@@ -198,6 +199,100 @@ func (g *fn) forIn(s *syntax.ForIn) {
 	g.pos = s.Pos()
 	g.emit(bytecode.OpIterNext2, base, v, k, int32(body))
 	g.patch(l.breaks...)
+}
+
+// forFile compiles a loop through a file. The host hands out its rows in pieces: an outer
+// loop asks for them, an inner one goes through each. What the file was when the loop began,
+// and how far it has come, stand in registers, so that it can be stored at any row.
+func (g *fn) forFile(s *syntax.ForFile) {
+	file := g.perform(s, "FOR", bytecode.EffectFileOpen, g.val(s.Path), g.constant(formatNames[s.Format]), g.val(s.Encoding), g.constant(value.Bool(s.Bad != nil)))
+	g.free(int(file) + 1)
+	at := g.temp()
+	g.emit(bytecode.OpGetK, at, file, 1, g.c.text("at"))
+	g.emit(bytecode.OpGetK, file, file, 1, g.c.text("file"))
+	var bad uint8
+	if s.Bad != nil {
+		bad = g.temp()
+		g.emit(bytecode.OpNewList, bad, 0, 0, 0)
+		g.storeCopy(s.Bad, bad)
+	}
+	v, spilled := g.loopVar(s.Value)
+	var line uint8
+	if s.At != nil {
+		line, _ = g.loopVar(s.At)
+	}
+	g.flush()
+	g.pos = s.Pos()
+	outer := g.here()
+	g.code.Loops = append(g.code.Loops, int32(outer))
+	rows := g.temp()
+	mark := g.next
+	g.emit(bytecode.OpCopy, rows, file, 0, 0)
+	g.emit(bytecode.OpCopy, g.temp(), at, 0, 0)
+	args := 2
+	if s.Bad != nil {
+		g.emit(bytecode.OpCopy, g.temp(), bad, 0, 0)
+		args = 3
+	}
+	g.effect(bytecode.EffectFileRows, rows, args)
+	g.free(mark)
+	g.temp() // the place in the rows
+	g.emit(bytecode.OpGetK, at, rows, 1, g.c.text("at"))
+	if s.Bad != nil {
+		more := g.temp()
+		g.emit(bytecode.OpGetK, more, rows, 1, g.c.text("bad"))
+		none := g.emit(bytecode.OpJNull, more, 0, 0, 0)
+		g.emit(bytecode.OpMove, bad, more, 0, 0)
+		g.free(int(more))
+		g.storeCopy(s.Bad, bad)
+		g.patch(none)
+	}
+	l := g.pieceRows(s, g.withVar(s.Body, s.Value, v, spilled), rows, v, line)
+	g.pos = s.Pos()
+	end := g.emit(bytecode.OpJNull, at, 0, 0, 0)
+	g.emit(bytecode.OpLoop, 0, 0, 0, int32(outer))
+	g.patch(end)
+	g.patch(l.breaks...)
+}
+
+// pieceRows compiles the loop through one piece of a file, which stands in the register
+// rows and becomes its list of rows there.
+func (g *fn) pieceRows(s *syntax.ForFile, body *syntax.Block, rows, v, line uint8) *loop {
+	if s.At == nil {
+		g.emit(bytecode.OpGetK, rows, rows, 1, g.c.text("rows"))
+		prep := g.emit(bytecode.OpIterPrep, rows, 0, 0, 0)
+		l, first := g.loopBody(body, prep, 0)
+		g.pos = s.Pos()
+		g.emit(bytecode.OpIterNext, rows, v, g.takeSteps(), int32(first))
+		return l
+	}
+	lines, index := g.temp(), g.temp()
+	g.emit(bytecode.OpLoadNull, index, 0, 0, 0)
+	g.emit(bytecode.OpGetK, lines, rows, 1, g.c.text("lines"))
+	g.emit(bytecode.OpGetK, rows, rows, 1, g.c.text("rows"))
+	prep := g.emit(bytecode.OpIterPrep, rows, 0, 0, 0)
+	load := &lineLoad{Break: syntax.Break{Span: s.At.Span}, v: s.At, lines: lines, index: index, r: line}
+	l, first := g.loopBody(&syntax.Block{Span: body.Span, Stmts: append([]syntax.Stmt{load}, body.Stmts...)}, -1, 0)
+	g.flush()
+	g.patch(prep)
+	g.pos = s.Pos()
+	g.emit(bytecode.OpIterNext2, rows, v, index, int32(first))
+	return l
+}
+
+// storeCopy gives a variable the value of a register that keeps it.
+func (g *fn) storeCopy(v *syntax.Var, x uint8) {
+	t := g.temp()
+	g.emit(bytecode.OpCopy, t, x, 0, 0)
+	g.store(v, t)
+	g.free(int(t))
+}
+
+// lineLoad is a statement of our own making: it gives the variable of AT the line of a row.
+type lineLoad struct {
+	syntax.Break
+	v               *syntax.Var
+	lines, index, r uint8
 }
 
 // loopVar returns the register that a loop writes its variable to: a temporary

@@ -56,6 +56,8 @@ func (g *fn) stmt(s syntax.Stmt) {
 		g.forIn(s)
 	case *syntax.ForRange:
 		g.forRange(s)
+	case *syntax.ForFile:
+		g.forFile(s)
 	case *syntax.While:
 		g.while(s)
 	case *syntax.Break:

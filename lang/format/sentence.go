@@ -71,7 +71,7 @@ func (p *printer) part(part any) doc {
 	case *syntax.Duration:
 		return p.duration(part)
 	case syntax.Format:
-		return p.token(space{}, formatWords[part])
+		return p.part(formatWords[part])
 	case []syntax.Expr:
 		return p.commas(len(part), func(i int) doc { return p.exprHere(part[i]) })
 	case syntax.Expr:
@@ -157,6 +157,8 @@ var formatWords = map[syntax.Format]string{
 	syntax.FormatCSV:   "CSV",
 	syntax.FormatLines: "LINES",
 	syntax.FormatBytes: "BYTES",
+
+	syntax.FormatJSONLines: "JSON LINES",
 }
 
 var fieldKindWords = map[syntax.FieldKind]string{

@@ -111,6 +111,12 @@ func (p *printer) compound(s syntax.Stmt) bool {
 		p.line(p.sentence("FOR", s.Var, "FROM", s.From, "TO", s.To, clause{"STEP", s.Step}, "DO"))
 		p.body(s.Body)
 		p.line(p.sentence("END"))
+	case *syntax.ForFile:
+		head := p.clauses(p.sentence("FOR", s.Value, "IN FILE", s.Path),
+			clause{"AS", s.Format}, clause{"ENCODING", s.Encoding}, clause{"AT", s.At}, clause{"BAD", s.Bad})
+		p.line(nest{indent, grouped(head)}, p.sentence("DO")) // deeper than the block that follows
+		p.body(s.Body)
+		p.line(p.sentence("END"))
 	case *syntax.While:
 		p.line(p.sentence("WHILE", condition{s.Cond}, "DO"))
 		p.body(s.Body)

@@ -228,6 +228,12 @@ func (r *resolver) collect(stmts []syntax.Stmt) {
 			r.fn.HasLoops = true
 			r.declareVar(s.Var)
 			r.collectBlock(s.Body)
+		case *syntax.ForFile:
+			r.fn.HasLoops = true
+			r.declareVar(s.Value)
+			r.declareVar(s.At)
+			r.declareVar(s.Bad)
+			r.collectBlock(s.Body)
 		case *syntax.While:
 			r.fn.HasLoops = true
 			r.collectBlock(s.Body)
@@ -325,6 +331,9 @@ func (r *resolver) stmt(s syntax.Stmt) {
 		r.block(s.Body)
 	case *syntax.ForRange:
 		r.exprs(s.From, s.To, s.Step)
+		r.block(s.Body)
+	case *syntax.ForFile:
+		r.exprs(s.Path, s.Encoding)
 		r.block(s.Body)
 	case *syntax.While:
 		r.exprs(s.Cond)

@@ -122,6 +122,17 @@ type (
 		Step Expr // nil without STEP
 		Body *Block
 	}
+	// ForFile is FOR ?row IN FILE expr [AS format] [ENCODING expr] [AT ?line] [BAD ?bad] DO … END.
+	ForFile struct {
+		Span
+		Value    *Var
+		Path     Expr
+		Format   Format
+		Encoding Expr
+		At       *Var // nil without AT
+		Bad      *Var // nil without BAD
+		Body     *Block
+	}
 	// While is WHILE expr DO … END.
 	While struct {
 		Span
@@ -393,6 +404,7 @@ const (
 	FormatCSV
 	FormatLines
 	FormatBytes
+	FormatJSONLines
 )
 
 // FieldKind is the kind of a form field.
@@ -646,6 +658,7 @@ func (*AppendFile) stmt()   {}
 func (*If) stmt()           {}
 func (*ForIn) stmt()        {}
 func (*ForRange) stmt()     {}
+func (*ForFile) stmt()      {}
 func (*While) stmt()        {}
 func (*Break) stmt()        {}
 func (*Continue) stmt()     {}

@@ -32,7 +32,7 @@ func (p *parser) script() (list []Stmt) {
 		if p.tok.kind == tEOF {
 			p.next()
 			p.checkNested()
-			p.checkEmitCalls()
+			p.checkWordCalls()
 			p.checkNames()
 			return p.takeStmts(0)
 		}

@@ -57,6 +57,7 @@ type forHead struct {
 	seq            Expr
 	rng            bool
 	from, to, step Expr
+	file           *ForFile // where it goes through a file
 }
 
 func (p *parser) forStmt(start source.Pos) Stmt {
@@ -68,7 +69,11 @@ func (p *parser) forStmt(start source.Pos) Stmt {
 	body := p.block(open)
 	p.loops--
 	p.end(open)
-	if h.rng {
+	switch {
+	case h.file != nil:
+		h.file.Span, h.file.Body = p.span(start), body
+		return h.file
+	case h.rng:
 		return &ForRange{p.span(start), h.value, h.from, h.to, h.step, body}
 	}
 	return &ForIn{p.span(start), h.key, h.value, h.seq, body}
@@ -92,6 +97,10 @@ func (p *parser) forHeader(h *forHead) {
 		h.rng = p.badForIn(h.value)
 	}
 	if !h.rng {
+		if p.is(wFile) && p.fileFollows() {
+			p.forFile(h)
+			return
+		}
 		h.seq = p.expr()
 		return
 	}
@@ -101,6 +110,85 @@ func (p *parser) forHeader(h *forHead) {
 	if p.got(wStep) {
 		h.step = p.expr()
 	}
+}
+
+// fileFollows tells whether FILE is the word of FOR … IN FILE, and no key of a map, such
+// as in FOR ?x IN file.name, which is wrong in its own way.
+func (p *parser) fileFollows() bool {
+	switch next := p.peek(1); next.kind {
+	case tDot, tLBrack:
+		return next.line
+	}
+	return true
+}
+
+// forFile reads what stands between IN and DO of a loop through a file.
+func (p *parser) forFile(h *forHead) {
+	const shape = `FOR ?row IN FILE "/a.csv" DO … END`
+	word := p.tok
+	s := &ForFile{Value: h.value}
+	h.file = s
+	p.next()
+	if h.key != nil {
+		p.errorAt(h.key.Start, h.key.Stop, "a loop through a file has one variable, and AT takes the line: FOR ?%s IN FILE … AT ?%s DO", h.value.Name, h.key.Name)
+	}
+	if p.tok.kind == tLParen && p.tok.start == word.stop {
+		p.wordCalls = append(p.wordCalls, wordCall{wFor, wFile, word.start})
+	}
+	if !p.startsExpr() {
+		p.expected("the path of a file", shape)
+	}
+	s.Path = p.expr()
+	for p.tok.kind == tWord {
+		switch p.tok.word {
+		case wAs:
+			p.once(s.Format != NoFormat)
+			p.next()
+			s.Format = p.rowFormat()
+		case wEncoding:
+			s.Encoding = p.clauseExpr(s.Encoding)
+		case wAt:
+			s.At = p.clauseVar(s.At, "?line", shape)
+		case wBad:
+			s.Bad = p.clauseVar(s.Bad, "?bad", shape)
+		default:
+			if !p.tok.line && !p.tok.word.isVerb() && !p.tok.word.isStructure() {
+				p.badClause(wFor)
+			}
+			return
+		}
+	}
+}
+
+// clauseVar takes the current clause word and the variable behind it.
+func (p *parser) clauseVar(seen *Var, name, shape string) *Var {
+	p.once(seen != nil)
+	word := p.tok.word
+	p.next()
+	if p.tok.kind != tVar {
+		p.expected("a variable after "+word.String(), word.String()+" "+name+" in "+shape)
+	}
+	return p.variable()
+}
+
+// rowFormat reads a format of a file that is read row by row.
+func (p *parser) rowFormat() Format {
+	switch {
+	case p.got(wCSV):
+		return FormatCSV
+	case p.got(wLines):
+		return FormatLines
+	case p.is(wJSON) && p.peek(1).is(wLines):
+		p.next()
+		p.next()
+		return FormatJSONLines
+	case p.is(wJSON):
+		p.fail(p.tok.start, p.tok.stop, "a file of JSON is one value: READ it, or write AS JSON LINES where each line is one")
+	case p.tok.kind == tWord:
+		p.fail(p.tok.start, p.tok.stop, "%s is no format of rows: AS takes %s%s", short(p.upper(&p.tok)), orList(RowFormats()), didYouMean(p.text(&p.tok), RowFormats()))
+	}
+	p.expected("a format after AS", orList(RowFormats()))
+	return NoFormat
 }
 
 func (p *parser) whileStmt(start source.Pos) Stmt {

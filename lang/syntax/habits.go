@@ -175,6 +175,7 @@ var clausesOf = map[word][]string{
 	wRun:     {"ON", "INPUT", "TIMEOUT", "SET ?out"},
 	wImport:  {"INTO", "SET ?result"},
 	wFail:    {"CODE"},
+	wFor:     {"AS", "ENCODING", "AT ?line", "BAD ?bad", "DO"},
 }
 
 // objectHelp says what a verb cannot do without.

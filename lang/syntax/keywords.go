@@ -112,6 +112,9 @@ const (
 	wSession
 	wInto
 	wRow
+	wEncoding
+	wAt
+	wBad
 	wValue
 
 	// Attributes of form fields; DEFAULT is one too.
@@ -186,7 +189,7 @@ var wordText = [wordCount]string{
 	wFields: "FIELDS", wCode: "CODE", wUntil: "UNTIL", wOptional: "OPTIONAL", wOn: "ON", wTimes: "TIMES",
 	wUnlimited: "UNLIMITED", wNamed: "NAMED", wUsing: "USING", wMethod: "METHOD", wHeaders: "HEADERS",
 	wQuery: "QUERY", wBody: "BODY", wTimeout: "TIMEOUT", wInput: "INPUT", wDatabase: "DATABASE",
-	wSession: "SESSION", wInto: "INTO", wRow: "ROW", wValue: "VALUE",
+	wSession: "SESSION", wInto: "INTO", wRow: "ROW", wEncoding: "ENCODING", wAt: "AT", wBad: "BAD", wValue: "VALUE",
 
 	wRequired: "REQUIRED", wMin: "MIN", wMax: "MAX", wLabel: "LABEL", wHelp: "HELP", wPattern: "PATTERN",
 
@@ -303,6 +306,10 @@ func FieldAttributes() []string { return append(textsBetween(wRequired, wPattern
 
 // Formats lists the file formats of READ and WRITE.
 func Formats() []string { return textsOf(wText, wJSON, wCSV, wLines, wBytes) }
+
+// RowFormats lists the formats of files that are read row by row; JSON LINES is two
+// words.
+func RowFormats() []string { return []string{"CSV", "LINES", "JSON LINES"} }
 
 // Units lists the units of time, plurals among them.
 func Units() []string { return textsBetween(wSecond, wWeeks) }

@@ -87,7 +87,7 @@ type parser struct {
 
 	last       lastStmt   // the statement being read, or read last
 	prior      lastStmt   // the one before
-	emitCalls  []emitCall // "EMIT LINE(" and "EMIT JSON(" without a space
+	wordCalls  []wordCall // "EMIT LINE(", "EMIT JSON(" and "IN FILE(" without a space
 	bracesTold bool
 	nested     []nestedStmt    // DEFINE and INCLUDE inside a block
 	constants  map[string]bool // see mayName; nil until it is asked

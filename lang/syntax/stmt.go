@@ -143,7 +143,7 @@ func (p *parser) emit(start source.Pos) Stmt {
 			return s
 		}
 		if p.tok.kind == tLParen && p.tok.start == word.stop {
-			p.emitCalls = append(p.emitCalls, emitCall{word.word, word.start})
+			p.wordCalls = append(p.wordCalls, wordCall{wEmit, word.word, word.start})
 		}
 	} else if !p.startsExpr() {
 		p.missingObject(wEmit)
@@ -177,34 +177,40 @@ func (p *parser) emitJSON(s *Emit) {
 	p.last.whole = true
 }
 
-// emitCall is a word of EMIT that touches the bracket behind it.
-type emitCall struct {
-	word word
-	pos  source.Pos
+// wordCall is a word of a statement that touches the bracket behind it.
+type wordCall struct {
+	verb, word word
+	pos        source.Pos
 }
 
-// emits says what EMIT does with a word.
-var emits = map[word]string{wLine: "writes a line", wJSON: "writes a value as JSON"}
+// wordMeanings says what a word does in a statement that reads like a call of it.
+var wordMeanings = map[word]string{wLine: "writes a line", wJSON: "writes a value as JSON", wFile: "reads a file"}
 
-// checkEmitCalls refuses EMIT line(…) in a script with a function line: it reads
-// like a call, but is EMIT LINE. So does it with EMIT json(…).
-func (p *parser) checkEmitCalls() {
-	if len(p.emitCalls) == 0 {
+// checkWordCalls refuses EMIT line(…) in a script with a function line: it reads
+// like a call, but is EMIT LINE. So does it with EMIT json(…) and FOR ?x IN file(…).
+func (p *parser) checkWordCalls() {
+	if len(p.wordCalls) == 0 {
 		return
 	}
 	defined := map[word]string{}
 	for _, s := range p.stmts {
 		if d, ok := s.(*Define); ok {
-			if w := lookupWord(d.Name); emits[w] != "" && defined[w] == "" {
+			if w := lookupWord(d.Name); wordMeanings[w] != "" && defined[w] == "" {
 				defined[w] = d.Name
 			}
 		}
 	}
-	for _, c := range p.emitCalls {
-		if name := defined[c.word]; name != "" {
-			p.errorAt(c.pos, c.pos+source.Pos(len(name)), "EMIT %s %s and does not call %s: write EMIT (%s(…)), or EMIT %s (…) with a space",
-				c.word, emits[c.word], name, name, c.word)
+	for _, c := range p.wordCalls {
+		name := defined[c.word]
+		if name == "" {
+			continue
 		}
+		before := c.verb.String()
+		if c.verb == wFor {
+			before = "IN"
+		}
+		p.errorAt(c.pos, c.pos+source.Pos(len(name)), "%s %s %s and does not call %s: write %s (%s(…)), or %s %s (…) with a space",
+			before, c.word, wordMeanings[c.word], name, before, name, before, c.word)
 	}
 }
 

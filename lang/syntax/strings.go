@@ -21,7 +21,7 @@ var fieldKindText = [...]string{
 func (k FieldKind) String() string { return fieldKindText[k] }
 
 var formatText = [...]string{
-	NoFormat: "", FormatText: "TEXT", FormatJSON: "JSON", FormatCSV: "CSV", FormatLines: "LINES", FormatBytes: "BYTES",
+	NoFormat: "", FormatText: "TEXT", FormatJSON: "JSON", FormatCSV: "CSV", FormatLines: "LINES", FormatBytes: "BYTES", FormatJSONLines: "JSON LINES",
 }
 
 // String returns the format as it is written, "" for NoFormat.

@@ -138,6 +138,12 @@ func (w walker) stmt(s Stmt) {
 		w.variable(s.Var)
 		w.exprs(s.From, s.To, s.Step)
 		w.block(s.Body)
+	case *ForFile:
+		w.variable(s.Value)
+		w.exprs(s.Path, s.Encoding)
+		w.variable(s.At)
+		w.variable(s.Bad)
+		w.block(s.Body)
 	case *While:
 		w.expr(s.Cond)
 		w.block(s.Body)

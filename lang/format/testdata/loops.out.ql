@@ -20,3 +20,16 @@ FOR ?x IN [] DO
     END
   END
 END
+FOR ?r IN FILE "/a.csv" DO
+  EMIT ?r
+END
+FOR ?r IN FILE ?path BAD ?b AT ?n AS JSON LINES ENCODING "utf-16" DO
+  EMIT ?r
+END
+FOR ?row IN FILE "/a/rather/long/path/of/a/file/{?name}/{?year}.csv"
+    AS CSV
+    ENCODING "windows-1252"
+    AT ?line
+    BAD ?bad DO
+  EMIT ?row
+END

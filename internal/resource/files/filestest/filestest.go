@@ -35,6 +35,7 @@ func Run(t *testing.T, open func(t *testing.T) engine.Files) {
 		"copy":              testCopy,
 		"move and remove":   testMoveAndRemove,
 		"move a folder":     testMoveFolder,
+		"hold":              testHold,
 		"move out of reach": testMoveOutOfReach,
 		"the top":           testTop,
 		"aliases":           testAliases,
@@ -474,6 +475,42 @@ func testMoveAndRemove(t *testing.T, f engine.Files) {
 }
 
 // testMoveFolder moves a folder beside others whose names start alike.
+// testHold reads content piece by piece while its file is replaced, and opens it again by
+// its reference while it is not.
+func testHold(t *testing.T, f engine.Files) {
+	long := strings.Repeat("0123456789", 20_000)
+	for _, content := range []string{"", "short", long} {
+		write(t, f, "/a/b.txt", content)
+		held, err := f.Hold(t.Context(), "/a/b.txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := f.Held(t.Context(), held.Ref())
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := int64(len(content) / 2)
+		if _, err := again.Seek(at, io.SeekStart); err != nil {
+			t.Fatal(err)
+		}
+		if rest, err := io.ReadAll(again); err != nil || string(rest) != content[at:] {
+			t.Errorf("from %d on: %d bytes, %v", at, len(rest), err)
+		}
+		write(t, f, "/a/b.txt", "another content")
+		if all, err := io.ReadAll(held); err != nil || string(all) != content {
+			t.Errorf("after it was replaced: %d bytes of %d, %v", len(all), len(content), err)
+		}
+		if err := errors.Join(held.Close(), again.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+	for path, want := range map[string]string{"/none": "file_not_found", "/a": "is_folder", "/": "is_folder", "a": "invalid_path"} {
+		if _, err := f.Hold(t.Context(), path); code(t, err) != want {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
 func testMoveFolder(t *testing.T, f engine.Files) {
 	for _, path := range []string{"/Ä/x", "/Ä/deep/y", "/Ä/deep/z", "/Ä-/x", "/Ä0/x", "/Äa/x", "/ÄÄ/x"} {
 		write(t, f, path, path)

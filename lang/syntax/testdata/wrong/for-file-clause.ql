@@ -1,0 +1,1 @@
+FOR ?x IN FILE "/a.csv" ENCODE "latin1" DO END

@@ -1,0 +1,1 @@
+FOR ?x IN file.rows DO EMIT ?x END

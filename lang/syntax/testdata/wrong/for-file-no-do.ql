@@ -1,0 +1,1 @@
+FOR ?x IN FILE "/a.csv" EMIT ?x END

@@ -1,0 +1,1 @@
+FOR ?x IN FILE DO EMIT ?x END

@@ -1,0 +1,1 @@
+FOR ?i, ?x IN FILE "/a.csv" DO EMIT ?x END
