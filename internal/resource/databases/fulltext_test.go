@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"ql/internal/engine"
 	"ql/lang/bytecode"
 	"ql/lang/value"
 )
@@ -220,8 +219,7 @@ func TestFullTextPays(t *testing.T) {
 	must(t, d, "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 2000) INSERT INTO f SELECT 'common words ' || x FROM c")
 	cost := func(sql string) int64 {
 		m := meter(16 << 20)
-		q := engine.Query{}
-		q = query(bytecode.SQLRows, sql)
+		q := query(bytecode.SQLRows, sql)
 		q.Meter = m
 		if _, err := d.Query(t.Context(), "", q); err != nil {
 			t.Fatal(err)
