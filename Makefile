@@ -97,12 +97,13 @@ check-fuzz:
 check-beside:
 	@for module in $(BESIDE); do (cd "$$module" && go vet ./... && go test -count=1 ./...); done
 
-# Clients are made of the OpenAPI document by the generators that people use, and call the service.
+# Clients are made of the OpenAPI document by the generators that people use, and call the service. The
+# language server is driven by the client library of editors.
 .PHONY: check-clients
 check-clients:
 	-tools/need node nodejs npm npm
 	go vet -tags clients ./e2e
-	go test -tags clients -count=1 -v -run GeneratedClients ./e2e
+	go test -tags clients -count=1 -v -run 'GeneratedClients|EditorClient' ./e2e
 
 # The extension for Visual Studio Code. Its client of the protocol is bundled into it, so that it needs
 # no network once it is packed; npm is needed to build it, and for nothing else.

@@ -9,6 +9,32 @@ import (
 	"testing"
 )
 
+// TestEditorClient drives ql lsp by the client library that editors use, on a folder with a database. It
+// comes from the network: see TestGeneratedClients.
+func TestEditorClient(t *testing.T) {
+	folder, client := t.TempDir(), t.TempDir()
+	if err := os.CopyFS(client, os.DirFS("testdata/clients/editor")); err != nil {
+		t.Fatal(err)
+	}
+	run := func(in string, command ...string) ([]byte, error) {
+		c := exec.CommandContext(t.Context(), command[0], command[1:]...)
+		c.Dir = in
+		return c.CombinedOutput()
+	}
+	if out, err := run(client, "npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"); err != nil {
+		t.Skipf("NOT CHECKED: npm ci: %v\n%s", err, out)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "setup.ql"), []byte("CREATE TABLE people (name TEXT, born INTEGER);"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := run(folder, "ql", "run", "setup.ql"); err != nil {
+		t.Fatalf("ql run: %v\n%s", err, out)
+	}
+	if out, err := run(client, "node", "main.js", "ql", folder); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
 // TestGeneratedClients makes clients of the OpenAPI document as its readers do, compiles them, and
 // calls a service by them: sync, async, polls, decisions, forms and files. The generators come from
 // the network, and take a while: `make check` runs this, by a build tag. What `make test` holds the

@@ -34,6 +34,8 @@ var unreserved = map[string]string{
 	"internal/cli/account.go":                "the input of a command, of a bounded length",
 	"internal/cli/remote.go":                 "a key or a password of a command, of a bounded length",
 	"internal/cli/scripts.go":                "the input of a command, of a bounded length",
+	"internal/lsp/framing.go":                "a message of an editor to a command, of a bounded length",
+	"internal/lsp/server.go":                 "a message of an editor to a command, of a bounded length",
 	"internal/remote/remote.go":              "the answer to a command, of a bounded length",
 	"internal/tlscert/acme.go":               "the start of an answer of the authority for certificates",
 	"internal/wire/answer.go":                "a trace that the service wrote, which has a bounded number of steps",

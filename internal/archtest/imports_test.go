@@ -88,6 +88,8 @@ var layers = []layer{
 	{pkg: "internal/member", others: []string{"golang.org/x/sys"}},
 	{pkg: "internal/job", imports: []string{"internal/account", "internal/member", "internal/principal"}},
 	{pkg: "internal/record", imports: []string{"internal/account", "internal/batch", "internal/guard", "internal/job"}},
+	{pkg: "internal/editor", imports: []string{"internal/engine", "internal/fault", "lang/ide", "lang/value"}},
+	{pkg: "internal/lsp", imports: []string{"internal/editor", "internal/guard", "lang/ide"}},
 	// Whoever replays a job needs neither the worker nor a store.
 	{pkg: "internal/journal", imports: []string{"internal/admit", "internal/engine", "internal/job", "lang/bytecode", "lang/value", "lang/vm"}},
 	{pkg: "internal/replay", imports: append([]string{"internal/account", "internal/engine", "internal/execution", "internal/fault", "internal/job", "internal/journal", "internal/worker"}, language...)},
@@ -140,7 +142,7 @@ var layers = []layer{
 	// It speaks no HTTP, which TestWalls checks, and never calls up into the server.
 	{
 		pkg:     "internal/service",
-		imports: append([]string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/admit", "internal/audit", "internal/auth", "internal/domainproof", "internal/engine", "internal/execution", "internal/fault", "internal/job", "internal/journal", "internal/principal", "internal/record", "internal/redacted", "internal/webhook", "internal/wire", "internal/worker"}, language...),
+		imports: append([]string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/admit", "internal/audit", "internal/auth", "internal/domainproof", "internal/editor", "internal/engine", "internal/execution", "internal/fault", "internal/job", "internal/journal", "internal/principal", "internal/record", "internal/redacted", "internal/webhook", "internal/wire", "internal/worker"}, language...),
 	},
 	{pkg: "internal/server", imports: []string{"internal/account", "internal/admit", "internal/auth", "internal/fault", "internal/guard", "internal/hostname", "internal/principal", "internal/redacted", "internal/service", "internal/wire"}},
 	// The conventions know nothing of each other.
@@ -184,7 +186,7 @@ var layers = []layer{
 	{
 		pkg: "internal/cli",
 		imports: append([]string{
-			"internal/account", "internal/app", "internal/audit", "internal/backup", "internal/config", "internal/engine", "internal/fault", "internal/job",
+			"internal/account", "internal/app", "internal/audit", "internal/backup", "internal/config", "internal/editor", "internal/engine", "internal/fault", "internal/job", "internal/lsp",
 			"internal/network", "internal/operator", "internal/password", "internal/platform", "internal/redacted", "internal/remote", "internal/render", "internal/resource/*", "internal/resource/databases/transfer", "internal/telemetry", "internal/webhook", "internal/wire",
 		}, language...),
 		others: []string{"github.com/alecthomas/kong", "golang.org/x/sys"},

@@ -39,6 +39,7 @@ type commands struct {
 	Run       runCommand       `cmd:"" help:"Run a script here, without a server."`
 	Check     checkCommand     `cmd:"" help:"Find the errors in scripts without running them."`
 	Fmt       fmtCommand       `cmd:"" help:"Write scripts in the one written form."`
+	LSP       lspCommand       `cmd:"" name:"lsp" help:"Serve the language to editors, over standard input and output."`
 	Serve     serveCommand     `cmd:"" help:"Serve scripts over HTTP."`
 	Account   accountCommand   `cmd:"" help:"Make and manage accounts."`
 	Script    scriptCommand    `cmd:"" help:"Publish scripts, to be called by their names."`
