@@ -252,6 +252,11 @@ func TestAccessMatrix(t *testing.T) {
 		"GET /v1/databases/{name}/export":  owner,
 		"POST /v1/databases/{name}/import": changing,
 
+		"POST /v1/check":    changing,
+		"POST /v1/complete": changing,
+		"POST /v1/hover":    changing,
+		"POST /v1/format":   changing,
+
 		"GET /v1/scripts":           owner,
 		"GET /v1/scripts/{name}":    owner,
 		"PUT /v1/scripts/{name}":    changing,
@@ -523,6 +528,10 @@ func (unchanging) RotateKey(context.Context, string) (account.Account, account.K
 // accountBodies are the bodies of routes that need one.
 var accountBodies = map[string]string{
 	"PUT /v1/scripts/{name}":    `{"text":"EMIT 1"}`,
+	"POST /v1/check":            `{"text":"EMIT 1"}`,
+	"POST /v1/complete":         `{"text":"EMIT 1","line":1,"column":1}`,
+	"POST /v1/hover":            `{"text":"EMIT 1","line":1,"column":1}`,
+	"POST /v1/format":           `{"text":"EMIT 1"}`,
 	"PATCH /v1/account":         `{"require_auth_on_jobs":false}`,
 	"POST /v1/account/password": `{"password":` + quote(goodPassword) + `}`,
 	"PUT /v1/secrets/{name}":    `{"value":"x"}`,

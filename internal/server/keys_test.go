@@ -45,8 +45,9 @@ func TestScopes(t *testing.T) {
 	files := []int{403, 403, 403, 403, 200, 403, 403, 200}
 	manage := []int{403, 403, 403, 403, 403, 403, 200, 200}
 	databases := []int{403, 403, 403, 403, 403, 200, 403, 200}
+	runs := []int{200, 403, 403, 403, 403, 403, 403, 200}
 	want := map[string][]int{
-		"POST /v1/query":          {200, 403, 403, 403, 403, 403, 403, 200},
+		"POST /v1/query":          runs,
 		"GET /v1/job/{id}":        job,
 		"DELETE /v1/job/{id}":     job,
 		"GET /v1/job/{id}/events": job,
@@ -101,6 +102,11 @@ func TestScopes(t *testing.T) {
 		"POST /v1/databases/{name}/query":  databases,
 		"GET /v1/databases/{name}/export":  databases,
 		"POST /v1/databases/{name}/import": databases,
+
+		"POST /v1/check":    runs,
+		"POST /v1/complete": runs,
+		"POST /v1/hover":    runs,
+		"POST /v1/format":   runs,
 
 		"GET /v1/scripts":           manage,
 		"GET /v1/scripts/{name}":    {200, 403, 403, 403, 403, 403, 200, 200}, // and a key for this very script

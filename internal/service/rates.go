@@ -16,6 +16,7 @@ const (
 	ratePages  = "pages"
 	rateMisses = "misses"
 	ratePolls  = "polls"
+	rateEdits  = "edits"
 )
 
 // anyone stands for the entry of the list in the rate of those whom none admits.
@@ -52,13 +53,24 @@ const (
 	pollsBurst     = 200
 )
 
-// countPoll counts a call about a job. A plan without a rate has none for these.
+// countPoll counts a call about a job.
 func (s *Service) countPoll(c Caller, owner account.Account) admit.Verdict {
-	rate := admit.Rate{Name: ratePolls, Per: time.Minute}
+	return s.countOften(ratePolls, c, owner)
+}
+
+// countEdit counts a call about a script that somebody writes: an editor makes one with each letter, and
+// none of them is to keep the account's scripts from running.
+func (s *Service) countEdit(c Caller, owner account.Account) admit.Verdict {
+	return s.countOften(rateEdits, c, owner)
+}
+
+// countOften counts a call of a kind that comes often. A plan without a rate has none for these.
+func (s *Service) countOften(name string, c Caller, owner account.Account) admit.Verdict {
+	rate := admit.Rate{Name: name, Per: time.Minute}
 	if most := owner.Limits(s.o.Limits).Rate; most > 0 {
 		rate.Count, rate.Burst = max(pollsPerMinute, 2*most), max(pollsBurst, 2*most/6)
 	}
-	return s.o.Limiter.Allow(admit.BySourceOf(ratePolls, int64(owner.ID), c.Addr), rate)
+	return s.o.Limiter.Allow(admit.BySourceOf(name, int64(owner.ID), c.Addr), rate)
 }
 
 // listenersPerNetwork is how many calls of one network may wait for changes of jobs at once.

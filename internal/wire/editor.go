@@ -1,0 +1,235 @@
+package wire
+
+import "strconv"
+
+// EditorQuery is a request of POST /v1/check, /v1/complete, /v1/hover and /v1/format: a script as it
+// stands in an editor, and where somebody types or points. Lines and columns count from 1, columns in
+// code points.
+type EditorQuery struct {
+	Text         string
+	Line, Column int // 0 where they were left out
+	Shape        Shape
+}
+
+var editorQueryFields = []string{"text", "line", "column"}
+
+// mostPlaces bounds lines and columns: no text is as long.
+const mostPlaces = 1 << 30
+
+// Within checks a request against limits narrower than those it was decoded under.
+func (q *EditorQuery) Within(l Limits) error {
+	l = l.withDefaults()
+	if r := q.Shape.within(bodyField, &l); r != nil {
+		return r
+	}
+	if r := scriptWithin("text", q.Text, &l); r != nil {
+		return r
+	}
+	return nil
+}
+
+// DecodeEditorQuery reads the body of one of those requests; placed says that it needs a place. The error
+// is a *Refusal.
+func DecodeEditorQuery(body []byte, l Limits, placed bool) (*EditorQuery, error) {
+	l = l.withDefaults()
+	q := &EditorQuery{}
+	top, r := document(body, &l, &q.Shape)
+	if r == nil {
+		r = q.decode(top, placed)
+	}
+	if r == nil {
+		r = scriptWithin("text", q.Text, &l)
+	}
+	if r != nil {
+		return nil, r.withoutPlanLimit()
+	}
+	return q, nil
+}
+
+func (q *EditorQuery) decode(top node, placed bool) *Refusal {
+	hasText := false
+	members := top.inside()
+	for name, value, ok := members.member(); ok; name, value, ok = members.member() {
+		var r *Refusal
+		switch name {
+		case "text":
+			hasText = true
+			q.Text, r = text("text", value)
+		case "line":
+			q.Line, r = number("line", value, mostPlaces)
+		case "column":
+			q.Column, r = number("column", value, mostPlaces)
+		default:
+			r = unknown(bodyField, name, editorQueryFields)
+		}
+		if r != nil {
+			return r
+		}
+	}
+	const fits = "is missing: a whole number from 1 on fits"
+	switch {
+	case !hasText:
+		return invalid("text", "is missing: the script, a text, fits")
+	case placed && q.Line == 0:
+		return invalid("line", fits)
+	case placed && q.Column == 0:
+		return invalid("column", fits)
+	}
+	return nil
+}
+
+// Place is a part of a script's text. Its end is the place behind it.
+type Place struct{ Line, Column, EndLine, EndColumn int }
+
+// Edit gives a part of a text another one.
+type Edit struct {
+	Place
+	Text string
+}
+
+// Fix is what mends a mistake.
+type Fix struct {
+	Title string
+	Edits []Edit
+}
+
+// Mistake is something wrong with a script, or a warning.
+type Mistake struct {
+	Place
+	Severity string // "error" or "warning"
+	Code     string
+	Message  string
+	Fixes    []Fix
+}
+
+// Completion is a text that may stand at a place.
+type Completion struct {
+	Place  // what it takes the place of
+	Label  string
+	Kind   string
+	Detail string
+	Doc    string // in Markdown
+	Insert string
+}
+
+// Hover is what is known of what stands at a place.
+type Hover struct {
+	Place
+	Markdown string
+}
+
+// Reach is what a script could do. Names are those that stand in it; Any… says that one is computed.
+type Reach struct {
+	Databases   []string // "" for the one of scripts that name none
+	AnyDatabase bool
+	Reads       []string
+	Writes      []string
+	AnyRead     bool
+	AnyWrite    bool
+	Hosts       []string
+	AnyHost     bool
+	Machines    []string
+	AnyMachine  bool
+	Secrets     []string
+	AnySecret   bool
+	People      bool
+	Waits       bool
+	Sessions    bool
+	Shares      bool
+}
+
+// AppendCheck appends the answer of POST /v1/check. More says that there are more mistakes.
+func AppendCheck(dst []byte, list []Mistake, more bool, reach *Reach) []byte {
+	dst = append(dst, `{"status":"ok","mistakes":[`...)
+	for i := range list {
+		m := &list[i]
+		dst = append(appendComma(dst), `{"severity":`...)
+		dst = appendText(dst, m.Severity)
+		dst = appendTextField(dst, "code", m.Code)
+		dst = appendTextField(dst, "message", m.Message)
+		dst = appendExtent(dst, &m.Place)
+		dst = append(appendName(dst, "fixes"), '[')
+		for j := range m.Fixes {
+			dst = appendFix(appendComma(dst), &m.Fixes[j])
+		}
+		dst = append(dst, "]}"...)
+	}
+	dst = strconv.AppendBool(appendName(append(dst, ']'), "more"), more)
+	dst = append(appendName(dst, "effects"), '{')
+	for _, n := range [...]struct {
+		name  string
+		names []string
+		any   bool
+	}{
+		{"databases", reach.Databases, reach.AnyDatabase}, {"reads", reach.Reads, reach.AnyRead}, {"writes", reach.Writes, reach.AnyWrite},
+		{"hosts", reach.Hosts, reach.AnyHost}, {"machines", reach.Machines, reach.AnyMachine}, {"secrets", reach.Secrets, reach.AnySecret},
+	} {
+		dst = appendText(appendComma(dst), n.name)
+		dst = append(dst, `:{"names":[`...)
+		for _, name := range n.names {
+			dst = appendText(appendComma(dst), name)
+		}
+		dst = append(strconv.AppendBool(append(dst, `],"any":`...), n.any), '}')
+	}
+	dst = strconv.AppendBool(appendName(dst, "people"), reach.People)
+	dst = strconv.AppendBool(appendName(dst, "waits"), reach.Waits)
+	dst = strconv.AppendBool(appendName(dst, "sessions"), reach.Sessions)
+	dst = strconv.AppendBool(appendName(dst, "shares"), reach.Shares)
+	return append(dst, "}}"...)
+}
+
+func appendFix(dst []byte, f *Fix) []byte {
+	dst = append(dst, `{"title":`...)
+	dst = appendText(dst, f.Title)
+	dst = append(appendName(dst, "edits"), '[')
+	for i := range f.Edits {
+		dst = append(appendComma(dst), `{"text":`...)
+		dst = appendText(dst, f.Edits[i].Text)
+		dst = append(appendExtent(dst, &f.Edits[i].Place), '}')
+	}
+	return append(dst, "]}"...)
+}
+
+func appendExtent(dst []byte, p *Place) []byte {
+	for _, n := range [...]struct {
+		name  string
+		value int
+	}{{"line", p.Line}, {"column", p.Column}, {"end_line", p.EndLine}, {"end_column", p.EndColumn}} {
+		dst = strconv.AppendInt(appendName(dst, n.name), int64(n.value), 10)
+	}
+	return dst
+}
+
+// AppendCompletions appends the answer of POST /v1/complete. More says that there are more of them.
+func AppendCompletions(dst []byte, list []Completion, more bool) []byte {
+	dst = append(dst, `{"status":"ok","completions":[`...)
+	for i := range list {
+		c := &list[i]
+		dst = append(appendComma(dst), `{"label":`...)
+		dst = appendText(dst, c.Label)
+		dst = appendTextField(dst, "kind", c.Kind)
+		dst = appendTextOrNull(dst, "detail", c.Detail)
+		dst = appendTextOrNull(dst, "doc", c.Doc)
+		dst = appendTextField(dst, "insert", c.Insert)
+		dst = append(appendExtent(dst, &c.Place), '}')
+	}
+	dst = strconv.AppendBool(appendName(append(dst, ']'), "more"), more)
+	return append(dst, '}')
+}
+
+// AppendHover appends the answer of POST /v1/hover: nil where nothing is known.
+func AppendHover(dst []byte, h *Hover) []byte {
+	dst = append(dst, `{"status":"ok","hover":`...)
+	if h == nil {
+		return append(dst, "null}"...)
+	}
+	dst = append(dst, `{"markdown":`...)
+	dst = appendText(dst, h.Markdown)
+	return append(appendExtent(dst, &h.Place), "}}"...)
+}
+
+// AppendFormatted appends the answer of POST /v1/format.
+func AppendFormatted(dst []byte, text string) []byte {
+	dst = append(dst, `{"status":"ok","text":`...)
+	return append(appendText(dst, text), '}')
+}
