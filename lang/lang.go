@@ -134,20 +134,20 @@ func (l *loader) includes(s *syntax.Script) {
 		}
 		l.seen[path] = true
 		if len(l.files) == maxIncludes {
-			l.errs.Add(s.File, inc.Pos(), inc.End(), "a script includes at most %d files", maxIncludes).Code = source.BadInclude
+			l.errs.Add(s.File, inc.Pos(), inc.End(), "a script includes at most %d files", maxIncludes).As(source.BadInclude)
 			return
 		}
 		if l.o.Include == nil {
-			l.errs.Add(s.File, inc.Pos(), inc.End(), "there are no files to INCLUDE from here").Code = source.BadInclude
+			l.errs.Add(s.File, inc.Pos(), inc.End(), "there are no files to INCLUDE from here").As(source.BadInclude)
 			continue
 		}
 		text, err := l.o.Include(path)
 		if err != nil {
-			l.errs.Add(s.File, inc.Path.Pos(), inc.Path.End(), "cannot include %s: %s", path, err).Code = source.BadInclude
+			l.errs.Add(s.File, inc.Path.Pos(), inc.Path.End(), "cannot include %s: %s", path, err).As(source.BadInclude)
 			continue
 		}
 		if most := l.o.MaxBytes; most > 0 && l.bytes+len(text) > most {
-			l.errs.Add(s.File, inc.Path.Pos(), inc.Path.End(), "with %s the script and what it includes have %d bytes, and may have %d together", path, l.bytes+len(text), most).Code = source.BadInclude
+			l.errs.Add(s.File, inc.Path.Pos(), inc.Path.End(), "with %s the script and what it includes have %d bytes, and may have %d together", path, l.bytes+len(text), most).As(source.BadInclude)
 			return
 		}
 		l.reserve(text)

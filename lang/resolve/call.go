@@ -35,7 +35,7 @@ func (r *resolver) call(c *syntax.Call) {
 
 func (r *resolver) defined(c *syntax.Call, f *Func) {
 	if need, most := f.Required(), len(f.Params); len(c.Args) < need || len(c.Args) > most {
-		r.errorf(c, "%s takes %s; %s given: %s", f.Name, argumentCount(need, most), areGiven(len(c.Args)), f.signature()).Code = source.WrongArguments
+		r.errorf(c, "%s takes %s; %s given: %s", f.Name, argumentCount(need, most), areGiven(len(c.Args)), f.signature()).As(source.WrongArguments)
 	}
 	for _, a := range c.Args {
 		if l, ok := a.(*syntax.Lambda); ok {
@@ -48,7 +48,7 @@ func (r *resolver) defined(c *syntax.Call, f *Func) {
 
 func (r *resolver) builtin(c *syntax.Call, b *lib.Builtin) {
 	if len(c.Args) < b.Min || b.Max >= 0 && len(c.Args) > b.Max {
-		r.errorf(c, "%s takes %s; %s given: %s", b.Name, argumentCount(b.Min, b.Max), areGiven(len(c.Args)), b.Signature).Code = source.WrongArguments
+		r.errorf(c, "%s takes %s; %s given: %s", b.Name, argumentCount(b.Min, b.Max), areGiven(len(c.Args)), b.Signature).As(source.WrongArguments)
 		r.arguments(c)
 		return
 	}
@@ -179,10 +179,9 @@ func (r *resolver) noFunction(n syntax.Node, name string) {
 		return
 	}
 	said, instead := r.suggest(name)
-	e := r.errorf(n, "there is no function %s%s", name, said)
-	e.Code = source.UnknownFunction
+	e := r.errorf(n, "there is no function %s%s", name, said).As(source.UnknownFunction)
 	if instead != "" {
-		e.Offer(source.UnknownFunction, n.Pos(), n.Pos()+source.Pos(len(name)), instead)
+		e.Offer(n.Pos(), n.Pos()+source.Pos(len(name)), instead)
 	}
 }
 

@@ -169,7 +169,7 @@ func (r *resolver) declareName(file int, name string, pos source.Pos, what strin
 		default:
 			where = " of " + r.res.Files[old.file].Name
 		}
-		r.errs.Add(r.file, pos, pos+source.Pos(len(name)), "%s is defined twice: line %d%s has it already", what, line, where).Code = source.DefinedTwice
+		r.errs.Add(r.file, pos, pos+source.Pos(len(name)), "%s is defined twice: line %d%s has it already", what, line, where).As(source.DefinedTwice)
 		return false
 	}
 	r.res.units[unit][key] = e
@@ -306,11 +306,11 @@ func (r *resolver) name(n *syntax.Name) {
 			return
 		}
 		if near := source.Nearest(n.Name, r.constantNames("")); near != "" {
-			r.errorf(n, "there is no constant %s; there is %s", n.Name, near).Offer(source.UnknownName, n.Start, n.Stop, near)
+			r.errorf(n, "there is no constant %s; there is %s", n.Name, near).As(source.UnknownName).Offer(n.Start, n.Stop, near)
 			return
 		}
 		said, instead := syntax.NoValue(n.Name)
-		r.errorf(n, "%s", said).Offer(source.UnknownWord, n.Start, n.Stop, instead)
+		r.errorf(n, "%s", said).As(source.UnknownWord).Offer(n.Start, n.Stop, instead)
 	}
 }
 
@@ -351,7 +351,7 @@ func (r *resolver) noMember(n syntax.Node, prefix, name string, call bool) {
 		slices.Sort(names)
 		if near := source.Nearest(prefix, names); near != "" {
 			r.errorf(n, "there is no prefix %s; there is %s", prefix, near).
-				Offer(source.UnknownName, n.Pos(), n.Pos()+source.Pos(len(prefix)), near)
+				As(source.UnknownName).Offer(n.Pos(), n.Pos()+source.Pos(len(prefix)), near)
 			return
 		}
 		r.errorf(n, `there is no prefix %s: INCLUDE "/lib/%s.ql" AS %s gives one`, prefix, strings.ToLower(prefix), prefix)

@@ -146,7 +146,7 @@ type resolver struct {
 	unset   map[string]bool
 }
 
-func (r *resolver) errorf(n syntax.Node, format string, args ...any) *source.Error {
+func (r *resolver) errorf(n syntax.Node, format string, args ...any) source.Added {
 	return r.errs.Add(r.file, n.Pos(), n.End(), format, args...)
 }
 
@@ -504,22 +504,22 @@ func (r *resolver) use(v *syntax.Var) {
 	}
 	if r.isInput(v.Name) {
 		r.errorf(v, "?%s is never set%s: the field of INPUT FIELDS is !INPUT.%s", v.Name, where, v.Name).
-			Offer(source.UnknownVariable, v.Start, v.Stop, "!INPUT."+v.Name)
+			As(source.UnknownVariable).Offer(v.Start, v.Stop, "!INPUT."+v.Name)
 		return
 	}
 	if near := source.Nearest(v.Name, names); near != "" {
 		r.errorf(v, "?%s is never set%s; ?%s is", v.Name, where, near).
-			Offer(source.UnknownVariable, v.Start, v.Stop, "?"+near)
+			As(source.UnknownVariable).Offer(v.Start, v.Stop, "?"+near)
 		return
 	}
 	if r.fn.Define != nil {
 		// The top level is resolved first: its variables are known.
 		if _, ok := r.res.Funcs[0].slots[v.Name]; ok {
-			r.errorf(v, "?%s is never set in %s: a function sees its parameters and its own variables only, so pass it as a parameter", v.Name, r.fn.Name).Code = source.UnknownVariable
+			r.errorf(v, "?%s is never set in %s: a function sees its parameters and its own variables only, so pass it as a parameter", v.Name, r.fn.Name).As(source.UnknownVariable)
 			return
 		}
 	}
-	r.errorf(v, "?%s is never set%s: SET ?%s AS … sets it", v.Name, where, v.Name).Code = source.UnknownVariable
+	r.errorf(v, "?%s is never set%s: SET ?%s AS … sets it", v.Name, where, v.Name).As(source.UnknownVariable)
 }
 
 // isInput says whether callers give the script a field of this name.

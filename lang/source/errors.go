@@ -57,10 +57,19 @@ type Edit struct {
 	Text       string
 }
 
-// Offer adds a fix that puts text in the place of [start, end), under the code.
-func (e *Error) Offer(code Code, start, end Pos, text string) {
-	e.Code = code
-	e.Fixes = append(e.Fixes, Fix{Title: "Write " + text, Edits: []Edit{{start, end, text}}})
+// Added is an error that was just added to a list, for what is to be told of it beyond
+// its message. It is no error itself, and need not be looked at.
+type Added struct{ to *Error }
+
+// As gives the error a code.
+func (a Added) As(code Code) Added {
+	a.to.Code = code
+	return a
+}
+
+// Offer adds a fix that puts text in the place of [start, end).
+func (a Added) Offer(start, end Pos, text string) {
+	a.to.Fixes = append(a.to.Fixes, Fix{Title: "Write " + strings.TrimSpace(text), Edits: []Edit{{start, end, text}}})
 }
 
 // Error gives "line:column: message", with the file in front for an INCLUDE.
@@ -144,7 +153,7 @@ type Errors []*Error
 
 // Add appends an error at pos that spans to end (NoPos: one character), and returns
 // it, so that its code and fixes can be told.
-func (l *Errors) Add(f *File, pos, end Pos, format string, args ...any) *Error {
+func (l *Errors) Add(f *File, pos, end Pos, format string, args ...any) Added {
 	line, col := f.Position(pos)
 	text := f.LineText(line)
 	width := 1
@@ -161,7 +170,7 @@ func (l *Errors) Add(f *File, pos, end Pos, format string, args ...any) *Error {
 		Message: fmt.Sprintf(format, args...), Source: text,
 		Code: Meaning, Start: start, End: min(max(start, end), size)}
 	*l = append(*l, e)
-	return e
+	return Added{e}
 }
 
 // Sort orders the errors by file and position, keeping one error a position.

@@ -273,12 +273,11 @@ func (p *parser) errorAt(pos, end source.Pos, format string, args ...any) {
 	}
 	p.errLine = line
 	p.noteError()
-	e := p.errs.Add(p.file, pos, end, format, args...)
-	e.Code = source.Syntax
+	e := p.errs.Add(p.file, pos, end, format, args...).As(source.Syntax)
 	if f := p.fix; f.code != "" {
 		p.fix = fix{}
-		if e.Code = f.code; f.text != "" {
-			e.Offer(f.code, f.start, f.stop, f.text)
+		if e.As(f.code); f.text != "" {
+			e.Offer(f.start, f.stop, f.text)
 		}
 	}
 	if len(p.errs) >= p.mostErrors() {
