@@ -10,21 +10,24 @@ import (
 	"time"
 )
 
-// moved adds rows to a table and writes them to a file, each in one statement that takes a
-// while, and counts what came of it.
+// moved adds rows to a table, writes them to a file, and adds those of the file to another
+// table, each in one statement that takes a while, and counts what came of it.
 const moved = `
 	SET ?rows AS MAP(RANGE(1, NUMBER(!GET('rows'))), ?i -> {n: ?i, text: "{?i} {=REPEAT('x', 300)}"})
 	IMPORT ?rows INTO moved SET ?r
 	INSERT INTO log VALUES ('imported');
 	SELECT n, text FROM moved ORDER BY n SET FILE "/moved.csv"
 	INSERT INTO log VALUES ('written');
+	IMPORT FILE "/moved.csv" INTO again SET ?f
+	INSERT INTO log VALUES ('again');
+	SELECT count(*) AS rows, sum(n) AS sum FROM again SET ROW ?again
 	SELECT count(*) AS rows, count(DISTINCT n) AS n, sum(n) AS sum FROM moved SET ROW ?table
 	SELECT count(*) FROM log SET VALUE ?log
 	READ "/moved.csv" AS LINES SET ?lines
-	EMIT "{?r.rows} {?table.rows} {?table.n} {?table.sum} {?log} {=COUNT(?lines)}"`
+	EMIT "{?r.rows} {?table.rows} {?table.n} {?table.sum} {?log} {=COUNT(?lines)} {?f.rows} {?again.rows} {?again.sum}"`
 
-// TestPromiseRowsMoveWhole kills the server in the middle of an IMPORT, and in the middle of
-// what SET FILE writes: nothing is seen of either before it is whole, and after it went on
+// TestPromiseRowsMoveWhole kills the server in the middle of an IMPORT, in the middle of
+// what SET FILE writes, and in the middle of an IMPORT FILE: nothing is seen of any before it is whole, and after it went on
 // each has happened once.
 func TestPromiseRowsMoveWhole(t *testing.T) {
 	rows := count(30_000, 200_000)
@@ -33,7 +36,8 @@ func TestPromiseRowsMoveWhole(t *testing.T) {
 	s.output(`CREATE TABLE log (what TEXT);`)
 	id := s.submit(moved, "rows", fmt.Sprint(rows))
 	// What does not fit into the cache goes into the database's log.
-	if s.awaitBytes(id, func(path string) bool { return strings.HasSuffix(path, "-wal") }, 5<<20) {
+	isLog := func(path string) bool { return strings.HasSuffix(path, "-wal") }
+	if s.awaitBytes(id, isLog, 5<<20) {
 		t.Log("killed in the middle of the IMPORT")
 	}
 	s.kill()
@@ -50,8 +54,14 @@ func TestPromiseRowsMoveWhole(t *testing.T) {
 	}
 	s.kill()
 	s.start()
-	n := int64(rows)
-	want := fmt.Sprintf("%d %d %d %d 2 %d", n, n, n, n*(n+1)/2, n+1)
+	s.mustSee(id, "written")
+	if s.awaitBytes(id, isLog, 3<<20) {
+		t.Log("killed in the middle of the IMPORT FILE")
+	}
+	s.kill()
+	s.start()
+	n, sum := int64(rows), int64(rows)*int64(rows+1)/2
+	want := fmt.Sprintf("%d %d %d %d 3 %d %d %d %d", n, n, n, sum, n+1, n, n, sum)
 	if j := s.mustAwait(id, "complete"); j.Result != want {
 		t.Errorf("the job left %q, not %q", j.Result, want)
 	}

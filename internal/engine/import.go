@@ -3,12 +3,16 @@ package engine
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"ql/lang/value"
 )
 
-// importList adds the maps of a list to a table.
-func importList(c *call) (value.Value, error) {
+// importEffect adds rows to a table: the maps of a list, or those of a file.
+func importEffect(c *call) (value.Value, error) {
+	if len(c.args) > 2 {
+		return importFile(c)
+	}
 	rows := c.args[1]
 	switch {
 	case rows.IsNull():
@@ -104,6 +108,7 @@ func (r *listRows) Result(rows int64) value.Value { return imported(r.meter, row
 // columnKinds finds out of which kinds the values of columns are.
 type columnKinds struct {
 	meter *value.Meter
+	clone bool // rows are gone when the next one comes
 	list  []Column
 	kinds []kindSet
 	index map[string]int
@@ -132,8 +137,13 @@ func (c *columnKinds) add(row *value.Map) {
 				c.index = map[string]int{}
 			}
 			i = len(c.list)
-			c.index[k.Str()] = i
-			c.list, c.kinds = append(c.list, Column{Name: k.Str()}), append(c.kinds, 0)
+			name := k.Str()
+			if c.clone {
+				c.meter.Alloc(len(name))
+				name = strings.Clone(name)
+			}
+			c.index[name] = i
+			c.list, c.kinds = append(c.list, Column{Name: name}), append(c.kinds, 0)
 		}
 		c.kinds[i] |= kindOf(v)
 	}

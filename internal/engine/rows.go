@@ -266,11 +266,29 @@ func (p *piece) skip(bad *value.Error) {
 	if p.skipped > maxBad {
 		return
 	}
-	p.meter.Alloc(value.BlockSize(len(bad.Message)) + 100)
-	t := value.NewMap(p.meter, 2)
-	t.SetText("line", value.Int(p.reader.Line()))
+	p.bad.Append(p.meter, badRow(p.meter, p.reader.Line(), bad))
+}
+
+// badRow is what BAD lists of a row that is wrong.
+func badRow(m *value.Meter, line int64, bad *value.Error) value.Value {
+	m.Alloc(value.BlockSize(len(bad.Message)) + 100)
+	t := value.NewMap(m, 2)
+	t.SetText("line", value.Int(line))
 	t.SetText("message", value.Text(bad.Message))
-	p.bad.Append(p.meter, t.Value())
+	return t.Value()
+}
+
+// endBad adds how many rows were wrong beyond those that are listed.
+func endBad(m *value.Meter, list *value.List, skipped int64) {
+	more := skipped - maxBad
+	if more <= 0 {
+		return
+	}
+	counted := value.NewMap(m, 3)
+	counted.SetText("line", value.Null)
+	counted.SetText("message", value.Text(fmt.Sprintf("and %d more", more)))
+	counted.SetText("count", value.Int(more))
+	list.Append(m, counted.Value())
 }
 
 // value returns the piece as the machine takes it.
@@ -286,13 +304,7 @@ func (p *piece) value(next string) value.Value {
 	t.SetText("lines", p.lines.Value())
 	t.SetText("bad", value.Null)
 	if p.bad != nil {
-		if more := p.skipped - maxBad; more > 0 {
-			counted := value.NewMap(m, 3)
-			counted.SetText("line", value.Null)
-			counted.SetText("message", value.Text(fmt.Sprintf("and %d more", more)))
-			counted.SetText("count", value.Int(more))
-			p.bad.Append(m, counted.Value())
-		}
+		endBad(m, p.bad, p.skipped)
 		t.SetText("bad", p.bad.Value())
 	}
 	return t.Value()

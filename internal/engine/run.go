@@ -264,7 +264,7 @@ var effects = map[bytecode.Effect]func(*call) (value.Value, error){
 	bytecode.EffectTxRollback:      txRollback,
 	bytecode.EffectFetch:           fetch,
 	bytecode.EffectSQLFile:         sqlFile,
-	bytecode.EffectImport:          importList,
+	bytecode.EffectImport:          importEffect,
 	bytecode.EffectFileOpen:        fileOpen,
 	bytecode.EffectFileRows:        fileRows,
 }

@@ -83,7 +83,7 @@ const (
 	// EffectSQLFile is a statement whose rows go into a file.
 	EffectSQLFile // (parameters…, path)
 	// EffectImport adds rows to a table of the current database.
-	EffectImport // (table, rows) → {rows, skipped}
+	EffectImport // (table, rows) or (table, path, format?, encoding?, bad) → {rows, skipped}; a list of that and of the bad rows where bad is true
 
 	// Files row by row. What file and at are is the host's business.
 	EffectFileOpen // (path, format?, encoding?, bad) → {file, at}

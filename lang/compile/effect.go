@@ -128,8 +128,27 @@ func (g *fn) effectStmt(s syntax.Stmt) {
 	case *syntax.SQL:
 		g.sql(s)
 	case *syntax.Import:
-		g.store(s.Result, g.perform(s, "IMPORT", bytecode.EffectImport, g.constant(value.Text(s.Table).Freeze()), g.val(s.Rows)))
+		g.importStmt(s)
 	}
+}
+
+// importStmt compiles an IMPORT. The rows that BAD lists come with the result.
+func (g *fn) importStmt(s *syntax.Import) {
+	args := []arg{g.constant(value.Text(s.Table).Freeze()), g.val(s.Rows)}
+	if s.Path != nil {
+		args = []arg{args[0], g.val(s.Path), g.constant(formatNames[s.Format]), g.val(s.Encoding), g.constant(value.Bool(s.Bad != nil))}
+	}
+	r := g.perform(s, "IMPORT", bytecode.EffectImport, args...)
+	if s.Bad != nil {
+		g.free(int(r) + 1)
+		bad, index := g.temp(), g.temp()
+		g.load(value.Int(1), index)
+		g.emit(bytecode.OpGet, bad, r, index, 0)
+		g.store(s.Bad, bad)
+		g.load(value.Int(0), index)
+		g.emit(bytecode.OpGet, r, r, index, 0)
+	}
+	g.store(s.Result, r)
 }
 
 // question are the arguments of a question. One without TO has no argument for it, and not

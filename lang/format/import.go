@@ -4,11 +4,10 @@ import "ql/lang/syntax"
 
 // importStmt prints an IMPORT. The table's name stays as it is.
 func (p *printer) importStmt(s *syntax.Import) doc {
-	head := concat{p.sentence("IMPORT", s.Rows, "INTO")}
+	table := clause{"INTO", name(s.Table)}
 	if s.Quoted != nil {
-		head = append(head, p.sentence(s.Quoted))
-	} else {
-		head = append(head, p.gap(space{}), p.atom(s.Table, s.Table))
+		table.value = s.Quoted
 	}
-	return p.clauses(head, clause{"SET", s.Result})
+	return p.clauses(p.sentence("IMPORT", s.Rows, clause{"FILE", s.Path}),
+		table, clause{"AS", s.Format}, clause{"ENCODING", s.Encoding}, clause{"BAD", s.Bad}, clause{"SET", s.Result})
 }

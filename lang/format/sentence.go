@@ -12,6 +12,9 @@ type clause struct {
 	value any
 }
 
+// name is a word that the script has chosen, and stays as it is.
+type name string
+
 // condition is the condition of an IF or WHILE. Where it breaks into lines they
 // are indented deeper than the block that follows.
 type condition struct{ expr syntax.Expr }
@@ -58,6 +61,8 @@ func (p *printer) part(part any) doc {
 			out = append(out, p.token(space{}, w))
 		}
 		return out
+	case name:
+		return concat{p.gap(space{}), p.atom(string(part), string(part))}
 	case clause:
 		return p.clause(space{}, part)
 	case condition:

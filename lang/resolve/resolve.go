@@ -263,6 +263,7 @@ func (r *resolver) collect(stmts []syntax.Stmt) {
 		case *syntax.SQL:
 			r.declareVar(s.Result)
 		case *syntax.Import:
+			r.declareVar(s.Bad)
 			r.declareVar(s.Result)
 		case *syntax.Use:
 			r.fn.UsesDB = true
@@ -369,7 +370,7 @@ func (r *resolver) stmt(s syntax.Stmt) {
 			r.exprs(s.File)
 		}
 	case *syntax.Import:
-		r.exprs(s.Rows)
+		r.exprs(s.Rows, s.Path, s.Encoding)
 	default:
 		r.effect(s)
 	}

@@ -303,13 +303,17 @@ type (
 		Result *Var // nil without SET ?name
 		File   Expr // the path of SET FILE, nil without it
 	}
-	// Import is IMPORT rows INTO table.
+	// Import is IMPORT rows INTO table, or IMPORT FILE path INTO table.
 	Import struct {
 		Span
-		Rows   Expr
-		Table  string
-		Quoted *Text // the table where it was written as a text, nil otherwise
-		Result *Var  // nil without SET
+		Rows     Expr // nil for a file
+		Path     Expr // of FILE, nil otherwise
+		Table    string
+		Quoted   *Text // the table where it was written as a text, nil otherwise
+		Format   Format
+		Encoding Expr
+		Bad      *Var // nil without BAD
+		Result   *Var // nil without SET
 	}
 	// Define is DEFINE name(params) … END.
 	Define struct {

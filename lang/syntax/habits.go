@@ -36,7 +36,7 @@ var verbHabits = map[string]string{
 	"ALERT":     `EMIT "text", or CONFIRM "question?" SET ?ok`,
 	"THROW":     `FAIL "message" CODE "code"`,
 	"RAISE":     `FAIL "message" CODE "code"`,
-	"IMPORT":    `INCLUDE "/lib/name.ql", or IMPORT ?rows INTO table for rows of a database`,
+	"IMPORT":    `INCLUDE "/lib/name.ql", or IMPORT FILE "/rows.csv" INTO table for rows of a database`,
 	"REQUIRE":   `INCLUDE "/lib/name.ql"`,
 	"EXIT":      "STOP",
 	"DIE":       `STOP, or FAIL "message"`,
@@ -173,7 +173,7 @@ var clausesOf = map[word][]string{
 	wRender:  {"USING"},
 	wFetch:   {"METHOD", "HEADERS", "QUERY", "BODY", "TIMEOUT", "SET ?reply"},
 	wRun:     {"ON", "INPUT", "TIMEOUT", "SET ?out"},
-	wImport:  {"INTO", "SET ?result"},
+	wImport:  {"INTO", "AS", "ENCODING", "BAD ?bad", "SET ?result"},
 	wFail:    {"CODE"},
 	wFor:     {"AS", "ENCODING", "AT ?line", "BAD ?bad", "DO"},
 }

@@ -71,6 +71,8 @@ var samples = []string{
 	`FAIL "no" CODE "bad"`,
 	`FAIL ?e`,
 	`IMPORT ?rows INTO people`,
+	`IMPORT FILE "/a.csv" INTO people`,
+	`IMPORT FILE ?p AS JSON LINES INTO "my people" ENCODING "latin1" BAD ?bad SET ?r`,
 	`IMPORT [{a: 1}] + ?more INTO "my people" SET ?r`,
 	`SELECT * FROM t SET FILE "/a.csv"`,
 	`SELECT * FROM t WHERE file = ?f SET FILE ?path + "/a.json"`,

@@ -169,8 +169,9 @@ func (w walker) stmt(s Stmt) {
 		w.expr(s.File)
 		w.variable(s.Result)
 	case *Import:
-		w.expr(s.Rows)
+		w.exprs(s.Rows, s.Path, s.Encoding)
 		w.text(s.Quoted)
+		w.variable(s.Bad)
 		w.variable(s.Result)
 	case *Define:
 		for i := range s.Params {

@@ -8,3 +8,6 @@ import ?a_list_with_a_long_name + ?another_list_with_a_long_name into a_table_wi
 set ?rows as [] set ?a_list_with_a_long_name as [] set ?another_list_with_a_long_name as []
 emit import(1)
 define import(?x) return ?x end
+import   file "/a.csv" into people
+import file ?p + ".csv"   encoding  "latin1" as json   lines into "my people" bad ?b set ?r
+import file "/a_folder_with_a_long_name/a_file_with_a_long_name.csv" into a_table as csv encoding "windows-1252" bad ?b set ?r

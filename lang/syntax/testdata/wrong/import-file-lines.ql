@@ -1,0 +1,1 @@
+IMPORT FILE "/a.txt" INTO people AS LINES

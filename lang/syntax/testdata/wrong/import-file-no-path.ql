@@ -1,0 +1,1 @@
+IMPORT FILE INTO people

@@ -1,0 +1,1 @@
+IMPORT FILE "/a.csv" INTO people INTO people

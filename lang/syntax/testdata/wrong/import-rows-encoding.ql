@@ -1,0 +1,1 @@
+IMPORT ?rows INTO people ENCODING "latin1"
