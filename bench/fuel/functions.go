@@ -34,6 +34,35 @@ SET ?rowsL AS MAP(RANGE(1, 5000), ?i -> [?i, "a", 1.5])
 SET ?csv AS TO_CSV(?rows)
 SET ?csvQ AS "a" + CHARACTER(10) + '"' + REPEAT('""', 300000) + '"'
 SET ?csvW AS JOIN(MAP(RANGE(1, 5000), ?i -> "column {?i}"), ",") + CHARACTER(10) + REPEAT(",", 4999)
+SET ?xmlE AS "<a>" + REPEAT("<b/>", 100000) + "</a>"
+SET ?xmlA AS "<a>" + REPEAT('<b c="d" e="f"/>', 30000) + "</a>"
+SET ?xmlN AS "<a>" + REPEAT('<c:b xmlns:c="d" c:e=""/>', 20000) + "</a>"
+SET ?xmlM AS "<a>" + REPEAT("x<b/>", 100000) + "</a>"
+SET ?xmlR AS "<a>" + REPEAT("&lt;", 200000) + "</a>"
+SET ?xmlC AS "<a>" + REPEAT("<!---->", 100000) + "</a>"
+SET ?xmlP AS "<a>" + REPEAT("<?p?>", 100000) + "</a>"
+SET ?xmlD AS REPEAT("<a>", 200) + REPEAT("</a>", 200)
+SET ?xmlV AS {a: {b: MAP(RANGE(1, 20000), ?i -> {"@id": ?i, c: "x"})}}
+SET ?yamlL AS REPEAT("- a" + CHARACTER(10), 50000)
+SET ?yamlF AS "[" + REPEAT("1,", 50000) + "1]"
+SET ?yamlN AS "[" + REPEAT("1.7e308,", 20000) + "1]"
+SET ?yamlP AS "[" + REPEAT("? a,", 30000) + "1]"
+SET ?yamlM AS JOIN(MAP(RANGE(1, 10000), ?i -> "key {?i}: value {?i}"), CHARACTER(10))
+SET ?yamlC AS REPEAT("#" + CHARACTER(10), 100000) + "1"
+SET ?yamlB AS "- |" + CHARACTER(10) + REPEAT("  a" + CHARACTER(10), 50000)
+SET ?yamlQ AS '"' + REPEAT('\x41', 50000) + '"'
+SET ?yamlD AS REPEAT("- ", 400)
+SET ?yamlX AS "a: &a [1,2,3,4,5,6,7,8,9,10]" + CHARACTER(10) + "b: [" + REPEAT("*a,", 5000) + "1]"
+SET ?yamlW AS JOIN(MAP(RANGE(1, 5000), ?i -> "- a: 1 # c" + CHARACTER(10) + "  # d" + CHARACTER(10) + "  b: 2"), CHARACTER(10))
+SET ?zip AS TO_ZIP({"a": ?mixM})
+SET ?zipF AS TO_ZIP(FROM_ENTRIES(MAP(RANGE(1, 5000), ?i -> ["file {?i}", "x"])))
+SET ?zipD AS TO_ZIP(FROM_ENTRIES(MAP(RANGE(1, 500), ?i -> ["file {?i}", REPEAT("x", 40)])))
+SET ?gzip AS GZIP(?mixM)
+SET ?gzipA AS GZIP(?aM)
+SET ?gzipM AS FROM_HEX(REPEAT(HEX(GZIP("")), 5000))
+SET ?gzipB AS FROM_HEX("1f8b08000000000000ff" + REPEAT("000000ffff", 40000))
+SET ?gzipT AS FROM_HEX("1f8b08000000000000ff" + REPEAT("04c081000000000090ff6b100007020000000040feaf41001c080000000000f9bf060170200000000000e4ff1a", 4000))
+SET ?noise AS JOIN(MAP(RANGE(1, 3000), ?i -> SHA256(TEXT(?i))))
 SET ?b64 AS BASE64(?eM)
 SET ?hex AS HEX(?eM)
 SET ?percent AS URL_ENCODE(?eM)
@@ -163,6 +192,16 @@ var functionCalls = map[string][]string{
 	"FROM_JSON":     {`FROM_JSON("1")`, `FROM_JSON("[1, 2.5]")`, `FROM_JSON('{"a":1,"b":"x"}')`, `FROM_JSON('""')`, `FROM_JSON("1.7976931348623157e308")`, `FROM_JSON(?json)`, `FROM_JSON(?jsonF)`, `FROM_JSON(?jsonD)`, `FROM_JSON(?jsonM)`, `FROM_JSON(?jsonE)`, `FROM_JSON(?jsonL)`, `FROM_JSON(?jsonN)`, `FROM_JSON(?jsonK)`, `FROM_JSON(?jsonT)`, `FROM_JSON(?jsonP)`, `FROM_JSON(?spaces + "1")`},
 	"TO_CSV":        {`TO_CSV([[1]])`, `TO_CSV(?rows)`, `TO_CSV(?rowsL)`, `TO_CSV([?many])`, `TO_CSV([["a", ?mixM]])`, `TO_CSV([[REPEAT('"', 300000)]])`},
 	"FROM_CSV":      {`FROM_CSV("a,b")`, `FROM_CSV(?csv)`, `FROM_CSV(?csvQ)`, `FROM_CSV(?csvW)`, `FROM_CSV("a" + ?lines)`},
+	"TO_XML":        {`TO_XML({a: 1})`, `TO_XML(?xmlV)`, `TO_XML(?xmlV, 2)`, `TO_XML({a: ?aM})`, `TO_XML({a: REPEAT("<", 200000)})`, `TO_XML({a: {b: ?floats}})`, `TO_XML({a: {b: ?nulls}})`},
+	"FROM_XML":      {`FROM_XML("<a/>")`, `FROM_XML('<a b="c">d</a>')`, `FROM_XML(?xmlE)`, `FROM_XML(?xmlA)`, `FROM_XML(?xmlN)`, `FROM_XML(?xmlM)`, `FROM_XML(?xmlR)`, `FROM_XML(?xmlC)`, `FROM_XML(?xmlP)`, `FROM_XML(?xmlD)`, `FROM_XML("<a>" + ?eM + "</a>")`, `FROM_XML("<a>" + ?spaces + "</a>")`},
+	"TO_YAML":       {`TO_YAML(1)`, `TO_YAML(?m3)`, `TO_YAML(?ints)`, `TO_YAML(?floats)`, `TO_YAML(?nulls)`, `TO_YAML(?rows)`, `TO_YAML(?aM)`, `TO_YAML(?eM)`, `TO_YAML(?lines)`, `TO_YAML("a" + ?lines)`, `TO_YAML(REPEAT(CHARACTER(1), 100000))`, `TO_YAML(?bytes)`, `TO_YAML(?many)`, `TO_YAML(?deep)`},
+	"FROM_YAML":     {`FROM_YAML("1")`, `FROM_YAML("a: 1")`, `FROM_YAML(?yamlL)`, `FROM_YAML(?yamlF)`, `FROM_YAML(?yamlN)`, `FROM_YAML(?yamlP)`, `FROM_YAML(?yamlM)`, `FROM_YAML(?yamlC)`, `FROM_YAML(?yamlB)`, `FROM_YAML(?yamlQ)`, `FROM_YAML(?yamlD)`, `FROM_YAML(?yamlX)`, `FROM_YAML(?yamlW)`, `FROM_YAML(?aM)`, `FROM_YAML(?spaces + "1")`},
+	"TO_ZIP":        {`TO_ZIP({"a": "b"})`, `TO_ZIP({"a": ?mixM})`, `TO_ZIP({"a": ?aM})`, `TO_ZIP({"a": ?noise})`, `TO_ZIP(FROM_ZIP(?zipF))`, `TO_ZIP(FROM_ZIP(?zipD))`},
+	"FROM_ZIP":      {`FROM_ZIP(?zip)`, `FROM_ZIP(?zipF)`, `FROM_ZIP(?zipD)`},
+	"ZIP_LIST":      {`ZIP_LIST(?zip)`, `ZIP_LIST(?zipF)`, `ZIP_LIST(?zip + BYTES(?aM) + ?zip)`},
+	"ZIP_READ":      {`ZIP_READ(?zip, "a")`, `ZIP_READ(?zip, "b")`, `ZIP_READ(?zipF, "file 7")`},
+	"GZIP":          {`GZIP("a")`, `GZIP(?aM)`, `GZIP(?mixM)`, `GZIP(?eM)`, `GZIP(?noise)`, `GZIP(?digits)`},
+	"GUNZIP":        {`GUNZIP(GZIP("a"))`, `GUNZIP(?gzip)`, `GUNZIP(?gzipA)`, `GUNZIP(?gzipM)`},
 	"TO_BASE64":     {`TO_BASE64("a")`, `TO_BASE64(?aM)`},
 	"BASE64":        {`BASE64("a")`, `BASE64(?aM)`},
 	"TO_BASE64_URL": {`TO_BASE64_URL("a")`, `TO_BASE64_URL(?aM)`},
@@ -202,6 +241,7 @@ var functionCalls = map[string][]string{
 
 // errorCalls are calls that fail, which costs too.
 var errorCalls = []string{
+	`FROM_XML("x")`, `GUNZIP(?gzipB)`, `GUNZIP(?gzipT)`, `ZIP_LIST(?bytes)`, `ZIP_READ(?zip, ?bytes)`, `FROM_XML("<a" + ?spaces)`, `FROM_XML("<" + ?aM)`, `FROM_XML(REPEAT("<a>", 300))`, `FROM_YAML("a: b: c")`, `FROM_YAML(REPEAT("[", 20000))`, `FROM_YAML(?lines + "{}x")`,
 	`TO_HEX(?ints)`, `FROM_URL("%")`, `FROM_JSON(?jsonX, 1)`, `PARSE_TIME("x", NULL, NULL, 1)`, `FROM_CSV('"' + ?aM, NULL, 1)`, `MAP_VALUES(?ints, ?v -> 1)`, `FIND(?ints, "x")`,
 	`NUMBER(?aM)`, `NUMBER("x")`, `FROM_JSON(?aM)`, `FROM_JSON("x")`, `FROM_JSON("[1" + ?spaces)`, `FROM_JSON(?jsonX)`, `FROM_CSV('"' + ?aM)`, `FROM_CSV("a" + CHARACTER(10) + ?commas)`,
 	`PARSE_TIME(?aM)`, `PARSE_TIME("x")`, `PARSE_TIME("x", "YYYY", "Mars/Olympus")`, `YEAR(?time, "Mars/Olympus{?round}")`, `YEAR(?time, ?aM)`, `YEAR(?time, "Europe/Berln")`, `FORMAT_TIME(?time, "QQ")`,

@@ -32,7 +32,7 @@ var layers = []layer{
 	{pkg: "lang/bytecode", imports: []string{"lang/source", "lang/value"}},
 	{pkg: "lang/form", imports: []string{"lang/value"}},
 	{pkg: "lang/rows", imports: []string{"lang/source", "lang/value"}, others: []string{"golang.org/x/text"}},
-	{pkg: "lang/lib", imports: []string{"lang/rows", "lang/source", "lang/value"}, others: []string{"golang.org/x/text"}},
+	{pkg: "lang/lib", imports: []string{"lang/rows", "lang/source", "lang/value"}, others: []string{"go.yaml.in/yaml/v3", "golang.org/x/text"}},
 	{pkg: "lang/resolve", imports: []string{"lang/source", "lang/syntax", "lang/bytecode", "lang/value", "lang/lib"}},
 	{pkg: "lang/compile", imports: []string{"lang/source", "lang/syntax", "lang/resolve", "lang/bytecode", "lang/value", "lang/form", "lang/lib"}},
 	{pkg: "lang/vm", imports: []string{"lang/source", "lang/bytecode", "lang/value", "lang/form", "lang/lib"}},

@@ -166,6 +166,62 @@ var costly = map[string]func(n int) [][]value.Value{
 			{value.Text(filled("a", n))},
 		}
 	},
+	"TO_XML": func(n int) [][]value.Value {
+		return [][]value.Value{
+			{xmlRoot(listOf(n/16, value.Text("")))},
+			{xmlRoot(value.Text(filled("<", n)))},
+			{xmlRoot(value.Text(filled("é", n)))},
+			{xmlRoot(listOf(n/64, nested("@a", value.Text("x"))))},
+		}
+	},
+	"FROM_XML": func(n int) [][]value.Value {
+		return [][]value.Value{
+			{value.Text("<a>" + filled("<b/>", n) + "</a>")},
+			{value.Text("<a>" + filled(`<b c="d"/>`, n) + "</a>")},
+			{value.Text("<a>" + filled("&lt;", n) + "</a>")},
+			{value.Text("<a>" + filled("x<b/>", n) + "</a>")},
+			{value.Text("<a>" + filled(`<b xmlns:c="d"/>`, n) + "</a>")},
+			{value.Text("<a>" + filled("é", n) + "</a>")},
+			{value.Text("<a>" + filled("<!---->", n) + "</a>")},
+		}
+	},
+	"TO_YAML": func(n int) [][]value.Value {
+		return [][]value.Value{
+			{listOf(n/16, value.Null)},
+			{listOf(n/64, table(1))},
+			{value.Text(filled("\x01", n/8))},
+			{value.Text(filled("a\n", n))},
+			{value.Text(filled("a", n))},
+			{value.Bytes([]byte(filled("a", n)))},
+		}
+	},
+	"FROM_YAML": func(n int) [][]value.Value {
+		return [][]value.Value{
+			{value.Text(filled("- a\n", n))},
+			{value.Text("[" + filled("1,", n) + "1]")},
+			{value.Text("[" + filled("1.7e308,", n) + "1]")},
+			{value.Text("- " + filled("a", n))},
+			{value.Text("- |\n" + filled("  a\n", n))},
+			{value.Text("[" + filled("?,", n) + "1]")},
+			{value.Text(filled("#\n", n))},
+			{value.Text(`"` + filled(`\x41`, n) + `"`)},
+		}
+	},
+	"TO_ZIP": func(n int) [][]value.Value {
+		return [][]value.Value{{nested("a", value.Text(filled("a", n)))}, {table(n / 64)}, {nested("a", value.Text(noise(n)))}}
+	},
+	"FROM_ZIP": archives,
+	"ZIP_LIST": func(n int) [][]value.Value { return archives(n)[1:2] },
+	"ZIP_READ": func(n int) [][]value.Value { return withLast(archives(n), value.Text("a")) },
+	"GZIP":     texts(one("a"), one("abcdefgh é"), func(n int) []value.Value { return []value.Value{value.Text(noise(n))} }),
+	"GUNZIP": func(n int) [][]value.Value {
+		var all [][]value.Value
+		for _, s := range []string{filled("a", n), noise(n)} {
+			v, _ := call(newCall(), "GZIP", value.Text(s))
+			all = append(all, []value.Value{v})
+		}
+		return append(all, []value.Value{value.Bytes([]byte(gzipHead + filled("\x00\x00\x00\xff\xff", n)))})
+	},
 	"TO_BASE64":     texts(one("a")),
 	"BASE64":        texts(one("a")),
 	"TO_BASE64_URL": texts(one("a")),
@@ -303,6 +359,39 @@ func table(n int) value.Value {
 	}
 	return t.Value()
 }
+
+// noise is a text that does not get much shorter.
+func noise(n int) string {
+	b := make([]byte, n)
+	x := uint32(1)
+	for i := range b {
+		x ^= x << 13
+		x ^= x >> 17
+		x ^= x << 5
+		b[i] = byte(x>>8&0x3f) + 0x30
+	}
+	return string(b)
+}
+
+// archives are of one large file, of many small ones, and of one that is hard to pack.
+func archives(n int) [][]value.Value {
+	var all [][]value.Value
+	for _, files := range []value.Value{nested("a", value.Text(filled("a", n))), table(n / 64), nested("a", value.Text(noise(n)))} {
+		v, _ := call(newCall(), "TO_ZIP", files)
+		all = append(all, []value.Value{v})
+	}
+	return all
+}
+
+// nested is a map of one key.
+func nested(key string, v value.Value) value.Value {
+	t := value.NewMap(nil, 1)
+	t.SetText(key, v)
+	return t.Value()
+}
+
+// xmlRoot is a document with v inside its root.
+func xmlRoot(v value.Value) value.Value { return nested("a", nested("b", v)) }
 
 func tables(n int) [][]value.Value { return [][]value.Value{{table(n / 64)}} }
 

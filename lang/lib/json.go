@@ -10,13 +10,7 @@ const mostIndent = 8
 
 func toJSON(c *Call, args []value.Value) (value.Value, error) {
 	in := read(c, "TO_JSON", args)
-	indent := int64(0)
-	if in.given(1) {
-		indent = in.count(1, "the indent", 0)
-		if in.err == nil && indent > mostIndent {
-			in.fail(value.BadArgument, "indents by at most %d spaces, not %d", mostIndent, indent)
-		}
-	}
+	indent := in.indent(1)
 	if in.err != nil {
 		return value.Null, in.err
 	}
@@ -30,6 +24,18 @@ func toJSON(c *Call, args []value.Value) (value.Value, error) {
 	b := value.NewBuilder(c.Meter, value.KindText, n)
 	value.AppendJSON(b.Reserve(n)[:0], args[0])
 	return b.Value(), nil
+}
+
+// indent reads the optional number of spaces for each level, 0 for one line.
+func (in *input) indent(i int) int64 {
+	if !in.given(i) {
+		return 0
+	}
+	n := in.count(i, "the indent", 0)
+	if in.err == nil && n > mostIndent {
+		in.fail(value.BadArgument, "indents by at most %d spaces, not %d", mostIndent, n)
+	}
+	return n
 }
 
 // printer writes indented JSON. Its depth is that of the value, which is

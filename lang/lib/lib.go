@@ -141,7 +141,7 @@ var all = slices.Concat(
 	group("Lists", listFunctions),
 	group("Maps", mapFunctions),
 	group("Kinds", kindFunctions),
-	group("Formats", formatFunctions),
+	group("Formats", slices.Concat(formatFunctions, xmlFunctions, yamlFunctions, archiveFunctions)),
 	group("Hashing", hashFunctions),
 	group("Time", timeFunctions),
 )

@@ -40,7 +40,7 @@ func exampleArgs(t *testing.T, b *Builtin) []value.Value {
 func TestNull(t *testing.T) {
 	// What is not null, by function and argument.
 	other := map[string]string{
-		"LENGTH 0": "0", "COUNT 0": "0", "TYPE 0": `"null"`, "TO_JSON 0": `"null"`, "TO_CSV 0": `""`,
+		"LENGTH 0": "0", "COUNT 0": "0", "TYPE 0": `"null"`, "TO_JSON 0": `"null"`, "TO_CSV 0": `""`, "TO_YAML 0": `"null\n"`,
 		"JOIN 0": `""`, "JOIN 1": `"20260601"`,
 		"SUM 0": "0", "PRODUCT 0": "1", "MIN 0": "1", "MIN 1": "2", "MIN 2": "1",
 		"SLICE 0": "[]", "INSERT_AT 2": `["a",null,"c"]`,
@@ -128,7 +128,8 @@ func kinds() []value.Value {
 func TestAnyKind(t *testing.T) {
 	codes := map[string]bool{
 		value.WrongKind: true, value.NumberRange: true, value.NotANumber: true, value.BadIndex: true, value.BadArgument: true,
-		value.BadJSON: true, value.BadCSV: true, value.BadTime: true, value.BadPattern: true, value.DivisionByZero: true,
+		value.BadJSON: true, value.BadCSV: true, value.BadXML: true, value.BadYAML: true, value.BadZIP: true, value.BadGZIP: true,
+		value.BadTime: true, value.BadPattern: true, value.DivisionByZero: true,
 	}
 	all := kinds()
 	for i := range Len() {
