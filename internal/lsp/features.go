@@ -149,9 +149,12 @@ func definition(ctx context.Context, s *server, d *document, p atPosition) (*loc
 	if found.File == "" {
 		return &location{d.uri, d.span(found.Start, found.End)}, nil
 	}
-	text, err := a.Include(found.File)
-	if err != nil || s.folder == "" {
+	if s.folder == "" {
 		return nil, nil
+	}
+	text, err := a.Include(found.File)
+	if err != nil {
+		return nil, nil //nolint:nilerr // a file that cannot be read has no places
 	}
 	uri := uriOf(s.folder, found.File)
 	included := newDocument(uri, 0, text, s.utf8)

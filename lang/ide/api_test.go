@@ -196,9 +196,13 @@ FETCH "https://api.example.com/{?a}" HEADERS {Key: !SECRET('key')}
 CONFIRM "Sure?"
 WAIT 1 DAY
 START SESSION
+FOR ?row IN FILE "/big.csv" DO
+  EMIT ?row
+END
+IMPORT FILE "/more.csv" INTO people
 INCLUDE "/lib/tax.ql"`
 	want := ide.Reach{
-		Databases: []string{"", "shop"}, Reads: []string{"/a.csv"}, Writes: []string{"/b.csv", "/rows.csv"}, AnyWrite: true,
+		Databases: []string{"", "shop"}, Reads: []string{"/a.csv", "/big.csv", "/more.csv"}, Writes: []string{"/b.csv", "/rows.csv"}, AnyWrite: true,
 		Hosts: []string{"api.example.com"}, Secrets: []string{"key"}, People: true, Waits: true, Sessions: true,
 	}
 	if diff := cmp.Diff(want, ide.Effects(text, shop{})); diff != "" {

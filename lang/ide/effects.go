@@ -104,6 +104,9 @@ func (r *reacher) node(n syntax.Node) {
 		r.write(n.File)
 	case *syntax.Import:
 		r.unnamed = r.unnamed || !r.named
+		r.read(n.Path)
+	case *syntax.ForFile:
+		r.read(n.Path)
 	case *syntax.Use:
 		constant(n.Name, &r.Databases, &r.AnyDatabase)
 	case *syntax.Read:

@@ -93,9 +93,9 @@ func TestLocalTime(t *testing.T) {
 			}
 			_, before := end.Add(-time.Second).Zone()
 			_, after := end.Zone()
-			for _, around := range []time.Duration{-3601, -3600, -1800, -1, 0, 1, 1799, 1800, 3599, 3600, 7200} {
+			for _, around := range []int{-3601, -3600, -1800, -1, 0, 1, 1799, 1800, 3599, 3600, 7200} {
 				for _, offset := range []int{before, after} {
-					shown := end.UTC().Add(around*time.Second + time.Duration(offset)*time.Second)
+					shown := end.UTC().Add(time.Duration(around+offset) * time.Second)
 					want := shown.Add(-time.Duration(before) * time.Second)
 					if !want.Before(end) && !shown.Add(-time.Duration(after)*time.Second).Before(end) {
 						want = shown.Add(-time.Duration(after) * time.Second)

@@ -424,7 +424,8 @@ func functionName(e syntax.Expr) (prefix, name string) {
 func (r *resolver) passed(b *lib.Builtin, e syntax.Expr) {
 	prefix, name := functionName(e)
 	low, high, what := lambdaArity(b)
-	least, most, shown := 0, 0, ""
+	var least, most int
+	var shown string
 	if i, ok := r.res.Lookup(r.at, prefix, name); ok {
 		f := r.res.Funcs[i]
 		least, most, shown = f.Required(), len(f.Params), f.signature()

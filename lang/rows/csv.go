@@ -27,7 +27,8 @@ func (r *Reader) scanCSV(m *value.Meter) (found bool, bad *value.Error, err erro
 		var c cell
 		var next int
 		if at < len(s) && s[at] == '"' {
-			opened, ok := line, false
+			opened := line
+			var ok bool
 			c, ok = r.quoted(m, s, at)
 			if !ok && (r.end || r.isFull(s)) {
 				what := "opens a quote that is never closed"
