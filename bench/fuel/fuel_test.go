@@ -71,6 +71,11 @@ func TestPromiseFuelMeansTime(t *testing.T) {
 			continue
 		}
 		f, err := b.measure(r, length, tries, most*plain.ns)
+		if f.ns > most*plain.ns { // a collection of garbage may take longer than all tries
+			b.clean = true
+			f, err = b.measure(r, 20*time.Millisecond, tries, most*plain.ns)
+			b.clean = length > time.Millisecond
+		}
 		switch {
 		case err != nil:
 			t.Error(err)

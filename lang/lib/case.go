@@ -20,8 +20,16 @@ func upper(c *Call, args []value.Value) (value.Value, error) {
 }
 
 func lower(c *Call, args []value.Value) (value.Value, error) {
-	return mapText(c, "LOWER", args, unicode.ToLower, severalSmall)
+	return mapText(c, "LOWER", args, unicode.ToLower, func(r rune, s string, i int) string {
+		if r == 'Σ' {
+			c.Meter.Work(sigmaWork)
+		}
+		return severalSmall(r, s, i)
+	})
 }
+
+// sigmaWork is what it takes to look at what stands beside a Σ.
+const sigmaWork = 20
 
 // severalRanges are where Unicode has letters whose capitals are several characters.
 var severalRanges = [...][2]rune{
