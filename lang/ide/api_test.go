@@ -186,6 +186,25 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+// TestWarnings: what may be meant otherwise is told where nothing is wrong, and its fix says the same.
+func TestWarnings(t *testing.T) {
+	const text = "SET ?n AS {}\nEMIT ?n.a DEFAULT 1 + 2"
+	found := ide.Diagnostics(text, nil)
+	if len(found) != 1 || found[0].Severity != ide.Warning || found[0].Code != "mixed_default" || len(found[0].Fixes) != 1 {
+		t.Fatalf("%+v", found)
+	}
+	mended := ide.Apply(text, found[0].Fixes[0].Edits)
+	if mended != "SET ?n AS {}\nEMIT (?n.a DEFAULT 1) + 2" || len(ide.Diagnostics(mended, nil)) != 0 {
+		t.Errorf("%q", mended)
+	}
+	if many := ide.Diagnostics("SET ?a AS 1\n"+strings.Repeat("EMIT ?a DEFAULT 1 + 2\n", 1000), nil); len(many) != 50 {
+		t.Errorf("%d warnings of 1000", len(many))
+	}
+	if found := ide.Diagnostics(text+"\nEMTI 1", nil); len(found) != 1 || found[0].Severity != ide.Error {
+		t.Errorf("beside a mistake: %+v", found)
+	}
+}
+
 func TestEffects(t *testing.T) {
 	const text = `READ "/a.csv" SET ?a
 WRITE ?a TO "/b.csv"

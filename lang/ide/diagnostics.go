@@ -35,6 +35,13 @@ func Diagnostics(text string, account Account) []Diagnostic {
 	for _, e := range errs {
 		out = append(out, d.diagnostic(script, e))
 	}
+	if len(errs) == 0 {
+		for _, e := range syntax.Warnings(script) {
+			warning := d.diagnostic(script, e)
+			warning.Severity = Warning
+			out = append(out, warning)
+		}
+	}
 	return out
 }
 

@@ -43,6 +43,7 @@ const (
 	DefinedTwice    Code = "defined_twice"
 	MissingEnd      Code = "missing_end"
 	BadInclude      Code = "bad_include"
+	MixedDefault    Code = "mixed_default"
 )
 
 // Fix is a change of the text that would mend a mistake.

@@ -6,12 +6,18 @@ import (
 	"ql/lang/source"
 )
 
+// maxWarnings bounds what is told of one script.
+const maxWarnings = 50
+
 // Warnings lists what a script may not mean as it says it: DEFAULT as a part of arithmetic, which
 // it binds more tightly than, without brackets. The message shows both ways to read it.
 func Warnings(s *Script) (list source.Errors) {
 	src := s.File.Text
 	text := func(e Expr) string { return short(src[e.Pos():e.End()]) }
 	mixedDefaults(s, func(b *Binary, side *Expr) {
+		if len(list) == maxWarnings {
+			return
+		}
 		d := (*side).(*Binary)
 		var is, other string
 		if side == &b.X {
@@ -21,7 +27,8 @@ func Warnings(s *Script) (list source.Errors) {
 			is = fmt.Sprintf("%s %s (%s DEFAULT %s)", text(b.X), b.Op, text(d.X), text(d.Y))
 			other = fmt.Sprintf("(%s %s %s) DEFAULT %s", text(b.X), b.Op, text(d.X), text(d.Y))
 		}
-		list.Add(s.File, d.OpPos, d.OpPos+source.Pos(len("DEFAULT")), "DEFAULT is taken before %s here: this is %s, and not %s; brackets say which is meant", b.Op, is, other)
+		list.Add(s.File, d.OpPos, d.OpPos+source.Pos(len("DEFAULT")), "DEFAULT is taken before %s here: this is %s, and not %s; brackets say which is meant", b.Op, is, other).
+			As(source.MixedDefault).Offer(d.Pos(), d.End(), "("+src[d.Pos():d.End()]+")")
 	})
 	list.Sort()
 	return list
