@@ -125,6 +125,30 @@ func TestDeadContentMakesRoom(t *testing.T) {
 	}
 }
 
+// TestFullStoreMakesRoom: where the disk has no room for the store's own log, dead content is
+// removed all the same, though that is written down first.
+func TestFullStoreMakesRoom(t *testing.T) {
+	folder := t.TempDir()
+	if !smallDisk(t, folder, 32) {
+		return
+	}
+	b := apptest.Boot(t, func(s *config.Settings) { s.Data = filepath.Join(folder, "data") })
+	reserve := filepath.Join(folder, "data", "ql.reserve")
+	write := func(round int) {
+		t.Helper()
+		a := query(t, b.URL(), "dev", "dev", fmt.Sprintf(`SET ?x AS REPEAT("x", 900000) FOR ?i FROM 1 TO 5 DO WRITE "%02d{?i}{?x}" TO "/large" END EMIT "done"`, round))
+		if a.Result != "done" {
+			t.Fatalf("round %d: %d %s", round, a.status, a.body)
+		}
+	}
+	write(0)
+	fill(t, filepath.Join(folder, "filler"))
+	write(1)
+	if info, err := os.Stat(reserve); err != nil || info.Size() == 0 {
+		t.Errorf("the reserve is not there again: %v, %v", info, err)
+	}
+}
+
 // TestStopOnFullDisk: a record that cannot be stored does not keep the service from
 // stopping, which tells that it is lost.
 func TestStopOnFullDisk(t *testing.T) {

@@ -28,7 +28,7 @@ const (
 // for each of its tokens besides some for each byte. TestLookMemory measures them.
 const (
 	lookBytes   = 260
-	tokenBytes  = 1600
+	tokenBytes  = 2000
 	formatBytes = 16
 )
 

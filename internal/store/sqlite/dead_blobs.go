@@ -63,7 +63,7 @@ func (s Files) AddDead(ctx context.Context, list []files.DeadBlob) error {
 	if len(list) == 0 {
 		return nil
 	}
-	return s.store.write(ctx, func(t tx) error {
+	return s.store.writeFreeing(ctx, func(t tx) error {
 		for _, d := range list {
 			if _, err := t.exec(`INSERT INTO dead_blobs SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS (SELECT 1 FROM file_chunks WHERE hash = ?1)
 				AND NOT EXISTS (SELECT 1 FROM share_chunks WHERE hash = ?1) ON CONFLICT DO NOTHING`,
@@ -80,7 +80,7 @@ func (s Files) StartDeletion(ctx context.Context, hashes []files.Hash) (started 
 	if len(hashes) == 0 {
 		return nil, nil
 	}
-	err = s.store.write(ctx, func(t tx) error {
+	err = s.store.writeFreeing(ctx, func(t tx) error {
 		started = nil
 		for i := range hashes {
 			dead, used := false, false
@@ -129,7 +129,7 @@ func (s Files) DropDead(ctx context.Context, hashes []files.Hash) error {
 	if len(hashes) == 0 {
 		return nil
 	}
-	return s.store.write(ctx, func(t tx) error {
+	err := s.store.writeFreeing(ctx, func(t tx) error {
 		for i := range hashes {
 			if err := t.dropDead(hashes[i]); err != nil {
 				return err
@@ -137,4 +137,8 @@ func (s Files) DropDead(ctx context.Context, hashes []files.Hash) error {
 		}
 		return nil
 	})
+	if err == nil && s.store.reserve != nil { // the content has gone before
+		s.store.reserve.refill()
+	}
+	return err
 }

@@ -89,6 +89,7 @@ type Store struct {
 	replayErr error        // why what stands in the intake of another process could not be stored
 	probed    atomic.Int64 // when Writable tried last, in nanoseconds of Unix
 	lock      *ownership   // nil where the folder is not owned
+	reserve   *reserve     // likewise
 }
 
 // Open opens the store of a data folder and brings it up to date.
@@ -146,6 +147,9 @@ func open(ctx context.Context, o Options, steps []migrate.Step) (_ *Store, err e
 		}
 		return c, err
 	})
+	if o.Own {
+		s.openReserve(folder)
+	}
 	if err := s.openIntake(ctx, o, folder); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
