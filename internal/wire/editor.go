@@ -18,14 +18,7 @@ const mostPlaces = 1 << 30
 
 // Within checks a request against limits narrower than those it was decoded under.
 func (q *EditorQuery) Within(l Limits) error {
-	l = l.withDefaults()
-	if r := q.Shape.within(bodyField, &l); r != nil {
-		return r
-	}
-	if r := scriptWithin("text", q.Text, &l); r != nil {
-		return r
-	}
-	return nil
+	return textWithin(&q.Shape, q.Text, l)
 }
 
 // DecodeEditorQuery reads the body of one of those requests; placed says that it needs a place. The error

@@ -20,11 +20,16 @@ var newScriptFields = []string{"text", "callers", "methods", "secrets", "keep"}
 
 // Within checks a script against limits narrower than those it was decoded under.
 func (n *NewScript) Within(l Limits) error {
+	return textWithin(&n.Shape, n.Text, l)
+}
+
+// textWithin checks a body that has a script as its text.
+func textWithin(s *Shape, text string, l Limits) error {
 	l = l.withDefaults()
-	if r := n.Shape.within(bodyField, &l); r != nil {
+	if r := s.within(bodyField, &l); r != nil {
 		return r
 	}
-	if r := scriptWithin("text", n.Text, &l); r != nil {
+	if r := scriptWithin("text", text, &l); r != nil {
 		return r
 	}
 	return nil

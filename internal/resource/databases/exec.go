@@ -51,18 +51,20 @@ func (c *conn) runAlone(ctx context.Context, call *call) (v value.Value, err err
 	return v, nil
 }
 
+// recoverLimit makes an error of a limit of the script: they end a call as they end everything else of it.
+func recoverLimit(v *value.Value, err *error) {
+	if r := recover(); r != nil {
+		limit, ok := r.(*value.LimitError)
+		if !ok {
+			panic(r)
+		}
+		*v, *err = value.Null, limit
+	}
+}
+
 // run runs a prepared statement and returns what its call asks for.
 func (c *conn) run(ctx context.Context, s *statement, call *call) (v value.Value, err error) {
-	defer func() {
-		// The script's limits end a call as they end everything else of it.
-		if r := recover(); r != nil {
-			limit, ok := r.(*value.LimitError)
-			if !ok {
-				panic(r)
-			}
-			v, err = value.Null, limit
-		}
-	}()
+	defer recoverLimit(&v, &err)
 	c.openBudget(call.meter, s.windows)
 	defer c.closeBudget()
 	c.running = s

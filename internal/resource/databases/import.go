@@ -56,16 +56,7 @@ type importer struct {
 
 // importRows adds the rows of an import in the transaction under way.
 func (c *conn) importRows(ctx context.Context, im engine.Import) (v value.Value, err error) {
-	defer func() {
-		// The script's limits end an import as they end everything else of it.
-		if r := recover(); r != nil {
-			limit, ok := r.(*value.LimitError)
-			if !ok {
-				panic(r)
-			}
-			v, err = value.Null, limit
-		}
-	}()
+	defer recoverLimit(&v, &err)
 	if isHidden(im.Table) {
 		return value.Null, value.Errorf(sqlDenied, hiddenReason)
 	}

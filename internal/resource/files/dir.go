@@ -67,16 +67,21 @@ const (
 	folderPermission = 0o755
 )
 
+// openFile opens a file by any of its paths, and returns the canonical one.
+func (d *Dir) openFile(ctx context.Context, path string) (canonical string, f *os.File, info fs.FileInfo, err error) {
+	if err := refuseTop(path); err != nil {
+		return path, nil, nil, err
+	}
+	if path, err = d.canonical(ctx, path); err != nil {
+		return path, nil, nil, err
+	}
+	f, info, err = d.open(path)
+	return path, f, info, err
+}
+
 // Read returns a file's content, if it has at most limit bytes.
 func (d *Dir) Read(ctx context.Context, path string, limit int) ([]byte, error) {
-	if err := refuseTop(path); err != nil {
-		return nil, err
-	}
-	path, err := d.canonical(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	f, info, err := d.open(path)
+	path, f, info, err := d.openFile(ctx, path)
 	if err != nil {
 		return nil, err
 	}

@@ -119,14 +119,7 @@ type heldFile struct {
 
 // Hold implements engine.Files.
 func (d *Dir) Hold(ctx context.Context, path string) (engine.FileContent, error) {
-	if err := refuseTop(path); err != nil {
-		return nil, err
-	}
-	path, err := d.canonical(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	f, info, err := d.open(path)
+	path, f, info, err := d.openFile(ctx, path)
 	if err != nil {
 		return nil, err
 	}
