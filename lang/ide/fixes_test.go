@@ -78,7 +78,7 @@ func TestActions(t *testing.T) {
 
 // A generated program whose names are changed one by one compiles to the same as before
 // but for names, in its written form too.
-func TestRenameKeepsTheProgram(t *testing.T) {
+func TestPromiseRenames(t *testing.T) {
 	programs := 30
 	if promised {
 		programs = 10_000

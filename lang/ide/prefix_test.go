@@ -46,7 +46,7 @@ events kind type data
 // On every prefix of every sample script something true is offered: what is cut off
 // there, or what stands next, in 95 of 100 places. Names of variables and fields that
 // stand nowhere before, and are only being made up, are left out: nobody can know them.
-func TestEveryPrefix(t *testing.T) {
+func TestPromisePrefixes(t *testing.T) {
 	step := 11
 	if promised {
 		step = 1
@@ -126,7 +126,7 @@ func standsIn(text, word string) bool {
 func isWord(c byte) bool { return c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 // Whatever is asked about any prefix of any text has an answer.
-func TestAllOfPrefixes(t *testing.T) {
+func TestPromiseAllOfPrefixes(t *testing.T) {
 	step := 97
 	if promised {
 		step = 1
