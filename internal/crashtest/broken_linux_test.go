@@ -78,7 +78,9 @@ func TestPromiseRefusedNeverRuns(t *testing.T) {
 			answers := map[string]string{}
 			said := map[string]int{}
 			n := 0
-			for range count(4, 40) {
+			// Where another write of the service meets the failure first, jobs are refused for certain.
+			isMissing := func() bool { return test.unknown && said["outcome_unknown"] == 0 }
+			for round := 0; round < count(4, 40) || isMissing() && round < 40; round++ {
 				mend := s.broken(test.rule, test.files...)
 				for range 3 {
 					n++
@@ -93,7 +95,7 @@ func TestPromiseRefusedNeverRuns(t *testing.T) {
 				s.start()
 			}
 			t.Logf("answers: %v", said)
-			if said["storage_unavailable"] == 0 || test.unknown && said["outcome_unknown"] == 0 {
+			if said["storage_unavailable"] == 0 || isMissing() {
 				t.Errorf("%v was answered", said)
 			}
 			for {
