@@ -10,7 +10,7 @@ SHELL := bash
 
 # How long each fuzz target runs in `make fuzz` and in `make check`.
 FUZZTIME ?= 10s
-CHECK_FUZZTIME ?= 5s
+CHECK_FUZZTIME ?= 3s
 
 # Arguments for `make bench-lang`, such as BENCH="-rounds 9 -engines ql,lua5.4", for
 # `make bench-http`, such as BENCH="-rounds 9 -script trivial", and for
