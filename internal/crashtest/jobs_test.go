@@ -107,7 +107,7 @@ func (s *server) await(id string, states ...string) (shown, error) {
 				return j, nil
 			}
 		}
-		if j.finished() || time.Now().After(deadline) {
+		if isMissed := s.mayMiss && a.status == http.StatusNotFound; j.finished() && !isMissed || time.Now().After(deadline) {
 			return j, fmt.Errorf("the job is %s, which is none of %s", a, strings.Join(states, ", "))
 		}
 	}

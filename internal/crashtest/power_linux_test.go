@@ -99,6 +99,7 @@ func TestPromisePowerCuts(t *testing.T) {
 		return
 	}
 	l := newLedger(newServerIn(t, filepath.Join(d.at, "data")))
+	l.mayMiss = true
 	cut := func() {
 		if rand.IntN(2) == 0 { // the server learns of it, and answers for a moment, or does not start
 			d.cut()

@@ -31,6 +31,9 @@ const (
 // server is ql serve on a data folder of the test's own, killed and started
 // again as the test likes. Each start takes a new port.
 type server struct {
+	// mayMiss says that it may answer for a moment after its disk is gone, and find nothing there.
+	mayMiss bool
+
 	t      testing.TB
 	data   string
 	before []string // a command that runs the program, such as strace
