@@ -19,7 +19,7 @@ import (
 	"ql/lang/ide"
 )
 
-const uri = "file:///work/a.ql"
+const uri = "file:///home/ada/a.ql"
 
 // people is an account with a table, a file and an include.
 var people = editor.Source{
@@ -65,7 +65,7 @@ func start(t *testing.T, source editor.Source) *client {
 	c := &client{t: t, in: in, out: bufio.NewReader(out), end: make(chan error, 1), told: map[string][]diagnostic{}}
 	go func() {
 		err := Serve(t.Context(), Options{In: toServer, Out: fromServer, Version: "test", Guard: g, Open: func(string) (Workspace, error) {
-			return Workspace{source, "/work"}, nil
+			return Workspace{source, "/home/ada"}, nil
 		}})
 		_ = toServer.Close() // who still writes is not to wait
 		_ = fromServer.Close()
@@ -337,7 +337,7 @@ func TestCompletionKnowsTheAccount(t *testing.T) {
 	}
 	c.change(100, "INCLUDE \"/lib/tax.ql\"\nEMIT tax(1)\n")
 	var defined location
-	if c.get("textDocument/definition", at(1, 6), &defined); defined.URI != "file:///work/lib/tax.ql" || defined.Range.Start != (position{0, 7}) {
+	if c.get("textDocument/definition", at(1, 6), &defined); defined.URI != "file:///home/ada/lib/tax.ql" || defined.Range.Start != (position{0, 7}) {
 		t.Errorf("it is defined at %+v", defined)
 	}
 }
