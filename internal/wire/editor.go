@@ -24,17 +24,9 @@ func (q *EditorQuery) Within(l Limits) error {
 // DecodeEditorQuery reads the body of one of those requests; placed says that it needs a place. The error
 // is a *Refusal.
 func DecodeEditorQuery(body []byte, l Limits, placed bool) (*EditorQuery, error) {
-	l = l.withDefaults()
 	q := &EditorQuery{}
-	top, r := document(body, &l, &q.Shape)
-	if r == nil {
-		r = q.decode(top, placed)
-	}
-	if r == nil {
-		r = scriptWithin("text", q.Text, &l)
-	}
-	if r != nil {
-		return nil, r.withoutPlanLimit()
+	if err := decodeText(body, l, &q.Shape, &q.Text, func(top node) *Refusal { return q.decode(top, placed) }); err != nil {
+		return nil, err
 	}
 	return q, nil
 }

@@ -37,19 +37,27 @@ func textWithin(s *Shape, text string, l Limits) error {
 
 // DecodeNewScript reads the body of PUT /v1/scripts/{name}. The error is a *Refusal.
 func DecodeNewScript(body []byte, l Limits) (*NewScript, error) {
-	l = l.withDefaults()
 	n := &NewScript{Keep: -1}
-	top, r := document(body, &l, &n.Shape)
-	if r == nil {
-		r = n.decode(top)
-	}
-	if r == nil {
-		r = scriptWithin("text", n.Text, &l)
-	}
-	if r != nil {
-		return nil, r.withoutPlanLimit()
+	if err := decodeText(body, l, &n.Shape, &n.Text, n.decode); err != nil {
+		return nil, err
 	}
 	return n, nil
+}
+
+// decodeText reads a body that has a script as its text. The error is a *Refusal.
+func decodeText(body []byte, l Limits, shape *Shape, text *string, decode func(node) *Refusal) error {
+	l = l.withDefaults()
+	top, r := document(body, &l, shape)
+	if r == nil {
+		r = decode(top)
+	}
+	if r == nil {
+		r = scriptWithin("text", *text, &l)
+	}
+	if r != nil {
+		return r.withoutPlanLimit()
+	}
+	return nil
 }
 
 func (n *NewScript) decode(top node) *Refusal {

@@ -52,10 +52,13 @@ const (
 	mostSecretBytes  = 6*64<<10 + 1<<10
 )
 
-// accountBody reads a body of at most so many bytes by a decoder of package wire.
-func accountBody[T any](c codec, r *server.Request, most int, decode func([]byte, wire.Limits) (*T, error)) (*T, error) {
+// decodeBody reads a body of at most so many bytes, 0 for as many as a request may have, by a decoder
+// of package wire.
+func decodeBody[T any](c codec, r *server.Request, most int, decode func([]byte, wire.Limits) (*T, error)) (*T, error) {
 	limits := c.service.LargestRequest()
-	limits.Body = min(limits.Body, most)
+	if most > 0 {
+		limits.Body = min(limits.Body, most)
+	}
 	body, err := r.Body(wire.JSONType, limits.Body)
 	if err != nil {
 		return nil, err
@@ -88,7 +91,7 @@ func (c codec) changeAccount(h http.Header, r *server.Request) (server.Response,
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
-	change, err := accountBody(c, r, mostAccountBytes, wire.DecodeAccountChange)
+	change, err := decodeBody(c, r, mostAccountBytes, wire.DecodeAccountChange)
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
@@ -110,7 +113,7 @@ func (c codec) setPassword(h http.Header, r *server.Request) (server.Response, e
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
-	n, err := accountBody(c, r, mostAccountBytes, wire.DecodeNewPassword)
+	n, err := decodeBody(c, r, mostAccountBytes, wire.DecodeNewPassword)
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
@@ -158,7 +161,7 @@ func (c codec) setSecret(h http.Header, r *server.Request) (server.Response, err
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
-	n, err := accountBody(c, r, mostSecretBytes, wire.DecodeNewSecret)
+	n, err := decodeBody(c, r, mostSecretBytes, wire.DecodeNewSecret)
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}

@@ -17,12 +17,7 @@ func (c codec) confirm(h http.Header, r *server.Request) (server.Response, error
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
-	limits := c.service.LargestRequest()
-	body, err := r.Body(wire.JSONType, limits.Body)
-	if err != nil {
-		return server.RejectBeforeAuth(err)
-	}
-	reply, err := wire.DecodeReply(body, r.DecodeLimits(body, limits))
+	reply, err := decodeBody(c, r, 0, wire.DecodeReply)
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}

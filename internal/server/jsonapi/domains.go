@@ -36,7 +36,7 @@ func (c codec) addDomain(h http.Header, r *server.Request) (server.Response, err
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
-	n, err := accountBody(c, r, mostAccountBytes, wire.DecodeNewDomain)
+	n, err := decodeBody(c, r, mostAccountBytes, wire.DecodeNewDomain)
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}

@@ -19,12 +19,9 @@ func (c codec) editorRoutes() []server.Route {
 				if err != nil {
 					return server.RejectBeforeAuth(err)
 				}
-				limits := c.service.LargestRequest()
-				body, err := r.Body(wire.JSONType, limits.Body)
-				if err != nil {
-					return server.RejectBeforeAuth(err)
-				}
-				q, err := wire.DecodeEditorQuery(body, r.DecodeLimits(body, limits), placed)
+				q, err := decodeBody(c, r, 0, func(body []byte, l wire.Limits) (*wire.EditorQuery, error) {
+					return wire.DecodeEditorQuery(body, l, placed)
+				})
 				if err != nil {
 					return server.RejectBeforeAuth(err)
 				}

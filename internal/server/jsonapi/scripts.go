@@ -58,12 +58,7 @@ func (c codec) publishScript(h http.Header, r *server.Request) (server.Response,
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
-	limits := c.service.LargestRequest()
-	body, err := r.Body(wire.JSONType, limits.Body)
-	if err != nil {
-		return server.RejectBeforeAuth(err)
-	}
-	n, err := wire.DecodeNewScript(body, r.DecodeLimits(body, limits))
+	n, err := decodeBody(c, r, 0, wire.DecodeNewScript)
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
