@@ -245,15 +245,24 @@ func (r *zipReader) content(f *zipFile) (value.Value, *value.Error) {
 	return b.Value(), nil
 }
 
-func zipList(c *Call, args []value.Value) (value.Value, error) {
-	in := read(c, "ZIP_LIST", args)
+// readZIP opens the archive that is a function's only argument.
+func readZIP(c *Call, name string, args []value.Value) (in input, r *zipReader, err error) {
+	in = read(c, name, args)
 	s := in.bytes(0, "")
 	if in.err != nil {
-		return value.Null, in.err
+		return in, nil, in.err
 	}
 	r, bad := openZIP(c, s)
 	if bad != nil {
-		return value.Null, bad
+		return in, nil, bad
+	}
+	return in, r, nil
+}
+
+func zipList(c *Call, args []value.Value) (value.Value, error) {
+	in, r, err := readZIP(c, "ZIP_LIST", args)
+	if err != nil {
+		return value.Null, err
 	}
 	l := value.NewList(c.Meter, len(r.files))
 	for i := range r.files {
@@ -318,14 +327,9 @@ func twiceInZIP(name string) *value.Error {
 }
 
 func fromZIP(c *Call, args []value.Value) (value.Value, error) {
-	in := read(c, "FROM_ZIP", args)
-	s := in.bytes(0, "")
-	if in.err != nil {
-		return value.Null, in.err
-	}
-	r, bad := openZIP(c, s)
-	if bad != nil {
-		return value.Null, bad
+	_, r, err := readZIP(c, "FROM_ZIP", args)
+	if err != nil {
+		return value.Null, err
 	}
 	t := value.NewMap(c.Meter, 0)
 	for i := range r.files {
