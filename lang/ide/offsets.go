@@ -173,7 +173,7 @@ func (o *Offsets) offset(line, column int, before []int32, count func(byte) int3
 	if !ok || column <= 0 {
 		return start
 	}
-	want := o.count(start, before, count) + int32(min(column, len(o.text)))
+	want := o.count(start, before, count) + int32(min(column, 2*len(o.text))) // a byte starts two units at most
 	// The last mark at or before the place, and from there byte by byte.
 	i := sort.Search(len(before), func(i int) bool { return before[i] > want }) - 1
 	at, n := i*stride, before[i]

@@ -204,6 +204,7 @@ func FuzzEdits(f *testing.F) {
 		f.Add(text, uint16(len(text)/2), uint16(3), "?x.")
 	}
 	f.Add("\uFEFFEMIT 1\r\nSELECT 😀 FROM ", uint16(3), uint16(0), "\r")
+	f.Add("0", uint16(6), uint16(38), "\xff")
 	f.Fuzz(func(t *testing.T, text string, at, removed uint16, typed string) {
 		start := min(int(at), len(text))
 		end := min(start+int(removed), len(text))

@@ -476,13 +476,20 @@ func TestFuelGrows(t *testing.T) {
 }
 
 // TestAllocationsAreCharged checks that no function allocates much more than it
-// charges.
+// charges. Under the race detector pools drop what they are given, so what is allocated there is
+// not what a server allocates.
 func TestAllocationsAreCharged(t *testing.T) {
+	if underRace {
+		return
+	}
 	for i := range Len() {
 		b := At(i)
 		makers, ok := costly[b.Name]
-		if b.Fn == nil || !ok || underRace && b.Group == "Patterns" {
+		if b.Fn == nil || !ok {
 			continue
+		}
+		for _, args := range makers(16) { // tables that are made once
+			_, _ = b.Fn(newCall(), args)
 		}
 		for j, args := range makers(64 << 10) {
 			c := newCall()
