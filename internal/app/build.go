@@ -33,6 +33,7 @@ import (
 	"ql/internal/resource/sessions"
 	"ql/internal/resource/shares"
 	"ql/internal/server"
+	"ql/internal/server/asset"
 	"ql/internal/server/download"
 	"ql/internal/server/formapi"
 	"ql/internal/server/formpage"
@@ -187,7 +188,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	}
 	checkHost := server.CheckHost(a.settings.Hosts())
 	handler := server.New(server.Options{
-		Routes:    slices.Concat(jsonapi.Routes(service), formapi.Routes(service), formpage.Routes(service), runapi.Routes(service), download.Routes(a.downloads())),
+		Routes:    slices.Concat(jsonapi.Routes(service), formapi.Routes(service), formpage.Routes(service), asset.Routes(), runapi.Routes(service), download.Routes(a.downloads())),
 		Preflight: authenticator.Preflight, CheckRequest: checkHost, Ready: a.ready, OpenAPI: openapi.Document(),
 		Proxies: a.settings.TrustedProxies, HTTPS: strings.HasPrefix(a.url, "https://"),
 		Gate: p.gate, Ledger: p.ledger, BodyTime: a.settings.ReadTimeout, Log: a.o.Log, Guard: p.guard, OnServed: p.metrics.ObserveRequest,

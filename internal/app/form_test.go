@@ -128,7 +128,7 @@ func TestFormPage(t *testing.T) {
 		CONFIRM "Send {?f.qty}?" TO "buyer"
 		EMIT ?f`)
 	p := a.get(a.formURL)
-	p.want(t, 200, "user_test", "Ship &lt;b&gt;it&lt;/b&gt;?", "Your &lt;i&gt;name&lt;/i&gt; *", `value="1"`, `<option value="M">M</option>`, "Gift wrap", `type="checkbox" name="news"`)
+	p.want(t, 200, "user_test", "Ship &lt;b&gt;it&lt;/b&gt;?", "Your &lt;i&gt;name&lt;/i&gt; *", `value="1"`, `type="radio" name="size" value="M"`, "Gift wrap", `type="checkbox" name="news"`)
 	if csp := p.header.Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || !strings.Contains(csp, "form-action 'self'") {
 		t.Errorf("the policy is %q", csp)
 	}
@@ -187,7 +187,7 @@ func TestFormPageShowsWhatIsStored(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			a := ask(t, script)
-			a.get(a.formURL).want(t, 200, `type="text" value="Ada"`, `type="number" step="1" value="2"`, `type="time" step="any" value="09:30"`, `<option value="M" selected>`,
+			a.get(a.formURL).want(t, 200, `type="text" autocomplete="name" value="Ada"`, `type="number" step="1" value="2"`, `type="time" step="any" value="09:30"`, `name="size" value="M" checked`,
 				`value="gift" checked`, `value="fast">`, `value="dry" checked`, `name="news" value="true" checked`)
 			a.post(a.formURL, test.sent).want(t, 200, "Thank you")
 			if status, result := a.result(); status != "complete" || result != test.want {

@@ -146,10 +146,11 @@ var layers = []layer{
 	},
 	{pkg: "internal/server", imports: []string{"internal/account", "internal/admit", "internal/auth", "internal/fault", "internal/guard", "internal/hostname", "internal/principal", "internal/redacted", "internal/service", "internal/wire"}},
 	// The conventions know nothing of each other.
-	{pkg: "internal/server/download", imports: []string{"internal/account", "internal/fault", "internal/principal", "internal/resource/shares", "internal/server", "internal/service", "internal/wire"}},
+	{pkg: "internal/server/asset", imports: []string{"internal/fault", "internal/server", "internal/wire"}},
+	{pkg: "internal/server/download", imports: []string{"internal/account", "internal/fault", "internal/principal", "internal/resource/shares", "internal/server", "internal/server/asset", "internal/service", "internal/wire"}},
 	{pkg: "internal/server/openapi"},
 	{pkg: "internal/server/formapi", imports: []string{"internal/fault", "internal/job", "internal/principal", "internal/server", "internal/service", "internal/wire"}},
-	{pkg: "internal/server/formpage", imports: []string{"internal/fault", "internal/job", "internal/keyedlock", "internal/principal", "internal/server", "internal/service", "internal/wire", "lang/form", "lang/value"}},
+	{pkg: "internal/server/formpage", imports: []string{"internal/fault", "internal/job", "internal/keyedlock", "internal/principal", "internal/server", "internal/server/asset", "internal/service", "internal/wire", "lang/form", "lang/value"}},
 	{pkg: "internal/server/jsonapi", imports: []string{"internal/fault", "internal/job", "internal/principal", "internal/redacted", "internal/server", "internal/service", "internal/wire"}},
 	{pkg: "internal/server/runapi", imports: []string{"internal/account", "internal/fault", "internal/job", "internal/principal", "internal/server", "internal/service", "internal/wire"}},
 	{

@@ -34,6 +34,7 @@ import (
 	"ql/internal/resource/sessions"
 	"ql/internal/resource/shares"
 	"ql/internal/server"
+	"ql/internal/server/asset"
 	"ql/internal/server/download"
 	"ql/internal/server/formapi"
 	"ql/internal/server/formpage"
@@ -171,7 +172,7 @@ func boot(t testing.TB, change ...settings) *world {
 	o.Jobs = w.worker
 	w.service = service.New(o)
 	h.Preflight = w.auth.Preflight
-	h.Routes = slices.Concat(jsonapi.Routes(w.service), formapi.Routes(w.service), formpage.Routes(w.service), runapi.Routes(w.service), download.Routes(download.Options{Shares: handedOut}))
+	h.Routes = slices.Concat(jsonapi.Routes(w.service), formapi.Routes(w.service), formpage.Routes(w.service), asset.Routes(), runapi.Routes(w.service), download.Routes(download.Options{Shares: handedOut}))
 	for _, c := range change {
 		if c.http != nil {
 			c.http(&h)

@@ -118,6 +118,7 @@ func TestScopes(t *testing.T) {
 		"GET /files/{token}": never(404),
 		"GET /form/{token}":  never(200),
 		"POST /form/{token}": never(200),
+		"GET /assets/{name}": never(404),
 		"GET /healthz":       never(200),
 		"GET /readyz":        never(200),
 		"GET /openapi.json":  never(200),

@@ -128,6 +128,9 @@ func described(path string) string {
 	if strings.HasPrefix(path, "/form/") {
 		return "/form/{token}"
 	}
+	if strings.HasPrefix(path, "/assets/") {
+		return "/assets/{name}"
+	}
 	for _, prefix := range []string{"/v1/job/", "/v1/confirm/"} {
 		if id, ok := strings.CutPrefix(path, prefix); ok && id != "" {
 			if id, ok := strings.CutSuffix(id, "/events"); ok && id != "" && prefix == "/v1/job/" {

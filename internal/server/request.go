@@ -96,7 +96,7 @@ func (h *Handler) isProxy(a netip.Addr) bool {
 // Setting returns what headers depend on; origin is the page's, where it may
 // read the answer.
 func (r *Request) Setting(origin string) wire.HeaderOptions {
-	return wire.HeaderOptions{HTTPS: r.https, Origin: origin}
+	return wire.HeaderOptions{HTTPS: r.https, Origin: origin, Languages: r.Header.Get("Accept-Language")}
 }
 
 // HeaderValue returns a header that is sent at most once; where it was sent more

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"ql/internal/account"
@@ -22,8 +23,15 @@ type PromptPage struct {
 	Prompt   job.Prompt
 	MaxBytes int // bytes of a reply
 	// Of one that is over:
-	Ended    time.Time
-	Answerer string // in words; "" where nobody answered
+	Ended time.Time
+	By    principal.Credential // who answered; "" where nobody did
+}
+
+// PageHost is the host of the pages for people, as they read it in an address.
+func (s *Service) PageHost() string {
+	_, host, _ := strings.Cut(s.o.URLs.Base, "://")
+	host, _, _ = strings.Cut(host, "/")
+	return host
 }
 
 // errNoPrompt is the answer to a link that opens nothing, and never did.
@@ -78,12 +86,9 @@ func (s *Service) findPrompt(ctx context.Context, c Caller, token string) (found
 // Prompt returns the prompt of a token's page.
 func (s *Service) Prompt(ctx context.Context, c Caller, token string) (PromptPage, error) {
 	o, q, err := s.findPrompt(ctx, c, token)
-	p := PromptPage{Account: o.owner.Username, State: q.State, Ended: q.Ended}
+	p := PromptPage{Account: o.owner.Username, State: q.State, Ended: q.Ended, By: q.By}
 	switch {
 	case errors.Is(err, errNotOpen):
-		if q.State == job.QuestionAnswered {
-			p.Answerer = answerer(&q, false)
-		}
 		return p, nil
 	case err != nil:
 		return PromptPage{}, err

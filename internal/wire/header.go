@@ -38,6 +38,8 @@ const exposed = "Allow, Location, Link, Retry-After, RateLimit, RateLimit-Policy
 type HeaderOptions struct {
 	HTTPS  bool
 	Origin string // of the page that called, where its account lists it, else ""
+	// Languages are those that whoever reads the answer prefers, as Accept-Language has them.
+	Languages string
 }
 
 // set sets what every answer has.
@@ -184,6 +186,15 @@ func SetPage(h Header, s HeaderOptions, nonce string) {
 		"; object-src 'none'; frame-src 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'")
 	set(h, "Cross-Origin-Opener-Policy", "same-origin")
 	set(h, "Permissions-Policy", "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()")
+}
+
+// SetAsset sets the headers of a part of pages whose address names its content.
+func SetAsset(h Header, s HeaderOptions, mediaType string) {
+	s.set(h)
+	set(h, "Cache-Control", "public, max-age=31536000, immutable")
+	set(h, "Vary", "Accept-Encoding")
+	set(h, "Content-Type", mediaType)
+	h["Content-Security-Policy"] = noContent
 }
 
 // The cookies of the service's own.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ql/internal/server"
+	"ql/internal/server/asset"
 	"ql/internal/wire"
 )
 
@@ -59,12 +60,11 @@ var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
 // page answers in words.
 func page(h http.Header, r *server.Request, status int, title, words string) (server.Response, error) {
-	nonce := wire.NewNonce()
 	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, struct{ Title, Words, Nonce string }{title, words, nonce}); err != nil {
+	if err := pageTemplate.Execute(&b, struct{ Title, Words, Stylesheet string }{title, words, asset.Stylesheet}); err != nil {
 		return server.Response{}, err
 	}
-	wire.SetPage(h, r.Setting(""), nonce)
+	wire.SetPage(h, r.Setting(""), "")
 	h.Set("X-Robots-Tag", "noindex")
 	return server.Response{Status: status, Body: b.Bytes()}, nil
 }

@@ -1,10 +1,12 @@
 package formpage
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"ql/internal/fault"
 	"ql/lang/form"
 	"ql/lang/value"
 )
@@ -14,8 +16,10 @@ type field struct {
 	ID                int
 	Name, Label, Help string
 	Value             string // what stands in it
-	Input             string // the type of its input element, or "area", "choice", "choices", "tick", "yesno"
+	Input             string // the type of its input element, or "area", "choice", "choices", "radios", "tick"
 	Min, Max, Step    string // of an input element, "" for none
+	Mode, Complete    string // the keyboard that fits, and what browsers may fill in, "" for theirs
+	Counted           int    // characters that fit, where the page says so
 	Required          bool
 	Wrong             string // what is wrong with what was sent
 	Again             string // what a page shown again cannot hold
@@ -34,6 +38,9 @@ func (f field) Described() string {
 	if f.Help != "" {
 		ids = append(ids, "h"+strconv.Itoa(f.ID))
 	}
+	if f.Counted > 0 {
+		ids = append(ids, "c"+strconv.Itoa(f.ID))
+	}
 	return strings.Join(ids, " ")
 }
 
@@ -49,8 +56,29 @@ var inputs = map[string]string{
 	form.TimePattern: "time", form.PhonePattern: "tel",
 }
 
+// completions are what browsers may fill in, by the types of input elements and by the names that
+// fields usually have.
+var completions = map[string]string{
+	"email": "email", "url": "url", "tel": "tel", "password": "new-password",
+	"name": "name", "full_name": "name", "first_name": "given-name", "last_name": "family-name", "company": "organization",
+	"street": "street-address", "address": "street-address", "city": "address-level2", "zip": "postal-code", "postcode": "postal-code",
+	"postal_code": "postal-code", "country": "country-name",
+}
+
+// mostRadios is how many choices are shown at once; more are a list to open.
+const mostRadios = 6
+
+// Texts of the language's own bounds may be as long as anybody likes, which is not worth saying.
+const (
+	longLine = 10_000
+	longArea = 100_000
+)
+
+// onlyDigits matches the patterns of answers that are digits alone.
+var onlyDigits = regexp.MustCompile(`\A\^\(\?:(?:(?:\[0-9\]|\\d)(?:[+*?]|\{[0-9,]+\})?)+\)\$\z`)
+
 // fields reads the fields of a form from its schema, in their order.
-func fields(schema value.Value) []field {
+func fields(schema value.Value, w *words) []field {
 	var list []field
 	required := map[string]bool{}
 	if names := get(schema, "required"); names.IsList() {
@@ -63,14 +91,14 @@ func fields(schema value.Value) []field {
 		return nil
 	}
 	for name, property := range properties.Map().All {
-		f := readField(name.Str(), property, required[name.Str()])
+		f := readField(name.Str(), property, required[name.Str()], w)
 		f.ID = len(list)
 		list = append(list, f)
 	}
 	return list
 }
 
-func readField(name string, property value.Value, required bool) field {
+func readField(name string, property value.Value, required bool, w *words) field {
 	f := field{Name: name, Label: text(property, "title"), Help: text(property, "description"), Required: required, Input: "text"}
 	if f.Label == "" {
 		f.Label = name
@@ -82,7 +110,7 @@ func readField(name string, property value.Value, required bool) field {
 	}
 	switch kind := text(property, "type"); {
 	case kind == "boolean" && required:
-		f.Input, f.Choices = "yesno", []choice{{Value: "true", Label: "Yes"}, {Value: "false", Label: "No"}}
+		f.Input, f.Choices = "radios", []choice{{Value: "true", Label: w.yes}, {Value: "false", Label: w.no}}
 	case kind == "boolean":
 		f.Input, f.Choices = "tick", []choice{{Value: "true", Label: f.Label, Chosen: preset.IsTrue()}}
 	case kind == "number", kind == "integer":
@@ -101,6 +129,12 @@ func readField(name string, property value.Value, required bool) field {
 	default:
 		if list := choices(property); list != nil {
 			f.Input, f.Choices = "choice", list
+			if len(list) <= mostRadios {
+				f.Input = "radios"
+				if !required { // who has chosen can take it back
+					f.Choices = append([]choice{{Label: w.NoAnswer}}, list...)
+				}
+			}
 			choose(f.Choices, []string{f.Value})
 		}
 		for _, key := range []string{"format", "pattern"} {
@@ -109,13 +143,40 @@ func readField(name string, property value.Value, required bool) field {
 			}
 		}
 	}
+	f.assist(text(property, "pattern"))
+	return f
+}
+
+// assist says what makes a field easier to fill in.
+func (f *field) assist(pattern string) {
 	switch f.Input {
 	case "date":
 		f.Max = "9999-12-31" // or browsers let a year have more digits
 	case "time":
 		f.Step = "any" // or they count in whole minutes from the default
+	case "number":
+		// A keyboard of digits has no sign.
+		if least, err := strconv.ParseFloat(f.Min, 64); err == nil && least >= 0 {
+			f.Mode = "decimal"
+			if f.Step == "1" {
+				f.Mode = "numeric"
+			}
+		}
+	case "text":
+		f.Complete = completions[strings.ToLower(f.Name)]
+		if onlyDigits.MatchString(pattern) {
+			f.Mode = "numeric"
+		}
+		if f.length < longLine {
+			f.Counted = f.length
+		}
+	case "area":
+		if f.length < longArea {
+			f.Counted = f.length
+		}
+	default:
+		f.Complete = completions[f.Input]
 	}
-	return f
 }
 
 // choose marks what is chosen.
@@ -150,20 +211,30 @@ func choices(property value.Value) []choice {
 
 // withErrors shows a form again with what was filled in and what is wrong with it.
 func withErrors(v view, s submission, wrong form.FieldErrors) view {
-	v.Title = "Please correct: " + v.Title
-	v.Wrong = "Your answers were not taken yet. Please look at those that are marked."
+	v.Title = v.W.correct + v.Title
+	v.Wrong = v.W.notYet
 	v.Note = s.Values.Get("note")
 	first := true
 	for i := range v.Fields {
 		f := &v.Fields[i]
-		s.fill(f)
+		s.fill(f, v.W)
 		for _, w := range wrong {
 			if w.Field == f.Name {
-				f.Wrong, f.Again, f.First = sentence(w.Message), "", first
+				f.Wrong, f.Again, f.First = v.W.wrong(w.Message), "", first
 				first = false
 			}
 		}
 	}
+	return v
+}
+
+// withFault shows a form again whose answers fit, and were not taken for another reason.
+func withFault(v view, f *fault.Error) view {
+	if text, known := v.W.faults[f.Code]; known {
+		v.Wrong, v.Detail = v.W.refused+text, f.Message
+		return v
+	}
+	v.Wrong = v.W.refused + f.Message + "."
 	return v
 }
 

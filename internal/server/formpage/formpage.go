@@ -1,6 +1,6 @@
 // Package formpage is the page on which a person answers the prompt at which a
-// job is paused: plain HTML, without scripts. It turns what was filled in into
-// the fields of a reply; whether they fit is decided by the operations of
+// job is paused: plain HTML, that a script of package asset makes more convenient
+// and that works without it. It turns what was filled in into the fields of a reply; whether they fit is decided by the operations of
 // package service, and how a request comes and goes is package server's.
 package formpage
 
@@ -13,13 +13,12 @@ import (
 	"net/http"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"ql/internal/fault"
 	"ql/internal/job"
 	"ql/internal/principal"
 	"ql/internal/server"
+	"ql/internal/server/asset"
 	"ql/internal/service"
 	"ql/internal/wire"
 	"ql/lang/form"
@@ -29,6 +28,7 @@ import (
 // Routes returns the routes of the page.
 func Routes(s *service.Service) []server.Route {
 	p := pages{s, newRecentAnswers()}
+	encodeError := p.encodeError
 	whoeverHasTheLink := principal.Set{principal.ByNobody}
 	return []server.Route{
 		{Method: http.MethodGet, Path: "/form/{token}", Accepts: whoeverHasTheLink, Serve: p.show, EncodeError: encodeError},
@@ -48,19 +48,51 @@ var templates = template.Must(template.New("page").Parse(page))
 
 // view is what the page shows.
 type view struct {
+	W       *words
 	Title   string
-	Account string // who asks; "" on a page that asks nothing
-	Message string
-	Words   string // instead of a form
+	Account string // whose question it is; "" where nobody knows
+	Host    string // where the page is
+
+	// Of a page without a form:
+	Icon    string // what became of the question: "ok", "failed", "waits" or "over"
+	Words   said
+	More    string
+	Detail  string // said by the service, in English
 	Receipt string // the number of an answer that was accepted
-	Confirm bool
-	Files   bool // some field takes a file
-	Starred bool // some field must be answered
-	Fields  []field
-	Wrong   string
-	Note    string // beside a decision, as it was sent
-	Expires string
-	Nonce   string
+
+	// Of a form:
+	Heading, Message string // what is asked, the first line of it apart
+	Asked            string // instead of a heading
+	Confirm          bool
+	Files            bool // some field takes a file
+	Starred          bool // some field must be answered
+	Fields           []field
+	Wrong            string
+	Note             string // beside a decision, as it was sent
+	Before           *said  // until when it may be answered
+
+	Stylesheet, Script string
+}
+
+// WrongFields returns the fields whose answers are wrong.
+func (v view) WrongFields() (list []field) {
+	for _, f := range v.Fields {
+		if f.Wrong != "" {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// newView is a page with a title, in the words of whoever reads it.
+func (p pages) newView(s wire.HeaderOptions, account string) view {
+	return view{W: wordsFor(s.Languages), Account: account, Host: p.service.PageHost()}
+}
+
+// end is a page without a form.
+func (v view) end(icon string, e ending, at time.Time, pairs ...string) view {
+	v.Icon, v.Title, v.Words = icon, e.title, v.W.say(e.words, at, pairs...)
+	return v
 }
 
 // write writes a page of few words.
@@ -69,12 +101,12 @@ func write(h http.Header, s wire.HeaderOptions, status int, v view) (server.Resp
 }
 
 func execute(h http.Header, s wire.HeaderOptions, status int, v view, turn func() error) (server.Response, error) {
-	v.Nonce = wire.NewNonce()
+	v.Stylesheet, v.Script = asset.Stylesheet, asset.FormScript
 	b := pageBuffer{turn: turn}
 	if err := templates.Execute(&b, v); err != nil {
 		return server.Response{}, err
 	}
-	wire.SetPage(h, s, v.Nonce)
+	wire.SetPage(h, s, "")
 	return server.Response{Status: status, Body: b.Bytes()}, nil
 }
 
@@ -121,9 +153,9 @@ func (p pages) show(h http.Header, r *server.Request) (server.Response, error) {
 		return server.Response{}, err
 	}
 	if q.State != job.QuestionOpen {
-		return notOpen(h, r, q, "")
+		return p.notOpen(h, r, q, false)
 	}
-	v, err := promptView(r, q)
+	v, err := p.promptView(r, q)
 	if err != nil {
 		return server.Response{}, err
 	}
@@ -132,41 +164,40 @@ func (p pages) show(h http.Header, r *server.Request) (server.Response, error) {
 
 // notOpen is the page of a question that is not asked yet, or over. It tells whoever has the link
 // when and how that ended, and nothing of what was answered.
-func notOpen(h http.Header, r *server.Request, q service.PromptPage, after string) (server.Response, error) {
-	v, status := view{Account: q.Account}, http.StatusGone
-	at := q.Ended.UTC().Format(moment)
+func (p pages) notOpen(h http.Header, r *server.Request, q service.PromptPage, sent bool) (server.Response, error) {
+	v, status := p.newView(r.Setting(""), q.Account), http.StatusGone
 	switch q.State {
 	case job.QuestionAnnounced:
-		v.Title, v.Words, status = "Not asked yet", "This question has not been asked yet. Please open this page again later.", http.StatusOK
+		v, status = v.end("waits", v.W.notAsked, q.Ended), http.StatusOK
 	case job.QuestionAnswered:
-		v.Title, v.Words = "Already answered", "This question was answered on "+at+" by "+q.Answerer+". You may close this page."
+		v = v.end("over", v.W.answered, q.Ended, "{by}", v.W.answerer(q.By))
 	case job.QuestionExpired:
-		v.Title, v.Words = "The time to answer is over", "This question could be answered until "+at+". Nobody did, and it is asked no longer."
+		v = v.end("over", v.W.expired, q.Ended)
 	default:
-		v.Title, v.Words = "No longer asked", "This question was withdrawn on "+at+": what asked it has ended without an answer."
+		v = v.end("over", v.W.withdrawn, q.Ended)
 	}
-	if after != "" {
-		v.Words += " " + after
+	if sent {
+		v.More = v.W.notTaken
 	}
 	return write(h, r.Setting(""), status, v)
 }
 
-// moment is how the page writes a time.
-const moment = "2 January 2006, 15:04 UTC"
-
 // promptView is what the page of a prompt shows.
-func promptView(r *server.Request, q service.PromptPage) (v view, err error) {
+func (p pages) promptView(r *server.Request, q service.PromptPage) (v view, err error) {
 	err = r.Compute(viewBytes(q), func(func() error) error {
-		v, err = newPromptView(q)
+		v, err = newPromptView(p.newView(r.Setting(""), q.Account), q)
 		return err
 	})
 	return v, err
 }
 
-func newPromptView(q service.PromptPage) (view, error) {
-	v := view{Title: "A question from " + q.Account, Account: q.Account, Message: q.Prompt.Message, Confirm: q.Prompt.Schema == nil}
+func newPromptView(v view, q service.PromptPage) (view, error) {
+	v.Title, v.Confirm = strings.ReplaceAll(v.W.question, "{account}", q.Account), q.Prompt.Schema == nil
+	v.Asked = v.Title
+	v.Heading, v.Message = heading(q.Prompt.Message)
 	if !q.Prompt.Expires.IsZero() {
-		v.Expires = q.Prompt.Expires.UTC().Format(moment)
+		s := v.W.say(v.W.before, q.Prompt.Expires)
+		v.Before = &s
 	}
 	if v.Confirm {
 		return v, nil
@@ -175,12 +206,24 @@ func newPromptView(q service.PromptPage) (view, error) {
 	if bad != nil {
 		return v, bad
 	}
-	v.Fields = fields(schema)
+	v.Fields = fields(schema, v.W)
 	for _, f := range v.Fields {
 		v.Files = v.Files || f.Input == "file"
 		v.Starred = v.Starred || f.Required
 	}
 	return v, nil
+}
+
+// longestHeading is how many bytes stand in a heading at most: more is no longer one.
+const longestHeading = 240
+
+// heading is the first line of a message, where that is short, and what follows it.
+func heading(message string) (first, rest string) {
+	first, rest, _ = strings.Cut(strings.TrimSpace(message), "\n")
+	if len(first) > longestHeading {
+		return "", message
+	}
+	return strings.TrimSpace(first), strings.TrimSpace(rest)
 }
 
 func (p pages) answer(h http.Header, r *server.Request) (server.Response, error) {
@@ -189,9 +232,8 @@ func (p pages) answer(h http.Header, r *server.Request) (server.Response, error)
 	if err != nil {
 		return server.Response{}, err
 	}
-	const notTaken = "What you sent now was not taken."
 	if most < 0 {
-		return notOpen(h, r, q, notTaken)
+		return p.notOpen(h, r, q, true)
 	}
 	sent, err := p.read(r, most)
 	if err != nil {
@@ -207,11 +249,11 @@ func (p pages) answer(h http.Header, r *server.Request) (server.Response, error)
 	}
 	if q.State != job.QuestionOpen {
 		if earlier, answered := p.latest.find(r.Variable); answered && earlier.sum == sent.sum() {
-			return acceptedPage(h, r, earlier.next, earlier.receipt)
+			return p.acceptedPage(h, r, q, earlier.next, earlier.receipt)
 		}
-		return notOpen(h, r, q, notTaken)
+		return p.notOpen(h, r, q, true)
 	}
-	v, err := promptView(r, q)
+	v, err := p.promptView(r, q)
 	if err != nil {
 		return server.Response{}, err
 	}
@@ -225,20 +267,33 @@ func (p pages) answer(h http.Header, r *server.Request) (server.Response, error)
 	switch {
 	case errors.As(err, &wrong):
 		return ask(h, r, http.StatusUnprocessableEntity, q, withErrors(v, sent, wrong))
-	case fault.Is(err, fault.QuotaExceeded), fault.Is(err, fault.TooLarge), fault.Is(err, fault.NotAFolder), fault.Is(err, fault.InvalidPath):
-		v, f := withErrors(v, sent, nil), fault.Of(err)
-		v.Wrong = "Your answer was not taken: " + f.Message + "."
-		return ask(h, r, f.Status(), q, v)
+	case keepsFields(err):
+		f := fault.Of(err)
+		return ask(h, r, f.Status(), q, withFault(withErrors(v, sent, nil), f))
 	case errors.Is(err, service.ErrQuestionOver): // another was faster
 		if q, err = p.service.Prompt(r.Context(), r.Caller, r.Variable); err == nil {
-			return notOpen(h, r, q, notTaken)
+			return p.notOpen(h, r, q, true)
 		}
 		return server.Response{}, err
 	case err != nil:
 		return server.Response{}, err
 	}
 	p.latest.remember(answered{token: r.Variable, sum: sent.sum(), next: next, receipt: receipt, maxBytes: most})
-	return acceptedPage(h, r, next, receipt)
+	return p.acceptedPage(h, r, q, next, receipt)
+}
+
+// keepsFields tells whether whoever sent answers may send them again, so that they are shown with the
+// form.
+func keepsFields(err error) bool {
+	for _, code := range []fault.Code{
+		fault.QuotaExceeded, fault.TooLarge, fault.NotAFolder, fault.InvalidPath, fault.LimitExceeded,
+		fault.RateLimited, fault.Overloaded, fault.StorageUnavailable,
+	} {
+		if fault.Is(err, code) {
+			return true
+		}
+	}
+	return false
 }
 
 // maxBytes is how many bytes an answer may have: no more than what is asked for may need.
@@ -263,7 +318,7 @@ func (p pages) maxBytes(r *server.Request) (int, service.PromptPage, error) {
 		}
 		return -1, q, nil
 	}
-	v, err := promptView(r, q)
+	v, err := p.promptView(r, q)
 	return min(v.maxBytes(), q.MaxBytes), q, err
 }
 
@@ -290,42 +345,46 @@ func (v *view) maxBytes() int {
 
 // acceptedPage leads a person whose answer was accepted to the next prompt, if there
 // is one, and tells others what they answered.
-func acceptedPage(h http.Header, r *server.Request, next string, a wire.AnswerReceipt) (server.Response, error) {
+func (p pages) acceptedPage(h http.Header, r *server.Request, q service.PromptPage, next string, a wire.AnswerReceipt) (server.Response, error) {
 	if next != "" {
 		wire.SetPage(h, r.Setting(""), "")
 		h.Set("Location", next)
 		return server.Response{Status: http.StatusSeeOther}, nil
 	}
-	return write(h, r.Setting(""), http.StatusOK, view{
-		Title: "Thank you", Words: accepted[a.Decision] + " on " + a.At.UTC().Format(moment) + ". You may close this page.", Receipt: a.Receipt,
-	})
-}
-
-// accepted says what was answered, by the decision.
-var accepted = map[string]string{
-	"approved": "Your answer has arrived: you approved",
-	"declined": "Your answer has arrived: you declined",
-	"answered": "Your answer has arrived",
+	v := p.newView(r.Setting(""), q.Account)
+	e := v.W.accepted
+	switch a.Decision {
+	case "approved":
+		e = v.W.approved
+	case "declined":
+		e = v.W.declined
+	}
+	v = v.end("ok", e, a.At)
+	v.Receipt = a.Receipt
+	return write(h, r.Setting(""), http.StatusOK, v)
 }
 
 // encodeError tells a person what is wrong, in a page.
-func encodeError(h http.Header, s wire.HeaderOptions, r *service.Refusal) []byte {
-	v := view{Title: "This did not work", Words: r.Message}
-	if r.Status == http.StatusNotFound {
-		v.Title = "Nothing to answer"
-	}
-	if r.Field == "" {
-		v.Words = sentence(r.Message)
+func (p pages) encodeError(h http.Header, s wire.HeaderOptions, r *service.Refusal) []byte {
+	v := p.newView(s, "")
+	switch text, known := v.W.faults[fault.Code(r.Code)]; {
+	case r.Status == http.StatusNotFound:
+		v = v.end("over", v.W.nothing, time.Time{})
+	case known:
+		v = v.end("failed", ending{v.W.failed.title, text}, time.Time{})
+		v.Detail = r.Message
+	case v.W.failed.words != "":
+		v = v.end("failed", v.W.failed, time.Time{})
+		v.Detail = r.Message
+	default:
+		v = v.end("failed", ending{v.W.failed.title, r.Message}, time.Time{})
+		if r.Field == "" {
+			v.Words.Before = sentence(r.Message)
+		}
 	}
 	reply, err := write(h, s, r.Status, v)
 	if err != nil {
 		return []byte(r.Message)
 	}
 	return reply.Body
-}
-
-// sentence makes a sentence of a message.
-func sentence(message string) string {
-	first, n := utf8.DecodeRuneInString(message)
-	return string(unicode.ToUpper(first)) + strings.TrimSuffix(message[n:], ".") + "."
 }

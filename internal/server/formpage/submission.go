@@ -243,16 +243,16 @@ func partName(name string) string {
 }
 
 // fill puts into a field what was sent for it.
-func (s submission) fill(f *field) {
+func (s submission) fill(f *field, w *words) {
 	values, files := s.of(*f)
 	switch {
 	case f.Input == "file":
 		if len(files) > 0 {
-			f.Again = "Please choose the file again."
+			f.Again = w.chooseAgain
 		}
 	case f.Input == "password":
 		if len(values) > 0 && values[0] != "" {
-			f.Again = "Please type it again."
+			f.Again = w.typeAgain
 		}
 	case f.Choices != nil:
 		choose(f.Choices, values)

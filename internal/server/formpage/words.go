@@ -1,0 +1,225 @@
+package formpage
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"ql/internal/fault"
+	"ql/internal/principal"
+	"ql/internal/wire"
+)
+
+// words are the texts of the page in one language. In braces stands what is put in: {at} a moment,
+// {n} and {most} numbers, {account} and {by} names.
+type words struct {
+	Language string
+	months   [12]string
+	moment   string // {day}, {month}, {year} and {time}
+	thousand string // between groups of three digits
+
+	TheAccount, Asks string // before and after the name of the account
+	question         string
+	correct          string // before the title of a page that is shown again
+	notYet           string // said of answers of which some are wrong
+	refused          string // said of an answer that was not taken for another reason
+	Starred          string
+	PleaseChoose     string
+	NoAnswer         string
+	yes, no          string
+	Send             string
+	Approve, Decline string
+	Note             string
+	before           string
+	atMost           string
+	Count            string
+	chooseAgain      string
+	typeAgain        string
+	YourReceipt      string
+	TryAgain         string
+
+	// Said by the page's script:
+	Sending, Uploading, Lost string
+
+	notAsked, answered, expired, withdrawn, accepted, approved, declined ending
+	nothing, failed                                                      ending
+	notTaken                                                             string // said of what was sent too late
+
+	answerers map[principal.Credential]string
+	someone   string
+	faults    map[fault.Code]string // what is wrong, where the service says it in English
+	problems  []problem             // what is wrong with an answer, likewise
+}
+
+// ending is the title and the words of a page without a form.
+type ending struct{ title, words string }
+
+// languages are those that the page is written in, the first for everybody who reads none of them.
+var languages = []*words{&english, &german}
+
+// wordsFor returns the words of a page by the languages that its reader prefers.
+func wordsFor(accepted string) *words {
+	chosen := wire.ChooseLanguage(accepted, "en", "de")
+	for _, w := range languages {
+		if w.Language == chosen {
+			return w
+		}
+	}
+	return languages[0]
+}
+
+// said is a sentence in which a moment may stand.
+type said struct {
+	Before, After string
+	At            *moment
+}
+
+// moment is a moment as the page writes it, and as programs read it.
+type moment struct{ Text, Exact string }
+
+// say puts a moment, and other texts by their names, into a sentence.
+func (w *words) say(text string, at time.Time, pairs ...string) said {
+	fill := strings.NewReplacer(pairs...)
+	before, after, has := strings.Cut(text, "{at}")
+	s := said{Before: fill.Replace(before), After: fill.Replace(after)}
+	if has {
+		s.At = &moment{w.writeTime(at), at.UTC().Format(time.RFC3339)}
+	}
+	return s
+}
+
+func (w *words) writeTime(t time.Time) string {
+	t = t.UTC()
+	return strings.NewReplacer("{day}", strconv.Itoa(t.Day()), "{month}", w.months[t.Month()-1], "{year}", strconv.Itoa(t.Year()),
+		"{time}", t.Format("15:04")).Replace(w.moment)
+}
+
+// AtMost says how long an answer may be.
+func (w *words) AtMost(n int) string { return strings.ReplaceAll(w.atMost, "{most}", w.number(n)) }
+
+// number writes a number that is not negative.
+func (w *words) number(n int) string {
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + w.thousand + digits[i:]
+	}
+	return digits
+}
+
+// answerer says who answered a question.
+func (w *words) answerer(by principal.Credential) string {
+	if name, ok := w.answerers[by]; ok {
+		return name
+	}
+	return w.someone
+}
+
+var english = words{
+	Language: "en",
+	months:   [12]string{"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"},
+	moment:   "{day} {month} {year}, {time} UTC",
+	thousand: ",",
+
+	TheAccount: "The account", Asks: "asks",
+	question:     "A question from {account}",
+	correct:      "Please correct: ",
+	notYet:       "Your answers were not taken yet. Please look at those that are marked.",
+	refused:      "Your answer was not taken: ",
+	Starred:      "What has a * must be answered.",
+	PleaseChoose: "Please choose",
+	NoAnswer:     "No answer",
+	yes:          "Yes", no: "No",
+	Send:    "Send",
+	Approve: "Approve", Decline: "Decline",
+	Note:        "A note, if you like",
+	before:      "Please answer before {at}.",
+	atMost:      "At most {most} characters",
+	Count:       "{n} of {most} characters",
+	chooseAgain: "Please choose the file again.",
+	typeAgain:   "Please type it again.",
+	YourReceipt: "Your receipt is",
+	TryAgain:    "Try again",
+
+	Sending:   "Sending…",
+	Uploading: "Uploading: {n} %",
+	Lost:      "This did not arrive. All that you filled in is still here: please send it again.",
+
+	notAsked:  ending{"Not asked yet", "This question has not been asked yet. Please open this page again later."},
+	answered:  ending{"Already answered", "This question was answered on {at} by {by}. You may close this page."},
+	expired:   ending{"The time to answer is over", "This question could be answered until {at}. Nobody did, and it is asked no longer."},
+	withdrawn: ending{"No longer asked", "This question was withdrawn on {at}: what asked it has ended without an answer."},
+	accepted:  ending{"Thank you", "Your answer has arrived on {at}. You may close this page."},
+	approved:  ending{"Thank you", "Your answer has arrived: you approved on {at}. You may close this page."},
+	declined:  ending{"Thank you", "Your answer has arrived: you declined on {at}. You may close this page."},
+	nothing:   ending{"Nothing to answer", "There is no such question: the link is not complete, or what it belonged to is no longer kept."},
+	failed:    ending{"This did not work", ""},
+	notTaken:  "What you sent now was not taken.",
+
+	answerers: map[principal.Credential]string{
+		principal.ByKey: "the owner of the account", principal.ByPassword: "the owner of the account", principal.ByToken: "the owner of the account",
+		principal.ByNamedKey: "a key of the account", principal.ByOrigin: "a page",
+	},
+	someone: "somebody who had its link or its job's id",
+}
+
+var german = words{
+	Language: "de",
+	months:   [12]string{"Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober", "November", "Dezember"},
+	moment:   "{day}. {month} {year}, {time} UTC",
+	thousand: ".",
+
+	TheAccount: "Das Konto", Asks: "fragt",
+	question:     "Eine Frage von {account}",
+	correct:      "Bitte berichtigen: ",
+	notYet:       "Ihre Antworten wurden noch nicht angenommen. Bitte sehen Sie sich an, was markiert ist.",
+	refused:      "Ihre Antwort wurde nicht angenommen: ",
+	Starred:      "Was ein * hat, muss beantwortet werden.",
+	PleaseChoose: "Bitte wählen",
+	NoAnswer:     "Keine Angabe",
+	yes:          "Ja", no: "Nein",
+	Send:    "Senden",
+	Approve: "Zustimmen", Decline: "Ablehnen",
+	Note:        "Eine Bemerkung, wenn Sie möchten",
+	before:      "Bitte antworten Sie vor dem {at}.",
+	atMost:      "Höchstens {most} Zeichen",
+	Count:       "{n} von {most} Zeichen",
+	chooseAgain: "Bitte wählen Sie die Datei noch einmal aus.",
+	typeAgain:   "Bitte geben Sie es noch einmal ein.",
+	YourReceipt: "Ihre Quittung hat die Nummer",
+	TryAgain:    "Noch einmal versuchen",
+
+	Sending:   "Wird gesendet …",
+	Uploading: "Wird hochgeladen: {n} %",
+	Lost:      "Das ist nicht angekommen. Alles, was Sie ausgefüllt haben, ist noch da: Bitte senden Sie es noch einmal.",
+
+	notAsked:  ending{"Noch nicht gestellt", "Diese Frage wurde noch nicht gestellt. Bitte öffnen Sie diese Seite später noch einmal."},
+	answered:  ending{"Bereits beantwortet", "Diese Frage wurde am {at} beantwortet: {by}. Sie können diese Seite schließen."},
+	expired:   ending{"Die Zeit zum Antworten ist vorbei", "Diese Frage konnte bis zum {at} beantwortet werden. Niemand hat das getan, und sie wird nicht mehr gestellt."},
+	withdrawn: ending{"Nicht mehr gestellt", "Diese Frage wurde am {at} zurückgezogen: Was sie gestellt hat, ist ohne eine Antwort zu Ende gegangen."},
+	accepted:  ending{"Vielen Dank", "Ihre Antwort ist am {at} angekommen. Sie können diese Seite schließen."},
+	approved:  ending{"Vielen Dank", "Ihre Antwort ist angekommen: Sie haben am {at} zugestimmt. Sie können diese Seite schließen."},
+	declined:  ending{"Vielen Dank", "Ihre Antwort ist angekommen: Sie haben am {at} abgelehnt. Sie können diese Seite schließen."},
+	nothing:   ending{"Hier ist nichts zu beantworten", "Diese Frage gibt es nicht: Der Link ist unvollständig, oder das, wozu er gehörte, wird nicht mehr aufbewahrt."},
+	failed:    ending{"Das hat nicht geklappt", "Der Dienst konnte das nicht tun. Bitte versuchen Sie es später noch einmal."},
+	notTaken:  "Was Sie jetzt gesendet haben, wurde nicht angenommen.",
+
+	answerers: map[principal.Credential]string{
+		principal.ByKey: "von der Inhaberin oder dem Inhaber des Kontos", principal.ByPassword: "von der Inhaberin oder dem Inhaber des Kontos",
+		principal.ByToken: "von der Inhaberin oder dem Inhaber des Kontos", principal.ByNamedKey: "mit einem Schlüssel des Kontos", principal.ByOrigin: "von einer Seite aus",
+	},
+	someone: "von jemandem, der ihren Link oder die Kennung ihres Jobs hatte",
+	faults: map[fault.Code]string{
+		fault.InvalidRequest:       "Was gesendet wurde, passt nicht zu dieser Frage.",
+		fault.MethodNotAllowed:     "Was gesendet wurde, passt nicht zu dieser Frage.",
+		fault.UnsupportedMediaType: "Was gesendet wurde, passt nicht zu dieser Frage.",
+		fault.TooLarge:             "Was gesendet wurde, ist zu groß.",
+		fault.LimitExceeded:        "Was gesendet wurde, ist zu viel.",
+		fault.QuotaExceeded:        "Das Konto hat keinen Platz mehr.",
+		fault.NotAFolder:           "Die Datei kann nicht abgelegt werden.",
+		fault.InvalidPath:          "Die Datei kann nicht abgelegt werden.",
+		fault.RateLimited:          "Das waren zu viele Anfragen in kurzer Zeit. Bitte warten Sie einen Moment und versuchen Sie es noch einmal.",
+		fault.Overloaded:           "Der Dienst ist gerade ausgelastet. Bitte versuchen Sie es gleich noch einmal.",
+		fault.StorageUnavailable:   "Der Dienst ist gerade ausgelastet. Bitte versuchen Sie es gleich noch einmal.",
+	},
+	problems: germanProblems,
+}
