@@ -127,7 +127,7 @@
     bar.setAttribute("aria-label", form.dataset.sending);
     say(form.dataset.sending).replaceChildren(text, bar);
     const request = new XMLHttpRequest();
-    request.open("POST", location.href);
+    request.open("POST", form.action);
     request.setRequestHeader("Accept", "text/html");
     request.responseType = "document";
     request.upload.onprogress = (e) => {
@@ -145,7 +145,7 @@
       const main = request.response?.querySelector("main");
       if (!main) return lost();
       if ("failed" in main.dataset) return lost(main.querySelector("h1 + p, .end + p")?.textContent);
-      if (request.responseURL !== location.href) return location.assign(request.responseURL);
+      if (request.responseURL !== form.action) return location.assign(request.responseURL);
       const before = form;
       document.title = request.response.title;
       document.querySelector("main").replaceWith(document.importNode(main, true));

@@ -54,9 +54,9 @@ type view struct {
 	Host    string // where the page is
 
 	// Of a page without a form:
-	Icon    string // what became of the question: "ok", "failed", "waits" or "over"
+	Icon    string // what became of the question: "ok", "failed", "waits", "runs" or "over"
 	Words   said
-	More    string
+	More    []said
 	Detail  string // said by the service, in English
 	Receipt string // the number of an answer that was accepted
 
@@ -92,6 +92,12 @@ func (p pages) newView(s wire.HeaderOptions, account string) view {
 // end is a page without a form.
 func (v view) end(icon string, e ending, at time.Time, pairs ...string) view {
 	v.Icon, v.Title, v.Words = icon, e.title, v.W.say(e.words, at, pairs...)
+	return v
+}
+
+// add adds another sentence to it.
+func (v view) add(text string, at time.Time) view {
+	v.More = append(v.More, v.W.say(text, at))
 	return v
 }
 
@@ -170,14 +176,14 @@ func (p pages) notOpen(h http.Header, r *server.Request, q service.PromptPage, s
 	case job.QuestionAnnounced:
 		v, status = v.end("waits", v.W.notAsked, q.Ended), http.StatusOK
 	case job.QuestionAnswered:
-		v = v.end("over", v.W.answered, q.Ended, "{by}", v.W.answerer(q.By))
+		v = v.end("over", v.W.answered, q.Ended, "{by}", v.W.answerer(q.By)).add(v.W.mayClose, time.Time{})
 	case job.QuestionExpired:
 		v = v.end("over", v.W.expired, q.Ended)
 	default:
 		v = v.end("over", v.W.withdrawn, q.Ended)
 	}
 	if sent {
-		v.More = v.W.notTaken
+		v = v.add(v.W.notTaken, time.Time{})
 	}
 	return write(h, r.Setting(""), status, v)
 }
@@ -359,7 +365,7 @@ func (p pages) acceptedPage(h http.Header, r *server.Request, q service.PromptPa
 	case "declined":
 		e = v.W.declined
 	}
-	v = v.end("ok", e, a.At)
+	v = v.end("ok", e, a.At).add(v.W.mayClose, time.Time{})
 	v.Receipt = a.Receipt
 	return write(h, r.Setting(""), http.StatusOK, v)
 }

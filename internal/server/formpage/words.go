@@ -44,6 +44,11 @@ type words struct {
 	notAsked, answered, expired, withdrawn, accepted, approved, declined ending
 	nothing, failed                                                      ending
 	notTaken                                                             string // said of what was sent too late
+	mayClose                                                             string // said of a question that is over
+
+	// Said while the job of an answer is at work: the title, that the page goes on by itself, and when
+	// it does where that takes long.
+	working, goesOn, resumes string
 
 	answerers map[principal.Credential]string
 	someone   string
@@ -145,15 +150,19 @@ var english = words{
 	Lost:      "This did not arrive. All that you filled in is still here: please send it again.",
 
 	notAsked:  ending{"Not asked yet", "This question has not been asked yet. Please open this page again later."},
-	answered:  ending{"Already answered", "This question was answered on {at} by {by}. You may close this page."},
+	answered:  ending{"Already answered", "This question was answered on {at} by {by}."},
 	expired:   ending{"The time to answer is over", "This question could be answered until {at}. Nobody did, and it is asked no longer."},
 	withdrawn: ending{"No longer asked", "This question was withdrawn on {at}: what asked it has ended without an answer."},
-	accepted:  ending{"Thank you", "Your answer has arrived on {at}. You may close this page."},
-	approved:  ending{"Thank you", "Your answer has arrived: you approved on {at}. You may close this page."},
-	declined:  ending{"Thank you", "Your answer has arrived: you declined on {at}. You may close this page."},
+	accepted:  ending{"Thank you", "Your answer has arrived on {at}."},
+	approved:  ending{"Thank you", "Your answer has arrived: you approved on {at}."},
+	declined:  ending{"Thank you", "Your answer has arrived: you declined on {at}."},
 	nothing:   ending{"Nothing to answer", "There is no such question: the link is not complete, or what it belonged to is no longer kept."},
 	failed:    ending{"This did not work", ""},
 	notTaken:  "What you sent now was not taken.",
+	mayClose:  "You may close this page.",
+	working:   "Working…",
+	goesOn:    "If there is more to ask, this page goes on to it by itself.",
+	resumes:   "More may be asked after {at}: this page then leads there.",
 
 	answerers: map[principal.Credential]string{
 		principal.ByKey: "the owner of the account", principal.ByPassword: "the owner of the account", principal.ByToken: "the owner of the account",
@@ -193,15 +202,19 @@ var german = words{
 	Lost:      "Das ist nicht angekommen. Alles, was Sie ausgefüllt haben, ist noch da: Bitte senden Sie es noch einmal.",
 
 	notAsked:  ending{"Noch nicht gestellt", "Diese Frage wurde noch nicht gestellt. Bitte öffnen Sie diese Seite später noch einmal."},
-	answered:  ending{"Bereits beantwortet", "Diese Frage wurde am {at} beantwortet: {by}. Sie können diese Seite schließen."},
+	answered:  ending{"Bereits beantwortet", "Diese Frage wurde am {at} beantwortet: {by}."},
 	expired:   ending{"Die Zeit zum Antworten ist vorbei", "Diese Frage konnte bis zum {at} beantwortet werden. Niemand hat das getan, und sie wird nicht mehr gestellt."},
 	withdrawn: ending{"Nicht mehr gestellt", "Diese Frage wurde am {at} zurückgezogen: Was sie gestellt hat, ist ohne eine Antwort zu Ende gegangen."},
-	accepted:  ending{"Vielen Dank", "Ihre Antwort ist am {at} angekommen. Sie können diese Seite schließen."},
-	approved:  ending{"Vielen Dank", "Ihre Antwort ist angekommen: Sie haben am {at} zugestimmt. Sie können diese Seite schließen."},
-	declined:  ending{"Vielen Dank", "Ihre Antwort ist angekommen: Sie haben am {at} abgelehnt. Sie können diese Seite schließen."},
+	accepted:  ending{"Vielen Dank", "Ihre Antwort ist am {at} angekommen."},
+	approved:  ending{"Vielen Dank", "Ihre Antwort ist angekommen: Sie haben am {at} zugestimmt."},
+	declined:  ending{"Vielen Dank", "Ihre Antwort ist angekommen: Sie haben am {at} abgelehnt."},
 	nothing:   ending{"Hier ist nichts zu beantworten", "Diese Frage gibt es nicht: Der Link ist unvollständig, oder das, wozu er gehörte, wird nicht mehr aufbewahrt."},
 	failed:    ending{"Das hat nicht geklappt", "Der Dienst konnte das nicht tun. Bitte versuchen Sie es später noch einmal."},
 	notTaken:  "Was Sie jetzt gesendet haben, wurde nicht angenommen.",
+	mayClose:  "Sie können diese Seite schließen.",
+	working:   "In Arbeit …",
+	goesOn:    "Wenn es noch etwas zu fragen gibt, geht diese Seite von selbst dorthin weiter.",
+	resumes:   "Nach dem {at} kann noch etwas gefragt werden: Diese Seite führt dann dorthin.",
 
 	answerers: map[principal.Credential]string{
 		principal.ByKey: "von der Inhaberin oder dem Inhaber des Kontos", principal.ByPassword: "von der Inhaberin oder dem Inhaber des Kontos",
