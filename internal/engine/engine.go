@@ -138,4 +138,7 @@ type State struct {
 	// Secrets are those that the script has read, to be masked. So a State is
 	// stored sealed.
 	Secrets []string `json:"secrets,omitempty"`
+	// Held are the files that loops have begun to go through, by the hashes of their references.
+	// Some of the loops may have ended: see Run.HeldFiles.
+	Held []string `json:"held,omitempty"`
 }

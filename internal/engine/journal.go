@@ -80,6 +80,10 @@ func (r *Run) replay(ctx context.Context, e *vm.Effect, t Result) *Outcome {
 		r.state.Session = false
 	case bytecode.EffectJobGet:
 		r.noteJobRead(e.Args)
+	case bytecode.EffectFileOpen:
+		if ref, ok := refOf(t.Value); ok {
+			r.noteHeld(ref)
+		}
 	}
 	if e.Kind.Info().Secret && t.Value.IsText() {
 		r.addSecret(t.Value.Str())

@@ -134,6 +134,9 @@ func fileOpen(c *call) (value.Value, error) {
 			return value.Null, err
 		}
 	}
+	if err := c.mayHold(); err != nil {
+		return value.Null, err
+	}
 	Yield(c.ctx)
 	content, err := c.o.Files.Hold(c.ctx, name)
 	if err != nil {
@@ -148,6 +151,8 @@ func fileOpen(c *call) (value.Value, error) {
 	}
 	f.head = r.Head()
 	r.file, r.at = f, atPlace(r.Place(), 0)
+	c.meter.Work(len(f.ref) / 64)
+	c.noteHeld(f.ref)
 	t := value.NewMap(c.meter, 2)
 	t.SetText("file", f.value(c.meter))
 	t.SetText("at", value.Text(r.at))

@@ -152,7 +152,7 @@ func (r *Run) clearEffect() {
 		asked++
 	}
 	r.prompt = nil
-	r.state = State{Session: r.state.Session, Asked: asked, Fetches: r.state.Fetches, Sent: r.state.Sent, Answered: r.state.Answered, Secrets: r.state.Secrets}
+	r.state = State{Session: r.state.Session, Asked: asked, Fetches: r.state.Fetches, Sent: r.state.Sent, Answered: r.state.Answered, Secrets: r.state.Secrets, Held: r.state.Held}
 }
 
 // explain turns what a resource says when the context ends into what the

@@ -27,11 +27,12 @@ type Attempts interface {
 	ResetCrashes(ctx context.Context, l Lease) error
 	// AppendJournal stores a part of a journal alone.
 	AppendJournal(ctx context.Context, l Lease, e JournalEntry) error
-	// SaveSnapshot stores a snapshot in place of the journal before it.
+	// SaveSnapshot stores a snapshot in place of the journal before it. Files for which there
+	// is no room are not held.
 	SaveSnapshot(ctx context.Context, l Lease, snapshot []byte, p Progress) error
 	// Suspend ends a lease: the job is paused or waits. One that somebody asked to stop
 	// meanwhile is left as it is, with ErrStopping: nobody would ask again. So is one for
-	// which the account has no room, with ErrSuspendLimit or ErrStorageLimit.
+	// which the account has no room, with ErrSuspendLimit, ErrStorageLimit or ErrHeldLimit.
 	Suspend(ctx context.Context, l Lease, s *Suspension) error
 	// Release ends a lease: the job is due at a moment, for another attempt. A
 	// change that still comes with the lease is lost.
@@ -85,6 +86,18 @@ type Progress struct {
 	Ran          time.Duration // how long it ran, all attempts together
 	History      HistoryPart   // since the last snapshot; without entries where there is none
 	Format       int           // of the snapshot that this is stored with; 0 without one
+	Files        HeldFiles     // that the snapshot refers to
+}
+
+// HeldFiles is content of an account's files that a job reads, whatever becomes of the files.
+// It is held in place of what the job held before, until its next snapshot or its end. Content
+// that is gone already is not held: whoever reads it is told so.
+type HeldFiles struct {
+	Refs [][]byte // as files.Ref encodes them
+	// MostBytes is how many bytes the content that the account's links and jobs hold may have,
+	// each counted once; 0 for any number.
+	MostBytes int64
+	At        time.Time
 }
 
 // Encoding returns how the output stands in a JSON answer, where it is whole.

@@ -23,6 +23,9 @@ var (
 	// ErrStorageLimit says that the suspended jobs, or the programs, of an account would
 	// hold more bytes than they may.
 	ErrStorageLimit = errors.New("jobs of the account hold too many bytes")
+	// ErrHeldLimit says that what the links and the suspended jobs of an account hold of its
+	// files would have more bytes than it may.
+	ErrHeldLimit = errors.New("links and jobs of the account hold too many bytes of files")
 	// ErrNoProgram says that a program is not stored that a task comes without.
 	ErrNoProgram = errors.New("program of the job is not stored")
 	// ErrOtherBody says that an idempotency key was used with another request.

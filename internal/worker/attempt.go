@@ -497,6 +497,10 @@ func (a *attempt) snapshot(ctx context.Context, run *engine.Run) ([]byte, job.Pr
 	if err != nil {
 		return nil, job.Progress{}, err
 	}
+	held := job.HeldFiles{Refs: run.HeldFiles(), At: a.w.o.Clock()}
+	if !a.w.o.Unlimited {
+		held.MostBytes = a.limits.StorageBytes
+	}
 	plain, err := engine.EncodeState(run.State(), state)
 	if err != nil {
 		return nil, job.Progress{}, err
@@ -515,7 +519,7 @@ func (a *attempt) snapshot(ctx context.Context, run *engine.Run) ([]byte, job.Pr
 	}
 	sealed, err := a.seal(sealSnapshot, plain)
 	p := execution.Progress(a.spec.Trace, run.Machine(), a.saved)
-	p.Ran, p.Format = a.elapsed(), vm.SnapshotFormat
+	p.Ran, p.Format, p.Files = a.elapsed(), vm.SnapshotFormat, held
 	return sealed, p, err
 }
 

@@ -49,6 +49,11 @@ func overSuspendLimit(err error, l account.Limits, step string) *wire.Error {
 			Code: string(fault.QuotaExceeded), Limit: "standing_bytes", Max: l.SuspendedBytes, Step: step,
 			Message: fmt.Sprintf("the account's jobs that wait for an answer or a moment may hold %d bytes together, and with this one they would hold more: answer or cancel some", l.SuspendedBytes),
 		}
+	case errors.Is(err, job.ErrHeldLimit):
+		return &wire.Error{
+			Code: string(fault.QuotaExceeded), Limit: "storage", Max: l.StorageBytes, Step: step,
+			Message: fmt.Sprintf("a script that stands still in a loop through a file keeps what the file has, and what the account's links and jobs keep so may have %d bytes together: take links back, or answer or cancel jobs", l.StorageBytes),
+		}
 	}
 	return nil
 }

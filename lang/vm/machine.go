@@ -593,6 +593,10 @@ func (m *Machine) live(charge *value.Meter) int64 {
 	return w.Bytes() + int64(16*m.height())
 }
 
+// Registers returns what stands in the registers in use, of all frames. It is to be read only,
+// and good until the machine runs again.
+func (m *Machine) Registers() []value.Value { return m.stack[:m.height()] }
+
 // height returns how much of the stack is in use.
 func (m *Machine) height() int {
 	if m.status == Pending {

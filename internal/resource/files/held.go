@@ -17,8 +17,9 @@ import (
 const fileChanged = "file_changed"
 
 // held is content of a Tree that a loop holds. Its reference names the blobs by their hashes,
-// so that it can be opened again, in another process too, for as long as they are there: a
-// day at least after the file was changed, unless the account needs their storage.
+// so that it can be opened again, in another process too, for as long as they are there: while
+// the state of a job refers to them, and else for a day at least after the file was changed,
+// unless the account needs their storage.
 type held struct {
 	*Content
 	path string
@@ -41,39 +42,61 @@ func gone(path string) error {
 	return value.Errorf(fileChanged, "the file %s was changed since the loop through it began, and what it was is no longer kept", value.Quote(path))
 }
 
+// Ref is a reference to content of a Tree, taken apart.
+type Ref struct {
+	Path   string // of the file that had it
+	Chunks []Chunk
+	Tail   []byte
+}
+
+// Encode writes a reference, for ParseRef.
+func (r *Ref) Encode() []byte {
+	b := appendBytes(nil, []byte(r.Path))
+	b = binary.AppendUvarint(b, uint64(len(r.Chunks)))
+	for _, chunk := range r.Chunks {
+		b = append(b, chunk.Hash[:]...)
+		b = binary.AppendUvarint(b, uint64(chunk.Size))
+	}
+	return appendBytes(b, r.Tail)
+}
+
+// ParseRef takes a reference apart.
+func ParseRef(ref []byte) (r Ref, err error) {
+	d := refReader{rest: ref}
+	r.Path = string(d.bytes())
+	r.Chunks = make([]Chunk, 0, min(d.number(), int64(len(ref)/len(Hash{}))))
+	for range cap(r.Chunks) {
+		var c Chunk
+		copy(c.Hash[:], d.take(int64(len(c.Hash))))
+		c.Size = d.number()
+		r.Chunks = append(r.Chunks, c)
+	}
+	r.Tail = d.bytes()
+	if d.bad || len(d.rest) > 0 {
+		return Ref{}, errBadRef
+	}
+	return r, nil
+}
+
 // Hold implements engine.Files.
 func (t *Tree) Hold(ctx context.Context, path string) (engine.FileContent, error) {
 	c, err := t.Open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	ref := appendBytes(nil, []byte(path))
-	ref = binary.AppendUvarint(ref, uint64(len(c.chunks)))
-	for _, chunk := range c.chunks {
-		ref = append(ref, chunk.Hash[:]...)
-		ref = binary.AppendUvarint(ref, uint64(chunk.Size))
-	}
-	return &held{Content: c, path: path, ref: appendBytes(ref, c.tail)}, nil
+	ref := Ref{Path: path, Chunks: c.chunks, Tail: c.tail}
+	return &held{Content: c, path: path, ref: ref.Encode()}, nil
 }
 
 var errBadRef = errors.New("files: this is no reference to content")
 
 // Held implements engine.Files.
 func (t *Tree) Held(_ context.Context, ref []byte) (engine.FileContent, error) {
-	d := refReader{rest: ref}
-	path := string(d.bytes())
-	chunks := make([]Chunk, 0, min(d.number(), int64(len(ref)/len(Hash{}))))
-	for range cap(chunks) {
-		var c Chunk
-		copy(c.Hash[:], d.take(int64(len(c.Hash))))
-		c.Size = d.number()
-		chunks = append(chunks, c)
+	r, err := ParseRef(ref)
+	if err != nil {
+		return nil, err
 	}
-	tail := d.bytes()
-	if d.bad || len(d.rest) > 0 {
-		return nil, errBadRef
-	}
-	return &held{Content: t.trees.OpenContent(chunks, tail), path: path, ref: ref}, nil
+	return &held{Content: t.trees.OpenContent(r.Chunks, r.Tail), path: r.Path, ref: ref}, nil
 }
 
 func appendBytes(b, s []byte) []byte { return append(binary.AppendUvarint(b, uint64(len(s))), s...) }

@@ -201,7 +201,7 @@ func (l *Links) explain(at string, err error) error {
 	case !errors.As(err, &size):
 		return err
 	case size.All:
-		return value.Errorf(string(fault.QuotaExceeded), "the files behind the account's links would have %s, and may have %d: UNSHARE takes one back", value.FormatByteCount(size.Size), size.Bound)
+		return value.Errorf(string(fault.QuotaExceeded), "the files behind the account's links, and those that its jobs are in loops through, would have %s, and may have %d: UNSHARE takes a link back", value.FormatByteCount(size.Size), size.Bound)
 	}
 	return value.Exceeded("share_bytes", size.Bound, "the file %s has %s, and may have %d to be shared", value.Quote(at), value.FormatByteCount(size.Size), size.Bound)
 }

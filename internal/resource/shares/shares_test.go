@@ -75,7 +75,7 @@ func TestShare(t *testing.T) {
 		"all files":         {share: engine.Share{Path: "/"}, code: `is_folder: "/" is the folder of all files`},
 		"too many links":    {limits: hour, share: engine.Share{Path: "/a"}, err: ErrLinks, code: "quota_exceeded: the account has 30 links"},
 		"a large file":      {share: engine.Share{Path: "/a"}, err: &SizeError{Size: 11, Bound: 10}, code: `limit_exceeded: the file "/a" has 11 bytes, and may have 10`},
-		"too much content":  {share: engine.Share{Path: "/a"}, err: &SizeError{Size: 21, Bound: 20, All: true}, code: "quota_exceeded: the files behind the account's links would have 21 bytes"},
+		"too much content":  {share: engine.Share{Path: "/a"}, err: &SizeError{Size: 21, Bound: 20, All: true}, code: "quota_exceeded: the files behind the account's links, and those that its jobs are in loops through, would have 21 bytes"},
 	} {
 		k := &recorder{err: c.err}
 		links := newShares(k).For(7, c.limits)

@@ -154,7 +154,16 @@ func (q Queue) AppendJournal(ctx context.Context, l job.Lease, e job.JournalEntr
 
 // SaveSnapshot implements job.Attempts.
 func (q Queue) SaveSnapshot(ctx context.Context, l job.Lease, snapshot []byte, p job.Progress) error {
-	return q.guarded(ctx, l, func(t tx) error { return t.saveSnapshot(l.Seq, snapshot, p) })
+	return q.guarded(ctx, l, func(t tx) error {
+		err := t.holdFiles(l, &p.Files)
+		if errors.Is(err, job.ErrHeldLimit) {
+			err = nil // it runs on, and has them open
+		}
+		if err != nil {
+			return err
+		}
+		return t.saveSnapshot(l.Seq, snapshot, p)
+	})
 }
 
 func (t tx) saveSnapshot(seq int64, snapshot []byte, p job.Progress) error {
@@ -259,6 +268,9 @@ func (t tx) releaseHeld(a account.ID, held int64) error {
 }
 
 func (t tx) suspend(l job.Lease, s *job.Suspension, held int64) error {
+	if err := t.holdFiles(l, &s.Files); err != nil {
+		return err
+	}
 	if err := t.saveSnapshot(l.Seq, s.Snapshot, s.Progress); err != nil {
 		return err
 	}
@@ -376,6 +388,7 @@ func (t tx) deleteLeftovers(seq int64, now time.Time) error {
 	for _, sql := range []string{
 		"DELETE FROM job_journal WHERE job = ?", "DELETE FROM job_snapshots WHERE job = ?",
 		"DELETE FROM job_output WHERE job = ?", "DELETE FROM job_prompts WHERE job = ?",
+		"DELETE FROM job_contents WHERE job = ?",
 	} {
 		if _, err := t.exec(sql, seq); err != nil {
 			return err

@@ -78,6 +78,12 @@ func (t tx) fileContent(a account.ID, path string) (c shares.Content, err error)
 		return c, damagedFile(a, files.Key(path))
 	}
 	c.Chunks, err = t.chunks("SELECT hash, size FROM file_chunks WHERE account = ? AND file = ? ORDER BY number", a, seq)
+	setDigest(&c)
+	return c, err
+}
+
+// setDigest sets the digest of content by its chunks and its tail.
+func setDigest(c *shares.Content) {
 	sum := sha256.New()
 	for i := range c.Chunks {
 		sum.Write(c.Chunks[i].Hash[:])
@@ -85,7 +91,6 @@ func (t tx) fileContent(a account.ID, path string) (c shares.Content, err error)
 	}
 	sum.Write(c.Tail)
 	copy(c.Digest[:], sum.Sum(nil))
-	return c, err
 }
 
 func (t tx) chunks(sql string, a account.ID, of int64) (list []shares.Chunk, err error) {
@@ -107,7 +112,7 @@ func (t tx) makeRoom(n shares.CreateParams, c shares.Content) error {
 	a := int64(n.Account)
 	for _, sql := range []string{
 		"UPDATE shares SET content = NULL WHERE account = ?1 AND content IS NOT NULL AND " + ended,
-		"DELETE FROM share_contents WHERE account = ?1 AND ?2 > 0 AND NOT EXISTS (SELECT 1 FROM shares WHERE content = share_contents.seq)",
+		"DELETE FROM share_contents WHERE account = ?1 AND ?2 > 0 AND " + unheld,
 	} {
 		if _, err := t.exec(sql, a, n.Made.Add(-shares.RestartWithin).UnixMicro()); err != nil {
 			return err
@@ -124,6 +129,9 @@ func (t tx) makeRoom(n shares.CreateParams, c shares.Content) error {
 // ended is what a link is whose content nobody can load any more, not even by
 // restarting a download; ?2 is the moment before which none can be restarted.
 const ended = "(revoked IS NOT NULL OR expires <= ?2 OR times > 0 AND used >= times AND latest <= ?2)"
+
+// unheld is content that neither a link nor a job needs.
+const unheld = "NOT EXISTS (SELECT 1 FROM shares WHERE content = share_contents.seq) AND NOT EXISTS (SELECT 1 FROM job_contents WHERE content = share_contents.seq)"
 
 // exceeds returns how one more link would be too much.
 func (t tx) exceeds(n shares.CreateParams, c shares.Content) error {
@@ -147,10 +155,15 @@ func (t tx) exceeds(n shares.CreateParams, c shares.Content) error {
 	return nil
 }
 
-// pin keeps content, once for all links of an account to it.
+// pinned returns the content with a digest that links or jobs of an account hold; 0 for none.
+func (t tx) pinned(a account.ID, digest shares.Hash) (seq int64, err error) {
+	_, err = t.one("SELECT seq FROM share_contents WHERE account = ? AND digest = ?", func(r row) { seq = r.int(0) }, int64(a), digest[:])
+	return seq, err
+}
+
+// pin keeps content, once for all links and jobs of an account that hold it.
 func (t tx) pin(a account.ID, c shares.Content) (seq int64, err error) {
-	found, err := t.one("SELECT seq FROM share_contents WHERE account = ? AND digest = ?", func(r row) { seq = r.int(0) }, int64(a), c.Digest[:])
-	if err != nil || found {
+	if seq, err = t.pinned(a, c.Digest); err != nil || seq != 0 {
 		return seq, err
 	}
 	if _, err := t.exec("INSERT INTO share_contents (account, digest, size, tail) VALUES (?, ?, ?, ?)",
@@ -317,7 +330,7 @@ func (s Shares) Prune(ctx context.Context, now, forget time.Time, limit int) (pr
 			when time.Time
 		}{
 			{"UPDATE shares SET content = NULL WHERE seq IN (SELECT seq FROM shares WHERE content IS NOT NULL AND " + ended + " LIMIT ?1)", now.Add(-shares.RestartWithin)},
-			{"DELETE FROM share_contents WHERE seq IN (SELECT seq FROM share_contents WHERE ?2 > 0 AND NOT EXISTS (SELECT 1 FROM shares WHERE content = share_contents.seq) LIMIT ?1)", now},
+			{"DELETE FROM share_contents WHERE seq IN (SELECT seq FROM share_contents WHERE ?2 > 0 AND " + unheld + " LIMIT ?1)", now},
 			{"DELETE FROM shares WHERE seq IN (SELECT seq FROM shares WHERE content IS NULL AND expires < ?2 LIMIT ?1)", forget},
 		} {
 			n, err := t.exec(step.sql, max(limit-pruned, 0), step.when.UnixMicro())

@@ -137,6 +137,8 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"queue/claim kinds":         testQueueClaimKinds,
 		"queue/race of claims":      testQueueClaimRace,
 		"queue/held":                testQueueHeld,
+		"queue/files":               testQueueFiles,
+		"queue/files room":          testQueueFilesRoom,
 		"queue/stopping":            testQueueStopping,
 		"queue/postpone":            testQueuePostpone,
 		"queue/restart":             testQueueRestart,
