@@ -44,6 +44,10 @@ type Questions interface {
 	// Question finds a question of a job by its prompt's id, or, for "", the one that was asked
 	// last; ErrNotFound where there is none.
 	Question(ctx context.Context, id ID, prompt string) (Question, error)
+	// NextQuestion finds the first question of the same job after one, open or answered, that is for
+	// the same: of the same audience, and where that is not named of the same kind. ErrNotFound where
+	// there is none yet.
+	NextQuestion(ctx context.Context, after *Question) (Question, error)
 	// ListQuestions returns questions of an account that were asked, those asked last first.
 	ListQuestions(ctx context.Context, a account.ID, q QuestionQuery) ([]Question, error)
 }
@@ -68,8 +72,9 @@ type Question struct {
 	Decision string // as package engine names them; "" in answers of earlier versions
 	Note     string
 
-	// Of an open one in a listing:
+	// Of an open one in a listing, and of the next one:
 	Sealed []byte // the token of its page
+	Sent   bool   // its script has taken the address of its page, as that of a Prompt
 	Schema []byte // JSON; nil for a CONFIRM, and where it has more than AlwaysShownBytes
 	Large  bool   // the schema was left out
 }

@@ -69,6 +69,7 @@ type Jobs interface {
 	OpenRequest(a account.ID, id job.ID, sealed []byte) ([]byte, error)
 	QuestionByToken(ctx context.Context, token string) (job.Question, error)
 	Question(ctx context.Context, id job.ID, prompt string) (job.Question, error)
+	NextQuestion(ctx context.Context, after *job.Question) (job.Question, error)
 	Questions(ctx context.Context, a account.ID, q job.QuestionQuery) ([]job.Question, error)
 	QuestionToken(q *job.Question) (string, error)
 }

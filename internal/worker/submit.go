@@ -261,6 +261,11 @@ func (w *Worker) Question(ctx context.Context, id job.ID, prompt string) (job.Qu
 	return w.o.Queue.Question(ctx, id, prompt)
 }
 
+// NextQuestion finds the first question of a job after one that is for the same.
+func (w *Worker) NextQuestion(ctx context.Context, after *job.Question) (job.Question, error) {
+	return w.o.Queue.NextQuestion(ctx, after)
+}
+
 // Questions lists questions of an account, those asked last first.
 func (w *Worker) Questions(ctx context.Context, a account.ID, q job.QuestionQuery) ([]job.Question, error) {
 	return w.o.Queue.ListQuestions(ctx, a, q)

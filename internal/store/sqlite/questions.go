@@ -113,6 +113,22 @@ func (q Queue) Question(ctx context.Context, id job.ID, prompt string) (one job.
 	return one, err
 }
 
+// NextQuestion implements job.Questions.
+func (q Queue) NextQuestion(ctx context.Context, after *job.Question) (one job.Question, err error) {
+	err = q.store.read(ctx, func(t tx) error {
+		return t.snapshot(func() (err error) {
+			one, err = t.question(`questions.job = ? AND questions.seq > (SELECT seq FROM questions WHERE job = ?1 AND prompt = ?)
+				AND questions.state IN ('open', 'answered') AND questions.audience = ? AND (questions.audience <> '' OR questions.kind = ?)
+				ORDER BY questions.seq LIMIT 1`, after.Seq, after.Prompt, after.Audience, after.Kind)
+			if err == nil && one.State == job.QuestionOpen {
+				err = t.wordsOf(&one)
+			}
+			return err
+		})
+	})
+	return one, err
+}
+
 // ListQuestions implements job.Questions.
 func (q Queue) ListQuestions(ctx context.Context, a account.ID, query job.QuestionQuery) (list []job.Question, err error) {
 	err = q.store.read(ctx, func(t tx) error {
@@ -193,7 +209,7 @@ func questionsWhere(q *job.QuestionQuery) (where string, args []any) {
 
 // wordsOf adds what there is of an open question alone.
 func (t tx) wordsOf(q *job.Question) error {
-	_, err := t.one("SELECT sealed, coalesce(length(schema), 0) > ?, iif(length(schema) <= ?1, schema, NULL) FROM job_prompts WHERE job = ? AND id = ?",
-		func(r row) { q.Sealed, q.Large, q.Schema = r.bytes(0), r.bool(1), r.bytes(2) }, job.AlwaysShownBytes, q.Seq, q.Prompt)
+	_, err := t.one("SELECT sealed, coalesce(length(schema), 0) > ?, iif(length(schema) <= ?1, schema, NULL), sent FROM job_prompts WHERE job = ? AND id = ?",
+		func(r row) { q.Sealed, q.Large, q.Schema, q.Sent = r.bytes(0), r.bool(1), r.bytes(2), r.bool(3) }, job.AlwaysShownBytes, q.Seq, q.Prompt)
 	return err
 }

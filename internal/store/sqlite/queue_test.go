@@ -43,8 +43,12 @@ func exerciseQueue(t *testing.T, s *Store) {
 
 	l := accept(job.Running)
 	must(q.Suspend(ctx, l, standing))
-	_, err = q.QuestionByToken(ctx, [32]byte{})
+	asked, err := q.QuestionByToken(ctx, [32]byte{})
 	must(err)
+	_, err = q.NextQuestion(ctx, &asked)
+	if !errors.Is(err, job.ErrNotFound) {
+		t.Fatal(err)
+	}
 	l, err = q.Answer(ctx, l.ID, job.Answer{Prompt: "p", At: now, Entries: []byte("x")}, m, now)
 	must(err)
 	_, _, err = q.FindAnswer(ctx, l.ID, "p")

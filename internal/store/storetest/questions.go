@@ -211,6 +211,73 @@ func testQuestionList(t *testing.T, s Stores) {
 	same(t, "a listing of nothing", len(questions(t, s, ada.ID, job.QuestionQuery{})), 0)
 }
 
+// testNextQuestion: after a question comes the first of the same job that is for the same, open or
+// answered. One that nobody answered is passed over.
+func testNextQuestion(t *testing.T, s Stores) {
+	ctx := t.Context()
+	a := create(t, s.Accounts, person("ada"))
+	l, other := running(t, s, a.ID, 1), running(t, s, a.ID, 2)
+	const (
+		open = iota
+		answered
+		expired
+	)
+	ask := func(l job.Lease, n int, kind, to string, end int) job.Lease {
+		t.Helper()
+		asked := pausedAt(n)
+		asked.Prompt.Kind, asked.Prompt.To, asked.At = kind, to, seconds(75)
+		must(t, s.Queue.Suspend(ctx, l, asked))
+		var err error
+		switch end {
+		case answered:
+			l, err = s.Queue.Answer(ctx, l.ID, answer(n), node(t, s), claimTime)
+			must(t, err)
+		case expired:
+			l = claimJob(t, s, due(t, s, l.Seq))
+		}
+		return l
+	}
+	next := func(what string, n, want int) job.Question {
+		t.Helper()
+		q, err := s.Queue.QuestionByToken(ctx, prompt(n).Token)
+		must(t, err)
+		after, err := s.Queue.NextQuestion(ctx, &q)
+		if want == 0 {
+			wantError(t, what, err, job.ErrNotFound)
+			return after
+		}
+		must(t, err)
+		same(t, what, after.Prompt, prompt(want).ID)
+		return after
+	}
+	ask(other, 100, "gather", "", open) // of another job, and nobody's next
+	l = ask(l, 1, "gather", "", answered)
+	next("before another is asked", 1, 0)
+	l = ask(l, 2, "confirm", "", answered)
+	l = ask(l, 3, "gather", "team", answered)
+	next("of another kind, and of another audience", 1, 0)
+	next("after a decision", 2, 0)
+	l = ask(l, 4, "gather", "", expired)
+	next("one that expired", 1, 0)
+	l = ask(l, 5, "confirm", "team", answered)
+	if q := next("of the same audience, and of another kind", 3, 5); q.State != job.QuestionAnswered || q.Sealed != nil {
+		t.Errorf("it is %s, with the token %q", q.State, q.Sealed)
+	}
+	l = ask(l, 7, "gather", "", open)
+	if q := next("the open one", 1, 7); q.State != job.QuestionOpen || string(q.Sealed) != string(prompt(7).Sealed) || !q.Sent || q.Job.ID != l.ID {
+		t.Errorf("it is %+v", q)
+	}
+	l, err := s.Queue.Answer(ctx, l.ID, answer(7), node(t, s), claimTime)
+	must(t, err)
+	ask(l, 8, "gather", "", open)
+	next("the first of several", 1, 7)
+	if q := next("the last", 7, 8); q.Sent {
+		t.Errorf("it is %+v", q)
+	}
+	_, err = s.Queue.NextQuestion(ctx, &job.Question{Seq: l.Seq, Prompt: prompt(100).ID, Kind: "gather"})
+	wantError(t, "after a question of another job", err, job.ErrNotFound)
+}
+
 // testQuestionRace ends one question in all ways at once: one of them holds.
 func testQuestionRace(t *testing.T, s Stores) {
 	a := create(t, s.Accounts, person("ada"))

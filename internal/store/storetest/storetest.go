@@ -150,6 +150,7 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"queue/race of answers":     testQueueAnswerRace,
 		"questions/states":          testQuestionStates,
 		"questions/list":            testQuestionList,
+		"questions/next":            testNextQuestion,
 		"questions/race":            testQuestionRace,
 		"questions/webhooks":        testQuestionWebhooks,
 		"queue/race for a job":      testQueueTakeRace,
