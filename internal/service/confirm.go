@@ -22,7 +22,9 @@ type Reply struct {
 	Nodes    int    // values in Fields, at most
 	Prompt   string // the id of the prompt that is meant, "" for the one that is open
 	Note     string // beside Approved
-	Within   func(wire.Limits) error
+	// Sum is what the same reply is known by when it comes again; zero for what it says.
+	Sum    [32]byte
+	Within func(wire.Limits) error
 }
 
 // valueBytes is what a value of JSON takes at most besides its text, while it is read.
@@ -44,23 +46,46 @@ func (s *Service) Confirm(ctx context.Context, c Caller, text string, p *Credent
 	if err != nil {
 		return a, err
 	}
-	_, a, err = s.confirm(ctx, c, o, r, wait, a)
+	return s.confirm(ctx, c, &o, r, wait, a)
+}
+
+// confirm is Confirm of a job that was found.
+func (s *Service) confirm(ctx context.Context, c Caller, o *foundJob, r Reply, wait time.Duration, a Answer) (Answer, error) {
+	answered, v, err := s.reply(ctx, c, o, r)
+	if err != nil {
+		return a, err
+	}
+	// Its answer was accepted: where too many wait, it is merely not waited for.
+	leave, full := s.enterListeners(ctx, c, o.owner)
+	if full == nil {
+		err = s.awaitJob(ctx, v, wait, func(v *job.View) bool { return v.State != job.Running && v.State != job.Accepted })
+		leave()
+	}
+	if err != nil {
+		return a, err
+	}
+	if v, a, err = s.poll(ctx, c, o, a); err == nil && v.State == job.Running {
+		a.Status = 202
+	}
+	receipt := answerReceipt(&answered)
+	a.Job.Answer = &receipt
 	return a, err
 }
 
-// confirm is Confirm of a job that was found. It returns the job too, as it is afterwards.
-func (s *Service) confirm(ctx context.Context, c Caller, o foundJob, r Reply, wait time.Duration, a Answer) (*job.View, Answer, error) {
+// reply gives a reply to the prompt of a job that was found. It returns the question that was answered
+// by it, and the job without what it holds.
+func (s *Service) reply(ctx context.Context, c Caller, o *foundJob, r Reply) (answered job.Question, v *job.View, err error) {
 	if err := r.Within(wireLimits(o.owner.Limits(s.o.Limits))); err != nil {
-		return nil, a, err
+		return answered, nil, err
 	}
-	reply := worker.Reply{Prompt: r.Prompt, Approved: r.Approved, Note: r.Note, By: o.by, ByName: o.byName, Address: c.Addr.String()}
+	reply := worker.Reply{Prompt: r.Prompt, Approved: r.Approved, Note: r.Note, Sum: r.Sum, By: o.by, ByName: o.byName, Address: c.Addr.String()}
 	if r.Approved == nil {
 		if err := c.Memory.Grow(ctx, r.weight()); err != nil {
-			return nil, a, err
+			return answered, nil, err
 		}
 		fields, bad := value.ParseJSON(nil, r.Fields)
 		if bad != nil {
-			return nil, a, fault.Invalid("fields", "%s", bad.Message)
+			return answered, nil, fault.Invalid("fields", "%s", bad.Message)
 		}
 		reply.Fields = fields
 	}
@@ -70,42 +95,26 @@ func (s *Service) confirm(ctx context.Context, c Caller, o foundJob, r Reply, wa
 	var unfit *value.Error // of a file that the account has no room for
 	switch {
 	case errors.Is(err, job.ErrNotPaused), errors.Is(err, job.ErrNotFound): // of a call that is not stored yet, nothing is open
-		return nil, a, s.notPaused(ctx, &o, r.Prompt)
+		return answered, nil, s.notPaused(ctx, o, r.Prompt)
 	case errors.Is(err, worker.ErrAccountDisabled):
-		return nil, a, fault.New(fault.NotPaused, "the job rests and takes no answer for now: try again later, or ask whoever it belongs to")
+		return answered, nil, fault.New(fault.NotPaused, "the job rests and takes no answer for now: try again later, or ask whoever it belongs to")
 	case errors.Is(err, worker.ErrStopping):
-		return nil, a, errStopping()
+		return answered, nil, errStopping()
 	case errors.Is(err, engine.ErrWrongReply) && r.Approved != nil:
-		return nil, a, fault.New(fault.WrongReply, `the job asks for a form: "fields" with an object fits, not "approved"`)
+		return answered, nil, fault.New(fault.WrongReply, `the job asks for a form: "fields" with an object fits, not "approved"`)
 	case errors.Is(err, engine.ErrWrongReply):
-		return nil, a, fault.New(fault.WrongReply, `the job asks for a decision: "approved" with true or false fits, not "fields"`)
+		return answered, nil, fault.New(fault.WrongReply, `the job asks for a decision: "approved" with true or false fits, not "fields"`)
 	case errors.As(err, &unfit):
-		return nil, a, fileFault(unfit)
+		return answered, nil, fileFault(unfit)
 	case err != nil:
-		return nil, a, err
+		return answered, nil, err
 	}
 	logged()
-	answered, err := s.o.Jobs.Question(ctx, o.ID, prompt)
-	if err != nil {
-		return nil, a, s.gone(err)
+	if answered, err = s.o.Jobs.Question(ctx, o.ID, prompt); err != nil {
+		return answered, nil, s.gone(err)
 	}
-	v, err := s.jobHead(ctx, o.ID)
-	if err == nil {
-		// Its answer was accepted: where too many wait, it is merely not waited for.
-		leave, full := s.enterListeners(ctx, c, o.owner)
-		if full == nil {
-			err = s.awaitJob(ctx, v, wait, func(v *job.View) bool { return v.State != job.Running && v.State != job.Accepted })
-			leave()
-		}
-	}
-	if err != nil {
-		return nil, a, err
-	}
-	if v, a, err = s.poll(ctx, c, &o, a); err == nil && v.State == job.Running {
-		a.Status = 202
-	}
-	a.Job.Answer = &wire.AnswerReceipt{PromptID: prompt, Decision: answered.Decision, At: answered.Ended, Receipt: job.ReceiptNumber(prompt)}
-	return v, a, err
+	v, err = s.jobHead(ctx, o.ID)
+	return answered, v, err
 }
 
 // notPaused is the error of an answer to a question that is not open. It says what became of that.

@@ -8,11 +8,9 @@ import (
 	"time"
 
 	"ql/internal/account"
-	"ql/internal/engine"
 	"ql/internal/fault"
 	"ql/internal/job"
 	"ql/internal/principal"
-	"ql/internal/wire"
 )
 
 // PromptPage is a prompt as a person sees it, on a page of its own: asked, not asked yet, or over.
@@ -97,49 +95,27 @@ func (s *Service) Prompt(ctx context.Context, c Caller, token string) (PromptPag
 	return p, nil
 }
 
-// answerWait is how long somebody who answered on a page waits for the next
-// prompt.
-const answerWait = 5 * time.Second
-
 // ErrQuestionOver is the error of an answer to a question that is not open any more.
 var ErrQuestionOver = errors.New("the question is over")
 
-// AnswerPrompt answers the prompt of a token's page. It returns the address of the next
-// prompt of the job, "" where there is none for now, or none for whoever answered, and what whoever
-// answered is given. ErrQuestionOver says that the question is not open: Prompt tells why.
-func (s *Service) AnswerPrompt(ctx context.Context, c Caller, token string, r Reply) (next string, receipt wire.AnswerReceipt, err error) {
-	o, _, err := s.findPrompt(ctx, c, token)
+// AnswerPrompt answers the prompt of a token's page, and tells where whoever answered goes on. The
+// same answer again, known by Reply.Sum, is no error. ErrQuestionOver says that the question is not
+// open: Prompt tells why.
+func (s *Service) AnswerPrompt(ctx context.Context, c Caller, token string, r Reply) (Following, error) {
+	o, q, err := s.findPrompt(ctx, c, token)
 	if errors.Is(err, errNotOpen) {
 		err = ErrQuestionOver
 	}
 	if err != nil {
-		return "", receipt, err
+		return Following{}, err
 	}
-	r.Prompt = o.Prompt.ID
-	v, a, err := s.confirm(ctx, c, o, r, answerWait, Answer{})
+	r.Prompt = q.Prompt
+	answered, _, err := s.reply(ctx, c, &o, r)
 	switch {
 	case fault.Is(err, fault.NotPaused):
-		return "", receipt, ErrQuestionOver
+		return Following{}, ErrQuestionOver
 	case err != nil:
-		return "", receipt, err
+		return Following{}, err
 	}
-	receipt = *a.Job.Answer
-	if v.Prompt == nil || !follows(o.Prompt, v.Prompt) {
-		return "", receipt, nil
-	}
-	return a.Job.FormURL, receipt, nil
-}
-
-// follows tells whether who has answered a prompt on its page goes on to another: where both
-// are for the same, and the script has not taken the address of the other, to send it to
-// somebody. A GATHER that does not say whom it is for is for the person at the page, a CONFIRM
-// for nobody there: it may be a decision about that person.
-func follows(answered, next *job.Prompt) bool {
-	switch {
-	case next.Sent:
-		return false
-	case next.To != "" || answered.To != "":
-		return next.To == answered.To
-	}
-	return answered.Kind == engine.KindGather && next.Kind == engine.KindGather
+	return s.follow(ctx, c, &o.owner, &answered, answerWait, false)
 }

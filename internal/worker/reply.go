@@ -23,13 +23,18 @@ type Reply struct {
 	Approved *bool
 	Fields   value.Value
 	Note     string // beside Approved
-	By       principal.Credential
-	ByName   string // of the key, or the origin of the page
-	Address  string
+	// Sum is what the same reply is known by when it comes again; zero for what it says.
+	Sum     [32]byte
+	By      principal.Credential
+	ByName  string // of the key, or the origin of the page
+	Address string
 }
 
 // sum is the same for the same reply.
 func (r *Reply) sum() [32]byte {
+	if r.Sum != ([32]byte{}) {
+		return r.Sum
+	}
 	e := value.NewEncoder(nil)
 	if r.Approved != nil {
 		e.Value(value.Bool(*r.Approved))

@@ -7,6 +7,7 @@ package formpage
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	_ "embed"
 	"errors"
 	"html/template"
@@ -27,18 +28,17 @@ import (
 
 // Routes returns the routes of the page.
 func Routes(s *service.Service) []server.Route {
-	p := pages{s, newRecentAnswers()}
+	p := pages{s}
 	encodeError := p.encodeError
 	whoeverHasTheLink := principal.Set{principal.ByNobody}
 	return []server.Route{
-		{Method: http.MethodGet, Path: "/form/{token}", Accepts: whoeverHasTheLink, Serve: p.show, EncodeError: encodeError},
+		{Method: http.MethodGet, Path: "/form/{token}", Accepts: whoeverHasTheLink, Timeout: longestWait, Serve: p.show, EncodeError: encodeError},
 		{Method: http.MethodPost, Path: "/form/{token}", Accepts: whoeverHasTheLink, Timeout: time.Minute, Serve: p.answer, EncodeError: encodeError},
 	}
 }
 
 type pages struct {
 	service *service.Service
-	latest  *recentAnswers
 }
 
 //go:embed page.html
@@ -59,8 +59,10 @@ type view struct {
 	More    []said
 	Detail  string // said by the service, in English
 	Receipt string // the number of an answer that was accepted
+	Working bool   // the job is at work, and may ask more
 
 	// Of a form:
+	Once             string // names this page among those of the question
 	Heading, Message string // what is asked, the first line of it apart
 	Asked            string // instead of a heading
 	Confirm          bool
@@ -107,6 +109,7 @@ func write(h http.Header, s wire.HeaderOptions, status int, v view) (server.Resp
 }
 
 func execute(h http.Header, s wire.HeaderOptions, status int, v view, turn func() error) (server.Response, error) {
+	v.Once = rand.Text()
 	v.Stylesheet, v.Script = asset.Stylesheet, asset.FormScript
 	b := pageBuffer{turn: turn}
 	if err := templates.Execute(&b, v); err != nil {
@@ -154,6 +157,20 @@ func ask(h http.Header, r *server.Request, status int, q service.PromptPage, v v
 }
 
 func (p pages) show(h http.Header, r *server.Request) (server.Response, error) {
+	switch query := r.URL.Query(); {
+	case query.Has("state"):
+		return p.state(h, r, query)
+	case query.Has("receipt"):
+		f, ok, err := p.service.FollowPrompt(r.Context(), r.Caller, r.Variable, query.Get("receipt"), 0)
+		switch {
+		case err != nil:
+			return server.Response{}, err
+		case ok && f.Working:
+			return p.workingPage(h, r, f)
+		case ok:
+			return p.acceptedPage(h, r, f)
+		}
+	}
 	q, err := p.service.Prompt(r.Context(), r.Caller, r.Variable)
 	if err != nil {
 		return server.Response{}, err
@@ -234,32 +251,22 @@ func heading(message string) (first, rest string) {
 
 func (p pages) answer(h http.Header, r *server.Request) (server.Response, error) {
 	// A link that opens nothing is not worth reading what was sent to it.
-	most, q, err := p.maxBytes(r)
+	q, err := p.service.Prompt(r.Context(), r.Caller, r.Variable)
 	if err != nil {
 		return server.Response{}, err
 	}
-	if most < 0 {
-		return p.notOpen(h, r, q, true)
-	}
-	sent, err := p.read(r, most)
-	if err != nil {
-		return server.Response{}, err
-	}
-	// The second request of a double click waits for what the first one comes to.
-	if err := p.latest.locks.Lock(r.Context(), r.Variable); err != nil {
-		return server.Response{}, err
-	}
-	defer p.latest.locks.Unlock(r.Variable)
-	if q, err = p.service.Prompt(r.Context(), r.Caller, r.Variable); err != nil {
-		return server.Response{}, err
-	}
-	if q.State != job.QuestionOpen {
-		if earlier, answered := p.latest.find(r.Variable); answered && earlier.sum == sent.sum() {
-			return p.acceptedPage(h, r, q, earlier.next, earlier.receipt)
-		}
+	switch q.State {
+	case job.QuestionOpen:
+	case job.QuestionAnswered:
+		return p.repeat(h, r, q)
+	default:
 		return p.notOpen(h, r, q, true)
 	}
 	v, err := p.promptView(r, q)
+	if err != nil {
+		return server.Response{}, err
+	}
+	sent, err := p.read(r, min(v.maxBytes(), q.MaxBytes))
 	if err != nil {
 		return server.Response{}, err
 	}
@@ -267,8 +274,9 @@ func (p pages) answer(h http.Header, r *server.Request) (server.Response, error)
 	if err != nil {
 		return server.Response{}, err
 	}
+	reply.Sum = sent.sum()
 	// A browser gives up the first request of a double click; its answer counts.
-	next, receipt, err := p.service.AnswerPrompt(context.WithoutCancel(r.Context()), r.Caller, r.Variable, reply)
+	f, err := p.service.AnswerPrompt(context.WithoutCancel(r.Context()), r.Caller, r.Variable, reply)
 	var wrong form.FieldErrors
 	switch {
 	case errors.As(err, &wrong):
@@ -277,15 +285,44 @@ func (p pages) answer(h http.Header, r *server.Request) (server.Response, error)
 		f := fault.Of(err)
 		return ask(h, r, f.Status(), q, withFault(withErrors(v, sent, nil), f))
 	case errors.Is(err, service.ErrQuestionOver): // another was faster
-		if q, err = p.service.Prompt(r.Context(), r.Caller, r.Variable); err == nil {
-			return p.notOpen(h, r, q, true)
-		}
-		return server.Response{}, err
+		return p.late(h, r, sent)
 	case err != nil:
 		return server.Response{}, err
 	}
-	p.latest.remember(answered{token: r.Variable, sum: sent.sum(), next: next, receipt: receipt, maxBytes: most})
-	return p.acceptedPage(h, r, q, next, receipt)
+	return p.acceptedPage(h, r, f)
+}
+
+// repeatBytes is how much is read of what is sent to a question that was answered: enough to know the
+// second request of a double click.
+const repeatBytes = 1 << 20
+
+// repeat answers what is sent to a question that was answered.
+func (p pages) repeat(h http.Header, r *server.Request, q service.PromptPage) (server.Response, error) {
+	sent, err := p.read(r, repeatBytes)
+	if fault.Is(err, fault.TooLarge) {
+		return p.notOpen(h, r, q, true)
+	}
+	if err != nil {
+		return server.Response{}, err
+	}
+	return p.late(h, r, sent)
+}
+
+// late answers who sends something to a question that is over: where it is the answer that counted, sent
+// again, as that was answered, and else what became of the question.
+func (p pages) late(h http.Header, r *server.Request, sent submission) (server.Response, error) {
+	f, ok, err := p.service.RepeatsAnswer(r.Context(), r.Caller, r.Variable, sent.sum())
+	if err != nil {
+		return server.Response{}, err
+	}
+	if ok {
+		return p.acceptedPage(h, r, f)
+	}
+	q, err := p.service.Prompt(r.Context(), r.Caller, r.Variable)
+	if err != nil {
+		return server.Response{}, err
+	}
+	return p.notOpen(h, r, q, true)
 }
 
 // keepsFields tells whether whoever sent answers may send them again, so that they are shown with the
@@ -300,32 +337,6 @@ func keepsFields(err error) bool {
 		}
 	}
 	return false
-}
-
-// maxBytes is how many bytes an answer may have: no more than what is asked for may need.
-// One to a prompt that was just answered is compared with that answer; to others that are not open
-// none is worth reading, which is -1.
-func (p pages) maxBytes(r *server.Request) (int, service.PromptPage, error) {
-	q, err := p.service.Prompt(r.Context(), r.Caller, r.Variable)
-	if err != nil {
-		return 0, q, err
-	}
-	if q.State != job.QuestionOpen {
-		earlier, answered := p.latest.find(r.Variable)
-		if !answered { // the first request of a double click may be waiting for the next question
-			if err := p.latest.locks.Lock(r.Context(), r.Variable); err != nil {
-				return 0, q, err
-			}
-			earlier, answered = p.latest.find(r.Variable)
-			p.latest.locks.Unlock(r.Variable)
-		}
-		if answered {
-			return earlier.maxBytes, q, nil
-		}
-		return -1, q, nil
-	}
-	v, err := p.promptView(r, q)
-	return min(v.maxBytes(), q.MaxBytes), q, err
 }
 
 // maxBytes is how many bytes the answers to a form may have as browsers send them, with
@@ -349,25 +360,51 @@ func (v *view) maxBytes() int {
 	return most
 }
 
-// acceptedPage leads a person whose answer was accepted to the next prompt, if there
-// is one, and tells others what they answered.
-func (p pages) acceptedPage(h http.Header, r *server.Request, q service.PromptPage, next string, a wire.AnswerReceipt) (server.Response, error) {
+// acceptedPage leads a person whose answer was accepted to the next question, if there is one, to where
+// the job can be followed while it is at work, and tells others what they answered.
+func (p pages) acceptedPage(h http.Header, r *server.Request, f service.Following) (server.Response, error) {
+	next := f.Next
+	if f.Working {
+		next = "?receipt=" + f.Answer.Receipt
+	}
 	if next != "" {
 		wire.SetPage(h, r.Setting(""), "")
 		h.Set("Location", next)
 		return server.Response{Status: http.StatusSeeOther}, nil
 	}
-	v := p.newView(r.Setting(""), q.Account)
+	v := p.arrived(r, "ok", f)
+	v = v.add(v.W.mayClose, time.Time{})
+	if !f.Resumes.IsZero() {
+		v = v.add(v.W.resumes, f.Resumes)
+	}
+	return write(h, r.Setting(""), http.StatusOK, v)
+}
+
+// refreshTime is after how many seconds a browser looks again whether a job has got on. Scripts of the
+// page can wait for that instead: see state.
+const refreshTime = "2"
+
+// workingPage says that an answer has arrived, and that there may be more to ask.
+func (p pages) workingPage(h http.Header, r *server.Request, f service.Following) (server.Response, error) {
+	v := p.arrived(r, "runs", f)
+	v.Title, v.Working = v.W.working, true
+	h.Set("Refresh", refreshTime)
+	return write(h, r.Setting(""), http.StatusOK, v.add(v.W.goesOn, time.Time{}))
+}
+
+// arrived says that an answer was accepted.
+func (p pages) arrived(r *server.Request, icon string, f service.Following) view {
+	v := p.newView(r.Setting(""), f.Account)
 	e := v.W.accepted
-	switch a.Decision {
+	switch f.Answer.Decision {
 	case "approved":
 		e = v.W.approved
 	case "declined":
 		e = v.W.declined
 	}
-	v = v.end("ok", e, a.At).add(v.W.mayClose, time.Time{})
-	v.Receipt = a.Receipt
-	return write(h, r.Setting(""), http.StatusOK, v)
+	v = v.end(icon, e, f.Answer.At)
+	v.Receipt = f.Answer.Receipt
+	return v
 }
 
 // encodeError tells a person what is wrong, in a page.

@@ -23,6 +23,7 @@ import (
 
 // submission is what a person filled in.
 type submission struct {
+	Once   string // of the page it was filled in on, "" where that is not known
 	Values url.Values
 	Files  map[string][]upload
 }
@@ -38,6 +39,12 @@ const fieldBytes = 160
 
 // read reads a form that a browser sent, of at most so many bytes.
 func (p pages) read(r *server.Request, most int) (submission, error) {
+	sent, err := readForm(r, most)
+	sent.Once = r.URL.Query().Get("once")
+	return sent, err
+}
+
+func readForm(r *server.Request, most int) (submission, error) {
 	kind, parameters, err := mime.ParseMediaType(r.HeaderValue("Content-Type"))
 	if err != nil || kind != "multipart/form-data" {
 		body, err := r.Body(wire.FormType, most)
@@ -103,13 +110,15 @@ func noForm(err error) error {
 	return fault.Invalid("body", "is no form as browsers send it")
 }
 
-// sum is the same for the same answers.
+// sum is the same for the same answers from the same page: two people who answer the same have not sent
+// it twice.
 func (s submission) sum() (sum [sha256.Size]byte) {
 	h := sha256.New()
 	text := func(t string) {
 		_, _ = fmt.Fprintf(h, "%d:", len(t))
 		_, _ = io.WriteString(h, t)
 	}
+	text(s.Once)
 	for _, name := range slices.Sorted(maps.Keys(s.Values)) {
 		text(name)
 		for _, v := range s.Values[name] {
