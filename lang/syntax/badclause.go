@@ -204,7 +204,7 @@ func (p *parser) badClause(verb word) {
 
 // badUnit fails behind a number that should be a time.
 func (p *parser) badUnit(amount Expr) {
-	p.noteWords(Units())
+	p.noteWords(Units)
 	p.checkToken()
 	t := &p.tok
 	const units = "SECONDS, MINUTES, HOURS, DAYS or WEEKS"
@@ -227,7 +227,7 @@ func (p *parser) badUnit(amount Expr) {
 
 // badFormat fails behind AS.
 func (p *parser) badFormat() {
-	p.noteWords(Formats())
+	p.noteWords(Formats)
 	t := &p.tok
 	if t.kind == tWord {
 		p.offer(source.UnknownWord, t, nearest(p.text(t), Formats()))
@@ -238,7 +238,7 @@ func (p *parser) badFormat() {
 
 // badKind fails behind the name of a field.
 func (p *parser) badKind(f *Field) {
-	p.noteWords(FieldKinds())
+	p.noteWords(FieldKinds)
 	p.checkToken()
 	t, name := &p.tok, f.Name
 	if f.Quoted == nil && isVerb(name) && (t.kind != tWord || t.line) {

@@ -116,9 +116,9 @@ func (p *parser) noteWord(w word) {
 	}
 }
 
-func (p *parser) noteWords(list []string) {
+func (p *parser) noteWords(list func() []string) {
 	if e := p.atCursor(); e != nil {
-		for _, w := range list {
+		for _, w := range list() {
 			e.word(w)
 		}
 	}

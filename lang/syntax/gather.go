@@ -216,7 +216,7 @@ func (p *parser) fieldKind(f *Field) {
 // attribute reads one attribute of a field, if one stands here.
 func (p *parser) attribute(f *Field) bool {
 	if p.tok.kind != tWord {
-		p.noteWords(FieldAttributes())
+		p.noteWords(FieldAttributes)
 		return false
 	}
 	var value *Expr

@@ -23,6 +23,10 @@ func constantNames(src string) map[string]bool {
 			continue
 		}
 		end := max(i+1, sqlWordEnd(src, i))
+		if n := end - i; n != len("INCLUDE") && n != len("DEFINE") {
+			i = end
+			continue
+		}
 		switch lookupWord(src[i:end]) {
 		case wInclude:
 			names[""] = true
@@ -59,23 +63,24 @@ func (p *parser) mayName(name string) bool {
 // startsName says whether the current word stands for a value by itself: it has no other
 // meaning, and what follows can follow a value.
 func (p *parser) startsName() bool {
-	if p.tok.kind != tWord || p.tok.word != wNone || p.tok.err != errNone || !p.mayName(p.text(&p.tok)) {
-		return false
-	}
-	next := p.peek(1)
-	switch next.kind {
+	return p.tok.kind == tWord && p.tok.word == wNone && p.tok.err == errNone && p.peek(1).mayFollowValue() && p.mayName(p.text(&p.tok))
+}
+
+func (t *token) mayFollowValue() bool {
+	switch t.kind {
 	case tEOF, tSemi, tComma, tRParen, tRBrack, tRBrace, tDot, tLBrack, tTextMid, tTextTail:
 		return true
 	case tWord:
-		return next.word != wNone || next.line
+		return t.word != wNone || t.line
 	}
-	return next.line || kindOps[next.kind].level > 0
+	return t.line || kindOps[t.kind].level > 0
 }
 
 // startsMember says whether a function of an included file is called here: prefix.name(.
 func (p *parser) startsMember() bool {
-	return p.tok.kind == tWord && p.tok.word == wNone && p.tok.err == errNone && p.mayName("") &&
-		p.peek(1).kind == tDot && p.peek(2).kind == tWord && p.peek(3).kind == tLParen
+	// The text is searched for an INCLUDE last: most scripts never come to that.
+	return p.tok.kind == tWord && p.tok.word == wNone && p.tok.err == errNone &&
+		p.peek(1).kind == tDot && p.peek(2).kind == tWord && p.peek(3).kind == tLParen && p.mayName("")
 }
 
 // name takes a name that stands alone.

@@ -7,17 +7,22 @@ type slab[T any] struct {
 	size int
 }
 
-// grow gets the next piece of memory.
-func (s *slab[T]) grow() {
-	const first, most = 4, 128
-	s.size = max(first, min(2*s.size, most))
+// The nodes of the first piece, and of the longest.
+const firstPiece, longestPiece = 4, 128
+
+// grow gets the next piece of memory, of at least so many nodes.
+func (s *slab[T]) grow(least int) {
+	s.size = max(firstPiece, min(2*s.size, longestPiece))
+	for s.size < least {
+		s.size *= 2
+	}
 	s.free = make([]T, s.size)
 }
 
 // new returns one node.
 func (s *slab[T]) new() *T {
 	if len(s.free) == 0 {
-		s.grow()
+		s.grow(1)
 	}
 	n := &s.free[0]
 	s.free = s.free[1:]
@@ -32,13 +37,13 @@ func (s *slab[T]) take(list []T, base int) (taken, rest []T) {
 		return nil, list
 	}
 	if n > len(s.free) {
-		if n > s.size {
+		if n > longestPiece/4 { // what is left of a piece is lost, and must not be much
 			taken = make([]T, n)
 			copy(taken, list[base:])
 			clear(list[base:])
 			return taken, list[:base]
 		}
-		s.grow()
+		s.grow(n)
 	}
 	taken, s.free = s.free[:n:n], s.free[n:]
 	copy(taken, list[base:])

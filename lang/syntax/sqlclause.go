@@ -56,20 +56,38 @@ var sqlTraits = map[string]sqlTrait{
 	"SIMILAR": operates | continues, "ISNULL": operates, "NOTNULL": operates,
 }
 
+// traitSlots are those of the open hash that the traits are looked up in, as words are.
+const traitSlots = 512
+
+type traitSlot struct {
+	text  string // "" for an empty slot
+	trait sqlTrait
+}
+
+var traitTable = buildTraitTable()
+
+func buildTraitTable() (table [traitSlots]traitSlot) {
+	for text, trait := range sqlTraits {
+		slot := wordHash(text) % traitSlots
+		for table[slot].text != "" {
+			slot = (slot + 1) % traitSlots
+		}
+		table[slot] = traitSlot{text, trait}
+	}
+	return table
+}
+
 // sqlTraitsOf looks a word up in any spelling.
 func sqlTraitsOf(text string) sqlTrait {
-	var upper [12]byte // MATERIALIZED
-	if len(text) > len(upper) {
+	if len(text) < len("BY") || len(text) > len("MATERIALIZED") {
 		return 0
 	}
-	for i := range len(text) {
-		c := text[i]
-		if 'a' <= c && c <= 'z' {
-			c -= 'a' - 'A'
+	for slot := wordHash(text) % traitSlots; ; slot = (slot + 1) % traitSlots {
+		s := &traitTable[slot]
+		if s.text == "" || equalFold(text, s.text) {
+			return s.trait
 		}
-		upper[i] = c
 	}
-	return sqlTraits[string(upper[:len(text)])]
 }
 
 // nextStatement says whether the verb of SQL before r.pos begins a statement of
