@@ -19,9 +19,9 @@ func Complete(text string, offset int, account Account) []Completion {
 	at := d.fromRaw(offset)
 	src := d.file.Text
 	word, _ := syntax.WordAt(src[:at], at)
-	script, expected := syntax.ParseTo(source.NewFile("", src[:word.Start]))
+	before, expected := readTo(d.file.Before(word.Start))
 	c := &completer{
-		d: d, account: account, script: script, expected: expected,
+		d: d, account: account, before: before, expected: expected,
 		src: src, start: word.Start, at: at, typed: src[word.Start:at], seen: map[string]bool{},
 	}
 	c.complete()
@@ -32,7 +32,7 @@ func Complete(text string, offset int, account Account) []Completion {
 type completer struct {
 	d        *document
 	account  Account
-	script   *syntax.Script // of the text before the word
+	before   *before // of the word
 	expected *syntax.Expected
 	src      string
 	start    source.Pos // of the word that is being written
@@ -42,12 +42,16 @@ type completer struct {
 	out      []Completion
 }
 
-// add offers something, where it goes on with what is typed.
+// full says that nothing more can be offered.
+func (c *completer) full() bool { return len(c.out) == maxCompletions }
+
+// fits says whether a word goes on with what is typed, and is not offered yet.
+func (c *completer) fits(label string) bool { return startsFold(label, c.typed) && !c.seen[label] }
+
+// add offers something, where it fits.
 func (c *completer) add(n Completion) {
-	if len(c.out) == maxCompletions || c.seen[n.Label] || !startsFold(n.Label, c.typed) || n.Label == c.typed && n.Kind != Function {
-		if n.Label != c.typed || c.seen[n.Label] || len(c.out) == maxCompletions {
-			return
-		}
+	if c.full() || !c.fits(n.Label) {
+		return
 	}
 	c.seen[n.Label] = true
 	if n.Insert == "" {
@@ -67,7 +71,7 @@ func (c *completer) complete() {
 	case e.Comment:
 	case e.Text != source.NoPos:
 		c.inText()
-	case e.SQL != nil:
+	case e.SQL != source.NoPos:
 		c.sql()
 	case strings.HasPrefix(c.typed, "?"):
 		c.variables()
@@ -144,7 +148,7 @@ func (c *completer) globals(only []string) {
 
 // functions offers those of the text and what it includes, and of the library.
 func (c *completer) functions(library bool) {
-	for _, n := range namesOf(c.script) {
+	for _, n := range c.before.names {
 		c.defined(n, "", "", library)
 	}
 	c.eachLineBehind(func(line string) bool {
@@ -153,8 +157,8 @@ func (c *completer) functions(library bool) {
 		}
 		return true
 	})
-	for _, i := range includedBy(c.script, c.account) {
-		for _, n := range i.names() {
+	for _, i := range included(c.before.includes, c.account) {
+		for _, n := range i.names {
 			c.defined(n, i.prefix, i.path, library)
 		}
 	}
@@ -171,8 +175,8 @@ func (c *completer) functions(library bool) {
 func (c *completer) defined(n named, prefix, file string, values bool) {
 	name := prefix + n.name
 	switch {
-	case n.define != nil:
-		c.add(Completion{Label: name, Kind: Function, Detail: signatureOf(n.define), Doc: file, Insert: name + "("})
+	case n.function:
+		c.add(Completion{Label: name, Kind: Function, Detail: n.signature(), Doc: file, Insert: name + "("})
 	case values:
 		c.add(Completion{Label: name, Kind: Constant, Doc: file})
 	}
@@ -187,10 +191,10 @@ func (c *completer) members() bool {
 	}
 	prefix := c.src[before.Start:c.start]
 	found := false
-	for _, i := range includedBy(c.script, c.account) {
+	for _, i := range included(c.before.includes, c.account) {
 		if strings.EqualFold(i.prefix, prefix) {
 			found = true
-			for _, n := range i.names() {
+			for _, n := range i.names {
 				c.defined(n, "", i.path, true)
 			}
 		}
@@ -227,16 +231,8 @@ func (c *completer) variables() {
 	if strings.HasPrefix(c.typed, "!") {
 		return
 	}
-	var names []string
-	for _, s := range c.scope() {
-		names = appendVariables(names, s)
-	}
-	seen := map[string]bool{}
-	for _, name := range slices.Backward(names) {
-		if !seen[name] {
-			seen[name] = true
-			c.add(Completion{Label: "?" + name, Kind: Variable})
-		}
+	for _, name := range c.before.variables(c.before.scope(c.expected)) {
+		c.add(Completion{Label: "?" + name, Kind: Variable})
 	}
 	rest, _, _ := strings.Cut(c.src[c.at:], "\n")
 	c.variablesIn(rest)
@@ -277,40 +273,6 @@ func (c *completer) variablesIn(line string) {
 	}
 }
 
-// scope returns the statements of the function that the cursor stands in.
-func (c *completer) scope() []syntax.Stmt {
-	list := c.script.Statements
-	if n := len(list); c.expected.Define && n > 0 {
-		return list[n-1:]
-	}
-	return slices.DeleteFunc(slices.Clone(list), func(s syntax.Stmt) bool {
-		_, ok := s.(*syntax.Define)
-		return ok
-	})
-}
-
-// appendVariables adds the names of a statement's variables but for the parameters of
-// its lambdas, which are whole and over.
-func appendVariables(names []string, s syntax.Stmt) []string {
-	var lambdas []*syntax.Lambda
-	syntax.Walk(s, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.Lambda:
-			lambdas = append(lambdas, n)
-		case *syntax.Var:
-			for _, l := range lambdas {
-				if n.Start >= l.Start && n.Stop <= l.Stop && slices.ContainsFunc(l.Params, func(p *syntax.Var) bool { return p.Name == n.Name }) {
-					return false
-				}
-			}
-			names = append(names, n.Name)
-			return false
-		}
-		return true
-	})
-	return names
-}
-
 // resultFields are the parts of what statements give.
 var resultFields = []string{
 	"status", "headers", "body", "json", "code", "message", "line", "column", "step", "file", "fields", "path", "name", "size",
@@ -334,7 +296,7 @@ func (c *completer) fields() {
 
 // fieldsIn offers the words of a text that are written as keys, fields and columns are.
 func (c *completer) fieldsIn(text string) {
-	for i := 0; i < len(text); {
+	for i := 0; i < len(text) && !c.full(); {
 		if !isLetter(text[i]) {
 			i++
 			continue
@@ -344,7 +306,7 @@ func (c *completer) fieldsIn(text string) {
 			end++
 		}
 		variable := i > 0 && (text[i-1] == '?' || text[i-1] == '!')
-		if word := text[i:end]; !variable && (word != upper(word) || i > 0 && text[i-1] == '.') {
+		if word := text[i:end]; !variable && c.fits(word) && (word != upper(word) || i > 0 && text[i-1] == '.') {
 			c.add(Completion{Label: word, Kind: Field})
 		}
 		i = end

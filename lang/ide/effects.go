@@ -35,8 +35,8 @@ func Effects(text string, account Account) Reach {
 	script, _ := d.parse()
 	var r reacher
 	r.script(script)
-	for _, i := range includedBy(script, account) {
-		r.script(i.script)
+	for _, i := range included(referencesOf(script), account) {
+		r.script(i.parse())
 	}
 	if r.unnamed {
 		add(&r.Databases, "")

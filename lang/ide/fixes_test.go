@@ -4,9 +4,11 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"ql/lang"
 	"ql/lang/bytecode"
@@ -162,20 +164,54 @@ func encoded(t *testing.T, text string) string {
 	return string(b[:len(b)-checksum])
 }
 
+// BenchmarkComplete tells how long completion takes in a script of a quarter of a megabyte,
+// at its end and in places all over it, by percentiles.
 func BenchmarkComplete(b *testing.B) {
-	var all strings.Builder
-	samples := scripts(b, "scripts/*.ql")
-	for all.Len() < 256<<10 {
-		for _, name := range slices.Sorted(maps.Keys(samples)) {
-			all.WriteString(samples[name] + ";\n")
-		}
+	text := longScript(b)
+	for _, place := range []struct{ name, typed string }{
+		{"statement", ""}, {"value", "EMIT "}, {"variable", "EMIT ?"}, {"field", "EMIT ?row."}, {"sql", "SELECT "},
+	} {
+		b.Run(place.name, func(b *testing.B) {
+			typed := text + "\n" + place.typed
+			timeCompletions(b, func(int) (string, int) { return typed, len(typed) })
+		})
 	}
-	text := all.String() + "\nEMIT "
-	b.SetBytes(int64(len(text)))
+	b.Run("anywhere", func(b *testing.B) {
+		places := positions(text, 1)
+		random := rand.New(rand.NewPCG(1, 2))
+		timeCompletions(b, func(int) (string, int) { return text, places[random.IntN(len(places))].at })
+	})
+	b.Run("block", func(b *testing.B) {
+		typed := "TRANSACTION\n" + text + "\nEMIT "
+		timeCompletions(b, func(int) (string, int) { return typed, len(typed) })
+	})
+}
+
+func timeCompletions(b *testing.B, place func(i int) (text string, at int)) {
 	b.ReportAllocs()
-	for b.Loop() {
-		if len(ide.Complete(text, len(text), library{})) == 0 {
-			b.Fatal("nothing is offered")
+	var took []time.Duration
+	for i := 0; b.Loop(); i++ {
+		text, at := place(i)
+		start := time.Now()
+		ide.Complete(text, at, library{})
+		took = append(took, time.Since(start))
+	}
+	slices.Sort(took)
+	for _, p := range []int{50, 99} {
+		b.ReportMetric(float64(took[(len(took)-1)*p/100].Microseconds()), fmt.Sprintf("p%d-µs", p))
+	}
+}
+
+// longScript is all sample scripts, one after another, of 256 KiB.
+func longScript(tb testing.TB) string {
+	var all strings.Builder
+	samples := scripts(tb, "scripts/*.ql")
+	for {
+		for _, name := range slices.Sorted(maps.Keys(samples)) {
+			if all.Len()+len(samples[name]) > 256<<10 {
+				return all.String()
+			}
+			all.WriteString(samples[name] + ";\n")
 		}
 	}
 }

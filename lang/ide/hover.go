@@ -158,23 +158,33 @@ func (h *hoverer) function() string {
 
 // included describes a function or constant of an included file.
 func (h *hoverer) included(name string) string {
-	for _, i := range includedBy(h.script, h.account) {
-		for _, n := range i.names() {
-			switch {
-			case name == "" || !strings.EqualFold(i.prefix+n.name, name):
-			case n.define != nil:
-				return defined(i.script.File, i.script, n.define) + "\n\nDefined in " + i.path
-			default:
-				return code(i.script.File.Text[n.value.Pos():n.value.End()]) + "\n\nDefined in " + i.path
+	if name == "" {
+		return ""
+	}
+	for _, i := range included(referencesOf(h.script), h.account) {
+		for _, n := range i.names {
+			if strings.EqualFold(i.prefix+n.name, name) {
+				return i.describe(n) + "\n\nDefined in " + i.path
 			}
 		}
 	}
 	return ""
 }
 
+// describe shows what one of the file's names stands for.
+func (i *include) describe(n named) string {
+	script := i.parse()
+	for _, s := range script.Statements {
+		if d, ok := s.(*syntax.Define); ok && d.NamePos == n.pos {
+			return defined(script.File, script, d)
+		}
+	}
+	return code(script.File.Text[n.value.Start:n.value.Stop])
+}
+
 // defined shows a DEFINE, and the comment that stands right before it.
 func defined(f *source.File, script *syntax.Script, d *syntax.Define) string {
-	said := code("DEFINE " + signatureOf(d))
+	said := code("DEFINE " + signatureOf(d.Name, parametersOf(d)))
 	var lines []string
 	next := f.Line(d.Start)
 	for i := len(script.Comments) - 1; i >= 0; i-- {
@@ -199,13 +209,8 @@ func (h *hoverer) sql(s *syntax.SQL) string {
 	if h.account == nil {
 		return ""
 	}
-	var before []syntax.Stmt
-	for _, st := range h.script.Statements {
-		if st.Pos() < s.Start {
-			before = append(before, st)
-		}
-	}
-	tables := h.account.Tables(databaseOf(before))
+	before, expected := readTo(h.d.file.Before(s.Start))
+	tables := h.account.Tables(before.scope(expected).database)
 	if t := findTable(tables, h.text); t != nil {
 		lines := []string{t.Name}
 		for _, c := range t.Columns {
@@ -232,7 +237,7 @@ func Signature(text string, offset int, account Account) *SignatureHelp {
 	d := open(text)
 	at := d.fromRaw(offset)
 	src := d.file.Text
-	script, expected := syntax.ParseTo(source.NewFile("", src[:at]))
+	before, expected := readTo(d.file.Before(at))
 	type call struct {
 		name string
 		arg  int
@@ -275,19 +280,19 @@ func Signature(text string, offset int, account Account) *SignatureHelp {
 	})
 	for i := len(open) - 1; i >= 0; i-- {
 		if c := open[i]; c.name != "" {
-			return signature(script, src[at:], account, c.name, c.arg)
+			return signature(before, src[at:], account, c.name, c.arg)
 		}
 	}
 	return nil
 }
 
-func signature(script *syntax.Script, behind string, account Account, name string, arg int) *SignatureHelp {
-	rest, _ := syntax.Parse(source.NewFile("", behind))
-	texts := append([]include{{script: script}, {script: rest}}, includedBy(script, account)...)
+func signature(before *before, behind string, account Account, name string, arg int) *SignatureHelp {
+	rest, _ := readTo(source.NewFile("", behind))
+	texts := append([]include{{names: before.names}, {names: rest.names}}, included(before.includes, account)...)
 	for _, t := range texts {
-		for _, n := range t.names() {
-			if n.define != nil && strings.EqualFold(t.prefix+n.name, name) {
-				return &SignatureHelp{Label: t.prefix + signatureOf(n.define), Parameters: parametersOf(n.define), Active: arg}
+		for _, n := range t.names {
+			if n.function && strings.EqualFold(t.prefix+n.name, name) {
+				return &SignatureHelp{Label: t.prefix + n.signature(), Parameters: n.params, Active: arg}
 			}
 		}
 	}

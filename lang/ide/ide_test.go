@@ -72,6 +72,8 @@ func TestComplete(t *testing.T) {
 		{"FOR ?x IN [1] DO\n  |", "BREAK CONTINUE END EMIT", "DEFINE RETURN"},
 		{"IF 1 THEN |", "ELSE END EMIT", "BREAK"},
 		{"IF ?a |", "THEN AND OR IS NOT", "DO EMIT"},
+		{"IF ?sum AND |", "?sum NOT", "DO EMIT"},
+		{"FOR ?x IN MAP(?list, ?y -> ?y) DO\n  EMIT |", "?x ?list", "?y"},
 		{"TRY\n EMIT 1\n|", "CATCH FINALLY EMIT", ""},
 		{"DEFINE f(?a) |", "RETURN END EMIT", ""},
 		{"READ \"/a\" |", "AS OPTIONAL SET", "EMIT METHOD"},

@@ -45,8 +45,9 @@ func Definition(text string, offset int, account Account) (Location, bool) {
 
 // includedFunction finds a function in the files that the text includes.
 func includedFunction(d *document, account Account, name string) (Location, bool) {
-	for _, in := range included(d, account) {
-		for _, f := range in.names() {
+	script, _ := d.parse()
+	for _, in := range included(referencesOf(script), account) {
+		for _, f := range in.names {
 			if strings.EqualFold(in.prefix+f.name, name) {
 				at := open(in.text).location(syntax.Span{Start: f.pos, Stop: f.pos + source.Pos(len(f.name))})
 				at.File = in.path
@@ -57,38 +58,17 @@ func includedFunction(d *document, account Account, name string) (Location, bool
 	return Location{}, false
 }
 
-// named is a function or constant of a file; define is nil for a constant.
-type named struct {
-	name   string
-	pos    source.Pos
-	define *syntax.Define
-	value  syntax.Expr
-}
-
-// namesOf returns what a script defines.
-func namesOf(script *syntax.Script) []named {
-	var out []named
-	for _, s := range script.Statements {
-		switch s := s.(type) {
-		case *syntax.Define:
-			if s.Name != "" {
-				out = append(out, named{s.Name, s.NamePos, s, nil})
-			}
-		case *syntax.Constant:
-			out = append(out, named{s.Name, s.NamePos, nil, s.Value})
-		}
-	}
-	return out
-}
-
-func (i *include) names() []named { return namesOf(i.script) }
-
 // include is a file that a text includes, itself or through others. prefix is what its
 // names start with in the text, "" for none.
 type include struct {
 	path, text string
-	script     *syntax.Script
 	prefix     string
+	names      []named
+}
+
+func (i *include) parse() *syntax.Script {
+	script, _ := syntax.Parse(source.NewFile(i.path, i.text))
+	return script
 }
 
 // maxIncluded bounds the files and bytes that are read for one answer.
@@ -98,47 +78,56 @@ const (
 )
 
 // included reads the files that a text includes, and those that they include.
-func included(d *document, account Account) []include {
+func included(by []reference, account Account) []include {
 	if account == nil {
 		return nil
 	}
-	script, _ := d.parse()
-	return includedBy(script, account)
-}
-
-func includedBy(script *syntax.Script, account Account) []include {
-	if account == nil {
-		return nil
+	type step struct {
+		reference
+		path, prefix string // of the file that includes
+	}
+	var todo []step
+	for _, r := range by {
+		todo = append(todo, step{reference: r})
 	}
 	var out []include
 	seen := map[string]bool{}
-	left := maxIncludedBytes
-	todo := []include{{script: script}}
-	for len(todo) > 0 {
-		from := todo[0]
-		todo = todo[1:]
-		for _, st := range from.script.Statements {
-			i, ok := st.(*syntax.Include)
-			if !ok || i.Path == nil || i.Path.HasInsertion() || seen[i.Path.Plain()] || len(out) == maxIncluded {
-				continue
+	for left := maxIncludedBytes; len(todo) > 0 && len(out) < maxIncluded; todo = todo[1:] {
+		s := todo[0]
+		if seen[s.reference.path] {
+			continue
+		}
+		seen[s.reference.path] = true
+		text, err := account.Include(s.reference.path)
+		if err != nil || len(text) > left {
+			continue
+		}
+		left -= len(text)
+		in := include{path: s.reference.path, text: text, prefix: s.prefix}
+		if s.as != "" {
+			if s.path != "" {
+				continue // its names are those of the file that includes it
 			}
-			path := i.Path.Plain()
-			seen[path] = true
-			text, err := account.Include(path)
-			if err != nil || len(text) > left {
-				continue
+			in.prefix = s.as + "."
+		}
+		b, _ := readTo(source.NewFile(in.path, text))
+		in.names = b.names
+		out = append(out, in)
+		for _, r := range b.includes {
+			todo = append(todo, step{r, in.path, in.prefix})
+		}
+	}
+	return out
+}
+
+// referencesOf returns what a script includes.
+func referencesOf(script *syntax.Script) []reference {
+	var out []reference
+	for _, s := range script.Statements {
+		if i, ok := s.(*syntax.Include); ok {
+			if r, ok := referenceOf(i); ok {
+				out = append(out, r)
 			}
-			left -= len(text)
-			parsed, _ := syntax.Parse(source.NewFile(path, text))
-			in := include{path, text, parsed, from.prefix}
-			if i.As != "" {
-				if from.path != "" {
-					continue // its names are those of the file that includes it
-				}
-				in.prefix = i.As + "."
-			}
-			out = append(out, in)
-			todo = append(todo, in)
 		}
 	}
 	return out

@@ -56,7 +56,7 @@ func Symbols(text string) []Symbol {
 		switch s := s.(type) {
 		case *syntax.Define:
 			if s.Name != "" {
-				add(s.Name, signatureOf(s), Function, s.Span, syntax.Span{Start: s.NamePos, Stop: s.NamePos + source.Pos(len(s.Name))})
+				add(s.Name, signatureOf(s.Name, parametersOf(s)), Function, s.Span, syntax.Span{Start: s.NamePos, Stop: s.NamePos + source.Pos(len(s.Name))})
 			}
 		case *syntax.Constant:
 			add(s.Name, "", Constant, s.Span, syntax.Span{Start: s.NamePos, Stop: s.NamePos + source.Pos(len(s.Name))})
@@ -77,8 +77,8 @@ func Symbols(text string) []Symbol {
 }
 
 // signatureOf shows how a function is called.
-func signatureOf(f *syntax.Define) string {
-	return f.Name + "(" + strings.Join(parametersOf(f), ", ") + ")"
+func signatureOf(name string, params []string) string {
+	return name + "(" + strings.Join(params, ", ") + ")"
 }
 
 func parametersOf(f *syntax.Define) []string {

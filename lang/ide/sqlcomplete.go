@@ -13,24 +13,7 @@ func (c *completer) tables() []Table {
 	if c.account == nil {
 		return nil
 	}
-	return c.account.Tables(databaseOf(c.scope()))
-}
-
-// databaseOf returns the database that the last USE DATABASE of the statements names.
-func databaseOf(stmts []syntax.Stmt) string {
-	name := ""
-	for _, s := range stmts {
-		syntax.Walk(s, func(n syntax.Node) bool {
-			if u, ok := n.(*syntax.Use); ok {
-				if t, ok := u.Name.(*syntax.Text); ok && !t.HasInsertion() {
-					name = t.Plain()
-				}
-			}
-			_, isExpr := n.(syntax.Expr)
-			return !isExpr
-		})
-	}
-	return name
+	return c.account.Tables(c.before.scope(c.expected).database)
 }
 
 // maxSQLTail bounds how much SQL behind the cursor is looked at for its tables.
@@ -46,8 +29,7 @@ func (c *completer) sql() {
 		c.globals(nil)
 		return
 	}
-	start := c.expected.SQL.Start
-	before := dropComments(lexSQL(c.src, start, c.start))
+	before := dropComments(lexSQL(c.src, c.expected.SQL, c.start))
 	tail := c.src[:min(len(c.src), int(c.at)+maxSQLTail)]
 	behind := dropComments(lexSQL(tail, c.at, source.Pos(len(tail))))
 	if end := sqlEnd(tail, behind); end >= 0 {
@@ -325,25 +307,14 @@ func (c *completer) tableNames(before []sqlToken, tables []Table) {
 // ownWords offers the names that the text's own SQL uses: tables that it makes, and
 // their columns.
 func (c *completer) ownWords() {
-	for _, s := range c.script.Statements {
-		syntax.Walk(s, func(n syntax.Node) bool {
-			if q, ok := n.(*syntax.SQL); ok {
-				for _, p := range q.Parts {
-					if p.Param == nil {
-						c.sqlNames(lexSQL(c.src, p.Start, p.Stop))
-					}
-				}
-			}
-			_, isExpr := n.(syntax.Expr)
-			return !isExpr
-		})
-	}
-}
-
-func (c *completer) sqlNames(tokens []sqlToken) {
-	for _, t := range tokens {
-		if t.kind == sqlWord && !sqlWords[upper(t.text)] {
-			c.add(Completion{Label: t.text, Kind: ColumnOf})
+	for _, s := range c.before.sql {
+		if c.full() {
+			return
 		}
+		eachSQL(c.src, s.Start, s.Stop, func(t sqlToken) {
+			if t.kind == sqlWord && c.fits(t.text) && !sqlWords[upper(t.text)] {
+				c.add(Completion{Label: t.text, Kind: ColumnOf})
+			}
+		})
 	}
 }

@@ -47,10 +47,16 @@ type sqlToken struct {
 	text string
 }
 
-// lexSQL cuts SQL into tokens, as far as tools need it. What has no end reaches to the
-// end of the part.
+// lexSQL returns the tokens of a part of SQL.
 func lexSQL(text string, from, to source.Pos) []sqlToken {
 	var out []sqlToken
+	eachSQL(text, from, to, func(t sqlToken) { out = append(out, t) })
+	return out
+}
+
+// eachSQL cuts SQL into tokens, as far as tools need it. What has no end reaches to the
+// end of the part.
+func eachSQL(text string, from, to source.Pos, each func(sqlToken)) {
 	s := text[:to]
 	for i := int(from); i < len(s); {
 		start := i
@@ -93,9 +99,8 @@ func lexSQL(text string, from, to source.Pos) []sqlToken {
 		if value == "" {
 			value = s[start:i]
 		}
-		out = append(out, sqlToken{syntax.Span{Start: source.Pos(start), Stop: source.Pos(i)}, kind, value})
+		each(sqlToken{syntax.Span{Start: source.Pos(start), Stop: source.Pos(i)}, kind, value})
 	}
-	return out
 }
 
 func closing(s string, i int, mark string) int {

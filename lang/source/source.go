@@ -57,6 +57,11 @@ func NewFile(name, text string) *File {
 	}
 }
 
+// Before returns the part of the file that stands before p.
+func (f *File) Before(p Pos) *File {
+	return &File{Name: f.Name, Text: f.Text[:p], lines: f.lines[:f.Line(p)]}
+}
+
 // Line returns the 1-based line of p.
 func (f *File) Line(p Pos) int {
 	if p < 0 {

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -27,6 +28,12 @@ func TestPosition(t *testing.T) {
 	}
 	if got := f.LineText(2); got != "bé€x" {
 		t.Errorf("line 2 is %q", got)
+	}
+	for p := range Pos(len(f.Text) + 1) {
+		before, want := f.Before(p), NewFile("", f.Text[:p])
+		if before.Text != want.Text || !slices.Equal(before.lines, want.lines) {
+			t.Errorf("before %d: %+v, not %+v", p, before, want)
+		}
 	}
 }
 

@@ -97,10 +97,10 @@ func (p *parser) compound() string {
 
 // loneSet fails at SET ?x without AS that takes no result.
 func (p *parser) loneSet(left string) {
-	if p.prior.verb.isSQLHead() && p.prior.result == nil {
+	if p.prior.verb.isSQLHead() && p.prior.result == "" {
 		p.fail(p.last.start, p.prevStop, "the ; before %s has ended the SQL: leave it out to take the result", short(left))
 	}
-	if p.prior.verb != wNone && p.prior.result == nil {
+	if p.prior.verb != wNone && p.prior.result == "" {
 		p.fail(p.last.start, p.prevStop, "%s gives no result that SET could take: to set a value write %s AS value", p.prior.verb, short(left))
 	}
 	p.fail(p.last.start, p.prevStop, "a value is missing: %s AS value", short(left))
@@ -162,6 +162,7 @@ func (p *parser) badParam() *Var {
 	p.offer(source.ForeignWord, &t, "?"+p.text(&t))
 	p.errorAt(t.start, t.stop, "a parameter starts with ?: ?%s", p.text(&t))
 	p.skip()
+	p.noteVar(t.start, t.stop)
 	return &Var{Span{t.start, t.stop}, p.text(&t)}
 }
 

@@ -149,13 +149,13 @@ func (p *parser) misplacedClause() {
 		if c != upper {
 			continue
 		}
-		if p.last.result != nil {
-			p.fail(t.start, t.stop, "%s has to stand before SET ?%s: the result is always last", upper, p.last.result.Name)
+		if p.last.result != "" {
+			p.fail(t.start, t.stop, "%s has to stand before SET ?%s: the result is always last", upper, p.last.result)
 		}
 		p.fail(t.start, t.stop, "%s stands in the wrong place or twice: %s takes %s", upper, verb, orList(clausesOf[verb]))
 	}
-	if p.last.result != nil && verb.isSQLHead() {
-		p.fail(t.start, t.stop, "SET ?%s ends the SQL: %s has to stand before it", p.last.result.Name, upper)
+	if p.last.result != "" && verb.isSQLHead() {
+		p.fail(t.start, t.stop, "SET ?%s ends the SQL: %s has to stand before it", p.last.result, upper)
 	}
 	if _, habit := verbHabits[upper]; habit || setHabits[upper] || defineHabits[upper] || p.peek(1).kind == tLParen {
 		return
@@ -163,7 +163,7 @@ func (p *parser) misplacedClause() {
 	if p.last.file && (t.word == wNone || t.word > wHTML) {
 		p.fail(t.start, t.stop, "SET FILE ends the SQL: %s has to stand before it", upper)
 	}
-	if len(clausesOf[verb]) > 0 && p.last.result == nil {
+	if len(clausesOf[verb]) > 0 && p.last.result == "" {
 		p.badClause(verb)
 	}
 }

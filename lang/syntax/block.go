@@ -31,9 +31,11 @@ func (p *parser) script() (list []Stmt) {
 		p.statements()
 		if p.tok.kind == tEOF {
 			p.next()
-			p.checkNested()
-			p.checkWordCalls()
-			p.checkNames()
+			if p.expect == nil { // at a cursor nobody is told of mistakes
+				p.checkNested()
+				p.checkWordCalls()
+				p.checkNames()
+			}
 			return p.takeStmts(0)
 		}
 		p.strayWord()
@@ -99,6 +101,9 @@ func (p *parser) skipBlock() {
 func (p *parser) statementRun() (done bool) {
 	m := p.mark()
 	defer p.recoverAt(&m, false)
+	if p.show != nil {
+		p.bases = append(p.bases[:len(p.blocks)], p.nodes.mark())
+	}
 	for {
 		m.start = source.NoPos
 		if p.tok.kind == tSemi {
@@ -119,10 +124,27 @@ func (p *parser) statementRun() (done bool) {
 		}
 		p.last.stop = p.prevStop
 		if s != nil {
-			p.stmts = append(p.stmts, s)
+			p.push(s)
 		}
 		m.stmts = len(p.stmts)
 	}
+}
+
+// push adds a statement to the block being read, or shows it.
+func (p *parser) push(s Stmt) {
+	if p.show == nil {
+		p.stmts = append(p.stmts, s)
+		return
+	}
+	p.shown = true
+	p.show(s, p.vars, len(p.blocks))
+	p.vars = p.vars[:0]
+	p.nodes.rewind(&p.bases[len(p.blocks)])
+}
+
+// first says whether no statement was read yet.
+func (p *parser) first() bool {
+	return len(p.stmts) == 0 && !p.shown && len(p.blocks) == 0 && p.last.verb == wNone
 }
 
 // takeStmts copies out the statements from base on.

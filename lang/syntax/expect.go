@@ -29,11 +29,9 @@ type Expected struct {
 	Start source.Pos
 	// Define says that the end stands in a DEFINE, the last statement of the script.
 	Define bool
-	// SQL is the statement of SQL that the end stands in, as far as it goes, and nil
-	// outside of one.
-	SQL *SQL
-	// Text is where the content of the text that the end stands in starts, NoPos
-	// outside of one; in a comment all else is empty.
+	// SQL is where the statement of SQL that the end stands in starts, and Text where the
+	// content of the text does; NoPos outside of one. In a comment all else is empty.
+	SQL     source.Pos
 	Text    source.Pos
 	Comment bool
 
@@ -44,23 +42,63 @@ type Expected struct {
 // cursorErrors bounds what is read of a text full of mistakes before its end.
 const cursorErrors = 200
 
-// ParseTo reads a text up to a cursor, its end, and returns what may stand there.
-func ParseTo(f *source.File) (*Script, *Expected) {
+// Show is told of each statement of a text and of how many blocks it stands in: those of a
+// block come before the statement that has the block, which comes without them. vars are the
+// names of the variables since the statement before, but for the parameters of lambdas,
+// which are whole and over. The statement and all below it are gone when Show returns, and
+// so is vars; only texts may be kept.
+type Show func(s Stmt, vars []Span, depth int)
+
+// ParseTo reads a text up to a cursor, its end, and returns what may stand there. It shows
+// the statements one by one instead of making a tree of them, so that it takes little memory
+// to read a long text.
+func ParseTo(f *source.File, show Show) *Expected {
+	_, e := parseTo(f, show)
+	return e
+}
+
+// parseTo is ParseTo that returns the script where show is nil.
+func parseTo(f *source.File, show Show) ([]Stmt, *Expected) {
 	p := newParser(f)
-	p.expect = &Expected{Text: source.NoPos}
+	p.show = show
+	p.expect = &Expected{SQL: source.NoPos, Text: source.NoPos}
 	p.scan.cursor = true
-	script := &Script{File: f}
+	var list []Stmt
 	if p.checkBytes() {
-		script.Statements = p.script()
-		script.Comments = p.scan.comments
+		list = p.script()
 	}
 	e := p.expect
 	end := source.Pos(len(f.Text))
-	if n := len(script.Comments); n > 0 && script.Comments[n-1].Stop == end && f.Text[script.Comments[n-1].Start] == '-' || e.Comment {
-		return script, &Expected{Text: source.NoPos, Comment: true}
+	comments := p.scan.comments
+	if n := len(comments); n > 0 && comments[n-1].Stop == end && f.Text[comments[n-1].Start] == '-' || e.Comment {
+		return list, &Expected{SQL: source.NoPos, Text: source.NoPos, Comment: true}
 	}
 	p.noteLookahead(e)
-	return script, e
+	return list, e
+}
+
+// noteVar notes the name of a variable for whom statements are shown to.
+func (p *parser) noteVar(start, stop source.Pos) {
+	if p.show != nil {
+		p.vars = append(p.vars, Span{start, stop})
+	}
+}
+
+// forgetParams takes back the parameters of a lambda that started there and is whole.
+func (p *parser) forgetParams(start source.Pos, params []*Var) {
+	if p.show == nil {
+		return
+	}
+	var names nameSet
+	for _, v := range params {
+		names.add(v.Name)
+	}
+	first := len(p.vars)
+	for first > 0 && p.vars[first-1].Start >= start {
+		first--
+	}
+	kept := slices.DeleteFunc(p.vars[first:], func(v Span) bool { return names.has(p.src[v.Start:v.Stop]) })
+	p.vars = p.vars[:first+len(kept)]
 }
 
 // mostErrors is how many errors end the reading.
@@ -157,7 +195,7 @@ func (p *parser) noteStatement() {
 		}
 		e.word(w.String())
 	}
-	if len(p.stmts) == 0 && len(p.blocks) == 0 && p.last.verb == wNone {
+	if p.first() {
 		e.word(wInput.String())
 	}
 }
@@ -227,7 +265,7 @@ func (p *parser) noteExpected(what string) {
 func (p *parser) noteSQL(s *SQL) {
 	if e := p.expect; e != nil && !e.over {
 		p.see(e)
-		e.SQL, e.over = s, true
+		e.SQL, e.over = s.Start, true
 	}
 }
 
@@ -253,7 +291,7 @@ var afterWord = map[word][]word{
 
 // noteLookahead adds what may follow the last word by looking ahead.
 func (p *parser) noteLookahead(e *Expected) {
-	if e.SQL != nil || e.Text != source.NoPos {
+	if e.SQL != source.NoPos || e.Text != source.NoPos {
 		return
 	}
 	text := p.src

@@ -506,6 +506,7 @@ func (p *parser) lambda(start source.Pos, params []*Var, parens bool) Expr {
 	p.next()
 	body := p.expr()
 	p.leave()
+	p.forgetParams(start, params)
 	return &Lambda{Span{start, body.End()}, params, parens, body}
 }
 

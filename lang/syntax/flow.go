@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"ql/lang/source"
@@ -485,6 +486,10 @@ type nameSet struct {
 	few  [8]string
 	n    int // how many of few are in use
 	many map[string]bool
+}
+
+func (s *nameSet) has(name string) bool {
+	return s.many[name] || slices.Contains(s.few[:s.n], name)
 }
 
 // add reports whether the name is new.

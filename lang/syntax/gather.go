@@ -76,7 +76,7 @@ func (p *parser) input(start source.Pos) Stmt {
 			p.fail(start, p.peek(1).stop, "INPUT FIELDS is written twice: put all fields behind the first, with commas between")
 		}
 	}
-	if len(p.stmts) > 0 || len(p.blocks) > 0 || p.last.verb != wNone {
+	if !p.first() {
 		p.fail(start, p.peek(1).stop, "INPUT FIELDS says what callers give a script, and is its first statement: move it to the start")
 	}
 	p.next()

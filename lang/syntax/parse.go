@@ -103,6 +103,14 @@ type parser struct {
 	sqls    sqlReader
 
 	nodes slabs
+	// show, where it is not nil, is called with each statement instead of a tree being made of
+	// them, and the statement's nodes are used again for the next: bases are the marks of the
+	// blocks being read that they are taken back to, shown says whether there was one, and
+	// vars are the names of variables since the one before.
+	show  Show
+	bases []slabMarks
+	shown bool
+	vars  []Span
 
 	// expect is where a text that ends at a cursor has noted what may stand there, nil
 	// otherwise; fix goes with the error that is reported next.
@@ -120,9 +128,9 @@ type fix struct {
 // lastStmt is what messages need to know of a statement.
 type lastStmt struct {
 	verb        word
-	result      *Var
-	file        bool // it has SET FILE
-	whole       bool // no value can follow it
+	result      string // the name of the variable that it sets, "" without one
+	file        bool   // it has SET FILE
+	whole       bool   // no value can follow it
 	start, stop source.Pos
 }
 
@@ -329,7 +337,7 @@ func (p *parser) recoverAt(m *mark, header bool) {
 		}
 		p.sync(open, header)
 		if !header && m.start != source.NoPos {
-			p.stmts = append(p.stmts, p.badStmt(last, m.start))
+			p.push(p.badStmt(last, m.start))
 		}
 	default:
 		panic(r)

@@ -3,8 +3,10 @@ package syntax
 // slab hands out nodes of one kind from pieces of memory that grow with their
 // number: a tree is many small nodes that live and die together.
 type slab[T any] struct {
-	free []T
-	size int
+	free  []T
+	piece []T // that free is the rest of
+	size  int
+	count int // of the pieces so far
 }
 
 // The nodes of the first piece, and of the longest.
@@ -16,7 +18,9 @@ func (s *slab[T]) grow(least int) {
 	for s.size < least {
 		s.size *= 2
 	}
-	s.free = make([]T, s.size)
+	s.count++
+	s.piece = make([]T, s.size)
+	s.free = s.piece
 }
 
 // new returns one node.
@@ -51,6 +55,27 @@ func (s *slab[T]) take(list []T, base int) (taken, rest []T) {
 	return taken, list[:base]
 }
 
+// slabMark is how far a slab was used up.
+type slabMark struct{ count, free int }
+
+func (s *slab[T]) mark() slabMark { return slabMark{s.count, len(s.free)} }
+
+// rewind takes back the nodes that were handed out since the mark. Where the piece of then
+// is full, they are left to the collector but for those of the piece of now, all of which
+// are younger.
+func (s *slab[T]) rewind(m slabMark) {
+	free := len(s.piece)
+	if s.count == m.count {
+		free = m.free
+	}
+	if free == len(s.free) {
+		return
+	}
+	rest := s.piece[len(s.piece)-free:]
+	clear(rest[:free-len(s.free)]) // whoever takes a node relies on its being empty
+	s.free = rest
+}
+
 // slabs are the nodes that every script has many of.
 type slabs struct {
 	vars     slab[Var]
@@ -70,4 +95,64 @@ type slabs struct {
 	entries slab[Entry]
 	parts   slab[TextPart]
 	sqls    slab[SQLPart]
+}
+
+// slabMarks are the marks of all slabs.
+type slabMarks struct {
+	vars     slabMark
+	numbers  slabMark
+	texts    slabMark
+	accesses slabMark
+	binaries slabMark
+	calls    slabMark
+	globals  slabMark
+	targets  slabMark
+	blocks   slabMark
+	emits    slabMark
+	sets     slabMark
+	exprs    slabMark
+	stmts    slabMark
+	entries  slabMark
+	parts    slabMark
+	sqls     slabMark
+}
+
+func (s *slabs) mark() slabMarks {
+	return slabMarks{
+		vars:     s.vars.mark(),
+		numbers:  s.numbers.mark(),
+		texts:    s.texts.mark(),
+		accesses: s.accesses.mark(),
+		binaries: s.binaries.mark(),
+		calls:    s.calls.mark(),
+		globals:  s.globals.mark(),
+		targets:  s.targets.mark(),
+		blocks:   s.blocks.mark(),
+		emits:    s.emits.mark(),
+		sets:     s.sets.mark(),
+		exprs:    s.exprs.mark(),
+		stmts:    s.stmts.mark(),
+		entries:  s.entries.mark(),
+		parts:    s.parts.mark(),
+		sqls:     s.sqls.mark(),
+	}
+}
+
+func (s *slabs) rewind(m *slabMarks) {
+	s.vars.rewind(m.vars)
+	s.numbers.rewind(m.numbers)
+	s.texts.rewind(m.texts)
+	s.accesses.rewind(m.accesses)
+	s.binaries.rewind(m.binaries)
+	s.calls.rewind(m.calls)
+	s.globals.rewind(m.globals)
+	s.targets.rewind(m.targets)
+	s.blocks.rewind(m.blocks)
+	s.emits.rewind(m.emits)
+	s.sets.rewind(m.sets)
+	s.exprs.rewind(m.exprs)
+	s.stmts.rewind(m.stmts)
+	s.entries.rewind(m.entries)
+	s.parts.rewind(m.parts)
+	s.sqls.rewind(m.sqls)
 }

@@ -382,7 +382,7 @@ func (r *sqlReader) result(start int, mode SQLMode) {
 	r.stmt.Mode = mode
 	r.stmt.Result = p.variable()
 	r.stmt.Stop = p.prevStop
-	p.last.result = r.stmt.Result
+	p.last.result = r.stmt.Result.Name
 }
 
 // finish ends the text of the statement at end.

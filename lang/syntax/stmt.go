@@ -336,6 +336,7 @@ func (p *parser) variable() *Var {
 func (p *parser) newVar(start, stop source.Pos) *Var {
 	v := p.nodes.vars.new()
 	*v = Var{Span{start, stop}, p.src[start+1 : stop]}
+	p.noteVar(start+1, stop)
 	return v
 }
 
@@ -356,7 +357,7 @@ func (p *parser) result() *Var {
 	}
 	p.next()
 	v := p.variable()
-	p.last.result = v
+	p.last.result = v.Name
 	return v
 }
 
