@@ -2,6 +2,7 @@ package format
 
 import (
 	"flag"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"ql/lang/langtest/gen"
 	"ql/lang/source"
 	"ql/lang/syntax"
 )
@@ -93,6 +95,18 @@ func TestPromiseManyComments(t *testing.T) {
 			}
 		}
 		check(t, file, text)
+	}
+}
+
+// TestPromiseGenerated formats random programs, whose expressions are long and deep and stand on
+// one line each.
+func TestPromiseGenerated(t *testing.T) {
+	programs := uint64(100)
+	if os.Getenv("QL_PROMISES") != "" {
+		programs = 10_000
+	}
+	for seed := range programs {
+		check(t, fmt.Sprintf("the program of seed %d", seed), gen.Program(seed, gen.Options{}))
 	}
 }
 

@@ -98,7 +98,9 @@ func (r *renderer) choose(j job, d hug, rest []job) job {
 }
 
 // fits tells whether what first prints up to its first line end stays within
-// the width. What follows it on the same line counts too.
+// the width. What follows it on the same line counts too, up to where that may
+// break: were it taken for unbroken, a list that is broken here would be a list
+// over several lines the next time, and fit then.
 func (r *renderer) fits(first job, rest []job) bool {
 	room := maxWidth - r.column
 	if r.lineStart {
@@ -109,11 +111,13 @@ func (r *renderer) fits(first job, rest []job) bool {
 	}
 	room -= r.space
 	todo := []job{first}
+	after := false
 	for room >= 0 {
 		if len(todo) == 0 {
 			if len(rest) == 0 {
 				return true
 			}
+			after = true
 			todo = append(todo, rest[len(rest)-1])
 			rest = rest[:len(rest)-1]
 		}
@@ -156,15 +160,12 @@ func (r *renderer) fits(first job, rest []job) bool {
 		case nest:
 			todo = append(todo, job{j.indent, j.flat, d.doc})
 		case group:
-			todo = append(todo, job{j.indent, !d.broken, d.doc})
+			todo = append(todo, job{j.indent, !after && !d.broken, d.doc})
 		case hug:
-			switch {
-			case !d.broken:
-				todo = append(todo, job{j.indent, true, concat{d.before, d.last, d.after}})
-			case d.lastOnly:
-				todo = append(todo, job{j.indent, false, concat{d.before, forced(d.last), d.after}})
-			default:
+			if after || d.broken {
 				todo = append(todo, job{j.indent, false, d.expanded})
+			} else {
+				todo = append(todo, job{j.indent, true, concat{d.before, d.last, d.after}})
 			}
 		}
 	}

@@ -7,6 +7,6 @@ GATHER "Join" /* the list */ FIELDS -- the form
 WITHIN 1 DAY -- be quick
 SET ?f -- the answers
 GATHER "Join" FIELDS
-  note LONG TEXT
-    LABEL "Tell us whatever you would like us to know about you" HELP "It may be long" REQUIRED
+  note LONG TEXT LABEL "Tell us whatever you would like us to know about you" HELP "It may be long"
+    REQUIRED
 SET ?f
