@@ -1,6 +1,6 @@
 // Command fuel measures what a unit of fuel buys: nanoseconds of the processor for
 // every family of the machine's operations, every function of the library, every
-// walk over values, RENDER and SQL, with small operands and with the largest and
+// walk over values, RENDER, SQL and rows of files, with small operands and with the largest and
 // nastiest. Fuel stands for time where no row is far above a plain counting loop.
 //
 // The figures recorded from it, and how to read them, are in bench/README.md.

@@ -11,7 +11,7 @@ const plainLoop = "loop: plain"
 // allRows returns every row, in families.
 func allRows() []row {
 	var all []row
-	for _, family := range [][]row{machineRows(), walkRows(), functionRows(), templateRows(), sqlRows()} {
+	for _, family := range [][]row{machineRows(), walkRows(), functionRows(), templateRows(), sqlRows(), fileRows()} {
 		all = append(all, family...)
 	}
 	return all
@@ -353,18 +353,19 @@ SET ?d AS {} FOR ?i FROM 1 TO 50 DO SET ?d AS {a: ?d} END`, `?d`, `{{define "x"}
 	return rows
 }
 
-// sqlRows are SQL statements.
-func sqlRows() []row {
-	const count = `WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 10000) `
-	setup := `
+// Tables for SQL, and queries that count.
+const (
+	sqlCount = `WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 10000) `
+	sqlFew   = `WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 20) `
+	sqlSetup = `
 USE DATABASE "fuel"
 CREATE TABLE IF NOT EXISTS nums (id INTEGER PRIMARY KEY, n INTEGER, t TEXT);
 CREATE TABLE IF NOT EXISTS big (id INTEGER PRIMARY KEY, t TEXT);
 CREATE TABLE IF NOT EXISTS out (id INTEGER PRIMARY KEY, n INTEGER, t TEXT);
 SELECT count(*) FROM nums SET VALUE ?n
 IF ?n = 0 THEN
-  INSERT INTO nums ` + count + `SELECT i, i * 7919 % 65537, 'name ' || (i * 7919 % 65537) FROM c;
-  INSERT INTO big ` + strings.Replace(count, "10000", "20", 1) + `SELECT i, replace(printf('%.900000c', 'a'), 'b', 'c') FROM c;
+  INSERT INTO nums ` + sqlCount + `SELECT i, i * 7919 % 65537, 'name ' || (i * 7919 % 65537) FROM c;
+  INSERT INTO big ` + sqlFew + `SELECT i, replace(printf('%.900000c', 'a'), 'b', 'c') FROM c;
 END
 DELETE FROM out;
 SET ?x AS REPEAT("a", 900000)
@@ -372,7 +373,11 @@ SET ?e AS REPEAT("é", 400000)
 SET ?near AS REPEAT("a", 190) + "b"
 SET ?json AS TO_JSON(RANGE(1, 100000))
 SET ?ids AS RANGE(1, 900)`
-	rows := with("sql", setup,
+)
+
+// sqlRows are SQL statements.
+func sqlRows() []row {
+	rows := with("sql", sqlSetup,
 		"smallest", `SELECT 1 SET VALUE ?y`,
 		"one row", `SELECT id, n, t FROM nums WHERE id = 77 SET ROW ?y`,
 		"error", `TRY SELECT 1 FROM nosuch SET VALUE ?y CATCH ?e1 END`,
@@ -392,13 +397,13 @@ SET ?ids AS RANGE(1, 900)`
 		"distinct", `SELECT count(DISTINCT n) FROM nums SET VALUE ?y`,
 		"join", `SELECT count(*) FROM nums a JOIN nums b ON a.n = b.id SET VALUE ?y`,
 		"cross join", `SELECT count(*) FROM nums a, (SELECT 1 FROM nums LIMIT 100) b WHERE a.n < 0 SET VALUE ?y`,
-		"recursive", count+`SELECT sum(i) FROM c SET VALUE ?y`,
+		"recursive", sqlCount+`SELECT sum(i) FROM c SET VALUE ?y`,
 		"window", `SELECT max(x) FROM (SELECT sum(n) OVER (ORDER BY id ROWS 10 PRECEDING) AS x FROM nums) SET VALUE ?y`,
 		"scan of large texts", `SELECT count(*) FROM big WHERE t = 'x' SET VALUE ?y`,
 		"compare large texts", `SELECT count(*) FROM big a, big b WHERE a.t = b.t SET VALUE ?y`,
 		"read of large texts", `SELECT t FROM big SET ?y`,
 		"large parameter", `SELECT length(?x) SET VALUE ?y`,
-		"concat large", strings.Replace(count, "10000", "100", 1)+`SELECT sum((?x || i) > (i || ?x)) FROM c SET VALUE ?y`,
+		"concat large", strings.Replace(sqlCount, "10000", "100", 1)+`SELECT sum((?x || i) > (i || ?x)) FROM c SET VALUE ?y`,
 		"index", `TRANSACTION CREATE INDEX byn ON nums (n); DROP INDEX byn; END`,
 		"create and drop", `TRANSACTION CREATE TABLE gone (a, b, c); DROP TABLE gone; END`,
 		"IN list", `SELECT count(*) FROM nums WHERE id IN (?ids) SET VALUE ?y`,
@@ -410,9 +415,9 @@ SET ?ids AS RANGE(1, 900)`
 	for i := range 60 {
 		fmt.Fprintf(&different, "SELECT n + %d, t || 'x' FROM nums WHERE id = %d SET ROW ?y\n", i, i+1)
 	}
-	rows = append(rows, row{name: "sql: 60 different statements", setup: setup, body: different.String()})
+	rows = append(rows, row{name: "sql: 60 different statements", setup: sqlSetup, body: different.String()})
 	for _, f := range sqlFunctions {
-		rows = append(rows, row{name: "sql function: " + f[0], setup: setup, body: strings.Replace(count, "10000", f[2], 1) + "SELECT max(" + f[1] + ") FROM c SET VALUE ?y"})
+		rows = append(rows, row{name: "sql function: " + f[0], setup: sqlSetup, body: strings.Replace(sqlCount, "10000", f[2], 1) + "SELECT max(" + f[1] + ") FROM c SET VALUE ?y"})
 	}
 	return rows
 }

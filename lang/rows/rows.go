@@ -195,6 +195,9 @@ func (r *Reader) setColumns(m *value.Meter, columns []string) {
 	}
 }
 
+// badWork is the fuel of saying what is wrong with a row.
+const badWork = 100
+
 // Next reads the next row; io.EOF after the last one. bad says what is wrong with it: it
 // has been passed, and the next call reads the row behind it.
 func (r *Reader) Next(m *value.Meter) (bad *value.Error, err error) {
@@ -203,10 +206,15 @@ func (r *Reader) Next(m *value.Meter) (bad *value.Error, err error) {
 		switch {
 		case err != nil:
 			return nil, err
+		case bad == nil && found:
+			bad = r.check(m)
+		}
+		switch {
 		case bad != nil:
+			m.Work(badWork)
 			return bad, nil
 		case found:
-			return r.check(m), nil
+			return nil, nil
 		case r.end && r.at == len(r.text):
 			return nil, io.EOF
 		}
