@@ -58,6 +58,8 @@ const (
 
 	ScriptPublished Act = "script_published"
 	ScriptRemoved   Act = "script_removed"
+	SiteDeployed    Act = "site_deployed"
+	SiteRestored    Act = "site_restored" // to an earlier release
 
 	Answered Act = "prompt_answered"
 	Exported Act = "exported"

@@ -3,6 +3,7 @@ package resource
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -314,4 +315,64 @@ func TestPromiseLogsStayWithinTheStorage(t *testing.T) {
 	if err := r.Files.Write(t.Context(), "/a", make([]byte, 8<<20)); err != nil {
 		t.Errorf("a file beside it: %v", err)
 	}
+}
+
+// TestReleasesCount: releases of a site are storage, the oldest go where a deploy needs their room, and
+// what is counted is on the disk.
+func TestReleasesCount(t *testing.T) {
+	const bound, size = 4 << 20, 1_000_000
+	a := start(t, smallStorage(bound, t.TempDir()))
+	dev, err := a.accounts.EnsureDevelopment(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, release := a.pool.Tree(dev.ID, a.settings.Limits(dev.Plan))
+	defer release()
+	r := reach(t, a)
+	chance := rand.New(rand.NewPCG(1, 4))
+	deploy := func(contents map[string][]byte) error {
+		digests := map[string]files.Hash{}
+		for name, content := range contents {
+			digests[name] = sha256.Sum256(content)
+			if _, err := tree.StoreContent(t.Context(), digests[name], bytes.NewReader(content), int64(len(content))); err != nil {
+				return err
+			}
+		}
+		m, err := files.NewManifest(digests)
+		if err != nil {
+			return err
+		}
+		_, _, err = tree.Deploy(t.Context(), m, files.Deployment{})
+		return err
+	}
+	for i := range 3 {
+		if err := deploy(map[string][]byte{"a": random(chance, size), "b": random(chance, 1000)}); err != nil {
+			t.Fatalf("deploy %d: %v", i, err)
+		}
+		disk, used := onDisk(t, a, dev.ID), usedStorage(t, r)
+		if used < disk || used > disk+64<<10 {
+			t.Fatalf("deploy %d: %d bytes are on the disk, and %d are counted", i, disk, used)
+		}
+	}
+	// There is room for what is sent, and none for the rows of one more release.
+	used := usedStorage(t, r)
+	if err := r.Files.Write(t.Context(), "/rest", random(chance, int(bound-used-70_100))); err != nil {
+		t.Fatal(err)
+	}
+	if err := deploy(map[string][]byte{"c": random(chance, 40_000)}); err != nil {
+		t.Fatal(err)
+	}
+	list, err := tree.Releases(t.Context(), 0, 100)
+	if err != nil || len(list) >= 4 || list[0].Number != 4 {
+		t.Fatalf("the releases are %+v, %v", list, err)
+	}
+	if disk := onDisk(t, a, dev.ID); disk > bound+overlap {
+		t.Errorf("%d bytes are on the disk", disk)
+	}
+	// A script's write makes nobody lose a release.
+	wantCode(t, "a file that is too large beside the releases", r.Files.Write(t.Context(), "/large", random(chance, 3<<20)), "quota_exceeded")
+	if now, err := tree.Releases(t.Context(), 0, 100); err != nil || len(now) != len(list) {
+		t.Errorf("%d releases of %d are left, %v", len(now), len(list), err)
+	}
+	wantCode(t, "a site that is too large", deploy(map[string][]byte{"d": random(chance, bound)}), "quota_exceeded")
 }

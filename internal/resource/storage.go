@@ -12,8 +12,8 @@ import (
 // about to be stored is reserved first, so that two that grow at once do not both get
 // what is left.
 //
-// It holds the account to two things. What it stores, its files and its databases,
-// never comes to more than it may. And on the disk there is no more than that and
+// It holds the account to two things. What it stores, its files, its databases and the
+// releases of its site, never comes to more than it may. And on the disk there is no more than that and
 // a little: what is dead and not swept yet, what is being written, and logs of
 // databases are garbage that is counted too. Garbage is collected before anybody
 // is refused for it.
@@ -128,10 +128,10 @@ func (s *storage) Bounds(ctx context.Context) (b databases.Bounds, err error) {
 	err = s.tryReserve(ctx, func(u files.Usage, last bool) int64 {
 		b = databases.Bounds{Bytes: s.bytes, Databases: s.maxDatabases, WAL: mostLog}
 		if s.bytes > 0 {
-			b.Left = s.bytes - u.Bytes - s.reserved - s.databases
+			b.Left = s.bytes - u.Stored() - s.reserved - s.databases
 			b.WAL = min(max(s.bytes/8, leastLog), mostLog)
 		}
-		garbage, _ := s.excess(u, u.Bytes+s.databases, 0)
+		garbage, _ := s.excess(u, u.Stored()+s.databases, 0)
 		return garbage
 	})
 	return b, err
@@ -143,7 +143,7 @@ func (s *storage) ReserveWAL(bytes int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if bytes > 0 && s.reclaim != nil {
-		if _, must := s.excess(s.lastUsage, s.lastUsage.Bytes+s.databases, bytes); must > 0 {
+		if _, must := s.excess(s.lastUsage, s.lastUsage.Stored()+s.databases, bytes); must > 0 {
 			return false
 		}
 	}
@@ -166,10 +166,10 @@ func (s *storage) Reserve(ctx context.Context, bytes, reserve int64) (taken bool
 	err = s.tryReserve(ctx, func(u files.Usage, last bool) int64 {
 		// Who has stored a file and says so meanwhile is counted twice rather than
 		// not at all.
-		if s.bytes > 0 && u.Bytes+s.reserved+s.databases+bytes > s.bytes+reserve {
+		if s.bytes > 0 && u.Stored()+s.reserved+s.databases+bytes > s.bytes+reserve {
 			return 0
 		}
-		should, must := s.excess(u, u.Bytes+s.databases+bytes, 0)
+		should, must := s.excess(u, u.Stored()+s.databases+bytes, 0)
 		if should > 0 && !last || must > 0 {
 			return should
 		}
@@ -194,10 +194,10 @@ func (s *storage) ReserveFiles(ctx context.Context, c, held files.Reservation) (
 	}
 	growth := max(c.After-c.Before, 0)
 	err = s.tryReserve(ctx, func(u files.Usage, last bool) int64 {
-		if s.bytes > 0 && growth > 0 && c.After+s.reserved-(held.After-held.Before)+s.databases > s.bytes {
+		if s.bytes > 0 && growth > 0 && c.After+u.Releases+s.reserved-(held.After-held.Before)+s.databases > s.bytes {
 			return 0
 		}
-		should, must := s.excess(u, u.Bytes+s.databases, c.Writes-held.Writes)
+		should, must := s.excess(u, u.Stored()+s.databases, c.Writes-held.Writes)
 		if should > 0 && !last || must > 0 {
 			return should
 		}
@@ -226,5 +226,5 @@ func (s *storage) used(ctx context.Context) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u, err := s.loadUsage(ctx)
-	return u.Bytes + u.Dead + s.writing + s.databases + s.logs, err
+	return u.Stored() + u.Dead + s.writing + s.databases + s.logs, err
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ql/internal/platform"
+	"ql/internal/resource/files"
 )
 
 const (
@@ -58,6 +59,11 @@ func (u *Upkeep) prune(ctx context.Context, now time.Time) error {
 // pruneShares removes what links lead to no more.
 func (u *Upkeep) pruneShares(ctx context.Context, now time.Time) error {
 	return inBatches(func() (int, error) { return u.o.Shares.Prune(ctx, now, now.Add(-shareRetention), batchSize) })
+}
+
+// pruneSites removes content that was sent for a deploy that never came.
+func (u *Upkeep) pruneSites(ctx context.Context, now time.Time) error {
+	return inBatches(func() (int, error) { return u.o.Files.DropStaged(ctx, now.Add(-files.StagedTime), batchSize) })
 }
 
 // sweepScripts removes versions of published scripts that have ended.

@@ -194,7 +194,7 @@ func (u *Upkeep) loop(ctx context.Context) {
 func (u *Upkeep) Run(ctx context.Context, now time.Time) error {
 	var errs []error
 	for _, do := range append([]Task{
-		u.sweepBlobs, u.finishDeletions, u.purgeDevelopment, u.expireJobs, u.prune, u.pruneShares, u.sweepScripts, u.deleteReceipts, u.checkLock,
+		u.sweepBlobs, u.finishDeletions, u.purgeDevelopment, u.expireJobs, u.prune, u.pruneShares, u.pruneSites, u.sweepScripts, u.deleteReceipts, u.checkLock,
 	}, u.o.Tasks...) {
 		// One that panics every time must not keep the others from their work.
 		errs = append(errs, u.o.Guard.DoErr("upkeep", func() error { return do(ctx, now) }))

@@ -2,6 +2,7 @@ package upkeep
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"path/filepath"
@@ -165,5 +166,29 @@ func TestSweepScripts(t *testing.T) {
 	check(t, n.upkeep.Run(t.Context(), time.Now().Add(account.DefaultKeep)))
 	if got := left(); got != 1 {
 		t.Errorf("%d versions are left", got)
+	}
+}
+
+// TestPruneSites: content that was sent for a deploy that never came is removed after a day.
+func TestPruneSites(t *testing.T) {
+	n := start(t, nil)
+	a, err := n.accounts.EnsureDevelopment(t.Context())
+	check(t, err)
+	tree, release := n.pool.Tree(a.ID, n.settings.Limits(a.Plan))
+	defer release()
+	_, err = tree.StoreContent(t.Context(), sha256.Sum256([]byte("x")), strings.NewReader("x"), 1)
+	check(t, err)
+	left := func() int64 {
+		u, err := n.store.Files().Usage(t.Context(), a.ID)
+		check(t, err)
+		return u.Releases
+	}
+	check(t, n.upkeep.Run(t.Context(), time.Now()))
+	if left() == 0 {
+		t.Error("content that was just sent is gone")
+	}
+	check(t, n.upkeep.Run(t.Context(), time.Now().Add(files.StagedTime+time.Minute)))
+	if got := left(); got != 0 {
+		t.Errorf("%d bytes are left after a day", got)
 	}
 }

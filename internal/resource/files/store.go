@@ -35,7 +35,11 @@ type Usage struct {
 	Bytes      int64 // of all files
 	Nodes      int64 // files and folders
 	Dead       int64 // bytes of blobs that nothing refers to any more and that are still there
+	Releases   int64 // bytes that the site's releases, and what was sent for one, take beside the files
 }
+
+// Stored is what the account stores.
+func (u Usage) Stored() int64 { return u.Bytes + u.Releases }
 
 // DeadBlob is a blob on the disk that nothing refers to.
 type DeadBlob struct {
@@ -61,6 +65,9 @@ var ErrDeleting = errors.New("a blob of the file is being removed")
 // Store stores the nodes of accounts' trees. Nodes are found by their Key: no two
 // of an account have the same. Methods are safe for concurrent use.
 type Store interface {
+	SiteStore
+	DeadBlobStore
+
 	// Usage returns what the account keeps, and the generation of its tree.
 	Usage(ctx context.Context, a account.ID) (Usage, error)
 	// Find returns the nodes with the keys, without content; nil where there is
@@ -80,14 +87,16 @@ type Store interface {
 	// longer that of before, it does nothing and reports false. It is ErrDeleting
 	// where it refers to a blob whose deletion was started.
 	Apply(ctx context.Context, a account.ID, before, after Usage, changes []Change) (bool, error)
-	// HasBlob reports whether a chunk of any account is this blob: of a file, or
-	// of what a link leads to.
+	// HasBlob reports whether a chunk of any account is this blob: of a file, of
+	// what a link leads to, or of a site's release.
 	HasBlob(ctx context.Context, hash Hash) (bool, error)
+}
 
-	// A blob is dead from the change on with which the last chunk goes that is this
-	// blob, and no longer from the change on that refers to it again. Its bytes are
-	// the Dead of the account whose chunk that was, also where that is a link's.
-
+// DeadBlobStore stores which blobs are dead: a blob is from the change on with which the
+// last chunk goes that is this blob, and no longer from the change on that refers to it
+// again. Its bytes are the Dead of the account whose chunk that was, also where that is a
+// link's.
+type DeadBlobStore interface {
 	// Dead returns up to limit dead blobs.
 	Dead(ctx context.Context, q DeadQuery, limit int) ([]DeadBlob, error)
 	// MarkDeadSeen sets when those were first seen that were not before.

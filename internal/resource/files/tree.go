@@ -62,6 +62,9 @@ type Tree struct {
 	trees   *Trees
 	account account.ID
 	quota   Quota
+	// What is read in place of the folder of the site as it is; nil for that.
+	release  *int64
+	manifest *Manifest
 }
 
 var _ engine.Files = (*Tree)(nil)
@@ -149,7 +152,7 @@ func (t *Tree) Read(ctx context.Context, path string, limit int) ([]byte, error)
 
 // content returns the node of a file.
 func (t *Tree) content(ctx context.Context, path string) (*Node, error) {
-	n, err := t.trees.rows.Content(ctx, t.account, Key(path))
+	n, err := t.node(ctx, Key(path))
 	switch {
 	case err != nil:
 		return nil, err
@@ -199,17 +202,16 @@ func (t *Tree) page(ctx context.Context, folder, after string) ([]Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := Key(folder)
-	found, err := t.trees.rows.Find(ctx, t.account, []string{key})
-	switch n := found; {
+	n, list, err := t.children(ctx, Key(folder), folder+"/"+after)
+	switch {
 	case err != nil:
 		return nil, err
-	case n[0] == nil || n[0].Path != folder:
+	case n == nil || n.Path != folder:
 		return nil, missingFolder(folder)
-	case !n[0].Folder:
+	case !n.Folder:
 		return nil, notFolder(folder)
 	}
-	return t.trees.rows.Children(ctx, t.account, key, folder+"/"+after, listPage)
+	return list, nil
 }
 
 func notFolder(path string) error {

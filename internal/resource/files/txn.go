@@ -99,9 +99,13 @@ func (p *txn) checkQuota(writes int64) error {
 		}
 	}
 	if q.Nodes > 0 && p.after.Nodes > q.Nodes && p.after.Nodes > p.before.Nodes {
-		return value.Errorf(quotaExceeded, "the account would have %d files and folders, and may have %d", p.after.Nodes, q.Nodes).AtLimit("files", q.Nodes)
+		return tooManyNodes(p.after.Nodes, q.Nodes)
 	}
 	return nil
+}
+
+func tooManyNodes(nodes, most int64) error {
+	return value.Errorf(quotaExceeded, "the account would have %d files and folders, and may have %d", nodes, most).AtLimit("files", most)
 }
 
 // reserve reserves storage, beside what the caller holds already, for files that would

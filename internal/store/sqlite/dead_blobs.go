@@ -58,6 +58,12 @@ func (s Files) unseen(ctx context.Context) (found bool, err error) {
 	return found, err
 }
 
+// references are the rows that refer to a blob, whose hash is ?1.
+const references = "SELECT 1 FROM file_chunks WHERE hash = ?1 UNION ALL SELECT 1 FROM share_chunks WHERE hash = ?1 UNION ALL SELECT 1 FROM site_chunks WHERE hash = ?1"
+
+// refersTo reports whether a row refers to a blob.
+func (t tx) refersTo(hash files.Hash) (bool, error) { return t.has(references, hash[:]) }
+
 // AddDead implements files.Store.
 func (s Files) AddDead(ctx context.Context, list []files.DeadBlob) error {
 	if len(list) == 0 {
@@ -65,8 +71,7 @@ func (s Files) AddDead(ctx context.Context, list []files.DeadBlob) error {
 	}
 	return s.store.writeFreeing(ctx, func(t tx) error {
 		for _, d := range list {
-			if _, err := t.exec(`INSERT INTO dead_blobs SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS (SELECT 1 FROM file_chunks WHERE hash = ?1)
-				AND NOT EXISTS (SELECT 1 FROM share_chunks WHERE hash = ?1) ON CONFLICT DO NOTHING`,
+			if _, err := t.exec("INSERT INTO dead_blobs SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS ("+references+") ON CONFLICT DO NOTHING",
 				d.Hash[:], int64(d.Account), d.Size, d.Since); err != nil {
 				return err
 			}
@@ -84,8 +89,7 @@ func (s Files) StartDeletion(ctx context.Context, hashes []files.Hash) (started 
 		started = nil
 		for i := range hashes {
 			dead, used := false, false
-			if _, err := t.one(`SELECT 1, EXISTS (SELECT 1 FROM file_chunks WHERE hash = ?1) OR EXISTS (SELECT 1 FROM share_chunks WHERE hash = ?1)
-				FROM dead_blobs WHERE hash = ?1`, func(r row) { dead, used = true, r.bool(1) }, hashes[i][:]); err != nil {
+			if _, err := t.one("SELECT 1, EXISTS ("+references+") FROM dead_blobs WHERE hash = ?1", func(r row) { dead, used = true, r.bool(1) }, hashes[i][:]); err != nil {
 				return err
 			}
 			if used {

@@ -56,6 +56,13 @@ var left = []string{
 	"DELETE FROM idempotency_keys WHERE account = ?1 AND hash IN (SELECT hash FROM idempotency_keys WHERE account = ?1 LIMIT ?2)",
 	"DELETE FROM shares WHERE seq IN (SELECT seq FROM shares WHERE account = ? LIMIT ?)",
 	"DELETE FROM share_contents WHERE seq IN (SELECT seq FROM share_contents WHERE account = ? LIMIT ?)",
+	// Of a site the files of one release after the other, and its content when no release is left.
+	`DELETE FROM site_files WHERE account = ?1 AND release = (SELECT min(release) FROM site_files WHERE account = ?1) AND key <= (SELECT max(key) FROM
+		(SELECT key FROM site_files WHERE account = ?1 AND release = (SELECT min(release) FROM site_files WHERE account = ?1) ORDER BY key LIMIT ?2))`,
+	`DELETE FROM site_releases WHERE account = ?1 AND number IN (SELECT number FROM site_releases AS one
+		WHERE account = ?1 AND NOT EXISTS (SELECT 1 FROM site_files WHERE account = ?1 AND release = one.number) LIMIT ?2)`,
+	`DELETE FROM site_contents WHERE seq IN (SELECT seq FROM site_contents WHERE account = ?1 LIMIT ?2)
+		AND NOT EXISTS (SELECT 1 FROM site_files WHERE account = ?1)`,
 	"DELETE FROM published_scripts WHERE seq IN (SELECT seq FROM published_scripts WHERE account = ? LIMIT ?)",
 }
 

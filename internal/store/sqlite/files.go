@@ -27,9 +27,12 @@ func readNode(r row) files.Node {
 // Usage implements files.Store.
 func (s Files) Usage(ctx context.Context, a account.ID) (u files.Usage, err error) {
 	err = s.store.read(ctx, func(t tx) error {
-		_, err := t.one("SELECT generation, bytes, nodes, dead FROM file_trees WHERE account = ?", func(r row) {
+		if _, err := t.one("SELECT generation, bytes, nodes, dead FROM file_trees WHERE account = ?", func(r row) {
 			u = files.Usage{Generation: r.int(0), Bytes: r.int(1), Nodes: r.int(2), Dead: r.int(3)}
-		}, int64(a))
+		}, int64(a)); err != nil {
+			return err
+		}
+		_, err := t.one("SELECT bytes FROM site_usage WHERE account = ?", func(r row) { u.Releases = r.int(0) }, int64(a))
 		return err
 	})
 	return u, err
@@ -56,37 +59,47 @@ func (s Files) Find(ctx context.Context, a account.ID, keys []string) ([]*files.
 // Content implements files.Store.
 func (s Files) Content(ctx context.Context, a account.ID, key string) (found *files.Node, err error) {
 	err = s.store.read(ctx, func(t tx) error {
-		return t.snapshot(func() error {
-			var seq int64
-			var whole bool
-			ok, err := t.one("SELECT "+nodeColumns+", seq, tail, checksum FROM files WHERE account = ? AND key = ?", func(r row) {
-				n := readNode(r)
-				seq, n.Tail = r.int(4), r.bytes(5)
-				found, whole = &n, r.matches(6, n.Tail)
-			}, int64(a), key)
-			if err == nil && ok && !whole {
-				err = damagedFile(a, key)
-			}
-			if err != nil || !ok || found.Size == int64(len(found.Tail)) {
-				return err
-			}
-			return t.each("SELECT hash, size FROM file_chunks WHERE account = ? AND file = ? ORDER BY number", func(r row) {
-				c := files.Chunk{Size: r.int(1)}
-				copy(c.Hash[:], r.s.Blob(0))
-				found.Chunks = append(found.Chunks, c)
-			}, int64(a), seq)
+		return t.snapshot(func() (err error) {
+			found, err = t.content(a, key)
+			return err
 		})
 	})
 	return found, err
 }
 
+// content returns a node with its content; nil where there is none.
+func (t tx) content(a account.ID, key string) (found *files.Node, err error) {
+	var seq int64
+	var whole bool
+	ok, err := t.one("SELECT "+nodeColumns+", seq, tail, checksum FROM files WHERE account = ? AND key = ?", func(r row) {
+		n := readNode(r)
+		seq, n.Tail = r.int(4), r.bytes(5)
+		found, whole = &n, r.matches(6, n.Tail)
+	}, int64(a), key)
+	if err == nil && ok && !whole {
+		err = damagedFile(a, key)
+	}
+	if err != nil || !ok || found.Size == int64(len(found.Tail)) {
+		return found, err
+	}
+	return found, t.each("SELECT hash, size FROM file_chunks WHERE account = ? AND file = ? ORDER BY number", func(r row) {
+		c := files.Chunk{Size: r.int(1)}
+		copy(c.Hash[:], r.s.Blob(0))
+		found.Chunks = append(found.Chunks, c)
+	}, int64(a), seq)
+}
+
 // Children implements files.Store.
 func (s Files) Children(ctx context.Context, a account.ID, key, after string, limit int) (list []files.Node, err error) {
 	err = s.store.read(ctx, func(t tx) error {
-		return t.each("SELECT "+nodeColumns+" FROM files WHERE account = ? AND parent = ? AND path > ? ORDER BY path LIMIT ?",
-			func(r row) { list = append(list, readNode(r)) }, int64(a), key, after, max(limit, 0))
+		return t.children(a, key, after, limit, func(r row) { list = append(list, readNode(r)) })
 	})
 	return list, err
+}
+
+// children calls add with the nodes of a folder that are behind a path.
+func (t tx) children(a account.ID, key, after string, limit int, add func(row)) error {
+	return t.each("SELECT "+nodeColumns+" FROM files WHERE account = ? AND parent = ? AND path > ? ORDER BY path LIMIT ?", add, int64(a), key, after, max(limit, 0))
 }
 
 // Below implements files.Store.
@@ -222,14 +235,14 @@ func (t tx) renameNode(a int64, from, to string) error {
 	return err
 }
 
-// Blobs calls f with every blob that a file or a link of any account needs, as of one
+// Blobs calls f with every blob that a file, a link or a site of any account needs, as of one
 // moment, in the order of their hashes.
 func (s Files) Blobs(ctx context.Context, f func(files.Chunk) error) error {
 	return s.store.read(ctx, func(t tx) error {
 		var failed error
 		ctx, stop := context.WithCancel(t.ctx)
 		defer stop()
-		err := (tx{ctx, t.conn}).each("SELECT DISTINCT hash, size FROM (SELECT hash, size FROM file_chunks UNION ALL SELECT hash, size FROM share_chunks) ORDER BY hash", func(r row) {
+		err := (tx{ctx, t.conn}).each("SELECT DISTINCT hash, size FROM (SELECT hash, size FROM file_chunks UNION ALL SELECT hash, size FROM share_chunks UNION ALL SELECT hash, size FROM site_chunks) ORDER BY hash", func(r row) {
 			c := files.Chunk{Size: r.int(1)}
 			copy(c.Hash[:], r.s.Blob(0))
 			if failed == nil {
@@ -245,7 +258,7 @@ func (s Files) Blobs(ctx context.Context, f func(files.Chunk) error) error {
 // HasBlob implements files.Store.
 func (s Files) HasBlob(ctx context.Context, hash files.Hash) (found bool, err error) {
 	err = s.store.read(ctx, func(t tx) (err error) {
-		found, err = t.has("SELECT 1 FROM file_chunks WHERE hash = ?1 UNION ALL SELECT 1 FROM share_chunks WHERE hash = ?1", hash[:])
+		found, err = t.refersTo(hash)
 		return err
 	})
 	return found, err

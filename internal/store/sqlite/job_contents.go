@@ -85,8 +85,7 @@ func (t tx) holdContent(l job.Lease, h *job.HeldFiles, c shares.Content) error {
 // pinForJob keeps content that may be no file's any more; 0 where some of it is gone.
 func (t tx) pinForJob(a account.ID, h *job.HeldFiles, c shares.Content) (seq int64, err error) {
 	for i := range c.Chunks {
-		there, err := t.has(`SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM blob_deletions WHERE hash = ?1) AND (EXISTS (SELECT 1 FROM dead_blobs WHERE hash = ?1)
-			OR EXISTS (SELECT 1 FROM file_chunks WHERE hash = ?1) OR EXISTS (SELECT 1 FROM share_chunks WHERE hash = ?1))`, c.Chunks[i].Hash[:])
+		there, err := t.has("SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM blob_deletions WHERE hash = ?1) AND (EXISTS (SELECT 1 FROM dead_blobs WHERE hash = ?1) OR EXISTS ("+references+"))", c.Chunks[i].Hash[:])
 		if err != nil || !there {
 			return 0, err
 		}
