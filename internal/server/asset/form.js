@@ -148,12 +148,13 @@
       if (request.responseURL !== form.action) return location.assign(request.responseURL);
       const before = form;
       document.title = request.response.title;
-      document.querySelector("main").replaceWith(document.importNode(main, true));
+      const focused = main.querySelector("[autofocus]") ?? main.querySelector("h1");
+      focused.removeAttribute("autofocus"); // that is for pages as they load
+      if (focused.matches("h1")) focused.tabIndex = -1;
+      document.querySelector("main").replaceWith(document.adoptNode(main));
       start();
       if (form) takeOver(before);
-      const heading = document.querySelector("h1");
-      heading.tabIndex = -1;
-      (document.querySelector("[autofocus]") ?? heading).focus();
+      focused.focus();
     };
     request.send(new FormData(form, submitter));
   }
