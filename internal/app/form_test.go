@@ -63,7 +63,7 @@ func (a asked) send(method, to, kind string, body io.Reader) answer {
 // settle follows a page that says that the job is at work, as scripts of the page do.
 func settle(t *testing.T, p answer) answer {
 	t.Helper()
-	for p.header.Get("Refresh") != "" {
+	for p.refreshes() {
 		get(t, p.at+"&state&wait=20").want(t, 200)
 		p = get(t, p.at)
 	}

@@ -65,7 +65,7 @@ func newPerson(t *testing.T, change ...func(*config.Settings)) *person {
 				return
 			}
 			// A page that refuses an answer has a status that says so, and advice is none of ours.
-			if m.Source != "network" && m.Type != chromedp.ConsoleDebug {
+			if m.Source != "network" && m.Type != chromedp.ConsoleDebug && m.Type != chromedp.ConsoleInfo {
 				p.mu.Lock()
 				p.console = append(p.console, m.String())
 				p.mu.Unlock()
@@ -208,7 +208,7 @@ func (p *person) fill(name string, values ...string) {
 	wanted, err := json.Marshal(append([]string{}, values...))
 	p.must(err)
 	p.do(fmt.Sprintf(`((name, values) => {
-		for (const e of [...document.forms[0].elements].filter((e) => e.name === name)) {
+		for (const e of [...document.querySelectorAll("form :is(input, select, textarea)")].filter((e) => e.name === name)) {
 			if (e.type === "radio" || e.type === "checkbox") e.checked = values.includes(e.value);
 			else if (e.type !== "file") e.value = values[0] ?? "";
 			e.dispatchEvent(new Event("input", { bubbles: true }));

@@ -140,3 +140,25 @@ func TestUpload(t *testing.T) {
 		t.Error(complaint)
 	}
 }
+
+// TestWorking: whoever answered is led on when the job has got on, by the page's script or without it.
+func TestWorking(t *testing.T) {
+	p := newPerson(t)
+	for _, on := range []bool{true, false} {
+		p.scripts(on)
+		q := p.ask(`GATHER "First" FIELDS a TEXT SET ?a WAIT 2 SECONDS GATHER "Second" FIELDS b TEXT SET ?b EMIT ?a.a + ?b.b`, nil)
+		p.visit(q.FormURL)
+		p.fill("a", "1")
+		p.send("button")
+		p.until(`document.forms[0]?.elements.b`)
+		p.fill("b", "2")
+		p.send("button")
+		p.until(`document.title === "Thank you"`)
+		if got := p.result(q); got != "12" {
+			t.Errorf("scripts %t: the script gets %q", on, got)
+		}
+	}
+	for _, complaint := range p.complaints() {
+		t.Error(complaint)
+	}
+}

@@ -380,15 +380,11 @@ func (p pages) acceptedPage(h http.Header, r *server.Request, f service.Followin
 	return write(h, r.Setting(""), http.StatusOK, v)
 }
 
-// refreshTime is after how many seconds a browser looks again whether a job has got on. Scripts of the
-// page can wait for that instead: see state.
-const refreshTime = "2"
-
-// workingPage says that an answer has arrived, and that there may be more to ask.
+// workingPage says that an answer has arrived, and that there may be more to ask. Its script waits for
+// that, see state; a browser without scripts loads it again and again.
 func (p pages) workingPage(h http.Header, r *server.Request, f service.Following) (server.Response, error) {
 	v := p.arrived(r, "runs", f)
 	v.Title, v.Working = v.W.working, true
-	h.Set("Refresh", refreshTime)
 	return write(h, r.Setting(""), http.StatusOK, v.add(v.W.goesOn, time.Time{}))
 }
 

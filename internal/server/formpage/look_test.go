@@ -142,6 +142,11 @@ func TestLook(t *testing.T) {
 	p.visit(confirm.FormURL)
 	p.look("answered")
 
+	works := p.ask(`GATHER "First" FIELDS a TEXT SET ?a WAIT 110 SECONDS GATHER "Second" FIELDS b TEXT SET ?b`, nil)
+	p.visit(works.FormURL)
+	p.send("button")
+	p.look("working")
+
 	long := p.ask(`CONFIRM !GET("text")`, map[string]any{"text": strings.Repeat("A long question without a break in it. ", 40) + strings.Repeat("W", 300)})
 	p.visit(long.FormURL)
 	p.look("long")

@@ -37,6 +37,7 @@ type words struct {
 	typeAgain        string
 	YourReceipt      string
 	TryAgain         string
+	LookAgain        string
 
 	// Said by the page's script:
 	Sending, Uploading, Lost string
@@ -144,6 +145,7 @@ var english = words{
 	typeAgain:   "Please type it again.",
 	YourReceipt: "Your receipt is",
 	TryAgain:    "Try again",
+	LookAgain:   "Look again now",
 
 	Sending:   "Sending…",
 	Uploading: "Uploading: {n} %",
@@ -196,6 +198,7 @@ var german = words{
 	typeAgain:   "Bitte geben Sie es noch einmal ein.",
 	YourReceipt: "Ihre Quittung hat die Nummer",
 	TryAgain:    "Noch einmal versuchen",
+	LookAgain:   "Jetzt nachsehen",
 
 	Sending:   "Wird gesendet …",
 	Uploading: "Wird hochgeladen: {n} %",
