@@ -109,10 +109,12 @@ func (p *parser) openingBrace(open *opener) {
 func (p *parser) badOpening(open *opener, w word) {
 	t := p.tok
 	shape := "IF condition THEN … END"
-	switch open.verb {
-	case wFor:
+	switch {
+	case open.shape != "":
+		shape = open.shape
+	case open.verb == wFor:
 		shape = "FOR ?x IN ?list DO … END"
-	case wWhile:
+	case open.verb == wWhile:
 		shape = "WHILE condition DO … END"
 	}
 	switch {

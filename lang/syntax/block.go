@@ -13,6 +13,7 @@ type opener struct {
 	indent  int        // of the verb's line
 	accepts word       // ELSE, CATCH or FINALLY, where this block may end with it
 	braces  bool       // opened with "{" by habit, and so closed with "}"
+	shape   string     // of its head, where that is another than the usual one of the verb
 }
 
 // script reads all statements of a text.

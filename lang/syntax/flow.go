@@ -52,6 +52,12 @@ func (p *parser) ifStmt(start source.Pos) Stmt {
 	return s
 }
 
+// How loops are written that go through no list.
+const (
+	shapeForRange = "FOR ?i FROM 1 TO 10 DO … END"
+	shapeForFile  = `FOR ?row IN FILE "/a.csv" DO … END`
+)
+
 // forHead is what stands between FOR and DO.
 type forHead struct {
 	key, value     *Var
@@ -65,6 +71,12 @@ func (p *parser) forStmt(start source.Pos) Stmt {
 	open := p.open(wFor, start)
 	var h forHead
 	ok := p.guard(func() { p.forHeader(&h) })
+	switch {
+	case h.file != nil:
+		open.shape = shapeForFile
+	case h.rng:
+		open.shape = shapeForRange
+	}
 	p.opening(&open, wDo, ok)
 	p.loops++
 	body := p.block(open)
@@ -106,7 +118,7 @@ func (p *parser) forHeader(h *forHead) {
 		return
 	}
 	h.from = p.expr()
-	p.need(wTo, "FOR ?i FROM 1 TO 10 DO … END")
+	p.need(wTo, shapeForRange)
 	h.to = p.expr()
 	if p.got(wStep) {
 		h.step = p.expr()
@@ -125,7 +137,6 @@ func (p *parser) fileFollows() bool {
 
 // forFile reads what stands between IN and DO of a loop through a file.
 func (p *parser) forFile(h *forHead) {
-	const shape = `FOR ?row IN FILE "/a.csv" DO … END`
 	word := p.tok
 	s := &ForFile{Value: h.value}
 	h.file = s
@@ -137,7 +148,7 @@ func (p *parser) forFile(h *forHead) {
 		p.wordCalls = append(p.wordCalls, wordCall{wFor, wFile, word.start})
 	}
 	if !p.startsExpr() {
-		p.expected("the path of a file", shape)
+		p.expected("the path of a file", shapeForFile)
 	}
 	s.Path = p.expr()
 	for p.tok.kind == tWord {
@@ -149,9 +160,9 @@ func (p *parser) forFile(h *forHead) {
 		case wEncoding:
 			s.Encoding = p.clauseExpr(s.Encoding)
 		case wAt:
-			s.At = p.clauseVar(s.At, "?line", shape)
+			s.At = p.clauseVar(s.At, "?line", shapeForFile)
 		case wBad:
-			s.Bad = p.clauseVar(s.Bad, "?bad", shape)
+			s.Bad = p.clauseVar(s.Bad, "?bad", shapeForFile)
 		default:
 			if !p.tok.line && !p.tok.word.isVerb() && !p.tok.word.isStructure() {
 				p.badClause(wFor)

@@ -1,0 +1,3 @@
+FOR ?i FROM 1 TO 10
+  EMIT ?i
+END
