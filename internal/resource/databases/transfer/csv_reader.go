@@ -1,28 +1,25 @@
 package transfer
 
 import (
-	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"ql/internal/resource/databases"
+	"ql/lang/rows"
 	"ql/lang/value"
 )
 
-// csvReader reads CSV row by row, as READ AS CSV of the language takes it: lines
-// end with CR LF, LF or CR, empty ones do not count, and what stands in quotes is
-// kept to the byte. It holds one row at a time.
+// csvReader reads CSV row by row, as READ AS CSV of the language takes it.
 type csvReader struct {
-	in     *bufio.Reader
-	line   int      // that is read
-	header []string // the names of the columns, as they are written
-	cell   []byte
-
-	headerLine int // that the names are on
+	rows       *rows.Reader
+	header     []string // the names of the columns, as they are written
+	headerLine int      // that they are on
 }
+
+// maxCSVRow is what a row of CSV may have that fits into a table, in which a row has as many
+// bytes as a value: all of it may be quotes, which are doubled.
+const maxCSVRow = 2*databases.MaxValue + 4*databases.MaxColumns
 
 // newCSVReader reads the first row, which names the columns.
 func newCSVReader(r io.Reader) (*csvReader, error) {
@@ -30,33 +27,25 @@ func newCSVReader(r io.Reader) (*csvReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &csvReader{in: in, line: 1}
-	more, err := c.toRow()
-	if err != nil {
-		return nil, err
+	c := &csvReader{}
+	if c.rows, err = rows.New(nil, in, rows.Options{Format: rows.CSV, MaxRow: maxCSVRow}); err != nil {
+		return nil, c.explain(err)
 	}
-	if !more {
+	c.header, c.headerLine = c.rows.Head().Columns, int(c.rows.Line())
+	switch n := len(c.header); {
+	case n == 0:
 		return nil, value.Errorf(value.BadCSV, "the file is empty: its first row names the columns")
+	case n > databases.MaxColumns:
+		return nil, value.Exceeded("sql_columns", databases.MaxColumns, "a table has at most %d columns, and the first row names %d", databases.MaxColumns, n)
 	}
-	c.headerLine = c.line
 	seen := map[string]bool{}
-	for more {
-		var name string
-		if name, more, err = c.next(); err != nil {
-			return nil, err
-		}
+	for _, name := range c.header {
 		// The database would take the one for the other.
 		folded := strings.ToLower(name)
-		switch {
-		case !utf8.ValidString(name):
-			return nil, value.Errorf(notText, "line %d: the name of column %d is not UTF-8 text", c.headerLine, len(c.header)+1)
-		case seen[folded]:
-			return nil, badCSV(c.headerLine, "names two columns %s", value.Quote(name))
-		case len(c.header) == databases.MaxColumns:
-			return nil, value.Exceeded("sql_columns", databases.MaxColumns, "a table has at most %d columns, and the first row names more", databases.MaxColumns)
+		if seen[folded] {
+			return nil, value.Errorf(value.BadCSV, "this is not CSV: line %d names two columns %s", c.headerLine, value.Quote(name))
 		}
 		seen[folded] = true
-		c.header = append(c.header, name)
 	}
 	return c, nil
 }
@@ -64,155 +53,27 @@ func newCSVReader(r io.Reader) (*csvReader, error) {
 // read reads the next row into fields, one for each column, and returns the line
 // that it starts on; io.EOF after the last one.
 func (c *csvReader) read(fields []string) (line int, err error) {
-	more, err := c.toRow()
+	bad, err := c.rows.Next(nil)
+	if bad != nil {
+		err = bad
+	}
 	if err != nil {
-		return 0, err
+		return 0, c.explain(err)
 	}
-	if !more {
-		return 0, io.EOF
-	}
-	line = c.line
-	n := 0
-	for ; more; n++ {
-		var field string
-		if field, more, err = c.next(); err != nil {
-			return 0, err
+	line = int(c.rows.Line())
+	for i := range fields {
+		if fields[i] = c.rows.Cell(i); len(fields[i]) > databases.MaxValue {
+			return 0, value.Exceeded("sql_value", databases.MaxValue, "line %d: a value in a database has at most %d bytes, and this field has more", line, databases.MaxValue)
 		}
-		if n >= len(fields) {
-			continue
-		}
-		if !utf8.ValidString(field) {
-			return 0, value.Errorf(notText, "line %d: column %s is not UTF-8 text: save the file as UTF-8", line, value.Quote(c.header[n]))
-		}
-		fields[n] = field
-	}
-	if n != len(fields) {
-		return 0, badCSV(line, "has %s, the first row has %d", count(int64(n), "field"), len(fields))
 	}
 	return line, nil
 }
 
-func badCSV(line int, format string, args ...any) error {
-	return value.Errorf(value.BadCSV, "this is not CSV: line %d %s", line, fmt.Sprintf(format, args...))
-}
-
-// count writes a number with its noun.
-func count(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
+// explain says of what is no text what can be done about a file.
+func (c *csvReader) explain(err error) error {
+	var known *value.Error
+	if errors.As(err, &known) && known.Code == rows.NotText && c.rows != nil {
+		return value.Errorf(notText, "line %d is not UTF-8 text: save the file as UTF-8", c.rows.Line())
 	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// toRow passes empty lines and reports whether a row follows.
-func (c *csvReader) toRow() (bool, error) {
-	for {
-		b, err := c.peek()
-		if err != nil || b != '\n' && b != '\r' {
-			return err == nil, notEnd(err)
-		}
-		c.lineEnd(b)
-	}
-}
-
-func notEnd(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
-}
-
-func (c *csvReader) peek() (byte, error) {
-	next, err := c.in.Peek(1)
-	if err != nil {
-		return 0, err
-	}
-	return next[0], nil
-}
-
-// lineEnd passes the line end that starts with b, which was seen.
-func (c *csvReader) lineEnd(b byte) {
-	_, _ = c.in.Discard(1)
-	if next, err := c.peek(); b == '\r' && err == nil && next == '\n' {
-		_, _ = c.in.Discard(1)
-	}
-	c.line++
-}
-
-// next reads one field and what ends it, and reports whether another follows on
-// the line.
-func (c *csvReader) next() (field string, more bool, err error) {
-	c.cell = c.cell[:0]
-	b, err := c.peek()
-	if err == nil && b == '"' {
-		err = c.quoted()
-	} else if err == nil {
-		err = c.bare()
-	}
-	if notEnd(err) != nil {
-		return "", false, err
-	}
-	field = string(c.cell)
-	switch b, err = c.peek(); {
-	case err != nil:
-		return field, false, notEnd(err)
-	case b == ',':
-		_, _ = c.in.Discard(1)
-		return field, true, nil
-	case b == '\n' || b == '\r':
-		c.lineEnd(b)
-		return field, false, nil
-	}
-	return "", false, badCSV(c.line, "goes on after a closing quote: inside quotes, a quote is written twice")
-}
-
-// bare reads a field without quotes around it; one inside it is a quote.
-func (c *csvReader) bare() error {
-	for {
-		b, err := c.peek()
-		switch {
-		case err != nil, b == ',' || b == '\n' || b == '\r':
-			return err
-		}
-		if err := c.take(); err != nil {
-			return err
-		}
-	}
-}
-
-// quoted reads a field in quotes.
-func (c *csvReader) quoted() error {
-	start := c.line
-	_, _ = c.in.Discard(1) // the quote was seen
-	for {
-		b, err := c.peek()
-		if errors.Is(err, io.EOF) {
-			return badCSV(start, "opens a quote that is never closed")
-		}
-		if err != nil {
-			return err
-		}
-		if b == '"' {
-			_, _ = c.in.Discard(1)
-			if after, err := c.peek(); err != nil || after != '"' {
-				return notEnd(err)
-			}
-		}
-		if b == '\n' {
-			c.line++
-		}
-		if err := c.take(); err != nil {
-			return err
-		}
-	}
-}
-
-// take adds the next byte, which was seen, to the field.
-func (c *csvReader) take() error {
-	if len(c.cell) == databases.MaxValue {
-		return value.Exceeded("sql_value", databases.MaxValue, "line %d: a value in a database has at most %d bytes, and this field has more", c.line, databases.MaxValue)
-	}
-	b, err := c.in.ReadByte()
-	c.cell = append(c.cell, b)
 	return err
 }

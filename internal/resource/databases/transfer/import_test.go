@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -30,24 +31,46 @@ func TestImportTableKeepsBytes(t *testing.T) {
 	}
 }
 
+// TestImportTableOfOtherPrograms takes what a mark says to be UTF-16, and a row of as many quotes
+// as a value may have.
+func TestImportTableOfOtherPrograms(t *testing.T) {
+	d := open(t, databases.Options{})
+	must(t, d, "CREATE TABLE t(a, b)")
+	const quotes = databases.MaxValue - 100
+	for _, text := range []string{
+		"\xff\xfea\x00,\x00b\x00\n\x00\xfc\x00,\x002\x00",
+		"a,b\n\"" + strings.Repeat(`""`, quotes) + "\",1\n",
+	} {
+		if n, err := ImportCSV(t.Context(), d, "", "t", strings.NewReader(text)); err != nil || n != 1 {
+			t.Errorf("%.20q: %d rows, %v", text, n, err)
+		}
+	}
+	want := fmt.Sprintf(`[{"n":1,"b":"2"},{"n":%d,"b":"1"}]`, quotes)
+	if got := must(t, d, "SELECT length(a) AS n, b FROM t ORDER BY rowid"); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 func TestImportTableErrors(t *testing.T) {
 	d := open(t, databases.Options{})
 	must(t, d, "CREATE TABLE t(a UNIQUE, b)")
 	for _, c := range []struct{ text, code, message string }{
 		{"", "bad_csv", "the file is empty: its first row names the columns"},
 		{"\n\r\n", "bad_csv", "the file is empty: its first row names the columns"},
-		{"a,b\n1,2\nx,\xff\n", "not_text", `line 3: column "b" is not UTF-8 text: save the file as UTF-8`},
-		{"a,b\n\"\n\",\"\xe9\"\n", "not_text", `line 2: column "b" is not UTF-8 text: save the file as UTF-8`},
-		{"a,b\xff\n", "not_text", "line 1: the name of column 2 is not UTF-8 text"},
+		{"a,b\n1,2\nx,\xff\n", "not_text", "line 3 is not UTF-8 text: save the file as UTF-8"},
+		{"a,b\n\"\n\",\"\xe9\"\n", "not_text", "line 2 is not UTF-8 text: save the file as UTF-8"},
+		{"a,b\xff\n", "not_text", "line 1 is not UTF-8 text: save the file as UTF-8"},
 		{"a,a\n1,2\n", "bad_csv", `this is not CSV: line 1 names two columns "a"`},
 		{"a,A\n1,2\n", "bad_csv", `this is not CSV: line 1 names two columns "A"`},
-		{"a,b\n1\n", "bad_csv", "this is not CSV: line 2 has 1 field, the first row has 2"},
-		{"a,b\n\n1,2,3\n", "bad_csv", "this is not CSV: line 3 has 3 fields, the first row has 2"},
+		{"a,b\n1\n", "bad_csv", "this is not CSV: line 2 has 1 cell, the header line has 2"},
+		{"a,b\n\n1,2,3\n", "bad_csv", "this is not CSV: line 3 has 3 cells, the header line has 2"},
 		{"a,b\n1,\"x\n\n", "bad_csv", "this is not CSV: line 2 opens a quote that is never closed"},
 		{"a,b\n1,\"x\"y\n", "bad_csv", "this is not CSV: line 2 goes on after a closing quote: inside quotes, a quote is written twice"},
 		{"a,b\n1,\"\n\"\n1,2\n", "unique", "line 4: a must be unique: another row of t has the same value"},
 		{"a,b\n1," + strings.Repeat("x", databases.MaxValue+1), limitExceeded, "line 2: a value in a database has at most 1000000 bytes, and this field has more"},
-		{numbered(101), limitExceeded, "a table has at most 100 columns, and the first row names more"},
+		{"a,b\n1,\"" + strings.Repeat("x", 3*databases.MaxValue), limitExceeded, "line 2: a row has at most 2000400 bytes, and this one has more"},
+		{"a,b\n" + strings.Repeat("x", 3*databases.MaxValue), limitExceeded, "line 2: a row has at most 2000400 bytes, and this one has more"},
+		{numbered(101), limitExceeded, "a table has at most 100 columns, and the first row names 101"},
 		{"SQLite format 3\x00 and so on", "not_text", "this is a SQLite file: dump it first (sqlite3 FILE .dump > x.sql)"},
 		{"a,c\n1,2\n", noSuchColumn, `line 1: the table "t" has no column "c"`},
 		{"\n\nc\n", noSuchColumn, `line 3: the table "t" has no column "c"`},
