@@ -42,6 +42,7 @@ type Options struct {
 	Random   io.Reader        // of keys and salts; crypto/rand's unless set
 	Dev      bool             // domains may be of one's own machine
 	KeysOnce bool             // keep no copy of API keys
+	OwnHosts []string         // of the service: no site has a domain at or below one
 	// Limits returns the limits of a plan, where settings change them; those
 	// that the plan has by itself unless set.
 	Limits func(Plan) Limits

@@ -42,6 +42,7 @@ type Store interface {
 	Accounts
 	NamedKeys
 	Domains
+	SiteDomains
 	PublishedScripts
 	Secrets
 
@@ -174,6 +175,64 @@ type Domains interface {
 	// DomainsOf returns the entries whose Pattern.Host is in names.HostKeys(host), of
 	// whatever scheme and port, in any order. They all belong to one account.
 	DomainsOf(ctx context.Context, host string) ([]Domain, error)
+}
+
+// SiteDomain is a domain at which the owner of an account wants its site served.
+type SiteDomain struct {
+	Account ID
+	Domain  string // as hostname.ParseDomain writes it
+	Added   time.Time
+	Proven  time.Time // since when it is; zero where it is not
+	Checked time.Time // when the proof was last looked for; zero for never
+	Missing time.Time // since when it is not found any more; zero where it was there
+}
+
+// CertificateOrder is a certificate that an authority is to be asked for.
+type CertificateOrder struct {
+	Domain  string
+	At      time.Time
+	Renewal bool // of one that is still valid
+}
+
+// OrderLimits are how many domains certificates are ordered for at most.
+type OrderLimits struct {
+	PerHour   int // of all accounts
+	NewPerDay int // of one account, renewals left out
+}
+
+// OrdersCounted is how long an order is counted.
+const OrdersCounted = 24 * time.Hour
+
+// ErrTooManyOrders says that a certificate is not to be ordered now: there are as many orders as there
+// may be, or the domain had one within the last hour.
+var ErrTooManyOrders = errors.New("too many certificates are ordered")
+
+// SiteDomains keeps the domains of sites. Several accounts may have one domain, and one of them has it
+// proved at most.
+type SiteDomains interface {
+	// AddSiteDomain stores a domain that is not proved, and returns it, or the one that the account
+	// has already. Where it has most others (0 for any number), it is ErrTooManyDomains.
+	AddSiteDomain(ctx context.Context, d SiteDomain, most int) (SiteDomain, error)
+	// RemoveSiteDomain removes a domain, proved or not.
+	RemoveSiteDomain(ctx context.Context, id ID, domain string) error
+	// SiteDomains returns an account's domains by their names.
+	SiteDomains(ctx context.Context, id ID) ([]SiteDomain, error)
+	// ProveSiteDomain stores that the proof of a domain of an account was found at a moment. Where
+	// another account has the domain proved, it is *Taken with the field "domain".
+	ProveSiteDomain(ctx context.Context, id ID, domain string, now time.Time) (SiteDomain, error)
+	// BySiteDomain returns the account that has a domain proved.
+	BySiteDomain(ctx context.Context, domain string) (Account, SiteDomain, error)
+	// DueSiteDomains returns up to limit proved domains whose proof was not looked for since a
+	// moment: found for those of which it was there then, missing, a later one, for the others; the
+	// longest ago first.
+	DueSiteDomains(ctx context.Context, found, missing time.Time, limit int) ([]SiteDomain, error)
+	// RecordSiteProof stores Checked, Missing and Proven of a proved domain, whose Checked was before
+	// until then: else it is ErrConflict.
+	RecordSiteProof(ctx context.Context, d SiteDomain, before time.Time) error
+	// BeginOrder stores that a certificate is ordered for a domain, which is proved: else it is
+	// ErrNotFound. Where there would be more than the limits say, or the domain had an order within
+	// the hour, it is ErrTooManyOrders. A domain counts once, however often it is ordered for.
+	BeginOrder(ctx context.Context, o CertificateOrder, most OrderLimits) error
 }
 
 // PublishedScripts keeps published scripts and their versions.

@@ -48,6 +48,11 @@ const (
 	DomainProven    Act = "domain_proven"
 	DomainRemoved   Act = "domain_removed"
 
+	SiteDomainRequested Act = "site_domain_requested"
+	SiteDomainProven    Act = "site_domain_proven"
+	SiteDomainLost      Act = "site_domain_lost"
+	SiteDomainRemoved   Act = "site_domain_removed"
+
 	SecretSet            Act = "secret_set"
 	SecretRemoved        Act = "secret_removed"
 	WebhookSecretShown   Act = "webhook_secret_shown"

@@ -11,8 +11,8 @@ import (
 // AccountVersions tells whether accounts that were read are still as they were.
 type AccountVersions interface {
 	// AccountsVersion returns a number that is greater after every change of an
-	// account, of an alias, of a named key or of a published script, by whatever process, as soon as the change is
-	// committed. It may grow without one. It is cheap: it is asked before every
+	// account, of an alias, of a named key, of a site's domain or of a published script, by whatever
+	// process, as soon as the change is committed. It may grow without one. It is cheap: it is asked before every
 	// call. Where ok is false the store cannot tell, and nothing that was read
 	// earlier may be used.
 	AccountsVersion() (version uint64, ok bool)
@@ -25,8 +25,8 @@ const (
 	cachedScripts  = 16 << 20
 )
 
-// accountCache answers look-ups by alias, by key and of published scripts from memory as long as
-// no account, no named key and no published script has changed. Nothing that it gives is older
+// accountCache answers look-ups by alias, by key, by a site's domain and of published scripts from
+// memory as long as no account, no named key, no such domain and no published script has changed. Nothing that it gives is older
 // than what the store would give.
 type accountCache struct {
 	account.Store
@@ -37,6 +37,7 @@ type accountCache struct {
 	byAlias map[names.Alias]account.Account
 	byKey   map[account.KeyHash]account.Account
 	byNamed map[account.KeyHash]namedAccount
+	bySite  map[string]siteAccount
 	scripts map[scriptKey]account.Published
 	bytes   int64 // of scripts
 }
@@ -45,6 +46,12 @@ type accountCache struct {
 type namedAccount struct {
 	account account.Account
 	key     account.NamedKey
+}
+
+// siteAccount is an account with a domain of its site.
+type siteAccount struct {
+	account account.Account
+	domain  account.SiteDomain
 }
 
 // scriptKey names a version of a published script.
@@ -59,7 +66,7 @@ func (s Store) CacheAccounts() Store {
 	s.Accounts = &accountCache{
 		Store: s.Accounts, versions: s.Versions,
 		byAlias: map[names.Alias]account.Account{}, byKey: map[account.KeyHash]account.Account{},
-		byNamed: map[account.KeyHash]namedAccount{}, scripts: map[scriptKey]account.Published{},
+		byNamed: map[account.KeyHash]namedAccount{}, bySite: map[string]siteAccount{}, scripts: map[scriptKey]account.Published{},
 	}
 	return s
 }
@@ -81,6 +88,15 @@ func (c *accountCache) ByNamedKey(ctx context.Context, hash account.KeyHash) (ac
 		return n, err
 	})
 	return found.account, found.key, err
+}
+
+// BySiteDomain implements account.SiteDomains.
+func (c *accountCache) BySiteDomain(ctx context.Context, domain string) (account.Account, account.SiteDomain, error) {
+	found, err := lookUp(c, c.bySite, domain, func() (s siteAccount, err error) {
+		s.account, s.domain, err = c.Store.BySiteDomain(ctx, domain)
+		return s, err
+	})
+	return found.account, found.domain, err
 }
 
 // lookUp returns what one of the cache's maps has of an account, or reads it.
@@ -149,6 +165,7 @@ func (c *accountCache) clear() {
 	clear(c.byAlias)
 	clear(c.byKey)
 	clear(c.byNamed)
+	clear(c.bySite)
 	c.clearScripts()
 }
 
@@ -164,7 +181,7 @@ func add[K comparable, V any](c *accountCache, m map[K]V, key K, found V, versio
 	if version != c.version {
 		return
 	}
-	if len(c.byAlias)+len(c.byKey)+len(c.byNamed) >= cachedAccounts {
+	if len(c.byAlias)+len(c.byKey)+len(c.byNamed)+len(c.bySite) >= cachedAccounts {
 		c.clear()
 	}
 	m[key] = found

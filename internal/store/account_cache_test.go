@@ -39,6 +39,11 @@ func (c *counted) ByNamedKey(_ context.Context, hash account.KeyHash) (account.A
 	return account.Account{Epoch: c.epoch}, account.NamedKey{Hash: hash}, nil
 }
 
+func (c *counted) BySiteDomain(_ context.Context, domain string) (account.Account, account.SiteDomain, error) {
+	c.reads++
+	return account.Account{Epoch: c.epoch}, account.SiteDomain{Domain: domain}, nil
+}
+
 // versions is a version that the test sets.
 type versions struct {
 	number uint64
@@ -58,19 +63,25 @@ func TestAccountCache(t *testing.T) {
 		a, err := accounts.ByAlias(t.Context(), ada)
 		b, failed := accounts.ByKeyHash(t.Context(), key)
 		c, named, lost := accounts.ByNamedKey(t.Context(), key)
-		if err != nil || failed != nil || lost != nil || source.reads != reads || a.Epoch != epoch || b.Epoch != epoch || c.Epoch != epoch || named.Hash != key {
-			t.Errorf("%s: %d reads, epochs %d and %d, %v, %v", what, source.reads, a.Epoch, b.Epoch, err, failed)
+		d, site, gone := accounts.BySiteDomain(t.Context(), "example.com")
+		if err != nil || failed != nil || lost != nil || gone != nil || source.reads != reads || named.Hash != key || site.Domain != "example.com" {
+			t.Errorf("%s: %d reads, %v, %v, %v, %v", what, source.reads, err, failed, lost, gone)
+		}
+		for _, found := range []account.Account{a, b, c, d} {
+			if found.Epoch != epoch {
+				t.Errorf("%s: the epoch is %d", what, found.Epoch)
+			}
 		}
 	}
-	want("at first", 3, 1)
+	want("at first", 4, 1)
 	want("again", 0, 1)
 	source.epoch, v.number = 2, 8
-	want("after a change", 3, 2)
+	want("after a change", 4, 2)
 	want("and again", 0, 2)
 	source.epoch, v.unsure = 3, true
-	want("where the store cannot tell", 3, 3)
+	want("where the store cannot tell", 4, 3)
 	v.unsure, v.number = false, 9
-	want("where it can again", 3, 3)
+	want("where it can again", 4, 3)
 	want("then", 0, 3)
 
 	// A change that is made while an account is read: what was read may be old.
@@ -79,7 +90,7 @@ func TestAccountCache(t *testing.T) {
 	if a, err := accounts.ByAlias(t.Context(), ada); err != nil || a.Epoch != 3 {
 		t.Fatalf("%+v, %v", a, err)
 	}
-	want("after a change meanwhile", 3, 4)
+	want("after a change meanwhile", 4, 4)
 
 	// Somebody who asked for the version earlier does not bring it back.
 	v.number = 5

@@ -25,6 +25,8 @@ type Memory struct {
 	keys       []account.NamedKey
 	domains    []account.Domain
 	requests   []account.Domain
+	sites      []account.SiteDomain
+	orders     map[string]order // by domain
 	published  []account.Published
 	secrets    []account.Secret
 	webhooks   []account.WebhookSecret
@@ -169,6 +171,8 @@ func (m *Memory) Delete(_ context.Context, id account.ID) error {
 	m.keys = slices.DeleteFunc(m.keys, func(k account.NamedKey) bool { return k.Account == id })
 	m.domains = slices.DeleteFunc(m.domains, func(d account.Domain) bool { return d.Account == id })
 	m.requests = slices.DeleteFunc(m.requests, func(d account.Domain) bool { return d.Account == id })
+	m.sites = slices.DeleteFunc(m.sites, func(d account.SiteDomain) bool { return d.Account == id })
+	maps.DeleteFunc(m.orders, func(_ string, o order) bool { return o.account == id })
 	m.published = slices.DeleteFunc(m.published, func(p account.Published) bool { return p.Account == id })
 	m.secrets = slices.DeleteFunc(m.secrets, func(s account.Secret) bool { return s.Account == id })
 	m.webhooks = slices.DeleteFunc(m.webhooks, func(s account.WebhookSecret) bool { return s.Account == id })
@@ -424,6 +428,152 @@ func (m *Memory) Domains(_ context.Context, id account.ID) ([]account.Domain, er
 func (m *Memory) DomainsOf(_ context.Context, host string) ([]account.Domain, error) {
 	keys := names.HostKeys(host)
 	return collect(m, &m.domains, func(d account.Domain) bool { return slices.Contains(keys, d.Pattern.Host) }), nil
+}
+
+// order is a certificate that was ordered.
+type order struct {
+	account account.ID
+	at      time.Time
+	renewal bool
+}
+
+// siteDomain is the one of an account; nil where it has none of the name.
+func (m *Memory) siteDomain(id account.ID, domain string) *account.SiteDomain {
+	for i := range m.sites {
+		if d := &m.sites[i]; d.Account == id && d.Domain == domain {
+			return d
+		}
+	}
+	return nil
+}
+
+// provenSite is the site domain that some account has proved.
+func (m *Memory) provenSite(domain string) *account.SiteDomain {
+	for i := range m.sites {
+		if d := &m.sites[i]; d.Domain == domain && !d.Proven.IsZero() {
+			return d
+		}
+	}
+	return nil
+}
+
+// AddSiteDomain implements account.Store.
+func (m *Memory) AddSiteDomain(_ context.Context, d account.SiteDomain, most int) (stored account.SiteDomain, err error) {
+	err = m.change(d.Account, func(*account.Account) error {
+		if has := m.siteDomain(d.Account, d.Domain); has != nil {
+			stored = *has
+			return nil
+		}
+		others := 0
+		for _, o := range m.sites {
+			if o.Account == d.Account {
+				others++
+			}
+		}
+		if most > 0 && others >= most {
+			return account.ErrTooManyDomains
+		}
+		stored = account.SiteDomain{Account: d.Account, Domain: d.Domain, Added: d.Added}
+		m.sites = append(m.sites, stored)
+		return nil
+	})
+	return stored, err
+}
+
+// RemoveSiteDomain implements account.Store.
+func (m *Memory) RemoveSiteDomain(_ context.Context, id account.ID, domain string) error {
+	return remove(m, &m.sites, func(d account.SiteDomain) bool { return d.Account == id && d.Domain == domain })
+}
+
+// SiteDomains implements account.Store.
+func (m *Memory) SiteDomains(_ context.Context, id account.ID) ([]account.SiteDomain, error) {
+	list := collect(m, &m.sites, func(d account.SiteDomain) bool { return d.Account == id })
+	slices.SortFunc(list, func(a, b account.SiteDomain) int { return strings.Compare(a.Domain, b.Domain) })
+	return list, nil
+}
+
+// ProveSiteDomain implements account.Store.
+func (m *Memory) ProveSiteDomain(_ context.Context, id account.ID, domain string, now time.Time) (account.SiteDomain, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	d := m.siteDomain(id, domain)
+	if d == nil {
+		return account.SiteDomain{}, account.ErrNotFound
+	}
+	if other := m.provenSite(domain); other != nil && other.Account != id {
+		return account.SiteDomain{}, &account.Taken{Field: "domain"}
+	}
+	if d.Proven.IsZero() {
+		d.Proven = now
+	}
+	d.Checked, d.Missing = now, time.Time{}
+	return *d, nil
+}
+
+// BySiteDomain implements account.Store.
+func (m *Memory) BySiteDomain(_ context.Context, domain string) (account.Account, account.SiteDomain, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	d := m.provenSite(domain)
+	if d == nil {
+		return account.Account{}, account.SiteDomain{}, account.ErrNotFound
+	}
+	return m.accounts[d.Account], *d, nil
+}
+
+// DueSiteDomains implements account.Store.
+func (m *Memory) DueSiteDomains(_ context.Context, found, missing time.Time, limit int) ([]account.SiteDomain, error) {
+	list := collect(m, &m.sites, func(d account.SiteDomain) bool {
+		return !d.Proven.IsZero() && !d.Checked.After(missing) && (!d.Missing.IsZero() || !d.Checked.After(found))
+	})
+	slices.SortStableFunc(list, func(a, b account.SiteDomain) int { return a.Checked.Compare(b.Checked) })
+	return list[:min(limit, len(list))], nil
+}
+
+// RecordSiteProof implements account.Store.
+func (m *Memory) RecordSiteProof(_ context.Context, d account.SiteDomain, before time.Time) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	is := m.siteDomain(d.Account, d.Domain)
+	if is == nil || is.Proven.IsZero() || !is.Checked.Equal(before) {
+		return account.ErrConflict
+	}
+	is.Proven, is.Checked, is.Missing = d.Proven, d.Checked, d.Missing
+	return nil
+}
+
+// BeginOrder implements account.Store.
+func (m *Memory) BeginOrder(_ context.Context, o account.CertificateOrder, most account.OrderLimits) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	d := m.provenSite(o.Domain)
+	if d == nil {
+		return account.ErrNotFound
+	}
+	hour, day := 0, 0
+	for domain, other := range m.orders {
+		isRecent := other.at.After(o.At.Add(-time.Hour))
+		if isRecent {
+			hour++
+		}
+		if domain == o.Domain {
+			if isRecent {
+				return account.ErrTooManyOrders
+			}
+			continue
+		}
+		if other.account == d.Account && !other.renewal && other.at.After(o.At.Add(-account.OrdersCounted)) {
+			day++
+		}
+	}
+	if hour >= most.PerHour || !o.Renewal && day >= most.NewPerDay {
+		return account.ErrTooManyOrders
+	}
+	if m.orders == nil {
+		m.orders = map[string]order{}
+	}
+	m.orders[o.Domain] = order{d.Account, o.At, o.Renewal}
+	return nil
 }
 
 // SetSecret implements account.Store.

@@ -81,7 +81,7 @@ func (c *conn) watchAccounts(a sqlite.Action) bool {
 	switch a.Code {
 	case lib.SQLITE_INSERT, lib.SQLITE_UPDATE, lib.SQLITE_DELETE:
 		switch a.Arg1 {
-		case "accounts", "aliases", "named_keys", "domains", "published_scripts":
+		case "accounts", "aliases", "named_keys", "domains", "site_domains", "published_scripts":
 			c.changesAccounts = true
 		}
 	}

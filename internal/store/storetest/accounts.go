@@ -265,6 +265,8 @@ func testMissingAccount(t *testing.T, s Stores) {
 		_, noKey := s.Accounts.CreateNamedKey(t.Context(), namedKey(id, "a"), 0)
 		_, _, noScript := s.Accounts.Publish(t.Context(), account.Published{Account: id, Name: "a", Added: noon}, noon, account.PublishedLimits{})
 		_, noVersion := s.Accounts.PublishedScript(t.Context(), id, "a", 0)
+		_, noSite := s.Accounts.AddSiteDomain(t.Context(), siteDomain(id, "a.example.com"), 0)
+		_, noProof := s.Accounts.ProveSiteDomain(t.Context(), id, "a.example.com", noon)
 		for what, err := range map[string]error{
 			"ByID":                err,
 			"Delete":              s.Accounts.Delete(t.Context(), id),
@@ -281,6 +283,9 @@ func testMissingAccount(t *testing.T, s Stores) {
 			"AddDomain":           s.Accounts.AddDomain(t.Context(), domain(t, id, "a.example.com")),
 			"RequestDomain":       s.Accounts.RequestDomain(t.Context(), domain(t, id, "a.example.com"), 0),
 			"RemoveDomain":        s.Accounts.RemoveDomain(t.Context(), id, pattern(t, "a.example.com")),
+			"AddSiteDomain":       noSite,
+			"ProveSiteDomain":     noProof,
+			"RemoveSiteDomain":    s.Accounts.RemoveSiteDomain(t.Context(), id, "a.example.com"),
 			"Publish":             noScript,
 			"PublishedScript":     noVersion,
 			"Unpublish":           s.Accounts.Unpublish(t.Context(), id, "a"),
@@ -483,6 +488,9 @@ func testAccountVersions(t *testing.T, s Stores) {
 		{"flag", func() error { return s.Accounts.SetFlag(ctx, id, account.FlagDisabled, true) }},
 		{"named key", func() error { _, err := s.Accounts.CreateNamedKey(ctx, namedKey(id, "a"), 0); return err }},
 		{"revoked key", func() error { return s.Accounts.RevokeNamedKey(ctx, id, "a") }},
+		{"site domain", func() error { _, err := s.Accounts.AddSiteDomain(ctx, siteDomain(id, "a.example.com"), 0); return err }},
+		{"proof", func() error { _, err := s.Accounts.ProveSiteDomain(ctx, id, "a.example.com", noon); return err }},
+		{"removed site domain", func() error { return s.Accounts.RemoveSiteDomain(ctx, id, "a.example.com") }},
 		{"emptied", func() error { return s.Accounts.SetPurged(ctx, id, noon) }},
 		{"departure", func() error { return s.Accounts.MarkDeleted(ctx, id, noon) }},
 		{"end", func() error { return s.Accounts.Delete(ctx, id) }},
