@@ -22,6 +22,9 @@ const (
 	mostBytes = 4 << 10
 )
 
+// ErrUnknown says that no name server told what a record has, or that it is not there.
+var ErrUnknown = errors.New("the record could not be looked up")
+
 // ErrBusy says that too many domains are being asked.
 var ErrBusy = errors.New("too many domains are being proved at once")
 
@@ -41,15 +44,42 @@ func New(p network.Policy, o network.Options) *Checker {
 // Close lets go of what is not in use.
 func (c *Checker) Close() { c.client.Close() }
 
+// take takes one of the slots, if there is one, until it is given back.
+func (c *Checker) take() (give func(), err error) {
+	select {
+	case c.slots <- struct{}{}:
+		return func() { <-c.slots }, nil
+	default:
+		return nil, ErrBusy
+	}
+}
+
+// CheckRecord reports whether a value is in a TXT record. The error is ErrBusy, ErrUnknown, or that of
+// the context.
+func (c *Checker) CheckRecord(ctx context.Context, record, value string) (bool, error) {
+	give, err := c.take()
+	if err != nil {
+		return false, err
+	}
+	defer give()
+	texts, err := c.client.TXT(ctx, record)
+	switch {
+	case err == nil:
+		return slices.Contains(texts, value), nil
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	}
+	return false, ErrUnknown
+}
+
 // Check reports whether a value is in a TXT record, or a line of a file. The error is ErrBusy, or that
 // of the context.
 func (c *Checker) Check(ctx context.Context, record, url, value string) (bool, error) {
-	select {
-	case c.slots <- struct{}{}:
-		defer func() { <-c.slots }()
-	default:
-		return false, ErrBusy
+	give, err := c.take()
+	if err != nil {
+		return false, err
 	}
+	defer give()
 	if texts, err := c.client.TXT(ctx, record); err == nil && slices.Contains(texts, value) {
 		return true, nil
 	}

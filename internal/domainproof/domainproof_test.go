@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -73,6 +74,30 @@ func TestRecords(t *testing.T) {
 		if got, err := c.Check(t.Context(), record, "https://example.com:1/x", value); got != want || err != nil {
 			t.Errorf("%s: %t, %v", record, got, err)
 		}
+	}
+}
+
+// TestRecordsAlone tells a record that is not there from one of which nothing is known.
+func TestRecordsAlone(t *testing.T) {
+	c, _ := site(t, everywhere, map[string]string{"_ql.example.com": value, "_ql.example.net": "other"}, func(http.ResponseWriter, *http.Request) {
+		t.Error("the site is called")
+	})
+	for record, want := range map[string]bool{"_ql.example.com": true, "_ql.example.net": false, "_ql.example.org": false} {
+		if got, err := c.CheckRecord(t.Context(), record, value); got != want || err != nil {
+			t.Errorf("%s: %t, %v", record, got, err)
+		}
+	}
+	broken := New(everywhere, network.Options{Resolver: &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		return nil, errors.New("there is no network")
+	}}})
+	defer broken.Close()
+	if got, err := broken.CheckRecord(t.Context(), "_ql.example.com", value); got || !errors.Is(err, ErrUnknown) {
+		t.Errorf("without a name server: %t, %v", got, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got, err := broken.CheckRecord(ctx, "_ql.example.com", value); got || !errors.Is(err, context.Canceled) {
+		t.Errorf("who hangs up: %t, %v", got, err)
 	}
 }
 
