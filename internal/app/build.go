@@ -171,7 +171,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	proofs := domainproof.New(a.egress(), network.Options{})
 	a.closes("proofs of domains", func(context.Context) error { proofs.Close(); return nil })
 	service := service.New(service.Options{
-		Auth: authenticator, Accounts: p.store.Accounts, Audit: p.store.Audit, Keys: p.accounts, Owners: p.accounts, Domains: p.accounts, CheckDomain: proofs.Check, Scripts: p.accounts, Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
+		Auth: authenticator, Accounts: p.store.Accounts, Audit: p.store.Audit, Keys: p.accounts, Owners: p.accounts, Domains: p.accounts, CheckDomain: proofs.Check, SiteDomains: p.accounts, CheckRecord: proofs.CheckRecord, Scripts: p.accounts, Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
 		Host: host, Records: p.recorder, History: p.store.Jobs, Jobs: p.worker, NewID: p.store.NewID, URLs: a.urls(), Limits: a.settings.Limits, Plans: a.settings.PlanNames(),
 		Shares: links{shares.Admin{Store: p.store.Shares, Clock: time.Now}, p.resources.Links},
 		Usage:  p.tally, StorageUsed: p.resources.StoredBytes, RecordsUsed: p.store.Jobs.RecordBytes,

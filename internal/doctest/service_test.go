@@ -49,6 +49,7 @@ var changing = []struct {
 	{regexp.MustCompile(`qlk_[0-9A-Za-z]{49}`), "qlk_2JWz6yGcK3yMCpq0c7kq8mPZ5nXh1sTdUeLr4vBo9AfKqt7Rw"},
 	{regexp.MustCompile(`QLSESSID=[0-9A-Za-z_-]{43}`), "QLSESSID=3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"},
 	{regexp.MustCompile(`/files/[0-9A-Za-z_-]{43}`), "/files/Zq3b1xGq0vJc2rX9mB4nT7kLsPdWyUeHoAfIiQjRg5E"},
+	{regexp.MustCompile(`ql-site=[0-9A-Za-z_-]{43}`), "ql-site=Zq3b1xGq0vJc2rX9mB4nT7kLsPdWyUeHoAfIiQjRg5E"},
 	{regexp.MustCompile(`"id":"[0-9a-f]{16}"`), `"id":"5f1d9b6c0a7e4432"`},
 	{regexp.MustCompile(`"hash":"[0-9a-f]{64}"`), `"hash":"5d41402abc4b2a76b9719d911017c592b8a1a2d3f4e5968778695a4b3c2d1e0f"`},
 	// What was sent is noted after the last byte has gone.

@@ -219,20 +219,24 @@ func TestAccessMatrix(t *testing.T) {
 		"GET /v1/account/key": guarded(showing),
 		"GET /v1/account/log": owner,
 
-		"GET /v1/account":                 owner,
-		"PATCH /v1/account":               guarded(creating),
-		"DELETE /v1/account":              guarded(creating),
-		"POST /v1/account/password":       guarded(creating),
-		"POST /v1/account/key":            guarded(creating),
-		"GET /v1/account/webhook-secret":  guarded(shared),
-		"POST /v1/account/webhook-secret": guarded(creating),
-		"GET /v1/domains":                 owner,
-		"POST /v1/domains":                guarded(creating),
-		"DELETE /v1/domains/{id}":         guarded(creating),
-		"POST /v1/domains/{id}/prove":     guarded(proving),
-		"GET /v1/secrets":                 owner,
-		"PUT /v1/secrets/{name}":          guarded(creating),
-		"DELETE /v1/secrets/{name}":       guarded(creating),
+		"GET /v1/account":                            owner,
+		"PATCH /v1/account":                          guarded(creating),
+		"DELETE /v1/account":                         guarded(creating),
+		"POST /v1/account/password":                  guarded(creating),
+		"POST /v1/account/key":                       guarded(creating),
+		"GET /v1/account/webhook-secret":             guarded(shared),
+		"POST /v1/account/webhook-secret":            guarded(creating),
+		"GET /v1/domains":                            owner,
+		"POST /v1/domains":                           guarded(creating),
+		"DELETE /v1/domains/{id}":                    guarded(creating),
+		"POST /v1/domains/{id}/prove":                guarded(proving),
+		"GET /v1/sites/main/domains":                 owner,
+		"POST /v1/sites/main/domains":                guarded(creating),
+		"DELETE /v1/sites/main/domains/{domain}":     guarded(creating),
+		"POST /v1/sites/main/domains/{domain}/prove": guarded(proving),
+		"GET /v1/secrets":                            owner,
+		"PUT /v1/secrets/{name}":                     guarded(creating),
+		"DELETE /v1/secrets/{name}":                  guarded(creating),
 
 		"GET /v1/keys":           owner,
 		"POST /v1/keys":          guarded(creating),
@@ -330,6 +334,12 @@ func TestAccessMatrix(t *testing.T) {
 						d, err := w.accounts.RequestDomain(t.Context(), m.name, "claimed.example.com", false)
 						check(t, err)
 						id = d.ID
+					}
+				}
+				if strings.HasPrefix(route.Path, "/v1/sites/main/domains/") {
+					for _, m := range []member{ada, bob, carl} {
+						_, err := w.accounts.RequestSiteDomain(t.Context(), m.name, "claimed.example.com")
+						check(t, err)
 					}
 				}
 				if strings.HasPrefix(route.Path, "/v1/secrets/") {
@@ -530,15 +540,16 @@ func (unchanging) RotateKey(context.Context, string) (account.Account, account.K
 
 // accountBodies are the bodies of routes that need one.
 var accountBodies = map[string]string{
-	"PUT /v1/scripts/{name}":    `{"text":"EMIT 1"}`,
-	"POST /v1/check":            `{"text":"EMIT 1"}`,
-	"POST /v1/complete":         `{"text":"EMIT 1","line":1,"column":1}`,
-	"POST /v1/hover":            `{"text":"EMIT 1","line":1,"column":1}`,
-	"POST /v1/format":           `{"text":"EMIT 1"}`,
-	"PATCH /v1/account":         `{"require_auth_on_jobs":false}`,
-	"POST /v1/account/password": `{"password":` + quote(goodPassword) + `}`,
-	"PUT /v1/secrets/{name}":    `{"value":"x"}`,
-	"POST /v1/domains":          `{"domain":"claimed.example.com"}`,
+	"PUT /v1/scripts/{name}":      `{"text":"EMIT 1"}`,
+	"POST /v1/check":              `{"text":"EMIT 1"}`,
+	"POST /v1/complete":           `{"text":"EMIT 1","line":1,"column":1}`,
+	"POST /v1/hover":              `{"text":"EMIT 1","line":1,"column":1}`,
+	"POST /v1/format":             `{"text":"EMIT 1"}`,
+	"PATCH /v1/account":           `{"require_auth_on_jobs":false}`,
+	"POST /v1/account/password":   `{"password":` + quote(goodPassword) + `}`,
+	"PUT /v1/secrets/{name}":      `{"value":"x"}`,
+	"POST /v1/domains":            `{"domain":"claimed.example.com"}`,
+	"POST /v1/sites/main/domains": `{"domain":"claimed.example.com"}`,
 }
 
 // callAs calls a route in the way that it takes credentials.
@@ -576,7 +587,7 @@ func (w *world) callAs(route string, m member, jobID string, headers []string) r
 	if m.name != "" {
 		headers = append([]string{"Authorization", basic(m.name, m.password)}, headers...)
 	}
-	path = strings.NewReplacer("/form/{token}", "/form/"+jobID, "{id}", jobID, "{path}", "a/b.txt", "{name}", accessKey).Replace(path)
+	path = strings.NewReplacer("/form/{token}", "/form/"+jobID, "{id}", jobID, "{path}", "a/b.txt", "{name}", accessKey, "{domain}", "claimed.example.com").Replace(path)
 	if strings.Contains(path, "{ref}") {
 		path = strings.ReplaceAll(path, "{ref}", w.ref(jobID))
 	}

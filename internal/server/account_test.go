@@ -10,6 +10,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/audit"
+	"ql/internal/domainproof"
 	"ql/internal/service"
 )
 
@@ -322,17 +323,91 @@ func TestDomainsAreProved(t *testing.T) {
 	}
 }
 
+// TestSiteDomainRoutes has a site served at a domain as its owner does.
+func TestSiteDomainRoutes(t *testing.T) {
+	record, unknown := "", false
+	w := boot(t, unlimitedCalls, settings{service: func(o *service.Options) {
+		o.CheckRecord = func(_ context.Context, name, value string) (bool, error) {
+			if unknown {
+				return false, domainproof.ErrUnknown
+			}
+			return name == "_ql.shop.example.com" && strings.Contains(record, value), nil
+		}
+	}})
+	ada, bob := w.member("ada", account.Free), w.member("bob", account.Free)
+	owner, other := []string{"Authorization", basic(ada.name, ada.password)}, []string{"Authorization", basic(bob.name, bob.password)}
+	const all, one = "/v1/sites/main/domains", "/v1/sites/main/domains/shop.example.com"
+	add := func(domain string, by []string) map[string]any {
+		t.Helper()
+		r := w.send("POST", all, jsonType, `{"domain":`+quote(domain)+`}`, by...)
+		if r.status != 201 {
+			t.Fatalf("%d %s", r.status, r.body)
+		}
+		r.status = 200
+		return readAny(t, r)
+	}
+	adas, bobs := add("Shop.example.com.", owner), add("shop.example.com", other)
+	if adas["domain"] != "shop.example.com" || adas["record"] != "_ql.shop.example.com" || adas["state"] != "requested" || adas["value"] == bobs["value"] || adas["proven_at"] != nil {
+		t.Errorf("%v and %v", adas, bobs)
+	}
+	w.send("POST", one+"/prove", "", "", owner...).wantError(t, 422, "domain_not_proven")
+	unknown = true
+	w.send("POST", one+"/prove", "", "", owner...).wantError(t, 422, "domain_not_proven")
+	unknown, record = false, adas["value"].(string)+bobs["value"].(string)
+	if d := readAny(t, w.send("POST", one+"/prove", "", "", owner...)); d["state"] != "proven" || d["proven_at"] == nil || d["missing_since"] != nil {
+		t.Errorf("%v", d)
+	}
+	w.send("POST", one+"/prove", "", "", other...).wantError(t, 400, "invalid_request")
+	record = bobs["value"].(string)
+	if e := w.send("POST", one+"/prove", "", "", other...).wantError(t, 400, "invalid_request"); !strings.Contains(e.Error.Message, "it is free at") {
+		t.Errorf("%+v", e.Error)
+	}
+	list := readAny(t, w.send("GET", all, "", "", owner...))["domains"].([]any)
+	if d := list[0].(map[string]any); len(list) != 1 || d["state"] != "missing" || d["missing_since"] == nil || d["value"] != adas["value"] {
+		t.Errorf("%v", list)
+	}
+	for _, body := range []string{`{"domain":"com"}`, `{"domain":1}`, `{}`, `{"domain":"a.example.com","x":1}`} {
+		w.send("POST", all, jsonType, body, owner...).wantError(t, 400, "invalid_request")
+	}
+	for i := range 9 {
+		add(fmt.Sprintf("d%d.example.com", i), owner)
+	}
+	if e := w.send("POST", all, jsonType, `{"domain":"more.example.com"}`, owner...).wantError(t, 422, "limit_exceeded"); e.Error.Limit != "domains" {
+		t.Errorf("%+v", e.Error)
+	}
+	if r := w.send("DELETE", one, "", "", owner...); r.status != 204 {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	w.send("DELETE", one, "", "", owner...).wantError(t, 404, "not_found")
+	w.send("POST", one+"/prove", "", "", owner...).wantError(t, 404, "not_found")
+	if d := readAny(t, w.send("POST", one+"/prove", "", "", other...)); d["state"] != "proven" {
+		t.Errorf("%v", d)
+	}
+	acts := strings.Join(w.acts(ada), "\n")
+	for _, act := range []string{"site_domain_requested", "site_domain_proven", "site_domain_removed"} {
+		if !strings.Contains(acts, "password "+act+" shop.example.com") {
+			t.Errorf("%s is not in the log:\n%s", act, acts)
+		}
+	}
+}
+
 // TestProofsAreCounted asks for proofs again and again.
 func TestProofsAreCounted(t *testing.T) {
 	asked := 0
 	w := boot(t, settings{service: func(o *service.Options) {
 		o.CheckDomain = func(context.Context, string, string, string) (bool, error) { asked++; return false, nil }
+		o.CheckRecord = func(context.Context, string, string) (bool, error) { asked++; return false, nil }
 	}})
 	ada := w.member("ada", account.Unlimited)
 	d, err := w.accounts.RequestDomain(t.Context(), "ada", "shop.example.com", false)
 	check(t, err)
+	_, err = w.accounts.RequestSiteDomain(t.Context(), "ada", "shop.example.com")
+	check(t, err)
+	ways := []string{"/v1/domains/" + d.ID, "/v1/sites/main/domains/shop.example.com"} // which count as one
+	calls := 0
 	prove := func() response {
-		return w.send("POST", "/v1/domains/"+d.ID+"/prove", "", "", "Authorization", basic(ada.name, ada.password))
+		calls++
+		return w.send("POST", ways[calls%2]+"/prove", "", "", "Authorization", basic(ada.name, ada.password))
 	}
 	for range 30 {
 		prove()

@@ -131,6 +131,8 @@ func boot(t testing.TB, change ...settings) *world {
 		Owners:      w.accounts,
 		Domains:     w.accounts,
 		CheckDomain: func(context.Context, string, string, string) (bool, error) { return false, nil },
+		SiteDomains: w.accounts,
+		CheckRecord: func(context.Context, string, string) (bool, error) { return false, nil },
 		Audit:       store.Audit(),
 		Scripts:     w.accounts,
 		Limiter:     admit.NewLimiter(admit.LimiterOptions{}),

@@ -66,7 +66,7 @@ func (t *router) add(r Route) {
 	}
 	e := &endpoint{pattern: r.Path, routes: []Route{r}}
 	t.endpoints = append(t.endpoints, e)
-	for _, name := range []string{"{path}", "{id}", "{name}", "{ref}", "{token}"} {
+	for _, name := range []string{"{path}", "{id}", "{name}", "{domain}", "{ref}", "{token}"} {
 		var isVariable bool
 		if e.prefix, e.suffix, isVariable = strings.Cut(r.Path, name); isVariable {
 			e.isTail = name == "{path}"

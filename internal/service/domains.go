@@ -106,16 +106,25 @@ func (s *Service) ProveDomain(ctx context.Context, c Caller, p *Credentials, id 
 	return a, nil
 }
 
-func (s *Service) prove(ctx context.Context, owner *caller, d account.OwnDomain) (account.OwnDomain, error) {
+// countProof counts that an account has a domain asked.
+func (s *Service) countProof(owner *caller) error {
 	const rate = "proofs"
 	v := s.o.Limiter.Allow(admit.ByAccount(rate, int64(owner.Account.ID)), admit.Rate{Name: rate, Count: proofsPerMinute, Per: time.Minute})
-	if err := v.Err(); err != nil {
+	return v.Err()
+}
+
+func errProofsBusy() error {
+	return fault.Retryable(fault.Overloaded, time.Second, "too many domains are being proved at once: try again in a moment")
+}
+
+func (s *Service) prove(ctx context.Context, owner *caller, d account.OwnDomain) (account.OwnDomain, error) {
+	if err := s.countProof(owner); err != nil {
 		return d, err
 	}
 	found, err := s.o.CheckDomain(ctx, d.Proof.Record, d.Proof.URL, d.Proof.Value)
 	switch {
 	case errors.Is(err, domainproof.ErrBusy):
-		return d, fault.Retryable(fault.Overloaded, time.Second, "too many domains are being proved at once: try again in a moment")
+		return d, errProofsBusy()
 	case err != nil:
 		return d, err
 	case !found:

@@ -98,6 +98,9 @@ type Options struct {
 	Domains Domains
 	// CheckDomain reports whether a value is in a TXT record or a file of a domain.
 	CheckDomain func(ctx context.Context, record, url, value string) (bool, error)
+
+	SiteDomains SiteDomains
+	CheckRecord account.LooksUp // by domainproof
 	// OnDeleted is called after an account was marked as deleted; may be left out.
 	OnDeleted func()
 	// Audit keeps the logs of who did what; nil logs nothing.

@@ -78,6 +78,9 @@ func FuzzAccountBodies(f *testing.F) {
 		if n, err := DecodeNewDomain(body, small); err == nil && (!valid || n.Domain != want.Domain || n.PublishedOnly != want.Only) {
 			t.Errorf("got %+v, want %+v", n, want)
 		}
+		if domain, err := DecodeSiteDomain(body, small); err == nil && (!valid || *domain != want.Domain) {
+			t.Errorf("got %q, want %+v", *domain, want)
+		}
 		if n, err := DecodeAccountChange(body, small); err == nil && (!valid || *n.RequireAuthOnJobs != want.Require) {
 			t.Errorf("got %t, want %+v", *n.RequireAuthOnJobs, want)
 		}
