@@ -152,7 +152,8 @@ var layers = []layer{
 	{pkg: "internal/server/formapi", imports: []string{"internal/fault", "internal/job", "internal/principal", "internal/server", "internal/service", "internal/wire"}},
 	{pkg: "internal/server/formpage", imports: []string{"internal/fault", "internal/job", "internal/keyedlock", "internal/principal", "internal/server", "internal/server/asset", "internal/service", "internal/wire", "lang/form", "lang/value"}},
 	{pkg: "internal/server/jsonapi", imports: []string{"internal/fault", "internal/job", "internal/principal", "internal/redacted", "internal/server", "internal/service", "internal/wire"}},
-	{pkg: "internal/server/runapi", imports: []string{"internal/account", "internal/fault", "internal/job", "internal/principal", "internal/server", "internal/service", "internal/wire"}},
+	{pkg: "internal/server/exchange", imports: []string{"internal/fault", "internal/server", "internal/service", "internal/wire"}},
+	{pkg: "internal/server/runapi", imports: []string{"internal/account", "internal/fault", "internal/job", "internal/principal", "internal/server", "internal/server/exchange", "internal/service", "internal/wire"}},
 	{
 		pkg:     "internal/backup",
 		imports: []string{"internal/account", "internal/account/seal", "internal/disk", "internal/job", "internal/resource/files", "internal/sqlite", "internal/store/blob/dir", "internal/store/sqlite"},

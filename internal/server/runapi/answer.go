@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"ql/internal/server/exchange"
 	"ql/internal/wire"
 )
 
@@ -33,11 +34,6 @@ func mayHeader(name string) bool {
 		return !slices.ContainsFunc(refusedExtensions, func(p string) bool { return strings.HasPrefix(name, p) })
 	}
 	return allowedHeaders[name]
-}
-
-// isText tells whether a value of a header or cookie is one that all read alike.
-func isText(value string) bool {
-	return !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
 // refusedTypes are the media types whose content brings headers, or an origin, of its own.
@@ -85,11 +81,7 @@ type setting struct {
 // It returns the status; what does not fit is left out, and named in QL-Response-Omitted.
 func apply(h http.Header, r wire.Response, s setting) (status int) {
 	var omitted []string
-	room := mostBytes
-	fits := func(name, value string) bool {
-		room -= len(name) + len(value)
-		return room >= 0
-	}
+	room := exchange.Budget(mostBytes)
 	status = r.Status
 	if status < 200 { // those below are no answers, and end none
 		if status = http.StatusOK; r.Status != 0 {
@@ -98,51 +90,29 @@ func apply(h http.Header, r wire.Response, s setting) (status int) {
 	}
 	for _, header := range r.Headers {
 		name := strings.ToLower(header.Name)
-		if !mayHeader(name) || !isText(header.Value) || !fits(name, header.Value) || !setHeader(h, name, header.Value, s) {
+		if !mayHeader(name) || !exchange.IsText(header.Value) || !room.Fits(name, header.Value) || !setHeader(h, name, header.Value, s) {
 			omitted = append(omitted, name)
 			continue
 		}
 		wire.Expose(h, name)
 	}
 	if r.Cookies != nil {
-		omitted = append(omitted, setCookies(h, r.Cookies, s, fits)...)
+		cookies := exchange.Cookies{Set: r.Cookies, Sent: s.sent, Own: isOwnCookie, Most: mostCookies, Path: s.prefix, CrossSite: s.crossSite}
+		omitted = append(omitted, cookies.Apply(h, s.HeaderOptions, &room)...)
 	}
 	if h["Set-Cookie"] != nil {
 		h.Set("Cache-Control", "no-store") // a cache would hand it to others
 		h.Del("Expires")
 	}
-	if omitted != nil {
-		wire.SetOmitted(h, shorten(strings.Join(omitted, ", ")))
-	}
+	exchange.SetOmitted(h, omitted)
 	return status
-}
-
-// setCookies sets the cookies that a script may set and that fit, and returns the names of the
-// others.
-func setCookies(h http.Header, cookies []wire.Cookie, s setting, fits func(name, value string) bool) (omitted []string) {
-	have := make(map[string]bool, len(s.sent))
-	for _, c := range s.sent {
-		have[c.Name] = true
-	}
-	for _, c := range cookies {
-		isNew := !c.Removed && !have[c.Name]
-		if isOwnCookie(c.Name) || !isText(c.Value) || strings.ContainsAny(c.Value, `;"\`) || isNew && len(have) >= mostCookies || !fits(c.Name, c.Value) {
-			omitted = append(omitted, "cookie:"+c.Name)
-			continue
-		}
-		if isNew {
-			have[c.Name] = true
-		}
-		h.Add("Set-Cookie", c.Set(s.prefix, s.HeaderOptions, s.crossSite))
-	}
-	return omitted
 }
 
 // setHeader sets a header that the script may set; false where its value does not fit.
 func setHeader(h http.Header, name, value string, s setting) bool {
 	switch name {
 	case "location":
-		own, ok := ownLocation(value, s.at, s.prefix)
+		own, ok := exchange.OwnLocation(value, s.at, s.prefix)
 		if !ok {
 			return false
 		}
@@ -171,18 +141,4 @@ func setHeader(h http.Header, name, value string, s setting) bool {
 	}
 	h.Set(name, value)
 	return true
-}
-
-// shorten cuts what a header tells of what was left out.
-func shorten(s string) string {
-	const most = 1 << 10
-	if len(s) > most {
-		return s[:most] + "..."
-	}
-	return s
-}
-
-// hasBody tells whether an answer of a status has a body.
-func hasBody(status int) bool {
-	return status != http.StatusNoContent && status != http.StatusResetContent && status != http.StatusNotModified
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"ql/internal/server/exchange"
 	"ql/internal/wire"
 )
 
@@ -93,7 +94,7 @@ var locations = map[string]string{
 
 func TestOwnLocation(t *testing.T) {
 	for location, want := range locations {
-		if got, ok := ownLocation(location, at, prefix); got != want || ok != (want != "") {
+		if got, ok := exchange.OwnLocation(location, at, prefix); got != want || ok != (want != "") {
 			t.Errorf("%q leads to %q, %t, want %q", location, got, ok, want)
 		}
 	}
@@ -107,7 +108,7 @@ func FuzzOwnLocation(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, location, rest string) {
 		from := "/run/ada/todo" + rest
-		own, ok := ownLocation(location, from, prefix)
+		own, ok := exchange.OwnLocation(location, from, prefix)
 		if !ok {
 			return
 		}
@@ -130,7 +131,7 @@ func FuzzOwnLocation(f *testing.F) {
 			}
 			path = decoded
 		}
-		if again, ok := ownLocation(own, from, prefix); !ok || again != own {
+		if again, ok := exchange.OwnLocation(own, from, prefix); !ok || again != own {
 			t.Fatalf("%q leads to %q, and that to %q", location, own, again)
 		}
 	})

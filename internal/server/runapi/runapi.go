@@ -16,6 +16,7 @@ import (
 	"ql/internal/job"
 	"ql/internal/principal"
 	"ql/internal/server"
+	"ql/internal/server/exchange"
 	"ql/internal/service"
 	"ql/internal/wire"
 )
@@ -55,13 +56,16 @@ func (c codec) run(h http.Header, r *server.Request) (server.Response, error) {
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
-	q, err := readRequest(r, at, c.service.LargestRequest(), theirs)
+	method := exchange.Method(r.Request)
+	q, err := exchange.Read(r, exchange.Reading{
+		Limits: c.service.LargestRequest(), Address: at.entries(method), Own: isOwnCookie, ShowsAuthorization: theirs,
+	})
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
 	answer, err := c.service.Query(r.Context(), r.Caller, service.Query{
-		Convention: job.Run, Credentials: credentials, Request: q.Request, Trace: wire.TraceErrors, Input: q.input, NoInput: q.noInput, Within: q.within, Key: r.IdempotencyKey(),
-		Program: &service.Program{Owner: at.username, Name: at.program, Method: method(r.Request)},
+		Convention: job.Run, Credentials: credentials, Request: q.Request, Trace: wire.TraceErrors, Input: q.Input, NoInput: q.NoInput, Within: q.Within, Key: r.IdempotencyKey(),
+		Program: &service.Program{Owner: at.username, Name: at.program, Method: method},
 	})
 	if err != nil {
 		return server.Response{Meta: answer.Meta}, err
@@ -84,13 +88,13 @@ func credentials(r *server.Request) (c *service.Credentials, theirs bool, err er
 }
 
 // encode makes the answer of a program.
-func encode(h http.Header, r *server.Request, at address, q *request, a *service.Answer) (server.Response, error) {
+func encode(h http.Header, r *server.Request, at address, q *exchange.Request, a *service.Answer) (server.Response, error) {
 	s := r.Setting(a.Origin)
 	reply := server.Response{Status: a.Status, Meta: a.Meta, RetryAfter: a.RetryAfter}
 	switch {
 	case a.Err != nil:
 		wire.SetProgramJSON(h, s)
-		reply.Status = failedStatus(a)
+		reply.Status = exchange.FailedStatus(a)
 		reply.Body = a.Job.AppendFailed(nil, a.Err, a.Trusted)
 	case a.Status == http.StatusAccepted && !a.ShowsJob():
 		wire.SetProgramJSON(h, s)
@@ -108,22 +112,8 @@ func encode(h http.Header, r *server.Request, at address, q *request, a *service
 	return reply, nil
 }
 
-// failedStatus is the status of the answer of a program that failed. That is a fault of who
-// wrote it, unlike where somebody sends a script: so it is none of who called.
-func failedStatus(a *service.Answer) int {
-	switch code := fault.Code(a.Err.Code); {
-	case a.Status >= http.StatusInternalServerError, code == fault.SessionBusy:
-		return a.Status
-	case code == fault.InvalidFields && a.Err.Fields != nil: // a CHECK that nothing catches
-		return http.StatusUnprocessableEntity
-	case a.Err.Limit != "", code == fault.LimitExceeded, code == fault.QuotaExceeded:
-		return http.StatusServiceUnavailable
-	}
-	return http.StatusInternalServerError
-}
-
 // encodeOutput makes the answer of a program that came to its end.
-func encodeOutput(h http.Header, r *server.Request, at address, q *request, a *service.Answer) (server.Response, error) {
+func encodeOutput(h http.Header, r *server.Request, at address, q *exchange.Request, a *service.Answer) (server.Response, error) {
 	var output wire.Output
 	if a.Job.Output != nil {
 		output = *a.Job.Output
@@ -144,7 +134,7 @@ func encodeOutput(h http.Header, r *server.Request, at address, q *request, a *s
 	})
 	reply := server.Response{Status: status, Meta: a.Meta, RetryAfter: a.RetryAfter}
 	switch {
-	case !hasBody(status):
+	case !exchange.HasBody(status):
 	case len(output.Result) <= wire.PieceBytes:
 		reply.Body = output.Result
 	default:

@@ -1,16 +1,15 @@
-package runapi
+package exchange
 
 import (
 	"net/url"
 	"strings"
 )
 
-// ownLocation returns where a Location leads that is an address of the account's own programs,
-// below prefix, which ends with a slash; at is the path of the request, as it was sent. What
+// OwnLocation returns where a Location leads that is an address of the account's own, below prefix, which ends with a slash; at is the path of the request, as it was sent. What
 // it returns is put together anew and begins with the prefix: no browser, proxy or cache can
 // read another host or path from it. ok is false for all that leads elsewhere, or that some of
 // them might read so.
-func ownLocation(location, at, prefix string) (own string, ok bool) {
+func OwnLocation(location, at, prefix string) (own string, ok bool) {
 	if location == "" || strings.HasPrefix(location, "//") || strings.ContainsFunc(location, isUnsafe) {
 		return "", false
 	}
@@ -25,7 +24,7 @@ func ownLocation(location, at, prefix string) (own string, ok bool) {
 	to = from.ResolveReference(to)
 	path := to.EscapedPath()
 	below, ok := strings.CutPrefix(path, prefix)
-	if !ok || to.Host != "" || !isPlainPath(below) {
+	if !ok || to.Host != "" || !IsPlainPath(below) {
 		return "", false
 	}
 	own = path
@@ -42,9 +41,9 @@ func ownLocation(location, at, prefix string) (own string, ok bool) {
 // slash, and drop tabs and line ends.
 func isUnsafe(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("\"<>\\^`{|}", r) }
 
-// isPlainPath tells whether all read a path, as it is sent, alike: no part is empty, "." or
+// IsPlainPath tells whether all read a path, as it is sent, alike: no part is empty, "." or
 // "..", however it is written, and none hides what parts paths.
-func isPlainPath(path string) bool {
+func IsPlainPath(path string) bool {
 	parts := strings.Split(path, "/")
 	for i, escaped := range parts {
 		part, err := url.PathUnescape(escaped)
