@@ -123,6 +123,8 @@ type FoundFile struct {
 	Files   []wire.FileEntry // of a folder
 	Next    string           // the name that the next page begins behind, or ""
 	Close   func()
+	// OnBroken is told why a file could not be read to its end.
+	OnBroken func(ctx context.Context, err error)
 	// CountSent counts how much of a file was sent. It waits for the store, so it is
 	// called when all is done.
 	CountSent func(bytes int64)
@@ -131,7 +133,7 @@ type FoundFile struct {
 // File opens a file, or lists a folder.
 func (s *Service) File(ctx context.Context, c Caller, p *Credentials, path string, page FolderPage) (FoundFile, error) {
 	f, err := s.openFiles(ctx, c, p)
-	found := FoundFile{Meta: f.Meta, Name: path[strings.LastIndexByte(path, '/')+1:], Close: f.leave}
+	found := FoundFile{Meta: f.Meta, Name: path[strings.LastIndexByte(path, '/')+1:], Close: f.leave, OnBroken: s.logBrokenDownload}
 	if err != nil {
 		return found, err
 	}
@@ -292,8 +294,8 @@ func (s *Service) ChangeFile(ctx context.Context, c Caller, p *Credentials, path
 	return changed, fileFault(err)
 }
 
-// LogBrokenDownload logs a file that could not be read to its end.
-func (s *Service) LogBrokenDownload(ctx context.Context, err error) {
+// logBrokenDownload logs a file that could not be read to its end.
+func (s *Service) logBrokenDownload(ctx context.Context, err error) {
 	if ctx.Err() == nil {
 		s.o.Log.Error("a file could not be sent to its end", "error", err)
 	}

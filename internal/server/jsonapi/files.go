@@ -1,7 +1,6 @@
 package jsonapi
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"net/url"
@@ -93,110 +92,15 @@ func (c codec) file(h http.Header, r *server.Request) (server.Response, error) {
 		return reply, err
 	}
 	if found.Content != nil {
-		return c.send(h, r, &call.conditions, found, reply)
+		setting := r.Setting(found.Origin)
+		return server.SendFile(h, r, &call.conditions, &found, reply, func(size int64) {
+			wire.SetDownload(h, setting, wire.File{Name: found.Name, Type: wire.MediaTypeOf(found.Name), Size: size})
+		})
 	}
 	defer found.Close()
 	wire.SetJSON(h, r.Setting(found.Origin))
 	reply.Body = wire.AppendFiles(nil, found.Files, found.Next)
 	return reply, nil
-}
-
-// send answers with a file, or with the part of it that is asked for.
-func (c codec) send(h http.Header, r *server.Request, conditions *wire.Conditions, found service.FoundFile, reply server.Response) (server.Response, error) {
-	content, size := found.Content, found.Content.Size()
-	part := wire.ByteRange{To: size}
-	setting := r.Setting(found.Origin)
-	switch conditions.CheckRead(content.Tag(), content.Modified()) {
-	case wire.ReadPreconditionFailed:
-		found.Close()
-		return reply, fault.New(fault.PreconditionFailed, "the file is another than the one asked for: it was changed")
-	case wire.ReadNotModified:
-		found.Close()
-		wire.SetJSON(h, setting)
-		h.Del("Content-Type")
-		wire.SetContent(h, content.Tag(), content.Modified())
-		reply.Status = http.StatusNotModified
-		return reply, nil
-	}
-	if asked := r.HeaderValue("Range"); asked != "" && conditions.AllowsRange(content.Tag()) {
-		var partly bool
-		var err error
-		if part, partly, err = wire.ParseRange(asked, size); err != nil {
-			found.Close()
-			reply.Status = http.StatusRequestedRangeNotSatisfiable
-			reply.Body = server.EncodeErrorJSON(h, setting, service.Refused(err))
-			h.Set("Content-Range", "bytes */"+strconv.FormatInt(size, 10))
-			return reply, nil
-		}
-		if partly {
-			reply.Status = http.StatusPartialContent
-		}
-	}
-	wire.SetDownload(h, setting, wire.File{Name: found.Name, Type: wire.MediaTypeOf(found.Name), Size: part.To - part.From})
-	wire.SetContent(h, content.Tag(), content.Modified())
-	if reply.Status == http.StatusPartialContent {
-		h.Set("Content-Range", part.ContentRange(size))
-	}
-	if r.Method == http.MethodHead {
-		found.Close()
-	}
-	reply.Stream = func(ctx context.Context, w io.Writer) {
-		counted := &counter{Writer: w}
-		c.stream(ctx, counted, found, part)
-		found.CountSent(counted.bytes)
-	}
-	return reply, nil
-}
-
-// stream sends a part of a file. When it returns, the transfer no longer counts.
-func (c codec) stream(ctx context.Context, w io.Writer, found service.FoundFile, part wire.ByteRange) {
-	defer found.Close()
-	ctx, cancel := context.WithTimeout(ctx, service.LongestTransfer)
-	defer cancel()
-	if err := copyPart(ctx, w, found.Content, part); err != nil {
-		c.service.LogBrokenDownload(ctx, err)
-	}
-}
-
-// counter counts what is written.
-type counter struct {
-	io.Writer
-	bytes int64
-}
-
-func (c *counter) Write(b []byte) (int, error) {
-	n, err := c.Writer.Write(b)
-	c.bytes += int64(n)
-	return n, err
-}
-
-// sendAtOnce is how much of a file is held in memory while it is sent.
-const sendAtOnce = 256 << 10
-
-// copyPart writes a part of a file, as long as the caller reads it. Its error is one of
-// reading: a caller that has hung up is none.
-func copyPart(ctx context.Context, w io.Writer, content io.ReadSeeker, p wire.ByteRange) error {
-	if _, err := content.Seek(p.From, io.SeekStart); err != nil {
-		return err
-	}
-	buffer := make([]byte, min(sendAtOnce, p.To-p.From))
-	for at := p.From; at < p.To; {
-		n, err := content.Read(buffer[:min(int64(len(buffer)), p.To-at)])
-		if err != nil {
-			return err
-		}
-		if !writeChunk(ctx, w, buffer[:n]) {
-			return nil
-		}
-		at += int64(n)
-	}
-	return nil
-}
-
-// writeChunk writes to a caller, and tells whether it reads on.
-func writeChunk(ctx context.Context, w io.Writer, b []byte) bool {
-	_, err := w.Write(b)
-	return err == nil && ctx.Err() == nil
 }
 
 func (c codec) storeFile(h http.Header, r *server.Request) (server.Response, error) {
