@@ -44,14 +44,17 @@ type App struct {
 	settings config.Settings
 	o        Options
 
-	parts    parts
-	growth   *upkeep.Growth
-	url      string
-	main     *listen.Server
-	metrics  *listen.Server // nil where metrics have no listener of their own
-	stopping atomic.Bool
-	began    time.Time
-	failed   chan error
+	parts  parts
+	growth *upkeep.Growth
+	url    string
+	main   *listen.Server
+	sites  *listen.Server // nil where they have no listener of their own
+	// siteListener is opened before what builds links to sites; nil likewise.
+	siteListener listen.Listener
+	metrics      *listen.Server // nil where metrics have no listener of their own
+	stopping     atomic.Bool
+	began        time.Time
+	failed       chan error
 	// linesLeftOut is how many lines the log has left out.
 	linesLeftOut func() uint64
 
@@ -70,7 +73,7 @@ func New(s config.Settings, o Options) *App {
 	if o.Cores <= 0 {
 		o.Cores = runtime.GOMAXPROCS(0)
 	}
-	a := &App{settings: s, o: o, began: time.Now(), failed: make(chan error, 2)}
+	a := &App{settings: s, o: o, began: time.Now(), failed: make(chan error, 3)}
 	a.o.Log, a.linesLeftOut = telemetry.LimitLines(o.Log)
 	var bounds []int64
 	for plan := range s.Plans {
@@ -99,8 +102,10 @@ func (a *App) Start(ctx context.Context) (err error) {
 		return err
 	}
 	a.closes("listener", func(context.Context) error { return listener.Close() })
-	a.url = ownURL(&a.settings, listener.Addr())
-
+	a.url = a.settings.OwnURL(listen.LocalAddress(listener.Addr().String()))
+	if err := a.openSites(ctx); err != nil {
+		return err
+	}
 	handler, err := a.build(ctx)
 	if err != nil {
 		return err
@@ -111,7 +116,11 @@ func (a *App) Start(ctx context.Context) (err error) {
 		}
 	}
 	a.main = listen.NewServer(listener, a.serverOptions(handler, a.parts.tls))
-	a.closes("server", a.stopMain)
+	if a.siteListener != nil {
+		a.sites = listen.NewServer(a.siteListener, a.serverOptions(a.parts.siteHandler, a.parts.tls))
+		a.sites.Start(a.parts.guard, a.failed)
+	}
+	a.closes("server", a.stopServers)
 	a.main.Start(a.parts.guard, a.failed)
 	if !a.settings.Loopback() && !strings.HasPrefix(a.url, "https://") {
 		a.o.Log.Warn("callers on other machines send passwords and keys unencrypted: set up TLS, or set base-url to the https address of a proxy")

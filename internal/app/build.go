@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net/http"
-	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,12 +16,10 @@ import (
 	"ql/internal/account/usage"
 	"ql/internal/admit"
 	"ql/internal/auth"
-	"ql/internal/config"
 	"ql/internal/domainproof"
 	"ql/internal/guard"
 	"ql/internal/hostname"
 	"ql/internal/job"
-	"ql/internal/listen"
 	"ql/internal/network"
 	"ql/internal/observe"
 	"ql/internal/password"
@@ -32,6 +29,7 @@ import (
 	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
 	"ql/internal/resource/shares"
+	"ql/internal/resource/shares/owned"
 	"ql/internal/server"
 	"ql/internal/server/asset"
 	"ql/internal/server/download"
@@ -78,6 +76,8 @@ type parts struct {
 	certificates *tlscert.Monitor // nil for plain HTTP
 	traces       *telemetry.Traces
 	observer     *observe.Observer
+	handouts     *admit.TransferLimiter // files on their way to visitors of sites
+	siteHandler  http.Handler           // nil where there are no sites
 }
 
 // mostListeners is how many wait for changes of jobs on a node at once, each counted
@@ -164,6 +164,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 			return p.traces.Close(ctx)
 		})
 	}
+	p.handouts = a.newHandouts()
 	host := a.host(a.o.Log)
 	p.worker = a.newWorker(host)
 	p.caller = network.NewClient(a.egress(), network.ForWebhooks())
@@ -173,12 +174,13 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	service := service.New(service.Options{
 		Auth: authenticator, Accounts: p.store.Accounts, Audit: p.store.Audit, Keys: p.accounts, Owners: p.accounts, Domains: p.accounts, CheckDomain: proofs.Check, SiteDomains: p.accounts, CheckRecord: proofs.CheckRecord, Scripts: p.accounts, Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
 		Host: host, Records: p.recorder, History: p.store.Jobs, Jobs: p.worker, NewID: p.store.NewID, URLs: a.urls(), Limits: a.settings.Limits, Plans: a.settings.PlanNames(),
-		Shares: links{shares.Admin{Store: p.store.Shares, Clock: time.Now}, p.resources.Links},
+		Shares: owned.Links{Admin: shares.Admin{Store: p.store.Shares, Clock: time.Now}, Of: p.resources.Links},
 		Usage:  p.tally, StorageUsed: p.resources.StoredBytes, RecordsUsed: p.store.Jobs.RecordBytes,
 		Listeners: admit.NewTransferLimiter(admit.TransferOptions{Max: mostListeners, Reason: admit.TooManyListeners, Unlimited: a.settings.Dev}),
 		Databases: a.openDatabases, Changes: p.store.Changes,
 		Webhooks: service.Webhooks{History: p.store.Deliveries, Wake: func() { p.webhooks.Wake() }},
 		Files:    a.openTree, Transfers: admit.NewTransferLimiter(admit.TransferOptions{Max: mostTransfers, Wait: transferWait, Unlimited: a.settings.Dev}),
+		Handouts:     p.handouts,
 		CheckWebhook: p.caller.Check, DevelopmentWebhooks: a.settings.Dev, Unlimited: a.settings.Dev, Log: a.o.Log,
 		OnDeleted: func() { p.upkeep.RequestDeletions() },
 		OnRun:     func(state job.State, took time.Duration) { p.metrics.ObserveRun(string(state), took) },
@@ -193,6 +195,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 		Proxies: a.settings.TrustedProxies, HTTPS: strings.HasPrefix(a.url, "https://"),
 		Gate: p.gate, Ledger: p.ledger, BodyTime: a.settings.ReadTimeout, Log: a.o.Log, Guard: p.guard, OnServed: p.metrics.ObserveRequest,
 	})
+	sites := a.buildSites(service)
 	if err := a.startUpkeep(ctx); err != nil {
 		return nil, err
 	}
@@ -200,7 +203,11 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	if a.settings.Dev && a.settings.MetricsListen == "" {
 		next = server.LocalMetrics(p.metrics.Handler(), next, checkHost)
 	}
-	return p.traces.Middleware(next, func(r *http.Request) string { return cmp.Or(handler.Pattern(r.URL.Path), "none") }), nil
+	next = p.traces.Middleware(next, func(r *http.Request) string { return cmp.Or(handler.Pattern(r.URL.Path), "none") })
+	if sites != nil && a.settings.SitesShare() {
+		next = server.ByHost(a.settings.Hosts(), next, sites)
+	}
+	return next, nil
 }
 
 // startUpkeep removes, from now on, what is stored no longer.
@@ -315,31 +322,11 @@ func hashesAtOnce(cores int, memory, each int64) int {
 func isDevelopment(a account.Account) bool { return a.Username == account.Development }
 
 // origins are those of the service's own pages.
-func (a *App) origins() []hostname.Origin {
-	var own []hostname.Origin
+func (a *App) origins() (own []hostname.Origin) {
 	for _, address := range []string{a.url, a.settings.JSONAPIURL} {
-		u, err := url.Parse(address)
-		if err != nil || address == "" {
-			continue
-		}
-		if o, err := hostname.ParseOrigin(u.Scheme + "://" + u.Host); err == nil {
+		if o, err := hostname.OriginOf(address); err == nil {
 			own = append(own, o)
 		}
 	}
 	return own
-}
-
-// ownURL is how callers reach the service where the settings do not say.
-func ownURL(s *config.Settings, at interface{ String() string }) string {
-	if s.BaseURL != "" {
-		return s.BaseURL
-	}
-	if len(s.ACMEDomains) > 0 {
-		return "https://" + s.ACMEDomains[0]
-	}
-	scheme := "http://"
-	if s.TLS() {
-		scheme = "https://"
-	}
-	return scheme + listen.LocalAddress(at.String())
 }

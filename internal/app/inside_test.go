@@ -148,20 +148,6 @@ func TestConnectionsPerAddress(t *testing.T) {
 	}
 }
 
-func TestAddresses(t *testing.T) {
-	at := &net.TCPAddr{IP: net.IPv4zero, Port: 80}
-	for want, s := range map[string]config.Settings{
-		"http://localhost:80":  {},
-		"https://localhost:80": {TLSCert: "x"},
-		"https://a.example":    {ACMEDomains: []string{"a.example"}},
-		"https://b.example/x":  {ACMEDomains: []string{"a.example"}, BaseURL: "https://b.example/x"},
-	} {
-		if got := ownURL(&s, at); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
-	}
-}
-
 func TestTLS(t *testing.T) {
 	folder := t.TempDir()
 	authority := tlscerttest.Write(t, folder, 1)

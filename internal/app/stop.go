@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ql/internal/guard"
+	"ql/internal/listen"
 )
 
 // How long a stop takes beyond the time that settings give scripts under way.
@@ -93,10 +94,14 @@ func within(ctx context.Context, g *guard.Guard, until time.Time, end func(conte
 	}
 }
 
-// stopMain ends the server of callers. That some are cut off after the time which
-// settings give them is no failure of the stop: their operator wants it so.
-func (a *App) stopMain(ctx context.Context) error {
-	cut, err := a.main.Shutdown(ctx, a.scriptsEnd)
+// stopServers ends the servers of callers and of visitors, both at once. That some are cut off
+// after the time which settings give them is no failure of the stop: their operator wants it so.
+func (a *App) stopServers(ctx context.Context) error {
+	servers := []*listen.Server{a.main}
+	if a.sites != nil {
+		servers = append(servers, a.sites)
+	}
+	cut, err := listen.ShutdownAll(ctx, a.parts.guard, a.scriptsEnd, servers)
 	if cut > 0 {
 		a.o.Log.Warn("calls in flight were aborted after the stop timeout: their callers got no answer, and what their scripts did stays done",
 			"calls", cut, "stop_timeout", a.settings.StopTimeout.String())

@@ -48,6 +48,7 @@ var layers = []layer{
 	{pkg: "internal/hostname", others: []string{"golang.org/x/net/idna", "golang.org/x/text"}},
 	{pkg: "internal/keyedlock"},
 	{pkg: "internal/redacted"},
+	{pkg: "internal/site"},
 	{pkg: "internal/wire", imports: []string{"internal/hostname", "internal/redacted"}},
 	{pkg: "internal/password", others: []string{"golang.org/x/crypto"}},
 	{pkg: "internal/fault"},
@@ -84,6 +85,7 @@ var layers = []layer{
 	{pkg: "internal/resource/files/filestest", imports: []string{"internal/engine", "lang/value"}},
 	{pkg: "internal/sqlite", others: []string{"modernc.org/libc", "modernc.org/sqlite"}},
 	{pkg: "internal/resource/sessions", imports: []string{"internal/account", "internal/engine", "internal/keyedlock", "lang/value"}, others: []string{"modernc.org/sqlite"}},
+	{pkg: "internal/resource/shares/owned", imports: []string{"internal/account", "internal/engine", "internal/resource/shares", "internal/wire"}},
 	{pkg: "internal/resource/shares", imports: []string{"internal/account", "internal/engine", "internal/fault", "lang/value"}},
 	{pkg: "internal/member", others: []string{"golang.org/x/sys"}},
 	{pkg: "internal/job", imports: []string{"internal/account", "internal/member", "internal/principal"}},
@@ -142,7 +144,7 @@ var layers = []layer{
 	// It speaks no HTTP, which TestWalls checks, and never calls up into the server.
 	{
 		pkg:     "internal/service",
-		imports: append([]string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/admit", "internal/audit", "internal/auth", "internal/domainproof", "internal/editor", "internal/engine", "internal/execution", "internal/fault", "internal/job", "internal/journal", "internal/principal", "internal/record", "internal/redacted", "internal/webhook", "internal/wire", "internal/worker"}, language...),
+		imports: append([]string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/admit", "internal/audit", "internal/auth", "internal/domainproof", "internal/editor", "internal/engine", "internal/execution", "internal/fault", "internal/job", "internal/journal", "internal/principal", "internal/record", "internal/redacted", "internal/site", "internal/webhook", "internal/wire", "internal/worker"}, language...),
 	},
 	{pkg: "internal/server", imports: []string{"internal/account", "internal/admit", "internal/auth", "internal/fault", "internal/guard", "internal/hostname", "internal/principal", "internal/redacted", "internal/service", "internal/wire"}},
 	// The conventions know nothing of each other.
@@ -154,6 +156,7 @@ var layers = []layer{
 	{pkg: "internal/server/jsonapi", imports: []string{"internal/fault", "internal/job", "internal/principal", "internal/redacted", "internal/server", "internal/service", "internal/wire"}},
 	{pkg: "internal/server/exchange", imports: []string{"internal/fault", "internal/server", "internal/service", "internal/wire"}},
 	{pkg: "internal/server/runapi", imports: []string{"internal/account", "internal/fault", "internal/job", "internal/principal", "internal/server", "internal/server/exchange", "internal/service", "internal/wire"}},
+	{pkg: "internal/server/site", imports: []string{"internal/account/names", "internal/fault", "internal/hostname", "internal/job", "internal/principal", "internal/server", "internal/server/exchange", "internal/service", "internal/site", "internal/wire"}},
 	{
 		pkg:     "internal/backup",
 		imports: []string{"internal/account", "internal/account/seal", "internal/disk", "internal/job", "internal/resource/files", "internal/sqlite", "internal/store/blob/dir", "internal/store/sqlite"},
@@ -178,7 +181,7 @@ var layers = []layer{
 		pkg: "internal/app",
 		imports: []string{
 			"internal/account", "internal/account/seal", "internal/account/usage", "internal/admit", "internal/auth", "internal/backup", "internal/config", "internal/domainproof", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/hostname", "internal/job", "internal/listen",
-			"internal/network", "internal/observe", "internal/password", "internal/platform", "internal/record", "internal/resource", "internal/resource/*", "internal/resource/databases/owned", "internal/server", "internal/server/*", "internal/service",
+			"internal/network", "internal/observe", "internal/password", "internal/platform", "internal/record", "internal/resource", "internal/resource/*", "internal/resource/databases/owned", "internal/resource/shares/owned", "internal/server", "internal/server/*", "internal/service",
 			"internal/store", "internal/store/blob/dir", "internal/store/sqlite", "internal/telemetry", "internal/tlscert", "internal/upkeep", "internal/webhook", "internal/wire", "internal/worker",
 			"lang", "lang/value",
 		},

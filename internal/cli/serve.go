@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 
+	"ql/internal/account"
 	"ql/internal/app"
 	"ql/internal/config"
 	"ql/internal/platform"
@@ -73,16 +74,20 @@ func (c *console) welcome(s *config.Settings, service *app.App) error {
 			Status  string `json:"status"`
 			URL     string `json:"url"`
 			Metrics string `json:"metrics,omitempty"`
-		}{"serving", service.URL(), service.MetricsAddress()})
+			Sites   string `json:"sites,omitempty"`
+		}{"serving", service.URL(), service.MetricsAddress(), sitesOf(service)})
 		return nil
 	}
 	fmt.Fprintf(c.out, "serving %s\n", service.URL())
 	if m := service.MetricsAddress(); m != "" {
 		fmt.Fprintf(c.out, "metrics http://%s/metrics\n", m)
 	}
+	if !s.Dev && service.SiteURL("") != "" {
+		fmt.Fprintf(c.out, "sites %s/\n", sitesOf(service))
+	}
 	switch {
 	case s.Dev:
-		c.welcomeDeveloper(s, service.URL())
+		c.welcomeDeveloper(s, service)
 	case s.DevUsername != "":
 		fmt.Fprintln(c.out, "\nThe development account is open to whoever knows its dev-username and dev-password;\nwhat it keeps is removed every 24 hours.")
 	}
@@ -94,14 +99,26 @@ func (c *console) welcome(s *config.Settings, service *app.App) error {
 }
 
 // welcomeDeveloper shows a call in each convention, to paste into a shell.
-func (c *console) welcomeDeveloper(s *config.Settings, url string) {
+func (c *console) welcomeDeveloper(s *config.Settings, service *app.App) {
 	const script = "EMIT 6 * 7"
+	url := service.URL()
 	name, password := s.DevUsername, s.DevPassword.Reveal()
 	fmt.Fprintf(c.out, "\nThe development account is open: username %s, password %s. Paste into another shell:\n\n", name, password)
 	fmt.Fprintf(c.out, "  curl %s/v1/query -H 'Content-Type: application/json' -d %s\n", quoted(cmp.Or(s.JSONAPIURL, url)),
 		quoted(fmt.Sprintf(`{"auth":{"username":%q,"password":%q},"query":%q}`, name, password, script)))
 	fmt.Fprintf(c.out, "  curl %s/api --data-urlencode %s --data-urlencode %s --data-urlencode %s\n", quoted(url),
 		quoted("identity="+name), quoted("password="+password), quoted("q="+script))
+	if service.SiteURL("") != "" {
+		fmt.Fprintf(c.out, "\nIts folder /site is the site %s/\n", service.SiteURL(account.Development))
+	}
+}
+
+// sitesOf is where sites are, of whatever account; "" where there are none.
+func sitesOf(service *app.App) string {
+	if service.SiteURL("") == "" {
+		return ""
+	}
+	return service.SiteURL("{username}")
 }
 
 // quoted is a word of a shell's command line, in quotes where it needs them.

@@ -27,6 +27,10 @@ type Settings struct {
 	JSONAPIURL string
 	FileURL    string
 	SiteURL    string
+	// SiteListen is where sites are served, "" for nowhere; where it is Listen, they are told from
+	// the service by their hosts. SiteHost is the domain below which each account has a host.
+	SiteListen string
+	SiteHost   string
 	// AllowedHosts are the names by which the service may be called, besides
 	// those of its addresses; empty, with no address set, for any.
 	AllowedHosts   []string
@@ -135,8 +139,12 @@ func All() []Setting {
 			set: func(s *Settings, text string) (err error) { s.JSONAPIURL, err = parseURL(text); return err }},
 		{Name: "file-url", Group: groupURLs, Takes: "URL", Default: "base-url", Help: "What links to shared files begin with",
 			set: func(s *Settings, text string) (err error) { s.FileURL, err = parseURL(text); return err }},
-		{Name: "site-url", Group: groupURLs, Takes: "URL", Default: "the listener of sites", Help: "What links to sites begin with",
+		{Name: "site-url", Group: groupURLs, Takes: "URL", Default: "the listener of sites", Help: "How visitors reach the sites' domain: its scheme and port are those of links to sites",
 			set: func(s *Settings, text string) (err error) { s.SiteURL, err = parseURL(text); return err }},
+		{Name: "site-host", Group: groupURLs, Takes: "DOMAIN", Default: "that of site-url; localhost with --dev", Help: "The domain below which each account's site has a host, by its username",
+			set: func(s *Settings, text string) (err error) { s.SiteHost, err = parseSiteHost(text); return err }},
+		{Name: "site-listen", Group: groupBasics, Takes: "HOST:PORT", Default: "the port after that of listen, with --dev, site-host or site-url; otherwise no sites", Help: "Where sites are served; the address of listen where hosts shall tell them apart",
+			set: func(s *Settings, text string) (err error) { s.SiteListen, err = parseListen(text); return err }},
 		{Name: "allowed-hosts", Group: groupURLs, Takes: "HOST,…", Default: "those of the addresses above; any where none is set", Help: "Further names by which the service may be called",
 			set: func(s *Settings, text string) (err error) { s.AllowedHosts, err = parseHosts(text); return err }},
 		{Name: "trusted-proxies", Group: groupURLs, Takes: "NETWORK,…", Default: "none", Help: "Proxies whose X-Forwarded-For is believed, as 10.0.0.0/8",
@@ -244,6 +252,7 @@ func (s *Settings) complete() {
 	if s.FileURL == "" {
 		s.FileURL = s.BaseURL
 	}
+	s.completeSites()
 	if s.SignUp == "" {
 		s.SignUp = SignUpClosed
 		if s.Dev {

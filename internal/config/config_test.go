@@ -99,7 +99,7 @@ log_level = "warn"`, 0o644)
 func TestEverySetting(t *testing.T) {
 	values := map[string]string{
 		"listen": "0.0.0.0:80", "data": "/srv/ql", "master-key-file": "/k",
-		"base-url": "https://a.example/x/", "json-api-url": "https://j.example", "file-url": "https://f.example", "site-url": "https://s.example",
+		"base-url": "https://a.example/x/", "json-api-url": "https://j.example", "file-url": "https://f.example", "site-url": "https://s.example", "site-host": "s.example", "site-listen": ":81",
 		"allowed-hosts": "A.example,b.example", "trusted-proxies": "10.1.2.3/8,::1",
 		"tls-cert": "c", "tls-key": "k", "acme-domains": "d.example", "acme-email": "a@b.c",
 		"dev": "yes", "dev-public": "on", "dev-username": "u", "dev-password": "p",
@@ -234,7 +234,7 @@ func TestLimitsOfZero(t *testing.T) {
 	want := []string{
 		"calls_per_month", "databases", "egress_per_month", "fetch_bytes", "fetch_ratio", "fetch_time", "fetches", "fetches_at_once",
 		"file_bytes", "files", "history_bytes", "listeners", "origin_rate", "published", "published_bytes", "rate", "rate_burst", "records_bytes", "running_per_month",
-		"standing", "standing_bytes", "storage_bytes", "trace_first", "trace_last",
+		"site_rate", "standing", "standing_bytes", "storage_bytes", "trace_first", "trace_last",
 	}
 	if !slices.Equal(zero, want) {
 		t.Errorf("0 is taken by\n%v, want\n%v", zero, want)
@@ -321,6 +321,17 @@ func TestRefused(t *testing.T) {
 		{name: "an e-mail for nothing", flags: map[string]string{"acme-email": "a@b.c"}, want: []string{"acme-email: "}},
 		{name: "times that do not fit", flags: map[string]string{"read-timeout": "1s"}, want: []string{"read-header-timeout: 5s is longer than read-timeout, 1s"}},
 		{name: "one address for two", flags: map[string]string{"metrics-listen": "127.0.0.1:8080"}, want: []string{"metrics-listen: "}},
+		{name: "sites for others", flags: map[string]string{"dev": "true", "site-listen": ":8081"}, want: []string{"site-listen: with dev only this machine is listened to"}, lines: 1},
+		{name: "sites nowhere", flags: map[string]string{"site-listen": ":8081"}, want: []string{"site-host: sites need a domain"}, lines: 1},
+		{name: "sites at an address", flags: map[string]string{"site-host": "192.0.2.1"}, want: []string{`--site-host: "192.0.2.1" is no domain`}, lines: 1},
+		{name: "no port for sites", flags: map[string]string{"site-host": "s.example", "listen": "127.0.0.1:65535"}, want: []string{"site-listen: there is no port after"}, lines: 1},
+		{name: "sites at the metrics", flags: map[string]string{"site-host": "s.example", "metrics-listen": "127.0.0.1:8081"}, want: []string{"metrics-listen: "}, lines: 1},
+		{name: "sites that cannot be told apart", flags: map[string]string{"site-host": "s.example", "site-listen": "127.0.0.1:8080"}, want: []string{"site-listen: it is that of listen, and without base-url"}, lines: 1},
+		{name: "sites with two hosts", flags: map[string]string{"site-host": "s.example", "site-url": "https://t.example"}, want: []string{"site-url: its host is not that of site-host"}, lines: 1},
+		{name: "sites around our own pages", flags: map[string]string{"site-host": "a.example", "base-url": "https://api.a.example"}, want: []string{"site-host: base-url has the host api.a.example"}, lines: 1},
+		{name: "sites below our own pages", flags: map[string]string{"site-host": "a.example", "base-url": "https://a.example:8443"}, want: []string{"site-host: base-url has the host a.example"}, lines: 1},
+		{name: "sites at files", flags: map[string]string{"site-host": "a.example", "base-url": "https://b.example", "file-url": "https://f.a.example"}, want: []string{"site-host: file-url"}, lines: 1},
+		{name: "sites at the API", flags: map[string]string{"site-url": "https://a.example", "base-url": "https://b.example", "json-api-url": "https://a.example"}, want: []string{"site-url: it has the origin of json-api-url"}, lines: 1},
 		{name: "sites beside our own pages", flags: map[string]string{"base-url": "https://a.example", "site-url": "https://a.example/sites"}, want: []string{"site-url: "}},
 	}
 	for _, test := range tests {

@@ -143,6 +143,15 @@ func parseDomains(text string) ([]string, error) {
 	return domains, nil
 }
 
+// parseSiteHost takes a name that other names can stand below.
+func parseSiteHost(text string) (string, error) {
+	domain, err := hostname.ParseDomain(text)
+	if err != nil {
+		return "", fmt.Errorf("%q is no domain such as sites.example.com, below which each account has a name", text)
+	}
+	return domain, nil
+}
+
 func parseEmail(text string) (string, error) {
 	if alias, err := names.ParseAlias(text); err != nil || alias.Kind != names.Email {
 		return "", fmt.Errorf("%q is no e-mail address such as ops@example.com", text)

@@ -30,6 +30,8 @@ const (
 	PreconditionFailed  Code = "precondition_failed"
 	RangeNotSatisfiable Code = "range_not_satisfiable"
 
+	MisdirectedRequest Code = "misdirected_request"
+
 	MethodNotAllowed     Code = "method_not_allowed"
 	UnsupportedMediaType Code = "unsupported_media_type"
 	TooLarge             Code = "too_large"
@@ -105,6 +107,8 @@ var statuses = map[Code]int{
 	UnsupportedMediaType: 415,
 
 	RangeNotSatisfiable: 416,
+
+	MisdirectedRequest: 421,
 
 	SyntaxError:         unprocessable,
 	ScriptFailed:        unprocessable,

@@ -2,6 +2,7 @@ package hostname
 
 import (
 	"errors"
+	"net/url"
 	"strconv"
 	"strings"
 )
@@ -12,6 +13,15 @@ type Origin struct {
 	Scheme string // "https" or "http"
 	Host   string // a domain, an IPv4 address, or an IPv6 address in brackets
 	Port   uint16
+}
+
+// OriginOf returns the origin of an address, such as https://api.example.com/v1.
+func OriginOf(address string) (Origin, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return Origin{}, ErrOrigin
+	}
+	return ParseOrigin(u.Scheme + "://" + u.Host)
 }
 
 // ErrOrigin says that a text is no origin of a web page.

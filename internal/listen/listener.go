@@ -12,6 +12,9 @@ import (
 	"sync"
 )
 
+// Listener is an open one.
+type Listener = net.Listener
+
 // Limits bound the connections of a listener.
 type Limits struct {
 	Connections int // at once
@@ -19,7 +22,7 @@ type Limits struct {
 }
 
 // Open opens a listener at the address of a setting, which its error names.
-func Open(ctx context.Context, setting, address string, l Limits) (net.Listener, error) {
+func Open(ctx context.Context, setting, address string, l Limits) (Listener, error) {
 	var config net.ListenConfig
 	opened, err := config.Listen(ctx, "tcp", address)
 	if err != nil {

@@ -101,6 +101,26 @@ func (s *Server) Shutdown(ctx context.Context, deadline time.Time) (aborted int6
 	return aborted, ignoreClosed(err)
 }
 
+// ShutdownAll is Shutdown of several servers at once.
+func ShutdownAll(ctx context.Context, g *guard.Guard, deadline time.Time, servers []*Server) (aborted int64, err error) {
+	type ended struct {
+		aborted int64
+		err     error
+	}
+	ends := make(chan ended, len(servers))
+	for _, s := range servers {
+		g.Go("server", func() {
+			n, err := s.Shutdown(ctx, deadline)
+			ends <- ended{n, err}
+		})
+	}
+	for range servers {
+		e := <-ends
+		aborted, err = aborted+e.aborted, errors.Join(err, e.err)
+	}
+	return aborted, err
+}
+
 func ignoreClosed(err error) error {
 	if errors.Is(err, net.ErrClosed) {
 		return nil

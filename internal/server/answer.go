@@ -29,6 +29,8 @@ type Response struct {
 	// StreamWhole is Stream of what is of no use in part: where it fails, the connection is cut, so
 	// that nobody takes what was sent for all of it.
 	StreamWhole func(ctx context.Context, w io.Writer) error
+	// After, where there is one, is called once the answer was written, and may wait for the store.
+	After func()
 	// RetryAfter says when to try again; 0 says nothing.
 	RetryAfter time.Duration
 	// BeforeAuth says that the request was refused before its account was known: a
@@ -53,6 +55,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
 		_ = r.control.SetReadDeadline(time.Time{})
 	}
 	header := w.Header()
+	r.encodeError = route.EncodeError
 	reply, err := h.run(header, r, route)
 	if err != nil {
 		clear(header)
@@ -75,6 +78,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
 	if v := reply.Rate; v != nil && (v.Reset > 0 || !v.OK) {
 		header.Set("RateLimit-Policy", v.Policy())
 		header.Set("RateLimit", v.Limit())
+	}
+	if reply.After != nil {
+		defer reply.After()
 	}
 	turns := h.turns(r, &reply)
 	defer turns.Release()

@@ -29,10 +29,11 @@ import (
 	"ql/internal/hostname"
 	"ql/internal/record"
 	"ql/internal/resource/databases"
-	"ql/internal/resource/databases/owned"
+	ownedDatabases "ql/internal/resource/databases/owned"
 	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
 	"ql/internal/resource/shares"
+	"ql/internal/resource/shares/owned"
 	"ql/internal/server"
 	"ql/internal/server/asset"
 	"ql/internal/server/download"
@@ -147,7 +148,9 @@ func boot(t testing.TB, change ...settings) *world {
 		Databases: (&folders{root: folder}).owned,
 		Changes:   store.Jobs(),
 		Webhooks:  service.Webhooks{History: store.Deliveries()},
-		Shares:    links{shares.Admin{Store: store.Shares(), Clock: time.Now}, handedOut},
+		Shares: owned.Links{Admin: shares.Admin{Store: store.Shares(), Clock: time.Now}, Of: func(a account.Account, l account.Limits) *shares.Links {
+			return handedOut.For(a.ID, shares.Limits{Bounds: shares.Bounds{Bytes: l.StorageBytes}})
+		}},
 		Transfers: admit.NewTransferLimiter(admit.TransferOptions{Max: 16}),
 		Records:   w.recorder,
 		History:   store.Jobs(),
@@ -219,7 +222,7 @@ func (f *folders) open(ctx context.Context, a account.Account, l account.Limits,
 // owned opens the databases that scripts of an account reach.
 func (f *folders) owned(_ context.Context, a account.Account, _ account.Limits) (service.OwnedDatabases, func(), error) {
 	db := databases.New(databases.Options{Folder: filepath.Join(f.root, "accounts", strconv.FormatInt(int64(a.ID), 10), ".ql")})
-	return owned.Databases{All: db}, func() { _ = db.Close() }, nil
+	return ownedDatabases.Databases{All: db}, func() { _ = db.Close() }, nil
 }
 
 type secrets struct {

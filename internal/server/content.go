@@ -36,7 +36,7 @@ func SendFile(h http.Header, r *Request, conditions *wire.Conditions, found *ser
 		if part, partly, err = wire.ParseRange(asked, size); err != nil {
 			found.Close()
 			reply.Status = http.StatusRequestedRangeNotSatisfiable
-			reply.Body = EncodeErrorJSON(h, r.Setting(found.Origin), service.Refused(err))
+			reply.Body = r.encodeError(h, r.Setting(found.Origin), service.Refused(err))
 			h.Set("Content-Range", "bytes */"+strconv.FormatInt(size, 10))
 			return reply, nil
 		}

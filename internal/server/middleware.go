@@ -33,6 +33,20 @@ func isAllowed(hosts []string, called string) bool {
 		name == "localhost" || host.Addr.IsLoopback()
 }
 
+// ByHost has the service answer what is called by a name of its own, and sites all else: those know
+// which hosts are theirs. Health is asked for by whatever name, such as an address.
+func ByHost(own []string, service, sites http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := hostname.ParseHostPort(r.Host)
+		isHealth := (r.URL.Path == "/healthz" || r.URL.Path == "/readyz") && (err != nil || host.IsAddr())
+		if isHealth || isAllowed(own, r.Host) {
+			service.ServeHTTP(w, r)
+			return
+		}
+		sites.ServeHTTP(w, r)
+	})
+}
+
 // LocalMetrics shows metrics to callers on this machine, by a name that check does not
 // refuse. Only development does: behind a proxy of the same machine everybody
 // calls from there.

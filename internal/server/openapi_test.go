@@ -182,8 +182,8 @@ func TestDescription(t *testing.T) {
 func TestDescriptionHasEveryStatus(t *testing.T) {
 	doc, err := description()
 	check(t, err)
-	// What only downloads give, only making a key, and only proving a domain.
-	never := []fault.Code{fault.FileGone, fault.AlreadyExists, fault.DomainNotProven}
+	// What only downloads give, only making a key, only proving a domain, and only sites.
+	never := []fault.Code{fault.FileGone, fault.AlreadyExists, fault.DomainNotProven, fault.MisdirectedRequest}
 	// A body is what only some routes take, and a script what only some run.
 	ofBodies := []fault.Code{fault.UnsupportedMediaType}
 	ofScripts := []fault.Code{

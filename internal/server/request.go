@@ -28,7 +28,9 @@ type Request struct {
 	bodyTime time.Duration
 	memory   service.CallMemory
 	gate     *admit.Gate
-	isBroken bool // its answer could not be written to its end
+	// encodeError is that of the route.
+	encodeError func(http.Header, wire.HeaderOptions, *service.Refusal) []byte
+	isBroken    bool // its answer could not be written to its end
 }
 
 func (h *Handler) newRequest(w http.ResponseWriter, r *http.Request, began time.Time) *Request {

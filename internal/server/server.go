@@ -22,6 +22,8 @@ import (
 // Options are what a Handler is made of.
 type Options struct {
 	Routes []Route
+	// RoutesAlone leaves out the routes that every service has, where all addresses are somebody's.
+	RoutesAlone bool
 	// Preflight returns why pages of an origin may not call, nil where some
 	// account lists it.
 	Preflight func(context.Context, auth.Origin) error
@@ -61,8 +63,8 @@ type Handler struct {
 	drains chan struct{}
 }
 
-// New returns a handler of the routes given and of those that every service
-// has: its health and its description.
+// New returns a handler of the routes given and, where they are not alone, of those that every
+// service has: its health and its description.
 func New(o Options) *Handler {
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -74,7 +76,11 @@ func New(o Options) *Handler {
 		o.BodyTime = 15 * time.Second
 	}
 	h := &Handler{o: o, drains: make(chan struct{}, mostDrains)}
-	h.router = newRouter(slices.Concat(h.healthRoutes(), o.Routes))
+	routes := o.Routes
+	if !o.RoutesAlone {
+		routes = slices.Concat(h.healthRoutes(), routes)
+	}
+	h.router = newRouter(routes)
 	return h
 }
 

@@ -1,51 +1,14 @@
 package server_test
 
 import (
-	"context"
 	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
 	"ql/internal/account"
-	"ql/internal/engine"
 	"ql/internal/resource/shares"
-	"ql/internal/wire"
 )
-
-// links are those of the store, for the service under test.
-type links struct {
-	shares.Admin
-	of *shares.Shares
-}
-
-func (l links) Create(ctx context.Context, a account.Account, limits account.Limits, s engine.Share) (wire.ShareEntry, string, error) {
-	url, id, err := l.of.For(a.ID, shares.Limits{Bounds: shares.Bounds{Bytes: limits.StorageBytes}}).Make(ctx, s)
-	if err != nil {
-		return wire.ShareEntry{}, "", err
-	}
-	e, err := l.Show(ctx, a.ID, id)
-	return wire.ShareEntry{
-		ID: e.ID(), Path: e.Path, Name: e.Name, Size: e.Size, Status: string(e.State), Times: e.Times, Used: e.Used,
-		CreatedAt: e.Made, ExpiresAt: e.Expires, RevokedAt: e.Revoked,
-	}, url, err
-}
-
-func (l links) List(ctx context.Context, a account.ID, before string, limit int) ([]wire.ShareEntry, error) {
-	entries, err := l.Admin.List(ctx, a, before, limit)
-	var list []wire.ShareEntry
-	for _, e := range entries {
-		one := wire.ShareEntry{
-			ID: e.ID(), Path: e.Path, Name: e.Name, Size: e.Size, Status: string(e.State), Times: e.Times, Used: e.Used,
-			CreatedAt: e.Made, ExpiresAt: e.Expires, RevokedAt: e.Revoked,
-		}
-		for _, r := range e.Receipts {
-			one.Receipts = append(one.Receipts, wire.ShareReceipt{At: r.At, Address: r.Address, Agent: r.Agent, Sent: r.Sent, FinishedAt: r.Finished})
-		}
-		list = append(list, one)
-	}
-	return list, err
-}
 
 // share makes a link of each account, all with the id that is returned. It may
 // be called once.

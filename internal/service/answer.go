@@ -36,6 +36,9 @@ type Answer struct {
 	// the script: it may know it from the inside.
 	By      principal.Credential
 	Trusted bool
+	// OnSent is told of the page of a site how many bytes of it were sent; nil where nothing is to
+	// be counted.
+	OnSent func(bytes int64)
 	// Callers are those of a published script.
 	Callers account.Callers
 	// answers says that the caller may answer the script's questions.

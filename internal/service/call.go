@@ -20,7 +20,7 @@ func (s *Service) reserveCall(ctx context.Context, c Caller, q *Query) error {
 // call is what the history of a job shows of its call. A request that cannot be kept is no reason
 // for a job to fail.
 func (s *Service) call(x *execution.Execution, q *Query) job.Call {
-	c := job.Call{Name: cmp.Or(q.programName(), job.NameOf(q.Script)), Source: x.Source(), Origin: q.origin}
+	c := job.Call{Name: cmp.Or(q.calledName(), job.NameOf(q.Script)), Source: x.Source(), Origin: q.origin}
 	plain, err := execution.EncodeCalled(&q.Request, q.Input)
 	if err == nil && plain != nil {
 		c.Request, err = s.o.Jobs.SealRequest(x.Account.ID, x.ID, plain)

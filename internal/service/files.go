@@ -21,6 +21,12 @@ import (
 type FileTree interface {
 	// Open opens a file to be read, as it is at this moment.
 	Open(ctx context.Context, path string) (FileContent, error)
+	// Stat tells what stands at each of some paths; the zero FileInfo where there is nothing, as at
+	// a path that cannot be used.
+	Stat(ctx context.Context, paths []string) ([]engine.FileInfo, error)
+	// NamesWith returns the names in a folder that begin with a text, in their order, and no more
+	// than so many.
+	NamesWith(ctx context.Context, folder, beginning string, most int) ([]string, error)
 	// List is that of engine.Files.
 	List(ctx context.Context, path, after string) iter.Seq2[engine.FileInfo, error]
 	// Upload writes a file from a stream of so many bytes, negative where that is

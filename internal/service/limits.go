@@ -81,6 +81,7 @@ func (s *Service) AccountLimits(ctx context.Context, c Caller, p *Credentials) (
 const (
 	limitRate       = "rate"
 	limitOriginRate = "origin_rate"
+	limitSiteRate   = "site_rate"
 	limitConcurrent = "concurrent"
 	limitListeners  = "listeners"
 )
@@ -92,10 +93,10 @@ func listLimits(l account.Limits, lifted bool, used usage.Used, stored, kept *in
 	rate, originRate := orNoLimit(int64(l.Rate)), orNoLimit(int64(l.OriginRate))
 	concurrent, queued := int64(l.Concurrent), int64(l.Queued)
 	standing, standingBytes := orNoLimit(int64(l.Suspended)), orNoLimit(l.SuspendedBytes)
-	listeners := orNoLimit(int64(l.Listeners))
+	listeners, siteRate := orNoLimit(int64(l.Listeners)), orNoLimit(int64(l.SiteRate))
 	if lifted {
 		rate, originRate, concurrent, queued, standing, standingBytes = noLimit, noLimit, noLimit, noLimit, noLimit, noLimit
-		listeners = noLimit
+		listeners, siteRate = noLimit, noLimit
 	}
 	return []wire.AccountLimit{
 		{Name: "storage", Value: orNoLimit(l.StorageBytes), Used: stored},
@@ -105,6 +106,7 @@ func listLimits(l account.Limits, lifted bool, used usage.Used, stored, kept *in
 		{Name: usage.Egress, Value: orNoLimit(l.EgressPerMonth), Used: &used.Egress},
 		{Name: limitRate, Value: rate},
 		{Name: limitOriginRate, Value: originRate},
+		{Name: limitSiteRate, Value: siteRate},
 		{Name: limitConcurrent, Value: concurrent},
 		{Name: "queued", Value: queued},
 		{Name: limitListeners, Value: listeners},

@@ -24,6 +24,9 @@ type Program struct {
 // identify tells as whom a query runs. Whoever calls a program by its owner's name, and has
 // no credentials of that account, is a visitor.
 func (s *Service) identify(ctx context.Context, c Caller, q *Query) (caller, error) {
+	if q.Page != nil {
+		return q.Page.Site.visitor(), nil
+	}
 	if q.Program == nil || q.Program.Owner == "" {
 		return s.authenticate(ctx, c, q.Credentials)
 	}

@@ -17,6 +17,7 @@ type Query struct {
 	Credentials *Credentials // nil where the caller brought no credentials
 	Script      string
 	Program     *Program // a published script to call instead; nil for none
+	Page        *Page    // a script of a site to run instead; nil for none
 	Async       bool
 	Request     wire.Request
 	// Input is what the script's INPUT FIELDS are given: JSON of a map, nil for nothing.
@@ -50,6 +51,15 @@ func (q *Query) programName() string {
 		return ""
 	}
 	return q.published.Name
+}
+
+// calledName names what is run where its caller did not send it: the published script, or the file
+// of the site; "" for none.
+func (q *Query) calledName() string {
+	if q.Page != nil {
+		return q.Page.Target.Path
+	}
+	return q.programName()
 }
 
 // Query runs a script. A script that fails is an answer, not an error.
@@ -94,15 +104,22 @@ func (s *Service) answer(ctx context.Context, who caller, c Caller, q Query, a A
 	if err := q.Within(wireLimits(limits)); err != nil {
 		return a, err
 	}
-	if q.Program == nil {
+	if q.Program == nil && q.Page == nil {
 		if err := s.o.Auth.MaySend(ctx, who.Principal, q.Script); err != nil {
 			return a, err
 		}
 	}
-	verdict := s.countCall(who, c, limits)
+	verdict := s.countQuery(who, c, &q, limits)
 	a.Rate = &verdict
 	if err := verdict.Err(); err != nil {
 		return a, err
+	}
+	if q.Page != nil {
+		failure, err := s.openPage(ctx, c, &q, limits)
+		if failure != nil || err != nil {
+			a.Err = failure
+			return a, err
+		}
 	}
 	// Counted before, so that nobody can ask for any number of names.
 	if q.Program != nil && !byAddress {

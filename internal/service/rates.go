@@ -17,10 +17,20 @@ const (
 	rateMisses = "misses"
 	ratePolls  = "polls"
 	rateEdits  = "edits"
+	rateViews  = "views"
+	rateVisits = "visits"
 )
 
 // anyone stands for the entry of the list in the rate of those whom none admits.
 const anyone = "\x00anyone"
+
+// countQuery counts a call that runs a script.
+func (s *Service) countQuery(who caller, c Caller, q *Query, l account.Limits) admit.Verdict {
+	if q.Page != nil {
+		return s.countView(c, who.Account.ID, l)
+	}
+	return s.countCall(who, c, l)
+}
 
 // countCall counts a call against the account's rate, or against that of the page or the
 // stranger that made it.
@@ -39,6 +49,20 @@ func (s *Service) countCall(who caller, c Caller, l account.Limits) admit.Verdic
 	}
 	return s.o.Limiter.Allow(admit.ByAccount(rateCalls, id),
 		admit.Rate{Name: rateCalls, Count: l.Rate, Per: time.Minute, Burst: l.RateBurst})
+}
+
+// visitsPerView is how many requests a visitor may make of a site for each page that runs a script:
+// a page has images, styles and scripts of its own.
+const visitsPerView = 10
+
+// countVisit counts a request of a site's visitor, whatever it is for, and countView one that runs a
+// script.
+func (s *Service) countVisit(c Caller, a account.ID, l account.Limits) admit.Verdict {
+	return s.o.Limiter.Allow(admit.BySourceOf(rateVisits, int64(a), c.Addr), admit.Rate{Name: rateVisits, Count: visitsPerView * l.SiteRate, Per: time.Minute})
+}
+
+func (s *Service) countView(c Caller, a account.ID, l account.Limits) admit.Verdict {
+	return s.o.Limiter.Allow(admit.BySourceOf(rateViews, int64(a), c.Addr), admit.Rate{Name: rateViews, Count: l.SiteRate, Per: time.Minute})
 }
 
 // missesPerMinute is how many jobs or programs that are not there for it an address may ask for

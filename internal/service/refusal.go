@@ -108,6 +108,8 @@ func limitOf(r *admit.Refused) string {
 		return limitRate
 	case r.Rate == ratePages:
 		return limitOriginRate
+	case r.Rate == rateViews:
+		return limitSiteRate
 	case r.Reason == admit.TooManyListeners && r.Limit > 0:
 		return limitListeners
 	case r.Rate == "" && r.Limit > 0:

@@ -99,7 +99,13 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 	if a.Job.Status == wire.StatusComplete {
 		a.Job.Status = wire.StatusOK
 	}
-	s.record(ctx, record.Record)
+	kept := s.keeps(&q, &record.Record)
+	if kept {
+		s.record(ctx, record.Record)
+	}
+	if q.Page != nil {
+		a.OnSent = s.countServed(ctx, &record.Record, kept)
+	}
 	execution.LogFailure(ctx, s.o.Log, &record.Record, failure)
 	s.o.OnRun(record.State, record.Finished.Sub(record.Created))
 	return a, k.noRoomError(&a, "has run")

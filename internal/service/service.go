@@ -126,6 +126,9 @@ type Options struct {
 	// Transfers bounds the files that are on their way at once.
 	Transfers *admit.TransferLimiter
 
+	// Handouts bounds the files that are on their way at once to visitors of sites.
+	Handouts *admit.TransferLimiter
+
 	// Listeners bounds those who wait for changes of jobs at once; nil bounds nobody.
 	Listeners *admit.TransferLimiter
 

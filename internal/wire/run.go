@@ -83,9 +83,7 @@ func (j *Job) AppendFailed(dst []byte, e *Error, whole bool) []byte {
 func (j *Job) AppendSuspended(dst []byte) []byte {
 	dst = append(dst, `{"status":`...)
 	dst = appendText(dst, j.Status)
-	if p := j.Prompt; p != nil && p.Kind == "gather" && p.To == "" && !p.Sent { // else it is for somebody else
-		dst = appendOptional(dst, "form_url", j.FormURL)
-	}
+	dst = appendOptional(dst, "form_url", j.VisitorForm())
 	if !j.ResumeAt.IsZero() {
 		dst = append(dst, `,"resume_at":`...)
 		dst = appendTime(dst, j.ResumeAt)

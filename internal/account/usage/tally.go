@@ -166,6 +166,14 @@ func (t *Tally) Ran(ctx context.Context, a account.ID, ran time.Duration) error 
 	return t.store.Count(ctx, a, DayOf(t.clock()), Used{Calls: 1, Running: ran})
 }
 
+// Served counts what was served to somebody and is no job.
+func (t *Tally) Served(ctx context.Context, a account.ID, used Used) error {
+	if t == nil || used == (Used{}) {
+		return nil
+	}
+	return t.store.Count(ctx, a, DayOf(t.clock()), used)
+}
+
 // Days returns what an account has used on each day that is told apart, to today, those without
 // anything too. Those of this month come to what Used returns: what is counted and not stored yet
 // is of today.

@@ -1,0 +1,106 @@
+package site
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"ql/internal/hostname"
+	"ql/internal/server/exchange"
+	"ql/internal/wire"
+)
+
+// isPlainPart tells whether all read a part of a path alike, decoded once.
+func isPlainPart(part string) bool {
+	return part != "." && part != ".." && utf8.ValidString(part) && !strings.ContainsAny(part, "/\\") &&
+		!strings.ContainsFunc(part, func(r rune) bool { return r < ' ' || r == 0x7f })
+}
+
+// refusedHeaders are those that a page does not set: what the connection and its length are told
+// by, cookies, which have a way of their own, and what binds a browser beyond this answer. A site
+// has an origin of its own, so what else it sets is its own affair.
+var refusedHeaders = []string{
+	"alt-svc", "connection", "content-encoding", "content-length", "date", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection",
+	"public-key-pins", "server", "set-cookie", "set-cookie2", "strict-transport-security", "te", "trailer", "transfer-encoding", "upgrade",
+}
+
+// refusedPrefixes begin the names of headers that servers in front of this one act on, and of the
+// service's own.
+var refusedPrefixes = []string{"ql-", "x-accel-", "x-lighttpd-", "x-litespeed-", "x-reproxy-", "x-sendfile"}
+
+func mayHeader(name string) bool {
+	return !slices.Contains(refusedHeaders, name) && !slices.ContainsFunc(refusedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+}
+
+// isOwnCookie tells whether a cookie is the service's: pages neither find nor set it.
+func isOwnCookie(name string) bool {
+	lower := strings.ToLower(name)
+	for _, prefix := range []string{"__host-", "__secure-"} {
+		lower = strings.TrimPrefix(lower, prefix)
+	}
+	return strings.HasPrefix(lower, "ql")
+}
+
+// What an answer sets is bounded, and so is what a browser keeps for it.
+const (
+	mostBytes   = 16 << 10
+	mostCookies = 50
+)
+
+// setting is what the headers of a page depend on besides its script.
+type setting struct {
+	wire.HeaderOptions
+	host string // of the request
+	at   string // its path, as it was sent
+	place
+	sent []wire.Pair // the cookies that came with it
+}
+
+// apply sets the status, headers and cookies of a page, over those that are set already. It returns
+// the status; what does not fit is left out, and named in QL-Response-Omitted.
+func apply(h http.Header, r wire.Response, s setting) (status int) {
+	var omitted []string
+	room := exchange.Budget(mostBytes)
+	if status = r.Status; status < http.StatusOK { // those below are no answers, and end none
+		if status = http.StatusOK; r.Status != 0 {
+			omitted = append(omitted, "status")
+		}
+	}
+	for _, header := range r.Headers {
+		name, value := strings.ToLower(header.Name), header.Value
+		ok := mayHeader(name) && exchange.IsText(value) && room.Fits(name, value)
+		if ok && name == "location" {
+			value, ok = s.ownLocation(value)
+		}
+		if !ok {
+			omitted = append(omitted, name)
+			continue
+		}
+		h.Set(name, value)
+	}
+	if r.Cookies != nil {
+		cookies := exchange.Cookies{Set: r.Cookies, Sent: s.sent, Own: isOwnCookie, Most: mostCookies, Path: s.prefix}
+		omitted = append(omitted, cookies.Apply(h, s.HeaderOptions, &room)...)
+	}
+	exchange.SetOmitted(h, omitted)
+	return status
+}
+
+// ownLocation returns where a Location leads that is an address of this site: a path, or one with
+// the host that was called.
+func (s *setting) ownLocation(location string) (string, bool) {
+	if to, err := url.Parse(location); err == nil && (to.Scheme == "http" || to.Scheme == "https") && to.Host != "" {
+		host, port, err := hostname.ParseHostPort(to.Host)
+		own, ownPort, ownErr := hostname.ParseHostPort(s.host)
+		_, rest, found := strings.Cut(location, "//"+to.Host)
+		if err != nil || ownErr != nil || host != own || port != ownPort || to.User != nil || !found {
+			return "", false
+		}
+		if location = rest; !strings.HasPrefix(location, "/") {
+			location = "/" + location
+		}
+	}
+	return exchange.OwnLocation(location, s.at, s.prefix)
+}

@@ -1,0 +1,100 @@
+package site
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"ql/internal/account/names"
+	"ql/internal/fault"
+	"ql/internal/hostname"
+	"ql/internal/service"
+)
+
+// Hosts say whose site a host is.
+type Hosts struct {
+	// Domain is the one below which each account has a host of its own, by its username.
+	Domain string
+	// Local says that the names and addresses of this machine are Domain too, as a developer calls
+	// it.
+	Local bool
+	// Paths says that at Domain itself there are sites too, at /~username/. All of them are of one
+	// origin there, and a page of one can read the others.
+	Paths bool
+}
+
+// errNoHost is the answer to a request for a host that no site has.
+func errNoHost() error {
+	return fault.New(fault.MisdirectedRequest, "there is no site of this name here")
+}
+
+// place is where a request leads: a site, and what is asked for of it.
+type place struct {
+	username string
+	prefix   string // of all addresses of the site: /, or /~ada/
+	path     string // what follows the prefix, as it was sent
+}
+
+// base is what the site's addresses begin with, without the slash.
+func (p *place) base() string { return strings.TrimSuffix(p.prefix, "/") }
+
+// find returns where a request leads.
+func (h Hosts) find(r *http.Request) (p place, err error) {
+	host, _, err := hostname.ParseHostPort(r.Host)
+	if err != nil {
+		return p, errNoHost()
+	}
+	path := r.URL.EscapedPath()
+	if name, ok := strings.CutSuffix(host.Name, "."+h.Domain); ok {
+		if username, err := names.ParseUsername(name); err == nil {
+			return place{username: username, prefix: "/", path: strings.TrimPrefix(path, "/")}, nil
+		}
+		return p, errNoHost()
+	}
+	isLocal := h.Local && (host.Name == "localhost" || host.Addr.IsLoopback())
+	if !h.Paths || host.Name != h.Domain && !isLocal {
+		return p, errNoHost()
+	}
+	rest, ok := strings.CutPrefix(path, "/~")
+	username, rest, slash := strings.Cut(rest, "/")
+	if name, err := names.ParseUsername(username); !ok || err != nil || name != username {
+		return p, service.ErrNoPage()
+	}
+	p = place{username: username, prefix: "/~" + username + "/", path: rest}
+	if !slash {
+		return p, &redirect{p.prefix}
+	}
+	return p, nil
+}
+
+// redirect is where a request is sent on to, for good.
+type redirect struct{ location string }
+
+func (r *redirect) Error() string { return "leads to " + r.location }
+
+// decodePath returns the path that a place asks for, decoded and beginning with a slash. What some
+// would read as another path is refused, but for empty parts, without which it is sent on.
+func (p *place) decodePath(query string) (string, error) {
+	parts := strings.Split(p.path, "/")
+	kept := parts[:0:0]
+	path := make([]byte, 0, len(p.path)+1)
+	for i, escaped := range parts {
+		part, err := url.PathUnescape(escaped)
+		switch {
+		case err != nil || !isPlainPart(part):
+			return "", fault.Invalid("path", "has a part that is . or .., or that holds a slash, a backslash or a control character, or is no UTF-8: such are read in several ways")
+		case part == "" && i < len(parts)-1:
+			continue
+		}
+		kept = append(kept, escaped)
+		path = append(append(path, '/'), part...)
+	}
+	if len(kept) < len(parts) {
+		location := p.prefix + strings.Join(kept, "/")
+		if query != "" {
+			location += "?" + query
+		}
+		return "", &redirect{location}
+	}
+	return string(path), nil
+}

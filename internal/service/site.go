@@ -1,0 +1,218 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/account/usage"
+	"ql/internal/admit"
+	"ql/internal/fault"
+	"ql/internal/job"
+	"ql/internal/principal"
+	"ql/internal/site"
+	"ql/internal/wire"
+	"ql/lang/value"
+)
+
+// Site is the site of an account, opened for one request of a visitor, to whom it shows what is in
+// the account's folder /site. It is closed when the request is answered.
+type Site struct {
+	Meta
+
+	service *Service
+	caller  Caller
+	account account.Account
+	limits  account.Limits
+	tree    FileTree
+	close   func()
+}
+
+// Page is a script of a site that a query runs.
+type Page struct {
+	Site   *Site
+	Target site.Target
+}
+
+// OpenSite opens the site of an account for a visitor. Whether there is no such account, or it has
+// no site, makes no difference to those who try names.
+func (s *Service) OpenSite(ctx context.Context, c Caller, username string) (*Site, error) {
+	v := &Site{service: s, caller: c, close: func() {}}
+	owner, err := s.programOwner(ctx, Program{Owner: username})
+	if fault.Is(err, fault.ScriptNotFound) {
+		return v, s.countSiteMiss(v)
+	}
+	if err != nil {
+		return v, err
+	}
+	v.account, v.limits = owner, owner.Limits(s.o.Limits)
+	verdict := s.countVisit(c, owner.ID, v.limits)
+	v.Rate = &verdict
+	if err := verdict.Err(); err != nil {
+		return v, err
+	}
+	tree, release, err := s.o.Files(ctx, owner, v.limits)
+	if err != nil {
+		return v, err
+	}
+	v.tree, v.close = tree, release
+	kinds, err := v.Kinds(ctx, []string{site.Root})
+	if err == nil && kinds[0] != site.Folder {
+		err = s.countSiteMiss(v)
+	}
+	if err != nil {
+		release()
+		v.close = func() {}
+	}
+	return v, err
+}
+
+func (s *Service) countSiteMiss(v *Site) error {
+	_, missed, err := s.countMiss(v.caller, ErrNoPage())
+	v.Meta = missed.Meta
+	return err
+}
+
+// ErrNoPage is the answer to whoever asks for a page that is not there.
+func ErrNoPage() error { return fault.New(fault.NotFound, "there is no page at this address") }
+
+// Close closes the site. It may be called more than once.
+func (v *Site) Close() {
+	v.close()
+	v.close = func() {}
+}
+
+// Kinds implements site.Tree.
+func (v *Site) Kinds(ctx context.Context, paths []string) ([]site.Kind, error) {
+	found, err := v.tree.Stat(ctx, paths)
+	if err != nil {
+		return nil, err
+	}
+	kinds := make([]site.Kind, len(paths))
+	for i := range found {
+		switch {
+		case found[i].Folder:
+			kinds[i] = site.Folder
+		case found[i].Path != "":
+			kinds[i] = site.File
+		}
+	}
+	return kinds, nil
+}
+
+// Patterns implements site.Tree.
+func (v *Site) Patterns(ctx context.Context, folder string, most int) ([]string, error) {
+	return v.tree.NamesWith(ctx, folder, "[", most)
+}
+
+// How many files of sites are on their way at once to one network, and of one account. A browser
+// asks for what a page needs by 6 connections, or by one with 100 streams.
+const (
+	filesPerVisitor = 128
+	filesPerSite    = 256
+)
+
+// File opens a file of the site, to be sent. It is closed before the site.
+func (v *Site) File(ctx context.Context, at string) (FoundFile, error) {
+	s := v.service
+	found := FoundFile{Meta: v.Meta, Name: path.Base(at), OnBroken: s.logBrokenDownload}
+	visitor, err := s.o.Handouts.AcquireFor(ctx, admit.NetworkHolder(v.caller.Addr), filesPerVisitor)
+	if err != nil {
+		return found, withoutLimit(err)
+	}
+	own, err := s.o.Handouts.Acquire(ctx, int64(v.account.ID), filesPerSite)
+	if err != nil {
+		visitor()
+		return found, withoutLimit(err)
+	}
+	content, err := v.tree.Open(ctx, at)
+	if err != nil {
+		own()
+		visitor()
+		return found, missingPage(err)
+	}
+	found.Content = content
+	found.Close = func() {
+		_ = content.Close() // it was only read
+		own()
+		visitor()
+	}
+	found.CountSent = func(bytes int64) { s.countEgress(ctx, v.account.ID, bytes) }
+	return found, nil
+}
+
+// withoutLimit is a refusal by a bound that is none of the account's plan.
+func withoutLimit(err error) error {
+	var refused *admit.Refused
+	if errors.As(err, &refused) {
+		refused.Limit = 0
+	}
+	return err
+}
+
+// missingPage is the answer where a file went away since it was found.
+func missingPage(err error) error {
+	var known *value.Error
+	if errors.As(err, &known) {
+		return ErrNoPage()
+	}
+	return err
+}
+
+// openPage reads the script of a page. One that is too long is the owner's affair, and fails as it
+// would where it did not compile.
+func (s *Service) openPage(ctx context.Context, c Caller, q *Query, l account.Limits) (failure *wire.Error, err error) {
+	content, err := q.Page.Site.tree.Open(ctx, q.Page.Target.Path)
+	if err != nil {
+		return nil, missingPage(err)
+	}
+	defer func() { _ = content.Close() }() // it was only read
+	size := content.Size()
+	if size > int64(l.ScriptBytes) {
+		return &wire.Error{Code: string(fault.LimitExceeded), Message: "the script of the page is too long", Limit: "script_bytes", Max: int64(l.ScriptBytes)}, nil
+	}
+	if size > UnreservedBytes {
+		if err := c.Memory.Grow(ctx, 2*size); err != nil {
+			return nil, err
+		}
+	}
+	text := make([]byte, size)
+	if _, err := io.ReadFull(content, text); err != nil {
+		return nil, err
+	}
+	q.Script = string(text)
+	return nil, nil
+}
+
+// visitor is who a page is run for: whoever comes, whatever page led there.
+func (v *Site) visitor() caller {
+	who := principal.Anyone(v.account)
+	who.Session = v.caller.Session
+	return caller{Principal: who}
+}
+
+// slowView is how long a page takes at least that is kept as a job for its slowness.
+const slowView = time.Second
+
+// keeps tells whether the record of a run is kept. Pages are looked at so often that those which
+// came to their end are not, but for slow ones; a developer has all.
+func (s *Service) keeps(q *Query, r *job.Record) bool {
+	return q.Page == nil || s.o.Unlimited || r.State == job.Failed || r.Ran > slowView
+}
+
+// countServed returns what counts a view whose answer was sent. A job's call is counted with its
+// record. It waits for the store.
+func (s *Service) countServed(ctx context.Context, r *job.Record, kept bool) func(bytes int64) {
+	return func(bytes int64) {
+		used := usage.Used{Egress: bytes}
+		if !kept {
+			used.Calls, used.Running = 1, r.Ran
+		}
+		if err := s.o.Usage.Served(context.WithoutCancel(ctx), r.Account, used); err != nil && !errors.Is(err, account.ErrNotFound) {
+			s.o.Log.Error("what the view of a page used was not counted", "account", r.Account, "error", err)
+		}
+	}
+}

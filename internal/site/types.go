@@ -1,0 +1,32 @@
+package site
+
+import (
+	"path"
+	"strings"
+)
+
+// mediaTypes are the types of files by the ending of their names. What browsers read as text is
+// UTF-8.
+var mediaTypes = map[string]string{
+	".avif": "image/avif", ".bmp": "image/bmp", ".css": "text/css", ".csv": "text/csv", ".eot": "application/vnd.ms-fontobject", ".flac": "audio/flac",
+	".gif": "image/gif", ".gz": "application/gzip", ".htm": "text/html", ".html": "text/html", ".ico": "image/vnd.microsoft.icon", ".ics": "text/calendar",
+	".jpeg": "image/jpeg", ".jpg": "image/jpeg", ".js": "text/javascript", ".json": "application/json", ".log": "text/plain", ".m4a": "audio/mp4",
+	".map": "application/json", ".md": "text/markdown", ".mjs": "text/javascript", ".mp3": "audio/mpeg", ".mp4": "video/mp4", ".ogg": "audio/ogg",
+	".ogv": "video/ogg", ".otf": "font/otf", ".pdf": "application/pdf", ".png": "image/png", ".rss": "application/rss+xml", ".svg": "image/svg+xml",
+	".tif": "image/tiff", ".tiff": "image/tiff", ".ttf": "font/ttf", ".txt": "text/plain", ".vtt": "text/vtt", ".wasm": "application/wasm",
+	".wav": "audio/wav", ".webm": "video/webm", ".webmanifest": "application/manifest+json", ".webp": "image/webp", ".woff": "font/woff",
+	".woff2": "font/woff2", ".xhtml": "application/xhtml+xml", ".xml": "application/xml", ".zip": "application/zip",
+}
+
+// MediaType returns the type of a file by the ending of its name; application/octet-stream for one
+// that says nothing.
+func MediaType(name string) string {
+	kind, ok := mediaTypes[strings.ToLower(path.Ext(name))]
+	switch {
+	case !ok:
+		return "application/octet-stream"
+	case strings.HasPrefix(kind, "text/"):
+		return kind + "; charset=utf-8"
+	}
+	return kind
+}
