@@ -78,8 +78,8 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// A generated program whose names are changed one by one compiles to the same as before
-// but for names, in its written form too.
+// A generated program whose names are changed compiles to the same as before but for names,
+// in its written form too.
 func TestPromiseRenames(t *testing.T) {
 	programs := 30
 	if promised {
@@ -93,16 +93,11 @@ func TestPromiseRenames(t *testing.T) {
 		}
 		text, _ = ide.Format(text) // the second time long expressions may find their place
 		want := encoded(t, text)
-		changed := text
-		var functions []string
-		for _, at := range firstNames(text) {
-			name := unused(changed, len(strings.TrimPrefix(at.word, "?")))
-			if edits, err := ide.Rename(changed, at.at, name); name != "" && err == nil {
-				changed = ide.Apply(changed, edits)
-				renamed++
-				if at.word[0] != '?' { // names of functions stand in programs
-					functions = append(functions, name, at.word)
-				}
+		changed, n, functions := renameAll(text)
+		renamed += n
+		if seed%oneByOne == 0 {
+			if again := renameOneByOne(text); again != changed {
+				t.Fatalf("seed %d: one by one\n%s, all at once\n%s", seed, again, changed)
 			}
 		}
 		formed, wrong := ide.Format(changed)
@@ -117,6 +112,44 @@ func TestPromiseRenames(t *testing.T) {
 	if renamed < 2*programs {
 		t.Errorf("only %d names were changed", renamed)
 	}
+}
+
+// In one of so many programs the names are also changed one by one, each in the text that
+// the change before has left. That parses the text for each name, and gives the same.
+const oneByOne = 10
+
+// renameAll gives all names of a text others. It returns how many, and of functions both
+// names, the new one first.
+func renameAll(text string) (changed string, renamed int, functions []string) {
+	rename := ide.Renames(text)
+	var all []ide.Edit
+	taken := text
+	for _, at := range firstNames(text) {
+		name := unused(taken, len(strings.TrimPrefix(at.word, "?")))
+		edits, err := rename(at.at, name)
+		if name == "" || err != nil {
+			continue
+		}
+		all = append(all, edits...)
+		taken += " " + name
+		renamed++
+		if at.word[0] != '?' { // names of functions stand in programs
+			functions = append(functions, name, at.word)
+		}
+	}
+	return ide.Apply(text, all), renamed, functions
+}
+
+func renameOneByOne(text string) string {
+	taken := text
+	for _, at := range firstNames(text) {
+		name := unused(taken, len(strings.TrimPrefix(at.word, "?")))
+		if edits, err := ide.Rename(text, at.at, name); name != "" && err == nil {
+			text = ide.Apply(text, edits)
+			taken += " " + name
+		}
+	}
+	return text
 }
 
 // unused returns a word so long that a text does not have, "" where all are taken.

@@ -12,14 +12,23 @@ import (
 	"ql/lang/syntax"
 )
 
-// names returns the name at an offset with its scope, nil for a function; the name is
-// nil where there is none.
-func (d *document) names(offset int) (name *resolve.Name, scope *resolve.Scope, names *resolve.Names) {
-	script, _ := d.parse()
-	names = resolve.NamesOf(script)
-	name, scope = names.At(d.fromRaw(offset))
-	return name, scope, names
+// names are those of a text.
+type names struct {
+	*document
+	script *syntax.Script
+	all    *resolve.Names
 }
+
+func namesOf(text string) *names {
+	n := &names{document: open(text)}
+	n.script, _ = n.parse()
+	n.all = resolve.NamesOf(n.script)
+	return n
+}
+
+// at returns the name at an offset with its scope, nil for a function; the name is nil
+// where there is none.
+func (n *names) at(offset int) (*resolve.Name, *resolve.Scope) { return n.all.At(n.fromRaw(offset)) }
 
 func (d *document) location(s syntax.Span) Location {
 	start, end := d.raws(s)
@@ -29,23 +38,22 @@ func (d *document) location(s syntax.Span) Location {
 // Definition returns where the name at an offset gets its meaning: where a variable is
 // first set, or a function defined, in the text or a file that it includes.
 func Definition(text string, offset int, account Account) (Location, bool) {
-	d := open(text)
-	name, scope, _ := d.names(offset)
+	n := namesOf(text)
+	name, scope := n.at(offset)
 	if name == nil {
-		return includedFunction(d, account, d.memberAt(offset))
+		return includedFunction(n.script, account, n.memberAt(offset))
 	}
 	if p, ok := name.Set(); ok {
-		return d.location(p.Span), true
+		return n.location(p.Span), true
 	}
 	if scope != nil {
 		return Location{}, false
 	}
-	return includedFunction(d, account, name.Name)
+	return includedFunction(n.script, account, name.Name)
 }
 
-// includedFunction finds a function in the files that the text includes.
-func includedFunction(d *document, account Account, name string) (Location, bool) {
-	script, _ := d.parse()
+// includedFunction finds a function in the files that the script includes.
+func includedFunction(script *syntax.Script, account Account, name string) (Location, bool) {
 	for _, in := range included(referencesOf(script), account) {
 		for _, f := range in.names {
 			if strings.EqualFold(in.prefix+f.name, name) {
@@ -149,14 +157,14 @@ func (d *document) memberAt(offset int) string {
 
 // References returns all places of the name at an offset, its definition among them.
 func References(text string, offset int) []Location {
-	d := open(text)
-	name, _, _ := d.names(offset)
+	n := namesOf(text)
+	name, _ := n.at(offset)
 	if name == nil {
 		return nil
 	}
 	out := make([]Location, 0, len(name.Places))
 	for _, p := range name.Places {
-		out = append(out, d.location(p.Span))
+		out = append(out, n.location(p.Span))
 	}
 	slices.SortFunc(out, func(a, b Location) int { return a.Start - b.Start })
 	return out
@@ -164,15 +172,15 @@ func References(text string, offset int) []Location {
 
 // Renamable returns the range of the name at an offset that Rename would change.
 func Renamable(text string, offset int) (Location, bool) {
-	d := open(text)
-	name, scope, _ := d.names(offset)
+	n := namesOf(text)
+	name, scope := n.at(offset)
 	if name == nil || scope == nil && name.Define == nil && name.Constant == nil {
 		return Location{}, false
 	}
-	at := d.fromRaw(offset)
+	at := n.fromRaw(offset)
 	for _, p := range name.Places {
 		if p.Start <= at && at <= p.Stop {
-			return d.location(p.Span), true
+			return n.location(p.Span), true
 		}
 	}
 	return Location{}, false
@@ -181,8 +189,11 @@ func Renamable(text string, offset int) (Location, bool) {
 // Rename returns the changes that give the name at an offset another one, with or
 // without the "?" of a variable. A name that would then mean something else is refused.
 func Rename(text string, offset int, name string) ([]Edit, error) {
-	d := open(text)
-	old, scope, names := d.names(offset)
+	return namesOf(text).rename(offset, name)
+}
+
+func (n *names) rename(offset int, name string) ([]Edit, error) {
+	old, scope := n.at(offset)
 	if old == nil {
 		return nil, errors.New("no variable or function stands here")
 	}
@@ -190,12 +201,12 @@ func Rename(text string, offset int, name string) ([]Edit, error) {
 	if scope != nil {
 		mark, name = "?", strings.TrimPrefix(name, "?")
 	}
-	if err := mayRename(old, scope, names, name); err != nil {
+	if err := mayRename(old, scope, n.all, name); err != nil {
 		return nil, err
 	}
 	edits := make([]Edit, 0, len(old.Places))
 	for _, p := range old.Places {
-		edits = append(edits, d.edit(p.Span, mark+name))
+		edits = append(edits, n.edit(p.Span, mark+name))
 	}
 	slices.SortFunc(edits, func(a, b Edit) int { return a.Start - b.Start })
 	return edits, nil
