@@ -484,3 +484,29 @@ func TestListingsAreReserved(t *testing.T) {
 	}
 	settled(t, a)
 }
+
+// TestFormatDense: the longest script of a standard account is formatted, however dense it is.
+func TestFormatDense(t *testing.T) {
+	a := produce(t)
+	member(t, a, "ada", account.Standard)
+	most := account.Standard.Limits().ScriptBytes
+	list := "SET ?a AS [" + strings.Repeat("1,", (most-13)/2) + "1]"
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.URL()+"/v1/format", strings.NewReader(`{"text":"`+list+`"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.SetBasicAuth("ada", memberPassword)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var answer struct{ Text string }
+	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("%d, %v", res.StatusCode, err)
+	}
+	if got := strings.Join(strings.Fields(answer.Text), ""); got != strings.Join(strings.Fields(list), "") {
+		t.Errorf("it was formatted as %.100s", answer.Text)
+	}
+}

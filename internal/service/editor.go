@@ -24,27 +24,18 @@ const (
 	mostCompletions = 500
 )
 
-// lookBytes is what looking at a script takes at the most for each byte of it; to format it takes tokenBytes
-// for each of its tokens besides some for each byte. TestLookMemory measures them.
+// lookBytes is what looking at a script takes at the most for each byte of it; to format it takes nodeBytes
+// for each node of its tree, and printedBytes for each byte that may be printed. TestLookMemory measures them.
 const (
-	lookBytes   = 260
-	tokenBytes  = 2000
-	formatBytes = 16
+	lookBytes    = 260
+	nodeBytes    = 1200
+	printedBytes = 6
 )
 
-// formatMemory is what it takes to format a text. Its tokens are counted as runs of letters and digits, and
-// as each other mark.
+// formatMemory is what it takes to format a text. To find out takes no more than to look at it.
 func formatMemory(text string) int64 {
-	tokens, inWord := int64(0), false
-	for i := range len(text) {
-		c := text[i]
-		isWord := c >= 0x80 || c == '_' || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
-		if isWord && !inWord || !isWord && c > ' ' {
-			tokens++
-		}
-		inWord = isWord
-	}
-	return tokenBytes*tokens + formatBytes*int64(len(text))
+	nodes, bytes := ide.FormatSize(text)
+	return nodeBytes*int64(nodes) + printedBytes*int64(bytes)
 }
 
 // EditorAnswer is what is known of a script that somebody writes.
@@ -248,7 +239,11 @@ func (s *Service) Hover(ctx context.Context, c Caller, p *Credentials, q *wire.E
 
 // Format writes a script in the one written form. One with mistakes is refused.
 func (s *Service) Format(ctx context.Context, c Caller, p *Credentials, q *wire.EditorQuery) (EditorAnswer, error) {
-	return s.look(ctx, c, p, q, formatMemory(q.Text), func(l *looked) ([]byte, error) {
+	memory := lookMemory(int64(len(q.Text)))
+	return s.look(ctx, c, p, q, memory, func(l *looked) ([]byte, error) {
+		if err := reserveLook(ctx, c.Memory, formatMemory(l.Text)-memory); err != nil {
+			return nil, err
+		}
 		text, wrong := ide.Format(l.Text)
 		if len(wrong) == 0 {
 			return wire.AppendFormatted(nil, text), nil

@@ -20,6 +20,15 @@ func TestLookMemory(t *testing.T) {
 		"maps":       "SET ?a AS [" + strings.Repeat("{a:1},", n/6) + "1]",
 		"sql":        "SELECT " + strings.Repeat("1,", n/2) + "1;",
 		"wrong":      strings.Repeat("EMIT )\n", n/7),
+		"stops":      strings.Repeat("STOP ", n/5),
+		"comments":   strings.Repeat("--\n", n/3),
+		"texts":      "EMIT [" + strings.Repeat("\"\"\"\na\n\"\"\",\n", n/12) + "1]",
+		"fields":     strings.Repeat("CHECK ?a FIELDS a TEXT ", n/23),
+		"calls":      strings.Repeat("EMIT F(1,{a:1})\n", n/16),
+		"deep maps":  strings.Repeat("EMIT "+strings.Repeat("{a:", 40)+"1"+strings.Repeat("}", 40)+"\n", n/167),
+		"deep calls": strings.Repeat("EMIT "+strings.Repeat("F(", 150)+"1"+strings.Repeat(")", 150)+"\n", n/457),
+		"deep texts": strings.Repeat("EMIT "+strings.Repeat("\"{=", 40)+"1"+strings.Repeat("}\"", 40)+"\n", n/207),
+		"deep block": strings.Repeat("IF 1 THEN ", 190) + strings.Repeat("STOP ", n/10) + strings.Repeat("--\n", n/6) + strings.Repeat("END ", 190),
 	} {
 		for what, look := range map[string]func(){
 			"check":    func() { ide.Diagnostics(text, nil) },

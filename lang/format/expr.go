@@ -257,7 +257,7 @@ func (p *printer) operand(op syntax.Op, e syntax.Expr) doc {
 	if !syntax.NeedsBrackets(op, e) {
 		return p.exprHere(e)
 	}
-	b := bracketed{open: "(", end: ")", before: [][]comment{nil}, members: []doc{p.exprHere(e)}}
+	b := bracketed{open: "(", end: ")", members: []doc{p.exprHere(e)}}
 	return grouped(b.doc())
 }
 

@@ -58,28 +58,28 @@ func (o Options) Source(name, text string) (string, source.Errors) {
 		return "", errs
 	}
 	out := Script(before)
+	written := out
+	if o.IsBuiltin != nil { // the case of names is the one thing that may change
+		written = o.Script(before)
+	}
 	after, errs := syntax.Parse(source.NewFile(name, out))
 	// The printer writes brackets around a DEFAULT in arithmetic, save in insertions that it
 	// leaves as they are.
-	meant, _ := syntax.Parse(source.NewFile(name, text))
-	syntax.Bracket(meant)
+	syntax.Bracket(before)
 	syntax.Bracket(after)
-	if len(errs) > 0 || !same(meant, after) {
+	if len(errs) > 0 || !same(before, after) {
 		var refused source.Errors
 		refused.Add(before.File, 0, source.NoPos,
 			"this script cannot be formatted without changing what it says, which is a fault of the formatter")
 		return "", refused
 	}
-	if o.IsBuiltin != nil { // the case of names is the one thing that may change
-		out = o.Script(before)
-	}
-	return out, nil
+	return written, nil
 }
 
 // same tells whether two scripts have the same statements and the same
 // comments in the same order, however they are laid out.
 func same(a, b *syntax.Script) bool {
-	return slices.Equal(comments(a), comments(b)) && syntax.Dump(a) == syntax.Dump(b)
+	return slices.Equal(comments(a), comments(b)) && syntax.Same(a, b)
 }
 
 // printer prints one script.

@@ -15,32 +15,65 @@ type renderer struct {
 	space     int  // so many spaces are due before the next token
 	endLine   bool // the line must end before the next token
 	opened    bool // the last token was an opening bracket
+
+	// What run and fits have used, to be used again.
+	todo, measured jobs
 }
 
-// job is a doc to render with its indentation.
+// job is a doc to render with its indentation, or the rest of a concat: a list may have
+// as many members as the script has bytes, and most are never looked at together.
 type job struct {
 	indent int
 	flat   bool
 	doc    doc
+	rest   concat
+}
+
+// jobs are those to do, the next one last.
+type jobs []job
+
+// next takes the next doc.
+func (j *jobs) next() job {
+	n := len(*j) - 1
+	top := &(*j)[n]
+	if top.rest == nil {
+		out := *top
+		*j = (*j)[:n]
+		return out
+	}
+	out := job{indent: top.indent, flat: top.flat, doc: top.rest[0]}
+	if top.rest = top.rest[1:]; len(top.rest) == 0 {
+		*j = (*j)[:n]
+	}
+	return out
+}
+
+func (j *jobs) add(indent int, flat bool, d doc) {
+	if list, ok := d.(concat); !ok {
+		*j = append(*j, job{indent: indent, flat: flat, doc: d})
+	} else if len(list) > 0 {
+		*j = append(*j, job{indent: indent, flat: flat, rest: list})
+	}
 }
 
 // render prints d with lines that begin in it at the given indentation.
 func (r *renderer) render(base int, d doc) {
-	r.run(job{base, false, d})
+	r.run(base, false, d)
 }
 
 // onLine is d printed on one line.
 func onLine(d doc) string {
 	var r renderer
-	r.run(job{0, true, d})
+	r.run(0, true, d)
 	return r.buf.String()
 }
 
-func (r *renderer) run(first job) {
-	todo := []job{first}
+func (r *renderer) run(base int, flat bool, d doc) {
+	todo := r.todo[:0]
+	defer func() { r.todo = todo }()
+	todo.add(base, flat, d)
 	for len(todo) > 0 {
-		j := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
+		j := todo.next()
 		switch d := j.doc.(type) {
 		case text:
 			r.write(j.indent, string(d))
@@ -67,41 +100,40 @@ func (r *renderer) run(first job) {
 		case hard:
 			r.newline(j.indent)
 		case concat:
-			for i := len(d) - 1; i >= 0; i-- {
-				todo = append(todo, job{j.indent, j.flat, d[i]})
-			}
+			todo.add(j.indent, j.flat, j.doc)
 		case nest:
-			todo = append(todo, job{j.indent + d.by, j.flat, d.doc})
+			todo.add(j.indent+d.by, j.flat, d.doc)
 		case group:
-			flat := j.flat || !d.broken && r.fits(job{j.indent, true, d.doc}, todo)
-			todo = append(todo, job{j.indent, flat, d.doc})
+			flat := j.flat || !d.broken && r.fits(job{indent: j.indent, flat: true, doc: d.doc}, todo)
+			todo.add(j.indent, flat, d.doc)
 		case hug:
-			todo = append(todo, r.choose(j, d, todo))
+			chosen := r.choose(j, d, todo)
+			todo.add(chosen.indent, chosen.flat, chosen.doc)
 		}
 	}
 }
 
 // choose picks the layout of a call: on one line, with only the last argument
 // broken, or one argument a line.
-func (r *renderer) choose(j job, d hug, rest []job) job {
-	whole := job{j.indent, true, concat{d.before, d.last, d.after}}
+func (r *renderer) choose(j job, d hug, rest jobs) job {
+	whole := job{indent: j.indent, flat: true, doc: concat{d.before, d.last, d.after}}
 	if j.flat || !d.broken && r.fits(whole, rest) {
 		return whole
 	}
 	if d.lastOnly {
-		hugged := job{j.indent, false, concat{d.before, forced(d.last), d.after}}
+		hugged := job{indent: j.indent, doc: concat{d.before, forced(d.last), d.after}}
 		if r.fits(hugged, rest) {
 			return hugged
 		}
 	}
-	return job{j.indent, false, d.expanded}
+	return job{indent: j.indent, doc: d.expanded}
 }
 
 // fits tells whether what first prints up to its first line end stays within
 // the width. What follows it on the same line counts too, up to where that may
 // break: were it taken for unbroken, a list that is broken here would be a list
 // over several lines the next time, and fit then.
-func (r *renderer) fits(first job, rest []job) bool {
+func (r *renderer) fits(first job, rest jobs) bool {
 	room := maxWidth - r.column
 	if r.lineStart {
 		room = maxWidth - r.indent
@@ -110,7 +142,9 @@ func (r *renderer) fits(first job, rest []job) bool {
 		room = maxWidth - first.indent - indent
 	}
 	room -= r.space
-	todo := []job{first}
+	todo := r.measured[:0]
+	defer func() { r.measured = todo }()
+	todo.add(first.indent, first.flat, first.doc)
 	after := false
 	for room >= 0 {
 		if len(todo) == 0 {
@@ -121,8 +155,7 @@ func (r *renderer) fits(first job, rest []job) bool {
 			todo = append(todo, rest[len(rest)-1])
 			rest = rest[:len(rest)-1]
 		}
-		j := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
+		j := todo.next()
 		switch d := j.doc.(type) {
 		case text:
 			room -= width(string(d))
@@ -154,18 +187,16 @@ func (r *renderer) fits(first job, rest []job) bool {
 		case hard:
 			return true
 		case concat:
-			for i := len(d) - 1; i >= 0; i-- {
-				todo = append(todo, job{j.indent, j.flat, d[i]})
-			}
+			todo.add(j.indent, j.flat, j.doc)
 		case nest:
-			todo = append(todo, job{j.indent, j.flat, d.doc})
+			todo.add(j.indent, j.flat, d.doc)
 		case group:
-			todo = append(todo, job{j.indent, !after && !d.broken, d.doc})
+			todo.add(j.indent, !after && !d.broken, d.doc)
 		case hug:
 			if after || d.broken {
-				todo = append(todo, job{j.indent, false, d.expanded})
+				todo.add(j.indent, false, d.expanded)
 			} else {
-				todo = append(todo, job{j.indent, true, concat{d.before, d.last, d.after}})
+				todo.add(j.indent, true, concat{d.before, d.last, d.after})
 			}
 		}
 	}
@@ -175,7 +206,7 @@ func (r *renderer) fits(first job, rest []job) bool {
 // newline ends the line; several in a row end it once.
 func (r *renderer) newline(base int) {
 	if !r.lineStart {
-		r.buf.WriteByte('\n')
+		r.put("\n")
 	}
 	r.column, r.lineStart, r.indent = 0, true, base
 	r.space, r.endLine, r.opened = 0, false, false
@@ -184,7 +215,7 @@ func (r *renderer) newline(base int) {
 // blankLine leaves one line empty.
 func (r *renderer) blankLine() {
 	r.newline(0)
-	r.buf.WriteByte('\n')
+	r.put("\n")
 }
 
 // write prints a token, and before it the space or line end that is due. Where
@@ -203,7 +234,7 @@ func (r *renderer) write(base int, s string) {
 		r.pad(r.space)
 	}
 	r.lineStart, r.space = false, 0
-	r.buf.WriteString(s)
+	r.put(s)
 	if i := strings.LastIndexByte(s, '\n'); i >= 0 {
 		r.column = width(s[i+1:])
 	} else {
@@ -216,12 +247,12 @@ func (r *renderer) write(base int, s string) {
 func (r *renderer) writeLines(base int, d lines) {
 	r.write(base, d[0].text)
 	for _, l := range d[1:] {
-		r.buf.WriteByte('\n')
+		r.put("\n")
 		r.column = 0
 		if !l.fixed && l.text != "" {
 			r.pad(base + indent)
 		}
-		r.buf.WriteString(l.text)
+		r.put(l.text)
 		r.column += width(l.text)
 	}
 	r.opened = false
@@ -240,7 +271,21 @@ func (r *renderer) comment(base int, d remark) {
 	r.space, r.endLine, r.opened = 1, d.ends, false
 }
 
+const blanks = "                                                                                "
+
 func (r *renderer) pad(n int) {
-	r.buf.WriteString(strings.Repeat(" ", n))
 	r.column += n
+	for ; n > len(blanks); n -= len(blanks) {
+		r.put(blanks)
+	}
+	r.put(blanks[:n])
+}
+
+// put writes a text. Its memory is doubled where it is full: to grow by less takes several
+// times as much in all.
+func (r *renderer) put(s string) {
+	if r.buf.Len()+len(s) > r.buf.Cap() {
+		r.buf.Grow(max(len(s), r.buf.Len()))
+	}
+	r.buf.WriteString(s)
 }

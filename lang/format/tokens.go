@@ -93,26 +93,34 @@ func (p *printer) comma() doc {
 	}
 	p.pending = list
 	p.skip(",")
+	if stay == nil {
+		return text(",")
+	}
 	return concat{stay, text(",")}
 }
 
 // bracketed is what stands between two brackets, separated by commas.
 type bracketed struct {
 	open, end string
-	before    [][]comment // before each member
-	members   []doc       // each with its comma
-	after     []comment   // before the closing bracket
-	overLines bool        // it was written over several lines
+	before    map[int][]comment // before members that have any
+	members   []doc             // each with its comma
+	after     []comment         // before the closing bracket
+	overLines bool              // it was written over several lines
 }
 
 // brackets takes n members between brackets, the cursor being at the opening
 // one. A comma after the last member is left out.
 func (p *printer) brackets(open, end string, n int, member func(i int) doc) bracketed {
-	b := bracketed{open: open, end: end}
+	b := bracketed{open: open, end: end, members: make([]doc, 0, n)}
 	start := p.pos
 	p.skip(open)
 	for i := range n {
-		b.before = append(b.before, p.collect())
+		if list := p.collect(); len(list) > 0 {
+			if b.before == nil {
+				b.before = map[int][]comment{}
+			}
+			b.before[i] = list
+		}
 		m := member(i)
 		if i < n-1 {
 			m = concat{m, p.comma()}
@@ -134,7 +142,7 @@ func (b bracketed) doc() concat {
 	if len(b.members)+len(b.after) == 0 {
 		return concat{text(b.open + b.end)}
 	}
-	var inner concat
+	inner := make(concat, 0, 2*len(b.members)+1)
 	for i, m := range b.members {
 		sep := lineOrSpace
 		if i == 0 {

@@ -108,6 +108,12 @@ func Actions(text string, start, end int, account Account) []Action {
 	return out
 }
 
+// FormatSize bounds what it takes to format a text: see format.Measure.
+func FormatSize(text string) (nodes, bytes int) {
+	script, _ := open(text).parse()
+	return format.Measure(script)
+}
+
 // Format returns the written form of a text, or what is wrong with it.
 func Format(text string) (string, []Diagnostic) {
 	o := format.Options{IsBuiltin: func(name string) bool {

@@ -53,12 +53,17 @@ func (d *dumper) value(v reflect.Value) {
 	}
 }
 
+// says tells whether a field is more than a place or a comment.
+func says(f *reflect.StructField) bool {
+	return f.Type != posType && f.Type != spanType && f.Type != fileType && f.Name != "Comments"
+}
+
 func (d *dumper) node(v reflect.Value) {
 	t := v.Type()
 	d.WriteString("(" + t.Name())
 	for i := range t.NumField() {
 		f := t.Field(i)
-		if f.Type == posType || f.Type == spanType || f.Type == fileType || f.Name == "Comments" {
+		if !says(&f) {
 			continue
 		}
 		if v.Field(i).IsZero() && f.Type != opType { // the first operator is no less one
@@ -68,4 +73,38 @@ func (d *dumper) node(v reflect.Value) {
 		d.value(v.Field(i))
 	}
 	d.WriteByte(')')
+}
+
+// Same says whether two trees are the same but for places and comments, as Dump prints them.
+func Same(a, b Node) bool { return sameValue(reflect.ValueOf(a), reflect.ValueOf(b)) }
+
+func sameValue(a, b reflect.Value) bool {
+	for (a.Kind() == reflect.Pointer || a.Kind() == reflect.Interface) && a.Kind() == b.Kind() && !a.IsNil() && !b.IsNil() {
+		a, b = a.Elem(), b.Elem()
+	}
+	if a.Kind() != b.Kind() || a.IsValid() && a.Type() != b.Type() {
+		return false
+	}
+	switch a.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		return a.IsNil() == b.IsNil()
+	case reflect.Struct:
+		for i := range a.NumField() {
+			if f := a.Type().Field(i); says(&f) && !sameValue(a.Field(i), b.Field(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Slice:
+		if a.Len() != b.Len() {
+			return false
+		}
+		for i := range a.Len() {
+			if !sameValue(a.Index(i), b.Index(i)) {
+				return false
+			}
+		}
+		return true
+	}
+	return a.Equal(b)
 }

@@ -41,6 +41,39 @@ func nodesOf(v reflect.Value, path string, found map[uintptr]string) {
 	}
 }
 
+// Same tells trees apart where Dump prints them differently.
+func TestSame(t *testing.T) {
+	paths, err := filepath.Glob("testdata/*/*.ql")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	var last *syntax.Script
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		script, _ := syntax.Parse(source.NewFile("", string(text)))
+		moved, _ := syntax.Parse(source.NewFile("", "-- moved\n  "+string(text)))
+		if same := syntax.Dump(script) == syntax.Dump(moved); syntax.Same(script, moved) != same {
+			t.Errorf("%s: one that is moved is the same: %v", path, !same)
+		}
+		if last != nil {
+			if same := syntax.Dump(script) == syntax.Dump(last); syntax.Same(script, last) != same {
+				t.Errorf("%s: it is the same as the one before: %v", path, !same)
+			}
+		}
+		last = script
+	}
+	for _, pair := range [][2]string{{"EMIT 1", "EMIT 2"}, {"EMIT 1", "EMIT 1.0"}, {"EMIT ?a", "EMIT !GET"}, {"EMIT 1 + 2", "EMIT 1 - 2"}, {"EMIT 1", "EMIT 1 STOP"}, {"RETURN", "RETURN 1"}} {
+		a, _ := syntax.Parse(source.NewFile("", pair[0]))
+		b, _ := syntax.Parse(source.NewFile("", pair[1]))
+		if syntax.Same(a, b) {
+			t.Errorf("%q", pair)
+		}
+	}
+}
+
 // Walk reaches every node of every tree: a new statement has to be added to it.
 func TestWalkReachesAll(t *testing.T) {
 	texts := map[string]string{}
