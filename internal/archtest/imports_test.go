@@ -82,6 +82,7 @@ var layers = []layer{
 	{pkg: "internal/resource/databases/owned", imports: []string{"internal/fault", "internal/resource/databases", "internal/resource/databases/transfer", "internal/wire", "lang/value"}},
 	{pkg: "internal/resource/fetch", imports: []string{"internal/account", "internal/engine", "internal/network", "lang/value"}},
 	{pkg: "internal/resource/files", imports: []string{"internal/account", "internal/engine", "internal/fault", "internal/keyedlock", "lang/value"}, others: []string{"golang.org/x/text"}},
+	{pkg: "internal/resource/files/deployed", imports: []string{"internal/engine", "internal/fault", "internal/resource/files", "internal/wire"}},
 	{pkg: "internal/resource/files/filestest", imports: []string{"internal/engine", "lang/value"}},
 	{pkg: "internal/sqlite", others: []string{"modernc.org/libc", "modernc.org/sqlite"}},
 	{pkg: "internal/resource/sessions", imports: []string{"internal/account", "internal/engine", "internal/keyedlock", "lang/value"}, others: []string{"modernc.org/sqlite"}},
@@ -181,7 +182,7 @@ var layers = []layer{
 		pkg: "internal/app",
 		imports: []string{
 			"internal/account", "internal/account/seal", "internal/account/usage", "internal/admit", "internal/auth", "internal/backup", "internal/config", "internal/domainproof", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/hostname", "internal/job", "internal/listen",
-			"internal/network", "internal/observe", "internal/password", "internal/platform", "internal/record", "internal/resource", "internal/resource/*", "internal/resource/databases/owned", "internal/resource/shares/owned", "internal/server", "internal/server/*", "internal/service",
+			"internal/network", "internal/observe", "internal/password", "internal/platform", "internal/record", "internal/resource", "internal/resource/*", "internal/resource/databases/owned", "internal/resource/files/deployed", "internal/resource/shares/owned", "internal/server", "internal/server/*", "internal/service",
 			"internal/store", "internal/store/blob/dir", "internal/store/sqlite", "internal/telemetry", "internal/tlscert", "internal/upkeep", "internal/webhook", "internal/wire", "internal/worker",
 			"lang", "lang/value",
 		},

@@ -82,6 +82,10 @@ type Spec struct {
 	Trace wire.TraceMode `json:"trace,omitempty"`
 	// Limits are those of the machine: the same each time the run is repeated.
 	Limits vm.Limits `json:"limits"`
+	// Files are what it finds in place of the account's files as they are; nil for those. A page
+	// reads the site as of one release by them. They are not stored: a job that goes on later finds
+	// the files as they are then.
+	Files engine.Files `json:"-"`
 }
 
 // Execution is one script with what it reaches.
@@ -106,6 +110,9 @@ func (h *Host) Open(ctx context.Context, id job.ID, a account.Account, l account
 	resources, err := h.Resources(ctx, a, l, s.Session)
 	if err != nil {
 		return nil, err
+	}
+	if s.Files != nil {
+		resources.Files = s.Files
 	}
 	x := &Execution{Host: h, ID: id, Account: a, Limits: l, Spec: s, Pace: p, resources: resources}
 	x.memory = h.Ledger.Open(admit.AccountHolder(int64(a.ID)))

@@ -40,6 +40,7 @@ const (
 	IdempotencyInProgress Code = "idempotency_in_progress"
 	SessionBusy           Code = "session_busy"
 	AlreadyExists         Code = "already_exists"
+	ContentMissing        Code = "content_missing"
 
 	SyntaxError         Code = "syntax_error"
 	ScriptFailed        Code = "script_failed"
@@ -93,6 +94,7 @@ var statuses = map[Code]int{
 	IdempotencyInProgress: 409,
 	SessionBusy:           409,
 	AlreadyExists:         409,
+	ContentMissing:        409,
 
 	IsFolder:       409,
 	NotAFolder:     409,

@@ -265,6 +265,14 @@ func TestAccessMatrix(t *testing.T) {
 		"GET /v1/scripts/{name}":    owner,
 		"PUT /v1/scripts/{name}":    changing,
 		"DELETE /v1/scripts/{name}": changing,
+
+		"GET /v1/sites/main":                         owner,
+		"PUT /v1/sites/main":                         changing,
+		"POST /v1/sites/main/plan":                   changing,
+		"PUT /v1/sites/main/content/{id}":            changing,
+		"GET /v1/sites/main/releases":                owner,
+		"POST /v1/sites/main/releases/{ref}/restore": changing,
+
 		// Credentials make no difference to a link.
 		"GET /files/{token}": {
 			"none": always(404), "ada": always(404), "bob": always(404), "carl": always(404), "wrong": always(404), "kind": always(404), "dev": always(404),
@@ -352,6 +360,9 @@ func TestAccessMatrix(t *testing.T) {
 				}
 				if strings.HasPrefix(route.Path, "/v1/databases/") {
 					w.makeDatabases(ada, bob, carl, dev)
+				}
+				if strings.HasPrefix(route.Path, "/v1/sites/") {
+					w.deployEmpty(ada, bob, carl, dev)
 				}
 				r := w.callAs(name, credentials[who], id, headers)
 				if r.status == 201 || r.status == 204 {
@@ -550,6 +561,8 @@ var accountBodies = map[string]string{
 	"PUT /v1/secrets/{name}":      `{"value":"x"}`,
 	"POST /v1/domains":            `{"domain":"claimed.example.com"}`,
 	"POST /v1/sites/main/domains": `{"domain":"claimed.example.com"}`,
+	"PUT /v1/sites/main":          `{"files":{}}`,
+	"POST /v1/sites/main/plan":    `{"files":{}}`,
 }
 
 // callAs calls a route in the way that it takes credentials.
@@ -587,6 +600,7 @@ func (w *world) callAs(route string, m member, jobID string, headers []string) r
 	if m.name != "" {
 		headers = append([]string{"Authorization", basic(m.name, m.password)}, headers...)
 	}
+	path = strings.NewReplacer("/content/{id}", "/content/"+emptyDigest, "/releases/{ref}", "/releases/1").Replace(path)
 	path = strings.NewReplacer("/form/{token}", "/form/"+jobID, "{id}", jobID, "{path}", "a/b.txt", "{name}", accessKey, "{domain}", "claimed.example.com").Replace(path)
 	if strings.Contains(path, "{ref}") {
 		path = strings.ReplaceAll(path, "{ref}", w.ref(jobID))

@@ -18,6 +18,7 @@ import (
 	"ql/internal/account/usage"
 	"ql/internal/admit"
 	"ql/internal/resource/files"
+	"ql/internal/resource/files/deployed"
 	"ql/internal/resource/files/filestest"
 	"ql/internal/service"
 )
@@ -27,6 +28,10 @@ type ownedTrees struct{ trees *files.Trees }
 
 func (o *ownedTrees) open(_ context.Context, a account.Account, l account.Limits) (service.FileTree, func(), error) {
 	return ownedTree{o.trees.For(a.ID, files.Quota{Bytes: l.StorageBytes, File: l.FileBytes, Nodes: int64(l.Files)})}, func() {}, nil
+}
+
+func (o *ownedTrees) openSite(_ context.Context, a account.Account, l account.Limits) (service.DeployedSite, func(), error) {
+	return deployed.Site{Tree: o.trees.For(a.ID, files.Quota{Bytes: l.StorageBytes, File: l.FileBytes, Nodes: int64(l.Files)})}, func() {}, nil
 }
 
 type ownedTree struct{ *files.Tree }

@@ -46,6 +46,7 @@ func TestScopes(t *testing.T) {
 	manage := []int{403, 403, 403, 403, 403, 403, 200, 200}
 	databases := []int{403, 403, 403, 403, 403, 200, 403, 200}
 	runs := []int{200, 403, 403, 403, 403, 403, 403, 200}
+	deploys := []int{403, 403, 403, 403, 403, 403, 403, 200} // which takes run and manage
 	want := map[string][]int{
 		"POST /v1/query":          runs,
 		"GET /v1/job/{id}":        job,
@@ -114,8 +115,15 @@ func TestScopes(t *testing.T) {
 
 		"GET /v1/scripts":           manage,
 		"GET /v1/scripts/{name}":    {200, 403, 403, 403, 403, 403, 200, 200}, // and a key for this very script
-		"PUT /v1/scripts/{name}":    {403, 403, 403, 403, 403, 403, 403, 200}, // which takes run and manage
+		"PUT /v1/scripts/{name}":    deploys,
 		"DELETE /v1/scripts/{name}": manage,
+
+		"GET /v1/sites/main":                         manage,
+		"PUT /v1/sites/main":                         deploys,
+		"POST /v1/sites/main/plan":                   deploys,
+		"PUT /v1/sites/main/content/{id}":            deploys,
+		"GET /v1/sites/main/releases":                manage,
+		"POST /v1/sites/main/releases/{ref}/restore": deploys,
 
 		// Where nobody is asked who calls, a key makes no difference.
 		"POST /api":          never(400),
@@ -168,6 +176,8 @@ func TestScopes(t *testing.T) {
 				w.publishFor("ada")
 			case strings.HasPrefix(route.Path, "/v1/databases/"):
 				w.makeDatabases(ada)
+			case strings.HasPrefix(route.Path, "/v1/sites/"):
+				w.deployEmpty(ada)
 			}
 			r := w.callAs(name, member{}, id, bearer(key))
 			if r.status == 201 || r.status == 204 {

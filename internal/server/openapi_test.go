@@ -108,6 +108,12 @@ func described(path string) string {
 	if strings.HasPrefix(path, "/v1/keys/") {
 		return "/v1/keys/{name}"
 	}
+	if strings.HasPrefix(path, "/v1/sites/main/content/") {
+		return "/v1/sites/main/content/{id}"
+	}
+	if strings.HasPrefix(path, "/v1/sites/main/releases/") {
+		return "/v1/sites/main/releases/{ref}/restore"
+	}
 	if strings.HasPrefix(path, "/v1/scripts/") {
 		return "/v1/scripts/{name}"
 	}
@@ -182,8 +188,8 @@ func TestDescription(t *testing.T) {
 func TestDescriptionHasEveryStatus(t *testing.T) {
 	doc, err := description()
 	check(t, err)
-	// What only downloads give, only making a key, only proving a domain, and only sites.
-	never := []fault.Code{fault.FileGone, fault.AlreadyExists, fault.DomainNotProven, fault.MisdirectedRequest}
+	// What only downloads give, only making a key, only proving a domain, only sites, and only a deploy.
+	never := []fault.Code{fault.FileGone, fault.AlreadyExists, fault.DomainNotProven, fault.MisdirectedRequest, fault.ContentMissing}
 	// A body is what only some routes take, and a script what only some run.
 	ofBodies := []fault.Code{fault.UnsupportedMediaType}
 	ofScripts := []fault.Code{

@@ -19,6 +19,8 @@ const (
 	rateEdits  = "edits"
 	rateViews  = "views"
 	rateVisits = "visits"
+	// rateContents is that of content sent for deploys.
+	rateContents = "contents"
 )
 
 // anyone stands for the entry of the list in the rate of those whom none admits.
