@@ -101,7 +101,7 @@ var layers = []layer{
 		pkg: "internal/worker",
 		imports: []string{
 			"internal/account", "internal/admit", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/job", "internal/journal", "internal/member", "internal/principal", "internal/record", "internal/wire",
-			"lang/bytecode", "lang/value", "lang/vm",
+			"lang/bytecode", "lang/form", "lang/value", "lang/vm",
 		},
 	},
 	{pkg: "internal/network", imports: []string{"internal/hostname"}},

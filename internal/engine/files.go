@@ -169,9 +169,18 @@ func (r *Run) DiscardUploads(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// Attach gives the files that come beside the next answer to a form, by its fields.
+func (r *Run) Attach(files map[string]form.Attached) { r.attached = files }
+
 // uploads stores the files that come with a form's answer among the account's
 // own, from where the script moves them to where it wants them.
 type uploads struct{ *Run }
+
+// Attached implements form.Sink.
+func (u uploads) Attached(field string) (form.Attached, bool) {
+	a, ok := u.attached[field]
+	return a, ok
+}
 
 // Store implements form.Sink.
 func (u uploads) Store(ctx context.Context, f form.Upload) (string, error) {
@@ -183,7 +192,11 @@ func (u uploads) Store(ctx context.Context, f form.Upload) (string, error) {
 		return "", err
 	}
 	path := fmt.Sprintf("/uploads/%x-%s", b, f.Name)
-	if err := u.o.Files.Write(ctx, path, f.Content); err != nil {
+	write := func() error { return u.o.Files.Write(ctx, path, f.Content) }
+	if f.Received != nil {
+		write = func() error { return f.Received.Store(ctx, path) }
+	}
+	if err := write(); err != nil {
 		return "", err
 	}
 	u.uploaded = append(u.uploaded, path)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"ql/lang/bytecode"
+	"ql/lang/form"
 	"ql/lang/value"
 	"ql/lang/vm"
 )
@@ -28,7 +29,8 @@ type Run struct {
 	given, paced context.Context
 	check        func() *value.LimitError
 	call         call
-	// uploaded are the files that came with an answer.
+	// attached are the files that come beside an answer, and uploaded those that came with it.
+	attached map[string]form.Attached
 	uploaded []string
 	// readers are the files of loops that are open, the one used last at the end.
 	readers []*rowReader

@@ -169,6 +169,60 @@ func TestUploadsCount(t *testing.T) {
 	}
 }
 
+// TestReceivedCounts: content that has come and is no file yet is counted, within what the account may
+// store, until it is a file or given up.
+func TestReceivedCounts(t *testing.T) {
+	const bound = 4 << 20
+	a := start(t, smallStorage(bound, t.TempDir()))
+	dev, err := a.accounts.EnsureDevelopment(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, release := a.pool.Tree(dev.ID, a.settings.Limits(dev.Plan))
+	defer release()
+	r := reach(t, a)
+	chance := rand.New(rand.NewPCG(1, 4))
+	receive := func(size int) (*files.Received, error) {
+		return tree.Receive(t.Context(), "x", bytes.NewReader(random(chance, size)))
+	}
+	first, err := receive(3 << 20)
+	if err != nil || first.Size() != 3<<20 {
+		t.Fatal(err)
+	}
+	_, err = receive(2 << 20)
+	wantCode(t, "more than is left", err, "quota_exceeded")
+	if disk, used := onDisk(t, a, dev.ID), usedStorage(t, r); disk != 3<<20 || used < disk {
+		t.Errorf("%d bytes are on the disk, %d are counted", disk, used)
+	}
+	if err := first.Store(t.Context(), "/uploads/x"); err != nil {
+		t.Fatal(err)
+	}
+	first.Discard()
+	content, err := r.Files.Read(t.Context(), "/uploads/x", bound)
+	if err != nil || len(content) != 3<<20 {
+		t.Errorf("the file has %d bytes: %v", len(content), err)
+	}
+	second, err := receive(500_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, "a path that is none", second.Store(t.Context(), "/uploads/x/y"), "not_a_folder")
+	second.Discard()
+	second.Discard()
+	small, err := receive(10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	small.Discard()
+	cut := io.MultiReader(bytes.NewReader(random(chance, 500_000)), reading(func() (int, error) { return 0, io.ErrUnexpectedEOF }))
+	if _, err := tree.Receive(t.Context(), "x", cut); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("of one that is cut off: %v", err)
+	}
+	if disk, used := onDisk(t, a, dev.ID), usedStorage(t, r); disk != 3<<20 || used < disk || used > disk+64<<10 {
+		t.Errorf("in the end %d bytes are on the disk, %d are counted", disk, used)
+	}
+}
+
 type reading func() (int, error)
 
 func (r reading) Read([]byte) (int, error) { return r() }

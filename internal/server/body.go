@@ -57,15 +57,6 @@ func (r *Request) RawBody(most int) ([]byte, error) {
 	return body, nil
 }
 
-// Parts returns the body as it comes, of at most so many bytes, for a reader of its
-// parts, which are read by ReadPart. Who stalls is cut off.
-func (r *Request) Parts(most int) (io.Reader, error) {
-	if r.ContentLength > int64(most) {
-		return nil, tooLarge(most)
-	}
-	return r.withStallLimit(http.MaxBytesReader(r.writer, &r.body, int64(most))), nil
-}
-
 // ReadPart reads all of a part of the body, which is at most so long, and reserves
 // what it takes.
 func (r *Request) ReadPart(part io.Reader, most int) ([]byte, error) {

@@ -48,6 +48,14 @@ func (t ownedTree) Upload(ctx context.Context, path string, from io.Reader, size
 	return t.Tree.Upload(ctx, path, from, files.Upload{Size: size, If: may})
 }
 
+func (t ownedTree) Receive(ctx context.Context, name string, from io.Reader) (service.ReceivedFile, error) {
+	r, err := t.Tree.Receive(ctx, name, from)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
 func (t ownedTree) Remove(ctx context.Context, path string, may func(string, time.Time) error) error {
 	return t.RemoveIf(ctx, path, may)
 }

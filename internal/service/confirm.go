@@ -12,6 +12,7 @@ import (
 	"ql/internal/principal"
 	"ql/internal/wire"
 	"ql/internal/worker"
+	"ql/lang/form"
 	"ql/lang/value"
 )
 
@@ -22,6 +23,8 @@ type Reply struct {
 	Nodes    int    // values in Fields, at most
 	Prompt   string // the id of the prompt that is meant, "" for the one that is open
 	Note     string // beside Approved
+	// Files are those that came beside Fields, by field.
+	Files map[string]form.Attached
 	// Sum is what the same reply is known by when it comes again; zero for what it says.
 	Sum    [32]byte
 	Within func(wire.Limits) error
@@ -78,7 +81,7 @@ func (s *Service) reply(ctx context.Context, c Caller, o *foundJob, r Reply) (an
 	if err := r.Within(wireLimits(o.owner.Limits(s.o.Limits))); err != nil {
 		return answered, nil, err
 	}
-	reply := worker.Reply{Prompt: r.Prompt, Approved: r.Approved, Note: r.Note, Sum: r.Sum, By: o.by, ByName: o.byName, Address: c.Addr.String()}
+	reply := worker.Reply{Prompt: r.Prompt, Approved: r.Approved, Note: r.Note, Files: r.Files, Sum: r.Sum, By: o.by, ByName: o.byName, Address: c.Addr.String()}
 	if r.Approved == nil {
 		if err := c.Memory.Grow(ctx, r.weight()); err != nil {
 			return answered, nil, err

@@ -13,6 +13,7 @@ import (
 	"ql/internal/engine"
 	"ql/internal/fault"
 	"ql/internal/wire"
+	"ql/lang/form"
 	"ql/lang/value"
 )
 
@@ -34,6 +35,8 @@ type FileTree interface {
 	// it was written, whether it may be replaced ("" and the zero time for none),
 	// and its error is returned.
 	Upload(ctx context.Context, path string, from io.Reader, size int64, may func(tag string, written time.Time) error) (tag string, err error)
+	// Receive receives content that may become a file. Name is what errors call it.
+	Receive(ctx context.Context, name string, from io.Reader) (ReceivedFile, error)
 	// Move and Copy give a file another path, and another file its content, if may lets them.
 	// Only where they may replace do they take the place of a file that is there.
 	Move(ctx context.Context, from, to string, replace bool, may func(tag string, written time.Time) error) error
@@ -42,6 +45,13 @@ type FileTree interface {
 	MakeFolder(ctx context.Context, path string) (created bool, err error)
 	// Remove removes a file or an empty folder, if may lets it.
 	Remove(ctx context.Context, path string, may func(tag string, written time.Time) error) error
+}
+
+// ReceivedFile is content that has come, and is counted with the account's files though it is none yet.
+type ReceivedFile interface {
+	form.Received
+	// Discard ends it: what was not stored is gone.
+	Discard()
 }
 
 // FileContent is what a file holds.

@@ -18,8 +18,10 @@ type PromptPage struct {
 	Account string // whose job it is
 	State   job.QuestionState
 	// Of an open one:
-	Prompt   job.Prompt
-	MaxBytes int // bytes of a reply
+	Prompt    job.Prompt
+	MaxBytes  int   // bytes of a reply, without the files that come with it
+	FileBytes int64 // bytes of a file, 0 for any number
+	owner     account.Account
 	// Of one that is over:
 	Ended time.Time
 	By    principal.Credential // who answered; "" where nobody did
@@ -91,7 +93,8 @@ func (s *Service) Prompt(ctx context.Context, c Caller, token string) (PromptPag
 	case err != nil:
 		return PromptPage{}, err
 	}
-	p.Prompt, p.MaxBytes = *o.Prompt, o.owner.Limits(s.o.Limits).BodyBytes
+	limits := o.owner.Limits(s.o.Limits)
+	p.Prompt, p.MaxBytes, p.FileBytes, p.owner = *o.Prompt, limits.BodyBytes, limits.FileBytes, o.owner
 	return p, nil
 }
 

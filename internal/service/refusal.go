@@ -55,6 +55,9 @@ func Refused(err error) *Refusal {
 	return r
 }
 
+// Fault gives a code to the error of an operation, for who shows more than that.
+func Fault(err error) *fault.Error { return coded(err) }
+
 // coded gives a code to the errors of those packages that know no codes.
 func coded(err error) *fault.Error {
 	var refusal *wire.Refusal

@@ -12,6 +12,7 @@ import (
 	"ql/internal/job"
 	"ql/internal/journal"
 	"ql/internal/principal"
+	"ql/lang/form"
 	"ql/lang/value"
 )
 
@@ -23,6 +24,8 @@ type Reply struct {
 	Approved *bool
 	Fields   value.Value
 	Note     string // beside Approved
+	// Files are those that came beside Fields.
+	Files map[string]form.Attached
 	// Sum is what the same reply is known by when it comes again; zero for what it says.
 	Sum     [32]byte
 	By      principal.Credential
@@ -223,5 +226,6 @@ func (r *Reply) apply(ctx context.Context, run *engine.Run) (engine.Result, erro
 	if r.Approved != nil {
 		return run.Approve(*r.Approved)
 	}
+	run.Attach(r.Files)
 	return run.Answer(ctx, r.Fields)
 }

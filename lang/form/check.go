@@ -74,18 +74,23 @@ func (f *Field) check(v value.Value, t *tally) (answer value.Value, why string) 
 // a list, bytes of a file.
 func (f *Field) most() int {
 	switch t := kinds[f.Kind]; {
+	case f.max.IsInt() && f.Kind == File:
+		return int(min(f.max.Int64(), math.MaxInt))
 	case f.max.IsInt() && t.bounds != "value":
 		return int(min(f.max.Int64(), math.MaxInt32))
 	case f.Kind == SomeOf:
 		return len(f.Choices)
 	case f.Kind == File:
-		return maxFile
+		return FileBytes
 	default:
 		return t.most
 	}
 }
 
 func (f *Field) least() int {
+	if f.min.IsInt() && f.Kind == File {
+		return int(min(f.min.Int64(), math.MaxInt))
+	}
 	if f.min.IsInt() && kinds[f.Kind].bounds != "value" {
 		return int(min(f.min.Int64(), math.MaxInt32))
 	}

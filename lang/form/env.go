@@ -29,9 +29,10 @@ const (
 // tally counts what one check costs.
 type tally struct {
 	Env
-	unknown  string       // what is said of an entry that is no field
-	yield    func() error // called before each field, or nil
-	patterns int          // instructions × bytes of the patterns matched so far
+	unknown  string                              // what is said of an entry that is no field
+	yield    func() error                        // called before each field, or nil
+	attached func(field string) (Attached, bool) // files beside the answers, or nil
+	patterns int                                 // instructions × bytes of the patterns matched so far
 }
 
 func (t *tally) work(n int) { t.Meter.Work(n) }

@@ -65,8 +65,11 @@ const (
 	maxChoices = 1000
 	maxName    = 100     // code points of a field's name
 	maxWords   = 10_000  // code points of a title, label, help or choice
-	maxFile    = 8 << 20 // bytes of an uploaded file
+	largeFile  = 1 << 40 // bytes of a file that MAX may say; accounts have limits of their own
 )
+
+// FileBytes is how large an uploaded file may be, unless MAX says more.
+const FileBytes = 8 << 20
 
 // Form is a form, checked.
 type Form struct {

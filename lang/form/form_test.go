@@ -330,7 +330,9 @@ func TestBadForms(t *testing.T) {
 		{field(`"kind":"text","max":"9"`), `the field "x": MAX bounds the length and takes a whole number from 0 on, not the text "9"`},
 		{field(`"kind":"text","min":20000`), `the field "x": MIN 20000 is more than TEXT takes, which is 10000 at most`},
 		{field(`"kind":"text","max":200000`), `the field "x": MAX 200000 is more than TEXT takes, which is 10000 at most`},
-		{field(`"kind":"file","max":99999999`), `the field "x": MAX 99999999 is more than FILE takes, which is 8388608 at most`},
+		{field(`"kind":"file","max":1099511627777`), `the field "x": MAX 1099511627777 is more than FILE takes, which is 1099511627776 at most`},
+		{field(`"kind":"file","min":9000000`), `the field "x": MIN 9000000 is more than FILE takes without MAX, which is 8388608 at most`},
+		{field(`"kind":"file","min":9000000,"max":8999999`), `the field "x": MIN 9000000 is greater than MAX 8999999`},
 		{field(`"kind":"choices","choices":["a"],"min":2`), `the field "x": MIN 2 is more than CHOICES takes, which is 1 at most`},
 		{field(`"kind":"boolean","min":1`), `the field "x": MIN has no meaning for BOOLEAN`},
 		{field(`"kind":"number","pattern":"1"`), `the field "x": PATTERN has no meaning for NUMBER`},
@@ -377,8 +379,14 @@ func TestBadForms(t *testing.T) {
 
 // memory is a Sink that keeps what it is given.
 type memory struct {
-	uploads []Upload
-	err     error
+	uploads  []Upload
+	attached map[string]Attached
+	err      error
+}
+
+func (m *memory) Attached(field string) (Attached, bool) {
+	a, ok := m.attached[field]
+	return a, ok
 }
 
 func (m *memory) Store(_ context.Context, u Upload) (string, error) {
@@ -403,7 +411,7 @@ func TestFiles(t *testing.T) {
 	if want := `{"photo":{"name":"cat.png","type":"image/png","size":4,"path":"/uploads/cat.png"},"n":1}`; toJSON(got) != want {
 		t.Errorf("got %s, want %s", toJSON(got), want)
 	}
-	if diff := cmp.Diff([]Upload{{"photo", "cat.png", "image/png", []byte("meow")}}, sink.uploads); diff != "" {
+	if diff := cmp.Diff([]Upload{{Field: "photo", Name: "cat.png", Type: "image/png", Content: []byte("meow")}}, sink.uploads); diff != "" {
 		t.Errorf("stored (-want +got):\n%s", diff)
 	}
 	full := errors.New("full")
@@ -412,6 +420,47 @@ func TestFiles(t *testing.T) {
 	}
 	if _, err := f.Validate(context.Background(), parseJSON(t, fmt.Sprintf(reply, "1")), nil, always); err == nil {
 		t.Error("a file without a sink is no error")
+	}
+}
+
+// sized is a received file of which nothing but its size is there.
+type sized int64
+
+func (s sized) Size() int64                         { return int64(s) }
+func (s sized) Store(context.Context, string) error { return nil }
+
+// TestAttachedFiles: a file that came beside a reply is checked as one that came in it.
+func TestAttachedFiles(t *testing.T) {
+	f, err := Parse(parseJSON(t, `{"fields":[{"name":"photo","kind":"file","required":true,"min":2,"max":10000000000},{"name":"small","kind":"file"},{"name":"n","kind":"integer"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	photo := Attached{`C:\temp\cat.png`, "image/PNG", sized(9_000_000_000)}
+	for _, test := range []struct {
+		reply    string
+		attached map[string]Attached
+		want     string
+	}{
+		{`{"n":1}`, map[string]Attached{"photo": photo}, `{"photo":{"name":"cat.png","type":"image/png","size":9000000000,"path":"/uploads/cat.png"},"small":null,"n":1}`},
+		{`{}`, map[string]Attached{"photo": {"", "nonsense;;", sized(2)}}, `{"photo":{"name":"file","type":"application/octet-stream","size":2,"path":"/uploads/file"},"small":null,"n":null}`},
+		{`{}`, map[string]Attached{"photo": {"a", "", sized(1)}}, "photo must be a file of 2 to 10000000000 bytes"},
+		{`{}`, map[string]Attached{"photo": {"a", "", sized(10_000_000_001)}}, "photo must be a file of 2 to 10000000000 bytes"},
+		{`{}`, map[string]Attached{"photo": photo, "small": {"a", "", sized(8<<20 + 1)}}, "small must be a file of at most 8388608 bytes"},
+		{`{}`, map[string]Attached{"n": photo}, "photo must be answered"},
+		{`{"n":"x"}`, map[string]Attached{"photo": photo}, "n must be a whole number"},
+	} {
+		sink := &memory{attached: test.attached}
+		got, err := f.Validate(t.Context(), parseJSON(t, test.reply), sink, always)
+		text := toJSON(got)
+		if err != nil {
+			text = err.Error()
+		}
+		if text != test.want || (err != nil) != (len(sink.uploads) == 0) {
+			t.Errorf("%s with %v:\n got %s, stored %v\nwant %s", test.reply, test.attached, text, sink.uploads, test.want)
+		}
+	}
+	if photo := toJSON(f.Schema()); !strings.Contains(photo, `"photo":{"type":"string","format":"binary","maxLength":10000000000}`) || !strings.Contains(photo, `"small":{"type":"string","format":"binary"}`) {
+		t.Errorf("the schema is %s", photo)
 	}
 }
 

@@ -115,6 +115,9 @@ func (p *parser) field(v value.Value) *Field {
 	if p.err == nil && !f.min.IsNull() && !f.max.IsNull() && value.Order(nil, f.min, f.max) > 0 {
 		p.fail("%s: MIN %s is greater than MAX %s", f, show(f.min), show(f.max))
 	}
+	if p.err == nil && f.Kind == File && f.least() > f.most() {
+		p.fail("%s: MIN %d is more than FILE takes without MAX, which is %d at most", f, f.least(), f.most())
+	}
 	if text := get(v, "pattern"); !text.IsNull() {
 		switch {
 		case !t.pattern:
@@ -225,11 +228,19 @@ func (p *parser) bound(f *Field, word string, v value.Value) value.Value {
 			p.fail("%s: %s bounds the %s and takes a whole number from 0 on, not %s", f, word, t.bounds, value.Describe(v))
 			return value.Null
 		}
-		if most := f.most(); v.Int64() > int64(most) && (word == "MIN" || t.bounds != "count") {
+		if most := mostBound(f); v.Int64() > most && (word == "MIN" || t.bounds != "count") {
 			p.fail("%s: %s %d is more than %s takes, which is %d at most", f, word, v.Int64(), t.word, most)
 		}
 	}
 	return v
+}
+
+// mostBound is the most that MIN and MAX may say of a size, a length or a number of choices.
+func mostBound(f *Field) int64 {
+	if f.Kind == File {
+		return largeFile
+	}
+	return int64(f.most())
 }
 
 // preset takes the value of DEFAULT, which must be a good answer.

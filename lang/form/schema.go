@@ -108,6 +108,8 @@ func (f *Field) schema() value.Value {
 			s.SetText("minLength", value.Int(int64(least)))
 		}
 		s.SetText("maxLength", value.Int(int64(f.most())))
+	case t.bounds == "size" && !f.max.IsNull():
+		s.SetText("maxLength", value.Int(int64(f.most()))) // in bytes
 	case t.bounds == "count":
 		f.bounds(s, "minItems", "maxItems")
 		if f.Required && f.min.IsNull() {

@@ -19,11 +19,28 @@ type Upload struct {
 	Name    string // a plain file name, without folders
 	Type    string // its media type
 	Content []byte
+	// Received is the content of one that came beside the reply; nil where Content is it.
+	Received Received
 }
 
-// Sink stores the files of a reply and returns the path by which the script
-// finds each.
+// Received is the content of a file that has come, and that nobody holds in memory.
+type Received interface {
+	Size() int64
+	// Store makes a file of it.
+	Store(ctx context.Context, path string) error
+}
+
+// Attached is a file that came beside a reply, as a browser sends it.
+type Attached struct {
+	Name, Type string
+	Content    Received
+}
+
+// Sink takes the files of a reply.
 type Sink interface {
+	// Attached returns the file that came beside the reply for a field.
+	Attached(field string) (Attached, bool)
+	// Store stores a file, and returns the path by which the script finds it.
 	Store(ctx context.Context, u Upload) (path string, err error)
 }
 
@@ -62,6 +79,9 @@ func (e FieldErrors) Value(m *value.Meter) value.Value {
 // before each answer is looked at. No file is stored before all answers were found good.
 func (f *Form) Validate(ctx context.Context, reply value.Value, sink Sink, yield func() error) (value.Value, error) {
 	t := &tally{unknown: "is no field of this form", yield: yield}
+	if sink != nil {
+		t.attached = sink.Attached
+	}
 	uploads := make(map[string]*Upload)
 	answers, wrong, err := f.answers(reply, t, uploads)
 	switch {
@@ -154,6 +174,12 @@ func (f *Field) answer(v value.Value, given bool, t *tally) (answer value.Value,
 	if v.IsText() {
 		t.read(v.Str())
 	}
+	if f.Kind == File && t.attached != nil {
+		if a, ok := t.attached(f.Name); ok {
+			u, why = f.received(a)
+			return value.Null, u, why
+		}
+	}
 	switch {
 	case (!given || v.IsNull()) && !f.Default.IsNull():
 		return f.Default.Share(), nil, ""
@@ -212,13 +238,31 @@ func (f *Field) upload(v value.Value) (*Upload, string) {
 	if len(data) > most || len(data) < f.least() {
 		return nil, f.fileSize()
 	}
-	u := &Upload{Field: f.Name, Name: fileName(name.Str()), Type: "application/octet-stream", Content: data}
+	u := &Upload{Field: f.Name, Name: fileName(name.Str()), Type: anyType, Content: data}
 	if kind.IsText() {
-		if t, params, err := mime.ParseMediaType(kind.Str()); err == nil {
-			u.Type = mime.FormatMediaType(t, params)
-		}
+		u.Type = mediaType(kind.Str())
 	}
 	return u, ""
+}
+
+// received takes a file that came beside the reply.
+func (f *Field) received(a Attached) (*Upload, string) {
+	if size := a.Content.Size(); size > int64(f.most()) || size < int64(f.least()) {
+		return nil, f.fileSize()
+	}
+	return &Upload{Field: f.Name, Name: fileName(a.Name), Type: mediaType(a.Type), Received: a.Content}, ""
+}
+
+// anyType is the media type of what has none.
+const anyType = "application/octet-stream"
+
+// mediaType is a media type as it is written, anyType for what is none.
+func mediaType(s string) string {
+	t, params, err := mime.ParseMediaType(s)
+	if err != nil {
+		return anyType
+	}
+	return mime.FormatMediaType(t, params)
 }
 
 func (f *Field) fileSize() string {
@@ -251,10 +295,14 @@ func fileName(s string) string {
 
 // value returns what the script sees of a stored file.
 func (u *Upload) value(where string) value.Value {
+	size := int64(len(u.Content))
+	if u.Received != nil {
+		size = u.Received.Size()
+	}
 	m := value.NewMap(nil, 4)
 	m.SetText("name", value.Text(u.Name))
 	m.SetText("type", value.Text(u.Type))
-	m.SetText("size", value.Int(int64(len(u.Content))))
+	m.SetText("size", value.Int(size))
 	m.SetText("path", value.Text(where))
 	return m.Value()
 }

@@ -56,18 +56,66 @@ func (t *Tree) upload(ctx context.Context, path string, u Upload, receive func(*
 	if err := receive(in); err != nil {
 		return "", storageFault(err)
 	}
+	return t.putReceived(commit(), path, in, reserved, u.If)
+}
+
+// putReceived makes a file of content that has come.
+func (t *Tree) putReceived(ctx context.Context, path string, in *receiver, reserved *uploadReservation, check Condition) (tag string, err error) {
 	n := Node{Path: path, Size: in.size, Tail: in.tail}
 	for _, piece := range in.pieces {
 		n.Chunks = append(n.Chunks, piece.Chunk)
 	}
-	return n.tag(), t.change(commit(), func(p *txn) error {
+	return n.tag(), t.change(ctx, func(p *txn) error {
 		p.held = reserved.held
-		if err := p.checkCondition(path, u.If); err != nil {
+		if err := p.checkCondition(path, check); err != nil {
 			return err
 		}
 		n.Modified = p.now
 		return p.put(n, func(*Node) error { return storageFault(in.publish(p.pin)) })
 	})
+}
+
+// Received is content that has come and is no file yet. Until it is stored or discarded it counts as
+// what the account stores; should the process end before, it is gone.
+type Received struct {
+	tree     *Tree
+	in       *receiver
+	reserved *uploadReservation
+}
+
+// Receive receives the content of a file from a stream, which may become a file by Store. Of it no more
+// than a small piece is held in memory. Name is what errors call it. The caller discards what it gets.
+func (t *Tree) Receive(ctx context.Context, name string, from io.Reader) (*Received, error) {
+	usage, err := t.trees.rows.Usage(ctx, t.account)
+	if err != nil {
+		return nil, err
+	}
+	reserved := &uploadReservation{tree: t, ctx: ctx, path: name, usage: usage}
+	r := &Received{t, &receiver{blobs: t.trees.blobs, ctx: ctx, grow: reserved.grow}, reserved}
+	if err := r.in.receive(from); err != nil {
+		r.Discard()
+		return nil, storageFault(err)
+	}
+	return r, nil
+}
+
+// Size returns how many bytes have come.
+func (r *Received) Size() int64 { return r.in.size }
+
+// Store makes a file of it, as Write would.
+func (r *Received) Store(ctx context.Context, path string) error {
+	path, err := r.tree.canonical(ctx, path)
+	if err != nil {
+		return err
+	}
+	_, err = r.tree.putReceived(ctx, path, r.in, r.reserved, nil)
+	return err
+}
+
+// Discard ends it: what was not stored is gone. It may be called more than once.
+func (r *Received) Discard() {
+	r.in.discard()
+	r.reserved.release()
 }
 
 // checkCondition applies a condition to the file at a path.

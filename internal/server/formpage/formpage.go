@@ -6,6 +6,7 @@ package formpage
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	_ "embed"
@@ -266,9 +267,11 @@ func (p pages) answer(h http.Header, r *server.Request) (server.Response, error)
 	if err != nil {
 		return server.Response{}, err
 	}
-	sent, err := p.read(r, min(v.maxBytes(), q.MaxBytes))
-	if err != nil {
-		return server.Response{}, err
+	files := p.service.AnswerFiles(r.Caller, q)
+	defer files.Close()
+	sent, err := read(r, v.formLimits(q), v.taker(r.Context(), files))
+	if err = cmp.Or(sent.refused, err); err != nil {
+		return p.askAgain(h, r, q, v, sent, err)
 	}
 	reply, err := sent.reply(r, v)
 	if err != nil {
@@ -277,28 +280,36 @@ func (p pages) answer(h http.Header, r *server.Request) (server.Response, error)
 	reply.Sum = sent.sum()
 	// A browser gives up the first request of a double click; its answer counts.
 	f, err := p.service.AnswerPrompt(context.WithoutCancel(r.Context()), r.Caller, r.Variable, reply)
-	var wrong form.FieldErrors
 	switch {
-	case errors.As(err, &wrong):
-		return ask(h, r, http.StatusUnprocessableEntity, q, withErrors(v, sent, wrong))
-	case keepsFields(err):
-		f := fault.Of(err)
-		return ask(h, r, f.Status(), q, withFault(withErrors(v, sent, nil), f))
 	case errors.Is(err, service.ErrQuestionOver): // another was faster
 		return p.late(h, r, sent)
 	case err != nil:
-		return server.Response{}, err
+		return p.askAgain(h, r, q, v, sent, err)
 	}
 	return p.acceptedPage(h, r, f)
 }
 
-// repeatBytes is how much is read of what is sent to a question that was answered: enough to know the
-// second request of a double click.
-const repeatBytes = 1 << 20
+// askAgain shows a form again whose answers were not taken, with those, where they can be sent again.
+func (p pages) askAgain(h http.Header, r *server.Request, q service.PromptPage, v view, sent submission, err error) (server.Response, error) {
+	var wrong form.FieldErrors
+	if errors.As(err, &wrong) {
+		return ask(h, r, http.StatusUnprocessableEntity, q, withErrors(v, sent, wrong))
+	}
+	f := service.Fault(err)
+	if !keepsFields(f) {
+		return server.Response{}, err
+	}
+	reply, failed := ask(h, r, f.Status(), q, withFault(withErrors(v, sent, nil), f))
+	if failed != nil { // there is no room for the page either
+		return server.Response{}, err
+	}
+	reply.RetryAfter = f.RetryAfter
+	return reply, nil
+}
 
 // repeat answers what is sent to a question that was answered.
 func (p pages) repeat(h http.Header, r *server.Request, q service.PromptPage) (server.Response, error) {
-	sent, err := p.read(r, repeatBytes)
+	sent, err := read(r, repeatLimits, func(string) func(*server.Part) (form.Received, error) { return nil })
 	if fault.Is(err, fault.TooLarge) {
 		return p.notOpen(h, r, q, true)
 	}
@@ -339,22 +350,21 @@ func keepsFields(err error) bool {
 	return false
 }
 
-// maxBytes is how many bytes the answers to a form may have as browsers send them, with
+// maxBytes is how many bytes the answers to a form may have as browsers send them, without files, with
 // room for those that are too long, which the page then says.
 func (v *view) maxBytes() int {
 	const (
 		rest = 256 << 10
-		file = 9 << 20 // more than a form takes
-		each = 12      // for a character of four bytes, each of them encoded
+		each = 12 // for a character of four bytes, each of them encoded
 	)
 	most := rest
 	for _, f := range v.Fields {
-		most += each * (f.length + len(f.Name))
+		most += each * len(f.Name)
+		if f.Input != "file" {
+			most += each * f.length
+		}
 		for _, c := range f.Choices {
 			most += each * (len(c.Value) + len(f.Name))
-		}
-		if f.Input == "file" {
-			most += file
 		}
 	}
 	return most

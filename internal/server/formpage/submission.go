@@ -2,112 +2,183 @@ package formpage
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"mime"
-	"mime/multipart"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"ql/internal/fault"
 	"ql/internal/server"
 	"ql/internal/service"
 	"ql/internal/wire"
+	"ql/lang/form"
 )
 
 // submission is what a person filled in.
 type submission struct {
 	Once   string // of the page it was filled in on, "" where that is not known
 	Values url.Values
-	Files  map[string][]upload
+	Files  map[string][]upload // nil for a form without files
+
+	// refused is why a file was not taken, nil where all were.
+	refused error
 }
 
+// upload is a file that came with a form.
 type upload struct {
-	Name   string `json:"name"`
-	Type   string `json:"type"`
-	Base64 string `json:"base64"`
+	name, mediaType string
+	sum             [sha256.Size]byte
+	content         form.Received // nil where it was not taken
 }
 
 // fieldBytes is what a field takes at most besides its name and text.
 const fieldBytes = 160
 
-// read reads a form that a browser sent, of at most so many bytes.
-func (p pages) read(r *server.Request, most int) (submission, error) {
-	sent, err := readForm(r, most)
-	sent.Once = r.URL.Query().Get("once")
-	return sent, err
+// limits are how much is read of a form that a browser sends.
+type limits struct {
+	values int   // bytes of all but the files
+	files  int64 // of all files
+	time   time.Duration
 }
 
-func readForm(r *server.Request, most int) (submission, error) {
-	kind, parameters, err := mime.ParseMediaType(r.HeaderValue("Content-Type"))
-	if err != nil || kind != "multipart/form-data" {
-		body, err := r.Body(wire.FormType, most)
-		if err != nil {
-			return submission{}, err
+// formLimits are what the answers to a form may need, with room for those that are too large, which the
+// page then says.
+func (v *view) formLimits(q service.PromptPage) limits {
+	l := limits{values: min(v.maxBytes(), q.MaxBytes)}
+	for i := range v.Fields {
+		if f := &v.Fields[i]; f.Input == "file" {
+			l.files += min(f.fileBytes(), cmp.Or(q.FileBytes, f.fileBytes())) + overBytes
+			l.time = service.LongestTransfer
 		}
-		if err := r.Reserve(fieldBytes * int64(bytes.Count(body, []byte("&")))); err != nil {
-			return submission{}, err
-		}
-		values, err := url.ParseQuery(string(body))
-		if err != nil {
-			return submission{}, fault.Invalid("body", "is no form as browsers send it")
-		}
-		return submission{Values: values}, nil
 	}
-	body, err := r.Parts(most)
+	return l
+}
+
+// fileBytes is how large a file may be that a field takes.
+func (f *field) fileBytes() int64 { return int64(cmp.Or(f.length, form.FileBytes)) }
+
+// overBytes is how far a file is read that is larger than what is asked for. Browsers show no answer
+// before they have sent all, and fields may follow it.
+const overBytes = 16 << 20
+
+// repeatLimits are how much is read of what is sent to a question that was answered: enough to know the
+// second request of a double click.
+var repeatLimits = limits{values: 1 << 20, files: 16 << 20, time: time.Minute}
+
+// read reads a form that a browser sent. Files that fields take are handed to take, which stores their
+// content, and reads it to its end unless that is an error; nil takes none. What was read before
+// an error is in the submission too.
+func read(r *server.Request, l limits, take func(part string) func(*server.Part) (form.Received, error)) (submission, error) {
+	s := submission{Once: r.URL.Query().Get("once")}
+	kind, _, err := mime.ParseMediaType(r.HeaderValue("Content-Type"))
+	if err == nil && kind == wire.MultipartType {
+		s.Values, s.Files = url.Values{}, map[string][]upload{}
+		return s, s.readParts(r, l, take)
+	}
+	body, err := r.Body(wire.FormType, l.values)
 	if err != nil {
-		return submission{}, err
+		return s, err
 	}
-	return readParts(r, multipart.NewReader(body, parameters["boundary"]), most)
+	if err := r.Reserve(fieldBytes * int64(bytes.Count(body, []byte("&")))); err != nil {
+		return s, err
+	}
+	if s.Values, err = url.ParseQuery(string(body)); err != nil {
+		return s, fault.Invalid("body", "is no form as browsers send it")
+	}
+	return s, nil
 }
 
 // mostParts bounds the parts of a form.
 const mostParts = 1000
 
-func readParts(r *server.Request, parts *multipart.Reader, most int) (submission, error) {
-	s := submission{Values: url.Values{}, Files: map[string][]upload{}}
-	for range mostParts {
-		part, err := parts.NextPart()
-		if errors.Is(err, io.EOF) {
-			return s, nil
-		}
-		if err != nil {
-			return submission{}, noForm(server.BodyError(err, most))
-		}
-		content, err := r.ReadPart(part, most)
-		if err != nil {
-			return submission{}, noForm(err)
-		}
-		name := part.FormName()
-		_, parameters, _ := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
-		switch _, isFile := parameters["filename"]; {
-		case !isFile:
+// readParts reads a form with files.
+func (s *submission) readParts(r *server.Request, l limits, take func(part string) func(*server.Part) (form.Received, error)) error {
+	left := l.values
+	return r.ReadParts(server.PartLimits{Bytes: int64(l.values) + l.files, Parts: mostParts, Time: l.time}, func(p *server.Part) error {
+		if !p.IsFile {
+			content, err := r.ReadPart(io.LimitReader(p, int64(left)+1), left)
+			if err != nil {
+				return err
+			}
+			if left -= len(content); left < 0 {
+				return tooMuchText(l.values)
+			}
 			if err := r.Reserve(int64(len(content))); err != nil {
-				return submission{}, err
+				return err
 			}
-			s.Values.Add(name, string(content))
-		case part.FileName() != "": // else no file was chosen
-			if err := r.Reserve(int64(base64.StdEncoding.EncodedLen(len(content)))); err != nil {
-				return submission{}, err
-			}
-			s.Files[name] = append(s.Files[name], upload{part.FileName(), part.Header.Get("Content-Type"), base64.StdEncoding.EncodeToString(content)})
+			s.Values.Add(p.Name, string(content))
+			return nil
 		}
-	}
-	return submission{}, noForm(nil)
+		if p.FileName == "" { // none was chosen
+			return nil
+		}
+		return s.readFile(p, take(p.Name))
+	})
 }
 
-// noForm is the error of a body that cannot be read as a form, or at all.
-func noForm(err error) error {
-	if err != nil && !fault.Is(err, fault.InvalidRequest) {
+func tooMuchText(most int) error {
+	e := fault.New(fault.TooLarge, "is too large: the answers have %d bytes at most, besides files", most)
+	e.Field = "body"
+	return e
+}
+
+// readFile reads a file. One that is refused does not end the form: the page shows the other answers
+// again.
+func (s *submission) readFile(p *server.Part, take func(*server.Part) (form.Received, error)) error {
+	sum := sha256.New()
+	u := upload{name: p.FileName, mediaType: p.Type}
+	p.Reader = io.TeeReader(p.Reader, sum)
+	if take != nil && s.refused == nil && len(s.Files[p.Name]) == 0 {
+		u.content, s.refused = take(p)
+	}
+	if _, err := io.Copy(io.Discard, p); err != nil {
 		return err
 	}
-	return fault.Invalid("body", "is no form as browsers send it")
+	sum.Sum(u.sum[:0])
+	s.Files[p.Name] = append(s.Files[p.Name], u)
+	return nil
+}
+
+// tooLong is the content of a file that is larger than its field takes: what is wrong with it is said
+// with what is wrong with the other answers.
+type tooLong int64
+
+// Size implements form.Received.
+func (t tooLong) Size() int64 { return int64(t) }
+
+// Store implements form.Received.
+func (tooLong) Store(context.Context, string) error {
+	return errors.New("a file that is too large is not stored")
+}
+
+// taker takes the files for the fields of a form.
+func (v *view) taker(ctx context.Context, files *service.AnswerFiles) func(part string) func(*server.Part) (form.Received, error) {
+	return func(part string) func(*server.Part) (form.Received, error) {
+		i := slices.IndexFunc(v.Fields, func(f field) bool {
+			return f.Input == "file" && (part == f.Name || part == partName(f.Name))
+		})
+		if i < 0 {
+			return nil
+		}
+		most := v.Fields[i].fileBytes()
+		return func(p *server.Part) (form.Received, error) {
+			limited := &io.LimitedReader{R: p, N: most + 1}
+			got, err := files.Receive(ctx, p.FileName, limited)
+			if err == nil && got.Size() > most {
+				return tooLong(got.Size()), nil
+			}
+			return got, err
+		}
+	}
 }
 
 // sum is the same for the same answers from the same page: two people who answer the same have not sent
@@ -129,9 +200,9 @@ func (s submission) sum() (sum [sha256.Size]byte) {
 	for _, name := range slices.Sorted(maps.Keys(s.Files)) {
 		text(name)
 		for _, f := range s.Files[name] {
-			text(f.Name)
-			text(f.Type)
-			text(f.Base64)
+			text(f.name)
+			text(f.mediaType)
+			text(string(f.sum[:]))
 		}
 		text("")
 	}
@@ -166,13 +237,16 @@ func (s submission) reply(q *server.Request, v view) (service.Reply, error) {
 		return r, nil
 	}
 	fields := map[string]any{}
+	r.Files = map[string]form.Attached{}
 	for _, f := range v.Fields {
 		values, files := s.of(f)
 		switch {
 		case len(files) > 1, len(files) > 0 && len(values) > 0, len(values) > 1 && f.Input != "choices":
 			return r, twice(f.Name)
 		case len(files) > 0:
-			fields[f.Name] = files[0]
+			if files[0].content != nil {
+				r.Files[f.Name] = form.Attached{Name: files[0].name, Type: files[0].mediaType, Content: files[0].content}
+			}
 		case f.Input == "choices":
 			fields[f.Name] = values
 		case len(values) > 0:
@@ -196,11 +270,6 @@ func (s submission) bytes() (n int64) {
 			n += 6 * int64(len(v)) // all escapes
 		}
 	}
-	for _, all := range s.Files {
-		for _, f := range all {
-			n += int64(len(f.Base64))
-		}
-	}
 	if n < service.UnreservedBytes {
 		return 0
 	}
@@ -211,7 +280,7 @@ func (s submission) bytes() (n int64) {
 func nodes(fields map[string]any) int {
 	n := 1
 	for _, f := range fields {
-		n += 4 // of an upload
+		n++
 		if list, ok := f.([]string); ok {
 			n += len(list)
 		}
