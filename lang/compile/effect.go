@@ -249,6 +249,7 @@ func (g *fn) sql(s *syntax.SQL) {
 var fieldKinds = [...]string{
 	syntax.FieldText: "text", syntax.FieldLongText: "long_text", syntax.FieldEmail: "email", syntax.FieldURL: "url",
 	syntax.FieldPhone: "phone", syntax.FieldSecret: "secret", syntax.FieldNumber: "number", syntax.FieldInteger: "integer",
+	syntax.FieldDecimal: "decimal",
 	syntax.FieldBoolean: "boolean", syntax.FieldDate: "date", syntax.FieldTime: "time", syntax.FieldFile: "file",
 	syntax.FieldChoice: "choice", syntax.FieldChoices: "choices",
 }

@@ -20,6 +20,8 @@ func (f *Field) check(v value.Value, t *tally) (answer value.Value, why string) 
 	switch f.Kind {
 	case Number, Integer:
 		return f.number(v)
+	case Decimal:
+		return f.decimal(v, t)
 	case Boolean:
 		return boolean(v)
 	case OneOf:
@@ -155,11 +157,36 @@ func (f *Field) expect(must string) string {
 	return must
 }
 
-// longestNumber is how many bytes decimal takes at most.
+// decimal takes an amount: a text keeps the digits that it is written with.
+func (f *Field) decimal(v value.Value, t *tally) (value.Value, string) {
+	const must = "must be a decimal number"
+	var err *value.Error
+	d := v
+	switch {
+	case v.IsText():
+		d, err = value.ParseDecimal(t.Meter, strings.TrimSpace(v.Str()))
+	case v.IsNumeric():
+		d, err = value.ToDecimal(t.Meter, v)
+	default:
+		return value.Null, f.expect(must)
+	}
+	switch {
+	case err != nil && err.Code == value.NumberRange:
+		return value.Null, fmt.Sprintf("must have at most %d digits", value.MaxDigits)
+	case err != nil:
+		return value.Null, f.expect(must)
+	}
+	if why := f.inRange(d, must); why != "" {
+		return value.Null, why
+	}
+	return d, ""
+}
+
+// longestNumber is how many bytes numeral takes at most.
 const longestNumber = 810
 
-// decimal is how people and JSON write a number.
-var decimal = regexp.MustCompile(`\A[+-]?[0-9]{1,400}(\.[0-9]{1,400})?([eE][+-]?[0-9]{1,4})?\z`)
+// numeral is how people and JSON write a number.
+var numeral = regexp.MustCompile(`\A[+-]?[0-9]{1,400}(\.[0-9]{1,400})?([eE][+-]?[0-9]{1,4})?\z`)
 
 func (f *Field) number(v value.Value) (value.Value, string) {
 	must := "must be a number"
@@ -182,7 +209,7 @@ func (f *Field) number(v value.Value) (value.Value, string) {
 // parseNumber returns null for what is no number.
 func parseNumber(s string) value.Value {
 	s = strings.TrimSpace(s)
-	if len(s) > longestNumber || !decimal.MatchString(s) {
+	if len(s) > longestNumber || !numeral.MatchString(s) {
 		return value.Null
 	}
 	if i, err := strconv.ParseInt(s, 10, 64); err == nil {

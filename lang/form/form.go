@@ -24,6 +24,7 @@ const (
 	Secret   Kind = "secret"
 	Number   Kind = "number"
 	Integer  Kind = "integer"
+	Decimal  Kind = "decimal"
 	Boolean  Kind = "boolean"
 	Date     Kind = "date"
 	Time     Kind = "time"
@@ -51,6 +52,7 @@ var kinds = map[Kind]traits{
 	Secret:   {word: "SECRET", bounds: "length", pattern: true, most: 10_000},
 	Number:   {word: "NUMBER", bounds: "value", def: true},
 	Integer:  {word: "INTEGER", bounds: "value", def: true},
+	Decimal:  {word: "DECIMAL", bounds: "value", def: true},
 	Boolean:  {word: "BOOLEAN", def: true},
 	Date:     {word: "DATE", bounds: "value", def: true},
 	Time:     {word: "TIME", bounds: "value", def: true},

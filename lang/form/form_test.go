@@ -52,6 +52,7 @@ const shipping = `{"title":"Where shall we ship?","fields":[
 	{"name":"phone","kind":"phone"},
 	{"name":"pin","kind":"secret","pattern":"[0-9]{4}"},
 	{"name":"weight","kind":"number","min":0.5},
+	{"name":"price","kind":"decimal","min":0,"default":"9.50"},
 	{"name":"photo","kind":"file"}]}`
 
 func TestSchema(t *testing.T) {
@@ -75,6 +76,7 @@ func TestSchema(t *testing.T) {
 		"phone":{"type":"string","maxLength":40,"pattern":"^\\+?([ .\\/\\(\\)\\-]*[0-9]){4,15}[ .\\/\\(\\)\\-]*$"},
 		"pin":{"type":"string","format":"password","maxLength":10000,"pattern":"^(?:[0-9]{4})$"},
 		"weight":{"type":"number","minimum":0.5},
+		"price":{"type":"string","pattern":"^[+\\-]?[0-9]+(\\.[0-9]+)?$","default":"9.50"},
 		"photo":{"type":"string","format":"binary"}},
 		"required":["name","email","tags","news"]}`
 	if diff := cmp.Diff(toJSON(parseJSON(t, want)), toJSON(f.Schema())); diff != "" {
@@ -128,7 +130,7 @@ func TestValidateKeepsOrderAndFillsIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"name":"Ada","email":"ada@example.com","qty":1,"size":null,"plan":"free","extra":null,"tags":["b"],"note":null,"when":null,"at":null,` +
-		`"news":true,"site":null,"phone":null,"pin":"0042","weight":2.5,"photo":null}`
+		`"news":true,"site":null,"phone":null,"pin":"0042","weight":2.5,"price":"9.50","photo":null}`
 	if diff := cmp.Diff(want, toJSON(got)); diff != "" {
 		t.Errorf("answers (-want +got):\n%s", diff)
 	}
@@ -235,6 +237,19 @@ func TestAnswers(t *testing.T) {
 		{`"kind":"number","max":2`, `2.1`, `! must be a number up to 2`},
 		{`"kind":"integer"`, `"9007199254740993"`, `9007199254740993`},
 		{`"kind":"integer"`, `3.0`, `3`},
+		{`"kind":"decimal"`, `" 12.50 "`, `"12.50"`},
+		{`"kind":"decimal"`, `"-0.005"`, `"-0.005"`},
+		{`"kind":"decimal"`, `3`, `"3"`},
+		{`"kind":"decimal"`, `0.1`, `"0.1"`},
+		{`"kind":"decimal"`, `""`, `null`},
+		{`"kind":"decimal"`, `"1,5"`, `! must be a decimal number`},
+		{`"kind":"decimal"`, `"1e3"`, `! must be a decimal number`},
+		{`"kind":"decimal"`, `".5"`, `! must be a decimal number`},
+		{`"kind":"decimal"`, `true`, `! must be a decimal number`},
+		{`"kind":"decimal"`, `"` + strings.Repeat("9", 39) + `"`, `! must have at most 38 digits`},
+		{`"kind":"decimal"`, `1e300`, `! must have at most 38 digits`},
+		{`"kind":"decimal","min":0.01,"max":"10.00"`, `"0.001"`, `! must be a decimal number from 0.01 to 10.00`},
+		{`"kind":"decimal","min":0.01,"max":"10.00"`, `"10"`, `"10"`},
 		{`"kind":"integer"`, `3.5`, `! must be a whole number`},
 		{`"kind":"integer","min":1,"max":10`, `"many"`, `! must be a whole number from 1 to 10`},
 		{`"kind":"integer","min":1,"max":10`, `11`, `! must be a whole number from 1 to 10`},
@@ -335,6 +350,8 @@ func TestBadForms(t *testing.T) {
 		{field(`"kind":"file","min":9000000,"max":8999999`), `the field "x": MIN 9000000 is greater than MAX 8999999`},
 		{field(`"kind":"choices","choices":["a"],"min":2`), `the field "x": MIN 2 is more than CHOICES takes, which is 1 at most`},
 		{field(`"kind":"boolean","min":1`), `the field "x": MIN has no meaning for BOOLEAN`},
+		{field(`"kind":"decimal","min":"x"`), `the field "x": MIN must be a decimal number`},
+		{field(`"kind":"decimal","pattern":"1"`), `the field "x": PATTERN has no meaning for DECIMAL`},
 		{field(`"kind":"number","pattern":"1"`), `the field "x": PATTERN has no meaning for NUMBER`},
 		{field(`"kind":"text","pattern":3`), `the field "x": PATTERN takes a text, not the number 3`},
 		{field(`"kind":"text","pattern":"a)|(b"`), `the field "x": the PATTERN is no regular expression: unexpected ): a)|(b`},

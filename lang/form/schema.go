@@ -8,7 +8,7 @@ import (
 
 // Schema returns the form as a flat JSON Schema object, in the subset that MCP
 // elicitation uses: clients can show it without knowing anything of scripts.
-// What it cannot say (bounds of dates and times) Validate still checks.
+// What it cannot say (bounds of dates, times and decimals) Validate still checks.
 func (f *Form) Schema() value.Value {
 	properties := value.NewMap(nil, len(f.Fields))
 	var required []value.Value
@@ -63,10 +63,12 @@ var formats = map[Kind]string{
 	File:   "binary",
 }
 
-// What PHONE and TIME take, in what RE2 and every dialect of JavaScript share.
+// What PHONE, TIME and DECIMAL take, in what RE2 and every dialect of JavaScript share.
 const (
 	PhonePattern = `^\+?([ .\/\(\)\-]*[0-9]){4,15}[ .\/\(\)\-]*$`
 	TimePattern  = `^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$`
+	// DecimalPattern does not say how many digits there may be in all.
+	DecimalPattern = `^[+\-]?[0-9]+(\.[0-9]+)?$`
 )
 
 // patterns are the schema's patterns of kinds that have no format, or one that
@@ -77,6 +79,8 @@ var patterns = map[Kind]string{
 	URL:   `^https?:\/\/([^\s\/?#@]*@)?(\[[0-9A-Fa-f:.]+\]|[^\s\/?#@:\[\]]+)(:[0-9]*)?([\/?#]|$)`,
 	Phone: PhonePattern,
 	Time:  TimePattern,
+
+	Decimal: DecimalPattern,
 }
 
 // SeveralLines is the media type by which the schema tells LONG TEXT, whose

@@ -175,6 +175,7 @@ var fieldKindWords = map[syntax.FieldKind]string{
 	syntax.FieldSecret:   "SECRET",
 	syntax.FieldNumber:   "NUMBER",
 	syntax.FieldInteger:  "INTEGER",
+	syntax.FieldDecimal:  "DECIMAL",
 	syntax.FieldBoolean:  "BOOLEAN",
 	syntax.FieldDate:     "DATE",
 	syntax.FieldTime:     "TIME",

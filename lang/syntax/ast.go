@@ -424,6 +424,7 @@ const (
 	FieldSecret
 	FieldNumber
 	FieldInteger
+	FieldDecimal
 	FieldBoolean
 	FieldDate
 	FieldTime

@@ -187,6 +187,8 @@ func (p *parser) fieldKind(f *Field) {
 			kind = FieldNumber
 		case wInteger:
 			kind = FieldInteger
+		case wDecimal:
+			kind = FieldDecimal
 		case wBoolean:
 			kind = FieldBoolean
 		case wDate:

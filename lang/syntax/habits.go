@@ -142,7 +142,7 @@ var operatorHabits = map[string]string{
 // kindHabits are kinds of form fields elsewhere.
 var kindHabits = map[string]string{
 	"STRING": "TEXT", "STR": "TEXT", "VARCHAR": "TEXT", "CHAR": "TEXT", "INT": "INTEGER", "BIGINT": "INTEGER",
-	"FLOAT": "NUMBER", "DOUBLE": "NUMBER", "DECIMAL": "NUMBER", "REAL": "NUMBER", "NUMERIC": "NUMBER",
+	"FLOAT": "NUMBER", "DOUBLE": "NUMBER", "REAL": "NUMBER", "NUMERIC": "DECIMAL", "MONEY": "DECIMAL",
 	"BOOL": "BOOLEAN", "CHECKBOX": "BOOLEAN", "PASSWORD": "SECRET", "TEXTAREA": "LONG TEXT", "TEL": "PHONE",
 	"DATETIME": "DATE", "TIMESTAMP": "DATE", "UPLOAD": "FILE", "IMAGE": "FILE", "LINK": "URL",
 	"SELECT": "CHOICE [\"a\", \"b\"]", "DROPDOWN": "CHOICE [\"a\", \"b\"]", "RADIO": "CHOICE [\"a\", \"b\"]",

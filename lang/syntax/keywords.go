@@ -134,6 +134,7 @@ const (
 	wSecret
 	wNumber
 	wInteger
+	wDecimal
 	wBoolean
 	wDate
 	wTime
@@ -194,7 +195,7 @@ var wordText = [wordCount]string{
 	wRequired: "REQUIRED", wMin: "MIN", wMax: "MAX", wLabel: "LABEL", wHelp: "HELP", wPattern: "PATTERN",
 
 	wText: "TEXT", wLong: "LONG", wEmail: "EMAIL", wURL: "URL", wPhone: "PHONE", wSecret: "SECRET",
-	wNumber: "NUMBER", wInteger: "INTEGER", wBoolean: "BOOLEAN", wDate: "DATE", wTime: "TIME",
+	wNumber: "NUMBER", wInteger: "INTEGER", wDecimal: "DECIMAL", wBoolean: "BOOLEAN", wDate: "DATE", wTime: "TIME",
 	wFile: "FILE", wChoice: "CHOICE", wChoices: "CHOICES",
 	wJSON: "JSON", wCSV: "CSV", wLines: "LINES", wBytes: "BYTES",
 

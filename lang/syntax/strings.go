@@ -13,7 +13,7 @@ func (o Op) String() string { return opText[o] }
 
 var fieldKindText = [...]string{
 	FieldText: "TEXT", FieldLongText: "LONG TEXT", FieldEmail: "EMAIL", FieldURL: "URL", FieldPhone: "PHONE",
-	FieldSecret: "SECRET", FieldNumber: "NUMBER", FieldInteger: "INTEGER", FieldBoolean: "BOOLEAN",
+	FieldSecret: "SECRET", FieldNumber: "NUMBER", FieldInteger: "INTEGER", FieldDecimal: "DECIMAL", FieldBoolean: "BOOLEAN",
 	FieldDate: "DATE", FieldTime: "TIME", FieldFile: "FILE", FieldChoice: "CHOICE", FieldChoices: "CHOICES",
 }
 

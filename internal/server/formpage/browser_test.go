@@ -257,6 +257,7 @@ var kinds = []kind{
 	{name: "secret", field: `SECRET MIN 4`, right: []string{"hunter2"}, wrong: []string{"abc"}, want: `"hunter2"`, problem: "Must have at least 4 characters.", secret: true},
 	{name: "number", field: `NUMBER MIN 0 MAX 10`, preset: `DEFAULT 2.5`, right: []string{"7.25"}, wrong: []string{"99.5"}, want: `7.25`, problem: "Must be a number from 0 to 10."},
 	{name: "whole", field: `INTEGER MIN 1 MAX 10`, preset: `DEFAULT 2`, right: []string{"7"}, wrong: []string{"1.5"}, want: `7`, problem: "Must be a whole number from 1 to 10."},
+	{name: "price", field: `DECIMAL MIN 0 MAX 10`, preset: `DEFAULT "2.50"`, right: []string{"7.20"}, wrong: []string{"7,20"}, want: `"7.20"`, problem: "Must be a decimal number from 0 to 10."},
 	{name: "sure", field: `BOOLEAN REQUIRED`, right: []string{"false"}, want: `false`, problem: "Must be answered.", required: true},
 	{name: "news", field: `BOOLEAN`, preset: `DEFAULT TRUE`, right: []string{"true"}, want: `true`, cleared: `false`},
 	{name: "day", field: `DATE MIN "2026-01-01"`, preset: `DEFAULT "2026-12-31"`, right: []string{"2026-12-30"}, wrong: []string{"2025-12-31"}, want: `"2026-12-30"`, problem: "Must be a date from 2026-01-01 on."},

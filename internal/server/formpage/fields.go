@@ -164,8 +164,11 @@ func (f *field) assist(pattern string) {
 		}
 	case "text":
 		f.Complete = completions[strings.ToLower(f.Name)]
-		if onlyDigits.MatchString(pattern) {
+		switch {
+		case onlyDigits.MatchString(pattern):
 			f.Mode = "numeric"
+		case pattern == form.DecimalPattern:
+			f.Mode = "decimal"
 		}
 		if f.length < longLine {
 			f.Counted = f.length
