@@ -507,7 +507,9 @@ func (p *parser) lambda(start source.Pos, params []*Var, parens bool) Expr {
 	body := p.expr()
 	p.leave()
 	p.forgetParams(start, params)
-	return &Lambda{Span{start, body.End()}, params, parens, body}
+	l := p.nodes.lambdas.new()
+	*l = Lambda{Span{start, body.End()}, params, parens, body}
+	return l
 }
 
 func (p *parser) caseExpr() Expr {
@@ -556,7 +558,9 @@ func (p *parser) listLit() Expr {
 	p.closing(tRBrack, start, "a comma or ]")
 	items := p.takeExprs(base)
 	p.leave()
-	return &ListLit{p.span(start), items}
+	l := p.nodes.lists.new()
+	*l = ListLit{p.span(start), items}
+	return l
 }
 
 func (p *parser) mapLit() Expr {
@@ -578,7 +582,8 @@ func (p *parser) mapLit() Expr {
 	}
 	p.closing(tRBrace, start, "a comma or }")
 	p.leave()
-	m := &MapLit{Span: p.span(start)}
+	m := p.nodes.maps.new()
+	m.Span = p.span(start)
 	m.Entries, p.entries = p.nodes.entries.take(p.entries, base)
 	return m
 }

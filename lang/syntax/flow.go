@@ -13,7 +13,7 @@ func (p *parser) open(verb word, start source.Pos) opener {
 }
 
 func (p *parser) ifStmt(start source.Pos) Stmt {
-	s := &If{}
+	s := p.nodes.ifs.new()
 	open := p.open(wIf, start)
 	branch := start
 	for {
@@ -89,7 +89,9 @@ func (p *parser) forStmt(start source.Pos) Stmt {
 	case h.rng:
 		return &ForRange{p.span(start), h.value, h.from, h.to, h.step, body}
 	}
-	return &ForIn{p.span(start), h.key, h.value, h.seq, body}
+	s := p.nodes.fors.new()
+	*s = ForIn{p.span(start), h.key, h.value, h.seq, body}
+	return s
 }
 
 func (p *parser) forHeader(h *forHead) {

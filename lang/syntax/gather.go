@@ -145,7 +145,8 @@ func (p *parser) afterFields() bool {
 }
 
 func (p *parser) field() *Field {
-	f := &Field{Span: Span{Start: p.tok.start}}
+	f := p.nodes.fields.new()
+	f.Start = p.tok.start
 	switch {
 	case p.tok.isText():
 		f.Quoted = p.textLit(false)

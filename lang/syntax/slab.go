@@ -89,6 +89,13 @@ type slabs struct {
 	blocks   slab[Block]
 	emits    slab[Emit]
 	sets     slab[Set]
+	ifs      slab[If]
+	fors     slab[ForIn]
+	queries  slab[SQL]
+	fields   slab[Field]
+	maps     slab[MapLit]
+	lists    slab[ListLit]
+	lambdas  slab[Lambda]
 
 	exprs   slab[Expr]
 	stmts   slab[Stmt]
@@ -99,6 +106,13 @@ type slabs struct {
 
 // slabMarks are the marks of all slabs.
 type slabMarks struct {
+	ifs      slabMark
+	fors     slabMark
+	queries  slabMark
+	fields   slabMark
+	maps     slabMark
+	lists    slabMark
+	lambdas  slabMark
 	vars     slabMark
 	numbers  slabMark
 	texts    slabMark
@@ -119,6 +133,13 @@ type slabMarks struct {
 
 func (s *slabs) mark() slabMarks {
 	return slabMarks{
+		ifs:      s.ifs.mark(),
+		fors:     s.fors.mark(),
+		queries:  s.queries.mark(),
+		fields:   s.fields.mark(),
+		maps:     s.maps.mark(),
+		lists:    s.lists.mark(),
+		lambdas:  s.lambdas.mark(),
 		vars:     s.vars.mark(),
 		numbers:  s.numbers.mark(),
 		texts:    s.texts.mark(),
@@ -139,6 +160,13 @@ func (s *slabs) mark() slabMarks {
 }
 
 func (s *slabs) rewind(m *slabMarks) {
+	s.ifs.rewind(m.ifs)
+	s.fors.rewind(m.fors)
+	s.queries.rewind(m.queries)
+	s.fields.rewind(m.fields)
+	s.maps.rewind(m.maps)
+	s.lists.rewind(m.lists)
+	s.lambdas.rewind(m.lambdas)
 	s.vars.rewind(m.vars)
 	s.numbers.rewind(m.numbers)
 	s.texts.rewind(m.texts)

@@ -66,9 +66,11 @@ func (p *parser) sql() Stmt {
 	head := p.tok
 	p.prior, p.last = p.last, lastStmt{verb: head.word, start: head.start}
 	r := &p.sqls
+	stmt := p.nodes.queries.new()
+	stmt.Start, stmt.Head = head.start, head.word.String()
 	*r = sqlReader{
 		p: p, src: p.src, pos: int(head.stop), textStart: int(head.start), semicolon: -1,
-		stmt: &SQL{Span: Span{Start: head.start}, Head: head.word.String()}, prev: head.word, words: 1,
+		stmt: stmt, prev: head.word, words: 1,
 		parts: r.parts[:0], brackets: r.brackets[:0],
 	}
 	p.ahead = p.ahead[:0]
