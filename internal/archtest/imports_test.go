@@ -48,7 +48,7 @@ var layers = []layer{
 	{pkg: "internal/hostname", others: []string{"golang.org/x/net/idna", "golang.org/x/text"}},
 	{pkg: "internal/keyedlock"},
 	{pkg: "internal/redacted"},
-	{pkg: "internal/site"},
+	{pkg: "internal/site", imports: []string{"lang/source"}, others: []string{"github.com/pelletier/go-toml/v2"}},
 	{pkg: "internal/wire", imports: []string{"internal/hostname", "internal/redacted"}},
 	{pkg: "internal/password", others: []string{"golang.org/x/crypto"}},
 	{pkg: "internal/fault"},

@@ -111,6 +111,18 @@ func (r *Request) HeaderValue(header string) string {
 	return strings.Join(values, ", ")
 }
 
+// TakesGzip tells whether the caller takes an answer that is compressed so.
+func (r *Request) TakesGzip() bool {
+	for one := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
+		coding, parameter, _ := strings.Cut(one, ";")
+		if strings.EqualFold(strings.TrimSpace(coding), "gzip") {
+			q, isWeight := strings.CutPrefix(strings.TrimSpace(parameter), "q=")
+			return !isWeight || strings.Trim(q, "0.") != ""
+		}
+	}
+	return false
+}
+
 // IdempotencyKey returns what a repeat of the call is to be known by; nil where
 // nothing was sent.
 func (r *Request) IdempotencyKey() *string {

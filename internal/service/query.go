@@ -115,9 +115,7 @@ func (s *Service) answer(ctx context.Context, who caller, c Caller, q Query, a A
 		return a, err
 	}
 	if q.Page != nil {
-		failure, err := s.openPage(ctx, c, &q, limits)
-		if failure != nil || err != nil {
-			a.Err = failure
+		if err := s.openPage(ctx, c, &q, limits); err != nil {
 			return a, err
 		}
 	}

@@ -121,6 +121,9 @@ func (s *Service) spec(who caller, c Caller, q Query, l vm.Limits) execution.Spe
 		// Who may call it as everybody may has the rights of everybody.
 		owner = owner && who.MayRun(p.Name) || p.Secrets
 	}
+	if q.Page != nil {
+		owner = q.Page.Site.Settings.Secrets
+	}
 	return execution.Spec{
 		Request: q.Request, Input: q.Input, Trace: q.Trace, Session: who.Session, Owner: owner, Client: c.Addr, Started: s.o.Clock(), Limits: l,
 	}

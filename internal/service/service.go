@@ -170,7 +170,8 @@ type Service struct {
 	exports  exports
 	feeds    feeds
 	// strangers samples the answers of those who prove nothing, for the logs of accounts.
-	strangers strangers
+	strangers    strangers
+	siteSettings siteSettings
 }
 
 // New returns a service.

@@ -22,6 +22,7 @@ import (
 // the account's folder /site. It is closed when the request is answered.
 type Site struct {
 	Meta
+	Settings *site.Settings
 
 	service *Service
 	caller  Caller
@@ -59,13 +60,16 @@ func (s *Service) OpenSite(ctx context.Context, c Caller, username string) (*Sit
 		return v, err
 	}
 	v.tree, v.close = tree, release
-	kinds, err := v.Kinds(ctx, []string{site.Root})
-	if err == nil && kinds[0] != site.Folder {
+	found, err := tree.Stat(ctx, []string{site.Root, site.SettingsPath})
+	switch {
+	case err != nil:
+	case !found[0].Folder:
 		err = s.countSiteMiss(v)
+	default:
+		v.Settings, err = v.readSettings(ctx, found[1])
 	}
 	if err != nil {
-		release()
-		v.close = func() {}
+		v.Close()
 	}
 	return v, err
 }
@@ -162,29 +166,30 @@ func missingPage(err error) error {
 	return err
 }
 
-// openPage reads the script of a page. One that is too long is the owner's affair, and fails as it
-// would where it did not compile.
-func (s *Service) openPage(ctx context.Context, c Caller, q *Query, l account.Limits) (failure *wire.Error, err error) {
+// openPage reads the script of a page. That one is too long is the owner's affair.
+func (s *Service) openPage(ctx context.Context, c Caller, q *Query, l account.Limits) error {
 	content, err := q.Page.Site.tree.Open(ctx, q.Page.Target.Path)
 	if err != nil {
-		return nil, missingPage(err)
+		return missingPage(err)
 	}
 	defer func() { _ = content.Close() }() // it was only read
 	size := content.Size()
 	if size > int64(l.ScriptBytes) {
-		return &wire.Error{Code: string(fault.LimitExceeded), Message: "the script of the page is too long", Limit: "script_bytes", Max: int64(l.ScriptBytes)}, nil
+		return s.recordSiteFault(ctx, q.Page.Site.account.ID, wire.Error{
+			Code: string(fault.LimitExceeded), Message: "the script of the page is too long", Limit: "script_bytes", Max: int64(l.ScriptBytes), File: q.Page.Target.Path,
+		})
 	}
 	if size > UnreservedBytes {
 		if err := c.Memory.Grow(ctx, 2*size); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	text := make([]byte, size)
 	if _, err := io.ReadFull(content, text); err != nil {
-		return nil, err
+		return err
 	}
 	q.Script = string(text)
-	return nil, nil
+	return nil
 }
 
 // visitor is who a page is run for: whoever comes, whatever page led there.
@@ -198,9 +203,19 @@ func (v *Site) visitor() caller {
 const slowView = time.Second
 
 // keeps tells whether the record of a run is kept. Pages are looked at so often that those which
-// came to their end are not, but for slow ones; a developer has all.
+// came to their end are not, but for slow ones, where the site does not say otherwise; a developer
+// has all.
 func (s *Service) keeps(q *Query, r *job.Record) bool {
-	return q.Page == nil || s.o.Unlimited || r.State == job.Failed || r.Ran > slowView
+	if q.Page == nil || s.o.Unlimited {
+		return true
+	}
+	switch q.Page.Site.Settings.Records {
+	case site.RecordAll:
+		return true
+	case site.RecordNone:
+		return false
+	}
+	return r.State == job.Failed || r.Ran > slowView
 }
 
 // countServed returns what counts a view whose answer was sent. A job's call is counted with its

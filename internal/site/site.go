@@ -97,9 +97,15 @@ func Find(ctx context.Context, tree Tree, path string) (Target, error) {
 	return f.find(Root, 0, nil)
 }
 
-// Fallback returns the page for what is not there: the nearest 404 page, from the folder of the
+// FileAt returns what answers where it is known which file does.
+func FileAt(ctx context.Context, tree Tree, path string) (Target, error) {
+	t, _, err := firstFile(ctx, tree, []string{path}, nil)
+	return t, err
+}
+
+// NotFoundPage returns the page for what is not there: the nearest 404 page, from the folder of the
 // path up to the root.
-func Fallback(ctx context.Context, tree Tree, path string) (Target, error) {
+func NotFoundPage(ctx context.Context, tree Tree, path string) (Target, error) {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	if i := slices.IndexFunc(parts, func(part string) bool { return !IsServed(part) }); i >= 0 {
 		parts = parts[:i+1]

@@ -177,8 +177,8 @@ func write(t site.Target) string {
 	return kind
 }
 
-// TestFallback: the page for what is not there is the nearest one.
-func TestFallback(t *testing.T) {
+// TestNotFoundPage: the page for what is not there is the nearest one.
+func TestNotFoundPage(t *testing.T) {
 	for _, test := range []struct{ files, path, want string }{
 		{"404.html", "/x", "file 404.html"},
 		{"404.html", "/a/b/c/", "file 404.html"},
@@ -190,7 +190,7 @@ func TestFallback(t *testing.T) {
 		{"index.ql", "/x", "none"},
 		{"_x/404.html 404.html", "/_x/y", "file 404.html"},
 	} {
-		got, err := site.Fallback(t.Context(), &tree{files: split(test.files)}, test.path)
+		got, err := site.NotFoundPage(t.Context(), &tree{files: split(test.files)}, test.path)
 		if err != nil || write(got) != test.want {
 			t.Errorf("%s of %s is %q, want %q (%v)", test.path, test.files, write(got), test.want, err)
 		}
@@ -216,7 +216,7 @@ func TestLookupsAreBounded(t *testing.T) {
 	if got, err := site.Find(t.Context(), long, strings.Repeat("/x", 4000)); err != nil || got.Kind != site.Missing || long.lookups > 10 {
 		t.Errorf("%v, %v after %d lookups", got, err, long.lookups)
 	}
-	if _, err := site.Fallback(t.Context(), long, strings.Repeat("/x", 4000)); err != nil || long.lookups > 12 {
+	if _, err := site.NotFoundPage(t.Context(), long, strings.Repeat("/x", 4000)); err != nil || long.lookups > 12 {
 		t.Errorf("%v after %d lookups", err, long.lookups)
 	}
 }
@@ -228,6 +228,17 @@ func TestMediaTypes(t *testing.T) {
 	} {
 		if got := site.MediaType(name); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestHashedNames(t *testing.T) {
+	for name, want := range map[string]bool{
+		"app-3f2a1b9c.js": true, "main.3f2a1b9c.css": true, "x-0123456789abcdef.woff2": true,
+		"app.js": false, "3f2a1b9c.js": false, "report-20261117.pdf": false, "my-deadbeef.js": false, "my-stylesheet.css": false, "app-3F2A1B9C.js": false, "app-3f2a1b9.js": false,
+	} {
+		if got := site.IsHashed(name); got != want {
+			t.Errorf("%s: %t", name, got)
 		}
 	}
 }

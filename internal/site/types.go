@@ -18,6 +18,21 @@ var mediaTypes = map[string]string{
 	".woff2": "font/woff2", ".xhtml": "application/xhtml+xml", ".xml": "application/xml", ".zip": "application/zip",
 }
 
+// IsCompressible tells whether files of a name are text, or something else that gzip makes shorter.
+func IsCompressible(name string) bool {
+	kind := mediaTypes[strings.ToLower(path.Ext(name))]
+	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "json") || strings.HasSuffix(kind, "xml") || kind == "application/wasm" ||
+		kind == "image/bmp" || kind == "image/vnd.microsoft.icon" || kind == "font/ttf" || kind == "font/otf" || kind == "application/vnd.ms-fontobject"
+}
+
+// IsHashed tells whether a name has a hash of the content in it, as bundlers write one before the
+// ending: 8 or more hexadecimal digits, of which some are letters, since a date has none.
+func IsHashed(name string) bool {
+	base := strings.TrimSuffix(name, path.Ext(name))
+	hash := base[strings.LastIndexAny(base, "-.")+1:]
+	return len(hash) >= 8 && len(hash) < len(base) && strings.Trim(hash, "0123456789abcdef") == "" && strings.ContainsAny(hash, "abcdef") && strings.ContainsAny(hash, "0123456789")
+}
+
 // MediaType returns the type of a file by the ending of its name; application/octet-stream for one
 // that says nothing.
 func MediaType(name string) string {

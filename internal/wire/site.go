@@ -1,6 +1,10 @@
 package wire
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+	"time"
+)
 
 // What the headers of every answer of a site say where the page does not: it loads from its own
 // site alone, is framed there alone, and shares no process with what it opens.
@@ -10,6 +14,8 @@ var (
 	ownCluster  = []string{"?1"}
 	noCache     = []string{"no-cache"}
 	revalidated = []string{"public, max-age=0, must-revalidate"}
+	immutable   = []string{"public, max-age=31536000, immutable"}
+	byEncoding  = []string{"Accept-Encoding"}
 	htmlType    = []string{"text/html; charset=utf-8"}
 )
 
@@ -36,12 +42,41 @@ func SetSitePage(h Header, s HeaderOptions, binary bool) {
 	}
 }
 
-// SetSiteFile sets the headers of a file of a site, of which so many bytes are sent.
-func SetSiteFile(h Header, s HeaderOptions, mediaType string, size int64) {
+// SiteFile is what the headers of a file of a site say.
+type SiteFile struct {
+	Type     string
+	Size     int64 // how many bytes are sent
+	Hashed   bool  // its name has the hash of its content: it never changes
+	Packable bool  // it may be sent compressed
+}
+
+// SetSiteFile sets the headers of a file of a site.
+func SetSiteFile(h Header, s HeaderOptions, f SiteFile) {
 	SetSite(h, s)
 	h["Cache-Control"] = revalidated
-	set(h, "Content-Type", mediaType)
-	set(h, "Content-Length", strconv.FormatInt(size, 10))
+	if f.Hashed {
+		h["Cache-Control"] = immutable
+	}
+	if f.Packable {
+		h["Vary"] = byEncoding
+	}
+	set(h, "Content-Type", f.Type)
+	set(h, "Content-Length", strconv.FormatInt(f.Size, 10))
+}
+
+// SetPackedContent sets the headers of a content that is sent compressed. Its name is that of the
+// content, weakly: the bytes are others.
+func SetPackedContent(h Header, tag string, modified time.Time) {
+	SetContent(h, tag, modified)
+	set(h, "Etag", "W/"+ETag(tag))
+	set(h, "Content-Encoding", "gzip")
+	delete(h, "Accept-Ranges")
+}
+
+// HasETag tells whether a header If-None-Match has a name. What cannot be read has none.
+func HasETag(header, etag string) bool {
+	tags, all, err := readTags("If-None-Match", header)
+	return err == nil && (all || hasTag(tags, strings.Trim(strings.TrimPrefix(etag, "W/"), `"`), true))
 }
 
 // SetSiteNotice sets the headers of a page of the service's own on a site. Nonce lets its style

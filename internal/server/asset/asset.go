@@ -10,7 +10,6 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"net/http"
-	"strings"
 
 	"ql/internal/fault"
 	"ql/internal/server"
@@ -76,19 +75,9 @@ func serve(h http.Header, r *server.Request) (server.Response, error) {
 	}
 	body := f.plain
 	wire.SetAsset(h, r.Setting(""), f.mediaType)
-	if takesGzip(r.Header) {
+	if r.TakesGzip() {
 		h.Set("Content-Encoding", "gzip")
 		body = f.packed
 	}
 	return server.Response{Status: http.StatusOK, Body: body}, nil
-}
-
-func takesGzip(h http.Header) bool {
-	for one := range strings.SplitSeq(strings.Join(h.Values("Accept-Encoding"), ","), ",") {
-		coding, parameter, _ := strings.Cut(one, ";")
-		if strings.EqualFold(strings.TrimSpace(coding), "gzip") && strings.TrimSpace(parameter) != "q=0" {
-			return true
-		}
-	}
-	return false
 }

@@ -3,12 +3,12 @@ package site
 import (
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"ql/internal/hostname"
 	"ql/internal/server/exchange"
+	"ql/internal/site"
 	"ql/internal/wire"
 )
 
@@ -16,22 +16,6 @@ import (
 func isPlainPart(part string) bool {
 	return part != "." && part != ".." && utf8.ValidString(part) && !strings.ContainsAny(part, "/\\") &&
 		!strings.ContainsFunc(part, func(r rune) bool { return r < ' ' || r == 0x7f })
-}
-
-// refusedHeaders are those that a page does not set: what the connection and its length are told
-// by, cookies, which have a way of their own, and what binds a browser beyond this answer. A site
-// has an origin of its own, so what else it sets is its own affair.
-var refusedHeaders = []string{
-	"alt-svc", "connection", "content-encoding", "content-length", "date", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection",
-	"public-key-pins", "server", "set-cookie", "set-cookie2", "strict-transport-security", "te", "trailer", "transfer-encoding", "upgrade",
-}
-
-// refusedPrefixes begin the names of headers that servers in front of this one act on, and of the
-// service's own.
-var refusedPrefixes = []string{"ql-", "x-accel-", "x-lighttpd-", "x-litespeed-", "x-reproxy-", "x-sendfile"}
-
-func mayHeader(name string) bool {
-	return !slices.Contains(refusedHeaders, name) && !slices.ContainsFunc(refusedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
 // isOwnCookie tells whether a cookie is the service's: pages neither find nor set it.
@@ -70,7 +54,7 @@ func apply(h http.Header, r wire.Response, s setting) (status int) {
 	}
 	for _, header := range r.Headers {
 		name, value := strings.ToLower(header.Name), header.Value
-		ok := mayHeader(name) && exchange.IsText(value) && room.Fits(name, value)
+		ok := site.MayHeader(name) && exchange.IsText(value) && room.Fits(name, value)
 		if ok && name == "location" {
 			value, ok = s.ownLocation(value)
 		}

@@ -5,8 +5,11 @@
 package site
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -29,7 +32,7 @@ type Options struct {
 
 // Routes returns the route of all sites.
 func Routes(o Options) []server.Route {
-	c := codec{o}
+	c := codec{o, new(packed)}
 	return []server.Route{{
 		Method: server.AnyMethod, Path: "{path}", Accepts: principal.Set{principal.ByNobody},
 		Timeout: o.Service.LongestCall(), Serve: c.serve, EncodeError: encodeError,
@@ -42,7 +45,10 @@ var (
 	fileMethods   = []string{"GET", "HEAD", "OPTIONS"}
 )
 
-type codec struct{ Options }
+type codec struct {
+	Options
+	packed *packed
+}
 
 // visit is a request to a site on its way.
 type visit struct {
@@ -71,6 +77,10 @@ func (c codec) serve(h http.Header, r *server.Request) (server.Response, error) 
 		return server.Response{}, err
 	}
 	v.site, err = c.Service.OpenSite(r.Context(), r.Caller, v.username)
+	var mistake *service.SiteFault
+	if errors.As(err, &mistake) {
+		return v.failed(mistake.Reference), nil
+	}
 	if err != nil {
 		return server.Response{Meta: v.site.Meta}, err
 	}
@@ -96,21 +106,36 @@ func (v *visit) redirect(location string) server.Response {
 	return server.Response{Status: http.StatusPermanentRedirect}
 }
 
-// answer answers with the file that is meant.
+// failed answers that the site has failed, and by what its owner finds why.
+func (v *visit) failed(reference string) server.Response {
+	n := notices[http.StatusInternalServerError]
+	n.Reference = reference
+	return server.Response{Status: http.StatusInternalServerError, Meta: v.site.Meta, Body: n.write(v.header, v.r.Setting(""))}
+}
+
+// answer answers with the file that is meant, or where the site's own rules lead.
 func (v *visit) answer() (server.Response, error) {
+	if to, ok := v.site.Settings.Redirect(v.path); ok {
+		return v.redirect(v.withQuery(v.base() + (&url.URL{Path: to}).EscapedPath())), nil
+	}
 	target, err := site.Find(v.r.Context(), v.site, v.path)
 	if err != nil {
 		return server.Response{}, err
 	}
 	if target.Kind == site.AddSlash {
 		if v.r.Method == http.MethodGet || v.r.Method == http.MethodHead {
-			return v.redirect(v.folderAddress()), nil
+			return v.redirect(v.withQuery(v.prefix + v.place.path + "/")), nil
 		}
 		target.Kind = site.KindOf(target.Path)
 	}
 	status := 0
+	if target.Kind == site.Missing && v.site.Settings.Fallback != "" {
+		if target, err = site.FileAt(v.r.Context(), v.site, v.site.Settings.Fallback); err != nil {
+			return server.Response{}, err
+		}
+	}
 	if target.Kind == site.Missing || target.Kind == site.NotServed {
-		if target, err = site.Fallback(v.r.Context(), v.site, v.path); err != nil {
+		if target, err = site.NotFoundPage(v.r.Context(), v.site, v.path); err != nil {
 			return server.Response{}, err
 		}
 		status = http.StatusNotFound
@@ -124,9 +149,8 @@ func (v *visit) answer() (server.Response, error) {
 	return server.Response{}, service.ErrNoPage()
 }
 
-// folderAddress is the address of the request with a slash at its end.
-func (v *visit) folderAddress() string {
-	location := v.prefix + v.place.path + "/"
+// withQuery is an address with the query of the request.
+func (v *visit) withQuery(location string) string {
 	if v.r.URL.RawQuery != "" {
 		location += "?" + v.r.URL.RawQuery
 	}
@@ -162,13 +186,51 @@ func (v *visit) send(target site.Target, status int) (server.Response, error) {
 		v.site.Close()
 	}
 	reply := server.Response{Status: http.StatusOK, Meta: v.site.Meta}
-	if status != 0 { // it stands for something that is not there, of which there are no parts
+	describe := func(size int64) { v.describe(found.Name, size) }
+	switch {
+	case status != 0: // it stands for something that is not there, of which there are no parts
 		reply.Status = status
 		v.r.Header.Del("Range")
+	case v.packs(&found) && conditions.CheckRead(found.Content.Tag(), found.Content.Modified()) == wire.ReadSend:
+		return v.sendPacked(&found, reply)
 	}
-	return server.SendFile(v.header, v.r, &conditions, &found, reply, func(size int64) {
-		wire.SetSiteFile(v.header, v.r.Setting(""), site.MediaType(found.Name), size)
-	})
+	return server.SendFile(v.header, v.r, &conditions, &found, reply, describe)
+}
+
+// describe sets the headers of a file, of which so many bytes are sent.
+func (v *visit) describe(name string, size int64) {
+	wire.SetSiteFile(v.header, v.r.Setting(""), wire.SiteFile{Type: site.MediaType(name), Size: size, Hashed: site.IsHashed(name), Packable: site.IsCompressible(name)})
+	v.setOwn()
+}
+
+// setOwn sets the headers that the site's settings have for the path.
+func (v *visit) setOwn() {
+	for _, h := range v.site.Settings.Headers(v.path) {
+		v.header.Set(h.Name, h.Value)
+	}
+}
+
+// packs tells whether a file is compressed on its way.
+func (v *visit) packs(found *service.FoundFile) bool {
+	size := found.Content.Size()
+	return site.IsCompressible(found.Name) && size >= leastPacked && size <= mostPacked && v.r.HeaderValue("Range") == "" && v.r.TakesGzip()
+}
+
+// sendPacked answers with a file, compressed.
+func (v *visit) sendPacked(found *service.FoundFile, reply server.Response) (server.Response, error) {
+	tag, modified := found.Content.Tag(), found.Content.Modified()
+	body, err := v.codec.packed.pack(v.r, found)
+	found.Close()
+	if err != nil {
+		return reply, err
+	}
+	v.describe(found.Name, int64(len(body)))
+	wire.SetPackedContent(v.header, tag, modified)
+	reply.Body = body
+	if v.r.Method != http.MethodHead {
+		reply.After = func() { found.CountSent(int64(len(body))) }
+	}
+	return reply, nil
 }
 
 // allow answers which methods an address has.
@@ -192,6 +254,10 @@ func (v *visit) run(target site.Target, status int) (server.Response, error) {
 		Convention: job.Site, Request: q.Request, Trace: wire.TraceErrors, Input: q.Input, NoInput: q.NoInput, Within: q.Within,
 		Page: &service.Page{Site: v.site, Target: target},
 	})
+	var mistake *service.SiteFault
+	if errors.As(err, &mistake) {
+		return v.failed(mistake.Reference), nil
+	}
 	if err != nil {
 		return server.Response{Meta: answer.Meta}, err
 	}
@@ -263,11 +329,10 @@ func failure(a *service.Answer, status int) notice {
 // reference is by what the owner finds a failure: the beginning of its job's id. All of it would
 // open the job to whoever reads it.
 func reference(a *service.Answer) string {
-	const shown = 8
 	if a.Err.ID != "" {
 		return a.Err.ID
 	}
-	return a.Job.ID[:min(shown, len(a.Job.ID))]
+	return service.JobReference(a.Job.ID)
 }
 
 // encodeOutput makes the answer of a page whose script came to its end.
@@ -285,14 +350,37 @@ func (v *visit) encodeOutput(q *exchange.Request, a *service.Answer, reply serve
 	}
 	s := v.r.Setting("")
 	wire.SetSitePage(v.header, s, !utf8.Valid(output.Result))
+	v.setOwn()
 	v.r.SetSession(v.header, a.Session, v.prefix, s)
 	reply.Status = apply(v.header, set, setting{HeaderOptions: s, host: v.r.Host, at: v.r.URL.EscapedPath(), place: v.place, sent: q.Cookie})
 	switch {
 	case !exchange.HasBody(reply.Status):
+	case v.isKnown(reply.Status, output.Result):
+		reply.Status = http.StatusNotModified
+		v.header.Del("Content-Type")
 	case len(output.Result) <= wire.PieceBytes:
 		reply.Body = output.Result
 	default:
 		reply.Pieces = a.Job.TextPieces(nil)
 	}
 	return v.counted(reply, a), nil
+}
+
+// mostTagged is how long a page may be that is named for caches by its content.
+const mostTagged = 1 << 20
+
+// isKnown names a page by its content, unless its script did, and tells whether the visitor has it
+// already.
+func (v *visit) isKnown(status int, body []byte) bool {
+	if status != http.StatusOK || v.r.Method != http.MethodGet && v.r.Method != http.MethodHead {
+		return false
+	}
+	if v.header.Get("Etag") == "" {
+		if len(body) == 0 || len(body) > mostTagged {
+			return false
+		}
+		sum := sha256.Sum256(body)
+		v.header.Set("Etag", wire.ETag(hex.EncodeToString(sum[:16])))
+	}
+	return wire.HasETag(v.r.HeaderValue("If-None-Match"), v.header.Get("Etag"))
 }

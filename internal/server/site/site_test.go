@@ -2,6 +2,7 @@ package site_test
 
 import (
 	"context"
+	"encoding/base64"
 	"io"
 	"net"
 	"net/http"
@@ -299,4 +300,9 @@ func TestSharedListener(t *testing.T) {
 			t.Errorf("%s%s: %d %s", test.host, test.path, a.status, a.body)
 		}
 	}
+}
+
+// basic is what HTTP Basic sends for an account.
+func basic(username string) string {
+	return base64.StdEncoding.EncodeToString([]byte(username + ":" + apptest.Password))
 }
