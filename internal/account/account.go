@@ -43,6 +43,7 @@ type Account struct {
 	Admin             bool
 	Disabled          bool // its credentials and domains open nothing
 	RequireAuthOnJobs bool // polls and confirms need credentials
+	Look              Look
 	Created           time.Time
 	Purged            time.Time // when its jobs, sessions and files were last removed; zero for never
 }

@@ -58,8 +58,8 @@ type Store interface {
 // service calls all of it, and a part of it would have no caller of its own.
 type Accounts interface {
 	// Create stores a new account and returns its ID, which is never given
-	// again, not even after Delete. The ID and Epoch of a are ignored: the epoch
-	// starts at 1. Where one of a.Aliases() is another account's alias, it
+	// again, not even after Delete. The ID, Epoch and Look of a are ignored: the
+	// epoch starts at 1. Where one of a.Aliases() is another account's alias, it
 	// answers *Taken for the first of them and stores nothing. A name that is
 	// not among its aliases (an unverified e-mail) may stand with several
 	// accounts. A non-zero KeyHash is unique; another's is ErrConflict.
@@ -108,6 +108,8 @@ type Accounts interface {
 	// SetContact changes how the account is reached; *Taken where another has the name to which a
 	// verified one would lead.
 	SetContact(ctx context.Context, id ID, change ContactChange) error
+	// SetLook changes how the pages of the account look.
+	SetLook(ctx context.Context, id ID, change LookChange) error
 	SetPlan(ctx context.Context, id ID, plan Plan) error
 	// SetLimit gives the account a limit of its own, in place of the one of that name; nil takes it
 	// away.

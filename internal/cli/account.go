@@ -30,6 +30,7 @@ type accountCommand struct {
 	RotateKey     accountRotateKey     `cmd:"" help:"Give an account a new API key; the old one is dead at once."`
 	SetPassword   accountSetPassword   `cmd:"" help:"Give an account the password on standard input."`
 	SetContact    accountSetContact    `cmd:"" help:"Give an account another e-mail address or phone number."`
+	SetLook       accountSetLook       `cmd:"" help:"Say how the pages of an account's questions look."`
 	SetPlan       accountSetPlan       `cmd:"" help:"Put an account on another plan."`
 	SetLimit      accountSetLimit      `cmd:"" help:"Give an account a limit of its own, or its plan's again."`
 	Set           accountSet           `cmd:"" help:"Switch something of an account on or off."`
@@ -74,7 +75,22 @@ type accountJSON struct {
 	Admin             bool      `json:"admin"`
 	Disabled          bool      `json:"disabled"`
 	RequireAuthOnJobs bool      `json:"require_auth_on_jobs"`
-	Created           time.Time `json:"created_at"`
+	lookJSON
+	Created time.Time `json:"created_at"`
+}
+
+// lookJSON is how the pages of an account look.
+type lookJSON struct {
+	DisplayName string `json:"display_name,omitempty"`
+	Logo        string `json:"logo,omitempty"`
+	Accent      string `json:"accent,omitempty"`
+}
+
+// rows shows it in a table.
+func (l lookJSON) rows(row func(...any)) {
+	row("display_name", orDash(printable(l.DisplayName)))
+	row("logo", orDash(printable(l.Logo)))
+	row("accent", orDash(printable(l.Accent)))
 }
 
 // ownLimits are the limits that an account has for itself, as set-limit takes them.
@@ -93,7 +109,7 @@ func newOwnLimits(own []accounts.Override) ownLimits {
 func newAccountJSON(a accounts.Account) accountJSON {
 	return accountJSON{
 		Username: a.Username, Email: a.Email, Phone: a.Phone, Plan: string(a.Plan), Limits: newOwnLimits(a.Overrides), Admin: a.Admin,
-		Disabled: a.Disabled, RequireAuthOnJobs: a.RequireAuthOnJobs, Created: a.Created,
+		Disabled: a.Disabled, RequireAuthOnJobs: a.RequireAuthOnJobs, lookJSON: lookJSON(a.Look), Created: a.Created,
 	}
 }
 
@@ -305,6 +321,7 @@ func (k *accountShow) Run(c *console, line *commands) error {
 			row("admin", shown.Admin)
 			row("disabled", shown.Disabled)
 			row("require_auth_on_jobs", shown.RequireAuthOnJobs)
+			shown.rows(row)
 			row("created", moment(shown.Created))
 		})
 		return nil
@@ -421,6 +438,35 @@ func (k *accountSetContact) Run(c *console, line *commands) error {
 
 func (c *console) saidContact(account, email, phone string) {
 	c.said("%s has the e-mail address %s and the phone number %s", account, orDash(email), orDash(phone))
+}
+
+type accountSetLook struct {
+	who
+	DisplayName *string `placeholder:"NAME" help:"A name beside its username; empty for none."`
+	Logo        *string `placeholder:"PATH" help:"A picture among its files, as /logo.png; empty for none."`
+	Accent      *string `placeholder:"COLOUR" help:"The colour of buttons, as #1a56db; empty for the usual one."`
+}
+
+// Run implements the command.
+func (k *accountSetLook) Run(c *console, line *commands) error {
+	if k.DisplayName == nil && k.Logo == nil && k.Accent == nil {
+		return usage("nothing to set: --display-name, --logo or --accent fits")
+	}
+	if line.Account.Server != "" {
+		return k.remote(c, &line.Account.remoteSettings)
+	}
+	return line.Account.with(c, false, func(o *operator.Operator) error {
+		a, err := o.Accounts.SetLook(c.ctx, k.Account, accounts.LookChange{DisplayName: k.DisplayName, Logo: k.Logo, Accent: k.Accent})
+		if err != nil {
+			return err
+		}
+		c.saidLook(a.Username, lookJSON(a.Look))
+		return nil
+	})
+}
+
+func (c *console) saidLook(account string, l lookJSON) {
+	c.said("%s has the display name %s, the logo %s and the accent %s", account, orDash(printable(l.DisplayName)), orDash(printable(l.Logo)), orDash(printable(l.Accent)))
 }
 
 type accountSetPlan struct {

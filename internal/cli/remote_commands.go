@@ -462,12 +462,13 @@ func (k *dbImport) remote(c *console, s *remoteSettings, from io.Reader) error {
 
 // remoteAccount is an account as its owner sees it: what is the operator's is not shown.
 type remoteAccount struct {
-	Username          string    `json:"username"`
-	Email             string    `json:"email,omitempty"`
-	Phone             string    `json:"phone,omitempty"`
-	Plan              string    `json:"plan"`
-	RequireAuthOnJobs bool      `json:"require_auth_on_jobs"`
-	Created           time.Time `json:"created_at"`
+	Username          string `json:"username"`
+	Email             string `json:"email,omitempty"`
+	Phone             string `json:"phone,omitempty"`
+	Plan              string `json:"plan"`
+	RequireAuthOnJobs bool   `json:"require_auth_on_jobs"`
+	lookJSON
+	Created time.Time `json:"created_at"`
 }
 
 func (k *accountShow) remote(c *console, s *remoteSettings) error {
@@ -485,6 +486,7 @@ func (k *accountShow) remote(c *console, s *remoteSettings) error {
 		row("phone", orDash(printable(shown.Phone)))
 		row("plan", printable(shown.Plan))
 		row("require_auth_on_jobs", shown.RequireAuthOnJobs)
+		shown.rows(row)
 		row("created", moment(shown.Created))
 	})
 	return nil
@@ -529,6 +531,21 @@ func (k *accountSetContact) remote(c *console, s *remoteSettings) error {
 		return err
 	}
 	c.saidContact(printable(shown.Username), printable(shown.Email), printable(shown.Phone))
+	return nil
+}
+
+func (k *accountSetLook) remote(c *console, s *remoteSettings) error {
+	body := map[string]string{}
+	for name, text := range map[string]*string{"display_name": k.DisplayName, "logo": k.Logo, "accent": k.Accent} {
+		if text != nil {
+			body[name] = *text
+		}
+	}
+	var shown remoteAccount
+	if err := c.ask(s, k.Account, remote.Call{Method: remote.Patch, Path: []string{"account"}, JSON: body}, &shown); err != nil {
+		return err
+	}
+	c.saidLook(printable(shown.Username), shown.lookJSON)
 	return nil
 }
 

@@ -282,6 +282,9 @@ func TestAccessMatrix(t *testing.T) {
 		"GET /form/{token}": {
 			"none": always(200), "ada": always(200), "bob": always(200), "carl": always(200), "wrong": always(200), "kind": always(200), "dev": always(200),
 		},
+		"GET /form/{token}/logo": { // of an account without one
+			"none": always(404), "ada": always(404), "bob": always(404), "carl": always(404), "wrong": always(404), "kind": always(404), "dev": always(404),
+		},
 		"POST /form/{token}": {
 			"none": always(200), "ada": always(200), "bob": always(200), "carl": always(200), "wrong": always(200), "kind": always(200), "dev": always(200),
 		},

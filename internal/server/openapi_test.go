@@ -132,6 +132,9 @@ func described(path string) string {
 		return "/files/{token}"
 	}
 	if strings.HasPrefix(path, "/form/") {
+		if strings.HasSuffix(path, "/logo") {
+			return "/form/{token}/logo"
+		}
 		return "/form/{token}"
 	}
 	if strings.HasPrefix(path, "/assets/") {

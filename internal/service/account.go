@@ -23,6 +23,7 @@ type Owners interface {
 	RotateKey(ctx context.Context, name string) (account.Account, account.Key, error)
 	SetFlag(ctx context.Context, name, flag string, on bool) error
 	SetContact(ctx context.Context, name string, change account.ContactChange) (account.Account, error)
+	SetLook(ctx context.Context, name string, change account.LookChange) (account.Account, error)
 	// MarkDeleted disables an account for good: what it has is removed later.
 	MarkDeleted(ctx context.Context, name string) error
 
@@ -65,6 +66,7 @@ type AccountAnswer struct {
 func accountAnswer(meta Meta, a *account.Account) AccountAnswer {
 	return AccountAnswer{meta, wire.Account{
 		Username: a.Username, Email: a.Email, Phone: a.Phone, Plan: string(a.Plan), RequireAuthOnJobs: a.RequireAuthOnJobs, CreatedAt: a.Created,
+		DisplayName: a.Look.DisplayName, Logo: a.Look.Logo, Accent: a.Look.Accent,
 	}}
 }
 
@@ -77,7 +79,7 @@ func (s *Service) ShowAccount(ctx context.Context, c Caller, p *Credentials) (Ac
 	return accountAnswer(meta, &owner.Account), nil
 }
 
-// ChangeAccount changes how an account is reached, and its switches. No key does: they say what keys
+// ChangeAccount changes how an account is reached, how its pages look, and its switches. No key does: they say what keys
 // are kept from.
 func (s *Service) ChangeAccount(ctx context.Context, c Caller, p *Credentials, change wire.AccountChange) (AccountAnswer, error) {
 	ctx, owner, meta, err := s.guard(ctx, c, p, "the account")
@@ -87,6 +89,17 @@ func (s *Service) ChangeAccount(ctx context.Context, c Caller, p *Credentials, c
 	if change.Email != nil || change.Phone != nil {
 		// Not verified: nobody has shown that they are the owner's.
 		owner.Account, err = s.o.Owners.SetContact(ctx, owner.Account.Username, account.ContactChange{Email: change.Email, Phone: change.Phone})
+		if err != nil {
+			return AccountAnswer{Meta: meta}, err
+		}
+	}
+	if change.DisplayName != nil || change.Logo != nil || change.Accent != nil {
+		if change.Logo != nil && *change.Logo != "" {
+			if err := s.checkLogo(ctx, c, owner.Account, *change.Logo); err != nil {
+				return AccountAnswer{Meta: meta}, err
+			}
+		}
+		owner.Account, err = s.o.Owners.SetLook(ctx, owner.Account.Username, account.LookChange{DisplayName: change.DisplayName, Logo: change.Logo, Accent: change.Accent})
 		if err != nil {
 			return AccountAnswer{Meta: meta}, err
 		}

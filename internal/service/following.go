@@ -16,6 +16,7 @@ import (
 // job to the next question that is for the same.
 type Following struct {
 	Account string // whose job it is
+	Look    PageLook
 	Answer  wire.AnswerReceipt
 	// Next is the address of the next question; "" where there is none, or none yet.
 	Next string
@@ -65,7 +66,7 @@ func (s *Service) RepeatsAnswer(ctx context.Context, c Caller, token string, sum
 // follow finds where whoever answered a question goes on, after a wait for a job that is at work. Where
 // too many wait it does not, unless it insists, and then that is its error.
 func (s *Service) follow(ctx context.Context, c Caller, owner *account.Account, q *job.Question, wait time.Duration, insists bool) (Following, error) {
-	f := Following{Account: owner.Username, Answer: answerReceipt(q)}
+	f := Following{Account: owner.Username, Look: pageLook(owner), Answer: answerReceipt(q)}
 	if !leads(q) {
 		return f, nil
 	}

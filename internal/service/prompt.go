@@ -16,6 +16,7 @@ import (
 // PromptPage is a prompt as a person sees it, on a page of its own: asked, not asked yet, or over.
 type PromptPage struct {
 	Account string // whose job it is
+	Look    PageLook
 	State   job.QuestionState
 	// Of an open one:
 	Prompt    job.Prompt
@@ -86,7 +87,7 @@ func (s *Service) findPrompt(ctx context.Context, c Caller, token string) (found
 // Prompt returns the prompt of a token's page.
 func (s *Service) Prompt(ctx context.Context, c Caller, token string) (PromptPage, error) {
 	o, q, err := s.findPrompt(ctx, c, token)
-	p := PromptPage{Account: o.owner.Username, State: q.State, Ended: q.Ended, By: q.By}
+	p := PromptPage{Account: o.owner.Username, Look: pageLook(&o.owner), State: q.State, Ended: q.Ended, By: q.By}
 	switch {
 	case errors.Is(err, errNotOpen):
 		return p, nil

@@ -13,6 +13,9 @@ type Account struct {
 	Phone             string // "" for none
 	Plan              string
 	RequireAuthOnJobs bool
+	DisplayName       string // "" for none, as the logo and the accent
+	Logo              string
+	Accent            string
 	CreatedAt         time.Time
 }
 
@@ -24,6 +27,9 @@ func AppendAccount(dst []byte, a *Account) []byte {
 	dst = appendTextOrNull(dst, "phone", a.Phone)
 	dst = appendTextField(dst, "plan", a.Plan)
 	dst = appendBool(dst, "require_auth_on_jobs", a.RequireAuthOnJobs)
+	dst = appendTextOrNull(dst, "display_name", a.DisplayName)
+	dst = appendTextOrNull(dst, "logo", a.Logo)
+	dst = appendTextOrNull(dst, "accent", a.Accent)
 	dst = appendTime(appendName(dst, "created_at"), a.CreatedAt)
 	return append(dst, '}')
 }
@@ -38,30 +44,29 @@ func appendBool(dst []byte, name string, v bool) []byte {
 
 // AccountChange is a request of PATCH /v1/account.
 type AccountChange struct {
-	Email, Phone      *string // nil where it was left out, "" for none
-	RequireAuthOnJobs *bool   // nil where it was left out
+	Email, Phone              *string // nil where it was left out, "" for none
+	DisplayName, Logo, Accent *string // likewise
+	RequireAuthOnJobs         *bool   // nil where it was left out
 }
 
 // DecodeAccountChange reads the body of PATCH /v1/account. The error is a *Refusal.
 func DecodeAccountChange(body []byte, l Limits) (*AccountChange, error) {
 	c := new(AccountChange)
-	fields := []string{"email", "phone", "require_auth_on_jobs"}
+	texts := map[string]**string{"email": &c.Email, "phone": &c.Phone, "display_name": &c.DisplayName, "logo": &c.Logo, "accent": &c.Accent}
+	fields := []string{"email", "phone", "display_name", "logo", "accent", "require_auth_on_jobs"}
 	err := decodeFields(body, l, fields, func(name string, value node) (r *Refusal) {
-		switch name {
-		case "require_auth_on_jobs":
-			c.RequireAuthOnJobs, r = boolean(name, value)
-		case "email":
-			c.Email, r = textOrNone(name, value)
-		case "phone":
-			c.Phone, r = textOrNone(name, value)
+		if text, ok := texts[name]; ok {
+			*text, r = textOrNone(name, value)
+			return r
 		}
+		c.RequireAuthOnJobs, r = boolean(name, value)
 		return r
 	})
 	switch {
 	case err != nil:
 		return nil, err
 	case *c == AccountChange{}:
-		return nil, invalid(bodyField, "changes nothing: email or phone with a text or null fits, and require_auth_on_jobs with true or false")
+		return nil, invalid(bodyField, "changes nothing: email, phone, display_name, logo or accent with a text or null fits, and require_auth_on_jobs with true or false")
 	}
 	return c, nil
 }

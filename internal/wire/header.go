@@ -188,6 +188,14 @@ func SetPage(h Header, s HeaderOptions, nonce string) {
 	set(h, "Permissions-Policy", "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()")
 }
 
+// SetPicture sets the headers of a picture that stands on a page of its account's.
+func SetPicture(h Header, s HeaderOptions, mediaType string) {
+	s.set(h)
+	set(h, "Cache-Control", "private, max-age=600")
+	set(h, "Content-Type", mediaType)
+	h["Content-Security-Policy"] = sandboxed
+}
+
 // SetAsset sets the headers of a part of pages whose address names its content.
 func SetAsset(h Header, s HeaderOptions, mediaType string) {
 	s.set(h)

@@ -270,6 +270,14 @@ func (m *Memory) SetContact(_ context.Context, id account.ID, change account.Con
 	})
 }
 
+// SetLook implements account.Store.
+func (m *Memory) SetLook(_ context.Context, id account.ID, change account.LookChange) error {
+	return m.change(id, func(a *account.Account) error {
+		change.Apply(a)
+		return nil
+	})
+}
+
 // SetFlag implements account.Store.
 func (m *Memory) SetFlag(_ context.Context, id account.ID, flag account.Flag, on bool) error {
 	return m.change(id, func(a *account.Account) error {

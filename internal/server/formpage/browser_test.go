@@ -31,9 +31,10 @@ import (
 
 // person is somebody in front of a browser, and the service that asks.
 type person struct {
-	t   *testing.T
-	url string
-	tab context.Context
+	t       *testing.T
+	service *apptest.Service
+	url     string
+	tab     context.Context
 
 	mu      sync.Mutex
 	console []string // what the browser complained of
@@ -49,7 +50,8 @@ func newPerson(t *testing.T, change ...func(*config.Settings)) *person {
 	if err != nil {
 		t.Fatal("Chromium is not installed: the package is called chromium")
 	}
-	p := &person{t: t, url: apptest.Boot(t, change...).URL()}
+	p := &person{t: t, service: apptest.Boot(t, change...)}
+	p.url = p.service.URL()
 	// The browser's own sandbox wants more than root in a container has.
 	browser, cancel := chromedp.NewExecAllocator(t.Context(), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Headless, chromedp.DisableGPU, chromedp.NoFirstRun,
 		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),

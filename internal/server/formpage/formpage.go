@@ -12,10 +12,13 @@ import (
 	_ "embed"
 	"errors"
 	"html/template"
+	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
+	"ql/internal/colour"
 	"ql/internal/fault"
 	"ql/internal/job"
 	"ql/internal/principal"
@@ -34,6 +37,7 @@ func Routes(s *service.Service) []server.Route {
 	whoeverHasTheLink := principal.Set{principal.ByNobody}
 	return []server.Route{
 		{Method: http.MethodGet, Path: "/form/{token}", Accepts: whoeverHasTheLink, Timeout: longestWait, Serve: p.show, EncodeError: encodeError},
+		{Method: http.MethodGet, Path: "/form/{token}/logo", Accepts: whoeverHasTheLink, Serve: p.logo, EncodeError: encodeError},
 		{Method: http.MethodPost, Path: "/form/{token}", Accepts: whoeverHasTheLink, Timeout: time.Minute, Serve: p.answer, EncodeError: encodeError},
 	}
 }
@@ -53,6 +57,9 @@ type view struct {
 	Title   string
 	Account string // whose question it is; "" where nobody knows
 	Host    string // where the page is
+	Name    string // that the account goes by, "" for its username alone
+	Logo    string // the address of its logo, "" for none
+	Accent  *accent
 
 	// Of a page without a form:
 	Icon    string // what became of the question: "ok", "failed", "waits", "runs" or "over"
@@ -74,8 +81,11 @@ type view struct {
 	Note             string // beside a decision, as it was sent
 	Before           *said  // until when it may be answered
 
-	Stylesheet, Script string
+	Stylesheet, Script, Nonce string
 }
+
+// accent is the colour of buttons that an account has chosen, by day and by night.
+type accent struct{ Day, Night string }
 
 // WrongFields returns the fields whose answers are wrong.
 func (v view) WrongFields() (list []field) {
@@ -87,9 +97,22 @@ func (v view) WrongFields() (list []field) {
 	return list
 }
 
-// newView is a page with a title, in the words of whoever reads it.
-func (p pages) newView(s wire.HeaderOptions, account string) view {
-	return view{W: wordsFor(s.Languages), Account: account, Host: p.service.PageHost()}
+// newView is a page in the words of whoever reads it.
+func (p pages) newView(s wire.HeaderOptions) view {
+	return view{W: wordsFor(s.Languages), Host: p.service.PageHost()}
+}
+
+// accountView is a page of an account's.
+func (p pages) accountView(r *server.Request, account string, look service.PageLook) view {
+	v := p.newView(r.Setting(""))
+	v.Account, v.Name = account, look.DisplayName
+	if look.HasLogo {
+		v.Logo = "/form/" + r.Variable + "/logo"
+	}
+	if c, err := colour.Parse(look.Accent); err == nil {
+		v.Accent = &accent{c.String(), c.On(colour.Night).String()}
+	}
+	return v
 }
 
 // end is a page without a form.
@@ -112,11 +135,14 @@ func write(h http.Header, s wire.HeaderOptions, status int, v view) (server.Resp
 func execute(h http.Header, s wire.HeaderOptions, status int, v view, turn func() error) (server.Response, error) {
 	v.Once = rand.Text()
 	v.Stylesheet, v.Script = asset.Stylesheet, asset.FormScript
+	if v.Accent != nil {
+		v.Nonce = wire.NewNonce()
+	}
 	b := pageBuffer{turn: turn}
 	if err := templates.Execute(&b, v); err != nil {
 		return server.Response{}, err
 	}
-	wire.SetPage(h, s, "")
+	wire.SetPage(h, s, v.Nonce)
 	return server.Response{Status: status, Body: b.Bytes()}, nil
 }
 
@@ -189,7 +215,7 @@ func (p pages) show(h http.Header, r *server.Request) (server.Response, error) {
 // notOpen is the page of a question that is not asked yet, or over. It tells whoever has the link
 // when and how that ended, and nothing of what was answered.
 func (p pages) notOpen(h http.Header, r *server.Request, q service.PromptPage, sent bool) (server.Response, error) {
-	v, status := p.newView(r.Setting(""), q.Account), http.StatusGone
+	v, status := p.accountView(r, q.Account, q.Look), http.StatusGone
 	switch q.State {
 	case job.QuestionAnnounced:
 		v, status = v.end("waits", v.W.notAsked, q.Ended), http.StatusOK
@@ -209,7 +235,7 @@ func (p pages) notOpen(h http.Header, r *server.Request, q service.PromptPage, s
 // promptView is what the page of a prompt shows.
 func (p pages) promptView(r *server.Request, q service.PromptPage) (v view, err error) {
 	err = r.Compute(viewBytes(q), func(func() error) error {
-		v, err = newPromptView(p.newView(r.Setting(""), q.Account), q)
+		v, err = newPromptView(p.accountView(r, q.Account, q.Look), q)
 		return err
 	})
 	return v, err
@@ -248,6 +274,20 @@ func heading(message string) (first, rest string) {
 		return "", message
 	}
 	return strings.TrimSpace(first), strings.TrimSpace(rest)
+}
+
+// logo sends the logo of whoever asks.
+func (p pages) logo(h http.Header, r *server.Request) (server.Response, error) {
+	logo, err := p.service.Logo(r.Context(), r.Caller, r.Variable)
+	if err != nil {
+		return server.Response{}, err
+	}
+	wire.SetPicture(h, r.Setting(""), logo.MediaType)
+	h.Set("Content-Length", strconv.Itoa(len(logo.Content)))
+	return server.Response{Status: http.StatusOK, Stream: func(_ context.Context, w io.Writer) {
+		n, _ := w.Write(logo.Content) // who goes away needs none
+		logo.CountSent(int64(n))
+	}}, nil
 }
 
 func (p pages) answer(h http.Header, r *server.Request) (server.Response, error) {
@@ -400,7 +440,7 @@ func (p pages) workingPage(h http.Header, r *server.Request, f service.Following
 
 // arrived says that an answer was accepted.
 func (p pages) arrived(r *server.Request, icon string, f service.Following) view {
-	v := p.newView(r.Setting(""), f.Account)
+	v := p.accountView(r, f.Account, f.Look)
 	e := v.W.accepted
 	switch f.Answer.Decision {
 	case "approved":
@@ -415,7 +455,7 @@ func (p pages) arrived(r *server.Request, icon string, f service.Following) view
 
 // encodeError tells a person what is wrong, in a page.
 func (p pages) encodeError(h http.Header, s wire.HeaderOptions, r *service.Refusal) []byte {
-	v := p.newView(s, "")
+	v := p.newView(s)
 	switch text, known := v.W.faults[fault.Code(r.Code)]; {
 	case r.Status == http.StatusNotFound:
 		v = v.end("over", v.W.nothing, time.Time{})

@@ -3,6 +3,10 @@
 package formpage_test
 
 import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/png"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -12,6 +16,9 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+
+	"ql/internal/account"
+	"ql/internal/operator"
 )
 
 // rules returns what is wrong with the looks of the page that is shown, a line each: what cannot be
@@ -85,13 +92,7 @@ var screens = []struct {
 func (p *person) look(state string) {
 	p.t.Helper()
 	for _, screen := range screens {
-		scheme := "light"
-		if screen.dark {
-			scheme = "dark"
-		}
-		_, err := chromedp.Call(p.tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-		p.must(err)
-		p.must(chromedp.Do(p.tab, chromedp.EmulateViewport(screen.width, screen.height)))
+		p.turn(screen.width, screen.height, screen.dark)
 		for found := range strings.Lines(p.read(rules)) {
 			p.t.Errorf("%s, %s: %s", state, screen.name, found)
 		}
@@ -101,7 +102,19 @@ func (p *person) look(state string) {
 			p.must(os.WriteFile(filepath.Join(folder, state+"-"+screen.name+".png"), shot.Data, 0o600))
 		}
 	}
-	p.must(chromedp.Do(p.tab, chromedp.EmulateViewport(1280, 900)))
+	p.turn(1280, 900, false)
+}
+
+// turn gives the window a size, and day or night.
+func (p *person) turn(width, height int64, dark bool) {
+	p.t.Helper()
+	scheme := "light"
+	if dark {
+		scheme = "dark"
+	}
+	_, err := chromedp.Call(p.tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+	p.must(err)
+	p.must(chromedp.Do(p.tab, chromedp.EmulateViewport(width, height)))
 }
 
 // steady checks that nothing moved while the page was loaded.
@@ -166,6 +179,21 @@ func TestLook(t *testing.T) {
 	p.look("expired")
 	p.visit(p.url + "/form/nothing")
 	p.look("nothing")
+
+	p.service.Operate(func(o *operator.Operator) error {
+		_, err := o.Accounts.SetLook(t.Context(), "user_test", account.LookChange{DisplayName: new("Ada & Sons, Purveyors of Fine Teas"), Logo: new("/logo.png"), Accent: new("#7a1f5c")})
+		return err
+	})
+	var b bytes.Buffer
+	p.must(png.Encode(&b, image.NewPaletted(image.Rect(0, 0, 60, 40), color.Palette{color.NRGBA{0x7a, 0x1f, 0x5c, 0xff}})))
+	branded := p.ask(`WRITE FROM_BASE64(!GET("logo")) TO "/logo.png" CONFIRM "Shall we send it?"`, map[string]any{"logo": b.Bytes()})
+	p.visit(branded.FormURL)
+	if got := p.read(`[document.querySelector(".logo").naturalWidth, getComputedStyle(document.querySelector("button.main")).backgroundColor].join()`); got != "60,rgb(122, 31, 92)" {
+		t.Errorf("the account's own look: %s", got)
+	}
+	p.steady("branded")
+	p.look("branded")
+
 	p.speaks("de")
 	german := p.ask(`GATHER "Wie war es?" FIELDS score INTEGER MIN 1 MAX 5 REQUIRED LABEL "Note", why LONG TEXT MAX 2000 LABEL "Warum?", again BOOLEAN REQUIRED LABEL "Kommen Sie wieder?" WITHIN 1 DAY SET ?f`, nil)
 	p.visit(german.FormURL)

@@ -21,8 +21,8 @@ var _ account.Store = Accounts{}
 func (s *Store) Accounts() Accounts { return Accounts{s} }
 
 const (
-	accountColumns     = "accounts.id, username, email, email_verified, phone, phone_verified, password_hash, key_hash, sealed_key, epoch, plan, admin, disabled, require_auth_on_jobs, accounts.created, emptied, accounts.limits"
-	accountColumnCount = 17
+	accountColumns     = "accounts.id, username, email, email_verified, phone, phone_verified, password_hash, key_hash, sealed_key, epoch, plan, admin, disabled, require_auth_on_jobs, accounts.created, emptied, accounts.limits, display_name, logo, accent"
+	accountColumnCount = 20
 )
 
 func readAccount(r row) account.Account {
@@ -43,6 +43,7 @@ func readAccount(r row) account.Account {
 		Created:           r.time(14),
 		Purged:            r.time(15),
 		Overrides:         readOverrides(r.text(16)),
+		Look:              account.Look{DisplayName: r.text(17), Logo: r.text(18), Accent: r.text(19)},
 	}
 	copy(a.KeyHash[:], r.s.Blob(7))
 	return a
@@ -125,14 +126,19 @@ func (t tx) addAliases(id account.ID, aliases []names.Alias) error {
 	return nil
 }
 
+// account returns the row of an account.
+func (t tx) account(id account.ID) (a account.Account, err error) {
+	found, err := t.one("SELECT "+accountColumns+" FROM accounts WHERE id = ?", func(r row) { a = readAccount(r) }, int64(id))
+	if err == nil && !found {
+		err = account.ErrNotFound
+	}
+	return a, err
+}
+
 // SetContact implements account.Accounts.
 func (s Accounts) SetContact(ctx context.Context, id account.ID, change account.ContactChange) error {
 	return s.store.write(ctx, func(t tx) error {
-		var a account.Account
-		found, err := t.one("SELECT "+accountColumns+" FROM accounts WHERE id = ?", func(r row) { a = readAccount(r) }, int64(id))
-		if err == nil && !found {
-			err = account.ErrNotFound
-		}
+		a, err := t.account(id)
 		if err != nil {
 			return err
 		}
@@ -158,6 +164,32 @@ func (s Accounts) SetContact(ctx context.Context, id account.ID, change account.
 			err = t.audit(ctx, audit.Event{Account: id, Act: audit.AccountChanged, On: "phone"})
 		}
 		return err
+	})
+}
+
+// SetLook implements account.Accounts.
+func (s Accounts) SetLook(ctx context.Context, id account.ID, change account.LookChange) error {
+	return s.store.write(ctx, func(t tx) error {
+		a, err := t.account(id)
+		if err != nil {
+			return err
+		}
+		before := a.Look
+		change.Apply(&a)
+		if _, err := t.exec("UPDATE accounts SET display_name = ?, logo = ?, accent = ? WHERE id = ?", a.Look.DisplayName, a.Look.Logo, a.Look.Accent, int64(id)); err != nil {
+			return err
+		}
+		for _, one := range []struct{ name, before, after string }{
+			{"display_name", before.DisplayName, a.Look.DisplayName}, {"logo", before.Logo, a.Look.Logo}, {"accent", before.Accent, a.Look.Accent},
+		} {
+			if one.before == one.after {
+				continue
+			}
+			if err := t.audit(ctx, audit.Event{Account: id, Act: audit.AccountChanged, On: one.name}); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

@@ -204,6 +204,15 @@ func testSettings(t *testing.T, s Stores) {
 		same(t, change.name, got, a)
 	}
 	testContact(t, s, &a)
+	for _, change := range []account.LookChange{
+		{DisplayName: new("Ada & Co."), Accent: new("#1a56db")}, {Logo: new("/logo.png")}, {DisplayName: new("")}, {},
+	} {
+		must(t, s.Accounts.SetLook(t.Context(), a.ID, change))
+		change.Apply(&a)
+		got, err := s.Accounts.ByID(t.Context(), a.ID)
+		must(t, err)
+		same(t, "look", got, a)
+	}
 	if err := s.Accounts.SetFlag(t.Context(), a.ID, "username", true); err == nil {
 		t.Error("a flag that is none was set")
 	}
@@ -275,6 +284,7 @@ func testMissingAccount(t *testing.T, s Stores) {
 			"RotateKey":           s.Accounts.RotateKey(t.Context(), id, account.KeyHash{1}, nil),
 			"SealKey":             s.Accounts.SealKey(t.Context(), id, account.KeyHash{}, nil),
 			"SetContact":          s.Accounts.SetContact(t.Context(), id, account.ContactChange{Email: new("x@example.com")}),
+			"SetLook":             s.Accounts.SetLook(t.Context(), id, account.LookChange{Accent: new("#1a56db")}),
 			"SetPlan":             s.Accounts.SetPlan(t.Context(), id, account.Free),
 			"SetLimit":            s.Accounts.SetLimit(t.Context(), id, "rate", new(int64(1))),
 			"SetFlag":             s.Accounts.SetFlag(t.Context(), id, account.FlagAdmin, true),
@@ -483,6 +493,7 @@ func testAccountVersions(t *testing.T, s Stores) {
 		{"key", func() error { return s.Accounts.RotateKey(ctx, id, account.KeyHash{1}, nil) }},
 		{"sealed key", func() error { return s.Accounts.SealKey(ctx, id, account.KeyHash{1}, []byte("sealed")) }},
 		{"contact", func() error { return s.Accounts.SetContact(ctx, id, account.ContactChange{Phone: new("+12025550199")}) }},
+		{"look", func() error { return s.Accounts.SetLook(ctx, id, account.LookChange{Accent: new("#1a56db")}) }},
 		{"plan", func() error { return s.Accounts.SetPlan(ctx, id, account.Free) }},
 		{"limit", func() error { return s.Accounts.SetLimit(ctx, id, "rate", new(int64(1))) }},
 		{"flag", func() error { return s.Accounts.SetFlag(ctx, id, account.FlagDisabled, true) }},
