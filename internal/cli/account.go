@@ -86,11 +86,13 @@ type lookJSON struct {
 	Accent      string `json:"accent,omitempty"`
 }
 
-// rows shows it in a table.
+// rows shows in a table what is not as usual.
 func (l lookJSON) rows(row func(...any)) {
-	row("display_name", orDash(printable(l.DisplayName)))
-	row("logo", orDash(printable(l.Logo)))
-	row("accent", orDash(printable(l.Accent)))
+	for _, one := range [][2]string{{"display_name", l.DisplayName}, {"logo", l.Logo}, {"accent", l.Accent}} {
+		if one[1] != "" {
+			row(one[0], printable(one[1]))
+		}
+	}
 }
 
 // ownLimits are the limits that an account has for itself, as set-limit takes them.
