@@ -41,6 +41,9 @@ func (s *Service) WebhookBody(ctx context.Context, id job.ID, prompt string, mos
 		}
 		j.Prompt = wirePrompt(v.Prompt)
 	}
+	if j.LastAnswer, err = s.lastAnswer(ctx, v); err != nil {
+		return nil, err
+	}
 	if !v.WebhookTrace {
 		j.Output.Untraced = true
 	}
@@ -58,6 +61,18 @@ func (s *Service) WebhookBody(ctx context.Context, id job.ID, prompt string, mos
 		j.Prompt = &wire.Prompt{ID: q.Prompt, Kind: q.Kind, To: q.Audience, Message: q.Title, ExpiresAt: q.Expires}
 	}
 	return j.AppendJSON(nil), nil
+}
+
+// lastAnswer is the answer that a job got last, nil for none. Whoever is told of a job need not act for
+// its owner: it does not learn which key or page answered.
+func (s *Service) lastAnswer(ctx context.Context, v *job.View) (*wire.JobAnswered, error) {
+	list, err := s.o.Jobs.Questions(ctx, v.Account, job.QuestionQuery{Job: v.Seq, State: job.QuestionAnswered, Limit: 1})
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	a := jobAnswered(&list[0])
+	a.By = job.AnsweredBy(list[0].By, "")
+	return &a, nil
 }
 
 // sentBytes is how many of a job's bytes are sent at its end.

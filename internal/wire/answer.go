@@ -33,6 +33,7 @@ type Job struct {
 	Output     *Output
 	Value      Raw            // of an output that is one value, where Output is left out
 	Answer     *AnswerReceipt // to an answer that was accepted
+	LastAnswer *JobAnswered   // that the job got, in what its webhook is told
 	Prompt     *Prompt
 	ConfirmURL string
 	FormURL    string
@@ -142,6 +143,10 @@ func (j *Job) add(p *parts) {
 	if j.Answer != nil {
 		p.dst = append(p.dst, `,"answer":`...)
 		p.dst = j.Answer.append(p.dst)
+	}
+	if j.LastAnswer != nil {
+		p.dst = append(p.dst, `,"last_answer":`...)
+		p.dst = j.LastAnswer.append(p.dst)
 	}
 	p.dst = append(p.dst, '}')
 }
