@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"ql/internal/config"
+	"ql/internal/site"
 	"ql/lang/syntax"
 )
 
@@ -84,6 +85,12 @@ func TestSettingsFiles(t *testing.T) {
 	for _, p := range pages(t) {
 		for _, b := range p.blocks {
 			if b.lang != "toml" {
+				continue
+			}
+			if slices.Contains(b.words, "site") {
+				if _, err := site.ParseSettings([]byte(b.text)); err != nil {
+					t.Errorf("%s:%d: %v", p.name, b.line(), err)
+				}
 				continue
 			}
 			file := filepath.Join(t.TempDir(), "ql.toml")

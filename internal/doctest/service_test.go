@@ -24,15 +24,18 @@ import (
 // shownURL is the address that pages call.
 const shownURL = "http://127.0.0.1:8080"
 
+// shownSites ends the hosts of sites in addresses that pages call.
+const shownSites = ".localhost:8081"
+
 // bootService starts a service on the folder ql-data of a folder. It returns
 // what makes the commands of a page call it, and what makes its answers those
 // that a page shows.
 func bootService(t *testing.T, folder string) (*strings.Replacer, func(string) string) {
 	t.Helper()
 	s := apptest.Boot(t, func(s *config.Settings) { s.Data = filepath.Join(folder, "ql-data") })
-	return strings.NewReplacer(shownURL, s.URL()), func(text string) string {
-		return same(strings.ReplaceAll(text, s.URL(), shownURL))
-	}
+	sites := strings.TrimPrefix(s.SiteURL(""), "http://")
+	answers := strings.NewReplacer(s.URL(), shownURL, sites, shownSites)
+	return strings.NewReplacer(shownURL, s.URL(), shownSites, sites), func(text string) string { return same(answers.Replace(text)) }
 }
 
 // changing is what is different in every answer, with what is shown for it.
@@ -174,6 +177,9 @@ type recording struct {
 }
 
 func (r *recording) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if host, port, err := net.SplitHostPort(address); err == nil && strings.HasSuffix(host, ".localhost") {
+		address = net.JoinHostPort("127.0.0.1", port) // as curl and browsers know without asking
+	}
 	c, err := new(net.Dialer).DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
