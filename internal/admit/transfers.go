@@ -34,7 +34,13 @@ type TransferLimiter struct {
 // transfers are those of one holder.
 type transfers struct {
 	count   int
-	waiters []chan struct{} // in the order of arrival; closed when admitted
+	waiters []transferWaiter // in the order of arrival
+}
+
+// transferWaiter waits for a transfer of its holder to end.
+type transferWaiter struct {
+	admitted chan struct{} // closed when it is
+	most     int           // that its holder may have with it
 }
 
 // NewTransferLimiter returns a limiter of which nothing is under way.
@@ -96,7 +102,7 @@ func (l *TransferLimiter) begin(h Holder, most int) (admitted chan struct{}, err
 			return nil, l.tooMany(most, own.count)
 		}
 		admitted = make(chan struct{})
-		own.waiters = append(own.waiters, admitted)
+		own.waiters = append(own.waiters, transferWaiter{admitted, most})
 		return admitted, nil
 	case l.all >= l.o.Max:
 		return nil, &Refused{Reason: Overloaded, RetryAfter: time.Second}
@@ -113,7 +119,7 @@ func (l *TransferLimiter) withdraw(h Holder, admitted chan struct{}) (count int,
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	own := l.holders[h]
-	at := slices.Index(own.waiters, admitted)
+	at := slices.IndexFunc(own.waiters, func(w transferWaiter) bool { return w.admitted == admitted })
 	if at < 0 {
 		return own.count, false
 	}
@@ -121,14 +127,14 @@ func (l *TransferLimiter) withdraw(h Holder, admitted chan struct{}) (count int,
 	return own.count, true
 }
 
-// release ends a transfer, and admits the holder's next.
+// release ends a transfer, and admits the holder's next: the first in line for whom it has few enough.
 func (l *TransferLimiter) release(h Holder) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	own := l.holders[h]
-	if len(own.waiters) > 0 {
-		close(own.waiters[0])
-		own.waiters = slices.Delete(own.waiters, 0, 1)
+	if next := slices.IndexFunc(own.waiters, func(w transferWaiter) bool { return own.count <= w.most }); next >= 0 {
+		close(own.waiters[next].admitted)
+		own.waiters = slices.Delete(own.waiters, next, next+1)
 		return
 	}
 	l.all--

@@ -110,3 +110,42 @@ func TestTransfersWait(t *testing.T) {
 		c.wantEmpty(t)
 	})
 }
+
+// TestTransfersOfVisitors: who may enter while there are few does not take a place that is left for
+// others, and is passed by in line.
+func TestTransfersOfVisitors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewTransferLimiter(TransferOptions{Max: 10, Wait: time.Second})
+		leaves := []func(){}
+		for range 4 {
+			leave, err := c.Acquire(t.Context(), 1, 4)
+			wantReason(t, err, 0)
+			leaves = append(leaves, leave)
+		}
+		enter := func(most int) (result chan error, leave *func()) {
+			result, leave = make(chan error, 1), new(func())
+			go func() {
+				var err error
+				*leave, err = c.Acquire(t.Context(), 1, most)
+				result <- err
+			}()
+			synctest.Wait()
+			return result, leave
+		}
+		visitor, visitorLeaves := enter(3)
+		owner, ownerLeaves := enter(4)
+		leaves[0]()
+		wantReason(t, <-owner, 0)
+		leaves[1]()
+		synctest.Wait()
+		if len(visitor) != 0 {
+			t.Fatal("a visitor has the place of an owner")
+		}
+		leaves[2]()
+		wantReason(t, <-visitor, 0)
+		for _, leave := range []func(){*visitorLeaves, *ownerLeaves, leaves[3]} {
+			leave()
+		}
+		c.wantEmpty(t)
+	})
+}
