@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/engine"
 	"ql/internal/resource/files"
+	"ql/internal/resource/files/deployed"
 	"ql/internal/service"
 )
 
@@ -24,10 +26,9 @@ func (a *App) openTree(_ context.Context, owner account.Account, l account.Limit
 	return ownedTree{tree}, release, nil
 }
 
-// ownedTree implements service.Tree.
+// ownedTree implements service.FileTree.
 type ownedTree struct{ *files.Tree }
 
-// Open implements service.Tree.
 func (t ownedTree) Open(ctx context.Context, path string) (service.FileContent, error) {
 	c, err := t.Tree.Open(ctx, path)
 	if err != nil {
@@ -36,7 +37,13 @@ func (t ownedTree) Open(ctx context.Context, path string) (service.FileContent, 
 	return c, nil
 }
 
-// Upload implements service.Tree.
+func (t ownedTree) Deployed() service.DeployedSite { return deployed.Site{Tree: t.Tree} }
+
+func (t ownedTree) AsOfRelease(ctx context.Context) (service.FileTree, engine.Files, error) {
+	shown, err := t.AsOfCurrent(ctx)
+	return ownedTree{shown}, shown, err
+}
+
 func (t ownedTree) Upload(ctx context.Context, path string, from io.Reader, size int64, may func(string, time.Time) error) (string, error) {
 	return t.Tree.Upload(ctx, path, from, files.Upload{Size: size, If: may})
 }
@@ -50,17 +57,14 @@ func (t ownedTree) Receive(ctx context.Context, name string, from io.Reader) (se
 	return r, nil
 }
 
-// Remove implements service.Tree.
 func (t ownedTree) Remove(ctx context.Context, path string, may func(string, time.Time) error) error {
 	return t.RemoveIf(ctx, path, may)
 }
 
-// Move implements service.Tree.
 func (t ownedTree) Move(ctx context.Context, from, to string, replace bool, may func(string, time.Time) error) error {
 	return t.MoveIf(ctx, from, to, files.Relocation{If: may, Replace: replace})
 }
 
-// Copy implements service.Tree.
 func (t ownedTree) Copy(ctx context.Context, from, to string, replace bool, may func(string, time.Time) error) error {
 	return t.CopyIf(ctx, from, to, files.Relocation{If: may, Replace: replace})
 }

@@ -6,10 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"ql/internal/account"
 	"ql/internal/admit"
 	"ql/internal/listen"
-	"ql/internal/resource/files/deployed"
 	"ql/internal/server"
 	"ql/internal/server/site"
 	"ql/internal/service"
@@ -68,10 +66,4 @@ func (a *App) SiteURL(username string) string {
 		bound = a.siteListener.Addr().String()
 	}
 	return a.settings.SiteOrigin(username, bound)
-}
-
-// openSite implements service.Options.Sites.
-func (a *App) openSite(_ context.Context, owner account.Account, l account.Limits) (service.DeployedSite, func(), error) {
-	tree, release := a.parts.resources.Tree(owner.ID, l)
-	return deployed.Site{Tree: tree}, release, nil
 }

@@ -145,7 +145,6 @@ func boot(t testing.TB, change ...settings) *world {
 			Resources: (&folders{root: folder, accounts: w.accounts, sessions: sessions.New(store.Sessions(), sessions.Options{})}).open,
 		},
 		Files:     (&ownedTrees{trees: files.NewTrees(store.Files(), blobs, time.Now)}).open,
-		Sites:     (&ownedTrees{trees: files.NewTrees(store.Files(), blobs, time.Now)}).openSite,
 		Databases: (&folders{root: folder}).owned,
 		Changes:   store.Jobs(),
 		Webhooks:  service.Webhooks{History: store.Deliveries()},

@@ -17,6 +17,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/account/usage"
 	"ql/internal/admit"
+	"ql/internal/engine"
 	"ql/internal/resource/files"
 	"ql/internal/resource/files/deployed"
 	"ql/internal/resource/files/filestest"
@@ -30,10 +31,6 @@ func (o *ownedTrees) open(_ context.Context, a account.Account, l account.Limits
 	return ownedTree{o.trees.For(a.ID, files.Quota{Bytes: l.StorageBytes, File: l.FileBytes, Nodes: int64(l.Files)})}, func() {}, nil
 }
 
-func (o *ownedTrees) openSite(_ context.Context, a account.Account, l account.Limits) (service.DeployedSite, func(), error) {
-	return deployed.Site{Tree: o.trees.For(a.ID, files.Quota{Bytes: l.StorageBytes, File: l.FileBytes, Nodes: int64(l.Files)})}, func() {}, nil
-}
-
 type ownedTree struct{ *files.Tree }
 
 func (t ownedTree) Open(ctx context.Context, path string) (service.FileContent, error) {
@@ -42,6 +39,14 @@ func (t ownedTree) Open(ctx context.Context, path string) (service.FileContent, 
 		return nil, err
 	}
 	return c, nil
+}
+
+func (t ownedTree) Deployed() service.DeployedSite { return deployed.Site{Tree: t.Tree} }
+
+// AsOfRelease implements service.FileTree.
+func (t ownedTree) AsOfRelease(ctx context.Context) (service.FileTree, engine.Files, error) {
+	shown, err := t.AsOfCurrent(ctx)
+	return ownedTree{shown}, shown, err
 }
 
 func (t ownedTree) Upload(ctx context.Context, path string, from io.Reader, size int64, may func(string, time.Time) error) (string, error) {

@@ -68,12 +68,12 @@ func (s *Service) openSite(ctx context.Context, c Caller, p *Credentials, a acce
 	if err != nil {
 		return o, meta, err
 	}
-	site, release, err := s.o.Sites(ctx, owner.Account, o.limits)
+	tree, release, err := s.o.Files(ctx, owner.Account, o.limits)
 	if err != nil {
 		leave()
 		return o, meta, err
 	}
-	o.DeployedSite, o.leave = site, func() {
+	o.DeployedSite, o.leave = tree.Deployed(), func() {
 		leave()
 		release()
 	}

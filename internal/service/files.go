@@ -25,6 +25,11 @@ type FileTree interface {
 	// Stat tells what stands at each of some paths; the zero FileInfo where there is nothing, as at
 	// a path that cannot be used.
 	Stat(ctx context.Context, paths []string) ([]engine.FileInfo, error)
+	// AsOfRelease returns the tree with the folder of the site as its current release has it, whatever is
+	// deployed meanwhile, and the same for scripts.
+	AsOfRelease(ctx context.Context) (FileTree, engine.Files, error)
+	// Deployed returns the site in the tree.
+	Deployed() DeployedSite
 	// NamesWith returns the names in a folder that begin with a text, in their order, and no more
 	// than so many.
 	NamesWith(ctx context.Context, folder, beginning string, most int) ([]string, error)

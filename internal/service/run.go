@@ -124,9 +124,13 @@ func (s *Service) spec(who caller, c Caller, q Query, l vm.Limits) execution.Spe
 	if q.Page != nil {
 		owner = q.Page.Site.Settings.Secrets
 	}
-	return execution.Spec{
+	spec := execution.Spec{
 		Request: q.Request, Input: q.Input, Trace: q.Trace, Session: who.Session, Owner: owner, Client: c.Addr, Started: s.o.Clock(), Limits: l,
 	}
+	if q.Page != nil {
+		spec.Files = q.Page.Site.files
+	}
+	return spec
 }
 
 // result is how a call came out: the record of a script that ended, or the job
@@ -209,6 +213,7 @@ func (k *syncRun) suspend(ctx context.Context, run *engine.Run, out engine.Outco
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()
 	k.Spec.Session = k.SessionID()
+	k.Spec.Files = nil // closed with the call
 	if k.program.UsesSession {
 		// One that is started only later is to be the caller's.
 		if err := k.EnsureSession(ctx); err != nil {

@@ -119,8 +119,6 @@ type Options struct {
 	// Files opens the tree of an account; release closes it.
 	Files  func(ctx context.Context, a account.Account, l account.Limits) (tree FileTree, release func(), err error)
 	Shares Shares
-	// Sites opens the site of an account; release closes it.
-	Sites func(ctx context.Context, a account.Account, l account.Limits) (site DeployedSite, release func(), err error)
 	// Webhooks are what is sent of the ends of jobs.
 	Webhooks Webhooks
 	// Databases opens those of an account; release closes them.

@@ -10,6 +10,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/account/usage"
 	"ql/internal/admit"
+	"ql/internal/engine"
 	"ql/internal/fault"
 	"ql/internal/job"
 	"ql/internal/principal"
@@ -28,7 +29,8 @@ type Site struct {
 	caller  Caller
 	account account.Account
 	limits  account.Limits
-	tree    FileTree
+	tree    FileTree     // with the site as of one release, as all that answers the request reads it
+	files   engine.Files // the same, for scripts
 	close   func()
 }
 
@@ -59,19 +61,27 @@ func (s *Service) OpenSite(ctx context.Context, c Caller, username string) (*Sit
 	if err != nil {
 		return v, err
 	}
-	v.tree, v.close = tree, release
-	found, err := tree.Stat(ctx, []string{site.Root, site.SettingsPath})
-	switch {
-	case err != nil:
-	case !found[0].Folder:
-		err = s.countSiteMiss(v)
-	default:
-		v.Settings, err = v.readSettings(ctx, found[1])
+	v.close = release
+	if v.tree, v.files, err = tree.AsOfRelease(ctx); err == nil {
+		err = v.readRoot(ctx)
 	}
 	if err != nil {
 		v.Close()
 	}
 	return v, err
+}
+
+// readRoot reads what the site says of itself. Without its folder there is no site.
+func (v *Site) readRoot(ctx context.Context) error {
+	found, err := v.tree.Stat(ctx, []string{site.Root, site.SettingsPath})
+	switch {
+	case err != nil:
+		return replacedMeanwhile(err)
+	case !found[0].Folder:
+		return v.service.countSiteMiss(v)
+	}
+	v.Settings, err = v.readSettings(ctx, found[1])
+	return err
 }
 
 func (s *Service) countSiteMiss(v *Site) error {
@@ -93,7 +103,7 @@ func (v *Site) Close() {
 func (v *Site) Kinds(ctx context.Context, paths []string) ([]site.Kind, error) {
 	found, err := v.tree.Stat(ctx, paths)
 	if err != nil {
-		return nil, err
+		return nil, replacedMeanwhile(err)
 	}
 	kinds := make([]site.Kind, len(paths))
 	for i := range found {
@@ -109,7 +119,8 @@ func (v *Site) Kinds(ctx context.Context, paths []string) ([]site.Kind, error) {
 
 // Patterns implements site.Tree.
 func (v *Site) Patterns(ctx context.Context, folder string, most int) ([]string, error) {
-	return v.tree.NamesWith(ctx, folder, "[", most)
+	names, err := v.tree.NamesWith(ctx, folder, "[", most)
+	return names, replacedMeanwhile(err)
 }
 
 // How many files of sites are on their way at once to one network, and of one account. A browser
@@ -157,8 +168,19 @@ func withoutLimit(err error) error {
 	return err
 }
 
+// replacedMeanwhile is the answer where a site was deployed so often since the request came that what
+// it was then is kept no more.
+func replacedMeanwhile(err error) error {
+	var known *value.Error
+	if errors.As(err, &known) && known.Code == "file_changed" {
+		return fault.Retryable(fault.Overloaded, time.Second, "the site was replaced while this page was made")
+	}
+	return err
+}
+
 // missingPage is the answer where a file went away since it was found.
 func missingPage(err error) error {
+	err = replacedMeanwhile(err)
 	var known *value.Error
 	if errors.As(err, &known) {
 		return ErrNoPage()

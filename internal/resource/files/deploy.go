@@ -349,6 +349,12 @@ func (t *Tree) AsOf(release int64) *Tree {
 	return &shown
 }
 
+// AsOfCurrent returns the tree as of the release that is the current one at this moment.
+func (t *Tree) AsOfCurrent(ctx context.Context) (*Tree, error) {
+	r, err := t.Release(ctx)
+	return t.AsOf(r.Number), err
+}
+
 // WithManifest returns the tree whose files are read as they would be after a deploy, whose contents
 // were sent.
 func (t *Tree) WithManifest(m *Manifest) *Tree {
@@ -383,10 +389,43 @@ func (t *Tree) node(ctx context.Context, key string) (*Node, error) {
 	return t.trees.rows.Content(ctx, t.account, key)
 }
 
-// children returns a folder, nil where there is none, and a page of what is in it, as the tree shows it.
-func (t *Tree) children(ctx context.Context, key, after string) (*Node, []Node, error) {
+// find returns what has keys, nil where there is nothing, as the tree shows it.
+func (t *Tree) find(ctx context.Context, keys []string) ([]*Node, error) {
+	if t.release == nil {
+		return t.trees.rows.Find(ctx, t.account, keys)
+	}
+	var shown, others []string
+	for _, key := range keys {
+		if ofSite(key) {
+			shown = append(shown, key)
+		} else {
+			others = append(others, key)
+		}
+	}
+	ofRelease, err := t.trees.rows.FindAsOf(ctx, t.account, *t.release, shown)
+	if err != nil {
+		return nil, releaseGone(err)
+	}
+	ofTree, err := t.trees.rows.Find(ctx, t.account, others)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]*Node, len(keys))
+	for i, key := range keys {
+		from := &ofTree
+		if ofSite(key) {
+			from = &ofRelease
+		}
+		found[i], *from = (*from)[0], (*from)[1:]
+	}
+	return found, nil
+}
+
+// children returns a folder, nil where there is none, and what is in it behind a path, up to limit, as
+// the tree shows it.
+func (t *Tree) children(ctx context.Context, key, after string, limit int) (*Node, []Node, error) {
 	if t.release != nil && ofSite(key) {
-		folder, list, err := t.trees.rows.ChildrenAsOf(ctx, t.account, *t.release, key, after, listPage)
+		folder, list, err := t.trees.rows.ChildrenAsOf(ctx, t.account, *t.release, key, after, limit)
 		return folder, list, releaseGone(err)
 	}
 	found, err := t.trees.rows.Find(ctx, t.account, []string{key})
@@ -396,7 +435,7 @@ func (t *Tree) children(ctx context.Context, key, after string) (*Node, []Node, 
 	if found[0] == nil || !found[0].Folder {
 		return found[0], nil, nil
 	}
-	list, err := t.trees.rows.Children(ctx, t.account, key, after, listPage)
+	list, err := t.trees.rows.Children(ctx, t.account, key, after, limit)
 	return found[0], list, err
 }
 

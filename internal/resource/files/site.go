@@ -178,11 +178,17 @@ type SiteStore interface {
 	// and returns how many.
 	DropStaged(ctx context.Context, before time.Time, limit int) (int, error)
 
-	// ContentAsOf is Content of a key below SiteFolder as a release has it, which is what the tree has
-	// while the release is the current one; 0 is that of a site without releases. It is ErrNoRelease
-	// where that is kept no more.
+	ReleaseReader
+}
+
+// ReleaseReader reads the folder of a site as a release has it, which is what the tree has while the
+// release is the current one; 0 is that of a site without releases. Methods are ErrNoRelease where
+// that is kept no more, and what one returns is as of one moment.
+type ReleaseReader interface {
+	// ContentAsOf is Content of what has a key.
 	ContentAsOf(ctx context.Context, a account.ID, release int64, key string) (*Node, error)
-	// ChildrenAsOf returns the folder with a key, and of what is in it what Children returns, as of one
-	// moment and likewise.
+	// FindAsOf is Find.
+	FindAsOf(ctx context.Context, a account.ID, release int64, keys []string) ([]*Node, error)
+	// ChildrenAsOf returns the folder with a key, and of what is in it what Children returns.
 	ChildrenAsOf(ctx context.Context, a account.ID, release int64, key, after string, limit int) (folder *Node, children []Node, err error)
 }

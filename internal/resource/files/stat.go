@@ -22,7 +22,7 @@ func (t *Tree) Stat(ctx context.Context, paths []string) ([]engine.FileInfo, err
 	if err := ctx.Err(); err != nil || len(keys) == 0 {
 		return all, err
 	}
-	found, err := t.trees.rows.Find(ctx, t.account, keys)
+	found, err := t.find(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (t *Tree) NamesWith(ctx context.Context, folder, beginning string, most int
 	if err != nil {
 		return nil, ctx.Err()
 	}
-	nodes, err := t.trees.rows.Children(ctx, t.account, Key(folder), folder+"/"+beginning, most)
+	_, nodes, err := t.children(ctx, Key(folder), folder+"/"+beginning, most)
 	if err != nil {
 		return nil, err
 	}

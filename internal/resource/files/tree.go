@@ -202,7 +202,7 @@ func (t *Tree) page(ctx context.Context, folder, after string) ([]Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, list, err := t.children(ctx, Key(folder), folder+"/"+after)
+	n, list, err := t.children(ctx, Key(folder), folder+"/"+after, listPage)
 	switch {
 	case err != nil:
 		return nil, err

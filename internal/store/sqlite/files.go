@@ -18,7 +18,10 @@ var _ files.Store = Files{}
 // Files returns the store's files.
 func (s *Store) Files() Files { return Files{s} }
 
-const nodeColumns = "path, folder, size, modified"
+const (
+	nodeColumns = "path, folder, size, modified"
+	nodeByKey   = "SELECT " + nodeColumns + " FROM files WHERE account = ? AND key = ?"
+)
 
 func readNode(r row) files.Node {
 	return files.Node{Path: r.text(0), Folder: r.bool(1), Size: r.int(2), Modified: r.time(3)}
@@ -43,7 +46,7 @@ func (s Files) Find(ctx context.Context, a account.ID, keys []string) ([]*files.
 	found := make([]*files.Node, len(keys))
 	err := s.store.read(ctx, func(t tx) error {
 		for i, key := range keys {
-			_, err := t.one("SELECT "+nodeColumns+" FROM files WHERE account = ? AND key = ?", func(r row) {
+			_, err := t.one(nodeByKey, func(r row) {
 				n := readNode(r)
 				found[i] = &n
 			}, int64(a), key)

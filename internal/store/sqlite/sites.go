@@ -333,75 +333,102 @@ func (s Files) DropStaged(ctx context.Context, before time.Time, limit int) (dro
 	return dropped, err
 }
 
-// ContentAsOf implements files.SiteStore.
-func (s Files) ContentAsOf(ctx context.Context, a account.ID, release int64, key string) (found *files.Node, err error) {
-	err = s.store.read(ctx, func(t tx) error {
+// releaseNodes selects nodes of a release, as nodeColumns has them.
+const releaseNodes = `SELECT path, content IS NULL, coalesce(size, 0), modified FROM site_files LEFT JOIN site_contents ON seq = content
+	WHERE site_files.account = ? AND release = ? AND `
+
+// asOf calls one of two functions, within one snapshot: the first where a release is the current one, and
+// the second where it is another that is kept.
+func (s Files) asOf(ctx context.Context, a account.ID, release int64, current, earlier func(tx) error) error {
+	return s.store.read(ctx, func(t tx) error {
 		return t.snapshot(func() error {
-			current, err := t.currentRelease(a)
+			number, err := t.currentRelease(a)
 			if err != nil {
 				return err
 			}
-			if current == release {
-				found, err = t.content(a, key)
-				return err
+			if number == release {
+				return current(t)
 			}
 			if err := t.requireRelease(a, release); err != nil {
 				return err
 			}
-			n, content := files.Node{}, int64(0)
-			ok, err := t.one("SELECT path, modified, content FROM site_files WHERE account = ? AND release = ? AND key = ?", func(r row) {
-				n = files.Node{Path: r.text(0), Modified: r.time(1), Folder: r.null(2)}
-				content = r.int(2)
-			}, int64(a), release, key)
-			if err != nil || !ok {
-				return err
-			}
-			if found = &n; n.Folder {
-				return nil
-			}
-			whole, err := t.siteContent(a, "seq = ?", content)
-			if err == nil && whole == nil {
-				err = fmt.Errorf("the content of %s in release %d of account %d is not there", key, release, a)
-			}
-			if err != nil {
-				return err
-			}
-			n.Size, n.Chunks, n.Tail = whole.Size, whole.Chunks, whole.Tail
-			return nil
+			return earlier(t)
 		})
+	})
+}
+
+// ContentAsOf implements files.ReleaseReader.
+func (s Files) ContentAsOf(ctx context.Context, a account.ID, release int64, key string) (found *files.Node, err error) {
+	err = s.asOf(ctx, a, release, func(t tx) (err error) {
+		found, err = t.content(a, key)
+		return err
+	}, func(t tx) (err error) {
+		found, err = t.releaseContent(a, release, key)
+		return err
 	})
 	return found, err
 }
 
-// ChildrenAsOf implements files.SiteStore.
-func (s Files) ChildrenAsOf(ctx context.Context, a account.ID, release int64, key, after string, limit int) (folder *files.Node, children []files.Node, err error) {
-	err = s.store.read(ctx, func(t tx) error {
-		return t.snapshot(func() error {
-			current, err := t.currentRelease(a)
-			if err != nil {
-				return err
-			}
-			one := func(r row) {
-				n := readNode(r)
-				folder = &n
-			}
-			add := func(r row) { children = append(children, readNode(r)) }
-			if current == release {
-				if _, err := t.one("SELECT "+nodeColumns+" FROM files WHERE account = ? AND key = ?", one, int64(a), key); err != nil {
+// releaseContent returns a node of a release with its content; nil where there is none.
+func (t tx) releaseContent(a account.ID, release int64, key string) (*files.Node, error) {
+	n, content := files.Node{}, int64(0)
+	ok, err := t.one("SELECT path, modified, content FROM site_files WHERE account = ? AND release = ? AND key = ?", func(r row) {
+		n = files.Node{Path: r.text(0), Modified: r.time(1), Folder: r.null(2)}
+		content = r.int(2)
+	}, int64(a), release, key)
+	if err != nil || !ok {
+		return nil, err
+	}
+	if n.Folder {
+		return &n, nil
+	}
+	whole, err := t.siteContent(a, "seq = ?", content)
+	if err == nil && whole == nil {
+		err = fmt.Errorf("the content of %s in release %d of account %d is not there", key, release, a)
+	}
+	if err != nil {
+		return nil, err
+	}
+	n.Size, n.Chunks, n.Tail = whole.Size, whole.Chunks, whole.Tail
+	return &n, nil
+}
+
+// FindAsOf implements files.ReleaseReader.
+func (s Files) FindAsOf(ctx context.Context, a account.ID, release int64, keys []string) ([]*files.Node, error) {
+	found := make([]*files.Node, len(keys))
+	each := func(sql string, args ...any) func(tx) error {
+		return func(t tx) error {
+			for i, key := range keys {
+				if _, err := t.one(sql, func(r row) {
+					n := readNode(r)
+					found[i] = &n
+				}, append(args[:len(args):len(args)], key)...); err != nil {
 					return err
 				}
-				return t.children(a, key, after, limit, add)
 			}
-			if err := t.requireRelease(a, release); err != nil {
-				return err
-			}
-			const nodes = `SELECT path, content IS NULL, coalesce(size, 0), modified FROM site_files LEFT JOIN site_contents ON seq = content
-				WHERE site_files.account = ? AND release = ? AND `
-			if _, err := t.one(nodes+"key = ?", one, int64(a), release, key); err != nil {
-				return err
-			}
-			return t.each(nodes+"parent = ? AND path > ? ORDER BY path LIMIT ?", add, int64(a), release, key, after, max(limit, 0))
-		})
+			return nil
+		}
+	}
+	return found, s.asOf(ctx, a, release, each(nodeByKey, int64(a)), each(releaseNodes+"key = ?", int64(a), release))
+}
+
+// ChildrenAsOf implements files.ReleaseReader.
+func (s Files) ChildrenAsOf(ctx context.Context, a account.ID, release int64, key, after string, limit int) (folder *files.Node, children []files.Node, err error) {
+	one := func(r row) {
+		n := readNode(r)
+		folder = &n
+	}
+	add := func(r row) { children = append(children, readNode(r)) }
+	err = s.asOf(ctx, a, release, func(t tx) error {
+		if _, err := t.one(nodeByKey, one, int64(a), key); err != nil {
+			return err
+		}
+		return t.children(a, key, after, limit, add)
+	}, func(t tx) error {
+		if _, err := t.one(releaseNodes+"key = ?", one, int64(a), release, key); err != nil {
+			return err
+		}
+		return t.each(releaseNodes+"parent = ? AND path > ? ORDER BY path LIMIT ?", add, int64(a), release, key, after, max(limit, 0))
 	})
 	return folder, children, err
 }
