@@ -186,7 +186,7 @@ func TestProofsAreLookedForAgain(t *testing.T) {
 		if step.found {
 			dns.set(d)
 		}
-		if err := f.CheckSiteDomains(t.Context(), 10, dns.look); err != nil {
+		if err := f.CheckSites(dns.look)(t.Context(), f.now); err != nil {
 			t.Fatal(err)
 		}
 		list, err := f.SiteDomains(t.Context(), "ada")

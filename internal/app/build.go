@@ -74,6 +74,7 @@ type parts struct {
 	guard        *guard.Guard
 	tls          *tls.Config      // nil for plain HTTP
 	certificates *tlscert.Monitor // nil for plain HTTP
+	proofs       *domainproof.Checker
 	traces       *telemetry.Traces
 	observer     *observe.Observer
 	handouts     *admit.TransferLimiter // files on their way to visitors of sites
@@ -120,7 +121,7 @@ func (a *App) openStore(ctx context.Context) error {
 		return err
 	}
 	a.parts.accounts = account.NewService(a.parts.store.Accounts, vault, account.Options{
-		Gate: a.newHashing(), Dev: a.settings.Dev, KeysOnce: a.settings.KeysOnce, Limits: a.settings.Limits, Plans: a.settings.PlanNames(),
+		Gate: a.newHashing(), Dev: a.settings.Dev, KeysOnce: a.settings.KeysOnce, Limits: a.settings.Limits, Plans: a.settings.PlanNames(), OwnHosts: a.settings.OwnHosts(),
 	})
 	return nil
 }
@@ -169,10 +170,10 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	p.worker = a.newWorker(host)
 	p.caller = network.NewClient(a.egress(), network.ForWebhooks())
 	a.closes("webhook client", func(context.Context) error { p.caller.Close(); return nil })
-	proofs := domainproof.New(a.egress(), network.Options{})
-	a.closes("proofs of domains", func(context.Context) error { proofs.Close(); return nil })
+	p.proofs = domainproof.New(a.egress(), network.Options{})
+	a.closes("proofs of domains", func(context.Context) error { p.proofs.Close(); return nil })
 	service := service.New(service.Options{
-		Auth: authenticator, Accounts: p.store.Accounts, Audit: p.store.Audit, Keys: p.accounts, Owners: p.accounts, Domains: p.accounts, CheckDomain: proofs.Check, SiteDomains: p.accounts, CheckRecord: proofs.CheckRecord, Scripts: p.accounts, Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
+		Auth: authenticator, Accounts: p.store.Accounts, Audit: p.store.Audit, Keys: p.accounts, Owners: p.accounts, Domains: p.accounts, CheckDomain: p.proofs.Check, SiteDomains: p.accounts, CheckRecord: p.proofs.CheckRecord, Scripts: p.accounts, Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
 		Host: host, Records: p.recorder, History: p.store.Jobs, Jobs: p.worker, NewID: p.store.NewID, URLs: a.urls(), Limits: a.settings.Limits, Plans: a.settings.PlanNames(),
 		Shares: owned.Links{Admin: shares.Admin{Store: p.store.Shares, Clock: time.Now}, Of: p.resources.Links},
 		Usage:  p.tally, StorageUsed: p.resources.StoredBytes, RecordsUsed: p.store.Jobs.RecordBytes,
@@ -226,7 +227,7 @@ func (a *App) startUpkeep(ctx context.Context) error {
 		Shares: p.store.Shares, Files: p.store.Files, Blobs: p.blobs, Resources: p.resources, Store: p.store,
 		Data: a.settings.Data, MinFreeDisk: minFreeDisk, Growth: a.growth, Limits: a.settings.Limits,
 		PurgeDevelopment: !a.settings.Dev && a.settings.DevUsername != "", Began: a.began,
-		Tasks: []upkeep.Task{p.certificates.Remind, p.inventory.Update}, Observe: p.observer.Observe, Guard: p.guard, Log: a.o.Log,
+		Tasks: []upkeep.Task{p.certificates.Remind, p.inventory.Update, p.accounts.CheckSites(p.proofs.CheckRecord)}, Observe: p.observer.Observe, Guard: p.guard, Log: a.o.Log,
 	})
 	p.upkeep.Start()
 	a.closes("upkeep", p.upkeep.Stop)
@@ -239,10 +240,14 @@ func (a *App) openCertificates() (err error) {
 	if !s.TLS() {
 		return nil
 	}
-	p.tls, p.certificates, err = tlscert.Open(tlscert.Options{
-		CertFile: s.TLSCert, KeyFile: s.TLSKey, Domains: s.ACMEDomains, Email: s.ACMEEmail, Folder: filepath.Join(s.Data, "acme"),
+	o := tlscert.Options{
+		CertFiles: s.TLSCert, KeyFiles: s.TLSKey, Domains: s.ACMEDomains, Directory: s.ACMEURL, Email: s.ACMEEmail, Folder: filepath.Join(s.Data, "acme"),
 		Log: a.o.Log, Clock: time.Now,
-	})
+	}
+	if s.ACMESites {
+		o.Sites = p.accounts
+	}
+	p.tls, p.certificates, err = tlscert.Open(o)
 	return err
 }
 

@@ -80,7 +80,7 @@ func TestStalledStreams(t *testing.T) {
 	folder := t.TempDir()
 	authority := tlscerttest.Write(t, folder, 1)
 	a := produce(t, func(s *config.Settings) {
-		s.TLSCert, s.TLSKey = filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem")
+		s.TLSCert, s.TLSKey = []string{filepath.Join(folder, "cert.pem")}, []string{filepath.Join(folder, "key.pem")}
 	})
 	ada := member(t, a, "ada", account.Standard)
 	roots := x509.NewCertPool()

@@ -152,7 +152,7 @@ func TestTLS(t *testing.T) {
 	folder := t.TempDir()
 	authority := tlscerttest.Write(t, folder, 1)
 	a := start(t, func(s *config.Settings) {
-		s.TLSCert, s.TLSKey = filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem")
+		s.TLSCert, s.TLSKey = []string{filepath.Join(folder, "cert.pem")}, []string{filepath.Join(folder, "key.pem")}
 	})
 	if !strings.HasPrefix(a.URL(), "https://127.0.0.1:") {
 		t.Errorf("the address is %s", a.URL())

@@ -39,6 +39,7 @@ var unreserved = map[string]string{
 	"internal/lsp/server.go":                 "a message of an editor to a command, of a bounded length",
 	"internal/remote/remote.go":              "the answer to a command, of a bounded length",
 	"internal/tlscert/acme.go":               "the start of an answer of the authority for certificates",
+	"internal/tlscert/sites.go":              "what the service itself asks of that authority",
 	"internal/wire/answer.go":                "a trace that the service wrote, which has a bounded number of steps",
 	"internal/wire/errors.go":                "an error that the service wrote",
 	"internal/engine/state.go":               "what was stored of a suspended run, reserved by the attempt that loads it",

@@ -21,15 +21,7 @@ func (s *Settings) check() []error {
 	if (s.DevUsername == "") != (s.DevPassword == "") {
 		refuse("dev-username and dev-password: the development account needs both, and one is missing")
 	}
-	if (s.TLSCert == "") != (s.TLSKey == "") {
-		refuse("tls-cert and tls-key: TLS needs both, and one is missing")
-	}
-	if s.TLSCert != "" && len(s.ACMEDomains) > 0 {
-		refuse("acme-domains: the certificate comes from tls-cert already")
-	}
-	if s.ACMEEmail != "" && len(s.ACMEDomains) == 0 {
-		refuse("acme-email: it is used with acme-domains, and there are none")
-	}
+	wrong = append(wrong, s.checkTLS()...)
 	if s.ReadHeaderTimeout > s.ReadTimeout {
 		refuse("read-header-timeout: %s is longer than read-timeout, %s", s.ReadHeaderTimeout, s.ReadTimeout)
 	}
@@ -37,6 +29,33 @@ func (s *Settings) check() []error {
 		refuse("metrics-listen: %s is the address for callers: metrics need one of their own", s.MetricsListen)
 	}
 	return append(wrong, s.checkSites()...)
+}
+
+// checkTLS refuses settings of certificates that do not go together.
+func (s *Settings) checkTLS() (wrong []error) {
+	refuse := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
+	switch certs, keys := len(s.TLSCert), len(s.TLSKey); {
+	case certs == keys:
+	case certs == 0 || keys == 0:
+		refuse("tls-cert and tls-key: TLS needs both, and one is missing")
+	default:
+		refuse("tls-cert and tls-key: each certificate has a key, and there are %d and %d", certs, keys)
+	}
+	if s.ACMESites && s.SiteListen == "" {
+		refuse("acme-sites: there are no sites: set site-host")
+	}
+	if s.ACMESites && !s.TLS() {
+		refuse("acme-sites: the service itself needs a certificate too: set acme-domains, or tls-cert and tls-key")
+	}
+	if len(s.ACMEDomains) == 0 && !s.ACMESites {
+		if s.ACMEEmail != "" {
+			refuse("acme-email: it is used with acme-domains and acme-sites, and there are none")
+		}
+		if s.ACMEURL != "" {
+			refuse("acme-url: it is used with acme-domains and acme-sites, and there are none")
+		}
+	}
+	return wrong
 }
 
 // Hosts are the names by which the service may be called; nil for any, where no setting
@@ -58,8 +77,22 @@ func (s *Settings) Hosts() []string {
 	return hosts
 }
 
+// OwnHosts are the hosts at and below which nobody else has a site.
+func (s *Settings) OwnHosts() []string {
+	hosts := s.Hosts()
+	if s.SiteHost != "" {
+		hosts = append(hosts, s.SiteHost)
+	}
+	for i, host := range hosts {
+		if name, _, err := hostname.ParseHostPort(host); err == nil {
+			hosts[i] = name.String()
+		}
+	}
+	return hosts
+}
+
 // TLS reports whether the service itself speaks HTTPS.
-func (s *Settings) TLS() bool { return s.TLSCert != "" || len(s.ACMEDomains) > 0 }
+func (s *Settings) TLS() bool { return len(s.TLSCert) > 0 || len(s.ACMEDomains) > 0 }
 
 // Loopback reports whether only this machine reaches the service.
 func (s *Settings) Loopback() bool { return isLoopback(s.Listen) }

@@ -36,10 +36,12 @@ type Settings struct {
 	AllowedHosts   []string
 	TrustedProxies []netip.Prefix
 
-	TLSCert     string // files; "" for plain HTTP, or ACME
-	TLSKey      string
+	TLSCert     []string // files; none for plain HTTP, or ACME
+	TLSKey      []string // of each certificate
 	ACMEDomains []string
+	ACMESites   bool // also for domains of sites
 	ACMEEmail   string
+	ACMEURL     string // the directory of the authority; "" for Let's Encrypt
 
 	Dev         bool
 	DevPublic   bool
@@ -150,14 +152,18 @@ func All() []Setting {
 		{Name: "trusted-proxies", Group: groupURLs, Takes: "NETWORK,…", Default: "none", Help: "Proxies whose X-Forwarded-For is believed, as 10.0.0.0/8",
 			set: func(s *Settings, text string) (err error) { s.TrustedProxies, err = parsePrefixes(text); return err }},
 
-		{Name: "tls-cert", Group: groupTLS, Takes: "FILE", Default: "plain HTTP", Help: "The certificate with its chain, in PEM",
-			set: func(s *Settings, text string) (err error) { s.TLSCert, err = parseNonEmpty(text); return err }},
-		{Name: "tls-key", Group: groupTLS, Takes: "FILE", Default: "none", Help: "The certificate's private key, in PEM",
-			set: func(s *Settings, text string) (err error) { s.TLSKey, err = parseNonEmpty(text); return err }},
+		{Name: "tls-cert", Group: groupTLS, Takes: "FILE,…", Default: "plain HTTP", Help: "The certificate with its chain, in PEM; of several, the name that is called chooses",
+			set: func(s *Settings, text string) (err error) { s.TLSCert, err = parseFiles(text); return err }},
+		{Name: "tls-key", Group: groupTLS, Takes: "FILE,…", Default: "none", Help: "The certificate's private key, in PEM; of several, in their order",
+			set: func(s *Settings, text string) (err error) { s.TLSKey, err = parseFiles(text); return err }},
 		{Name: "acme-domains", Group: groupTLS, Takes: "DOMAIN,…", Default: "none", Help: "Domains to get certificates for by ACME, whose terms of service are agreed to by this; the service must be reached on port 443",
 			set: func(s *Settings, text string) (err error) { s.ACMEDomains, err = parseDomains(text); return err }},
+		{Name: "acme-sites", Group: groupTLS, Default: "off", Help: "Get certificates by ACME for the domains too that accounts have proved for their sites, which must be reached on port 443",
+			set: func(s *Settings, text string) (err error) { s.ACMESites, err = parseSwitch(text); return err }},
 		{Name: "acme-email", Group: groupTLS, Takes: "E-MAIL", Default: "none", Help: "Whom the certificate authority may write to",
 			set: func(s *Settings, text string) (err error) { s.ACMEEmail, err = parseEmail(text); return err }},
+		{Name: "acme-url", Group: groupTLS, Takes: "URL", Default: "that of Let's Encrypt", Help: "The directory of another certificate authority",
+			set: func(s *Settings, text string) (err error) { s.ACMEURL, err = parseDirectory(text); return err }},
 
 		{Name: "dev", Group: groupDev, Default: "off", Help: "For one developer: the development account is open, rates are lifted, and only this machine is listened to",
 			set: func(s *Settings, text string) (err error) { s.Dev, err = parseSwitch(text); return err }},

@@ -152,6 +152,25 @@ func parseSiteHost(text string) (string, error) {
 	return domain, nil
 }
 
+// parseFiles takes the names of files.
+func parseFiles(text string) ([]string, error) {
+	files := list(text)
+	if len(files) == 0 {
+		_, err := parseNonEmpty("")
+		return nil, err
+	}
+	return files, nil
+}
+
+// parseDirectory takes the address of a certificate authority's directory.
+func parseDirectory(text string) (string, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.Fragment != "" {
+		return "", fmt.Errorf("%q is no address such as https://acme.example.com/directory", text)
+	}
+	return text, nil
+}
+
 func parseEmail(text string) (string, error) {
 	if alias, err := names.ParseAlias(text); err != nil || alias.Kind != names.Email {
 		return "", fmt.Errorf("%q is no e-mail address such as ops@example.com", text)

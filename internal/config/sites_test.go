@@ -43,7 +43,7 @@ func TestSites(t *testing.T) {
 func TestAddresses(t *testing.T) {
 	for want, s := range map[string]Settings{
 		"http://localhost:80":  {},
-		"https://localhost:80": {TLSCert: "x"},
+		"https://localhost:80": {TLSCert: []string{"x"}},
 		"https://a.example":    {ACMEDomains: []string{"a.example"}},
 		"https://b.example/x":  {ACMEDomains: []string{"a.example"}, BaseURL: "https://b.example/x"},
 	} {

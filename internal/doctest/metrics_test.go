@@ -38,7 +38,7 @@ func shownMetrics(t *testing.T) map[string]metric {
 	authority := x509.NewCertPool()
 	authority.AddCert(tlscerttest.Write(t, folder, 1))
 	b := apptest.Boot(t, apptest.Production, func(s *config.Settings) {
-		s.MetricsListen, s.TLSCert, s.TLSKey = "127.0.0.1:0", filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem")
+		s.MetricsListen, s.TLSCert, s.TLSKey = "127.0.0.1:0", []string{filepath.Join(folder, "cert.pem")}, []string{filepath.Join(folder, "key.pem")}
 	})
 	callOnce(t, b.URL()+"/healthz", authority)
 	text := callOnce(t, "http://"+b.MetricsAddress()+"/metrics", nil)

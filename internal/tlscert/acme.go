@@ -14,29 +14,16 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/crypto/acme"
 	"golang.org/x/crypto/acme/autocert"
 )
 
-func newManager(domains []string, email, folder string) *autocert.Manager {
-	return &autocert.Manager{
-		Prompt: autocert.AcceptTOS, HostPolicy: autocert.HostWhitelist(domains...), Email: email, Cache: autocert.DirCache(folder),
-		Client: &acme.Client{DirectoryURL: autocert.DefaultACMEDirectory, UserAgent: "autocert"},
-	}
-}
-
-// watch returns the configuration of a manager that obtains certificates for
-// domains. The manager renews in the background and reports no failures, so its calls and
-// its cache are wrapped.
-func (m *Monitor) watch(manager *autocert.Manager, domains []string) *tls.Config {
-	cache := manager.Cache
-	m.notAfter = func() time.Time { return firstExpiry(cache, domains) }
-	manager.Cache = watchedCache{cache, m}
+// watch returns how a manager finds certificates for domains. The manager renews in the
+// background and reports no failures, so its calls and its cache are wrapped.
+func (m *Monitor) watch(manager *autocert.Manager, domains []string) getCertificate {
+	manager.Cache = watchedCache{manager.Cache, m}
 	manager.Client.HTTPClient = &http.Client{Transport: watchedTransport{http.DefaultTransport, m}}
-	config := manager.TLSConfig()
-	get := config.GetCertificate
-	config.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-		c, err := get(hello)
+	return func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+		c, err := manager.GetCertificate(hello)
 		// What strangers ask for is no failure of ours.
 		name := strings.ToLower(strings.TrimSuffix(hello.ServerName, "."))
 		if err != nil && slices.Contains(domains, name) && !errors.Is(err, context.Canceled) {
@@ -44,28 +31,36 @@ func (m *Monitor) watch(manager *autocert.Manager, domains []string) *tls.Config
 		}
 		return c, err
 	}
-	return config
 }
 
 // firstExpiry returns when the first of the stored certificates expires.
 func firstExpiry(cache autocert.Cache, domains []string) (first time.Time) {
 	for _, domain := range domains {
 		for _, kind := range []string{"", "+rsa"} { // as autocert names them
-			text, err := cache.Get(context.Background(), domain+kind)
-			if err != nil {
-				continue
-			}
-			block := findPEM(text, "CERTIFICATE")
-			if block == nil {
-				continue
-			}
-			leaf, err := x509.ParseCertificate(block.Bytes)
-			if err == nil && (first.IsZero() || leaf.NotAfter.Before(first)) {
-				first = leaf.NotAfter
+			expires := expiry(context.Background(), cache, domain+kind)
+			if !expires.IsZero() && (first.IsZero() || expires.Before(first)) {
+				first = expires
 			}
 		}
 	}
 	return first
+}
+
+// expiry returns when a stored certificate expires, zero where there is none.
+func expiry(ctx context.Context, cache autocert.Cache, key string) time.Time {
+	text, err := cache.Get(ctx, key)
+	if err != nil {
+		return time.Time{}
+	}
+	block := findPEM(text, "CERTIFICATE")
+	if block == nil {
+		return time.Time{}
+	}
+	leaf, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return time.Time{}
+	}
+	return leaf.NotAfter
 }
 
 // watchedCache reports certificates that could not be stored.

@@ -120,6 +120,13 @@ func (c *keyPair) getCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	return loaded, nil
 }
 
+// isFor tells whether the certificate is for a name.
+func (c *keyPair) isFor(name string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return name != "" && c.loaded.Leaf.VerifyHostname(name) == nil
+}
+
 // current returns the certificate to be used, and why a newer one could not be read.
 func (c *keyPair) current() (_ *tls.Certificate, err error) {
 	c.mu.Lock()

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/crypto/acme/autocert"
+
 	"ql/internal/tlscert/tlscerttest"
 )
 
@@ -63,15 +65,14 @@ func TestSilentAuthority(t *testing.T) {
 			}
 			var log bytes.Buffer
 			r := &Monitor{log: slog.New(slog.NewTextHandler(&log, nil)), clock: time.Now}
-			m := newManager([]string{"a.example"}, "", t.TempDir())
-			m.Client.DirectoryURL = server.URL
-			config := r.watch(m, []string{"a.example"})
+			r.notAfter = func() time.Time { return time.Time{} }
+			get := r.watch(newManager(Options{Folder: t.TempDir(), Directory: server.URL}, autocert.HostWhitelist("a.example")), []string{"a.example"})
 			hello := &tls.ClientHelloInfo{ServerName: "b.example", CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}}
-			if _, err := config.GetCertificate(hello); err == nil || r.failures.Load() != 0 {
+			if _, err := get(hello); err == nil || r.failures.Load() != 0 {
 				t.Errorf("a stranger's name: %v, %d failures", err, r.failures.Load())
 			}
 			hello.ServerName = "a.example"
-			if _, err := config.GetCertificate(hello); err == nil || r.failures.Load() == 0 || !strings.Contains(log.String(), test.want) {
+			if _, err := get(hello); err == nil || r.failures.Load() == 0 || !strings.Contains(log.String(), test.want) {
 				t.Errorf("%v, %d failures:\n%s", err, r.failures.Load(), log.String())
 			}
 			if days := r.DaysLeft(); !math.IsNaN(days) {
@@ -118,13 +119,13 @@ func TestStoredCertificate(t *testing.T) {
 		}
 		text = append(text, part...)
 	}
-	m := newManager([]string{"a.example", "b.example"}, "", stored)
-	r := &Monitor{log: slog.New(slog.DiscardHandler), clock: time.Now}
+	m := newManager(Options{Folder: stored}, autocert.HostWhitelist("a.example", "b.example"))
+	r := &Monitor{log: slog.New(slog.DiscardHandler), clock: time.Now, notAfter: func() time.Time { return time.Time{} }}
 	r.watch(m, []string{"a.example", "b.example"})
 	if err := m.Cache.Put(t.Context(), "b.example", text); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.notAfter(); !got.Equal(c.notAfter()) {
+	if got := firstExpiry(m.Cache, []string{"a.example", "b.example"}); !got.Equal(c.notAfter()) {
 		t.Errorf("it ends at %s, want %s", got, c.notAfter())
 	}
 	if err := os.RemoveAll(stored); err != nil {

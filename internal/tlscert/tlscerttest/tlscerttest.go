@@ -20,12 +20,18 @@ import (
 // key.pem in a folder.
 func Write(t testing.TB, folder string, serial int64) *x509.Certificate {
 	t.Helper()
+	return WriteFor(t, folder, serial, "localhost")
+}
+
+// WriteFor is Write for other names.
+func WriteFor(t testing.TB, folder string, serial int64, names ...string) *x509.Certificate {
+	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
+		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: names[0]}, DNSNames: names,
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 		IsCA: true, BasicConstraintsValid: true,
 	}
