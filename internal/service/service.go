@@ -27,6 +27,7 @@ import (
 type Accounts interface {
 	ByID(ctx context.Context, id account.ID) (account.Account, error)
 	ByAlias(ctx context.Context, alias names.Alias) (account.Account, error)
+	BySiteDomain(ctx context.Context, domain string) (account.Account, account.SiteDomain, error)
 }
 
 // Scripts are the published scripts of accounts.

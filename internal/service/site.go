@@ -40,13 +40,34 @@ type Page struct {
 	Target site.Target
 }
 
+// SiteAddress says whose site is meant: that of an account by its username, or the one that is served at
+// a domain of its owner's.
+type SiteAddress struct{ Username, Domain string }
+
+// siteOwner returns the account whose site is at an address. The error is ErrNoPage or ErrNoSite where
+// there is none.
+func (s *Service) siteOwner(ctx context.Context, at SiteAddress) (account.Account, error) {
+	if at.Domain == "" {
+		owner, err := s.programOwner(ctx, Program{Owner: at.Username})
+		if fault.Is(err, fault.ScriptNotFound) {
+			err = ErrNoPage()
+		}
+		return owner, err
+	}
+	owner, _, err := s.o.Accounts.BySiteDomain(ctx, at.Domain)
+	if errors.Is(err, account.ErrNotFound) || err == nil && owner.Disabled {
+		err = ErrNoSite()
+	}
+	return owner, err
+}
+
 // OpenSite opens the site of an account for a visitor. Whether there is no such account, or it has
 // no site, makes no difference to those who try names.
-func (s *Service) OpenSite(ctx context.Context, c Caller, username string) (*Site, error) {
+func (s *Service) OpenSite(ctx context.Context, c Caller, at SiteAddress) (*Site, error) {
 	v := &Site{service: s, caller: c, close: func() {}}
-	owner, err := s.programOwner(ctx, Program{Owner: username})
-	if fault.Is(err, fault.ScriptNotFound) {
-		return v, s.countSiteMiss(v)
+	owner, err := s.siteOwner(ctx, at)
+	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.MisdirectedRequest) {
+		return v, s.countSiteMiss(v, err)
 	}
 	if err != nil {
 		return v, err
@@ -78,20 +99,31 @@ func (v *Site) readRoot(ctx context.Context) error {
 	case err != nil:
 		return replacedMeanwhile(err)
 	case !found[0].Folder:
-		return v.service.countSiteMiss(v)
+		return v.service.countSiteMiss(v, ErrNoPage())
 	}
 	v.Settings, err = v.readSettings(ctx, found[1])
 	return err
 }
 
-func (s *Service) countSiteMiss(v *Site) error {
-	_, missed, err := s.countMiss(v.caller, ErrNoPage())
+func (s *Service) countSiteMiss(v *Site, refusal error) error {
+	_, missed, err := s.countMiss(v.caller, refusal)
 	v.Meta = missed.Meta
 	return err
 }
 
 // ErrNoPage is the answer to whoever asks for a page that is not there.
 func ErrNoPage() error { return fault.New(fault.NotFound, "there is no page at this address") }
+
+// ErrNoSite is the answer to a request for a host that no site has.
+func ErrNoSite() error {
+	return fault.New(fault.MisdirectedRequest, "there is no site of this name here")
+}
+
+// IsAt tells whether the site is also at an address.
+func (v *Site) IsAt(ctx context.Context, at SiteAddress) bool {
+	owner, err := v.service.siteOwner(ctx, at)
+	return err == nil && owner.ID == v.account.ID
+}
 
 // Close closes the site. It may be called more than once.
 func (v *Site) Close() {

@@ -3,6 +3,7 @@ package site
 import (
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -36,10 +37,11 @@ const (
 // setting is what the headers of a page depend on besides its script.
 type setting struct {
 	wire.HeaderOptions
-	host string // of the request
-	at   string // its path, as it was sent
+	called string // the host of the request, as it was sent
+	at     string // its path, as it was sent
 	place
-	sent []wire.Pair // the cookies that came with it
+	sent  []wire.Pair              // the cookies that came with it
+	isOwn func(hostname.Host) bool // whether a host is one of the site's
 }
 
 // apply sets the status, headers and cookies of a page, over those that are set already. It returns
@@ -73,18 +75,31 @@ func apply(h http.Header, r wire.Response, s setting) (status int) {
 }
 
 // ownLocation returns where a Location leads that is an address of this site: a path, or one with
-// the host that was called.
+// the host that was called, or with another that the site has for itself.
 func (s *setting) ownLocation(location string) (string, bool) {
-	if to, err := url.Parse(location); err == nil && (to.Scheme == "http" || to.Scheme == "https") && to.Host != "" {
-		host, port, err := hostname.ParseHostPort(to.Host)
-		own, ownPort, ownErr := hostname.ParseHostPort(s.host)
-		_, rest, found := strings.Cut(location, "//"+to.Host)
-		if err != nil || ownErr != nil || host != own || port != ownPort || to.User != nil || !found {
-			return "", false
-		}
-		if location = rest; !strings.HasPrefix(location, "/") {
-			location = "/" + location
-		}
+	to, err := url.Parse(location)
+	if err != nil || to.Scheme != "http" && to.Scheme != "https" || to.Host == "" {
+		return exchange.OwnLocation(location, s.at, s.prefix)
 	}
-	return exchange.OwnLocation(location, s.at, s.prefix)
+	host, port, err := hostname.ParseHostPort(to.Host)
+	own, ownPort, ownErr := hostname.ParseHostPort(s.called)
+	_, rest, found := strings.Cut(location, "//"+to.Host)
+	if err != nil || ownErr != nil || port != ownPort || to.User != nil || !found {
+		return "", false
+	}
+	if !strings.HasPrefix(rest, "/") {
+		rest = "/" + rest
+	}
+	if host == own {
+		return exchange.OwnLocation(rest, s.at, s.prefix)
+	}
+	path, ok := exchange.OwnLocation(rest, "/", "/")
+	if !ok || !s.isOwn(host) {
+		return "", false
+	}
+	authority := host.String()
+	if port != 0 {
+		authority += ":" + strconv.Itoa(int(port))
+	}
+	return to.Scheme + "://" + authority + path, true
 }

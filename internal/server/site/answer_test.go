@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"ql/internal/hostname"
 	"ql/internal/wire"
 )
 
@@ -28,7 +29,7 @@ func TestHostileHeaders(t *testing.T) {
 		{"X-Long", strings.Repeat("x", 20<<10), false},
 	} {
 		h := http.Header{}
-		apply(h, wire.Response{Headers: []wire.Pair{{Name: test.name, Value: test.value}}}, setting{host: "ada.sites.example", at: "/", place: place{prefix: "/"}})
+		apply(h, wire.Response{Headers: []wire.Pair{{Name: test.name, Value: test.value}}}, setting{called: "ada.sites.example", at: "/", place: place{prefix: "/"}})
 		if got := h.Get(test.name) == test.value; got != test.sent {
 			t.Errorf("%s: %.40q is sent: %t", test.name, test.value, got)
 		}
@@ -41,19 +42,24 @@ func TestHostileHeaders(t *testing.T) {
 	}
 }
 
+// isShop is of a site that has one other host.
+func isShop(h hostname.Host) bool { return h.Name == "shop.example" }
+
 // TestLocations: a page leads to its own site alone.
 func TestLocations(t *testing.T) {
 	for location, want := range map[string]string{
 		"/x": "/x", "/": "/", "x": "/a/x", "../x": "/x", "?p=1": "/a/b?p=1", "#x": "/a/b#x", "/x?next=//evil": "/x?next=//evil", "./": "/a/", "/a%20b": "/a%20b",
 		"http://ada.sites.example/x": "/x", "https://ada.sites.example/x?y#z": "/x?y#z", "http://ADA.sites.example/x": "/x", "http://ada.sites.example": "/",
 		"http://ada.sites.example?x": "/?x",
-		"":                           "", "//evil.example": "", "///evil.example": "", "/\\evil.example": "", "\\\\evil.example": "", "/\t/evil.example": "", "http://evil.example": "", "https://bob.sites.example/": "",
+		"https://Shop.example/x?y#z": "https://shop.example/x?y#z", "http://shop.example": "http://shop.example/", "https://shop.example/a/../x": "https://shop.example/x",
+		"https://shop.example//evil": "", "https://shop.example\\@evil.example/": "", "https://evil@shop.example/": "", "https://shop.example:81/": "", "https://x.shop.example/": "", "https://shop.example/%2f/evil": "",
+		"": "", "//evil.example": "", "///evil.example": "", "/\\evil.example": "", "\\\\evil.example": "", "/\t/evil.example": "", "http://evil.example": "", "https://bob.sites.example/": "",
 		"http://ada.sites.example.evil/": "", "http://ada.sites.example:81/": "", "http://user@ada.sites.example/": "", "http://ada.sites.example//evil.example": "", "http:evil": "", "http:///x": "",
 		"javascript:alert(1)": "", "data:text/html,x": "", "ftp://ada.sites.example/": "", "/%2f/evil.example": "", "/%5cevil": "", "/x//y": "", "/..%2f": "", "/%0d%0aX: y": "", "/x\r\nX: y": "", "http://ada.sites.example\\@evil.example/": "",
 		"http://ada.sites.example%2eevil/": "", " /x": "", "/x y": "", "/<x>": "",
 	} {
 		h := http.Header{}
-		status := apply(h, wire.Response{Status: 303, Headers: []wire.Pair{{Name: "Location", Value: location}}}, setting{host: "ada.sites.example", at: "/a/b", place: place{prefix: "/"}})
+		status := apply(h, wire.Response{Status: 303, Headers: []wire.Pair{{Name: "Location", Value: location}}}, setting{called: "ada.sites.example", at: "/a/b", place: place{prefix: "/"}, isOwn: isShop})
 		if got := h.Get("Location"); got != want || status != 303 {
 			t.Errorf("%q leads to %q, want %q", location, got, want)
 		}
@@ -66,8 +72,9 @@ func FuzzLocation(f *testing.F) {
 		f.Add(location)
 	}
 	f.Fuzz(func(t *testing.T, location string) {
-		s := setting{host: "ada.sites.example", at: "/a/b", place: place{prefix: "/"}}
+		s := setting{called: "ada.sites.example", at: "/a/b", place: place{prefix: "/"}, isOwn: isShop}
 		own, ok := s.ownLocation(location)
+		own = strings.TrimPrefix(strings.TrimPrefix(own, "http://shop.example"), "https://shop.example")
 		if ok && (!strings.HasPrefix(own, "/") || strings.HasPrefix(own, "//") || strings.ContainsAny(own, "\\\r\n\t ")) {
 			t.Fatalf("%q leads to %q", location, own)
 		}
@@ -80,14 +87,14 @@ func TestCookies(t *testing.T) {
 		"theme": true, "__Host-x": true, "qwerty": true, "QLSESSID": false, "qlsessid": false, "QLD_x": false, "ql": false, "__Host-qldash": false, "__host-QL": false, "__Secure-ql": false, "__Secure-__Host-ql": true,
 	} {
 		h := http.Header{}
-		apply(h, wire.Response{Cookies: []wire.Cookie{{Name: name, Value: "1"}}}, setting{host: "h", at: "/", place: place{prefix: "/"}, HeaderOptions: wire.HeaderOptions{HTTPS: true}})
+		apply(h, wire.Response{Cookies: []wire.Cookie{{Name: name, Value: "1"}}}, setting{called: "h", at: "/", place: place{prefix: "/"}, HeaderOptions: wire.HeaderOptions{HTTPS: true}})
 		if got := h.Get("Set-Cookie"); got != "" != sent || sent && got != name+"=1; Path=/; HttpOnly; Secure; SameSite=Lax" {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
 	for _, value := range []string{"1; Domain=sites.example", "1\r\nX: y", "\"", "\\", "ü"} {
 		h := http.Header{}
-		apply(h, wire.Response{Cookies: []wire.Cookie{{Name: "a", Value: value}}}, setting{host: "h", at: "/", place: place{prefix: "/"}})
+		apply(h, wire.Response{Cookies: []wire.Cookie{{Name: "a", Value: value}}}, setting{called: "h", at: "/", place: place{prefix: "/"}})
 		if h.Get("Set-Cookie") != "" {
 			t.Errorf("%q is sent: %v", value, h)
 		}
@@ -97,7 +104,7 @@ func TestCookies(t *testing.T) {
 		many = append(many, wire.Cookie{Name: string(rune('a'+n%26)) + string(rune('a'+n/26)), Value: "1"})
 	}
 	h := http.Header{}
-	apply(h, wire.Response{Cookies: many}, setting{host: "h", at: "/", place: place{prefix: "/"}})
+	apply(h, wire.Response{Cookies: many}, setting{called: "h", at: "/", place: place{prefix: "/"}})
 	if n := len(h["Set-Cookie"]); n != mostCookies {
 		t.Errorf("%d cookies are set", n)
 	}

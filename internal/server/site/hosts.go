@@ -23,16 +23,12 @@ type Hosts struct {
 	Paths bool
 }
 
-// errNoHost is the answer to a request for a host that no site has.
-func errNoHost() error {
-	return fault.New(fault.MisdirectedRequest, "there is no site of this name here")
-}
-
 // place is where a request leads: a site, and what is asked for of it.
 type place struct {
-	username string
-	prefix   string // of all addresses of the site: /, or /~ada/
-	path     string // what follows the prefix, as it was sent
+	site   service.SiteAddress
+	host   string // that was called, as hostname writes it
+	prefix string // of all addresses of the site: /, or /~ada/
+	path   string // what follows the prefix, as it was sent
 }
 
 // base is what the site's addresses begin with, without the slash.
@@ -42,29 +38,39 @@ func (p *place) base() string { return strings.TrimSuffix(p.prefix, "/") }
 func (h Hosts) find(r *http.Request) (p place, err error) {
 	host, _, err := hostname.ParseHostPort(r.Host)
 	if err != nil {
-		return p, errNoHost()
+		return p, service.ErrNoSite()
 	}
 	path := r.URL.EscapedPath()
-	if name, ok := strings.CutSuffix(host.Name, "."+h.Domain); ok {
-		if username, err := names.ParseUsername(name); err == nil {
-			return place{username: username, prefix: "/", path: strings.TrimPrefix(path, "/")}, nil
-		}
-		return p, errNoHost()
-	}
 	isLocal := h.Local && (host.Name == "localhost" || host.Addr.IsLoopback())
-	if !h.Paths || host.Name != h.Domain && !isLocal {
-		return p, errNoHost()
+	if host.Name != h.Domain && !isLocal {
+		site, ok := h.siteAt(host)
+		if !ok {
+			return p, service.ErrNoSite()
+		}
+		return place{site: site, host: host.String(), prefix: "/", path: strings.TrimPrefix(path, "/")}, nil
+	}
+	if !h.Paths {
+		return p, service.ErrNoSite()
 	}
 	rest, ok := strings.CutPrefix(path, "/~")
 	username, rest, slash := strings.Cut(rest, "/")
 	if name, err := names.ParseUsername(username); !ok || err != nil || name != username {
 		return p, service.ErrNoPage()
 	}
-	p = place{username: username, prefix: "/~" + username + "/", path: rest}
+	p = place{site: service.SiteAddress{Username: username}, host: host.String(), prefix: "/~" + username + "/", path: rest}
 	if !slash {
 		return p, &redirect{p.prefix}
 	}
 	return p, nil
+}
+
+// siteAt returns which site has a host for itself, if it is one that a site can have.
+func (h Hosts) siteAt(host hostname.Host) (at service.SiteAddress, ok bool) {
+	if name, below := strings.CutSuffix(host.Name, "."+h.Domain); below {
+		username, err := names.ParseUsername(name)
+		return service.SiteAddress{Username: username}, err == nil
+	}
+	return service.SiteAddress{Domain: host.Name}, strings.Contains(host.Name, ".") && host.Name != h.Domain
 }
 
 // redirect is where a request is sent on to, for good.

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"ql/internal/fault"
+	"ql/internal/hostname"
 	"ql/internal/job"
 	"ql/internal/principal"
 	"ql/internal/server"
@@ -76,7 +77,7 @@ func (c codec) serve(h http.Header, r *server.Request) (server.Response, error) 
 	if err != nil {
 		return server.Response{}, err
 	}
-	v.site, err = c.Service.OpenSite(r.Context(), r.Caller, v.username)
+	v.site, err = c.Service.OpenSite(r.Context(), r.Caller, v.place.site)
 	var mistake *service.SiteFault
 	if errors.As(err, &mistake) {
 		return v.failed(mistake.Reference), nil
@@ -97,6 +98,12 @@ func (v *visit) locate() (err error) {
 		v.path, err = v.decodePath(v.r.URL.RawQuery)
 	}
 	return err
+}
+
+// isOwn tells whether a host is one of the site's.
+func (v *visit) isOwn(host hostname.Host) bool {
+	at, ok := v.Hosts.siteAt(host)
+	return ok && v.site.IsAt(v.r.Context(), at)
 }
 
 // redirect answers that the request belongs elsewhere on this site, for good.
@@ -266,7 +273,7 @@ func (v *visit) run(target site.Target, status int) (server.Response, error) {
 
 // entries are what !REQUEST holds of the address.
 func (v *visit) entries(target site.Target) []wire.Pair {
-	list := []wire.Pair{{Name: "path", Value: v.path}, {Name: "method", Value: exchange.Method(v.r.Request)}, {Name: "base", Value: v.base()}}
+	list := []wire.Pair{{Name: "path", Value: v.path}, {Name: "method", Value: exchange.Method(v.r.Request)}, {Name: "base", Value: v.base()}, {Name: "host", Value: v.host}}
 	for _, p := range target.Params {
 		list = append(list, wire.Pair{Name: "param:" + p.Name, Value: p.Value})
 	}
@@ -352,7 +359,7 @@ func (v *visit) encodeOutput(q *exchange.Request, a *service.Answer, reply serve
 	wire.SetSitePage(v.header, s, !utf8.Valid(output.Result))
 	v.setOwn()
 	v.r.SetSession(v.header, a.Session, v.prefix, s)
-	reply.Status = apply(v.header, set, setting{HeaderOptions: s, host: v.r.Host, at: v.r.URL.EscapedPath(), place: v.place, sent: q.Cookie})
+	reply.Status = apply(v.header, set, setting{HeaderOptions: s, called: v.r.Host, at: v.r.URL.EscapedPath(), place: v.place, sent: q.Cookie, isOwn: v.isOwn})
 	switch {
 	case !exchange.HasBody(reply.Status):
 	case v.isKnown(reply.Status, output.Result):

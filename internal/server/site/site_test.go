@@ -260,8 +260,9 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestSharedListener: sites and the service on one port are told apart by their hosts.
-func TestSharedListener(t *testing.T) {
+// bootShared is boot with one port for sites and the service.
+func bootShared(t testing.TB) *world {
+	t.Helper()
 	var config net.ListenConfig
 	free, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -277,6 +278,12 @@ func TestSharedListener(t *testing.T) {
 	w.client.Transport.(*http.Transport).DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, address)
 	}
+	return w
+}
+
+// TestSharedListener: sites and the service on one port are told apart by their hosts.
+func TestSharedListener(t *testing.T) {
+	w := bootShared(t)
 	w.put("ada", "index.html", "ada's")
 	w.put("ada", "healthz", "mine")
 	for _, test := range []struct {
@@ -296,7 +303,7 @@ func TestSharedListener(t *testing.T) {
 		{"192.0.2.7", "/", 421, ""},
 		{"sites.example", "/", 421, ""},
 	} {
-		if a := w.call("GET", "http://"+address+test.path, "", "Host", test.host); a.status != test.status || test.body != "" && a.body != test.body {
+		if a := w.call("GET", w.SiteURL("ada")+test.path, "", "Host", test.host); a.status != test.status || test.body != "" && a.body != test.body {
 			t.Errorf("%s%s: %d %s", test.host, test.path, a.status, a.body)
 		}
 	}
