@@ -286,7 +286,7 @@ func (a *App) openResources(ctx context.Context) error {
 }
 
 func (a *App) authenticator(ctx context.Context) (*auth.Authenticator, error) {
-	a.parts.logins = auth.NewGate(hashesAtOnce(a.o.Cores, a.o.Memory, password.DefaultMemory), a.settings.Dev)
+	a.parts.logins = auth.NewGate(password.AtOnce(a.o.Cores, a.o.Memory, password.DefaultMemory), a.settings.Dev)
 	o := auth.Options{
 		Gate: a.parts.logins, Plain: a.settings.Dev, Unthrottled: a.settings.Dev, Own: a.origins(), Guard: a.parts.guard, Log: a.parts.store.Audit, Limits: a.settings.Limits,
 		OnFailure: observe.LoginFailures(a.o.Log, a.parts.metrics),
@@ -310,18 +310,7 @@ func (a *App) authenticator(ctx context.Context) (*auth.Authenticator, error) {
 
 // newHashing returns what gives accounts turns to hash passwords.
 func (a *App) newHashing() *password.Gate {
-	return password.NewGate(password.GateOptions{Slots: hashesAtOnce(a.o.Cores, a.o.Memory, password.MaxMemory)})
-}
-
-// hashesAtOnce is how many passwords are hashed at once, of which each takes so many
-// bytes: on half of the cores, the others being left to all else, and in no more
-// memory than an eighth of what scripts have, where that is bounded.
-func hashesAtOnce(cores int, memory, each int64) int {
-	n := cores / 2
-	if memory > 0 {
-		n = min(n, int(memory/8/each))
-	}
-	return max(1, n)
+	return password.NewGate(password.GateOptions{Slots: password.AtOnce(a.o.Cores, a.o.Memory, password.MaxMemory)})
 }
 
 func isDevelopment(a account.Account) bool { return a.Username == account.Development }

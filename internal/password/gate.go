@@ -85,6 +85,17 @@ type waiter struct {
 	granted bool
 }
 
+// AtOnce is how many passwords are hashed at once, of which each takes so many bytes: on half of the
+// cores, the others being left to all else, and in no more memory than an eighth of what scripts have,
+// where that is bounded.
+func AtOnce(cores int, memory, each int64) int {
+	n := cores / 2
+	if memory > 0 {
+		n = min(n, int(memory/8/each))
+	}
+	return max(1, n)
+}
+
 // NewGate returns a gate.
 func NewGate(o GateOptions) *Gate {
 	o.Slots = max(1, o.Slots)
