@@ -8,6 +8,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"ql/internal/account"
+	"ql/internal/operator"
 )
 
 // hostile are texts that run where they are not escaped as their place wants it.
@@ -68,9 +72,18 @@ func TestPromiseHostileTexts(t *testing.T) {
 		p.unchecked()
 		p.send("button")
 		harmless("refused", text)
+		if utf8.RuneCountInString(text) <= 60 {
+			p.service.Operate(func(o *operator.Operator) error {
+				_, err := o.Accounts.SetLook(t.Context(), "user_test", account.LookChange{DisplayName: &text})
+				return err
+			})
+		}
 		decision := p.ask(`CONFIRM !GET("x") + "\n" + !GET("x")`, map[string]any{"x": text})
 		p.visit(decision.FormURL)
 		harmless("decision", text)
+		if name := p.read(`document.querySelector(".name")?.textContent ?? ""`); name != text && utf8.RuneCountInString(text) <= 60 {
+			t.Errorf("%s: the display name is %q", text, name)
+		}
 		p.fill("note", text)
 		p.send("button")
 		if title := p.read("document.title + typeof window.pwned"); title != "Thank youundefined" {

@@ -179,6 +179,8 @@ func TestLook(t *testing.T) {
 	p.look("expired")
 	p.visit(p.url + "/form/nothing")
 	p.look("nothing")
+	p.visit(p.url + "/files/nothing")
+	p.look("no-link")
 
 	p.service.Operate(func(o *operator.Operator) error {
 		_, err := o.Accounts.SetLook(t.Context(), "user_test", account.LookChange{DisplayName: new("Ada & Sons, Purveyors of Fine Teas"), Logo: new("/logo.png"), Accent: new("#7a1f5c")})
