@@ -46,8 +46,8 @@ func (a *App) buildSites(s *service.Service) http.Handler {
 		Routes: site.Routes(site.Options{Service: s, Hosts: site.Hosts{
 			Domain: a.settings.SiteHost, Local: a.settings.Dev && !a.settings.DevPublic, Paths: a.settings.Dev && !a.settings.SitesShare(),
 		}}),
-		RoutesAlone: true,
-		Proxies:     a.settings.TrustedProxies, HTTPS: strings.HasPrefix(a.SiteURL(""), "https://"),
+		RoutesAlone: true, HostCookies: true,
+		Proxies: a.settings.TrustedProxies, HTTPS: strings.HasPrefix(a.SiteURL(""), "https://"),
 		Gate: p.gate, Ledger: p.ledger, BodyTime: a.settings.ReadTimeout, Log: a.o.Log, Guard: p.guard,
 		OnServed: func(_ string, status int, took time.Duration) { p.metrics.ObserveRequest("site", status, took) },
 	})

@@ -19,7 +19,10 @@ type Request struct {
 	Caller   service.Caller
 	Variable string // the variable part of the path
 
-	https   bool
+	https bool
+	// keepsToHost has browsers take the cookie of a session from the host alone that it is for.
+	keepsToHost bool
+
 	writer  http.ResponseWriter
 	control *http.ResponseController
 	body    countedBody
@@ -53,8 +56,9 @@ func (h *Handler) newRequest(w http.ResponseWriter, r *http.Request, began time.
 	}
 	req.memory.Reservation = h.o.Ledger.Open(admit.NetworkHolder(address))
 	req.Caller.Memory = &req.memory
+	req.keepsToHost = h.o.HostCookies && req.https
 	if len(r.Header["Cookie"]) > 0 {
-		if c, err := r.Cookie(wire.SessionName); err == nil {
+		if c, err := r.Cookie(req.sessionName("/")); err == nil {
 			req.Caller.Session = c.Value
 		}
 	}
@@ -134,11 +138,20 @@ func (r *Request) IdempotencyKey() *string {
 	return &key
 }
 
+// sessionName is what the cookie of a session is called that is for the addresses below a path: for
+// all of a host, where hosts beside it are somebody else's, such that none of them can set it.
+func (r *Request) sessionName(path string) string {
+	if r.keepsToHost && path == "/" {
+		return wire.HostSessionName
+	}
+	return wire.SessionName
+}
+
 // SetSession hands a session to the caller by a cookie, for the addresses below a path. A page
 // of another site gets one that browsers send back from that site alone.
 func (r *Request) SetSession(h http.Header, id, path string, s wire.HeaderOptions) {
 	if id != "" {
-		h.Add("Set-Cookie", wire.SessionCookie(id, path, s, r.IsListedCrossSite(s)))
+		h.Add("Set-Cookie", wire.SessionCookie(r.sessionName(path), id, path, s, r.IsListedCrossSite(s)))
 	}
 }
 

@@ -44,6 +44,9 @@ type Options struct {
 	// BodyTime is how long a caller may take to send a body that is held in memory;
 	// 15 seconds where left out.
 	BodyTime time.Duration
+	// HostCookies says that hosts beside the one that is called are others', so that by https the
+	// cookies of sessions have a name that keeps those from setting it.
+	HostCookies bool
 	// HTTPS says that callers reach the service by https, whatever reaches this
 	// process.
 	HTTPS bool

@@ -207,22 +207,23 @@ func SetAsset(h Header, s HeaderOptions, mediaType string) {
 
 // The cookies of the service's own.
 const (
-	SessionName    = "QLSESSID" // names a session
-	DownloadPrefix = "QLD_"     // begins the name of one by which a download is started again
+	SessionName     = "QLSESSID"        // names a session
+	HostSessionName = "__Host-QLSESSID" // likewise; browsers take it from its host alone, by https
+	DownloadPrefix  = "QLD_"            // begins the name of one by which a download is started again
 )
 
 // withoutOwn takes the service's own cookies out of those that a script finds:
 // they are its visitors' secrets, and none of its business.
 func withoutOwn(cookies []Pair) []Pair {
 	return slices.DeleteFunc(cookies, func(c Pair) bool {
-		return c.Name == SessionName || strings.HasPrefix(c.Name, DownloadPrefix)
+		return c.Name == SessionName || c.Name == HostSessionName || strings.HasPrefix(c.Name, DownloadPrefix)
 	})
 }
 
-// SessionCookie returns the Set-Cookie value that hands a session to its caller, for the
+// SessionCookie returns the Set-Cookie value that hands a session to its caller by a name, for the
 // addresses below a path; see cookieTail.
-func SessionCookie(id, path string, s HeaderOptions, crossSite bool) string {
-	return SessionName + "=" + id + cookieTail(path, s, crossSite)
+func SessionCookie(name, id, path string, s HeaderOptions, crossSite bool) string {
+	return name + "=" + id + cookieTail(path, s, crossSite)
 }
 
 // Set returns the Set-Cookie value of a cookie that a script set or removed, for the

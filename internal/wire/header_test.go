@@ -71,7 +71,7 @@ func TestSessionCookie(t *testing.T) {
 		{true, true, "QLSESSID=id; Path=/; HttpOnly; Secure; SameSite=None; Partitioned"},
 	}
 	for _, test := range tests {
-		got := SessionCookie("id", "/", HeaderOptions{HTTPS: test.https}, test.crossSite)
+		got := SessionCookie(SessionName, "id", "/", HeaderOptions{HTTPS: test.https}, test.crossSite)
 		if got != test.want {
 			t.Errorf("got %s, want %s", got, test.want)
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"strconv"
@@ -355,5 +356,29 @@ func TestVisitorRates(t *testing.T) {
 	}
 	if missed == 60 {
 		t.Errorf("%d names could be tried", missed)
+	}
+}
+
+// TestSessions: a visitor's session is of the site's host alone. By https its cookie has a name that
+// no page of another host can set.
+func TestSessions(t *testing.T) {
+	w := boot(t, func(s *config.Settings) { s.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	w.puts(map[string]string{"index.ql": `START SESSION SET "n" AS (!SESSION('n') DEFAULT 0) + 1 OF !SESSION EMIT !SESSION('n')`})
+	for _, test := range []struct{ scheme, name, foreign, tail string }{
+		{"http", "QLSESSID", "__Host-QLSESSID", "; Path=/; HttpOnly; SameSite=Lax"},
+		{"https", "__Host-QLSESSID", "QLSESSID", "; Path=/; HttpOnly; Secure; SameSite=Lax"},
+	} {
+		a := w.get("/", "X-Forwarded-Proto", test.scheme)
+		cookie, tail, _ := strings.Cut(a.header.Get("Set-Cookie"), ";")
+		name, id, _ := strings.Cut(cookie, "=")
+		if a.body != "1" || name != test.name || ";"+tail != test.tail {
+			t.Fatalf("%s: %s %v", test.scheme, a.body, a.header["Set-Cookie"])
+		}
+		if a := w.get("/", "X-Forwarded-Proto", test.scheme, "Cookie", cookie); a.body != "2" {
+			t.Errorf("%s: the session is lost: %s", test.scheme, a.body)
+		}
+		if a := w.get("/", "X-Forwarded-Proto", test.scheme, "Cookie", test.foreign+"="+id); a.body != "1" {
+			t.Errorf("%s: a session is taken from %s", test.scheme, test.foreign)
+		}
 	}
 }

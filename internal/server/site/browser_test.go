@@ -1,0 +1,115 @@
+// The library that drives the browser has races of its own, which the detector finds.
+
+//go:build !race
+
+package site_test
+
+import (
+	"context"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+
+	"ql/internal/account"
+	"ql/internal/config"
+)
+
+// attack tries all that a page may try on another origin, and returns what it got.
+const attack = `
+async function attack(other, secret) {
+  const got = [];
+  const attempt = async (name, f) => { try { const v = await f(); if (v) got.push(name + ": " + v); } catch (e) {} };
+  await attempt("cookies", () => /QL|theirs/i.test(document.cookie) && document.cookie);
+  await attempt("storage", () => localStorage.getItem("theirs"));
+  for (const mode of ["cors", "no-cors", "same-origin"])
+    await attempt("fetch " + mode, async () => { const r = await fetch(other + secret, {mode: mode, credentials: "include"}); return await r.text(); });
+  await attempt("post", async () => { const r = await fetch(other + secret, {method: "POST", mode: "cors", credentials: "include"}); return await r.text(); });
+  await attempt("image", () => new Promise((yes, no) => { const i = new Image(); i.onload = () => yes("loaded"); i.onerror = no; i.src = other + "/pixel.svg"; }));
+  await attempt("script", () => new Promise((yes, no) => { const s = document.createElement("script"); s.onload = () => yes("run"); s.onerror = no; s.src = other + "/code.js"; document.head.append(s); }));
+  await attempt("frame", () => new Promise((yes, no) => { const f = document.createElement("iframe"); f.onload = () => { try { yes(f.contentDocument.body.innerText) } catch (e) { no(e) } }; f.src = other + secret; document.body.append(f); setTimeout(no, 2000); }));
+  return got;
+}`
+
+// TestIsolation: a hostile site gets nothing of a neighbour, nor of the service's own pages, in the
+// browser of somebody who is signed in at both. So that the test can fail, the neighbour's own page
+// tries the same on itself.
+func TestIsolation(t *testing.T) {
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Fatal("Chromium is not installed: the package is called chromium")
+	}
+	w := boot(t, lift, func(s *config.Settings) { s.SiteHost = "sites.localhost" })
+	w.Account("mallory", account.Standard)
+	files := map[string]string{
+		"index.ql":  `START SESSION SET "n" AS 1 OF !SESSION EMIT "<!doctype html><body><script src='/attack.js'></script>hello"`,
+		"secret.ql": `START SESSION EMIT "secret of {=!SESSION('n') DEFAULT 'nobody'}"`,
+		"attack.js": attack,
+		"pixel.svg": `<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>`,
+		"code.js":   `window.ran = true`,
+		"change.ql": `WRITE "changed" TO "/changed.txt" EMIT "changed"`,
+	}
+	for name, text := range files {
+		w.put("ada", name, text)
+		w.put("mallory", name, text)
+	}
+	w.put("mallory", "_site.toml", `[headers]
+"/*" = { Content-Security-Policy = "default-src * 'unsafe-inline'", Cross-Origin-Opener-Policy = "unsafe-none" }`)
+	neighbour, hostile := w.SiteURL("ada"), w.SiteURL("mallory")
+	service := strings.Replace(w.URL(), "127.0.0.1", "localhost", 1)
+
+	// The browser's own sandbox wants more than root in a container has.
+	browser, cancel := chromedp.NewExecAllocator(t.Context(), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Headless, chromedp.DisableGPU, chromedp.NoFirstRun,
+		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("disable-quic", true))
+	t.Cleanup(cancel)
+	tab, cancel := chromedp.NewContext(browser)
+	t.Cleanup(cancel)
+	tab, cancel = context.WithTimeout(tab, 2*time.Minute)
+	t.Cleanup(cancel)
+
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	try := func(from, on, secret string) []string {
+		t.Helper()
+		must(chromedp.Do(tab, chromedp.Navigate(from+"/")))
+		got, err := chromedp.Run(tab, chromedp.Evaluate[[]string](`attack("`+on+`", "`+secret+`")`, chromedp.EvalAwaitPromise))
+		must(err)
+		return got
+	}
+	must(chromedp.Do(tab, chromedp.Navigate(service+"/openapi.json")))
+	_, err = chromedp.Call(tab, network.SetCookie, network.SetCookieParams{Name: "qldash", Value: "theirs", URL: service + "/", Path: "/"})
+	must(err)
+	must(chromedp.Do(tab, chromedp.Navigate(neighbour+"/")))
+	_, err = chromedp.Run(tab, chromedp.Evaluate[string](`localStorage.setItem("theirs", "1"); document.cookie = "theirs=1"`))
+	must(err)
+	if got := strings.Join(try(neighbour, neighbour, "/secret"), "\n"); !strings.Contains(got, "cookies: theirs=1") || !strings.Contains(got, "fetch cors: secret of 1") ||
+		!strings.Contains(got, "storage: 1") || !strings.Contains(got, "frame: secret of 1") || !strings.Contains(got, "script: run") || !strings.Contains(got, "image: loaded") {
+		t.Errorf("the test shows nothing: a page gets of itself\n%s", got)
+	}
+	if got := try(hostile, neighbour, "/secret"); len(got) > 0 {
+		t.Errorf("a hostile site gets of its neighbour\n%s", strings.Join(got, "\n"))
+	}
+	if got := try(hostile, service, "/openapi.json"); len(got) > 0 {
+		t.Errorf("a hostile site gets of the service\n%s", strings.Join(got, "\n"))
+	}
+	// A form that is sent from there changes nothing.
+	must(chromedp.Do(tab, chromedp.Navigate(hostile+"/")))
+	_, err = chromedp.Run(tab, chromedp.Evaluate[string](`document.body.innerHTML = '<form method="post" action="`+neighbour+`/change"></form>'; document.forms[0].submit(); ""`))
+	must(err)
+	for title := ""; title != "This was not sent from this site"; {
+		if title, err = chromedp.Run(tab, chromedp.Title()); err != nil && tab.Err() != nil {
+			t.Fatalf("the page has the title %q: %v", title, err)
+		}
+	}
+	if a := w.call("GET", w.URL()+"/v1/files/changed.txt", "", "Authorization", "Basic "+basic("ada")); a.status != 404 {
+		t.Errorf("the neighbour was changed: %d %s", a.status, a.body)
+	}
+}
