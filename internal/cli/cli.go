@@ -47,6 +47,8 @@ type commands struct {
 	Audit     auditCommand     `cmd:"" help:"Look at the logs of who did what, and check that they are whole."`
 	Job       jobCommand       `cmd:"" help:"Look at jobs."`
 	Webhook   webhookCommand   `cmd:"" help:"Look at webhooks and repeat them."`
+	Push      pushCommand      `cmd:"" help:"Deploy a folder as an account's site."`
+	Site      siteCommand      `cmd:"" help:"Look at the releases of accounts' sites, and bring one back."`
 	Files     filesCommand     `cmd:"" help:"Look at accounts' files, bring them out and in."`
 	Share     shareCommand     `cmd:"" help:"Look at links to files and take them back."`
 	DB        dbCommand        `cmd:"" name:"db" help:"Look at accounts' databases, bring them out and in."`
@@ -58,7 +60,7 @@ type commands struct {
 
 // newCommands returns the command line before it is read.
 func newCommands() *commands {
-	return &commands{Serve: newServeCommand(), Account: newAccountCommand(), Key: newKeyCommand(), Script: newScriptCommand(), Audit: newAuditCommand(), Job: newJobCommand(), Webhook: newWebhookCommand(), Files: newFilesCommand(), Share: newShareCommand(), DB: newDBCommand(), MasterKey: newMasterKeyCommand(), Backup: newBackupCommand(), Restore: newRestoreCommand()}
+	return &commands{Serve: newServeCommand(), Account: newAccountCommand(), Key: newKeyCommand(), Script: newScriptCommand(), Audit: newAuditCommand(), Job: newJobCommand(), Webhook: newWebhookCommand(), Files: newFilesCommand(), Site: newSiteCommand(), Share: newShareCommand(), DB: newDBCommand(), MasterKey: newMasterKeyCommand(), Backup: newBackupCommand(), Restore: newRestoreCommand()}
 }
 
 const description = `ql runs scripts of the query language: ordinary statements, SQL, files, forms and waiting, in one text.`

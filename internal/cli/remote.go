@@ -16,7 +16,12 @@ import (
 type remoteSettings struct {
 	settings
 
-	Server       string `group:"A service elsewhere" placeholder:"URL" help:"Call this service instead of working on the data folder, such as https://ql.example.com."`
+	Server string `group:"A service elsewhere" placeholder:"URL" help:"Call this service instead of working on the data folder, such as https://ql.example.com."`
+	remoteCredentials
+}
+
+// remoteCredentials are the flags by which a command opens a service elsewhere.
+type remoteCredentials struct {
 	Key          string `group:"A service elsewhere" placeholder:"KEY" help:"A named key of the account. Others on this machine may see it here: QL_KEY in the environment, or --key-file, shows it to nobody."`
 	KeyFile      string `group:"A service elsewhere" placeholder:"FILE" help:"Read the key from a file, or - for standard input."`
 	PasswordFile string `group:"A service elsewhere" placeholder:"FILE" help:"Read the account's password from a file, or - for standard input: what no key does takes it. QL_PASSWORD does too."`
@@ -53,13 +58,18 @@ func (s *remoteSettings) dial(c *console, account string) (*remote.Client, error
 			return nil, usage("--%s: is about the data folder, and --server about a service elsewhere: one of the two fits", name)
 		}
 	}
+	return s.connect(c, "--server", s.Server, account)
+}
+
+// connect returns the client for a service that an argument names.
+func (s *remoteCredentials) connect(c *console, argument, server, account string) (*remote.Client, error) {
 	key, password, err := s.credentials(c)
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case key == "" && password == "":
-		return nil, usage("--server takes a named key, by QL_KEY in the environment or by --key-file, or the account's password by --password-file")
+		return nil, usage("%s takes a named key, by QL_KEY in the environment or by --key-file, or the account's password by --password-file", argument)
 	case key == "" && (account == ownAccount || account == ""):
 		return nil, usage("a password is an account's, which this command does not name: a named key fits")
 	}
@@ -67,15 +77,15 @@ func (s *remoteSettings) dial(c *console, account string) (*remote.Client, error
 		account = ""
 	}
 	version, _ := buildVersion()
-	client, err := remote.New(remote.Options{URL: s.Server, PlainHTTP: s.AllowHTTP, Agent: "ql/" + version, Key: key, Password: password, Account: account})
+	client, err := remote.New(remote.Options{URL: server, PlainHTTP: s.AllowHTTP, Agent: "ql/" + version, Key: key, Password: password, Account: account})
 	if err != nil {
-		return nil, usage("--server: %s %s", strconv.Quote(s.Server), err)
+		return nil, usage("%s: %s %s", argument, strconv.Quote(server), err)
 	}
 	return client, nil
 }
 
 // credentials returns a key or a password: of the flags, then of the environment.
-func (s *remoteSettings) credentials(c *console) (key, password redacted.Text, err error) {
+func (s *remoteCredentials) credentials(c *console) (key, password redacted.Text, err error) {
 	given := 0
 	for _, flag := range []string{s.Key, s.KeyFile, s.PasswordFile} {
 		if flag != "" {

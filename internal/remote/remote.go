@@ -108,6 +108,7 @@ type Call struct {
 	JSON   any       // the body, unless Body is it
 	Body   io.Reader // of whatever type
 	Size   int64     // of Body, -1 where that is not known
+	Header map[string]string
 }
 
 // Do makes a call and decodes its answer, where into is not nil.
@@ -227,6 +228,9 @@ func (c *Client) send(ctx context.Context, call Call) (*http.Response, error) {
 	}
 	if call.JSON != nil {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	for name, value := range call.Header {
+		req.Header.Set(name, value)
 	}
 	req.Header.Set("Accept", "application/json, */*;q=0.1")
 	req.Header.Set("User-Agent", c.o.Agent)
