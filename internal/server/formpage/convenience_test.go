@@ -53,6 +53,24 @@ func TestDrafts(t *testing.T) {
 	if got := p.result(q); got != "Cleo!" {
 		t.Errorf("the script gets %q", got)
 	}
+
+	// What did not work for another reason than the answer can be tried again.
+	decision := p.ask(`CONFIRM "Pay?" EMIT !JOB('answer').note`, nil)
+	p.visit(decision.FormURL)
+	p.fill("note", "gladly")
+	p.do(`document.querySelector("button").removeAttribute("name")`)
+	p.send("button")
+	if title := p.read(`document.title`); title != "This did not work" {
+		t.Errorf("the page is %q", title)
+	}
+	p.send("main a")
+	if got := p.read(`document.forms[0].elements.note.value`); got != "gladly" {
+		t.Errorf("the note is %q", got)
+	}
+	p.send("button")
+	if got := p.result(decision); got != "gladly" {
+		t.Errorf("the script gets %q", got)
+	}
 	for _, complaint := range p.complaints() {
 		t.Error(complaint)
 	}
