@@ -41,6 +41,18 @@
     }
   }
 
+  // ---- files, which need not be sent to be found too large
+
+  function sizes() {
+    for (const field of fields.filter((one) => one.dataset.bytes)) {
+      field.addEventListener("change", () => {
+        const large = [...field.files].some((file) => file.size > Number(field.dataset.bytes));
+        field.setCustomValidity(large ? field.dataset.large : "");
+        if (large) field.reportValidity();
+      });
+    }
+  }
+
   // ---- drafts, in this tab alone, and never of secrets and files
 
   const key = () => store + location.pathname;
@@ -206,6 +218,7 @@
     if ("again" in main.dataset) save(false);
     else restore();
     counters();
+    sizes();
     main.addEventListener("input", () => {
       clearTimeout(timer);
       timer = setTimeout(saveNow, 300);

@@ -121,6 +121,26 @@ func TestConveniences(t *testing.T) {
 	}
 }
 
+// TestLargeFile: a file that is too large is not sent.
+func TestLargeFile(t *testing.T) {
+	p := newPerson(t)
+	q := p.ask(`GATHER "Please" FIELDS photo FILE MAX 6 SET ?f EMIT ?f.photo.size`, nil)
+	p.visit(q.FormURL)
+	if got := p.read(`document.querySelector(".field").innerText`); !strings.Contains(got, "At most 6 bytes") {
+		t.Errorf("the field says %q", got)
+	}
+	p.choose("photo", "two faces")
+	p.do(`document.querySelector("button").click()`)
+	if got := p.read(`[document.activeElement.name, document.activeElement.validationMessage].join()`); got != "photo,This file is too large: 6 bytes fit." {
+		t.Errorf("the browser says %q", got)
+	}
+	p.choose("photo", "a face")
+	p.send("button")
+	if got := p.result(q); got != "6" {
+		t.Errorf("the script gets %q", got)
+	}
+}
+
 // TestUpload: a form with files says how far it is, and when it does not arrive all is still there.
 func TestUpload(t *testing.T) {
 	p := newPerson(t)

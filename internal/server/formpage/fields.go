@@ -20,6 +20,7 @@ type field struct {
 	Min, Max, Step    string // of an input element, "" for none
 	Mode, Complete    string // the keyboard that fits, and what browsers may fill in, "" for theirs
 	Counted           int    // characters that fit, where the page says so
+	Bytes             int    // of a file that fits, 0 where the page does not say so
 	Required          bool
 	Wrong             string // what is wrong with what was sent
 	Again             string // what a page shown again cannot hold
@@ -38,7 +39,7 @@ func (f field) Described() string {
 	if f.Help != "" {
 		ids = append(ids, "h"+strconv.Itoa(f.ID))
 	}
-	if f.Counted > 0 {
+	if f.Counted > 0 || f.Bytes > 0 {
 		ids = append(ids, "c"+strconv.Itoa(f.ID))
 	}
 	return strings.Join(ids, " ")
@@ -177,6 +178,8 @@ func (f *field) assist(pattern string) {
 		if f.length < longArea {
 			f.Counted = f.length
 		}
+	case "file":
+		f.Bytes = f.length
 	default:
 		f.Complete = completions[f.Input]
 	}

@@ -32,6 +32,10 @@ type words struct {
 	Note             string
 	before           string
 	atMost           string
+	bytes            string // the unit
+	point            string // before the decimals of a number
+	atMostSize       string
+	tooLarge         string
 	Count            string
 	chooseAgain      string
 	typeAgain        string
@@ -103,6 +107,32 @@ func (w *words) writeTime(t time.Time) string {
 // AtMost says how long an answer may be.
 func (w *words) AtMost(n int) string { return strings.ReplaceAll(w.atMost, "{most}", w.number(n)) }
 
+// AtMostBytes says how large a file may be, and TooLarge that one is larger.
+func (w *words) AtMostBytes(n int) string {
+	return strings.ReplaceAll(w.atMostSize, "{most}", w.size(n))
+}
+
+// TooLarge is said of a larger file.
+func (w *words) TooLarge(n int) string {
+	return strings.ReplaceAll(w.tooLarge, "{most}", w.size(n))
+}
+
+// size writes a number of bytes, rounded down to a tenth of the largest unit that it has.
+func (w *words) size(n int) string {
+	unit, units := "", []string{"KiB", "MiB", "GiB", "TiB"}
+	tenths := 10 * n
+	for ; n >= 1<<10 && len(units) > 0; n, units = n>>10, units[1:] {
+		unit, tenths = units[0], 10*n>>10
+	}
+	switch {
+	case unit == "":
+		return w.number(n) + " " + w.bytes
+	case tenths%10 == 0:
+		return w.number(tenths/10) + " " + unit
+	}
+	return w.number(tenths/10) + w.point + strconv.Itoa(tenths%10) + " " + unit
+}
+
 // number writes a number that is not negative.
 func (w *words) number(n int) string {
 	digits := strconv.Itoa(n)
@@ -140,6 +170,10 @@ var english = words{
 	Note:        "A note, if you like",
 	before:      "Please answer before {at}.",
 	atMost:      "At most {most} characters",
+	bytes:       "bytes",
+	point:       ".",
+	atMostSize:  "At most {most}",
+	tooLarge:    "This file is too large: {most} fit.",
 	Count:       "{n} of {most} characters",
 	chooseAgain: "Please choose the file again.",
 	typeAgain:   "Please type it again.",
@@ -193,6 +227,10 @@ var german = words{
 	Note:        "Eine Bemerkung, wenn Sie möchten",
 	before:      "Bitte antworten Sie vor dem {at}.",
 	atMost:      "Höchstens {most} Zeichen",
+	bytes:       "Bytes",
+	point:       ",",
+	atMostSize:  "Höchstens {most}",
+	tooLarge:    "Diese Datei ist zu groß: {most} sind möglich.",
 	Count:       "{n} von {most} Zeichen",
 	chooseAgain: "Bitte wählen Sie die Datei noch einmal aus.",
 	typeAgain:   "Bitte geben Sie es noch einmal ein.",

@@ -63,6 +63,11 @@ func TestSay(t *testing.T) {
 			t.Errorf("got %q, %s", got, s.At.Exact)
 		}
 	}
+	for n, want := range map[int]string{6: "6 Bytes", 1023: "1.023 Bytes", 1 << 10: "1 KiB", 1536: "1,5 KiB", 20 << 20: "20 MiB", 1<<30 - 1: "1.023,9 MiB", 5 << 29: "2,5 GiB"} {
+		if got := german.AtMostBytes(n); got != "Höchstens "+want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
 	if got := german.AtMost(1234567); got != "Höchstens 1.234.567 Zeichen" {
 		t.Error(got)
 	}
