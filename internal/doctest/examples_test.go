@@ -63,6 +63,27 @@ func TestExamplesAreWhole(t *testing.T) {
 	}
 }
 
+// TestExampleSites checks that the scripts of the example sites say what they are, and are in the
+// written form. internal/server/site visits them.
+func TestExampleSites(t *testing.T) {
+	sites := os.DirFS(examplesFolder + "/sites")
+	if err := fs.WalkDir(sites, ".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".ql") {
+			return err
+		}
+		text, err := fs.ReadFile(sites, path)
+		if !strings.HasPrefix(string(text), "-- ") {
+			t.Errorf("%s does not start with a comment that says what it is", path)
+		}
+		if want := written(string(text)) + "\n"; want != string(text) {
+			t.Errorf("%s is not in the written form: ql fmt -w does it", path)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestConsoles runs the commands that pages show.
 func TestConsoles(t *testing.T) {
 	for _, p := range pages(t) {

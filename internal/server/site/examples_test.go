@@ -1,0 +1,183 @@
+// The library that drives the browser has races of its own, which the detector finds.
+
+//go:build !race
+
+package site_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// examples are the sites of examples/sites as their visitors meet them: in a browser that runs no
+// scripts, or by bare requests.
+type examples struct {
+	*world
+	tab context.Context
+}
+
+// TestExamples visits the example sites, which are one site of one account.
+func TestExamples(t *testing.T) {
+	e := &examples{world: boot(t)}
+	folder := os.DirFS("../../../examples/sites")
+	if err := fs.WalkDir(folder, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(folder, path)
+		e.put("ada", path, string(text))
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	e.browse()
+	for name, test := range map[string]func(*testing.T, *examples){
+		"guestbook": testGuestbook,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := *e.world
+			w.t = t
+			test(t, &examples{world: &w, tab: e.tab})
+		})
+	}
+}
+
+// browse starts the browser.
+func (e *examples) browse() {
+	e.t.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		e.t.Fatal("Chromium is not installed: the package is called chromium")
+	}
+	// The browser's own sandbox wants more than root in a container has.
+	browser, cancel := chromedp.NewExecAllocator(e.t.Context(), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Headless, chromedp.DisableGPU, chromedp.NoFirstRun,
+		chromedp.UserDataDir(e.t.TempDir()), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("disable-quic", true),
+		chromedp.Flag("host-resolver-rules", "MAP *."+domain+" 127.0.0.1"))
+	e.t.Cleanup(cancel)
+	e.tab, cancel = chromedp.NewContext(browser)
+	e.t.Cleanup(cancel)
+	_, err = chromedp.Call(e.tab, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	e.must(err)
+}
+
+func (e *examples) must(err error) {
+	e.t.Helper()
+	if err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// read returns the text that an expression gives in the page.
+func (e *examples) read(expression string) string {
+	e.t.Helper()
+	got, err := chromedp.Run(e.tab, chromedp.Evaluate[string]("String(("+expression+"))"))
+	e.must(err)
+	return got
+}
+
+// until waits until an expression is true. A page that is on its way has none.
+func (e *examples) until(expression string) {
+	e.t.Helper()
+	ctx, cancel := context.WithTimeout(e.tab, time.Minute)
+	defer cancel()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("!!("+expression+")")); err == nil && ok {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			e.t.Fatalf("never %s; the page has %s", expression, e.read("document.body.innerText"))
+		}
+	}
+}
+
+// visit opens a page.
+func (e *examples) visit(url string) {
+	e.t.Helper()
+	e.must(chromedp.Do(e.tab, chromedp.Navigate(url)))
+	e.until(`document.readyState === "complete" && document.querySelector("main")`)
+}
+
+// fill fills in fields, given as pairs of name and value.
+func (e *examples) fill(pairs ...string) {
+	e.t.Helper()
+	for i := 0; i+1 < len(pairs); i += 2 {
+		name, err := json.Marshal(pairs[i])
+		e.must(err)
+		value, err := json.Marshal(pairs[i+1])
+		e.must(err)
+		e.read(fmt.Sprintf(`document.getElementsByName(%s)[0].value = %s`, name, value))
+	}
+}
+
+// press clicks what is called so, and waits for the page that follows.
+func (e *examples) press(label string) {
+	e.t.Helper()
+	e.read(fmt.Sprintf(`document.querySelector("main").old = true, [...document.querySelectorAll("a, button")].find((b) => b.innerText === %q).click()`, label))
+	e.until(`document.readyState === "complete" && document.querySelector("main") && !document.querySelector("main").old`)
+}
+
+// shows checks that the page has texts, and others not: those behind a minus.
+func (e *examples) shows(texts ...string) {
+	e.t.Helper()
+	page := e.read("document.body.innerText")
+	for _, wanted := range texts {
+		text, absent := strings.CutPrefix(wanted, "-")
+		if strings.Contains(page, text) == absent {
+			e.t.Errorf("wanted %q in the page:\n%s", wanted, page)
+		}
+	}
+}
+
+func testGuestbook(t *testing.T, e *examples) {
+	e.visit(e.SiteURL("ada") + "/")
+	e.press("A guestbook")
+	e.shows("Nobody yet", "-Thank you")
+	if got := e.read(`getComputedStyle(document.body).maxWidth`); got != "672px" {
+		t.Errorf("the page has no style: %s", got)
+	}
+	e.fill("name", "Ada <b>", "text", "First\nline <script>alert(1)</script>")
+	e.press("Sign")
+	e.shows("Thank you, Ada <b>.", "line <script>alert(1)</script>", "-Nobody yet")
+	e.visit(e.SiteURL("ada") + "/guestbook/")
+	e.shows("-Thank you", "Ada <b>")
+
+	e.fill("name", "Bob")
+	e.read(`document.forms[0].noValidate = true`)
+	e.press("Sign")
+	e.shows("The text must be answered.", "-Thank you")
+	if got := e.read(`document.getElementsByName("name")[0].value`); got != "Bob" {
+		t.Errorf("what was filled in is lost: %q", got)
+	}
+
+	form := []string{"Content-Type", "application/x-www-form-urlencoded"}
+	for i := range 10 {
+		if a := e.call("POST", e.SiteURL("ada")+"/guestbook/", fmt.Sprintf("name=N%d&text=t", i), form...); a.status != 303 || a.header.Get("Location") != "/guestbook/" {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+	}
+	e.visit(e.SiteURL("ada") + "/guestbook/")
+	e.shows("N9", "N0", "-Ada <b>")
+	e.press("Older entries")
+	e.shows("Ada <b>", "-N0")
+	if a := e.get("/guestbook/?before=x"); a.status != 200 || len(a.header.Values("Set-Cookie")) != 0 {
+		t.Errorf("a visitor without a notice has a session: %d %v", a.status, a.header)
+	}
+	if a := e.get("/nothing"); a.status != 404 || !strings.Contains(a.body, "the first page") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
