@@ -42,7 +42,7 @@ test: ## run all tests, afresh
 	go test -count=1 ./...
 
 .PHONY: check
-check: check-fmt vet lint vuln race check-beside check-clients check-fuzz ## everything that must hold besides the tests
+check: check-fmt vet lint vuln race check-beside check-clients check-acme check-fuzz ## everything that must hold besides the tests
 
 # Tests named TestPromise… check what the documentation promises in numbers.
 # They run a small count in `make test`, and the promised one when QL_PROMISES=1
@@ -104,6 +104,12 @@ check-clients:
 	-tools/need node nodejs npm npm
 	go vet -tags clients ./e2e
 	go test -tags clients -count=1 -v -run 'GeneratedClients|EditorClient' ./e2e
+
+# Certificates for domains of sites come from a real ACME server, which is built of the tools' module.
+.PHONY: check-acme
+check-acme:
+	go vet -tags acme ./internal/app
+	go test -tags acme -count=1 -run ACME ./internal/app
 
 # The extension for Visual Studio Code. Its client of the protocol is bundled into it, so that it needs
 # no network once it is packed; npm is needed to build it, and for nothing else.

@@ -21,7 +21,7 @@ import (
 // background and reports no failures, so its calls and its cache are wrapped.
 func (m *Monitor) watch(manager *autocert.Manager, domains []string) getCertificate {
 	manager.Cache = watchedCache{manager.Cache, m}
-	manager.Client.HTTPClient = &http.Client{Transport: watchedTransport{http.DefaultTransport, m}}
+	manager.Client.HTTPClient = &http.Client{Transport: watchedTransport{http.DefaultTransport, m.failed}}
 	return func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 		c, err := manager.GetCertificate(hello)
 		// What strangers ask for is no failure of ours.
@@ -81,7 +81,7 @@ func (c watchedCache) Put(ctx context.Context, key string, data []byte) error {
 // watchedTransport reports calls to a certificate authority that failed.
 type watchedTransport struct {
 	http.RoundTripper
-	monitor *Monitor
+	failed func(error)
 }
 
 // maxProblem bounds what is read of an answer to find out what it says.
@@ -92,7 +92,7 @@ func (w watchedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	res, err := w.RoundTripper.RoundTrip(req)
 	if err != nil {
 		if req.Context().Err() == nil {
-			w.monitor.failed(fmt.Errorf("the certificate authority %s cannot be reached: %w", req.URL.Host, err))
+			w.failed(fmt.Errorf("the certificate authority %s cannot be reached: %w", req.URL.Host, err))
 		}
 		return res, err
 	}
@@ -105,7 +105,7 @@ func (w watchedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	res.Body = readCloser{io.MultiReader(bytes.NewReader(start), res.Body), res.Body}
 	if why := refusal(res.StatusCode, start); why != "" {
-		w.monitor.failed(fmt.Errorf("the certificate authority %s refuses: %s", req.URL.Host, why))
+		w.failed(fmt.Errorf("the certificate authority %s refuses: %s", req.URL.Host, why))
 	}
 	return res, nil
 }

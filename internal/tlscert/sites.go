@@ -27,19 +27,29 @@ type siteManager struct {
 	clock func() time.Time
 
 	mu     sync.Mutex
-	logged map[string]time.Time // when a failure for a domain was
+	logged map[string]time.Time // when a failure was
 }
 
 func newSiteManager(o Options) *siteManager {
-	m := newManager(o, func(ctx context.Context, domain string) error {
+	m := &siteManager{log: o.Log, clock: o.Clock, logged: map[string]time.Time{}}
+	m.Manager = newManager(o, func(ctx context.Context, domain string) error {
 		has, err := o.Sites.HasSite(ctx, strings.TrimSuffix(domain, "."))
 		if err == nil && !has {
 			err = errNoSite
 		}
 		return err
 	})
-	m.Client.HTTPClient = &http.Client{Transport: &orderGuard{next: http.DefaultTransport, sites: o.Sites, cache: m.Cache, clock: o.Clock, counted: map[string]time.Time{}}}
-	return &siteManager{Manager: m, log: o.Log, clock: o.Clock, logged: map[string]time.Time{}}
+	m.Client.HTTPClient = &http.Client{Transport: &orderGuard{
+		next: watchedTransport{http.DefaultTransport, m.refused}, sites: o.Sites, cache: m.Cache, clock: o.Clock, counted: map[string]time.Time{},
+	}}
+	return m
+}
+
+// refused logs what the authority says of an order, which the manager does not tell.
+func (m *siteManager) refused(err error) {
+	if m.isNews(err.Error()) {
+		m.log.Warn("a certificate for the domain of a site was not obtained", "error", err)
+	}
 }
 
 // GetCertificate implements tls.Config.GetCertificate. There is one certificate for a domain: who knows
@@ -55,12 +65,12 @@ func (m *siteManager) GetCertificate(hello *tls.ClientHelloInfo) (*tls.Certifica
 	return c, err
 }
 
-// isNews tells whether no failure for a domain was logged within the last hour.
-func (m *siteManager) isNews(domain string) bool {
+// isNews tells whether a failure was not logged within the last hour.
+func (m *siteManager) isNews(failure string) bool {
 	now := m.clock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return once(m.logged, domain, now, logAgainAfter)
+	return once(m.logged, failure, now, logAgainAfter)
 }
 
 // once tells whether a name was not seen for so long, and forgets those that were not.

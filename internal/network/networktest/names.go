@@ -6,6 +6,7 @@ package networktest
 import (
 	"context"
 	"encoding/binary"
+	"io"
 	"net"
 	"net/netip"
 	"strings"
@@ -25,19 +26,36 @@ func Names(t testing.TB, f func(name string, n int) []netip.Addr) *net.Resolver 
 // there are none.
 func Records(t testing.TB, f func(name string, n int) []netip.Addr, texts map[string]string) *net.Resolver {
 	t.Helper()
-	server, err := (&net.ListenConfig{}).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
+	address := Server(t, f, texts)
+	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "udp", address)
+	}}
+}
+
+// Server starts the server of Records for other programs, and returns its address. It answers by UDP and
+// by TCP.
+func Server(t testing.TB, f func(name string, n int) []netip.Addr, texts map[string]string) (address string) {
+	t.Helper()
+	stream, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	address = stream.Addr().String()
+	packets, err := (&net.ListenConfig{}).ListenPacket(t.Context(), "udp", address)
+	if err != nil {
+		_ = stream.Close()
+		t.Fatal(err)
+	}
+	z := &zone{f: f, texts: texts, asked: map[string]int{}}
 	var done sync.WaitGroup
-	done.Go(func() { serve(server, f, texts) })
+	done.Go(func() { z.serve(packets) })
+	done.Go(func() { z.serveStreams(stream) })
 	t.Cleanup(func() {
-		_ = server.Close()
+		_ = stream.Close()
+		_ = packets.Close()
 		done.Wait()
 	})
-	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "udp", server.LocalAddr().String())
-	}}
+	return address
 }
 
 // Lead returns an f for Names by which each name leads to one address.
@@ -50,33 +68,69 @@ func Lead(to map[string]string) func(string, int) []netip.Addr {
 	}
 }
 
-func serve(server net.PacketConn, f func(string, int) []netip.Addr, texts map[string]string) {
-	asked := map[string]int{}
+// zone is what a server knows.
+type zone struct {
+	f     func(string, int) []netip.Addr
+	texts map[string]string
+
+	mu    sync.Mutex
+	asked map[string]int
+}
+
+func (z *zone) serve(server net.PacketConn) {
 	packet := make([]byte, 1500)
 	for {
 		n, from, err := server.ReadFrom(packet)
 		if err != nil {
 			return
 		}
-		q, ok := parseQuestion(packet[:n])
-		if !ok {
-			continue
+		if answer := z.answer(packet[:n]); answer != nil {
+			_, _ = server.WriteTo(answer, from)
 		}
-		var data [][]byte
-		switch q.kind {
-		case typeA:
-			asked[q.name]++
-			for _, a := range f(q.name, asked[q.name]) {
-				four := a.As4()
-				data = append(data, four[:])
-			}
-		case typeTXT:
-			if text, ok := texts[q.name]; ok {
-				data = append(data, append([]byte{byte(len(text))}, text...))
-			}
-		}
-		_, _ = server.WriteTo(q.answer(data), from)
 	}
+}
+
+// serveStreams answers one question of each connection, as RFC 1035 section 4.2.2 has it.
+func (z *zone) serveStreams(server net.Listener) {
+	for {
+		c, err := server.Accept()
+		if err != nil {
+			return
+		}
+		var length [2]byte
+		if _, err := io.ReadFull(c, length[:]); err == nil {
+			packet := make([]byte, binary.BigEndian.Uint16(length[:]))
+			if _, err := io.ReadFull(c, packet); err == nil {
+				answer := z.answer(packet)
+				_, _ = c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...))
+			}
+		}
+		_ = c.Close()
+	}
+}
+
+// answer returns the answer to a packet, nil for none.
+func (z *zone) answer(packet []byte) []byte {
+	q, ok := parseQuestion(packet)
+	if !ok {
+		return nil
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	var data [][]byte
+	switch q.kind {
+	case typeA:
+		z.asked[q.name]++
+		for _, a := range z.f(q.name, z.asked[q.name]) {
+			four := a.As4()
+			data = append(data, four[:])
+		}
+	case typeTXT:
+		if text, ok := z.texts[q.name]; ok {
+			data = append(data, append([]byte{byte(len(text))}, text...))
+		}
+	}
+	return q.answer(data)
 }
 
 const (
