@@ -84,28 +84,21 @@ func (c *console) showReleases(list []releaseJSON) {
 		return
 	}
 	c.table(func(row func(...any)) {
-		row("RELEASE", "MADE", "BY", "FILES", "BYTES", "NOTE")
+		row("RELEASE", "MADE", "BY", "FILES", "BYTES", "STATE")
 		for i, r := range list {
-			by, note := r.By, ""
+			by, state := r.By, "earlier"
 			if r.Key != nil {
 				by += " " + printable(*r.Key)
 			}
-			if r.Restored != nil {
-				note = "restored " + strconv.FormatInt(*r.Restored, 10)
-			}
 			if i == 0 {
-				note = joinNotes("current", note)
+				state = "current"
 			}
-			row(r.Number, moment(r.Made), by, r.Files, r.Bytes, note)
+			if r.Restored != nil {
+				state += ", restored " + strconv.FormatInt(*r.Restored, 10)
+			}
+			row(r.Number, moment(r.Made), by, r.Files, r.Bytes, state)
 		}
 	})
-}
-
-func joinNotes(a, b string) string {
-	if b == "" {
-		return a
-	}
-	return a + ", " + b
 }
 
 type siteRestore struct {
