@@ -21,3 +21,14 @@ func (s Sealer) Open(id ID, name string, sealed []byte) ([]byte, error) {
 // Token makes a token of 256 bits that nobody can guess who does not have the master
 // key. It is the same for the same account and name.
 func (s Sealer) Token(id ID, name string) string { return s.vault.Token(int64(id), name) }
+
+// SealOutside encrypts what is handed to somebody outside, who brings it back, and OpenOutside
+// decrypts that for the same account and name.
+func (s Sealer) SealOutside(id ID, name string, plain []byte) []byte {
+	return s.vault.SealOutside(int64(id), name, plain)
+}
+
+// OpenOutside is the reverse of SealOutside. Its error says that this was not sealed so.
+func (s Sealer) OpenOutside(id ID, name string, sealed []byte) ([]byte, error) {
+	return s.vault.OpenOutside(int64(id), name, sealed)
+}
