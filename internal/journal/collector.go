@@ -135,6 +135,19 @@ func isReproducible(m *vm.Machine) bool {
 	return m.Status() == vm.Done || m.Status() == vm.Declined || e != nil && e.Limit == nil && e.Code != "internal"
 }
 
+// Restore has c go on from a part that was not stored, of a run that was suspended: it is in the next
+// part again. One that cannot be read is left out, with all that follows.
+func (c *Collector) Restore(step int64, part []byte) {
+	if c.max == 0 {
+		return
+	}
+	if len(part) < partHead || part[0] != partVersion || part[1]&flagEnd != 0 || len(part) > c.max {
+		c.isCut = step != 0
+		return
+	}
+	c.first, c.isCut, c.entries = step, part[1]&flagCut != 0, append(c.entries, part[partHead:]...)
+}
+
 // Stored says that the last part is stored: what follows is in the next.
 func (c *Collector) Stored() {
 	if c == nil || c.max == 0 {

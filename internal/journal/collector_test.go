@@ -128,3 +128,31 @@ func FuzzReadCollected(f *testing.F) {
 		}
 	})
 }
+
+// TestCollectorGoesOn: what was collected and not stored is collected by another as well, who goes on
+// from there.
+func TestCollectorGoesOn(t *testing.T) {
+	m := atEffect(t, "READ '/a.txt' SET ?a")
+	c := newCollector(t, 1<<10)
+	c.Observe(m, m.Effect(), engine.Result{Seq: 1, Kind: bytecode.EffectFileRead, Value: value.Text("x")})
+	step, part := c.Part(nil)
+	next := newCollector(t, 1<<10)
+	next.Restore(step, part)
+	next.Observe(m, m.Effect(), engine.Result{Seq: 2, Kind: bytecode.EffectFileRead, Value: value.Text("y")})
+	step, part = next.Part(nil)
+	read, err := ReadCollected([][]byte{part}, 1<<20)
+	if err != nil || step != 1 || read.Len() != 2 || read.IsCut {
+		t.Errorf("from step %d: %+v, %v", step, read, err)
+	}
+	for what, part := range map[string][]byte{"none": nil, "of another version": {9, 0}, "too long": make([]byte, 2<<10)} {
+		cut := newCollector(t, 1<<10)
+		cut.Restore(1, part)
+		if cut.Observe(m, m.Effect(), engine.Result{Seq: 2, Kind: bytecode.EffectFileRead}); !cut.isCut {
+			t.Errorf("%s: what follows looks like the start", what)
+		}
+	}
+	empty := newCollector(t, 1<<10)
+	if empty.Restore(0, nil); empty.isCut {
+		t.Error("nothing was collected before, and nothing after")
+	}
+}

@@ -187,6 +187,15 @@ func (e Effect) Info() EffectInfo {
 	return effects[e]
 }
 
+// OnlyReads tells whether an effect leaves all as it is: by its traits, and of SQL by its statement,
+// which is nil for others.
+func (e Effect) OnlyReads(s *Statement) bool {
+	if i := e.Info(); e != EffectSQL || s == nil {
+		return i.Reads || i.Suspends
+	}
+	return s.Head == "SELECT"
+}
+
 // String returns the effect's name.
 func (e Effect) String() string { return e.Info().Name }
 

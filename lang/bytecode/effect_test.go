@@ -50,3 +50,22 @@ func TestEffectTraits(t *testing.T) {
 		t.Errorf("no effect is %v", e)
 	}
 }
+
+// TestOnlyReads: of all effects those leave everything as it is that read or wait, and SELECT.
+func TestOnlyReads(t *testing.T) {
+	for e := bytecode.EffectNone + 1; e.Info().Name != ""; e++ {
+		i := e.Info()
+		if got, want := e.OnlyReads(nil), i.Reads || i.Suspends; got != want || got && (i.Changes || i.Outside) {
+			t.Errorf("%s: %t", e, got)
+		}
+	}
+	for head, want := range map[string]bool{"SELECT": true, "WITH": false, "INSERT": false, "UPDATE": false, "EXPLAIN": false, "PRAGMA": false, "CREATE": false} {
+		s := &bytecode.Statement{Head: head}
+		if got := bytecode.EffectSQL.OnlyReads(s); got != want {
+			t.Errorf("%s: %t", head, got)
+		}
+		if bytecode.EffectSQLFile.OnlyReads(s) {
+			t.Errorf("%s into a file only reads", head)
+		}
+	}
+}
