@@ -70,7 +70,9 @@ type view struct {
 	Working bool   // the job is at work, and may ask more
 
 	// Of a form:
-	Once             string // names this page among those of the question
+	Action           string // where it is sent
+	Carried          string // what is sent back with it, "" for nothing
+	Again            string // why a form inside another page is shown again
 	Heading, Message string // what is asked, the first line of it apart
 	Asked            string // instead of a heading
 	Confirm          bool
@@ -133,7 +135,7 @@ func write(h http.Header, s wire.HeaderOptions, status int, v view) (server.Resp
 }
 
 func execute(h http.Header, s wire.HeaderOptions, status int, v view, turn func() error) (server.Response, error) {
-	v.Once = rand.Text()
+	v.Action = "?once=" + rand.Text() // which names this page among those of the question
 	v.Stylesheet, v.Script = asset.Stylesheet, asset.FormScript
 	if v.Accent != nil {
 		v.Nonce = wire.NewNonce()

@@ -78,23 +78,30 @@ var repeatLimits = limits{values: 1 << 20, files: 16 << 20, time: time.Minute}
 // content, and reads it to its end unless that is an error; nil takes none. What was read before
 // an error is in the submission too.
 func read(r *server.Request, l limits, take func(part string) func(*server.Part) (form.Received, error)) (submission, error) {
-	s := submission{Once: r.URL.Query().Get("once")}
+	var s submission
+	err := s.read(r, l, take)
+	return s, err
+}
+
+// read is the function read, which take may look at the parts before a file by.
+func (s *submission) read(r *server.Request, l limits, take func(part string) func(*server.Part) (form.Received, error)) error {
+	s.Once = r.URL.Query().Get("once")
 	kind, _, err := mime.ParseMediaType(r.HeaderValue("Content-Type"))
 	if err == nil && kind == wire.MultipartType {
 		s.Values, s.Files = url.Values{}, map[string][]upload{}
-		return s, s.readParts(r, l, take)
+		return s.readParts(r, l, take)
 	}
 	body, err := r.Body(wire.FormType, l.values)
 	if err != nil {
-		return s, err
+		return err
 	}
 	if err := r.Reserve(fieldBytes * int64(bytes.Count(body, []byte("&")))); err != nil {
-		return s, err
+		return err
 	}
 	if s.Values, err = url.ParseQuery(string(body)); err != nil {
-		return s, fault.Invalid("body", "is no form as browsers send it")
+		return fault.Invalid("body", "is no form as browsers send it")
 	}
-	return s, nil
+	return nil
 }
 
 // mostParts bounds the parts of a form.

@@ -54,6 +54,7 @@ type words struct {
 	// Said while the job of an answer is at work: the title, that the page goes on by itself, and when
 	// it does where that takes long.
 	working, goesOn, resumes string
+	begunAnew                string // said of a form inside a page that begins anew
 
 	answerers map[principal.Credential]string
 	someone   string
@@ -199,6 +200,7 @@ var english = words{
 	working:   "Working…",
 	goesOn:    "If there is more to ask, this page goes on to it by itself.",
 	resumes:   "More may be asked after {at}: this page then leads there.",
+	begunAnew: "This page was changed, or it is too long ago that you opened it. Please look at your answers, and send them again.",
 
 	answerers: map[principal.Credential]string{
 		principal.ByKey: "the owner of the account", principal.ByPassword: "the owner of the account", principal.ByToken: "the owner of the account",
@@ -256,6 +258,7 @@ var german = words{
 	working:   "In Arbeit …",
 	goesOn:    "Wenn es noch etwas zu fragen gibt, geht diese Seite von selbst dorthin weiter.",
 	resumes:   "Nach dem {at} kann noch etwas gefragt werden: Diese Seite führt dann dorthin.",
+	begunAnew: "Diese Seite wurde geändert, oder es ist zu lange her, dass Sie sie geöffnet haben. Bitte sehen Sie Ihre Antworten an und senden Sie sie noch einmal.",
 
 	answerers: map[principal.Credential]string{
 		principal.ByKey: "von der Inhaberin oder dem Inhaber des Kontos", principal.ByPassword: "von der Inhaberin oder dem Inhaber des Kontos",
