@@ -39,6 +39,10 @@ type Answer struct {
 	// OnSent is told of the page of a site how many bytes of it were sent; nil where nothing is to
 	// be counted.
 	OnSent func(bytes int64)
+	// Question is what the page of a site asks its visitor; nil where it asks nothing.
+	Question *PageQuestion
+	// View names the run of a page that is stored, for its visitor; "" where there is none.
+	View string
 	// Callers are those of a published script.
 	Callers account.Callers
 	// answers says that the caller may answer the script's questions.

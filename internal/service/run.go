@@ -15,7 +15,6 @@ import (
 	"ql/internal/journal"
 	"ql/internal/record"
 	"ql/internal/wire"
-	"ql/internal/worker"
 	"ql/lang/bytecode"
 	"ql/lang/vm"
 )
@@ -31,6 +30,7 @@ type syncRun struct {
 	run     *engine.Run        // likewise
 	history *journal.Collector // nil where there is nothing to collect
 	answer  answerMemory
+	changed bool // it did more than read
 }
 
 // run compiles a script, runs it here and records it. The caller who hangs up
@@ -92,7 +92,15 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 		}
 		a.Job, err = s.suspendedAnswer(record.view, a.answers)
 		a.Status = a.Job.HTTPStatus()
+		if q.Page != nil {
+			a.View = s.sealToken(who.Account.ID, pageToken{Job: id, Visitor: q.Page.Visitor})
+		}
 		return a, err
+	}
+	if record.question != nil {
+		a.Job, a.Status, a.Question = execution.WireJob(&record.Record), 200, record.question
+		a.OnSent = s.countServed(ctx, &record.Record, false)
+		return a, k.noRoomError(&a, "stands")
 	}
 	a.Job, a.Err = execution.WireJob(&record.Record), failure
 	a.Status, a.RetryAfter = k.status(&a)
@@ -134,10 +142,11 @@ func (s *Service) spec(who caller, c Caller, q Query, l vm.Limits) execution.Spe
 }
 
 // result is how a call came out: the record of a script that ended, or the job
-// that it has become.
+// that it has become, or the question at which its page stands.
 type result struct {
 	job.Record
-	view *job.View
+	view     *job.View
+	question *PageQuestion // that whoever looks at a page answers, of which nothing is stored
 }
 
 func (k *syncRun) release() {
@@ -154,6 +163,9 @@ func (k *syncRun) execute(ctx context.Context, program *bytecode.Program) (resul
 		k.history.Init(k.o.Ledger.Open(admit.AccountHolder(int64(k.Account.ID))), most, 0)
 		k.Observe = k.history.Observe
 	}
+	if k.query.Page != nil {
+		k.Observe = k.noteChanges(k.Observe)
+	}
 	run := k.Run(k.machine, engine.State{}, nil)
 	k.run = run
 	out := k.drive(ctx, run)
@@ -166,6 +178,16 @@ func (k *syncRun) execute(ctx context.Context, program *bytecode.Program) (resul
 		return k.suspend(ctx, run, out)
 	}
 	return k.finish(job.Failed, k.ScriptError(out.Err, k.SyncTimeLimit()))
+}
+
+// noteChanges notes whether the script does more than read, beside what else observes it.
+func (k *syncRun) noteChanges(observe func(*vm.Machine, *vm.Effect, engine.Result)) func(*vm.Machine, *vm.Effect, engine.Result) {
+	return func(m *vm.Machine, e *vm.Effect, t engine.Result) {
+		k.changed = k.changed || !e.Kind.OnlyReads(e.Statement)
+		if observe != nil {
+			observe(m, e, t)
+		}
+	}
 }
 
 // drive runs the script to its end, or until it is suspended. Short waits are
@@ -206,32 +228,26 @@ func (k *syncRun) summary() job.Summary {
 	}
 }
 
-// suspend makes a durable job of a script that waits for a person, or longer than
-// its caller.
+// suspend makes a durable job of a script that waits for a person, or longer than its caller, or hands
+// it to who looks at its page.
 func (k *syncRun) suspend(ctx context.Context, run *engine.Run, out engine.Outcome) (result, *wire.Error) {
-	k.Pace.Yield()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
-	defer cancel()
-	k.Spec.Session = k.SessionID()
-	k.Spec.Files = nil // closed with the call
-	if k.program.UsesSession {
-		// One that is started only later is to be the caller's.
-		if err := k.EnsureSession(ctx); err != nil {
+	if k.query.Page != nil {
+		question, err := k.carry(ctx, run, out)
+		switch {
+		case err != nil:
 			return k.failUnstored(err)
+		case question != nil:
+			return k.asked(question), nil
 		}
 	}
-	k.reserveOutput()
-	view, err := k.o.Jobs.Adopt(ctx, worker.Submission{
-		Summary: k.summary(), Account: k.Account, Limits: k.Limits, Spec: k.Spec, Program: k.program,
-		Webhook: k.query.Webhook, WebhookTrace: k.query.WebhookTrace, WebhookEvents: k.query.WebhookEvents, Call: k.call(k.Execution, &k.query), Collected: k.history,
-	}, run, out, k.o.Clock().Sub(k.Spec.Started))
-	if err == nil {
-		return result{view: view}, nil
-	}
-	if failure := worker.SuspendRefused(err, k.Limits, k.machine); failure != nil {
+	view, failure, err := k.adopt(ctx, run, out, k.o.Clock().Sub(k.Spec.Started))
+	switch {
+	case failure != nil:
 		return k.finish(job.Failed, failure)
+	case err != nil:
+		return k.failUnstored(err)
 	}
-	return k.failUnstored(err)
+	return result{view: view}, nil
 }
 
 // failUnstored ends a script that should be suspended and could not be stored.

@@ -116,7 +116,9 @@ type Options struct {
 	Changes job.Changes
 	History History
 	Jobs    Jobs
-	URLs    URLs
+	// Pages seals what visitors of sites carry for their pages.
+	Pages Pages
+	URLs  URLs
 	// Files opens the tree of an account; release closes it.
 	Files  func(ctx context.Context, a account.Account, l account.Limits) (tree FileTree, release func(), err error)
 	Shares Shares

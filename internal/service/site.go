@@ -36,8 +36,9 @@ type Site struct {
 
 // Page is a script of a site that a query runs.
 type Page struct {
-	Site   *Site
-	Target site.Target
+	Site    *Site
+	Target  site.Target
+	Visitor Visitor // who answers what it asks
 }
 
 // SiteAddress says whose site is meant: that of an account by its username, or the one that is served at
@@ -218,6 +219,35 @@ func missingPage(err error) error {
 		return ErrNoPage()
 	}
 	return err
+}
+
+// mostOwn is how long a file of a site may be that the service puts into its own answers.
+const mostOwn = 256 << 10
+
+// Own returns a text of the site that stands for one of the service's own, below its root; nil where
+// it has none, or one that is too long.
+func (v *Site) Own(ctx context.Context, name string) ([]byte, error) {
+	content, err := v.tree.Open(ctx, site.Root+"/"+name)
+	var known *value.Error
+	if errors.As(err, &known) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = content.Close() }() // it was only read
+	size := content.Size()
+	if size > mostOwn {
+		return nil, nil
+	}
+	if size > UnreservedBytes {
+		if err := v.caller.Memory.Grow(ctx, size); err != nil {
+			return nil, err
+		}
+	}
+	text := make([]byte, size)
+	_, err = io.ReadFull(content, text)
+	return text, err
 }
 
 // openPage reads the script of a page. That one is too long is the owner's affair.

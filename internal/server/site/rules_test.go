@@ -263,28 +263,6 @@ secrets = true
 	}
 }
 
-// TestPause: who is asked by a page is led to the form; for others the page waits.
-func TestPause(t *testing.T) {
-	w := boot(t)
-	w.puts(map[string]string{
-		"ask.ql": `GATHER "Your name?" FIELDS name TEXT REQUIRED SET ?a EMIT "Hello, {?a.name}"`, "confirm.ql": `CONFIRM "Pay?" EMIT "paid"`,
-		"team.ql": `GATHER "Which?" FIELDS name TEXT TO "team" SET ?a EMIT ?a.name`,
-	})
-	a := w.get("/ask")
-	if form := a.header.Get("Location"); a.status != 303 || !strings.HasPrefix(form, w.URL()+"/form/") {
-		t.Errorf("%d %v", a.status, a.header)
-	}
-	for _, path := range []string{"/confirm", "/team"} {
-		a := w.get(path)
-		if a.status != 202 || a.header.Get("Location") != "" || strings.Contains(a.body, "/form/") || strings.Contains(a.body, "Pay") {
-			t.Errorf("%s: %d %v %s", path, a.status, a.header, a.body)
-		}
-	}
-	if got := w.jobs("ada"); got["/site/ask.ql paused"] != 1 || got["/site/confirm.ql paused"] != 1 {
-		t.Errorf("the jobs are %v", got)
-	}
-}
-
 // TestPromiseVisitsLeaveNothing: any number of visits leaves no job, and all that they held is given
 // back, which the end of every test checks.
 func TestPromiseVisitsLeaveNothing(t *testing.T) {

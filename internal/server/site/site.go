@@ -59,6 +59,8 @@ type visit struct {
 	header http.Header
 	r      *server.Request
 	path   string // decoded
+	// newcomer is the cookie of a visitor that has none yet; "" for others.
+	newcomer string
 }
 
 func (c codec) serve(h http.Header, r *server.Request) (server.Response, error) {
@@ -122,6 +124,9 @@ func (v *visit) failed(reference string) server.Response {
 
 // answer answers with the file that is meant, or where the site's own rules lead.
 func (v *visit) answer() (server.Response, error) {
+	if own, ok := strings.CutPrefix(v.path, ownPath); ok {
+		return v.answerOwn(own)
+	}
 	if to, ok := v.site.Settings.Redirect(v.path); ok {
 		return v.redirect(v.withQuery(v.base() + (&url.URL{Path: to}).EscapedPath())), nil
 	}
@@ -259,7 +264,7 @@ func (v *visit) run(target site.Target, status int) (server.Response, error) {
 	}
 	answer, err := v.Service.Query(v.r.Context(), v.r.Caller, service.Query{
 		Convention: job.Site, Request: q.Request, Trace: wire.TraceErrors, Input: q.Input, NoInput: q.NoInput, Within: q.Within,
-		Page: &service.Page{Site: v.site, Target: target},
+		Page: &service.Page{Site: v.site, Target: target, Visitor: v.meet()},
 	})
 	var mistake *service.SiteFault
 	if errors.As(err, &mistake) {
@@ -288,14 +293,10 @@ func (v *visit) encode(q *exchange.Request, a *service.Answer, status int) (serv
 	case a.Err != nil:
 		reply.Status = exchange.FailedStatus(a)
 		reply.Body = failure(a, reply.Status).write(v.header, s)
-	case a.Status == http.StatusAccepted:
-		if form := a.Job.VisitorForm(); form != "" {
-			wire.SetSite(v.header, s)
-			v.header.Set("Location", form)
-			reply.Status = http.StatusSeeOther
-			break
-		}
-		reply.Body = waiting.write(v.header, s)
+	case a.Question != nil:
+		return v.askIn(a)
+	case a.Status == http.StatusAccepted: // it is stored: loaded again it is not to be run again
+		return v.counted(v.seeRun(a), a), nil
 	default:
 		return v.encodeOutput(q, a, reply, status)
 	}
@@ -316,9 +317,6 @@ func (v *visit) counted(reply server.Response, a *service.Answer) server.Respons
 	}
 	return reply
 }
-
-// waiting is shown where a page waits for somebody else, or for a moment.
-var waiting = notice{Title: "This takes a while", Words: "What you sent was taken, and goes on when somebody has answered, or when its time has come. You need not wait here."}
 
 // failure is what visitors see of a page that failed.
 func failure(a *service.Answer, status int) notice {

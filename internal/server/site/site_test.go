@@ -30,10 +30,16 @@ type world struct {
 // boot starts a service with sites below a domain, and the account ada.
 func boot(t testing.TB, change ...func(*config.Settings)) *world {
 	t.Helper()
-	w := &world{t: t}
-	w.Service = apptest.Boot(t, append([]func(*config.Settings){apptest.Production, func(s *config.Settings) {
+	return bootWith(t, apptest.Settings(t, append([]func(*config.Settings){apptest.Production, func(s *config.Settings) {
 		s.SiteHost, s.SiteListen = domain, "127.0.0.1:0"
-	}}, change...)...)
+	}}, change...)...))
+}
+
+// bootWith is boot with settings that are ready.
+func bootWith(t testing.TB, s config.Settings) *world {
+	t.Helper()
+	w := &world{t: t}
+	w.Service = apptest.Start(t, s)
 	w.Account("ada", account.Standard)
 	var dialer net.Dialer
 	w.client = &http.Client{
