@@ -158,7 +158,10 @@ func (s *Service) ProveSiteDomain(ctx context.Context, name, domain string, look
 	if err != nil {
 		return d, err
 	}
-	found, err := look(ctx, d.Record, d.Value)
+	found := s.o.Dev // where domains need no proof
+	if !found {
+		found, err = look(ctx, d.Record, d.Value)
+	}
 	switch {
 	case err != nil:
 		return d, err

@@ -193,7 +193,7 @@ var layers = []layer{
 	{
 		pkg: "internal/cli",
 		imports: append([]string{
-			"internal/account", "internal/app", "internal/audit", "internal/backup", "internal/config", "internal/editor", "internal/engine", "internal/fault", "internal/job", "internal/lsp",
+			"internal/account", "internal/app", "internal/audit", "internal/backup", "internal/config", "internal/domainproof", "internal/editor", "internal/engine", "internal/fault", "internal/job", "internal/lsp",
 			"internal/network", "internal/operator", "internal/password", "internal/platform", "internal/redacted", "internal/remote", "internal/render", "internal/resource/*", "internal/resource/databases/transfer", "internal/telemetry", "internal/webhook", "internal/wire",
 		}, language...),
 		others: []string{"github.com/alecthomas/kong", "golang.org/x/sys"},

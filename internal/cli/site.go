@@ -19,6 +19,8 @@ type siteCommand struct {
 
 	Releases siteReleases `cmd:"" help:"List the releases of a site, the newest first."`
 	Restore  siteRestore  `cmd:"" help:"Bring a release back."`
+
+	Domain siteDomainCommand `cmd:"" help:"Have the site served at domains of its owner's."`
 }
 
 func newSiteCommand() siteCommand {
