@@ -144,6 +144,9 @@ func runCurl(args []string, out io.Writer) error {
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ":")
 		req.Header.Set(name, strings.TrimSpace(value))
+		if http.CanonicalHeaderKey(name) == "Host" {
+			req.Host = strings.TrimSpace(value)
+		}
 	}
 	if name, password, ok := strings.Cut(user, ":"); ok {
 		req.SetBasicAuth(name, password)
