@@ -44,7 +44,7 @@ func (a *App) buildSites(s *service.Service) http.Handler {
 	p := &a.parts
 	handler := server.New(server.Options{
 		Routes: site.Routes(site.Options{Service: s, Hosts: site.Hosts{
-			Domain: a.settings.SiteHost, Local: a.settings.Dev && !a.settings.DevPublic, Paths: a.settings.Dev && !a.settings.SitesShare(),
+			Domain: a.settings.SiteHost, Local: a.settings.Dev && !a.settings.DevPublic, Paths: site.PathsFor(a.settings.Dev, a.settings.SitesShare()),
 		}}),
 		RoutesAlone: true, HostCookies: true,
 		Proxies: a.settings.TrustedProxies, HTTPS: strings.HasPrefix(a.SiteURL(""), "https://"),

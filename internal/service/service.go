@@ -129,6 +129,8 @@ type Options struct {
 	// Transfers bounds the files that are on their way at once.
 	Transfers *admit.TransferLimiter
 
+	// SiteOwners returns up to limit accounts that have a site.
+	SiteOwners func(ctx context.Context, limit int) ([]account.ID, error)
 	// Handouts bounds the files that are on their way at once to visitors of sites.
 	Handouts *admit.TransferLimiter
 

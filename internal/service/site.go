@@ -106,6 +106,12 @@ func (v *Site) readRoot(ctx context.Context) error {
 	return err
 }
 
+// SeveralSites tells whether more than one account has a site.
+func (s *Service) SeveralSites(ctx context.Context) (bool, error) {
+	owners, err := s.o.SiteOwners(ctx, 2)
+	return len(owners) > 1, err
+}
+
 func (s *Service) countSiteMiss(v *Site, refusal error) error {
 	_, missed, err := s.countMiss(v.caller, refusal)
 	v.Meta = missed.Meta

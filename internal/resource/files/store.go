@@ -82,6 +82,8 @@ type Store interface {
 	// Below returns, of the paths below a folder, one with the most bytes and one
 	// with the most parts; "" where there are none.
 	Below(ctx context.Context, a account.ID, key string) (longest, deepest string, err error)
+	// SiteOwners returns up to limit accounts that have something at SiteFolder.
+	SiteOwners(ctx context.Context, limit int) ([]account.ID, error)
 	// Apply makes changes, one after the other, all or none, and sets the
 	// account's usage, with the next generation. Where the generation is no
 	// longer that of before, it does nothing and reports false. It is ErrDeleting

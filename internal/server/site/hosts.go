@@ -18,9 +18,31 @@ type Hosts struct {
 	// Local says that the names and addresses of this machine are Domain too, as a developer calls
 	// it.
 	Local bool
-	// Paths says that at Domain itself there are sites too, at /~username/. All of them are of one
-	// origin there, and a page of one can read the others.
-	Paths bool
+	// Paths says when there are sites at Domain itself too, at /~username/.
+	Paths Paths
+}
+
+// Paths says when there are sites at /~username/. All of them are of one origin there, and a page of
+// one can read the others.
+type Paths uint8
+
+// The ways.
+const (
+	NoPaths    Paths = iota
+	PathsOfOne       // while one account has a site
+	AnyPaths
+)
+
+// PathsFor returns when there are sites at /~username/: for a developer always, unless the service
+// itself is at Domain.
+func PathsFor(dev, shared bool) Paths {
+	switch {
+	case !dev:
+		return PathsOfOne
+	case shared:
+		return NoPaths
+	}
+	return AnyPaths
 }
 
 // place is where a request leads: a site, and what is asked for of it.
@@ -29,6 +51,7 @@ type place struct {
 	host   string // that was called, as hostname writes it
 	prefix string // of all addresses of the site: /, or /~ada/
 	path   string // what follows the prefix, as it was sent
+	byPath bool   // the site has no host of its own here
 }
 
 // base is what the site's addresses begin with, without the slash.
@@ -49,7 +72,7 @@ func (h Hosts) find(r *http.Request) (p place, err error) {
 		}
 		return place{site: site, host: host.String(), prefix: "/", path: strings.TrimPrefix(path, "/")}, nil
 	}
-	if !h.Paths {
+	if h.Paths == NoPaths {
 		return p, service.ErrNoSite()
 	}
 	rest, ok := strings.CutPrefix(path, "/~")
@@ -57,7 +80,7 @@ func (h Hosts) find(r *http.Request) (p place, err error) {
 	if name, err := names.ParseUsername(username); !ok || err != nil || name != username {
 		return p, service.ErrNoPage()
 	}
-	p = place{site: service.SiteAddress{Username: username}, host: host.String(), prefix: "/~" + username + "/", path: rest}
+	p = place{site: service.SiteAddress{Username: username}, host: host.String(), prefix: "/~" + username + "/", path: rest, byPath: true}
 	if !slash {
 		return p, &redirect{p.prefix}
 	}

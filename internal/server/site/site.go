@@ -96,9 +96,19 @@ func (c codec) serve(h http.Header, r *server.Request) (server.Response, error) 
 
 // locate finds whose site the request is for, and which path of it.
 func (v *visit) locate() (err error) {
-	if v.place, err = v.Hosts.find(v.r.Request); err == nil {
-		v.path, err = v.decodePath(v.r.URL.RawQuery)
+	if v.place, err = v.Hosts.find(v.r.Request); err != nil {
+		return err
 	}
+	if v.byPath && v.Hosts.Paths == PathsOfOne {
+		several, err := v.Service.SeveralSites(v.r.Context())
+		if err != nil {
+			return err
+		}
+		if several {
+			return service.ErrNoSite()
+		}
+	}
+	v.path, err = v.decodePath(v.r.URL.RawQuery)
 	return err
 }
 

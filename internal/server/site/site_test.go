@@ -197,7 +197,7 @@ func TestHosts(t *testing.T) {
 		"ada.sites.example": "200 ada's", "ADA.Sites.Example": "200 ada's", "ada.sites.example.": "200 ada's", "ada.sites.example:4711": "200 ada's",
 		"eve_1.sites.example": "200 eve's",
 		"bob.sites.example":   "404", "nobody.sites.example": "404", // without a site, and no account
-		"sites.example": "421", "x.ada.sites.example": "421", "a.sites.example": "421", "ada.sites.example.evil": "421", "adasites.example": "421",
+		"sites.example": "404", "x.ada.sites.example": "421", "a.sites.example": "421", "ada.sites.example.evil": "421", "adasites.example": "421",
 		"127.0.0.1": "421", "localhost": "421", "api.example": "421", "[::1]": "421", "ada.localhost": "421",
 	} {
 		a := w.call("GET", address+"/", "", "Host", host)
@@ -211,6 +211,18 @@ func TestHosts(t *testing.T) {
 	}
 	if a := w.call("GET", address+"/~ada/", "", "Host", "sites.example"); a.status != 421 {
 		t.Errorf("sites share an origin: %d", a.status)
+	}
+	for _, path := range []string{"/index.html", ""} {
+		if a := w.call("DELETE", w.URL()+"/v1/files/site"+path, "", "Authorization", "Basic "+basic("eve_1")); a.status != 200 {
+			t.Fatal(a.body)
+		}
+	}
+	// While there is one site, there is nobody to share with.
+	if a := w.call("GET", address+"/~ada/", "", "Host", "sites.example"); a.status != 200 || a.body != "ada's" {
+		t.Errorf("one site: %d %s", a.status, a.body)
+	}
+	if a := w.call("GET", address+"/~ada/", "", "Host", "127.0.0.1"); a.status != 421 {
+		t.Errorf("by an address: %d", a.status)
 	}
 	// The service's own addresses are not below a site, nor sites on its listener.
 	for _, path := range []string{"/healthz", "/v1/query", "/api", "/openapi.json", "/run/ada/x", "/metrics"} {
@@ -307,7 +319,8 @@ func TestSharedListener(t *testing.T) {
 		{"evil.example", "/", 421, ""},
 		{"evil.example", "/healthz", 421, ""},
 		{"192.0.2.7", "/", 421, ""},
-		{"sites.example", "/", 421, ""},
+		{"sites.example", "/", 404, ""},
+		{"sites.example", "/~ada/", 200, "ada's"},
 	} {
 		if a := w.call("GET", w.SiteURL("ada")+test.path, "", "Host", test.host); a.status != test.status || test.body != "" && a.body != test.body {
 			t.Errorf("%s%s: %d %s", test.host, test.path, a.status, a.body)

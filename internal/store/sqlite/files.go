@@ -105,6 +105,15 @@ func (t tx) children(a account.ID, key, after string, limit int, add func(row)) 
 	return t.each("SELECT "+nodeColumns+" FROM files WHERE account = ? AND parent = ? AND path > ? ORDER BY path LIMIT ?", add, int64(a), key, after, max(limit, 0))
 }
 
+// SiteOwners implements files.Store. The key stands in the statement, as in the index.
+func (s Files) SiteOwners(ctx context.Context, limit int) (owners []account.ID, err error) {
+	err = s.store.read(ctx, func(t tx) error {
+		return t.each("SELECT account FROM files WHERE key = '/SITE' ORDER BY account LIMIT ?",
+			func(r row) { owners = append(owners, account.ID(r.int(0))) }, max(limit, 0))
+	})
+	return owners, err
+}
+
 // Below implements files.Store.
 func (s Files) Below(ctx context.Context, a account.ID, key string) (longest, deepest string, err error) {
 	const first = "SELECT path FROM files WHERE account = ? AND key > ? AND key < ? ORDER BY "

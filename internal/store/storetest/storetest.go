@@ -92,6 +92,8 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"files/usage":               testFileUsage,
 		"files/quota":               testFileQuota,
 		"files/children":            testChildren,
+		"files/stat":                testStat,
+		"files/site owners":         testSiteOwners,
 		"files/list holds a page":   testListHoldsAPage,
 		"files/race":                testFileRace,
 		"files/growing":             testGrowingFile,
