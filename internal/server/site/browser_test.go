@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
@@ -33,6 +34,71 @@ async function attack(other, secret) {
   await attempt("frame", () => new Promise((yes, no) => { const f = document.createElement("iframe"); f.onload = () => { try { yes(f.contentDocument.body.innerText) } catch (e) { no(e) } }; f.src = other + secret; document.body.append(f); setTimeout(no, 2000); }));
   return got;
 }`
+
+// openBrowser starts a browser, and returns a tab of it.
+func openBrowser(t *testing.T, path string) context.Context {
+	t.Helper()
+	// The browser's own sandbox wants more than root in a container has.
+	browser, cancel := chromedp.NewExecAllocator(t.Context(), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Headless, chromedp.DisableGPU, chromedp.NoFirstRun,
+		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("disable-quic", true))
+	t.Cleanup(cancel)
+	tab, cancel := chromedp.NewContext(browser)
+	t.Cleanup(cancel)
+	tab, cancel = context.WithTimeout(tab, 2*time.Minute)
+	t.Cleanup(cancel)
+	return tab
+}
+
+// TestQuestionsInBrowser: somebody whose browser runs no scripts goes from question to question,
+// back, and answers nothing twice.
+func TestQuestionsInBrowser(t *testing.T) {
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Fatal("Chromium is not installed: the package is called chromium")
+	}
+	w := boot(t, lift, func(s *config.Settings) { s.SiteHost = "sites.localhost" })
+	w.put("ada", "order.ql", order)
+	tab := openBrowser(t, path)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A page may be loading: what cannot be read then is read again.
+	shows := func(text string) {
+		t.Helper()
+		for body := ""; !strings.Contains(body, text); {
+			if body, err = chromedp.Run(tab, chromedp.Evaluate[string](`document.body ? document.body.innerText : ""`)); tab.Err() != nil {
+				t.Fatalf("the page shows %q, and not %q: %v", body, text, err)
+			}
+		}
+	}
+	do := func(expression string) {
+		t.Helper()
+		_, err := chromedp.Run(tab, chromedp.Evaluate[string]("("+expression+`), ""`))
+		must(err)
+	}
+	const send = `document.querySelector("button.main").click()`
+	_, err = chromedp.Call(tab, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	must(err)
+	must(chromedp.Do(tab, chromedp.Navigate(w.SiteURL("ada")+"/order")))
+	shows("What would you like?")
+	do(`document.querySelector("[name=what]").value = "tea", ` + send)
+	shows("Where to?")
+	do(`history.back()`)
+	shows("What would you like?")
+	do(`document.querySelector("[name=what]").value = "coffee", ` + send)
+	shows("1 of tea")
+	do(`document.querySelector("[name=city]").value = "Ulm", ` + send)
+	shows("Anything else?")
+	do(`document.querySelector("[name=note]").value = "<b>no", ` + send)
+	shows("Thank you: <b>no")
+	if got := w.stored(); len(got) != 1 || got[0].Status != "complete" {
+		t.Errorf("%v", got)
+	}
+}
 
 // TestIsolation: a hostile site gets nothing of a neighbour, nor of the service's own pages, in the
 // browser of somebody who is signed in at both. So that the test can fail, the neighbour's own page
@@ -61,15 +127,7 @@ func TestIsolation(t *testing.T) {
 	neighbour, hostile := w.SiteURL("ada"), w.SiteURL("mallory")
 	service := strings.Replace(w.URL(), "127.0.0.1", "localhost", 1)
 
-	// The browser's own sandbox wants more than root in a container has.
-	browser, cancel := chromedp.NewExecAllocator(t.Context(), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Headless, chromedp.DisableGPU, chromedp.NoFirstRun,
-		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("disable-quic", true))
-	t.Cleanup(cancel)
-	tab, cancel := chromedp.NewContext(browser)
-	t.Cleanup(cancel)
-	tab, cancel = context.WithTimeout(tab, 2*time.Minute)
-	t.Cleanup(cancel)
+	tab := openBrowser(t, path)
 
 	must := func(err error) {
 		t.Helper()
