@@ -148,14 +148,23 @@ func renderFile(c *call) (value.Value, error) {
 	if err != nil {
 		return value.Null, err
 	}
-	content, err := c.read(path)
+	text, err := c.template(path)
 	if err != nil {
 		return value.Null, err
 	}
-	if !utf8.Valid(content) {
-		return value.Null, notText(path)
+	return render.HTML(c.meter, path, text, c.optional(1), c.template)
+}
+
+// template returns the text of a template.
+func (c *call) template(path string) (string, error) {
+	content, err := c.read(path)
+	if err != nil {
+		return "", err
 	}
-	return render.HTML(c.meter, path, strings.TrimPrefix(string(content), byteOrderMark), c.optional(1))
+	if !utf8.Valid(content) {
+		return "", notText(path)
+	}
+	return strings.TrimPrefix(string(content), byteOrderMark), nil
 }
 
 // DiscardUploads removes the files that came with an answer that did not count after

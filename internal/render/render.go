@@ -52,10 +52,11 @@ const (
 	prepareFuel = 2000
 )
 
-// HTML fills the template text, called name in errors, with data. Errors are
-// *value.Error with the code bad_template; limits end in the meter's panic.
-func HTML(m *value.Meter, name, text string, data value.Value) (value.Value, error) {
-	t, err := prepare(m, name, text)
+// HTML fills the template text, called name in errors, with data. Other files that it uses are loaded;
+// without load there are none. Errors are those of load, and *value.Error with the code bad_template;
+// limits end in the meter's panic.
+func HTML(m *value.Meter, name, text string, data value.Value, load Load) (value.Value, error) {
+	t, err := prepare(m, name, text, load)
 	if err != nil {
 		return value.Null, err
 	}
@@ -75,22 +76,15 @@ func HTML(m *value.Meter, name, text string, data value.Value) (value.Value, err
 }
 
 // prepare parses the template and puts the charging calls into it.
-func prepare(m *value.Meter, name, text string) (*template.Template, error) {
-	if len(text) > maxText {
-		return nil, value.Errorf(BadTemplate, "the template %s has more than %d KiB", name, maxText>>10)
+func prepare(m *value.Meter, name, text string, load Load) (*template.Template, error) {
+	l := loader{meter: m, load: load, trees: map[string]*parse.Tree{}, uses: map[string][]string{}}
+	if err := l.add(name, text); err != nil {
+		return nil, err
 	}
-	if strings.Count(text, ":=") > maxVariables {
-		return nil, value.Errorf(BadTemplate, "the template %s has := more than %d times", name, maxVariables)
+	if err := l.checkCycles(name); err != nil {
+		return nil, err
 	}
-	m.Work(prepareFuel + 10*len(text))
-	m.Alloc(len(text) * 16)
-	trees, err := parse.Parse(name, text, "", "", offered)
-	if err != nil {
-		return nil, failure(name, err)
-	}
-	if len(trees) > maxDefinitions {
-		return nil, value.Errorf(BadTemplate, "the template %s has %d definitions, and %d is the most", name, len(trees), maxDefinitions)
-	}
+	trees := l.trees
 	w := rewriter{template: name, recursive: recursive(trees, name), calls: map[string][]parse.Node{}}
 	t := template.New(name).Funcs((&execution{}).functions())
 	for part, tree := range trees {

@@ -38,7 +38,7 @@ func fill(t testing.TB, m *value.Meter, text, data string) (page string) {
 	if bad != nil {
 		t.Fatalf("%s: %v", data, bad)
 	}
-	out, err := HTML(m, "/page.html", text, v)
+	out, err := HTML(m, "/page.html", text, v, nil)
 	if err != nil {
 		var e *value.Error
 		if !errors.As(err, &e) || e.Code != BadTemplate {
@@ -190,11 +190,11 @@ func TestBytes(t *testing.T) {
 		m.SetText("a", value.Bytes([]byte("<é>")))
 		m.SetText("b", value.Bytes([]byte{0xFF}))
 		return m.Value()
-	}())
+	}(), nil)
 	if err != nil || got.Str() != "&lt;é&gt; /w==" {
 		t.Errorf("got %s, %v", got.Str(), err)
 	}
-	if _, err := HTML(nil, "p", "\xff", value.Null); err == nil {
+	if _, err := HTML(nil, "p", "\xff", value.Null, nil); err == nil {
 		t.Error("a template that is not UTF-8 was shown")
 	}
 }
@@ -203,7 +203,7 @@ func TestDecimals(t *testing.T) {
 	price, _ := value.ParseDecimal(nil, "12.30")
 	m := value.NewMap(nil, 1)
 	m.SetText("price", price)
-	got, err := HTML(nil, "p", "<p>{{.price}}</p><script>x = {{.price}}</script>", m.Value())
+	got, err := HTML(nil, "p", "<p>{{.price}}</p><script>x = {{.price}}</script>", m.Value(), nil)
 	if err != nil || got.Str() != `<p>12.30</p><script>x = "12.30"</script>` {
 		t.Errorf("got %s, %v", got.Str(), err)
 	}
