@@ -1,7 +1,8 @@
 -- The layout of pages: INCLUDE "/site/_lib/page.ql".
 INCLUDE "/site/_lib/flash.ql"
 
--- Shows a template inside the layout. Links in its head are {path, label}.
+-- Shows a template inside the layout. Links in its head are {path, label},
+-- with feed: TRUE where they lead to one.
 DEFINE page(?title, ?template, ?data, ?links DEFAULT [])
   SET ?head AS {title: ?title, base: !REQUEST('base'), links: ?links, notice: take_flash()}
   RENDER "/site/_lib/head.html" USING ?head

@@ -7,6 +7,7 @@ package site_test
 import (
 	"context"
 	"encoding/json"
+	"encoding/xml"
 	"fmt"
 	"io/fs"
 	"os"
@@ -42,7 +43,7 @@ func TestExamples(t *testing.T) {
 	}
 	e.browse()
 	for name, test := range map[string]func(*testing.T, *examples){
-		"guestbook": testGuestbook,
+		"guestbook": testGuestbook, "blog": testBlog,
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := *e.world
@@ -179,5 +180,53 @@ func testGuestbook(t *testing.T, e *examples) {
 	}
 	if a := e.get("/nothing"); a.status != 404 || !strings.Contains(a.body, "the first page") {
 		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+func testBlog(t *testing.T, e *examples) {
+	e.visit(e.SiteURL("ada") + "/")
+	e.press("A blog")
+	e.shows("A page is a file", "2 November 2026")
+	feedURL := e.read(`document.head.querySelector("link[rel=alternate]").href`)
+	e.press("Names that stand for many")
+	e.shows("digits & hyphens", "-A page is a file")
+	e.press("Blog")
+	e.shows("A page is a file")
+
+	var feed struct {
+		XMLName xml.Name `xml:"http://www.w3.org/2005/Atom feed"`
+		ID      string   `xml:"id"`
+		Updated string   `xml:"updated"`
+		Entries []struct {
+			Title   string `xml:"title"`
+			ID      string `xml:"id"`
+			Content string `xml:"content"`
+			Link    struct {
+				Href string `xml:"href,attr"`
+			} `xml:"link"`
+		} `xml:"entry"`
+	}
+	a := e.call("GET", feedURL, "")
+	if kind := a.header.Get("Content-Type"); a.status != 200 || kind != "application/atom+xml; charset=utf-8" {
+		t.Fatalf("%d %s %s", a.status, kind, a.body)
+	}
+	e.must(xml.Unmarshal([]byte(a.body), &feed))
+	if feed.ID != "tag:ada.sites.example,2026:/blog/" || feed.Updated != "2026-11-02T00:00:00Z" || len(feed.Entries) != 2 {
+		t.Fatalf("%+v", feed)
+	}
+	first := feed.Entries[0]
+	if first.Title != "Names that stand for many" || !strings.HasSuffix(first.Content, "digits & hyphens.") || first.ID != feed.ID+"2026-11-02-names-that-stand-for-many" {
+		t.Errorf("%+v", first)
+	}
+	if post := e.get(first.Link.Href); post.status != 200 {
+		t.Errorf("the feed leads to nothing: %d", post.status)
+	}
+	if again := e.call("GET", feedURL, "", "If-None-Match", a.header.Get("Etag")); again.status != 304 {
+		t.Errorf("a reader gets the same again: %d", again.status)
+	}
+	for _, path := range []string{"/blog/2026-10-04-nothing", "/blog/_posts", "/blog/_posts/2026-10-04-a-page-is-a-file.txt", "/blog/2026-10-04-..%20", "/blog/x"} {
+		if a := e.get(path); a.status != 404 || !strings.Contains(a.body, "the first page") {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
 	}
 }
