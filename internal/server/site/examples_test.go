@@ -43,7 +43,7 @@ func TestExamples(t *testing.T) {
 	}
 	e.browse()
 	for name, test := range map[string]func(*testing.T, *examples){
-		"guestbook": testGuestbook, "blog": testBlog,
+		"guestbook": testGuestbook, "blog": testBlog, "contact": testContact,
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := *e.world
@@ -228,5 +228,106 @@ func testBlog(t *testing.T, e *examples) {
 		if a := e.get(path); a.status != 404 || !strings.Contains(a.body, "the first page") {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
+	}
+}
+
+// question is one that a site's owner is asked.
+func (e *examples) question(to string) (title, form string) {
+	e.t.Helper()
+	var list struct {
+		Questions []struct {
+			Title   string
+			FormURL string `json:"form_url"`
+		}
+	}
+	a := e.call("GET", e.URL()+"/v1/questions?to="+to, "", "Authorization", "Basic "+basic("ada"))
+	e.must(json.Unmarshal([]byte(a.body), &list))
+	if len(list.Questions) != 1 {
+		e.t.Fatalf("%d %s", a.status, a.body)
+	}
+	return list.Questions[0].Title, list.Questions[0].FormURL
+}
+
+// cookies are those that an answer sets, as a browser sends them.
+func cookies(a answer) string {
+	var pairs []string
+	for _, set := range a.header.Values("Set-Cookie") {
+		pair, _, _ := strings.Cut(set, ";")
+		pairs = append(pairs, pair)
+	}
+	return strings.Join(pairs, "; ")
+}
+
+// eventually waits until a page has a text: a job goes on when its question is answered.
+func (e *examples) eventually(path, text string, headers ...string) {
+	e.t.Helper()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(time.Minute); ; <-tick.C {
+		a := e.get(path, headers...)
+		if strings.Contains(a.body, text) {
+			return
+		}
+		if time.Now().After(end) {
+			e.t.Fatalf("%s never has %q: %d %s", path, text, a.status, a.body)
+		}
+	}
+}
+
+func testContact(t *testing.T, e *examples) {
+	address := e.SiteURL("ada") + "/contact/"
+	e.visit(e.SiteURL("ada") + "/")
+	e.press("Contact")
+	e.fill("name", "Ada", "email", "ada@example.com", "text", "When do you <b>open</b>?")
+	e.press("Ask")
+	e.shows("waits for somebody", "-Ada")
+	e.visit(address + "mine")
+	e.shows("Your question waits", "When do you <b>open</b>?")
+	e.press("Contact")
+	e.shows("Nothing yet.")
+
+	title, form := e.question("team")
+	if title != "Ada (ada@example.com) asks: When do you <b>open</b>?" {
+		t.Errorf("the team reads %q", title)
+	}
+	e.visit(form)
+	e.fill("note", "At nine.")
+	e.press("Approve")
+	e.shows("you approved")
+	e.eventually("/contact/", "At nine.")
+	e.visit(address)
+	e.shows("When do you <b>open</b>?", "At nine.", "-ada@example.com")
+	e.press("My question")
+	e.shows("Your question was answered.", "At nine.")
+
+	send := func(body string) answer {
+		return e.call("POST", address, body, "Content-Type", "application/x-www-form-urlencoded")
+	}
+	if a := send("name=Bob&email=nobody&text=x"); a.status != 422 || !strings.Contains(a.body, "The address must be an e-mail address") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	other := send("name=Bob&email=bob@example.com&text=Spam")
+	if other.status != 303 || !strings.HasPrefix(other.header.Get("Location"), "/_ql/run/") {
+		t.Fatalf("%d %s", other.status, other.body)
+	}
+	_, form = e.question("team")
+	e.visit(form)
+	e.press("Decline")
+	e.eventually("/contact/mine", "is not shown", "Cookie", cookies(other))
+	if a := e.get(other.header.Get("Location"), "Cookie", cookies(other)); a.status != 303 || a.header.Get("Location") != "/contact/mine" {
+		t.Errorf("a page that waited does not go on: %d %s", a.status, a.body)
+	}
+	if a := e.get("/contact/"); strings.Contains(a.body, "Spam") {
+		t.Error("what was declined is shown")
+	}
+
+	// Strangers cannot have more questions stand than the site takes.
+	for i := range 21 {
+		if a := send("name=Bob&email=bob@example.com&text=Spam"); a.status != 303 && (i < 20 || a.status != 503 || !strings.Contains(a.body, "was not kept")) {
+			t.Fatalf("question %d: %d %s", i, a.status, a.body)
+		}
+	}
+	if a := send("name=Bob&email=bob@example.com&text=Spam"); a.status != 503 {
+		t.Errorf("%d %s", a.status, a.body)
 	}
 }
