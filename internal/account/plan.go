@@ -126,7 +126,7 @@ type Limits struct {
 	Suspended      int   `zero:"no limit" key:"standing"`
 	SuspendedBytes int64 `zero:"no limit" key:"standing_bytes"` // that they hold together
 	NamedKeys      int   // that have not expired
-	Domains        int   // listed by the owner; the operator may list more
+	Domains        int   // listed by the owner, and likewise of its site; the operator may list more
 	Secrets        int   // of scripts, each of at most 64 KiB
 	Sessions       int   // where another begins, the one unused for longest ends
 	Published      int   `zero:"no limit"` // scripts, each with its versions

@@ -2,12 +2,18 @@ package site_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net/http"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"ql/internal/account"
+	"ql/internal/config"
 	"ql/internal/operator"
+	"ql/internal/tlscert/tlscerttest"
 )
 
 // give has an account prove a domain of its site.
@@ -22,12 +28,13 @@ func (w *world) give(username, domain string) {
 	})
 }
 
+// listeners are where sites may be served.
+var listeners = map[string]func(testing.TB, ...func(*config.Settings)) *world{"a listener of their own": boot, "the service's listener": bootShared}
+
 // TestOwnDomains: a site is at the domains that its owner has proved, until they are gone, and at no
 // others.
 func TestOwnDomains(t *testing.T) {
-	for name, boot := range map[string]func(testing.TB) *world{
-		"a listener of their own": func(t testing.TB) *world { return boot(t) }, "the service's listener": bootShared,
-	} {
+	for name, boot := range listeners {
 		t.Run(name, func(t *testing.T) { testOwnDomains(t, boot(t)) })
 	}
 }
@@ -99,4 +106,25 @@ func testOwnDomains(t *testing.T, w *world) {
 	want("www.shop.example", 421, "")
 	w.give("bob", "shop.example")
 	want("shop.example", 200, "bob's")
+}
+
+// TestSiteCertificates: on the listener of sites, and on one that they share, the name that is called
+// chooses the operator's certificate for sites.
+func TestSiteCertificates(t *testing.T) {
+	own, wild := t.TempDir(), t.TempDir()
+	tlscerttest.Write(t, own, 1)
+	roots := x509.NewCertPool()
+	roots.AddCert(tlscerttest.WriteFor(t, wild, 2, "*."+domain))
+	for name, boot := range listeners {
+		t.Run(name, func(t *testing.T) {
+			w := boot(t, func(s *config.Settings) {
+				s.TLSCert = []string{filepath.Join(own, "cert.pem"), filepath.Join(wild, "cert.pem")}
+				s.TLSKey = []string{filepath.Join(own, "key.pem"), filepath.Join(wild, "key.pem")}
+			})
+			w.client.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: roots}
+			if a := w.get("/"); !strings.HasPrefix(w.SiteURL("ada"), "https://") || a.status != 404 {
+				t.Errorf("%d %s", a.status, a.body)
+			}
+		})
+	}
 }

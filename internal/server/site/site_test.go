@@ -279,7 +279,7 @@ func TestPaths(t *testing.T) {
 }
 
 // bootShared is boot with one port for sites and the service.
-func bootShared(t testing.TB) *world {
+func bootShared(t testing.TB, change ...func(*settings)) *world {
 	t.Helper()
 	var config net.ListenConfig
 	free, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -290,9 +290,9 @@ func bootShared(t testing.TB) *world {
 	if err := free.Close(); err != nil {
 		t.Fatal(err)
 	}
-	w := boot(t, func(s *settings) {
+	w := boot(t, append(change, func(s *settings) {
 		s.Listen, s.SiteListen, s.BaseURL, s.JSONAPIURL, s.FileURL = address, address, "http://api.example", "http://api.example", "http://api.example"
-	})
+	})...)
 	w.client.Transport.(*http.Transport).DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, address)
 	}
