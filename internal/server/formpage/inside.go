@@ -37,6 +37,9 @@ func NewInside(r *server.Request, q service.PromptPage, action, carried string) 
 	return f, err
 }
 
+// Asked is the question.
+func (f *Inside) Asked() *service.PromptPage { return &f.asked }
+
 // HTML writes the form.
 func (f *Inside) HTML(r *server.Request) (text []byte, err error) {
 	err = r.Compute(pageBytes(f.asked)+int64(len(f.view.Carried)), func(turn func() error) error {

@@ -108,7 +108,7 @@ func (v *visit) askIn(a *service.Answer) (server.Response, error) {
 // placeholder is where the form stands that a page asks for; without one it stands at the end.
 var placeholder, placeholderEnd = []byte("<ql-form>"), []byte("</ql-form>")
 
-// place puts a form into what a page has put out.
+// placeForm puts a form into what a page has put out.
 func placeForm(output, form []byte) []byte {
 	before, after := output, []byte(nil)
 	if at := bytes.LastIndex(output, placeholder); at >= 0 {
@@ -120,7 +120,11 @@ func placeForm(output, form []byte) []byte {
 // ask answers with what a page has put out so far, and its form.
 func (v *visit) ask(a *service.Answer, f *formpage.Inside, status int) (server.Response, error) {
 	reply := server.Response{Status: status, Meta: a.Meta}
-	form, err := f.HTML(v.r)
+	form, err := v.formHTML(f)
+	var mistake *service.SiteFault
+	if errors.As(err, &mistake) {
+		return v.failed(mistake.Reference), nil
+	}
 	if err != nil {
 		return reply, err
 	}
@@ -150,6 +154,19 @@ func (v *visit) ask(a *service.Answer, f *formpage.Inside, status int) (server.R
 	v.r.SetSession(v.header, a.Session, v.prefix, s)
 	reply.Body = placeForm(output.Result, form)
 	return v.counted(reply, a), nil
+}
+
+// formHTML is a form, in what the site has around it.
+func (v *visit) formHTML(f *formpage.Inside) ([]byte, error) {
+	form, err := f.HTML(v.r)
+	if err != nil {
+		return nil, err
+	}
+	around, err := v.site.AroundForm(v.r.Context(), f.Asked())
+	if err != nil || around == nil {
+		return form, err
+	}
+	return placeForm(around, form), nil
 }
 
 // answerQuestion takes the answer to what a page asks. Whatever is sent again leads to where the page

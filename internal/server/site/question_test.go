@@ -519,3 +519,25 @@ func TestUploadsInPage(t *testing.T) {
 		t.Errorf("%s", files)
 	}
 }
+
+// TestFormTemplate: a site says what stands around its forms.
+func TestFormTemplate(t *testing.T) {
+	w := boot(t)
+	w.puts(map[string]string{
+		"ask.ql":     `EMIT HTML "<h1>Hi</h1>" GATHER "Who <b> are you?\nTell us" FIELDS a TEXT REQUIRED SET ?a EMIT ?a['a']`,
+		"_form.html": `<div class="box" title="{{.title}}">{{.message}}<ql-form></ql-form></div>`,
+	})
+	v := w.visitor()
+	page := v.send("GET", "/ask", "")
+	v.wantPage(page, 200, `<h1>Hi</h1><div class="box" title="Who &lt;b&gt; are you?">Tell us<section class="ql-form"`, `</section></div>`)
+	v.wantPage(v.submit(v.form(page, "a", "")), 422, `<h1>Hi</h1><div class="box"`, "Must be answered")
+	w.put("ada", "_form.html", `<hr>`)
+	v.wantPage(v.send("GET", "/ask", ""), 200, `<h1>Hi</h1><hr><section class="ql-form"`)
+	for _, wrong := range []string{`{{if}}`, `{{template "/site/ask.ql"}}`, "\xff"} {
+		w.put("ada", "_form.html", wrong)
+		v.wantPage(v.send("GET", "/ask", ""), 500, "This page has failed", "Reference")
+	}
+	if got := w.jobs("ada"); got["/site/_form.html failed"] != 3 {
+		t.Errorf("the owner finds %v", got)
+	}
+}
