@@ -232,7 +232,7 @@ func TestSiteRefusals(t *testing.T) {
 	w := boot(t, unlimitedCalls)
 	ada := siteOwner{w, w.member("ada", account.Free)}
 	many := map[string]string{}
-	for i := range 5001 {
+	for i := range 2001 {
 		many[fmt.Sprintf("%d", i)] = ""
 	}
 	for _, test := range []struct {
@@ -244,7 +244,7 @@ func TestSiteRefusals(t *testing.T) {
 		{`{"files":{"a":1}}`, `files[\"a\"]: is a number: a text fits`, 400},
 		{`{"files":{"a":"x"}}`, "64 hexadecimal digits fits", 400},
 		{`{"file":{}}`, "is no known field", 400},
-		{manifestJSON(many), "5000", 400},
+		{manifestJSON(many), "2000", 400},
 		{`{"files":{"` + strings.Repeat("a", 1<<20) + `":""}}`, "too large", 413},
 		{manifestJSON(map[string]string{"/a": ""}), "paths of a site are relative", 422},
 		{manifestJSON(map[string]string{"../a": ""}), "is no name", 422},
@@ -266,5 +266,24 @@ func TestSiteRefusals(t *testing.T) {
 	big := strings.Repeat("b", 10<<20+1)
 	if status, a, _ := ada.call("PUT", "/content/"+digestOf(big), big); status != 413 || a.Error.Code != "too_large" {
 		t.Errorf("content that is too large: %d %+v", status, a.Error)
+	}
+}
+
+// TestDeployRate: an account deploys so often a minute, and no more.
+func TestDeployRate(t *testing.T) {
+	w := boot(t)
+	ada := siteOwner{w, w.member("ada", account.Standard)}
+	for i := range 12 {
+		if status, _, r := ada.call("PUT", "", `{"files":{}}`); status >= 300 {
+			t.Fatalf("deploy %d: %d %s", i, status, r.body)
+		}
+	}
+	for _, to := range []struct{ method, path, body string }{{"PUT", "", `{"files":{}}`}, {"POST", "/releases/1/restore", ""}} {
+		if status, a, r := ada.call(to.method, to.path, to.body); status != 429 || a.Error.Code != "rate_limited" || r.header.Get("Retry-After") == "" {
+			t.Errorf("%s %s: %d %s", to.method, to.path, status, r.body)
+		}
+	}
+	if status, _, r := ada.call("GET", "", ""); status != 200 {
+		t.Errorf("to look is no deploy: %d %s", status, r.body)
 	}
 }

@@ -203,7 +203,7 @@ func (s *Service) StoreSiteContent(ctx context.Context, c Caller, p *Credentials
 // DeploySite makes the site what a manifest says, once every script of it compiles, if may lets it by
 // the release that is the current one.
 func (s *Service) DeploySite(ctx context.Context, c Caller, p *Credentials, m *wire.SiteManifest, may Condition) (SiteAnswer, error) {
-	site, meta, err := s.openSite(ctx, c, p, deploySite, s.countSite(c))
+	site, meta, err := s.openSite(ctx, c, p, deploySite, s.countDeploy)
 	a := SiteAnswer{Meta: meta}
 	if err != nil {
 		return a, err
@@ -230,7 +230,7 @@ func (s *Service) DeploySite(ctx context.Context, c Caller, p *Credentials, m *w
 // RestoreSite makes the site what an earlier release was, likewise. Its scripts are not compiled: they
 // were, and who brings an earlier release back has no time for what is wrong with the language since.
 func (s *Service) RestoreSite(ctx context.Context, c Caller, p *Credentials, release string, may Condition) (SiteAnswer, error) {
-	site, meta, err := s.openSite(ctx, c, p, deploySite, s.countSite(c))
+	site, meta, err := s.openSite(ctx, c, p, deploySite, s.countDeploy)
 	a := SiteAnswer{Meta: meta}
 	if err != nil {
 		return a, err

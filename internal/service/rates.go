@@ -21,6 +21,7 @@ const (
 	rateVisits = "visits"
 	// rateContents is that of content sent for deploys.
 	rateContents = "contents"
+	rateDeploys  = "deploys"
 )
 
 // anyone stands for the entry of the list in the rate of those whom none admits.
@@ -97,6 +98,20 @@ func (s *Service) countOften(name string, c Caller, owner account.Account) admit
 		rate.Count, rate.Burst = max(pollsPerMinute, 2*most), max(pollsBurst, 2*most/6)
 	}
 	return s.o.Limiter.Allow(admit.BySourceOf(name, int64(owner.ID), c.Addr), rate)
+}
+
+// deploysPerMinute is how often an account may deploy or restore its site in a minute: each is one large
+// change of the store, for which others wait.
+const deploysPerMinute = 12
+
+// countDeploy counts a deploy. A plan without a rate has none for these.
+func (s *Service) countDeploy(owner caller, l account.Limits) Meta {
+	rate := admit.Rate{Name: rateDeploys, Per: time.Minute}
+	if l.Rate > 0 {
+		rate.Count = deploysPerMinute
+	}
+	verdict := s.o.Limiter.Allow(admit.ByAccount(rateDeploys, int64(owner.Account.ID)), rate)
+	return Meta{Origin: owner.origin, Rate: &verdict}
 }
 
 // listenersPerNetwork is how many calls of one network may wait for changes of jobs at once.

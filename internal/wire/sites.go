@@ -26,7 +26,7 @@ func noDigest(field, text string) *Refusal {
 }
 
 // MaxManifest is how many files a manifest of a site names.
-const MaxManifest = 5_000
+const MaxManifest = 2_000
 
 // SiteManifest is a request that says what a site is to have: contents by paths.
 type SiteManifest struct {

@@ -20,7 +20,7 @@ const (
 	// MaxReleases is how many releases of a site are kept: the current one and those before.
 	MaxReleases = 20
 	// MaxSiteFiles is how many files a site has that is deployed.
-	MaxSiteFiles = 5_000
+	MaxSiteFiles = 2_000
 	// maxReplaced is how many files and folders a deploy looks at that are there already.
 	maxReplaced = 20_000
 	// releaseRow is what a file of a release takes in the store, besides its path.
