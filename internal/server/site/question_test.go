@@ -18,6 +18,8 @@ import (
 
 	"ql/internal/apptest"
 	"ql/internal/config"
+	"ql/internal/job"
+	"ql/internal/operator"
 	"ql/internal/programtest"
 )
 
@@ -450,6 +452,15 @@ func TestReadsAreCarried(t *testing.T) {
 		t.Errorf("%v", jobs)
 	}
 	v.wantPage(v.follow(v.submit(v.form(page, "a", "y"))), 200, "78 end")
+	// Its history has what it read before it was a job.
+	id, ok := job.ParseID(w.stored()[0].ID)
+	w.Operate(func(o *operator.Operator) error {
+		report, err := o.ReplayJob(t.Context(), id)
+		if !ok || report.Left != nil || report.Cut || !report.Ended || report.Effects < 4 {
+			t.Errorf("%+v", report)
+		}
+		return err
+	})
 	v.wantPage(v.send("GET", "/change", ""), 303)
 }
 
@@ -539,5 +550,32 @@ func TestFormTemplate(t *testing.T) {
 	}
 	if got := w.jobs("ada"); got["/site/_form.html failed"] != 3 {
 		t.Errorf("the owner finds %v", got)
+	}
+}
+
+// TestQuestionsBelowPaths: where sites share a host, each keeps to its own path.
+func TestQuestionsBelowPaths(t *testing.T) {
+	w := boot(t, func(s *config.Settings) { s.Dev, s.SiteHost = true, "localhost" })
+	w.put("ada", "ask.ql", `GATHER "A?" FIELDS a TEXT SET ?a EMIT ?a['a']`)
+	plain := strings.Replace(w.SiteURL("ada"), "ada.localhost", "127.0.0.1", 1)
+	v := w.visitor()
+	page := w.call("GET", plain+"/~ada/ask", "")
+	cookie := page.header.Get("Set-Cookie")
+	f := v.form(page, "a", "x")
+	if !strings.HasPrefix(f.action, "/~ada/_ql/answer/") || !strings.Contains(cookie, "; Path=/~ada/;") {
+		t.Errorf("%s %s", f.action, cookie)
+	}
+	cookie, _, _ = strings.Cut(cookie, ";")
+	led := w.call("POST", plain+f.action, f.values.Encode(), "Cookie", cookie, "Content-Type", "application/x-www-form-urlencoded")
+	run := led.header.Get("Location")
+	if led.status != 303 || !strings.HasPrefix(run, "/~ada/_ql/run/") {
+		t.Fatalf("%d %v %s", led.status, led.header, led.body)
+	}
+	end := w.call("GET", plain+run, "", "Cookie", cookie)
+	for until := time.Now().Add(time.Minute); end.header.Get("Refresh") != "" && time.Now().Before(until); {
+		end = w.call("GET", plain+run, "", "Cookie", cookie)
+	}
+	if end.status != 200 || end.body != "x" {
+		t.Errorf("%d %s", end.status, end.body)
 	}
 }
