@@ -23,9 +23,10 @@ const (
 	proofGrace   = 7 * 24 * time.Hour
 )
 
-// certificates are how many are ordered for domains of sites: fewer than authorities allow a server, so
-// that those of the service itself can be renewed.
-var certificates = OrderLimits{PerHour: 90, NewPerDay: 5}
+// certificates are for how many domains of sites they are ordered: fewer than authorities allow a server,
+// so that those of the service itself can be renewed. Let's Encrypt takes 300 orders in 3 hours, and a
+// domain that leads elsewhere takes two.
+var certificates = OrderLimits{PerHour: 45, NewPerDay: 5}
 
 // SiteDomainState is how it stands with a domain of a site.
 type SiteDomainState string
