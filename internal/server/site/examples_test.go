@@ -42,13 +42,15 @@ func TestExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.browse()
-	for name, test := range map[string]func(*testing.T, *examples){
-		"guestbook": testGuestbook, "blog": testBlog, "contact": testContact,
-	} {
-		t.Run(name, func(t *testing.T) {
+	// The last one uses up what a network may try.
+	for _, test := range []struct {
+		name  string
+		visit func(*testing.T, *examples)
+	}{{"guestbook", testGuestbook}, {"blog", testBlog}, {"contact", testContact}, {"shop", testShop}, {"log-in", testLogIn}} {
+		t.Run(test.name, func(t *testing.T) {
 			w := *e.world
 			w.t = t
-			test(t, &examples{world: &w, tab: e.tab})
+			test.visit(t, &examples{world: &w, tab: e.tab})
 		})
 	}
 }
@@ -328,6 +330,107 @@ func testContact(t *testing.T, e *examples) {
 		}
 	}
 	if a := send("name=Bob&email=bob@example.com&text=Spam"); a.status != 503 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+func testShop(t *testing.T, e *examples) {
+	address := e.SiteURL("ada") + "/shop/"
+	e.visit(e.SiteURL("ada") + "/")
+	e.press("A shop")
+	e.shows("Fountain pen", "24.90 €", "3 left")
+	e.read(`document.querySelector("button[aria-label^='Add Ink']").setAttribute("id", "ink"), document.getElementById("ink").innerText = "Add ink"`)
+	e.press("Add ink")
+	e.shows("Ink, blue is in your cart.", "Together 7.50 €", "Log in and order")
+	e.fill("count", "4")
+	e.press("Change")
+	e.shows("Your cart was changed.", "Together 30.00 €")
+	e.press("Log in and order")
+	e.shows("Please log in first.")
+	e.fill("email", "Cy@example.com", "password", "a long enough one")
+	e.press("Log in")
+	e.shows("Wrong e-mail address or password.")
+	e.fill("password", "a long enough one")
+	e.press("Register")
+	e.shows("Hello, cy@example.com.", "Together 30.00 €")
+	e.press("Order")
+	e.shows("There are not so many left: Ink, blue.", "Together 30.00 €")
+	e.fill("count", "2")
+	e.press("Change")
+	e.press("Order")
+	e.shows("Thank you.", "You are cy@example.com.", "Order 1", "15.00")
+	e.visit(address)
+	e.shows("1 left")
+	e.press("Cart")
+	e.shows("Your cart is empty.")
+	e.press("My orders")
+	e.press("Log out")
+	e.shows("You are logged out.")
+	e.press("My orders")
+	e.shows("Log in", "-Order 1")
+}
+
+// testLogIn: what strangers may try.
+func testLogIn(t *testing.T, e *examples) {
+	send := func(page, body, cookie string) answer {
+		t.Helper()
+		return e.call("POST", e.SiteURL("ada")+"/shop/"+page, body, "Content-Type", "application/x-www-form-urlencoded", "Cookie", cookie)
+	}
+	const password = "&password=a+long+enough+one"
+	if a := send("login", "do=register&email=dora@example.com"+password, ""); a.status != 303 {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	if a := send("login", "do=register&email=Dora@example.com"+password, ""); a.status != 422 || !strings.Contains(a.body, "has a user already") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+
+	// Whoever had the visitor take a session of theirs is not let in with them.
+	before := send("cart", "add=3", "")
+	planted := cookies(before)
+	in := send("login", "do=login&email=dora@example.com"+password, planted)
+	if in.status != 303 || in.header.Get("Location") != "/shop/cart" {
+		t.Fatalf("%d %s", in.status, in.body)
+	}
+	session := func(a answer) string {
+		for _, pair := range strings.Split(cookies(a), "; ") {
+			if strings.Contains(pair, "QLSESSID=") {
+				return pair
+			}
+		}
+		t.Fatalf("no session: %v", a.header)
+		return ""
+	}
+	if session(in) == session(before) {
+		t.Error("the session has the id that it had before the log-in")
+	}
+	if a := e.get("/shop/orders", "Cookie", session(before)); a.status != 303 || a.header.Get("Location") != "/shop/login" {
+		t.Errorf("the old session is logged in: %d %s", a.status, a.body)
+	}
+	if a := e.get("/shop/cart", "Cookie", session(in)); !strings.Contains(a.body, "Paper, 100 sheets") {
+		t.Errorf("the cart is lost: %d %s", a.status, a.body)
+	}
+	if a := e.get("/shop/orders", "Cookie", session(in)); a.status != 200 || !strings.Contains(a.body, "dora@example.com") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+
+	// Guesses have to wait, longer each time, whether there is such a user or not.
+	for _, email := range []string{"dora@example.com", "nobody@example.com"} {
+		tries := 0
+		for ; tries < 20; tries++ {
+			if a := send("login", "do=login&email="+email+"&password=wrong+wrong+wrong", ""); a.status != 422 {
+				t.Fatalf("%d %s", a.status, a.body)
+			} else if strings.Contains(a.body, "Too many tries") {
+				break
+			}
+		}
+		if tries < 4 || tries == 20 {
+			t.Errorf("%s: %d guesses", email, tries)
+		}
+	}
+	if a := send("cart", "product=99&count=1", ""); a.status != 404 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	if a := send("cart", "product=1&count=-1", ""); a.status != 422 {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 }
