@@ -97,7 +97,7 @@ func copyPart(ctx context.Context, w io.Writer, content io.ReadSeeker, p wire.By
 		if err != nil {
 			return err
 		}
-		if _, err := w.Write(buffer[:n]); err != nil || ctx.Err() != nil {
+		if _, broken := w.Write(buffer[:n]); broken != nil || ctx.Err() != nil {
 			return nil
 		}
 		at += int64(n)

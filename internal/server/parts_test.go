@@ -3,6 +3,7 @@ package server
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -29,7 +30,7 @@ func readParts(l PartLimits, contentType, body string, take func(*Part) error) (
 			return Response{Status: 200}, nil
 		},
 	}}})
-	req := httptest.NewRequest(http.MethodPost, "/x", strings.NewReader(body))
+	req := httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/x", strings.NewReader(body))
 	req.Header.Set("Content-Type", contentType)
 	handler.ServeHTTP(httptest.NewRecorder(), req)
 	return err

@@ -61,8 +61,8 @@ func files(t *testing.T, serial int64, names ...string) (cert, key string) {
 func handshake(t *testing.T, config *tls.Config, name string) int64 {
 	t.Helper()
 	server, client := net.Pipe()
-	defer server.Close() //nolint:errcheck // it is over
-	defer client.Close() //nolint:errcheck // likewise
+	defer server.Close()
+	defer client.Close()
 	var done sync.WaitGroup
 	done.Go(func() {
 		_ = tls.Server(server, config).HandshakeContext(t.Context()) // what comes of it the client sees

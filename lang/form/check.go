@@ -160,8 +160,8 @@ func (f *Field) expect(must string) string {
 // decimal takes an amount: a text keeps the digits that it is written with.
 func (f *Field) decimal(v value.Value, t *tally) (value.Value, string) {
 	const must = "must be a decimal number"
+	var d value.Value
 	var err *value.Error
-	d := v
 	switch {
 	case v.IsText():
 		d, err = value.ParseDecimal(t.Meter, strings.TrimSpace(v.Str()))

@@ -37,7 +37,7 @@ func (w *world) deploy(files map[string]string) error {
 
 // manage sends something of ada's site.
 func (w *world) manage(path, kind, body string) error {
-	req, err := http.NewRequestWithContext(w.t.Context(), "PUT", w.URL()+"/v1/sites/main"+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodPut, w.URL()+"/v1/sites/main"+path, strings.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func TestPromiseDeploysAreWhole(t *testing.T) {
 					return
 				default:
 				}
-				req, err := http.NewRequestWithContext(t.Context(), "GET", w.SiteURL("ada")+"/", nil)
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.SiteURL("ada")+"/", nil)
 				if err != nil {
 					t.Error(err)
 					return
@@ -106,7 +106,7 @@ func TestPromiseDeploysAreWhole(t *testing.T) {
 				text, err := io.ReadAll(res.Body)
 				_ = res.Body.Close()
 				marks := strings.Fields(string(text))
-				if err != nil || res.StatusCode != 200 || len(marks) != 5 || len(slices.Compact(marks)) != 1 {
+				if err != nil || res.StatusCode != http.StatusOK || len(marks) != 5 || len(slices.Compact(marks)) != 1 {
 					t.Errorf("%d %q, %v", res.StatusCode, text, err)
 					return
 				}

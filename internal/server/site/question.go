@@ -188,7 +188,7 @@ func (v *visit) answerQuestion(token string) (server.Response, error) {
 		return server.Response{}, err
 	}
 	sent, err := f.Read(v.r, v.Service)
-	defer sent.Close()
+	defer func() { sent.Close() }() // also of what was refused
 	if err == nil {
 		var reply service.Reply
 		if reply, err = f.Reply(v.r, sent); err == nil {

@@ -135,7 +135,7 @@ func TestConventions(t *testing.T) {
 // jobs returns the jobs of an account, by their names.
 func (w *world) jobs(username string) map[string]int {
 	w.t.Helper()
-	req, err := http.NewRequestWithContext(w.t.Context(), "GET", w.URL()+"/v1/jobs?limit=100", nil)
+	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, w.URL()+"/v1/jobs?limit=100", nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -102,7 +102,7 @@ func (w *world) get(path string, headers ...string) answer {
 // put writes a file of an account's site.
 func (w *world) put(username, path, text string) {
 	w.t.Helper()
-	req, err := http.NewRequestWithContext(w.t.Context(), "PUT", w.URL()+"/v1/files/site/"+strings.NewReplacer("[", "%5B", "]", "%5D", " ", "%20").Replace(path), strings.NewReader(text))
+	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodPut, w.URL()+"/v1/files/site/"+strings.NewReplacer("[", "%5B", "]", "%5D", " ", "%20").Replace(path), strings.NewReader(text))
 	if err != nil {
 		w.t.Fatal(err)
 	}
