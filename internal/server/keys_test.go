@@ -657,6 +657,40 @@ func TestKeysReadSecrets(t *testing.T) {
 	}
 }
 
+// TestKeysOfSites: what is written below /site is run, so a key for files alone changes nothing there.
+func TestKeysOfSites(t *testing.T) {
+	w := boot(t, unlimitedCalls)
+	ada := w.member("ada", account.Standard)
+	owner := []string{"Authorization", basic(ada.name, ada.password)}
+	for _, path := range []string{"/a.ql", "/site/kept.ql", "/other/b.ql"} {
+		if r := w.send("PUT", "/v1/files"+path, "", "EMIT 1", owner...); r.status != 201 {
+			t.Fatalf("%d %s", r.status, r.body)
+		}
+	}
+	files, deploys := bearer(w.key(ada, "files", "files")), bearer(w.key(ada, "deploys", "files", "run", "manage"))
+	for _, test := range []struct{ method, path, body string }{
+		{"PUT", "/site/x.ql", "EMIT 1"}, {"PUT", "/SITE/x.ql", "EMIT 1"}, {"PUT", "/%C5%BFite/x.ql", "EMIT 1"}, {"PUT", "/site/_site.toml", ""}, {"DELETE", "/site/kept.ql", ""},
+		{"POST", "/a.ql", `{"move":"/site/a.ql"}`}, {"POST", "/a.ql", `{"copy":"/site/a.ql"}`}, {"POST", "/site", `{"move":"/gone"}`}, {"POST", "/site/made", `{"folder":true}`},
+	} {
+		kind := ""
+		if test.method == "POST" {
+			kind = jsonType
+		}
+		w.send(test.method, "/v1/files"+test.path, kind, test.body, files...).wantError(t, 403, "scope_missing")
+	}
+	for path, want := range map[string]int{"/other/c.ql": 201, "/sites/x.ql": 201, "/x/site/x.ql": 201} {
+		if r := w.send("PUT", "/v1/files"+path, "", "EMIT 1", files...); r.status != want {
+			t.Errorf("%s: %d %s", path, r.status, r.body)
+		}
+	}
+	if r := w.send("GET", "/v1/files/site/kept.ql", "", "", files...); r.status != 200 {
+		t.Errorf("reading: %d %s", r.status, r.body)
+	}
+	if r := w.send("PUT", "/v1/files/site/x.ql", "", "EMIT 1", deploys...); r.status != 201 {
+		t.Errorf("a key that deploys: %d %s", r.status, r.body)
+	}
+}
+
 // TestPromiseRevokedKeys rotates API keys and revokes named ones while clients call by them: none is
 // let in by a key whose end was answered before the call began. With QL_PROMISES=1 it is done 200
 // times under 64 clients.

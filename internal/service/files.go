@@ -12,6 +12,8 @@ import (
 	"ql/internal/account/scope"
 	"ql/internal/engine"
 	"ql/internal/fault"
+	"ql/internal/principal"
+	"ql/internal/site"
 	"ql/internal/wire"
 	"ql/lang/form"
 	"ql/lang/value"
@@ -75,8 +77,24 @@ type files struct {
 	FileTree
 	account account.ID
 	Meta
+	owner  caller
 	limits account.Limits
 	leave  func()
+}
+
+// mayChange says why a caller may not change files at some paths. Scripts of a site are run, so a
+// named key must be one that may deploy them.
+func (f *files) mayChange(paths ...string) error {
+	if f.owner.By != principal.ByNamedKey || f.owner.Scopes.Has(deploySite.scope) {
+		return nil
+	}
+	for _, path := range paths {
+		top, _, _ := strings.Cut(strings.TrimLeft(path, "/"), "/")
+		if strings.EqualFold("/"+top, site.Root) { // as the names of files are compared
+			return scopeMissing(&f.owner.Principal, deploySite.scope.String()+" below "+site.Root)
+		}
+	}
+	return nil
 }
 
 // openFiles lets a caller to the files of the account that its password
@@ -87,7 +105,7 @@ func (s *Service) openFiles(ctx context.Context, c Caller, p *Credentials) (file
 	if err != nil {
 		return f, err
 	}
-	f.Origin, f.account, f.limits = owner.origin, owner.Account.ID, owner.Account.Limits(s.o.Limits)
+	f.owner, f.Origin, f.account, f.limits = owner, owner.origin, owner.Account.ID, owner.Account.Limits(s.o.Limits)
 	verdict := s.countCall(owner, c, f.limits)
 	f.Rate = &verdict
 	if err := verdict.Err(); err != nil {
@@ -226,6 +244,9 @@ func (s *Service) StoreFile(ctx context.Context, c Caller, p *Credentials, sent 
 		return stored, err
 	}
 	defer f.leave()
+	if err := f.mayChange(sent.Path); err != nil {
+		return stored, err
+	}
 	most := f.limits.FileBytes
 	if most > 0 && sent.Size > most {
 		return stored, fileTooLarge(most)
@@ -282,6 +303,9 @@ func (s *Service) RemoveFile(ctx context.Context, c Caller, p *Credentials, path
 		return f.Meta, err
 	}
 	defer f.leave()
+	if err := f.mayChange(path); err != nil {
+		return f.Meta, err
+	}
 	err = f.Remove(ctx, path, func(tag string, written time.Time) error { return checkCondition(may(tag, written)) })
 	return f.Meta, fileFault(err)
 }
@@ -301,6 +325,9 @@ func (s *Service) ChangeFile(ctx context.Context, c Caller, p *Credentials, path
 		return changed, err
 	}
 	defer f.leave()
+	if err := f.mayChange(path, change.Move, change.Copy); err != nil {
+		return changed, err
+	}
 	check := func(tag string, written time.Time) error { return checkCondition(may(tag, written)) }
 	switch {
 	case change.Move != "":

@@ -130,7 +130,7 @@ func (s *Service) spec(who caller, c Caller, q Query, l vm.Limits) execution.Spe
 		owner = owner && who.MayRun(p.Name) || p.Secrets
 	}
 	if q.Page != nil {
-		owner = q.Page.Site.Settings.Secrets
+		owner = false // whoever may write a file of the site could read the secrets by it
 	}
 	spec := execution.Spec{
 		Request: q.Request, Input: q.Input, Trace: q.Trace, Session: who.Session, Owner: owner, Client: c.Addr, Started: s.o.Clock(), Limits: l,

@@ -22,8 +22,6 @@ const MaxSettings = 32 << 10
 type Settings struct {
 	// Fallback is the file that answers where none else does; "" for none.
 	Fallback string
-	// Secrets lets the pages read the account's secrets.
-	Secrets bool
 	// Records says which views of pages are kept as jobs.
 	Records Records
 
@@ -96,7 +94,7 @@ const (
 	mostHeaderRules = 100
 )
 
-var settingNames = []string{"fallback", "headers", "records", "redirects", "secrets"}
+var settingNames = []string{"fallback", "headers", "records", "redirects"}
 
 // ParseSettings reads the settings of a site. The error says all that is wrong, a line for each.
 func ParseSettings(text []byte) (*Settings, error) {
@@ -137,12 +135,6 @@ func (p *settingsParser) set(name string, v any) {
 			return
 		}
 		p.Fallback = Root + path
-	case "secrets":
-		on, ok := v.(bool)
-		if !ok {
-			p.refuse("secrets: it takes true or false")
-		}
-		p.Secrets = on
 	case "records":
 		text, _ := v.(string)
 		if p.Records = Records(text); p.Records != RecordErrors && p.Records != RecordAll && p.Records != RecordNone {

@@ -10,7 +10,6 @@ import (
 func TestSettings(t *testing.T) {
 	s, err := site.ParseSettings([]byte(`
 fallback = "/app.html"
-secrets = true
 records = "all"
 [redirects]
 "/old" = "/new"
@@ -22,7 +21,7 @@ records = "all"
 "/assets/*" = { X-Two = "3" }
 "/assets/a.css" = { X-Two = "4" }
 `))
-	if err != nil || s.Fallback != "/site/app.html" || !s.Secrets || s.Records != site.RecordAll {
+	if err != nil || s.Fallback != "/site/app.html" || s.Records != site.RecordAll {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	for path, want := range map[string]string{
@@ -41,7 +40,7 @@ records = "all"
 			t.Errorf("%s has %v, want %s", path, got, want)
 		}
 	}
-	if s, err := site.ParseSettings(nil); err != nil || s.Records != site.RecordErrors || s.Secrets || s.Fallback != "" {
+	if s, err := site.ParseSettings(nil); err != nil || s.Records != site.RecordErrors || s.Fallback != "" {
 		t.Errorf("nothing says %+v, %v", s, err)
 	}
 }
@@ -52,7 +51,7 @@ func TestWrongSettings(t *testing.T) {
 		`zzz = 1`:                               "zzz: there is no such setting; there are fallback, headers",
 		`fallback = "x"`:                        "fallback: it takes the path",
 		`fallback = "//evil.example"`:           "fallback: it takes the path",
-		`secrets = "yes"`:                       "secrets: it takes true or false",
+		`secrets = true`:                        "secrets: there is no such setting",
 		`records = "some"`:                      `records: it takes "errors"`,
 		`records = 1`:                           `records: it takes "errors"`,
 		`redirects = 1`:                         "redirects: it takes a table",
