@@ -32,7 +32,9 @@ type Options struct {
 	// Reclaims says that this process is the one that removes dead content.
 	Reclaims bool
 
-	Dev      bool // the node is one person's own
+	Dev bool // the node is one person's own
+	// Mount is a real folder among the files of the development account; nil for none.
+	Mount    *files.Mount
 	Accounts *account.Service
 	Shares   *shares.Shares
 	Sessions *sessions.Manager
@@ -75,7 +77,7 @@ func (p *Pool) Open(_ context.Context, a account.Account, l account.Limits, sess
 	h := p.acquire(a.ID)
 	q := quotaOf(l) // all that lasts as long as the run
 	return engine.Resources{
-		Files:     p.tree(h, l),
+		Files:     p.files(h, a, l),
 		Databases: h.databases,
 		Sessions:  p.o.Sessions.For(a.ID, session).WithBounds(sessions.Bounds{Bytes: l.SessionBytes, Keys: l.SessionKeys, Sessions: l.Sessions}),
 		Secrets:   secrets{p.o.Accounts, a.ID},
@@ -96,6 +98,23 @@ func (p *Pool) Tree(id account.ID, l account.Limits) (tree *files.Tree, release 
 func (p *Pool) tree(h *handle, l account.Limits) *files.Tree {
 	h.storage.setLimits(l.StorageBytes, l.Databases)
 	return p.o.Trees.For(h.account, files.Quota{Bytes: l.StorageBytes, File: l.FileBytes, Nodes: int64(l.Files), Storage: h.storage})
+}
+
+// files are what the scripts of an account have for files.
+func (p *Pool) files(h *handle, a account.Account, l account.Limits) engine.Files {
+	tree := p.tree(h, l)
+	if m := p.MountOf(a); m != nil {
+		return m.Over(tree)
+	}
+	return tree
+}
+
+// MountOf returns the real folder among the files of an account; nil for none.
+func (p *Pool) MountOf(a account.Account) *files.Mount {
+	if !isDevelopment(a) {
+		return nil
+	}
+	return p.o.Mount
 }
 
 // Links returns an account's links, for its owner.
