@@ -16,8 +16,11 @@ import (
 )
 
 // SiteFault is a mistake in a file of a site. Visitors are told the reference alone, by which
-// the owner finds the job that says what is wrong.
-type SiteFault struct{ Reference string }
+// the owner finds the job that says what is wrong; Mistake is for a developer.
+type SiteFault struct {
+	Reference string
+	Mistake   wire.Error
+}
 
 // Error implements error.
 func (f *SiteFault) Error() string { return "a file of the site has a mistake: " + f.Reference }
@@ -104,7 +107,7 @@ func (s *Service) recordSiteFault(ctx context.Context, a account.ID, mistake wir
 	}, job.Failed, now, job.Progress{}, mistake.AppendJSON(nil))
 	r.Call.Name = mistake.File
 	s.record(ctx, r)
-	return &SiteFault{Reference: JobReference(id.String())}
+	return &SiteFault{Reference: JobReference(id.String()), Mistake: mistake}
 }
 
 // JobReference is by what people name a job who are not to open it: the beginning of its id, which

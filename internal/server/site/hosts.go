@@ -20,6 +20,15 @@ type Hosts struct {
 	Local bool
 	// Paths says when there are sites at Domain itself too, at /~username/.
 	Paths Paths
+	// Only is the account whose site alone there is, at every name and address of this machine; ""
+	// for all. A page elsewhere that has its own name lead here is none of them.
+	Only string
+}
+
+// Knows tells whether a host is one of the only site.
+func (h Hosts) Knows(host string) bool {
+	at, _, err := hostname.ParseHostPort(host)
+	return err == nil && (at.Name == "localhost" || at.Addr.IsValid() || at.Name == h.Only+"."+h.Domain)
 }
 
 // Paths says when there are sites at /~username/. All of them are of one origin there, and a page of
@@ -64,6 +73,12 @@ func (h Hosts) find(r *http.Request) (p place, err error) {
 		return p, service.ErrNoSite()
 	}
 	path := r.URL.EscapedPath()
+	if h.Only != "" {
+		if !h.Knows(r.Host) {
+			return p, service.ErrNoSite()
+		}
+		return place{site: service.SiteAddress{Username: h.Only}, host: host.String(), prefix: "/", path: strings.TrimPrefix(path, "/")}, nil
+	}
 	isLocal := h.Local && (host.Name == "localhost" || host.Addr.IsLoopback())
 	if host.Name != h.Domain && !isLocal {
 		site, ok := h.siteAt(host)

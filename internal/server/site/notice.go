@@ -20,14 +20,18 @@ type notice struct {
 	Title, Words string
 	Reference    string // by which the owner finds what went wrong, or ""
 	Nonce        string
+	Mistake      *mistake // what a developer is told; nil for visitors
 }
 
-// write sets the headers of the notice and returns its body.
-func (n notice) write(h http.Header, s wire.HeaderOptions) []byte {
+// write sets the headers of a notice and returns its body.
+func (c codec) write(h http.Header, s wire.HeaderOptions, n notice) []byte {
 	n.Nonce = wire.NewNonce()
 	var b bytes.Buffer
 	_ = pageTemplate.Execute(&b, n) // of texts, into memory
 	wire.SetSiteNotice(h, s, n.Nonce)
+	if c.Develops {
+		h.Set("Content-Security-Policy", h.Get("Content-Security-Policy")+"; script-src 'self'; connect-src 'self'")
+	}
 	return b.Bytes()
 }
 
@@ -59,6 +63,6 @@ func noticeOf(r *service.Refusal) notice {
 }
 
 // encodeError writes a refusal.
-func encodeError(h http.Header, s wire.HeaderOptions, r *service.Refusal) []byte {
-	return noticeOf(r).write(h, s)
+func (c codec) encodeError(h http.Header, s wire.HeaderOptions, r *service.Refusal) []byte {
+	return c.write(h, s, noticeOf(r))
 }

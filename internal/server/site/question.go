@@ -123,7 +123,7 @@ func (v *visit) ask(a *service.Answer, f *formpage.Inside, status int) (server.R
 	form, err := v.formHTML(f)
 	var mistake *service.SiteFault
 	if errors.As(err, &mistake) {
-		return v.failed(mistake.Reference), nil
+		return v.failed(mistake), nil
 	}
 	if err != nil {
 		return reply, err
@@ -266,14 +266,14 @@ var changed = notice{Title: "This page has changed", Words: "It was changed sinc
 // beginAnew runs a page again that cannot go on, and shows what was filled in.
 func (v *visit) beginAnew(stale *service.StalePage, sent *formpage.Sent) (server.Response, error) {
 	if !stale.IsSafe {
-		return server.Response{Status: http.StatusConflict, Meta: v.site.Meta, Body: changed.write(v.header, v.r.Setting(""))}, nil
+		return server.Response{Status: http.StatusConflict, Meta: v.site.Meta, Body: v.write(changed)}, nil
 	}
 	a, err := v.Service.Query(v.r.Context(), v.r.Caller, stale.Query)
 	if err != nil {
 		return server.Response{Meta: a.Meta}, err
 	}
 	if a.Question == nil {
-		return v.encode(&exchange.Request{}, &a, 0)
+		return v.encode(&exchange.Request{}, &a, stale.Query.Page.Target, 0)
 	}
 	f, err := formpage.NewInside(v.r, a.Question.PromptPage, v.prefix+answerPath+a.Question.Token, a.Question.Carried)
 	if err != nil {
@@ -307,10 +307,9 @@ func (v *visit) showRun(token string) (server.Response, error) {
 	if err != nil {
 		return reply, err
 	}
-	s := v.r.Setting("")
 	switch {
 	case p.Working:
-		reply.Body = working.write(v.header, s)
+		reply.Body = v.write(working)
 		v.header.Set("Refresh", workingRefresh)
 	case p.Question != nil:
 		return v.askIn(&p.Answer)
@@ -320,11 +319,11 @@ func (v *visit) showRun(token string) (server.Response, error) {
 		}
 	case p.State == job.Failed:
 		reply.Status = exchange.FailedStatus(&p.Answer)
-		reply.Body = failure(&p.Answer, reply.Status).write(v.header, s)
+		reply.Body = v.write(v.failure(&exchange.Request{}, &p.Answer, "", reply.Status))
 	case p.State == job.Expired:
-		reply.Status, reply.Body = http.StatusGone, expired.write(v.header, s)
+		reply.Status, reply.Body = http.StatusGone, v.write(expired)
 	case p.State == job.Cancelled:
-		reply.Status, reply.Body = http.StatusGone, withdrawn.write(v.header, s)
+		reply.Status, reply.Body = http.StatusGone, v.write(withdrawn)
 	default:
 		return v.encodeOutput(&exchange.Request{}, &p.Answer, reply, 0)
 	}
@@ -337,11 +336,10 @@ func (v *visit) wait(reply *server.Response) error {
 	if err != nil {
 		return err
 	}
-	s := v.r.Setting("")
 	if own == nil {
-		reply.Body = waiting.write(v.header, s)
+		reply.Body = v.write(waiting)
 	} else {
-		wire.SetSitePage(v.header, s, false)
+		wire.SetSitePage(v.header, v.r.Setting(""), false)
 		reply.Body = own
 	}
 	v.header.Set("Refresh", waitingRefresh)

@@ -29,6 +29,9 @@ import (
 type Options struct {
 	Service *service.Service
 	Hosts   Hosts
+	// Develops says that whoever visits has written the site: they are told why a page failed, and
+	// pages of the service's own may load themselves again.
+	Develops bool
 }
 
 // Routes returns the route of all sites.
@@ -36,7 +39,7 @@ func Routes(o Options) []server.Route {
 	c := codec{o, new(packed)}
 	return []server.Route{{
 		Method: server.AnyMethod, Path: "{path}", Accepts: principal.Set{principal.ByNobody},
-		Timeout: o.Service.LongestCall(), Serve: c.serve, EncodeError: encodeError,
+		Timeout: o.Service.LongestCall(), Serve: c.serve, EncodeError: c.encodeError,
 	}}
 }
 
@@ -82,7 +85,7 @@ func (c codec) serve(h http.Header, r *server.Request) (server.Response, error) 
 	v.site, err = c.Service.OpenSite(r.Context(), r.Caller, v.place.site)
 	var mistake *service.SiteFault
 	if errors.As(err, &mistake) {
-		return v.failed(mistake.Reference), nil
+		return v.failed(mistake), nil
 	}
 	if err != nil {
 		return server.Response{Meta: v.site.Meta}, err
@@ -126,11 +129,17 @@ func (v *visit) redirect(location string) server.Response {
 }
 
 // failed answers that the site has failed, and by what its owner finds why.
-func (v *visit) failed(reference string) server.Response {
+func (v *visit) failed(mistake *service.SiteFault) server.Response {
 	n := notices[http.StatusInternalServerError]
-	n.Reference = reference
-	return server.Response{Status: http.StatusInternalServerError, Meta: v.site.Meta, Body: n.write(v.header, v.r.Setting(""))}
+	n.Reference = mistake.Reference
+	if v.Develops {
+		n = v.mistake(&mistake.Mistake, mistake.Mistake.File, n.Reference)
+	}
+	return server.Response{Status: http.StatusInternalServerError, Meta: v.site.Meta, Body: v.write(n)}
 }
+
+// write sets the headers of a notice and returns its body.
+func (v *visit) write(n notice) []byte { return v.codec.write(v.header, v.r.Setting(""), n) }
 
 // answer answers with the file that is meant, or where the site's own rules lead.
 func (v *visit) answer() (server.Response, error) {
@@ -278,12 +287,12 @@ func (v *visit) run(target site.Target, status int) (server.Response, error) {
 	})
 	var mistake *service.SiteFault
 	if errors.As(err, &mistake) {
-		return v.failed(mistake.Reference), nil
+		return v.failed(mistake), nil
 	}
 	if err != nil {
 		return server.Response{Meta: answer.Meta}, err
 	}
-	return v.encode(q, &answer, status)
+	return v.encode(q, &answer, target, status)
 }
 
 // entries are what !REQUEST holds of the address.
@@ -296,13 +305,13 @@ func (v *visit) entries(target site.Target) []wire.Pair {
 }
 
 // encode makes the answer of a page.
-func (v *visit) encode(q *exchange.Request, a *service.Answer, status int) (server.Response, error) {
+func (v *visit) encode(q *exchange.Request, a *service.Answer, target site.Target, status int) (server.Response, error) {
 	s := v.r.Setting("")
 	reply := server.Response{Status: a.Status, Meta: a.Meta, RetryAfter: a.RetryAfter}
 	switch {
 	case a.Err != nil:
 		reply.Status = exchange.FailedStatus(a)
-		reply.Body = failure(a, reply.Status).write(v.header, s)
+		reply.Body = v.write(v.failure(q, a, target.Path, reply.Status))
 	case a.Question != nil:
 		return v.askIn(a)
 	case a.Status == http.StatusAccepted: // it is stored: loaded again it is not to be run again
@@ -326,6 +335,17 @@ func (v *visit) counted(reply server.Response, a *service.Answer) server.Respons
 		}
 	}
 	return reply
+}
+
+// failure is what is shown of a page that failed, whose script is at a path, or "" where that is not
+// known any more.
+func (v *visit) failure(q *exchange.Request, a *service.Answer, page string, status int) notice {
+	n := failure(a, status)
+	if v.Develops && status >= http.StatusInternalServerError {
+		n = v.mistake(a.Err, page, n.Reference)
+		n.Mistake.addRun(q, a)
+	}
+	return n
 }
 
 // failure is what visitors see of a page that failed.
