@@ -75,7 +75,7 @@ func TestGeneratedClients(t *testing.T) {
 			if out, err := download.CombinedOutput(); err != nil {
 				t.Skipf("NOT CHECKED: %v: %v\n%s", client.download, err, out)
 			}
-			service, address, err := startService(t.TempDir(), os.Getenv("PATH"), []string{"--dev"})
+			service, address, err := startService(t.TempDir(), os.Getenv("PATH"), "serve", []string{"--dev"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -51,12 +51,16 @@ func (r *registry) take(folder string) *process {
 // service implements the command of that name.
 func service(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
-		ts.Fatalf("usage: service start [flags] | service stop")
+		ts.Fatalf("usage: service start [flags] | service dev FOLDER [flags] | service stop")
 	}
 	folder := ts.MkAbs(".")
 	switch args[0] {
-	case "start":
-		p, address, err := startService(folder, ts.Getenv("PATH"), args[1:])
+	case "start", "dev":
+		command := "serve"
+		if args[0] == "dev" {
+			command = "dev"
+		}
+		p, address, err := startService(folder, ts.Getenv("PATH"), command, args[1:])
 		ts.Check(err)
 		services.put(folder, p)
 		ts.Defer(func() {
@@ -77,7 +81,7 @@ func service(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(p.command.Wait())
 		ts.Check(os.WriteFile(ts.MkAbs("service.out"), p.said.Bytes(), 0o600))
 	default:
-		ts.Fatalf("service knows start and stop, not %s", args[0])
+		ts.Fatalf("service knows start, dev and stop, not %s", args[0])
 	}
 }
 
@@ -95,9 +99,9 @@ func keep(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], found[1])
 }
 
-// startService starts ql serve and returns when it has told its address.
-func startService(folder, path string, flags []string) (*process, string, error) {
-	command := exec.CommandContext(context.Background(), "ql", append([]string{"serve", "--listen", "127.0.0.1:0"}, flags...)...)
+// startService starts ql serve, or ql dev, and returns when it has told its address.
+func startService(folder, path, name string, flags []string) (*process, string, error) {
+	command := exec.CommandContext(context.Background(), "ql", append([]string{name, "--listen", "127.0.0.1:0"}, flags...)...)
 	command.Dir, command.Env = folder, []string{"PATH=" + path}
 	for _, dir := range filepath.SplitList(path) {
 		if name := filepath.Join(dir, "ql"); isFile(name) {
@@ -123,11 +127,11 @@ func startService(folder, path string, flags []string) (*process, string, error)
 	line, err := p.out.ReadString('\n')
 	said.WriteString(line)
 	if err != nil {
-		return nil, "", fmt.Errorf("ql serve said %q: %w", line, command.Wait())
+		return nil, "", fmt.Errorf("ql %s said %q: %w", name, line, command.Wait())
 	}
 	address, ok := strings.CutPrefix(strings.TrimSpace(line), "serving ")
 	if !ok {
-		return nil, "", fmt.Errorf("ql serve said %q", line)
+		return nil, "", fmt.Errorf("ql %s said %q", name, line)
 	}
 	return p, address, nil
 }

@@ -37,6 +37,10 @@ type Options struct {
 	// Cores is how many scripts compute at once; where left out, as many as Go
 	// has processors.
 	Cores int
+	// SiteFolder is a real folder that is the site of the development account, the only one that
+	// there is, with pages that load themselves again; "" for none. HiddenFolder is the name of a
+	// folder in it that is no part of the site.
+	SiteFolder, HiddenFolder string
 }
 
 // App is a whole service.
@@ -121,6 +125,9 @@ func (a *App) Start(ctx context.Context) (err error) {
 		a.sites.Start(a.parts.guard, a.failed)
 	}
 	a.closes("server", a.stopServers)
+	if live := a.parts.live; live != nil { // before the server, which waits for those who listen
+		a.closes("live reload", func(context.Context) error { live.Close(); return nil })
+	}
 	a.main.Start(a.parts.guard, a.failed)
 	if !a.settings.Loopback() && !strings.HasPrefix(a.url, "https://") {
 		a.o.Log.Warn("callers on other machines send passwords and keys unencrypted: set up TLS, or set base-url to the https address of a proxy")

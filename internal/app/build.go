@@ -36,6 +36,7 @@ import (
 	"ql/internal/server/formapi"
 	"ql/internal/server/formpage"
 	"ql/internal/server/jsonapi"
+	"ql/internal/server/livereload"
 	"ql/internal/server/openapi"
 	"ql/internal/server/runapi"
 	"ql/internal/service"
@@ -79,6 +80,8 @@ type parts struct {
 	observer     *observe.Observer
 	handouts     *admit.TransferLimiter // files on their way to visitors of sites
 	siteHandler  http.Handler           // nil where there are no sites
+	mount        *files.Mount           // the real folder of a site; nil for none
+	live         *livereload.Live       // likewise
 }
 
 // mostListeners is how many wait for changes of jobs on a node at once, each counted
@@ -276,7 +279,11 @@ func (a *App) openResources(ctx context.Context) error {
 	p.tally = usage.NewTally(p.store.Usage, time.Now)
 	p.shares = resource.NewShares(p.store.Shares, trees, cmp.Or(a.settings.FileURL, a.url), time.Now)
 	fetcher := resource.NewFetcher(resource.FetcherOptions{Policy: a.egress(), Plans: a.settings.Plans, Dev: a.settings.Dev, Done: p.metrics.ObserveFetch})
+	if err := a.openSiteFolder(); err != nil {
+		return err
+	}
 	p.resources = resource.New(resource.Options{
+		Mount:  p.mount,
 		Folder: filepath.Join(a.settings.Data, sqlite.AccountFolder), Usage: p.store.Files, Trees: trees, Reclaims: true,
 		Dev: a.settings.Dev, Accounts: p.accounts, Shares: p.shares, Sessions: sessions.New(p.store.Sessions, sessions.Options{}), Fetcher: fetcher, Tally: p.tally,
 	})

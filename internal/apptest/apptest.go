@@ -57,9 +57,17 @@ func Boot(t testing.TB, change ...func(*config.Settings)) *Service {
 // Start is Boot with settings that are ready, on a node of about 2.5 GiB.
 func Start(t testing.TB, s config.Settings) *Service {
 	t.Helper()
+	return StartWith(t, s, app.Options{})
+}
+
+// StartWith is Start with options, of which those of the node are filled in.
+func StartWith(t testing.TB, s config.Settings, o app.Options) *Service {
+	t.Helper()
 	b := &Service{Settings: s, Log: &Log{}, t: t}
 	before := goleak.IgnoreCurrent()
-	b.App = app.New(s, app.Options{Memory: 768 << 20, CallMemory: 480 << 20, Log: slog.New(slog.NewJSONHandler(b.Log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	o.Memory, o.CallMemory = 768<<20, 480<<20
+	o.Log = slog.New(slog.NewJSONHandler(b.Log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	b.App = app.New(s, o)
 	if err := b.App.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

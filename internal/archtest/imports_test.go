@@ -158,6 +158,7 @@ var layers = []layer{
 	{pkg: "internal/server/jsonapi", imports: []string{"internal/fault", "internal/job", "internal/principal", "internal/redacted", "internal/server", "internal/service", "internal/wire"}},
 	{pkg: "internal/server/exchange", imports: []string{"internal/fault", "internal/server", "internal/service", "internal/wire"}},
 	{pkg: "internal/server/runapi", imports: []string{"internal/account", "internal/fault", "internal/job", "internal/principal", "internal/server", "internal/server/exchange", "internal/service", "internal/wire"}},
+	{pkg: "internal/server/livereload", imports: []string{"internal/guard"}},
 	{pkg: "internal/server/site", imports: []string{"internal/account/names", "internal/fault", "internal/hostname", "internal/job", "internal/principal", "internal/server", "internal/server/exchange", "internal/server/formpage", "internal/service", "internal/site", "internal/wire"}},
 	{
 		pkg:     "internal/backup",
@@ -178,11 +179,12 @@ var layers = []layer{
 			"internal/admit", "internal/auth", "internal/password", "internal/platform", "internal/record", "internal/store", "internal/telemetry", "internal/tlscert", "internal/upkeep", "internal/webhook", "internal/worker", "lang",
 		},
 	},
+	{pkg: "internal/app/tree", imports: []string{"internal/engine", "internal/resource/files", "internal/resource/files/deployed", "internal/server/livereload", "internal/service", "internal/site", "internal/wire"}},
 	// It alone names concrete types, so it imports nearly everything.
 	{
 		pkg: "internal/app",
 		imports: []string{
-			"internal/account", "internal/account/seal", "internal/account/usage", "internal/admit", "internal/auth", "internal/backup", "internal/config", "internal/domainproof", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/hostname", "internal/job", "internal/listen",
+			"internal/account", "internal/account/seal", "internal/account/usage", "internal/admit", "internal/app/tree", "internal/auth", "internal/backup", "internal/config", "internal/domainproof", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/hostname", "internal/job", "internal/listen",
 			"internal/network", "internal/observe", "internal/password", "internal/platform", "internal/record", "internal/resource", "internal/resource/*", "internal/resource/databases/owned", "internal/resource/files/deployed", "internal/resource/shares/owned", "internal/server", "internal/server/*", "internal/service",
 			"internal/store", "internal/store/blob/dir", "internal/store/sqlite", "internal/telemetry", "internal/tlscert", "internal/upkeep", "internal/webhook", "internal/wire", "internal/worker",
 			"lang", "lang/value",

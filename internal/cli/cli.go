@@ -41,6 +41,7 @@ type commands struct {
 	Fmt       fmtCommand       `cmd:"" help:"Write scripts in the one written form."`
 	LSP       lspCommand       `cmd:"" name:"lsp" help:"Serve the language to editors, over standard input and output."`
 	Serve     serveCommand     `cmd:"" help:"Serve scripts over HTTP."`
+	Dev       devCommand       `cmd:"" help:"Serve a folder as a site while you write it."`
 	Account   accountCommand   `cmd:"" help:"Make and manage accounts."`
 	Script    scriptCommand    `cmd:"" help:"Publish scripts, to be called by their names."`
 	Key       keyCommand       `cmd:"" help:"Make, list and revoke accounts' named keys."`

@@ -29,16 +29,22 @@ func (k *serveCommand) Run(c *console) error {
 	if err != nil {
 		return err
 	}
-	version, _ := buildVersion()
-	log := telemetry.NewLog(c.err, telemetry.LogOptions{Level: s.LogLevel, JSON: s.LogFormat == config.LogJSON})
+	return c.serve(s, app.Options{AcceptDamage: k.AcceptDamage}, c.welcome)
+}
+
+// serve runs a service until it is asked to end. Of the options it fills in what the machine says.
+func (c *console) serve(s config.Settings, o app.Options, welcome func(*config.Settings, *app.App) error) error {
+	o.Version, _ = buildVersion()
+	o.Log = telemetry.NewLog(c.err, telemetry.LogOptions{Level: s.LogLevel, JSON: s.LogFormat == config.LogJSON})
 	ballast := platform.Ballast()
 	defer runtime.KeepAlive(ballast)
-	scripts, calls := platform.LimitMemory()
-	service := app.New(s, app.Options{Log: log, Version: version, Memory: scripts, CallMemory: calls, Cores: platform.SpareProcessors(), AcceptDamage: k.AcceptDamage})
+	o.Memory, o.CallMemory = platform.LimitMemory()
+	o.Cores = platform.SpareProcessors()
+	service := app.New(s, o)
 	if err := service.Start(c.ctx); err != nil {
 		return err
 	}
-	if err := c.welcome(&s, service); err != nil {
+	if err := welcome(&s, service); err != nil {
 		return stopped(err, service)
 	}
 	select {
