@@ -28,6 +28,7 @@ const published = `
 413 too_large
 415 unsupported_media_type
 416 range_not_satisfiable
+421 misdirected_request
 422 syntax_error script_failed division_by_zero invalid_path sql_error address_not_allowed invalid_url
 422 limit_exceeded invalid_fields wrong_reply domain_not_proven idempotency_mismatch
 429 rate_limited quota_exceeded
