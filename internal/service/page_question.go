@@ -89,7 +89,7 @@ func (k *syncRun) carry(ctx context.Context, run *engine.Run, out engine.Outcome
 		return nil, err
 	}
 	q := &PageQuestion{
-		PromptPage: k.query.Page.Site.openPrompt(job.Prompt{ID: p.ID, Kind: p.Kind, Message: p.Message, Expires: p.Expires, Schema: page.Schema}),
+		PromptPage: k.query.Page.Site.openPrompt(job.Prompt{ID: p.ID, Kind: p.Kind, Message: p.Message, Expires: page.Expires, Schema: page.Schema}),
 		Token:      k.sealToken(k.Account.ID, pageToken{k.ID, page.Visitor, countFiles(p.Form), p.ID}),
 	}
 	if q.Carried, err = k.sealCarried(k.Account.ID, page); err != nil || q.Carried == "" {
