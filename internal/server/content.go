@@ -98,7 +98,7 @@ func copyPart(ctx context.Context, w io.Writer, content io.ReadSeeker, p wire.By
 			return err
 		}
 		if _, broken := w.Write(buffer[:n]); broken != nil || ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // nobody is left to tell
 		}
 		at += int64(n)
 	}

@@ -303,7 +303,7 @@ func (d *Dir) stat(at string) (engine.FileInfo, error) {
 		return engine.FileInfo{Path: top, Folder: true}, nil
 	}
 	if d.refuseName(at) != nil {
-		return engine.FileInfo{}, nil
+		return engine.FileInfo{}, nil //nolint:nilerr // such a name is nothing's
 	}
 	info, err := d.find(at)
 	var known *value.Error
