@@ -53,7 +53,7 @@ func NewServer(l net.Listener, o Options) *Server {
 	}
 	s.http = &http.Server{
 		Handler:           http.HandlerFunc(counted),
-		TLSConfig:         o.TLS,
+		TLSConfig:         o.TLS.Clone(), // which net/http changes, and several servers may be given one
 		ReadHeaderTimeout: o.ReadHeaderTimeout,
 		ReadTimeout:       o.ReadTimeout,
 		IdleTimeout:       o.IdleTimeout,
