@@ -104,6 +104,35 @@ func testQueueFiles(t *testing.T, s Stores) {
 	swept("the account deleted", 0)
 }
 
+// testQueueFilesOfSites: what only a release of a site has is held too, and stays when the release goes.
+func testQueueFilesOfSites(t *testing.T, s Stores) {
+	all, blobs, folder, c := trees(t, s)
+	ada := create(t, s.Accounts, person("ada"))
+	f, ctx := all.For(ada.ID, files.Quota{}), t.Context()
+	const path = "/site/a.csv"
+	deploy := func(n byte) {
+		t.Helper()
+		_, _, err := deploySite(ctx, f, map[string][]byte{"a.csv": noise(heldSize, n)}, files.Deployment{})
+		must(t, err)
+	}
+	deploy(1)
+	one := reference(t, f, path)
+	deploy(2)
+	first := running(t, s, ada.ID, 1)
+	must(t, s.Queue.Suspend(ctx, first, reading(0, one)))
+	for n := range files.MaxReleases + 1 {
+		deploy(byte(n + 3))
+	}
+	for range 2 {
+		_, err := blobs.Sweep(ctx, s.Files, c.time(), 24*time.Hour)
+		must(t, err)
+		c.now = c.now.Add(25 * time.Hour)
+	}
+	if n := blobCount(t, folder); n != files.MaxReleases+1 {
+		t.Errorf("%d blobs are left, want those of the releases and the one that the job holds", n)
+	}
+}
+
 // testQueueFilesRoom: what links and jobs hold of an account's files has a bound.
 func testQueueFilesRoom(t *testing.T, s Stores) {
 	all, _, _, _ := trees(t, s)

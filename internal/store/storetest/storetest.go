@@ -152,6 +152,7 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"queue/held":                testQueueHeld,
 		"queue/files":               testQueueFiles,
 		"queue/files room":          testQueueFilesRoom,
+		"queue/files of sites":      testQueueFilesOfSites,
 		"queue/stopping":            testQueueStopping,
 		"queue/postpone":            testQueuePostpone,
 		"queue/restart":             testQueueRestart,
