@@ -2,9 +2,7 @@ package jsonapi
 
 import (
 	"net/http"
-	"strconv"
 
-	"ql/internal/fault"
 	"ql/internal/principal"
 	"ql/internal/server"
 	"ql/internal/service"
@@ -191,11 +189,9 @@ func (c codec) log(h http.Header, r *server.Request) (server.Response, error) {
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
-	limit := usualPage
-	if values.Has("limit") {
-		if limit, err = strconv.Atoi(values.Get("limit")); err != nil || limit < 1 || limit > largestPage {
-			return server.RejectBeforeAuth(fault.Invalid("limit", "is no number of entries: 1 to %d fits", largestPage))
-		}
+	limit, err := pageLimit(values, "entries", largestPage)
+	if err != nil {
+		return server.RejectBeforeAuth(err)
 	}
 	l, err := c.service.Log(r.Context(), r.Caller, p, values.Get("before"), limit)
 	return shown(h, r, l.Meta, err, func() []byte { return wire.AppendLog(nil, l.Entries, l.Next) })

@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"strconv"
 
 	"ql/internal/fault"
 	"ql/internal/server"
@@ -39,13 +38,8 @@ func pageOf(r *server.Request, what string) (after string, limit int, err error)
 	if err != nil {
 		return "", 0, err
 	}
-	limit = usualPage
-	if values.Has("limit") {
-		if limit, err = strconv.Atoi(values.Get("limit")); err != nil || limit < 1 || limit > largestPage {
-			return "", 0, fault.Invalid("limit", "is no number of %s: 1 to %d fits", what, largestPage)
-		}
-	}
-	return values.Get("after"), limit, nil
+	limit, err = pageLimit(values, what, largestPage)
+	return values.Get("after"), limit, err
 }
 
 func (c codec) databases(h http.Header, r *server.Request) (server.Response, error) {

@@ -4,19 +4,12 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"ql/internal/fault"
 	"ql/internal/server"
 	"ql/internal/service"
 	"ql/internal/wire"
-)
-
-// The number of jobs on a page of a listing.
-const (
-	usualPage   = 50
-	largestPage = 500
 )
 
 func (c codec) jobs(h http.Header, r *server.Request) (server.Response, error) {
@@ -30,7 +23,7 @@ func (c codec) jobs(h http.Header, r *server.Request) (server.Response, error) {
 	}
 	list := service.JobQuery{
 		Status: cmp.Or(values.Get("state"), values.Get("status")), Text: values.Get("q"), Error: values.Get("error"), Convention: values.Get("convention"),
-		Limit: usualPage, Before: values.Get("before"),
+		Before: values.Get("before"),
 	}
 	if values.Has("state") && values.Has("status") {
 		return server.RejectBeforeAuth(fault.Invalid("status", "stands beside state, which is the same: one of the two fits"))
@@ -41,10 +34,8 @@ func (c codec) jobs(h http.Header, r *server.Request) (server.Response, error) {
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
-	if values.Has("limit") {
-		if list.Limit, err = strconv.Atoi(values.Get("limit")); err != nil || list.Limit < 1 || list.Limit > largestPage {
-			return server.RejectBeforeAuth(fault.Invalid("limit", "is no number of jobs: 1 to %d fits", largestPage))
-		}
+	if list.Limit, err = pageLimit(values, "jobs", largestPage); err != nil {
+		return server.RejectBeforeAuth(err)
 	}
 	listing, err := c.service.Jobs(r.Context(), r.Caller, p, list)
 	if err != nil {

@@ -41,6 +41,24 @@ func fitting(known []string) string {
 	}
 }
 
+// How many entries a page of a listing has, where the address does not say, and at most.
+const (
+	usualPage   = 50
+	largestPage = 500
+)
+
+// pageLimit reads how many of something a page of a listing has.
+func pageLimit(values url.Values, what string, most int) (int, error) {
+	if !values.Has("limit") {
+		return usualPage, nil
+	}
+	n, err := strconv.Atoi(values.Get("limit"))
+	if err != nil || n < 1 || n > most {
+		return 0, fault.Invalid("limit", "is no number of %s: 1 to %d fits", what, most)
+	}
+	return n, nil
+}
+
 const (
 	// longestWait is how long a caller may wait for a job at once.
 	longestWait = 60 * time.Second

@@ -2,10 +2,7 @@ package jsonapi
 
 import (
 	"net/http"
-	"net/url"
-	"strconv"
 
-	"ql/internal/fault"
 	"ql/internal/server"
 	"ql/internal/service"
 	"ql/internal/wire"
@@ -37,7 +34,7 @@ func (c codec) questions(h http.Header, r *server.Request) (server.Response, err
 		return server.RejectBeforeAuth(err)
 	}
 	q := service.QuestionQuery{To: values.Get("to"), State: values.Get("state"), Before: values.Get("before")}
-	if q.Limit, err = questionLimit(values); err != nil {
+	if q.Limit, err = pageLimit(values, "questions", largestQuestions); err != nil {
 		return server.RejectBeforeAuth(err)
 	}
 	listing, err := c.service.Questions(r.Context(), r.Caller, p, q)
@@ -46,18 +43,6 @@ func (c codec) questions(h http.Header, r *server.Request) (server.Response, err
 	}
 	wire.SetJSON(h, r.Setting(listing.Origin))
 	return server.Response{Status: http.StatusOK, Body: wire.AppendQuestions(nil, listing.Questions, listing.Next), Meta: listing.Meta}, nil
-}
-
-// questionLimit reads how many questions, or answers to them, a page has.
-func questionLimit(values url.Values) (int, error) {
-	if !values.Has("limit") {
-		return usualPage, nil
-	}
-	n, err := strconv.Atoi(values.Get("limit"))
-	if err != nil || n < 1 || n > largestQuestions {
-		return 0, fault.Invalid("limit", "is no number of questions: 1 to %d fits", largestQuestions)
-	}
-	return n, nil
 }
 
 func (c codec) answers(h http.Header, r *server.Request) (server.Response, error) {
@@ -69,7 +54,7 @@ func (c codec) answers(h http.Header, r *server.Request) (server.Response, error
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
-	limit, err := questionLimit(values)
+	limit, err := pageLimit(values, "questions", largestQuestions)
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}

@@ -2,9 +2,7 @@ package jsonapi
 
 import (
 	"net/http"
-	"strconv"
 
-	"ql/internal/fault"
 	"ql/internal/server"
 	"ql/internal/wire"
 )
@@ -28,11 +26,9 @@ func (c codec) scripts(h http.Header, r *server.Request) (server.Response, error
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
-	limit := usualPage
-	if values.Has("limit") {
-		if limit, err = strconv.Atoi(values.Get("limit")); err != nil || limit < 1 || limit > largestPage {
-			return server.RejectBeforeAuth(fault.Invalid("limit", "is no number of scripts: 1 to %d fits", largestPage))
-		}
+	limit, err := pageLimit(values, "scripts", largestPage)
+	if err != nil {
+		return server.RejectBeforeAuth(err)
 	}
 	l, err := c.service.Scripts(r.Context(), r.Caller, p, values.Get("after"), limit)
 	if err != nil {

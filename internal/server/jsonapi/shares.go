@@ -2,9 +2,7 @@ package jsonapi
 
 import (
 	"net/http"
-	"strconv"
 
-	"ql/internal/fault"
 	"ql/internal/server"
 	"ql/internal/wire"
 )
@@ -23,11 +21,9 @@ func (c codec) shares(h http.Header, r *server.Request) (server.Response, error)
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
-	limit := usualPage
-	if values.Has("limit") {
-		if limit, err = strconv.Atoi(values.Get("limit")); err != nil || limit < 1 || limit > largestPage {
-			return server.RejectBeforeAuth(fault.Invalid("limit", "is no number of links: 1 to %d fits", largestPage))
-		}
+	limit, err := pageLimit(values, "links", largestPage)
+	if err != nil {
+		return server.RejectBeforeAuth(err)
 	}
 	l, err := c.service.Shares(r.Context(), r.Caller, p, values.Get("before"), limit)
 	if err != nil {

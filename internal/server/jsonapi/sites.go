@@ -3,7 +3,6 @@ package jsonapi
 import (
 	"io"
 	"net/http"
-	"strconv"
 
 	"ql/internal/fault"
 	"ql/internal/server"
@@ -130,11 +129,9 @@ func (c codec) siteReleases(h http.Header, r *server.Request) (server.Response, 
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
-	limit := usualPage
-	if values.Has("limit") {
-		if limit, err = strconv.Atoi(values.Get("limit")); err != nil || limit < 1 || limit > largestPage {
-			return server.RejectBeforeAuth(fault.Invalid("limit", "is no number of releases: 1 to %d fits", largestPage))
-		}
+	limit, err := pageLimit(values, "releases", largestPage)
+	if err != nil {
+		return server.RejectBeforeAuth(err)
 	}
 	l, err := c.service.SiteReleases(r.Context(), r.Caller, p, values.Get("before"), limit)
 	if err != nil {

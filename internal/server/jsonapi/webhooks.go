@@ -2,9 +2,7 @@ package jsonapi
 
 import (
 	"net/http"
-	"strconv"
 
-	"ql/internal/fault"
 	"ql/internal/server"
 	"ql/internal/service"
 	"ql/internal/wire"
@@ -27,11 +25,9 @@ func (c codec) webhooks(h http.Header, r *server.Request) (server.Response, erro
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
-	limit := usualPage
-	if values.Has("limit") {
-		if limit, err = strconv.Atoi(values.Get("limit")); err != nil || limit < 1 || limit > largestPage {
-			return server.RejectBeforeAuth(fault.Invalid("limit", "is no number of webhooks: 1 to %d fits", largestPage))
-		}
+	limit, err := pageLimit(values, "webhooks", largestPage)
+	if err != nil {
+		return server.RejectBeforeAuth(err)
 	}
 	l, err := c.service.Webhooks(r.Context(), r.Caller, p, values.Get("state"), values.Get("before"), limit)
 	if err != nil {
