@@ -172,13 +172,18 @@ func viewBytes(q service.PromptPage) int64 {
 	return int64(len(q.Prompt.Message)) + 32*int64(len(q.Prompt.Schema))
 }
 
-func pageBytes(q service.PromptPage) int64 {
-	return 8*int64(len(q.Prompt.Message)) + 64*int64(len(q.Prompt.Schema))
+func pageBytes(q service.PromptPage, list []field) int64 {
+	const escaped = 5 // bytes of HTML for one, as those of a quotation mark
+	bytes := 8*int64(len(q.Prompt.Message)) + 64*int64(len(q.Prompt.Schema))
+	for i := range list { // each choice has the name of its field
+		bytes += escaped * int64(len(list[i].Name)) * int64(len(list[i].Choices))
+	}
+	return bytes
 }
 
 // ask writes the page of a prompt.
 func ask(h http.Header, r *server.Request, status int, q service.PromptPage, v view) (reply server.Response, err error) {
-	err = r.Compute(pageBytes(q), func(turn func() error) error {
+	err = r.Compute(pageBytes(q, v.Fields), func(turn func() error) error {
 		reply, err = execute(h, r.Setting(""), status, v, turn)
 		return err
 	})

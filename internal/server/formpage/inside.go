@@ -42,7 +42,7 @@ func (f *Inside) Asked() *service.PromptPage { return &f.asked }
 
 // HTML writes the form.
 func (f *Inside) HTML(r *server.Request) (text []byte, err error) {
-	err = r.Compute(pageBytes(f.asked)+int64(len(f.view.Carried)), func(turn func() error) error {
+	err = r.Compute(pageBytes(f.asked, f.view.Fields)+int64(len(f.view.Carried)), func(turn func() error) error {
 		b := pageBuffer{turn: turn}
 		err := templates.ExecuteTemplate(&b, "inside", f.view)
 		text = b.Bytes()
