@@ -99,7 +99,7 @@ func FuzzDecodeCarried(f *testing.F) {
 		}
 		again, err := p.encode()
 		if err != nil {
-			t.Skip("a time that JSON has no form for")
+			return // it has a time that JSON reads and does not write
 		}
 		same, err := decodeCarried(again)
 		if err != nil || !bytes.Equal(same.state, p.state) || !bytes.Equal(same.output, p.output) || !bytes.Equal(same.history, p.history) || same.Job != p.Job || same.Visitor != p.Visitor {
