@@ -191,6 +191,7 @@ var layers = []layer{
 		},
 	},
 	{pkg: "internal/programtest"},
+	{pkg: "internal/server/browsertest", others: []string{"github.com/chromedp/chromedp"}},
 	{pkg: "internal/apptest", imports: []string{"internal/account", "internal/app", "internal/config", "internal/operator"}, others: []string{"go.uber.org/goleak"}},
 	{
 		pkg: "internal/cli",

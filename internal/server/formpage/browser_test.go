@@ -12,13 +12,11 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/emulation"
@@ -27,6 +25,7 @@ import (
 
 	"ql/internal/apptest"
 	"ql/internal/config"
+	"ql/internal/server/browsertest"
 )
 
 // person is somebody in front of a browser, and the service that asks.
@@ -40,25 +39,13 @@ type person struct {
 	console []string // what the browser complained of
 }
 
-// patience is how long a page may take on a slow machine.
-const patience = time.Minute
-
 // newPerson starts a service and a browser.
 func newPerson(t *testing.T, change ...func(*config.Settings)) *person {
 	t.Helper()
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Fatal("Chromium is not installed: the package is called chromium")
-	}
 	p := &person{t: t, service: apptest.Boot(t, change...)}
 	p.url = p.service.URL()
-	// The browser's own sandbox wants more than root in a container has.
-	browser, cancel := chromedp.NewExecAllocator(t.Context(), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Headless, chromedp.DisableGPU, chromedp.NoFirstRun,
-		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("disable-quic", true))
-	t.Cleanup(cancel)
-	p.tab, cancel = chromedp.NewContext(browser)
-	t.Cleanup(cancel)
+	var cancel context.CancelFunc
+	p.tab, cancel = context.WithCancel(browsertest.Open(t))
 	messages := chromedp.Console(p.tab)
 	var listening sync.WaitGroup
 	listening.Go(func() {
@@ -107,28 +94,13 @@ func (p *person) do(expression string) {
 // read returns the text that an expression gives.
 func (p *person) read(expression string) string {
 	p.t.Helper()
-	got, err := chromedp.Run(p.tab, chromedp.Evaluate[string]("String(("+expression+"))"))
-	p.must(err)
-	return got
+	return browsertest.Read(p.t, p.tab, expression)
 }
 
-// until waits until an expression is true. A page that is on its way has none.
+// until waits until an expression is true.
 func (p *person) until(expression string) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.tab, patience)
-	defer cancel()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		if ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("!!("+expression+")")); err == nil && ok {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			p.t.Fatalf("never %s; the page has %s", expression, p.read("document.body.innerText"))
-		}
-	}
+	browsertest.Until(p.t, p.tab, expression)
 }
 
 // scripts says whether the scripts of pages run.

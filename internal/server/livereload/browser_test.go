@@ -6,19 +6,16 @@ package livereload_test
 
 import (
 	"context"
-	"os/exec"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"ql/internal/server/browsertest"
 )
 
 // TestPageRepaints changes files and waits for what a browser shows.
 func TestPageRepaints(t *testing.T) {
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Fatal("Chromium is not installed: the package is called chromium")
-	}
 	s := develop(t, map[string]string{
 		"index.ql":    `INCLUDE "/site/_lib.ql" RENDER "/site/_page.html" USING {text: text()}`,
 		"_lib.ql":     `DEFINE text() RETURN "one" END`,
@@ -28,13 +25,7 @@ func TestPageRepaints(t *testing.T) {
 		"apart.html":  "<h1>apart</h1>",
 		"static.html": "<h1>static</h1>",
 	})
-	// The browser's own sandbox wants more than root in a container has.
-	browser, cancel := chromedp.NewExecAllocator(t.Context(), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Headless, chromedp.DisableGPU, chromedp.NoFirstRun,
-		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("disable-quic", true))
-	defer cancel()
-	tab, cancel := chromedp.NewContext(browser)
-	defer cancel()
+	tab := browsertest.Open(t)
 	see := func(what, condition string) {
 		t.Helper()
 		began := time.Now()

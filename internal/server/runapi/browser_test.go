@@ -14,7 +14,6 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +30,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/apptest"
 	"ql/internal/operator"
+	"ql/internal/server/browsertest"
 	"ql/internal/wire"
 )
 
@@ -65,10 +65,6 @@ if(as=='foreign-fetch')fetch(u,{credentials:'include'}).then(function(r){return 
 // none those of a server that applies whatever a program sets.
 func newStage(t *testing.T, service string) *stage {
 	t.Helper()
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Fatal("Chromium is not installed: the package is called chromium")
-	}
 	s := &stage{t: t}
 	answer := http.Handler(http.HandlerFunc(obey))
 	if service != "" {
@@ -123,13 +119,7 @@ func newStage(t *testing.T, service string) *stage {
 	t.Cleanup(s.elsewhere.Close)
 	s.otherURL = strings.Replace(s.elsewhere.URL, "127.0.0.1", "localhost", 1)
 
-	// The browser's own sandbox wants more than root in a container has.
-	browser, cancel := chromedp.NewExecAllocator(t.Context(), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Headless, chromedp.DisableGPU, chromedp.NoFirstRun,
-		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("disable-quic", true))
-	t.Cleanup(cancel)
-	s.tab, cancel = chromedp.NewContext(browser)
-	t.Cleanup(cancel)
+	s.tab = browsertest.Open(t)
 	s.signIn()
 	return s
 }

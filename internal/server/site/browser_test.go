@@ -6,7 +6,6 @@ package site_test
 
 import (
 	"context"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +16,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/config"
+	"ql/internal/server/browsertest"
 )
 
 // attack tries all that a page may try on another origin, and returns what it got.
@@ -35,17 +35,10 @@ async function attack(other, secret) {
   return got;
 }`
 
-// openBrowser starts a browser, and returns a tab of it.
-func openBrowser(t *testing.T, path string) context.Context {
+// openBrowser starts a browser for as long as a test may take, and returns a tab of it.
+func openBrowser(t *testing.T) context.Context {
 	t.Helper()
-	// The browser's own sandbox wants more than root in a container has.
-	browser, cancel := chromedp.NewExecAllocator(t.Context(), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Headless, chromedp.DisableGPU, chromedp.NoFirstRun,
-		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("disable-quic", true))
-	t.Cleanup(cancel)
-	tab, cancel := chromedp.NewContext(browser)
-	t.Cleanup(cancel)
-	tab, cancel = context.WithTimeout(tab, 2*time.Minute)
+	tab, cancel := context.WithTimeout(browsertest.Open(t), 2*time.Minute)
 	t.Cleanup(cancel)
 	return tab
 }
@@ -53,13 +46,9 @@ func openBrowser(t *testing.T, path string) context.Context {
 // TestQuestionsInBrowser: somebody whose browser runs no scripts goes from question to question,
 // back, and answers nothing twice.
 func TestQuestionsInBrowser(t *testing.T) {
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Fatal("Chromium is not installed: the package is called chromium")
-	}
 	w := boot(t, lift, func(s *config.Settings) { s.SiteHost = "sites.localhost" })
 	w.put("ada", "order.ql", order)
-	tab := openBrowser(t, path)
+	tab := openBrowser(t)
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -69,6 +58,7 @@ func TestQuestionsInBrowser(t *testing.T) {
 	// A page may be loading: what cannot be read then is read again.
 	shows := func(text string) {
 		t.Helper()
+		var err error
 		for body := ""; !strings.Contains(body, text); {
 			if body, err = chromedp.Run(tab, chromedp.Evaluate[string](`document.body ? document.body.innerText : ""`)); tab.Err() != nil {
 				t.Fatalf("the page shows %q, and not %q: %v", body, text, err)
@@ -81,7 +71,7 @@ func TestQuestionsInBrowser(t *testing.T) {
 		must(err)
 	}
 	const send = `document.querySelector("button.main").click()`
-	_, err = chromedp.Call(tab, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	_, err := chromedp.Call(tab, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 	must(err)
 	must(chromedp.Do(tab, chromedp.Navigate(w.SiteURL("ada")+"/order")))
 	shows("What would you like?")
@@ -104,10 +94,6 @@ func TestQuestionsInBrowser(t *testing.T) {
 // browser of somebody who is signed in at both. So that the test can fail, the neighbour's own page
 // tries the same on itself.
 func TestIsolation(t *testing.T) {
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Fatal("Chromium is not installed: the package is called chromium")
-	}
 	w := boot(t, lift, func(s *config.Settings) { s.SiteHost = "sites.localhost" })
 	w.Account("mallory", account.Standard)
 	files := map[string]string{
@@ -127,7 +113,7 @@ func TestIsolation(t *testing.T) {
 	neighbour, hostile := w.SiteURL("ada"), w.SiteURL("mallory")
 	service := strings.Replace(w.URL(), "127.0.0.1", "localhost", 1)
 
-	tab := openBrowser(t, path)
+	tab := openBrowser(t)
 
 	must := func(err error) {
 		t.Helper()
@@ -143,7 +129,7 @@ func TestIsolation(t *testing.T) {
 		return got
 	}
 	must(chromedp.Do(tab, chromedp.Navigate(service+"/openapi.json")))
-	_, err = chromedp.Call(tab, network.SetCookie, network.SetCookieParams{Name: "qldash", Value: "theirs", URL: service + "/", Path: "/"})
+	_, err := chromedp.Call(tab, network.SetCookie, network.SetCookieParams{Name: "qldash", Value: "theirs", URL: service + "/", Path: "/"})
 	must(err)
 	must(chromedp.Do(tab, chromedp.Navigate(neighbour+"/")))
 	_, err = chromedp.Run(tab, chromedp.Evaluate[string](`localStorage.setItem("theirs", "1"); document.cookie = "theirs=1"`))

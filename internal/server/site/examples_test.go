@@ -11,13 +11,14 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+
+	"ql/internal/server/browsertest"
 )
 
 // examples are the sites of examples/sites as their visitors meet them: in a browser that runs no
@@ -58,19 +59,8 @@ func TestExamples(t *testing.T) {
 // browse starts the browser.
 func (e *examples) browse() {
 	e.t.Helper()
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		e.t.Fatal("Chromium is not installed: the package is called chromium")
-	}
-	// The browser's own sandbox wants more than root in a container has.
-	browser, cancel := chromedp.NewExecAllocator(e.t.Context(), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Headless, chromedp.DisableGPU, chromedp.NoFirstRun,
-		chromedp.UserDataDir(e.t.TempDir()), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("disable-quic", true),
-		chromedp.Flag("host-resolver-rules", "MAP *."+domain+" 127.0.0.1"))
-	e.t.Cleanup(cancel)
-	e.tab, cancel = chromedp.NewContext(browser)
-	e.t.Cleanup(cancel)
-	_, err = chromedp.Call(e.tab, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	e.tab = browsertest.Open(e.t, "host-resolver-rules", "MAP *."+domain+" 127.0.0.1")
+	_, err := chromedp.Call(e.tab, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 	e.must(err)
 }
 
@@ -84,28 +74,13 @@ func (e *examples) must(err error) {
 // read returns the text that an expression gives in the page.
 func (e *examples) read(expression string) string {
 	e.t.Helper()
-	got, err := chromedp.Run(e.tab, chromedp.Evaluate[string]("String(("+expression+"))"))
-	e.must(err)
-	return got
+	return browsertest.Read(e.t, e.tab, expression)
 }
 
-// until waits until an expression is true. A page that is on its way has none.
+// until waits until an expression is true.
 func (e *examples) until(expression string) {
 	e.t.Helper()
-	ctx, cancel := context.WithTimeout(e.tab, time.Minute)
-	defer cancel()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		if ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("!!("+expression+")")); err == nil && ok {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			e.t.Fatalf("never %s; the page has %s", expression, e.read("document.body.innerText"))
-		}
-	}
+	browsertest.Until(e.t, e.tab, expression)
 }
 
 // visit opens a page.
