@@ -21,6 +21,7 @@ type Resources struct {
 	Secrets   Secrets
 	Shares    Shares
 	Network   Network
+	Machines  Machines
 	// Quota returns what !QUOTA holds: a map made anew for each call. Nil means an empty
 	// map.
 	Quota func(context.Context) (value.Value, error)

@@ -193,6 +193,50 @@ type Reply struct {
 	Body   []byte
 }
 
+// Machines are an account's machines, by name. Errors that the script may see are *value.Error
+// (machine_not_found, machine_failed, limit_exceeded, …); they hold neither keys nor addresses of
+// the node's own network.
+type Machines interface {
+	// Run runs a command and returns when it has ended, also where its code is not 0. Where ctx
+	// ends before, the command is ended too.
+	Run(ctx context.Context, machine string, r MachineRun) (MachineResult, error)
+	// CopyTo writes a file of a machine, of what comes from a reader.
+	CopyTo(ctx context.Context, machine, path string, from io.Reader) error
+	// CopyFrom reads a file of a machine, piece by piece.
+	CopyFrom(ctx context.Context, machine, path string, to io.Writer) error
+}
+
+// MachineCommand is what RUN runs: either a text or a list.
+type MachineCommand struct {
+	// Text is ready for a shell: each insertion stands in it as one quoted argument.
+	Text string
+	// List is a program with its arguments; nil where there is a text.
+	List []string
+}
+
+// MachineRun is one RUN.
+type MachineRun struct {
+	Command MachineCommand
+	Input   []byte            // for the standard input, which ends behind it
+	Timeout time.Duration     // 0: as long as a RUN may take
+	Env     map[string]string // of the command, such as QL_STEP_KEY
+	Most    int               // bytes of standard output and error together; more is limit_exceeded
+	// Output, where there is one, takes the command's output as it comes. It is called by one
+	// goroutine at a time, and does not keep the piece.
+	Output func(stderr bool, piece []byte)
+}
+
+// MachineResult is how a command ended.
+type MachineResult struct {
+	Code   int
+	Stdout []byte
+	Stderr []byte
+}
+
+// StepKey is the variable of a command's environment that holds the key of its step: the same
+// where the step is done again after a crash.
+const StepKey = "QL_STEP_KEY"
+
 // Shares hands out an account's files by link.
 type Shares interface {
 	// Link makes up a link, which leads nowhere yet.
