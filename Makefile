@@ -134,6 +134,13 @@ bench-lang: ## measure the language beside its peers (arguments: BENCH="…")
 bench-http: ## measure calls over HTTP beside a bare handler (arguments: BENCH="…")
 	go run ./bench/http $(BENCH)
 
+# PHP and nginx are of the distribution. What reads SQLite in PHP is no command, so it is looked for in PHP.
+.PHONY: bench-site
+bench-site: ## measure pages and files of sites beside nginx and PHP (arguments: BENCH="…")
+	-tools/need nginx nginx php php-cli php-fpm8.2 php8.2-fpm
+	-php -m | grep -q pdo_sqlite || tools/need pdo_sqlite php8.2-sqlite3
+	go run ./bench/site $(BENCH)
+
 .PHONY: bench-pairs
 bench-pairs: ## measure another build beside this one (arguments: BENCH="-before PATH")
 	go run ./bench/pairs $(BENCH)

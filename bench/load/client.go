@@ -43,12 +43,7 @@ func (c *Caller) Call(request []byte) error {
 	if _, err := c.conn.Write(request); err != nil {
 		return err
 	}
-	length, err := c.head()
-	if err != nil {
-		return err
-	}
-	_, err = c.in.Discard(length)
-	return err
+	return c.body(nil)
 }
 
 // Ask sends a request and returns the body of its answer.
@@ -56,16 +51,55 @@ func (c *Caller) Ask(request []byte) ([]byte, error) {
 	if _, err := c.conn.Write(request); err != nil {
 		return nil, err
 	}
-	length, err := c.head()
-	if err != nil {
-		return nil, err
-	}
-	body := make([]byte, length)
-	_, err = io.ReadFull(c.in, body)
-	return body, err
+	var body bytes.Buffer
+	err := c.body(&body)
+	return body.Bytes(), err
 }
 
-var contentLength = []byte("Content-Length: ")
+// body reads an answer and copies its body; nil passes over it.
+func (c *Caller) body(to *bytes.Buffer) error {
+	length, err := c.head()
+	if err != nil {
+		return err
+	}
+	if length != inPieces {
+		return c.take(to, length)
+	}
+	for {
+		line, err := c.in.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		length, err := strconv.ParseUint(string(bytes.TrimSpace(line)), 16, 31)
+		if err != nil {
+			return err
+		}
+		if err := c.take(to, int(length)); err != nil {
+			return err
+		}
+		if _, err := c.in.Discard(len("\r\n")); err != nil || length == 0 {
+			return err
+		}
+	}
+}
+
+// take reads so much of a body.
+func (c *Caller) take(to *bytes.Buffer, length int) error {
+	if to == nil {
+		_, err := c.in.Discard(length)
+		return err
+	}
+	_, err := io.CopyN(to, c.in, int64(length))
+	return err
+}
+
+var (
+	contentLength = []byte("Content-Length: ")
+	chunked       = []byte("Transfer-Encoding: chunked")
+)
+
+// inPieces is the length of a body that comes in pieces, each with its own.
+const inPieces = -1
 
 // head reads the head of an answer, which must be a good one, and returns the
 // length of its body.
@@ -77,7 +111,8 @@ func (c *Caller) head() (int, error) {
 	if !bytes.HasPrefix(status, []byte("HTTP/1.1 20")) {
 		return 0, fmt.Errorf("the answer is %s", strings.TrimSpace(string(status)))
 	}
-	length := -1
+	const unknown = -2
+	length := unknown
 	for {
 		line, err := c.in.ReadSlice('\n')
 		if err != nil {
@@ -91,9 +126,11 @@ func (c *Caller) head() (int, error) {
 			if length, err = strconv.Atoi(string(value)); err != nil {
 				return 0, err
 			}
+		} else if bytes.Equal(line, chunked) {
+			length = inPieces
 		}
 	}
-	if length < 0 {
+	if length == unknown {
 		return 0, errors.New("the answer tells no length")
 	}
 	return length, nil
@@ -104,7 +141,11 @@ func Post(host, path, kind, body string) []byte {
 	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", path, host, kind, len(body), body)
 }
 
-// Get returns a request as it goes over the wire.
-func Get(host, path string) []byte {
-	return fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", path, host)
+// Get returns a request as it goes over the wire, with further lines of its head.
+func Get(host, path string, lines ...string) []byte {
+	request := fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\n", path, host)
+	for _, line := range lines {
+		request = append(append(request, line...), "\r\n"...)
+	}
+	return append(request, "\r\n"...)
 }

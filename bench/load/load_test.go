@@ -15,7 +15,10 @@ func TestAnswers(t *testing.T) {
 		{"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX: y\r\n\r\nhello", "hello", ""},
 		{"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n", "", ""},
 		{"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n", "", "503"},
-		{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "", "no length"},
+		{"HTTP/1.1 200 OK\r\nX: y\r\n\r\nhello", "", "no length"},
+		{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nA\r\n, my world\r\n0\r\n\r\n", "hello, my world", ""},
+		{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", "", "EOF"},
+		{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nhello\r\n", "", "invalid syntax"},
 		{"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell", "", "EOF"},
 	} {
 		near, far := net.Pipe()

@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"runtime/pprof"
 	"strconv"
+	"strings"
 
 	"ql/internal/cli"
 )
@@ -88,6 +89,8 @@ type Options struct {
 	// Program is another build of ql, whose service is started instead of that of the
 	// program itself; it has no profile.
 	Program string
+	// Serve are further flags of ql serve.
+	Serve []string
 }
 
 // command returns a process of ql, or of what else kind says.
@@ -112,6 +115,7 @@ func (o *Options) profile(name string) string {
 // Server is a process under load.
 type Server struct {
 	Address string // of its calls
+	Sites   string // the address of its sites, "" where it has none
 	PID     int
 
 	process *exec.Cmd
@@ -141,7 +145,7 @@ func Start(ctx context.Context, o Options, kind, name string, args ...string) (*
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s said %q: %w", name, line, err), s.Stop())
 	}
-	var at struct{ URL, Metrics string }
+	var at struct{ URL, Metrics, Sites string }
 	if err := json.Unmarshal(line, &at); err != nil || at.URL == "" {
 		return nil, errors.Join(fmt.Errorf("%s said %q", name, line), s.Stop())
 	}
@@ -150,6 +154,9 @@ func Start(ctx context.Context, o Options, kind, name string, args ...string) (*
 		return nil, errors.Join(err, s.Stop())
 	}
 	s.Address, s.metrics = u.Host, at.Metrics
+	if at.Sites != "" { // its host stands for many
+		s.Sites = "127.0.0.1" + at.Sites[strings.LastIndexByte(at.Sites, ':'):]
+	}
 	return s, nil
 }
 

@@ -22,6 +22,8 @@ type Service struct {
 	Data     string // its folder
 	Password Credentials
 	Key      Credentials // whose password is the API key
+
+	options Options
 }
 
 // StartService makes an account in a new folder, and starts the service on it.
@@ -30,7 +32,7 @@ func StartService(ctx context.Context, o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{Data: data}
+	s := &Service{Data: data, options: o}
 	if err := s.start(ctx, o); err != nil {
 		return nil, errors.Join(err, s.Stop())
 	}
@@ -57,9 +59,22 @@ func (s *Service) start(ctx context.Context, o Options) error {
 		return fmt.Errorf("account create: %w", err)
 	}
 	s.Password, s.Key = Credentials{username, password}, Credentials{username, made.Key}
-	s.Server, err = Start(ctx, o, asQL, "ql", "serve", "--json",
-		"--data", s.Data, "--listen", "127.0.0.1:0", "--metrics-listen", "localhost:0")
+	serve := []string{"serve", "--json", "--data", s.Data, "--listen", "127.0.0.1:0", "--metrics-listen", "localhost:0"}
+	s.Server, err = Start(ctx, o, asQL, "ql", append(serve, o.Serve...)...)
 	return err
+}
+
+// Push deploys a folder as the account's site.
+func (s *Service) Push(ctx context.Context, folder string) error {
+	push, err := s.options.command(ctx, asQL, "", "push", folder, "http://"+s.Address, "--account", s.Password.Username, "--password-file", "-")
+	if err != nil {
+		return err
+	}
+	push.Stdin, push.Stderr = strings.NewReader(s.Password.Password), s.options.Stderr
+	if said, err := push.Output(); err != nil {
+		return fmt.Errorf("push said %q: %w", said, err)
+	}
+	return nil
 }
 
 // Stop ends the service and removes its folder.

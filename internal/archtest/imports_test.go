@@ -207,6 +207,7 @@ var layers = []layer{
 	// They run the command as a process of its own, and measure that.
 	{pkg: "bench/load", imports: []string{"internal/cli"}},
 	{pkg: "bench/http", imports: []string{"bench/load", "internal/telemetry"}},
+	{pkg: "bench/site", imports: []string{"bench/load"}},
 	{pkg: "bench/pairs", imports: []string{"bench/load"}},
 	{
 		pkg:     "bench/resources",

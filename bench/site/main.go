@@ -1,0 +1,111 @@
+// Command site measures pages and files of a site: a trivial page and one that reads a row of a
+// database, beside the same page in PHP behind nginx, without and with connections that stay open
+// between the two; and files, beside nginx alone.
+//
+// The service, nginx and php-fpm are processes of their own; one client loads them in turn, in
+// rounds. The figures recorded from it, and how to read them, are in bench/README.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"time"
+
+	"ql/bench/load"
+)
+
+func main() { load.Main(run, serveAsChild) }
+
+// serveAsChild is what a process does that was started as a child.
+func serveAsChild(args []string) (code int, isChild bool) { return load.AsChild(args, nil) }
+
+// options say how much is measured.
+type options struct {
+	rounds      int
+	connections int
+	each        time.Duration
+	profiles    string
+	only        string
+	before      string
+	alone       bool
+}
+
+// warmUp is how long a target is loaded before anything counts.
+const warmUp = 500 * time.Millisecond
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	var o options
+	flags := flag.NewFlagSet("site", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.IntVar(&o.rounds, "rounds", 7, "how often each target is measured, unbounded and at equal load")
+	flags.IntVar(&o.connections, "connections", 32, "how many connections call at once")
+	flags.DurationVar(&o.each, "each", time.Second, "how long one measurement takes")
+	flags.StringVar(&o.profiles, "profiles", "", "write a processor profile of the service to this `folder`")
+	flags.StringVar(&o.only, "only", "", "measure only the page or file of this `name`")
+	flags.StringVar(&o.before, "before", "", "measure another `build` of ql too, a path")
+	flags.BoolVar(&o.alone, "alone", false, "measure the service without its peers")
+	quick := flags.Bool("quick", false, "two short rounds: whether it works, no figures to keep")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *quick {
+		o.rounds, o.connections, o.each = 2, 4, 50*time.Millisecond
+	}
+	if o.rounds < 1 || o.connections < 1 || o.each <= 0 {
+		return errors.New("-rounds, -connections and -each must be above 0")
+	}
+	s, err := startServers(ctx, &o, stderr)
+	if err != nil {
+		return err
+	}
+	err = measure(ctx, o, s, stdout, stderr)
+	return errors.Join(err, s.stop())
+}
+
+// measure loads all targets in turn and prints what came out.
+func measure(ctx context.Context, o options, s *servers, stdout, stderr io.Writer) error {
+	targets := s.targets(o.only)
+	if len(targets) == 0 {
+		return fmt.Errorf("there is no page or file %q", o.only)
+	}
+	all := newFigures(targets)
+	for _, t := range targets {
+		if _, err := t.load(ctx, o.connections, load.Plan{Lasting: min(warmUp, o.each)}); err != nil {
+			return err
+		}
+	}
+	for round := range o.rounds {
+		fmt.Fprintf(stderr, "round %d of %d, as fast as it goes\n", round+1, o.rounds)
+		for i := range targets {
+			t := targets[(i+round)%len(targets)]
+			before, err := t.server.usage(ctx)
+			if err != nil {
+				return err
+			}
+			got, err := t.load(ctx, o.connections, load.Plan{Lasting: o.each})
+			if err != nil {
+				return err
+			}
+			after, err := t.server.usage(ctx)
+			if err != nil {
+				return err
+			}
+			all.addPeak(t, got, after.Since(before).Per(got.Calls()))
+		}
+	}
+	for round := range o.rounds {
+		fmt.Fprintf(stderr, "round %d of %d, at equal load\n", round+1, o.rounds)
+		for i := range targets {
+			t := targets[(i+round)%len(targets)]
+			got, err := t.load(ctx, o.connections, load.Plan{Lasting: o.each, Rate: all.equalLoad(t)})
+			if err != nil {
+				return err
+			}
+			all.addEqual(t, got)
+		}
+	}
+	return all.write(stdout)
+}
