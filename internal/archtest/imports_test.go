@@ -194,11 +194,12 @@ var layers = []layer{
 	{pkg: "internal/programtest"},
 	{pkg: "internal/server/browsertest", others: []string{"github.com/chromedp/chromedp"}},
 	{pkg: "internal/apptest", imports: []string{"internal/account", "internal/app", "internal/config", "internal/operator"}, others: []string{"go.uber.org/goleak"}},
+	{pkg: "internal/cli/browser"},
 	{
 		pkg: "internal/cli",
 		imports: append([]string{
-			"internal/account", "internal/app", "internal/audit", "internal/backup", "internal/config", "internal/domainproof", "internal/editor", "internal/engine", "internal/fault", "internal/job", "internal/lsp",
-			"internal/network", "internal/operator", "internal/password", "internal/platform", "internal/redacted", "internal/remote", "internal/render", "internal/resource/*", "internal/resource/databases/transfer", "internal/telemetry", "internal/webhook", "internal/wire",
+			"internal/account", "internal/app", "internal/audit", "internal/backup", "internal/cli/browser", "internal/config", "internal/domainproof", "internal/editor", "internal/engine", "internal/fault", "internal/job", "internal/lsp",
+			"internal/network", "internal/operator", "internal/password", "internal/platform", "internal/redacted", "internal/remote", "internal/render", "internal/resource/*", "internal/resource/databases/transfer", "internal/site", "internal/telemetry", "internal/webhook", "internal/wire",
 		}, language...),
 		others: []string{"github.com/alecthomas/kong", "golang.org/x/sys"},
 	},

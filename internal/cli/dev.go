@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"ql/internal/app"
+	"ql/internal/cli/browser"
 	"ql/internal/config"
 )
 
@@ -15,6 +16,7 @@ type devCommand struct {
 	Folder string `arg:"" name:"dir" help:"The folder of the site."`
 
 	Listen string `default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Where the site is (${default})."`
+	Open   bool   `help:"Show the site in your browser."`
 }
 
 // Run implements the command.
@@ -34,7 +36,14 @@ func (k *devCommand) Run(c *console) error {
 		return usage("%s", plainError(err))
 	}
 	return c.serve(s, app.Options{SiteFolder: k.Folder, HiddenFolder: hiddenFolder}, func(_ *config.Settings, service *app.App) error {
-		return c.welcomeSite(k.Folder, service)
+		address, err := c.welcomeSite(k.Folder, service)
+		if err != nil || !k.Open {
+			return err
+		}
+		if err := browser.Open(c.ctx, os.Getenv("BROWSER"), address); err != nil {
+			fmt.Fprintf(c.err, "ql: --open: %s: open %s yourself\n", err, address)
+		}
+		return nil
 	})
 }
 
@@ -69,12 +78,12 @@ func makeHidden(folder string) error {
 }
 
 // welcomeSite says where the site is.
-func (c *console) welcomeSite(folder string, service *app.App) error {
+func (c *console) welcomeSite(folder string, service *app.App) (address string, err error) {
 	u, err := url.Parse(service.SiteURL("site"))
 	if err != nil {
-		return err
+		return "", err
 	}
-	address := "http://localhost/"
+	address = "http://localhost/"
 	if u.Port() != "" {
 		address = "http://localhost:" + u.Port() + "/"
 	}
@@ -84,8 +93,8 @@ func (c *console) welcomeSite(folder string, service *app.App) error {
 			Site   string `json:"site"`
 			URL    string `json:"url"`
 		}{"serving", address, service.URL()})
-		return nil
+		return address, nil
 	}
 	fmt.Fprintf(c.out, "serving %s\n\nPages of %s load again when their files change. Forms and the API are at %s\n", address, folder, service.URL())
-	return nil
+	return address, nil
 }

@@ -15,6 +15,7 @@ const (
 	ScriptNotPublished Code = "script_not_published"
 	ScopeMissing       Code = "scope_missing"
 	ConfirmRequired    Code = "confirm_required"
+	AccessDenied       Code = "access_denied"
 
 	NotFound     Code = "not_found"
 	JobNotFound  Code = "job_not_found"
@@ -81,6 +82,7 @@ var statuses = map[Code]int{
 	ScriptNotPublished: 403,
 	ScopeMissing:       403,
 	ConfirmRequired:    403,
+	AccessDenied:       403,
 
 	NotFound:     404,
 	JobNotFound:  404,

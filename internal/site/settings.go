@@ -106,7 +106,7 @@ func ParseSettings(text []byte) (*Settings, error) {
 		var e *toml.DecodeError
 		if errors.As(err, &e) {
 			row, column := e.Position()
-			return nil, fmt.Errorf("line %d, column %d: %s", row, column, strings.TrimPrefix(e.Error(), "toml: "))
+			return nil, &SettingsMistake{row, column, strings.TrimPrefix(e.Error(), "toml: ")}
 		}
 		return nil, err
 	}
@@ -115,6 +115,40 @@ func ParseSettings(text []byte) (*Settings, error) {
 		p.set(name, entries[name])
 	}
 	return p.Settings, errors.Join(p.wrong...)
+}
+
+// SettingsMistake is one mistake in the settings of a site. Line is 0 where it is of no one line.
+type SettingsMistake struct {
+	Line, Column int
+	Message      string
+}
+
+// Error implements error.
+func (m *SettingsMistake) Error() string {
+	if m.Line == 0 {
+		return m.Message
+	}
+	return fmt.Sprintf("line %d, column %d: %s", m.Line, m.Column, m.Message)
+}
+
+// CheckSettings returns all that is wrong with the settings of a site.
+func CheckSettings(text []byte) []*SettingsMistake {
+	_, err := ParseSettings(text)
+	var mistake *SettingsMistake
+	var several interface{ Unwrap() []error }
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &several):
+		var all []*SettingsMistake
+		for _, e := range several.Unwrap() {
+			all = append(all, &SettingsMistake{Message: e.Error()})
+		}
+		return all
+	case errors.As(err, &mistake):
+		return []*SettingsMistake{mistake}
+	}
+	return []*SettingsMistake{{Message: err.Error()}}
 }
 
 type settingsParser struct {

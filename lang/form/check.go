@@ -33,6 +33,10 @@ func (f *Field) check(v value.Value, t *tally) (answer value.Value, why string) 
 		return value.Null, "must be a text"
 	}
 	s := v.Str()
+	if f.Kind == LongText && strings.Contains(s, "\r") {
+		s = lineEnds.Replace(s)
+		v = t.text(s)
+	}
 	if f.Kind != Text && f.Kind != LongText && f.Kind != Secret {
 		s = strings.TrimSpace(s)
 	}
@@ -43,7 +47,7 @@ func (f *Field) check(v value.Value, t *tally) (answer value.Value, why string) 
 	case Text, Secret:
 		why = plain(s, "\t")
 	case LongText:
-		why = plain(s, "\t\n\r")
+		why = plain(s, "\t\n")
 	case Email:
 		why = email(s)
 	case URL:
@@ -71,6 +75,10 @@ func (f *Field) check(v value.Value, t *tally) (answer value.Value, why string) 
 	}
 	return t.part(v, s), ""
 }
+
+// lineEnds makes the ends of lines what they are in scripts, whatever browsers send: as the value is
+// that a page's own script reads of a textarea.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // most returns how large an answer may be: code points of a text, members of
 // a list, bytes of a file.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -297,7 +298,18 @@ func (v *visit) run(target site.Target, status int) (server.Response, error) {
 
 // entries are what !REQUEST holds of the address.
 func (v *visit) entries(target site.Target) []wire.Pair {
-	list := []wire.Pair{{Name: "path", Value: v.path}, {Name: "method", Value: exchange.Method(v.r.Request)}, {Name: "base", Value: v.base()}, {Name: "host", Value: v.host}}
+	scheme, usual := "http", uint16(80)
+	if v.r.Setting("").HTTPS {
+		scheme, usual = "https", 443
+	}
+	origin := scheme + "://" + v.host
+	if _, port, err := hostname.ParseHostPort(v.r.Host); err == nil && port != 0 && port != usual {
+		origin += ":" + strconv.Itoa(int(port))
+	}
+	list := []wire.Pair{
+		{Name: "path", Value: v.path}, {Name: "method", Value: exchange.Method(v.r.Request)},
+		{Name: "base", Value: v.base()}, {Name: "host", Value: v.host}, {Name: "scheme", Value: scheme}, {Name: "origin", Value: origin},
+	}
 	for _, p := range target.Params {
 		list = append(list, wire.Pair{Name: "param:" + p.Name, Value: p.Value})
 	}

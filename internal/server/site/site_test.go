@@ -136,6 +136,7 @@ func TestSite(t *testing.T) {
 		"about.html":        "<p>About",
 		"blog/[slug].ql":    `EMIT "{=!REQUEST('param:slug')} at {=!REQUEST('path')} by {=!REQUEST('method')}"`,
 		"blog/404.ql":       `EMIT "no post {=!REQUEST('path')}"`,
+		"where.ql":          `EMIT !REQUEST('scheme'), " ", !REQUEST('origin'), " ", !REQUEST('host')`,
 		"docs/index.html":   "<p>Docs",
 		"files/[...all].ql": `EMIT !REQUEST('param:all')`,
 		"404.html":          "<p>Nothing here",
@@ -167,6 +168,17 @@ func TestSite(t *testing.T) {
 		a := w.call(test.method, w.SiteURL("ada")+test.path, test.body, "Content-Type", "application/x-www-form-urlencoded")
 		if a.status != test.status || a.header.Get("Content-Type") != test.kind || a.body != test.want {
 			t.Errorf("%s %s: %d %s %q", test.method, test.path, a.status, a.header.Get("Content-Type"), a.body)
+		}
+	}
+	for host, want := range map[string]string{
+		"ada.sites.example":       "http http://ada.sites.example ada.sites.example",
+		"ADA.sites.example.:80":   "http http://ada.sites.example ada.sites.example",
+		"ada.sites.example:8081":  "http http://ada.sites.example:8081 ada.sites.example",
+		"ada.sites.example:443":   "http http://ada.sites.example:443 ada.sites.example",
+		"ada.sites.example:00080": "",
+	} {
+		if a := w.get("/where", "Host", host); a.body != want && (want != "" || a.status != 421) {
+			t.Errorf("by %s: %d %s", host, a.status, a.body)
 		}
 	}
 	if a := w.get("/docs?x=1"); a.status != 308 || a.header.Get("Location") != "/docs/?x=1" {
