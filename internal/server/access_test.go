@@ -17,6 +17,7 @@ import (
 	"ql/internal/admit"
 	"ql/internal/auth"
 	"ql/internal/job"
+	"ql/internal/programtest"
 	"ql/internal/server"
 	"ql/internal/service"
 )
@@ -299,7 +300,7 @@ func TestAccessMatrix(t *testing.T) {
 	// mayRead lists the pages that may read the answers to calls as an account.
 	mayRead := map[string]string{"ada": listed, "bob": bobs, "kind": listed}
 
-	for _, route := range w.handler.Routes() {
+	for n, route := range w.handler.Routes() {
 		name := route.Method + " " + route.Path
 		table, ok := want[name]
 		if !ok {
@@ -311,6 +312,10 @@ func TestAccessMatrix(t *testing.T) {
 		}
 		for who, statuses := range table {
 			for i, page := range pages {
+				// A password that is wrong costs a hash: each route is asked from another page.
+				if (who == "wrong" || who == "kind") && i != n%len(pages) && !programtest.Promised() {
+					continue
+				}
 				var headers []string
 				if page != noPage {
 					headers = []string{"Origin", page}
