@@ -43,6 +43,9 @@ type Options struct {
 	// Observe is called with each result before the machine gets it, be it performed, recorded
 	// or answered; may be nil. The effect's arguments are the machine's.
 	Observe func(e *vm.Effect, t Result)
+	// MachineOutput is called with what a command on a machine puts out, as it comes; may be nil.
+	// It is called by one goroutine at a time, and does not keep the piece.
+	MachineOutput func(machine string, stderr bool, piece []byte)
 	// Pace says when the run may compute; nil lets it always.
 	Pace Pace
 

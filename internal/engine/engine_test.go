@@ -110,8 +110,8 @@ func TestScripts(t *testing.T) {
 		{`TRY READ "/none" SET ?x CATCH ?e EMIT ?e.code, " ", ?e.line, " ", ?e.step END`, `file_not_found 1 READ`},
 
 		// What is not there yet.
-		{`RUN "ls" ON "studio"`, `|not_available: RUN is not available in this version`},
-		{`COPY "/a" TO "a" ON "studio"`, `|not_available: COPY is not available in this version`},
+		{`RUN "ls" ON "studio"`, `|not_available: there are no machines here`},
+		{`COPY "/a" TO "a" ON "studio"`, `|not_available: there are no machines here`},
 		{`SHARE "/a" SET ?u`, `|not_available: there are no links here`},
 		{`UNSHARE "x"`, `|not_available: there are no links here`},
 

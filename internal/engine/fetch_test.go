@@ -240,6 +240,7 @@ func TestFetchesAreCounted(t *testing.T) {
 type fakeJournal struct {
 	results map[int64]Result
 	calls   []int64
+	begun   map[int64]bool
 	err     error
 }
 
@@ -254,6 +255,11 @@ func (j *fakeJournal) Receipt(context.Context, string, Result, func() int64) *Re
 func (j *fakeJournal) BeforeCall(_ context.Context, seq int64) (string, error) {
 	j.calls = append(j.calls, seq)
 	return fmt.Sprintf("key-%d", seq), j.err
+}
+
+func (j *fakeJournal) BeforeCommand(ctx context.Context, seq int64) (string, bool, error) {
+	key, err := j.BeforeCall(ctx, seq)
+	return key, j.begun[seq], err
 }
 
 // TestFetchUnderJournal: nothing leaves before what led to it is kept, and the

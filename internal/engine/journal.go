@@ -32,6 +32,9 @@ type Journal interface {
 	// BeforeCall commits all results so far, before a call to another server that may have
 	// to be made again. It returns an idempotency key, which is the same then.
 	BeforeCall(ctx context.Context, seq int64) (key string, err error)
+	// BeforeCommand is BeforeCall before a command on a machine. It also notes that the command
+	// is begun, and tells whether it was before: by an attempt that was cut off in it.
+	BeforeCommand(ctx context.Context, seq int64) (key string, repeated bool, err error)
 	// Receipt returns what the change of a database is to leave in it; r is what is
 	// committed, with the result in it that the change gives and the fuel used by then.
 	Receipt(ctx context.Context, database string, r Result, fuel func() int64) *Receipt
@@ -47,6 +50,8 @@ type Result struct {
 	// Answered is how a question was answered; nil for other effects, and in journals of earlier
 	// versions.
 	Answered *Answered
+	// Repeated says that the effect was begun before, by an attempt that was cut off in it.
+	Repeated bool
 }
 
 // ErrDiverged says that a replayed run came to another effect than the journal has.
@@ -65,6 +70,9 @@ func (r *Run) replay(ctx context.Context, e *vm.Effect, t Result) *Outcome {
 		if out, ended := r.readAgain(ctx, e, &t); ended {
 			return out
 		}
+	}
+	if t.Repeated {
+		r.machine.MarkRepeated()
 	}
 	r.machine.ChargeEffect(t.Fuel)
 	r.observe(e, t)
@@ -115,15 +123,16 @@ func (r *Run) interrupted(err error) *Outcome {
 // deliver gives the machine the result of an effect that was performed, and what it
 // cost.
 func (r *Run) deliver(ctx context.Context, e *vm.Effect, v value.Value, err error, fuel int64) *Outcome {
+	defer func() { r.repeated = false }()
 	var known *value.Error
 	r.machine.ChargeEffect(fuel)
 	switch {
 	case err == nil:
-		r.record(Result{Seq: e.Seq, Kind: e.Kind, Value: v, Fuel: fuel})
+		r.record(Result{Seq: e.Seq, Kind: e.Kind, Value: v, Fuel: fuel, Repeated: r.repeated})
 		r.resume(v)
 		return nil
 	case errors.As(err, &known):
-		r.record(Result{Seq: e.Seq, Kind: e.Kind, Err: known, Fuel: fuel})
+		r.record(Result{Seq: e.Seq, Kind: e.Kind, Err: known, Fuel: fuel, Repeated: r.repeated})
 	case r.o.Journal != nil && !isLimit(r.explain(ctx, err)):
 		// Whether it was done is not known: another attempt finds out.
 		return r.interrupted(err)
@@ -158,7 +167,7 @@ func (c *call) checkpointResult(v value.Value) context.Context {
 	if c.o.Journal == nil {
 		return c.ctx
 	}
-	return c.o.Journal.Checkpoint(c.ctx, Result{Seq: c.effect.Seq, Kind: c.effect.Kind, Value: v, Fuel: c.fixCost()})
+	return c.o.Journal.Checkpoint(c.ctx, Result{Seq: c.effect.Seq, Kind: c.effect.Kind, Value: v, Fuel: c.fixCost(), Repeated: c.repeated})
 }
 
 // receipt returns what a change of a database leaves in it.

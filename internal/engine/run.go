@@ -25,6 +25,7 @@ type Run struct {
 	tx         Tx      // open
 	txDatabase string  // that it is of
 	cause      error   // of an interruption
+	repeated   bool    // the effect under way was begun before, by an attempt that was cut off
 	// Of the effect under way; reused by the next one.
 	given, paced context.Context
 	check        func() *value.LimitError
@@ -265,6 +266,8 @@ var effects = map[bytecode.Effect]func(*call) (value.Value, error){
 	bytecode.EffectTxCommit:        txCommit,
 	bytecode.EffectTxRollback:      txRollback,
 	bytecode.EffectFetch:           fetch,
+	bytecode.EffectRun:             runCommand,
+	bytecode.EffectMachineCopy:     machineCopy,
 	bytecode.EffectSQLFile:         sqlFile,
 	bytecode.EffectImport:          importEffect,
 	bytecode.EffectFileOpen:        fileOpen,

@@ -37,6 +37,11 @@ func (j *traitJournal) BeforeCall(_ context.Context, seq int64) (string, error) 
 	return "key", nil
 }
 
+func (j *traitJournal) BeforeCommand(_ context.Context, seq int64) (string, bool, error) {
+	j.sent[seq] = true
+	return "key", false, nil
+}
+
 // TestEffectsDoWhatTheirTraitsSay runs each effect under a journal: one that
 // changes something has its journal store that with the change, one that reaches
 // outside has all before it stored first, and one that suspends comes back.
@@ -76,30 +81,24 @@ func TestEffectsDoWhatTheirTraitsSay(t *testing.T) {
 		bytecode.EffectTxCommit:        `TRANSACTION EMIT "" END`,
 		bytecode.EffectTxRollback:      `TRY TRANSACTION FAIL "x" END CATCH ?e END`,
 		bytecode.EffectFetch:           `FETCH "https://a.example"`,
+		bytecode.EffectRun:             `RUN "uptime" ON "box"`,
+		bytecode.EffectMachineCopy:     `COPY "/a" TO "a" ON "box"`,
 		bytecode.EffectSQLFile:         `SELECT 1 SET FILE "/b.csv"`,
 		bytecode.EffectImport:          `IMPORT [{a: 1}] INTO t`,
 		bytecode.EffectFileOpen:        `FOR ?x IN FILE "/a" DO END`,
 		bytecode.EffectFileRows:        `FOR ?x IN FILE "/a" DO END`,
 	}
-	// What no engine does yet has no script; what makes a session finds it again
-	// when it is repeated.
-	unknown := map[bytecode.Effect]bool{bytecode.EffectRun: true, bytecode.EffectMachineCopy: true}
+	// What makes a session finds it again when it is repeated.
 	unrecorded := map[bytecode.Effect]bool{bytecode.EffectSessionStart: true}
 	for e := bytecode.EffectNone + 1; e.Info().Name != ""; e++ {
 		i := e.Info()
-		if unknown[e] {
-			if effects[e] != nil {
-				t.Errorf("%s is done, and has no script", e)
-			}
-			continue
-		}
 		if (effects[e] == nil) != i.Suspends {
 			t.Errorf("%s suspends %t, and is done at once %t", e, i.Suspends, effects[e] != nil)
 		}
 		w := newWorld(t)
 		w.files["/a"] = "x"
 		j := &traitJournal{asked: map[bytecode.Effect]int64{}, changed: map[int64]bool{}, sent: map[int64]bool{}}
-		w.o.Journal, w.o.Network, w.o.Shares = j, &fakeNetwork{}, &logShares{}
+		w.o.Journal, w.o.Network, w.o.Shares, w.o.Machines = j, &fakeNetwork{}, &logShares{}, &fakeMachines{}
 		r := w.start(scripts[e])
 		out, err := r.Continue(w.ctx)
 		seq, ok := j.asked[e]

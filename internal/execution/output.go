@@ -97,7 +97,7 @@ func trace(t wire.TraceMode, m *vm.Machine, shown func(vm.TraceStep) bool) (writ
 			continue
 		}
 		steps = append(steps, wire.Step{Step: t.Step, Status: t.Status, Class: t.Class, Line: t.Line, Start: t.Start, Duration: t.Duration,
-			Order: t.Number, Open: t.Open && t.Status != wire.StepPaused})
+			Order: t.Number, Open: t.Open && t.Status != wire.StepPaused, Repeated: t.Repeated})
 	}
 	const each = 128 // about what a step takes
 	return wire.AppendTrace(make([]byte, 0, 2+each*len(steps)), steps), dropped

@@ -25,6 +25,8 @@ const (
 	entryProvisional // at the start of a part: all of it is of a transaction that was open
 	entryTxEnded     // a transaction has ended, and its provisional parts count
 	entryAnswered    // how the question of the next entry was answered
+	entryBegun       // a command on a machine was begun
+	entryRepeated    // the effect of the next entry was begun before, by an attempt that was cut off
 )
 
 // ErrCorrupt says that a stored journal cannot be read.
@@ -43,6 +45,9 @@ func AppendResult(dst []byte, r engine.Result) []byte {
 	}
 	if r.Answered != nil {
 		dst = appendAnswered(dst, r.Answered)
+	}
+	if r.Repeated {
+		dst = append(dst, entryRepeated)
 	}
 	e := value.NewEncoder(dst)
 	if r.Err != nil {
@@ -84,6 +89,14 @@ func decodeAnswered(d *value.Decoder) *engine.Answered {
 	a := &engine.Answered{Decision: d.Text(), Audience: d.Text(), By: d.Text(), Note: d.Text(), Receipt: d.Text()}
 	a.At = time.UnixMicro(d.Int()).UTC()
 	return a
+}
+
+// appendBegun notes that the command of a step was begun.
+func appendBegun(dst []byte, seq int64) []byte {
+	e := value.NewEncoder(dst)
+	e.Byte(entryBegun)
+	e.Int(seq)
+	return e.Bytes()
 }
 
 func appendTransaction(dst []byte, kind byte, t transaction) []byte {

@@ -26,6 +26,7 @@ type Source struct {
 type History struct {
 	results   map[int64]entry
 	databases map[string]bool // that may hold receipts
+	begun     map[int64]bool  // the steps whose commands on machines were begun
 	bytes     int
 	maxValue  int64
 	last      int64 // the step of the result that was read last
@@ -36,6 +37,7 @@ type History struct {
 type entry struct {
 	fuel     int64
 	answered *engine.Answered
+	repeated bool
 	bytes    []byte
 }
 
@@ -99,7 +101,7 @@ func Recover(ctx context.Context, s Source) (History, error) {
 }
 
 func newHistory(maxValue int64) History {
-	return History{results: map[int64]entry{}, databases: map[string]bool{}, maxValue: maxValue}
+	return History{results: map[int64]entry{}, databases: map[string]bool{}, begun: map[int64]bool{}, maxValue: maxValue}
 }
 
 // read reads a part of a journal, and checks it. Entries are written one encoder each, so
@@ -108,6 +110,7 @@ func (h *History) read(b []byte, turn func() error, databases map[string]bool, e
 	h.bytes += len(b)
 	fuel, sinceTurn := int64(0), 0
 	var answered *engine.Answered
+	repeated := false
 	for len(b) > 0 {
 		d := value.NewDecoder(b, h.maxValue)
 		d.SetYield(turn)
@@ -117,6 +120,12 @@ func (h *History) read(b []byte, turn func() error, databases map[string]bool, e
 			fuel = d.Int()
 		case entryAnswered:
 			answered = decodeAnswered(d)
+		case entryRepeated:
+			d.Byte()
+			repeated = true
+		case entryBegun:
+			d.Byte()
+			h.begun[d.Int()] = true
 		case entryDatabase:
 			d.Byte()
 			databases[d.Text()] = true
@@ -124,9 +133,9 @@ func (h *History) read(b []byte, turn func() error, databases map[string]bool, e
 			ended[decodeTransaction(d)] = true
 		default:
 			r := decodeResult(d)
-			h.results[r.Seq] = entry{fuel, answered, b[:len(b)-d.Remaining()]}
+			h.results[r.Seq] = entry{fuel, answered, repeated, b[:len(b)-d.Remaining()]}
 			h.last = r.Seq
-			fuel, answered = 0, nil
+			fuel, answered, repeated = 0, nil, false
 		}
 		if err := d.Err(); err != nil {
 			return corrupt(err)
@@ -153,7 +162,7 @@ func (h *History) Recorded(seq int64) (engine.Result, bool) {
 	delete(h.results, seq)
 	d := value.NewDecoder(e.bytes, h.maxValue)
 	r := decodeResult(d)
-	r.Answered = e.answered
+	r.Answered, r.Repeated = e.answered, e.repeated
 	if r.Fuel = e.fuel; d.Err() != nil {
 		r.Kind = bytecode.EffectNone
 	}

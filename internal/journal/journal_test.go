@@ -27,6 +27,8 @@ func TestJournalEntries(t *testing.T) {
 			Decision: "approved", Audience: "Käufer", By: "key ci", Note: "a\nb", Receipt: "0001-0002-0003", At: time.Date(2026, 11, 16, 8, 30, 0, 123456000, time.UTC),
 		}},
 		{Seq: 8, Kind: bytecode.EffectConfirm, Value: value.Bool(false)},
+		{Seq: 9, Kind: bytecode.EffectRun, Value: value.Int(1), Fuel: 3, Repeated: true},
+		{Seq: 10, Kind: bytecode.EffectRun, Value: value.Int(1)},
 	}
 	var encoded []byte
 	for _, r := range all {
@@ -42,7 +44,7 @@ func TestJournalEntries(t *testing.T) {
 	}
 	for _, want := range all {
 		is, ok := h.Recorded(want.Seq)
-		if !ok || is.Kind != want.Kind || is.Fuel != want.Fuel || !reflect.DeepEqual(is.Answered, want.Answered) || !value.Equal(nil, is.Value, want.Value) || !reflect.DeepEqual(is.Err, want.Err) {
+		if !ok || is.Kind != want.Kind || is.Fuel != want.Fuel || is.Repeated != want.Repeated || !reflect.DeepEqual(is.Answered, want.Answered) || !value.Equal(nil, is.Value, want.Value) || !reflect.DeepEqual(is.Err, want.Err) {
 			t.Errorf("%+v is read as %+v", want, is)
 		}
 		if _, again := h.Recorded(want.Seq); again {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"maps"
 
 	"ql/internal/admit"
 	"ql/internal/engine"
@@ -50,6 +51,7 @@ type Writer struct {
 
 	change    *commit         // of the effect under way
 	databases map[string]bool // that may hold receipts
+	begun     map[int64]bool  // the commands of which it is stored that they were begun
 	failed    error           // of committing a result
 	busy      bool            // an effect is under way
 
@@ -79,7 +81,7 @@ func (w *Writer) Init(h Host, memory admit.Reservation, maxBytes int) {
 // Recover reads what earlier attempts committed.
 func (w *Writer) Recover(ctx context.Context, s Source) (err error) {
 	w.history, err = Recover(ctx, s)
-	w.committed, w.databases = w.history.bytes, w.history.databases
+	w.committed, w.databases, w.begun = w.history.bytes, w.history.databases, maps.Clone(w.history.begun)
 	return err
 }
 
@@ -303,9 +305,35 @@ func (w *Writer) BeforeCall(ctx context.Context, seq int64) (string, error) {
 	if err := w.Flush(ctx); err != nil {
 		return "", err
 	}
+	return w.stepKey("fetch:", seq), nil
+}
+
+// stepKey makes the key of a step.
+func (w *Writer) stepKey(prefix string, seq int64) string {
 	id := w.host.Lease().ID
-	sum := sha256.Sum256(binary.BigEndian.AppendUint64(append([]byte("fetch:"), id[:]...), uint64(seq)))
-	return hex.EncodeToString(sum[:16]), nil
+	sum := sha256.Sum256(binary.BigEndian.AppendUint64(append([]byte(prefix), id[:]...), uint64(seq)))
+	return hex.EncodeToString(sum[:16])
+}
+
+// begunStep is where the note stands that the command of a step was begun: below all other parts, so
+// that it does not count as something that the job has done.
+const begunStep = -1 << 50
+
+// BeforeCommand implements engine.Journal.
+func (w *Writer) BeforeCommand(ctx context.Context, seq int64) (key string, repeated bool, err error) {
+	if err := w.Flush(ctx); err != nil {
+		return "", false, err
+	}
+	if !w.begun[seq] {
+		if err := w.store(ctx, begunStep-seq, appendBegun(nil, seq)); err != nil {
+			return "", false, err
+		}
+		if w.begun == nil {
+			w.begun = map[int64]bool{}
+		}
+		w.begun[seq] = true
+	}
+	return w.stepKey("run:", seq), w.history.begun[seq], nil
 }
 
 // Err is why nothing can be recorded any more, or nil.
@@ -340,6 +368,7 @@ func (w *Writer) Truncate() []string {
 		names = append(names, name)
 	}
 	clear(w.databases)
+	clear(w.begun)
 	w.dropPending()
 	w.committed, w.pieces = 0, 0
 	return names

@@ -121,6 +121,55 @@ func TestFlushedResultsAreReplayed(t *testing.T) {
 	}
 }
 
+// TestCommandsAreNoted: that a command was begun is known to the next attempt, which has the same
+// key for it, and does not count as something that the job has done.
+func TestCommandsAreNoted(t *testing.T) {
+	w, h := newWriter()
+	w.Append(result(1, bytecode.EffectNow))
+	before := func(w *Writer, seq int64) (string, bool) {
+		key, repeated, err := w.BeforeCommand(t.Context(), seq)
+		if err != nil || key == "" {
+			t.Fatal(key, err)
+		}
+		return key, repeated
+	}
+	first, repeated := before(w, 2)
+	if call, err := w.BeforeCall(t.Context(), 2); err != nil || call == first || repeated {
+		t.Errorf("a first one is repeated: %t; or has the key of a call, %v", repeated, err)
+	}
+	w.Append(result(2, bytecode.EffectRun))
+	if err := w.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	second, _ := before(w, 3)
+	wantSteps(t, h.recovered(t, nil), 1, 2)
+	for step := range h.parts {
+		if step > 2 {
+			t.Errorf("a part of step %d says that something was done", step)
+		}
+	}
+	next := &Writer{}
+	next.Init(h, admit.Reservation{}, 1<<20)
+	parts := slices.Collect(maps.Values(h.parts))
+	plain := func(sealed []byte) ([]byte, error) { return bytes.TrimPrefix(sealed, []byte("sealed")), nil }
+	if err := next.Recover(t.Context(), Source{Parts: parts, Open: plain, MaxValue: 1 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	count := len(h.parts)
+	if key, repeated := before(next, 3); key != second || key == first || !repeated || len(h.parts) != count {
+		t.Errorf("the command has the key %s after %s, repeated %t, %d parts after %d", key, second, repeated, len(h.parts), count)
+	}
+	// A snapshot takes the note's place too: it is noted again.
+	next.Truncate()
+	clear(h.parts)
+	if _, repeated := before(next, 3); !repeated || len(h.parts) != 1 {
+		t.Errorf("after a snapshot: repeated %t, %d parts", repeated, len(h.parts))
+	}
+	if _, repeated := before(next, 4); repeated {
+		t.Error("another one is repeated")
+	}
+}
+
 // TestProvisionalParts: what was read inside a transaction counts once that has ended.
 func TestProvisionalParts(t *testing.T) {
 	w, h := newWriter()

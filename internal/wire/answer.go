@@ -204,6 +204,8 @@ type Step struct {
 	// trace.
 	Order int64
 	Open  bool // it is under way; a status Paused says so by itself
+	// Repeated says that it was begun before, and cut off by a crash.
+	Repeated bool
 }
 
 // AppendJSON appends the step by itself, without its order.
@@ -229,6 +231,9 @@ func (s *Step) append(dst []byte, place int64) []byte {
 	}
 	if s.Open {
 		dst = append(dst, `,"open":true`...)
+	}
+	if s.Repeated {
+		dst = append(dst, `,"repeated":true`...)
 	}
 	return append(dst, '}')
 }
@@ -260,13 +265,14 @@ func ReadTrace(text Raw) ([]Step, error) {
 		Duration int64  `json:"duration_us"`
 		Order    int64  `json:"order"`
 		Open     bool   `json:"open"`
+		Repeated bool   `json:"repeated"`
 	}
 	if err := json.Unmarshal(text, &read); err != nil {
 		return nil, err
 	}
 	steps := make([]Step, len(read))
 	for i, r := range read {
-		steps[i] = Step{Step: r.Step, Status: r.Status, Class: r.Class, Line: r.Line, Order: r.Order, Open: r.Open,
+		steps[i] = Step{Step: r.Step, Status: r.Status, Class: r.Class, Line: r.Line, Order: r.Order, Open: r.Open, Repeated: r.Repeated,
 			Start: time.Duration(r.Start) * time.Millisecond, Duration: time.Duration(r.Duration) * time.Microsecond}
 		if r.Order == 0 {
 			steps[i].Order = int64(i + 1)

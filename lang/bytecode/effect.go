@@ -77,7 +77,7 @@ const (
 
 	// Elsewhere.
 	EffectFetch       // (url, method?, headers?, query?, body?, timeout?) → map
-	EffectRun         // (command, machine, input?, timeout?) → map; command: list, or text ready for a shell
+	EffectRun         // (command, machine, input?, timeout?[, computed]) → map; command: list, or text ready for a shell where it is not computed
 	EffectMachineCopy // (from, from machine?, to, to machine?)
 
 	// EffectSQLFile is a statement whose rows go into a file.

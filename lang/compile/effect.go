@@ -124,7 +124,11 @@ func (g *fn) effectStmt(s syntax.Stmt) {
 	case *syntax.Fetch:
 		g.store(s.Result, g.perform(s, "FETCH", bytecode.EffectFetch, g.val(s.URL), g.val(s.Method), g.val(s.Headers), g.val(s.Query), g.val(s.Body), g.seconds(s.Timeout)))
 	case *syntax.Run:
-		g.store(s.Result, g.perform(s, "RUN", bytecode.EffectRun, g.command(s.Command), g.val(s.On), g.val(s.Input), g.seconds(s.Timeout)))
+		args := []arg{g.command(s.Command), g.val(s.On), g.val(s.Input), g.seconds(s.Timeout)}
+		if isComputed(s.Command) {
+			args = append(args, g.constant(value.Bool(true)))
+		}
+		g.store(s.Result, g.perform(s, "RUN", bytecode.EffectRun, args...))
 	case *syntax.SQL:
 		g.sql(s)
 	case *syntax.Import:
@@ -162,12 +166,23 @@ func (g *fn) question(what arg, within *syntax.Duration, to syntax.Expr) []arg {
 	return args
 }
 
+// isComputed tells that a command of RUN does not stand in the script: where it comes to a text,
+// nobody knows what of it was quoted.
+func isComputed(e syntax.Expr) bool {
+	switch e.(type) {
+	case *syntax.Text, *syntax.ListLit:
+		return false
+	}
+	return true
+}
+
 // command is RUN's: in a text each insertion becomes one quoted argument.
 func (g *fn) command(e syntax.Expr) arg {
 	t, ok := e.(*syntax.Text)
 	if !ok || plainText(t) {
 		return g.val(e)
 	}
+	g.checkCommand(t)
 	return func(r uint8) {
 		mark := g.next
 		g.template(t, r, bytecode.ShellTemplate)

@@ -147,3 +147,26 @@ func TestEarlierFormats(t *testing.T) {
 		}
 	}
 }
+
+// TestRepeatedSteps: a step that was begun before says so, also when it was stored, among the first
+// steps and the last.
+func TestRepeatedSteps(t *testing.T) {
+	l := langtest.Limits()
+	l.TraceFirst, l.TraceLast = 2, 2
+	const script = `RUN "a" ON "m" SET ?x AS 1 RUN "b" ON "m"`
+	m, p := waiting(t, l, script, vm.Input{}), compile(t, script)
+	m.MarkRepeated()
+	resumes(t, p, m)
+	m.Resume(value.Null)
+	if m.Run(t.Context()) != vm.Pending {
+		t.Fatal("it does not come to its second effect")
+	}
+	m.MarkRepeated()
+	resumes(t, p, m)
+	steps, _ := m.Trace()
+	for i, want := range []bool{true, false, true} {
+		if steps[i].Repeated != want {
+			t.Errorf("step %d: %+v", i+1, steps[i])
+		}
+	}
+}

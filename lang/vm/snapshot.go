@@ -408,8 +408,12 @@ func (f *frame) call() (bytecode.Instr, bool) {
 	return in, in.Op == bytecode.OpCall
 }
 
-// hasNumber marks a step that did not end in its place among those stored.
-const hasNumber = 1 << 3
+const (
+	// hasNumber marks a step that did not end in its place among those stored.
+	hasNumber = 1 << 3
+	// isRepeated marks a step that was begun before.
+	isRepeated = 1 << 4
+)
 
 func (t *trace) encode(e *value.Encoder, times bool) {
 	span := func(d time.Duration) {
@@ -426,7 +430,7 @@ func (t *trace) encode(e *value.Encoder, times bool) {
 			place++
 			e.Uint(uint64(x.step))
 			e.Uint(uint64(x.depth))
-			bits := byte(x.status)<<1 | bytecode.Flag(x.open)
+			bits := byte(x.status)<<1 | bytecode.Flag(x.open) | isRepeated*bytecode.Flag(x.repeated)
 			if numbered := !x.open && x.number != place; numbered {
 				e.Byte(bits | hasNumber)
 				e.Uint(uint64(x.number))
@@ -459,7 +463,7 @@ func (t *trace) decode(d *value.Decoder, p *bytecode.Program, l Limits, format b
 		for range n {
 			x := entry{step: int32(d.Below(len(p.Steps))), depth: int32(d.Below(1 << 30))}
 			b := d.Byte()
-			x.status, x.open = stepStatus(b&^hasNumber>>1), b&1 == 1
+			x.status, x.open, x.repeated = stepStatus(b&^(hasNumber|isRepeated)>>1), b&1 == 1, b&isRepeated != 0
 			place++
 			switch {
 			case b&hasNumber != 0:

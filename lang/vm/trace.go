@@ -19,6 +19,8 @@ type TraceStep struct {
 	// same once the step is over.
 	Number int64
 	Open   bool // it is under way
+	// Repeated says that it was begun before, by a run that was cut off in it.
+	Repeated bool
 }
 
 type stepStatus uint8
@@ -38,6 +40,7 @@ type entry struct {
 	depth    int32
 	status   stepStatus
 	open     bool
+	repeated bool // see TraceStep
 	start    time.Duration
 	duration time.Duration
 	number   int64 // see TraceStep; 0 while it is open
@@ -217,6 +220,19 @@ func (m *Machine) MarkPaused() {
 	}
 }
 
+// MarkRepeated shows the statement whose effect is asked for as one that was begun before, by a run
+// that was cut off in it.
+func (m *Machine) MarkRepeated() {
+	t := &m.trace
+	if t.inLast {
+		t.newest().repeated = true
+		return
+	}
+	if n := len(t.open); n > 0 {
+		t.first[t.open[n-1]].repeated = true
+	}
+}
+
 // Trace returns the steps that the trace keeps, and how many it left out.
 func (m *Machine) Trace() (steps []TraceStep, dropped int64) {
 	t := &m.trace
@@ -225,7 +241,7 @@ func (m *Machine) Trace() (steps []TraceStep, dropped int64) {
 	show := func(e *entry) {
 		s := &m.prog.Steps[e.step]
 		steps = append(steps, TraceStep{Step: s.Name, Status: statusNames[e.status], Class: s.Class.String(),
-			Line: int(s.Line), Start: e.start, Duration: e.duration, Number: e.number, Open: e.open})
+			Line: int(s.Line), Start: e.start, Duration: e.duration, Number: e.number, Open: e.open, Repeated: e.repeated})
 	}
 	for i := range t.first {
 		show(&t.first[i])

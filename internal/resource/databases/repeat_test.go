@@ -31,6 +31,9 @@ func (k *memoryJournal) Append(t engine.Result) {
 }
 func (k *memoryJournal) Checkpoint(ctx context.Context, _ engine.Result) context.Context { return ctx }
 func (k *memoryJournal) BeforeCall(context.Context, int64) (string, error)               { return "", nil }
+func (k *memoryJournal) BeforeCommand(context.Context, int64) (string, bool, error) {
+	return "", false, nil
+}
 func (k *memoryJournal) Receipt(_ context.Context, _ string, t engine.Result, fuel func() int64) *engine.Receipt {
 	return &engine.Receipt{Job: [16]byte{1}, Attempt: 1, Step: t.Seq, Write: func(v value.Value) ([]byte, error) {
 		t.Value, t.Fuel = v, fuel()
