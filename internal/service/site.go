@@ -194,7 +194,7 @@ func (v *Site) File(ctx context.Context, at string) (FoundFile, error) {
 		own()
 		visitor()
 	}
-	found.CountSent = func(bytes int64) { s.countEgress(ctx, v.account.ID, bytes) }
+	found.CountSent = func(bytes int64) { s.countUsed(ctx, v.account.ID, usage.Used{Egress: bytes}) }
 	return found, nil
 }
 
@@ -309,15 +309,22 @@ func (s *Service) keeps(q *Query, r *job.Record) bool {
 }
 
 // countServed returns what counts a view whose answer was sent. A job's call is counted with its
-// record. It waits for the store.
+// record.
 func (s *Service) countServed(ctx context.Context, r *job.Record, kept bool) func(bytes int64) {
+	used := usage.Used{}
+	if !kept {
+		used.Calls, used.Running = 1, r.Ran
+	}
+	a := r.Account
 	return func(bytes int64) {
-		used := usage.Used{Egress: bytes}
-		if !kept {
-			used.Calls, used.Running = 1, r.Ran
-		}
-		if err := s.o.Usage.Served(context.WithoutCancel(ctx), r.Account, used); err != nil && !errors.Is(err, account.ErrNotFound) {
-			s.o.Log.Error("what the view of a page used was not counted", "account", r.Account, "error", err)
-		}
+		used.Egress = bytes
+		s.countUsed(ctx, a, used)
+	}
+}
+
+// countUsed counts what a visitor of a site was served.
+func (s *Service) countUsed(ctx context.Context, a account.ID, used usage.Used) {
+	if err := s.o.Usage.Served(context.WithoutCancel(ctx), a, used); err != nil && !errors.Is(err, account.ErrNotFound) {
+		s.o.Log.Error("what was served of a site was not counted", "account", a, "error", err)
 	}
 }

@@ -24,6 +24,8 @@ type Tally struct {
 
 	mu       sync.Mutex
 	accounts map[account.ID]*count
+
+	views views
 }
 
 // count is an account's month. Calls under way are in it.
@@ -35,7 +37,7 @@ type count struct {
 
 // NewTally returns a tally of what a store keeps.
 func NewTally(store Store, clock func() time.Time) *Tally {
-	return &Tally{store: store, clock: clock, accounts: map[account.ID]*count{}}
+	return &Tally{store: store, clock: clock, accounts: map[account.ID]*count{}, views: newViews()}
 }
 
 // Begin counts a call, unless the account's month is used up: then the error is
@@ -109,7 +111,7 @@ func (t *Tally) look(ctx context.Context, a account.ID) (*count, error) {
 		c = nil
 	}
 	t.mu.Unlock()
-	used, err := t.store.Used(ctx, a, month)
+	used, err := t.store.Used(ctx, a, month) // views that are not stored yet are counted here
 	if err != nil {
 		if c != nil {
 			return c, nil // as it was a minute ago
@@ -137,6 +139,9 @@ func (t *Tally) Used(ctx context.Context, a account.ID) (Used, error) {
 		return Used{}, nil
 	}
 	month := MonthOf(t.clock())
+	if err := t.storeViews(ctx, a); err != nil {
+		return Used{}, err
+	}
 	used, err := t.store.Used(ctx, a, month)
 	if err != nil {
 		return used, err
@@ -166,14 +171,6 @@ func (t *Tally) Ran(ctx context.Context, a account.ID, ran time.Duration) error 
 	return t.store.Count(ctx, a, DayOf(t.clock()), Used{Calls: 1, Running: ran})
 }
 
-// Served counts what was served to somebody and is no job.
-func (t *Tally) Served(ctx context.Context, a account.ID, used Used) error {
-	if t == nil || used == (Used{}) {
-		return nil
-	}
-	return t.store.Count(ctx, a, DayOf(t.clock()), used)
-}
-
 // Days returns what an account has used on each day that is told apart, to today, those without
 // anything too. Those of this month come to what Used returns: what is counted and not stored yet
 // is of today.
@@ -182,6 +179,9 @@ func (t *Tally) Days(ctx context.Context, a account.ID) ([]UsedDay, error) {
 		return nil, nil
 	}
 	today := DayOf(t.clock())
+	if err := t.storeViews(ctx, a); err != nil {
+		return nil, err
+	}
 	from := today - RetentionDays + 1
 	stored, err := t.store.Days(ctx, a, from)
 	if err != nil {
@@ -233,6 +233,11 @@ func (t *Tally) Send(ctx context.Context, a account.ID, bytes, most int64) (unse
 		return func(context.Context, int64) error { return nil }, nil
 	}
 	today := DayOf(t.clock())
+	if most > 0 { // what has left is to be in the sum
+		if err := t.storeViews(ctx, a); err != nil {
+			return nil, err
+		}
+	}
 	done, err := t.store.Reserve(ctx, a, today, bytes, most)
 	if err != nil {
 		return nil, err

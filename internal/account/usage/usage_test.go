@@ -34,6 +34,7 @@ type fakeStore struct {
 	used   map[Month]Used
 	days   []UsedDay
 	asked  int
+	counts int
 	failed error
 }
 
@@ -64,7 +65,14 @@ func (s *fakeStore) Days(context.Context, account.ID, Day) ([]UsedDay, error) {
 }
 
 func (s *fakeStore) Count(_ context.Context, _ account.ID, d Day, used Used) error {
-	s.add(d.Month(), used.Calls, used.Running)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed == nil {
+		u := s.used[d.Month()]
+		u.add(used)
+		s.used[d.Month()] = u
+		s.counts++
+	}
 	return s.failed
 }
 
