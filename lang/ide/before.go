@@ -1,7 +1,7 @@
 package ide
 
 import (
-	"slices"
+	"sync"
 
 	"ql/lang/source"
 	"ql/lang/syntax"
@@ -17,6 +17,7 @@ type before struct {
 	top      scope         // outside of functions
 	last     scope         // of the statement of the top level that was shown last
 	whole    bool          // and to its end
+	memory   *spans
 }
 
 // scope is what some statements share.
@@ -47,15 +48,35 @@ func (n *named) signature() string { return signatureOf(n.name, n.params) }
 // reference is an INCLUDE.
 type reference struct{ path, as string }
 
-// readTo reads a text up to a place, its end.
+// spans is the memory of the lists of a before, which the next one uses again: a collection in
+// the middle of a completion takes as long as the completion itself.
+type spans struct{ top, last, sql []syntax.Span }
+
+var spansPool = sync.Pool{New: func() any { return new(spans) }}
+
+// maxSpans bounds how long a list may be whose memory is kept.
+const maxSpans = 1 << 16
+
+// readTo reads a text up to a place, its end. Whoever is done with it may release it.
 func readTo(f *source.File) (*before, *syntax.Expected) {
-	const perVariable = 32 // bytes, about
-	b := &before{text: f.Text, top: scope{vars: make([]syntax.Span, 0, len(f.Text)/perVariable)}}
+	m := spansPool.Get().(*spans)
+	b := &before{text: f.Text, top: scope{vars: m.top[:0]}, last: scope{vars: m.last[:0]}, sql: m.sql[:0], memory: m, whole: true}
 	e := syntax.ParseTo(f, b.show)
 	if !b.whole { // reading has ended within a statement, over too many mistakes
 		b.top.add(&b.last)
 	}
 	return b, e
+}
+
+// release gives the lists back. Only names and includes may be asked for behind it.
+func (b *before) release() {
+	m := b.memory
+	if b.memory = nil; m == nil || max(cap(b.top.vars), cap(b.last.vars), cap(b.sql)) > maxSpans {
+		return
+	}
+	m.top, m.last, m.sql = b.top.vars, b.last.vars, b.sql
+	b.top.vars, b.last.vars, b.sql = nil, nil, nil
+	spansPool.Put(m)
 }
 
 // scope returns what the function that the place stands in has, or the text outside of them.
@@ -67,6 +88,11 @@ func (b *before) scope(e *syntax.Expected) *scope {
 }
 
 func (b *before) show(s syntax.Stmt, vars []syntax.Span, depth int) {
+	if s == nil && depth == 0 && b.whole { // what most statements are
+		b.last = scope{vars: b.last.vars[:0]}
+		b.top.vars = append(b.top.vars, vars...)
+		return
+	}
 	if b.whole {
 		b.last = scope{vars: b.last.vars[:0]}
 		b.whole = false
@@ -115,19 +141,16 @@ func referenceOf(i *syntax.Include) (reference, bool) {
 	return reference{i.Path.Plain(), i.As}, true
 }
 
-// variables returns the names of the variables of a scope, the nearest first.
+// variables returns the names of the variables of a scope, the nearest first: they stand in the
+// order in which they were read.
 func (b *before) variables(s *scope) []string {
-	last := make(map[string]source.Pos)
-	for _, v := range s.vars {
-		name := b.text[v.Start:v.Stop]
-		if at, ok := last[name]; !ok || at < v.Start {
-			last[name] = v.Start
+	var names []string
+	seen := make(map[string]bool)
+	for i := len(s.vars) - 1; i >= 0; i-- {
+		if name := b.text[s.vars[i].Start:s.vars[i].Stop]; !seen[name] {
+			seen[name] = true
+			names = append(names, name)
 		}
 	}
-	names := make([]string, 0, len(last))
-	for name := range last {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int { return int(last[b] - last[a]) })
 	return names
 }

@@ -3,6 +3,7 @@ package ide
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"ql/lang/lib"
 	"ql/lang/source"
@@ -20,12 +21,26 @@ func Complete(text string, offset int, account Account) []Completion {
 	src := d.file.Text
 	word, _ := syntax.WordAt(src[:at], at)
 	before, expected := readTo(d.file.Before(word.Start))
+	memory := completions.Get().(*[]Completion)
 	c := &completer{
-		d: d, account: account, before: before, expected: expected,
+		out: *memory, memory: memory, d: d, account: account, before: before, expected: expected,
 		src: src, start: word.Start, at: at, typed: src[word.Start:at], seen: map[string]bool{},
 	}
 	c.complete()
-	return c.out
+	before.release()
+	return c.take()
+}
+
+// completions are lists under construction, whose memory is used again.
+var completions = sync.Pool{New: func() any { return new([]Completion) }}
+
+// take returns what was collected.
+func (c *completer) take() []Completion {
+	out := slices.Clone(c.out)
+	clear(c.out)
+	*c.memory = c.out[:0]
+	completions.Put(c.memory)
+	return out
 }
 
 // completer collects the completions of one place.
@@ -40,6 +55,7 @@ type completer struct {
 	typed    string
 	seen     map[string]bool
 	out      []Completion
+	memory   *[]Completion // that out is made in
 }
 
 // full says that nothing more can be offered.
@@ -296,21 +312,43 @@ func (c *completer) fields() {
 
 // fieldsIn offers the words of a text that are written as keys, fields and columns are.
 func (c *completer) fieldsIn(text string) {
+	// Most words of a long text stand there again and again: those that were looked at last are
+	// found here, sooner than in a map.
+	var recent [1 << 9]string
 	for i := 0; i < len(text) && !c.full(); {
 		if !isLetter(text[i]) {
 			i++
 			continue
 		}
-		end := i
+		end := i + 1
 		for end < len(text) && (isLetter(text[end]) || isDigit(text[end])) {
 			end++
 		}
-		variable := i > 0 && (text[i-1] == '?' || text[i-1] == '!')
-		if word := text[i:end]; !variable && c.fits(word) && (word != upper(word) || i > 0 && text[i-1] == '.') {
+		word, start := text[i:end], i
+		i = end
+		variable := start > 0 && (text[start-1] == '?' || text[start-1] == '!')
+		if variable || len(word) < len(c.typed) || !hasSmall(word) && (start == 0 || text[start-1] != '.') {
+			continue
+		}
+		slot := &recent[(int(word[0])*31+int(word[len(word)-1])*7+len(word)*5)%len(recent)]
+		if *slot == word {
+			continue
+		}
+		*slot = word
+		if c.fits(word) {
 			c.add(Completion{Label: word, Kind: Field})
 		}
-		i = end
 	}
+}
+
+// hasSmall says whether a word is not all capitals.
+func hasSmall(word string) bool {
+	for i := range len(word) {
+		if 'a' <= word[i] && word[i] <= 'z' {
+			return true
+		}
+	}
+	return word != upper(word)
 }
 
 // inText offers variables in the insertions of a text, and names in its whole.

@@ -210,6 +210,7 @@ func (h *hoverer) sql(s *syntax.SQL) string {
 		return ""
 	}
 	before, expected := readTo(h.d.file.Before(s.Start))
+	defer before.release()
 	tables := h.account.Tables(before.scope(expected).database)
 	if t := findTable(tables, h.text); t != nil {
 		lines := []string{t.Name}
@@ -238,6 +239,7 @@ func Signature(text string, offset int, account Account) *SignatureHelp {
 	at := d.fromRaw(offset)
 	src := d.file.Text
 	before, expected := readTo(d.file.Before(at))
+	defer before.release()
 	type call struct {
 		name string
 		arg  int
@@ -288,6 +290,7 @@ func Signature(text string, offset int, account Account) *SignatureHelp {
 
 func signature(before *before, behind string, account Account, name string, arg int) *SignatureHelp {
 	rest, _ := readTo(source.NewFile("", behind))
+	defer rest.release()
 	texts := append([]include{{names: before.names}, {names: rest.names}}, included(before.includes, account)...)
 	for _, t := range texts {
 		for _, n := range t.names {

@@ -120,6 +120,7 @@ func included(by []reference, account Account) []include {
 		}
 		b, _ := readTo(source.NewFile(in.path, text))
 		in.names = b.names
+		b.release()
 		out = append(out, in)
 		for _, r := range b.includes {
 			todo = append(todo, step{r, in.path, in.prefix})

@@ -118,6 +118,9 @@ func (p *parser) statementRun() (done bool) {
 		if p.tok.line {
 			p.indent = p.column(p.tok.start)
 		}
+		if p.skimming && p.skim() {
+			continue
+		}
 		verb := p.tok.word
 		s := p.statement()
 		if p.last.start != m.start { // statements inside it came last

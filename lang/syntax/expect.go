@@ -46,21 +46,22 @@ const cursorErrors = 200
 // block come before the statement that has the block, which comes without them. vars are the
 // names of the variables since the statement before, but for the parameters of lambdas,
 // which are whole and over. The statement and all below it are gone when Show returns, and
-// so is vars; only texts may be kept.
+// so is vars; only texts may be kept. Of a statement that is plain only this is told: s is nil,
+// or a SQL with its parts alone, or an IF or loop without what stands in its head.
 type Show func(s Stmt, vars []Span, depth int)
 
 // ParseTo reads a text up to a cursor, its end, and returns what may stand there. It shows
 // the statements one by one instead of making a tree of them, so that it takes little memory
 // to read a long text.
 func ParseTo(f *source.File, show Show) *Expected {
-	_, e := parseTo(f, show)
+	_, e := parseTo(f, show, true)
 	return e
 }
 
-// parseTo is ParseTo that returns the script where show is nil.
-func parseTo(f *source.File, show Show) ([]Stmt, *Expected) {
+// parseTo is ParseTo that returns the script where show is nil, and may skim where it is not.
+func parseTo(f *source.File, show Show, skim bool) ([]Stmt, *Expected) {
 	p := newParser(f)
-	p.show = show
+	p.show, p.skimming = show, skim && show != nil
 	p.expect = &Expected{SQL: source.NoPos, Text: source.NoPos}
 	p.scan.cursor = true
 	var list []Stmt

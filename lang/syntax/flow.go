@@ -18,7 +18,7 @@ func (p *parser) ifStmt(start source.Pos) Stmt {
 	branch := start
 	for {
 		b := Branch{Span: Span{Start: branch}}
-		ok := p.guard(func() { b.Cond = p.object(wIf) })
+		ok := p.skimHead(wThen) || p.guard(func() { b.Cond = p.object(wIf) })
 		p.opening(&open, wThen, ok)
 		open.accepts = wElse
 		b.Body = p.block(open)
@@ -70,7 +70,7 @@ type forHead struct {
 func (p *parser) forStmt(start source.Pos) Stmt {
 	open := p.open(wFor, start)
 	var h forHead
-	ok := p.guard(func() { p.forHeader(&h) })
+	ok := p.skimHead(wDo) || p.guard(func() { p.forHeader(&h) })
 	switch {
 	case h.file != nil:
 		open.shape = shapeForFile
@@ -208,7 +208,7 @@ func (p *parser) rowFormat() Format {
 func (p *parser) whileStmt(start source.Pos) Stmt {
 	s := &While{}
 	open := p.open(wWhile, start)
-	ok := p.guard(func() { s.Cond = p.object(wWhile) })
+	ok := p.skimHead(wDo) || p.guard(func() { s.Cond = p.object(wWhile) })
 	p.opening(&open, wDo, ok)
 	p.loops++
 	s.Body = p.block(open)

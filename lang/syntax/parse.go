@@ -111,6 +111,10 @@ type parser struct {
 	bases []slabMarks
 	shown bool
 	vars  []Span
+	// skimming says that what is plain is passed over then, with these as the skimmers' memory.
+	skimming   bool
+	skims      []skimOpen
+	skimmedSQL SQL
 
 	// expect is where a text that ends at a cursor has noted what may stand there, nil
 	// otherwise; fix goes with the error that is reported next.
@@ -274,13 +278,13 @@ type stop struct{}
 // errorAt reports an error and returns. Only the first error of a line counts:
 // what follows on the same line is mostly its consequence.
 func (p *parser) errorAt(pos, end source.Pos, format string, args ...any) {
+	p.noteError()
 	line := p.file.Line(pos)
 	if line == p.errLine {
 		p.fix = fix{}
 		return
 	}
 	p.errLine = line
-	p.noteError()
 	e := p.errs.Add(p.file, pos, end, format, args...).As(source.Syntax)
 	if f := p.fix; f.code != "" {
 		p.fix = fix{}

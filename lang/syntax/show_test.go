@@ -31,19 +31,19 @@ func TestShownAsKept(t *testing.T) {
 
 func compareShown(t *testing.T, path string, f *source.File) {
 	t.Helper()
-	list, want := parseTo(f, nil)
+	list, want := parseTo(f, nil, false)
 	kept, names := map[string]int{}, map[string]bool{}
 	for _, s := range list {
 		keptStmts(s, kept)
 		keptNames(s, names)
 	}
 	shown, told := map[string]int{}, map[string]bool{}
-	got := ParseTo(f, func(s Stmt, vars []Span, _ int) {
+	_, got := parseTo(f, func(s Stmt, vars []Span, _ int) {
 		shown[describeStmt(s)]++
 		for _, v := range vars {
 			told[f.Text[v.Start:v.Stop]] = true
 		}
-	})
+	}, false)
 	if !reflect.DeepEqual(got, want) {
 		t.Fatalf("%s, %d bytes: expected %+v, not %+v", path, len(f.Text), want, got)
 	}
