@@ -43,6 +43,7 @@ type Account struct {
 	Admin             bool
 	Disabled          bool // its credentials and domains open nothing
 	RequireAuthOnJobs bool // polls and confirms need credentials
+	ShowEffects       bool // pages of its questions say what may follow an answer
 	Look              Look
 	Created           time.Time
 	Purged            time.Time // when its jobs, sessions and files were last removed; zero for never
@@ -75,9 +76,10 @@ const (
 	FlagAdmin             Flag = "admin"
 	FlagDisabled          Flag = "disabled"
 	FlagRequireAuthOnJobs Flag = "require_auth_on_jobs"
+	FlagShowEffects       Flag = "show_effects"
 )
 
-var flags = []Flag{FlagAdmin, FlagDisabled, FlagRequireAuthOnJobs}
+var flags = []Flag{FlagAdmin, FlagDisabled, FlagRequireAuthOnJobs, FlagShowEffects}
 
 // ContactChange says how an account is reached from now on. What is nil stays as it is, and "" is none.
 type ContactChange struct {

@@ -75,6 +75,7 @@ type accountJSON struct {
 	Admin             bool      `json:"admin"`
 	Disabled          bool      `json:"disabled"`
 	RequireAuthOnJobs bool      `json:"require_auth_on_jobs"`
+	ShowEffects       bool      `json:"show_effects"`
 	lookJSON
 	Created time.Time `json:"created_at"`
 }
@@ -111,7 +112,7 @@ func newOwnLimits(own []accounts.Override) ownLimits {
 func newAccountJSON(a accounts.Account) accountJSON {
 	return accountJSON{
 		Username: a.Username, Email: a.Email, Phone: a.Phone, Plan: string(a.Plan), Limits: newOwnLimits(a.Overrides), Admin: a.Admin,
-		Disabled: a.Disabled, RequireAuthOnJobs: a.RequireAuthOnJobs, lookJSON: lookJSON(a.Look), Created: a.Created,
+		Disabled: a.Disabled, RequireAuthOnJobs: a.RequireAuthOnJobs, ShowEffects: a.ShowEffects, lookJSON: lookJSON(a.Look), Created: a.Created,
 	}
 }
 
@@ -323,6 +324,7 @@ func (k *accountShow) Run(c *console, line *commands) error {
 			row("admin", shown.Admin)
 			row("disabled", shown.Disabled)
 			row("require_auth_on_jobs", shown.RequireAuthOnJobs)
+			row("show_effects", shown.ShowEffects)
 			shown.rows(row)
 			row("created", moment(shown.Created))
 		})
@@ -517,7 +519,7 @@ func (k *accountSetLimit) Run(c *console, line *commands) error {
 
 type accountSet struct {
 	who
-	Settings []string `arg:"" name:"setting" placeholder:"NAME=BOOL" help:"Such as require_auth_on_jobs=true, disabled=true or admin=false."`
+	Settings []string `arg:"" name:"setting" placeholder:"NAME=BOOL" help:"Such as require_auth_on_jobs=true, show_effects=true, disabled=true or admin=false."`
 }
 
 // Run implements the command.

@@ -467,6 +467,7 @@ type remoteAccount struct {
 	Phone             string `json:"phone,omitempty"`
 	Plan              string `json:"plan"`
 	RequireAuthOnJobs bool   `json:"require_auth_on_jobs"`
+	ShowEffects       bool   `json:"show_effects"`
 	lookJSON
 	Created time.Time `json:"created_at"`
 }
@@ -486,6 +487,7 @@ func (k *accountShow) remote(c *console, s *remoteSettings) error {
 		row("phone", orDash(printable(shown.Phone)))
 		row("plan", printable(shown.Plan))
 		row("require_auth_on_jobs", shown.RequireAuthOnJobs)
+		row("show_effects", shown.ShowEffects)
 		shown.rows(row)
 		row("created", moment(shown.Created))
 	})

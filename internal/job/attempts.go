@@ -69,7 +69,7 @@ type Suspension struct {
 func (s *Suspension) Held() int64 {
 	n := int64(len(s.Snapshot)+len(s.Trace)+len(s.Response)+len(s.Output)) + s.From + s.QuestionBytes()
 	if s.Prompt != nil {
-		n += int64(len(s.Prompt.To) + len(s.Prompt.Message) + len(s.Prompt.Schema))
+		n += int64(len(s.Prompt.To) + len(s.Prompt.Message) + len(s.Prompt.Schema) + len(s.Prompt.Follows))
 	}
 	return n
 }

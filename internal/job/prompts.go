@@ -30,6 +30,7 @@ type Prompt struct {
 	Sealed  []byte   // that token, for those who may see the job
 	Message string
 	Schema  []byte // JSON; nil for a CONFIRM
+	Follows []byte // what the job may do after it, as JSON of a bytecode.Prospect; nil where the account shows none
 	Expires time.Time
 }
 

@@ -65,7 +65,7 @@ type AccountAnswer struct {
 
 func accountAnswer(meta Meta, a *account.Account) AccountAnswer {
 	return AccountAnswer{meta, wire.Account{
-		Username: a.Username, Email: a.Email, Phone: a.Phone, Plan: string(a.Plan), RequireAuthOnJobs: a.RequireAuthOnJobs, CreatedAt: a.Created,
+		Username: a.Username, Email: a.Email, Phone: a.Phone, Plan: string(a.Plan), RequireAuthOnJobs: a.RequireAuthOnJobs, ShowEffects: a.ShowEffects, CreatedAt: a.Created,
 		DisplayName: a.Look.DisplayName, Logo: a.Look.Logo, Accent: a.Look.Accent,
 	}}
 }
@@ -104,11 +104,20 @@ func (s *Service) ChangeAccount(ctx context.Context, c Caller, p *Credentials, c
 			return AccountAnswer{Meta: meta}, err
 		}
 	}
-	if on := change.RequireAuthOnJobs; on != nil && *on != owner.Account.RequireAuthOnJobs {
-		if err := s.o.Owners.SetFlag(ctx, owner.Account.Username, string(account.FlagRequireAuthOnJobs), *on); err != nil {
+	for _, one := range []struct {
+		flag     account.Flag
+		to, kept *bool
+	}{
+		{account.FlagRequireAuthOnJobs, change.RequireAuthOnJobs, &owner.Account.RequireAuthOnJobs},
+		{account.FlagShowEffects, change.ShowEffects, &owner.Account.ShowEffects},
+	} {
+		if one.to == nil || *one.to == *one.kept {
+			continue
+		}
+		if err := s.o.Owners.SetFlag(ctx, owner.Account.Username, string(one.flag), *one.to); err != nil {
 			return AccountAnswer{Meta: meta}, err
 		}
-		owner.Account.RequireAuthOnJobs = *on
+		*one.kept = *one.to
 	}
 	return accountAnswer(meta, &owner.Account), nil
 }

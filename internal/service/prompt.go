@@ -3,6 +3,7 @@ package service
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"ql/internal/fault"
 	"ql/internal/job"
 	"ql/internal/principal"
+	"ql/lang/bytecode"
 )
 
 // PromptPage is a prompt as a person sees it, on a page of its own: asked, not asked yet, or over.
@@ -22,11 +24,16 @@ type PromptPage struct {
 	Prompt    job.Prompt
 	MaxBytes  int   // bytes of a reply, without the files that come with it
 	FileBytes int64 // bytes of a file, 0 for any number
-	owner     account.Account
+	// Follows is what the job may do after it is answered; nil where that is not said.
+	Follows *Prospect
+	owner   account.Account
 	// Of one that is over:
 	Ended time.Time
 	By    principal.Credential // who answered; "" where nobody did
 }
+
+// Prospect is what a job may do to the world from where it stands on.
+type Prospect = bytecode.Prospect
 
 // PageHost is the host of the pages for people, as they read it in an address.
 func (s *Service) PageHost() string {
@@ -96,7 +103,11 @@ func (s *Service) Prompt(ctx context.Context, c Caller, token string) (PromptPag
 	}
 	limits := o.owner.Limits(s.o.Limits)
 	p.Prompt, p.MaxBytes, p.FileBytes, p.owner = *o.Prompt, limits.BodyBytes, limits.FileBytes, o.owner
-	return p, nil
+	if o.owner.ShowEffects && o.Prompt.Follows != nil {
+		p.Follows = new(Prospect)
+		err = json.Unmarshal(o.Prompt.Follows, p.Follows)
+	}
+	return p, err
 }
 
 // ErrQuestionOver is the error of an answer to a question that is not open any more.

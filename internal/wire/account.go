@@ -13,6 +13,7 @@ type Account struct {
 	Phone             string // "" for none
 	Plan              string
 	RequireAuthOnJobs bool
+	ShowEffects       bool
 	DisplayName       string // "" for none, as the logo and the accent
 	Logo              string
 	Accent            string
@@ -27,6 +28,7 @@ func AppendAccount(dst []byte, a *Account) []byte {
 	dst = appendTextOrNull(dst, "phone", a.Phone)
 	dst = appendTextField(dst, "plan", a.Plan)
 	dst = appendBool(dst, "require_auth_on_jobs", a.RequireAuthOnJobs)
+	dst = appendBool(dst, "show_effects", a.ShowEffects)
 	dst = appendTextOrNull(dst, "display_name", a.DisplayName)
 	dst = appendTextOrNull(dst, "logo", a.Logo)
 	dst = appendTextOrNull(dst, "accent", a.Accent)
@@ -47,26 +49,31 @@ type AccountChange struct {
 	Email, Phone              *string // nil where it was left out, "" for none
 	DisplayName, Logo, Accent *string // likewise
 	RequireAuthOnJobs         *bool   // nil where it was left out
+	ShowEffects               *bool   // likewise
 }
 
 // DecodeAccountChange reads the body of PATCH /v1/account. The error is a *Refusal.
 func DecodeAccountChange(body []byte, l Limits) (*AccountChange, error) {
 	c := new(AccountChange)
 	texts := map[string]**string{"email": &c.Email, "phone": &c.Phone, "display_name": &c.DisplayName, "logo": &c.Logo, "accent": &c.Accent}
-	fields := []string{"email", "phone", "display_name", "logo", "accent", "require_auth_on_jobs"}
+	fields := []string{"email", "phone", "display_name", "logo", "accent", "require_auth_on_jobs", "show_effects"}
 	err := decodeFields(body, l, fields, func(name string, value node) (r *Refusal) {
 		if text, ok := texts[name]; ok {
 			*text, r = textOrNone(name, value)
 			return r
 		}
-		c.RequireAuthOnJobs, r = boolean(name, value)
+		flag := &c.RequireAuthOnJobs
+		if name == "show_effects" {
+			flag = &c.ShowEffects
+		}
+		*flag, r = boolean(name, value)
 		return r
 	})
 	switch {
 	case err != nil:
 		return nil, err
 	case *c == AccountChange{}:
-		return nil, invalid(bodyField, "changes nothing: email, phone, display_name, logo or accent with a text or null fits, and require_auth_on_jobs with true or false")
+		return nil, invalid(bodyField, "changes nothing: email, phone, display_name, logo or accent with a text or null fits, and require_auth_on_jobs or show_effects with true or false")
 	}
 	return c, nil
 }

@@ -623,6 +623,11 @@ func (a *attempt) suspension(ctx context.Context, run *engine.Run, out engine.Ou
 		if s.Prompt, err = a.w.prompt(a.lease, out.Prompt); err != nil {
 			return nil, err
 		}
+		if a.account.ShowEffects {
+			if s.Prompt.Follows, err = json.Marshal(run.Machine().Prospect()); err != nil {
+				return nil, err
+			}
+		}
 	}
 	s.Until = s.Until.Truncate(time.Microsecond) // as it is read again
 	return s, nil

@@ -177,7 +177,7 @@ func (w *Worker) awaitSlot(queue *accountQueue) bool {
 // Adopt stores a script that ran for a caller and is suspended now. When it returns,
 // the job is on the disk. The outcome is Paused or Waiting.
 func (w *Worker) Adopt(ctx context.Context, s Submission, run *engine.Run, out engine.Outcome, ran time.Duration) (*job.View, error) {
-	a := &attempt{w: w, claim: claim{lease: job.Lease{ID: s.Summary.ID, Account: s.Account.ID}}, header: header{limits: s.Limits, ran: ran}, task: task{spec: s.Spec}}
+	a := &attempt{w: w, claim: claim{lease: job.Lease{ID: s.Summary.ID, Account: s.Account.ID}}, header: header{account: s.Account, limits: s.Limits, ran: ran}, task: task{spec: s.Spec}}
 	a.memory, a.history = w.holder(a.lease), s.Collected
 	defer a.memory.Release()
 	suspension, err := a.suspension(ctx, run, out)

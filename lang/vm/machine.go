@@ -419,6 +419,27 @@ func (m *Machine) database() string {
 	return ""
 }
 
+// Prospect tells what the program may do to the world after the effect that the machine stands at.
+func (m *Machine) Prospect() bytecode.Prospect {
+	points := make([]bytecode.Point, 0, len(m.frames)+1)
+	fn, pc, base, fast, db := m.fn, m.pc, m.base, m.fast, m.db
+	for i := len(m.frames); ; i-- {
+		at := bytecode.Point{Func: fn.number, PC: pc, Fast: fast}
+		if db.IsText() {
+			at.Database = db.Str()
+		}
+		points = append(points, at)
+		if i == 0 {
+			return m.prog.Prospect(points)
+		}
+		if fn.DBReg >= 0 {
+			db = m.stack[base+fn.DBReg] // which the caller is given back
+		}
+		f := &m.frames[i-1]
+		fn, pc, base, fast = f.fn, int(f.pc), int(f.base), f.fast
+	}
+}
+
 // inTry reports whether a TRY is between here and the open TRANSACTION:
 // whether the innermost handler is one.
 func (m *Machine) inTry() bool {

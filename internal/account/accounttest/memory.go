@@ -288,6 +288,8 @@ func (m *Memory) SetFlag(_ context.Context, id account.ID, flag account.Flag, on
 			a.Disabled = on || m.isDeleted(id)
 		case account.FlagRequireAuthOnJobs:
 			a.RequireAuthOnJobs = on
+		case account.FlagShowEffects:
+			a.ShowEffects = on
 		}
 		return nil
 	})

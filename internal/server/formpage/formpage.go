@@ -82,6 +82,7 @@ type view struct {
 	Wrong            string
 	Note             string // beside a decision, as it was sent
 	Before           *said  // until when it may be answered
+	Follows          []effect
 
 	Stylesheet, Script, Nonce string
 }
@@ -174,7 +175,7 @@ func viewBytes(q service.PromptPage) int64 {
 
 func pageBytes(q service.PromptPage, list []field) int64 {
 	const escaped = 5 // bytes of HTML for one, as those of a quotation mark
-	bytes := 8*int64(len(q.Prompt.Message)) + 64*int64(len(q.Prompt.Schema))
+	bytes := 8*int64(len(q.Prompt.Message)) + 64*int64(len(q.Prompt.Schema)) + 16*int64(len(q.Prompt.Follows))
 	for i := range list { // each choice has the name of its field
 		bytes += escaped * int64(len(list[i].Name)) * int64(len(list[i].Choices))
 	}
@@ -243,6 +244,9 @@ func (p pages) notOpen(h http.Header, r *server.Request, q service.PromptPage, s
 func (p pages) promptView(r *server.Request, q service.PromptPage) (v view, err error) {
 	err = r.Compute(viewBytes(q), func(func() error) error {
 		v, err = newPromptView(p.accountView(r, q.Account, q.Look), q)
+		if q.Follows != nil {
+			v.Follows = v.W.follows(q.Follows)
+		}
 		return err
 	})
 	return v, err

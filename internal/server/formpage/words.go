@@ -56,6 +56,12 @@ type words struct {
 	working, goesOn, resumes string
 	begunAnew                string // said of a form inside a page that begins anew
 
+	// What may follow an answer: {by} are statements of SQL. Of changes there is one line for each database.
+	Follows                                   string
+	changes, writes, removes, calls, commands effectWords
+	shares, sessions, asks, partial           string
+	changesNothing                            string
+
 	answerers map[principal.Credential]string
 	someone   string
 	faults    map[fault.Code]string // what is wrong, where the service says it in English
@@ -202,6 +208,18 @@ var english = words{
 	resumes:   "More may be asked after {at}: this page then leads there.",
 	begunAnew: "This page was changed, or it is too long ago that you opened it. Please look at your answers, and send them again.",
 
+	Follows:        "What may follow your answer",
+	changes:        effectWords{known: "changes the database {names} ({by})", any: "changes a database that the script chooses ({by})"},
+	writes:         effectWords{"writes files: {names}", "writes files that the script names", "writes files: {names}, and others that the script names"},
+	removes:        effectWords{"removes files: {names}", "removes files that the script names", "removes files: {names}, and others that the script names"},
+	calls:          effectWords{"calls {names} (FETCH)", "calls a server that the script chooses (FETCH)", "calls {names}, and a server that the script chooses (FETCH)"},
+	commands:       effectWords{"works on machines: {names} (RUN, COPY)", "works on a machine that the script chooses (RUN, COPY)", "works on machines: {names}, and one that the script chooses (RUN, COPY)"},
+	shares:         "makes links to files, or takes them back",
+	sessions:       "changes what is kept about a visitor",
+	asks:           "asks somebody",
+	partial:        "does more, which is not listed here",
+	changesNothing: "Nothing is changed after this, and no server is called.",
+
 	answerers: map[principal.Credential]string{
 		principal.ByKey: "the owner of the account", principal.ByPassword: "the owner of the account", principal.ByToken: "the owner of the account",
 		principal.ByNamedKey: "a key of the account", principal.ByOrigin: "a page",
@@ -259,6 +277,18 @@ var german = words{
 	goesOn:    "Wenn es noch etwas zu fragen gibt, geht diese Seite von selbst dorthin weiter.",
 	resumes:   "Nach dem {at} kann noch etwas gefragt werden: Diese Seite führt dann dorthin.",
 	begunAnew: "Diese Seite wurde geändert, oder es ist zu lange her, dass Sie sie geöffnet haben. Bitte sehen Sie Ihre Antworten an und senden Sie sie noch einmal.",
+
+	Follows:        "Was auf Ihre Antwort folgen kann",
+	changes:        effectWords{known: "ändert die Datenbank {names} ({by})", any: "ändert eine Datenbank, die das Skript auswählt ({by})"},
+	writes:         effectWords{"schreibt Dateien: {names}", "schreibt Dateien, die das Skript benennt", "schreibt Dateien: {names}, und andere, die das Skript benennt"},
+	removes:        effectWords{"entfernt Dateien: {names}", "entfernt Dateien, die das Skript benennt", "entfernt Dateien: {names}, und andere, die das Skript benennt"},
+	calls:          effectWords{"ruft {names} auf (FETCH)", "ruft einen Server auf, den das Skript auswählt (FETCH)", "ruft {names} auf, und einen Server, den das Skript auswählt (FETCH)"},
+	commands:       effectWords{"arbeitet auf Rechnern: {names} (RUN, COPY)", "arbeitet auf einem Rechner, den das Skript auswählt (RUN, COPY)", "arbeitet auf Rechnern: {names}, und einem, den das Skript auswählt (RUN, COPY)"},
+	shares:         "erstellt Links zu Dateien oder nimmt sie zurück",
+	sessions:       "ändert, was über einen Besucher aufbewahrt wird",
+	asks:           "fragt jemanden",
+	partial:        "tut noch mehr, was hier nicht aufgeführt ist",
+	changesNothing: "Danach wird nichts geändert und kein Server aufgerufen.",
 
 	answerers: map[principal.Credential]string{
 		principal.ByKey: "von der Inhaberin oder dem Inhaber des Kontos", principal.ByPassword: "von der Inhaberin oder dem Inhaber des Kontos",

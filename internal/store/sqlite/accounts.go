@@ -21,8 +21,8 @@ var _ account.Store = Accounts{}
 func (s *Store) Accounts() Accounts { return Accounts{s} }
 
 const (
-	accountColumns     = "accounts.id, username, email, email_verified, phone, phone_verified, password_hash, key_hash, sealed_key, epoch, plan, admin, disabled, require_auth_on_jobs, accounts.created, emptied, accounts.limits, display_name, logo, accent"
-	accountColumnCount = 20
+	accountColumns     = "accounts.id, username, email, email_verified, phone, phone_verified, password_hash, key_hash, sealed_key, epoch, plan, admin, disabled, require_auth_on_jobs, accounts.created, emptied, accounts.limits, display_name, logo, accent, show_effects"
+	accountColumnCount = 21
 )
 
 func readAccount(r row) account.Account {
@@ -44,6 +44,7 @@ func readAccount(r row) account.Account {
 		Purged:            r.time(15),
 		Overrides:         readOverrides(r.text(16)),
 		Look:              account.Look{DisplayName: r.text(17), Logo: r.text(18), Accent: r.text(19)},
+		ShowEffects:       r.bool(20),
 	}
 	copy(a.KeyHash[:], r.s.Blob(7))
 	return a
@@ -290,6 +291,7 @@ var setFlag = map[account.Flag]string{
 	account.FlagAdmin:             "UPDATE accounts SET admin = ? WHERE id = ?",
 	account.FlagDisabled:          "UPDATE accounts SET disabled = max(?1, EXISTS (SELECT 1 FROM departures WHERE account = ?2)) WHERE id = ?2",
 	account.FlagRequireAuthOnJobs: "UPDATE accounts SET require_auth_on_jobs = ? WHERE id = ?",
+	account.FlagShowEffects:       "UPDATE accounts SET show_effects = ? WHERE id = ?",
 }
 
 // SetFlag implements account.Accounts.

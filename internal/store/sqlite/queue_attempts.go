@@ -275,8 +275,8 @@ func (t tx) suspend(l job.Lease, s *job.Suspension, held int64) error {
 		return err
 	}
 	if p := s.Prompt; p != nil {
-		if _, err := t.exec("INSERT INTO job_prompts (job, id, kind, token, sealed, expires, message, schema, audience, sent) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			l.Seq, p.ID, p.Kind, p.Token[:], p.Sealed, p.Expires, p.Message, p.Schema, p.To, p.Sent); err != nil {
+		if _, err := t.exec("INSERT INTO job_prompts (job, id, kind, token, sealed, expires, message, schema, audience, sent, follows) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			l.Seq, p.ID, p.Kind, p.Token[:], p.Sealed, p.Expires, p.Message, p.Schema, p.To, p.Sent, p.Follows); err != nil {
 			return err
 		}
 		if err := t.enqueuePaused(l, s); err != nil {

@@ -11,8 +11,8 @@ import (
 )
 
 func (t tx) prompt(seq int64) (p *job.Prompt, err error) {
-	_, err = t.one("SELECT id, kind, token, sealed, expires, message, schema, audience, sent FROM job_prompts WHERE job = ?", func(r row) {
-		p = &job.Prompt{ID: r.text(0), Kind: r.text(1), Sealed: r.bytes(3), Expires: r.time(4), Message: r.text(5), Schema: r.bytes(6), To: r.text(7), Sent: r.bool(8)}
+	_, err = t.one("SELECT id, kind, token, sealed, expires, message, schema, audience, sent, follows FROM job_prompts WHERE job = ?", func(r row) {
+		p = &job.Prompt{ID: r.text(0), Kind: r.text(1), Sealed: r.bytes(3), Expires: r.time(4), Message: r.text(5), Schema: r.bytes(6), To: r.text(7), Sent: r.bool(8), Follows: r.bytes(9)}
 		copy(p.Token[:], r.s.Blob(2))
 	}, seq)
 	return p, err

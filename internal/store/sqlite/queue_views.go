@@ -132,7 +132,7 @@ func (t tx) sizeUnfinished(v *job.View) error {
 		return err
 	}
 	words := int64(0)
-	_, err = t.one("SELECT id, octet_length(message) + coalesce(length(schema), 0) FROM job_prompts WHERE job = ?", func(r row) {
+	_, err = t.one("SELECT id, octet_length(message) + coalesce(length(schema), 0) + coalesce(length(follows), 0) FROM job_prompts WHERE job = ?", func(r row) {
 		v.Prompt = &job.Prompt{ID: r.text(0)}
 		words = r.int(1)
 	}, v.Seq)

@@ -175,6 +175,7 @@ func testSettings(t *testing.T, s Stores) {
 		account.FlagAdmin:             &a.Admin,
 		account.FlagDisabled:          &a.Disabled,
 		account.FlagRequireAuthOnJobs: &a.RequireAuthOnJobs,
+		account.FlagShowEffects:       &a.ShowEffects,
 	} {
 		for _, on := range []bool{true, true, false, true} {
 			must(t, s.Accounts.SetFlag(t.Context(), a.ID, flag, on))

@@ -58,7 +58,7 @@ func running(t *testing.T, s Stores, a account.ID, n int) job.Lease {
 func prompt(n int) *job.Prompt {
 	return &job.Prompt{
 		ID: numbered("prompt", n), Kind: "gather", Token: sha256.Sum256([]byte(numbered("token", n))), Sealed: []byte(numbered("sealed", n)),
-		To: "Käufer", Sent: n%2 == 1, Message: "Wie heißt du?", Schema: []byte(`{"type":"object"}`), Expires: claimTime.Add(time.Hour),
+		To: "Käufer", Sent: n%2 == 1, Message: "Wie heißt du?", Schema: []byte(`{"type":"object"}`), Follows: []byte(`{"asks":true}`), Expires: claimTime.Add(time.Hour),
 	}
 }
 
@@ -335,7 +335,7 @@ func sizes(t *testing.T, s Stores, what string, viewed *job.View) {
 	t.Helper()
 	bytes := int64(len(viewed.Result) + len(viewed.Trace) + len(viewed.Error) + len(viewed.Response))
 	if p := viewed.Prompt; p != nil {
-		bytes += 2 * int64(len(p.Message)+len(p.Schema))
+		bytes += 2 * int64(len(p.Message)+len(p.Schema)+len(p.Follows))
 	}
 	whole := *viewed
 	whole.Bytes, whole.Output, whole.TraceBytes = bytes, int64(len(viewed.Result)), int64(len(viewed.Trace))
@@ -366,7 +366,7 @@ func testQueueLookManyWords(t *testing.T, s Stores) {
 	must(t, s.Queue.Suspend(t.Context(), l, standing))
 	v, err := s.Queue.ViewWithin(t.Context(), l.ID, 0)
 	must(t, err)
-	words := int64(2*job.AlwaysShownBytes + len(standing.Prompt.Schema))
+	words := int64(2*job.AlwaysShownBytes + len(standing.Prompt.Schema) + len(standing.Prompt.Follows))
 	same(t, "the question", v.Prompt, &job.Prompt{ID: standing.Prompt.ID})
 	if want := 2*words + int64(len(standing.Output)+len(standing.Trace)+len(standing.Response)); v.Bytes != want || !v.Omitted {
 		t.Errorf("%d bytes, %t, want %d", v.Bytes, v.Omitted, want)
