@@ -58,10 +58,13 @@ var pageText string
 
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
+// readerOf returns the words of whoever reads the answer.
+func readerOf(r *server.Request) *words { return wordsFor(r.Setting("").Languages) }
+
 // page answers in words.
-func page(h http.Header, r *server.Request, status int, title, words string) (server.Response, error) {
+func page(h http.Header, r *server.Request, status int, w *words, e ending) (server.Response, error) {
 	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, struct{ Title, Words, Stylesheet string }{title, words, asset.Stylesheet}); err != nil {
+	if err := pageTemplate.Execute(&b, struct{ Language, Title, Words, Stylesheet string }{w.language, e.title, e.words, asset.Stylesheet}); err != nil {
 		return server.Response{}, err
 	}
 	wire.SetPage(h, r.Setting(""), "")

@@ -48,15 +48,6 @@ func Routes(o Options) []server.Route {
 
 type downloads struct{ Options }
 
-// ending is what is said of a link that leads nowhere, in a title and a sentence.
-type ending struct{ title, words string }
-
-var endings = map[shares.State]ending{
-	shares.Used:    {"This link was used already", "The file could be loaded by this link a limited number of times, and was. Ask whoever sent you the link for another one."},
-	shares.Expired: {"This link has expired", "The file could be loaded by this link for a limited time, which is over. Ask whoever sent you the link for another one."},
-	shares.Revoked: {"This link was taken back", "Whoever shared the file has taken the link back. Ask them if you still need the file."},
-}
-
 func (d downloads) serve(h http.Header, r *server.Request) (server.Response, error) {
 	token, ok := shares.ParseToken(r.Variable)
 	if !ok {
@@ -83,7 +74,8 @@ func (d downloads) serve(h http.Header, r *server.Request) (server.Response, err
 	case r.Method == http.MethodHead:
 		return head(h, r, share, content), nil
 	case isPreview(client.Agent):
-		return page(h, r, http.StatusOK, "A file was shared with you", "Open this link in a browser to load the file.")
+		w := readerOf(r)
+		return page(h, r, http.StatusOK, w, w.shared)
 	}
 	part := wire.ByteRange{To: content.Size}
 	if !share.Limited() {
@@ -230,25 +222,23 @@ func newCookie(s shares.Share, value string, setting wire.HeaderOptions) string 
 }
 
 func missing(h http.Header, r *server.Request) (server.Response, error) {
-	if wantsPage(r.Header) {
-		return page(h, r, http.StatusNotFound, "There is no such link", "Look whether the whole link was copied, or ask whoever sent it to you for another one.")
+	if w := readerOf(r); wantsPage(r.Header) {
+		return page(h, r, http.StatusNotFound, w, w.missing)
 	}
 	return server.Response{}, fault.New(fault.NotFound, "there is no such link")
 }
 
 func gone(h http.Header, r *server.Request, state shares.State) (server.Response, error) {
-	e, ok := endings[state]
-	if !ok { // it was open when somebody else looked, and may be again
-		e = endings[shares.Used]
+	if w := readerOf(r); wantsPage(r.Header) {
+		return page(h, r, http.StatusGone, w, w.ended(state))
 	}
-	if wantsPage(r.Header) {
-		return page(h, r, http.StatusGone, e.title, e.words)
-	}
-	return server.Response{}, fault.New(fault.FileGone, "%s", strings.ToLower(e.title[:1])+e.title[1:])
+	title := english.ended(state).title
+	return server.Response{}, fault.New(fault.FileGone, "%s", strings.ToLower(title[:1])+title[1:])
 }
 
 // refusePrefetch keeps a browser that loads ahead from using up the link of
 // somebody who has not asked yet. It loads again when they do.
 func refusePrefetch(h http.Header, r *server.Request) (server.Response, error) {
-	return page(h, r, http.StatusForbidden, "Not yet", "This link is not loaded ahead. Open it to load the file.")
+	w := readerOf(r)
+	return page(h, r, http.StatusForbidden, w, w.tooSoon)
 }

@@ -356,21 +356,25 @@ func TestEnds(t *testing.T) {
 	check(t, w.links.Unshare(t.Context(), revoked))
 	w.pass(time.Hour)
 	unknown := w.url + "/files/" + strings.Repeat("A", 43)
-	for _, c := range []struct{ url, title, code string }{
-		{used, "This link was used already", "file_gone"},
-		{revoked, "This link was taken back", "file_gone"},
-		{expired, "This link has expired", "file_gone"},
-		{unknown, "There is no such link", "not_found"},
-		{w.url + "/files/x", "There is no such link", "not_found"},
-		{w.url + "/files/" + strings.Repeat("A", 42) + "B", "There is no such link", "not_found"},
-		{w.url + "/files/..", "There is no such link", "not_found"},
+	for _, c := range []struct{ url, title, german, code string }{
+		{used, "This link was used already", "Dieser Link wurde schon benutzt", "file_gone"},
+		{revoked, "This link was taken back", "Dieser Link wurde zurückgenommen", "file_gone"},
+		{expired, "This link has expired", "Dieser Link ist abgelaufen", "file_gone"},
+		{unknown, "There is no such link", "Diesen Link gibt es nicht", "not_found"},
+		{w.url + "/files/x", "There is no such link", "Diesen Link gibt es nicht", "not_found"},
+		{w.url + "/files/" + strings.Repeat("A", 42) + "B", "There is no such link", "Diesen Link gibt es nicht", "not_found"},
+		{w.url + "/files/..", "There is no such link", "Diesen Link gibt es nicht", "not_found"},
 	} {
 		status := map[string]int{"file_gone": 410, "not_found": 404}[c.code]
 		page := w.get(c.url, "Accept", "text/html,application/xhtml+xml")
 		if page.status != status || !strings.Contains(page.body, "<h1>"+c.title+"</h1>") || page.header.Get("Content-Type") != "text/html; charset=utf-8" {
 			t.Errorf("%s: %d %s", c.url, page.status, page.body)
 		}
-		program := w.get(c.url, "Accept", "*/*")
+		page = w.get(c.url, "Accept", "text/html", "Accept-Language", "de-AT, en;q=0.5")
+		if page.status != status || !strings.Contains(page.body, "<h1>"+c.german+"</h1>") || !strings.Contains(page.body, `<html lang="de">`) {
+			t.Errorf("%s in German: %d %s", c.url, page.status, page.body)
+		}
+		program := w.get(c.url, "Accept", "*/*", "Accept-Language", "de")
 		if program.status != status || !strings.Contains(program.body, `"code":"`+c.code+`"`) || !strings.Contains(strings.ToLower(program.body), strings.ToLower(c.title)) {
 			t.Errorf("%s: %d %s", c.url, program.status, program.body)
 		}
