@@ -40,6 +40,7 @@ import (
 	"ql/internal/server/openapi"
 	"ql/internal/server/runapi"
 	"ql/internal/service"
+	"ql/internal/signin"
 	"ql/internal/store"
 	"ql/internal/store/blob/dir"
 	"ql/internal/store/sqlite"
@@ -65,6 +66,7 @@ type parts struct {
 	worker       *worker.Worker
 	caller       *network.Client
 	webhooks     *webhook.Sender
+	signIns      *signin.SignIns
 	programs     *lang.Cache
 	limiter      *admit.Limiter
 	gate         *admit.Gate
@@ -176,7 +178,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	p.proofs = domainproof.New(a.egress(), network.Options{})
 	a.closes("proofs of domains", func(context.Context) error { p.proofs.Close(); return nil })
 	service := service.New(service.Options{
-		Auth: authenticator, Accounts: p.store.Accounts, Audit: p.store.Audit, Keys: p.accounts, Owners: p.accounts, Domains: p.accounts, CheckDomain: p.proofs.Check, SiteDomains: p.accounts, CheckRecord: p.proofs.CheckRecord, Scripts: p.accounts, Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
+		Auth: authenticator, Dashboard: authenticator, Accounts: p.store.Accounts, Audit: p.store.Audit, Keys: p.accounts, Owners: p.accounts, SignIns: p.signIns, SignsInDevelopers: a.settings.Dev && !a.settings.DevPublic, Domains: p.accounts, CheckDomain: p.proofs.Check, SiteDomains: p.accounts, CheckRecord: p.proofs.CheckRecord, Scripts: p.accounts, Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
 		Host: host, Records: p.recorder, History: p.store.Jobs, Jobs: p.worker, Pages: p.accounts.Sealer(), NewID: p.store.NewID, URLs: a.urls(), Limits: a.settings.Limits, Plans: a.settings.PlanNames(),
 		Shares: owned.Links{Admin: shares.Admin{Store: p.store.Shares, Clock: time.Now}, Of: p.resources.Links},
 		Usage:  p.tally, StorageUsed: p.resources.StoredBytes, RecordsUsed: p.store.Jobs.RecordBytes,
@@ -196,7 +198,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	handler := server.New(server.Options{
 		Routes:    slices.Concat(jsonapi.Routes(service), formapi.Routes(service), formpage.Routes(service), asset.Routes(), runapi.Routes(service), download.Routes(a.downloads())),
 		Preflight: authenticator.Preflight, CheckRequest: checkHost, Ready: a.ready, OpenAPI: openapi.Document(),
-		Proxies: a.settings.TrustedProxies, HTTPS: strings.HasPrefix(a.url, "https://"),
+		Proxies: a.settings.TrustedProxies, HTTPS: strings.HasPrefix(a.url, "https://"), PlainCookies: a.settings.Dev,
 		Gate: p.gate, Ledger: p.ledger, BodyTime: a.settings.ReadTimeout, Log: a.o.Log, Guard: p.guard, OnServed: p.metrics.ObserveRequest,
 	})
 	sites := a.buildSites(service)
@@ -230,7 +232,7 @@ func (a *App) startUpkeep(ctx context.Context) error {
 		Shares: p.store.Shares, Files: p.store.Files, Blobs: p.blobs, Resources: p.resources, Store: p.store,
 		Data: a.settings.Data, MinFreeDisk: minFreeDisk, Growth: a.growth, Limits: a.settings.Limits,
 		PurgeDevelopment: !a.settings.Dev && a.settings.DevUsername != "", Began: a.began,
-		Tasks: []upkeep.Task{p.certificates.Remind, p.inventory.Update, p.accounts.CheckSites(p.proofs.CheckRecord)}, Observe: p.observer.Observe, Guard: p.guard, Log: a.o.Log,
+		Tasks: []upkeep.Task{p.certificates.Remind, p.inventory.Update, p.accounts.CheckSites(p.proofs.CheckRecord), p.signIns.Sweep}, Observe: p.observer.Observe, Guard: p.guard, Log: a.o.Log,
 	})
 	p.upkeep.Start()
 	a.closes("upkeep", p.upkeep.Stop)
@@ -312,7 +314,9 @@ func (a *App) countViews() {
 
 func (a *App) authenticator(ctx context.Context) (*auth.Authenticator, error) {
 	a.parts.logins = auth.NewGate(password.AtOnce(a.o.Cores, a.o.Memory, password.DefaultMemory), a.settings.Dev)
+	a.parts.signIns = signin.New(a.parts.store.SignIns, a.parts.accounts.Sealer(), time.Now)
 	o := auth.Options{
+		Dashboard: a.dashboard(), SignIns: a.parts.signIns,
 		Gate: a.parts.logins, Plain: a.settings.Dev, Unthrottled: a.settings.Dev, Own: a.origins(), Guard: a.parts.guard, Log: a.parts.store.Audit, Limits: a.settings.Limits,
 		OnFailure: observe.LoginFailures(a.o.Log, a.parts.metrics),
 	}
@@ -339,6 +343,12 @@ func (a *App) newHashing() *password.Gate {
 }
 
 func isDevelopment(a account.Account) bool { return a.Username == account.Development }
+
+// dashboard is the origin of the dashboard's pages.
+func (a *App) dashboard() hostname.Origin {
+	o, _ := hostname.OriginOf(a.url) // which settings have checked
+	return o
+}
 
 // origins are those of the service's own pages.
 func (a *App) origins() (own []hostname.Origin) {

@@ -1,6 +1,6 @@
 // Package auth decides whether a caller is who they say: by API key in the form
 // convention, by password or a named key in the JSON convention, by the domain of the
-// page that calls. Wrong credentials get one answer, after one amount of work,
+// page that calls, or by what somebody has who is signed in to the dashboard. Wrong credentials get one answer, after one amount of work,
 // whatever was wrong with them; guessing is slowed down without locking owners
 // out. It reads the account's row for every request, so that a rotated key or
 // a changed password is dead at once. What a caller may then do is for others
@@ -51,6 +51,7 @@ type Source struct {
 	Encrypted bool       // it came by https, to us or to a proxy that is trusted
 	Origin    Origin
 	FetchSite string // the Sec-Fetch-Site header, "" without
+	Changes   bool   // it is of a method that changes something
 }
 
 // IsForeignPage tells whether a request says that a page of another origin sent it.
@@ -90,6 +91,10 @@ type Options struct {
 	// Own are the service's own origins. Their pages may use the development
 	// credentials; the dashboard is one of them.
 	Own []hostname.Origin
+	// Dashboard is the origin of the dashboard's pages, and SignIns tells who is signed in to it;
+	// nil for nobody.
+	Dashboard hostname.Origin
+	SignIns   SignIns
 	// Guard runs what stores the uses of keys; may be nil.
 	Guard *guard.Guard
 	// Log is told of log-ins by password; nil for nobody.
@@ -375,9 +380,7 @@ func (a *Authenticator) checkDevelopmentPage(from Source) error {
 // isOwn tells whether an Origin is the service's own. A service on this machine
 // is called by any of the machine's names, and its pages come from that name.
 func (a *Authenticator) isOwn(o Origin) bool {
-	return o.kind == originPage && slices.ContainsFunc(a.o.Own, func(own hostname.Origin) bool {
-		return unnamed(own) == unnamed(o.page)
-	})
+	return slices.ContainsFunc(a.o.Own, o.isOf)
 }
 
 // unnamed gives all names of loopback the same one.

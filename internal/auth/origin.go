@@ -42,6 +42,12 @@ func ReadOrigin(values []string) Origin {
 // Present tells whether the request has the header, whatever is in it.
 func (o Origin) Present() bool { return o.kind != originNone }
 
+// isOf tells whether a page of an origin has sent it. A service on this machine is called by any of
+// the machine's names.
+func (o Origin) isOf(own hostname.Origin) bool {
+	return o.kind == originPage && own != (hostname.Origin{}) && unnamed(own) == unnamed(o.page)
+}
+
 // Question is what decides whether the whitelists let a request pass.
 type Question struct {
 	// By is what the request proved itself by: ByOrigin where it has no
@@ -53,6 +59,7 @@ type Question struct {
 	Ambient   bool
 	Origin    Origin
 	FetchSite string // the Sec-Fetch-Site header
+	Reads     bool   // the request is of a method that changes nothing
 	// List is the whole list of the account that the request names by
 	// credentials or job; without either, every entry that covers the Origin's
 	// host.
@@ -106,9 +113,11 @@ func Decide(q Question) Decision {
 		return Decision{Outcome: Allowed}
 	case principal.ByToken:
 		switch {
+		case !q.Origin.Present() && q.Reads && q.FetchSite == "same-origin": // browsers leave it out there
+			return Decision{Outcome: Allowed}
 		case !q.Origin.Present():
 			return Decision{Outcome: Unauthorized}
-		case q.Origin.kind != originPage || q.Origin.page != q.Dashboard:
+		case !q.Origin.isOf(q.Dashboard):
 			return Decision{Outcome: Forbidden}
 		}
 		return Decision{Outcome: Allowed, Listed: true}
@@ -221,6 +230,9 @@ func (a *Authenticator) Preflight(ctx context.Context, origin Origin) error {
 // credentials or a job's id (ByNobody); ambient is as in Question. Listed tells
 // whether the page may read the answer.
 func (a *Authenticator) Admit(ctx context.Context, id account.ID, by principal.Credential, ambient bool, from Source) (listed bool, err error) {
+	if by == principal.ByToken { // whose page Token has checked
+		return from.Origin.Present(), nil
+	}
 	q := Question{By: by, Ambient: ambient, Origin: from.Origin, FetchSite: from.FetchSite}
 	if !from.Origin.Present() { // no list names it
 		return false, Decide(q).err()

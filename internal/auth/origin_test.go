@@ -49,6 +49,7 @@ func TestDecide(t *testing.T) {
 	type proved struct {
 		by      principal.Credential
 		ambient bool
+		reads   bool
 	}
 	var (
 		noAuth      = proved{by: principal.ByOrigin}
@@ -56,6 +57,7 @@ func TestDecide(t *testing.T) {
 		ambientAuth = proved{by: principal.ByPassword, ambient: true}
 		jobAuth     = proved{by: principal.ByNobody}
 		tokenAuth   = proved{by: principal.ByToken}
+		readAuth    = proved{by: principal.ByToken, reads: true}
 	)
 	tests := []struct {
 		why    string
@@ -120,13 +122,18 @@ func TestDecide(t *testing.T) {
 		{"token, the dashboard", tokenAuth, own, "same-origin", list, Allowed, true},
 		{"token, the dashboard, no list", tokenAuth, own, "", nil, Allowed, true},
 		{"token, no Origin", tokenAuth, none, "", list, Unauthorized, false},
+		{"token, no Origin, same-origin", tokenAuth, none, "same-origin", list, Unauthorized, false},
+		{"token, no Origin, same-origin, which reads", readAuth, none, "same-origin", list, Allowed, false},
+		{"token, no Origin, which reads", readAuth, none, "", list, Unauthorized, false},
+		{"token, no Origin, no page, which reads", readAuth, none, "none", list, Unauthorized, false},
+		{"token, no Origin, cross-site, which reads", readAuth, none, "cross-site", list, Unauthorized, false},
 		{"token, listed", tokenAuth, listed, "", list, Forbidden, false},
 		{"token, unlisted", tokenAuth, unlisted, "", nil, Forbidden, false},
 		{"token, null", tokenAuth, null, "", list, Forbidden, false},
 		{"what is none of these", proved{by: "other"}, listed, "", list, Unauthorized, false},
 	}
 	for _, test := range tests {
-		got := Decide(Question{By: test.auth.by, Ambient: test.auth.ambient, Origin: test.origin, FetchSite: test.site, List: test.list, Dashboard: dashboard})
+		got := Decide(Question{By: test.auth.by, Ambient: test.auth.ambient, Reads: test.auth.reads, Origin: test.origin, FetchSite: test.site, List: test.list, Dashboard: dashboard})
 		if got.Outcome != test.want || got.Listed != test.listed {
 			t.Errorf("%s: got %+v, want outcome %d, listed %v", test.why, got, test.want, test.listed)
 		}

@@ -20,7 +20,8 @@ const (
 	ByKey      Credential = "key"       // the account's API key, which sees only the jobs that it started
 	ByNamedKey Credential = "named_key" // one of its named keys, which may do what its scopes say
 	ByPassword Credential = "password"  // the account's password
-	ByToken    Credential = "token"     // a token of the live editor
+	ByToken    Credential = "token"     // a token of the dashboard, which acts as the owner
+	BySignIn   Credential = "sign_in"   // the cookie of a browser that is signed in, which opens its own routes alone
 	ByOrigin   Credential = "origin"    // a page of a listed domain, by its Origin header
 	ByNobody   Credential = "none"      // none: whoever knows the address of a job, a prompt or a site
 )
@@ -47,6 +48,7 @@ type Principal struct {
 
 	Domain      account.Domain // the entry of the account's list, ByOrigin alone
 	Development bool           // by the credentials of the development account
+	Confirmed   bool           // the password was entered a short while ago: ByToken and BySignIn alone
 }
 
 // Owner is the owner of an account, by a credential of its own, who may do everything.

@@ -127,6 +127,16 @@ func TestAccessMatrix(t *testing.T) {
 			proving[who] = append(proving[who], status)
 		}
 	}
+	// No page of another origin signs anybody in, whoever lists it; the service is called by another
+	// name than its own here.
+	ownAlone := func(status int) []int { return []int{status, 403, 403, 403, 403, 403} }
+	everybody := func(statuses []int) map[string][]int {
+		table := map[string][]int{}
+		for who := range credentials {
+			table[who] = statuses
+		}
+		return table
+	}
 	// In the order of pages: none, listed, bob's, unlisted, null, own.
 	want := map[string]map[string][]int{
 		"POST /v1/query": {
@@ -273,6 +283,16 @@ func TestAccessMatrix(t *testing.T) {
 		"PUT /v1/sites/main/content/{id}":            changing,
 		"GET /v1/sites/main/releases":                owner,
 		"POST /v1/sites/main/releases/{ref}/restore": changing,
+
+		"POST /v1/session": {
+			"none": ownAlone(401), "ada": ownAlone(200), "bob": ownAlone(200), "carl": ownAlone(200), "wrong": ownAlone(401), "kind": ownAlone(401), "dev": ownAlone(200),
+		},
+		// Nobody has a cookie here.
+		"GET /v1/session":          everybody(always(401)),
+		"DELETE /v1/session":       everybody(ownAlone(200)),
+		"POST /v1/session/dev":     everybody(ownAlone(404)),
+		"POST /v1/session/token":   everybody(ownAlone(401)),
+		"POST /v1/session/confirm": everybody(ownAlone(401)),
 
 		// Credentials make no difference to a link.
 		"GET /files/{token}": {
@@ -559,6 +579,7 @@ func (unchanging) RotateKey(context.Context, string) (account.Account, account.K
 
 // accountBodies are the bodies of routes that need one.
 var accountBodies = map[string]string{
+	"POST /v1/session/confirm":    `{"password":"x"}`,
 	"PUT /v1/scripts/{name}":      `{"text":"EMIT 1"}`,
 	"POST /v1/check":              `{"text":"EMIT 1"}`,
 	"POST /v1/complete":           `{"text":"EMIT 1","line":1,"column":1}`,
@@ -598,6 +619,8 @@ func (w *world) callAs(route string, m member, jobID string, headers []string) r
 		return w.send("GET", "/run/ada/greet", "", "", headers...)
 	case "POST /form/{token}":
 		return w.send("POST", "/form/"+jobID, formType, "approved=true", headers...)
+	case "POST /v1/session":
+		return w.send("POST", "/v1/session", jsonType, `{"username":`+quote(m.name)+`,"password":`+quote(m.password)+`}`, headers...)
 	case "POST /api":
 		if m.name == "" {
 			return w.send("POST", "/api", "application/x-www-form-urlencoded", url.Values{"q": {"EMIT 1"}}.Encode(), headers...)

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,6 +44,7 @@ import (
 	"ql/internal/server/openapi"
 	"ql/internal/server/runapi"
 	"ql/internal/service"
+	"ql/internal/signin"
 	"ql/internal/store/blob/dir"
 	"ql/internal/store/sqlite"
 	"ql/internal/worker"
@@ -64,7 +66,11 @@ type world struct {
 	recorder *record.Recorder
 	worker   *worker.Worker
 	log      *buffer
+	ahead    atomic.Int64 // by how much its clock is, in nanoseconds
 }
+
+// clock is that by which credentials are checked, and what belongs to them ends.
+func (w *world) clock() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
 
 // settings change what boot makes.
 type settings struct {
@@ -104,10 +110,14 @@ func boot(t testing.TB, change ...settings) *world {
 
 	dev, err := w.accounts.EnsureDevelopment(ctx)
 	check(t, err)
+	signIns := signin.New(store.SignIns(), w.accounts.Sealer(), w.clock)
 	identities := auth.Options{
 		Development: &auth.Development{Account: dev.ID, Username: "dev", Password: "dev"},
 		Own:         []hostname.Origin{{Scheme: "http", Host: "localhost", Port: 8080}},
 		Log:         store.Audit(),
+		Dashboard:   hostname.Origin{Scheme: "http", Host: "localhost", Port: 8080},
+		SignIns:     signIns,
+		Now:         w.clock,
 	}
 	for _, c := range change {
 		if c.auth != nil {
@@ -136,6 +146,9 @@ func boot(t testing.TB, change ...settings) *world {
 		CheckRecord: func(context.Context, string, string) (bool, error) { return false, nil },
 		Audit:       store.Audit(),
 		Scripts:     w.accounts,
+		Dashboard:   w.auth,
+		SignIns:     signIns,
+		Clock:       w.clock,
 		Limiter:     admit.NewLimiter(admit.LimiterOptions{}),
 		Limits:      account.Plan.Limits,
 		Gate:        admit.NewGate(admit.GateOptions{Slots: 4}),

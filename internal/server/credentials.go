@@ -8,10 +8,11 @@ import (
 	"ql/internal/principal"
 	"ql/internal/redacted"
 	"ql/internal/service"
+	"ql/internal/signin"
 )
 
 // Credentials returns the credentials of the header Authorization, nil where there are none: a
-// named key, or by HTTP Basic a username with a password or an API key. Whatever else is sent there is
+// named key, a token of the dashboard, or by HTTP Basic a username with a password or an API key. Whatever else is sent there is
 // a mistake of somebody who thinks that it counts.
 func (r *Request) Credentials() (*service.Credentials, error) {
 	header := r.HeaderValue("Authorization")
@@ -22,6 +23,9 @@ func (r *Request) Credentials() (*service.Credentials, error) {
 		key = strings.Trim(key, " ")
 		if key == "" || strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c > '~' || c == ',' }) {
 			return nil, fault.Invalid("Authorization", "has no named key behind Bearer: one such as qln_… fits")
+		}
+		if strings.HasPrefix(key, signin.TokenPrefix) {
+			return &service.Credentials{By: principal.ByToken, Secret: redacted.Text(key), Unnamed: true}, nil
 		}
 		return &service.Credentials{By: principal.ByNamedKey, Secret: redacted.Text(key)}, nil
 	}
@@ -40,5 +44,6 @@ func (r *Request) Credentials() (*service.Credentials, error) {
 func IsCredential(header string) bool {
 	scheme, _, _ := strings.Cut(strings.TrimLeft(header, " \t"), " ")
 	scheme, _, _ = strings.Cut(scheme, "\t")
-	return strings.EqualFold(scheme, "Basic") || strings.Contains(header, account.NamedKeyPrefix) || strings.Contains(header, account.KeyPrefix)
+	return strings.EqualFold(scheme, "Basic") || strings.Contains(header, account.NamedKeyPrefix) || strings.Contains(header, account.KeyPrefix) ||
+		strings.Contains(header, signin.TokenPrefix)
 }

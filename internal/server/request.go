@@ -22,6 +22,8 @@ type Request struct {
 	https bool
 	// keepsToHost has browsers take the cookie of a session from the host alone that it is for.
 	keepsToHost bool
+	// plainCookies has browsers keep who is signed in without https.
+	plainCookies bool
 
 	writer  http.ResponseWriter
 	control *http.ResponseController
@@ -46,9 +48,9 @@ func (h *Handler) newRequest(w http.ResponseWriter, r *http.Request, began time.
 				Encrypted: encrypted,
 				Origin:    auth.ReadOrigin(r.Header.Values("Origin")),
 				FetchSite: r.Header.Get("Sec-Fetch-Site"),
+				Changes:   r.Method != http.MethodGet && r.Method != http.MethodHead,
 			},
 			Page:    r.Header.Get("Origin"),
-			Changes: r.Method != http.MethodGet && r.Method != http.MethodHead,
 			Account: r.Header.Get("QL-Account"),
 		},
 		https: encrypted || h.o.HTTPS, writer: w, control: http.NewResponseController(w),
@@ -57,6 +59,7 @@ func (h *Handler) newRequest(w http.ResponseWriter, r *http.Request, began time.
 	req.memory.Reservation = h.o.Ledger.Open(admit.NetworkHolder(address))
 	req.Caller.Memory = &req.memory
 	req.keepsToHost = h.o.HostCookies && req.https
+	req.plainCookies = h.o.PlainCookies
 	if len(r.Header["Cookie"]) > 0 {
 		if c, err := r.Cookie(req.sessionName("/")); err == nil {
 			req.Caller.Session = c.Value
@@ -102,7 +105,7 @@ func (h *Handler) isProxy(a netip.Addr) bool {
 // Setting returns what headers depend on; origin is the page's, where it may
 // read the answer.
 func (r *Request) Setting(origin string) wire.HeaderOptions {
-	return wire.HeaderOptions{HTTPS: r.https, Origin: origin, Languages: r.Header.Get("Accept-Language")}
+	return wire.HeaderOptions{HTTPS: r.https, Origin: origin, Languages: r.Header.Get("Accept-Language"), SameOrigin: r.Caller.FetchSite == "same-origin"}
 }
 
 // HeaderValue returns a header that is sent at most once; where it was sent more

@@ -47,6 +47,8 @@ type Options struct {
 	// HostCookies says that hosts beside the one that is called are others', so that by https the
 	// cookies of sessions have a name that keeps those from setting it.
 	HostCookies bool
+	// PlainCookies has the cookie of who is signed in sent by http too, as in development.
+	PlainCookies bool
 	// HTTPS says that callers reach the service by https, whatever reaches this
 	// process.
 	HTTPS bool

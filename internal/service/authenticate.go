@@ -10,6 +10,7 @@ import (
 	"ql/internal/fault"
 	"ql/internal/principal"
 	"ql/internal/redacted"
+	"ql/internal/signin"
 )
 
 // Authenticator tells who calls. Its errors are coded.
@@ -34,12 +35,23 @@ type Authenticator interface {
 	MaySend(ctx context.Context, p principal.Principal, script string) error
 }
 
+// Dashboard tells who is signed in to the dashboard. Its errors are coded.
+type Dashboard interface {
+	// Token checks a token of the dashboard, with the name of its account, or nil for any.
+	Token(ctx context.Context, name *string, token string, from auth.Source) (principal.Principal, error)
+	// SignedIn tells who is signed in by the secret of a cookie, and Confirm checks their password.
+	SignedIn(ctx context.Context, secret redacted.Text, from auth.Source) (principal.Principal, signin.SignIn, error)
+	Confirm(ctx context.Context, p *principal.Principal, secret redacted.Text, from auth.Source) error
+	// Developer is the developer on this machine, whom IsDashboard says to call.
+	Developer(ctx context.Context, from auth.Source) (principal.Principal, error)
+	IsDashboard(from auth.Source) bool
+}
+
 // Caller is where a call comes from.
 type Caller struct {
 	auth.Source
 	Page    string // the Origin header as it was sent, "" where there was none
 	Session string // the id of the session that the caller brought, or ""
-	Changes bool   // the call is of a method that changes something
 	// Account is the username that the call is meant for, where it says so: the key of another
 	// account then opens nothing.
 	Account string
@@ -52,6 +64,8 @@ type Credentials struct {
 	By     principal.Credential // key, named key, password or token
 	Name   string               // "" for a named key
 	Secret redacted.Text
+	// Unnamed says of a token that it was sent without a name: it alone says whose it is.
+	Unnamed bool
 	// Ambient says that a browser may have added them on its own, and that whatever is asked
 	// for may change something.
 	Ambient bool
@@ -104,8 +118,14 @@ func (s *Service) checkCredentials(ctx context.Context, c Caller, p Credentials)
 			return principal.Principal{}, fault.New(fault.BadCredentials, "the key is of another account than %.80q, for whom the header QL-Account means the call", c.Account)
 		}
 		return who, err
+	case principal.ByToken:
+		name := &p.Name
+		if p.Unnamed {
+			name = nil
+		}
+		return s.o.Dashboard.Token(ctx, name, p.Secret.Reveal(), c.Source)
 	}
-	return principal.Principal{}, fault.New(fault.BadCredentials, "the token is not valid")
+	return principal.Principal{}, fault.New(fault.BadCredentials, "credentials of this kind open nothing here")
 }
 
 // isNamed tells whether a name leads to an account, as for its password.
@@ -122,8 +142,8 @@ type access struct {
 
 // The credentials that open an account's things.
 var (
-	anyCredential  = principal.Set{principal.ByKey, principal.ByNamedKey, principal.ByPassword}
-	passwordOrName = principal.Set{principal.ByNamedKey, principal.ByPassword}
+	anyCredential  = principal.Set{principal.ByKey, principal.ByNamedKey, principal.ByPassword, principal.ByToken}
+	passwordOrName = principal.Set{principal.ByNamedKey, principal.ByPassword, principal.ByToken}
 	passwordAlone  = principal.Set{principal.ByPassword}
 )
 
@@ -159,6 +179,10 @@ func (s *Service) authenticateOwner(ctx context.Context, c Caller, p *Credential
 	switch {
 	case err != nil:
 		return owner, err
+	case p.By == principal.ByToken && !a.accepts.Has(principal.ByToken) && who.Confirmed:
+		return owner, nil
+	case p.By == principal.ByToken && !a.accepts.Has(principal.ByToken):
+		return owner, fault.New(fault.ConfirmRequired, "this takes the password again, by POST /v1/session/confirm: it counts for 15 minutes")
 	case !a.accepts.Has(principal.ByNamedKey) && c.IsForeignPage():
 		// Listed or not: a browser adds a password that it remembers to what any page sends.
 		owner.origin = ""
@@ -194,7 +218,7 @@ func checkMayRun(who *principal.Principal, program string) error {
 // not list. The development account's are not taken from foreign pages at all, and a named key is
 // sent by nobody but who has it.
 func isAmbient(c Caller, who *principal.Principal) bool {
-	return c.Changes && !who.Development && who.By != principal.ByNamedKey
+	return c.Changes && !who.Development && who.By != principal.ByNamedKey && who.By != principal.ByToken
 }
 
 // admitPage keeps pages out that an account does not list and that by does not

@@ -61,12 +61,14 @@ func (s *Service) findJob(ctx context.Context, c Caller, text string, p *Credent
 		}
 		o.who = &who
 		o.by, o.key, o.byName, o.answers = p.By, who.Key, who.Key.Name, mayAnswer(&who)
-		if _, err := s.admitPage(ctx, c, o.owner.ID, p.By, isAmbient(c, &who)); err != nil {
+		if o.origin, err = s.admitPage(ctx, c, o.owner.ID, p.By, isAmbient(c, &who)); err != nil {
 			return o, Answer{}, err
 		}
 	}
-	if o.origin, err = s.admitPage(ctx, c, o.owner.ID, principal.ByNobody, false); err != nil {
-		return o, Answer{}, err
+	if o.by != principal.ByToken { // which comes from the dashboard, whatever the account lists
+		if o.origin, err = s.admitPage(ctx, c, o.owner.ID, principal.ByNobody, false); err != nil {
+			return o, Answer{}, err
+		}
 	}
 	// A page that started a job has nothing but its origin to show for it.
 	o.itsPage = o.origin != "" && o.Credential == principal.ByOrigin

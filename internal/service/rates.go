@@ -19,6 +19,8 @@ const (
 	rateEdits  = "edits"
 	rateViews  = "views"
 	rateVisits = "visits"
+	// rateSignIn is that of calls of a browser that is signed in about that.
+	rateSignIn = "session"
 	// rateContents is that of content sent for deploys.
 	rateContents = "contents"
 	rateDeploys  = "deploys"

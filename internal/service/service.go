@@ -94,6 +94,9 @@ type Options struct {
 	Accounts Accounts
 	Keys     Keys
 	Scripts  Scripts
+	// Dashboard tells who is signed in, and SignIns starts and ends that.
+	Dashboard Dashboard
+	SignIns   SignIns
 	// Owners do what owners may do to their accounts.
 	Owners  Owners
 	Domains Domains
@@ -148,6 +151,9 @@ type Options struct {
 	CheckWebhook func(url string) error
 	// DevelopmentWebhooks lets the development account send webhooks.
 	DevelopmentWebhooks bool
+	// SignsInDevelopers lets whoever is at this machine sign in to the development account without a
+	// password, as in development by one person.
+	SignsInDevelopers bool
 	// Unlimited says that rates, and what an account has under way and in line, are
 	// not bounded, as in development.
 	Unlimited bool

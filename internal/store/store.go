@@ -17,6 +17,7 @@ import (
 	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
 	"ql/internal/resource/shares"
+	"ql/internal/signin"
 	"ql/internal/webhook"
 )
 
@@ -37,6 +38,7 @@ type Store struct {
 	Files      files.Store
 	Shares     shares.Store
 	Sessions   sessions.Store
+	SignIns    signin.Store // to the dashboard
 	Usage      usage.Store
 	Databases  Databases
 }

@@ -40,6 +40,8 @@ type HeaderOptions struct {
 	Origin string // of the page that called, where its account lists it, else ""
 	// Languages are those that whoever reads the answer prefers, as Accept-Language has them.
 	Languages string
+	// SameOrigin says that a page of the service's own called.
+	SameOrigin bool
 }
 
 // set sets what every answer has.

@@ -27,6 +27,9 @@ func encodeError(h http.Header, s wire.HeaderOptions, r *service.Refusal) []byte
 	body := server.EncodeErrorJSON(h, s, r)
 	if r.Status == http.StatusUnauthorized {
 		h["Www-Authenticate"] = []string{`Basic realm="ql", charset="UTF-8"`, `Bearer realm="ql"`}
+		if s.SameOrigin { // a browser would ask people for the former, over the page that knows better
+			h["Www-Authenticate"] = []string{`Bearer realm="ql"`}
+		}
 	}
 	return body
 }

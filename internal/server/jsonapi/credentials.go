@@ -10,7 +10,7 @@ import (
 
 func headerCredentials(r *server.Request) (*service.Credentials, error) { return r.Credentials() }
 
-// queryCredentials returns the credentials of a query: those of its body, or a named key. HTTP Basic
+// queryCredentials returns the credentials of a query: those of its body, or a named key or a token. HTTP Basic
 // is nothing here, and a program that sends it is told so; of a page's call it may be the browser that
 // added it on its own.
 func queryCredentials(r *server.Request, a *wire.Auth) (*service.Credentials, error) {
@@ -18,14 +18,19 @@ func queryCredentials(r *server.Request, a *wire.Auth) (*service.Credentials, er
 	switch {
 	case err != nil:
 		return nil, err
-	case p == nil, p.By != principal.ByNamedKey && r.Caller.Origin.Present():
+	case p == nil, isBasic(p) && r.Caller.Origin.Present():
 		return bodyCredentials(a), nil
 	case a != nil:
 		return nil, fault.Invalid("auth", "stands beside the header Authorization: one of the two fits")
-	case p.By != principal.ByNamedKey:
+	case isBasic(p):
 		return nil, fault.Invalid("Authorization", `is HTTP Basic: here Bearer with a named key fits, or "auth" with a username and a password in the body`)
 	}
 	return p, nil
+}
+
+// isBasic tells whether credentials came by HTTP Basic.
+func isBasic(p *service.Credentials) bool {
+	return p.By == principal.ByKey || p.By == principal.ByPassword
 }
 
 // bodyCredentials returns the credentials of a request; a password goes before a token.

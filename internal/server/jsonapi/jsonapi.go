@@ -15,7 +15,7 @@ import (
 // Routes returns the routes of the convention.
 func Routes(s *service.Service) []server.Route {
 	c := codec{s}
-	return slices.Concat(c.fileRoutes(), c.shareRoutes(), c.keyRoutes(), c.accountRoutes(), c.domainRoutes(), c.siteDomainRoutes(), c.siteRoutes(), c.scriptRoutes(), c.questionRoutes(), c.databaseRoutes(), c.webhookRoutes(), c.historyRoutes(), c.editorRoutes(), []server.Route{
+	return slices.Concat(c.fileRoutes(), c.shareRoutes(), c.keyRoutes(), c.accountRoutes(), c.domainRoutes(), c.siteDomainRoutes(), c.siteRoutes(), c.scriptRoutes(), c.questionRoutes(), c.databaseRoutes(), c.webhookRoutes(), c.historyRoutes(), c.editorRoutes(), c.sessionRoutes(), []server.Route{
 		{
 			Method: http.MethodPost, Path: "/v1/query", Accepts: principal.Set{principal.ByPassword, principal.ByToken, principal.ByOrigin, principal.ByNamedKey}, Pages: true,
 			Timeout: s.LongestCall(), Serve: c.query, EncodeError: server.EncodeErrorJSON,
@@ -57,10 +57,10 @@ func Routes(s *service.Service) []server.Route {
 
 // The credentials that routes take.
 var (
-	jobHolder       = principal.Set{principal.ByNobody, principal.ByOrigin, principal.ByKey, principal.ByNamedKey, principal.ByPassword} // whoever knows a job's id, as its account allows
-	owner           = principal.Set{principal.ByKey, principal.ByNamedKey, principal.ByPassword}
-	passwordOrNamed = principal.Set{principal.ByNamedKey, principal.ByPassword}
-	passwordOnly    = principal.Set{principal.ByPassword} // what no key does, and no page
+	jobHolder       = principal.Set{principal.ByNobody, principal.ByOrigin, principal.ByKey, principal.ByNamedKey, principal.ByPassword, principal.ByToken} // whoever knows a job's id, as its account allows
+	owner           = principal.Set{principal.ByKey, principal.ByNamedKey, principal.ByPassword, principal.ByToken}
+	passwordOrNamed = principal.Set{principal.ByNamedKey, principal.ByPassword, principal.ByToken}
+	passwordOnly    = principal.Set{principal.ByPassword, principal.ByToken} // what no key does, and no page but the dashboard's, with the password again
 )
 
 type codec struct{ service *service.Service }

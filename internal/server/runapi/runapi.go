@@ -82,7 +82,7 @@ func credentials(r *server.Request) (c *service.Credentials, theirs bool, err er
 	c, err = r.Credentials()
 	if c != nil {
 		// A browser may have added them on its own, and programs change things by any method.
-		c.Ambient = c.By != principal.ByNamedKey
+		c.Ambient = c.By == principal.ByKey || c.By == principal.ByPassword
 	}
 	return c, false, err
 }

@@ -20,6 +20,7 @@ func (s *Store) Aggregate() store.Store {
 		Files:      s.Files(),
 		Shares:     s.Shares(),
 		Sessions:   s.Sessions(),
+		SignIns:    s.SignIns(),
 		Usage:      s.Usage(),
 		Databases:  s,
 	}

@@ -1,0 +1,113 @@
+package wire
+
+import (
+	"time"
+
+	"ql/internal/redacted"
+)
+
+// SignIn is a request of POST /v1/session.
+type SignIn struct {
+	Username string
+	Password redacted.Text
+}
+
+// DecodeSignIn reads the body of POST /v1/session. The error is a *Refusal.
+func DecodeSignIn(body []byte, l Limits) (*SignIn, error) {
+	s, hasName := new(SignIn), false
+	var password *redacted.Text
+	err := decodeFields(body, l, []string{"username", "password"}, func(name string, value node) (r *Refusal) {
+		if name == "username" {
+			hasName = true
+			s.Username, r = text(name, value)
+			return r
+		}
+		password, r = secret(name, value)
+		return r
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case !hasName:
+		return nil, invalid("username", "is missing: a username, e-mail address or phone number fits")
+	case password == nil:
+		return nil, invalid("password", "is missing: the account's password fits")
+	}
+	s.Password = *password
+	return s, nil
+}
+
+// PasswordAgain is a request of POST /v1/session/confirm.
+type PasswordAgain struct{ Password redacted.Text }
+
+// DecodePasswordAgain reads the body of POST /v1/session/confirm. The error is a *Refusal.
+func DecodePasswordAgain(body []byte, l Limits) (*PasswordAgain, error) {
+	var password *redacted.Text
+	err := decodeFields(body, l, []string{"password"}, func(name string, value node) (r *Refusal) {
+		password, r = secret(name, value)
+		return r
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case password == nil:
+		return nil, invalid("password", "is missing: the account's password fits")
+	}
+	return &PasswordAgain{*password}, nil
+}
+
+// Session is who is signed in to the dashboard.
+type Session struct {
+	Username       string
+	Admin          bool
+	Dev            bool // it is the development account
+	ExpiresAt      time.Time
+	ConfirmedUntil time.Time // zero where the password counts no more
+}
+
+// AppendSession appends the answer of /v1/session.
+func AppendSession(dst []byte, s *Session) []byte {
+	dst = append(dst, `{"status":"ok","username":`...)
+	dst = appendText(dst, s.Username)
+	dst = appendBool(dst, "admin", s.Admin)
+	dst = appendBool(dst, "dev", s.Dev)
+	dst = appendTime(appendName(dst, "expires_at"), s.ExpiresAt)
+	dst = appendOptionalTime(appendName(dst, "confirmed_until"), s.ConfirmedUntil)
+	return append(dst, '}')
+}
+
+// SessionToken is a token of who is signed in.
+type SessionToken struct {
+	Token     redacted.Text
+	Username  string
+	ExpiresAt time.Time
+}
+
+// AppendSessionToken appends the answer of POST /v1/session/token.
+func AppendSessionToken(dst []byte, t *SessionToken) []byte {
+	dst = append(dst, `{"status":"ok","token":`...)
+	dst = appendText(dst, t.Token.Reveal())
+	dst = appendTextField(dst, "username", t.Username)
+	dst = appendTime(appendName(dst, "expires_at"), t.ExpiresAt)
+	return append(dst, '}')
+}
+
+// The names of the cookie of who is signed in: one that no other host can set, and one for
+// development, where there is no https.
+const (
+	SignInName      = "__Host-qldash"
+	PlainSignInName = "qldash"
+)
+
+// SignInCookie returns the Set-Cookie value that hands the secret of a sign-in to a browser, or, for
+// "", takes it away. Secure is of the name with a prefix.
+func SignInCookie(secret redacted.Text, secure bool) string {
+	name, tail := PlainSignInName, "; Path=/; HttpOnly; SameSite=Strict"
+	if secure {
+		name, tail = SignInName, "; Path=/; HttpOnly; Secure; SameSite=Strict"
+	}
+	if secret == "" {
+		return name + "=; Max-Age=0" + tail
+	}
+	return name + "=" + secret.Reveal() + tail
+}
