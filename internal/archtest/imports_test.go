@@ -193,7 +193,8 @@ var layers = []layer{
 		},
 	},
 	{pkg: "internal/programtest"},
-	{pkg: "internal/server/browsertest", others: []string{"github.com/chromedp/chromedp"}},
+	{pkg: "internal/server/browsertest", imports: []string{"internal/programtest"}, others: []string{"github.com/chromedp/cdproto", "github.com/chromedp/chromedp"}},
+	{pkg: "internal/server/pagetest", others: []string{"golang.org/x/net"}},
 	{pkg: "internal/apptest", imports: []string{"internal/account", "internal/app", "internal/config", "internal/operator"}, others: []string{"go.uber.org/goleak"}},
 	{pkg: "internal/cli/browser"},
 	{

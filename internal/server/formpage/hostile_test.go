@@ -12,32 +12,13 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/operator"
+	"ql/internal/server/pagetest"
 )
-
-// hostile are texts that run where they are not escaped as their place wants it.
-var hostile = []string{
-	`<script>window.pwned=1</script>`, `"><script>window.pwned=1</script>`, `'><script>window.pwned=1</script>`, `</title><script>window.pwned=1</script>`,
-	`</textarea><script>window.pwned=1</script>`, `</option></select><script>window.pwned=1</script>`, `</style><script>window.pwned=1</script>`, `--><script>window.pwned=1</script>`,
-	`]]><script>window.pwned=1</script>`, `<ScRiPt>window.pwned=1</sCrIpT>`, `<script/x>window.pwned=1</script>`, `<script src=data:,window.pwned=1></script>`, `<script src=//127.0.0.1:9/x.js></script>`,
-	`<img src=x onerror=window.pwned=1>`, `"><img src=x onerror=window.pwned=1>`, `'><img src=x onerror='window.pwned=1'>`, `<img src=x onerror=window.pwned=1//`, `<img/src/onerror=window.pwned=1>`,
-	`<svg onload=window.pwned=1>`, `<svg><script>window.pwned=1</script></svg>`, `<svg><animate onbegin=window.pwned=1 attributeName=x dur=1s>`, `<svg><set onbegin=window.pwned=1 attributeName=x>`,
-	`<svg><a xlink:href="javascript:window.pwned=1"><text y=20>x</text></a>`, `<math><mtext></form><form><mglyph><style></math><img src onerror=window.pwned=1>`, `<math href="javascript:window.pwned=1">x</math>`,
-	`<body onload=window.pwned=1>`, `<body onpageshow=window.pwned=1>`, `<html onmouseover=window.pwned=1>`, `<iframe src="javascript:parent.pwned=1"></iframe>`, `<iframe srcdoc="<script>parent.pwned=1</script>"></iframe>`,
-	`<object data="javascript:window.pwned=1"></object>`, `<embed src="javascript:window.pwned=1">`, `<base href="//127.0.0.1:9/">`, `<meta http-equiv=refresh content="0;url=javascript:window.pwned=1">`,
-	`<meta http-equiv="Content-Security-Policy" content="script-src 'unsafe-inline'">`, `<link rel=stylesheet href=//127.0.0.1:9/x.css>`, `<link rel=import href=//127.0.0.1:9/x>`,
-	`<style>@import url(//127.0.0.1:9/x.css);</style>`, `<style>body{--pwned:1}</style>`, `<div style="background:url(//127.0.0.1:9/x)">`, `<form action="//127.0.0.1:9/"><button>x</button></form>`,
-	`</form><form action="//127.0.0.1:9/">`, `<button formaction="javascript:window.pwned=1">x</button>`, `<input onfocus=window.pwned=1 autofocus>`, `" onfocus="window.pwned=1" autofocus="`,
-	`' onfocus='window.pwned=1' autofocus='`, `x onfocus=window.pwned=1 autofocus=`, `" autofocus onfocus=window.pwned=1 x="`, `<select onfocus=window.pwned=1 autofocus>`, `<textarea onfocus=window.pwned=1 autofocus>`,
-	`<details open ontoggle=window.pwned=1>`, `<video><source onerror=window.pwned=1>`, `<audio src onerror=window.pwned=1>`, `<video poster="javascript:window.pwned=1">`, `<marquee onstart=window.pwned=1>`,
-	`<a href="javascript:window.pwned=1" id=x>x</a>`, `javascript:window.pwned=1`, `data:text/html,<script>window.pwned=1</script>`, `{{constructor.constructor('window.pwned=1')()}}`, `${window.pwned=1}`,
-	`<%= window.pwned=1 %>`, `<template><script>window.pwned=1</script></template>`, `<noscript><p title="</noscript><img src=x onerror=window.pwned=1>">`, `<xss id=x tabindex=1 onfocus=window.pwned=1></xss>`,
-	`<p onclick="window.pwned=1">x</p>`, `&lt;script&gt;window.pwned=1&lt;/script&gt;`, `&#60;script&#62;window.pwned=1&#60;/script&#62;`, `\u003cscript\u003ewindow.pwned=1\u003c/script\u003e`, `\"-window.pwned=1-\"`,
-	`'-window.pwned=1-'`, "`-window.pwned=1-`", `<a name=forms></a><img name=documentElement>`, `<form id=form><input name=elements>`, `\x3cscript>window.pwned=1</script>`, `<!--><img src=x onerror=window.pwned=1>-->`,
-}
 
 // TestPromiseHostileTexts: whatever a script puts on the page stands there as a text.
 func TestPromiseHostileTexts(t *testing.T) {
-	if len(hostile) < 60 {
+	hostile := pagetest.Hostile()
+	if len(hostile) < 200 {
 		t.Fatalf("there are %d hostile texts", len(hostile))
 	}
 	texts := hostile[:4]

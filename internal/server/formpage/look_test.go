@@ -19,6 +19,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/operator"
+	"ql/internal/server/browsertest"
 )
 
 // rules returns what is wrong with the looks of the page that is shown, a line each: what cannot be
@@ -103,6 +104,7 @@ func (p *person) look(state string) {
 		}
 	}
 	p.turn(1280, 900, false)
+	browsertest.Accessible(p.t, p.tab, state)
 }
 
 // turn gives the window a size, and day or night.
@@ -183,12 +185,15 @@ func TestLook(t *testing.T) {
 	p.look("no-link")
 
 	p.service.Operate(func(o *operator.Operator) error {
+		if err := o.Accounts.SetFlag(t.Context(), "user_test", "show_effects", true); err != nil {
+			return err
+		}
 		_, err := o.Accounts.SetLook(t.Context(), "user_test", account.LookChange{DisplayName: new("Ada & Sons, Purveyors of Fine Teas"), Logo: new("/logo.png"), Accent: new("#7a1f5c")})
 		return err
 	})
 	var b bytes.Buffer
 	p.must(png.Encode(&b, image.NewPaletted(image.Rect(0, 0, 60, 40), color.Palette{color.NRGBA{0x7a, 0x1f, 0x5c, 0xff}})))
-	branded := p.ask(`WRITE FROM_BASE64(!GET("logo")) TO "/logo.png" CONFIRM "Shall we send it?"`, map[string]any{"logo": b.Bytes()})
+	branded := p.ask(`WRITE FROM_BASE64(!GET("logo")) TO "/logo.png" CONFIRM "Shall we send it?" INSERT INTO sent VALUES (1); FETCH "https://api.example.com/a/very/long/path" SET ?r WRITE "x" TO "/sent/of-a-rather-long-name-without-a-break-in-it-that-must-not-make-the-page-wider.txt"`, map[string]any{"logo": b.Bytes()})
 	p.visit(branded.FormURL)
 	if got := p.read(`[document.querySelector(".logo").naturalWidth, getComputedStyle(document.querySelector("button.main")).backgroundColor].join()`); got != "60,rgb(122, 31, 92)" {
 		t.Errorf("the account's own look: %s", got)

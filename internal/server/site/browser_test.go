@@ -6,6 +6,7 @@ package site_test
 
 import (
 	"context"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +17,9 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/config"
+	"ql/internal/programtest"
 	"ql/internal/server/browsertest"
+	"ql/internal/server/pagetest"
 )
 
 // attack tries all that a page may try on another origin, and returns what it got.
@@ -156,4 +159,62 @@ func TestIsolation(t *testing.T) {
 	if a := w.call("GET", w.URL()+"/v1/files/changed.txt", "", "Authorization", "Basic "+basic("ada")); a.status != 404 {
 		t.Errorf("the neighbour was changed: %d %s", a.status, a.body)
 	}
+}
+
+// TestHostileTextsInBrowser: what visitors send does not run, on a page that would let it.
+func TestHostileTextsInBrowser(t *testing.T) {
+	w := boot(t, lift, func(s *config.Settings) { s.SiteHost = "sites.localhost" })
+	w.puts(hostilePage)
+	tab := openBrowser(t)
+	every := 12
+	if programtest.Promised() {
+		every = 1
+	}
+	for i, text := range pagetest.Hostile() {
+		if i%every != 0 {
+			continue
+		}
+		for _, path := range []string{"/page?x=", "/ask?x="} {
+			if err := chromedp.Do(tab, chromedp.Navigate(w.SiteURL("ada")+path+url.QueryEscape(text))); err != nil {
+				t.Fatal(err)
+			}
+			if got := browsertest.Read(t, tab, `[...document.querySelectorAll("input, textarea, select, button, a")].forEach((e) => e.focus()), [typeof window.pwned, getComputedStyle(document.body).getPropertyValue("--pwned"), document.baseURI === location.href].join()`); got != "undefined,,true" {
+				t.Errorf("%s%s: %s", path, text, got)
+			}
+		}
+	}
+}
+
+// TestPagesAreAccessible: everybody can use the forms in pages and what the service says in the place of a page.
+func TestPagesAreAccessible(t *testing.T) {
+	w := boot(t, lift, func(s *config.Settings) { s.SiteHost = "sites.localhost" })
+	w.puts(map[string]string{
+		"ask.ql": `EMIT HTML "<!doctype html><html lang=en><meta name=viewport content='width=device-width'><title>Order</title><main><h1>Order</h1><ql-form></ql-form></main>"
+			GATHER "What would you like?" FIELDS what TEXT REQUIRED MAX 20 HELP "Tea, say.", many INTEGER MIN 1 MAX 9, size CHOICE {s: "Small", l: "Large"} REQUIRED, town CHOICE ["A", "B", "C", "D", "E", "F", "G"],
+			extras CHOICES ["milk", "sugar"], now BOOLEAN, note LONG TEXT MAX 100, photo FILE SET ?f CONFIRM "Shall we?" TO "office"`,
+		"fails.ql": `FAIL "no"`,
+	})
+	tab := openBrowser(t)
+	open := func(path string) {
+		t.Helper()
+		if err := chromedp.Do(tab, chromedp.Navigate(w.SiteURL("ada")+path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, page := range map[string]string{"/nothing": "no such page", "/fails": "a page that failed", "/a%2fb": "an address that does not fit"} {
+		open(path)
+		browsertest.Accessible(t, tab, page)
+	}
+	open("/ask")
+	browsertest.Accessible(t, tab, "a form in a page")
+	press := func(then string) {
+		t.Helper()
+		browsertest.Read(t, tab, `document.forms[0].noValidate = true, document.querySelector("button.main").click()`)
+		browsertest.Until(t, tab, then)
+	}
+	press(`document.querySelector(".summary")`)
+	browsertest.Accessible(t, tab, "a form with mistakes in a page")
+	browsertest.Read(t, tab, `document.querySelector("[name=what]").value = "tea", document.querySelector("[name=size]").checked = true`)
+	press(`document.body.innerText.includes("takes a while")`)
+	browsertest.Accessible(t, tab, "a page that waits")
 }

@@ -90,6 +90,18 @@ func (e *examples) visit(url string) {
 	e.until(`document.readyState === "complete" && document.querySelector("main")`)
 }
 
+// accessible checks that everybody can use the page that is shown.
+func (e *examples) accessible(page string) {
+	e.t.Helper()
+	scripts := func(disabled bool) {
+		_, err := chromedp.Call(e.tab, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: disabled})
+		e.must(err)
+	}
+	scripts(false) // what looks at the page is one
+	browsertest.Accessible(e.t, e.tab, page)
+	scripts(true)
+}
+
 // fill fills in fields, given as pairs of name and value.
 func (e *examples) fill(pairs ...string) {
 	e.t.Helper()
@@ -123,7 +135,9 @@ func (e *examples) shows(texts ...string) {
 
 func testGuestbook(t *testing.T, e *examples) {
 	e.visit(e.SiteURL("ada") + "/")
+	e.accessible("the first page")
 	e.press("A guestbook")
+	e.accessible("an empty guestbook")
 	e.shows("Nobody yet", "-Thank you")
 	if got := e.read(`getComputedStyle(document.body).maxWidth`); got != "672px" {
 		t.Errorf("the page has no style: %s", got)
@@ -138,6 +152,7 @@ func testGuestbook(t *testing.T, e *examples) {
 	e.read(`document.forms[0].noValidate = true`)
 	e.press("Sign")
 	e.shows("The text must be answered.", "-Thank you")
+	e.accessible("a guestbook with a mistake")
 	if got := e.read(`document.getElementsByName("name")[0].value`); got != "Bob" {
 		t.Errorf("what was filled in is lost: %q", got)
 	}
@@ -150,6 +165,7 @@ func testGuestbook(t *testing.T, e *examples) {
 	}
 	e.visit(e.SiteURL("ada") + "/guestbook/")
 	e.shows("N9", "N0", "-Ada <b>")
+	e.accessible("a guestbook")
 	e.press("Older entries")
 	e.shows("Ada <b>", "-N0")
 	if a := e.get("/guestbook/?before=x"); a.status != 200 || len(a.header.Values("Set-Cookie")) != 0 {
@@ -164,9 +180,11 @@ func testBlog(t *testing.T, e *examples) {
 	e.visit(e.SiteURL("ada") + "/")
 	e.press("A blog")
 	e.shows("A page is a file", "2 November 2026")
+	e.accessible("the blog")
 	feedURL := e.read(`document.head.querySelector("link[rel=alternate]").href`)
 	e.press("Names that stand for many")
 	e.shows("digits & hyphens", "-A page is a file")
+	e.accessible("a post")
 	e.press("Blog")
 	e.shows("A page is a file")
 
@@ -255,11 +273,14 @@ func testContact(t *testing.T, e *examples) {
 	address := e.SiteURL("ada") + "/contact/"
 	e.visit(e.SiteURL("ada") + "/")
 	e.press("Contact")
+	e.accessible("contact")
 	e.fill("name", "Ada", "email", "ada@example.com", "text", "When do you <b>open</b>?")
 	e.press("Ask")
 	e.shows("waits for somebody", "-Ada")
+	e.accessible("a page that waits")
 	e.visit(address + "mine")
 	e.shows("Your question waits", "When do you <b>open</b>?")
+	e.accessible("a question that waits")
 	e.press("Contact")
 	e.shows("Nothing yet.")
 
@@ -314,9 +335,11 @@ func testShop(t *testing.T, e *examples) {
 	e.visit(e.SiteURL("ada") + "/")
 	e.press("A shop")
 	e.shows("Fountain pen", "24.90 €", "3 left")
+	e.accessible("the shop")
 	e.read(`document.querySelector("button[aria-label^='Add Ink']").setAttribute("id", "ink"), document.getElementById("ink").innerText = "Add ink"`)
 	e.press("Add ink")
 	e.shows("Ink, blue is in your cart.", "Together 7.50 €", "Log in and order")
+	e.accessible("the cart")
 	e.fill("count", "4")
 	e.press("Change")
 	e.shows("Your cart was changed.", "Together 30.00 €")
@@ -325,6 +348,7 @@ func testShop(t *testing.T, e *examples) {
 	e.fill("email", "Cy@example.com", "password", "a long enough one")
 	e.press("Log in")
 	e.shows("Wrong e-mail address or password.")
+	e.accessible("log-in")
 	e.fill("password", "a long enough one")
 	e.press("Register")
 	e.shows("Hello, cy@example.com.", "Together 30.00 €")
@@ -334,6 +358,7 @@ func testShop(t *testing.T, e *examples) {
 	e.press("Change")
 	e.press("Order")
 	e.shows("Thank you.", "You are cy@example.com.", "Order 1", "15.00")
+	e.accessible("orders")
 	e.visit(address)
 	e.shows("1 left")
 	e.press("Cart")
