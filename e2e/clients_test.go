@@ -3,9 +3,11 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -16,21 +18,88 @@ func TestEditorClient(t *testing.T) {
 	if err := os.CopyFS(client, os.DirFS("testdata/clients/editor")); err != nil {
 		t.Fatal(err)
 	}
-	run := func(in string, command ...string) ([]byte, error) {
-		c := exec.CommandContext(t.Context(), command[0], command[1:]...)
-		c.Dir = in
-		return c.CombinedOutput()
-	}
-	if out, err := run(client, "npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"); err != nil {
+	if out, err := runIn(t, client, "npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"); err != nil {
 		t.Skipf("NOT CHECKED: npm ci: %v\n%s", err, out)
 	}
+	makePeople(t, folder)
+	if out, err := runIn(t, client, "node", "main.js", "ql", folder); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+func runIn(t *testing.T, folder string, command ...string) ([]byte, error) {
+	c := exec.CommandContext(t.Context(), command[0], command[1:]...)
+	c.Dir = folder
+	return c.CombinedOutput()
+}
+
+// makePeople makes the table people in a folder.
+func makePeople(t *testing.T, folder string) {
+	t.Helper()
 	if err := os.WriteFile(filepath.Join(folder, "setup.ql"), []byte("CREATE TABLE people (name TEXT, born INTEGER);"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := run(folder, "ql", "run", "setup.ql"); err != nil {
+	if out, err := runIn(t, folder, "ql", "run", "setup.ql"); err != nil {
 		t.Fatalf("ql run: %v\n%s", err, out)
 	}
-	if out, err := run(client, "node", "main.js", "ql", folder); err != nil {
+}
+
+// writePeople writes a script with a mistake into a folder, behind characters that take one, two and four
+// bytes.
+func writePeople(t *testing.T, folder string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(folder, "people.ql"), []byte("-- é 😀\nset ?who as \"Ada\"\nEMIT ?woh\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// configOf returns the first configuration in the part of docs/editors.md about an editor, or the one behind it.
+func configOf(t *testing.T, editor string, n int) string {
+	t.Helper()
+	text, err := os.ReadFile("../docs/editors.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, part, _ := strings.Cut(string(text), "\n## "+editor+"\n")
+	part, _, _ = strings.Cut(part, "\n## ")
+	blocks := strings.Split(part, "```text\n")
+	if len(blocks) < n+2 {
+		t.Fatalf("docs/editors.md has %d configurations for %s", len(blocks)-1, editor)
+	}
+	config, _, _ := strings.Cut(blocks[n+1], "```")
+	return config
+}
+
+// TestNeovim types into Neovim, with the configuration that the documentation has for its version.
+func TestNeovim(t *testing.T) {
+	folder, home := t.TempDir(), t.TempDir()
+	out, err := runIn(t, folder, "nvim", "--version")
+	if err != nil {
+		t.Skipf("NOT CHECKED: nvim: %v", err)
+	}
+	var minor int
+	if _, err := fmt.Sscanf(string(out), "NVIM v0.%d", &minor); err != nil {
+		t.Fatalf("%v in %q", err, out)
+	}
+	older := 0
+	if minor < 11 {
+		older = 1
+	}
+	makePeople(t, folder)
+	writePeople(t, folder)
+	config := filepath.Join(home, "init.lua")
+	if err := os.WriteFile(config, []byte(configOf(t, "Neovim", older)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	drive, err := filepath.Abs("testdata/clients/neovim/drive.lua")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", home)
+	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"} {
+		t.Setenv(name, filepath.Join(home, name))
+	}
+	if out, err := runIn(t, folder, "nvim", "--headless", "-u", config, "-c", "luafile "+drive, "people.ql"); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 }

@@ -87,26 +87,23 @@ func diagnosticOf(d *document, found *ide.Diagnostic) diagnostic {
 	return diagnostic{Range: d.span(found.Start, found.End), Severity: severity, Code: found.Code, Source: "ql", Message: found.Message}
 }
 
-// mostCompletions is how much of what fits is shown at once. The editor asks again when more is typed.
-const mostCompletions = 500
-
 // completionKinds are the protocol's numbers for what a completion is.
 var completionKinds = map[ide.Kind]int{
 	ide.Keyword: 14, ide.Function: 3, ide.Variable: 6, ide.Global: 21, ide.Field: 5, ide.TableOf: 22, ide.ColumnOf: 5,
-	ide.Database: 9, ide.File: 17, ide.Script: 2, ide.Number: 12, ide.Text: 12, ide.Operator: 24,
+	ide.Database: 9, ide.File: 17, ide.Script: 2, ide.Number: 12, ide.Text: 12, ide.Operator: 24, ide.Constant: 21,
 }
 
 func complete(ctx context.Context, s *server, d *document, p atPosition) (completionList, error) {
 	found := ide.Complete(d.text, d.offset(p.Position), s.account(ctx))
 	list := completionList{Items: []completionItem{}}
-	if len(found) > mostCompletions {
-		list.IsIncomplete, found = true, found[:mostCompletions]
+	if len(found) > ide.MostCompletions { // the editor asks again when more is typed
+		list.IsIncomplete, found = true, found[:ide.MostCompletions]
 	}
 	for i := range found {
 		c := &found[i]
 		item := completionItem{
 			Label: c.Label, Kind: completionKinds[c.Kind], Detail: c.Detail, SortText: fmt.Sprintf("%04d", i),
-			FilterText: c.Insert, TextEdit: textEdit{d.span(c.Start, c.End), c.Insert},
+			TextEdit: textEdit{d.span(c.Start, c.End), c.Insert},
 		}
 		if c.Doc != "" {
 			doc := markdown(c.Doc)
@@ -130,8 +127,11 @@ func signature(ctx context.Context, s *server, d *document, p atPosition) (*sign
 	if found == nil {
 		return nil, nil
 	}
-	doc := markdown(found.Doc)
-	info := signatureInformation{Label: found.Label, Documentation: &doc}
+	info := signatureInformation{Label: found.Label}
+	if found.Doc != "" {
+		doc := markdown(found.Doc)
+		info.Documentation = &doc
+	}
 	for _, name := range found.Parameters {
 		info.Parameters = append(info.Parameters, parameterInformation{name})
 	}
@@ -219,7 +219,7 @@ func folds(_ context.Context, _ *server, d *document, _ onDocument) ([]foldingRa
 }
 
 // symbolKinds are the protocol's numbers for what a symbol is.
-var symbolKinds = map[ide.Kind]int{ide.Function: 12, ide.Variable: 13, ide.Field: 8}
+var symbolKinds = map[ide.Kind]int{ide.Function: 12, ide.Constant: 14, ide.Variable: 13, ide.Field: 8}
 
 func symbols(_ context.Context, _ *server, d *document, _ onDocument) ([]documentSymbol, error) {
 	list := []documentSymbol{}

@@ -342,6 +342,50 @@ func TestCompletionKnowsTheAccount(t *testing.T) {
 	}
 }
 
+// TestManyCompletions has more fit than is shown: the list says so, and what is typed further is found.
+func TestManyCompletions(t *testing.T) {
+	c := start(t, people)
+	c.initialize()
+	var text strings.Builder
+	for i := range 2 * ide.MostCompletions {
+		fmt.Fprintf(&text, "SET ?v%d AS 1\n", i)
+	}
+	lines := strings.Count(text.String(), "\n")
+	c.open(1, text.String()+"EMIT ?v\nEMIT ?v7")
+	var list completionList
+	if c.get("textDocument/completion", at(lines, len("EMIT ?v")), &list); !list.IsIncomplete || len(list.Items) != ide.MostCompletions {
+		t.Errorf("incomplete is %t, of %d", list.IsIncomplete, len(list.Items))
+	}
+	if c.get("textDocument/completion", at(lines+1, len("EMIT ?v7")), &list); list.IsIncomplete || list.Items[0].Label != "?v799" {
+		t.Errorf("incomplete is %t, the first is %+v", list.IsIncomplete, list.Items[0])
+	}
+}
+
+// TestKinds has all that is offered and outlined be of a kind that the protocol knows: 0 is none.
+func TestKinds(t *testing.T) {
+	c := start(t, people)
+	c.initialize()
+	c.open(1, "INPUT FIELDS who TEXT\nDEFINE rate AS 2\nDEFINE f(?a)\n  RETURN ?a\nEND\nSET ?x AS 1\nEMIT ")
+	var list completionList
+	if c.get("textDocument/completion", at(6, len("EMIT ")), &list); !slices.ContainsFunc(list.Items, func(i completionItem) bool { return i.Label == "rate" }) {
+		t.Error("no rate is offered")
+	}
+	for _, item := range list.Items {
+		if item.Kind == 0 {
+			t.Errorf("%s is of no kind", item.Label)
+		}
+	}
+	var found []documentSymbol
+	if c.get("textDocument/documentSymbol", whole, &found); len(found) < 3 {
+		t.Errorf("the outline is %+v", found)
+	}
+	for _, s := range found {
+		if s.Kind == 0 {
+			t.Errorf("%s is of no kind", s.Name)
+		}
+	}
+}
+
 // TestEncodings edits behind a character that takes four bytes, and two units of UTF-16.
 func TestEncodings(t *testing.T) {
 	for encoding, character := range map[string]int{"utf-16": 9, "utf-8": 11} {

@@ -167,13 +167,14 @@ type completionList struct {
 	Items        []completionItem `json:"items"`
 }
 
+// completionItem has no filterText: its label is what is typed, and Neovim looks at no textEdit where there
+// is one.
 type completionItem struct {
 	Label         string         `json:"label"`
 	Kind          int            `json:"kind,omitempty"`
 	Detail        string         `json:"detail,omitempty"`
 	Documentation *markupContent `json:"documentation,omitempty"`
 	SortText      string         `json:"sortText,omitempty"`
-	FilterText    string         `json:"filterText,omitempty"`
 	TextEdit      textEdit       `json:"textEdit"`
 }
 

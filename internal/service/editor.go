@@ -18,11 +18,8 @@ import (
 // all that is told here.
 var writeScripts = access{"scripts", passwordOrName, scope.Run}
 
-// The most that is answered about a script.
-const (
-	mostMistakes    = 100
-	mostCompletions = 500
-)
+// mostMistakes is how many mistakes of a script are told.
+const mostMistakes = 100
 
 // lookBytes is what looking at a script takes at the most for each byte of it; to format it takes nodeBytes
 // for each node of its tree, and printedBytes for each byte that may be printed. TestLookMemory measures them.
@@ -216,7 +213,7 @@ func (s *Service) Check(ctx context.Context, c Caller, p *Credentials, q *wire.E
 func (s *Service) Complete(ctx context.Context, c Caller, p *Credentials, q *wire.EditorQuery) (EditorAnswer, error) {
 	return s.look(ctx, c, p, q, lookMemory(int64(len(q.Text))), func(l *looked) ([]byte, error) {
 		found := ide.Complete(l.Text, l.at(), l.account)
-		list := make([]wire.Completion, 0, min(len(found), mostCompletions))
+		list := make([]wire.Completion, 0, min(len(found), ide.MostCompletions))
 		for _, f := range found[:cap(list)] {
 			list = append(list, wire.Completion{
 				Place: l.place(f.Start, f.End), Label: f.Label, Kind: string(f.Kind), Detail: f.Detail, Doc: f.Doc, Insert: f.Insert,

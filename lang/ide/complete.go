@@ -10,8 +10,11 @@ import (
 	"ql/lang/syntax"
 )
 
-// maxCompletions bounds an answer.
-const maxCompletions = 500
+// MostCompletions is how many completions are worth showing. Complete returns at most one more,
+// which tells that there are others.
+const MostCompletions = 500
+
+const maxCompletions = MostCompletions + 1
 
 // Complete returns what fits at an offset, the likeliest first, and of that what goes on
 // with the word that stands before it.
