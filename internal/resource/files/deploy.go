@@ -365,9 +365,11 @@ func (t *Tree) WithManifest(m *Manifest) *Tree {
 
 // ofSite tells whether what has a key is the folder of the site, or in it.
 func ofSite(key string) bool {
-	folder := Key(SiteFolder)
-	return key == folder || strings.HasPrefix(key, folder+"/")
+	rest, ok := strings.CutPrefix(key, siteKey)
+	return ok && (rest == "" || rest[0] == '/')
 }
+
+var siteKey = Key(SiteFolder)
 
 // node returns what has a key, with its content, as the tree shows it; nil where there is nothing.
 func (t *Tree) node(ctx context.Context, key string) (*Node, error) {
@@ -393,6 +395,10 @@ func (t *Tree) node(ctx context.Context, key string) (*Node, error) {
 func (t *Tree) find(ctx context.Context, keys []string) ([]*Node, error) {
 	if t.release == nil {
 		return t.trees.rows.Find(ctx, t.account, keys)
+	}
+	if !slices.ContainsFunc(keys, func(key string) bool { return !ofSite(key) }) {
+		found, err := t.trees.rows.FindAsOf(ctx, t.account, *t.release, keys)
+		return found, releaseGone(err)
 	}
 	var shown, others []string
 	for _, key := range keys {

@@ -35,6 +35,14 @@ const top = "/"
 // Unicode's composed form. A path that breaks a rule is invalid_path; the
 // message names the part and the rule.
 func Canonical(path string) (string, error) {
+	if isPlain(path) {
+		return path, nil
+	}
+	return canonical(path)
+}
+
+// canonical is Canonical of any path.
+func canonical(path string) (string, error) {
 	if !utf8.ValidString(path) {
 		return "", refuse(path, "it is not valid UTF-8")
 	}
@@ -58,6 +66,57 @@ func Canonical(path string) (string, error) {
 		}
 	}
 	return path, nil
+}
+
+// isPlain reports whether a path breaks no rule for sure, as nearly all do: it is looked at once, and
+// nothing is made of it.
+func isPlain(path string) bool {
+	if len(path) < 2 || len(path) > maxPath || path[0] != '/' {
+		return false
+	}
+	segments, start := 0, 1
+	for i := 1; i <= len(path); i++ {
+		if i < len(path) && path[i] != '/' {
+			if !isPlainByte[path[i]] {
+				return false
+			}
+			continue
+		}
+		segment := path[start:i]
+		if segment == "" || len(segment) > maxSegment || segment[len(segment)-1] == '.' || mayBeDevice(segment) {
+			return false
+		}
+		segments, start = segments+1, i+1
+	}
+	return segments <= maxSegments
+}
+
+// isPlainByte has the characters of ASCII that may stand anywhere in a name, but for a dot at its end.
+var isPlainByte = func() (is [256]bool) {
+	for c := '!'; c <= '~'; c++ {
+		is[c] = forbidden(c) == ""
+	}
+	return is
+}()
+
+// mayBeDevice reports whether a name begins as those of devices do.
+func mayBeDevice(segment string) bool {
+	if len(segment) < len("CON") {
+		return false
+	}
+	switch upper(segment[0])<<8 | upper(segment[1]) {
+	case 'C'<<8 | 'O', 'P'<<8 | 'R', 'A'<<8 | 'U', 'N'<<8 | 'U', 'C'<<8 | 'L', 'L'<<8 | 'P':
+		return true
+	}
+	return false
+}
+
+// upper returns the capital of a letter of ASCII.
+func upper(c byte) uint16 {
+	if 'a' <= c && c <= 'z' {
+		c -= 'a' - 'A'
+	}
+	return uint16(c)
 }
 
 // refuseTop keeps the top from being read as a file: there it is a folder like
@@ -148,8 +207,31 @@ func isDevice(segment string) bool {
 // Key returns what two paths have in common that some system would take for
 // the same: no two files of an account have the same key.
 func Key(path string) string {
+	if key, ok := plainKey(path); ok {
+		return key
+	}
+	return foldedKey(path)
+}
+
+// foldedKey is Key of any path.
+func foldedKey(path string) string {
 	folded := cases.Fold().String(norm.NFD.String(path))
 	return norm.NFC.String(strings.Map(leastCase, folded))
+}
+
+// plainKey is Key for ASCII: of characters that differ in case alone the capital is the first.
+func plainKey(path string) (string, bool) {
+	small := false
+	for i := range len(path) {
+		if path[i] >= utf8.RuneSelf {
+			return "", false
+		}
+		small = small || 'a' <= path[i] && path[i] <= 'z'
+	}
+	if !small {
+		return path, true
+	}
+	return strings.ToUpper(path), true
 }
 
 // leastCase returns the first of the characters that differ from r in case

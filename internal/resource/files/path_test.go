@@ -85,6 +85,41 @@ func TestKeyOfEveryCharacter(t *testing.T) {
 	}
 }
 
+// TestPlainPaths: what is found to be plain at a glance is what it is by all the rules.
+func TestPlainPaths(t *testing.T) {
+	plain := 0
+	check := func(path string) {
+		if isPlain(path) {
+			plain++
+			if got, err := canonical(path); got != path || err != nil {
+				t.Errorf("%q is not plain: %q, %v", path, got, err)
+			}
+		}
+		if key, ok := plainKey(path); ok && key != foldedKey(path) {
+			t.Errorf("%q has the key %q, not %q", path, foldedKey(path), key)
+		}
+	}
+	for _, c := range filestest.Paths() {
+		check(c.Text)
+	}
+	for _, device := range []string{"con", "Prn.txt", "AUX", "nul.a.b", "com1", "LPT9.x", "conin$", "CONOUT$", "clock$"} {
+		check("/" + device)
+		check("/a/" + device + "/b")
+	}
+	for a := range 256 {
+		for b := range 256 {
+			check("/x" + string([]byte{byte(a), byte(b)}))
+			check("/" + string([]byte{byte(a), byte(b)}) + "x")
+		}
+	}
+	if plain < 10_000 {
+		t.Errorf("only %d are plain", plain)
+	}
+	if !isPlain("/site/blog/[slug].ql") {
+		t.Error("a file of a site is not plain")
+	}
+}
+
 func FuzzPath(f *testing.F) {
 	for _, c := range filestest.Paths() {
 		f.Add(c.Text)

@@ -64,7 +64,7 @@ func NewManifest(contents map[string]Hash) (*Manifest, error) {
 		}
 		at, err := Canonical(SiteFolder + "/" + name)
 		if err == nil {
-			err = refuseReserved(at, "", Key(temporaryPrefix))
+			err = refuseReserved(at, "", temporaryKey)
 		}
 		if err != nil {
 			return nil, err

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"ql/internal/account"
 	"ql/internal/engine"
@@ -82,6 +83,11 @@ const maxChunk = 8 << 20
 // the same paths everywhere.
 const reservedFolder = ".ql"
 
+var (
+	reservedKey  = Key(reservedFolder)
+	temporaryKey = Key(temporaryPrefix)
+)
+
 // canonical checks a path and whether a script may use it.
 func (t *Tree) canonical(ctx context.Context, path string) (string, error) {
 	if err := ctx.Err(); err != nil {
@@ -91,7 +97,7 @@ func (t *Tree) canonical(ctx context.Context, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return path, refuseReserved(path, Key(reservedFolder), Key(temporaryPrefix))
+	return path, refuseReserved(path, reservedKey, temporaryKey)
 }
 
 // folderOf returns the folder of a path; "" for the top.
@@ -409,11 +415,20 @@ func (t *Tree) RemoveIf(ctx context.Context, at string, check Condition) error {
 // refuseReserved keeps scripts from a folder at the top and from names with a
 // prefix, both given as keys; "" for no folder.
 func refuseReserved(path, folder, prefix string) error {
-	for i, segment := range strings.Split(path[1:], "/") {
-		key := Key(segment)
-		if i == 0 && folder != "" && key == folder || strings.HasPrefix(key, prefix) {
-			return refuse(path, fmt.Sprintf("the name %s is kept for the service", value.Quote(segment)))
+	isFirst := true
+	for segment := range strings.SplitSeq(path[1:], "/") {
+		if mayBegin(segment, prefix) || isFirst && mayBegin(segment, folder) {
+			key := Key(segment)
+			if isFirst && folder != "" && key == folder || strings.HasPrefix(key, prefix) {
+				return refuse(path, fmt.Sprintf("the name %s is kept for the service", value.Quote(segment)))
+			}
 		}
+		isFirst = false
 	}
 	return nil
+}
+
+// mayBegin tells whether the key of a name may begin as another key does, by its first character.
+func mayBegin(name, key string) bool {
+	return key != "" && (name[0] >= utf8.RuneSelf || key[0] >= utf8.RuneSelf || upper(name[0]) == uint16(key[0]))
 }
