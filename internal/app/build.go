@@ -114,7 +114,7 @@ func (a *App) openStore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.parts.store = opened.Aggregate().CacheAccounts()
+	a.parts.store = opened.Aggregate().CacheAccounts().CacheSites()
 	a.stores("store", func(context.Context) error { return opened.Close() })
 	a.parts.inventory = resource.Inventory{Data: a.settings.Data, Folder: sqlite.AccountFolder, Store: a.parts.store.Databases, Log: a.o.Log, AcceptDamage: a.o.AcceptDamage}
 	if err := a.parts.inventory.Check(ctx); err != nil {

@@ -26,21 +26,22 @@ import (
 type Store struct {
 	Backend
 
-	Accounts   account.Store
-	Audit      audit.Store // of who did what
-	Versions   AccountVersions
-	Jobs       job.Store
-	Changes    job.Changes // of jobs, for who follows them
-	Queue      job.Queue
-	Members    member.Store
-	Log        record.Log // of jobs that ended, until they are stored
-	Deliveries webhook.Store
-	Files      files.Store
-	Shares     shares.Store
-	Sessions   sessions.Store
-	SignIns    signin.Store // to the dashboard
-	Usage      usage.Store
-	Databases  Databases
+	Accounts     account.Store
+	Audit        audit.Store // of who did what
+	Versions     AccountVersions
+	SiteVersions SiteVersions
+	Jobs         job.Store
+	Changes      job.Changes // of jobs, for who follows them
+	Queue        job.Queue
+	Members      member.Store
+	Log          record.Log // of jobs that ended, until they are stored
+	Deliveries   webhook.Store
+	Files        files.Store
+	Shares       shares.Store
+	Sessions     sessions.Store
+	SignIns      signin.Store // to the dashboard
+	Usage        usage.Store
+	Databases    Databases
 }
 
 // Backend is what keeps the stores, as the process that uses them sees it.

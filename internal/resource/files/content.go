@@ -70,7 +70,7 @@ func (t *Tree) Open(ctx context.Context, path string) (*Content, error) {
 
 // contentOf returns a node's content, with its blobs pinned.
 func (t *Trees) contentOf(n *Node) *Content {
-	p := &pin{blobs: t.blobs}
+	p := &pin{blobs: t.blobs, hashes: make([]Hash, 0, len(n.Chunks))}
 	for _, chunk := range n.Chunks {
 		p.add(chunk.Hash)
 	}
@@ -90,6 +90,9 @@ func (t *Trees) OpenContent(chunks []Chunk, tail []byte) *Content {
 // tag names a file's content: no two contents have the same, and a file has the
 // same for as long as it is not written.
 func (n *Node) tag() string {
+	if n.sealed != "" {
+		return n.sealed
+	}
 	sum := sha256.New()
 	for i := range n.Chunks {
 		sum.Write(n.Chunks[i].Hash[:])
@@ -194,7 +197,9 @@ func (c *Content) Seek(offset int64, whence int) (int64, error) {
 
 // Close lets go of the content. It may be called more than once.
 func (c *Content) Close() error {
-	c.pin.release()
+	if len(c.pin.hashes) > 0 {
+		c.pin.release()
+	}
 	return c.closeChunk()
 }
 

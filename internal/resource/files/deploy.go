@@ -363,8 +363,8 @@ func (t *Tree) WithManifest(m *Manifest) *Tree {
 	return &shown
 }
 
-// ofSite tells whether what has a key is the folder of the site, or in it.
-func ofSite(key string) bool {
+// IsOfSite tells whether what has a key is the folder of the site, or in it.
+func IsOfSite(key string) bool {
 	rest, ok := strings.CutPrefix(key, siteKey)
 	return ok && (rest == "" || rest[0] == '/')
 }
@@ -374,7 +374,7 @@ var siteKey = Key(SiteFolder)
 // node returns what has a key, with its content, as the tree shows it; nil where there is nothing.
 func (t *Tree) node(ctx context.Context, key string) (*Node, error) {
 	switch {
-	case t.manifest != nil && ofSite(key):
+	case t.manifest != nil && IsOfSite(key):
 		f, ok := t.manifest.At(key)
 		if !ok {
 			return nil, nil
@@ -384,7 +384,7 @@ func (t *Tree) node(ctx context.Context, key string) (*Node, error) {
 			n.Path = f.Path
 		}
 		return n, err
-	case t.release != nil && ofSite(key):
+	case t.release != nil && IsOfSite(key):
 		n, err := t.trees.rows.ContentAsOf(ctx, t.account, *t.release, key)
 		return n, releaseGone(err)
 	}
@@ -396,13 +396,13 @@ func (t *Tree) find(ctx context.Context, keys []string) ([]*Node, error) {
 	if t.release == nil {
 		return t.trees.rows.Find(ctx, t.account, keys)
 	}
-	if !slices.ContainsFunc(keys, func(key string) bool { return !ofSite(key) }) {
+	if !slices.ContainsFunc(keys, func(key string) bool { return !IsOfSite(key) }) {
 		found, err := t.trees.rows.FindAsOf(ctx, t.account, *t.release, keys)
 		return found, releaseGone(err)
 	}
 	var shown, others []string
 	for _, key := range keys {
-		if ofSite(key) {
+		if IsOfSite(key) {
 			shown = append(shown, key)
 		} else {
 			others = append(others, key)
@@ -419,7 +419,7 @@ func (t *Tree) find(ctx context.Context, keys []string) ([]*Node, error) {
 	found := make([]*Node, len(keys))
 	for i, key := range keys {
 		from := &ofTree
-		if ofSite(key) {
+		if IsOfSite(key) {
 			from = &ofRelease
 		}
 		found[i], *from = (*from)[0], (*from)[1:]
@@ -430,7 +430,7 @@ func (t *Tree) find(ctx context.Context, keys []string) ([]*Node, error) {
 // children returns a folder, nil where there is none, and what is in it behind a path, up to limit, as
 // the tree shows it.
 func (t *Tree) children(ctx context.Context, key, after string, limit int) (*Node, []Node, error) {
-	if t.release != nil && ofSite(key) {
+	if t.release != nil && IsOfSite(key) {
 		folder, list, err := t.trees.rows.ChildrenAsOf(ctx, t.account, *t.release, key, after, limit)
 		return folder, list, releaseGone(err)
 	}

@@ -3,6 +3,7 @@ package files
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"ql/internal/account"
@@ -18,6 +19,17 @@ type Node struct {
 	// A file's content: its chunks, then its tail. Only Content fills them.
 	Chunks []Chunk
 	Tail   []byte
+
+	sealed string // see Seal
+}
+
+// Seal says that the node is not changed any more, and that several may read it at once: what names
+// its content is computed once.
+func (n *Node) Seal() {
+	n.Chunks, n.Tail = slices.Clip(n.Chunks), slices.Clip(n.Tail)
+	if !n.Folder {
+		n.sealed = n.tag()
+	}
 }
 
 // Chunk is a piece of content, kept as a blob.

@@ -148,10 +148,10 @@ func TestNoticesWhatChangesAccounts(t *testing.T) {
 		"UPDATE published_scripts SET ends = 1":                       true,
 	} {
 		for range 2 { // prepared, and found prepared
-			s.writer.conn.changesAccounts = false
+			s.writer.conn.changes = changed{}
 			_, err := s.writer.conn.statement(t.Context(), sql)
 			must(t, err)
-			if got := s.writer.conn.changesAccounts; got != want {
+			if got := s.writer.conn.changes.accounts; got != want {
 				t.Errorf("%s: changes accounts %t", sql, got)
 			}
 		}

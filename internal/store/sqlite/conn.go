@@ -51,10 +51,12 @@ type conn struct {
 	path       string // of the store's file
 	ids        *ids
 	statements map[string]prepared
+	preparing  kinds // what the statement changes that is being prepared
 
-	// changesAccounts says that a statement which changes accounts was prepared or used
-	// since this was last taken back.
-	changesAccounts bool
+	// changes is what statements change that were prepared or used since it was last emptied.
+	changes changed
+	// knowsFiles says that it was told whose files are changed.
+	knowsFiles bool
 
 	// member is the node that the process has joined as; 0 before that.
 	member int64
@@ -69,20 +71,27 @@ type conn struct {
 	actor       audit.Actor // see Options
 }
 
-// prepared is a statement, and whether it changes accounts.
+// prepared is a statement, and what it changes.
 type prepared struct {
 	*sqlite.Stmt
-	changesAccounts bool
+	kinds
 }
 
-// watchAccounts lets all be done and sees what changes accounts, or what says who may do
-// what with them, also by a trigger or when rows go with others.
-func (c *conn) watchAccounts(a sqlite.Action) bool {
+// kinds are what a statement may change that is remembered elsewhere.
+type kinds struct {
+	accounts bool // accounts, or what says who may do what with them
+	files    bool // files, or which release of a site is the current one
+}
+
+// watch lets all be done and sees what it changes, also by a trigger or when rows go with others.
+func (k *kinds) watch(a sqlite.Action) bool {
 	switch a.Code {
 	case lib.SQLITE_INSERT, lib.SQLITE_UPDATE, lib.SQLITE_DELETE:
 		switch a.Arg1 {
 		case "accounts", "aliases", "named_keys", "domains", "site_domains", "published_scripts":
-			c.changesAccounts = true
+			k.accounts = true
+		case "files", "file_chunks", "site_releases":
+			k.files = true
 		}
 	}
 	return true
@@ -92,7 +101,7 @@ func connect(ctx context.Context, path string, busy time.Duration, writer bool) 
 	c := &conn{path: path, statements: map[string]prepared{}}
 	config := sqlite.Config{Create: writer, Switches: switches, Busy: busy, Temporary: temporaryBytes}
 	if writer {
-		config.Authorize = c.watchAccounts
+		config.Authorize = c.preparing.watch
 	}
 	db, err := sqlite.Open(path, config)
 	if err != nil {
@@ -122,14 +131,13 @@ func (c *conn) close() error {
 // statement returns the prepared form of sql.
 func (c *conn) statement(ctx context.Context, sql string) (*sqlite.Stmt, error) {
 	if s, found := c.statements[sql]; found {
-		c.changesAccounts = c.changesAccounts || s.changesAccounts
+		c.note(s.kinds)
 		return s.Stmt, nil
 	}
-	before := c.changesAccounts
-	c.changesAccounts = false
+	c.preparing = kinds{}
 	s, rest, err := c.db.Prepare(ctx, sql)
-	does := c.changesAccounts
-	c.changesAccounts = before || does
+	does := c.preparing
+	c.note(does)
 	if err != nil {
 		return nil, fmt.Errorf("prepare %q: %w", sql, err)
 	}
@@ -138,6 +146,12 @@ func (c *conn) statement(ctx context.Context, sql string) (*sqlite.Stmt, error) 
 	}
 	c.statements[sql] = prepared{s, does}
 	return s, nil
+}
+
+// note notes what a statement changes.
+func (c *conn) note(does kinds) {
+	c.changes.accounts = c.changes.accounts || does.accounts
+	c.changes.sites = c.changes.sites || does.files && !c.knowsFiles
 }
 
 // hasTable tells whether a store has a table: one that was opened by the steps of

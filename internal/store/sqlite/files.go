@@ -136,7 +136,9 @@ func below(key string) (after, before string) { return key + "/", key + "0" }
 // Apply implements files.Store. An account that is not there is
 // account.ErrNotFound.
 func (s Files) Apply(ctx context.Context, a account.ID, before, after files.Usage, changes []files.Change) (done bool, err error) {
+	ofSite := changesSite(changes)
 	done, err = s.store.change(ctx, func(t tx) (bool, error) {
+		defer t.changesFiles(a, ofSite)()
 		n, err := t.setUsage(a, before, after)
 		if err != nil || n == 0 {
 			return false, err

@@ -209,6 +209,7 @@ func (t tx) isSiteContent(a account.ID, key string, digest files.Hash) (bool, er
 // DeploySite implements files.SiteStore. An account that is not there is account.ErrNotFound.
 func (s Files) DeploySite(ctx context.Context, a account.ID, before, after files.Usage, d files.SiteApply) (done bool, err error) {
 	done, err = s.store.change(ctx, func(t tx) (bool, error) {
+		defer t.changesFiles(a, true)()
 		current, err := t.currentRelease(a)
 		if err != nil || current+1 != d.Release.Number {
 			return false, err

@@ -84,7 +84,7 @@ type Store struct {
 	writer    *writer
 	readers   *readers
 	ids       *ids
-	versions  accountVersions
+	versions  versions
 	intake    *ring.Ring   // nil where there is none
 	replayErr error        // why what stands in the intake of another process could not be stored
 	probed    atomic.Int64 // when Writable tried last, in nanoseconds of Unix

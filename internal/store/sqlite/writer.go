@@ -19,7 +19,7 @@ const maxBatch = 512
 // share a commit, and a failing one undoes nothing but itself.
 type writer struct {
 	conn     *conn
-	versions *accountVersions
+	versions *versions
 	group    *batch.Group[*write]
 	// numbers says that changes of accounts are numbered, for the members: the steps of
 	// some earlier versions have no numbers.
@@ -43,7 +43,7 @@ type write struct {
 
 func (w *write) finish(err error) { w.err, w.done = err, true }
 
-func newWriter(c *conn, v *accountVersions, numbers bool) *writer {
+func newWriter(c *conn, v *versions, numbers bool) *writer {
 	w := &writer{conn: c, versions: v, numbers: numbers}
 	w.group = batch.New(maxBatch, w.performRecovering)
 	return w
@@ -178,8 +178,7 @@ func (w *writer) attempt(batch []*write, savepoints bool) (r result) {
 			}
 		}
 	}()
-	began := w.versions.log() // nobody else can commit now
-	w.conn.changesAccounts = false
+	w.conn.changes, w.conn.knowsFiles = changed{}, false
 	run := runPlain
 	if savepoints {
 		run = runInSavepoint
@@ -195,16 +194,13 @@ func (w *writer) attempt(batch []*write, savepoints bool) (r result) {
 			return result{halfway: true}
 		}
 	}
-	if w.conn.changesAccounts && w.numbers {
+	if w.conn.changes.accounts && w.numbers {
 		if _, err := t.exec("UPDATE head SET last = last + 1 WHERE one = 1"); err != nil {
 			return result{uncommitted: true, err: err}
 		}
 	}
 	if err := w.commit(t); err != nil {
 		return result{uncommitted: true, err: err}
-	}
-	if !w.conn.changesAccounts {
-		w.versions.skip(began)
 	}
 	w.commits.Add(1)
 	w.writes.Add(int64(len(batch)))
@@ -215,7 +211,9 @@ func (w *writer) attempt(batch []*write, savepoints bool) (r result) {
 // and whoever opens the store after a crash would find it done, until something else
 // was written there. On a full disk the end of it is missing.
 func (w *writer) commit(t tx) error {
+	w.versions.commits(&w.conn.changes)
 	_, err := t.exec("COMMIT")
+	w.versions.committed()
 	if err == nil {
 		w.unsealed = nil
 		if w.failing.Load() != nil {
