@@ -279,7 +279,9 @@ func (a *App) openResources(ctx context.Context) error {
 	}
 	trees := files.NewTrees(p.store.Files, blobs, time.Now)
 	p.tally = usage.NewTally(p.store.Usage, time.Now)
-	a.countViews()
+	a.stores("views of sites", p.tally.StartViews(p.guard, func(err error) {
+		a.o.Log.Error("views of sites could not be stored and will be retried", "error", err)
+	}))
 	p.shares = resource.NewShares(p.store.Shares, trees, cmp.Or(a.settings.FileURL, a.url), time.Now)
 	fetcher := resource.NewFetcher(resource.FetcherOptions{Policy: a.egress(), Plans: a.settings.Plans, Dev: a.settings.Dev, Done: p.metrics.ObserveFetch})
 	if err := a.openSiteFolder(); err != nil {
@@ -293,23 +295,6 @@ func (a *App) openResources(ctx context.Context) error {
 	a.closes("databases", func(context.Context) error { return p.resources.Close() })
 	a.closes("fetches", func(context.Context) error { fetcher.Close(); return nil })
 	return nil
-}
-
-// countViews has what sites serve stored now and then, and in the end.
-func (a *App) countViews() {
-	p := &a.parts
-	ctx, stop := context.WithCancel(context.Background())
-	a.stores("views of sites", func(ctx context.Context) error {
-		stop()
-		return p.tally.StoreViews(ctx)
-	})
-	p.guard.Go("views of sites", func() {
-		p.guard.Loop(ctx, "views of sites", func(ctx context.Context) {
-			p.tally.RunViews(ctx, func(err error) {
-				a.o.Log.Error("views of sites could not be stored and will be retried", "error", err)
-			})
-		})
-	})
 }
 
 func (a *App) authenticator(ctx context.Context) (*auth.Authenticator, error) {

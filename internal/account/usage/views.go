@@ -68,8 +68,28 @@ func (v *views) add(key viewed, used Used, most int) bool {
 	return true
 }
 
-// RunViews stores what was served, until ctx ends. Failed is told of what will be tried again.
-func (t *Tally) RunViews(ctx context.Context, failed func(error)) {
+// Background runs what works in the background.
+type Background interface {
+	Go(part string, f func())
+	Loop(ctx context.Context, part string, f func(context.Context))
+}
+
+// StartViews has what was served stored now and then, and returns what ends that and stores the rest.
+// Failed is told of what will be tried again.
+func (t *Tally) StartViews(b Background, failed func(error)) (stop func(context.Context) error) {
+	const part = "views of sites"
+	loop, end := context.WithCancel(context.Background())
+	b.Go(part, func() {
+		b.Loop(loop, part, func(ctx context.Context) { t.runViews(ctx, failed) })
+	})
+	return func(ctx context.Context) error {
+		end()
+		return t.StoreViews(ctx)
+	}
+}
+
+// runViews stores what was served, until ctx ends.
+func (t *Tally) runViews(ctx context.Context, failed func(error)) {
 	for {
 		select {
 		case <-t.views.come:

@@ -60,11 +60,9 @@ func TestViews(t *testing.T) {
 func TestViewsByTheSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		ctx, stop := context.WithCancel(t.Context())
-		defer stop()
 		var mu sync.Mutex
 		failures := 0
-		go w.RunViews(ctx, func(error) {
+		stop := w.StartViews(background{}, func(error) {
 			mu.Lock()
 			defer mu.Unlock()
 			failures++
@@ -83,6 +81,11 @@ func TestViewsByTheSecond(t *testing.T) {
 		w.served(ada, Used{Calls: 1})
 		after(viewsEvery)
 		w.wantUsed("after a failure", Used{Calls: 1002}, 2)
+		w.served(ada, Used{Calls: 1})
+		if err := stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		w.wantUsed("in the end", Used{Calls: 1003}, 3)
 		mu.Lock()
 		defer mu.Unlock()
 		if failures != 3 {
@@ -90,6 +93,12 @@ func TestViewsByTheSecond(t *testing.T) {
 		}
 	})
 }
+
+type background struct{}
+
+func (background) Go(_ string, f func()) { go f() }
+
+func (background) Loop(ctx context.Context, _ string, f func(context.Context)) { f(ctx) }
 
 // after lets the clock of a bubble go on.
 func after(d time.Duration) {
