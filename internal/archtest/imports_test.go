@@ -89,6 +89,7 @@ var layers = []layer{
 	{pkg: "internal/resource/sessions", imports: []string{"internal/account", "internal/engine", "internal/keyedlock", "lang/value"}, others: []string{"modernc.org/sqlite"}},
 	{pkg: "internal/resource/shares/owned", imports: []string{"internal/account", "internal/engine", "internal/resource/shares", "internal/wire"}},
 	{pkg: "internal/resource/machines", imports: []string{"internal/account", "internal/engine", "internal/fault", "lang/value"}},
+	{pkg: "internal/resource/machines/wasm", imports: []string{"internal/account", "internal/admit", "internal/engine", "internal/resource/machines", "lang/value"}, others: []string{"github.com/tetratelabs/wazero"}},
 	{pkg: "internal/resource/shares", imports: []string{"internal/account", "internal/engine", "internal/fault", "lang/value"}},
 	{pkg: "internal/member", others: []string{"golang.org/x/sys"}},
 	{pkg: "internal/job", imports: []string{"internal/account", "internal/member", "internal/principal"}},

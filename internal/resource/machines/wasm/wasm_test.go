@@ -1,0 +1,158 @@
+package wasm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/admit"
+	"ql/internal/engine"
+	"ql/internal/resource/files"
+	"ql/internal/resource/machines"
+	"ql/internal/store/blob/dir"
+	"ql/internal/store/sqlite"
+)
+
+// world is a runner with the files of one account.
+type world struct {
+	t        testing.TB
+	runner   *Runner
+	ledger   *admit.Ledger
+	trees    *files.Trees
+	limits   account.Limits
+	accounts [2]account.ID
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	w := &world{t: t, limits: account.Standard.Limits()}
+	w.ledger = admit.NewLedger(admit.LedgerOptions{Budget: 480 << 20})
+	runner, err := New(t.Context(), Options{Ledger: w.ledger, Cache: 120 << 20})
+	check(t, err)
+	w.runner = runner
+	folder := t.TempDir()
+	_, _, err = sqlite.MakeFolder(folder)
+	check(t, err)
+	store, err := sqlite.Open(t.Context(), sqlite.Options{Folder: folder, Own: true})
+	check(t, err)
+	for i, name := range []string{"ada", "bob"} {
+		id, err := store.Accounts().Create(t.Context(), account.Account{Username: name, Email: name + "@example.com", Plan: account.Standard, Created: time.Now()})
+		check(t, err)
+		w.accounts[i] = id
+	}
+	blobs, err := dir.OpenBlobs(filepath.Join(folder, sqlite.BlobFolder))
+	check(t, err)
+	w.trees = files.NewTrees(store.Files(), blobs, time.Now)
+	t.Cleanup(func() {
+		if s := w.ledger.Stats(); s.Held != 0 || s.Waiting != 0 {
+			t.Errorf("the ledger still holds %+v", s)
+		}
+		if s := w.runner.CacheStats(); s.Users != 0 {
+			t.Errorf("modules are still in use: %+v", s)
+		}
+		check(t, errors.Join(w.runner.Close(), blobs.Close(), store.Close()))
+	})
+	return w
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tree are the files of an account.
+func (w *world) tree(id account.ID) *files.Tree {
+	return w.trees.For(id, files.Quota{Bytes: 64 << 20, File: 32 << 20, Nodes: 1000})
+}
+
+// put puts a file among those of the account.
+func (w *world) put(path string, content []byte) {
+	w.t.Helper()
+	check(w.t, w.tree(w.accounts[0]).Write(w.t.Context(), path, content))
+}
+
+// use returns a machine of a module.
+func (w *world) use(wasm machines.WASM) machines.Use {
+	return machines.Use{Machine: machines.Machine{Name: "calc", Kind: machines.KindWASM, WASM: wasm}, Account: account.Account{ID: w.accounts[0]}, Limits: w.limits, Files: w.tree(w.accounts[0])}
+}
+
+func (w *world) run(wasm machines.WASM, r engine.MachineRun) (engine.MachineResult, error) {
+	if r.Most == 0 {
+		r.Most = 1 << 20
+	}
+	return w.runner.Run(w.t.Context(), w.use(wasm), r)
+}
+
+// goGuest builds the program of testdata/guest, once for all tests.
+var goGuest = sync.OnceValues(func() ([]byte, error) {
+	folder, err := os.MkdirTemp("", "ql-guest-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	out := filepath.Join(folder, "guest.wasm")
+	build := exec.CommandContext(context.Background(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, "./testdata/guest")
+	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(out)
+})
+
+func TestGoProgram(t *testing.T) {
+	guest, err := goGuest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t)
+	w.put("/bin/guest.wasm", guest)
+	w.put("/data/in.txt", []byte("from a file"))
+	var live bytes.Buffer
+	run := func(m machines.WASM, r engine.MachineRun) engine.MachineResult {
+		t.Helper()
+		m.Module = "/bin/guest.wasm"
+		r.Env = map[string]string{engine.StepKey: "the key"}
+		got, err := w.run(m, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	got := run(machines.WASM{}, engine.MachineRun{Command: engine.MachineCommand{Text: "guest echo 'a b' c"}, Input: []byte("in"), Output: func(stderr bool, piece []byte) {
+		if !stderr {
+			live.Write(piece)
+		}
+	}})
+	if want := "guest|echo|a b|c\nin\nthe key\n"; string(got.Stdout) != want || got.Code != 0 || live.String() != want {
+		t.Errorf("%+v, %q", got, live.String())
+	}
+	got = run(machines.WASM{}, engine.MachineRun{Command: engine.MachineCommand{List: []string{"x", "exit", "42"}}})
+	if got.Code != 42 || string(got.Stderr) != "leaving\n" {
+		t.Errorf("%+v", got)
+	}
+	got = run(machines.WASM{}, engine.MachineRun{Command: engine.MachineCommand{Text: "x files"}})
+	if got.Code != 0 || string(got.Stdout) != "sub true\na.txt 8\nread changed!\n" {
+		t.Errorf("scratch: %d %s %s", got.Code, got.Stdout, got.Stderr)
+	}
+	got = run(machines.WASM{Folder: "/data", Write: true}, engine.MachineRun{Command: engine.MachineCommand{Text: "x cat in.txt"}})
+	if got.Code != 0 || string(got.Stdout) != "from a file" {
+		t.Errorf("%d %s %s", got.Code, got.Stdout, got.Stderr)
+	}
+	got = run(machines.WASM{Folder: "/data", Write: true}, engine.MachineRun{Command: engine.MachineCommand{Text: "x files"}})
+	if got.Code != 0 || string(got.Stdout) != "in.txt 11\nsub true\na.txt 8\nread changed!\n" {
+		t.Errorf("folder: %d %s %s", got.Code, got.Stdout, got.Stderr)
+	}
+	if b, err := w.tree(w.accounts[0]).Read(t.Context(), "/data/sub/b.txt", 100); err != nil || string(b) != "changed!" {
+		t.Errorf("%q, %v", b, err)
+	}
+}
