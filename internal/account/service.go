@@ -169,6 +169,12 @@ func (s *Service) List(ctx context.Context, after string, limit int) ([]Account,
 	return s.store.List(ctx, after, limit)
 }
 
+// HasOwners reports whether there is an account besides the development one.
+func (s *Service) HasOwners(ctx context.Context) (bool, error) {
+	list, err := s.store.List(ctx, "", 2)
+	return slices.ContainsFunc(list, func(a Account) bool { return a.Username != Development }), err
+}
+
 // RotateKey gives the account a new API key; the old one is dead when it
 // returns.
 func (s *Service) RotateKey(ctx context.Context, name string) (Account, Key, error) {

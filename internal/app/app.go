@@ -180,14 +180,5 @@ func (a *App) MetricsAddress() string {
 
 // HasAccounts reports whether anybody but the development account could log in.
 func (a *App) HasAccounts(ctx context.Context) (bool, error) {
-	list, err := a.parts.accounts.List(ctx, "", 2)
-	if err != nil {
-		return false, err
-	}
-	for _, one := range list {
-		if !isDevelopment(one) {
-			return true, nil
-		}
-	}
-	return false, nil
+	return a.parts.accounts.HasOwners(ctx)
 }

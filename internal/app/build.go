@@ -327,8 +327,6 @@ func (a *App) newHashing() *password.Gate {
 	return password.NewGate(password.GateOptions{Slots: password.AtOnce(a.o.Cores, a.o.Memory, password.MaxMemory)})
 }
 
-func isDevelopment(a account.Account) bool { return a.Username == account.Development }
-
 // dashboard is the origin of the dashboard's pages.
 func (a *App) dashboard() hostname.Origin {
 	o, _ := hostname.OriginOf(a.url) // which settings have checked

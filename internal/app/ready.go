@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"ql/internal/observe"
 	"ql/internal/platform"
 )
 
@@ -36,4 +37,13 @@ func (a *App) ready(ctx context.Context) error {
 		return fmt.Errorf("the disk of the data folder has %d bytes left", free)
 	}
 	return nil
+}
+
+// Leftovers tells what is still held of slots, tickets and memory; nil where nothing is, as after a
+// stop.
+func (a *App) Leftovers() error {
+	if a.parts.gate == nil {
+		return nil // it was never built
+	}
+	return observe.Leftovers(a.parts.gate, a.parts.ledger, a.parts.logins, a.parts.hashing)
 }

@@ -255,6 +255,7 @@ func TestAccessMatrix(t *testing.T) {
 		"GET /v1/shares":         owner,
 		"DELETE /v1/shares/{id}": changing,
 		"POST /v1/shares":        changing,
+		"POST /v1/previews":      changing,
 
 		"GET /v1/webhooks":              owner,
 		"GET /v1/webhooks/{id}":         showing,
@@ -648,7 +649,7 @@ func (w *world) callAs(route string, m member, jobID string, headers []string) r
 			body = `SELECT 1;`
 		case "POST /v1/files/{path}":
 			body = `{"copy":"/copy.txt","replace":true}`
-		case "POST /v1/shares":
+		case "POST /v1/shares", "POST /v1/previews":
 			body = `{"path":"/shared.txt"}`
 		case "POST /v1/jobs/{ref}/repeat":
 			body = `{}`

@@ -190,7 +190,7 @@ func boot(t testing.TB, change ...settings) *world {
 	o.Jobs = w.worker
 	w.service = service.New(o)
 	h.Preflight = w.auth.Preflight
-	h.Routes = slices.Concat(jsonapi.Routes(w.service), formapi.Routes(w.service), formpage.Routes(w.service), asset.Routes(), runapi.Routes(w.service), download.Routes(download.Options{Shares: handedOut}))
+	h.Routes = slices.Concat(jsonapi.Routes(w.service), formapi.Routes(w.service), formpage.Routes(w.service), asset.Routes(), runapi.Routes(w.service), download.Routes(download.Options{Shares: handedOut, Page: ownPage}))
 	for _, c := range change {
 		if c.http != nil {
 			c.http(&h)

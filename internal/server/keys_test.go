@@ -72,6 +72,7 @@ func TestScopes(t *testing.T) {
 		"GET /v1/shares":          files,
 		"DELETE /v1/shares/{id}":  files,
 		"POST /v1/shares":         files,
+		"POST /v1/previews":       files,
 		"GET /v1/keys":            manage,
 		"GET /v1/account/key":     never(403),
 		"GET /v1/account/log":     manage,

@@ -21,6 +21,10 @@ type Shares interface {
 	List(ctx context.Context, a account.ID, before string, limit int) ([]wire.ShareEntry, error)
 	// Create makes a link. Errors are those of engine.Shares.
 	Create(ctx context.Context, a account.Account, l account.Limits, s engine.Share) (entry wire.ShareEntry, url string, err error)
+	// CreateDownload and CreatePreview make a link for one use by the owner's own browser, within
+	// minutes, that is in no list.
+	CreateDownload(ctx context.Context, a account.Account, l account.Limits, path string) (url string, err error)
+	CreatePreview(ctx context.Context, a account.Account, l account.Limits, path string) (url string, err error)
 	// Revoke takes a link back; not_found as for List.
 	Revoke(ctx context.Context, a account.ID, id string) error
 }
@@ -89,6 +93,27 @@ func (s *Service) CreateShare(ctx context.Context, c Caller, p *Credentials, n w
 		share.Name = &n.Name
 	}
 	a.Share, a.URL, err = s.o.Shares.Create(ctx, owner, owner.Limits(s.o.Limits), share)
+	return a, shareFault(err)
+}
+
+// HiddenShare is the address of a link that is in no list.
+type HiddenShare struct {
+	Meta
+	URL string
+}
+
+// CreatePreview makes a link by which the owner's own browser shows a file once, or downloads it: so that what is in a file never comes from the dashboard's origin.
+func (s *Service) CreatePreview(ctx context.Context, c Caller, p *Credentials, n wire.NewPreview) (HiddenShare, error) {
+	create := s.o.Shares.CreatePreview
+	if n.Download {
+		create = s.o.Shares.CreateDownload
+	}
+	owner, l, err := s.openShares(ctx, c, p)
+	a := HiddenShare{Meta: l.Meta}
+	if err != nil {
+		return a, err
+	}
+	a.URL, err = create(ctx, owner, owner.Limits(s.o.Limits), n.Path)
 	return a, shareFault(err)
 }
 

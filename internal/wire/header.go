@@ -2,6 +2,7 @@ package wire
 
 import (
 	"crypto/rand"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -138,6 +139,26 @@ func SetDownload(h Header, s HeaderOptions, f File) {
 	set(h, "Content-Type", base)
 }
 
+// previewTypes are the media types by endings that are previewed besides the safe ones: inside a
+// sandbox they do no harm. What people write is shown as the text that it is.
+var previewTypes = map[string]string{
+	".htm": "text/html; charset=utf-8", ".html": "text/html; charset=utf-8", ".svg": "image/svg+xml",
+	".css": "text/plain; charset=utf-8", ".js": "text/plain; charset=utf-8", ".ql": "text/plain; charset=utf-8", ".sql": "text/plain; charset=utf-8",
+	".toml": "text/plain; charset=utf-8", ".xml": "text/plain; charset=utf-8", ".yaml": "text/plain; charset=utf-8", ".yml": "text/plain; charset=utf-8",
+}
+
+// SetPreview sets the headers of a file that a page of an origin shows: it is what it is, and under
+// the rules of a sandbox nothing in it runs, and nothing else is loaded. Other pages do not show it.
+func SetPreview(h Header, s HeaderOptions, f File, page string) {
+	SetDownload(h, s, f)
+	if kind, ok := previewTypes[strings.ToLower(path.Ext(f.Name))]; ok {
+		set(h, "Content-Type", kind)
+	}
+	set(h, "Content-Disposition", "inline"+strings.TrimPrefix(disposition(f.Name), "attachment"))
+	set(h, "Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors "+page)
+	set(h, "Cross-Origin-Resource-Policy", "cross-origin") // a page shows pictures as such
+}
+
 // disposition names a file in ASCII for old clients, and as it is for others
 // (RFC 6266, RFC 8187).
 func disposition(name string) string {
@@ -218,7 +239,7 @@ const (
 // they are its visitors' secrets, and none of its business.
 func withoutOwn(cookies []Pair) []Pair {
 	return slices.DeleteFunc(cookies, func(c Pair) bool {
-		return c.Name == SessionName || c.Name == HostSessionName || strings.HasPrefix(c.Name, DownloadPrefix)
+		return c.Name == SessionName || c.Name == HostSessionName || c.Name == SignInName || c.Name == PlainSignInName || strings.HasPrefix(c.Name, DownloadPrefix)
 	})
 }
 

@@ -152,6 +152,42 @@ func (s *NewShare) decode(top node) *Refusal {
 	return nil
 }
 
+// NewPreview is a request of POST /v1/previews.
+type NewPreview struct {
+	Path     string
+	Download bool // the file is downloaded, and not shown
+}
+
+// DecodeNewPreview reads the body of POST /v1/previews. The error is a *Refusal.
+func DecodeNewPreview(body []byte, l Limits) (*NewPreview, error) {
+	n := new(NewPreview)
+	err := decodeFields(body, l, []string{"path", "download"}, func(name string, value node) (r *Refusal) {
+		if name == "path" {
+			n.Path, r = filledText(name, value)
+			return r
+		}
+		var yes *bool
+		if yes, r = boolean(name, value); r == nil {
+			n.Download = *yes
+		}
+		return r
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case n.Path == "":
+		return nil, invalid("path", "is missing: that of a file, a text, fits")
+	}
+	return n, nil
+}
+
+// AppendPreview appends the answer of POST /v1/previews.
+func AppendPreview(dst []byte, url string) []byte {
+	dst = append(dst, `{"status":"ok","url":`...)
+	dst = appendText(dst, url)
+	return append(dst, '}')
+}
+
 // AppendCreatedShare appends the answer of POST /v1/shares, the one place where a link is shown.
 func AppendCreatedShare(dst []byte, s *ShareEntry, url string) []byte {
 	dst = append(dst, `{"status":"ok","url":`...)

@@ -104,6 +104,10 @@ func (l *Links) Link() string { return l.shares.o.URL + linkPath + newToken() }
 
 // Share implements engine.Shares.
 func (l *Links) Share(ctx context.Context, link string, s engine.Share) error {
+	return l.share(ctx, link, s, OfOwner)
+}
+
+func (l *Links) share(ctx context.Context, link string, s engine.Share, p Purpose) error {
 	token, ok := tokenOf(link)
 	if !ok {
 		return errors.New("a link without a token")
@@ -116,7 +120,7 @@ func (l *Links) Share(ctx context.Context, link string, s engine.Share) error {
 		return err
 	}
 	now := l.shares.o.Clock().UTC().Truncate(time.Microsecond)
-	n := CreateParams{Token: token, Account: l.account, Path: at, Made: now, Bounds: l.limits.Bounds}
+	n := CreateParams{Token: token, Account: l.account, Path: at, Made: now, Purpose: p, Bounds: l.limits.Bounds}
 	if n.Name, err = name(s.Name, at); err != nil {
 		return err
 	}
@@ -136,6 +140,17 @@ func (l *Links) Make(ctx context.Context, s engine.Share) (link, id string, err 
 	link = l.Link()
 	token, _ := tokenOf(link)
 	return link, Share{Token: token}.ID(), l.Share(ctx, link, s)
+}
+
+// hiddenFor is how long a link of a purpose lives.
+const hiddenFor = 5 * time.Minute
+
+// MakeFor makes a link to a file for one use within five minutes, by the owner's own browser, that is
+// in no list.
+func (l *Links) MakeFor(ctx context.Context, path string, p Purpose) (link string, err error) {
+	link = l.Link()
+	once, lifetime := int64(1), min(hiddenFor, l.limits.MaxLifetime)
+	return link, l.share(ctx, link, engine.Share{Path: path, Times: &once, For: &lifetime}, p)
 }
 
 // name returns what a file is handed out as.

@@ -22,8 +22,20 @@ type CreateParams struct {
 	Times   int    // that it may be used; 0 for any number
 	Made    time.Time
 	Expires time.Time
+	Purpose Purpose
 	Bounds  Bounds
 }
+
+// Purpose is what a link is made for. Links of a purpose are in no list, and forgotten when they have
+// ended.
+type Purpose string
+
+// The purposes.
+const (
+	OfOwner  Purpose = ""         // a link that its owner gives to somebody, who downloads
+	Download Purpose = "download" // for the owner's own browser, which downloads
+	Preview  Purpose = "preview"  // for the owner's own browser, which shows the file in a page
+)
 
 // Bounds is what an account's links may come to. Zero means no bound.
 type Bounds struct {
@@ -46,6 +58,7 @@ type Share struct {
 	Expires time.Time
 	Latest  time.Time // when the last of them was begun; zero for never
 	Revoked time.Time // zero where it was not
+	Purpose Purpose
 }
 
 // ID is what a link is called where its token must not be shown.
@@ -173,12 +186,13 @@ type Store interface {
 	// ByID returns the link of an account with an id, or ErrNotFound.
 	ByID(ctx context.Context, a account.ID, id string) (Share, error)
 	// List returns links of an account, the newest first: up to limit of those
-	// made before the one with the number; 0 for the newest of all.
+	// made before the one with the number; 0 for the newest of all. Those of a purpose are
+	// left out.
 	List(ctx context.Context, a account.ID, before int64, limit int) ([]Share, error)
 	// Receipts returns those of a link, the newest first.
 	Receipts(ctx context.Context, a account.ID, share int64) ([]Receipt, error)
 	// Prune lets go of content that nobody can load any more at a moment, and
-	// forgets links that expired before another. It returns how many rows it
+	// forgets links that expired before another, and those of a purpose once they have ended. It returns how many rows it
 	// changed, no more than about the limit.
 	Prune(ctx context.Context, now, forget time.Time, limit int) (int, error)
 }

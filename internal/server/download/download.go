@@ -31,6 +31,8 @@ type Options struct {
 	// OnFailed is called where a download broke off by a fault of ours, with the
 	// link's id.
 	OnFailed func(id string, err error)
+	// Page is the origin of the pages that show previews.
+	Page string
 	// CountSent counts how much was sent for an account; may be left out.
 	CountSent func(a account.ID, bytes int64)
 }
@@ -72,7 +74,7 @@ func (d downloads) serve(h http.Header, r *server.Request) (server.Response, err
 	case isPrefetch(r.Header):
 		return refusePrefetch(h, r)
 	case r.Method == http.MethodHead:
-		return head(h, r, share, content), nil
+		return d.head(h, r, share, content), nil
 	case isPreview(client.Agent):
 		w := readerOf(r)
 		return page(h, r, http.StatusOK, w, w.shared)
@@ -80,7 +82,7 @@ func (d downloads) serve(h http.Header, r *server.Request) (server.Response, err
 	part := wire.ByteRange{To: content.Size}
 	if !share.Limited() {
 		var reply *server.Response
-		if part, reply, err = choose(h, r, share, content); err != nil || reply != nil {
+		if part, reply, err = d.choose(h, r, share, content); err != nil || reply != nil {
 			return *reply, err
 		}
 	}
@@ -105,7 +107,7 @@ func (d downloads) serve(h http.Header, r *server.Request) (server.Response, err
 
 // choose returns the part of a file that a request asks for, or the answer to one
 // that needs none.
-func choose(h http.Header, r *server.Request, s shares.Share, c shares.Content) (wire.ByteRange, *server.Response, error) {
+func (d downloads) choose(h http.Header, r *server.Request, s shares.Share, c shares.Content) (wire.ByteRange, *server.Response, error) {
 	part := wire.ByteRange{To: c.Size}
 	conditions, err := wire.ParseConditions(r.HeaderValue)
 	if err != nil {
@@ -115,7 +117,7 @@ func choose(h http.Header, r *server.Request, s shares.Share, c shares.Content) 
 	case wire.ReadPreconditionFailed:
 		return part, &server.Response{}, fault.New(fault.PreconditionFailed, "the file is another than the one asked for")
 	case wire.ReadNotModified:
-		setHeaders(h, r, s, c)
+		d.setHeaders(h, r, s, c)
 		h.Del("Content-Length")
 		return part, &server.Response{Status: http.StatusNotModified}, nil
 	}
@@ -152,7 +154,7 @@ func (d downloads) endedMeanwhile(h http.Header, r *server.Request, token shares
 // where it is one.
 func (d downloads) deliver(h http.Header, r *server.Request, delivery shares.Delivery, p wire.ByteRange, cookie string, leave func()) server.Response {
 	share := delivery.Share
-	setHeaders(h, r, share, delivery.Content)
+	d.setHeaders(h, r, share, delivery.Content)
 	h.Set("Content-Length", strconv.FormatInt(p.To-p.From, 10))
 	status := http.StatusOK
 	if h.Get("Content-Range") != "" {
@@ -187,8 +189,13 @@ func (w *clientWriter) Write(b []byte) (n int, err error) {
 }
 
 // setHeaders says what the file is.
-func setHeaders(h http.Header, r *server.Request, s shares.Share, c shares.Content) {
-	wire.SetDownload(h, r.Setting(""), wire.File{Name: s.Name, Type: wire.MediaTypeOf(s.Name), Size: s.Size, SingleUse: s.Limited()})
+func (d downloads) setHeaders(h http.Header, r *server.Request, s shares.Share, c shares.Content) {
+	file := wire.File{Name: s.Name, Type: wire.MediaTypeOf(s.Name), Size: s.Size, SingleUse: s.Limited()}
+	if s.Purpose == shares.Preview {
+		wire.SetPreview(h, r.Setting(""), file, d.Page)
+	} else {
+		wire.SetDownload(h, r.Setting(""), file)
+	}
 	if !s.Limited() {
 		wire.SetContent(h, tagOf(c), s.Made)
 	}
@@ -196,8 +203,8 @@ func setHeaders(h http.Header, r *server.Request, s shares.Share, c shares.Conte
 
 // head answers what a file is, without a use. How large it is, is told only
 // where every use is like the other.
-func head(h http.Header, r *server.Request, s shares.Share, c shares.Content) server.Response {
-	setHeaders(h, r, s, c)
+func (d downloads) head(h http.Header, r *server.Request, s shares.Share, c shares.Content) server.Response {
+	d.setHeaders(h, r, s, c)
 	if s.Limited() {
 		h.Del("Content-Length")
 	}

@@ -20,12 +20,12 @@ var _ shares.Store = Shares{}
 // Shares returns the store's links.
 func (s *Store) Shares() Shares { return Shares{s} }
 
-const shareColumns = "shares.seq, token, shares.account, path, name, shares.size, times, used, made, expires, latest, revoked, content"
+const shareColumns = "shares.seq, token, shares.account, path, name, shares.size, times, used, made, expires, latest, revoked, content, purpose"
 
 func readShare(r row) (s shares.Share, content int64) {
 	s = shares.Share{
 		Seq: r.int(0), Account: account.ID(r.int(2)), Path: r.text(3), Name: r.text(4), Size: r.int(5), Times: int(r.int(6)), Used: int(r.int(7)),
-		Made: r.time(8), Expires: r.time(9), Latest: r.time(10), Revoked: r.time(11),
+		Made: r.time(8), Expires: r.time(9), Latest: r.time(10), Revoked: r.time(11), Purpose: shares.Purpose(r.text(13)),
 	}
 	copy(s.Token[:], r.s.Blob(1))
 	return s, r.int(12)
@@ -54,8 +54,8 @@ func (t tx) createShare(n shares.CreateParams) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.exec("INSERT INTO shares (token, account, path, name, size, times, used, made, expires, content) VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?)",
-		n.Token[:], int64(n.Account), n.Path, n.Name, content.Size, n.Times, n.Made, n.Expires, pinned)
+	_, err = t.exec("INSERT INTO shares (token, account, path, name, size, times, used, made, expires, content, purpose) VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?)",
+		n.Token[:], int64(n.Account), n.Path, n.Name, content.Size, n.Times, n.Made, n.Expires, pinned, string(n.Purpose))
 	return err
 }
 
@@ -119,7 +119,8 @@ func (t tx) makeRoom(n shares.CreateParams, c shares.Content) error {
 		}
 	}
 	if b := n.Bounds.Links; b > 0 {
-		if _, err := t.exec("DELETE FROM shares WHERE seq IN (SELECT seq FROM shares WHERE account = ? AND content IS NULL ORDER BY seq LIMIT ?)", a, b/10+1); err != nil {
+		// What nobody sees first: previews push no receipts out.
+		if _, err := t.exec("DELETE FROM shares WHERE seq IN (SELECT seq FROM shares WHERE account = ? AND content IS NULL ORDER BY purpose = '', seq LIMIT ?)", a, b/10+1); err != nil {
 			return err
 		}
 	}
@@ -301,7 +302,7 @@ func (s Shares) ByID(ctx context.Context, a account.ID, id string) (found shares
 // List implements shares.Store.
 func (s Shares) List(ctx context.Context, a account.ID, before int64, limit int) (list []shares.Share, err error) {
 	err = s.store.read(ctx, func(t tx) error {
-		return t.each("SELECT "+shareColumns+" FROM shares WHERE account = ?1 AND (?2 = 0 OR seq < ?2) ORDER BY seq DESC LIMIT ?3", func(r row) {
+		return t.each("SELECT "+shareColumns+" FROM shares WHERE account = ?1 AND purpose = '' AND (?2 = 0 OR seq < ?2) ORDER BY seq DESC LIMIT ?3", func(r row) {
 			one, _ := readShare(r)
 			list = append(list, one)
 		}, int64(a), before, max(limit, 0))
@@ -332,6 +333,7 @@ func (s Shares) Prune(ctx context.Context, now, forget time.Time, limit int) (pr
 			{"UPDATE shares SET content = NULL WHERE seq IN (SELECT seq FROM shares WHERE content IS NOT NULL AND " + ended + " LIMIT ?1)", now.Add(-shares.RestartWithin)},
 			{"DELETE FROM share_contents WHERE seq IN (SELECT seq FROM share_contents WHERE ?2 > 0 AND " + unheld + " LIMIT ?1)", now},
 			{"DELETE FROM shares WHERE seq IN (SELECT seq FROM shares WHERE content IS NULL AND expires < ?2 LIMIT ?1)", forget},
+			{"DELETE FROM shares WHERE seq IN (SELECT seq FROM shares WHERE content IS NULL AND purpose <> '' AND expires < ?2 LIMIT ?1)", now},
 		} {
 			n, err := t.exec(step.sql, max(limit-pruned, 0), step.when.UnixMicro())
 			if err != nil {

@@ -427,3 +427,44 @@ func testShareCheckpoint(t *testing.T, s Stores) {
 	_, _, err = s.Shares.Find(t.Context(), link(ada.ID, 4, "").Token)
 	wantError(t, "its link", err, shares.ErrNotFound)
 }
+
+// testHiddenLinks: links of a purpose are found by their tokens and in no list, make room before
+// others, and are forgotten when they have ended.
+func testHiddenLinks(t *testing.T, s Stores) {
+	ctx := t.Context()
+	all, _, _, _ := trees(t, s)
+	ada := create(t, s.Accounts, person("ada"))
+	must(t, all.For(ada.ID, files.Quota{}).Write(ctx, "/a", []byte("a")))
+	for n, purpose := range []shares.Purpose{shares.OfOwner, shares.Download, shares.Preview, shares.OfOwner} {
+		made := link(ada.ID, n, "/a")
+		made.Purpose, made.Expires = purpose, noon.Add(time.Minute)
+		must(t, s.Shares.Create(ctx, made))
+		found, _, err := s.Shares.Find(ctx, made.Token)
+		must(t, err)
+		same(t, "its purpose", found.Purpose, purpose)
+	}
+	listed := func() (numbers []string) {
+		list, err := s.Shares.List(ctx, ada.ID, 0, 10)
+		must(t, err)
+		for _, one := range list {
+			numbers = append(numbers, one.Name)
+		}
+		return numbers
+	}
+	same(t, "the list", listed(), []string{"name-003", "name-000"})
+	// All have ended; with a bound of four one makes room, which nobody sees.
+	more := link(ada.ID, 4, "/a")
+	more.Made, more.Expires = noon.Add(time.Hour), noon.Add(2*time.Hour)
+	more.Bounds.Links = 4
+	must(t, s.Shares.Create(ctx, more))
+	same(t, "the list afterwards", listed(), []string{"name-004", "name-003", "name-000"})
+	_, _, err := s.Shares.Find(ctx, link(ada.ID, 1, "").Token)
+	wantError(t, "the one that made room", err, shares.ErrNotFound)
+	for range 3 {
+		_, err := s.Shares.Prune(ctx, noon.Add(time.Hour), noon.Add(-time.Hour), 100)
+		must(t, err)
+	}
+	_, _, err = s.Shares.Find(ctx, link(ada.ID, 2, "").Token)
+	wantError(t, "a preview that has ended", err, shares.ErrNotFound)
+	same(t, "the list in the end", listed(), []string{"name-004", "name-003", "name-000"})
+}

@@ -89,6 +89,7 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"sessions/expiry":           testSessionExpiry,
 		"sessions/one after other":  testSessionOrder,
 		"sessions/race for version": testSessionRace,
+		"shares/hidden":             testHiddenLinks,
 		"sign-ins/rows":             testSignIns,
 		"sign-ins/ends":             testSignInEnds,
 		"sign-ins/bounds":           testSignInBounds,

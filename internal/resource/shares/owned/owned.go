@@ -29,6 +29,17 @@ func (l Links) Create(ctx context.Context, a account.Account, limits account.Lim
 	return shareEntry(&e), url, err
 }
 
+// CreateDownload and CreatePreview make a link for the owner's own browser, for one use, that is in no
+// list.
+func (l Links) CreateDownload(ctx context.Context, a account.Account, limits account.Limits, path string) (url string, err error) {
+	return l.Of(a, limits).MakeFor(ctx, path, shares.Download)
+}
+
+// CreatePreview is CreateDownload of a link that shows the file in a page.
+func (l Links) CreatePreview(ctx context.Context, a account.Account, limits account.Limits, path string) (url string, err error) {
+	return l.Of(a, limits).MakeFor(ctx, path, shares.Preview)
+}
+
 // List returns an account's links, those made last first.
 func (l Links) List(ctx context.Context, a account.ID, before string, limit int) ([]wire.ShareEntry, error) {
 	entries, err := l.Admin.List(ctx, a, before, limit)

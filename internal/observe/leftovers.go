@@ -1,19 +1,18 @@
-package app
+package observe
 
 import (
 	"fmt"
 	"strings"
+
+	"ql/internal/admit"
+	"ql/internal/password"
 )
 
 // Leftovers tells what is still held of slots, tickets and memory, or was asked for too
 // late; nil where nothing is. After a stop there is nothing, or somebody did not give
 // back what it took.
-func (a *App) Leftovers() error {
-	if a.parts.gate == nil {
-		return nil // it was never built
-	}
-	gate, ledger := a.parts.gate.Stats(), a.parts.ledger.Stats()
-	logins, hashing := a.parts.logins.Stats(), a.parts.hashing.Stats()
+func Leftovers(g *admit.Gate, l *admit.Ledger, forLogins, forScripts *password.Gate) error {
+	gate, ledger, logins, hashing := g.Stats(), l.Stats(), forLogins.Stats(), forScripts.Stats()
 	var left []string
 	for _, one := range []struct {
 		what string
