@@ -25,7 +25,7 @@ var hashFunctions = []Builtin{
 		Signature: "SAME(a, b)", Summary: "Whether two texts are equal, in a time that does not tell how much of them is: for signatures and tokens.",
 		Example: `SAME("abc", "abc")`, Result: "true"},
 	{Name: "PASSWORD_HASH", Min: 1, Max: 1, Host: true,
-		Signature: "PASSWORD_HASH(password)", Summary: "A hash to store in place of a password; each call gives another one.",
+		Signature: "PASSWORD_HASH(password)", Summary: "A hash to store in place of a password, of up to 256 bytes; each call gives another one.",
 		Example: `PASSWORD_HASH("correct horse battery")`},
 	{Name: "PASSWORD_MATCHES", Min: 2, Max: 2, Host: true,
 		Signature: "PASSWORD_MATCHES(password, hash)", Summary: "Whether the password is the one of which PASSWORD_HASH made the hash.",

@@ -5,7 +5,7 @@ IF !REQUEST('method') = "POST" THEN
   TRY
     CHECK !POST FIELDS
       email    EMAIL REQUIRED MAX 200,
-      password SECRET REQUIRED MIN 10 MAX 200,
+      password SECRET REQUIRED MIN 10 MAX 64,
       do       CHOICE ["login", "register"] REQUIRED
     SET ?form
     IF ?form.do = "register" THEN
@@ -17,7 +17,7 @@ IF !REQUEST('method') = "POST" THEN
     IF ?e.code != "invalid_fields" THEN
       FAIL ?e
     END
-    SET ?refused AS "That cannot be right: a password has at least 10 characters."
+    SET ?refused AS "That cannot be right: a password has 10 to 64 characters."
     IF "email" IN ?e.fields THEN
       SET ?refused AS "The e-mail address {?e.fields.email}."
     END

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"ql/internal/account"
 	"ql/internal/apptest"
@@ -82,7 +83,7 @@ func TestPromiseDeploysAreWhole(t *testing.T) {
 	if a := w.get("/"); a.status != 200 || a.body != "m0 m0 m0 m0 m0" {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
-	done := make(chan struct{})
+	done, begun := make(chan struct{}), time.Now()
 	var views atomic.Int64
 	var group sync.WaitGroup
 	for range 2 {
@@ -125,5 +126,6 @@ func TestPromiseDeploysAreWhole(t *testing.T) {
 	if a := w.get("/"); a.status != 200 || !strings.HasPrefix(a.body, fmt.Sprintf("m%d ", deploys)) {
 		t.Errorf("after all: %d %s", a.status, a.body)
 	}
-	t.Logf("%d views during %d deploys", views.Load(), deploys)
+	seconds := time.Since(begun).Seconds()
+	t.Logf("%d views during %d deploys in %.1f s, %.0f a second", views.Load(), deploys, seconds, float64(views.Load())/seconds)
 }

@@ -9,8 +9,6 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
-	"io/fs"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -31,17 +29,7 @@ type examples struct {
 // TestExamples visits the example sites, which are one site of one account.
 func TestExamples(t *testing.T) {
 	e := &examples{world: boot(t)}
-	folder := os.DirFS("../../../examples/sites")
-	if err := fs.WalkDir(folder, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		text, err := fs.ReadFile(folder, path)
-		e.put("ada", path, string(text))
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	e.deployExamples()
 	e.browse()
 	// The last one uses up what a network may try.
 	for _, test := range []struct {

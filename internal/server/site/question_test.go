@@ -253,6 +253,55 @@ func TestSubmittedTwice(t *testing.T) {
 	}
 }
 
+// TestTwoVisitors: people who answer the same page at once each have their own run of it, and nobody answers, or sees, that of
+// another.
+func TestTwoVisitors(t *testing.T) {
+	w := boot(t, lift)
+	const rest = `GATHER "Name?" FIELDS a TEXT SET ?a APPEND LINE ?a['a'] TO FILE "/log.txt" GATHER "Town?" FIELDS b TEXT SET ?b EMIT "{?a['a']} of {?b['b']}"`
+	w.puts(map[string]string{"carried.ql": rest, "stored.ql": `APPEND LINE "begun" TO FILE "/begun.txt" ` + rest})
+	for _, path := range []string{"/carried", "/stored"} {
+		const people = 4
+		var answering sync.WaitGroup
+		for i := range people {
+			answering.Go(func() {
+				v := w.visitor()
+				name := fmt.Sprint("visitor", i)
+				second := v.follow(v.submit(v.form(v.follow(v.send("GET", path, "")), "a", name)))
+				end := v.follow(v.submit(v.form(second, "b", "Ulm")))
+				v.wantPage(end, 200)
+				if !strings.HasSuffix(end.body, name+" of Ulm") {
+					t.Errorf("%s of %s: %s", path, name, end.body)
+				}
+			})
+		}
+		answering.Wait()
+
+		ada, eve := w.visitor(), w.visitor()
+		eve.send("GET", path, "")
+		led := ada.send("GET", path, "")
+		page := ada.follow(led)
+		form := ada.form(page, "a", "eve")
+		if a := eve.submit(form); a.status != 404 {
+			t.Errorf("%s: somebody answers in the place of another: %d %s", path, a.status, a.body)
+		}
+		form.values.Set("a", "ada")
+		answered := ada.submit(form)
+		second := ada.follow(answered)
+		ada.wantPage(second, 200, "Town?")
+		if a := eve.send("GET", answered.header.Get("Location"), ""); a.status != 404 || strings.Contains(a.body, "Town?") {
+			t.Errorf("%s: somebody sees the page of another: %d %s", path, a.status, a.body)
+		}
+		if a := eve.submit(eve.form(second, "b", "Eve's")); a.status != 404 {
+			t.Errorf("%s: somebody goes on in the place of another: %d %s", path, a.status, a.body)
+		}
+		ada.wantPage(ada.follow(ada.submit(ada.form(second, "b", "Köln"))), 200, "ada of Köln")
+	}
+	log := w.owner("GET", "/v1/files/log.txt", "")
+	if strings.Contains(log, "eve") || strings.Count(log, "\n") != 2*(4+1) {
+		t.Errorf("the answers are\n%s", log)
+	}
+}
+
 // TestTampered: what a visitor carries opens as it was sealed, and not otherwise.
 func TestTampered(t *testing.T) {
 	w := boot(t)
