@@ -106,9 +106,9 @@ check-beside:
 # language server is driven by the client library of editors.
 .PHONY: check-clients
 check-clients:
-	-tools/need node nodejs npm npm nvim neovim
+	-tools/need node nodejs npm npm nvim neovim emacs emacs-nox emacs elpa-eglot
 	go vet -tags clients ./e2e
-	go test -tags clients -count=1 -v -run 'GeneratedClients|EditorClient|Neovim' ./e2e
+	go test -tags clients -count=1 -v -run 'GeneratedClients|EditorClient|Neovim|Emacs' ./e2e
 
 # Certificates for domains of sites come from a real ACME server, which is built of the tools' module.
 .PHONY: check-acme

@@ -104,6 +104,28 @@ func TestNeovim(t *testing.T) {
 	}
 }
 
+// TestEmacs types into Emacs with Eglot, with the configuration of the documentation.
+func TestEmacs(t *testing.T) {
+	folder, home := t.TempDir(), t.TempDir()
+	t.Setenv("HOME", home)
+	if out, err := runIn(t, folder, "emacs", "--batch", "-f", "package-initialize", "--eval", "(require 'eglot)"); err != nil {
+		t.Skipf("NOT CHECKED: emacs: %v\n%s", err, out)
+	}
+	makePeople(t, folder)
+	writePeople(t, folder)
+	config := filepath.Join(home, "init.el")
+	if err := os.WriteFile(config, []byte(configOf(t, "Emacs", 0)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	drive, err := filepath.Abs("testdata/clients/emacs/drive.el")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := runIn(t, folder, "emacs", "--batch", "-f", "package-initialize", "-l", config, "-l", drive); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
 // TestGeneratedClients makes clients of the OpenAPI document as its readers do, compiles them, and
 // calls a service by them: sync, async, polls, decisions, forms and files. The generators come from
 // the network, and take a while: `make check` runs this, by a build tag. What `make test` holds the
