@@ -42,7 +42,7 @@ test: ## run all tests, afresh
 	go test -count=1 ./...
 
 .PHONY: check
-check: check-fmt vet lint vuln race check-beside check-clients check-acme check-fuzz ## everything that must hold besides the tests
+check: check-fmt vet lint vuln race check-beside check-web check-clients check-acme check-fuzz ## everything that must hold besides the tests
 
 # Tests named TestPromise… check what the documentation promises in numbers.
 # They run a small count in `make test`, and the promised one when QL_PROMISES=1
@@ -125,6 +125,24 @@ vscode: ## build the extension for VS Code into bin/ql.vsix
 		node_modules/.bin/esbuild extension.js --bundle --platform=node --format=cjs --target=node18 --minify \
 			--external:vscode --outfile=dist/extension.js
 	go run ./editors vsix
+
+# The dashboard. What is built is committed, so that Go alone builds the program; a test of
+# internal/server/dashboard says where it is not of these sources.
+.PHONY: web
+web: web/node_modules/.package-lock.json ## build the dashboard into internal/server/dashboard/assets
+	cd web && npm run --silent build
+
+web/node_modules/.package-lock.json: web/package-lock.json
+	-tools/need node nodejs npm npm
+	cd web && npm ci --no-audit --no-fund --ignore-scripts
+	@touch $@
+
+# It must be the same bytes wherever it is built.
+.PHONY: check-web
+check-web: web
+	cd web && npm run --silent check && npm run --silent test
+	@test -z "$$(git status --porcelain internal/server/dashboard/assets)" || { \
+		echo "the dashboard was not built of its sources: commit what make web writes"; git status --short internal/server/dashboard/assets; exit 1; }
 
 .PHONY: grammar
 grammar: ## write the grammar for highlighting, of the parser's words

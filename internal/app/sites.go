@@ -65,7 +65,7 @@ func (a *App) buildSites(s *service.Service) http.Handler {
 
 // siteHosts says whose sites hosts are.
 func (a *App) siteHosts() site.Hosts {
-	h := site.Hosts{Domain: a.settings.SiteHost, Local: a.settings.Dev && !a.settings.DevPublic, Paths: site.PathsFor(a.settings.Dev, a.settings.SitesShare())}
+	h := site.Hosts{Domain: a.settings.SiteHost, Local: a.settings.Local(), Paths: site.PathsFor(a.settings.Dev, a.settings.SitesShare())}
 	if a.o.SiteFolder != "" {
 		h.Only = account.Development
 	}

@@ -29,6 +29,7 @@ var unreserved = map[string]string{
 	"internal/server/formpage/submission.go": "parts come by server's ReadPart, and fields are reserved before they are read",
 	"internal/server/parts.go":               "it holds the header of a part, of a bounded length, and hands on the rest as it comes",
 	"internal/server/request.go":             "it hands the body to what reserves it",
+	"internal/server/dashboard/assets.go":    "a list of the build, which is a part of the program",
 	"internal/server/jsonapi/parameters.go":  "the address is bounded",
 	"internal/backup/backup.go":              "a file of the data folder, in a command",
 	"internal/backup/manifest.go":            "a copy's own list, of a bounded length, in a command",

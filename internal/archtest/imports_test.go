@@ -154,6 +154,7 @@ var layers = []layer{
 	// The conventions know nothing of each other, but that sites have forms inside their pages.
 	{pkg: "internal/colour"},
 	{pkg: "internal/server/asset", imports: []string{"internal/fault", "internal/server", "internal/wire"}},
+	{pkg: "internal/server/dashboard", imports: []string{"internal/fault", "internal/hostname", "internal/server", "internal/wire"}},
 	{pkg: "internal/server/download", imports: []string{"internal/account", "internal/fault", "internal/principal", "internal/resource/shares", "internal/server", "internal/server/asset", "internal/service", "internal/wire"}},
 	{pkg: "internal/server/openapi"},
 	{pkg: "internal/server/formapi", imports: []string{"internal/fault", "internal/job", "internal/principal", "internal/server", "internal/service", "internal/wire"}},

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"runtime"
 	"strings"
 
 	"ql/internal/account"
 	"ql/internal/app"
+	"ql/internal/cli/browser"
 	"ql/internal/config"
 	"ql/internal/platform"
 	"ql/internal/telemetry"
@@ -19,6 +21,7 @@ type serveCommand struct {
 	settings
 
 	AcceptDamage bool `help:"Start once where what was stored last is damaged or missing, and go on without it."`
+	Open         bool `help:"Show the dashboard in your browser."`
 }
 
 func newServeCommand() serveCommand { return serveCommand{settings: newSettings()} }
@@ -29,7 +32,16 @@ func (k *serveCommand) Run(c *console) error {
 	if err != nil {
 		return err
 	}
-	return c.serve(s, app.Options{AcceptDamage: k.AcceptDamage}, c.welcome)
+	return c.serve(s, app.Options{AcceptDamage: k.AcceptDamage}, func(s *config.Settings, service *app.App) error {
+		if err := c.welcome(s, service); err != nil || !k.Open {
+			return err
+		}
+		address := s.DashboardURL(service.URL())
+		if err := browser.Open(c.ctx, os.Getenv("BROWSER"), address); err != nil {
+			fmt.Fprintf(c.err, "ql: --open: %s: open %s yourself\n", err, address)
+		}
+		return nil
+	})
 }
 
 // serve runs a service until it is asked to end. Of the options it fills in what the machine says.
@@ -77,14 +89,15 @@ func (c *console) welcome(s *config.Settings, service *app.App) error {
 	}
 	if c.json {
 		c.print(struct {
-			Status  string `json:"status"`
-			URL     string `json:"url"`
-			Metrics string `json:"metrics,omitempty"`
-			Sites   string `json:"sites,omitempty"`
-		}{"serving", service.URL(), service.MetricsAddress(), sitesOf(service)})
+			Status    string `json:"status"`
+			URL       string `json:"url"`
+			Dashboard string `json:"dashboard"`
+			Metrics   string `json:"metrics,omitempty"`
+			Sites     string `json:"sites,omitempty"`
+		}{"serving", service.URL(), s.DashboardURL(service.URL()), service.MetricsAddress(), sitesOf(service)})
 		return nil
 	}
-	fmt.Fprintf(c.out, "serving %s\n", service.URL())
+	fmt.Fprintf(c.out, "serving %s\ndashboard %s\n", service.URL(), s.DashboardURL(service.URL()))
 	if m := service.MetricsAddress(); m != "" {
 		fmt.Fprintf(c.out, "metrics http://%s/metrics\n", m)
 	}

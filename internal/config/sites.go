@@ -120,6 +120,18 @@ func (s *Settings) OwnURL(local string) string {
 	return s.scheme() + "://" + local
 }
 
+// Local reports whether the service is a developer's, for this machine alone.
+func (s *Settings) Local() bool { return s.Dev && !s.DevPublic }
+
+// DashboardURL is where owners' pages are; own is how callers reach the service. A developer calls them
+// by localhost, so that browsers keep their cookies from what is at other addresses of this machine.
+func (s *Settings) DashboardURL(own string) string {
+	if s.Local() && s.BaseURL == "" {
+		own = strings.Replace(own, "//127.0.0.1:", "//localhost:", 1)
+	}
+	return own + "/app/"
+}
+
 func (s *Settings) scheme() string {
 	if s.TLS() {
 		return "https"

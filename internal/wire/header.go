@@ -195,9 +195,19 @@ const upperHex = "0123456789ABCDEF"
 // NewNonce returns a text that lets one element of one page through.
 func NewNonce() string { return rand.Text() }
 
-// SetPage sets the headers of a page of the dashboard. Nonce lets a style
+// SetPage sets the headers of a page for people. Nonce lets a style
 // element of the page through, "" where it has none.
 func SetPage(h Header, s HeaderOptions, nonce string) {
+	s.setPage(h, nonce, "img-src 'self' data:", "frame-src 'none'", "")
+}
+
+// SetDashboard sets the headers of the shell of the dashboard, which shows inside itself what is of the
+// origins of frames. Its library makes elements by a policy of its own, and nothing else does by any.
+func SetDashboard(h Header, s HeaderOptions, nonce, frames string) {
+	s.setPage(h, nonce, "img-src 'self' data: blob:", "frame-src "+frames, "; trusted-types svelte-trusted-html")
+}
+
+func (s HeaderOptions) setPage(h Header, nonce, images, frames, more string) {
 	s.set(h)
 	styles := "'self'"
 	if nonce != "" {
@@ -205,8 +215,8 @@ func SetPage(h Header, s HeaderOptions, nonce string) {
 	}
 	set(h, "Content-Type", "text/html; charset=utf-8")
 	set(h, "Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src "+styles+
-		"; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'"+
-		"; object-src 'none'; frame-src 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'")
+		"; "+images+"; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'"+
+		"; object-src 'none'; "+frames+"; frame-ancestors 'none'; require-trusted-types-for 'script'"+more)
 	set(h, "Cross-Origin-Opener-Policy", "same-origin")
 	set(h, "Permissions-Policy", "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()")
 }

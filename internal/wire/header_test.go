@@ -57,7 +57,10 @@ func TestHeaders(t *testing.T) {
 	})
 	write("download of a page", func(h Header) { SetDownload(h, plain, File{Name: "a.html", Type: "text/html"}) })
 	write("download of a picture", func(h Header) { SetDownload(h, plain, File{Name: "a.png", Type: "image/png", Size: 9}) })
-	write("dashboard", func(h Header) { SetPage(h, HeaderOptions{HTTPS: true}, "bm9uY2U") })
+	write("page", func(h Header) { SetPage(h, HeaderOptions{HTTPS: true}, "bm9uY2U") })
+	write("dashboard", func(h Header) {
+		SetDashboard(h, HeaderOptions{HTTPS: true}, "bm9uY2U", "'self' https://files.example.com")
+	})
 	compareGolden(t, filepath.Join("testdata", "headers.txt"), got.String())
 }
 

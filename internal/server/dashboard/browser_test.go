@@ -1,0 +1,276 @@
+// The library that drives the browser has races of its own, which the detector finds.
+
+//go:build !race
+
+package dashboard_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"ql/internal/apptest"
+	"ql/internal/server/browsertest"
+)
+
+// pageTests are the tests of pages, each in the file of its page. They share a service in development
+// and a browser: a test that needs its own data uses names of its own.
+var pageTests []pageTest
+
+type pageTest struct {
+	name string
+	run  func(*visitor)
+}
+
+// inBrowser registers a test of a page: `go test -run InBrowser/NAME` runs it alone.
+func inBrowser(name string, run func(*visitor)) bool {
+	pageTests = append(pageTests, pageTest{name, run})
+	return true
+}
+
+// TestInBrowser runs the tests of all pages.
+func TestInBrowser(t *testing.T) {
+	service := apptest.Boot(t)
+	first := browsertest.Open(t)
+	if err := chromedp.Do(first, chromedp.Navigate("about:blank")); err != nil {
+		t.Fatal(err)
+	}
+	url := strings.Replace(service.URL(), "127.0.0.1", "localhost", 1)
+	for _, p := range pageTests {
+		t.Run(p.name, func(t *testing.T) { p.run(visit(t, first, service, url)) })
+	}
+}
+
+// visitor is somebody at the pages: in a tab with cookies and storage of its own.
+type visitor struct {
+	*testing.T
+	service *apptest.Service
+	url     string
+	tab     context.Context
+
+	mu      sync.Mutex
+	console []string // what the browser complained of
+}
+
+// watch notes, before anything else of a page runs, what it is refused and how it jumps.
+const watch = `window.__refused = []; window.__shift = 0;
+addEventListener("securitypolicyviolation", (e) => window.__refused.push(e.violatedDirective + " " + e.blockedURI + " " + e.sample));
+addEventListener("error", (e) => window.__refused.push("error: " + e.message));
+addEventListener("unhandledrejection", (e) => window.__refused.push("rejected: " + e.reason));
+new PerformanceObserver((l) => { for (const e of l.getEntries()) if (!e.hadRecentInput) window.__shift += e.value }).observe({ type: "layout-shift", buffered: true });`
+
+func visit(t *testing.T, first context.Context, service *apptest.Service, url string) *visitor {
+	t.Helper()
+	v := &visitor{T: t, service: service, url: url}
+	tab, cancel := chromedp.NewContext(first, chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	v.tab = tab
+	messages := chromedp.Console(tab)
+	var listening sync.WaitGroup
+	listening.Go(func() {
+		for m, err := range messages {
+			if err != nil {
+				return
+			}
+			// A status that says no is an answer, and advice is none of ours.
+			if m.Source != "network" && m.Type != chromedp.ConsoleDebug && m.Type != chromedp.ConsoleInfo && m.Type != chromedp.ConsoleLog {
+				v.mu.Lock()
+				v.console = append(v.console, m.String())
+				v.mu.Unlock()
+			}
+		}
+	})
+	t.Cleanup(listening.Wait)
+	t.Cleanup(cancel)
+	t.Cleanup(v.check)
+	v.size(1280, 800)
+	v.must(chromedp.Call(tab, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: watch}))
+	return v
+}
+
+// check fails where the browser complained of something.
+func (v *visitor) check() {
+	v.Helper()
+	if v.tab.Err() == nil && !v.Failed() {
+		if refused := v.read(`JSON.stringify(window.__refused ?? [])`); refused != "[]" {
+			v.Errorf("the page was refused, or failed: %s", refused)
+		}
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, c := range v.console {
+		v.Errorf("console: %s", c)
+	}
+	v.console = nil
+}
+
+func (v *visitor) must(_ any, err error) {
+	v.Helper()
+	if err != nil {
+		v.Fatal(err)
+	}
+}
+
+// open opens a page by its address below /app/, and waits until its heading is there.
+func (v *visitor) open(path string) {
+	v.Helper()
+	v.must(nil, chromedp.Do(v.tab, chromedp.Navigate(v.url+"/app/"+path)))
+	v.until(`document.querySelector("h1, .cm-editor")`)
+}
+
+// read returns the text that an expression gives, and until waits for one to be true.
+func (v *visitor) read(expression string) string {
+	v.Helper()
+	return browsertest.Read(v, v.tab, expression)
+}
+
+func (v *visitor) until(expression string) {
+	v.Helper()
+	browsertest.Until(v, v.tab, expression)
+}
+
+// untilText waits until the page has a text.
+func (v *visitor) untilText(text string) {
+	v.Helper()
+	v.until(fmt.Sprintf(`document.body.innerText.includes(%q)`, text))
+}
+
+// find is an expression for what is seen with a role and a name, as a person finds it: a button, a link,
+// a field by its label.
+func find(name string) string {
+	return fmt.Sprintf(`[...document.querySelectorAll("button, a, input, select, textarea, [role]")].find((e) => e.checkVisibility() && (e.ariaLabel ?? e.labels?.[0]?.innerText ?? e.innerText).trim() === %q)`, name)
+}
+
+// click clicks what has a name, once it is there.
+func (v *visitor) click(name string) {
+	v.Helper()
+	v.until(find(name))
+	v.read(find(name) + `.click()`)
+}
+
+// fill writes into the field with a label.
+func (v *visitor) fill(label, text string) {
+	v.Helper()
+	v.until(find(label))
+	v.read(fmt.Sprintf(`((e) => { e.focus(); e.value = %q; e.dispatchEvent(new Event("input", { bubbles: true })); e.dispatchEvent(new Event("change", { bubbles: true })) })(%s)`, text, find(label)))
+}
+
+// press presses keys one after the other, with what is held down meanwhile.
+func (v *visitor) press(keys string, held ...chromedp.Modifier) {
+	v.Helper()
+	v.must(nil, chromedp.Do(v.tab, chromedp.KeyEvent(keys, chromedp.KeyModifiers(held...))))
+}
+
+// size makes the window so large.
+func (v *visitor) size(width, height int64) {
+	v.Helper()
+	v.must(nil, chromedp.Do(v.tab, chromedp.EmulateViewport(width, height)))
+}
+
+// colours sets what the system prefers: "light" or "dark".
+func (v *visitor) colours(scheme string) {
+	v.Helper()
+	v.must(chromedp.Call(v.tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+	}}))
+}
+
+// look looks at the page as it is, in light and dark, wide and narrow: nothing serious is found by axe,
+// nothing is wider than the window, and nothing has jumped. QL_SCREENSHOTS names a folder for pictures.
+func (v *visitor) look(name string) {
+	v.Helper()
+	if shift := v.read(`window.__shift.toFixed(4)`); shift > "0.0200" {
+		v.Errorf("%s jumps by %s", name, shift)
+	}
+	for _, scheme := range []string{"light", "dark"} {
+		v.colours(scheme)
+		for _, width := range []int64{1280, 360} {
+			v.size(width, 800)
+			at := fmt.Sprintf("%s-%s-%d", name, scheme, width)
+			if over := v.read(`document.documentElement.scrollWidth - innerWidth`); over > "0" && !strings.HasPrefix(over, "-") {
+				v.Errorf("%s is wider than the window by %s", at, over)
+			}
+			for _, found := range browsertest.Barriers(v, v.tab) {
+				v.Errorf("%s: %s", at, found)
+			}
+			v.picture(at)
+		}
+	}
+	v.size(1280, 800)
+	v.colours("light")
+	v.read(`window.__shift = 0`)
+}
+
+// picture writes what is seen into the folder of QL_SCREENSHOTS, if there is one.
+func (v *visitor) picture(name string) {
+	v.Helper()
+	folder := os.Getenv("QL_SCREENSHOTS")
+	if folder == "" {
+		return
+	}
+	png, err := chromedp.Run(v.tab, chromedp.CaptureScreenshot())
+	v.must(nil, err)
+	v.must(nil, os.MkdirAll(folder, 0o750))
+	v.must(nil, os.WriteFile(filepath.Join(folder, name+".png"), png, 0o600))
+}
+
+// allowClipboard lets the page write to the clipboard, as a person would be asked.
+func (v *visitor) allowClipboard() {
+	v.Helper()
+	v.must(chromedp.CallBrowser(v.tab, browser.SetPermission, browser.SetPermissionParams{
+		Permission: &browser.PermissionDescriptor{Name: "clipboard-write"}, Setting: browser.PermissionSettingGranted,
+	}))
+}
+
+// call calls the API as the development account does from a program, and reads what it answers.
+func (v *visitor) call(method, path string, body, into any) {
+	v.Helper()
+	text, err := json.Marshal(body)
+	v.must(nil, err)
+	if raw, ok := body.(string); ok {
+		text = []byte(raw)
+	}
+	r, err := http.NewRequestWithContext(v.Context(), method, v.service.URL()+path, bytes.NewReader(text))
+	v.must(nil, err)
+	r.SetBasicAuth("dev", "dev")
+	if path == "/v1/query" {
+		r.Header.Del("Authorization")
+	}
+	if _, ok := body.(string); !ok && body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	res, err := http.DefaultClient.Do(r)
+	v.must(nil, err)
+	answer, err := io.ReadAll(res.Body)
+	v.must(nil, err)
+	v.must(nil, res.Body.Close())
+	if res.StatusCode >= 400 && res.StatusCode != http.StatusUnprocessableEntity {
+		v.Fatalf("%s %s: %d %s", method, path, res.StatusCode, answer)
+	}
+	if into != nil {
+		v.must(nil, json.Unmarshal(answer, into))
+	}
+}
+
+// run runs a script as the development account.
+func (v *visitor) run(script string) (answer struct {
+	Status, Result string
+	JobID          string `json:"job_id"`
+}) {
+	v.Helper()
+	v.call(http.MethodPost, "/v1/query", map[string]any{"auth": map[string]string{"username": "dev", "password": "dev"}, "query": script}, &answer)
+	return answer
+}
