@@ -117,6 +117,10 @@ type prospectCode struct {
 	// masks has, for each instruction, a bit for each database that may be the current one before
 	// it; 0 where the instruction is not reached.
 	masks []uint64
+	// caught has, for each instruction, 1 + the number of the handler that catches its errors, 0 for none. Those around
+	// that one catch what it raises again.
+	caught []int32
+	named  []bool // whose names were told
 
 	// Where a constant is looked for: from where each instruction is jumped to, and what is written to
 	// each register.
@@ -151,10 +155,21 @@ func (w *prospectWalk) reach(of codeOf, pc int, mask uint64) {
 			w.Partial = true
 			return
 		}
-		c = &prospectCode{Code: code, params: f.Params, masks: make([]uint64, len(code.Instrs))}
+		c = newProspectCode(code, f.Params)
 		w.codes[of] = c
 	}
 	w.enter(c, pc, mask)
+}
+
+func newProspectCode(code *Code, params int) *prospectCode {
+	n := len(code.Instrs)
+	c := &prospectCode{Code: code, params: params, masks: make([]uint64, n), caught: make([]int32, n), named: make([]bool, n)}
+	for i, h := range slices.Backward(code.Handlers) { // inner ones come first
+		for pc := h.From; pc < min(h.To, int32(n)); pc++ {
+			c.caught[pc] = int32(i + 1)
+		}
+	}
+	return c
 }
 
 func (w *prospectWalk) enter(c *prospectCode, pc int, mask uint64) {
@@ -166,10 +181,8 @@ func (w *prospectWalk) enter(c *prospectCode, pc int, mask uint64) {
 
 func (w *prospectWalk) visit(at prospectPlace) {
 	c, in, mask := at.code, at.code.Instrs[at.pc], at.code.masks[at.pc]
-	for _, h := range c.Handlers {
-		if int(h.From) <= at.pc && at.pc < int(h.To) {
-			w.enter(c, int(h.Target), mask)
-		}
+	if h := c.caught[at.pc]; h > 0 {
+		w.enter(c, int(c.Handlers[h-1].Target), mask)
 	}
 	switch in.Op {
 	case OpCall:
@@ -202,6 +215,18 @@ var jumps = func() (list [opCount]bool) {
 
 func (w *prospectWalk) effect(c *prospectCode, pc int, in Instr, mask uint64) {
 	site := &w.p.Sites[in.Imm]
+	switch site.Effect {
+	case EffectSQL, EffectSQLFile:
+		if s := &w.p.Statements[site.Statement]; s.Head != "SELECT" {
+			w.changes(mask, s.Head)
+		}
+	case EffectImport:
+		w.changes(mask, "IMPORT")
+	}
+	if c.named[pc] { // which no database changes
+		return
+	}
+	c.named[pc] = true
 	name := func(n *Names, arg int) {
 		k := w.constant(c, pc, in.A+uint8(arg), maxConstants)
 		if k.whole {
@@ -212,15 +237,9 @@ func (w *prospectWalk) effect(c *prospectCode, pc int, in Instr, mask uint64) {
 	}
 	isNull := func(arg int) bool { return w.constant(c, pc, in.A+uint8(arg), maxConstants).null }
 	switch site.Effect {
-	case EffectSQL, EffectSQLFile:
-		if s := &w.p.Statements[site.Statement]; s.Head != "SELECT" {
-			w.changes(mask, s.Head)
-		}
-		if site.Effect == EffectSQLFile {
-			name(&w.Writes, int(site.Args)-1)
-		}
-	case EffectImport:
-		w.changes(mask, "IMPORT")
+	case EffectSQL, EffectImport: // told above
+	case EffectSQLFile:
+		name(&w.Writes, int(site.Args)-1)
 	case EffectFileWrite, EffectFileAppend:
 		name(&w.Writes, 0)
 	case EffectFileCopy:

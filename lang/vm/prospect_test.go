@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"ql/lang/bytecode"
 	"ql/lang/langtest"
@@ -157,4 +158,34 @@ func missing(told *bytecode.Prospect, e *vm.Effect) string {
 		}
 	}
 	return ""
+}
+
+// TestProspectIsBounded: no program has whoever asks look for long, and what is told of it is short.
+func TestProspectIsBounded(t *testing.T) {
+	hostile := map[string]string{}
+	var b strings.Builder
+	b.WriteString("CONFIRM \"Sure?\" SET ?ok\nWHILE ?ok DO\n")
+	for i := range 1000 {
+		fmt.Fprintf(&b, "IF ?ok THEN USE DATABASE 'd%d' END INSERT INTO t VALUES (1); FETCH 'https://h%d.example/' + ?ok SET ?r TRY WRITE ?ok TO '/f%d' CATCH ?e REMOVE ?ok END\n", i, i, i)
+	}
+	hostile["databases"] = b.String() + "END"
+	hostile["nested"] = "CONFIRM \"Sure?\"\n" + strings.Repeat("TRY\n", 60) + strings.Repeat("WRITE 'x' TO '/x'\n", 5000) + strings.Repeat("CATCH ?e REMOVE '/y' END\n", 60)
+	b.Reset()
+	for i := range 1000 {
+		fmt.Fprintf(&b, "DEFINE f%d()\nUSE DATABASE 'x%d'\nCALL f%d()\nDELETE FROM t;\nEND\n", i, i%70, (i*7+1)%1000)
+	}
+	hostile["functions"] = b.String() + "CONFIRM \"Sure?\" CALL f0()"
+	for name, text := range hostile {
+		m := standing(t, text)
+		began := time.Now()
+		told, err := json.Marshal(m.Prospect())
+		if took := time.Since(began); took > 5*time.Second { // some milliseconds, on a machine that does nothing else
+			t.Errorf("%s: it took %v", name, took)
+		} else {
+			t.Logf("%s: %v, %d bytes", name, took, len(told))
+		}
+		if err != nil || len(told) > 4<<10 || strings.Contains(name, "databases") && !strings.Contains(string(told), `"any":true`) {
+			t.Errorf("%s: %d bytes %s, %v", name, len(told), told, err)
+		}
+	}
 }

@@ -39,15 +39,17 @@ CALL page(
 DEFINE ask(?m)
   SET ?now AS NOW()
   SET ?recent AS ADD_TIME(?now, -7, "days")
-  SELECT COUNT(*) FROM messages WHERE state = 'waiting' AND at > ?recent SET VALUE ?waiting
-  -- Each is a job that stands: strangers do not get all that the account has.
-  IF ?waiting >= 20 THEN
+  -- Each is a job that stands: strangers do not get all that the account has. Counted in the same
+  -- statement, so that many at once are no more.
+  INSERT INTO messages (name, email, text, at, state)
+  SELECT ?m.name, ?m.email, ?m.text, ?now, 'waiting'
+  WHERE (SELECT COUNT(*) FROM messages WHERE state = 'waiting' AND at > ?recent) < 20
+    SET ?done
+  IF ?done.changes = 0 THEN
     SET "status" AS 503 OF !RESPONSE
     CALL page("Please try again tomorrow", "/site/contact/_full.html", {})
     STOP
   END
-  INSERT INTO messages (name, email, text, at, state) VALUES (?m.name, ?m.email, ?m.text, ?now, 'waiting')
-    SET ?done
   START SESSION
   SET "message" AS ?done.last_id OF !SESSION
   SET ?state AS "expired"

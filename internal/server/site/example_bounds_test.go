@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"ql/internal/apptest"
@@ -111,6 +113,33 @@ func TestBoundsOfExamples(t *testing.T) {
 	}
 	if a := w.get("/shop/cart", "Cookie", cookie); !strings.Contains(a.body, `value="99"`) {
 		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+// TestQuestionsAtOnce: strangers who ask at the same time have no more questions stand than those who ask one by one.
+func TestQuestionsAtOnce(t *testing.T) {
+	w := boot(t, lift)
+	w.deployExamples()
+	w.get("/contact/")
+	var kept, refused atomic.Int64
+	var asking sync.WaitGroup
+	for range 12 {
+		asking.Go(func() {
+			for range 3 {
+				switch a := w.post("/contact/", "", "name", "Bob", "email", "bob@example.com", "text", "Spam"); a.status {
+				case 303:
+					kept.Add(1)
+				case 503:
+					refused.Add(1)
+				default:
+					t.Errorf("%d %s", a.status, a.body)
+				}
+			}
+		})
+	}
+	asking.Wait()
+	if n := w.query(`SELECT COUNT(*) FROM messages WHERE state = 'waiting' SET VALUE ?n EMIT ?n`); n != "20" || kept.Load() != 20 {
+		t.Errorf("%s questions stand, %d were kept, %d refused", n, kept.Load(), refused.Load())
 	}
 }
 
