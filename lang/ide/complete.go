@@ -144,7 +144,11 @@ func (c *completer) words() {
 		})
 	}
 	clauses := syntax.ClauseWords()
-	for _, w := range c.expected.Words {
+	words := slices.Clone(c.expected.Words)
+	onLine := strings.TrimRight(c.src[:c.start], " \t")
+	fresh := onLine == "" || strings.HasSuffix(onLine, "\n")
+	slices.SortStableFunc(words, func(a, b string) int { return c.wordRank(a, fresh) - c.wordRank(b, fresh) })
+	for _, w := range words {
 		if used[w] && w != "SET" && slices.Contains(clauses, w) && c.expected.Operator {
 			continue
 		}
@@ -154,6 +158,37 @@ func (c *completer) words() {
 		}
 		c.add(n)
 	}
+}
+
+// wordRank is how soon a word is offered. On a line of its own clauses come first, then what starts a
+// statement or ends a block, then operators; behind a statement on its line, what starts another one is last.
+func (c *completer) wordRank(w string, fresh bool) int {
+	starts := verbs[w] && (w != "SET" || fresh) && (w != "FOR" || fresh || c.expected.Verb != "SHARE")
+	switch {
+	case operatorWords[w] && fresh:
+		return 3
+	case operatorWords[w]:
+		return 2
+	case starts && fresh, structureWords[w] && fresh:
+		return 1
+	case starts:
+		return 3
+	case structureWords[w]:
+		return 0
+	case fresh:
+		return 0
+	}
+	return 1
+}
+
+var verbs, structureWords, operatorWords = setOf(syntax.Verbs()), setOf(syntax.StructureWords()), setOf(syntax.OperatorWords())
+
+func setOf(words []string) map[string]bool {
+	set := make(map[string]bool, len(words))
+	for _, w := range words {
+		set[w] = true
+	}
+	return set
 }
 
 func (c *completer) globals(only []string) {
@@ -298,11 +333,11 @@ var resultFields = []string{
 	"modified", "folder", "type", "changes", "last_id", "stdout", "stderr", "used", "limit", "by", "at", "note",
 }
 
-// fields offers the words of the text that may be parts of a map, and the columns of the
-// account's tables.
+// fields offers the keys and fields of the text, the columns of the account's tables, and then the other
+// words of the text, since any may be the part of a map.
 func (c *completer) fields() {
-	c.fieldsIn(c.src[:c.start])
-	c.fieldsIn(c.src[c.at:])
+	others := c.fieldsIn(c.src[:c.start], nil)
+	others = c.fieldsIn(c.src[c.at:], others)
 	for _, t := range c.tables() {
 		for _, col := range t.Columns {
 			c.add(Completion{Label: col.Name, Kind: Field, Detail: t.Name + "." + col.Name})
@@ -311,10 +346,14 @@ func (c *completer) fields() {
 	for _, f := range resultFields {
 		c.add(Completion{Label: f, Kind: Field})
 	}
+	for _, word := range others {
+		c.add(Completion{Label: word, Kind: Field})
+	}
 }
 
-// fieldsIn offers the words of a text that are written as keys, fields and columns are.
-func (c *completer) fieldsIn(text string) {
+// fieldsIn offers the keys and fields of a text, and returns others with the other words in it that are
+// written as columns are.
+func (c *completer) fieldsIn(text string, others []string) []string {
 	// Most words of a long text stand there again and again: those that were looked at last are
 	// found here, sooner than in a map.
 	var recent [1 << 9]string
@@ -334,14 +373,19 @@ func (c *completer) fieldsIn(text string) {
 			continue
 		}
 		slot := &recent[(int(word[0])*31+int(word[len(word)-1])*7+len(word)*5)%len(recent)]
-		if *slot == word {
+		if *slot == word && (end == len(text) || text[end] != ':') {
 			continue
 		}
 		*slot = word
-		if c.fits(word) {
+		switch {
+		case !c.fits(word):
+		case start > 0 && text[start-1] == '.' || end < len(text) && text[end] == ':':
 			c.add(Completion{Label: word, Kind: Field})
+		case len(others) < maxCompletions:
+			others = append(others, word)
 		}
 	}
+	return others
 }
 
 // hasSmall says whether a word is not all capitals.
@@ -367,7 +411,18 @@ func (c *completer) inText() {
 			return
 		}
 	}
+	if before := c.src[:c.at]; strings.HasSuffix(before, "{") && before[e.Text-1] != '\'' {
+		c.start, c.typed = c.at, ""
+		c.variables()
+		c.globals(nil)
+		return
+	}
 	c.start, c.typed = e.Text, c.src[e.Text:c.at]
+	if prev, _ := c.lastWords(); prev == "METHOD" {
+		for _, m := range methods {
+			c.add(Completion{Label: m, Kind: Text})
+		}
+	}
 	if c.account == nil || strings.ContainsAny(c.typed, "{\n") {
 		return
 	}
@@ -387,6 +442,9 @@ func (c *completer) inText() {
 		}
 	}
 }
+
+// methods are those of FETCH.
+var methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}
 
 // pathWords stand before the path of a file.
 var pathWords = map[string]bool{

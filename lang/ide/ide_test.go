@@ -180,3 +180,37 @@ func scripts(tb testing.TB, pattern string) map[string]string {
 	}
 	return out
 }
+
+// What is likeliest comes first: clauses before operators, statements on a line of their own, in SQL what
+// follows the clause, keys before the words of texts.
+func TestLikeliestFirst(t *testing.T) {
+	for _, test := range []struct {
+		text  string // | is the cursor
+		first []string
+	}{
+		{"IF ?x |", []string{"THEN", "NOT"}},
+		{"WAIT 5 |", []string{"SECOND", "SECONDS"}},
+		{"IF 1 THEN\n  EMIT 1\n  |", []string{"EMIT", "SET"}},
+		{"FETCH \"https://a.example\"\n  |", []string{"METHOD", "HEADERS"}},
+		{"FETCH \"https://a.example\" METHOD \"|", []string{"GET", "POST"}},
+		{"SET ?who AS 1\nIMPORT |", []string{"?who", "FILE"}},
+		{"SET ?who AS 1\nEMIT \"Hello {|}\"", []string{"?who", "!ACCOUNT"}},
+		{"EMIT \"Hello {?r.|\"\nSET ?r AS {size: 1, born: 2}", []string{"size", "born"}},
+		{"DELETE |", []string{"FROM"}},
+		{"SELECT * FROM customers |", []string{"WHERE", "JOIN"}},
+		{"SELECT * FROM customers ORDER |", []string{"BY"}},
+		{"SELECT * FROM customers ORDER BY id |", []string{"ASC", "DESC"}},
+		{"SELECT * FROM customers c JOIN orders |", []string{"ON"}},
+		{"INSERT INTO customers (id) |", []string{"VALUES", "SELECT"}},
+		{"UPDATE customers |", []string{"SET"}},
+	} {
+		before, behind, _ := strings.Cut(test.text, "|")
+		var labels []string
+		for _, c := range ide.Complete(before+behind, len(before), shop{}) {
+			labels = append(labels, c.Label)
+		}
+		if len(labels) < len(test.first) || !slices.Equal(labels[:len(test.first)], test.first) {
+			t.Errorf("%q: %v, not %v first", test.text, labels[:min(len(labels), 8)], test.first)
+		}
+	}
+}

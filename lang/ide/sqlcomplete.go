@@ -59,7 +59,16 @@ func (c *completer) sql() {
 		c.variables()
 		return
 	default:
+		for _, w := range likelySQL(before) {
+			c.add(Completion{Label: w, Kind: Keyword})
+		}
 		c.columns(sources, tables)
+		if !completesSQL(last) {
+			c.variables()
+			for _, w := range sqlOperands {
+				c.add(Completion{Label: w, Kind: Keyword})
+			}
+		}
 	}
 	for _, w := range sqlWordList {
 		c.add(Completion{Label: w, Kind: Keyword})
@@ -68,6 +77,60 @@ func (c *completer) sql() {
 	c.variables()
 	c.globals(nil)
 	c.ownWords()
+}
+
+// likelyBehind are the words that mostly follow a word of SQL, and likelyIn those that follow a value or a
+// name in a clause.
+var (
+	likelyBehind = map[string][]string{
+		"INSERT": {"INTO", "OR"}, "REPLACE": {"INTO"}, "DELETE": {"FROM"}, "ORDER": {"BY"}, "GROUP": {"BY"}, "PARTITION": {"BY"},
+		"LEFT": {"JOIN", "OUTER"}, "RIGHT": {"JOIN", "OUTER"}, "FULL": {"JOIN", "OUTER"}, "INNER": {"JOIN"}, "CROSS": {"JOIN"}, "OUTER": {"JOIN"}, "NATURAL": {"JOIN"},
+		"IS": {"NULL", "NOT"}, "NOT": {"NULL", "IN", "LIKE", "BETWEEN", "EXISTS"}, "UNION": {"ALL", "SELECT"}, "EXCEPT": {"SELECT"}, "INTERSECT": {"SELECT"},
+		"CREATE": {"TABLE", "INDEX", "UNIQUE", "VIEW", "TRIGGER"}, "DROP": {"TABLE", "INDEX", "VIEW", "TRIGGER"}, "ALTER": {"TABLE"}, "UNIQUE": {"INDEX"},
+		"CONFLICT": {"DO"}, "DO": {"NOTHING", "UPDATE"}, "PRIMARY": {"KEY"}, "FOREIGN": {"KEY"}, "IF": {"NOT", "EXISTS"},
+		"ASC": {"LIMIT", "SET"}, "DESC": {"LIMIT", "SET"}, "NULL": {"AND", "OR", "ORDER", "LIMIT", "SET"},
+	}
+	likelyIn = map[string][]string{
+		"SELECT": {"FROM", "AS"},
+		"FROM":   {"WHERE", "JOIN", "LEFT", "ORDER", "GROUP", "LIMIT", "AS", "SET"},
+		"INTO":   {"VALUES", "SELECT", "DEFAULT"},
+		"UPDATE": {"SET"},
+		"WHERE":  {"AND", "OR", "IN", "LIKE", "IS", "NOT", "BETWEEN", "ORDER", "GROUP", "LIMIT", "SET"},
+		"ON":     {"AND", "OR", "JOIN", "LEFT", "WHERE", "ORDER", "GROUP", "LIMIT", "SET"},
+		"HAVING": {"AND", "OR", "ORDER", "LIMIT", "SET"},
+		"GROUP":  {"HAVING", "ORDER", "LIMIT", "SET"},
+		"ORDER":  {"ASC", "DESC", "LIMIT", "SET"},
+		"LIMIT":  {"OFFSET", "SET"},
+		"SET":    {"WHERE", "RETURNING"},
+		"VALUES": {"ON", "RETURNING", "SET"},
+	}
+)
+
+// sqlOperands are the words that a value of SQL mostly starts with.
+var sqlOperands = []string{"DISTINCT", "COUNT", "SUM", "MIN", "MAX", "AVG", "COALESCE", "CASE", "NOT", "NULL", "EXISTS"}
+
+// likelySQL returns the words that mostly follow the tokens.
+func likelySQL(before []sqlToken) []string {
+	last := lastToken(before, 1)
+	if last.kind == sqlWord {
+		if words := likelyBehind[upper(last.text)]; words != nil {
+			return words
+		}
+	}
+	if !completesSQL(last) {
+		return nil
+	}
+	clause := clauseOf(before)
+	if clause == "FROM" && upper(lastToken(before, 2).text) == "JOIN" {
+		return append([]string{"ON"}, likelyIn[clause]...)
+	}
+	return likelyIn[clause]
+}
+
+// completesSQL says whether a value or a name may end with the token.
+func completesSQL(t sqlToken) bool {
+	return t.kind == sqlWord && !sqlWords[upper(t.text)] || t.kind == sqlQuoted || t.kind == sqlText || t.kind == sqlNumber || t.kind == sqlParam ||
+		t.text == ")" || t.text == "*"
 }
 
 var sqlWordList = func() []string {
@@ -236,7 +299,7 @@ func clauseOf(tokens []sqlToken) string {
 			continue
 		}
 		switch w := upper(t.text); w {
-		case "SELECT", "FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "SET", "VALUES", "ON", "RETURNING":
+		case "SELECT", "FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "SET", "VALUES", "ON", "RETURNING", "INTO", "UPDATE":
 			clause = w
 		}
 	}

@@ -287,7 +287,7 @@ func (p *parser) noteText(t *token) {
 // the word behind it.
 var afterWord = map[word][]word{
 	wEnd: {wSession}, wReplace: {wInto}, wInput: {wFields}, wNot: {wIn, wLike, wBetween, wNull}, wLong: {wText},
-	wElse: {wIf}, wIs: {wNot, wNull},
+	wElse: {wIf}, wIs: {wNot, wNull}, wImport: {wFile},
 }
 
 // noteLookahead adds what may follow the last word by looking ahead.
@@ -309,7 +309,7 @@ func (p *parser) noteLookahead(e *Expected) {
 		e.word(next.String())
 	}
 	switch w {
-	case wSet:
+	case wSet, wImport:
 		e.Variable = true
 	case wNot:
 		e.Value = true
