@@ -112,6 +112,9 @@ func Of(err error) *Error {
 
 // Is reports whether err carries a code.
 func Is(err error, code Code) bool {
+	if err == nil { // as it mostly is
+		return false
+	}
 	var coded *Error
 	return errors.As(err, &coded) && coded.Code == code
 }

@@ -43,6 +43,9 @@ func (g grammar) parse(text string) (string, error) {
 	if text == "" || len(text) > 4*maxDomain {
 		return "", ErrDomain
 	}
+	if g.isPlain(text) {
+		return strings.Clone(text), nil // it may be a part of a long request
+	}
 	var b strings.Builder
 	for label := range strings.SplitSeq(text, ".") {
 		label, err := g.parseLabel(label)
@@ -58,6 +61,19 @@ func (g grammar) parse(text string) (string, error) {
 		return "", ErrDomain
 	}
 	return b.String(), nil
+}
+
+// isPlain reports whether a name is in its one form already, as nearly all are that are called.
+func (g grammar) isPlain(text string) bool {
+	if len(text) > maxDomain || !IsASCII(text) || strings.Contains(text, acePrefix) {
+		return false
+	}
+	for label := range strings.SplitSeq(text, ".") {
+		if len(label) > maxLabel || !g.allows(label) {
+			return false
+		}
+	}
+	return true
 }
 
 // endsInNumber tells whether the last label of a name would make browsers, or some

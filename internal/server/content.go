@@ -88,6 +88,12 @@ const sendAtOnce = 256 << 10
 // copyPart writes a part of a file, as long as the caller reads it. Its error is one of
 // reading: a caller that has hung up is none.
 func copyPart(ctx context.Context, w io.Writer, content io.ReadSeeker, p wire.ByteRange) error {
+	if known, ok := content.(interface{ InMemory() ([]byte, bool) }); ok {
+		if all, ok := known.InMemory(); ok {
+			_, _ = w.Write(all[p.From:p.To]) // where that fails, nobody is left to tell
+			return nil
+		}
+	}
 	if _, err := content.Seek(p.From, io.SeekStart); err != nil {
 		return err
 	}

@@ -270,7 +270,9 @@ func (k *syncRun) finish(state job.State, failure *wire.Error) (result, *wire.Er
 	}
 	now := k.o.Clock()
 	r := result{Record: record(k.Spec.Trace, k.summary(), state, now, max(now.Sub(k.Spec.Started), 0), k.machine, failure)}
-	r.Call = k.call(k.Execution, &k.query)
+	if k.keeps(&k.query, &r.Record) {
+		r.Call = k.call(k.Execution, &k.query)
+	}
 	if k.run != nil && (state == job.Failed || k.query.History) {
 		var err error
 		if r.History, err = k.o.Jobs.SealHistory(k.Account.ID, k.ID, &k.Spec, k.history, k.machine); err != nil {

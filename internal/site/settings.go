@@ -40,7 +40,10 @@ const (
 )
 
 // Defaults are the settings of a site that says nothing.
-func Defaults() *Settings { return &Settings{Records: RecordErrors} }
+func Defaults() *Settings { return &defaults }
+
+// defaults are shared: nobody changes settings that were read.
+var defaults = Settings{Records: RecordErrors}
 
 // Header is a header of an answer.
 type Header struct{ Name, Value string }
@@ -110,7 +113,7 @@ func ParseSettings(text []byte) (*Settings, error) {
 		}
 		return nil, err
 	}
-	p := settingsParser{Settings: Defaults()}
+	p := settingsParser{Settings: &Settings{Records: defaults.Records}}
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		p.set(name, entries[name])
 	}

@@ -193,7 +193,7 @@ func (f *finder) index(folder string, at int, params []Param) (Target, error) {
 // named returns what has the name of the last part.
 func (f *finder) named(folder, part string, params []Param) (t Target, found bool, err error) {
 	path := folder + "/" + part
-	var paths []string
+	paths := make([]string, 0, 1+len(endings))
 	if !strings.HasSuffix(part, scriptEnding) { // the text of a script is nobody's business
 		paths = append(paths, path)
 	}

@@ -107,6 +107,9 @@ func ParseConditions(get func(name string) string) (c Conditions, err error) {
 // readTime reads a moment in any of the forms that HTTP has had (RFC 9110,
 // 5.6.7); the zero time for what is none.
 func readTime(text string) time.Time {
+	if text == "" {
+		return time.Time{}
+	}
 	for _, form := range []string{httpTime, "Monday, 02-Jan-06 15:04:05 GMT", time.ANSIC} {
 		if t, err := time.Parse(form, text); err == nil {
 			return t

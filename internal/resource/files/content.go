@@ -103,6 +103,9 @@ func (n *Node) tag() string {
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
+// InMemory returns the content where all of it is in memory; false for others. It is not to be changed.
+func (c *Content) InMemory() ([]byte, bool) { return c.tail, len(c.chunks) == 0 }
+
 // Size returns how many bytes the content has.
 func (c *Content) Size() int64 { return c.size }
 

@@ -12,8 +12,7 @@ import (
 // path that cannot be used.
 func (t *Tree) Stat(ctx context.Context, paths []string) ([]engine.FileInfo, error) {
 	all := make([]engine.FileInfo, len(paths))
-	var keys, canonical []string
-	var places []int
+	keys, canonical, places := make([]string, 0, len(paths)), make([]string, 0, len(paths)), make([]int, 0, len(paths))
 	for i, p := range paths {
 		if c, err := t.canonical(ctx, p); err == nil {
 			keys, canonical, places = append(keys, Key(c)), append(canonical, c), append(places, i)
