@@ -2,9 +2,11 @@ package wasm
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"ql/internal/admit"
@@ -154,8 +156,31 @@ func (l *linear) Reallocate(size uint64) []byte {
 // Free implements experimental.LinearMemory.
 func (l *linear) Free() {
 	l.p.charge(-int64(cap(l.b)))
+	if n := cap(l.b) / page; n > 0 && n < len(spare) && cap(l.b) == n*page {
+		b := l.b[:cap(l.b)]
+		clear(b)
+		spare[n].Put(&b)
+	}
 	l.b = nil
 }
+
+// spare are small memories that were used, by their pages, all zeros again: making one is most of
+// what a short run takes.
+var spare [5]sync.Pool
+
+// firstMemory returns memory for so many pages, of which none is in use yet.
+func firstMemory(pages int) []byte {
+	if pages < len(spare) {
+		if b, ok := spare[pages].Get().(*[]byte); ok {
+			return (*b)[:0]
+		}
+	}
+	return make([]byte, 0, pages*page)
+}
+
+// instanceConfig is that of all instances. What wazero would give them they do not use: a source of
+// chance is named, since making up one takes a fifth of a short run.
+var instanceConfig = wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(rand.Reader)
 
 // run runs a compiled module to its end.
 func (p *process) run(ctx context.Context, r wazero.Runtime, m *module) (engine.MachineResult, error) {
@@ -176,7 +201,7 @@ func (p *process) run(ctx context.Context, r wazero.Runtime, m *module) (engine.
 	first := int64(m.plan.pages) * page
 	allocate := experimental.MemoryAllocatorFunc(func(uint64, uint64) experimental.LinearMemory {
 		p.held += first
-		return &linear{p: p, b: make([]byte, 0, first)}
+		return &linear{p: p, b: firstMemory(int(m.plan.pages))}
 	})
 	if err := engine.Turn(ctx); err != nil {
 		return engine.MachineResult{}, err
@@ -184,7 +209,7 @@ func (p *process) run(ctx context.Context, r wazero.Runtime, m *module) (engine.
 	// The run's end is found out by its turns: with a context that ends, wazero would start a
 	// goroutine for each call.
 	inner := experimental.WithMemoryAllocator(context.WithValue(ctx, processKey{}, p), allocate)
-	instance, err := r.InstantiateModule(inner, m.compiled, wazero.NewModuleConfig().WithName("").WithStartFunctions())
+	instance, err := r.InstantiateModule(inner, m.compiled, instanceConfig)
 	if err == nil {
 		_, err = instance.ExportedFunction(entryPoint).Call(inner)
 		err = errors.Join(err, instance.Close(inner))
