@@ -107,12 +107,13 @@ type Limits struct {
 	// What an account may do at a time.
 	Concurrent     int
 	Queued         int
-	Rate           int  `zero:"no limit"` // calls a minute
-	RateBurst      int  `zero:"as rate"`
-	RatePerAddress bool // each calling address has a rate of its own
-	OriginRate     int  `zero:"no limit"` // calls a minute for each origin and calling network
-	SiteRate       int  `zero:"no limit"` // pages of its site that run a script, a minute for each visitor's network
-	Listeners      int  `zero:"no limit"` // that wait at once for changes of its jobs
+	Rate           int   `zero:"no limit"` // calls a minute
+	RateBurst      int   `zero:"as rate"`
+	RatePerAddress bool  // each calling address has a rate of its own
+	OriginRate     int   `zero:"no limit"` // calls a minute for each origin and calling network
+	SiteRate       int   `zero:"no limit"` // pages of its site that run a script, a minute for each visitor's network
+	SiteBodyBytes  int64 `zero:"no limit"` // of a form with files, to its site or a published script
+	Listeners      int   `zero:"no limit"` // that wait at once for changes of its jobs
 
 	// What an account may keep.
 	StorageBytes int64         `zero:"no limit"` // files and databases together
@@ -166,7 +167,7 @@ func free() Limits {
 		TraceFirst: 100, TraceLast: 100,
 		SnapshotBytes: 2 * mib, SessionBytes: 4 * kib, SessionKeys: 256,
 
-		Concurrent: 2, Queued: 20, Rate: 60, RateBurst: 20, RatePerAddress: true, OriginRate: 60, SiteRate: 120, Listeners: 64,
+		Concurrent: 2, Queued: 20, Rate: 60, RateBurst: 20, RatePerAddress: true, OriginRate: 60, SiteRate: 120, SiteBodyBytes: 10 * mib, Listeners: 64,
 
 		StorageBytes: 100 * mib, FileBytes: 10 * mib, Files: 10_000, Databases: 10, JobRetention: 7 * day, RecordsBytes: 100 * mib, HistoryBytes: 64 * kib,
 		Suspended: 100, SuspendedBytes: 32 * mib, NamedKeys: 20, Domains: 10, Secrets: 20, Sessions: 1_000, Published: 20, PublishedBytes: 4 * mib, LogBytes: 256 * kib,
@@ -191,7 +192,7 @@ func standard() Limits {
 
 		Fetches: 20, FetchesAtOnce: 6, FetchTime: 10 * time.Second, FetchBytes: 8 * mib, FetchRatio: 100,
 
-		Concurrent: 10, Queued: 1_000, Rate: 600, RateBurst: 100, OriginRate: 60, SiteRate: 600, Listeners: 1_000,
+		Concurrent: 10, Queued: 1_000, Rate: 600, RateBurst: 100, OriginRate: 60, SiteRate: 600, SiteBodyBytes: 100 * mib, Listeners: 1_000,
 
 		StorageBytes: 10 * gib, FileBytes: 2 * gib, Files: 1_000_000, Databases: 1_000, JobRetention: 30 * day, RecordsBytes: 10 * gib, HistoryBytes: 1 * mib,
 		Suspended: 10_000, SuspendedBytes: 1 * gib, NamedKeys: 100, Domains: 100, Secrets: 100, Sessions: 10_000, Published: 1_000, PublishedBytes: 64 * mib, LogBytes: 4 * mib,

@@ -40,7 +40,7 @@ func TestMachineLimits(t *testing.T) {
 // TestPlansGrow checks that no plan allows less than the one below it, where
 // zero is no limit, and that nothing is forgotten.
 func TestPlansGrow(t *testing.T) {
-	limitless := map[string]bool{"Rate": true, "RateBurst": true, "OriginRate": true, "SiteRate": true, "StorageBytes": true, "FileBytes": true, "Files": true,
+	limitless := map[string]bool{"Rate": true, "RateBurst": true, "OriginRate": true, "SiteRate": true, "SiteBodyBytes": true, "StorageBytes": true, "FileBytes": true, "Files": true,
 		"RecordsBytes": true, "Listeners": true, "Suspended": true, "SuspendedBytes": true}
 	monthly := map[string]bool{"CallsPerMonth": true, "RunningPerMonth": true, "EgressPerMonth": true} // for free alone
 	nothingFree := map[string]bool{"Fetches": true, "FetchesAtOnce": true, "FetchTime": true, "FetchBytes": true, "FetchRatio": true}

@@ -33,6 +33,9 @@ type Resources struct {
 type Options struct {
 	Resources
 
+	// RequestFiles are those that came with the request, which the run finds among Files.
+	RequestFiles []*RequestFile
+
 	// Account and Job return what !ACCOUNT and !JOB hold, as Quota does. Job is given how
 	// many questions were answered or expired before.
 	Account func(context.Context) (value.Value, error)
@@ -145,4 +148,6 @@ type State struct {
 	// Held are the files that loops have begun to go through, by the hashes of their references.
 	// Some of the loops may have ended: see Run.HeldFiles.
 	Held []string `json:"held,omitempty"`
+	// Taken are the paths of the files of its request that it has moved or removed.
+	Taken []string `json:"taken,omitempty"`
 }

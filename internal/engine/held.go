@@ -59,11 +59,12 @@ func heldRef(v value.Value) ([]byte, bool) {
 }
 
 // HeldFiles returns the references to the content that the loops go through which the script
-// is in. What a script makes itself that looks like one is none: content of others could be
+// is in, and to the files of its request. What a script makes itself that looks like one is none: content of others could be
 // named by it.
 func (r *Run) HeldFiles() (refs [][]byte) {
+	refs = r.keptRequestFiles()
 	if len(r.state.Held) == 0 {
-		return nil
+		return refs
 	}
 	var standing []string
 	seen := map[*byte]bool{} // loops and their pieces share one reference

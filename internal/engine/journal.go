@@ -92,6 +92,10 @@ func (r *Run) replay(ctx context.Context, e *vm.Effect, t Result) *Outcome {
 		if ref, ok := refOf(t.Value); ok {
 			r.noteHeld(ref)
 		}
+	case bytecode.EffectFileMove, bytecode.EffectFileRemove:
+		if e.Args[0].IsText() {
+			r.take(e.Args[0].Str())
+		}
 	}
 	if e.Kind.Info().Secret && t.Value.IsText() {
 		r.addSecret(t.Value.Str())

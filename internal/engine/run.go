@@ -45,7 +45,11 @@ func New(m *vm.Machine, o Options, s State) *Run {
 	if o.Pace != nil {
 		m.SetPace(o.Pace)
 	}
-	return &Run{o: o, machine: m, state: s}
+	r := &Run{o: o, machine: m, state: s}
+	if len(o.RequestFiles) > 0 && o.Files != nil {
+		r.o.Files = &requestFiles{o.Files, r}
+	}
+	return r
 }
 
 // Machine returns the machine, for its output and trace.
@@ -155,7 +159,7 @@ func (r *Run) clearEffect() {
 		asked++
 	}
 	r.prompt = nil
-	r.state = State{Session: r.state.Session, Asked: asked, Fetches: r.state.Fetches, Sent: r.state.Sent, Answered: r.state.Answered, Secrets: r.state.Secrets, Held: r.state.Held}
+	r.state = State{Session: r.state.Session, Asked: asked, Fetches: r.state.Fetches, Sent: r.state.Sent, Answered: r.state.Answered, Secrets: r.state.Secrets, Held: r.state.Held, Taken: r.state.Taken}
 }
 
 // explain turns what a resource says when the context ends into what the

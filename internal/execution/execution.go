@@ -86,6 +86,8 @@ type Spec struct {
 	// reads the site as of one release by them. They are not stored: a job that goes on later finds
 	// the files as they are then.
 	Files engine.Files `json:"-"`
+	// Uploads are the files that came with the request.
+	Uploads []*engine.RequestFile `json:"uploads,omitempty"`
 }
 
 // Execution is one script with what it reaches.
@@ -278,7 +280,7 @@ func (s *Spec) Machine(p *bytecode.Program, turn func()) *vm.Machine {
 // Run binds a machine to what the script reaches. Journal may be nil.
 func (x *Execution) Run(m *vm.Machine, s engine.State, j engine.Journal) *engine.Run {
 	o := engine.Options{
-		Resources: x.resources,
+		Resources: x.resources, RequestFiles: x.Spec.Uploads,
 		Account:   x.accountEntries,
 		Job:       x.jobEntries,
 		Pace:      x.Pace,

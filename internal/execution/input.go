@@ -30,6 +30,9 @@ func (s *Spec) input(p *bytecode.Program, turn func()) (in vm.Input) {
 	if vm.Reads(p, bytecode.GlobalBody) {
 		in.Body = k.body()
 	}
+	if vm.Reads(p, bytecode.GlobalFiles) {
+		in.Files = k.files(r.Files)
+	}
 	if !vm.Reads(p, bytecode.GlobalRequest) {
 		return in
 	}
@@ -136,6 +139,33 @@ func (k *inputMaker) fieldMap(list []wire.Field) value.Value {
 			continue
 		}
 		to.Set(k.metered(), value.Text(f.Name), k.json(f.Value))
+	}
+	return to.Value()
+}
+
+// files makes the lists of !FILES, by the names of their fields.
+func (k *inputMaker) files(list []wire.RequestFile) value.Value {
+	if len(list) == 0 {
+		return value.Null
+	}
+	to := value.NewMap(nil, len(list))
+	for i := range list {
+		f := &list[i]
+		var files value.Value
+		if had, ok := to.Get(f.Field); ok {
+			files = had
+		} else {
+			files = value.NewList(nil, 1).Value()
+		}
+		if f.Name != "" {
+			m := value.NewMap(nil, 4)
+			m.SetText("name", value.Text(f.Name))
+			m.SetText("type", value.Text(f.Type))
+			m.SetText("size", value.Int(f.Size))
+			m.SetText("path", value.Text(f.Path))
+			files.List().Append(k.metered(), m.Value())
+		}
+		to.SetText(f.Field, files)
 	}
 	return to.Value()
 }

@@ -15,7 +15,8 @@ import (
 
 // PartLimits bound a body that comes in parts.
 type PartLimits struct {
-	Bytes int64 // of all of it
+	Bytes int64  // of all of it
+	Limit string // that of a plan which this is, "" for none
 	Parts int
 	// Time is in which all of it must be there, which may be long where what comes is not held in memory;
 	// 0 for the time that a body has which is.
@@ -48,7 +49,7 @@ func (r *Request) ReadParts(l PartLimits, take func(*Part) error) error {
 		return err
 	}
 	from := http.MaxBytesReader(r.writer, &r.body, l.Bytes)
-	body := &partsBody{most: l.Bytes, from: r.withStallLimit(from)}
+	body := &partsBody{most: l.Bytes, limit: l.Limit, from: r.withStallLimit(from)}
 	if l.Time > 0 {
 		body.from = &pacedReader{r: r, from: from, time: paceTime, until: time.Now().Add(l.Time)}
 	}
@@ -75,7 +76,9 @@ func (r *Request) ReadParts(l PartLimits, take func(*Part) error) error {
 			return err
 		}
 	}
-	return errNoForm()
+	e := fault.New(fault.TooLarge, "has too many parts: %d at most", l.Parts)
+	e.Field = "body"
+	return e
 }
 
 // partContent is what a part holds, and whether it could be read.
@@ -104,6 +107,7 @@ func errNoForm() error { return fault.Invalid("body", "is no form as browsers se
 type partsBody struct {
 	from       io.Reader
 	most       int64
+	limit      string
 	headerLeft int   // bytes until the next part must have begun; 0 within a part
 	err        error // of from, but not its end
 }
@@ -134,6 +138,9 @@ func (b *partsBody) fault() error {
 	case isTooLarge(b.err):
 		e := fault.New(fault.TooLarge, "is too large: %d bytes at most", b.most)
 		e.Field = "body"
+		if b.limit != "" {
+			e.Limit, e.Value = b.limit, b.most
+		}
 		return e
 	}
 	return b.err

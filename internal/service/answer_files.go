@@ -30,6 +30,14 @@ const receivedBytes = 64 << 10
 // Receive takes the content of a file, which it reads to its end or to where it is refused. The first
 // one is a transfer of the account from then on.
 func (a *AnswerFiles) Receive(ctx context.Context, name string, from io.Reader) (form.Received, error) {
+	r, err := a.receive(ctx, name, from)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (a *AnswerFiles) receive(ctx context.Context, name string, from io.Reader) (ReceivedFile, error) {
 	if err := a.open(ctx); err != nil {
 		return nil, err
 	}

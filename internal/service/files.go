@@ -57,6 +57,9 @@ type FileTree interface {
 // ReceivedFile is content that has come, and is counted with the account's files though it is none yet.
 type ReceivedFile interface {
 	form.Received
+	engine.RequestContent
+	// Hand is Ref of what a job holds that is stored before it is discarded.
+	Hand(ctx context.Context, path string) (ref []byte, err error)
 	// Discard ends it: what was not stored is gone.
 	Discard()
 }

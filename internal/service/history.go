@@ -225,6 +225,9 @@ func (s *Service) Repeat(ctx context.Context, c Caller, p *Credentials, ref stri
 	if request.Omitted > 0 && (r.Request == nil || r.Input == nil) {
 		return a, fault.Invalid("request", "was larger than is kept with a job: send request and input to repeat this one")
 	}
+	if len(request.Request.Files) > 0 && r.Request == nil {
+		return a, fault.Invalid("request", "came with files, which are not kept with a job: send request to repeat this one without them")
+	}
 	if r.Request != nil {
 		q.Request = *r.Request
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -37,6 +38,10 @@ func (s *Service) idempotencyKey(who caller, c Caller, q Query) *job.Key {
 	if q.Convention == job.Run {
 		// Headers and cookies come from whatever is on the way, and make no other request.
 		request.Entries, request.Cookie = request.Entries[:min(len(request.Entries), addressEntries)], nil
+	}
+	request.Files = slices.Clone(request.Files)
+	for i := range request.Files {
+		request.Files[i].Path = "" // which is another each time
 	}
 	if who.By == principal.ByNobody {
 		space += admit.NetworkOf(c.Addr).String() + "\x00" // nobody finds what came of a stranger's call elsewhere

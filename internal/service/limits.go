@@ -120,6 +120,7 @@ func listLimits(l account.Limits, lifted bool, used usage.Used, stored, kept *in
 		{Name: "session_keys", Value: int64(l.SessionKeys)},
 		{Name: "script_bytes", Value: int64(l.ScriptBytes)},
 		{Name: "body_bytes", Value: int64(l.BodyBytes)},
+		{Name: "site_body_bytes", Value: orNoLimit(l.SiteBodyBytes)},
 		{Name: "sync_time", Value: l.SyncTime.Milliseconds()},
 		{Name: "async_time", Value: l.AsyncTime.Milliseconds()},
 		{Name: "pause", Value: l.Pause.Milliseconds()},

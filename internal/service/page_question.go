@@ -66,7 +66,7 @@ const mostCarriedMemory = 16 * mostCarried
 func (k *syncRun) carry(ctx context.Context, run *engine.Run, out engine.Outcome) (*PageQuestion, error) {
 	p := out.Prompt
 	if out.Status != engine.Paused || k.changed || !isVisitors(p.Kind, p.To, p.Sent) ||
-		k.machine.Memory() > mostCarriedMemory || len(k.machine.Output()) > mostCarried || len(run.HeldFiles()) > 0 {
+		k.machine.Memory() > mostCarriedMemory || len(k.machine.Output()) > mostCarried || len(run.HeldFiles()) > 0 || len(k.Spec.Uploads) > 0 {
 		return nil, nil
 	}
 	ctx = context.WithoutCancel(ctx)
@@ -492,6 +492,9 @@ func (k *syncRun) adopt(ctx context.Context, run *engine.Run, out engine.Outcome
 		if err := k.EnsureSession(ctx); err != nil {
 			return nil, nil, err
 		}
+	}
+	if err := k.keepUploads(ctx, run); err != nil {
+		return nil, nil, err
 	}
 	k.reserveOutput()
 	view, err := k.o.Jobs.Adopt(ctx, worker.Submission{

@@ -6,6 +6,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/admit"
+	"ql/internal/engine"
 	"ql/internal/job"
 	"ql/internal/principal"
 	"ql/internal/wire"
@@ -34,6 +35,9 @@ type Query struct {
 	// of any other, and of one that fails.
 	History bool
 	Key     *string // makes a repeat of the call find its job; nil for none
+	// Receive, where it is not nil, reads a form in parts into the query, once it is known which script
+	// it is for and that it may be run.
+	Receive func(ctx context.Context, files *RequestFiles, q *Query) error
 	// Within checks the call's sizes against those of the account.
 	Within func(wire.Limits) error
 
@@ -43,6 +47,7 @@ type Query struct {
 
 	origin    int64              // the number of the job that is repeated, 0 for none
 	published *account.Published // that Program names, whose text Script then is
+	uploads   []*engine.RequestFile
 }
 
 // programName is the name of the published script that is called, "" for none.
@@ -122,6 +127,13 @@ func (s *Service) answer(ctx context.Context, who caller, c Caller, q Query, a A
 	// Counted before, so that nobody can ask for any number of names.
 	if q.Program != nil && !byAddress {
 		if err := s.openCalled(ctx, &who, &q, limits); err != nil {
+			return a, err
+		}
+	}
+	if q.Receive != nil {
+		files := s.requestFiles(c, who.Account, limits, q.Script)
+		defer files.Close()
+		if err := s.receive(ctx, files, &q, limits); err != nil {
 			return a, err
 		}
 	}

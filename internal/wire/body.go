@@ -195,3 +195,42 @@ func (b *Body) Fields() []Field {
 	list, _ := fields(bodyField, top, false) // which never fails for an object
 	return list
 }
+
+// FormBody makes a body of the fields of a form that come one by one, held to the limits of the account
+// that they are for.
+type FormBody struct {
+	limits    Limits
+	collector *formCollector
+}
+
+// NewFormBody returns the body of a form without fields.
+func NewFormBody(l Limits) *FormBody {
+	b := &FormBody{limits: l.withDefaults()}
+	b.collector = newFormCollector(0, &b.limits)
+	return b
+}
+
+// Left is how many bytes the fields may still have.
+func (b *FormBody) Left() int { return b.limits.Body - b.collector.shape.Bytes }
+
+// Add takes a field. The error is a *Refusal.
+func (b *FormBody) Add(name, text string) error {
+	c := b.collector
+	if c.count == b.limits.FieldKeys {
+		return tooMany(bodyField, "fields", "field_keys", b.limits.FieldKeys)
+	}
+	c.shape.Bytes += len(name) + len(text)
+	if r := c.add(name, text); r != nil {
+		return r
+	}
+	return nil
+}
+
+// Body returns what a script finds as !BODY. The error is a *Refusal.
+func (b *FormBody) Body() (Body, Shape, error) {
+	text, shape, r := b.collector.object()
+	if r != nil {
+		return Body{}, shape, r
+	}
+	return Body{Kind: JSONBody, Text: text}, shape, nil
+}

@@ -83,6 +83,19 @@ type Request struct {
 	// Body is what !BODY holds. Where it is none, that is the entry "body": so a text
 	// stands there which a caller of the JSON convention sends.
 	Body Body `json:",omitzero"`
+	// Files are what !FILES shows of the files that came with the request, in their order.
+	Files []RequestFile `json:",omitempty"`
+}
+
+// RequestFile is what a script is shown of a file that came with a request.
+type RequestFile struct {
+	Field string // of the form that it came with
+	Name  string // a plain one; "" for a field for which none was chosen
+	Type  string
+	Size  int64
+	Path  string
+	// Digest is the SHA-256 of the content, by which the same request is known again.
+	Digest string
 }
 
 // bodyEntry names the entry of !REQUEST that is the body as a text.
@@ -111,6 +124,10 @@ func (q *Request) Bytes() int64 {
 		for i := range fields {
 			n += int64(len(fields[i].Name) + len(fields[i].Value) + each)
 		}
+	}
+	for i := range q.Files {
+		f := &q.Files[i]
+		n += int64(len(f.Field) + len(f.Name) + len(f.Type) + len(f.Path) + len(f.Digest) + 2*each)
 	}
 	return n
 }

@@ -166,5 +166,6 @@ const (
 	GlobalCookiesSet // what was set OF !COOKIE, for the answer
 	GlobalBody       // any value; the others are maps
 	GlobalInput      // a map, or null where nothing was given
+	GlobalFiles      // of each field the list of its files
 	GlobalCount
 )

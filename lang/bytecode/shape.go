@@ -177,7 +177,7 @@ func (o Op) String() string {
 	return shapes[o].name
 }
 
-var globalNames = [GlobalCount]string{"GET", "POST", "COOKIE", "REQUEST", "RESPONSE", "COOKIE", "BODY", "INPUT"}
+var globalNames = [GlobalCount]string{"GET", "POST", "COOKIE", "REQUEST", "RESPONSE", "COOKIE", "BODY", "INPUT", "FILES"}
 
 // short returns the 16-bit number of an instruction's B and C.
 func (in Instr) short() int { return int(int16(uint16(in.B) | uint16(in.C)<<8)) }

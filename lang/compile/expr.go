@@ -513,6 +513,7 @@ func (g *fn) templateOf(t *syntax.Text, parts []syntax.TextPart, dst uint8, mode
 var machineGlobals = map[string]int32{
 	"GET": bytecode.GlobalGet, "POST": bytecode.GlobalPost, "COOKIE": bytecode.GlobalCookie,
 	"REQUEST": bytecode.GlobalRequest, "RESPONSE": bytecode.GlobalResponse, "BODY": bytecode.GlobalBody, "INPUT": bytecode.GlobalInput,
+	"FILES": bytecode.GlobalFiles,
 }
 
 // hostGlobals are those that the host is asked for.

@@ -503,8 +503,8 @@ func TestFileNames(t *testing.T) {
 		strings.Repeat("€", 100) + ".txt":  strings.Repeat("€", 65) + ".txt",
 		"a\u0378b":                         "a_b",
 	} {
-		if got := fileName(in); got != want {
-			t.Errorf("fileName(%q) = %q, want %q", in, got, want)
+		if got := FileName(in); got != want {
+			t.Errorf("FileName(%q) = %q, want %q", in, got, want)
 		}
 	}
 }

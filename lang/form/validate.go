@@ -238,9 +238,9 @@ func (f *Field) upload(v value.Value) (*Upload, string) {
 	if len(data) > most || len(data) < f.least() {
 		return nil, f.fileSize()
 	}
-	u := &Upload{Field: f.Name, Name: fileName(name.Str()), Type: anyType, Content: data}
+	u := &Upload{Field: f.Name, Name: FileName(name.Str()), Type: anyType, Content: data}
 	if kind.IsText() {
-		u.Type = mediaType(kind.Str())
+		u.Type = MediaType(kind.Str())
 	}
 	return u, ""
 }
@@ -250,14 +250,14 @@ func (f *Field) received(a Attached) (*Upload, string) {
 	if size := a.Content.Size(); size > int64(f.most()) || size < int64(f.least()) {
 		return nil, f.fileSize()
 	}
-	return &Upload{Field: f.Name, Name: fileName(a.Name), Type: mediaType(a.Type), Received: a.Content}, ""
+	return &Upload{Field: f.Name, Name: FileName(a.Name), Type: MediaType(a.Type), Received: a.Content}, ""
 }
 
 // anyType is the media type of what has none.
 const anyType = "application/octet-stream"
 
-// mediaType is a media type as it is written, anyType for what is none.
-func mediaType(s string) string {
+// MediaType is a media type as it is written, anyType for what is none.
+func MediaType(s string) string {
 	t, params, err := mime.ParseMediaType(s)
 	if err != nil {
 		return anyType
@@ -273,9 +273,9 @@ func (f *Field) fileSize() string {
 // take, and a place for what goes before it.
 const maxFileName = 200
 
-// fileName makes a plain file name of what a browser sent: no folders, nothing
+// FileName makes a plain file name of what a browser sent: no folders, nothing
 // invisible, nothing that a file system or a path gives a meaning.
-func fileName(s string) string {
+func FileName(s string) string {
 	s = path.Base(strings.ReplaceAll(s, `\`, "/"))
 	s = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) || strings.ContainsRune(`/:*?"<>|`, r) {

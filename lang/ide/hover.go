@@ -15,7 +15,7 @@ var globalDocs = map[string]string{
 	"ACCOUNT":  "The account that the script runs for, such as its username.",
 	"BODY":     "The body of the request: a JSON body as a value, a form as a map, else text or bytes; NULL without one.",
 	"COOKIE":   "What the caller keeps between requests. SET \"name\" AS value OF !COOKIE hands out one.",
-	"FILES":    "The files that came with the request, by field.",
+	"FILES":    "The files that came with a form, of each field a list of {name, type, size, path}. They are gone at the end, unless MOVE or COPY keeps them.",
 	"GET":      "The parameters of the request's address, as texts.",
 	"INPUT":    "What the caller gave, as INPUT FIELDS checked it.",
 	"JOB":      "The job itself: id, started, form_url, confirm_url.",

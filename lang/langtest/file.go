@@ -33,7 +33,7 @@ type section struct {
 }
 
 var (
-	given    = []string{"get", "post", "cookie", "request", "body", "input", "include", "limits", "host"}
+	given    = []string{"get", "post", "cookie", "request", "body", "input", "files", "include", "limits", "host"}
 	expected = []string{"output", "lines", "error", "stack", "declined", "compile", "refused", "effects", "trace", "steps", "response", "cookies"}
 )
 

@@ -17,6 +17,7 @@
 //
 //	--- get {"page":"2"}       likewise post, cookie and request: its globals
 //	--- body [1, 2]            !BODY
+//	--- files {"photo":[]}     !FILES
 //	--- input {"qty":"2"}      what its INPUT FIELDS are given; !INPUT where it has none
 //	--- include /lib/tax.ql    the text of a file that the script includes
 //	--- limits fuel=1000       limits other than those of Limits: text, elements,

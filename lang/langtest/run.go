@@ -180,7 +180,7 @@ func (r *Result) take(m *vm.Machine) {
 func (c *Case) setting() (l vm.Limits, in vm.Input, err error) {
 	l = Limits()
 	for _, s := range c.sections {
-		to := map[string]*value.Value{"get": &in.Get, "post": &in.Post, "cookie": &in.Cookie, "request": &in.Request, "input": &in.Input}[s.name]
+		to := map[string]*value.Value{"get": &in.Get, "post": &in.Post, "cookie": &in.Cookie, "request": &in.Request, "input": &in.Input, "files": &in.Files}[s.name]
 		switch {
 		case to != nil:
 			v, bad := value.ParseJSON(nil, s.arg)

@@ -316,7 +316,7 @@ func RowFormats() []string { return []string{"CSV", "LINES", "JSON LINES"} }
 func Units() []string { return textsBetween(wSecond, wWeeks) }
 
 var globals = [...]string{
-	"ACCOUNT", "BODY", "COOKIE", "GET", "INPUT", "JOB", "POST", "QUOTA", "REQUEST", "RESPONSE", "SECRET", "SESSION",
+	"ACCOUNT", "BODY", "COOKIE", "FILES", "GET", "INPUT", "JOB", "POST", "QUOTA", "REQUEST", "RESPONSE", "SECRET", "SESSION",
 }
 
 // Globals lists the names of the globals, without the "!".

@@ -9,7 +9,9 @@ import (
 
 // mayBeNull tells whether a global stays null where nothing was given, and is read as a
 // variable would be. The others are maps.
-func mayBeNull(global int32) bool { return global >= bytecode.GlobalBody }
+func mayBeNull(global int32) bool {
+	return global == bytecode.GlobalBody || global == bytecode.GlobalInput
+}
 
 // global returns one of the request's globals.
 func (m *Machine) global(i int32) value.Value {

@@ -29,7 +29,7 @@ type Limits struct {
 // Input is the request data that a script may read; of all but the body and the input,
 // null is an empty map. Input is !INPUT, a map or null, as CheckInput returns it.
 type Input struct {
-	Get, Post, Cookie, Request, Body, Input value.Value
+	Get, Post, Cookie, Request, Body, Input, Files value.Value
 	// Fuel is what making it has used, which the script pays.
 	Fuel int64
 	// Err says that it could not be made, and ends the run before it begins: a
@@ -199,6 +199,7 @@ func New(p *bytecode.Program, l Limits, in Input) *Machine {
 	m.globals[bytecode.GlobalRequest] = in.Request
 	m.globals[bytecode.GlobalBody] = in.Body
 	m.globals[bytecode.GlobalInput] = in.Input
+	m.globals[bytecode.GlobalFiles] = in.Files
 	m.meter.Reserve -= min(in.Fuel, m.meter.Reserve)
 	m.input.Reset(nil)
 	for _, g := range m.globals {

@@ -98,7 +98,7 @@ func TestStepNumbersStay(t *testing.T) {
 	}
 }
 
-// TestEarlierFormats restores snapshots as they were written before they had !BODY
+// TestEarlierFormats restores snapshots as they were written before they had !FILES, before they had !BODY
 // and !INPUT and said whether their output is one value, before they said what their
 // values weigh, and before steps had numbers.
 func TestEarlierFormats(t *testing.T) {
@@ -122,15 +122,20 @@ func TestEarlierFormats(t *testing.T) {
 		}
 		return slices.Delete(bytes.Clone(b), at, at+1)
 	}
-	b = without(without(b, vm.Input{Input: value.False}), vm.Input{Body: value.False})
+	withInput := without(b, vm.Input{Files: value.False})
+	b = without(without(withInput, vm.Input{Input: value.False}), vm.Input{Body: value.False})
 	const weight, checksum = 8, 16
 	for _, test := range []struct {
 		format byte
 		cut    int
-	}{{3, 0}, {2, weight}, {1, weight + 1}} { // the number of steps that have ended is one byte
+	}{{4, 0}, {3, 0}, {2, weight}, {1, weight + 1}} { // the number of steps that have ended is one byte
 		b := append(bytes.Clone(b[:len(b)-checksum-test.cut]), make([]byte, checksum)...)
-		flag := vm.JSONFlag(b)
-		b = slices.Delete(b, flag, flag+1)
+		if test.format == 4 {
+			b = bytes.Clone(withInput)
+		} else {
+			flag := vm.JSONFlag(b)
+			b = slices.Delete(b, flag, flag+1)
+		}
 		b[3] = test.format
 		vm.Seal(b)
 		if got, err := vm.Weight(b); err != nil || test.format < 3 && got < langtest.Limits().Memory {

@@ -25,14 +25,15 @@ import (
 //
 // The output is not in it, only its length: its owner stores it.
 const (
-	magic = "QLS\x04"
+	magic = "QLS\x05"
 	// SnapshotFormat is the format that is written, and the newest that is read.
-	SnapshotFormat = 4
+	SnapshotFormat = 5
 
 	firstFormat  = 1 // that is read: it has no numbers of steps
 	weightFormat = 3 // the first that says what its values weigh
 	jsonFormat   = 4 // the first that says whether its output is one value
 	bodyFormat   = 4 // the first that has !BODY and !INPUT
+	filesFormat  = 5 // the first that has !FILES
 	weightSize   = 8
 	checksumSize = 16
 )
@@ -325,7 +326,7 @@ func (m *Machine) decode(p *bytecode.Program, format byte, d *value.Decoder, out
 		m.stack[i] = d.Value()
 	}
 	for i := range m.globals {
-		if i >= int(bytecode.GlobalBody) && format < bodyFormat {
+		if i >= int(bytecode.GlobalBody) && format < bodyFormat || i == int(bytecode.GlobalFiles) && format < filesFormat {
 			continue
 		}
 		m.globals[i] = d.Value()

@@ -220,6 +220,29 @@ func (f *Mounted) Move(ctx context.Context, from, to string) error {
 	return f.Remove(ctx, from)
 }
 
+// Keep implements engine.RequestFiler.
+func (f *Mounted) Keep(ctx context.Context, file *engine.RequestFile, to string) error {
+	if _, ok := f.mount.inside(to); !ok {
+		return f.tree.Keep(ctx, file, to)
+	}
+	ref := file.Ref
+	if ref == nil {
+		var err error
+		if ref, err = file.Content.Ref(file.Path); err != nil {
+			return err
+		}
+	}
+	content, err := f.tree.Held(ctx, ref)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = content.Close() }() // it was only read
+	return f.WriteStream(ctx, to, func(w io.Writer) error {
+		_, err := io.Copy(w, content)
+		return err
+	}, func() context.Context { return ctx })
+}
+
 // Remove implements engine.Files.
 func (f *Mounted) Remove(ctx context.Context, path string) error {
 	local, ok := f.mount.inside(path)

@@ -44,10 +44,7 @@ func (t *Trees) discard(ctx context.Context, a account.ID, made []Chunk) {
 	if len(made) == 0 {
 		return
 	}
-	dead := make([]DeadBlob, len(made))
-	for i, chunk := range made {
-		dead[i] = DeadBlob{Chunk: chunk, Account: a}
-	}
+	dead := t.deadBlobs(a, made)
 	ctx, cancel := context.WithTimeout(ctx, discardTime)
 	defer cancel()
 	// Where the rows fail too, the next sweep finds what is left.
@@ -58,3 +55,12 @@ func (t *Trees) discard(ctx context.Context, a account.ID, made []Chunk) {
 
 // discardTime is how long the store is waited for after a change failed.
 const discardTime = 5 * time.Second
+
+// deadBlobs are blobs of an account that nothing refers to.
+func (*Trees) deadBlobs(a account.ID, made []Chunk) []DeadBlob {
+	dead := make([]DeadBlob, len(made))
+	for i, chunk := range made {
+		dead[i] = DeadBlob{Chunk: chunk, Account: a}
+	}
+	return dead
+}

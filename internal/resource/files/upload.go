@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 	"time"
+
+	"ql/internal/engine"
 )
 
 // Condition decides, by what names the content that a file has and by when it was
@@ -81,6 +83,7 @@ type Received struct {
 	tree     *Tree
 	in       *receiver
 	reserved *uploadReservation
+	pin      *pin // of its blobs, once they are published
 }
 
 // Receive receives the content of a file from a stream, which may become a file by Store. Of it no more
@@ -91,7 +94,7 @@ func (t *Tree) Receive(ctx context.Context, name string, from io.Reader) (*Recei
 		return nil, err
 	}
 	reserved := &uploadReservation{tree: t, ctx: ctx, path: name, usage: usage}
-	r := &Received{t, &receiver{blobs: t.trees.blobs, ctx: ctx, grow: reserved.grow}, reserved}
+	r := &Received{tree: t, in: &receiver{blobs: t.trees.blobs, ctx: ctx, grow: reserved.grow}, reserved: reserved, pin: &pin{blobs: t.trees.blobs}}
 	if err := r.in.receive(from); err != nil {
 		r.Discard()
 		return nil, storageFault(err)
@@ -108,14 +111,78 @@ func (r *Received) Store(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.tree.putReceived(ctx, path, r.in, r.reserved, nil)
+	// Not with the change, which removes what it made where it fails: it may be tried again.
+	if err := r.in.publish(r.pin); err != nil {
+		return storageFault(err)
+	}
+	if _, err = r.tree.putReceived(ctx, path, r.in, r.reserved, nil); err == nil {
+		r.pin.made = nil
+	}
 	return err
+}
+
+// Ref implements engine.RequestContent: from then on it is content as files have it, until it is
+// discarded.
+func (r *Received) Ref(path string) ([]byte, error) {
+	if err := r.in.publish(r.pin); err != nil {
+		return nil, storageFault(err)
+	}
+	ref := Ref{Path: path, Chunks: r.chunks(), Tail: r.in.tail}
+	return ref.Encode(), nil
+}
+
+// Hand has it stay for whoever holds it in the store before it is discarded, such as a job: until then
+// it is known there as content that nothing refers to.
+func (r *Received) Hand(ctx context.Context, path string) (ref []byte, err error) {
+	if ref, err = r.Ref(path); err != nil {
+		return nil, err
+	}
+	return ref, r.tree.trees.rows.AddDead(ctx, r.tree.trees.deadBlobs(r.tree.account, r.chunks()))
+}
+
+func (r *Received) chunks() (chunks []Chunk) {
+	for _, piece := range r.in.pieces {
+		chunks = append(chunks, piece.Chunk)
+	}
+	return chunks
 }
 
 // Discard ends it: what was not stored is gone. It may be called more than once.
 func (r *Received) Discard() {
 	r.in.discard()
+	r.pin.release()
+	made := r.pin.made
+	r.pin.made = nil
+	r.tree.trees.discard(context.WithoutCancel(r.in.ctx), r.tree.account, made)
 	r.reserved.release()
+}
+
+// Keep implements engine.RequestFiler.
+func (t *Tree) Keep(ctx context.Context, f *engine.RequestFile, to string) error {
+	if r, ok := f.Content.(*Received); ok {
+		return r.Store(ctx, to)
+	}
+	to, err := t.canonical(ctx, to)
+	if err != nil {
+		return err
+	}
+	ref, err := ParseRef(f.Ref)
+	if err != nil {
+		return err
+	}
+	n := Node{Path: to, Size: f.Size, Chunks: ref.Chunks, Tail: ref.Tail}
+	if err := t.checkSize(to, n.Size); err != nil {
+		return err
+	}
+	return t.change(ctx, func(p *txn) error {
+		n.Modified = p.now
+		return p.put(n, func(*Node) error {
+			for _, chunk := range n.Chunks {
+				p.pin.add(chunk.Hash)
+			}
+			return nil
+		})
+	})
 }
 
 // checkCondition applies a condition to the file at a path.

@@ -1,11 +1,16 @@
 package exchange
 
 import (
+	"context"
 	"errors"
+	"io"
+	"mime"
 	"net/http"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
+	"ql/internal/fault"
 	"ql/internal/server"
 	"ql/internal/service"
 	"ql/internal/wire"
@@ -25,6 +30,8 @@ type Request struct {
 	Input []byte // JSON of a map, nil for nothing
 	// NoInput says what the body is, where fields cannot be read of it.
 	NoInput string
+	// InParts says that the body is a form in parts, which is not read yet: see ReadParts.
+	InParts bool
 
 	query wire.Shape
 	body  wire.Shape
@@ -58,9 +65,12 @@ func Read(r *server.Request, how Reading) (*Request, error) {
 	if err := wire.CheckEncoding(r.HeaderValue("Content-Encoding")); err != nil {
 		return nil, err
 	}
+	kind := r.HeaderValue("Content-Type")
+	mediaType, _, _ := mime.ParseMediaType(kind)
+	q := &Request{InParts: mediaType == wire.MultipartType && r.ContentLength != 0}
 	var body []byte
 	var err error
-	if r.ContentLength != 0 {
+	if r.ContentLength != 0 && !q.InParts {
 		body, err = r.RawBody(l.Body)
 	}
 	if err != nil {
@@ -72,7 +82,6 @@ func Read(r *server.Request, how Reading) (*Request, error) {
 			return nil, err
 		}
 	}
-	q := new(Request)
 	var query wire.Body
 	if r.URL.RawQuery != "" {
 		if query, q.query, err = wire.DecodeBody(wire.FormType, []byte(r.URL.RawQuery), l); err != nil {
@@ -80,11 +89,10 @@ func Read(r *server.Request, how Reading) (*Request, error) {
 		}
 		q.Get = query.Fields()
 	}
-	kind := r.HeaderValue("Content-Type")
 	if q.Body, q.body, err = wire.DecodeBody(kind, body, r.DecodeLimits(body, l)); err != nil {
 		return nil, err
 	}
-	isForm := strings.HasPrefix(strings.ToLower(kind), wire.FormType) || strings.HasPrefix(strings.ToLower(kind), wire.MultipartType)
+	isForm := mediaType == wire.FormType
 	if isForm {
 		q.Post = q.Body.Fields()
 	}
@@ -108,6 +116,63 @@ func Read(r *server.Request, how Reading) (*Request, error) {
 		q.Entries = append(q.Entries, wire.Pair{Name: "body", Value: raw})
 	}
 	return q, nil
+}
+
+// Receive is what has a query read the body of a request in parts; nil for one that was read.
+func (q *Request) Receive(r *server.Request) func(context.Context, *service.RequestFiles, *service.Query) error {
+	if !q.InParts {
+		return nil
+	}
+	return func(ctx context.Context, files *service.RequestFiles, call *service.Query) error {
+		if err := q.readParts(ctx, r, files); err != nil {
+			return err
+		}
+		call.Request, call.Input, call.NoInput = q.Request, q.Input, ""
+		return nil
+	}
+}
+
+// readParts reads a form in parts. What it says is held, within what the account may be sent, and files
+// go to where they are stored.
+func (q *Request) readParts(ctx context.Context, r *server.Request, files *service.RequestFiles) error {
+	l := files.Limits()
+	l.Reserve = r.Reserve
+	body := wire.NewFormBody(l)
+	limits := server.PartLimits{Bytes: files.BodyBytes(), Limit: "site_body_bytes", Parts: l.FieldKeys + service.MostRequestFiles + 1, Time: service.LongestTransfer}
+	err := r.ReadParts(limits, func(p *server.Part) error {
+		if p.Name == "" || !utf8.ValidString(p.Name) {
+			return fault.Invalid("body", "has a part without a name: each field of a form has one, in UTF-8")
+		}
+		if p.IsFile {
+			return files.Take(ctx, p.Name, p.FileName, p.Type, p)
+		}
+		left := body.Left()
+		text, err := r.ReadPart(io.LimitReader(p, int64(max(left, 0))+1), l.Body)
+		if err != nil {
+			return err
+		}
+		if len(text) > left {
+			e := fault.New(fault.TooLarge, "is too large: its fields have %d bytes at most, besides files", l.Body)
+			e.Field, e.Limit, e.Value = "body", "body_bytes", int64(l.Body)
+			return e
+		}
+		if !utf8.Valid(text) {
+			return fault.Invalid(p.Name, "is not UTF-8: what is no text is sent as a file, with a filename")
+		}
+		// Beside what was read there are its text, the input, and what is decoded of them.
+		if err := r.Reserve(3 * int64(len(text))); err != nil {
+			return err
+		}
+		return body.Add(p.Name, string(text))
+	})
+	if err != nil {
+		return err
+	}
+	if q.Body, q.body, err = body.Body(); err != nil {
+		return err
+	}
+	q.Post, q.Input = q.Body.Fields(), []byte(q.Body.Text)
+	return nil
 }
 
 // inQuery is the error of a decoder that read the query of the address.

@@ -276,3 +276,24 @@ func TestErrorPage(t *testing.T) {
 		t.Errorf("settings: %d %s", status, text)
 	}
 }
+
+// TestFilesOfRequests: what comes with a form goes into the real folder, and out of it.
+func TestFilesOfRequests(t *testing.T) {
+	s := develop(t, map[string]string{"send.ql": `SET ?p AS !FILES.a[0].path COPY ?p TO "/site/copies/a.txt" MOVE ?p TO "/kept.txt" READ "/kept.txt" AS TEXT SET ?t EMIT LENGTH(?t)`})
+	content := strings.Repeat("x", 100<<10)
+	body := "--x\r\nContent-Disposition: form-data; name=a; filename=a.txt\r\n\r\n" + content + "\r\n--x--\r\n"
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.address()+"/send", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "multipart/form-data; boundary=x")
+	res, err := s.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil || !strings.HasPrefix(string(text), "102400") || s.read("copies/a.txt") != content {
+		t.Errorf("%d %.300s %v", res.StatusCode, text, err)
+	}
+}

@@ -64,7 +64,7 @@ func (c codec) run(h http.Header, r *server.Request) (server.Response, error) {
 		return server.RejectBeforeAuth(err)
 	}
 	answer, err := c.service.Query(r.Context(), r.Caller, service.Query{
-		Convention: job.Run, Credentials: credentials, Request: q.Request, Trace: wire.TraceErrors, Input: q.Input, NoInput: q.NoInput, Within: q.Within, Key: r.IdempotencyKey(),
+		Convention: job.Run, Credentials: credentials, Request: q.Request, Trace: wire.TraceErrors, Input: q.Input, NoInput: q.NoInput, Within: q.Within, Receive: q.Receive(r), Key: r.IdempotencyKey(),
 		Program: &service.Program{Owner: at.username, Name: at.program, Method: method},
 	})
 	if err != nil {

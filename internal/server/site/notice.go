@@ -52,6 +52,8 @@ var notices = map[int]notice{
 func noticeOf(r *service.Refusal) notice {
 	n, ok := notices[r.Status]
 	switch {
+	case r.Status == http.StatusRequestEntityTooLarge:
+		n.Words += " " + r.Message + "."
 	case ok:
 	case r.Status >= http.StatusInternalServerError:
 		n = notices[http.StatusInternalServerError]

@@ -283,7 +283,7 @@ func (v *visit) run(target site.Target, status int) (server.Response, error) {
 		return server.Response{}, err
 	}
 	answer, err := v.Service.Query(v.r.Context(), v.r.Caller, service.Query{
-		Convention: job.Site, Request: q.Request, Trace: wire.TraceErrors, Input: q.Input, NoInput: q.NoInput, Within: q.Within,
+		Convention: job.Site, Request: q.Request, Trace: wire.TraceErrors, Input: q.Input, NoInput: q.NoInput, Within: q.Within, Receive: q.Receive(v.r),
 		Page: &service.Page{Site: v.site, Target: target, Visitor: v.meet()},
 	})
 	var mistake *service.SiteFault

@@ -41,22 +41,7 @@ func bootWith(t testing.TB, s config.Settings) *world {
 	w := &world{t: t}
 	w.Service = apptest.Start(t, s)
 	w.Account("ada", account.Standard)
-	var dialer net.Dialer
-	w.client = &http.Client{
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport: &http.Transport{
-			DisableCompression: true,
-			// All hosts are this machine.
-			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-				_, port, err := net.SplitHostPort(address)
-				if err != nil {
-					return nil, err
-				}
-				return dialer.DialContext(ctx, network, "127.0.0.1:"+port)
-			},
-		},
-	}
-	t.Cleanup(w.client.CloseIdleConnections)
+	w.client = newClient(t)
 	return w
 }
 
