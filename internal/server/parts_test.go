@@ -62,7 +62,7 @@ func TestReadParts(t *testing.T) {
 		{name: "another type", contentType: "text/plain", body: onePart, code: "unsupported_media_type"},
 		{name: "broken type", contentType: "multipart/form-data; =", body: onePart, code: "unsupported_media_type"},
 		{name: "too many bytes", contentType: partsType, body: onePart + oneFile + "--b--\r\n", limits: PartLimits{Bytes: 100, Parts: 10}, want: `a false "" "" "one", `, code: fault.TooLarge},
-		{name: "too many parts", contentType: partsType, body: onePart + oneFile + "--b--\r\n", limits: PartLimits{Bytes: 1000, Parts: 1}, want: `a false "" "" "one", `, code: fault.InvalidRequest},
+		{name: "too many parts", contentType: partsType, body: onePart + oneFile + "--b--\r\n", limits: PartLimits{Bytes: 1000, Parts: 1}, want: `a false "" "" "one", `, code: fault.TooLarge},
 		{name: "a header without end", contentType: partsType, body: "--b\r\nContent-Disposition: form-data; name=\"" + strings.Repeat("x", 1<<20), limits: PartLimits{Bytes: 2 << 20, Parts: 10}, code: fault.InvalidRequest},
 		{name: "lines before it", contentType: partsType, body: strings.Repeat("\r\n", 1<<20), limits: PartLimits{Bytes: 4 << 20, Parts: 10}, code: fault.InvalidRequest},
 	} {

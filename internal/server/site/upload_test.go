@@ -49,8 +49,8 @@ func formOf(t testing.TB, parts ...part) (body, kind string) {
 	return b.String(), m.FormDataContentType()
 }
 
-// post sends a form to a page of ada's site.
-func (w *world) post(path string, parts ...part) answer {
+// postParts sends a form in parts to a page of ada's site.
+func (w *world) postParts(path string, parts ...part) answer {
 	w.t.Helper()
 	body, kind := formOf(w.t, parts...)
 	return w.call("POST", w.SiteURL("ada")+path, body, "Content-Type", kind)
@@ -110,11 +110,11 @@ func TestFilesOfRequests(t *testing.T) {
 		{"/none", []part{{"a", "", "1"}}, "{}true"},
 		{"/plain", []part{{"photo", "a.txt", large}, {"title", "", "T"}}, "T"},
 	} {
-		if a := w.post(test.path, test.parts...); a.status != 200 || a.body != test.want {
+		if a := w.postParts(test.path, test.parts...); a.status != 200 || a.body != test.want {
 			t.Errorf("%s: %d %s, want %s", test.path, a.status, a.body, test.want)
 		}
 	}
-	if a := w.post("/fail", part{"photo", "a", large}); a.status != 500 {
+	if a := w.postParts("/fail", part{"photo", "a", large}); a.status != 500 {
 		t.Errorf("a page that fails: %d", a.status)
 	}
 	if got := w.owner("GET", "/v1/files/photos/b.txt", ""); got != large {
@@ -167,7 +167,7 @@ func TestRefusedFiles(t *testing.T) {
 		{"text that is none", []part{{"a", "", "\xff"}}, 400, "UTF-8"},
 		{"no name", []part{{"", "", "a"}}, 400, "without a name"},
 	} {
-		a := w.post("/show", test.parts...)
+		a := w.postParts("/show", test.parts...)
 		if a.status != test.status || !strings.Contains(a.body, test.want) {
 			t.Errorf("%s: %d %s", test.name, a.status, a.body)
 		}
@@ -181,7 +181,7 @@ func TestRefusedFiles(t *testing.T) {
 		}
 	}
 	// There is room for one that fits: nothing is counted any more of those that were refused.
-	if a := w.post("/show", part{"photo", "a", text(390)}); a.status != 200 {
+	if a := w.postParts("/show", part{"photo", "a", text(390)}); a.status != 200 {
 		t.Errorf("after all: %d %s", a.status, a.body)
 	}
 	if n := w.blobs(); n != 0 {
