@@ -244,10 +244,10 @@ func TestNotes(t *testing.T) {
 	post := func(values url.Values, headers ...string) response {
 		return w.send("POST", token, "application/x-www-form-urlencoded", values.Encode(), headers...)
 	}
-	if r := post(url.Values{"approved": {"true"}, "note": {long}}); r.status != 400 || !strings.Contains(r.body, "1000 characters") {
+	if r := post(url.Values{"approved": {"true"}, "note": {long}}); r.status != 422 || !strings.Contains(r.body, `id="wnote">At most 1,000 characters</span>`) || !strings.Contains(r.body, long+"</textarea>") {
 		t.Errorf("a long note on the page: %d %s", r.status, r.body)
 	}
-	if r := post(url.Values{"approved": {"true"}, "note": {"a\x1bb"}}); r.status != 400 || !strings.Contains(r.body, "control character") {
+	if r := post(url.Values{"approved": {"true"}, "note": {"a\u202eb"}}, "Accept-Language", "de"); r.status != 422 || !strings.Contains(r.body, "Zeichen, die man nicht sieht") || !strings.Contains(r.body, "b</textarea>") {
 		t.Errorf("a note with a control character on the page: %d %s", r.status, r.body)
 	}
 	// An Origin that anybody can write makes nobody a page: whoever has the link answers.

@@ -61,7 +61,7 @@ func (p *Reply) decode(top node) *Refusal {
 		case "note":
 			p.Note, r = optionalText("note", value)
 			if r == nil && !IsNote(p.Note) {
-				r = NoteRefused(p.Note)
+				r = noteRefused(p.Note)
 			}
 		default:
 			r = unknown(bodyField, name, replyFields)
@@ -102,8 +102,8 @@ func misleads(r rune) bool {
 	return unicode.IsControl(r)
 }
 
-// NoteRefused is the refusal of a text that is no note.
-func NoteRefused(text string) *Refusal {
+// noteRefused is the refusal of a text that is no note.
+func noteRefused(text string) *Refusal {
 	if strings.ContainsFunc(text, misleads) {
 		return invalid("note", "has a control character: none fits but newlines and tabs")
 	}

@@ -81,6 +81,7 @@ type view struct {
 	Fields           []field
 	Wrong            string
 	Note             string // beside a decision, as it was sent
+	NoteWrong        string // why it was not taken
 	Before           *said  // until when it may be answered
 	Follows          []effect
 
@@ -323,6 +324,11 @@ func (p pages) answer(h http.Header, r *server.Request) (server.Response, error)
 	sent, err := read(r, v.formLimits(q), v.taker(r.Context(), files))
 	if err = cmp.Or(sent.refused, err); err != nil {
 		return p.askAgain(h, r, q, v, sent, err)
+	}
+	if wrong := v.checkNote(sent); wrong != "" {
+		v = withErrors(v, sent, nil)
+		v.NoteWrong = wrong
+		return ask(h, r, http.StatusUnprocessableEntity, q, v)
 	}
 	reply, err := sent.reply(r, v)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"ql/internal/fault"
 	"ql/internal/server"
@@ -217,6 +218,21 @@ func (s submission) sum() (sum [sha256.Size]byte) {
 	return sum
 }
 
+// note is what was sent beside a decision.
+func (s submission) note() string { return strings.TrimSpace(lines(s.Values.Get("note"))) }
+
+// checkNote says what is wrong with the note beside a decision, "" for nothing.
+func (v *view) checkNote(s submission) string {
+	note := s.note()
+	switch {
+	case !v.Confirm || wire.IsNote(note):
+		return ""
+	case utf8.RuneCountInString(note) > wire.MaxNote:
+		return v.W.AtMost(wire.MaxNote)
+	}
+	return v.W.hidden
+}
+
 // reply makes a reply to the prompt of a page. A field that came back empty
 // was cleared: only one that was not sent at all takes its default.
 func (s submission) reply(q *server.Request, v view) (service.Reply, error) {
@@ -236,10 +252,7 @@ func (s submission) reply(q *server.Request, v view) (service.Reply, error) {
 		case len(all) > 1:
 			return r, twice("note")
 		case len(all) == 1:
-			r.Note = strings.TrimSpace(lines(all[0]))
-		}
-		if !wire.IsNote(r.Note) {
-			return r, wire.NoteRefused(r.Note)
+			r.Note = s.note()
 		}
 		return r, nil
 	}

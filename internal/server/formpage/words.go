@@ -39,6 +39,7 @@ type words struct {
 	Count            string
 	chooseAgain      string
 	typeAgain        string
+	hidden           string // said of a note with characters that control how others are shown
 	YourReceipt      string
 	TryAgain         string
 	LookAgain        string
@@ -184,6 +185,7 @@ var english = words{
 	Count:       "{n} of {most} characters",
 	chooseAgain: "Please choose the file again.",
 	typeAgain:   "Please type it again.",
+	hidden:      "There are characters in it that cannot be seen. Please remove them: what you type yourself has none.",
 	YourReceipt: "Your receipt is",
 	TryAgain:    "Try again",
 	LookAgain:   "Look again now",
@@ -254,6 +256,7 @@ var german = words{
 	Count:       "{n} von {most} Zeichen",
 	chooseAgain: "Bitte wählen Sie die Datei noch einmal aus.",
 	typeAgain:   "Bitte geben Sie es noch einmal ein.",
+	hidden:      "Darin sind Zeichen, die man nicht sieht. Bitte entfernen Sie sie: Was Sie selbst tippen, hat keine.",
 	YourReceipt: "Ihre Quittung hat die Nummer",
 	TryAgain:    "Noch einmal versuchen",
 	LookAgain:   "Jetzt nachsehen",
