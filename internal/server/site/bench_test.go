@@ -57,7 +57,7 @@ func (w *world) visits(t testing.TB, path string, lines ...string) *caller {
 
 var contentLength = []byte("Content-Length: ")
 
-// ask sends the request, and reads the answer, which must have a status.
+// ask sends the request, and reads the answer, which must have a status; "" for any.
 func (c *caller) ask(status string) {
 	if _, err := c.conn.Write(c.request); err != nil {
 		c.t.Fatal(err)
