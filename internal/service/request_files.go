@@ -94,17 +94,17 @@ func (s *Service) receive(ctx context.Context, f *RequestFiles, q *Query, l acco
 
 // keepUploads has the files of the request that are left stay with the job that the script becomes.
 func (k *syncRun) keepUploads(ctx context.Context, run *engine.Run) error {
-	k.Spec.Uploads = run.LeftRequestFiles()
-	for _, f := range k.Spec.Uploads {
-		content, ok := f.Content.(ReceivedFile)
-		if !ok {
-			continue
+	k.Spec.Uploads = nil
+	for _, f := range run.LeftRequestFiles() {
+		if content, ok := f.Content.(ReceivedFile); ok {
+			ref, err := content.Hand(ctx, f.Path)
+			if err != nil {
+				return err
+			}
+			f.Ref = ref
 		}
-		ref, err := content.Hand(ctx, f.Path)
-		if err != nil {
-			return err
-		}
-		f.Ref = ref
+		// The content is gone with the call: the job has the reference alone.
+		k.Spec.Uploads = append(k.Spec.Uploads, &engine.RequestFile{Path: f.Path, Size: f.Size, Ref: f.Ref})
 	}
 	return nil
 }
