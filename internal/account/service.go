@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"ql/internal/account/names"
@@ -33,6 +34,7 @@ type Service struct {
 	store Store
 	vault *seal.Vault
 	o     Options
+	first sync.Mutex // held while the first account is made
 }
 
 // Options are a Service's settings; the zero value is fit for production.
@@ -82,6 +84,11 @@ type New struct {
 
 // Create makes an account and returns it with its API key.
 func (s *Service) Create(ctx context.Context, n New) (Account, Key, error) {
+	return s.create(ctx, n, func(a Account) (ID, error) { return s.store.Create(ctx, a) })
+}
+
+// create makes an account, which store stores.
+func (s *Service) create(ctx context.Context, n New, store func(Account) (ID, error)) (Account, Key, error) {
 	a := Account{
 		EmailVerified: n.Verified && n.Email != "",
 		PhoneVerified: n.Verified && n.Phone != "",
@@ -117,7 +124,7 @@ func (s *Service) Create(ctx context.Context, n New) (Account, Key, error) {
 		return Account{}, Key{}, err
 	}
 	a.KeyHash = key.Hash()
-	if a.ID, err = s.store.Create(ctx, a); err != nil {
+	if a.ID, err = store(a); err != nil {
 		return Account{}, Key{}, s.refused(err, "")
 	}
 	// The copy is bound to the ID, which only the store can give. An account

@@ -65,6 +65,13 @@ type Accounts interface {
 	// accounts. A non-zero KeyHash is unique; another's is ErrConflict.
 	Create(ctx context.Context, a Account) (ID, error)
 
+	// CreateInvited is Create by an invitation, which counts once: a second time it is
+	// ErrInvitationUsed. That it was used is stored until it would have ended.
+	CreateInvited(ctx context.Context, a Account, invitation InvitationHash, expires time.Time) (ID, error)
+	// SweepInvitations removes what is stored of up to limit invitations that have ended at a
+	// moment, and returns how many.
+	SweepInvitations(ctx context.Context, now time.Time, limit int) (int, error)
+
 	// ByAlias finds the account that a canonical alias leads to.
 	ByAlias(ctx context.Context, alias names.Alias) (Account, error)
 	// ByKeyHash finds the account with an API key; the zero hash finds nobody.
@@ -95,6 +102,8 @@ type Accounts interface {
 
 	// SetPassword replaces the password's hash and adds 1 to the epoch.
 	SetPassword(ctx context.Context, id ID, phc string) error
+	// ResetPassword is SetPassword of an account whose epoch is the one given: else it is ErrConflict.
+	ResetPassword(ctx context.Context, id ID, epoch int64, phc string) error
 	// Rehash replaces a hash by a stronger one of the same password, with the
 	// same epoch; ErrConflict where the stored one is no longer old.
 	Rehash(ctx context.Context, id ID, old, phc string) error
@@ -117,6 +126,9 @@ type Accounts interface {
 	// SetFlag switches a flag. An account with a tombstone stays disabled.
 	SetFlag(ctx context.Context, id ID, flag Flag, on bool) error
 }
+
+// ErrInvitationUsed says that an account was made by an invitation before.
+var ErrInvitationUsed = errors.New("the invitation was used")
 
 // Errors of NamedKeys.
 var (

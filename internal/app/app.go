@@ -178,6 +178,12 @@ func (a *App) MetricsAddress() string {
 	return a.metrics.Address()
 }
 
+// FirstLink is where the first account is made, an administrator, within the hour.
+func (a *App) FirstLink() (string, error) {
+	token, err := a.parts.accounts.InviteFirst()
+	return a.url + config.WelcomePath + token.Reveal(), err
+}
+
 // HasAccounts reports whether anybody but the development account could log in.
 func (a *App) HasAccounts(ctx context.Context) (bool, error) {
 	return a.parts.accounts.HasOwners(ctx)

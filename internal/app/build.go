@@ -16,6 +16,7 @@ import (
 	"ql/internal/account/usage"
 	"ql/internal/admit"
 	"ql/internal/auth"
+	"ql/internal/config"
 	"ql/internal/domainproof"
 	"ql/internal/guard"
 	"ql/internal/hostname"
@@ -179,7 +180,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	p.proofs = domainproof.New(a.egress(), network.Options{})
 	a.closes("proofs of domains", func(context.Context) error { p.proofs.Close(); return nil })
 	service := service.New(service.Options{
-		Auth: authenticator, Dashboard: authenticator, Accounts: p.store.Accounts, Audit: p.store.Audit, Keys: p.accounts, Owners: p.accounts, SignIns: p.signIns, SignsInDevelopers: a.settings.Dev && !a.settings.DevPublic, Domains: p.accounts, CheckDomain: p.proofs.Check, SiteDomains: p.accounts, CheckRecord: p.proofs.CheckRecord, Scripts: p.accounts, Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
+		Auth: authenticator, Dashboard: authenticator, Accounts: p.store.Accounts, Audit: p.store.Audit, Keys: p.accounts, Owners: p.accounts, SignIns: p.signIns, SignUps: p.accounts, OpenSignUp: a.settings.SignUp == config.SignUpOpen, SignsInDevelopers: a.settings.Dev && !a.settings.DevPublic, Domains: p.accounts, CheckDomain: p.proofs.Check, SiteDomains: p.accounts, CheckRecord: p.proofs.CheckRecord, Scripts: p.accounts, Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
 		Host: host, Records: p.recorder, History: p.store.Jobs, Jobs: p.worker, Pages: p.accounts.Sealer(), NewID: p.store.NewID, URLs: a.urls(), Limits: a.settings.Limits, Plans: a.settings.PlanNames(),
 		Shares: owned.Links{Admin: shares.Admin{Store: p.store.Shares, Clock: time.Now}, Of: p.resources.Links},
 		Usage:  p.tally, StorageUsed: p.resources.StoredBytes, RecordsUsed: p.store.Jobs.RecordBytes,
@@ -234,7 +235,7 @@ func (a *App) startUpkeep(ctx context.Context) error {
 		Shares: p.store.Shares, Files: p.store.Files, Blobs: p.blobs, Resources: p.resources, Store: p.store,
 		Data: a.settings.Data, MinFreeDisk: minFreeDisk, Growth: a.growth, Limits: a.settings.Limits,
 		PurgeDevelopment: !a.settings.Dev && a.settings.DevUsername != "", Began: a.began,
-		Tasks: []upkeep.Task{p.certificates.Remind, p.inventory.Update, p.accounts.CheckSites(p.proofs.CheckRecord), p.signIns.Sweep}, Observe: p.observer.Observe, Guard: p.guard, Log: a.o.Log,
+		Tasks: []upkeep.Task{p.certificates.Remind, p.inventory.Update, p.accounts.CheckSites(p.proofs.CheckRecord), p.signIns.Sweep, p.accounts.SweepInvitations}, Observe: p.observer.Observe, Guard: p.guard, Log: a.o.Log,
 	})
 	p.upkeep.Start()
 	a.closes("upkeep", p.upkeep.Stop)

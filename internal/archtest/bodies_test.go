@@ -51,6 +51,7 @@ var unreserved = map[string]string{
 	"internal/replay/job.go":                 "what a job was accepted with, in a command",
 	"internal/store/sqlite/sources.go":       "the text of a script, reserved by who shows it",
 	"internal/store/sqlite/accounts.go":      "limits that an operator gave, a number for each name",
+	"internal/account/invitations.go":        "a link that the service itself made, of a bounded length",
 	"internal/account/seal/masterkey.go":     "a file of the operator's, of a bounded length",
 }
 

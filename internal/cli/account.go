@@ -22,6 +22,7 @@ type accountCommand struct {
 	remoteSettings
 
 	Create        accountCreate        `cmd:"" help:"Make an account and print its API key."`
+	Invite        accountInvite        `cmd:"" help:"Print a link by which somebody makes an account."`
 	List          accountList          `cmd:"" help:"List the accounts."`
 	Show          accountShow          `cmd:"" help:"Show an account."`
 	Quota         accountQuota         `cmd:"" help:"Show what an account has used, and may use."`
@@ -29,6 +30,7 @@ type accountCommand struct {
 	ShowKey       accountShowKey       `cmd:"" help:"Print an account's API key again, where a copy is kept (--show-keys)."`
 	RotateKey     accountRotateKey     `cmd:"" help:"Give an account a new API key; the old one is dead at once."`
 	SetPassword   accountSetPassword   `cmd:"" help:"Give an account the password on standard input."`
+	ResetPassword accountResetPassword `cmd:"" help:"Print a link by which an owner sets a new password."`
 	SetContact    accountSetContact    `cmd:"" help:"Give an account another e-mail address or phone number."`
 	SetLook       accountSetLook       `cmd:"" help:"Say how the pages of an account's questions look."`
 	SetPlan       accountSetPlan       `cmd:"" help:"Put an account on another plan."`
@@ -43,7 +45,7 @@ type accountCommand struct {
 }
 
 func newAccountCommand() accountCommand {
-	return accountCommand{remoteSettings: newRemoteSettings("data", "master-key-file", "show-keys", "dev")}
+	return accountCommand{remoteSettings: newRemoteSettings("data", "master-key-file", "show-keys", "dev", "listen", "base-url")}
 }
 
 // with opens the data folder for one command.

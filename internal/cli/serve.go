@@ -111,8 +111,13 @@ func (c *console) welcome(s *config.Settings, service *app.App) error {
 		fmt.Fprintln(c.out, "\nThe development account is open to whoever knows its dev-username and dev-password;\nwhat it keeps is removed every 24 hours.")
 	}
 	if !s.Dev && !has {
+		first, err := service.FirstLink()
+		if err != nil {
+			return err
+		}
 		fmt.Fprintf(c.out, "\nThere are no accounts yet. This makes the first, an administrator; it asks for a\npassword and prints the API key:\n\n"+
-			"  ql account create --data %s --username NAME --email ADDRESS --admin --password-stdin\n", quoted(s.Data))
+			"  ql account create --data %s --username NAME --email ADDRESS --admin --password-stdin\n\n"+
+			"So does this link, once and within the hour:\n\n  %s\n", quoted(s.Data), first)
 	}
 	return nil
 }

@@ -132,6 +132,23 @@ func (s *Settings) DashboardURL(own string) string {
 	return own + "/app/"
 }
 
+// Where links lead by which somebody makes an account, or sets a new password, before their token.
+const (
+	WelcomePath = "/app/welcome/"
+	ResetPath   = "/app/reset/"
+)
+
+// PublicURL is OwnURL of a service that may not run: where it listens to all addresses, or to a port
+// that is chosen at its start, it is a guess.
+func (s *Settings) PublicURL() string {
+	at := strings.LastIndexByte(s.Listen, ':')
+	switch s.Listen[:max(at, 0)] {
+	case "", "0.0.0.0", "[::]", "127.0.0.1", "[::1]":
+		return s.OwnURL(localhost + s.Listen[max(at, 0):])
+	}
+	return s.OwnURL(s.Listen)
+}
+
 func (s *Settings) scheme() string {
 	if s.TLS() {
 		return "https"

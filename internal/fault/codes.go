@@ -55,6 +55,7 @@ const (
 	WrongReply          Code = "wrong_reply"
 	DomainNotProven     Code = "domain_not_proven"
 	IdempotencyMismatch Code = "idempotency_mismatch"
+	NotAvailable        Code = "not_available"
 
 	RateLimited   Code = "rate_limited"
 	QuotaExceeded Code = "quota_exceeded"
@@ -126,6 +127,7 @@ var statuses = map[Code]int{
 	WrongReply:          unprocessable,
 	DomainNotProven:     unprocessable,
 	IdempotencyMismatch: unprocessable,
+	NotAvailable:        unprocessable,
 
 	RateLimited:   429,
 	QuotaExceeded: 429,

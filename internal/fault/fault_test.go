@@ -30,7 +30,7 @@ const published = `
 416 range_not_satisfiable
 421 misdirected_request
 422 syntax_error script_failed division_by_zero invalid_path sql_error address_not_allowed invalid_url
-422 limit_exceeded invalid_fields wrong_reply domain_not_proven idempotency_mismatch
+422 limit_exceeded invalid_fields wrong_reply domain_not_proven idempotency_mismatch not_available
 429 rate_limited quota_exceeded
 500 internal outcome_unknown
 503 overloaded storage_unavailable

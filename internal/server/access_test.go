@@ -295,6 +295,10 @@ func TestAccessMatrix(t *testing.T) {
 		"POST /v1/session/token":   everybody(ownAlone(401)),
 		"POST /v1/session/confirm": everybody(ownAlone(401)),
 
+		"POST /v1/accounts":       everybody(ownAlone(400)),
+		"POST /v1/resets":         everybody(ownAlone(422)),
+		"POST /v1/resets/{token}": everybody(ownAlone(404)),
+
 		// Credentials make no difference to a link.
 		"GET /files/{token}": {
 			"none": always(404), "ada": always(404), "bob": always(404), "carl": always(404), "wrong": always(404), "kind": always(404), "dev": always(404),
@@ -581,6 +585,9 @@ func (unchanging) RotateKey(context.Context, string) (account.Account, account.K
 // accountBodies are the bodies of routes that need one.
 var accountBodies = map[string]string{
 	"POST /v1/session/confirm":    `{"password":"x"}`,
+	"POST /v1/accounts":           `{"username":"new","password":"x"}`,
+	"POST /v1/resets":             `{"username":"ada"}`,
+	"POST /v1/resets/{token}":     `{"password":"x"}`,
 	"PUT /v1/scripts/{name}":      `{"text":"EMIT 1"}`,
 	"POST /v1/check":              `{"text":"EMIT 1"}`,
 	"POST /v1/complete":           `{"text":"EMIT 1","line":1,"column":1}`,

@@ -98,7 +98,7 @@ func boot(t testing.TB, change ...settings) *world {
 	accounts := store.Aggregate().CacheAccounts().Accounts // as the service has it
 	vault, err := seal.OpenVault(ctx, accounts, filepath.Join(folder, "master.key"), false)
 	check(t, err)
-	owners := account.Options{}
+	owners := account.Options{Now: w.clock}
 	for _, c := range change {
 		if c.accounts != nil {
 			c.accounts(&owners)
@@ -148,6 +148,7 @@ func boot(t testing.TB, change ...settings) *world {
 		Scripts:     w.accounts,
 		Dashboard:   w.auth,
 		SignIns:     signIns,
+		SignUps:     w.accounts,
 		Clock:       w.clock,
 		Limiter:     admit.NewLimiter(admit.LimiterOptions{}),
 		Limits:      account.Plan.Limits,

@@ -125,6 +125,9 @@ func described(path string) string {
 		_, what, _ := strings.Cut(id, "/")
 		return strings.TrimSuffix("/v1/webhooks/{id}/"+what, "/")
 	}
+	if strings.HasPrefix(path, "/v1/resets/") {
+		return "/v1/resets/{token}"
+	}
 	if strings.HasPrefix(path, "/v1/shares/") {
 		return "/v1/shares/{id}"
 	}
@@ -191,8 +194,8 @@ func TestDescription(t *testing.T) {
 func TestDescriptionHasEveryStatus(t *testing.T) {
 	doc, err := description()
 	check(t, err)
-	// What only downloads give, only making a key, only proving a domain, only sites, and only a deploy.
-	never := []fault.Code{fault.FileGone, fault.AlreadyExists, fault.DomainNotProven, fault.MisdirectedRequest, fault.ContentMissing}
+	// What only downloads give, only making a key, only proving a domain, only sites, only a deploy, and only asking for a new password.
+	never := []fault.Code{fault.FileGone, fault.AlreadyExists, fault.DomainNotProven, fault.MisdirectedRequest, fault.ContentMissing, fault.NotAvailable}
 	// A body is what only some routes take, and a script what only some run.
 	ofBodies := []fault.Code{fault.UnsupportedMediaType}
 	ofScripts := []fault.Code{

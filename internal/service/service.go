@@ -97,6 +97,9 @@ type Options struct {
 	// Dashboard tells who is signed in, and SignIns starts and ends that.
 	Dashboard Dashboard
 	SignIns   SignIns
+	// SignUps make accounts; OpenSignUp lets anybody have one, who needs no invitation.
+	SignUps    SignUps
+	OpenSignUp bool
 	// Owners do what owners may do to their accounts.
 	Owners  Owners
 	Domains Domains

@@ -92,6 +92,61 @@ func AppendSessionToken(dst []byte, t *SessionToken) []byte {
 	return append(dst, '}')
 }
 
+// NewAccount is a request of POST /v1/accounts.
+type NewAccount struct {
+	Username string
+	Password redacted.Text
+	Email    string // "" where it was left out, as the others
+	Phone    string
+	Invite   redacted.Text
+}
+
+// DecodeNewAccount reads the body of POST /v1/accounts. The error is a *Refusal.
+func DecodeNewAccount(body []byte, l Limits) (*NewAccount, error) {
+	a := new(NewAccount)
+	texts := map[string]*string{"username": &a.Username, "email": &a.Email, "phone": &a.Phone}
+	secrets := map[string]*redacted.Text{"password": &a.Password, "invite": &a.Invite}
+	err := decodeFields(body, l, []string{"username", "password", "email", "phone", "invite"}, func(name string, value node) (r *Refusal) {
+		if to, ok := texts[name]; ok {
+			*to, r = filledText(name, value)
+			return r
+		}
+		s, r := secret(name, value)
+		if r == nil {
+			*secrets[name] = *s
+		}
+		return r
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case a.Username == "":
+		return nil, invalid("username", "is missing: the name of the new account fits")
+	case a.Password == "":
+		return nil, invalid("password", "is missing: a password of at least 10 characters fits")
+	}
+	return a, nil
+}
+
+// ResetRequest is a request of POST /v1/resets.
+type ResetRequest struct{ Username string }
+
+// DecodeResetRequest reads the body of POST /v1/resets. The error is a *Refusal.
+func DecodeResetRequest(body []byte, l Limits) (*ResetRequest, error) {
+	n := new(ResetRequest)
+	err := decodeFields(body, l, []string{"username"}, func(name string, value node) (r *Refusal) {
+		n.Username, r = filledText(name, value)
+		return r
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case n.Username == "":
+		return nil, invalid("username", "is missing: a username, e-mail address or phone number fits")
+	}
+	return n, nil
+}
+
 // The names of the cookie of who is signed in: one that no other host can set, and one for
 // development, where there is no https.
 const (

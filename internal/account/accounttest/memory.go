@@ -32,6 +32,7 @@ type Memory struct {
 	webhooks   []account.WebhookSecret
 	tombstones []account.Tombstone
 	check      []byte
+	spent      map[account.InvitationHash]time.Time
 }
 
 var _ account.Store = (*Memory)(nil)
@@ -40,6 +41,40 @@ var _ account.Store = (*Memory)(nil)
 func (m *Memory) Create(_ context.Context, a account.Account) (account.ID, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.create(a)
+}
+
+// CreateInvited implements account.Store.
+func (m *Memory) CreateInvited(_ context.Context, a account.Account, invitation account.InvitationHash, expires time.Time) (account.ID, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, used := m.spent[invitation]; used {
+		return 0, account.ErrInvitationUsed
+	}
+	id, err := m.create(a)
+	if err == nil {
+		if m.spent == nil {
+			m.spent = map[account.InvitationHash]time.Time{}
+		}
+		m.spent[invitation] = expires
+	}
+	return id, err
+}
+
+// SweepInvitations implements account.Store.
+func (m *Memory) SweepInvitations(_ context.Context, now time.Time, limit int) (removed int, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for hash, expires := range m.spent {
+		if !expires.After(now) && removed < limit {
+			delete(m.spent, hash)
+			removed++
+		}
+	}
+	return removed, nil
+}
+
+func (m *Memory) create(a account.Account) (account.ID, error) {
 	for _, alias := range a.Aliases() {
 		if _, ok := m.find(alias); ok {
 			return 0, &account.Taken{Field: string(alias.Kind)}
@@ -197,6 +232,18 @@ func (m *Memory) change(id account.ID, do func(*account.Account) error) error {
 // SetPassword implements account.Store.
 func (m *Memory) SetPassword(_ context.Context, id account.ID, phc string) error {
 	return m.change(id, func(a *account.Account) error {
+		a.PasswordHash = phc
+		a.Epoch++
+		return nil
+	})
+}
+
+// ResetPassword implements account.Store.
+func (m *Memory) ResetPassword(_ context.Context, id account.ID, epoch int64, phc string) error {
+	return m.change(id, func(a *account.Account) error {
+		if a.Epoch != epoch {
+			return account.ErrConflict
+		}
 		a.PasswordHash = phc
 		a.Epoch++
 		return nil

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"ql/internal/account"
 	"ql/internal/account/names"
@@ -78,30 +79,68 @@ func keyBytes(hash account.KeyHash) []byte {
 // Create implements account.Accounts.
 func (s Accounts) Create(ctx context.Context, a account.Account) (id account.ID, err error) {
 	err = s.store.write(ctx, func(t tx) error {
-		aliases := a.Aliases()
-		if err := t.requireFree(aliases); err != nil {
-			return err
-		}
-		_, err := t.exec(`INSERT INTO accounts (username, email, email_verified, phone, phone_verified, password_hash, key_hash, sealed_key,
-			epoch, plan, admin, disabled, require_auth_on_jobs, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
-			a.Username, a.Email, a.EmailVerified, a.Phone, a.PhoneVerified, a.PasswordHash, keyBytes(a.KeyHash), a.SealedKey,
-			string(a.Plan), a.Admin, a.Disabled, a.RequireAuthOnJobs, a.Created.UnixMicro())
-		if isDuplicate(err) {
-			return account.ErrConflict // the names are free, so it is the key
-		}
-		if err != nil {
-			return err
-		}
-		id = account.ID(t.conn.db.LastInsertID())
-		if err := t.addAliases(id, aliases); err != nil {
-			return err
-		}
-		return t.audit(ctx, audit.Event{Account: id, Act: audit.AccountCreated})
+		id, err = t.createAccount(ctx, a)
+		return err
 	})
 	if err != nil {
 		return 0, err
 	}
 	return id, nil
+}
+
+// CreateInvited implements account.Accounts.
+func (s Accounts) CreateInvited(ctx context.Context, a account.Account, invitation account.InvitationHash, expires time.Time) (id account.ID, err error) {
+	err = s.store.write(ctx, func(t tx) error {
+		used, err := t.has("SELECT 1 FROM spent_invitations WHERE hash = ?", invitation[:])
+		if used {
+			err = account.ErrInvitationUsed
+		}
+		if err != nil {
+			return err
+		}
+		if id, err = t.createAccount(ctx, a); err != nil {
+			return err
+		}
+		_, err = t.exec("INSERT INTO spent_invitations (hash, expires) VALUES (?, ?)", invitation[:], expires)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return id, nil
+}
+
+// SweepInvitations implements account.Accounts.
+func (s Accounts) SweepInvitations(ctx context.Context, now time.Time, limit int) (removed int, err error) {
+	err = s.store.write(ctx, func(t tx) error {
+		n, err := t.exec("DELETE FROM spent_invitations WHERE hash IN (SELECT hash FROM spent_invitations WHERE expires <= ? LIMIT ?)", now, limit)
+		removed = int(n)
+		return err
+	})
+	return removed, err
+}
+
+// createAccount stores a new account.
+func (t tx) createAccount(ctx context.Context, a account.Account) (id account.ID, err error) {
+	aliases := a.Aliases()
+	if err := t.requireFree(aliases); err != nil {
+		return 0, err
+	}
+	_, err = t.exec(`INSERT INTO accounts (username, email, email_verified, phone, phone_verified, password_hash, key_hash, sealed_key,
+			epoch, plan, admin, disabled, require_auth_on_jobs, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
+		a.Username, a.Email, a.EmailVerified, a.Phone, a.PhoneVerified, a.PasswordHash, keyBytes(a.KeyHash), a.SealedKey,
+		string(a.Plan), a.Admin, a.Disabled, a.RequireAuthOnJobs, a.Created.UnixMicro())
+	if isDuplicate(err) {
+		return 0, account.ErrConflict // the names are free, so it is the key
+	}
+	if err != nil {
+		return 0, err
+	}
+	id = account.ID(t.conn.db.LastInsertID())
+	if err := t.addAliases(id, aliases); err != nil {
+		return 0, err
+	}
+	return id, t.audit(ctx, audit.Event{Account: id, Act: audit.AccountCreated})
 }
 
 // requireFree gives a *account.Taken where a name leads to an account already.
@@ -251,6 +290,23 @@ func (s Accounts) Delete(ctx context.Context, id account.ID) error {
 // SetPassword implements account.Accounts.
 func (s Accounts) SetPassword(ctx context.Context, id account.ID, phc string) error {
 	return s.auditChange(ctx, audit.Event{Account: id, Act: audit.PasswordChanged}, "UPDATE accounts SET password_hash = ?, epoch = epoch + 1 WHERE id = ?", phc, int64(id))
+}
+
+// ResetPassword implements account.Accounts.
+func (s Accounts) ResetPassword(ctx context.Context, id account.ID, epoch int64, phc string) error {
+	return s.store.write(ctx, func(t tx) error {
+		n, err := t.exec("UPDATE accounts SET password_hash = ?, epoch = epoch + 1 WHERE id = ? AND epoch = ?", phc, int64(id), epoch)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			if err := t.requireAccount(id); err != nil {
+				return err
+			}
+			return account.ErrConflict
+		}
+		return t.audit(ctx, audit.Event{Account: id, Act: audit.PasswordChanged, On: "reset"})
+	})
 }
 
 // Rehash implements account.Accounts.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"sync"
 	"testing"
+	"time"
 
 	"ql/internal/account"
 	"ql/internal/account/names"
@@ -552,4 +553,51 @@ func testKeepCheck(t *testing.T, s Stores) {
 	asked, err := s.Accounts.EnsureKeyCheck(t.Context(), nil)
 	must(t, err)
 	same(t, "what stands, when asked", string(asked), string(kept[0]))
+}
+
+// testInvitations: an invitation makes one account, whatever becomes of that, and whoever comes at the
+// same time.
+func testInvitations(t *testing.T, s Stores) {
+	ctx := t.Context()
+	one, other := account.InvitationHash{1}, account.InvitationHash{2}
+	taken := create(t, s.Accounts, person("taken"))
+	_, err := s.Accounts.CreateInvited(ctx, person("taken"), one, noon)
+	if is := (*account.Taken)(nil); !errors.As(err, &is) {
+		t.Errorf("a name that is taken: %v", err)
+	}
+	errs := atOnce(8, func(i int) error {
+		_, err := s.Accounts.CreateInvited(ctx, person(numbered("a", i)), one, noon)
+		return err
+	})
+	won := winners(t, errs, func(err error) bool { return errors.Is(err, account.ErrInvitationUsed) })
+	if len(won) != 1 {
+		t.Fatalf("%d accounts were made by an invitation", len(won))
+	}
+	made, err := s.Accounts.ByAlias(ctx, names.Alias{Kind: names.Username, Name: numbered("a", won[0])})
+	must(t, err)
+	want := person(made.Username)
+	want.ID, want.Epoch = made.ID, 1
+	same(t, "the account", made, want)
+	must(t, s.Accounts.Delete(ctx, made.ID))
+	_, err = s.Accounts.CreateInvited(ctx, person("b"), one, noon)
+	wantError(t, "after its account is deleted", err, account.ErrInvitationUsed)
+	_, err = s.Accounts.CreateInvited(ctx, person("b"), other, noon.Add(time.Hour))
+	must(t, err)
+	n, err := s.Accounts.SweepInvitations(ctx, noon, 10)
+	must(t, err)
+	again, err := s.Accounts.SweepInvitations(ctx, noon, 10)
+	must(t, err)
+	if n != 1 || again != 0 {
+		t.Errorf("%d and %d were swept", n, again)
+	}
+	_, err = s.Accounts.CreateInvited(ctx, person("c"), other, noon.Add(time.Hour))
+	wantError(t, "one that has not ended", err, account.ErrInvitationUsed)
+
+	must(t, s.Accounts.ResetPassword(ctx, taken.ID, 1, "new"))
+	wantError(t, "a second time", s.Accounts.ResetPassword(ctx, taken.ID, 1, "newer"), account.ErrConflict)
+	wantError(t, "of nobody", s.Accounts.ResetPassword(ctx, 12345, 1, "newer"), account.ErrNotFound)
+	got, err := s.Accounts.ByID(ctx, taken.ID)
+	must(t, err)
+	taken.PasswordHash, taken.Epoch = "new", 2
+	same(t, "the account with its new password", got, taken)
 }

@@ -36,6 +36,7 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"accounts/delete":           testDelete,
 		"accounts/tombstones":       testTombstones,
 		"accounts/purge":            testPurge,
+		"accounts/invitations":      testInvitations,
 		"accounts/missing":          testMissingAccount,
 		"accounts/race for a name":  testNameRace,
 		"accounts/race for rehash":  testRehashRace,
