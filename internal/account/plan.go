@@ -104,6 +104,10 @@ type Limits struct {
 	FetchBytes    int           `zero:"no FETCH"` // as sent, and decompressed
 	FetchRatio    int           `zero:"no FETCH"` // decompressed to sent
 
+	// What a script may run on machines.
+	RunTime    time.Duration `zero:"no RUN"` // of one command, or one copy
+	RunsAtOnce int           `zero:"no RUN"`
+
 	// What an account may do at a time.
 	Concurrent     int
 	Queued         int
@@ -129,6 +133,7 @@ type Limits struct {
 	NamedKeys      int   // that have not expired
 	Domains        int   // listed by the owner, and likewise of its site; the operator may list more
 	Secrets        int   // of scripts, each of at most 64 KiB
+	Machines       int   `zero:"no machines"`
 	Sessions       int   // where another begins, the one unused for longest ends
 	Published      int   `zero:"no limit"` // scripts, each with its versions
 	PublishedBytes int64 `zero:"no limit"` // of all versions together
@@ -138,6 +143,7 @@ type Limits struct {
 	CallsPerMonth   int64         `zero:"no limit"`
 	RunningPerMonth time.Duration `zero:"no limit"`
 	EgressPerMonth  int64         `zero:"no limit"` // bytes
+	MachinePerMonth time.Duration `zero:"no limit"` // that commands run on machines
 }
 
 // Limits returns the limits that a plan has unless settings say otherwise. An
@@ -167,12 +173,14 @@ func free() Limits {
 		TraceFirst: 100, TraceLast: 100,
 		SnapshotBytes: 2 * mib, SessionBytes: 4 * kib, SessionKeys: 256,
 
+		RunTime: 30 * time.Second, RunsAtOnce: 2,
+
 		Concurrent: 2, Queued: 20, Rate: 60, RateBurst: 20, RatePerAddress: true, OriginRate: 60, SiteRate: 120, SiteBodyBytes: 10 * mib, Listeners: 64,
 
 		StorageBytes: 100 * mib, FileBytes: 10 * mib, Files: 10_000, Databases: 10, JobRetention: 7 * day, RecordsBytes: 100 * mib, HistoryBytes: 64 * kib,
-		Suspended: 100, SuspendedBytes: 32 * mib, NamedKeys: 20, Domains: 10, Secrets: 20, Sessions: 1_000, Published: 20, PublishedBytes: 4 * mib, LogBytes: 256 * kib,
+		Suspended: 100, SuspendedBytes: 32 * mib, NamedKeys: 20, Domains: 10, Secrets: 20, Machines: 2, Sessions: 1_000, Published: 20, PublishedBytes: 4 * mib, LogBytes: 256 * kib,
 
-		CallsPerMonth: 100_000, RunningPerMonth: 10 * time.Hour, EgressPerMonth: 10 * gib,
+		CallsPerMonth: 100_000, RunningPerMonth: 10 * time.Hour, EgressPerMonth: 10 * gib, MachinePerMonth: time.Hour,
 	}
 }
 
@@ -192,10 +200,12 @@ func standard() Limits {
 
 		Fetches: 20, FetchesAtOnce: 6, FetchTime: 10 * time.Second, FetchBytes: 8 * mib, FetchRatio: 100,
 
+		RunTime: 10 * time.Minute, RunsAtOnce: 6,
+
 		Concurrent: 10, Queued: 1_000, Rate: 600, RateBurst: 100, OriginRate: 60, SiteRate: 600, SiteBodyBytes: 100 * mib, Listeners: 1_000,
 
 		StorageBytes: 10 * gib, FileBytes: 2 * gib, Files: 1_000_000, Databases: 1_000, JobRetention: 30 * day, RecordsBytes: 10 * gib, HistoryBytes: 1 * mib,
-		Suspended: 10_000, SuspendedBytes: 1 * gib, NamedKeys: 100, Domains: 100, Secrets: 100, Sessions: 10_000, Published: 1_000, PublishedBytes: 64 * mib, LogBytes: 4 * mib,
+		Suspended: 10_000, SuspendedBytes: 1 * gib, NamedKeys: 100, Domains: 100, Secrets: 100, Machines: 20, Sessions: 10_000, Published: 1_000, PublishedBytes: 64 * mib, LogBytes: 4 * mib,
 	}
 }
 
@@ -215,9 +225,11 @@ func unlimited() Limits {
 
 		Fetches: 200, FetchesAtOnce: 6, FetchTime: 10 * time.Second, FetchBytes: 64 * mib, FetchRatio: 100,
 
+		RunTime: 24 * time.Hour, RunsAtOnce: 50,
+
 		Concurrent: 200, Queued: 100_000,
 
-		Databases: 10_000, HistoryBytes: 4 * mib, JobRetention: 90 * day, NamedKeys: 1_000, Domains: 1_000, Secrets: 1_000, Sessions: 100_000, Published: 10_000, PublishedBytes: 256 * mib, LogBytes: 64 * mib,
+		Databases: 10_000, HistoryBytes: 4 * mib, JobRetention: 90 * day, NamedKeys: 1_000, Domains: 1_000, Secrets: 1_000, Machines: 1_000, Sessions: 100_000, Published: 10_000, PublishedBytes: 256 * mib, LogBytes: 64 * mib,
 	}
 }
 

@@ -18,6 +18,16 @@ func (s Sealer) Open(id ID, name string, sealed []byte) ([]byte, error) {
 	return s.vault.Open(int64(id), seal.Snapshot, name, sealed)
 }
 
+// SealMachineKey encrypts the private key of a machine of an account.
+func (s Sealer) SealMachineKey(id ID, machine string, plain []byte) ([]byte, error) {
+	return s.vault.Seal(int64(id), seal.Machine, machine, plain)
+}
+
+// OpenMachineKey decrypts what SealMachineKey made for the same account and machine.
+func (s Sealer) OpenMachineKey(id ID, machine string, sealed []byte) ([]byte, error) {
+	return s.vault.Open(int64(id), seal.Machine, machine, sealed)
+}
+
 // Token makes a token of 256 bits that nobody can guess who does not have the master
 // key. It is the same for the same account and name.
 func (s Sealer) Token(id ID, name string) string { return s.vault.Token(int64(id), name) }

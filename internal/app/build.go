@@ -141,6 +141,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	if err := a.openCertificates(); err != nil {
 		return nil, err
 	}
+	p.ledger = admit.NewLedger(admit.LedgerOptions{Budget: a.o.CallMemory, Unlimited: a.settings.Dev})
 	if err := a.openResources(ctx); err != nil {
 		return nil, err
 	}
@@ -151,7 +152,6 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	p.programs = lang.NewCache(programBytes)
 	p.limiter = admit.NewLimiter(admit.LimiterOptions{Unlimited: a.settings.Dev})
 	p.gate = admit.NewGate(admit.GateOptions{Slots: a.o.Cores, SpareSlots: a.o.Cores, SchedYield: platform.Yield, Memory: a.o.Memory, Unlimited: a.settings.Dev})
-	p.ledger = admit.NewLedger(admit.LedgerOptions{Budget: a.o.CallMemory, Unlimited: a.settings.Dev})
 	p.recorder = record.NewRecorder(p.store.Jobs, record.Options{
 		Log: p.store.Log, Guard: p.guard,
 		Failed: func(err error) {
@@ -287,13 +287,17 @@ func (a *App) openResources(ctx context.Context) error {
 	}))
 	p.shares = resource.NewShares(p.store.Shares, trees, cmp.Or(a.settings.FileURL, a.url), time.Now)
 	fetcher := resource.NewFetcher(resource.FetcherOptions{Policy: a.egress(), Plans: a.settings.Plans, Dev: a.settings.Dev, Done: p.metrics.ObserveFetch})
+	machines, err := resource.NewMachines(ctx, resource.MachineOptions{Store: p.store.Machines, Sealer: p.accounts.Sealer(), Policy: a.egress(), Ledger: p.ledger, Guard: p.guard, Done: p.metrics.ObserveMachine})
+	if err != nil {
+		return err
+	}
 	if err := a.openSiteFolder(); err != nil {
 		return err
 	}
 	p.resources = resource.New(resource.Options{
 		Mount:  p.mount,
 		Folder: filepath.Join(a.settings.Data, sqlite.AccountFolder), Usage: p.store.Files, Trees: trees, Reclaims: true,
-		Dev: a.settings.Dev, Accounts: p.accounts, Shares: p.shares, Sessions: sessions.New(p.store.Sessions, sessions.Options{}), Fetcher: fetcher, Tally: p.tally,
+		Dev: a.settings.Dev, Accounts: p.accounts, Shares: p.shares, Sessions: sessions.New(p.store.Sessions, sessions.Options{}), Fetcher: fetcher, Machines: machines, Tally: p.tally,
 	})
 	a.closes("databases", func(context.Context) error { return p.resources.Close() })
 	a.closes("fetches", func(context.Context) error { fetcher.Close(); return nil })

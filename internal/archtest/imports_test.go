@@ -88,7 +88,9 @@ var layers = []layer{
 	{pkg: "internal/sqlite", others: []string{"modernc.org/libc", "modernc.org/sqlite"}},
 	{pkg: "internal/resource/sessions", imports: []string{"internal/account", "internal/engine", "internal/keyedlock", "lang/value"}, others: []string{"modernc.org/sqlite"}},
 	{pkg: "internal/resource/shares/owned", imports: []string{"internal/account", "internal/engine", "internal/resource/shares", "internal/wire"}},
-	{pkg: "internal/resource/machines", imports: []string{"internal/account", "internal/engine", "internal/fault", "lang/value"}},
+	{pkg: "internal/resource/machines", imports: []string{"internal/account", "internal/account/names", "internal/engine", "internal/fault", "internal/hostname", "internal/redacted", "lang/value"}, others: []string{"golang.org/x/crypto/ssh"}},
+	{pkg: "internal/resource/machines/sshtest", others: []string{"golang.org/x/crypto/ssh"}},
+	{pkg: "internal/resource/machines/ssh", imports: []string{"internal/account", "internal/engine", "internal/guard", "internal/network", "internal/resource/machines", "lang/value"}, others: []string{"github.com/pkg/sftp", "golang.org/x/crypto/ssh"}},
 	{pkg: "internal/resource/machines/wasm", imports: []string{"internal/account", "internal/admit", "internal/engine", "internal/resource/machines", "lang/value"}, others: []string{"github.com/tetratelabs/wazero"}},
 	{pkg: "internal/resource/shares", imports: []string{"internal/account", "internal/engine", "internal/fault", "lang/value"}},
 	{pkg: "internal/member", others: []string{"golang.org/x/sys"}},
@@ -115,28 +117,28 @@ var layers = []layer{
 	{
 		pkg: "internal/resource",
 		imports: []string{
-			"internal/account", "internal/account/usage", "internal/engine", "internal/network", "internal/resource/databases", "internal/resource/fetch",
-			"internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "lang/value",
+			"internal/account", "internal/account/usage", "internal/admit", "internal/engine", "internal/guard", "internal/network", "internal/resource/databases", "internal/resource/fetch",
+			"internal/resource/files", "internal/resource/machines", "internal/resource/machines/ssh", "internal/resource/machines/wasm", "internal/resource/sessions", "internal/resource/shares", "lang/value",
 		},
 	},
 	{pkg: "internal/webhook", imports: []string{"internal/account", "internal/guard", "internal/job", "internal/network", "internal/redacted"}},
 	// The stores by their interfaces alone: no backend among them.
 	{
 		pkg:     "internal/store",
-		imports: []string{"internal/account", "internal/account/names", "internal/account/usage", "internal/audit", "internal/job", "internal/member", "internal/record", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/signin", "internal/webhook"},
+		imports: []string{"internal/account", "internal/account/names", "internal/account/usage", "internal/audit", "internal/job", "internal/member", "internal/record", "internal/resource/files", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/signin", "internal/webhook"},
 	},
 	{pkg: "internal/store/blob/dir", imports: []string{"internal/resource/files"}},
 	{pkg: "internal/store/migrate"},
 	{pkg: "internal/store/ring", imports: []string{"internal/disk"}},
 	{
 		pkg:     "internal/store/sqlite",
-		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/audit", "internal/batch", "internal/disk", "internal/fault", "internal/job", "internal/member", "internal/principal", "internal/record", "internal/resource/files", "internal/resource/sessions", "internal/resource/shares", "internal/signin", "internal/sqlite", "internal/store", "internal/store/migrate", "internal/store/ring", "internal/webhook"},
+		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/audit", "internal/batch", "internal/disk", "internal/fault", "internal/job", "internal/member", "internal/principal", "internal/record", "internal/resource/files", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/signin", "internal/sqlite", "internal/store", "internal/store/migrate", "internal/store/ring", "internal/webhook"},
 		others:  []string{"golang.org/x/sys", "modernc.org/sqlite"},
 	},
 	// The suite is linked into tests alone.
 	{
 		pkg:     "internal/store/storetest",
-		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/audit", "internal/engine", "internal/job", "internal/member", "internal/principal", "internal/record", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/sessions", "internal/resource/shares", "internal/signin", "internal/store", "internal/store/blob/dir", "internal/webhook", "lang/value"},
+		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/audit", "internal/engine", "internal/job", "internal/member", "internal/principal", "internal/record", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/signin", "internal/store", "internal/store/blob/dir", "internal/webhook", "lang/value"},
 		others:  []string{"github.com/google/go-cmp"},
 	},
 	{

@@ -55,6 +55,9 @@ const (
 
 	SecretSet            Act = "secret_set"
 	SecretRemoved        Act = "secret_removed"
+	MachineSet           Act = "machine_set"
+	MachinePinned        Act = "machine_pinned" // the key that its host showed first
+	MachineRemoved       Act = "machine_removed"
 	WebhookSecretShown   Act = "webhook_secret_shown"
 	WebhookSecretRotated Act = "webhook_secret_rotated"
 

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/netip"
 	"time"
@@ -74,6 +75,9 @@ type Spec struct {
 	// page or a stranger alone, or that its script was published to have the owner's
 	// rights for those too.
 	Owner bool `json:"owner,omitempty"`
+	// NoMachines says that no credentials were brought, whatever rights its script has: it runs no
+	// commands on machines.
+	NoMachines bool `json:"no_machines,omitempty"`
 	// Client is the address that the call came from, also where it is resumed later.
 	// Jobs of earlier versions have none.
 	Client  netip.Addr `json:"client,omitzero"`
@@ -296,6 +300,9 @@ func (x *Execution) Run(m *vm.Machine, s engine.State, j engine.Journal) *engine
 	if !x.Spec.Owner {
 		o.Secrets = noSecrets{}
 	}
+	if o.Machines != nil && (!x.Spec.Owner || x.Spec.NoMachines) {
+		o.Machines = noMachines{}
+	}
 	return engine.New(m, o, s)
 }
 
@@ -305,6 +312,21 @@ type noSecrets struct{}
 func (noSecrets) Secret(context.Context, string) (string, bool, error) {
 	return "", false, value.Errorf("not_available", "secrets are read for calls with credentials, and for others by scripts that were published to: this call has none")
 }
+
+// noMachines is what pages and strangers find.
+type noMachines struct{}
+
+func (noMachines) refuse() error {
+	return value.Errorf("not_available", "machines run commands for calls with credentials only: this call has none")
+}
+
+func (n noMachines) Run(context.Context, string, engine.MachineRun) (engine.MachineResult, error) {
+	return engine.MachineResult{}, n.refuse()
+}
+
+func (n noMachines) CopyTo(context.Context, string, string, io.Reader) error { return n.refuse() }
+
+func (n noMachines) CopyFrom(context.Context, string, string, io.Writer) error { return n.refuse() }
 
 // accountEntries are what !ACCOUNT holds.
 func (x *Execution) accountEntries(context.Context) (value.Value, error) {

@@ -1,5 +1,5 @@
 // Package resource opens what the scripts of an account reach, its files, databases,
-// sessions, secrets, links and the network, and accounts for the storage that files and
+// sessions, secrets, links, machines and the network, and accounts for the storage that files and
 // databases share. Each kind of resource is a package below this one; which store and
 // which network stand behind them is told by who makes the pool.
 package resource
@@ -18,6 +18,7 @@ import (
 	"ql/internal/engine"
 	"ql/internal/resource/databases"
 	"ql/internal/resource/files"
+	"ql/internal/resource/machines"
 	"ql/internal/resource/sessions"
 	"ql/internal/resource/shares"
 	"ql/lang/value"
@@ -39,6 +40,7 @@ type Options struct {
 	Shares   *shares.Shares
 	Sessions *sessions.Manager
 	Fetcher  *Fetcher
+	Machines *machines.Registry // nil for none
 	Tally    *usage.Tally
 }
 
@@ -61,6 +63,7 @@ type handle struct {
 	databases *databases.Databases
 	storage   *storage
 	outgoing  outgoing // calls to other servers
+	commands  machines.Usage
 	users     int
 	lastUse   int64
 }
@@ -76,13 +79,15 @@ const (
 func (p *Pool) Open(_ context.Context, a account.Account, l account.Limits, session string) (engine.Resources, error) {
 	h := p.acquire(a.ID)
 	q := quotaOf(l) // all that lasts as long as the run
+	files := p.files(h, a, l)
 	return engine.Resources{
-		Files:     p.files(h, a, l),
+		Files:     files,
 		Databases: h.databases,
 		Sessions:  p.o.Sessions.For(a.ID, session).WithBounds(sessions.Bounds{Bytes: l.SessionBytes, Keys: l.SessionKeys, Sessions: l.Sessions}),
 		Secrets:   secrets{p.o.Accounts, a.ID},
 		Shares:    p.o.Shares.For(a.ID, p.shareLimits(a, l)),
 		Network:   p.o.Fetcher.open(a, l, &h.outgoing, p.o.Tally),
+		Machines:  p.machines(h, a, l, files),
 		Quota:     func(ctx context.Context) (value.Value, error) { return p.quota(ctx, h, q) },
 		Release:   func() { p.release(h) },
 	}, nil
@@ -221,7 +226,8 @@ func (p *Pool) DeleteReceipts(ctx context.Context, id account.ID, ended func(con
 	return h.databases.SweepReceipts(ctx, ended)
 }
 
-// Close closes all databases. Those in use are closed when their scripts release them.
+// Close closes all databases, and what machines have open. Databases in use are closed when their
+// scripts release them.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -230,8 +236,14 @@ func (p *Pool) Close() error {
 		err = errors.Join(err, h.databases.Close())
 	}
 	clear(p.handles)
+	if p.o.Machines != nil {
+		err = errors.Join(err, p.o.Machines.Close())
+	}
 	return err
 }
+
+// Machines returns the machines of accounts, for their owners; nil for none.
+func (p *Pool) Machines() *machines.Registry { return p.o.Machines }
 
 // AccountFolder is where an account has what is stored in files of its own.
 func (p *Pool) AccountFolder(id account.ID) string {

@@ -12,11 +12,11 @@ import (
 // quotaLimits are the limits that !QUOTA shows.
 type quotaLimits struct {
 	storage, calls, egress int64
-	running                time.Duration
+	running, machine       time.Duration
 }
 
 func quotaOf(l account.Limits) quotaLimits {
-	return quotaLimits{l.StorageBytes, l.CallsPerMonth, l.EgressPerMonth, l.RunningPerMonth}
+	return quotaLimits{l.StorageBytes, l.CallsPerMonth, l.EgressPerMonth, l.RunningPerMonth, l.MachinePerMonth}
 }
 
 // quota is what !QUOTA holds. Times are milliseconds.
@@ -38,6 +38,7 @@ func (p *Pool) quota(ctx context.Context, h *handle, l quotaLimits) (value.Value
 		{usage.Calls, used.Calls, l.calls},
 		{usage.Running, used.Running.Milliseconds(), l.running.Milliseconds()},
 		{usage.Egress, used.Egress, l.egress},
+		{usage.Machine, used.Machine.Milliseconds(), l.machine.Milliseconds()},
 	} {
 		m := value.NewMap(nil, 2)
 		m.SetText("used", value.Int(entry.used))

@@ -89,7 +89,7 @@ const (
 // listLimits are the limits that callers may want to know, what is counted
 // first. Times are milliseconds.
 func listLimits(l account.Limits, lifted bool, used usage.Used, stored, kept *int64) []wire.AccountLimit {
-	running := used.Running.Milliseconds()
+	running, machine := used.Running.Milliseconds(), used.Machine.Milliseconds()
 	rate, originRate := orNoLimit(int64(l.Rate)), orNoLimit(int64(l.OriginRate))
 	concurrent, queued := int64(l.Concurrent), int64(l.Queued)
 	standing, standingBytes := orNoLimit(int64(l.Suspended)), orNoLimit(l.SuspendedBytes)
@@ -104,6 +104,7 @@ func listLimits(l account.Limits, lifted bool, used usage.Used, stored, kept *in
 		{Name: usage.Calls, Value: orNoLimit(l.CallsPerMonth), Used: &used.Calls},
 		{Name: usage.Running, Value: orNoLimit(l.RunningPerMonth.Milliseconds()), Used: &running},
 		{Name: usage.Egress, Value: orNoLimit(l.EgressPerMonth), Used: &used.Egress},
+		{Name: usage.Machine, Value: orNoLimit(l.MachinePerMonth.Milliseconds()), Used: &machine},
 		{Name: limitRate, Value: rate},
 		{Name: limitOriginRate, Value: originRate},
 		{Name: limitSiteRate, Value: siteRate},
@@ -115,6 +116,9 @@ func listLimits(l account.Limits, lifted bool, used usage.Used, stored, kept *in
 		{Name: "named_keys", Value: int64(l.NamedKeys)},
 		{Name: "domains", Value: int64(l.Domains)},
 		{Name: "secrets", Value: int64(l.Secrets)},
+		{Name: "machines", Value: int64(l.Machines)},
+		{Name: "run_time", Value: l.RunTime.Milliseconds()},
+		{Name: "runs_at_once", Value: int64(l.RunsAtOnce)},
 		{Name: "sessions", Value: int64(l.Sessions)},
 		{Name: "session_bytes", Value: int64(l.SessionBytes)},
 		{Name: "session_keys", Value: int64(l.SessionKeys)},

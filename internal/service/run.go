@@ -133,7 +133,7 @@ func (s *Service) spec(who caller, c Caller, q Query, l vm.Limits) execution.Spe
 		owner = false // whoever may write a file of the site could read the secrets by it
 	}
 	spec := execution.Spec{
-		Request: q.Request, Input: q.Input, Trace: q.Trace, Session: who.Session, Owner: owner, Client: c.Addr, Started: s.o.Clock(), Limits: l, Uploads: q.uploads,
+		Request: q.Request, Input: q.Input, Trace: q.Trace, Session: who.Session, Owner: owner, NoMachines: !who.ActsForOwner(), Client: c.Addr, Started: s.o.Clock(), Limits: l, Uploads: q.uploads,
 	}
 	if q.Page != nil {
 		spec.Files = q.Page.Site.files

@@ -15,6 +15,7 @@ import (
 	"ql/internal/member"
 	"ql/internal/record"
 	"ql/internal/resource/files"
+	"ql/internal/resource/machines"
 	"ql/internal/resource/sessions"
 	"ql/internal/resource/shares"
 	"ql/internal/signin"
@@ -38,6 +39,7 @@ type Store struct {
 	Deliveries   webhook.Store
 	Files        files.Store
 	Shares       shares.Store
+	Machines     machines.Store
 	Sessions     sessions.Store
 	SignIns      signin.Store // to the dashboard
 	Usage        usage.Store

@@ -18,6 +18,7 @@ type Metrics struct {
 	latency  *prometheus.HistogramVec
 	runs     *prometheus.HistogramVec
 	fetches  *prometheus.HistogramVec
+	machines *prometheus.HistogramVec
 	panics   *prometheus.CounterVec
 	webhooks *prometheus.CounterVec
 	logins   *prometheus.CounterVec
@@ -39,6 +40,9 @@ func NewMetrics(version string) *Metrics {
 		fetches: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "ql_fetch_duration_seconds", Help: "How long calls of scripts to other servers took, by how they ended.", Buckets: durationBuckets,
 		}, []string{"outcome"}),
+		machines: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "ql_machine_duration_seconds", Help: "How long commands and copies of scripts on machines took, by the kind of the machine and how they ended.", Buckets: durationBuckets,
+		}, []string{"kind", "outcome"}),
 		panics: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ql_panics_total", Help: "Panics that were recovered, by the part of the service; the log has each with its stack.",
 		}, []string{"part"}),
@@ -54,6 +58,7 @@ func NewMetrics(version string) *Metrics {
 		m.runs.WithLabelValues(state)
 	}
 	m.fetches.WithLabelValues("ok")
+	m.machines.WithLabelValues("ssh", "ok")
 	for _, part := range []string{"http", "job", "jobs", "recorder", "upkeep", "webhook"} {
 		m.panics.WithLabelValues(part)
 	}
@@ -68,7 +73,7 @@ func NewMetrics(version string) *Metrics {
 	})
 	build.Set(1)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.requests, m.latency, m.runs, m.fetches, m.panics, m.webhooks, m.logins, build)
+		m.requests, m.latency, m.runs, m.fetches, m.machines, m.panics, m.webhooks, m.logins, build)
 	return m
 }
 
@@ -84,6 +89,12 @@ func (m *Metrics) ObserveRun(state string, took time.Duration) {
 // the code of an error.
 func (m *Metrics) ObserveFetch(how string, took time.Duration) {
 	m.fetches.WithLabelValues(how).Observe(took.Seconds())
+}
+
+// ObserveMachine counts a command or a copy of a script on a machine, by how it ended: ok, or the
+// code of an error.
+func (m *Metrics) ObserveMachine(kind, how string, took time.Duration) {
+	m.machines.WithLabelValues(kind, how).Observe(took.Seconds())
 }
 
 // CountPanic counts a panic in a part of the service, which was recovered.

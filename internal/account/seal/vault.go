@@ -25,6 +25,7 @@ const (
 	Secret   Kind = "secret"
 	Webhook  Kind = "webhook"
 	Snapshot Kind = "snapshot"
+	Machine  Kind = "machine" // the private key of one
 
 	keyCheck Kind = "check"
 )

@@ -94,6 +94,38 @@ func (c *Call) Done() {
 	}
 }
 
+// CheckMachine says whether an account may run a command on a machine: nil, or an *Exceeded where
+// its month of so long is used up; 0 is no bound.
+func (t *Tally) CheckMachine(ctx context.Context, a account.ID, most time.Duration) error {
+	if t == nil || most == 0 {
+		return nil
+	}
+	c, err := t.look(ctx, a)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if c.used.Machine >= most {
+		return &Exceeded{What: Machine, Most: most.Milliseconds(), Until: c.month.End()}
+	}
+	return nil
+}
+
+// CountMachine counts how long a command ran on a machine.
+func (t *Tally) CountMachine(ctx context.Context, a account.ID, ran time.Duration) error {
+	if t == nil {
+		return nil
+	}
+	now := t.clock()
+	t.mu.Lock()
+	if c := t.accounts[a]; c != nil && c.month == MonthOf(now) {
+		c.used.Machine += ran
+	}
+	t.mu.Unlock()
+	return t.store.Count(ctx, a, DayOf(now), Used{Machine: ran})
+}
+
 // look returns the count of an account's month, asking the store where that is
 // not known, or was asked long ago.
 func (t *Tally) look(ctx context.Context, a account.ID) (*count, error) {
@@ -129,7 +161,7 @@ func (t *Tally) look(ctx context.Context, a account.ID) (*count, error) {
 		t.accounts[a] = c
 	}
 	// What is counted here reaches the store a little later.
-	c.used.Calls, c.used.Running = max(c.used.Calls, used.Calls), max(c.used.Running, used.Running)
+	c.used.Calls, c.used.Running, c.used.Machine = max(c.used.Calls, used.Calls), max(c.used.Running, used.Running), max(c.used.Machine, used.Machine)
 	return c, nil
 }
 
@@ -203,7 +235,7 @@ func (t *Tally) Days(ctx context.Context, a account.ID) ([]UsedDay, error) {
 			sum.add(d.Used)
 		}
 	}
-	days[len(days)-1].add(Used{used.Calls - sum.Calls, used.Running - sum.Running, used.Egress - sum.Egress})
+	days[len(days)-1].add(Used{used.Calls - sum.Calls, used.Running - sum.Running, used.Egress - sum.Egress, used.Machine - sum.Machine})
 	carryBack(days)
 	return days, nil
 }
@@ -212,6 +244,7 @@ func (u *Used) add(more Used) {
 	u.Calls += more.Calls
 	u.Running += more.Running
 	u.Egress += more.Egress
+	u.Machine += more.Machine
 }
 
 // carryBack takes bytes that were given back from the days before on which they were reserved: none

@@ -1,5 +1,5 @@
 // Package usage counts what accounts use by the calendar month: calls, the time
-// that their scripts run, and the bytes that leave for them. It says when a
+// that their scripts run and their commands on machines, and the bytes that leave for them. It says when a
 // month is used up. How much a month may have is the plan's, and what is kept in
 // files and databases is counted where that is kept.
 package usage
@@ -70,6 +70,7 @@ type Used struct {
 	Calls   int64
 	Running time.Duration // to the microsecond
 	Egress  int64         // bytes
+	Machine time.Duration // that commands ran on machines, to the microsecond
 }
 
 // Store keeps what accounts use. Calls and running time are counted in it with
@@ -97,11 +98,12 @@ const (
 	Calls   = "calls"
 	Running = "running_time"
 	Egress  = "egress"
+	Machine = "machine_time"
 )
 
 // Exceeded is the error of a month that is used up.
 type Exceeded struct {
-	What  string // Calls, Running or Egress
+	What  string // Calls, Running, Egress or Machine
 	Most  int64  // calls, milliseconds or bytes
 	Until time.Time
 }
@@ -112,6 +114,8 @@ func (e *Exceeded) Error() string {
 	switch e.What {
 	case Running:
 		amount = fmt.Sprintf("the %s that its scripts may run", time.Duration(e.Most)*time.Millisecond)
+	case Machine:
+		amount = fmt.Sprintf("the %s that its commands may run on machines", time.Duration(e.Most)*time.Millisecond)
 	case Egress:
 		amount = fmt.Sprintf("the %d bytes that may leave for it", e.Most)
 	}

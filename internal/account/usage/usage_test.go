@@ -275,7 +275,7 @@ func TestDaysComeToTheMonth(t *testing.T) {
 		t.Fatalf("%d days, %v", len(days), err)
 	}
 	last := days[RetentionDays-2:]
-	if last[0] != (UsedDay{today - 1, Used{7, time.Second, 60}}) || last[1] != (UsedDay{today, Used{Calls: 3}}) || days[RetentionDays-41].Calls != 99 {
+	if last[0] != (UsedDay{today - 1, Used{7, time.Second, 60, 0}}) || last[1] != (UsedDay{today, Used{Calls: 3}}) || days[RetentionDays-41].Calls != 99 {
 		t.Errorf("%+v", last)
 	}
 	var none *Tally

@@ -20,6 +20,7 @@ func (s *Store) Aggregate() store.Store {
 		Deliveries:   s.Deliveries(),
 		Files:        s.Files(),
 		Shares:       s.Shares(),
+		Machines:     s.Machines(),
 		Sessions:     s.Sessions(),
 		SignIns:      s.SignIns(),
 		Usage:        s.Usage(),

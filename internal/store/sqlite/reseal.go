@@ -48,6 +48,10 @@ var sealedColumns = []sealedColumn{
 		update: "UPDATE webhook_secrets SET sealed = ?3 WHERE account = ?1 AND number = ?2", kind: "webhook", names: true,
 	},
 	{
+		rows:   "SELECT account, name, account, NULL, sealed FROM machines WHERE (account, name) > (?1, ?2) AND sealed IS NOT NULL ORDER BY account, name LIMIT ?3",
+		update: "UPDATE machines SET sealed = ?3 WHERE account = ?1 AND name = ?2", kind: "machine", names: true, text: true,
+	},
+	{
 		rows:   "SELECT seq, 0, account, id, task FROM jobs WHERE seq > ?1 AND ?2 = ?2 AND task IS NOT NULL ORDER BY seq LIMIT ?3",
 		update: "UPDATE jobs SET task = ?3 WHERE seq = ?1 AND ?2 = ?2", kind: "snapshot", part: "task",
 	},

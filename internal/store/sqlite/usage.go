@@ -20,24 +20,29 @@ func (s *Store) Usage() Usage { return Usage{s} }
 // Used implements usage.Store.
 func (u Usage) Used(ctx context.Context, a account.ID, m usage.Month) (used usage.Used, err error) {
 	err = u.store.read(ctx, func(t tx) error {
-		_, err := t.one("SELECT sum(calls), sum(running), sum(egress) FROM usage WHERE account = ? AND month = ?", func(r row) {
-			used = usage.Used{Calls: r.int(0), Running: time.Duration(r.int(1)) * time.Microsecond, Egress: r.int(2)}
+		_, err := t.one("SELECT sum(calls), sum(running), sum(egress), sum(machine) FROM usage WHERE account = ? AND month = ?", func(r row) {
+			used = readUsed(r, 0)
 		}, int64(a), int64(m))
 		return err
 	})
 	return used, err
 }
 
+// readUsed reads calls, running time, bytes and time on machines, from a column on.
+func readUsed(r row, at int) usage.Used {
+	return usage.Used{
+		Calls: r.int(at), Running: time.Duration(r.int(at+1)) * time.Microsecond, Egress: r.int(at + 2), Machine: time.Duration(r.int(at+3)) * time.Microsecond,
+	}
+}
+
 // Days implements usage.Store.
 func (u Usage) Days(ctx context.Context, a account.ID, from usage.Day) (list []usage.UsedDay, err error) {
 	err = u.store.read(ctx, func(t tx) error {
-		return t.each(`SELECT day, sum(calls), sum(running), sum(egress) FROM (
-				SELECT day, calls, running, egress FROM usage_days WHERE account = ?1 AND day >= ?2
-				UNION ALL SELECT day, day_calls, day_running, day_egress FROM usage WHERE account = ?1 AND day >= ?2
+		return t.each(`SELECT day, sum(calls), sum(running), sum(egress), sum(machine) FROM (
+				SELECT day, calls, running, egress, machine FROM usage_days WHERE account = ?1 AND day >= ?2
+				UNION ALL SELECT day, day_calls, day_running, day_egress, day_machine FROM usage WHERE account = ?1 AND day >= ?2
 			) GROUP BY day ORDER BY day`, func(r row) {
-			list = append(list, usage.UsedDay{Day: usage.Day(r.int(0)), Used: usage.Used{
-				Calls: r.int(1), Running: time.Duration(r.int(2)) * time.Microsecond, Egress: r.int(3),
-			}})
+			list = append(list, usage.UsedDay{Day: usage.Day(r.int(0)), Used: readUsed(r, 1)})
 		}, int64(a), int64(from))
 	})
 	return list, err
@@ -94,12 +99,13 @@ type cost struct {
 // useOn adds to what an account has used on a day, and keeps of it. What comes later than what another
 // day has counted counts on that one. The day before goes to a table of its own by a trigger.
 func (t tx) useOn(a account.ID, d usage.Day, c cost) error {
-	_, err := t.exec(`INSERT INTO usage (account, month, member, calls, running, egress, records, day, day_calls, day_running, day_egress)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?4, ?5, ?6)
+	_, err := t.exec(`INSERT INTO usage (account, month, member, calls, running, egress, records, day, day_calls, day_running, day_egress, machine, day_machine)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?4, ?5, ?6, ?9, ?9)
 		ON CONFLICT (account, month, member) DO UPDATE SET calls = calls + excluded.calls, running = running + excluded.running, egress = egress + excluded.egress, records = records + excluded.records,
+			machine = machine + excluded.machine, day_machine = iif(excluded.day > day, 0, day_machine) + excluded.machine,
 			day_calls = iif(excluded.day > day, 0, day_calls) + excluded.calls, day_running = iif(excluded.day > day, 0, day_running) + excluded.running,
 			day_egress = iif(excluded.day > day, 0, day_egress) + excluded.egress, day = max(day, excluded.day)`,
-		int64(a), int64(d.Month()), t.conn.member, c.Calls, c.Running.Microseconds(), c.Egress, c.records, int64(d))
+		int64(a), int64(d.Month()), t.conn.member, c.Calls, c.Running.Microseconds(), c.Egress, c.records, int64(d), c.Machine.Microseconds())
 	t.noteGrowth(a, c, err)
 	return err
 }

@@ -69,6 +69,7 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"published/race":            testPublishedRace,
 		"published/purge":           testPublishedPurge,
 		"secrets":                   testSecrets,
+		"machines":                  testMachines,
 		"webhook secrets":           testWebhookSecrets,
 		"webhook secrets/race":      testWebhookSecretRace,
 		"jobs/records":              testJobs,
@@ -197,6 +198,7 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"usage/jobs":                testUsage,
 		"usage/egress":              testEgress,
 		"usage/race for bytes":      testEgressRace,
+		"usage/machines":            testMachineTime,
 		"usage/days":                testUsageDays,
 		"ended contexts":            testEndedContexts,
 	} {
