@@ -92,8 +92,8 @@ func (s *servers) startSite(ctx context.Context, name string, o load.Options) er
 
 // The settings of php-fpm and nginx, which are those of their packages besides. All run as whoever
 // measures, as the service does. Each way has 8 children for itself. A connection that is kept holds
-// one of them: each of the two workers of nginx keeps 3, since with 4 there would be times at which all
-// are held by nobody, and others wait for them until they are told that the time is over.
+// one of them: each of the two workers of nginx keeps 3, since 4 could hold all of
+// them without a request, while others wait in vain: with 8, nginx answered 504.
 const (
 	fpmConf = `[global]
 error_log = {folder}/fpm.log
