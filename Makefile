@@ -42,7 +42,7 @@ test: ## run all tests, afresh
 	go test -count=1 ./...
 
 .PHONY: check
-check: check-fmt vet lint vuln race check-beside check-web check-clients check-acme check-fuzz ## everything that must hold besides the tests
+check: check-fmt vet lint vuln race check-beside check-web check-clients check-acme check-guests check-fuzz ## everything that must hold besides the tests
 
 # Tests named TestPromise… check what the documentation promises in numbers.
 # They run a small count in `make test`, and the promised one when QL_PROMISES=1
@@ -115,6 +115,14 @@ check-clients:
 check-acme:
 	go vet -tags acme ./internal/app
 	go test -tags acme -count=1 -run ACME ./internal/app
+
+# A program in C is built for WebAssembly by Debian's compiler, and run as a module.
+.PHONY: check-guests
+check-guests:
+	tools/need clang clang wasm-ld lld
+	[[ -e /usr/include/wasm32-wasi/stdio.h ]] || tools/need wasi-libc wasi-libc libclang-rt-wasm32 libclang-rt-14-dev-wasm32
+	go vet -tags guests ./internal/resource/machines/wasm
+	go test -tags guests -count=1 -run CProgram ./internal/resource/machines/wasm
 
 # The extension for Visual Studio Code. Its client of the protocol is bundled into it, so that it needs
 # no network once it is packed; npm is needed to build it, and for nothing else.

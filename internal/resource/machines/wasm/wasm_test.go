@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,8 @@ import (
 	"ql/internal/resource/machines"
 	"ql/internal/store/blob/dir"
 	"ql/internal/store/sqlite"
+	"ql/lang"
+	"ql/lang/vm"
 )
 
 // world is a runner with the files of one account.
@@ -154,5 +157,69 @@ func TestGoProgram(t *testing.T) {
 	}
 	if b, err := w.tree(w.accounts[0]).Read(t.Context(), "/data/sub/b.txt", 100); err != nil || string(b) != "changed!" {
 		t.Errorf("%q, %v", b, err)
+	}
+}
+
+// accountMachines are the machines of a script: one, called calc.
+type accountMachines struct {
+	*world
+	machine machines.WASM
+}
+
+func (a accountMachines) Run(ctx context.Context, name string, r engine.MachineRun) (engine.MachineResult, error) {
+	if name != "calc" {
+		return engine.MachineResult{}, errors.New("there is no such machine")
+	}
+	return a.runner.Run(ctx, a.use(a.machine), r)
+}
+
+func (a accountMachines) CopyTo(ctx context.Context, _, path string, from io.Reader) error {
+	return a.runner.CopyTo(ctx, a.use(a.machine), path, from)
+}
+
+func (a accountMachines) CopyFrom(ctx context.Context, _, path string, to io.Writer) error {
+	return a.runner.CopyFrom(ctx, a.use(a.machine), path, to)
+}
+
+// TestScript runs a script that uses a module: insertions are single arguments, whatever they hold,
+// files go to it and come back, and a mistake of the module can be caught.
+func TestScript(t *testing.T) {
+	guest, err := goGuest()
+	check(t, err)
+	w := newWorld(t)
+	w.put("/guest.wasm", guest)
+	w.put("/in.txt", []byte("copied"))
+	w.put("/broken.wasm", []byte("broken"))
+	run := func(m machines.WASM, script string) string {
+		t.Helper()
+		p, err := lang.Compile(script, lang.Options{})
+		check(t, err)
+		machine := vm.New(p, w.limits.SyncMachine(), vm.Input{})
+		r := engine.New(machine, engine.Options{Resources: engine.Resources{Files: w.tree(w.accounts[0]), Machines: accountMachines{w, m}}}, engine.State{})
+		out, err := r.Continue(t.Context())
+		if err != nil || out.Status != engine.Done {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		return string(machine.Output())
+	}
+	got := run(machines.WASM{Module: "/guest.wasm", Folder: "/data", Write: true}, `
+		SET ?hostile AS "a b'; $(c) \"d"
+		RUN "guest echo {?hostile} last" ON "calc" INPUT "in" SET ?out
+		SET ?lines AS SPLIT(?out.stdout, "\n")
+		EMIT LINE ?out.code, " ", ?lines[0], " ", ?lines[1], " ", LENGTH(?lines[2]) > 10
+		COPY "/in.txt" TO "x.txt" ON "calc"
+		RUN ["guest", "cat", "x.txt"] ON "calc" SET ?out
+		EMIT LINE ?out.stdout
+		COPY "x.txt" ON "calc" TO "/back.txt"
+		READ "/back.txt" SET ?back
+		EMIT LINE ?back
+		RUN "guest exit 3" ON "calc" SET ?out
+		EMIT LINE ?out.code, " ", ?out.stderr`)
+	if want := "0 guest|echo|a b'; $(c) \"d|last in true\ncopied\ncopied\n3 leaving\n\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	got = run(machines.WASM{Module: "/broken.wasm"}, `TRY RUN "m" ON "calc" CATCH ?err EMIT ?err.code END`)
+	if got != badModule {
+		t.Errorf("%q", got)
 	}
 }
