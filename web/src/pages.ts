@@ -74,13 +74,22 @@ function match(pattern: string[], parts: string[]): Record<string, string> | nul
   for (let i = 0; i < pattern.length; i++) {
     const p = pattern[i]!;
     if (p.startsWith('*')) {
-      params[p.slice(1)] = parts.slice(i).join('/');
+      params[p.slice(1)] = parts.slice(i).map(decode).join('/');
       return params;
     }
     const part = parts[i];
     if (part === undefined) return null;
-    if (p.startsWith(':')) params[p.slice(1)] = part;
+    if (p.startsWith(':')) params[p.slice(1)] = decode(part);
     else if (p !== part) return null;
   }
   return parts.length === pattern.length ? params : null;
+}
+
+/** A part of an address; as it is, where it is none. */
+export function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }

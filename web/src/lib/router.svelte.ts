@@ -5,7 +5,7 @@ import { findPage, type Page } from '../pages';
 export const base = '/app/';
 
 export interface Route {
-  /** Below /app/, without a slash at either end. */
+  /** Below /app/, without a slash at either end, encoded as in an address. */
   path: string;
   page: Page | null;
   params: Record<string, string>;
@@ -13,12 +13,20 @@ export interface Route {
 }
 
 function read(): Route {
-  const path = decodeURI(location.pathname).replace(/^\/app\/?/, '').replace(/\/$/, '');
+  const path = location.pathname.replace(/^\/app\/?/, '').replace(/\/$/, '');
   const found = findPage(path);
   return { path, page: found?.page ?? null, params: found?.params ?? {}, query: new URLSearchParams(location.search) };
 }
 
-export const route = $state<Route>(read());
+/** Where one is. The page stays the same object while the query changes, and so does what it shows. */
+class Current implements Route {
+  path = $state('');
+  page = $state.raw<Page | null>(null);
+  params = $state.raw<Record<string, string>>({});
+  query = $state.raw(new URLSearchParams());
+}
+
+export const route: Route = Object.assign(new Current(), read());
 
 function update(): void {
   Object.assign(route, read());

@@ -1,0 +1,91 @@
+//go:build !race
+
+package dashboard_test
+
+import (
+	"net/http"
+	"strings"
+)
+
+var _ = inBrowser("Jobs", func(v *visitor) {
+	v.run("-- Import of numbers\nEMIT 1\nREAD \"/not-there.csv\" SET ?x")
+	v.open("jobs?q=Import+of+numbers")
+	v.untilText("file_not_found")
+	v.look("jobs")
+	// A new one appears by itself.
+	v.run("-- Import of numbers, again\nEMIT 2")
+	v.untilText("Import of numbers, again")
+	v.click("Failed")
+	v.until(`!document.body.innerText.includes("Import of numbers, again") && location.search.includes("state=failed")`)
+	v.read(`history.back()`)
+	v.untilText("Import of numbers, again")
+	v.fill("Names that contain", "no such name")
+	v.untilText("No job fits")
+	v.look("jobs-none")
+	// Two are run again at once.
+	v.open("jobs?q=Import+of+numbers")
+	v.until(`document.querySelectorAll("tbody input[type=checkbox]").length === 2`)
+	v.read(`document.querySelectorAll("tbody input[type=checkbox]").forEach((e) => e.click())`)
+	v.click("Run again")
+	v.untilText("2 jobs started again")
+	v.until(`document.querySelectorAll("tbody tr").length === 4`)
+})
+
+var _ = inBrowser("Job", func(v *visitor) {
+	v.run("-- Reads what is not there\nEMIT \"before\"\nSET ?n AS 1\nREAD \"/not-there.csv\" SET ?x")
+	v.open("jobs?q=Reads+what")
+	v.click("Reads what is not there")
+	v.untilText(`there is no file "/not-there.csv"`)
+	v.until(`document.querySelector("li.failed").dataset.line === "4"`)
+	v.look("job")
+	// A step marks its line, and a line its steps.
+	v.read(`[...document.querySelectorAll("[data-step]")].find((e) => e.innerText.includes("EMIT")).click()`)
+	v.until(`document.querySelector("li.marked").dataset.line === "2" && location.search.includes("line=2")`)
+	v.read(`document.querySelector("[aria-label='Line 3']").click()`)
+	v.until(`document.querySelector("[data-step].marked").innerText.includes("SET")`)
+	v.click("Cost")
+	v.untilText("Fuel")
+	v.click("Run again")
+	v.untilText("repeats job")
+})
+
+var _ = inBrowser("LongTrace", func(v *visitor) {
+	v.run("-- Many steps\nFOR ?i FROM 1 TO 700 DO\nSET ?x AS ?i\nEND")
+	v.open("jobs?q=Many+steps")
+	v.click("Many steps")
+	v.until(`document.querySelector("[data-step]")`)
+	// Of a long trace the rows that can be seen are there.
+	v.until(`document.querySelectorAll("[data-step]").length < 200 && document.querySelector(".steps").offsetHeight > 5000`)
+	v.read(`window.scrollTo(0, document.querySelector(".steps").offsetTop + 8000)`)
+	v.until(`[...document.querySelectorAll("[data-step]")].some((e) => Number(e.dataset.step) > 280)`)
+})
+
+var _ = inBrowser("Inbox", func(v *visitor) {
+	v.run("-- The survey\nGATHER \"How was your stay?\" FIELDS name TEXT REQUIRED, stars INTEGER MIN 1 MAX 5 REQUIRED, kind CHOICE [\"short\", \"long\"], more LONG TEXT TO \"guests\" SET ?f\nEMIT ?f.name")
+	v.run("-- The payment\nCONFIRM \"Pay 120 to the printer?\" TO \"guests\"")
+	v.open("inbox?to=guests")
+	v.until(`document.querySelectorAll("[aria-label=Questions] a").length === 2`)
+	v.read(`[...document.querySelectorAll("[aria-label=Questions] a")].find((e) => e.innerText.includes("How was your stay?")).click()`)
+	v.until(`document.querySelector("form[aria-label=Question] input[name=name]")`)
+	v.look("inbox")
+	// What does not fit is said beside its field, which has the focus.
+	v.fill("name", "Ada")
+	v.fill("stars", "9")
+	v.click("Send")
+	v.until(`document.activeElement.name === "stars" && document.querySelector("form .field .error")`)
+	v.fill("stars", "5")
+	v.click("Send")
+	v.untilText("“How was your stay?” is answered, receipt")
+	// What somebody else answers goes by itself.
+	v.until(`document.querySelector("form[aria-label=Question] h2").innerText === "Pay 120 to the printer?"`)
+	var jobs struct {
+		Questions []struct {
+			Title      string
+			ConfirmURL string `json:"confirm_url"`
+		}
+	}
+	v.call(http.MethodGet, "/v1/questions?to=guests", nil, &jobs)
+	v.call(http.MethodPost, strings.TrimPrefix(jobs.Questions[0].ConfirmURL, v.service.URL()), map[string]any{"approved": true}, nil)
+	v.untilText("Nothing is asked of guests")
+	v.look("inbox-empty")
+})
