@@ -26,7 +26,6 @@ const (
 	opTableGet     = 0x25
 	opTableSet     = 0x26
 	opLoadFirst    = 0x28
-	opStoreFirst   = 0x36
 	opStoreLast    = 0x3e
 	opMemorySize   = 0x3f
 	opMemoryGrow   = 0x40

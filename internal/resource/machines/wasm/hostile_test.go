@@ -76,9 +76,9 @@ func hostileModules() []hostile {
 	add("shared memory", badModule, 0, (&guest{memory: op(3, 1, 2)}).main(0).bytes())
 	g = (&guest{}).main(0)
 	add("two memories", badModule, 0, join(magic, section(sectionType, g.types), section(sectionFunction, g.funcs), raw(sectionMemory, op(2, 0, 1, 0, 1)), section(sectionExport, g.exports), section(sectionCode, g.code)))
-	all2 := i32(64 << 16)
-	add("memory filled for ever", "time", 0, withMemory(64).main(0, loop(i32(0), i32(7), all2, op(prefixBulk, bulkMemoryFill, 0))).bytes())
-	add("memory copied for ever", "time", 0, withMemory(64).main(0, loop(i32(0), i32(0), all2, op(prefixBulk, bulkMemoryCopy, 0, 0))).bytes())
+	everything := i32(64 << 16)
+	add("memory filled for ever", "time", 0, withMemory(64).main(0, loop(i32(0), i32(7), everything, op(prefixBulk, bulkMemoryFill, 0))).bytes())
+	add("memory copied for ever", "time", 0, withMemory(64).main(0, loop(i32(0), i32(0), everything, op(prefixBulk, bulkMemoryCopy, 0, 0))).bytes())
 	add("memory filled beyond its end", "", faultCode, withMemory(1).main(0, i32(0), i32(7), i32(-1), op(prefixBulk, bulkMemoryFill, 0)).bytes())
 	g = withMemory(1)
 	g.addData(65530, "beyond the end")
@@ -189,8 +189,8 @@ func hostileModules() []hostile {
 		g.imports = [][]byte{join(text(module), text(hookNames[0]), op(0), num(plain(g)))}
 		add("imports of "+module, badModule, 0, g.main(0).bytes())
 	}
-	for i, import_ := range [][]byte{op(1, typeFunc, 0, 1), op(2, 0, 1), op(3, typeI32, 0)} {
-		g = &guest{imports: [][]byte{join(text(wasiModule), text("x"), import_)}}
+	for i, entry := range [][]byte{op(1, typeFunc, 0, 1), op(2, 0, 1), op(3, typeI32, 0)} {
+		g = &guest{imports: [][]byte{join(text(wasiModule), text("x"), entry)}}
 		add(fmt.Sprintf("imports what is no function %d", i), badModule, 0, g.main(0).bytes())
 	}
 	// Its own hooks.

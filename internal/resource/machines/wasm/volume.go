@@ -22,7 +22,6 @@ type errno uint32
 const (
 	success      errno = 0
 	eACCES       errno = 2
-	eAGAIN       errno = 6
 	eBADF        errno = 8
 	eDQUOT       errno = 19
 	eEXIST       errno = 20
@@ -305,14 +304,14 @@ func (v *volume) open(ctx context.Context, at string, m openMode) (*node, errno)
 	n.opens++
 	if m.truncate {
 		if e := v.truncate(ctx, n, 0); e != success {
-			return nil, errors2(e, v.close(ctx, n))
+			return nil, firstOf(e, v.close(ctx, n))
 		}
 	}
 	return n, success
 }
 
-// errors2 returns the first of two that is one.
-func errors2(first, second errno) errno {
+// firstOf returns the first of two that is one.
+func firstOf(first, second errno) errno {
 	if first != success {
 		return first
 	}
@@ -654,7 +653,7 @@ func (v *volume) rename(ctx context.Context, from, to string) errno {
 		return e
 	}
 	if into, e := v.stat(ctx, parent(to)); e != success || !into.folder {
-		return errors2(e, eNOTDIR)
+		return firstOf(e, eNOTDIR)
 	}
 	if old.folder && e == success {
 		if e := v.remove(ctx, to, true); e != success {

@@ -208,7 +208,7 @@ func (p *process) putSizes(texts []string, count, bytes uint64) errno {
 	for _, text := range texts {
 		size += len(text) + 1
 	}
-	return errors2(p.put32(count, uint32(len(texts))), p.put32(bytes, uint32(size)))
+	return firstOf(p.put32(count, uint32(len(texts))), p.put32(bytes, uint32(size)))
 }
 
 func argsGet(_ context.Context, p *process, a []uint64) errno { return p.putTexts(p.args, a[0], a[1]) }

@@ -271,7 +271,7 @@ func prestat(_ context.Context, p *process, a []uint64) errno {
 	if d, e := p.descriptor(a[0]); e != success || d.node != p.top {
 		return eBADF
 	}
-	return errors2(p.put32(a[1], 0), p.put32(a[1]+4, uint32(len(topName))))
+	return firstOf(p.put32(a[1], 0), p.put32(a[1]+4, uint32(len(topName))))
 }
 
 func prestatName(_ context.Context, p *process, a []uint64) errno {
@@ -343,7 +343,7 @@ func fdRead(ctx context.Context, p *process, a []uint64) errno {
 		d.at += int64(n)
 		return n, e
 	})
-	return errors2(e, p.put32If(e, a[3], n))
+	return firstOf(e, p.put32If(e, a[3], n))
 }
 
 // put32If writes a number where there was no error.

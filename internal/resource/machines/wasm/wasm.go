@@ -122,12 +122,14 @@ func (r *Runner) Test(ctx context.Context, u machines.Use) error {
 		return err
 	}
 	r.cache.release(m)
-	if folder := u.Machine.WASM.Folder; folder != "" && folder != "/" {
-		for _, err := range u.Files.List(ctx, folder, "") {
-			return err
-		}
+	if folder := u.Machine.WASM.Folder; folder != "" {
+		// The first entry tells whether there is such a folder.
+		u.Files.List(ctx, folder, "")(func(_ engine.FileInfo, first error) bool {
+			err = first
+			return false
+		})
 	}
-	return nil
+	return err
 }
 
 // CopyTo implements machines.Runner: what a machine with a folder has of files is in that.
