@@ -28,6 +28,7 @@ import (
 	"ql/internal/record"
 	"ql/internal/resource"
 	"ql/internal/resource/files"
+	machines "ql/internal/resource/machines/owned"
 	"ql/internal/resource/sessions"
 	"ql/internal/resource/shares"
 	"ql/internal/resource/shares/owned"
@@ -182,8 +183,9 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	service := service.New(service.Options{
 		Auth: authenticator, Dashboard: authenticator, Accounts: p.store.Accounts, Audit: p.store.Audit, Keys: p.accounts, Owners: p.accounts, SignIns: p.signIns, SignUps: p.accounts, OpenSignUp: a.settings.SignUp == config.SignUpOpen, SignsInDevelopers: a.settings.Dev && !a.settings.DevPublic, Domains: p.accounts, CheckDomain: p.proofs.Check, SiteDomains: p.accounts, CheckRecord: p.proofs.CheckRecord, Scripts: p.accounts, Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
 		Host: host, Records: p.recorder, History: p.store.Jobs, Jobs: p.worker, Pages: p.accounts.Sealer(), NewID: p.store.NewID, URLs: a.urls(), Limits: a.settings.Limits, Plans: a.settings.PlanNames(),
-		Shares: owned.Links{Admin: shares.Admin{Store: p.store.Shares, Clock: time.Now}, Of: p.resources.Links},
-		Usage:  p.tally, StorageUsed: p.resources.StoredBytes, RecordsUsed: p.store.Jobs.RecordBytes,
+		Machines: machines.Machines{Registry: p.resources.Machines(), Reach: p.resources.TestMachine},
+		Shares:   owned.Links{Admin: shares.Admin{Store: p.store.Shares, Clock: time.Now}, Of: p.resources.Links},
+		Usage:    p.tally, StorageUsed: p.resources.StoredBytes, RecordsUsed: p.store.Jobs.RecordBytes,
 		Listeners: admit.NewTransferLimiter(admit.TransferOptions{Max: mostListeners, Reason: admit.TooManyListeners, Unlimited: a.settings.Dev}),
 		Databases: a.openDatabases, Changes: p.store.Changes,
 		Webhooks: service.Webhooks{History: p.store.Deliveries, Wake: func() { p.webhooks.Wake() }},
@@ -287,7 +289,7 @@ func (a *App) openResources(ctx context.Context) error {
 	}))
 	p.shares = resource.NewShares(p.store.Shares, trees, cmp.Or(a.settings.FileURL, a.url), time.Now)
 	fetcher := resource.NewFetcher(resource.FetcherOptions{Policy: a.egress(), Plans: a.settings.Plans, Dev: a.settings.Dev, Done: p.metrics.ObserveFetch})
-	machines, err := resource.NewMachines(ctx, resource.MachineOptions{Store: p.store.Machines, Sealer: p.accounts.Sealer(), Policy: a.egress(), Ledger: p.ledger, Guard: p.guard, Done: p.metrics.ObserveMachine})
+	reached, err := resource.NewMachines(ctx, resource.MachineOptions{Store: p.store.Machines, Sealer: p.accounts.Sealer(), Policy: a.egress(), Ledger: p.ledger, Guard: p.guard, Done: p.metrics.ObserveMachine})
 	if err != nil {
 		return err
 	}
@@ -297,7 +299,7 @@ func (a *App) openResources(ctx context.Context) error {
 	p.resources = resource.New(resource.Options{
 		Mount:  p.mount,
 		Folder: filepath.Join(a.settings.Data, sqlite.AccountFolder), Usage: p.store.Files, Trees: trees, Reclaims: true,
-		Dev: a.settings.Dev, Accounts: p.accounts, Shares: p.shares, Sessions: sessions.New(p.store.Sessions, sessions.Options{}), Fetcher: fetcher, Machines: machines, Tally: p.tally,
+		Dev: a.settings.Dev, Accounts: p.accounts, Shares: p.shares, Sessions: sessions.New(p.store.Sessions, sessions.Options{}), Fetcher: fetcher, Machines: reached, Tally: p.tally,
 	})
 	a.closes("databases", func(context.Context) error { return p.resources.Close() })
 	a.closes("fetches", func(context.Context) error { fetcher.Close(); return nil })

@@ -89,6 +89,7 @@ var layers = []layer{
 	{pkg: "internal/resource/sessions", imports: []string{"internal/account", "internal/engine", "internal/keyedlock", "lang/value"}, others: []string{"modernc.org/sqlite"}},
 	{pkg: "internal/resource/shares/owned", imports: []string{"internal/account", "internal/engine", "internal/resource/shares", "internal/wire"}},
 	{pkg: "internal/resource/machines", imports: []string{"internal/account", "internal/account/names", "internal/engine", "internal/fault", "internal/hostname", "internal/redacted", "lang/value"}, others: []string{"golang.org/x/crypto/ssh"}},
+	{pkg: "internal/resource/machines/owned", imports: []string{"internal/account", "internal/resource/machines", "internal/wire", "lang/value"}},
 	{pkg: "internal/resource/machines/sshtest", others: []string{"golang.org/x/crypto/ssh"}},
 	{pkg: "internal/resource/machines/ssh", imports: []string{"internal/account", "internal/engine", "internal/guard", "internal/network", "internal/resource/machines", "lang/value"}, others: []string{"github.com/pkg/sftp", "golang.org/x/crypto/ssh"}},
 	{pkg: "internal/resource/machines/wasm", imports: []string{"internal/account", "internal/admit", "internal/engine", "internal/resource/machines", "lang/value"}, others: []string{"github.com/tetratelabs/wazero"}},
@@ -174,8 +175,8 @@ var layers = []layer{
 	{
 		pkg: "internal/operator",
 		imports: []string{
-			"internal/account", "internal/account/seal", "internal/account/usage", "internal/audit", "internal/backup", "internal/config", "internal/fault", "internal/job", "internal/replay", "internal/resource", "internal/resource/databases",
-			"internal/resource/files", "internal/resource/shares", "internal/store", "internal/store/blob/dir", "internal/store/sqlite", "internal/webhook",
+			"internal/account", "internal/account/seal", "internal/account/usage", "internal/audit", "internal/backup", "internal/config", "internal/fault", "internal/job", "internal/network", "internal/replay", "internal/resource", "internal/resource/databases",
+			"internal/resource/files", "internal/resource/machines/owned", "internal/resource/shares", "internal/store", "internal/store/blob/dir", "internal/store/sqlite", "internal/webhook", "internal/wire",
 		},
 	},
 	{pkg: "internal/telemetry", others: []string{"github.com/prometheus/client_golang", "go.opentelemetry.io/otel"}},
@@ -191,7 +192,7 @@ var layers = []layer{
 		pkg: "internal/app",
 		imports: []string{
 			"internal/account", "internal/account/seal", "internal/account/usage", "internal/admit", "internal/app/tree", "internal/auth", "internal/backup", "internal/config", "internal/domainproof", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/hostname", "internal/job", "internal/listen",
-			"internal/network", "internal/observe", "internal/password", "internal/platform", "internal/record", "internal/resource", "internal/resource/*", "internal/resource/databases/owned", "internal/resource/files/deployed", "internal/resource/shares/owned", "internal/server", "internal/server/*", "internal/service", "internal/signin",
+			"internal/network", "internal/observe", "internal/password", "internal/platform", "internal/record", "internal/resource", "internal/resource/*", "internal/resource/databases/owned", "internal/resource/files/deployed", "internal/resource/machines/owned", "internal/resource/shares/owned", "internal/server", "internal/server/*", "internal/service", "internal/signin",
 			"internal/store", "internal/store/blob/dir", "internal/store/sqlite", "internal/telemetry", "internal/tlscert", "internal/upkeep", "internal/webhook", "internal/wire", "internal/worker",
 			"lang", "lang/value",
 		},

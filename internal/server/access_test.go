@@ -248,6 +248,11 @@ func TestAccessMatrix(t *testing.T) {
 		"GET /v1/secrets":                            owner,
 		"PUT /v1/secrets/{name}":                     guarded(creating),
 		"DELETE /v1/secrets/{name}":                  guarded(creating),
+		"GET /v1/machines":                           owner,
+		"GET /v1/machines/{name}":                    owner,
+		"PUT /v1/machines/{name}":                    guarded(creating),
+		"DELETE /v1/machines/{name}":                 guarded(creating),
+		"POST /v1/machines/{name}/test":              guarded(creating),
 
 		"GET /v1/keys":           owner,
 		"POST /v1/keys":          guarded(creating),
@@ -387,6 +392,12 @@ func TestAccessMatrix(t *testing.T) {
 					for _, m := range []member{ada, bob, carl} {
 						check(t, w.accounts.SetSecret(t.Context(), m.name, accessKey, "x"))
 					}
+				}
+				if strings.HasPrefix(route.Path, "/v1/machines/") {
+					for _, m := range []member{ada, bob, carl} {
+						w.addMachine(m.name)
+					}
+					w.addMachine(account.Development)
 				}
 				if strings.HasPrefix(route.Path, "/v1/scripts/") {
 					w.publishFor("ada", "bob", "carl", account.Development)
@@ -596,6 +607,7 @@ var accountBodies = map[string]string{
 	"PATCH /v1/account":           `{"require_auth_on_jobs":false}`,
 	"POST /v1/account/password":   `{"password":` + quote(goodPassword) + `}`,
 	"PUT /v1/secrets/{name}":      `{"value":"x"}`,
+	"PUT /v1/machines/{name}":     `{"kind":"wasm","module":"/calc.wasm"}`,
 	"POST /v1/domains":            `{"domain":"claimed.example.com"}`,
 	"POST /v1/sites/main/domains": `{"domain":"claimed.example.com"}`,
 	"PUT /v1/sites/main":          `{"files":{}}`,

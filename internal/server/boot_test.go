@@ -140,6 +140,7 @@ func boot(t testing.TB, change ...settings) *world {
 		Accounts:    accounts,
 		Keys:        w.accounts,
 		Owners:      w.accounts,
+		Machines:    ownedMachines(store, w.accounts),
 		Domains:     w.accounts,
 		CheckDomain: func(context.Context, string, string, string) (bool, error) { return false, nil },
 		SiteDomains: w.accounts,

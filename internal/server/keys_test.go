@@ -95,6 +95,11 @@ func TestScopes(t *testing.T) {
 		"GET /v1/secrets":                            manage,
 		"PUT /v1/secrets/{name}":                     never(403),
 		"DELETE /v1/secrets/{name}":                  never(403),
+		"GET /v1/machines":                           manage,
+		"GET /v1/machines/{name}":                    manage,
+		"PUT /v1/machines/{name}":                    never(403),
+		"DELETE /v1/machines/{name}":                 never(403),
+		"POST /v1/machines/{name}/test":              never(403),
 		"POST /v1/keys":                              never(403),
 		"DELETE /v1/keys/{name}":                     never(403),
 
@@ -188,6 +193,8 @@ func TestScopes(t *testing.T) {
 				w.send("PUT", "/v1/files/a/b.txt", "", "x", "Authorization", basic(ada.name, ada.password))
 			case strings.HasPrefix(route.Path, "/v1/scripts/"):
 				w.publishFor("ada")
+			case strings.HasPrefix(route.Path, "/v1/machines/"):
+				w.addMachine("ada")
 			case strings.HasPrefix(route.Path, "/v1/databases/"):
 				w.makeDatabases(ada)
 			case strings.HasPrefix(route.Path, "/v1/sites/"):

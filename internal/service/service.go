@@ -101,8 +101,10 @@ type Options struct {
 	SignUps    SignUps
 	OpenSignUp bool
 	// Owners do what owners may do to their accounts.
-	Owners  Owners
-	Domains Domains
+	Owners Owners
+	// Machines are the machines of accounts.
+	Machines OwnedMachines
+	Domains  Domains
 	// CheckDomain reports whether a value is in a TXT record or a file of a domain.
 	CheckDomain func(ctx context.Context, record, url, value string) (bool, error)
 

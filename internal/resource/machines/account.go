@@ -228,5 +228,15 @@ func (m *Machines) Test(ctx context.Context, machine string) error {
 	})
 }
 
+// Reach is Test for whoever has nobody's runs beside it, such as a command.
+func (r *Registry) Reach(ctx context.Context, a account.Account, l account.Limits, files engine.Files, machine string) error {
+	return r.For(a, l, files, &Usage{}, nil).Test(ctx, machine)
+}
+
+// ReachAlone is Reach of a machine that needs none of the account's files.
+func (r *Registry) ReachAlone(ctx context.Context, a account.Account, l account.Limits, machine string) error {
+	return r.Reach(ctx, a, l, nil, machine)
+}
+
 // testTime is how long a test may take.
 const testTime = 20 * time.Second

@@ -150,7 +150,7 @@ func (r *Registry) parseAddress(m *Machine, address string) error {
 	h, p, err := hostname.ParseHostPort(host)
 	if err != nil {
 		h, err = hostname.Parse(host)
-	} else {
+	} else if p != 0 {
 		port = p
 	}
 	if err != nil {
