@@ -26,6 +26,7 @@ const (
 	opTableGet     = 0x25
 	opTableSet     = 0x26
 	opLoadFirst    = 0x28
+	opStoreFirst   = 0x36
 	opStoreLast    = 0x3e
 	opMemorySize   = 0x3f
 	opMemoryGrow   = 0x40
@@ -90,6 +91,8 @@ type body struct {
 	weight  int64    // bytes of machine code
 	wide    bool     // it has values of 128 bits
 	blocks  int      // of the compiler's, between branches
+	height  int      // of the stack of values, or more
+	highest int
 }
 
 // label is a block that is open.
@@ -98,6 +101,9 @@ type label struct {
 	cost int // where its cost is to be put; -1 for a block, whose cost is that of what it is in
 	ops  int64
 	args int
+	// How high the stack of values is where the block begins, without its parameters, and how many
+	// results it leaves there.
+	base, results int
 }
 
 // The width of numbers that are put in later.
@@ -126,7 +132,7 @@ func (w *rewriter) addFunction(v *vector, i int, s *reader) {
 	*b = body{out: b.out[:0], labels: b.labels[:0], set: b.set[:0], calls: b.calls[:0]}
 	w.readLocals(&in, w.types[w.functions[i]].params)
 	b.row = (b.locals + 63) / 64
-	w.open(opCall, 0)
+	w.open(opCall, signature{})
 	for len(b.labels) > 0 {
 		w.instruction(&in)
 	}
@@ -160,13 +166,13 @@ func (w *rewriter) frame() int64 {
 // of the worst functions. It grows with the square of blocks, and with what may be alive in each.
 func (b *body) work() int64 {
 	blocks := int64(b.blocks)
-	return 10*blocks*blocks + 2_000*blocks*int64(b.locals) + 1_000*b.values
+	return 10*blocks*blocks + 2_000*blocks*int64(b.locals+b.highest) + 1_000*b.values
 }
 
 // compileBytes is how much compiling the function takes.
 func (w *rewriter) compileBytes() int64 {
 	b := &w.body
-	return 1<<20 + 600*(int64(b.locals)+b.values+b.phis) + 3000*int64(b.blocks) + b.weight
+	return 1<<20 + 1200*(int64(b.locals)+b.values+b.phis) + int64(b.blocks)*(3000+32*int64(b.locals+b.highest)) + b.weight
 }
 
 func (w *rewriter) readLocals(in *reader, params int) {
@@ -192,9 +198,9 @@ func (w *rewriter) readLocals(in *reader, params int) {
 }
 
 // open begins a block. A loop, and the function itself, pay for what is in them each time.
-func (w *rewriter) open(op byte, args int) {
+func (w *rewriter) open(op byte, t signature) {
 	b := &w.body
-	l := label{op: op, cost: -1, args: args}
+	l := label{op: op, cost: -1, args: t.params + t.results, base: max(0, b.height-t.params), results: t.results}
 	if op == opLoop || op == opCall {
 		l.cost = w.payHere(op == opCall)
 	}
@@ -232,12 +238,21 @@ func (w *rewriter) close() {
 	}
 	b.set = b.set[:last*b.row]
 	b.labels = b.labels[:last]
+	b.height = l.base
+	b.move(l.results)
 	switch {
 	case l.cost >= 0:
 		putPadded(b.out[l.cost:], min(l.ops+1, 1<<26), costWidth)
 	case last > 0:
 		b.labels[last-1].ops += l.ops
 	}
+}
+
+// move notes how the stack of values changes. Code behind a branch that is always taken may take
+// more than there is.
+func (b *body) move(by int) {
+	b.height = max(0, b.height+by)
+	b.highest = max(b.highest, b.height)
 }
 
 // payHere writes what pays for a piece of code, and returns where its cost is to be put. Where a
@@ -328,13 +343,19 @@ func (w *rewriter) instruction(in *reader) {
 	switch {
 	case op == opBlock || op == opLoop || op == opIf:
 		b.out = append(b.out, op)
-		args := w.blockType(in)
+		t := w.blockType(in)
 		b.weight += 16
-		w.open(op, args)
+		if op == opIf {
+			b.move(-1)
+		}
+		w.open(op, t)
 	case op == opElse:
 		if b.labels[len(b.labels)-1].op != opIf {
 			refuse("a function of it has an else without an if")
 		}
+		l := b.labels[len(b.labels)-1]
+		b.height = l.base
+		b.move(l.args - l.results)
 		b.out = append(b.out, op)
 		b.weight += 8
 	case op == opEnd:
@@ -344,17 +365,24 @@ func (w *rewriter) instruction(in *reader) {
 		b.out = appendU32(append(b.out, op), in.index(len(b.labels), "block"))
 		b.weight += 16
 		b.blocks++
+		if op == opBrIf {
+			b.move(-1)
+		}
 	case op == opBrTable:
 		w.branchTable(in)
 	case op == opCall || op == opCallIndirect:
 		w.call(op, in)
 	case op <= 0x01 || op == opReturn || op == opDrop:
 		b.out = append(b.out, op)
-		if op == 0x00 || op == opReturn {
+		switch op {
+		case opDrop:
+			b.move(-1)
+		case 0x00, opReturn:
 			b.weight += 48
 		}
 	case op == opSelect || op == opRefIsNull || op >= opPlainFirst && op <= opPlainLast:
 		b.out = append(b.out, op)
+		b.move(plainMove(op))
 		b.values++
 		b.weight += plainWeight(op)
 	case op == opSelectTyped:
@@ -362,6 +390,7 @@ func (w *rewriter) instruction(in *reader) {
 			refuse("a function of it selects more than one value at once, which is not supported")
 		}
 		b.out = append(b.out, op, 1, in.valueType())
+		b.move(-2)
 		b.values++
 		b.weight += 32
 	case op >= opLocalGet && op <= opTableSet:
@@ -369,11 +398,17 @@ func (w *rewriter) instruction(in *reader) {
 	case op >= opLoadFirst && op <= opStoreLast:
 		b.out = append(b.out, op)
 		w.memoryArgument(in)
+		if op >= opStoreFirst {
+			b.move(-2)
+		}
 		b.values += 2
 		b.weight += 64 // the check of its bounds is most of it
 	case op == opMemorySize || op == opMemoryGrow:
 		in.zero()
 		b.out = append(b.out, op, 0)
+		if op == opMemorySize {
+			b.move(1)
+		}
 		b.values += 2
 		b.weight += 96
 	case op == opI32Const || op == opI64Const:
@@ -382,6 +417,7 @@ func (w *rewriter) instruction(in *reader) {
 			size = 64
 		}
 		b.out = appendSigned(append(b.out, op), in.signed(size))
+		b.move(1)
 		b.values++
 		b.weight += 16
 	case op == opF32Const || op == opF64Const:
@@ -390,14 +426,17 @@ func (w *rewriter) instruction(in *reader) {
 			size = 8
 		}
 		b.out = append(append(b.out, op), in.take(size)...)
+		b.move(1)
 		b.values++
 		b.weight += 20
 	case op == opRefNull:
 		b.out = append(b.out, op, in.refType())
+		b.move(1)
 		b.values++
 		b.weight += 16
 	case op == opRefFunc:
 		b.out = appendU32(append(b.out, op), w.function(in))
+		b.move(1)
 		b.values++
 		b.weight += 96
 	case op == prefixBulk:
@@ -407,6 +446,18 @@ func (w *rewriter) instruction(in *reader) {
 	default:
 		refuse("a function of it has the instruction %#x, which is not supported", op)
 	}
+}
+
+// plainMove is how the stack of values changes by a plain instruction: those of two operands leave
+// one value less.
+func plainMove(op byte) int {
+	switch {
+	case op == opSelect:
+		return -2
+	case op >= 0x46 && op <= 0x4f, op >= 0x51 && op <= 0x66, op >= 0x6a && op <= 0x78, op >= 0x7c && op <= 0x8a, op >= 0x92 && op <= 0x98, op >= 0xa0 && op <= 0xa6:
+		return -1
+	}
+	return 0
 }
 
 // plainWeight is how many bytes of machine code an instruction makes at most.
@@ -422,9 +473,8 @@ func plainWeight(op byte) int64 {
 	return 32
 }
 
-// blockType reads the type of a block, and returns how many values come out of it, or go around
-// with it.
-func (w *rewriter) blockType(in *reader) int {
+// blockType reads the type of a block: how many values go into it, and come out.
+func (w *rewriter) blockType(in *reader) signature {
 	b := &w.body
 	n := in.signed(33)
 	b.out = appendSigned(b.out, n)
@@ -435,13 +485,13 @@ func (w *rewriter) blockType(in *reader) int {
 		}
 		t := w.types[n]
 		b.values += int64(t.params + t.results)
-		return t.params + t.results
+		return t
 	case byte(n&0x7f) == typeEmpty:
-		return 0
+		return signature{}
 	case byte(n&0x7f) == typeV128:
 		b.wide = true
 	}
-	return 1
+	return signature{results: 1}
 }
 
 func (w *rewriter) branchTable(in *reader) {
@@ -451,6 +501,7 @@ func (w *rewriter) branchTable(in *reader) {
 	for range n + 1 {
 		b.out = appendU32(b.out, in.index(len(b.labels), "block"))
 	}
+	b.move(-1)
 	b.weight += 64 + 24*int64(n)
 	b.blocks += n + 1
 	b.labels[len(b.labels)-1].ops += int64(n) / 16
@@ -464,6 +515,7 @@ func (w *rewriter) call(op byte, in *reader) {
 		if int(index) < w.imports {
 			// What is imported does not call back.
 			b.out = appendU32(append(b.out, op), index)
+			b.move(1) // at most; its arguments are few
 			b.values += 32
 			b.weight += 160
 			return
@@ -477,9 +529,12 @@ func (w *rewriter) call(op byte, in *reader) {
 		table := in.index(w.tables, "table")
 		w.moveStack(opI64Sub)
 		b.out = appendU32(appendU32(append(b.out, op), kind), table)
+		b.move(-1)
 		b.values += 4
 		b.weight += 256
 	}
+	b.move(-t.params)
+	b.move(t.results)
 	w.moveStack(opI64Add)
 	// Arguments and results have places of their own, where they do not fit registers.
 	b.values += 2 * int64(t.params+t.results)
@@ -493,16 +548,26 @@ func (w *rewriter) variable(op byte, in *reader) {
 	case opLocalGet, opLocalSet, opLocalTee:
 		index := in.index(b.locals, "local")
 		b.out = appendU32(b.out, index)
+		switch op {
+		case opLocalGet:
+			b.move(1)
+		case opLocalSet:
+			b.move(-1)
+		}
 		if op != opLocalGet {
 			b.set[(len(b.labels)-1)*b.row+int(index/64)] |= 1 << (index % 64)
 		}
 		b.weight += 6
 	case opGlobalGet, opGlobalSet:
 		b.out = appendU32(b.out, in.index(w.globals, "global"))
+		b.move(map[byte]int{opGlobalGet: 1, opGlobalSet: -1}[op])
 		b.values++
 		b.weight += 20
 	default:
 		b.out = appendU32(b.out, in.index(w.tables, "table"))
+		if op == opTableSet {
+			b.move(-2)
+		}
 		b.values += 4
 		b.weight += 96
 	}
@@ -524,6 +589,14 @@ func (w *rewriter) bulk(in *reader) {
 	b.out = appendU32(append(b.out, prefixBulk), op)
 	b.values += 8
 	b.weight += 448
+	switch op {
+	case bulkMemoryInit, bulkMemoryCopy, bulkMemoryFill, bulkTableInit, bulkTableCopy, bulkTableFill:
+		b.move(-3)
+	case bulkTableGrow:
+		b.move(-1)
+	case bulkTableSize:
+		b.move(1)
+	}
 	switch {
 	case op <= bulkTruncLast:
 		b.weight -= 448 - 160
@@ -563,6 +636,7 @@ func (w *rewriter) vector(in *reader) {
 	b.wide = true
 	b.values += 4
 	b.weight += 128
+	b.move(vectorMove(op))
 	switch {
 	case op <= vectorMemoryLast || op > vectorLaneMemLast && op <= vectorZeroLast:
 		w.memoryArgument(in)
@@ -576,4 +650,28 @@ func (w *rewriter) vector(in *reader) {
 	case op > vectorLast:
 		refuse("a function of it has the instruction 0xfd %d, which is not supported", op)
 	}
+}
+
+// vectorPairs are the instructions, as ranges, that leave one value less: of two operands, shifts,
+// and those that put something into a lane.
+var vectorPairs = [...][2]uint32{
+	{13, 14}, {23, 23}, {26, 26}, {28, 28}, {30, 30}, {32, 32}, {34, 76}, {78, 81}, {84, 87}, {101, 102}, {107, 115}, {118, 121}, {123, 123}, {130, 130}, {133, 134}, {139, 147},
+	{149, 153}, {155, 159}, {171, 174}, {177, 177}, {181, 186}, {188, 191}, {203, 206}, {209, 209}, {213, 223}, {228, 235}, {240, 247},
+}
+
+// vectorMove is how the stack of values changes by an instruction behind prefixVector.
+func vectorMove(op uint32) int {
+	const store, choose = 11, 82
+	switch {
+	case op == vectorConst:
+		return 1
+	case op == store || op == choose || op >= vectorLaneMemFirst+4 && op <= vectorLaneMemLast:
+		return -2
+	}
+	for _, r := range vectorPairs {
+		if op >= r[0] && op <= r[1] {
+			return -1
+		}
+	}
+	return 0
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -145,6 +146,14 @@ func TestCompiledEstimate(t *testing.T) {
 			continue
 		}
 		sound++
+		// Where the shape is sound, it says how many operands the instruction has.
+		if number, shape, found := strings.Cut(strings.TrimPrefix(name, "vector "), "/"); found {
+			o, err := strconv.ParseUint(number, 10, 32)
+			check(t, err)
+			if want := map[string]int{"0": -1, "1": 0, "2": 0, "3": -1}[shape]; vectorMove(uint32(o)) != want {
+				t.Errorf("%s moves the stack by %d, and by %d is counted", name, want, vectorMove(uint32(o)))
+			}
+		}
 		// What does not grow with the code is left aside.
 		if counted := p.compiled - 64<<10; size > counted {
 			t.Errorf("%s: %d bytes of machine code, and %d were counted", name, size, counted)

@@ -227,6 +227,7 @@ func hostileModules() []hostile {
 		sets = join(sets, op(opMemorySize, 0, opLocalSet), num(i))
 	}
 	add("too many paths with too many locals", badModule, 0, withMemory(1).main(5000, bytes.Repeat(op(opBlock, typeEmpty), 1000), sets, bytes.Repeat(op(opEnd), 1000)).bytes())
+	add("5,000 values across 5,000 branches", badModule, 0, withMemory(1).main(1, bytes.Repeat(op(opMemorySize, 0), 5000), bytes.Repeat(op(opLocalGet, 0, opIf, typeEmpty, opEnd), 5000), bytes.Repeat(op(opDrop), 5000)).bytes())
 	add("unsound code", badModule, 0, (&guest{}).main(0, op(0x6a)).bytes())
 	add("an unknown instruction", badModule, 0, (&guest{}).main(0, op(0xff)).bytes())
 	add("a tail call", badModule, 0, (&guest{}).main(0, op(0x12, 0)).bytes())
