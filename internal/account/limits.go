@@ -60,6 +60,12 @@ var limitFields = func() map[string]int {
 	return fields
 }()
 
+// IsLimit tells whether there is a limit of a name.
+func IsLimit(name string) bool {
+	_, ok := limitFields[name]
+	return ok
+}
+
 // LimitNames returns the names of all limits, in their order.
 func LimitNames() []string {
 	names := make([]string, len(limitFields))

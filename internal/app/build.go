@@ -51,6 +51,7 @@ import (
 	"ql/internal/tlscert"
 	"ql/internal/upkeep"
 	"ql/internal/webhook"
+	"ql/internal/wire"
 	"ql/internal/worker"
 	"ql/lang"
 )
@@ -181,7 +182,8 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	p.proofs = domainproof.New(a.egress(), network.Options{})
 	a.closes("proofs of domains", func(context.Context) error { p.proofs.Close(); return nil })
 	service := service.New(service.Options{
-		Auth: authenticator, Dashboard: authenticator, Accounts: p.store.Accounts, Audit: p.store.Audit, Keys: p.accounts, Owners: p.accounts, SignIns: p.signIns, SignUps: p.accounts, OpenSignUp: a.settings.SignUp == config.SignUpOpen, SignsInDevelopers: a.settings.Dev && !a.settings.DevPublic, Domains: p.accounts, CheckDomain: p.proofs.Check, SiteDomains: p.accounts, CheckRecord: p.proofs.CheckRecord, Scripts: p.accounts, Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
+		Auth: authenticator, Dashboard: authenticator, Accounts: p.store.Accounts, Audit: p.store.Audit, Keys: p.accounts, Owners: p.accounts, SignIns: p.signIns, SignUps: p.accounts, Administration: p.accounts, AdminsInvite: a.settings.SignUp != config.SignUpClosed,
+		Node: wire.Node{Version: a.o.Version, URL: a.url, SignUp: string(a.settings.SignUp), Dev: a.settings.Dev, StartedAt: a.began}, OpenSignUp: a.settings.SignUp == config.SignUpOpen, SignsInDevelopers: a.settings.Dev && !a.settings.DevPublic, Domains: p.accounts, CheckDomain: p.proofs.Check, SiteDomains: p.accounts, CheckRecord: p.proofs.CheckRecord, Scripts: p.accounts, Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
 		Host: host, Records: p.recorder, History: p.store.Jobs, Jobs: p.worker, Pages: p.accounts.Sealer(), NewID: p.store.NewID, URLs: a.urls(), Limits: a.settings.Limits, Plans: a.settings.PlanNames(),
 		Machines: machines.Machines{Registry: p.resources.Machines(), Reach: p.resources.TestMachine},
 		Shares:   owned.Links{Admin: shares.Admin{Store: p.store.Shares, Clock: time.Now}, Of: p.resources.Links},

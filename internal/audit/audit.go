@@ -61,6 +61,9 @@ const (
 	WebhookSecretShown   Act = "webhook_secret_shown"
 	WebhookSecretRotated Act = "webhook_secret_rotated"
 
+	Invited     Act = "invited"      // to make an account
+	ResetLinked Act = "reset_linked" // a link was made that sets a new password
+
 	PlanChanged  Act = "plan_changed"
 	LimitChanged Act = "limit_changed"
 

@@ -137,6 +137,8 @@ func TestAccessMatrix(t *testing.T) {
 		}
 		return table
 	}
+	unseen := everybody(always(404))
+	unseen["none"], unseen["wrong"], unseen["kind"] = always(401), always(401), always(401)
 	// In the order of pages: none, listed, bob's, unlisted, null, own.
 	want := map[string]map[string][]int{
 		"POST /v1/query": {
@@ -303,6 +305,14 @@ func TestAccessMatrix(t *testing.T) {
 		"POST /v1/accounts":       everybody(ownAlone(400)),
 		"POST /v1/resets":         everybody(ownAlone(422)),
 		"POST /v1/resets/{token}": everybody(ownAlone(404)),
+
+		// None of them is an administrator.
+		"GET /v1/admin/accounts":               guarded(unseen),
+		"POST /v1/admin/accounts":              guarded(unseen),
+		"PATCH /v1/admin/accounts/{name}":      guarded(unseen),
+		"POST /v1/admin/accounts/{name}/reset": guarded(unseen),
+		"GET /v1/admin/plans":                  guarded(unseen),
+		"GET /v1/admin/node":                   guarded(unseen),
 
 		// Credentials make no difference to a link.
 		"GET /files/{token}": {
@@ -595,23 +605,25 @@ func (unchanging) RotateKey(context.Context, string) (account.Account, account.K
 
 // accountBodies are the bodies of routes that need one.
 var accountBodies = map[string]string{
-	"POST /v1/session/confirm":    `{"password":"x"}`,
-	"POST /v1/accounts":           `{"username":"new","password":"x"}`,
-	"POST /v1/resets":             `{"username":"ada"}`,
-	"POST /v1/resets/{token}":     `{"password":"x"}`,
-	"PUT /v1/scripts/{name}":      `{"text":"EMIT 1"}`,
-	"POST /v1/check":              `{"text":"EMIT 1"}`,
-	"POST /v1/complete":           `{"text":"EMIT 1","line":1,"column":1}`,
-	"POST /v1/hover":              `{"text":"EMIT 1","line":1,"column":1}`,
-	"POST /v1/format":             `{"text":"EMIT 1"}`,
-	"PATCH /v1/account":           `{"require_auth_on_jobs":false}`,
-	"POST /v1/account/password":   `{"password":` + quote(goodPassword) + `}`,
-	"PUT /v1/secrets/{name}":      `{"value":"x"}`,
-	"PUT /v1/machines/{name}":     `{"kind":"wasm","module":"/calc.wasm"}`,
-	"POST /v1/domains":            `{"domain":"claimed.example.com"}`,
-	"POST /v1/sites/main/domains": `{"domain":"claimed.example.com"}`,
-	"PUT /v1/sites/main":          `{"files":{}}`,
-	"POST /v1/sites/main/plan":    `{"files":{}}`,
+	"POST /v1/admin/accounts":         `{}`,
+	"PATCH /v1/admin/accounts/{name}": `{"plan":"free"}`,
+	"POST /v1/session/confirm":        `{"password":"x"}`,
+	"POST /v1/accounts":               `{"username":"new","password":"x"}`,
+	"POST /v1/resets":                 `{"username":"ada"}`,
+	"POST /v1/resets/{token}":         `{"password":"x"}`,
+	"PUT /v1/scripts/{name}":          `{"text":"EMIT 1"}`,
+	"POST /v1/check":                  `{"text":"EMIT 1"}`,
+	"POST /v1/complete":               `{"text":"EMIT 1","line":1,"column":1}`,
+	"POST /v1/hover":                  `{"text":"EMIT 1","line":1,"column":1}`,
+	"POST /v1/format":                 `{"text":"EMIT 1"}`,
+	"PATCH /v1/account":               `{"require_auth_on_jobs":false}`,
+	"POST /v1/account/password":       `{"password":` + quote(goodPassword) + `}`,
+	"PUT /v1/secrets/{name}":          `{"value":"x"}`,
+	"PUT /v1/machines/{name}":         `{"kind":"wasm","module":"/calc.wasm"}`,
+	"POST /v1/domains":                `{"domain":"claimed.example.com"}`,
+	"POST /v1/sites/main/domains":     `{"domain":"claimed.example.com"}`,
+	"PUT /v1/sites/main":              `{"files":{}}`,
+	"POST /v1/sites/main/plan":        `{"files":{}}`,
 }
 
 // callAs calls a route in the way that it takes credentials.

@@ -47,6 +47,7 @@ import (
 	"ql/internal/signin"
 	"ql/internal/store/blob/dir"
 	"ql/internal/store/sqlite"
+	"ql/internal/wire"
 	"ql/internal/worker"
 	"ql/lang"
 )
@@ -136,24 +137,27 @@ func boot(t testing.TB, change ...settings) *world {
 		return tail{bytes.NewReader(c.Tail)}
 	}})
 	o := service.Options{
-		Auth:        w.auth,
-		Accounts:    accounts,
-		Keys:        w.accounts,
-		Owners:      w.accounts,
-		Machines:    ownedMachines(store, w.accounts),
-		Domains:     w.accounts,
-		CheckDomain: func(context.Context, string, string, string) (bool, error) { return false, nil },
-		SiteDomains: w.accounts,
-		CheckRecord: func(context.Context, string, string) (bool, error) { return false, nil },
-		Audit:       store.Audit(),
-		Scripts:     w.accounts,
-		Dashboard:   w.auth,
-		SignIns:     signIns,
-		SignUps:     w.accounts,
-		Clock:       w.clock,
-		Limiter:     admit.NewLimiter(admit.LimiterOptions{}),
-		Limits:      account.Plan.Limits,
-		Gate:        admit.NewGate(admit.GateOptions{Slots: 4}),
+		Auth:           w.auth,
+		Accounts:       accounts,
+		Keys:           w.accounts,
+		Owners:         w.accounts,
+		Machines:       ownedMachines(store, w.accounts),
+		Domains:        w.accounts,
+		CheckDomain:    func(context.Context, string, string, string) (bool, error) { return false, nil },
+		SiteDomains:    w.accounts,
+		CheckRecord:    func(context.Context, string, string) (bool, error) { return false, nil },
+		Audit:          store.Audit(),
+		Scripts:        w.accounts,
+		Dashboard:      w.auth,
+		SignIns:        signIns,
+		SignUps:        w.accounts,
+		Administration: w.accounts,
+		AdminsInvite:   true,
+		Node:           wire.Node{Version: "test", URL: "http://ql.example", SignUp: "invite", StartedAt: time.Now()},
+		Clock:          w.clock,
+		Limiter:        admit.NewLimiter(admit.LimiterOptions{}),
+		Limits:         account.Plan.Limits,
+		Gate:           admit.NewGate(admit.GateOptions{Slots: 4}),
 		Host: &execution.Host{
 			Programs: lang.NewCache(1 << 20), Clock: time.Now, Log: log,
 			Token: w.accounts.Sealer().Token, Forms: "http://ql.example/form/", Confirms: "http://api.ql.example/v1/confirm/",

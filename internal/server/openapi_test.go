@@ -125,6 +125,10 @@ func described(path string) string {
 		_, what, _ := strings.Cut(id, "/")
 		return strings.TrimSuffix("/v1/webhooks/{id}/"+what, "/")
 	}
+	if name, ok := strings.CutPrefix(path, "/v1/admin/accounts/"); ok {
+		_, what, _ := strings.Cut(name, "/")
+		return strings.TrimSuffix("/v1/admin/accounts/{name}/"+what, "/")
+	}
 	if strings.HasPrefix(path, "/v1/resets/") {
 		return "/v1/resets/{token}"
 	}

@@ -369,6 +369,9 @@ func TestGuardedActs(t *testing.T) {
 	}
 	for _, route := range w.handler.Routes() {
 		name := route.Method + " " + route.Path
+		if strings.HasPrefix(route.Path, "/v1/admin/") { // see TestAdministrators
+			continue
+		}
 		isGuarded := route.Accepts.Has(principal.ByToken) && !route.Accepts.Has(principal.ByNamedKey)
 		if isGuarded != rows[name] {
 			t.Errorf("%s asks for the password: %t, and has a row: %t", name, isGuarded, rows[name])

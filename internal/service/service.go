@@ -84,6 +84,13 @@ type URLs struct {
 // Form is where the page of a prompt is, before its token.
 func (u URLs) Form() string { return u.Base + "/form/" }
 
+// Welcome is where somebody makes an account, and Reset where they set a password, before the token
+// of a link.
+func (u URLs) Welcome() string { return u.Base + "/app/welcome/" }
+
+// Reset is where somebody sets a new password, before the token of a link.
+func (u URLs) Reset() string { return u.Base + "/app/reset/" }
+
 // Confirm is where a prompt is answered, before its job's id.
 func (u URLs) Confirm() string { return u.API + "/v1/confirm/" }
 
@@ -100,6 +107,11 @@ type Options struct {
 	// SignUps make accounts; OpenSignUp lets anybody have one, who needs no invitation.
 	SignUps    SignUps
 	OpenSignUp bool
+	// Administration is what administrators do; AdminsInvite lets them invite people. Node is what
+	// they are shown of this process.
+	Administration Administration
+	AdminsInvite   bool
+	Node           wire.Node
 	// Owners do what owners may do to their accounts.
 	Owners Owners
 	// Machines are the machines of accounts.

@@ -1,0 +1,109 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/audit"
+)
+
+// adminActs are all that administrators do.
+var adminActs = []struct{ method, path, body string }{
+	{"GET", "/v1/admin/accounts", ""},
+	{"POST", "/v1/admin/accounts", `{}`},
+	{"PATCH", "/v1/admin/accounts/bob", `{"plan":"free"}`},
+	{"POST", "/v1/admin/accounts/bob/reset", ""},
+	{"GET", "/v1/admin/plans", ""},
+	{"GET", "/v1/admin/node", ""},
+}
+
+// TestAdministrators: administrators who have entered the password do it, and to all others there is
+// nothing.
+func TestAdministrators(t *testing.T) {
+	w := boot(t, unlimitedCalls)
+	ada, bob := w.member("ada", account.Standard), w.member("bob", account.Standard)
+	check(t, w.accounts.SetFlag(t.Context(), "ada", "admin", true))
+	send := func(i int, headers []string) response {
+		kind := ""
+		if adminActs[i].body != "" {
+			kind = jsonType
+		}
+		return w.send(adminActs[i].method, adminActs[i].path, kind, adminActs[i].body, headers...)
+	}
+	browser, others := w.signIn(ada), w.signIn(bob)
+	w.ahead.Add(int64(16 * time.Minute)) // the password counts no more
+	for what, test := range map[string]struct {
+		headers []string
+		status  int
+		code    string
+	}{
+		"basic":           {[]string{"Authorization", basic(ada.name, ada.password)}, 200, ""},
+		"token":           {page(w.token(browser)), 403, "confirm_required"},
+		"key":             {bearer(w.key(ada, "all", "run", "manage")), 403, "confirm_required"},
+		"API key":         {[]string{"Authorization", basic(ada.name, ada.key)}, 401, "bad_credentials"},
+		"nobody":          {nil, 401, "bad_credentials"},
+		"another":         {[]string{"Authorization", basic(bob.name, bob.password)}, 404, "not_found"},
+		"another's token": {page(w.token(others)), 404, "not_found"},
+		"another's key":   {bearer(w.key(bob, "all", "run", "manage")), 404, "not_found"},
+	} {
+		for i, act := range adminActs {
+			r := send(i, test.headers)
+			if r.status != test.status || test.code != "" && r.read(t).Error.Code != test.code {
+				t.Errorf("%s %s by %s: %d %s", act.method, act.path, what, r.status, r.body)
+			}
+		}
+	}
+	if r := w.send("POST", "/v1/session/confirm", jsonType, `{"password":`+quote(ada.password)+`}`, browser...); r.status != 204 {
+		t.Fatalf("%d %s", r.status, r.body)
+	}
+	admin := page(w.token(browser))
+	for i, act := range adminActs {
+		if r := send(i, admin); r.status != 200 {
+			t.Errorf("%s %s: %d %s", act.method, act.path, r.status, r.body)
+		}
+	}
+
+	r := w.send("GET", "/v1/admin/accounts?limit=1", "", "", admin...)
+	if !strings.Contains(r.body, `"username":"ada"`) || !strings.Contains(r.body, `"next":"ada"`) {
+		t.Errorf("%s", r.body)
+	}
+	if r := w.send("GET", "/v1/admin/accounts?after=ada", "", "", admin...); !strings.Contains(r.body, `"username":"bob"`) || strings.Contains(r.body, `"username":"ada"`) || strings.Contains(r.body, "argon2") {
+		t.Errorf("%s", r.body)
+	}
+	change := func(name, body string) response {
+		return w.send("PATCH", "/v1/admin/accounts/"+name, jsonType, body, admin...)
+	}
+	if r := change("bob", `{"plan":"standard","limits":{"rate":"9"},"disabled":true}`); r.status != 200 || !strings.Contains(r.body, `"limits":{"rate":"9"}`) || !strings.Contains(r.body, `"disabled":true`) {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	w.send("GET", "/v1/session", "", "", others...).wantError(t, 401, "bad_credentials")
+	if r := change("bob", `{"limits":{"rate":null},"disabled":false}`); r.status != 200 || !strings.Contains(r.body, `"limits":{}`) {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	for body, name := range map[string]string{`{"plan":"golden"}`: "bob", `{"limits":{"speed":"1"}}`: "bob", `{"limits":{"rate":1}}`: "bob", `{}`: "bob", `{"admin":true}`: "bob", `{"disabled":true}`: "ada"} {
+		change(name, body).wantError(t, 400, "invalid_request")
+	}
+	change("nobody", `{"plan":"free"}`).wantError(t, 404, "not_found")
+	w.send("POST", "/v1/admin/accounts/nobody/reset", "", "", admin...).wantError(t, 404, "not_found")
+	if r := w.send("POST", "/v1/admin/accounts", jsonType, `{"email":"eve@example.com"}`, admin...); !strings.Contains(r.body, `"url":"http://ql.example/app/welcome/`) {
+		t.Errorf("%s", r.body)
+	}
+	// Both logs have it, with who did it.
+	for _, id := range []account.ID{bob.ID, audit.Operator} {
+		entries, err := w.store.Audit().Entries(t.Context(), id, 0, 100)
+		check(t, err)
+		acts := ""
+		for _, e := range entries {
+			if e.By == audit.ByOperator && e.Key == "ada" {
+				acts += string(e.Act) + " "
+			}
+		}
+		for _, act := range []audit.Act{audit.PlanChanged, audit.LimitChanged, audit.AccountChanged, audit.ResetLinked} {
+			if !strings.Contains(acts, string(act)) {
+				t.Errorf("the log of %d has %q and no %s", id, acts, act)
+			}
+		}
+	}
+}
