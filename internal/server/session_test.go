@@ -355,6 +355,9 @@ var guardedActs = []struct {
 	{"POST /v1/sites/main/domains/{domain}/prove", "/v1/sites/main/domains/other.example.com/prove", "", 404},
 	{"PUT /v1/secrets/{name}", "/v1/secrets/token", `{"value":"x"}`, 201},
 	{"DELETE /v1/secrets/{name}", "/v1/secrets/token", "", 204},
+	{"PUT /v1/machines/{name}", "/v1/machines/calc", `{"kind":"wasm","module":"/calc.wasm"}`, 201},
+	{"POST /v1/machines/{name}/test", "/v1/machines/none/test", "", 404},
+	{"DELETE /v1/machines/{name}", "/v1/machines/calc", "", 204},
 	{"POST /v1/account/password", "/v1/account/password", `{"password":` + quote(goodPassword) + `}`, 204},
 	{"DELETE /v1/account", "/v1/account", "", 204},
 }
