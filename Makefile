@@ -153,7 +153,7 @@ check-web: web
 		echo "the dashboard was not built of its sources: commit what make web writes"; git status --short internal/server/dashboard/assets; exit 1; }
 
 .PHONY: grammar
-grammar: ## write the grammar for highlighting, of the parser's words
+grammar: ## write the grammar for highlighting, of the parser's words (then make web)
 	go run ./editors grammar
 
 .PHONY: bench-lang

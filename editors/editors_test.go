@@ -27,6 +27,17 @@ func TestGrammarIsThatOfTheWords(t *testing.T) {
 	}
 }
 
+// TestWordsOfTheDashboard: its editor colours the words that the parser knows.
+func TestWordsOfTheDashboard(t *testing.T) {
+	got, err := os.ReadFile("../" + wordsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != string(words()) {
+		t.Errorf("%s is not of the parser's words: run `make grammar web`", wordsFile)
+	}
+}
+
 // TestEveryWordIsColoured checks that a word is in a rule of the grammar, whichever list of the
 // parser it is in.
 func TestEveryWordIsColoured(t *testing.T) {

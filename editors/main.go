@@ -11,6 +11,7 @@ import (
 
 const (
 	grammarFile = "editors/vscode/syntaxes/ql.tmLanguage.json"
+	wordsFile   = "web/src/editor/words.json"
 	extension   = "editors/vscode"
 	packedFile  = "bin/ql.vsix"
 )
@@ -29,8 +30,10 @@ func run(args []string) error {
 	var made bytes.Buffer
 	switch args[0] {
 	case "grammar":
-		made.Write(grammar())
-		return os.WriteFile(grammarFile, made.Bytes(), 0o644)
+		if err := os.WriteFile(wordsFile, words(), 0o644); err != nil {
+			return err
+		}
+		return os.WriteFile(grammarFile, grammar(), 0o644)
 	case "vsix":
 		if err := pack(&made, os.DirFS(extension)); err != nil {
 			return err

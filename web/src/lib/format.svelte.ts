@@ -45,6 +45,7 @@ export function relative(at: string | number | Date): string {
 /** < 1 ms (of whole ones), 0.4 ms, 120 ms, 3.2 s, 4 min 5 s. */
 export function duration(ms: number): string {
   if (ms === 0) return '< 1 ms';
+  if (ms < 0.01) return '< 0.01 ms';
   if (ms < 1) return (Math.round(ms * 100) / 100).toString() + ' ms';
   if (ms < 1000) return (ms < 10 ? Math.round(ms * 10) / 10 : Math.round(ms)) + ' ms';
   if (ms < 60_000) return Math.round(ms / 100) / 10 + ' s';

@@ -1,1 +1,0 @@
-import{J as e,ct as t,st as n,t as r}from"./router.svelte-Hxeg0znz.js";function i(i,a){t(a,!0),e(()=>r(`settings/account`,{replace:!0})),n()}export{i as default};

@@ -1,0 +1,263 @@
+// The editor itself: CodeMirror, with the service behind its mistakes, completions and hovers.
+import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, type CompletionContext, type CompletionResult } from '@codemirror/autocomplete';
+import { defaultKeymap, history, historyKeymap, indentWithTab, toggleComment } from '@codemirror/commands';
+import { bracketMatching, indentOnInput, indentUnit } from '@codemirror/language';
+import { linter, lintGutter, lintKeymap, nextDiagnostic, type Diagnostic } from '@codemirror/lint';
+import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search';
+import { EditorState, StateEffect, StateField } from '@codemirror/state';
+import { Decoration, drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, highlightSpecialChars, hoverTooltip, keymap, lineNumbers, type DecorationSet } from '@codemirror/view';
+import { post } from '../lib/api';
+import { service } from '../lib/session.svelte';
+import { colours, ql } from './language';
+import { offset, placeAt, range, type Span } from './place';
+
+export interface NamedEffects {
+  names: string[];
+  any: boolean;
+}
+export interface Effects {
+  databases: NamedEffects;
+  reads: NamedEffects;
+  writes: NamedEffects;
+  hosts: NamedEffects;
+  machines: NamedEffects;
+  secrets: NamedEffects;
+  people: boolean;
+  waits: boolean;
+  sessions: boolean;
+  shares: boolean;
+}
+interface Mistake extends Span {
+  severity: 'error' | 'warning';
+  code: string;
+  message: string;
+  fixes: { title: string; edits: (Span & { text: string })[] }[];
+}
+interface Completion extends Span {
+  label: string;
+  kind: string;
+  detail: string | null;
+  doc: string | null;
+  insert: string;
+}
+
+export interface Options {
+  parent: HTMLElement;
+  text: string;
+  onChange: (text: string) => void;
+  onLine: (line: number) => void;
+  onChecked: (errors: number, effects: Effects) => void;
+  onUnchecked: (e: Error) => void;
+  run: () => void;
+  save: () => void;
+  format: () => void;
+}
+
+const setMarked = StateEffect.define<number | null>();
+const marked = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update(set, tr) {
+    set = set.map(tr.changes);
+    for (const e of tr.effects) {
+      if (!e.is(setMarked)) continue;
+      set = e.value === null || e.value > tr.state.doc.lines ? Decoration.none : Decoration.set(Decoration.line({ class: 'cm-marked' }).range(tr.state.doc.line(e.value).from));
+    }
+    return set;
+  },
+  provide: (f) => EditorView.decorations.from(f),
+});
+
+function element(tag: string, className: string, text: string): HTMLElement {
+  const e = document.createElement(tag);
+  e.className = className;
+  e.textContent = text;
+  return e;
+}
+
+/** The little Markdown of hovers: blocks of code, and paragraphs. */
+function markdown(text: string): HTMLElement {
+  const all = element('div', 'cm-words', '');
+  text.split(/```\w*\n?/).forEach((part, i) => {
+    const trimmed = part.trim();
+    if (trimmed === '') return;
+    if (i % 2 === 1) all.append(element('pre', '', trimmed));
+    else for (const p of trimmed.split(/\n\n+/)) all.append(element('p', '', p.replace(/[`*]/g, '')));
+  });
+  return all;
+}
+
+const icons: Record<string, string> = { keyword: 'keyword', function: 'function', variable: 'variable', global: 'constant', field: 'property', table: 'class', column: 'property', database: 'namespace', file: 'text', program: 'interface' };
+
+async function complete(c: CompletionContext): Promise<CompletionResult | null> {
+  const word = c.matchBefore(/[?!]?[\p{L}\p{M}\p{N}_]*/u);
+  const before = c.state.sliceDoc(Math.max(0, c.pos - 1), c.pos);
+  if (!c.explicit && (!word || word.from === word.to) && !/[?!./"]/.test(before)) return null;
+  const doc = c.state.doc;
+  const control = new AbortController();
+  c.addEventListener('abort', () => control.abort());
+  let answer: { completions: Completion[] };
+  try {
+    answer = await post('/v1/complete', { text: doc.toString(), ...placeAt(doc, c.pos) }, { signal: control.signal });
+  } catch {
+    return null;
+  }
+  if (c.aborted || answer.completions.length === 0) return null;
+  const at = range(doc, answer.completions[0]!);
+  return {
+    from: at.from,
+    to: at.to,
+    options: answer.completions.map((o, i) => ({
+      label: o.label,
+      apply: o.insert,
+      type: icons[o.kind] ?? 'text',
+      detail: o.detail ?? undefined,
+      info: o.doc ? () => markdown(o.doc!) : undefined,
+      boost: -Math.min(i, 98),
+    })),
+    validFor: /^[?!]?[\p{L}\p{M}\p{N}_]*$/u,
+  };
+}
+
+const hover = hoverTooltip(
+  async (view, pos) => {
+    const doc = view.state.doc;
+    try {
+      const { hover: h } = await post<{ hover: (Span & { markdown: string }) | null }>('/v1/hover', { text: doc.toString(), ...placeAt(doc, pos) });
+      if (!h || view.state.doc !== doc) return null;
+      const at = range(doc, h);
+      return { pos: at.from, end: at.to, above: true, create: () => ({ dom: markdown(h.markdown) }) };
+    } catch {
+      return null;
+    }
+  },
+  { hoverTime: 350 },
+);
+
+/** Mistakes as the text is written. An answer about a text that has changed meanwhile is dropped. */
+function checks(o: Options) {
+  return linter(
+    async (view): Promise<Diagnostic[]> => {
+      const doc = view.state.doc;
+      try {
+        const answer = await post<{ mistakes: Mistake[]; effects: Effects }>('/v1/check', { text: doc.toString() });
+        if (view.state.doc !== doc) return [];
+        o.onChecked(answer.mistakes.filter((m) => m.severity === 'error').length, answer.effects);
+        return answer.mistakes.map((m) => {
+          const at = range(doc, m);
+          return {
+            from: at.from,
+            to: Math.min(doc.length, Math.max(at.to, at.from + 1)),
+            severity: m.severity,
+            message: m.message,
+            actions: m.fixes.slice(0, 3).map((f) => ({
+              name: f.title,
+              apply: (v) => v.dispatch({ changes: f.edits.map((e) => ({ ...range(v.state.doc, e), insert: e.text })) }),
+            })),
+          };
+        });
+      } catch (e) {
+        o.onUnchecked(e as Error);
+        return [];
+      }
+    },
+    { delay: 150 },
+  );
+}
+
+export class Code {
+  view: EditorView;
+
+  constructor(o: Options) {
+    let line = 0;
+    this.view = new EditorView({
+      parent: o.parent,
+      state: EditorState.create({
+        doc: o.text,
+        extensions: [
+          EditorView.cspNonce.of(service.nonce),
+          lineNumbers(),
+          lintGutter(),
+          highlightActiveLineGutter(),
+          highlightSpecialChars(),
+          history(),
+          drawSelection(),
+          indentUnit.of('  '),
+          EditorState.tabSize.of(2),
+          indentOnInput(),
+          bracketMatching(),
+          closeBrackets(),
+          autocompletion({ override: [complete], activateOnTypingDelay: 50 }),
+          highlightActiveLine(),
+          highlightSelectionMatches(),
+          search({ top: true }),
+          ql,
+          colours,
+          marked,
+          hover,
+          checks(o),
+          EditorView.lineWrapping,
+          EditorView.contentAttributes.of({ 'aria-label': 'Script. Tab indents; Escape, then Tab leaves.' }),
+          EditorView.updateListener.of((u) => {
+            if (u.docChanged) o.onChange(u.state.doc.toString());
+            const now = u.state.doc.lineAt(u.state.selection.main.head).number;
+            if (now !== line) {
+              line = now;
+              o.onLine(now);
+            }
+          }),
+          keymap.of([
+            { key: 'Mod-Enter', run: () => (o.run(), true) },
+            { key: 'Mod-s', run: () => (o.save(), true) },
+            { key: 'Shift-Alt-f', run: () => (o.format(), true) },
+            { key: 'F8', run: nextDiagnostic },
+            { key: 'Mod-/', run: toggleComment },
+            ...closeBracketsKeymap,
+            ...completionKeymap,
+            ...searchKeymap,
+            ...lintKeymap,
+            ...historyKeymap,
+            ...defaultKeymap,
+            indentWithTab,
+          ]),
+        ],
+      }),
+    });
+  }
+
+  get text(): string {
+    return this.view.state.doc.toString();
+  }
+
+  /** Puts another text in the place of all, as one change that can be undone. */
+  replace(text: string): void {
+    const doc = this.view.state.doc.toString();
+    if (doc === text) return;
+    let from = 0;
+    while (from < doc.length && from < text.length && doc[from] === text[from]) from++;
+    let end = 0;
+    while (end < doc.length - from && end < text.length - from && doc[doc.length - 1 - end] === text[text.length - 1 - end]) end++;
+    this.view.dispatch({ changes: { from, to: doc.length - end, insert: text.slice(from, text.length - end) } });
+  }
+
+  insert(text: string): void {
+    this.view.dispatch(this.view.state.replaceSelection(text), { userEvent: 'input.type' });
+    this.view.focus();
+  }
+
+  mark(line: number | null, scroll = false): void {
+    const known = line !== null && line <= this.view.state.doc.lines;
+    this.view.dispatch({
+      effects: [setMarked.of(known ? line : null), ...(known && scroll ? [EditorView.scrollIntoView(offset(this.view.state.doc, line, 1), { y: 'center' })] : [])],
+    });
+  }
+
+  goTo(line: number): void {
+    const at = offset(this.view.state.doc, line, 1);
+    this.view.dispatch({ selection: { anchor: at }, effects: EditorView.scrollIntoView(at, { y: 'center' }) });
+    this.view.focus();
+  }
+
+  destroy(): void {
+    this.view.destroy();
+  }
+}

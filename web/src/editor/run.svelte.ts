@@ -1,0 +1,191 @@
+// One run of a script: submitted as a job, followed by its events, answered where it asks. The job's id
+// opens it to whoever has it, so it stays in memory; addresses name its number.
+import { ApiError, events, get, pause, post, request } from '../lib/api';
+
+export interface Step {
+  step: string;
+  status: string;
+  exec_class: string;
+  line: number;
+  file?: string;
+  start_ms: number;
+  duration_us: number;
+  order?: number;
+  open?: boolean;
+}
+export interface Prompt {
+  id: string;
+  kind: 'confirm' | 'gather';
+  to?: string;
+  message: string;
+  schema?: { properties: Record<string, Record<string, unknown>>; required?: string[] };
+  expires_at?: string;
+}
+export interface RunError {
+  code: string;
+  message: string;
+  line?: number;
+  column?: number;
+}
+export interface Cost {
+  fuel: number;
+  memory: number;
+  output: number;
+  fetches: number;
+}
+interface Answer {
+  status: string;
+  job_id: string;
+  error?: RunError;
+  prompt?: Prompt;
+  result_json?: unknown;
+  response?: { headers?: Record<string, string>; status?: number };
+}
+
+const over = ['complete', 'failed', 'declined', 'cancelled', 'expired'];
+/** As much of the output is shown; the rest is with the job. */
+const mostShown = 32 << 20;
+const partSize = 64 << 10;
+
+export class Run {
+  status = $state('submitting');
+  /** The output, in parts of some size each, so that only the last is drawn again. */
+  parts = $state.raw<string[]>([]);
+  truncated = $state(false);
+  steps = $state.raw<Step[]>([]);
+  prompt = $state.raw<Prompt | null>(null);
+  error = $state.raw<RunError | null>(null);
+  problem = $state.raw<ApiError | null>(null);
+  json = $state.raw<unknown>(undefined);
+  type = $state('');
+  cost = $state.raw<Cost | null>(null);
+  ref = $state<number | null>(null);
+  resumeAt = $state<string | null>(null);
+  began = Date.now();
+  private id = '';
+  private control = new AbortController();
+  private pieces: string[] = [];
+  private newSteps: Step[] = [];
+  private drawing = false;
+  private shown = 0;
+
+  get output(): string {
+    return this.parts.join('');
+  }
+
+  get over(): boolean {
+    return over.includes(this.status) || this.problem !== null;
+  }
+
+  async start(script: string, more: Record<string, unknown>): Promise<void> {
+    try {
+      const r = await post<Answer>('/v1/query', { query: script, mode: 'async', ...more });
+      this.take(r);
+      this.id = r.job_id;
+      await events(`/v1/job/${this.id}/events`, { signal: this.control.signal, ended: () => this.over, onEvent: (e) => this.event(e.event, JSON.parse(e.data)) });
+    } catch (e) {
+      if (this.control.signal.aborted) return;
+      if (e instanceof ApiError) {
+        const failed = e.body as Answer | undefined;
+        if (failed?.status === 'failed' && failed.error) this.take(failed);
+        else this.problem = e;
+      } else this.problem = new ApiError(0, 'page', String(e));
+    }
+    await this.finish();
+  }
+
+  private event(kind: string, data: unknown): void {
+    if (kind === 'output') {
+      const o = data as { output: string; output_encoding?: string };
+      if (o.output_encoding === 'base64') this.pieces.push('[bytes that are no text]');
+      else this.pieces.push(o.output);
+    } else if (kind === 'step') this.newSteps.push(data as Step);
+    else if (kind === 'state') {
+      this.draw();
+      this.take(data as Answer & { resume_at?: string });
+      return;
+    }
+    // Many events a second are drawn together.
+    if (!this.drawing) {
+      this.drawing = true;
+      setTimeout(() => this.draw(), 30);
+    }
+  }
+
+  private draw(): void {
+    this.drawing = false;
+    if (this.pieces.length > 0) {
+      let more = this.pieces.join('');
+      this.pieces = [];
+      if (this.shown + more.length > mostShown) {
+        more = more.slice(0, mostShown - this.shown);
+        this.truncated = true;
+      }
+      this.shown += more.length;
+      const parts = this.parts.slice();
+      const last = parts.pop() ?? '';
+      for (let rest = last + more; rest !== ''; ) {
+        // A part ends with a line where it can: each is drawn as a block.
+        const cut = rest.length <= partSize ? rest.length : rest.lastIndexOf('\n', partSize - 1) + 1 || partSize;
+        parts.push(rest.slice(0, cut));
+        rest = rest.slice(cut);
+      }
+      this.parts = parts;
+    }
+    if (this.newSteps.length > 0) {
+      this.steps = this.steps.concat(this.newSteps);
+      this.newSteps = [];
+    }
+  }
+
+  private take(a: Answer & { resume_at?: string }): void {
+    this.status = a.status === 'ok' ? 'complete' : a.status;
+    this.prompt = a.status === 'paused' ? (a.prompt ?? null) : null;
+    this.resumeAt = a.resume_at ?? null;
+    if (a.error) this.error = a.error;
+    if ('result_json' in a) this.json = a.result_json;
+    if (a.response?.headers) {
+      for (const [name, value] of Object.entries(a.response.headers)) if (name.toLowerCase() === 'content-type') this.type = value;
+    }
+  }
+
+  private async finish(): Promise<void> {
+    this.draw();
+    if (this.id === '' || this.control.signal.aborted) return;
+    // A job that ran at once is stored a moment after it has ended.
+    for (let tries = 0; tries < 12 && !this.control.signal.aborted; tries++) {
+      try {
+        const j = await get<{ ref: number; cost: Cost | null; trace?: Step[]; result_json?: unknown; response?: Answer['response'] }>('/v1/jobs/' + this.id);
+        this.ref = j.ref;
+        this.cost = j.cost;
+        if (j.trace && j.trace.length >= this.steps.length) this.steps = j.trace;
+        if ('result_json' in j) this.json = j.result_json;
+        this.take({ status: this.status, job_id: this.id, response: j.response });
+        return;
+      } catch (e) {
+        if (!(e instanceof ApiError) || e.status !== 404) return; // the run is shown; only its figures are missing
+        await pause(100 * (tries + 1), this.control.signal);
+      }
+    }
+  }
+
+  async answer(reply: { approved: boolean; note?: string } | { fields: Record<string, unknown> }): Promise<void> {
+    const asked = this.prompt;
+    if (!asked) return;
+    await post(`/v1/confirm/${this.id}?wait=0`, { ...reply, prompt_id: asked.id });
+    if (this.prompt?.id === asked.id) {
+      this.prompt = null;
+      this.status = 'running';
+    }
+  }
+
+  async cancel(): Promise<void> {
+    if (this.id !== '' && !this.over) await request('DELETE', '/v1/job/' + this.id);
+  }
+
+  /** Stops following; the job goes on. */
+  leave(): void {
+    this.control.abort();
+  }
+}
+
