@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"mime/multipart"
 	"net"
 	"net/http"
 	"net/url"
@@ -102,6 +103,24 @@ func runCurl(args []string, out io.Writer) error {
 		fields = append(fields, text)
 		return nil
 	})
+	var parts bytes.Buffer
+	multi := multipart.NewWriter(&parts)
+	flags.Func("F", "a field of a form, or name=@file", func(text string) error {
+		name, value, _ := strings.Cut(text, "=")
+		path, isFile := strings.CutPrefix(value, "@")
+		if !isFile {
+			return multi.WriteField(name, value)
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		part, err := multi.CreateFormFile(name, filepath.Base(path))
+		if err == nil {
+			_, err = part.Write(content)
+		}
+		return err
+	})
 	// An address may stand before the flags.
 	var address string
 	for len(args) > 0 {
@@ -119,6 +138,13 @@ func runCurl(args []string, out io.Writer) error {
 	}
 	if len(fields) > 0 {
 		data = form.Encode()
+	}
+	hasParts := parts.Len() > 0
+	if hasParts {
+		if err := multi.Close(); err != nil {
+			return err
+		}
+		data = parts.String()
 	}
 	if send != "" {
 		text, err := os.ReadFile(send)
@@ -139,6 +165,9 @@ func runCurl(args []string, out io.Writer) error {
 	}
 	if data != "" && send == "" {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	if hasParts {
+		req.Header.Set("Content-Type", multi.FormDataContentType())
 	}
 	req.Header.Set("User-Agent", "curl/8.5.0")
 	for _, h := range headers {

@@ -55,9 +55,9 @@ func (f *RequestFiles) BodyBytes() int64 {
 // Limits are those of what is held of the request.
 func (f *RequestFiles) Limits() wire.Limits { return wireLimits(f.limits) }
 
-// Take takes a file for a field, which it reads to its end or to where it is refused; one without a name
+// Receive takes a file for a field, which it reads to its end or to where it is refused; one without a name
 // is none, of a field for which nothing was chosen.
-func (f *RequestFiles) Take(ctx context.Context, field, name, mediaType string, from io.Reader) error {
+func (f *RequestFiles) Receive(ctx context.Context, field, name, mediaType string, from io.Reader) error {
 	if len(f.shown) == MostRequestFiles {
 		e := fault.New(fault.TooLarge, "has too many files: %d at most", MostRequestFiles)
 		e.Field = "body"

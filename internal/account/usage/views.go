@@ -26,9 +26,10 @@ const (
 type views struct {
 	come chan struct{} // has an entry once there are some
 
-	storing sync.Mutex // one stores at a time, so that what was taken is stored when it is let go
-	mu      sync.Mutex
-	of      map[viewed]Used
+	storing    sync.Mutex // one stores at a time, so that what was taken is stored when it is let go
+	background Background // runs what is stored at once; under storing, nil for nothing
+	mu         sync.Mutex
+	of         map[viewed]Used
 }
 
 // viewed is whose site was looked at, and when.
@@ -68,6 +69,8 @@ func (v *views) add(key viewed, used Used, most int) bool {
 	return true
 }
 
+const part = "views of sites"
+
 // Background runs what works in the background.
 type Background interface {
 	Go(part string, f func())
@@ -77,7 +80,9 @@ type Background interface {
 // StartViews has what was served stored now and then, and returns what ends that and stores the rest.
 // Failed is told of what will be tried again.
 func (t *Tally) StartViews(b Background, failed func(error)) (stop func(context.Context) error) {
-	const part = "views of sites"
+	t.views.storing.Lock()
+	t.views.background = b
+	t.views.storing.Unlock()
 	loop, end := context.WithCancel(context.Background())
 	b.Go(part, func() {
 		b.Loop(loop, part, func(ctx context.Context) { t.runViews(ctx, failed) })
@@ -133,9 +138,15 @@ func (t *Tally) storeWhich(ctx context.Context, which func(viewed) bool) error {
 	var mu sync.Mutex
 	var all error
 	turns := make(chan struct{}, viewWrites)
+	start := func(f func()) { f() } // where nothing runs in the background
+	if b := t.views.background; b != nil {
+		start = func(f func()) { b.Go(part, f) }
+	}
 	for key, used := range taken {
 		turns <- struct{}{}
-		wg.Go(func() {
+		wg.Add(1)
+		start(func() {
+			defer wg.Done()
 			defer func() { <-turns }()
 			err := t.store.Count(ctx, key.account, key.day, used)
 			if err == nil || errors.Is(err, account.ErrNotFound) { // it was deleted since

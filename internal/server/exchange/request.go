@@ -144,7 +144,7 @@ func (q *Request) readParts(ctx context.Context, r *server.Request, files *servi
 			return fault.Invalid("body", "has a part without a name: each field of a form has one, in UTF-8")
 		}
 		if p.IsFile {
-			return files.Take(ctx, p.Name, p.FileName, p.Type, p)
+			return files.Receive(ctx, p.Name, p.FileName, p.Type, p)
 		}
 		left := body.Left()
 		text, err := r.ReadPart(io.LimitReader(p, int64(max(left, 0))+1), l.Body)
