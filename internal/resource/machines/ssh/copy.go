@@ -20,7 +20,7 @@ func (r *Runner) CopyTo(ctx context.Context, u machines.Use, path string, from i
 	return r.withFiles(ctx, u, func(files *sftp.Client) error {
 		info, err := files.Stat(path)
 		if err == nil && info.IsDir() {
-			return value.Errorf("not_a_file", "%s is a folder on the machine", value.Quote(path))
+			return value.Errorf("is_folder", "%s is a folder on the machine", value.Quote(path))
 		}
 		var raw [8]byte
 		if _, err := rand.Read(raw[:]); err != nil {
@@ -67,7 +67,7 @@ func (r *Runner) CopyFrom(ctx context.Context, u machines.Use, path string, to i
 		}
 		info, err := f.Stat()
 		if err == nil && info.IsDir() {
-			err = value.Errorf("not_a_file", "%s is a folder on the machine", value.Quote(path))
+			err = value.Errorf("is_folder", "%s is a folder on the machine", value.Quote(path))
 		}
 		if err == nil {
 			_, err = f.WriteTo(to)

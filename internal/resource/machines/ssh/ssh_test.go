@@ -462,8 +462,8 @@ func TestCopies(t *testing.T) {
 	}
 	wantCode(t, "no such file", w.machines().CopyFrom(t.Context(), "box", there+"x", io.Discard), "file_not_found", "")
 	wantCode(t, "no such folder", w.machines().CopyTo(t.Context(), "box", there+"x/y", strings.NewReader("")), "file_not_found", "")
-	wantCode(t, "a folder", w.machines().CopyFrom(t.Context(), "box", folder, io.Discard), "not_a_file", "")
-	wantCode(t, "onto a folder", w.machines().CopyTo(t.Context(), "box", folder, strings.NewReader("")), "not_a_file", "")
+	wantCode(t, "a folder", w.machines().CopyFrom(t.Context(), "box", folder, io.Discard), "is_folder", "")
+	wantCode(t, "onto a folder", w.machines().CopyTo(t.Context(), "box", folder, strings.NewReader("")), "is_folder", "")
 	if err := w.machines().CopyFrom(t.Context(), "box", "/dev/zero", failingWriter{cut}); !errors.Is(err, cut) {
 		t.Errorf("who writes gives up: %v", err)
 	}
