@@ -372,11 +372,11 @@ func (c *completer) fieldsIn(text string, others []string) []string {
 		if variable || len(word) < len(c.typed) || !hasSmall(word) && (start == 0 || text[start-1] != '.') {
 			continue
 		}
-		slot := &recent[(int(word[0])*31+int(word[len(word)-1])*7+len(word)*5)%len(recent)]
-		if *slot == word && (end == len(text) || text[end] != ':') {
+		slot := (int(word[0])*31 + int(word[len(word)-1])*7 + len(word)*5) % len(recent)
+		if recent[slot] == word && (end == len(text) || text[end] != ':') {
 			continue
 		}
-		*slot = word
+		recent[slot] = word
 		switch {
 		case !c.fits(word):
 		case start > 0 && text[start-1] == '.' || end < len(text) && text[end] == ':':

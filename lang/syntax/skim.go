@@ -207,7 +207,7 @@ func (s *skimmer) passWord() (over, ok bool) {
 
 // needsMore are the words that no statement ends with.
 var needsMore = func() (t [wordCount]bool) {
-	for w := range word(wordCount) {
+	for w := range wordCount {
 		t[w] = w.isOperator() || w == wBetween || w == wLike || w >= wLine && w <= wValue || w >= wRequired && w <= wPattern
 	}
 	for _, w := range []word{wNull, wTrue, wFalse, wLine, wOptional, wUnlimited, wRequired} {

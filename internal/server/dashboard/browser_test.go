@@ -17,7 +17,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
@@ -225,14 +224,6 @@ func (v *visitor) picture(name string) {
 	v.must(nil, err)
 	v.must(nil, os.MkdirAll(folder, 0o750))
 	v.must(nil, os.WriteFile(filepath.Join(folder, name+".png"), png, 0o600))
-}
-
-// allowClipboard lets the page write to the clipboard, as a person would be asked.
-func (v *visitor) allowClipboard() {
-	v.Helper()
-	v.must(chromedp.CallBrowser(v.tab, browser.SetPermission, browser.SetPermissionParams{
-		Permission: &browser.PermissionDescriptor{Name: "clipboard-write"}, Setting: browser.PermissionSettingGranted,
-	}))
 }
 
 // call calls the API as the development account does from a program, and reads what it answers.

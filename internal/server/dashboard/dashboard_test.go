@@ -23,7 +23,7 @@ func handler(o Options) http.Handler {
 	return server.New(server.Options{Routes: Routes(o), RoutesAlone: true})
 }
 
-func call(t *testing.T, h http.Handler, method, url string, header ...string) *http.Response {
+func call(t *testing.T, h http.Handler, method, url string, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, url, nil)
 	for i := 0; i+1 < len(header); i += 2 {
@@ -31,19 +31,7 @@ func call(t *testing.T, h http.Handler, method, url string, header ...string) *h
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
-	return w.Result()
-}
-
-func text(t *testing.T, r *http.Response) string {
-	t.Helper()
-	b, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Body.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
+	return w
 }
 
 // TestShell: every address of a page has the shell, whose parts are there, and whose policy lets nothing
@@ -53,14 +41,14 @@ func TestShell(t *testing.T) {
 	var nonces []string
 	for _, path := range []string{"/app/", "/app/jobs", "/app/jobs/12", "/app/files/a/b%20c.txt", "/app/editor?file=/x.ql&line=12"} {
 		r := call(t, h, "GET", "https://ql.example.com"+path)
-		page := text(t, r)
-		if r.StatusCode != 200 || r.Header.Get("Content-Type") != "text/html; charset=utf-8" || r.Header.Get("Cache-Control") != "no-store" {
-			t.Errorf("%s: %d %v", path, r.StatusCode, r.Header)
+		page := r.Body.String()
+		if r.Code != http.StatusOK || r.Header().Get("Content-Type") != "text/html; charset=utf-8" || r.Header().Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: %d %v", path, r.Code, r.Header())
 		}
 		_, nonce, _ := strings.Cut(page, `nonce="`)
 		nonce, _, _ = strings.Cut(nonce, `"`)
 		nonces = append(nonces, nonce)
-		policy := r.Header.Get("Content-Security-Policy")
+		policy := r.Header().Get("Content-Security-Policy")
 		for _, part := range []string{
 			"default-src 'none'", "script-src 'self'", "style-src 'self' 'nonce-" + nonce + "'", "frame-ancestors 'none'",
 			"frame-src 'self' https://files.example.com", "require-trusted-types-for 'script'", "trusted-types svelte-trusted-html",
@@ -76,8 +64,8 @@ func TestShell(t *testing.T) {
 			if !strings.Contains(page, `"`+address+`"`) {
 				t.Errorf("%s does not name %s", path, address)
 			}
-			if part := call(t, h, "GET", "https://ql.example.com"+address); part.StatusCode != 200 || !strings.Contains(part.Header.Get("Cache-Control"), "immutable") || part.Header.Get("Content-Type") == "" {
-				t.Errorf("%s: %d %v", address, part.StatusCode, part.Header)
+			if part := call(t, h, "GET", "https://ql.example.com"+address); part.Code != http.StatusOK || !strings.Contains(part.Header().Get("Cache-Control"), "immutable") || part.Header().Get("Content-Type") == "" {
+				t.Errorf("%s: %d %v", address, part.Code, part.Header())
 			}
 		}
 	}
@@ -116,13 +104,13 @@ func TestWhere(t *testing.T) {
 		{"GET", "https://ql.example.com/application", browser, 404},
 	} {
 		r := call(t, h, c.method, c.url, "Accept", c.accept)
-		if r.StatusCode != c.status || (c.status == 303) != (r.Header.Get("Location") == prefix) {
-			t.Errorf("%s %s as %q: %d %v", c.method, c.url, c.accept, r.StatusCode, r.Header)
+		if r.Code != c.status || (c.status == 303) != (r.Header().Get("Location") == prefix) {
+			t.Errorf("%s %s as %q: %d %v", c.method, c.url, c.accept, r.Code, r.Header())
 		}
 	}
 	same := handler(Options{Own: "http://127.0.0.1:8080", Files: "http://127.0.0.1:8080"})
-	if r := call(t, same, "GET", "http://localhost:8080/app/"); r.StatusCode != 200 || strings.Contains(text(t, r), `data-dev="true"`) {
-		t.Errorf("%d", r.StatusCode)
+	if r := call(t, same, "GET", "http://localhost:8080/app/"); r.Code != http.StatusOK || strings.Contains(r.Body.String(), `data-dev="true"`) {
+		t.Errorf("%d", r.Code)
 	}
 }
 
@@ -136,10 +124,10 @@ func TestPacked(t *testing.T) {
 			t.Fatal(err)
 		}
 		content, err := io.ReadAll(unpacked)
-		if err != nil || !bytes.Equal(content, f.plain) || r.Header.Get("Vary") != "Accept-Encoding" {
-			t.Errorf("%s: %v %v", name, r.Header, err)
+		if err != nil || !bytes.Equal(content, f.plain) || r.Header().Get("Vary") != "Accept-Encoding" {
+			t.Errorf("%s: %v %v", name, r.Header(), err)
 		}
-		if plain := text(t, call(t, h, "GET", assetPrefix+name)); plain != string(f.plain) {
+		if plain := call(t, h, "GET", assetPrefix+name).Body.String(); plain != string(f.plain) {
 			t.Errorf("%s has other bytes", name)
 		}
 	}

@@ -129,3 +129,17 @@ var _ = inBrowser("Settings", func(v *visitor) {
 	v.untilText("Who did what")
 	v.look("settings-log")
 })
+
+var _ = inBrowser("Links that count once", func(v *visitor) {
+	v.open("welcome/not-a-token")
+	v.untilText("This link makes one account.")
+	v.look("welcome")
+	v.fill("Username", "grace")
+	v.fill("Password", "a long enough sentence")
+	v.fill("Once more", "a long enough sentence")
+	v.click("Make the account")
+	v.until(`document.querySelector("[role=alert]")`)
+	v.open("reset/not-a-token")
+	v.untilText("within an hour")
+	v.look("reset")
+})
