@@ -23,7 +23,7 @@ export function copyAs(kind: Kind, c: Call): string {
   switch (kind) {
     case 'curl':
       if (c.dev) return `curl ${shell(url)} -H 'Content-Type: application/json' -d ${shell(fixed)}\n`;
-      return `curl ${shell(url)} -H 'Content-Type: application/json' -d ${shell(open).replace(marker, `'"$QL_PASSWORD"'`)}\n`;
+      return `curl ${shell(url)} -H 'Content-Type: application/json' -d ${shell(open).replace(marker, () => `'"$(printf %s "$QL_PASSWORD" | sed 's/["\\\\]/\\\\&/g')"'`)}\n`;
     case 'Python': {
       const body = c.dev ? `json.loads(${JSON.stringify(fixed)})` : `json.loads(${JSON.stringify(open)})`;
       const set = c.dev ? '' : `call["auth"]["password"] = os.environ["QL_PASSWORD"]\n`;
@@ -35,8 +35,9 @@ export function copyAs(kind: Kind, c: Call): string {
     }
     case 'Go': {
       const text = JSON.stringify(c.dev ? fixed : open);
-      const body = c.dev ? `strings.NewReader(${text})` : `strings.NewReader(strings.Replace(${text}, ${JSON.stringify(marker)}, os.Getenv("QL_PASSWORD"), 1))`;
-      return `package main\n\nimport (\n\t"fmt"\n\t"io"\n\t"net/http"\n${c.dev ? '' : '\t"os"\n'}\t"strings"\n)\n\nfunc main() {\n\tanswer, err := http.Post(${JSON.stringify(url)}, "application/json", ${body})\n\tif err != nil {\n\t\tpanic(err)\n\t}\n\tdefer answer.Body.Close()\n\ttext, err := io.ReadAll(answer.Body)\n\tif err != nil {\n\t\tpanic(err)\n\t}\n\tfmt.Println(string(text))\n}\n`;
+      const body = c.dev ? `strings.NewReader(${text})` : `strings.NewReader(strings.Replace(${text}, ${JSON.stringify(JSON.stringify(marker))}, string(password), 1))`;
+      const set = c.dev ? '' : '\tpassword, err := json.Marshal(os.Getenv("QL_PASSWORD"))\n\tif err != nil {\n\t\tpanic(err)\n\t}\n';
+      return `package main\n\nimport (\n${c.dev ? '' : '\t"encoding/json"\n'}\t"fmt"\n\t"io"\n\t"net/http"\n${c.dev ? '' : '\t"os"\n'}\t"strings"\n)\n\nfunc main() {\n${set}\tanswer, err := http.Post(${JSON.stringify(url)}, "application/json", ${body})\n\tif err != nil {\n\t\tpanic(err)\n\t}\n\tdefer answer.Body.Close()\n\ttext, err := io.ReadAll(answer.Body)\n\tif err != nil {\n\t\tpanic(err)\n\t}\n\tfmt.Println(string(text))\n}\n`;
     }
     case 'PHP': {
       const quoted = (s: string) => "'" + s.replaceAll('\\', '\\\\').replaceAll("'", "\\'") + "'";
