@@ -23,6 +23,9 @@ type DeployedSite interface {
 	// StoreContent takes content for a deploy from a stream of so many bytes, negative where that is not
 	// known, and reports whether it was not there. What is there is not read.
 	StoreContent(ctx context.Context, d wire.Digest, from io.Reader, size int64) (made bool, err error)
+	// StoreZip stores the contents of a zip file likewise, once all of it is found sound, in the turns of pace,
+	// and returns contents by paths. No file may be larger than mostFile, 0 for no bound.
+	StoreZip(ctx context.Context, from io.Reader, mostFile int64, pace engine.Pace) (files map[string]wire.Digest, err error)
 	// Preview returns the account's files as they would be read after a deploy, and the paths of the
 	// scripts among them.
 	Preview(ctx context.Context, files map[string]wire.Digest) (_ engine.Files, scripts []string, err error)
@@ -203,15 +206,44 @@ func (s *Service) StoreSiteContent(ctx context.Context, c Caller, p *Credentials
 // DeploySite makes the site what a manifest says, once every script of it compiles, if may lets it by
 // the release that is the current one.
 func (s *Service) DeploySite(ctx context.Context, c Caller, p *Credentials, m *wire.SiteManifest, may Condition) (SiteAnswer, error) {
+	return s.deploySite(ctx, c, p, may, func(*openSite) (*wire.SiteManifest, error) { return m, reserveManifest(ctx, c, m) })
+}
+
+// zipMemory is what a deploy of a zip file takes in memory at most: its directory as it is read, and a
+// manifest.
+const zipMemory = 12<<20 + manifestFile*wire.MaxManifest
+
+// SiteZip is a zip file of a site that a caller sends.
+type SiteZip struct {
+	Size int64 // negative where it is not known
+	Body func() (io.Reader, error)
+}
+
+// DeployZip makes the site what a zip file has, likewise.
+func (s *Service) DeployZip(ctx context.Context, c Caller, p *Credentials, sent SiteZip, may Condition) (SiteAnswer, error) {
+	return s.deploySite(ctx, c, p, may, func(site *openSite) (*wire.SiteManifest, error) {
+		most := site.limits.FileBytes
+		if most > 0 && sent.Size > most {
+			return nil, fileTooLarge(most)
+		}
+		if err := c.Memory.Grow(ctx, zipMemory); err != nil {
+			return nil, err
+		}
+		ticket := s.o.Gate.Auxiliary(int64(site.Account.ID))
+		defer ticket.Release()
+		files, err := site.StoreZip(ctx, &limitedBody{open: sent.Body, most: most}, most, ticket)
+		return &wire.SiteManifest{Files: files}, err
+	})
+}
+
+// deploySite makes the site what the manifest says that take gives.
+func (s *Service) deploySite(ctx context.Context, c Caller, p *Credentials, may Condition, take func(*openSite) (*wire.SiteManifest, error)) (SiteAnswer, error) {
 	site, meta, err := s.openSite(ctx, c, p, deploySite, s.countDeploy)
 	a := SiteAnswer{Meta: meta}
 	if err != nil {
 		return a, err
 	}
 	defer site.leave()
-	if err := reserveManifest(ctx, c, m); err != nil {
-		return a, err
-	}
 	// Before all the work, and once more with the change.
 	current, err := site.DeployedSite.Release(ctx)
 	if err == nil {
@@ -220,7 +252,11 @@ func (s *Service) DeploySite(ctx context.Context, c Caller, p *Credentials, m *w
 	if err != nil {
 		return a, err
 	}
-	if err := s.compileSite(ctx, c, &site, m); err != nil {
+	m, err := take(&site)
+	if err == nil {
+		err = s.compileSite(ctx, c, &site, m)
+	}
+	if err != nil {
 		return a, fileFault(err)
 	}
 	a.Release, a.Created, err = site.Deploy(s.acting(ctx, c, &site.Principal), m.Files, string(site.By), site.Key.Name, mayDeploy(may))

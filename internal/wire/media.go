@@ -11,6 +11,8 @@ const (
 	FormType = "application/x-www-form-urlencoded"
 	// MultipartType is that of a form in parts, as pages send their own.
 	MultipartType = "multipart/form-data"
+	// ZipType is that of a site in a zip file.
+	ZipType = "application/zip"
 )
 
 // CheckEncoding checks the Content-Encoding of a request. The error is a

@@ -182,6 +182,11 @@ func (s realSite) StoreContent(context.Context, wire.Digest, io.Reader, int64) (
 	return false, s.refused
 }
 
+// StoreZip implements service.DeployedSite.
+func (s realSite) StoreZip(context.Context, io.Reader, int64, engine.Pace) (map[string]wire.Digest, error) {
+	return nil, s.refused
+}
+
 // Deploy implements service.DeployedSite.
 func (s realSite) Deploy(context.Context, map[string]wire.Digest, string, string, func(wire.SiteRelease) error) (wire.SiteRelease, bool, error) {
 	return wire.SiteRelease{}, false, s.refused

@@ -131,6 +131,14 @@ func (r *Received) Ref(path string) ([]byte, error) {
 	return ref.Encode(), nil
 }
 
+// Open opens what has come to be read, until it is discarded. The caller closes it before.
+func (r *Received) Open() (*Content, error) {
+	if err := r.in.publish(r.pin); err != nil {
+		return nil, storageFault(err)
+	}
+	return r.tree.trees.OpenContent(r.chunks(), r.in.tail), nil
+}
+
 // Hand has it stay for whoever holds it in the store before it is discarded, such as a job: until then
 // it is known there as content that nothing refers to.
 func (r *Received) Hand(ctx context.Context, path string) (ref []byte, err error) {

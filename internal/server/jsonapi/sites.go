@@ -18,9 +18,11 @@ func (c codec) siteRoutes() []server.Route {
 	const site = "/v1/sites/main"
 	content := route(http.MethodPut, site+"/content/{id}", c.storeSiteContent)
 	content.Timeout = service.LongestTransfer
+	deploy := route(http.MethodPut, site, c.deploySite)
+	deploy.Timeout = service.LongestTransfer // of a zip file
 	return []server.Route{
 		route(http.MethodGet, site, c.site),
-		route(http.MethodPut, site, c.deploySite),
+		deploy,
 		route(http.MethodPost, site+"/plan", c.planSite),
 		content,
 		route(http.MethodGet, site+"/releases", c.siteReleases),
@@ -115,6 +117,12 @@ func (c codec) deploySite(h http.Header, r *server.Request) (server.Response, er
 	conditions, err := wire.ParseConditions(r.HeaderValue)
 	if err != nil {
 		return server.RejectBeforeAuth(err)
+	}
+	if wire.CheckType(wire.ZipType, r.HeaderValue("Content-Type"), "") == nil {
+		a, err := c.service.DeployZip(r.Context(), r.Caller, p, service.SiteZip{
+			Size: r.ContentLength, Body: func() (io.Reader, error) { return r.BodyStream(service.LongestTransfer) },
+		}, conditions.AllowsChange)
+		return siteAnswer(h, r, a, err)
 	}
 	m, err := c.readManifest(r)
 	if err != nil {
