@@ -120,6 +120,9 @@ func TestSiteIsDeployedOfZip(t *testing.T) {
 	if n := w.blobs(); n != 1 {
 		t.Errorf("%d contents are on the disk", n)
 	}
+	if r := w.send("PUT", "/v1/sites/main", zipType, zipOf(t, zipEntry{name: "a.txt"}), page(w.token(w.signIn(ada.member)))...); r.status != 201 {
+		t.Errorf("by a page of the dashboard: %d %s", r.status, r.body)
+	}
 	key := w.key(ada.member, "looks", "manage")
 	if r := w.send("PUT", "/v1/sites/main", zipType, body, "Authorization", "Bearer "+key); r.status != 403 {
 		t.Errorf("by a key that may not run scripts: %d %s", r.status, r.body)
