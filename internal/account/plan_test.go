@@ -42,7 +42,7 @@ func TestMachineLimits(t *testing.T) {
 func TestPlansGrow(t *testing.T) {
 	limitless := map[string]bool{"Rate": true, "RateBurst": true, "OriginRate": true, "SiteRate": true, "SiteBodyBytes": true, "StorageBytes": true, "FileBytes": true, "Files": true,
 		"RecordsBytes": true, "Listeners": true, "Suspended": true, "SuspendedBytes": true}
-	monthly := map[string]bool{"CallsPerMonth": true, "RunningPerMonth": true, "EgressPerMonth": true} // for free alone
+	monthly := map[string]bool{"CallsPerMonth": true, "RunningPerMonth": true, "EgressPerMonth": true, "MachinePerMonth": true} // for free alone
 	nothingFree := map[string]bool{"Fetches": true, "FetchesAtOnce": true, "FetchTime": true, "FetchBytes": true, "FetchRatio": true}
 	free, standard, unlimited := reflect.ValueOf(Free.Limits()), reflect.ValueOf(Standard.Limits()), reflect.ValueOf(Unlimited.Limits())
 	for i := range free.NumField() {

@@ -32,12 +32,12 @@ var _ = inBrowser("EditorRuns", func(v *visitor) {
 	v.look("editor-ran")
 	// Each bar selects its line, and each line its bars.
 	v.click("Trace6")
-	v.until(`document.querySelectorAll(".step").length === 6`)
-	v.read(`[...document.querySelectorAll(".step")].at(-1).click()`)
+	v.until(`document.querySelectorAll("[data-step]").length === 6`)
+	v.read(`[...document.querySelectorAll("[data-step]")].at(-1).click()`)
 	v.until(`document.querySelector(".cm-marked").innerText.startsWith("EMIT \"6")`)
 	v.read(`document.querySelector(".cm-content").focus()`)
 	v.must(nil, chromedp.Do(v.tab, chromedp.MouseClickXY(500, 155)))
-	v.until(`document.querySelectorAll(".step.here").length >= 1`)
+	v.until(`document.querySelectorAll("[data-step].marked").length >= 1`)
 	v.look("editor-trace")
 })
 

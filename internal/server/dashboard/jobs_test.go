@@ -66,7 +66,7 @@ var _ = inBrowser("Inbox", func(v *visitor) {
 	v.open("inbox?to=guests")
 	v.until(`document.querySelectorAll("[aria-label=Questions] a").length === 2`)
 	v.read(`[...document.querySelectorAll("[aria-label=Questions] a")].find((e) => e.innerText.includes("How was your stay?")).click()`)
-	v.until(`document.querySelector("form[aria-label=Question] input[name=name]")`)
+	v.until(`document.querySelector("form.question input[name=name]")`)
 	v.look("inbox")
 	// What does not fit is said beside its field, which has the focus.
 	v.fill("name", "Ada")
@@ -77,7 +77,7 @@ var _ = inBrowser("Inbox", func(v *visitor) {
 	v.click("Send")
 	v.untilText("“How was your stay?” is answered, receipt")
 	// What somebody else answers goes by itself.
-	v.until(`document.querySelector("form[aria-label=Question] h2").innerText === "Pay 120 to the printer?"`)
+	v.until(`document.querySelector("form.question h2").innerText === "Pay 120 to the printer?"`)
 	var jobs struct {
 		Questions []struct {
 			Title      string

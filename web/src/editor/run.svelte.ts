@@ -1,25 +1,11 @@
 // One run of a script: submitted as a job, followed by its events, answered where it asks. The job's id
 // opens it to whoever has it, so it stays in memory; addresses name its number.
 import { ApiError, events, get, pause, post, request } from '../lib/api';
+import type { Prompt, Reply, Step as Shown } from '../lib/jobs';
 
-export interface Step {
-  step: string;
-  status: string;
-  exec_class: string;
-  line: number;
+export interface Step extends Shown {
   file?: string;
-  start_ms: number;
-  duration_us: number;
   order?: number;
-  open?: boolean;
-}
-export interface Prompt {
-  id: string;
-  kind: 'confirm' | 'gather';
-  to?: string;
-  message: string;
-  schema?: { properties: Record<string, Record<string, unknown>>; required?: string[] };
-  expires_at?: string;
 }
 export interface RunError {
   code: string;
@@ -169,7 +155,7 @@ export class Run {
     }
   }
 
-  async answer(reply: { approved: boolean; note?: string } | { fields: Record<string, unknown> }): Promise<void> {
+  async answer(reply: Reply): Promise<void> {
     const asked = this.prompt;
     if (!asked) return;
     await post(`/v1/confirm/${this.id}?wait=0`, { ...reply, prompt_id: asked.id });

@@ -21,7 +21,6 @@ export interface Job {
 export interface Step {
   step: string;
   status: string;
-  duration_ms: number;
   duration_us: number;
   start_ms: number;
   exec_class: string;
@@ -149,8 +148,15 @@ export async function refOf(id: string): Promise<number> {
   }
 }
 
+export type Reply = { approved: boolean; note?: string } | { fields: Record<string, unknown> };
+export interface Answer {
+  status: string;
+  prompt?: Prompt;
+  answer?: { receipt: string; decision: string };
+}
+
 /** Answers a question, and that question alone. */
-export function answer(confirmURL: string, promptID: string, reply: { approved: boolean; note?: string } | { fields: Record<string, unknown> }): Promise<{ status: string; prompt?: Prompt; answer?: { receipt: string; decision: string } }> {
+export function answer(confirmURL: string, promptID: string, reply: Reply): Promise<Answer> {
   return post(pathOf(confirmURL), { ...reply, prompt_id: promptID }, { query: { wait: 1 } });
 }
 

@@ -1,1 +1,0 @@
-import{K as e,at as t,ot as n}from"./disclose-version-DVwnI56O.js";import{h as r}from"./main-DUFAZWVO.js";function i(i,a){n(a,!0),e(()=>r(`settings/account`,{replace:!0})),t()}export{i as default};
