@@ -88,6 +88,14 @@ type Reservation struct {
 	bytes  int64
 }
 
+// Budget returns how many bytes may be reserved at once; 0 for no bound.
+func (l *Ledger) Budget() int64 {
+	if l == nil {
+		return 0
+	}
+	return l.o.Budget
+}
+
 // Open returns an empty reservation of a holder.
 func (l *Ledger) Open(h Holder) Reservation { return Reservation{ledger: l, holder: h} }
 

@@ -29,12 +29,17 @@ type MachineOptions struct {
 	Ledger *admit.Ledger
 }
 
-// moduleCache is how many bytes of compiled modules there may be at once.
+// moduleCache is how many bytes of compiled modules there may be at once; on a small node no more
+// than half of what is held for callers.
 const moduleCache = 256 << 20
 
 // NewMachines returns the machines of accounts, of all kinds.
 func NewMachines(ctx context.Context, o MachineOptions) (*machines.Registry, error) {
-	modules, err := wasm.New(ctx, wasm.Options{Ledger: o.Ledger, Cache: moduleCache})
+	room := int64(moduleCache)
+	if budget := o.Ledger.Budget(); budget > 0 {
+		room = min(room, budget/2)
+	}
+	modules, err := wasm.New(ctx, wasm.Options{Ledger: o.Ledger, Cache: room})
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"ql/internal/account/usage"
 	"ql/internal/config"
 	"ql/internal/engine"
+	"ql/internal/guard"
 	"ql/internal/network"
 	"ql/internal/resource/files"
 	"ql/internal/resource/sessions"
@@ -62,10 +63,12 @@ func start(t *testing.T, change func(*config.Settings)) *node {
 	check(t, err)
 	trees := files.NewTrees(store.Files(), blobs, time.Now)
 	fetcher := NewFetcher(FetcherOptions{Policy: network.Policy{}, Plans: s.Plans, Dev: s.Dev, Done: func(string, time.Duration) {}})
+	all, err := NewMachines(t.Context(), MachineOptions{Store: store.Machines(), Sealer: n.accounts.Sealer(), Guard: guard.New(nil, nil)})
+	check(t, err)
 	n.pool = New(Options{
 		Folder: filepath.Join(s.Data, sqlite.AccountFolder), Usage: store.Files(), Trees: trees, Reclaims: true,
 		Dev: s.Dev, Accounts: n.accounts, Shares: NewShares(store.Shares(), trees, "http://localhost", time.Now),
-		Sessions: sessions.New(store.Sessions(), sessions.Options{}), Fetcher: fetcher, Tally: usage.NewTally(store.Usage(), time.Now),
+		Sessions: sessions.New(store.Sessions(), sessions.Options{}), Fetcher: fetcher, Machines: all, Tally: usage.NewTally(store.Usage(), time.Now),
 	})
 	n.closers = append(n.closers, n.pool.Close)
 	return n

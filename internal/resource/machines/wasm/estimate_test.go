@@ -129,7 +129,7 @@ func TestCompiledEstimate(t *testing.T) {
 			g.globals = append(g.globals, join(op(typeI32-byte(i), 1), zero, op(opEnd)))
 		}
 		g.addFunc(unary, nil, op(opLocalGet, 0))
-		const times = 300
+		const times = 100
 		main := g.addFunc(plain, nil, bytes.Repeat(snippet, times))
 		g.export(entryPoint, exportFunction, main)
 		g.elements = [][]byte{join(op(3, 0), num(1), num(main))}

@@ -57,11 +57,6 @@ func New(ctx context.Context, o Options) (*Runner, error) {
 // Run implements machines.Runner. The first word of a command is the name by which the module is
 // called, the others are its arguments.
 func (r *Runner) Run(ctx context.Context, u machines.Use, run engine.MachineRun) (engine.MachineResult, error) {
-	if run.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, run.Timeout)
-		defer cancel()
-	}
 	args, env, err := arguments(run)
 	if err != nil {
 		return engine.MachineResult{}, err

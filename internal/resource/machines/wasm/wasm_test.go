@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
@@ -95,30 +94,24 @@ func (w *world) run(wasm machines.WASM, r engine.MachineRun) (engine.MachineResu
 	return w.runner.Run(w.t.Context(), w.use(wasm), r)
 }
 
-// goGuest builds the program of testdata/guest, once for all tests.
-var goGuest = sync.OnceValues(func() ([]byte, error) {
-	folder, err := os.MkdirTemp("", "ql-guest-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(folder)
-	out := filepath.Join(folder, "guest.wasm")
-	build := exec.CommandContext(context.Background(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, "./testdata/guest")
+// goGuest builds the program of testdata/guest.
+func goGuest(t *testing.T) []byte {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "guest.wasm")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, "./testdata/guest")
 	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=")
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
-		return nil, err
+	if b, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, b)
 	}
-	return os.ReadFile(out)
-})
+	guest, err := os.ReadFile(out)
+	check(t, err)
+	return guest
+}
 
+// TestGoProgram builds a program in Go as documentation says, and runs it.
 func TestGoProgram(t *testing.T) {
-	guest, err := goGuest()
-	if err != nil {
-		t.Fatal(err)
-	}
 	w := newWorld(t)
-	w.put("/bin/guest.wasm", guest)
+	w.put("/bin/guest.wasm", goGuest(t))
 	w.put("/data/in.txt", []byte("from a file"))
 	var live bytes.Buffer
 	run := func(m machines.WASM, r engine.MachineRun) engine.MachineResult {
@@ -158,6 +151,7 @@ func TestGoProgram(t *testing.T) {
 	if b, err := w.tree(w.accounts[0]).Read(t.Context(), "/data/sub/b.txt", 100); err != nil || string(b) != "changed!" {
 		t.Errorf("%q, %v", b, err)
 	}
+	t.Run("script", func(t *testing.T) { testScript(t, w, "/bin/guest.wasm") })
 }
 
 // accountMachines are the machines of a script: one, called calc.
@@ -181,13 +175,9 @@ func (a accountMachines) CopyFrom(ctx context.Context, _, path string, to io.Wri
 	return a.runner.CopyFrom(ctx, a.use(a.machine), path, to)
 }
 
-// TestScript runs a script that uses a module: insertions are single arguments, whatever they hold,
+// testScript runs a script that uses a module: insertions are single arguments, whatever they hold,
 // files go to it and come back, and a mistake of the module can be caught.
-func TestScript(t *testing.T) {
-	guest, err := goGuest()
-	check(t, err)
-	w := newWorld(t)
-	w.put("/guest.wasm", guest)
+func testScript(t *testing.T, w *world, module string) {
 	w.put("/in.txt", []byte("copied"))
 	w.put("/broken.wasm", []byte("broken"))
 	run := func(m machines.WASM, script string) string {
@@ -202,7 +192,7 @@ func TestScript(t *testing.T) {
 		}
 		return string(machine.Output())
 	}
-	got := run(machines.WASM{Module: "/guest.wasm", Folder: "/data", Write: true}, `
+	got := run(machines.WASM{Module: module, Folder: "/data", Write: true}, `
 		SET ?hostile AS "a b'; $(c) \"d"
 		RUN "guest echo {?hostile} last" ON "calc" INPUT "in" SET ?out
 		SET ?lines AS SPLIT(?out.stdout, "\n")
