@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -86,6 +88,23 @@ func TestMachines(t *testing.T) {
 		if a := send(t, asOwner(t, "ada", "POST", b.URL()+"/v1/machines/"+name+"/test", "")); !strings.Contains(a.body, `"usable":true`) {
 			t.Errorf("%s: %d %s", name, a.status, a.body)
 		}
+	}
+	// The command makes the same of a service elsewhere, and on its data folder.
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, where := range [][]string{{"--server", b.URL()}, {"--data", b.Settings.Data}} {
+		for _, kind := range [][]string{{"other", "--ssh", host.Address()}, {"hi", "--wasm", "/hello.wasm"}} {
+			command := exec.CommandContext(t.Context(), program, slices.Concat([]string{"machine", "add", "ada"}, kind, where, []string{"--json"})...)
+			command.Env = append(os.Environ(), asCommand+"=1", "QL_PASSWORD="+apptest.Password)
+			if out, err := command.Output(); err != nil || !strings.Contains(string(out), `"name":"`+kind[0]+`"`) || strings.Contains(string(out), "ssh-ed25519 ") != (kind[1] == "--ssh") {
+				t.Errorf("%s: %v: %s", command, err, out)
+			}
+		}
+	}
+	if a := query(t, b.URL(), "ada", apptest.Password, `RUN "hello" ON "hi" SET ?hi EMIT ?hi.stdout`); a.Result != "hello\n" {
+		t.Errorf("%d %s", a.status, a.body)
 	}
 	file := filepath.Join(host.Folder, "a.txt")
 	script := fmt.Sprintf(`
