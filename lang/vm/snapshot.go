@@ -26,6 +26,8 @@ import (
 // The output is not in it, only its length: its owner stores it.
 const (
 	magic = "QLS\x05"
+	// hashMagic begins what is hashed of a state. It stays: histories that are kept have such hashes.
+	hashMagic = "QLS\x04"
 	// SnapshotFormat is the format that is written, and the newest that is read.
 	SnapshotFormat = 5
 
@@ -94,7 +96,11 @@ func (m *Machine) StateHash() [sha256.Size]byte {
 
 func (m *Machine) encode(times bool, yield func() error) ([]byte, error) {
 	b := make([]byte, 0, 512)
-	b = append(b, magic...)
+	if times {
+		b = append(b, magic...)
+	} else {
+		b = append(b, hashMagic...)
+	}
 	b = append(b, m.prog.Hash[:]...)
 	e := value.NewEncoder(b)
 	e.SetYield(yield)
@@ -122,7 +128,10 @@ func (m *Machine) encode(times bool, yield func() error) ([]byte, error) {
 	for _, v := range m.stack[:h] {
 		e.Value(v)
 	}
-	for _, v := range m.globals {
+	for i, v := range m.globals {
+		if i == int(bytecode.GlobalFiles) && !times && v.IsNull() {
+			continue // a request without files has the hash that it had before there were any
+		}
 		e.Value(v)
 	}
 	e.Value(m.db)
@@ -431,7 +440,7 @@ func (t *trace) encode(e *value.Encoder, times bool) {
 			place++
 			e.Uint(uint64(x.step))
 			e.Uint(uint64(x.depth))
-			bits := byte(x.status)<<1 | bytecode.Flag(x.open) | isRepeated*bytecode.Flag(x.repeated)
+			bits := byte(x.status)<<1 | bytecode.Flag(x.open) | isRepeated*bytecode.Flag(x.repeated && times)
 			if numbered := !x.open && x.number != place; numbered {
 				e.Byte(bits | hasNumber)
 				e.Uint(uint64(x.number))
