@@ -344,6 +344,24 @@ func (a *App) dashboard() hostname.Origin {
 	return o
 }
 
+// framers are the origins of the pages that show previews, as a policy names them: a service on this machine is
+// called by any of the machine's names, and its pages come from that name.
+func (a *App) framers() string {
+	own := a.dashboard()
+	list := own.String()
+	names := []string{"127.0.0.1", "localhost"}
+	if !slices.Contains(names, own.Host) {
+		return list
+	}
+	for _, name := range names {
+		if name != own.Host {
+			own.Host = name
+			return list + " " + own.String()
+		}
+	}
+	return list
+}
+
 // origins are those of the service's own pages.
 func (a *App) origins() (own []hostname.Origin) {
 	for _, address := range []string{a.url, a.settings.JSONAPIURL} {

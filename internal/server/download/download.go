@@ -31,7 +31,7 @@ type Options struct {
 	// OnFailed is called where a download broke off by a fault of ours, with the
 	// link's id.
 	OnFailed func(id string, err error)
-	// Page is the origin of the pages that show previews.
+	// Page is the origin of the pages that show previews; where there are several, with spaces between.
 	Page string
 	// CountSent counts how much was sent for an account; may be left out.
 	CountSent func(a account.ID, bytes int64)
