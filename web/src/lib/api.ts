@@ -1,7 +1,7 @@
 // Calls of the public API. A page calls get, post, … and handles ApiError; what a sign-in needs is
 // done here: the token, signing in again over the page, and asking for the password once more.
 import { parseEvents, type ServerEvent } from './events';
-import { askPassword, askSignIn } from './session.svelte';
+import { askPassword, askSignIn, session } from './session.svelte';
 
 /** An error as the service tells it, or one of the way to it (code "offline"). */
 export class ApiError extends Error {
@@ -45,6 +45,12 @@ const renewAfter = 10 * 60_000;
 
 async function renew(): Promise<Token> {
   const answer = await plain<Token>('POST', '/v1/session/token', {});
+  // Another has signed in by another tab, or over this page: what is on it, and what it was about to do, is
+  // not theirs. It begins anew, and nothing waits for an answer any more.
+  if (session.who && session.who.username !== answer.username) {
+    location.reload();
+    return new Promise(() => {});
+  }
   token = { ...answer, renewAt: Date.now() + renewAfter };
   return token;
 }
@@ -114,6 +120,7 @@ export async function plain<T>(method: string, path: string, o: Options = {}): P
 
 /** A call of whoever is signed in. The answer is as it came, and good. */
 export async function request(method: string, path: string, o: Options = {}): Promise<Response> {
+  let refused = 0;
   for (;;) {
     let bearer: Token;
     try {
@@ -130,7 +137,8 @@ export async function request(method: string, path: string, o: Options = {}): Pr
     const r = await send(method, path, sent, inBody ? undefined : used);
     if (r.ok) return r;
     const error = await errorOf(r);
-    if (error.status === 401 && error.code === 'bad_credentials') {
+    // One that is refused while it is new is refused for another reason, which asking again does not mend.
+    if (error.status === 401 && error.code === 'bad_credentials' && refused++ < 2) {
       // The session may have ended while the token was young: the next round asks.
       if (token?.token === used) forgetToken();
       await stillSignedIn();

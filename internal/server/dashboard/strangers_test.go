@@ -1,0 +1,212 @@
+//go:build !race
+
+package dashboard_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"ql/internal/account"
+	"ql/internal/apptest"
+	"ql/internal/programtest"
+	"ql/internal/server/pagetest"
+)
+
+// ran is an expression that tells what hostile texts have done to a page: a script that ran, what they made
+// elements, and links that run something. "" is nothing.
+const ran = `[
+	window.pwned ? "a script ran" : "",
+	getComputedStyle(document.body).getPropertyValue("--pwned") ? "a style counts" : "",
+	...[...document.querySelectorAll("a, iframe, form, img, [href], [src], [action], [formaction]")].flatMap((e) => ["href", "src", "action", "formaction", "xlink:href"].map((n) => e.getAttribute(n) ?? "").filter((a) => /^\s*(javascript|data:text|\/\/)/i.test(a) || a.startsWith("http://127.0.0.1:9/"))),
+	...[...document.querySelectorAll("body script, base, object, embed, marquee, math, xss, body style:not([nonce]), [onerror], [onload], [onfocus], [onclick]")].map((e) => "an element " + e.outerHTML.slice(0, 200)),
+].filter(Boolean).join("\n")`
+
+// try asks for something that may be refused: not every text is a name of everything.
+func (v *visitor) try(method, path, body string) bool {
+	v.Helper()
+	r, err := http.NewRequestWithContext(v.Context(), method, v.service.URL()+path, strings.NewReader(body))
+	v.must(nil, err)
+	r.SetBasicAuth("dev", "dev")
+	if strings.HasPrefix(body, "{") {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	res, err := http.DefaultClient.Do(r)
+	v.must(nil, err)
+	_, err = io.Copy(io.Discard, res.Body)
+	v.must(nil, err)
+	v.must(nil, res.Body.Close())
+	if res.StatusCode >= 500 {
+		v.Errorf("%s %s: %d", method, path, res.StatusCode)
+	}
+	return res.StatusCode < 300
+}
+
+// HostileTexts has texts that run where they are not escaped in all that an account has names and values of,
+// and opens all pages on which they are seen.
+var _ = inBrowser("HostileTexts", func(v *visitor) {
+	texts := pagetest.Hostile()
+	if !programtest.Promised() {
+		texts = []string{texts[0], texts[13], `javascript:window.pwned=1`, `" onfocus="window.pwned=1" autofocus="`, `'-window.pwned=1-'`}
+	}
+	quoted := func(text string) string {
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		v.must(nil, e.Encode(text))
+		return strings.ReplaceAll(strings.TrimSpace(b.String()), "{", `\u007b`)
+	}
+	column := func(text string) string { return `"` + strings.ReplaceAll(text, `"`, `""`) + `"` }
+	v.must(chromedp.Call(v.tab, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
+		Source: `for (const n of ["alert", "confirm", "prompt", "print"]) window[n] = () => { window.pwned = n };`,
+	}))
+	v.run("DROP TABLE IF EXISTS hostile; CREATE TABLE hostile (id INTEGER PRIMARY KEY)") // the database is there
+	kept := map[string]int{}
+	count := func(kind string, ok bool) {
+		if ok {
+			kept[kind]++
+		}
+	}
+	for i, text := range texts {
+		flat := strings.ReplaceAll(text, "/", "∕")
+		name := url.PathEscape(flat)
+		count("file", v.try(http.MethodPut, "/v1/files/hostile/"+name+".txt", text))
+		count("folder", v.try(http.MethodPut, "/v1/files/hostile/"+name+"/x.csv", text+","+text+"\n"+text+",1\n"))
+		count("svg", v.try(http.MethodPut, fmt.Sprintf("/v1/files/hostile/%d.svg", i), `<svg xmlns="http://www.w3.org/2000/svg">`+text+`<script>top.pwned=1;parent.pwned=1</script></svg>`))
+		count("link", v.try(http.MethodPost, "/v1/shares", fmt.Sprintf(`{"path":"/hostile/%d.svg","name":%s}`, i, quoted(flat))))
+		count("script", v.try(http.MethodPut, fmt.Sprintf("/v1/scripts/hostile-%d", i), `{"text":`+quoted("EMIT "+quoted(text))+`}`))
+		// Names of these are plain.
+		for _, name := range []struct{ method, path, body string }{
+			{http.MethodPut, "/v1/secrets/" + url.PathEscape(text), `{"value":"x"}`}, {http.MethodPost, "/v1/keys", `{"name":` + quoted(text) + `,"scopes":["run"]}`},
+			{http.MethodPost, "/v1/domains", `{"domain":` + quoted(text) + `}`}, {http.MethodPut, "/v1/scripts/" + url.PathEscape(text), `{"text":"EMIT 1"}`},
+		} {
+			if v.try(name.method, name.path, name.body) {
+				v.Errorf("%s %s takes %s", name.method, name.path, text)
+			}
+		}
+		v.run("-- hostile " + strings.ReplaceAll(text, "\n", " ") + "\nEMIT " + quoted(text) + "\nEMIT JSON [{a: " + quoted(text) + "}]\nREAD " + quoted("/"+text) + " SET ?x")
+		if i%3 == 0 {
+			v.run("-- hostile asked " + text + "\nGATHER " + quoted(text) + " FIELDS name TEXT REQUIRED, kind CHOICE [" + quoted(text) + `, "b"] TO "hostile" SET ?f`)
+			v.run("-- hostile confirmed " + text + "\nCONFIRM " + quoted(text) + ` TO "hostile"`)
+		}
+		table := fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (%s TEXT, id INTEGER PRIMARY KEY); INSERT INTO %s (%s) VALUES (%s);", column(text), column(text), column(text), column(text), "'"+strings.ReplaceAll(text, "'", "''")+"'")
+		count("table", v.try(http.MethodPost, "/v1/databases/main/query", `{"write":true,"sql":`+quoted(table)+`}`))
+	}
+	for kind, least := range map[string]int{"file": 1, "folder": 1, "svg": len(texts), "link": 1, "script": len(texts), "table": len(texts)} {
+		if kept[kind] < least {
+			v.Errorf("of %d texts %d became a %s", len(texts), kept[kind], kind)
+		}
+	}
+	look := func(what string) {
+		v.Helper()
+		if found := v.read(ran); found != "" {
+			v.Errorf("%s: %s", what, found)
+		}
+		if refused := v.read(`JSON.stringify(window.__refused ?? [])`); refused != "[]" {
+			v.Errorf("%s was refused: %s", what, refused)
+		}
+	}
+	first := texts[0]
+	for _, at := range []struct{ path, text string }{
+		{"", "hostile"}, {"jobs?q=hostile", "hostile"}, {"jobs?q=" + url.QueryEscape(first), "hostile"},
+		{"inbox?to=hostile", first}, {"inbox?to=" + url.QueryEscape(first), "Nothing"},
+		{"files/hostile", ".svg"}, {"files/" + url.PathEscape(first), "cannot be used"}, {"links", "Links"},
+		{"databases", "Databases"}, {"databases/main", "Tables"}, {"settings/keys", "Keys"}, {"settings/secrets", "Secrets"},
+		{"settings/scripts", "Scripts"}, {"settings/domains", "Domains"}, {"settings/log", "Who did what"}, {"sign-in?next=javascript:pwned=1", "Overview"},
+		{"sign-in?next=" + url.QueryEscape("/app/../files/x"), "Overview"}, {"sign-in?next=" + url.QueryEscape("/app/../..//127.0.0.1:9/"), "Overview"}, {"sign-in?next=" + url.QueryEscape("/app/%2e%2e/x"), "Overview"}, {url.PathEscape(first), ""},
+		{"reset/" + url.PathEscape(first), "password"}, {"welcome/" + url.PathEscape(first), "account"},
+	} {
+		v.open(at.path)
+		if at.text != "" {
+			v.untilText(at.text)
+		}
+		look(at.path)
+		if !strings.HasPrefix(v.read(`location.href`), v.url+"/app/") {
+			v.Fatalf("%s leads to %s", at.path, v.read(`location.href`))
+		}
+	}
+	for i, text := range texts {
+		flat := strings.ReplaceAll(text, "/", "∕")
+		v.open("jobs?q=" + url.QueryEscape("hostile "+text))
+		look("jobs " + text)
+		if v.read(`String(document.querySelectorAll("tbody a.name").length)`) != "0" {
+			v.read(`document.querySelector("tbody a.name").click()`)
+			v.until(`location.pathname.startsWith("/app/jobs/") && document.querySelector("[data-step], li[data-line]")`)
+			look("job " + text)
+		}
+		v.open("files/hostile?file=" + url.QueryEscape(flat+".txt"))
+		v.until(`document.querySelector("aside")`)
+		look("file " + text)
+		v.open("files/hostile/" + url.PathEscape(flat) + "?file=x.csv")
+		look("folder " + text)
+		v.open("databases/main/" + url.PathEscape(text))
+		v.until(`document.querySelector(".rows tbody tr")`)
+		look("table " + text)
+		if i == 0 {
+			v.open(fmt.Sprintf("files/hostile?file=%d.svg", i))
+			v.until(`document.querySelector("aside iframe")`)
+			look("svg " + text)
+		}
+	}
+	v.edit("EMIT " + quoted(first) + "\nGATHER " + quoted(first) + " FIELDS name TEXT, kind CHOICE [" + quoted(first) + `, "b"] SET ?f`)
+	v.read(`document.querySelector(".cm-content").focus()`)
+	v.press("\r", chromedp.ModifierCtrl)
+	v.until(`document.querySelector("form.question")`)
+	look("editor")
+})
+
+// PreviewsAreShown: in development pages are called by any name of the machine, and previews are shown in them,
+// in a sandbox: they are never of the origin of a page.
+var _ = inBrowser("PreviewsAreShown", func(v *visitor) {
+	for _, name := range []string{"a.svg", "a.html"} {
+		v.call(http.MethodPut, "/v1/files/framed/"+name, `<svg xmlns="http://www.w3.org/2000/svg"><script>top.pwned=1</script></svg>`, nil)
+		var made struct{ URL string }
+		v.call(http.MethodPost, "/v1/previews", map[string]string{"path": "/framed/" + name}, &made)
+		r, err := http.NewRequestWithContext(v.Context(), http.MethodGet, made.URL, nil)
+		v.must(nil, err)
+		res, err := http.DefaultClient.Do(r)
+		v.must(nil, err)
+		v.must(nil, res.Body.Close())
+		policy := res.Header.Get("Content-Security-Policy")
+		_, framers, _ := strings.Cut(policy, "frame-ancestors ")
+		if !strings.HasPrefix(policy, "sandbox; ") || !slices.Equal(strings.Fields(framers), []string{v.service.URL(), v.url}) {
+			v.Errorf("%s: %s", name, policy)
+		}
+		// Opened as a page of its own, it is of no origin and runs nothing.
+		v.call(http.MethodPost, "/v1/previews", map[string]string{"path": "/framed/" + name}, &made)
+		v.must(nil, chromedp.Do(v.tab, chromedp.Navigate(strings.Replace(made.URL, v.service.URL(), v.url, 1))))
+		if got := v.read(`String(self.origin) + " " + String(window.pwned)`); got != "null undefined" {
+			v.Errorf("%s: %s", name, got)
+		}
+		v.mu.Lock()
+		v.console = nil // which says that the sandbox let no script run
+		v.mu.Unlock()
+	}
+	v.open("files/framed?file=a.svg")
+	v.until(`document.querySelector("aside iframe")?.getAttribute("sandbox") === ""`)
+})
+
+// AnotherSignsIn: a page of an account does nothing to that of somebody who signs in by another tab.
+var _ = inBrowser("AnotherSignsIn", func(v *visitor) {
+	v.service.Account("another-one", account.Free)
+	v.call(http.MethodPut, "/v1/files/ours/kept.txt", "hello", nil)
+	v.open("files/ours")
+	v.untilText("kept.txt")
+	v.read(`window.__before = true`)
+	// As another tab does, which has the same cookie.
+	v.read(fmt.Sprintf(`fetch("/v1/session", {method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify({username: "another-one", password: %q})}).then((r) => window.__signed = r.status), ""`, apptest.Password))
+	v.until(`window.__signed === 200`)
+	v.click("New folder")
+	v.fill("Name", "theirs")
+	v.click("Make it")
+	v.until(`!window.__before && document.querySelector("h1")`)
+	v.untilText("There is no folder /ours")
+})
