@@ -17,6 +17,7 @@ import (
 	"ql/internal/apptest"
 	"ql/internal/config"
 	"ql/internal/operator"
+	"ql/internal/resource/machines/sshtest"
 )
 
 // sealedThings are what an account has sealed, as its owner sees it.
@@ -46,10 +47,15 @@ func readSealed(t *testing.T, s config.Settings, name string) (things sealedThin
 // TestMasterKeyRotation rotates the key under a job that waits for an answer and has changed a
 // database: all that was sealed is there afterwards, links to its page too.
 func TestMasterKeyRotation(t *testing.T) {
-	settings := apptest.Settings(t, apptest.Production)
+	host := sshtest.Start(t)
+	settings := apptest.Settings(t, apptest.Production, reachHost(host))
 	b := apptest.Start(t, settings)
 	b.Account("ada", account.Standard)
 	b.Operate(func(o *operator.Operator) error { return o.Accounts.SetSecret(t.Context(), "ada", "S0", "s3cret") })
+	if a := send(t, asOwner(t, "ada", "PUT", b.URL()+"/v1/machines/unused", `{"kind":"ssh","address":"ada@example.com"}`)); a.status != 201 {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	host.Authorize(addHost(t, b, host, "ada"))
 	before := readSealed(t, settings, "ada")
 	a := post(t, b.URL()+"/v1/query", "application/json", fmt.Sprintf(`{"mode":"async","auth":{"username":"ada","password":%q},"query":%q}`, apptest.Password,
 		`CREATE TABLE t (n INTEGER); INSERT INTO t VALUES (1); SET ?secret AS !SECRET('S0') CONFIRM "Sure?" SELECT COUNT(*) FROM t SET VALUE ?n EMIT ?secret, " ", ?n`))
@@ -88,7 +94,7 @@ func TestMasterKeyRotation(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := operator.RotateMasterKey(t.Context(), settings)
-	if err != nil || r.Resumed || r.Resealed < 6 || r.Unreadable > 0 {
+	if err != nil || r.Resumed || r.Resealed < 8 || r.Unreadable > 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	t.Logf("%+v", r)
@@ -99,6 +105,9 @@ func TestMasterKeyRotation(t *testing.T) {
 	b = apptest.Start(t, settings)
 	if after := readSealed(t, settings, "ada"); after != before {
 		t.Errorf("got %v, want %v", after, before)
+	}
+	if a := query(t, b.URL(), "ada", apptest.Password, `RUN "echo in" ON "box" SET ?out EMIT ?out.stdout`); a.Result != "in\n" {
+		t.Errorf("the key of a machine: %d %s", a.status, a.body)
 	}
 	if a := get(t, b.URL()+"/form"+form); a.status != 200 || !strings.Contains(a.body, "Sure?") {
 		t.Errorf("the page of the question: %d %s", a.status, a.body)

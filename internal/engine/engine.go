@@ -48,7 +48,7 @@ type Options struct {
 	Observe func(e *vm.Effect, t Result)
 	// MachineOutput is called with what a command on a machine puts out, as it comes; may be nil.
 	// It is called by one goroutine at a time, and does not keep the piece.
-	MachineOutput func(machine string, stderr bool, piece []byte)
+	MachineOutput func(o MachineOutput)
 	// Pace says when the run may compute; nil lets it always.
 	Pace Pace
 
@@ -74,6 +74,14 @@ func (o Options) withDefaults() Options {
 		o.Rand = rand.Reader
 	}
 	return o
+}
+
+// MachineOutput is a piece of what a command puts out.
+type MachineOutput struct {
+	Machine string
+	Line    int // of the RUN in the script
+	Stderr  bool
+	Piece   []byte
 }
 
 // Secrets are an account's secrets by name.

@@ -58,7 +58,8 @@ func runCommand(c *call) (value.Value, error) {
 	}
 	r.Env = map[string]string{StepKey: key}
 	if f := c.o.MachineOutput; f != nil {
-		r.Output = func(stderr bool, piece []byte) { f(machine, stderr, piece) }
+		line := c.effect.Line
+		r.Output = func(stderr bool, piece []byte) { f(MachineOutput{machine, line, stderr, piece}) }
 	}
 	result, err := c.o.Machines.Run(c.ctx, machine, r)
 	if err != nil {

@@ -57,11 +57,11 @@ func TestRunCommand(t *testing.T) {
 	m := &fakeMachines{}
 	w.o.Machines = m
 	streamed := ""
-	w.o.MachineOutput = func(machine string, stderr bool, piece []byte) {
-		streamed += fmt.Sprintf("%s %t %s;", machine, stderr, piece)
+	w.o.MachineOutput = func(o MachineOutput) {
+		streamed += fmt.Sprintf("%s %d %t %s;", o.Machine, o.Line, o.Stderr, o.Piece)
 	}
 	got := w.result(w.start(`SET ?x AS "it's" RUN "echo {?x}" ON "box" INPUT {a: 1} TIMEOUT 5 SECONDS SET ?r EMIT ?r.code, ?r.stdout, ?r.stderr`))
-	if got != `3{"a":1}odd` || streamed != "box false some;box true odd;" {
+	if got != `3{"a":1}odd` || streamed != "box 1 false some;box 1 true odd;" {
 		t.Errorf("got %q, and %q while it ran", got, streamed)
 	}
 	if r := m.runs[0]; r.Command.Text != `echo 'it'\''s'` || r.Command.List != nil || r.Timeout != 5*time.Second || len(r.Env[StepKey]) != 32 || r.Most <= 0 {

@@ -104,6 +104,8 @@ type Execution struct {
 	Pace    engine.Pace
 	// Observe is called with the results of effects, see engine.Options; may be nil.
 	Observe func(m *vm.Machine, e *vm.Effect, t engine.Result)
+	// MachineOutput is called with what commands put out, see engine.Options; may be nil.
+	MachineOutput func(o engine.MachineOutput)
 
 	resources engine.Resources
 	source    *job.Source
@@ -293,6 +295,8 @@ func (x *Execution) Run(m *vm.Machine, s engine.State, j engine.Journal) *engine
 		Passwords: x.Passwords,
 		Holder:    password.Holder{Account: int64(x.Account.ID)},
 		MaxPause:  x.Limits.Pause,
+
+		MachineOutput: x.MachineOutput,
 	}
 	if x.Observe != nil {
 		o.Observe = func(e *vm.Effect, t engine.Result) { x.Observe(m, e, t) }

@@ -404,10 +404,10 @@ func TestEventsOnly(t *testing.T) {
 		t.Errorf("behind the output: steps %v, output %q", steps, text)
 	}
 	for query, want := range map[string]string{
-		"only=":            `only: names no kind of events: state, step and output fit, with commas between`,
-		"only=output,":     `only: names no kind of events: state, step and output fit, with commas between`,
-		"only=output,logs": `only: names "logs", which is no kind of events: state, step and output fit, with commas between`,
-		"only=Output":      `only: names "Output", which is no kind of events: state, step and output fit, with commas between`,
+		"only=":            `only: names no kind of events: state, step, output and machine fit, with commas between`,
+		"only=output,":     `only: names no kind of events: state, step, output and machine fit, with commas between`,
+		"only=output,logs": `only: names "logs", which is no kind of events: state, step, output and machine fit, with commas between`,
+		"only=Output":      `only: names "Output", which is no kind of events: state, step, output and machine fit, with commas between`,
 		"only=a&only=b":    `only: stands there more than once`,
 		"kinds=output":     `kinds: is no parameter of this address: only fits`,
 	} {

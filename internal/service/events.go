@@ -21,7 +21,7 @@ import (
 
 // Event is something that happened to a job.
 type Event struct {
-	Kind string // state, step or output
+	Kind string // state, step, output or machine
 	Data []byte // JSON
 	// Position is where in the job's steps and output the event is: a listener that
 	// comes back resumes after it.
@@ -33,6 +33,9 @@ const (
 	EventState  = "state"
 	EventStep   = "step"
 	EventOutput = "output"
+	// EventMachine is what a command on a machine puts out, for those with the account's credentials
+	// only: the script need not show it. It has no position of its own, and is told once.
+	EventMachine = "machine"
 )
 
 // EventKinds are a choice of kinds of events; nil is all of them.
@@ -43,7 +46,7 @@ func ParseEventKinds(text string) (EventKinds, error) {
 	kinds := EventKinds{}
 	for kind := range strings.SplitSeq(text, ",") {
 		switch kind {
-		case EventState, EventStep, EventOutput:
+		case EventState, EventStep, EventOutput, EventMachine:
 			kinds[kind] = true
 		case "":
 			return nil, fault.Invalid("only", "names no kind of events: %s", fittingKinds)
@@ -54,7 +57,7 @@ func ParseEventKinds(text string) (EventKinds, error) {
 	return kinds, nil
 }
 
-const fittingKinds = EventState + ", " + EventStep + " and " + EventOutput + " fit, with commas between"
+const fittingKinds = EventState + ", " + EventStep + ", " + EventOutput + " and " + EventMachine + " fit, with commas between"
 
 // shortened is a text of a caller's as a message shows it.
 func shortened(text string) string {
@@ -86,6 +89,8 @@ type Events struct {
 	only    EventKinds
 	answers bool // that who listens may answer the job's questions
 
+	machines *machinePieces // nil where they are not told
+
 	view  *job.View // that is being sent; nil where all was
 	state string    // that was sent last
 	// How long the trace was that was sent last, and of how many steps.
@@ -110,6 +115,9 @@ func (s *Service) Events(ctx context.Context, c Caller, text string, p *Credenti
 	e.memory.Reservation = s.o.Ledger.Open(admit.AccountHolder(int64(o.owner.ID)))
 	e.changed, e.unwatch = s.o.Jobs.Watch(o.ID)
 	s.traces.watch(e.id)
+	if e.who != nil && only.has(EventMachine) {
+		e.machines = s.listenMachines(e.id, e.account)
+	}
 	return e, a, nil
 }
 
@@ -118,6 +126,7 @@ func (e *Events) Stop() {
 	e.unwatch()
 	e.leave()
 	e.s.traces.unwatch(e.id)
+	e.machines.stop()
 	e.memory.Release()
 }
 
@@ -138,6 +147,7 @@ func (e *Events) Next(ctx context.Context, wait time.Duration) (list []Event, mo
 		}
 		select {
 		case <-e.changed:
+		case <-e.machines.due():
 		case <-look.C:
 		case <-over.C:
 			return nil, true, nil
@@ -150,12 +160,19 @@ func (e *Events) Next(ctx context.Context, wait time.Duration) (list []Event, mo
 // nextEvents returns what was not sent yet, or some of it.
 func (e *Events) nextEvents(ctx context.Context) (list []Event, err error) {
 	if e.view == nil {
-		if err := e.loadView(ctx); err != nil || e.view == nil {
+		if err := e.loadView(ctx); err != nil {
 			return nil, err
 		}
-		if list, err = e.newSteps(); err != nil {
+		// After the job, so that nothing is missed of one that has ended.
+		list = e.machines.next(e.position())
+		if e.view == nil {
+			return list, nil
+		}
+		steps, err := e.newSteps()
+		if err != nil {
 			return nil, err
 		}
+		list = append(list, steps...)
 	}
 	if output := e.newOutput(); output != nil {
 		data := wire.AppendOutput(nil, output)

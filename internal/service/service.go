@@ -64,6 +64,7 @@ type Jobs interface {
 	Cancel(ctx context.Context, id job.ID) (job.State, error)
 	ViewWithin(ctx context.Context, id job.ID, most int64) (*job.View, error)
 	Watch(id job.ID) (changed <-chan struct{}, stop func())
+	WatchMachines(id job.ID, take func(engine.MachineOutput)) (stop func())
 	FormToken(v *job.View) (string, error)
 	SealRequest(a account.ID, id job.ID, plain []byte) ([]byte, error)
 	SealHistory(a account.ID, id job.ID, spec *execution.Spec, c *journal.Collector, ended *vm.Machine) (job.History, error)

@@ -12,6 +12,29 @@ func AppendOutput(dst []byte, output []byte) []byte {
 	return append(dst, '}')
 }
 
+// AppendMachineOutput appends a piece of what a command on a machine puts out as the data of an event,
+// and how many bytes behind it are not told.
+func AppendMachineOutput(dst []byte, machine string, line int, stderr bool, piece []byte, skipped int64) []byte {
+	dst = append(dst, `{"machine":`...)
+	dst, _ = appendBytes(dst, []byte(machine))
+	dst = append(dst, `,"line":`...)
+	dst = strconv.AppendInt(dst, int64(line), 10)
+	name := `,"stdout":`
+	if stderr {
+		name = `,"stderr":`
+	}
+	dst = append(dst, name...)
+	dst, isText := appendBytes(dst, piece)
+	if !isText {
+		dst = append(dst, `,"encoding":"base64"`...)
+	}
+	if skipped > 0 {
+		dst = append(dst, `,"skipped":`...)
+		dst = strconv.AppendInt(dst, skipped, 10)
+	}
+	return append(dst, '}')
+}
+
 // AppendEvent appends an event as a stream of Server-Sent Events has it. Data is
 // JSON, which has no line ends of its own.
 func AppendEvent(dst []byte, id int64, kind string, data []byte) []byte {

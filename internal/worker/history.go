@@ -20,6 +20,7 @@ func (a *attempt) newRun(j engine.Journal) *engine.Run {
 	if a.history != nil {
 		a.x.Observe = a.history.Observe
 	}
+	a.x.MachineOutput = a.machineOutput
 	return a.x.Run(a.machine, a.engineState, j)
 }
 

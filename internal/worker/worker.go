@@ -120,6 +120,7 @@ type Worker struct {
 	mu        sync.Mutex
 	live      map[job.ID]*liveJob
 	topics    map[job.ID]map[chan struct{}]bool
+	listeners map[job.ID][]*machineListener
 	scheduler scheduler
 	dead      []int64   // incarnations that are no members and had jobs when it was last looked
 	recall    time.Time // when accepted jobs that left the queues are looked for; zero for never
@@ -154,7 +155,7 @@ func New(o Options) *Worker {
 	}
 	w := &Worker{
 		o: o, wake: make(chan struct{}, 1), renewSoon: make(chan struct{}, 1),
-		live: map[job.ID]*liveJob{}, topics: map[job.ID]map[chan struct{}]bool{},
+		live: map[job.ID]*liveJob{}, topics: map[job.ID]map[chan struct{}]bool{}, listeners: map[job.ID][]*machineListener{},
 		scheduler: scheduler{maxRunning: o.MaxRunning, lifted: o.Unlimited, accounts: map[account.ID]*accountQueue{}},
 	}
 	w.ctx, w.cancel = context.WithCancelCause(context.Background())

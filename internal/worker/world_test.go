@@ -147,7 +147,7 @@ func (w *Worker) checkIdle(t testing.TB) {
 	admittest.CheckIdle(t, w.o.Gate, w.o.Ledger)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.live) != 0 || len(w.topics) != 0 || w.scheduler.running != 0 {
+	if len(w.live) != 0 || len(w.topics) != 0 || len(w.listeners) != 0 || w.scheduler.running != 0 {
 		t.Errorf("the worker is not idle: %d jobs live, %d watched, %d under way", len(w.live), len(w.topics), w.scheduler.running)
 	}
 	for a, q := range w.scheduler.accounts {
