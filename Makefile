@@ -39,7 +39,7 @@ build: ## build the program into bin/ql
 .PHONY: test
 test: ## run all tests, afresh
 	-tools/need python3 python3 node nodejs php php-cli strace strace chromium chromium sshd openssh-server
-	go test -count=1 ./...
+	go test -count=1 -timeout 20m ./...
 
 .PHONY: check
 check: check-fmt vet lint vuln race check-beside check-web check-clients check-acme check-guests check-fuzz ## everything that must hold besides the tests
