@@ -142,7 +142,8 @@ web: web/node_modules/.package-lock.json ## build the dashboard into internal/se
 
 web/node_modules/.package-lock.json: web/package-lock.json
 	-tools/need node nodejs npm npm
-	cd web && npm ci --no-audit --no-fund --ignore-scripts
+	@# Not npm ci: the lock file names no builds of the bundler for other systems.
+	cd web && npm install --no-save --no-audit --no-fund --ignore-scripts
 	@touch $@
 
 # It must be the same bytes wherever it is built.
