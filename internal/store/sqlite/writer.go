@@ -211,7 +211,8 @@ func (w *writer) attempt(batch []*write, savepoints bool) (r result) {
 // and whoever opens the store after a crash would find it done, until something else
 // was written there. On a full disk the end of it is missing.
 func (w *writer) commit(t tx) error {
-	w.versions.commits(&w.conn.changes)
+	changes := w.conn.changes // readers may apply it while the statement below is noted
+	w.versions.commits(&changes)
 	_, err := t.exec("COMMIT")
 	w.versions.committed()
 	if err == nil {
