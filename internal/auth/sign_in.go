@@ -26,13 +26,16 @@ var (
 	errTokenless    = fault.New(fault.BadCredentials, "tokens are taken from pages of the dashboard alone, and no browser says that one has sent this: programs send a named key")
 )
 
-// SignedIn tells who is signed in by the secret of a cookie.
+// SignedIn tells who is signed in by the secret of a cookie. A wrong one counts as a wrong key does.
 func (a *Authenticator) SignedIn(ctx context.Context, secret redacted.Text, from Source) (principal.Principal, signin.SignIn, error) {
 	if a.o.SignIns == nil || secret == "" {
 		return principal.Principal{}, signin.SignIn{}, errNotSignedIn
 	}
 	row, found, err := a.o.SignIns.Find(ctx, secret)
 	if errors.Is(err, signin.ErrNone) {
+		if wait := a.throttle.countWrongKey(from.Addr, a.o.Now()); wait > 0 {
+			return principal.Principal{}, signin.SignIn{}, tooMany(wait)
+		}
 		return principal.Principal{}, signin.SignIn{}, errNotSignedIn
 	}
 	if err != nil {

@@ -526,6 +526,18 @@ func TestManySignIns(t *testing.T) {
 	if count[401] != 10 || count[429] != 10 {
 		t.Errorf("wrong passwords: %v", count)
 	}
+	// Cookies that nobody has are counted too; who is signed in is not kept out by them.
+	w = boot(t)
+	known := w.signIn(w.member("bob", account.Standard))
+	name, _, _ := strings.Cut(known[1], "=")
+	unknown := append([]string{"Cookie", name + "=" + strings.Repeat("x", 43)}, dashboard...)
+	clear(count)
+	for range 200 {
+		count[w.send("GET", "/v1/session", "", "", unknown...).status]++
+	}
+	if count[401] == 0 || count[429] == 0 || count[401]+count[429] != 200 || w.send("GET", "/v1/session", "", "", known...).status != 200 {
+		t.Errorf("wrong cookies: %v", count)
+	}
 	w = boot(t, settings{auth: func(o *auth.Options) { o.Unthrottled = true }})
 	w.member("bob", account.Standard)
 	clear(count)
