@@ -98,7 +98,7 @@ func startNode(t *testing.T, d made) *node {
 	check(t, exec.CommandContext(t.Context(), "cp", "-a", d.folder, data).Run())
 	log, err := os.Create(filepath.Join(t.TempDir(), "server.log"))
 	check(t, err)
-	metrics, hang := freeAddress(t), freeAddress(t)
+	metrics, hang := programtest.FreeAddress(t), programtest.FreeAddress(t)
 	_, port, err := net.SplitHostPort(hang)
 	check(t, err)
 	n := &node{t: t, hang: hang, data: data, keys: d.keys, log: log, metrics: "http://" + metrics + "/metrics", client: newClient(0)}
@@ -156,14 +156,6 @@ func (n *node) start() {
 func (n *node) kill() {
 	_ = n.process.Process.Kill() // it may be gone already
 	<-n.exited
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	check(t, err)
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // newClient returns a client of its own connections. Only loopback is ever called.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -74,11 +73,8 @@ func newServerOn(t testing.TB, data string) *server {
 	t.Helper()
 	log, err := os.Create(filepath.Join(t.TempDir(), "server.log"))
 	check(t, err)
-	free, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	check(t, err)
-	check(t, free.Close())
 	s := &server{
-		t: t, data: data, log: log, metrics: free.Addr().String(), up: make(chan struct{}),
+		t: t, data: data, log: log, metrics: programtest.FreeAddress(t), up: make(chan struct{}),
 		client: &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 256}},
 	}
 	t.Cleanup(func() {

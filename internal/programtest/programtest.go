@@ -4,7 +4,9 @@ package programtest
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,3 +38,24 @@ func Main(m *testing.M) int {
 // Promised reports whether tests run at the counts that the documentation promises, or
 // at small ones.
 func Promised() bool { return os.Getenv("QL_PROMISES") == "1" }
+
+// FreeAddress returns an address for a server that must be told where to listen before it
+// starts, and again after it was killed. Nobody else gets it in between: it is on a loopback
+// host of its own, while connections and servers that take any port have those of 127.0.0.1.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	var own [3]byte
+	_, _ = rand.Read(own[:]) // it never fails
+	for _, host := range []string{fmt.Sprintf("127.%d.%d.%d", 1|own[0], own[1], 1|own[2]&0x7f), "127.0.0.1"} {
+		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", net.JoinHostPort(host, "0"))
+		if err != nil {
+			continue // not every system has all of the network
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return l.Addr().String()
+	}
+	t.Fatal("nothing can listen on 127.0.0.1")
+	return ""
+}

@@ -13,6 +13,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/apptest"
 	"ql/internal/config"
+	"ql/internal/programtest"
 )
 
 type settings = config.Settings
@@ -278,15 +279,7 @@ func TestPaths(t *testing.T) {
 // bootShared is boot with one port for sites and the service.
 func bootShared(t testing.TB, change ...func(*settings)) *world {
 	t.Helper()
-	var config net.ListenConfig
-	free, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := free.Addr().String()
-	if err := free.Close(); err != nil {
-		t.Fatal(err)
-	}
+	address := programtest.FreeAddress(t)
 	w := boot(t, append(change, func(s *settings) {
 		s.Listen, s.SiteListen, s.BaseURL, s.JSONAPIURL, s.FileURL = address, address, "http://api.example", "http://api.example", "http://api.example"
 	})...)
