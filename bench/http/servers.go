@@ -78,14 +78,8 @@ func (s *servers) targets(only string) []*target {
 	return all
 }
 
-// load loads the target. Of each connection the first and the last answer are
-// checked whole.
-func (t *target) load(ctx context.Context, connections int, p load.Plan) (*load.Measured, error) {
-	crowd, err := load.Gather(ctx, &t.Target, connections)
-	if err != nil {
-		return nil, err
-	}
-	defer crowd.Close()
-	m, err := crowd.Load(ctx, p)
-	return m, errors.Join(err, crowd.Check())
-}
+// Usage is that of the target's server.
+func (t *target) Usage(ctx context.Context) (load.Usage, error) { return t.server.Usage(ctx) }
+
+// Work is the script: the bare handler does the same.
+func (t *target) Work() string { return t.script.name }

@@ -71,41 +71,10 @@ func measure(ctx context.Context, o options, s *servers, stdout, stderr io.Write
 	if len(targets) == 0 {
 		return fmt.Errorf("there is no page or file %q", o.only)
 	}
-	all := newFigures(targets)
-	for _, t := range targets {
-		if _, err := t.load(ctx, o.connections, load.Plan{Lasting: min(warmUp, o.each)}); err != nil {
-			return err
-		}
+	turns := load.Turns{Rounds: o.rounds, Connections: o.connections, Each: o.each, WarmUp: warmUp, Progress: stderr}
+	rounds, err := load.Measure(ctx, turns, targets)
+	if err != nil {
+		return err
 	}
-	for round := range o.rounds {
-		fmt.Fprintf(stderr, "round %d of %d, as fast as it goes\n", round+1, o.rounds)
-		for i := range targets {
-			t := targets[(i+round)%len(targets)]
-			before, err := t.server.usage(ctx)
-			if err != nil {
-				return err
-			}
-			got, err := t.load(ctx, o.connections, load.Plan{Lasting: o.each})
-			if err != nil {
-				return err
-			}
-			after, err := t.server.usage(ctx)
-			if err != nil {
-				return err
-			}
-			all.addPeak(t, got, after.Since(before).Per(got.Calls()))
-		}
-	}
-	for round := range o.rounds {
-		fmt.Fprintf(stderr, "round %d of %d, at equal load\n", round+1, o.rounds)
-		for i := range targets {
-			t := targets[(i+round)%len(targets)]
-			got, err := t.load(ctx, o.connections, load.Plan{Lasting: o.each, Rate: all.equalLoad(t)})
-			if err != nil {
-				return err
-			}
-			all.addEqual(t, got)
-		}
-	}
-	return all.write(stdout)
+	return newFigures(targets, rounds).write(stdout)
 }

@@ -49,18 +49,13 @@ func TestWrongAnswersFail(t *testing.T) {
 func TestGoals(t *testing.T) {
 	p := page{name: "x"}
 	ours, theirs := &target{page: &p, by: byQL}, &target{page: &p, by: byPHP}
-	f := newFigures([]*target{ours, theirs})
-	one := func(rate, ms int) *load.Measured {
-		m := &load.Measured{Took: time.Second}
-		for range rate {
-			m.Times = append(m.Times, time.Duration(ms)*time.Millisecond)
+	of := func(rate float64, p99 time.Duration, seconds float64) *load.Rounds {
+		return &load.Rounds{
+			Rate: []float64{rate}, P50: []time.Duration{p99}, P99: []time.Duration{p99}, Used: []load.Usage{{Seconds: seconds}},
+			Load: []float64{5}, Equal50: []time.Duration{time.Millisecond}, Equal99: []time.Duration{time.Millisecond},
 		}
-		return m
 	}
-	f.addPeak(ours, one(20, 3), load.Usage{Seconds: 1})
-	f.addPeak(theirs, one(10, 2), load.Usage{Seconds: 2})
-	f.addEqual(ours, one(5, 1))
-	f.addEqual(theirs, one(5, 1))
+	f := newFigures([]*target{ours, theirs}, []*load.Rounds{of(20, 3*time.Millisecond, 0.05), of(10, 2*time.Millisecond, 0.2)})
 	var b bytes.Buffer
 	if err := f.write(&b); err != nil {
 		t.Fatal(err)
@@ -69,9 +64,6 @@ func TestGoals(t *testing.T) {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is missing:\n%s", want, &b)
 		}
-	}
-	if f.equalLoad(ours) != 5 {
-		t.Error("the equal load is", f.equalLoad(ours))
 	}
 }
 

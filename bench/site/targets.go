@@ -2,22 +2,19 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"ql/bench/load"
 )
 
 // measured is a server that tells what it has used.
 type measured interface {
-	usage(ctx context.Context) (load.Usage, error)
+	Usage(ctx context.Context) (load.Usage, error)
 }
-
-func (s *site) usage(ctx context.Context) (load.Usage, error) { return s.Usage(ctx) }
 
 // peers are nginx and what is behind it.
 type peers []*load.Peer
 
-func (p peers) usage(context.Context) (load.Usage, error) {
+func (p peers) Usage(context.Context) (load.Usage, error) {
 	var sum load.Usage
 	for _, one := range p {
 		seconds, err := one.Seconds()
@@ -64,14 +61,8 @@ func (s *servers) targets(only string) []*target {
 	return all
 }
 
-// load loads the target. Of each connection the first and the last answer are
-// checked whole.
-func (t *target) load(ctx context.Context, connections int, p load.Plan) (*load.Measured, error) {
-	crowd, err := load.Gather(ctx, &t.Target, connections)
-	if err != nil {
-		return nil, err
-	}
-	defer crowd.Close()
-	m, err := crowd.Load(ctx, p)
-	return m, errors.Join(err, crowd.Check())
-}
+// Usage is that of the target's server.
+func (t *target) Usage(ctx context.Context) (load.Usage, error) { return t.server.Usage(ctx) }
+
+// Work is the page, which each server has.
+func (t *target) Work() string { return t.page.name }
