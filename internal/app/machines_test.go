@@ -23,6 +23,7 @@ import (
 	"ql/internal/operator"
 	"ql/internal/programtest"
 	"ql/internal/resource/machines/sshtest"
+	"ql/internal/resource/machines/wasmtest"
 )
 
 // reachHost lets scripts reach a host of tests.
@@ -59,16 +60,6 @@ func addHost(t *testing.T, b *apptest.Service, host *sshtest.Server, username st
 	return m.PublicKey
 }
 
-// helloModule is a program for WASI that writes a line: fd_write of one piece to descriptor 1.
-const helloModule = "\x00asm\x01\x00\x00\x00" +
-	"\x01\x0c\x02\x60\x04\x7f\x7f\x7f\x7f\x01\x7f\x60\x00\x00" +
-	"\x02\x23\x01\x16wasi_snapshot_preview1\x08fd_write\x00\x00" +
-	"\x03\x02\x01\x01" +
-	"\x05\x03\x01\x00\x01" +
-	"\x07\x13\x02\x06memory\x02\x00\x06_start\x00\x01" +
-	"\x0a\x0f\x01\x0d\x00\x41\x01\x41\x00\x41\x01\x41\x20\x10\x00\x1a\x0b" +
-	"\x0b\x14\x01\x00\x41\x00\x0b\x0e\x08\x00\x00\x00\x06\x00\x00\x00hello\n"
-
 // TestMachines: an account defines machines of both kinds over HTTP, and its script runs commands on
 // them and copies files there and back. What its secrets are is in no trace and no error.
 func TestMachines(t *testing.T) {
@@ -78,7 +69,7 @@ func TestMachines(t *testing.T) {
 	const secret = "s3cret-5d1f"
 	b.Operate(func(o *operator.Operator) error { return o.Accounts.SetSecret(t.Context(), "ada", "S", secret) })
 	host.Authorize(addHost(t, b, host, "ada"))
-	if status, _, body := fileCall(t, b, "ada", "PUT", "/hello.wasm", strings.NewReader(helloModule)); status/100 != 2 {
+	if status, _, body := fileCall(t, b, "ada", "PUT", "/hello.wasm", strings.NewReader(wasmtest.Hello)); status/100 != 2 {
 		t.Fatalf("%d %s", status, body)
 	}
 	if a := send(t, asOwner(t, "ada", "PUT", b.URL()+"/v1/machines/hello", `{"kind":"wasm","module":"/hello.wasm"}`)); a.status != 201 {

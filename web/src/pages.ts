@@ -34,6 +34,7 @@ const all: Page[] = [
   { file: 'Database', path: 'databases/:db', title: 'Database' },
   { file: 'Table', path: 'databases/:db/:table', title: 'Table' },
   { file: 'Sites', path: 'sites', title: 'Site', icon: 'globe', key: 's', group: 'data' },
+  { file: 'Machines', path: 'machines', title: 'Machines', icon: 'terminal', key: 'm', group: 'data' },
   { file: 'Webhooks', path: 'webhooks', title: 'Webhooks', icon: 'send', key: 'w', group: 'account' },
   { file: 'Usage', path: 'usage', title: 'Usage', icon: 'chart', key: 'u', group: 'account' },
   { file: 'Settings', path: 'settings', title: 'Settings', icon: 'settings', key: 't', group: 'account' },

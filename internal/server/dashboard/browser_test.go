@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,6 +23,8 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"ql/internal/apptest"
+	"ql/internal/config"
+	"ql/internal/resource/machines/sshtest"
 	"ql/internal/server/browsertest"
 )
 
@@ -42,14 +45,18 @@ func inBrowser(name string, run func(*visitor)) bool {
 
 // TestInBrowser runs the tests of all pages.
 func TestInBrowser(t *testing.T) {
-	service := apptest.Boot(t)
+	host := sshtest.Start(t)
+	service := apptest.Boot(t, func(s *config.Settings) {
+		s.EgressNetworks, s.EgressPorts = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, []uint16{uint16(host.Port)}
+	})
+	t.Cleanup(host.Stop)
 	first := browsertest.Open(t)
 	if err := chromedp.Do(first, chromedp.Navigate("about:blank")); err != nil {
 		t.Fatal(err)
 	}
 	url := strings.Replace(service.URL(), "127.0.0.1", "localhost", 1)
 	for _, p := range pageTests {
-		t.Run(p.name, func(t *testing.T) { p.run(visit(t, first, service, url)) })
+		t.Run(p.name, func(t *testing.T) { p.run(visit(t, first, service, url, host)) })
 	}
 }
 
@@ -59,6 +66,7 @@ type visitor struct {
 	service *apptest.Service
 	url     string
 	tab     context.Context
+	host    *sshtest.Server // that scripts may reach
 
 	mu      sync.Mutex
 	console []string // what the browser complained of
@@ -71,9 +79,9 @@ addEventListener("error", (e) => window.__refused.push("error: " + e.message));
 addEventListener("unhandledrejection", (e) => window.__refused.push("rejected: " + e.reason));
 new PerformanceObserver((l) => { for (const e of l.getEntries()) if (!e.hadRecentInput) window.__shift += e.value }).observe({ type: "layout-shift", buffered: true });`
 
-func visit(t *testing.T, first context.Context, service *apptest.Service, url string) *visitor {
+func visit(t *testing.T, first context.Context, service *apptest.Service, url string, host *sshtest.Server) *visitor {
 	t.Helper()
-	v := &visitor{T: t, service: service, url: url}
+	v := &visitor{T: t, service: service, url: url, host: host}
 	tab, cancel := chromedp.NewContext(first, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
 	v.tab = tab

@@ -19,6 +19,20 @@ export interface Cost {
   output: number;
   fetches: number;
 }
+/** What a command on a machine has put out, while it runs. */
+export interface Command {
+  machine: string;
+  line: number;
+  pieces: { text: string; isError: boolean }[];
+}
+interface Piece {
+  machine: string;
+  line: number;
+  stdout?: string;
+  stderr?: string;
+  encoding?: string;
+  skipped?: number;
+}
 interface Answer {
   status: string;
   job_id: string;
@@ -32,6 +46,9 @@ const over = ['complete', 'failed', 'declined', 'cancelled', 'expired'];
 /** As much of the output is shown; the rest is with the job. */
 const mostShown = 32 << 20;
 const partSize = 64 << 10;
+/** As much of what commands put out is shown: the last of it. */
+const mostOfCommands = 256 << 10;
+const mostPieces = 1000;
 
 export class Run {
   status = $state('submitting');
@@ -39,6 +56,9 @@ export class Run {
   parts = $state.raw<string[]>([]);
   truncated = $state(false);
   steps = $state.raw<Step[]>([]);
+  /** What commands on machines put out, which is told once and kept nowhere else. */
+  commands = $state.raw<Command[]>([]);
+  commandsCut = $state(false);
   prompt = $state.raw<Prompt | null>(null);
   error = $state.raw<RunError | null>(null);
   problem = $state.raw<ApiError | null>(null);
@@ -52,6 +72,7 @@ export class Run {
   private control = new AbortController();
   private pieces: string[] = [];
   private newSteps: Step[] = [];
+  private newPieces: Piece[] = [];
   private drawing = false;
   private shown = 0;
 
@@ -86,6 +107,7 @@ export class Run {
       if (o.output_encoding === 'base64') this.pieces.push('[bytes that are no text]');
       else this.pieces.push(o.output);
     } else if (kind === 'step') this.newSteps.push(data as Step);
+    else if (kind === 'machine') this.newPieces.push(data as Piece);
     else if (kind === 'state') {
       this.draw();
       this.take(data as Answer & { resume_at?: string });
@@ -122,6 +144,47 @@ export class Run {
       this.steps = this.steps.concat(this.newSteps);
       this.newSteps = [];
     }
+    if (this.newPieces.length > 0) {
+      this.drawCommands(this.newPieces);
+      this.newPieces = [];
+    }
+  }
+
+  private drawCommands(more: Piece[]): void {
+    const all = this.commands.map((c) => ({ ...c, pieces: c.pieces.slice() }));
+    for (const p of more) {
+      let last = all.at(-1);
+      if (!last || last.machine !== p.machine || last.line !== p.line) all.push((last = { machine: p.machine, line: p.line, pieces: [] }));
+      const isError = p.stderr !== undefined;
+      let text = p.stderr ?? p.stdout ?? '';
+      if (p.encoding === 'base64' && text !== '') text = '[bytes that are no text]';
+      if (p.skipped) text += `\n[${p.skipped} bytes came too fast to be shown]\n`;
+      const before = last.pieces.at(-1);
+      if (before?.isError === isError) last.pieces[last.pieces.length - 1] = { text: before.text + text, isError };
+      else last.pieces.push({ text, isError });
+    }
+    // The oldest goes first.
+    let size = 0;
+    let count = 0;
+    for (const c of all) {
+      count += c.pieces.length;
+      for (const p of c.pieces) size += p.text.length;
+    }
+    while (size > mostOfCommands || count > mostPieces) {
+      const first = all[0]!;
+      const piece = first.pieces[0]!;
+      const over = size - mostOfCommands;
+      this.commandsCut = true;
+      if (piece.text.length > over && count <= mostPieces) {
+        first.pieces[0] = { ...piece, text: piece.text.slice(over) };
+        break;
+      }
+      size -= piece.text.length;
+      count--;
+      first.pieces.shift();
+      if (first.pieces.length === 0) all.shift();
+    }
+    this.commands = all;
   }
 
   private take(a: Answer & { resume_at?: string }): void {
