@@ -49,9 +49,9 @@ var unreserved = map[string]string{
 	"internal/service/page_state.go":         "what a visitor carries of a page, of a bounded length",
 	"internal/execution/called.go":           "what a job was called with, reserved by who shows it",
 	"internal/replay/job.go":                 "what a job was accepted with, in a command",
-	"internal/store/sqlite/sources.go":       "the text of a script, reserved by who shows it",
-	"internal/store/sqlite/machines.go":      "what an owner said of a machine, of a bounded length",
-	"internal/store/sqlite/accounts.go":      "limits that an operator gave, a number for each name",
+	"internal/store/relational/sources.go":   "the text of a script, reserved by who shows it",
+	"internal/store/relational/machines.go":  "what an owner said of a machine, of a bounded length",
+	"internal/store/relational/accounts.go":  "limits that an operator gave, a number for each name",
 	"internal/account/invitations.go":        "a link that the service itself made, of a bounded length",
 	"internal/account/seal/masterkey.go":     "a file of the operator's, of a bounded length",
 }

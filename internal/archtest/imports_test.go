@@ -133,8 +133,12 @@ var layers = []layer{
 	{pkg: "internal/store/migrate"},
 	{pkg: "internal/store/ring", imports: []string{"internal/disk"}},
 	{
+		pkg:     "internal/store/relational",
+		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/audit", "internal/job", "internal/member", "internal/principal", "internal/resource/files", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/signin", "internal/store", "internal/webhook"},
+	},
+	{
 		pkg:     "internal/store/sqlite",
-		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/audit", "internal/batch", "internal/disk", "internal/fault", "internal/job", "internal/member", "internal/principal", "internal/record", "internal/resource/files", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/signin", "internal/sqlite", "internal/store", "internal/store/migrate", "internal/store/ring", "internal/webhook"},
+		imports: []string{"internal/account", "internal/audit", "internal/batch", "internal/disk", "internal/fault", "internal/job", "internal/principal", "internal/record", "internal/sqlite", "internal/store", "internal/store/migrate", "internal/store/relational", "internal/store/ring"},
 		others:  []string{"golang.org/x/sys", "modernc.org/sqlite"},
 	},
 	// The suite is linked into tests alone.
@@ -177,7 +181,7 @@ var layers = []layer{
 		pkg: "internal/operator",
 		imports: []string{
 			"internal/account", "internal/account/seal", "internal/account/usage", "internal/audit", "internal/backup", "internal/config", "internal/fault", "internal/job", "internal/network", "internal/replay", "internal/resource", "internal/resource/databases",
-			"internal/resource/files", "internal/resource/machines/owned", "internal/resource/shares", "internal/store", "internal/store/blob/dir", "internal/store/sqlite", "internal/webhook", "internal/wire",
+			"internal/resource/files", "internal/resource/machines/owned", "internal/resource/shares", "internal/store", "internal/store/blob/dir", "internal/store/relational", "internal/store/sqlite", "internal/webhook", "internal/wire",
 		},
 	},
 	{pkg: "internal/telemetry", others: []string{"github.com/prometheus/client_golang", "go.opentelemetry.io/otel"}},

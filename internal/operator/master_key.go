@@ -11,6 +11,7 @@ import (
 	"ql/internal/job"
 	"ql/internal/resource"
 	"ql/internal/store"
+	"ql/internal/store/relational"
 	"ql/internal/store/sqlite"
 )
 
@@ -48,7 +49,7 @@ func RotateMasterKey(ctx context.Context, s config.Settings) (r KeyRotation, err
 	}
 	r.Resumed = rotation.Resumed
 	unreadable := map[string]bool{}
-	r.Resealed, err = opened.Reseal(ctx, func(one sqlite.Sealed) ([]byte, error) {
+	r.Resealed, err = opened.Reseal(ctx, func(one relational.Sealed) ([]byte, error) {
 		sealed, err := rotation.Reseal(int64(one.Account), seal.Kind(one.Kind), one.Name, one.Bytes)
 		if errors.Is(err, seal.ErrDamaged) || errors.Is(err, seal.ErrWrongKey) {
 			unreadable[one.Kind+" "+one.Name+" "+string(one.Bytes)] = true

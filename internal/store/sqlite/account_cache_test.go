@@ -8,6 +8,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/account/names"
+	"ql/internal/account/usage"
 )
 
 // TestWhatAnotherCommitsIsSeenAtOnce changes an account through a second store of
@@ -160,7 +161,7 @@ func TestNoticesWhatChangesAccounts(t *testing.T) {
 
 func useCall(t *testing.T, s *Store, id account.ID) {
 	t.Helper()
-	must(t, s.write(t.Context(), func(t tx) error { return t.countAcceptedEnded(id, time.Now(), time.Second, 1) }))
+	must(t, s.Usage().Count(t.Context(), id, usage.DayOf(time.Now()), usage.Used{Calls: 1}))
 }
 
 func must(t *testing.T, err error) {

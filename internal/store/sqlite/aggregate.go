@@ -1,29 +1,18 @@
 package sqlite
 
-import "ql/internal/store"
+import (
+	"ql/internal/store"
+	"ql/internal/store/relational"
+)
 
-var _ store.Backend = (*Store)(nil)
+var (
+	_ store.Backend     = (*Store)(nil)
+	_ relational.Engine = (*Store)(nil)
+)
 
 // Aggregate returns the store by the interfaces that it implements.
 func (s *Store) Aggregate() store.Store {
-	return store.Store{
-		Backend:      s,
-		Accounts:     s.Accounts(),
-		Audit:        s.Audit(),
-		Versions:     s,
-		SiteVersions: s,
-		Jobs:         s.Jobs(),
-		Changes:      s.Jobs(),
-		Queue:        s.Queue().Parts(),
-		Members:      s.Members(),
-		Log:          s.Intake(),
-		Deliveries:   s.Deliveries(),
-		Files:        s.Files(),
-		Shares:       s.Shares(),
-		Machines:     s.Machines(),
-		Sessions:     s.Sessions(),
-		SignIns:      s.SignIns(),
-		Usage:        s.Usage(),
-		Databases:    s,
-	}
+	all := s.Store.Aggregate()
+	all.Backend, all.Versions, all.SiteVersions, all.Log = s, s, s, s.Intake()
+	return all
 }

@@ -14,6 +14,7 @@ import (
 	"ql/internal/member"
 	"ql/internal/principal"
 	"ql/internal/record"
+	"ql/internal/store/relational"
 )
 
 func benchmarkAccount(b testing.TB, s *Store, name string) account.ID {
@@ -213,13 +214,24 @@ func BenchmarkClaim(b *testing.B) {
 	}
 }
 
+// inTx runs all in a transaction that is under way.
+type inTx struct{ t tx }
+
+func (e inTx) Read(_ context.Context, f func(relational.Tx) error) error  { return f(e.t.relational()) }
+func (e inTx) Write(_ context.Context, f func(relational.Tx) error) error { return f(e.t.relational()) }
+func (e inTx) WriteFreeing(_ context.Context, f func(relational.Tx) error) error {
+	return f(e.t.relational())
+}
+func (e inTx) Freed() {}
+
 func claimRound(t tx, s *Store, m member.Member, a account.ID, jobs, most int) error {
+	ctx, q := t.ctx, relational.New(inTx{t}, t.conn.session.IDs).Queue()
 	var listed []job.Due
 	for range jobs {
 		e := endOf(s, a)
 		task := &job.Task{Summary: e.Summary, Spec: make([]byte, 300)}
 		task.State = job.Accepted
-		l, err := t.insertTask(task, e.Created, 0, m.Incarnation)
+		l, _, err := q.Accept(ctx, task, m, e.Created)
 		if err != nil {
 			return err
 		}
@@ -228,14 +240,14 @@ func claimRound(t tx, s *Store, m member.Member, a account.ID, jobs, most int) e
 	var leases []job.Lease
 	for len(leases) < jobs {
 		if most == 0 {
-			l, err := t.claimListed(m, listed[len(leases)], time.Now())
+			l, err := q.ClaimListed(ctx, m, listed[len(leases)], time.Now())
 			if err != nil {
 				return err
 			}
 			leases = append(leases, l)
 			continue
 		}
-		claimed, err := t.claimJobs(&job.ClaimQuery{Member: m, Free: []job.Places{{Account: a, N: most}}, Limit: most, Now: time.Now()})
+		claimed, err := q.Claim(ctx, &job.ClaimQuery{Member: m, Free: []job.Places{{Account: a, N: most}}, Limit: most, Now: time.Now()})
 		if err != nil {
 			return err
 		}
@@ -245,7 +257,7 @@ func claimRound(t tx, s *Store, m member.Member, a account.ID, jobs, most int) e
 	}
 	for _, l := range leases {
 		e := endOf(s, a)
-		if err := t.finish(l, e); err != nil {
+		if err := q.Finish(ctx, l, e); err != nil {
 			return err
 		}
 	}

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"ql/internal/account"
-	"ql/internal/audit"
-	"ql/internal/job"
 	"ql/internal/sqlite"
+	"ql/internal/store/relational"
 
 	lib "modernc.org/sqlite/lib"
 )
@@ -49,7 +47,7 @@ var settings = []string{
 type conn struct {
 	db         *sqlite.Conn
 	path       string // of the store's file
-	ids        *ids
+	session    relational.Session
 	statements map[string]prepared
 	preparing  kinds // what the statement changes that is being prepared
 
@@ -57,18 +55,6 @@ type conn struct {
 	changes changed
 	// knowsFiles says that it was told whose files are changed.
 	knowsFiles bool
-
-	// member is the node that the process has joined as; 0 before that.
-	member int64
-
-	grown func(account.ID, int64) // see Options; nil for nobody
-
-	// hasAudit says that there are logs of who did what: the steps of some earlier versions have
-	// none.
-	hasAudit bool
-	// hasRequests says likewise that there are requests of domains.
-	hasRequests bool
-	actor       audit.Actor // see Options
 }
 
 // prepared is a statement, and what it changes.
@@ -107,7 +93,7 @@ func connect(ctx context.Context, path string, busy time.Duration, writer bool) 
 	if err != nil {
 		return nil, explain(path, err)
 	}
-	c.db = db
+	c.db, c.session.Conn = db, c
 	all := append(settings[:len(settings):len(settings)], "query_only=ON")
 	if writer {
 		// Of a new file only: removed rows give their room back, see Vacuum.
@@ -234,7 +220,7 @@ func (t tx) each(sql string, f func(row), args ...any) error {
 		if err != nil || !more {
 			return err
 		}
-		f(row{s, t.conn.ids})
+		f(row{s})
 	}
 }
 
@@ -248,27 +234,13 @@ func (t tx) one(sql string, f func(row), args ...any) (bool, error) {
 	defer s.Reset()
 	found, err := s.Step(t.ctx)
 	if found && f != nil {
-		f(row{s, t.conn.ids})
+		f(row{s})
 	}
 	return found, err
 }
 
 // has reports whether a statement gives a row.
 func (t tx) has(sql string, args ...any) (bool, error) { return t.one(sql, nil, args...) }
-
-// snapshot has all that f reads be as it is at one moment.
-func (t tx) snapshot(f func() error) (err error) {
-	if _, err := t.exec("BEGIN"); err != nil {
-		return err
-	}
-	// Also after the end of the context: the connection is used again.
-	defer func() {
-		if _, end := (tx{context.Background(), t.conn}).exec("ROLLBACK"); end != nil {
-			err = errors.Join(err, end)
-		}
-	}()
-	return f()
-}
 
 func (t tx) bind(sql string, args []any) (*sqlite.Stmt, error) {
 	s, err := t.conn.statement(t.ctx, sql)
@@ -315,16 +287,9 @@ func bind(s *sqlite.Stmt, i int, arg any) error {
 }
 
 // row is the current row of a statement.
-type row struct {
-	s   *sqlite.Stmt
-	ids *ids
-}
-
-// id returns the id of a job from its place.
-func (r row) id(i int) job.ID { return r.ids.id(r.s.Blob(i)) }
+type row struct{ s *sqlite.Stmt }
 
 func (r row) int(i int) int64   { return r.s.Int(i) }
-func (r row) bool(i int) bool   { return r.s.Int(i) != 0 }
 func (r row) text(i int) string { return string(r.s.Text(i)) }
 
 // bytes returns a copy; nil for null alone.
@@ -335,12 +300,89 @@ func (r row) bytes(i int) []byte {
 	return append([]byte{}, r.s.Blob(i)...)
 }
 
-// time returns the zero time for null.
-func (r row) time(i int) time.Time {
-	if r.null(i) {
-		return time.Time{}
-	}
-	return time.UnixMicro(r.s.Int(i)).UTC()
+func (r row) null(i int) bool { return r.s.Kind(i) == lib.SQLITE_NULL }
+
+// relational returns the connection for what the store keeps.
+func (t tx) relational() relational.Tx { return relational.NewTx(t.ctx, &t.conn.session) }
+
+// Exec implements relational.Conn.
+func (c *conn) Exec(ctx context.Context, sql string, args []any) (int64, error) {
+	n, err := tx{ctx, c}.exec(sql, args...)
+	return n, expected(err)
 }
 
-func (r row) null(i int) bool { return r.s.Kind(i) == lib.SQLITE_NULL }
+// Insert implements relational.Conn. The key is the number of the row.
+func (c *conn) Insert(ctx context.Context, sql, _ string, args []any) (int64, error) {
+	if _, err := (tx{ctx, c}).exec(sql, args...); err != nil {
+		return 0, expected(err)
+	}
+	return c.db.LastInsertID(), nil
+}
+
+// ExecValues implements relational.Conn.
+func (c *conn) ExecValues(ctx context.Context, sql string, values []relational.Value) (int64, error) {
+	s, err := c.statement(ctx, sql)
+	if err != nil {
+		return 0, err
+	}
+	defer s.Reset()
+	for i := range values {
+		if err := bindValue(s, i+1, &values[i]); err != nil {
+			return 0, err
+		}
+	}
+	if err := drain(ctx, s); err != nil {
+		return 0, expected(err)
+	}
+	return c.db.Changes(), nil
+}
+
+func bindValue(s *sqlite.Stmt, i int, v *relational.Value) error {
+	switch v.Kind {
+	case relational.IntValue:
+		return s.BindInt(i, v.Int)
+	case relational.TextValue:
+		return s.BindText(i, v.Text)
+	case relational.BlobValue:
+		return s.BindBlob(i, v.Blob)
+	}
+	return s.BindNull(i)
+}
+
+// stored is a row as the store's tables see it.
+type stored struct{ *sqlite.Stmt }
+
+// Null implements relational.Row.
+func (r stored) Null(i int) bool { return r.Kind(i) == lib.SQLITE_NULL }
+
+// Query implements relational.Conn.
+func (c *conn) Query(ctx context.Context, sql string, args []any, f func(relational.Row) bool) error {
+	s, err := tx{ctx, c}.bind(sql, args)
+	if err != nil {
+		return err
+	}
+	defer s.Reset()
+	for {
+		more, err := s.Step(ctx)
+		if err != nil || !more {
+			return expected(err)
+		}
+		if !f(stored{s}) {
+			return nil
+		}
+	}
+}
+
+// Snapshot implements relational.Conn.
+func (c *conn) Snapshot(ctx context.Context, f func() error) (err error) {
+	if _, err := (tx{ctx, c}).exec("BEGIN"); err != nil {
+		return err
+	}
+	// Also after the end of the context: the connection is used again.
+	defer func() {
+		if _, end := (tx{context.Background(), c}).exec("ROLLBACK"); end != nil {
+			err = errors.Join(err, end)
+		}
+	}()
+	return f()
+}

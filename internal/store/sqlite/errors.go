@@ -7,6 +7,7 @@ import (
 
 	"ql/internal/fault"
 	"ql/internal/sqlite"
+	"ql/internal/store/relational"
 
 	lib "modernc.org/sqlite/lib"
 )
@@ -48,28 +49,25 @@ func damaged(path string, err error) error {
 	return fmt.Errorf("the store %s is damaged (%w): restore it from a backup", path, err)
 }
 
-// isDuplicate reports whether a row with the same unique value is there already.
-func isDuplicate(err error) bool {
-	return hasCode(err, lib.SQLITE_CONSTRAINT_UNIQUE) || hasCode(err, lib.SQLITE_CONSTRAINT_PRIMARYKEY)
-}
-
-// isOrphan reports whether a row was refused since what it belongs to is not
-// there.
-func isOrphan(err error) bool { return hasCode(err, lib.SQLITE_CONSTRAINT_FOREIGNKEY) }
-
-// isDamaged reports whether the store is not whole where it was read.
-func isDamaged(err error) bool {
+// expected says of an error what changes may expect of it.
+func expected(err error) error {
 	var e *sqlite.Error
-	return errors.As(err, &e) && e.Primary() == lib.SQLITE_CORRUPT
+	if err == nil || !errors.As(err, &e) {
+		return err
+	}
+	switch {
+	case e.Code == lib.SQLITE_CONSTRAINT_UNIQUE, e.Code == lib.SQLITE_CONSTRAINT_PRIMARYKEY:
+		return &relational.Error{Kind: relational.Duplicate, Err: err}
+	case e.Code == lib.SQLITE_CONSTRAINT_FOREIGNKEY:
+		return &relational.Error{Kind: relational.Orphan, Err: err}
+	case e.Primary() == lib.SQLITE_CORRUPT:
+		return &relational.Error{Kind: relational.Damaged, Err: err}
+	}
+	return err
 }
 
 // isFull reports whether the disk had no room for all that was to be written.
 func isFull(err error) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e) && e.Primary() == lib.SQLITE_FULL
-}
-
-func hasCode(err error, code int) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code == code
 }

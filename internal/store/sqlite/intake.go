@@ -51,7 +51,7 @@ func (i Intake) Append(records []*job.Record) (record.Position, error) {
 // Store implements record.Log.
 func (i Intake) Store(ctx context.Context, records []job.Record, to record.Position) error {
 	err := i.store.write(ctx, func(t tx) error {
-		if err := t.record(records); err != nil {
+		if err := t.relational().Record(records); err != nil {
 			return err
 		}
 		return t.intakeStored(ring.Place(to))
@@ -130,7 +130,7 @@ func (s *Store) replayIntake(ctx context.Context, path string, own bool) (taken 
 		if err != nil {
 			return unusableIntake(path, err)
 		}
-		if err := t.record(records); err != nil || !own {
+		if err := t.relational().Record(records); err != nil || !own {
 			return err
 		}
 		_, err := t.one("UPDATE intake SET key = randomblob(8), place = ? WHERE one = 1 RETURNING key", readKey, int64(taken.to))

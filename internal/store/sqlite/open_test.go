@@ -388,7 +388,7 @@ func TestStatementsUseIndexes(t *testing.T) {
 // small reports whether a statement is about a table of few rows.
 func small(sql string) bool {
 	return strings.Contains(sql, "FROM master_check") || strings.Contains(sql, "FROM sqlite_schema") ||
-		sql == countHeld || sql == countUnheld || sql == countPending // they scan what they have found, which is bounded
+		strings.HasPrefix(sql, "SELECT count(*)") && strings.Contains(sql, "FROM (SELECT") // those scan what they have found, which is bounded
 }
 
 // exercise calls every method once; what it gives does not matter.
@@ -410,7 +410,7 @@ func exercise(t *testing.T, s *Store) {
 	_ = a.RotateKey(ctx, id, account.KeyHash{1}, nil)
 	_ = a.SealKey(ctx, id, account.KeyHash{1}, nil)
 	_ = a.SetPlan(ctx, id, account.Free)
-	for flag := range setFlag {
+	for _, flag := range []account.Flag{account.FlagAdmin, account.FlagDisabled, account.FlagRequireAuthOnJobs, account.FlagShowEffects} {
 		_ = a.SetFlag(ctx, id, flag, true)
 	}
 	_, _ = a.EnsureKeyCheck(ctx, []byte("x"))

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -24,16 +23,12 @@ func TestQuestionsOfAnOlderStore(t *testing.T) {
 	must(t, s.write(ctx, func(t tx) error {
 		const columns = "INSERT INTO jobs (seq, id, account, state, mode, convention, credential, created, finished, steps, trace_dropped, result, encoding, program, task, attempt) VALUES "
 		for _, sql := range []string{
-			columns + "(5, ?, 1, 'paused', 'sync', 'json', 'password', 1000000, NULL, 1, 0, x'', '', x'01', x'02', 1)",
-			columns + "(6, ?, 1, 'complete', 'sync', 'json', 'password', 1000000, 2000000, 1, 0, x'', '', NULL, NULL, 2)",
+			columns + "(5, x'00000000000000000000000000000005', 1, 'paused', 'sync', 'json', 'password', 1000000, NULL, 1, 0, x'', '', x'01', x'02', 1)",
+			columns + "(6, x'00000000000000000000000000000006', 1, 'complete', 'sync', 'json', 'password', 1000000, 2000000, 1, 0, x'', '', NULL, NULL, 2)",
 			"INSERT INTO job_prompts (job, id, kind, token, sealed, expires, message, audience) VALUES (5, 'open', 'confirm', zeroblob(32), x'01', 9000000, 'Sure?', 'finance')",
 			"INSERT INTO job_answers (job, prompt, reply, by, address, at) VALUES (5, 'earlier', zeroblob(32), 'password', '192.0.2.1', 1500000), (6, 'last', zeroblob(32), 'none', '192.0.2.1', 1600000)",
 		} {
-			var args []any
-			if strings.HasPrefix(sql, columns) {
-				args = []any{t.conn.ids.place(job.NewID())}
-			}
-			if _, err := t.exec(sql, args...); err != nil {
+			if _, err := t.exec(sql); err != nil {
 				return err
 			}
 		}

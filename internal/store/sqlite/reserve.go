@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"ql/internal/store/relational"
 )
 
 const (
@@ -65,11 +67,18 @@ func (s *Store) openReserve(folder string) {
 	s.reserve.given = s.reserve.fill() != nil
 }
 
-// writeFreeing is write for a change that makes room on the disk, and needs some itself.
-func (s *Store) writeFreeing(ctx context.Context, do func(tx) error) error {
-	err := s.write(ctx, do)
+// WriteFreeing implements relational.Engine.
+func (s *Store) WriteFreeing(ctx context.Context, f func(relational.Tx) error) error {
+	err := s.Write(ctx, f)
 	if s.reserve != nil && isFull(err) && s.reserve.give() {
-		err = s.write(ctx, do)
+		err = s.Write(ctx, f)
 	}
 	return err
+}
+
+// Freed implements relational.Engine.
+func (s *Store) Freed() {
+	if s.reserve != nil {
+		s.reserve.refill()
+	}
 }

@@ -21,8 +21,8 @@ func wantRecords(t *testing.T, s *Store, a account.ID, want map[usage.Month]int6
 		}, int64(a)); err != nil {
 			return err
 		}
-		return tx.each("SELECT finished, "+recordBytes+" FROM jobs WHERE account = ? AND finished IS NOT NULL", func(r row) {
-			there[usage.MonthOf(r.time(0))] += r.int(1)
+		return tx.each("SELECT finished, 4096 + coalesce(length(error), 0) + coalesce(length(response), 0) + coalesce(length(trace), 0) + length(result) + coalesce(length(request), 0) + question_bytes + coalesce(length(task), 0) + coalesce(length(history), 0) + history_bytes FROM jobs WHERE account = ? AND finished IS NOT NULL", func(r row) {
+			there[usage.MonthOf(time.UnixMicro(r.int(0)).UTC())] += r.int(1)
 		}, int64(a))
 	})
 	if err != nil {
@@ -98,7 +98,7 @@ func TestAbandonedRecordsCount(t *testing.T) {
 func TestTrimsAreSmall(t *testing.T) {
 	s := openTest(t, Options{})
 	a := benchmarkAccount(t, s, "ada")
-	const many, size = 40, 4 * trimEach
+	const many, size = 40, 4 * (64 << 10)
 	var list []job.Record
 	for range many {
 		now := time.Unix(1000, 0)

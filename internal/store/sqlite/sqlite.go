@@ -24,6 +24,7 @@ import (
 	"ql/internal/audit"
 	"ql/internal/store"
 	"ql/internal/store/migrate"
+	"ql/internal/store/relational"
 	"ql/internal/store/ring"
 )
 
@@ -81,9 +82,10 @@ func (o Options) withDefaults() Options {
 
 // Store is an open store. It may be used by any number of goroutines.
 type Store struct {
+	*relational.Store
+
 	writer    *writer
 	readers   *readers
-	ids       *ids
 	versions  versions
 	intake    *ring.Ring   // nil where there is none
 	replayErr error        // why what stands in the intake of another process could not be stored
@@ -120,10 +122,12 @@ func open(ctx context.Context, o Options, steps []migrate.Step) (_ *Store, err e
 	if err != nil {
 		return nil, errors.Join(err, s.unlock())
 	}
-	if s.ids, err = openIDs(ctx, c); err != nil {
+	ids, err := openIDs(ctx, c)
+	if err != nil {
 		return nil, errors.Join(explain(path, err), c.close(), s.unlock())
 	}
-	c.ids, c.grown, c.actor = s.ids, o.Grown, o.Actor
+	s.Store = relational.New(s, ids)
+	c.session.IDs, c.session.Grown, c.session.Actor = ids, o.Grown, o.Actor
 	wal, err := c.db.WALVersions()
 	if err != nil {
 		return nil, errors.Join(err, c.close(), s.unlock())
@@ -133,17 +137,18 @@ func open(ctx context.Context, o Options, steps []migrate.Step) (_ *Store, err e
 	if err != nil {
 		return nil, errors.Join(explain(path, err), c.close(), s.unlock())
 	}
-	if c.hasAudit, err = c.hasTable(ctx, "audit_logs"); err != nil {
-		return nil, errors.Join(explain(path, err), c.close(), s.unlock())
-	}
-	if c.hasRequests, err = c.hasTable(ctx, "domain_claims"); err != nil {
-		return nil, errors.Join(explain(path, err), c.close(), s.unlock())
+	for table, missing := range map[string]*bool{"audit_logs": &c.session.Old.NoAudit, "domain_claims": &c.session.Old.NoRequests} {
+		there, err := c.hasTable(ctx, table)
+		if err != nil {
+			return nil, errors.Join(explain(path, err), c.close(), s.unlock())
+		}
+		*missing = !there
 	}
 	s.writer = newWriter(c, &s.versions, numbers)
 	s.readers = newReaders(o.Readers, func(ctx context.Context) (*conn, error) {
 		c, err := connect(ctx, path, o.Busy, false)
 		if err == nil {
-			c.ids = s.ids
+			c.session.IDs = ids
 		}
 		return c, err
 	})
@@ -268,3 +273,23 @@ func (s *Store) read(ctx context.Context, f func(tx) error) error { return s.rea
 
 // write makes a change and returns when it is on the disk.
 func (s *Store) write(ctx context.Context, f func(tx) error) error { return s.writer.write(ctx, f) }
+
+// Read implements relational.Engine.
+func (s *Store) Read(ctx context.Context, f func(relational.Tx) error) error {
+	return s.read(ctx, func(t tx) error { return f(t.relational()) })
+}
+
+// Write implements relational.Engine.
+func (s *Store) Write(ctx context.Context, f func(relational.Tx) error) error {
+	return s.write(ctx, func(t tx) error { return f(t.relational()) })
+}
+
+// openIDs reads the key of the store's ids, made where there may be one. The steps of some
+// earlier versions have no place for it.
+func openIDs(ctx context.Context, c *conn) (*relational.IDs, error) {
+	there, err := c.hasTable(ctx, "id_key")
+	if err != nil || !there {
+		return &relational.IDs{}, err
+	}
+	return relational.OpenIDs(tx{ctx, c}.relational())
+}

@@ -4,7 +4,6 @@ import (
 	"sync"
 
 	"ql/internal/account"
-	"ql/internal/resource/files"
 	"ql/internal/sqlite"
 )
 
@@ -115,10 +114,8 @@ func (v *versions) close() {
 	v.wal = nil
 }
 
-// changesFiles says whose files the statements change that follow, until it is taken back, and
-// whether those of the site are among them. Of others it is not known whose they are.
-func (t tx) changesFiles(a account.ID, site bool) (takeBack func()) {
-	c := t.conn
+// ChangesFiles implements relational.Conn.
+func (c *conn) ChangesFiles(a account.ID, site bool) (takeBack func()) {
 	if site {
 		if c.changes.of == nil {
 			c.changes.of = map[account.ID]bool{}
@@ -127,27 +124,4 @@ func (t tx) changesFiles(a account.ID, site bool) (takeBack func()) {
 	}
 	c.knowsFiles = true
 	return func() { c.knowsFiles = false }
-}
-
-// changesSite tells whether changes of files are of the folder of the site.
-func changesSite(changes []files.Change) bool {
-	for _, change := range changes {
-		var at, to string
-		switch c := change.(type) {
-		case files.Put:
-			at = c.Node.Path
-		case files.Extend:
-			at = c.Node.Path
-		case files.Rename:
-			at, to = c.From, c.To
-		case files.Drop:
-			at = c.Path
-		default:
-			return true
-		}
-		if files.IsOfSite(files.Key(at)) || to != "" && files.IsOfSite(files.Key(to)) {
-			return true
-		}
-	}
-	return false
 }

@@ -1,0 +1,64 @@
+package relational
+
+import (
+	"bytes"
+	"crypto/aes"
+	"slices"
+	"testing"
+
+	"ql/internal/job"
+)
+
+// TestPlacesOfIDs checks that every id has one place, that ids are valid and look
+// like nothing, and that those made one after the other stand so.
+func TestPlacesOfIDs(t *testing.T) {
+	block, err := aes.NewCipher([]byte("sixteen bytes of"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(nil, &IDs{block: block})
+	var places [][]byte
+	ones := make([]int, 128)
+	const many = 4000
+	for range many {
+		id := s.NewID()
+		if parsed, ok := job.ParseID(id.String()); !ok || parsed != id {
+			t.Fatalf("%s is no id", id)
+		}
+		place := s.ids.place(id)
+		if back := s.ids.id(place); back != id {
+			t.Fatalf("%s came back as %s", id, back)
+		}
+		places = append(places, place)
+		for bit := range ones {
+			ones[bit] += int(id[bit/8] >> (7 - bit%8) & 1)
+		}
+	}
+	sorted := slices.Clone(places)
+	slices.SortFunc(sorted, bytes.Compare)
+	moved := 0
+	for i := range places {
+		if !bytes.Equal(places[i][:6], sorted[i][:6]) {
+			moved++
+		}
+	}
+	if moved > many/10 {
+		t.Errorf("%d of %d stand elsewhere than they were made", moved, many)
+	}
+	for bit, n := range ones {
+		fixed := bit >= 48 && bit < 52 || bit == 64 || bit == 65
+		if !fixed && (n < many*4/10 || n > many*6/10) {
+			t.Errorf("bit %d is set in %d of %d ids", bit, n, many)
+		}
+	}
+	for range 1000 {
+		id := job.NewID()
+		if back := s.ids.id(s.ids.place(id)); back != id {
+			t.Fatalf("%s came back as %s", id, back)
+		}
+	}
+	odd := job.ID{1, 2, 3}
+	if back := s.ids.id(s.ids.place(odd)); back != odd {
+		t.Errorf("%v came back as %v", odd, back)
+	}
+}

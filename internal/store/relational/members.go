@@ -1,0 +1,104 @@
+package relational
+
+import (
+	"context"
+
+	"ql/internal/member"
+)
+
+// Members has the processes that share the store.
+type Members struct{ store *Store }
+
+var _ member.Store = Members{}
+
+// Members returns the store's members.
+func (s *Store) Members() Members { return Members{s} }
+
+// Join implements member.Store.
+func (s Members) Join(ctx context.Context, n member.Node) (m member.Member, last int64, err error) {
+	err = s.store.write(ctx, func(t tx) error {
+		m.ID, t.conn.member = n.ID, n.ID
+		if _, err := t.one("UPDATE head SET incarnation = incarnation + 1 WHERE one = 1 RETURNING incarnation, last", func(r row) {
+			m.Incarnation, last = r.int(0), r.int(1)
+		}); err != nil {
+			return err
+		}
+		_, err := t.exec("INSERT OR REPLACE INTO members (id, incarnation, counter, seen, version, formats, address) VALUES (?, ?, 0, ?, ?, ?, ?)",
+			n.ID, m.Incarnation, last, n.Version, n.Formats, n.Address)
+		return err
+	})
+	if err != nil {
+		return member.Member{}, 0, err
+	}
+	return m, last, nil
+}
+
+// Renew implements member.Store.
+func (s Members) Renew(ctx context.Context, m member.Member, seen int64) error {
+	return s.store.write(ctx, func(t tx) error {
+		n, err := t.exec("UPDATE members SET counter = counter + 1, seen = ?3 WHERE id = ?1 AND incarnation = ?2 AND (SELECT last FROM head WHERE one = 1) = ?3",
+			m.ID, m.Incarnation, seen)
+		if err != nil || n > 0 {
+			return err
+		}
+		return t.whyNoMember(m)
+	})
+}
+
+// whyNoMember says why a member could not renew, or act as one.
+func (t tx) whyNoMember(m member.Member) error {
+	var incarnation int64
+	found, err := t.one("SELECT incarnation FROM members WHERE id = ?", func(r row) { incarnation = r.int(0) }, m.ID)
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return member.ErrBuried
+	case incarnation != m.Incarnation:
+		return member.ErrReplaced
+	}
+	return member.ErrBehind
+}
+
+// isMember is the condition that the two parameters, from a number on, are of a member.
+const isMember = "EXISTS (SELECT 1 FROM members WHERE id = ? AND incarnation = ?)"
+
+// LastChange implements member.Store.
+func (s Members) LastChange(ctx context.Context) (last int64, err error) {
+	err = s.store.read(ctx, func(t tx) error {
+		_, err := t.one("SELECT last FROM head WHERE one = 1", func(r row) { last = r.int(0) })
+		return err
+	})
+	return last, err
+}
+
+// List implements member.Store.
+func (s Members) List(ctx context.Context) (list []member.Info, err error) {
+	err = s.store.read(ctx, func(t tx) error {
+		return t.each("SELECT id, incarnation, counter, seen, version, formats, address FROM members ORDER BY id", func(r row) {
+			list = append(list, member.Info{
+				Member: member.Member{ID: r.int(0), Incarnation: r.int(1)}, Counter: r.int(2), Seen: r.int(3),
+				Version: r.text(4), Formats: int(r.int(5)), Address: r.text(6),
+			})
+		})
+	})
+	return list, err
+}
+
+// Bury implements member.Store.
+func (s Members) Bury(ctx context.Context, i member.Info) (done bool, err error) {
+	err = s.store.write(ctx, func(t tx) error {
+		n, err := t.exec("DELETE FROM members WHERE id = ? AND incarnation = ? AND counter = ?", i.ID, i.Incarnation, i.Counter)
+		done = n > 0
+		return err
+	})
+	return done && err == nil, err
+}
+
+// Leave implements member.Store.
+func (s Members) Leave(ctx context.Context, m member.Member) error {
+	return s.store.write(ctx, func(t tx) error {
+		_, err := t.exec("DELETE FROM members WHERE id = ? AND incarnation = ?", m.ID, m.Incarnation)
+		return err
+	})
+}

@@ -1,0 +1,160 @@
+package relational
+
+import (
+	"context"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/job"
+	"ql/internal/member"
+)
+
+// Queue keeps the jobs that outlive a process.
+type Queue struct{ store *Store }
+
+var (
+	_ job.Submissions = Queue{}
+	_ job.Leases      = Queue{}
+	_ job.Attempts    = Queue{}
+	_ job.Prompts     = Queue{}
+	_ job.Questions   = Queue{}
+	_ job.Views       = Queue{}
+	_ job.Maintenance = Queue{}
+)
+
+// Queue returns the store's queue of jobs.
+func (s *Store) Queue() Queue { return Queue{s} }
+
+// Parts returns the queue by its callers.
+func (q Queue) Parts() job.Queue {
+	return job.Queue{Submissions: q, Leases: q, Attempts: q, Prompts: q, Questions: q, Views: q, Maintenance: q}
+}
+
+// Accept implements job.Submissions.
+func (q Queue) Accept(ctx context.Context, task *job.Task, m member.Member, now time.Time) (l job.Lease, earlier job.ID, err error) {
+	err = q.store.write(ctx, func(t tx) (err error) {
+		l = job.Lease{}
+		if task.Key != nil {
+			if earlier, err = t.reserve(task.Account, *task.Key, task.ID, task.Created); err != nil || earlier != (job.ID{}) {
+				return err
+			}
+		}
+		due, attempt := task.Created, int64(0)
+		if task.State == job.Running {
+			due, attempt = now, 1
+		}
+		if _, err := t.storeProgram(task); err != nil {
+			return err
+		}
+		l, err = t.insertTask(task, due, attempt, m.Incarnation)
+		return err
+	})
+	return l, earlier, orphaned(err)
+}
+
+// AcceptEnded implements job.Submissions.
+func (q Queue) AcceptEnded(ctx context.Context, task *job.Task, e *job.End) (earlier job.ID, err error) {
+	err = q.store.write(ctx, func(t tx) (err error) {
+		if task.Key != nil {
+			if earlier, err = t.reserve(e.Account, *task.Key, e.ID, e.Created); err != nil || earlier != (job.ID{}) {
+				return err
+			}
+		}
+		source, err := t.keepSource(e.Account, e.Call.Source, 1, e.Created)
+		if err != nil {
+			return err
+		}
+		values := make(valuesOf, 0, insertParams+2)
+		values.record(&e.Record, source, t.conn.IDs)
+		values.optionalText(task.Webhook)
+		values.bool(task.WebhookTrace)
+		stored, err := t.conn.Conn.ExecValues(t.ctx, insertEnded, values)
+		if err != nil {
+			return err
+		}
+		if stored == 0 { // it was stored and counted, from the intake
+			return t.releaseSource(e.Account, source, 1)
+		}
+		if err := t.countAcceptedEnded(e.Account, e.Finished, e.Ran, e.Bytes()); err != nil {
+			return err
+		}
+		if !task.WebhookEvents.Has(job.EventFinished) {
+			return nil
+		}
+		return t.enqueueDelivery(job.Lease{ID: e.ID, Account: e.Account}, task.Webhook, e.Delivery, e.Finished)
+	})
+	return earlier, orphaned(err)
+}
+
+const insertEnded = "INSERT INTO jobs (" + insertColumns + ", webhook, webhook_trace, attempt) VALUES (" + insertBare + ", ?, ?, 1)" + insertEnd
+
+// orphaned tells of the account that a row was to belong to.
+func orphaned(err error) error {
+	if isOrphan(err) {
+		return account.ErrNotFound
+	}
+	return err
+}
+
+// Adopt implements job.Submissions.
+func (q Queue) Adopt(ctx context.Context, task *job.Task, s *job.Suspension) (l job.Lease, err error) {
+	err = q.store.write(ctx, func(t tx) (err error) {
+		code, err := t.storeProgram(task)
+		if err != nil {
+			return err
+		}
+		held := s.Held() + int64(len(task.Spec)) + code
+		if err := t.reserveSuspension(task.Account, s, held, -1); err != nil {
+			return err
+		}
+		if l, err = t.insertTask(task, task.Created, 1, nil); err != nil {
+			return err
+		}
+		return t.suspend(l, s, held)
+	})
+	return l, orphaned(err)
+}
+
+// insertTask stores a job that belongs to an incarnation of a member, or to nobody.
+func (t tx) insertTask(task *job.Task, due time.Time, attempt int64, incarnation any) (job.Lease, error) {
+	source, err := t.keepSource(task.Account, task.Call.Source, 1, task.Created)
+	if err != nil {
+		return job.Lease{}, err
+	}
+	seq, err := t.insert("seq", `INSERT INTO jobs (id, account, state, mode, convention, credential, created, steps, trace_dropped, trace, result, encoding, attempt, begun, due, member, webhook, webhook_trace, webhook_events, program, task, key_id, program_name, name, source, request, origin)
+		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, ?, x'', '', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		t.conn.IDs.place(task.ID), int64(task.Account), string(task.State), string(task.Mode), string(task.Convention), string(task.Credential), task.Created,
+		startingTrace(task), attempt, task.State == job.Running, due, incarnation, optional(task.Webhook), task.WebhookTrace, int64(task.WebhookEvents.OrDefault()), task.Program[:], append([]byte{}, task.Spec...),
+		optionalNumber(int64(task.KeyID)), optional(task.ProgramName), optional(task.Call.Name), optionalNumber(source), task.Call.Request, optionalNumber(task.Call.Origin))
+	if err != nil {
+		return job.Lease{}, err
+	}
+	if err := t.countAccepted(task.Account, task.Created); err != nil {
+		return job.Lease{}, err
+	}
+	return job.Lease{Seq: seq, ID: task.ID, Account: task.Account, Attempt: attempt}, nil
+}
+
+// optionalNumber is null for 0.
+func optionalNumber(n int64) any {
+	if n == 0 {
+		return nil
+	}
+	return n
+}
+
+// startingTrace is the trace that a job is shown with before it has one.
+func startingTrace(task *job.Task) any {
+	if task.Untraced {
+		return job.NoTrace()
+	}
+	return nil
+}
+
+// optional is null for an empty text.
+func optional(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}

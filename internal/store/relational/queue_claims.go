@@ -1,0 +1,148 @@
+package relational
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"ql/internal/job"
+)
+
+// Claim implements job.Leases.
+func (q Queue) Claim(ctx context.Context, c *job.ClaimQuery) (claimed []job.Claimed, err error) {
+	err = q.store.write(ctx, func(t tx) (err error) {
+		claimed, err = t.claimJobs(c)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return claimed, nil
+}
+
+// claimJobs looks, then changes: there is one writer, and all of it is one transaction.
+func (t tx) claimJobs(c *job.ClaimQuery) (claimed []job.Claimed, err error) {
+	alive, err := t.has("SELECT 1 FROM members WHERE id = ? AND incarnation = ?", c.Member.ID, c.Member.Incarnation)
+	if err != nil {
+		return nil, err
+	}
+	if !alive {
+		return nil, t.whyNoMember(c.Member)
+	}
+	dead, err := t.stillDead(c.Dead)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range c.Free {
+		p.N = min(p.N, c.Limit-len(claimed))
+		if p.N <= 0 {
+			continue
+		}
+		list, err := t.claimable(c, dead, p)
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range list {
+			if err := t.claimJob(c, &one.Claimed); err != nil {
+				return nil, err
+			}
+			claimed = append(claimed, one.Claimed)
+		}
+	}
+	return claimed, nil
+}
+
+// stillDead returns those incarnations that are no members.
+func (t tx) stillDead(incarnations []int64) (dead []int64, err error) {
+	for _, i := range incarnations {
+		alive, err := t.has("SELECT 1 FROM members WHERE incarnation = ?", i)
+		if err != nil {
+			return nil, err
+		}
+		if !alive {
+			dead = append(dead, i)
+		}
+	}
+	return dead, nil
+}
+
+// claimable is a job that may be claimed, and since when it is due.
+type claimable struct {
+	job.Claimed
+	at time.Time
+}
+
+const (
+	selectAccepted = "SELECT " + summaryColumns + ", seq, attempt, ran, failures, crashes, stopping, webhook, due, " + taskSizes + ", 0, 0, 0 FROM jobs WHERE "
+	selectBegun    = "SELECT " + summaryColumns + ", seq, attempt, ran, failures, crashes, stopping, webhook, due, " + taskSizes + ", " + progressSizes + " FROM jobs WHERE "
+
+	ofMember    = "member = ?7 AND member IS NOT NULL AND account = ?1"
+	mayBeBegun  = " AND format <= ?3 AND (crashes >= ?4) = ?5 AND stopping >= ?6 "
+	inItsOrder  = "ORDER BY seq LIMIT ?2"
+	longestDue  = "ORDER BY due, seq LIMIT ?2"
+	ofNobodyDue = "program IS NOT NULL AND member IS NULL AND account = ?1 AND due <= ?7"
+)
+
+// claimable returns the jobs of an account that it has places for, the longest due first.
+func (t tx) claimable(c *job.ClaimQuery, dead []int64, p job.Places) (list []claimable, err error) {
+	sources := 0
+	read := func(sql string, of any) error {
+		sources++
+		return t.each(sql, func(r row) { list = append(list, readClaimable(r)) },
+			int64(p.Account), p.N, c.Formats, job.SuspectCrashes, c.Suspects, p.Stopping, of)
+	}
+	// One that was never begun has neither crashed nor been asked to stop.
+	if !c.Suspects && !p.Stopping {
+		if err := read(selectAccepted+ofMember+" AND state = 'accepted'"+mayBeBegun+inItsOrder, c.Member.Incarnation); err != nil {
+			return nil, err
+		}
+	}
+	for _, incarnation := range dead {
+		for _, sql := range []string{
+			selectAccepted + ofMember + " AND state = 'accepted'" + mayBeBegun + inItsOrder,
+			selectBegun + ofMember + " AND state = 'running'" + mayBeBegun + inItsOrder,
+		} {
+			if err := read(sql, incarnation); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if p.Due {
+		if err := read(selectBegun+ofNobodyDue+mayBeBegun+longestDue, c.Now); err != nil {
+			return nil, err
+		}
+	}
+	if sources > 1 {
+		slices.SortStableFunc(list, func(a, b claimable) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.Lease.Seq, b.Lease.Seq)) })
+	}
+	return list[:min(len(list), p.N)], nil
+}
+
+func readClaimable(r row) claimable {
+	h := job.Head{Summary: readSummary(r)}
+	const next = 11 // after the summary's
+	h.Lease = job.Lease{Seq: r.int(next), ID: h.ID, Account: h.Account, Attempt: r.int(next + 1)}
+	h.Ran = time.Duration(r.int(next+2)) * time.Microsecond
+	h.Failures, h.Crashes, h.Stopping, h.Webhook = int(r.int(next+3)), int(r.int(next+4)), r.bool(next+5), r.text(next+6)
+	h.Sizes = job.Sizes{Task: r.int(next + 8), Program: r.int(next + 9), Snapshot: r.int(next + 10), Journal: r.int(next + 11), Output: r.int(next + 12)}
+	return claimable{job.Claimed{Head: h, From: h.State}, r.time(next + 7)}
+}
+
+// claimJob makes a job the member's that was found to be claimable in the same
+// transaction.
+func (t tx) claimJob(c *job.ClaimQuery, one *job.Claimed) error {
+	if _, err := t.exec("UPDATE jobs SET state = 'running', attempt = attempt + 1, begun = (crashes = 0), due = ?, member = ? WHERE seq = ?",
+		c.Now, c.Member.Incarnation, one.Lease.Seq); err != nil {
+		return err
+	}
+	one.State = job.Running
+	one.Lease.Attempt++
+	if one.From != job.Paused {
+		return nil
+	}
+	if _, err := t.exec("DELETE FROM job_prompts WHERE job = ?", one.Lease.Seq); err != nil {
+		return err
+	}
+	return t.endQuestions(one.Lease.Seq, job.QuestionExpired, c.Now)
+}

@@ -1,0 +1,149 @@
+// Package relational keeps what the service stores as rows of tables: the statements, and
+// what their rows mean. How statements are run, and when changes last, is left to an
+// engine, such as store/sqlite or store/postgres. What the tables are is in the
+// migrations of each engine; what the stores promise is written down by the interfaces
+// that they implement and proved by storetest.
+//
+// A statement is written once, in the SQL that all engines have. Parameters are ? or ?1.
+// Truth is 1 or 0, moments are microseconds since 1970 in UTC, and what is missing is null.
+//
+// Transactions never leave the package and its engine: each method is one whole change.
+package relational
+
+import (
+	"context"
+	"errors"
+
+	"ql/internal/account"
+	"ql/internal/audit"
+	"ql/internal/store"
+)
+
+// Engine runs reads and writes of a store. Its methods are safe for concurrent use.
+type Engine interface {
+	// Read runs f, which only reads. It sees all that was committed before.
+	Read(ctx context.Context, f func(Tx) error) error
+	// Write makes a change and returns when it lasts. Where ctx ends first, nothing was
+	// changed. The change may be run more than once, each time as if it had not been
+	// before, and sees what others changed wholly or not at all.
+	Write(ctx context.Context, f func(Tx) error) error
+	// WriteFreeing is Write for a change that makes room, and needs some itself.
+	WriteFreeing(ctx context.Context, f func(Tx) error) error
+	// Freed says that what a change let go of is removed.
+	Freed()
+}
+
+// Store has the stores of an engine.
+type Store struct {
+	engine Engine
+	ids    *IDs
+}
+
+// New returns the stores of an engine, whose jobs have ids of a kind.
+func New(e Engine, ids *IDs) *Store { return &Store{engine: e, ids: ids} }
+
+// Aggregate returns the stores by the interfaces that they implement. What is the engine's
+// own is left out.
+func (s *Store) Aggregate() store.Store {
+	return store.Store{
+		Accounts:   s.Accounts(),
+		Audit:      s.Audit(),
+		Jobs:       s.Jobs(),
+		Changes:    s.Jobs(),
+		Queue:      s.Queue().Parts(),
+		Members:    s.Members(),
+		Deliveries: s.Deliveries(),
+		Files:      s.Files(),
+		Shares:     s.Shares(),
+		Machines:   s.Machines(),
+		Sessions:   s.Sessions(),
+		SignIns:    s.SignIns(),
+		Usage:      s.Usage(),
+		Databases:  s,
+	}
+}
+
+func (s *Store) read(ctx context.Context, f func(tx) error) error { return s.engine.Read(ctx, f) }
+
+func (s *Store) write(ctx context.Context, f func(tx) error) error { return s.engine.Write(ctx, f) }
+
+func (s *Store) writeFreeing(ctx context.Context, f func(tx) error) error {
+	return s.engine.WriteFreeing(ctx, f)
+}
+
+// Conn is a connection of an engine in the hands of one read or write.
+type Conn interface {
+	// Exec runs a statement and returns how many rows it changed.
+	Exec(ctx context.Context, sql string, args []any) (changed int64, err error)
+	// ExecValues is Exec for statements with very many parameters.
+	ExecValues(ctx context.Context, sql string, values []Value) (changed int64, err error)
+	// Insert runs a statement that inserts one row, and returns the number that the
+	// column key was given.
+	Insert(ctx context.Context, sql, key string, args []any) (number int64, err error)
+	// Query calls f with rows that a statement gives, until it returns false. A row is
+	// valid during the call.
+	Query(ctx context.Context, sql string, args []any, f func(Row) (more bool)) error
+	// Snapshot has all that f reads be as it is at one moment.
+	Snapshot(ctx context.Context, f func() error) error
+	// ChangesFiles says whose files the statements change that follow, until it is taken
+	// back, and whether those of the site are among them. Of others it is not known
+	// whose they are.
+	ChangesFiles(a account.ID, site bool) (takeBack func())
+}
+
+// Row is the current row of a query. What is null is 0, or no bytes.
+type Row interface {
+	Int(i int) int64
+	Text(i int) []byte
+	Blob(i int) []byte
+	Null(i int) bool
+}
+
+// Session is a connection, and what changes by it must know.
+type Session struct {
+	Conn  Conn
+	IDs   *IDs
+	Actor audit.Actor                     // who makes changes whose context names nobody
+	Grown func(a account.ID, bytes int64) // told by how many bytes an account's records grow; nil for nobody
+
+	// Old says what a store of an earlier version does not have.
+	Old struct{ NoAudit, NoRequests bool }
+
+	member int64 // the node that the process has joined as; 0 before that
+}
+
+// Kind is why an engine refused a statement.
+type Kind int
+
+// The kinds of errors that changes expect.
+const (
+	Duplicate Kind = iota + 1 // a row with the same unique value is there already
+	Orphan                    // what a row belongs to is not there
+	Damaged                   // the store is not whole where it was read
+)
+
+// Error is an error of an engine that changes may expect.
+type Error struct {
+	Kind Kind
+	Err  error // the engine's
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+
+// Unwrap returns the engine's error.
+func (e *Error) Unwrap() error { return e.Err }
+
+func isKind(err error, k Kind) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Kind == k
+}
+
+// isDuplicate reports whether a row with the same unique value is there already.
+func isDuplicate(err error) bool { return isKind(err, Duplicate) }
+
+// isOrphan reports whether a row was refused since what it belongs to is not
+// there.
+func isOrphan(err error) bool { return isKind(err, Orphan) }
+
+// isDamaged reports whether the store is not whole where it was read.
+func isDamaged(err error) bool { return isKind(err, Damaged) }
