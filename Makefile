@@ -160,7 +160,8 @@ grammar: ## write the grammar for highlighting, of the parser's words (then make
 
 .PHONY: bench-lang
 bench-lang: ## measure the language beside its peers (arguments: BENCH="…")
-	-tools/need lua5.4 lua5.4
+	-tools/need lua5.4 lua5.4 php php-cli
+	-lua5.4 -e 'require("cjson")' 2>/dev/null || tools/need cjson lua-cjson
 	cd bench/lang && go run . $(BENCH)
 
 .PHONY: bench-http

@@ -1,6 +1,10 @@
 package main
 
-import "time"
+import (
+	"slices"
+	"syscall"
+	"time"
+)
 
 const (
 	oursName = "ql"
@@ -14,6 +18,8 @@ type engine struct {
 	extension string // of its programs' file names
 	// missing, where set, tells why this machine cannot run the engine.
 	missing func() error
+	// without names programs that need what the engine has not.
+	without []string
 	// compile is not part of the time measured.
 	compile func(name, text string) (runner, error)
 }
@@ -22,15 +28,34 @@ type engine struct {
 // as text and the time it took.
 type runner func() (result string, took time.Duration, err error)
 
+// processor is whether engines of this process are timed by what it takes of the
+// processors, collecting garbage included, and not by the wall clock.
+var processor = false
+
 // timed makes a runner of a function that runs in this process.
 func timed(run func() (string, error)) runner {
 	return func() (string, time.Duration, error) {
-		start := time.Now()
+		start, startProcessor := time.Now(), processorTime()
 		result, err := run()
+		if processor {
+			return result, processorTime() - startProcessor, err
+		}
 		return result, time.Since(start), err
 	}
 }
 
+// processorTime is what this process has taken of the processors.
+func processorTime() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		panic(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// lacks tells whether the engine cannot run a program at all.
+func (e *engine) lacks(program string) bool { return slices.Contains(e.without, program) }
+
 func engines() []engine {
-	return []engine{ours(), lua54(), gopherLua(), goJA(), starlarkGo(), tengoVM()}
+	return []engine{ours(), lua54(), php(), gopherLua(), goJA(), starlarkGo(), tengoVM()}
 }

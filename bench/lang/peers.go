@@ -40,7 +40,8 @@ var gopherLuaOptions = lua.Options{
 }
 
 func gopherLua() engine {
-	return engine{name: "gopher-lua", extension: "lua", compile: func(name, text string) (runner, error) {
+	// JSON is a library in C to Lua.
+	return engine{name: "gopher-lua", extension: "lua", without: []string{"json"}, compile: func(name, text string) (runner, error) {
 		chunk, err := parse.Parse(strings.NewReader(text), name)
 		if err != nil {
 			return nil, err

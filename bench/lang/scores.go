@@ -41,17 +41,20 @@ func (s *scores) record(engine, program, result string, took time.Duration) erro
 	return nil
 }
 
-// ratios gives, for each program, how many times the other engine's time the
-// engine takes; nil when either of them did not run.
+// ratio gives how many times the other engine's time the engine takes, where both ran the program.
+func (s *scores) ratio(engine, other, program string) (float64, bool) {
+	mine, ok := s.best[cell{engine, program}]
+	theirs, okOther := s.best[cell{other, program}]
+	return float64(mine) / float64(theirs), ok && okOther && theirs > 0
+}
+
+// ratios gives the ratios of all programs that both engines ran.
 func (s *scores) ratios(engine, other string) []float64 {
 	var list []float64
 	for _, program := range s.programs {
-		mine, ok := s.best[cell{engine, program}]
-		theirs, okOther := s.best[cell{other, program}]
-		if !ok || !okOther || theirs == 0 {
-			return nil
+		if r, ok := s.ratio(engine, other, program); ok {
+			list = append(list, r)
 		}
-		list = append(list, float64(mine)/float64(theirs))
 	}
 	return list
 }
@@ -82,7 +85,11 @@ func (s *scores) writeTimes(b *strings.Builder) {
 	for _, engine := range s.engines {
 		fmt.Fprintf(b, "| %s |", engine)
 		for _, program := range s.programs {
-			fmt.Fprintf(b, " %s |", milliseconds(s.best[cell{engine, program}]))
+			if best, ok := s.best[cell{engine, program}]; ok {
+				fmt.Fprintf(b, " %s |", milliseconds(best))
+			} else {
+				b.WriteString(" – |")
+			}
 		}
 		fmt.Fprintf(b, " %s |\n", mean(s.ratios(engine, referenceName)))
 	}
@@ -97,8 +104,12 @@ func (s *scores) writeRatios(b *strings.Builder) {
 			continue
 		}
 		fmt.Fprintf(b, "| %s |", engine)
-		for _, r := range ratios {
-			fmt.Fprintf(b, " %.2f |", r)
+		for _, program := range s.programs {
+			if r, ok := s.ratio(oursName, engine, program); ok {
+				fmt.Fprintf(b, " %.2f |", r)
+			} else {
+				b.WriteString(" – |")
+			}
 		}
 		fmt.Fprintf(b, " %s |\n", mean(ratios))
 	}

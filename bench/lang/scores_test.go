@@ -65,6 +65,22 @@ func TestTablesWithoutReference(t *testing.T) {
 	}
 }
 
+func TestProgramsThatAnEngineLacks(t *testing.T) {
+	s := newScores([]string{"fib", "json"}, []string{oursName, "goja"})
+	record(t, s, oursName, "fib", 100)
+	record(t, s, oursName, "json", 300)
+	record(t, s, "goja", "fib", 200)
+	var got strings.Builder
+	if err := s.write(&got); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"| goja | 200 | – | – |", "| goja | 0.50 | – | 0.50 |"} {
+		if !strings.Contains(got.String(), want) {
+			t.Errorf("no %q in:\n%s", want, got.String())
+		}
+	}
+}
+
 func TestDisagreementIsAnError(t *testing.T) {
 	s := newScores([]string{"fib"}, []string{oursName, "goja"})
 	record(t, s, oursName, "fib", 1)

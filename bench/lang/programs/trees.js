@@ -1,0 +1,24 @@
+// Small lists: binary trees built and counted, one of them kept all the while.
+(function () {
+  function tree(depth) {
+    if (depth === 0) {
+      return [null, null];
+    }
+    return [tree(depth - 1), tree(depth - 1)];
+  }
+  function nodes(t) {
+    if (t[0] === null) {
+      return 1;
+    }
+    return 1 + nodes(t[0]) + nodes(t[1]);
+  }
+  const kept = tree(12);
+  let count = 0;
+  for (let depth = 4; depth <= 12; depth += 2) {
+    const rounds = Math.pow(2, 14 - depth);
+    for (let round = 0; round < rounds; round++) {
+      count = count + nodes(tree(depth));
+    }
+  }
+  return count + nodes(kept);
+})();
