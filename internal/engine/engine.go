@@ -22,6 +22,7 @@ type Resources struct {
 	Shares    Shares
 	Network   Network
 	Machines  Machines
+	Mails     Mails
 	// Quota returns what !QUOTA holds: a map made anew for each call. Nil means an empty
 	// map.
 	Quota func(context.Context) (value.Value, error)

@@ -257,6 +257,8 @@ func (j *fakeJournal) BeforeCall(_ context.Context, seq int64) (string, error) {
 	return fmt.Sprintf("key-%d", seq), j.err
 }
 
+func (j *fakeJournal) MailKey(seq int64) string { return fmt.Sprint("mail-", seq) }
+
 func (j *fakeJournal) BeforeCommand(ctx context.Context, seq int64) (string, bool, error) {
 	key, err := j.BeforeCall(ctx, seq)
 	return key, j.begun[seq], err

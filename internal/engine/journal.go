@@ -35,6 +35,8 @@ type Journal interface {
 	// BeforeCommand is BeforeCall before a command on a machine. It also notes that the command
 	// is begun, and tells whether it was before: by an attempt that was cut off in it.
 	BeforeCommand(ctx context.Context, seq int64) (key string, repeated bool, err error)
+	// MailKey returns the id of the mail of an effect, which is the same in every attempt.
+	MailKey(seq int64) string
 	// Receipt returns what the change of a database is to leave in it; r is what is
 	// committed, with the result in it that the change gives and the fuel used by then.
 	Receipt(ctx context.Context, database string, r Result, fuel func() int64) *Receipt
@@ -88,6 +90,8 @@ func (r *Run) replay(ctx context.Context, e *vm.Effect, t Result) *Outcome {
 		r.state.Session = false
 	case bytecode.EffectJobGet:
 		r.noteJobRead(e.Args)
+	case bytecode.EffectMailQuestion:
+		r.noteJobRead(nil)
 	case bytecode.EffectFileOpen:
 		if ref, ok := refOf(t.Value); ok {
 			r.noteHeld(ref)

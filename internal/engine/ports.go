@@ -257,6 +257,30 @@ type Share struct {
 	Name      *string // that the file is handed out under
 }
 
+// Mails takes mails that are to be sent.
+type Mails interface {
+	// Send stores a mail that is to be sent, once for an id. Errors that the script may see are
+	// *value.Error (bad_argument, quota_exceeded, …).
+	Send(ctx context.Context, id string, m Mail) error
+}
+
+// Mail is what a script says of a mail. What is nil was left out.
+type Mail struct {
+	To          []string // addresses as the script has them
+	Subject     string
+	Body        string
+	HTML        bool // the body is a page
+	From        *string
+	Attachments []MailAttachment
+	Question    bool // it tells of a question of the script
+}
+
+// MailAttachment is a file that goes with a mail.
+type MailAttachment struct {
+	Path string
+	Name *string // that it goes under
+}
+
 // Receipt asks that a change leave a proof of itself in the database that it
 // changes, in the same transaction.
 type Receipt struct {

@@ -272,6 +272,8 @@ var effects = map[bytecode.Effect]func(*call) (value.Value, error){
 	bytecode.EffectFetch:           fetch,
 	bytecode.EffectRun:             runCommand,
 	bytecode.EffectMachineCopy:     machineCopy,
+	bytecode.EffectMail:            mail,
+	bytecode.EffectMailQuestion:    mailQuestion,
 	bytecode.EffectSQLFile:         sqlFile,
 	bytecode.EffectImport:          importEffect,
 	bytecode.EffectFileOpen:        fileOpen,

@@ -76,6 +76,8 @@ func TestEffectsDoWhatTheirTraitsSay(t *testing.T) {
 		bytecode.EffectRender:          `RENDER "/a"`,
 		bytecode.EffectShare:           `SHARE "/a" SET ?x`,
 		bytecode.EffectUnshare:         `UNSHARE "https://files.example.com/files/1"`,
+		bytecode.EffectMail:            `MAIL TO "ada@example.com" SUBJECT "a" TEXT "b"`,
+		bytecode.EffectMailQuestion:    `TRY CONFIRM "a" TO "ada@example.com" BY MAIL WITHIN 0 DAYS SET ?ok CATCH ?e END`,
 		bytecode.EffectSQL:             `UPDATE t SET a = 1;`,
 		bytecode.EffectTxBegin:         `TRANSACTION EMIT "" END`,
 		bytecode.EffectTxCommit:        `TRANSACTION EMIT "" END`,
@@ -99,6 +101,7 @@ func TestEffectsDoWhatTheirTraitsSay(t *testing.T) {
 		w.files["/a"] = "x"
 		j := &traitJournal{asked: map[bytecode.Effect]int64{}, changed: map[int64]bool{}, sent: map[int64]bool{}}
 		w.o.Journal, w.o.Network, w.o.Shares, w.o.Machines = j, &fakeNetwork{}, &logShares{}, &fakeMachines{}
+		w.o.Mails, w.o.Job = &fakeMails{}, jobPage
 		r := w.start(scripts[e])
 		out, err := r.Continue(w.ctx)
 		seq, ok := j.asked[e]

@@ -315,6 +315,9 @@ func (w *Writer) stepKey(prefix string, seq int64) string {
 	return hex.EncodeToString(sum[:16])
 }
 
+// MailKey implements engine.Journal.
+func (w *Writer) MailKey(seq int64) string { return w.stepKey("mail:", seq) }
+
 // begunStep is where the note stands that the command of a step was begun: below all other parts, so
 // that it does not count as something that the job has done.
 const begunStep = -1 << 50

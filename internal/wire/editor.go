@@ -121,6 +121,8 @@ type Reach struct {
 	Waits       bool
 	Sessions    bool
 	Shares      bool
+	Mails       []string
+	AnyMail     bool
 }
 
 // AppendCheck appends the answer of POST /v1/check. More says that there are more mistakes.
@@ -148,6 +150,7 @@ func AppendCheck(dst []byte, list []Mistake, more bool, reach *Reach) []byte {
 	}{
 		{"databases", reach.Databases, reach.AnyDatabase}, {"reads", reach.Reads, reach.AnyRead}, {"writes", reach.Writes, reach.AnyWrite},
 		{"hosts", reach.Hosts, reach.AnyHost}, {"machines", reach.Machines, reach.AnyMachine}, {"secrets", reach.Secrets, reach.AnySecret},
+		{"mails", reach.Mails, reach.AnyMail},
 	} {
 		dst = appendText(appendComma(dst), n.name)
 		dst = append(dst, `:{"names":[`...)

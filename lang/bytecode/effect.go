@@ -89,6 +89,10 @@ const (
 	EffectFileOpen // (path, format?, encoding?, bad) → {file, at}
 	EffectFileRows // (file, at[, bad]) → {rows, at, lines, bad}; at is null behind the last row, bad where no row was
 
+	// Mail.
+	EffectMail         // (to, subject, text?, html?, from?, attach?) → text, its id
+	EffectMailQuestion // (message or form, to): sends the link of the question that follows
+
 	effectCount
 )
 
@@ -177,6 +181,9 @@ var effects = [effectCount]EffectInfo{
 
 	EffectFileOpen: {Name: "file_open", Class: ClassIO, InTransaction: true, Reads: true},
 	EffectFileRows: {Name: "file_rows", Class: ClassIO, Inner: true, InTransaction: true, Reads: true},
+
+	EffectMail:         {Name: "mail", Class: ClassIO, Changes: true},
+	EffectMailQuestion: {Name: "mail_question", Class: ClassIO, Inner: true, Changes: true},
 }
 
 // Info returns the description of e, which is empty for an unknown one.

@@ -25,6 +25,7 @@ type Prospect struct {
 	Removes   Names             `json:"removes,omitzero"`  // likewise
 	Hosts     Names             `json:"hosts,omitzero"`    // with the scheme, and without a path
 	Machines  Names             `json:"machines,omitzero"` // where commands are run, or files copied from or to
+	Mails     Names             `json:"mails,omitzero"`    // addresses that mails go to
 	Shares    bool              `json:"shares,omitempty"`  // it makes links, or takes them back
 	Sessions  bool              `json:"sessions,omitempty"`
 	Asks      bool              `json:"asks,omitempty"` // it asks a person
@@ -253,6 +254,10 @@ func (w *prospectWalk) effect(c *prospectCode, pc int, in Instr, mask uint64) {
 		w.Hosts.addHost(w.constant(c, pc, in.A, maxConstants))
 	case EffectRun:
 		name(&w.Machines, 1)
+	case EffectMail:
+		name(&w.Mails, 0)
+	case EffectMailQuestion:
+		name(&w.Mails, 1)
 	case EffectMachineCopy:
 		name(&w.Machines, 1)
 		name(&w.Machines, 3)

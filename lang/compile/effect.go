@@ -41,6 +41,11 @@ func (g *fn) seconds(d *syntax.Duration) arg {
 // perform compiles a statement that is one effect and returns the register of
 // its result.
 func (g *fn) perform(s syntax.Stmt, name string, effect bytecode.Effect, args ...arg) uint8 {
+	return g.pose(s, name, effect, false, args...)
+}
+
+// pose is perform of a question, whose link is sent before it where that is by mail.
+func (g *fn) pose(s syntax.Stmt, name string, effect bytecode.Effect, byMail bool, args ...arg) uint8 {
 	g.begin(s, name, effect.Info().Class)
 	base := g.temp()
 	for i, a := range args {
@@ -51,6 +56,13 @@ func (g *fn) perform(s syntax.Stmt, name string, effect bytecode.Effect, args ..
 		a(r)
 	}
 	g.pos = s.Pos()
+	if byMail {
+		const to = 2 // the argument
+		what, whom := g.temp(), g.temp()
+		g.emit(bytecode.OpMove, what, base, 0, 0)
+		g.emit(bytecode.OpMove, whom, base+to, 0, 0)
+		g.effect(bytecode.EffectMailQuestion, what, 2)
+	}
 	g.effect(effect, base, len(args))
 	return base
 }
@@ -77,14 +89,14 @@ func (g *fn) effectStmt(s syntax.Stmt) {
 	case *syntax.EndSession:
 		g.perform(s, "END SESSION", bytecode.EffectSessionEnd)
 	case *syntax.Confirm:
-		r := g.perform(s, "CONFIRM", bytecode.EffectConfirm, g.question(g.val(s.Message), s.Within, s.To)...)
+		r := g.pose(s, "CONFIRM", bytecode.EffectConfirm, s.ByMail, g.question(g.val(s.Message), s.Within, s.To)...)
 		if s.Result == nil {
 			g.emit(bytecode.OpDecline, r, 0, 0, 0)
 			return
 		}
 		g.store(s.Result, r)
 	case *syntax.Gather:
-		g.store(s.Result, g.perform(s, "GATHER", bytecode.EffectGather, g.question(g.val(g.c.formOf(s, s.Title, s.Fields)), s.Within, s.To)...))
+		g.store(s.Result, g.pose(s, "GATHER", bytecode.EffectGather, s.ByMail, g.question(g.val(g.c.formOf(s, s.Title, s.Fields)), s.Within, s.To)...))
 	case *syntax.Wait:
 		if s.Until != nil {
 			g.perform(s, "WAIT", bytecode.EffectWaitUntil, g.val(s.Until))
@@ -123,6 +135,8 @@ func (g *fn) effectStmt(s syntax.Stmt) {
 		g.emit(bytecode.OpEmit, r, 1, 0, 0)
 	case *syntax.Fetch:
 		g.store(s.Result, g.perform(s, "FETCH", bytecode.EffectFetch, g.val(s.URL), g.val(s.Method), g.val(s.Headers), g.val(s.Query), g.val(s.Body), g.seconds(s.Timeout)))
+	case *syntax.Mail:
+		g.store(s.Result, g.perform(s, "MAIL", bytecode.EffectMail, g.val(s.To), g.val(s.Subject), g.val(s.Text), g.val(s.HTML), g.val(s.From), g.val(s.Attach)))
 	case *syntax.Run:
 		args := []arg{g.command(s.Command), g.val(s.On), g.val(s.Input), g.seconds(s.Timeout)}
 		if isComputed(s.Command) {

@@ -7,13 +7,13 @@ const fieldsOnLine = 2
 
 // gather prints a GATHER.
 func (p *printer) gather(s *syntax.Gather) doc {
-	to, within, result := clause{"TO", s.To}, clause{"WITHIN", s.Within}, clause{"SET", s.Result}
+	to, by, within, result := clause{"TO", s.To}, clause{"BY", byMail(s.ByMail)}, clause{"WITHIN", s.Within}, clause{"SET", s.Result}
 	if s.Short != nil {
 		head := p.sentence("GATHER")
 		names := p.commas(len(s.Short), func(i int) doc { return p.exprHere(s.Short[i]) })
-		return p.clauses(concat{head, names}, to, within, result)
+		return p.clauses(concat{head, names}, to, by, within, result)
 	}
-	return p.form(p.sentence("GATHER", s.Title, "FIELDS"), s.Fields, to, within, result)
+	return p.form(p.sentence("GATHER", s.Title, "FIELDS"), s.Fields, to, by, within, result)
 }
 
 // form prints a statement with fields.

@@ -12,6 +12,17 @@ type clause struct {
 	value any
 }
 
+// literal is a clause whose word begins the expression.
+type literal struct{ expr syntax.Expr }
+
+// byMail is what follows BY.
+func byMail(given bool) string {
+	if given {
+		return "MAIL"
+	}
+	return ""
+}
+
 // name is a word that the script has chosen, and stays as it is.
 type name string
 
@@ -87,6 +98,9 @@ func (p *printer) part(part any) doc {
 
 // clause prints a clause after sep.
 func (p *printer) clause(sep doc, c clause) doc {
+	if l, ok := c.value.(literal); ok {
+		return p.expr(sep, l.expr)
+	}
 	out := concat{p.token(sep, c.word)}
 	if _, word := c.value.(bool); word {
 		return out

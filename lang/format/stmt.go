@@ -37,7 +37,7 @@ func (p *printer) simple(s syntax.Stmt) doc {
 		return p.sentence("END SESSION")
 	case *syntax.Confirm:
 		return p.clauses(p.sentence("CONFIRM", s.Message),
-			clause{"TO", s.To}, clause{"WITHIN", s.Within}, clause{"SET", s.Result})
+			clause{"TO", s.To}, clause{"BY", byMail(s.ByMail)}, clause{"WITHIN", s.Within}, clause{"SET", s.Result})
 	case *syntax.Gather:
 		return p.gather(s)
 	case *syntax.Check:
@@ -73,6 +73,14 @@ func (p *printer) simple(s syntax.Stmt) doc {
 		return p.clauses(p.sentence("FETCH", s.URL),
 			clause{"METHOD", s.Method}, clause{"HEADERS", s.Headers}, clause{"QUERY", s.Query},
 			clause{"BODY", s.Body}, clause{"TIMEOUT", s.Timeout}, clause{"SET", s.Result})
+	case *syntax.Mail:
+		html := clause{"HTML", s.HTML}
+		if s.Escapes {
+			html.value = literal{s.HTML}
+		}
+		return p.clauses(p.sentence("MAIL TO", s.To),
+			clause{"SUBJECT", s.Subject}, clause{"TEXT", s.Text}, html,
+			clause{"FROM", s.From}, clause{"ATTACH", s.Attach}, clause{"SET", s.Result})
 	case *syntax.Run:
 		return p.clauses(p.sentence("RUN", s.Command),
 			clause{"ON", s.On}, clause{"INPUT", s.Input}, clause{"TIMEOUT", s.Timeout},

@@ -26,6 +26,8 @@ type Reach struct {
 	Waits       bool
 	Sessions    bool
 	Shares      bool
+	Mails       []string // addresses
+	AnyMail     bool
 }
 
 // Effects returns what a script can do. What it includes is looked at where an account
@@ -41,7 +43,7 @@ func Effects(text string, account Account) Reach {
 	if r.unnamed {
 		add(&r.Databases, "")
 	}
-	for _, list := range []*[]string{&r.Databases, &r.Reads, &r.Writes, &r.Hosts, &r.Machines, &r.Secrets} {
+	for _, list := range []*[]string{&r.Databases, &r.Reads, &r.Writes, &r.Hosts, &r.Machines, &r.Secrets, &r.Mails} {
 		slices.Sort(*list)
 	}
 	return r.Reach
@@ -133,8 +135,19 @@ func (r *reacher) node(n syntax.Node) {
 		r.host(n.URL)
 	case *syntax.Run:
 		constant(n.On, &r.Machines, &r.AnyMachine)
-	case *syntax.Confirm, *syntax.Gather:
+	case *syntax.Mail:
+		r.mail(n.To)
+		r.attached(n.Attach)
+	case *syntax.Confirm:
 		r.People = true
+		if n.ByMail {
+			r.mail(n.To)
+		}
+	case *syntax.Gather:
+		r.People = true
+		if n.ByMail {
+			r.mail(n.To)
+		}
 	case *syntax.Wait:
 		r.Waits = true
 	case *syntax.StartSession:
@@ -161,6 +174,36 @@ func (r *reacher) copy(n *syntax.Copy) {
 	if n.ToOn == nil {
 		r.write(n.To)
 	}
+}
+
+// mail adds whom a mail goes to, which may be several.
+func (r *reacher) mail(to syntax.Expr) {
+	for _, x := range members(to) {
+		constant(x, &r.Mails, &r.AnyMail)
+	}
+}
+
+// attached adds the files that go with a mail.
+func (r *reacher) attached(list syntax.Expr) {
+	for _, x := range members(list) {
+		if m, ok := x.(*syntax.MapLit); ok {
+			x = nil
+			for _, e := range m.Entries {
+				if e.Key == "path" {
+					x = e.Value
+				}
+			}
+		}
+		r.read(x)
+	}
+}
+
+// members returns those of a list that stands in the script, or the expression itself.
+func members(x syntax.Expr) []syntax.Expr {
+	if l, ok := x.(*syntax.ListLit); ok {
+		return l.Items
+	}
+	return []syntax.Expr{x}
 }
 
 // host adds the host of an address, which may be known although its path is not.

@@ -258,6 +258,8 @@ func (r *resolver) collect(stmts []syntax.Stmt) {
 			r.declareVar(s.Result)
 		case *syntax.Fetch:
 			r.declareVar(s.Result)
+		case *syntax.Mail:
+			r.declareVar(s.Result)
 		case *syntax.Run:
 			r.declareVar(s.Result)
 		case *syntax.SQL:
@@ -436,6 +438,9 @@ func (r *resolver) effect(s syntax.Stmt) {
 		r.inTransaction(s, "FETCH")
 		r.exprs(s.URL, s.Method, s.Headers, s.Query, s.Body)
 		r.duration(s.Timeout)
+	case *syntax.Mail:
+		r.inTransaction(s, "MAIL")
+		r.exprs(s.To, s.Subject, s.Text, s.HTML, s.From, s.Attach)
 	case *syntax.Run:
 		r.inTransaction(s, "RUN")
 		r.exprs(s.Command, s.On, s.Input)

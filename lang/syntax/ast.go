@@ -173,11 +173,12 @@ type (
 	StartSession struct{ Span }
 	// EndSession is END SESSION.
 	EndSession struct{ Span }
-	// Confirm is CONFIRM expr [TO expr] [WITHIN duration] [SET ?ok].
+	// Confirm is CONFIRM expr [TO expr] [BY MAIL] [WITHIN duration] [SET ?ok].
 	Confirm struct {
 		Span
 		Message Expr
 		To      Expr // nil without TO
+		ByMail  bool // its link is sent to the address behind TO
 		Within  *Duration
 		Result  *Var
 	}
@@ -188,6 +189,7 @@ type (
 		Fields []*Field // in the short form: required TEXT fields
 		Short  []*Text  // the names of the short form, nil otherwise
 		To     Expr     // nil without TO
+		ByMail bool     // its link is sent to the address behind TO
 		Within *Duration
 		Result *Var
 	}
@@ -284,6 +286,14 @@ type (
 		URL, Method, Headers, Query, Body Expr // nil where left out
 		Timeout                           *Duration
 		Result                            *Var
+	}
+	// Mail is MAIL TO expr {SUBJECT | TEXT | HTML | FROM | ATTACH …} [SET ?id].
+	Mail struct {
+		Span
+		To, Subject, Text, HTML, From, Attach Expr // nil where left out
+		// Escapes says that the word HTML begins the text behind it, whose insertions are escaped.
+		Escapes bool
+		Result  *Var
 	}
 	// Run is RUN command ON machine {INPUT | TIMEOUT …} [SET ?out].
 	Run struct {
@@ -691,6 +701,7 @@ func (*Use) stmt()          {}
 func (*Transaction) stmt()  {}
 func (*Render) stmt()       {}
 func (*Fetch) stmt()        {}
+func (*Mail) stmt()         {}
 func (*Run) stmt()          {}
 func (*SQL) stmt()          {}
 func (*Import) stmt()       {}

@@ -113,6 +113,8 @@ func (p *parser) bareWord() Stmt {
 		p.errorAt(t.start, t.stop, "%s stands only behind IF, FOR or WHILE", t.word)
 		p.skipBlock()
 		return nil
+	case t.word == wMail && (next.is(wSubject) || next.is(wText) || next.is(wHTML) || next.is(wFrom) || next.is(wAttach)):
+		p.fail(t.start, t.stop, "MAIL begins with TO: write %s", shapeMail)
 	case t.word == wCase:
 		p.fail(t.start, t.stop, "CASE gives a value and is no statement: write EMIT CASE …, or IF … THEN … END")
 	case refusedSQL[upper] != "" && next.kind != tEq && next.kind != tLParen:

@@ -4,22 +4,34 @@ import "ql/lang/source"
 
 func (p *parser) confirm(start source.Pos) Stmt {
 	s := &Confirm{Message: p.object(wConfirm)}
-	s.To, s.Within = p.question()
+	s.To, s.ByMail, s.Within = p.question()
 	s.Result = p.result()
 	s.Span = p.span(start)
 	return s
 }
 
-// question reads the clauses of a question: whom it is for, and how long it is open.
-func (p *parser) question() (to Expr, within *Duration) {
+// question reads the clauses of a question: whom it is for, whether it is sent there, and how
+// long it is open.
+func (p *parser) question() (to Expr, byMail bool, within *Duration) {
 	for {
 		switch {
+		case p.is(wBy):
+			p.once(byMail)
+			by := p.tok
+			p.next()
+			p.need(wMail, `CONFIRM "Go on?" TO "ada@example.com" BY MAIL`)
+			byMail = true
+			defer func() {
+				if to == nil {
+					p.errorAt(by.start, by.stop, `BY MAIL sends the question to an address, and TO says which: TO "ada@example.com" BY MAIL`)
+				}
+			}()
 		case p.is(wTo):
 			to = p.clauseExpr(to)
 		case p.is(wWithin):
 			within = p.clauseDuration(within)
 		default:
-			return to, within
+			return to, byMail, within
 		}
 	}
 }
@@ -153,6 +165,48 @@ func (p *parser) fetch(start source.Pos) Stmt {
 			continue
 		}
 		break
+	}
+	s.Result = p.result()
+	s.Span = p.span(start)
+	return s
+}
+
+const shapeMail = `MAIL TO "ada@example.com" SUBJECT "Hello" TEXT "…"`
+
+func (p *parser) mail(start source.Pos) Stmt {
+	p.next() // TO, or this is no MAIL
+	s := &Mail{To: p.expr()}
+	for p.tok.kind == tWord {
+		switch p.tok.word {
+		case wSubject:
+			s.Subject = p.clauseExpr(s.Subject)
+			continue
+		case wText:
+			s.Text = p.clauseExpr(s.Text)
+			continue
+		case wHTML:
+			p.once(s.HTML != nil)
+			if s.Escapes = p.peek(1).isText(); !s.Escapes {
+				p.next()
+			}
+			s.HTML = p.expr()
+			continue
+		case wFrom:
+			s.From = p.clauseExpr(s.From)
+			continue
+		case wAttach:
+			s.Attach = p.clauseExpr(s.Attach)
+			continue
+		}
+		break
+	}
+	switch {
+	case s.Subject == nil:
+		p.expected("SUBJECT and what the mail is about", shapeMail)
+	case s.Text == nil && s.HTML == nil:
+		p.expected("TEXT or HTML and what the mail says", shapeMail)
+	case s.Text != nil && s.HTML != nil:
+		p.errorAt(s.HTML.Pos(), s.HTML.End(), "TEXT and HTML exclude each other: write one of them")
 	}
 	s.Result = p.result()
 	s.Span = p.span(start)

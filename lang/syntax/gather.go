@@ -11,7 +11,7 @@ func (p *parser) gather(start source.Pos) Stmt {
 	} else {
 		p.shortFields(s, title)
 	}
-	s.To, s.Within = p.question()
+	s.To, s.ByMail, s.Within = p.question()
 	if p.is(wFields) {
 		p.fail(p.tok.start, p.tok.stop, "FIELDS stands right behind the title, before TO and WITHIN: GATHER \"title\" FIELDS name TEXT TO \"team\" SET ?form")
 	}

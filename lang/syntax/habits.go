@@ -160,8 +160,8 @@ var unitHabits = map[string]string{
 
 // clausesOf lists the clauses of the statements that have some.
 var clausesOf = map[word][]string{
-	wConfirm: {"TO", "WITHIN", "SET ?ok"},
-	wGather:  {"FIELDS", "TO", "WITHIN", "SET ?form"},
+	wConfirm: {"TO", "BY MAIL", "WITHIN", "SET ?ok"},
+	wGather:  {"FIELDS", "TO", "BY MAIL", "WITHIN", "SET ?form"},
 	wCheck:   {"FIELDS", "SET ?clean"},
 	wInput:   {"FIELDS"},
 	wRead:    {"AS", "OPTIONAL", "SET ?name"},
@@ -174,6 +174,7 @@ var clausesOf = map[word][]string{
 	wFetch:   {"METHOD", "HEADERS", "QUERY", "BODY", "TIMEOUT", "SET ?reply"},
 	wRun:     {"ON", "INPUT", "TIMEOUT", "SET ?out"},
 	wImport:  {"INTO", "AS", "ENCODING", "BAD ?bad", "SET ?result"},
+	wMail:    {"SUBJECT", "TEXT", "HTML", "FROM", "ATTACH", "SET ?id"},
 	wFail:    {"CODE"},
 	wFor:     {"AS", "ENCODING", "AT ?line", "BAD ?bad", "DO"},
 }

@@ -423,6 +423,8 @@ func (p *parser) startsStatement() bool {
 		return next.is(wInto)
 	case wImport:
 		return p.startsImport()
+	case wMail:
+		return next.is(wTo)
 	}
 	return next.kind != tColon && next.kind != tComma && next.kind != tEq && next.kind != tDot
 }

@@ -441,6 +441,8 @@ func (r *sqlReader) startsStatement(verb word) bool {
 		return next == wDatabase
 	case wImport:
 		return next == wFile
+	case wMail:
+		return next == wTo
 	case wCall, wDefine:
 		return called
 	case wIf, wWhile:

@@ -18,7 +18,7 @@ func (p *parser) statement() Stmt {
 	if verb == wInput && p.peek(1).is(wFields) {
 		return p.input(start)
 	}
-	if !verb.isVerb() || verb == wCheck && p.touchesParen() || verb == wImport && !p.startsImport() {
+	if !verb.isVerb() || verb == wCheck && p.touchesParen() || verb == wImport && !p.startsImport() || verb == wMail && !p.peek(1).is(wTo) {
 		return p.badStatement()
 	}
 	p.next()
@@ -101,6 +101,8 @@ func (p *parser) statement() Stmt {
 		return p.check(start)
 	case wImport:
 		return p.importStmt(start)
+	case wMail:
+		return p.mail(start)
 	case wDefine:
 		return p.define(start)
 	default:

@@ -239,6 +239,9 @@ func (w walker) effect(s Stmt) {
 		w.exprs(s.URL, s.Method, s.Headers, s.Query, s.Body)
 		w.duration(s.Timeout)
 		w.variable(s.Result)
+	case *Mail:
+		w.exprs(s.To, s.Subject, s.Text, s.HTML, s.From, s.Attach)
+		w.variable(s.Result)
 	case *Run:
 		w.exprs(s.Command, s.On, s.Input)
 		w.duration(s.Timeout)

@@ -31,6 +31,8 @@ func (k *memoryJournal) Append(t engine.Result) {
 }
 func (k *memoryJournal) Checkpoint(ctx context.Context, _ engine.Result) context.Context { return ctx }
 func (k *memoryJournal) BeforeCall(context.Context, int64) (string, error)               { return "", nil }
+func (k *memoryJournal) MailKey(int64) string                                            { return "" }
+
 func (k *memoryJournal) BeforeCommand(context.Context, int64) (string, bool, error) {
 	return "", false, nil
 }

@@ -34,7 +34,7 @@ func (h Host) Answer(e *vm.Effect) (value.Value, error) {
 			return value.Int(low + int64(c.next()%uint64(e.Args[1].Int64()-low+1))), nil
 		}
 		return value.Int(1), nil
-	case bytecode.EffectUUID, bytecode.EffectToken, bytecode.EffectPasswordHash, bytecode.EffectShare:
+	case bytecode.EffectUUID, bytecode.EffectToken, bytecode.EffectPasswordHash, bytecode.EffectShare, bytecode.EffectMail:
 		return value.Text(fmt.Sprintf("%016x", c.next())), nil
 	case bytecode.EffectPasswordMatches:
 		return value.Bool(c.chance(50)), nil

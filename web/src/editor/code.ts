@@ -22,6 +22,7 @@ export interface Effects {
   hosts: NamedEffects;
   machines: NamedEffects;
   secrets: NamedEffects;
+  mails: NamedEffects;
   people: boolean;
   waits: boolean;
   sessions: boolean;

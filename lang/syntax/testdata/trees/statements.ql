@@ -109,3 +109,9 @@ CHECK ?m FIELDS name TEXT REQUIRED, n INTEGER MIN 1 SET ?clean
 CHECK (?m) FIELDS set DATE
 FOR ?row IN FILE "/a.csv" DO EMIT ?row END
 FOR ?row IN FILE ?path AS JSON LINES ENCODING "latin1" AT ?line BAD ?bad DO END
+MAIL TO "ada@example.com" SUBJECT "Hello" TEXT "You there"
+MAIL TO ?all SUBJECT ?s ATTACH ["/a.pdf", {path: "/b.pdf", name: "B"}] HTML "<b>{?x}</b>" FROM ?me SET ?id
+MAIL TO ?all HTML ?page SUBJECT ?s
+CONFIRM "Pay?" TO ?who BY MAIL WITHIN 1 DAY SET ?ok
+GATHER "name" BY MAIL TO ?who SET ?form
+SET ?x AS mail(?mail)

@@ -1,0 +1,1 @@
+CONFIRM "Go on?" BY MAIL SET ?ok

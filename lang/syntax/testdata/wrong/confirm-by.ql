@@ -1,0 +1,1 @@
+CONFIRM "Go on?" TO "ada@example.com" BY PHONE SET ?ok

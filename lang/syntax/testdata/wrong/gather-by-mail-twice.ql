@@ -1,0 +1,1 @@
+GATHER "name" TO "ada@example.com" BY MAIL BY MAIL SET ?form

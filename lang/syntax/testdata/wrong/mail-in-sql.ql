@@ -1,0 +1,2 @@
+SELECT 1
+MAIL TO "ada@example.com" SUBJECT "a" TEXT "b"

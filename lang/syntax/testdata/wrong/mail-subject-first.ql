@@ -1,0 +1,1 @@
+MAIL SUBJECT "a" TO "ada@example.com" TEXT "b"

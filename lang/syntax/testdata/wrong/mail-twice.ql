@@ -1,0 +1,1 @@
+MAIL TO "ada@example.com" SUBJECT "a" SUBJECT "b" TEXT "c"

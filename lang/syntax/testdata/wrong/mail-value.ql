@@ -1,0 +1,1 @@
+SET ?id AS MAIL TO "ada@example.com" SUBJECT "a" TEXT "b"
