@@ -15,6 +15,7 @@ import (
 	"ql/internal/app"
 	"ql/internal/config"
 	"ql/internal/operator"
+	"ql/internal/store/sqlite/sqlitetest"
 
 	"go.uber.org/goleak"
 )
@@ -35,7 +36,7 @@ type Service struct {
 // a free port, in development unless changed.
 func Settings(t testing.TB, change ...func(*config.Settings)) config.Settings {
 	t.Helper()
-	s, err := config.Load(config.Sources{Flags: map[string]string{"listen": "127.0.0.1:0", "data": t.TempDir(), "dev": "true"}})
+	s, err := config.Load(config.Sources{Flags: map[string]string{"listen": "127.0.0.1:0", "data": sqlitetest.Folder(t), "dev": "true"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -141,6 +141,7 @@ var layers = []layer{
 		imports: []string{"internal/account", "internal/audit", "internal/batch", "internal/disk", "internal/fault", "internal/job", "internal/principal", "internal/record", "internal/sqlite", "internal/store", "internal/store/migrate", "internal/store/relational", "internal/store/ring"},
 		others:  []string{"golang.org/x/sys", "modernc.org/sqlite"},
 	},
+	{pkg: "internal/store/sqlite/sqlitetest", imports: []string{"internal/store/sqlite"}},
 	// The suite is linked into tests alone.
 	{
 		pkg:     "internal/store/storetest",
@@ -205,7 +206,7 @@ var layers = []layer{
 	{pkg: "internal/programtest"},
 	{pkg: "internal/server/browsertest", imports: []string{"internal/programtest"}, others: []string{"github.com/chromedp/cdproto", "github.com/chromedp/chromedp"}},
 	{pkg: "internal/server/pagetest", others: []string{"golang.org/x/net"}},
-	{pkg: "internal/apptest", imports: []string{"internal/account", "internal/app", "internal/config", "internal/operator"}, others: []string{"go.uber.org/goleak"}},
+	{pkg: "internal/apptest", imports: []string{"internal/account", "internal/app", "internal/config", "internal/operator", "internal/store/sqlite/sqlitetest"}, others: []string{"go.uber.org/goleak"}},
 	{pkg: "internal/cli/browser"},
 	{
 		pkg: "internal/cli",

@@ -62,6 +62,18 @@ func Hash(password string, salt io.Reader) (string, error) {
 	return h.String(), nil
 }
 
+// Unmatched returns a PHC string that no password is known to match, and that takes as long to
+// check as one of Hash: its tag is read from random, as its salt is.
+func Unmatched(random io.Reader) (string, error) {
+	h := hash{memory: memory, passes: passes, threads: threads, salt: make([]byte, saltLen), tag: make([]byte, tagLen)}
+	for _, part := range [][]byte{h.salt, h.tag} {
+		if _, err := io.ReadFull(random, part); err != nil {
+			return "", fmt.Errorf("reading a salt: %w", err)
+		}
+	}
+	return h.String(), nil
+}
+
 // Matches reports whether password is the one that phc was made of. The
 // comparison takes the same time wherever the two differ.
 func Matches(password, phc string) (bool, error) {

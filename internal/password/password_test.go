@@ -2,6 +2,7 @@ package password
 
 import (
 	"bytes"
+	"crypto/rand"
 	"errors"
 	"io"
 	"strings"
@@ -37,6 +38,22 @@ func TestKnownHash(t *testing.T) {
 	}
 	if !NeedsRehash(phc) {
 		t.Error("a hash with weak parameters needs a rehash")
+	}
+}
+
+func TestUnmatched(t *testing.T) {
+	phc, err := Unmatched(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := Matches("", phc); ok || err != nil {
+		t.Errorf("%s matches: %v, %v", phc, ok, err)
+	}
+	if NeedsRehash(phc) {
+		t.Errorf("%s takes other work than a new hash", phc)
+	}
+	if _, err := Unmatched(strings.NewReader("short")); err == nil {
+		t.Error("it is made without chance")
 	}
 }
 

@@ -47,6 +47,7 @@ import (
 	"ql/internal/signin"
 	"ql/internal/store/blob/dir"
 	"ql/internal/store/sqlite"
+	"ql/internal/store/sqlite/sqlitetest"
 	"ql/internal/wire"
 	"ql/internal/worker"
 	"ql/lang"
@@ -90,7 +91,7 @@ func boot(t testing.TB, change ...settings) *world {
 	w := &world{t: t, log: &buffer{}, client: &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
-	folder := t.TempDir()
+	folder := sqlitetest.Folder(t)
 	w.folder = folder
 	store, err := sqlite.Open(ctx, sqlite.Options{Folder: folder, Own: true})
 	check(t, err)

@@ -23,6 +23,7 @@ import (
 	"ql/internal/resource/sessions"
 	"ql/internal/store/blob/dir"
 	"ql/internal/store/sqlite"
+	"ql/internal/store/sqlite/sqlitetest"
 	"ql/lang/bytecode"
 	"ql/lang/value"
 )
@@ -42,7 +43,7 @@ type node struct {
 // start opens the data folder of some settings.
 func start(t *testing.T, change func(*config.Settings)) *node {
 	t.Helper()
-	s, err := config.Load(config.Sources{Flags: map[string]string{"listen": "127.0.0.1:0", "data": t.TempDir(), "dev": "true"}})
+	s, err := config.Load(config.Sources{Flags: map[string]string{"listen": "127.0.0.1:0", "data": sqlitetest.Folder(t), "dev": "true"}})
 	check(t, err)
 	if change != nil {
 		change(&s)

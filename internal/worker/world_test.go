@@ -23,6 +23,7 @@ import (
 	"ql/internal/resource/sessions"
 	"ql/internal/store/blob/dir"
 	"ql/internal/store/sqlite"
+	"ql/internal/store/sqlite/sqlitetest"
 	"ql/lang"
 
 	"go.uber.org/goleak"
@@ -87,7 +88,7 @@ func wrapped[T any](wrap func(T) T, v T) T {
 func newWorld(t testing.TB, f faults, change ...func(*Options)) *world {
 	t.Helper()
 	ctx := context.Background()
-	e := &world{t: t, folder: t.TempDir(), programs: lang.NewCache(1 << 20)}
+	e := &world{t: t, folder: sqlitetest.Folder(t), programs: lang.NewCache(1 << 20)}
 	var err error
 	e.store, err = sqlite.Open(ctx, sqlite.Options{Folder: e.folder, Own: true})
 	check(t, err)

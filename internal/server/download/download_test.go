@@ -25,6 +25,7 @@ import (
 	"ql/internal/server/download"
 	"ql/internal/store/blob/dir"
 	"ql/internal/store/sqlite"
+	"ql/internal/store/sqlite/sqlitetest"
 )
 
 // world is links behind a server, with a store and blobs of the test's own.
@@ -57,7 +58,7 @@ func boot(t testing.TB) *world {
 	t.Helper()
 	w := &world{t: t, now: time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 200}},
 		served: make(chan struct{}, 1<<17)}
-	folder := t.TempDir()
+	folder := sqlitetest.Folder(t)
 	w.blobs = filepath.Join(folder, "blobs")
 	var err error
 	w.store, err = sqlite.Open(t.Context(), sqlite.Options{Folder: folder, Own: true})

@@ -181,5 +181,5 @@ func (s *Store) folder(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return folder[:len(folder)-len("/"+fileName)]
+	return folder[:len(folder)-len("/"+FileName)]
 }

@@ -1,18 +1,17 @@
-package sqlite
+package sqlite_test
 
 import (
 	"testing"
 
+	"ql/internal/store/sqlite"
+	"ql/internal/store/sqlite/sqlitetest"
 	"ql/internal/store/storetest"
 )
 
-// openTest opens a store of its own for a test.
-func openTest(t testing.TB, o Options) *Store {
+// open opens the store of a folder as one process does.
+func open(t testing.TB, o sqlite.Options) storetest.Stores {
 	t.Helper()
-	if o.Folder == "" {
-		o.Folder = t.TempDir()
-	}
-	s, err := Open(t.Context(), o)
+	s, err := sqlite.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,20 +20,19 @@ func openTest(t testing.TB, o Options) *Store {
 			t.Error(err)
 		}
 	})
-	return s
+	return s.Aggregate().CacheAccounts()
 }
 
 func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Stores {
-		return openTest(t, Options{Own: true}).Aggregate().CacheAccounts()
+		return open(t, sqlite.Options{Folder: sqlitetest.Folder(t), Own: true})
 	})
 }
 
 // TestConformanceOfTwo has two handles on one store, as of two processes.
 func TestConformanceOfTwo(t *testing.T) {
 	storetest.RunPair(t, func(t *testing.T) (storetest.Stores, storetest.Stores) {
-		folder := t.TempDir()
-		a, b := openTest(t, Options{Folder: folder, Own: true}), openTest(t, Options{Folder: folder})
-		return a.Aggregate().CacheAccounts(), b.Aggregate().CacheAccounts()
+		folder := sqlitetest.Folder(t)
+		return open(t, sqlite.Options{Folder: folder, Own: true}), open(t, sqlite.Options{Folder: folder})
 	})
 }

@@ -46,7 +46,7 @@ func MakeFolder(folder string) (was fs.FileMode, stays bool, err error) {
 // accounts own is there, that is an error.
 func HasStore(folder string) (bool, error) {
 	// What else is wrong with it is found when it is opened.
-	if _, err := os.Stat(filepath.Join(folder, fileName)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(folder, FileName)); errors.Is(err, fs.ErrNotExist) {
 		return false, checkOrphans(folder)
 	}
 	return true, nil
@@ -78,7 +78,7 @@ func checkOrphans(folder string) error {
 		}
 		if held {
 			return fmt.Errorf("the data folder %s holds %s of accounts, in %s, and the store that says whose they are is missing: put %s back, or restore a backup to another folder; to begin anew, move %s away first",
-				folder, b.holds, b.folder, fileName, folder)
+				folder, b.holds, b.folder, FileName, folder)
 		}
 	}
 	return nil
@@ -121,5 +121,5 @@ func isDataFolder(entries []fs.DirEntry) bool {
 	}
 	// A disk of its own comes with lost+found.
 	known := is("master.key", "lost+found")
-	return slices.ContainsFunc(entries, is(fileName)) || !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !known(e) })
+	return slices.ContainsFunc(entries, is(FileName)) || !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !known(e) })
 }

@@ -112,7 +112,7 @@ func TestStoreMissing(t *testing.T) {
 					t.Errorf("Open: %v", err)
 				}
 			}
-			_, err := os.Stat(filepath.Join(folder, fileName))
+			_, err := os.Stat(filepath.Join(folder, FileName))
 			if made := err == nil; made != (test.want == "" || name == "an empty store") {
 				t.Errorf("there is a store: %t", made)
 			}
@@ -126,7 +126,7 @@ func TestDamaged(t *testing.T) {
 	for name, own := range map[string]bool{"by a server": true, "by a command": false} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
-			path := filepath.Join(folder, fileName)
+			path := filepath.Join(folder, FileName)
 			if err := os.WriteFile(path, []byte(strings.Repeat("no store", 1000)), 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -195,7 +195,7 @@ func TestMigrations(t *testing.T) {
 		t.Fatalf("the copy: %v, %v", info, err)
 	}
 	back := t.TempDir()
-	if err := os.Rename(kept, filepath.Join(back, fileName)); err != nil {
+	if err := os.Rename(kept, filepath.Join(back, FileName)); err != nil {
 		t.Fatal(err)
 	}
 	s, err = openSteps(t, back, true, testSteps[:1])
@@ -247,13 +247,13 @@ func TestFilesThatAreNoStore(t *testing.T) {
 	}
 
 	folder = t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, fileName), []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, FileName), []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Open(t.Context(), Options{Folder: folder}); !fault.Is(err, fault.StorageUnavailable) {
 		t.Errorf("a file that is no database: %v", err)
 	}
-	if _, err := Open(t.Context(), Options{Folder: filepath.Join(folder, fileName)}); err == nil {
+	if _, err := Open(t.Context(), Options{Folder: filepath.Join(folder, FileName)}); err == nil {
 		t.Error("a file was opened as a folder")
 	}
 }
@@ -270,7 +270,7 @@ func TestDamageIsFound(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(folder, fileName)
+	path := filepath.Join(folder, FileName)
 	content, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -295,7 +295,7 @@ func TestDamageIsFound(t *testing.T) {
 func snapshot(t *testing.T, folder string) string {
 	t.Helper()
 	to := t.TempDir()
-	for _, name := range []string{fileName, fileName + "-wal", intakeName} {
+	for _, name := range []string{FileName, FileName + "-wal", intakeName} {
 		content, err := os.ReadFile(filepath.Join(folder, name))
 		if err != nil {
 			t.Fatal(err)
@@ -458,4 +458,22 @@ func exercise(t *testing.T, s *Store) {
 	_, _ = f.Children(ctx, id, "", "", 1)
 	_, _ = f.HasBlob(ctx, files.Hash{})
 	_ = a.Delete(ctx, id)
+}
+
+// openTest opens a store of its own for a test.
+func openTest(t testing.TB, o Options) *Store {
+	t.Helper()
+	if o.Folder == "" {
+		o.Folder = t.TempDir()
+	}
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
 }

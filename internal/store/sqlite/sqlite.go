@@ -28,8 +28,8 @@ import (
 	"ql/internal/store/ring"
 )
 
-// fileName is the store's file in the data folder.
-const fileName = "ql.db"
+// FileName is the store's file in the data folder.
+const FileName = "ql.db"
 
 // Options are how a store is opened. A zero field means its default.
 type Options struct {
@@ -114,7 +114,7 @@ func open(ctx context.Context, o Options, steps []migrate.Step) (_ *Store, err e
 			return nil, err
 		}
 	}
-	path := filepath.Join(folder, fileName)
+	path := filepath.Join(folder, FileName)
 	if err := checkLog(o, folder, path); err != nil {
 		return nil, errors.Join(err, s.unlock())
 	}

@@ -32,7 +32,7 @@ func TestShrink(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	info, err := os.Stat(filepath.Join(folder, fileName))
+	info, err := os.Stat(filepath.Join(folder, FileName))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"ql/internal/resource/machines"
 	"ql/internal/store/blob/dir"
 	"ql/internal/store/sqlite"
+	"ql/internal/store/sqlite/sqlitetest"
 	"ql/lang"
 	"ql/lang/vm"
 )
@@ -39,7 +40,7 @@ func newWorld(t testing.TB) *world {
 	runner, err := New(t.Context(), Options{Ledger: w.ledger, Cache: 120 << 20})
 	check(t, err)
 	w.runner = runner
-	folder := t.TempDir()
+	folder := sqlitetest.Folder(t)
 	_, _, err = sqlite.MakeFolder(folder)
 	check(t, err)
 	store, err := sqlite.Open(t.Context(), sqlite.Options{Folder: folder, Own: true})
