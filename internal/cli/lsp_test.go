@@ -86,7 +86,7 @@ func TestWorkspace(t *testing.T) {
 		t.Errorf("without a change the database is read again: %q", got)
 	}
 	a := editor.New(t.Context(), source)
-	if got := a.Databases(); !slices.Equal(got, []string{""}) {
+	if got := a.Databases(); !slices.Equal(got, []string{"main"}) {
 		t.Errorf("the databases are %q", got)
 	}
 	if got := a.Files("/lib/t", 10); !slices.Equal(got, []string{"/lib/tax.ql"}) {

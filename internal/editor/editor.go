@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"slices"
 	"strings"
 
 	"ql/internal/engine"
@@ -86,9 +85,6 @@ func (a *Account) Databases() []string {
 	}
 	names, err := a.source.Databases(a.ctx)
 	a.note(err)
-	if i := slices.Index(names, mainDatabase); i >= 0 {
-		names[i] = ""
-	}
 	return names
 }
 

@@ -47,7 +47,7 @@ func TestTables(t *testing.T) {
 			return []ide.Table{{Name: "of_" + database}}, nil
 		},
 	})
-	if got := a.Databases(); !slices.Equal(got, []string{"archive", "", "shop"}) {
+	if got := a.Databases(); !slices.Equal(got, []string{"archive", "main", "shop"}) {
 		t.Errorf("%q", got)
 	}
 	for range 3 {
@@ -207,7 +207,7 @@ func TestErr(t *testing.T) {
 	if got := a.Files("/", 9); !slices.Equal(got, []string{"/a.csv"}) {
 		t.Errorf("files: %q", got)
 	}
-	if got := a.Databases(); !slices.Equal(got, []string{""}) {
+	if got := a.Databases(); !slices.Equal(got, []string{"main"}) {
 		t.Errorf("databases: %q", got)
 	}
 	if got := a.Programs(); len(got) != 1 {

@@ -19,7 +19,7 @@ import (
 // Account is what an editor knows of the account that a script is for. A nil Account
 // knows nothing.
 type Account interface {
-	// Databases lists the names of the databases. The default one is "".
+	// Databases lists the names of the databases, as USE DATABASE takes them.
 	Databases() []string
 	// Tables lists the tables and views of a database.
 	Tables(database string) []Table

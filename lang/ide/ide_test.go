@@ -13,7 +13,7 @@ import (
 // shop is an account with tables, files and programs.
 type shop struct{}
 
-func (shop) Databases() []string { return []string{"", "shop"} }
+func (shop) Databases() []string { return []string{"main", "shop"} }
 
 func (shop) Tables(database string) []ide.Table {
 	if database == "shop" {
@@ -108,6 +108,7 @@ func TestComplete(t *testing.T) {
 		{"READ \"/data/|\" SET ?x", "/data/a.csv /data/b.json", "/pages/home.html"},
 		{"WRITE 1 TO \"/pages/h|", "/pages/home.html", ""},
 		{"USE DATABASE \"s|\"", "shop", ""},
+		{"USE DATABASE \"m|\"", "main", "shop"},
 		{"SET ?r AS {a: 1, beta: 2}\nEMIT ?r.|", "beta", "EMIT"},
 		{"SELECT | FROM orders", "id customer total", "name city"},
 		{"SELECT id FROM |", "orders people", ""},
