@@ -10,10 +10,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,68 +25,138 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
+	"ql/internal/account"
 	"ql/internal/apptest"
 	"ql/internal/config"
+	"ql/internal/operator"
+	"ql/internal/programtest"
 	"ql/internal/resource/machines/sshtest"
 	"ql/internal/server/browsertest"
 )
 
-// pageTests are the tests of pages, each in the file of its page. They share a service in development
-// and a browser: a test that needs its own data uses names of its own.
+// pageTests are the tests of pages, each in the file of its page. They share a service in development, one
+// in production, and a browser: a test that needs its own data uses names of its own.
 var pageTests []pageTest
 
 type pageTest struct {
-	name string
-	run  func(*visitor)
+	name       string
+	production bool
+	run        func(*visitor)
 }
 
 // inBrowser registers a test of a page: `go test -run InBrowser/NAME` runs it alone.
 func inBrowser(name string, run func(*visitor)) bool {
-	pageTests = append(pageTests, pageTest{name, run})
+	pageTests = append(pageTests, pageTest{name: name, run: run})
+	return true
+}
+
+// inProduction registers a test of a page of a service with accounts: ada, and boss, who administers it.
+func inProduction(name string, run func(*visitor)) bool {
+	pageTests = append(pageTests, pageTest{name: name, run: run, production: true})
 	return true
 }
 
 // TestInBrowser runs the tests of all pages.
 func TestInBrowser(t *testing.T) {
+	production := apptest.Boot(t, apptest.Production)
 	host := sshtest.Start(t)
-	service := apptest.Boot(t, func(s *config.Settings) {
+	dev := apptest.Boot(t, func(s *config.Settings) {
 		s.EgressNetworks, s.EgressPorts = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, []uint16{uint16(host.Port)}
 	})
 	t.Cleanup(host.Stop)
+	production.Account("ada", account.Unlimited)
+	production.Operate(func(o *operator.Operator) error {
+		_, _, err := o.Accounts.Create(t.Context(), account.New{Username: "boss", Email: "boss@example.com", Password: apptest.Password, Plan: account.Unlimited, Admin: true, Verified: true})
+		return err
+	})
 	first := browsertest.Open(t)
 	if err := chromedp.Do(first, chromedp.Navigate("about:blank")); err != nil {
 		t.Fatal(err)
 	}
-	url := strings.Replace(service.URL(), "127.0.0.1", "localhost", 1)
+	local := strings.Replace(dev.URL(), "127.0.0.1", "localhost", 1)
+	looked := map[string]bool{}
+	all := true
 	for _, p := range pageTests {
-		t.Run(p.name, func(t *testing.T) { p.run(visit(t, first, service, url, host)) })
+		v := &visitor{service: dev, url: local, username: "dev", password: "dev", looked: looked, host: host}
+		if p.production {
+			v = &visitor{service: production, url: production.URL(), username: "ada", password: apptest.Password, looked: looked, host: host}
+		}
+		ran := false
+		t.Run(p.name, func(t *testing.T) {
+			ran = true
+			v.T = t
+			v.visit(first)
+			p.run(v)
+		})
+		all = all && ran
+	}
+	if all && !t.Failed() {
+		everyPage(t, looked)
+	}
+}
+
+// everyPage fails where a page of the list in web/src/pages.ts was not looked at.
+func everyPage(t *testing.T, looked map[string]bool) {
+	t.Helper()
+	text, err := os.ReadFile("../../../web/src/pages.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := regexp.MustCompile(`\{ file: '\w+', path: '([^']*)'`).FindAllStringSubmatch(string(text), -1)
+	if len(pages) < 20 {
+		t.Fatalf("pages.ts has %d pages", len(pages))
+	}
+	for _, p := range pages {
+		pattern := regexp.MustCompile(`/?\*\w+`).ReplaceAllString(regexp.MustCompile(`:\w+`).ReplaceAllString(p[1], `[^/]+`), `(/.*)?`)
+		is := regexp.MustCompile("^/app/" + pattern + "$")
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(looked)), is.MatchString) {
+			t.Errorf("no test looks at the page %q", p[1])
+		}
 	}
 }
 
 // visitor is somebody at the pages: in a tab with cookies and storage of its own.
 type visitor struct {
 	*testing.T
-	service *apptest.Service
-	url     string
-	tab     context.Context
-	host    *sshtest.Server // that scripts may reach
+	service            *apptest.Service
+	url                string
+	username, password string // as whom call and run are made
+	tab                context.Context
+	host               *sshtest.Server // that scripts of the service in development may reach
+	looked             map[string]bool // the paths of pages that were looked at
 
 	mu      sync.Mutex
 	console []string // what the browser complained of
 }
 
-// watch notes, before anything else of a page runs, what it is refused and how it jumps.
-const watch = `window.__refused = []; window.__shift = 0;
+// watched notes, before anything else of a page runs, what it is refused and how it jumps.
+const watched = `window.__refused = []; window.__shift = 0;
 addEventListener("securitypolicyviolation", (e) => window.__refused.push(e.violatedDirective + " " + e.blockedURI + " " + e.sample));
 addEventListener("error", (e) => window.__refused.push("error: " + e.message));
 addEventListener("unhandledrejection", (e) => window.__refused.push("rejected: " + e.reason));
 new PerformanceObserver((l) => { for (const e of l.getEntries()) if (!e.hadRecentInput) window.__shift += e.value }).observe({ type: "layout-shift", buffered: true });`
 
-func visit(t *testing.T, first context.Context, service *apptest.Service, url string, host *sshtest.Server) *visitor {
-	t.Helper()
-	v := &visitor{T: t, service: service, url: url, host: host}
+// visit opens a tab with cookies and storage of its own.
+func (v *visitor) visit(first context.Context) {
+	v.Helper()
 	tab, cancel := chromedp.NewContext(first, chromedp.WithNewBrowserContext())
-	t.Cleanup(cancel)
+	v.Cleanup(cancel)
+	v.watch(tab, cancel)
+}
+
+// another is another tab of the same person.
+func (v *visitor) another() *visitor {
+	v.Helper()
+	other := &visitor{T: v.T, service: v.service, url: v.url, username: v.username, password: v.password, looked: v.looked, host: v.host}
+	tab, cancel := chromedp.NewContext(v.tab)
+	v.Cleanup(cancel)
+	other.watch(tab, cancel)
+	return other
+}
+
+// watch has the tab watched for all that a browser complains of.
+func (v *visitor) watch(tab context.Context, cancel context.CancelFunc) {
+	v.Helper()
 	v.tab = tab
 	messages := chromedp.Console(tab)
 	var listening sync.WaitGroup
@@ -100,12 +173,11 @@ func visit(t *testing.T, first context.Context, service *apptest.Service, url st
 			}
 		}
 	})
-	t.Cleanup(listening.Wait)
-	t.Cleanup(cancel)
-	t.Cleanup(v.check)
+	v.Cleanup(listening.Wait)
+	v.Cleanup(cancel)
+	v.Cleanup(v.check)
 	v.size(1280, 800)
-	v.must(chromedp.Call(tab, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: watch}))
-	return v
+	v.must(chromedp.Call(tab, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: watched}))
 }
 
 // check fails where the browser complained of something.
@@ -195,26 +267,36 @@ func (v *visitor) colours(scheme string) {
 	}}))
 }
 
+// screens are the windows that pages are looked at in. Where QL_PROMISES is not set, the first two are enough:
+// each width and each scheme once.
+var screens = []struct {
+	scheme string
+	width  int64
+}{{"light", 1280}, {"dark", 360}, {"dark", 1280}, {"light", 360}}
+
 // look looks at the page as it is, in light and dark, wide and narrow: nothing serious is found by axe,
 // nothing is wider than the window, and nothing has jumped. QL_SCREENSHOTS names a folder for pictures.
 func (v *visitor) look(name string) {
 	v.Helper()
+	v.looked[v.read(`location.pathname`)] = true
 	if shift := v.read(`window.__shift.toFixed(4)`); shift > "0.0200" {
 		v.Errorf("%s jumps by %s", name, shift)
 	}
-	for _, scheme := range []string{"light", "dark"} {
-		v.colours(scheme)
-		for _, width := range []int64{1280, 360} {
-			v.size(width, 800)
-			at := fmt.Sprintf("%s-%s-%d", name, scheme, width)
-			if over := v.read(`document.documentElement.scrollWidth - innerWidth`); over > "0" && !strings.HasPrefix(over, "-") {
-				v.Errorf("%s is wider than the window by %s", at, over)
-			}
-			for _, found := range browsertest.Barriers(v, v.tab) {
-				v.Errorf("%s: %s", at, found)
-			}
-			v.picture(at)
+	shown := screens[:2]
+	if programtest.Promised() || os.Getenv("QL_SCREENSHOTS") != "" {
+		shown = screens
+	}
+	for _, screen := range shown {
+		v.colours(screen.scheme)
+		v.size(screen.width, 800)
+		at := fmt.Sprintf("%s-%s-%d", name, screen.scheme, screen.width)
+		if over := v.read(`document.documentElement.scrollWidth - innerWidth`); over > "0" && !strings.HasPrefix(over, "-") {
+			v.Errorf("%s is wider than the window by %s", at, over)
 		}
+		for _, found := range browsertest.Barriers(v, v.tab) {
+			v.Errorf("%s: %s", at, found)
+		}
+		v.picture(at)
 	}
 	v.size(1280, 800)
 	v.colours("light")
@@ -234,7 +316,7 @@ func (v *visitor) picture(name string) {
 	v.must(nil, os.WriteFile(filepath.Join(folder, name+".png"), png, 0o600))
 }
 
-// call calls the API as the development account does from a program, and reads what it answers.
+// call calls the API as the account does from a program, and reads what it answers.
 func (v *visitor) call(method, path string, body, into any) {
 	v.Helper()
 	text, err := json.Marshal(body)
@@ -244,7 +326,7 @@ func (v *visitor) call(method, path string, body, into any) {
 	}
 	r, err := http.NewRequestWithContext(v.Context(), method, v.service.URL()+path, bytes.NewReader(text))
 	v.must(nil, err)
-	r.SetBasicAuth("dev", "dev")
+	r.SetBasicAuth(v.username, v.password)
 	if path == "/v1/query" {
 		r.Header.Del("Authorization")
 	}
@@ -264,12 +346,12 @@ func (v *visitor) call(method, path string, body, into any) {
 	}
 }
 
-// run runs a script as the development account.
+// run runs a script as the account.
 func (v *visitor) run(script string) (answer struct {
 	Status, Result string
 	JobID          string `json:"job_id"`
 }) {
 	v.Helper()
-	v.call(http.MethodPost, "/v1/query", map[string]any{"auth": map[string]string{"username": "dev", "password": "dev"}, "query": script}, &answer)
+	v.call(http.MethodPost, "/v1/query", map[string]any{"auth": map[string]string{"username": v.username, "password": v.password}, "query": script}, &answer)
 	return answer
 }

@@ -165,6 +165,20 @@ function checks(o: Options) {
   );
 }
 
+// What is typed over several lines is put there by the editor, not by the browser: that would join the lines with styles
+// of its own, which the policy refuses.
+const typedOver = EditorView.domEventHandlers({
+  beforeinput(e, view) {
+    const { from, to } = view.state.selection.main;
+    if (e.inputType !== 'insertText' || !e.data || view.composing || view.state.doc.lineAt(from).to >= to) return false;
+    e.preventDefault();
+    const text = e.data;
+    const insert = () => view.state.update(view.state.replaceSelection(text), { userEvent: 'input.type', scrollIntoView: true });
+    if (!view.state.facet(EditorView.inputHandler).some((h) => h(view, from, to, text, insert))) view.dispatch(insert());
+    return true;
+  },
+});
+
 export class Code {
   view: EditorView;
 
@@ -196,6 +210,7 @@ export class Code {
           marked,
           hover,
           checks(o),
+          typedOver,
           EditorView.lineWrapping,
           EditorView.contentAttributes.of({ 'aria-label': 'Script. Tab indents; Escape, then Tab leaves.' }),
           EditorView.updateListener.of((u) => {
