@@ -144,6 +144,9 @@ const (
 	opCount
 )
 
+// OpsEnd is the first number that no operation of a program has: the machine has its own from there on.
+const OpsEnd = opCount
+
 // Flag writes a boolean as an operand, or as a byte of what is stored.
 func Flag(b bool) uint8 {
 	if b {

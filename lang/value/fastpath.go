@@ -1,5 +1,7 @@
 package value
 
+import "math"
+
 // The functions here are small enough to be compiled into the machine's loop.
 // Each does the common case or reports false, and the machine then takes the
 // long way.
@@ -46,4 +48,200 @@ func (v Value) CopyScalar(dst *Value) bool {
 	}
 	dst.n = v.n
 	return true
+}
+
+// load copies v to *dst. A tag or pointer is written only where it changes: a store of a
+// pointer costs more than a look.
+func (v *Value) load(dst *Value) {
+	if dst.p != v.p {
+		dst.p = v.p
+	}
+	dst.n = v.n
+}
+
+// A hint is where in a map the entry of a key was found last. It is checked at
+// each use, and so may say anything.
+
+// place returns the number of the entry of a text key, or -1. It looks where the
+// hint says first: most maps that one place of a program meets have the same keys
+// in the same order, which are often the very constants of the program.
+func (t *Map) place(key *Value, hint *uint8) int {
+	if i := int(*hint); i < len(t.entries) {
+		if e := &t.entries[i]; e.keyP == key.p && uint64(e.keyLen) == key.n {
+			return i
+		}
+	}
+	return t.placeByText(key, hint)
+}
+
+//go:noinline
+func (t *Map) placeByText(key *Value, hint *uint8) int {
+	s := key.Str()
+	if i := int(*hint); i < len(t.entries) {
+		if e := &t.entries[i]; int(e.keyLen) == len(s) && e.keyP != nil && e.str() == s {
+			return i
+		}
+	}
+	i := t.find(s)
+	if i >= 0 && i <= maxHint {
+		*hint = uint8(i)
+	}
+	return i
+}
+
+const maxHint = 255
+
+// LoadField puts the entry of a key that is a short text into *dst, shared if
+// asked for. It reports false where c is no map or has no such entry.
+func LoadField(dst, c, key *Value, hint *uint8, share bool) bool {
+	if !c.IsMap() || key.n >= longKey {
+		return false
+	}
+	t := c.Map()
+	i := t.place(key, hint)
+	if i < 0 {
+		return false
+	}
+	v := &t.entries[i].val
+	if share {
+		v.Share()
+	}
+	v.load(dst)
+	return true
+}
+
+// LoadElement puts the element of an index into *dst, shared if asked for. It reports
+// false where c is no list or has no such index from its start.
+func LoadElement(dst, c, index *Value, share bool) bool {
+	if index.p != tagInt() || !c.IsList() {
+		return false
+	}
+	l := c.List()
+	if l.tag != nil {
+		return l.LoadPacked(int64(index.n), dst)
+	}
+	if index.n >= uint64(len(l.vals)) {
+		return false
+	}
+	v := &l.vals[index.n]
+	if share {
+		v.Share()
+	}
+	v.load(dst)
+	return true
+}
+
+// LoadElementField is LoadElement and LoadField of what that gives.
+func LoadElementField(dst, c, index, key *Value, hint *uint8, share bool) bool {
+	if index.p != tagInt() || !c.IsList() || index.n >= uint64(len(c.List().vals)) {
+		return false
+	}
+	return LoadField(dst, &c.List().vals[index.n], key, hint, share)
+}
+
+// StoreField sets the entry of a key that is a short text, which the map must have, to a
+// value that is no container. It reports false where that is not so, and where the map is shared.
+func StoreField(c, key *Value, hint *uint8, v *Value) bool {
+	if !c.IsMap() || key.n >= longKey || v.IsContainer() {
+		return false
+	}
+	t := c.Map()
+	if t.flags&flagShared != 0 {
+		return false
+	}
+	i := t.place(key, hint)
+	if i < 0 {
+		return false
+	}
+	v.load(&t.entries[i].val)
+	return true
+}
+
+// StoreElementField is StoreField of an element of a list that is not shared.
+func StoreElementField(c, index, key *Value, hint *uint8, v *Value) bool {
+	if index.p != tagInt() || !c.IsList() {
+		return false
+	}
+	l := c.List()
+	if l.flags&flagShared != 0 || index.n >= uint64(len(l.vals)) {
+		return false
+	}
+	return StoreField(&l.vals[index.n], key, hint, v)
+}
+
+// StoreElement puts a value that is no container into place i of an unshared list. It reports false
+// where that is not so, and where the list would have to be made anew.
+func StoreElement(c, index, v *Value) bool {
+	if index.p != tagInt() || !c.IsList() || v.IsContainer() {
+		return false
+	}
+	l := c.List()
+	if l.flags&flagShared != 0 || index.n >= uint64(len(l.vals)) {
+		return false
+	}
+	v.load(&l.vals[index.n])
+	return true
+}
+
+// expMask are the bits that are all set in the infinities and NaN.
+const expMask = 0x7ff << 52
+
+// IsBroken reports whether f is a number that is kept as a float and surely not whole. It reports
+// false for whole ones, even if they are too large for an integer.
+func IsBroken(f float64) bool {
+	if float64(int64(f)) != f {
+		return math.Float64bits(f)&expMask != expMask
+	}
+	return false
+}
+
+// setNumber makes *v the number f. It reports false for NaN and the infinities.
+func (v *Value) setNumber(f float64) bool {
+	if i := int64(f); float64(i) == f && i < MaxExact && i > -MaxExact {
+		v.SetInt(i)
+		return true
+	}
+	if math.Float64bits(f)&expMask == expMask {
+		return false
+	}
+	v.SetFloat(f)
+	return true
+}
+
+// The four below set *v to what two numbers give, at least one of which is a float. They report
+// false where that is not so, and where the result is no number.
+
+// SetSum sets *v to x + y.
+func (v *Value) SetSum(x, y *Value) bool {
+	return mixed(x, y) && v.setNumber(x.Float()+y.Float())
+}
+
+// SetDifference sets *v to x - y.
+func (v *Value) SetDifference(x, y *Value) bool {
+	return mixed(x, y) && v.setNumber(x.Float()-y.Float())
+}
+
+// SetProduct sets *v to x * y.
+func (v *Value) SetProduct(x, y *Value) bool {
+	return mixed(x, y) && v.setNumber(x.Float()*y.Float())
+}
+
+// SetQuotient sets *v to x / y; both may be integers. Of those below 2^53 the quotient is whole as a float just
+// where it is exact: the next fraction with such a divisor is farther away than rounding reaches.
+func (v *Value) SetQuotient(x, y *Value) bool {
+	if !x.IsNumber() || !y.IsNumber() || y.p == tagInt() && y.n == 0 {
+		return false
+	}
+	if x.p == tagInt() && y.p == tagInt() && !(x.exact() && y.exact()) {
+		return false
+	}
+	return v.setNumber(x.Float() / y.Float())
+}
+
+// exact reports whether an integer is below 2^53 without its sign.
+func (v *Value) exact() bool { return v.n+MaxExact-1 <= 2*MaxExact-2 }
+
+// mixed reports whether two values are numbers and one of them a float.
+func mixed(x, y *Value) bool {
+	return x.p == tagFloat() && (y.p == tagFloat() || y.p == tagInt()) || y.p == tagFloat() && x.p == tagInt()
 }

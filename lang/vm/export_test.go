@@ -5,8 +5,25 @@ import (
 	"fmt"
 	"slices"
 
+	"ql/lang/bytecode"
 	"ql/lang/value"
 )
+
+// Unfuse takes the machine's own operations out of a program, and returns how many there were.
+func Unfuse(p *bytecode.Program) int {
+	l := p.Linked(link).(*linked)
+	n := 0
+	for i := range l.funcs {
+		f := &l.funcs[i]
+		for _, w := range slices.Concat(f.traced, f.fast) {
+			if bytecode.Op(w) >= bytecode.OpsEnd {
+				n++
+			}
+		}
+		f.traced, f.fast = words(f.Traced.Instrs), words(f.Fast.Instrs)
+	}
+	return n
+}
 
 // Poison fills all registers that are not in use.
 func (m *Machine) Poison(v value.Value) {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"ql/lang/bytecode"
@@ -54,6 +55,7 @@ type Machine struct {
 	prog   *bytecode.Program
 	link   *linked
 	consts []value.Value // the program's
+	hints  []uint8       // of each constant that is a key: where a map had it last
 	meter  value.Meter
 	host   value.Meter // see Meter
 
@@ -134,7 +136,7 @@ func link(p *bytecode.Program) any {
 	l := &linked{builtins: make([]lib.Func, len(p.Builtins)), overMaps: make([]bool, len(p.Builtins)), funcs: make([]function, len(p.Funcs))}
 	l.constants = sync.OnceValue(func() *value.Constants { return value.NewConstants(p.Consts) })
 	for i, f := range p.Funcs {
-		l.funcs[i] = function{Func: f, number: i, traced: words(f.Traced.Instrs), fast: words(f.Fast.Instrs)}
+		l.funcs[i] = function{Func: f, number: i, traced: fused(f.Traced.Instrs), fast: fused(f.Fast.Instrs)}
 		for _, in := range f.Traced.Instrs {
 			if in.Op == bytecode.OpGlobal || in.Op == bytecode.OpGlobalGet {
 				l.reads[in.Imm] = true
@@ -237,6 +239,7 @@ func Reads(p *bytecode.Program, global int32) bool {
 // start makes a clean machine ready for a program.
 func (m *Machine) start(p *bytecode.Program, l Limits) {
 	m.prog, m.consts = p, p.Consts
+	m.hints = slices.Grow(m.hints[:0], len(p.Consts))[:len(p.Consts)]
 	switch l := p.Linked(link).(type) {
 	case *linked:
 		m.link = l
@@ -266,8 +269,11 @@ func (m *Machine) Release() {
 	if cap(m.out) > 1<<16 {
 		m.out = nil
 	}
+	if cap(m.hints) > 1<<12 {
+		m.hints = nil
+	}
 	*m = Machine{
-		stack: m.stack, frames: m.frames[:0], out: m.out[:0],
+		stack: m.stack, frames: m.frames[:0], out: m.out[:0], hints: m.hints,
 		meter: value.Meter{Measure: m.meter.Measure, Check: m.meter.Check},
 		host:  value.Meter{Measure: m.host.Measure},
 		trace: trace{first: m.trace.first[:0], open: m.trace.open[:0], last: m.trace.last[:0]},

@@ -29,19 +29,34 @@ func holds(op bytecode.Op, c int) bool {
 	return c > 0
 }
 
-// compareJump is a comparing jump beyond the quick cases.
-func (m *Machine) compareJump(x, y *value.Value, in uint64, pc *int) *value.Error {
+// compares tells whether a comparing jump is taken, beyond the quick cases.
+func (m *Machine) compares(x, y *value.Value, in uint64) (bool, *value.Error) {
 	c, err := value.Compare(&m.meter, *x, *y)
-	if err == nil && holds(bytecode.Op(in), c) {
-		*pc = int(imm(in))
+	return err == nil && holds(bytecode.Op(in), c), err
+}
+
+// comparesImmediate is compares with a number in the instruction.
+func (m *Machine) comparesImmediate(x *value.Value, in uint64) (bool, *value.Error) {
+	y := value.Int(int64(int16(in >> 16)))
+	return m.compares(x, &y, in)
+}
+
+// less makes a boolean of a comparison.
+func (m *Machine) less(dst, x, y *value.Value, in uint64) *value.Error {
+	c, err := value.Compare(&m.meter, *x, *y)
+	if err == nil {
+		dst.SetBool(c < 0 || c == 0 && bytecode.Op(in) == bytecode.OpLe)
 	}
 	return err
 }
 
-// compareImmediate is compareJump with a number in the instruction.
-func (m *Machine) compareImmediate(x *value.Value, in uint64, pc *int) *value.Error {
-	y := value.Int(int64(int16(in >> 16)))
-	return m.compareJump(x, &y, in, pc)
+// negate is -x.
+func (m *Machine) negate(dst, x *value.Value) *value.Error {
+	v, err := value.Neg(&m.meter, *x)
+	if err == nil && !v.CopyScalar(dst) {
+		*dst = v
+	}
+	return err
 }
 
 // loopAgain reports whether a comparing loop has another round, beyond the quick
@@ -57,10 +72,19 @@ func (m *Machine) arith(op bytecode.Op, dst, x, y *value.Value) *value.Error {
 	var err *value.Error
 	switch op {
 	case bytecode.OpSub:
+		if dst.SetDifference(x, y) {
+			return nil
+		}
 		v, err = value.Sub(&m.meter, *x, *y)
 	case bytecode.OpMul:
+		if dst.SetProduct(x, y) {
+			return nil
+		}
 		v, err = value.Mul(&m.meter, *x, *y)
 	case bytecode.OpDiv:
+		if dst.SetQuotient(x, y) {
+			return nil
+		}
 		v, err = value.Div(&m.meter, *x, *y)
 	case bytecode.OpIDiv:
 		v, err = value.IntDiv(&m.meter, *x, *y)
@@ -151,20 +175,23 @@ func valueOperand(r *[window]value.Value, in uint64) value.Value {
 
 // quicken continues in the fast code of the current function, where the loop
 // whose body starts at pc of the traced code has its place there.
-func (m *Machine) quicken(pc int, instrs []uint64) (int, []uint64) {
+func (m *Machine) quicken(pc int) int {
 	i, ok := slices.BinarySearch(m.fn.Traced.Loops, int32(pc))
 	if !ok {
-		return pc, instrs
+		return pc
 	}
 	m.fast = true
 	m.trace.endBefore(len(m.frames))
-	return int(m.fn.Fast.Loops[i]), m.fn.fast
+	return int(m.fn.Fast.Loops[i])
 }
 
 // add is + beyond the quick cases. Where the target is the variable that
 // stands on the left, a list that is nobody else's grows in place: SET ?l AS
 // ?l + [x] costs what it adds.
 func (m *Machine) add(dst, x, y *value.Value, inPlace bool) *value.Error {
+	if dst.SetSum(x, y) {
+		return nil
+	}
 	if inPlace && x.IsList() && y.IsList() && !x.Shared() {
 		x.List().Extend(&m.meter, y.List())
 		return nil
@@ -181,6 +208,14 @@ func (m *Machine) add(dst, x, y *value.Value, inPlace bool) *value.Error {
 // first round.
 func forPrep(r *[window]value.Value, a uint8) (bool, *value.Error) {
 	from, to, step := r[a], r[a+1], r[a+2]
+	if from.IsInt() && to.IsInt() && step.IsInt() && step.Int64() == 1 {
+		i, j := from.Int64(), to.Int64()
+		if i > j {
+			return false, nil
+		}
+		r[a+1].SetInt(int64(min(uint64(j)-uint64(i), math.MaxInt64)))
+		return true, nil
+	}
 	for _, x := range []struct {
 		name string
 		v    value.Value

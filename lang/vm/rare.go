@@ -14,26 +14,6 @@ func (m *Machine) execRare(r *[window]value.Value, in uint64) *value.Error {
 		for i := int(a); i <= int(a)+int(b); i++ {
 			r[uint8(i)] = value.Null
 		}
-	case bytecode.OpSubK:
-		return m.arith(bytecode.OpSub, &r[a], &r[b], &m.consts[imm(in)])
-	case bytecode.OpDivK:
-		return m.arith(bytecode.OpDiv, &r[a], &r[b], &m.consts[imm(in)])
-	case bytecode.OpNeg:
-		v, err := value.Neg(&m.meter, r[b])
-		if err != nil {
-			return err
-		}
-		r[a] = v
-	case bytecode.OpEq:
-		r[a].SetBool(value.Equal(&m.meter, r[b], r[c]))
-	case bytecode.OpNe:
-		r[a].SetBool(!value.Equal(&m.meter, r[b], r[c]))
-	case bytecode.OpLt, bytecode.OpLe:
-		n, err := value.Compare(&m.meter, r[b], r[c])
-		if err != nil {
-			return err
-		}
-		r[a].SetBool(n < 0 || n == 0 && bytecode.Op(in) == bytecode.OpLe)
 	case bytecode.OpIn, bytecode.OpNotIn:
 		is, err := value.In(&m.meter, r[b], r[c])
 		if err != nil {
@@ -46,14 +26,6 @@ func (m *Machine) execRare(r *[window]value.Value, in uint64) *value.Error {
 		r[a].SetBool(r[b].IsNull())
 	case bytecode.OpIsNotNull:
 		r[a].SetBool(!r[b].IsNull())
-	case bytecode.OpJLtK, bytecode.OpJGeK, bytecode.OpJLeK, bytecode.OpJGtK:
-		n, err := value.Compare(&m.meter, r[a], m.consts[uint16(in>>16)])
-		if err != nil {
-			return err
-		}
-		if holds(bytecode.Op(in), n) {
-			m.pc = int(imm(in))
-		}
 	case bytecode.OpForPrep:
 		m.steps += int64(int8(c))
 		rounds, err := forPrep(r, a)

@@ -1,8 +1,6 @@
 package vm
 
 import (
-	"math"
-
 	"ql/lang/bytecode"
 	"ql/lang/value"
 )
@@ -54,7 +52,7 @@ func (m *Machine) run() {
 				}
 			} else if x.IsFloat() && y.IsFloat() {
 				f := x.Float64() + y.Float64()
-				if float64(int64(f)) != f && math.Float64bits(f)&expMask != expMask {
+				if value.IsBroken(f) {
 					r[uint8(in>>8)].SetFloat(f)
 					continue
 				}
@@ -73,7 +71,7 @@ func (m *Machine) run() {
 				}
 			} else if x.IsFloat() && y.IsFloat() {
 				f := x.Float64() - y.Float64()
-				if float64(int64(f)) != f && math.Float64bits(f)&expMask != expMask {
+				if value.IsBroken(f) {
 					r[uint8(in>>8)].SetFloat(f)
 					continue
 				}
@@ -86,7 +84,7 @@ func (m *Machine) run() {
 			x, y := &r[uint8(in>>16)], &r[uint8(in>>24)]
 			if x.IsFloat() && y.IsFloat() {
 				f := x.Float64() * y.Float64()
-				if float64(int64(f)) != f && math.Float64bits(f)&expMask != expMask {
+				if value.IsBroken(f) {
 					r[uint8(in>>8)].SetFloat(f)
 					continue
 				}
@@ -116,7 +114,7 @@ func (m *Machine) run() {
 				}
 			} else if x.IsFloat() {
 				f := x.Float64() + float64(n)
-				if float64(int64(f)) != f {
+				if value.IsBroken(f) {
 					r[uint8(in>>8)].SetFloat(f)
 					continue
 				}
@@ -134,7 +132,7 @@ func (m *Machine) run() {
 			x, y := &r[uint8(in>>16)], &m.consts[in>>32]
 			if x.IsFloat() {
 				f := x.Float64() * y.Float()
-				if float64(int64(f)) != f && math.Float64bits(f)&expMask != expMask {
+				if value.IsBroken(f) {
 					r[uint8(in>>8)].SetFloat(f)
 					continue
 				}
@@ -147,6 +145,37 @@ func (m *Machine) run() {
 			}
 			m.pc = pc
 			if err = m.mulConstant(&r[uint8(in>>8)], x, y, uint8(in>>24)); err == nil {
+				continue
+			}
+		case bytecode.OpSubK:
+			x, y := &r[uint8(in>>16)], &m.consts[in>>32]
+			if x.IsFloat() {
+				if f := x.Float64() - y.Float(); value.IsBroken(f) {
+					r[uint8(in>>8)].SetFloat(f)
+					continue
+				}
+			}
+			m.pc = pc
+			if err = m.arith(bytecode.OpSub, &r[uint8(in>>8)], x, y); err == nil {
+				continue
+			}
+		case bytecode.OpDivK:
+			m.pc = pc
+			if err = m.arith(bytecode.OpDiv, &r[uint8(in>>8)], &r[uint8(in>>16)], &m.consts[in>>32]); err == nil {
+				continue
+			}
+		case bytecode.OpNeg:
+			m.pc = pc
+			if err = m.negate(&r[uint8(in>>8)], &r[uint8(in>>16)]); err == nil {
+				continue
+			}
+		case bytecode.OpEq, bytecode.OpNe:
+			m.pc = pc
+			r[uint8(in>>8)].SetBool(value.Equal(&m.meter, r[uint8(in>>16)], r[uint8(in>>24)]) == (bytecode.Op(in) == bytecode.OpEq))
+			continue
+		case bytecode.OpLt, bytecode.OpLe:
+			m.pc = pc
+			if err = m.less(&r[uint8(in>>8)], &r[uint8(in>>16)], &r[uint8(in>>24)], in); err == nil {
 				continue
 			}
 		case bytecode.OpModK:
@@ -216,9 +245,18 @@ func (m *Machine) run() {
 					pc = int(int32(in >> 32))
 				}
 				continue
+			} else if x.IsFloat() && y.IsFloat() {
+				if x.Float64() < y.Float64() {
+					pc = int(int32(in >> 32))
+				}
+				continue
 			}
 			m.pc = pc
-			if err = m.compareJump(x, y, in, &pc); err == nil {
+			var jump bool
+			if jump, err = m.compares(x, y, in); err == nil {
+				if jump {
+					pc = int(int32(in >> 32))
+				}
 				continue
 			}
 		case bytecode.OpJGe:
@@ -228,9 +266,18 @@ func (m *Machine) run() {
 					pc = int(int32(in >> 32))
 				}
 				continue
+			} else if x.IsFloat() && y.IsFloat() {
+				if x.Float64() >= y.Float64() {
+					pc = int(int32(in >> 32))
+				}
+				continue
 			}
 			m.pc = pc
-			if err = m.compareJump(x, y, in, &pc); err == nil {
+			var jump bool
+			if jump, err = m.compares(x, y, in); err == nil {
+				if jump {
+					pc = int(int32(in >> 32))
+				}
 				continue
 			}
 		case bytecode.OpJEqI:
@@ -257,9 +304,18 @@ func (m *Machine) run() {
 					pc = int(int32(in >> 32))
 				}
 				continue
+			} else if x.IsFloat() {
+				if x.Float64() < float64(int16(in>>16)) {
+					pc = int(int32(in >> 32))
+				}
+				continue
 			}
 			m.pc = pc
-			if err = m.compareImmediate(&r[uint8(in>>8)], in, &pc); err == nil {
+			var jump bool
+			if jump, err = m.comparesImmediate(&r[uint8(in>>8)], in); err == nil {
+				if jump {
+					pc = int(int32(in >> 32))
+				}
 				continue
 			}
 		case bytecode.OpJGeI:
@@ -268,9 +324,18 @@ func (m *Machine) run() {
 					pc = int(int32(in >> 32))
 				}
 				continue
+			} else if x.IsFloat() {
+				if x.Float64() >= float64(int16(in>>16)) {
+					pc = int(int32(in >> 32))
+				}
+				continue
 			}
 			m.pc = pc
-			if err = m.compareImmediate(&r[uint8(in>>8)], in, &pc); err == nil {
+			var jump bool
+			if jump, err = m.comparesImmediate(&r[uint8(in>>8)], in); err == nil {
+				if jump {
+					pc = int(int32(in >> 32))
+				}
 				continue
 			}
 		case bytecode.OpJLeI:
@@ -279,9 +344,18 @@ func (m *Machine) run() {
 					pc = int(int32(in >> 32))
 				}
 				continue
+			} else if x.IsFloat() {
+				if x.Float64() <= float64(int16(in>>16)) {
+					pc = int(int32(in >> 32))
+				}
+				continue
 			}
 			m.pc = pc
-			if err = m.compareImmediate(&r[uint8(in>>8)], in, &pc); err == nil {
+			var jump bool
+			if jump, err = m.comparesImmediate(&r[uint8(in>>8)], in); err == nil {
+				if jump {
+					pc = int(int32(in >> 32))
+				}
 				continue
 			}
 		case bytecode.OpJGtI:
@@ -297,7 +371,21 @@ func (m *Machine) run() {
 				continue
 			}
 			m.pc = pc
-			if err = m.compareImmediate(&r[uint8(in>>8)], in, &pc); err == nil {
+			var jump bool
+			if jump, err = m.comparesImmediate(&r[uint8(in>>8)], in); err == nil {
+				if jump {
+					pc = int(int32(in >> 32))
+				}
+				continue
+			}
+
+		case bytecode.OpJLtK, bytecode.OpJGeK, bytecode.OpJLeK, bytecode.OpJGtK:
+			m.pc = pc
+			var jump bool
+			if jump, err = m.compares(&r[uint8(in>>8)], &m.consts[uint16(in>>16)], in); err == nil {
+				if jump {
+					pc = int(int32(in >> 32))
+				}
 				continue
 			}
 
@@ -309,7 +397,8 @@ func (m *Machine) run() {
 			}
 			pc = int(int32(in >> 32))
 			if !m.fast && m.steps >= m.traceFirst {
-				pc, instrs = m.quicken(pc, instrs)
+				pc = m.quicken(pc)
+				instrs = m.fn.words(m.fast)
 			}
 			continue
 		case bytecode.OpLoopLt, bytecode.OpLoopLe:
@@ -335,7 +424,8 @@ func (m *Machine) run() {
 			}
 			pc = int(int32(in >> 32))
 			if !m.fast && m.steps >= m.traceFirst {
-				pc, instrs = m.quicken(pc, instrs)
+				pc = m.quicken(pc)
+				instrs = m.fn.words(m.fast)
 			}
 			continue
 		case bytecode.OpForLoop:
@@ -358,7 +448,8 @@ func (m *Machine) run() {
 			}
 			pc = int(int32(in >> 32))
 			if !m.fast && m.steps >= m.traceFirst {
-				pc, instrs = m.quicken(pc, instrs)
+				pc = m.quicken(pc)
+				instrs = m.fn.words(m.fast)
 			}
 			continue
 		case bytecode.OpIterNext, bytecode.OpIterNext2:
@@ -371,7 +462,8 @@ func (m *Machine) run() {
 			}
 			pc = int(int32(in >> 32))
 			if !m.fast && m.steps >= m.traceFirst {
-				pc, instrs = m.quicken(pc, instrs)
+				pc = m.quicken(pc)
+				instrs = m.fn.words(m.fast)
 			}
 			continue
 
@@ -380,11 +472,27 @@ func (m *Machine) run() {
 			if k.IsInt() && c.IsList() && c.List().LoadPacked(k.Int64(), &r[uint8(in>>8)]) {
 				continue
 			}
+			if value.LoadElement(&r[uint8(in>>8)], c, k, in>>32 == 0) {
+				continue
+			}
 			m.pc = pc
 			if err = m.get(&r[uint8(in>>8)], c, *k, in>>32 == 0); err == nil {
 				continue
 			}
+		case opGetField:
+			next := instrs[pc]
+			m.pc = pc
+			if value.LoadElementField(&r[uint8(next>>8)], &r[uint8(in>>16)], &r[uint8(in>>24)], &m.consts[next>>32], &m.hints[next>>32], uint8(next>>24) == 0) {
+				pc = m.pc + 1
+				continue
+			}
+			if err = m.get(&r[uint8(in>>8)], &r[uint8(in>>16)], r[uint8(in>>24)], false); err == nil {
+				continue
+			}
 		case bytecode.OpGetK:
+			if value.LoadField(&r[uint8(in>>8)], &r[uint8(in>>16)], &m.consts[in>>32], &m.hints[in>>32], uint8(in>>24) == 0) {
+				continue
+			}
 			m.pc = pc
 			if err = m.get(&r[uint8(in>>8)], &r[uint8(in>>16)], m.consts[in>>32], uint8(in>>24) == 0); err == nil {
 				continue
@@ -398,11 +506,28 @@ func (m *Machine) run() {
 			if k.IsInt() && c.IsList() && c.List().StorePacked(k.Int64(), *v) {
 				continue
 			}
+			if value.StoreElement(c, k, v) {
+				continue
+			}
 			m.pc = pc
 			if err = m.set(c, *k, *v, in>>32 == 1); err == nil {
 				continue
 			}
+		case opSetField:
+			key, set := instrs[pc]>>32, instrs[pc+1]
+			m.pc = pc
+			if value.StoreElementField(&r[uint8(set>>8)], &r[uint8(in>>16)], &m.consts[key], &m.hints[key], &r[uint8(set>>32)]) {
+				pc = m.pc + 2
+				continue
+			}
+			if x := &r[uint8(in>>16)]; !x.CopyScalar(&r[uint8(in>>8)]) {
+				r[uint8(in>>8)] = *x
+			}
+			continue
 		case bytecode.OpSetK:
+			if value.StoreField(&r[uint8(in>>8)], &m.consts[in>>32], &m.hints[in>>32], &r[uint8(in>>16)]) {
+				continue
+			}
 			m.pc = pc
 			if err = m.set(&r[uint8(in>>8)], m.consts[in>>32], r[uint8(in>>16)], uint8(in>>24) == 1); err == nil {
 				continue
@@ -499,6 +624,3 @@ func (m *Machine) run() {
 		r = (*[window]value.Value)(m.stack[m.base:])
 	}
 }
-
-// expMask are the bits that are all set in the infinities and NaN.
-const expMask = 0x7ff << 52
