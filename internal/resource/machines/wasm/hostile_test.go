@@ -23,6 +23,8 @@ type hostile struct {
 	module []byte
 	end    string // "time", a code of an error, or "" for an exit code
 	code   int
+	// scratch says that it has a scratch folder, and not one of the account's.
+	scratch bool
 }
 
 // exitWith ends a module with what is on the stack.
@@ -59,7 +61,7 @@ func counts(id byte) []byte {
 func hostileModules() []hostile {
 	var all []hostile
 	add := func(name, end string, code int, module []byte) {
-		all = append(all, hostile{name, module, end, code})
+		all = append(all, hostile{name: name, module: module, end: end, code: code})
 	}
 	plain := func(g *guest) uint32 { return g.addType(nil, nil) }
 
@@ -171,6 +173,31 @@ func hostileModules() []hostile {
 	g.addData(1024, ".")
 	add("opens folders for ever", "", int(eMFILE), g.main(1, loop(pathOpenArgs(join(i32(1024), i32(1)), openDirectory, rightRead), call(f), op(opLocalTee, 0, opIf, typeEmpty, opLocalGet, 0), exitWith(exit), op(opEnd))).bytes())
 
+	// Calls that the host spends long on, so many that a module does little between its turns.
+	vectors := strings.Repeat("\x00\x00\x01\x00\x00\x00\x10\x00", maxVectors) // 1 MiB each
+	for name, work := range map[string]func(g *guest) []byte{
+		"reads a file for ever": func(g *guest) []byte {
+			size, read := g.addImport("fd_filestat_set_size"), g.addImport("fd_pread")
+			return join(i32(4), i64(20<<20), call(size), op(opDrop), loop(i32(4), i32(2048), i32(maxVectors), i64(0), i32(64), call(read), op(opDrop)))
+		},
+		"writes a file for ever": func(g *guest) []byte {
+			write := g.addImport("fd_pwrite")
+			return loop(i32(4), i32(2048), i32(20), i64(0), i32(64), call(write), op(opDrop))
+		},
+		"resizes a file for ever": func(g *guest) []byte {
+			size := g.addImport("fd_filestat_set_size")
+			return loop(i32(4), i64(20<<20), call(size), op(opDrop), i32(4), i64(0), call(size), op(opDrop))
+		},
+	} {
+		g = withMemory(17)
+		f = g.addImport("path_open")
+		g.addData(1024, "new.txt")
+		g.addData(2048, vectors)
+		body := work(g)
+		add(name, "time", 0, g.main(0, pathOpenArgs(join(i32(1024), i32(7)), openCreate, rightRead|rightWrite), call(f), op(opDrop), body).bytes())
+		all[len(all)-1].scratch = true
+	}
+
 	// What else the host gives.
 	g = withMemory(1)
 	f = g.addImport("fd_write")
@@ -254,7 +281,11 @@ func TestHostileModules(t *testing.T) {
 		if h.end == "time" {
 			ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
 		}
-		got, err := w.runner.Run(ctx, w.use(machines.WASM{Module: path, Folder: "/data"}), engine.MachineRun{Command: engine.MachineCommand{Text: "m"}, Most: 1 << 20})
+		definition := machines.WASM{Module: path, Folder: "/data"}
+		if h.scratch {
+			definition.Folder = ""
+		}
+		got, err := w.runner.Run(ctx, w.use(definition), engine.MachineRun{Command: engine.MachineCommand{Text: "m"}, Most: 1 << 20})
 		cancel()
 		var known *value.Error
 		switch {

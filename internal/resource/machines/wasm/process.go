@@ -50,6 +50,7 @@ type process struct {
 	open   []*descriptor
 	memory api.Memory // of the call under way
 	began  time.Time
+	turned time.Time // when it last let others have their turn
 
 	exited  bool // by proc_exit
 	code    uint32
@@ -68,6 +69,18 @@ func processOf(ctx context.Context) *process { return ctx.Value(processKey{}).(*
 func (p *process) turn(ctx context.Context) {
 	if err := engine.Turn(ctx); err != nil {
 		panic(stop{err})
+	}
+	p.turned = time.Now()
+}
+
+// hostTurn is how long calls of the host may take together before there is a turn: what they do is
+// paid for by none of a module's fuel.
+const hostTurn = time.Millisecond
+
+// turnIfDue is turn for calls of the host, which may be long, and many.
+func (p *process) turnIfDue(ctx context.Context) {
+	if time.Since(p.turned) > hostTurn {
+		p.turn(ctx)
 	}
 }
 
@@ -185,6 +198,7 @@ var instanceConfig = wazero.NewModuleConfig().WithName("").WithStartFunctions().
 // run runs a compiled module to its end.
 func (p *process) run(ctx context.Context, r wazero.Runtime, m *module) (engine.MachineResult, error) {
 	p.began = time.Now()
+	p.turned = p.began
 	p.granted = firstStack
 	base := m.plan.instance + 2*(m.plan.frame+firstStack)
 	if err := reserve(ctx, p.reservation, base); err != nil {

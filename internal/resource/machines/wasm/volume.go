@@ -63,7 +63,9 @@ type volume struct {
 	// nodes are the files and folders of a scratch folder, or those of the account's files that
 	// are open.
 	nodes map[string]*node
-	inode uint64
+	// removed are those that are open, and not in the tree any more.
+	removed map[*node]bool
+	inode   uint64
 }
 
 // node is a file or a folder. The content of one of the account's is read piece by piece as long as
@@ -81,7 +83,7 @@ type node struct {
 }
 
 func newVolume(files engine.Files, folder string, writable bool, charge func(int64) bool) *volume {
-	v := &volume{files: files, folder: strings.TrimSuffix(folder, "/"), writable: writable, charge: charge, clock: time.Now, nodes: map[string]*node{}, inode: 1}
+	v := &volume{files: files, folder: strings.TrimSuffix(folder, "/"), writable: writable, charge: charge, clock: time.Now, nodes: map[string]*node{}, removed: map[*node]bool{}, inode: 1}
 	if files == nil {
 		v.writable = true
 		v.nodes[""] = &node{folder: true, inode: 1, modified: v.clock()}
@@ -370,6 +372,7 @@ func (v *volume) close(ctx context.Context, n *node) errno {
 	if n.held != nil {
 		_ = n.held.Close() // was read only
 	}
+	delete(v.removed, n)
 	v.charge(-entrySize - int64(cap(n.data)))
 	n.data, n.held = nil, nil
 	return e
@@ -409,11 +412,15 @@ func (v *volume) storeAll(ctx context.Context) error {
 // release lets go of everything, without a write.
 func (v *volume) release() {
 	for _, n := range v.nodes {
+		v.removed[n] = true
+	}
+	for n := range v.removed {
 		if n.held != nil {
 			_ = n.held.Close() // was read only
 		}
 	}
 	clear(v.nodes)
+	clear(v.removed)
 }
 
 // readAt reads from a place of a file.
@@ -524,34 +531,46 @@ type entry struct {
 	inode  uint64
 }
 
-// list returns what is in a folder, by name.
-func (v *volume) list(ctx context.Context, at string) ([]entry, errno) {
-	var all []entry
+// list returns what is in a folder, by name, with itself and the folder above. Each is charged.
+func (v *volume) list(ctx context.Context, folder *node) (all []entry, e errno) {
+	at := folder.path
+	add := func(one entry) bool {
+		if !v.charge(entrySize) {
+			v.charge(-int64(len(all)) * entrySize)
+			all, e = nil, eNOSPC
+			return false
+		}
+		all = append(all, one)
+		return true
+	}
+	if !add(entry{".", true, folder.inode}) || !add(entry{"..", true, 1}) {
+		return nil, e
+	}
 	if v.files == nil {
 		for _, key := range slices.Sorted(maps.Keys(v.nodes)) {
-			if n := v.nodes[key]; key != "" && parent(key) == at {
-				all = append(all, entry{path.Base(key), n.folder, n.inode})
+			if n := v.nodes[key]; key != "" && parent(key) == at && !add(entry{path.Base(key), n.folder, n.inode}) {
+				break
 			}
 		}
-		return all, success
+		return all, e
 	}
 	err := v.outside(ctx, func() error {
 		for info, err := range v.files.List(ctx, v.account(at), "") {
 			if err != nil {
 				return err
 			}
-			if len(all) == maxEntries {
+			inside := strings.TrimPrefix(at+"/"+info.Name, "/")
+			if len(all) == maxEntries || !add(entry{info.Name, info.Folder, 2 + hashPath(inside)}) {
 				break
 			}
-			inside := strings.TrimPrefix(at+"/"+info.Name, "/")
-			all = append(all, entry{info.Name, info.Folder, 2 + hashPath(inside)})
 		}
 		return nil
 	})
 	if err != nil {
+		v.charge(-int64(len(all)) * entrySize)
 		return nil, v.fail(err)
 	}
-	return all, success
+	return all, e
 }
 
 // makeFolder makes an empty folder.
@@ -605,8 +624,10 @@ func (v *volume) remove(ctx context.Context, at string, folder bool) errno {
 		return eISDIR
 	}
 	if v.files == nil {
-		if inside, _ := v.list(ctx, at); len(inside) > 0 {
-			return eNOTEMPTY
+		for key := range v.nodes {
+			if key != "" && parent(key) == at {
+				return eNOTEMPTY
+			}
 		}
 	} else if err := v.outside(ctx, func() error { return v.files.Remove(ctx, v.account(at)) }); err != nil {
 		return v.fail(err)
@@ -623,9 +644,11 @@ func (v *volume) forget(at string) {
 	}
 	delete(v.nodes, at)
 	n.dirty = false
-	if n.opens == 0 {
-		v.charge(-entrySize - int64(cap(n.data)))
+	if n.opens > 0 {
+		v.removed[n] = true
+		return
 	}
+	v.charge(-entrySize - int64(cap(n.data)))
 }
 
 // rename gives a file or a folder another path.

@@ -37,6 +37,8 @@ func TestVolumes(t *testing.T) {
 	for name, v := range volumes(t, w) {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
+			var charged int64
+			v.charge = func(bytes int64) bool { charged += bytes; return true }
 			want := func(what string, got, want errno) {
 				t.Helper()
 				if got != want {
@@ -116,10 +118,14 @@ func TestVolumes(t *testing.T) {
 			if got := read("b/deep"); got != "d" {
 				t.Errorf("read %q", got)
 			}
-			all, e := v.list(ctx, "")
+			before := charged
+			all, e := v.list(ctx, &node{folder: true, inode: 1})
 			want("list", e, success)
+			if got := charged - before; got != int64(len(all))*entrySize {
+				t.Errorf("%d entries are charged with %d", len(all), got)
+			}
 			var names []string
-			for _, one := range all {
+			for _, one := range all[2:] {
 				names = append(names, fmt.Sprint(one.name, one.folder))
 			}
 			if !slices.Equal(names, []string{"btrue", "zfalse"}) {
@@ -135,7 +141,18 @@ func TestVolumes(t *testing.T) {
 			_, e = v.stat(ctx, "z")
 			want("stat", e, eNOENT)
 			want("unlink a folder", v.remove(ctx, "b", false), eISDIR)
+			// One that was removed and is open still is let go of at the end.
+			write("last", "content")
+			one, e = v.open(ctx, "last", openMode{})
+			want("open", e, success)
+			want("unlink", v.remove(ctx, "last", false), success)
+			held := one.held
 			v.release()
+			if held != nil {
+				if _, err := held.Read(make([]byte, 1)); err == nil {
+					t.Error("a file that was removed is held after the run")
+				}
+			}
 		})
 	}
 }

@@ -109,6 +109,7 @@ func instantiateHost(ctx context.Context, r wazero.Runtime) error {
 			e := call.do(ctx, p, stack)
 			p.memory = nil
 			stack[0] = uint64(e)
+			p.turnIfDue(ctx)
 		}
 		results := []api.ValueType{api.ValueTypeI32}
 		if name == "proc_exit" {

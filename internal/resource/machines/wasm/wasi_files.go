@@ -292,9 +292,12 @@ func prestatName(_ context.Context, p *process, a []uint64) errno {
 // maxVectors is how many pieces of memory one call reads or writes. More are left for the next one.
 const maxVectors = 1024
 
+// pieceBytes is how much of one is read or written before there may be a turn.
+const pieceBytes = 1 << 20
+
 // vectors calls do with each piece of memory that a call names, until one is not filled, or read,
 // to its end.
-func (p *process) vectors(at, n uint64, do func(b []byte) (int, errno)) (uint32, errno) {
+func (p *process) vectors(ctx context.Context, at, n uint64, do func(b []byte) (int, errno)) (uint32, errno) {
 	var total uint64
 	for range min(n&math.MaxUint32, maxVectors) {
 		v, ok := p.bytes(at, 8)
@@ -309,16 +312,21 @@ func (p *process) vectors(at, n uint64, do func(b []byte) (int, errno)) (uint32,
 		if total+uint64(len(b)) > math.MaxUint32 {
 			return uint32(total), success
 		}
-		done, e := do(b)
-		if e != success {
-			if total > 0 {
+		for more := true; more; more = len(b) > 0 {
+			piece := b[:min(len(b), pieceBytes)]
+			done, e := do(piece)
+			if e != success {
+				if total > 0 {
+					return uint32(total), success
+				}
+				return 0, e
+			}
+			total += uint64(done)
+			if done < len(piece) {
 				return uint32(total), success
 			}
-			return 0, e
-		}
-		total += uint64(done)
-		if done < len(b) {
-			break
+			b = b[len(piece):]
+			p.turnIfDue(ctx)
 		}
 		at += 8
 	}
@@ -330,7 +338,7 @@ func fdRead(ctx context.Context, p *process, a []uint64) errno {
 	if e != success {
 		return e
 	}
-	n, e := p.vectors(a[1], a[2], func(b []byte) (int, errno) {
+	n, e := p.vectors(ctx, a[1], a[2], func(b []byte) (int, errno) {
 		switch {
 		case d.node == nil && d.stream == streamIn:
 			n := copy(b, p.input)
@@ -363,7 +371,7 @@ func fdPread(ctx context.Context, p *process, a []uint64) errno {
 		return eBADF
 	}
 	at := int64(a[3])
-	n, e := p.vectors(a[1], a[2], func(b []byte) (int, errno) {
+	n, e := p.vectors(ctx, a[1], a[2], func(b []byte) (int, errno) {
 		n, e := p.volume.readAt(ctx, d.node, b, at)
 		at += int64(n)
 		return n, e
@@ -376,7 +384,7 @@ func fdWrite(ctx context.Context, p *process, a []uint64) errno {
 	if e != success {
 		return e
 	}
-	n, e := p.vectors(a[1], a[2], func(b []byte) (int, errno) {
+	n, e := p.vectors(ctx, a[1], a[2], func(b []byte) (int, errno) {
 		switch {
 		case d.node == nil && d.stream != streamIn:
 			p.print(d.stream == streamError, b)
@@ -403,7 +411,7 @@ func fdPwrite(ctx context.Context, p *process, a []uint64) errno {
 		return eBADF
 	}
 	at := int64(a[3])
-	n, e := p.vectors(a[1], a[2], func(b []byte) (int, errno) {
+	n, e := p.vectors(ctx, a[1], a[2], func(b []byte) (int, errno) {
 		n, e := p.volume.writeAt(ctx, d.node, b, at)
 		at += int64(n)
 		return n, e
@@ -465,14 +473,9 @@ func fdReaddir(ctx context.Context, p *process, a []uint64) errno {
 	if a[3] == 0 || d.listed == nil {
 		p.charge(-int64(len(d.listed)) * entrySize)
 		d.listed = nil
-		all, e := p.volume.list(ctx, d.node.path)
-		if e != success {
+		if d.listed, e = p.volume.list(ctx, d.node); e != success {
 			return e
 		}
-		if !p.charge(int64(len(all)+2) * entrySize) {
-			return eNOSPC
-		}
-		d.listed = append([]entry{{".", true, d.node.inode}, {"..", true, 1}}, all...)
 	}
 	buffer, ok := p.bytes(a[1], a[2])
 	if !ok {
