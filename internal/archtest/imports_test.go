@@ -92,7 +92,7 @@ var layers = []layer{
 	{pkg: "internal/resource/machines/owned", imports: []string{"internal/account", "internal/resource/machines", "internal/wire", "lang/value"}},
 	{pkg: "internal/resource/machines/sshtest", others: []string{"golang.org/x/crypto/ssh"}},
 	{pkg: "internal/resource/machines/wasmtest"},
-	{pkg: "internal/resource/machines/ssh", imports: []string{"internal/account", "internal/engine", "internal/guard", "internal/network", "internal/resource/machines", "lang/value"}, others: []string{"github.com/pkg/sftp", "golang.org/x/crypto/ssh"}},
+	{pkg: "internal/resource/machines/ssh", imports: []string{"internal/account", "internal/admit", "internal/engine", "internal/guard", "internal/network", "internal/resource/machines", "lang/value"}, others: []string{"github.com/pkg/sftp", "golang.org/x/crypto/ssh"}},
 	{pkg: "internal/resource/machines/wasm", imports: []string{"internal/account", "internal/admit", "internal/engine", "internal/resource/machines", "lang/value"}, others: []string{"github.com/tetratelabs/wazero"}},
 	{pkg: "internal/resource/shares", imports: []string{"internal/account", "internal/engine", "internal/fault", "lang/value"}},
 	{pkg: "internal/member", others: []string{"golang.org/x/sys"}},

@@ -25,7 +25,7 @@ type MachineOptions struct {
 	Policy network.Policy
 	Guard  *guard.Guard
 	Done   func(kind, how string, took time.Duration) // is called after each RUN and COPY
-	// Ledger counts what modules of the kind wasm take.
+	// Ledger counts what modules take, and what commands put out.
 	Ledger *admit.Ledger
 }
 
@@ -46,7 +46,7 @@ func NewMachines(ctx context.Context, o MachineOptions) (*machines.Registry, err
 	dialer := network.NewDialer(o.Policy, network.DialOptions{})
 	var registry *machines.Registry
 	runners := map[machines.Kind]machines.Runner{
-		machines.KindSSH: ssh.New(ssh.Options{Dialer: dialer, Guard: o.Guard, Pin: func(ctx context.Context, m machines.Machine, key string) error {
+		machines.KindSSH: ssh.New(ssh.Options{Dialer: dialer, Guard: o.Guard, Ledger: o.Ledger, Pin: func(ctx context.Context, m machines.Machine, key string) error {
 			return registry.Pin(ctx, m, key)
 		}}),
 		machines.KindWASM: modules,

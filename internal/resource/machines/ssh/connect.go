@@ -42,7 +42,8 @@ func (r *Runner) connect(ctx context.Context, u machines.Use) (*conn, error) {
 		case <-done:
 		}
 	})
-	inner, channels, requests, err := ssh.NewClientConn(raw, s.Host, &ssh.ClientConfig{
+	counted := &wire{Conn: raw}
+	inner, channels, requests, err := ssh.NewClientConn(counted, s.Host, &ssh.ClientConfig{
 		User: s.User, Auth: []ssh.AuthMethod{ssh.PublicKeys(key)}, ClientVersion: "SSH-2.0-ql",
 		HostKeyCallback: hosts.check, HostKeyAlgorithms: hosts.algorithms(),
 	})
@@ -51,7 +52,7 @@ func (r *Runner) connect(ctx context.Context, u machines.Use) (*conn, error) {
 		_ = raw.Close() // it is useless
 		return nil, hosts.explain(ctx, u.Machine, err)
 	}
-	c := &conn{client: ssh.NewClient(inner, channels, requests), set: u.Machine.Set, lastUse: time.Now()}
+	c := &conn{client: ssh.NewClient(inner, channels, requests), wire: counted, set: u.Machine.Set, lastUse: time.Now()}
 	if s.HostKey == "" {
 		if err := r.pin(ctx, u.Machine, hosts.shown); err != nil {
 			c.close()

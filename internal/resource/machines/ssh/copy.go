@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 
+	"ql/internal/admit"
 	"ql/internal/resource/machines"
 	"ql/lang/value"
 
@@ -17,7 +18,8 @@ import (
 
 // CopyTo implements machines.Runner. A file that was there is replaced when all has come.
 func (r *Runner) CopyTo(ctx context.Context, u machines.Use, path string, from io.Reader) error {
-	return r.withFiles(ctx, u, func(files *sftp.Client) error {
+	own := &ownFile{from: from}
+	return r.withFiles(ctx, u, own, func(files *sftp.Client) error {
 		info, err := files.Stat(path)
 		if err == nil && info.IsDir() {
 			return value.Errorf("is_folder", "%s is a folder on the machine", value.Quote(path))
@@ -27,7 +29,7 @@ func (r *Runner) CopyTo(ctx context.Context, u machines.Use, path string, from i
 			return err
 		}
 		part := path + ".ql-" + hex.EncodeToString(raw[:]) + ".part"
-		if err := write(files, part, from); err != nil {
+		if err := write(files, part, own); err != nil {
 			_ = files.Remove(part) // where the host still answers
 			return err
 		}
@@ -42,25 +44,27 @@ func (r *Runner) CopyTo(ctx context.Context, u machines.Use, path string, from i
 	}, path)
 }
 
-func write(files *sftp.Client, path string, from io.Reader) error {
+func write(files *sftp.Client, path string, from *ownFile) error {
 	f, err := files.Create(path)
 	if err != nil {
 		return err
 	}
-	// Hidden from it, so that it is read in pieces of one size, several of them on their way.
-	_, err = f.ReadFromWithConcurrency(onlyReader{from}, requests)
+	// In pieces of one size, several of them on their way.
+	_, err = f.ReadFromWithConcurrency(from, requests)
 	return errors.Join(err, f.Close())
 }
 
-// requests is how many pieces of a file are on their way at once.
+// requests is how many pieces of a file are on their way at once, of 32 KiB each.
 const requests = 64
 
-// onlyReader hides all but Read.
-type onlyReader struct{ io.Reader }
+// copyBytes is what a copy takes: pieces on their way, each once more where it is read, and what the
+// session buffers.
+const copyBytes = 2*requests*(32<<10) + sessionBytes
 
 // CopyFrom implements machines.Runner.
 func (r *Runner) CopyFrom(ctx context.Context, u machines.Use, path string, to io.Writer) error {
-	return r.withFiles(ctx, u, func(files *sftp.Client) error {
+	own := &ownFile{to: to}
+	return r.withFiles(ctx, u, own, func(files *sftp.Client) error {
 		f, err := files.Open(path)
 		if err != nil {
 			return err
@@ -70,15 +74,15 @@ func (r *Runner) CopyFrom(ctx context.Context, u machines.Use, path string, to i
 			err = value.Errorf("is_folder", "%s is a folder on the machine", value.Quote(path))
 		}
 		if err == nil {
-			_, err = f.WriteTo(to)
+			_, err = f.WriteTo(own)
 		}
 		return errors.Join(err, f.Close())
 	}, path)
 }
 
 // withFiles does something with the files of a host.
-func (r *Runner) withFiles(ctx context.Context, u machines.Use, do func(*sftp.Client) error, path string) error {
-	return r.withSession(ctx, u, func(c *conn, s *ssh.Session) error {
+func (r *Runner) withFiles(ctx context.Context, u machines.Use, own *ownFile, do func(*sftp.Client) error, path string) error {
+	return r.withSession(ctx, u, copyBytes, func(c *conn, s *ssh.Session, _ *admit.Reservation) error {
 		files, err := r.openFiles(ctx, c, s)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -94,19 +98,23 @@ func (r *Runner) withFiles(ctx context.Context, u machines.Use, do func(*sftp.Cl
 			case <-done:
 			}
 		})
+		own.wire = c.wire
 		err = do(files)
 		close(done)
 		if ctx.Err() != nil {
 			return errBroken{ctx.Err()}
 		}
-		_ = r.bounded(ctx, c, files.Close)
+		_ = r.bounded(ctx, c, r.o.Grace, files.Close)
+		if failure := own.err.Load(); failure != nil {
+			return *failure
+		}
 		return r.explainFiles(u, path, err)
 	})
 }
 
 // openFiles begins SFTP in a session.
 func (r *Runner) openFiles(ctx context.Context, c *conn, s *ssh.Session) (files *sftp.Client, err error) {
-	err = r.bounded(ctx, c, func() error {
+	err = r.bounded(ctx, c, r.o.Handshake, func() error {
 		in, err := s.StdinPipe()
 		if err != nil {
 			return err
@@ -124,8 +132,7 @@ func (r *Runner) openFiles(ctx context.Context, c *conn, s *ssh.Session) (files 
 	return files, err
 }
 
-// explainFiles makes the error of a host's files one of the script. Errors of the account's own
-// files stay as they are.
+// explainFiles makes the error of a host's files one of the script.
 func (r *Runner) explainFiles(u machines.Use, path string, err error) error {
 	var known *value.Error
 	var status *sftp.StatusError
@@ -143,5 +150,5 @@ func (r *Runner) explainFiles(u machines.Use, path string, err error) error {
 	case errors.Is(err, sftp.ErrSSHFxConnectionLost), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return errBroken{failed("the connection to the host of %s broke off", u.Machine.Name)}
 	}
-	return err
+	return errBroken{failed("the host of %s does not speak SFTP as it should", u.Machine.Name)}
 }

@@ -3,6 +3,7 @@ package ssh
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ql/internal/account"
@@ -20,13 +21,14 @@ type key struct {
 // conn is a connection to a host.
 type conn struct {
 	client *ssh.Client
+	wire   *wire
 	set    time.Time // when the machine was defined for which it was made
 
 	// Of the pool.
 	sessions int
 	lastUse  time.Time
 	dropped  bool // it is not used again
-	reused   bool
+	reused   atomic.Bool
 
 	mu  sync.Mutex
 	env envState
@@ -72,7 +74,7 @@ func (p *pool) acquire(ctx context.Context, u machines.Use, fresh bool) (*conn, 
 		for _, c := range p.conns[k] {
 			if !c.dropped && c.set.Equal(u.Machine.Set) && c.sessions < p.o.Sessions {
 				c.sessions++
-				c.reused = true
+				c.reused.Store(true)
 				p.mu.Unlock()
 				return c, nil
 			}

@@ -1,7 +1,6 @@
 package ssh
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"ql/internal/admit"
 	"ql/internal/engine"
 	"ql/internal/resource/machines"
 	"ql/lang/value"
@@ -18,8 +18,8 @@ import (
 
 // Run implements machines.Runner.
 func (r *Runner) Run(ctx context.Context, u machines.Use, run engine.MachineRun) (result engine.MachineResult, err error) {
-	err = r.withSession(ctx, u, func(c *conn, s *ssh.Session) error {
-		result, err = r.run(ctx, u, c, s, run)
+	err = r.withSession(ctx, u, sessionBytes, func(c *conn, s *ssh.Session, held *admit.Reservation) error {
+		result, err = r.run(ctx, u, c, s, run, held)
 		return err
 	})
 	return result, err
@@ -31,9 +31,21 @@ type errBroken struct{ error }
 // Unwrap returns the error.
 func (e errBroken) Unwrap() error { return e.error }
 
+// sessionBytes is what a session takes: what the host may send before it is read, 2 MiB, and a packet.
+const sessionBytes = 2<<20 + 64<<10
+
 // withSession opens a session on a connection that there is, or on a new one, and does something by
-// it.
-func (r *Runner) withSession(ctx context.Context, u machines.Use, do func(*conn, *ssh.Session) error) error {
+// it, which takes so many bytes at first.
+func (r *Runner) withSession(ctx context.Context, u machines.Use, takes int64, do func(*conn, *ssh.Session, *admit.Reservation) error) error {
+	held := r.o.Ledger.Open(admit.AccountHolder(int64(u.Account.ID)))
+	defer held.Release()
+	if err := held.Grow(ctx, takes); err != nil {
+		var refused *admit.Refused
+		if errors.As(err, &refused) {
+			return failed("this node has no memory free for a command now: %s", refused.Error())
+		}
+		return err
+	}
 	for fresh := false; ; fresh = true {
 		c, err := r.pool.acquire(ctx, u, fresh)
 		if err != nil {
@@ -42,14 +54,14 @@ func (r *Runner) withSession(ctx context.Context, u machines.Use, do func(*conn,
 		s, err := r.open(ctx, c)
 		if err != nil {
 			// One that was used before may be dead since: nothing was run on it.
-			again := c.reused && !fresh && ctx.Err() == nil
+			again := c.reused.Load() && !fresh && ctx.Err() == nil
 			r.pool.release(u, c, true)
 			if again {
 				continue
 			}
 			return r.lost(ctx, u)
 		}
-		err = do(c, s)
+		err = do(c, s, &held)
 		_ = s.Close() // it has ended, or is useless
 		var broken errBroken
 		r.pool.release(u, c, errors.As(err, &broken))
@@ -63,7 +75,11 @@ func (r *Runner) withSession(ctx context.Context, u machines.Use, do func(*conn,
 // open opens a session. A host that does not answer is cut off.
 func (r *Runner) open(ctx context.Context, c *conn) (*ssh.Session, error) {
 	var s *ssh.Session
-	err := r.bounded(ctx, c, func() (err error) {
+	within := r.o.Handshake
+	if c.reused.Load() {
+		within = r.o.Grace // it may be dead, and another be made
+	}
+	err := r.bounded(ctx, c, within, func() (err error) {
 		s, err = c.client.NewSession()
 		return err
 	})
@@ -72,11 +88,11 @@ func (r *Runner) open(ctx context.Context, c *conn) (*ssh.Session, error) {
 
 // bounded does what waits for an answer of the host, which has a while for that: then the connection
 // is closed.
-func (r *Runner) bounded(ctx context.Context, c *conn, do func() error) error {
+func (r *Runner) bounded(ctx context.Context, c *conn, within time.Duration, do func() error) error {
 	done := make(chan struct{})
 	defer close(done)
 	r.o.Guard.Go("ssh answer", func() {
-		timer := time.NewTimer(r.o.Grace)
+		timer := time.NewTimer(within)
 		defer timer.Stop()
 		select {
 		case <-done:
@@ -102,14 +118,14 @@ func (r *Runner) lost(ctx context.Context, u machines.Use) error {
 }
 
 // run runs a command in a session.
-func (r *Runner) run(ctx context.Context, u machines.Use, c *conn, s *ssh.Session, run engine.MachineRun) (engine.MachineResult, error) {
+func (r *Runner) run(ctx context.Context, u machines.Use, c *conn, s *ssh.Session, run engine.MachineRun, held *admit.Reservation) (engine.MachineResult, error) {
 	text := command(run.Command)
 	prefix, err := r.setEnv(ctx, c, s, run.Env)
 	if err != nil {
 		return engine.MachineResult{}, errBroken{r.lost(ctx, u)}
 	}
 	text = prefix + text
-	out := &output{most: run.Most, sink: run.Output, full: make(chan struct{})}
+	out := &output{most: run.Most, sink: run.Output, wire: c.wire, held: held, full: make(chan struct{})}
 	s.Stdout, s.Stderr = &out.stdout, &out.stderr
 	out.stdout.all, out.stderr.all = out, out
 	out.stderr.isErr = true
@@ -118,7 +134,7 @@ func (r *Runner) run(ctx context.Context, u machines.Use, c *conn, s *ssh.Sessio
 	if err != nil {
 		return engine.MachineResult{}, err
 	}
-	if err := s.Start(text); err != nil {
+	if err := r.bounded(ctx, c, r.o.Handshake, func() error { return s.Start(text) }); err != nil {
 		return engine.MachineResult{}, errBroken{r.lost(ctx, u)}
 	}
 	r.o.Guard.Go("ssh input", func() {
@@ -134,8 +150,8 @@ func (r *Runner) run(ctx context.Context, u machines.Use, c *conn, s *ssh.Sessio
 	case <-ctx.Done():
 		return engine.MachineResult{}, r.abort(c, s, ended, ctx.Err())
 	}
-	if out.isFull() {
-		return engine.MachineResult{}, out.exceeded()
+	if over := out.exceeded(); over != nil {
+		return engine.MachineResult{}, over
 	}
 	return r.ended(ctx, u, out, err)
 }
@@ -162,7 +178,7 @@ func (r *Runner) abort(c *conn, s *ssh.Session, ended <-chan error, err error) e
 
 // ended makes the result of how a command ended.
 func (r *Runner) ended(ctx context.Context, u machines.Use, out *output, err error) (engine.MachineResult, error) {
-	result := engine.MachineResult{Stdout: out.stdout.buffer.Bytes(), Stderr: out.stderr.buffer.Bytes()}
+	result := engine.MachineResult{Stdout: out.stdout.bytes, Stderr: out.stderr.bytes}
 	var exit *ssh.ExitError
 	switch {
 	case err == nil:
@@ -205,7 +221,7 @@ func (r *Runner) setEnv(ctx context.Context, c *conn, s *ssh.Session, env map[st
 			continue
 		}
 		taken := true
-		err := r.bounded(ctx, c, func() error {
+		err := r.bounded(ctx, c, r.o.Handshake, func() error {
 			payload := ssh.Marshal(struct{ Name, Value string }{name, env[name]})
 			ok, err := s.SendRequest("env", state == envUnknown, payload)
 			taken = ok || state == envTaken
@@ -229,19 +245,21 @@ func (r *Runner) setEnv(ctx context.Context, c *conn, s *ssh.Session, env map[st
 type output struct {
 	most int
 	sink func(stderr bool, piece []byte)
+	wire *wire
+	held *admit.Reservation
 	full chan struct{} // closed when there was more
 
 	mu             sync.Mutex
 	bytes          int
-	over           bool
+	over           error // why no more is taken
 	stdout, stderr stream
 }
 
 // stream is one of the two.
 type stream struct {
-	all    *output
-	isErr  bool
-	buffer bytes.Buffer
+	all   *output
+	isErr bool
+	bytes []byte
 }
 
 // Write implements io.Writer. Both streams are written at once.
@@ -249,30 +267,46 @@ func (s *stream) Write(piece []byte) (int, error) {
 	o := s.all
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.over {
-		return 0, errFull
+	if o.over != nil {
+		return 0, o.over
 	}
+	o.wire.useful.Add(int64(len(piece)))
 	if o.bytes+len(piece) > o.most {
-		o.over = true
+		o.over = value.Exceeded("value_size", int64(o.most), "the command puts out more than %d bytes: have it write to a file, and COPY that", o.most)
+	} else if !s.grow(len(piece)) {
+		o.over = failed("this node has no memory free for what the command puts out")
+	}
+	if o.over != nil {
 		close(o.full)
-		return 0, errFull
+		return 0, o.over
 	}
 	o.bytes += len(piece)
-	s.buffer.Write(piece)
+	s.bytes = append(s.bytes, piece...)
 	if o.sink != nil {
 		o.sink(s.isErr, piece)
 	}
 	return len(piece), nil
 }
 
-var errFull = errors.New("the command puts out too much")
+// grow makes room for so many bytes more, and reports false where there is none.
+func (s *stream) grow(more int) bool {
+	need := len(s.bytes) + more
+	if need <= cap(s.bytes) {
+		return true
+	}
+	size := max(need, min(2*cap(s.bytes), cap(s.bytes)+1<<20), 512)
+	if !s.all.held.TryGrow(int64(size)) { // while it is copied there is both
+		return false
+	}
+	grown := append(make([]byte, 0, size), s.bytes...)
+	s.all.held.Shrink(int64(cap(s.bytes)))
+	s.bytes = grown
+	return true
+}
 
-func (o *output) isFull() bool {
+// exceeded is why no more of the output was taken; nil where all was.
+func (o *output) exceeded() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.over
-}
-
-func (o *output) exceeded() error {
-	return value.Exceeded("value_size", int64(o.most), "the command puts out more than %d bytes: have it write to a file, and COPY that", o.most)
 }

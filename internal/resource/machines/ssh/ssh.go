@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/admit"
 	"ql/internal/guard"
 	"ql/internal/network"
 	"ql/internal/resource/machines"
@@ -23,12 +24,15 @@ type Options struct {
 	// Pin stores the key that the host of a machine showed first.
 	Pin   func(ctx context.Context, m machines.Machine, hostKey string) error
 	Guard *guard.Guard
+	// Ledger counts what commands put out, and what is on its way; nil counts nothing.
+	Ledger *admit.Ledger
 
 	Connections int           // of the node; 256
 	PerAccount  int           // 16
 	Sessions    int           // at once on one connection; 8
 	Idle        time.Duration // that an unused connection stays open; 1 minute
-	Handshake   time.Duration // until a host has let us in; 10 seconds
+	// Handshake is how long a host may take to let us in, and to begin a command; 10 seconds.
+	Handshake time.Duration
 	// Grace is how long a command that was ended, or a connection that is used again, may take to
 	// answer before it is cut off; 2 seconds.
 	Grace time.Duration
