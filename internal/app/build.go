@@ -290,7 +290,7 @@ func (a *App) openResources(ctx context.Context) error {
 		a.o.Log.Error("views of sites could not be stored and will be retried", "error", err)
 	}))
 	p.shares = resource.NewShares(p.store.Shares, trees, cmp.Or(a.settings.FileURL, a.url), time.Now)
-	fetcher := resource.NewFetcher(resource.FetcherOptions{Policy: a.egress(), Plans: a.settings.Plans, Dev: a.settings.Dev, Done: p.metrics.ObserveFetch})
+	fetcher := resource.NewFetcher(resource.FetcherOptions{Policy: a.egress(), Plans: a.settings.Plans, Dev: a.settings.Dev, Done: p.metrics.ObserveFetch, Guard: p.guard, Ledger: p.ledger})
 	reached, err := resource.NewMachines(ctx, resource.MachineOptions{Store: p.store.Machines, Sealer: p.accounts.Sealer(), Policy: a.egress(), Ledger: p.ledger, Guard: p.guard, Done: p.metrics.ObserveMachine})
 	if err != nil {
 		return err

@@ -81,7 +81,7 @@ var layers = []layer{
 		others:  []string{"modernc.org/sqlite"},
 	},
 	{pkg: "internal/resource/databases/owned", imports: []string{"internal/fault", "internal/resource/databases", "internal/resource/databases/transfer", "internal/wire", "lang/value"}},
-	{pkg: "internal/resource/fetch", imports: []string{"internal/account", "internal/engine", "internal/network", "lang/value"}},
+	{pkg: "internal/resource/fetch", imports: []string{"internal/account", "internal/engine", "internal/guard", "internal/network", "lang/value"}},
 	{pkg: "internal/resource/files", imports: []string{"internal/account", "internal/engine", "internal/fault", "internal/keyedlock", "lang/value"}, others: []string{"golang.org/x/text"}},
 	{pkg: "internal/resource/files/deployed", imports: []string{"internal/engine", "internal/fault", "internal/resource/files", "internal/wire"}},
 	{pkg: "internal/resource/files/filestest", imports: []string{"internal/engine", "lang/value"}},

@@ -26,6 +26,8 @@ type Resources struct {
 	// Quota returns what !QUOTA holds: a map made anew for each call. Nil means an empty
 	// map.
 	Quota func(context.Context) (value.Value, error)
+	// Calls are the other jobs that the run starts and hears of.
+	Calls Calls
 	// Release, where there is one, is for whoever opened them to call after the run.
 	Release func()
 }
@@ -113,8 +115,18 @@ type Outcome struct {
 	Status Status
 	Err    *vm.Error // Failed: secrets are masked in its message
 	Prompt *Prompt   // Paused
-	Until  time.Time // Waiting
+	Until  time.Time // Waiting; zero where that is for what it awaits alone
+	Awaits Awaits    // Waiting
 }
+
+// Awaits is what a run waits for beside a moment: a job's end, a signal, or nothing.
+type Awaits struct {
+	Job    string // the id
+	Signal string // the name
+}
+
+// IsZero tells whether it waits for a moment alone.
+func (a Awaits) IsZero() bool { return a == Awaits{} }
 
 // The kinds of questions.
 const (

@@ -28,6 +28,11 @@ func (n *fakeNetwork) Fetch(_ context.Context, r Request) (Reply, error) {
 	return n.reply, n.err
 }
 
+func (n *fakeNetwork) Begin(ctx context.Context, r Request, done func(Reply, error)) {
+	reply, err := n.Fetch(ctx, r)
+	go done(reply, err)
+}
+
 // spelled writes a call on one line.
 func spelled(r Request) string {
 	text := r.Method + " " + r.URL
@@ -241,6 +246,7 @@ type fakeJournal struct {
 	results map[int64]Result
 	calls   []int64
 	begun   map[int64]bool
+	parts   map[[2]int64]Result
 	err     error
 }
 
@@ -248,6 +254,17 @@ func (j *fakeJournal) BeforeEffect(context.Context, *Run) error { return nil }
 func (j *fakeJournal) BeforeEffectInTx(context.Context) error   { return nil }
 func (j *fakeJournal) Recorded(seq int64) (Result, bool)        { t, ok := j.results[seq]; return t, ok }
 func (j *fakeJournal) Append(Result)                            {}
+func (j *fakeJournal) RecordedPart(seq int64, i int) (Result, bool) {
+	t, ok := j.parts[[2]int64{seq, int64(i)}]
+	return t, ok
+}
+func (j *fakeJournal) AppendPart(_ context.Context, i int, r Result, _ bool) {
+	if j.parts == nil {
+		j.parts = map[[2]int64]Result{}
+	}
+	j.parts[[2]int64{r.Seq, int64(i)}] = r
+}
+func (j *fakeJournal) EndParts(context.Context) error { return j.err }
 func (j *fakeJournal) Checkpoint(ctx context.Context, _ Result) context.Context {
 	return ctx
 }
@@ -299,3 +316,6 @@ func TestFetchRests(t *testing.T) {
 type networkFunc func(context.Context, Request) (Reply, error)
 
 func (f networkFunc) Fetch(ctx context.Context, r Request) (Reply, error) { return f(ctx, r) }
+func (f networkFunc) Begin(ctx context.Context, r Request, done func(Reply, error)) {
+	go func() { done(f(ctx, r)) }()
+}

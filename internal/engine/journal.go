@@ -37,6 +37,13 @@ type Journal interface {
 	BeforeCommand(ctx context.Context, seq int64) (key string, repeated bool, err error)
 	// MailKey returns the id of the mail of an effect, which is the same in every attempt.
 	MailKey(seq int64) string
+	// RecordedPart returns the result that part i of an effect had in an earlier attempt, if any.
+	RecordedPart(seq int64, i int) (Result, bool)
+	// AppendPart takes the result of a part of the effect under way. It is committed with what
+	// is appended next, at the latest; with flush it may be sooner, which nobody waits for.
+	AppendPart(ctx context.Context, i int, r Result, flush bool)
+	// EndParts says that no more parts come. The error interrupts the run.
+	EndParts(ctx context.Context) error
 	// Receipt returns what the change of a database is to leave in it; r is what is
 	// committed, with the result in it that the change gives and the fuel used by then.
 	Receipt(ctx context.Context, database string, r Result, fuel func() int64) *Receipt
@@ -67,6 +74,11 @@ func (r *Run) replay(ctx context.Context, e *vm.Effect, t Result) *Outcome {
 	}
 	if t.Kind == bytecode.EffectFetch {
 		r.state.Fetches++
+	}
+	if t.Kind == bytecode.EffectFetchAll && t.Err == nil {
+		if err := r.assemble(&t); err != nil {
+			return r.interrupted(err)
+		}
 	}
 	if t.Kind == bytecode.EffectFileRows && t.Err == nil && !t.Value.IsMap() {
 		if out, ended := r.readAgain(ctx, e, &t); ended {

@@ -29,6 +29,11 @@ func WithPace(ctx context.Context, p Pace) context.Context {
 	return context.WithValue(ctx, paceKey{}, p)
 }
 
+// WithoutPace returns the context of what is done beside a run, and takes no turns of it.
+func WithoutPace(ctx context.Context) context.Context {
+	return context.WithValue(ctx, paceKey{}, nil)
+}
+
 // Yield is for a resource to call before it waits for something that another run
 // may hold, or for the disk.
 func Yield(ctx context.Context) {

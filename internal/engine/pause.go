@@ -109,11 +109,15 @@ func (r *Run) expiry(e *vm.Effect) (time.Time, error) {
 		if err != nil {
 			return time.Time{}, err
 		}
+		what, answer := "a question may stay open", "somebody can answer"
+		if e.Kind.Info().Class == bytecode.ClassWait {
+			what, answer = "a script may wait so", "it can come"
+		}
 		if d == 0 {
-			return time.Time{}, value.Errorf(value.BadArgument, "WITHIN takes a time in which somebody can answer, not 0")
+			return time.Time{}, value.Errorf(value.BadArgument, "WITHIN takes a time in which %s, not 0", answer)
 		}
 		if r.o.MaxPause > 0 && d > r.o.MaxPause {
-			return time.Time{}, value.Exceeded("pause", r.o.MaxPause.Milliseconds(), "WITHIN is longer than the %s that a question may stay open", words(r.o.MaxPause))
+			return time.Time{}, value.Exceeded("pause", r.o.MaxPause.Milliseconds(), "WITHIN is longer than the %s that %s", words(r.o.MaxPause), what)
 		}
 		within = d
 	}

@@ -173,6 +173,9 @@ type Network interface {
 	// (invalid_url, address_not_allowed, fetch_failed, limit_exceeded, …), and
 	// name no address of the node's own network.
 	Fetch(ctx context.Context, r Request) (Reply, error)
+	// Begin is Fetch beside whatever its caller does meanwhile. It calls done once, from another
+	// goroutine. Whoever takes the reply releases it.
+	Begin(ctx context.Context, r Request, done func(Reply, error))
 }
 
 // Request is a call to another server.
@@ -191,6 +194,45 @@ type Reply struct {
 	Status int
 	Header map[string][]string // by canonical names
 	Body   []byte
+	// Release, where there is one, gives back the memory that is reserved for it.
+	Release func()
+}
+
+// Calls are the jobs that a run starts, and the signals that jobs of an account send each other.
+// Errors that the script may see are *value.Error (script_not_found, invalid_fields, limit_exceeded,
+// job_not_found, …).
+type Calls interface {
+	// NewJob makes up the id of a job, which is nowhere yet.
+	NewJob() string
+	// Start has a published script of the account run as a job with that id. Wait says that the
+	// run waits for it at once: then it may have ended when Start returns.
+	Start(ctx context.Context, id string, c ScriptCall) error
+	// Ended returns how a job came out that the run has started, made under the meter; ok is false
+	// while it has not ended. An error of the job is a *value.Error.
+	Ended(ctx context.Context, id string, m *value.Meter) (result value.Value, ok bool, err error)
+	// Cancel ends a job that the run has started.
+	Cancel(ctx context.Context, id string) error
+	// Signal leaves a signal for a job of the account.
+	Signal(ctx context.Context, id string, s Signal) error
+	// NextSignal returns the oldest signal of a name that was left for the run's own job; nil for
+	// none.
+	NextSignal(ctx context.Context, name string) (*Signal, error)
+	// ConsumeSignal takes it away.
+	ConsumeSignal(ctx context.Context, s *Signal) error
+}
+
+// ScriptCall is what RUN SCRIPT and START SCRIPT say.
+type ScriptCall struct {
+	Name  string
+	Input []byte // JSON of a map; nil for nothing
+	Wait  bool
+}
+
+// Signal is what a job is told while it runs.
+type Signal struct {
+	Number int64 // of those that were left for the job
+	Name   string
+	Data   []byte // JSON
 }
 
 // Machines are an account's machines, by name. Errors that the script may see are *value.Error

@@ -380,10 +380,14 @@ func (r *Run) dropReaders() {
 const fileChanged = "file_changed"
 
 // forJournal returns a result as a journal keeps it. Of the rows of a file it keeps but the
-// place behind them: they are read again, from what the file was.
+// place behind them: they are read again, from what the file was. Of calls that were made side by
+// side it keeps how many they are: the replies are parts of the effect.
 func (t Result) forJournal() Result {
 	if t.Kind == bytecode.EffectFileRows && t.Err == nil && t.Value.IsMap() {
 		t.Value, _ = t.Value.Map().Get("at")
+	}
+	if t.Kind == bytecode.EffectFetchAll && t.Err == nil {
+		t.Value = value.Int(int64(t.Value.List().Len()))
 	}
 	return t
 }

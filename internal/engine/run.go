@@ -134,6 +134,9 @@ func (r *Run) effect(ctx context.Context) *Outcome {
 		r.machine.MarkPaused()
 		return &Outcome{Status: Paused, Prompt: p}
 	case bytecode.ClassWait:
+		if e.Kind == bytecode.EffectWaitJob || e.Kind == bytecode.EffectWaitSignal {
+			return r.await(ctx, e)
+		}
 		until, err := r.until(e)
 		switch {
 		case err == nil && until.After(r.o.Clock()):
@@ -195,6 +198,9 @@ func (r *Run) perform(ctx context.Context, e *vm.Effect) (v value.Value, err err
 		}
 	}()
 	do := effects[e.Kind]
+	if do == nil {
+		do = awaited[e.Kind]
+	}
 	if do == nil {
 		return value.Null, value.Errorf("not_available", "%s is not available in this version", e.Step)
 	}
@@ -270,6 +276,10 @@ var effects = map[bytecode.Effect]func(*call) (value.Value, error){
 	bytecode.EffectTxCommit:        txCommit,
 	bytecode.EffectTxRollback:      txRollback,
 	bytecode.EffectFetch:           fetch,
+	bytecode.EffectFetchAll:        fetchAll,
+	bytecode.EffectCallScript:      callScript,
+	bytecode.EffectStartScript:     callScript,
+	bytecode.EffectSignal:          signal,
 	bytecode.EffectRun:             runCommand,
 	bytecode.EffectMachineCopy:     machineCopy,
 	bytecode.EffectMail:            mail,

@@ -84,6 +84,12 @@ func TestEffectsDoWhatTheirTraitsSay(t *testing.T) {
 		bytecode.EffectTxRollback:      `TRY TRANSACTION FAIL "x" END CATCH ?e END`,
 		bytecode.EffectFetch:           `FETCH "https://a.example"`,
 		bytecode.EffectRun:             `RUN "uptime" ON "box"`,
+		bytecode.EffectFetchAll:        `FETCH ALL ["https://a.example"]`,
+		bytecode.EffectCallScript:      `RUN SCRIPT "s" SET ?r`,
+		bytecode.EffectStartScript:     `START SCRIPT "s" SET ?r`,
+		bytecode.EffectWaitJob:         `WAIT FOR "j"`,
+		bytecode.EffectWaitSignal:      `WAIT FOR SIGNAL "s"`,
+		bytecode.EffectSignal:          `SIGNAL "s" TO "j"`,
 		bytecode.EffectMachineCopy:     `COPY "/a" TO "a" ON "box"`,
 		bytecode.EffectSQLFile:         `SELECT 1 SET FILE "/b.csv"`,
 		bytecode.EffectImport:          `IMPORT [{a: 1}] INTO t`,
@@ -100,8 +106,8 @@ func TestEffectsDoWhatTheirTraitsSay(t *testing.T) {
 		w := newWorld(t)
 		w.files["/a"] = "x"
 		j := &traitJournal{asked: map[bytecode.Effect]int64{}, changed: map[int64]bool{}, sent: map[int64]bool{}}
-		w.o.Journal, w.o.Network, w.o.Shares, w.o.Machines = j, &fakeNetwork{}, &logShares{}, &fakeMachines{}
 		w.o.Mails, w.o.Job = &fakeMails{}, jobPage
+		w.o.Journal, w.o.Network, w.o.Shares, w.o.Machines, w.o.Calls = j, &fakeNetwork{}, &logShares{}, &fakeMachines{}, &fakeCalls{}
 		r := w.start(scripts[e])
 		out, err := r.Continue(w.ctx)
 		seq, ok := j.asked[e]
@@ -118,7 +124,7 @@ func TestEffectsDoWhatTheirTraitsSay(t *testing.T) {
 		if got := j.sent[seq]; got != i.Outside {
 			t.Errorf("%s has all before it stored: %t, want %t", e, got, i.Outside)
 		}
-		if got := out.Status == Paused || out.Status == Waiting; got != i.Suspends {
+		if got := out.Status == Paused || out.Status == Waiting; got != (i.Suspends || e == bytecode.EffectCallScript) {
 			t.Errorf("%s comes back: %t, want %t", e, got, i.Suspends)
 		}
 		if got := len(r.State().Secrets) > 0; got != i.Secret {

@@ -27,6 +27,7 @@ const (
 	entryAnswered    // how the question of the next entry was answered
 	entryBegun       // a command on a machine was begun
 	entryRepeated    // the effect of the next entry was begun before, by an attempt that was cut off
+	entryPart        // the next entry is of a part of its effect
 )
 
 // ErrCorrupt says that a stored journal cannot be read.
@@ -97,6 +98,14 @@ func appendBegun(dst []byte, seq int64) []byte {
 	e.Byte(entryBegun)
 	e.Int(seq)
 	return e.Bytes()
+}
+
+// AppendPart encodes the result of part i of an effect.
+func AppendPart(dst []byte, i int, r engine.Result) []byte {
+	e := value.NewEncoder(dst)
+	e.Byte(entryPart)
+	e.Int(int64(i))
+	return AppendResult(e.Bytes(), r)
 }
 
 func appendTransaction(dst []byte, kind byte, t transaction) []byte {

@@ -26,10 +26,17 @@ type Source struct {
 type History struct {
 	results   map[int64]entry
 	databases map[string]bool // that may hold receipts
+	parts     map[part]entry  // of effects
 	begun     map[int64]bool  // the steps whose commands on machines were begun
 	bytes     int
 	maxValue  int64
 	last      int64 // the step of the result that was read last
+}
+
+// part names a part of an effect.
+type part struct {
+	seq   int64
+	index int
 }
 
 // entry is a result as it was encoded. It is decoded when the run comes there: the values
@@ -51,11 +58,11 @@ func Recover(ctx context.Context, s Source) (History, error) {
 	h := newHistory(s.MaxValue)
 	turn := func() error { return engine.Turn(ctx) }
 	ended := map[transaction]bool{}
-	type part struct {
+	type txPart struct {
 		transaction
 		entries []byte
 	}
-	var provisional []part
+	var provisional []txPart
 	for _, sealed := range s.Parts {
 		b, err := s.Open(sealed)
 		if err != nil {
@@ -67,7 +74,7 @@ func Recover(ctx context.Context, s Source) (History, error) {
 			if d.Err() != nil {
 				return h, corrupt(d.Err())
 			}
-			provisional = append(provisional, part{t, b[len(b)-d.Remaining():]})
+			provisional = append(provisional, txPart{t, b[len(b)-d.Remaining():]})
 			continue
 		}
 		if err := h.read(b, turn, h.databases, ended); err != nil {
@@ -101,7 +108,7 @@ func Recover(ctx context.Context, s Source) (History, error) {
 }
 
 func newHistory(maxValue int64) History {
-	return History{results: map[int64]entry{}, databases: map[string]bool{}, begun: map[int64]bool{}, maxValue: maxValue}
+	return History{results: map[int64]entry{}, parts: map[part]entry{}, databases: map[string]bool{}, begun: map[int64]bool{}, maxValue: maxValue}
 }
 
 // read reads a part of a journal, and checks it. Entries are written one encoder each, so
@@ -110,7 +117,7 @@ func (h *History) read(b []byte, turn func() error, databases map[string]bool, e
 	h.bytes += len(b)
 	fuel, sinceTurn := int64(0), 0
 	var answered *engine.Answered
-	repeated := false
+	repeated, index := false, -1
 	for len(b) > 0 {
 		d := value.NewDecoder(b, h.maxValue)
 		d.SetYield(turn)
@@ -123,6 +130,9 @@ func (h *History) read(b []byte, turn func() error, databases map[string]bool, e
 		case entryRepeated:
 			d.Byte()
 			repeated = true
+		case entryPart:
+			d.Byte()
+			index = int(d.Int())
 		case entryBegun:
 			d.Byte()
 			h.begun[d.Int()] = true
@@ -133,9 +143,14 @@ func (h *History) read(b []byte, turn func() error, databases map[string]bool, e
 			ended[decodeTransaction(d)] = true
 		default:
 			r := decodeResult(d)
-			h.results[r.Seq] = entry{fuel, answered, repeated, b[:len(b)-d.Remaining()]}
+			e := entry{fuel, answered, repeated, b[:len(b)-d.Remaining()]}
+			if index >= 0 {
+				h.parts[part{r.Seq, index}] = e
+			} else {
+				h.results[r.Seq] = e
+			}
 			h.last = r.Seq
-			fuel, answered, repeated = 0, nil, false
+			fuel, answered, repeated, index = 0, nil, false, -1
 		}
 		if err := d.Err(); err != nil {
 			return corrupt(err)
@@ -160,11 +175,25 @@ func (h *History) Recorded(seq int64) (engine.Result, bool) {
 		return engine.Result{}, false
 	}
 	delete(h.results, seq)
+	return h.decode(e), true
+}
+
+// RecordedPart is Recorded of a part of an effect.
+func (h *History) RecordedPart(seq int64, i int) (engine.Result, bool) {
+	e, ok := h.parts[part{seq, i}]
+	if !ok {
+		return engine.Result{}, false
+	}
+	delete(h.parts, part{seq, i})
+	return h.decode(e), true
+}
+
+func (h *History) decode(e entry) engine.Result {
 	d := value.NewDecoder(e.bytes, h.maxValue)
 	r := decodeResult(d)
 	r.Answered, r.Repeated = e.answered, e.repeated
 	if r.Fuel = e.fuel; d.Err() != nil {
 		r.Kind = bytecode.EffectNone
 	}
-	return r, true
+	return r
 }

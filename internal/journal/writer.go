@@ -28,6 +28,8 @@ type Host interface {
 	SealPart(plain []byte) ([]byte, error)
 	// StorePart commits a part by itself.
 	StorePart(ctx context.Context, e job.JournalEntry) error
+	// Aside runs something beside the attempt, which ends before it does.
+	Aside(do func())
 	// Yield gives up the leave to compute, before something waits for the disk.
 	Yield()
 }
@@ -48,6 +50,8 @@ type Writer struct {
 	pieces     int               // of files that were read since it
 	memory     admit.Reservation // of pending
 	overBudget bool              // there is no memory for more of it
+
+	parts parts // of the effect under way
 
 	change    *commit         // of the effect under way
 	databases map[string]bool // that may hold receipts
@@ -339,6 +343,94 @@ func (w *Writer) BeforeCommand(ctx context.Context, seq int64) (key string, repe
 	return w.stepKey("run:", seq), w.history.begun[seq], nil
 }
 
+// parts are the results of parts of an effect, until they are committed.
+type parts struct {
+	seq     int64
+	first   int // the index of the first that waits
+	waiting []byte
+	flush   chan error // of those on their way to the disk; nil where none are
+}
+
+// partStep is where parts stand in the journal, by the effect and the first of them: below all other
+// entries.
+const (
+	partStep    = -1 << 60
+	maxPartBits = 20 // of an index
+)
+
+// RecordedPart implements engine.Journal.
+func (w *Writer) RecordedPart(seq int64, i int) (engine.Result, bool) {
+	return w.history.RecordedPart(seq, i)
+}
+
+// AppendPart implements engine.Journal.
+func (w *Writer) AppendPart(ctx context.Context, i int, r engine.Result, flush bool) {
+	p := &w.parts
+	if len(p.waiting) == 0 {
+		p.seq, p.first = r.Seq, i
+	}
+	p.waiting = AppendPart(p.waiting, i, r)
+	if !flush && len(p.waiting) <= MaxPending {
+		return
+	}
+	if p.flush != nil {
+		select {
+		case err := <-p.flush:
+			w.endFlush(err)
+		default:
+			if len(p.waiting) <= MaxPending {
+				return // it is still busy with those before
+			}
+			w.endFlush(<-p.flush)
+		}
+	}
+	if w.failed != nil {
+		return
+	}
+	sealed, err := w.host.SealPart(p.waiting)
+	if err != nil {
+		w.failed = err
+		return
+	}
+	e := job.JournalEntry{Step: partStep - p.seq<<maxPartBits - int64(p.first), Entries: sealed}
+	w.committed += len(p.waiting)
+	p.waiting = p.waiting[:0]
+	done := make(chan error, 1)
+	p.flush = done
+	w.host.Aside(func() { done <- w.host.StorePart(ctx, e) })
+}
+
+func (w *Writer) endFlush(err error) {
+	w.parts.flush = nil
+	if err != nil && w.failed == nil {
+		w.failed = err
+	}
+}
+
+// EndParts implements engine.Journal. What waits is committed with the result of the effect.
+func (w *Writer) EndParts(context.Context) error {
+	w.awaitParts()
+	p := &w.parts
+	if len(p.waiting) > 0 {
+		if w.first == 0 {
+			w.first = p.seq
+		}
+		w.pending = append(w.pending, p.waiting...)
+		if cap(p.waiting) > MaxPending {
+			p.waiting = nil
+		}
+		p.waiting = p.waiting[:0]
+	}
+	return w.failed
+}
+
+// awaitParts waits for parts on their way to the disk.
+func (w *Writer) awaitParts() {
+	if w.parts.flush != nil {
+		w.endFlush(<-w.parts.flush)
+	}
+}
+
 // Err is why nothing can be recorded any more, or nil.
 func (w *Writer) Err() error { return w.failed }
 
@@ -378,4 +470,7 @@ func (w *Writer) Truncate() []string {
 }
 
 // Release gives back the memory of what waits.
-func (w *Writer) Release() { w.memory.Release() }
+func (w *Writer) Release() {
+	w.awaitParts()
+	w.memory.Release()
+}

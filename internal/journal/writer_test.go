@@ -35,7 +35,8 @@ func (h *memoryHost) StorePart(_ context.Context, e job.JournalEntry) error {
 	h.parts[e.Step] = e.Entries
 	return nil
 }
-func (h *memoryHost) Yield() {}
+func (h *memoryHost) Aside(do func()) { do() }
+func (h *memoryHost) Yield()          {}
 
 // memoryDatabases hold receipts in memory.
 type memoryDatabases struct {
@@ -216,5 +217,72 @@ func TestJournalIsBounded(t *testing.T) {
 	h.fail = errors.New("no key")
 	if ctx := w.Checkpoint(t.Context(), result(2, bytecode.EffectFileWrite)); !errors.Is(context.Cause(ctx), h.fail) || !errors.Is(w.Err(), h.fail) {
 		t.Errorf("a change whose result cannot be sealed: %v, %v", context.Cause(ctx), w.Err())
+	}
+}
+
+// TestPartsAreReplayed: parts of an effect are committed on their way, or with its result, and another
+// attempt finds those that were.
+func TestPartsAreReplayed(t *testing.T) {
+	w, h := newWriter()
+	recovered := func() *History {
+		history, err := Recover(t.Context(), Source{
+			Parts: slices.Collect(maps.Values(h.parts)), MaxValue: 1 << 20,
+			Open: func(sealed []byte) ([]byte, error) { return bytes.TrimPrefix(sealed, []byte("sealed")), nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &history
+	}
+	part := func(seq int64, i int, flush bool) {
+		w.AppendPart(t.Context(), i, engine.Result{Seq: seq, Kind: bytecode.EffectFetchAll, Value: value.Int(int64(i)), Fuel: 7}, flush)
+	}
+	want := func(seq int64, indexes ...int) {
+		t.Helper()
+		history := recovered()
+		for i := range 10 {
+			r, ok := history.RecordedPart(seq, i)
+			if ok != slices.Contains(indexes, i) || ok && (r.Value.Int64() != int64(i) || r.Fuel != 7 || r.Kind != bytecode.EffectFetchAll) {
+				t.Errorf("part %d of %d: %+v, %t", i, seq, r, ok)
+			}
+			if _, again := history.RecordedPart(seq, i); again {
+				t.Errorf("part %d of %d is there twice", i, seq)
+			}
+		}
+	}
+	w.Append(result(1, bytecode.EffectNow))
+	if _, err := w.BeforeCall(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	part(2, 3, false)
+	want(2)
+	part(2, 0, true)
+	want(2, 0, 3)
+	part(2, 1, true)
+	part(2, 2, false)
+	want(2, 0, 1, 3)
+	if err := w.EndParts(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.Append(result(2, bytecode.EffectFetchAll))
+	if !w.ShouldFlush() {
+		t.Error("the answers of other servers wait")
+	}
+	if err := w.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	part(3, 0, true)
+	want(2, 0, 1, 2, 3)
+	want(3, 0)
+	wantSteps(t, h.recovered(t, nil), 1, 2)
+	for step := range h.parts {
+		if step > 2 {
+			t.Errorf("a part of step %d says that something was done", step)
+		}
+	}
+	h.fail = errors.New("the disk is full")
+	part(3, 1, true)
+	if err := w.EndParts(t.Context()); !errors.Is(err, h.fail) {
+		t.Errorf("parts that could not be stored: %v", err)
 	}
 }

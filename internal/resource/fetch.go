@@ -8,7 +8,9 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/account/usage"
+	"ql/internal/admit"
 	"ql/internal/engine"
+	"ql/internal/guard"
 	"ql/internal/network"
 	"ql/internal/resource/fetch"
 	"ql/lang/value"
@@ -27,6 +29,10 @@ type FetcherOptions struct {
 	// Dev says that the development account is one person's, not everybody's.
 	Dev  bool
 	Done func(how string, took time.Duration) // is called after each fetch
+	// Guard runs calls that are made side by side, and Ledger counts their replies until scripts take
+	// them; both may be left out.
+	Guard  *guard.Guard
+	Ledger *admit.Ledger
 }
 
 // NewFetcher returns a fetcher whose client takes as much as the widest plan.
@@ -68,9 +74,24 @@ func (f *Fetcher) open(a account.Account, l account.Limits, o *outgoing, tally *
 	}
 	m := &cachedNetwork{limits: limits, most: l.EgressPerMonth, Network: fetch.New(fetch.Options{
 		Client: f.client, Limits: limits, Limiter: &o.limiter, Allowance: egress{tally, a.ID, l.EgressPerMonth}, Done: f.o.Done,
+		Guard: f.o.Guard, Reserve: f.reserve(a.ID),
 	})}
 	o.network.Store(m)
 	return m
+}
+
+// reserve returns what reserves memory for replies of an account's calls.
+func (f *Fetcher) reserve(id account.ID) func(context.Context, int64) (func(), error) {
+	if f.o.Ledger == nil {
+		return nil
+	}
+	return func(ctx context.Context, bytes int64) (func(), error) {
+		r := f.o.Ledger.Open(admit.AccountHolder(int64(id)))
+		if err := r.GrowBlocking(ctx, bytes); err != nil {
+			return nil, err
+		}
+		return r.Release, nil
+	}
 }
 
 // egress is what may leave for an account in a month.

@@ -119,6 +119,9 @@ type Reach struct {
 	AnySecret   bool
 	People      bool
 	Waits       bool
+	Scripts     []string
+	AnyScript   bool
+	Signals     bool
 	Sessions    bool
 	Shares      bool
 	Mails       []string
@@ -151,6 +154,7 @@ func AppendCheck(dst []byte, list []Mistake, more bool, reach *Reach) []byte {
 		{"databases", reach.Databases, reach.AnyDatabase}, {"reads", reach.Reads, reach.AnyRead}, {"writes", reach.Writes, reach.AnyWrite},
 		{"hosts", reach.Hosts, reach.AnyHost}, {"machines", reach.Machines, reach.AnyMachine}, {"secrets", reach.Secrets, reach.AnySecret},
 		{"mails", reach.Mails, reach.AnyMail},
+		{"scripts", reach.Scripts, reach.AnyScript},
 	} {
 		dst = appendText(appendComma(dst), n.name)
 		dst = append(dst, `:{"names":[`...)
@@ -161,6 +165,7 @@ func AppendCheck(dst []byte, list []Mistake, more bool, reach *Reach) []byte {
 	}
 	dst = strconv.AppendBool(appendName(dst, "people"), reach.People)
 	dst = strconv.AppendBool(appendName(dst, "waits"), reach.Waits)
+	dst = strconv.AppendBool(appendName(dst, "signals"), reach.Signals)
 	dst = strconv.AppendBool(appendName(dst, "sessions"), reach.Sessions)
 	dst = strconv.AppendBool(appendName(dst, "shares"), reach.Shares)
 	return append(dst, "}}"...)

@@ -116,7 +116,10 @@ func (a *attempt) StorePart(ctx context.Context, e job.JournalEntry) error {
 	return a.w.o.Queue.AppendJournal(ctx, a.lease, e)
 }
 
-// Turn implements journal.Host.
+// Aside implements journal.Host.
+func (a *attempt) Aside(do func()) { a.w.o.Guard.Go("job", do) }
+
+// Yield implements journal.Host.
 func (a *attempt) Yield() { a.x.Pace.Yield() }
 
 // The kinds of what is sealed, bound to the job.

@@ -92,6 +92,15 @@ const (
 	// Mail.
 	EffectMail         // (to, subject, text?, html?, from?, attach?) → text, its id
 	EffectMailQuestion // (message or form, to): sends the link of the question that follows
+	// EffectFetchAll makes calls side by side.
+	EffectFetchAll // (list, at most?, timeout?) → list of maps, in the order of the list
+
+	// Other jobs. What a job is to a script is its id.
+	EffectCallScript  // (name, input?) → text; the statement waits for it then
+	EffectStartScript // (name, input?) → text
+	EffectWaitJob     // (job, within?, called) → value; called: it is the job of an EffectCallScript
+	EffectWaitSignal  // (name, within?) → value
+	EffectSignal      // (name, job, data?)
 
 	effectCount
 )
@@ -184,6 +193,13 @@ var effects = [effectCount]EffectInfo{
 
 	EffectMail:         {Name: "mail", Class: ClassIO, Changes: true},
 	EffectMailQuestion: {Name: "mail_question", Class: ClassIO, Inner: true, Changes: true},
+	EffectFetchAll:     {Name: "fetch_all", Class: ClassNet, Outside: true},
+
+	EffectCallScript:  {Name: "call_script", Class: ClassIO, Inner: true, Changes: true},
+	EffectStartScript: {Name: "start_script", Class: ClassIO, Changes: true},
+	EffectWaitJob:     {Name: "wait_job", Class: ClassWait, Suspends: true},
+	EffectWaitSignal:  {Name: "wait_signal", Class: ClassWait, Suspends: true},
+	EffectSignal:      {Name: "signal", Class: ClassIO, Changes: true},
 }
 
 // Info returns the description of e, which is empty for an unknown one.

@@ -26,6 +26,7 @@ type Prospect struct {
 	Hosts     Names             `json:"hosts,omitzero"`    // with the scheme, and without a path
 	Machines  Names             `json:"machines,omitzero"` // where commands are run, or files copied from or to
 	Mails     Names             `json:"mails,omitzero"`    // addresses that mails go to
+	Scripts   Names             `json:"scripts,omitzero"`  // published ones that it runs
 	Shares    bool              `json:"shares,omitempty"`  // it makes links, or takes them back
 	Sessions  bool              `json:"sessions,omitempty"`
 	Asks      bool              `json:"asks,omitempty"` // it asks a person
@@ -77,7 +78,7 @@ func (p *Program) Prospect(points []Point) Prospect {
 		w.queue = w.queue[:len(w.queue)-1]
 		w.visit(at)
 	}
-	for _, n := range []*Names{&w.Writes, &w.Removes, &w.Hosts, &w.Machines} {
+	for _, n := range []*Names{&w.Writes, &w.Removes, &w.Hosts, &w.Machines, &w.Scripts} {
 		slices.Sort(n.Known)
 	}
 	slices.SortFunc(w.Databases, func(a, b ChangedDatabase) int {
@@ -252,6 +253,10 @@ func (w *prospectWalk) effect(c *prospectCode, pc int, in Instr, mask uint64) {
 		name(&w.Removes, 0)
 	case EffectFetch:
 		w.Hosts.addHost(w.constant(c, pc, in.A, maxConstants))
+	case EffectFetchAll:
+		w.Hosts.Any = true
+	case EffectCallScript, EffectStartScript:
+		name(&w.Scripts, 0)
 	case EffectRun:
 		name(&w.Machines, 1)
 	case EffectMail:

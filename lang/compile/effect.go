@@ -137,6 +137,18 @@ func (g *fn) effectStmt(s syntax.Stmt) {
 		g.store(s.Result, g.perform(s, "FETCH", bytecode.EffectFetch, g.val(s.URL), g.val(s.Method), g.val(s.Headers), g.val(s.Query), g.val(s.Body), g.seconds(s.Timeout)))
 	case *syntax.Mail:
 		g.store(s.Result, g.perform(s, "MAIL", bytecode.EffectMail, g.val(s.To), g.val(s.Subject), g.val(s.Text), g.val(s.HTML), g.val(s.From), g.val(s.Attach)))
+	case *syntax.FetchAll:
+		g.store(s.Result, g.perform(s, "FETCH ALL", bytecode.EffectFetchAll, g.val(s.List), g.val(s.AtMost), g.seconds(s.Timeout)))
+	case *syntax.RunScript:
+		g.runScript(s)
+	case *syntax.WaitFor:
+		if s.Job != nil {
+			g.store(s.Result, g.perform(s, "WAIT FOR", bytecode.EffectWaitJob, g.val(s.Job), g.seconds(s.Within), g.constant(value.Bool(false))))
+			return
+		}
+		g.store(s.Result, g.perform(s, "WAIT FOR SIGNAL", bytecode.EffectWaitSignal, g.val(s.Signal), g.seconds(s.Within)))
+	case *syntax.Signal:
+		g.perform(s, "SIGNAL", bytecode.EffectSignal, g.val(s.Name), g.val(s.To), g.val(s.Using))
 	case *syntax.Run:
 		args := []arg{g.command(s.Command), g.val(s.On), g.val(s.Input), g.seconds(s.Timeout)}
 		if isComputed(s.Command) {
@@ -148,6 +160,26 @@ func (g *fn) effectStmt(s syntax.Stmt) {
 	case *syntax.Import:
 		g.importStmt(s)
 	}
+}
+
+// runScript compiles RUN SCRIPT, which starts a job and waits for it, and START SCRIPT.
+func (g *fn) runScript(s *syntax.RunScript) {
+	if s.Start {
+		g.store(s.Result, g.perform(s, "START SCRIPT", bytecode.EffectStartScript, g.val(s.Name), g.val(s.Using)))
+		return
+	}
+	g.begin(s, "RUN SCRIPT", bytecode.ClassWait)
+	r := g.temp()
+	g.val(s.Name)(r)
+	g.val(s.Using)(g.temp())
+	g.pos = s.Pos()
+	g.effect(bytecode.EffectCallScript, r, 2)
+	g.free(int(r) + 1)
+	g.seconds(s.Within)(g.temp())
+	g.constant(value.Bool(true))(g.temp())
+	g.pos = s.Pos()
+	g.effect(bytecode.EffectWaitJob, r, 3)
+	g.store(s.Result, r)
 }
 
 // importStmt compiles an IMPORT. The rows that BAD lists come with the result.

@@ -101,7 +101,11 @@ func (p *printer) clause(sep doc, c clause) doc {
 	if l, ok := c.value.(literal); ok {
 		return p.expr(sep, l.expr)
 	}
-	out := concat{p.token(sep, c.word)}
+	first, more, _ := strings.Cut(c.word, " ")
+	out := concat{p.token(sep, first)}
+	if more != "" {
+		out = append(out, p.token(space{}, more))
+	}
 	if _, word := c.value.(bool); word {
 		return out
 	}
@@ -128,7 +132,7 @@ func (p *printer) clauses(head doc, clauses ...clause) doc {
 // find gives the clause of the word that the statement has, or nil.
 func find(clauses []clause, word string) *clause {
 	for i := range clauses {
-		if clauses[i].word == word && given(clauses[i].value) {
+		if first, _, _ := strings.Cut(clauses[i].word, " "); first == word && given(clauses[i].value) {
 			return &clauses[i]
 		}
 	}

@@ -81,6 +81,22 @@ func (p *printer) simple(s syntax.Stmt) doc {
 		return p.clauses(p.sentence("MAIL TO", s.To),
 			clause{"SUBJECT", s.Subject}, clause{"TEXT", s.Text}, html,
 			clause{"FROM", s.From}, clause{"ATTACH", s.Attach}, clause{"SET", s.Result})
+	case *syntax.FetchAll:
+		return p.clauses(p.sentence("FETCH ALL", s.List),
+			clause{"AT MOST", s.AtMost}, clause{"TIMEOUT", s.Timeout}, clause{"SET", s.Result})
+	case *syntax.RunScript:
+		verb := "RUN SCRIPT"
+		if s.Start {
+			verb = "START SCRIPT"
+		}
+		return p.clauses(p.sentence(verb, s.Name),
+			clause{"USING", s.Using}, clause{"WITHIN", s.Within}, clause{"SET", s.Result})
+	case *syntax.WaitFor:
+		return p.clauses(p.sentence("WAIT FOR", s.Job, clause{"SIGNAL", s.Signal}),
+			clause{"WITHIN", s.Within}, clause{"SET", s.Result})
+	case *syntax.Signal:
+		return p.clauses(p.sentence("SIGNAL", s.Name),
+			clause{"TO", s.To}, clause{"USING", s.Using})
 	case *syntax.Run:
 		return p.clauses(p.sentence("RUN", s.Command),
 			clause{"ON", s.On}, clause{"INPUT", s.Input}, clause{"TIMEOUT", s.Timeout},

@@ -24,6 +24,9 @@ type Reach struct {
 	AnySecret   bool
 	People      bool // it asks somebody
 	Waits       bool
+	Scripts     []string // published ones that it runs
+	AnyScript   bool
+	Signals     bool // it signals other jobs
 	Sessions    bool
 	Shares      bool
 	Mails       []string // addresses
@@ -43,7 +46,7 @@ func Effects(text string, account Account) Reach {
 	if r.unnamed {
 		add(&r.Databases, "")
 	}
-	for _, list := range []*[]string{&r.Databases, &r.Reads, &r.Writes, &r.Hosts, &r.Machines, &r.Secrets, &r.Mails} {
+	for _, list := range []*[]string{&r.Databases, &r.Reads, &r.Writes, &r.Hosts, &r.Machines, &r.Secrets, &r.Mails, &r.Scripts} {
 		slices.Sort(*list)
 	}
 	return r.Reach
@@ -133,6 +136,15 @@ func (r *reacher) node(n syntax.Node) {
 		r.read(n.Path)
 	case *syntax.Fetch:
 		r.host(n.URL)
+	case *syntax.FetchAll:
+		r.hosts(n.List)
+	case *syntax.RunScript:
+		constant(n.Name, &r.Scripts, &r.AnyScript)
+		r.Waits = r.Waits || !n.Start
+	case *syntax.WaitFor:
+		r.Waits = true
+	case *syntax.Signal:
+		r.Signals = true
 	case *syntax.Run:
 		constant(n.On, &r.Machines, &r.AnyMachine)
 	case *syntax.Mail:
@@ -204,6 +216,26 @@ func members(x syntax.Expr) []syntax.Expr {
 		return l.Items
 	}
 	return []syntax.Expr{x}
+}
+
+// hosts adds those of a list of addresses, each a text or a map with a url.
+func (r *reacher) hosts(x syntax.Expr) {
+	list, ok := x.(*syntax.ListLit)
+	if !ok {
+		r.AnyHost = true
+		return
+	}
+	for _, item := range list.Items {
+		if m, ok := item.(*syntax.MapLit); ok {
+			item = nil
+			for _, e := range m.Entries {
+				if e.Key == "url" {
+					item = e.Value
+				}
+			}
+		}
+		r.host(item)
+	}
 }
 
 // host adds the host of an address, which may be known although its path is not.

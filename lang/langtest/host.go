@@ -34,7 +34,7 @@ var silent = map[bytecode.Effect]bool{
 	bytecode.EffectWait: true, bytecode.EffectWaitUntil: true,
 	bytecode.EffectFileWrite: true, bytecode.EffectFileAppend: true, bytecode.EffectFileCopy: true, bytecode.EffectFileMove: true, bytecode.EffectFileRemove: true,
 	bytecode.EffectUnshare: true, bytecode.EffectTxBegin: true, bytecode.EffectTxCommit: true, bytecode.EffectTxRollback: true, bytecode.EffectMachineCopy: true,
-	bytecode.EffectSQLFile: true,
+	bytecode.EffectSQLFile: true, bytecode.EffectSignal: true,
 }
 
 // answer gives the machine the result of the effect it asks for. It reports

@@ -262,6 +262,12 @@ func (r *resolver) collect(stmts []syntax.Stmt) {
 			r.declareVar(s.Result)
 		case *syntax.Run:
 			r.declareVar(s.Result)
+		case *syntax.FetchAll:
+			r.declareVar(s.Result)
+		case *syntax.RunScript:
+			r.declareVar(s.Result)
+		case *syntax.WaitFor:
+			r.declareVar(s.Result)
 		case *syntax.SQL:
 			r.declareVar(s.Result)
 		case *syntax.Import:
@@ -441,6 +447,25 @@ func (r *resolver) effect(s syntax.Stmt) {
 	case *syntax.Mail:
 		r.inTransaction(s, "MAIL")
 		r.exprs(s.To, s.Subject, s.Text, s.HTML, s.From, s.Attach)
+	case *syntax.FetchAll:
+		r.inTransaction(s, "FETCH ALL")
+		r.exprs(s.List, s.AtMost)
+		r.duration(s.Timeout)
+	case *syntax.RunScript:
+		what := "RUN SCRIPT"
+		if s.Start {
+			what = "START SCRIPT"
+		}
+		r.inTransaction(s, what)
+		r.exprs(s.Name, s.Using)
+		r.duration(s.Within)
+	case *syntax.WaitFor:
+		r.inTransaction(s, "WAIT FOR")
+		r.exprs(s.Job, s.Signal)
+		r.duration(s.Within)
+	case *syntax.Signal:
+		r.inTransaction(s, "SIGNAL")
+		r.exprs(s.Name, s.To, s.Using)
 	case *syntax.Run:
 		r.inTransaction(s, "RUN")
 		r.exprs(s.Command, s.On, s.Input)

@@ -295,6 +295,39 @@ type (
 		Escapes bool
 		Result  *Var
 	}
+	// FetchAll is FETCH ALL list {AT MOST n | TIMEOUT …} [SET ?replies].
+	FetchAll struct {
+		Span
+		List    Expr
+		AtMost  Expr // nil where left out
+		Timeout *Duration
+		Result  *Var
+	}
+	// RunScript is RUN SCRIPT name {USING map | WITHIN duration} [SET ?result], or START SCRIPT
+	// name [USING map] [SET ?job].
+	RunScript struct {
+		Span
+		Start  bool // START: it is not waited for
+		Name   Expr
+		Using  Expr      // nil where left out
+		Within *Duration // of RUN
+		Result *Var
+	}
+	// WaitFor is WAIT FOR job [WITHIN duration] [SET ?result], or WAIT FOR SIGNAL name [WITHIN
+	// duration] [SET ?data].
+	WaitFor struct {
+		Span
+		Job    Expr // nil for a signal
+		Signal Expr // its name; nil for a job
+		Within *Duration
+		Result *Var
+	}
+	// Signal is SIGNAL name TO job [USING data].
+	Signal struct {
+		Span
+		Name, To Expr
+		Using    Expr // nil where left out
+	}
 	// Run is RUN command ON machine {INPUT | TIMEOUT …} [SET ?out].
 	Run struct {
 		Span
@@ -702,7 +735,11 @@ func (*Transaction) stmt()  {}
 func (*Render) stmt()       {}
 func (*Fetch) stmt()        {}
 func (*Mail) stmt()         {}
+func (*FetchAll) stmt()     {}
 func (*Run) stmt()          {}
+func (*RunScript) stmt()    {}
+func (*WaitFor) stmt()      {}
+func (*Signal) stmt()       {}
 func (*SQL) stmt()          {}
 func (*Import) stmt()       {}
 func (*Define) stmt()       {}

@@ -41,6 +41,9 @@ func (p *parser) wait(start source.Pos) Stmt {
 		x := p.expr()
 		return &Wait{Span: p.span(start), Until: x}
 	}
+	if p.got(wFor) {
+		return p.waitFor(start)
+	}
 	if !p.startsExpr() {
 		p.missingObject(wWait)
 	}

@@ -287,7 +287,7 @@ func (p *parser) noteText(t *token) {
 // the word behind it.
 var afterWord = map[word][]word{
 	wEnd: {wSession}, wReplace: {wInto}, wInput: {wFields}, wNot: {wIn, wLike, wBetween, wNull}, wLong: {wText},
-	wElse: {wIf}, wIs: {wNot, wNull}, wImport: {wFile}, wMail: {wTo},
+	wElse: {wIf}, wIs: {wNot, wNull}, wImport: {wFile}, wMail: {wTo}, wRun: {wScript}, wFetch: {wAll}, wStart: {wScript}, wWait: {wFor},
 }
 
 // noteLookahead adds what may follow the last word by looking ahead.

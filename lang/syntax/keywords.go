@@ -45,6 +45,7 @@ const (
 	wCheck
 	wImport
 	wMail
+	wSignal
 	wDefine
 	wInclude
 
@@ -119,6 +120,9 @@ const (
 	wSubject
 	wAttach
 	wBy
+	wAll
+	wMost
+	wScript
 	wValue
 
 	// Attributes of form fields; DEFAULT is one too.
@@ -179,7 +183,7 @@ var wordText = [wordCount]string{
 	wFail: "FAIL", wStart: "START", wEnd: "END", wConfirm: "CONFIRM", wGather: "GATHER", wWait: "WAIT",
 	wRead: "READ", wWrite: "WRITE", wList: "LIST", wCopy: "COPY", wMove: "MOVE", wRemove: "REMOVE",
 	wShare: "SHARE", wUnshare: "UNSHARE", wUse: "USE", wTransaction: "TRANSACTION", wRender: "RENDER",
-	wFetch: "FETCH", wRun: "RUN", wCheck: "CHECK", wImport: "IMPORT", wMail: "MAIL", wDefine: "DEFINE", wInclude: "INCLUDE",
+	wFetch: "FETCH", wRun: "RUN", wCheck: "CHECK", wImport: "IMPORT", wMail: "MAIL", wSignal: "SIGNAL", wDefine: "DEFINE", wInclude: "INCLUDE",
 
 	wSelect: "SELECT", wWith: "WITH", wInsert: "INSERT", wUpdate: "UPDATE", wDelete: "DELETE",
 	wCreate: "CREATE", wAlter: "ALTER", wDrop: "DROP", wExplain: "EXPLAIN", wReplace: "REPLACE",
@@ -195,7 +199,7 @@ var wordText = [wordCount]string{
 	wUnlimited: "UNLIMITED", wNamed: "NAMED", wUsing: "USING", wMethod: "METHOD", wHeaders: "HEADERS",
 	wQuery: "QUERY", wBody: "BODY", wTimeout: "TIMEOUT", wInput: "INPUT", wDatabase: "DATABASE",
 	wSession: "SESSION", wInto: "INTO", wRow: "ROW", wEncoding: "ENCODING", wAt: "AT", wBad: "BAD",
-	wSubject: "SUBJECT", wAttach: "ATTACH", wBy: "BY", wValue: "VALUE",
+	wSubject: "SUBJECT", wAttach: "ATTACH", wBy: "BY", wAll: "ALL", wMost: "MOST", wScript: "SCRIPT", wValue: "VALUE",
 
 	wRequired: "REQUIRED", wMin: "MIN", wMax: "MAX", wLabel: "LABEL", wHelp: "HELP", wPattern: "PATTERN",
 
@@ -215,8 +219,8 @@ func (w word) String() string { return wordText[w] }
 
 // isVerb says whether w starts a statement. END counts (END SESSION), and so
 // do REPLACE, which is a verb only before INTO, and CHECK, which is none where (
-// touches it. IMPORT is one only before FILE, a variable or [, MAIL only before TO, and INPUT
-// only before FIELDS at the start of a script.
+// touches it. IMPORT is one only before FILE, a variable or [, MAIL only before TO, SIGNAL only
+// before a text or a variable, and INPUT only before FIELDS at the start of a script.
 func (w word) isVerb() bool { return w >= wEmit && w <= wReplace }
 
 // isSQLHead says whether w starts a SQL statement.
@@ -229,9 +233,9 @@ func (w word) isStructure() bool { return w >= wThen && w <= wFinally || w == wE
 func (w word) isOperator() bool { return w >= wAnd && w <= wHTML }
 
 // canName says whether a function may be called w. REPLACE is a built-in's name
-// as well as a verb, and CHECK, FINALLY, IMPORT and MAIL are ones that scripts have given.
+// as well as a verb, and CHECK, FINALLY, IMPORT, MAIL and SIGNAL are ones that scripts have given.
 func (w word) canName() bool {
-	return w == wNone || w == wReplace || w == wCheck || w == wFinally || w == wImport || w == wMail || !w.isVerb() && !w.isStructure() && !w.isOperator()
+	return w == wNone || w == wReplace || w == wCheck || w == wFinally || w == wImport || w == wMail || w == wSignal || !w.isVerb() && !w.isStructure() && !w.isOperator()
 }
 
 func (w word) unit() (Unit, bool) {

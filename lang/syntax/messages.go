@@ -99,7 +99,7 @@ func (p *parser) valueAfter(pos source.Pos) string {
 // stand, but does not have to: it was most likely meant as one.
 func (p *parser) strayOperand() bool {
 	t := &p.tok
-	return t.kind == tWord && !t.line && t.word.canName() && t.word != wReplace && t.word != wCheck && t.word != wFinally && t.word != wImport && t.word != wMail && verbHabits[p.upper(t)] == "" && p.foreignBlockWord() == wNone
+	return t.kind == tWord && !t.line && t.word.canName() && t.word != wReplace && t.word != wCheck && t.word != wFinally && t.word != wImport && t.word != wMail && t.word != wSignal && verbHabits[p.upper(t)] == "" && p.foreignBlockWord() == wNone
 }
 
 // notLambda fails at function(x) { … } as an argument.

@@ -425,6 +425,8 @@ func (p *parser) startsStatement() bool {
 		return p.startsImport()
 	case wMail:
 		return next.is(wTo)
+	case wSignal:
+		return p.startsSignal()
 	}
 	return next.kind != tColon && next.kind != tComma && next.kind != tEq && next.kind != tDot
 }

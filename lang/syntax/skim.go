@@ -243,7 +243,7 @@ func (s *skimmer) verbAt(w word, end int) (over, ok bool) {
 		return false, s.src[end] == ':' && s.open[n-1].kind == '{' || called && w.canName()
 	}
 	switch w {
-	case wThen, wDo, wImport, wMail:
+	case wThen, wDo, wImport, wMail, wSignal:
 		return false, false
 	case wReplace, wFinally, wCheck:
 		if called {

@@ -436,7 +436,13 @@ func (r *sqlReader) startsStatement(verb word) bool {
 	case wEmit:
 		return true
 	case wStart:
-		return next == wSession
+		return next == wSession || next == wScript
+	case wRun:
+		return next == wScript
+	case wFetch:
+		return next == wAll
+	case wWait:
+		return next == wFor
 	case wUse:
 		return next == wDatabase
 	case wImport:

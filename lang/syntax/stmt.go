@@ -18,7 +18,7 @@ func (p *parser) statement() Stmt {
 	if verb == wInput && p.peek(1).is(wFields) {
 		return p.input(start)
 	}
-	if !verb.isVerb() || verb == wCheck && p.touchesParen() || verb == wImport && !p.startsImport() || verb == wMail && !p.peek(1).is(wTo) {
+	if !verb.isVerb() || verb == wCheck && p.touchesParen() || verb == wImport && !p.startsImport() || verb == wMail && !p.peek(1).is(wTo) || verb == wSignal && !p.startsSignal() {
 		return p.badStatement()
 	}
 	p.next()
@@ -56,6 +56,9 @@ func (p *parser) statement() Stmt {
 	case wFail:
 		return p.failStmt(start)
 	case wStart:
+		if p.is(wScript) {
+			return p.runScript(start, wStart)
+		}
 		p.need(wSession, "START SESSION")
 		return &StartSession{p.span(start)}
 	case wEnd: // no block ends here, so SESSION follows
@@ -94,9 +97,17 @@ func (p *parser) statement() Stmt {
 	case wRender:
 		return p.render(start)
 	case wFetch:
+		if p.is(wAll) {
+			return p.fetchAll(start)
+		}
 		return p.fetch(start)
 	case wRun:
+		if p.is(wScript) {
+			return p.runScript(start, wRun)
+		}
 		return p.run(start)
+	case wSignal:
+		return p.signal(start)
 	case wCheck:
 		return p.check(start)
 	case wImport:
@@ -186,7 +197,7 @@ type wordCall struct {
 }
 
 // wordMeanings says what a word does in a statement that reads like a call of it.
-var wordMeanings = map[word]string{wLine: "writes a line", wJSON: "writes a value as JSON", wFile: "reads a file"}
+var wordMeanings = map[word]string{wLine: "writes a line", wJSON: "writes a value as JSON", wFile: "reads a file", wAll: "calls a list of addresses", wScript: "runs a published script"}
 
 // checkWordCalls refuses EMIT line(…) in a script with a function line: it reads
 // like a call, but is EMIT LINE. So does it with EMIT json(…) and FOR ?x IN file(…).

@@ -242,6 +242,20 @@ func (w walker) effect(s Stmt) {
 	case *Mail:
 		w.exprs(s.To, s.Subject, s.Text, s.HTML, s.From, s.Attach)
 		w.variable(s.Result)
+	case *FetchAll:
+		w.exprs(s.List, s.AtMost)
+		w.duration(s.Timeout)
+		w.variable(s.Result)
+	case *RunScript:
+		w.exprs(s.Name, s.Using)
+		w.duration(s.Within)
+		w.variable(s.Result)
+	case *WaitFor:
+		w.exprs(s.Job, s.Signal)
+		w.duration(s.Within)
+		w.variable(s.Result)
+	case *Signal:
+		w.exprs(s.Name, s.To, s.Using)
 	case *Run:
 		w.exprs(s.Command, s.On, s.Input)
 		w.duration(s.Timeout)

@@ -33,6 +33,11 @@ func (k *memoryJournal) Checkpoint(ctx context.Context, _ engine.Result) context
 func (k *memoryJournal) BeforeCall(context.Context, int64) (string, error)               { return "", nil }
 func (k *memoryJournal) MailKey(int64) string                                            { return "" }
 
+func (k *memoryJournal) RecordedPart(int64, int) (engine.Result, bool) {
+	return engine.Result{}, false
+}
+func (k *memoryJournal) AppendPart(context.Context, int, engine.Result, bool) {}
+func (k *memoryJournal) EndParts(context.Context) error                       { return nil }
 func (k *memoryJournal) BeforeCommand(context.Context, int64) (string, bool, error) {
 	return "", false, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/engine"
+	"ql/internal/guard"
 	"ql/internal/network"
 	"ql/lang/value"
 )
@@ -38,6 +39,10 @@ type Options struct {
 	Limiter *Limiter
 	// Allowance is what may be sent; nil for any amount.
 	Allowance Allowance
+	// Guard runs calls that are made side by side; may be left out.
+	Guard *guard.Guard
+	// Reserve reserves memory for the reply of such a call, and waits for it; nil for none.
+	Reserve func(ctx context.Context, bytes int64) (release func(), err error)
 	// Done is told of each call that was made: how it ended is the code of its
 	// error, "ok" or "cut_off"; nil for nobody.
 	Done func(how string, took time.Duration)
@@ -107,6 +112,34 @@ func (n *Network) Fetch(ctx context.Context, r engine.Request) (engine.Reply, er
 		return engine.Reply{}, err
 	}
 	return engine.Reply{Status: answer.Status, Header: answer.Header, Body: answer.Body}, nil
+}
+
+// Begin implements engine.Network.
+func (n *Network) Begin(ctx context.Context, r engine.Request, done func(engine.Reply, error)) {
+	n.o.Guard.Go("fetch", func() {
+		var reply engine.Reply
+		err := n.o.Guard.DoErr("fetch", func() (err error) {
+			if reply, err = n.Fetch(ctx, r); err == nil {
+				err = n.hold(ctx, &reply)
+			}
+			return err
+		})
+		done(reply, err)
+	})
+}
+
+// hold reserves the memory of a reply that waits to be taken.
+func (n *Network) hold(ctx context.Context, r *engine.Reply) error {
+	if n.o.Reserve == nil || len(r.Body) == 0 {
+		return nil
+	}
+	release, err := n.o.Reserve(ctx, int64(len(r.Body)))
+	if err != nil && ctx.Err() == nil {
+		*r = engine.Reply{}
+		return value.Errorf("fetch_failed", "the node has no memory for the reply now: make fewer calls at once")
+	}
+	r.Release = release
+	return err
 }
 
 // sent is about how many bytes a call sends.

@@ -39,6 +39,7 @@ func (w *words) follows(a *service.Prospect) (lines []effect) {
 	}{
 		{w.writes, a.Writes.Known, a.Writes.Any}, {w.removes, a.Removes.Known, a.Removes.Any},
 		{w.calls, a.Hosts.Known, a.Hosts.Any}, {w.commands, a.Machines.Known, a.Machines.Any}, {w.mails, a.Mails.Known, a.Mails.Any},
+		{w.scripts, a.Scripts.Known, a.Scripts.Any},
 	} {
 		switch {
 		case len(one.known) > 0 && one.any:

@@ -58,10 +58,10 @@ type words struct {
 	begunAnew                string // said of a form inside a page that begins anew
 
 	// What may follow an answer: {by} are statements of SQL. Of changes there is one line for each database.
-	Follows                                          string
-	changes, writes, removes, calls, commands, mails effectWords
-	shares, sessions, asks, partial                  string
-	changesNothing                                   string
+	Follows                                                   string
+	changes, writes, removes, calls, commands, mails, scripts effectWords
+	shares, sessions, asks, partial                           string
+	changesNothing                                            string
 
 	answerers map[principal.Credential]string
 	someone   string
@@ -217,6 +217,7 @@ var english = words{
 	calls:          effectWords{"calls {names} (FETCH)", "calls a server that the script chooses (FETCH)", "calls {names}, and a server that the script chooses (FETCH)"},
 	commands:       effectWords{"works on machines: {names} (RUN, COPY)", "works on a machine that the script chooses (RUN, COPY)", "works on machines: {names}, and one that the script chooses (RUN, COPY)"},
 	mails:          effectWords{"sends mail to {names} (MAIL)", "sends mail to whom the script chooses (MAIL)", "sends mail to {names}, and to whom the script chooses (MAIL)"},
+	scripts:        effectWords{"runs scripts: {names}", "runs a script that it chooses", "runs scripts: {names}, and one that it chooses"},
 	shares:         "makes links to files, or takes them back",
 	sessions:       "changes what is kept about a visitor",
 	asks:           "asks somebody",
@@ -289,6 +290,7 @@ var german = words{
 	calls:          effectWords{"ruft {names} auf (FETCH)", "ruft einen Server auf, den das Skript auswählt (FETCH)", "ruft {names} auf, und einen Server, den das Skript auswählt (FETCH)"},
 	commands:       effectWords{"arbeitet auf Rechnern: {names} (RUN, COPY)", "arbeitet auf einem Rechner, den das Skript auswählt (RUN, COPY)", "arbeitet auf Rechnern: {names}, und einem, den das Skript auswählt (RUN, COPY)"},
 	mails:          effectWords{"sendet E-Mail an {names} (MAIL)", "sendet E-Mail an jemanden, den das Skript auswählt (MAIL)", "sendet E-Mail an {names}, und an jemanden, den das Skript auswählt (MAIL)"},
+	scripts:        effectWords{"startet Skripte: {names}", "startet ein Skript, das es auswählt", "startet Skripte: {names}, und eines, das es auswählt"},
 	shares:         "erstellt Links zu Dateien oder nimmt sie zurück",
 	sessions:       "ändert, was über einen Besucher aufbewahrt wird",
 	asks:           "fragt jemanden",

@@ -1,13 +1,9 @@
-emit upper( lower ( ?x ) ),map(?l,?i->?i+1),reduce(?l,(?a,?b)->?a+?b,0), filter(?l, (?q) -> ?q)
-emit map(?r.json.items, ?i -> {title: ?i.name, url: ?i.link, description: ?i.description, image: ?i.image.url})
-emit map(?r.json.items, ?i -> {
-title: ?i.name})
-emit to_json(map(?l, ?i -> [
-1, ?i]))
-emit replace(replace(?template_of_the_mail, "[name]", !GET('name')), "[date]", format_time(now(), "2 January 2006"))
-set ?x as f({a: 1}, [
- 2], 3)
-emit f( -- comment
- 1, 2), f(1 /* one */, 2 /* two */), f /* name */ (1)
-define f(?a, ?b default 1, ?c default 1) end
-set ?l as [] set ?r as {} set ?template_of_the_mail as ""
+fetch all ?urls fetch all ?urls at most 5 timeout 3 seconds set ?r
+FETCH ALL ["https://api.example.com/search", {url: "https://api.example.com/more", method: "POST"}] AT MOST ?n TIMEOUT 10 SECONDS SET ?replies
+run script "report" run script ?name using {a: 1} within 5 minutes set ?r
+start script "report" using ?r set ?job
+start /* here */ script "report"
+wait for ?job wait for ?job within 1 hour set ?r
+wait for signal "paid" -- or never
+  within 3 days set ?d
+signal "paid" to ?job signal ?name using {a: 1} to ?job

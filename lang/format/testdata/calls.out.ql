@@ -1,40 +1,17 @@
-EMIT UPPER(LOWER(?x)),
-  MAP(?l, ?i -> ?i + 1),
-  REDUCE(?l, (?a, ?b) -> ?a + ?b, 0),
-  FILTER(?l, (?q) -> ?q)
-EMIT MAP(?r.json.items, ?i -> {
-  title: ?i.name,
-  url: ?i.link,
-  description: ?i.description,
-  image: ?i.image.url
-})
-EMIT MAP(?r.json.items, ?i -> {
-  title: ?i.name
-})
-EMIT TO_JSON(MAP(?l, ?i -> [
-  1,
-  ?i
-]))
-EMIT REPLACE(
-  REPLACE(?template_of_the_mail, "[name]", !GET('name')),
-  "[date]",
-  FORMAT_TIME(NOW(), "2 January 2006")
-)
-SET ?x AS f(
-  {a: 1},
-  [
-    2
-  ],
-  3
-)
-EMIT f( -- comment
-    1,
-    2
-  ),
-  f(1 /* one */, 2 /* two */),
-  f /* name */ (1)
-DEFINE f(?a, ?b DEFAULT 1, ?c DEFAULT 1)
-END
-SET ?l AS []
-SET ?r AS {}
-SET ?template_of_the_mail AS ""
+FETCH ALL ?urls
+FETCH ALL ?urls AT MOST 5 TIMEOUT 3 SECONDS SET ?r
+FETCH ALL ["https://api.example.com/search", {url: "https://api.example.com/more", method: "POST"}]
+  AT MOST ?n
+  TIMEOUT 10 SECONDS
+  SET ?replies
+RUN SCRIPT "report"
+RUN SCRIPT ?name USING {a: 1} WITHIN 5 MINUTES SET ?r
+START SCRIPT "report" USING ?r SET ?job
+START /* here */ SCRIPT "report"
+WAIT FOR ?job
+WAIT FOR ?job WITHIN 1 HOUR SET ?r
+WAIT FOR SIGNAL "paid" -- or never
+  WITHIN 3 DAYS
+  SET ?d
+SIGNAL "paid" TO ?job
+SIGNAL ?name USING {a: 1} TO ?job

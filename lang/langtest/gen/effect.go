@@ -2,7 +2,7 @@ package gen
 
 // effect writes a statement that asks the host.
 func (g *generator) effect() {
-	switch g.intn(27) {
+	switch g.intn(31) {
 	case 0, 1, 2, 3:
 		g.sql()
 	case 4:
@@ -55,6 +55,16 @@ func (g *generator) effect() {
 	case 25:
 		g.line("TRY CHECK ?%s FIELDS id INTEGER MIN %d, name TEXT PATTERN '[A-Za-z]*', tags CHOICES ['a'], qty NUMBER DEFAULT (%s) SET ?%s CATCH ?e0 EMIT LINE ?e0.code, ?e0.fields END",
 			g.variable(g.pickKind(record, record, wild)), g.intn(9), g.expr(number, 1), g.variable(wild))
+	case 26:
+		g.line("FETCH ALL ['https://example.com/', {url: 'https://example.com/b', body: %s}] AT MOST %s SET ?%s", g.expr(record, 1), g.expr(number, 1), g.variable(wild))
+	case 27:
+		g.line("RUN SCRIPT %s USING %s%s SET ?%s", g.expr(text, 1), g.expr(record, 2), g.pick("", " WITHIN 5 MINUTES"), g.variable(wild))
+	case 28:
+		g.line("START SCRIPT 'report' SET ?%s", g.variable(text))
+		g.line("WAIT FOR ?%s%s SET ?%s", g.variable(text), g.pick("", " WITHIN 5 MINUTES"), g.variable(wild))
+	case 29:
+		g.line("SIGNAL 'paid' TO ?%s USING %s", g.variable(text), g.expr(record, 1))
+		g.line("WAIT FOR SIGNAL \"paid{?%s}\" WITHIN 3 DAYS SET ?%s", g.variable(number), g.variable(wild))
 	default:
 		g.line("SET ?%s AS %d + LENGTH(NOW()) + RANDOM(1, %s)", g.variable(number), g.intn(9), g.pick("6", "LENGTH(UUID())", "COUNT(?"+g.variable(numbers)+") + 1"))
 	}

@@ -58,6 +58,12 @@ func (h Host) Answer(e *vm.Effect) (value.Value, error) {
 		return value.Text(c.pick("<p>page</p>", "", "<b>é</b>")), nil
 	case bytecode.EffectSQL:
 		return h.sql(c, e), nil
+	case bytecode.EffectFetchAll:
+		return h.rows(c), nil
+	case bytecode.EffectCallScript, bytecode.EffectStartScript:
+		return value.Text(fmt.Sprintf("%016x", c.next())), nil
+	case bytecode.EffectWaitJob, bytecode.EffectWaitSignal:
+		return h.any(c, 2), nil
 	case bytecode.EffectImport:
 		return h.row(c), nil
 	}

@@ -21,6 +21,8 @@ export interface Effects {
   writes: NamedEffects;
   hosts: NamedEffects;
   machines: NamedEffects;
+  scripts: NamedEffects;
+  signals: boolean;
   secrets: NamedEffects;
   mails: NamedEffects;
   people: boolean;

@@ -115,3 +115,9 @@ MAIL TO ?all HTML ?page SUBJECT ?s
 CONFIRM "Pay?" TO ?who BY MAIL WITHIN 1 DAY SET ?ok
 GATHER "name" BY MAIL TO ?who SET ?form
 SET ?x AS mail(?mail)
+FETCH ALL ?urls AT MOST 5 TIMEOUT 3 SECONDS SET ?replies
+RUN SCRIPT "report" USING {a: 1} WITHIN 5 MINUTES SET ?r
+START SCRIPT "report" SET ?job
+WAIT FOR ?job WITHIN 1 HOUR SET ?r
+WAIT FOR SIGNAL "paid" SET ?d
+SIGNAL "paid" TO ?job USING ?d

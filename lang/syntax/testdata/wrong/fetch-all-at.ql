@@ -1,0 +1,1 @@
+FETCH ALL ?urls AT 5 SET ?r

@@ -1,0 +1,1 @@
+FETCH ALL ?urls METHOD "POST" SET ?r

@@ -1,0 +1,2 @@
+FETCH ALL
+EMIT 1

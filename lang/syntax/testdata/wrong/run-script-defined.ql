@@ -1,0 +1,2 @@
+DEFINE script(?x) RETURN ?x END
+RUN script("a")

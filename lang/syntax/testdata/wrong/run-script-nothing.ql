@@ -1,0 +1,1 @@
+RUN SCRIPT USING {a: 1} SET ?r

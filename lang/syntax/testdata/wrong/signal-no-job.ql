@@ -1,0 +1,1 @@
+SIGNAL "paid" USING {a: 1}

@@ -1,0 +1,1 @@
+SIGNAL paid TO ?job

@@ -1,0 +1,2 @@
+WAIT FOR
+EMIT 1
