@@ -32,7 +32,9 @@ var _ = inBrowser("EditorCompletesEachKind", func(v *visitor) {
 		v.until(`!document.querySelector(".cm-tooltip-autocomplete")`)
 		v.press(c.typed[len(c.typed)-1:])
 		want := fmt.Sprintf(`[...document.querySelectorAll(".cm-tooltip-autocomplete li")].some((l) => l.querySelector(".cm-completionLabel").innerText.includes(%q))`, c.want)
-		v.until(want + ` || document.querySelector(".cm-tooltip-autocomplete li") && (window.__at ??= performance.now()) + 3000 < performance.now()`)
+		// What is proposed may grow while it is shown.
+		v.read(`delete window.__since`)
+		v.until(want + ` || document.querySelector(".cm-tooltip-autocomplete li") && (window.__since ??= performance.now()) + 10000 < performance.now()`)
 		if v.read(want) != "true" {
 			v.Errorf("%s: %q proposes %s", c.kind, c.typed, strings.ReplaceAll(v.read(`document.querySelector(".cm-tooltip-autocomplete").innerText`), "\n", " "))
 		}
