@@ -70,6 +70,7 @@ type pattern struct {
 	insts  int           // instructions of its program
 	groups []value.Value // their names, null for those without
 	prefix string        // what each match starts with
+	simple *simple       // where it has that form
 	weight int           // bytes, about
 	// compileWork is the fuel that compiling takes.
 	compileWork int
@@ -212,6 +213,7 @@ func (in *input) compile(text string) *pattern {
 		return nil
 	}
 	p.prefix, _ = p.re.LiteralPrefix()
+	p.simple = newSimple(tree)
 	return p
 }
 
