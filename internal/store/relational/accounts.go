@@ -272,6 +272,9 @@ func (s Accounts) List(ctx context.Context, after string, limit int) (list []acc
 // Delete implements account.Accounts.
 func (s Accounts) Delete(ctx context.Context, id account.ID) error {
 	return s.store.write(ctx, func(t tx) error {
+		if err := t.dropContents(id); err != nil {
+			return err
+		}
 		n, err := t.exec("DELETE FROM accounts WHERE id = ?", int64(id))
 		if err == nil && n == 0 {
 			err = account.ErrNotFound
@@ -289,7 +292,12 @@ func (s Accounts) Delete(ctx context.Context, id account.ID) error {
 
 // SetPassword implements account.Accounts.
 func (s Accounts) SetPassword(ctx context.Context, id account.ID, phc string) error {
-	return s.auditChange(ctx, audit.Event{Account: id, Act: audit.PasswordChanged}, "UPDATE accounts SET password_hash = ?, epoch = epoch + 1 WHERE id = ?", phc, int64(id))
+	return s.store.write(ctx, func(t tx) error {
+		if err := t.auditChange(ctx, audit.Event{Account: id, Act: audit.PasswordChanged}, "UPDATE accounts SET password_hash = ?, epoch = epoch + 1 WHERE id = ?", phc, int64(id)); err != nil {
+			return err
+		}
+		return t.endSignIns(id)
+	})
 }
 
 // ResetPassword implements account.Accounts.
@@ -304,6 +312,9 @@ func (s Accounts) ResetPassword(ctx context.Context, id account.ID, epoch int64,
 				return err
 			}
 			return account.ErrConflict
+		}
+		if err := t.endSignIns(id); err != nil {
+			return err
 		}
 		return t.audit(ctx, audit.Event{Account: id, Act: audit.PasswordChanged, On: "reset"})
 	})
@@ -335,17 +346,37 @@ func (s Accounts) SetPlan(ctx context.Context, id account.ID, plan account.Plan)
 
 // SetLimit implements account.Accounts.
 func (s Accounts) SetLimit(ctx context.Context, id account.ID, name string, value *int64) error {
-	path := `$."` + name + `"`
-	if value == nil {
-		return s.auditChange(ctx, audit.Event{Account: id, Act: audit.LimitChanged, On: name}, "UPDATE accounts SET limits = json_remove(limits, ?) WHERE id = ?", path, int64(id))
-	}
-	return s.auditChange(ctx, audit.Event{Account: id, Act: audit.LimitChanged, On: name + "=" + strconv.FormatInt(*value, 10)}, "UPDATE accounts SET limits = json_set(limits, ?, ?) WHERE id = ?", path, *value, int64(id))
+	return s.store.write(ctx, func(t tx) error {
+		a, err := t.account(id)
+		if err != nil {
+			return err
+		}
+		own := map[string]int64{}
+		for _, o := range a.Overrides {
+			own[o.Name] = o.Value
+		}
+		on := name
+		if value == nil {
+			delete(own, name)
+		} else {
+			own[name] = *value
+			on += "=" + strconv.FormatInt(*value, 10)
+		}
+		limits, err := json.Marshal(own)
+		if err != nil {
+			return err
+		}
+		if _, err := t.exec("UPDATE accounts SET limits = ? WHERE id = ?", string(limits), int64(id)); err != nil {
+			return err
+		}
+		return t.audit(ctx, audit.Event{Account: id, Act: audit.LimitChanged, On: on})
+	})
 }
 
 // setFlag has the statement of each flag.
 var setFlag = map[account.Flag]string{
 	account.FlagAdmin:             "UPDATE accounts SET admin = ? WHERE id = ?",
-	account.FlagDisabled:          "UPDATE accounts SET disabled = max(?1, EXISTS (SELECT 1 FROM departures WHERE account = ?2)) WHERE id = ?2",
+	account.FlagDisabled:          "UPDATE accounts SET disabled = CASE WHEN ?1 = 1 OR EXISTS (SELECT 1 FROM departures WHERE account = ?2) THEN 1 ELSE 0 END WHERE id = ?2",
 	account.FlagRequireAuthOnJobs: "UPDATE accounts SET require_auth_on_jobs = ? WHERE id = ?",
 	account.FlagShowEffects:       "UPDATE accounts SET show_effects = ? WHERE id = ?",
 }
@@ -356,7 +387,15 @@ func (s Accounts) SetFlag(ctx context.Context, id account.ID, flag account.Flag,
 	if !ok {
 		return account.ErrNotFound
 	}
-	return s.auditChange(ctx, audit.Event{Account: id, Act: audit.AccountChanged, On: string(flag) + "=" + strconv.FormatBool(on)}, sql, on, int64(id))
+	return s.store.write(ctx, func(t tx) error {
+		if err := t.auditChange(ctx, audit.Event{Account: id, Act: audit.AccountChanged, On: string(flag) + "=" + strconv.FormatBool(on)}, sql, on, int64(id)); err != nil {
+			return err
+		}
+		if flag != account.FlagDisabled || !on {
+			return nil
+		}
+		return t.endSignIns(id)
+	})
 }
 
 // change runs one statement that changes or removes a row; where there is
@@ -398,7 +437,7 @@ func (t tx) requireAccount(id account.ID) error {
 // ReplaceKeyCheck implements account.Store.
 func (s Accounts) ReplaceKeyCheck(ctx context.Context, record []byte) error {
 	return s.store.write(ctx, func(t tx) error {
-		_, err := t.exec("INSERT OR REPLACE INTO master_check (one, record) VALUES (1, ?)", record)
+		_, err := t.exec("INSERT INTO master_check (one, record) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET record = excluded.record", record)
 		return err
 	})
 }

@@ -74,16 +74,18 @@ func (t tx) audit(caller context.Context, e audit.Event) error {
 
 // auditChange is change with an entry of the log of the account.
 func (s Accounts) auditChange(ctx context.Context, e audit.Event, sql string, args ...any) error {
-	return s.store.write(ctx, func(t tx) error {
-		n, err := t.exec(sql, args...)
-		if err == nil && n == 0 {
-			err = account.ErrNotFound
-		}
-		if err != nil {
-			return err
-		}
-		return t.audit(ctx, e)
-	})
+	return s.store.write(ctx, func(t tx) error { return t.auditChange(ctx, e, sql, args...) })
+}
+
+func (t tx) auditChange(caller context.Context, e audit.Event, sql string, args ...any) error {
+	n, err := t.exec(sql, args...)
+	if err == nil && n == 0 {
+		err = account.ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	return t.audit(caller, e)
 }
 
 // appendAudit puts an entry at the end of its log, and prunes that to so many bytes; 0 prunes
@@ -102,7 +104,8 @@ func (t tx) appendAudit(e audit.Entry, most int64) error {
 			return err
 		}
 	}
-	_, err = t.exec("INSERT OR REPLACE INTO audit_logs (account, number, hash, bytes, pruned, pruned_hash) VALUES (?, ?, ?, ?, ?, ?)",
+	_, err = t.exec(`INSERT INTO audit_logs (account, number, hash, bytes, pruned, pruned_hash) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (account) DO UPDATE SET number = excluded.number, hash = excluded.hash, bytes = excluded.bytes, pruned = excluded.pruned, pruned_hash = excluded.pruned_hash`,
 		int64(e.Account), head.Number, head.Hash[:], head.Bytes, head.Pruned, head.PrunedHash[:])
 	return err
 }

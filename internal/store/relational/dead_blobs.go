@@ -19,7 +19,7 @@ func (s Files) Dead(ctx context.Context, q files.DeadQuery, limit int) (list []f
 	const columns = "SELECT hash, account, size, since FROM dead_blobs "
 	err = s.store.read(ctx, func(t tx) error {
 		if q.Deleting {
-			return t.each(`SELECT dead_blobs.hash, account, size, since FROM blob_deletions CROSS JOIN dead_blobs ON dead_blobs.hash = blob_deletions.hash
+			return t.each(`SELECT dead_blobs.hash, account, size, since FROM blob_deletions JOIN dead_blobs ON dead_blobs.hash = blob_deletions.hash
 				WHERE blob_deletions.hash > ? ORDER BY blob_deletions.hash LIMIT ?`, add, q.After[:], max(limit, 0))
 		}
 		if q.Account == 0 {
@@ -71,8 +71,7 @@ func (s Files) AddDead(ctx context.Context, list []files.DeadBlob) error {
 	}
 	return s.store.writeFreeing(ctx, func(t tx) error {
 		for _, d := range list {
-			if _, err := t.exec("INSERT INTO dead_blobs SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS ("+references+") ON CONFLICT DO NOTHING",
-				d.Hash[:], int64(d.Account), d.Size, d.Since); err != nil {
+			if err := t.addDead(d); err != nil {
 				return err
 			}
 		}
@@ -121,7 +120,7 @@ func (t tx) isDeleting(hash files.Hash) (bool, error) {
 
 // dropDead forgets a dead blob, and that it is deleted.
 func (t tx) dropDead(hash files.Hash) error {
-	if _, err := t.exec("DELETE FROM dead_blobs WHERE hash = ?", hash[:]); err != nil {
+	if err := t.revive(hash); err != nil {
 		return err
 	}
 	_, err := t.exec("DELETE FROM blob_deletions WHERE hash = ?", hash[:])

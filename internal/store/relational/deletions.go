@@ -18,6 +18,9 @@ func (s Accounts) MarkDeleted(ctx context.Context, id account.ID, now time.Time)
 		if err != nil {
 			return err
 		}
+		if err := t.endSignIns(id); err != nil {
+			return err
+		}
 		n, err = t.exec("INSERT INTO departures (account, since) VALUES (?, ?) ON CONFLICT DO NOTHING", int64(id), now.UnixMicro())
 		if err != nil || n == 0 {
 			return err
@@ -55,14 +58,9 @@ var left = []string{
 	"DELETE FROM deliveries WHERE seq IN (SELECT seq FROM deliveries WHERE account = ? LIMIT ?)",
 	"DELETE FROM idempotency_keys WHERE account = ?1 AND hash IN (SELECT hash FROM idempotency_keys WHERE account = ?1 LIMIT ?2)",
 	"DELETE FROM shares WHERE seq IN (SELECT seq FROM shares WHERE account = ? LIMIT ?)",
-	"DELETE FROM share_contents WHERE seq IN (SELECT seq FROM share_contents WHERE account = ? LIMIT ?)",
-	// Of a site the files of one release after the other, and its content when no release is left.
+	// Of a site the files of one release after the other.
 	`DELETE FROM site_files WHERE account = ?1 AND release = (SELECT min(release) FROM site_files WHERE account = ?1) AND key <= (SELECT max(key) FROM
-		(SELECT key FROM site_files WHERE account = ?1 AND release = (SELECT min(release) FROM site_files WHERE account = ?1) ORDER BY key LIMIT ?2))`,
-	`DELETE FROM site_releases WHERE account = ?1 AND number IN (SELECT number FROM site_releases AS one
-		WHERE account = ?1 AND NOT EXISTS (SELECT 1 FROM site_files WHERE account = ?1 AND release = one.number) LIMIT ?2)`,
-	`DELETE FROM site_contents WHERE seq IN (SELECT seq FROM site_contents WHERE account = ?1 LIMIT ?2)
-		AND NOT EXISTS (SELECT 1 FROM site_files WHERE account = ?1)`,
+		(SELECT key FROM site_files WHERE account = ?1 AND release = (SELECT min(release) FROM site_files WHERE account = ?1) ORDER BY key LIMIT ?2) AS few)`,
 	"DELETE FROM published_scripts WHERE seq IN (SELECT seq FROM published_scripts WHERE account = ? LIMIT ?)",
 }
 
@@ -81,6 +79,10 @@ func (s Accounts) Purge(ctx context.Context, id account.ID, limit int) (removed 
 				return nil
 			}
 		}
+		dropped, err := t.purgeContents(id, limit-removed)
+		if removed += dropped; err != nil || removed >= limit {
+			return err
+		}
 		n, err := t.exec("DELETE FROM sessions WHERE seq IN (SELECT seq FROM sessions WHERE account = ? LIMIT ?)", int64(id), limit-removed)
 		if err == nil {
 			err = t.countSessions(id, -n)
@@ -88,7 +90,7 @@ func (s Accounts) Purge(ctx context.Context, id account.ID, limit int) (removed 
 		if removed += int(n); err != nil || removed >= limit {
 			return err
 		}
-		dropped, err := t.dropFiles(id, limit-removed)
+		dropped, err = t.dropFiles(id, limit-removed)
 		if removed += dropped; err != nil || removed >= limit {
 			return err
 		}
@@ -122,7 +124,7 @@ func (t tx) dropFiles(id account.ID, limit int) (removed int, err error) {
 	}
 	bytes := int64(0)
 	for _, n := range nodes {
-		if _, err := t.exec("DELETE FROM files WHERE seq = ?", n.seq); err != nil {
+		if err := t.dropFileRow(int64(id), n.seq, true); err != nil {
 			return 0, err
 		}
 		bytes += n.size

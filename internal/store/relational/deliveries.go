@@ -95,7 +95,7 @@ func (s Deliveries) Next(ctx context.Context, after time.Time) (next time.Time, 
 }
 
 // countPending goes through an index, and reads no row.
-const countPending = "SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE due IS NOT NULL LIMIT ?)"
+const countPending = "SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE due IS NOT NULL LIMIT ?) AS few"
 
 // Count implements webhook.Store.
 func (s Deliveries) Count(ctx context.Context, now time.Time, most int) (c webhook.Counts, err error) {

@@ -3,7 +3,6 @@ package relational
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -30,11 +29,10 @@ func backwards(host string) string {
 	return string(b)
 }
 
-// addDomain adds an entry, or changes one of the same account, where it overlaps none
-// of another: neither one whose host covers it, nor one that a wildcard covers.
+// addDomain adds an entry, or changes one of the same account, where it covers none
+// of another.
 const addDomain = `INSERT INTO domains (account, scheme, host, port, reversed, published_only, added) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
-	WHERE NOT EXISTS (SELECT 1 FROM domains WHERE host IN (SELECT value FROM json_each(?8)) AND account <> ?1)
-		AND NOT EXISTS (SELECT 1 FROM domains WHERE reversed >= ?9 AND reversed < ?10 AND account <> ?1)
+	WHERE NOT EXISTS (SELECT 1 FROM domains WHERE reversed >= ?8 AND reversed < ?9 AND account <> ?1)
 	ON CONFLICT (account, scheme, host, port) DO UPDATE SET published_only = excluded.published_only`
 
 // AddDomain implements account.Domains.
@@ -55,9 +53,14 @@ func (s Accounts) AddDomain(ctx context.Context, d account.Domain) error {
 
 // addDomain puts an entry on an account's list.
 func (t tx) addDomain(d account.Domain) error {
-	covering, err := json.Marshal(names.HostKeys(d.Pattern.Host))
-	if err != nil {
-		return err
+	for _, covering := range names.HostKeys(d.Pattern.Host) {
+		taken, err := t.has("SELECT 1 FROM domains WHERE host = ? AND account <> ?", covering, int64(d.Account))
+		if err == nil && taken {
+			err = &account.Taken{Field: "domain"}
+		}
+		if err != nil {
+			return err
+		}
 	}
 	var from, to string // nothing lies between
 	if above, isWildcard := strings.CutPrefix(d.Pattern.Host, "*"); isWildcard {
@@ -66,7 +69,7 @@ func (t tx) addDomain(d account.Domain) error {
 		to = from[:len(from)-1] + string(rune('.'+1))
 	}
 	n, err := t.exec(addDomain, int64(d.Account), d.Pattern.Scheme, d.Pattern.Host, int64(d.Pattern.Port), backwards(d.Pattern.Host), d.PublishedOnly, d.Added.UnixMicro(),
-		string(covering), from, to)
+		from, to)
 	if err == nil && n == 0 {
 		err = &account.Taken{Field: "domain"}
 	}

@@ -85,11 +85,17 @@ func (t tx) content(a account.ID, key string) (found *files.Node, err error) {
 	if err != nil || !ok || found.Size == int64(len(found.Tail)) {
 		return found, err
 	}
-	return found, t.each("SELECT hash, size FROM file_chunks WHERE account = ? AND file = ? ORDER BY number", func(r row) {
+	found.Chunks, err = t.fileChunks(a, seq)
+	return found, err
+}
+
+func (t tx) fileChunks(a account.ID, file int64) (list []files.Chunk, err error) {
+	err = t.each("SELECT hash, size FROM file_chunks WHERE account = ? AND file = ? ORDER BY number", func(r row) {
 		c := files.Chunk{Size: r.int(1)}
 		copy(c.Hash[:], r.s.Blob(0))
-		found.Chunks = append(found.Chunks, c)
-	}, int64(a), seq)
+		list = append(list, c)
+	}, int64(a), file)
+	return list, err
 }
 
 // Children implements files.Store.
@@ -173,15 +179,14 @@ func (t tx) applyChange(a int64, change files.Change) error {
 	case files.Rename:
 		return t.renameNode(a, c.From, c.To)
 	case files.Drop:
-		_, err := t.exec("DELETE FROM files WHERE account = ? AND key = ?", a, files.Key(c.Path))
-		return err
+		return t.dropFile(a, files.Key(c.Path))
 	}
 	return fmt.Errorf("a change of type %T", change)
 }
 
 func (t tx) putNode(a int64, n files.Node) error {
 	key := files.Key(n.Path)
-	if _, err := t.exec("DELETE FROM files WHERE account = ? AND key = ?", a, key); err != nil {
+	if err := t.dropFile(a, key); err != nil {
 		return err
 	}
 	seq, err := t.insert("seq", "INSERT INTO files (account, key, parent, path, folder, size, modified, tail, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -209,8 +214,7 @@ func (t tx) extendNode(a int64, n files.Node, replace int) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.exec(`DELETE FROM file_chunks WHERE account = ?1 AND file = ?2 AND number IN
-		(SELECT number FROM file_chunks WHERE account = ?1 AND file = ?2 ORDER BY number DESC LIMIT ?3)`, a, seq, replace); err != nil {
+	if err := t.dropChunks(&fileChunks, a, seq, "number IN (SELECT number FROM file_chunks WHERE account = ?1 AND file = ?2 ORDER BY number DESC LIMIT ?3)", replace); err != nil {
 		return err
 	}
 	var last int64
@@ -230,8 +234,7 @@ func (t tx) addChunks(a, file, last int64, chunks []files.Chunk) error {
 		if err != nil {
 			return err
 		}
-		if _, err := t.exec("INSERT INTO file_chunks (account, file, number, hash, size) VALUES (?, ?, ?, ?, ?)",
-			a, file, last+1+int64(i), chunks[i].Hash[:], chunks[i].Size); err != nil {
+		if err := t.addChunk(&fileChunks, a, file, last+1+int64(i), chunks[i]); err != nil {
 			return err
 		}
 	}
@@ -241,7 +244,7 @@ func (t tx) addChunks(a, file, last int64, chunks []files.Chunk) error {
 func (t tx) renameNode(a int64, from, to string) error {
 	fromKey, toKey := files.Key(from), files.Key(to)
 	after, before := below(fromKey)
-	if _, err := t.exec(`UPDATE files SET path = ?1 || substr(path, ?2), key = ?3 || substr(key, ?4), parent = ?3 || substr(parent, ?4)
+	if _, err := t.exec(`UPDATE files SET path = ?1 || substr(path, CAST(?2 AS INTEGER)), key = ?3 || substr(key, CAST(?4 AS INTEGER)), parent = ?3 || substr(parent, CAST(?4 AS INTEGER))
 		WHERE account = ?5 AND key > ?6 AND key < ?7`,
 		to, utf8.RuneCountInString(from)+1, toKey, utf8.RuneCountInString(fromKey)+1, a, after, before); err != nil {
 		return err
@@ -257,7 +260,7 @@ func (s Files) Blobs(ctx context.Context, f func(files.Chunk) error) error {
 		var failed error
 		ctx, stop := context.WithCancel(t.ctx)
 		defer stop()
-		err := (tx{ctx, t.conn}).each("SELECT DISTINCT hash, size FROM (SELECT hash, size FROM file_chunks UNION ALL SELECT hash, size FROM share_chunks UNION ALL SELECT hash, size FROM site_chunks) ORDER BY hash", func(r row) {
+		err := (tx{ctx, t.conn}).each("SELECT DISTINCT hash, size FROM (SELECT hash, size FROM file_chunks UNION ALL SELECT hash, size FROM share_chunks UNION ALL SELECT hash, size FROM site_chunks) AS chunks ORDER BY hash", func(r row) {
 			c := files.Chunk{Size: r.int(1)}
 			copy(c.Hash[:], r.s.Blob(0))
 			if failed == nil {

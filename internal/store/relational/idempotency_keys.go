@@ -24,7 +24,7 @@ func (t tx) reserve(a account.ID, k job.Key, id job.ID, now time.Time) (earlier 
 	if earlier, err = t.reserved(a, k, now); err != nil || earlier != (job.ID{}) {
 		return earlier, err
 	}
-	_, err = t.exec("INSERT OR REPLACE INTO idempotency_keys (account, hash, body, job, ends) VALUES (?, ?, ?, ?, ?)",
+	_, err = t.exec("INSERT INTO idempotency_keys (account, hash, body, job, ends) VALUES (?, ?, ?, ?, ?) ON CONFLICT (account, hash) DO UPDATE SET body = excluded.body, job = excluded.job, ends = excluded.ends",
 		int64(a), k.Hash[:], k.Body[:], id[:], k.Until)
 	return job.ID{}, err
 }

@@ -66,6 +66,11 @@ func (t tx) letGo(seq int64, but []int64) error {
 		if _, err := t.exec("DELETE FROM job_contents WHERE job = ? AND content = ?", seq, content); err != nil {
 			return err
 		}
+		// Links let go of content when they are pruned, since a broken download may begin
+		// again. A job needs none any more.
+		if _, err := t.dropShareContents("SELECT seq, account FROM share_contents WHERE seq = ? AND "+unheld, content); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -108,6 +108,11 @@ func (t Tx) Record(records []job.Record) error {
 	if err != nil {
 		return err
 	}
+	for _, r := range kept {
+		if err := t.setErrorCode(r.ID, r.Error); err != nil {
+			return err
+		}
+	}
 	b := billOf(kept)
 	if inserted < int64(len(kept)) { // some were stored and counted before
 		if b, err = t.billSince(last); err != nil {
@@ -339,7 +344,7 @@ func chosen(q *job.Query, program, where, end string) string {
 	}
 	// Those that some attempt has are found by it: there are few on a node.
 	return "SELECT seq FROM (" + by("jobs_due_account") + " AND program IS NOT NULL AND member IS NULL UNION ALL " +
-		by("jobs_member") + " AND member IS NOT NULL)" + end
+		by("jobs_member") + " AND member IS NOT NULL) AS few" + end
 }
 
 // After implements job.Changes.

@@ -82,7 +82,8 @@ func (s Machines) Put(ctx context.Context, m machines.Machine, sealed []byte, mo
 		if sealed != nil {
 			key = append([]byte{}, sealed...)
 		}
-		if _, err := t.exec("INSERT OR REPLACE INTO machines (account, name, kind, changed, host_key, settings, sealed) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		if _, err := t.exec(`INSERT INTO machines (account, name, kind, changed, host_key, settings, sealed) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (account, name) DO UPDATE
+			SET kind = excluded.kind, changed = excluded.changed, host_key = excluded.host_key, settings = excluded.settings, sealed = excluded.sealed`,
 			int64(m.Account), m.Name, string(m.Kind), m.Set.UnixMicro(), m.SSH.HostKey, string(settings), key); err != nil {
 			return err
 		}

@@ -23,7 +23,8 @@ func (s Members) Join(ctx context.Context, n member.Node) (m member.Member, last
 		}); err != nil {
 			return err
 		}
-		_, err := t.exec("INSERT OR REPLACE INTO members (id, incarnation, counter, seen, version, formats, address) VALUES (?, ?, 0, ?, ?, ?, ?)",
+		_, err := t.exec(`INSERT INTO members (id, incarnation, counter, seen, version, formats, address) VALUES (?, ?, 0, ?, ?, ?, ?)
+			ON CONFLICT (id) DO UPDATE SET incarnation = excluded.incarnation, counter = 0, seen = excluded.seen, version = excluded.version, formats = excluded.formats, address = excluded.address`,
 			n.ID, m.Incarnation, last, n.Version, n.Formats, n.Address)
 		return err
 	})

@@ -123,7 +123,7 @@ func (s Accounts) RecordUses(ctx context.Context, uses map[account.NamedKeyID]ti
 	return s.store.write(ctx, func(t tx) error {
 		for id, at := range uses {
 			if _, err := t.exec(`INSERT INTO named_key_uses (key, at) SELECT id, ?2 FROM named_keys WHERE id = ?1
-				ON CONFLICT (key) DO UPDATE SET at = excluded.at WHERE excluded.at > at`, int64(id), at); err != nil {
+				ON CONFLICT (key) DO UPDATE SET at = excluded.at WHERE excluded.at > named_key_uses.at`, int64(id), at); err != nil {
 				return err
 			}
 		}

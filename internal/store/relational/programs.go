@@ -28,7 +28,7 @@ func (t tx) storeProgram(task *job.Task) (bytes int64, err error) {
 	case found && task.Code == nil:
 		return bytes, nil
 	case found:
-		_, err = t.exec("UPDATE programs SET used = max(used, ?) WHERE hash = ?", task.Created, task.Program[:])
+		_, err = t.exec("UPDATE programs SET used = CASE WHEN used > ?1 THEN used ELSE ?1 END WHERE hash = ?2", task.Created, task.Program[:])
 		return bytes, err
 	case task.Code == nil:
 		return 0, job.ErrNoProgram
@@ -47,7 +47,7 @@ func (t tx) storeProgram(task *job.Task) (bytes int64, err error) {
 // where there are fewer than before.
 func (t tx) countPrograms(a, more int64) error {
 	_, err := t.exec(`INSERT INTO kept (account, standing, standing_bytes, sessions, programs) VALUES (?1, 0, 0, 0, ?2)
-		ON CONFLICT (account) DO UPDATE SET programs = programs + ?2`, a, more)
+		ON CONFLICT (account) DO UPDATE SET programs = kept.programs + ?2`, a, more)
 	return err
 }
 

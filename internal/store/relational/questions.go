@@ -27,7 +27,7 @@ func (t tx) storeQuestion(l job.Lease, s *job.Suspension) error {
 	}
 	_, err := t.exec(`INSERT INTO questions (account, job, state, prompt, token, kind, audience, title, asked, expires) VALUES (?, ?, 'open', ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (token) DO UPDATE SET state = 'open', prompt = excluded.prompt, kind = excluded.kind, audience = excluded.audience, title = excluded.title,
-			asked = excluded.asked, expires = excluded.expires, ended = NULL WHERE job = excluded.job`,
+			asked = excluded.asked, expires = excluded.expires, ended = NULL WHERE questions.job = excluded.job`,
 		int64(l.Account), l.Seq, p.ID, p.Token[:], p.Kind, p.To, job.Title(p.Message), s.At, p.Expires)
 	return err
 }
@@ -45,7 +45,7 @@ func (t tx) endQuestions(seq int64, end job.QuestionState, now time.Time) error 
 
 // questionColumns are those of a question. One that is open while its job has ended is of a job whose
 // rows could not be read at its end.
-const questionColumns = `SELECT questions.seq, questions.job, iif(questions.state IN ('announced', 'open') AND jobs.finished IS NOT NULL, 'withdrawn', questions.state),
+const questionColumns = `SELECT questions.seq, questions.job, CASE WHEN questions.state IN ('announced', 'open') AND jobs.finished IS NOT NULL THEN 'withdrawn' ELSE questions.state END,
 	questions.prompt, questions.kind, questions.audience, questions.title, questions.asked, questions.expires, coalesce(questions.ended, jobs.finished),
 	questions.reply, questions.by, questions.by_name, questions.decision, questions.note FROM questions JOIN jobs ON jobs.seq = questions.job WHERE `
 
@@ -209,7 +209,7 @@ func questionsWhere(q *job.QuestionQuery) (where string, args []any) {
 
 // wordsOf adds what there is of an open question alone.
 func (t tx) wordsOf(q *job.Question) error {
-	_, err := t.one("SELECT sealed, coalesce(length(schema), 0) > ?, iif(length(schema) <= ?1, schema, NULL), sent FROM job_prompts WHERE job = ? AND id = ?",
+	_, err := t.one("SELECT sealed, coalesce(length(schema), 0) > ?, CASE WHEN length(schema) <= ?1 THEN schema END, sent FROM job_prompts WHERE job = ? AND id = ?",
 		func(r row) { q.Sealed, q.Large, q.Schema, q.Sent = r.bytes(0), r.bool(1), r.bytes(2), r.bool(3) }, job.AlwaysShownBytes, q.Seq, q.Prompt)
 	return err
 }

@@ -72,6 +72,9 @@ func (q Queue) AcceptEnded(ctx context.Context, task *job.Task, e *job.End) (ear
 		if err != nil {
 			return err
 		}
+		if err := t.setErrorCode(e.ID, e.Error); err != nil {
+			return err
+		}
 		if stored == 0 { // it was stored and counted, from the intake
 			return t.releaseSource(e.Account, source, 1)
 		}
@@ -122,9 +125,9 @@ func (t tx) insertTask(task *job.Task, due time.Time, attempt int64, incarnation
 		return job.Lease{}, err
 	}
 	seq, err := t.insert("seq", `INSERT INTO jobs (id, account, state, mode, convention, credential, created, steps, trace_dropped, trace, result, encoding, attempt, begun, due, member, webhook, webhook_trace, webhook_events, program, task, key_id, program_name, name, source, request, origin)
-		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, ?, x'', '', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, '', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		t.conn.IDs.place(task.ID), int64(task.Account), string(task.State), string(task.Mode), string(task.Convention), string(task.Credential), task.Created,
-		startingTrace(task), attempt, task.State == job.Running, due, incarnation, optional(task.Webhook), task.WebhookTrace, int64(task.WebhookEvents.OrDefault()), task.Program[:], append([]byte{}, task.Spec...),
+		startingTrace(task), []byte{}, attempt, task.State == job.Running, due, incarnation, optional(task.Webhook), task.WebhookTrace, int64(task.WebhookEvents.OrDefault()), task.Program[:], append([]byte{}, task.Spec...),
 		optionalNumber(int64(task.KeyID)), optional(task.ProgramName), optional(task.Call.Name), optionalNumber(source), task.Call.Request, optionalNumber(task.Call.Origin))
 	if err != nil {
 		return job.Lease{}, err

@@ -167,7 +167,8 @@ func (q Queue) SaveSnapshot(ctx context.Context, l job.Lease, snapshot []byte, p
 }
 
 func (t tx) saveSnapshot(seq int64, snapshot []byte, p job.Progress) error {
-	if _, err := t.exec("INSERT OR REPLACE INTO job_snapshots (job, trace_dropped, response, trace, snapshot) VALUES (?, ?, ?, ?, ?)",
+	if _, err := t.exec(`INSERT INTO job_snapshots (job, trace_dropped, response, trace, snapshot) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (job) DO UPDATE SET trace_dropped = excluded.trace_dropped, response = excluded.response, trace = excluded.trace, snapshot = excluded.snapshot`,
 		seq, p.TraceDropped, p.Response, p.Trace, snapshot); err != nil {
 		return err
 	}
@@ -175,7 +176,7 @@ func (t tx) saveSnapshot(seq int64, snapshot []byte, p job.Progress) error {
 		return err
 	}
 	if h := &p.History; len(h.Entries) > 0 {
-		if _, err := t.exec("INSERT OR REPLACE INTO job_history (job, step, entries) VALUES (?, ?, ?)", seq, h.Step, h.Entries); err != nil {
+		if _, err := t.exec("INSERT INTO job_history (job, step, entries) VALUES (?, ?, ?) ON CONFLICT (job, step) DO UPDATE SET entries = excluded.entries", seq, h.Step, h.Entries); err != nil {
 			return err
 		}
 		if _, err := t.exec("UPDATE jobs SET history_bytes = history_bytes + ? WHERE seq = ?", len(h.Entries), seq); err != nil {
@@ -232,8 +233,8 @@ func (t tx) reserveSuspension(a account.ID, s *job.Suspension, held, before int6
 	}
 	n, err := t.exec(`INSERT INTO kept (account, standing, standing_bytes, sessions)
 		SELECT ?1, ?2, ?3, 0 WHERE (?4 = 0 OR ?2 <= ?4) AND (?5 = 0 OR ?3 <= ?5)
-		ON CONFLICT (account) DO UPDATE SET standing = standing + ?2, standing_bytes = standing_bytes + ?3
-		WHERE (?4 = 0 OR standing + ?2 <= ?4) AND (?5 = 0 OR standing_bytes + ?3 <= ?5)`,
+		ON CONFLICT (account) DO UPDATE SET standing = kept.standing + ?2, standing_bytes = kept.standing_bytes + ?3
+		WHERE (?4 = 0 OR kept.standing + ?2 <= ?4) AND (?5 = 0 OR kept.standing_bytes + ?3 <= ?5)`,
 		int64(a), more, bytes, s.Most, s.MostBytes)
 	if err != nil || n > 0 {
 		return err
@@ -323,12 +324,15 @@ func (t tx) finish(l job.Lease, e *job.End) error {
 	var webhook string
 	var rest int64 // what its request and its questions count
 	found, err := t.one(`UPDATE jobs SET state = ?, finished = ?, steps = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?, checksum = ?,
-		ran = ?, fuel = ?, memory = ?, fetches = ?, history = ?, due = NULL, member = NULL, program = NULL, task = iif(?, task, NULL), held = NULL
+		ran = ?, fuel = ?, memory = ?, fetches = ?, history = ?, due = NULL, member = NULL, program = NULL, task = CASE WHEN ? = 1 THEN task END, held = NULL
 		WHERE seq = ? AND attempt = ? AND state = 'running' RETURNING `+finishedWebhook+`, coalesce(length(request), 0) + question_bytes + coalesce(length(task), 0) + history_bytes`, func(r row) { webhook, rest = r.text(0), r.int(1) },
 		string(e.State), e.Finished, e.Steps, e.TraceDropped, e.Error, e.Response, e.Trace, append([]byte{}, e.Result...), string(e.Encoding), checksum(e.Result),
 		e.Ran.Microseconds(), e.Cost.Fuel, e.Cost.Memory, e.Cost.Fetches, e.History.Part, e.History.Part != nil, l.Seq, l.Attempt)
 	if err != nil || !found {
 		return leaseLostUnless(err)
+	}
+	if err := t.setErrorCode(l.ID, e.Error); err != nil {
+		return err
 	}
 	if err := t.countEnded(l.Account, e.Finished, e.Ran, e.Bytes()-e.Call.Bytes()+rest); err != nil {
 		return err
@@ -363,12 +367,12 @@ func (q Queue) FinishAsStored(ctx context.Context, l job.Lease, s job.State, now
 }
 
 // finishedWebhook is where the end of a job is told, null for nowhere.
-const finishedWebhook = "iif(webhook_events & 1, webhook, NULL)"
+const finishedWebhook = "CASE WHEN (webhook_events & 1) = 1 THEN webhook END"
 
 // enqueuePaused puts the pause of a job into the outbox, where its webhook is told of that.
 func (t tx) enqueuePaused(l job.Lease, s *job.Suspension) error {
 	_, err := t.exec(`INSERT INTO deliveries (id, account, job, url, state, attempts, due, made, event, prompt)
-		SELECT ?, account, ?, webhook, 'pending', 0, ?, ?, 'paused', ? FROM jobs WHERE seq = ? AND webhook IS NOT NULL AND webhook_events & 2 ON CONFLICT (id) DO NOTHING`,
+		SELECT ?, account, ?, webhook, 'pending', 0, ?, ?, 'paused', ? FROM jobs WHERE seq = ? AND webhook IS NOT NULL AND (webhook_events & 2) = 2 ON CONFLICT (id) DO NOTHING`,
 		job.PausedDeliveryID(l.ID, s.Prompt.ID), l.ID[:], s.At, s.At, s.Prompt.ID, l.Seq)
 	return err
 }
@@ -388,11 +392,13 @@ func (t tx) deleteLeftovers(seq int64, now time.Time) error {
 	for _, sql := range []string{
 		"DELETE FROM job_journal WHERE job = ?", "DELETE FROM job_snapshots WHERE job = ?",
 		"DELETE FROM job_output WHERE job = ?", "DELETE FROM job_prompts WHERE job = ?",
-		"DELETE FROM job_contents WHERE job = ?",
 	} {
 		if _, err := t.exec(sql, seq); err != nil {
 			return err
 		}
+	}
+	if err := t.letGo(seq, nil); err != nil {
+		return err
 	}
 	return t.endQuestions(seq, job.QuestionWithdrawn, now)
 }
@@ -419,7 +425,7 @@ func (t tx) finishAsStored(l job.Lease, s job.State, now time.Time, ran time.Dur
 	}
 	rest := int64(0) // what its request and its questions count
 	if _, err := t.one(`UPDATE jobs SET state = ?, finished = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?, checksum = ?,
-		attempt = attempt + 1, begun = 0, due = NULL, member = NULL, program = NULL, task = iif(history_bytes > 0, task, NULL), held = NULL WHERE seq = ? RETURNING coalesce(length(request), 0) + question_bytes + coalesce(length(task), 0) + history_bytes`,
+		attempt = attempt + 1, begun = 0, due = NULL, member = NULL, program = NULL, task = CASE WHEN history_bytes > 0 THEN task END, held = NULL WHERE seq = ? RETURNING coalesce(length(request), 0) + question_bytes + coalesce(length(task), 0) + history_bytes`,
 		func(r row) { rest = r.int(0) },
 		string(record.State), record.Finished, record.TraceDropped, record.Error, record.Response, record.Trace, record.Result, string(record.Encoding), checksum(record.Result), l.Seq); err != nil {
 		return err
@@ -428,6 +434,9 @@ func (t tx) finishAsStored(l job.Lease, s job.State, now time.Time, ran time.Dur
 		if err := t.deleteLeftovers(l.Seq, now); err != nil {
 			return err
 		}
+	}
+	if err := t.setErrorCode(l.ID, record.Error); err != nil {
+		return err
 	}
 	if err := t.countEnded(l.Account, now, ran, record.Bytes()+rest); err != nil {
 		return err

@@ -78,7 +78,7 @@ const (
 	selectBegun    = "SELECT " + summaryColumns + ", seq, attempt, ran, failures, crashes, stopping, webhook, due, " + taskSizes + ", " + progressSizes + " FROM jobs WHERE "
 
 	ofMember    = "member = ?7 AND member IS NOT NULL AND account = ?1"
-	mayBeBegun  = " AND format <= ?3 AND (crashes >= ?4) = ?5 AND stopping >= ?6 "
+	mayBeBegun  = " AND format <= ?3 AND (CASE WHEN crashes >= ?4 THEN 1 ELSE 0 END) = ?5 AND stopping >= ?6 "
 	inItsOrder  = "ORDER BY seq LIMIT ?2"
 	longestDue  = "ORDER BY due, seq LIMIT ?2"
 	ofNobodyDue = "program IS NOT NULL AND member IS NULL AND account = ?1 AND due <= ?7"
@@ -132,7 +132,7 @@ func readClaimable(r row) claimable {
 // claimJob makes a job the member's that was found to be claimable in the same
 // transaction.
 func (t tx) claimJob(c *job.ClaimQuery, one *job.Claimed) error {
-	if _, err := t.exec("UPDATE jobs SET state = 'running', attempt = attempt + 1, begun = (crashes = 0), due = ?, member = ? WHERE seq = ?",
+	if _, err := t.exec("UPDATE jobs SET state = 'running', attempt = attempt + 1, begun = CASE WHEN crashes = 0 THEN 1 ELSE 0 END, due = ?, member = ? WHERE seq = ?",
 		c.Now, c.Member.Incarnation, one.Lease.Seq); err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func (q Queue) ClaimListed(ctx context.Context, m member.Member, d job.Due, now 
 }
 
 func (t tx) claimListed(m member.Member, d job.Due, now time.Time) (job.Lease, error) {
-	n, err := t.exec(`UPDATE jobs SET state = 'running', attempt = attempt + 1, begun = (crashes = 0), due = ?, member = ?
+	n, err := t.exec(`UPDATE jobs SET state = 'running', attempt = attempt + 1, begun = CASE WHEN crashes = 0 THEN 1 ELSE 0 END, due = ?, member = ?
 		WHERE seq = ? AND attempt = ? AND state = ? AND
 		(member IS NULL AND due = ? OR member = ? OR member NOT IN (SELECT incarnation FROM members)) AND `+isMember,
 		now, m.Incarnation, d.Seq, d.Attempt, string(d.State), d.At, m.Incarnation, m.ID, m.Incarnation)

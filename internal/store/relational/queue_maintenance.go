@@ -25,7 +25,7 @@ func (q Queue) Prune(ctx context.Context, now time.Time, limit int) (n int, err 
 		n = int(keys)
 		for _, p := range old {
 			if p.needed {
-				if _, err := t.exec("UPDATE programs SET used = max(used, ?) WHERE hash = ?", now, p.hash); err != nil {
+				if _, err := t.exec("UPDATE programs SET used = CASE WHEN used > ?1 THEN used ELSE ?1 END WHERE hash = ?2", now, p.hash); err != nil {
 					return err
 				}
 				continue
@@ -54,8 +54,8 @@ const (
 const (
 	// countHeld goes through the index of jobs that a member holds, and countUnheld through
 	// that of the others, by state. Neither reads a row.
-	countHeld   = "SELECT count(*), min(seq) FROM (SELECT seq FROM jobs WHERE member = ? AND member IS NOT NULL AND state = ? LIMIT ?)"
-	countUnheld = "SELECT count(*) FROM (SELECT 1 FROM jobs WHERE program IS NOT NULL AND member IS NULL AND state = ? LIMIT ?)"
+	countHeld   = "SELECT count(*), min(seq) FROM (SELECT seq FROM jobs WHERE member = ? AND member IS NOT NULL AND state = ? LIMIT ?) AS few"
+	countUnheld = "SELECT count(*) FROM (SELECT 1 FROM jobs WHERE program IS NOT NULL AND member IS NULL AND state = ? LIMIT ?) AS few"
 )
 
 // Count implements job.Maintenance.

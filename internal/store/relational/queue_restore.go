@@ -43,6 +43,9 @@ func (q Queue) Abandon(ctx context.Context, d job.Due, failure []byte, now time.
 		if err != nil || !found {
 			return leaseLostUnless(err)
 		}
+		if err := t.setErrorCode(d.ID, failure); err != nil {
+			return err
+		}
 		record := job.Record{Error: failure}
 		if err := t.keep(d.Account, usage.MonthOf(now), record.Bytes()+rest); err != nil {
 			return err

@@ -17,7 +17,7 @@ func (q Queue) Cancel(ctx context.Context, id job.ID, now time.Time, failure []b
 		var webhook string
 		var ran time.Duration
 		var begun bool
-		found, err := t.one("SELECT seq, account, state, "+finishedWebhook+", ran, begun AND member IN (SELECT incarnation FROM members) FROM jobs WHERE id = ?", func(r row) {
+		found, err := t.one("SELECT seq, account, state, "+finishedWebhook+", ran, begun = 1 AND member IN (SELECT incarnation FROM members) FROM jobs WHERE id = ?", func(r row) {
 			l = job.Lease{Seq: r.int(0), ID: id, Account: account.ID(r.int(1))}
 			state, webhook, ran = job.State(r.text(2)), r.text(3), time.Duration(r.int(4))*time.Microsecond
 			begun = r.bool(5)
@@ -86,7 +86,7 @@ func (q Queue) ViewWithin(ctx context.Context, id job.ID, most int64) (v *job.Vi
 func (t tx) viewWithin(id job.ID, most int64) (*job.View, error) {
 	v := &job.View{Omitted: true}
 	found, err := t.one("SELECT "+summaryColumns+`, seq, due, webhook, stopping, coalesce(length(result), 0), coalesce(length(trace), 0),
-		coalesce(length(error), 0) + coalesce(length(response), 0), iif(length(error) <= 16384, error, NULL), webhook_trace FROM jobs WHERE id = ?`, func(r row) {
+		coalesce(length(error), 0) + coalesce(length(response), 0), CASE WHEN length(error) <= 16384 THEN error END, webhook_trace FROM jobs WHERE id = ?`, func(r row) {
 		v.Summary = readSummary(r)
 		v.Seq, v.Webhook, v.Stopping = r.int(11), r.text(13), r.bool(14)
 		if v.State == job.Waiting {

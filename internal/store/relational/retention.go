@@ -85,6 +85,9 @@ func (t tx) forget(a account.ID, list []finishedJob, bytes int64) (n int, err er
 		if bytes <= 0 {
 			break
 		}
+		if err := t.letGo(e.seq, nil); err != nil { // of one whose rows could not be read at its end
+			return 0, err
+		}
 		removed, err := t.one("DELETE FROM jobs WHERE seq = ? AND finished = ? RETURNING source", func(r row) { sources[r.int(0)]++ }, e.seq, e.finished)
 		if err != nil {
 			return 0, err
@@ -191,6 +194,9 @@ func (t tx) dropJobs(a account.ID, limit int) (n int, err error) {
 		return 0, err
 	}
 	for _, seq := range others {
+		if err := t.letGo(seq, nil); err != nil {
+			return 0, err
+		}
 		source := int64(0)
 		if _, err := t.one("DELETE FROM jobs WHERE seq = ? RETURNING source", func(r row) { source = r.int(0) }, seq); err != nil {
 			return 0, err

@@ -29,7 +29,7 @@ func (s Accounts) SetSecret(ctx context.Context, secret account.Secret, most int
 		if created && most > 0 && others >= most {
 			return account.ErrTooManySecrets
 		}
-		if _, err := t.exec("INSERT OR REPLACE INTO secrets (account, name, changed, sealed) VALUES (?, ?, ?, ?)",
+		if _, err := t.exec("INSERT INTO secrets (account, name, changed, sealed) VALUES (?, ?, ?, ?) ON CONFLICT (account, name) DO UPDATE SET changed = excluded.changed, sealed = excluded.sealed",
 			int64(secret.Account), secret.Name, secret.Set.UnixMicro(), append([]byte{}, secret.Sealed...)); err != nil {
 			return err
 		}

@@ -99,6 +99,6 @@ func (t tx) countSessions(a account.ID, more int64) error {
 		return nil
 	}
 	_, err := t.exec(`INSERT INTO kept (account, standing, standing_bytes, sessions) VALUES (?1, 0, 0, ?2)
-		ON CONFLICT (account) DO UPDATE SET sessions = sessions + ?2`, int64(a), more)
+		ON CONFLICT (account) DO UPDATE SET sessions = kept.sessions + ?2`, int64(a), more)
 	return err
 }

@@ -110,13 +110,11 @@ func (t tx) makeRoom(n shares.CreateParams, c shares.Content) error {
 		return nil
 	}
 	a := int64(n.Account)
-	for _, sql := range []string{
-		"UPDATE shares SET content = NULL WHERE account = ?1 AND content IS NOT NULL AND " + ended,
-		"DELETE FROM share_contents WHERE account = ?1 AND ?2 > 0 AND " + unheld,
-	} {
-		if _, err := t.exec(sql, a, n.Made.Add(-shares.RestartWithin).UnixMicro()); err != nil {
-			return err
-		}
+	if _, err := t.exec("UPDATE shares SET content = NULL WHERE account = ?1 AND content IS NOT NULL AND "+ended, a, n.Made.Add(-shares.RestartWithin).UnixMicro()); err != nil {
+		return err
+	}
+	if _, err := t.dropShareContents("SELECT seq, account FROM share_contents WHERE account = ? AND "+unheld, a); err != nil {
+		return err
 	}
 	if b := n.Bounds.Links; b > 0 {
 		// What nobody sees first: previews push no receipts out.
@@ -172,8 +170,7 @@ func (t tx) pin(a account.ID, c shares.Content) (seq int64, err error) {
 		return 0, err
 	}
 	for i := range c.Chunks {
-		if _, err := t.exec("INSERT INTO share_chunks (account, content, number, hash, size) VALUES (?, ?, ?, ?, ?)",
-			int64(a), seq, i, c.Chunks[i].Hash[:], c.Chunks[i].Size); err != nil {
+		if err := t.addChunk(&shareChunks, int64(a), seq, int64(i), files.Chunk{Hash: files.Hash(c.Chunks[i].Hash), Size: c.Chunks[i].Size}); err != nil {
 			return 0, err
 		}
 	}
@@ -265,7 +262,7 @@ func (t tx) claim(d *shares.Delivery, v shares.Visit) error {
 // RecordProgress implements shares.Store.
 func (s Shares) RecordProgress(ctx context.Context, a account.ID, share int64, receipt int, sent int64, finished time.Time) error {
 	return s.store.write(ctx, func(t tx) error {
-		_, err := t.exec("UPDATE share_receipts SET sent = max(sent, ?), finished = coalesce(finished, ?) WHERE account = ? AND share = ? AND number = ?", sent, finished, int64(a), share, receipt)
+		_, err := t.exec("UPDATE share_receipts SET sent = CASE WHEN sent > ?1 THEN sent ELSE ?1 END, finished = coalesce(finished, ?2) WHERE account = ?3 AND share = ?4 AND number = ?5", sent, finished, int64(a), share, receipt)
 		return err
 	})
 }
@@ -324,13 +321,20 @@ func (s Shares) Receipts(ctx context.Context, a account.ID, share int64) (list [
 // Prune implements shares.Store.
 func (s Shares) Prune(ctx context.Context, now, forget time.Time, limit int) (pruned int, err error) {
 	err = s.store.write(ctx, func(t tx) error {
-		pruned = 0
+		n, err := t.exec("UPDATE shares SET content = NULL WHERE seq IN (SELECT seq FROM shares WHERE content IS NOT NULL AND "+ended+" LIMIT ?1)", max(limit, 0), now.Add(-shares.RestartWithin).UnixMicro())
+		if err != nil {
+			return err
+		}
+		pruned = int(n)
+		dropped, err := t.dropShareContents("SELECT seq, account FROM share_contents WHERE "+unheld+" LIMIT ?", max(limit-pruned, 0))
+		if err != nil {
+			return err
+		}
+		pruned += dropped
 		for _, step := range []struct {
 			sql  string
 			when time.Time
 		}{
-			{"UPDATE shares SET content = NULL WHERE seq IN (SELECT seq FROM shares WHERE content IS NOT NULL AND " + ended + " LIMIT ?1)", now.Add(-shares.RestartWithin)},
-			{"DELETE FROM share_contents WHERE seq IN (SELECT seq FROM share_contents WHERE ?2 > 0 AND " + unheld + " LIMIT ?1)", now},
 			{"DELETE FROM shares WHERE seq IN (SELECT seq FROM shares WHERE content IS NULL AND expires < ?2 LIMIT ?1)", forget},
 			{"DELETE FROM shares WHERE seq IN (SELECT seq FROM shares WHERE content IS NULL AND purpose <> '' AND expires < ?2 LIMIT ?1)", now},
 		} {

@@ -30,7 +30,7 @@ func (s SignIns) Create(ctx context.Context, one signin.SignIn, epoch int64, ove
 			return err
 		}
 		// The bound is small, and so is what is looked at.
-		if _, err := t.exec("DELETE FROM sign_ins WHERE id IN (SELECT id FROM sign_ins WHERE account = ? ORDER BY used DESC, id DESC LIMIT -1 OFFSET ?)", int64(one.Account), max(most-1, 0)); err != nil {
+		if _, err := t.exec("DELETE FROM sign_ins WHERE account = ?1 AND id NOT IN (SELECT id FROM sign_ins WHERE account = ?1 ORDER BY used DESC, id DESC LIMIT ?2)", int64(one.Account), max(most-1, 0)); err != nil {
 			return err
 		}
 		number, err := t.insert("id", "INSERT INTO sign_ins (account, hash, created, used, confirmed) VALUES (?, ?, ?, ?, ?)", int64(one.Account), one.Hash[:], one.Created, one.Used, one.Confirmed)
@@ -41,6 +41,12 @@ func (s SignIns) Create(ctx context.Context, one signin.SignIn, epoch int64, ove
 		return 0, err
 	}
 	return id, nil
+}
+
+// endSignIns ends those of an account whose password was changed, or that was disabled.
+func (t tx) endSignIns(id account.ID) error {
+	_, err := t.exec("DELETE FROM sign_ins WHERE account = ?", int64(id))
+	return err
 }
 
 const selectSignIn = "SELECT " + accountColumns + ", sign_ins.id, account, hash, sign_ins.created, used, confirmed FROM sign_ins JOIN accounts ON accounts.id = account WHERE "

@@ -3,6 +3,7 @@ package relational
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -120,6 +121,9 @@ func (s Files) AddSiteContent(ctx context.Context, a account.ID, digest files.Ha
 		if err != nil {
 			return err
 		}
+		if err := t.useSite(int64(a), int64(len(n.Tail))+siteContentBytes); err != nil {
+			return err
+		}
 		for i := range n.Chunks {
 			deleting, err := t.isDeleting(n.Chunks[i].Hash)
 			if err == nil && deleting {
@@ -128,8 +132,7 @@ func (s Files) AddSiteContent(ctx context.Context, a account.ID, digest files.Ha
 			if err != nil {
 				return err
 			}
-			if _, err := t.exec("INSERT INTO site_chunks (account, content, number, hash, size) VALUES (?, ?, ?, ?, ?)",
-				int64(a), content, i, n.Chunks[i].Hash[:], n.Chunks[i].Size); err != nil {
+			if err := t.addChunk(&siteChunks, int64(a), content, int64(i), n.Chunks[i]); err != nil {
 				return err
 			}
 		}
@@ -202,11 +205,20 @@ func (s Files) CompareSite(ctx context.Context, a account.ID, m *files.Manifest,
 
 // isSiteContent reports whether a file has a content: the same tail and the same blobs.
 func (t tx) isSiteContent(a account.ID, key string, digest files.Hash) (bool, error) {
-	const hashes = "SELECT group_concat(hex(hash), '') FROM (SELECT hash FROM %s WHERE account = ?1 AND %s ORDER BY number)"
-	return t.has(`SELECT 1 FROM files JOIN site_contents AS content ON content.account = ?1 AND digest = ?3
-		WHERE files.account = ?1 AND files.key = ?2 AND files.size = content.size AND files.tail = content.tail AND (content.size = length(content.tail)
-			OR (`+fmt.Sprintf(hashes, "file_chunks", "file = files.seq")+") = ("+fmt.Sprintf(hashes, "site_chunks", "content = content.seq")+"))",
-		int64(a), key, digest[:])
+	var file, content int64
+	chunked := false
+	same, err := t.one(`SELECT files.seq, content.seq, content.size > length(content.tail) FROM files JOIN site_contents AS content ON content.account = ?1 AND digest = ?3
+		WHERE files.account = ?1 AND files.key = ?2 AND files.size = content.size AND files.tail = content.tail`,
+		func(r row) { file, content, chunked = r.int(0), r.int(1), r.bool(2) }, int64(a), key, digest[:])
+	if err != nil || !same || !chunked {
+		return same, err
+	}
+	has, err := t.fileChunks(a, file)
+	if err != nil {
+		return false, err
+	}
+	wants, err := t.siteChunks(a, content)
+	return slices.Equal(has, wants), err
 }
 
 // DeploySite implements files.SiteStore. An account that is not there is account.ErrNotFound.
@@ -236,7 +248,7 @@ func (s Files) DeploySite(ctx context.Context, a account.ID, before, after files
 // deploy changes the folder of a site, and adds the release that has it.
 func (t tx) deploy(a int64, d *files.SiteApply) error {
 	for _, path := range d.Drop {
-		if _, err := t.exec("DELETE FROM files WHERE account = ? AND key = ?", a, files.Key(path)); err != nil {
+		if err := t.dropFile(a, files.Key(path)); err != nil {
 			return err
 		}
 	}
@@ -253,6 +265,9 @@ func (t tx) deploy(a int64, d *files.SiteApply) error {
 	r := &d.Release
 	if _, err := t.exec("INSERT INTO site_releases (account, "+releaseColumns+", weight) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		a, r.Number, r.Made, r.By, r.Key, r.Restored, r.Files, r.Bytes, d.Weight); err != nil {
+		return err
+	}
+	if err := t.useSite(a, d.Weight); err != nil {
 		return err
 	}
 	for i := range d.Files {
@@ -274,8 +289,7 @@ func (t tx) deploy(a int64, d *files.SiteApply) error {
 		a, r.Number, key, after, before); err != nil {
 		return err
 	}
-	if _, err := t.exec("DELETE FROM site_releases WHERE account = ?1 AND number NOT IN (SELECT number FROM site_releases WHERE account = ?1 ORDER BY number DESC LIMIT ?2)",
-		a, files.MaxReleases); err != nil {
+	if _, err := t.dropReleases(a, "number NOT IN (SELECT number FROM site_releases WHERE account = ?1 ORDER BY number DESC LIMIT ?2)", files.MaxReleases); err != nil {
 		return err
 	}
 	return t.dropUnusedContents(a, true)
@@ -284,7 +298,7 @@ func (t tx) deploy(a int64, d *files.SiteApply) error {
 // putSiteFile stores a file with content of the site, which never leaves the store.
 func (t tx) putSiteFile(a int64, f *files.SiteFile, modified time.Time) error {
 	key := files.Key(f.Path)
-	if _, err := t.exec("DELETE FROM files WHERE account = ? AND key = ?", a, key); err != nil {
+	if err := t.dropFile(a, key); err != nil {
 		return err
 	}
 	there, err := t.has("SELECT 1 FROM site_contents WHERE account = ? AND digest = ?", a, f.Content[:])
@@ -300,17 +314,28 @@ func (t tx) putSiteFile(a int64, f *files.SiteFile, modified time.Time) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(`INSERT INTO file_chunks (account, file, number, hash, size) SELECT ?1, ?2, number + 1, hash, size FROM site_chunks
-		WHERE account = ?1 AND content = (SELECT seq FROM site_contents WHERE account = ?1 AND digest = ?3)`, a, seq, f.Content[:])
-	return err
+	var content int64
+	if _, err := t.one("SELECT seq FROM site_contents WHERE account = ? AND digest = ?", func(r row) { content = r.int(0) }, a, f.Content[:]); err != nil {
+		return err
+	}
+	chunks, err := t.siteChunks(account.ID(a), content)
+	if err != nil {
+		return err
+	}
+	for i := range chunks {
+		if err := t.addChunk(&fileChunks, a, seq, int64(i)+1, chunks[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // dropUnusedContents removes the contents that no release has; what was sent for one stays, unless it
 // is to go too.
 func (t tx) dropUnusedContents(a int64, staged bool) error {
-	_, err := t.exec(`DELETE FROM site_contents WHERE account = ?1
+	_, err := t.dropSiteContents(`SELECT seq, account FROM site_contents WHERE account = ?1
 		AND seq NOT IN (SELECT content FROM site_files WHERE account = ?1 AND content IS NOT NULL)
-		AND (?2 OR seq NOT IN (SELECT content FROM site_staged WHERE account = ?1))`, a, staged)
+		AND (?2 = 1 OR seq NOT IN (SELECT content FROM site_staged WHERE account = ?1))`, a, staged)
 	if err != nil || !staged {
 		return err
 	}
@@ -321,8 +346,8 @@ func (t tx) dropUnusedContents(a int64, staged bool) error {
 // DropOldestRelease implements files.SiteStore.
 func (s Files) DropOldestRelease(ctx context.Context, a account.ID, keep int64) (dropped bool, err error) {
 	err = s.store.writeFreeing(ctx, func(t tx) error {
-		n, err := t.exec(`DELETE FROM site_releases WHERE account = ?1 AND number = (SELECT min(number) FROM site_releases WHERE account = ?1 AND number <> ?2)
-			AND number < (SELECT max(number) FROM site_releases WHERE account = ?1)`, int64(a), keep)
+		n, err := t.dropReleases(int64(a), `number = (SELECT min(number) FROM site_releases WHERE account = ?1 AND number <> ?2)
+			AND number < (SELECT max(number) FROM site_releases WHERE account = ?1)`, keep)
 		if dropped = n > 0; err != nil || !dropped {
 			return err
 		}
@@ -334,8 +359,7 @@ func (s Files) DropOldestRelease(ctx context.Context, a account.ID, keep int64) 
 // DropStaged implements files.SiteStore.
 func (s Files) DropStaged(ctx context.Context, before time.Time, limit int) (dropped int, err error) {
 	err = s.store.writeFreeing(ctx, func(t tx) error {
-		n, err := t.exec("DELETE FROM site_contents WHERE seq IN (SELECT content FROM site_staged WHERE made < ? LIMIT ?)", before, max(limit, 0))
-		dropped = int(n)
+		dropped, err = t.dropSiteContents("SELECT content, account FROM site_staged WHERE made < ? LIMIT ?", before, max(limit, 0))
 		return err
 	})
 	return dropped, err

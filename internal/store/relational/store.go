@@ -106,6 +106,10 @@ type Session struct {
 	Actor audit.Actor                     // who makes changes whose context names nobody
 	Grown func(a account.ID, bytes int64) // told by how many bytes an account's records grow; nil for nobody
 
+	// SetsErrorCodes says that the codes of jobs' errors are set by who stores the errors: the table
+	// does not find them itself.
+	SetsErrorCodes bool
+
 	// Old says what a store of an earlier version does not have.
 	Old struct{ NoAudit, NoRequests bool }
 

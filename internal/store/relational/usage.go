@@ -41,7 +41,7 @@ func (u Usage) Days(ctx context.Context, a account.ID, from usage.Day) (list []u
 		return t.each(`SELECT day, sum(calls), sum(running), sum(egress), sum(machine) FROM (
 				SELECT day, calls, running, egress, machine FROM usage_days WHERE account = ?1 AND day >= ?2
 				UNION ALL SELECT day, day_calls, day_running, day_egress, day_machine FROM usage WHERE account = ?1 AND day >= ?2
-			) GROUP BY day ORDER BY day`, func(r row) {
+			) AS days GROUP BY day ORDER BY day`, func(r row) {
 			list = append(list, usage.UsedDay{Day: usage.Day(r.int(0)), Used: readUsed(r, 1)})
 		}, int64(a), int64(from))
 	})
@@ -67,14 +67,8 @@ func (t tx) checkAccount(a account.ID) error {
 	return err
 }
 
-// reserveEgress adds to the bytes of one member, or takes from them, where those of all
-// stay within a bound. They never come to less than nothing.
-const reserveEgress = `UPDATE usage SET egress = egress + max(?3, -(SELECT sum(egress) FROM usage WHERE account = ?1 AND month = ?2)),
-		day_egress = day_egress + max(?3, -(SELECT sum(egress) FROM usage WHERE account = ?1 AND month = ?2))
-	WHERE account = ?1 AND month = ?2 AND member = ?5
-		AND (?4 = 0 OR (SELECT sum(egress) FROM usage WHERE account = ?1 AND month = ?2) + ?3 <= ?4)`
-
-// Reserve implements usage.Store.
+// Reserve implements usage.Store. The bytes of all members together stay within the bound,
+// and never come to less than nothing.
 func (u Usage) Reserve(ctx context.Context, a account.ID, d usage.Day, bytes, most int64) (done bool, err error) {
 	err = u.store.write(ctx, func(t tx) error {
 		if err := t.checkAccount(a); err != nil {
@@ -83,8 +77,12 @@ func (u Usage) Reserve(ctx context.Context, a account.ID, d usage.Day, bytes, mo
 		if err := t.useOn(a, d, cost{}); err != nil {
 			return err
 		}
-		n, err := t.exec(reserveEgress, int64(a), int64(d.Month()), bytes, most, t.conn.member)
-		done = n > 0
+		used, err := t.number("SELECT sum(egress) FROM usage WHERE account = ? AND month = ?", int64(a), int64(d.Month()))
+		if done = most == 0 || used+bytes <= most; err != nil || !done {
+			return err
+		}
+		_, err = t.exec("UPDATE usage SET egress = egress + ?1, day_egress = day_egress + ?1 WHERE account = ?2 AND month = ?3 AND member = ?4",
+			max(bytes, -used), int64(a), int64(d.Month()), t.conn.member)
 		return err
 	})
 	return done, err
@@ -97,23 +95,53 @@ type cost struct {
 }
 
 // useOn adds to what an account has used on a day, and keeps of it. What comes later than what another
-// day has counted counts on that one. The day before goes to a table of its own by a trigger.
+// day has counted counts on that one. The day at hand is counted in the row of its month, which is
+// written anyway; the day before goes to a table of its own.
 func (t tx) useOn(a account.ID, d usage.Day, c cost) error {
-	_, err := t.exec(`INSERT INTO usage (account, month, member, calls, running, egress, records, day, day_calls, day_running, day_egress, machine, day_machine)
+	add := func() (int64, error) {
+		return t.exec(`INSERT INTO usage (account, month, member, calls, running, egress, records, day, day_calls, day_running, day_egress, machine, day_machine)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?4, ?5, ?6, ?9, ?9)
-		ON CONFLICT (account, month, member) DO UPDATE SET calls = calls + excluded.calls, running = running + excluded.running, egress = egress + excluded.egress, records = records + excluded.records,
-			machine = machine + excluded.machine, day_machine = iif(excluded.day > day, 0, day_machine) + excluded.machine,
-			day_calls = iif(excluded.day > day, 0, day_calls) + excluded.calls, day_running = iif(excluded.day > day, 0, day_running) + excluded.running,
-			day_egress = iif(excluded.day > day, 0, day_egress) + excluded.egress, day = max(day, excluded.day)`,
-		int64(a), int64(d.Month()), t.conn.member, c.Calls, c.Running.Microseconds(), c.Egress, c.records, int64(d), c.Machine.Microseconds())
+		ON CONFLICT (account, month, member) DO UPDATE SET calls = usage.calls + excluded.calls, running = usage.running + excluded.running,
+			egress = usage.egress + excluded.egress, records = usage.records + excluded.records, machine = usage.machine + excluded.machine,
+			day_calls = usage.day_calls + excluded.calls, day_running = usage.day_running + excluded.running,
+			day_egress = usage.day_egress + excluded.egress, day_machine = usage.day_machine + excluded.machine
+		WHERE excluded.day <= usage.day`,
+			int64(a), int64(d.Month()), t.conn.member, c.Calls, c.Running.Microseconds(), c.Egress, c.records, int64(d), c.Machine.Microseconds())
+	}
+	n, err := add()
+	if err == nil && n == 0 { // another day has begun
+		if err = t.beginDay(a, d); err == nil {
+			_, err = add()
+		}
+	}
 	t.noteGrowth(a, c, err)
+	return err
+}
+
+// keptDays is how many days before the one at hand are kept.
+const keptDays = 100
+
+// beginDay stores what was used on the day before, and counts anew; 0 is no day.
+func (t tx) beginDay(a account.ID, d usage.Day) error {
+	if _, err := t.exec(`INSERT INTO usage_days (account, day, member, calls, running, egress, machine)
+			SELECT account, day, member, day_calls, day_running, day_egress, day_machine FROM usage WHERE account = ?1 AND month = ?2 AND member = ?3 AND day > 0
+		ON CONFLICT (account, day, member) DO UPDATE SET calls = usage_days.calls + excluded.calls, running = usage_days.running + excluded.running,
+			egress = usage_days.egress + excluded.egress, machine = usage_days.machine + excluded.machine`,
+		int64(a), int64(d.Month()), t.conn.member); err != nil {
+		return err
+	}
+	if _, err := t.exec("DELETE FROM usage_days WHERE account = ? AND day < ?", int64(a), int64(d)-keptDays); err != nil {
+		return err
+	}
+	_, err := t.exec("UPDATE usage SET day = ?1, day_calls = 0, day_running = 0, day_egress = 0, day_machine = 0 WHERE account = ?2 AND month = ?3 AND member = ?4",
+		int64(d), int64(a), int64(d.Month()), t.conn.member)
 	return err
 }
 
 // keep adds to what is kept of an account's records of a month, or takes from it.
 func (t tx) keep(a account.ID, m usage.Month, records int64) error {
 	_, err := t.exec(`INSERT INTO usage (account, month, member, calls, running, egress, records) VALUES (?, ?, ?, 0, 0, 0, ?)
-		ON CONFLICT (account, month, member) DO UPDATE SET records = records + excluded.records`,
+		ON CONFLICT (account, month, member) DO UPDATE SET records = usage.records + excluded.records`,
 		int64(a), int64(m), t.conn.member, records)
 	t.noteGrowth(a, cost{records: records}, err)
 	return err
