@@ -137,6 +137,12 @@ var layers = []layer{
 		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/audit", "internal/job", "internal/member", "internal/principal", "internal/resource/files", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/signin", "internal/store", "internal/webhook"},
 	},
 	{
+		pkg:     "internal/store/postgres",
+		imports: []string{"internal/account", "internal/audit", "internal/batch", "internal/fault", "internal/job", "internal/member", "internal/record", "internal/store", "internal/store/migrate", "internal/store/relational"},
+		others:  []string{"github.com/jackc/pgx/v5"},
+	},
+	{pkg: "internal/store/postgres/pgtest", others: []string{"github.com/jackc/pgx/v5"}},
+	{
 		pkg:     "internal/store/sqlite",
 		imports: []string{"internal/account", "internal/audit", "internal/batch", "internal/disk", "internal/fault", "internal/job", "internal/principal", "internal/record", "internal/sqlite", "internal/store", "internal/store/migrate", "internal/store/relational", "internal/store/ring"},
 		others:  []string{"golang.org/x/sys", "modernc.org/sqlite"},

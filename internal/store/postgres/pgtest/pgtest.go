@@ -1,0 +1,246 @@
+// Package pgtest starts a PostgreSQL server for tests: one for each test binary, in a folder of its
+// own, that speaks by a socket in that folder alone and forgets all when the machine does. Each test has
+// a database of its own.
+package pgtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// settings are those of the server: what it loses when the machine stops, nobody misses.
+var settings = []string{
+	"listen_addresses=", "fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=16MB", "max_connections=200",
+	"autovacuum=off", "max_wal_size=256MB", "max_locks_per_transaction=128",
+}
+
+// Server is a server that runs.
+type Server struct {
+	folder  string
+	command *exec.Cmd
+	exited  chan struct{}
+	output  *bytes.Buffer
+
+	databases atomic.Int64
+	templates sync.Map // of names to *copies
+}
+
+var (
+	once   sync.Once
+	server *Server
+	failed error
+)
+
+// Main runs the tests of a package, and stops the server that they started, if they did.
+func Main(m *testing.M) int {
+	code := m.Run()
+	if server != nil {
+		if err := server.stop(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+	return code
+}
+
+// Start returns the server of the test binary, started where it is not yet. The package's TestMain must
+// call Main.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	once.Do(func() { server, failed = start() })
+	if failed != nil {
+		t.Fatal(failed)
+	}
+	return server
+}
+
+// programs is the folder of the server's programs.
+func programs() (string, error) {
+	if path, err := exec.LookPath("initdb"); err == nil {
+		return filepath.Dir(path), nil
+	}
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if err != nil || len(found) == 0 {
+		return "", errors.New("PostgreSQL is not installed: install the package postgresql")
+	}
+	return filepath.Dir(found[len(found)-1]), nil
+}
+
+// unprivileged is who the server runs as: it refuses root.
+func unprivileged() (*syscall.SysProcAttr, int, error) {
+	if os.Getuid() != 0 {
+		return &syscall.SysProcAttr{}, os.Getuid(), nil
+	}
+	who, err := user.Lookup("postgres")
+	if err != nil {
+		if who, err = user.Lookup("nobody"); err != nil {
+			return nil, 0, err
+		}
+	}
+	uid, err := strconv.Atoi(who.Uid)
+	if err != nil {
+		return nil, 0, err
+	}
+	gid, err := strconv.Atoi(who.Gid)
+	if err != nil {
+		return nil, 0, err
+	}
+	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, uid, nil
+}
+
+func start() (*Server, error) {
+	bin, err := programs()
+	if err != nil {
+		return nil, err
+	}
+	as, uid, err := unprivileged()
+	if err != nil {
+		return nil, err
+	}
+	folder, err := os.MkdirTemp("", "ql-pg-")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chown(folder, uid, -1); err != nil {
+		return nil, err
+	}
+	data := filepath.Join(folder, "data")
+	initialize := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "ql", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions")
+	initialize.SysProcAttr, initialize.Dir = as, folder
+	if out, err := initialize.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
+	}
+	s := &Server{folder: folder, exited: make(chan struct{}), output: &bytes.Buffer{}}
+	return s, s.launch(bin, as)
+}
+
+// launch runs the server, and waits until it answers.
+func (s *Server) launch(bin string, as *syscall.SysProcAttr) error {
+	args := []string{"-D", filepath.Join(s.folder, "data"), "-c", "unix_socket_directories=" + s.folder}
+	for _, setting := range settings {
+		args = append(args, "-c", setting)
+	}
+	s.command = exec.Command(filepath.Join(bin, "postgres"), args...)
+	dying := *as
+	dying.Pdeathsig = syscall.SIGQUIT // with the tests, should they be killed
+	s.command.SysProcAttr, s.command.Dir, s.command.Stderr = &dying, s.folder, s.output
+	if err := s.command.Start(); err != nil {
+		return err
+	}
+	go func() {
+		_ = s.command.Wait() // what it says is in its output
+		close(s.exited)
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for {
+		c, err := pgconn.Connect(ctx, s.URL("postgres"))
+		if err == nil {
+			return c.Close(ctx)
+		}
+		select {
+		case <-s.exited:
+			return fmt.Errorf("the server ended: %s", s.output)
+		case <-ctx.Done():
+			return errors.Join(err, s.stop())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+func (s *Server) stop() error {
+	select {
+	case <-s.exited:
+	default:
+		if err := s.command.Process.Signal(syscall.SIGINT); err != nil { // ends what is under way
+			return err
+		}
+		<-s.exited
+	}
+	return os.RemoveAll(s.folder)
+}
+
+// URL returns where a database is.
+func (s *Server) URL(database string) string {
+	q := url.Values{"host": {s.folder}, "user": {"ql"}}
+	return "postgres:///" + database + "?" + q.Encode()
+}
+
+// Exec runs statements in a database.
+func (s *Server) Exec(ctx context.Context, database, sql string) error {
+	c, err := pgconn.Connect(ctx, s.URL(database))
+	if err != nil {
+		return err
+	}
+	_, err = c.Exec(ctx, sql).ReadAll()
+	return errors.Join(err, c.Close(ctx))
+}
+
+// Database returns the URL of a database for one test. It is a copy of a template that fill fills
+// once, and is used again after reset has emptied it.
+func (s *Server) Database(t testing.TB, template string, fill, reset func(url string) error) string {
+	t.Helper()
+	entry, _ := s.templates.LoadOrStore(template, &copies{})
+	url, err := entry.(*copies).take(s, template, fill)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := reset(url); err != nil {
+			t.Error(err)
+			return
+		}
+		entry.(*copies).give(url)
+	})
+	return url
+}
+
+// copies are those of a template.
+type copies struct {
+	mu     sync.Mutex
+	filled bool
+	free   []string
+}
+
+func (c *copies) take(s *Server, template string, fill func(url string) error) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ctx := context.Background()
+	if !c.filled {
+		if err := s.Exec(ctx, "postgres", "CREATE DATABASE "+template); err != nil {
+			return "", err
+		}
+		if err := fill(s.URL(template)); err != nil {
+			return "", err
+		}
+		c.filled = true
+	}
+	if n := len(c.free); n > 0 {
+		url := c.free[n-1]
+		c.free = c.free[:n-1]
+		return url, nil
+	}
+	name := fmt.Sprintf("test_%d", s.databases.Add(1))
+	return s.URL(name), s.Exec(ctx, "postgres", "CREATE DATABASE "+name+" TEMPLATE "+template)
+}
+
+func (c *copies) give(url string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.free = append(c.free, url)
+}

@@ -1,0 +1,237 @@
+// Package postgres keeps the service's store in a PostgreSQL database. Its statements are
+// those of package relational; what it promises is proved by storetest.
+//
+// One goroutine writes, as in the store of SQLite: writes that come at the same time share a
+// transaction, which is serializable, and each returns when it is committed. So processes
+// that share a database change it one after the other, as far as it matters, and one whose
+// transaction stands in the way of another's runs it again. Any number of goroutines read.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/audit"
+	"ql/internal/fault"
+	"ql/internal/job"
+	"ql/internal/record"
+	"ql/internal/store"
+	"ql/internal/store/migrate"
+	"ql/internal/store/relational"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+)
+
+// How long the database is waited for.
+const (
+	connectTimeout   = time.Second
+	statementTimeout = 5 * time.Second
+	lockTimeout      = 2 * time.Second
+	// cancelDelay is how long after the end of a context a statement may take to stop
+	// before its connection is given up.
+	cancelDelay = 500 * time.Millisecond
+)
+
+// Options are how a store is opened. A zero field means its default.
+type Options struct {
+	// URL says where the database is: postgres://user@host/db?sslmode=…
+	URL string
+	// Migrate brings the schema up to date, as a server does. Without it a schema that is
+	// not is refused, unless there is none yet.
+	Migrate bool
+
+	Readers int // connections that read; 8 and twice the cores
+
+	// Actor is who makes changes whose context names nobody, for the logs of accounts; the
+	// service unless set.
+	Actor audit.Actor
+	// Grown is told by how many bytes the records of an account grow, by this process;
+	// may be left out. One that is run again tells of it again.
+	Grown func(a account.ID, bytes int64)
+	// Migrated is told that the schema was brought from one version to another; may be left
+	// out.
+	Migrated func(from, to int, took time.Duration)
+}
+
+func (o Options) withDefaults() Options {
+	if o.Readers <= 0 {
+		o.Readers = 8 + 2*runtime.GOMAXPROCS(0)
+	}
+	if o.Actor.By == "" {
+		o.Actor.By = audit.ByService
+	}
+	if o.Migrated == nil {
+		o.Migrated = func(int, int, time.Duration) {}
+	}
+	return o
+}
+
+// Store is an open store. It may be used by any number of goroutines.
+type Store struct {
+	*relational.Store
+
+	config   *pgconn.Config
+	writer   *writer
+	readers  *readers
+	versions versions
+	probed   atomic.Int64 // when Writable tried last, in nanoseconds of Unix
+}
+
+var (
+	_ store.Backend     = (*Store)(nil)
+	_ relational.Engine = (*Store)(nil)
+)
+
+// Open opens the store of a database and brings it up to date.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	o = o.withDefaults()
+	steps, err := migrate.Load(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	config, err := parse(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{config: config}
+	c, err := connect(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	if err := migrateSchema(ctx, c, steps, o); err != nil {
+		return nil, errors.Join(explain(err), c.close())
+	}
+	c.session.Actor, c.session.Grown, c.session.SetsErrorCodes = o.Actor, o.Grown, true
+	ids, err := openIDs(ctx, c)
+	if err != nil {
+		return nil, errors.Join(explain(err), c.close())
+	}
+	c.session.IDs = ids
+	s.Store = relational.New(s, ids)
+	if s.writer, err = newWriter(ctx, c, s); err != nil {
+		return nil, errors.Join(explain(err), c.close())
+	}
+	s.readers = newReaders(o.Readers, func(ctx context.Context) (*conn, error) {
+		c, err := connect(ctx, config)
+		if err == nil {
+			c.session.IDs = ids
+		}
+		return c, err
+	})
+	return s, nil
+}
+
+// parse reads where the database is. The error shows no password.
+func parse(url string) (*pgconn.Config, error) {
+	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
+		return nil, fault.New(fault.InvalidRequest, "--database must be like postgres://user@host/database")
+	}
+	config, err := pgconn.ParseConfig(url)
+	if err != nil {
+		return nil, fault.New(fault.InvalidRequest, "--database is not readable: it must be like postgres://user@host/database?sslmode=verify-full").WithCause(err)
+	}
+	config.ConnectTimeout = connectTimeout
+	for name, value := range map[string]string{
+		"application_name": "ql", "client_encoding": "UTF8", "timezone": "UTC",
+		"statement_timeout": milliseconds(statementTimeout), "lock_timeout": milliseconds(lockTimeout),
+		"idle_in_transaction_session_timeout": milliseconds(2 * statementTimeout),
+	} {
+		if _, set := config.RuntimeParams[name]; !set {
+			config.RuntimeParams[name] = value
+		}
+	}
+	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: cancelDelay}
+	}
+	return config, nil
+}
+
+func milliseconds(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
+
+func openIDs(ctx context.Context, c *conn) (*relational.IDs, error) {
+	if err := c.run(ctx, "BEGIN ISOLATION LEVEL SERIALIZABLE"); err != nil {
+		return nil, err
+	}
+	ids, err := relational.OpenIDs(relational.NewTx(ctx, &c.session))
+	if err != nil {
+		return nil, errors.Join(err, c.run(ctx, "ROLLBACK"))
+	}
+	return ids, c.run(ctx, "COMMIT")
+}
+
+// Read implements relational.Engine.
+func (s *Store) Read(ctx context.Context, f func(relational.Tx) error) error {
+	return s.readers.read(ctx, f)
+}
+
+// Write implements relational.Engine.
+func (s *Store) Write(ctx context.Context, f func(relational.Tx) error) error {
+	return s.writer.write(ctx, f)
+}
+
+// WriteFreeing implements relational.Engine.
+func (s *Store) WriteFreeing(ctx context.Context, f func(relational.Tx) error) error {
+	return s.writer.write(ctx, f)
+}
+
+// Freed implements relational.Engine.
+func (s *Store) Freed() {}
+
+// Aggregate returns the store by the interfaces that it implements.
+func (s *Store) Aggregate() store.Store {
+	all := s.Store.Aggregate()
+	all.Backend, all.Versions, all.SiteVersions, all.Log = s, s, s, noLog{s}
+	all.Members = members{all.Members, s}
+	return all
+}
+
+// noLog takes no records: whoever has one to store that must last stores it.
+type noLog struct{ store *Store }
+
+// Append implements record.Log.
+func (noLog) Append([]*job.Record) (record.Position, error) { return 0, record.ErrNoRoom }
+
+// Store implements record.Log.
+func (l noLog) Store(ctx context.Context, records []job.Record, _ record.Position) error {
+	return l.store.Jobs().Record(ctx, records)
+}
+
+// probeEvery is how often a store that cannot be written to is tried, at most.
+const probeEvery = time.Second
+
+// Writable implements store.Backend.
+func (s *Store) Writable(ctx context.Context) error {
+	failing := s.writer.failing.Load()
+	if failing == nil {
+		return nil
+	}
+	now := time.Now().UnixNano()
+	if last := s.probed.Load(); now-last < int64(probeEvery) || !s.probed.CompareAndSwap(last, now) {
+		return *failing
+	}
+	return s.Write(ctx, func(relational.Tx) error { return nil })
+}
+
+// Locked implements store.Backend: that this process alone serves is said by its membership.
+func (s *Store) Locked() bool { return true }
+
+// Vacuum implements store.Backend: the database has its own.
+func (s *Store) Vacuum(context.Context) (bool, error) { return false, nil }
+
+// Stats implements store.Backend.
+func (s *Store) Stats() store.Stats {
+	return store.Stats{
+		Writes: s.writer.writes.Load(), Commits: s.writer.commits.Load(), Waiting: s.writer.group.Waiting(), Failing: s.writer.failing.Load() != nil,
+	}
+}
+
+// Close waits for the reads and writes under way and closes the store. A second time it does
+// nothing.
+func (s *Store) Close() error { return errors.Join(s.readers.close(), s.writer.close()) }

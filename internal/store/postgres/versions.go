@@ -1,0 +1,193 @@
+package postgres
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/member"
+)
+
+// versions numbers what was stored, for who remembers it: what the accounts were, and what the
+// folders of sites were. Of this process's own commits it is known what they change. Those of others
+// are found when the member renews: until that is too long ago, who makes such a change waits for
+// this member to have seen it.
+type versions struct {
+	mu       sync.Mutex
+	last     uint64 // the greatest number that was given
+	accounts uint64
+	sites    uint64 // of all, where none of their own is greater
+	of       map[account.ID]uint64
+	seen     int64 // the change up to which what was read before is forgotten
+
+	joined  atomic.Bool  // this process is a member
+	valid   atomic.Int64 // until when it is certainly one, since the machine booted
+	changed atomic.Bool  // accounts were, since it was last asked
+}
+
+// changed is what a transaction changes.
+type changed struct {
+	accounts bool
+	sites    bool // of whomever
+	of       map[account.ID]bool
+}
+
+func (c *changed) touchesSites() bool { return c.sites || len(c.of) > 0 }
+
+// kinds are what a statement may change that is remembered elsewhere.
+type kinds struct {
+	accounts bool // accounts, or what says who may do what with them
+	files    bool // files, or which release of a site is the current one
+}
+
+// kindsOf tells by the table of a statement what it changes.
+func kindsOf(sql string) (k kinds) {
+	words := strings.Fields(sql)
+	if len(words) < 3 {
+		return k
+	}
+	table := ""
+	switch words[0] {
+	case "INSERT", "DELETE":
+		table = words[2]
+	case "UPDATE":
+		table = words[1]
+	}
+	switch table {
+	case "accounts", "aliases", "named_keys", "domains", "site_domains", "published_scripts":
+		k.accounts = true
+	case "files", "file_chunks", "site_releases":
+		k.files = true
+	}
+	return k
+}
+
+// note notes what a statement changes.
+func (c *conn) note(does kinds) {
+	c.changes.accounts = c.changes.accounts || does.accounts
+	c.changes.sites = c.changes.sites || does.files && !c.knowsFiles
+}
+
+// mostSites is how many accounts have a number of their own.
+const mostSites = 10_000
+
+// validFor is for how long after a renewal began a member answers from what it remembers.
+const validFor = 3 * time.Second
+
+// outside reports whether the caches of a server are in another process.
+func (v *versions) outside() bool { return !v.joined.Load() }
+
+// certain reports whether nothing can have changed unseen.
+func (v *versions) certain() bool { return int64(member.BootTime()) < v.valid.Load() }
+
+// AccountsVersion implements store.AccountVersions.
+func (s *Store) AccountsVersion() (version uint64, ok bool) {
+	v := &s.versions
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.accounts, v.certain()
+}
+
+// SiteVersion implements store.SiteVersions.
+func (s *Store) SiteVersion(a account.ID) (version uint64, ok bool) {
+	v := &s.versions
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return max(v.sites, v.of[a]), v.certain()
+}
+
+// apply gives new numbers to what a commit changed.
+func (v *versions) apply(c *changed) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.last++
+	if c.accounts {
+		v.accounts = v.last
+	}
+	if c.sites || len(v.of)+len(c.of) > mostSites {
+		v.sites = v.last
+		clear(v.of)
+		return
+	}
+	for a := range c.of {
+		if v.of == nil {
+			v.of = map[account.ID]uint64{}
+		}
+		v.of[a] = v.last
+	}
+}
+
+// forget has all be read again, unless that was done after a change was committed.
+func (v *versions) forget(seen int64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if seen > v.seen {
+		v.seen = seen
+		v.last++
+		v.accounts, v.sites = v.last, v.last
+	}
+}
+
+// members are those of the store. A renewal says how long what this process remembers counts.
+type members struct {
+	member.Store
+	store *Store
+}
+
+// Join implements member.Store.
+func (m members) Join(ctx context.Context, n member.Node) (member.Member, int64, error) {
+	joined, last, err := m.Store.Join(ctx, n)
+	if err == nil {
+		m.store.versions.forget(last)
+		m.store.versions.joined.Store(true)
+	}
+	return joined, last, err
+}
+
+// Renew implements member.Store. What was read before a change is forgotten before it counts as seen.
+func (m members) Renew(ctx context.Context, who member.Member, seen int64) error {
+	v := &m.store.versions
+	v.forget(seen)
+	began := member.BootTime()
+	if err := m.Store.Renew(ctx, who, seen); err != nil {
+		return err
+	}
+	v.valid.Store(int64(began + validFor))
+	return nil
+}
+
+// Settle waits, after a change of accounts by a process that is no member, until the members have seen
+// it, or answer from memory no more. A server sees its own changes at once.
+func (s *Store) Settle(ctx context.Context) error {
+	if !s.versions.outside() || !s.versions.changed.Swap(false) {
+		return nil
+	}
+	all := s.Members()
+	last, err := all.LastChange(ctx)
+	if err != nil {
+		return err
+	}
+	until := member.BootTime() + validFor + validFor*3/100
+	for wait := 5 * time.Millisecond; member.BootTime() < until; wait = min(2*wait, 50*time.Millisecond) {
+		list, err := all.List(ctx)
+		if err != nil {
+			return err
+		}
+		behind := false
+		for _, i := range list {
+			behind = behind || i.Seen < last
+		}
+		if !behind {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(wait):
+		}
+	}
+	return nil
+}

@@ -1,0 +1,321 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"ql/internal/batch"
+	"ql/internal/fault"
+	"ql/internal/store/relational"
+)
+
+const (
+	// maxBatch is how many writes share one transaction at most.
+	maxBatch = 128
+	// conflictTime is for how long a transaction that stands in the way of others is run again.
+	conflictTime = 10 * time.Second
+	// commitTime is how long a commit is waited for.
+	commitTime = 2 * statementTimeout
+	// askTime is for how long one whose commit was not answered is asked for.
+	askTime = 10 * time.Second
+)
+
+// writer owns the one connection that writes. Writes that come at the same time share a
+// transaction, and a failing one undoes nothing but itself.
+type writer struct {
+	store *Store
+	conn  *conn // which is replaced where it was lost
+	group *batch.Group[*write]
+
+	id     int64 // of its row in writers
+	number int64 // of the last transaction that was committed, in that row
+
+	writes, commits atomic.Int64
+	failing         atomic.Pointer[error] // what the storage last did to a change; nil after a commit
+}
+
+// write is a change, and what became of it.
+type write struct {
+	ctx  context.Context
+	do   func(relational.Tx) error
+	err  error
+	done bool // err is its outcome
+}
+
+func (w *write) finish(err error) { w.err, w.done = err, true }
+
+func newWriter(ctx context.Context, c *conn, s *Store) (*writer, error) {
+	w := &writer{store: s, conn: c}
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	w.id = int64(binary.BigEndian.Uint64(b[:]) >> 1)
+	w.group = batch.New(maxBatch, w.performRecovering)
+	return w, w.register(ctx)
+}
+
+// register makes the row of the writer.
+func (w *writer) register(ctx context.Context) error {
+	return w.conn.run(ctx, fmt.Sprintf("INSERT INTO writers (id, number) VALUES (%d, 0)", w.id))
+}
+
+func (w *writer) write(ctx context.Context, do func(relational.Tx) error) error {
+	change := &write{ctx: ctx, do: do}
+	switch err := w.group.Do(ctx, change); {
+	case errors.Is(err, batch.ErrClosed):
+		return ErrClosed
+	case err != nil:
+		return err
+	}
+	return change.err
+}
+
+// close waits for all writes that were accepted, and closes the connection.
+func (w *writer) close() error {
+	if !w.group.Close() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
+	defer cancel()
+	_ = w.conn.run(ctx, fmt.Sprintf("DELETE FROM writers WHERE id = %d", w.id)) // a row that stays does no harm
+	return w.conn.close()
+}
+
+// performRecovering is perform; after a panic all that are not over have failed, and others
+// can write.
+func (w *writer) performRecovering(writes []*write) {
+	all := slices.Clone(writes) // perform changes its own
+	defer func() {
+		if p := recover(); p != nil {
+			for _, c := range all {
+				if !c.done {
+					c.finish(fmt.Errorf("writing to the store panicked: %v", p))
+				}
+			}
+		}
+	}()
+	w.perform(writes)
+}
+
+// perform runs writes in as few transactions as can be.
+func (w *writer) perform(batch []*write) {
+	savepoints, lost := false, false
+	until := time.Now().Add(conflictTime)
+	for tries := 0; len(batch) > 0; tries++ {
+		if err := w.connected(); err != nil {
+			w.finish(batch, err)
+			return
+		}
+		r := w.attempt(batch, savepoints)
+		switch {
+		case r.err == nil:
+			w.finish(batch, nil)
+			return
+		case r.halfway:
+			savepoints = true
+		case isConflict(r.err) && time.Now().Before(until):
+			pause(tries)
+		case r.committing && !isConflict(r.err) && codeOf(r.err) == "":
+			done, err := w.ask()
+			if err != nil {
+				w.finish(batch, unknown.WithCause(errors.Join(r.err, err)))
+				return
+			}
+			if done {
+				w.finish(batch, nil)
+				return
+			}
+			w.finish(batch, unavailable.WithCause(r.err))
+			return
+		case !r.committing && !lost && isLost(r.err): // nothing of it was done
+			lost = true
+		case len(batch) > 1:
+			// One may be refused for what it is while the others are not.
+			for _, c := range batch {
+				w.perform([]*write{c})
+			}
+			return
+		default:
+			w.finish(batch, r.err)
+			return
+		}
+	}
+}
+
+// pause waits a little before a transaction is run again, the longer the more often it was.
+func pause(tries int) {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	most := min(time.Millisecond<<min(tries, 6), 50*time.Millisecond)
+	time.Sleep(time.Duration(binary.BigEndian.Uint64(b[:]) % uint64(most)))
+}
+
+// connected makes sure that there is a connection outside of any transaction.
+func (w *writer) connected() error {
+	ctx, cancel := context.WithTimeout(context.Background(), statementTimeout)
+	defer cancel()
+	if !w.conn.pg.IsClosed() && w.conn.pg.TxStatus() != 'I' { // that a panic has left
+		if err := w.conn.run(ctx, "ROLLBACK"); err != nil {
+			_ = w.conn.close() // it is of no use any more
+		}
+	}
+	if !w.conn.pg.IsClosed() {
+		return nil
+	}
+	c, err := connect(ctx, w.store.config)
+	if err != nil {
+		return err
+	}
+	session := w.conn.session
+	session.Conn = c
+	c.session = session
+	w.conn = c
+	return nil
+}
+
+// ask finds out whether the transaction was committed whose commit was not answered. A server that
+// has not come to it yet is kept from it: the row of the writer is changed, which a transaction that
+// began before cannot change any more.
+func (w *writer) ask() (done bool, err error) {
+	until := time.Now().Add(askTime)
+	for tries := 0; ; tries++ {
+		if done, err = w.askOnce(); err == nil || time.Now().After(until) {
+			return done, err
+		}
+		pause(tries + 3)
+	}
+}
+
+func (w *writer) askOnce() (done bool, err error) {
+	if !w.conn.pg.IsClosed() {
+		_ = w.conn.close() // its answer may still be on its way
+	}
+	if err := w.connected(); err != nil {
+		return false, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), statementTimeout)
+	defer cancel()
+	var number int64
+	found := false
+	err = w.conn.Query(ctx, "UPDATE writers SET number = number + 1 WHERE id = ? RETURNING number", []any{w.id}, func(r relational.Row) bool {
+		number, found = r.Int(0), true
+		return false
+	})
+	if err != nil || !found {
+		return false, cmp.Or(err, errors.New("the row of the writer is not there"))
+	}
+	before := w.number
+	w.number = number
+	return number == before+2, nil
+}
+
+// finish ends writes by an error, or each by what became of it.
+func (w *writer) finish(batch []*write, err error) {
+	err = explain(err)
+	if fault.Is(err, fault.StorageUnavailable) || fault.Is(err, fault.OutcomeUnknown) {
+		w.failing.Store(&err)
+	}
+	for _, c := range batch {
+		c.finish(cmp.Or(err, explain(c.err)))
+	}
+}
+
+// result is what became of an attempt. With an error, nothing of it is left, unless it was
+// committing.
+type result struct {
+	err        error
+	halfway    bool // a write failed after it had changed something
+	committing bool // all writes were run, and the commit failed
+}
+
+var errHalfway = errors.New("a write failed after it had changed something")
+
+// attempt runs writes in one transaction and leaves what became of each in its err.
+func (w *writer) attempt(batch []*write, savepoints bool) (r result) {
+	c := w.conn
+	// Never a submitter's context: its end would undo the others' writes.
+	ctx := context.Background()
+	begin, cancel := context.WithTimeout(ctx, statementTimeout)
+	err := c.run(begin, "BEGIN ISOLATION LEVEL SERIALIZABLE")
+	cancel()
+	if err != nil {
+		return result{err: err}
+	}
+	defer func() {
+		if r.err != nil && !c.pg.IsClosed() && c.pg.TxStatus() != 'I' {
+			ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+			defer cancel()
+			if c.run(ctx, "ROLLBACK") != nil {
+				_ = c.close() // it is of no use any more
+			}
+		}
+	}()
+	c.changes, c.knowsFiles = changed{}, false
+	for _, one := range batch {
+		if err := w.runOne(ctx, one, savepoints); err != nil {
+			return result{err: err, halfway: errors.Is(err, errHalfway)}
+		}
+	}
+	changes := c.changes
+	if changes.accounts || changes.touchesSites() && w.store.versions.outside() {
+		if _, err := c.Exec(ctx, "UPDATE head SET last = last + 1 WHERE one = 1", nil); err != nil {
+			return result{err: err}
+		}
+	}
+	ending, cancel := context.WithTimeout(ctx, commitTime)
+	defer cancel()
+	err = c.run(ending, fmt.Sprintf("UPDATE writers SET number = %d WHERE id = %d; COMMIT", w.number+1, w.id))
+	w.store.versions.apply(&changes) // also where nobody knows
+	if err != nil {
+		return result{err: err, committing: true}
+	}
+	w.number++
+	w.commits.Add(1)
+	w.writes.Add(int64(len(batch)))
+	if w.failing.Load() != nil {
+		w.failing.Store(nil)
+	}
+	if changes.accounts {
+		w.store.versions.changed.Store(true)
+	}
+	return result{}
+}
+
+// runOne runs a write in a transaction. With an error the whole transaction is to be undone.
+func (w *writer) runOne(ctx context.Context, one *write, savepoints bool) error {
+	c := w.conn
+	if savepoints {
+		if err := c.run(ctx, "SAVEPOINT change"); err != nil {
+			return err
+		}
+	}
+	c.written = 0
+	one.err = guard(relational.NewTx(ctx, &c.session), one.do)
+	switch {
+	case one.err == nil && c.pg.TxStatus() == 'T':
+		return nil
+	case c.pg.IsClosed() || isConflict(one.err) || isLost(one.err):
+		return cmp.Or(one.err, errors.New("the connection was closed"))
+	case savepoints:
+		return c.run(ctx, "ROLLBACK TO change")
+	case c.pg.TxStatus() != 'T' || c.written > 0:
+		return errHalfway
+	}
+	return nil
+}
+
+// guard keeps a panic of one change from the others.
+func guard(t relational.Tx, do func(relational.Tx) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("a write to the store panicked: %v", p)
+		}
+	}()
+	return do(t)
+}
