@@ -38,7 +38,7 @@ build: ## build the program into bin/ql
 # test alone fails, and says so.
 .PHONY: test
 test: ## run all tests, afresh
-	-tools/need python3 python3 node nodejs php php-cli strace strace chromium chromium sshd openssh-server
+	-tools/need python3 python3 node nodejs php php-cli strace strace chromium chromium sshd openssh-server pg_ctlcluster postgresql
 	go test -count=1 -timeout 20m ./...
 
 .PHONY: check
