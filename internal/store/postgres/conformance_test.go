@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"testing"
+	"time"
 
 	"ql/internal/store/postgres/pgtest"
 	"ql/internal/store/relational"
@@ -78,7 +79,9 @@ func TestConformance(t *testing.T) {
 func TestConformanceOfTwo(t *testing.T) {
 	storetest.RunPair(t, func(t *testing.T) (storetest.Stores, storetest.Stores) {
 		url := database(t)
-		a, b := openTest(t, Options{URL: url, Readers: 4}), openTest(t, Options{URL: url, Readers: 4})
+		// Members that do not renew are waited for.
+		o := Options{URL: url, Readers: 4, ValidFor: 10 * time.Millisecond}
+		a, b := openTest(t, o), openTest(t, o)
 		return a.Aggregate().CacheAccounts(), b.Aggregate().CacheAccounts()
 	})
 }

@@ -49,6 +49,11 @@ type Options struct {
 
 	Readers int // connections that read; 8 and twice the cores
 
+	// ValidFor is for how long after a renewal a member answers from what it remembers, and
+	// how long who changes an account waits for members that do not renew; 3 seconds. It is
+	// the same for all processes of a database.
+	ValidFor time.Duration
+
 	// Actor is who makes changes whose context names nobody, for the logs of accounts; the
 	// service unless set.
 	Actor audit.Actor
@@ -63,6 +68,9 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	if o.Readers <= 0 {
 		o.Readers = 8 + 2*runtime.GOMAXPROCS(0)
+	}
+	if o.ValidFor <= 0 {
+		o.ValidFor = validFor
 	}
 	if o.Actor.By == "" {
 		o.Actor.By = audit.ByService
@@ -81,6 +89,7 @@ type Store struct {
 	writer   *writer
 	readers  *readers
 	versions versions
+	validFor time.Duration
 	probed   atomic.Int64 // when Writable tried last, in nanoseconds of Unix
 }
 
@@ -100,7 +109,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{config: config}
+	s := &Store{config: config, validFor: o.ValidFor}
 	c, err := connect(ctx, config)
 	if err != nil {
 		return nil, err

@@ -23,9 +23,8 @@ type versions struct {
 	of       map[account.ID]uint64
 	seen     int64 // the change up to which what was read before is forgotten
 
-	joined  atomic.Bool  // this process is a member
-	valid   atomic.Int64 // until when it is certainly one, since the machine booted
-	changed atomic.Bool  // accounts were, since it was last asked
+	self  atomic.Pointer[member.Member] // this process; nil where it is none
+	valid atomic.Int64                  // until when it is certainly one, since the machine booted
 }
 
 // changed is what a transaction changes.
@@ -33,6 +32,17 @@ type changed struct {
 	accounts bool
 	sites    bool // of whomever
 	of       map[account.ID]bool
+}
+
+// add adds what another change of the same transaction changes.
+func (c *changed) add(more *changed) {
+	c.accounts, c.sites = c.accounts || more.accounts, c.sites || more.sites
+	for a := range more.of {
+		if c.of == nil {
+			c.of = map[account.ID]bool{}
+		}
+		c.of[a] = true
+	}
 }
 
 func (c *changed) touchesSites() bool { return c.sites || len(c.of) > 0 }
@@ -78,7 +88,7 @@ const mostSites = 10_000
 const validFor = 3 * time.Second
 
 // outside reports whether the caches of a server are in another process.
-func (v *versions) outside() bool { return !v.joined.Load() }
+func (v *versions) outside() bool { return v.self.Load() == nil }
 
 // certain reports whether nothing can have changed unseen.
 func (v *versions) certain() bool { return int64(member.BootTime()) < v.valid.Load() }
@@ -142,7 +152,7 @@ func (m members) Join(ctx context.Context, n member.Node) (member.Member, int64,
 	joined, last, err := m.Store.Join(ctx, n)
 	if err == nil {
 		m.store.versions.forget(last)
-		m.store.versions.joined.Store(true)
+		m.store.versions.self.Store(&joined)
 	}
 	return joined, last, err
 }
@@ -155,39 +165,36 @@ func (m members) Renew(ctx context.Context, who member.Member, seen int64) error
 	if err := m.Store.Renew(ctx, who, seen); err != nil {
 		return err
 	}
-	v.valid.Store(int64(began + validFor))
+	v.valid.Store(int64(began + m.store.validFor))
 	return nil
 }
 
-// Settle waits, after a change of accounts by a process that is no member, until the members have seen
-// it, or answer from memory no more. A server sees its own changes at once.
-func (s *Store) Settle(ctx context.Context) error {
-	if !s.versions.outside() || !s.versions.changed.Swap(false) {
-		return nil
-	}
-	all := s.Members()
-	last, err := all.LastChange(ctx)
-	if err != nil {
-		return err
-	}
-	until := member.BootTime() + validFor + validFor*3/100
-	for wait := 5 * time.Millisecond; member.BootTime() < until; wait = min(2*wait, 50*time.Millisecond) {
-		list, err := all.List(ctx)
-		if err != nil {
-			return err
-		}
-		behind := false
+// settle waits, after a change that all must see, until the other members have seen it or answer from
+// memory no more. The change is made: neither an error nor the end of a context is a reason not to wait.
+func (s *Store) settle(change int64) {
+	ctx, cancel := context.WithTimeout(context.Background(), s.validFor+s.validFor*3/100)
+	defer cancel()
+	for wait := 5 * time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
+		list, err := s.Members().List(ctx)
+		behind := err != nil
 		for _, i := range list {
-			behind = behind || i.Seen < last
+			behind = behind || i.Seen < change && !s.versions.isSelf(i.Member)
 		}
 		if !behind {
-			return nil
+			return
 		}
+		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(wait):
+			timer.Stop()
+			return
+		case <-timer.C:
 		}
 	}
-	return nil
+}
+
+// isSelf tells whether a member is this process.
+func (v *versions) isSelf(m member.Member) bool {
+	self := v.self.Load()
+	return self != nil && *self == m
 }

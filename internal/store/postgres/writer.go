@@ -47,6 +47,9 @@ type write struct {
 	do   func(relational.Tx) error
 	err  error
 	done bool // err is its outcome
+
+	shared bool  // it changed what all members must see
+	change int64 // the number of that; 0 for none
 }
 
 func (w *write) finish(err error) { w.err, w.done = err, true }
@@ -72,6 +75,9 @@ func (w *writer) write(ctx context.Context, do func(relational.Tx) error) error 
 		return ErrClosed
 	case err != nil:
 		return err
+	}
+	if change.change > 0 {
+		w.store.settle(change.change)
 	}
 	return change.err
 }
@@ -256,16 +262,29 @@ func (w *writer) attempt(batch []*write, savepoints bool) (r result) {
 			}
 		}
 	}()
-	c.changes, c.knowsFiles = changed{}, false
+	var changes changed
+	shared := false
 	for _, one := range batch {
+		c.changes, c.knowsFiles = changed{}, false
 		if err := w.runOne(ctx, one, savepoints); err != nil {
 			return result{err: err, halfway: errors.Is(err, errHalfway)}
 		}
+		one.shared = c.changes.accounts || c.changes.touchesSites() && w.store.versions.outside()
+		shared = shared || one.shared
+		changes.add(&c.changes)
 	}
-	changes := c.changes
-	if changes.accounts || changes.touchesSites() && w.store.versions.outside() {
-		if _, err := c.Exec(ctx, "UPDATE head SET last = last + 1 WHERE one = 1", nil); err != nil {
+	number := int64(0)
+	if shared {
+		if err := c.Query(ctx, "UPDATE head SET last = last + 1 WHERE one = 1 RETURNING last", nil, func(r relational.Row) bool {
+			number = r.Int(0)
+			return false
+		}); err != nil {
 			return result{err: err}
+		}
+	}
+	for _, one := range batch {
+		if one.change = 0; one.shared {
+			one.change = number
 		}
 	}
 	ending, cancel := context.WithTimeout(ctx, commitTime)
@@ -280,9 +299,6 @@ func (w *writer) attempt(batch []*write, savepoints bool) (r result) {
 	w.writes.Add(int64(len(batch)))
 	if w.failing.Load() != nil {
 		w.failing.Store(nil)
-	}
-	if changes.accounts {
-		w.store.versions.changed.Store(true)
 	}
 	return result{}
 }

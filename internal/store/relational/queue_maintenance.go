@@ -54,7 +54,7 @@ const (
 const (
 	// countHeld goes through the index of jobs that a member holds, and countUnheld through
 	// that of the others, by state. Neither reads a row.
-	countHeld   = "SELECT count(*), min(seq) FROM (SELECT seq FROM jobs WHERE member = ? AND member IS NOT NULL AND state = ? LIMIT ?) AS few"
+	countHeld   = "SELECT count(*), min(seq) FROM (SELECT seq FROM jobs WHERE member = ? AND member IS NOT NULL AND state = ? ORDER BY account, seq LIMIT ?) AS few"
 	countUnheld = "SELECT count(*) FROM (SELECT 1 FROM jobs WHERE program IS NOT NULL AND member IS NULL AND state = ? LIMIT ?) AS few"
 )
 

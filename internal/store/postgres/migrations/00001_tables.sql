@@ -146,7 +146,7 @@ CREATE INDEX jobs_key ON jobs (key_id, seq) WHERE key_id IS NOT NULL;
 
 CREATE INDEX jobs_program ON jobs (account, program_name, seq) WHERE program_name IS NOT NULL;
 
-CREATE INDEX jobs_member ON jobs (member, state, account) WHERE member IS NOT NULL;
+CREATE INDEX jobs_member ON jobs (member, state, account, seq) WHERE member IS NOT NULL;
 
 CREATE INDEX jobs_due_account ON jobs (account, due) WHERE program IS NOT NULL AND member IS NULL;
 
