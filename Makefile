@@ -117,13 +117,15 @@ check-acme:
 	go vet -tags acme ./internal/app
 	go test -tags acme -count=1 -run ACME ./internal/app
 
-# A program in C is built for WebAssembly by Debian's compiler, and run as a module.
+# A program in C is built for WebAssembly by Debian's compiler, and one in Python comes with an
+# interpreter from npm; both are run as modules.
 .PHONY: check-guests
 check-guests:
 	tools/need clang clang wasm-ld lld
 	[[ -e /usr/include/wasm32-wasi/stdio.h ]] || tools/need wasi-libc wasi-libc libclang-rt-wasm32 libclang-rt-14-dev-wasm32
+	-tools/need node nodejs npm npm
 	go vet -tags guests ./internal/resource/machines/wasm
-	go test -tags guests -count=1 -run CProgram ./internal/resource/machines/wasm
+	go test -tags guests -count=1 -run 'CProgram|PythonProgram' ./internal/resource/machines/wasm
 
 # The extension for Visual Studio Code. Its client of the protocol is bundled into it, so that it needs
 # no network once it is packed; npm is needed to build it, and for nothing else.

@@ -24,7 +24,7 @@ import (
 // maxModule is how many bytes a module may have, maxCompiled how many it may take compiled, and
 // maxWork how long compiling it may take, by the model of body.work.
 const (
-	maxModule   = 16 << 20
+	maxModule   = 24 << 20
 	maxCompiled = 128 << 20
 	maxWork     = int64(15 * time.Second)
 )

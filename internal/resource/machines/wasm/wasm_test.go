@@ -33,11 +33,14 @@ type world struct {
 	accounts [2]account.ID
 }
 
-func newWorld(t testing.TB) *world {
+func newWorld(t testing.TB) *world { return newWorldWith(t, 480<<20, 120<<20) }
+
+// newWorldWith is a world on a node with so much memory, and so much room for modules.
+func newWorldWith(t testing.TB, budget, room int64) *world {
 	t.Helper()
 	w := &world{t: t, limits: account.Standard.Limits()}
-	w.ledger = admit.NewLedger(admit.LedgerOptions{Budget: 480 << 20})
-	runner, err := New(t.Context(), Options{Ledger: w.ledger, Cache: 120 << 20})
+	w.ledger = admit.NewLedger(admit.LedgerOptions{Budget: budget})
+	runner, err := New(t.Context(), Options{Ledger: w.ledger, Cache: room})
 	check(t, err)
 	w.runner = runner
 	folder := sqlitetest.Folder(t)
