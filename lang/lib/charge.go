@@ -2,6 +2,7 @@ package lib
 
 import (
 	"math"
+	"math/bits"
 	"strings"
 	"unicode/utf8"
 
@@ -55,7 +56,27 @@ func (c *Call) chunks(n, size, cost int, f func(from, to int)) {
 func (c *Call) characters(s string) int {
 	n := 0
 	for p := range c.pieces(s) {
-		n += utf8.RuneCountInString(p)
+		n += runeCount(p)
+	}
+	return n
+}
+
+// runeCount counts the code points of valid UTF-8: the bytes that continue none, eight at a time.
+func runeCount(s string) int {
+	n := len(s)
+	for len(s) >= 8 {
+		w := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		const tops = 0x8080808080808080
+		if w &= tops &^ (w << 1); w != 0 {
+			n -= bits.OnesCount64(w)
+		}
+		s = s[8:]
+	}
+	for i := range len(s) {
+		if s[i]&0xc0 == 0x80 {
+			n--
+		}
 	}
 	return n
 }

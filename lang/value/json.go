@@ -3,6 +3,7 @@ package value
 import (
 	"math"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -39,6 +40,65 @@ type jsonParser struct {
 	i       int
 	deepest int
 	err     *Error
+	// keys are some that were read before: objects of a list have the same ones.
+	keys [64]Value
+	// rooms are how many entries the last object had, by depth.
+	rooms [8]uint8
+}
+
+// maxRoom is for how many entries an object gets room beforehand.
+const maxRoom = smallMap
+
+// knownKey reads a key that was read before, and is a short one without escapes. It returns null for any
+// other, of which it has read nothing.
+func (p *jsonParser) knownKey() Value {
+	start := p.i + 1
+	n := strings.IndexByte(p.s[start:min(len(p.s), start+longKey)], '"')
+	if n <= 0 {
+		return Null
+	}
+	raw := p.s[start : start+n]
+	k := p.keys[keySlot(raw)]
+	if k.IsNull() || k.Str() != raw {
+		return Null
+	}
+	p.m.Work(2)
+	p.i = start + n + 1
+	return k
+}
+
+// keySlot says where a key is kept that is not empty.
+func keySlot(s string) uint8 {
+	return (uint8(len(s)) ^ s[0]<<1 ^ s[len(s)/2] ^ s[len(s)-1]<<3) % 64
+}
+
+// key reads a key.
+func (p *jsonParser) key() Value {
+	if k := p.knownKey(); !k.IsNull() {
+		return k
+	}
+	start := p.i + 1
+	k := p.text()
+	// Only one that is written as it is can be told from its bytes.
+	if p.err == nil && k.n > 0 && k.n < longKey && p.i == start+int(k.n)+1 {
+		p.keys[keySlot(k.Str())] = k
+	}
+	return k
+}
+
+// room returns how many entries an object is made with room for.
+func (p *jsonParser) room(depth int) int {
+	if depth >= len(p.rooms) {
+		return 0
+	}
+	return int(p.rooms[depth])
+}
+
+// ended notes how many entries an object had.
+func (p *jsonParser) ended(depth, n int) {
+	if depth < len(p.rooms) {
+		p.rooms[depth] = uint8(min(n, maxRoom))
+	}
 }
 
 func (p *jsonParser) fail(what string) Value {
@@ -159,10 +219,11 @@ func (p *jsonParser) object(depth int) Value {
 	}
 	p.i++
 	p.m.Work(25)
-	t := NewMap(p.m, 0)
+	t := NewMap(p.m, p.room(depth))
 	p.space()
 	if p.i < len(p.s) && p.s[p.i] == '}' {
 		p.i++
+		p.ended(depth, 0)
 		return t.Value()
 	}
 	for {
@@ -171,7 +232,7 @@ func (p *jsonParser) object(depth int) Value {
 			return p.fail("a key in quotes is missing, found " + p.found())
 		}
 		at := p.i
-		k := p.text()
+		k := p.key()
 		if p.err != nil {
 			return Null
 		}
@@ -189,7 +250,7 @@ func (p *jsonParser) object(depth int) Value {
 		if p.err != nil {
 			return Null
 		}
-		t.Set(p.m, k, v)
+		t.setNew(p.m, k, v)
 		p.space()
 		if p.i < len(p.s) && p.s[p.i] == ',' {
 			p.i++
@@ -197,6 +258,7 @@ func (p *jsonParser) object(depth int) Value {
 		}
 		if p.i < len(p.s) && p.s[p.i] == '}' {
 			p.i++
+			p.ended(depth, t.Len())
 			return t.Value()
 		}
 		return p.fail("expected , or }, found " + p.found())

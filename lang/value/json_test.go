@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"math"
 	"math/big"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -245,6 +247,35 @@ func TestFitsJSONLooksNoFurther(t *testing.T) {
 	for _, v := range []Value{list, table} {
 		if FitsJSON(v, 1_000_000) {
 			t.Error("it fits")
+		}
+	}
+}
+
+// TestKeysOfJSONAreShared checks that objects with the same keys share their texts, whatever else the keys look like.
+func TestKeysOfJSONAreShared(t *testing.T) {
+	rows, err := ParseJSON(nil, `[{"id":1,"name":"a"},{"id":2,"na\u006de":"b","a\"b":1},{"name":3,"a\\":4,"":5,"id":6},{"a\"b":7,"":8,"a\\":9}]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(AppendJSON(nil, rows)), `[{"id":1,"name":"a"},{"id":2,"name":"b","a\"b":1},{"name":3,"a\\":4,"":5,"id":6},{"a\"b":7,"":8,"a\\":9}]`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	_, first, _ := rows.List().At(0).Map().Next(0)
+	_, second, _ := rows.List().At(1).Map().Next(0)
+	if first.p != second.p {
+		t.Error("two objects have a text of their own for the same key")
+	}
+	if _, err := ParseJSON(nil, `[{"id":1},{"id":1,"id":2}]`); err == nil || !strings.Contains(err.Message, "twice") {
+		t.Errorf("a key that stands there twice: %v", err)
+	}
+}
+
+func TestIntLength(t *testing.T) {
+	for _, i := range []int64{0, 9, 10, 99, 100, 999, 1000, 9999, 10_000, 99_999, 100_000, 12_345_678, math.MaxInt64} {
+		for _, i := range []int64{i, -i, -i - 1} {
+			if got, want := intLength(i), len(strconv.FormatInt(i, 10)); got != want {
+				t.Errorf("%d has %d digits, not %d", i, want, got)
+			}
 		}
 	}
 }

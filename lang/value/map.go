@@ -150,6 +150,21 @@ func (t *Map) Set(m *Meter, key, v Value) {
 	}
 }
 
+// setNew is Set for a key that the map does not have.
+func (t *Map) setNew(m *Meter, key, v Value) {
+	var h uint32
+	if t.index != nil {
+		h = hashText(key.Str())
+	}
+	t.add(m, key, h, v)
+	if v.IsContainer() {
+		if h := (*header)(v.p).height + 1; h > t.height {
+			m.nest(h)
+			t.height = h
+		}
+	}
+}
+
 // SetText is Set for hosts: an unmetered key.
 func (t *Map) SetText(key string, v Value) { t.Set(nil, Text(key), v) }
 

@@ -177,6 +177,9 @@ func JSONSize(m *Meter, v Value) int {
 		return 5 - int(v.n)
 	case KindInt, KindFloat:
 		m.Work(NumberWork(v))
+		if v.p == tagInt() {
+			return intLength(int64(v.n))
+		}
 		var buf [32]byte
 		return len(AppendNumber(buf[:0], v))
 	case KindDecimal:
@@ -202,6 +205,26 @@ func JSONSize(m *Meter, v Value) int {
 	for k, e := range t.All {
 		m.Work(int(k.n) / quotedBytes)
 		n += quotedSize(k.Str()) + JSONSize(m, e)
+	}
+	return n
+}
+
+// intLength returns how many bytes an integer is written in.
+func intLength(i int64) int {
+	n, u := 1, uint64(i)
+	if i < 0 {
+		n, u = 2, -u
+	}
+	for ; u >= 10_000; u /= 10_000 {
+		n += 4
+	}
+	switch {
+	case u >= 1000:
+		return n + 3
+	case u >= 100:
+		return n + 2
+	case u >= 10:
+		return n + 1
 	}
 	return n
 }

@@ -523,26 +523,48 @@ func (m *Machine) quotedText(t *bytecode.Template, args []value.Value) (value.Va
 	for _, s := range t.Texts {
 		total += len(s)
 	}
-	texts, sizes := make([]value.Value, len(args)), make([]int, len(args))
-	for i, v := range args {
-		text, err := value.ToText(&m.meter, v)
-		if err != nil {
-			return value.Null, err
+	var few [8]insertion
+	parts := few[:0]
+	for _, v := range args {
+		part := insertion{v: v}
+		// Nothing of a number is escaped.
+		if v.IsNumber() {
+			part.size = value.TextSize(&m.meter, v)
+			m.meter.Work(10)
+		} else {
+			text, err := value.ToText(&m.meter, v)
+			if err != nil {
+				return value.Null, err
+			}
+			m.meter.Work(10 + len(text.Str())/4)
+			part = insertion{text, escapes.Size(text.Str())}
 		}
-		texts[i] = text
-		m.meter.Work(10 + len(text.Str())/4)
-		sizes[i] = escapes.Size(text.Str())
-		total += 2*len(quote) + sizes[i]
+		parts = append(parts, part)
+		total += 2*len(quote) + part.size
 	}
 	b := value.NewBuilder(&m.meter, value.KindText, total)
-	for i, v := range texts {
+	for i, part := range parts {
 		b.Add(t.Texts[i])
 		b.Add(quote)
-		escapes.Append(b.Reserve(sizes[i])[:0], v.Str())
+		room := b.Reserve(part.size)[:0]
+		switch {
+		case !part.v.IsText():
+			value.AppendText(room, part.v)
+		case part.size == len(part.v.Str()): // each escape is longer than what it stands for
+			_ = append(room, part.v.Str()...)
+		default:
+			escapes.Append(room, part.v.Str())
+		}
 		b.Add(quote)
 	}
-	b.Add(t.Texts[len(texts)])
+	b.Add(t.Texts[len(parts)])
 	return b.Value(), nil
+}
+
+// insertion is what is put into a text: a number, or a text to be escaped, and the length of either there.
+type insertion struct {
+	v    value.Value
+	size int
 }
 
 // seconds makes a duration of an amount and its unit.
