@@ -97,6 +97,7 @@ var layers = []layer{
 	{pkg: "internal/resource/shares", imports: []string{"internal/account", "internal/engine", "internal/fault", "lang/value"}},
 	{pkg: "internal/member", others: []string{"golang.org/x/sys"}},
 	{pkg: "internal/job", imports: []string{"internal/account", "internal/member", "internal/principal"}},
+	{pkg: "internal/schedule", imports: []string{"internal/account", "internal/account/names", "internal/fault", "internal/guard", "internal/job", "internal/member", "lang/lib"}},
 	{pkg: "internal/record", imports: []string{"internal/account", "internal/batch", "internal/guard", "internal/job"}},
 	{pkg: "internal/editor", imports: []string{"internal/engine", "internal/fault", "lang/ide", "lang/value"}},
 	{pkg: "internal/lsp", imports: []string{"internal/editor", "internal/guard", "lang/ide"}},
@@ -127,14 +128,14 @@ var layers = []layer{
 	// The stores by their interfaces alone: no backend among them.
 	{
 		pkg:     "internal/store",
-		imports: []string{"internal/account", "internal/account/names", "internal/account/usage", "internal/audit", "internal/job", "internal/member", "internal/record", "internal/resource/files", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/signin", "internal/webhook"},
+		imports: []string{"internal/account", "internal/account/names", "internal/account/usage", "internal/audit", "internal/job", "internal/member", "internal/record", "internal/resource/files", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/schedule", "internal/signin", "internal/webhook"},
 	},
 	{pkg: "internal/store/blob/dir", imports: []string{"internal/resource/files"}},
 	{pkg: "internal/store/migrate"},
 	{pkg: "internal/store/ring", imports: []string{"internal/disk"}},
 	{
 		pkg:     "internal/store/relational",
-		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/audit", "internal/job", "internal/member", "internal/principal", "internal/resource/files", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/signin", "internal/store", "internal/webhook"},
+		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/audit", "internal/job", "internal/member", "internal/principal", "internal/resource/files", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/schedule", "internal/signin", "internal/store", "internal/webhook"},
 	},
 	{
 		pkg:     "internal/store/postgres",
@@ -151,7 +152,7 @@ var layers = []layer{
 	// The suite is linked into tests alone.
 	{
 		pkg:     "internal/store/storetest",
-		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/audit", "internal/engine", "internal/job", "internal/member", "internal/principal", "internal/record", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/signin", "internal/store", "internal/store/blob/dir", "internal/webhook", "lang/value"},
+		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/audit", "internal/engine", "internal/job", "internal/member", "internal/principal", "internal/record", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/schedule", "internal/signin", "internal/store", "internal/store/blob/dir", "internal/webhook", "lang/value"},
 		others:  []string{"github.com/google/go-cmp"},
 	},
 	{
@@ -163,7 +164,7 @@ var layers = []layer{
 	// It speaks no HTTP, which TestWalls checks, and never calls up into the server.
 	{
 		pkg:     "internal/service",
-		imports: append([]string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/admit", "internal/audit", "internal/auth", "internal/domainproof", "internal/editor", "internal/engine", "internal/execution", "internal/fault", "internal/job", "internal/journal", "internal/principal", "internal/record", "internal/redacted", "internal/render", "internal/signin", "internal/site", "internal/webhook", "internal/wire", "internal/worker"}, language...),
+		imports: append([]string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/admit", "internal/audit", "internal/auth", "internal/domainproof", "internal/editor", "internal/engine", "internal/execution", "internal/fault", "internal/job", "internal/journal", "internal/principal", "internal/record", "internal/redacted", "internal/render", "internal/schedule", "internal/signin", "internal/site", "internal/webhook", "internal/wire", "internal/worker"}, language...),
 	},
 	{pkg: "internal/server", imports: []string{"internal/account", "internal/admit", "internal/auth", "internal/fault", "internal/guard", "internal/hostname", "internal/principal", "internal/redacted", "internal/service", "internal/signin", "internal/wire"}},
 	// The conventions know nothing of each other, but that sites have forms inside their pages.
@@ -204,7 +205,7 @@ var layers = []layer{
 		pkg: "internal/app",
 		imports: []string{
 			"internal/account", "internal/account/seal", "internal/account/usage", "internal/admit", "internal/app/tree", "internal/auth", "internal/backup", "internal/config", "internal/domainproof", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/hostname", "internal/job", "internal/listen",
-			"internal/network", "internal/observe", "internal/password", "internal/platform", "internal/record", "internal/resource", "internal/resource/*", "internal/resource/databases/owned", "internal/resource/files/deployed", "internal/resource/machines/owned", "internal/resource/shares/owned", "internal/server", "internal/server/*", "internal/service", "internal/signin",
+			"internal/network", "internal/observe", "internal/password", "internal/platform", "internal/record", "internal/resource", "internal/schedule", "internal/resource/*", "internal/resource/databases/owned", "internal/resource/files/deployed", "internal/resource/machines/owned", "internal/resource/shares/owned", "internal/server", "internal/server/*", "internal/service", "internal/signin",
 			"internal/store", "internal/store/blob/dir", "internal/store/sqlite", "internal/telemetry", "internal/tlscert", "internal/upkeep", "internal/webhook", "internal/wire", "internal/worker",
 			"lang", "lang/value",
 		},

@@ -69,6 +69,10 @@ const (
 
 	ScriptPublished Act = "script_published"
 	ScriptRemoved   Act = "script_removed"
+	ScheduleSet     Act = "schedule_set"
+	SchedulePaused  Act = "schedule_paused"
+	ScheduleResumed Act = "schedule_resumed"
+	ScheduleRemoved Act = "schedule_removed"
 	SiteDeployed    Act = "site_deployed"
 	SiteRestored    Act = "site_restored" // to an earlier release
 

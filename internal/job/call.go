@@ -18,6 +18,8 @@ type Call struct {
 	Request []byte
 	// Origin is the Ref of the job that this one repeats, 0 for none.
 	Origin int64
+	// Schedule is what started the job, "" for a caller.
+	Schedule string
 }
 
 // Bytes is how much room a call counts in the record of its job. The text of the script is
@@ -147,4 +149,5 @@ type Listed struct {
 	ErrorCode string        // of its error, "" where it has none
 	Ran       time.Duration // all attempts together
 	Origin    int64         // see Call
+	Schedule  string        // see Call
 }

@@ -94,8 +94,8 @@ type Leases interface {
 	// where the job is not as it was listed, or its member lives, and an error of package
 	// member where the claimant is none.
 	ClaimListed(ctx context.Context, m member.Member, d Due, now time.Time) (Lease, error)
-	// Postpone makes the jobs of an account that are due, but those that are merely
-	// accepted, due at a later moment. One that somebody asked to stop stays due.
+	// Postpone makes the jobs of an account that belong to nobody and are due, due at a
+	// later moment. One that somebody asked to stop stays due.
 	Postpone(ctx context.Context, a account.ID, now, until time.Time) error
 	// RecordCrashes counts, for each job that an attempt had in its hands whose process
 	// is dead, that it ended with it: as CrashWeightEarly where it was claimed after a

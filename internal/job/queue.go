@@ -28,6 +28,8 @@ var (
 	ErrHeldLimit = errors.New("links and jobs of the account hold too many bytes of files")
 	// ErrNoProgram says that a program is not stored that a task comes without.
 	ErrNoProgram = errors.New("program of the job is not stored")
+	// ErrBlockedLimit says that as many jobs of an account wait for their keys as may.
+	ErrBlockedLimit = errors.New("too many jobs of the account wait for their concurrency keys")
 	// ErrOtherBody says that an idempotency key was used with another request.
 	ErrOtherBody = errors.New("idempotency key was used for another request")
 )
@@ -91,6 +93,20 @@ type Task struct {
 	WebhookEvents WebhookEvents
 	// Key makes a repeat of the call find this job; nil without one.
 	Key *Key
+	// Concurrency bounds how many jobs with the same key are under way; the zero one does not.
+	Concurrency Concurrency
+	// MostBlocked is how many jobs of the account may wait for their keys, this one with them; 0 for
+	// any number.
+	MostBlocked int
+}
+
+// Concurrency bounds how many jobs of an account that share a key are under way: from when they are
+// claimed, or may be, until they finish, pauses with them. One that comes when there are as many as it
+// allows is blocked: it is accepted, belongs to nobody, and is due when another has finished. They
+// go on in the order in which they were accepted.
+type Concurrency struct {
+	Key  string // "" for none
+	Most int
 }
 
 // Key is an idempotency key. It belongs to who calls: the account's owner, by

@@ -73,6 +73,7 @@ type Query struct {
 	Credential principal.Credential // "" for all
 	KeyID      account.NamedKeyID   // 0 for all
 	Programs   []string             // names of published programs; none for all jobs
+	Schedule   string               // that started them; "" for all
 	Text       string               // in their names, in whatever case of a to z; "" for all
 	ErrorCode  string               // of their errors; "" for all
 	Convention Convention           // "" for all

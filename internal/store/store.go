@@ -18,6 +18,7 @@ import (
 	"ql/internal/resource/machines"
 	"ql/internal/resource/sessions"
 	"ql/internal/resource/shares"
+	"ql/internal/schedule"
 	"ql/internal/signin"
 	"ql/internal/webhook"
 )
@@ -36,6 +37,7 @@ type Store struct {
 	Queue        job.Queue
 	Members      member.Store
 	Log          record.Log // of jobs that ended, until they are stored
+	Schedules    schedule.Store
 	Deliveries   webhook.Store
 	Files        files.Store
 	Shares       shares.Store

@@ -68,18 +68,22 @@ func (c *Call) zoneHint(wrong string) string {
 	if len(wrong) > longestZone {
 		return ""
 	}
-	names := zoneNames()
-	c.Meter.Work(len(names) * (len(wrong) + 8) * 3)
-	name := strings.ReplaceAll(wrong, " ", "_")
-	for _, n := range names {
-		if strings.EqualFold(n, name) || strings.EqualFold(n[strings.LastIndexByte(n, '/')+1:], name) {
-			return "; did you mean " + n + "?"
-		}
-	}
-	if n := source.Nearest(name, names); n != "" {
+	c.Meter.Work(len(zoneNames()) * (len(wrong) + 8) * 3)
+	if n := nearestZone(wrong); n != "" {
 		return "; did you mean " + n + "?"
 	}
 	return ""
+}
+
+func nearestZone(wrong string) string {
+	names := zoneNames()
+	name := strings.ReplaceAll(wrong, " ", "_")
+	for _, n := range names {
+		if strings.EqualFold(n, name) || strings.EqualFold(n[strings.LastIndexByte(n, '/')+1:], name) {
+			return n
+		}
+	}
+	return source.Nearest(name, names)
 }
 
 // zoneNames are the names of the database, in order, those of places first.
@@ -132,6 +136,10 @@ func offsetAt(t time.Time, loc *time.Location) time.Duration {
 // reads each name once at most, and the price of looking is for all of them.
 func (c *Call) namedZone(name string) *time.Location {
 	c.Meter.Work(100)
+	return lookupZone(name)
+}
+
+func lookupZone(name string) *time.Location {
 	if len(name) > longestZone {
 		return nil
 	}
@@ -188,4 +196,27 @@ func plainZoneName(name string) bool {
 		}
 	}
 	return !slash
+}
+
+// Zone finds a zone by its name, such as Europe/Berlin or UTC, or returns nil.
+func Zone(name string) *time.Location {
+	if name == "UTC" {
+		return time.UTC
+	}
+	return lookupZone(name)
+}
+
+// FirstShown returns the moment at which clocks of loc first show the date and time that t has in
+// UTC, or any later one where they are put forward past it.
+func FirstShown(t time.Time, loc *time.Location) time.Time {
+	first, _ := resolveLocal(t, loc)
+	return first
+}
+
+// ZoneHint names a zone that a wrong name may be meant for, "" for none.
+func ZoneHint(wrong string) string {
+	if len(wrong) > longestZone {
+		return ""
+	}
+	return nearestZone(wrong)
 }

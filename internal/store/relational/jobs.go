@@ -45,10 +45,10 @@ func readSummary(r row) job.Summary {
 }
 
 // listedColumns are what listings show.
-const listedColumns = summaryColumns + ", seq, name, error_code, ran, origin"
+const listedColumns = summaryColumns + ", seq, name, error_code, ran, origin, schedule"
 
 func readListed(r row) job.Listed {
-	return job.Listed{Summary: readSummary(r), Ref: r.int(11), Name: r.text(12), ErrorCode: r.text(13), Ran: time.Duration(r.int(14)) * time.Microsecond, Origin: r.int(15)}
+	return job.Listed{Summary: readSummary(r), Ref: r.int(11), Name: r.text(12), ErrorCode: r.text(13), Ran: time.Duration(r.int(14)) * time.Microsecond, Origin: r.int(15), Schedule: r.text(16)}
 }
 
 // recordColumns follow the summary's where all of a record is read.
@@ -298,6 +298,9 @@ func (t tx) list(a account.ID, q job.Query, program string, before int64) (list 
 	if program != "" {
 		and("program_name =", program)
 	}
+	if q.Schedule != "" {
+		and("schedule IS NOT NULL AND schedule =", q.Schedule)
+	}
 	if q.State != "" {
 		and("state =", string(q.State))
 	}
@@ -331,6 +334,8 @@ func (t tx) list(a account.ID, q job.Query, program string, before int64) (list 
 func chosen(q *job.Query, program, where, end string) string {
 	by := func(index string) string { return "SELECT seq FROM jobs INDEXED BY " + index + where }
 	switch {
+	case q.Schedule != "":
+		return by("jobs_schedule") + end
 	case program != "":
 		return by("jobs_program") + end
 	case q.KeyID != 0:

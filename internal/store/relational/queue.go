@@ -124,11 +124,20 @@ func (t tx) insertTask(task *job.Task, due time.Time, attempt int64, incarnation
 	if err != nil {
 		return job.Lease{}, err
 	}
-	seq, err := t.insert("seq", `INSERT INTO jobs (id, account, state, mode, convention, credential, created, steps, trace_dropped, trace, result, encoding, attempt, begun, due, member, webhook, webhook_trace, webhook_events, program, task, key_id, program_name, name, source, request, origin)
-		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, '', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	blocked, err := t.blockUnlessFree(task)
+	if err != nil {
+		return job.Lease{}, err
+	}
+	var at any = due
+	if blocked {
+		incarnation, at = nil, nil
+	}
+	seq, err := t.insert("seq", `INSERT INTO jobs (id, account, state, mode, convention, credential, created, steps, trace_dropped, trace, result, encoding, attempt, begun, due, member, webhook, webhook_trace, webhook_events, program, task, key_id, program_name, name, source, request, origin, schedule, concurrency_key, concurrency_most, blocked)
+		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, '', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		t.conn.IDs.place(task.ID), int64(task.Account), string(task.State), string(task.Mode), string(task.Convention), string(task.Credential), task.Created,
-		startingTrace(task), []byte{}, attempt, task.State == job.Running, due, incarnation, optional(task.Webhook), task.WebhookTrace, int64(task.WebhookEvents.OrDefault()), task.Program[:], append([]byte{}, task.Spec...),
-		optionalNumber(int64(task.KeyID)), optional(task.ProgramName), optional(task.Call.Name), optionalNumber(source), task.Call.Request, optionalNumber(task.Call.Origin))
+		startingTrace(task), []byte{}, attempt, task.State == job.Running, at, incarnation, optional(task.Webhook), task.WebhookTrace, int64(task.WebhookEvents.OrDefault()), task.Program[:], append([]byte{}, task.Spec...),
+		optionalNumber(int64(task.KeyID)), optional(task.ProgramName), optional(task.Call.Name), optionalNumber(source), task.Call.Request, optionalNumber(task.Call.Origin),
+		optional(task.Call.Schedule), optional(task.Concurrency.Key), task.Concurrency.Most, blocked)
 	if err != nil {
 		return job.Lease{}, err
 	}

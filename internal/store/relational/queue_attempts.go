@@ -323,9 +323,12 @@ func (t tx) finish(l job.Lease, e *job.End) error {
 	}
 	var webhook string
 	var rest int64 // what its request and its questions count
+	var of waitersOf
 	found, err := t.one(`UPDATE jobs SET state = ?, finished = ?, steps = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?, checksum = ?,
 		ran = ?, fuel = ?, memory = ?, fetches = ?, history = ?, due = NULL, member = NULL, program = NULL, task = CASE WHEN ? = 1 THEN task END, held = NULL
-		WHERE seq = ? AND attempt = ? AND state = 'running' RETURNING `+finishedWebhook+`, coalesce(length(request), 0) + question_bytes + coalesce(length(task), 0) + history_bytes`, func(r row) { webhook, rest = r.text(0), r.int(1) },
+		WHERE seq = ? AND attempt = ? AND state = 'running' RETURNING `+finishedWebhook+`, coalesce(length(request), 0) + question_bytes + coalesce(length(task), 0) + history_bytes, schedule, concurrency_key`, func(r row) {
+		webhook, rest, of = r.text(0), r.int(1), waitersOf{r.text(2), r.text(3)}
+	},
 		string(e.State), e.Finished, e.Steps, e.TraceDropped, e.Error, e.Response, e.Trace, append([]byte{}, e.Result...), string(e.Encoding), checksum(e.Result),
 		e.Ran.Microseconds(), e.Cost.Fuel, e.Cost.Memory, e.Cost.Fetches, e.History.Part, e.History.Part != nil, l.Seq, l.Attempt)
 	if err != nil || !found {
@@ -337,12 +340,27 @@ func (t tx) finish(l job.Lease, e *job.End) error {
 	if err := t.countEnded(l.Account, e.Finished, e.Ran, e.Bytes()-e.Call.Bytes()+rest); err != nil {
 		return err
 	}
+	if err := t.noteEnd(l.Account, of, e.State, e.Finished); err != nil {
+		return err
+	}
 	if e.Leftovers {
 		if err := t.deleteLeftovers(l.Seq, e.Finished); err != nil {
 			return err
 		}
 	}
 	return t.enqueueDelivery(l, webhook, e.Delivery, e.Finished)
+}
+
+// waitersOf is for whom the end of a job matters: the schedule that started it, and those that wait for
+// its concurrency key.
+type waitersOf struct{ schedule, key string }
+
+// noteEnd tells them, after the row says that the job has ended.
+func (t tx) noteEnd(a account.ID, of waitersOf, s job.State, now time.Time) error {
+	if err := t.noteScheduledEnd(a, of.schedule, s, now); err != nil {
+		return err
+	}
+	return t.unblockNext(a, of.key, now)
 }
 
 // FinishAsStored implements job.Attempts.
@@ -424,9 +442,10 @@ func (t tx) finishAsStored(l job.Lease, s job.State, now time.Time, ran time.Dur
 		return err
 	}
 	rest := int64(0) // what its request and its questions count
+	var of waitersOf
 	if _, err := t.one(`UPDATE jobs SET state = ?, finished = ?, trace_dropped = ?, error = ?, response = ?, trace = ?, result = ?, encoding = ?, checksum = ?,
-		attempt = attempt + 1, begun = 0, due = NULL, member = NULL, program = NULL, task = CASE WHEN history_bytes > 0 THEN task END, held = NULL WHERE seq = ? RETURNING coalesce(length(request), 0) + question_bytes + coalesce(length(task), 0) + history_bytes`,
-		func(r row) { rest = r.int(0) },
+		attempt = attempt + 1, begun = 0, blocked = 0, due = NULL, member = NULL, program = NULL, task = CASE WHEN history_bytes > 0 THEN task END, held = NULL WHERE seq = ? RETURNING coalesce(length(request), 0) + question_bytes + coalesce(length(task), 0) + history_bytes, schedule, concurrency_key`,
+		func(r row) { rest, of = r.int(0), waitersOf{r.text(1), r.text(2)} },
 		string(record.State), record.Finished, record.TraceDropped, record.Error, record.Response, record.Trace, record.Result, string(record.Encoding), checksum(record.Result), l.Seq); err != nil {
 		return err
 	}
@@ -439,6 +458,9 @@ func (t tx) finishAsStored(l job.Lease, s job.State, now time.Time, ran time.Dur
 		return err
 	}
 	if err := t.countEnded(l.Account, now, ran, record.Bytes()+rest); err != nil {
+		return err
+	}
+	if err := t.noteEnd(l.Account, of, s, now); err != nil {
 		return err
 	}
 	return t.enqueueDelivery(l, webhook, delivery, now)

@@ -72,7 +72,7 @@ func (t tx) deadHolders() (dead []int64, err error) {
 // NextDue implements job.Leases.
 func (q Queue) NextDue(ctx context.Context, after time.Time) (next time.Time, err error) {
 	err = q.store.read(ctx, func(t tx) error {
-		for _, s := range []job.State{job.Running, job.Paused, job.Waiting} {
+		for _, s := range []job.State{job.Accepted, job.Running, job.Paused, job.Waiting} {
 			_, err := t.one("SELECT due FROM jobs WHERE program IS NOT NULL AND member IS NULL AND state = ? AND due > ? ORDER BY due LIMIT 1", func(r row) {
 				if at := r.time(0); next.IsZero() || at.Before(next) {
 					next = at
@@ -129,7 +129,7 @@ func (t tx) whyNotClaimed(m member.Member) error {
 // Postpone implements job.Leases.
 func (q Queue) Postpone(ctx context.Context, a account.ID, now, until time.Time) error {
 	return q.store.write(ctx, func(t tx) error {
-		for _, s := range []job.State{job.Running, job.Waiting, job.Paused} {
+		for _, s := range []job.State{job.Accepted, job.Running, job.Waiting, job.Paused} {
 			if _, err := t.exec("UPDATE jobs SET due = ? WHERE program IS NOT NULL AND member IS NULL AND state = ? AND due <= ? AND account = ? AND stopping = 0",
 				until, string(s), now, int64(a)); err != nil {
 				return err

@@ -52,6 +52,7 @@ func (s *Store) Aggregate() store.Store {
 		Changes:    s.Jobs(),
 		Queue:      s.Queue().Parts(),
 		Members:    s.Members(),
+		Schedules:  s.Schedules(),
 		Deliveries: s.Deliveries(),
 		Files:      s.Files(),
 		Shares:     s.Shares(),
